@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A borrowed run of bytes: text from a file or a kernel is not NUL-terminated and may hold
+ * anything. {NULL, 0} is the absent value, which is not the same as the empty one.
+ */
+#ifndef INGERO_BASE_BYTES_H
+#define INGERO_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct bytes {
+	const char *p;
+	size_t n;
+};
+
+static inline struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ text, text ? strlen(text) : 0 };
+}
+
+static inline bool bytes_equal(struct bytes a, struct bytes b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+#endif

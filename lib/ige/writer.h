@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a recording: segment header, schema, dictionaries before first use, event blocks,
+ * record blocks, LAST. Bytes leave through a caller's sink, one call per block; nothing is ever
+ * rewritten. Memory is bounded by one block, the reorder window and the segment's dictionaries.
+ */
+#ifndef INGERO_IGE_WRITER_H
+#define INGERO_IGE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+/* Where blocks go. put must take all n bytes or fail. kind tells the caller what may be dropped when it cannot
+ * keep up: only IGE_PUT_EVENTS, never definitions. dropped_events: how many events those bytes hold. */
+enum ige_put_kind { IGE_PUT_EVENTS, IGE_PUT_DEFINITIONS, IGE_PUT_RECORDS, IGE_PUT_FRAME };
+struct ige_sink {
+	int (*put)(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e);
+};
+
+/* A sink on a file descriptor (write(2) until done; ENOSPC, EPIPE reported). The descriptor stays the caller's. */
+struct ige_fd_sink {
+	struct ige_sink sink;
+	int fd;
+	uint64_t bytes; /* written so far */
+};
+void ige_fd_sink_init(struct ige_fd_sink *s, int fd);
+
+struct ige_writer_options {
+	uint32_t block_events;	   /* flush after this many events; 0 = 8192 */
+	uint64_t segment_bytes;	   /* a new segment after this many bytes; 0 = 64 MB */
+	uint64_t segment_ns;	   /* …or after this long once events outweigh dictionaries 50:1; 0 = 60 s */
+	uint64_t window_ns;	   /* reorder window: events this much older than the newest still sort in; 0 = none */
+	uint8_t node_uuid[16];
+	uint64_t boot;
+	int64_t real_minus_mono_ns;
+	uint32_t clock_id;	   /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
+};
+
+struct ige_writer;
+
+/* w stays the caller's and must outlive the writer. */
+int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *sink,
+		   const struct ige_writer_options *opt, struct err *e);
+
+/* Add one event. Any order within the window; later than that goes to a LATE block. */
+int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *e);
+
+/* Add one record; written in a RECORDS block of its kind, before any event added later. */
+int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err *e);
+
+/* Count events that were lost before the next event: located by the next block. */
+void ige_writer_lost(struct ige_writer *wr, uint64_t n);
+
+/* Everything that ends at or before watermark_ns has been added: sort, seal and write what is due, else a
+ * heartbeat. floor_ns: nothing added later starts earlier, except calls named by OPEN records. force: write the
+ * open block even when it is small. */
+int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force, struct err *e);
+
+/* Write what is left and the LAST block. The writer only accepts ige_writer_free afterwards. */
+int ige_writer_finish(struct ige_writer *wr, struct err *e);
+void ige_writer_free(struct ige_writer *wr);
+
+/* One RECORDS block as bytes for a pass-through filter: no ids, flagged FOREIGN, all records of one kind.
+ * Appended to *out (a struct buf); see ige/block.h for the flag. */
+struct buf;
+int ige_encode_records(struct buf *out, const struct record *r, size_t n, uint64_t seq, int64_t time_ns, struct err *e);
+
+#endif

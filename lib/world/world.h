@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who and what exists: every subject that events and records refer to, interned by content so
+ * that equal things have equal ids, whatever file or segment they came from. Ids are dense, start
+ * at 1 and live as long as the world; 0 is "unknown" everywhere. Definitions never change; a name
+ * that arrives late is added to a frame once (world_symbol). Pointers returned are borrowed and stay
+ * valid until world_free. Interning returns 0 only when memory is exhausted, and then
+ * world_failed() stays true: callers check once per block, not per id.
+ * Memory grows with distinct things, never with events.
+ */
+#ifndef INGERO_WORLD_WORLD_H
+#define INGERO_WORLD_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+#include "lib/event/op.h"
+
+struct world;
+
+struct world *world_new(void); /* NULL: out of memory */
+void world_free(struct world *w);
+bool world_failed(const struct world *w);
+
+/* Strings: any bytes. id 0 is the absent string; the empty string has an id like any other. */
+uint32_t world_string(struct world *w, struct bytes text);
+struct bytes world_text(const struct world *w, uint32_t id); /* {NULL,0} for 0; otherwise NUL-terminated after n */
+
+/* A machine between two boots. Key: uuid + boot. */
+struct world_node {
+	uint8_t uuid[16]; /* derived from machine-id */
+	uint64_t boot;	  /* hash of boot_id */
+	uint32_t name;	  /* string: hostname or -n */
+};
+/* Key: node + tgid + start_ns. tgid of the initial pid namespace. */
+struct world_process {
+	uint32_t node;
+	uint32_t tgid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME at fork, as the kernel's start_boottime; 0 unknown */
+	uint32_t parent;   /* tgid, 0 unknown */
+	uint32_t ns_tgid;  /* pid inside its own namespace, 0 same or unknown */
+	uint32_t uid;
+};
+/* What a process executes: changes at exec. Key: process + exec. */
+struct world_image {
+	uint32_t process;
+	uint32_t exec;	  /* how many execs came before, 0 = first known */
+	uint32_t exe;	  /* string */
+	uint32_t cmdline; /* string, arguments blank separated */
+	uint32_t comm;	  /* string */
+};
+/* Key: process + tid + start_ns. */
+struct world_thread {
+	uint32_t process;
+	uint32_t tid;
+	uint64_t start_ns;
+	uint32_t comm; /* string; later changes are NAME records */
+};
+/* Key: node + id. */
+struct world_cgroup {
+	uint32_t node;
+	uint64_t id; /* kernel cgroup id */
+	uint32_t path;
+};
+/* Key: uuid string. */
+struct world_gpu {
+	uint32_t node;
+	uint32_t uuid;
+	uint32_t name;
+	uint32_t index;
+};
+/* A file with code. Key: path + build_id. */
+struct world_module {
+	uint32_t path;
+	uint32_t build_id; /* string of hex digits, 0 unknown */
+};
+enum world_frame_kind { FRAME_NATIVE = 1, FRAME_KERNEL = 2, FRAME_PYTHON = 3, FRAME_UNKNOWN = 4 };
+/* One place in code. Key: all of it. NATIVE: module + file offset; UNKNOWN: raw address in offset;
+ * PYTHON: module = 0, offset = line, name and file given at once. */
+struct world_frame {
+	uint8_t kind;
+	uint32_t module;
+	uint64_t offset;
+	uint32_t name; /* string; PYTHON only */
+	uint32_t file; /* string; PYTHON only */
+};
+/* What a native frame is called, when known. Added once, never changed. */
+struct world_symbol {
+	uint32_t name;	/* string, demangled */
+	uint32_t file;	/* string, 0 unknown */
+	uint32_t line;	/* 0 unknown */
+	uint64_t delta; /* bytes from the start of the function */
+};
+/* Where and as whom an event happened. Key: all of it. */
+struct world_ctx {
+	uint32_t node;
+	uint32_t image;
+	uint32_t thread; /* 0: an event of a CPU or a device */
+	uint32_t cgroup;
+	uint32_t gpu;
+};
+
+uint32_t world_node(struct world *w, const struct world_node *v);
+uint32_t world_process(struct world *w, const struct world_process *v);
+uint32_t world_image(struct world *w, const struct world_image *v);
+uint32_t world_thread(struct world *w, const struct world_thread *v);
+uint32_t world_cgroup(struct world *w, const struct world_cgroup *v);
+uint32_t world_gpu(struct world *w, const struct world_gpu *v);
+uint32_t world_module(struct world *w, const struct world_module *v);
+uint32_t world_frame(struct world *w, const struct world_frame *v);
+uint32_t world_ctx(struct world *w, const struct world_ctx *v);
+/* frames innermost first; n <= WORLD_STACK_MAX, deeper ones are cut by the caller. n == 0 gives 0. */
+#define WORLD_STACK_MAX 256
+uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n);
+
+/* NULL for id 0 and ids never minted. */
+const struct world_node *world_get_node(const struct world *w, uint32_t id);
+const struct world_process *world_get_process(const struct world *w, uint32_t id);
+const struct world_image *world_get_image(const struct world *w, uint32_t id);
+const struct world_thread *world_get_thread(const struct world *w, uint32_t id);
+const struct world_cgroup *world_get_cgroup(const struct world *w, uint32_t id);
+const struct world_gpu *world_get_gpu(const struct world *w, uint32_t id);
+const struct world_module *world_get_module(const struct world *w, uint32_t id);
+const struct world_frame *world_get_frame(const struct world *w, uint32_t id);
+const struct world_ctx *world_get_ctx(const struct world *w, uint32_t id);
+const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n);
+
+/* First call for a frame holds; later ones are ignored. */
+void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v);
+const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame); /* NULL: no name yet */
+
+/* Ops: built-in ones are always there; others are defined by the file that holds them. A definition that
+ * contradicts an existing one of the same number is refused (returns false). */
+bool world_op_define(struct world *w, const struct op_def *def);
+const struct op_def *world_op(const struct world *w, uint16_t op);
+bool world_column_define(struct world *w, const struct column_def *def);
+const struct column_def *world_column(const struct world *w, uint16_t column);
+
+/* Kinds of subjects, for code that walks them all (the file writer). */
+enum world_kind {
+	WORLD_STRING, WORLD_NODE, WORLD_PROCESS, WORLD_IMAGE, WORLD_THREAD, WORLD_CGROUP, WORLD_GPU,
+	WORLD_MODULE, WORLD_FRAME, WORLD_STACK, WORLD_CTX, WORLD_KINDS
+};
+uint32_t world_count(const struct world *w, enum world_kind kind); /* ids run 1..count */
+
+#endif
