@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The only build file. Nothing is built in the source tree: objects, programs and tests land in
+# build/ (build-asan/, build-ubsan/ … for sanitizers). Sources are found by name: adding a file to a
+# room, a program to cmd/ or a test to tests/ needs no edit here. `make help` lists the targets.
+
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+SHELL := /bin/bash
+export LC_ALL := C
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+
+comma := ,
+SAN ?=
+san_suffix := $(if $(SAN),-$(subst $(comma),-,$(subst undefined,ubsan,$(subst address,asan,$(SAN)))))
+BUILD ?= build$(san_suffix)
+V ?=
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-8s %s\n')
+
+ccache := $(shell command -v ccache)
+CC := $(if $(filter undefined default,$(origin CC)),$(if $(ccache),ccache )gcc,$(CC))
+CLANG ?= clang
+AR := $(if $(filter undefined default,$(origin AR)),ar,$(AR))
+INSTALL_PROGRAM ?= install -m 755
+INSTALL_DATA ?= install -m 644
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	-Wno-unused-parameter -Wno-missing-field-initializers -Wno-format-nonliteral \
+	$(if $(DEVELOPER),-Werror)
+CFLAGS ?= -O2 -g
+ifeq ($(SAN),)
+hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+else
+hardening := -fsanitize=$(SAN) -fno-sanitize-recover=all
+endif
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(hardening) -fPIE -fno-omit-frame-pointer -pthread $(WARN)
+ALL_CPPFLAGS := -I. -I$(BUILD) $(CPPFLAGS)
+ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+
+# ---- features: what this machine can build, probed by compiling ----------------------------------
+
+no_build_goals := clean distclean help deps format uninstall
+building := $(if $(MAKECMDGOALS),$(filter-out $(no_build_goals),$(MAKECMDGOALS)),all)
+
+ifneq ($(building),)
+-include $(BUILD)/features.mk
+endif
+
+# Sets up what the probes below need; tries one program against one library.
+define probe_functions
+	have() { printf '%s\n' "$$1" | $(CC) -x c - $(CPPFLAGS) -o $(BUILD)/.probe $$2 >/dev/null 2>&1 && echo 1 || echo; }; \
+	find_bpftool() { \
+		for b in bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool $$(ls -d /usr/lib/linux-tools*/bpftool \
+				/usr/lib/linux-tools/*/bpftool 2>/dev/null | sort -rV); do \
+			"$$b" gen help >/dev/null 2>&1 && { command -v "$$b"; return; }; \
+		done; }; \
+	find_bpfclang() { \
+		for c in $(CLANG) $$(ls /usr/bin/clang-[0-9]* 2>/dev/null | sort -rV); do \
+			echo 'int x;' | $$c -target bpf -mcpu=v3 -O2 -c -x c - -o $(BUILD)/.probe 2>/dev/null && { echo "$$c"; return; }; \
+		done; }; \
+	probe_all() { \
+		echo "HAVE_CC := $$(have 'int main(void){return 0;}' '')"; \
+		echo "HAVE_ZLIB := $$(have $$'#include <zlib.h>\nint main(void){return !zlibVersion();}' -lz)"; \
+		echo "HAVE_JQ := $$(have $$'#include <stdio.h>\n#include <jv.h>\nint main(void){jv_free(jv_null());return 0;}' -ljq)"; \
+		echo "HAVE_ELF := $$(have $$'#include <libelf.h>\nint main(void){return elf_version(EV_CURRENT)==0;}' -lelf)"; \
+		echo "HAVE_SQLITE := $$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' -lsqlite3)"; \
+		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return !archive_version_number();}' -larchive)"; \
+		echo "HAVE_LIBBPF := $$(have $$'#include <bpf/libbpf.h>\nint main(void){return !libbpf_version_string();}' -lbpf)"; \
+		echo "BPFTOOL := $$(find_bpftool)"; \
+		echo "BPFCLANG := $$(find_bpfclang)"; \
+		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
+		echo "HAVE_PROVE := $$(command -v prove >/dev/null && echo 1)"; \
+		echo "HAVE_PYTHON := $$(command -v python3 >/dev/null && echo 1)"; \
+		rm -f $(BUILD)/.probe; }; \
+	lacks() { grep -E ':= *$$' "$$1" | grep -v MULTIARCH | sed 's/ :=.*//; s/HAVE_//' | tr '\n' ' '; }
+endef
+
+ifneq ($(building),)
+missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_JQ),,JQ) $(if $(HAVE_ELF),,ELF) \
+	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
+	$(if $(BPFCLANG),,BPFCLANG) $(if $(HAVE_PROVE),,PROVE) $(if $(HAVE_PYTHON),,PYTHON))
+
+# Probed again as long as something is missing, so that installing a package is noticed; written
+# only when something changed, so that make does not start over for nothing. Packages are fetched
+# once per build directory: a machine that cannot fetch them is not asked again and again.
+$(BUILD)/features.mk: Makefile $(if $(missing_features),FORCE)
+	@mkdir -p $(BUILD); $(probe_functions); probe_all >$@.new; \
+	if [ -n "$$(lacks $@.new)" ] && [ "$(INSTALL)" != no ] && [ ! -e $(BUILD)/.deps-tried ]; then \
+		touch $(BUILD)/.deps-tried; \
+		echo "ingero: this build wants what is missing here: $$(lacks $@.new)(INSTALL=no never installs)" >&2; \
+		$(MAKE) --no-print-directory deps >&2 || true; \
+		probe_all >$@.new; \
+	fi; \
+	if cmp -s $@.new $@; then rm $@.new; touch -r $@ $@; else mv $@.new $@; fi
+endif
+
+HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG),$(HAVE_ELF)),1)
+bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
+ifdef HAVE_BPF
+ALL_CPPFLAGS += -DINGERO_HAVE_BPF=1
+else
+ALL_CPPFLAGS += -DINGERO_NO_BPF='"built without BPF: this build had no $(subst $() $(),$(comma) ,$(bpf_lacks)) (make deps, then make)"'
+endif
+
+LIBS := $(if $(HAVE_LIBBPF),-lbpf) $(if $(HAVE_ELF),-lelf) $(if $(HAVE_ARCHIVE),-larchive) $(if $(HAVE_SQLITE),-lsqlite3) \
+	-ljq -lz -lm -ldl
+
+# ---- sources -------------------------------------------------------------------------------------
+
+lib_src := $(wildcard lib/*/*.c lib/*/*/*.c)
+cmd_src := $(wildcard cmd/*.c)
+bpf_src := $(wildcard bpf/*.bpf.c)
+unit_src := $(wildcard tests/unit/*.c)
+ifndef HAVE_BPF
+lib_src := $(filter-out lib/probe/%,$(lib_src))
+unit_src := $(filter-out $(shell grep -l '"lib/probe/' $(unit_src) /dev/null),$(unit_src))
+bpf_src :=
+endif
+
+lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
+cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
+bpf_obj := $(bpf_src:%.c=$(BUILD)/%.o)
+programs := $(cmd_src:cmd/%.c=$(BUILD)/bin/%)
+unit_tests := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%.t)
+skeleton := $(if $(bpf_src),$(BUILD)/bpf/ingero.skel.h)
+
+.PHONY: all FORCE
+all: required $(BUILD)/libingero.a $(programs)
+
+.PHONY: required
+required:
+	@$(if $(and $(HAVE_CC),$(HAVE_ZLIB),$(HAVE_JQ),$(HAVE_ELF)),:,echo "ingero: cannot build without:$(if $(HAVE_CC),, a C compiler)$(if \
+		$(HAVE_ZLIB),, zlib)$(if $(HAVE_JQ),, libjq)$(if $(HAVE_ELF),, libelf) (make deps installs it on Debian and Ubuntu)" >&2; exit 1)
+
+# Everything that changes what the compiler makes of an unchanged file.
+flags_now := $(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(LIBS) $(BPFCLANG) $(BPFTOOL) $(VERSION)
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D); printf '%s\n' $(call quote,$(flags_now)) | cmp -s - $@ || printf '%s\n' $(call quote,$(flags_now)) >$@
+quote = '$(subst ','\'',$(1))'
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | required
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/lib/cli/%.o: ALL_CPPFLAGS += -DINGERO_VERSION='"$(VERSION)"'
+
+# The list of members is part of the archive's state: a removed source must leave it.
+$(BUILD)/libingero.list: FORCE
+	@mkdir -p $(@D); echo '$(sort $(lib_obj))' | cmp -s - $@ || echo '$(sort $(lib_obj))' >$@
+
+$(BUILD)/libingero.a: $(lib_obj) $(BUILD)/libingero.list
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $(lib_obj)
+
+$(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
+
+$(BUILD)/tests/unit/%.t: $(BUILD)/tests/unit/%.o $(BUILD)/libingero.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
+
+# ---- kernel side -----------------------------------------------------------------------------------
+
+machine := $(shell uname -m)
+bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(machine)))
+# linux/types.h wants asm/types.h, which Debian and Ubuntu keep in the architecture's folder.
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(bpf_arch) -Wall -Wno-missing-declarations \
+	$(if $(DEVELOPER),-Werror) $(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH)) -I.
+
+$(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) BPF $<
+	$(Q)$(BPFCLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/bpf/ingero.linked.o: $(bpf_obj)
+	$(say) BPFLINK $@
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(BUILD)/bpf/ingero.skel.h: $(BUILD)/bpf/ingero.linked.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name ingero_bpf >$@.new && mv $@.new $@
+
+# On the first build no dependency file yet says who includes the skeleton.
+$(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/unit/%,$(lib_obj) $(cmd_obj) $(unit_src:%.c=$(BUILD)/%.o)): | $(skeleton)
+
+-include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(bpf_obj:.o=.d) $(unit_src:%.c=$(BUILD)/%.d))
+
+# ---- tests -----------------------------------------------------------------------------------------
+
+.PHONY: tests check
+tests: all $(unit_tests)
+
+script_tests := $(wildcard tests/lint/*.t tests/cli/*.t tests/laws/*.t tests/double/*.t tests/live/*.t tests/kernels/*.t)
+check: tests
+	$(Q)BUILD=$(BUILD) prove -q $(unit_tests) $(script_tests)
+
+# ---- the rest ----------------------------------------------------------------------------------------
+
+# What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
+# Debian; on Ubuntu it comes with the kernel tools.
+deps_packages := gcc make libc6-dev zlib1g-dev libjq-dev libelf-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
+.PHONY: deps
+deps:
+	@bpftool=bpftool; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "ingero: no apt-get here; needed: a C compiler, clang, bpftool, and the development files of" \
+			"zlib, libjq, libelf, sqlite3, libarchive and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
+	fi; \
+	[ "$$(. /etc/os-release; echo $$ID)" != ubuntu ] || bpftool='linux-tools-common linux-tools-generic'; \
+	missing=; for p in $(deps_packages) $$bpftool; do \
+		case "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" in *' installed') ;; *) missing="$$missing $$p";; esac; \
+	done; \
+	[ -n "$$missing" ] || { echo "ingero: nothing to install"; exit 0; }; \
+	if [ "$(INSTALL)" = no ]; then echo "ingero: not installed here:$$missing" >&2; exit 1; fi; \
+	sudo=; if [ $$(id -u) != 0 ]; then \
+		command -v sudo >/dev/null || { echo "ingero: to install, as root: apt-get install$$missing" >&2; exit 1; }; \
+		sudo=sudo; [ -t 0 ] || sudo='sudo -n'; \
+	fi; \
+	echo "ingero: installing$$missing"; \
+	get() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $$missing >/dev/null; }; \
+	get 2>/dev/null || { $$sudo apt-get -qq update && get; } || \
+		{ echo "ingero: apt-get could not install$$missing" >&2; exit 1; }
+
+.PHONY: features clean
+features: $(BUILD)/features.mk
+	@cat $(BUILD)/features.mk; echo "HAVE_BPF := $(HAVE_BPF)"
+
+clean:
+	rm -rf build build-*
+
+FORCE:

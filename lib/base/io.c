@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole writes and whole small files.
+ */
+#include "lib/base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+int write_all(int fd, const void *data, size_t n, struct err *e)
+{
+	const char *p = data;
+
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done >= 0) {
+			p += done;
+			n -= (size_t)done;
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			struct pollfd wait = { .fd = fd, .events = POLLOUT };
+
+			if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+				return err_sys(e, "cannot write");
+		} else if (errno != EINTR) {
+			return err_sys(e, "cannot write");
+		}
+	}
+	return 0;
+}
+
+int read_fd(int fd, const char *name, struct buf *out, size_t max, struct err *e)
+{
+	size_t total = 0;
+
+	for (;;) {
+		size_t room = max - total < 65536 ? max - total + 1 : 65536;
+		char *at = buf_reserve(out, room);
+		ssize_t got;
+
+		if (!at)
+			return err_nomem(e);
+		got = read(fd, at, room);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_sys(e, "cannot read %s", name);
+		if (got == 0)
+			break;
+		total += (size_t)got;
+		if (total > max)
+			return err_set(e, ERR_LIMIT, "%s holds more than %zu bytes", name, max);
+		out->n += (size_t)got;
+	}
+	out->p[out->n] = '\0';
+	return 0;
+}
+
+int read_file(const char *path, struct buf *out, size_t max, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", path);
+	rc = read_fd(fd, path, out, max, e);
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole writes and whole small files. Interrupted calls are taken up again.
+ */
+#ifndef INGERO_BASE_IO_H
+#define INGERO_BASE_IO_H
+
+#include <stddef.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+/* All of p[0..n), waiting when a non-blocking descriptor is full. The error text says "cannot write". */
+int write_all(int fd, const void *p, size_t n, struct err *e);
+
+/* Append what path holds to out; ERR_LIMIT when that is more than max bytes. /proc files, whose size is
+ * unknown, work. */
+int read_file(const char *path, struct buf *out, size_t max, struct err *e);
+
+/* The same for an open descriptor, from where it stands; name is for the error text. */
+int read_fd(int fd, const char *name, struct buf *out, size_t max, struct err *e);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thin coat over jv: its functions consume their arguments, ours borrow them, which is what C
+ * code expects. A jv travels inside struct json as plain bytes, so that no header needs jv.h.
+ */
+#include "lib/base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jv.h>
+
+_Static_assert(sizeof(jv) <= sizeof(((struct json *)0)->jv_), "a jv must fit into struct json");
+
+static struct json wrap(jv v)
+{
+	struct json out = { .is = true };
+
+	memcpy(out.jv_, &v, sizeof(v));
+	return out;
+}
+
+/* Borrowed; pass jv_copy(of(v)) where jv consumes. */
+static jv of(struct json v)
+{
+	jv out;
+
+	if (!v.is)
+		return jv_null();
+	memcpy(&out, v.jv_, sizeof(out));
+	return out;
+}
+
+static struct json wrap_valid(jv v)
+{
+	if (jv_is_valid(v))
+		return wrap(v);
+	jv_free(v);
+	return JSON_NONE;
+}
+
+struct json json_object(void)
+{
+	return wrap(jv_object());
+}
+
+struct json json_array(void)
+{
+	return wrap(jv_array());
+}
+
+struct json json_string(struct bytes text)
+{
+	return wrap(jv_string_sized(text.n ? text.p : "", (int)text.n));
+}
+
+struct json json_text(const char *text)
+{
+	return json_string(bytes_of(text));
+}
+
+struct json json_number(double x)
+{
+	return wrap(isfinite(x) ? jv_number(x) : jv_null());
+}
+
+struct json json_bool(bool x)
+{
+	return wrap(jv_bool(x));
+}
+
+struct json json_null(void)
+{
+	return wrap(jv_null());
+}
+
+void json_set(struct json *object, const char *key, struct json value)
+{
+	*object = wrap(jv_object_set(of(*object), jv_string(key), of(value)));
+}
+
+void json_append(struct json *array, struct json value)
+{
+	*array = wrap(jv_array_append(of(*array), of(value)));
+}
+
+enum json_type json_type(struct json v)
+{
+	if (!v.is)
+		return JSON_TYPE_NONE;
+	switch (jv_get_kind(of(v))) {
+	case JV_KIND_NULL:
+		return JSON_TYPE_NULL;
+	case JV_KIND_FALSE:
+	case JV_KIND_TRUE:
+		return JSON_TYPE_BOOL;
+	case JV_KIND_NUMBER:
+		return JSON_TYPE_NUMBER;
+	case JV_KIND_STRING:
+		return JSON_TYPE_STRING;
+	case JV_KIND_ARRAY:
+		return JSON_TYPE_ARRAY;
+	case JV_KIND_OBJECT:
+		return JSON_TYPE_OBJECT;
+	default:
+		return JSON_TYPE_NONE;
+	}
+}
+
+struct json json_get(struct json object, const char *key)
+{
+	if (json_type(object) != JSON_TYPE_OBJECT)
+		return JSON_NONE;
+	return wrap_valid(jv_object_get(jv_copy(of(object)), jv_string(key)));
+}
+
+struct json json_at(struct json array, size_t i)
+{
+	if (json_type(array) != JSON_TYPE_ARRAY || i >= json_length(array))
+		return JSON_NONE;
+	return wrap_valid(jv_array_get(jv_copy(of(array)), (int)i));
+}
+
+size_t json_length(struct json v)
+{
+	if (json_type(v) == JSON_TYPE_ARRAY)
+		return (size_t)jv_array_length(jv_copy(of(v)));
+	if (json_type(v) == JSON_TYPE_OBJECT)
+		return (size_t)jv_object_length(jv_copy(of(v)));
+	return 0;
+}
+
+bool json_each(struct json object, int *at, struct json *key, struct json *value)
+{
+	int iter;
+
+	if (json_type(object) != JSON_TYPE_OBJECT)
+		return false;
+	iter = *at ? jv_object_iter_next(of(object), *at - 1) : jv_object_iter(of(object));
+	if (!jv_object_iter_valid(of(object), iter))
+		return false;
+	*at = iter + 1;
+	*key = wrap(jv_object_iter_key(of(object), iter));
+	*value = wrap(jv_object_iter_value(of(object), iter));
+	return true;
+}
+
+bool json_is_true(struct json v)
+{
+	return v.is && jv_get_kind(of(v)) == JV_KIND_TRUE;
+}
+
+double json_double(struct json v, double otherwise)
+{
+	return json_type(v) == JSON_TYPE_NUMBER ? jv_number_value(of(v)) : otherwise;
+}
+
+struct bytes json_bytes(struct json v)
+{
+	jv s = of(v);
+
+	if (json_type(v) != JSON_TYPE_STRING)
+		return (struct bytes){ 0 };
+	return (struct bytes){ jv_string_value(s), (size_t)jv_string_length_bytes(jv_copy(s)) };
+}
+
+struct json json_ref(struct json v)
+{
+	return v.is ? wrap(jv_copy(of(v))) : v;
+}
+
+void json_free(struct json v)
+{
+	if (v.is)
+		jv_free(of(v));
+}
+
+int json_parse(struct bytes text, struct json *out, struct err *e)
+{
+	jv v;
+
+	if (text.n > INT32_MAX)
+		return err_set(e, ERR_LIMIT, "JSON text is longer than 2 GiB");
+	v = jv_parse_sized(text.n ? text.p : "", (int)text.n);
+	if (!jv_is_valid(v)) {
+		jv msg = jv_invalid_get_msg(v);
+		const char *why = jv_get_kind(msg) == JV_KIND_STRING ? jv_string_value(msg) : "no value";
+
+		err_set(e, ERR_DAMAGED, "not JSON: %s", why);
+		jv_free(msg);
+		return ERR_DAMAGED;
+	}
+	*out = wrap(v);
+	return 0;
+}
+
+void json_dump(struct buf *out, struct json v, int flags)
+{
+	int jv_flags = (flags & JSON_DUMP_PRETTY ? JV_PRINT_PRETTY | JV_PRINT_INDENT_FLAGS(2) : 0) |
+		       (flags & JSON_DUMP_SORTED ? JV_PRINT_SORTED : 0);
+	jv text = jv_dump_string(jv_copy(of(v)), jv_flags);
+
+	buf_add(out, jv_string_value(text), (size_t)jv_string_length_bytes(jv_copy(text)));
+	jv_free(text);
+}

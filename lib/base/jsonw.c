@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The streaming JSON writer. Numbers are printed in the C locale whatever the program's locale is:
+ * nothing in this house calls setlocale for LC_NUMERIC.
+ */
+#include "lib/base/jsonw.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void jsonw_init(struct jsonw *w, struct buf *out, bool pretty)
+{
+	*w = (struct jsonw){ .out = out, .pretty = pretty };
+}
+
+static void line(struct jsonw *w)
+{
+	unsigned i;
+
+	if (!w->pretty)
+		return;
+	buf_putc(w->out, '\n');
+	for (i = 0; i < w->depth; i++)
+		buf_add(w->out, "  ", 2);
+}
+
+/* What stands between the previous thing on this level and the next. */
+static void before(struct jsonw *w)
+{
+	if (w->after_key) {
+		w->after_key = false;
+		return;
+	}
+	if (w->filled >> w->depth & 1)
+		buf_putc(w->out, ',');
+	if (w->depth)
+		line(w);
+	w->filled |= 1ull << w->depth;
+}
+
+static void open_level(struct jsonw *w, char c)
+{
+	before(w);
+	buf_putc(w->out, c);
+	if (w->depth + 1 >= JSONW_DEPTH_MAX) {
+		w->out->failed = true;
+		return;
+	}
+	w->depth++;
+	w->filled &= ~(1ull << w->depth);
+}
+
+static void close_level(struct jsonw *w, char c)
+{
+	bool filled = w->filled >> w->depth & 1;
+
+	if (w->depth)
+		w->depth--;
+	if (filled)
+		line(w);
+	buf_putc(w->out, c);
+}
+
+void jsonw_object_begin(struct jsonw *w)
+{
+	open_level(w, '{');
+}
+
+void jsonw_object_end(struct jsonw *w)
+{
+	close_level(w, '}');
+}
+
+void jsonw_array_begin(struct jsonw *w)
+{
+	open_level(w, '[');
+}
+
+void jsonw_array_end(struct jsonw *w)
+{
+	close_level(w, ']');
+}
+
+/* Length of the valid UTF-8 sequence at p, 0 when there is none (overlong, surrogate, cut short). */
+static size_t utf8_length(const unsigned char *p, size_t n)
+{
+	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t i;
+
+	if (!len || len > n)
+		return 0;
+	for (i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if (len == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0)))
+		return 0;
+	if (len == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90)))
+		return 0;
+	return len;
+}
+
+static void quoted(struct buf *out, struct bytes text)
+{
+	const unsigned char *p = (const unsigned char *)text.p;
+	size_t i = 0, plain = 0;
+
+	buf_putc(out, '"');
+	while (i < text.n) {
+		size_t len = utf8_length(p + i, text.n - i);
+		bool special = !len || p[i] < 0x20 || p[i] == '"' || p[i] == '\\' || p[i] == 0x7f;
+
+		if (!special) {
+			i += len;
+			continue;
+		}
+		buf_add(out, p + plain, i - plain);
+		if (!len)
+			buf_puts(out, "\xef\xbf\xbd");
+		else if (p[i] == '"' || p[i] == '\\')
+			buf_printf(out, "\\%c", p[i]);
+		else if (p[i] == '\n')
+			buf_puts(out, "\\n");
+		else if (p[i] == '\t')
+			buf_puts(out, "\\t");
+		else
+			buf_printf(out, "\\u%04x", p[i]);
+		plain = ++i;
+	}
+	buf_add(out, p + plain, text.n - plain);
+	buf_putc(out, '"');
+}
+
+void jsonw_key(struct jsonw *w, const char *key)
+{
+	before(w);
+	quoted(w->out, bytes_of(key));
+	buf_puts(w->out, w->pretty ? ": " : ":");
+	w->after_key = true;
+}
+
+void jsonw_bytes(struct jsonw *w, struct bytes text)
+{
+	if (!text.p) {
+		jsonw_null(w);
+		return;
+	}
+	before(w);
+	quoted(w->out, text);
+}
+
+void jsonw_str(struct jsonw *w, const char *text)
+{
+	jsonw_bytes(w, bytes_of(text));
+}
+
+void jsonw_u64(struct jsonw *w, uint64_t x)
+{
+	before(w);
+	buf_printf(w->out, "%" PRIu64, x);
+}
+
+void jsonw_i64(struct jsonw *w, int64_t x)
+{
+	before(w);
+	buf_printf(w->out, "%" PRId64, x);
+}
+
+void jsonw_double(struct jsonw *w, double x)
+{
+	char text[40];
+	int digits;
+
+	before(w);
+	if (!isfinite(x)) {
+		buf_puts(w->out, "null");
+		return;
+	}
+	for (digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	buf_puts(w->out, text);
+}
+
+void jsonw_hex(struct jsonw *w, uint64_t x)
+{
+	before(w);
+	buf_printf(w->out, "\"0x%" PRIx64 "\"", x);
+}
+
+void jsonw_id(struct jsonw *w, uint64_t x)
+{
+	before(w);
+	buf_printf(w->out, "\"%" PRIu64 "\"", x);
+}
+
+void jsonw_bool(struct jsonw *w, bool x)
+{
+	before(w);
+	buf_puts(w->out, x ? "true" : "false");
+}
+
+void jsonw_null(struct jsonw *w)
+{
+	before(w);
+	buf_puts(w->out, "null");
+}
+
+void jsonw_raw(struct jsonw *w, struct bytes json)
+{
+	before(w);
+	buf_add(w->out, json.p, json.n);
+}

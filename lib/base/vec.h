@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing array of any type: `VEC(struct op_row) rows = { 0 };` then vec_push(&rows, row), and
+ * rows.v[i] for i < rows.n. Zero-initialised is empty. vec_push and vec_reserve are false when
+ * memory is exhausted, and the array is then as it was.
+ */
+#ifndef INGERO_BASE_VEC_H
+#define INGERO_BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define VEC(T)                \
+	struct {              \
+		T *v;         \
+		size_t n, cap; \
+	}
+
+/* Room for n more elements. */
+#define vec_reserve(vec, more) vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, (more), sizeof(*(vec)->v))
+
+#define vec_push(vec, ...) (vec_reserve((vec), 1) && ((vec)->v[(vec)->n++] = (__VA_ARGS__), true))
+
+#define vec_free(vec)                  \
+	do {                           \
+		free((vec)->v);        \
+		(vec)->v = NULL;       \
+		(vec)->n = (vec)->cap = 0; \
+	} while (0)
+
+bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each);
+
+#endif
