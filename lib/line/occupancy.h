@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who ran on each CPU while somebody waited for it: the last slices per CPU, in event order.
+ * A wait is charged slice by slice to whoever overlaps it; what no slice covers stays
+ * uncovered. Memory per CPU is bounded by OCCUPANCY_SLICES, grown as needed.
+ */
+#ifndef INGERO_LINE_OCCUPANCY_H
+#define INGERO_LINE_OCCUPANCY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+
+#define OCCUPANCY_SLICES 4096
+
+struct occupancy_slice {
+	int64_t start_ns, end_ns;
+	uint32_t thread; /* world thread id of the occupant */
+};
+
+struct occupancy_cpu {
+	struct occupancy_slice *v; /* a ring: newest at v[(next - 1) % cap] */
+	uint32_t cap, next, n;
+};
+
+/* Zero-initialised is empty. */
+struct occupancy {
+	struct map index; /* node << 32 | cpu -> position in cpus, plus one */
+	VEC(struct occupancy_cpu) cpus;
+};
+
+void occupancy_free(struct occupancy *o);
+
+/* One slice. Slices of a CPU come in order of their end; one that does not is ignored. False: out of memory. */
+bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns, int64_t end_ns,
+		   uint32_t thread);
+
+struct occupancy_share {
+	uint32_t thread;
+	uint64_t ns;
+};
+#define OCCUPANCY_SHARES 32
+
+/* Who held the CPU during [a, b): n shares, newest occupant first; unnamed_ns: held by more occupants than fit. */
+struct occupancy_answer {
+	unsigned n;
+	struct occupancy_share v[OCCUPANCY_SHARES];
+	uint64_t covered_ns, unnamed_ns;
+};
+
+/* Adds to *ans, so that the pieces of a wait on several CPUs can be gathered; the caller zeroes it first. */
+void occupancy_over(const struct occupancy *o, uint32_t node, uint32_t cpu, int64_t a, int64_t b,
+		    struct occupancy_answer *ans);
+
+/* Slices held, over all CPUs: the memory bound is OCCUPANCY_SLICES per CPU. */
+size_t occupancy_held(const struct occupancy *o);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a stretch of a thread's time went: nanoseconds per category, and for the categories
+ * that somebody takes, the few largest takers. The categories sum to the length of the stretch
+ * exactly; what the listed takers do not hold of a category was taken by others, unnamed here.
+ */
+#ifndef INGERO_LINE_PARTS_H
+#define INGERO_LINE_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum part {
+	PART_SELF,	   /* on CPU in its own code */
+	PART_PREEMPTED,	   /* runnable, taken off the CPU for somebody else */
+	PART_RUNQ,	   /* woken, waiting for a CPU that somebody else held */
+	PART_CPU_IDLE,	   /* woken, waiting for a CPU that was idle: wake-up latency */
+	PART_WAIT_UNKNOWN, /* waiting for a CPU, occupant not recorded */
+	PART_THROTTLED,	   /* its cgroup's CPU quota was used up */
+	PART_STOLEN,	   /* the hypervisor ran something else */
+	PART_DISK,	   /* blocked on block I/O */
+	PART_LOCK,	   /* blocked on a mutex until its holder released it */
+	PART_FAULT,	   /* blocked in a page fault */
+	PART_STOPPED,	   /* stopped or traced */
+	PART_SLEEP,	   /* asked for a sleep */
+	PART_IDLE,	   /* waiting on a condition, semaphore or barrier: for work, not for a lock */
+	PART_SOCKET,
+	PART_POLL,
+	PART_FD,    /* blocked on another file descriptor: pipe, eventfd, terminal */
+	PART_CHILD, /* waiting for a child process */
+	PART_BLOCKED,
+	PART_DEVICE,  /* waiting for the GPU, blocked or spinning */
+	PART_UNKNOWN, /* events were lost or contradict each other */
+	PART_COUNT
+};
+
+/* Taken by the host from a thread that could have run or gone on: lost in full. */
+#define PARTS_HOST                                                                                  \
+	(1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_CPU_IDLE | 1u << PART_WAIT_UNKNOWN |   \
+	 1u << PART_THROTTLED | 1u << PART_STOLEN | 1u << PART_DISK | 1u << PART_LOCK | 1u << PART_FAULT)
+
+/* What waiting for the device looks like from outside, when it happens inside a call that waits for it. */
+#define PARTS_DEVICE_LIKE                                                                     \
+	(1u << PART_SLEEP | 1u << PART_IDLE | 1u << PART_SOCKET | 1u << PART_POLL | 1u << PART_FD | \
+	 1u << PART_BLOCKED)
+
+struct part_culprit {
+	uint32_t culprit; /* id in a struct culprits, never 0 */
+	uint32_t part;
+	uint64_t ns;
+};
+
+#define PARTS_CULPRITS 8
+
+/* Zero-initialised is empty. Only ns[] of categories in mask are meaningful. */
+struct parts {
+	uint32_t mask;
+	uint32_t nculprits;
+	uint64_t ns[PART_COUNT];
+	struct part_culprit c[PARTS_CULPRITS];
+};
+
+/* "self", "preempted" …: the names in JSON. And for people: "on CPU in its own code" … */
+const char *part_name(enum part part);
+const char *part_text(enum part part);
+
+/* culprit 0: nobody to name. ns 0 is ignored. */
+void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns);
+void parts_merge(struct parts *into, const struct parts *from);
+void parts_clear(struct parts *p);
+
+/* Turn the device-like waits of p into PART_DEVICE. */
+void parts_to_device(struct parts *p);
+
+static inline uint64_t parts_get(const struct parts *p, enum part part)
+{
+	return p->mask >> part & 1 ? p->ns[part] : 0;
+}
+
+/* Sum of the categories in which (a mask of 1 << part). */
+uint64_t parts_sum(const struct parts *p, uint32_t which);
+#define PARTS_ALL ((1u << PART_COUNT) - 1)
+
+#endif
