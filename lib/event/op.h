@@ -64,7 +64,7 @@ enum op_flag {
 	OP_FREE = 1 << 8,
 };
 
-#define OP_COLUMNS_MAX 12 /* extra columns of one op, with room to grow over SCHED_OFFCPU's 10 */
+#define OP_COLUMNS_MAX 12 /* extra columns of one op, with room to grow over SCHED_OFFCPU's 11 */
 
 struct op_def {
 	uint16_t id;
