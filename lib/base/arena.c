@@ -11,7 +11,7 @@
 #include "lib/base/check.h"
 
 #define BLOCK_FIRST 4096u
-#define BLOCK_MAX (1u << 20)
+#define BLOCK_MAX   (1u << 20)
 
 struct arena_block_ {
 	struct arena_block_ *next;

@@ -37,6 +37,12 @@ fail:
 	return NULL;
 }
 
+void buf_added(struct buf *b, size_t n)
+{
+	b->n += n;
+	b->p[b->n] = '\0';
+}
+
 void buf_add(struct buf *b, const void *p, size_t n)
 {
 	char *at = buf_reserve(b, n);
@@ -45,8 +51,7 @@ void buf_add(struct buf *b, const void *p, size_t n)
 		return;
 	if (n)
 		memcpy(at, p, n);
-	b->n += n;
-	b->p[b->n] = '\0';
+	buf_added(b, n);
 }
 
 void buf_puts(struct buf *b, const char *text)

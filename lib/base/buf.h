@@ -25,8 +25,9 @@ void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-/* Room for n more bytes at the returned address; the caller adds what it used to b->n. NULL on OOM. */
+/* Room for n more bytes at the returned address; buf_added says how many were put there. NULL on OOM. */
 char *buf_reserve(struct buf *b, size_t n);
+void buf_added(struct buf *b, size_t n);
 
 /* Empty again, memory and all; `failed` is cleared by both. reset keeps the memory. */
 void buf_reset(struct buf *b);

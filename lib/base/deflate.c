@@ -40,7 +40,7 @@ int deflate_bytes(struct buf *out, const void *p, size_t n, int level, struct er
 		z.next_out = (unsigned char *)at;
 		z.avail_out = CHUNK;
 		rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-		out->n += CHUNK - z.avail_out;
+		buf_added(out, CHUNK - z.avail_out);
 	} while (rc == Z_OK || rc == Z_BUF_ERROR);
 	deflateEnd(&z);
 	return rc == Z_STREAM_END ? 0 : err_set(e, ERR_SYS, "zlib cannot compress (%d)", rc);
@@ -74,16 +74,19 @@ int inflate_bytes(struct buf *out, const void *p, size_t n, size_t max_out, stru
 		z.avail_out = (uInt)room;
 		rc = inflate(&z, Z_NO_FLUSH);
 		if (rc != Z_OK && rc != Z_STREAM_END) {
-			result = rc == Z_MEM_ERROR ? err_nomem(e) :
-						     err_set(e, ERR_DAMAGED, "compressed data is damaged or cut short");
+			result = rc == Z_MEM_ERROR
+					 ? err_nomem(e)
+					 : err_set(e, ERR_DAMAGED,
+						   "compressed data is damaged or cut short");
 			goto out;
 		}
 		produced += room - z.avail_out;
 		if (produced > max_out) {
-			result = err_set(e, ERR_LIMIT, "compressed data unpacks to more than %zu bytes", max_out);
+			result = err_set(e, ERR_LIMIT,
+					 "compressed data unpacks to more than %zu bytes", max_out);
 			goto out;
 		}
-		out->n += room - z.avail_out;
+		buf_added(out, room - z.avail_out);
 	}
 	if (left || z.avail_in)
 		result = err_set(e, ERR_DAMAGED, "bytes follow the compressed data");

@@ -52,9 +52,8 @@ int read_fd(int fd, const char *name, struct buf *out, size_t max, struct err *e
 		total += (size_t)got;
 		if (total > max)
 			return err_set(e, ERR_LIMIT, "%s holds more than %zu bytes", name, max);
-		out->n += (size_t)got;
+		buf_added(out, (size_t)got);
 	}
-	out->p[out->n] = '\0';
 	return 0;
 }
 

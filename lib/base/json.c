@@ -185,7 +185,8 @@ int json_parse(struct bytes text, struct json *out, struct err *e)
 	v = jv_parse_sized(text.n ? text.p : "", (int)text.n);
 	if (!jv_is_valid(v)) {
 		jv msg = jv_invalid_get_msg(v);
-		const char *why = jv_get_kind(msg) == JV_KIND_STRING ? jv_string_value(msg) : "no value";
+		const char *why =
+			jv_get_kind(msg) == JV_KIND_STRING ? jv_string_value(msg) : "no value";
 
 		err_set(e, ERR_DAMAGED, "not JSON: %s", why);
 		jv_free(msg);

@@ -16,7 +16,15 @@
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
 
-enum json_type { JSON_TYPE_NONE, JSON_TYPE_NULL, JSON_TYPE_BOOL, JSON_TYPE_NUMBER, JSON_TYPE_STRING, JSON_TYPE_ARRAY, JSON_TYPE_OBJECT };
+enum json_type {
+	JSON_TYPE_NONE,
+	JSON_TYPE_NULL,
+	JSON_TYPE_BOOL,
+	JSON_TYPE_NUMBER,
+	JSON_TYPE_STRING,
+	JSON_TYPE_ARRAY,
+	JSON_TYPE_OBJECT
+};
 
 /* Opaque: the bytes of one jv, and whether there is one. */
 struct json {
@@ -38,9 +46,10 @@ void json_set(struct json *object, const char *key, struct json value);
 void json_append(struct json *array, struct json value);
 
 enum json_type json_type(struct json v);
-struct json json_get(struct json object, const char *key); /* JSON_NONE when missing or not an object */
-struct json json_at(struct json array, size_t i);	    /* JSON_NONE when out of range or not an array */
-size_t json_length(struct json v);			    /* members of an array or object; else 0 */
+struct json json_get(struct json object,
+		     const char *key);		  /* JSON_NONE when missing or not an object */
+struct json json_at(struct json array, size_t i); /* JSON_NONE when out of range or not an array */
+size_t json_length(struct json v);		  /* members of an array or object; else 0 */
 
 /* Members of an object one by one, *at 0 to begin; key and value are new references. */
 bool json_each(struct json object, int *at, struct json *key, struct json *value);

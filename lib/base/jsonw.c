@@ -87,7 +87,12 @@ void jsonw_array_end(struct jsonw *w)
 /* Length of the valid UTF-8 sequence at p, 0 when there is none (overlong, surrogate, cut short). */
 static size_t utf8_length(const unsigned char *p, size_t n)
 {
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t len = p[0] < 0x80   ? 1
+		     : p[0] < 0xc2 ? 0
+		     : p[0] < 0xe0 ? 2
+		     : p[0] < 0xf0 ? 3
+		     : p[0] < 0xf5 ? 4
+				   : 0;
 	size_t i;
 
 	if (!len || len > n)

@@ -17,7 +17,7 @@
 
 struct jsonw {
 	struct buf *out;
-	bool pretty;	/* newlines and two spaces per level */
+	bool pretty; /* newlines and two spaces per level */
 	unsigned depth;
 	bool after_key;
 	uint64_t filled; /* bit per level: something was already written there */
@@ -35,9 +35,10 @@ void jsonw_str(struct jsonw *w, const char *text); /* NULL is null */
 void jsonw_bytes(struct jsonw *w, struct bytes text);
 void jsonw_u64(struct jsonw *w, uint64_t x);
 void jsonw_i64(struct jsonw *w, int64_t x);
-void jsonw_double(struct jsonw *w, double x); /* shortest text that reads back the same; not finite is null */
-void jsonw_hex(struct jsonw *w, uint64_t x);  /* "0x7f…": handles and pointers */
-void jsonw_id(struct jsonw *w, uint64_t x);   /* a number as a string */
+void jsonw_double(struct jsonw *w,
+		  double x); /* shortest text that reads back the same; not finite is null */
+void jsonw_hex(struct jsonw *w, uint64_t x); /* "0x7f…": handles and pointers */
+void jsonw_id(struct jsonw *w, uint64_t x);  /* a number as a string */
 void jsonw_bool(struct jsonw *w, bool x);
 void jsonw_null(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, struct bytes json); /* one finished value */

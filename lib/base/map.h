@@ -23,8 +23,8 @@ struct map {
 };
 
 bool map_get(const struct map *m, uint64_t key, uint64_t *value); /* value may be NULL */
-bool map_put(struct map *m, uint64_t key, uint64_t value);	   /* false: out of memory, m unchanged */
-bool map_del(struct map *m, uint64_t key);			   /* false: was not there */
+bool map_put(struct map *m, uint64_t key, uint64_t value); /* false: out of memory, m unchanged */
+bool map_del(struct map *m, uint64_t key);		   /* false: was not there */
 
 /* The next entry at or after *at (start with 0); false at the end. m must not change meanwhile. */
 bool map_each(const struct map *m, size_t *at, uint64_t *key, uint64_t *value);

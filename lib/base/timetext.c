@@ -17,8 +17,13 @@ static const struct unit {
 	const char *name;
 	uint64_t ns;
 } units[] = {
-	{ "d", 86400ull * NS_PER_S }, { "h", 3600ull * NS_PER_S }, { "m", 60ull * NS_PER_S }, { "s", NS_PER_S },
-	{ "ms", 1000000 },	      { "us", 1000 },		   { "ns", 1 },
+	{ "d", 86400ull * NS_PER_S },
+	{ "h", 3600ull * NS_PER_S },
+	{ "m", 60ull * NS_PER_S },
+	{ "s", NS_PER_S },
+	{ "ms", 1000000 },
+	{ "us", 1000 },
+	{ "ns", 1 },
 };
 
 #define NUNITS (sizeof(units) / sizeof(units[0]))
@@ -73,7 +78,8 @@ int duration_parse(struct bytes text, uint64_t *ns, struct err *e)
 			u = 3; /* a bare number is seconds */
 		} else {
 			for (u = next_unit; u < NUNITS; u++)
-				if (bytes_equal(bytes_of(units[u].name), (struct bytes){ text.p + at, len }))
+				if (bytes_equal(bytes_of(units[u].name),
+						(struct bytes){ text.p + at, len }))
 					break;
 			if (u == NUNITS)
 				return not_a_duration(text, e);
@@ -81,7 +87,8 @@ int duration_parse(struct bytes text, uint64_t *ns, struct err *e)
 		at += len;
 		next_unit = u + 1;
 		part = (uint64_t)((unsigned __int128)frac * units[u].ns / NS_PER_S);
-		if (__builtin_mul_overflow(whole, units[u].ns, &whole) || __builtin_add_overflow(sum, whole, &sum) ||
+		if (__builtin_mul_overflow(whole, units[u].ns, &whole) ||
+		    __builtin_add_overflow(sum, whole, &sum) ||
 		    __builtin_add_overflow(sum, part, &sum))
 			return not_a_duration(text, e);
 	}
@@ -106,7 +113,11 @@ char *duration_text(char *out, size_t size, uint64_t ns)
 		while (i < 2 && (double)ns / (double)scale[i].ns >= 999.5)
 			i++;
 		x = (double)ns / (double)scale[i].ns;
-		snprintf(out, size, x < 9.995 ? "%.2f %s" : x < 99.95 ? "%.1f %s" : "%.0f %s", x, scale[i].name);
+		snprintf(out, size,
+			 x < 9.995   ? "%.2f %s"
+			 : x < 99.95 ? "%.1f %s"
+				     : "%.0f %s",
+			 x, scale[i].name);
 	} else if (s < 3600) {
 		snprintf(out, size, "%" PRIu64 "m %" PRIu64 "s", s / 60, s % 60);
 	} else if (s < 86400) {
@@ -153,8 +164,8 @@ char *time_iso(char *out, size_t size, int64_t utc_ns)
 	struct tm tm;
 
 	gmtime_r(&s, &tm);
-	snprintf(out, size, "%04d-%02d-%02dT%02d:%02d:%02d.%09uZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-		 tm.tm_hour, tm.tm_min, tm.tm_sec, rest);
+	snprintf(out, size, "%04d-%02d-%02dT%02d:%02d:%02d.%09uZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		 tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, rest);
 	return out;
 }
 
@@ -167,9 +178,10 @@ char *time_local(char *out, size_t size, int64_t utc_ns, bool date)
 
 	localtime_r(&s, &tm);
 	if (date)
-		snprintf(day, sizeof(day), "%04d-%02d-%02d ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
-	snprintf(out, size, "%s%02d:%02d:%02d.%03u %s", day, tm.tm_hour, tm.tm_min, tm.tm_sec, rest / 1000000,
-		 tm.tm_zone ? tm.tm_zone : "");
+		snprintf(day, sizeof(day), "%04d-%02d-%02d ", tm.tm_year + 1900, tm.tm_mon + 1,
+			 tm.tm_mday);
+	snprintf(out, size, "%s%02d:%02d:%02d.%03u %s", day, tm.tm_hour, tm.tm_min, tm.tm_sec,
+		 rest / 1000000, tm.tm_zone ? tm.tm_zone : "");
 	return out;
 }
 
@@ -235,8 +247,8 @@ static bool zone_scan(struct bytes t, size_t *at, bool *utc, int *offset_s)
 
 static bool in_range(const struct tm *tm)
 {
-	return tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 && tm->tm_mday <= 31 && tm->tm_hour < 24 &&
-	       tm->tm_min < 60 && tm->tm_year >= 70 && tm->tm_year < 361;
+	return tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 && tm->tm_mday <= 31 &&
+	       tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_year >= 70 && tm->tm_year < 361;
 }
 
 static bool iso_scan(struct bytes t, int64_t *utc_ns)
@@ -264,7 +276,8 @@ static bool iso_scan(struct bytes t, int64_t *utc_ns)
 	if (at != t.n || !in_range(&tm))
 		return false;
 	s = utc ? (int64_t)timegm(&tm) - offset_s : (int64_t)mktime(&tm);
-	return !__builtin_mul_overflow(s, NS_PER_S, utc_ns) && !__builtin_add_overflow(*utc_ns, (int64_t)frac, utc_ns);
+	return !__builtin_mul_overflow(s, NS_PER_S, utc_ns) &&
+	       !__builtin_add_overflow(*utc_ns, (int64_t)frac, utc_ns);
 }
 
 static bool clock_scan(struct bytes t, int64_t anchor_ns, int64_t *utc_ns)

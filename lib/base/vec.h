@@ -11,21 +11,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define VEC(T)                \
-	struct {              \
-		T *v;         \
+#define VEC(T)                 \
+	struct {               \
+		T *v;          \
 		size_t n, cap; \
 	}
 
 /* Room for n more elements. */
-#define vec_reserve(vec, more) vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, (more), sizeof(*(vec)->v))
+#define vec_reserve(vec, more) \
+	vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, (more), sizeof(*(vec)->v))
 
 #define vec_push(vec, ...) (vec_reserve((vec), 1) && ((vec)->v[(vec)->n++] = (__VA_ARGS__), true))
 
-#define vec_free(vec)                  \
-	do {                           \
-		free((vec)->v);        \
-		(vec)->v = NULL;       \
+#define vec_free(vec)                      \
+	do {                               \
+		free((vec)->v);            \
+		(vec)->v = NULL;           \
 		(vec)->n = (vec)->cap = 0; \
 	} while (0)
 

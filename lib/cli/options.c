@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The option parser. Long names are never abbreviated: a script that runs today must not change
+ * its meaning when an option is added. Operands and options may be mixed, "--" ends options.
+ */
+#include "lib/cli/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/vec.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/help.h"
+#include "lib/cli/message.h"
+#include "lib/cli/output.h"
+#include "lib/cli/value.h"
+
+struct parser {
+	const struct cli_program *program;
+	void *values;
+	char **argv;
+	int argc, at;
+	int status; /* CLI_GO while all is well */
+};
+
+int cli_usage_error(const struct cli_program *program, const char *fmt, ...)
+{
+	struct buf text = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	cli_error("%s (%s --help lists the options)", buf_text(&text), program->name);
+	buf_free(&text);
+	return CLI_EXIT_USAGE;
+}
+
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[2][64], la = strlen(a), lb = strlen(b), i, j;
+
+	if (la > 63 || lb > 63)
+		return SIZE_MAX;
+	for (j = 0; j <= lb; j++)
+		row[0][j] = j;
+	for (i = 1; i <= la; i++) {
+		size_t *now = row[i & 1], *last = row[(i - 1) & 1];
+
+		now[0] = i;
+		for (j = 1; j <= lb; j++) {
+			size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = last[j] + 1 < best ? last[j] + 1 : best;
+			now[j] = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+		}
+	}
+	return row[la & 1][lb];
+}
+
+const char *cli_nearest(const char *text, const char *const *names, size_t n)
+{
+	size_t len = strlen(text), best = len < 4 ? 2 : len / 3 + 2, i;
+	const char *nearest = NULL;
+
+	for (i = 0; i < n; i++) {
+		size_t d = edit_distance(text, names[i]);
+
+		/* The beginning of a name is a good guess however much of it is missing. */
+		if (len > 1 && !strncmp(names[i], text, len))
+			d = 1;
+		if (d < best) {
+			best = d;
+			nearest = names[i];
+		}
+	}
+	return nearest;
+}
+
+static int unknown_long(const struct cli_program *program, const char *name, size_t len)
+{
+	VEC(const char *) names = { 0 };
+	const struct cli_option *o;
+	const char *nearest = NULL;
+	char text[64];
+	int status;
+
+	for (o = program->options; o && o->name; o++)
+		if (o->group && !vec_push(&names, o->name))
+			break;
+	for (o = cli_common_options; o->name; o++)
+		if (!vec_push(&names, o->name))
+			break;
+	if (len < sizeof(text)) {
+		memcpy(text, name, len);
+		text[len] = '\0';
+		nearest = cli_nearest(text, names.v, names.n);
+	}
+	if (nearest)
+		status = cli_usage_error(program, "unknown option '--%.*s'; did you mean '--%s'?",
+					 (int)len, name, nearest);
+	else
+		status = cli_usage_error(program, "unknown option '--%.*s'", (int)len, name);
+	vec_free(&names);
+	return status;
+}
+
+static const struct cli_option *find(const struct cli_option *table, const char *name, size_t len,
+				     char letter)
+{
+	const struct cli_option *o;
+
+	for (o = table; o && o->name; o++)
+		if (letter ? o->letter == letter
+			   : strlen(o->name) == len && !memcmp(o->name, name, len))
+			return o;
+	return NULL;
+}
+
+static int print_and_end(void (*text)(struct buf *, const struct cli_program *),
+			 const struct cli_program *program)
+{
+	struct buf out = { 0 };
+
+	if (text)
+		text(&out, program);
+	else
+		buf_printf(&out, "%s %s\n", program->name, INGERO_VERSION);
+	if (out.failed) {
+		cli_error("out of memory");
+		return CLI_EXIT_CANNOT;
+	}
+	fwrite(out.p, 1, out.n, stdout);
+	buf_free(&out);
+	return cli_finish_stdout(CLI_EXIT_DONE);
+}
+
+/* Apply option o, written as `shown` by the user; value is what stood behind "=" or the letter, or NULL. */
+static void apply(struct parser *ps, const struct cli_option *o, bool common, const char *shown,
+		  char *value)
+{
+	struct err e = { 0 };
+
+	if (common && !strcmp(o->name, "help")) {
+		ps->status = print_and_end(cli_help_text, ps->program);
+		return;
+	}
+	if (common && !strcmp(o->name, "version")) {
+		ps->status = print_and_end(NULL, ps->program);
+		return;
+	}
+	if (!cli_takes_argument(o->type) && value) {
+		ps->status = cli_usage_error(ps->program, "option '%s' takes no value", shown);
+		return;
+	}
+	if (cli_takes_argument(o->type) && !value) {
+		if (ps->at >= ps->argc) {
+			ps->status = cli_usage_error(ps->program, "option '%s' needs a value: %s",
+						     shown, o->arg ? o->arg : "VALUE");
+			return;
+		}
+		value = ps->argv[ps->at++];
+	}
+	if (cli_value_set(o, common ? (void *)&cli_settings : ps->values, value, &e) < 0) {
+		ps->status = cli_usage_error(ps->program, "option '%s': %s", shown, e.text);
+		return;
+	}
+	if (o->given)
+		*o->given = true;
+}
+
+static void parse_long(struct parser *ps, char *word)
+{
+	char *name = word + 2, *value = strchr(name, '=');
+	size_t len = value ? (size_t)(value - name) : strlen(name);
+	const struct cli_option *o = find(ps->program->options, name, len, 0);
+	bool common = !o;
+	char shown[80];
+
+	if (common)
+		o = find(cli_common_options, name, len, 0);
+	if (!o && len == 16 && !memcmp(name, "complete-options", len)) {
+		ps->status = print_and_end(cli_complete_text, ps->program);
+		return;
+	}
+	if (!o) {
+		ps->status = unknown_long(ps->program, name, len);
+		return;
+	}
+	snprintf(shown, sizeof(shown), "--%s", o->name);
+	apply(ps, o, common, shown, value ? value + 1 : NULL);
+}
+
+static void parse_letters(struct parser *ps, char *word)
+{
+	char *at;
+
+	for (at = word + 1; *at && ps->status == CLI_GO; at++) {
+		const struct cli_option *o = find(ps->program->options, NULL, 0, *at);
+		bool common = !o;
+		char shown[3] = { '-', *at };
+
+		if (common)
+			o = find(cli_common_options, NULL, 0, *at);
+		if (!o) {
+			ps->status = cli_usage_error(ps->program, "unknown option '-%c'", *at);
+			return;
+		}
+		if (cli_takes_argument(o->type)) {
+			apply(ps, o, common, shown, at[1] ? at + 1 : NULL);
+			return;
+		}
+		apply(ps, o, common, shown, NULL);
+	}
+}
+
+int cli_parse(const struct cli_program *program, void *values, int argc, char **argv,
+	      struct cli_operands *operands)
+{
+	struct parser ps = { .program = program,
+			     .values = values,
+			     .argv = argv,
+			     .argc = argc,
+			     .at = 1,
+			     .status = CLI_GO };
+	VEC(char *) words = { 0 };
+	bool options = true;
+
+	cli_settings.program = program->name;
+	while (ps.at < argc && ps.status == CLI_GO) {
+		char *word = argv[ps.at++];
+
+		if (options && !strcmp(word, "--")) {
+			options = false;
+			operands->dashes = true;
+		} else if (options && word[0] == '-' && word[1] == '-') {
+			parse_long(&ps, word);
+		} else if (options && word[0] == '-' && word[1]) {
+			parse_letters(&ps, word);
+		} else {
+			if (program->stop_at_operand)
+				options = false;
+			if (!vec_push(&words, word))
+				goto nomem;
+		}
+	}
+	if (ps.status == CLI_GO && words.n && !program->usage[0])
+		ps.status = cli_usage_error(program, "takes no operands, but '%s' was given",
+					    words.v[0]);
+	if (ps.status == CLI_GO && program->operands_max && words.n > program->operands_max)
+		ps.status = cli_usage_error(program, "too many operands: '%s'",
+					    words.v[program->operands_max]);
+	if (!vec_push(&words, NULL))
+		goto nomem;
+	if (ps.status != CLI_GO) {
+		vec_free(&words);
+		return ps.status;
+	}
+	operands->v = words.v;
+	operands->n = words.n - 1;
+	return CLI_GO;
+nomem:
+	vec_free(&words);
+	cli_error("out of memory");
+	return CLI_EXIT_CANNOT;
+}

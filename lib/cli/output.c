@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Standard descriptors and output files.
+ */
+#include "lib/cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+
+void cli_start(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int cli_finish_stdout(int status)
+{
+	int failed = ferror(stdout);
+	int number = failed ? errno : 0;
+
+	if (fflush(stdout) && !failed)
+		number = errno;
+	failed |= ferror(stdout);
+	if (close(STDOUT_FILENO) < 0 && !failed && errno != EBADF) {
+		failed = 1;
+		number = errno;
+	}
+	/* The stream's error may be older than errno: a closed pipe shows as EPIPE only on the first write. */
+	if (!failed || number == EPIPE || number == 0)
+		return status;
+	cli_error("cannot write standard output: %s", strerror(number));
+	return CLI_EXIT_CANNOT;
+}
+
+int cli_print(const struct buf *b, struct err *e)
+{
+	if (b->failed)
+		return err_nomem(e);
+	if (fwrite(buf_text(b), 1, b->n, stdout) != b->n || fflush(stdout))
+		return err_sys(e, "cannot write standard output");
+	return 0;
+}
+
+int cli_output_open(const char *path, struct err *e)
+{
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return STDOUT_FILENO;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(e, "cannot create %s", path);
+	return fd;
+}
+
+int cli_refuse_terminal(int fd, struct err *e)
+{
+	if (!isatty(fd))
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "a recording is binary and not for a terminal (use -o FILE, or pipe it on)");
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signal handlers do two things only: set a flag and write one byte to a pipe that nobody empties.
+ */
+#include "lib/cli/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t received;
+static int wake[2] = { -1, -1 };
+
+static void on_signal(int number)
+{
+	int saved = errno;
+	ssize_t done;
+
+	if (received)
+		_exit(128 + number);
+	received = number;
+	done = write(wake[1], "", 1);
+	(void)done;
+	errno = saved;
+}
+
+int cli_signals_catch(struct err *e)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction before;
+	size_t i;
+
+	if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(e, "cannot make a pipe");
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		/* nohup: a hangup that our parent ignores stays ignored. */
+		if (numbers[i] == SIGHUP && !sigaction(SIGHUP, NULL, &before) &&
+		    before.sa_handler == SIG_IGN)
+			continue;
+		if (sigaction(numbers[i], &action, NULL) < 0)
+			return err_sys(e, "cannot catch signal %d", numbers[i]);
+	}
+	return 0;
+}
+
+int cli_signal_received(void)
+{
+	return received;
+}
+
+int cli_signals_fd(void)
+{
+	return wake[0];
+}
+
+static void on_first_interrupt(int number)
+{
+	(void)number; /* SA_RESETHAND has restored the default for the next one */
+}
+
+void cli_signals_let_first_pass(int fd)
+{
+	struct sigaction action = { .sa_handler = on_first_interrupt,
+				    .sa_flags = SA_RESTART | SA_RESETHAND };
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		sigaction(SIGINT, &action, NULL);
+}
+
+void cli_signals_restore(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Aligned tables. Cells are kept as one run of text and laid out when printed; the last column is
+ * never padded, so that lines have no trailing blanks.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/vec.h"
+#include "lib/cli/term.h"
+
+struct cell {
+	size_t at; /* into text */
+	size_t width;
+	enum cli_style style;
+};
+
+struct cli_table {
+	size_t ncols;
+	bool *right;
+	VEC(struct cell) cells; /* row by row, the headers first */
+	struct buf text;	/* zero-terminated strings */
+	bool failed;
+};
+
+static void cell_add(struct cli_table *t, enum cli_style style, struct bytes text)
+{
+	struct cell c = { .at = t->text.n, .style = style };
+
+	cli_safe(&t->text, text);
+	buf_putc(&t->text, '\0');
+	if (t->text.failed) {
+		t->failed = true;
+		return;
+	}
+	c.width = cli_text_width(t->text.p + c.at);
+	if (!vec_push(&t->cells, c))
+		t->failed = true;
+}
+
+struct cli_table *cli_table_new(const char *const *headers)
+{
+	struct cli_table *t = calloc(1, sizeof(*t));
+	size_t i;
+
+	if (!t)
+		return NULL;
+	while (headers[t->ncols])
+		t->ncols++;
+	t->right = calloc(t->ncols + 1, sizeof(*t->right));
+	if (!t->right) {
+		free(t);
+		return NULL;
+	}
+	for (i = 0; i < t->ncols; i++) {
+		t->right[i] = headers[i][0] == '>';
+		cell_add(t, CLI_BOLD, bytes_of(headers[i] + t->right[i]));
+	}
+	return t;
+}
+
+static void cell_vadd(struct cli_table *t, enum cli_style style, const char *fmt, va_list ap)
+{
+	struct buf text = { 0 };
+
+	buf_vprintf(&text, fmt, ap);
+	if (text.failed)
+		t->failed = true;
+	else
+		cell_add(t, style, buf_bytes(&text));
+	buf_free(&text);
+}
+
+void cli_table_cell(struct cli_table *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cell_vadd(t, CLI_PLAIN, fmt, ap);
+	va_end(ap);
+}
+
+void cli_table_cell_styled(struct cli_table *t, enum cli_style style, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cell_vadd(t, style, fmt, ap);
+	va_end(ap);
+}
+
+static void spaces(struct buf *out, size_t n)
+{
+	while (n--)
+		buf_putc(out, ' ');
+}
+
+static size_t column_width(const struct cli_table *t, size_t column)
+{
+	size_t width = 0, i;
+
+	for (i = column; i < t->cells.n; i += t->ncols)
+		if (t->cells.v[i].width > width)
+			width = t->cells.v[i].width;
+	return width;
+}
+
+void cli_table_text(struct buf *out, const struct cli_table *t, unsigned indent, bool color)
+{
+	size_t *widths, i;
+
+	widths = t->failed ? NULL : calloc(t->ncols + 1, sizeof(*widths));
+	if (!widths) {
+		out->failed = true;
+		return;
+	}
+	for (i = 0; i < t->ncols; i++)
+		widths[i] = column_width(t, i);
+	for (i = 0; i < t->cells.n; i++) {
+		const struct cell *c = &t->cells.v[i];
+		size_t column = i % t->ncols, pad = widths[column] - c->width;
+		bool last = column + 1 == t->ncols;
+
+		spaces(out, column ? 2 : indent);
+		if (t->right[column])
+			spaces(out, pad);
+		cli_styled(out, color, c->style, t->text.p + c->at);
+		if (!t->right[column] && !last)
+			spaces(out, pad);
+		if (last || i + 1 == t->cells.n)
+			buf_putc(out, '\n');
+	}
+	free(widths);
+}
+
+void cli_table_free(struct cli_table *t)
+{
+	if (!t)
+		return;
+	free(t->right);
+	vec_free(&t->cells);
+	buf_free(&t->text);
+	free(t);
+}
