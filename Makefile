@@ -201,7 +201,9 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/unit/%,$(lib_obj) $(
 # ---- tests -----------------------------------------------------------------------------------------
 
 .PHONY: tests check
-tests: all $(unit_tests)
+tests: all $(unit_tests) double
+
+include tests/double/rules.mk
 
 script_tests := $(wildcard tests/lint/*.t tests/cli/*.t tests/laws/*.t tests/double/*.t tests/live/*.t tests/kernels/*.t)
 check: tests
