@@ -110,7 +110,7 @@ enum event_waker {
 const struct op_def *op_builtin(uint16_t id);
 const struct column_def *column_builtin(uint16_t id);
 
-/* All built-in ops in numeric order; *n their count. */
+/* All built-in ops in the order of formats/ops.def; *n their count. */
 const struct op_def *op_builtin_all(unsigned *n);
 
 /* "cuda" for 1; NULL when unknown. And the layer heading it is shown under ("runtime", "driver", "host"…). */

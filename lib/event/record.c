@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Record kinds, their fields and the sampled metrics, unfolded from formats/records.def. */
+#include "lib/event/record.h"
+
+/* fields_CLOCK[], fields_NODE[] …: each RECORD line closes the array before it and opens its own. */
+static const struct record_field fields_begin_[] __attribute__((unused)) = {
+	{ 0 },
+#define RECORD(number, id, name, criticality)           \
+	}                                               \
+	;                                               \
+	static const struct record_field fields_##id[] = {
+#define FIELD(record_, number_, field_, type_, unit_, role_)                                  \
+	{ RECORD_##record_, number_, #field_, REC_##type_, unit_, RROLE_##role_,              \
+	  offsetof(union record_body, record_.field_) },
+#include "formats/records.def"
+};
+
+enum criticality { SKIPPABLE, CRITICAL };
+
+static const struct record_def records[] = {
+#define RECORD(number, id, name_, criticality) \
+	{ number, name_, criticality == CRITICAL, fields_##id, sizeof(fields_##id) / sizeof(fields_##id[0]) },
+#include "formats/records.def"
+};
+
+static const struct metric_def metrics[] = {
+#define GAUGE false
+#define COUNTER true
+#define METRIC(number, id, name, unit, kind) { number, name, unit, kind },
+#include "formats/records.def"
+};
+
+#define RECORDS_N (sizeof(records) / sizeof(records[0]))
+
+const struct record_def *record_builtin(uint16_t kind)
+{
+	for (size_t i = 0; i < RECORDS_N; i++)
+		if (records[i].kind == kind)
+			return &records[i];
+	return NULL;
+}
+
+const struct record_def *record_builtin_all(unsigned *n)
+{
+	*n = RECORDS_N;
+	return records;
+}
+
+const struct metric_def *metric_builtin(uint16_t id)
+{
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		if (metrics[i].id == id)
+			return &metrics[i];
+	return NULL;
+}
+
+const char *loss_reason_text(uint32_t reason)
+{
+	switch (reason) {
+	case LOSS_RING_FULL:
+		return "ring full";
+	case LOSS_NO_STATE:
+		return "no room for thread state";
+	case LOSS_MISSED_RETURN:
+		return "return never seen";
+	case LOSS_NESTING:
+		return "nested too deeply";
+	case LOSS_QUEUE_FULL:
+		return "output too slow";
+	case LOSS_DAMAGED:
+		return "file damaged";
+	case LOSS_DISK_FULL:
+		return "disk full";
+	default:
+		return "unknown reason";
+	}
+}
