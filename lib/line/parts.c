@@ -74,6 +74,12 @@ void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
 		culprit_add(p, part, culprit, ns);
 }
 
+void parts_blame(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
+{
+	if (culprit && ns)
+		culprit_add(p, part, culprit, ns);
+}
+
 void parts_merge(struct parts *into, const struct parts *from)
 {
 	for (uint32_t m = from->mask; m; m &= m - 1) {

@@ -66,6 +66,8 @@ const char *part_text(enum part part);
 
 /* culprit 0: nobody to name. ns 0 is ignored. */
 void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns);
+/* ns already in a category now have a name: only the list of takers grows. */
+void parts_blame(struct parts *p, enum part part, uint32_t culprit, uint64_t ns);
 void parts_merge(struct parts *into, const struct parts *from);
 void parts_clear(struct parts *p);
 

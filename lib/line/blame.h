@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is to blame for one off-CPU interval: its parts, summing to its length. Only overlap counts.
+ * A wait for a CPU is charged slice by slice to who held that CPU; a wait for a lock to its holder,
+ * and where the holder itself was kept from running, to whoever kept it, through as many holders
+ * as there are.
+ */
+#ifndef INGERO_LINE_BLAME_H
+#define INGERO_LINE_BLAME_H
+
+#include <stdbool.h>
+
+#include "lib/event/event.h"
+#include "lib/line/culprit.h"
+#include "lib/line/losses.h"
+#include "lib/line/occupancy.h"
+#include "lib/line/parts.h"
+#include "lib/line/thread.h"
+
+#define BLAME_CHAIN 8 /* holders followed */
+
+struct blame {
+	const struct world *w;
+	struct culprits *culprits;
+	const struct occupancy *occupancy;
+	const struct threads *threads;
+	const struct losses *losses;
+};
+
+struct blame_result {
+	struct parts parts;	  /* of the whole interval */
+	struct waker_interval iv; /* what later waits on this thread will want to know */
+	bool lock_open;		  /* a wait for a mutex ended without a release: its time is in lock_ns, not in parts */
+	uint64_t lock_ns, lock_object;
+	uint32_t lock_holder;	  /* culprit, when this wait ended with a release */
+};
+
+/* ev: an off-CPU interval of th, def its definition. Forgets th's moves between run queues. */
+void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev, const struct op_def *def,
+		  struct blame_result *r);
+
+#endif

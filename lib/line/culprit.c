@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folding tasks into culprits. The key is the 64-bit hash of who it is by content (node, parent,
+ * command), never a world id, so that the same events give the same culprits in the same order
+ * whatever file they came from.
+ */
+#include "lib/line/culprit.h"
+
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+void culprits_free(struct culprits *c)
+{
+	map_free(&c->keys);
+	map_free(&c->seen_pids);
+	vec_free(&c->v);
+	vec_free(&c->by_thread);
+}
+
+const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)
+{
+	return id && id <= c->v.n ? &c->v.v[id - 1] : NULL;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	return hash_u64(a ^ (hash_u64(b) + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2)));
+}
+
+static uint32_t mint(struct culprits *c, uint64_t key, const struct line_culprit *v)
+{
+	uint64_t id;
+
+	if (map_get(&c->keys, key, &id))
+		return (uint32_t)id;
+	if (!vec_push(&c->v, *v))
+		return 0;
+	if (!map_put(&c->keys, key, c->v.n)) {
+		c->v.n--;
+		return 0;
+	}
+	if (c->v.v[c->v.n - 1].base == 0)
+		c->v.v[c->v.n - 1].base = (uint32_t)c->v.n;
+	return (uint32_t)c->v.n;
+}
+
+/* Note that this process or thread belongs to the culprit. */
+static void remember(struct culprits *c, uint32_t id, uint32_t subject, uint32_t pid)
+{
+	struct line_culprit *v;
+	uint64_t key = (uint64_t)id << 32 | subject;
+
+	if (id == 0 || map_get(&c->seen_pids, key, NULL) || !map_put(&c->seen_pids, key, 1))
+		return;
+	v = &c->v.v[id - 1];
+	if (v->npids < CULPRIT_PIDS)
+		v->pids[v->npids] = pid;
+	v->npids++;
+}
+
+static struct bytes kworker_name(const struct world_process *p, struct bytes name)
+{
+	if (p->parent == 2 && name.n > 7 && memcmp(name.p, "kworker", 7) == 0)
+		name.n = 7; /* kworker/3:1-events: which worker it was says nothing */
+	return name;
+}
+
+static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	struct line_culprit v = { .kind = own ? CULPRIT_OWN : CULPRIT_TASK, .thread = thread };
+	struct bytes name;
+	uint64_t key;
+	uint32_t id;
+
+	if (!p)
+		return 0;
+	name = kworker_name(p, world_text(c->w, t->comm));
+	v.name = t->comm;
+	v.node = p->node;
+	v.process = t->process;
+	v.parent = p->parent;
+	key = mix(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
+	if (own || p->parent == 0)
+		key = mix(mix(own ? p->node : key, p->tgid), p->start_ns);
+	else
+		key = mix(key, p->parent);
+	id = mint(c, mix(key, v.kind), &v);
+	remember(c, id, t->process, p->tgid);
+	return id;
+}
+
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	if (!t)
+		return 0;
+	if (t->process == victim_process)
+		return task_mint(c, thread, true);
+	if (thread >= c->by_thread.n) {
+		size_t more = thread + 1 - c->by_thread.n;
+
+		if (!vec_reserve(&c->by_thread, more))
+			return 0;
+		memset(c->by_thread.v + c->by_thread.n, 0, more * sizeof(uint32_t));
+		c->by_thread.n += more;
+	}
+	if (c->by_thread.v[thread] == 0)
+		c->by_thread.v[thread] = task_mint(c, thread, false);
+	return c->by_thread.v[thread];
+}
+
+uint32_t culprit_holder(struct culprits *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	struct line_culprit v = { .kind = CULPRIT_HOLDER, .thread = thread };
+	struct bytes name;
+	uint64_t key;
+	uint32_t id;
+
+	if (!p)
+		return 0;
+	name = world_text(c->w, t->comm);
+	v.name = t->comm;
+	v.node = p->node;
+	v.process = t->process;
+	v.parent = p->parent;
+	key = mix(mix(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid), mix(p->start_ns, p->node));
+	id = mint(c, mix(key, v.kind), &v);
+	remember(c, id, thread, t->tid);
+	return id;
+}
+
+uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device)
+{
+	struct line_culprit v = { .kind = CULPRIT_DEVICE, .node = node, .object = device };
+
+	return mint(c, mix(mix(device, node), 0x10000 + v.kind), &v);
+}
+
+uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup)
+{
+	const struct world_cgroup *g = world_get_cgroup(c->w, cgroup);
+	struct line_culprit v = { .kind = CULPRIT_CGROUP, .object = cgroup };
+
+	v.node = g ? g->node : 0;
+	return mint(c, mix(mix(g ? g->id : 0, v.node), 0x10000 + v.kind), &v);
+}
+
+uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via)
+{
+	const struct line_culprit *base = culprit_get(c, culprit);
+	struct line_culprit v;
+
+	if (!base || via == 0)
+		return culprit;
+	v = *base;
+	v.base = base->base;
+	v.via = via;
+	return mint(c, mix(mix(v.base, via), 0x20000), &v);
+}

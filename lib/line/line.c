@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Event in, pieces out. The common event is a call without anything inside: it costs one lookup of
+ * its thread and one comparison per accumulator; only off-CPU intervals do real work.
+ */
+#include "lib/line/line.h"
+
+#include <stdlib.h>
+
+#include "lib/line/blame.h"
+#include "lib/line/losses.h"
+#include "lib/line/nest.h"
+#include "lib/line/occupancy.h"
+#include "lib/line/thread.h"
+
+/* Waits on one lock this close together are one wait: woken by the clock, tried again. */
+#define LOCK_AGAIN_NS 100000
+
+struct line {
+	const struct world *w;
+	struct line_sink *sink;
+	struct threads threads;
+	struct occupancy occupancy;
+	struct culprits culprits;
+	struct losses losses;
+	struct blame blame;
+	struct line_totals totals;
+	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
+	struct blame_result offcpu;
+	const struct op_def *ops[1 << 16];
+};
+
+struct line *line_new(const struct world *w, struct line_sink *sink)
+{
+	struct line *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->w = w;
+	l->sink = sink;
+	l->threads.w = w;
+	l->culprits.w = w;
+	l->blame = (struct blame){ w, &l->culprits, &l->occupancy, &l->threads, &l->losses };
+	return l;
+}
+
+void line_free(struct line *l)
+{
+	if (!l)
+		return;
+	threads_free(&l->threads);
+	occupancy_free(&l->occupancy);
+	culprits_free(&l->culprits);
+	free(l);
+}
+
+struct culprits *line_culprits(struct line *l)
+{
+	return &l->culprits;
+}
+
+const struct line_totals *line_totals(const struct line *l)
+{
+	return &l->totals;
+}
+
+void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t events)
+{
+	losses_add(&l->losses, since_ns, until_ns, events);
+	l->totals.lost = l->losses.events;
+	l->totals.loss_intervals = l->losses.intervals;
+}
+
+static const struct op_def *op_of(struct line *l, uint16_t op)
+{
+	if (!l->ops[op])
+		l->ops[op] = world_op(l->w, op);
+	return l->ops[op];
+}
+
+/* Time outside calls from the thread's cursor to `to`, in which `parts` (if any) happened; the rest was on CPU. */
+static void outside_until(struct line *l, struct line_thread *th, int64_t to, const struct parts *parts,
+			  const struct event *ev, const struct op_def *op)
+{
+	struct line_piece p = { .ev = ev, .op = op, .thread = th->id, .process = th->process, .node = th->node,
+				.start_ns = th->cursor_ns, .end_ns = to, .parts = parts, .sound = true };
+
+	if (to <= th->cursor_ns)
+		return;
+	if (!parts) {
+		enum part self = losses_within(&l->losses, th->cursor_ns, to) ? PART_UNKNOWN : PART_SELF;
+
+		parts_clear(&l->between);
+		parts_add(&l->between, self, 0, (uint64_t)(to - th->cursor_ns));
+		p.parts = &l->between;
+	}
+	th->cursor_ns = to;
+	l->sink->outside(l->sink, &p);
+}
+
+static void thread_seen(struct line_thread *th, int64_t start_ns)
+{
+	if (th->seen)
+		return;
+	th->seen = true;
+	th->first_ns = th->cursor_ns = start_ns;
+}
+
+/* Children of a call at depth 0 that never arrived: their parts are facts, what lies between them is not known. */
+static void orphans_outside(struct line *l, struct line_thread *th, const struct nest_call *c)
+{
+	uint64_t span;
+
+	if (c->orphans_ns == 0 || c->orphans_last_ns <= th->cursor_ns)
+		return;
+	span = (uint64_t)(c->orphans_last_ns - th->cursor_ns);
+	if (span < c->orphans_ns) {
+		parts_clear(c->orphans);
+		parts_add(c->orphans, PART_UNKNOWN, 0, span);
+	} else {
+		parts_add(c->orphans, PART_UNKNOWN, 0, span - c->orphans_ns);
+	}
+	outside_until(l, th, c->orphans_last_ns, c->orphans, NULL, NULL);
+}
+
+static void orphans_flush(struct line *l, struct line_thread *th, int64_t before_ns)
+{
+	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
+
+	parts_clear(&l->inner);
+	parts_clear(&l->orphans);
+	nest_take(&th->nest, 0, before_ns, before_ns, &c);
+	orphans_outside(l, th, &c);
+}
+
+/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
+static void lock_join(struct line_thread *th, struct blame_result *r)
+{
+	bool again = th->lock_ns && th->lock_object == r->lock_object && r->iv.start_ns >= th->lock_end_ns &&
+		     r->iv.start_ns - th->lock_end_ns <= LOCK_AGAIN_NS;
+
+	if (r->iv.part != PART_LOCK || r->lock_holder) {
+		if (again)
+			parts_blame(&r->parts, PART_LOCK, r->lock_holder, th->lock_ns);
+		th->lock_ns = 0;
+		return;
+	}
+	th->lock_ns = r->lock_ns + (again ? th->lock_ns : 0);
+	th->lock_object = r->lock_object;
+	th->lock_end_ns = r->iv.end_ns;
+	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
+}
+
+static int offcpu(struct line *l, struct line_thread *th, const struct event *ev, const struct op_def *op,
+		  struct err *e)
+{
+	struct blame_result *r = &l->offcpu;
+	int64_t start = event_start(ev);
+	struct line_piece p = { .ev = ev, .op = op, .thread = th->id, .process = th->process, .node = th->node,
+				.depth = ev->depth, .start_ns = start, .end_ns = ev->end_ns, .sound = true };
+
+	blame_offcpu(&l->blame, th, ev, op, r);
+	lock_join(th, r);
+	p.parts = &r->parts;
+	l->sink->offcpu(l->sink, &p);
+	if (!wakers_add(&th->wakers, &r->iv))
+		return err_nomem(e);
+	if (ev->depth > 0)
+		return nest_add(&th->nest, ev->depth, start, ev->end_ns, &r->parts, false) ? 0 : err_nomem(e);
+
+	if (th->nest.deepest)
+		orphans_flush(l, th, start);
+	outside_until(l, th, start, NULL, NULL, NULL);
+	if (start < th->cursor_ns && ev->end_ns > th->cursor_ns) {
+		parts_clear(&r->parts);
+		parts_add(&r->parts, PART_UNKNOWN, 0, (uint64_t)(ev->end_ns - th->cursor_ns));
+	}
+	outside_until(l, th, ev->end_ns, &r->parts, ev, op);
+	return 0;
+}
+
+static int call(struct line *l, struct line_thread *th, const struct event *ev, const struct op_def *op, bool open,
+		struct err *e)
+{
+	int64_t start = event_start(ev), before;
+	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
+	struct line_piece p = { .ev = ev, .op = op, .thread = th->id, .process = th->process, .node = th->node,
+				.depth = ev->depth, .start_ns = start, .end_ns = ev->end_ns, .open = open };
+	uint64_t self, overlap = 0;
+	bool sync = op->flags & OP_SYNC;
+
+	parts_clear(&l->inner);
+	parts_clear(&l->orphans);
+	nest_take(&th->nest, ev->depth, start, ev->end_ns, &c);
+	if (ev->depth == 0)
+		orphans_outside(l, th, &c);
+	before = ev->depth ? nest_last(&th->nest, ev->depth) : th->cursor_ns;
+	if (before > start)
+		overlap = before >= ev->end_ns ? ev->dur_ns : (uint64_t)(before - start);
+	self = ev->dur_ns - c.inner_ns;
+	p.sound = c.sound && overlap <= self;
+	p.overlap_ns = overlap;
+	p.parts = &l->inner;
+	if (p.sound) {
+		enum part on_cpu = sync && !c.sync ? PART_DEVICE : PART_SELF;
+
+		if (open || losses_within(&l->losses, start, ev->end_ns))
+			on_cpu = PART_UNKNOWN;
+		if (sync)
+			parts_to_device(&l->inner);
+		parts_add(&l->inner, on_cpu, 0, self - overlap);
+		parts_add(&l->inner, PART_UNKNOWN, 0, overlap);
+	} else {
+		parts_clear(&l->inner);
+		parts_add(&l->inner, PART_UNKNOWN, 0, ev->dur_ns);
+		l->totals.unsound++;
+	}
+	if (ev->depth == 0)
+		outside_until(l, th, start, NULL, NULL, NULL);
+	l->sink->call(l->sink, &p);
+	if (ev->depth == 0) {
+		if (ev->end_ns > th->cursor_ns)
+			th->cursor_ns = ev->end_ns;
+		return 0;
+	}
+	if (overlap) {
+		l->inner.ns[PART_UNKNOWN] -= overlap;
+		start += (int64_t)overlap;
+	}
+	return nest_add(&th->nest, ev->depth, start, ev->end_ns, &l->inner, sync || c.sync) ? 0 : err_nomem(e);
+}
+
+static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
+{
+	uint64_t from, to;
+
+	if (!event_get(ev, op, COL_CPU_OUT, &from) || !event_get(ev, op, COL_CPU_IN, &to))
+		return;
+	if (th->nmoves < THREAD_MOVES)
+		th->moves[th->nmoves] = (struct thread_move){ ev->end_ns, (uint32_t)from, (uint32_t)to };
+	if (th->nmoves <= THREAD_MOVES)
+		th->nmoves++;
+}
+
+static int occupied(struct line *l, const struct event *ev, const struct op_def *op, struct err *e)
+{
+	const struct world_ctx *ctx = world_get_ctx(l->w, ev->ctx);
+	uint64_t cpu, occupant;
+
+	if (!event_get(ev, op, COL_CPU, &cpu) || !event_get(ev, op, COL_OCCUPANT, &occupant))
+		return 0;
+	if (!occupancy_add(&l->occupancy, ctx ? ctx->node : 0, (uint32_t)cpu, event_start(ev), ev->end_ns,
+			   (uint32_t)occupant))
+		return err_nomem(e);
+	return 0;
+}
+
+static void count(struct line *l, const struct event *ev)
+{
+	int64_t start = event_start(ev);
+
+	if (l->totals.events++ == 0) {
+		l->totals.first_ns = start;
+		l->totals.last_ns = ev->end_ns;
+	}
+	if (start < l->totals.first_ns)
+		l->totals.first_ns = start;
+	if (ev->end_ns > l->totals.last_ns)
+		l->totals.last_ns = ev->end_ns;
+}
+
+int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
+{
+	const struct op_def *op = op_of(l, ev->op);
+	struct line_thread *th;
+	bool nomem = false;
+
+	count(l, ev);
+	if (late) {
+		l->totals.late++;
+		return 0;
+	}
+	if (!op)
+		return 0;
+	if (ev->op == OP_SCHED_OCCUPIED)
+		return occupied(l, ev, op, e);
+	if (op->track != TRACK_THREAD && ev->op != OP_SCHED_MIGRATE)
+		return 0;
+	th = threads_of_ctx(&l->threads, ev->ctx, &nomem);
+	if (!th)
+		return nomem ? err_nomem(e) : 0;
+	if (ev->op == OP_SCHED_MIGRATE) {
+		moved(th, ev, op);
+		return 0;
+	}
+	thread_seen(th, event_start(ev));
+	if (ev->op == OP_SCHED_OFFCPU)
+		return offcpu(l, th, ev, op, e);
+	if (op->flags & OP_CALL)
+		return call(l, th, ev, op, false, e);
+	return 0;
+}
+
+int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth, uint32_t stack,
+	      int64_t end_ns, struct err *e)
+{
+	struct line_thread *th = threads_get(&l->threads, thread);
+	const struct op_def *def = op_of(l, op);
+	struct event ev = { .end_ns = end_ns, .op = op, .depth = (uint16_t)depth, .stack = stack };
+
+	/* A thread that never had an event has no context to hang the call on: nothing of it is known but the call. */
+	if (!th || !th->seen || !def || end_ns <= start_ns || !(def->flags & OP_CALL))
+		return 0;
+	ev.ctx = th->ctx;
+	ev.dur_ns = (uint64_t)(end_ns - start_ns);
+	return call(l, th, &ev, def, true, e);
+}
+
+void line_memory(const struct line *l, struct line_memory *m)
+{
+	*m = (struct line_memory){ .threads = l->threads.order.n, .slices = occupancy_held(&l->occupancy),
+				   .culprits = l->culprits.v.n };
+	for (size_t i = 0; i < l->threads.order.n; i++) {
+		const struct line_thread *th = threads_get(&l->threads, l->threads.order.v[i]);
+
+		m->levels += nest_held(&th->nest);
+		m->wakers += th->wakers.n;
+	}
+}

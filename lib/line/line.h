@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From events in stream order to stretches of time with their parts: every call, every off-CPU
+ * interval, and the time of each thread outside its calls. Streaming: one pass, memory bounded by
+ * threads, CPUs and fixed windows. The pieces handed out at depth 0 (outermost calls, outside)
+ * tile each thread's time from its first event to its last without gap or overlap.
+ */
+#ifndef INGERO_LINE_LINE_H
+#define INGERO_LINE_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/event/event.h"
+#include "lib/line/culprit.h"
+#include "lib/line/parts.h"
+#include "lib/world/world.h"
+
+struct line_piece {
+	const struct event *ev;	   /* the call or off-CPU interval; NULL: on CPU outside calls */
+	const struct op_def *op;   /* of ev */
+	uint32_t thread, process, node;
+	unsigned depth;		   /* calls open around it */
+	int64_t start_ns, end_ns;
+	const struct parts *parts; /* sum to end - start */
+	uint64_t overlap_ns;	   /* of its unknown time: already told as part of the piece before */
+	bool sound;		   /* false: what was inside contradicts itself */
+	bool open;		   /* a call that had not returned when the recording ended */
+};
+
+/* Who is told. All pieces come in the order in which they ended; borrowed until the function returns. */
+struct line_sink {
+	void (*call)(struct line_sink *s, const struct line_piece *p);	  /* every call, at every depth */
+	void (*outside)(struct line_sink *s, const struct line_piece *p); /* time outside calls; parts may be SELF only */
+	void (*offcpu)(struct line_sink *s, const struct line_piece *p);  /* every off-CPU interval, at every depth */
+};
+
+struct line;
+
+/* w and sink stay the caller's and must outlive the line. NULL: out of memory. */
+struct line *line_new(const struct world *w, struct line_sink *sink);
+void line_free(struct line *l);
+
+/* The next event in stream order. late: it could not be sorted in; it is counted and not placed. */
+int line_event(struct line *l, const struct event *ev, bool late, struct err *e);
+
+/* Events are missing between these times. */
+void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t events);
+
+/* A call that had not returned at the end of the recording: told after the last event, outermost last. */
+int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth, uint32_t stack,
+	      int64_t end_ns, struct err *e);
+
+struct culprits *line_culprits(struct line *l);
+
+struct line_totals {
+	uint64_t events, late, lost, loss_intervals;
+	uint64_t unsound; /* calls whose insides contradict themselves */
+	int64_t first_ns, last_ns; /* start of the earliest and end of the latest event; valid when events */
+};
+const struct line_totals *line_totals(const struct line *l);
+
+/* What is held now, for tests of the bound. */
+struct line_memory {
+	size_t threads, levels, wakers, slices, culprits;
+};
+void line_memory(const struct line *l, struct line_memory *m);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thread states by world id, and the context → thread cache that the hot path uses.
+ */
+#include "lib/line/thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void threads_free(struct threads *t)
+{
+	for (size_t i = 0; i < t->order.n; i++) {
+		struct line_thread *th = t->by_id.v[t->order.v[i]];
+
+		nest_free(&th->nest);
+		wakers_free(&th->wakers);
+		free(th);
+	}
+	vec_free(&t->by_id);
+	vec_free(&t->by_ctx);
+	vec_free(&t->order);
+}
+
+#define grow_to(vec, id)                                                            \
+	((id) < (vec)->n ||                                                         \
+	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                        \
+	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
+	   (vec)->n = (size_t)(id) + 1, true)))
+
+struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *nomem)
+{
+	const struct world_ctx *c = world_get_ctx(t->w, ctx);
+	const struct world_thread *v = c ? world_get_thread(t->w, c->thread) : NULL;
+	struct line_thread *th;
+
+	if (!v)
+		return NULL;
+	if (!grow_to(&t->by_id, c->thread) || !grow_to(&t->by_ctx, ctx)) {
+		*nomem = true;
+		return NULL;
+	}
+	th = t->by_id.v[c->thread];
+	if (!th) {
+		th = calloc(1, sizeof(*th));
+		if (!th || !vec_push(&t->order, c->thread)) {
+			free(th);
+			*nomem = true;
+			return NULL;
+		}
+		th->id = c->thread;
+		th->process = v->process;
+		th->node = c->node;
+		th->ctx = ctx;
+		t->by_id.v[c->thread] = th;
+	}
+	t->by_ctx.v[ctx] = th;
+	return th;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state kept per traced thread, found by world id without hashing: ids are dense. Memory
+ * grows with threads that have events, never with events.
+ */
+#ifndef INGERO_LINE_THREAD_H
+#define INGERO_LINE_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/line/nest.h"
+#include "lib/line/wakers.h"
+#include "lib/world/world.h"
+
+#define THREAD_MOVES 16
+
+struct line_thread {
+	uint32_t id, process, node, ctx; /* world ids; ctx: the first it was seen in */
+	bool seen;		    /* cursor_ns holds */
+	int64_t first_ns;	    /* start of its first event */
+	int64_t cursor_ns;	    /* time outside calls is settled up to here */
+	struct nest nest;
+	struct wakers wakers;
+	/* Moves between run queues since it last ran. */
+	struct thread_move {
+		int64_t time_ns;
+		uint32_t from, to;
+	} moves[THREAD_MOVES];
+	uint32_t nmoves; /* more than THREAD_MOVES: the rest was not kept */
+	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by the next. */
+	uint64_t lock_object, lock_ns;
+	int64_t lock_end_ns;
+};
+
+struct threads {
+	const struct world *w;
+	VEC(struct line_thread *) by_id;  /* by world thread id */
+	VEC(struct line_thread *) by_ctx; /* by world ctx id; NULL not looked up yet */
+	VEC(uint32_t) order;		  /* ids in order of first appearance */
+};
+
+void threads_free(struct threads *t);
+
+/* The thread of a context. NULL when the context has none; *nomem says when that is for lack of memory. */
+struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *nomem);
+
+static inline struct line_thread *threads_of_ctx(struct threads *t, uint32_t ctx, bool *nomem)
+{
+	if (ctx < t->by_ctx.n && t->by_ctx.v[ctx])
+		return t->by_ctx.v[ctx];
+	return threads_of_ctx_slow(t, ctx, nomem);
+}
+
+/* NULL when this thread had no event yet. */
+static inline struct line_thread *threads_get(const struct threads *t, uint32_t id)
+{
+	return id < t->by_id.n ? t->by_id.v[id] : NULL;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread was doing lately while it was off its CPU: its last off-CPU intervals, at most
+ * WAKERS_KEPT of them and none older than WAKERS_AGE_NS of event time, for following a lock's
+ * holder to what kept it from releasing. Beyond that the answer is "unknown", never a guess.
+ */
+#ifndef INGERO_LINE_WAKERS_H
+#define INGERO_LINE_WAKERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/line/parts.h"
+
+#define WAKERS_KEPT 256
+#define WAKERS_AGE_NS 30000000000
+
+struct waker_interval {
+	int64_t start_ns, ready_ns, end_ns; /* [start, ready) blocked, [ready, end) runnable */
+	uint64_t throttled_ns;		    /* of the runnable part */
+	uint32_t part;			    /* category of the blocked part, enum part */
+	uint32_t culprit;		    /* of the blocked part, 0 none */
+	uint32_t waker;			    /* thread that ended the blocked part, 0 none */
+	uint32_t cpu;			    /* of the runnable part */
+	bool placed;			    /* that CPU is known for the whole of it */
+};
+
+/* Zero-initialised is empty. */
+struct wakers {
+	struct waker_interval *v; /* ring, newest at v[(next - 1) % cap] */
+	uint32_t cap, next, n;
+};
+
+void wakers_free(struct wakers *w);
+bool wakers_add(struct wakers *w, const struct waker_interval *iv); /* false: out of memory */
+
+/* The i-th newest (1 = newest) that ends after a_ns; NULL when there is none: older ones end earlier. */
+const struct waker_interval *wakers_back(const struct wakers *w, uint32_t i, int64_t a_ns);
+
+/* True when everything since a_ns is still kept, so that a gap means "was running". */
+bool wakers_covers(const struct wakers *w, int64_t a_ns, int64_t now_ns);
+
+#endif
