@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of a world. Each kind has a key (a few words) by which it is found; attributes beside
+ * the key are those of the first definition.
+ */
+#include "lib/world/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
+#include "lib/world/intern.h"
+
+#define KEY_WORDS 5
+
+struct stack {
+	uint32_t n;
+	const uint32_t *frames;
+};
+
+struct world {
+	struct intern tables[WORLD_KINDS];
+	struct arena texts; /* strings, frames of stacks, names of foreign ops */
+	struct intern symbols;
+	struct map symbol_of; /* frame id -> symbol index + 1 in symbols */
+	struct op_def **ops;  /* 64 K entries, foreign ops only; NULL until one is met */
+	struct column_def **columns;
+	bool failed;
+};
+
+static const size_t element_size[WORLD_KINDS] = {
+	[WORLD_STRING] = sizeof(struct bytes),
+	[WORLD_NODE] = sizeof(struct world_node),
+	[WORLD_PROCESS] = sizeof(struct world_process),
+	[WORLD_IMAGE] = sizeof(struct world_image),
+	[WORLD_THREAD] = sizeof(struct world_thread),
+	[WORLD_CGROUP] = sizeof(struct world_cgroup),
+	[WORLD_GPU] = sizeof(struct world_gpu),
+	[WORLD_MODULE] = sizeof(struct world_module),
+	[WORLD_FRAME] = sizeof(struct world_frame),
+	[WORLD_STACK] = sizeof(struct stack),
+	[WORLD_CTX] = sizeof(struct world_ctx),
+};
+
+struct world *world_new(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	for (int i = 0; i < WORLD_KINDS; i++)
+		w->tables[i].each = element_size[i];
+	w->symbols.each = sizeof(struct world_symbol);
+	return w;
+}
+
+void world_free(struct world *w)
+{
+	if (!w)
+		return;
+	for (int i = 0; i < WORLD_KINDS; i++)
+		intern_free(&w->tables[i]);
+	intern_free(&w->symbols);
+	map_free(&w->symbol_of);
+	arena_free(&w->texts);
+	free(w->ops);
+	free(w->columns);
+	free(w);
+}
+
+bool world_failed(const struct world *w)
+{
+	return w->failed;
+}
+
+uint32_t world_count(const struct world *w, enum world_kind kind)
+{
+	return w->tables[kind].n;
+}
+
+/* ---- strings and stacks: found by their bytes ------------------------------------------------ */
+
+static bool string_equal(const void *e, const void *key)
+{
+	return bytes_equal(*(const struct bytes *)e, *(const struct bytes *)key);
+}
+
+uint32_t world_string(struct world *w, struct bytes text)
+{
+	uint64_t hash;
+	uint32_t id;
+
+	if (!text.p)
+		return 0;
+	hash = hash_bytes(text.p, text.n, 0);
+	id = intern_find(&w->tables[WORLD_STRING], hash, string_equal, &text);
+	if (!id) {
+		text.p = arena_copy(&w->texts, text.p, text.n);
+		if (text.p)
+			id = intern_add(&w->tables[WORLD_STRING], hash, &text);
+		w->failed |= !id;
+	}
+	return id;
+}
+
+struct bytes world_text(const struct world *w, uint32_t id)
+{
+	const struct bytes *text = intern_at(&w->tables[WORLD_STRING], id);
+
+	return text ? *text : (struct bytes){ NULL, 0 };
+}
+
+static bool stack_equal(const void *e, const void *key)
+{
+	const struct stack *a = e, *b = key;
+
+	return a->n == b->n && memcmp(a->frames, b->frames, a->n * sizeof(*a->frames)) == 0;
+}
+
+uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n)
+{
+	struct stack s = { n, frames };
+	uint64_t hash;
+	uint32_t id;
+
+	if (n == 0 || n > WORLD_STACK_MAX)
+		return 0;
+	hash = hash_bytes(frames, n * sizeof(*frames), 0);
+	id = intern_find(&w->tables[WORLD_STACK], hash, stack_equal, &s);
+	if (!id) {
+		s.frames = (const uint32_t *)(const void *)arena_copy(&w->texts, frames, n * sizeof(*frames));
+		if (s.frames)
+			id = intern_add(&w->tables[WORLD_STACK], hash, &s);
+		w->failed |= !id;
+	}
+	return id;
+}
+
+const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n)
+{
+	const struct stack *s = intern_at(&w->tables[WORLD_STACK], id);
+
+	*n = s ? s->n : 0;
+	return s ? s->frames : NULL;
+}
+
+/* ---- subjects: found by key words -------------------------------------------------------------- */
+
+/* The key of an element of each kind. Unused words are zero. */
+static void node_key(const void *e, uint64_t *k)
+{
+	const struct world_node *v = e;
+
+	memcpy(k, v->uuid, sizeof(v->uuid));
+	k[2] = v->boot;
+}
+
+static void process_key(const void *e, uint64_t *k)
+{
+	const struct world_process *v = e;
+
+	k[0] = (uint64_t)v->node << 32 | v->tgid;
+	k[1] = v->start_ns;
+}
+
+static void image_key(const void *e, uint64_t *k)
+{
+	const struct world_image *v = e;
+
+	k[0] = (uint64_t)v->process << 32 | v->exec;
+}
+
+static void thread_key(const void *e, uint64_t *k)
+{
+	const struct world_thread *v = e;
+
+	k[0] = (uint64_t)v->process << 32 | v->tid;
+	k[1] = v->start_ns;
+}
+
+static void cgroup_key(const void *e, uint64_t *k)
+{
+	const struct world_cgroup *v = e;
+
+	k[0] = v->node;
+	k[1] = v->id;
+}
+
+static void gpu_key(const void *e, uint64_t *k)
+{
+	const struct world_gpu *v = e;
+
+	/* Without a UUID a GPU is its index on its node. */
+	k[0] = v->uuid;
+	k[1] = v->uuid ? 0 : (uint64_t)v->node << 32 | v->index;
+}
+
+static void module_key(const void *e, uint64_t *k)
+{
+	const struct world_module *v = e;
+
+	k[0] = (uint64_t)v->path << 32 | v->build_id;
+}
+
+static void frame_key(const void *e, uint64_t *k)
+{
+	const struct world_frame *v = e;
+
+	k[0] = (uint64_t)v->kind << 32 | v->module;
+	k[1] = v->offset;
+	k[2] = (uint64_t)v->name << 32 | v->file;
+}
+
+static void ctx_key(const void *e, uint64_t *k)
+{
+	const struct world_ctx *v = e;
+
+	k[0] = (uint64_t)v->node << 32 | v->image;
+	k[1] = (uint64_t)v->thread << 32 | v->cgroup;
+	k[2] = v->gpu;
+}
+
+typedef void key_of(const void *element, uint64_t key[KEY_WORDS]);
+
+struct wanted {
+	key_of *of;
+	uint64_t key[KEY_WORDS];
+};
+
+static bool key_equal(const void *e, const void *wanted)
+{
+	const struct wanted *want = wanted;
+	uint64_t key[KEY_WORDS] = { 0 };
+
+	want->of(e, key);
+	return memcmp(key, want->key, sizeof(key)) == 0;
+}
+
+static uint32_t subject(struct world *w, enum world_kind kind, key_of *of, const void *v)
+{
+	struct wanted want = { .of = of };
+	uint64_t hash;
+	uint32_t id;
+
+	of(v, want.key);
+	hash = hash_bytes(want.key, sizeof(want.key), kind);
+	id = intern_find(&w->tables[kind], hash, key_equal, &want);
+	if (!id) {
+		id = intern_add(&w->tables[kind], hash, v);
+		w->failed |= !id;
+	}
+	return id;
+}
+
+#define SUBJECT(lower, upper)                                                          \
+	uint32_t world_##lower(struct world *w, const struct world_##lower *v)         \
+	{                                                                              \
+		return subject(w, WORLD_##upper, lower##_key, v);                      \
+	}                                                                              \
+	const struct world_##lower *world_get_##lower(const struct world *w, uint32_t id) \
+	{                                                                              \
+		return intern_at(&w->tables[WORLD_##upper], id);                       \
+	}
+
+SUBJECT(node, NODE)
+SUBJECT(process, PROCESS)
+SUBJECT(image, IMAGE)
+SUBJECT(thread, THREAD)
+SUBJECT(cgroup, CGROUP)
+SUBJECT(gpu, GPU)
+SUBJECT(module, MODULE)
+SUBJECT(frame, FRAME)
+SUBJECT(ctx, CTX)
+
+/* ---- late names -------------------------------------------------------------------------------- */
+
+void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
+{
+	uint32_t id;
+
+	if (!world_get_frame(w, frame) || map_get(&w->symbol_of, frame, NULL))
+		return;
+	id = intern_add(&w->symbols, frame, v);
+	if (!id || !map_put(&w->symbol_of, frame, id))
+		w->failed = true;
+}
+
+const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame)
+{
+	uint64_t id;
+
+	return map_get(&w->symbol_of, frame, &id) ? intern_at(&w->symbols, (uint32_t)id) : NULL;
+}
+
+/* ---- ops and columns of newer writers ------------------------------------------------------------ */
+
+static const char *keep(struct world *w, const char *text)
+{
+	return arena_copy(&w->texts, text, strlen(text));
+}
+
+bool world_op_define(struct world *w, const struct op_def *def)
+{
+	const struct op_def *have = world_op(w, def->id);
+	struct op_def *own;
+
+	if (have)
+		return have->track == def->track && have->ncols == def->ncols &&
+		       strcmp(have->name, def->name) == 0 &&
+		       memcmp(have->cols, def->cols, def->ncols * sizeof(def->cols[0])) == 0;
+	if (!w->ops)
+		w->ops = calloc(UINT16_MAX + 1, sizeof(struct op_def *));
+	own = arena_alloc(&w->texts, sizeof(*own));
+	if (!w->ops || !own) {
+		w->failed = true;
+		return true;
+	}
+	*own = *def;
+	own->name = keep(w, def->name);
+	own->source_name = keep(w, def->source_name);
+	if (!own->name || !own->source_name)
+		w->failed = true;
+	else
+		w->ops[def->id] = own;
+	return true;
+}
+
+const struct op_def *world_op(const struct world *w, uint16_t op)
+{
+	const struct op_def *def = op_builtin(op);
+
+	return def || !w->ops ? def : w->ops[op];
+}
+
+bool world_column_define(struct world *w, const struct column_def *def)
+{
+	const struct column_def *have = world_column(w, def->id);
+	struct column_def *own;
+
+	if (have)
+		return have->role == def->role && strcmp(have->name, def->name) == 0;
+	if (!w->columns)
+		w->columns = calloc(UINT16_MAX + 1, sizeof(struct column_def *));
+	own = arena_alloc(&w->texts, sizeof(*own));
+	if (!w->columns || !own) {
+		w->failed = true;
+		return true;
+	}
+	*own = *def;
+	own->name = keep(w, def->name);
+	own->unit = keep(w, def->unit);
+	if (!own->name || !own->unit)
+		w->failed = true;
+	else
+		w->columns[def->id] = own;
+	return true;
+}
+
+const struct column_def *world_column(const struct world *w, uint16_t column)
+{
+	const struct column_def *def = column_builtin(column);
+
+	return def || !w->columns ? def : w->columns[column];
+}
