@@ -50,7 +50,7 @@ ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(if $(SAN),-fs
 # ---- features: what this machine can build, probed by compiling ----------------------------------
 
 no_build_goals := clean distclean help deps format uninstall
-building := $(if $(MAKECMDGOALS),$(filter-out $(no_build_goals),$(MAKECMDGOALS)),all)
+building := $(if $(MAKECMDGOALS),$(filter-out $(no_build_goals) check-asan check-ubsan check-valgrind,$(MAKECMDGOALS)),all)
 
 ifneq ($(building),)
 -include $(BUILD)/features.mk
@@ -200,29 +200,88 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/unit/%,$(lib_obj) $(
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-.PHONY: tests check
+.PHONY: tests check check-asan check-ubsan check-valgrind lint bench
 tests: all $(unit_tests) double
 
 include tests/double/rules.mk
 
-script_tests := $(wildcard tests/lint/*.t tests/cli/*.t tests/laws/*.t tests/double/*.t tests/live/*.t tests/kernels/*.t)
-check: tests
-	$(Q)BUILD=$(BUILD) prove -q $(unit_tests) $(script_tests)
+# Suites in the order they are run. Those of the first list share the machine, the others have it to
+# themselves: they count what the kernel reports, or measure.
+quick_suites := lint cli laws double
+alone_suites := live kernels
+suite = $(sort $(wildcard $(1:%=tests/%/*.t)))
 
-# ---- the rest ----------------------------------------------------------------------------------------
+run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
+	tests/run $(if $(V),-v) $(1)
+
+check: tests deps-check
+	$(Q)$(call run_tests,$(unit_tests) $(call suite,$(quick_suites)) -- $(call suite,$(alone_suites)))
+
+lint: tests
+	$(Q)$(call run_tests,$(call suite,lint))
+
+# The suites without the kernel, in a build of their own.
+san_check: tests
+	$(Q)ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(call run_tests,$(unit_tests) $(call suite,cli laws))
+check-asan:
+	$(Q)$(MAKE) --no-print-directory SAN=address san_check
+check-ubsan:
+	$(Q)$(MAKE) --no-print-directory SAN=undefined san_check
+
+# Programs and unit tests stand behind wrappers of the same names that run them under valgrind.
+valgrind_check: tests
+	@command -v valgrind >/dev/null || { echo "ingero: no valgrind here (package valgrind)" >&2; exit 1; }
+	@for p in $(programs:$(BUILD)/%=%) $(unit_tests:$(BUILD)/%=%); do \
+		w=$(BUILD)/valgrind/$$p; mkdir -p $$(dirname $$w); \
+		printf '#!/bin/sh\nexec valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite %s "$$@"\n' \
+			"$(CURDIR)/$(BUILD)/$$p" >$$w; chmod +x $$w; \
+	done
+	$(Q)$(call run_tests,$(unit_tests:$(BUILD)/%=$(BUILD)/valgrind/%) $(call suite,cli laws)) BUILD=$(BUILD)/valgrind
+check-valgrind:
+	$(Q)$(MAKE) --no-print-directory BUILD=build-valgrind CFLAGS='-O1 -g' valgrind_check
+
+bench: all
+	@for b in $(sort $(wildcard tests/bench/*.sh)); do echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; done; \
+	$(if $(wildcard tests/bench/*.sh),:,echo "ingero: no benchmarks in tests/bench yet")
+
+# ---- installing ------------------------------------------------------------------------------------
+
+man_pages := $(wildcard man/*.[1-8])
+installed := $(programs:$(BUILD)/bin/%=$(BINDIR)/%) $(foreach m,$(man_pages),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+	$(programs:$(BUILD)/bin/%=$(BASHCOMPDIR)/%) $(ZSHCOMPDIR)/_ingero $(programs:$(BUILD)/bin/%=$(FISHCOMPDIR)/%.fish)
+
+.PHONY: install uninstall
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR)
+	$(if $(programs),$(INSTALL_PROGRAM) $(programs) $(DESTDIR)$(BINDIR))
+	@set -e; for m in $(man_pages); do \
+		install -d $(DESTDIR)$(MANDIR)/man$${m##*.}; $(INSTALL_DATA) $$m $(DESTDIR)$(MANDIR)/man$${m##*.}/; \
+	done; \
+	for p in $(notdir $(programs)); do \
+		$(INSTALL_DATA) completions/ingero.bash $(DESTDIR)$(BASHCOMPDIR)/$$p; \
+		$(INSTALL_DATA) completions/ingero.fish $(DESTDIR)$(FISHCOMPDIR)/$$p.fish; \
+	done; \
+	$(INSTALL_DATA) completions/_ingero $(DESTDIR)$(ZSHCOMPDIR)/_ingero
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(installed))
+
+# ---- packages this build needs ------------------------------------------------------------------------
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
 # Debian; on Ubuntu it comes with the kernel tools.
 deps_packages := gcc make libc6-dev zlib1g-dev libjq-dev libelf-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
-.PHONY: deps
-deps:
-	@bpftool=bpftool; \
+# What only tests use and the build does without.
+deps_check_packages := qemu-system-x86 cpio busybox-static xz-utils zstd
+
+# $(1): packages
+install_packages = \
 	if ! command -v apt-get >/dev/null; then \
 		echo "ingero: no apt-get here; needed: a C compiler, clang, bpftool, and the development files of" \
 			"zlib, libjq, libelf, sqlite3, libarchive and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
 	fi; \
-	[ "$$(. /etc/os-release; echo $$ID)" != ubuntu ] || bpftool='linux-tools-common linux-tools-generic'; \
-	missing=; for p in $(deps_packages) $$bpftool; do \
+	missing=; for p in $(1); do \
 		case "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" in *' installed') ;; *) missing="$$missing $$p";; esac; \
 	done; \
 	[ -n "$$missing" ] || { echo "ingero: nothing to install"; exit 0; }; \
@@ -236,11 +295,44 @@ deps:
 	get 2>/dev/null || { $$sudo apt-get -qq update && get; } || \
 		{ echo "ingero: apt-get could not install$$missing" >&2; exit 1; }
 
-.PHONY: features clean
+.PHONY: deps deps-check
+deps:
+	@bpftool=bpftool; [ "$$(. /etc/os-release; echo $$ID)" != ubuntu ] || bpftool='linux-tools-common linux-tools-generic'; \
+	$(call install_packages,$(deps_packages) $$bpftool)
+
+# Once per build directory, and never fatal: a test that misses something says so itself.
+deps-check: | $(BUILD)/flags
+	@[ -e $(BUILD)/.deps-check-tried ] || [ "$(INSTALL)" = no ] || { touch $(BUILD)/.deps-check-tried; \
+		( $(call install_packages,$(deps_check_packages)) ) || true; }
+
+# ---- the rest ----------------------------------------------------------------------------------------
+
+.PHONY: features clean format help
 features: $(BUILD)/features.mk
 	@cat $(BUILD)/features.mk; echo "HAVE_BPF := $(HAVE_BPF)"
 
 clean:
 	rm -rf build build-*
+
+format_files = $(sort $(wildcard lib/*/*.[ch] lib/*/*/*.[ch] cmd/*.[ch] bpf/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch]))
+format:
+	clang-format -i $(format_files)
+
+help:
+	@printf '%s\n' \
+		'make              everything, into build/bin (fetches missing packages; INSTALL=no never does)' \
+		'make demo         record a real stall on this machine and explain it' \
+		'make check        build everything, run all tests; ends with "N passed, N failed"' \
+		'make lint         only the rules of the house; make format applies .clang-format' \
+		'make check-asan, check-ubsan, check-valgrind' \
+		'                  tests without the kernel, under that checker (SAN=address builds only)' \
+		'make bench        benchmarks' \
+		'make install      programs, manual, completions; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
+		'make uninstall    takes the same files away' \
+		'make deps         install what the build needs (Debian, Ubuntu)' \
+		'make features     what was found on this machine' \
+		'make completions  write completions/ from the option tables of the programs' \
+		'make clean        remove build/ and build-*/' \
+		'Variables: V=1 shows commands, DEVELOPER=1 makes warnings errors, CC, CFLAGS, SAN, BUILD'
 
 FORCE:

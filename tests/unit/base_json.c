@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON values, the streaming writer, and compression: texts read back as what was written, limits
+ * hold, and damage is refused.
+ */
+#include <math.h>
+
+#include "lib/base/deflate.h"
+#include "lib/base/json.h"
+#include "lib/base/jsonw.h"
+#include "tests/tap.h"
+
+static void values(void)
+{
+	struct json o = json_object(), list = json_array(), got, key, value;
+	struct buf b = { 0 };
+	int at = 0, n = 0;
+
+	json_append(&list, json_number(1));
+	json_append(&list, json_text("two"));
+	json_append(&list, json_null());
+	json_append(&list, json_bool(true));
+	json_set(&o, "list", list);
+	json_set(&o, "x", json_number(0.5));
+	json_set(&o, "nan", json_number(NAN));
+	json_dump(&b, o, JSON_DUMP_SORTED);
+	is_str(buf_text(&b), "{\"list\":[1,\"two\",null,true],\"nan\":null,\"x\":0.5}", "dump");
+	is_int(json_type(o), JSON_TYPE_OBJECT, "type");
+	is_u64(json_length(o), 3, "length");
+	got = json_get(o, "list");
+	is_u64(json_length(got), 4, "length of the list");
+	value = json_at(got, 1);
+	ok(bytes_equal(json_bytes(value), bytes_of("two")), "text of a string");
+	json_free(value);
+	value = json_at(got, 3);
+	ok(json_is_true(value), "true");
+	json_free(value);
+	is_int(json_type(json_at(got, 4)), JSON_TYPE_NONE, "past the end is nothing");
+	json_free(got);
+	is_int(json_type(json_get(o, "missing")), JSON_TYPE_NONE, "a missing key is nothing");
+	got = json_get(o, "x");
+	is_near(json_double(got, 7), 0.5, 0, "a number");
+	json_free(got);
+	is_near(json_double(JSON_NONE, 7), 7, 0, "or its default");
+	while (json_each(o, &at, &key, &value)) {
+		n++;
+		json_free(key);
+		json_free(value);
+	}
+	is_int(n, 3, "each member once");
+	json_free(o);
+	buf_free(&b);
+}
+
+static void parsing(void)
+{
+	static const struct {
+		const char *text;
+		int code;
+	} rows[] = {
+		{ "{}", 0 },
+		{ " [1, 2.5e3, \"\\u00e9\", {\"a\":null}] ", 0 },
+		{ "7", 0 },
+		{ "", ERR_DAMAGED },
+		{ "{", ERR_DAMAGED },
+		{ "{\"a\":}", ERR_DAMAGED },
+		{ "[1,]", ERR_DAMAGED },
+		{ "'a'", ERR_DAMAGED },
+		{ "1 2", ERR_DAMAGED },
+	};
+	char deep[20001];
+	struct json v;
+	struct err e;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		is_int(json_parse(bytes_of(rows[i].text), &v, &e), rows[i].code, "parse %s",
+		       rows[i].text);
+		if (!rows[i].code)
+			json_free(v);
+		else
+			like(e.text, "not JSON: ", "and says why");
+	}
+	memset(deep, '[', 20000);
+	deep[20000] = '\0';
+	is_int(json_parse(bytes_of(deep), &v, &e), ERR_DAMAGED, "bottomless nesting is refused");
+}
+
+static void writing(void)
+{
+	struct buf b = { 0 }, again = { 0 };
+	struct json v = JSON_NONE, x;
+	struct jsonw w;
+	struct err e;
+
+	jsonw_init(&w, &b, false);
+	jsonw_object_begin(&w);
+	jsonw_key(&w, "a");
+	jsonw_array_begin(&w);
+	jsonw_u64(&w, UINT64_MAX);
+	jsonw_i64(&w, INT64_MIN);
+	jsonw_double(&w, 0.1);
+	jsonw_double(&w, INFINITY);
+	jsonw_array_begin(&w);
+	jsonw_array_end(&w);
+	jsonw_object_begin(&w);
+	jsonw_object_end(&w);
+	jsonw_array_end(&w);
+	jsonw_key(&w, "b\"");
+	jsonw_bytes(&w, (struct bytes){ "\n\t\x01\x7f\\ \xc3\xa9 \xff\xc3 \xed\xa0\x80|\0", 17 });
+	jsonw_key(&w, "c");
+	jsonw_hex(&w, 0xdeadbeef);
+	jsonw_key(&w, "d");
+	jsonw_id(&w, 9007199254740993u);
+	jsonw_key(&w, "e");
+	jsonw_str(&w, NULL);
+	jsonw_key(&w, "f");
+	jsonw_raw(&w, bytes_of("[true]"));
+	jsonw_key(&w, "g");
+	jsonw_bool(&w, false);
+	jsonw_object_end(&w);
+	is_str(buf_text(&b),
+	       "{\"a\":[18446744073709551615,-9223372036854775808,0.1,null,[],{}],"
+	       "\"b\\\"\":\"\\n\\t\\u0001\\u007f\\\\ \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd "
+	       "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\\u0000\","
+	       "\"c\":\"0xdeadbeef\",\"d\":\"9007199254740993\",\"e\":null,\"f\":[true],\"g\":"
+	       "false}",
+	       "compact");
+	is_int(json_parse(buf_bytes(&b), &v, &e), 0, "the parser takes it");
+	x = json_get(v, "d");
+	ok(bytes_equal(json_bytes(x), bytes_of("9007199254740993")), "an id keeps its digits");
+	json_free(x);
+	json_free(v);
+	buf_reset(&b);
+	jsonw_init(&w, &b, true);
+	jsonw_object_begin(&w);
+	jsonw_key(&w, "a");
+	jsonw_array_begin(&w);
+	jsonw_u64(&w, 1);
+	jsonw_u64(&w, 2);
+	jsonw_array_end(&w);
+	jsonw_key(&w, "b");
+	jsonw_object_begin(&w);
+	jsonw_object_end(&w);
+	jsonw_object_end(&w);
+	is_str(buf_text(&b), "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {}\n}", "pretty");
+	buf_free(&b);
+	buf_free(&again);
+}
+
+static void compression(void)
+{
+	struct buf in = { 0 }, packed = { 0 }, out = { 0 };
+	struct err e;
+	size_t i, cut, accepted = 0;
+
+	for (i = 0; i < 100000; i++)
+		buf_printf(&in, "%zu ", i * i % 1013);
+	is_int(deflate_bytes(&packed, in.p, in.n, 1, &e), 0, "deflated");
+	ok(packed.n < in.n / 3, "smaller");
+	is_int(inflate_bytes(&out, packed.p, packed.n, in.n, &e), 0,
+	       "inflated, limit just reached");
+	ok(bytes_equal(buf_bytes(&in), buf_bytes(&out)), "the same bytes");
+	buf_reset(&out);
+	is_int(inflate_bytes(&out, packed.p, packed.n, in.n - 1, &e), ERR_LIMIT,
+	       "one byte over the limit");
+	buf_reset(&out);
+	buf_putc(&packed, 'x');
+	is_int(inflate_bytes(&out, packed.p, packed.n, in.n, &e), ERR_DAMAGED,
+	       "bytes behind the end");
+	for (cut = 0; cut < packed.n - 1; cut += packed.n / 97) {
+		buf_reset(&out);
+		accepted += inflate_bytes(&out, packed.p, cut, in.n, &e) != ERR_DAMAGED;
+	}
+	is_u64(accepted, 0, "cut short anywhere is damaged");
+	buf_reset(&packed);
+	buf_reset(&out);
+	is_int(deflate_bytes(&packed, "", 0, 9, &e), 0, "nothing deflated");
+	is_int(inflate_bytes(&out, packed.p, packed.n, 0, &e), 0, "and back");
+	is_u64(out.n, 0, "is nothing");
+	is_u64(crc_bytes(0, "123456789", 9), 0xcbf43926, "CRC-32 check value");
+	is_u64(crc_bytes(crc_bytes(0, "1234", 4), "56789", 5), 0xcbf43926, "in two parts");
+	is_u64(crc_bytes(7, NULL, 0), 7, "of nothing");
+	buf_free(&in);
+	buf_free(&packed);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	values();
+	parsing();
+	writing();
+	compression();
+	return tap_done();
+}
