@@ -6,4 +6,5 @@
 DOUBLE=$(cd "${BUILD:-build}/double" && pwd) || exit 1
 LD_LIBRARY_PATH=$DOUBLE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for double_setting in $(env | sed -n 's/^\(DOUBLE_[A-Za-z0-9_]*\)=.*/\1/p'); do unset "$double_setting"; done
-export DOUBLE LD_LIBRARY_PATH
+PYTHONDONTWRITEBYTECODE=1
+export DOUBLE LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE

@@ -71,8 +71,8 @@ static void *device_thread(void *unused)
 			if (w->until_ns <= now) {
 				*p = w->next;
 				atomic_store(&w->woken, 1);
-				futex_wake(
-					&w->woken); /* w may be gone: the kernel only looks the address up */
+				/* w may be gone: the kernel only looks the address up. */
+				futex_wake(&w->woken);
 				continue;
 			}
 			if (w->until_ns < next)

@@ -21,6 +21,18 @@ void work_die(const char *what)
 	exit(2);
 }
 
+void work_exec_self(char *const argv[])
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	if (n > 0) {
+		path[n] = 0;
+		execv(path, argv);
+	}
+	work_die("cannot start itself again");
+}
+
 static const struct work_option common[] = {
 	{ "lib", WORK_TEXT, &lib_name, "runtime library to load [libcudart.so.13]" },
 	{ "truth", WORK_TEXT, &truth_path, "file for the truth [standard output]" },
@@ -124,6 +136,11 @@ uint64_t work_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+long work_tid(void)
+{
+	return syscall(SYS_gettid);
+}
+
 uint64_t work_cpu_now(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -180,7 +197,7 @@ FILE *work_truth_open(const char *workload)
 		work_die(truth_path);
 	prctl(PR_GET_NAME, name);
 	fprintf(f, "{\"workload\":\"%s\",\"pid\":%d,\"tid\":%ld,\"comm\":\"%s\"", workload,
-		getpid(), syscall(SYS_gettid), name);
+		getpid(), work_tid(), name);
 	return f;
 }
 

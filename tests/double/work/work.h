@@ -45,7 +45,8 @@ struct work_cuda {
  */
 void work_cuda_open(struct work_cuda *c, const char *lib);
 
-uint64_t work_now(void);     /* CLOCK_MONOTONIC, ns */
+uint64_t work_now(void); /* CLOCK_MONOTONIC, ns */
+long work_tid(void);
 uint64_t work_cpu_now(void); /* this thread's CPU time, ns */
 /*
  * Uses exactly that much CPU time of this thread, however long that takes. Named in stacks as
@@ -67,5 +68,8 @@ void work_truth_sched(FILE *f, const struct work_sched *before, const struct wor
 void work_truth_close(FILE *f);
 
 _Noreturn void work_die(const char *what);
+
+/* Starts this program again with other arguments; the path keeps the command name. */
+_Noreturn void work_exec_self(char *const argv[]);
 
 #endif

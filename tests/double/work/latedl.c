@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * latedl: loads CUDA late, calls at once, and later loads a second copy of the runtime and calls
+ * that at once. With --thread the load happens in a thread of its own.
+ */
+#include <pthread.h>
+
+#include "tests/double/work/work.h"
+
+static uint64_t after_ms = 200, again_ms = 200, count = 100, errors;
+static const char *second = "libcudart.so.12";
+static bool in_thread;
+
+static void call(const char *lib)
+{
+	struct work_cuda cuda;
+	struct dim3 one = { 1, 1, 1 };
+
+	work_cuda_open(&cuda, lib);
+	for (uint64_t i = 0; i < count; i++) {
+		errors += cuda.cudaLaunchKernel("step", one, one, NULL, 0, NULL) != 0;
+		errors += cuda.cudaStreamSynchronize(NULL) != 0;
+	}
+}
+
+static void *late(void *unused)
+{
+	(void)unused;
+	work_sleep_until(work_now() + after_ms * 1000000);
+	call(NULL);
+	if (*second) {
+		work_sleep_until(work_now() + again_ms * 1000000);
+		call(second);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct work_option options[] = {
+		{ "after-ms", WORK_U64, &after_ms, "before the first load [200]" },
+		{ "again-ms", WORK_U64, &again_ms, "before the second load [200]" },
+		{ "second", WORK_TEXT, &second, "the second copy, '' for none [libcudart.so.12]" },
+		{ "count", WORK_U64, &count, "calls of each of two ops of each copy [100]" },
+		{ "thread", WORK_FLAG, &in_thread, "load and call in a second thread" },
+		{ 0 },
+	};
+	uint64_t total;
+	pthread_t thread;
+	FILE *f;
+
+	work_options(argc, argv, "Loads CUDA late, and a second copy later.", options);
+	if (!in_thread)
+		late(NULL);
+	else if (pthread_create(&thread, NULL, late, NULL))
+		work_die("cannot start a thread");
+	else
+		pthread_join(thread, NULL);
+	total = count * (*second ? 2 : 1);
+	f = work_truth_open("latedl");
+	fprintf(f,
+		",\"copies\":%d,\"errors\":%llu,\"ops\":{\"cudaLaunchKernel\":%llu,"
+		"\"cudaStreamSynchronize\":%llu}",
+		*second ? 2 : 1, (unsigned long long)errors, (unsigned long long)total,
+		(unsigned long long)total);
+	work_truth_close(f);
+	return errors != 0;
+}
