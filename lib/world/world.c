@@ -20,6 +20,11 @@ struct stack {
 	const uint32_t *frames;
 };
 
+struct named {
+	uint32_t frame;
+	struct world_symbol symbol;
+};
+
 struct world {
 	struct intern tables[WORLD_KINDS];
 	struct arena texts; /* strings, frames of stacks, names of foreign ops */
@@ -52,7 +57,7 @@ struct world *world_new(void)
 		return NULL;
 	for (int i = 0; i < WORLD_KINDS; i++)
 		w->tables[i].each = element_size[i];
-	w->symbols.each = sizeof(struct world_symbol);
+	w->symbols.each = sizeof(struct named);
 	return w;
 }
 
@@ -278,11 +283,12 @@ SUBJECT(ctx, CTX)
 
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
 {
+	struct named named = { frame, *v };
 	uint32_t id;
 
 	if (!world_get_frame(w, frame) || map_get(&w->symbol_of, frame, NULL))
 		return;
-	id = intern_add(&w->symbols, frame, v);
+	id = intern_add(&w->symbols, hash_u64(frame), &named);
 	if (!id || !map_put(&w->symbol_of, frame, id))
 		w->failed = true;
 }
@@ -290,8 +296,24 @@ void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
 const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame)
 {
 	uint64_t id;
+	const struct named *named;
 
-	return map_get(&w->symbol_of, frame, &id) ? intern_at(&w->symbols, (uint32_t)id) : NULL;
+	if (!map_get(&w->symbol_of, frame, &id))
+		return NULL;
+	named = intern_at(&w->symbols, (uint32_t)id);
+	return &named->symbol;
+}
+
+uint32_t world_symbols(const struct world *w)
+{
+	return w->symbols.n;
+}
+
+uint32_t world_symbol_frame(const struct world *w, uint32_t i)
+{
+	const struct named *named = intern_at(&w->symbols, i);
+
+	return named ? named->frame : 0;
 }
 
 /* ---- ops and columns of newer writers ------------------------------------------------------------ */

@@ -131,6 +131,10 @@ const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n)
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v);
 const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame); /* NULL: no name yet */
 
+/* Names in the order they became known: i runs 1..world_symbols(); the frame i belongs to. */
+uint32_t world_symbols(const struct world *w);
+uint32_t world_symbol_frame(const struct world *w, uint32_t i);
+
 /* Ops: built-in ones are always there; others are defined by the file that holds them. A definition that
  * contradicts an existing one of the same number is refused (returns false). */
 bool world_op_define(struct world *w, const struct op_def *def);

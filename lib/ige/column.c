@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Column codecs: integers raw or constant, bytes stored or deflated. */
+#include <string.h>
+
+#include "lib/base/deflate.h"
+#include "lib/base/wirebytes.h"
+#include "lib/ige/block.h"
+
+static unsigned width_of(uint64_t all_bits)
+{
+	if (all_bits <= UINT8_MAX)
+		return 1;
+	if (all_bits <= UINT16_MAX)
+		return 2;
+	return all_bits <= UINT32_MAX ? 4 : 8;
+}
+
+void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n)
+{
+	struct ige_directory d = { .id = id, .count = (uint32_t)n };
+	uint64_t any = 0, differ = 0;
+	unsigned char eight[8];
+	struct buf packed = { 0 };
+	unsigned char *p;
+
+	for (size_t i = 0; i < n; i++) {
+		any |= v[i];
+		differ |= v[i] ^ v[0];
+	}
+	if (n && !differ) {
+		d.encoding = IGE_CONSTANT;
+		d.width = 8;
+		le_put(eight, 8, v[0]);
+		ige_builder_column(b, d, eight, 8);
+		return;
+	}
+	d.encoding = IGE_RAW;
+	d.width = (uint8_t)width_of(any);
+	p = (unsigned char *)buf_reserve(&packed, n * d.width + 1);
+	if (!p) {
+		b->data.failed = true;
+		return;
+	}
+	/* One loop per width lets the compiler turn each into moves. */
+	switch (d.width) {
+	case 1:
+		for (size_t i = 0; i < n; i++)
+			p[i] = (unsigned char)v[i];
+		break;
+	case 2:
+		for (size_t i = 0; i < n; i++)
+			le_put(p + i * 2, 2, v[i]);
+		break;
+	case 4:
+		for (size_t i = 0; i < n; i++)
+			le_put(p + i * 4, 4, v[i]);
+		break;
+	default:
+		for (size_t i = 0; i < n; i++)
+			le_put(p + i * 8, 8, v[i]);
+	}
+	ige_builder_column(b, d, p, n * d.width);
+	buf_free(&packed);
+}
+
+static int check_crc(const struct ige_directory *d, const unsigned char *data, struct err *e)
+{
+	if (crc_bytes(0, data, d->length) != d->crc)
+		return err_set(e, ERR_DAMAGED, "column %u: checksum does not match", d->id);
+	return 0;
+}
+
+int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v, struct err *e)
+{
+	int rc = check_crc(d, data, e);
+
+	if (rc)
+		return rc;
+	if (d->compressor != IGE_STORED)
+		return err_set(e, ERR_TOO_NEW, "column %u: compressor %u", d->id, d->compressor);
+	if (d->encoding == IGE_CONSTANT) {
+		uint64_t value;
+
+		if (d->length != 8)
+			return err_set(e, ERR_DAMAGED, "column %u: constant of %u bytes", d->id, d->length);
+		value = le_get(data, 8);
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = value;
+		return 0;
+	}
+	if (d->encoding != IGE_RAW)
+		return err_set(e, ERR_TOO_NEW, "column %u: encoding %u", d->id, d->encoding);
+	if (d->width < 1 || d->width > 8 || (uint64_t)d->count * d->width != d->length)
+		return err_set(e, ERR_DAMAGED, "column %u: %u values of %u bytes in %u", d->id, d->count,
+			       d->width, d->length);
+	switch (d->width) {
+	case 1:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = data[i];
+		break;
+	case 2:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = le_get(data + i * 2, 2);
+		break;
+	case 4:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = le_get(data + i * 4, 4);
+		break;
+	default:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = le_get(data + (size_t)i * d->width, d->width);
+	}
+	return 0;
+}
+
+int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, struct buf *scratch,
+		     const unsigned char **p, size_t *n, struct err *e)
+{
+	int rc = check_crc(d, data, e);
+	uint64_t raw;
+
+	if (rc)
+		return rc;
+	if (d->compressor == IGE_STORED) {
+		*p = data;
+		*n = d->length;
+		return 0;
+	}
+	if (d->compressor != IGE_ZLIB)
+		return err_set(e, ERR_TOO_NEW, "column %u: compressor %u", d->id, d->compressor);
+	raw = d->length < 8 ? UINT64_MAX : le_get(data, 4);
+	if (raw > IGE_LENGTH_MAX)
+		return err_set(e, ERR_DAMAGED, "column %u: inflates past the limit", d->id);
+	buf_reset(scratch);
+	rc = inflate_bytes(scratch, data + 8, d->length - 8, (size_t)raw, e);
+	if (rc)
+		return rc == ERR_LIMIT ? err_set(e, ERR_DAMAGED, "column %u: inflates past its length", d->id) : rc;
+	if (scratch->n != raw)
+		return err_set(e, ERR_DAMAGED, "column %u: inflates short of its length", d->id);
+	*p = (const unsigned char *)scratch->p;
+	*n = scratch->n;
+	return 0;
+}
