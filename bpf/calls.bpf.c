@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Entry and return of traced library calls. What a call's columns are comes from the table of specs, whose
+ * index is the probe's cookie; open calls are kept per thread with their stack pointer, so that a return finds
+ * its entry and entries left behind by longjmp or exceptions are dropped and counted.
+ * Invariant: every entry of a target ends as one event or as one counted loss.
+ */
+#include "bpf/stack.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 256);
+	__type(key, u32);
+	__type(value, struct op_spec);
+} specs SEC(".maps");
+
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+#if defined(__TARGET_ARCH_x86)
+#define CALL_ARGS(ctx) { (ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 }
+
+static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
+{
+	u64 v = 0;
+
+	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 + 8 * i));
+	return v;
+}
+
+static __always_inline u64 call_caller(struct pt_regs *ctx)
+{
+	u64 v = 0;
+
+	bpf_probe_read_user(&v, sizeof(v), (void *)ctx->sp);
+	return v;
+}
+
+#define RETURN_POPS 8 /* the return instruction took the address off the stack */
+#else
+#define CALL_ARGS(ctx) \
+	{ (ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], \
+	  (ctx)->regs[4], (ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7] }
+
+/* Counted as on x86, where six arguments travel in registers: here the next two still do. */
+static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
+{
+	u64 v = 0;
+
+	if (i < 2)
+		return i ? ctx->regs[7] : ctx->regs[6];
+	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 * (i - 2)));
+	return v;
+}
+
+static __always_inline u64 call_caller(struct pt_regs *ctx)
+{
+	return ctx->regs[30];
+}
+
+#define RETURN_POPS 0
+#endif
+
+/* Number of open calls after dropping those whose frames are gone: the stack has been unwound past them. */
+static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chained)
+{
+	u32 n = st->ncalls, k;
+
+	for (k = 0; k < CALLS_OPEN_MAX; k++) {
+		struct call_open *top;
+
+		if (n == 0 || n > CALLS_OPEN_MAX)
+			break;
+		top = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
+		if (top->sp > sp || (top->sp == sp && chained))
+			break;
+		count_loss(top->op >> 8, WIRE_LOST_RETURN);
+		n--;
+	}
+	return n;
+}
+
+/* The state of the calling thread if its process is a target, else NULL. */
+static __always_inline struct task_state *caller_state(struct task_struct *task, struct op_spec *spec)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (st)
+		return st;
+	if (!bpf_map_lookup_elem(&targets, &tgid)) {
+		struct target joins = { .flags = TARGET_FOLLOW | TARGET_CALLED };
+
+		if (config_scope == SCOPE_LISTED || tgid == config_self)
+			return 0;
+		if (config_scope == SCOPE_USER && (u32)bpf_get_current_uid_gid() != config_uid)
+			return 0;
+		if (bpf_map_update_elem(&targets, &tgid, &joins, BPF_NOEXIST) == 0)
+			life_send(WIRE_NEW, task, 1);
+	}
+	st = task_state_make(task);
+	if (!st)
+		count_loss(spec->op >> 8, WIRE_LOST_STATE);
+	return st;
+}
+
+/* 1: this call is not followed, its return need not be probed. */
+static __always_inline int call_enter(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 number = bpf_get_attach_cookie(ctx), n, i;
+	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
+	struct task_state *st;
+	struct call_open *call;
+	/* Indexed, because the verifier refuses registers chosen at run time. */
+	volatile u64 args[8] = CALL_ARGS(ctx);
+	u64 sp = REGS_SP(ctx), caller;
+	bool chained;
+
+	if (!spec)
+		return 1;
+	st = caller_state(task, spec);
+	if (!st)
+		return 1;
+	caller = call_caller(ctx);
+	/* Entered by a jump from another probed function (a tail call): both return to the trampoline, which
+	 * stands at the start of a page, and the outer one is still open although the stack is at its level. */
+	chained = !(caller & 0xfff);
+	n = calls_heal(st, sp, chained);
+	if (n >= CALLS_OPEN_MAX) {
+		st->ncalls = n;
+		count_loss(spec->op >> 8, WIRE_LOST_NESTING);
+		return 1;
+	}
+	if (chained && n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp == sp)
+		caller = st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].ret;
+	call = &st->open[n & (CALLS_OPEN_MAX - 1)];
+	call->sp = sp;
+	call->ret = caller;
+	call->op = spec->op;
+	call->spec = number;
+	call->stack = 0;
+#pragma unroll
+	for (i = 0; i < SPEC_FIELDS; i++) {
+		u32 index = spec->field[i].index;
+
+		switch (spec->field[i].kind) {
+		case FIELD_ARG:
+		case FIELD_OUT:
+			call->x[i] = args[index & 7];
+			break;
+		case FIELD_STACK:
+			call->x[i] = call_stack_arg(ctx, index);
+			break;
+		case FIELD_CONST:
+			call->x[i] = index;
+			break;
+		}
+	}
+	call->start_ns = bpf_ktime_get_ns();
+	st->ncalls = n + 1;
+	return 0;
+}
+
+static __always_inline int call_return(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns(), sp = REGS_SP(ctx) - RETURN_POPS, dur, x[SPEC_FIELDS];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct call_open *call;
+	struct op_spec *spec;
+	struct wire_call *w;
+	struct wire_call_long *l;
+	u32 n, i, number, present = 0, stack = 0;
+	s32 ret = REGS_RC(ctx);
+	u16 op;
+
+	if (!st || st->ncalls == 0)
+		return 0;
+	n = st->ncalls;
+	call = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
+	if (call->sp != sp) {
+		n = calls_heal(st, sp, 1);
+		st->ncalls = n;
+		call = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
+		if (n == 0 || call->sp != sp)
+			return 0; /* its entry was not followed */
+	}
+	number = call->spec;
+	op = call->op;
+	dur = now - call->start_ns;
+	st->ncalls = n - 1;
+	spec = bpf_map_lookup_elem(&specs, &number);
+	if (!spec)
+		return 0;
+#pragma unroll
+	for (i = 0; i < SPEC_FIELDS; i++) {
+		x[i] = call->x[i];
+		if (spec->field[i].kind == FIELD_NONE)
+			continue;
+		if (spec->field[i].kind == FIELD_OUT &&
+		    (ret != 0 || bpf_probe_read_user(&x[i], sizeof(x[i]), (void *)call->x[i])))
+			continue;
+		present |= 1 << i;
+	}
+	if (!task_announce(task, st))
+		goto lost;
+	if (config_walker != WALKER_NONE)
+		stack = stack_at_return(ctx, task, st);
+	if ((present & 4) || dur >> 32) {
+		l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
+		if (!l)
+			goto lost;
+		w = &l->call;
+		w->kind = WIRE_CALL_LONG;
+		l->x2 = x[2];
+		l->dur_high = dur >> 32;
+		l->pad = 0;
+	} else {
+		w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+		if (!w)
+			goto lost;
+		w->kind = WIRE_CALL;
+	}
+	w->depth_present = ((n - 1) & 15) | present << 4;
+	w->op = op;
+	w->tid = bpf_get_current_pid_tgid();
+	w->end_ns = now;
+	w->dur_ns = dur;
+	w->ret = ret;
+	w->stack = stack;
+	w->lost = lost_total;
+	w->x[0] = x[0];
+	w->x[1] = x[1];
+	bpf_ringbuf_submit(w, ring_flags());
+	return 0;
+lost:
+	count_loss(op >> 8, WIRE_LOST_RING);
+	return 0;
+}
+
+/* One of these three forms is loaded, see probe/session.c. */
+SEC("uprobe")
+int call_session(struct pt_regs *ctx)
+{
+	if (bpf_session_is_return())
+		return call_return(ctx);
+	return call_enter(ctx);
+}
+
+SEC("uprobe")
+int call_entry(struct pt_regs *ctx)
+{
+	call_enter(ctx);
+	return 0;
+}
+
+SEC("uretprobe")
+int call_exit(struct pt_regs *ctx)
+{
+	return call_return(ctx);
+}
+
+/* Prints the open calls of every target thread: the recorder runs it to name hung calls and to know before
+ * which time nothing can start any more. */
+SEC("iter/task")
+int open_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_open head = {};
+	struct task_state *st;
+	u32 i;
+
+	if (!task)
+		return 0;
+	st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!st || (st->ncalls == 0 && st->sched.out_ns == 0))
+		return 0;
+	head.tid = task->pid;
+	head.tgid = task->tgid;
+	head.start_ns = task->start_boottime;
+	head.ncalls = st->ncalls;
+	head.off_since = st->sched.out_ns;
+	if (head.ncalls > CALLS_OPEN_MAX)
+		head.ncalls = CALLS_OPEN_MAX;
+	bpf_seq_write(ctx->meta->seq, &head, sizeof(head));
+	for (i = 0; i < CALLS_OPEN_MAX; i++) {
+		struct wire_open_call call = {};
+
+		if (i >= head.ncalls)
+			break;
+		call.start_ns = st->open[i].start_ns;
+		call.op = st->open[i].op;
+		call.depth = i;
+		call.stack = st->open[i].stack;
+		bpf_seq_write(ctx->meta->seq, &call, sizeof(call));
+	}
+	return 0;
+}

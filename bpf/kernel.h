@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The kernel's structs, cut down to the members we touch: every access is relocated by name when the
+ * programs are loaded (CO-RE), so member order and everything left out do not matter. Register frames
+ * are the exception: their layout is fixed by the architecture's ABI.
+ */
+#ifndef INGERO_BPF_KERNEL_H
+#define INGERO_BPF_KERNEL_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+typedef _Bool bool;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define TASK_COMM_LEN 16
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#define REGS_IP(r) ((r)->ip)
+#define REGS_SP(r) ((r)->sp)
+#define REGS_FP(r) ((r)->bp)
+#define REGS_RC(r) ((r)->ax)
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	unsigned long regs[31], sp, pc, pstate;
+};
+#define REGS_IP(r) ((r)->pc)
+#define REGS_SP(r) ((r)->sp)
+#define REGS_FP(r) ((r)->regs[29])
+#define REGS_RC(r) ((r)->regs[0])
+#else
+#error "this architecture's registers are not described here"
+#endif
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct upid {
+	int nr;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+typedef struct {
+	unsigned int val;
+} kuid_t;
+struct cred {
+	kuid_t uid;
+};
+struct kernfs_node {
+	u64 id;
+};
+struct cgroup {
+	struct kernfs_node *kn;
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+typedef struct {
+	int counter;
+} atomic_t;
+struct signal_struct {
+	atomic_t live;
+};
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	u64 start_boottime;
+	int exit_code;
+	char comm[TASK_COMM_LEN];
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	const struct cred *cred;
+	struct css_set *cgroups;
+	struct signal_struct *signal;
+};
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 session_id;
+	u64 seq_num;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif

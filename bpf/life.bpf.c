@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Births, execs, renames and deaths of targets. Children join the targets here, before they run their first
+ * instruction. Life has its own ring: losing an exec to a burst of calls would mean missing what comes after.
+ */
+#include "bpf/maps.h"
+
+static __always_inline struct target *target_of(u32 tgid)
+{
+	return bpf_map_lookup_elem(&targets, &tgid);
+}
+
+SEC("tp_btf/sched_process_fork")
+int life_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	u32 tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
+	struct target *t = target_of(tgid), copy = {};
+	struct wire_life *w;
+
+	if (!t || !(t->flags & TARGET_FOLLOW))
+		return 0;
+	copy.flags = t->flags;
+	if (child_tgid != tgid && bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
+		count_loss(3, WIRE_LOST_STATE);
+	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
+	if (!w) {
+		count_loss(3, WIRE_LOST_RING);
+		return 0;
+	}
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_FORK;
+	w->process = child_tgid != tgid;
+	w->tid = BPF_CORE_READ(parent, pid);
+	w->tgid = tgid;
+	w->child = BPF_CORE_READ(child, pid);
+	w->child_tgid = child_tgid;
+	w->time_ns = bpf_ktime_get_ns();
+	w->start_ns = BPF_CORE_READ(child, start_boottime);
+	w->tgid_start_ns = BPF_CORE_READ(parent, group_leader, start_boottime);
+	bpf_core_read_str(w->comm, sizeof(w->comm), &child->comm);
+	bpf_ringbuf_submit(w, w->process ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int life_exec(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	u32 tgid = BPF_CORE_READ(task, tgid);
+	struct target *t = target_of(tgid);
+	struct task_state *st;
+	struct wire_life *w;
+
+	if (!t)
+		return 0;
+	__sync_fetch_and_add(&t->execs, 1);
+	st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	if (st) {
+		st->flags &= ~TASK_ANNOUNCED;
+		st->ncalls = 0;
+		st->seed = mix(st->seed, t->execs) | 1;
+	}
+	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
+	if (!w) {
+		count_loss(3, WIRE_LOST_RING);
+		return 0;
+	}
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_EXEC;
+	w->tid = BPF_CORE_READ(task, pid);
+	w->tgid = tgid;
+	w->time_ns = bpf_ktime_get_ns();
+	w->start_ns = BPF_CORE_READ(task, start_boottime);
+	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm);
+	/* The signal before the message: whoever reads the message sends SIGCONT. */
+	w->stopped = (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
+	bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int life_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 tgid = BPF_CORE_READ(task, tgid), i;
+	struct target *t = target_of(tgid);
+	struct task_state *st;
+	struct wire_life *w;
+	bool last;
+
+	if (!t)
+		return 0;
+	st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (st) {
+		for (i = 0; i < CALLS_OPEN_MAX; i++) {
+			if (i >= st->ncalls)
+				break;
+			count_loss(st->open[i].op >> 8, WIRE_LOST_RETURN);
+		}
+		st->ncalls = 0;
+	}
+	last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	if (last)
+		bpf_map_delete_elem(&targets, &tgid);
+	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
+	if (!w) {
+		count_loss(3, WIRE_LOST_RING);
+		return 0;
+	}
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_EXIT;
+	w->process = last;
+	w->tid = BPF_CORE_READ(task, pid);
+	w->tgid = tgid;
+	w->status = BPF_CORE_READ(task, exit_code);
+	w->time_ns = bpf_ktime_get_ns();
+	w->start_ns = BPF_CORE_READ(task, start_boottime);
+	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm);
+	bpf_ringbuf_submit(w, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int life_rename(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	const char *name = (void *)ctx[1];
+	u32 tgid = BPF_CORE_READ(task, tgid);
+	struct wire_life *w;
+
+	if (!target_of(tgid))
+		return 0;
+	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
+	if (!w)
+		return 0; /* a name only */
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_NAME;
+	w->tid = BPF_CORE_READ(task, pid);
+	w->tgid = tgid;
+	w->time_ns = bpf_ktime_get_ns();
+	w->start_ns = BPF_CORE_READ(task, start_boottime);
+	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_probe_read_kernel_str(w->comm, sizeof(w->comm), name);
+	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	return 0;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Maps and settings shared by all programs, and the few functions on them that every file needs: is this
+ * task a target, its state, announcing it, counting a loss. Weak: each .bpf.c carries the definitions and the
+ * linker keeps one.
+ */
+#ifndef INGERO_BPF_MAPS_H
+#define INGERO_BPF_MAPS_H
+
+#include "bpf/task.h"
+
+/* Settings, written before loading; the verifier sees constants and removes what is switched off. */
+__weak const volatile __u32 config_scope = 0;  /* enum scope: who besides the listed processes is a target */
+__weak const volatile __u32 config_uid = 0;    /* SCOPE_USER */
+__weak const volatile __u32 config_self = 0;   /* the recorder, never a target */
+__weak const volatile __u32 config_walker = 0; /* enum walker */
+__weak const volatile __u64 config_wake = 0;   /* wake the reader when this much is waiting */
+
+__weak __u32 lost_total SEC(".bss");   /* any event, any reason, wraps */
+__weak __u32 stack_number SEC(".bss"); /* last one given */
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} ring SEC(".maps");
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} life SEC(".maps");
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u32);
+	__type(value, struct target);
+} targets SEC(".maps");
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 512); /* possible CPUs, set before loading */
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct loss_slot);
+} losses SEC(".maps");
+
+static __always_inline void count_loss(u32 source, u32 reason)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct loss_slot *slot = bpf_map_lookup_elem(&losses, &cpu);
+
+	/* Atomic: a preempted thread may be in the middle of the same slot. */
+	if (slot && source < LOSS_SOURCES && reason < LOSS_REASONS)
+		__sync_fetch_and_add(&slot->n[source][reason], 1);
+	if (source)
+		__sync_fetch_and_add(&lost_total, 1);
+}
+
+static __always_inline u64 ring_flags(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config_wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline u64 mix(u64 h, u64 v)
+{
+	h ^= v;
+	h *= 0x9fb21c651e98df25ull;
+	return h ^ h >> 32;
+}
+
+/* The state of a target thread, made on first use. NULL: no memory. Only for tasks known to be targets. */
+static __always_inline struct task_state *task_state_make(struct task_struct *task)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (st && !st->seed) {
+		u32 tgid = task->tgid;
+		struct target *t = bpf_map_lookup_elem(&targets, &tgid);
+
+		st->seed = mix(mix(1, task->group_leader->start_boottime), (u64)tgid << 32 | (t ? t->execs : 0)) | 1;
+	}
+	return st;
+}
+
+/* Tell the recorder who this thread is, once per thread and exec. False: the ring is full, so nothing that
+ * names the thread may be sent. */
+static __always_inline bool task_announce(struct task_struct *task, struct task_state *st)
+{
+	struct wire_thread *w;
+	struct target *t;
+	struct pid *pid;
+	u32 tgid;
+
+	if (st->flags & TASK_ANNOUNCED)
+		return 1;
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		return 0;
+	tgid = BPF_CORE_READ(task, tgid);
+	t = bpf_map_lookup_elem(&targets, &tgid);
+	pid = BPF_CORE_READ(task, group_leader, thread_pid);
+	w->kind = WIRE_THREAD;
+	w->pad[0] = w->pad[1] = w->pad[2] = 0;
+	w->tid = BPF_CORE_READ(task, pid);
+	w->tgid = tgid;
+	w->parent = BPF_CORE_READ(task, real_parent, tgid);
+	w->uid = BPF_CORE_READ(task, cred, uid.val);
+	w->execs = t ? t->execs : 0;
+	w->lost = lost_total;
+	w->start_ns = BPF_CORE_READ(task, start_boottime);
+	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	w->cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	w->ns_tgid = 0;
+	if (pid) {
+		u32 level = BPF_CORE_READ(pid, level);
+		struct upid *numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
+		struct upid *inner = (void *)numbers + level * bpf_core_type_size(struct upid);
+
+		w->ns_tgid = BPF_CORE_READ(inner, nr);
+	}
+	if (bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm) < 0)
+		w->comm[0] = 0;
+	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	st->flags |= TASK_ANNOUNCED;
+	return 1;
+}
+
+static __always_inline void life_send(u8 kind, struct task_struct *task, bool wake)
+{
+	struct wire_life *w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
+
+	if (!w) {
+		count_loss(3, WIRE_LOST_RING);
+		return;
+	}
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = kind;
+	w->tid = BPF_CORE_READ(task, pid);
+	w->tgid = BPF_CORE_READ(task, tgid);
+	w->time_ns = bpf_ktime_get_ns();
+	w->start_ns = BPF_CORE_READ(task, start_boottime);
+	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm);
+	bpf_ringbuf_submit(w, wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Native stack of a call that just returned, by frame pointers, as a number: the addresses cross the ring
+ * once per distinct stack. Own walk: the user stack is copied in windows of 2 KB and followed inside the copy
+ * (about 4 ns a frame, against 35 ns for a guarded read each). Where the kernel has no bpf_loop, its own
+ * bpf_get_stack does it. Either way the trampoline addresses that return probes leave in the frames of outer
+ * probed calls are replaced by the callers remembered at their entry.
+ */
+#ifndef INGERO_BPF_STACK_H
+#define INGERO_BPF_STACK_H
+
+#include "bpf/maps.h"
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+/* Hash of a stack to its number. Evicting an old one only means that it is sent again. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);
+	__type(value, u32);
+} seen SEC(".maps");
+
+struct walk_at {
+	struct walk *w;
+	struct task_state *st;
+};
+
+#define FRAME_STEP_MAX (1 << 20) /* no frame is larger: a wilder frame pointer is not one */
+
+/* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
+ * elsewhere the trampoline is told by standing at the start of its page. */
+static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot, u64 address)
+{
+	u32 i = w->outer - 1;
+
+	if (i >= CALLS_OPEN_MAX)
+		return address;
+#if defined(__TARGET_ARCH_x86)
+	if (st->open[i].sp != slot)
+		return address;
+#else
+	if (address & 0xfff)
+		return address;
+#endif
+	w->outer = i;
+	return st->open[i].ret;
+}
+
+static __always_inline bool walk_copy(struct walk *w, u64 bp)
+{
+	u64 base = bp, end = bp + WALK_WINDOW;
+
+	if (w->limit && end > w->limit)
+		base = (bp | 4095) + 1 - WALK_WINDOW;
+	if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
+		/* The end of the stack's mapping lies in between: from now on stay below that page. */
+		w->limit = (end - 1) & ~4095ull;
+		base = (bp | 4095) + 1 - WALK_WINDOW;
+		if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base))
+			return 0;
+	}
+	w->base = base;
+	return 1;
+}
+
+static long walk_step(u32 i, struct walk_at *at)
+{
+	struct walk *w = at->w;
+	u64 bp = w->bp, next, address, off, pair[2];
+	u32 n = w->n;
+
+	off = bp - w->base;
+	if (off > WALK_WINDOW - 16) {
+		if (!walk_copy(w, bp))
+			return 1;
+		off = bp - w->base;
+	}
+	off >>= 3;
+	if (off < WALK_WINDOW / 8 - 1) {
+		next = w->window[off];
+		address = w->window[off + 1];
+	} else {
+		/* The pair straddles two pages. */
+		if (bpf_probe_read_user(pair, sizeof(pair), (void *)bp))
+			return 1;
+		next = pair[0];
+		address = pair[1];
+	}
+	address = return_address(w, at->st, bp + 8, address);
+	if (address < 4096 || n >= WIRE_STACK_MAX)
+		return 1;
+	w->record.ip[n] = address;
+	w->hash = mix(w->hash, address);
+	w->n = n + 1;
+	if (next <= bp || (next & 7) || next - bp > FRAME_STEP_MAX)
+		return 1;
+	w->bp = next;
+	return 0;
+}
+
+/* Kernels without bpf_loop. */
+static __always_inline void walk_helper(struct pt_regs *ctx, struct walk *w, struct task_state *st)
+{
+	long bytes = bpf_get_stack(ctx, w->record.ip, WIRE_STACK_MAX * 8, BPF_F_USER_STACK);
+	u32 i;
+
+	w->n = bytes > 0 ? (u64)bytes >> 3 : 0;
+	for (i = 0; i < WIRE_STACK_MAX; i++) {
+		u64 address;
+
+		if (i >= w->n)
+			break;
+		address = w->record.ip[i];
+		/* Newer kernels have put the true caller back already; then nothing stands at a page start. */
+		if (!(address & 0xfff)) {
+			u32 outer = w->outer - 1;
+
+			if (outer < CALLS_OPEN_MAX) {
+				w->outer = outer;
+				address = st->open[outer].ret;
+				w->record.ip[i] = address;
+			}
+		}
+		w->hash = mix(w->hash, address);
+	}
+}
+
+/* Number of the stack at this return; the call itself is no longer among the st->ncalls open ones. 0: none. */
+static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task, struct task_state *st)
+{
+	struct walk *w = bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	u32 *known, id, n;
+	u64 hash, size;
+
+	if (!w) {
+		count_loss(0, WIRE_LOST_STATE);
+		return 0;
+	}
+	w->outer = st->ncalls;
+	w->hash = st->seed;
+	if (config_walker == WALKER_LOOP) {
+		struct walk_at at = { .w = w, .st = st };
+		u64 bp = REGS_FP(ctx), sp = REGS_SP(ctx);
+
+		w->record.ip[0] = REGS_IP(ctx);
+		w->hash = mix(w->hash, w->record.ip[0]);
+		w->n = 1;
+		w->bp = bp;
+		w->base = bp + WALK_WINDOW; /* nothing copied yet */
+		if (!(bp & 7) && bp >= sp && bp - sp <= FRAME_STEP_MAX)
+			bpf_loop(WIRE_STACK_MAX, walk_step, &at, 0);
+	} else {
+		walk_helper(ctx, w, st);
+	}
+	n = w->n;
+	if (n == 0 || n > WIRE_STACK_MAX)
+		return 0;
+	hash = w->hash;
+	known = bpf_map_lookup_elem(&seen, &hash);
+	if (known)
+		return *known;
+	id = __sync_fetch_and_add(&stack_number, 1) + 1;
+	w->record.kind = WIRE_STACK;
+	w->record.pad = 0;
+	w->record.pad2 = 0;
+	w->record.n = n;
+	w->record.id = id;
+	w->record.tgid = task->tgid;
+	size = WIRE_STACK_HEAD + n * 8;
+	if (size > sizeof(w->record))
+		return 0;
+	if (bpf_ringbuf_output(&ring, &w->record, size, ring_flags())) {
+		count_loss(0, WIRE_LOST_RING); /* the call goes without; not remembered, so the next one tries again */
+		return 0;
+	}
+	bpf_map_update_elem(&seen, &hash, &id, BPF_ANY);
+	return id;
+}
+
+#endif

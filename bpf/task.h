@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What is remembered per target thread between two probes, in task storage: it goes when the thread goes.
+ * Having this state means being a target. calls.bpf.c owns the table of open calls, sched.bpf.c its own part.
+ */
+#ifndef INGERO_BPF_TASK_H
+#define INGERO_BPF_TASK_H
+
+#include "bpf/kernel.h"
+#include "bpf/wire.h"
+
+#define CALLS_OPEN_MAX 16
+
+/* A call that was entered and has not returned. */
+struct call_open {
+	u64 start_ns;
+	u64 sp;	 /* at entry; on x86 this is also where the return address lies */
+	u64 ret; /* the caller, before the kernel put its trampoline there */
+	u64 x[SPEC_FIELDS];
+	u16 op;
+	u16 spec;
+	u32 stack;
+};
+
+/* Owned by sched.bpf.c; out_ns is read by the open-call iterator. */
+struct sched_state {
+	u64 out_ns; /* off CPU since; 0 while on CPU */
+	u64 room[31];
+};
+
+enum task_flag { TASK_ANNOUNCED = 1 << 0 };
+
+struct task_state {
+	u32 flags;
+	u32 ncalls;
+	u64 seed; /* of stack hashes: tells processes and their execs apart */
+	struct call_open open[CALLS_OPEN_MAX];
+	struct sched_state sched;
+};
+
+/* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten when the
+ * thread is preempted inside a probe. */
+#define WALK_WINDOW 2048
+struct walk {
+	u64 limit; /* copies that reach over this address faulted before; 0 none did */
+	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell iterations apart. */
+	u64 base; /* user address of window[0] */
+	u64 bp;
+	u64 hash;
+	u32 n;
+	u32 outer; /* open calls whose return address has not been passed yet */
+	u64 window[WALK_WINDOW / 8];
+	struct wire_stack record;
+};
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What crosses from the kernel to the recorder: records of the two rings, entries of shared maps. Fixed
+ * widths, no pointers, no implicit padding. Not the disk format: both ends are always built together.
+ * Every ring record starts with its kind; a thread's WIRE_THREAD and a stack's WIRE_STACK come before the
+ * first record that names them, on the same ring.
+ */
+#ifndef INGERO_BPF_WIRE_H
+#define INGERO_BPF_WIRE_H
+
+#include <linux/types.h>
+
+enum wire_kind {
+	WIRE_CALL = 1,	    /* struct wire_call with up to 2 columns */
+	WIRE_CALL_LONG = 2, /* struct wire_call_long: 3 columns, or longer than 4.29 s */
+	WIRE_THREAD = 3,    /* who tid is, from here on */
+	WIRE_STACK = 4,	    /* what a stack number means */
+	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
+	WIRE_OCCUPIED = 17,
+	WIRE_MIGRATE = 18,
+	WIRE_FORK = 32, /* life ring */
+	WIRE_EXEC = 33,
+	WIRE_EXIT = 34,
+	WIRE_LOADER = 35, /* a loader announced new libraries */
+	WIRE_NEW = 36,	  /* a process joined the targets by making a call */
+	WIRE_NAME = 37,
+};
+
+/* A finished call. 48 bytes. */
+struct wire_call {
+	__u8 kind;
+	__u8 depth_present; /* low nibble: calls open around it; high nibble: which of x hold a value */
+	__u16 op;	    /* enum op_id */
+	__u32 tid;
+	__u64 end_ns; /* CLOCK_MONOTONIC */
+	__u32 dur_ns; /* low 32 bits */
+	__s32 ret;
+	__u32 stack; /* number of a WIRE_STACK, 0 none */
+	__u32 lost;  /* running count of events lost on any CPU: a step locates the gap */
+	__u64 x[2];
+};
+
+struct wire_call_long {
+	struct wire_call call;
+	__u64 x2;
+	__u32 dur_high;
+	__u32 pad;
+};
+
+struct wire_thread {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 tid;
+	__u32 tgid;
+	__u32 parent;  /* tgid */
+	__u32 ns_tgid; /* pid in its own namespace */
+	__u32 uid;
+	__u32 execs; /* of the process since it is a target */
+	__u32 lost;
+	__u64 start_ns;	     /* of the thread, CLOCK_BOOTTIME */
+	__u64 tgid_start_ns; /* of the process */
+	__u64 cgroup;
+	char comm[16];
+};
+
+#define WIRE_STACK_MAX 127
+struct wire_stack {
+	__u8 kind;
+	__u8 pad;
+	__u16 n;
+	__u32 id;
+	__u32 tgid;
+	__u32 pad2;
+	__u64 ip[WIRE_STACK_MAX + 1]; /* innermost first; the first n cross */
+};
+#define WIRE_STACK_HEAD 16
+
+/* Life ring. One shape for all: what does not apply is 0. */
+struct wire_life {
+	__u8 kind;
+	__u8 stopped; /* the process was sent SIGSTOP: attach, then send SIGCONT */
+	__u8 process; /* fork: a new process, not a thread; exit: the last thread of the process */
+	__u8 pad;
+	__u32 tid;
+	__u32 tgid;
+	__u32 child; /* fork */
+	__u32 child_tgid;
+	__s32 status; /* exit code as wait(2) gives it */
+	__u64 time_ns;
+	__u64 start_ns;	    /* of tid; fork: of the child */
+	__u64 tgid_start_ns; /* of tgid */
+	char comm[16];
+};
+
+/* Value of the targets map, key tgid. */
+enum target_flag {
+	TARGET_FOLLOW = 1 << 0, /* children become targets */
+	TARGET_STOP = 1 << 1,	/* stop where new code appears, so that the first call is seen */
+	TARGET_CALLED = 1 << 2, /* joined by making a call */
+};
+struct target {
+	__u32 flags;
+	__u32 execs;
+};
+
+/* Where the columns of an op come from: index into the table is the probe's cookie. */
+enum field_kind { FIELD_NONE, FIELD_ARG, FIELD_STACK, FIELD_OUT, FIELD_CONST };
+struct field_spec {
+	__u8 kind;
+	__u8 index;
+};
+#define SPEC_FIELDS 3
+struct op_spec {
+	__u16 op;
+	__u8 nfields;
+	__u8 pad;
+	struct field_spec field[SPEC_FIELDS];
+	__u8 pad2[2];
+};
+
+/* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: stacks. */
+#define LOSS_SOURCES 32
+#define LOSS_REASONS 8
+enum wire_loss { WIRE_LOST_RING = 1, WIRE_LOST_STATE = 2, WIRE_LOST_RETURN = 3, WIRE_LOST_NESTING = 4 };
+struct loss_slot {
+	__u64 n[LOSS_SOURCES][LOSS_REASONS];
+};
+
+/* What the open-call iterator prints per thread: head, then ncalls calls. */
+struct wire_open {
+	__u32 tid;
+	__u32 tgid;
+	__u32 ncalls;
+	__u32 pad;
+	__u64 start_ns;	 /* of the thread, CLOCK_BOOTTIME */
+	__u64 off_since; /* off CPU since, CLOCK_MONOTONIC; 0: on CPU or not followed */
+};
+struct wire_open_call {
+	__u64 start_ns;
+	__u16 op;
+	__u16 depth;
+	__u32 stack;
+};
+
+enum scope { SCOPE_LISTED, SCOPE_USER, SCOPE_ALL };
+enum walker { WALKER_NONE, WALKER_LOOP, WALKER_HELPER };
+
+#endif

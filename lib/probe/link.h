@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Putting BPF programs on user code, with the raw system call: the library that Debian 12 ships does not know
+ * the newer link types. Three ways, the cheapest first: one session link (entry and return in one program,
+ * Linux 6.13), a pair of multi links (6.6), two perf events per symbol (5.15). None is filtered by process:
+ * a filtered one misses children.
+ */
+#ifndef INGERO_PROBE_LINK_H
+#define INGERO_PROBE_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+enum probe_link { PROBE_LINK_AUTO, PROBE_LINK_SESSION, PROBE_LINK_MULTI, PROBE_LINK_PERF };
+
+/* As the kernel numbers them; the build's headers may be older. */
+#define PROBE_ATTACH_MULTI 48
+#define PROBE_ATTACH_SESSION 57
+
+/* The programs' descriptors: session in entry for PROBE_LINK_SESSION, where exit is -1. */
+struct probe_programs {
+	enum probe_link link;
+	int entry, exit;
+};
+
+/* One place to probe. */
+struct probe_site {
+	uint64_t offset; /* in the file */
+	uint64_t cookie;
+};
+
+/* A vec of descriptors. */
+struct probe_fds {
+	int *v;
+	size_t n, cap;
+};
+
+const char *probe_link_name(enum probe_link link); /* "session" */
+
+/* Puts the programs on every site of the file; the links' descriptors are added to *fds, closing them detaches.
+ * failed[i] is set for sites the kernel refused, first gets the first reason. Returns the number attached. */
+size_t probe_link_attach(const struct probe_programs *p, const char *path, const struct probe_site *sites, size_t n,
+			 bool *failed, struct probe_fds *fds, struct err *first);
+
+void probe_link_detach(struct probe_fds *fds);
+
+#endif

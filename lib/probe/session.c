@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading is trial: which link type and which stack walker a kernel takes is found out by loading the real
+ * programs and putting them on a function of our own, never inferred from version numbers or symbols.
+ * Invariant: what probe_session_open returns is loaded whole or not at all.
+ */
+#include "lib/probe/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "build/bpf/ingero.skel.h"
+
+#define RING_BYTES_DEFAULT (16u << 20)
+#define LIFE_BYTES (1u << 20)
+
+struct probe_session {
+	struct ingero_bpf *bpf;
+	struct probe_programs calls, hook;
+	int walker;
+	struct probe_ring ring, life;
+	struct loss_slot *losses; /* one per possible CPU, shared with the kernel */
+	size_t ncpu;
+	struct bpf_link *links[32];
+	size_t nlinks;
+	struct bpf_link *open_link;
+	int epoll;
+};
+
+/* libbpf's own words are kept for the one case where nothing loads. */
+static char load_log[400];
+
+static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN && !load_log[0]) {
+		vsnprintf(load_log, sizeof(load_log), format, args);
+		load_log[strcspn(load_log, "\n")] = 0;
+	}
+	return 0;
+}
+
+/* Somewhere to put a probe to see whether the kernel takes it. */
+__attribute__((noinline)) static void trial_site(void)
+{
+	__asm__ volatile("");
+}
+
+/* File offset of trial_site in our own executable. */
+static int trial_offset(uint64_t *offset)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	uintptr_t site = (uintptr_t)trial_site;
+	unsigned long from, to, at;
+	char line[512];
+	int found = -1;
+
+	while (f && found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &at) == 3 && site >= from && site < to) {
+			*offset = site - from + at;
+			found = 0;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void choose_programs(struct ingero_bpf *b, enum probe_link link, const struct probe_options *opt)
+{
+	struct bpf_program *p;
+	bool session = link == PROBE_LINK_SESSION;
+
+	bpf_program__set_autoload(b->progs.call_session, session);
+	bpf_program__set_autoload(b->progs.call_entry, !session);
+	bpf_program__set_autoload(b->progs.call_exit, !session);
+	if (session)
+		bpf_program__set_expected_attach_type(b->progs.call_session, (enum bpf_attach_type)PROBE_ATTACH_SESSION);
+	if (link != PROBE_LINK_PERF)
+		bpf_program__set_expected_attach_type(b->progs.loader_hook, (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+	if (link == PROBE_LINK_MULTI) {
+		bpf_program__set_expected_attach_type(b->progs.call_entry, (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(b->progs.call_exit, (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+	}
+	bpf_object__for_each_program(p, b->obj)
+		if (!opt->sched && strncmp(bpf_program__name(p), "sched_", 6) == 0)
+			bpf_program__set_autoload(p, false);
+}
+
+static int load_once(struct probe_session *s, enum probe_link link, int walker, const struct probe_options *opt)
+{
+	struct ingero_bpf *b = ingero_bpf__open();
+	struct probe_site site = { 0 };
+	struct probe_fds fds = { 0 };
+	struct err ignored = { 0 };
+	bool failed = false;
+	uint64_t bytes = opt->ring_bytes ? opt->ring_bytes : RING_BYTES_DEFAULT;
+
+	if (!b)
+		return -errno;
+	choose_programs(b, link, opt);
+	b->rodata->config_scope = (uint32_t)opt->scope;
+	b->rodata->config_uid = opt->uid;
+	b->rodata->config_self = (uint32_t)getpid();
+	b->rodata->config_walker = (uint32_t)walker;
+	b->rodata->config_wake = bytes / 4;
+	bpf_map__set_max_entries(b->maps.ring, (uint32_t)bytes);
+	bpf_map__set_max_entries(b->maps.life, LIFE_BYTES);
+	bpf_map__set_max_entries(b->maps.losses, (uint32_t)s->ncpu);
+	if (ingero_bpf__load(b)) {
+		int saved = errno;
+
+		ingero_bpf__destroy(b);
+		return -saved;
+	}
+	s->bpf = b;
+	s->walker = walker;
+	s->calls.link = link;
+	s->calls.entry = bpf_program__fd(link == PROBE_LINK_SESSION ? b->progs.call_session : b->progs.call_entry);
+	s->calls.exit = link == PROBE_LINK_SESSION ? -1 : bpf_program__fd(b->progs.call_exit);
+	s->hook.link = link == PROBE_LINK_PERF ? PROBE_LINK_PERF : PROBE_LINK_MULTI;
+	s->hook.entry = bpf_program__fd(b->progs.loader_hook);
+	s->hook.exit = -1;
+	if (trial_offset(&site.offset) == 0 &&
+	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) == 0) {
+		int saved = errno;
+
+		ingero_bpf__destroy(b);
+		s->bpf = NULL;
+		return saved ? -saved : -EINVAL;
+	}
+	probe_link_detach(&fds);
+	return 0;
+}
+
+static int load(struct probe_session *s, const struct probe_options *opt, struct err *e)
+{
+	enum probe_link from = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_SESSION : opt->link;
+	enum probe_link to = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_PERF : opt->link;
+	int last_walker = opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
+	int rc = 0;
+
+	for (int walker = opt->walker; walker <= last_walker; walker++)
+		for (enum probe_link link = from; link <= to; link++) {
+			rc = load_once(s, link, walker, opt);
+			if (rc == 0)
+				return 0;
+			if (rc == -EPERM || rc == -ENOMEM)
+				goto refused;
+		}
+refused:
+	if (rc == -EPERM)
+		return err_set(e, ERR_CANNOT,
+			       "cannot load BPF programs: Operation not permitted (run as root, or give the program "
+			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it must be privileged)");
+	if (opt->link != PROBE_LINK_AUTO)
+		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s", probe_link_name(opt->link),
+			       strerror(-rc));
+	return err_set(e, ERR_CANNOT, "cannot load BPF programs: %s (%s)", strerror(-rc), load_log);
+}
+
+static int put_specs(struct probe_session *s, const struct probe_options *opt, struct err *e)
+{
+	int fd = bpf_map__fd(s->bpf->maps.specs);
+
+	for (uint32_t i = 0; i < opt->nspecs; i++)
+		if (bpf_map_update_elem(fd, &i, &opt->specs[i], BPF_ANY))
+			return err_sys(e, "cannot hand the table of calls to the kernel");
+	return 0;
+}
+
+/* The event ring nearly always holds something: only the kernel's wake-ups count there, hence the edge. */
+static int watch_rings(struct probe_session *s, struct err *e)
+{
+	struct epoll_event life = { .events = EPOLLIN }, ring = { .events = EPOLLIN | EPOLLET };
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->life.fd, &life) ||
+	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->ring.fd, &ring))
+		return err_sys(e, "cannot wait for the event ring");
+	return 0;
+}
+
+int probe_session_open(struct probe_session **out, const struct probe_options *opt, struct err *e)
+{
+	struct probe_session *s;
+	int rc;
+
+	*out = NULL;
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_sys(e, "cannot open /sys/kernel/btf/vmlinux (kernel built without CONFIG_DEBUG_INFO_BTF)");
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_nomem(e);
+	s->ring.fd = s->life.fd = s->epoll = -1;
+	s->ncpu = (size_t)libbpf_num_possible_cpus();
+	load_log[0] = 0;
+	libbpf_set_print(keep_log);
+	rc = load(s, opt, e);
+	if (rc)
+		goto out;
+	rc = put_specs(s, opt, e);
+	if (rc)
+		goto out;
+	rc = probe_ring_open(&s->ring, bpf_map__fd(s->bpf->maps.ring), bpf_map__max_entries(s->bpf->maps.ring), e);
+	if (rc)
+		goto out;
+	rc = probe_ring_open(&s->life, bpf_map__fd(s->bpf->maps.life), bpf_map__max_entries(s->bpf->maps.life), e);
+	if (rc)
+		goto out;
+	s->losses = mmap(NULL, s->ncpu * sizeof(*s->losses), PROT_READ, MAP_SHARED, bpf_map__fd(s->bpf->maps.losses), 0);
+	if (s->losses == MAP_FAILED) {
+		s->losses = NULL;
+		rc = err_sys(e, "cannot map the loss counters");
+		goto out;
+	}
+	rc = watch_rings(s, e);
+	if (rc)
+		goto out;
+	*out = s;
+	return 0;
+out:
+	probe_session_free(s);
+	return rc;
+}
+
+/* Every tracepoint program is attached by its section; user probes are not among them. */
+int probe_session_start(struct probe_session *s, struct err *e)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, s->bpf->obj) {
+		struct bpf_link *link;
+
+		if (bpf_program__fd(p) < 0 || strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0)
+			continue;
+		if (s->nlinks == sizeof(s->links) / sizeof(s->links[0]))
+			return err_set(e, ERR_LIMIT, "too many tracepoints");
+		link = bpf_program__attach(p);
+		if (!link)
+			return err_sys(e, "cannot attach to tracepoint %s", bpf_program__section_name(p) + 7);
+		s->links[s->nlinks++] = link;
+	}
+	s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
+	if (!s->open_link)
+		return err_sys(e, "cannot read open calls");
+	return 0;
+}
+
+void probe_session_stop(struct probe_session *s)
+{
+	while (s->nlinks > 0)
+		bpf_link__destroy(s->links[--s->nlinks]);
+}
+
+void probe_session_free(struct probe_session *s)
+{
+	if (!s)
+		return;
+	probe_session_stop(s);
+	if (s->open_link)
+		bpf_link__destroy(s->open_link);
+	if (s->losses)
+		munmap(s->losses, s->ncpu * sizeof(*s->losses));
+	probe_ring_close(&s->ring);
+	probe_ring_close(&s->life);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	ingero_bpf__destroy(s->bpf);
+	free(s);
+}
+
+const struct probe_programs *probe_session_programs(const struct probe_session *s)
+{
+	return &s->calls;
+}
+
+const struct probe_programs *probe_session_hook(const struct probe_session *s)
+{
+	return &s->hook;
+}
+
+int probe_session_walker(const struct probe_session *s)
+{
+	return s->walker;
+}
+
+int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags, struct err *e)
+{
+	int fd = bpf_map__fd(s->bpf->maps.targets);
+	struct target t = { 0 };
+
+	bpf_map_lookup_elem(fd, &tgid, &t);
+	t.flags = flags;
+	if (bpf_map_update_elem(fd, &tgid, &t, BPF_ANY))
+		return err_sys(e, "cannot follow process %u", tgid);
+	return 0;
+}
+
+bool probe_session_is_target(const struct probe_session *s, uint32_t tgid)
+{
+	struct target t;
+
+	return bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.targets), &tgid, &t) == 0;
+}
+
+int probe_session_wait(struct probe_session *s, int timeout_ms)
+{
+	struct epoll_event got[2];
+	int n = epoll_wait(s->epoll, got, 2, timeout_ms);
+
+	return n < 0 && errno != EINTR ? -1 : 0;
+}
+
+bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event, void *ctx)
+{
+	bool all = probe_ring_drain(&s->life, life, ctx);
+
+	return probe_ring_drain(&s->ring, event, ctx) && all;
+}
+
+void probe_session_losses(const struct probe_session *s, struct loss_slot *sum)
+{
+	const volatile __u64 *from;
+	__u64 *to = &sum->n[0][0];
+	size_t each = sizeof(*sum) / sizeof(*to);
+
+	memset(sum, 0, sizeof(*sum));
+	for (size_t cpu = 0; cpu < s->ncpu; cpu++) {
+		from = &s->losses[cpu].n[0][0];
+		for (size_t i = 0; i < each; i++)
+			to[i] += from[i];
+	}
+}
+
+int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e)
+{
+	int fd = bpf_iter_create(bpf_link__fd(s->open_link));
+	uint64_t raw[8192];
+	size_t have = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (fd < 0)
+		return err_sys(e, "cannot read open calls");
+	for (;;) {
+		size_t at = 0;
+
+		n = read(fd, (char *)raw + have, sizeof(raw) - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		for (;;) {
+			const struct wire_open *head = (const void *)((char *)raw + at);
+			size_t size;
+
+			if (have - at < sizeof(*head))
+				break;
+			size = sizeof(*head) + head->ncalls * sizeof(struct wire_open_call);
+			if (have - at < size)
+				break;
+			fn(ctx, head, (const void *)(head + 1));
+			at += size;
+		}
+		memmove(raw, (char *)raw + at, have - at);
+		have -= at;
+	}
+	if (n < 0)
+		rc = err_sys(e, "cannot read open calls");
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF side as seen by the recorder: programs and maps loaded once, probes put on files, targets named,
+ * rings drained. The only room that knows libbpf. Nothing is pinned: when the process ends, however it ends,
+ * the kernel takes everything away.
+ */
+#ifndef INGERO_PROBE_SESSION_H
+#define INGERO_PROBE_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "lib/base/err.h"
+#include "lib/probe/link.h"
+#include "lib/probe/ring.h"
+
+struct probe_session;
+
+struct probe_options {
+	enum probe_link link; /* AUTO: the cheapest that this kernel loads */
+	int walker;	      /* enum walker; WALKER_LOOP falls back to WALKER_HELPER by itself unless walker_forced */
+	bool walker_forced;
+	int scope;	     /* enum scope */
+	uint32_t uid;	     /* SCOPE_USER */
+	uint64_t ring_bytes; /* power of two, 0 = 16 MB */
+	bool sched;	     /* off-CPU intervals and occupancy */
+	const struct op_spec *specs;
+	size_t nspecs;
+};
+
+/* Loads everything. ERR_CANNOT with what to do when rights or kernel features are missing. */
+int probe_session_open(struct probe_session **out, const struct probe_options *opt, struct err *e);
+
+/* Attach what is not a user probe: life and scheduler tracepoints. Targets may be added before and after. */
+int probe_session_start(struct probe_session *s, struct err *e);
+
+/* Detaches everything. Life first and calls last, so that nothing is half followed. */
+void probe_session_stop(struct probe_session *s);
+void probe_session_free(struct probe_session *s);
+
+const struct probe_programs *probe_session_programs(const struct probe_session *s); /* for call sites */
+const struct probe_programs *probe_session_hook(const struct probe_session *s);	    /* for the loader's hook */
+int probe_session_walker(const struct probe_session *s);
+
+/* flags: enum target_flag. Adding twice keeps the exec count. */
+int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags, struct err *e);
+bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
+
+/* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for real errors. */
+int probe_session_wait(struct probe_session *s, int timeout_ms);
+
+/* Life records to life, then event records to event. False when a record was still being written. */
+bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event, void *ctx);
+
+/* Sum over CPUs of everything lost so far. */
+void probe_session_losses(const struct probe_session *s, struct loss_slot *sum);
+
+/* Every target thread with open calls, or off CPU: head, then head->ncalls calls. */
+typedef void probe_open_fn(void *ctx, const struct wire_open *head, const struct wire_open_call *calls);
+int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e);
+
+#endif
