@@ -27,6 +27,7 @@ def check(r, want, name):
 
 
 for command, each in ((("calls", "--count", 1000), 1000), (("calls", "--count", 500, "--threads", 3), 1500),
+                      (("calls-static", "--count", 300), 300),
                       ((sys.executable, WORK + "/calls.py", "--count", 200), 200),
                       ((sys.executable, WORK + "/calls.py", "--count", 50, "--threads", 2), 100)):
     r = Ran(*command)

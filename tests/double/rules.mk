@@ -12,7 +12,7 @@ double_headers := $(wildcard tests/double/*.h tests/double/*.def tests/double/wo
 
 double_work := $(filter-out work,$(patsubst tests/double/work/%.c,%,$(wildcard tests/double/work/*.c)))
 double_libs := libcuda.so.1 libcudart.so.12 libcudart.so.13 libnccl.so.2 libnvidia-ml.so.1
-double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work))
+double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-static)
 
 .PHONY: double
 double: $(double_files)
@@ -37,3 +37,9 @@ $(addprefix $(double_dir)/,$(double_work)): $(double_dir)/%: tests/double/work/%
 	@mkdir -p $(@D)
 	$(say) DOUBLE $@
 	$(Q)$(CC) $(double_workflags) -o $@ $< tests/double/work/work.c -ldl
+
+# The runtime linked into the program, as nvcc does unless told otherwise.
+$(double_dir)/calls-static: tests/double/work/calls.c tests/double/work/work.c $(double_runtime) $(double_headers)
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(CC) $(double_workflags) -fvisibility=hidden -DWORK_STATIC -o $@ $(filter %.c,$^) -ldl

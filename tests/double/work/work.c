@@ -103,6 +103,20 @@ void work_options(int argc, char **argv, const char *what, const struct work_opt
 		work_pin((int64_t)cpu);
 }
 
+#ifdef WORK_STATIC
+/*
+ * The runtime is linked in, as nvcc does by default: its functions are in .symtab, not among the
+ * exports.
+ */
+#define API(name, params) __attribute__((weak)) int name params;
+#include "tests/double/work/cuda.def"
+
+void work_cuda_open(struct work_cuda *c, const char *lib)
+{
+#define API(name, params) c->name = name;
+#include "tests/double/work/cuda.def"
+}
+#else
 void work_cuda_open(struct work_cuda *c, const char *lib)
 {
 	void *runtime = dlopen(lib ? lib : lib_name, RTLD_NOW | RTLD_LOCAL), *driver = NULL;
@@ -122,6 +136,7 @@ void work_cuda_open(struct work_cuda *c, const char *lib)
 	}
 #include "tests/double/work/cuda.def"
 }
+#endif
 
 static uint64_t clock_ns(clockid_t id)
 {
