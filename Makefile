@@ -318,6 +318,10 @@ format_files = $(sort $(wildcard lib/*/*.[ch] lib/*/*/*.[ch] cmd/*.[ch] bpf/*.[c
 format:
 	clang-format -i $(format_files)
 
+.PHONY: completions
+completions: all
+	completions/generate completions $(programs)
+
 help:
 	@printf '%s\n' \
 		'make              everything, into build/bin (fetches missing packages; INSTALL=no never does)' \

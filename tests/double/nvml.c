@@ -42,7 +42,7 @@ int nvmlInit_v2(void)
 {
 	const char *s = getenv("DOUBLE_NVML_FAIL");
 
-	return s ? atoi(s) : 0;
+	return s ? (int)strtol(s, NULL, 10) : 0;
 }
 
 const char *nvmlErrorString(int code)

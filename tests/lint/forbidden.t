@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Calls that have no place here: the ones that overrun, guess or split words, anywhere; and in lib/
+# everything that would let a library end the program, print, or read the environment. ALLOWED names
+# each exception with its reason; an exception nobody uses any more fails too.
+
+import glob
+import re
+import sys
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+NEVER = {
+    "gets", "strcpy", "strcat", "sprintf", "vsprintf", "stpcpy", "strncpy", "strncat", "strtok",
+    "system", "popen", "atoi", "atol", "atoll", "atof", "alloca", "mktemp", "tmpnam", "tempnam",
+    "asctime", "ctime", "gmtime", "localtime", "rand", "srand", "setlocale", "bzero", "bcopy",
+    "gethostbyname", "usleep", "ftime",
+}
+NOT_IN_LIB = {
+    "exit", "_exit", "_Exit", "quick_exit", "abort", "assert", "err", "errx", "warn", "warnx", "perror",
+    "printf", "vprintf", "puts", "putchar", "getenv", "secure_getenv", "setenv", "getopt", "getopt_long",
+}
+# Words that name the streams of the process.
+STREAMS = {"stdout", "stderr", "stdin"}
+
+# (file, word): why
+ALLOWED = {
+    ("lib/cli/options.c", "stdout"): "--help and --version",
+    ("lib/cli/output.c", "stdout"): "the owner of standard output",
+    ("lib/cli/term.c", "getenv"): "NO_COLOR and TERM decide about colour",
+    ("lib/cli/signals.c", "_exit"): "the second interrupt ends at once",
+}
+
+
+def code_of(text):
+    """The text with comments, strings and character constants blanked out, line numbers kept."""
+
+    def blank(m):
+        return re.sub(r"[^\n]", " ", m.group(0))
+
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+
+
+def lines_with(code, words, call):
+    pattern = r"(?<![\w.>])(" + "|".join(map(re.escape, sorted(words))) + r")\b" + (r"\s*\(" if call else "")
+    for m in re.finditer(pattern, code):
+        yield code.count("\n", 0, m.start()) + 1, m.group(1)
+
+
+never, inside, used = [], [], set()
+files = [f for p in ("lib", "cmd", "tests") for e in ("c", "h") for f in glob.glob(f"{p}/**/*.{e}", recursive=True)]
+for path in sorted(files):
+    code = code_of(open(path, encoding="utf-8").read())
+    found = [(n, w, never) for n, w in lines_with(code, NEVER, True)]
+    if path.startswith("lib/"):
+        found += [(n, w, inside) for n, w in lines_with(code, NOT_IN_LIB, True)]
+        found += [(n, w, inside) for n, w in lines_with(code, STREAMS, False)]
+    for number, word, to in found:
+        if (path, word) in ALLOWED:
+            used.add((path, word))
+        else:
+            to.append(f"{path}:{number}: {word}")
+tap.none(never, f"no dangerous calls ({len(files)} files)")
+tap.none(inside, "lib/ does not print, exit or read the environment")
+tap.none((f"{p}: {w}" for p, w in sorted(set(ALLOWED) - used)), "every exception is still needed")
+tap.done_testing()

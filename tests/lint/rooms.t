@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# The architecture as a test: which room of lib/ may include which, and who owns a third-party
+# header. ROOMS lists the direct arrows; a room may also use everything its own rooms use. A new
+# arrow is a decision about the house, made here.
+
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+ROOMS = {
+    "base": [],
+    "cli": ["base"],
+    "event": ["base", "formats"],
+    "world": ["event"],
+    "stat": ["base"],
+    "ige": ["world"],
+    "sym": ["world"],
+    "host": ["world"],
+    "select": ["world"],
+    "archive": ["world"],
+    "pack": ["base"],
+    "probe": ["sym", "host", "bpf"],
+    "sim": ["world", "stat"],
+    "input": ["ige", "archive", "pack", "select", "stat"],
+    "line": ["world", "stat"],
+    "cause": ["line"],
+    "ask": ["input", "cause"],
+    "emit": ["world", "stat"],
+    "net": ["base"],
+    "serve": ["ask", "emit", "archive", "net"],
+}
+
+# header (or its folder) -> the one file or room that includes it
+OWNERS = {
+    "zlib.h": "lib/base/deflate.c",
+    "jv.h": "lib/base/json.c",
+    "jq.h": "lib/select/",
+    "libelf.h": "lib/sym/",
+    "gelf.h": "lib/sym/",
+    "bpf/libbpf.h": "lib/probe/session.c",
+    "bpf/bpf.h": "lib/probe/session.c",
+    "bpf/btf.h": "lib/probe/session.c",
+    "bpf/ingero.skel.h": "lib/probe/session.c",
+    "ingero.skel.h": "lib/probe/session.c",
+    "sqlite3.h": "lib/archive/",
+    "archive.h": "lib/pack/",
+    "archive_entry.h": "lib/pack/",
+    "microhttpd.h": "lib/net/",
+    "gnutls/": "lib/net/",
+    "curl/": "lib/net/",
+}
+
+# What the C library and the kernel's user-space headers bring.
+SYSTEM = set(
+    """assert.h ctype.h dirent.h dlfcn.h elf.h endian.h errno.h fcntl.h fnmatch.h getopt.h glob.h grp.h
+    inttypes.h libgen.h limits.h link.h locale.h math.h mntent.h netdb.h poll.h pthread.h pwd.h regex.h
+    sched.h search.h semaphore.h setjmp.h signal.h spawn.h stdalign.h stdarg.h stdatomic.h stdbool.h
+    stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h strings.h syscall.h sysexits.h syslog.h
+    termios.h threads.h time.h ucontext.h unistd.h utime.h wchar.h ucred.h fts.h ftw.h pty.h""".split()
+)
+SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "net/", "netinet/", "arpa/")
+
+
+def closure():
+    reach = {}
+
+    def visit(room, path):
+        if room in path:
+            raise SystemExit("cycle: " + " -> ".join(path + [room]))
+        if room not in reach:
+            found = set()
+            for target in ROOMS.get(room, []):
+                found |= {target} | visit(target, path + [room])
+            reach[room] = found
+        return reach[room]
+
+    for room in ROOMS:
+        visit(room, [])
+    return reach
+
+
+def includes(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for number, line in enumerate(f, 1):
+            m = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+            if m:
+                yield number, m.group(1), m.group(2)
+
+
+def owner_of(header):
+    for key, owner in OWNERS.items():
+        if header == key or (key.endswith("/") and header.startswith(key)):
+            return owner
+    return None
+
+
+def rooms_of(path):
+    """(own room, rooms it may include); None: any room."""
+    parts = path.split("/")
+    if parts[0] == "lib":
+        return parts[1], REACH.get(parts[1], set()) | {parts[1]}
+    if parts[0] == "bpf":
+        return "bpf", {"bpf", "formats"}
+    if parts[0] == "cmd":
+        return "cmd", set(ROOMS) | {"formats"}
+    return parts[0], None
+
+
+def check(path, where, kind, header, broken, unknown, owners):
+    owner = owner_of(header)
+    if owner:
+        if not path.startswith("tests/") and not path.startswith(owner):
+            owners.append(f"{where}: {header} belongs to {owner}")
+        return
+    if kind == "<":
+        bpf_helpers = path.startswith("bpf/") and header.startswith("bpf/bpf_")
+        if header not in SYSTEM and not header.startswith(SYSTEM_FOLDERS) and not bpf_helpers:
+            unknown.append(f"{where}: <{header}> is nobody's; name its owner in this test")
+        return
+    if not os.path.exists(header):
+        unknown.append(f"{where}: \"{header}\" is not a path from the repository root")
+        return
+    own, allowed = rooms_of(path)
+    parts = header.split("/")
+    target = parts[1] if parts[0] == "lib" else parts[0]
+    if own != "tests" and target == "tests":
+        broken.append(f"{where}: product code includes {header}")
+    elif target == "cmd":
+        broken.append(f"{where}: nobody includes cmd/")
+    elif allowed is not None and target not in allowed:
+        broken.append(f"{where}: {own} may not use {target} ({header})")
+
+
+REACH = closure()
+tap.ok(True, "the table of rooms has no cycle")
+tap.none(
+    (d for d in sorted(next(os.walk("lib"))[1]) if d not in ROOMS and os.listdir("lib/" + d)),
+    "every folder of lib/ is a room of the table",
+)
+broken, unknown, owners = [], [], []
+files = [f for p in ("lib", "cmd", "bpf", "tests") for e in ("c", "h") for f in glob.glob(f"{p}/**/*.{e}", recursive=True)]
+for path in sorted(files):
+    for number, kind, header in includes(path):
+        if path.startswith("tests/double/"):
+            continue  # stands for other people's libraries: on its own
+        check(path, f"{path}:{number}", kind, header, broken, unknown, owners)
+tap.none(broken, f"arrows between rooms point one way ({len(files)} files)")
+tap.none(owners, "a third-party header has one owner")
+tap.none(unknown, "every included header is known")
+tap.done_testing()

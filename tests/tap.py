@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Test Anything Protocol for tests in Python (standard library only). A test script starts with
+#
+#     import sys; sys.path.insert(0, "tests"); import tap
+#
+# runs in the repository root, and ends with tap.done_testing(). A test without a check fails.
+
+import os
+import sys
+
+BUILD = os.environ.get("BUILD", "build")
+BIN = os.path.join(BUILD, "bin")
+
+_count = 0
+_failed = 0
+
+
+def ok(passed, name, why=""):
+    """One check; why is printed when it fails."""
+    global _count, _failed
+    _count += 1
+    if not passed:
+        _failed += 1
+    print(f"{'ok' if passed else 'not ok'} {_count} - {str(name).replace('#', '')}")
+    if not passed and why:
+        diag(why)
+    sys.stdout.flush()
+    return bool(passed)
+
+
+def same(got, want, name):
+    return ok(got == want, name, f"got:  {got!r}\nwant: {want!r}")
+
+
+def none(found, name):
+    """Passes when the list of complaints is empty; prints them otherwise."""
+    found = list(found)
+    return ok(not found, name, "\n".join(map(str, found[:40])) + (f"\n… {len(found)} in all" if len(found) > 40 else ""))
+
+
+def skip(name, reason):
+    global _count
+    _count += 1
+    print(f"ok {_count} - {name} # SKIP {reason}")
+
+
+def skip_all(reason):
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(0)
+
+
+def diag(text):
+    sys.stdout.flush()
+    for line in str(text).splitlines():
+        print("# " + line, file=sys.stderr)
+
+
+def done_testing():
+    print(f"1..{_count}")
+    if not _count:
+        diag("no checks were made")
+    sys.stdout.flush()
+    sys.exit(1 if _failed or not _count else 0)
