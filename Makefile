@@ -136,6 +136,7 @@ skeleton := $(if $(bpf_src),$(BUILD)/bpf/ingero.skel.h)
 
 .PHONY: all FORCE
 all: required $(BUILD)/libingero.a $(programs)
+	@rm -f $(filter-out $(programs),$(wildcard $(BUILD)/bin/*))
 
 .PHONY: required
 required:

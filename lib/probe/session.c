@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "build/bpf/ingero.skel.h"
+#include "bpf/ingero.skel.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
 #define LIFE_BYTES (1u << 20)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of streams, in one comparison: whoever sorts or joins events uses this one, so that the
+ * same events always come out as the same sequence.
+ */
 #include "lib/world/order.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@ sys.path.insert(0, "tests")
 import tap  # noqa: E402
 
 USER = "SPDX-License-Identifier: Apache-2.0"
-KERNEL = "// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause"
+KERNEL = "SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause"
 LINES_MAX = 600
 # Data, and what carries its license elsewhere.
 EXEMPT = ("LICENSE", "README.md", ".gitignore", ".clang-format")
@@ -36,7 +36,7 @@ def head(path):
 
 def license_line(path, lines):
     if path.startswith("bpf/"):
-        return lines[0] == KERNEL
+        return lines[0] in (f"// {KERNEL}", f"/* {KERNEL} */")
     if path.endswith((".c", ".h", ".def")):
         return lines[0] == f"/* {USER} */"
     first = lines[1] if lines[0].startswith("#!") and len(lines) > 1 else lines[0]
