@@ -225,8 +225,9 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 			     .argc = argc,
 			     .at = 1,
 			     .status = CLI_GO };
-	VEC(char *) words = { 0 };
+	char **words = argv + (argc > 0); /* operands move to the front of argv: there is room */
 	bool options = true;
+	size_t n = 0;
 
 	cli_settings.program = program->name;
 	while (ps.at < argc && ps.status == CLI_GO) {
@@ -242,27 +243,18 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 		} else {
 			if (program->stop_at_operand)
 				options = false;
-			if (!vec_push(&words, word))
-				goto nomem;
+			words[n++] = word;
 		}
 	}
-	if (ps.status == CLI_GO && words.n && !program->usage[0])
-		ps.status = cli_usage_error(program, "takes no operands, but '%s' was given",
-					    words.v[0]);
-	if (ps.status == CLI_GO && program->operands_max && words.n > program->operands_max)
-		ps.status = cli_usage_error(program, "too many operands: '%s'",
-					    words.v[program->operands_max]);
-	if (!vec_push(&words, NULL))
-		goto nomem;
-	if (ps.status != CLI_GO) {
-		vec_free(&words);
+	if (ps.status != CLI_GO)
 		return ps.status;
-	}
-	operands->v = words.v;
-	operands->n = words.n - 1;
+	if (n && !program->usage[0])
+		return cli_usage_error(program, "takes no operands, but '%s' was given", words[0]);
+	if (program->operands_max && n > program->operands_max)
+		return cli_usage_error(program, "too many operands: '%s'",
+				       words[program->operands_max]);
+	words[n] = NULL;
+	operands->v = words;
+	operands->n = n;
 	return CLI_GO;
-nomem:
-	vec_free(&words);
-	cli_error("out of memory");
-	return CLI_EXIT_CANNOT;
 }

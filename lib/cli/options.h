@@ -56,7 +56,7 @@ struct cli_program {
 };
 
 struct cli_operands {
-	char **v; /* argv's strings, NULL behind the last; the array lives until the program ends */
+	char **v; /* argv's strings, moved to its front; NULL behind the last */
 	size_t n;
 	bool dashes; /* "--" was given */
 };

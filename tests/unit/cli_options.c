@@ -108,13 +108,14 @@ static struct cli_program program = {
 /* Parse words (split at blanks) with standard error and output caught in *said. */
 static int parse(struct values *v, struct cli_operands *rest, const char *words, struct buf *said)
 {
-	static char text[400];
-	char *argv[32] = { (char *)"ingero-test" }, *at = text, *save = NULL;
+	static char text[400], *argv[32];
+	char *at = text, *save = NULL;
 	int argc = 1, status, saved[2] = { dup(1), dup(2) }, fd;
 	char path[] = "/tmp/ingero-unit.XXXXXX", chunk[8192];
 	ssize_t n;
 
 	snprintf(text, sizeof(text), "%s", words);
+	argv[0] = (char *)"ingero-test";
 	while ((argv[argc] = strtok_r(at, " ", &save))) {
 		argc++;
 		at = NULL;
