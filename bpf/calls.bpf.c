@@ -96,8 +96,12 @@ static __always_inline struct task_state *caller_state(struct task_struct *task,
 			return 0;
 		if (config_scope == SCOPE_USER && (u32)bpf_get_current_uid_gid() != config_uid)
 			return 0;
-		if (bpf_map_update_elem(&targets, &tgid, &joins, BPF_NOEXIST) == 0)
-			life_send(WIRE_NEW, task, 1);
+		if (bpf_map_update_elem(&targets, &tgid, &joins, BPF_NOEXIST) == 0) {
+			struct wire_life *w = life_begin(WIRE_NEW, task);
+
+			if (w)
+				bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
+		}
 	}
 	st = task_state_make(task);
 	if (!st)

@@ -23,22 +23,13 @@ int life_fork(u64 *ctx)
 	copy.flags = t->flags;
 	if (child_tgid != tgid && bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
 		count_loss(3, WIRE_LOST_STATE);
-	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
-	if (!w) {
-		count_loss(3, WIRE_LOST_RING);
+	w = life_begin(WIRE_FORK, parent);
+	if (!w)
 		return 0;
-	}
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_FORK;
 	w->process = child_tgid != tgid;
-	w->tid = BPF_CORE_READ(parent, pid);
-	w->tgid = tgid;
 	w->child = BPF_CORE_READ(child, pid);
 	w->child_tgid = child_tgid;
-	w->time_ns = bpf_ktime_get_ns();
-	w->start_ns = BPF_CORE_READ(child, start_boottime);
-	w->tgid_start_ns = BPF_CORE_READ(parent, group_leader, start_boottime);
-	bpf_core_read_str(w->comm, sizeof(w->comm), &child->comm);
+	w->child_start_ns = BPF_CORE_READ(child, start_boottime);
 	bpf_ringbuf_submit(w, w->process ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -61,19 +52,9 @@ int life_exec(u64 *ctx)
 		st->ncalls = 0;
 		st->seed = mix(st->seed, t->execs) | 1;
 	}
-	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
-	if (!w) {
-		count_loss(3, WIRE_LOST_RING);
+	w = life_begin(WIRE_EXEC, task);
+	if (!w)
 		return 0;
-	}
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_EXEC;
-	w->tid = BPF_CORE_READ(task, pid);
-	w->tgid = tgid;
-	w->time_ns = bpf_ktime_get_ns();
-	w->start_ns = BPF_CORE_READ(task, start_boottime);
-	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm);
 	/* The signal before the message: whoever reads the message sends SIGCONT. */
 	w->stopped = (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
 	bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
@@ -102,23 +83,13 @@ int life_exit(u64 *ctx)
 		st->ncalls = 0;
 	}
 	last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	w = life_begin(WIRE_EXIT, task);
 	if (last)
 		bpf_map_delete_elem(&targets, &tgid);
-	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
-	if (!w) {
-		count_loss(3, WIRE_LOST_RING);
+	if (!w)
 		return 0;
-	}
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_EXIT;
 	w->process = last;
-	w->tid = BPF_CORE_READ(task, pid);
-	w->tgid = tgid;
 	w->status = BPF_CORE_READ(task, exit_code);
-	w->time_ns = bpf_ktime_get_ns();
-	w->start_ns = BPF_CORE_READ(task, start_boottime);
-	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm);
 	bpf_ringbuf_submit(w, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -133,17 +104,10 @@ int life_rename(u64 *ctx)
 
 	if (!target_of(tgid))
 		return 0;
-	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
+	w = life_begin(WIRE_NAME, task);
 	if (!w)
-		return 0; /* a name only */
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_NAME;
-	w->tid = BPF_CORE_READ(task, pid);
-	w->tgid = tgid;
-	w->time_ns = bpf_ktime_get_ns();
-	w->start_ns = BPF_CORE_READ(task, start_boottime);
-	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_probe_read_kernel_str(w->comm, sizeof(w->comm), name);
+		return 0;
+	bpf_probe_read_kernel_str(w->who.comm, sizeof(w->who.comm), name);
 	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -11,7 +11,6 @@
 SEC("uprobe")
 int loader_hook(struct pt_regs *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	u32 tgid = bpf_get_current_pid_tgid() >> 32, state = 0;
 	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
 	/* Distance from the hook to the state word; 0: unknown, take every call. */
@@ -23,18 +22,9 @@ int loader_hook(struct pt_regs *ctx)
 	if (distance && bpf_probe_read_user(&state, sizeof(state), (void *)(REGS_IP(ctx) + distance)) == 0 &&
 	    state != LOADER_CONSISTENT)
 		return 0;
-	w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
-	if (!w) {
-		count_loss(3, WIRE_LOST_RING);
+	w = life_begin(WIRE_LOADER, bpf_get_current_task_btf());
+	if (!w)
 		return 0;
-	}
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_LOADER;
-	w->tid = (u32)bpf_get_current_pid_tgid();
-	w->tgid = tgid;
-	w->time_ns = bpf_ktime_get_ns();
-	w->start_ns = BPF_CORE_READ(task, start_boottime);
-	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	/* The signal before the message: whoever reads the message sends SIGCONT. */
 	w->stopped = (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
 	bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);

@@ -89,23 +89,13 @@ static __always_inline struct task_state *task_state_make(struct task_struct *ta
 	return st;
 }
 
-/* Tell the recorder who this thread is, once per thread and exec. False: the ring is full, so nothing that
- * names the thread may be sent. */
-static __always_inline bool task_announce(struct task_struct *task, struct task_state *st)
+/* Everything about a thread that its records are read with. */
+static __always_inline void task_identity(struct wire_thread *w, struct task_struct *task)
 {
-	struct wire_thread *w;
-	struct target *t;
-	struct pid *pid;
-	u32 tgid;
+	u32 tgid = BPF_CORE_READ(task, tgid);
+	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
+	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
 
-	if (st->flags & TASK_ANNOUNCED)
-		return 1;
-	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
-		return 0;
-	tgid = BPF_CORE_READ(task, tgid);
-	t = bpf_map_lookup_elem(&targets, &tgid);
-	pid = BPF_CORE_READ(task, group_leader, thread_pid);
 	w->kind = WIRE_THREAD;
 	w->pad[0] = w->pad[1] = w->pad[2] = 0;
 	w->tid = BPF_CORE_READ(task, pid);
@@ -127,28 +117,45 @@ static __always_inline bool task_announce(struct task_struct *task, struct task_
 	}
 	if (bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm) < 0)
 		w->comm[0] = 0;
+}
+
+/* Tell the recorder who this thread is, once per thread and exec. False: the ring is full, so nothing that
+ * names the thread may be sent. */
+static __always_inline bool task_announce(struct task_struct *task, struct task_state *st)
+{
+	struct wire_thread *w;
+
+	if (st->flags & TASK_ANNOUNCED)
+		return 1;
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		return 0;
+	task_identity(w, task);
 	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 	st->flags |= TASK_ANNOUNCED;
 	return 1;
 }
 
-static __always_inline void life_send(u8 kind, struct task_struct *task, bool wake)
+/* A record of the life ring about this task, to be filled further and submitted. NULL: full, and counted. */
+static __always_inline struct wire_life *life_begin(u8 kind, struct task_struct *task)
 {
 	struct wire_life *w = bpf_ringbuf_reserve(&life, sizeof(*w), 0);
 
 	if (!w) {
 		count_loss(3, WIRE_LOST_RING);
-		return;
+		return 0;
 	}
-	__builtin_memset(w, 0, sizeof(*w));
 	w->kind = kind;
-	w->tid = BPF_CORE_READ(task, pid);
-	w->tgid = BPF_CORE_READ(task, tgid);
+	w->stopped = 0;
+	w->process = 0;
+	w->pad = 0;
+	w->child = 0;
+	w->child_tgid = 0;
+	w->status = 0;
+	w->child_start_ns = 0;
 	w->time_ns = bpf_ktime_get_ns();
-	w->start_ns = BPF_CORE_READ(task, start_boottime);
-	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm);
-	bpf_ringbuf_submit(w, wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	task_identity(&w->who, task);
+	return w;
 }
 
 #endif

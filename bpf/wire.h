@@ -81,15 +81,12 @@ struct wire_life {
 	__u8 stopped; /* the process was sent SIGSTOP: attach, then send SIGCONT */
 	__u8 process; /* fork: a new process, not a thread; exit: the last thread of the process */
 	__u8 pad;
-	__u32 tid;
-	__u32 tgid;
 	__u32 child; /* fork */
 	__u32 child_tgid;
 	__s32 status; /* exit code as wait(2) gives it */
 	__u64 time_ns;
-	__u64 start_ns;	    /* of tid; fork: of the child */
-	__u64 tgid_start_ns; /* of tgid */
-	char comm[16];
+	__u64 child_start_ns;
+	struct wire_thread who; /* fork: the parent; name: with the new name */
 };
 
 /* Value of the targets map, key tgid. */

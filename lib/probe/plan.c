@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbols to sites. Invariant: every site's offset is there once, whatever aliases and variants point to it, and
+ * the bytes decide the distance, never the name.
+ */
+#include "lib/probe/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/vec.h"
+#include "lib/probe/image.h"
+
+unsigned probe_plan_ahead(const uint8_t *b, size_t n)
+{
+#if defined(__x86_64__)
+	/* 81 3d disp32 imm32: cmpl $imm,disp(%rip); then 7x rel8 or 0f 8x rel32: jcc. */
+	if (n >= 12 && b[0] == 0x81 && b[1] == 0x3d && ((b[10] & 0xf0) == 0x70 || (b[10] == 0x0f && (b[11] & 0xf0) == 0x80)))
+		return 10;
+	/* f3 0f 1e fa: endbr64; then push (50-57, 41 50-57) or a jump. */
+	if (n >= 6 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa &&
+	    ((b[4] & 0xf8) == 0x50 || (b[4] == 0x41 && (b[5] & 0xf8) == 0x50) || b[4] == 0xe9 || b[4] == 0xeb))
+		return 4;
+#else
+	(void)b;
+	(void)n;
+#endif
+	return 0;
+}
+
+bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset, const uint8_t *bytes, size_t n)
+{
+	struct plan_site site = { .symbol = offset };
+	size_t nspecs;
+	const struct probe_spec *specs = probe_specs(&nspecs);
+
+	for (size_t i = 0; i < nspecs; i++) {
+		if (specs[i].library != plan->library || !probe_spec_matches(&specs[i], name))
+			continue;
+		for (size_t k = 0; k < plan->n; k++)
+			if (plan->v[k].symbol == offset)
+				return true;
+		site.ahead = (uint8_t)probe_plan_ahead(bytes, n);
+		site.site.offset = offset + site.ahead;
+		site.site.cookie = i;
+		snprintf(site.name, sizeof(site.name), "%s", name);
+		return vec_push(plan, site);
+	}
+	return true;
+}
+
+struct planning {
+	struct probe_plan *plan;
+	bool failed;
+};
+
+static void take_symbol(void *ctx, const struct probe_image_symbol *s)
+{
+	struct planning *p = ctx;
+
+	if (s->is_function && !probe_plan_symbol(p->plan, s->name, s->offset, s->code, s->ncode))
+		p->failed = true;
+}
+
+int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library, bool is_static, struct err *e)
+{
+	struct planning p = { .plan = plan };
+	int rc;
+
+	*plan = (struct probe_plan){ .library = library, .is_static = is_static };
+	rc = probe_image_symbols(path, is_static, take_symbol, &p, plan->build_id, e);
+	if (rc == 0 && p.failed)
+		rc = err_nomem(e);
+	if (rc)
+		probe_plan_free(plan);
+	return rc;
+}
+
+void probe_plan_free(struct probe_plan *plan)
+{
+	vec_free(plan);
+}
+
+char *probe_plan_sites(const struct probe_plan *plan, char *out, size_t size)
+{
+	static const unsigned known[] = { 0, 4, 10 };
+	size_t at = 0;
+
+	out[0] = 0;
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+		for (size_t i = 0; i < plan->n; i++)
+			if (plan->v[i].ahead == known[k]) {
+				at += (size_t)snprintf(out + at, at < size ? size - at : 0, "%s+%u", at ? "/" : "", known[k]);
+				break;
+			}
+	return out;
+}
