@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The double's libraries are shaped as NVIDIA's: sonames, exported names and twins, first instructions, addresses.
 import ctypes
+import glob
 import os
 import platform
 import re
@@ -47,6 +48,14 @@ for library, name, variants in rows:
                 missing.append(name + suffix)
 ok(len(rows) > 30 and twins > 10, f"formats/ops.def names {len(rows)} symbols and {twins} twins", rows)
 same(missing, [], "each of them is exported")
+
+for what, exports, pattern in (("driver", driver_exports, "stubs/libcuda.so"), ("runtime", runtime_exports, "libcudart.so.*")):
+    real = glob.glob("/usr/local/cuda*/lib*/" + pattern)
+    if not real:
+        skip(f"the {what}'s names are NVIDIA's", "no CUDA toolkit here")
+        continue
+    names = set(Elf(real[0]).exported())
+    same(sorted(set(exports) - names), [], f"the {what}'s names are among the {len(names)} that {real[0]} exports")
 
 lib = ctypes.CDLL(DOUBLE + "/libcuda.so.1")
 
