@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The analysis record: what became of the time of every process, whether or not anything was found
+ * (formats/analysis.schema.json). Thread time is summed over a process's threads; its parts sum to it exactly.
+ */
+#include "lib/base/jsonw.h"
+#include "lib/cause/inside.h"
+#include "lib/cause/names.h"
+
+#define CLASSES_TOLD 64
+
+static void key_u64(struct jsonw *j, const char *key, uint64_t v)
+{
+	jsonw_key(j, key);
+	jsonw_u64(j, v);
+}
+
+static void parts_json(struct jsonw *j, const char *key, const uint64_t *ns_by)
+{
+	jsonw_key(j, key);
+	jsonw_object_begin(j);
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		if (ns_by[i])
+			key_u64(j, part_name((enum part)i), ns_by[i]);
+	}
+	jsonw_object_end(j);
+}
+
+/* Slow in itself: what classes took above what is expected of them, the host's share not counted. */
+static void classes_json(struct cause *c, struct jsonw *j)
+{
+	struct buf text = { 0 };
+	unsigned told = 0;
+
+	jsonw_key(j, "classes");
+	jsonw_array_begin(j);
+	for (size_t i = 0; i < c->classes.v.n && told < CLASSES_TOLD; i++) {
+		const struct cause_class *cl = &c->classes.v.v[i];
+		const struct world_process *v = world_get_process(c->w, cl->key.process);
+		const struct op_def *op = world_op(c->w, cl->key.op);
+		uint64_t expected;
+		bool borrowed;
+
+		if (cl->key.op == 0)
+			continue;
+		told++;
+		expected = class_expected(&c->classes, (uint32_t)i, &borrowed);
+		jsonw_object_begin(j);
+		key_u64(j, "pid", v ? v->tgid : 0);
+		jsonw_key(j, "source");
+		jsonw_str(j, op ? op->source_name : "?");
+		name_op(&text, c->w, cl->key.op);
+		jsonw_key(j, "op");
+		jsonw_bytes(j, buf_bytes(&text));
+		buf_reset(&text);
+		jsonw_key(j, "first_use");
+		jsonw_bool(j, cl->key.first);
+		if (cl->key.size)
+			key_u64(j, "bytes_below", cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
+		key_u64(j, "n", cl->dur->n);
+		key_u64(j, "total_ns", cl->dur->sum);
+		key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
+		key_u64(j, "p99_ns", hist_quantile(cl->dur, 0.99));
+		key_u64(j, "max_ns", cl->dur->max);
+		key_u64(j, "host_ns", cl->host_ns);
+		key_u64(j, "expected_ns", expected);
+		jsonw_key(j, "expected_borrowed");
+		jsonw_bool(j, borrowed);
+		key_u64(j, "slow_ns", cl->key.first ? 0 : hist_above(cl->own, expected));
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	key_u64(j, "classes_total", c->classes.v.n);
+	buf_free(&text);
+}
+
+static void process_json(struct cause *c, const struct tally_process *p, struct jsonw *j)
+{
+	const struct world_process *v = world_get_process(c->w, p->process);
+	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
+	struct bytes cmdline = name_cmdline(c->w, &c->tally, p->process);
+	uint64_t all[PART_COUNT] = { 0 }, calling[PART_COUNT] = { 0 }, all_ns = 0, calling_ns = 0, ncalling = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++) {
+		const struct tally_thread *th = &c->tally.threads.v[p->threads.v[i]];
+
+		all_ns += th->ns;
+		calling_ns += th->calls ? th->ns : 0;
+		ncalling += th->calls > 0;
+		for (unsigned k = 0; k < PART_COUNT; k++) {
+			all[k] += th->ns_by[k];
+			calling[k] += th->calls ? th->ns_by[k] : 0;
+		}
+	}
+	jsonw_object_begin(j);
+	key_u64(j, "pid", v ? v->tgid : 0);
+	jsonw_key(j, "node");
+	jsonw_bytes(j, node ? world_text(c->w, node->name) : bytes_of(""));
+	jsonw_key(j, "comm");
+	jsonw_bytes(j, name_process(c->w, &c->tally, p->process));
+	jsonw_key(j, "command");
+	if (cmdline.p)
+		jsonw_bytes(j, cmdline);
+	else
+		jsonw_null(j);
+	key_u64(j, "calls", p->calls);
+	key_u64(j, "wall_ns", p->last_ns > p->first_ns ? (uint64_t)(p->last_ns - p->first_ns) : 0);
+	key_u64(j, "host_ns", p->host_ns);
+	key_u64(j, "threads", p->threads.n);
+	key_u64(j, "thread_ns", all_ns);
+	parts_json(j, "parts", all);
+	key_u64(j, "calling_threads", ncalling);
+	key_u64(j, "calling_thread_ns", calling_ns);
+	parts_json(j, "calling_parts", calling);
+	jsonw_object_end(j);
+}
+
+void cause_analysis_body(struct cause *c, struct buf *out)
+{
+	const struct line_totals *totals = line_totals(c->line);
+	struct jsonw j;
+
+	jsonw_init(&j, out, false);
+	jsonw_object_begin(&j);
+	jsonw_key(&j, "schema");
+	jsonw_str(&j, "ingero.analysis/1");
+	key_u64(&j, "wall_ns", cause_wall_ns(c));
+	key_u64(&j, "events", totals->events);
+	key_u64(&j, "lost_events", totals->lost);
+	key_u64(&j, "late_events", totals->late);
+	key_u64(&j, "contradicting_calls", totals->unsound);
+	/* Without off-CPU intervals nothing can be known of what the host took. */
+	jsonw_key(&j, "host_recorded");
+	jsonw_bool(&j, c->off_cpu);
+	key_u64(&j, "chains", c->chains);
+	jsonw_key(&j, "processes");
+	jsonw_array_begin(&j);
+	for (size_t i = 0; i < c->tally.order.n; i++)
+		process_json(c, &c->tally.processes.v[c->tally.order.v[i]], &j);
+	jsonw_array_end(&j);
+	classes_json(c, &j);
+	jsonw_object_end(&j);
+}

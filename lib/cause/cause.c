@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes the stream apart: events go to the line, its pieces to the books; at each second of event
+ * time the books are looked at. Records tell of losses, samples, open calls and the recording's limits.
+ */
+#include "lib/cause/cause.h"
+
+#include <stdlib.h>
+
+#include "lib/base/hash.h"
+#include "lib/cause/inside.h"
+
+#define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
+
+static void call_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+	struct tally_thread *th;
+	struct tally_process *proc;
+	struct class_of of;
+
+	if (p->depth > 0)
+		return;
+	th = tally_thread(&c->tally, p->process, p->thread);
+	proc = th ? tally_process(&c->tally, p->process) : NULL;
+	if (!proc) {
+		c->nomem = true;
+		return;
+	}
+	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		th->ns_by[part] += p->parts->ns[part];
+	}
+	th->ns_by[PART_UNKNOWN] -= p->overlap_ns;
+	th->ns += (uint64_t)(p->end_ns - p->start_ns) - p->overlap_ns;
+	if (!p->ev) /* outside calls, on CPU */
+		return;
+	if (th->ctx != p->ev->ctx) {
+		const struct world_ctx *ctx = world_get_ctx(c->w, p->ev->ctx);
+
+		th->ctx = p->ev->ctx;
+		if (ctx) {
+			proc->image = ctx->image;
+			proc->node = ctx->node;
+		}
+	}
+	if (proc->last_ns == 0)
+		proc->first_ns = p->start_ns;
+	proc->last_ns = p->end_ns;
+	if (p->op->flags & OP_CALL) {
+		th->calls++;
+		proc->calls++;
+		if (!classes_add(&c->classes, p->process, p->ev, p->op, parts_sum(p->parts, PARTS_HOST),
+				 parts_get(p->parts, PART_UNKNOWN), &of))
+			c->nomem = true;
+		else if (p->parts->nculprits && !tally_hit(&c->tally, p, of.class_id, of.site_id))
+			c->nomem = true;
+	} else if (p->parts->mask & PARTS_HOST) {
+		if (!classes_outside(&c->classes, p->process, p->ev->stack, &of))
+			c->nomem = true;
+		else if (p->parts->nculprits && !tally_hit(&c->tally, p, of.class_id, of.site_id))
+			c->nomem = true;
+		else
+			c->classes.v.v[of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
+	}
+}
+
+static void offcpu_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+
+	c->off_cpu = true;
+	if (!tally_interval(&c->tally, p))
+		c->nomem = true;
+}
+
+struct cause *cause_new(const struct world *w, const struct cause_options *opt, struct cause_sink *sink)
+{
+	struct cause *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->w = w;
+	c->sink = sink;
+	if (opt)
+		c->opt = *opt;
+	if (c->opt.min_share <= 0)
+		c->opt.min_share = 0.01;
+	if (c->opt.min_explained <= 0)
+		c->opt.min_explained = 0.20;
+	if (c->opt.min_lost_ns == 0)
+		c->opt.min_lost_ns = 10000000;
+	if (c->opt.min_count == 0)
+		c->opt.min_count = 5;
+	c->line_sink = (struct line_sink){ call_told, call_told, offcpu_told };
+	c->line = line_new(w, &c->line_sink);
+	if (!c->line) {
+		free(c);
+		return NULL;
+	}
+	c->tally.culprits = line_culprits(c->line);
+	return c;
+}
+
+void cause_free(struct cause *c)
+{
+	if (!c)
+		return;
+	classes_free(&c->classes);
+	tally_free(&c->tally);
+	map_free(&c->disk_by);
+	vec_free(&c->disks);
+	vec_free(&c->open);
+	line_free(c->line);
+	free(c);
+}
+
+static void disk_event(struct cause *c, const struct event *ev)
+{
+	const struct op_def *op = world_op(c->w, ev->op);
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
+	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	struct cause_disk fresh = { .process = im ? im->process : th ? th->process : 0 }, *d;
+	uint64_t bytes = 0, write = 0, queue = 0, at;
+
+	if (!op || !event_get(ev, op, COL_DEVICE, &fresh.device))
+		return;
+	if (!map_get(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device), &at)) {
+		at = c->disks.n;
+		if (!vec_push(&c->disks, fresh) ||
+		    !map_put(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device), at)) {
+			c->nomem = true;
+			return;
+		}
+	}
+	d = &c->disks.v[at];
+	event_get(ev, op, COL_BYTES, &bytes);
+	event_get(ev, op, COL_WRITE, &write);
+	event_get(ev, op, COL_QUEUE_NS, &queue);
+	if (write) {
+		d->writes++;
+		d->write_bytes += bytes;
+	} else {
+		d->reads++;
+		d->read_bytes += bytes;
+	}
+	d->ns += ev->dur_ns;
+	d->queue_ns += queue;
+}
+
+static void starts(struct cause *c, int64_t ns)
+{
+	if (c->has_start)
+		return;
+	c->has_start = true;
+	c->start_ns = c->end_ns = ns;
+}
+
+static int events(struct cause *c, const struct stream_item *item, struct err *e)
+{
+	int rc;
+
+	if (item->lost && item->n)
+		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN, item->events[0].end_ns, item->lost);
+	else if (item->lost)
+		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN, item->watermark_ns, item->lost);
+	for (size_t i = 0; i < item->n; i++) {
+		const struct event *ev = &item->events[i];
+
+		if (!item->late) {
+			int64_t pane = ev->end_ns / TALLY_PANE_NS;
+
+			starts(c, event_start(ev));
+			if (!c->has_pane)
+				c->pane = pane;
+			c->has_pane = true;
+			if (pane > c->pane) {
+				rc = cause_settle(c, c->pane, e);
+				if (rc < 0)
+					return rc;
+				c->pane = pane;
+			}
+			c->previous_end_ns = ev->end_ns;
+			if (ev->end_ns > c->end_ns)
+				c->end_ns = ev->end_ns;
+		}
+		if (ev->op == OP_IO_BLOCK)
+			disk_event(c, ev);
+		rc = line_event(c->line, ev, item->late, e);
+		if (rc < 0)
+			return rc;
+	}
+	return c->nomem ? err_nomem(e) : 0;
+}
+
+static int record(struct cause *c, const struct record *r, struct err *e)
+{
+	struct cause_metric *m;
+
+	switch (r->kind) {
+	case RECORD_SESSION:
+		starts(c, r->u.SESSION.start_ns);
+		if (REC_HAS(r, SESSION, off_cpu))
+			c->off_cpu_known = true;
+		break;
+	case RECORD_CLOCK:
+		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
+			c->end_ns = r->u.CLOCK.mono_ns;
+		break;
+	case RECORD_NODE:
+		c->cpus = r->u.NODE.cpus;
+		break;
+	case RECORD_LOSS:
+		line_lost(c->line, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
+			  REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns, r->u.LOSS.count);
+		break;
+	case RECORD_OPEN:
+		if (r->u.OPEN.at_end && c->open.n < 65536 && !vec_push(&c->open, r->u.OPEN))
+			return err_nomem(e);
+		break;
+	case RECORD_SAMPLE:
+		if (r->u.SAMPLE.metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
+		    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) || REC_HAS(r, SAMPLE, cpu))
+			break;
+		m = &c->metric[r->u.SAMPLE.metric];
+		if (m->n++ == 0)
+			m->first = m->max = r->u.SAMPLE.value;
+		m->last = r->u.SAMPLE.value;
+		m->sum += r->u.SAMPLE.value;
+		if (r->u.SAMPLE.value > m->max)
+			m->max = r->u.SAMPLE.value;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
+{
+	switch (item->kind) {
+	case STREAM_EVENTS:
+		return events(c, item, e);
+	case STREAM_RECORD:
+		return record(c, item->record, e);
+	default:
+		return 0;
+	}
+}
+
+static int open_order(const void *a, const void *b)
+{
+	const struct rec_OPEN *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->depth > y->depth ? -1 : x->depth < y->depth;
+}
+
+int cause_finish(struct cause *c, struct err *e)
+{
+	struct record r = { .kind = RECORD_ANALYSIS };
+	struct buf body = { 0 };
+	int rc;
+
+	/* Inner calls first; which thread comes first changes no sum. */
+	qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
+	for (size_t i = 0; i < c->open.n; i++) {
+		const struct rec_OPEN *o = &c->open.v[i];
+
+		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack, c->end_ns, e);
+		if (rc < 0)
+			return rc;
+	}
+	if (c->nomem)
+		return err_nomem(e);
+	rc = cause_settle(c, INT64_MAX, e);
+	if (rc < 0)
+		return rc;
+	cause_analysis_body(c, &body);
+	if (body.failed) {
+		rc = err_nomem(e);
+		goto out;
+	}
+	REC_SET(&r, ANALYSIS, time_ns, c->end_ns);
+	REC_SET(&r, ANALYSIS, tool, bytes_of("ingero.analysis/1"));
+	REC_SET(&r, ANALYSIS, chains, c->chains);
+	REC_SET(&r, ANALYSIS, body, buf_bytes(&body));
+	rc = c->sink->record(c->sink, &r, e);
+out:
+	buf_free(&body);
+	return rc;
+}
+
+void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes, size_t *sites)
+{
+	line_memory(c->line, m);
+	*rows = c->tally.rows.n + c->tally.hits.n + c->tally.groups.n;
+	*classes = c->classes.v.n;
+	*sites = c->classes.sites.n;
+}

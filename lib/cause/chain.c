@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Identity, sentence and record of a chain. Ids are FNV-1a over what the thing is, so that they are
+ * the same in every file and every version that finds the same fact.
+ */
+#include "lib/cause/chain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/map.h"
+#include "lib/cause/names.h"
+
+static uint64_t fnv(uint64_t h, const void *p, size_t n)
+{
+	const unsigned char *b = p;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 0x100000001b3u;
+	return (h ^ 0xff) * 0x100000001b3u; /* ends each part */
+}
+
+#define FNV_START 0xcbf29ce484222325u
+
+static uint64_t fnv_u64(uint64_t h, uint64_t v)
+{
+	unsigned char b[8];
+
+	for (unsigned i = 0; i < 8; i++)
+		b[i] = (unsigned char)(v >> (8 * i));
+	return fnv(h, b, sizeof(b));
+}
+
+static void chain_ids(const struct finding *f, const char *kind, char id[17], char match[17])
+{
+	const struct cause *c = f->c;
+	const struct world_process *v = world_get_process(c->w, f->g->process);
+	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
+	struct bytes victim = name_process(c->w, &c->tally, f->g->process);
+	struct buf who = { 0 };
+	uint64_t a = FNV_START, b = FNV_START;
+
+	name_culprit(&who, c->w, &c->tally, f->who);
+	a = fnv(a, kind, strlen(kind));
+	a = fnv(a, who.p ? who.p : "", who.n);
+	b = fnv(a, victim.p, victim.n);
+	if (node) {
+		a = fnv(a, node->uuid, sizeof(node->uuid));
+		a = fnv_u64(a, node->boot);
+	}
+	if (v) {
+		a = fnv_u64(a, v->tgid);
+		a = fnv_u64(a, v->start_ns);
+	}
+	if (f->who) {
+		a = fnv_u64(a, (uint64_t)f->who->kind);
+		a = fnv_u64(a, f->who->parent);
+		if (f->who->kind == CULPRIT_TASK && f->who->parent == 0)
+			a = fnv_u64(a, f->who->pids[0]);
+	}
+	snprintf(id, 17, "%016" PRIx64, a);
+	snprintf(match, 17, "%016" PRIx64, b);
+	buf_free(&who);
+}
+
+static int site_order(const void *a, const void *b)
+{
+	const struct chain_site *x = a, *y = b;
+
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns > y->lost_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static unsigned top_hits(const struct cause *c, const struct tally_group *g, bool classes, struct chain_site *v,
+			 unsigned n)
+{
+	VEC(struct chain_site) sites = { 0 };
+	struct map at = { 0 };
+	uint64_t pos;
+
+	for (size_t i = 0; i < g->hits.n; i++) {
+		const struct tally_hit *h = &c->tally.hits.v[g->hits.v[i]];
+
+		uint32_t id = classes ? h->class_id : h->site_id;
+
+		if (!map_get(&at, id, &pos)) {
+			pos = sites.n;
+			if (!vec_push(&sites, (struct chain_site){ .id = id }) || !map_put(&at, id, pos))
+				break;
+		}
+		sites.v[pos].lost_ns += h->ns;
+		sites.v[pos].count += h->count;
+	}
+	if (sites.n)
+		qsort(sites.v, sites.n, sizeof(*sites.v), site_order);
+	if (n > sites.n)
+		n = (unsigned)sites.n;
+	for (unsigned i = 0; i < n; i++)
+		v[i] = sites.v[i];
+	vec_free(&sites);
+	map_free(&at);
+	return n;
+}
+
+unsigned chain_sites(const struct cause *c, const struct tally_group *g, struct chain_site *v, unsigned n)
+{
+	return top_hits(c, g, false, v, n);
+}
+
+unsigned chain_classes(const struct cause *c, const struct tally_group *g, struct chain_site *v, unsigned n)
+{
+	return top_hits(c, g, true, v, n);
+}
+
+static void where_text(const struct cause *c, const struct tally_group *g, struct buf *out)
+{
+	const struct tally_process *p = &c->tally.processes.v[g->process];
+	const struct cause_site *s;
+	struct chain_site top;
+	uint32_t frame;
+
+	if (chain_sites(c, g, &top, 1) == 0)
+		return;
+	s = &c->classes.sites.v[top.id];
+	frame = name_site_frame(c->w, s->stack);
+	if (s->op) {
+		buf_puts(out, "in ");
+		name_op(out, c->w, s->op);
+		if (frame) {
+			buf_puts(out, ", called from ");
+			name_frame(out, c->w, frame);
+		}
+	} else if (frame) {
+		buf_puts(out, "in ");
+		name_frame(out, c->w, frame);
+	} else if (p->calls) {
+		name_op(out, c->w, 0);
+	}
+}
+
+void chain_shares(const struct cause *c, const struct tally_group *g, double *explained, double *unexplained)
+{
+	const struct tally_process *p = &c->tally.processes.v[g->process];
+	uint64_t unknown = 0, nobody = 0;
+	double all;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		unknown += c->tally.threads.v[p->threads.v[i]].ns_by[PART_UNKNOWN];
+	for (size_t i = 0; i < c->tally.rows.n; i++) {
+		const struct tally_row *r = &c->tally.rows.v[i];
+
+		if (r->culprit == 0 && c->tally.threads.v[r->thread].process == g->process &&
+		    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_LOCK)))
+			nobody += r->ns;
+	}
+	all = (double)(p->host_ns + unknown);
+	*explained = all > 0 ? (double)g->ns / all : 0;
+	*unexplained = all > 0 ? (double)(unknown + nobody) / all : 0;
+}
+
+/* What share of its own running time the victim loses to everything but this. */
+static double others_rate(const struct cause *c, const struct tally_group *g)
+{
+	const struct tally_process *p = &c->tally.processes.v[g->process];
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		all += c->tally.threads.v[p->threads.v[i]].ns;
+	return all && p->host_ns > g->ns ? (double)(p->host_ns - g->ns) / (double)all : 0;
+}
+
+int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d, int64_t time_ns, struct err *e)
+{
+	const struct world_process *v = world_get_process(c->w, g->process);
+	struct bytes name = name_process(c->w, &c->tally, g->process);
+	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 }, body = { 0 };
+	struct finding f = { .c = c, .g = g, .who = culprit_get(c->tally.culprits, g->culprit), .lost_ns = g->ns,
+			     .count = g->count, .share = g->worst_share, .others = others_rate(c, g),
+			     .victim_pid = v ? v->tgid : 0 };
+	struct record r = { .kind = RECORD_CHAIN };
+	char id[17], match[17];
+	struct jsonw j;
+	int rc;
+
+	buf_printf(&victim, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, f.victim_pid);
+	if (f.who)
+		name_culprit_full(&culprit, c->w, &c->tally, f.who);
+	else
+		buf_puts(&culprit, "Several other commands");
+	where_text(c, g, &where);
+	f.victim = buf_text(&victim);
+	f.culprit = buf_text(&culprit);
+	f.where = buf_text(&where);
+	d->summary(&f, &summary);
+	chain_ids(&f, d->kind, id, match);
+	jsonw_init(&j, &body, false);
+	chain_body(&f, d, &j);
+	if (victim.failed || culprit.failed || where.failed || summary.failed || body.failed) {
+		rc = err_nomem(e);
+		goto out;
+	}
+	REC_SET(&r, CHAIN, time_ns, time_ns);
+	REC_SET(&r, CHAIN, id, bytes_of(id));
+	REC_SET(&r, CHAIN, match, bytes_of(match));
+	REC_SET(&r, CHAIN, revision, g->revision);
+	REC_SET(&r, CHAIN, kind, bytes_of(d->kind));
+	REC_SET(&r, CHAIN, severity, g->severity);
+	REC_SET(&r, CHAIN, first_ns, g->first_ns);
+	REC_SET(&r, CHAIN, last_ns, g->last_ns);
+	REC_SET(&r, CHAIN, count, g->count);
+	REC_SET(&r, CHAIN, lost_ns, g->ns);
+	REC_SET(&r, CHAIN, summary, buf_bytes(&summary));
+	REC_SET(&r, CHAIN, body, buf_bytes(&body));
+	rc = c->sink->record(c->sink, &r, e);
+out:
+	buf_free(&victim);
+	buf_free(&culprit);
+	buf_free(&where);
+	buf_free(&summary);
+	buf_free(&body);
+	return rc;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which calls are comparable, and where they are called from. A class is what a call's duration is
+ * expected from: process, op, size, direction, stream kind, first use of its site or not. A site is a
+ * process, op and stack. Only outermost calls are classed: the driver call inside a runtime call
+ * is the same call. Bounded by CLASSES_MAX and SITES_MAX; what does not fit shares the last one.
+ */
+#ifndef INGERO_CAUSE_CLASS_H
+#define INGERO_CAUSE_CLASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/cause/hist.h"
+#include "lib/event/event.h"
+
+#define CLASSES_MAX 4096
+#define SITES_MAX 65536
+#define CLASS_BORROWS_BELOW 30
+
+enum stream_class { STREAM_CLASS_NONE, STREAM_CLASS_DEFAULT, STREAM_CLASS_PER_THREAD, STREAM_CLASS_OWN };
+
+struct class_key {
+	uint32_t process;
+	uint16_t op; /* 0: outside calls */
+	uint8_t size; /* 1 + log2 of bytes; 0: no bytes */
+	uint8_t direction; /* 1 + direction; 0: none */
+	uint8_t stream;	 /* enum stream_class */
+	uint8_t first;	 /* the first call of its site */
+	uint8_t pad[2];
+};
+
+struct cause_class {
+	struct class_key key;
+	uint64_t host_ns;   /* taken by the host, in full */
+	uint64_t unknown_ns;
+	struct hist *dur;   /* whole durations */
+	struct hist *own;   /* what the host did not take: self and device */
+};
+
+struct cause_site {
+	uint32_t process, stack;
+	uint16_t op;
+	struct class_key last_key; /* class of its last call: most sites have one */
+	uint32_t last_class;
+	uint64_t n, sum_ns, max_ns;
+};
+
+struct class_columns {
+	int8_t known, bytes, direction, stream; /* positions among an op's columns, -1 none */
+};
+
+/* Zero-initialised is empty. Ids are positions. */
+struct classes {
+	VEC(struct cause_class) v;
+	VEC(struct cause_site) sites;
+	struct map by_key, by_site;
+	/* where ops keep what classes look at; filled on first use */
+	VEC(struct class_columns) columns;
+};
+
+void classes_free(struct classes *c);
+
+struct class_of {
+	uint32_t class_id, site_id;
+};
+
+/* Count a call of which the host took host_ns. False: out of memory. */
+bool classes_add(struct classes *c, uint32_t process, const struct event *ev, const struct op_def *op, uint64_t host_ns,
+		 uint64_t unknown_ns, struct class_of *of);
+
+/* Time outside calls of a process: a class without durations. */
+bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct class_of *of);
+
+/* What the class is expected to take, and whether that is its own median or one borrowed from all calls of its op. */
+uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cpu-contended: threads that were woken wait for a CPU somebody else holds. Proven by the overlap
+ * of run-queue waits with the slices of who ran there. Not this: waking up on an idle CPU, or being
+ * taken off the CPU while running (cpu-preempted).
+ */
+#include "lib/cause/detect/detect.h"
+
+static bool is(const struct tally_group *g)
+{
+	return g->part_ns[PART_RUNQ] > g->part_ns[PART_PREEMPTED];
+}
+
+static void summary(const struct finding *f, struct buf *out)
+{
+	buf_printf(out, "%s held the CPU while %s was ready to run, for ", f->culprit, f->victim);
+	detect_amount(f, out);
+	detect_where(f, out);
+}
+
+const struct detector detect_cpu_contended = { "cpu-contended", FAMILY_CPU, is, summary, detect_recommend_cpu };

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cpu-preempted: somebody takes the CPU from running threads. Proven by the overlap of preemptions
+ * with the slices of who ran instead. Not this: waits after a wake-up (cpu-contended), a
+ * used-up quota (cpu-throttled).
+ */
+#include "lib/cause/detect/detect.h"
+
+static bool is(const struct tally_group *g)
+{
+	return g->part_ns[PART_PREEMPTED] >= g->part_ns[PART_RUNQ];
+}
+
+static void summary(const struct finding *f, struct buf *out)
+{
+	buf_printf(out, "%s took the CPU from %s for ", f->culprit, f->victim);
+	detect_amount(f, out);
+	detect_where(f, out);
+}
+
+const struct detector detect_cpu_preempted = { "cpu-preempted", FAMILY_CPU, is, summary, detect_recommend_cpu };

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of kinds, and what their texts share.
+ */
+#include "lib/cause/detect/detect.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/timetext.h"
+
+static const struct detector *const detectors[] = {
+	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled, &detect_lock_wait, &detect_disk_stall,
+};
+#define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
+
+const struct detector *detect_for(const struct tally_group *g)
+{
+	for (unsigned i = 0; i < NDETECTORS; i++) {
+		if (detectors[i]->family == g->family && detectors[i]->is(g))
+			return detectors[i];
+	}
+	return NULL;
+}
+
+const struct detector *detect_named(const char *kind)
+{
+	for (unsigned i = 0; i < NDETECTORS; i++) {
+		if (strcmp(detectors[i]->kind, kind) == 0)
+			return detectors[i];
+	}
+	return NULL;
+}
+
+void detect_recommend(const struct finding *f, struct jsonw *j, const char *action, const char *command, double keep,
+		      const char *basis)
+{
+	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
+
+	jsonw_object_begin(j);
+	jsonw_key(j, "action");
+	jsonw_str(j, action);
+	jsonw_key(j, "command");
+	jsonw_str(j, command);
+	jsonw_key(j, "gain_low_ns");
+	jsonw_u64(j, (uint64_t)((double)f->lost_ns * keep * (1 - others)));
+	jsonw_key(j, "gain_high_ns");
+	jsonw_u64(j, f->lost_ns);
+	jsonw_key(j, "basis");
+	jsonw_str(j, basis);
+	jsonw_object_end(j);
+}
+
+void detect_amount(const struct finding *f, struct buf *out)
+{
+	char text[48];
+
+	buf_printf(out, "%s (%.1f%% of wall time, %" PRIu64 " times)", duration_text(text, sizeof(text), f->lost_ns),
+		   f->share * 100, f->count);
+}
+
+void detect_where(const struct finding *f, struct buf *out)
+{
+	if (f->where[0])
+		buf_printf(out, ", mostly %s", f->where);
+}
+
+/* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; empty when there are none. */
+static void other_cpus(const struct finding *f, struct buf *out)
+{
+	unsigned n = f->c->cpus < TALLY_CPUS ? f->c->cpus : TALLY_CPUS;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned first = i;
+
+		if (f->g->cpus[i / 64] >> (i % 64) & 1)
+			continue;
+		while (i + 1 < n && !(f->g->cpus[(i + 1) / 64] >> ((i + 1) % 64) & 1))
+			i++;
+		buf_printf(out, i > first ? "%s%u-%u" : "%s%u", out->n ? "," : "", first, i);
+	}
+}
+
+static void pids(const struct line_culprit *who, const char *between, struct buf *out)
+{
+	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS;
+
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(out, "%s%u", i ? between : "", who->pids[i]);
+}
+
+void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
+{
+	struct buf command = { 0 }, action = { 0 }, cpus = { 0 };
+
+	if (!f->who) {
+		detect_recommend(f, j, "Give the process CPUs of its own: too many commands share its CPUs",
+				 "systemctl set-property --runtime system.slice CPUWeight=20", 0,
+				 "how much depends on which of them keep running");
+		return;
+	}
+	other_cpus(f, &cpus);
+	if (f->who->kind == CULPRIT_OWN) {
+		detect_recommend(f, j, "Run fewer busy threads than the process has CPUs", "export OMP_NUM_THREADS=1", 0,
+				 "the threads that compete belong to the process itself: their work has to be done somewhere");
+		if (cpus.n) {
+			buf_printf(&command, "taskset -a -c -p 0-%u %u", f->c->cpus - 1, f->victim_pid);
+			detect_recommend(f, j, "Let the process use more CPUs", buf_text(&command), 1,
+					 "its threads no longer wait for each other, where the other CPUs are free");
+		}
+		goto out;
+	}
+	if (cpus.n && f->who->npids <= CULPRIT_PIDS) {
+		buf_printf(&action, "Keep %s off the CPUs that %s uses", f->culprit, f->victim);
+		if (f->who->npids == 1) {
+			buf_printf(&command, "taskset -a -c -p %s ", buf_text(&cpus));
+			pids(f->who, " ", &command);
+		} else {
+			buf_puts(&command, "for p in ");
+			pids(f->who, " ", &command);
+			buf_printf(&command, "; do taskset -a -c -p %s $p; done", buf_text(&cpus));
+		}
+		detect_recommend(f, j, buf_text(&action), buf_text(&command), 1,
+				 "the time regained meets the remaining causes at their present rate");
+	}
+	buf_reset(&action);
+	buf_reset(&command);
+	buf_printf(&action, "Lower the priority of %s", f->culprit);
+	if (f->who->npids <= CULPRIT_PIDS) {
+		buf_puts(&command, "renice -n 19 -p ");
+		pids(f->who, " ", &command);
+	} else {
+		struct bytes name = world_text(f->c->w, f->who->name);
+
+		buf_printf(&command, "pgrep -x '%.*s' | xargs renice -n 19 -p", (int)name.n, name.p ? name.p : "");
+	}
+	detect_recommend(f, j, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
+			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
+out:
+	buf_free(&command);
+	buf_free(&action);
+	buf_free(&cpus);
+}

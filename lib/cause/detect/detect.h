@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds of findings. A detector does not search: the books already say who took how much.
+ * It says which share of its family it stands for, tells it in one sentence, and what to do about it.
+ * One file per kind; the table of all of them is in detect.c.
+ */
+#ifndef INGERO_CAUSE_DETECT_DETECT_H
+#define INGERO_CAUSE_DETECT_DETECT_H
+
+#include "lib/base/buf.h"
+#include "lib/base/jsonw.h"
+#include "lib/cause/inside.h"
+
+/* One material cause, ready to be told. */
+struct finding {
+	struct cause *c;
+	const struct tally_group *g;
+	const struct line_culprit *who; /* NULL: several, none of them alone */
+	const char *victim;		/* "python3 (pid 4821)" */
+	const char *culprit;		/* "hog (pid 1234)" */
+	const char *where;		/* "cudaLaunchKernel, called from train_step+0x1c (train)" or "" */
+	uint32_t victim_pid;
+	uint64_t lost_ns, count;
+	double share; /* of wall, worst-hit thread */
+	double others; /* share of the victim's time that other causes take: what a regained second loses again */
+};
+
+struct detector {
+	const char *kind;
+	enum cause_family family;
+	/* Whether this kind, and not another of its family, is what the group shows. */
+	bool (*is)(const struct tally_group *g);
+	void (*summary)(const struct finding *f, struct buf *out);
+	/* Elements of the recommendations array, by detect_recommend. */
+	void (*recommend)(const struct finding *f, struct jsonw *j);
+};
+
+extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled, detect_lock_wait,
+	detect_disk_stall;
+
+const struct detector *detect_for(const struct tally_group *g); /* NULL: none */
+const struct detector *detect_named(const char *kind);		/* NULL: none */
+
+/* One recommendation. Its gain lies between keep (0..1) of the lost time, less what other causes take again, and all. */
+void detect_recommend(const struct finding *f, struct jsonw *j, const char *action, const char *command, double keep,
+		      const char *basis);
+
+/* "1.51 s (14.8% of wall time, 312 times)" */
+void detect_amount(const struct finding *f, struct buf *out);
+
+/* ", mostly in cudaLaunchKernel, called from …", or nothing. */
+void detect_where(const struct finding *f, struct buf *out);
+
+/* What keeps tasks off each other's CPUs: shared by the two kinds about that. */
+void detect_recommend_cpu(const struct finding *f, struct jsonw *j);
+
+#endif

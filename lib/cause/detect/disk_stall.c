@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disk-stall: threads are blocked on block I/O. Proven by the kernel's I/O-wait mark on the
+ * interval; the process's block requests on the device tell reads from writes. Not this: waits for
+ * sockets, pipes or terminals.
+ */
+#include "lib/cause/detect/detect.h"
+
+#include <inttypes.h>
+
+static bool is(const struct tally_group *g)
+{
+	return g->part_ns[PART_DISK] > 0;
+}
+
+/* All block I/O of the victim on the culprit device (any device when that is not known). */
+static struct cause_disk io_of(const struct finding *f)
+{
+	struct cause_disk sum = { 0 };
+
+	for (size_t i = 0; i < f->c->disks.n; i++) {
+		const struct cause_disk *d = &f->c->disks.v[i];
+
+		if (d->process != f->g->process || (f->who && f->who->object && d->device != f->who->object))
+			continue;
+		sum.reads += d->reads;
+		sum.writes += d->writes;
+		sum.read_bytes += d->read_bytes;
+		sum.write_bytes += d->write_bytes;
+	}
+	return sum;
+}
+
+static void summary(const struct finding *f, struct buf *out)
+{
+	struct cause_disk io = io_of(f);
+
+	buf_printf(out, "%s was blocked on %s for ", f->victim, f->culprit);
+	detect_amount(f, out);
+	if (io.reads || io.writes)
+		buf_printf(out, " with %" PRIu64 " reads (%.1f MiB) and %" PRIu64 " writes (%.1f MiB)", io.reads,
+			   (double)io.read_bytes / 1048576, io.writes, (double)io.write_bytes / 1048576);
+	detect_where(f, out);
+}
+
+static void recommend(const struct finding *f, struct jsonw *j)
+{
+	struct cause_disk io = io_of(f);
+	struct buf command = { 0 };
+
+	buf_puts(&command, "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT");
+	if (io.write_bytes > io.read_bytes)
+		detect_recommend(f, j, "Write checkpoints from another thread or process, or to a faster device",
+				 buf_text(&command), 0, "from nothing, if the step must wait for the data, to all of the wait");
+	else
+		detect_recommend(f, j, "Read ahead in worker threads, keep the files in memory, or use a faster device",
+				 buf_text(&command), 0, "from nothing, if the step must wait for the data, to all of the wait");
+	buf_free(&command);
+}
+
+const struct detector detect_disk_stall = { "disk-stall", FAMILY_DISK, is, summary, recommend };

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Durations by size: 16 cells per power of two, count and sum per cell. A quantile read from it is
+ * the mean of its cell, so within a few per cent of a true value; sums are exact. A fixed block of memory.
+ */
+#ifndef INGERO_CAUSE_HIST_H
+#define INGERO_CAUSE_HIST_H
+
+#include <stdint.h>
+
+#define HIST_CELLS (16 + 16 * 40)
+
+struct hist {
+	uint64_t n, sum, max;
+	uint32_t count[HIST_CELLS];
+	uint64_t sums[HIST_CELLS];
+};
+
+static inline unsigned hist_cell(uint64_t v)
+{
+	unsigned octave, cell;
+
+	if (v < 16)
+		return (unsigned)v;
+	octave = 63 - (unsigned)__builtin_clzll(v);
+	cell = 16 + (octave - 4) * 16 + (unsigned)(v >> (octave - 4) & 15);
+	return cell < HIST_CELLS ? cell : HIST_CELLS - 1;
+}
+
+static inline void hist_add(struct hist *h, uint64_t v)
+{
+	unsigned cell = hist_cell(v);
+
+	h->n++;
+	h->sum += v;
+	if (v > h->max)
+		h->max = v;
+	h->count[cell]++;
+	h->sums[cell] += v;
+}
+
+void hist_merge(struct hist *into, const struct hist *from);
+
+/* The q-quantile (0..1); 0 when empty. */
+uint64_t hist_quantile(const struct hist *h, double q);
+
+/* What lies above expected: the sum over values of max(0, value - expected), cells below it skipped. */
+uint64_t hist_above(const struct hist *h, uint64_t expected);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of an analysis, shared by the files of this room only.
+ */
+#ifndef INGERO_CAUSE_INSIDE_H
+#define INGERO_CAUSE_INSIDE_H
+
+#include "lib/base/buf.h"
+#include "lib/base/vec.h"
+#include "lib/cause/cause.h"
+#include "lib/cause/class.h"
+#include "lib/cause/tally.h"
+
+/* A sampled metric of the node over the recording. */
+struct cause_metric {
+	uint64_t n;
+	double sum, max, first, last;
+};
+#define CAUSE_METRICS 32
+
+/* Block I/O of one process on one device. */
+struct cause_disk {
+	uint32_t process;
+	uint64_t device, reads, writes, read_bytes, write_bytes, ns, queue_ns;
+};
+
+struct cause {
+	struct line_sink line_sink;
+	const struct world *w;
+	struct cause_options opt;
+	struct cause_sink *sink;
+	struct line *line;
+	struct classes classes;
+	struct tally tally;
+	struct map disk_by;
+	VEC(struct cause_disk) disks;
+	VEC(struct rec_OPEN) open; /* calls still open when the recording ended */
+	struct cause_metric metric[CAUSE_METRICS];
+	uint32_t cpus;
+	bool has_start, has_pane, off_cpu_known, off_cpu;
+	int64_t start_ns; /* of the recording */
+	int64_t end_ns;	  /* latest event or clock reading */
+	int64_t pane;	  /* the one being filled */
+	int64_t previous_end_ns;
+	uint32_t chains;
+	bool nomem;
+};
+
+/* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
+int cause_settle(struct cause *c, int64_t pane, struct err *e);
+
+/* Wall time of the recording so far. */
+static inline uint64_t cause_wall_ns(const struct cause *c)
+{
+	return c->has_start && c->end_ns > c->start_ns ? (uint64_t)(c->end_ns - c->start_ns) : 0;
+}
+
+/* The analysis record's body. */
+void cause_analysis_body(struct cause *c, struct buf *out);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of processes, culprits and code, from the world's definitions as far as they have arrived.
+ */
+#include "lib/cause/names.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process)
+{
+	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
+	const struct world_image *im = p && p->image ? world_get_image(w, p->image) : NULL;
+	struct bytes name = { 0 };
+
+	if (im)
+		name = world_text(w, im->comm);
+	if (!name.n && p && p->threads.n) {
+		const struct world_thread *th = world_get_thread(w, p->threads.v[0]);
+
+		if (th)
+			name = world_text(w, th->comm);
+	}
+	return name.n ? name : bytes_of("?");
+}
+
+struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t process)
+{
+	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
+	const struct world_image *im = p && p->image ? world_get_image(w, p->image) : NULL;
+
+	return im ? world_text(w, im->cmdline) : (struct bytes){ 0 };
+}
+
+void name_device(struct buf *out, uint64_t device)
+{
+	if (device == 0)
+		buf_puts(out, "unknown");
+	else
+		buf_printf(out, "%" PRIu64 ":%" PRIu64, device >> 20, device & 0xfffff);
+}
+
+void name_culprit(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c)
+{
+	const struct world_cgroup *g;
+	struct bytes name;
+
+	if (!c)
+		return;
+	switch (c->kind) {
+	case CULPRIT_DEVICE:
+		name_device(out, c->object);
+		return;
+	case CULPRIT_CGROUP:
+		g = world_get_cgroup(w, (uint32_t)c->object);
+		name = g ? world_text(w, g->path) : (struct bytes){ 0 };
+		if (name.n)
+			buf_add(out, name.p, name.n);
+		else
+			buf_puts(out, "its cgroup");
+		return;
+	case CULPRIT_OWN:
+		name = name_process(w, t, c->process);
+		break;
+	default:
+		name = world_text(w, c->name);
+		break;
+	}
+	if (name.n)
+		buf_add(out, name.p, name.n);
+	else
+		buf_putc(out, '?');
+}
+
+void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c)
+{
+	uint32_t shown;
+
+	if (!c)
+		return;
+	switch (c->kind) {
+	case CULPRIT_DEVICE:
+		buf_puts(out, c->object ? "disk " : "a disk");
+		if (c->object)
+			name_device(out, c->object);
+		return;
+	case CULPRIT_CGROUP:
+		buf_puts(out, "the CPU quota of ");
+		name_culprit(out, w, t, c);
+		return;
+	case CULPRIT_HOLDER:
+		buf_puts(out, c->npids > 1 ? "threads " : "thread ");
+		break;
+	default:
+		break;
+	}
+	name_culprit(out, w, t, c);
+	if (c->npids == 0)
+		return;
+	shown = c->npids < 3 ? c->npids : 3;
+	buf_puts(out, " (");
+	if (c->npids > 1)
+		buf_printf(out, "%u %s: ", c->npids, c->kind == CULPRIT_HOLDER ? "threads" : "processes");
+	buf_puts(out, c->kind == CULPRIT_HOLDER ? "tid " : "pid ");
+	for (uint32_t i = 0; i < shown; i++)
+		buf_printf(out, "%s%u", i ? ", " : "", c->pids[i]);
+	buf_puts(out, c->npids > shown ? ", ...)" : ")");
+}
+
+uint32_t name_site_frame(const struct world *w, uint32_t stack)
+{
+	unsigned n;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+
+	for (unsigned i = 0; frames && i < n; i++) {
+		const struct world_frame *f = world_get_frame(w, frames[i]);
+
+		if (f && (f->kind == FRAME_PYTHON || (f->kind == FRAME_NATIVE && world_get_symbol(w, frames[i]))))
+			return frames[i];
+	}
+	return frames && n ? frames[0] : 0;
+}
+
+static struct bytes base_name(struct bytes path)
+{
+	for (size_t i = path.n; i > 0; i--) {
+		if (path.p[i - 1] == '/')
+			return (struct bytes){ path.p + i, path.n - i };
+	}
+	return path;
+}
+
+void name_frame(struct buf *out, const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+	const struct world_symbol *s = world_get_symbol(w, frame);
+	const struct world_module *m = f ? world_get_module(w, f->module) : NULL;
+	struct bytes module = m ? base_name(world_text(w, m->path)) : (struct bytes){ 0 }, name;
+
+	if (!f) {
+		buf_puts(out, "?");
+	} else if (f->kind == FRAME_PYTHON) {
+		struct bytes file = base_name(world_text(w, f->file));
+
+		name = world_text(w, f->name);
+		buf_add(out, name.p ? name.p : "?", name.p ? name.n : 1);
+		buf_printf(out, " (%.*s:%" PRIu64 ")", (int)file.n, file.p ? file.p : "", f->offset);
+	} else if (s) {
+		struct bytes file = base_name(world_text(w, s->file));
+
+		name = world_text(w, s->name);
+		buf_add(out, name.p ? name.p : "?", name.p ? name.n : 1);
+		if (file.n && s->line)
+			buf_printf(out, " (%.*s:%u)", (int)file.n, file.p, s->line);
+		else if (module.n)
+			buf_printf(out, "+0x%" PRIx64 " (%.*s)", s->delta, (int)module.n, module.p);
+	} else if (module.n) {
+		buf_printf(out, "%.*s+0x%" PRIx64, (int)module.n, module.p, f->offset);
+	} else {
+		buf_printf(out, "0x%" PRIx64, f->offset);
+	}
+}
+
+void name_op(struct buf *out, const struct world *w, uint16_t op)
+{
+	const struct op_def *def = op ? world_op(w, op) : NULL;
+
+	if (op == 0)
+		buf_puts(out, "between traced calls");
+	else if (def)
+		buf_puts(out, def->name);
+	else
+		buf_printf(out, "op 0x%x", op);
+}

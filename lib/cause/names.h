@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What things are called in findings: processes, culprits, call sites. Text only, appended to a
+ * buffer; never an id of the world, which means nothing outside this run.
+ */
+#ifndef INGERO_CAUSE_NAMES_H
+#define INGERO_CAUSE_NAMES_H
+
+#include "lib/base/buf.h"
+#include "lib/base/bytes.h"
+#include "lib/cause/tally.h"
+#include "lib/line/culprit.h"
+#include "lib/world/world.h"
+
+/* Command of a process ("python3"), from what it executes or else its first thread; "?" when unknown. */
+struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process);
+struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t process); /* {NULL, 0} unknown */
+
+/* Command of a culprit without pids: "hog", "8:0", "/user.slice/job" */
+void name_culprit(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c);
+
+/* The same with who exactly: "hog (pid 1234)", "cc1 (57 processes: pid 812, 813, ...)", "disk 8:0" */
+void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c);
+
+/* The frame that makes the call: innermost with a name, else innermost. 0 when there is no stack. */
+uint32_t name_site_frame(const struct world *w, uint32_t stack);
+
+/* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */
+void name_frame(struct buf *out, const struct world *w, uint32_t frame);
+
+/* "8:0" from a device number. */
+void name_device(struct buf *out, uint64_t device);
+
+/* "cudaLaunchKernel", "between CUDA calls" (op 0) or "op 0x1234". */
+void name_op(struct buf *out, const struct world *w, uint16_t op);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settling: at the end of each second of event time every group is held against the last ten,
+ * and at the end against the whole recording. What is material is told; told again when it doubled,
+ * when it grew more severe, and at the end. A chain once told keeps its kind: one fact is one chain.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+#include "lib/cause/chain.h"
+#include "lib/cause/detect/detect.h"
+#include "lib/cause/inside.h"
+
+/* Many small takers are only a finding of their own when together they take this much of wall time. */
+#define SEVERAL_SHARE 0.05
+
+static uint32_t severity_of(double share)
+{
+	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
+}
+
+struct measure {
+	uint64_t ns, count, worst, wall, host;
+};
+
+static struct measure measure_of(struct cause *c, const struct tally_group *g, int64_t pane)
+{
+	const struct tally_process *p = &c->tally.processes.v[g->process];
+	struct measure m = { 0 };
+	uint64_t count;
+
+	m.worst = tally_group_worst_thread(&c->tally, g, pane);
+	if (pane == INT64_MAX) {
+		m.ns = g->ns;
+		m.count = g->count;
+		m.wall = cause_wall_ns(c);
+		m.host = p->host_ns;
+		return m;
+	}
+	for (size_t i = 0; i < g->rows.n; i++) {
+		m.ns += tally_window(c->tally.rows.v[g->rows.v[i]].panes, pane, &count);
+		m.count += count;
+	}
+	m.wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
+	m.host = tally_window(p->host_panes, pane, &count);
+	return m;
+}
+
+static bool material(const struct cause *c, const struct measure *m, double min_share)
+{
+	return m->ns >= c->opt.min_lost_ns && m->count >= c->opt.min_count && m->wall > 0 &&
+	       (double)m->worst >= min_share * (double)m->wall &&
+	       (double)m->ns >= c->opt.min_explained * (double)m->host;
+}
+
+static int tell(struct cause *c, struct tally_group *g, int64_t pane, struct err *e)
+{
+	const struct detector *d = g->kind ? detect_named(g->kind) : detect_for(g);
+
+	if (!d)
+		return 0;
+	g->kind = d->kind;
+	g->severity = severity_of(g->worst_share);
+	if (g->revision++ == 0)
+		c->chains++;
+	g->told_ns = g->ns;
+	g->told_count = g->count;
+	return chain_tell(c, g, d, pane == INT64_MAX ? c->end_ns : (pane + 1) * TALLY_PANE_NS, e);
+}
+
+static int settle_window(struct cause *c, struct tally_group *g, int64_t pane, struct err *e)
+{
+	struct measure m;
+	double share;
+
+	if (g->last_ns / TALLY_PANE_NS <= pane - TALLY_PANES)
+		return 0;
+	m = measure_of(c, g, pane);
+	if (!material(c, &m, c->opt.min_share))
+		return 0;
+	share = (double)m.worst / (double)m.wall;
+	if (share > g->worst_share)
+		g->worst_share = share;
+	if (g->revision && g->ns < 2 * g->told_ns && severity_of(g->worst_share) <= g->severity)
+		return 0;
+	return tell(c, g, pane, e);
+}
+
+struct due {
+	uint32_t group;
+	uint64_t ns;
+};
+
+static int by_lost(const void *a, const void *b)
+{
+	const struct due *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+/* All takers of a process's CPUs as one group, when none of them is told alone. False: out of memory. */
+static bool several(struct cause *c, uint32_t process, uint32_t *at)
+{
+	struct tally_process *p = &c->tally.processes.v[process];
+	struct tally_group all = { .process = process, .family = FAMILY_CPU };
+	size_t n = p->groups.n;
+
+	*at = UINT32_MAX;
+	for (size_t i = 0; i < n; i++) {
+		const struct tally_group *g = &c->tally.groups.v[p->groups.v[i]];
+
+		if (g->family != FAMILY_CPU)
+			continue;
+		if (g->revision)
+			goto nothing;
+		if (all.count == 0 || g->first_ns < all.first_ns)
+			all.first_ns = g->first_ns;
+		if (g->last_ns > all.last_ns)
+			all.last_ns = g->last_ns;
+		all.ns += g->ns;
+		all.count += g->count;
+		all.part_ns[PART_PREEMPTED] += g->part_ns[PART_PREEMPTED];
+		all.part_ns[PART_RUNQ] += g->part_ns[PART_RUNQ];
+		for (unsigned k = 0; k < TALLY_CPUS / 64; k++)
+			all.cpus[k] |= g->cpus[k];
+		for (size_t k = 0; k < g->rows.n; k++) {
+			if (!vec_push(&all.rows, g->rows.v[k]))
+				goto failed;
+		}
+		for (size_t k = 0; k < g->hits.n; k++) {
+			if (!vec_push(&all.hits, g->hits.v[k]))
+				goto failed;
+		}
+		for (unsigned k = 0; k < TALLY_WORST; k++)
+			tally_worst_add(&all, &g->worst[k]);
+	}
+	if (all.count == 0 || !vec_push(&c->tally.groups, all))
+		goto nothing;
+	*at = (uint32_t)c->tally.groups.n - 1;
+	return true;
+nothing:
+	vec_free(&all.rows);
+	vec_free(&all.hits);
+	return true;
+failed:
+	vec_free(&all.rows);
+	vec_free(&all.hits);
+	return false;
+}
+
+/* Whether the whole recording makes this group worth telling, or it was told and has grown since. */
+static bool due_at_end(struct cause *c, uint32_t at, double min_share)
+{
+	struct tally_group *g = &c->tally.groups.v[at];
+	struct measure m = measure_of(c, g, INT64_MAX);
+	double share = m.wall ? (double)m.worst / (double)m.wall : 0;
+	bool is = material(c, &m, min_share);
+
+	if (is && share > g->worst_share)
+		g->worst_share = share;
+	return is ? g->revision == 0 || g->ns != g->told_ns : g->revision && g->ns != g->told_ns;
+}
+
+static int settle_end(struct cause *c, struct err *e)
+{
+	VEC(struct due) due = { 0 };
+	struct tally *t = &c->tally;
+	size_t ngroups = t->groups.n;
+	int rc = 0;
+
+	for (size_t i = 0; i < ngroups; i++) {
+		if (due_at_end(c, (uint32_t)i, c->opt.min_share) &&
+		    !vec_push(&due, (struct due){ (uint32_t)i, t->groups.v[i].ns }))
+			goto nomem;
+	}
+	qsort(due.v, due.n, sizeof(*due.v), by_lost);
+	for (size_t i = 0; i < due.n && rc == 0; i++)
+		rc = tell(c, &t->groups.v[due.v[i].group], INT64_MAX, e);
+	for (size_t i = 0; i < t->order.n && rc == 0; i++) {
+		uint32_t at;
+
+		if (!several(c, t->order.v[i], &at))
+			goto nomem;
+		if (at != UINT32_MAX && due_at_end(c, at, c->opt.min_share > SEVERAL_SHARE ? c->opt.min_share :
+											    SEVERAL_SHARE))
+			rc = tell(c, &t->groups.v[at], INT64_MAX, e);
+	}
+	vec_free(&due);
+	return rc;
+nomem:
+	vec_free(&due);
+	return err_nomem(e);
+}
+
+int cause_settle(struct cause *c, int64_t pane, struct err *e)
+{
+	if (pane == INT64_MAX)
+		return settle_end(c, e);
+	for (size_t i = 0; i < c->tally.groups.n; i++) {
+		int rc = settle_window(c, &c->tally.groups.v[i], pane, e);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The books. Everything is keyed by dense ids given out in event order, so that walking the
+ * vectors is the same walk for the same events.
+ */
+#include "lib/cause/tally.h"
+
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+#define grow_to(vec, id)                                                                             \
+	((id) < (vec)->n ||                                                                          \
+	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                         \
+	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)),        \
+	   (vec)->n = (size_t)(id) + 1, true)))
+
+void tally_free(struct tally *t)
+{
+	for (size_t i = 0; i < t->groups.n; i++) {
+		vec_free(&t->groups.v[i].rows);
+		vec_free(&t->groups.v[i].hits);
+	}
+	for (size_t i = 0; i < t->processes.n; i++) {
+		vec_free(&t->processes.v[i].groups);
+		vec_free(&t->processes.v[i].threads);
+	}
+	vec_free(&t->rows);
+	vec_free(&t->hits);
+	vec_free(&t->groups);
+	vec_free(&t->processes);
+	vec_free(&t->threads);
+	vec_free(&t->order);
+	map_free(&t->row_by);
+	map_free(&t->hit_by);
+	map_free(&t->group_by);
+}
+
+static const uint32_t families[FAMILY_COUNT] = {
+	[FAMILY_CPU] = 1u << PART_PREEMPTED | 1u << PART_RUNQ,
+	[FAMILY_THROTTLED] = 1u << PART_THROTTLED,
+	[FAMILY_LOCK] = 1u << PART_LOCK,
+	[FAMILY_DISK] = 1u << PART_DISK,
+};
+
+enum cause_family family_of(enum part part)
+{
+	unsigned f = 0;
+
+	while (f < FAMILY_COUNT && !(families[f] >> part & 1))
+		f++;
+	return (enum cause_family)f;
+}
+
+uint32_t family_parts(enum cause_family family)
+{
+	return (unsigned)family < FAMILY_COUNT ? families[family] : 0;
+}
+
+struct tally_process *tally_process(struct tally *t, uint32_t process)
+{
+	struct tally_process *p;
+
+	if (!grow_to(&t->processes, process))
+		return NULL;
+	p = &t->processes.v[process];
+	if (!p->seen) {
+		if (!vec_push(&t->order, process))
+			return NULL;
+		p->seen = true;
+		p->process = process;
+	}
+	return p;
+}
+
+struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t thread)
+{
+	struct tally_thread *th;
+
+	if (!grow_to(&t->threads, thread))
+		return NULL;
+	th = &t->threads.v[thread];
+	if (!th->seen) {
+		struct tally_process *p = tally_process(t, process);
+
+		if (!p || !vec_push(&p->threads, thread))
+			return NULL;
+		th->seen = true;
+		th->process = process;
+	}
+	return th;
+}
+
+static void pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count)
+{
+	struct tally_pane *p = &panes[((pane % TALLY_PANES) + TALLY_PANES) % TALLY_PANES];
+
+	if (p->pane != pane)
+		*p = (struct tally_pane){ .pane = pane };
+	p->ns += ns;
+	p->count += count;
+}
+
+uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *count)
+{
+	uint64_t ns = 0;
+
+	*count = 0;
+	for (unsigned i = 0; i < TALLY_PANES; i++) {
+		if (panes[i].pane > pane || panes[i].pane <= pane - TALLY_PANES)
+			continue;
+		ns += panes[i].ns;
+		*count += panes[i].count;
+	}
+	return ns;
+}
+
+static bool group_find(struct tally *t, uint32_t process, enum cause_family family, uint32_t culprit, int64_t first_ns,
+		       uint32_t *at)
+{
+	uint64_t key = hash_u64(((uint64_t)process << 32 | culprit) ^ hash_u64((uint64_t)family)), pos;
+	struct tally_group fresh = { .process = process, .culprit = culprit, .family = family, .first_ns = first_ns };
+	struct tally_process *p;
+
+	if (map_get(&t->group_by, key, &pos)) {
+		*at = (uint32_t)pos;
+		return true;
+	}
+	p = tally_process(t, process);
+	if (!p || !vec_push(&t->groups, fresh))
+		return false;
+	*at = (uint32_t)t->groups.n - 1;
+	return map_put(&t->group_by, key, *at) && vec_push(&p->groups, *at);
+}
+
+static struct tally_row *row_find(struct tally *t, uint32_t thread, uint32_t part, uint32_t culprit)
+{
+	uint64_t key = hash_u64(((uint64_t)thread << 32 | culprit) ^ hash_u64(part)), pos;
+	struct tally_row fresh = { .thread = thread, .part = part, .culprit = culprit, .group = UINT32_MAX };
+
+	if (map_get(&t->row_by, key, &pos))
+		return &t->rows.v[pos];
+	if (t->rows.n >= TALLY_ROWS_MAX && culprit)
+		return row_find(t, thread, part, 0);
+	if (!vec_push(&t->rows, fresh) || !map_put(&t->row_by, key, t->rows.n - 1))
+		return NULL;
+	return &t->rows.v[t->rows.n - 1];
+}
+
+void tally_worst_add(struct tally_group *g, const struct tally_worst *w)
+{
+	unsigned i = TALLY_WORST;
+
+	while (i > 0 && w->lost_ns > g->worst[i - 1].lost_ns)
+		i--;
+	if (i == TALLY_WORST)
+		return;
+	memmove(&g->worst[i + 1], &g->worst[i], (TALLY_WORST - 1 - i) * sizeof(*w));
+	g->worst[i] = *w;
+}
+
+/* Book ns of a category of this interval for a culprit (base and with its path; 0: nobody to name). */
+static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uint32_t culprit, uint64_t ns, int64_t pane)
+{
+	struct tally_row *row = row_find(t, p->thread, part, culprit);
+	const struct line_culprit *c = culprit_get(t->culprits, row ? row->culprit : 0);
+	struct tally_group *g;
+	uint64_t cpu;
+	uint32_t at;
+
+	if (!row)
+		return false;
+	row->ns += ns;
+	row->count++;
+	pane_add(row->panes, pane, ns, 1);
+	if (!c || family_of(part) == FAMILY_COUNT)
+		return true;
+	at = row->group;
+	if (at == UINT32_MAX) {
+		size_t pos = (size_t)(row - t->rows.v);
+
+		if (!group_find(t, p->process, family_of(part), c->base, p->start_ns, &at) ||
+		    !vec_push(&t->groups.v[at].rows, (uint32_t)pos))
+			return false;
+		row->group = at;
+	}
+	g = &t->groups.v[at];
+	g->ns += ns;
+	g->count++;
+	g->part_ns[part] += ns;
+	g->last_ns = p->end_ns;
+	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS)
+		g->cpus[cpu / 64] |= 1ull << (cpu % 64);
+	tally_worst_add(g, &(struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), ns, p->thread,
+					    p->ev ? p->ev->op : 0, (uint16_t)part });
+	return true;
+}
+
+bool tally_interval(struct tally *t, const struct line_piece *p)
+{
+	struct tally_process *proc;
+	uint64_t host = parts_sum(p->parts, PARTS_HOST), named[PART_COUNT] = { 0 };
+	int64_t pane = p->end_ns / TALLY_PANE_NS;
+
+	if (host == 0)
+		return true;
+	if (!tally_thread(t, p->process, p->thread))
+		return false;
+	proc = tally_process(t, p->process);
+	if (!proc)
+		return false;
+	proc->host_ns += host;
+	pane_add(proc->host_panes, pane, host, 1);
+	for (unsigned i = 0; i < p->parts->nculprits; i++) {
+		const struct part_culprit *c = &p->parts->c[i];
+
+		if (!(PARTS_HOST >> c->part & 1))
+			continue;
+		named[c->part] += c->ns;
+		if (!book(t, p, c->part, c->culprit, c->ns, pane))
+			return false;
+	}
+	for (uint32_t m = p->parts->mask & PARTS_HOST; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		if (p->parts->ns[part] > named[part] && !book(t, p, part, 0, p->parts->ns[part] - named[part], pane))
+			return false;
+	}
+	return true;
+}
+
+bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id)
+{
+	for (unsigned i = 0; i < p->parts->nculprits; i++) {
+		const struct part_culprit *c = &p->parts->c[i];
+		const struct line_culprit *who = culprit_get(t->culprits, c->culprit);
+		enum cause_family family = family_of(c->part);
+		struct tally_hit fresh = { class_id, site_id, 0 }, *hit;
+		uint64_t key, pos;
+
+		if (!who || family == FAMILY_COUNT)
+			continue;
+		if (!group_find(t, p->process, family, who->base, p->start_ns, &fresh.group))
+			return false;
+		key = hash_u64(((uint64_t)class_id << 32 | site_id) ^ hash_u64((uint64_t)fresh.group + 1));
+		if (!map_get(&t->hit_by, key, &pos)) {
+			if (t->hits.n >= TALLY_ROWS_MAX)
+				continue;
+			pos = t->hits.n;
+			if (!vec_push(&t->hits, fresh) || !map_put(&t->hit_by, key, pos) ||
+			    !vec_push(&t->groups.v[fresh.group].hits, (uint32_t)pos))
+				return false;
+		}
+		hit = &t->hits.v[pos];
+		hit->ns += c->ns;
+		hit->count++;
+		if (c->ns > hit->max_ns) {
+			hit->max_ns = c->ns;
+			hit->worst = (struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), c->ns,
+							   p->thread, p->ev ? p->ev->op : 0, (uint16_t)c->part };
+		}
+	}
+	return true;
+}
+
+uint64_t tally_group_worst_thread(struct tally *t, const struct tally_group *g, int64_t pane)
+{
+	uint64_t worst = 0, count;
+
+	/* Rows of one thread (its categories, its paths) add up. */
+	for (size_t i = 0; i < g->rows.n; i++) {
+		const struct tally_row *r = &t->rows.v[g->rows.v[i]];
+
+		t->threads.v[r->thread].scratch += pane == INT64_MAX ? r->ns : tally_window(r->panes, pane, &count);
+	}
+	for (size_t i = 0; i < g->rows.n; i++) {
+		struct tally_thread *th = &t->threads.v[t->rows.v[g->rows.v[i]].thread];
+
+		if (th->scratch > worst)
+			worst = th->scratch;
+		th->scratch = 0;
+	}
+	return worst;
+}

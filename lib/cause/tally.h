@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who took how much from whom, by the second. A row is one thread, one category and one culprit,
+ * with the last TALLY_PANES seconds of event time kept apart; a group is what one finding is about:
+ * one victim process, one family of causes, one culprit. Sums are exact; the number of rows is bounded by
+ * TALLY_ROWS_MAX, beyond which takers are no longer told apart ("nobody to name").
+ */
+#ifndef INGERO_CAUSE_TALLY_H
+#define INGERO_CAUSE_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/line/culprit.h"
+#include "lib/line/line.h"
+
+#define TALLY_PANES 10
+#define TALLY_PANE_NS 1000000000
+#define TALLY_ROWS_MAX 65536
+#define TALLY_WORST 3
+#define TALLY_CPUS 256
+
+/* What kinds of findings grow from. FAMILY_CPU: taking turns on a CPU, whether the victim was running or waking. */
+enum cause_family { FAMILY_CPU, FAMILY_THROTTLED, FAMILY_LOCK, FAMILY_DISK, FAMILY_COUNT };
+
+enum cause_family family_of(enum part part); /* FAMILY_COUNT: none */
+uint32_t family_parts(enum cause_family family);
+
+/* The event that shows it best, by key. */
+struct tally_worst {
+	int64_t end_ns;
+	uint64_t dur_ns, lost_ns;
+	uint32_t thread;
+	uint16_t op;
+	uint16_t part;
+};
+
+struct tally_pane {
+	int64_t pane;
+	uint64_t ns;
+	uint32_t count;
+};
+
+struct tally_row {
+	uint32_t thread, culprit, group; /* group: position, UINT32_MAX none */
+	uint32_t part;
+	uint64_t ns, count;
+	struct tally_pane panes[TALLY_PANES];
+};
+
+/* One class and site that a group's culprit took time from. */
+struct tally_hit {
+	uint32_t class_id, site_id, group;
+	uint64_t ns, count, max_ns;
+	struct tally_worst worst;
+};
+
+struct tally_group {
+	uint32_t process, culprit; /* culprit: base id; 0: all culprits of the family together */
+	enum cause_family family;
+	int64_t first_ns, last_ns;
+	uint64_t ns, count, part_ns[PART_COUNT];
+	struct tally_worst worst[TALLY_WORST]; /* intervals, longest first */
+	uint64_t cpus[TALLY_CPUS / 64];	       /* where the victim waited; CPUs beyond are not kept */
+	VEC(uint32_t) rows, hits; /* positions */
+	/* findings: see cause/settle.c */
+	uint32_t revision; /* 0: never told */
+	uint64_t told_ns, told_count;
+	uint32_t severity;
+	const char *kind;
+	double worst_share; /* largest share of wall it ever took in a window */
+};
+
+struct tally_process {
+	uint32_t process, node, image; /* image: the last one seen in an event */
+	bool seen;
+	int64_t first_ns, last_ns;
+	uint64_t calls;
+	uint64_t host_ns;  /* taken by the host, all rows */
+	struct tally_pane host_panes[TALLY_PANES];
+	VEC(uint32_t) groups;
+	VEC(uint32_t) threads; /* world ids, in order of appearance */
+};
+
+struct tally_thread {
+	uint32_t process;
+	bool seen;
+	uint32_t ctx;	/* the last one seen */
+	uint64_t calls, ns; /* ns: sum of ns_by */
+	uint64_t scratch;
+	uint64_t ns_by[PART_COUNT];
+};
+
+/* Zero-initialised is empty, once culprits is set. */
+struct tally {
+	struct culprits *culprits;
+	VEC(struct tally_row) rows;
+	VEC(struct tally_hit) hits;
+	VEC(struct tally_group) groups;
+	VEC(struct tally_process) processes; /* by world id */
+	VEC(struct tally_thread) threads;    /* by world id */
+	VEC(uint32_t) order;		     /* processes in order of appearance */
+	struct map row_by, hit_by, group_by;
+};
+
+void tally_free(struct tally *t);
+
+/* NULL: out of memory. */
+struct tally_process *tally_process(struct tally *t, uint32_t process);
+struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t thread);
+
+/* An off-CPU interval: rows of everything the host took in it. */
+bool tally_interval(struct tally *t, const struct line_piece *p);
+
+/* An outermost call or a stretch outside calls of this class and site. */
+bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id);
+
+/* The last TALLY_PANES panes up to and including `pane`. */
+uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *count);
+
+/* Keep w among the group's worst intervals when it belongs there. */
+void tally_worst_add(struct tally_group *g, const struct tally_worst *w);
+
+/* Most that any one thread of the victim lost to the group, in the window or (pane INT64_MAX) ever. */
+uint64_t tally_group_worst_thread(struct tally *t, const struct tally_group *g, int64_t pane);
+
+#endif
