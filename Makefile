@@ -75,7 +75,7 @@ define probe_functions
 		echo "HAVE_ELF := $$(have $$'#include <libelf.h>\nint main(void){return elf_version(EV_CURRENT)==0;}' -lelf)"; \
 		echo "HAVE_SQLITE := $$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' -lsqlite3)"; \
 		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return !archive_version_number();}' -larchive)"; \
-		echo "HAVE_LIBBPF := $$(have $$'#include <bpf/libbpf.h>\nint main(void){return !libbpf_version_string();}' -lbpf)"; \
+		echo "HAVE_LIBBPF := $$(have $$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}' -lbpf)"; \
 		echo "BPFTOOL := $$(find_bpftool)"; \
 		echo "BPFCLANG := $$(find_bpfclang)"; \
 		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
@@ -105,7 +105,7 @@ $(BUILD)/features.mk: Makefile $(if $(missing_features),FORCE)
 endif
 
 HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG),$(HAVE_ELF)),1)
-bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
+bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf-1.0) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
 ifdef HAVE_BPF
 ALL_CPPFLAGS += -DINGERO_HAVE_BPF=1
 else

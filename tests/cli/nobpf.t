@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Without clang, bpftool and libbpf everything is built, and the two programs that need them say so
+# when they are run.
+. tests/tap.sh
+
+case "${SAN-}$BUILD" in
+*address* | *undefined* | */valgrind) skip_all "tried with the plain build" ;;
+esac
+
+[ -n "$(ls "$BIN" 2>/dev/null)" ] || { fail "programs are built"; done_testing; }
+export BUILD=$BUILD/nobpf
+if make --no-print-directory -j"$(nproc)" INSTALL=no BUILD="$BUILD" SAN= HAVE_LIBBPF= BPFTOOL= BPFCLANG= all >"$TMP/log" 2>&1; then
+	pass "builds without BPF"
+else
+	fail "builds without BPF" "$(tail -20 "$TMP/log")"
+fi
+BIN=$BUILD/bin
+is "$(ls "$BIN" | tr '\n' ' ')" "$(ls cmd/*.c | sed 's|cmd/\(.*\)\.c|\1|' | tr '\n' ' ')" "every program is there"
+for p in "$BIN"/ingero-*; do
+	unlike "$(ldd "$p")" 'libbpf' "${p##*/} does not need libbpf"
+done
+run "$BIN/ingero-record" -o "$TMP/x.ige" -- true
+is "$status" 125 "ingero-record -- COMMAND fails as itself"
+like "$err" '^ingero-record: .*built without BPF.*(clang|bpftool|libbpf)' "and says why"
+run "$BIN/ingero-record" -a -o "$TMP/x.ige"
+is "$status" 3 "ingero-record cannot"
+run "$BIN/ingero-check"
+like "$status" '^[13]$' "ingero-check does not say yes"
+like "$out$err" 'built without BPF' "and says why"
+done_testing

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interrupts, each tried in a child process: the first is remembered, the second ends; readers of
+ * pipes let the first one pass; what a launched command inherits.
+ */
+#include "lib/cli/signals.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/cli/output.h"
+#include "tests/tap.h"
+
+/* Run body in a child; its wait status. */
+static int in_child(void (*body)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		body();
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return status;
+}
+
+static void first(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct pollfd p;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			if (cli_signals_catch(NULL) < 0 || cli_signal_received())
+				_exit(1);
+			p = (struct pollfd){ .fd = cli_signals_fd(), .events = POLLIN };
+			if (poll(&p, 1, 0) != 0)
+				_exit(2);
+			raise(numbers[i]);
+			if (cli_signal_received() != numbers[i])
+				_exit(3);
+			if (poll(&p, 1, 0) != 1 || poll(&p, 1, 0) != 1)
+				_exit(4);
+			_exit(0);
+		}
+		waitpid(pid, &status, 0);
+		if (status)
+			_exit(WEXITSTATUS(status) + 10 * i);
+	}
+}
+
+static void second(void)
+{
+	cli_signals_catch(NULL);
+	raise(SIGINT);
+	raise(SIGTERM);
+}
+
+static void nohup(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGHUP, &ignore, NULL);
+	cli_signals_catch(NULL);
+	raise(SIGHUP);
+	if (cli_signal_received())
+		_exit(1);
+}
+
+static void pipe_first(void)
+{
+	int fds[2];
+
+	if (pipe(fds) < 0)
+		_exit(9);
+	cli_signals_let_first_pass(fds[0]);
+	raise(SIGINT);
+	_exit(7);
+}
+
+static void pipe_second(void)
+{
+	int fds[2];
+
+	if (pipe(fds) < 0)
+		_exit(9);
+	cli_signals_let_first_pass(fds[0]);
+	raise(SIGINT);
+	raise(SIGINT);
+}
+
+static void no_pipe(void)
+{
+	cli_signals_let_first_pass(open("/dev/null", O_RDONLY));
+	raise(SIGINT);
+}
+
+static void broken_pipe(void)
+{
+	int fds[2];
+
+	cli_start();
+	if (pipe(fds) < 0 || close(fds[0]) < 0 || write(fds[1], "x", 1) != -1)
+		_exit(1);
+	cli_signals_restore();
+	if (write(fds[1], "x", 1) == -1)
+		_exit(2);
+}
+
+static void closed(void)
+{
+	close(0);
+	close(1);
+	close(2);
+	cli_start();
+	if (fcntl(0, F_GETFD) < 0 || fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0)
+		_exit(1);
+	if (open("/dev/null", O_RDONLY) != 3)
+		_exit(2);
+}
+
+int main(void)
+{
+	int status;
+
+	is_int(in_child(first), 0, "each first signal is remembered and readable");
+	status = in_child(second);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "the second ends at once");
+	is_int(in_child(nohup), 0, "a hangup ignored by the parent stays ignored");
+	status = in_child(pipe_first);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
+	   "a reader of a pipe survives the first interrupt");
+	status = in_child(pipe_second);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT, "not the second");
+	status = in_child(no_pipe);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT,
+	   "a reader of a file does not ignore it");
+	status = in_child(broken_pipe);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE,
+	   "SIGPIPE is off here and on in commands");
+	is_int(in_child(closed), 0, "descriptors closed by the parent are opened, and no other");
+	return tap_done();
+}
