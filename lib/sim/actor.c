@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Losing and getting back the CPU. Every nanosecond of a wait is covered by a slice or marked as
+ * throttled, except that slices exist only while the thread waits: as a recorder sees it.
+ */
+#include "lib/sim/actor.h"
+
+#include <string.h>
+
+enum { LANE_HOG = 1, LANE_LOCK = 2, LANE_THROTTLE = 3, LANE_WORKER = 16 };
+
+/* Period k has one window, `percent` of the period long give or take a quarter, somewhere in it. */
+static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t period,
+				unsigned percent, int64_t t, uint64_t *index)
+{
+	struct sim_window w = { INT64_MAX, INT64_MAX };
+	uint64_t k = t > r->begin_ns ? (uint64_t)(t - r->begin_ns) / period : 0;
+
+	if (percent == 0)
+		return w;
+	for (;; k++) {
+		uint64_t h = sim_at(r->o.seed, lane, k);
+		uint64_t len = period * percent / 100, room;
+
+		len = len * 3 / 4 + len / 2 * (h & 0xffff) / 0xffff;
+		if (len > period * 19 / 20)
+			len = period * 19 / 20;
+		room = period - len;
+		w.start_ns =
+			r->begin_ns + (int64_t)(k * period + room * (h >> 16 & 0xffff) / 0x10000);
+		w.end_ns = w.start_ns + (int64_t)len;
+		if (w.end_ns > t)
+			break;
+	}
+	if (index)
+		*index = k;
+	return w;
+}
+
+struct sim_window sim_hog_window(const struct sim_run *r, int64_t t)
+{
+	return window(r, LANE_HOG, r->o.hog_period_us * 1000u, r->o.hog_percent, t, NULL);
+}
+
+struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k)
+{
+	return window(r, LANE_LOCK, 25 * SIM_MS, r->o.lock_percent, t, k);
+}
+
+/* A quota lasts for the first part of each period. */
+struct sim_window sim_throttle_window(const struct sim_run *r, int64_t t)
+{
+	struct sim_window w = { INT64_MAX, INT64_MAX };
+	int64_t k = t > r->begin_ns ? (t - r->begin_ns) / SIM_QUOTA_NS : 0;
+	uint64_t len = SIM_QUOTA_NS / 100 * r->o.throttle_percent;
+
+	if (len == 0)
+		return w;
+	len += len / 16 * (sim_at(r->o.seed, LANE_THROTTLE, (uint64_t)k) & 0xffff) / 0xffff;
+	w.end_ns = r->begin_ns + (k + 1) * SIM_QUOTA_NS;
+	w.start_ns = w.end_ns - (int64_t)len;
+	return w;
+}
+
+struct sim_window sim_worker_window(const struct sim_run *r, unsigned cpu, int64_t t)
+{
+	struct sim_window w = { INT64_MAX, INT64_MAX };
+	const int64_t period = 50 * SIM_MS;
+
+	if (r->o.quiet)
+		return w;
+	for (int64_t k = t > r->begin_ns ? (t - r->begin_ns) / period : 0;; k++) {
+		uint64_t h = sim_at(r->o.seed, LANE_WORKER + cpu, (uint64_t)k);
+
+		w.start_ns = r->begin_ns + k * period + (int64_t)(h >> 16 & 0xffffff);
+		w.end_ns = w.start_ns + 5000 + (int64_t)(h & 0x3fff);
+		if (w.end_ns > t)
+			return w;
+	}
+}
+
+struct event *sim_actor_event(struct sim_actor *a, uint16_t op, int64_t start_ns, uint32_t stack)
+{
+	static _Thread_local struct event scratch;
+	struct event ev = { .end_ns = a->now_ns,
+			    .dur_ns = (uint64_t)(a->now_ns - start_ns),
+			    .op = op,
+			    .depth = (uint16_t)a->depth,
+			    .ctx = a->ctx,
+			    .stack = stack };
+
+	if (!vec_push(&a->out, ev)) {
+		a->run->nomem = true;
+		return &scratch;
+	}
+	return &a->out.v[a->out.n - 1];
+}
+
+void sim_actor_slice(struct sim_actor *a, uint32_t occupant, int64_t start_ns, int64_t end_ns)
+{
+	const struct op_def *def = op_builtin(OP_SCHED_OCCUPIED);
+	int64_t now = a->now_ns;
+	struct event *ev;
+
+	if (end_ns <= start_ns)
+		return;
+	a->now_ns = end_ns;
+	ev = sim_actor_event(a, OP_SCHED_OCCUPIED, start_ns, 0);
+	a->now_ns = now;
+	ev->ctx = a->run->cast.cpu_ctx;
+	ev->depth = 0;
+	event_set(ev, def, COL_CPU, a->index);
+	event_set(ev, def, COL_OCCUPANT, occupant);
+}
+
+/* The hog holds the CPU during w, and a kernel worker for a moment in the middle of every long window. Only what
+ * lies behind `from` is seen. Returns what the hog itself took. */
+static uint64_t hog_slices(struct sim_actor *a, struct sim_window w, int64_t from)
+{
+	const struct sim_cast *c = &a->run->cast;
+	int64_t a_ns = w.start_ns > from ? w.start_ns : from, b_ns = w.end_ns;
+	int64_t mid = w.start_ns + (w.end_ns - w.start_ns) / 2, back = mid + 40000;
+
+	if (w.end_ns - w.start_ns < 2 * SIM_MS || a_ns >= back) {
+		sim_actor_slice(a, c->hog_thread, a_ns, b_ns);
+		return (uint64_t)(b_ns - a_ns);
+	}
+	sim_actor_slice(a, c->hog_thread, a_ns, mid);
+	sim_actor_slice(a, c->worker_thread, a_ns > mid ? a_ns : mid, back);
+	sim_actor_slice(a, c->hog_thread, back, b_ns);
+	return (uint64_t)((a_ns < mid ? mid - a_ns : 0) + b_ns - back);
+}
+
+static bool holds(struct sim_window w, int64_t t)
+{
+	return w.start_ns <= t && t < w.end_ns;
+}
+
+static void took(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
+{
+	if (ns == 0)
+		return;
+	a->run->truth[plant].lost_ns += ns;
+	a->run->truth[plant].count++;
+}
+
+/* From ready on, whoever holds the CPU keeps it. Returns when it is free. */
+static int64_t wait_for_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t ready_ns,
+			    uint64_t *throttled, uint64_t *hogged)
+{
+	const struct sim_run *r = a->run;
+	bool planted = a->index == 0 && !a->holder;
+	int64_t t = ready_ns;
+
+	if (why && why->late_ns) {
+		struct sim_window w = { t, t + (int64_t)why->late_ns };
+
+		*hogged += hog_slices(a, w, t);
+		t = w.end_ns;
+	}
+	for (;;) {
+		struct sim_window w = sim_throttle_window(r, t);
+
+		if (planted && holds(w, t)) {
+			*throttled += (uint64_t)(w.end_ns - t);
+			t = w.end_ns;
+			continue;
+		}
+		w = sim_hog_window(r, t);
+		if (planted && holds(w, t)) {
+			*hogged += hog_slices(a, w, t);
+			t = w.end_ns;
+			continue;
+		}
+		w = sim_worker_window(r, a->index, t);
+		if (!holds(w, t))
+			return t;
+		sim_actor_slice(a, r->cast.worker_thread, t, w.end_ns);
+		t = w.end_ns;
+	}
+}
+
+/* why NULL: it was preempted. */
+static void off_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t ready_ns)
+{
+	const struct op_def *def = op_builtin(OP_SCHED_OFFCPU);
+	int64_t start = a->now_ns, end;
+	uint64_t throttled = 0, hogged = 0;
+	struct event *ev;
+
+	end = wait_for_cpu(a, why, ready_ns, &throttled, &hogged);
+	if (why && end == ready_ns) { /* an idle CPU takes a moment to wake up */
+		end += 1500 + (int64_t)sim_below(&a->random, 2500);
+		sim_actor_slice(a, a->run->cast.idle_thread, ready_ns, end);
+	}
+	took(a, why ? PLANT_CONTENDED : PLANT_PREEMPTED, hogged);
+	took(a, PLANT_THROTTLED, throttled);
+	a->run_delay_ns += (uint64_t)(end - ready_ns);
+	a->throttled_ns += throttled;
+	a->throttled += throttled != 0;
+	a->now_ns = end;
+	ev = sim_actor_event(a, OP_SCHED_OFFCPU, start, why ? why->stack : 0);
+	event_set(ev, def, COL_WAIT_NS, (uint64_t)(end - ready_ns));
+	event_set(ev, def, COL_THROTTLED_NS, throttled);
+	event_set(ev, def, COL_CPU_OUT, a->index);
+	event_set(ev, def, COL_CPU_IN, a->index);
+	if (!why)
+		return;
+	event_set(ev, def, COL_OBJECT_KIND, why->object_kind);
+	event_set(ev, def, COL_WAKER_KIND, why->waker_kind);
+	if (why->syscall >= 0)
+		event_set(ev, def, COL_SYSCALL, (uint64_t)why->syscall);
+	if (why->object)
+		event_set(ev, def, COL_OBJECT, why->object);
+	if (why->waker)
+		event_set(ev, def, COL_WAKER, why->waker);
+	if (why->object_kind == OBJECT_FUTEX) {
+		event_set(ev, def, COL_FUTEX_OP, 0);
+		event_set(ev, def, COL_FUTEX_VAL, 2);
+	}
+}
+
+void sim_actor_sleep(struct sim_actor *a, const struct sim_sleep *why, int64_t ready_ns)
+{
+	off_cpu(a, why, ready_ns);
+}
+
+/* When somebody next wants this CPU, at or after now. */
+static int64_t interruption(const struct sim_actor *a)
+{
+	const struct sim_run *r = a->run;
+	int64_t at = sim_worker_window(r, a->index, a->now_ns).start_ns;
+
+	if (a->index == 0 && !a->holder) {
+		int64_t hog = sim_hog_window(r, a->now_ns).start_ns,
+			quota = sim_throttle_window(r, a->now_ns).start_ns;
+
+		at = hog < at ? hog : at;
+		at = quota < at ? quota : at;
+	}
+	return at > a->now_ns ? at : a->now_ns;
+}
+
+void sim_actor_work(struct sim_actor *a, uint64_t ns)
+{
+	for (;;) {
+		int64_t at = interruption(a);
+
+		if (at - a->now_ns >= (int64_t)ns) {
+			a->now_ns += (int64_t)ns;
+			return;
+		}
+		ns -= (uint64_t)(at - a->now_ns);
+		a->now_ns = at;
+		off_cpu(a, NULL, at);
+	}
+}

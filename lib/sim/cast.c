@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/sim/cast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/sim/random.h"
+
+#define BOOT_NS 1000000000000 /* when the victim started, on the boot clock */
+
+static uint32_t text(struct world *w, const char *s)
+{
+	return world_string(w, bytes_of(s));
+}
+
+static uint32_t process(struct sim_cast *c, struct world *w, uint32_t pid, uint32_t parent,
+			uint32_t uid, const char *exe, const char *cmdline, const char *comm,
+			uint32_t *image)
+{
+	struct world_process p = { .node = c->node,
+				   .tgid = pid,
+				   .start_ns = pid ? BOOT_NS + pid * 1000u : 0,
+				   .parent = parent,
+				   .uid = uid };
+	uint32_t id = world_process(w, &p);
+	struct world_image im = { .process = id,
+				  .exe = text(w, exe),
+				  .cmdline = text(w, cmdline),
+				  .comm = text(w, comm) };
+
+	*image = world_image(w, &im);
+	return id;
+}
+
+static uint32_t thread(struct world *w, uint32_t proc, uint32_t tid, const char *comm)
+{
+	struct world_thread t = { .process = proc,
+				  .tid = tid,
+				  .start_ns = tid ? BOOT_NS + tid * 1000u : 0,
+				  .comm = text(w, comm) };
+
+	return world_thread(w, &t);
+}
+
+static uint32_t frame(struct world *w, uint32_t module, uint64_t offset, const char *name,
+		      const char *file, uint32_t line)
+{
+	struct world_frame f = { .kind = FRAME_NATIVE, .module = module, .offset = offset };
+	struct world_symbol s = { .name = text(w, name),
+				  .file = file ? text(w, file) : 0,
+				  .line = line,
+				  .delta = offset & 0xff };
+	uint32_t id = world_frame(w, &f);
+
+	world_symbol(w, id, &s);
+	return id;
+}
+
+/* Call sites of the training loop: which function calls what, through which layers. */
+static const struct {
+	const char *function, *runtime, *driver;
+	uint32_t line;
+} sites[SITES] = {
+	[SITE_LOAD] = { "load_batch", "read", "read", 31 },
+	[SITE_COPY_IN] = { "copy_batch", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", 42 },
+	[SITE_FORWARD] = { "forward_pass", "cudaLaunchKernel", "cuLaunchKernel", 57 },
+	[SITE_BACKWARD] = { "backward_pass", "cudaLaunchKernel", "cuLaunchKernel", 68 },
+	[SITE_COPY_OUT] = { "read_loss", "cudaMemcpyAsync", "cuMemcpyDtoHAsync_v2", 79 },
+	[SITE_SYNC] = { "read_loss", "cudaStreamSynchronize", "cuStreamSynchronize", 80 },
+	[SITE_ALLOC] = { "grow_workspace", "cudaMalloc", "cuMemAlloc_v2", 91 },
+	[SITE_FREE] = { "grow_workspace", "cudaFree", "cuMemFree_v2", 95 },
+};
+
+static void stacks(struct sim_cast *c, struct world *w)
+{
+	struct world_module m[] = {
+		{ text(w, "/opt/train/bin/train"),
+		  text(w, "5d1f0c7be2a94d4f9d0c1a6b7e8f9a0b1c2d3e4f") },
+		{ text(w, "/usr/local/cuda/lib64/libcudart.so.12"),
+		  text(w, "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567") },
+		{ text(w, "/usr/lib/x86_64-linux-gnu/libcuda.so.1"),
+		  text(w, "76543210f0e1d2c3b4a5968778695a4b3c2d1e0f") },
+		{ text(w, "/usr/lib/x86_64-linux-gnu/libc.so.6"),
+		  text(w, "c0ffee00112233445566778899aabbccddeeff00") },
+	};
+	uint32_t app = world_module(w, &m[0]), runtime = world_module(w, &m[1]),
+		 driver = world_module(w, &m[2]);
+	uint32_t libc = world_module(w, &m[3]);
+	uint32_t step = frame(w, app, 0x2c40, "train_step", "train.cpp", 104);
+	uint32_t top = frame(w, app, 0x2d58, "main", "train.cpp", 131);
+	uint32_t start = frame(w, libc, 0x27249, "__libc_start_call_main", NULL, 0);
+
+	for (unsigned i = 0; i < SITES; i++) {
+		uint32_t site = frame(w, app, 0x2100 + i * 0x110, sites[i].function, "train.cpp",
+				      sites[i].line);
+		uint32_t call = frame(w, i == SITE_LOAD ? libc : runtime, 0x41000 + i * 0x900,
+				      sites[i].runtime, NULL, 0);
+		uint32_t inner = frame(w, driver, 0x1f8000 + i * 0x4000, sites[i].driver, NULL, 0);
+		uint32_t wait = frame(w, libc, 0x10e000 + i * 0x40,
+				      i == SITE_LOAD ? "read" : "poll", NULL, 0);
+		uint32_t f[] = { wait, inner, call, site, step, top, start };
+
+		c->runtime_stack[i] = world_stack(w, f + 2, 5);
+		c->driver_stack[i] = world_stack(w, f + 1, 6);
+		if (i == SITE_LOAD) {
+			uint32_t bare[] = { wait, site, step, top, start };
+
+			c->wait_stack[i] = world_stack(w, bare, 5);
+		} else {
+			c->wait_stack[i] = world_stack(w, f, 7);
+		}
+	}
+}
+
+void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options *o)
+{
+	struct world_node node = { .boot = sim_at(o->seed, 90, 0), .name = text(w, "gpu-host-1") };
+	struct world_cgroup cg;
+	struct world_gpu gpu = { 0 };
+	struct world_ctx ctx = { 0 };
+	uint32_t victim_image, hog_image, kernel_image, idle_image, kernel, idle;
+
+	for (unsigned i = 0; i < 16; i++)
+		node.uuid[i] = (uint8_t)(sim_at(o->seed, 91, i / 8) >> i % 8 * 8);
+	memcpy(c->uuid, node.uuid, sizeof(c->uuid));
+	c->boot = node.boot;
+	c->node = world_node(w, &node);
+	c->victim_pid = 4800 + (uint32_t)(o->seed % 89);
+	c->holder_tid = c->victim_pid + 1 + o->threads;
+	c->hog_pid = 5300 + (uint32_t)(o->seed % 97);
+
+	c->victim_process = process(c, w, c->victim_pid, 4700, 1000, "/opt/train/bin/train",
+				    "/opt/train/bin/train --epochs 3", "train", &victim_image);
+	c->hog_process = process(c, w, c->hog_pid, 1, 0, "/usr/sbin/log-compactor",
+				 "/usr/sbin/log-compactor --all", o->hog_comm, &hog_image);
+	kernel = process(c, w, 61, 2, 0, "", "", "kworker/0:1", &kernel_image);
+	idle = process(c, w, 0, 0, 0, "", "", "swapper/0", &idle_image);
+	c->hog_thread = thread(w, c->hog_process, c->hog_pid, o->hog_comm);
+	c->worker_thread = thread(w, kernel, 61, "kworker/0:1");
+	c->idle_thread = thread(w, idle, 0, "swapper/0");
+
+	cg = (struct world_cgroup){ .node = c->node,
+				    .id = 7301,
+				    .path = text(w, "/kubepods/pod-train/main") };
+	c->cgroup = world_cgroup(w, &cg);
+	gpu.node = c->node;
+	gpu.uuid = text(w, "GPU-00000000-0000-4000-8000-000000000001");
+	gpu.name = text(w, "generated");
+	ctx = (struct world_ctx){ .node = c->node,
+				  .image = victim_image,
+				  .cgroup = c->cgroup,
+				  .gpu = world_gpu(w, &gpu) };
+	for (unsigned i = 0; i < o->threads; i++) {
+		char comm[16];
+
+		snprintf(comm, sizeof(comm), i ? "train-%u" : "train", i);
+		ctx.thread = thread(w, c->victim_process, c->victim_pid + i, comm);
+		c->thread_ctx[i] = world_ctx(w, &ctx);
+	}
+	c->holder_thread = ctx.thread = thread(w, c->victim_process, c->holder_tid, "loader");
+	ctx.gpu = 0;
+	c->holder_ctx = world_ctx(w, &ctx);
+	ctx = (struct world_ctx){ .node = c->node };
+	c->cpu_ctx = world_ctx(w, &ctx);
+	stacks(c, w);
+}

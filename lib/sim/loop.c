@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The training loop: prepare a batch, copy it in, launch forward and backward kernels, copy the
+ * loss out, wait for the stream. Every runtime call contains the driver call that does its work.
+ * The holder's loop: sleep until its next window, hold the lock, release it.
+ */
+#include "lib/sim/actor.h"
+
+enum { SYS_READ = 0, SYS_POLL = 7, SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230 }; /* x86-64 */
+
+#define LOCK_ADDRESS	0x7f52a8c01340
+#define STREAM_HANDLE	0x5581c3a2e0
+#define DISK		(8 << 20 | 16)
+#define WORKSPACE_BYTES (32u << 20)
+
+static void set(struct event *ev, uint16_t col, uint64_t value)
+{
+	event_set(ev, op_builtin(ev->op), col, value);
+}
+
+static void truth(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
+{
+	a->run->truth[plant].lost_ns += ns;
+	a->run->truth[plant].count++;
+}
+
+/* Take the lock: free unless its holder is in a window. */
+static void take_lock(struct sim_actor *a, enum sim_site site)
+{
+	const struct sim_cast *c = &a->run->cast;
+	struct sim_sleep why = { .object_kind = OBJECT_FUTEX,
+				 .object = LOCK_ADDRESS,
+				 .syscall = SYS_FUTEX,
+				 .waker_kind = WAKER_TASK,
+				 .waker = c->holder_thread,
+				 .stack = c->wait_stack[site] };
+	uint64_t k, via = 0, all;
+	struct sim_window w;
+
+	if (a->index != 0 || a->run->o.lock_percent == 0)
+		return;
+	w = sim_lock_window(a->run, a->now_ns, &k);
+	if (w.start_ns > a->now_ns || w.end_ns - a->now_ns < 2000)
+		return;
+	all = (uint64_t)(w.end_ns - a->now_ns);
+	if (a->run->o.lock_holder_preempted && k % 2) {
+		int64_t from = w.start_ns + (w.end_ns - w.start_ns) / 2, to = w.end_ns - 30000;
+
+		from = from > a->now_ns ? from : a->now_ns;
+		via = to > from ? (uint64_t)(to - from) : 0;
+	}
+	if (via)
+		truth(a, PLANT_LOCK_VIA, via);
+	truth(a, PLANT_LOCK, all - via);
+	sim_actor_sleep(a, &why, w.end_ns);
+}
+
+/* How much of a percentage of the time so far was not spent yet. */
+static uint64_t owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
+{
+	uint64_t due = (uint64_t)(a->now_ns - a->run->begin_ns) / 100 * percent;
+
+	return a->index == 0 && due > spent ? due - spent : 0;
+}
+
+static void read_batch(struct sim_actor *a)
+{
+	const struct sim_cast *c = &a->run->cast;
+	struct sim_sleep why = { .object_kind = OBJECT_DISK,
+				 .object = DISK,
+				 .syscall = SYS_READ,
+				 .waker_kind = WAKER_HARDIRQ,
+				 .stack = c->wait_stack[SITE_LOAD] };
+	uint64_t ns = owed(a, a->run->o.disk_percent, a->disk_ns);
+	int64_t start = a->now_ns, ready;
+	struct event *ev;
+
+	if (ns < 3 * SIM_MS)
+		return;
+	ns = ns > 12 * SIM_MS ? 12 * SIM_MS : ns;
+	a->disk_ns += ns;
+	ready = start + (int64_t)ns;
+	a->now_ns = ready - 3000;
+	ev = sim_actor_event(a, OP_IO_BLOCK, start + 8000, 0);
+	ev->depth = 0;
+	set(ev, COL_DEVICE, DISK);
+	set(ev, COL_SECTOR, 2048 + a->steps * 2048);
+	set(ev, COL_BYTES, 1 << 20);
+	set(ev, COL_WRITE, 0);
+	set(ev, COL_QUEUE_NS, 5000 + sim_below(&a->random, 15000));
+	a->now_ns = start;
+	truth(a, PLANT_DISK, ns);
+	sim_actor_sleep(a, &why, ready);
+}
+
+static void work(struct sim_actor *a, uint64_t ns)
+{
+	sim_actor_work(a, sim_around(&a->random, ns));
+}
+
+static void submit(struct sim_actor *a, uint64_t device_ns)
+{
+	int64_t from = a->device_ns > a->now_ns ? a->device_ns : a->now_ns;
+
+	a->device_ns = from + (int64_t)sim_around(&a->random, device_ns);
+}
+
+static void launch(struct sim_actor *a, enum sim_site site, unsigned i)
+{
+	const struct sim_cast *c = &a->run->cast;
+	uint64_t stub = 0x401000 + (site == SITE_BACKWARD) * 0x800 + i * 0x40;
+	int64_t outer = a->now_ns, inner;
+	struct event *ev;
+
+	a->depth++;
+	work(a, 700);
+	if (i == 0)
+		take_lock(a, site);
+	inner = a->now_ns;
+	a->depth++;
+	work(a, 2600);
+	submit(a, a->run->o.device_us * 1000u / (a->run->o.launches + 1));
+	a->depth--;
+	ev = sim_actor_event(a, OP_CU_LAUNCH, inner, c->driver_stack[site]);
+	set(ev, COL_FUNC, stub + 0x55000000);
+	set(ev, COL_STREAM, STREAM_HANDLE);
+	work(a, 300);
+	a->depth--;
+	ev = sim_actor_event(a, OP_CUDA_LAUNCH, outer, c->runtime_stack[site]);
+	set(ev, COL_FUNC, stub);
+	set(ev, COL_STREAM, STREAM_HANDLE);
+	work(a, 1200);
+}
+
+static void copy(struct sim_actor *a, enum sim_site site, uint64_t bytes)
+{
+	const struct sim_cast *c = &a->run->cast;
+	bool in = site == SITE_COPY_IN;
+	int64_t outer = a->now_ns, inner;
+	struct event *ev;
+
+	a->depth++;
+	work(a, 900);
+	inner = a->now_ns;
+	a->depth++;
+	work(a, 3500);
+	submit(a, 2000 + bytes / 20);
+	a->depth--;
+	ev = sim_actor_event(a, in ? OP_CU_MEMCPY_HTOD_ASYNC : OP_CU_MEMCPY_DTOH_ASYNC, inner,
+			     c->driver_stack[site]);
+	set(ev, COL_BYTES, bytes);
+	set(ev, COL_DIRECTION, in ? 1 : 2);
+	set(ev, COL_STREAM, STREAM_HANDLE);
+	work(a, 400);
+	a->depth--;
+	ev = sim_actor_event(a, OP_CUDA_MEMCPY_ASYNC, outer, c->runtime_stack[site]);
+	set(ev, COL_BYTES, bytes);
+	set(ev, COL_DIRECTION, in ? 1 : 2);
+	set(ev, COL_STREAM, STREAM_HANDLE);
+	work(a, 800);
+}
+
+static void synchronize(struct sim_actor *a)
+{
+	const struct sim_cast *c = &a->run->cast;
+	struct sim_sleep why = { .object_kind = OBJECT_GPU,
+				 .syscall = SYS_POLL,
+				 .waker_kind = WAKER_HARDIRQ,
+				 .stack = c->wait_stack[SITE_SYNC] };
+	int64_t outer = a->now_ns, inner;
+	struct event *ev;
+
+	a->depth++;
+	work(a, 500);
+	inner = a->now_ns;
+	a->depth++;
+	work(a, 1500);
+	if (a->device_ns > a->now_ns + 5000) {
+		uint64_t late = owed(a, a->run->o.contend_percent, a->late_ns);
+
+		if (late >= SIM_MS / 2)
+			why.late_ns = late > 6 * SIM_MS ? 6 * SIM_MS : late;
+		a->late_ns += why.late_ns;
+		sim_actor_sleep(a, &why, a->device_ns);
+	}
+	work(a, 900);
+	a->depth--;
+	ev = sim_actor_event(a, OP_CU_STREAM_SYNC, inner, c->driver_stack[SITE_SYNC]);
+	set(ev, COL_STREAM, STREAM_HANDLE);
+	work(a, 300);
+	a->depth--;
+	ev = sim_actor_event(a, OP_CUDA_STREAM_SYNC, outer, c->runtime_stack[SITE_SYNC]);
+	set(ev, COL_STREAM, STREAM_HANDLE);
+	work(a, 2000);
+}
+
+/* Allocate when allocate is true, else free what the step before allocated. */
+static void workspace(struct sim_actor *a, bool allocate)
+{
+	const struct sim_cast *c = &a->run->cast;
+	enum sim_site site = allocate ? SITE_ALLOC : SITE_FREE;
+	uint64_t ptr = 0x7f4000000000 + a->index * 0x100000000u;
+	bool fails = allocate && a->run->o.error_every &&
+		     a->allocations % a->run->o.error_every == a->run->o.error_every - 1;
+	int64_t outer = a->now_ns, inner;
+	struct event *ev;
+
+	if (!allocate && !a->allocated)
+		return;
+	a->allocations += allocate;
+	a->allocated = allocate && !fails;
+	a->depth++;
+	work(a, 1100);
+	inner = a->now_ns;
+	a->depth++;
+	work(a, 42000);
+	for (unsigned layer = 0; layer < 2; layer++) {
+		uint16_t op = layer ? (allocate ? OP_CUDA_MALLOC : OP_CUDA_FREE)
+				    : (allocate ? OP_CU_MEM_ALLOC : OP_CU_MEM_FREE);
+
+		a->depth--;
+		ev = sim_actor_event(a, op, layer ? outer : inner,
+				     layer ? c->runtime_stack[site] : c->driver_stack[site]);
+		ev->ret = fails ? 2 : 0; /* out of memory, in both layers' codes */
+		set(ev, COL_BYTES, WORKSPACE_BYTES);
+		if (!fails)
+			set(ev, COL_PTR, ptr);
+		work(a, 500);
+	}
+}
+
+static void train_step(struct sim_actor *a)
+{
+	const struct sim_options *o = &a->run->o;
+
+	read_batch(a);
+	work(a, o->step_us * 1000u);
+	copy(a, SITE_COPY_IN, 256 << 10);
+	if (a->steps % 32 == 0)
+		workspace(a, true);
+	for (unsigned i = 0; i < o->launches; i++)
+		launch(a, i < (o->launches + 1) / 2 ? SITE_FORWARD : SITE_BACKWARD, i);
+	copy(a, SITE_COPY_OUT, 4);
+	synchronize(a);
+	if (a->steps % 32 == 31)
+		workspace(a, false);
+}
+
+static void holder_step(struct sim_actor *a)
+{
+	const struct sim_cast *c = &a->run->cast;
+	struct sim_sleep why = { .object_kind = OBJECT_TIMER,
+				 .syscall = SYS_CLOCK_NANOSLEEP,
+				 .waker_kind = WAKER_TIMER };
+	struct sim_window w;
+	uint64_t k;
+
+	w = sim_lock_window(a->run, a->now_ns, &k);
+	if (w.start_ns - 50000 > a->now_ns)
+		sim_actor_sleep(a, &why, w.start_ns - 50000);
+	if (a->run->o.lock_holder_preempted && k % 2) {
+		const struct op_def *def = op_builtin(OP_SCHED_OFFCPU);
+		int64_t from = w.start_ns + (w.end_ns - w.start_ns) / 2, to = w.end_ns - 30000;
+
+		if (to > from) {
+			struct event *ev;
+
+			sim_actor_slice(a, c->hog_thread, from, to);
+			a->now_ns = to;
+			ev = sim_actor_event(a, OP_SCHED_OFFCPU, from, 0);
+			event_set(ev, def, COL_WAIT_NS, (uint64_t)(to - from));
+			event_set(ev, def, COL_THROTTLED_NS, 0);
+			event_set(ev, def, COL_CPU_OUT, a->index);
+			event_set(ev, def, COL_CPU_IN, a->index);
+			a->run_delay_ns += (uint64_t)(to - from);
+		}
+	}
+	a->now_ns = w.end_ns + 1000;
+}
+
+bool sim_actor_step(struct sim_actor *a)
+{
+	a->out.n = a->taken = 0;
+	if (a->now_ns >= a->run->end_ns || a->run->nomem)
+		return false;
+	a->step_ns = a->now_ns;
+	if (a->holder)
+		holder_step(a);
+	else
+		train_step(a);
+	a->steps++;
+	return true;
+}
