@@ -39,7 +39,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 	$(if $(DEVELOPER),-Werror)
 CFLAGS ?= -O2 -g
 ifeq ($(SAN),)
-hardening := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+hardening := -fstack-protector-strong $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 else
 hardening := -fsanitize=$(SAN) -fno-sanitize-recover=all
 endif
@@ -245,6 +245,10 @@ check-valgrind:
 bench: all
 	@for b in $(sort $(wildcard tests/bench/*.sh)); do echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; done; \
 	$(if $(wildcard tests/bench/*.sh),:,echo "ingero: no benchmarks in tests/bench yet")
+
+.PHONY: demo
+demo: all double
+	@BUILD=$(BUILD) tests/scenarios/demo.sh
 
 # ---- installing ------------------------------------------------------------------------------------
 
