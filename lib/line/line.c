@@ -98,12 +98,13 @@ static void outside_until(struct line *l, struct line_thread *th, int64_t to, co
 	l->sink->outside(l->sink, &p);
 }
 
+/* Its time begins with the first thing known of it that lies in no call: calls end after what is in them. */
 static void thread_seen(struct line_thread *th, int64_t start_ns)
 {
 	if (th->seen)
 		return;
 	th->seen = true;
-	th->first_ns = th->cursor_ns = start_ns;
+	th->cursor_ns = start_ns;
 }
 
 /* Children of a call at depth 0 that never arrived: their parts are facts, what lies between them is not known. */
@@ -111,6 +112,8 @@ static void orphans_outside(struct line *l, struct line_thread *th, const struct
 {
 	uint64_t span;
 
+	if (c->orphans_ns)
+		thread_seen(th, c->orphans_first_ns);
 	if (c->orphans_ns == 0 || c->orphans_last_ns <= th->cursor_ns)
 		return;
 	span = (uint64_t)(c->orphans_last_ns - th->cursor_ns);
@@ -170,6 +173,7 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 
 	if (th->nest.deepest)
 		orphans_flush(l, th, start);
+	thread_seen(th, start);
 	outside_until(l, th, start, NULL, NULL, NULL);
 	if (start < th->cursor_ns && ev->end_ns > th->cursor_ns) {
 		parts_clear(&r->parts);
@@ -192,8 +196,10 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev, 
 	parts_clear(&l->inner);
 	parts_clear(&l->orphans);
 	nest_take(&th->nest, ev->depth, start, ev->end_ns, &c);
-	if (ev->depth == 0)
+	if (ev->depth == 0) {
 		orphans_outside(l, th, &c);
+		thread_seen(th, start);
+	}
 	before = ev->depth ? nest_last(&th->nest, ev->depth) : th->cursor_ns;
 	if (before > start)
 		overlap = before >= ev->end_ns ? ev->dur_ns : (uint64_t)(before - start);
@@ -293,7 +299,6 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 		moved(th, ev, op);
 		return 0;
 	}
-	thread_seen(th, event_start(ev));
 	if (ev->op == OP_SCHED_OFFCPU)
 		return offcpu(l, th, ev, op, e);
 	if (op->flags & OP_CALL)
@@ -309,7 +314,7 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 	struct event ev = { .end_ns = end_ns, .op = op, .depth = (uint16_t)depth, .stack = stack };
 
 	/* A thread that never had an event has no context to hang the call on: nothing of it is known but the call. */
-	if (!th || !th->seen || !def || end_ns <= start_ns || !(def->flags & OP_CALL))
+	if (!th || !def || end_ns <= start_ns || !(def->flags & OP_CALL))
 		return 0;
 	ev.ctx = th->ctx;
 	ev.dur_ns = (uint64_t)(end_ns - start_ns);

@@ -139,6 +139,7 @@ void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
 		}
 		parts_merge(c->orphans, &l->parts);
 		c->orphans_ns = l->ns;
+		c->orphans_first_ns = l->first_ns;
 		c->orphans_last_ns = l->last_ns;
 	} else if (l->first_ns < start_ns || l->last_ns > end_ns || l->ns > (uint64_t)(end_ns - start_ns)) {
 		c->sound = false;

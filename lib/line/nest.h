@@ -42,7 +42,7 @@ struct nest_call {
 	bool sound;	       /* out: false: the children do not fit, all of the call is unknown */
 	struct parts *orphans; /* out: children of a call that never arrived, and that ended before this one began */
 	uint64_t orphans_ns;
-	int64_t orphans_last_ns;
+	int64_t orphans_first_ns, orphans_last_ns;
 };
 
 /* What happened inside a call at this depth that ran from start to end. Takes it out of the nest. For calls at

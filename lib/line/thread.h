@@ -21,7 +21,6 @@
 struct line_thread {
 	uint32_t id, process, node, ctx; /* world ids; ctx: the first it was seen in */
 	bool seen;		    /* cursor_ns holds */
-	int64_t first_ns;	    /* start of its first event */
 	int64_t cursor_ns;	    /* time outside calls is settled up to here */
 	struct nest nest;
 	struct wakers wakers;
