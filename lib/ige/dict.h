@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dictionaries of one segment. Writing: world ids are given file ids at first use and their
+ * definitions queued, dependencies first. Reading: file ids are mapped back to world ids. Both
+ * sides start empty with each segment.
+ */
+#ifndef INGERO_IGE_DICT_H
+#define INGERO_IGE_DICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/ige/block.h"
+#include "lib/world/world.h"
+
+/* Column ids of DICT and SCHEMA blocks. The first ones are enum world_kind + 1; numbers are for ever. */
+enum ige_dict_kind {
+	IGE_D_STRING = 1,
+	IGE_D_NODE = 2,
+	IGE_D_PROCESS = 3,
+	IGE_D_IMAGE = 4,
+	IGE_D_THREAD = 5,
+	IGE_D_CGROUP = 6,
+	IGE_D_GPU = 7,
+	IGE_D_MODULE = 8,
+	IGE_D_FRAME = 9,
+	IGE_D_STACK = 10,
+	IGE_D_CTX = 11,
+	IGE_D_SYMBOL = 12,
+	IGE_D_SITE = 13,
+	IGE_D_COLUMN = 14,
+	IGE_D_OP = 15,
+	IGE_D_KINDS = 16,
+};
+
+/* A call site: what many events of a thread share. */
+struct ige_site {
+	uint16_t op;
+	bool args;	  /* x[] holds the op's columns for every event of this site */
+	int32_t ret;
+	uint32_t stack;   /* world id */
+	uint32_t present;
+	uint64_t x[OP_COLUMNS_MAX];
+};
+#define IGE_SITE_ARGS_MAX 65536 /* sites with arguments per segment; beyond it arguments are columns */
+
+/* World kind a column role or a record role refers to, or -1. */
+int ige_role_kind(enum column_role role);
+int ige_record_role_kind(enum record_role role);
+
+/* ---- writing ---- */
+struct ige_dict_writer {
+	struct world *world;
+	struct { VEC(uint32_t) ids; uint32_t n, queued; } kind[WORLD_KINDS]; /* ids[world id] = file id */
+	struct buf pending[IGE_D_KINDS]; /* entries not yet written */
+	uint32_t count[IGE_D_KINDS];	 /* entries in pending */
+	uint32_t first[IGE_D_KINDS];	 /* file id of the first of them */
+	struct map sites;		 /* hash of site -> index in site list */
+	VEC(struct ige_site) site_list;
+	uint32_t symbols_seen;
+	uint64_t bytes; /* of definitions written in this segment */
+	bool failed;
+	struct buf scratch;
+};
+void ige_dict_writer_init(struct ige_dict_writer *d, struct world *w);
+void ige_dict_writer_reset(struct ige_dict_writer *d); /* a new segment */
+void ige_dict_writer_free(struct ige_dict_writer *d);
+/* File id of a world id, defining it if need be; 0 for 0. */
+uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t world_id);
+/* File id of the site of ev; *args: its columns are in the site. */
+uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def, bool *args);
+/* Take in names that became known since. */
+void ige_dict_symbols(struct ige_dict_writer *d);
+/* Queued definitions as DICT blocks appended to out (none: nothing). *seq is counted up per block. */
+int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *seq, struct buf *out, struct err *e);
+/* The SCHEMA block of a segment: the world's columns and ops. */
+int ige_schema_seal(const struct world *w, struct ige_builder *b, uint64_t *seq, struct buf *out, struct err *e);
+
+/* ---- reading ---- */
+
+/* An op as this segment defines it: which columns its events have here, and where each goes in world's definition. */
+struct ige_file_op {
+	uint16_t id;
+	uint8_t ncols;
+	uint16_t cols[OP_COLUMNS_MAX];
+	int8_t to[OP_COLUMNS_MAX]; /* index in the world's definition, -1: not there */
+};
+
+struct ige_dict_reader {
+	struct world *world;
+	struct { VEC(uint32_t) ids; } kind[IGE_D_KINDS]; /* ids[file id] = world id */
+	VEC(struct ige_site) sites;			  /* [file id] */
+	VEC(struct ige_file_op) ops;
+	struct map op_index; /* op number -> index + 1 in ops */
+	struct buf scratch;
+	uint64_t unknown; /* references to ids that were never defined */
+};
+void ige_dict_reader_init(struct ige_dict_reader *d, struct world *w);
+void ige_dict_reader_reset(struct ige_dict_reader *d);
+void ige_dict_reader_free(struct ige_dict_reader *d);
+/* World id of a file id; 0 (counted) when it was never defined. */
+uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind, uint64_t file_id);
+const struct ige_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id);
+/* How this segment lays out op; NULL when nobody ever defined it. */
+const struct ige_file_op *ige_dict_op(struct ige_dict_reader *d, uint16_t op);
+/* Take in a DICT or SCHEMA block. */
+int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct err *e);
+
+#endif
