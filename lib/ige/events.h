@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * EVENTS blocks: rows in memory as columns, sealed into bytes and decoded back.
+ */
+#ifndef INGERO_IGE_EVENTS_H
+#define INGERO_IGE_EVENTS_H
+
+#include "lib/ige/dict.h"
+
+/* One sparse column while its block is open: values, and a bit for each row whose op lists it. */
+struct ige_extra {
+	uint16_t id;
+	VEC(uint64_t) values;
+	VEC(uint8_t) eligible; /* 1: a value follows, 0: absent in this row */
+	bool gaps;
+};
+
+struct ige_rows {
+	struct ige_dict_writer *dict;
+	VEC(uint64_t) column[IGE_EXTRA]; /* by enum ige_column; END holds end_ns until sealing */
+	VEC(struct ige_extra) extras;
+	int64_t end_min, end_max, start_min;
+	size_t bytes; /* upper bound of what is held, for the block limit */
+};
+
+void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict);
+void ige_rows_free(struct ige_rows *r);
+size_t ige_rows_count(const struct ige_rows *r);
+/* Adds one event; false: out of memory. Its definitions are queued in dict. */
+bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def);
+/* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. */
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
+
+/* Decoding: events of one block in world ids. */
+struct ige_decoder {
+	struct ige_dict_reader *dict;
+	VEC(uint64_t) values;	   /* all columns' values, one after another */
+	VEC(struct event) events;
+	uint64_t unknown_columns; /* of newer writers, passed by */
+};
+void ige_decoder_free(struct ige_decoder *d);
+/* ERR_DAMAGED: nothing of the block is used. A damaged extra column costs only its own values; *partial is set. */
+int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial, struct err *e);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of an open EVENTS block. A sparse column has a value for each row whose op lists it, except
+ * where its presence bits say otherwise; columns whose values stand in the site are not repeated.
+ */
+#include <string.h>
+
+#include "lib/ige/events.h"
+
+void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict)
+{
+	memset(r, 0, sizeof(*r));
+	r->dict = dict;
+}
+
+void ige_rows_free(struct ige_rows *r)
+{
+	for (int i = 0; i < IGE_EXTRA; i++)
+		vec_free(&r->column[i]);
+	for (size_t i = 0; i < r->extras.n; i++) {
+		vec_free(&r->extras.v[i].values);
+		vec_free(&r->extras.v[i].eligible);
+	}
+	vec_free(&r->extras);
+}
+
+size_t ige_rows_count(const struct ige_rows *r)
+{
+	return r->column[IGE_END].n;
+}
+
+static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
+{
+	for (size_t i = 0; i < r->extras.n; i++)
+		if (r->extras.v[i].id == id)
+			return &r->extras.v[i];
+	return vec_push(&r->extras, (struct ige_extra){ .id = id }) ? &r->extras.v[r->extras.n - 1] : NULL;
+}
+
+bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def)
+{
+	bool args, first = !ige_rows_count(r);
+	uint32_t site = ige_dict_site(r->dict, ev, def, &args);
+	uint32_t ctx = ige_dict_id(r->dict, WORLD_CTX, ev->ctx);
+	int64_t start = event_start(ev);
+
+	if (!vec_push(&r->column[IGE_END], (uint64_t)ev->end_ns) || !vec_push(&r->column[IGE_DUR], ev->dur_ns) ||
+	    !vec_push(&r->column[IGE_CTX], ctx) || !vec_push(&r->column[IGE_SITE], site) ||
+	    !vec_push(&r->column[IGE_DEPTH], ev->depth))
+		return false;
+	r->bytes += 28;
+	for (unsigned i = 0; !args && i < def->ncols; i++) {
+		struct ige_extra *x = extra(r, def->cols[i]);
+		bool there = ev->present >> i & 1;
+
+		if (!x || !vec_push(&x->eligible, there))
+			return false;
+		if (there) {
+			const struct column_def *column = world_column(r->dict->world, def->cols[i]);
+			int kind = column ? ige_role_kind(column->role) : -1;
+			uint64_t value = ev->x[i];
+
+			if (kind >= 0)
+				value = ige_dict_id(r->dict, (enum world_kind)kind, (uint32_t)value);
+			if (!vec_push(&x->values, value))
+				return false;
+			r->bytes += 9;
+		} else {
+			x->gaps = true;
+			r->bytes++;
+		}
+	}
+	if (first || ev->end_ns < r->end_min)
+		r->end_min = ev->end_ns;
+	if (first || ev->end_ns > r->end_max)
+		r->end_max = ev->end_ns;
+	if (first || start < r->start_min)
+		r->start_min = start;
+	return !r->dict->failed;
+}
+
+static void put_presence(struct ige_builder *b, const struct ige_extra *x)
+{
+	struct ige_directory d = { .id = x->id | IGE_PRESENCE, .encoding = IGE_RAW, .width = 1 };
+	size_t bytes = (x->eligible.n + 7) / 8;
+	unsigned char *bits = calloc(1, bytes);
+
+	if (!bits) {
+		b->data.failed = true;
+		return;
+	}
+	for (size_t i = 0; i < x->eligible.n; i++)
+		bits[i / 8] |= (unsigned char)(x->eligible.v[i] << i % 8);
+	d.count = (uint32_t)bytes;
+	ige_builder_column(b, d, bits, bytes);
+	free(bits);
+}
+
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e)
+{
+	size_t n = ige_rows_count(r);
+	int rc;
+
+	h->n = (uint32_t)n;
+	if (n) {
+		h->end_min = r->end_min;
+		h->end_max = r->end_max;
+		h->start_min = r->start_min;
+		for (size_t i = 0; i < n; i++)
+			r->column[IGE_END].v[i] -= (uint64_t)r->end_min;
+		for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++)
+			ige_builder_integers(b, id, r->column[id].v, n);
+		for (size_t i = 0; i < r->extras.n; i++) {
+			struct ige_extra *x = &r->extras.v[i];
+
+			if (!x->eligible.n)
+				continue;
+			if (x->gaps)
+				put_presence(b, x);
+			ige_builder_integers(b, x->id, x->values.v, x->values.n);
+		}
+	}
+	rc = ige_builder_seal(b, h, out, e);
+	ige_builder_reset(b);
+	for (int i = 0; i < IGE_EXTRA; i++)
+		r->column[i].n = 0;
+	for (size_t i = 0; i < r->extras.n; i++) {
+		r->extras.v[i].values.n = r->extras.v[i].eligible.n = 0;
+		r->extras.v[i].gaps = false;
+	}
+	r->bytes = 0;
+	return rc;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events wait in `pending` until the watermark passes them, are sorted, and fill the open block.
+ * Sealing writes, in this order: definitions that were not in the file yet, records, events. A
+ * segment ends between blocks; the next one starts with empty dictionaries.
+ */
+#include "lib/ige/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/hash.h"
+#include "lib/base/io.h"
+#include "lib/ige/events.h"
+#include "lib/ige/records.h"
+#include "lib/world/order.h"
+
+#define BLOCK_EVENTS 8192
+#define SEGMENT_BYTES (64u << 20)
+#define SEGMENT_NS 60000000000u
+#define DICT_SHARE 50	     /* a segment may end once events outweigh dictionaries this many times */
+#define PENDING_MAX 65536    /* events held for sorting; beyond it the older half is let go */
+#define ROW_BYTES_MAX (3u << 20) /* a block is sealed well before the format's 4 MiB */
+
+struct ige_writer {
+	struct world *world;
+	struct ige_sink *sink;
+	struct ige_writer_options opt;
+	struct ige_dict_writer dict;
+	struct ige_builder builder;
+	struct ige_rows rows, late;
+	VEC(struct event) pending, sorted;
+	VEC(struct record) records;
+	struct arena texts; /* of waiting records */
+	struct buf out;
+	uint64_t seq;
+	uint64_t segment; /* how many began */
+	uint64_t segment_bytes, event_bytes;
+	int64_t segment_start;
+	int64_t last_end; /* of the newest event let go */
+	int64_t watermark, floor;
+	uint64_t lost;
+	bool open; /* the segment header is written */
+};
+
+/* ---- sink on a descriptor ---- */
+
+static int fd_put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e)
+{
+	struct ige_fd_sink *fd = (struct ige_fd_sink *)s;
+	int rc = write_all(fd->fd, p, n, e);
+
+	(void)kind;
+	(void)events;
+	if (!rc)
+		fd->bytes += n;
+	return rc;
+}
+
+void ige_fd_sink_init(struct ige_fd_sink *s, int fd)
+{
+	*s = (struct ige_fd_sink){ .sink = { fd_put }, .fd = fd };
+}
+
+/* ---- life ---- */
+
+int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *sink, const struct ige_writer_options *opt,
+		   struct err *e)
+{
+	struct ige_writer *wr = calloc(1, sizeof(*wr));
+
+	*out = wr;
+	if (!wr)
+		return err_nomem(e);
+	wr->world = w;
+	wr->sink = sink;
+	wr->opt = *opt;
+	if (!wr->opt.block_events || wr->opt.block_events > IGE_EVENTS_MAX)
+		wr->opt.block_events = BLOCK_EVENTS;
+	if (!wr->opt.segment_bytes)
+		wr->opt.segment_bytes = SEGMENT_BYTES;
+	if (!wr->opt.segment_ns)
+		wr->opt.segment_ns = SEGMENT_NS;
+	ige_dict_writer_init(&wr->dict, w);
+	ige_rows_init(&wr->rows, &wr->dict);
+	ige_rows_init(&wr->late, &wr->dict);
+	wr->last_end = wr->watermark = wr->floor = INT64_MIN;
+	return 0;
+}
+
+void ige_writer_free(struct ige_writer *wr)
+{
+	if (!wr)
+		return;
+	ige_dict_writer_free(&wr->dict);
+	ige_builder_free(&wr->builder);
+	ige_rows_free(&wr->rows);
+	ige_rows_free(&wr->late);
+	vec_free(&wr->pending);
+	vec_free(&wr->sorted);
+	vec_free(&wr->records);
+	arena_free(&wr->texts);
+	buf_free(&wr->out);
+	free(wr);
+}
+
+/* ---- blocks ---- */
+
+static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, struct err *e)
+{
+	int rc;
+
+	if (wr->out.failed)
+		return err_nomem(e);
+	if (!wr->out.n)
+		return 0;
+	rc = wr->sink->put(wr->sink, kind, wr->out.p, wr->out.n, events, e);
+	wr->segment_bytes += wr->out.n;
+	if (kind == IGE_PUT_EVENTS)
+		wr->event_bytes += wr->out.n;
+	buf_reset(&wr->out);
+	return rc;
+}
+
+static int begin_segment(struct ige_writer *wr, struct err *e)
+{
+	struct ige_segment s = { .major = IGE_MAJOR, .minor = IGE_MINOR, .time_unit_ns = 1, .boot = wr->opt.boot,
+				 .real_minus_mono_ns = wr->opt.real_minus_mono_ns, .clock_id = wr->opt.clock_id };
+	uint64_t id[2];
+	int rc;
+
+	memcpy(s.node_uuid, wr->opt.node_uuid, sizeof(s.node_uuid));
+	/* Unlike every other segment's: its node, boot, wall time and place in the recording. */
+	id[0] = hash_bytes(wr->opt.node_uuid, 16, wr->opt.boot ^ (uint64_t)wr->opt.real_minus_mono_ns);
+	id[1] = hash_u64(id[0] ^ (uint64_t)wr->watermark ^ ++wr->segment << 40);
+	memcpy(s.id, id, sizeof(s.id));
+	wr->seq = 0;
+	wr->segment_bytes = wr->event_bytes = 0;
+	wr->segment_start = INT64_MIN;
+	wr->open = true;
+	ige_segment_pack(&s, (unsigned char *)buf_reserve(&wr->out, IGE_SEGMENT_BYTES));
+	buf_added(&wr->out, IGE_SEGMENT_BYTES);
+	rc = put(wr, IGE_PUT_FRAME, 0, e);
+	if (!rc)
+		rc = ige_schema_seal(wr->world, &wr->builder, &wr->seq, &wr->out, e);
+	return rc ? rc : put(wr, IGE_PUT_DEFINITIONS, 0, e);
+}
+
+static uint32_t floor_us(const struct ige_writer *wr, int64_t end_max)
+{
+	uint64_t before;
+
+	if (wr->floor == INT64_MIN)
+		return IGE_FLOOR_UNKNOWN;
+	if (wr->floor >= end_max)
+		return 0;
+	before = ((uint64_t)end_max - (uint64_t)wr->floor + 999) / 1000;
+	return before < IGE_FLOOR_UNKNOWN ? (uint32_t)before : IGE_FLOOR_UNKNOWN;
+}
+
+static uint32_t take_lost(struct ige_writer *wr)
+{
+	uint32_t lost = wr->lost < UINT32_MAX ? (uint32_t)wr->lost : UINT32_MAX;
+
+	wr->lost -= lost;
+	return lost;
+}
+
+/* Ids of the subjects waiting records refer to, so that their definitions go first. */
+static void mint_records(struct ige_writer *wr)
+{
+	for (size_t i = 0; i < wr->records.n; i++) {
+		const struct record *r = &wr->records.v[i];
+		const struct record_def *def = record_builtin(r->kind);
+
+		for (unsigned k = 0; def && k < def->nfields; k++) {
+			int kind = ige_record_role_kind(def->fields[k].role);
+			uint32_t id;
+
+			if (kind < 0 || !record_has(r, def->fields[k].number))
+				continue;
+			memcpy(&id, (const char *)&r->u + def->fields[k].offset, sizeof(id));
+			ige_dict_id(&wr->dict, (enum world_kind)kind, id);
+		}
+	}
+}
+
+/* Runs of one kind become blocks; their order is the order of arrival. */
+static int write_records(struct ige_writer *wr, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0, n; i < wr->records.n && !rc; i += n) {
+		int64_t now = wr->watermark != INT64_MIN ? wr->watermark : wr->last_end != INT64_MIN ? wr->last_end : 0;
+		struct ige_header h = { .seq = wr->seq, .end_min = now, .end_max = now, .start_min = now,
+					.start_floor_us = IGE_FLOOR_UNKNOWN };
+
+		for (n = 1; i + n < wr->records.n && n < 4096 && wr->records.v[i + n].kind == wr->records.v[i].kind;)
+			n++;
+		wr->seq++;
+		rc = ige_records_seal(&wr->records.v[i], n, &wr->dict, &wr->builder, &h, &wr->out, e);
+		if (!rc)
+			rc = put(wr, IGE_PUT_RECORDS, 0, e);
+	}
+	wr->records.n = 0;
+	arena_free(&wr->texts);
+	return rc;
+}
+
+static int write_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t flags, struct err *e)
+{
+	uint32_t n = (uint32_t)ige_rows_count(rows);
+	struct ige_header h = { .type = IGE_EVENTS, .flags = flags, .seq = wr->seq++, .lost = take_lost(wr) };
+	int rc;
+
+	if (!n)
+		h.end_min = h.end_max = h.start_min =
+			wr->watermark > wr->last_end || wr->last_end == INT64_MIN ? wr->watermark : wr->last_end;
+	h.start_floor_us = floor_us(wr, n ? rows->end_max : h.end_max);
+	if (wr->segment_start == INT64_MIN)
+		wr->segment_start = n ? rows->end_min : h.end_min;
+	rc = ige_rows_seal(rows, &wr->builder, &h, &wr->out, e);
+	return rc ? rc : put(wr, IGE_PUT_EVENTS, n, e);
+}
+
+/* Everything queued, in the order readers need it. */
+static int seal(struct ige_writer *wr, struct err *e)
+{
+	int rc = wr->open ? 0 : begin_segment(wr, e);
+
+	if (rc)
+		return rc;
+	mint_records(wr);
+	ige_dict_symbols(&wr->dict);
+	rc = ige_dict_seal(&wr->dict, &wr->builder, &wr->seq, &wr->out, e);
+	if (!rc)
+		rc = put(wr, IGE_PUT_DEFINITIONS, 0, e);
+	if (!rc)
+		rc = write_records(wr, e);
+	if (!rc && ige_rows_count(&wr->rows))
+		rc = write_rows(wr, &wr->rows, 0, e);
+	if (!rc && ige_rows_count(&wr->late))
+		rc = write_rows(wr, &wr->late, IGE_LATE, e);
+	if (!rc && (wr->segment_bytes > wr->opt.segment_bytes ||
+		    (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
+		     (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
+		ige_dict_writer_reset(&wr->dict);
+		wr->open = false;
+	}
+	return rc;
+}
+
+/* ---- events ---- */
+
+static int compare(const void *a, const void *b, void *world)
+{
+	return world_event_order(world, a, b);
+}
+
+static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
+{
+	const struct op_def *def = world_op(wr->world, ev->op);
+	struct ige_rows *rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
+
+	if (!def)
+		return err_set(e, ERR_USAGE, "event of unknown op %u", ev->op);
+	if (!ige_rows_add(rows, ev, def))
+		return err_nomem(e);
+	if (rows == &wr->rows)
+		wr->last_end = ev->end_ns;
+	if (ige_rows_count(rows) >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX)
+		return seal(wr, e);
+	return 0;
+}
+
+static void sort_pending(struct ige_writer *wr)
+{
+	for (size_t i = 1; i < wr->pending.n; i++)
+		if (world_event_order(wr->world, &wr->pending.v[i - 1], &wr->pending.v[i]) > 0) {
+			/* glibc's qsort_r is a merge sort while memory lasts, so equal events keep their order. */
+			qsort_r(wr->pending.v, wr->pending.n, sizeof(wr->pending.v[0]), compare, wr->world);
+			return;
+		}
+}
+
+static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct err *e)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	sort_pending(wr);
+	while (!rc && n < wr->pending.n && (n < at_least || wr->pending.v[n].end_ns <= upto))
+		rc = let_go(wr, &wr->pending.v[n++], e);
+	memmove(wr->pending.v, wr->pending.v + n, (wr->pending.n - n) * sizeof(wr->pending.v[0]));
+	wr->pending.n -= n;
+	return rc;
+}
+
+int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *e)
+{
+	if (wr->pending.n >= PENDING_MAX) {
+		int rc = release(wr, INT64_MIN, PENDING_MAX / 2, e);
+
+		if (rc)
+			return rc;
+	}
+	return vec_push(&wr->pending, *ev) ? 0 : err_nomem(e);
+}
+
+int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err *e)
+{
+	const struct record_def *def = record_builtin(r->kind);
+	struct record own = *r;
+
+	if (!def)
+		return err_set(e, ERR_USAGE, "record kind %u is not known", r->kind);
+	for (unsigned i = 0; i < def->nfields; i++) {
+		struct bytes text;
+		char *at = (char *)&own.u + def->fields[i].offset;
+
+		if (def->fields[i].type != REC_TEXT || !record_has(r, def->fields[i].number))
+			continue;
+		memcpy(&text, at, sizeof(text));
+		text.p = arena_copy(&wr->texts, text.p ? text.p : "", text.n);
+		if (!text.p)
+			return err_nomem(e);
+		memcpy(at, &text, sizeof(text));
+	}
+	return vec_push(&wr->records, own) ? 0 : err_nomem(e);
+}
+
+void ige_writer_lost(struct ige_writer *wr, uint64_t n)
+{
+	wr->lost += n;
+}
+
+int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force, struct err *e)
+{
+	bool idle;
+	int rc;
+
+	wr->watermark = watermark_ns;
+	wr->floor = floor_ns;
+	rc = release(wr, watermark_ns - (int64_t)wr->opt.window_ns, 0, e);
+	if (rc || !force)
+		return rc;
+	idle = !ige_rows_count(&wr->rows);
+	rc = seal(wr, e);
+	/* A heartbeat says how far time has come when no event does. */
+	if (!rc && idle && wr->open)
+		rc = write_rows(wr, &wr->rows, 0, e);
+	return rc;
+}
+
+int ige_writer_finish(struct ige_writer *wr, struct err *e)
+{
+	int rc = release(wr, INT64_MAX, 0, e);
+
+	if (!rc)
+		rc = seal(wr, e);
+	if (!rc && !wr->open)
+		rc = seal(wr, e);
+	return rc ? rc : write_rows(wr, &wr->rows, IGE_LAST, e);
+}
