@@ -9,22 +9,22 @@
 
 /* COLUMNS(A, B) -> { COL_A, COL_B }, and how many: up to OP_COLUMNS_MAX names. */
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
-#define COUNT(...) COUNT_(__VA_OPT__(__VA_ARGS__, ) 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
+#define COUNT(...)					   COUNT_(__VA_OPT__(__VA_ARGS__, ) 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
 #define EACH_0()
-#define EACH_1(a) COL_##a
-#define EACH_2(a, ...) COL_##a, EACH_1(__VA_ARGS__)
-#define EACH_3(a, ...) COL_##a, EACH_2(__VA_ARGS__)
-#define EACH_4(a, ...) COL_##a, EACH_3(__VA_ARGS__)
-#define EACH_5(a, ...) COL_##a, EACH_4(__VA_ARGS__)
-#define EACH_6(a, ...) COL_##a, EACH_5(__VA_ARGS__)
-#define EACH_7(a, ...) COL_##a, EACH_6(__VA_ARGS__)
-#define EACH_8(a, ...) COL_##a, EACH_7(__VA_ARGS__)
-#define EACH_9(a, ...) COL_##a, EACH_8(__VA_ARGS__)
+#define EACH_1(a)	COL_##a
+#define EACH_2(a, ...)	COL_##a, EACH_1(__VA_ARGS__)
+#define EACH_3(a, ...)	COL_##a, EACH_2(__VA_ARGS__)
+#define EACH_4(a, ...)	COL_##a, EACH_3(__VA_ARGS__)
+#define EACH_5(a, ...)	COL_##a, EACH_4(__VA_ARGS__)
+#define EACH_6(a, ...)	COL_##a, EACH_5(__VA_ARGS__)
+#define EACH_7(a, ...)	COL_##a, EACH_6(__VA_ARGS__)
+#define EACH_8(a, ...)	COL_##a, EACH_7(__VA_ARGS__)
+#define EACH_9(a, ...)	COL_##a, EACH_8(__VA_ARGS__)
 #define EACH_10(a, ...) COL_##a, EACH_9(__VA_ARGS__)
 #define EACH_11(a, ...) COL_##a, EACH_10(__VA_ARGS__)
 #define EACH_12(a, ...) COL_##a, EACH_11(__VA_ARGS__)
-#define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
+#define PASTE_(a, b)	a##b
+#define PASTE(a, b)	PASTE_(a, b)
 #define COLUMNS(...) \
 	.ncols = COUNT(__VA_ARGS__), .cols = { PASTE(EACH_, COUNT(__VA_ARGS__))(__VA_ARGS__) }
 
@@ -39,9 +39,14 @@ static const struct {
 #include "formats/ops.def"
 
 static const struct op_def ops[] = {
-#define OP(src, number, id_, name_, track_, flags_, columns)                           \
-	{ .id = OP_##id_, .source = SOURCE_##src, .name = name_,                       \
-	  .source_name = source_name_##src, .track = track_, .flags = flags_, columns },
+#define OP(src, number, id_, name_, track_, flags_, columns) \
+	{ .id = OP_##id_,                                    \
+	  .source = SOURCE_##src,                            \
+	  .name = name_,                                     \
+	  .source_name = source_name_##src,                  \
+	  .track = track_,                                   \
+	  .flags = flags_,                                   \
+	  columns },
 #include "formats/ops.def"
 };
 
@@ -50,7 +55,7 @@ static const struct column_def columns[] = {
 #include "formats/ops.def"
 };
 
-#define OPS_N (sizeof(ops) / sizeof(ops[0]))
+#define OPS_N	  (sizeof(ops) / sizeof(ops[0]))
 #define COLUMNS_N (sizeof(columns) / sizeof(columns[0]))
 
 enum op_index {

@@ -18,15 +18,15 @@ enum event_source {
 /* What a column's values are, so that merge, slice and JSON handle columns they have never heard of. */
 enum column_role {
 	ROLE_OPAQUE,
-	ROLE_TIME,	/* ns on the recording's clock */
-	ROLE_DURATION,	/* ns */
+	ROLE_TIME,     /* ns on the recording's clock */
+	ROLE_DURATION, /* ns */
 	ROLE_BYTES,
 	ROLE_COUNT,
-	ROLE_ENUM,	/* small number with names */
-	ROLE_HANDLE,	/* pointer or handle: hexadecimal text in JSON */
+	ROLE_ENUM,   /* small number with names */
+	ROLE_HANDLE, /* pointer or handle: hexadecimal text in JSON */
 	ROLE_CPU,
-	ROLE_THREAD,	/* world thread id (dictionary id in files) */
-	ROLE_PROCESS,	/* world process id */
+	ROLE_THREAD,  /* world thread id (dictionary id in files) */
+	ROLE_PROCESS, /* world process id */
 	ROLE_CGROUP,
 	ROLE_GPU,
 	ROLE_STACK,
@@ -78,28 +78,29 @@ struct op_def {
 };
 
 enum op_id {
-#define OP(source, number, id, name, track, flags, columns) OP_##id = SOURCE_##source << 8 | (number),
+#define OP(source, number, id, name, track, flags, columns) \
+	OP_##id = SOURCE_##source << 8 | (number),
 #include "formats/ops.def"
 };
 
 /* object_kind of an off-CPU interval: what the thread slept on. */
 enum event_object {
 	OBJECT_NONE = 0,
-	OBJECT_FUTEX = 1,  /* object = address */
-	OBJECT_FD = 2,	   /* object = file descriptor */
-	OBJECT_TIMER = 3,  /* sleep: nanosleep, timeouts of poll with nothing to watch */
-	OBJECT_DISK = 4,   /* in_iowait; object = dev_t when known */
-	OBJECT_FAULT = 5,  /* page fault */
-	OBJECT_GPU = 6,	   /* inside an nvidia device file's ioctl or poll */
-	OBJECT_CHILD = 7,  /* wait4 and friends */
-	OBJECT_STOP = 8,   /* stopped or traced (SIGSTOP, ptrace) */
-	OBJECT_POLL = 9,   /* poll, select, epoll: several descriptors */
+	OBJECT_FUTEX = 1, /* object = address */
+	OBJECT_FD = 2,	  /* object = file descriptor */
+	OBJECT_TIMER = 3, /* sleep: nanosleep, timeouts of poll with nothing to watch */
+	OBJECT_DISK = 4,  /* in_iowait; object = dev_t when known */
+	OBJECT_FAULT = 5, /* page fault */
+	OBJECT_GPU = 6,	  /* inside an nvidia device file's ioctl or poll */
+	OBJECT_CHILD = 7, /* wait4 and friends */
+	OBJECT_STOP = 8,  /* stopped or traced (SIGSTOP, ptrace) */
+	OBJECT_POLL = 9,  /* poll, select, epoll: several descriptors */
 	OBJECT_SOCKET = 10,
 };
 
 enum event_waker {
 	WAKER_NONE = 0,
-	WAKER_TASK = 1,	 /* the waker column names the thread */
+	WAKER_TASK = 1, /* the waker column names the thread */
 	WAKER_HARDIRQ = 2,
 	WAKER_SOFTIRQ = 3,
 	WAKER_TIMER = 4, /* timeout expired */

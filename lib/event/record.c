@@ -5,12 +5,17 @@
 /* fields_CLOCK[], fields_NODE[] …: each RECORD line closes the array before it and opens its own. */
 static const struct record_field fields_begin_[] __attribute__((unused)) = {
 	{ 0 },
-#define RECORD(number, id, name, criticality)           \
-	}                                               \
-	;                                               \
+#define RECORD(number, id, name, criticality) \
+	}                                     \
+	;                                     \
 	static const struct record_field fields_##id[] = {
-#define FIELD(record_, number_, field_, type_, unit_, role_)                                  \
-	{ RECORD_##record_, number_, #field_, REC_##type_, unit_, RROLE_##role_,              \
+#define FIELD(record_, number_, field_, type_, unit_, role_) \
+	{ RECORD_##record_,                                  \
+	  number_,                                           \
+	  #field_,                                           \
+	  REC_##type_,                                       \
+	  unit_,                                             \
+	  RROLE_##role_,                                     \
 	  offsetof(union record_body, record_.field_) },
 #include "formats/records.def"
 };
@@ -18,14 +23,15 @@ static const struct record_field fields_begin_[] __attribute__((unused)) = {
 enum criticality { SKIPPABLE, CRITICAL };
 
 static const struct record_def records[] = {
-#define RECORD(number, id, name_, criticality) \
-	{ number, name_, criticality == CRITICAL, fields_##id, sizeof(fields_##id) / sizeof(fields_##id[0]) },
+#define RECORD(number, id, name_, criticality)                 \
+	{ number, name_, criticality == CRITICAL, fields_##id, \
+	  sizeof(fields_##id) / sizeof(fields_##id[0]) },
 #include "formats/records.def"
 };
 
 static const struct metric_def metrics[] = {
-#define GAUGE false
-#define COUNTER true
+#define GAUGE				     false
+#define COUNTER				     true
 #define METRIC(number, id, name, unit, kind) { number, name, unit, kind },
 #include "formats/records.def"
 };

@@ -24,12 +24,12 @@ enum metric_id {
 };
 
 enum loss_reason {
-	LOSS_RING_FULL = 1,   /* the kernel ring was full: raise --ring */
-	LOSS_NO_STATE = 2,    /* no room for the thread's open-call state */
+	LOSS_RING_FULL = 1,	/* the kernel ring was full: raise --ring */
+	LOSS_NO_STATE = 2,	/* no room for the thread's open-call state */
 	LOSS_MISSED_RETURN = 3, /* an entry whose return never came (longjmp, killed thread) */
-	LOSS_NESTING = 4,     /* deeper than the table of open calls */
-	LOSS_QUEUE_FULL = 5,  /* the output was too slow */
-	LOSS_DAMAGED = 6,     /* blocks of the file could not be read */
+	LOSS_NESTING = 4,	/* deeper than the table of open calls */
+	LOSS_QUEUE_FULL = 5,	/* the output was too slow */
+	LOSS_DAMAGED = 6,	/* blocks of the file could not be read */
 	LOSS_DISK_FULL = 7,
 };
 
@@ -37,23 +37,34 @@ enum record_type { REC_I64, REC_U64, REC_U32, REC_F64, REC_TEXT };
 
 /* As the event columns' roles; NODE is a world node id. */
 enum record_role {
-	RROLE_OPAQUE, RROLE_TIME, RROLE_DURATION, RROLE_BYTES, RROLE_COUNT, RROLE_ENUM, RROLE_CPU,
-	RROLE_NODE, RROLE_PROCESS, RROLE_THREAD, RROLE_CGROUP, RROLE_GPU, RROLE_STACK,
+	RROLE_OPAQUE,
+	RROLE_TIME,
+	RROLE_DURATION,
+	RROLE_BYTES,
+	RROLE_COUNT,
+	RROLE_ENUM,
+	RROLE_CPU,
+	RROLE_NODE,
+	RROLE_PROCESS,
+	RROLE_THREAD,
+	RROLE_CGROUP,
+	RROLE_GPU,
+	RROLE_STACK,
 };
 
 /* C types of the members. */
-#define REC_CTYPE_I64 int64_t
-#define REC_CTYPE_U64 uint64_t
-#define REC_CTYPE_U32 uint32_t
-#define REC_CTYPE_F64 double
+#define REC_CTYPE_I64  int64_t
+#define REC_CTYPE_U64  uint64_t
+#define REC_CTYPE_U32  uint32_t
+#define REC_CTYPE_F64  double
 #define REC_CTYPE_TEXT struct bytes
 
 /* struct rec_CLOCK, rec_NODE …: each RECORD line closes the struct before it and opens its own. */
 struct rec_begin_ {
 	char unused;
 #define RECORD(number, id, name, criticality) \
-	}                                      \
-	;                                      \
+	}                                     \
+	;                                     \
 	struct rec_##id {
 #define FIELD(record, number, field, type, unit, role) REC_CTYPE_##type field;
 #include "formats/records.def"
@@ -71,9 +82,9 @@ enum record_field_number {
 };
 
 struct record {
-	uint16_t kind;	   /* enum record_kind */
+	uint16_t kind; /* enum record_kind */
 	uint16_t pad;
-	uint32_t present;  /* bit (field number - 1) */
+	uint32_t present; /* bit (field number - 1) */
 	union record_body u;
 };
 
@@ -112,12 +123,11 @@ static inline bool record_has(const struct record *r, unsigned number)
 	return r->present >> (number - 1) & 1;
 }
 
-
 /* REC_SET(&r, CLOCK, mono_ns, 5): r.kind must be RECORD_CLOCK. */
-#define REC_SET(r, KIND, field, value)                                          \
-	do {                                                                     \
-		(r)->u.KIND.field = (value);                                     \
-		(r)->present |= 1u << (REC_##KIND##_##field - 1);                \
+#define REC_SET(r, KIND, field, value)                            \
+	do {                                                      \
+		(r)->u.KIND.field = (value);                      \
+		(r)->present |= 1u << (REC_##KIND##_##field - 1); \
 	} while (0)
 
 /* REC_HAS(&r, CLOCK, mono_ns) */

@@ -16,10 +16,10 @@
 #include "lib/event/record.h"
 
 enum stream_kind {
-	STREAM_EVENTS,	  /* events[0..n), in stream order; n may be 0 (heartbeat) */
-	STREAM_RECORD,	  /* one record */
-	STREAM_SEGMENT,	  /* a segment begins: continuity of ids is kept by the world, of time by the clock */
-	STREAM_LAST,	  /* the recording ended cleanly here (more segments may follow) */
+	STREAM_EVENTS, /* events[0..n), in stream order; n may be 0 (heartbeat) */
+	STREAM_RECORD, /* one record */
+	STREAM_SEGMENT, /* a segment begins: continuity of ids is kept by the world, of time by the clock */
+	STREAM_LAST, /* the recording ended cleanly here (more segments may follow) */
 };
 
 struct stream_item {
@@ -27,10 +27,10 @@ struct stream_item {
 	const struct event *events; /* borrowed until the next call */
 	size_t n;
 	const struct record *record; /* borrowed until the next call */
-	bool late;		     /* events arrived too late to be sorted in: order holds within the item only */
-	uint64_t lost;		     /* events known lost since the previous EVENTS item */
-	int64_t watermark_ns;	     /* nothing later in the stream ends before this (INT64_MIN unknown) */
-	int64_t floor_ns;	     /* nothing later starts before this, except calls named by OPEN records */
+	bool late; /* events arrived too late to be sorted in: order holds within the item only */
+	uint64_t lost;	      /* events known lost since the previous EVENTS item */
+	int64_t watermark_ns; /* nothing later in the stream ends before this (INT64_MIN unknown) */
+	int64_t floor_ns; /* nothing later starts before this, except calls named by OPEN records */
 };
 
 struct event_stream {

@@ -25,7 +25,8 @@ void ige_segment_pack(const struct ige_segment *s, unsigned char out[IGE_SEGMENT
 	le_put(out + 60, 4, crc_bytes(0, out, IGE_SEGMENT_BYTES));
 }
 
-int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT_BYTES], struct err *e)
+int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT_BYTES],
+		       struct err *e)
 {
 	unsigned char copy[IGE_SEGMENT_BYTES];
 
@@ -37,10 +38,11 @@ int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT
 	s->major = (uint16_t)le_get(in + 8, 2);
 	s->minor = (uint16_t)le_get(in + 10, 2);
 	if (s->major > IGE_MAJOR)
-		return err_set(e, ERR_TOO_NEW, "format version %u.%u, this program reads up to %u", s->major,
-			       s->minor, IGE_MAJOR);
+		return err_set(e, ERR_TOO_NEW, "format version %u.%u, this program reads up to %u",
+			       s->major, s->minor, IGE_MAJOR);
 	if (le_get(in + 12, 4) != IGE_SEGMENT_BYTES)
-		return err_set(e, ERR_DAMAGED, "segment header: length is not %u", IGE_SEGMENT_BYTES);
+		return err_set(e, ERR_DAMAGED, "segment header: length is not %u",
+			       IGE_SEGMENT_BYTES);
 	s->flags = (uint32_t)le_get(in + 16, 4);
 	s->time_unit_ns = (uint32_t)le_get(in + 20, 4);
 	memcpy(s->node_uuid, in + 24, 16);
@@ -49,7 +51,8 @@ int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT
 	s->clock_id = (uint32_t)le_get(in + 56, 4);
 	memcpy(s->id, in + 64, 16);
 	if (s->time_unit_ns != 1)
-		return err_set(e, ERR_TOO_NEW, "time unit of %u ns, this program reads 1", s->time_unit_ns);
+		return err_set(e, ERR_TOO_NEW, "time unit of %u ns, this program reads 1",
+			       s->time_unit_ns);
 	return 0;
 }
 
@@ -73,7 +76,8 @@ void ige_header_pack(const struct ige_header *h, unsigned char out[IGE_BLOCK_BYT
 
 int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYTES], struct err *e)
 {
-	if (le_get(in, 4) != IGE_BLOCK_MAGIC || crc_bytes(0, in, 60) != (uint32_t)le_get(in + 60, 4))
+	if (le_get(in, 4) != IGE_BLOCK_MAGIC ||
+	    crc_bytes(0, in, 60) != (uint32_t)le_get(in + 60, 4))
 		return err_set(e, ERR_DAMAGED, "block header: checksum does not match");
 	h->type = in[4];
 	h->flags = in[5];
@@ -91,7 +95,8 @@ int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYT
 		return err_set(e, ERR_DAMAGED, "block header: length %u", h->length);
 	if (h->n > IGE_EVENTS_MAX)
 		return err_set(e, ERR_DAMAGED, "block header: %u rows", h->n);
-	if (h->ncol > IGE_COLUMNS_MAX || IGE_BLOCK_BYTES + (uint32_t)h->ncol * IGE_DIRECTORY_BYTES > h->length)
+	if (h->ncol > IGE_COLUMNS_MAX ||
+	    IGE_BLOCK_BYTES + (uint32_t)h->ncol * IGE_DIRECTORY_BYTES > h->length)
 		return err_set(e, ERR_DAMAGED, "block header: %u columns", h->ncol);
 	return 0;
 }
@@ -115,7 +120,8 @@ static void directory_unpack(struct ige_directory *d, const unsigned char *in)
 
 int ige_view_check(const struct ige_view *v, struct err *e)
 {
-	size_t directory = (size_t)v->header.ncol * IGE_DIRECTORY_BYTES, at = IGE_BLOCK_BYTES + directory;
+	size_t directory = (size_t)v->header.ncol * IGE_DIRECTORY_BYTES,
+	       at = IGE_BLOCK_BYTES + directory;
 
 	if (crc_bytes(0, v->bytes + IGE_BLOCK_BYTES, directory) != v->header.directory_crc)
 		return err_set(e, ERR_DAMAGED, "column directory: checksum does not match");
@@ -130,7 +136,8 @@ int ige_view_check(const struct ige_view *v, struct err *e)
 	return 0;
 }
 
-void ige_view_column(const struct ige_view *v, unsigned i, struct ige_directory *d, const unsigned char **data)
+void ige_view_column(const struct ige_view *v, unsigned i, struct ige_directory *d,
+		     const unsigned char **data)
 {
 	const unsigned char *entries = v->bytes + IGE_BLOCK_BYTES;
 
@@ -179,7 +186,8 @@ int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *ou
 	if (b->data.failed || b->directory.failed)
 		return err_nomem(e);
 	if (length > IGE_LENGTH_MAX)
-		return err_set(e, ERR_LIMIT, "block of %zu bytes is over the format's limit", length);
+		return err_set(e, ERR_LIMIT, "block of %zu bytes is over the format's limit",
+			       length);
 	h->ncol = (uint16_t)b->ncol;
 	h->length = (uint32_t)length;
 	h->directory_crc = crc_bytes(0, b->directory.p, b->directory.n);

@@ -16,17 +16,17 @@
 #define IGE_MAJOR 1
 #define IGE_MINOR 0
 
-#define IGE_SEGMENT_MAGIC "\x89IGE\r\n\x1a\n"
-#define IGE_SEGMENT_BYTES 80
-#define IGE_BLOCK_MAGIC 0x4b424749u /* "IGBK" */
-#define IGE_BLOCK_BYTES 64
+#define IGE_SEGMENT_MAGIC   "\x89IGE\r\n\x1a\n"
+#define IGE_SEGMENT_BYTES   80
+#define IGE_BLOCK_MAGIC	    0x4b424749u /* "IGBK" */
+#define IGE_BLOCK_BYTES	    64
 #define IGE_DIRECTORY_BYTES 16 /* per column */
 
 /* Larger ones are refused: nothing is allocated for them. */
-#define IGE_EVENTS_MAX 65536
-#define IGE_LENGTH_MAX (4u << 20)
+#define IGE_EVENTS_MAX	65536
+#define IGE_LENGTH_MAX	(4u << 20)
 #define IGE_COLUMNS_MAX 512
-#define IGE_IDS_MAX (1u << 24) /* of one kind in one segment */
+#define IGE_IDS_MAX	(1u << 24) /* of one kind in one segment */
 
 enum ige_block_type {
 	IGE_SCHEMA = 1,
@@ -45,24 +45,28 @@ enum ige_block_flag {
 };
 
 enum ige_encoding {
-	IGE_RAW = 0,	   /* count values of `width` bytes */
-	IGE_CONSTANT = 3,  /* one value of 8 bytes, count times */
-	IGE_TEXT = 8,	   /* count lengths of 4 bytes, then the bytes */
-	IGE_ENTRIES = 9,   /* dictionary entries */
+	IGE_RAW = 0,	  /* count values of `width` bytes */
+	IGE_CONSTANT = 3, /* one value of 8 bytes, count times */
+	IGE_TEXT = 8,	  /* count lengths of 4 bytes, then the bytes */
+	IGE_ENTRIES = 9,  /* dictionary entries */
 };
 
-enum ige_compressor { IGE_STORED = 0, IGE_ZLIB = 1 }; /* zlib: u32 raw length, u32 zero, then the stream */
+enum ige_compressor {
+	IGE_STORED = 0,
+	IGE_ZLIB = 1
+}; /* zlib: u32 raw length, u32 zero, then the stream */
 
 /* Columns of EVENTS blocks below 16 are the format's own; from 16 on they are formats/ops.def's. */
 enum ige_column {
-	IGE_END = 1,   /* end_ns minus the block's end_min */
+	IGE_END = 1, /* end_ns minus the block's end_min */
 	IGE_DUR = 2,
 	IGE_CTX = 3,
 	IGE_SITE = 4,
 	IGE_DEPTH = 5,
 	IGE_EXTRA = 16,
 };
-#define IGE_PRESENCE 0x8000 /* with a column's id: a bit per eligible row, set where a value follows */
+#define IGE_PRESENCE \
+	0x8000 /* with a column's id: a bit per eligible row, set where a value follows */
 
 struct ige_segment {
 	uint16_t major, minor;
@@ -102,7 +106,8 @@ struct ige_directory {
 
 void ige_segment_pack(const struct ige_segment *s, unsigned char out[IGE_SEGMENT_BYTES]);
 /* ERR_DAMAGED or ERR_TOO_NEW with the reason in e. */
-int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT_BYTES], struct err *e);
+int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT_BYTES],
+		       struct err *e);
 
 void ige_header_pack(const struct ige_header *h, unsigned char out[IGE_BLOCK_BYTES]);
 int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYTES], struct err *e);
@@ -115,7 +120,8 @@ struct ige_view {
 };
 /* Checks the directory's checksum and that all columns lie inside. */
 int ige_view_check(const struct ige_view *v, struct err *e);
-void ige_view_column(const struct ige_view *v, unsigned i, struct ige_directory *d, const unsigned char **data);
+void ige_view_column(const struct ige_view *v, unsigned i, struct ige_directory *d,
+		     const unsigned char **data);
 
 /* Put a block together: columns first, then the whole is appended to out. */
 struct ige_builder {
@@ -133,9 +139,10 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 
 /* Decode an integer column into v[d->count] (the caller has room). Checks the column's checksum. */
-int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v, struct err *e);
+int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,
+			struct err *e);
 /* Check a column's checksum and undo its compression: *p[*n] borrowed from data or scratch. */
-int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, struct buf *scratch, const unsigned char **p,
-		     size_t *n, struct err *e);
+int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, struct buf *scratch,
+		     const unsigned char **p, size_t *n, struct err *e);
 
 #endif

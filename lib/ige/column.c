@@ -70,7 +70,8 @@ static int check_crc(const struct ige_directory *d, const unsigned char *data, s
 	return 0;
 }
 
-int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v, struct err *e)
+int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,
+			struct err *e)
 {
 	int rc = check_crc(d, data, e);
 
@@ -82,7 +83,8 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 		uint64_t value;
 
 		if (d->length != 8)
-			return err_set(e, ERR_DAMAGED, "column %u: constant of %u bytes", d->id, d->length);
+			return err_set(e, ERR_DAMAGED, "column %u: constant of %u bytes", d->id,
+				       d->length);
 		value = le_get(data, 8);
 		for (uint32_t i = 0; i < d->count; i++)
 			v[i] = value;
@@ -91,8 +93,8 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 	if (d->encoding != IGE_RAW)
 		return err_set(e, ERR_TOO_NEW, "column %u: encoding %u", d->id, d->encoding);
 	if (d->width < 1 || d->width > 8 || (uint64_t)d->count * d->width != d->length)
-		return err_set(e, ERR_DAMAGED, "column %u: %u values of %u bytes in %u", d->id, d->count,
-			       d->width, d->length);
+		return err_set(e, ERR_DAMAGED, "column %u: %u values of %u bytes in %u", d->id,
+			       d->count, d->width, d->length);
 	switch (d->width) {
 	case 1:
 		for (uint32_t i = 0; i < d->count; i++)
@@ -134,7 +136,9 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 	buf_reset(scratch);
 	rc = inflate_bytes(scratch, data + 8, d->length - 8, (size_t)raw, e);
 	if (rc)
-		return rc == ERR_LIMIT ? err_set(e, ERR_DAMAGED, "column %u: inflates past its length", d->id) : rc;
+		return rc == ERR_LIMIT ? err_set(e, ERR_DAMAGED,
+						 "column %u: inflates past its length", d->id)
+				       : rc;
 	if (scratch->n != raw)
 		return err_set(e, ERR_DAMAGED, "column %u: inflates short of its length", d->id);
 	*p = (const unsigned char *)scratch->p;

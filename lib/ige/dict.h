@@ -42,13 +42,14 @@ enum ige_dict_kind {
 /* A call site: what many events of a thread share. */
 struct ige_site {
 	uint16_t op;
-	bool args;	  /* x[] holds the op's columns for every event of this site */
+	bool args; /* x[] holds the op's columns for every event of this site */
 	int32_t ret;
-	uint32_t stack;   /* world id */
+	uint32_t stack; /* world id */
 	uint32_t present;
 	uint64_t x[OP_COLUMNS_MAX];
 };
-#define IGE_SITE_ARGS_MAX 65536 /* sites with arguments per segment; beyond it arguments are columns */
+#define IGE_SITE_ARGS_MAX \
+	65536 /* sites with arguments per segment; beyond it arguments are columns */
 
 /* World kind a column role or a record role refers to, or -1. */
 int ige_role_kind(enum column_role role);
@@ -57,7 +58,10 @@ int ige_record_role_kind(enum record_role role);
 /* ---- writing ---- */
 struct ige_dict_writer {
 	struct world *world;
-	struct { VEC(uint32_t) ids; uint32_t n, queued; } kind[WORLD_KINDS]; /* ids[world id] = file id */
+	struct {
+		VEC(uint32_t) ids;
+		uint32_t n, queued;
+	} kind[WORLD_KINDS];		 /* ids[world id] = file id */
 	struct buf pending[IGE_D_KINDS]; /* entries not yet written */
 	uint32_t count[IGE_D_KINDS];	 /* entries in pending */
 	uint32_t first[IGE_D_KINDS];	 /* file id of the first of them */
@@ -74,13 +78,16 @@ void ige_dict_writer_free(struct ige_dict_writer *d);
 /* File id of a world id, defining it if need be; 0 for 0. */
 uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t world_id);
 /* File id of the site of ev; *args: its columns are in the site. */
-uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def, bool *args);
+uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
+		       bool *args);
 /* Take in names that became known since. */
 void ige_dict_symbols(struct ige_dict_writer *d);
 /* Queued definitions as DICT blocks appended to out (none: nothing). *seq is counted up per block. */
-int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *seq, struct buf *out, struct err *e);
+int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *seq, struct buf *out,
+		  struct err *e);
 /* The SCHEMA block of a segment: the world's columns and ops. */
-int ige_schema_seal(const struct world *w, struct ige_builder *b, uint64_t *seq, struct buf *out, struct err *e);
+int ige_schema_seal(const struct world *w, struct ige_builder *b, uint64_t *seq, struct buf *out,
+		    struct err *e);
 
 /* ---- reading ---- */
 
@@ -94,8 +101,10 @@ struct ige_file_op {
 
 struct ige_dict_reader {
 	struct world *world;
-	struct { VEC(uint32_t) ids; } kind[IGE_D_KINDS]; /* ids[file id] = world id */
-	VEC(struct ige_site) sites;			  /* [file id] */
+	struct {
+		VEC(uint32_t) ids;
+	} kind[IGE_D_KINDS];	    /* ids[file id] = world id */
+	VEC(struct ige_site) sites; /* [file id] */
 	VEC(struct ige_file_op) ops;
 	struct map op_index; /* op number -> index + 1 in ops */
 	struct buf scratch;

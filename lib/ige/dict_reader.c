@@ -59,7 +59,8 @@ const struct ige_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t fil
 /* Ids grow without gaps; a lost DICT block leaves one, whose ids stay undefined. */
 #define GAP_MAX (1u << 20)
 
-static bool remember(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id, uint32_t world_id)
+static bool remember(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id,
+		     uint32_t world_id)
 {
 	while (d->kind[kind].ids.n <= id)
 		if (!vec_push(&d->kind[kind].ids, 0))
@@ -84,7 +85,8 @@ static uint32_t take_subject(struct ige_dict_reader *d, enum ige_dict_kind kind,
 
 	switch (kind) {
 	case IGE_D_STRING:
-		return world_string(w, (struct bytes){ (const char *)c->p, (size_t)(c->end - c->p) });
+		return world_string(w,
+				    (struct bytes){ (const char *)c->p, (size_t)(c->end - c->p) });
 	case IGE_D_NODE: {
 		struct world_node v = { .boot = 0 };
 		const void *uuid = cursor_take(c, 16);
@@ -296,13 +298,16 @@ const struct ige_file_op *ige_dict_op(struct ige_dict_reader *d, uint16_t op)
 	return &d->ops.v[at - 1];
 }
 
-static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, struct cursor c, struct err *e)
+static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, struct cursor c,
+		    struct err *e)
 {
 	enum ige_dict_kind kind = (enum ige_dict_kind)dir->id;
 	uint64_t id = varint_get(&c);
 
-	if (id == 0 || id > IGE_IDS_MAX - dir->count || id > d->kind[kind].ids.n + d->sites.n + GAP_MAX)
-		return err_set(e, ERR_DAMAGED, "dictionary kind %d: first id %llu", kind, (unsigned long long)id);
+	if (id == 0 || id > IGE_IDS_MAX - dir->count ||
+	    id > d->kind[kind].ids.n + d->sites.n + GAP_MAX)
+		return err_set(e, ERR_DAMAGED, "dictionary kind %d: first id %llu", kind,
+			       (unsigned long long)id);
 	for (uint32_t i = 0; i < dir->count; i++, id++) {
 		uint64_t n = varint_get(&c);
 		const unsigned char *p = cursor_take(&c, n);
@@ -310,7 +315,8 @@ static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, 
 		bool room = true;
 
 		if (!p)
-			return err_set(e, ERR_DAMAGED, "dictionary kind %d: entry %u leaves its run", kind, i);
+			return err_set(e, ERR_DAMAGED,
+				       "dictionary kind %d: entry %u leaves its run", kind, i);
 		switch (kind) {
 		case IGE_D_SYMBOL:
 			take_symbol(d, &entry);
@@ -333,7 +339,8 @@ static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, 
 		if (!room || world_failed(d->world))
 			return err_nomem(e);
 		if (entry.failed)
-			return err_set(e, ERR_DAMAGED, "dictionary kind %d: entry %u is cut short", kind, i);
+			return err_set(e, ERR_DAMAGED, "dictionary kind %d: entry %u is cut short",
+				       kind, i);
 	}
 	return 0;
 }

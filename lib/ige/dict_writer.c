@@ -11,8 +11,8 @@
 #include "lib/base/wirebytes.h"
 #include "lib/ige/dict.h"
 
-#define DEFLATE_FROM 512 /* bytes: below it zlib's own overhead eats the gain */
-#define RUN_BYTES (256u << 10) /* a run of entries is cut here, far below the block limit */
+#define DEFLATE_FROM 512	  /* bytes: below it zlib's own overhead eats the gain */
+#define RUN_BYTES    (256u << 10) /* a run of entries is cut here, far below the block limit */
 
 int ige_role_kind(enum column_role role)
 {
@@ -88,7 +88,8 @@ void ige_dict_writer_free(struct ige_dict_writer *d)
 }
 
 /* One entry: its length, then its bytes, so that a reader may pass over fields it does not know. */
-static void queue(struct ige_dict_writer *d, enum ige_dict_kind kind, uint32_t id, const struct buf *entry)
+static void queue(struct ige_dict_writer *d, enum ige_dict_kind kind, uint32_t id,
+		  const struct buf *entry)
 {
 	if (!d->count[kind])
 		d->first[kind] = id;
@@ -102,7 +103,8 @@ static void queue(struct ige_dict_writer *d, enum ige_dict_kind kind, uint32_t i
 static void queue_symbol(struct ige_dict_writer *d, uint32_t frame)
 {
 	const struct world_symbol *s = world_get_symbol(d->world, frame);
-	uint32_t name = ige_dict_id(d, WORLD_STRING, s->name), file = ige_dict_id(d, WORLD_STRING, s->file);
+	uint32_t name = ige_dict_id(d, WORLD_STRING, s->name),
+		 file = ige_dict_id(d, WORLD_STRING, s->file);
 	struct buf entry = { 0 };
 
 	varint_put(&entry, ige_dict_id(d, WORLD_FRAME, frame));
@@ -273,7 +275,8 @@ static bool site_equal(const struct ige_site *a, const struct ige_site *b)
 	       a->present == b->present && memcmp(a->x, b->x, sizeof(a->x)) == 0;
 }
 
-static void define_site(struct ige_dict_writer *d, const struct ige_site *s, const struct op_def *def, uint32_t id)
+static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
+			const struct op_def *def, uint32_t id)
 {
 	struct buf entry = { 0 };
 
@@ -291,7 +294,8 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s, con
 	buf_free(&entry);
 }
 
-uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def, bool *args)
+uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
+		       bool *args)
 {
 	struct ige_site s;
 	uint64_t hash, at;
@@ -309,7 +313,8 @@ uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const 
 				s.x[i] = ev->x[i];
 	}
 	*args = s.args;
-	hash = hash_u64((uint64_t)s.op << 32 | (uint32_t)s.ret) ^ hash_u64((uint64_t)s.stack << 2 | s.args) * 3;
+	hash = hash_u64((uint64_t)s.op << 32 | (uint32_t)s.ret) ^
+	       hash_u64((uint64_t)s.stack << 2 | s.args) * 3;
 	for (unsigned i = 0; s.args && i < def->ncols; i++)
 		hash = hash_u64(hash ^ s.x[i]);
 	/* Equal hashes of different sites take the next key: rare, and then a probe more. */
@@ -363,16 +368,20 @@ out:
 	return rc;
 }
 
-static int seal(struct ige_builder *b, enum ige_block_type type, uint64_t *seq, struct buf *out, struct err *e)
+static int seal(struct ige_builder *b, enum ige_block_type type, uint64_t *seq, struct buf *out,
+		struct err *e)
 {
-	struct ige_header h = { .type = (uint8_t)type, .seq = (*seq)++, .start_floor_us = IGE_FLOOR_UNKNOWN };
+	struct ige_header h = { .type = (uint8_t)type,
+				.seq = (*seq)++,
+				.start_floor_us = IGE_FLOOR_UNKNOWN };
 	int rc = b->ncol ? ige_builder_seal(b, &h, out, e) : 0;
 
 	ige_builder_reset(b);
 	return rc;
 }
 
-int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *seq, struct buf *out, struct err *e)
+int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *seq, struct buf *out,
+		  struct err *e)
 {
 	size_t before = out->n;
 	int rc = 0;
@@ -381,7 +390,8 @@ int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *se
 		return err_nomem(e);
 	for (int k = 1; k < IGE_D_KINDS && !rc; k++) {
 		struct cursor at = { (const unsigned char *)d->pending[k].p,
-				     (const unsigned char *)d->pending[k].p + d->pending[k].n, false };
+				     (const unsigned char *)d->pending[k].p + d->pending[k].n,
+				     false };
 		uint32_t first = d->first[k];
 
 		/* Cut at whole entries: each begins with its length. */
@@ -437,7 +447,8 @@ static void define_op(struct buf *entry, const struct op_def *op)
 		varint_put(entry, op->cols[i]);
 }
 
-int ige_schema_seal(const struct world *w, struct ige_builder *b, uint64_t *seq, struct buf *out, struct err *e)
+int ige_schema_seal(const struct world *w, struct ige_builder *b, uint64_t *seq, struct buf *out,
+		    struct err *e)
 {
 	struct buf ops = { 0 }, columns = { 0 }, entry = { 0 };
 	uint32_t nops = 0, ncolumns = 0;

@@ -29,17 +29,19 @@ size_t ige_rows_count(const struct ige_rows *r);
 /* Adds one event; false: out of memory. Its definitions are queued in dict. */
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def);
 /* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. */
-int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
+		  struct err *e);
 
 /* Decoding: events of one block in world ids. */
 struct ige_decoder {
 	struct ige_dict_reader *dict;
-	VEC(uint64_t) values;	   /* all columns' values, one after another */
+	VEC(uint64_t) values; /* all columns' values, one after another */
 	VEC(struct event) events;
 	uint64_t unknown_columns; /* of newer writers, passed by */
 };
 void ige_decoder_free(struct ige_decoder *d);
 /* ERR_DAMAGED: nothing of the block is used. A damaged extra column costs only its own values; *partial is set. */
-int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial, struct err *e);
+int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial,
+		      struct err *e);
 
 #endif

@@ -23,8 +23,8 @@ void ige_decoder_free(struct ige_decoder *d)
 }
 
 /* Decode one integer column to the end of values; *at its place. */
-static int decode_column(struct ige_decoder *d, const struct ige_directory *dir, const unsigned char *data, size_t *at,
-			 struct err *e)
+static int decode_column(struct ige_decoder *d, const struct ige_directory *dir,
+			 const unsigned char *data, size_t *at, struct err *e)
 {
 	int rc;
 
@@ -90,7 +90,8 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 				continue;
 			}
 			if (dir.count != n)
-				return err_set(e, ERR_DAMAGED, "column %u: %u values for %u events", dir.id, dir.count, n);
+				return err_set(e, ERR_DAMAGED, "column %u: %u values for %u events",
+					       dir.id, dir.count, n);
 			rc = decode_column(d, &dir, data, &at, e);
 			if (rc)
 				return rc;
@@ -112,7 +113,9 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 
 			if (!q) {
 				q = &queues[nqueues++];
-				*q = (struct queue){ .id = id, .kind = ige_role_kind(world_column(w, id)->role) };
+				*q = (struct queue){
+					.id = id, .kind = ige_role_kind(world_column(w, id)->role)
+				};
 			}
 			if (dir.id & IGE_PRESENCE) {
 				struct buf none = { 0 };

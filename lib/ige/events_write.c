@@ -34,7 +34,8 @@ static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
 	for (size_t i = 0; i < r->extras.n; i++)
 		if (r->extras.v[i].id == id)
 			return &r->extras.v[i];
-	return vec_push(&r->extras, (struct ige_extra){ .id = id }) ? &r->extras.v[r->extras.n - 1] : NULL;
+	return vec_push(&r->extras, (struct ige_extra){ .id = id }) ? &r->extras.v[r->extras.n - 1]
+								    : NULL;
 }
 
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def)
@@ -44,9 +45,9 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_de
 	uint32_t ctx = ige_dict_id(r->dict, WORLD_CTX, ev->ctx);
 	int64_t start = event_start(ev);
 
-	if (!vec_push(&r->column[IGE_END], (uint64_t)ev->end_ns) || !vec_push(&r->column[IGE_DUR], ev->dur_ns) ||
-	    !vec_push(&r->column[IGE_CTX], ctx) || !vec_push(&r->column[IGE_SITE], site) ||
-	    !vec_push(&r->column[IGE_DEPTH], ev->depth))
+	if (!vec_push(&r->column[IGE_END], (uint64_t)ev->end_ns) ||
+	    !vec_push(&r->column[IGE_DUR], ev->dur_ns) || !vec_push(&r->column[IGE_CTX], ctx) ||
+	    !vec_push(&r->column[IGE_SITE], site) || !vec_push(&r->column[IGE_DEPTH], ev->depth))
 		return false;
 	r->bytes += 28;
 	for (unsigned i = 0; !args && i < def->ncols; i++) {
@@ -56,12 +57,14 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_de
 		if (!x || !vec_push(&x->eligible, there))
 			return false;
 		if (there) {
-			const struct column_def *column = world_column(r->dict->world, def->cols[i]);
+			const struct column_def *column =
+				world_column(r->dict->world, def->cols[i]);
 			int kind = column ? ige_role_kind(column->role) : -1;
 			uint64_t value = ev->x[i];
 
 			if (kind >= 0)
-				value = ige_dict_id(r->dict, (enum world_kind)kind, (uint32_t)value);
+				value = ige_dict_id(r->dict, (enum world_kind)kind,
+						    (uint32_t)value);
 			if (!vec_push(&x->values, value))
 				return false;
 			r->bytes += 9;
@@ -96,7 +99,8 @@ static void put_presence(struct ige_builder *b, const struct ige_extra *x)
 	free(bits);
 }
 
-int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e)
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
+		  struct err *e)
 {
 	size_t n = ige_rows_count(r);
 	int rc;

@@ -18,8 +18,10 @@
 #include "lib/ige/records.h"
 
 #define READ_BYTES (256u << 10) /* one read(2) */
-#define SNIFF_BYTES (64u << 10) /* how far a damaged beginning is searched before the input is called something else */
-#define BATCH 8192		/* events of one item */
+#define SNIFF_BYTES \
+	(64u        \
+	 << 10) /* how far a damaged beginning is searched before the input is called something else */
+#define BATCH 8192 /* events of one item */
 
 struct ige_reader {
 	struct world *world;
@@ -34,12 +36,19 @@ struct ige_reader {
 	struct ige_decoder decoder;
 	struct ige_record_list records;
 	struct ige_view view; /* the block last returned */
-	enum { NOTHING, SEGMENT, EVENTS, RECORDS, LAST } ready; /* what ige_reader_items gives next */
-	size_t next;	      /* within the block's events or records */
+	enum {
+		NOTHING,
+		SEGMENT,
+		EVENTS,
+		RECORDS,
+		LAST
+	} ready;     /* what ige_reader_items gives next */
+	size_t next; /* within the block's events or records */
 	struct event_stream stream;
 };
 
-int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_fd, const char *name, struct err *e)
+int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_fd, const char *name,
+		    struct err *e)
 {
 	struct ige_reader *r = calloc(1, sizeof(*r));
 
@@ -128,7 +137,8 @@ static void note_damage(struct ige_reader *r, const char *reason)
 	if (r->report.first_reason[0])
 		return;
 	r->report.first_damage = r->offset;
-	snprintf(r->report.first_reason, sizeof(r->report.first_reason), "%s", reason);
+	snprintf(r->report.first_reason, sizeof(r->report.first_reason), "%.*s",
+		 (int)sizeof(r->report.first_reason) - 1, reason);
 }
 
 /* Is there a sound header at p, with n bytes to look at? */
@@ -160,7 +170,8 @@ static int resync(struct ige_reader *r, size_t limit, struct err *e)
 		for (at = 0; at < n; at++) {
 			const unsigned char *p = r->window + r->from + at;
 
-			if ((*p == 'I' || *p == 0x89) && n - at >= IGE_BLOCK_BYTES && sound(p, n - at)) {
+			if ((*p == 'I' || *p == 0x89) && n - at >= IGE_BLOCK_BYTES &&
+			    sound(p, n - at)) {
 				/* A segment header needs more bytes than a block header: it is looked at again whole. */
 				r->report.skipped_bytes += at;
 				pass(r, at);
@@ -209,7 +220,8 @@ static int begin(struct ige_reader *r, struct err *e)
 	}
 	if (sound(r->window + r->from, held(r)))
 		return 0;
-	if (held(r) < IGE_SEGMENT_BYTES && held(r) >= 8 && !memcmp(r->window + r->from, IGE_SEGMENT_MAGIC, 8)) {
+	if (held(r) < IGE_SEGMENT_BYTES && held(r) >= 8 &&
+	    !memcmp(r->window + r->from, IGE_SEGMENT_MAGIC, 8)) {
 		r->report.truncated = r->report.unterminated = true;
 		return 0;
 	}
@@ -281,12 +293,16 @@ static int take(struct ige_reader *r, struct err *e)
 		return err_nomem(e);
 	if (rc == ERR_TOO_NEW && h->flags & IGE_CRITICAL) {
 		r->report.too_new = true;
-		return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s", r->name, why.text);
+		return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s",
+			       r->name, why.text);
 	}
 	if (rc)
 		damaged_block(r, &why);
 	else if (partial)
-		damaged_block(r, why.text[0] ? &why : &(struct err){ .text = "a column's checksum does not match" });
+		damaged_block(
+			r, why.text[0]
+				   ? &why
+				   : &(struct err){ .text = "a column's checksum does not match" });
 	return 0;
 }
 
@@ -298,7 +314,8 @@ static int segment(struct ige_reader *r, struct ige_block *b, struct err *e)
 
 	if (rc == ERR_TOO_NEW) {
 		r->report.too_new = true;
-		return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s", r->name, why.text);
+		return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s",
+			       r->name, why.text);
 	}
 	ige_dict_reader_reset(&r->dict);
 	r->report.segments++;
@@ -334,7 +351,8 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 
 			if (ige_segment_unpack(&s, p, NULL) != ERR_DAMAGED)
 				return segment(r, b, e);
-		} else if (held(r) >= IGE_BLOCK_BYTES && !ige_header_unpack(&r->view.header, p, NULL)) {
+		} else if (held(r) >= IGE_BLOCK_BYTES &&
+			   !ige_header_unpack(&r->view.header, p, NULL)) {
 			rc = fill(r, r->view.header.length, e);
 			if (rc)
 				return rc;
@@ -367,9 +385,13 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 			return end_of_input(r);
 	}
 	r->view.bytes = r->window + r->from;
-	*b = (struct ige_block){ .bytes = r->view.bytes, .n = r->view.header.length, .type = r->view.header.type,
-				 .last = r->view.header.type == IGE_EVENTS && r->view.header.flags & IGE_LAST,
-				 .seq = r->view.header.seq, .end_max = r->view.header.end_max };
+	*b = (struct ige_block){ .bytes = r->view.bytes,
+				 .n = r->view.header.length,
+				 .type = r->view.header.type,
+				 .last = r->view.header.type == IGE_EVENTS &&
+					 r->view.header.flags & IGE_LAST,
+				 .seq = r->view.header.seq,
+				 .end_max = r->view.header.end_max };
 	if (!r->report.segments)
 		r->report.unterminated = true;
 	r->report.blocks++;
@@ -406,7 +428,8 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 			if (!item->late) {
 				item->watermark_ns = h->end_max;
 				if (h->start_floor_us != IGE_FLOOR_UNKNOWN)
-					item->floor_ns = h->end_max - (int64_t)h->start_floor_us * 1000;
+					item->floor_ns =
+						h->end_max - (int64_t)h->start_floor_us * 1000;
 			}
 			r->ready = h->flags & IGE_LAST ? LAST : NOTHING;
 		}
@@ -432,7 +455,8 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 
 static int stream_next(struct event_stream *s, struct stream_item *item, struct err *e)
 {
-	struct ige_reader *r = (struct ige_reader *)((char *)s - offsetof(struct ige_reader, stream));
+	struct ige_reader *r =
+		(struct ige_reader *)((char *)s - offsetof(struct ige_reader, stream));
 
 	for (;;) {
 		struct ige_block b;

@@ -21,34 +21,35 @@ struct ige_reader;
 /* What was read and what could not be. Valid at any time; final at the end of input. */
 struct ige_report {
 	uint64_t segments, blocks, events, records;
-	uint64_t damaged_blocks;    /* header intact, content refused: checksum or values */
-	uint64_t skipped_bytes;	    /* passed over while looking for the next block */
-	uint64_t first_damage;	    /* input offset of the first damage; valid when damaged_blocks or skipped_bytes */
-	char first_reason[120];	    /* what was wrong there */
-	uint64_t unknown_blocks;    /* types, ops or columns of a newer writer, passed by */
-	uint64_t lost_events;	    /* the recorder's own count, from block headers */
-	bool too_new;		    /* a critical part of a newer version was met: reading stopped there */
-	bool truncated;		    /* the input ends inside a block */
-	bool unterminated;	    /* the last segment has no LAST block (recorder killed, or still writing) */
-	bool growing;		    /* unterminated, and its recorder still holds the lock */
-	bool empty;		    /* no byte at all */
+	uint64_t damaged_blocks; /* header intact, content refused: checksum or values */
+	uint64_t skipped_bytes;	 /* passed over while looking for the next block */
+	uint64_t first_damage; /* input offset of the first damage; valid when damaged_blocks or skipped_bytes */
+	char first_reason[120];	 /* what was wrong there */
+	uint64_t unknown_blocks; /* types, ops or columns of a newer writer, passed by */
+	uint64_t lost_events;	 /* the recorder's own count, from block headers */
+	bool too_new;	   /* a critical part of a newer version was met: reading stopped there */
+	bool truncated;	   /* the input ends inside a block */
+	bool unterminated; /* the last segment has no LAST block (recorder killed, or still writing) */
+	bool growing;	   /* unterminated, and its recorder still holds the lock */
+	bool empty;	   /* no byte at all */
 };
 
 /* fd: readable; closed by ige_reader_free when own_fd. name: for messages. Fails with ERR_DAMAGED "not an .ige
  * file" when the first bytes are something else, ERR_TOO_NEW on a newer major version. An empty input is not an
  * error here: report.empty. */
-int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_fd, const char *name, struct err *e);
+int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_fd, const char *name,
+		    struct err *e);
 void ige_reader_free(struct ige_reader *r);
 const struct ige_report *ige_reader_report(const struct ige_reader *r);
 
 /* One block as it stands in the input. bytes are borrowed until the next call. */
 struct ige_block {
-	const void *bytes;   /* whole, header included; for a segment header, that */
+	const void *bytes; /* whole, header included; for a segment header, that */
 	size_t n;
-	uint8_t type;	     /* enum ige_block_type, ige/block.h */
-	uint16_t record_kind;/* RECORDS blocks: their kind, else 0 */
-	bool last;	     /* the LAST block of a segment */
-	uint64_t seq;	     /* for ige_encode_records */
+	uint8_t type;	      /* enum ige_block_type, ige/block.h */
+	uint16_t record_kind; /* RECORDS blocks: their kind, else 0 */
+	bool last;	      /* the LAST block of a segment */
+	uint64_t seq;	      /* for ige_encode_records */
 	int64_t end_max;
 };
 

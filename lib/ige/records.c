@@ -48,8 +48,8 @@ static void set_number(struct record *r, const struct record_field *f, uint64_t 
 	}
 }
 
-static int seal_text(struct ige_builder *b, uint16_t id, const struct record *r, size_t n, const struct record_field *f,
-		     struct err *e)
+static int seal_text(struct ige_builder *b, uint16_t id, const struct record *r, size_t n,
+		     const struct record_field *f, struct err *e)
 {
 	struct ige_directory d = { .id = id, .encoding = IGE_TEXT, .width = 1 };
 	struct buf lengths = { 0 }, bytes = { 0 };
@@ -77,10 +77,12 @@ static int seal_text(struct ige_builder *b, uint16_t id, const struct record *r,
 	return rc;
 }
 
-static int seal_field(struct ige_builder *b, uint16_t id, const struct record *r, size_t n, const struct record_field *f,
-		      struct ige_dict_writer *dict, struct err *e)
+static int seal_field(struct ige_builder *b, uint16_t id, const struct record *r, size_t n,
+		      const struct record_field *f, struct ige_dict_writer *dict, struct err *e)
 {
-	struct ige_directory presence = { .id = id | IGE_PRESENCE, .encoding = IGE_RAW, .width = 1 };
+	struct ige_directory presence = { .id = id | IGE_PRESENCE,
+					  .encoding = IGE_RAW,
+					  .width = 1 };
 	int kind = ige_record_role_kind(f->role), rc = 0;
 	unsigned char *bits = calloc(1, n / 8 + 1);
 	VEC(uint64_t) values = { 0 };
@@ -100,10 +102,12 @@ static int seal_field(struct ige_builder *b, uint16_t id, const struct record *r
 		values.v[values.n] = get_number(&r[i], f);
 		if (kind >= 0) {
 			if (!dict) {
-				rc = err_set(e, ERR_USAGE, "record field %s refers to a subject", f->name);
+				rc = err_set(e, ERR_USAGE, "record field %s refers to a subject",
+					     f->name);
 				goto out;
 			}
-			values.v[values.n] = ige_dict_id(dict, (enum world_kind)kind, (uint32_t)values.v[values.n]);
+			values.v[values.n] = ige_dict_id(dict, (enum world_kind)kind,
+							 (uint32_t)values.v[values.n]);
 		}
 		values.n++;
 	}
@@ -123,8 +127,8 @@ out:
 	return rc;
 }
 
-int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *dict, struct ige_builder *b,
-		     struct ige_header *h, struct buf *out, struct err *e)
+int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *dict,
+		     struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e)
 {
 	const struct record_def *def = record_builtin(r[0].kind);
 	int rc = 0;
@@ -132,7 +136,8 @@ int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *d
 	if (!def)
 		return err_set(e, ERR_USAGE, "record kind %u is not known", r[0].kind);
 	for (unsigned i = 0; i < def->nfields && !rc; i++)
-		rc = seal_field(b, (uint16_t)(def->kind << 8 | def->fields[i].number), r, n, &def->fields[i], dict, e);
+		rc = seal_field(b, (uint16_t)(def->kind << 8 | def->fields[i].number), r, n,
+				&def->fields[i], dict, e);
 	h->type = IGE_RECORDS;
 	h->n = (uint32_t)n;
 	if (def->critical)
@@ -169,8 +174,9 @@ static uint32_t next_row(const unsigned char *bits, uint32_t nbits, uint32_t at,
 	return at;
 }
 
-static int decode_text(struct ige_record_list *l, const struct ige_directory *d, const unsigned char *data,
-		       const struct record_field *f, const unsigned char *bits, uint32_t nbits, struct err *e)
+static int decode_text(struct ige_record_list *l, const struct ige_directory *d,
+		       const unsigned char *data, const struct record_field *f,
+		       const unsigned char *bits, uint32_t nbits, struct err *e)
 {
 	struct buf scratch = { 0 };
 	const unsigned char *p;
@@ -178,8 +184,10 @@ static int decode_text(struct ige_record_list *l, const struct ige_directory *d,
 	uint32_t row = 0, rows = (uint32_t)l->list.n;
 	int rc = ige_column_bytes(d, data, &scratch, &p, &n, e);
 
-	if (!rc && (d->encoding != IGE_TEXT || d->count > IGE_EVENTS_MAX || (size_t)d->count * 4 > n))
-		rc = err_set(e, ERR_DAMAGED, "column %u: %u texts in %zu bytes", d->id, d->count, n);
+	if (!rc &&
+	    (d->encoding != IGE_TEXT || d->count > IGE_EVENTS_MAX || (size_t)d->count * 4 > n))
+		rc = err_set(e, ERR_DAMAGED, "column %u: %u texts in %zu bytes", d->id, d->count,
+			     n);
 	at = (size_t)d->count * 4;
 	for (uint32_t i = 0; !rc && i < d->count; i++, row++) {
 		size_t len = le_get(p + (size_t)i * 4, 4);
@@ -205,15 +213,17 @@ static int decode_text(struct ige_record_list *l, const struct ige_directory *d,
 	return rc;
 }
 
-static int decode_numbers(struct ige_record_list *l, const struct ige_directory *d, const unsigned char *data,
-			  const struct record_field *f, const unsigned char *bits, uint32_t nbits,
-			  struct ige_dict_reader *dict, struct err *e)
+static int decode_numbers(struct ige_record_list *l, const struct ige_directory *d,
+			  const unsigned char *data, const struct record_field *f,
+			  const unsigned char *bits, uint32_t nbits, struct ige_dict_reader *dict,
+			  struct err *e)
 {
 	int kind = ige_record_role_kind(f->role), rc;
 	uint32_t row = 0, rows = (uint32_t)l->list.n;
 
 	if (d->count > rows)
-		return err_set(e, ERR_DAMAGED, "column %u: %u values for %u records", d->id, d->count, rows);
+		return err_set(e, ERR_DAMAGED, "column %u: %u values for %u records", d->id,
+			       d->count, rows);
 	l->values.n = 0;
 	if (!vec_reserve(&l->values, d->count + 1))
 		return err_nomem(e);
@@ -232,8 +242,8 @@ static int decode_numbers(struct ige_record_list *l, const struct ige_directory 
 	return rc;
 }
 
-int ige_records_decode(struct ige_record_list *l, const struct ige_view *v, struct ige_dict_reader *dict, bool *partial,
-		       struct err *e)
+int ige_records_decode(struct ige_record_list *l, const struct ige_view *v,
+		       struct ige_dict_reader *dict, bool *partial, struct err *e)
 {
 	uint16_t kind = ige_records_kind(v);
 	const struct record_def *def = record_builtin(kind);
@@ -245,7 +255,9 @@ int ige_records_decode(struct ige_record_list *l, const struct ige_view *v, stru
 	*partial = false;
 	arena_free(&l->texts);
 	if (!def)
-		return v->header.flags & IGE_CRITICAL ? err_set(e, ERR_TOO_NEW, "record kind %u", kind) : 0;
+		return v->header.flags & IGE_CRITICAL
+			       ? err_set(e, ERR_TOO_NEW, "record kind %u", kind)
+			       : 0;
 	for (uint32_t i = 0; i < v->header.n; i++)
 		if (!vec_push(&l->list, (struct record){ .kind = kind }))
 			return err_nomem(e);
@@ -278,7 +290,8 @@ int ige_records_decode(struct ige_record_list *l, const struct ige_view *v, stru
 				f = &def->fields[k];
 		if (!f) {
 			if (d.critical)
-				return err_set(e, ERR_TOO_NEW, "field %u of record %s", number, def->name);
+				return err_set(e, ERR_TOO_NEW, "field %u of record %s", number,
+					       def->name);
 			continue;
 		}
 		if (bits_of != d.id)
@@ -295,11 +308,16 @@ int ige_records_decode(struct ige_record_list *l, const struct ige_view *v, stru
 	return 0;
 }
 
-int ige_encode_records(struct buf *out, const struct record *r, size_t n, uint64_t seq, int64_t time_ns, struct err *e)
+int ige_encode_records(struct buf *out, const struct record *r, size_t n, uint64_t seq,
+		       int64_t time_ns, struct err *e)
 {
 	struct ige_builder b = { 0 };
-	struct ige_header h = { .flags = IGE_FOREIGN, .seq = seq, .end_min = time_ns, .end_max = time_ns,
-				.start_min = time_ns, .start_floor_us = IGE_FLOOR_UNKNOWN };
+	struct ige_header h = { .flags = IGE_FOREIGN,
+				.seq = seq,
+				.end_min = time_ns,
+				.end_max = time_ns,
+				.start_min = time_ns,
+				.start_floor_us = IGE_FLOOR_UNKNOWN };
 	int rc = ige_records_seal(r, n, NULL, &b, &h, out, e);
 
 	ige_builder_free(&b);

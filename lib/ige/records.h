@@ -8,8 +8,8 @@
 
 /* Seal n records of one kind into a block appended to out. dict NULL: references to subjects are refused
  * (a filter mints no ids). h's type, n, ncol, length and CRITICAL flag are set here. */
-int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *dict, struct ige_builder *b,
-		     struct ige_header *h, struct buf *out, struct err *e);
+int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *dict,
+		     struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 
 /* Decode a RECORDS block. Texts are borrowed from the block or from texts. Fields this program does not know are
  * passed by. ERR_TOO_NEW: unknown kind flagged critical. An unknown kind otherwise gives no records. */
@@ -19,8 +19,8 @@ struct ige_record_list {
 	VEC(uint64_t) values;
 };
 void ige_record_list_free(struct ige_record_list *l);
-int ige_records_decode(struct ige_record_list *l, const struct ige_view *v, struct ige_dict_reader *dict, bool *partial,
-		       struct err *e);
+int ige_records_decode(struct ige_record_list *l, const struct ige_view *v,
+		       struct ige_dict_reader *dict, bool *partial, struct err *e);
 
 /* Kind of a RECORDS block from its first column; 0 when it has none. */
 uint16_t ige_records_kind(const struct ige_view *v);

@@ -16,11 +16,11 @@
 #include "lib/ige/records.h"
 #include "lib/world/order.h"
 
-#define BLOCK_EVENTS 8192
+#define BLOCK_EVENTS  8192
 #define SEGMENT_BYTES (64u << 20)
-#define SEGMENT_NS 60000000000u
-#define DICT_SHARE 50	     /* a segment may end once events outweigh dictionaries this many times */
-#define PENDING_MAX 65536    /* events held for sorting; beyond it the older half is let go */
+#define SEGMENT_NS    60000000000u
+#define DICT_SHARE    50 /* a segment may end once events outweigh dictionaries this many times */
+#define PENDING_MAX   65536	 /* events held for sorting; beyond it the older half is let go */
 #define ROW_BYTES_MAX (3u << 20) /* a block is sealed well before the format's 4 MiB */
 
 struct ige_writer {
@@ -46,7 +46,8 @@ struct ige_writer {
 
 /* ---- sink on a descriptor ---- */
 
-static int fd_put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e)
+static int fd_put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n,
+		  uint32_t events, struct err *e)
 {
 	struct ige_fd_sink *fd = (struct ige_fd_sink *)s;
 	int rc = write_all(fd->fd, p, n, e);
@@ -65,8 +66,8 @@ void ige_fd_sink_init(struct ige_fd_sink *s, int fd)
 
 /* ---- life ---- */
 
-int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *sink, const struct ige_writer_options *opt,
-		   struct err *e)
+int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *sink,
+		   const struct ige_writer_options *opt, struct err *e)
 {
 	struct ige_writer *wr = calloc(1, sizeof(*wr));
 
@@ -125,14 +126,19 @@ static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, s
 
 static int begin_segment(struct ige_writer *wr, struct err *e)
 {
-	struct ige_segment s = { .major = IGE_MAJOR, .minor = IGE_MINOR, .time_unit_ns = 1, .boot = wr->opt.boot,
-				 .real_minus_mono_ns = wr->opt.real_minus_mono_ns, .clock_id = wr->opt.clock_id };
+	struct ige_segment s = { .major = IGE_MAJOR,
+				 .minor = IGE_MINOR,
+				 .time_unit_ns = 1,
+				 .boot = wr->opt.boot,
+				 .real_minus_mono_ns = wr->opt.real_minus_mono_ns,
+				 .clock_id = wr->opt.clock_id };
 	uint64_t id[2];
 	int rc;
 
 	memcpy(s.node_uuid, wr->opt.node_uuid, sizeof(s.node_uuid));
 	/* Unlike every other segment's: its node, boot, wall time and place in the recording. */
-	id[0] = hash_bytes(wr->opt.node_uuid, 16, wr->opt.boot ^ (uint64_t)wr->opt.real_minus_mono_ns);
+	id[0] = hash_bytes(wr->opt.node_uuid, 16,
+			   wr->opt.boot ^ (uint64_t)wr->opt.real_minus_mono_ns);
 	id[1] = hash_u64(id[0] ^ (uint64_t)wr->watermark ^ ++wr->segment << 40);
 	memcpy(s.id, id, sizeof(s.id));
 	wr->seq = 0;
@@ -192,14 +198,21 @@ static int write_records(struct ige_writer *wr, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0, n; i < wr->records.n && !rc; i += n) {
-		int64_t now = wr->watermark != INT64_MIN ? wr->watermark : wr->last_end != INT64_MIN ? wr->last_end : 0;
-		struct ige_header h = { .seq = wr->seq, .end_min = now, .end_max = now, .start_min = now,
+		int64_t now = wr->watermark != INT64_MIN  ? wr->watermark
+			      : wr->last_end != INT64_MIN ? wr->last_end
+							  : 0;
+		struct ige_header h = { .seq = wr->seq,
+					.end_min = now,
+					.end_max = now,
+					.start_min = now,
 					.start_floor_us = IGE_FLOOR_UNKNOWN };
 
-		for (n = 1; i + n < wr->records.n && n < 4096 && wr->records.v[i + n].kind == wr->records.v[i].kind;)
+		for (n = 1; i + n < wr->records.n && n < 4096 &&
+			    wr->records.v[i + n].kind == wr->records.v[i].kind;)
 			n++;
 		wr->seq++;
-		rc = ige_records_seal(&wr->records.v[i], n, &wr->dict, &wr->builder, &h, &wr->out, e);
+		rc = ige_records_seal(&wr->records.v[i], n, &wr->dict, &wr->builder, &h, &wr->out,
+				      e);
 		if (!rc)
 			rc = put(wr, IGE_PUT_RECORDS, 0, e);
 	}
@@ -211,12 +224,15 @@ static int write_records(struct ige_writer *wr, struct err *e)
 static int write_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t flags, struct err *e)
 {
 	uint32_t n = (uint32_t)ige_rows_count(rows);
-	struct ige_header h = { .type = IGE_EVENTS, .flags = flags, .seq = wr->seq++, .lost = take_lost(wr) };
+	struct ige_header h = {
+		.type = IGE_EVENTS, .flags = flags, .seq = wr->seq++, .lost = take_lost(wr)
+	};
 	int rc;
 
 	if (!n)
 		h.end_min = h.end_max = h.start_min =
-			wr->watermark > wr->last_end || wr->last_end == INT64_MIN ? wr->watermark : wr->last_end;
+			wr->watermark > wr->last_end || wr->last_end == INT64_MIN ? wr->watermark
+										  : wr->last_end;
 	h.start_floor_us = floor_us(wr, n ? rows->end_max : h.end_max);
 	if (wr->segment_start == INT64_MIN)
 		wr->segment_start = n ? rows->end_min : h.end_min;
@@ -242,9 +258,10 @@ static int seal(struct ige_writer *wr, struct err *e)
 		rc = write_rows(wr, &wr->rows, 0, e);
 	if (!rc && ige_rows_count(&wr->late))
 		rc = write_rows(wr, &wr->late, IGE_LATE, e);
-	if (!rc && (wr->segment_bytes > wr->opt.segment_bytes ||
-		    (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
-		     (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
+	if (!rc &&
+	    (wr->segment_bytes > wr->opt.segment_bytes ||
+	     (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
+	      (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
 		ige_dict_writer_reset(&wr->dict);
 		wr->open = false;
 	}
@@ -279,7 +296,8 @@ static void sort_pending(struct ige_writer *wr)
 	for (size_t i = 1; i < wr->pending.n; i++)
 		if (world_event_order(wr->world, &wr->pending.v[i - 1], &wr->pending.v[i]) > 0) {
 			/* glibc's qsort_r is a merge sort while memory lasts, so equal events keep their order. */
-			qsort_r(wr->pending.v, wr->pending.n, sizeof(wr->pending.v[0]), compare, wr->world);
+			qsort_r(wr->pending.v, wr->pending.n, sizeof(wr->pending.v[0]), compare,
+				wr->world);
 			return;
 		}
 }
@@ -335,7 +353,8 @@ void ige_writer_lost(struct ige_writer *wr, uint64_t n)
 	wr->lost += n;
 }
 
-int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force, struct err *e)
+int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force,
+		     struct err *e)
 {
 	bool idle;
 	int rc;

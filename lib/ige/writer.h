@@ -20,7 +20,8 @@
  * keep up: only IGE_PUT_EVENTS, never definitions. dropped_events: how many events those bytes hold. */
 enum ige_put_kind { IGE_PUT_EVENTS, IGE_PUT_DEFINITIONS, IGE_PUT_RECORDS, IGE_PUT_FRAME };
 struct ige_sink {
-	int (*put)(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e);
+	int (*put)(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n,
+		   uint32_t events, struct err *e);
 };
 
 /* A sink on a file descriptor (write(2) until done; ENOSPC, EPIPE reported). The descriptor stays the caller's. */
@@ -32,14 +33,14 @@ struct ige_fd_sink {
 void ige_fd_sink_init(struct ige_fd_sink *s, int fd);
 
 struct ige_writer_options {
-	uint32_t block_events;	   /* flush after this many events; 0 = 8192 */
-	uint64_t segment_bytes;	   /* a new segment after this many bytes; 0 = 64 MB */
-	uint64_t segment_ns;	   /* …or after this long once events outweigh dictionaries 50:1; 0 = 60 s */
-	uint64_t window_ns;	   /* reorder window: events this much older than the newest still sort in; 0 = none */
+	uint32_t block_events;	/* flush after this many events; 0 = 8192 */
+	uint64_t segment_bytes; /* a new segment after this many bytes; 0 = 64 MB */
+	uint64_t segment_ns; /* …or after this long once events outweigh dictionaries 50:1; 0 = 60 s */
+	uint64_t window_ns; /* reorder window: events this much older than the newest still sort in; 0 = none */
 	uint8_t node_uuid[16];
 	uint64_t boot;
 	int64_t real_minus_mono_ns;
-	uint32_t clock_id;	   /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
+	uint32_t clock_id; /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
 };
 
 struct ige_writer;
@@ -60,7 +61,8 @@ void ige_writer_lost(struct ige_writer *wr, uint64_t n);
 /* Everything that ends at or before watermark_ns has been added: sort, seal and write what is due, else a
  * heartbeat. floor_ns: nothing added later starts earlier, except calls named by OPEN records. force: write the
  * open block even when it is small. */
-int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force, struct err *e);
+int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force,
+		     struct err *e);
 
 /* Write what is left and the LAST block. The writer only accepts ige_writer_free afterwards. */
 int ige_writer_finish(struct ige_writer *wr, struct err *e);
@@ -69,6 +71,7 @@ void ige_writer_free(struct ige_writer *wr);
 /* One RECORDS block as bytes for a pass-through filter: no ids, flagged FOREIGN, all records of one kind.
  * Appended to *out (a struct buf); see ige/block.h for the flag. */
 struct buf;
-int ige_encode_records(struct buf *out, const struct record *r, size_t n, uint64_t seq, int64_t time_ns, struct err *e);
+int ige_encode_records(struct buf *out, const struct record *r, size_t n, uint64_t seq,
+		       int64_t time_ns, struct err *e);
 
 #endif

@@ -68,7 +68,8 @@ uint32_t intern_add(struct intern *t, uint64_t hash, const void *element)
 	if (t->n % INTERN_CHUNK == 0) {
 		/* The list of chunks doubles at powers of two. */
 		if ((chunk & (chunk - 1)) == 0) {
-			void **chunks = realloc(t->chunks, (chunk ? chunk * 2 : 1) * sizeof(*chunks));
+			void **chunks =
+				realloc(t->chunks, (chunk ? chunk * 2 : 1) * sizeof(*chunks));
 
 			if (!chunks)
 				return 0;

@@ -30,7 +30,7 @@ typedef bool intern_equal(const void *e, const void *key);
 
 uint32_t intern_find(const struct intern *t, uint64_t hash, intern_equal *equal, const void *key);
 uint32_t intern_add(struct intern *t, uint64_t hash, const void *element); /* 0: out of memory */
-void *intern_at(const struct intern *t, uint32_t id);			   /* NULL for 0 and unknown */
+void *intern_at(const struct intern *t, uint32_t id); /* NULL for 0 and unknown */
 void intern_free(struct intern *t);
 
 #endif

@@ -135,7 +135,8 @@ uint32_t world_stack(struct world *w, const uint32_t *frames, unsigned n)
 	hash = hash_bytes(frames, n * sizeof(*frames), 0);
 	id = intern_find(&w->tables[WORLD_STACK], hash, stack_equal, &s);
 	if (!id) {
-		s.frames = (const uint32_t *)(const void *)arena_copy(&w->texts, frames, n * sizeof(*frames));
+		s.frames = (const uint32_t *)(const void *)arena_copy(&w->texts, frames,
+								      n * sizeof(*frames));
 		if (s.frames)
 			id = intern_add(&w->tables[WORLD_STACK], hash, &s);
 		w->failed |= !id;
@@ -259,14 +260,14 @@ static uint32_t subject(struct world *w, enum world_kind kind, key_of *of, const
 	return id;
 }
 
-#define SUBJECT(lower, upper)                                                          \
-	uint32_t world_##lower(struct world *w, const struct world_##lower *v)         \
-	{                                                                              \
-		return subject(w, WORLD_##upper, lower##_key, v);                      \
-	}                                                                              \
+#define SUBJECT(lower, upper)                                                             \
+	uint32_t world_##lower(struct world *w, const struct world_##lower *v)            \
+	{                                                                                 \
+		return subject(w, WORLD_##upper, lower##_key, v);                         \
+	}                                                                                 \
 	const struct world_##lower *world_get_##lower(const struct world *w, uint32_t id) \
-	{                                                                              \
-		return intern_at(&w->tables[WORLD_##upper], id);                       \
+	{                                                                                 \
+		return intern_at(&w->tables[WORLD_##upper], id);                          \
 	}
 
 SUBJECT(node, NODE)

@@ -26,7 +26,8 @@ bool world_failed(const struct world *w);
 
 /* Strings: any bytes. id 0 is the absent string; the empty string has an id like any other. */
 uint32_t world_string(struct world *w, struct bytes text);
-struct bytes world_text(const struct world *w, uint32_t id); /* {NULL,0} for 0; otherwise NUL-terminated after n */
+struct bytes world_text(const struct world *w,
+			uint32_t id); /* {NULL,0} for 0; otherwise NUL-terminated after n */
 
 /* A machine between two boots. Key: uuid + boot. */
 struct world_node {
@@ -129,7 +130,8 @@ const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n)
 
 /* First call for a frame holds; later ones are ignored. */
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v);
-const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame); /* NULL: no name yet */
+const struct world_symbol *world_get_symbol(const struct world *w,
+					    uint32_t frame); /* NULL: no name yet */
 
 /* Names in the order they became known: i runs 1..world_symbols(); the frame i belongs to. */
 uint32_t world_symbols(const struct world *w);
@@ -144,8 +146,18 @@ const struct column_def *world_column(const struct world *w, uint16_t column);
 
 /* Kinds of subjects, for code that walks them all (the file writer). */
 enum world_kind {
-	WORLD_STRING, WORLD_NODE, WORLD_PROCESS, WORLD_IMAGE, WORLD_THREAD, WORLD_CGROUP, WORLD_GPU,
-	WORLD_MODULE, WORLD_FRAME, WORLD_STACK, WORLD_CTX, WORLD_KINDS
+	WORLD_STRING,
+	WORLD_NODE,
+	WORLD_PROCESS,
+	WORLD_IMAGE,
+	WORLD_THREAD,
+	WORLD_CGROUP,
+	WORLD_GPU,
+	WORLD_MODULE,
+	WORLD_FRAME,
+	WORLD_STACK,
+	WORLD_CTX,
+	WORLD_KINDS
 };
 uint32_t world_count(const struct world *w, enum world_kind kind); /* ids run 1..count */
 
