@@ -169,7 +169,7 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 	if (!wakers_add(&th->wakers, &r->iv))
 		return err_nomem(e);
 	if (ev->depth > 0)
-		return nest_add(&th->nest, ev->depth, start, ev->end_ns, &r->parts, false) ? 0 : err_nomem(e);
+		return nest_add(&th->nest, NEST_OFFCPU, ev->depth, start, ev->end_ns, &r->parts, false) ? 0 : err_nomem(e);
 
 	if (th->nest.deepest)
 		orphans_flush(l, th, start);
@@ -206,6 +206,7 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev, 
 	self = ev->dur_ns - c.inner_ns;
 	p.sound = c.sound && overlap <= self;
 	p.overlap_ns = overlap;
+	p.calls_ns = c.calls_ns;
 	p.parts = &l->inner;
 	if (p.sound) {
 		enum part on_cpu = sync && !c.sync ? PART_DEVICE : PART_SELF;
@@ -233,7 +234,7 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev, 
 		l->inner.ns[PART_UNKNOWN] -= overlap;
 		start += (int64_t)overlap;
 	}
-	return nest_add(&th->nest, ev->depth, start, ev->end_ns, &l->inner, sync || c.sync) ? 0 : err_nomem(e);
+	return nest_add(&th->nest, NEST_CALL, ev->depth, start, ev->end_ns, &l->inner, sync || c.sync) ? 0 : err_nomem(e);
 }
 
 static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)

@@ -25,6 +25,7 @@ struct line_piece {
 	unsigned depth;		   /* calls open around it */
 	int64_t start_ns, end_ns;
 	const struct parts *parts; /* sum to end - start */
+	uint64_t calls_ns;	   /* of a call: spent in calls inside it; the rest is its own */
 	uint64_t overlap_ns;	   /* of its unknown time: already told as part of the piece before */
 	bool sound;		   /* false: what was inside contradicts itself */
 	bool open;		   /* a call that had not returned when the recording ended */

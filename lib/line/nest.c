@@ -24,7 +24,7 @@ static struct nest_level *level_need(struct nest *n, unsigned depth)
 
 static void level_clear(struct nest_level *l)
 {
-	l->ns = 0;
+	l->ns = l->calls_ns = 0;
 	l->sync = false;
 	parts_clear(&l->parts);
 }
@@ -44,6 +44,7 @@ static void level_join(struct nest_level *into, struct nest_level *from)
 			into->last_ns = from->last_ns;
 	}
 	into->ns += from->ns;
+	into->calls_ns += from->calls_ns;
 	into->sync |= from->sync;
 	parts_merge(&into->parts, &from->parts);
 	level_clear(from);
@@ -86,9 +87,11 @@ static bool orphans_up(struct nest *n, unsigned depth)
 	return true;
 }
 
-bool nest_add(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns, const struct parts *parts, bool sync)
+bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns, int64_t end_ns,
+	      const struct parts *parts, bool sync)
 {
 	struct nest_level *l;
+	uint64_t ns;
 
 	if (depth >= NEST_DEPTH)
 		depth = NEST_DEPTH - 1;
@@ -102,14 +105,16 @@ bool nest_add(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns, 
 	if (l->ns && start_ns < l->last_ns) {
 		if (end_ns <= l->last_ns)
 			return true;
-		l->ns += (uint64_t)(end_ns - l->last_ns);
-		parts_add(&l->parts, PART_UNKNOWN, 0, (uint64_t)(end_ns - l->last_ns));
+		ns = (uint64_t)(end_ns - l->last_ns);
+		parts_add(&l->parts, PART_UNKNOWN, 0, ns);
 	} else {
 		if (l->ns == 0)
 			l->first_ns = start_ns;
-		l->ns += (uint64_t)(end_ns - start_ns);
+		ns = (uint64_t)(end_ns - start_ns);
 		parts_merge(&l->parts, parts);
 	}
+	l->ns += ns;
+	l->calls_ns += child == NEST_CALL ? ns : 0;
 	l->last_ns = end_ns;
 	l->sync |= sync;
 	if (n->deepest < depth)
@@ -121,7 +126,7 @@ void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
 {
 	struct nest_level *l;
 
-	c->inner_ns = c->orphans_ns = 0;
+	c->inner_ns = c->calls_ns = c->orphans_ns = 0;
 	c->sync = false;
 	c->sound = true;
 	if (n->deepest <= depth)
@@ -146,6 +151,7 @@ void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
 	} else {
 		parts_merge(c->inner, &l->parts);
 		c->inner_ns = l->ns;
+		c->calls_ns = l->calls_ns;
 		c->sync = l->sync;
 	}
 	level_clear(l);

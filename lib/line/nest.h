@@ -20,6 +20,7 @@
 struct nest_level {
 	int64_t first_ns, last_ns; /* start of the first, end of the last; valid when ns */
 	uint64_t ns;		   /* sum of their lengths */
+	uint64_t calls_ns;	   /* of which calls */
 	bool sync;		   /* one of them waits for the device */
 	struct parts parts;	   /* sums to ns */
 };
@@ -32,12 +33,16 @@ struct nest {
 
 void nest_free(struct nest *n);
 
+enum nest_child { NEST_OFFCPU, NEST_CALL };
+
 /* A finished child at this depth (>= 1) and its parts, which sum to end - start. False: out of memory. */
-bool nest_add(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns, const struct parts *parts, bool sync);
+bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns, int64_t end_ns,
+	      const struct parts *parts, bool sync);
 
 struct nest_call {
 	struct parts *inner;   /* out: parts of the children, empty when there are none */
 	uint64_t inner_ns;     /* out: their sum */
+	uint64_t calls_ns;     /* out: of which inside calls; a call's own time is what they leave */
 	bool sync;	       /* out: a child waits for the device */
 	bool sound;	       /* out: false: the children do not fit, all of the call is unknown */
 	struct parts *orphans; /* out: children of a call that never arrived, and that ended before this one began */
