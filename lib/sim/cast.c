@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Casting: the same names and ids in every generated recording, so that two runs of a scenario are
+ * the same bytes.
+ */
 #include "lib/sim/cast.h"
 
 #include <stdio.h>

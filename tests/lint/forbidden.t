@@ -15,7 +15,7 @@ import tap  # noqa: E402
 NEVER = {
     "gets", "strcpy", "strcat", "sprintf", "vsprintf", "stpcpy", "strncpy", "strncat", "strtok",
     "system", "popen", "atoi", "atol", "atoll", "atof", "alloca", "mktemp", "tmpnam", "tempnam",
-    "asctime", "ctime", "gmtime", "localtime", "rand", "srand", "setlocale", "bzero", "bcopy",
+    "asctime", "ctime", "gmtime", "localtime", "setlocale", "bzero", "bcopy",
     "gethostbyname", "usleep", "ftime",
 }
 NOT_IN_LIB = {
