@@ -310,7 +310,8 @@ static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct 
 	sort_pending(wr);
 	while (!rc && n < wr->pending.n && (n < at_least || wr->pending.v[n].end_ns <= upto))
 		rc = let_go(wr, &wr->pending.v[n++], e);
-	memmove(wr->pending.v, wr->pending.v + n, (wr->pending.n - n) * sizeof(wr->pending.v[0]));
+	if (n)
+		memmove(wr->pending.v, wr->pending.v + n, (wr->pending.n - n) * sizeof(wr->pending.v[0]));
 	wr->pending.n -= n;
 	return rc;
 }
