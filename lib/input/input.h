@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program was given to read, as one event stream: no operand or "-" is standard input, a
+ * name is a recording; several are joined in canonical order of their events. What could not be
+ * read is kept and said in the end, so that every sink reports damage with the same words.
+ */
+#ifndef INGERO_INPUT_INPUT_H
+#define INGERO_INPUT_INPUT_H
+
+#include <stdbool.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/event/stream.h"
+#include "lib/ige/reader.h"
+#include "lib/world/world.h"
+
+struct input;
+
+/* names[0..n) as given on the command line; n == 0 is standard input. All share world w. On error nothing is left
+ * open. */
+int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
+	       struct err *e);
+void input_free(struct input *in);
+
+/* The joined stream; owned by the input. */
+struct event_stream *input_stream(struct input *in);
+
+/* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */
+struct ige_reader *input_reader(struct input *in);
+
+/* After the end: 0 when all was read whole; ERR_DAMAGED when something was damaged, cut or not ended cleanly (a
+ * growing recording is none of these). One line per fact is appended to notes, each ending in a newline. */
+int input_verdict(const struct input *in, struct buf *notes);
+
+/* Sums over all inputs. */
+struct ige_report input_report(const struct input *in);
+
+/* True when every input was empty: not a byte, or no event and no record. */
+bool input_is_empty(const struct input *in);
+
+#endif
