@@ -55,3 +55,13 @@ int sim_scenario_options(const char *name, struct sim_options *o)
 		return -1;
 	return 0;
 }
+
+void sim_scenario_dose(struct sim_options *o, unsigned percent)
+{
+	unsigned *plants[] = { &o->hog_percent, &o->contend_percent, &o->throttle_percent,
+			       &o->lock_percent, &o->disk_percent };
+
+	for (unsigned i = 0; i < sizeof(plants) / sizeof(plants[0]); i++)
+		if (*plants[i])
+			*plants[i] = percent;
+}

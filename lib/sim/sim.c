@@ -373,3 +373,8 @@ const struct sim_truth *sim_truths(const struct event_stream *base, unsigned *n)
 	*n = PLANTS;
 	return ((const struct sim_stream *)base)->run.truth;
 }
+
+int64_t sim_real_minus_mono_ns(void)
+{
+	return REAL_NS - BEGIN_NS;
+}

@@ -66,5 +66,10 @@ struct sim_scenario {
 };
 const struct sim_scenario *sim_scenarios(unsigned *n);
 int sim_scenario_options(const char *name, struct sim_options *o); /* -1: no such scenario */
+/* Let what a scenario plants take that share instead. */
+void sim_scenario_dose(struct sim_options *o, unsigned percent);
+
+/* What the recording's clock lies behind UTC. */
+int64_t sim_real_minus_mono_ns(void);
 
 #endif
