@@ -117,6 +117,7 @@ static void test_cat(void)
 
 	fixture_init(&f);
 	fixture_recording(&f, &file, 1000, 128);
+	buf_reserve(&file, file.n); /* so that what is added does not move */
 	buf_add(&file, file.p, file.n);
 	r = fixture_reader(w, file.p, file.n);
 	struct event_stream *s = ige_reader_stream(r);
