@@ -25,7 +25,8 @@ san_suffix := $(if $(SAN),-$(subst $(comma),-,$(subst undefined,ubsan,$(subst ad
 BUILD ?= build$(san_suffix)
 V ?=
 Q := $(if $(V),,@)
-say = $(if $(V),@:,@printf '  %-8s %s\n')
+silent := $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(V)$(silent),@:,@printf '  %-8s %s\n')
 
 ccache := $(shell command -v ccache)
 CC := $(if $(filter undefined default,$(origin CC)),$(if $(ccache),ccache )gcc,$(CC))
