@@ -25,7 +25,7 @@ san_suffix := $(if $(SAN),-$(subst $(comma),-,$(subst undefined,ubsan,$(subst ad
 BUILD ?= build$(san_suffix)
 V ?=
 Q := $(if $(V),,@)
-silent := $(findstring s,$(firstword -$(MAKEFLAGS)))
+silent := $(findstring s,$(firstword -$(filter-out --%,$(MAKEFLAGS))))
 say = $(if $(V)$(silent),@:,@printf '  %-8s %s\n')
 
 ccache := $(shell command -v ccache)
