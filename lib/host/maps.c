@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines look like "7f…-7f… r-xp 00002000 fe:00 247134      /usr/bin/cat". In a path the kernel writes a newline
+ * as \012 and nothing else differently, so a path that holds these four characters is read wrongly: it cannot be
+ * told apart.
+ */
+#include "lib/host/maps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/io.h"
+
+#define MAPS_MAX (64u << 20) /* 65,530 mappings of long paths and room to spare */
+
+/* Digits of the base from *p, followed by the character after; moves *p behind it. */
+static bool number(char **p, unsigned base, char after, uint64_t *out)
+{
+	uint64_t v = 0;
+	unsigned n = 0;
+
+	for (;; n++, (*p)++) {
+		char c = **p;
+		unsigned digit = c >= '0' && c <= '9'	? (unsigned)(c - '0')
+				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+							: 99;
+
+		if (digit >= base)
+			break;
+		if (n == (base == 16 ? 16u : 19u))
+			return false;
+		v = v * base + digit;
+	}
+	if (n == 0 || (after && **p != after))
+		return false;
+	if (after)
+		(*p)++;
+	*out = v;
+	return true;
+}
+
+static size_t unescape(char *p, size_t n)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < n; i++, to++) {
+		if (n - i >= 4 && memcmp(p + i, "\\012", 4) == 0) {
+			p[to] = '\n';
+			i += 3;
+		} else {
+			p[to] = p[i];
+		}
+	}
+	p[to] = 0;
+	return to;
+}
+
+/* line ends with a zero byte. */
+static bool parse_line(char *line, struct host_mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	char *p = line;
+	uint64_t major, minor;
+	size_t n;
+
+	if (!number(&p, 16, '-', &m->start) || !number(&p, 16, ' ', &m->end) || m->end < m->start)
+		return false;
+	if (strnlen(p, 5) < 5 || p[4] != ' ')
+		return false;
+	m->executable = p[2] == 'x';
+	p += 5;
+	if (!number(&p, 16, ' ', &m->offset) || !number(&p, 16, ':', &major) ||
+	    !number(&p, 16, ' ', &minor) || !number(&p, 10, 0, &m->inode) || major > UINT32_MAX ||
+	    minor > UINT32_MAX || (*p && *p != ' '))
+		return false;
+	m->major = (uint32_t)major;
+	m->minor = (uint32_t)minor;
+	p += strspn(p, " ");
+	n = unescape(p, strlen(p));
+	m->deleted =
+		n >= sizeof(deleted) - 1 && strcmp(p + n - (sizeof(deleted) - 1), deleted) == 0;
+	if (m->deleted) {
+		n -= sizeof(deleted) - 1;
+		p[n] = 0;
+	}
+	m->path = (struct bytes){ p, n };
+	return true;
+}
+
+unsigned host_maps_parse(struct buf *text, host_mapping_fn *fn, void *ctx)
+{
+	char *p = text->p, *end = text->p + text->n;
+	unsigned refused = 0;
+
+	while (p && p < end) {
+		char *newline = memchr(p, '\n', (size_t)(end - p));
+		struct host_mapping m = { 0 };
+
+		if (newline)
+			*newline = 0; /* otherwise the buffer's own zero byte ends the line */
+		if (!parse_line(p, &m))
+			refused += *p != 0;
+		else if (!fn(ctx, &m))
+			break;
+		p = newline ? newline + 1 : end;
+	}
+	return refused;
+}
+
+int host_maps_read(uint32_t pid, host_mapping_fn *fn, void *ctx, struct err *e)
+{
+	struct buf text = { 0 };
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	rc = read_file(path, &text, MAPS_MAX, e);
+	if (rc == 0)
+		host_maps_parse(&text, fn, ctx);
+	buf_free(&text);
+	return rc;
+}
+
+char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size)
+{
+	snprintf(out, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+		 m->end);
+	if (access(out, R_OK))
+		snprintf(out, size, "/proc/%" PRIu32 "/root%s", pid, m->path.p ? m->path.p : "");
+	return out;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C++ names as people write them. The demangler is the C++ library's own, found at run time: it is not among
+ * the libraries ingero is built with, and where it is missing names stay as the linker has them. Safe from any
+ * thread.
+ */
+#ifndef INGERO_SYM_DEMANGLE_H
+#define INGERO_SYM_DEMANGLE_H
+
+#include "lib/base/buf.h"
+
+/* Appends the name to out: demangled when it is a C++ name and can be, otherwise as it is. */
+void sym_demangle(struct buf *out, const char *name);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading by pread. Invariant: whatever comes from the file goes through inside() before it becomes an offset
+ * or a size, and no allocation is larger than the part of the file it is for.
+ */
+#include "lib/sym/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEGMENTS_MAX	1024u
+#define SECTIONS_MAX	(1u << 20)
+#define NOTES_MAX	65536u
+#define DYNAMIC_MAX	65536u
+#define NAMES_MAX	(512u << 20)
+#define SYMBOLS_MAX	(16u << 20)
+#define SYMBOLS_AT_ONCE 1024u
+
+struct sym_elf {
+	int fd;
+	uint64_t size;
+	Elf64_Ehdr head;
+	Elf64_Phdr *segments;
+	unsigned nsegments;
+	Elf64_Shdr *sections;
+	unsigned nsections;
+	char build_id[SYM_BUILD_ID];
+	char soname[256];
+	char interpreter[256];
+};
+
+static bool inside(const struct sym_elf *f, uint64_t offset, uint64_t n)
+{
+	return offset <= f->size && n <= f->size - offset;
+}
+
+size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
+{
+	size_t done = 0;
+
+	if (offset >= f->size)
+		return 0;
+	if (n > f->size - offset)
+		n = f->size - offset;
+	while (done < n) {
+		ssize_t got = pread(f->fd, (char *)out + done, n - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return done;
+}
+
+static bool take(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
+{
+	return inside(f, offset, n) && sym_elf_bytes(f, offset, out, n) == n;
+}
+
+/* n bytes of the file in memory of their own; NULL when they are not in the file or there is no memory. */
+static void *take_copy(const struct sym_elf *f, uint64_t offset, uint64_t n)
+{
+	void *p;
+
+	if (n == 0 || !inside(f, offset, n))
+		return NULL;
+	p = malloc(n);
+	if (p && !take(f, offset, p, n)) {
+		free(p);
+		p = NULL;
+	}
+	return p;
+}
+
+char *sym_elf_text(const struct sym_elf *f, uint64_t place, char *out, size_t size)
+{
+	size_t got = sym_elf_bytes(f, place, out, size - 1);
+
+	out[got] = 0;
+	return out;
+}
+
+bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset)
+{
+	for (unsigned i = 0; i < f->nsegments; i++) {
+		const Elf64_Phdr *s = &f->segments[i];
+
+		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
+		    address - s->p_vaddr < s->p_filesz && address - s->p_vaddr < f->size &&
+		    inside(f, s->p_offset, address - s->p_vaddr)) {
+			*offset = s->p_offset + (address - s->p_vaddr);
+			return *offset < f->size;
+		}
+	}
+	return false;
+}
+
+static void hex(char *out, size_t room, const unsigned char *p, size_t n)
+{
+	if (n > (room - 1) / 2)
+		n = (room - 1) / 2;
+	for (size_t i = 0; i < n; i++)
+		snprintf(out + 2 * i, 3, "%02x", p[i]);
+}
+
+/* A note: three words, then name and description, each filled up to a multiple of 4. */
+static bool find_build_id(struct sym_elf *f, const unsigned char *p, size_t n)
+{
+	size_t at = 0;
+
+	while (n - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		uint64_t name = at + sizeof(note), description, next;
+
+		memcpy(&note, p + at, sizeof(note));
+		description = name + (((uint64_t)note.n_namesz + 3) & ~3ull);
+		next = description + (((uint64_t)note.n_descsz + 3) & ~3ull);
+		if (description > n || note.n_descsz > n - description)
+			return false;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp(p + name, "GNU", 4) == 0) {
+			hex(f->build_id, sizeof(f->build_id), p + description, note.n_descsz);
+			return true;
+		}
+		if (next > n)
+			return false;
+		at = next;
+	}
+	return false;
+}
+
+static void read_notes(struct sym_elf *f)
+{
+	for (unsigned i = 0; i < f->nsegments && !f->build_id[0]; i++) {
+		const Elf64_Phdr *s = &f->segments[i];
+		unsigned char *p;
+
+		if (s->p_type != PT_NOTE || s->p_filesz > NOTES_MAX)
+			continue;
+		p = take_copy(f, s->p_offset, s->p_filesz);
+		if (p)
+			find_build_id(f, p, s->p_filesz);
+		free(p);
+	}
+}
+
+static void read_dynamic(struct sym_elf *f, const Elf64_Phdr *s)
+{
+	uint64_t names = 0, soname = 0, place;
+	Elf64_Dyn *d = s->p_filesz <= DYNAMIC_MAX ? take_copy(f, s->p_offset, s->p_filesz) : NULL;
+	bool has_soname = false;
+
+	for (size_t i = 0; d && i < s->p_filesz / sizeof(*d) && d[i].d_tag != DT_NULL; i++) {
+		if (d[i].d_tag == DT_STRTAB)
+			names = d[i].d_un.d_ptr;
+		if (d[i].d_tag == DT_SONAME) {
+			soname = d[i].d_un.d_val;
+			has_soname = true;
+		}
+	}
+	free(d);
+	if (has_soname && sym_elf_place(f, names, &place) && soname < f->size &&
+	    place < f->size - soname)
+		sym_elf_text(f, place + soname, f->soname, sizeof(f->soname));
+}
+
+static void read_segments(struct sym_elf *f)
+{
+	for (unsigned i = 0; i < f->nsegments; i++) {
+		const Elf64_Phdr *s = &f->segments[i];
+
+		if (s->p_type == PT_DYNAMIC)
+			read_dynamic(f, s);
+		if (s->p_type == PT_INTERP && s->p_filesz < sizeof(f->interpreter) &&
+		    !take(f, s->p_offset, f->interpreter, s->p_filesz))
+			f->interpreter[0] = 0;
+	}
+}
+
+/* Section headers are for symbols only: a file whose headers are gone or wrong just has none. */
+static void read_sections(struct sym_elf *f)
+{
+	uint64_t n = f->head.e_shnum;
+	Elf64_Shdr first;
+
+	if (f->head.e_shoff == 0 || f->head.e_shentsize != sizeof(first) ||
+	    !take(f, f->head.e_shoff, &first, sizeof(first)))
+		return;
+	if (n == 0)
+		n = first.sh_size; /* more than fit the header's field */
+	if (n == 0 || n > SECTIONS_MAX)
+		return;
+	f->sections = take_copy(f, f->head.e_shoff, n * sizeof(first));
+	f->nsections = f->sections ? (unsigned)n : 0;
+}
+
+static int open_head(struct sym_elf *f, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st))
+		return err_sys(e, "cannot read %s", name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_DAMAGED, "%s is not a file", name);
+	f->size = (uint64_t)st.st_size;
+	if (!take(f, 0, &f->head, sizeof(f->head)) ||
+	    memcmp(f->head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(e, ERR_DAMAGED, "%s is not a 64-bit little-endian ELF file", name);
+	if (f->head.e_phnum == 0)
+		return 0;
+	if (f->head.e_phentsize != sizeof(Elf64_Phdr) || f->head.e_phnum > SEGMENTS_MAX)
+		return err_set(e, ERR_DAMAGED, "%s: program headers make no sense", name);
+	f->segments = take_copy(f, f->head.e_phoff, (uint64_t)f->head.e_phnum * sizeof(Elf64_Phdr));
+	if (!f->segments)
+		return err_set(e, ERR_DAMAGED, "%s: program headers are not in the file", name);
+	f->nsegments = f->head.e_phnum;
+	return 0;
+}
+
+static int open_owned(struct sym_elf **out, int fd, const char *name, bool whole, struct err *e)
+{
+	struct sym_elf *f = calloc(1, sizeof(*f));
+	int rc;
+
+	*out = NULL;
+	if (!f) {
+		close(fd);
+		return err_nomem(e);
+	}
+	f->fd = fd;
+	rc = open_head(f, name, e);
+	if (rc) {
+		sym_elf_free(f);
+		return rc;
+	}
+	read_notes(f);
+	if (whole) {
+		read_segments(f);
+		read_sections(f);
+	}
+	*out = f;
+	return 0;
+}
+
+/* Without O_NONBLOCK a FIFO planted under a library's name would hold us for ever. */
+static int open_file(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int sym_elf_open(struct sym_elf **out, const char *path, struct err *e)
+{
+	int fd = open_file(path);
+
+	*out = NULL;
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", path);
+	return open_owned(out, fd, path, true, e);
+}
+
+int sym_elf_open_fd(struct sym_elf **out, int fd, const char *name, struct err *e)
+{
+	int mine = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	*out = NULL;
+	if (mine < 0)
+		return err_sys(e, "cannot read %s", name);
+	return open_owned(out, mine, name, true, e);
+}
+
+int sym_elf_build_id_of(const char *path, char out[SYM_BUILD_ID], struct err *e)
+{
+	struct sym_elf *f;
+	int fd = open_file(path), rc;
+
+	out[0] = 0;
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", path);
+	rc = open_owned(&f, fd, path, false, e);
+	if (rc == 0)
+		memcpy(out, f->build_id, SYM_BUILD_ID);
+	sym_elf_free(f);
+	return rc;
+}
+
+void sym_elf_free(struct sym_elf *f)
+{
+	if (!f)
+		return;
+	close(f->fd);
+	free(f->segments);
+	free(f->sections);
+	free(f);
+}
+
+const char *sym_elf_build_id(const struct sym_elf *f)
+{
+	return f->build_id;
+}
+
+const char *sym_elf_soname(const struct sym_elf *f)
+{
+	return f->soname;
+}
+
+const char *sym_elf_interpreter(const struct sym_elf *f)
+{
+	return f->interpreter;
+}
+
+uint16_t sym_elf_machine(const struct sym_elf *f)
+{
+	return f->head.e_machine;
+}
+
+uint64_t sym_elf_size(const struct sym_elf *f)
+{
+	return f->size;
+}
+
+struct walk {
+	unsigned flags;
+	const char *names; /* with a zero byte behind them, or NULL */
+	uint64_t names_at, names_size;
+	sym_elf_fn *fn;
+	void *ctx;
+};
+
+static bool walk_one(const struct sym_elf *f, const struct walk *w, const Elf64_Sym *sym)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info);
+	struct sym_elf_symbol s = { .value = sym->st_value,
+				    .offset = UINT64_MAX,
+				    .size = sym->st_size,
+				    .is_function = type == STT_FUNC || type == STT_GNU_IFUNC,
+				    .is_local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL };
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0 || sym->st_name >= w->names_size ||
+	    type == STT_TLS || type == STT_FILE || type == STT_SECTION)
+		return true;
+	sym_elf_place(f, sym->st_value, &s.offset);
+	if ((w->flags & SYM_FUNCTIONS) && (!s.is_function || s.offset == UINT64_MAX))
+		return true;
+	s.names_place = w->names_at;
+	s.name_at = sym->st_name;
+	if (w->names) {
+		s.name = w->names + sym->st_name;
+		if (strnlen(s.name, SYM_NAME_MAX) == SYM_NAME_MAX)
+			return true;
+	}
+	return w->fn(w->ctx, &s);
+}
+
+static int walk_table(const struct sym_elf *f, const Elf64_Shdr *table, struct walk *w,
+		      struct err *e)
+{
+	const Elf64_Shdr *text;
+	uint64_t n = table->sh_size / sizeof(Elf64_Sym);
+	Elf64_Sym *some = NULL;
+	char *names = NULL;
+	int rc = 0;
+
+	if (table->sh_link >= f->nsections || !inside(f, table->sh_offset, table->sh_size) ||
+	    n == 0)
+		return 0;
+	text = &f->sections[table->sh_link];
+	if (!inside(f, text->sh_offset, text->sh_size) || text->sh_size == 0)
+		return 0;
+	if (n > SYMBOLS_MAX || ((w->flags & SYM_NAMES) && text->sh_size > NAMES_MAX))
+		return err_set(e, ERR_LIMIT, "a symbol table of %llu entries is too large",
+			       (unsigned long long)n);
+	w->names_at = text->sh_offset;
+	w->names_size = text->sh_size;
+	some = malloc(SYMBOLS_AT_ONCE * sizeof(*some));
+	if (w->flags & SYM_NAMES)
+		names = malloc(text->sh_size + 1);
+	if (!some || ((w->flags & SYM_NAMES) && !names)) {
+		rc = err_nomem(e);
+		goto out;
+	}
+	if (names) {
+		if (!take(f, text->sh_offset, names, text->sh_size))
+			goto out;
+		names[text->sh_size] = 0;
+		w->names = names;
+	}
+	for (uint64_t at = 0; at < n;) {
+		uint64_t more = n - at < SYMBOLS_AT_ONCE ? n - at : SYMBOLS_AT_ONCE;
+
+		if (!take(f, table->sh_offset + at * sizeof(*some), some, more * sizeof(*some)))
+			break;
+		for (uint64_t i = 0; i < more; i++)
+			if (!walk_one(f, w, &some[i]))
+				goto out;
+		at += more;
+	}
+out:
+	free(names);
+	free(some);
+	return rc;
+}
+
+int sym_elf_symbols(const struct sym_elf *f, unsigned flags, sym_elf_fn *fn, void *ctx,
+		    struct err *e)
+{
+	struct walk w = { .flags = flags, .fn = fn, .ctx = ctx };
+
+	/* The format allows one table of each kind. */
+	for (unsigned i = 0; i < f->nsections; i++)
+		if (f->sections[i].sh_type == (flags & SYM_FULL ? SHT_SYMTAB : SHT_DYNSYM))
+			return walk_table(f, &f->sections[i], &w, e);
+	return 0;
+}
