@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Bash completion of the ingero programs. Made by `make completions` from the programs' option
+# tables: change those, not this file.
+
+_ingero_ops='cuda driver graph host io nccl net sched block cuCtxSynchronize cuEventSynchronize
+ cuLaunchKernel cuLaunchKernelEx cuMemAlloc cuMemAllocAsync cuMemAllocHost
+ cuMemAllocManaged cuMemFree cuMemFreeAsync cuMemFreeHost cuMemcpy cuMemcpyAsync
+ cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoD
+ cuMemcpyHtoDAsync cuMemsetD8 cuMemsetD8Async cuStreamSynchronize cudaDeviceSynchronize
+ cudaEventSynchronize cudaFree cudaFreeAsync cudaFreeHost cudaLaunchKernel cudaMalloc
+ cudaMallocAsync cudaMallocHost cudaMallocManaged cudaMemcpy cudaMemcpyAsync cudaMemset
+ cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu'
+
+# The last item of a comma-separated list is completed, the ones before it are kept.
+_ingero_list() {
+	local before=
+	[[ $cur == *,* ]] && before=${cur%,*},
+	COMPREPLY=($(compgen -W "$1" -P "$before" -- "${cur##*,}"))
+	[[ $2 == nospace ]] && compopt -o nospace
+}
+
+# _ingero_value KIND [CHOICES]: candidates for an option's value
+_ingero_value() {
+	case $1 in
+	choice) COMPREPLY=($(compgen -W "$2" -- "$cur")) ;;
+	FILE) compopt -o filenames; COMPREPLY=($(compgen -f -- "$cur")) ;;
+	DIR) compopt -o filenames; COMPREPLY=($(compgen -d -- "$cur")) ;;
+	USER) COMPREPLY=($(compgen -u -- "$cur")) ;;
+	COMMAND) COMPREPLY=($(compgen -c -- "$cur")) ;;
+	PID) _ingero_list "$(cd /proc && echo [0-9]*)" nospace ;;
+	OP) _ingero_list "$_ingero_ops" nospace ;;
+	*) COMPREPLY=() ;;
+	esac
+}
+
+# _ingero_complete OPTIONS VALUES OPERANDS: VALUES has a line "WORD|WORD KIND [CHOICES]" per option with a value
+_ingero_complete() {
+	local cur prev words cword word line i
+	COMPREPLY=()
+	cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+	# Readline breaks words at "=": put --option=value together again.
+	if [[ $cur == '=' ]]; then
+		cur=
+	elif [[ $prev == '=' ]]; then
+		prev=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == -- ]]; then
+			if [[ $3 == COMMAND && $i == $((COMP_CWORD - 1)) ]]; then
+				_ingero_value COMMAND
+			else
+				_ingero_value FILE
+			fi
+			return
+		fi
+	done
+	while read -r line; do
+		[[ $line ]] || continue
+		if [[ "|${line%% *}|" == *"|$prev|"* ]]; then
+			line=${line#* }
+			_ingero_value "${line%% *}" "${line#* }"
+			return
+		fi
+	done <<<"$2"
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "$1" -- "$cur"))
+	elif [[ $3 ]]; then
+		_ingero_value "$3"
+	fi
+}
+
+_ingero_demo() {
+	_ingero_complete '--seed --duration --threads --dose -o --output --list --truth --json -q --quiet -v
+		--verbose --color --progress -h --help --version' \
+		'--seed N
+		--duration TIME
+		--threads N
+		--dose PERCENT
+		-o|--output FILE
+		--color choice auto always never' \
+		''
+}
+complete -F _ingero_demo ingero-demo
