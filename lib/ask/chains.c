@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the analysis beside reading, because a pipe cannot be read twice and the analysis record,
+ * if there is one, comes last. When it comes, the stream's own chains hold.
+ */
+#include "lib/ask/chains.h"
+
+#include <stdlib.h>
+
+struct ask_chains_run {
+	struct cause_sink sink; /* first: the analysis tells us */
+	struct ask_chains answer;
+	struct chain_list own, carried;
+	struct cause *cause;
+	bool since_last; /* items came after the newest clean end */
+};
+
+static int told(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	return chain_list_add(&((struct ask_chains_run *)s)->own, r, e);
+}
+
+struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_options *opt)
+{
+	struct ask_chains_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return NULL;
+	run->sink.record = told;
+	run->cause = cause_new(w, opt, &run->sink);
+	if (!run->cause) {
+		free(run);
+		return NULL;
+	}
+	return run;
+}
+
+static int record(struct ask_chains_run *run, const struct record *r, struct err *e)
+{
+	struct ask_chains *a = &run->answer;
+
+	switch (r->kind) {
+	case RECORD_SESSION:
+		if (!a->has_start) {
+			a->start_ns = r->u.SESSION.start_ns;
+			a->has_start = true;
+		}
+		return 0;
+	case RECORD_CLOCK:
+		if (!a->has_real) {
+			a->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
+			a->has_real = true;
+		}
+		if (r->u.CLOCK.mono_ns > a->end_ns)
+			a->end_ns = r->u.CLOCK.mono_ns;
+		return 0;
+	default:
+		return chain_list_add(&run->carried, r, e);
+	}
+}
+
+int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, struct err *e)
+{
+	struct ask_chains *a = &run->answer;
+
+	switch (item->kind) {
+	case STREAM_EVENTS:
+		a->events += item->n;
+		a->lost += item->lost;
+		if (item->n && !a->has_start) {
+			a->start_ns = event_start(&item->events[0]);
+			a->has_start = true;
+		}
+		if (item->n && item->events[item->n - 1].end_ns > a->end_ns)
+			a->end_ns = item->events[item->n - 1].end_ns;
+		run->since_last = true;
+		break;
+	case STREAM_RECORD:
+		run->since_last = true;
+		if (record(run, item->record, e) < 0)
+			return e ? e->code : ERR_NOMEM;
+		break;
+	case STREAM_SEGMENT:
+		run->since_last = true;
+		break;
+	case STREAM_LAST:
+		run->since_last = false;
+		break;
+	}
+	return cause_item(run->cause, item, e);
+}
+
+int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer, struct err *e)
+{
+	struct ask_chains *a = &run->answer;
+	int rc = cause_finish(run->cause, e);
+
+	if (rc < 0)
+		return rc;
+	a->unfinished = run->since_last;
+	/* An analysis of a damaged or cut stream covers less than is here: then ours holds. */
+	a->found_analyzed = run->carried.analyzed && !a->unfinished;
+	a->list = a->found_analyzed ? run->carried : run->own;
+	chain_list_sort(&a->list);
+	*answer = a;
+	return 0;
+}
+
+void ask_chains_free(struct ask_chains_run *run)
+{
+	if (!run)
+		return;
+	/* answer.list is one of the two, by value */
+	cause_free(run->cause);
+	chain_list_free(&run->own);
+	chain_list_free(&run->carried);
+	free(run);
+}

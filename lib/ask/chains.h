@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * "What went wrong?" asked of a stream: its chains, found by the analysis it carries or, when
+ * nobody analyzed it, by analyzing it now. A recording without an analysis is never taken for a healthy one.
+ */
+#ifndef INGERO_ASK_CHAINS_H
+#define INGERO_ASK_CHAINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/cause/cause.h"
+#include "lib/event/chain.h"
+#include "lib/event/stream.h"
+#include "lib/world/world.h"
+
+struct ask_chains {
+	struct chain_list list;
+	bool found_analyzed; /* the stream carried its analysis */
+	bool unfinished;     /* a recording in it did not end cleanly */
+	uint64_t events, lost;
+	int64_t start_ns;    /* of the recording, on its clock; valid when has_start */
+	int64_t end_ns;
+	int64_t real_minus_mono_ns; /* valid when has_real */
+	bool has_start, has_real;
+};
+
+struct ask_chains_run; /* a question in progress: several streams, one after another, are one recording */
+
+/* w must outlive the run. opt NULL: the defaults. NULL: out of memory. */
+struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_options *opt);
+int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, struct err *e);
+
+/* No more items: the answer, borrowed until the run is freed. */
+int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer, struct err *e);
+void ask_chains_free(struct ask_chains_run *run);
+
+#endif

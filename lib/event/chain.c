@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collecting chains. There are few of them: found by walking the list.
+ */
+#include "lib/event/chain.h"
+
+#include <stdlib.h>
+
+#define CHAINS_MAX 100000
+
+const char *chain_severity_name(uint32_t severity)
+{
+	return severity >= CHAIN_HIGH ? "HIGH" : severity == CHAIN_MEDIUM ? "MEDIUM" : "LOW";
+}
+
+static int keep(struct chain_list *list, struct bytes *into, struct bytes text, struct err *e)
+{
+	into->p = arena_copy(&list->texts, text.p ? text.p : "", text.n);
+	into->n = text.n;
+	return into->p ? 0 : err_nomem(e);
+}
+
+static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct err *e)
+{
+	struct chain fresh = { 0 }, *c = NULL;
+
+	for (size_t i = 0; i < list->v.n && !c; i++) {
+		if (bytes_equal(list->v.v[i].id, r->id))
+			c = &list->v.v[i];
+	}
+	if (c && r->revision < c->revision)
+		return 0;
+	if (!c) {
+		if (list->v.n >= CHAINS_MAX)
+			return err_set(e, ERR_LIMIT, "more than %d chains in one stream", CHAINS_MAX);
+		if (keep(list, &fresh.id, r->id, e) < 0)
+			return e ? e->code : ERR_NOMEM;
+		if (!vec_push(&list->v, fresh))
+			return err_nomem(e);
+		c = &list->v.v[list->v.n - 1];
+	}
+	if (keep(list, &c->match, r->match, e) < 0 || keep(list, &c->kind, r->kind, e) < 0 ||
+	    keep(list, &c->summary, r->summary, e) < 0)
+		return ERR_NOMEM;
+	c->revision = r->revision;
+	c->severity = r->severity;
+	c->time_ns = r->time_ns;
+	c->first_ns = r->first_ns;
+	c->last_ns = r->last_ns;
+	c->count = r->count;
+	c->lost_ns = r->lost_ns;
+	json_free(c->body);
+	c->body = JSON_NONE;
+	if (json_parse(r->body, &c->body, NULL) < 0)
+		c->body = JSON_NONE;
+	return 0;
+}
+
+int chain_list_add(struct chain_list *list, const struct record *r, struct err *e)
+{
+	if (r->kind == RECORD_CHAIN)
+		return chain_add(list, &r->u.CHAIN, e);
+	if (r->kind != RECORD_ANALYSIS)
+		return 0;
+	list->analyzed = true;
+	json_free(list->analysis);
+	list->analysis = JSON_NONE;
+	if (json_parse(r->u.ANALYSIS.body, &list->analysis, NULL) < 0)
+		list->analysis = JSON_NONE;
+	return 0;
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	const struct chain *x = a, *y = b;
+
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns > y->lost_ns ? -1 : 1;
+	return x->id.n == y->id.n ? memcmp(x->id.p, y->id.p, x->id.n) : x->id.n < y->id.n ? -1 : 1;
+}
+
+void chain_list_sort(struct chain_list *list)
+{
+	if (list->v.n)
+		qsort(list->v.v, list->v.n, sizeof(*list->v.v), by_severity);
+}
+
+void chain_list_free(struct chain_list *list)
+{
+	for (size_t i = 0; i < list->v.n; i++)
+		json_free(list->v.v[i].body);
+	vec_free(&list->v);
+	json_free(list->analysis);
+	arena_free(&list->texts);
+	*list = (struct chain_list){ 0 };
+}
