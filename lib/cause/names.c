@@ -107,20 +107,6 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 	buf_puts(out, c->npids > shown ? ", ...)" : ")");
 }
 
-uint32_t name_site_frame(const struct world *w, uint32_t stack)
-{
-	unsigned n;
-	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
-
-	for (unsigned i = 0; frames && i < n; i++) {
-		const struct world_frame *f = world_get_frame(w, frames[i]);
-
-		if (f && (f->kind == FRAME_PYTHON || (f->kind == FRAME_NATIVE && world_get_symbol(w, frames[i]))))
-			return frames[i];
-	}
-	return frames && n ? frames[0] : 0;
-}
-
 static struct bytes base_name(struct bytes path)
 {
 	for (size_t i = path.n; i > 0; i--) {
@@ -128,6 +114,45 @@ static struct bytes base_name(struct bytes path)
 			return (struct bytes){ path.p + i, path.n - i };
 	}
 	return path;
+}
+
+/* Libraries that only pass a call on: who called them is the news. */
+static bool passes_on(const struct world *w, const struct world_frame *f)
+{
+	static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "libcuda.so", "libcudart.so" };
+	const struct world_module *m = world_get_module(w, f->module);
+	struct bytes name = m ? base_name(world_text(w, m->path)) : (struct bytes){ 0 };
+
+	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		size_t n = strlen(libraries[i]);
+
+		if (name.n >= n && memcmp(name.p, libraries[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+uint32_t name_site_frame(const struct world *w, uint32_t stack)
+{
+	unsigned n = 0;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+	uint32_t named = 0, first = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct world_frame *f = world_get_frame(w, frames[i]);
+
+		if (!f || f->kind == FRAME_KERNEL)
+			continue;
+		if (!first)
+			first = frames[i];
+		if (f->kind != FRAME_PYTHON && !world_get_symbol(w, frames[i]))
+			continue;
+		if (f->kind == FRAME_PYTHON || !passes_on(w, f))
+			return frames[i];
+		if (!named)
+			named = frames[i];
+	}
+	return named ? named : first;
 }
 
 void name_frame(struct buf *out, const struct world *w, uint32_t frame)

@@ -6,41 +6,6 @@
  */
 #include "lib/line/parts.h"
 
-static const struct {
-	const char *name, *text;
-} part_names[PART_COUNT] = {
-	[PART_SELF] = { "self", "on CPU, own code" },
-	[PART_PREEMPTED] = { "preempted", "preempted" },
-	[PART_RUNQ] = { "runqueue", "woken, waiting for a busy CPU" },
-	[PART_CPU_IDLE] = { "wakeup", "woken, waiting for an idle CPU" },
-	[PART_WAIT_UNKNOWN] = { "wait_unknown", "waiting for a CPU, occupant not recorded" },
-	[PART_THROTTLED] = { "throttled", "throttled by a CPU quota" },
-	[PART_STOLEN] = { "stolen", "stolen by the hypervisor" },
-	[PART_DISK] = { "disk", "blocked on disk" },
-	[PART_LOCK] = { "lock", "blocked on a lock" },
-	[PART_FAULT] = { "fault", "blocked in a page fault" },
-	[PART_STOPPED] = { "stopped", "stopped or traced" },
-	[PART_SLEEP] = { "sleep", "sleeping on its own request" },
-	[PART_IDLE] = { "idle", "waiting for work (condition, semaphore)" },
-	[PART_SOCKET] = { "socket", "blocked on a socket" },
-	[PART_POLL] = { "poll", "polling descriptors" },
-	[PART_FD] = { "fd", "blocked on a pipe or file" },
-	[PART_CHILD] = { "child", "waiting for a child process" },
-	[PART_BLOCKED] = { "blocked", "blocked, reason not recorded" },
-	[PART_DEVICE] = { "device", "waiting for the GPU" },
-	[PART_UNKNOWN] = { "unknown", "unknown (events lost)" },
-};
-
-const char *part_name(enum part part)
-{
-	return (unsigned)part < PART_COUNT ? part_names[part].name : "unknown";
-}
-
-const char *part_text(enum part part)
-{
-	return (unsigned)part < PART_COUNT ? part_names[part].text : "unknown";
-}
-
 static void culprit_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
 {
 	unsigned least = 0;

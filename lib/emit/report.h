@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The incident report: what was found, for people (first line: the verdict) and as one JSON value
+ * (formats/explain.schema.json). Both are made from the same chains and analysis record, so they cannot disagree.
+ */
+#ifndef INGERO_EMIT_REPORT_H
+#define INGERO_EMIT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/event/chain.h"
+
+struct report {
+	const struct chain_list *chains;
+	uint64_t events, lost;
+	int64_t start_ns, end_ns; /* on the recording's clock */
+	int64_t real_minus_mono_ns;
+	bool has_start, has_real;
+	bool found_analyzed;
+	bool partial;		/* input damaged, cut or unterminated: what follows covers what could be read */
+	const char *partial_text; /* why; NULL when it is whole */
+	unsigned top;		/* chains shown; 0: all */
+	const uint32_t *pids;	/* only these victims; npids 0: all */
+	unsigned npids;
+};
+
+/* Whether this chain is to be shown at all (-p). */
+bool report_selects(const struct report *r, const struct chain *c);
+
+void report_text(struct buf *out, const struct report *r, bool color);
+void report_json(struct buf *out, const struct report *r);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One chain for people: when, how much, who, where in the code, the intervals that show it best, and
+ * what to do about it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/timetext.h"
+#include "lib/emit/report_parts.h"
+
+static void heading(struct buf *out, bool color, const char *title)
+{
+	buf_puts(out, "    ");
+	report_style(out, color, "1");
+	buf_printf(out, "%-12s", title);
+	report_style(out, color, "0");
+}
+
+static void when(struct buf *out, const struct report *r, const struct chain *c, bool color)
+{
+	char a[64], b[64];
+	double first = report_number(c->body, "first_ns"), last = report_number(c->body, "last_ns");
+
+	heading(out, color, "When");
+	buf_printf(out, "%s to %s after the start", report_ns(a, sizeof(a), first), report_ns(b, sizeof(b), last));
+	if (r->has_real)
+		buf_printf(out, " (from %s)", time_local(a, sizeof(a), c->first_ns + r->real_minus_mono_ns, true));
+	buf_putc(out, '\n');
+}
+
+static void lost(struct buf *out, const struct chain *c, bool color)
+{
+	struct json parts = json_get(c->body, "lost"), key, v;
+	char t[48];
+	int at = 0;
+	unsigned n = 0;
+
+	heading(out, color, "Lost");
+	buf_printf(out, "%s in ", report_ns(t, sizeof(t), (double)c->lost_ns));
+	report_count(out, c->count);
+	buf_printf(out, " waits, %.1f ms per second of wall time", report_number(c->body, "lost_ms_per_s"));
+	if (json_length(parts) > 1) {
+		while (json_each(parts, &at, &key, &v)) {
+			buf_puts(out, n++ ? ", " : " (");
+			report_safe(out, json_bytes(key));
+			buf_printf(out, " %s", report_ns(t, sizeof(t), json_double(v, 0)));
+			json_free(key);
+			json_free(v);
+		}
+		buf_putc(out, ')');
+	}
+	buf_putc(out, '\n');
+	json_free(parts);
+	heading(out, color, "Explained");
+	buf_printf(out, "%.1f%% of what the host took from it; %.1f%% has no name\n",
+		   report_number(c->body, "explained") * 100, report_number(c->body, "unexplained") * 100);
+}
+
+static void culprit(struct buf *out, const struct chain *c, bool color)
+{
+	struct json who = json_get(c->body, "culprit"), via = json_get(who, "via"), v;
+
+	heading(out, color, "Culprit");
+	report_member(out, who, "text", "?");
+	v = json_get(who, "kind");
+	if (json_bytes(v).n == 3 && memcmp(json_bytes(v).p, "own", 3) == 0)
+		buf_puts(out, ": its own other threads");
+	json_free(v);
+	if (report_number(who, "parent") > 1)
+		buf_printf(out, ", started by pid %.0f", report_number(who, "parent"));
+	for (size_t i = 0; i < json_length(via); i++) {
+		v = json_at(via, i);
+		buf_puts(out, i ? ", " : "; it also kept from releasing a lock: ");
+		report_safe(out, json_bytes(v));
+		json_free(v);
+	}
+	buf_putc(out, '\n');
+	json_free(via);
+	json_free(who);
+}
+
+/* Rows of cells as wide as the widest of their column; the last column is not padded. */
+#define CELLS 7
+struct cells {
+	struct buf cell[CELLS];
+};
+
+static void rows_text(struct buf *out, struct cells *rows, size_t n, unsigned indent)
+{
+	size_t width[CELLS] = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		for (unsigned k = 0; k < CELLS; k++) {
+			if (rows[i].cell[k].n > width[k])
+				width[k] = rows[i].cell[k].n;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(out, "%*s", (int)indent, "");
+		for (unsigned k = 0; k < CELLS; k++) {
+			const char *t = buf_text(&rows[i].cell[k]);
+
+			if (k == CELLS - 1)
+				buf_puts(out, t);
+			else if (width[k])
+				buf_printf(out, "%*s  ", (int)width[k], t);
+			out->failed |= rows[i].cell[k].failed;
+		}
+		buf_putc(out, '\n');
+		for (unsigned k = 0; k < CELLS; k++)
+			buf_free(&rows[i].cell[k]);
+	}
+}
+
+static void sites(struct buf *out, const struct chain *c, bool color)
+{
+	static const char *const names[] = { "lost", "affected", "calls", "avg", "max", "call", "from" };
+	struct json all = json_get(c->body, "sites");
+	size_t n = json_length(all);
+	struct cells *rows = n ? calloc(n + 1, sizeof(*rows)) : NULL;
+	char t[48];
+
+	if (!rows) {
+		out->failed |= n > 0;
+		json_free(all);
+		return;
+	}
+	for (unsigned k = 0; k < CELLS; k++)
+		buf_puts(&rows[0].cell[k], names[k]);
+	for (size_t i = 0; i < n; i++) {
+		struct json s = json_at(all, i);
+		struct buf *cell = rows[i + 1].cell;
+
+		buf_puts(&cell[0], report_ns(t, sizeof(t), report_number(s, "lost_ns")));
+		report_count(&cell[1], (uint64_t)report_number(s, "affected"));
+		if (report_number(s, "calls") > 0) {
+			report_count(&cell[2], (uint64_t)report_number(s, "calls"));
+			buf_puts(&cell[3], report_ns(t, sizeof(t), report_number(s, "avg_ns")));
+			buf_puts(&cell[4], report_ns(t, sizeof(t), report_number(s, "max_ns")));
+		}
+		report_member(&cell[5], s, "op", "");
+		report_member(&cell[6], s, "text", "(no stack)");
+		json_free(s);
+	}
+	heading(out, color, "Call sites");
+	buf_putc(out, '\n');
+	rows_text(out, rows, n + 1, 8);
+	free(rows);
+	json_free(all);
+}
+
+static void timeline(struct buf *out, const struct chain *c, bool color)
+{
+	struct json all = json_get(c->body, "timeline");
+	char t[48];
+
+	if (json_length(all)) {
+		heading(out, color, "Timeline");
+		buf_putc(out, '\n');
+	}
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json m = json_at(all, i), layer = json_get(m, "layer");
+
+		snprintf(t, sizeof(t), "%.6f", report_number(m, "t_ns") / 1e9);
+		buf_printf(out, "        +%12s s  %-7.*s ", t, (int)json_bytes(layer).n, json_bytes(layer).p);
+		report_member(out, m, "text", "");
+		buf_putc(out, '\n');
+		json_free(layer);
+		json_free(m);
+	}
+	json_free(all);
+}
+
+static void fixes(struct buf *out, const struct chain *c, bool color)
+{
+	struct json all = json_get(c->body, "recommendations");
+	char a[48], b[48];
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json f = json_at(all, i);
+
+		heading(out, color, i ? "" : "Fix");
+		report_member(out, f, "action", "");
+		buf_puts(out, "\n                  $ ");
+		report_style(out, color, "36");
+		report_member(out, f, "command", "");
+		report_style(out, color, "0");
+		buf_printf(out, "\n                  expected gain %s to %s: ", report_ns(a, sizeof(a), report_number(f, "gain_low_ns")),
+			   report_ns(b, sizeof(b), report_number(f, "gain_high_ns")));
+		report_member(out, f, "basis", "");
+		buf_putc(out, '\n');
+		json_free(f);
+	}
+	json_free(all);
+}
+
+void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at, bool color)
+{
+	struct json symptom = json_get(c->body, "symptom");
+	char a[48], b[48];
+
+	report_style(out, color, c->severity >= CHAIN_HIGH ? "1;31" : c->severity == CHAIN_MEDIUM ? "1;33" : "1");
+	buf_printf(out, "\n[%u] %s ", at, chain_severity_name(c->severity));
+	report_safe(out, c->kind);
+	report_style(out, color, "0");
+	buf_puts(out, "  ");
+	if (at > 1)
+		report_safe(out, c->summary);
+	buf_puts(out, at > 1 ? "  (" : "(");
+	report_safe(out, c->id);
+	buf_puts(out, ")\n");
+	when(out, r, c, color);
+	lost(out, c, color);
+	culprit(out, c, color);
+	for (size_t i = 0; i < json_length(symptom) && i < 1; i++) {
+		struct json s = json_at(symptom, i);
+
+		if (report_number(s, "n") > 0) {
+			heading(out, color, "Symptom");
+			report_member(out, s, "op", "");
+			buf_printf(out, ": p99 %s", report_ns(a, sizeof(a), report_number(s, "p99_ns")));
+			buf_printf(out, ", %s without what the host took",
+				   report_ns(b, sizeof(b), report_number(s, "p99_without_ns")));
+			buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), report_number(s, "p50_ns")));
+			report_count(out, (uint64_t)report_number(s, "n"));
+			buf_puts(out, " calls\n");
+		}
+		json_free(s);
+	}
+	json_free(symptom);
+	sites(out, c, color);
+	timeline(out, c, color);
+	fixes(out, c, color);
+}

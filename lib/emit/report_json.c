@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report as JSON: each chain is its record's fields and its body's, side by side.
+ */
+#include "lib/base/json.h"
+#include "lib/base/timetext.h"
+#include "lib/emit/report.h"
+
+static bool is_pid(const struct report *r, double pid)
+{
+	for (unsigned i = 0; i < r->npids; i++) {
+		if (pid == r->pids[i])
+			return true;
+	}
+	return r->npids == 0;
+}
+
+bool report_selects(const struct report *r, const struct chain *c)
+{
+	struct json victim = json_get(c->body, "victim"), pid = json_get(victim, "pid");
+	bool is = is_pid(r, json_double(pid, -1));
+
+	json_free(pid);
+	json_free(victim);
+	return is;
+}
+
+static void set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns)
+{
+	char text[48];
+
+	if (r->has_real)
+		json_set(o, key, json_text(time_iso(text, sizeof(text), mono_ns + r->real_minus_mono_ns)));
+	else
+		json_set(o, key, json_null());
+}
+
+static struct json chain_json(const struct report *r, const struct chain *c)
+{
+	static const char *const body[] = { "node", "victim", "op", "first_ns", "last_ns", "share_of_wall", "lost_ms_per_s",
+					    "explained", "unexplained", "lost", "culprit", "symptom", "sites",
+					    "timeline", "recommendations", "coverage" };
+	struct json o = json_object();
+
+	json_set(&o, "id", json_string(c->id));
+	json_set(&o, "match", json_string(c->match));
+	json_set(&o, "revision", json_number(c->revision));
+	json_set(&o, "kind", json_string(c->kind));
+	json_set(&o, "severity", json_text(chain_severity_name(c->severity)));
+	json_set(&o, "summary", json_string(c->summary));
+	json_set(&o, "count", json_number((double)c->count));
+	json_set(&o, "lost_ns", json_number((double)c->lost_ns));
+	set_time(&o, "first", r, c->first_ns);
+	set_time(&o, "last", r, c->last_ns);
+	for (unsigned i = 0; i < sizeof(body) / sizeof(body[0]); i++) {
+		struct json v = json_get(c->body, body[i]);
+
+		json_set(&o, body[i], v.is ? v : json_null());
+	}
+	return o;
+}
+
+/* Processes of the analysis, those asked for. */
+static struct json processes_json(const struct report *r)
+{
+	struct json all = json_get(r->chains->analysis, "processes"), out = json_array();
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json p = json_at(all, i), pid = json_get(p, "pid");
+		bool is = is_pid(r, json_double(pid, -1));
+
+		json_free(pid);
+		if (is)
+			json_append(&out, p);
+		else
+			json_free(p);
+	}
+	json_free(all);
+	return out;
+}
+
+void report_json(struct buf *out, const struct report *r)
+{
+	struct json o = json_object(), chains = json_array(), coverage = json_object();
+	struct json analysis = r->chains->analysis, v;
+	unsigned shown = 0, selected = 0;
+
+	json_set(&o, "schema", json_text("ingero.explain/1"));
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		const struct chain *c = &r->chains->v.v[i];
+
+		if (!report_selects(r, c))
+			continue;
+		selected++;
+		if (r->top == 0 || shown < r->top) {
+			json_append(&chains, chain_json(r, c));
+			shown++;
+		}
+	}
+	json_set(&o, "chains", chains);
+	json_set(&o, "chains_found", json_number(selected));
+	json_set(&o, "breakdown", processes_json(r));
+	v = json_get(analysis, "classes");
+	json_set(&o, "classes", v.is ? v : json_array());
+	json_set(&coverage, "events", json_number((double)r->events));
+	v = json_get(analysis, "lost_events");
+	json_set(&coverage, "lost", v.is ? v : json_number((double)r->lost));
+	v = json_get(analysis, "late_events");
+	json_set(&coverage, "late", v.is ? v : json_number(0));
+	json_set(&coverage, "duration_ns", json_number(r->has_start && r->end_ns > r->start_ns ?
+							       (double)(r->end_ns - r->start_ns) :
+							       0));
+	v = json_get(analysis, "host_recorded");
+	json_set(&coverage, "host_recorded", v.is ? v : json_bool(false));
+	json_set(&coverage, "partial", json_bool(r->partial));
+	json_set(&coverage, "partial_reason", r->partial_text ? json_text(r->partial_text) : json_null());
+	json_set(&coverage, "analyzed_by", json_text(r->found_analyzed ? "ingero-correlate" : "ingero-explain"));
+	json_set(&o, "coverage", coverage);
+	if (r->has_start)
+		set_time(&o, "start", r, r->start_ns);
+	json_dump(out, o, JSON_DUMP_PRETTY);
+	buf_putc(out, '\n');
+	json_free(o);
+}

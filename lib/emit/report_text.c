@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report for people. The first line is the verdict; below it each cause with its evidence and
+ * what to do, then what became of each process's time, then what the recording covers. Text
+ * from outside (commands, paths, symbols) is made harmless before it reaches a terminal.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/timetext.h"
+#include "lib/emit/report_parts.h"
+#include "lib/event/part.h"
+
+#define BAR_WIDTH 24
+#define PROCESSES_SHOWN 5
+
+void report_safe(struct buf *out, struct bytes text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		buf_putc(out, (unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f ? '?' : text.p[i]);
+}
+
+void report_style(struct buf *out, bool color, const char *code)
+{
+	if (color)
+		buf_printf(out, "\033[%sm", code);
+}
+
+const char *report_ns(char *out, size_t size, double ns)
+{
+	return duration_text(out, size, ns > 0 ? (uint64_t)ns : 0);
+}
+
+double report_number(struct json object, const char *key)
+{
+	struct json v = json_get(object, key);
+	double x = json_double(v, 0);
+
+	json_free(v);
+	return x;
+}
+
+/* The text of a member, made harmless; otherwise when it is missing. */
+void report_member(struct buf *out, struct json object, const char *key, const char *otherwise)
+{
+	struct json v = json_get(object, key);
+	struct bytes t = json_bytes(v);
+
+	report_safe(out, t.p && t.n ? t : bytes_of(otherwise));
+	json_free(v);
+}
+
+void report_count(struct buf *out, uint64_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_putc(out, ',');
+		buf_putc(out, digits[i]);
+	}
+}
+
+static bool host_recorded(const struct report *r)
+{
+	struct json v = json_get(r->chains->analysis, "host_recorded");
+	bool is = json_is_true(v);
+
+	json_free(v);
+	return is;
+}
+
+static bool shows(const struct report *r, struct json process)
+{
+	double pid = report_number(process, "pid");
+
+	for (unsigned i = 0; i < r->npids; i++) {
+		if (pid == r->pids[i])
+			return true;
+	}
+	return r->npids == 0;
+}
+
+/* When nothing was found: say what that means here, with the numbers. */
+static void verdict_none(struct buf *out, const struct report *r)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+	double host = 0, thread = 0, device = 0;
+	char a[48];
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json p = json_at(all, i), parts = json_get(p, "calling_parts");
+
+		if (shows(r, p)) {
+			host += report_number(p, "host_ns");
+			thread += report_number(p, "calling_thread_ns");
+			device += report_number(parts, "device");
+		}
+		json_free(parts);
+		json_free(p);
+	}
+	if (r->events == 0)
+		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can be said about its processes.\n");
+	else if (json_length(all) == 0)
+		buf_puts(out, "Nothing can be said: the recording holds no thread's calls or waits.\n");
+	else if (!host_recorded(r))
+		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU intervals (recorded without "
+			      "scheduler events), so only the calls themselves are known.\n");
+	else {
+		buf_printf(out, "No host cause found: the host took %s", report_ns(a, sizeof(a), host));
+		if (thread > 0)
+			buf_printf(out, "; of the time of the threads that make calls %.1f%% waits for the device",
+				   device / thread * 100);
+		buf_puts(out, ". What is slow is the device's or the program's own.\n");
+	}
+	json_free(all);
+}
+
+struct share {
+	enum part part;
+	double ns;
+};
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (int)x->part - (int)y->part;
+}
+
+static void breakdown(struct buf *out, struct json p, bool color)
+{
+	bool calling = report_number(p, "calling_threads") > 0;
+	struct json parts = json_get(p, calling ? "calling_parts" : "parts");
+	double all = report_number(p, calling ? "calling_thread_ns" : "thread_ns");
+	struct share v[PART_COUNT];
+	unsigned n = 0;
+	char t[48];
+
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		double ns = report_number(parts, part_name((enum part)i));
+
+		if (ns > 0)
+			v[n++] = (struct share){ (enum part)i, ns };
+	}
+	json_free(parts);
+	if (n == 0)
+		return;
+	qsort(v, n, sizeof(*v), by_ns);
+	report_style(out, color, "1");
+	buf_puts(out, "\nTime of ");
+	report_member(out, p, "comm", "?");
+	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
+	report_style(out, color, "0");
+	buf_printf(out, ": %s", report_ns(t, sizeof(t), all));
+	if (calling)
+		buf_printf(out, " in %.0f of %.0f threads, those that make calls (",
+			   report_number(p, "calling_threads"), report_number(p, "threads"));
+	else
+		buf_printf(out, " in %.0f threads (", report_number(p, "threads"));
+	report_count(out, (uint64_t)report_number(p, "calls"));
+	buf_puts(out, " calls)\n");
+	for (unsigned i = 0; i < n; i++) {
+		unsigned filled = (unsigned)(v[i].ns / all * BAR_WIDTH + 0.5);
+
+		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns), v[i].ns / all * 100);
+		for (unsigned k = 0; k < BAR_WIDTH; k++)
+			buf_putc(out, k < filled ? '#' : ' ');
+		buf_printf(out, "  %s\n", part_text(v[i].part));
+	}
+}
+
+static void coverage(struct buf *out, const struct report *r)
+{
+	double lost = report_number(r->chains->analysis, "lost_events"), late = report_number(r->chains->analysis, "late_events");
+	char t[64];
+
+	buf_puts(out, "\nCoverage: ");
+	report_count(out, r->events);
+	buf_printf(out, " events over %s, ", report_ns(t, sizeof(t), (double)(r->end_ns - r->start_ns)));
+	report_count(out, lost > (double)r->lost ? (uint64_t)lost : r->lost);
+	buf_puts(out, " lost");
+	if (late > 0)
+		buf_printf(out, ", %.0f too late to be placed", late);
+	if (lost > 0 || r->lost)
+		buf_puts(out, " (every figure is a lower bound)");
+	if (r->has_real && r->has_start)
+		buf_printf(out, ", from %s", time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
+	buf_putc(out, '\n');
+	if (r->partial)
+		buf_printf(out, "Incomplete: %s; the report covers what could be read.\n",
+			   r->partial_text ? r->partial_text : "the input could not be read to its end");
+}
+
+void report_text(struct buf *out, const struct report *r, bool color)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+	unsigned shown = 0, selected = 0, processes = 0;
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		selected += report_selects(r, &r->chains->v.v[i]);
+	if (selected == 0)
+		verdict_none(out, r);
+	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
+		const struct chain *c = &r->chains->v.v[i];
+
+		if (!report_selects(r, c))
+			continue;
+		if (shown++ == 0) {
+			report_style(out, color, "1");
+			report_safe(out, c->summary);
+			report_style(out, color, "0");
+			buf_puts(out, ".\n");
+		}
+		report_chain(out, r, c, shown, color);
+	}
+	if (selected > shown)
+		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
+	for (size_t i = 0; i < json_length(all) && processes < PROCESSES_SHOWN; i++) {
+		struct json p = json_at(all, i);
+
+		if (shows(r, p)) {
+			breakdown(out, p, color);
+			processes++;
+		}
+		json_free(p);
+	}
+	if (json_length(all) > PROCESSES_SHOWN && r->npids == 0)
+		buf_printf(out, "\n%zu more processes not shown (-p PID shows one).\n", json_length(all) - PROCESSES_SHOWN);
+	json_free(all);
+	coverage(out, r);
+}
