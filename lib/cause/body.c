@@ -362,7 +362,6 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
 	const struct line_totals *totals = line_totals(c->line);
 	double explained, unexplained;
-	struct chain_site top;
 	struct buf text = { 0 };
 
 	chain_shares(c, f->g, &explained, &unexplained);
@@ -377,8 +376,7 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	key_bytes(j, "command", name_cmdline(c->w, &c->tally, f->g->process));
 	key_u64(j, "calls", p->calls);
 	jsonw_object_end(j);
-	if (chain_sites(c, f->g, &top, 1))
-		name_op(&text, c->w, c->classes.sites.v[top.id].op);
+	name_op(&text, c->w, chain_op(c, f->g));
 	key_buf(j, "op", &text);
 	time_key(j, c, "first_ns", f->g->first_ns);
 	time_key(j, c, "last_ns", f->g->last_ns);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/base/map.h"
+#include "lib/base/timetext.h"
 #include "lib/cause/names.h"
 
 static uint64_t fnv(uint64_t h, const void *p, size_t n)
@@ -20,6 +21,8 @@ static uint64_t fnv(uint64_t h, const void *p, size_t n)
 		h = (h ^ b[i]) * 0x100000001b3u;
 	return (h ^ 0xff) * 0x100000001b3u; /* ends each part */
 }
+
+#define SITES_LOOKED_AT 32
 
 #define FNV_START 0xcbf29ce484222325u
 
@@ -114,30 +117,62 @@ unsigned chain_classes(const struct cause *c, const struct tally_group *g, struc
 	return top_hits(c, g, true, v, n);
 }
 
-static void where_text(const struct cause *c, const struct tally_group *g, struct buf *out)
+static void site_text(const struct cause *c, const struct cause_site *s, struct buf *out)
 {
-	const struct tally_process *p = &c->tally.processes.v[g->process];
-	const struct cause_site *s;
-	struct chain_site top;
-	uint32_t frame;
+	uint32_t frame = name_site_frame(c->w, s->stack);
 
-	if (chain_sites(c, g, &top, 1) == 0)
-		return;
-	s = &c->classes.sites.v[top.id];
-	frame = name_site_frame(c->w, s->stack);
 	if (s->op) {
 		buf_puts(out, "in ");
 		name_op(out, c->w, s->op);
 		if (frame) {
-			buf_puts(out, ", called from ");
+			buf_puts(out, " called from ");
 			name_frame(out, c->w, frame);
 		}
 	} else if (frame) {
 		buf_puts(out, "in ");
 		name_frame(out, c->w, frame);
-	} else if (p->calls) {
+	} else {
 		name_op(out, c->w, 0);
 	}
+}
+
+/* Where most of it was lost; when that is no call and has no stack, the call that lost most as well. */
+static void where_text(const struct cause *c, const struct tally_group *g, struct buf *out)
+{
+	const struct tally_process *p = &c->tally.processes.v[g->process];
+	const struct cause_site *s;
+	struct chain_site top[SITES_LOOKED_AT];
+	unsigned n = chain_sites(c, g, top, SITES_LOOKED_AT);
+	char text[48];
+
+	if (n == 0)
+		return;
+	s = &c->classes.sites.v[top[0].id];
+	if (s->op || s->stack || p->calls) {
+		buf_puts(out, "mostly ");
+		site_text(c, s, out);
+	}
+	for (unsigned i = 1; i < n && s->op == 0; i++) {
+		const struct cause_site *call = &c->classes.sites.v[top[i].id];
+
+		if (call->op == 0)
+			continue;
+		buf_printf(out, "; %s of it ", duration_text(text, sizeof(text), top[i].lost_ns));
+		site_text(c, call, out);
+		break;
+	}
+}
+
+uint16_t chain_op(const struct cause *c, const struct tally_group *g)
+{
+	struct chain_site top[SITES_LOOKED_AT];
+	unsigned n = chain_sites(c, g, top, SITES_LOOKED_AT);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (c->classes.sites.v[top[i].id].op)
+			return c->classes.sites.v[top[i].id].op;
+	}
+	return 0;
 }
 
 void chain_shares(const struct cause *c, const struct tally_group *g, double *explained, double *unexplained)

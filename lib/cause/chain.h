@@ -18,6 +18,9 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 /* Shares of what the host took (and of unknown time) from the victim that this group explains, and that nothing explains. */
 void chain_shares(const struct cause *c, const struct tally_group *g, double *explained, double *unexplained);
 
+/* The traced call that lost most; 0 when only time outside calls was lost. */
+uint16_t chain_op(const struct cause *c, const struct tally_group *g);
+
 /* The group's call sites, or classes, by lost time, most first; at most n. Returns how many. */
 struct chain_site {
 	uint32_t id;

@@ -18,6 +18,16 @@ static void heading(struct buf *out, bool color, const char *title)
 	report_style(out, color, "0");
 }
 
+/* A heading with a line of its own. */
+static void title_line(struct buf *out, bool color, const char *title)
+{
+	buf_puts(out, "    ");
+	report_style(out, color, "1");
+	buf_puts(out, title);
+	report_style(out, color, "0");
+	buf_putc(out, '\n');
+}
+
 static void when(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	char a[64], b[64];
@@ -144,8 +154,7 @@ static void sites(struct buf *out, const struct chain *c, bool color)
 		report_member(&cell[6], s, "text", "(no stack)");
 		json_free(s);
 	}
-	heading(out, color, "Call sites");
-	buf_putc(out, '\n');
+	title_line(out, color, "Call sites");
 	rows_text(out, rows, n + 1, 8);
 	free(rows);
 	json_free(all);
@@ -156,10 +165,8 @@ static void timeline(struct buf *out, const struct chain *c, bool color)
 	struct json all = json_get(c->body, "timeline");
 	char t[48];
 
-	if (json_length(all)) {
-		heading(out, color, "Timeline");
-		buf_putc(out, '\n');
-	}
+	if (json_length(all))
+		title_line(out, color, "Timeline");
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json m = json_at(all, i), layer = json_get(m, "layer");
 

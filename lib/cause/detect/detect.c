@@ -62,7 +62,7 @@ void detect_amount(const struct finding *f, struct buf *out)
 void detect_where(const struct finding *f, struct buf *out)
 {
 	if (f->where[0])
-		buf_printf(out, ", mostly %s", f->where);
+		buf_printf(out, ", %s", f->where);
 }
 
 /* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; empty when there are none. */

@@ -18,7 +18,7 @@ struct finding {
 	const struct line_culprit *who; /* NULL: several, none of them alone */
 	const char *victim;		/* "python3 (pid 4821)" */
 	const char *culprit;		/* "hog (pid 1234)" */
-	const char *where;		/* "cudaLaunchKernel, called from train_step+0x1c (train)" or "" */
+	const char *where;		/* "mostly in cudaLaunchKernel called from train_step (train.cpp:41)", or "" */
 	uint32_t victim_pid;
 	uint64_t lost_ns, count;
 	double share; /* of wall, worst-hit thread */
@@ -48,7 +48,7 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 /* "1.51 s (14.8% of wall time, 312 times)" */
 void detect_amount(const struct finding *f, struct buf *out);
 
-/* ", mostly in cudaLaunchKernel, called from …", or nothing. */
+/* ", mostly in …", or nothing. */
 void detect_where(const struct finding *f, struct buf *out);
 
 /* What keeps tasks off each other's CPUs: shared by the two kinds about that. */

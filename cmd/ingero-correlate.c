@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-correlate: a recording in, the same recording out with its chains. Blocks are passed on as
+ * the bytes they are; only chain and analysis records are added, and those of an earlier run replaced. A
+ * chain is written as soon as it settles, so that a live pipe shows it while the program still runs.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/io.h"
+#include "lib/base/jsonw.h"
+#include "lib/cause/cause.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/signals.h"
+#include "lib/ige/block.h"
+#include "lib/ige/reader.h"
+#include "lib/ige/writer.h"
+#include "lib/input/input.h"
+
+static struct values {
+	const char *output;
+	bool chains_only, json;
+	double min_share;
+	uint64_t min_lost_ns;
+} values = { .min_share = 1, .min_lost_ns = 10000000 };
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	{ .name = "output",
+	  .letter = 'o',
+	  .type = CLI_STRING,
+	  AT(output),
+	  .arg = "FILE",
+	  .group = "Output",
+	  .help = "Write there instead of standard output" },
+	{ .name = "chains-only",
+	  .type = CLI_FLAG,
+	  AT(chains_only),
+	  .group = "Output",
+	  .help = "Leave the events out: a small stream with the chains and what the recording is" },
+	{ .name = "json",
+	  .type = CLI_FLAG,
+	  AT(json),
+	  .group = "Output",
+	  .help = "Chain and analysis records as JSON, one per line, instead of a stream" },
+	{ .name = "min-share",
+	  .type = CLI_NUMBER,
+	  AT(min_share),
+	  .arg = "PERCENT",
+	  .group = "What is told",
+	  .help = "Causes below this share of wall time are not told [1]" },
+	{ .name = "min-lost",
+	  .type = CLI_DURATION,
+	  AT(min_lost_ns),
+	  .arg = "TIME",
+	  .group = "What is told",
+	  .help = "Nor are those that took less than this [10ms]" },
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-correlate",
+	.summary = "Find what took the time: the recording again, with its chains",
+	.usage = "[FILE...]",
+	.options = options,
+	.footer = "  ingero-record -o - -- python3 train.py | ingero-correlate | ingero-explain\n"
+		  "  ingero-correlate run.ige -o run-chains.ige",
+};
+
+struct correlate {
+	struct cause_sink sink; /* first: the analysis tells us */
+	struct cause *cause;
+	struct buf told; /* blocks or lines to be written */
+	struct buf last; /* the LAST block, held back until it is known whether more follows */
+	uint64_t seq;
+	int fd;
+};
+
+static void json_line(struct buf *out, const struct record *r)
+{
+	struct jsonw j;
+
+	jsonw_init(&j, out, false);
+	jsonw_object_begin(&j);
+	jsonw_key(&j, "record");
+	if (r->kind == RECORD_ANALYSIS) {
+		jsonw_str(&j, "analysis");
+		jsonw_key(&j, "body");
+		jsonw_raw(&j, r->u.ANALYSIS.body);
+	} else {
+		jsonw_str(&j, "chain");
+		jsonw_key(&j, "id");
+		jsonw_bytes(&j, r->u.CHAIN.id);
+		jsonw_key(&j, "match");
+		jsonw_bytes(&j, r->u.CHAIN.match);
+		jsonw_key(&j, "revision");
+		jsonw_u64(&j, r->u.CHAIN.revision);
+		jsonw_key(&j, "kind");
+		jsonw_bytes(&j, r->u.CHAIN.kind);
+		jsonw_key(&j, "severity");
+		jsonw_u64(&j, r->u.CHAIN.severity);
+		jsonw_key(&j, "count");
+		jsonw_u64(&j, r->u.CHAIN.count);
+		jsonw_key(&j, "lost_ns");
+		jsonw_u64(&j, r->u.CHAIN.lost_ns);
+		jsonw_key(&j, "summary");
+		jsonw_bytes(&j, r->u.CHAIN.summary);
+		jsonw_key(&j, "body");
+		jsonw_raw(&j, r->u.CHAIN.body);
+	}
+	jsonw_object_end(&j);
+	buf_putc(out, '\n');
+}
+
+static int told(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	struct correlate *c = (struct correlate *)s;
+	int64_t time_ns = r->kind == RECORD_ANALYSIS ? r->u.ANALYSIS.time_ns : r->u.CHAIN.time_ns;
+
+	if (!values.json)
+		return ige_encode_records(&c->told, r, 1, c->seq, time_ns, e);
+	json_line(&c->told, r);
+	return 0;
+}
+
+static int flush(struct correlate *c, struct buf *b, struct err *e)
+{
+	int rc = b->failed ? err_nomem(e) : b->n ? write_all(c->fd, b->p, b->n, e) : 0;
+
+	buf_reset(b);
+	return rc;
+}
+
+/* Whether a block goes on: not the records we replace, not what a file's bytes shifted make wrong. */
+static bool passes(const struct ige_block *b)
+{
+	if (values.json)
+		return false;
+	if (b->n == IGE_SEGMENT_BYTES && memcmp(b->bytes, IGE_SEGMENT_MAGIC, 8) == 0)
+		return true;
+	if (b->type == IGE_RECORDS)
+		return b->record_kind != RECORD_CHAIN && b->record_kind != RECORD_ANALYSIS;
+	if (b->type == IGE_INDEX || b->type == IGE_TRAILER)
+		return false;
+	return !values.chains_only || b->type != IGE_EVENTS || b->last;
+}
+
+static int pass(struct correlate *c, const struct ige_block *b, struct err *e)
+{
+	int rc = flush(c, &c->last, e);
+
+	if (rc || !passes(b))
+		return rc;
+	if (b->last) {
+		buf_add(&c->last, b->bytes, b->n);
+		return 0;
+	}
+	return write_all(c->fd, b->bytes, b->n, e);
+}
+
+static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
+{
+	struct ige_block b;
+	struct stream_item item;
+	int rc;
+
+	while ((rc = ige_reader_block(r, &b, e)) > 0) {
+		c->seq = b.seq;
+		rc = pass(c, &b, e);
+		while (!rc && (rc = ige_reader_items(r, &item, e)) > 0)
+			rc = cause_item(c->cause, &item, e);
+		if (!rc)
+			rc = flush(c, &c->told, e);
+		if (rc)
+			return rc;
+	}
+	return rc;
+}
+
+/* What could not be read, told on standard error; the status it deserves. */
+static int say_damage(const struct input *in)
+{
+	struct buf notes = { 0 };
+	int rc = input_verdict(in, &notes);
+
+	for (char *line = notes.p, *end; line && (end = strchr(line, '\n')); line = end + 1)
+		cli_warn("%.*s", (int)(end - line), line);
+	buf_free(&notes);
+	return rc ? CLI_EXIT_DAMAGED : CLI_EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const standard[] = { "-" };
+	struct correlate c = { .sink = { told }, .fd = STDOUT_FILENO };
+	struct cause_options opt = { 0 };
+	struct cli_operands operands;
+	struct world *w = NULL;
+	struct err e = { 0 };
+	int status, rc = 0;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	status = CLI_EXIT_DONE;
+	cli_signals_let_first_pass(STDIN_FILENO);
+	if (values.output) {
+		c.fd = cli_output_open(values.output, &e);
+		if (c.fd < 0)
+			return cli_fail(&e);
+	} else if (!values.json && cli_refuse_terminal(c.fd, &e) < 0) {
+		return cli_fail(&e);
+	}
+	opt.min_share = values.min_share / 100;
+	opt.min_lost_ns = values.min_lost_ns;
+	w = world_new();
+	c.cause = w ? cause_new(w, &opt, &c.sink) : NULL;
+	if (!c.cause)
+		rc = err_nomem(&e);
+	for (size_t i = 0; !rc && i < (operands.n ? operands.n : 1); i++) {
+		const char *const *name = operands.n ? (const char *const *)&operands.v[i] : standard;
+		struct input *in = NULL;
+
+		rc = input_open(&in, w, name, 1, &e);
+		if (!rc)
+			rc = one_input(&c, input_reader(in), &e);
+		if (in && (rc == 0 || rc == ERR_TOO_NEW)) {
+			int damage = say_damage(in);
+
+			status = damage > status ? damage : status;
+		}
+		input_free(in);
+	}
+	if (!rc)
+		rc = cause_finish(c.cause, &e);
+	if (!rc)
+		rc = flush(&c, &c.told, &e);
+	if (!rc)
+		rc = flush(&c, &c.last, &e);
+	if (c.fd != STDOUT_FILENO && close(c.fd) < 0 && !rc)
+		rc = err_sys(&e, "cannot write %s", values.output);
+	if (rc)
+		status = cli_fail(&e);
+	buf_free(&c.told);
+	buf_free(&c.last);
+	cause_free(c.cause);
+	world_free(w);
+	return status;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-explain: what went wrong, who did it, and what to do about it. Reads a stream with or
+ * without chains; what nobody analyzed it analyzes itself.
+ */
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/ask/chains.h"
+#include "lib/base/buf.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/signals.h"
+#include "lib/cli/term.h"
+#include "lib/emit/report.h"
+#include "lib/input/input.h"
+
+static struct values {
+	bool json;
+	int64_t top;
+	struct cli_list pids;
+	const char *fail_on;
+} values = { .top = 10 };
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	{ .name = "pid",
+	  .letter = 'p',
+	  .type = CLI_LIST,
+	  AT(pids),
+	  .arg = "PID[,PID]",
+	  .group = "What is shown",
+	  .help = "Only what happened to these processes" },
+	{ .name = "top",
+	  .type = CLI_INT,
+	  AT(top),
+	  .arg = "N",
+	  .group = "What is shown",
+	  .min = 0,
+	  .max = 1000000,
+	  .help = "At most N causes, 0 for all [10]" },
+	{ .name = "json",
+	  .type = CLI_FLAG,
+	  AT(json),
+	  .group = "Output",
+	  .help = "One JSON value instead of text (schema ingero.explain/1)" },
+	{ .name = "fail-on",
+	  .type = CLI_CHOICE,
+	  AT(fail_on),
+	  .choices = "low|medium|high",
+	  .arg = "SEVERITY",
+	  .group = "Output",
+	  .help = "Exit with status 1 when a cause of this severity or worse was found" },
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-explain",
+	.summary = "Say what took the time, who did it, and what to do about it",
+	.usage = "[FILE...]",
+	.options = options,
+	.footer = "  ingero-explain run.ige\n"
+		  "  ingero-record -o - -- python3 train.py | ingero-correlate | ingero-explain",
+};
+
+static int parse_pids(uint32_t **pids)
+{
+	*pids = values.pids.n ? calloc(values.pids.n, sizeof(**pids)) : NULL;
+	for (size_t i = 0; *pids && i < values.pids.n; i++) {
+		char *end;
+		unsigned long v = strtoul(values.pids.v[i], &end, 10);
+
+		if (!isdigit((unsigned char)values.pids.v[i][0]) || *end || v == 0 || v > UINT32_MAX)
+			return cli_usage_error(&program, "not a process id: %s", values.pids.v[i]);
+		(*pids)[i] = (uint32_t)v;
+	}
+	return CLI_GO;
+}
+
+static uint32_t fail_severity(void)
+{
+	if (!values.fail_on)
+		return UINT32_MAX;
+	return values.fail_on[0] == 'h' ? CHAIN_HIGH : values.fail_on[0] == 'm' ? CHAIN_MEDIUM : CHAIN_LOW;
+}
+
+static int read_all(struct ask_chains_run *run, struct event_stream *s, struct err *e)
+{
+	struct stream_item item;
+	int rc;
+
+	while ((rc = s->next(s, &item, e)) > 0) {
+		rc = ask_chains_item(run, &item, e);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int report(const struct ask_chains *a, const struct input *in, const uint32_t *pids, int *status, struct err *e)
+{
+	struct report r = { .chains = &a->list, .events = a->events, .lost = a->lost, .start_ns = a->start_ns,
+			    .end_ns = a->end_ns, .real_minus_mono_ns = a->real_minus_mono_ns,
+			    .has_start = a->has_start, .has_real = a->has_real, .found_analyzed = a->found_analyzed,
+			    .top = (unsigned)values.top, .pids = pids, .npids = pids ? (unsigned)values.pids.n : 0 };
+	struct buf notes = { 0 }, out = { 0 };
+	int rc = input_verdict(in, &notes);
+
+	for (char *line = notes.p, *end; line && (end = strchr(line, '\n')); line = end + 1)
+		cli_warn("%.*s", (int)(end - line), line);
+	if (rc) {
+		char *end = notes.p ? strchr(notes.p, '\n') : NULL;
+
+		if (end)
+			*end = 0;
+		r.partial = true;
+		r.partial_text = notes.p;
+		*status = CLI_EXIT_DAMAGED;
+	}
+	if (values.json)
+		report_json(&out, &r);
+	else
+		report_text(&out, &r, cli_color(STDOUT_FILENO));
+	rc = cli_print(&out, e);
+	for (size_t i = 0; i < a->list.v.n; i++) {
+		if (*status == CLI_EXIT_DONE && a->list.v.v[i].severity >= fail_severity() &&
+		    report_selects(&r, &a->list.v.v[i]))
+			*status = CLI_EXIT_NO;
+	}
+	buf_free(&notes);
+	buf_free(&out);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct cli_operands operands;
+	struct ask_chains_run *run = NULL;
+	const struct ask_chains *answer;
+	struct input *in = NULL;
+	uint32_t *pids = NULL;
+	struct world *w = NULL;
+	struct err e = { 0 };
+	int status, rc;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status == CLI_GO)
+		status = parse_pids(&pids);
+	if (status != CLI_GO)
+		return status;
+	status = CLI_EXIT_DONE;
+	cli_signals_let_first_pass(STDIN_FILENO);
+	w = world_new();
+	run = w ? ask_chains_new(w, NULL) : NULL;
+	rc = run ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e) : err_nomem(&e);
+	if (!rc)
+		rc = read_all(run, input_stream(in), &e);
+	/* A newer version ends the reading; what came before it is still worth telling. */
+	if (rc == ERR_TOO_NEW) {
+		cli_error("%s", e.text);
+		status = CLI_EXIT_DAMAGED;
+		rc = 0;
+	}
+	if (!rc)
+		rc = ask_chains_end(run, &answer, &e);
+	if (!rc)
+		rc = report(answer, in, pids, &status, &e);
+	if (rc)
+		status = cli_fail(&e);
+	input_free(in);
+	ask_chains_free(run);
+	world_free(w);
+	free(pids);
+	return cli_finish_stdout(status);
+}
