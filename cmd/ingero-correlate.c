@@ -45,7 +45,8 @@ static const struct cli_option options[] = {
 	  .type = CLI_FLAG,
 	  AT(chains_only),
 	  .group = "Output",
-	  .help = "Leave the events out: a small stream with the chains and what the recording is" },
+	  .help = "Leave the events out: a small stream with the chains and what the recording "
+		  "is" },
 	{ .name = "json",
 	  .type = CLI_FLAG,
 	  AT(json),
@@ -227,7 +228,8 @@ int main(int argc, char **argv)
 	if (!c.cause)
 		rc = err_nomem(&e);
 	for (size_t i = 0; !rc && i < (operands.n ? operands.n : 1); i++) {
-		const char *const *name = operands.n ? (const char *const *)&operands.v[i] : standard;
+		const char *const *name =
+			operands.n ? (const char *const *)&operands.v[i] : standard;
 		struct input *in = NULL;
 
 		rc = input_open(&in, w, name, 1, &e);

@@ -76,7 +76,8 @@ static int parse_pids(uint32_t **pids)
 		char *end;
 		unsigned long v = strtoul(values.pids.v[i], &end, 10);
 
-		if (!isdigit((unsigned char)values.pids.v[i][0]) || *end || v == 0 || v > UINT32_MAX)
+		if (!isdigit((unsigned char)values.pids.v[i][0]) || *end || v == 0 ||
+		    v > UINT32_MAX)
 			return cli_usage_error(&program, "not a process id: %s", values.pids.v[i]);
 		(*pids)[i] = (uint32_t)v;
 	}
@@ -87,7 +88,9 @@ static uint32_t fail_severity(void)
 {
 	if (!values.fail_on)
 		return UINT32_MAX;
-	return values.fail_on[0] == 'h' ? CHAIN_HIGH : values.fail_on[0] == 'm' ? CHAIN_MEDIUM : CHAIN_LOW;
+	return values.fail_on[0] == 'h'	  ? CHAIN_HIGH
+	       : values.fail_on[0] == 'm' ? CHAIN_MEDIUM
+					  : CHAIN_LOW;
 }
 
 static int read_all(struct ask_chains_run *run, struct event_stream *s, struct err *e)
@@ -103,12 +106,21 @@ static int read_all(struct ask_chains_run *run, struct event_stream *s, struct e
 	return rc;
 }
 
-static int report(const struct ask_chains *a, const struct input *in, const uint32_t *pids, int *status, struct err *e)
+static int report(const struct ask_chains *a, const struct input *in, const uint32_t *pids,
+		  int *status, struct err *e)
 {
-	struct report r = { .chains = &a->list, .events = a->events, .lost = a->lost, .start_ns = a->start_ns,
-			    .end_ns = a->end_ns, .real_minus_mono_ns = a->real_minus_mono_ns,
-			    .has_start = a->has_start, .has_real = a->has_real, .found_analyzed = a->found_analyzed,
-			    .top = (unsigned)values.top, .pids = pids, .npids = pids ? (unsigned)values.pids.n : 0 };
+	struct report r = { .chains = &a->list,
+			    .events = a->events,
+			    .lost = a->lost,
+			    .start_ns = a->start_ns,
+			    .end_ns = a->end_ns,
+			    .real_minus_mono_ns = a->real_minus_mono_ns,
+			    .has_start = a->has_start,
+			    .has_real = a->has_real,
+			    .found_analyzed = a->found_analyzed,
+			    .top = (unsigned)values.top,
+			    .pids = pids,
+			    .npids = pids ? (unsigned)values.pids.n : 0 };
 	struct buf notes = { 0 }, out = { 0 };
 	int rc = input_verdict(in, &notes);
 
@@ -159,7 +171,8 @@ int main(int argc, char **argv)
 	cli_signals_let_first_pass(STDIN_FILENO);
 	w = world_new();
 	run = w ? ask_chains_new(w, NULL) : NULL;
-	rc = run ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e) : err_nomem(&e);
+	rc = run ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e)
+		 : err_nomem(&e);
 	if (!rc)
 		rc = read_all(run, input_stream(in), &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */

@@ -56,7 +56,8 @@ static void classes_json(struct cause *c, struct jsonw *j)
 		jsonw_key(j, "first_use");
 		jsonw_bool(j, cl->key.first);
 		if (cl->key.size)
-			key_u64(j, "bytes_below", cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
+			key_u64(j, "bytes_below",
+				cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
 		key_u64(j, "n", cl->dur->n);
 		key_u64(j, "total_ns", cl->dur->sum);
 		key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
@@ -79,7 +80,8 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 	const struct world_process *v = world_get_process(c->w, p->process);
 	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
 	struct bytes cmdline = name_cmdline(c->w, &c->tally, p->process);
-	uint64_t all[PART_COUNT] = { 0 }, calling[PART_COUNT] = { 0 }, all_ns = 0, calling_ns = 0, ncalling = 0;
+	uint64_t all[PART_COUNT] = { 0 }, calling[PART_COUNT] = { 0 }, all_ns = 0, calling_ns = 0,
+		 ncalling = 0;
 
 	for (size_t i = 0; i < p->threads.n; i++) {
 		const struct tally_thread *th = &c->tally.threads.v[p->threads.v[i]];

@@ -10,9 +10,9 @@
 #include "lib/cause/chain.h"
 #include "lib/cause/names.h"
 
-#define SITES_TOLD 5
+#define SITES_TOLD   5
 #define CLASSES_TOLD 5
-#define FRAMES_TOLD 16
+#define FRAMES_TOLD  16
 
 static void key_bytes(struct jsonw *j, const char *key, struct bytes text)
 {
@@ -67,7 +67,8 @@ static void culprit_json(const struct finding *f, struct jsonw *j)
 	else
 		jsonw_null(j);
 	jsonw_key(j, "comm");
-	if (who && (who->kind == CULPRIT_TASK || who->kind == CULPRIT_OWN || who->kind == CULPRIT_HOLDER)) {
+	if (who && (who->kind == CULPRIT_TASK || who->kind == CULPRIT_OWN ||
+		    who->kind == CULPRIT_HOLDER)) {
 		name_culprit(&text, c->w, &c->tally, who);
 		jsonw_bytes(j, buf_bytes(&text));
 		buf_reset(&text);
@@ -106,8 +107,8 @@ static void culprit_json(const struct finding *f, struct jsonw *j)
 		bool again = !p || p->via == 0;
 
 		for (size_t k = 0; k < i && !again; k++) {
-			const struct line_culprit *q =
-				culprit_get(c->tally.culprits, c->tally.rows.v[f->g->rows.v[k]].culprit);
+			const struct line_culprit *q = culprit_get(
+				c->tally.culprits, c->tally.rows.v[f->g->rows.v[k]].culprit);
 
 			again = q && q->via == p->via;
 		}
@@ -149,7 +150,8 @@ static void symptom_json(const struct finding *f, struct jsonw *j)
 			key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
 			key_u64(j, "p99_ns", hist_quantile(cl->dur, 0.99));
 			key_u64(j, "max_ns", cl->dur->max);
-			key_u64(j, "expected_ns", class_expected(&c->classes, top[i].id, &borrowed));
+			key_u64(j, "expected_ns",
+				class_expected(&c->classes, top[i].id, &borrowed));
 			jsonw_key(j, "expected_borrowed");
 			jsonw_bool(j, borrowed);
 			/* What the slow calls would have taken had the host taken nothing. */
@@ -157,7 +159,8 @@ static void symptom_json(const struct finding *f, struct jsonw *j)
 			jsonw_key(j, "first_use");
 			jsonw_bool(j, cl->key.first);
 			if (cl->key.size)
-				key_u64(j, "bytes_below", cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
+				key_u64(j, "bytes_below",
+					cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
 		}
 		jsonw_object_end(j);
 	}
@@ -192,14 +195,19 @@ static void sites_json(const struct finding *f, struct jsonw *j)
 		if (frame)
 			name_frame(&text, c->w, frame);
 		key_buf(j, "text", &text);
-		key_bytes(j, "symbol", sym ? world_text(c->w, sym->name) :
-				       fr && fr->kind == FRAME_PYTHON ? world_text(c->w, fr->name) :
-									(struct bytes){ 0 });
+		key_bytes(j, "symbol",
+			  sym				   ? world_text(c->w, sym->name)
+			  : fr && fr->kind == FRAME_PYTHON ? world_text(c->w, fr->name)
+							   : (struct bytes){ 0 });
 		key_bytes(j, "module", m ? world_text(c->w, m->path) : (struct bytes){ 0 });
-		key_bytes(j, "file", sym && sym->file ? world_text(c->w, sym->file) :
-				     fr && fr->kind == FRAME_PYTHON ? world_text(c->w, fr->file) :
-								      (struct bytes){ 0 });
-		key_u64(j, "line", sym && sym->line ? sym->line : fr && fr->kind == FRAME_PYTHON ? fr->offset : 0);
+		key_bytes(j, "file",
+			  sym && sym->file		   ? world_text(c->w, sym->file)
+			  : fr && fr->kind == FRAME_PYTHON ? world_text(c->w, fr->file)
+							   : (struct bytes){ 0 });
+		key_u64(j, "line",
+			sym && sym->line		 ? sym->line
+			: fr && fr->kind == FRAME_PYTHON ? fr->offset
+							 : 0);
 		key_u64(j, "lost_ns", v[i].lost_ns);
 		key_u64(j, "affected", v[i].count);
 		if (s->op) {
@@ -224,11 +232,16 @@ static void sites_json(const struct finding *f, struct jsonw *j)
 static const char *layer_of(const struct op_def *op)
 {
 	switch (op ? op->source : 0) {
-	case SOURCE_CUDA: return "CUDA";
-	case SOURCE_DRIVER: return "DRIVER";
-	case SOURCE_GRAPH: return "GRAPH";
-	case SOURCE_NCCL: return "NCCL";
-	default: return "HOST";
+	case SOURCE_CUDA:
+		return "CUDA";
+	case SOURCE_DRIVER:
+		return "DRIVER";
+	case SOURCE_GRAPH:
+		return "GRAPH";
+	case SOURCE_NCCL:
+		return "NCCL";
+	default:
+		return "HOST";
 	}
 }
 
@@ -284,8 +297,10 @@ static void system_entry(const struct cause *c, struct jsonw *j)
 	static const struct {
 		unsigned metric;
 		const char *text;
-	} shown[] = { { METRIC_CPU_BUSY, "CPU busy %.0f %%" }, { METRIC_LOAD_1, "load %.1f" },
-		      { METRIC_CPU_IOWAIT, "I/O wait %.0f %%" }, { METRIC_CPU_STEAL, "stolen %.0f %%" } };
+	} shown[] = { { METRIC_CPU_BUSY, "CPU busy %.0f %%" },
+		      { METRIC_LOAD_1, "load %.1f" },
+		      { METRIC_CPU_IOWAIT, "I/O wait %.0f %%" },
+		      { METRIC_CPU_STEAL, "stolen %.0f %%" } };
 	struct buf text = { 0 };
 
 	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
@@ -381,7 +396,8 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	time_key(j, c, "first_ns", f->g->first_ns);
 	time_key(j, c, "last_ns", f->g->last_ns);
 	key_double(j, "share_of_wall", f->share);
-	key_double(j, "lost_ms_per_s", cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c) : 0);
+	key_double(j, "lost_ms_per_s",
+		   cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c) : 0);
 	key_double(j, "explained", explained);
 	key_double(j, "unexplained", unexplained);
 	jsonw_key(j, "lost");

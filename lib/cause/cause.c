@@ -51,8 +51,9 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 	if (p->op->flags & OP_CALL) {
 		th->calls++;
 		proc->calls++;
-		if (!classes_add(&c->classes, p->process, p->ev, p->op, parts_sum(p->parts, PARTS_HOST),
-				 parts_get(p->parts, PART_UNKNOWN), &of))
+		if (!classes_add(&c->classes, p->process, p->ev, p->op,
+				 parts_sum(p->parts, PARTS_HOST), parts_get(p->parts, PART_UNKNOWN),
+				 &of))
 			c->nomem = true;
 		else if (p->parts->nculprits && !tally_hit(&c->tally, p, of.class_id, of.site_id))
 			c->nomem = true;
@@ -75,7 +76,8 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 		c->nomem = true;
 }
 
-struct cause *cause_new(const struct world *w, const struct cause_options *opt, struct cause_sink *sink)
+struct cause *cause_new(const struct world *w, const struct cause_options *opt,
+			struct cause_sink *sink)
 {
 	struct cause *c = calloc(1, sizeof(*c));
 
@@ -130,7 +132,8 @@ static void disk_event(struct cause *c, const struct event *ev)
 	if (!map_get(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device), &at)) {
 		at = c->disks.n;
 		if (!vec_push(&c->disks, fresh) ||
-		    !map_put(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device), at)) {
+		    !map_put(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device),
+			     at)) {
 			c->nomem = true;
 			return;
 		}
@@ -163,9 +166,11 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	int rc;
 
 	if (item->lost && item->n)
-		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN, item->events[0].end_ns, item->lost);
+		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN,
+			  item->events[0].end_ns, item->lost);
 	else if (item->lost)
-		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN, item->watermark_ns, item->lost);
+		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN, item->watermark_ns,
+			  item->lost);
 	for (size_t i = 0; i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
@@ -214,7 +219,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_LOSS:
 		line_lost(c->line, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
-			  REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns, r->u.LOSS.count);
+			  REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns,
+			  r->u.LOSS.count);
 		break;
 	case RECORD_OPEN:
 		if (r->u.OPEN.at_end && c->open.n < 65536 && !vec_push(&c->open, r->u.OPEN))
@@ -222,7 +228,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_SAMPLE:
 		if (r->u.SAMPLE.metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
-		    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) || REC_HAS(r, SAMPLE, cpu))
+		    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) ||
+		    REC_HAS(r, SAMPLE, cpu))
 			break;
 		m = &c->metric[r->u.SAMPLE.metric];
 		if (m->n++ == 0)
@@ -270,7 +277,8 @@ int cause_finish(struct cause *c, struct err *e)
 	for (size_t i = 0; i < c->open.n; i++) {
 		const struct rec_OPEN *o = &c->open.v[i];
 
-		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack, c->end_ns, e);
+		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
+			       c->end_ns, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -294,7 +302,8 @@ out:
 	return rc;
 }
 
-void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes, size_t *sites)
+void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes,
+		  size_t *sites)
 {
 	line_memory(c->line, m);
 	*rows = c->tally.rows.n + c->tally.hits.n + c->tally.groups.n;

@@ -30,7 +30,8 @@ struct cause_sink {
 struct cause;
 
 /* w and sink stay the caller's. NULL: out of memory. opt NULL: the defaults. */
-struct cause *cause_new(const struct world *w, const struct cause_options *opt, struct cause_sink *sink);
+struct cause *cause_new(const struct world *w, const struct cause_options *opt,
+			struct cause_sink *sink);
 void cause_free(struct cause *c);
 
 int cause_item(struct cause *c, const struct stream_item *item, struct err *e);
@@ -38,6 +39,7 @@ int cause_item(struct cause *c, const struct stream_item *item, struct err *e);
 /* The stream ended: what is still to be said of the whole of it, and the analysis record. */
 int cause_finish(struct cause *c, struct err *e);
 
-void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes, size_t *sites);
+void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes,
+		  size_t *sites);
 
 #endif

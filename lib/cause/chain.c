@@ -76,8 +76,8 @@ static int site_order(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static unsigned top_hits(const struct cause *c, const struct tally_group *g, bool classes, struct chain_site *v,
-			 unsigned n)
+static unsigned top_hits(const struct cause *c, const struct tally_group *g, bool classes,
+			 struct chain_site *v, unsigned n)
 {
 	VEC(struct chain_site) sites = { 0 };
 	struct map at = { 0 };
@@ -90,7 +90,8 @@ static unsigned top_hits(const struct cause *c, const struct tally_group *g, boo
 
 		if (!map_get(&at, id, &pos)) {
 			pos = sites.n;
-			if (!vec_push(&sites, (struct chain_site){ .id = id }) || !map_put(&at, id, pos))
+			if (!vec_push(&sites, (struct chain_site){ .id = id }) ||
+			    !map_put(&at, id, pos))
 				break;
 		}
 		sites.v[pos].lost_ns += h->ns;
@@ -107,12 +108,14 @@ static unsigned top_hits(const struct cause *c, const struct tally_group *g, boo
 	return n;
 }
 
-unsigned chain_sites(const struct cause *c, const struct tally_group *g, struct chain_site *v, unsigned n)
+unsigned chain_sites(const struct cause *c, const struct tally_group *g, struct chain_site *v,
+		     unsigned n)
 {
 	return top_hits(c, g, false, v, n);
 }
 
-unsigned chain_classes(const struct cause *c, const struct tally_group *g, struct chain_site *v, unsigned n)
+unsigned chain_classes(const struct cause *c, const struct tally_group *g, struct chain_site *v,
+		       unsigned n)
 {
 	return top_hits(c, g, true, v, n);
 }
@@ -175,7 +178,8 @@ uint16_t chain_op(const struct cause *c, const struct tally_group *g)
 	return 0;
 }
 
-void chain_shares(const struct cause *c, const struct tally_group *g, double *explained, double *unexplained)
+void chain_shares(const struct cause *c, const struct tally_group *g, double *explained,
+		  double *unexplained)
 {
 	const struct tally_process *p = &c->tally.processes.v[g->process];
 	uint64_t unknown = 0, nobody = 0;
@@ -187,7 +191,8 @@ void chain_shares(const struct cause *c, const struct tally_group *g, double *ex
 		const struct tally_row *r = &c->tally.rows.v[i];
 
 		if (r->culprit == 0 && c->tally.threads.v[r->thread].process == g->process &&
-		    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_LOCK)))
+		    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED |
+				      1u << PART_RUNQ | 1u << PART_LOCK)))
 			nobody += r->ns;
 	}
 	all = (double)(p->host_ns + unknown);
@@ -206,13 +211,19 @@ static double others_rate(const struct cause *c, const struct tally_group *g)
 	return all && p->host_ns > g->ns ? (double)(p->host_ns - g->ns) / (double)all : 0;
 }
 
-int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d, int64_t time_ns, struct err *e)
+int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
+	       int64_t time_ns, struct err *e)
 {
 	const struct world_process *v = world_get_process(c->w, g->process);
 	struct bytes name = name_process(c->w, &c->tally, g->process);
 	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 }, body = { 0 };
-	struct finding f = { .c = c, .g = g, .who = culprit_get(c->tally.culprits, g->culprit), .lost_ns = g->ns,
-			     .count = g->count, .share = g->worst_share, .others = others_rate(c, g),
+	struct finding f = { .c = c,
+			     .g = g,
+			     .who = culprit_get(c->tally.culprits, g->culprit),
+			     .lost_ns = g->ns,
+			     .count = g->count,
+			     .share = g->worst_share,
+			     .others = others_rate(c, g),
 			     .victim_pid = v ? v->tgid : 0 };
 	struct record r = { .kind = RECORD_CHAIN };
 	char id[17], match[17];

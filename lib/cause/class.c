@@ -38,7 +38,8 @@ static bool class_find(struct classes *c, const struct class_key *key, uint32_t 
 	}
 	fresh.dur = calloc(1, sizeof(struct hist));
 	fresh.own = calloc(1, sizeof(struct hist));
-	if (!fresh.dur || !fresh.own || !vec_push(&c->v, fresh) || !map_put(&c->by_key, hash, c->v.n - 1)) {
+	if (!fresh.dur || !fresh.own || !vec_push(&c->v, fresh) ||
+	    !map_put(&c->by_key, hash, c->v.n - 1)) {
 		if (c->v.n && c->v.v[c->v.n - 1].dur == fresh.dur)
 			c->v.n--;
 		free(fresh.dur);
@@ -49,10 +50,13 @@ static bool class_find(struct classes *c, const struct class_key *key, uint32_t 
 	return true;
 }
 
-static bool site_find(struct classes *c, uint32_t process, uint16_t op, uint32_t stack, uint32_t *id, bool *first)
+static bool site_find(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
+		      uint32_t *id, bool *first)
 {
 	uint64_t hash = hash_u64(((uint64_t)process << 32 | stack) ^ hash_u64(op)), at;
-	struct cause_site fresh = { .process = process, .op = op, .stack = stack, .last_class = UINT32_MAX };
+	struct cause_site fresh = {
+		.process = process, .op = op, .stack = stack, .last_class = UINT32_MAX
+	};
 
 	*first = false;
 	if (map_get(&c->by_site, hash, &at)) {
@@ -107,8 +111,9 @@ static enum stream_class stream_class_of(uint64_t handle)
 	return handle == 2 ? STREAM_CLASS_PER_THREAD : STREAM_CLASS_OWN;
 }
 
-bool classes_add(struct classes *c, uint32_t process, const struct event *ev, const struct op_def *op, uint64_t host_ns,
-		 uint64_t unknown_ns, struct class_of *of)
+bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
+		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
+		 struct class_of *of)
 {
 	const struct class_columns *col = columns_of(c, op);
 	struct class_key key = { .process = process, .op = ev->op };
@@ -121,7 +126,8 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev, co
 	site = &c->sites.v[of->site_id];
 	key.first = first;
 	if (present(ev, col->bytes))
-		key.size = ev->x[col->bytes] ? (uint8_t)(64 - __builtin_clzll(ev->x[col->bytes])) : 0;
+		key.size =
+			ev->x[col->bytes] ? (uint8_t)(64 - __builtin_clzll(ev->x[col->bytes])) : 0;
 	if (present(ev, col->direction))
 		key.direction = (uint8_t)(1 + (ev->x[col->direction] & 7));
 	if (present(ev, col->stream))
@@ -150,7 +156,8 @@ bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct
 	struct class_key key = { .process = process };
 	bool first;
 
-	return site_find(c, process, 0, stack, &of->site_id, &first) && class_find(c, &key, &of->class_id);
+	return site_find(c, process, 0, stack, &of->site_id, &first) &&
+	       class_find(c, &key, &of->class_id);
 }
 
 uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed)

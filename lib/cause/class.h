@@ -17,28 +17,33 @@
 #include "lib/cause/hist.h"
 #include "lib/event/event.h"
 
-#define CLASSES_MAX 4096
-#define SITES_MAX 65536
+#define CLASSES_MAX	    4096
+#define SITES_MAX	    65536
 #define CLASS_BORROWS_BELOW 30
 
-enum stream_class { STREAM_CLASS_NONE, STREAM_CLASS_DEFAULT, STREAM_CLASS_PER_THREAD, STREAM_CLASS_OWN };
+enum stream_class {
+	STREAM_CLASS_NONE,
+	STREAM_CLASS_DEFAULT,
+	STREAM_CLASS_PER_THREAD,
+	STREAM_CLASS_OWN
+};
 
 struct class_key {
 	uint32_t process;
-	uint16_t op; /* 0: outside calls */
-	uint8_t size; /* 1 + log2 of bytes; 0: no bytes */
+	uint16_t op;	   /* 0: outside calls */
+	uint8_t size;	   /* 1 + log2 of bytes; 0: no bytes */
 	uint8_t direction; /* 1 + direction; 0: none */
-	uint8_t stream;	 /* enum stream_class */
-	uint8_t first;	 /* the first call of its site */
+	uint8_t stream;	   /* enum stream_class */
+	uint8_t first;	   /* the first call of its site */
 	uint8_t pad[2];
 };
 
 struct cause_class {
 	struct class_key key;
-	uint64_t host_ns;   /* taken by the host, in full */
+	uint64_t host_ns; /* taken by the host, in full */
 	uint64_t unknown_ns;
-	struct hist *dur;   /* whole durations */
-	struct hist *own;   /* what the host did not take: self and device */
+	struct hist *dur; /* whole durations */
+	struct hist *own; /* what the host did not take: self and device */
 };
 
 struct cause_site {
@@ -69,8 +74,9 @@ struct class_of {
 };
 
 /* Count a call of which the host took host_ns. False: out of memory. */
-bool classes_add(struct classes *c, uint32_t process, const struct event *ev, const struct op_def *op, uint64_t host_ns,
-		 uint64_t unknown_ns, struct class_of *of);
+bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
+		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
+		 struct class_of *of);
 
 /* Time outside calls of a process: a class without durations. */
 bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct class_of *of);

@@ -40,7 +40,8 @@ void name_device(struct buf *out, uint64_t device)
 		buf_printf(out, "%" PRIu64 ":%" PRIu64, device >> 20, device & 0xfffff);
 }
 
-void name_culprit(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c)
+void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
+		  const struct line_culprit *c)
 {
 	const struct world_cgroup *g;
 	struct bytes name;
@@ -72,7 +73,8 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		buf_putc(out, '?');
 }
 
-void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c)
+void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t,
+		       const struct line_culprit *c)
 {
 	uint32_t shown;
 
@@ -100,7 +102,8 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 	shown = c->npids < 3 ? c->npids : 3;
 	buf_puts(out, " (");
 	if (c->npids > 1)
-		buf_printf(out, "%u %s: ", c->npids, c->kind == CULPRIT_HOLDER ? "threads" : "processes");
+		buf_printf(out, "%u %s: ", c->npids,
+			   c->kind == CULPRIT_HOLDER ? "threads" : "processes");
 	buf_puts(out, c->kind == CULPRIT_HOLDER ? "tid " : "pid ");
 	for (uint32_t i = 0; i < shown; i++)
 		buf_printf(out, "%s%u", i ? ", " : "", c->pids[i]);
@@ -119,7 +122,8 @@ static struct bytes base_name(struct bytes path)
 /* Libraries that only pass a call on: who called them is the news. */
 static bool passes_on(const struct world *w, const struct world_frame *f)
 {
-	static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "libcuda.so", "libcudart.so" };
+	static const char *const libraries[] = { "libc.so",  "libc-",	   "libpthread",
+						 "ld-linux", "libcuda.so", "libcudart.so" };
 	const struct world_module *m = world_get_module(w, f->module);
 	struct bytes name = m ? base_name(world_text(w, m->path)) : (struct bytes){ 0 };
 
@@ -169,7 +173,8 @@ void name_frame(struct buf *out, const struct world *w, uint32_t frame)
 
 		name = world_text(w, f->name);
 		buf_add(out, name.p ? name.p : "?", name.p ? name.n : 1);
-		buf_printf(out, " (%.*s:%" PRIu64 ")", (int)file.n, file.p ? file.p : "", f->offset);
+		buf_printf(out, " (%.*s:%" PRIu64 ")", (int)file.n, file.p ? file.p : "",
+			   f->offset);
 	} else if (s) {
 		struct bytes file = base_name(world_text(w, s->file));
 

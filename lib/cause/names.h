@@ -14,13 +14,16 @@
 
 /* Command of a process ("python3"), from what it executes or else its first thread; "?" when unknown. */
 struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process);
-struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t process); /* {NULL, 0} unknown */
+struct bytes name_cmdline(const struct world *w, const struct tally *t,
+			  uint32_t process); /* {NULL, 0} unknown */
 
 /* Command of a culprit without pids: "hog", "8:0", "/user.slice/job" */
-void name_culprit(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c);
+void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
+		  const struct line_culprit *c);
 
 /* The same with who exactly: "hog (pid 1234)", "cc1 (57 processes: pid 812, 813, ...)", "disk 8:0" */
-void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t, const struct line_culprit *c);
+void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t,
+		       const struct line_culprit *c);
 
 /* The frame that makes the call: the innermost with a name outside the C and CUDA libraries, else the innermost
  * with a name, else the innermost. 0 when there is no stack. */

@@ -184,8 +184,9 @@ static int settle_end(struct cause *c, struct err *e)
 
 		if (!several(c, t->order.v[i], &at))
 			goto nomem;
-		if (at != UINT32_MAX && due_at_end(c, at, c->opt.min_share > SEVERAL_SHARE ? c->opt.min_share :
-											    SEVERAL_SHARE))
+		if (at != UINT32_MAX &&
+		    due_at_end(c, at,
+			       c->opt.min_share > SEVERAL_SHARE ? c->opt.min_share : SEVERAL_SHARE))
 			rc = tell(c, &t->groups.v[at], INT64_MAX, e);
 	}
 	vec_free(&due);

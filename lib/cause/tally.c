@@ -9,10 +9,10 @@
 
 #include "lib/base/hash.h"
 
-#define grow_to(vec, id)                                                                             \
-	((id) < (vec)->n ||                                                                          \
-	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                         \
-	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)),        \
+#define grow_to(vec, id)                                                                      \
+	((id) < (vec)->n ||                                                                   \
+	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                  \
+	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
 	   (vec)->n = (size_t)(id) + 1, true)))
 
 void tally_free(struct tally *t)
@@ -115,11 +115,14 @@ uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *co
 	return ns;
 }
 
-static bool group_find(struct tally *t, uint32_t process, enum cause_family family, uint32_t culprit, int64_t first_ns,
-		       uint32_t *at)
+static bool group_find(struct tally *t, uint32_t process, enum cause_family family,
+		       uint32_t culprit, int64_t first_ns, uint32_t *at)
 {
-	uint64_t key = hash_u64(((uint64_t)process << 32 | culprit) ^ hash_u64((uint64_t)family)), pos;
-	struct tally_group fresh = { .process = process, .culprit = culprit, .family = family, .first_ns = first_ns };
+	uint64_t key = hash_u64(((uint64_t)process << 32 | culprit) ^ hash_u64((uint64_t)family)),
+		 pos;
+	struct tally_group fresh = {
+		.process = process, .culprit = culprit, .family = family, .first_ns = first_ns
+	};
 	struct tally_process *p;
 
 	if (map_get(&t->group_by, key, &pos)) {
@@ -136,7 +139,9 @@ static bool group_find(struct tally *t, uint32_t process, enum cause_family fami
 static struct tally_row *row_find(struct tally *t, uint32_t thread, uint32_t part, uint32_t culprit)
 {
 	uint64_t key = hash_u64(((uint64_t)thread << 32 | culprit) ^ hash_u64(part)), pos;
-	struct tally_row fresh = { .thread = thread, .part = part, .culprit = culprit, .group = UINT32_MAX };
+	struct tally_row fresh = {
+		.thread = thread, .part = part, .culprit = culprit, .group = UINT32_MAX
+	};
 
 	if (map_get(&t->row_by, key, &pos))
 		return &t->rows.v[pos];
@@ -160,7 +165,8 @@ void tally_worst_add(struct tally_group *g, const struct tally_worst *w)
 }
 
 /* Book ns of a category of this interval for a culprit (base and with its path; 0: nobody to name). */
-static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uint32_t culprit, uint64_t ns, int64_t pane)
+static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uint32_t culprit,
+		 uint64_t ns, int64_t pane)
 {
 	struct tally_row *row = row_find(t, p->thread, part, culprit);
 	const struct line_culprit *c = culprit_get(t->culprits, row ? row->culprit : 0);
@@ -191,8 +197,9 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 	g->last_ns = p->end_ns;
 	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS)
 		g->cpus[cpu / 64] |= 1ull << (cpu % 64);
-	tally_worst_add(g, &(struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), ns, p->thread,
-					    p->ev ? p->ev->op : 0, (uint16_t)part });
+	tally_worst_add(g,
+			&(struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), ns,
+					       p->thread, p->ev ? p->ev->op : 0, (uint16_t)part });
 	return true;
 }
 
@@ -223,7 +230,8 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 	for (uint32_t m = p->parts->mask & PARTS_HOST; m; m &= m - 1) {
 		unsigned part = (unsigned)__builtin_ctz(m);
 
-		if (p->parts->ns[part] > named[part] && !book(t, p, part, 0, p->parts->ns[part] - named[part], pane))
+		if (p->parts->ns[part] > named[part] &&
+		    !book(t, p, part, 0, p->parts->ns[part] - named[part], pane))
 			return false;
 	}
 	return true;
@@ -242,7 +250,8 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 			continue;
 		if (!group_find(t, p->process, family, who->base, p->start_ns, &fresh.group))
 			return false;
-		key = hash_u64(((uint64_t)class_id << 32 | site_id) ^ hash_u64((uint64_t)fresh.group + 1));
+		key = hash_u64(((uint64_t)class_id << 32 | site_id) ^
+			       hash_u64((uint64_t)fresh.group + 1));
 		if (!map_get(&t->hit_by, key, &pos)) {
 			if (t->hits.n >= TALLY_ROWS_MAX)
 				continue;
@@ -256,8 +265,12 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 		hit->count++;
 		if (c->ns > hit->max_ns) {
 			hit->max_ns = c->ns;
-			hit->worst = (struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), c->ns,
-							   p->thread, p->ev ? p->ev->op : 0, (uint16_t)c->part };
+			hit->worst = (struct tally_worst){ p->end_ns,
+							   (uint64_t)(p->end_ns - p->start_ns),
+							   c->ns,
+							   p->thread,
+							   p->ev ? p->ev->op : 0,
+							   (uint16_t)c->part };
 		}
 	}
 	return true;
@@ -271,7 +284,8 @@ uint64_t tally_group_worst_thread(struct tally *t, const struct tally_group *g, 
 	for (size_t i = 0; i < g->rows.n; i++) {
 		const struct tally_row *r = &t->rows.v[g->rows.v[i]];
 
-		t->threads.v[r->thread].scratch += pane == INT64_MAX ? r->ns : tally_window(r->panes, pane, &count);
+		t->threads.v[r->thread].scratch +=
+			pane == INT64_MAX ? r->ns : tally_window(r->panes, pane, &count);
 	}
 	for (size_t i = 0; i < g->rows.n; i++) {
 		struct tally_thread *th = &t->threads.v[t->rows.v[g->rows.v[i]].thread];

@@ -17,11 +17,11 @@
 #include "lib/line/culprit.h"
 #include "lib/line/line.h"
 
-#define TALLY_PANES 10
-#define TALLY_PANE_NS 1000000000
+#define TALLY_PANES    10
+#define TALLY_PANE_NS  1000000000
 #define TALLY_ROWS_MAX 65536
-#define TALLY_WORST 3
-#define TALLY_CPUS 256
+#define TALLY_WORST    3
+#define TALLY_CPUS     256
 
 /* What kinds of findings grow from. FAMILY_CPU: taking turns on a CPU, whether the victim was running or waking. */
 enum cause_family { FAMILY_CPU, FAMILY_THROTTLED, FAMILY_LOCK, FAMILY_DISK, FAMILY_COUNT };
@@ -64,8 +64,8 @@ struct tally_group {
 	int64_t first_ns, last_ns;
 	uint64_t ns, count, part_ns[PART_COUNT];
 	struct tally_worst worst[TALLY_WORST]; /* intervals, longest first */
-	uint64_t cpus[TALLY_CPUS / 64];	       /* where the victim waited; CPUs beyond are not kept */
-	VEC(uint32_t) rows, hits; /* positions */
+	uint64_t cpus[TALLY_CPUS / 64]; /* where the victim waited; CPUs beyond are not kept */
+	VEC(uint32_t) rows, hits;	/* positions */
 	/* findings: see cause/settle.c */
 	uint32_t revision; /* 0: never told */
 	uint64_t told_ns, told_count;
@@ -79,7 +79,7 @@ struct tally_process {
 	bool seen;
 	int64_t first_ns, last_ns;
 	uint64_t calls;
-	uint64_t host_ns;  /* taken by the host, all rows */
+	uint64_t host_ns; /* taken by the host, all rows */
 	struct tally_pane host_panes[TALLY_PANES];
 	VEC(uint32_t) groups;
 	VEC(uint32_t) threads; /* world ids, in order of appearance */
@@ -88,7 +88,7 @@ struct tally_process {
 struct tally_thread {
 	uint32_t process;
 	bool seen;
-	uint32_t ctx;	/* the last one seen */
+	uint32_t ctx;	    /* the last one seen */
 	uint64_t calls, ns; /* ns: sum of ns_by */
 	uint64_t scratch;
 	uint64_t ns_by[PART_COUNT];

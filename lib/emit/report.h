@@ -19,10 +19,10 @@ struct report {
 	int64_t real_minus_mono_ns;
 	bool has_start, has_real;
 	bool found_analyzed;
-	bool partial;		/* input damaged, cut or unterminated: what follows covers what could be read */
+	bool partial; /* input damaged, cut or unterminated: what follows covers what could be read */
 	const char *partial_text; /* why; NULL when it is whole */
-	unsigned top;		/* chains shown; 0: all */
-	const uint32_t *pids;	/* only these victims; npids 0: all */
+	unsigned top;		  /* chains shown; 0: all */
+	const uint32_t *pids;	  /* only these victims; npids 0: all */
 	unsigned npids;
 };
 

@@ -34,9 +34,11 @@ static void when(struct buf *out, const struct report *r, const struct chain *c,
 	double first = report_number(c->body, "first_ns"), last = report_number(c->body, "last_ns");
 
 	heading(out, color, "When");
-	buf_printf(out, "%s to %s after the start", report_ns(a, sizeof(a), first), report_ns(b, sizeof(b), last));
+	buf_printf(out, "%s to %s after the start", report_ns(a, sizeof(a), first),
+		   report_ns(b, sizeof(b), last));
 	if (r->has_real)
-		buf_printf(out, " (from %s)", time_local(a, sizeof(a), c->first_ns + r->real_minus_mono_ns, true));
+		buf_printf(out, " (from %s)",
+			   time_local(a, sizeof(a), c->first_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
 }
 
@@ -50,7 +52,8 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	heading(out, color, "Lost");
 	buf_printf(out, "%s in ", report_ns(t, sizeof(t), (double)c->lost_ns));
 	report_count(out, c->count);
-	buf_printf(out, " waits, %.1f ms per second of wall time", report_number(c->body, "lost_ms_per_s"));
+	buf_printf(out, " waits, %.1f ms per second of wall time",
+		   report_number(c->body, "lost_ms_per_s"));
 	if (json_length(parts) > 1) {
 		while (json_each(parts, &at, &key, &v)) {
 			buf_puts(out, n++ ? ", " : " (");
@@ -65,7 +68,8 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	json_free(parts);
 	heading(out, color, "Explained");
 	buf_printf(out, "%.1f%% of what the host took from it; %.1f%% has no name\n",
-		   report_number(c->body, "explained") * 100, report_number(c->body, "unexplained") * 100);
+		   report_number(c->body, "explained") * 100,
+		   report_number(c->body, "unexplained") * 100);
 }
 
 static void culprit(struct buf *out, const struct chain *c, bool color)
@@ -126,7 +130,8 @@ static void rows_text(struct buf *out, struct cells *rows, size_t n, unsigned in
 
 static void sites(struct buf *out, const struct chain *c, bool color)
 {
-	static const char *const names[] = { "lost", "affected", "calls", "avg", "max", "call", "from" };
+	static const char *const names[] = { "lost", "affected", "calls", "avg",
+					     "max",  "call",	 "from" };
 	struct json all = json_get(c->body, "sites");
 	size_t n = json_length(all);
 	struct cells *rows = n ? calloc(n + 1, sizeof(*rows)) : NULL;
@@ -171,7 +176,8 @@ static void timeline(struct buf *out, const struct chain *c, bool color)
 		struct json m = json_at(all, i), layer = json_get(m, "layer");
 
 		snprintf(t, sizeof(t), "%.6f", report_number(m, "t_ns") / 1e9);
-		buf_printf(out, "        +%12s s  %-7.*s ", t, (int)json_bytes(layer).n, json_bytes(layer).p);
+		buf_printf(out, "        +%12s s  %-7.*s ", t, (int)json_bytes(layer).n,
+			   json_bytes(layer).p);
 		report_member(out, m, "text", "");
 		buf_putc(out, '\n');
 		json_free(layer);
@@ -194,7 +200,8 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 		report_style(out, color, "36");
 		report_member(out, f, "command", "");
 		report_style(out, color, "0");
-		buf_printf(out, "\n                  expected gain %s to %s: ", report_ns(a, sizeof(a), report_number(f, "gain_low_ns")),
+		buf_printf(out, "\n                  expected gain %s to %s: ",
+			   report_ns(a, sizeof(a), report_number(f, "gain_low_ns")),
 			   report_ns(b, sizeof(b), report_number(f, "gain_high_ns")));
 		report_member(out, f, "basis", "");
 		buf_putc(out, '\n');
@@ -203,12 +210,16 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 	json_free(all);
 }
 
-void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at, bool color)
+void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
+		  bool color)
 {
 	struct json symptom = json_get(c->body, "symptom");
 	char a[48], b[48];
 
-	report_style(out, color, c->severity >= CHAIN_HIGH ? "1;31" : c->severity == CHAIN_MEDIUM ? "1;33" : "1");
+	report_style(out, color,
+		     c->severity >= CHAIN_HIGH	   ? "1;31"
+		     : c->severity == CHAIN_MEDIUM ? "1;33"
+						   : "1");
 	buf_printf(out, "\n[%u] %s ", at, chain_severity_name(c->severity));
 	report_safe(out, c->kind);
 	report_style(out, color, "0");
@@ -227,10 +238,12 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 		if (report_number(s, "n") > 0) {
 			heading(out, color, "Symptom");
 			report_member(out, s, "op", "");
-			buf_printf(out, ": p99 %s", report_ns(a, sizeof(a), report_number(s, "p99_ns")));
+			buf_printf(out, ": p99 %s",
+				   report_ns(a, sizeof(a), report_number(s, "p99_ns")));
 			buf_printf(out, ", %s without what the host took",
 				   report_ns(b, sizeof(b), report_number(s, "p99_without_ns")));
-			buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), report_number(s, "p50_ns")));
+			buf_printf(out, "; p50 %s over ",
+				   report_ns(a, sizeof(a), report_number(s, "p50_ns")));
 			report_count(out, (uint64_t)report_number(s, "n"));
 			buf_puts(out, " calls\n");
 		}

@@ -30,16 +30,20 @@ static void set_time(struct json *o, const char *key, const struct report *r, in
 	char text[48];
 
 	if (r->has_real)
-		json_set(o, key, json_text(time_iso(text, sizeof(text), mono_ns + r->real_minus_mono_ns)));
+		json_set(o, key,
+			 json_text(time_iso(text, sizeof(text), mono_ns + r->real_minus_mono_ns)));
 	else
 		json_set(o, key, json_null());
 }
 
 static struct json chain_json(const struct report *r, const struct chain *c)
 {
-	static const char *const body[] = { "node", "victim", "op", "first_ns", "last_ns", "share_of_wall", "lost_ms_per_s",
-					    "explained", "unexplained", "lost", "culprit", "symptom", "sites",
-					    "timeline", "recommendations", "coverage" };
+	static const char *const body[] = { "node",	     "victim",	  "op",
+					    "first_ns",	     "last_ns",	  "share_of_wall",
+					    "lost_ms_per_s", "explained", "unexplained",
+					    "lost",	     "culprit",	  "symptom",
+					    "sites",	     "timeline",  "recommendations",
+					    "coverage" };
 	struct json o = json_object();
 
 	json_set(&o, "id", json_string(c->id));
@@ -107,14 +111,17 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&coverage, "lost", v.is ? v : json_number((double)r->lost));
 	v = json_get(analysis, "late_events");
 	json_set(&coverage, "late", v.is ? v : json_number(0));
-	json_set(&coverage, "duration_ns", json_number(r->has_start && r->end_ns > r->start_ns ?
-							       (double)(r->end_ns - r->start_ns) :
-							       0));
+	json_set(&coverage, "duration_ns",
+		 json_number(r->has_start && r->end_ns > r->start_ns
+				     ? (double)(r->end_ns - r->start_ns)
+				     : 0));
 	v = json_get(analysis, "host_recorded");
 	json_set(&coverage, "host_recorded", v.is ? v : json_bool(false));
 	json_set(&coverage, "partial", json_bool(r->partial));
-	json_set(&coverage, "partial_reason", r->partial_text ? json_text(r->partial_text) : json_null());
-	json_set(&coverage, "analyzed_by", json_text(r->found_analyzed ? "ingero-correlate" : "ingero-explain"));
+	json_set(&coverage, "partial_reason",
+		 r->partial_text ? json_text(r->partial_text) : json_null());
+	json_set(&coverage, "analyzed_by",
+		 json_text(r->found_analyzed ? "ingero-correlate" : "ingero-explain"));
 	json_set(&o, "coverage", coverage);
 	if (r->has_start)
 		set_time(&o, "start", r, r->start_ns);

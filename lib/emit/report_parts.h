@@ -21,6 +21,7 @@ double report_number(struct json object, const char *key);
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise);
 
 /* One chain in full; at: its number in the report. */
-void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at, bool color);
+void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
+		  bool color);
 
 #endif

@@ -12,13 +12,14 @@
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
 
-#define BAR_WIDTH 24
+#define BAR_WIDTH	24
 #define PROCESSES_SHOWN 5
 
 void report_safe(struct buf *out, struct bytes text)
 {
 	for (size_t i = 0; i < text.n; i++)
-		buf_putc(out, (unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f ? '?' : text.p[i]);
+		buf_putc(out,
+			 (unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f ? '?' : text.p[i]);
 }
 
 void report_style(struct buf *out, bool color, const char *code)
@@ -102,16 +103,22 @@ static void verdict_none(struct buf *out, const struct report *r)
 		json_free(p);
 	}
 	if (r->events == 0)
-		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can be said about its processes.\n");
+		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can "
+			      "be said about its processes.\n");
 	else if (json_length(all) == 0)
-		buf_puts(out, "Nothing can be said: the recording holds no thread's calls or waits.\n");
+		buf_puts(out,
+			 "Nothing can be said: the recording holds no thread's calls or waits.\n");
 	else if (!host_recorded(r))
-		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU intervals (recorded without "
+		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU "
+			      "intervals (recorded without "
 			      "scheduler events), so only the calls themselves are known.\n");
 	else {
-		buf_printf(out, "No host cause found: the host took %s", report_ns(a, sizeof(a), host));
+		buf_printf(out, "No host cause found: the host took %s",
+			   report_ns(a, sizeof(a), host));
 		if (thread > 0)
-			buf_printf(out, "; of the time of the threads that make calls %.1f%% waits for the device",
+			buf_printf(out,
+				   "; of the time of the threads that make calls %.1f%% waits for "
+				   "the device",
 				   device / thread * 100);
 		buf_puts(out, ". What is slow is the device's or the program's own.\n");
 	}
@@ -167,7 +174,8 @@ static void breakdown(struct buf *out, struct json p, bool color)
 	for (unsigned i = 0; i < n; i++) {
 		unsigned filled = (unsigned)(v[i].ns / all * BAR_WIDTH + 0.5);
 
-		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns), v[i].ns / all * 100);
+		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns),
+			   v[i].ns / all * 100);
 		for (unsigned k = 0; k < BAR_WIDTH; k++)
 			buf_putc(out, k < filled ? '#' : ' ');
 		buf_printf(out, "  %s\n", part_text(v[i].part));
@@ -176,12 +184,14 @@ static void breakdown(struct buf *out, struct json p, bool color)
 
 static void coverage(struct buf *out, const struct report *r)
 {
-	double lost = report_number(r->chains->analysis, "lost_events"), late = report_number(r->chains->analysis, "late_events");
+	double lost = report_number(r->chains->analysis, "lost_events"),
+	       late = report_number(r->chains->analysis, "late_events");
 	char t[64];
 
 	buf_puts(out, "\nCoverage: ");
 	report_count(out, r->events);
-	buf_printf(out, " events over %s, ", report_ns(t, sizeof(t), (double)(r->end_ns - r->start_ns)));
+	buf_printf(out, " events over %s, ",
+		   report_ns(t, sizeof(t), (double)(r->end_ns - r->start_ns)));
 	report_count(out, lost > (double)r->lost ? (uint64_t)lost : r->lost);
 	buf_puts(out, " lost");
 	if (late > 0)
@@ -189,11 +199,13 @@ static void coverage(struct buf *out, const struct report *r)
 	if (lost > 0 || r->lost)
 		buf_puts(out, " (every figure is a lower bound)");
 	if (r->has_real && r->has_start)
-		buf_printf(out, ", from %s", time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
+		buf_printf(out, ", from %s",
+			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
 	if (r->partial)
 		buf_printf(out, "Incomplete: %s; the report covers what could be read.\n",
-			   r->partial_text ? r->partial_text : "the input could not be read to its end");
+			   r->partial_text ? r->partial_text
+					   : "the input could not be read to its end");
 }
 
 void report_text(struct buf *out, const struct report *r, bool color)
@@ -230,7 +242,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		json_free(p);
 	}
 	if (json_length(all) > PROCESSES_SHOWN && r->npids == 0)
-		buf_printf(out, "\n%zu more processes not shown (-p PID shows one).\n", json_length(all) - PROCESSES_SHOWN);
+		buf_printf(out, "\n%zu more processes not shown (-p PID shows one).\n",
+			   json_length(all) - PROCESSES_SHOWN);
 	json_free(all);
 	coverage(out, r);
 }

@@ -32,7 +32,8 @@ static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct 
 		return 0;
 	if (!c) {
 		if (list->v.n >= CHAINS_MAX)
-			return err_set(e, ERR_LIMIT, "more than %d chains in one stream", CHAINS_MAX);
+			return err_set(e, ERR_LIMIT, "more than %d chains in one stream",
+				       CHAINS_MAX);
 		if (keep(list, &fresh.id, r->id, e) < 0)
 			return e ? e->code : ERR_NOMEM;
 		if (!vec_push(&list->v, fresh))

@@ -21,7 +21,7 @@ enum part {
 	PART_FAULT,	   /* blocked in a page fault */
 	PART_STOPPED,	   /* stopped or traced */
 	PART_SLEEP,	   /* asked for a sleep */
-	PART_IDLE,	   /* waiting on a condition, semaphore or barrier: for work, not for a lock */
+	PART_IDLE, /* waiting on a condition, semaphore or barrier: for work, not for a lock */
 	PART_SOCKET,
 	PART_POLL,
 	PART_FD,    /* blocked on another file descriptor: pipe, eventfd, terminal */

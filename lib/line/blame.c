@@ -11,7 +11,8 @@
 /* Futex commands, linux/futex.h. */
 enum { FUTEX_CMD_WAIT = 0, FUTEX_CMD_LOCK_PI = 6, FUTEX_CMD_LOCK_PI2 = 13 };
 
-static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col, uint64_t absent)
+static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col,
+		       uint64_t absent)
 {
 	uint64_t v;
 
@@ -20,7 +21,8 @@ static uint64_t column(const struct event *ev, const struct op_def *def, uint16_
 
 /* Where a waiting thread was queued. Migrations must lead from where it stopped to where it went on without a
  * gap; otherwise one was lost and the CPUs are not known. */
-static bool moves_sound(const struct line_thread *th, int64_t start_ns, uint64_t cpu_out, uint64_t cpu_in)
+static bool moves_sound(const struct line_thread *th, int64_t start_ns, uint64_t cpu_out,
+			uint64_t cpu_in)
 {
 	uint64_t at = cpu_out;
 
@@ -36,8 +38,9 @@ static bool moves_sound(const struct line_thread *th, int64_t start_ns, uint64_t
 	return at == cpu_in;
 }
 
-static void wait_occupants(const struct blame *b, const struct line_thread *th, const struct waker_interval *iv,
-			   uint32_t cpu_out, struct occupancy_answer *ans)
+static void wait_occupants(const struct blame *b, const struct line_thread *th,
+			   const struct waker_interval *iv, uint32_t cpu_out,
+			   struct occupancy_answer *ans)
 {
 	int64_t from = iv->ready_ns;
 	uint32_t cpu = cpu_out;
@@ -57,8 +60,9 @@ static void wait_occupants(const struct blame *b, const struct line_thread *th, 
 }
 
 /* Charge ns of waiting to the occupants in ans; what they do not cover has no name. */
-static void charge_occupants(const struct blame *b, uint32_t victim_process, uint32_t victim, enum part part,
-			     uint64_t ns, const struct occupancy_answer *ans, uint32_t via, struct parts *out)
+static void charge_occupants(const struct blame *b, uint32_t victim_process, uint32_t victim,
+			     enum part part, uint64_t ns, const struct occupancy_answer *ans,
+			     uint32_t via, struct parts *out)
 {
 	uint64_t left = ns, covered = ans->covered_ns;
 
@@ -75,7 +79,9 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 			parts_add(out, PART_CPU_IDLE, 0, share);
 			continue;
 		}
-		who = ans->v[i].thread == victim ? 0 : culprit_task(b->culprits, ans->v[i].thread, victim_process);
+		who = ans->v[i].thread == victim
+			      ? 0
+			      : culprit_task(b->culprits, ans->v[i].thread, victim_process);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
 		parts_add(out, who ? part : PART_WAIT_UNKNOWN, who, share);
@@ -93,17 +99,20 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 }
 
 /* Blame of [a, b) of a lock wait that thread `holder` ended: what kept the holder, else the holder. */
-static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_t holder, int64_t from, int64_t to,
-			 unsigned hops, struct parts *out)
+static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_t holder,
+			 int64_t from, int64_t to, unsigned hops, struct parts *out)
 {
 	const struct line_thread *h = threads_get(b->threads, holder);
 	uint32_t who = culprit_holder(b->culprits, holder);
 	uint64_t left = (uint64_t)(to - from);
 	const struct waker_interval *iv;
 
-	for (uint32_t i = 1; h && hops < BLAME_CHAIN && (iv = wakers_back(&h->wakers, i, from)); i++) {
-		int64_t ba = iv->start_ns > from ? iv->start_ns : from, bb = iv->ready_ns < to ? iv->ready_ns : to;
-		int64_t wa = iv->ready_ns > from ? iv->ready_ns : from, wb = iv->end_ns < to ? iv->end_ns : to;
+	for (uint32_t i = 1; h && hops < BLAME_CHAIN && (iv = wakers_back(&h->wakers, i, from));
+	     i++) {
+		int64_t ba = iv->start_ns > from ? iv->start_ns : from,
+			bb = iv->ready_ns < to ? iv->ready_ns : to;
+		int64_t wa = iv->ready_ns > from ? iv->ready_ns : from,
+			wb = iv->end_ns < to ? iv->end_ns : to;
 
 		if (bb > ba) {
 			uint64_t ns = (uint64_t)(bb - ba);
@@ -112,20 +121,25 @@ static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_
 				blame_holder(b, victim_process, iv->waker, ba, bb, hops + 1, out);
 				left -= ns;
 			} else if (iv->part == PART_DISK || iv->part == PART_FAULT) {
-				parts_add(out, iv->part, culprit_via(b->culprits, iv->culprit, who), ns);
+				parts_add(out, iv->part, culprit_via(b->culprits, iv->culprit, who),
+					  ns);
 				left -= ns;
 			}
 		}
 		if (wb > wa && iv->placed) {
-			uint64_t ns = (uint64_t)(wb - wa), wait = (uint64_t)(iv->end_ns - iv->ready_ns);
-			uint64_t thr = wait ? (uint64_t)((unsigned __int128)iv->throttled_ns * ns / wait) : 0;
+			uint64_t ns = (uint64_t)(wb - wa),
+				 wait = (uint64_t)(iv->end_ns - iv->ready_ns);
+			uint64_t thr =
+				wait ? (uint64_t)((unsigned __int128)iv->throttled_ns * ns / wait)
+				     : 0;
 			struct occupancy_answer ans = { 0 };
 
 			occupancy_over(b->occupancy, h->node, iv->cpu, wa, wb, &ans);
-			parts_add(out, PART_THROTTLED, culprit_via(b->culprits, iv->culprit, who), thr);
+			parts_add(out, PART_THROTTLED, culprit_via(b->culprits, iv->culprit, who),
+				  thr);
 			charge_occupants(b, victim_process, holder,
-					 iv->ready_ns == iv->start_ns ? PART_PREEMPTED : PART_RUNQ, ns - thr, &ans,
-					 who, out);
+					 iv->ready_ns == iv->start_ns ? PART_PREEMPTED : PART_RUNQ,
+					 ns - thr, &ans, who, out);
 			left -= ns;
 		}
 	}
@@ -152,21 +166,33 @@ static bool is_mutex(const struct event *ev, const struct op_def *def)
 static enum part blocked_part(const struct event *ev, const struct op_def *def)
 {
 	switch (column(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
-	case OBJECT_FUTEX: return is_mutex(ev, def) ? PART_LOCK : PART_IDLE;
-	case OBJECT_FD: return PART_FD;
-	case OBJECT_TIMER: return PART_SLEEP;
-	case OBJECT_DISK: return PART_DISK;
-	case OBJECT_FAULT: return PART_FAULT;
-	case OBJECT_GPU: return PART_DEVICE;
-	case OBJECT_CHILD: return PART_CHILD;
-	case OBJECT_STOP: return PART_STOPPED;
-	case OBJECT_POLL: return PART_POLL;
-	case OBJECT_SOCKET: return PART_SOCKET;
-	default: return PART_BLOCKED;
+	case OBJECT_FUTEX:
+		return is_mutex(ev, def) ? PART_LOCK : PART_IDLE;
+	case OBJECT_FD:
+		return PART_FD;
+	case OBJECT_TIMER:
+		return PART_SLEEP;
+	case OBJECT_DISK:
+		return PART_DISK;
+	case OBJECT_FAULT:
+		return PART_FAULT;
+	case OBJECT_GPU:
+		return PART_DEVICE;
+	case OBJECT_CHILD:
+		return PART_CHILD;
+	case OBJECT_STOP:
+		return PART_STOPPED;
+	case OBJECT_POLL:
+		return PART_POLL;
+	case OBJECT_SOCKET:
+		return PART_SOCKET;
+	default:
+		return PART_BLOCKED;
 	}
 }
 
-static void blame_lock(const struct blame *b, const struct line_thread *th, uint64_t ns, struct blame_result *r)
+static void blame_lock(const struct blame *b, const struct line_thread *th, uint64_t ns,
+		       struct blame_result *r)
 {
 	if (r->iv.waker == 0 || r->iv.waker == th->id) {
 		r->lock_open = true;
@@ -177,12 +203,13 @@ static void blame_lock(const struct blame *b, const struct line_thread *th, uint
 	blame_holder(b, th->process, r->iv.waker, r->iv.start_ns, r->iv.ready_ns, 0, &r->parts);
 }
 
-void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev, const struct op_def *def,
-		  struct blame_result *r)
+void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
+		  const struct op_def *def, struct blame_result *r)
 {
 	const struct world_ctx *ctx = world_get_ctx(b->w, ev->ctx);
 	uint64_t wait = column(ev, def, COL_WAIT_NS, 0), blocked, throttled, stolen;
-	uint64_t cpu_out = column(ev, def, COL_CPU_OUT, UINT32_MAX), cpu_in = column(ev, def, COL_CPU_IN, UINT32_MAX - 1);
+	uint64_t cpu_out = column(ev, def, COL_CPU_OUT, UINT32_MAX),
+		 cpu_in = column(ev, def, COL_CPU_IN, UINT32_MAX - 1);
 	struct waker_interval *iv = &r->iv;
 	bool preempted;
 
@@ -225,7 +252,8 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	}
 	parts_add(&r->parts, PART_STOLEN, 0, stolen);
 	wait -= throttled + stolen;
-	if (cpu_out <= UINT16_MAX && cpu_in <= UINT16_MAX && moves_sound(th, iv->start_ns, cpu_out, cpu_in)) {
+	if (cpu_out <= UINT16_MAX && cpu_in <= UINT16_MAX &&
+	    moves_sound(th, iv->start_ns, cpu_out, cpu_in)) {
 		struct occupancy_answer ans = { 0 };
 		uint32_t moved = 0;
 
@@ -234,8 +262,8 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 		iv->placed = moved == 0;
 		if (wait)
 			wait_occupants(b, th, iv, (uint32_t)cpu_out, &ans);
-		charge_occupants(b, th->process, th->id, preempted ? PART_PREEMPTED : PART_RUNQ, wait, &ans, 0,
-				 &r->parts);
+		charge_occupants(b, th->process, th->id, preempted ? PART_PREEMPTED : PART_RUNQ,
+				 wait, &ans, 0, &r->parts);
 	} else {
 		parts_add(&r->parts, PART_WAIT_UNKNOWN, 0, wait);
 	}

@@ -30,13 +30,13 @@ struct blame {
 struct blame_result {
 	struct parts parts;	  /* of the whole interval */
 	struct waker_interval iv; /* what later waits on this thread will want to know */
-	bool lock_open;		  /* a wait for a mutex ended without a release: its time is in lock_ns, not in parts */
+	bool lock_open; /* a wait for a mutex ended without a release: its time is in lock_ns, not in parts */
 	uint64_t lock_ns, lock_object;
-	uint32_t lock_holder;	  /* culprit, when this wait ended with a release */
+	uint32_t lock_holder; /* culprit, when this wait ended with a release */
 };
 
 /* ev: an off-CPU interval of th, def its definition. Forgets th's moves between run queues. */
-void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev, const struct op_def *def,
-		  struct blame_result *r);
+void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
+		  const struct op_def *def, struct blame_result *r);
 
 #endif

@@ -129,7 +129,8 @@ uint32_t culprit_holder(struct culprits *c, uint32_t thread)
 	v.node = p->node;
 	v.process = t->process;
 	v.parent = p->parent;
-	key = mix(mix(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid), mix(p->start_ns, p->node));
+	key = mix(mix(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid),
+		  mix(p->start_ns, p->node));
 	id = mint(c, mix(key, v.kind), &v);
 	remember(c, id, thread, t->tid);
 	return id;

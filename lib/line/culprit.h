@@ -32,19 +32,19 @@ struct line_culprit {
 	uint32_t via;  /* culprit id of the lock holder it was reached through, 0 none */
 	uint32_t name; /* string: command */
 	uint32_t node, process, thread; /* the first one met */
-	uint32_t parent;   /* tgid */
-	uint64_t object;   /* DEVICE: device number; CGROUP: world cgroup id */
-	uint32_t npids;	   /* distinct processes (HOLDER: threads) folded into it */
-	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
+	uint32_t parent;		/* tgid */
+	uint64_t object;		/* DEVICE: device number; CGROUP: world cgroup id */
+	uint32_t npids;			/* distinct processes (HOLDER: threads) folded into it */
+	uint32_t pids[CULPRIT_PIDS];	/* the first of them: tgids (HOLDER: tids) */
 };
 
 /* Zero-initialised is empty, once w is set. */
 struct culprits {
 	const struct world *w;
-	struct map keys;      /* hash of the identity -> id; identities compared by it */
-	struct map seen_pids; /* hash of (culprit, process or thread) -> 1 */
+	struct map keys;	    /* hash of the identity -> id; identities compared by it */
+	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
-	VEC(uint32_t) by_thread; /* cache: culprit of a foreign task */
+	VEC(uint32_t) by_thread;    /* cache: culprit of a foreign task */
 };
 
 void culprits_free(struct culprits *c);

@@ -79,16 +79,25 @@ static const struct op_def *op_of(struct line *l, uint16_t op)
 }
 
 /* Time outside calls from the thread's cursor to `to`, in which `parts` (if any) happened; the rest was on CPU. */
-static void outside_until(struct line *l, struct line_thread *th, int64_t to, const struct parts *parts,
-			  const struct event *ev, const struct op_def *op)
+static void outside_until(struct line *l, struct line_thread *th, int64_t to,
+			  const struct parts *parts, const struct event *ev,
+			  const struct op_def *op)
 {
-	struct line_piece p = { .ev = ev, .op = op, .thread = th->id, .process = th->process, .node = th->node,
-				.start_ns = th->cursor_ns, .end_ns = to, .parts = parts, .sound = true };
+	struct line_piece p = { .ev = ev,
+				.op = op,
+				.thread = th->id,
+				.process = th->process,
+				.node = th->node,
+				.start_ns = th->cursor_ns,
+				.end_ns = to,
+				.parts = parts,
+				.sound = true };
 
 	if (to <= th->cursor_ns)
 		return;
 	if (!parts) {
-		enum part self = losses_within(&l->losses, th->cursor_ns, to) ? PART_UNKNOWN : PART_SELF;
+		enum part self =
+			losses_within(&l->losses, th->cursor_ns, to) ? PART_UNKNOWN : PART_SELF;
 
 		parts_clear(&l->between);
 		parts_add(&l->between, self, 0, (uint64_t)(to - th->cursor_ns));
@@ -139,7 +148,8 @@ static void orphans_flush(struct line *l, struct line_thread *th, int64_t before
 /* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
 static void lock_join(struct line_thread *th, struct blame_result *r)
 {
-	bool again = th->lock_ns && th->lock_object == r->lock_object && r->iv.start_ns >= th->lock_end_ns &&
+	bool again = th->lock_ns && th->lock_object == r->lock_object &&
+		     r->iv.start_ns >= th->lock_end_ns &&
 		     r->iv.start_ns - th->lock_end_ns <= LOCK_AGAIN_NS;
 
 	if (r->iv.part != PART_LOCK || r->lock_holder) {
@@ -154,13 +164,20 @@ static void lock_join(struct line_thread *th, struct blame_result *r)
 	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
 }
 
-static int offcpu(struct line *l, struct line_thread *th, const struct event *ev, const struct op_def *op,
-		  struct err *e)
+static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
+		  const struct op_def *op, struct err *e)
 {
 	struct blame_result *r = &l->offcpu;
 	int64_t start = event_start(ev);
-	struct line_piece p = { .ev = ev, .op = op, .thread = th->id, .process = th->process, .node = th->node,
-				.depth = ev->depth, .start_ns = start, .end_ns = ev->end_ns, .sound = true };
+	struct line_piece p = { .ev = ev,
+				.op = op,
+				.thread = th->id,
+				.process = th->process,
+				.node = th->node,
+				.depth = ev->depth,
+				.start_ns = start,
+				.end_ns = ev->end_ns,
+				.sound = true };
 
 	blame_offcpu(&l->blame, th, ev, op, r);
 	lock_join(th, r);
@@ -169,7 +186,10 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 	if (!wakers_add(&th->wakers, &r->iv))
 		return err_nomem(e);
 	if (ev->depth > 0)
-		return nest_add(&th->nest, NEST_OFFCPU, ev->depth, start, ev->end_ns, &r->parts, false) ? 0 : err_nomem(e);
+		return nest_add(&th->nest, NEST_OFFCPU, ev->depth, start, ev->end_ns, &r->parts,
+				false)
+			       ? 0
+			       : err_nomem(e);
 
 	if (th->nest.deepest)
 		orphans_flush(l, th, start);
@@ -183,13 +203,20 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 	return 0;
 }
 
-static int call(struct line *l, struct line_thread *th, const struct event *ev, const struct op_def *op, bool open,
-		struct err *e)
+static int call(struct line *l, struct line_thread *th, const struct event *ev,
+		const struct op_def *op, bool open, struct err *e)
 {
 	int64_t start = event_start(ev), before;
 	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
-	struct line_piece p = { .ev = ev, .op = op, .thread = th->id, .process = th->process, .node = th->node,
-				.depth = ev->depth, .start_ns = start, .end_ns = ev->end_ns, .open = open };
+	struct line_piece p = { .ev = ev,
+				.op = op,
+				.thread = th->id,
+				.process = th->process,
+				.node = th->node,
+				.depth = ev->depth,
+				.start_ns = start,
+				.end_ns = ev->end_ns,
+				.open = open };
 	uint64_t self, overlap = 0;
 	bool sync = op->flags & OP_SYNC;
 
@@ -234,7 +261,10 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev, 
 		l->inner.ns[PART_UNKNOWN] -= overlap;
 		start += (int64_t)overlap;
 	}
-	return nest_add(&th->nest, NEST_CALL, ev->depth, start, ev->end_ns, &l->inner, sync || c.sync) ? 0 : err_nomem(e);
+	return nest_add(&th->nest, NEST_CALL, ev->depth, start, ev->end_ns, &l->inner,
+			sync || c.sync)
+		       ? 0
+		       : err_nomem(e);
 }
 
 static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
@@ -244,7 +274,8 @@ static void moved(struct line_thread *th, const struct event *ev, const struct o
 	if (!event_get(ev, op, COL_CPU_OUT, &from) || !event_get(ev, op, COL_CPU_IN, &to))
 		return;
 	if (th->nmoves < THREAD_MOVES)
-		th->moves[th->nmoves] = (struct thread_move){ ev->end_ns, (uint32_t)from, (uint32_t)to };
+		th->moves[th->nmoves] =
+			(struct thread_move){ ev->end_ns, (uint32_t)from, (uint32_t)to };
 	if (th->nmoves <= THREAD_MOVES)
 		th->nmoves++;
 }
@@ -256,8 +287,8 @@ static int occupied(struct line *l, const struct event *ev, const struct op_def 
 
 	if (!event_get(ev, op, COL_CPU, &cpu) || !event_get(ev, op, COL_OCCUPANT, &occupant))
 		return 0;
-	if (!occupancy_add(&l->occupancy, ctx ? ctx->node : 0, (uint32_t)cpu, event_start(ev), ev->end_ns,
-			   (uint32_t)occupant))
+	if (!occupancy_add(&l->occupancy, ctx ? ctx->node : 0, (uint32_t)cpu, event_start(ev),
+			   ev->end_ns, (uint32_t)occupant))
 		return err_nomem(e);
 	return 0;
 }
@@ -307,8 +338,8 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 	return 0;
 }
 
-int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth, uint32_t stack,
-	      int64_t end_ns, struct err *e)
+int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
+	      uint32_t stack, int64_t end_ns, struct err *e)
 {
 	struct line_thread *th = threads_get(&l->threads, thread);
 	const struct op_def *def = op_of(l, op);
@@ -324,7 +355,8 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 
 void line_memory(const struct line *l, struct line_memory *m)
 {
-	*m = (struct line_memory){ .threads = l->threads.order.n, .slices = occupancy_held(&l->occupancy),
+	*m = (struct line_memory){ .threads = l->threads.order.n,
+				   .slices = occupancy_held(&l->occupancy),
 				   .culprits = l->culprits.v.n };
 	for (size_t i = 0; i < l->threads.order.n; i++) {
 		const struct line_thread *th = threads_get(&l->threads, l->threads.order.v[i]);

@@ -19,23 +19,26 @@
 #include "lib/world/world.h"
 
 struct line_piece {
-	const struct event *ev;	   /* the call or off-CPU interval; NULL: on CPU outside calls */
-	const struct op_def *op;   /* of ev */
+	const struct event *ev;	 /* the call or off-CPU interval; NULL: on CPU outside calls */
+	const struct op_def *op; /* of ev */
 	uint32_t thread, process, node;
-	unsigned depth;		   /* calls open around it */
+	unsigned depth; /* calls open around it */
 	int64_t start_ns, end_ns;
 	const struct parts *parts; /* sum to end - start */
 	uint64_t calls_ns;	   /* of a call: spent in calls inside it; the rest is its own */
-	uint64_t overlap_ns;	   /* of its unknown time: already told as part of the piece before */
-	bool sound;		   /* false: what was inside contradicts itself */
-	bool open;		   /* a call that had not returned when the recording ended */
+	uint64_t overlap_ns; /* of its unknown time: already told as part of the piece before */
+	bool sound;	     /* false: what was inside contradicts itself */
+	bool open;	     /* a call that had not returned when the recording ended */
 };
 
 /* Who is told. All pieces come in the order in which they ended; borrowed until the function returns. */
 struct line_sink {
-	void (*call)(struct line_sink *s, const struct line_piece *p);	  /* every call, at every depth */
-	void (*outside)(struct line_sink *s, const struct line_piece *p); /* time outside calls; parts may be SELF only */
-	void (*offcpu)(struct line_sink *s, const struct line_piece *p);  /* every off-CPU interval, at every depth */
+	void (*call)(struct line_sink *s,
+		     const struct line_piece *p); /* every call, at every depth */
+	void (*outside)(struct line_sink *s,
+			const struct line_piece *p); /* time outside calls; parts may be SELF only */
+	void (*offcpu)(struct line_sink *s,
+		       const struct line_piece *p); /* every off-CPU interval, at every depth */
 };
 
 struct line;
@@ -51,15 +54,16 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t events);
 
 /* A call that had not returned at the end of the recording: told after the last event, outermost last. */
-int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth, uint32_t stack,
-	      int64_t end_ns, struct err *e);
+int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
+	      uint32_t stack, int64_t end_ns, struct err *e);
 
 struct culprits *line_culprits(struct line *l);
 
 struct line_totals {
 	uint64_t events, late, lost, loss_intervals;
 	uint64_t unsound; /* calls whose insides contradict themselves */
-	int64_t first_ns, last_ns; /* start of the earliest and end of the latest event; valid when events */
+	int64_t first_ns,
+		last_ns; /* start of the earliest and end of the latest event; valid when events */
 };
 const struct line_totals *line_totals(const struct line *l);
 

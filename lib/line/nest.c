@@ -87,8 +87,8 @@ static bool orphans_up(struct nest *n, unsigned depth)
 	return true;
 }
 
-bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns, int64_t end_ns,
-	      const struct parts *parts, bool sync)
+bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns,
+	      int64_t end_ns, const struct parts *parts, bool sync)
 {
 	struct nest_level *l;
 	uint64_t ns;
@@ -122,7 +122,8 @@ bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t sta
 	return true;
 }
 
-void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns, struct nest_call *c)
+void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
+	       struct nest_call *c)
 {
 	struct nest_level *l;
 
@@ -146,7 +147,8 @@ void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
 		c->orphans_ns = l->ns;
 		c->orphans_first_ns = l->first_ns;
 		c->orphans_last_ns = l->last_ns;
-	} else if (l->first_ns < start_ns || l->last_ns > end_ns || l->ns > (uint64_t)(end_ns - start_ns)) {
+	} else if (l->first_ns < start_ns || l->last_ns > end_ns ||
+		   l->ns > (uint64_t)(end_ns - start_ns)) {
 		c->sound = false;
 	} else {
 		parts_merge(c->inner, &l->parts);

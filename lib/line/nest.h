@@ -36,28 +36,32 @@ void nest_free(struct nest *n);
 enum nest_child { NEST_OFFCPU, NEST_CALL };
 
 /* A finished child at this depth (>= 1) and its parts, which sum to end - start. False: out of memory. */
-bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns, int64_t end_ns,
-	      const struct parts *parts, bool sync);
+bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns,
+	      int64_t end_ns, const struct parts *parts, bool sync);
 
 struct nest_call {
-	struct parts *inner;   /* out: parts of the children, empty when there are none */
-	uint64_t inner_ns;     /* out: their sum */
-	uint64_t calls_ns;     /* out: of which inside calls; a call's own time is what they leave */
-	bool sync;	       /* out: a child waits for the device */
-	bool sound;	       /* out: false: the children do not fit, all of the call is unknown */
-	struct parts *orphans; /* out: children of a call that never arrived, and that ended before this one began */
+	struct parts *inner; /* out: parts of the children, empty when there are none */
+	uint64_t inner_ns;   /* out: their sum */
+	uint64_t calls_ns;   /* out: of which inside calls; a call's own time is what they leave */
+	bool sync;	     /* out: a child waits for the device */
+	bool sound;	     /* out: false: the children do not fit, all of the call is unknown */
+	struct parts *
+		orphans; /* out: children of a call that never arrived, and that ended before this one began */
 	uint64_t orphans_ns;
 	int64_t orphans_first_ns, orphans_last_ns;
 };
 
 /* What happened inside a call at this depth that ran from start to end. Takes it out of the nest. For calls at
  * depth >= 1, orphans are left with the siblings and not returned. c->inner and c->orphans: cleared by the caller. */
-void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns, struct nest_call *c);
+void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
+	       struct nest_call *c);
 
 /* End of the last child waiting at this depth; INT64_MIN when there is none. */
 static inline int64_t nest_last(const struct nest *n, unsigned depth)
 {
-	return depth < NEST_DEPTH && n->level[depth] && n->level[depth]->ns ? n->level[depth]->last_ns : INT64_MIN;
+	return depth < NEST_DEPTH && n->level[depth] && n->level[depth]->ns
+		       ? n->level[depth]->last_ns
+		       : INT64_MIN;
 }
 
 /* Levels allocated, for memory accounting. */

@@ -57,8 +57,8 @@ static bool ring_grow(struct occupancy_cpu *c)
 	return true;
 }
 
-bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns, int64_t end_ns,
-		   uint32_t thread)
+bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns,
+		   int64_t end_ns, uint32_t thread)
 {
 	struct occupancy_cpu *c;
 

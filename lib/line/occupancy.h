@@ -34,8 +34,8 @@ struct occupancy {
 void occupancy_free(struct occupancy *o);
 
 /* One slice. Slices of a CPU come in order of their end; one that does not is ignored. False: out of memory. */
-bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns, int64_t end_ns,
-		   uint32_t thread);
+bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns,
+		   int64_t end_ns, uint32_t thread);
 
 struct occupancy_share {
 	uint32_t thread;

@@ -13,14 +13,15 @@
 #include "lib/event/part.h"
 
 /* Taken by the host from a thread that could have run or gone on: lost in full. */
-#define PARTS_HOST                                                                                  \
-	(1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_CPU_IDLE | 1u << PART_WAIT_UNKNOWN |   \
-	 1u << PART_THROTTLED | 1u << PART_STOLEN | 1u << PART_DISK | 1u << PART_LOCK | 1u << PART_FAULT)
+#define PARTS_HOST                                                                                \
+	(1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_CPU_IDLE | 1u << PART_WAIT_UNKNOWN | \
+	 1u << PART_THROTTLED | 1u << PART_STOLEN | 1u << PART_DISK | 1u << PART_LOCK |           \
+	 1u << PART_FAULT)
 
 /* What waiting for the device looks like from outside, when it happens inside a call that waits for it. */
-#define PARTS_DEVICE_LIKE                                                                     \
-	(1u << PART_SLEEP | 1u << PART_IDLE | 1u << PART_SOCKET | 1u << PART_POLL | 1u << PART_FD | \
-	 1u << PART_BLOCKED)
+#define PARTS_DEVICE_LIKE                                                           \
+	(1u << PART_SLEEP | 1u << PART_IDLE | 1u << PART_SOCKET | 1u << PART_POLL | \
+	 1u << PART_FD | 1u << PART_BLOCKED)
 
 struct part_culprit {
 	uint32_t culprit; /* id in a struct culprits, never 0 */

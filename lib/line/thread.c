@@ -21,9 +21,9 @@ void threads_free(struct threads *t)
 	vec_free(&t->order);
 }
 
-#define grow_to(vec, id)                                                            \
-	((id) < (vec)->n ||                                                         \
-	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                        \
+#define grow_to(vec, id)                                                                      \
+	((id) < (vec)->n ||                                                                   \
+	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                  \
 	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
 	   (vec)->n = (size_t)(id) + 1, true)))
 

@@ -20,8 +20,8 @@
 
 struct line_thread {
 	uint32_t id, process, node, ctx; /* world ids; ctx: the first it was seen in */
-	bool seen;		    /* cursor_ns holds */
-	int64_t cursor_ns;	    /* time outside calls is settled up to here */
+	bool seen;			 /* cursor_ns holds */
+	int64_t cursor_ns;		 /* time outside calls is settled up to here */
 	struct nest nest;
 	struct wakers wakers;
 	/* Moves between run queues since it last ran. */

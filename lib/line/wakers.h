@@ -12,7 +12,7 @@
 
 #include "lib/line/parts.h"
 
-#define WAKERS_KEPT 256
+#define WAKERS_KEPT   256
 #define WAKERS_AGE_NS 30000000000
 
 struct waker_interval {

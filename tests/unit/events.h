@@ -47,10 +47,15 @@ struct actor {
 	uint32_t process, thread, ctx;
 };
 
-static inline struct actor stage_actor(struct stage *s, uint32_t tgid, uint32_t tid, uint32_t parent, const char *comm)
+static inline struct actor stage_actor(struct stage *s, uint32_t tgid, uint32_t tid,
+				       uint32_t parent, const char *comm)
 {
-	struct world_process p = { .node = s->node, .tgid = tgid, .start_ns = tgid * 1000, .parent = parent };
-	struct world_cgroup g = { .node = s->node, .id = 5, .path = world_string(s->w, bytes_of("/job")) };
+	struct world_process p = {
+		.node = s->node, .tgid = tgid, .start_ns = tgid * 1000, .parent = parent
+	};
+	struct world_cgroup g = { .node = s->node,
+				  .id = 5,
+				  .path = world_string(s->w, bytes_of("/job")) };
 	struct world_image im = { .comm = world_string(s->w, bytes_of(comm)) };
 	struct world_thread t = { .tid = tid, .start_ns = tid * 1000, .comm = im.comm };
 	struct world_ctx c = { .node = s->node };
@@ -64,10 +69,13 @@ static inline struct actor stage_actor(struct stage *s, uint32_t tgid, uint32_t 
 	return a;
 }
 
-static inline struct event *stage_event(struct stage *s, uint16_t op, uint32_t ctx, unsigned depth, int64_t start,
-					int64_t end)
+static inline struct event *stage_event(struct stage *s, uint16_t op, uint32_t ctx, unsigned depth,
+					int64_t start, int64_t end)
 {
-	struct event ev = { .end_ns = end, .dur_ns = (uint64_t)(end - start), .op = op, .depth = (uint16_t)depth,
+	struct event ev = { .end_ns = end,
+			    .dur_ns = (uint64_t)(end - start),
+			    .op = op,
+			    .depth = (uint16_t)depth,
 			    .ctx = ctx };
 
 	if (!vec_push(&s->ev, ev))
@@ -80,15 +88,15 @@ static inline void stage_set(struct event *ev, uint16_t col, uint64_t v)
 	event_set(ev, op_builtin(ev->op), col, v);
 }
 
-static inline struct event *stage_call(struct stage *s, struct actor a, uint16_t op, unsigned depth, int64_t start,
-				       int64_t end)
+static inline struct event *stage_call(struct stage *s, struct actor a, uint16_t op, unsigned depth,
+				       int64_t start, int64_t end)
 {
 	return stage_event(s, op, a.ctx, depth, start, end);
 }
 
 /* Off its CPU from start to end, the last wait_ns of it runnable on cpu. */
-static inline struct event *stage_offcpu(struct stage *s, struct actor a, unsigned depth, int64_t start, int64_t end,
-					 uint64_t wait_ns, unsigned cpu)
+static inline struct event *stage_offcpu(struct stage *s, struct actor a, unsigned depth,
+					 int64_t start, int64_t end, uint64_t wait_ns, unsigned cpu)
 {
 	struct event *ev = stage_event(s, OP_SCHED_OFFCPU, a.ctx, depth, start, end);
 
@@ -98,7 +106,8 @@ static inline struct event *stage_offcpu(struct stage *s, struct actor a, unsign
 	return ev;
 }
 
-static inline struct event *stage_occupied(struct stage *s, struct actor who, unsigned cpu, int64_t start, int64_t end)
+static inline struct event *stage_occupied(struct stage *s, struct actor who, unsigned cpu,
+					   int64_t start, int64_t end)
 {
 	struct world_ctx c = { .node = s->node };
 	struct event *ev = stage_event(s, OP_SCHED_OCCUPIED, world_ctx(s->w, &c), 0, start, end);
@@ -108,7 +117,8 @@ static inline struct event *stage_occupied(struct stage *s, struct actor who, un
 	return ev;
 }
 
-static inline struct event *stage_migrate(struct stage *s, struct actor a, int64_t at, unsigned from, unsigned to)
+static inline struct event *stage_migrate(struct stage *s, struct actor a, int64_t at,
+					  unsigned from, unsigned to)
 {
 	struct event *ev = stage_event(s, OP_SCHED_MIGRATE, a.ctx, 0, at, at);
 
@@ -118,8 +128,9 @@ static inline struct event *stage_migrate(struct stage *s, struct actor a, int64
 }
 
 /* Blocked on a mutex from start until releaser lets go at ready, running again at end. */
-static inline struct event *stage_lock(struct stage *s, struct actor a, unsigned depth, int64_t start, int64_t ready,
-				       int64_t end, struct actor releaser, uint64_t address)
+static inline struct event *stage_lock(struct stage *s, struct actor a, unsigned depth,
+				       int64_t start, int64_t ready, int64_t end,
+				       struct actor releaser, uint64_t address)
 {
 	struct event *ev = stage_offcpu(s, a, depth, start, end, (uint64_t)(end - ready), 0);
 

@@ -17,7 +17,8 @@ struct told {
 	unsigned ncalls, noutside, noff;
 };
 
-static void keep(struct line_piece *pieces, struct parts *parts, unsigned *n, const struct line_piece *p)
+static void keep(struct line_piece *pieces, struct parts *parts, unsigned *n,
+		 const struct line_piece *p)
 {
 	uint64_t sum = parts_sum(p->parts, PARTS_ALL);
 
@@ -84,7 +85,8 @@ static const char *culprit_name(const struct stage *s, struct line *l, uint32_t 
 static void nesting(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train"), hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 1, "hog");
 	struct told t;
 	struct line *l;
 
@@ -96,11 +98,15 @@ static void nesting(void)
 	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 120, 130);
 	l = play(&s, &t);
 	is_int(t.ncalls, 3, "three calls");
-	is_u64(parts_get(&t.call_parts[0], PART_PREEMPTED), 25, "driver call: preempted while the hog ran");
-	is_u64(parts_get(&t.call_parts[0], PART_WAIT_UNKNOWN), 5, "driver call: the rest of the wait has no name");
+	is_u64(parts_get(&t.call_parts[0], PART_PREEMPTED), 25,
+	       "driver call: preempted while the hog ran");
+	is_u64(parts_get(&t.call_parts[0], PART_WAIT_UNKNOWN), 5,
+	       "driver call: the rest of the wait has no name");
 	is_u64(parts_get(&t.call_parts[0], PART_SELF), 20, "driver call: self is what is left");
-	is_u64(parts_get(&t.call_parts[1], PART_PREEMPTED), 25, "runtime call: the same wait, once");
-	is_u64(parts_get(&t.call_parts[1], PART_SELF), 70, "runtime call: its own time and the driver call's");
+	is_u64(parts_get(&t.call_parts[1], PART_PREEMPTED), 25,
+	       "runtime call: the same wait, once");
+	is_u64(parts_get(&t.call_parts[1], PART_SELF), 70,
+	       "runtime call: its own time and the driver call's");
 	is_int(t.noutside, 1, "one stretch outside calls");
 	is_u64(parts_get(&t.outside_parts[0], PART_SELF), 20, "outside: on CPU");
 	is_str(culprit_name(&s, l, t.call_parts[1].c[0].culprit), "hog", "the hog is named");
@@ -111,8 +117,10 @@ static void nesting(void)
 static void slices(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train"), a = stage_actor(&s, 200, 200, 1, "hog"),
-		     b = stage_actor(&s, 300, 300, 1, "other"), own = stage_actor(&s, 100, 101, 1, "train");
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     a = stage_actor(&s, 200, 200, 1, "hog"),
+		     b = stage_actor(&s, 300, 300, 1, "other"),
+		     own = stage_actor(&s, 100, 101, 1, "train");
 	struct told t;
 	struct line *l;
 
@@ -122,20 +130,22 @@ static void slices(void)
 	stage_migrate(&s, v, 60, 0, 1);
 	stage_occupied(&s, a, 0, -50, 30);
 	stage_occupied(&s, b, 0, 30, 60);
-	stage_occupied(&s, a, 1, 0, 60);   /* before it came here: not its business */
+	stage_occupied(&s, a, 1, 0, 60); /* before it came here: not its business */
 	stage_occupied(&s, own, 1, 60, 100);
 	l = play(&s, &t);
 	is_int(t.noff, 1, "one interval");
 	is_u64(parts_get(&t.off_parts[0], PART_PREEMPTED), 100, "all of it covered");
 	is_int(t.off_parts[0].nculprits, 3, "three takers");
 	for (unsigned i = 0; i < t.off_parts[0].nculprits; i++) {
-		const struct line_culprit *c = culprit_get(line_culprits(l), t.off_parts[0].c[i].culprit);
+		const struct line_culprit *c =
+			culprit_get(line_culprits(l), t.off_parts[0].c[i].culprit);
 		uint64_t ns = t.off_parts[0].c[i].ns;
 
 		if (c->kind == CULPRIT_OWN)
 			is_u64(ns, 40, "own thread");
 		else
-			is_u64(ns, strcmp(world_text(s.w, c->name).p, "hog") ? 30 : 30, "each its overlap");
+			is_u64(ns, strcmp(world_text(s.w, c->name).p, "hog") ? 30 : 30,
+			       "each its overlap");
 	}
 	line_free(l);
 
@@ -145,7 +155,8 @@ static void slices(void)
 			s.ev.v[i] = s.ev.v[--s.ev.n];
 	}
 	l = play(&s, &t);
-	is_u64(parts_get(&t.off_parts[0], PART_WAIT_UNKNOWN), 100, "lost migration: the CPU is not known");
+	is_u64(parts_get(&t.off_parts[0], PART_WAIT_UNKNOWN), 100,
+	       "lost migration: the CPU is not known");
 	is_int(t.off_parts[0].nculprits, 0, "lost migration: nobody blamed");
 	line_free(l);
 	stage_free(&s);
@@ -154,7 +165,8 @@ static void slices(void)
 static void throttle(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train"), hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 1, "hog");
 	struct told t;
 	struct line *l;
 
@@ -172,7 +184,8 @@ static void throttle(void)
 static void locks(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train"), holder = stage_actor(&s, 100, 101, 1, "loader"),
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     holder = stage_actor(&s, 100, 101, 1, "loader"),
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
 	struct told t;
 	struct line *l;
@@ -201,7 +214,8 @@ static void locks(void)
 
 	/* two timed waits on one lock just before the release: one wait, charged to the releaser */
 	for (int i = 0; i < 2; i++) {
-		struct event *ev = stage_lock(&s, v, 0, i * 5000, i * 5000 + 4990, i * 5000 + 4990, holder, 0x1000);
+		struct event *ev = stage_lock(&s, v, 0, i * 5000, i * 5000 + 4990, i * 5000 + 4990,
+					      holder, 0x1000);
 
 		stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
 		stage_set(ev, COL_WAKER, 0);
@@ -231,7 +245,8 @@ static void locks(void)
 static void device(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train"), dev = stage_actor(&s, 100, 102, 1, "double");
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     dev = stage_actor(&s, 100, 102, 1, "double");
 	struct told t;
 	struct line *l;
 	struct event *ev;
@@ -251,7 +266,8 @@ static void device(void)
 	ev = stage_offcpu(&s, v, 1, 6100, 6900, 0, 0);
 	stage_set(ev, COL_OBJECT_KIND, OBJECT_GPU);
 	l = play(&s, &t);
-	is_u64(parts_get(&t.call_parts[0], PART_DEVICE), 800, "blocked and spinning in the driver's sync");
+	is_u64(parts_get(&t.call_parts[0], PART_DEVICE), 800,
+	       "blocked and spinning in the driver's sync");
 	is_u64(parts_get(&t.call_parts[1], PART_DEVICE), 800, "the runtime's sync contains it");
 	is_u64(parts_get(&t.call_parts[1], PART_SELF), 200, "and does the rest itself");
 	is_u64(parts_get(&t.call_parts[2], PART_IDLE), 500, "outside a sync it is idle time");
@@ -264,7 +280,8 @@ static void device(void)
 static void broken(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train"), hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 1, "hog");
 	struct told t;
 	struct line *l;
 
@@ -272,7 +289,8 @@ static void broken(void)
 	stage_call(&s, v, OP_CU_LAUNCH, 1, 10, 60);
 	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 100, 200);
 	l = play(&s, &t);
-	is_u64(parts_get(&t.call_parts[1], PART_SELF), 100, "a call does not adopt what ended before it began");
+	is_u64(parts_get(&t.call_parts[1], PART_SELF), 100,
+	       "a call does not adopt what ended before it began");
 	is_u64(parts_get(&t.outside_parts[0], PART_SELF), 50, "the orphan's parts are facts");
 	line_free(l);
 	s.ev.n = 0;
@@ -293,7 +311,8 @@ static void broken(void)
 	stage_offcpu(&s, v, 0, 205, 225, 20, 1);
 	stage_occupied(&s, hog, 1, 205, 225);
 	l = play(&s, &t);
-	is_u64(t.calls[1].overlap_ns, 25, "what lies before the end of the interval was told already");
+	is_u64(t.calls[1].overlap_ns, 25,
+	       "what lies before the end of the interval was told already");
 	is_u64(parts_get(&t.call_parts[1], PART_SELF), 75, "the rest of the call stays known");
 	line_free(l);
 	s.ev.n = 0;

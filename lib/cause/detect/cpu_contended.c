@@ -18,4 +18,5 @@ static void summary(const struct finding *f, struct buf *out)
 	detect_where(f, out);
 }
 
-const struct detector detect_cpu_contended = { "cpu-contended", FAMILY_CPU, is, summary, detect_recommend_cpu };
+const struct detector detect_cpu_contended = { "cpu-contended", FAMILY_CPU, is, summary,
+					       detect_recommend_cpu };

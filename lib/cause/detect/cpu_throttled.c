@@ -22,17 +22,22 @@ static void summary(const struct finding *f, struct buf *out)
 
 static void recommend(const struct finding *f, struct jsonw *j)
 {
-	const struct world_cgroup *g = f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
+	const struct world_cgroup *g =
+		f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
 	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
 	struct buf command = { 0 };
 
 	if (path.n)
-		buf_printf(&command, "echo max | sudo tee /sys/fs/cgroup%.*s/cpu.max", (int)path.n, path.p);
+		buf_printf(&command, "echo max | sudo tee /sys/fs/cgroup%.*s/cpu.max", (int)path.n,
+			   path.p);
 	else
 		buf_printf(&command, "cat /proc/%" PRIu32 "/cgroup", f->victim_pid);
-	detect_recommend(f, j, "Raise or lift the CPU quota of the cgroup (in Kubernetes: limits.cpu)",
-			 buf_text(&command), 1, "without the quota the waits marked throttled do not happen");
+	detect_recommend(f, j,
+			 "Raise or lift the CPU quota of the cgroup (in Kubernetes: limits.cpu)",
+			 buf_text(&command), 1,
+			 "without the quota the waits marked throttled do not happen");
 	buf_free(&command);
 }
 
-const struct detector detect_cpu_throttled = { "cpu-throttled", FAMILY_THROTTLED, is, summary, recommend };
+const struct detector detect_cpu_throttled = { "cpu-throttled", FAMILY_THROTTLED, is, summary,
+					       recommend };

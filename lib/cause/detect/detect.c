@@ -10,7 +10,8 @@
 #include "lib/base/timetext.h"
 
 static const struct detector *const detectors[] = {
-	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled, &detect_lock_wait, &detect_disk_stall,
+	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled,
+	&detect_lock_wait,     &detect_disk_stall,
 };
 #define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
 
@@ -32,8 +33,8 @@ const struct detector *detect_named(const char *kind)
 	return NULL;
 }
 
-void detect_recommend(const struct finding *f, struct jsonw *j, const char *action, const char *command, double keep,
-		      const char *basis)
+void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
+		      const char *command, double keep, const char *basis)
 {
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
 
@@ -55,8 +56,8 @@ void detect_amount(const struct finding *f, struct buf *out)
 {
 	char text[48];
 
-	buf_printf(out, "%s (%.1f%% of wall time, %" PRIu64 " times)", duration_text(text, sizeof(text), f->lost_ns),
-		   f->share * 100, f->count);
+	buf_printf(out, "%s (%.1f%% of wall time, %" PRIu64 " times)",
+		   duration_text(text, sizeof(text), f->lost_ns), f->share * 100, f->count);
 }
 
 void detect_where(const struct finding *f, struct buf *out)
@@ -94,19 +95,25 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 	struct buf command = { 0 }, action = { 0 }, cpus = { 0 };
 
 	if (!f->who) {
-		detect_recommend(f, j, "Give the process CPUs of its own: too many commands share its CPUs",
-				 "systemctl set-property --runtime system.slice CPUWeight=20", 0,
-				 "how much depends on which of them keep running");
+		detect_recommend(
+			f, j, "Give the process CPUs of its own: too many commands share its CPUs",
+			"systemctl set-property --runtime system.slice CPUWeight=20", 0,
+			"how much depends on which of them keep running");
 		return;
 	}
 	other_cpus(f, &cpus);
 	if (f->who->kind == CULPRIT_OWN) {
-		detect_recommend(f, j, "Run fewer busy threads than the process has CPUs", "export OMP_NUM_THREADS=1", 0,
-				 "the threads that compete belong to the process itself: their work has to be done somewhere");
+		detect_recommend(f, j, "Run fewer busy threads than the process has CPUs",
+				 "export OMP_NUM_THREADS=1", 0,
+				 "the threads that compete belong to the process itself: their "
+				 "work has to be done somewhere");
 		if (cpus.n) {
-			buf_printf(&command, "taskset -a -c -p 0-%u %u", f->c->cpus - 1, f->victim_pid);
-			detect_recommend(f, j, "Let the process use more CPUs", buf_text(&command), 1,
-					 "its threads no longer wait for each other, where the other CPUs are free");
+			buf_printf(&command, "taskset -a -c -p 0-%u %u", f->c->cpus - 1,
+				   f->victim_pid);
+			detect_recommend(f, j, "Let the process use more CPUs", buf_text(&command),
+					 1,
+					 "its threads no longer wait for each other, where the "
+					 "other CPUs are free");
 		}
 		goto out;
 	}
@@ -120,8 +127,9 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 			pids(f->who, " ", &command);
 			buf_printf(&command, "; do taskset -a -c -p %s $p; done", buf_text(&cpus));
 		}
-		detect_recommend(f, j, buf_text(&action), buf_text(&command), 1,
-				 "the time regained meets the remaining causes at their present rate");
+		detect_recommend(
+			f, j, buf_text(&action), buf_text(&command), 1,
+			"the time regained meets the remaining causes at their present rate");
 	}
 	buf_reset(&action);
 	buf_reset(&command);
@@ -132,7 +140,8 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 	} else {
 		struct bytes name = world_text(f->c->w, f->who->name);
 
-		buf_printf(&command, "pgrep -x '%.*s' | xargs renice -n 19 -p", (int)name.n, name.p ? name.p : "");
+		buf_printf(&command, "pgrep -x '%.*s' | xargs renice -n 19 -p", (int)name.n,
+			   name.p ? name.p : "");
 	}
 	detect_recommend(f, j, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
 			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");

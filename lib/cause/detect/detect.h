@@ -18,7 +18,8 @@ struct finding {
 	const struct line_culprit *who; /* NULL: several, none of them alone */
 	const char *victim;		/* "python3 (pid 4821)" */
 	const char *culprit;		/* "hog (pid 1234)" */
-	const char *where;		/* "mostly in cudaLaunchKernel called from train_step (train.cpp:41)", or "" */
+	const char *
+		where; /* "mostly in cudaLaunchKernel called from train_step (train.cpp:41)", or "" */
 	uint32_t victim_pid;
 	uint64_t lost_ns, count;
 	double share; /* of wall, worst-hit thread */
@@ -35,15 +36,15 @@ struct detector {
 	void (*recommend)(const struct finding *f, struct jsonw *j);
 };
 
-extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled, detect_lock_wait,
-	detect_disk_stall;
+extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
+	detect_lock_wait, detect_disk_stall;
 
 const struct detector *detect_for(const struct tally_group *g); /* NULL: none */
 const struct detector *detect_named(const char *kind);		/* NULL: none */
 
 /* One recommendation. Its gain lies between keep (0..1) of the lost time, less what other causes take again, and all. */
-void detect_recommend(const struct finding *f, struct jsonw *j, const char *action, const char *command, double keep,
-		      const char *basis);
+void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
+		      const char *command, double keep, const char *basis);
 
 /* "1.51 s (14.8% of wall time, 312 times)" */
 void detect_amount(const struct finding *f, struct buf *out);

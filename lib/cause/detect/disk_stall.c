@@ -21,7 +21,8 @@ static struct cause_disk io_of(const struct finding *f)
 	for (size_t i = 0; i < f->c->disks.n; i++) {
 		const struct cause_disk *d = &f->c->disks.v[i];
 
-		if (d->process != f->g->process || (f->who && f->who->object && d->device != f->who->object))
+		if (d->process != f->g->process ||
+		    (f->who && f->who->object && d->device != f->who->object))
 			continue;
 		sum.reads += d->reads;
 		sum.writes += d->writes;
@@ -38,8 +39,10 @@ static void summary(const struct finding *f, struct buf *out)
 	buf_printf(out, "%s was blocked on %s for ", f->victim, f->culprit);
 	detect_amount(f, out);
 	if (io.reads || io.writes)
-		buf_printf(out, " with %" PRIu64 " reads (%.1f MiB) and %" PRIu64 " writes (%.1f MiB)", io.reads,
-			   (double)io.read_bytes / 1048576, io.writes, (double)io.write_bytes / 1048576);
+		buf_printf(out,
+			   " with %" PRIu64 " reads (%.1f MiB) and %" PRIu64 " writes (%.1f MiB)",
+			   io.reads, (double)io.read_bytes / 1048576, io.writes,
+			   (double)io.write_bytes / 1048576);
 	detect_where(f, out);
 }
 
@@ -50,11 +53,18 @@ static void recommend(const struct finding *f, struct jsonw *j)
 
 	buf_puts(&command, "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT");
 	if (io.write_bytes > io.read_bytes)
-		detect_recommend(f, j, "Write checkpoints from another thread or process, or to a faster device",
-				 buf_text(&command), 0, "from nothing, if the step must wait for the data, to all of the wait");
+		detect_recommend(
+			f, j,
+			"Write checkpoints from another thread or process, or to a faster device",
+			buf_text(&command), 0,
+			"from nothing, if the step must wait for the data, to all of the wait");
 	else
-		detect_recommend(f, j, "Read ahead in worker threads, keep the files in memory, or use a faster device",
-				 buf_text(&command), 0, "from nothing, if the step must wait for the data, to all of the wait");
+		detect_recommend(
+			f, j,
+			"Read ahead in worker threads, keep the files in memory, or use a faster "
+			"device",
+			buf_text(&command), 0,
+			"from nothing, if the step must wait for the data, to all of the wait");
 	buf_free(&command);
 }
 

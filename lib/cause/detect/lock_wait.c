@@ -24,10 +24,13 @@ static void recommend(const struct finding *f, struct jsonw *j)
 {
 	struct buf action = { 0 }, command = { 0 };
 
-	buf_printf(&action, "Hold the lock for less time in %s: move its work out of the critical section", f->culprit);
+	buf_printf(&action,
+		   "Hold the lock for less time in %s: move its work out of the critical section",
+		   f->culprit);
 	buf_printf(&command, "gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'", f->victim_pid);
 	detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
-			 "from nothing, if the work must stay inside, to all of the wait; the command shows what the holder does");
+			 "from nothing, if the work must stay inside, to all of the wait; the "
+			 "command shows what the holder does");
 	buf_free(&action);
 	buf_free(&command);
 }
