@@ -17,6 +17,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
@@ -72,9 +73,75 @@ typedef struct {
 struct signal_struct {
 	atomic_t live;
 };
+struct rq;
+struct cfs_rq {
+	struct rq *rq;
+	int throttle_count;
+	u64 throttled_clock_self; /* 6.6: throttled since, and before that in all; clock of the run queue */
+	u64 throttled_clock_self_time;
+	u64 throttled_clock_pelt; /* 5.19 */
+	u64 throttled_clock_pelt_time;
+	u64 throttled_clock_task; /* before */
+	u64 throttled_clock_task_time;
+};
+struct rq {
+	u64 clock;
+	u64 clock_task;
+	u64 clock_pelt;
+	u64 lost_idle_time; /* 5.9 */
+	struct task_struct *curr;
+};
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+struct task_group {
+	struct cfs_rq **cfs_rq;
+};
+struct thread_info {
+	u32 cpu;
+	u64 preempt_count; /* arm64 */
+};
+struct hrtimer;
+struct hrtimer_clock_base {
+	struct hrtimer *running;
+};
+struct hrtimer_cpu_base {
+	struct hrtimer_clock_base clock_base[8];
+};
+struct timer_list;
+struct timer_base {
+	struct timer_list *running_timer;
+};
+struct super_block {
+	u32 s_dev;
+};
+struct inode {
+	u16 i_mode;
+	u32 i_rdev;
+	struct super_block *i_sb;
+};
+struct file {
+	struct inode *f_inode;
+};
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
+struct bpf_local_storage;
 struct task_struct {
+	struct thread_info thread_info;
+	unsigned int cpu; /* before 5.16 */
 	unsigned int __state;
 	unsigned int flags;
+	struct sched_entity se;
+	struct task_group *sched_task_group;
+	bool throttled; /* 6.18 */
+	unsigned in_iowait : 1;
+	struct files_struct *files;
+	struct bpf_local_storage *bpf_storage;
 	int pid;
 	int tgid;
 	u64 start_boottime;

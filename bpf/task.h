@@ -24,8 +24,24 @@ struct call_open {
 
 /* Owned by sched.bpf.c; out_ns is read by the open-call iterator. */
 struct sched_state {
-	u64 out_ns; /* off CPU since; 0 while on CPU */
-	u64 room[31];
+	u64 out_ns;	  /* off CPU since; 0 while on CPU */
+	u64 ready_ns;	  /* runnable since; 0 while blocked */
+	u64 throttle_ns;  /* throttle clock of the run queue when the wait began there */
+	u64 throttled_ns; /* on run queues left behind during this wait */
+	u64 object;
+	u32 waker; /* of the newest wake-up, with waker_kind: written by the waker, read at switch-in */
+	u32 waker_kind;
+	u32 futex_val;
+	u32 stack;
+	u16 cpu_out;
+	u16 cpu_wait; /* where it is counted as waiting */
+	s16 syscall;
+	u8 counted;   /* in the waiters of cpu_wait */
+	u8 preempted; /* switched out runnable */
+	u8 throttled; /* its waits are compared with the throttle clock */
+	u8 flags;     /* enum offcpu_flag */
+	u8 object_kind;
+	u8 futex_op;
 };
 
 enum task_flag { TASK_ANNOUNCED = 1 << 0 };

@@ -18,6 +18,7 @@ enum wire_kind {
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
+	WIRE_OCCUPANT = 19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
 	WIRE_FORK = 32, /* life ring */
 	WIRE_EXEC = 33,
 	WIRE_EXIT = 34,
@@ -74,6 +75,55 @@ struct wire_stack {
 	__u64 ip[WIRE_STACK_MAX + 1]; /* innermost first; the first n cross */
 };
 #define WIRE_STACK_HEAD 16
+
+/* One off-CPU interval, sent when it ends. 80 bytes. */
+struct wire_offcpu {
+	__u8 kind;
+	__u8 flags;	  /* enum offcpu_flag */
+	__u8 object_kind; /* enum event_object */
+	__u8 waker_kind;  /* enum event_waker */
+	__u32 tid;
+	__u64 end_ns;
+	__u64 dur_ns;
+	__u64 wait_ns;
+	__u64 throttled_ns;
+	__u64 object;
+	__u32 waker; /* tid */
+	__u32 stack;
+	__u32 lost;
+	__u32 futex_val;
+	__s16 syscall; /* -1: in none */
+	__u16 cpu_out;
+	__u16 cpu_in;
+	__u8 futex_op;
+	__u8 depth;
+};
+enum offcpu_flag {
+	OFFCPU_OBJECT = 1 << 0,	   /* object holds a value */
+	OFFCPU_FUTEX = 1 << 1,	   /* futex_op and futex_val hold values */
+	OFFCPU_THROTTLED = 1 << 2, /* this kernel says what was throttled */
+};
+
+struct wire_occupied {
+	__u8 kind;
+	__u8 pad;
+	__u16 cpu;
+	__u32 tid; /* 0: the CPU was idle */
+	__u64 end_ns;
+	__u64 dur_ns;
+	__u32 lost;
+	__u32 pad2;
+};
+
+struct wire_migrate {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 tid;
+	__u64 time_ns;
+	__u16 cpu_out;
+	__u16 cpu_in;
+	__u32 lost;
+};
 
 /* Life ring. One shape for all: what does not apply is 0. */
 struct wire_life {

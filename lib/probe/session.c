@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "bpf/ingero.skel.h"
+#include "lib/probe/sched_config.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
 #define LIFE_BYTES (1u << 20)
@@ -33,6 +34,8 @@ struct probe_session {
 	struct bpf_link *links[32];
 	size_t nlinks;
 	struct bpf_link *open_link;
+	struct bpf_link *adopt_link; /* NULL without host tracks */
+	struct probe_sched_config sched;
 	int epoll;
 };
 
@@ -94,6 +97,16 @@ static void choose_programs(struct ingero_bpf *b, enum probe_link link, const st
 			bpf_program__set_autoload(p, false);
 }
 
+static void configure_sched(struct ingero_bpf *b, const struct probe_sched_config *c, size_t ncpu)
+{
+	b->rodata->config_preempt_count = c->percpu.preempt_count;
+	b->rodata->config_hrtimer_bases = c->percpu.hrtimer_bases;
+	b->rodata->config_timer_bases = c->percpu.timer_bases;
+	b->rodata->config_timer_bases_size = c->percpu.timer_bases_size;
+	memcpy((void *)b->rodata->config_gpu_majors, c->gpu_majors, sizeof(c->gpu_majors));
+	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
+}
+
 static int load_once(struct probe_session *s, enum probe_link link, int walker, const struct probe_options *opt)
 {
 	struct ingero_bpf *b = ingero_bpf__open();
@@ -114,6 +127,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker, 
 	bpf_map__set_max_entries(b->maps.ring, (uint32_t)bytes);
 	bpf_map__set_max_entries(b->maps.life, LIFE_BYTES);
 	bpf_map__set_max_entries(b->maps.losses, (uint32_t)s->ncpu);
+	configure_sched(b, &s->sched, s->ncpu);
 	if (ingero_bpf__load(b)) {
 		int saved = errno;
 
@@ -201,6 +215,8 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 		return err_nomem(e);
 	s->ring.fd = s->life.fd = s->epoll = -1;
 	s->ncpu = (size_t)libbpf_num_possible_cpus();
+	if (opt->sched)
+		probe_sched_config_read(&s->sched);
 	load_log[0] = 0;
 	libbpf_set_print(keep_log);
 	rc = load(s, opt, e);
@@ -251,7 +267,32 @@ int probe_session_start(struct probe_session *s, struct err *e)
 	s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
 	if (!s->open_link)
 		return err_sys(e, "cannot read open calls");
-	return 0;
+	if (bpf_program__fd(s->bpf->progs.sched_adopt) < 0)
+		return 0;
+	s->adopt_link = bpf_program__attach_iter(s->bpf->progs.sched_adopt, NULL);
+	if (!s->adopt_link)
+		return err_sys(e, "cannot find the targets' threads");
+	return probe_session_adopt(s, e);
+}
+
+int probe_session_adopt(struct probe_session *s, struct err *e)
+{
+	char nothing[64];
+	ssize_t n;
+	int fd;
+
+	if (!s->adopt_link)
+		return 0;
+	fd = bpf_iter_create(bpf_link__fd(s->adopt_link));
+	if (fd < 0)
+		return err_sys(e, "cannot find the targets' threads");
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	if (n < 0)
+		err_sys(e, "cannot find the targets' threads");
+	close(fd);
+	return n < 0 ? ERR_SYS : 0;
 }
 
 void probe_session_stop(struct probe_session *s)
@@ -267,6 +308,8 @@ void probe_session_free(struct probe_session *s)
 	probe_session_stop(s);
 	if (s->open_link)
 		bpf_link__destroy(s->open_link);
+	if (s->adopt_link)
+		bpf_link__destroy(s->adopt_link);
 	if (s->losses)
 		munmap(s->losses, s->ncpu * sizeof(*s->losses));
 	probe_ring_close(&s->ring);

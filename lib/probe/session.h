@@ -46,6 +46,9 @@ int probe_session_walker(const struct probe_session *s);
 
 /* flags: enum target_flag. Adding twice keeps the exec count. */
 int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags, struct err *e);
+/* Targets named after probe_session_start: follow the threads they have already. Born later, they are followed
+ * from birth. One pass over all tasks, for any number of new targets. */
+int probe_session_adopt(struct probe_session *s, struct err *e);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 
 /* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for real errors. */

@@ -10,6 +10,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/probe/sched_wire.h"
 
 struct probe_wire {
 	struct world *world;
@@ -106,6 +107,30 @@ static void take_thread(struct probe_wire *wire, const struct wire_thread *w)
 		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
 }
 
+/* Somebody who is no target but is met on a CPU, or wakes one. Announced once per name: what a thread executes
+ * after an exec is somebody else in findings, so it gets an identity of its own, told apart by the digits
+ * below the tick of its start. */
+static void take_occupant(struct probe_wire *wire, const struct wire_thread *w)
+{
+	struct world_process process = { .node = wire->node, .tgid = w->tgid, .start_ns = probe_start(w->tgid_start_ns),
+					 .parent = w->parent, .ns_tgid = w->ns_tgid, .uid = w->uid };
+	struct probe_thread t = { .tid = w->tid, .tgid = w->tgid };
+	struct world_thread thread = { .tid = w->tid, .start_ns = probe_start(w->start_ns) };
+	const struct probe_thread *known = probe_wire_thread(wire, w->tid);
+	const struct world_thread *was = known ? world_get_thread(wire->world, known->thread) : NULL;
+
+	t.process = thread.process = world_process(wire->world, &process);
+	thread.comm = world_string(wire->world, comm_text(w->comm));
+	if (was && was->process == thread.process && probe_start(was->start_ns) == thread.start_ns) {
+		if (known->ctx || was->comm == thread.comm)
+			return;
+		thread.start_ns = was->start_ns + 1;
+	}
+	t.thread = world_thread(wire->world, &thread);
+	if (vec_push(&wire->threads, t))
+		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
+}
+
 static void take_stack(struct probe_wire *wire, const struct wire_stack *s, size_t n)
 {
 	uint32_t stack;
@@ -122,7 +147,7 @@ static void take_stack(struct probe_wire *wire, const struct wire_stack *s, size
 }
 
 /* The kernel's running count of losses; its steps say where in the stream they happened. */
-static void take_lost(struct probe_wire *wire, uint32_t lost)
+void probe_wire_lost(struct probe_wire *wire, uint32_t lost)
 {
 	uint32_t step = lost - wire->lost_seen;
 
@@ -186,7 +211,7 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c, const 
 		wire->refused++;
 		return;
 	}
-	take_lost(wire, c->lost);
+	probe_wire_lost(wire, c->lost);
 	ev.end_ns = (int64_t)c->end_ns;
 	ev.dur_ns = c->dur_ns | (l ? (uint64_t)l->dur_high << 32 : 0);
 	ev.op = c->op;
@@ -226,6 +251,14 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 			break;
 		take_stack(wire, p, n);
 		return;
+	case WIRE_OCCUPANT:
+		if (n < sizeof(struct wire_thread))
+			break;
+		take_occupant(wire, p);
+		return;
+	default:
+		if (probe_sched_record(wire, p, n))
+			return;
 	}
 	wire->refused++;
 }

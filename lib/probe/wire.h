@@ -68,5 +68,6 @@ uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint
 struct world *probe_wire_world(const struct probe_wire *wire);
 uint32_t probe_wire_node(const struct probe_wire *wire);
 void probe_wire_emit(struct probe_wire *wire, const struct event *ev, uint32_t tgid);
+void probe_wire_lost(struct probe_wire *wire, uint32_t lost); /* a record's running count of losses, before its event */
 
 #endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a thread sleeps on, told at the moment it leaves the CPU: from the system call it is in, its arguments
+ * and the files they name. Only reads; a descriptor that cannot be looked up stays a plain descriptor.
+ * Enum values are those of event/op.h.
+ */
+#ifndef INGERO_BPF_OBJECT_H
+#define INGERO_BPF_OBJECT_H
+
+#include "bpf/maps.h"
+#include "bpf/syscalls.h"
+
+enum {
+	OBJECT_NONE,
+	OBJECT_FUTEX,
+	OBJECT_FD,
+	OBJECT_TIMER,
+	OBJECT_DISK,
+	OBJECT_FAULT,
+	OBJECT_GPU,
+	OBJECT_CHILD,
+	OBJECT_STOP,
+	OBJECT_POLL,
+	OBJECT_SOCKET,
+};
+
+/* Majors of the character devices of the GPU driver; 0 where there is none. */
+__weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
+
+#define FUTEX_CMD_MASK 127
+#define MODE_TYPE      0170000
+#define MODE_SOCKET    0140000
+#define MODE_REGULAR   0100000
+#define MODE_BLOCK     0060000
+#define MODE_CHAR      0020000
+#define STATE_STOPPED  12 /* __TASK_STOPPED | __TASK_TRACED */
+
+/* What a descriptor is: OBJECT_SOCKET, OBJECT_GPU, OBJECT_DISK (then *dev is its device) or OBJECT_FD. */
+static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *dev)
+{
+	struct file **slot, *file;
+	struct fdtable *table;
+	struct inode *inode;
+	u32 major, i;
+	u16 mode;
+
+	table = BPF_CORE_READ(task, files, fdt);
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return OBJECT_FD;
+	slot = BPF_CORE_READ(table, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), slot + fd) || !file)
+		return OBJECT_FD;
+	inode = BPF_CORE_READ(file, f_inode);
+	mode = BPF_CORE_READ(inode, i_mode) & MODE_TYPE;
+	switch (mode) {
+	case MODE_SOCKET:
+		return OBJECT_SOCKET;
+	case MODE_REGULAR:
+		*dev = BPF_CORE_READ(inode, i_sb, s_dev);
+		return OBJECT_DISK;
+	case MODE_BLOCK:
+		*dev = BPF_CORE_READ(inode, i_rdev);
+		return OBJECT_DISK;
+	case MODE_CHAR:
+		major = BPF_CORE_READ(inode, i_rdev) >> 20;
+		for (i = 0; i < 4; i++)
+			if (major && major == config_gpu_majors[i])
+				return OBJECT_GPU;
+	}
+	return OBJECT_FD;
+}
+
+static __always_inline void object_set(struct sched_state *s, u8 kind, u64 object)
+{
+	s->object_kind = kind;
+	s->object = object;
+	s->flags |= OFFCPU_OBJECT;
+}
+
+static __always_inline void object_disk(struct sched_state *s, u32 dev)
+{
+	s->object_kind = OBJECT_DISK;
+	/* Without a major number it is the private number of a file system, not of a device. */
+	if (dev >> 20)
+		object_set(s, OBJECT_DISK, dev);
+}
+
+static __always_inline void object_fd(struct sched_state *s, struct task_struct *task, u64 fd,
+				      bool disk)
+{
+	u32 dev = 0;
+	u8 kind = object_of_fd(task, (u32)fd, &dev);
+
+	if (disk && (kind == OBJECT_DISK || kind == OBJECT_FD))
+		object_disk(s, dev);
+	else
+		object_set(s, kind == OBJECT_DISK ? OBJECT_FD : kind, (u32)fd);
+}
+
+/* The first descriptors of a poll: waiting for the GPU's driver looks like this. */
+static __always_inline void object_poll(struct sched_state *s, struct task_struct *task, u64 fds,
+					u64 n)
+{
+	u32 i, dev = 0;
+	s32 fd;
+
+	s->object_kind = n ? OBJECT_POLL : OBJECT_TIMER;
+	for (i = 0; i < 2; i++) {
+		if (i >= n || bpf_probe_read_user(&fd, sizeof(fd), (void *)(fds + 8 * i)) || fd < 0)
+			break;
+		if (object_of_fd(task, fd, &dev) == OBJECT_GPU) {
+			object_set(s, OBJECT_GPU, fd);
+			break;
+		}
+	}
+}
+
+/* The task is leaving the CPU and will not run until something wakes it. Still current: its memory can be read. */
+static __always_inline void object_of_sleep(struct sched_state *s, struct task_struct *task,
+					    struct pt_regs *regs, u32 state)
+{
+	bool disk = BPF_CORE_READ_BITFIELD(task, in_iowait);
+
+	s->object_kind = OBJECT_NONE;
+	if (state & STATE_STOPPED) {
+		s->object_kind = OBJECT_STOP;
+		return;
+	}
+	if (s->syscall < 0) {
+		/* Not in a system call and not stopped: what sleeps on the way there and back are faults. */
+		s->object_kind = OBJECT_FAULT;
+		return;
+	}
+	switch (call_class(s->syscall)) {
+	case CALL_FD:
+		object_fd(s, task, SYSCALL_ARG0(regs), disk);
+		return;
+	case CALL_SYNC:
+		object_fd(s, task, SYSCALL_ARG0(regs), 1);
+		return;
+	case CALL_FUTEX:
+		object_set(s, OBJECT_FUTEX, SYSCALL_ARG0(regs));
+		s->futex_op = SYSCALL_ARG1(regs) & FUTEX_CMD_MASK;
+		s->futex_val = SYSCALL_ARG2(regs);
+		s->flags |= OFFCPU_FUTEX;
+		return;
+	case CALL_FUTEX_WAIT:
+		object_set(s, OBJECT_FUTEX, SYSCALL_ARG0(regs));
+		s->futex_op = 0;
+		s->futex_val = SYSCALL_ARG1(regs);
+		s->flags |= OFFCPU_FUTEX;
+		return;
+	case CALL_FUTEX_VECTOR:
+		s->object_kind = OBJECT_FUTEX;
+		return;
+	case CALL_SLEEP:
+		s->object_kind = OBJECT_TIMER;
+		return;
+	case CALL_CHILD:
+		s->object_kind = OBJECT_CHILD;
+		return;
+	case CALL_POLL:
+		object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs));
+		return;
+	case CALL_SELECT:
+		s->object_kind = (s32)SYSCALL_ARG0(regs) > 0 ? OBJECT_POLL : OBJECT_TIMER;
+		return;
+	case CALL_EPOLL:
+		object_set(s, OBJECT_POLL, (u32)SYSCALL_ARG0(regs));
+		return;
+	case CALL_DISK:
+		s->object_kind = OBJECT_DISK;
+		return;
+	case CALL_OTHER:
+		break;
+	}
+	if (disk)
+		s->object_kind = OBJECT_DISK;
+}
+
+#endif

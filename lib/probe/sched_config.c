@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what the host tracks' programs need from /sys and /proc; a partial answer is a good one. */
+#include "lib/probe/sched_config.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/io.h"
+
+#define BTF_BYTES_MAX	  (64u << 20)
+#define DEVICES_BYTES_MAX (1u << 20)
+
+/* Lines "195 nvidia-frontend" of the first part, which lists character devices. */
+void probe_gpu_majors(struct bytes text, uint32_t out[PROBE_GPU_MAJORS])
+{
+	const char *p = text.p, *end = text.p + text.n;
+	unsigned n = 0;
+
+	memset(out, 0, PROBE_GPU_MAJORS * sizeof(out[0]));
+	while (p < end && n < PROBE_GPU_MAJORS) {
+		const char *eol = memchr(p, '\n', (size_t)(end - p));
+		uint32_t major = 0;
+
+		if (!eol)
+			eol = end;
+		if (eol - p >= 6 && memcmp(p, "Block ", 6) == 0)
+			break;
+		while (p < eol && *p == ' ')
+			p++;
+		while (p < eol && *p >= '0' && *p <= '9' && major < 1u << 12)
+			major = major * 10 + (uint32_t)(*p++ - '0');
+		if (major && eol - p > 6 && memcmp(p, " nvidia", 7) == 0)
+			out[n++] = major;
+		p = eol + 1;
+	}
+}
+
+void probe_sched_config_read(struct probe_sched_config *c)
+{
+	struct err ignored = { 0 };
+	struct buf text = { 0 };
+
+	memset(c, 0, sizeof(*c));
+	if (read_file("/sys/kernel/btf/vmlinux", &text, BTF_BYTES_MAX, &ignored) == 0)
+		probe_percpu_parse(text.p, text.n, &c->percpu, &ignored);
+	buf_reset(&text);
+	if (read_file("/proc/devices", &text, DEVICES_BYTES_MAX, &ignored) == 0)
+		probe_gpu_majors((struct bytes){ text.p, text.n }, c->gpu_majors);
+	buf_free(&text);
+}
