@@ -78,7 +78,7 @@ static void each_symbol(const struct image *f, const Elf64_Shdr *table, probe_im
 		return;
 	sym = (const void *)(f->p + table->sh_offset);
 	for (size_t i = 0; i < n; i++) {
-		struct probe_image_symbol s = { .value = sym[i].st_value };
+		struct probe_image_symbol s = { .value = sym[i].st_value, .size = sym[i].st_size };
 
 		if (sym[i].st_shndx == SHN_UNDEF || sym[i].st_value == 0 || sym[i].st_name >= text->sh_size)
 			continue;
@@ -121,7 +121,7 @@ int probe_image_symbols(const char *path, bool full, probe_image_fn *fn, void *c
 	f.segments = (const void *)(f.p + f.head->e_phoff);
 	if (build_id)
 		find_build_id(&f, build_id);
-	if (f.head->e_shnum == 0 || f.head->e_shentsize != sizeof(Elf64_Shdr) || f.head->e_shoff % 8 ||
+	if (!fn || f.head->e_shnum == 0 || f.head->e_shentsize != sizeof(Elf64_Shdr) || f.head->e_shoff % 8 ||
 	    !within(&f, f.head->e_shoff, f.head->e_shnum * sizeof(Elf64_Shdr)))
 		goto out;
 	f.sections = (const void *)(f.p + f.head->e_shoff);

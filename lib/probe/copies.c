@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Invariant: a file is planned and attached at most once, keyed by device and inode as the kernel keys its
+ * probes; a process appears once per copy.
+ */
+#include "lib/probe/copies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/probe/image.h"
+#include "lib/probe/procfs.h"
+
+/* Files looked at that hold nothing for us, or a loader. */
+struct seen {
+	uint32_t major, minor;
+	uint64_t inode;
+};
+
+struct probe_copies {
+	struct probe_session *session;
+	struct probe_stacks *stacks;
+	VEC(struct probe_copy) copies;
+	VEC(struct probe_use) uses;
+	VEC(struct seen) executables, loaders;
+	struct probe_fds calls, hooks;
+	bool hooked;
+	struct err hook_error;
+};
+
+int probe_copies_new(struct probe_copies **out, struct probe_session *session, struct probe_stacks *stacks, struct err *e)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return err_nomem(e);
+	(*out)->session = session;
+	(*out)->stacks = stacks;
+	return 0;
+}
+
+void probe_copies_detach(struct probe_copies *c)
+{
+	probe_link_detach(&c->hooks);
+	probe_link_detach(&c->calls);
+}
+
+void probe_copies_free(struct probe_copies *c)
+{
+	if (!c)
+		return;
+	probe_copies_detach(c);
+	for (size_t i = 0; i < c->copies.n; i++) {
+		free(c->copies.v[i].path);
+		probe_plan_free(&c->copies.v[i].plan);
+	}
+	vec_free(&c->copies);
+	vec_free(&c->uses);
+	vec_free(&c->executables);
+	vec_free(&c->loaders);
+	free(c);
+}
+
+static bool is_loader(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "ld-2.", 5) == 0 ||
+	       strncmp(name, "ld64.so", 7) == 0;
+}
+
+struct hook_symbols {
+	uint64_t hook_offset, hook_value, debug_value;
+};
+
+static void take_hook(void *ctx, const struct probe_image_symbol *s)
+{
+	struct hook_symbols *h = ctx;
+
+	if (strcmp(s->name, "_dl_debug_state") == 0) {
+		h->hook_offset = s->offset;
+		h->hook_value = s->value;
+	} else if (strcmp(s->name, "_r_debug") == 0) {
+		h->debug_value = s->value;
+	}
+}
+
+#define R_STATE_OFFSET 24 /* of r_state in struct r_debug, <link.h> on 64-bit */
+
+static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct probe_mapping *m)
+{
+	struct hook_symbols h = { 0 };
+	struct probe_site site;
+	struct err e = { 0 };
+	char path[4400];
+	bool failed = false;
+
+	for (size_t i = 0; i < c->loaders.n; i++)
+		if (c->loaders.v[i].inode == m->inode && c->loaders.v[i].major == m->major && c->loaders.v[i].minor == m->minor)
+			return;
+	vec_push(&c->loaders, (struct seen){ m->major, m->minor, m->inode });
+	probe_maps_path(tgid, m, path, sizeof(path));
+	if (probe_image_symbols(path, false, take_hook, &h, NULL, &e) == 0 && !h.hook_offset)
+		probe_image_symbols(path, true, take_hook, &h, NULL, &e);
+	if (!h.hook_offset) {
+		if (!e.code)
+			err_set(&e, ERR_CANNOT, "%s has no debug hook", m->path);
+	} else {
+		site.offset = h.hook_offset;
+		site.cookie = h.debug_value ? h.debug_value + R_STATE_OFFSET - h.hook_value : 0;
+		if (probe_link_attach(probe_session_hook(c->session), path, &site, 1, &failed, &c->hooks, &e) == 1)
+			c->hooked = true;
+	}
+	if (e.code && !c->hook_error.code)
+		c->hook_error = e;
+}
+
+static void attach(struct probe_copies *c, struct probe_copy *copy, const char *path)
+{
+	size_t n = copy->plan.n;
+	struct probe_site *sites = calloc(n ? n : 1, sizeof(*sites));
+	bool *failed = calloc(n ? n : 1, sizeof(*failed));
+
+	copy->requested = n;
+	if (sites && failed) {
+		for (size_t i = 0; i < n; i++)
+			sites[i] = copy->plan.v[i].site;
+		copy->attached = probe_link_attach(probe_session_programs(c->session), path, sites, n, failed, &c->calls,
+						   &copy->reason);
+	} else {
+		err_nomem(&copy->reason);
+	}
+	probe_plan_sites(&copy->plan, copy->sites, sizeof(copy->sites));
+	free(sites);
+	free(failed);
+}
+
+/* Index of the copy; -1: the file holds nothing to probe. */
+static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_mapping *m, enum probe_library library,
+		   bool is_static)
+{
+	struct probe_copy copy = { .major = m->major, .minor = m->minor, .inode = m->inode };
+	char path[4400];
+
+	for (size_t i = 0; i < c->copies.n; i++)
+		if (c->copies.v[i].inode == m->inode && c->copies.v[i].major == m->major && c->copies.v[i].minor == m->minor)
+			return (int)i;
+	probe_maps_path(tgid, m, path, sizeof(path));
+	if (probe_plan_file(&copy.plan, path, library, is_static, &copy.reason) == 0 && copy.plan.n == 0) {
+		probe_plan_free(&copy.plan);
+		if (is_static)
+			return -1;
+		err_set(&copy.reason, ERR_CANNOT, "no symbol of the table is in %s", m->path);
+	}
+	copy.plan.library = library;
+	copy.path = strdup(m->path);
+	if (copy.plan.n)
+		attach(c, &copy, path);
+	if (!copy.path || !vec_push(&c->copies, copy)) {
+		free(copy.path);
+		probe_plan_free(&copy.plan);
+		return -1;
+	}
+	return (int)c->copies.n - 1;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
+{
+	struct probe_use u = { .tgid = tgid, .copy = (uint32_t)copy };
+
+	for (size_t i = c->uses.n; i > 0; i--)
+		if (c->uses.v[i - 1].tgid == tgid && c->uses.v[i - 1].copy == u.copy)
+			return;
+	u.since_ns = now_ns();
+	u.gap_ns = in_time ? 0 : procfs_age(tgid);
+	vec_push(&c->uses, u);
+}
+
+struct scanning {
+	struct probe_copies *c;
+	uint32_t tgid;
+	bool in_time;
+	int found;
+	uint64_t exe_inode, last_inode;
+	bool exe_known;
+};
+
+static void scan_mapping(void *ctx, const struct probe_mapping *m)
+{
+	struct scanning *s = ctx;
+	enum probe_library library;
+	int copy = -1;
+
+	probe_stacks_maps_add(s->c->stacks, s->tgid, m);
+	if (m->inode == 0 || m->inode == s->last_inode)
+		return;
+	s->last_inode = m->inode;
+	library = probe_library_of(m->path);
+	if (is_loader(m->path))
+		hook_loader(s->c, s->tgid, m);
+	else if (library != PROBE_LIBRARIES)
+		copy = copy_of(s->c, s->tgid, m, library, false);
+	else if (m->inode == s->exe_inode && !s->exe_known)
+		copy = copy_of(s->c, s->tgid, m, PROBE_CUDART, true);
+	if (m->inode == s->exe_inode && !s->exe_known) {
+		s->exe_known = true;
+		if (copy < 0)
+			vec_push(&s->c->executables, (struct seen){ m->major, m->minor, m->inode });
+	}
+	if (copy >= 0) {
+		use(s->c, s->tgid, copy, s->in_time);
+		s->found++;
+	}
+}
+
+int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e)
+{
+	struct scanning s = { .c = c, .tgid = tgid, .in_time = in_time };
+	int rc;
+
+	s.exe_inode = procfs_exe_inode(tgid);
+	for (size_t i = 0; i < c->executables.n; i++)
+		if (c->executables.v[i].inode == s.exe_inode)
+			s.exe_known = true;
+	probe_stacks_maps_begin(c->stacks, tgid);
+	rc = probe_maps_read(tgid, scan_mapping, &s, e);
+	return rc ? rc : s.found;
+}
+
+static void look_for_cuda(void *ctx, const struct probe_mapping *m)
+{
+	if (m->inode && probe_library_of(m->path) != PROBE_LIBRARIES)
+		*(bool *)ctx = true;
+}
+
+bool probe_copies_has_cuda(uint32_t tgid)
+{
+	bool found = false;
+
+	probe_maps_read(tgid, look_for_cuda, &found, NULL);
+	return found;
+}
+
+const struct probe_copy *probe_copies_list(const struct probe_copies *c, size_t *n)
+{
+	*n = c->copies.n;
+	return c->copies.v;
+}
+
+const struct probe_use *probe_copies_uses(const struct probe_copies *c, size_t *n)
+{
+	*n = c->uses.n;
+	return c->uses.v;
+}
+
+bool probe_copies_hooked(const struct probe_copies *c, struct err *why)
+{
+	*why = c->hook_error;
+	return c->hooked;
+}

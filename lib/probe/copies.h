@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every copy of a CUDA library that a target maps, by device and inode: planned and probed once, however many
+ * processes use it. Also the loaders whose debug hook tells when new copies appear, and who uses what since
+ * when, which is what coverage is made of.
+ */
+#ifndef INGERO_PROBE_COPIES_H
+#define INGERO_PROBE_COPIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/probe/plan.h"
+#include "lib/probe/session.h"
+#include "lib/probe/stacks.h"
+
+struct probe_copy {
+	uint32_t major, minor;
+	uint64_t inode;
+	char *path; /* as the first process saw it */
+	struct probe_plan plan;
+	size_t requested, attached;
+	struct err reason; /* first failure */
+	char sites[24];	   /* "+10" */
+};
+
+/* One process using one copy. */
+struct probe_use {
+	uint32_t tgid;
+	uint32_t copy;	  /* index */
+	uint64_t gap_ns;  /* age of the process when the probes were there; 0: from its start, nothing was missed */
+	int64_t since_ns; /* CLOCK_MONOTONIC */
+};
+
+struct probe_copies;
+
+int probe_copies_new(struct probe_copies **out, struct probe_session *session, struct probe_stacks *stacks, struct err *e);
+void probe_copies_free(struct probe_copies *c);
+/* Takes all probes away. */
+void probe_copies_detach(struct probe_copies *c);
+
+/* Read the process's maps, probe copies not met before, take the maps for stacks. in_time: the process is stopped
+ * at its start or where a library was loaded, so no call was missed. Returns the number of CUDA copies it maps,
+ * < 0 when the process is gone. */
+int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e);
+
+/* Does the process map a CUDA library? Reads its maps only. */
+bool probe_copies_has_cuda(uint32_t tgid);
+
+
+const struct probe_copy *probe_copies_list(const struct probe_copies *c, size_t *n);
+const struct probe_use *probe_copies_uses(const struct probe_copies *c, size_t *n);
+
+/* Whether a loader's hook is in place; when one was seen but could not be hooked, why. */
+bool probe_copies_hooked(const struct probe_copies *c, struct err *why);
+
+#endif

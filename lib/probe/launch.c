@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two pipes: the child waits on one until it is a target, and reports a failed exec on the other, which exec closes.
+ */
+#include "lib/probe/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Groups before user, user last; after that there is no way back. */
+static int become(uid_t uid)
+{
+	struct passwd *pw = getpwuid(uid);
+
+	if (pw) {
+		if (initgroups(pw->pw_name, pw->pw_gid) || setgid(pw->pw_gid))
+			return -1;
+		setenv("HOME", pw->pw_dir, 1);
+		setenv("USER", pw->pw_name, 1);
+		setenv("LOGNAME", pw->pw_name, 1);
+		setenv("SHELL", pw->pw_shell, 1);
+	} else if (setgroups(0, NULL)) {
+		return -1;
+	}
+	return setuid(uid);
+}
+
+static void child(int go, int failed, char *const *argv, uid_t uid, void (*prepare)(void))
+{
+	char c;
+	ssize_t n;
+	int saved;
+
+	do
+		n = read(go, &c, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(125); /* the recorder gave up */
+	if (prepare)
+		prepare();
+	if (uid == 0 || become(uid) == 0)
+		execvp(argv[0], argv);
+	saved = errno;
+	n = write(failed, &saved, sizeof(saved));
+	_exit(saved == ENOENT ? 127 : 126);
+}
+
+int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void), struct err *e)
+{
+	int go[2], failed[2];
+
+	*l = (struct probe_launch){ .go = -1, .failed = -1 };
+	if (pipe2(go, O_CLOEXEC))
+		return err_sys(e, "cannot make a pipe");
+	if (pipe2(failed, O_CLOEXEC)) {
+		close(go[0]);
+		close(go[1]);
+		return err_sys(e, "cannot make a pipe");
+	}
+	l->pid = fork();
+	if (l->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		child(go[0], failed[1], argv, uid, prepare);
+	}
+	close(go[0]);
+	close(failed[1]);
+	l->go = go[1];
+	l->failed = failed[0];
+	if (l->pid < 0) {
+		close(l->go);
+		close(l->failed);
+		return err_sys(e, "cannot start a process");
+	}
+	return 0;
+}
+
+void probe_launch_go(struct probe_launch *l)
+{
+	while (write(l->go, "", 1) < 0 && errno == EINTR)
+		;
+	close(l->go);
+	l->go = -1;
+}
+
+bool probe_launch_poll(struct probe_launch *l, int *exec_errno)
+{
+	*exec_errno = 0;
+	if (!l->reaped && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
+		l->reaped = true;
+	if (l->reaped && l->failed >= 0) {
+		if (read(l->failed, exec_errno, sizeof(*exec_errno)) != sizeof(*exec_errno))
+			*exec_errno = 0;
+		close(l->failed);
+		l->failed = -1;
+	}
+	return l->reaped;
+}
+
+int probe_launch_status(const struct probe_launch *l)
+{
+	return WIFSIGNALED(l->status) ? 128 + WTERMSIG(l->status) : WEXITSTATUS(l->status);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting a command for the recording: it exists, and can be named as a target, before it runs its first
+ * instruction. Under sudo it runs as the user who typed sudo, with that user's groups and home, never as root.
+ */
+#ifndef INGERO_PROBE_LAUNCH_H
+#define INGERO_PROBE_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/err.h"
+
+struct probe_launch {
+	pid_t pid;
+	int go;	    /* pipe to the waiting child */
+	int failed; /* pipe from it: an errno when exec failed, nothing when it went well */
+	int status; /* of wait(2), once reaped */
+	bool reaped;
+};
+
+/* uid 0: stay who we are. prepare runs in the child (restores signals); may be NULL. */
+int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void), struct err *e);
+
+/* Let it run. After this probe_launch_poll tells how it went. */
+void probe_launch_go(struct probe_launch *l);
+
+/* True once it ended. *exec_errno: why it could not be executed, 0 when it ran. */
+bool probe_launch_poll(struct probe_launch *l, int *exec_errno);
+
+/* The status a shell would give: exit code, or 128 + signal. */
+int probe_launch_status(const struct probe_launch *l);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks are copied into the queue whole and leave it whole: what a full disk cut off is taken back, so a file
+ * always ends at the end of a block.
+ */
+#include "lib/probe/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUEUE_BYTES (64u << 20)
+#define RETRY_NS    200000000 /* a full disk is tried again */
+
+struct chunk {
+	struct chunk *next;
+	enum ige_put_kind kind;
+	uint32_t events;
+	size_t n;
+	char p[];
+};
+
+struct probe_output {
+	int fd;
+	char *path;
+	bool regular;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct chunk *first, **last;
+	size_t queued;
+	bool finish;
+	off_t good; /* end of the last whole block in the file */
+	struct probe_output_state state;
+};
+
+/* 0 written; 1 no room now; -1 failed for good */
+static int write_chunk(struct probe_output *o, const struct chunk *c, struct err *e)
+{
+	size_t at = 0;
+
+	while (at < c->n) {
+		ssize_t n = write(o->fd, c->p + at, c->n - at);
+
+		if (n >= 0) {
+			at += (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		err_sys(e, "cannot write %s", o->path);
+		if (o->regular && (errno == ENOSPC || errno == EDQUOT)) {
+			if (ftruncate(o->fd, o->good) == 0 && lseek(o->fd, o->good, SEEK_SET) == o->good)
+				return 1;
+		}
+		return -1;
+	}
+	o->good += (off_t)c->n;
+	return 0;
+}
+
+/* A chunk nobody has room for: events are given up, anything else waits for room until the end. */
+static bool give_up(struct probe_output *o, const struct chunk *c)
+{
+	struct timespec until;
+
+	if (c->kind == IGE_PUT_EVENTS) {
+		o->state.dropped_disk += c->events;
+		return true;
+	}
+	if (o->finish)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += RETRY_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&o->more, &o->lock, &until);
+	return false;
+}
+
+static void *write_loop(void *arg)
+{
+	struct probe_output *o = arg;
+
+	pthread_mutex_lock(&o->lock);
+	for (;;) {
+		struct chunk *c = o->first;
+		struct err e = { 0 };
+		int rc = 0;
+
+		if (!c) {
+			if (o->finish)
+				break;
+			pthread_cond_wait(&o->more, &o->lock);
+			continue;
+		}
+		if (!o->state.gone) {
+			pthread_mutex_unlock(&o->lock);
+			rc = write_chunk(o, c, &e);
+			pthread_mutex_lock(&o->lock);
+		}
+		if (rc && !o->state.error.code && e.code != ERR_CLOSED)
+			o->state.error = e;
+		if (rc > 0 && !give_up(o, c))
+			continue;
+		if (rc < 0)
+			o->state.gone = true;
+		else if (rc == 0 && !o->state.gone)
+			o->state.bytes += c->n;
+		o->first = c->next;
+		if (!o->first)
+			o->last = &o->first;
+		o->queued -= c->n;
+		free(c);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return NULL;
+}
+
+static int output_put(struct probe_output *o, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e)
+{
+	struct chunk *c = NULL;
+	int rc = 0;
+
+	pthread_mutex_lock(&o->lock);
+	if (o->state.gone) {
+		rc = ERR_CLOSED;
+	} else if (kind == IGE_PUT_EVENTS && o->queued + n > QUEUE_BYTES) {
+		o->state.dropped_queue += events;
+	} else if ((c = malloc(sizeof(*c) + n))) {
+		*c = (struct chunk){ .kind = kind, .events = events, .n = n };
+		memcpy(c->p, p, n);
+		*o->last = c;
+		o->last = &c->next;
+		o->queued += n;
+		pthread_cond_signal(&o->more);
+	} else {
+		rc = err_nomem(e);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return rc;
+}
+
+static int tee_put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e)
+{
+	struct probe_tee *tee = (struct probe_tee *)sink;
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < tee->n; i++) {
+		int rc = output_put(tee->outputs[i], kind, p, n, events, e);
+
+		if (rc < 0 && rc != ERR_CLOSED)
+			return rc;
+		left += rc == 0;
+	}
+	return left ? 0 : err_set(e, ERR_CLOSED, "the reader of the recording went away");
+}
+
+void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, unsigned n)
+{
+	*tee = (struct probe_tee){ .sink = { .put = tee_put }, .n = n };
+	memcpy(tee->outputs, outputs, n * sizeof(*outputs));
+}
+
+/* As the owner if there is one, so that a link planted in the owner's directory leads nowhere the owner could
+ * not go; as ourselves only where the owner may not write. */
+static int open_as(const char *path, const struct probe_owner *owner)
+{
+	int flags = O_RDWR | O_CREAT | O_CLOEXEC, fd;
+
+	if (owner->uid == 0 || geteuid() != 0)
+		return open(path, flags, 0600);
+	setfsgid(owner->gid);
+	setfsuid(owner->uid);
+	fd = open(path, flags, 0600);
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+		fd = open(path, flags | O_NOFOLLOW, 0600);
+		if (fd >= 0 && fchown(fd, owner->uid, owner->gid))
+			return fd; /* stays ours: readable with sudo */
+	}
+	return fd;
+}
+
+int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? 0 : err_set(e, ERR_CANNOT, "%s is not a directory", path);
+	if (mkdir(path, 0700))
+		return err_sys(e, "cannot make %s", path);
+	if (owner->uid && geteuid() == 0 && lchown(path, owner->uid, owner->gid))
+		return err_sys(e, "cannot give %s to its user", path);
+	return 0;
+}
+
+int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner, struct err *e)
+{
+	struct probe_output *o = calloc(1, sizeof(*o));
+	struct stat st;
+	int rc;
+
+	*out = NULL;
+	if (!o)
+		return err_nomem(e);
+	o->last = &o->first;
+	pthread_mutex_init(&o->lock, NULL);
+	pthread_cond_init(&o->more, NULL);
+	o->path = strdup(strcmp(path, "-") == 0 ? "standard output" : path);
+	o->fd = strcmp(path, "-") == 0 ? STDOUT_FILENO : open_as(path, owner);
+	if (o->fd < 0) {
+		rc = err_sys(e, "cannot write %s", path);
+		if (errno == EACCES)
+			rc = ERR_CANNOT;
+		goto out;
+	}
+	if (isatty(o->fd)) {
+		rc = err_set(e, ERR_USAGE, "not writing a binary recording to a terminal (use -o FILE, or pipe it into a "
+					   "program: ingero-record -o - … | ingero-stat)");
+		goto out;
+	}
+	o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (o->regular && o->fd != STDOUT_FILENO) {
+		if (flock(o->fd, LOCK_EX | LOCK_NB)) {
+			rc = err_set(e, ERR_CANNOT, "cannot write %s: another recorder is writing it", path);
+			goto out;
+		}
+		if (ftruncate(o->fd, 0)) {
+			rc = err_sys(e, "cannot write %s", path);
+			goto out;
+		}
+	} else if (o->regular) {
+		o->good = lseek(o->fd, 0, SEEK_CUR);
+	}
+	rc = pthread_create(&o->thread, NULL, write_loop, o);
+	if (rc) {
+		rc = err_set(e, ERR_SYS, "cannot start a thread: %s", strerror(rc));
+		goto out;
+	}
+	*out = o;
+	return 0;
+out:
+	if (o->fd > STDERR_FILENO)
+		close(o->fd);
+	free(o->path);
+	free(o);
+	return rc;
+}
+
+void probe_output_state(struct probe_output *o, struct probe_output_state *state)
+{
+	pthread_mutex_lock(&o->lock);
+	*state = o->state;
+	pthread_mutex_unlock(&o->lock);
+}
+
+const char *probe_output_path(const struct probe_output *o)
+{
+	return o->path;
+}
+
+bool probe_output_is_file(const struct probe_output *o)
+{
+	return o->regular;
+}
+
+int probe_output_close(struct probe_output *o, struct probe_output_state *last, struct err *e)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&o->lock);
+	o->finish = true;
+	pthread_cond_signal(&o->more);
+	pthread_mutex_unlock(&o->lock);
+	pthread_join(o->thread, NULL);
+	if (close(o->fd) && !o->state.error.code)
+		err_sys(&o->state.error, "cannot write %s", o->path);
+	*last = o->state;
+	if (o->state.error.code) {
+		*e = o->state.error;
+		rc = ERR_CANNOT;
+	}
+	free(o->path);
+	free(o);
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a recording goes: a file, a pipe, or both. Between the drain loop and a slow destination stands a bounded
+ * queue with a thread of its own: when it is full, blocks of events are dropped and counted, definitions and
+ * records never are. The traced programs never wait for a disk.
+ */
+#ifndef INGERO_PROBE_OUTPUT_H
+#define INGERO_PROBE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/err.h"
+#include "lib/ige/writer.h"
+
+struct probe_output;
+
+/* Who the recording belongs to: the user behind sudo. uid 0: nobody special. */
+struct probe_owner {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* path: a file (made with mode 0600, locked until closed), or "-" for standard output, which must not be a
+ * terminal. */
+int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner, struct err *e);
+
+/* Makes the directory (0700) if need be. */
+int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e);
+
+/* The writer's sink: every block to every output. Fails with ERR_CLOSED when no output is left. */
+struct probe_tee {
+	struct ige_sink sink;
+	struct probe_output *outputs[2];
+	unsigned n;
+};
+void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, unsigned n);
+
+struct probe_output_state {
+	uint64_t bytes;		/* written */
+	uint64_t dropped_queue; /* events that did not fit the queue */
+	uint64_t dropped_disk;	/* events for which there was no room */
+	bool gone;		/* the reader of a pipe went away */
+	struct err error;	/* the first failure to write, code 0 when none */
+};
+void probe_output_state(struct probe_output *o, struct probe_output_state *state);
+const char *probe_output_path(const struct probe_output *o);
+bool probe_output_is_file(const struct probe_output *o);
+
+/* Writes what is queued, then closes. The error, if any, was never repaired: something is missing at the end. */
+int probe_output_close(struct probe_output *o, struct probe_output_state *last, struct err *e);
+
+#endif

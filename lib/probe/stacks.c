@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two sides: the drain side owns the world, the maps and the modules; the naming thread owns symbol tables. They
+ * meet in two lists under one lock. A module's file is opened when the module is first seen, so that its symbols
+ * stay readable after the process and even the file are gone.
+ */
+#include "lib/probe/stacks.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/probe/image.h"
+#include "lib/probe/names.h"
+
+struct range {
+	uint64_t start, end, offset;
+	uint32_t module; /* index + 1 */
+};
+
+struct module {
+	uint32_t id; /* world, 0: not used by a frame yet */
+	uint32_t major, minor;
+	uint64_t inode;
+	int fd;
+	char *path;
+	struct probe_names *names; /* naming thread's */
+};
+
+struct process_maps {
+	uint32_t tgid;
+	VEC(struct range) ranges;
+};
+
+struct question {
+	uint32_t frame;
+	struct module *module;
+	uint64_t offset;
+};
+
+struct answer {
+	uint32_t frame;
+	char *name;
+	uint64_t delta;
+};
+
+struct probe_stacks {
+	struct world *world;
+	VEC(struct process_maps *) processes;
+	struct map by_tgid;
+	VEC(struct module *) modules;
+	struct map asked; /* frames a name was asked for */
+
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	VEC(struct question) questions;
+	VEC(struct answer) answers;
+	size_t outstanding;
+	bool finish;
+};
+
+static void *name_loop(void *arg)
+{
+	struct probe_stacks *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		struct question q;
+		struct answer a = { 0 };
+
+		if (s->questions.n == 0) {
+			if (s->finish)
+				break;
+			pthread_cond_wait(&s->changed, &s->lock);
+			continue;
+		}
+		q = s->questions.v[--s->questions.n];
+		pthread_mutex_unlock(&s->lock);
+		if (!q.module->names)
+			q.module->names = probe_names_read(q.module->fd);
+		a.frame = q.frame;
+		a.name = probe_names_find(q.module->names, q.offset, &a.delta);
+		pthread_mutex_lock(&s->lock);
+		s->outstanding--;
+		if (a.name && !vec_push(&s->answers, a))
+			free(a.name);
+		pthread_cond_broadcast(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e)
+{
+	struct probe_stacks *s = calloc(1, sizeof(*s));
+	int rc;
+
+	*out = s;
+	if (!s)
+		return err_nomem(e);
+	s->world = w;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	rc = pthread_create(&s->thread, NULL, name_loop, s);
+	if (rc)
+		return err_set(e, ERR_SYS, "cannot start a thread: %s", strerror(rc));
+	s->running = true;
+	return 0;
+}
+
+void probe_stacks_free(struct probe_stacks *s)
+{
+	if (!s)
+		return;
+	if (s->running) {
+		pthread_mutex_lock(&s->lock);
+		s->finish = true;
+		s->outstanding -= s->questions.n;
+		s->questions.n = 0;
+		pthread_cond_broadcast(&s->changed);
+		pthread_mutex_unlock(&s->lock);
+		pthread_join(s->thread, NULL);
+	}
+	for (size_t i = 0; i < s->answers.n; i++)
+		free(s->answers.v[i].name);
+	for (size_t i = 0; i < s->modules.n; i++) {
+		probe_names_free(s->modules.v[i]->names);
+		close(s->modules.v[i]->fd);
+		free(s->modules.v[i]->path);
+		free(s->modules.v[i]);
+	}
+	for (size_t i = 0; i < s->processes.n; i++) {
+		vec_free(&s->processes.v[i]->ranges);
+		free(s->processes.v[i]);
+	}
+	vec_free(&s->questions);
+	vec_free(&s->answers);
+	vec_free(&s->modules);
+	vec_free(&s->processes);
+	map_free(&s->by_tgid);
+	map_free(&s->asked);
+	free(s);
+}
+
+static struct process_maps *maps_of(const struct probe_stacks *s, uint32_t tgid)
+{
+	uint64_t i;
+
+	return map_get(&s->by_tgid, tgid, &i) ? s->processes.v[i] : NULL;
+}
+
+static struct process_maps *maps_make(struct probe_stacks *s, uint32_t tgid)
+{
+	struct process_maps *p = maps_of(s, tgid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	if (!vec_push(&s->processes, p) || !map_put(&s->by_tgid, tgid, s->processes.n - 1)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid)
+{
+	struct process_maps *p = maps_make(s, tgid);
+
+	if (p)
+		p->ranges.n = 0;
+}
+
+/* Index + 1 of the file's module, opened on first sight. */
+static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m)
+{
+	char path[4400];
+	struct module *v;
+
+	for (size_t i = s->modules.n; i > 0; i--) {
+		v = s->modules.v[i - 1];
+		if (v->inode == m->inode && v->major == m->major && v->minor == m->minor)
+			return (uint32_t)i;
+	}
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return 0;
+	*v = (struct module){ .major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path) };
+	v->fd = open(probe_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
+	if (!v->path || !vec_push(&s->modules, v)) {
+		close(v->fd);
+		free(v->path);
+		free(v);
+		return 0;
+	}
+	return (uint32_t)s->modules.n;
+}
+
+void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m)
+{
+	struct process_maps *p = maps_of(s, tgid);
+	struct range r = { .start = m->start, .end = m->end, .offset = m->offset };
+
+	if (!p || !m->executable)
+		return;
+	r.module = module_index(s, tgid, m);
+	vec_push(&p->ranges, r);
+}
+
+void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child)
+{
+	const struct process_maps *from = maps_of(s, parent);
+	struct process_maps *to = from ? maps_make(s, child) : NULL;
+
+	if (!to)
+		return;
+	to->ranges.n = 0;
+	for (size_t i = 0; i < from->ranges.n; i++)
+		vec_push(&to->ranges, from->ranges.v[i]);
+}
+
+bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid)
+{
+	return maps_of(s, tgid) != NULL;
+}
+
+static uint32_t module_id(struct probe_stacks *s, struct module *v)
+{
+	char build_id[41] = "", path[32];
+
+	if (v->id)
+		return v->id;
+	if (v->fd >= 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", v->fd);
+		probe_image_symbols(path, false, NULL, NULL, build_id, NULL);
+	}
+	v->id = world_module(s->world, &(struct world_module){ .path = world_string(s->world, bytes_of(v->path)),
+			.build_id = build_id[0] ? world_string(s->world, bytes_of(build_id)) : 0 });
+	return v->id;
+}
+
+uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m)
+{
+	uint32_t i = module_index(s, tgid, m);
+
+	return i ? module_id(s, s->modules.v[i - 1]) : 0;
+}
+
+static const struct range *find(const struct process_maps *p, uint64_t ip)
+{
+	size_t lo = 0, hi = p ? p->ranges.n : 0;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		const struct range *r = &p->ranges.v[mid];
+
+		if (ip < r->start)
+			hi = mid;
+		else if (ip >= r->end)
+			lo = mid + 1;
+		else
+			return r;
+	}
+	return NULL;
+}
+
+static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, uint64_t offset)
+{
+	if (module->fd < 0 || map_get(&s->asked, frame, NULL) || !map_put(&s->asked, frame, 1))
+		return;
+	pthread_mutex_lock(&s->lock);
+	if (vec_push(&s->questions, (struct question){ frame, module, offset })) {
+		s->outstanding++;
+		pthread_cond_broadcast(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n)
+{
+	const struct process_maps *p = maps_of(s, tgid);
+	uint32_t frames[WORLD_STACK_MAX];
+
+	if (n > WORLD_STACK_MAX)
+		n = WORLD_STACK_MAX;
+	for (unsigned i = 0; i < n; i++) {
+		/* Return addresses: the call is the instruction before, which may be the last of its function. */
+		uint64_t at = ip[i] - 1;
+		const struct range *r = find(p, at);
+		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = ip[i] };
+
+		if (r && r->module) {
+			f.kind = FRAME_NATIVE;
+			f.module = module_id(s, s->modules.v[r->module - 1]);
+			f.offset = at - r->start + r->offset;
+		}
+		frames[i] = world_frame(s->world, &f);
+		if (f.kind == FRAME_NATIVE && frames[i])
+			ask(s, frames[i], s->modules.v[r->module - 1], f.offset);
+	}
+	return world_stack(s->world, frames, n);
+}
+
+void probe_stacks_collect(struct probe_stacks *s, bool wait)
+{
+	pthread_mutex_lock(&s->lock);
+	while (wait && s->outstanding > 0)
+		pthread_cond_wait(&s->changed, &s->lock);
+	for (size_t i = 0; i < s->answers.n; i++) {
+		struct answer *a = &s->answers.v[i];
+
+		world_symbol(s->world, a->frame, &(struct world_symbol){ .name = world_string(s->world, bytes_of(a->name)),
+									  .delta = a->delta });
+		free(a->name);
+	}
+	s->answers.n = 0;
+	pthread_mutex_unlock(&s->lock);
+}

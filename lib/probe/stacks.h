@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses to frames. In the drain loop an address only becomes (module, file offset), by a search in the maps
+ * taken while the process lived; names are looked up by a thread beside it, once per distinct frame, and come
+ * back when they are ready.
+ */
+#ifndef INGERO_PROBE_STACKS_H
+#define INGERO_PROBE_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/probe/maps.h"
+#include "lib/world/world.h"
+
+struct probe_stacks;
+
+int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e);
+void probe_stacks_free(struct probe_stacks *s);
+
+/* A new picture of the process's maps: begin, every mapping, end. */
+void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid);
+void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m);
+/* A child starts with its parent's maps, until its own are read. */
+void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
+bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid);
+
+/* World stack of these addresses, innermost first; 0 only without memory. */
+uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n);
+
+/* Puts finished names into the world. wait: until none is outstanding. */
+void probe_stacks_collect(struct probe_stacks *s, bool wait);
+
+/* World module of the file, 0 unknown; build_id: hex digits or "". */
+uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m);
+
+#endif
