@@ -139,6 +139,14 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 	free(failed);
 }
 
+static uint64_t boot_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
 /* Index of the copy; -1: the file holds nothing to probe. */
 static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_mapping *m, enum probe_library library,
 		   bool is_static)
@@ -160,6 +168,7 @@ static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_map
 	copy.path = strdup(m->path);
 	if (copy.plan.n)
 		attach(c, &copy, path);
+	copy.attached_ns = boot_ns();
 	if (!copy.path || !vec_push(&c->copies, copy)) {
 		free(copy.path);
 		probe_plan_free(&copy.plan);
@@ -168,12 +177,15 @@ static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_map
 	return (int)c->copies.n - 1;
 }
 
-static int64_t now_ns(void)
+/* How much of the process's life had no probes on this copy: nothing when it was stopped where the copy appeared,
+ * or began after the probes were there. */
+static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, bool in_time)
 {
-	struct timespec t;
+	uint64_t start = procfs_start(tgid), age = procfs_age(tgid);
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
+	if (in_time || (start && copy->attached_ns <= start))
+		return 0;
+	return start && copy->attached_ns > start ? copy->attached_ns - start : age;
 }
 
 static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
@@ -183,8 +195,7 @@ static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
 	for (size_t i = c->uses.n; i > 0; i--)
 		if (c->uses.v[i - 1].tgid == tgid && c->uses.v[i - 1].copy == u.copy)
 			return;
-	u.since_ns = now_ns();
-	u.gap_ns = in_time ? 0 : procfs_age(tgid);
+	u.gap_ns = gap_of(&c->copies.v[copy], tgid, in_time);
 	vec_push(&c->uses, u);
 }
 

@@ -23,6 +23,7 @@ struct probe_copy {
 	struct probe_plan plan;
 	size_t requested, attached;
 	struct err reason; /* first failure */
+	uint64_t attached_ns; /* CLOCK_BOOTTIME */
 	char sites[24];	   /* "+10" */
 };
 
@@ -31,7 +32,6 @@ struct probe_use {
 	uint32_t tgid;
 	uint32_t copy;	  /* index */
 	uint64_t gap_ns;  /* age of the process when the probes were there; 0: from its start, nothing was missed */
-	int64_t since_ns; /* CLOCK_MONOTONIC */
 };
 
 struct probe_copies;

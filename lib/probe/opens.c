@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's table is read while calls come and go: a call seen here may have returned a moment later, which
+ * only makes the floor lower than it could be.
+ */
+#include "lib/probe/opens.h"
+
+#include "lib/base/hash.h"
+
+#define SLACK_NS 100000000 /* a thread preempted between reading the clock and entering the call */
+
+struct looking {
+	struct probe_opens *o;
+	const struct probe_wire *wire;
+	struct ige_writer *wr;
+	int64_t now_ns, floor_ns;
+	uint64_t hung_ns;
+	bool at_end;
+	struct err *e;
+	int rc;
+};
+
+static void look(void *ctx, const struct wire_open *head, const struct wire_open_call *calls)
+{
+	struct looking *l = ctx;
+	const struct probe_thread *t = probe_wire_thread(l->wire, head->tid);
+
+	if (head->off_since && (int64_t)head->off_since < l->floor_ns)
+		l->floor_ns = (int64_t)head->off_since;
+	for (uint32_t i = 0; i < head->ncalls; i++) {
+		uint64_t key = hash_u64(calls[i].start_ns) ^ (uint64_t)head->tid << 8 ^ i;
+		struct record r = { .kind = RECORD_OPEN };
+		bool named = map_get(&l->o->named, key, NULL), old;
+
+		l->o->open++;
+		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)l->hung_ns;
+		if (l->at_end || (old && !named)) {
+			REC_SET(&r, OPEN, time_ns, l->now_ns);
+			if (t)
+				REC_SET(&r, OPEN, thread, t->thread);
+			REC_SET(&r, OPEN, op, calls[i].op);
+			REC_SET(&r, OPEN, start_ns, (int64_t)calls[i].start_ns);
+			REC_SET(&r, OPEN, depth, calls[i].depth);
+			if (probe_wire_stack(l->wire, calls[i].stack))
+				REC_SET(&r, OPEN, stack, probe_wire_stack(l->wire, calls[i].stack));
+			if (l->at_end)
+				REC_SET(&r, OPEN, at_end, 1);
+			if (l->rc == 0)
+				l->rc = ige_writer_record(l->wr, &r, l->e);
+			if (old && !named)
+				l->o->hung++;
+			named = map_put(&l->o->named, key, 1);
+		}
+		if (!named && (int64_t)calls[i].start_ns < l->floor_ns)
+			l->floor_ns = (int64_t)calls[i].start_ns;
+	}
+}
+
+int probe_opens_look(struct probe_opens *o, struct probe_session *s, const struct probe_wire *wire, struct ige_writer *wr,
+		     int64_t now_ns, uint64_t hung_ns, bool at_end, int64_t *floor_ns, struct err *e)
+{
+	struct looking l = { .o = o, .wire = wire, .wr = wr, .now_ns = now_ns, .floor_ns = now_ns - SLACK_NS,
+			     .hung_ns = hung_ns, .at_end = at_end, .e = e };
+	int rc;
+
+	o->open = 0;
+	rc = probe_session_open_calls(s, look, &l, e);
+	if (l.floor_ns > *floor_ns)
+		*floor_ns = l.floor_ns;
+	return rc ? rc : l.rc;
+}
+
+void probe_opens_free(struct probe_opens *o)
+{
+	map_free(&o->named);
+}

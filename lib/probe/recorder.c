@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop. It copies ring records into events and events into the writer; whatever may take long (names, disks)
+ * is beside it. Time runs on CLOCK_MONOTONIC, as in the kernel side.
+ * Invariant: the watermark given to the writer lies behind everything that can still come out of the rings.
+ */
+#include "lib/probe/recorder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/vec.h"
+#include "lib/ige/writer.h"
+#include "lib/probe/opens.h"
+#include "lib/probe/procfs.h"
+#include "lib/probe/spec.h"
+#include "lib/probe/statements.h"
+#include "lib/probe/wire.h"
+
+#define TURN_MS	      10
+#define LAG_NS	      50000000	 /* a thread preempted between reading the clock and the ring */
+#define SECOND_NS     1000000000
+#define CLOCK_NS      10000000000ll
+#define COPIES_MAX    64	 /* notices about library copies; more are only in the coverage */
+
+struct notice {
+	char *text;
+	bool warning;
+};
+
+struct probe_recorder {
+	struct probe_recorder_options opt;
+	struct world *world;
+	struct probe_session *session;
+	struct probe_stacks *stacks;
+	struct probe_copies *copies;
+	struct probe_targets *targets;
+	struct probe_wire *wire;
+	struct probe_opens opens;
+	struct probe_node node;
+	struct probe_tee tee;
+	struct ige_writer *writer;
+	struct op_spec *specs;
+	struct map processes; /* tgid -> world process */
+
+	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
+	struct loss_slot losses;
+	uint64_t lost, dropped[2][2];
+	uint64_t events, calls;
+	size_t copies_told;
+	bool no_cuda_told, finished;
+	struct err event_error; /* first failure inside a callback */
+	VEC(struct notice) notices;
+	size_t notices_given;
+};
+
+__attribute__((format(printf, 3, 4))) static void tell(struct probe_recorder *r, bool warning, const char *fmt, ...)
+{
+	struct notice n = { .warning = warning };
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&n.text, fmt, ap) < 0)
+		n.text = NULL;
+	va_end(ap);
+	if (n.text && !vec_push(&r->notices, n))
+		free(n.text);
+}
+
+const char *probe_recorder_notice(struct probe_recorder *r, bool *warning)
+{
+	if (r->notices_given == r->notices.n)
+		return NULL;
+	*warning = r->notices.v[r->notices_given].warning;
+	return r->notices.v[r->notices_given++].text;
+}
+
+/* ---- what the decoder asks ---- */
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct probe_recorder *r = ctx;
+	const struct op_def *def = op_builtin(ev->op);
+
+	r->events++;
+	r->calls += def && (def->flags & OP_CALL);
+	if (!r->event_error.code)
+		ige_writer_event(r->writer, ev, &r->event_error);
+}
+
+static void on_lost(void *ctx, uint64_t n)
+{
+	struct probe_recorder *r = ctx;
+
+	ige_writer_lost(r->writer, n);
+}
+
+static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
+{
+	struct probe_recorder *r = ctx;
+
+	map_put(&r->processes, w->tgid, process);
+}
+
+static uint32_t text_of(struct world *w, void (*read)(uint32_t tgid, struct buf *out), uint32_t tgid)
+{
+	struct buf b = { 0 };
+	uint32_t id;
+
+	read(tgid, &b);
+	id = b.n ? world_string(w, buf_bytes(&b)) : 0;
+	buf_free(&b);
+	return id;
+}
+
+static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out)
+{
+	struct probe_recorder *r = ctx;
+
+	(void)execs;
+	out->exe = text_of(r->world, procfs_exe, tgid);
+	out->cmdline = text_of(r->world, procfs_cmdline, tgid);
+	out->comm = text_of(r->world, procfs_comm, tgid);
+	out->cgroup_path = text_of(r->world, procfs_cgroup, tgid);
+}
+
+static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
+{
+	struct probe_recorder *r = ctx;
+
+	return probe_stacks_resolve(r->stacks, tgid, ip, n);
+}
+
+/* ---- rings ---- */
+
+static void on_ring(void *ctx, const void *p, size_t n)
+{
+	struct probe_recorder *r = ctx;
+
+	probe_wire_record(r->wire, p, n);
+}
+
+static void say_name(struct probe_recorder *r, const struct wire_life *l)
+{
+	const struct probe_thread *t = probe_wire_thread(r->wire, l->who.tid);
+	struct record rec = { .kind = RECORD_NAME };
+
+	if (!t)
+		return;
+	REC_SET(&rec, NAME, time_ns, (int64_t)l->time_ns);
+	REC_SET(&rec, NAME, thread, t->thread);
+	REC_SET(&rec, NAME, comm, ((struct bytes){ l->who.comm, strnlen(l->who.comm, sizeof(l->who.comm)) }));
+	if (!r->event_error.code)
+		ige_writer_record(r->writer, &rec, &r->event_error);
+}
+
+static void on_life(void *ctx, const void *p, size_t n)
+{
+	struct probe_recorder *r = ctx;
+	const struct wire_life *l = p;
+
+	if (n < sizeof(*l))
+		return;
+	probe_targets_life(r->targets, l);
+	if (l->kind == WIRE_NAME)
+		say_name(r, l);
+	else
+		probe_wire_life(r->wire, l);
+}
+
+/* Everything that ended before the drain began is with the writer afterwards, less what a preempted thread still
+ * holds: hence the lag. */
+static void drain(struct probe_recorder *r)
+{
+	int64_t now = probe_mono_ns();
+
+	if (probe_session_drain(r->session, on_life, on_ring, r) && now - LAG_NS > r->watermark)
+		r->watermark = now - LAG_NS;
+	probe_stacks_collect(r->stacks, false);
+}
+
+/* ---- what the recorder says by itself ---- */
+
+static void tell_copies(struct probe_recorder *r)
+{
+	size_t n;
+	const struct probe_copy *c = probe_copies_list(r->copies, &n);
+
+	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
+		const struct probe_copy *v = &c[r->copies_told];
+
+		if (v->attached == 0)
+			tell(r, true, "nothing attached to %s: %s", v->path, v->reason.text);
+		else if (v->attached < v->requested)
+			tell(r, true, "%s: %zu of %zu functions attached: %s", v->path, v->attached, v->requested,
+			     v->reason.text);
+		else
+			tell(r, false, "%-8s %s: %zu functions, %s links at %s", probe_layer(v->plan.library), v->path,
+			     v->attached, probe_link_name(probe_session_programs(r->session)->link), v->sites);
+	}
+}
+
+static int say_losses(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	struct loss_slot sum;
+	int rc;
+
+	probe_session_losses(r->session, &sum);
+	rc = probe_say_losses(r->writer, &sum, &r->losses, r->loss_since, now, &r->lost, e);
+	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++) {
+		struct probe_output_state o;
+
+		probe_output_state(r->opt.outputs[i], &o);
+		/* Said once for both outputs: each holds the statement, only one lost the events. */
+		if (o.dropped_queue > r->dropped[i][0]) {
+			rc = probe_say_loss(r->writer, LOSS_QUEUE_FULL, o.dropped_queue - r->dropped[i][0], r->loss_since,
+					    now, e);
+			r->lost += o.dropped_queue - r->dropped[i][0];
+		}
+		if (rc == 0 && o.dropped_disk > r->dropped[i][1]) {
+			if (!r->dropped[i][1])
+				tell(r, true, "%s: recording goes on without events until there is room", o.error.text);
+			rc = probe_say_loss(r->writer, LOSS_DISK_FULL, o.dropped_disk - r->dropped[i][1], r->loss_since,
+					    now, e);
+			r->lost += o.dropped_disk - r->dropped[i][1];
+		}
+		r->dropped[i][0] = o.dropped_queue;
+		r->dropped[i][1] = o.dropped_disk;
+	}
+	r->loss_since = now;
+	return rc;
+}
+
+static void tell_no_cuda(struct probe_recorder *r)
+{
+	if (r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
+		return;
+	r->no_cuda_told = true;
+	if (r->opt.targets.launched || r->opt.targets.npids)
+		tell(r, true, "no CUDA library in the target yet (looking for libcudart, libcuda): nothing to record until "
+			      "it loads one");
+	else
+		tell(r, true, "no process with a CUDA library yet (%s): nothing to record until there is one",
+		     r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's" : "of anyone");
+}
+
+static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	int rc;
+
+	probe_targets_look(r->targets);
+	tell_no_cuda(r);
+	rc = say_losses(r, now, e);
+	if (rc == 0 && now >= r->next_clock) {
+		r->next_clock = now + CLOCK_NS;
+		rc = probe_say_clock(r->writer, "tick", NULL, e);
+	}
+	return rc;
+}
+
+/* ---- life of the recorder ---- */
+
+static int open_writer(struct probe_recorder *r, struct err *e)
+{
+	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.boot };
+
+	memcpy(opt.node_uuid, r->node.uuid, sizeof(opt.node_uuid));
+	probe_say_clock(NULL, "", &opt.real_minus_mono_ns, NULL);
+	probe_tee_init(&r->tee, r->opt.outputs, r->opt.noutputs);
+	return ige_writer_new(&r->writer, r->world, &r->tee.sink, &opt, e);
+}
+
+static int open_session(struct probe_recorder *r, struct err *e)
+{
+	size_t n;
+	const struct probe_spec *specs = probe_specs(&n);
+
+	r->specs = calloc(n, sizeof(*r->specs));
+	if (!r->specs)
+		return err_nomem(e);
+	for (size_t i = 0; i < n; i++)
+		r->specs[i] = specs[i].op;
+	r->opt.probe.specs = r->specs;
+	r->opt.probe.nspecs = n;
+	return probe_session_open(&r->session, &r->opt.probe, e);
+}
+
+static int say_start(struct probe_recorder *r, struct err *e)
+{
+	int rc = probe_say_node(r->writer, &r->node, e);
+
+	if (rc == 0)
+		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command, r->opt.target,
+				       r->opt.probe.sched, e);
+	if (rc == 0)
+		rc = probe_say_clock(r->writer, "start", NULL, e);
+	/* So that a reader, and a recorder killed at once, have this much. */
+	return rc ? rc : ige_writer_flush(r->writer, r->start_ns - LAG_NS, r->start_ns - LAG_NS, true, e);
+}
+
+int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt, struct err *e)
+{
+	struct probe_recorder *r = calloc(1, sizeof(*r));
+	struct probe_wire_owner owner = { .ctx = r, .event = on_event, .lost = on_lost, .exe = on_exe,
+					  .stack = on_stack, .process = on_process };
+	int rc;
+
+	*out = r;
+	if (!r)
+		return err_nomem(e);
+	r->opt = *opt;
+	r->world = world_new();
+	if (!r->world)
+		return err_nomem(e);
+	probe_node_read(&r->node, r->world, opt->node_name);
+	rc = open_session(r, e);
+	if (rc == 0)
+		rc = probe_stacks_new(&r->stacks, r->world, e);
+	if (rc == 0)
+		rc = probe_copies_new(&r->copies, r->session, r->stacks, e);
+	if (rc == 0)
+		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks, &opt->targets, e);
+	if (rc == 0)
+		rc = probe_wire_new(&r->wire, r->world, r->node.id, &owner, e);
+	if (rc == 0)
+		rc = open_writer(r, e);
+	if (rc)
+		return rc;
+	r->start_ns = probe_mono_ns();
+	r->loss_since = r->start_ns;
+	r->watermark = r->floor = r->start_ns - LAG_NS;
+	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
+	r->next_second = r->start_ns + SECOND_NS / 2;
+	r->next_clock = r->start_ns + CLOCK_NS;
+	rc = probe_session_start(r->session, e);
+	if (rc == 0)
+		rc = say_start(r, e);
+	if (rc == 0)
+		rc = probe_targets_start(r->targets, e);
+	if (rc == 0)
+		tell_copies(r);
+	return rc;
+}
+
+int probe_recorder_step(struct probe_recorder *r, struct err *e)
+{
+	bool flush = false;
+	int64_t now;
+	int rc = 0;
+
+	if (probe_session_wait(r->session, TURN_MS) < 0)
+		return err_sys(e, "cannot wait for events");
+	drain(r);
+	tell_copies(r);
+	if (r->event_error.code) {
+		*e = r->event_error;
+		return e->code;
+	}
+	now = probe_mono_ns();
+	if (now >= r->next_second) {
+		r->next_second += SECOND_NS;
+		rc = each_second(r, now, e);
+	}
+	if (rc == 0 && now >= r->next_flush) {
+		r->next_flush = now + (int64_t)r->opt.flush_ns;
+		flush = true;
+		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now, r->opt.hung_ns, false, &r->floor, e);
+	}
+	if (rc == 0)
+		rc = ige_writer_flush(r->writer, r->watermark, r->floor < r->watermark ? r->floor : r->watermark, flush, e);
+	if (rc)
+		return rc;
+	if (r->opt.duration_ns && now - r->start_ns >= (int64_t)r->opt.duration_ns)
+		return 0;
+	if (r->opt.until_targets_end && probe_targets_alive(r->targets) == 0)
+		return 0;
+	return 1;
+}
+
+static uint32_t process_of(void *ctx, uint32_t tgid)
+{
+	struct probe_recorder *r = ctx;
+	uint64_t id;
+
+	/* A process that made no call has not been announced; it is part of the coverage all the same. */
+	if (map_get(&r->processes, tgid, &id))
+		return (uint32_t)id;
+	return world_process(r->world, &(struct world_process){ .node = r->node.id, .tgid = tgid,
+								.start_ns = procfs_start(tgid) });
+}
+
+int probe_recorder_finish(struct probe_recorder *r, struct err *e)
+{
+	int64_t now;
+	int rc;
+
+	if (r->finished)
+		return 0;
+	r->finished = true;
+	probe_session_stop(r->session);
+	probe_copies_detach(r->copies);
+	probe_session_drain(r->session, on_life, on_ring, r);
+	probe_stacks_collect(r->stacks, true);
+	tell_copies(r);
+	now = probe_mono_ns();
+	rc = r->event_error.code ? (*e = r->event_error, e->code) : say_losses(r, now, e);
+	if (rc == 0)
+		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now, r->opt.hung_ns, true, &r->floor, e);
+	if (rc == 0)
+		rc = probe_say_coverage(r->writer, r->copies, r->wire, process_of, r,
+					probe_link_name(probe_session_programs(r->session)->link), e);
+	if (rc == 0)
+		rc = probe_say_clock(r->writer, "end", NULL, e);
+	if (rc == 0)
+		rc = ige_writer_finish(r->writer, e);
+	if (rc == 0)
+		tell_no_cuda(r);
+	return rc;
+}
+
+void probe_recorder_free(struct probe_recorder *r)
+{
+	if (!r)
+		return;
+	probe_targets_free(r->targets);
+	probe_copies_free(r->copies);
+	probe_stacks_free(r->stacks);
+	probe_session_free(r->session);
+	probe_wire_free(r->wire);
+	probe_opens_free(&r->opens);
+	ige_writer_free(r->writer);
+	world_free(r->world);
+	map_free(&r->processes);
+	for (size_t i = 0; i < r->notices.n; i++)
+		free(r->notices.v[i].text);
+	vec_free(&r->notices);
+	free(r->specs);
+	free(r);
+}
+
+void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
+{
+	static const char *const walkers[] = { "none", "loop", "helper" };
+
+	*t = (struct probe_recorder_totals){
+		.events = r->events,
+		.calls = r->calls,
+		.lost = r->lost,
+		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
+		.refused = probe_wire_refused(r->wire),
+		.open = r->opens.open,
+		.hung = r->opens.hung,
+		.start_ns = r->start_ns,
+		.end_ns = probe_mono_ns(),
+		.alive = probe_targets_alive(r->targets),
+		.with_cuda = probe_targets_with_cuda(r->targets),
+		.link = probe_link_name(probe_session_programs(r->session)->link),
+		.walker = walkers[probe_session_walker(r->session)],
+	};
+}
+
+const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r)
+{
+	return r->copies;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder: everything between "these targets, these outputs" and a finished recording. It says nothing
+ * itself: what a person should hear is kept as notices, in order.
+ *
+ *	probe_recorder_open, then probe_recorder_step until it returns 0, then probe_recorder_finish, _free.
+ */
+#ifndef INGERO_PROBE_RECORDER_H
+#define INGERO_PROBE_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/err.h"
+#include "lib/probe/copies.h"
+#include "lib/probe/output.h"
+#include "lib/probe/session.h"
+#include "lib/probe/targets.h"
+
+struct probe_recorder;
+
+struct probe_recorder_options {
+	struct probe_options probe; /* specs are filled in */
+	struct probe_targets_options targets;
+	struct probe_output *outputs[2];
+	unsigned noutputs;
+	const char *node_name; /* NULL: the host's */
+	const char *tool, *command, *target; /* texts of the SESSION record */
+	uint64_t duration_ns;	/* 0: until told */
+	uint64_t hung_ns;	/* a call open that long is named */
+	uint64_t flush_ns;	/* blocks are written at least this often */
+	bool until_targets_end; /* stop by itself when no target is left */
+};
+
+int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt, struct err *e);
+
+/* One turn: wait up to 10 ms, drain, write. 1: go on; 0: the recording is over (time is up, targets are gone);
+ * < 0: it cannot go on (ERR_CLOSED: nobody reads it any more). */
+int probe_recorder_step(struct probe_recorder *r, struct err *e);
+
+/* Last drain, last statements, LAST block. The outputs stay the caller's to close. */
+int probe_recorder_finish(struct probe_recorder *r, struct err *e);
+void probe_recorder_free(struct probe_recorder *r);
+
+/* The next notice not yet given out, NULL for none; borrowed until the next call. warning: tells which kind. */
+const char *probe_recorder_notice(struct probe_recorder *r, bool *warning);
+
+struct probe_recorder_totals {
+	uint64_t events, calls; /* handed to the file; of these, library calls */
+	uint64_t lost;
+	uint64_t stacks_lost, refused;
+	uint64_t open, hung; /* calls */
+	int64_t start_ns, end_ns;
+	size_t alive, with_cuda;
+	const char *link;   /* "session" */
+	const char *walker; /* "loop", "helper", "none" */
+};
+void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t);
+const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of the recording. A value that could not be read is absent, never 0.
+ */
+#include "lib/probe/statements.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/io.h"
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+int64_t probe_mono_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static void read_line(const char *path, struct buf *out)
+{
+	struct err ignored;
+
+	if (read_file(path, out, 4096, &ignored))
+		buf_reset(out);
+	while (out->n && (out->p[out->n - 1] == '\n' || out->p[out->n - 1] == 0))
+		out->n--;
+}
+
+void probe_node_read(struct probe_node *node, struct world *w, const char *name)
+{
+	struct buf b = { 0 };
+	struct utsname u = { 0 };
+	uint64_t half;
+
+	uname(&u);
+	read_line("/etc/machine-id", &b);
+	if (b.n == 0)
+		buf_puts(&b, u.nodename);
+	/* Derived, not the id itself: that one is meant to stay on the machine. */
+	half = hash_bytes(b.p, b.n, 0x696e6765726f);
+	memcpy(node->uuid, &half, 8);
+	half = hash_bytes(b.p, b.n, 0x6e6f6465);
+	memcpy(node->uuid + 8, &half, 8);
+	buf_reset(&b);
+	read_line("/proc/sys/kernel/random/boot_id", &b);
+	node->boot = hash_bytes(b.p, b.n, 0);
+	buf_free(&b);
+	{
+		struct world_node v = { .boot = node->boot, .name = world_string(w, bytes_of(name ? name : u.nodename)) };
+
+		memcpy(v.uuid, node->uuid, sizeof(v.uuid));
+		node->id = world_node(w, &v);
+	}
+}
+
+int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct err *e)
+{
+	struct record r = { .kind = RECORD_NODE };
+	struct utsname u = { 0 };
+	struct buf vendor = { 0 };
+	long pages = sysconf(_SC_PHYS_PAGES), cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int rc;
+
+	uname(&u);
+	REC_SET(&r, NODE, node, node->id);
+	REC_SET(&r, NODE, hostname, bytes_of(u.nodename));
+	REC_SET(&r, NODE, kernel, bytes_of(u.release));
+	REC_SET(&r, NODE, arch, bytes_of(u.machine));
+	if (cpus > 0)
+		REC_SET(&r, NODE, cpus, (uint32_t)cpus);
+	if (pages > 0)
+		REC_SET(&r, NODE, memory_bytes, (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE));
+	read_line("/sys/hypervisor/type", &vendor);
+	if (vendor.n == 0)
+		read_line("/sys/class/dmi/id/sys_vendor", &vendor);
+	if (vendor.n)
+		REC_SET(&r, NODE, hypervisor, buf_bytes(&vendor));
+	rc = ige_writer_record(wr, &r, e);
+	buf_free(&vendor);
+	return rc;
+}
+
+int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool, const char *command, const char *target,
+		      bool off_cpu, struct err *e)
+{
+	struct record r = { .kind = RECORD_SESSION };
+
+	REC_SET(&r, SESSION, start_ns, start_ns);
+	REC_SET(&r, SESSION, tool, bytes_of(tool));
+	REC_SET(&r, SESSION, command, bytes_of(command));
+	REC_SET(&r, SESSION, target, bytes_of(target));
+	REC_SET(&r, SESSION, off_cpu, off_cpu);
+	return ige_writer_record(wr, &r, e);
+}
+
+int probe_say_clock(struct ige_writer *wr, const char *source, int64_t *real_minus_mono_ns, struct err *e)
+{
+	struct record r = { .kind = RECORD_CLOCK };
+	int64_t mono = 0, boot = 0, real = 0, best = INT64_MAX;
+
+	/* The tightest of a few readings between two looks at the same clock. */
+	for (int i = 0; i < 5; i++) {
+		int64_t a = clock_ns(CLOCK_MONOTONIC), b1 = clock_ns(CLOCK_BOOTTIME), r1 = clock_ns(CLOCK_REALTIME),
+			z = clock_ns(CLOCK_MONOTONIC);
+
+		if (z - a < best) {
+			best = z - a;
+			mono = a + (z - a) / 2;
+			boot = b1;
+			real = r1;
+		}
+	}
+	if (real_minus_mono_ns)
+		*real_minus_mono_ns = real - mono;
+	if (!wr)
+		return 0;
+	REC_SET(&r, CLOCK, mono_ns, mono);
+	REC_SET(&r, CLOCK, boot_ns, boot);
+	REC_SET(&r, CLOCK, real_ns, real);
+	REC_SET(&r, CLOCK, uncertainty_ns, (uint64_t)best);
+	REC_SET(&r, CLOCK, source, bytes_of(source));
+	return ige_writer_record(wr, &r, e);
+}
+
+int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies, const struct probe_wire *wire,
+		       uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, const char *link, struct err *e)
+{
+	static const uint8_t source[] = { SOURCE_CUDA, SOURCE_DRIVER };
+	size_t ncopies, nuses;
+	const struct probe_copy *copy = probe_copies_list(copies, &ncopies);
+	const struct probe_use *use = probe_copies_uses(copies, &nuses);
+
+	for (size_t i = 0; i < nuses; i++) {
+		const struct probe_copy *c = &copy[use[i].copy];
+		struct record r = { .kind = RECORD_COVERAGE };
+		uint32_t id = process(ctx, use[i].tgid);
+		bool shared = false;
+		int rc;
+
+		/* Events do not say which copy they came through: with several of one layer only the first counts. */
+		for (size_t k = 0; k < i; k++)
+			if (use[k].tgid == use[i].tgid && copy[use[k].copy].plan.library == c->plan.library)
+				shared = true;
+		REC_SET(&r, COVERAGE, time_ns, probe_mono_ns());
+		if (id)
+			REC_SET(&r, COVERAGE, process, id);
+		REC_SET(&r, COVERAGE, layer, bytes_of(probe_layer(c->plan.library)));
+		REC_SET(&r, COVERAGE, path, bytes_of(c->path));
+		if (c->plan.build_id[0])
+			REC_SET(&r, COVERAGE, build_id, bytes_of(c->plan.build_id));
+		REC_SET(&r, COVERAGE, requested, (uint32_t)c->requested);
+		REC_SET(&r, COVERAGE, attached, (uint32_t)c->attached);
+		REC_SET(&r, COVERAGE, failed, (uint32_t)(c->requested - c->attached));
+		if (c->reason.code)
+			REC_SET(&r, COVERAGE, reason, bytes_of(c->reason.text));
+		if (!shared)
+			REC_SET(&r, COVERAGE, delivered,
+				probe_wire_delivered(wire, use[i].tgid, source[c->plan.library]));
+		REC_SET(&r, COVERAGE, link, bytes_of(link));
+		if (c->sites[0])
+			REC_SET(&r, COVERAGE, site, bytes_of(c->sites));
+		REC_SET(&r, COVERAGE, gap_ns, use[i].gap_ns);
+		rc = ige_writer_record(wr, &r, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before, int64_t since_ns,
+		     int64_t until_ns, uint64_t *events, struct err *e)
+{
+	for (uint32_t source = 0; source < LOSS_SOURCES; source++)
+		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++) {
+			uint64_t n = now->n[source][reason] - before->n[source][reason];
+			struct record r = { .kind = RECORD_LOSS };
+			int rc;
+
+			if (n == 0 || source == 0)
+				continue;
+			*events += n;
+			REC_SET(&r, LOSS, since_ns, since_ns);
+			REC_SET(&r, LOSS, until_ns, until_ns);
+			REC_SET(&r, LOSS, source, source);
+			REC_SET(&r, LOSS, reason, reason);
+			REC_SET(&r, LOSS, count, n);
+			rc = ige_writer_record(wr, &r, e);
+			if (rc)
+				return rc;
+		}
+	*before = *now;
+	return 0;
+}
+
+int probe_say_loss(struct ige_writer *wr, uint32_t reason, uint64_t count, int64_t since_ns, int64_t until_ns, struct err *e)
+{
+	struct record r = { .kind = RECORD_LOSS };
+
+	REC_SET(&r, LOSS, since_ns, since_ns);
+	REC_SET(&r, LOSS, until_ns, until_ns);
+	REC_SET(&r, LOSS, reason, reason);
+	REC_SET(&r, LOSS, count, count);
+	return ige_writer_record(wr, &r, e);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Invariant: whoever the kernel stopped for us is let go again before probe_targets_life returns, whatever
+ * went wrong in between.
+ */
+#include "lib/probe/targets.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/probe/procfs.h"
+
+struct member {
+	uint32_t tgid;
+	bool alive, cuda;
+	unsigned looks; /* how often its maps were read without a hook telling */
+};
+
+struct probe_targets {
+	struct probe_session *session;
+	struct probe_copies *copies;
+	struct probe_stacks *stacks;
+	struct probe_targets_options opt;
+	VEC(struct member) members;
+	struct map by_tgid;
+	struct map others; /* processes that are no targets yet -> looks */
+	size_t alive, cuda;
+};
+
+int probe_targets_new(struct probe_targets **out, struct probe_session *session, struct probe_copies *copies,
+		      struct probe_stacks *stacks, const struct probe_targets_options *opt, struct err *e)
+{
+	struct probe_targets *t = calloc(1, sizeof(*t));
+
+	*out = t;
+	if (!t)
+		return err_nomem(e);
+	t->session = session;
+	t->copies = copies;
+	t->stacks = stacks;
+	t->opt = *opt;
+	return 0;
+}
+
+void probe_targets_free(struct probe_targets *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->members);
+	map_free(&t->by_tgid);
+	map_free(&t->others);
+	free(t);
+}
+
+static struct member *member_of(struct probe_targets *t, uint32_t tgid)
+{
+	uint64_t i;
+
+	return map_get(&t->by_tgid, tgid, &i) ? &t->members.v[i] : NULL;
+}
+
+static struct member *member_make(struct probe_targets *t, uint32_t tgid)
+{
+	struct member *m = member_of(t, tgid);
+
+	if (m && m->alive)
+		return m;
+	if (!vec_push(&t->members, (struct member){ .tgid = tgid, .alive = true }) ||
+	    !map_put(&t->by_tgid, tgid, t->members.n - 1))
+		return NULL;
+	t->alive++;
+	return &t->members.v[t->members.n - 1];
+}
+
+static void scan(struct probe_targets *t, uint32_t tgid, bool in_time)
+{
+	struct member *m = member_make(t, tgid);
+	struct err ignored = { 0 };
+
+	if (probe_copies_scan(t->copies, tgid, in_time, &ignored) > 0 && m && !m->cuda) {
+		m->cuda = true;
+		t->cuda++;
+	}
+}
+
+static void member_gone(struct probe_targets *t, uint32_t tgid)
+{
+	struct member *m = member_of(t, tgid);
+
+	if (m && m->alive) {
+		m->alive = false;
+		t->alive--;
+	}
+}
+
+/* The process and, when it is a named one, what it has already started. */
+static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
+{
+	int rc;
+
+	if (tgid == (uint32_t)getpid() || probe_session_is_target(t->session, tgid))
+		return 0;
+	rc = probe_session_target(t->session, tgid, TARGET_FOLLOW, e);
+	if (rc == 0)
+		scan(t, tgid, false);
+	return rc;
+}
+
+struct adding {
+	struct probe_targets *t;
+	struct err *e;
+	size_t added;
+	int rc;
+};
+
+static void add_child(void *ctx, uint32_t tgid)
+{
+	struct adding *a = ctx;
+	uint32_t parent = procfs_parent(tgid);
+
+	if (a->rc || !parent || probe_session_is_target(a->t->session, tgid) ||
+	    !probe_session_is_target(a->t->session, parent))
+		return;
+	a->rc = add(a->t, tgid, a->e);
+	a->added++;
+}
+
+static void look_at(void *ctx, uint32_t tgid)
+{
+	struct probe_targets *t = ctx;
+	struct err ignored = { 0 };
+	uint64_t looks = 0;
+	uid_t uid;
+
+	if (member_of(t, tgid) && member_of(t, tgid)->alive)
+		return;
+	/* Young processes are looked at each time, old ones that never had CUDA now and then. */
+	map_get(&t->others, tgid, &looks);
+	map_put(&t->others, tgid, looks + 1);
+	if (looks > 10 && looks % 10 != tgid % 10)
+		return;
+	if (t->opt.scope == SCOPE_USER && (procfs_uid(tgid, &uid) || uid != t->opt.uid))
+		return;
+	if (probe_copies_has_cuda(tgid))
+		add(t, tgid, &ignored);
+}
+
+int probe_targets_start(struct probe_targets *t, struct err *e)
+{
+	struct adding a = { .t = t, .e = e };
+
+	if (t->opt.launched) {
+		a.rc = probe_session_target(t->session, t->opt.launched, TARGET_FOLLOW | TARGET_STOP, e);
+		if (a.rc)
+			return a.rc;
+		member_make(t, t->opt.launched);
+	}
+	for (size_t i = 0; i < t->opt.npids; i++) {
+		if (!procfs_alive(t->opt.pids[i]))
+			return err_set(e, ERR_CANNOT, "no process %u", t->opt.pids[i]);
+		a.rc = add(t, t->opt.pids[i], e);
+		if (a.rc)
+			return a.rc;
+	}
+	/* Children of children: until a pass finds nobody new. */
+	do {
+		a.added = 0;
+		if (t->opt.npids)
+			procfs_each(add_child, &a);
+	} while (a.added && a.rc == 0);
+	if (t->opt.scope != SCOPE_LISTED)
+		procfs_each(look_at, t);
+	return a.rc;
+}
+
+void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
+{
+	uint32_t tgid = l->who.tgid;
+
+	switch (l->kind) {
+	case WIRE_FORK:
+		if (l->process) {
+			member_make(t, l->child_tgid);
+			probe_stacks_inherit(t->stacks, tgid, l->child_tgid);
+			scan(t, l->child_tgid, true);
+		}
+		break;
+	case WIRE_EXEC:
+		scan(t, tgid, true);
+		break;
+	case WIRE_LOADER:
+		scan(t, tgid, l->stopped);
+		break;
+	case WIRE_NEW:
+		scan(t, tgid, false);
+		break;
+	case WIRE_EXIT:
+		if (l->process)
+			member_gone(t, tgid);
+		break;
+	}
+	if (l->stopped)
+		kill((pid_t)tgid, SIGCONT);
+}
+
+void probe_targets_look(struct probe_targets *t)
+{
+	struct err why;
+	bool hooked = probe_copies_hooked(t->copies, &why);
+
+	if (t->opt.scope != SCOPE_LISTED)
+		procfs_each(look_at, t);
+	for (size_t i = 0; i < t->members.n; i++) {
+		struct member *m = &t->members.v[i];
+
+		if (!m->alive)
+			continue;
+		if (!procfs_alive(m->tgid)) {
+			member_gone(t, m->tgid);
+			continue;
+		}
+		/* The hook tells of new libraries; without one, look while the process is young, then rarely. */
+		if (!hooked && (m->looks++ < 10 || m->looks % 10 == 0))
+			scan(t, m->tgid, false);
+	}
+}
+
+size_t probe_targets_alive(const struct probe_targets *t)
+{
+	return t->alive;
+}
+
+size_t probe_targets_with_cuda(const struct probe_targets *t)
+{
+	return t->cuda;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes are recorded, now and later: named ones and their children, a user's, everyone's, or a launched
+ * command's. Named and launched processes are followed in the kernel; the others are also looked for once a
+ * second, because a library copy nobody has probed yet announces nobody.
+ */
+#ifndef INGERO_PROBE_TARGETS_H
+#define INGERO_PROBE_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/err.h"
+#include "lib/probe/copies.h"
+#include "lib/probe/session.h"
+
+struct probe_targets;
+
+struct probe_targets_options {
+	enum scope scope; /* SCOPE_LISTED: only pids and what comes from them */
+	uid_t uid;	  /* SCOPE_USER */
+	const uint32_t *pids;
+	size_t npids;
+	uint32_t launched; /* a command of ours, 0 none: stopped where new code appears */
+};
+
+int probe_targets_new(struct probe_targets **out, struct probe_session *session, struct probe_copies *copies,
+		      struct probe_stacks *stacks, const struct probe_targets_options *opt, struct err *e);
+void probe_targets_free(struct probe_targets *t);
+
+/* Take in what exists now; to be called once, after the tracepoints are there. */
+int probe_targets_start(struct probe_targets *t, struct err *e);
+
+/* One record of the life ring: scan what is new, let stopped processes go on. */
+void probe_targets_life(struct probe_targets *t, const struct wire_life *l);
+
+/* About once a second: processes nobody announced, libraries that came without a hook. */
+void probe_targets_look(struct probe_targets *t);
+
+size_t probe_targets_alive(const struct probe_targets *t);
+/* How many processes with a CUDA library were met. */
+size_t probe_targets_with_cuda(const struct probe_targets *t);
+
+#endif
