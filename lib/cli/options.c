@@ -258,3 +258,8 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 	operands->n = n;
 	return CLI_GO;
 }
+
+const char *cli_version(void)
+{
+	return INGERO_VERSION;
+}

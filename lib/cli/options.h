@@ -79,4 +79,7 @@ const char *cli_nearest(const char *text, const char *const *names, size_t n);
 
 void cli_list_free(struct cli_list *list);
 
+/* "0.1.0": what --version prints behind the name. */
+const char *cli_version(void);
+
 #endif
