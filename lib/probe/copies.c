@@ -44,6 +44,11 @@ int probe_copies_new(struct probe_copies **out, struct probe_session *session, s
 
 void probe_copies_detach(struct probe_copies *c)
 {
+	if (probe_session_programs(c->session)->link == PROBE_LINK_PERF) {
+		probe_link_silence(&c->hooks);
+		probe_link_silence(&c->calls);
+		return;
+	}
 	probe_link_detach(&c->hooks);
 	probe_link_detach(&c->calls);
 }
@@ -53,6 +58,8 @@ void probe_copies_free(struct probe_copies *c)
 	if (!c)
 		return;
 	probe_copies_detach(c);
+	probe_link_abandon(&c->hooks);
+	probe_link_abandon(&c->calls);
 	for (size_t i = 0; i < c->copies.n; i++) {
 		free(c->copies.v[i].path);
 		probe_plan_free(&c->copies.v[i].plan);

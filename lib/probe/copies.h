@@ -38,7 +38,7 @@ struct probe_copies;
 
 int probe_copies_new(struct probe_copies **out, struct probe_session *session, struct probe_stacks *stacks, struct err *e);
 void probe_copies_free(struct probe_copies *c);
-/* Takes all probes away. */
+/* No more events from here on. Probes that take long to remove go when the copies are freed. */
 void probe_copies_detach(struct probe_copies *c);
 
 /* Read the process's maps, probe copies not met before, take the maps for stacks. in_time: the process is stopped

@@ -7,11 +7,13 @@
 #include "lib/probe/link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -173,4 +175,32 @@ void probe_link_detach(struct probe_fds *fds)
 	while (fds->n > 0)
 		close(fds->v[--fds->n]);
 	vec_free(fds);
+}
+
+void probe_link_silence(const struct probe_fds *fds)
+{
+	for (size_t i = 0; i < fds->n; i++)
+		ioctl(fds->v[i], PERF_EVENT_IOC_DISABLE, 0); /* links among them refuse, which is fine */
+}
+
+void probe_link_abandon(struct probe_fds *fds)
+{
+	int hold[2] = { -1, -1 };
+	pid_t child = fds->n > 0 && pipe2(hold, O_CLOEXEC) == 0 ? fork() : -1;
+	char c;
+
+	if (child == 0) {
+		/* The last to close pays: wait until the recorder has closed its own. */
+		setsid();
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			close(fd);
+		close(hold[1]);
+		while (read(hold[0], &c, 1) < 0 && errno == EINTR)
+			;
+		_exit(0);
+	}
+	probe_link_detach(fds);
+	for (int i = 0; i < 2; i++)
+		if (hold[i] >= 0)
+			close(hold[i]);
 }

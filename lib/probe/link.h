@@ -47,4 +47,11 @@ size_t probe_link_attach(const struct probe_programs *p, const char *path, const
 
 void probe_link_detach(struct probe_fds *fds);
 
+/* No more events from these links, at once; they are still there. Only perf links can do this. */
+void probe_link_silence(const struct probe_fds *fds);
+
+/* Leaves the links to a process of their own: detaching perf links takes a tenth of a second each, which nobody
+ * should wait for. The caller's descriptors are closed when it ends. */
+void probe_link_abandon(struct probe_fds *fds);
+
 #endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-record: the only program that captures. Options, who the targets are, where the recording goes, what is
+ * said before and after; the work is in lib/probe.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/vec.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/signals.h"
+#include "lib/cli/term.h"
+
+struct values {
+	struct cli_list outputs, pids;
+	const char *user, *db, *node, *link, *walker;
+	bool all, no_stacks, no_sched;
+	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
+};
+
+#define AT(member) offsetof(struct values, member)
+static const struct cli_option options[] = {
+	{ "pid", 'p', CLI_LIST, AT(pids), "PID[,PID]", "record these processes and their children", "Targets" },
+	{ "user", 'u', CLI_STRING, AT(user), "USER", "record the CUDA processes of this user", "Targets" },
+	{ "all", 'a', CLI_FLAG, AT(all), NULL, "record all CUDA processes, present and later", "Targets" },
+	{ "output", 'o', CLI_REPEAT, AT(outputs), "FILE", "write the recording there; - is standard output; may be given twice", "Output" },
+	{ "db", 'd', CLI_STRING, AT(db), "DIR", "folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
+	{ "flush", 0, CLI_DURATION, AT(flush_ns), "TIME", "write at least this often (1s to a file, 100ms to a pipe)", "Output" },
+	{ "node", 'n', CLI_STRING, AT(node), "NAME", "call this machine so (default: its host name)", "Output" },
+	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "stop after this time", "Recording" },
+	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "record no call stacks", "Recording" },
+	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL, "record no off-CPU intervals and CPU occupancy", "Recording" },
+	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME", "name a call once it has been open this long (5s)", "Recording" },
+	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE", "kernel buffer, a power of two (16m): larger loses less", "Recording" },
+	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "how to attach: auto, session, multi or perf", "Recording", "auto|session|multi|perf" },
+	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "how to walk stacks: auto, loop or helper", "Recording", "auto|loop|helper" },
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-record",
+	.summary = "Record CUDA calls and what the host did to them, as an .ige stream",
+	.usage = "[-- COMMAND [ARGUMENT...]]",
+	.options = options,
+	.footer = "Without a target: every CUDA process of the user who runs it (through sudo), now and later.\n"
+		  "See ingero-record(1) for what a recording reveals.",
+	.stop_at_operand = true,
+};
+
+#ifdef INGERO_HAVE_BPF
+
+#include "lib/probe/launch.h"
+#include "lib/probe/recorder.h"
+
+struct job {
+	struct values v;
+	struct cli_operands command;
+	struct probe_owner owner; /* behind sudo; uid 0 when nobody is */
+	struct probe_recorder_options opt;
+	VEC(uint32_t) pids;
+	struct buf target, cmdline, path, tool;
+	struct probe_launch launch;
+	bool launched;
+	int interrupted_at;
+};
+
+static uint64_t number(const char *text, uint64_t max, bool *bad)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || *end || end == text || text[0] == '-' || n > max)
+		*bad = true;
+	return n;
+}
+
+/* The user who typed sudo; nobody special otherwise. */
+static void find_owner(struct probe_owner *owner)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	bool bad = false;
+
+	if (geteuid() != 0 || !uid || !gid)
+		return;
+	owner->uid = (uid_t)number(uid, UINT_MAX, &bad);
+	owner->gid = (gid_t)number(gid, UINT_MAX, &bad);
+	if (bad)
+		*owner = (struct probe_owner){ 0 };
+}
+
+static int find_user(const char *name, uid_t *uid)
+{
+	struct passwd *pw = getpwnam(name);
+	bool bad = false;
+
+	*uid = pw ? pw->pw_uid : (uid_t)number(name, UINT_MAX, &bad);
+	return bad ? -1 : 0;
+}
+
+static int choose_targets(struct job *j)
+{
+	struct probe_targets_options *t = &j->opt.targets;
+	int ways = (j->v.pids.n > 0) + (j->v.user != NULL) + j->v.all + (j->command.n > 0);
+
+	if (ways > 1)
+		return cli_usage_error(&program, "one kind of target at a time: -p, -u, -a or a command");
+	if (j->command.dashes && j->command.n == 0)
+		return cli_usage_error(&program, "a command is missing behind --");
+	for (size_t i = 0; i < j->v.pids.n; i++) {
+		bool bad = false;
+		uint32_t pid = (uint32_t)number(j->v.pids.v[i], INT_MAX, &bad);
+
+		if (bad || pid == 0)
+			return cli_usage_error(&program, "%s is not a process number", j->v.pids.v[i]);
+		if (!vec_push(&j->pids, pid))
+			return cli_usage_error(&program, "out of memory");
+		buf_printf(&j->target, "%s%u", i ? "," : "pid ", pid);
+	}
+	t->pids = j->pids.v;
+	t->npids = j->pids.n;
+	if (j->v.user) {
+		if (find_user(j->v.user, &t->uid))
+			return cli_usage_error(&program, "no user %s", j->v.user);
+		t->scope = SCOPE_USER;
+		buf_printf(&j->target, "user %s", j->v.user);
+	} else if (j->command.n) {
+		buf_puts(&j->target, "command");
+		for (size_t i = 0; i < j->command.n; i++)
+			buf_printf(&j->target, " %s", j->command.v[i]);
+	} else if (j->v.all || (ways == 0 && geteuid() == 0 && j->owner.uid == 0)) {
+		t->scope = SCOPE_ALL;
+		buf_puts(&j->target, "all CUDA processes");
+	} else if (ways == 0) {
+		struct passwd *pw = getpwuid(j->owner.uid ? j->owner.uid : getuid());
+
+		t->scope = SCOPE_USER;
+		t->uid = j->owner.uid ? j->owner.uid : getuid();
+		buf_printf(&j->target, "CUDA processes of user %s", pw ? pw->pw_name : "?");
+	}
+	j->opt.until_targets_end = t->npids > 0;
+	j->opt.probe.scope = t->scope;
+	j->opt.probe.uid = t->uid;
+	return CLI_GO;
+}
+
+static bool in_container(void)
+{
+	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
+}
+
+/* A file of its own in the folder of the default recording. */
+static int default_output(struct job *j, struct err *e)
+{
+	const char *folder = j->v.db ? j->v.db : getenv("INGERO_DB");
+	struct passwd *pw = getpwuid(j->owner.uid ? j->owner.uid : getuid());
+	const char *home = j->owner.uid && pw ? pw->pw_dir : getenv("HOME");
+	size_t n = folder ? strlen(folder) : 0;
+	time_t now = time(NULL);
+	struct buf made = { 0 };
+	char when[32];
+	struct tm tm;
+	int rc;
+
+	if (n > 4 && strcmp(folder + n - 4, ".ige") == 0) {
+		buf_puts(&j->path, folder);
+		return 0;
+	}
+	if (folder && *folder)
+		buf_puts(&made, folder);
+	else if (in_container())
+		buf_puts(&made, "/var/lib/ingero");
+	else
+		buf_printf(&made, "%s/.ingero", home ? home : pw ? pw->pw_dir : "");
+	rc = probe_output_directory(buf_text(&made), &j->owner, e);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	buf_printf(&j->path, "%s/run-%s-%d.ige", buf_text(&made), when, (int)getpid());
+	buf_free(&made);
+	return rc;
+}
+
+static int open_outputs(struct job *j, struct err *e)
+{
+	const char *names[2];
+	unsigned n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < j->v.outputs.n && n < 2; i++)
+		names[n++] = j->v.outputs.v[i];
+	if (n == 0) {
+		rc = default_output(j, e);
+		names[n++] = buf_text(&j->path);
+	}
+	for (unsigned i = 0; rc == 0 && i < n; i++) {
+		rc = probe_output_open(&j->opt.outputs[i], names[i], &j->owner, e);
+		j->opt.noutputs += rc == 0;
+		if (rc == 0 && !j->opt.flush_ns)
+			j->opt.flush_ns = 1000000000;
+		if (rc == 0 && !j->v.flush_ns && !probe_output_is_file(j->opt.outputs[i]))
+			j->opt.flush_ns = 100000000;
+	}
+	return rc;
+}
+
+static void fill_options(struct job *j, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		enum probe_link link;
+	} links[] = { { "session", PROBE_LINK_SESSION }, { "multi", PROBE_LINK_MULTI }, { "perf", PROBE_LINK_PERF } };
+	struct probe_options *p = &j->opt.probe;
+
+	for (size_t i = 0; j->v.link && i < sizeof(links) / sizeof(links[0]); i++)
+		if (strcmp(j->v.link, links[i].name) == 0)
+			p->link = links[i].link;
+	p->walker = j->v.no_stacks ? WALKER_NONE : j->v.walker && strcmp(j->v.walker, "helper") == 0 ? WALKER_HELPER : WALKER_LOOP;
+	p->walker_forced = j->v.walker && strcmp(j->v.walker, "auto") != 0;
+	p->ring_bytes = j->v.ring_bytes;
+	p->sched = !j->v.no_sched;
+	for (int i = 0; i < argc; i++)
+		buf_printf(&j->cmdline, "%s%s", i ? " " : "", argv[i]);
+	j->opt.node_name = j->v.node;
+	buf_printf(&j->tool, "%s %s", program.name, cli_version());
+	j->opt.tool = buf_text(&j->tool);
+	j->opt.command = buf_text(&j->cmdline);
+	j->opt.target = buf_text(&j->target);
+	j->opt.duration_ns = j->v.duration_ns;
+	j->opt.hung_ns = j->v.hung_ns ? j->v.hung_ns : 5000000000;
+	j->opt.flush_ns = j->v.flush_ns;
+}
+
+static void print_notices(struct probe_recorder *r)
+{
+	const char *text;
+	bool warning;
+
+	while ((text = probe_recorder_notice(r, &warning))) {
+		if (warning)
+			cli_warn("%s", text);
+		else
+			cli_note("  %s", text);
+	}
+}
+
+static void banner(const struct job *j, struct probe_recorder *r)
+{
+	struct probe_recorder_totals t;
+
+	probe_recorder_totals(r, &t);
+	cli_note("%s", buf_text(&j->tool));
+	cli_note("  target   %s", buf_text(&j->target));
+	for (unsigned i = 0; i < j->opt.noutputs; i++)
+		cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
+	cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker, j->opt.probe.sched ? ", off-CPU intervals" : "");
+	if (!j->launched)
+		cli_note("  Ctrl-C ends the recording");
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+static void closing(const struct job *j, struct probe_recorder *r, const char *path, uint64_t bytes)
+{
+	struct probe_recorder_totals t;
+	double seconds, cpu = cpu_seconds();
+
+	probe_recorder_totals(r, &t);
+	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
+	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", cli_count(t.events).s, cli_count(t.calls).s,
+		 cli_ns((uint64_t)(t.end_ns - t.start_ns)).s, cli_count(t.lost).s, cli_bytes(bytes).s);
+	cli_note("recorder used %.2f s of CPU (%.1f%% of one)", cpu, seconds > 0 ? 100 * cpu / seconds : 0);
+	if (t.open)
+		cli_note("%s calls had not returned at the end", cli_count(t.open).s);
+	if (t.stacks_lost)
+		cli_warn("%s stacks lost: their calls are there without", cli_count(t.stacks_lost).s);
+	if (t.refused)
+		cli_warn("%s records of the kernel side were not understood", cli_count(t.refused).s);
+	if (t.lost)
+		cli_note("next time: --ring 64m, or -o to a faster disk");
+	if (t.with_cuda == 0)
+		cli_warn("no CUDA library was seen in %s: the recording holds no calls", buf_text(&j->target));
+	if (path)
+		cli_note("next:  ingero-stat %s    ingero-explain %s", path, path);
+}
+
+/* The signal that ended us goes on to a command that is still there; it gets a moment to follow. */
+static bool command_lingers(struct job *j)
+{
+	struct timespec t;
+	int ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000) | 1;
+	if (!j->interrupted_at) {
+		j->interrupted_at = ms;
+		return true;
+	}
+	if (ms - j->interrupted_at > 1000 && ms - j->interrupted_at < 1020)
+		kill(j->launch.pid, cli_signal_received());
+	return ms - j->interrupted_at < 3000;
+}
+
+/* 0 goes on; 1 over */
+static int look_at_command(struct job *j, int *exec_errno)
+{
+	if (!j->launched)
+		return cli_signal_received() != 0;
+	if (probe_launch_poll(&j->launch, exec_errno))
+		return 1;
+	return cli_signal_received() && !command_lingers(j);
+}
+
+static int status_of(const struct job *j, int exec_errno, int status)
+{
+	if (!j->launched)
+		return status;
+	if (exec_errno) {
+		cli_error("cannot run %s: %s", j->command.v[0], strerror(exec_errno));
+		return exec_errno == ENOENT ? 127 : 126;
+	}
+	if (status != CLI_EXIT_DONE)
+		return 125;
+	return cli_signal_received() || !j->launch.reaped ? CLI_EXIT_DONE : probe_launch_status(&j->launch);
+}
+
+static int record(struct job *j)
+{
+	struct probe_recorder *r = NULL;
+	struct probe_output_state state = { 0 };
+	struct err e = { 0 };
+	const char *path = NULL;
+	char *kept = NULL;
+	int rc, exec_errno = 0, status = CLI_EXIT_DONE;
+	uint64_t bytes = 0;
+
+	rc = open_outputs(j, &e);
+	if (rc == 0)
+		rc = cli_signals_catch(&e);
+	if (rc == 0 && j->command.n) {
+		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid, cli_signals_restore, &e);
+		j->launched = rc == 0;
+		j->opt.targets.launched = rc == 0 ? (uint32_t)j->launch.pid : 0;
+	}
+	if (rc == 0)
+		rc = probe_recorder_open(&r, &j->opt, &e);
+	if (rc == 0) {
+		banner(j, r);
+		if (j->launched)
+			probe_launch_go(&j->launch);
+		do {
+			print_notices(r);
+			rc = look_at_command(j, &exec_errno) ? 0 : probe_recorder_step(r, &e);
+		} while (rc == 1);
+		if (rc == 0 || rc == ERR_CLOSED)
+			rc = probe_recorder_finish(r, &e);
+		print_notices(r);
+	}
+	if (rc && rc != ERR_CLOSED)
+		status = cli_fail(&e);
+	for (unsigned i = 0; i < j->opt.noutputs; i++) {
+		if (probe_output_is_file(j->opt.outputs[i]) && !kept)
+			path = kept = strdup(probe_output_path(j->opt.outputs[i]));
+		if (probe_output_close(j->opt.outputs[i], &state, &e))
+			status = cli_fail(&e);
+		bytes = state.bytes > bytes ? state.bytes : bytes;
+	}
+	if (r && rc == 0)
+		closing(j, r, path, bytes);
+	free(kept);
+	probe_recorder_free(r);
+	return status_of(j, exec_errno, status);
+}
+
+int main(int argc, char **argv)
+{
+	struct job j = { 0 };
+	int status;
+
+	cli_start();
+	status = cli_parse(&program, &j.v, argc, argv, &j.command);
+	if (status != CLI_GO)
+		return status;
+	if (j.command.n && !j.command.dashes)
+		return cli_usage_error(&program, "put -- in front of the command: ingero-record -- %s", j.command.v[0]);
+	if (j.v.outputs.n > 2)
+		return cli_usage_error(&program, "at most two outputs: a file and -");
+	if (j.v.ring_bytes && (j.v.ring_bytes & (j.v.ring_bytes - 1) || j.v.ring_bytes < 65536 || j.v.ring_bytes > 1u << 30))
+		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
+	find_owner(&j.owner);
+	status = choose_targets(&j);
+	if (status != CLI_GO)
+		return status;
+	fill_options(&j, argc, argv);
+	status = record(&j);
+	vec_free(&j.pids);
+	buf_free(&j.target);
+	buf_free(&j.cmdline);
+	buf_free(&j.path);
+	buf_free(&j.tool);
+	return status;
+}
+
+#else
+
+int main(int argc, char **argv)
+{
+	struct values v = { 0 };
+	struct cli_operands operands;
+	int status;
+
+	cli_start();
+	status = cli_parse(&program, &v, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	cli_error("cannot record: %s", INGERO_NO_BPF);
+	return CLI_EXIT_CANNOT;
+}
+
+#endif
