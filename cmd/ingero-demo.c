@@ -93,8 +93,7 @@ static const struct cli_program program = {
 	.summary = "Generate a recording whose truth is known",
 	.usage = "[SCENARIO]",
 	.options = options,
-	.footer = "Without a scenario the incident goes through ingero-correlate and "
-		  "ingero-explain.\n"
+	.footer = "Without a scenario the incident is correlated and explained at once:\n"
 		  "  ingero-demo incident | ingero-correlate | ingero-explain",
 	.operands_max = 1,
 };

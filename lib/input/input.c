@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operands are opened here and nowhere else: a reader for each, joined when there are several. A
+ * single one is passed through as it is, heartbeats and all.
+ */
 #include "lib/input/input.h"
 
 #include <fcntl.h>

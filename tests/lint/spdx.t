@@ -39,7 +39,7 @@ def license_line(path, lines):
         return lines[0] in (f"// {KERNEL}", f"/* {KERNEL} */")
     if path.endswith((".c", ".h", ".def")):
         return lines[0] == f"/* {USER} */"
-    first = lines[1] if lines[0].startswith("#!") and len(lines) > 1 else lines[0]
+    first = lines[1] if lines[0].startswith(("#!", "#compdef")) and len(lines) > 1 else lines[0]
     return USER in first
 
 
