@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counting is done on the events themselves; own and lost time come from line/, which folds calls.
+ * What is not selected still goes through line/: it may lie inside what is.
+ */
+#include "lib/ask/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/map.h"
+#include "lib/line/line.h"
+#include "lib/stat/sketch.h"
+
+struct counter {
+	struct ops_row row;
+	struct sketch durations;
+};
+
+struct ask_ops_run {
+	struct line_sink sink;	   /* first: the sink is the run */
+	struct ops_summary answer; /* rows and processes are filled in when asked */
+	VEC(struct counter) counters;
+	VEC(struct ops_process) processes;
+	struct world *w;
+	struct select *sel;
+	struct line *line;
+	struct map row_of;     /* op number -> index + 1 */
+	struct map process_of; /* world process -> index + 1 */
+	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
+	struct map seen_thread;
+	uint64_t item_lost, record_lost;
+	bool begun, nomem;
+	int64_t first_ns, last_ns;
+};
+
+static struct counter *counter_of(struct ask_ops_run *r, const struct op_def *op)
+{
+	uint64_t at;
+
+	if (map_get(&r->row_of, op->id, &at))
+		return &r->counters.v[at - 1];
+	if (!vec_push(&r->counters, (struct counter){ .row.op = op }) ||
+	    !map_put(&r->row_of, op->id, r->counters.n)) {
+		r->nomem = true;
+		return NULL;
+	}
+	return &r->counters.v[r->counters.n - 1];
+}
+
+static struct ops_process *process_of(struct ask_ops_run *r, uint32_t process, uint32_t image)
+{
+	const struct world_image *im = world_get_image(r->w, image);
+	struct ops_process *p;
+	uint64_t at;
+
+	if (process == 0)
+		return NULL;
+	if (map_get(&r->process_of, process, &at)) {
+		p = &r->processes.v[at - 1];
+		if (im)
+			p->comm = im->comm;
+		return p;
+	}
+	if (!vec_push(&r->processes,
+		      (struct ops_process){ .process = process, .comm = im ? im->comm : 0 }) ||
+	    !map_put(&r->process_of, process, r->processes.n)) {
+		r->nomem = true;
+		return NULL;
+	}
+	return &r->processes.v[r->processes.n - 1];
+}
+
+/* The process an event belongs to; NULL for events of a CPU. */
+static struct ops_process *process_of_ctx(struct ask_ops_run *r, uint32_t ctx)
+{
+	const struct world_ctx *c;
+	const struct world_image *im;
+	const struct world_thread *th;
+	struct ops_process *p;
+	uint64_t at;
+
+	if (map_get(&r->seen_ctx, ctx, &at))
+		return at ? &r->processes.v[at - 1] : NULL;
+	c = world_get_ctx(r->w, ctx);
+	im = c ? world_get_image(r->w, c->image) : NULL;
+	th = c ? world_get_thread(r->w, c->thread) : NULL;
+	p = process_of(r, im ? im->process : th ? th->process : 0, c ? c->image : 0);
+	if (p && th && !map_get(&r->seen_thread, c->thread, NULL)) {
+		p->threads++;
+		if (!map_put(&r->seen_thread, c->thread, 1))
+			r->nomem = true;
+	}
+	if (!map_put(&r->seen_ctx, ctx, p ? (uint64_t)(p - r->processes.v) + 1 : 0))
+		r->nomem = true;
+	return p;
+}
+
+static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t ret)
+{
+	for (size_t i = 0; i < r->answer.errors.n; i++) {
+		if (r->answer.errors.v[i].op == op && r->answer.errors.v[i].ret == ret) {
+			r->answer.errors.v[i].count++;
+			return;
+		}
+	}
+	if (r->answer.errors.n < 1024 &&
+	    !vec_push(&r->answer.errors, (struct ops_error){ op, ret, 1 }))
+		r->nomem = true;
+}
+
+static void count(struct ask_ops_run *r, const struct event *ev, bool late)
+{
+	const struct op_def *op = world_op(r->w, ev->op);
+	struct ops_process *p;
+	struct counter *row;
+
+	if (!op)
+		return;
+	r->answer.selected++;
+	row = counter_of(r, op);
+	if (!row)
+		return;
+	row->row.count++;
+	if (!sketch_add(&row->durations, ev->dur_ns))
+		r->nomem = true;
+	if (late || op->track != TRACK_THREAD || !(op->flags & OP_CALL))
+		row->row.self_ns += ev->dur_ns;
+	p = process_of_ctx(r, ev->ctx);
+	if (p) {
+		p->events++;
+		p->calls += (op->flags & OP_CALL) != 0;
+	}
+	if (ev->ret != 0 && op->flags & OP_CALL) {
+		row->row.errors++;
+		if (p)
+			p->errors++;
+		count_error(r, op, ev->ret);
+	}
+}
+
+static void on_call(struct line_sink *s, const struct line_piece *piece)
+{
+	struct ask_ops_run *r = (struct ask_ops_run *)s;
+	uint64_t ns = (uint64_t)(piece->end_ns - piece->start_ns);
+	struct ops_process *p;
+	struct counter *row;
+
+	if (piece->open || !piece->ev || !select_event(r->sel, r->w, piece->ev))
+		return;
+	row = counter_of(r, piece->op);
+	if (row) {
+		row->row.self_ns += ns - piece->calls_ns;
+		row->row.lost_ns += parts_sum(piece->parts, PARTS_HOST);
+	}
+	p = piece->depth == 0 ? process_of_ctx(r, piece->ev->ctx) : NULL;
+	if (p)
+		p->in_calls_ns += ns;
+}
+
+static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
+{
+	struct ask_ops_run *r = (struct ask_ops_run *)s;
+	struct ops_process *p;
+	struct counter *row;
+	uint64_t lost;
+
+	if (!piece->ev || !select_event(r->sel, r->w, piece->ev))
+		return;
+	lost = parts_sum(piece->parts, PARTS_HOST);
+	row = counter_of(r, piece->op);
+	if (row)
+		row->row.lost_ns += lost;
+	p = process_of_ctx(r, piece->ev->ctx);
+	if (p)
+		p->lost_ns += lost;
+}
+
+static void on_outside(struct line_sink *s, const struct line_piece *piece)
+{
+	(void)s;
+	(void)piece;
+}
+
+struct ask_ops_run *ask_ops_new(struct world *w, struct select *sel)
+{
+	struct ask_ops_run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->sink = (struct line_sink){ on_call, on_outside, on_offcpu };
+	r->w = w;
+	r->sel = sel;
+	r->line = line_new(w, &r->sink);
+	if (!r->line) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void ask_ops_free(struct ask_ops_run *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->counters.n; i++)
+		sketch_free(&r->counters.v[i].durations);
+	vec_free(&r->counters);
+	vec_free(&r->processes);
+	vec_free(&r->answer.rows);
+	vec_free(&r->answer.errors);
+	vec_free(&r->answer.processes);
+	vec_free(&r->answer.layers);
+	map_free(&r->row_of);
+	map_free(&r->process_of);
+	map_free(&r->seen_ctx);
+	map_free(&r->seen_thread);
+	line_free(r->line);
+	free(r);
+}
+
+static void reaches(struct ask_ops_run *r, int64_t from_ns, int64_t to_ns)
+{
+	if (!r->begun || from_ns < r->first_ns)
+		r->first_ns = from_ns;
+	if (!r->begun || to_ns > r->last_ns)
+		r->last_ns = to_ns;
+	r->begun = true;
+}
+
+static int events(struct ask_ops_run *r, const struct stream_item *item, struct err *e)
+{
+	int rc = 0;
+
+	r->item_lost += item->lost;
+	for (size_t i = 0; i < item->n && !rc; i++) {
+		const struct event *ev = &item->events[i];
+
+		r->answer.events++;
+		r->answer.late += item->late;
+		/* A call that began before the recording did is in it; the time before is not. */
+		reaches(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
+		if (select_event(r->sel, r->w, ev))
+			count(r, ev, item->late);
+		rc = line_event(r->line, ev, item->late, e);
+	}
+	return !rc && r->nomem ? err_nomem(e) : rc;
+}
+
+static uint32_t text_of(struct ask_ops_run *r, struct bytes text)
+{
+	return text.n ? world_string(r->w, text) : 0;
+}
+
+static void layer(struct ask_ops_run *r, const struct record *rec)
+{
+	const struct rec_COVERAGE *c = &rec->u.COVERAGE;
+	struct ops_layer new = { .process = c->process,
+				 .layer = text_of(r, c->layer),
+				 .path = text_of(r, c->path),
+				 .reason = text_of(r, c->reason),
+				 .link = text_of(r, c->link),
+				 .requested = c->requested,
+				 .attached = c->attached,
+				 .failed = c->failed,
+				 .gap_ns = c->gap_ns };
+
+	for (size_t i = 0; i < r->answer.layers.n; i++) {
+		struct ops_layer *l = &r->answer.layers.v[i];
+
+		if (l->process == new.process && l->layer == new.layer && l->path == new.path) {
+			*l = new;
+			return;
+		}
+	}
+	if (r->answer.layers.n < 65536 && !vec_push(&r->answer.layers, new))
+		r->nomem = true;
+}
+
+static void metric(struct ask_ops_run *r, const struct record *rec)
+{
+	const struct rec_SAMPLE *s = &rec->u.SAMPLE;
+	struct ops_metric *m;
+
+	if (s->metric >= OPS_METRICS || REC_HAS(rec, SAMPLE, process) ||
+	    REC_HAS(rec, SAMPLE, cgroup) || REC_HAS(rec, SAMPLE, gpu) || REC_HAS(rec, SAMPLE, cpu))
+		return;
+	m = &r->answer.metrics[s->metric];
+	if (m->n++ == 0)
+		m->first = m->max = s->value;
+	m->last = s->value;
+	m->sum += s->value;
+	m->max = s->value > m->max ? s->value : m->max;
+}
+
+static void loss(struct ask_ops_run *r, const struct record *rec)
+{
+	const struct rec_LOSS *l = &rec->u.LOSS;
+
+	r->record_lost += l->count;
+	r->answer.loss_by_reason[l->reason < OPS_LOSS_REASONS ? l->reason : 0] += l->count;
+	line_lost(r->line, REC_HAS(rec, LOSS, since_ns) ? l->since_ns : INT64_MIN,
+		  REC_HAS(rec, LOSS, until_ns) ? l->until_ns : r->last_ns, l->count);
+}
+
+static void record(struct ask_ops_run *r, const struct record *rec)
+{
+	switch (rec->kind) {
+	case RECORD_SESSION:
+		if (REC_HAS(rec, SESSION, start_ns))
+			reaches(r, rec->u.SESSION.start_ns, rec->u.SESSION.start_ns);
+		break;
+	case RECORD_CLOCK:
+		reaches(r, rec->u.CLOCK.mono_ns, rec->u.CLOCK.mono_ns);
+		r->answer.real_minus_mono_ns = rec->u.CLOCK.real_ns - rec->u.CLOCK.mono_ns;
+		r->answer.has_real = true;
+		break;
+	case RECORD_NODE:
+		r->answer.hostname = text_of(r, rec->u.NODE.hostname);
+		r->answer.kernel = text_of(r, rec->u.NODE.kernel);
+		r->answer.cpus = rec->u.NODE.cpus;
+		break;
+	case RECORD_COVERAGE:
+		layer(r, rec);
+		break;
+	case RECORD_LOSS:
+		loss(r, rec);
+		break;
+	case RECORD_OPEN:
+		r->answer.open += rec->u.OPEN.at_end != 0;
+		break;
+	case RECORD_SAMPLE:
+		metric(r, rec);
+		break;
+	default:
+		break;
+	}
+}
+
+int ask_ops_item(struct ask_ops_run *r, const struct stream_item *item, struct err *e)
+{
+	switch (item->kind) {
+	case STREAM_SEGMENT:
+		r->answer.complete = false;
+		break;
+	case STREAM_LAST:
+		r->answer.complete = true;
+		break;
+	case STREAM_EVENTS:
+		return events(r, item, e);
+	case STREAM_RECORD:
+		record(r, item->record);
+		return r->nomem || world_failed(r->w) ? err_nomem(e) : 0;
+	}
+	return 0;
+}
+
+static unsigned layer_rank(const struct op_def *op)
+{
+	static const char *const order[] = { "runtime", "driver", "graph", "nccl" };
+	const char *name = source_layer(op->source);
+
+	for (unsigned i = 0; name && i < sizeof(order) / sizeof(order[0]); i++)
+		if (!strcmp(name, order[i]))
+			return i;
+	return 8;
+}
+
+static int by_layer_and_total(const void *a, const void *b)
+{
+	const struct ops_row *x = a, *y = b;
+	unsigned rx = layer_rank(x->op), ry = layer_rank(y->op);
+
+	if (rx != ry)
+		return rx < ry ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return x->op->id < y->op->id ? -1 : x->op->id > y->op->id;
+}
+
+static int by_time_in_calls(const void *a, const void *b)
+{
+	const struct ops_process *x = a, *y = b;
+
+	if (x->in_calls_ns != y->in_calls_ns)
+		return x->in_calls_ns > y->in_calls_ns ? -1 : 1;
+	if (x->events != y->events)
+		return x->events > y->events ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static bool fill_rows(struct ask_ops_run *r)
+{
+	struct ops_summary *a = &r->answer;
+
+	a->rows.n = a->processes.n = 0;
+	for (size_t i = 0; i < r->counters.n; i++) {
+		const struct sketch *d = &r->counters.v[i].durations;
+		struct ops_row row = r->counters.v[i].row;
+
+		row.p50_ns = sketch_quantile(d, 0.50);
+		row.p95_ns = sketch_quantile(d, 0.95);
+		row.p99_ns = sketch_quantile(d, 0.99);
+		row.min_ns = d->min;
+		row.max_ns = d->max;
+		row.total_ns = d->sum;
+		if (row.count && !vec_push(&a->rows, row))
+			return false;
+	}
+	for (size_t i = 0; i < r->processes.n; i++)
+		if (!vec_push(&a->processes, r->processes.v[i]))
+			return false;
+	if (a->rows.n)
+		qsort(a->rows.v, a->rows.n, sizeof(*a->rows.v), by_layer_and_total);
+	if (a->processes.n)
+		qsort(a->processes.v, a->processes.n, sizeof(*a->processes.v), by_time_in_calls);
+	return true;
+}
+
+const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
+{
+	struct ops_summary *a = &r->answer;
+
+	if (!fill_rows(r))
+		return NULL;
+	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;
+	a->nodes = world_count(r->w, WORLD_NODE);
+	a->start_ns = r->first_ns;
+	a->end_ns = r->last_ns;
+	if (r->sel->resolved && r->sel->since_ns > a->start_ns)
+		a->start_ns = r->sel->since_ns < a->end_ns ? r->sel->since_ns : a->end_ns;
+	if (r->sel->resolved && r->sel->until_ns < a->end_ns)
+		a->end_ns = r->sel->until_ns > a->start_ns ? r->sel->until_ns : a->start_ns;
+	return a;
+}

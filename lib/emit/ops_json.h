@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary of a recording's ops as one JSON value: formats/stat.schema.json.
+ */
+#ifndef INGERO_EMIT_OPS_JSON_H
+#define INGERO_EMIT_OPS_JSON_H
+
+#include "lib/base/buf.h"
+#include "lib/event/ops.h"
+#include "lib/world/world.h"
+
+struct ops_input { /* how well it could be read */
+	bool damaged, truncated, unterminated, growing;
+	uint64_t damaged_blocks, skipped_bytes;
+};
+
+void ops_json(struct buf *out, const struct world *w, const struct ops_summary *s,
+	      const struct ops_input *in);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer to "how often, how long?": what ask/ finds out and emit/ writes down. Plain values;
+ * the arrays belong to who filled them in. Ids are those of the world the events came with.
+ */
+#ifndef INGERO_EVENT_OPS_H
+#define INGERO_EVENT_OPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/event/op.h"
+
+struct ops_row {
+	const struct op_def *op;
+	uint64_t count, errors;
+	uint64_t p50_ns, p95_ns, p99_ns;   /* nearest rank, within 0.4 % */
+	uint64_t min_ns, max_ns, total_ns; /* exact */
+	uint64_t self_ns;		   /* total less the calls inside */
+	uint64_t lost_ns; /* taken by the host: preempted, waiting for a CPU, throttled, disk, lock … */
+};
+
+struct ops_error {
+	const struct op_def *op;
+	int32_t ret;
+	uint64_t count;
+};
+
+struct ops_process {
+	uint32_t process; /* world id */
+	uint32_t comm;	  /* string */
+	uint64_t events, calls, errors, threads;
+	uint64_t in_calls_ns; /* of all its threads together, calls inside calls folded */
+	uint64_t lost_ns;     /* inside and outside calls */
+};
+
+/* Attachment of one library; the newest statement about it. Texts are world strings. */
+struct ops_layer {
+	uint32_t process, layer, path, reason, link;
+	uint32_t requested, attached, failed;
+	uint64_t gap_ns; /* calls before that are not in the recording */
+};
+
+struct ops_metric {
+	uint64_t n; /* samples */
+	double first, last, sum, max;
+};
+
+#define OPS_LOSS_REASONS 16
+#define OPS_METRICS	 32
+
+struct ops_summary {
+	VEC(struct ops_row) rows; /* by layer, then by total, most first */
+	VEC(struct ops_error) errors;
+	VEC(struct ops_process) processes; /* most time in calls first */
+	VEC(struct ops_layer) layers;
+	uint64_t events;			   /* in the recording */
+	uint64_t selected;			   /* asked for */
+	uint64_t lost;				   /* known to be missing */
+	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
+	uint64_t late;				   /* came too late to be placed; counted */
+	uint64_t open;				   /* calls that had not returned at the end */
+	bool complete;				   /* the recording ended cleanly */
+	bool has_real;				   /* real_minus_mono_ns holds */
+	int64_t start_ns,
+		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
+	int64_t real_minus_mono_ns;
+	struct ops_metric metrics[OPS_METRICS]; /* of the node, by enum metric_id */
+	uint32_t hostname, kernel;		/* strings, 0 unknown */
+	uint32_t cpus, nodes;
+};
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/select/select.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/timetext.h"
+
+enum { NOT_ASKED, NO, YES };
+
+void select_free(struct select *s)
+{
+	vec_free(&s->pids);
+	vec_free(&s->patterns);
+	vec_free(&s->ctx_answers);
+	free(s->op_answers);
+	*s = (struct select){ 0 };
+}
+
+int select_pid(struct select *s, const char *text, struct err *e)
+{
+	char *end;
+	unsigned long pid;
+
+	errno = 0;
+	pid = strtoul(text, &end, 10);
+	if (end == text || *end || errno || pid == 0 || pid > INT32_MAX || text[0] == '-' ||
+	    text[0] == '+')
+		return err_set(e, ERR_USAGE, "'%s' is not a process id", text);
+	return vec_push(&s->pids, (uint32_t)pid) ? 0 : err_nomem(e);
+}
+
+static bool matches(const char *pattern, const struct op_def *op)
+{
+	const char *colon = strchr(pattern, ':');
+
+	if (colon) {
+		size_t n = (size_t)(colon - pattern);
+		const char *layer = source_layer(op->source);
+		bool source = strlen(op->source_name) == n && !strncmp(op->source_name, pattern, n);
+
+		source |= layer && strlen(layer) == n && !strncmp(layer, pattern, n);
+		return source && fnmatch(colon + 1, op->name, 0) == 0;
+	}
+	return !strcmp(pattern, op->source_name) || fnmatch(pattern, op->name, 0) == 0;
+}
+
+/* An op whose name starts as text does, or the other way round, or differs in case only. */
+static const char *similar(const char *text)
+{
+	const char *best = NULL;
+	size_t longest = 2;
+	unsigned n;
+	const struct op_def *ops = op_builtin_all(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (text[k] && (text[k] | 0x20) == (ops[i].name[k] | 0x20))
+			k++;
+		if (k > longest) {
+			longest = k;
+			best = ops[i].name;
+		}
+	}
+	return best;
+}
+
+int select_name(struct select *s, const char *text, struct err *e)
+{
+	const char *near;
+	bool known = strpbrk(text, "*?[") != NULL;
+	unsigned n;
+	const struct op_def *ops = op_builtin_all(&n);
+
+	for (unsigned i = 0; i < n && !known; i++)
+		known = matches(text, &ops[i]);
+	if (!known) {
+		near = similar(text);
+		return err_set(e, ERR_USAGE, "no event is called '%s'%s%s%s", text,
+			       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	}
+	return vec_push(&s->patterns, text) ? 0 : err_nomem(e);
+}
+
+int select_time(struct select_time *t, const char *text, struct err *e)
+{
+	struct err ignored;
+	int64_t utc;
+
+	if (duration_parse(bytes_of(text), &t->back_ns, &ignored) == 0) {
+		t->kind = SELECT_BACK;
+		return 0;
+	}
+	if (time_parse(bytes_of(text), 0, &utc, e))
+		return err_set(e, ERR_USAGE,
+			       "'%s' is neither a duration (5m, 1h30m) nor a time (15:40, "
+			       "2026-01-31T15:40)",
+			       text);
+	t->kind = SELECT_CLOCK;
+	t->text = text;
+	return 0;
+}
+
+static int resolve(const struct select_time *t, int64_t end_ns, bool has_real,
+		   int64_t real_minus_mono_ns, int64_t absent, int64_t *out, struct err *e)
+{
+	int64_t utc;
+	int rc;
+
+	*out = absent;
+	if (t->kind == SELECT_BACK)
+		*out = t->back_ns > INT64_MAX / 2 ? INT64_MIN : end_ns - (int64_t)t->back_ns;
+	if (t->kind != SELECT_CLOCK)
+		return 0;
+	if (!has_real)
+		return err_set(e, ERR_CANNOT, "'%s': this recording does not say what time it was",
+			       t->text);
+	rc = time_parse(bytes_of(t->text), end_ns + real_minus_mono_ns, &utc, e);
+	if (!rc)
+		*out = utc - real_minus_mono_ns;
+	return rc;
+}
+
+int select_resolve(struct select *s, int64_t end_ns, bool has_real, int64_t real_minus_mono_ns,
+		   struct err *e)
+{
+	int rc = resolve(&s->since, end_ns, has_real, real_minus_mono_ns, INT64_MIN, &s->since_ns,
+			 e);
+
+	if (!rc)
+		rc = resolve(&s->until, end_ns, has_real, real_minus_mono_ns, INT64_MAX,
+			     &s->until_ns, e);
+	s->resolved = !rc;
+	return rc;
+}
+
+static bool name_asked(struct select *s, const struct world *w, uint16_t op)
+{
+	const struct op_def *def;
+
+	if (s->patterns.n == 0)
+		return true;
+	if (!s->op_answers)
+		s->op_answers = calloc(1 << 16, 1);
+	if (s->op_answers && s->op_answers[op] != NOT_ASKED)
+		return s->op_answers[op] == YES;
+	def = world_op(w, op);
+	for (size_t i = 0; def && i < s->patterns.n; i++) {
+		if (!matches(s->patterns.v[i], def))
+			continue;
+		if (s->op_answers)
+			s->op_answers[op] = YES;
+		return true;
+	}
+	if (s->op_answers)
+		s->op_answers[op] = NO;
+	return false;
+}
+
+static bool ctx_matches(const struct select *s, const struct world *w, uint32_t ctx)
+{
+	const struct world_ctx *c = world_get_ctx(w, ctx);
+	const struct world_image *image = c ? world_get_image(w, c->image) : NULL;
+	const struct world_thread *thread = c ? world_get_thread(w, c->thread) : NULL;
+	const struct world_process *p = NULL;
+
+	if (thread)
+		p = world_get_process(w, thread->process);
+	else if (image)
+		p = world_get_process(w, image->process);
+	for (size_t i = 0; p && i < s->pids.n; i++)
+		if (s->pids.v[i] == p->tgid)
+			return true;
+	return false;
+}
+
+static bool process_asked(struct select *s, const struct world *w, uint32_t ctx)
+{
+	bool yes;
+
+	if (s->pids.n == 0)
+		return true;
+	if (ctx < s->ctx_answers.n && s->ctx_answers.v[ctx] != NOT_ASKED)
+		return s->ctx_answers.v[ctx] == YES;
+	yes = ctx_matches(s, w, ctx);
+	while (s->ctx_answers.n <= ctx)
+		if (!vec_push(&s->ctx_answers, NOT_ASKED))
+			return yes;
+	s->ctx_answers.v[ctx] = yes ? YES : NO;
+	return yes;
+}
+
+bool select_event(struct select *s, const struct world *w, const struct event *ev)
+{
+	if (s->resolved && (ev->end_ns < s->since_ns || ev->end_ns >= s->until_ns))
+		return false;
+	return name_asked(s, w, ev->op) && process_asked(s, w, ev->ctx);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which events somebody asked for: by process, by name, by time. An empty selection takes all.
+ * Answers per context and per op are remembered, so that asking costs two look-ups per event.
+ */
+#ifndef INGERO_SELECT_SELECT_H
+#define INGERO_SELECT_SELECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/err.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/world/world.h"
+
+/* A time as given: `back` before the recording's end, or at a UTC time. */
+struct select_time {
+	enum { SELECT_NO_TIME, SELECT_BACK, SELECT_CLOCK } kind;
+	uint64_t back_ns;
+	const char *text; /* SELECT_CLOCK: borrowed; its day is known once the recording's end is */
+};
+
+struct select {
+	VEC(uint32_t) pids;
+	VEC(const char *) patterns; /* borrowed */
+	struct select_time since, until;
+	bool resolved;
+	int64_t since_ns,
+		until_ns; /* on the recording's clock, once resolved: since <= end < until */
+	VEC(uint8_t) ctx_answers; /* by world ctx id: 0 not asked yet, 1 no, 2 yes */
+	uint8_t *op_answers;	  /* by op number */
+};
+
+void select_free(struct select *s);
+
+/* "4711". ERR_USAGE when it is no process id. */
+int select_pid(struct select *s, const char *text, struct err *e);
+
+/* "cuMemAlloc", "cu*Alloc*", "cuda", "driver:cuLaunch*". A name without wildcards that no known event has is
+ * ERR_USAGE, with the nearest ones named. text is borrowed. */
+int select_name(struct select *s, const char *text, struct err *e);
+
+/* "5m" (before the end), "15:40", ISO time. text is borrowed. */
+int select_time(struct select_time *t, const char *text, struct err *e);
+
+/* A time was asked for, so that the recording's end has to be known first. */
+static inline bool select_needs_end(const struct select *s)
+{
+	return s->since.kind != SELECT_NO_TIME || s->until.kind != SELECT_NO_TIME;
+}
+
+/* The recording ends at end_ns on its clock; has_real: that clock lies real_minus_mono_ns behind UTC. */
+int select_resolve(struct select *s, int64_t end_ns, bool has_real, int64_t real_minus_mono_ns,
+		   struct err *e);
+
+/* Whether ev is asked for; by what happened (name, process) and by when. */
+bool select_event(struct select *s, const struct world *w, const struct event *ev);
+
+#endif
