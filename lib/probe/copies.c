@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/probe/image.h"
-#include "lib/probe/procfs.h"
+#include "lib/host/clock.h"
+#include "lib/host/maps.h"
+#include "lib/host/proc.h"
+#include "lib/sym/elf.h"
 
 /* Files looked at that hold nothing for us, or a loader. */
 struct seen {
@@ -84,7 +86,7 @@ struct hook_symbols {
 	uint64_t hook_offset, hook_value, debug_value;
 };
 
-static void take_hook(void *ctx, const struct probe_image_symbol *s)
+static bool take_hook(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct hook_symbols *h = ctx;
 
@@ -94,13 +96,15 @@ static void take_hook(void *ctx, const struct probe_image_symbol *s)
 	} else if (strcmp(s->name, "_r_debug") == 0) {
 		h->debug_value = s->value;
 	}
+	return true;
 }
 
 #define R_STATE_OFFSET 24 /* of r_state in struct r_debug, <link.h> on 64-bit */
 
-static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct probe_mapping *m)
+static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host_mapping *m)
 {
 	struct hook_symbols h = { 0 };
+	struct sym_elf *file;
 	struct probe_site site;
 	struct err e = { 0 };
 	char path[4400];
@@ -110,12 +114,16 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct prob
 		if (c->loaders.v[i].inode == m->inode && c->loaders.v[i].major == m->major && c->loaders.v[i].minor == m->minor)
 			return;
 	vec_push(&c->loaders, (struct seen){ m->major, m->minor, m->inode });
-	probe_maps_path(tgid, m, path, sizeof(path));
-	if (probe_image_symbols(path, false, take_hook, &h, NULL, &e) == 0 && !h.hook_offset)
-		probe_image_symbols(path, true, take_hook, &h, NULL, &e);
+	host_maps_path(tgid, m, path, sizeof(path));
+	if (sym_elf_open(&file, path, &e) == 0) {
+		/* Exported by most loaders; local in some. */
+		if (sym_elf_symbols(file, SYM_NAMES, take_hook, &h, &e) == 0 && !h.hook_offset)
+			sym_elf_symbols(file, SYM_NAMES | SYM_FULL, take_hook, &h, &e);
+		sym_elf_free(file);
+	}
 	if (!h.hook_offset) {
 		if (!e.code)
-			err_set(&e, ERR_CANNOT, "%s has no debug hook", m->path);
+			err_set(&e, ERR_CANNOT, "%s has no debug hook", m->path.p);
 	} else {
 		site.offset = h.hook_offset;
 		site.cookie = h.debug_value ? h.debug_value + R_STATE_OFFSET - h.hook_value : 0;
@@ -146,16 +154,8 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 	free(failed);
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
 /* Index of the copy; -1: the file holds nothing to probe. */
-static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_mapping *m, enum probe_library library,
+static int copy_of(struct probe_copies *c, uint32_t tgid, const struct host_mapping *m, enum probe_library library,
 		   bool is_static)
 {
 	struct probe_copy copy = { .major = m->major, .minor = m->minor, .inode = m->inode };
@@ -164,18 +164,18 @@ static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_map
 	for (size_t i = 0; i < c->copies.n; i++)
 		if (c->copies.v[i].inode == m->inode && c->copies.v[i].major == m->major && c->copies.v[i].minor == m->minor)
 			return (int)i;
-	probe_maps_path(tgid, m, path, sizeof(path));
+	host_maps_path(tgid, m, path, sizeof(path));
 	if (probe_plan_file(&copy.plan, path, library, is_static, &copy.reason) == 0 && copy.plan.n == 0) {
 		probe_plan_free(&copy.plan);
 		if (is_static)
 			return -1;
-		err_set(&copy.reason, ERR_CANNOT, "no symbol of the table is in %s", m->path);
+		err_set(&copy.reason, ERR_CANNOT, "no symbol of the table is in %s", m->path.p);
 	}
 	copy.plan.library = library;
-	copy.path = strdup(m->path);
+	copy.path = strdup(m->path.p);
 	if (copy.plan.n)
 		attach(c, &copy, path);
-	copy.attached_ns = boot_ns();
+	copy.attached_ns = (uint64_t)host_clock_boot();
 	if (!copy.path || !vec_push(&c->copies, copy)) {
 		free(copy.path);
 		probe_plan_free(&copy.plan);
@@ -188,11 +188,12 @@ static int copy_of(struct probe_copies *c, uint32_t tgid, const struct probe_map
  * or began after the probes were there. */
 static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, bool in_time)
 {
-	uint64_t start = procfs_start(tgid), age = procfs_age(tgid);
+	struct host_process p;
+	struct err ignored = { 0 };
 
-	if (in_time || (start && copy->attached_ns <= start))
+	if (in_time || host_proc_read(tgid, &p, &ignored) || copy->attached_ns <= p.start_ns)
 		return 0;
-	return start && copy->attached_ns > start ? copy->attached_ns - start : age;
+	return copy->attached_ns - p.start_ns;
 }
 
 static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
@@ -215,7 +216,7 @@ struct scanning {
 	bool exe_known;
 };
 
-static void scan_mapping(void *ctx, const struct probe_mapping *m)
+static bool scan_mapping(void *ctx, const struct host_mapping *m)
 {
 	struct scanning *s = ctx;
 	enum probe_library library;
@@ -223,10 +224,10 @@ static void scan_mapping(void *ctx, const struct probe_mapping *m)
 
 	probe_stacks_maps_add(s->c->stacks, s->tgid, m);
 	if (m->inode == 0 || m->inode == s->last_inode)
-		return;
+		return true;
 	s->last_inode = m->inode;
-	library = probe_library_of(m->path);
-	if (is_loader(m->path))
+	library = probe_library_of(m->path.p);
+	if (is_loader(m->path.p))
 		hook_loader(s->c, s->tgid, m);
 	else if (library != PROBE_LIBRARIES)
 		copy = copy_of(s->c, s->tgid, m, library, false);
@@ -241,6 +242,16 @@ static void scan_mapping(void *ctx, const struct probe_mapping *m)
 		use(s->c, s->tgid, copy, s->in_time);
 		s->found++;
 	}
+	return true;
+}
+
+static uint64_t exe_inode(uint32_t tgid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", tgid);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
 int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e)
@@ -248,26 +259,29 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 	struct scanning s = { .c = c, .tgid = tgid, .in_time = in_time };
 	int rc;
 
-	s.exe_inode = procfs_exe_inode(tgid);
+	s.exe_inode = exe_inode(tgid);
 	for (size_t i = 0; i < c->executables.n; i++)
 		if (c->executables.v[i].inode == s.exe_inode)
 			s.exe_known = true;
 	probe_stacks_maps_begin(c->stacks, tgid);
-	rc = probe_maps_read(tgid, scan_mapping, &s, e);
+	rc = host_maps_read(tgid, scan_mapping, &s, e);
 	return rc ? rc : s.found;
 }
 
-static void look_for_cuda(void *ctx, const struct probe_mapping *m)
+static bool look_for_cuda(void *ctx, const struct host_mapping *m)
 {
-	if (m->inode && probe_library_of(m->path) != PROBE_LIBRARIES)
-		*(bool *)ctx = true;
+	bool *found = ctx;
+
+	*found = m->inode && probe_library_of(m->path.p) != PROBE_LIBRARIES;
+	return !*found;
 }
 
 bool probe_copies_has_cuda(uint32_t tgid)
 {
+	struct err ignored = { 0 };
 	bool found = false;
 
-	probe_maps_read(tgid, look_for_cuda, &found, NULL);
+	host_maps_read(tgid, look_for_cuda, &found, &ignored);
 	return found;
 }
 

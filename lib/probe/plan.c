@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
-#include "lib/probe/image.h"
+#include "lib/sym/elf.h"
 
 unsigned probe_plan_ahead(const uint8_t *b, size_t n)
 {
@@ -52,24 +52,34 @@ bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offse
 
 struct planning {
 	struct probe_plan *plan;
+	const struct sym_elf *file;
 	bool failed;
 };
 
-static void take_symbol(void *ctx, const struct probe_image_symbol *s)
+static bool take_symbol(void *ctx, const struct sym_elf_symbol *s)
 {
 	struct planning *p = ctx;
+	uint8_t code[16];
 
-	if (s->is_function && !probe_plan_symbol(p->plan, s->name, s->offset, s->code, s->ncode))
+	if (!probe_plan_symbol(p->plan, s->name, s->offset, code, sym_elf_bytes(p->file, s->offset, code, sizeof(code))))
 		p->failed = true;
+	return !p->failed;
 }
 
 int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library, bool is_static, struct err *e)
 {
 	struct planning p = { .plan = plan };
+	struct sym_elf *file;
 	int rc;
 
 	*plan = (struct probe_plan){ .library = library, .is_static = is_static };
-	rc = probe_image_symbols(path, is_static, take_symbol, &p, plan->build_id, e);
+	rc = sym_elf_open(&file, path, e);
+	if (rc)
+		return rc;
+	p.file = file;
+	snprintf(plan->build_id, sizeof(plan->build_id), "%s", sym_elf_build_id(file));
+	rc = sym_elf_symbols(file, SYM_NAMES | SYM_FUNCTIONS | (is_static ? SYM_FULL : 0), take_symbol, &p, e);
+	sym_elf_free(file);
 	if (rc == 0 && p.failed)
 		rc = err_nomem(e);
 	if (rc)

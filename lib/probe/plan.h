@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 #include "lib/probe/link.h"
 #include "lib/probe/spec.h"
+#include "lib/sym/elf.h"
 
 /* One place, and the exported name that led there first. */
 struct plan_site {
@@ -28,7 +29,7 @@ struct probe_plan {
 	bool is_static; /* the runtime is linked into an executable */
 	struct plan_site *v;
 	size_t n, cap;
-	char build_id[41];
+	char build_id[SYM_BUILD_ID];
 };
 
 /* library: whose symbols to look for. is_static: the file is an executable with a runtime inside, found through

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/io.h"
 #include "lib/base/vec.h"
+#include "lib/host/clock.h"
+#include "lib/host/proc.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/opens.h"
-#include "lib/probe/procfs.h"
 #include "lib/probe/spec.h"
 #include "lib/probe/statements.h"
 #include "lib/probe/wire.h"
@@ -104,13 +106,34 @@ static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
 	map_put(&r->processes, w->tgid, process);
 }
 
-static uint32_t text_of(struct world *w, void (*read)(uint32_t tgid, struct buf *out), uint32_t tgid)
+/* In the unified hierarchy. */
+static int cgroup_path(uint32_t tgid, struct buf *out, struct err *e)
 {
+	char path[64];
 	struct buf b = { 0 };
-	uint32_t id;
+	const char *p;
+	int rc;
 
-	read(tgid, &b);
-	id = b.n ? world_string(w, buf_bytes(&b)) : 0;
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", tgid);
+	rc = read_file(path, &b, 65536, e);
+	if (rc == 0) {
+		buf_putc(&b, 0);
+		p = strstr(buf_text(&b), "0::/");
+		if (p)
+			buf_add(out, p + 3, strcspn(p + 3, "\n"));
+	}
+	buf_free(&b);
+	return rc;
+}
+
+static uint32_t text_of(struct world *w, int (*read)(uint32_t tgid, struct buf *out, struct err *e), uint32_t tgid)
+{
+	struct err ignored = { 0 };
+	struct buf b = { 0 };
+	uint32_t id = 0;
+
+	if (read(tgid, &b, &ignored) == 0 && b.n)
+		id = world_string(w, buf_bytes(&b));
 	buf_free(&b);
 	return id;
 }
@@ -118,12 +141,15 @@ static uint32_t text_of(struct world *w, void (*read)(uint32_t tgid, struct buf 
 static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out)
 {
 	struct probe_recorder *r = ctx;
+	struct err ignored = { 0 };
+	struct host_process p;
 
 	(void)execs;
-	out->exe = text_of(r->world, procfs_exe, tgid);
-	out->cmdline = text_of(r->world, procfs_cmdline, tgid);
-	out->comm = text_of(r->world, procfs_comm, tgid);
-	out->cgroup_path = text_of(r->world, procfs_cgroup, tgid);
+	if (host_proc_read(tgid, &p, &ignored) == 0)
+		out->comm = world_string(r->world, bytes_of(p.comm));
+	out->exe = text_of(r->world, host_proc_exe, tgid);
+	out->cmdline = text_of(r->world, host_proc_cmdline, tgid);
+	out->cgroup_path = text_of(r->world, cgroup_path, tgid);
 }
 
 static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
@@ -174,10 +200,11 @@ static void on_life(void *ctx, const void *p, size_t n)
  * holds: hence the lag. */
 static void drain(struct probe_recorder *r)
 {
-	int64_t now = probe_mono_ns();
+	int64_t now = host_clock_mono();
 
 	if (probe_session_drain(r->session, on_life, on_ring, r) && now - LAG_NS > r->watermark)
 		r->watermark = now - LAG_NS;
+	probe_targets_settle(r->targets);
 	probe_stacks_collect(r->stacks, false);
 }
 
@@ -255,7 +282,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	rc = say_losses(r, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
-		rc = probe_say_clock(r->writer, "tick", NULL, e);
+		rc = probe_say_clock(r->writer, "tick", e);
 	}
 	return rc;
 }
@@ -265,9 +292,11 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 static int open_writer(struct probe_recorder *r, struct err *e)
 {
 	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.boot };
+	struct record clock = { 0 };
 
 	memcpy(opt.node_uuid, r->node.uuid, sizeof(opt.node_uuid));
-	probe_say_clock(NULL, "", &opt.real_minus_mono_ns, NULL);
+	host_clock_record(&clock, "start");
+	opt.real_minus_mono_ns = clock.u.CLOCK.real_ns - clock.u.CLOCK.mono_ns;
 	probe_tee_init(&r->tee, r->opt.outputs, r->opt.noutputs);
 	return ige_writer_new(&r->writer, r->world, &r->tee.sink, &opt, e);
 }
@@ -295,7 +324,7 @@ static int say_start(struct probe_recorder *r, struct err *e)
 		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command, r->opt.target,
 				       r->opt.probe.sched, e);
 	if (rc == 0)
-		rc = probe_say_clock(r->writer, "start", NULL, e);
+		rc = probe_say_clock(r->writer, "start", e);
 	/* So that a reader, and a recorder killed at once, have this much. */
 	return rc ? rc : ige_writer_flush(r->writer, r->start_ns - LAG_NS, r->start_ns - LAG_NS, true, e);
 }
@@ -328,7 +357,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 		rc = open_writer(r, e);
 	if (rc)
 		return rc;
-	r->start_ns = probe_mono_ns();
+	r->start_ns = host_clock_mono();
 	r->loss_since = r->start_ns;
 	r->watermark = r->floor = r->start_ns - LAG_NS;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
@@ -358,7 +387,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 		*e = r->event_error;
 		return e->code;
 	}
-	now = probe_mono_ns();
+	now = host_clock_mono();
 	if (now >= r->next_second) {
 		r->next_second += SECOND_NS;
 		rc = each_second(r, now, e);
@@ -382,13 +411,16 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 static uint32_t process_of(void *ctx, uint32_t tgid)
 {
 	struct probe_recorder *r = ctx;
+	struct err ignored = { 0 };
+	struct host_process p;
 	uint64_t id;
 
 	/* A process that made no call has not been announced; it is part of the coverage all the same. */
 	if (map_get(&r->processes, tgid, &id))
 		return (uint32_t)id;
-	return world_process(r->world, &(struct world_process){ .node = r->node.id, .tgid = tgid,
-								.start_ns = procfs_start(tgid) });
+	if (host_proc_read(tgid, &p, &ignored))
+		p.start_ns = 0;
+	return world_process(r->world, &(struct world_process){ .node = r->node.id, .tgid = tgid, .start_ns = p.start_ns });
 }
 
 int probe_recorder_finish(struct probe_recorder *r, struct err *e)
@@ -404,7 +436,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	probe_session_drain(r->session, on_life, on_ring, r);
 	probe_stacks_collect(r->stacks, true);
 	tell_copies(r);
-	now = probe_mono_ns();
+	now = host_clock_mono();
 	rc = r->event_error.code ? (*e = r->event_error, e->code) : say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now, r->opt.hung_ns, true, &r->floor, e);
@@ -412,7 +444,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_say_coverage(r->writer, r->copies, r->wire, process_of, r,
 					probe_link_name(probe_session_programs(r->session)->link), e);
 	if (rc == 0)
-		rc = probe_say_clock(r->writer, "end", NULL, e);
+		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
 	if (rc == 0)
@@ -453,7 +485,7 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.open = r->opens.open,
 		.hung = r->opens.hung,
 		.start_ns = r->start_ns,
-		.end_ns = probe_mono_ns(),
+		.end_ns = host_clock_mono(),
 		.alive = probe_targets_alive(r->targets),
 		.with_cuda = probe_targets_with_cuda(r->targets),
 		.link = probe_link_name(probe_session_programs(r->session)->link),

@@ -15,8 +15,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/probe/image.h"
-#include "lib/probe/names.h"
+#include "lib/sym/symbols.h"
 
 struct range {
 	uint64_t start, end, offset;
@@ -29,7 +28,8 @@ struct module {
 	uint64_t inode;
 	int fd;
 	char *path;
-	struct probe_names *names; /* naming thread's */
+	struct sym_symbols *names; /* naming thread's; NULL when not read yet, or not readable */
+	bool named;
 };
 
 struct process_maps {
@@ -66,6 +66,26 @@ struct probe_stacks {
 	bool finish;
 };
 
+/* Yours to free; NULL: unknown. */
+static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
+{
+	struct err ignored = { 0 };
+	struct sym_elf *file;
+	struct buf name = { 0 };
+
+	if (!m->named) {
+		m->named = true;
+		if (sym_elf_open_fd(&file, m->fd, m->path, &ignored) || sym_symbols_new(&m->names, file, &ignored))
+			m->names = NULL;
+	}
+	if (!m->names || sym_symbols_find(m->names, offset, &name, delta) != SYM_INSIDE) {
+		buf_free(&name);
+		return NULL;
+	}
+	buf_putc(&name, 0);
+	return name.p;
+}
+
 static void *name_loop(void *arg)
 {
 	struct probe_stacks *s = arg;
@@ -83,10 +103,8 @@ static void *name_loop(void *arg)
 		}
 		q = s->questions.v[--s->questions.n];
 		pthread_mutex_unlock(&s->lock);
-		if (!q.module->names)
-			q.module->names = probe_names_read(q.module->fd);
 		a.frame = q.frame;
-		a.name = probe_names_find(q.module->names, q.offset, &a.delta);
+		a.name = name_of(q.module, q.offset, &a.delta);
 		pthread_mutex_lock(&s->lock);
 		s->outstanding--;
 		if (a.name && !vec_push(&s->answers, a))
@@ -131,7 +149,7 @@ void probe_stacks_free(struct probe_stacks *s)
 	for (size_t i = 0; i < s->answers.n; i++)
 		free(s->answers.v[i].name);
 	for (size_t i = 0; i < s->modules.n; i++) {
-		probe_names_free(s->modules.v[i]->names);
+		sym_symbols_free(s->modules.v[i]->names);
 		close(s->modules.v[i]->fd);
 		free(s->modules.v[i]->path);
 		free(s->modules.v[i]);
@@ -182,7 +200,7 @@ void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid)
 }
 
 /* Index + 1 of the file's module, opened on first sight. */
-static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m)
+static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
 	char path[4400];
 	struct module *v;
@@ -195,8 +213,8 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return 0;
-	*v = (struct module){ .major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path) };
-	v->fd = open(probe_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
+	*v = (struct module){ .major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path.p) };
+	v->fd = open(host_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
 	if (!v->path || !vec_push(&s->modules, v)) {
 		close(v->fd);
 		free(v->path);
@@ -206,7 +224,7 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 	return (uint32_t)s->modules.n;
 }
 
-void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m)
+void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
 	struct process_maps *p = maps_of(s, tgid);
 	struct range r = { .start = m->start, .end = m->end, .offset = m->offset };
@@ -236,20 +254,22 @@ bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid)
 
 static uint32_t module_id(struct probe_stacks *s, struct module *v)
 {
-	char build_id[41] = "", path[32];
+	char build_id[SYM_BUILD_ID] = "", path[32];
+	struct err ignored = { 0 };
 
 	if (v->id)
 		return v->id;
 	if (v->fd >= 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", v->fd);
-		probe_image_symbols(path, false, NULL, NULL, build_id, NULL);
+		if (sym_elf_build_id_of(path, build_id, &ignored))
+			build_id[0] = 0;
 	}
 	v->id = world_module(s->world, &(struct world_module){ .path = world_string(s->world, bytes_of(v->path)),
 			.build_id = build_id[0] ? world_string(s->world, bytes_of(build_id)) : 0 });
 	return v->id;
 }
 
-uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m)
+uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
 	uint32_t i = module_index(s, tgid, m);
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/probe/maps.h"
+#include "lib/host/maps.h"
 #include "lib/world/world.h"
 
 struct probe_stacks;
@@ -21,7 +21,7 @@ void probe_stacks_free(struct probe_stacks *s);
 
 /* A new picture of the process's maps: begin, every mapping, end. */
 void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid);
-void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m);
+void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
 /* A child starts with its parent's maps, until its own are read. */
 void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
 bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid);
@@ -33,6 +33,6 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 void probe_stacks_collect(struct probe_stacks *s, bool wait);
 
 /* World module of the file, 0 unknown; build_id: hex digits or "". */
-uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct probe_mapping *m);
+uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
 
 #endif

@@ -8,24 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/hash.h"
 #include "lib/base/io.h"
-
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-int64_t probe_mono_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
+#include "lib/host/clock.h"
 
 static void read_line(const char *path, struct buf *out)
 {
@@ -104,32 +91,11 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 	return ige_writer_record(wr, &r, e);
 }
 
-int probe_say_clock(struct ige_writer *wr, const char *source, int64_t *real_minus_mono_ns, struct err *e)
+int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e)
 {
-	struct record r = { .kind = RECORD_CLOCK };
-	int64_t mono = 0, boot = 0, real = 0, best = INT64_MAX;
+	struct record r = { 0 };
 
-	/* The tightest of a few readings between two looks at the same clock. */
-	for (int i = 0; i < 5; i++) {
-		int64_t a = clock_ns(CLOCK_MONOTONIC), b1 = clock_ns(CLOCK_BOOTTIME), r1 = clock_ns(CLOCK_REALTIME),
-			z = clock_ns(CLOCK_MONOTONIC);
-
-		if (z - a < best) {
-			best = z - a;
-			mono = a + (z - a) / 2;
-			boot = b1;
-			real = r1;
-		}
-	}
-	if (real_minus_mono_ns)
-		*real_minus_mono_ns = real - mono;
-	if (!wr)
-		return 0;
-	REC_SET(&r, CLOCK, mono_ns, mono);
-	REC_SET(&r, CLOCK, boot_ns, boot);
-	REC_SET(&r, CLOCK, real_ns, real);
-	REC_SET(&r, CLOCK, uncertainty_ns, (uint64_t)best);
-	REC_SET(&r, CLOCK, source, bytes_of(source));
+	host_clock_record(&r, source);
 	return ige_writer_record(wr, &r, e);
 }
 
@@ -152,7 +118,7 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		for (size_t k = 0; k < i; k++)
 			if (use[k].tgid == use[i].tgid && copy[use[k].copy].plan.library == c->plan.library)
 				shared = true;
-		REC_SET(&r, COVERAGE, time_ns, probe_mono_ns());
+		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
 		if (id)
 			REC_SET(&r, COVERAGE, process, id);
 		REC_SET(&r, COVERAGE, layer, bytes_of(probe_layer(c->plan.library)));

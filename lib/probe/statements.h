@@ -15,8 +15,6 @@
 #include "lib/probe/wire.h"
 #include "lib/world/world.h"
 
-int64_t probe_mono_ns(void);
-
 /* This machine between two boots. name: NULL for the host name. */
 struct probe_node {
 	uint8_t uuid[16];
@@ -28,8 +26,7 @@ void probe_node_read(struct probe_node *node, struct world *w, const char *name)
 int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct err *e);
 int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool, const char *command, const char *target,
 		      bool off_cpu, struct err *e);
-/* real_minus_mono_ns is also what a segment header wants; may be NULL. */
-int probe_say_clock(struct ige_writer *wr, const char *source, int64_t *real_minus_mono_ns, struct err *e);
+int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 
 /* One record per process and copy. world ids of processes come from the decoder's threads by tgid. */
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies, const struct probe_wire *wire,

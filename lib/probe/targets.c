@@ -12,7 +12,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/probe/procfs.h"
+#include "lib/host/proc.h"
 
 struct member {
 	uint32_t tgid;
@@ -29,6 +29,7 @@ struct probe_targets {
 	struct map by_tgid;
 	struct map others; /* processes that are no targets yet -> looks */
 	size_t alive, cuda;
+	bool adopt; /* processes joined whose threads the host tracks do not follow yet */
 };
 
 int probe_targets_new(struct probe_targets **out, struct probe_session *session, struct probe_copies *copies,
@@ -107,34 +108,33 @@ static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
 	rc = probe_session_target(t->session, tgid, TARGET_FOLLOW, e);
 	if (rc == 0)
 		scan(t, tgid, false);
+	t->adopt = true;
 	return rc;
 }
 
-struct adding {
-	struct probe_targets *t;
-	struct err *e;
-	size_t added;
-	int rc;
-};
-
-static void add_child(void *ctx, uint32_t tgid)
+/* Named processes come with what they started before. */
+static int add_tree(struct probe_targets *t, uint32_t tgid, struct err *e)
 {
-	struct adding *a = ctx;
-	uint32_t parent = procfs_parent(tgid);
+	struct host_pids tree = { 0 };
+	struct err ignored = { 0 };
+	int rc = 0;
 
-	if (a->rc || !parent || probe_session_is_target(a->t->session, tgid) ||
-	    !probe_session_is_target(a->t->session, parent))
-		return;
-	a->rc = add(a->t, tgid, a->e);
-	a->added++;
+	if (host_proc_sight(tgid) == HOST_GONE)
+		return err_set(e, ERR_CANNOT, "no process %u", tgid);
+	rc = add(t, tgid, e);
+	/* The process first: whoever it starts from now on is added in the kernel. */
+	if (rc == 0 && host_proc_tree(tgid, &tree, &ignored) == 0)
+		for (size_t i = 0; i < tree.n && rc == 0; i++)
+			rc = add(t, tree.v[i], e);
+	host_pids_free(&tree);
+	return rc;
 }
 
-static void look_at(void *ctx, uint32_t tgid)
+static void look_at(struct probe_targets *t, uint32_t tgid)
 {
-	struct probe_targets *t = ctx;
+	struct host_process p;
 	struct err ignored = { 0 };
 	uint64_t looks = 0;
-	uid_t uid;
 
 	if (member_of(t, tgid) && member_of(t, tgid)->alive)
 		return;
@@ -143,38 +143,36 @@ static void look_at(void *ctx, uint32_t tgid)
 	map_put(&t->others, tgid, looks + 1);
 	if (looks > 10 && looks % 10 != tgid % 10)
 		return;
-	if (t->opt.scope == SCOPE_USER && (procfs_uid(tgid, &uid) || uid != t->opt.uid))
+	if (t->opt.scope == SCOPE_USER && (host_proc_read(tgid, &p, &ignored) || p.uid != t->opt.uid))
 		return;
 	if (probe_copies_has_cuda(tgid))
 		add(t, tgid, &ignored);
 }
 
+static void look_around(struct probe_targets *t)
+{
+	struct host_pids all = { 0 };
+	struct err ignored = { 0 };
+
+	if (host_proc_all(&all, &ignored) == 0)
+		for (size_t i = 0; i < all.n; i++)
+			look_at(t, all.v[i]);
+	host_pids_free(&all);
+}
+
 int probe_targets_start(struct probe_targets *t, struct err *e)
 {
-	struct adding a = { .t = t, .e = e };
+	int rc = 0;
 
 	if (t->opt.launched) {
-		a.rc = probe_session_target(t->session, t->opt.launched, TARGET_FOLLOW | TARGET_STOP, e);
-		if (a.rc)
-			return a.rc;
+		rc = probe_session_target(t->session, t->opt.launched, TARGET_FOLLOW | TARGET_STOP, e);
 		member_make(t, t->opt.launched);
 	}
-	for (size_t i = 0; i < t->opt.npids; i++) {
-		if (!procfs_alive(t->opt.pids[i]))
-			return err_set(e, ERR_CANNOT, "no process %u", t->opt.pids[i]);
-		a.rc = add(t, t->opt.pids[i], e);
-		if (a.rc)
-			return a.rc;
-	}
-	/* Children of children: until a pass finds nobody new. */
-	do {
-		a.added = 0;
-		if (t->opt.npids)
-			procfs_each(add_child, &a);
-	} while (a.added && a.rc == 0);
-	if (t->opt.scope != SCOPE_LISTED)
-		procfs_each(look_at, t);
-	return a.rc;
+	for (size_t i = 0; i < t->opt.npids && rc == 0; i++)
+		rc = add_tree(t, t->opt.pids[i], e);
+	if (rc == 0 && t->opt.scope != SCOPE_LISTED)
+		look_around(t);
+	return rc ? rc : probe_session_adopt(t->session, e);
 }
 
 void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
@@ -197,6 +195,7 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		break;
 	case WIRE_NEW:
 		scan(t, tgid, false);
+		t->adopt = true;
 		break;
 	case WIRE_EXIT:
 		if (l->process)
@@ -213,13 +212,13 @@ void probe_targets_look(struct probe_targets *t)
 	bool hooked = probe_copies_hooked(t->copies, &why);
 
 	if (t->opt.scope != SCOPE_LISTED)
-		procfs_each(look_at, t);
+		look_around(t);
 	for (size_t i = 0; i < t->members.n; i++) {
 		struct member *m = &t->members.v[i];
 
 		if (!m->alive)
 			continue;
-		if (!procfs_alive(m->tgid)) {
+		if (host_proc_sight(m->tgid) == HOST_GONE) {
 			member_gone(t, m->tgid);
 			continue;
 		}
@@ -227,6 +226,15 @@ void probe_targets_look(struct probe_targets *t)
 		if (!hooked && (m->looks++ < 10 || m->looks % 10 == 0))
 			scan(t, m->tgid, false);
 	}
+}
+
+void probe_targets_settle(struct probe_targets *t)
+{
+	struct err ignored = { 0 };
+
+	if (t->adopt)
+		probe_session_adopt(t->session, &ignored);
+	t->adopt = false;
 }
 
 size_t probe_targets_alive(const struct probe_targets *t)

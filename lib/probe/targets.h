@@ -39,6 +39,9 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l);
 /* About once a second: processes nobody announced, libraries that came without a hook. */
 void probe_targets_look(struct probe_targets *t);
 
+/* To be called after a drain: threads of processes that just joined are followed from here on. */
+void probe_targets_settle(struct probe_targets *t);
+
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */
 size_t probe_targets_with_cuda(const struct probe_targets *t);
