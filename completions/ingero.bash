@@ -70,6 +70,17 @@ _ingero_complete() {
 	fi
 }
 
+_ingero_correlate() {
+	_ingero_complete '-o --output --chains-only --json --min-share --min-lost -q --quiet -v --verbose --color
+		--progress -h --help --version' \
+		'-o|--output FILE
+		--min-share PERCENT
+		--min-lost TIME
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_correlate ingero-correlate
+
 _ingero_demo() {
 	_ingero_complete '--seed --duration --threads --dose -o --output --list --truth --json -q --quiet -v
 		--verbose --color --progress -h --help --version' \
@@ -82,3 +93,48 @@ _ingero_demo() {
 		''
 }
 complete -F _ingero_demo ingero-demo
+
+_ingero_explain() {
+	_ingero_complete '-p --pid --top --json --fail-on -q --quiet -v --verbose --color --progress -h --help
+		--version' \
+		'-p|--pid PID
+		--top N
+		--fail-on choice low medium high
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_explain ingero-explain
+
+_ingero_record() {
+	_ingero_complete '-p --pid -u --user -a --all -o --output -d --db --flush -n --node --duration --no-stacks
+		--no-sched --hung --ring --link --walker -q --quiet -v --verbose --color --progress -h
+		--help --version' \
+		'-p|--pid PID
+		-u|--user USER
+		-o|--output FILE
+		-d|--db DIR
+		--flush TIME
+		-n|--node NAME
+		--duration TIME
+		--hung TIME
+		--ring SIZE
+		--link choice auto session multi perf
+		--walker choice auto loop helper
+		--color choice auto always never' \
+		'COMMAND'
+}
+complete -F _ingero_record ingero-record
+
+_ingero_stat() {
+	_ingero_complete '-p --pid -e --event --since --until --last --json --interval -q --quiet -v --verbose
+		--color --progress -h --help --version' \
+		'-p|--pid PID
+		-e|--event OP
+		--since TIME
+		--until TIME
+		--last TIME
+		--interval TIME
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_stat ingero-stat

@@ -14,6 +14,18 @@ function __ingero_ops
         cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu
 end
 
+complete -c ingero-correlate -s o -l output -d 'Write there instead of standard output' -r -F
+complete -c ingero-correlate -l chains-only -d 'Leave the events out: a small stream with the chains and what the recording is'
+complete -c ingero-correlate -l json -d 'Chain and analysis records as JSON, one per line, instead of a stream'
+complete -c ingero-correlate -l min-share -d 'Causes below this share of wall time are not told [1]' -x
+complete -c ingero-correlate -l min-lost -d 'Nor are those that took less than this [10ms]' -x
+complete -c ingero-correlate -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-correlate -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-correlate -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-correlate -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-correlate -s h -l help -d 'Print this help and exit'
+complete -c ingero-correlate -l version -d 'Print the version and exit'
+
 complete -c ingero-demo -f
 complete -c ingero-demo -l seed -d 'Another recording of the same scenario [1]' -x
 complete -c ingero-demo -l duration -d 'How long the recording lasts in event time [30s]' -x
@@ -29,3 +41,50 @@ complete -c ingero-demo -l color -d 'Colour: auto, always or never (auto: on a t
 complete -c ingero-demo -l progress -d 'Show progress even when standard error is no terminal'
 complete -c ingero-demo -s h -l help -d 'Print this help and exit'
 complete -c ingero-demo -l version -d 'Print the version and exit'
+
+complete -c ingero-explain -s p -l pid -d 'Only what happened to these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-explain -l top -d 'At most N causes, 0 for all [10]' -x
+complete -c ingero-explain -l json -d 'One JSON value instead of text (schema ingero.explain/1)'
+complete -c ingero-explain -l fail-on -d 'Exit with status 1 when a cause of this severity or worse was found' -x -a 'low medium high'
+complete -c ingero-explain -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-explain -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-explain -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-explain -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-explain -s h -l help -d 'Print this help and exit'
+complete -c ingero-explain -l version -d 'Print the version and exit'
+
+complete -c ingero-record -x -a '(__fish_complete_subcommand)'
+complete -c ingero-record -s p -l pid -d 'record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-record -s u -l user -d 'record the CUDA processes of this user' -x -a '(__fish_complete_users)'
+complete -c ingero-record -s a -l all -d 'record all CUDA processes, present and later'
+complete -c ingero-record -s o -l output -d 'write the recording there; - is standard output; may be given twice' -r -F
+complete -c ingero-record -s d -l db -d 'folder of the default recording (else $INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
+complete -c ingero-record -l flush -d 'write at least this often (1s to a file, 100ms to a pipe)' -x
+complete -c ingero-record -s n -l node -d 'call this machine so (default: its host name)' -x
+complete -c ingero-record -l duration -d 'stop after this time' -x
+complete -c ingero-record -l no-stacks -d 'record no call stacks'
+complete -c ingero-record -l no-sched -d 'record no off-CPU intervals and CPU occupancy'
+complete -c ingero-record -l hung -d 'name a call once it has been open this long (5s)' -x
+complete -c ingero-record -l ring -d 'kernel buffer, a power of two (16m): larger loses less' -x
+complete -c ingero-record -l link -d 'how to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
+complete -c ingero-record -l walker -d 'how to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
+complete -c ingero-record -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-record -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-record -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-record -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-record -s h -l help -d 'Print this help and exit'
+complete -c ingero-record -l version -d 'Print the version and exit'
+
+complete -c ingero-stat -s p -l pid -d 'Only events of these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-stat -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-stat -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
+complete -c ingero-stat -l until -d 'Only up to then' -x
+complete -c ingero-stat -l last -d 'Only the last part of the recording' -x
+complete -c ingero-stat -l json -d 'One JSON value (formats/stat.schema.json)'
+complete -c ingero-stat -l interval -d 'From a pipe: news that often, 0 none [1s on a terminal, else 10s]' -x
+complete -c ingero-stat -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-stat -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-stat -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-stat -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-stat -s h -l help -d 'Print this help and exit'
+complete -c ingero-stat -l version -d 'Print the version and exit'
