@@ -18,31 +18,11 @@
 #include "lib/base/io.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/host/text.h"
 
 #define STAT_MAX    4096u
 #define STATUS_MAX  65536u
 #define CMDLINE_MAX (1u << 20)
-
-/* The number at *p, which stops behind it; false when there is none or it does not fit. Blanks before it and a
- * minus sign (priorities, unlimited) are passed; negative numbers read as 0. */
-static bool number(const char **p, const char *end, uint64_t *out)
-{
-	uint64_t v = 0;
-	bool minus = false, any = false;
-
-	while (*p < end && (**p == ' ' || **p == '\t'))
-		(*p)++;
-	if (*p < end && **p == '-') {
-		minus = true;
-		(*p)++;
-	}
-	for (; *p < end && **p >= '0' && **p <= '9'; (*p)++, any = true)
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
-			return false;
-	*out = minus ? 0 : v;
-	return any;
-}
 
 bool host_stat_parse(struct bytes text, struct host_stat *out)
 {
@@ -51,7 +31,7 @@ bool host_stat_parse(struct bytes text, struct host_stat *out)
 	size_t n;
 
 	*out = (struct host_stat){ 0 };
-	if (!text.p || !number(&p, end, &pid))
+	if (!text.p || !host_text_number(&p, end, &pid))
 		return false;
 	left = memchr(p, '(', (size_t)(end - p));
 	right = memrchr(p, ')', (size_t)(end - p));
@@ -65,7 +45,7 @@ bool host_stat_parse(struct bytes text, struct host_stat *out)
 	out->state = right[2];
 	p = right + 3;
 	for (unsigned i = 4; i < 40; i++) /* as proc(5) counts them */
-		if (!number(&p, end, &field[i]))
+		if (!host_text_number(&p, end, &field[i]))
 			return false;
 	out->ppid = (uint32_t)field[4];
 	out->user_ticks = field[14];
@@ -77,36 +57,26 @@ bool host_stat_parse(struct bytes text, struct host_stat *out)
 	return true;
 }
 
-/* The line's text behind "Name:". */
-static const char *line_of(struct bytes text, const char *name, const char **end)
+/* The last number of a line: a pid as its innermost namespace has it. */
+static bool last_number(struct bytes text, const char *name, uint64_t *out)
 {
-	size_t n = strlen(name);
-	const char *p = text.p, *stop = text.p + text.n;
+	struct bytes line = host_text_line(text, name);
+	const char *p = line.p;
+	bool any = false;
 
-	while (p && p < stop) {
-		const char *newline = memchr(p, '\n', (size_t)(stop - p));
-
-		*end = newline ? newline : stop;
-		if ((size_t)(*end - p) > n && memcmp(p, name, n) == 0 && p[n] == ':')
-			return p + n + 1;
-		p = newline ? newline + 1 : stop;
-	}
-	return NULL;
+	while (p && host_text_number(&p, line.p + line.n, out))
+		any = true;
+	return any;
 }
 
-/* The which-th number of the line, or its last for UINT_MAX. */
-static bool line_number(struct bytes text, const char *name, unsigned which, uint64_t *out)
+/* The second of a line: of real, effective, saved and file system id. */
+static bool effective(struct bytes text, const char *name, uint64_t *out)
 {
-	const char *end = NULL, *p = line_of(text, name, &end);
-	uint64_t v;
-	unsigned i = 0;
+	struct bytes line = host_text_line(text, name);
+	const char *p = line.p;
 
-	while (p && number(&p, end, &v)) {
-		*out = v;
-		if (i++ == which)
-			return true;
-	}
-	return which == UINT_MAX && i > 0;
+	return p && host_text_number(&p, p + line.n, out) &&
+	       host_text_number(&p, line.p + line.n, out);
 }
 
 bool host_status_parse(struct bytes text, struct host_status *out)
@@ -114,16 +84,16 @@ bool host_status_parse(struct bytes text, struct host_status *out)
 	uint64_t tgid, ppid, uid, gid, ns, rss;
 
 	*out = (struct host_status){ 0 };
-	if (!line_number(text, "Tgid", 0, &tgid) || !line_number(text, "PPid", 0, &ppid) ||
-	    !line_number(text, "Uid", 1, &uid) || !line_number(text, "Gid", 1, &gid))
+	if (!host_text_value(text, "Tgid:", &tgid) || !host_text_value(text, "PPid:", &ppid) ||
+	    !effective(text, "Uid:", &uid) || !effective(text, "Gid:", &gid))
 		return false;
 	out->tgid = (uint32_t)tgid;
 	out->ppid = (uint32_t)ppid;
 	out->uid = (uint32_t)uid;
 	out->gid = (uint32_t)gid;
-	if (line_number(text, "NStgid", UINT_MAX, &ns) && ns != tgid)
+	if (last_number(text, "NStgid:", &ns) && ns != tgid)
 		out->ns_tgid = (uint32_t)ns;
-	if (line_number(text, "VmRSS", 0, &rss)) /* kB; kernel threads have none */
+	if (host_text_value(text, "VmRSS:", &rss)) /* kB; kernel threads have none */
 		out->rss_bytes = rss * 1024;
 	return true;
 }
@@ -133,8 +103,8 @@ bool host_schedstat_parse(struct bytes text, struct host_schedstat *out)
 	const char *p = text.p, *end = text.p + text.n;
 
 	*out = (struct host_schedstat){ 0 };
-	return p && number(&p, end, &out->run_ns) && number(&p, end, &out->wait_ns) &&
-	       number(&p, end, &out->slices);
+	return p && host_text_number(&p, end, &out->run_ns) &&
+	       host_text_number(&p, end, &out->wait_ns) && host_text_number(&p, end, &out->slices);
 }
 
 /* One file of a process; a process that is gone and a right that is missing read differently. */
@@ -286,7 +256,7 @@ static int numbers_in(const char *path, struct host_pids *out, struct err *e)
 		const char *p = entry->d_name, *end = p + strlen(p);
 		uint64_t pid;
 
-		if (*p >= '0' && *p <= '9' && number(&p, end, &pid) && p == end &&
+		if (*p >= '0' && *p <= '9' && host_text_number(&p, end, &pid) && p == end &&
 		    pid <= UINT32_MAX && !vec_push(out, (uint32_t)pid))
 			rc = err_nomem(e);
 	}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every file is opened once and read from its start at each tick. What could not be opened is left out for good:
+ * a kernel does not grow pressure files.
+ */
+#include "lib/host/sample.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/vec.h"
+#include "lib/host/cgroup.h"
+#include "lib/host/sample_target.h"
+#include "lib/host/system.h"
+
+#define CPUS_MAX	 8192u
+#define CGROUPS_MAX	 128u
+#define CGROUP_DEPTH	 16u
+#define THREAD_FILES_MAX 256u /* descriptors kept for threads, all targets together */
+
+enum file {
+	FILE_STAT,
+	FILE_MEMINFO,
+	FILE_LOADAVG,
+	FILE_PSI_CPU,
+	FILE_PSI_IO,
+	FILE_PSI_MEMORY,
+	FILES
+};
+
+static const char *const paths[FILES] = {
+	[FILE_STAT] = "/proc/stat",	     [FILE_MEMINFO] = "/proc/meminfo",
+	[FILE_LOADAVG] = "/proc/loadavg",    [FILE_PSI_CPU] = "/proc/pressure/cpu",
+	[FILE_PSI_IO] = "/proc/pressure/io", [FILE_PSI_MEMORY] = "/proc/pressure/memory",
+};
+
+/* A cgroup above at least one target, whose cpu.stat counts throttling. */
+struct limit {
+	uint32_t cgroup; /* world id */
+	int fd;
+	bool said;
+	uint64_t tick; /* of the last target in it */
+	struct host_throttle last;
+};
+
+struct target {
+	uint32_t tgid;
+	uint64_t tick; /* when it was last asked for */
+	struct host_watch *watch;
+	uint32_t limits[CGROUP_DEPTH]; /* indices + 1 */
+	unsigned nlimits;
+};
+
+struct host_sampler {
+	struct world *world;
+	uint32_t node;
+	int fd[FILES];
+	struct buf room;
+	struct host_cgroup_trees trees;
+	unsigned thread_files; /* that may still be opened */
+	uint64_t tick;
+	struct host_cpu last;
+	bool has_last;
+	uint64_t tick_ns;
+	VEC(uint64_t) steal; /* by CPU: ticks + 1 that were said */
+	VEC(struct target) targets;
+	VEC(struct limit) limits;
+	/* of the round */
+	int64_t now_ns;
+	host_sample_fn *fn;
+	void *ctx;
+	int rc;
+};
+
+int host_sampler_new(struct host_sampler **out, struct world *w, uint32_t node, struct err *e)
+{
+	struct host_sampler *s = calloc(1, sizeof(*s));
+
+	*out = s;
+	if (!s)
+		return err_nomem(e);
+	s->world = w;
+	s->node = node;
+	s->thread_files = THREAD_FILES_MAX;
+	s->tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	host_cgroup_mounts(&s->trees, NULL);
+	for (unsigned i = 0; i < FILES; i++)
+		s->fd[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+static void forget_target(struct host_sampler *s, size_t i)
+{
+	host_watch_free(s->targets.v[i].watch, &s->thread_files);
+	s->targets.v[i] = s->targets.v[--s->targets.n];
+}
+
+void host_sampler_free(struct host_sampler *s)
+{
+	if (!s)
+		return;
+	while (s->targets.n)
+		forget_target(s, s->targets.n - 1);
+	for (size_t i = 0; i < s->limits.n; i++)
+		if (s->limits.v[i].fd >= 0)
+			close(s->limits.v[i].fd);
+	for (unsigned i = 0; i < FILES; i++)
+		if (s->fd[i] >= 0)
+			close(s->fd[i]);
+	vec_free(&s->targets);
+	vec_free(&s->limits);
+	vec_free(&s->steal);
+	buf_free(&s->room);
+	free(s);
+}
+
+static struct record sample(const struct host_sampler *s, uint32_t metric, double value)
+{
+	struct record r = { .kind = RECORD_SAMPLE };
+
+	REC_SET(&r, SAMPLE, time_ns, s->now_ns);
+	REC_SET(&r, SAMPLE, metric, metric);
+	REC_SET(&r, SAMPLE, value, value);
+	return r;
+}
+
+static void say(struct host_sampler *s, const struct record *r)
+{
+	if (s->rc >= 0)
+		s->rc = s->fn(s->ctx, r);
+}
+
+static void say_node(struct host_sampler *s, uint32_t metric, double value)
+{
+	struct record r = sample(s, metric, value);
+
+	say(s, &r);
+}
+
+static void say_process(struct host_sampler *s, uint32_t process, uint32_t metric, double value)
+{
+	struct record r = sample(s, metric, value);
+
+	REC_SET(&r, SAMPLE, process, process);
+	say(s, &r);
+}
+
+static void say_cgroup(struct host_sampler *s, uint32_t cgroup, uint32_t metric, double value)
+{
+	struct record r = sample(s, metric, value);
+
+	REC_SET(&r, SAMPLE, cgroup, cgroup);
+	say(s, &r);
+}
+
+/* a - b of counters that may step back a little (iowait does). */
+static double grown(uint64_t a, uint64_t b)
+{
+	return a > b ? (double)(a - b) : 0;
+}
+
+static void all_cpus(struct host_sampler *s, const struct host_cpu *now)
+{
+	const struct host_cpu *last = &s->last;
+	double user = grown(now->user, last->user), system = grown(now->system, last->system),
+	       iowait = grown(now->iowait, last->iowait), steal = grown(now->steal, last->steal),
+	       idle = grown(now->idle, last->idle), sum = user + system + iowait + steal + idle;
+
+	if (s->has_last && sum > 0) {
+		say_node(s, METRIC_CPU_USER, 100 * user / sum);
+		say_node(s, METRIC_CPU_SYSTEM, 100 * system / sum);
+		say_node(s, METRIC_CPU_IOWAIT, 100 * iowait / sum);
+		say_node(s, METRIC_CPU_STEAL, 100 * steal / sum);
+		say_node(s, METRIC_CPU_BUSY, 100 * (user + system + steal) / sum);
+	}
+	say_node(s, METRIC_STEAL_NS, (double)(now->steal * s->tick_ns));
+	s->last = *now;
+	s->has_last = true;
+}
+
+static void one_cpu(void *ctx, const struct host_cpu *now)
+{
+	struct host_sampler *s = ctx;
+	struct record r;
+
+	if (now->cpu == HOST_ALL_CPUS) {
+		all_cpus(s, now);
+		return;
+	}
+	while (s->steal.n <= now->cpu && now->cpu < CPUS_MAX)
+		if (!vec_push(&s->steal, 0))
+			return;
+	if (now->cpu >= s->steal.n || s->steal.v[now->cpu] == now->steal + 1)
+		return;
+	s->steal.v[now->cpu] = now->steal + 1;
+	r = sample(s, METRIC_STEAL_NS, (double)(now->steal * s->tick_ns));
+	REC_SET(&r, SAMPLE, cpu, now->cpu);
+	say(s, &r);
+}
+
+static bool read_whole(struct host_sampler *s, enum file file)
+{
+	return host_watch_read(s->fd[file], &s->room);
+}
+
+static void pressure(struct host_sampler *s, enum file file, uint32_t some, uint32_t full)
+{
+	struct host_pressure p;
+
+	if (!read_whole(s, file) || !host_pressure_parse(buf_bytes(&s->room), &p))
+		return;
+	say_node(s, some, (double)p.some_us);
+	if (full && p.has_full)
+		say_node(s, full, (double)p.full_us);
+}
+
+static void machine(struct host_sampler *s)
+{
+	struct host_memory memory;
+	struct timespec cpu;
+	uint64_t running;
+	double load;
+
+	if (read_whole(s, FILE_STAT) && host_cpus_parse(buf_bytes(&s->room), one_cpu, s, &running))
+		say_node(s, METRIC_RUNNABLE, (double)running);
+	if (read_whole(s, FILE_LOADAVG) && host_load_parse(buf_bytes(&s->room), &load))
+		say_node(s, METRIC_LOAD_1, load);
+	if (read_whole(s, FILE_MEMINFO) && host_memory_parse(buf_bytes(&s->room), &memory)) {
+		say_node(s, METRIC_MEM_USED, grown(memory.total_bytes, memory.available_bytes));
+		say_node(s, METRIC_MEM_AVAILABLE, (double)memory.available_bytes);
+		say_node(s, METRIC_SWAP_USED,
+			 grown(memory.swap_total_bytes, memory.swap_free_bytes));
+	}
+	pressure(s, FILE_PSI_CPU, METRIC_PSI_CPU_SOME, 0);
+	pressure(s, FILE_PSI_IO, METRIC_PSI_IO_SOME, METRIC_PSI_IO_FULL);
+	pressure(s, FILE_PSI_MEMORY, METRIC_PSI_MEM_SOME, METRIC_PSI_MEM_FULL);
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
+		say_node(s, METRIC_RECORDER_CPU_NS, (double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec);
+}
+
+/* Index + 1 of the cgroup among limits; 0 when its cpu.stat counts no throttling. */
+static uint32_t limit_of(struct host_sampler *s, const struct host_cgroup *cgroup)
+{
+	struct limit limit = { .cgroup = host_cgroup_world(s->world, s->node, cgroup) };
+	char path[HOST_CGROUP_PATH * 2 + 16];
+
+	for (size_t i = 0; i < s->limits.n; i++)
+		if (s->limits.v[i].cgroup == limit.cgroup)
+			return (uint32_t)i + 1;
+	if (s->limits.n >= CGROUPS_MAX)
+		return 0;
+	snprintf(path, sizeof(path), "%s/cpu.stat", cgroup->folder);
+	limit.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (limit.fd < 0)
+		return 0;
+	if (!host_watch_read(limit.fd, &s->room) ||
+	    !host_throttle_parse(buf_bytes(&s->room), &limit.last) ||
+	    !vec_push(&s->limits, limit)) {
+		close(limit.fd);
+		return 0;
+	}
+	return (uint32_t)s->limits.n;
+}
+
+/* A limit anywhere above a process throttles it. */
+static void find_limits(struct host_sampler *s, struct target *t)
+{
+	struct host_cgroup at, above;
+	bool more = host_cgroup_read(&s->trees, t->tgid, &at, NULL) == 0;
+
+	for (t->nlimits = 0; more && t->nlimits < CGROUP_DEPTH;) {
+		uint32_t limit = limit_of(s, &at);
+
+		if (limit)
+			t->limits[t->nlimits++] = limit;
+		more = host_cgroup_parent(&s->trees, &at, &above);
+		at = above;
+	}
+}
+
+static struct target *target_of(struct host_sampler *s, uint32_t tgid)
+{
+	struct target t = { .tgid = tgid };
+
+	for (size_t i = 0; i < s->targets.n; i++)
+		if (s->targets.v[i].tgid == tgid)
+			return &s->targets.v[i];
+	t.watch = host_watch_new(tgid);
+	if (!t.watch)
+		return NULL;
+	if (!vec_push(&s->targets, t)) {
+		host_watch_free(t.watch, &s->thread_files);
+		return NULL;
+	}
+	return &s->targets.v[s->targets.n - 1];
+}
+
+static void look_at(struct host_sampler *s, const struct host_target *which)
+{
+	struct target *t = target_of(s, which->tgid);
+	struct host_watch_now now;
+
+	if (!t)
+		return;
+	if (!host_watch_look(t->watch, &s->room, &s->thread_files, &now)) {
+		forget_target(s, (size_t)(t - s->targets.v));
+		return;
+	}
+	t->tick = s->tick;
+	if (now.has_cpu)
+		say_process(s, which->process, METRIC_PROC_CPU_NS, (double)now.cpu_ns);
+	say_process(s, which->process, METRIC_PROC_RSS, (double)now.rss_bytes);
+	if (now.has_wait)
+		say_process(s, which->process, METRIC_PROC_RUN_DELAY_NS, (double)now.wait_ns);
+	if (now.moved)
+		find_limits(s, t);
+	for (unsigned i = 0; i < t->nlimits; i++)
+		s->limits.v[t->limits[i] - 1].tick = s->tick;
+}
+
+/* Cgroups that never had a limit are never said. */
+static void look_at_limit(struct host_sampler *s, struct limit *limit)
+{
+	struct host_throttle now;
+
+	if (limit->tick != s->tick || !host_watch_read(limit->fd, &s->room) ||
+	    !host_throttle_parse(buf_bytes(&s->room), &now) || now.periods == 0 ||
+	    (limit->said && memcmp(&now, &limit->last, sizeof(now)) == 0))
+		return;
+	say_cgroup(s, limit->cgroup, METRIC_CGROUP_THROTTLED_NS, (double)now.throttled_ns);
+	say_cgroup(s, limit->cgroup, METRIC_CGROUP_THROTTLED, (double)now.throttled);
+	say_cgroup(s, limit->cgroup, METRIC_CGROUP_PERIODS, (double)now.periods);
+	limit->last = now;
+	limit->said = true;
+}
+
+int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_target *targets,
+		      size_t n, host_sample_fn *fn, void *ctx)
+{
+	s->now_ns = now_ns;
+	s->fn = fn;
+	s->ctx = ctx;
+	s->rc = 0;
+	s->tick++;
+	machine(s);
+	for (size_t i = 0; i < n && s->rc >= 0; i++)
+		look_at(s, &targets[i]);
+	for (size_t i = s->targets.n; i-- > 0;)
+		if (s->targets.v[i].tick != s->tick)
+			forget_target(s, i);
+	for (size_t i = 0; i < s->limits.n && s->rc >= 0; i++)
+		look_at_limit(s, &s->limits.v[i]);
+	return s->rc < 0 ? s->rc : 0;
+}

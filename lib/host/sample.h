@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The once-a-second sampler: what the machine, the targets and their cgroups are doing, as SAMPLE records of the
+ * metrics in formats/records.def. Files stay open and memory is taken when a target is first seen, so that a
+ * tick is a few hundred small reads. One thread.
+ */
+#ifndef INGERO_HOST_SAMPLE_H
+#define INGERO_HOST_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+struct host_sampler;
+
+struct host_target {
+	uint32_t tgid;
+	uint32_t process; /* world id */
+};
+
+/* Takes one record, borrowed during the call; negative ends the tick and is its result. */
+typedef int host_sample_fn(void *ctx, const struct record *r);
+
+int host_sampler_new(struct host_sampler **out, struct world *w, uint32_t node, struct err *e);
+void host_sampler_free(struct host_sampler *s);
+
+/*
+ * One round of samples at now_ns (CLOCK_MONOTONIC). Shares of time ("cpu.user") need two rounds. Counters of a
+ * CPU or a cgroup are said when they changed. Targets that are gone are passed by; what is not among targets any
+ * more is forgotten. Files this machine does not have, or does not show us, give no records and no error.
+ */
+int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_target *targets,
+		      size_t n, host_sample_fn *fn, void *ctx);
+
+#endif
