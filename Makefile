@@ -121,7 +121,7 @@ LIBS := $(if $(HAVE_LIBBPF),-lbpf) $(if $(HAVE_ELF),-lelf) $(if $(HAVE_ARCHIVE),
 lib_src := $(wildcard lib/*/*.c lib/*/*/*.c)
 cmd_src := $(wildcard cmd/*.c)
 bpf_src := $(wildcard bpf/*.bpf.c)
-unit_src := $(wildcard tests/unit/*.c)
+unit_src := $(wildcard tests/unit/*.c tests/laws/*.c)
 ifndef HAVE_BPF
 lib_src := $(filter-out lib/probe/%,$(lib_src))
 unit_src := $(filter-out $(shell grep -l '"lib/probe/' $(unit_src) /dev/null),$(unit_src))
@@ -132,7 +132,7 @@ lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
 cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
 bpf_obj := $(bpf_src:%.c=$(BUILD)/%.o)
 programs := $(cmd_src:cmd/%.c=$(BUILD)/bin/%)
-unit_tests := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%.t)
+unit_tests := $(unit_src:%.c=$(BUILD)/%.t)
 skeleton := $(if $(bpf_src),$(BUILD)/bpf/ingero.skel.h)
 
 .PHONY: all FORCE
@@ -170,7 +170,7 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
 
-$(BUILD)/tests/unit/%.t: $(BUILD)/tests/unit/%.o $(BUILD)/libingero.a
+$(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
 
@@ -196,7 +196,7 @@ $(BUILD)/bpf/ingero.skel.h: $(BUILD)/bpf/ingero.linked.o
 	$(Q)$(BPFTOOL) gen skeleton $< name ingero_bpf >$@.new && mv $@.new $@
 
 # On the first build no dependency file yet says who includes the skeleton.
-$(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/unit/%,$(lib_obj) $(cmd_obj) $(unit_src:%.c=$(BUILD)/%.o)): | $(skeleton)
+$(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_obj) $(unit_src:%.c=$(BUILD)/%.o)): | $(skeleton)
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(bpf_obj:.o=.d) $(unit_src:%.c=$(BUILD)/%.d))
 

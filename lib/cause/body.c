@@ -363,7 +363,8 @@ static void timeline_json(const struct finding *f, struct jsonw *j)
 	}
 	jsonw_key(j, "timeline");
 	jsonw_array_begin(j);
-	system_entry(f->c, j);
+	if (f->c->ended)
+		system_entry(f->c, j);
 	for (unsigned i = 0; i < n; i++)
 		timeline_entry(f, &v[i], j);
 	jsonw_array_end(j);

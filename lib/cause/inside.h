@@ -38,9 +38,11 @@ struct cause {
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
 	bool has_start, has_pane, off_cpu_known, off_cpu;
-	int64_t start_ns; /* of the recording */
-	int64_t end_ns;	  /* latest event or clock reading */
-	int64_t pane;	  /* the one being filled */
+	int64_t start_ns;   /* of the recording */
+	int64_t end_ns;	    /* latest event or clock reading */
+	int64_t settled_ns; /* what is told covers the time up to here */
+	bool ended;	    /* the whole stream was seen */
+	int64_t pane;	    /* the one being filled */
 	int64_t previous_end_ns;
 	uint32_t chains;
 	bool nomem;
@@ -49,10 +51,11 @@ struct cause {
 /* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
 
-/* Wall time of the recording so far. */
+/* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */
 static inline uint64_t cause_wall_ns(const struct cause *c)
 {
-	return c->has_start && c->end_ns > c->start_ns ? (uint64_t)(c->end_ns - c->start_ns) : 0;
+	return c->has_start && c->settled_ns > c->start_ns ? (uint64_t)(c->settled_ns - c->start_ns)
+							   : 0;
 }
 
 /* The analysis record's body. */

@@ -54,7 +54,7 @@ static bool material(const struct cause *c, const struct measure *m, double min_
 	       (double)m->ns >= c->opt.min_explained * (double)m->host;
 }
 
-static int tell(struct cause *c, struct tally_group *g, int64_t pane, struct err *e)
+static int tell(struct cause *c, struct tally_group *g, struct err *e)
 {
 	const struct detector *d = g->kind ? detect_named(g->kind) : detect_for(g);
 
@@ -66,7 +66,7 @@ static int tell(struct cause *c, struct tally_group *g, int64_t pane, struct err
 		c->chains++;
 	g->told_ns = g->ns;
 	g->told_count = g->count;
-	return chain_tell(c, g, d, pane == INT64_MAX ? c->end_ns : (pane + 1) * TALLY_PANE_NS, e);
+	return chain_tell(c, g, d, c->settled_ns, e);
 }
 
 static int settle_window(struct cause *c, struct tally_group *g, int64_t pane, struct err *e)
@@ -84,7 +84,7 @@ static int settle_window(struct cause *c, struct tally_group *g, int64_t pane, s
 		g->worst_share = share;
 	if (g->revision && g->ns < 2 * g->told_ns && severity_of(g->worst_share) <= g->severity)
 		return 0;
-	return tell(c, g, pane, e);
+	return tell(c, g, e);
 }
 
 struct due {
@@ -178,7 +178,7 @@ static int settle_end(struct cause *c, struct err *e)
 	}
 	qsort(due.v, due.n, sizeof(*due.v), by_lost);
 	for (size_t i = 0; i < due.n && rc == 0; i++)
-		rc = tell(c, &t->groups.v[due.v[i].group], INT64_MAX, e);
+		rc = tell(c, &t->groups.v[due.v[i].group], e);
 	for (size_t i = 0; i < t->order.n && rc == 0; i++) {
 		uint32_t at;
 
@@ -187,7 +187,7 @@ static int settle_end(struct cause *c, struct err *e)
 		if (at != UINT32_MAX &&
 		    due_at_end(c, at,
 			       c->opt.min_share > SEVERAL_SHARE ? c->opt.min_share : SEVERAL_SHARE))
-			rc = tell(c, &t->groups.v[at], INT64_MAX, e);
+			rc = tell(c, &t->groups.v[at], e);
 	}
 	vec_free(&due);
 	return rc;
@@ -198,7 +198,9 @@ nomem:
 
 int cause_settle(struct cause *c, int64_t pane, struct err *e)
 {
-	if (pane == INT64_MAX)
+	c->ended = pane == INT64_MAX;
+	c->settled_ns = c->ended ? c->end_ns : (pane + 1) * TALLY_PANE_NS;
+	if (c->ended)
 		return settle_end(c, e);
 	for (size_t i = 0; i < c->tally.groups.n; i++) {
 		int rc = settle_window(c, &c->tally.groups.v[i], pane, e);

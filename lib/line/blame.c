@@ -138,8 +138,8 @@ static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_
 			parts_add(out, PART_THROTTLED, culprit_via(b->culprits, iv->culprit, who),
 				  thr);
 			charge_occupants(b, victim_process, holder,
-					 iv->ready_ns == iv->start_ns ? PART_PREEMPTED : PART_RUNQ,
-					 ns - thr, &ans, who, out);
+					 iv->preempted ? PART_PREEMPTED : PART_RUNQ, ns - thr, &ans,
+					 who, out);
 			left -= ns;
 		}
 	}
@@ -217,14 +217,16 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	if (wait > ev->dur_ns)
 		wait = ev->dur_ns;
 	blocked = ev->dur_ns - wait;
-	preempted = blocked == 0;
+	/* A new thread's first wait is for a CPU too, but somebody woke it. */
+	preempted = iv->preempted =
+		blocked == 0 && column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
 	iv->start_ns = event_start(ev);
 	iv->end_ns = ev->end_ns;
 	iv->ready_ns = ev->end_ns - (int64_t)wait;
 	iv->cpu = (uint32_t)cpu_in;
 	if (column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK)
 		iv->waker = (uint32_t)column(ev, def, COL_WAKER, 0);
-	if (!preempted) {
+	if (blocked) {
 		iv->part = blocked_part(ev, def);
 		r->lock_object = column(ev, def, COL_OBJECT, 0);
 		if (iv->part == PART_DISK) {
