@@ -36,6 +36,8 @@ struct ige_reader {
 	struct ige_decoder decoder;
 	struct ige_record_list records;
 	struct ige_view view; /* the block last returned */
+	struct ige_report before_tail; /* as it was before the unfinished block at the end of input */
+	bool tail;
 	enum {
 		NOTHING,
 		SEGMENT,
@@ -132,6 +134,13 @@ static void pass(struct ige_reader *r, size_t n)
 		r->from = r->to = 0;
 }
 
+/* What follows may be a block that is still being written. */
+static void begin_tail(struct ige_reader *r)
+{
+	r->tail = true;
+	r->before_tail = r->report;
+}
+
 static void note_damage(struct ige_reader *r, const char *reason)
 {
 	if (r->report.first_reason[0])
@@ -203,6 +212,11 @@ static int end_of_input(struct ige_reader *r)
 		else if (errno == EWOULDBLOCK)
 			r->report.growing = true;
 	}
+	/* A block that is being written is not a damaged one. */
+	if (r->report.growing && r->tail) {
+		r->report = r->before_tail;
+		r->report.growing = true;
+	}
 	return 0;
 }
 
@@ -222,11 +236,11 @@ static int begin(struct ige_reader *r, struct err *e)
 		return 0;
 	if (held(r) < IGE_SEGMENT_BYTES && held(r) >= 8 &&
 	    !memcmp(r->window + r->from, IGE_SEGMENT_MAGIC, 8)) {
-		r->report.truncated = r->report.unterminated = true;
+		r->report.unterminated = true;
 		return 0;
 	}
 	if (held(r) < 8 && !memcmp(r->window + r->from, IGE_SEGMENT_MAGIC, held(r))) {
-		r->report.truncated = r->report.unterminated = true;
+		r->report.unterminated = true;
 		return 0;
 	}
 	note_damage(r, "segment header: checksum does not match");
@@ -318,6 +332,7 @@ static int segment(struct ige_reader *r, struct ige_block *b, struct err *e)
 			       r->name, why.text);
 	}
 	ige_dict_reader_reset(&r->dict);
+	r->tail = false;
 	r->report.segments++;
 	r->report.unterminated = true;
 	r->ready = SEGMENT;
@@ -359,6 +374,7 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 			if (held(r) >= r->view.header.length)
 				break;
 			/* The input ends inside this block; a header in its rest would be another file's. */
+			begin_tail(r);
 			r->report.truncated = true;
 			note_damage(r, "the input ends inside a block");
 			pass(r, 1);
@@ -368,7 +384,9 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 				return rc < 0 ? rc : end_of_input(r);
 			continue;
 		}
-		if (held(r) < IGE_BLOCK_BYTES && r->eof) {
+		if (r->eof && (held(r) < IGE_BLOCK_BYTES ||
+			       (held(r) < IGE_SEGMENT_BYTES && !memcmp(p, IGE_SEGMENT_MAGIC, 8)))) {
+			begin_tail(r);
 			r->report.truncated = true;
 			note_damage(r, "the input ends inside a header");
 			r->report.skipped_bytes += held(r);
@@ -384,6 +402,7 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 		if (rc == 0)
 			return end_of_input(r);
 	}
+	r->tail = false;
 	r->view.bytes = r->window + r->from;
 	*b = (struct ige_block){ .bytes = r->view.bytes,
 				 .n = r->view.header.length,
