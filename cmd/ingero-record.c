@@ -56,7 +56,7 @@ static const struct cli_program program = {
 	.summary = "Record CUDA calls and what the host did to them, as an .ige stream",
 	.usage = "[-- COMMAND [ARGUMENT...]]",
 	.options = options,
-	.footer = "Without a target: every CUDA process of the user who runs it (through sudo), now and later.\n"
+	.footer = "Without a target: every CUDA process of the invoking user, now and later.\n"
 		  "See ingero-record(1) for what a recording reveals.",
 	.stop_at_operand = true,
 };
@@ -433,7 +433,7 @@ int main(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	cli_error("cannot record: %s", INGERO_NO_BPF);
-	return CLI_EXIT_CANNOT;
+	return operands.n ? 125 : CLI_EXIT_CANNOT;
 }
 
 #endif

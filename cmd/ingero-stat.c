@@ -89,8 +89,8 @@ static const struct cli_program program = {
 	.summary = "How often, how long, how much, for each operation",
 	.usage = "[FILE...]",
 	.options = options,
-	.footer = "Reads standard input when no FILE is given: ingero-record -o - -- COMMAND | "
-		  "ingero-stat",
+	.footer = "Without a FILE it reads standard input:\n"
+		  "  ingero-record -o - -- COMMAND | ingero-stat",
 };
 
 /* ---- text ---- */

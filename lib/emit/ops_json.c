@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Types are fixed per field: what identifies is a string, times are ISO text beside nanoseconds, and
+ * a value that does not exist is null, never zero.
+ */
 #include "lib/emit/ops_json.h"
 
 #include "lib/base/jsonw.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patterns are matched once per op and processes once per context, the first time each is met; the
+ * answer is kept. A pattern that fits no op is a mistake and is told, with what was probably meant.
+ */
 #include "lib/select/select.h"
 
 #include <errno.h>

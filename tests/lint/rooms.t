@@ -25,7 +25,7 @@ ROOMS = {
     "select": ["world"],
     "archive": ["world"],
     "pack": ["base"],
-    "probe": ["sym", "host", "bpf"],
+    "probe": ["sym", "host", "bpf", "ige"],  # ige: the recorder writes what it drains
     "sim": ["world", "stat"],
     "input": ["ige", "archive", "pack", "select", "stat"],
     "line": ["world", "stat"],
