@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Records in a Debian kernel booted by tests/kernels/vm and compares with what the workloads know: exact call
+# counts for every way to attach that the kernel has, and preemption against its own run delay.
+
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+
+def main(package, links):
+    """links: which --link must work on this kernel; the others must say that they cannot."""
+    double = os.path.join(tap.BUILD, "double")
+    record = os.path.join(tap.BIN, "ingero-record")
+    if not os.path.exists(record):
+        tap.skip_all("ingero-record is not built")
+    out = os.path.join(tap.BUILD, "kernels", "out-" + package)
+    subprocess.run(["rm", "-rf", out], check=True)
+    files = [f"{record}=/bin/ingero-record"]
+    files += [f"{double}/{name}=/double/{name}" for name in ("calls", "train", "hog", "libcuda.so.1", "libcudart.so.13")]
+    vm = subprocess.run(["tests/kernels/vm", package, out, "tests/kernels/guest.sh", *files],
+                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if vm.returncode == 77:
+        tap.skip_all(vm.stdout.strip())
+    if not tap.ok(vm.returncode == 0, f"{package} boots, records and comes back", vm.stdout):
+        tap.done_testing()
+
+    def text(name):
+        with open(os.path.join(out, name), encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def truth(name):
+        return json.loads(text(name + ".truth").splitlines()[-1])
+
+    def stat(name):
+        run = subprocess.run([os.path.join(tap.BIN, "ingero-stat"), "--json", os.path.join(out, name + ".ige")],
+                             capture_output=True, text=True)
+        if not tap.ok(run.returncode == 0, f"{name}: its recording reads clean", run.stderr):
+            return None
+        return json.loads(run.stdout)
+
+    print("# Linux " + text("release").strip())
+
+    def compare(name):
+        want = truth(name)["ops"]
+        got = stat(name)
+        if not got:
+            return
+        counts = {op["op"]: op["count"] for op in got["ops"] if op["source"] == "cuda"}
+        complaints = [f"{op}: {counts.get(op)} events, {n['count']} calls" for op, n in want.items()
+                      if op in counts and counts[op] != n["count"]]
+        tap.none(complaints, f"{name}: exactly as many events as calls, per op")
+        tap.ok(sum(counts.values()) >= sum(n["count"] for op, n in want.items() if op in counts) > 0,
+               f"{name}: there are calls")
+        tap.same(got["coverage"]["lost"], 0, f"{name}: none lost")
+
+    for link in ("session", "multi", "perf"):
+        name = "calls-" + link
+        if link in links:
+            tap.same(text(name + ".exit").strip(), "0", f"--link {link} records")
+            compare(name)
+        else:
+            tap.ok(text(name + ".exit").strip() in ("3", "125") and link in text(name + ".stderr"),
+                   f"--link {link} says that this kernel cannot", text(name + ".stderr"))
+    tap.same(text("calls.exit").strip(), "0", "the default way records")
+    compare("calls")
+
+    # The hog's dose, by the recording and by the kernel's accounting of the same thread.
+    got = stat("train")
+    if got:
+        run = subprocess.run([os.path.join(tap.BIN, "ingero-explain"), "--json", os.path.join(out, "train.ige")],
+                             capture_output=True, text=True)
+        report = json.loads(run.stdout) if run.returncode == 0 else {"chains": []}
+        delay = truth("train")["run_delay_ns"]
+        chains = [c for c in report["chains"] if c["kind"] == "cpu-preempted"]
+        lost = sum(c["lost_ns"] for c in chains)
+        tap.ok(chains and chains[0]["culprit"]["comm"] == "thief", "explain names the hog", run.stdout + run.stderr)
+        tap.ok(abs(lost - delay) <= 0.05 * delay,
+               f"attributed {lost / 1e6:.1f} ms, the kernel says {delay / 1e6:.1f} ms", text("train.stderr"))
+    tap.done_testing()
