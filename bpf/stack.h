@@ -95,7 +95,9 @@ static long walk_step(u32 i, struct walk_at *at)
 	address = return_address(w, at->st, bp + 8, address);
 	if (address < 4096 || n >= WIRE_STACK_MAX)
 		return 1;
-	w->record.ip[n] = address;
+	/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy of n. */
+	__asm__ volatile("" : "+r"(n));
+	w->record.ip[n & WIRE_STACK_MAX] = address;
 	w->hash = mix(w->hash, address);
 	w->n = n + 1;
 	if (next <= bp || (next & 7) || next - bp > FRAME_STEP_MAX)

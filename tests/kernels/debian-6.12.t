@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# A backported kernel with multi links; it has the session symbol and refuses the program all the same.
+import sys
+
+sys.path.insert(0, "tests/kernels")
+import debian  # noqa: E402
+
+debian.main("linux-image-6.12-cloud-amd64", {"multi", "perf"})
