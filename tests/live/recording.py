@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the recorder over a workload, and reading what it wrote, for the live tests."""
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "tests", "double")]
+import tap
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+DOUBLE = os.path.join(BUILD, "double")
+WORK = os.path.join(ROOT, "tests", "double", "work")
+RECORD = os.path.join(BUILD, "bin", "ingero-record")
+STAT = os.path.join(BUILD, "bin", "ingero-stat")
+SCRATCH = tempfile.TemporaryDirectory(prefix="ingero-live-")
+
+
+def path(name):
+    return os.path.join(SCRATCH.name, name)
+
+
+def environment(**settings):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("DOUBLE_", "SUDO_", "INGERO_"))}
+    env.update({k: str(v) for k, v in settings.items()})
+    env["LD_LIBRARY_PATH"] = DOUBLE
+    return env
+
+
+def need_bpf():
+    """Skips the whole test where the kernel or our rights do not allow it."""
+    if not os.path.exists(RECORD):
+        tap.skip_all("no ingero-record was built")
+    p = run("-o", path("trial.ige"), "--", "true")
+    if p.returncode == 125:
+        tap.skip_all(p.stderr.strip().splitlines()[-1])
+
+
+def work(name):
+    return name if os.path.isabs(name) else os.path.join(DOUBLE, name)
+
+
+def run(*arguments, timeout=60, **settings):
+    """The recorder with these arguments, to its end."""
+    return subprocess.run([RECORD, *map(str, arguments)], env=environment(**settings), capture_output=True, text=True,
+                          timeout=timeout)
+
+
+def start(*arguments, **settings):
+    return subprocess.Popen([RECORD, *map(str, arguments)], env=environment(**settings), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def truth(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def stat(recording):
+    p = subprocess.run([STAT, "--json", recording], capture_output=True, text=True)
+    return json.loads(p.stdout)
+
+
+def counts(recording):
+    """((source, op) -> count), events lost."""
+    s = stat(recording)
+    return {(o["source"], o["op"]): o["count"] for o in s["ops"] if o["source"] in ("cuda", "driver")}, s["coverage"]["lost"]
+
+
+def logged(log):
+    """The double's own log of what was called, as the recorder names ops: variants folded."""
+    with open(log) as f:
+        lines = [json.loads(line) for line in f]
+    total = {}
+    for line in lines:
+        for name, op in line["ops"].items():
+            key = ops().get(name)
+            if key:
+                total[key] = total.get(key, 0) + op["count"]
+    return total
+
+
+_ops = {}
+
+
+def ops():
+    """Exported name -> (source, op), from the table the recorder is built from."""
+    if not _ops:
+        import re
+        table = open(os.path.join(ROOT, "formats", "ops.def")).read()
+        named = {m[1]: (m[0].lower(), m[2]) for m in re.findall(r'^OP\((\w+), \d+, (\w+), "(\w+)"', table, re.M)}
+        for name, variants, op in re.findall(r'^SYMBOL\(\w+, "(\w+)", ([^,]+), (\w+),', table, re.M):
+            forms = [name] + ([f"{name}_v{i}" for i in range(2, 10)] if "V" in variants.replace(" ", "").split("|") else [])
+            for form in forms:
+                for suffix in ("", "_ptsz", "_ptds"):
+                    _ops[form + suffix] = named[op]
+    return _ops
+
+
+def dump(recording):
+    """Events, records and the reader's report of a recording, as dicts."""
+    tool = path("dump")
+    if not os.path.exists(tool):
+        compiler = shlex.split(os.environ.get("INGERO_COMPILE", "gcc -std=gnu11 -D_GNU_SOURCE -I."))
+        subprocess.run([*compiler, os.path.join(HERE, "dump.c"), os.path.join(BUILD, "libingero.a"), "-o", tool, "-lbpf",
+                        "-lelf", "-ljq", "-lz", "-lm", "-ldl", "-lpthread"], check=True, cwd=ROOT)
+    lines = [json.loads(line) for line in subprocess.run([tool, recording], capture_output=True, text=True).stdout.splitlines()]
+    return ([x for x in lines if "op" in x and "source" in x and "record" not in x], [x for x in lines if "record" in x],
+            next((x for x in lines if "report" in x), None))
