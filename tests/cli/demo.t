@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# ingero-demo: its lists and truths, that a recording is a function of its options, and where it may go.
+. tests/tap.sh
+
+demo=$BIN/ingero-demo
+by_schema() { # NAME COMMAND...: prints JSON of that shape
+	local name=$1
+	shift
+	ok "$name" python3 -c '
+import subprocess
+import json, sys
+sys.path.insert(0, "tests")
+import schema
+out = subprocess.run(sys.argv[1:], check=True, capture_output=True).stdout
+bad = schema.check(json.loads(out), "formats/demo.schema.json")
+sys.exit("\n".join(bad) or 0)' "$@"
+}
+planted() { "$demo" "$@" --duration 5s --truth --json | python3 -c '
+import json, sys
+print(*sorted({t["kind"] for t in json.load(sys.stdin)["truths"]}))'; }
+
+run "$demo" --list
+is "$status" 0 "--list"
+names=$(printf '%s\n' "$out" | awk 'NR > 1 { print $1 }')
+like "$names" '^incident$' "--list has the incident"
+by_schema "--list --json is what the schema says" "$demo" --list --json
+for s in $names; do
+	by_schema "$s: the truth is what the schema says" "$demo" "$s" --duration 2s --truth --json
+done
+is "$(planted incident)" "cpu-contended cpu-preempted" "incident plants a process that takes the CPU"
+is "$(planted contended)" "cpu-contended" "contended plants late wake-ups"
+is "$(planted throttled)" "cpu-throttled" "throttled plants a quota"
+is "$(planted lock)" "lock-wait" "lock plants a lock"
+is "$(planted disk)" "disk-stall" "disk plants a disk"
+is "$(planted clean)$(planted errors)" "" "clean and errors plant nobody"
+is "$(planted incident --dose 0)" "" "a dose of 0 plants nothing"
+run "$demo" incident --duration 5s --truth
+like "$out" '^cpu-preempted +log-compactor +[0-9]+' "the truth as a table"
+
+"$demo" incident --duration 2s >"$TMP/a"
+"$demo" incident --duration 2s -o "$TMP/b"
+ok "-o FILE is what standard output gets" cmp "$TMP/a" "$TMP/b"
+is "$(stat -c %a "$TMP/b")" 600 "and only its owner may read it"
+"$demo" incident --duration 2s --seed 2 >"$TMP/c"
+ok "another seed is another recording" test "$(cmp "$TMP/a" "$TMP/c" >/dev/null; echo $?)" = 1
+ok "it is an .ige" test "$(head -c 4 "$TMP/a" | od -An -c | tr -d ' ')" = '211IGE'
+count() { "$BIN/ingero-stat" --json "$1" | python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+print(j["coverage"]["events"] > 10000 and j["coverage"]["complete"], j["coverage"]["lost"], [p["threads"] for p in j["processes"]])'; }
+is "$(count "$TMP/a")" "True 0 [2]" "ingero-stat reads it whole"
+"$demo" incident --duration 2s --threads 5 >"$TMP/d"
+is "$(count "$TMP/d")" "True 0 [5]" "with as many threads as asked for"
+
+run script -qec "$demo incident --duration 1s" /dev/null
+like "$out" "binary and not for a terminal" "a recording is refused on a terminal, with a hint"
+run "$demo" incidnt
+is "$status" 2 "a wrong scenario is status 2"
+like "$err" "did you mean 'incident'" "and the right one is named"
+run "$demo" incident clean
+is "$status" 2 "two scenarios are refused"
+run "$demo" --list clean
+is "$status" 2 "a list of one is refused"
+run "$demo" incident --json
+is "$status" 2 "a recording is not JSON"
+run "$demo" incident --dose 81
+is "$status" 2 "a dose beyond 80 is refused"
+run "$demo" incident -o "$TMP/none/x"
+is "$status" 3 "an output that cannot be made is status 3"
+like "$err" "cannot create $TMP/none/x: No such file" "and why"
+"$demo" incident >/dev/full 2>"$TMP/err"
+is "$?" 3 "a full disk is status 3"
+like "$(cat "$TMP/err")" "No space left" "and why"
+{ "$demo" incident; echo "$?" >"$TMP/status"; } 2>"$TMP/err" | head -c 10 >/dev/null
+is "$(cat "$TMP/status" "$TMP/err")" 0 "| head ends quietly"
+
+if [ -x "$BIN/ingero-correlate" ] && [ -x "$BIN/ingero-explain" ]; then
+	pid=$("$demo" incident --truth --json | sed -n 's/.*"culprit_pid": \([0-9]*\).*/\1/p' | head -1)
+	run "$demo"
+	is "$status" 0 "without a scenario: the whole way"
+	like "$out" "log-compactor.*$pid|$pid.*log-compactor" "and the verdict names the culprit and its pid"
+else
+	fail "correlate and explain are built"
+fi
+done_testing
