@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,11 +31,12 @@ struct thread {
 
 struct host_watch {
 	uint32_t tgid;
-	int stat, cgroup;
+	int statm, cgroup;
 	DIR *tasks;
 	clockid_t clock;
 	bool has_clock, stale;
-	uint32_t nthreads, looks;
+	nlink_t nthreads;
+	uint32_t looks;
 	uint64_t place; /* hash of what the cgroup file says */
 	uint64_t wait_ns;
 	uint64_t page_bytes;
@@ -76,7 +78,7 @@ struct host_watch *host_watch_new(uint32_t tgid)
 	if (!w)
 		return NULL;
 	w->tgid = tgid;
-	w->stat = open_of(tgid, "stat");
+	w->statm = open_of(tgid, "statm");
 	w->cgroup = open_of(tgid, "cgroup");
 	tasks = open_of(tgid, "task");
 	w->tasks = tasks >= 0 ? fdopendir(tasks) : NULL;
@@ -85,7 +87,7 @@ struct host_watch *host_watch_new(uint32_t tgid)
 	w->has_clock = clock_getcpuclockid((pid_t)tgid, &w->clock) == 0;
 	w->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	w->stale = true;
-	if (w->stat < 0 || !w->tasks) {
+	if (w->statm < 0 || !w->tasks) {
 		host_watch_free(w, &none);
 		return NULL;
 	}
@@ -112,8 +114,8 @@ void host_watch_free(struct host_watch *w, unsigned *files)
 		closedir(w->tasks);
 	if (w->cgroup >= 0)
 		close(w->cgroup);
-	if (w->stat >= 0)
-		close(w->stat);
+	if (w->statm >= 0)
+		close(w->statm);
 	free(w);
 }
 
@@ -196,21 +198,27 @@ static bool moved(struct host_watch *w, struct buf *room)
 bool host_watch_look(struct host_watch *w, struct buf *room, unsigned *files,
 		     struct host_watch_now *now)
 {
-	struct host_stat stat;
 	struct timespec cpu;
+	struct stat tasks;
+	uint64_t size, resident;
+	const char *p;
 
 	*now = (struct host_watch_now){ 0 };
-	if (!host_watch_read(w->stat, room) || !host_stat_parse(buf_bytes(room), &stat) ||
-	    stat.state == 'Z' || stat.state == 'X')
+	/* A process that ended but was not waited for has no memory. */
+	if (!host_watch_read(w->statm, room) || (p = room->p) == NULL ||
+	    !host_text_number(&p, room->p + room->n, &size) ||
+	    !host_text_number(&p, room->p + room->n, &resident) || size == 0 ||
+	    fstat(dirfd(w->tasks), &tasks))
 		return false;
-	now->rss_bytes = stat.rss_pages * w->page_bytes;
+	now->rss_bytes = resident * w->page_bytes;
 	if (w->has_clock && clock_gettime(w->clock, &cpu) == 0) {
 		now->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 		now->has_cpu = true;
 	}
-	if (w->stale || stat.threads != w->nthreads)
+	/* /proc counts the threads in the links of their folder. */
+	if (w->stale || tasks.st_nlink != w->nthreads)
 		list_threads(w, files);
-	w->nthreads = stat.threads;
+	w->nthreads = tasks.st_nlink;
 	w->stale = false;
 	for (size_t i = 0; i < w->threads.n; i++) {
 		bool good = look_thread(w, &w->threads.v[i], room);
