@@ -18,6 +18,7 @@
 #include "lib/ige/writer.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/spec.h"
+#include "lib/probe/samples.h"
 #include "lib/probe/statements.h"
 #include "lib/probe/wire.h"
 
@@ -41,6 +42,7 @@ struct probe_recorder {
 	struct probe_targets *targets;
 	struct probe_wire *wire;
 	struct probe_opens opens;
+	struct probe_samples samples;
 	struct probe_node node;
 	struct probe_tee tee;
 	struct ige_writer *writer;
@@ -104,6 +106,7 @@ static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
 	struct probe_recorder *r = ctx;
 
 	map_put(&r->processes, w->tgid, process);
+	probe_samples_process(&r->samples, w->tgid, process);
 }
 
 /* In the unified hierarchy. */
@@ -190,6 +193,8 @@ static void on_life(void *ctx, const void *p, size_t n)
 	if (n < sizeof(*l))
 		return;
 	probe_targets_life(r->targets, l);
+	if (l->kind == WIRE_EXIT && l->process)
+		probe_samples_exit(&r->samples, l->who.tgid);
 	if (l->kind == WIRE_NAME)
 		say_name(r, l);
 	else
@@ -280,6 +285,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	probe_targets_look(r->targets);
 	tell_no_cuda(r);
 	rc = say_losses(r, now, e);
+	if (rc == 0)
+		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = probe_say_clock(r->writer, "tick", e);
@@ -291,10 +298,10 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 
 static int open_writer(struct probe_recorder *r, struct err *e)
 {
-	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.boot };
+	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.host.boot };
 	struct record clock = { 0 };
 
-	memcpy(opt.node_uuid, r->node.uuid, sizeof(opt.node_uuid));
+	memcpy(opt.node_uuid, r->node.host.uuid, sizeof(opt.node_uuid));
 	host_clock_record(&clock, "start");
 	opt.real_minus_mono_ns = clock.u.CLOCK.real_ns - clock.u.CLOCK.mono_ns;
 	probe_tee_init(&r->tee, r->opt.outputs, r->opt.noutputs);
@@ -344,7 +351,9 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!r->world)
 		return err_nomem(e);
 	probe_node_read(&r->node, r->world, opt->node_name);
-	rc = open_session(r, e);
+	rc = probe_samples_init(&r->samples, r->world, r->node.id, e);
+	if (rc == 0)
+		rc = open_session(r, e);
 	if (rc == 0)
 		rc = probe_stacks_new(&r->stacks, r->world, e);
 	if (rc == 0)
@@ -462,6 +471,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_session_free(r->session);
 	probe_wire_free(r->wire);
 	probe_opens_free(&r->opens);
+	probe_samples_free(&r->samples);
 	ige_writer_free(r->writer);
 	world_free(r->world);
 	map_free(&r->processes);

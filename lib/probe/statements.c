@@ -7,75 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
-#include "lib/base/hash.h"
-#include "lib/base/io.h"
 #include "lib/host/clock.h"
-
-static void read_line(const char *path, struct buf *out)
-{
-	struct err ignored;
-
-	if (read_file(path, out, 4096, &ignored))
-		buf_reset(out);
-	while (out->n && (out->p[out->n - 1] == '\n' || out->p[out->n - 1] == 0))
-		out->n--;
-}
 
 void probe_node_read(struct probe_node *node, struct world *w, const char *name)
 {
-	struct buf b = { 0 };
-	struct utsname u = { 0 };
-	uint64_t half;
-
-	uname(&u);
-	read_line("/etc/machine-id", &b);
-	if (b.n == 0)
-		buf_puts(&b, u.nodename);
-	/* Derived, not the id itself: that one is meant to stay on the machine. */
-	half = hash_bytes(b.p, b.n, 0x696e6765726f);
-	memcpy(node->uuid, &half, 8);
-	half = hash_bytes(b.p, b.n, 0x6e6f6465);
-	memcpy(node->uuid + 8, &half, 8);
-	buf_reset(&b);
-	read_line("/proc/sys/kernel/random/boot_id", &b);
-	node->boot = hash_bytes(b.p, b.n, 0);
-	buf_free(&b);
-	{
-		struct world_node v = { .boot = node->boot, .name = world_string(w, bytes_of(name ? name : u.nodename)) };
-
-		memcpy(v.uuid, node->uuid, sizeof(v.uuid));
-		node->id = world_node(w, &v);
-	}
+	host_node_read(&node->host);
+	node->id = host_node_world(&node->host, w, name);
 }
 
 int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct err *e)
 {
-	struct record r = { .kind = RECORD_NODE };
-	struct utsname u = { 0 };
-	struct buf vendor = { 0 };
-	long pages = sysconf(_SC_PHYS_PAGES), cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	int rc;
+	struct record r;
 
-	uname(&u);
-	REC_SET(&r, NODE, node, node->id);
-	REC_SET(&r, NODE, hostname, bytes_of(u.nodename));
-	REC_SET(&r, NODE, kernel, bytes_of(u.release));
-	REC_SET(&r, NODE, arch, bytes_of(u.machine));
-	if (cpus > 0)
-		REC_SET(&r, NODE, cpus, (uint32_t)cpus);
-	if (pages > 0)
-		REC_SET(&r, NODE, memory_bytes, (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE));
-	read_line("/sys/hypervisor/type", &vendor);
-	if (vendor.n == 0)
-		read_line("/sys/class/dmi/id/sys_vendor", &vendor);
-	if (vendor.n)
-		REC_SET(&r, NODE, hypervisor, buf_bytes(&vendor));
-	rc = ige_writer_record(wr, &r, e);
-	buf_free(&vendor);
-	return rc;
+	host_node_record(&node->host, node->id, &r);
+	return ige_writer_record(wr, &r, e);
 }
 
 int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool, const char *command, const char *target,

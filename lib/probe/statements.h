@@ -10,6 +10,7 @@
 
 #include "bpf/wire.h"
 #include "lib/base/err.h"
+#include "lib/host/node.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/copies.h"
 #include "lib/probe/wire.h"
@@ -17,8 +18,7 @@
 
 /* This machine between two boots. name: NULL for the host name. */
 struct probe_node {
-	uint8_t uuid[16];
-	uint64_t boot;
+	struct host_node host;
 	uint32_t id; /* world */
 };
 void probe_node_read(struct probe_node *node, struct world *w, const char *name);

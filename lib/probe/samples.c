@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampler's records go straight to the writer.
+ */
+#include "lib/probe/samples.h"
+
+#include <string.h>
+
+struct saying {
+	struct ige_writer *writer;
+	struct err *e;
+};
+
+static int on_record(void *ctx, const struct record *r)
+{
+	struct saying *to = ctx;
+
+	return ige_writer_record(to->writer, r, to->e);
+}
+
+int probe_samples_init(struct probe_samples *s, struct world *w, uint32_t node, struct err *e)
+{
+	memset(s, 0, sizeof(*s));
+	return host_sampler_new(&s->sampler, w, node, e);
+}
+
+void probe_samples_free(struct probe_samples *s)
+{
+	host_sampler_free(s->sampler);
+	map_free(&s->alive);
+}
+
+void probe_samples_process(struct probe_samples *s, uint32_t tgid, uint32_t process)
+{
+	/* Without memory one process is not sampled: nothing that should end a recording. */
+	map_put(&s->alive, tgid, process);
+}
+
+void probe_samples_exit(struct probe_samples *s, uint32_t tgid)
+{
+	map_del(&s->alive, tgid);
+}
+
+int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns, struct err *e)
+{
+	struct host_target targets[PROBE_SAMPLES_MAX];
+	struct saying to = { wr, e };
+	uint64_t tgid, process;
+	size_t n = 0, at = 0;
+
+	while (n < PROBE_SAMPLES_MAX && map_each(&s->alive, &at, &tgid, &process))
+		targets[n++] = (struct host_target){ .tgid = (uint32_t)tgid, .process = (uint32_t)process };
+	return host_sampler_tick(s->sampler, now_ns, targets, n, on_record, &to);
+}
