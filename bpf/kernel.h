@@ -25,7 +25,8 @@ typedef __s64 s64;
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip,
+		cs, flags, sp, ss;
 };
 #define REGS_IP(r) ((r)->ip)
 #define REGS_SP(r) ((r)->sp)
@@ -94,6 +95,11 @@ struct rq {
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
+struct sched_info {
+	u64 run_delay; /* waited for a CPU in all, up to the last time it got one; clock of the run queue */
+	u64 last_arrival; /* when it got the CPU last */
+	u64 last_queued;  /* waits since then; 0 while it runs or sleeps */
+};
 struct task_group {
 	struct cfs_rq **cfs_rq;
 };
@@ -138,6 +144,7 @@ struct task_struct {
 	unsigned int flags;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
+	struct sched_info sched_info;
 	bool throttled; /* 6.18 */
 	unsigned in_iowait : 1;
 	struct files_struct *files;

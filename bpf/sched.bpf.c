@@ -4,41 +4,12 @@
  * CPU, one event per stretch of another task running there. Having task storage is what makes a thread one to
  * follow: it is made when a target's thread is born and for those that are there already when recording
  * begins, never here in the scheduler, where memory must not be asked for.
- * Invariant: the waiters of a CPU are exactly the threads whose state says so (counted, cpu_wait); while there
- * are any, the slices sent for that CPU tile the time up to its last switch.
+ * How long a woken thread waited is the kernel's own figure, the one behind /proc/TID/schedstat.
  */
 #include "bpf/object.h"
+#include "bpf/occupancy.h"
+#include "bpf/throttle.h"
 #include "bpf/waker.h"
-
-#define SOURCE_SCHED 16
-
-/* One per possible CPU, a cache line each. */
-struct cpu_track {
-	u64 since_ns;  /* with waiters: told up to here */
-	u64 announced; /* the occupant announced last */
-	s32 waiters;
-	u32 pad[11];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 512); /* possible CPUs, set before loading */
-	__type(key, u32);
-	__type(value, struct cpu_track);
-} sched_cpus SEC(".maps");
-
-/* Tasks that are no targets but were announced; forgetting one only means announcing it again. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, u64);
-	__type(value, u8);
-} occupants SEC(".maps");
-
-static __always_inline struct cpu_track *cpu_track(u32 cpu)
-{
-	return bpf_map_lookup_elem(&sched_cpus, &cpu);
-}
 
 static __always_inline struct task_state *followed(struct task_struct *task)
 {
@@ -54,130 +25,65 @@ static __always_inline u32 task_cpu(struct task_struct *task)
 	return task->cpu;
 }
 
-/* Time for which tasks of this run queue were throttled, so far; grows while they are. */
-static __always_inline u64 throttle_clock(struct cfs_rq *q)
+/* How long ago that was on the run queue's clock; 0: the kernel does not say. */
+static __always_inline u64 clock_since(struct task_struct *task, u64 then)
 {
-	struct rq *rq = BPF_CORE_READ(q, rq);
-	u64 since;
+	u64 clock = task->se.cfs_rq->rq->clock;
 
-	if (bpf_core_field_exists(q->throttled_clock_self_time)) {
-		since = BPF_CORE_READ(q, throttled_clock_self);
-		return BPF_CORE_READ(q, throttled_clock_self_time) +
-		       (since ? BPF_CORE_READ(rq, clock) - since : 0);
-	}
-	if (bpf_core_field_exists(q->throttled_clock_pelt_time)) {
-		u64 now = BPF_CORE_READ(rq, clock_pelt) - BPF_CORE_READ(rq, lost_idle_time);
-
-		since = BPF_CORE_READ(q, throttled_clock_pelt);
-		return BPF_CORE_READ(q, throttled_clock_pelt_time) +
-		       (BPF_CORE_READ(q, throttle_count) ? now - since : 0);
-	}
-	if (bpf_core_field_exists(q->throttled_clock_task_time)) {
-		since = BPF_CORE_READ(q, throttled_clock_task);
-		return BPF_CORE_READ(q, throttled_clock_task_time) +
-		       (BPF_CORE_READ(q, throttle_count) ? BPF_CORE_READ(rq, clock_task) - since
-							 : 0);
-	}
-	return 0;
+	return then && then < clock ? clock - then : 0;
 }
 
-/* Say who this task is before naming it. False: the ring is full. */
-static __always_inline bool announce(struct task_struct *task, struct task_state *st,
-				     struct cpu_track *track)
+/* On the CPU: when it got it, if not seen; up to now at the latest. */
+static __always_inline u64 arrived(struct task_struct *task, u64 now)
 {
-	struct wire_thread *w;
-	u64 key, comm[2] = {};
-	u8 one = 1;
-
-	if (st)
-		return task_announce(task, st);
-	if (!task->pid)
-		return 1; /* the idle task needs no introduction */
-	/* With the name: it changes at exec, and the new program is not to blame for the shell it was. */
-	bpf_probe_read_kernel(comm, sizeof(comm), task->comm);
-	key = mix(mix(mix(task->pid, task->start_boottime), comm[0]), comm[1]);
-	if (track && track->announced == key)
-		return 1;
-	if (!bpf_map_lookup_elem(&occupants, &key)) {
-		w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-		if (!w)
-			return 0;
-		task_identity(w, task);
-		w->kind = WIRE_OCCUPANT;
-		bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
-		bpf_map_update_elem(&occupants, &key, &one, BPF_ANY);
-	}
-	if (track)
-		track->announced = key;
-	return 1;
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
+		return now;
+	return now - clock_since(task, task->sched_info.last_arrival);
 }
 
-/* This task had the CPU up to now, and somebody waited for it. */
-static __always_inline void send_occupied(struct cpu_track *track, u32 cpu,
-					  struct task_struct *task, struct task_state *st, u64 now)
+/* Waiting for a CPU, or given one just now: since when. */
+static __always_inline u64 queued(struct task_struct *task, u64 now)
 {
-	struct wire_occupied *w;
-	u64 since = track->since_ns;
+	if (!bpf_core_field_exists(task->sched_info.last_queued))
+		return now;
+	return now - clock_since(task, task->sched_info.last_queued);
+}
 
-	if (since >= now)
-		return;
-	track->since_ns = now;
-	if (!announce(task, st, track))
+/* How long it waited since it left the CPU, over all run queues it was on. */
+static __always_inline u64 waited(struct task_struct *task, struct sched_state *s, u64 now)
+{
+	u64 wait, dur = now - s->out_ns;
+
+	if (s->preempted)
+		return dur;
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		return s->ready_ns ? now - s->ready_ns : 0;
+	wait = task->sched_info.run_delay - s->run_delay + (now - queued(task, now));
+	return wait < dur ? wait : dur;
+}
+
+static __always_inline void send_migrate(struct task_struct *task, struct task_state *st, u32 from,
+					 u32 to, u64 now)
+{
+	struct wire_migrate *w;
+
+	st->sched.cpu_at = to;
+	if (!task_announce(task, st))
 		goto lost;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)
 		goto lost;
-	w->kind = WIRE_OCCUPIED;
-	w->pad = 0;
-	w->cpu = cpu;
+	w->kind = WIRE_MIGRATE;
+	w->pad[0] = w->pad[1] = w->pad[2] = 0;
 	w->tid = task->pid;
-	w->end_ns = now;
-	w->dur_ns = now - since;
+	w->time_ns = now;
+	w->cpu_out = from;
+	w->cpu_in = to;
 	w->lost = lost_total;
-	w->pad2 = 0;
 	bpf_ringbuf_submit(w, ring_flags());
 	return;
 lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
-}
-
-/* Everything but migration between CPUs happens under the run queue's lock. */
-static __always_inline void wait_begins(struct sched_state *s, struct cpu_track *track, u32 cpu,
-					u64 now)
-{
-	if (track->waiters <= 0)
-		track->since_ns = now;
-	__sync_fetch_and_add(&track->waiters, 1);
-	s->cpu_wait = cpu;
-	s->counted = 1;
-}
-
-static __always_inline void wait_ends(struct sched_state *s, struct cpu_track *track)
-{
-	if (!s->counted)
-		return;
-	s->counted = 0;
-	__sync_fetch_and_add(&track->waiters, -1);
-}
-
-/* A state left behind by an interval whose end was not seen. */
-static __always_inline void forget_wait(struct sched_state *s)
-{
-	struct cpu_track *track = cpu_track(s->cpu_wait);
-
-	if (track)
-		wait_ends(s, track);
-	s->out_ns = 0;
-	s->ready_ns = 0;
-	count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
-}
-
-static __always_inline void throttle_begins(struct sched_state *s, struct task_struct *task)
-{
-	/* Since 6.18 single tasks are throttled, on their way back to user mode; before, whole run queues. */
-	s->throttled = !bpf_core_field_exists(task->throttled) || (s->preempted && task->throttled);
-	if (s->throttled)
-		s->throttle_ns = throttle_clock(task->se.cfs_rq);
 }
 
 static __always_inline void switched_out(struct task_struct *task, struct task_state *st,
@@ -187,13 +93,14 @@ static __always_inline void switched_out(struct task_struct *task, struct task_s
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u32 state = task->__state;
 
-	if (s->out_ns)
-		forget_wait(s);
 	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
-	s->flags = 0;
-	s->cpu_out = cpu;
+	s->flags = throttle_known() ? OFFCPU_THROTTLED : 0;
+	s->cpu_out = s->cpu_at = cpu;
+	s->depth = st->ncalls;
 	s->throttled_ns = 0;
 	s->stack = 0;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		s->run_delay = task->sched_info.run_delay;
 	/* The state as it stands now: a signal that came in time has turned a sleep into a pause. */
 	s->preempted = preempt || state == 0;
 	s->out_ns = now;
@@ -210,20 +117,20 @@ static __always_inline void switched_out(struct task_struct *task, struct task_s
 		object_of_sleep(s, task, regs, state);
 }
 
-static __always_inline void switched_in(struct task_struct *task, struct task_state *st,
-					struct cpu_track *track, u32 cpu, u64 now)
+static __always_inline void switched_in(struct task_struct *task, struct task_state *st, u32 cpu,
+					u64 now)
 {
 	struct sched_state *s = &st->sched;
 	struct wire_offcpu *w;
 	u64 out = s->out_ns;
+	u32 waker_kind = s->waker_kind;
 
-	if (!out)
-		return;
-	if (s->counted && s->cpu_wait != cpu)
-		track = cpu_track(s->cpu_wait);
-	if (track)
-		wait_ends(s, track);
+	if (s->cpu_at != cpu)
+		send_migrate(task, st, s->cpu_at, cpu,
+			     queued(task, now)); /* not seen when it happened */
+	wait_ends(s);
 	s->out_ns = 0;
+	s->waker_kind = WAKER_NONE;
 	if (!task_announce(task, st))
 		goto lost;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
@@ -235,14 +142,14 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->tid = task->pid;
 	w->end_ns = now;
 	w->dur_ns = now - out;
-	w->wait_ns = s->preempted ? now - out : s->ready_ns ? now - s->ready_ns : 0;
-	w->throttled_ns = s->throttled_ns;
-	if (s->throttled)
-		w->throttled_ns += throttle_clock(task->se.cfs_rq) - s->throttle_ns;
+	s->out_ns = out;
+	w->wait_ns = waited(task, s, now);
+	s->out_ns = 0;
+	w->throttled_ns = throttle_ends(s, task);
 	if (w->throttled_ns > w->wait_ns)
 		w->throttled_ns = w->wait_ns;
 	w->object = s->object;
-	w->waker_kind = s->preempted ? WAKER_NONE : s->waker_kind;
+	w->waker_kind = s->preempted ? WAKER_NONE : waker_kind;
 	w->waker = s->waker;
 	w->stack = s->stack;
 	w->lost = lost_total;
@@ -251,24 +158,56 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->cpu_out = s->cpu_out;
 	w->cpu_in = cpu;
 	w->futex_op = s->futex_op;
-	w->depth = st->ncalls;
+	w->depth = s->depth;
 	bpf_ringbuf_submit(w, ring_flags());
 	return;
 lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 }
 
+/* A followed thread has got the CPU but its wake-up was not seen. */
+static __always_inline void woken_unseen(struct task_struct *task, struct sched_state *s,
+					 struct cpu_track *track, u32 cpu, u64 now)
+{
+	s->ready_ns = now - waited(task, s, now);
+	wait_begins(s, track, cpu, s->ready_ns);
+}
+
+/* prev leaves a CPU that it was not seen to get: `to` was. */
+static __always_inline void came_unseen(struct task_struct *prev, struct task_state *st,
+					struct cpu_track *track, u32 cpu, struct task_struct *to,
+					u32 to_tid, u64 now)
+{
+	u64 came = arrived(prev, now);
+
+	if (st && st->sched.out_ns) {
+		if (came < st->sched.out_ns)
+			came = st->sched.out_ns;
+		if (!st->sched.ready_ns)
+			woken_unseen(prev, &st->sched, track, cpu, came);
+	}
+	if (track->waiters > 0)
+		send_occupied(track, cpu, to, to_tid, 0, came);
+	if (st && st->sched.out_ns)
+		switched_in(prev, st, cpu, came);
+}
+
 SEC("tp_btf/sched_switch")
 int sched_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = bpf_get_smp_processor_id(), given;
 	struct cpu_track *track = cpu_track(cpu);
 	struct task_state *out, *in;
+	struct task_struct *to;
 	u64 now;
 
 	if (!track)
 		return 0;
+	given = track->runs_tid;
+	to = (void *)track->runs;
+	track->runs_tid = next->pid;
+	track->runs = (u64)next;
 	out = followed(prev);
 	in = followed(next);
 	if (track->waiters <= 0 && !out) {
@@ -277,10 +216,14 @@ int sched_switch(u64 *ctx)
 			return 0;
 	}
 	now = bpf_ktime_get_ns();
+	if (in && in->sched.out_ns && !in->sched.ready_ns)
+		woken_unseen(next, &in->sched, track, cpu, now);
+	if (to && given != prev->pid)
+		came_unseen(prev, out, track, cpu, to, given, now);
 	if (track->waiters > 0)
-		send_occupied(track, cpu, prev, out, now);
-	if (in)
-		switched_in(next, in, track, cpu, now);
+		send_occupied(track, cpu, prev, prev->pid, out, now);
+	if (in && in->sched.out_ns)
+		switched_in(next, in, cpu, now);
 	if (out)
 		switched_out(prev, out, track, cpu, ctx[0], now);
 	return 0;
@@ -292,16 +235,18 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 	u32 kind = waker_context(current);
 
 	if (kind == WAKER_TASK) {
+		struct task_state *st = followed(current);
+
 		if (current == task)
 			kind = WAKER_SELF;
-		else if (!announce(current, followed(current), 0))
+		else if (st ? !task_announce(current, st) : !announce(current, current->pid, 0))
 			kind = WAKER_NONE;
 	}
 	s->waker = current->pid;
 	s->waker_kind = kind;
 }
 
-/* Raised by whoever wakes, where it wakes. */
+/* Raised by whoever wakes, where it wakes; it may come before the sleeper has left its CPU for good. */
 SEC("tp_btf/sched_waking")
 int sched_waking(u64 *ctx)
 {
@@ -351,12 +296,13 @@ int sched_wakeup_new(u64 *ctx)
 	s = &st->sched;
 	now = bpf_ktime_get_ns();
 	s->out_ns = now;
-	s->cpu_out = task_cpu(task);
+	s->cpu_out = s->cpu_at = task_cpu(task);
 	s->syscall = -1;
-	s->flags = 0;
+	s->flags = throttle_known() ? OFFCPU_THROTTLED : 0;
 	s->object_kind = OBJECT_NONE;
 	s->preempted = 0;
 	s->throttled_ns = 0;
+	s->run_delay = 0;
 	remember_waker(s, task);
 	woken(task, st, now);
 	return 0;
@@ -369,7 +315,6 @@ int sched_migrate_task(u64 *ctx)
 	u32 from = task_cpu(task), to = ctx[1];
 	struct task_state *st = followed(task);
 	struct cpu_track *left, *entered;
-	struct wire_migrate *w;
 	struct sched_state *s;
 	u64 now;
 
@@ -386,36 +331,12 @@ int sched_migrate_task(u64 *ctx)
 		 * verifier lets nobody look up the state of a task found this way: a target is announced as an
 		 * occupant here, which the reader knows how to take. */
 		if (runs)
-			send_occupied(left, from, runs, 0, now);
-		wait_ends(s, left);
+			send_occupied(left, from, runs, runs->pid, 0, now);
+		wait_ends(s);
 		wait_begins(s, entered, to, now);
-		if (s->throttled) {
-			struct cfs_rq *q = task->se.cfs_rq,
-				      **queues = task->sched_task_group->cfs_rq;
-
-			s->throttled_ns += throttle_clock(q) - s->throttle_ns;
-			if (bpf_probe_read_kernel(&q, sizeof(q), queues + to))
-				s->throttled = 0;
-			else
-				s->throttle_ns = throttle_clock(q);
-		}
+		throttle_moves(s, task, to);
 	}
-	if (!task_announce(task, st))
-		goto lost;
-	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
-		goto lost;
-	w->kind = WIRE_MIGRATE;
-	w->pad[0] = w->pad[1] = w->pad[2] = 0;
-	w->tid = task->pid;
-	w->time_ns = now;
-	w->cpu_out = from;
-	w->cpu_in = to;
-	w->lost = lost_total;
-	bpf_ringbuf_submit(w, ring_flags());
-	return 0;
-lost:
-	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
+	send_migrate(task, st, from, to, now);
 	return 0;
 }
 

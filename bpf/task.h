@@ -26,6 +26,7 @@ struct call_open {
 struct sched_state {
 	u64 out_ns;	  /* off CPU since; 0 while on CPU */
 	u64 ready_ns;	  /* runnable since; 0 while blocked */
+	u64 run_delay;	  /* the kernel's own sum of waits when it left the CPU */
 	u64 throttle_ns;  /* throttle clock of the run queue when the wait began there */
 	u64 throttled_ns; /* on run queues left behind during this wait */
 	u64 object;
@@ -34,8 +35,10 @@ struct sched_state {
 	u32 futex_val;
 	u32 stack;
 	u16 cpu_out;
+	u16 cpu_at;   /* whose run queue it is on, as far as was seen */
 	u16 cpu_wait; /* where it is counted as waiting */
 	s16 syscall;
+	u8 depth;     /* calls open when it left the CPU */
 	u8 counted;   /* in the waiters of cpu_wait */
 	u8 preempted; /* switched out runnable */
 	u8 throttled; /* its waits are compared with the throttle clock */
