@@ -19,7 +19,10 @@ struct {
 extern bool bpf_session_is_return(void) __ksym __weak;
 
 #if defined(__TARGET_ARCH_x86)
-#define CALL_ARGS(ctx) { (ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 }
+#define CALL_ARGS(ctx)                                                                 \
+	{                                                                              \
+		(ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 \
+	}
 
 static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
 {
@@ -39,9 +42,11 @@ static __always_inline u64 call_caller(struct pt_regs *ctx)
 
 #define RETURN_POPS 8 /* the return instruction took the address off the stack */
 #else
-#define CALL_ARGS(ctx) \
-	{ (ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], \
-	  (ctx)->regs[4], (ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7] }
+#define CALL_ARGS(ctx)                                                                          \
+	{                                                                                       \
+		(ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], (ctx)->regs[4], \
+			(ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7]                          \
+	}
 
 /* Counted as on x86, where six arguments travel in registers: here the next two still do. */
 static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
@@ -82,7 +87,8 @@ static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chaine
 }
 
 /* The state of the calling thread if its process is a target, else NULL. */
-static __always_inline struct task_state *caller_state(struct task_struct *task, struct op_spec *spec)
+static __always_inline struct task_state *caller_state(struct task_struct *task,
+						       struct op_spec *spec)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;

@@ -19,7 +19,8 @@ int loader_hook(struct pt_regs *ctx)
 
 	if (!t)
 		return 0;
-	if (distance && bpf_probe_read_user(&state, sizeof(state), (void *)(REGS_IP(ctx) + distance)) == 0 &&
+	if (distance &&
+	    bpf_probe_read_user(&state, sizeof(state), (void *)(REGS_IP(ctx) + distance)) == 0 &&
 	    state != LOADER_CONSISTENT)
 		return 0;
 	w = life_begin(WIRE_LOADER, bpf_get_current_task_btf());

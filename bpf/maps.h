@@ -10,7 +10,8 @@
 #include "bpf/task.h"
 
 /* Settings, written before loading; the verifier sees constants and removes what is switched off. */
-__weak const volatile __u32 config_scope = 0;  /* enum scope: who besides the listed processes is a target */
+__weak const volatile __u32 config_scope =
+	0; /* enum scope: who besides the listed processes is a target */
 __weak const volatile __u32 config_uid = 0;    /* SCOPE_USER */
 __weak const volatile __u32 config_self = 0;   /* the recorder, never a target */
 __weak const volatile __u32 config_walker = 0; /* enum walker */
@@ -65,7 +66,8 @@ static __always_inline void count_loss(u32 source, u32 reason)
 
 static __always_inline u64 ring_flags(void)
 {
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config_wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config_wake ? BPF_RB_FORCE_WAKEUP
+									  : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline u64 mix(u64 h, u64 v)
@@ -78,13 +80,16 @@ static __always_inline u64 mix(u64 h, u64 v)
 /* The state of a target thread, made on first use. NULL: no memory. Only for tasks known to be targets. */
 static __always_inline struct task_state *task_state_make(struct task_struct *task)
 {
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *st =
+		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (st && !st->seed) {
 		u32 tgid = task->tgid;
 		struct target *t = bpf_map_lookup_elem(&targets, &tgid);
 
-		st->seed = mix(mix(1, task->group_leader->start_boottime), (u64)tgid << 32 | (t ? t->execs : 0)) | 1;
+		st->seed = mix(mix(1, task->group_leader->start_boottime),
+			       (u64)tgid << 32 | (t ? t->execs : 0)) |
+			   1;
 	}
 	return st;
 }

@@ -35,7 +35,8 @@ struct walk_at {
 
 /* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
  * elsewhere the trampoline is told by standing at the start of its page. */
-static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot, u64 address)
+static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
+					  u64 address)
 {
 	u32 i = w->outer - 1;
 
@@ -134,7 +135,8 @@ static __always_inline void walk_helper(struct pt_regs *ctx, struct walk *w, str
 }
 
 /* Number of the stack at this return; the call itself is no longer among the st->ncalls open ones. 0: none. */
-static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task, struct task_state *st)
+static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
+					   struct task_state *st)
 {
 	struct walk *w = bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u32 *known, id, n;
@@ -178,7 +180,9 @@ static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_stru
 	if (size > sizeof(w->record))
 		return 0;
 	if (bpf_ringbuf_output(&ring, &w->record, size, ring_flags())) {
-		count_loss(0, WIRE_LOST_RING); /* the call goes without; not remembered, so the next one tries again */
+		count_loss(
+			0,
+			WIRE_LOST_RING); /* the call goes without; not remembered, so the next one tries again */
 		return 0;
 	}
 	bpf_map_update_elem(&seen, &hash, &id, BPF_ANY);

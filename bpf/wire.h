@@ -18,7 +18,8 @@ enum wire_kind {
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
-	WIRE_OCCUPANT = 19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
+	WIRE_OCCUPANT =
+		19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
 	WIRE_FORK = 32, /* life ring */
 	WIRE_EXEC = 33,
 	WIRE_EXIT = 34,
@@ -168,7 +169,12 @@ struct op_spec {
 /* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: stacks. */
 #define LOSS_SOURCES 32
 #define LOSS_REASONS 8
-enum wire_loss { WIRE_LOST_RING = 1, WIRE_LOST_STATE = 2, WIRE_LOST_RETURN = 3, WIRE_LOST_NESTING = 4 };
+enum wire_loss {
+	WIRE_LOST_RING = 1,
+	WIRE_LOST_STATE = 2,
+	WIRE_LOST_RETURN = 3,
+	WIRE_LOST_NESTING = 4
+};
 struct loss_slot {
 	__u64 n[LOSS_SOURCES][LOSS_REASONS];
 };

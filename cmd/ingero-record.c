@@ -34,20 +34,33 @@ struct values {
 
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
-	{ "pid", 'p', CLI_LIST, AT(pids), "PID[,PID]", "record these processes and their children", "Targets" },
-	{ "user", 'u', CLI_STRING, AT(user), "USER", "record the CUDA processes of this user", "Targets" },
-	{ "all", 'a', CLI_FLAG, AT(all), NULL, "record all CUDA processes, present and later", "Targets" },
-	{ "output", 'o', CLI_REPEAT, AT(outputs), "FILE", "write the recording there; - is standard output; may be given twice", "Output" },
-	{ "db", 'd', CLI_STRING, AT(db), "DIR", "folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
-	{ "flush", 0, CLI_DURATION, AT(flush_ns), "TIME", "write at least this often (1s to a file, 100ms to a pipe)", "Output" },
-	{ "node", 'n', CLI_STRING, AT(node), "NAME", "call this machine so (default: its host name)", "Output" },
-	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "stop after this time", "Recording" },
+	{ "pid", 'p', CLI_LIST, AT(pids), "PID[,PID]", "record these processes and their children",
+	  "Targets" },
+	{ "user", 'u', CLI_STRING, AT(user), "USER", "record the CUDA processes of this user",
+	  "Targets" },
+	{ "all", 'a', CLI_FLAG, AT(all), NULL, "record all CUDA processes, present and later",
+	  "Targets" },
+	{ "output", 'o', CLI_REPEAT, AT(outputs), "FILE",
+	  "write the recording there; - is standard output; may be given twice", "Output" },
+	{ "db", 'd', CLI_STRING, AT(db), "DIR",
+	  "folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
+	{ "flush", 0, CLI_DURATION, AT(flush_ns), "TIME",
+	  "write at least this often (1s to a file, 100ms to a pipe)", "Output" },
+	{ "node", 'n', CLI_STRING, AT(node), "NAME",
+	  "call this machine so (default: its host name)", "Output" },
+	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "stop after this time",
+	  "Recording" },
 	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "record no call stacks", "Recording" },
-	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL, "record no off-CPU intervals and CPU occupancy", "Recording" },
-	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME", "name a call once it has been open this long (5s)", "Recording" },
-	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE", "kernel buffer, a power of two (16m): larger loses less", "Recording" },
-	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "how to attach: auto, session, multi or perf", "Recording", "auto|session|multi|perf" },
-	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "how to walk stacks: auto, loop or helper", "Recording", "auto|loop|helper" },
+	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
+	  "record no off-CPU intervals and CPU occupancy", "Recording" },
+	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
+	  "name a call once it has been open this long (5s)", "Recording" },
+	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE",
+	  "kernel buffer, a power of two (16m): larger loses less", "Recording" },
+	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "how to attach: auto, session, multi or perf",
+	  "Recording", "auto|session|multi|perf" },
+	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "how to walk stacks: auto, loop or helper",
+	  "Recording", "auto|loop|helper" },
 	{ 0 },
 };
 
@@ -119,7 +132,8 @@ static int choose_targets(struct job *j)
 	int ways = (j->v.pids.n > 0) + (j->v.user != NULL) + j->v.all + (j->command.n > 0);
 
 	if (ways > 1)
-		return cli_usage_error(&program, "one kind of target at a time: -p, -u, -a or a command");
+		return cli_usage_error(&program,
+				       "one kind of target at a time: -p, -u, -a or a command");
 	if (j->command.dashes && j->command.n == 0)
 		return cli_usage_error(&program, "a command is missing behind --");
 	for (size_t i = 0; i < j->v.pids.n; i++) {
@@ -127,7 +141,8 @@ static int choose_targets(struct job *j)
 		uint32_t pid = (uint32_t)number(j->v.pids.v[i], INT_MAX, &bad);
 
 		if (bad || pid == 0)
-			return cli_usage_error(&program, "%s is not a process number", j->v.pids.v[i]);
+			return cli_usage_error(&program, "%s is not a process number",
+					       j->v.pids.v[i]);
 		if (!vec_push(&j->pids, pid))
 			return cli_usage_error(&program, "out of memory");
 		buf_printf(&j->target, "%s%u", i ? "," : "pid ", pid);
@@ -217,23 +232,25 @@ static int open_outputs(struct job *j, struct err *e)
 	return rc;
 }
 
-static void fill_options(struct job *j, int argc, char **argv)
+static void fill_options(struct job *j)
 {
 	static const struct {
 		const char *name;
 		enum probe_link link;
-	} links[] = { { "session", PROBE_LINK_SESSION }, { "multi", PROBE_LINK_MULTI }, { "perf", PROBE_LINK_PERF } };
+	} links[] = { { "session", PROBE_LINK_SESSION },
+		      { "multi", PROBE_LINK_MULTI },
+		      { "perf", PROBE_LINK_PERF } };
 	struct probe_options *p = &j->opt.probe;
 
 	for (size_t i = 0; j->v.link && i < sizeof(links) / sizeof(links[0]); i++)
 		if (strcmp(j->v.link, links[i].name) == 0)
 			p->link = links[i].link;
-	p->walker = j->v.no_stacks ? WALKER_NONE : j->v.walker && strcmp(j->v.walker, "helper") == 0 ? WALKER_HELPER : WALKER_LOOP;
+	p->walker = j->v.no_stacks					? WALKER_NONE
+		    : j->v.walker && strcmp(j->v.walker, "helper") == 0 ? WALKER_HELPER
+									: WALKER_LOOP;
 	p->walker_forced = j->v.walker && strcmp(j->v.walker, "auto") != 0;
 	p->ring_bytes = j->v.ring_bytes;
 	p->sched = !j->v.no_sched;
-	for (int i = 0; i < argc; i++)
-		buf_printf(&j->cmdline, "%s%s", i ? " " : "", argv[i]);
 	j->opt.node_name = j->v.node;
 	buf_printf(&j->tool, "%s %s", program.name, cli_version());
 	j->opt.tool = buf_text(&j->tool);
@@ -266,7 +283,8 @@ static void banner(const struct job *j, struct probe_recorder *r)
 	cli_note("  target   %s", buf_text(&j->target));
 	for (unsigned i = 0; i < j->opt.noutputs; i++)
 		cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
-	cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker, j->opt.probe.sched ? ", off-CPU intervals" : "");
+	cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker,
+		 j->opt.probe.sched ? ", off-CPU intervals" : "");
 	if (!j->launched)
 		cli_note("  Ctrl-C ends the recording");
 }
@@ -276,29 +294,40 @@ static double cpu_seconds(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 static void closing(const struct job *j, struct probe_recorder *r, const char *path, uint64_t bytes)
 {
 	struct probe_recorder_totals t;
 	double seconds, cpu = cpu_seconds();
+	struct buf lost = { 0 };
 
 	probe_recorder_totals(r, &t);
 	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
-	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", cli_count(t.events).s, cli_count(t.calls).s,
-		 cli_ns((uint64_t)(t.end_ns - t.start_ns)).s, cli_count(t.lost).s, cli_bytes(bytes).s);
-	cli_note("recorder used %.2f s of CPU (%.1f%% of one)", cpu, seconds > 0 ? 100 * cpu / seconds : 0);
+	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", cli_count(t.events).s,
+		 cli_count(t.calls).s, cli_ns((uint64_t)(t.end_ns - t.start_ns)).s,
+		 cli_count(t.lost).s, cli_bytes(bytes).s);
+	cli_note("recorder used %.2f s of CPU (%.1f%% of one)", cpu,
+		 seconds > 0 ? 100 * cpu / seconds : 0);
 	if (t.open)
 		cli_note("%s calls had not returned at the end", cli_count(t.open).s);
 	if (t.stacks_lost)
-		cli_warn("%s stacks lost: their calls are there without", cli_count(t.stacks_lost).s);
+		cli_warn("%s stacks lost: their calls are there without",
+			 cli_count(t.stacks_lost).s);
 	if (t.refused)
-		cli_warn("%s records of the kernel side were not understood", cli_count(t.refused).s);
-	if (t.lost)
-		cli_note("next time: --ring 64m, or -o to a faster disk");
+		cli_warn("%s records of the kernel side were not understood",
+			 cli_count(t.refused).s);
+	if (t.lost) {
+		probe_recorder_losses(r, &lost);
+		cli_note("lost: %s%s", buf_text(&lost),
+			 t.lost_ring ? " (a larger --ring loses less)" : "");
+		buf_free(&lost);
+	}
 	if (t.with_cuda == 0)
-		cli_warn("no CUDA library was seen in %s: the recording holds no calls", buf_text(&j->target));
+		cli_warn("no CUDA library was seen in %s: the recording holds no calls",
+			 buf_text(&j->target));
 	if (path)
 		cli_note("next:  ingero-stat %s    ingero-explain %s", path, path);
 }
@@ -340,7 +369,8 @@ static int status_of(const struct job *j, int exec_errno, int status)
 	}
 	if (status != CLI_EXIT_DONE)
 		return 125;
-	return cli_signal_received() || !j->launch.reaped ? CLI_EXIT_DONE : probe_launch_status(&j->launch);
+	return cli_signal_received() || !j->launch.reaped ? CLI_EXIT_DONE
+							  : probe_launch_status(&j->launch);
 }
 
 static int record(struct job *j)
@@ -357,7 +387,8 @@ static int record(struct job *j)
 	if (rc == 0)
 		rc = cli_signals_catch(&e);
 	if (rc == 0 && j->command.n) {
-		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid, cli_signals_restore, &e);
+		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid, cli_signals_restore,
+					&e);
 		j->launched = rc == 0;
 		j->opt.targets.launched = rc == 0 ? (uint32_t)j->launch.pid : 0;
 	}
@@ -391,26 +422,52 @@ static int record(struct job *j)
 	return status_of(j, exec_errno, status);
 }
 
+/* As a shell would take it back. */
+static void quote(struct buf *out, const char *word)
+{
+	if (*word &&
+	    strspn(word,
+		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") ==
+		    strlen(word)) {
+		buf_puts(out, word);
+		return;
+	}
+	buf_putc(out, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_putc(out, *word);
+	buf_putc(out, '\'');
+}
+
 int main(int argc, char **argv)
 {
 	struct job j = { 0 };
 	int status;
 
 	cli_start();
+	for (int i = 0; i < argc; i++) { /* before the parser sorts them */
+		buf_puts(&j.cmdline, i ? " " : "");
+		quote(&j.cmdline, argv[i]);
+	}
 	status = cli_parse(&program, &j.v, argc, argv, &j.command);
 	if (status != CLI_GO)
 		return status;
 	if (j.command.n && !j.command.dashes)
-		return cli_usage_error(&program, "put -- in front of the command: ingero-record -- %s", j.command.v[0]);
+		return cli_usage_error(&program,
+				       "put -- in front of the command: ingero-record -- %s",
+				       j.command.v[0]);
 	if (j.v.outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
-	if (j.v.ring_bytes && (j.v.ring_bytes & (j.v.ring_bytes - 1) || j.v.ring_bytes < 65536 || j.v.ring_bytes > 1u << 30))
+	if (j.v.ring_bytes && (j.v.ring_bytes & (j.v.ring_bytes - 1) || j.v.ring_bytes < 65536 ||
+			       j.v.ring_bytes > 1u << 30))
 		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
 	find_owner(&j.owner);
 	status = choose_targets(&j);
 	if (status != CLI_GO)
 		return status;
-	fill_options(&j, argc, argv);
+	fill_options(&j);
 	status = record(&j);
 	vec_free(&j.pids);
 	buf_free(&j.target);

@@ -34,7 +34,8 @@ struct probe_copies {
 	struct err hook_error;
 };
 
-int probe_copies_new(struct probe_copies **out, struct probe_session *session, struct probe_stacks *stacks, struct err *e)
+int probe_copies_new(struct probe_copies **out, struct probe_session *session,
+		     struct probe_stacks *stacks, struct err *e)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -78,8 +79,8 @@ static bool is_loader(const char *path)
 	const char *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
-	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "ld-2.", 5) == 0 ||
-	       strncmp(name, "ld64.so", 7) == 0;
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0 ||
+	       strncmp(name, "ld-2.", 5) == 0 || strncmp(name, "ld64.so", 7) == 0;
 }
 
 struct hook_symbols {
@@ -111,7 +112,8 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 	bool failed = false;
 
 	for (size_t i = 0; i < c->loaders.n; i++)
-		if (c->loaders.v[i].inode == m->inode && c->loaders.v[i].major == m->major && c->loaders.v[i].minor == m->minor)
+		if (c->loaders.v[i].inode == m->inode && c->loaders.v[i].major == m->major &&
+		    c->loaders.v[i].minor == m->minor)
 			return;
 	vec_push(&c->loaders, (struct seen){ m->major, m->minor, m->inode });
 	host_maps_path(tgid, m, path, sizeof(path));
@@ -127,7 +129,8 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 	} else {
 		site.offset = h.hook_offset;
 		site.cookie = h.debug_value ? h.debug_value + R_STATE_OFFSET - h.hook_value : 0;
-		if (probe_link_attach(probe_session_hook(c->session), path, &site, 1, &failed, &c->hooks, &e) == 1)
+		if (probe_link_attach(probe_session_hook(c->session), path, &site, 1, &failed,
+				      &c->hooks, &e) == 1)
 			c->hooked = true;
 	}
 	if (e.code && !c->hook_error.code)
@@ -144,8 +147,8 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 	if (sites && failed) {
 		for (size_t i = 0; i < n; i++)
 			sites[i] = copy->plan.v[i].site;
-		copy->attached = probe_link_attach(probe_session_programs(c->session), path, sites, n, failed, &c->calls,
-						   &copy->reason);
+		copy->attached = probe_link_attach(probe_session_programs(c->session), path, sites,
+						   n, failed, &c->calls, &copy->reason);
 	} else {
 		err_nomem(&copy->reason);
 	}
@@ -155,17 +158,19 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 }
 
 /* Index of the copy; -1: the file holds nothing to probe. */
-static int copy_of(struct probe_copies *c, uint32_t tgid, const struct host_mapping *m, enum probe_library library,
-		   bool is_static)
+static int copy_of(struct probe_copies *c, uint32_t tgid, const struct host_mapping *m,
+		   enum probe_library library, bool is_static)
 {
 	struct probe_copy copy = { .major = m->major, .minor = m->minor, .inode = m->inode };
 	char path[4400];
 
 	for (size_t i = 0; i < c->copies.n; i++)
-		if (c->copies.v[i].inode == m->inode && c->copies.v[i].major == m->major && c->copies.v[i].minor == m->minor)
+		if (c->copies.v[i].inode == m->inode && c->copies.v[i].major == m->major &&
+		    c->copies.v[i].minor == m->minor)
 			return (int)i;
 	host_maps_path(tgid, m, path, sizeof(path));
-	if (probe_plan_file(&copy.plan, path, library, is_static, &copy.reason) == 0 && copy.plan.n == 0) {
+	if (probe_plan_file(&copy.plan, path, library, is_static, &copy.reason) == 0 &&
+	    copy.plan.n == 0) {
 		probe_plan_free(&copy.plan);
 		if (is_static)
 			return -1;

@@ -22,21 +22,22 @@ struct probe_copy {
 	char *path; /* as the first process saw it */
 	struct probe_plan plan;
 	size_t requested, attached;
-	struct err reason; /* first failure */
+	struct err reason;    /* first failure */
 	uint64_t attached_ns; /* CLOCK_BOOTTIME */
-	char sites[24];	   /* "+10" */
+	char sites[24];	      /* "+10" */
 };
 
 /* One process using one copy. */
 struct probe_use {
 	uint32_t tgid;
-	uint32_t copy;	  /* index */
-	uint64_t gap_ns;  /* age of the process when the probes were there; 0: from its start, nothing was missed */
+	uint32_t copy; /* index */
+	uint64_t gap_ns; /* age of the process when the probes were there; 0: from its start, nothing was missed */
 };
 
 struct probe_copies;
 
-int probe_copies_new(struct probe_copies **out, struct probe_session *session, struct probe_stacks *stacks, struct err *e);
+int probe_copies_new(struct probe_copies **out, struct probe_session *session,
+		     struct probe_stacks *stacks, struct err *e);
 void probe_copies_free(struct probe_copies *c);
 /* No more events from here on. Probes that take long to remove go when the copies are freed. */
 void probe_copies_detach(struct probe_copies *c);
@@ -48,7 +49,6 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 
 /* Does the process map a CUDA library? Reads its maps only. */
 bool probe_copies_has_cuda(uint32_t tgid);
-
 
 const struct probe_copy *probe_copies_list(const struct probe_copies *c, size_t *n);
 const struct probe_use *probe_copies_uses(const struct probe_copies *c, size_t *n);

@@ -50,7 +50,8 @@ static void child(int go, int failed, char *const *argv, uid_t uid, void (*prepa
 	_exit(saved == ENOENT ? 127 : 126);
 }
 
-int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void), struct err *e)
+int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void),
+		       struct err *e)
 {
 	int go[2], failed[2];
 

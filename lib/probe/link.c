@@ -42,7 +42,8 @@ const char *probe_link_name(enum probe_link link)
 	return name[link];
 }
 
-static int link_multi(int prog, uint32_t type, uint32_t flags, const char *path, const struct probe_site *sites, size_t n)
+static int link_multi(int prog, uint32_t type, uint32_t flags, const char *path,
+		      const struct probe_site *sites, size_t n)
 {
 	uint64_t *offsets = calloc(2 * n, sizeof(*offsets));
 	struct link_attr a = { .prog_fd = (uint32_t)prog, .attach_type = type };
@@ -86,7 +87,8 @@ static int link_perf(int prog, bool ret, const char *path, const struct probe_si
 
 	if (type < 0 && read_int("/sys/bus/event_source/devices/uprobe/type", "%d", &type))
 		return -1;
-	if (ret_bit < 0 && read_int("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &ret_bit))
+	if (ret_bit < 0 &&
+	    read_int("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:%d", &ret_bit))
 		return -1;
 	a.type = (uint32_t)type;
 	a.config = ret ? 1ull << ret_bit : 0;
@@ -109,8 +111,8 @@ static int link_perf(int prog, bool ret, const char *path, const struct probe_si
 }
 
 /* Attach n sites with as few links as the kind allows. Descriptors are added to *fds. */
-static int attach_all(const struct probe_programs *p, const char *path, const struct probe_site *sites, size_t n,
-		      struct probe_fds *fds)
+static int attach_all(const struct probe_programs *p, const char *path,
+		      const struct probe_site *sites, size_t n, struct probe_fds *fds)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 };
 
@@ -124,7 +126,8 @@ static int attach_all(const struct probe_programs *p, const char *path, const st
 			return -1;
 	} else if (p->link == PROBE_LINK_MULTI) {
 		/* The return first: an entry that is never matched would stay open. */
-		if (p->exit >= 0 && (out[1] = link_multi(p->exit, PROBE_ATTACH_MULTI, UPROBE_MULTI_RETURN, path, sites, n)) < 0)
+		if (p->exit >= 0 && (out[1] = link_multi(p->exit, PROBE_ATTACH_MULTI,
+							 UPROBE_MULTI_RETURN, path, sites, n)) < 0)
 			return -1;
 		if ((in[1] = link_multi(p->entry, PROBE_ATTACH_MULTI, 0, path, sites, n)) < 0)
 			goto undo;
@@ -150,8 +153,9 @@ undo:
 	return -1;
 }
 
-size_t probe_link_attach(const struct probe_programs *p, const char *path, const struct probe_site *sites, size_t n,
-			 bool *failed, struct probe_fds *fds, struct err *first)
+size_t probe_link_attach(const struct probe_programs *p, const char *path,
+			 const struct probe_site *sites, size_t n, bool *failed,
+			 struct probe_fds *fds, struct err *first)
 {
 	size_t half = n / 2;
 
@@ -162,7 +166,8 @@ size_t probe_link_attach(const struct probe_programs *p, const char *path, const
 	if (n == 1) {
 		failed[0] = true;
 		if (!first->code)
-			err_sys(first, "cannot probe %s at %#llx", path, (unsigned long long)sites->offset);
+			err_sys(first, "cannot probe %s at %#llx", path,
+				(unsigned long long)sites->offset);
 		return 0;
 	}
 	return probe_link_attach(p, path, sites, half, failed, fds, first) +
@@ -180,7 +185,8 @@ void probe_link_detach(struct probe_fds *fds)
 void probe_link_silence(const struct probe_fds *fds)
 {
 	for (size_t i = 0; i < fds->n; i++)
-		ioctl(fds->v[i], PERF_EVENT_IOC_DISABLE, 0); /* links among them refuse, which is fine */
+		ioctl(fds->v[i], PERF_EVENT_IOC_DISABLE,
+		      0); /* links among them refuse, which is fine */
 }
 
 void probe_link_abandon(struct probe_fds *fds)

@@ -17,7 +17,7 @@
 enum probe_link { PROBE_LINK_AUTO, PROBE_LINK_SESSION, PROBE_LINK_MULTI, PROBE_LINK_PERF };
 
 /* As the kernel numbers them; the build's headers may be older. */
-#define PROBE_ATTACH_MULTI 48
+#define PROBE_ATTACH_MULTI   48
 #define PROBE_ATTACH_SESSION 57
 
 /* The programs' descriptors: session in entry for PROBE_LINK_SESSION, where exit is -1. */
@@ -42,8 +42,9 @@ const char *probe_link_name(enum probe_link link); /* "session" */
 
 /* Puts the programs on every site of the file; the links' descriptors are added to *fds, closing them detaches.
  * failed[i] is set for sites the kernel refused, first gets the first reason. Returns the number attached. */
-size_t probe_link_attach(const struct probe_programs *p, const char *path, const struct probe_site *sites, size_t n,
-			 bool *failed, struct probe_fds *fds, struct err *first);
+size_t probe_link_attach(const struct probe_programs *p, const char *path,
+			 const struct probe_site *sites, size_t n, bool *failed,
+			 struct probe_fds *fds, struct err *first);
 
 void probe_link_detach(struct probe_fds *fds);
 

@@ -56,11 +56,18 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_open
 	}
 }
 
-int probe_opens_look(struct probe_opens *o, struct probe_session *s, const struct probe_wire *wire, struct ige_writer *wr,
-		     int64_t now_ns, uint64_t hung_ns, bool at_end, int64_t *floor_ns, struct err *e)
+int probe_opens_look(struct probe_opens *o, struct probe_session *s, const struct probe_wire *wire,
+		     struct ige_writer *wr, int64_t now_ns, uint64_t hung_ns, bool at_end,
+		     int64_t *floor_ns, struct err *e)
 {
-	struct looking l = { .o = o, .wire = wire, .wr = wr, .now_ns = now_ns, .floor_ns = now_ns - SLACK_NS,
-			     .hung_ns = hung_ns, .at_end = at_end, .e = e };
+	struct looking l = { .o = o,
+			     .wire = wire,
+			     .wr = wr,
+			     .now_ns = now_ns,
+			     .floor_ns = now_ns - SLACK_NS,
+			     .hung_ns = hung_ns,
+			     .at_end = at_end,
+			     .e = e };
 	int rc;
 
 	o->open = 0;

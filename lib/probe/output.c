@@ -57,7 +57,8 @@ static int write_chunk(struct probe_output *o, const struct chunk *c, struct err
 			continue;
 		err_sys(e, "cannot write %s", o->path);
 		if (o->regular && (errno == ENOSPC || errno == EDQUOT)) {
-			if (ftruncate(o->fd, o->good) == 0 && lseek(o->fd, o->good, SEEK_SET) == o->good)
+			if (ftruncate(o->fd, o->good) == 0 &&
+			    lseek(o->fd, o->good, SEEK_SET) == o->good)
 				return 1;
 		}
 		return -1;
@@ -126,7 +127,8 @@ static void *write_loop(void *arg)
 	return NULL;
 }
 
-static int output_put(struct probe_output *o, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e)
+static int output_put(struct probe_output *o, enum ige_put_kind kind, const void *p, size_t n,
+		      uint32_t events, struct err *e)
 {
 	struct chunk *c = NULL;
 	int rc = 0;
@@ -150,7 +152,8 @@ static int output_put(struct probe_output *o, enum ige_put_kind kind, const void
 	return rc;
 }
 
-static int tee_put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n, uint32_t events, struct err *e)
+static int tee_put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n,
+		   uint32_t events, struct err *e)
 {
 	struct probe_tee *tee = (struct probe_tee *)sink;
 	unsigned left = 0;
@@ -197,7 +200,8 @@ int probe_output_directory(const char *path, const struct probe_owner *owner, st
 	struct stat st;
 
 	if (stat(path, &st) == 0)
-		return S_ISDIR(st.st_mode) ? 0 : err_set(e, ERR_CANNOT, "%s is not a directory", path);
+		return S_ISDIR(st.st_mode) ? 0
+					   : err_set(e, ERR_CANNOT, "%s is not a directory", path);
 	if (mkdir(path, 0700))
 		return err_sys(e, "cannot make %s", path);
 	if (owner->uid && geteuid() == 0 && lchown(path, owner->uid, owner->gid))
@@ -205,7 +209,8 @@ int probe_output_directory(const char *path, const struct probe_owner *owner, st
 	return 0;
 }
 
-int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner, struct err *e)
+int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner,
+		      struct err *e)
 {
 	struct probe_output *o = calloc(1, sizeof(*o));
 	struct stat st;
@@ -226,14 +231,17 @@ int probe_output_open(struct probe_output **out, const char *path, const struct 
 		goto out;
 	}
 	if (isatty(o->fd)) {
-		rc = err_set(e, ERR_USAGE, "not writing a binary recording to a terminal (use -o FILE, or pipe it into a "
-					   "program: ingero-record -o - … | ingero-stat)");
+		rc = err_set(e, ERR_USAGE,
+			     "not writing a binary recording to a terminal (use -o FILE, or pipe "
+			     "it into a "
+			     "program: ingero-record -o - … | ingero-stat)");
 		goto out;
 	}
 	o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
 	if (o->regular && o->fd != STDOUT_FILENO) {
 		if (flock(o->fd, LOCK_EX | LOCK_NB)) {
-			rc = err_set(e, ERR_CANNOT, "cannot write %s: another recorder is writing it", path);
+			rc = err_set(e, ERR_CANNOT,
+				     "cannot write %s: another recorder is writing it", path);
 			goto out;
 		}
 		if (ftruncate(o->fd, 0)) {

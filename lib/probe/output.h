@@ -24,7 +24,8 @@ struct probe_owner {
 
 /* path: a file (made with mode 0600, locked until closed), or "-" for standard output, which must not be a
  * terminal. */
-int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner, struct err *e);
+int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner,
+		      struct err *e);
 
 /* Makes the directory (0700) if need be. */
 int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e);

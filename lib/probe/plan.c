@@ -16,11 +16,13 @@ unsigned probe_plan_ahead(const uint8_t *b, size_t n)
 {
 #if defined(__x86_64__)
 	/* 81 3d disp32 imm32: cmpl $imm,disp(%rip); then 7x rel8 or 0f 8x rel32: jcc. */
-	if (n >= 12 && b[0] == 0x81 && b[1] == 0x3d && ((b[10] & 0xf0) == 0x70 || (b[10] == 0x0f && (b[11] & 0xf0) == 0x80)))
+	if (n >= 12 && b[0] == 0x81 && b[1] == 0x3d &&
+	    ((b[10] & 0xf0) == 0x70 || (b[10] == 0x0f && (b[11] & 0xf0) == 0x80)))
 		return 10;
 	/* f3 0f 1e fa: endbr64; then push (50-57, 41 50-57) or a jump. */
 	if (n >= 6 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa &&
-	    ((b[4] & 0xf8) == 0x50 || (b[4] == 0x41 && (b[5] & 0xf8) == 0x50) || b[4] == 0xe9 || b[4] == 0xeb))
+	    ((b[4] & 0xf8) == 0x50 || (b[4] == 0x41 && (b[5] & 0xf8) == 0x50) || b[4] == 0xe9 ||
+	     b[4] == 0xeb))
 		return 4;
 #else
 	(void)b;
@@ -29,7 +31,8 @@ unsigned probe_plan_ahead(const uint8_t *b, size_t n)
 	return 0;
 }
 
-bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset, const uint8_t *bytes, size_t n)
+bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset,
+		       const uint8_t *bytes, size_t n)
 {
 	struct plan_site site = { .symbol = offset };
 	size_t nspecs;
@@ -61,12 +64,14 @@ static bool take_symbol(void *ctx, const struct sym_elf_symbol *s)
 	struct planning *p = ctx;
 	uint8_t code[16];
 
-	if (!probe_plan_symbol(p->plan, s->name, s->offset, code, sym_elf_bytes(p->file, s->offset, code, sizeof(code))))
+	if (!probe_plan_symbol(p->plan, s->name, s->offset, code,
+			       sym_elf_bytes(p->file, s->offset, code, sizeof(code))))
 		p->failed = true;
 	return !p->failed;
 }
 
-int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library, bool is_static, struct err *e)
+int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library,
+		    bool is_static, struct err *e)
 {
 	struct planning p = { .plan = plan };
 	struct sym_elf *file;
@@ -78,7 +83,8 @@ int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_librar
 		return rc;
 	p.file = file;
 	snprintf(plan->build_id, sizeof(plan->build_id), "%s", sym_elf_build_id(file));
-	rc = sym_elf_symbols(file, SYM_NAMES | SYM_FUNCTIONS | (is_static ? SYM_FULL : 0), take_symbol, &p, e);
+	rc = sym_elf_symbols(file, SYM_NAMES | SYM_FUNCTIONS | (is_static ? SYM_FULL : 0),
+			     take_symbol, &p, e);
 	sym_elf_free(file);
 	if (rc == 0 && p.failed)
 		rc = err_nomem(e);
@@ -101,7 +107,8 @@ char *probe_plan_sites(const struct probe_plan *plan, char *out, size_t size)
 	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 		for (size_t i = 0; i < plan->n; i++)
 			if (plan->v[i].ahead == known[k]) {
-				at += (size_t)snprintf(out + at, at < size ? size - at : 0, "%s+%u", at ? "/" : "", known[k]);
+				at += (size_t)snprintf(out + at, at < size ? size - at : 0, "%s+%u",
+						       at ? "/" : "", known[k]);
 				break;
 			}
 	return out;

@@ -34,11 +34,13 @@ struct probe_plan {
 
 /* library: whose symbols to look for. is_static: the file is an executable with a runtime inside, found through
  * its full symbol table. A file without matching symbols gives an empty plan. */
-int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library, bool is_static, struct err *e);
+int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library,
+		    bool is_static, struct err *e);
 void probe_plan_free(struct probe_plan *plan);
 
 /* The plan's own steps, for tests: add one symbol; bytes: what stands at it (at least n). */
-bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset, const uint8_t *bytes, size_t n);
+bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset,
+		       const uint8_t *bytes, size_t n);
 
 /* How far behind the symbol the probe goes. The kernel emulates only a few instructions and single-steps the
  * others, several times dearer: a comparison with memory at the start (NVIDIA's driver: cmp, then a conditional

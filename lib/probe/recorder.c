@@ -15,6 +15,7 @@
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
+#include "lib/host/sample.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/spec.h"
@@ -22,11 +23,11 @@
 #include "lib/probe/statements.h"
 #include "lib/probe/wire.h"
 
-#define TURN_MS	      10
-#define LAG_NS	      50000000	 /* a thread preempted between reading the clock and the ring */
-#define SECOND_NS     1000000000
-#define CLOCK_NS      10000000000ll
-#define COPIES_MAX    64	 /* notices about library copies; more are only in the coverage */
+#define TURN_MS	   10
+#define LAG_NS	   50000000 /* a thread preempted between reading the clock and the ring */
+#define SECOND_NS  1000000000
+#define CLOCK_NS   10000000000ll
+#define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
 
 struct notice {
 	char *text;
@@ -48,6 +49,8 @@ struct probe_recorder {
 	struct ige_writer *writer;
 	struct op_spec *specs;
 	struct map processes; /* tgid -> world process */
+	struct host_sampler *sampler;
+	VEC(struct host_target) sampled;
 
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
 	struct loss_slot losses;
@@ -60,7 +63,8 @@ struct probe_recorder {
 	size_t notices_given;
 };
 
-__attribute__((format(printf, 3, 4))) static void tell(struct probe_recorder *r, bool warning, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void tell(struct probe_recorder *r, bool warning,
+						       const char *fmt, ...)
 {
 	struct notice n = { .warning = warning };
 	va_list ap;
@@ -129,7 +133,8 @@ static int cgroup_path(uint32_t tgid, struct buf *out, struct err *e)
 	return rc;
 }
 
-static uint32_t text_of(struct world *w, int (*read)(uint32_t tgid, struct buf *out, struct err *e), uint32_t tgid)
+static uint32_t text_of(struct world *w, int (*read)(uint32_t tgid, struct buf *out, struct err *e),
+			uint32_t tgid)
 {
 	struct err ignored = { 0 };
 	struct buf b = { 0 };
@@ -180,7 +185,8 @@ static void say_name(struct probe_recorder *r, const struct wire_life *l)
 		return;
 	REC_SET(&rec, NAME, time_ns, (int64_t)l->time_ns);
 	REC_SET(&rec, NAME, thread, t->thread);
-	REC_SET(&rec, NAME, comm, ((struct bytes){ l->who.comm, strnlen(l->who.comm, sizeof(l->who.comm)) }));
+	REC_SET(&rec, NAME, comm,
+		((struct bytes){ l->who.comm, strnlen(l->who.comm, sizeof(l->who.comm)) }));
 	if (!r->event_error.code)
 		ige_writer_record(r->writer, &rec, &r->event_error);
 }
@@ -226,11 +232,12 @@ static void tell_copies(struct probe_recorder *r)
 		if (v->attached == 0)
 			tell(r, true, "nothing attached to %s: %s", v->path, v->reason.text);
 		else if (v->attached < v->requested)
-			tell(r, true, "%s: %zu of %zu functions attached: %s", v->path, v->attached, v->requested,
-			     v->reason.text);
+			tell(r, true, "%s: %zu of %zu functions attached: %s", v->path, v->attached,
+			     v->requested, v->reason.text);
 		else
-			tell(r, false, "%-8s %s: %zu functions, %s links at %s", probe_layer(v->plan.library), v->path,
-			     v->attached, probe_link_name(probe_session_programs(r->session)->link), v->sites);
+			tell(r, false, "%-8s %s: %zu functions, %s links at %s",
+			     probe_layer(v->plan.library), v->path, v->attached,
+			     probe_link_name(probe_session_programs(r->session)->link), v->sites);
 	}
 }
 
@@ -247,15 +254,19 @@ static int say_losses(struct probe_recorder *r, int64_t now, struct err *e)
 		probe_output_state(r->opt.outputs[i], &o);
 		/* Said once for both outputs: each holds the statement, only one lost the events. */
 		if (o.dropped_queue > r->dropped[i][0]) {
-			rc = probe_say_loss(r->writer, LOSS_QUEUE_FULL, o.dropped_queue - r->dropped[i][0], r->loss_since,
-					    now, e);
+			rc = probe_say_loss(r->writer, LOSS_QUEUE_FULL,
+					    o.dropped_queue - r->dropped[i][0], r->loss_since, now,
+					    e);
 			r->lost += o.dropped_queue - r->dropped[i][0];
 		}
 		if (rc == 0 && o.dropped_disk > r->dropped[i][1]) {
 			if (!r->dropped[i][1])
-				tell(r, true, "%s: recording goes on without events until there is room", o.error.text);
-			rc = probe_say_loss(r->writer, LOSS_DISK_FULL, o.dropped_disk - r->dropped[i][1], r->loss_since,
-					    now, e);
+				tell(r, true,
+				     "%s: recording goes on without events until there is room",
+				     o.error.text);
+			rc = probe_say_loss(r->writer, LOSS_DISK_FULL,
+					    o.dropped_disk - r->dropped[i][1], r->loss_since, now,
+					    e);
 			r->lost += o.dropped_disk - r->dropped[i][1];
 		}
 		r->dropped[i][0] = o.dropped_queue;
@@ -271,11 +282,61 @@ static void tell_no_cuda(struct probe_recorder *r)
 		return;
 	r->no_cuda_told = true;
 	if (r->opt.targets.launched || r->opt.targets.npids)
-		tell(r, true, "no CUDA library in the target yet (looking for libcudart, libcuda): nothing to record until "
-			      "it loads one");
+		tell(r, true,
+		     "no CUDA library in the target yet (looking for libcudart, libcuda): nothing "
+		     "to record until "
+		     "it loads one");
 	else
-		tell(r, true, "no process with a CUDA library yet (%s): nothing to record until there is one",
-		     r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's" : "of anyone");
+		tell(r, true,
+		     "no process with a CUDA library yet (%s): nothing to record until there is "
+		     "one",
+		     r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's"
+							: "of anyone");
+}
+
+static uint32_t process_of(void *ctx, uint32_t tgid)
+{
+	struct probe_recorder *r = ctx;
+	struct world_process v = { .node = r->node.id, .tgid = tgid };
+	struct err ignored = { 0 };
+	struct host_process p;
+	uint64_t id;
+
+	/* A process that made no call has not been announced; it is part of the recording all the same. */
+	if (map_get(&r->processes, tgid, &id))
+		return (uint32_t)id;
+	if (host_proc_read(tgid, &p, &ignored) == 0) {
+		v.start_ns = p.start_ns;
+		v.parent = p.ppid;
+		v.ns_tgid = p.ns_tgid;
+		v.uid = p.uid;
+	}
+	return world_process(r->world, &v);
+}
+
+static void add_sampled(void *ctx, uint32_t tgid)
+{
+	struct probe_recorder *r = ctx;
+
+	vec_push(&r->sampled, (struct host_target){ .tgid = tgid, .process = process_of(r, tgid) });
+}
+
+static int put_sample(void *ctx, const struct record *sample)
+{
+	struct probe_recorder *r = ctx;
+	struct err e = { 0 };
+	int rc = ige_writer_record(r->writer, sample, &e);
+
+	if (rc && !r->event_error.code)
+		r->event_error = e;
+	return rc;
+}
+
+static void sample(struct probe_recorder *r, int64_t now)
+{
+	r->sampled.n = 0;
+	probe_targets_each(r->targets, add_sampled, r);
+	host_sampler_tick(r->sampler, now, r->sampled.v, r->sampled.n, put_sample, r);
 }
 
 static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
@@ -284,6 +345,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 
 	probe_targets_look(r->targets);
 	tell_no_cuda(r);
+	sample(r, now);
 	rc = say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
@@ -328,19 +390,26 @@ static int say_start(struct probe_recorder *r, struct err *e)
 	int rc = probe_say_node(r->writer, &r->node, e);
 
 	if (rc == 0)
-		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command, r->opt.target,
-				       r->opt.probe.sched, e);
+		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command,
+				       r->opt.target, r->opt.probe.sched, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "start", e);
 	/* So that a reader, and a recorder killed at once, have this much. */
-	return rc ? rc : ige_writer_flush(r->writer, r->start_ns - LAG_NS, r->start_ns - LAG_NS, true, e);
+	return rc ? rc
+		  : ige_writer_flush(r->writer, r->start_ns - LAG_NS, r->start_ns - LAG_NS, true,
+				     e);
 }
 
-int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt, struct err *e)
+int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
+			struct err *e)
 {
 	struct probe_recorder *r = calloc(1, sizeof(*r));
-	struct probe_wire_owner owner = { .ctx = r, .event = on_event, .lost = on_lost, .exe = on_exe,
-					  .stack = on_stack, .process = on_process };
+	struct probe_wire_owner owner = { .ctx = r,
+					  .event = on_event,
+					  .lost = on_lost,
+					  .exe = on_exe,
+					  .stack = on_stack,
+					  .process = on_process };
 	int rc;
 
 	*out = r;
@@ -359,9 +428,12 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc == 0)
 		rc = probe_copies_new(&r->copies, r->session, r->stacks, e);
 	if (rc == 0)
-		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks, &opt->targets, e);
+		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks, &opt->targets,
+				       e);
 	if (rc == 0)
 		rc = probe_wire_new(&r->wire, r->world, r->node.id, &owner, e);
+	if (rc == 0)
+		rc = host_sampler_new(&r->sampler, r->world, r->node.id, e);
 	if (rc == 0)
 		rc = open_writer(r, e);
 	if (rc)
@@ -377,9 +449,11 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 		rc = say_start(r, e);
 	if (rc == 0)
 		rc = probe_targets_start(r->targets, e);
-	if (rc == 0)
-		tell_copies(r);
-	return rc;
+	if (rc)
+		return rc;
+	tell_copies(r);
+	sample(r, r->start_ns);
+	return 0;
 }
 
 int probe_recorder_step(struct probe_recorder *r, struct err *e)
@@ -404,10 +478,12 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	if (rc == 0 && now >= r->next_flush) {
 		r->next_flush = now + (int64_t)r->opt.flush_ns;
 		flush = true;
-		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now, r->opt.hung_ns, false, &r->floor, e);
+		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
+				      r->opt.hung_ns, false, &r->floor, e);
 	}
 	if (rc == 0)
-		rc = ige_writer_flush(r->writer, r->watermark, r->floor < r->watermark ? r->floor : r->watermark, flush, e);
+		rc = ige_writer_flush(r->writer, r->watermark,
+				      r->floor < r->watermark ? r->floor : r->watermark, flush, e);
 	if (rc)
 		return rc;
 	if (r->opt.duration_ns && now - r->start_ns >= (int64_t)r->opt.duration_ns)
@@ -415,21 +491,6 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	if (r->opt.until_targets_end && probe_targets_alive(r->targets) == 0)
 		return 0;
 	return 1;
-}
-
-static uint32_t process_of(void *ctx, uint32_t tgid)
-{
-	struct probe_recorder *r = ctx;
-	struct err ignored = { 0 };
-	struct host_process p;
-	uint64_t id;
-
-	/* A process that made no call has not been announced; it is part of the coverage all the same. */
-	if (map_get(&r->processes, tgid, &id))
-		return (uint32_t)id;
-	if (host_proc_read(tgid, &p, &ignored))
-		p.start_ns = 0;
-	return world_process(r->world, &(struct world_process){ .node = r->node.id, .tgid = tgid, .start_ns = p.start_ns });
 }
 
 int probe_recorder_finish(struct probe_recorder *r, struct err *e)
@@ -446,12 +507,15 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	probe_stacks_collect(r->stacks, true);
 	tell_copies(r);
 	now = host_clock_mono();
+	sample(r, now);
 	rc = r->event_error.code ? (*e = r->event_error, e->code) : say_losses(r, now, e);
 	if (rc == 0)
-		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now, r->opt.hung_ns, true, &r->floor, e);
+		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
+				      r->opt.hung_ns, true, &r->floor, e);
 	if (rc == 0)
 		rc = probe_say_coverage(r->writer, r->copies, r->wire, process_of, r,
-					probe_link_name(probe_session_programs(r->session)->link), e);
+					probe_link_name(probe_session_programs(r->session)->link),
+					e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
@@ -470,6 +534,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_stacks_free(r->stacks);
 	probe_session_free(r->session);
 	probe_wire_free(r->wire);
+	host_sampler_free(r->sampler);
+	vec_free(&r->sampled);
 	probe_opens_free(&r->opens);
 	probe_samples_free(&r->samples);
 	ige_writer_free(r->writer);
@@ -482,6 +548,15 @@ void probe_recorder_free(struct probe_recorder *r)
 	free(r);
 }
 
+static uint64_t ring_losses(const struct probe_recorder *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
+		n += r->losses.n[source][LOSS_RING_FULL];
+	return n;
+}
+
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
 {
 	static const char *const walkers[] = { "none", "loop", "helper" };
@@ -490,6 +565,7 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.events = r->events,
 		.calls = r->calls,
 		.lost = r->lost,
+		.lost_ring = ring_losses(r),
 		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
 		.refused = probe_wire_refused(r->wire),
 		.open = r->opens.open,
@@ -501,6 +577,25 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.link = probe_link_name(probe_session_programs(r->session)->link),
 		.walker = walkers[probe_session_walker(r->session)],
 	};
+}
+
+void probe_recorder_losses(const struct probe_recorder *r, struct buf *out)
+{
+	uint64_t queue = r->dropped[0][0] + r->dropped[1][0],
+		 disk = r->dropped[0][1] + r->dropped[1][1];
+
+	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
+		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
+			if (r->losses.n[source][reason])
+				buf_printf(out, "%s%llu %s: %s", out->n ? ", " : "",
+					   (unsigned long long)r->losses.n[source][reason],
+					   source_name((uint8_t)source), loss_reason_text(reason));
+	if (queue)
+		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)queue,
+			   loss_reason_text(LOSS_QUEUE_FULL));
+	if (disk)
+		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)disk,
+			   loss_reason_text(LOSS_DISK_FULL));
 }
 
 const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r)

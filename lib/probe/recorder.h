@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/probe/copies.h"
 #include "lib/probe/output.h"
@@ -26,15 +27,16 @@ struct probe_recorder_options {
 	struct probe_targets_options targets;
 	struct probe_output *outputs[2];
 	unsigned noutputs;
-	const char *node_name; /* NULL: the host's */
+	const char *node_name;		     /* NULL: the host's */
 	const char *tool, *command, *target; /* texts of the SESSION record */
-	uint64_t duration_ns;	/* 0: until told */
-	uint64_t hung_ns;	/* a call open that long is named */
-	uint64_t flush_ns;	/* blocks are written at least this often */
-	bool until_targets_end; /* stop by itself when no target is left */
+	uint64_t duration_ns;		     /* 0: until told */
+	uint64_t hung_ns;		     /* a call open that long is named */
+	uint64_t flush_ns;		     /* blocks are written at least this often */
+	bool until_targets_end;		     /* stop by itself when no target is left */
 };
 
-int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt, struct err *e);
+int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
+			struct err *e);
 
 /* One turn: wait up to 10 ms, drain, write. 1: go on; 0: the recording is over (time is up, targets are gone);
  * < 0: it cannot go on (ERR_CLOSED: nobody reads it any more). */
@@ -50,6 +52,7 @@ const char *probe_recorder_notice(struct probe_recorder *r, bool *warning);
 struct probe_recorder_totals {
 	uint64_t events, calls; /* handed to the file; of these, library calls */
 	uint64_t lost;
+	uint64_t lost_ring; /* of these, because the kernel ring was full */
 	uint64_t stacks_lost, refused;
 	uint64_t open, hung; /* calls */
 	int64_t start_ns, end_ns;
@@ -58,6 +61,8 @@ struct probe_recorder_totals {
 	const char *walker; /* "loop", "helper", "none" */
 };
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t);
+/* "12 cuda: ring full, 1 sched: …": by source and reason; nothing when nothing was lost. */
+void probe_recorder_losses(const struct probe_recorder *r, struct buf *out);
 const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r);
 
 #endif

@@ -52,7 +52,8 @@ bool probe_ring_drain(struct probe_ring *r, probe_ring_fn *fn, void *ctx)
 
 	while (at < end) {
 		const uint8_t *p = r->data + (at & (r->size - 1));
-		uint32_t head = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_ACQUIRE);
+		uint32_t head =
+			__atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_ACQUIRE);
 		uint32_t n = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 
 		if (head & BPF_RINGBUF_BUSY_BIT) {

@@ -22,7 +22,7 @@
 #include "lib/probe/sched_config.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
-#define LIFE_BYTES (1u << 20)
+#define LIFE_BYTES	   (1u << 20)
 
 struct probe_session {
 	struct ingero_bpf *bpf;
@@ -67,7 +67,8 @@ static int trial_offset(uint64_t *offset)
 	int found = -1;
 
 	while (f && found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &at) == 3 && site >= from && site < to) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &at) == 3 && site >= from &&
+		    site < to) {
 			*offset = site - from + at;
 			found = 0;
 		}
@@ -76,7 +77,8 @@ static int trial_offset(uint64_t *offset)
 	return found;
 }
 
-static void choose_programs(struct ingero_bpf *b, enum probe_link link, const struct probe_options *opt)
+static void choose_programs(struct ingero_bpf *b, enum probe_link link,
+			    const struct probe_options *opt)
 {
 	struct bpf_program *p;
 	bool session = link == PROBE_LINK_SESSION;
@@ -85,16 +87,20 @@ static void choose_programs(struct ingero_bpf *b, enum probe_link link, const st
 	bpf_program__set_autoload(b->progs.call_entry, !session);
 	bpf_program__set_autoload(b->progs.call_exit, !session);
 	if (session)
-		bpf_program__set_expected_attach_type(b->progs.call_session, (enum bpf_attach_type)PROBE_ATTACH_SESSION);
+		bpf_program__set_expected_attach_type(b->progs.call_session,
+						      (enum bpf_attach_type)PROBE_ATTACH_SESSION);
 	if (link != PROBE_LINK_PERF)
-		bpf_program__set_expected_attach_type(b->progs.loader_hook, (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(b->progs.loader_hook,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
 	if (link == PROBE_LINK_MULTI) {
-		bpf_program__set_expected_attach_type(b->progs.call_entry, (enum bpf_attach_type)PROBE_ATTACH_MULTI);
-		bpf_program__set_expected_attach_type(b->progs.call_exit, (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(b->progs.call_entry,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(b->progs.call_exit,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
 	}
-	bpf_object__for_each_program(p, b->obj)
-		if (!opt->sched && strncmp(bpf_program__name(p), "sched_", 6) == 0)
-			bpf_program__set_autoload(p, false);
+	bpf_object__for_each_program(p, b->obj) if (!opt->sched &&
+						    strncmp(bpf_program__name(p), "sched_", 6) == 0)
+		bpf_program__set_autoload(p, false);
 }
 
 static void configure_sched(struct ingero_bpf *b, const struct probe_sched_config *c, size_t ncpu)
@@ -107,7 +113,8 @@ static void configure_sched(struct ingero_bpf *b, const struct probe_sched_confi
 	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
 }
 
-static int load_once(struct probe_session *s, enum probe_link link, int walker, const struct probe_options *opt)
+static int load_once(struct probe_session *s, enum probe_link link, int walker,
+		     const struct probe_options *opt)
 {
 	struct ingero_bpf *b = ingero_bpf__open();
 	struct probe_site site = { 0 };
@@ -137,13 +144,14 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker, 
 	s->bpf = b;
 	s->walker = walker;
 	s->calls.link = link;
-	s->calls.entry = bpf_program__fd(link == PROBE_LINK_SESSION ? b->progs.call_session : b->progs.call_entry);
+	s->calls.entry = bpf_program__fd(link == PROBE_LINK_SESSION ? b->progs.call_session
+								    : b->progs.call_entry);
 	s->calls.exit = link == PROBE_LINK_SESSION ? -1 : bpf_program__fd(b->progs.call_exit);
 	s->hook.link = link == PROBE_LINK_PERF ? PROBE_LINK_PERF : PROBE_LINK_MULTI;
 	s->hook.entry = bpf_program__fd(b->progs.loader_hook);
 	s->hook.exit = -1;
-	if (trial_offset(&site.offset) == 0 &&
-	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) == 0) {
+	if (trial_offset(&site.offset) == 0 && probe_link_attach(&s->calls, "/proc/self/exe", &site,
+								 1, &failed, &fds, &ignored) == 0) {
 		int saved = errno;
 
 		ingero_bpf__destroy(b);
@@ -158,7 +166,8 @@ static int load(struct probe_session *s, const struct probe_options *opt, struct
 {
 	enum probe_link from = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_SESSION : opt->link;
 	enum probe_link to = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_PERF : opt->link;
-	int last_walker = opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
+	int last_walker =
+		opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
 	int rc = 0;
 
 	for (int walker = opt->walker; walker <= last_walker; walker++)
@@ -172,11 +181,13 @@ static int load(struct probe_session *s, const struct probe_options *opt, struct
 refused:
 	if (rc == -EPERM)
 		return err_set(e, ERR_CANNOT,
-			       "cannot load BPF programs: Operation not permitted (run as root, or give the program "
-			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it must be privileged)");
+			       "cannot load BPF programs: Operation not permitted (run as root, or "
+			       "give the program "
+			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it "
+			       "must be privileged)");
 	if (opt->link != PROBE_LINK_AUTO)
-		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s", probe_link_name(opt->link),
-			       strerror(-rc));
+		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s",
+			       probe_link_name(opt->link), strerror(-rc));
 	return err_set(e, ERR_CANNOT, "cannot load BPF programs: %s (%s)", strerror(-rc), load_log);
 }
 
@@ -209,7 +220,8 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 
 	*out = NULL;
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return err_sys(e, "cannot open /sys/kernel/btf/vmlinux (kernel built without CONFIG_DEBUG_INFO_BTF)");
+		return err_sys(e, "cannot open /sys/kernel/btf/vmlinux (kernel built without "
+				  "CONFIG_DEBUG_INFO_BTF)");
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_nomem(e);
@@ -225,13 +237,16 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 	rc = put_specs(s, opt, e);
 	if (rc)
 		goto out;
-	rc = probe_ring_open(&s->ring, bpf_map__fd(s->bpf->maps.ring), bpf_map__max_entries(s->bpf->maps.ring), e);
+	rc = probe_ring_open(&s->ring, bpf_map__fd(s->bpf->maps.ring),
+			     bpf_map__max_entries(s->bpf->maps.ring), e);
 	if (rc)
 		goto out;
-	rc = probe_ring_open(&s->life, bpf_map__fd(s->bpf->maps.life), bpf_map__max_entries(s->bpf->maps.life), e);
+	rc = probe_ring_open(&s->life, bpf_map__fd(s->bpf->maps.life),
+			     bpf_map__max_entries(s->bpf->maps.life), e);
 	if (rc)
 		goto out;
-	s->losses = mmap(NULL, s->ncpu * sizeof(*s->losses), PROT_READ, MAP_SHARED, bpf_map__fd(s->bpf->maps.losses), 0);
+	s->losses = mmap(NULL, s->ncpu * sizeof(*s->losses), PROT_READ, MAP_SHARED,
+			 bpf_map__fd(s->bpf->maps.losses), 0);
 	if (s->losses == MAP_FAILED) {
 		s->losses = NULL;
 		rc = err_sys(e, "cannot map the loss counters");
@@ -252,16 +267,19 @@ int probe_session_start(struct probe_session *s, struct err *e)
 {
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, s->bpf->obj) {
+	bpf_object__for_each_program(p, s->bpf->obj)
+	{
 		struct bpf_link *link;
 
-		if (bpf_program__fd(p) < 0 || strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0)
+		if (bpf_program__fd(p) < 0 ||
+		    strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0)
 			continue;
 		if (s->nlinks == sizeof(s->links) / sizeof(s->links[0]))
 			return err_set(e, ERR_LIMIT, "too many tracepoints");
 		link = bpf_program__attach(p);
 		if (!link)
-			return err_sys(e, "cannot attach to tracepoint %s", bpf_program__section_name(p) + 7);
+			return err_sys(e, "cannot attach to tracepoint %s",
+				       bpf_program__section_name(p) + 7);
 		s->links[s->nlinks++] = link;
 	}
 	s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
@@ -362,7 +380,8 @@ int probe_session_wait(struct probe_session *s, int timeout_ms)
 	return n < 0 && errno != EINTR ? -1 : 0;
 }
 
-bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event, void *ctx)
+bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
+			 void *ctx)
 {
 	bool all = probe_ring_drain(&s->life, life, ctx);
 

@@ -20,7 +20,7 @@ struct probe_session;
 
 struct probe_options {
 	enum probe_link link; /* AUTO: the cheapest that this kernel loads */
-	int walker;	      /* enum walker; WALKER_LOOP falls back to WALKER_HELPER by itself unless walker_forced */
+	int walker; /* enum walker; WALKER_LOOP falls back to WALKER_HELPER by itself unless walker_forced */
 	bool walker_forced;
 	int scope;	     /* enum scope */
 	uint32_t uid;	     /* SCOPE_USER */
@@ -40,8 +40,10 @@ int probe_session_start(struct probe_session *s, struct err *e);
 void probe_session_stop(struct probe_session *s);
 void probe_session_free(struct probe_session *s);
 
-const struct probe_programs *probe_session_programs(const struct probe_session *s); /* for call sites */
-const struct probe_programs *probe_session_hook(const struct probe_session *s);	    /* for the loader's hook */
+const struct probe_programs *probe_session_programs(
+	const struct probe_session *s); /* for call sites */
+const struct probe_programs *probe_session_hook(
+	const struct probe_session *s); /* for the loader's hook */
 int probe_session_walker(const struct probe_session *s);
 
 /* flags: enum target_flag. Adding twice keeps the exec count. */
@@ -55,13 +57,15 @@ bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 int probe_session_wait(struct probe_session *s, int timeout_ms);
 
 /* Life records to life, then event records to event. False when a record was still being written. */
-bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event, void *ctx);
+bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
+			 void *ctx);
 
 /* Sum over CPUs of everything lost so far. */
 void probe_session_losses(const struct probe_session *s, struct loss_slot *sum);
 
 /* Every target thread with open calls, or off CPU: head, then head->ncalls calls. */
-typedef void probe_open_fn(void *ctx, const struct wire_open *head, const struct wire_open_call *calls);
+typedef void probe_open_fn(void *ctx, const struct wire_open *head,
+			   const struct wire_open_call *calls);
 int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e);
 
 #endif

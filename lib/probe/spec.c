@@ -13,18 +13,39 @@
 #define V     VARIANT_V
 #define PTSZ  VARIANT_PTSZ
 #define PTDS  VARIANT_PTDS
-#define ARG(i)	 { FIELD_ARG, (i) }
-#define STACK(i) { FIELD_STACK, (i) }
-#define OUT(i)	 { FIELD_OUT, (i) }
-#define CONST(v) { FIELD_CONST, (v) }
-#define NONE	 { FIELD_NONE, 0 }
-#define FIELDS(...) { __VA_ARGS__ }
+#define ARG(i)                 \
+	{                      \
+		FIELD_ARG, (i) \
+	}
+#define STACK(i)                 \
+	{                        \
+		FIELD_STACK, (i) \
+	}
+#define OUT(i)                 \
+	{                      \
+		FIELD_OUT, (i) \
+	}
+#define CONST(v)                 \
+	{                        \
+		FIELD_CONST, (v) \
+	}
+#define NONE                  \
+	{                     \
+		FIELD_NONE, 0 \
+	}
+#define FIELDS(...)         \
+	{                   \
+		__VA_ARGS__ \
+	}
 #define CUDART	PROBE_CUDART
 #define LIBCUDA PROBE_LIBCUDA
 
 static const struct probe_spec specs[] = {
 #define SYMBOL(lib, symbol, variants_, op_id, fields) \
-	{ .name = symbol, .library = lib, .variants = (variants_), .op = { .op = OP_##op_id, .field = fields } },
+	{ .name = symbol,                             \
+	  .library = lib,                             \
+	  .variants = (variants_),                    \
+	  .op = { .op = OP_##op_id, .field = fields } },
 #include "formats/ops.def"
 };
 
@@ -45,8 +66,8 @@ bool probe_spec_matches(const struct probe_spec *spec, const char *name)
 	if (strncmp(name, spec->name, n) != 0)
 		return false;
 	name += n;
-	if ((spec->variants & VARIANT_V) && name[0] == '_' && name[1] == 'v' && name[2] >= '2' && name[2] <= '9' &&
-	    (name[3] == 0 || name[3] == '_'))
+	if ((spec->variants & VARIANT_V) && name[0] == '_' && name[1] == 'v' && name[2] >= '2' &&
+	    name[2] <= '9' && (name[3] == 0 || name[3] == '_'))
 		name += 3;
 	if (*name == 0)
 		return true;
@@ -67,7 +88,8 @@ enum probe_library probe_library_of(const char *path)
 		size_t n = strlen(known[i].stem);
 
 		/* The stem ends here, or in the hash that wheel builders put in. */
-		if (strncmp(name, known[i].stem, n) == 0 && (name[n] == '.' || name[n] == '-') && strstr(name + n, ".so"))
+		if (strncmp(name, known[i].stem, n) == 0 && (name[n] == '.' || name[n] == '-') &&
+		    strstr(name + n, ".so"))
 			return known[i].library;
 	}
 	return PROBE_LIBRARIES;

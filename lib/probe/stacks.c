@@ -75,7 +75,8 @@ static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
 
 	if (!m->named) {
 		m->named = true;
-		if (sym_elf_open_fd(&file, m->fd, m->path, &ignored) || sym_symbols_new(&m->names, file, &ignored))
+		if (sym_elf_open_fd(&file, m->fd, m->path, &ignored) ||
+		    sym_symbols_new(&m->names, file, &ignored))
 			m->names = NULL;
 	}
 	if (!m->names || sym_symbols_find(m->names, offset, &name, delta) != SYM_INSIDE) {
@@ -213,7 +214,9 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return 0;
-	*v = (struct module){ .major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path.p) };
+	*v = (struct module){
+		.major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path.p)
+	};
 	v->fd = open(host_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
 	if (!v->path || !vec_push(&s->modules, v)) {
 		close(v->fd);
@@ -264,7 +267,10 @@ static uint32_t module_id(struct probe_stacks *s, struct module *v)
 		if (sym_elf_build_id_of(path, build_id, &ignored))
 			build_id[0] = 0;
 	}
-	v->id = world_module(s->world, &(struct world_module){ .path = world_string(s->world, bytes_of(v->path)),
+	v->id = world_module(
+		s->world,
+		&(struct world_module){
+			.path = world_string(s->world, bytes_of(v->path)),
 			.build_id = build_id[0] ? world_string(s->world, bytes_of(build_id)) : 0 });
 	return v->id;
 }
@@ -339,8 +345,10 @@ void probe_stacks_collect(struct probe_stacks *s, bool wait)
 	for (size_t i = 0; i < s->answers.n; i++) {
 		struct answer *a = &s->answers.v[i];
 
-		world_symbol(s->world, a->frame, &(struct world_symbol){ .name = world_string(s->world, bytes_of(a->name)),
-									  .delta = a->delta });
+		world_symbol(
+			s->world, a->frame,
+			&(struct world_symbol){ .name = world_string(s->world, bytes_of(a->name)),
+						.delta = a->delta });
 		free(a->name);
 	}
 	s->answers.n = 0;

@@ -27,7 +27,8 @@ void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t chil
 bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid);
 
 /* World stack of these addresses, innermost first; 0 only without memory. */
-uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n);
+uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip,
+			      unsigned n);
 
 /* Puts finished names into the world. wait: until none is outstanding. */
 void probe_stacks_collect(struct probe_stacks *s, bool wait);

@@ -24,17 +24,19 @@ struct probe_node {
 void probe_node_read(struct probe_node *node, struct world *w, const char *name);
 
 int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct err *e);
-int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool, const char *command, const char *target,
-		      bool off_cpu, struct err *e);
+int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
+		      const char *command, const char *target, bool off_cpu, struct err *e);
 int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 
 /* One record per process and copy. world ids of processes come from the decoder's threads by tgid. */
-int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies, const struct probe_wire *wire,
-		       uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, const char *link, struct err *e);
+int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
+		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
+		       void *ctx, const char *link, struct err *e);
 
 /* What was lost since the last call: the difference of now and *before, which becomes now. */
-int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before, int64_t since_ns,
-		     int64_t until_ns, uint64_t *events, struct err *e);
-int probe_say_loss(struct ige_writer *wr, uint32_t reason, uint64_t count, int64_t since_ns, int64_t until_ns, struct err *e);
+int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before,
+		     int64_t since_ns, int64_t until_ns, uint64_t *events, struct err *e);
+int probe_say_loss(struct ige_writer *wr, uint32_t reason, uint64_t count, int64_t since_ns,
+		   int64_t until_ns, struct err *e);
 
 #endif

@@ -32,8 +32,9 @@ struct probe_targets {
 	bool adopt; /* processes joined whose threads the host tracks do not follow yet */
 };
 
-int probe_targets_new(struct probe_targets **out, struct probe_session *session, struct probe_copies *copies,
-		      struct probe_stacks *stacks, const struct probe_targets_options *opt, struct err *e)
+int probe_targets_new(struct probe_targets **out, struct probe_session *session,
+		      struct probe_copies *copies, struct probe_stacks *stacks,
+		      const struct probe_targets_options *opt, struct err *e)
 {
 	struct probe_targets *t = calloc(1, sizeof(*t));
 
@@ -143,7 +144,8 @@ static void look_at(struct probe_targets *t, uint32_t tgid)
 	map_put(&t->others, tgid, looks + 1);
 	if (looks > 10 && looks % 10 != tgid % 10)
 		return;
-	if (t->opt.scope == SCOPE_USER && (host_proc_read(tgid, &p, &ignored) || p.uid != t->opt.uid))
+	if (t->opt.scope == SCOPE_USER &&
+	    (host_proc_read(tgid, &p, &ignored) || p.uid != t->opt.uid))
 		return;
 	if (probe_copies_has_cuda(tgid))
 		add(t, tgid, &ignored);
@@ -165,7 +167,8 @@ int probe_targets_start(struct probe_targets *t, struct err *e)
 	int rc = 0;
 
 	if (t->opt.launched) {
-		rc = probe_session_target(t->session, t->opt.launched, TARGET_FOLLOW | TARGET_STOP, e);
+		rc = probe_session_target(t->session, t->opt.launched, TARGET_FOLLOW | TARGET_STOP,
+					  e);
 		member_make(t, t->opt.launched);
 	}
 	for (size_t i = 0; i < t->opt.npids && rc == 0; i++)
@@ -235,6 +238,14 @@ void probe_targets_settle(struct probe_targets *t)
 	if (t->adopt)
 		probe_session_adopt(t->session, &ignored);
 	t->adopt = false;
+}
+
+void probe_targets_each(const struct probe_targets *t, void (*fn)(void *ctx, uint32_t tgid),
+			void *ctx)
+{
+	for (size_t i = 0; i < t->members.n; i++)
+		if (t->members.v[i].alive)
+			fn(ctx, t->members.v[i].tgid);
 }
 
 size_t probe_targets_alive(const struct probe_targets *t)

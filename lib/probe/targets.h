@@ -26,8 +26,9 @@ struct probe_targets_options {
 	uint32_t launched; /* a command of ours, 0 none: stopped where new code appears */
 };
 
-int probe_targets_new(struct probe_targets **out, struct probe_session *session, struct probe_copies *copies,
-		      struct probe_stacks *stacks, const struct probe_targets_options *opt, struct err *e);
+int probe_targets_new(struct probe_targets **out, struct probe_session *session,
+		      struct probe_copies *copies, struct probe_stacks *stacks,
+		      const struct probe_targets_options *opt, struct err *e);
 void probe_targets_free(struct probe_targets *t);
 
 /* Take in what exists now; to be called once, after the tracepoints are there. */
@@ -41,6 +42,10 @@ void probe_targets_look(struct probe_targets *t);
 
 /* To be called after a drain: threads of processes that just joined are followed from here on. */
 void probe_targets_settle(struct probe_targets *t);
+
+/* Every target process that is alive. */
+void probe_targets_each(const struct probe_targets *t, void (*fn)(void *ctx, uint32_t tgid),
+			void *ctx);
 
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */

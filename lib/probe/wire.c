@@ -19,17 +19,17 @@ struct probe_wire {
 	VEC(struct probe_thread) threads; /* one per announcement */
 	struct map by_tid;		  /* newest announcement of a tid */
 	struct map stacks;		  /* number -> world stack */
-	struct map images;		  /* tgid << 32 | execs -> image, of the process it was asked for */
-	struct map image_start;		  /* the same key -> start of that process: numbers are reused */
-	struct map delivered;		  /* tgid << 8 | source -> events */
-	uint64_t last_key, last_count;	  /* most events come in runs of one key */
+	struct map images;	/* tgid << 32 | execs -> image, of the process it was asked for */
+	struct map image_start; /* the same key -> start of that process: numbers are reused */
+	struct map delivered;	/* tgid << 8 | source -> events */
+	uint64_t last_key, last_count; /* most events come in runs of one key */
 	uint32_t lost_seen;
 	bool lost_known;
 	uint64_t refused;
 };
 
-int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node, const struct probe_wire_owner *owner,
-		   struct err *e)
+int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
+		   const struct probe_wire_owner *owner, struct err *e)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -59,7 +59,8 @@ static struct bytes comm_text(const char comm[16])
 	return (struct bytes){ comm, strnlen(comm, 16) };
 }
 
-static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, uint32_t process, uint32_t *cgroup_path)
+static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, uint32_t process,
+			 uint32_t *cgroup_path)
 {
 	uint64_t key = (uint64_t)w->tgid << 32 | w->execs, image, start = 0;
 	struct probe_exe exe = { 0 };
@@ -75,8 +76,11 @@ static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, u
 	if (!exe.comm)
 		exe.comm = world_string(wire->world, comm_text(w->comm));
 	*cgroup_path = exe.cgroup_path;
-	image = world_image(wire->world, &(struct world_image){ .process = process, .exec = w->execs, .exe = exe.exe,
-								.cmdline = exe.cmdline, .comm = exe.comm });
+	image = world_image(wire->world, &(struct world_image){ .process = process,
+								.exec = w->execs,
+								.exe = exe.exe,
+								.cmdline = exe.cmdline,
+								.comm = exe.comm });
 	map_put(&wire->images, key, image);
 	map_put(&wire->image_start, key, probe_start(w->tgid_start_ns));
 	return (uint32_t)image;
@@ -87,14 +91,27 @@ static struct probe_thread make_thread(struct probe_wire *wire, const struct wir
 	struct probe_thread t = { .tid = w->tid, .tgid = w->tgid };
 	uint32_t image, cgroup = 0, path;
 
-	t.process = world_process(wire->world, &(struct world_process){ .node = wire->node, .tgid = w->tgid,
-			.start_ns = probe_start(w->tgid_start_ns), .parent = w->parent, .ns_tgid = w->ns_tgid, .uid = w->uid });
+	t.process = world_process(
+		wire->world, &(struct world_process){ .node = wire->node,
+						      .tgid = w->tgid,
+						      .start_ns = probe_start(w->tgid_start_ns),
+						      .parent = w->parent,
+						      .ns_tgid = w->ns_tgid,
+						      .uid = w->uid });
 	image = image_of(wire, w, t.process, &path);
-	t.thread = world_thread(wire->world, &(struct world_thread){ .process = t.process, .tid = w->tid,
-			.start_ns = probe_start(w->start_ns), .comm = world_string(wire->world, comm_text(w->comm)) });
+	t.thread = world_thread(
+		wire->world,
+		&(struct world_thread){ .process = t.process,
+					.tid = w->tid,
+					.start_ns = probe_start(w->start_ns),
+					.comm = world_string(wire->world, comm_text(w->comm)) });
 	if (w->cgroup)
-		cgroup = world_cgroup(wire->world, &(struct world_cgroup){ .node = wire->node, .id = w->cgroup, .path = path });
-	t.ctx = world_ctx(wire->world, &(struct world_ctx){ .node = wire->node, .image = image, .thread = t.thread,
+		cgroup = world_cgroup(wire->world, &(struct world_cgroup){ .node = wire->node,
+									   .id = w->cgroup,
+									   .path = path });
+	t.ctx = world_ctx(wire->world, &(struct world_ctx){ .node = wire->node,
+							    .image = image,
+							    .thread = t.thread,
 							    .cgroup = cgroup });
 	return t;
 }
@@ -112,16 +129,22 @@ static void take_thread(struct probe_wire *wire, const struct wire_thread *w)
  * below the tick of its start. */
 static void take_occupant(struct probe_wire *wire, const struct wire_thread *w)
 {
-	struct world_process process = { .node = wire->node, .tgid = w->tgid, .start_ns = probe_start(w->tgid_start_ns),
-					 .parent = w->parent, .ns_tgid = w->ns_tgid, .uid = w->uid };
+	struct world_process process = { .node = wire->node,
+					 .tgid = w->tgid,
+					 .start_ns = probe_start(w->tgid_start_ns),
+					 .parent = w->parent,
+					 .ns_tgid = w->ns_tgid,
+					 .uid = w->uid };
 	struct probe_thread t = { .tid = w->tid, .tgid = w->tgid };
 	struct world_thread thread = { .tid = w->tid, .start_ns = probe_start(w->start_ns) };
 	const struct probe_thread *known = probe_wire_thread(wire, w->tid);
-	const struct world_thread *was = known ? world_get_thread(wire->world, known->thread) : NULL;
+	const struct world_thread *was =
+		known ? world_get_thread(wire->world, known->thread) : NULL;
 
 	t.process = thread.process = world_process(wire->world, &process);
 	thread.comm = world_string(wire->world, comm_text(w->comm));
-	if (was && was->process == thread.process && probe_start(was->start_ns) == thread.start_ns) {
+	if (was && was->process == thread.process &&
+	    probe_start(was->start_ns) == thread.start_ns) {
 		if (known->ctx || was->comm == thread.comm)
 			return;
 		thread.start_ns = was->start_ns + 1;
@@ -202,7 +225,8 @@ uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint
 	return n;
 }
 
-static void take_call(struct probe_wire *wire, const struct wire_call *c, const struct wire_call_long *l)
+static void take_call(struct probe_wire *wire, const struct wire_call *c,
+		      const struct wire_call_long *l)
 {
 	const struct probe_thread *t = probe_wire_thread(wire, c->tid);
 	struct event ev = { 0 };
@@ -296,10 +320,19 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 		uint64_t start_ns = probe_start(l->child_start_ns);
 
 		if (l->process)
-			process = world_process(wire->world, &(struct world_process){ .node = wire->node, .tgid = l->child_tgid,
-					.start_ns = start_ns, .parent = l->who.tgid, .uid = l->who.uid });
-		child = world_thread(wire->world, &(struct world_thread){ .process = process, .tid = l->child,
-				.start_ns = start_ns, .comm = world_string(wire->world, comm_text(l->who.comm)) });
+			process = world_process(wire->world,
+						&(struct world_process){ .node = wire->node,
+									 .tgid = l->child_tgid,
+									 .start_ns = start_ns,
+									 .parent = l->who.tgid,
+									 .uid = l->who.uid });
+		child = world_thread(
+			wire->world,
+			&(struct world_thread){
+				.process = process,
+				.tid = l->child,
+				.start_ns = start_ns,
+				.comm = world_string(wire->world, comm_text(l->who.comm)) });
 		event_set(&ev, def, COL_CHILD, child);
 		probe_wire_emit(wire, &ev, tgid);
 		return;

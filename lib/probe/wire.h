@@ -40,7 +40,8 @@ struct probe_wire;
 struct probe_wire_owner {
 	void *ctx;
 	void (*event)(void *ctx, const struct event *ev);
-	void (*lost)(void *ctx, uint64_t n); /* that many were lost between the last event and the next */
+	void (*lost)(void *ctx,
+		     uint64_t n); /* that many were lost between the last event and the next */
 	/* What tgid executes after that many execs; called once for each. */
 	void (*exe)(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out);
 	/* The world stack of these addresses, 0 for none; called once per distinct stack. */
@@ -49,8 +50,8 @@ struct probe_wire_owner {
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
 };
 
-int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node, const struct probe_wire_owner *owner,
-		   struct err *e);
+int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
+		   const struct probe_wire_owner *owner, struct err *e);
 void probe_wire_free(struct probe_wire *wire);
 
 /* One record of the event ring, or of the life ring. Unknown kinds and short records are counted, not trusted. */
@@ -68,6 +69,7 @@ uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint
 struct world *probe_wire_world(const struct probe_wire *wire);
 uint32_t probe_wire_node(const struct probe_wire *wire);
 void probe_wire_emit(struct probe_wire *wire, const struct event *ev, uint32_t tgid);
-void probe_wire_lost(struct probe_wire *wire, uint32_t lost); /* a record's running count of losses, before its event */
+void probe_wire_lost(struct probe_wire *wire,
+		     uint32_t lost); /* a record's running count of losses, before its event */
 
 #endif

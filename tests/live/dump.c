@@ -28,8 +28,8 @@ static void say_stack(struct buf *b, const struct world *w, uint32_t id)
 		const struct world_symbol *s = world_get_symbol(w, frames[i]);
 		const struct world_module *m = world_get_module(w, f->module);
 
-		buf_printf(b, "%s[\"%s\",\"%s\",%llu]", i ? "," : "", s ? text(w, s->name) : "", m ? text(w, m->path) : "?",
-			   (unsigned long long)f->offset);
+		buf_printf(b, "%s[\"%s\",\"%s\",%llu]", i ? "," : "", s ? text(w, s->name) : "",
+			   m ? text(w, m->path) : "?", (unsigned long long)f->offset);
 	}
 	buf_puts(b, "]");
 }
@@ -42,13 +42,17 @@ static void say_event(struct buf *b, const struct world *w, const struct event *
 	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
 	const struct world_image *image = ctx ? world_get_image(w, ctx->image) : NULL;
 
-	buf_printf(b, "{\"source\":\"%s\",\"op\":\"%s\",\"end\":%lld,\"dur\":%llu,\"depth\":%u,\"ret\":%d,\"tid\":%u,\"pid\":%u,"
-		      "\"exec\":%d,\"x\":{",
-		   def->source_name, def->name, (long long)ev->end_ns, (unsigned long long)ev->dur_ns, ev->depth, ev->ret,
-		   t ? t->tid : 0, p ? p->tgid : 0, image ? (int)image->exec : -1);
+	buf_printf(b,
+		   "{\"source\":\"%s\",\"op\":\"%s\",\"end\":%lld,\"dur\":%llu,\"depth\":%u,"
+		   "\"ret\":%d,\"tid\":%u,\"pid\":%u,"
+		   "\"exec\":%d,\"x\":{",
+		   def->source_name, def->name, (long long)ev->end_ns,
+		   (unsigned long long)ev->dur_ns, ev->depth, ev->ret, t ? t->tid : 0,
+		   p ? p->tgid : 0, image ? (int)image->exec : -1);
 	for (unsigned i = 0, n = 0; i < def->ncols; i++)
 		if (ev->present >> i & 1)
-			buf_printf(b, "%s\"%s\":%llu", n++ ? "," : "", world_column(w, def->cols[i])->name,
+			buf_printf(b, "%s\"%s\":%llu", n++ ? "," : "",
+				   world_column(w, def->cols[i])->name,
 				   (unsigned long long)ev->x[i]);
 	buf_puts(b, "}");
 	say_stack(b, w, ev->stack);
@@ -68,7 +72,8 @@ static void say_record(struct buf *b, const struct record *r)
 			continue;
 		buf_printf(b, ",\"%s\":", f->name);
 		if (f->type == REC_TEXT)
-			buf_printf(b, "\"%.*s\"", (int)((const struct bytes *)at)->n, ((const struct bytes *)at)->p);
+			buf_printf(b, "\"%.*s\"", (int)((const struct bytes *)at)->n,
+				   ((const struct bytes *)at)->p);
 		else if (f->type == REC_U32)
 			buf_printf(b, "%u", *(const uint32_t *)at);
 		else
@@ -103,7 +108,8 @@ int main(int argc, char **argv)
 			buf_reset(&b);
 		}
 	report = ige_reader_report(r);
-	printf("{\"report\":1,\"unterminated\":%d,\"growing\":%d,\"damaged\":%llu,\"skipped\":%llu,\"events\":%llu,\"lost\":%llu}\n",
+	printf("{\"report\":1,\"unterminated\":%d,\"growing\":%d,\"damaged\":%llu,\"skipped\":%llu,"
+	       "\"events\":%llu,\"lost\":%llu}\n",
 	       report->unterminated, report->growing, (unsigned long long)report->damaged_blocks,
 	       (unsigned long long)report->skipped_bytes, (unsigned long long)report->events,
 	       (unsigned long long)report->lost_events);
