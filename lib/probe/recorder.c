@@ -15,7 +15,6 @@
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
-#include "lib/host/sample.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/spec.h"
@@ -49,8 +48,6 @@ struct probe_recorder {
 	struct ige_writer *writer;
 	struct op_spec *specs;
 	struct map processes; /* tgid -> world process */
-	struct host_sampler *sampler;
-	VEC(struct host_target) sampled;
 
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
 	struct loss_slot losses;
@@ -314,38 +311,12 @@ static uint32_t process_of(void *ctx, uint32_t tgid)
 	return world_process(r->world, &v);
 }
 
-static void add_sampled(void *ctx, uint32_t tgid)
-{
-	struct probe_recorder *r = ctx;
-
-	vec_push(&r->sampled, (struct host_target){ .tgid = tgid, .process = process_of(r, tgid) });
-}
-
-static int put_sample(void *ctx, const struct record *sample)
-{
-	struct probe_recorder *r = ctx;
-	struct err e = { 0 };
-	int rc = ige_writer_record(r->writer, sample, &e);
-
-	if (rc && !r->event_error.code)
-		r->event_error = e;
-	return rc;
-}
-
-static void sample(struct probe_recorder *r, int64_t now)
-{
-	r->sampled.n = 0;
-	probe_targets_each(r->targets, add_sampled, r);
-	host_sampler_tick(r->sampler, now, r->sampled.v, r->sampled.n, put_sample, r);
-}
-
 static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	int rc;
 
 	probe_targets_look(r->targets);
 	tell_no_cuda(r);
-	sample(r, now);
 	rc = say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
@@ -433,8 +404,6 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc == 0)
 		rc = probe_wire_new(&r->wire, r->world, r->node.id, &owner, e);
 	if (rc == 0)
-		rc = host_sampler_new(&r->sampler, r->world, r->node.id, e);
-	if (rc == 0)
 		rc = open_writer(r, e);
 	if (rc)
 		return rc;
@@ -452,8 +421,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc)
 		return rc;
 	tell_copies(r);
-	sample(r, r->start_ns);
-	return 0;
+	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
 }
 
 int probe_recorder_step(struct probe_recorder *r, struct err *e)
@@ -507,8 +475,9 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	probe_stacks_collect(r->stacks, true);
 	tell_copies(r);
 	now = host_clock_mono();
-	sample(r, now);
 	rc = r->event_error.code ? (*e = r->event_error, e->code) : say_losses(r, now, e);
+	if (rc == 0)
+		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0)
 		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
 				      r->opt.hung_ns, true, &r->floor, e);
@@ -534,8 +503,6 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_stacks_free(r->stacks);
 	probe_session_free(r->session);
 	probe_wire_free(r->wire);
-	host_sampler_free(r->sampler);
-	vec_free(&r->sampled);
 	probe_opens_free(&r->opens);
 	probe_samples_free(&r->samples);
 	ige_writer_free(r->writer);

@@ -49,6 +49,7 @@ int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t no
 	size_t n = 0, at = 0;
 
 	while (n < PROBE_SAMPLES_MAX && map_each(&s->alive, &at, &tgid, &process))
-		targets[n++] = (struct host_target){ .tgid = (uint32_t)tgid, .process = (uint32_t)process };
+		targets[n++] = (struct host_target){ .tgid = (uint32_t)tgid,
+						     .process = (uint32_t)process };
 	return host_sampler_tick(s->sampler, now_ns, targets, n, on_record, &to);
 }

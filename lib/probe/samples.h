@@ -27,6 +27,7 @@ void probe_samples_free(struct probe_samples *s);
 void probe_samples_process(struct probe_samples *s, uint32_t tgid, uint32_t process);
 void probe_samples_exit(struct probe_samples *s, uint32_t tgid);
 
-int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns, struct err *e);
+int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns,
+		      struct err *e);
 
 #endif

@@ -24,8 +24,8 @@ int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct 
 	return ige_writer_record(wr, &r, e);
 }
 
-int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool, const char *command, const char *target,
-		      bool off_cpu, struct err *e)
+int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
+		      const char *command, const char *target, bool off_cpu, struct err *e)
 {
 	struct record r = { .kind = RECORD_SESSION };
 
@@ -45,8 +45,9 @@ int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e)
 	return ige_writer_record(wr, &r, e);
 }
 
-int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies, const struct probe_wire *wire,
-		       uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, const char *link, struct err *e)
+int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
+		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
+		       void *ctx, const char *link, struct err *e)
 {
 	static const uint8_t source[] = { SOURCE_CUDA, SOURCE_DRIVER };
 	size_t ncopies, nuses;
@@ -62,7 +63,8 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 
 		/* Events do not say which copy they came through: with several of one layer only the first counts. */
 		for (size_t k = 0; k < i; k++)
-			if (use[k].tgid == use[i].tgid && copy[use[k].copy].plan.library == c->plan.library)
+			if (use[k].tgid == use[i].tgid &&
+			    copy[use[k].copy].plan.library == c->plan.library)
 				shared = true;
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
 		if (id)
@@ -90,8 +92,8 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 	return 0;
 }
 
-int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before, int64_t since_ns,
-		     int64_t until_ns, uint64_t *events, struct err *e)
+int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before,
+		     int64_t since_ns, int64_t until_ns, uint64_t *events, struct err *e)
 {
 	for (uint32_t source = 0; source < LOSS_SOURCES; source++)
 		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++) {
@@ -115,7 +117,8 @@ int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct 
 	return 0;
 }
 
-int probe_say_loss(struct ige_writer *wr, uint32_t reason, uint64_t count, int64_t since_ns, int64_t until_ns, struct err *e)
+int probe_say_loss(struct ige_writer *wr, uint32_t reason, uint64_t count, int64_t since_ns,
+		   int64_t until_ns, struct err *e)
 {
 	struct record r = { .kind = RECORD_LOSS };
 
