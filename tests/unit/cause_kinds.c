@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every kind of chain: one stream in which it is told, and streams that look like it and must stay silent. Each stream
+ * is five seconds of a thread that makes a call every 2 ms, with something happening to it every 10 ms.
+ */
+#include "tests/tap.h"
+
+#include "lib/event/chain.h"
+#include "tests/unit/events.h"
+
+#define LENGTH (5000 * MS)
+#define EVERY  (10 * MS)
+
+struct play {
+	struct cause_sink sink;
+	struct chain_list list;
+};
+
+static int told(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	return chain_list_add(&((struct play *)s)->list, r, e);
+}
+
+static void analyze(struct stage *s, struct play *p)
+{
+	struct cause *c;
+	struct stream_item it = { .kind = STREAM_EVENTS };
+
+	memset(p, 0, sizeof(*p));
+	p->sink.record = told;
+	stage_sort(s);
+	c = cause_new(s->w, NULL, &p->sink);
+	it.events = s->ev.v;
+	it.n = s->ev.n;
+	cause_item(c, &it, NULL);
+	cause_finish(c, NULL);
+	cause_free(c);
+	s->ev.n = 0;
+}
+
+static void silent(struct stage *s, const char *name)
+{
+	struct play p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 0, "silent: %s", name);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		printf("# %s\n", p.list.v.v[i].summary.p);
+	ok(p.list.analyzed, "and analyzed");
+	chain_list_free(&p.list);
+}
+
+static void tells(struct stage *s, const char *kind, const char *culprit, uint64_t lost_ns)
+{
+	struct play p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *c = &p.list.v.v[i];
+
+		is_str(c->kind.p, kind, "%s: its kind", kind);
+		like(c->summary.p, culprit, "%s: names the culprit", kind);
+		is_u64(c->lost_ns, lost_ns, "%s: the time", kind);
+	}
+	chain_list_free(&p.list);
+}
+
+/* The calls of a thread: 0.2 ms of every 2 ms, clear of the first ms of each 10. */
+static void calls(struct stage *s, struct actor v, uint16_t op)
+{
+	for (int64_t t = 0; t < LENGTH; t += 2 * MS) {
+		if (t % EVERY)
+			stage_call(s, v, op, 0, t + MS, t + MS + 200 * US);
+	}
+}
+
+static void blocked(struct stage *s, struct actor v, int64_t t, int64_t ns, enum event_object kind)
+{
+	stage_set(stage_offcpu(s, v, 0, t, t + ns, 0, 0), COL_OBJECT_KIND, kind);
+}
+
+int main(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 50, "hog"),
+		     idle = stage_actor(&s, 0, 0, 0, "swapper"),
+		     holder = stage_actor(&s, 100, 101, 1, "loader");
+	int64_t t;
+
+	/* cpu-preempted */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		stage_offcpu(&s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(&s, hog, 0, t - MS, t + MS);
+	}
+	tells(&s, "cpu-preempted", "hog (pid 200)", 500 * MS);
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		stage_offcpu(&s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(&s, hog, 1, t - MS, t + MS);
+	}
+	silent(&s, "a hog on another CPU at the same times");
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		stage_offcpu(&s, v, 0, t, t + 40 * US, 40 * US, 0);
+		stage_occupied(&s, hog, 0, t, t + 40 * US);
+	}
+	silent(&s, "short preemptions, 0.4 % of the time");
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < 4; t++) {
+		stage_offcpu(&s, v, 0, t * 500 * MS, t * 500 * MS + 50 * MS, 50 * MS, 0);
+		stage_occupied(&s, hog, 0, t * 500 * MS, t * 500 * MS + 50 * MS);
+	}
+	silent(&s, "long ones, but only four");
+
+	/* cpu-contended */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev = stage_offcpu(&s, v, 0, t, t + MS, 800 * US, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+		stage_occupied(&s, hog, 0, t + 200 * US, t + MS);
+	}
+	tells(&s, "cpu-contended", "hog (pid 200)", 400 * MS);
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev = stage_offcpu(&s, v, 0, t, t + MS, 800 * US, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+		stage_occupied(&s, idle, 0, t + 200 * US, t + MS);
+	}
+	silent(&s, "late wake-ups on an idle CPU");
+
+	/* preempted and contended by one culprit are one chain */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev =
+			stage_offcpu(&s, v, 0, t, t + MS, t % (3 * EVERY) ? MS : 400 * US, 0);
+
+		if (t % (3 * EVERY) == 0) {
+			stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+			stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+		}
+		stage_occupied(&s, hog, 0, t, t + MS);
+	}
+	tells(&s, "cpu-preempted", "hog (pid 200)", 333 * MS + 167 * 400 * US);
+
+	/* cpu-throttled */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		stage_set(stage_offcpu(&s, v, 0, t, t + MS, MS, 0), COL_THROTTLED_NS, 900 * US);
+		stage_occupied(&s, hog, 0, t, t + MS);
+	}
+	tells(&s, "cpu-throttled", "/job", 450 * MS);
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += 100 * MS) {
+		stage_offcpu(&s, v, 0, t, t + MS / 2, MS / 2, 0);
+		stage_set(&s.ev.v[s.ev.n - 1], COL_THROTTLED_NS, 0);
+	}
+	silent(&s, "short waits every 100 ms without throttle marks");
+
+	/* lock-wait */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000);
+	tells(&s, "lock-wait", "loader (tid 101)", 500 * MS);
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		stage_set(stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000), COL_FUTEX_OP, 9);
+	silent(&s, "waiting on a condition for work");
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		stage_set(stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000), COL_FUTEX_VAL,
+			  16);
+	silent(&s, "a barrier of a worker team");
+
+	/* a lock whose holder was kept from running is not the holder's fault */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = EVERY; t < LENGTH; t += EVERY) {
+		stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000);
+		stage_offcpu(&s, holder, 0, t - MS, t + MS - 10 * US, 2 * MS - 10 * US, 3);
+		stage_occupied(&s, hog, 3, t - MS, t + MS);
+	}
+	tells(&s, "cpu-preempted", "hog (pid 200)", 499 * (3 * MS - 20 * US));
+
+	/* disk-stall */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev = stage_offcpu(&s, v, 0, t, t + MS, 0, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_DISK);
+		stage_set(ev, COL_OBJECT, 8 << 20 | 16);
+	}
+	tells(&s, "disk-stall", "disk 8:16", 500 * MS);
+
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		blocked(&s, v, t, MS, OBJECT_SOCKET);
+	silent(&s, "blocked on a socket");
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		blocked(&s, v, t, MS, OBJECT_FD);
+	silent(&s, "blocked on a pipe");
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		blocked(&s, v, t, MS, OBJECT_TIMER);
+	silent(&s, "sleeping on its own request");
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		blocked(&s, v, t, MS, OBJECT_GPU);
+	silent(&s, "waiting for the device");
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY)
+		blocked(&s, v, t, MS, OBJECT_STOP);
+	silent(&s, "stopped by a signal");
+
+	/* a compiler's children: one chain for all of them */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		struct actor cc = stage_actor(&s, (uint32_t)(1000 + t / EVERY),
+					      (uint32_t)(1000 + t / EVERY), 60, "cc1");
+
+		stage_offcpu(&s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(&s, cc, 0, t, t + MS);
+	}
+	tells(&s, "cpu-preempted", "cc1 (500 processes", 500 * MS);
+
+	/* many commands, none of them much: together they are a finding */
+	calls(&s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		char comm[16];
+		struct actor a;
+
+		snprintf(comm, sizeof(comm), "job%u", (unsigned)(t / EVERY % 25));
+		a = stage_actor(&s, (uint32_t)(3000 + t / EVERY % 25),
+				(uint32_t)(3000 + t / EVERY % 25), 70, comm);
+		stage_offcpu(&s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(&s, a, 0, t, t + MS);
+	}
+	tells(&s, "cpu-preempted", "Several other commands", 500 * MS);
+	stage_free(&s);
+	return tap_done();
+}
