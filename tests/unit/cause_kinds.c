@@ -190,7 +190,7 @@ int main(void)
 	for (t = EVERY; t < LENGTH; t += EVERY) {
 		stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000);
 		stage_offcpu(&s, holder, 0, t - MS, t + MS - 10 * US, 2 * MS - 10 * US, 3);
-		stage_occupied(&s, hog, 3, t - MS, t + MS);
+		stage_occupied(&s, hog, 3, t - MS, t + MS - 10 * US);
 	}
 	tells(&s, "cpu-preempted", "hog (pid 200)", 499 * (3 * MS - 20 * US));
 
