@@ -397,6 +397,7 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	time_key(j, c, "first_ns", f->g->first_ns);
 	time_key(j, c, "last_ns", f->g->last_ns);
 	key_double(j, "share_of_wall", f->share);
+	key_double(j, "worst_window_share", f->g->worst_share);
 	key_double(j, "lost_ms_per_s",
 		   cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c) : 0);
 	key_double(j, "explained", explained);

@@ -211,6 +211,9 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->off_cpu_known = true;
 		break;
 	case RECORD_CLOCK:
+		if (!c->tally.culprits->young_after_ns && REC_HAS(r, CLOCK, boot_ns) &&
+		    !c->has_pane)
+			c->tally.culprits->young_after_ns = (uint64_t)r->u.CLOCK.boot_ns;
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
 		break;

@@ -58,8 +58,10 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 	}
 	if (f->who) {
 		a = fnv_u64(a, (uint64_t)f->who->kind);
-		a = fnv_u64(a, f->who->parent);
-		if (f->who->kind == CULPRIT_TASK && f->who->parent == 0)
+		/* What would change with the next process of the same culprit is no part of its identity. */
+		if (!f->who->young)
+			a = fnv_u64(a, f->who->parent);
+		if (f->who->kind == CULPRIT_TASK && f->who->parent == 0 && !f->who->young)
 			a = fnv_u64(a, f->who->pids[0]);
 	}
 	snprintf(id, 17, "%016" PRIx64, a);
@@ -211,6 +213,13 @@ static double others_rate(const struct cause *c, const struct tally_group *g)
 	return all && p->host_ns > g->ns ? (double)(p->host_ns - g->ns) / (double)all : 0;
 }
 
+static double share_of_wall(struct cause *c, const struct tally_group *g)
+{
+	uint64_t wall = cause_wall_ns(c);
+
+	return wall ? (double)tally_group_worst_thread(&c->tally, g, INT64_MAX) / (double)wall : 0;
+}
+
 int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
 	       int64_t time_ns, struct err *e)
 {
@@ -222,7 +231,7 @@ int chain_tell(struct cause *c, const struct tally_group *g, const struct detect
 			     .who = culprit_get(c->tally.culprits, g->culprit),
 			     .lost_ns = g->ns,
 			     .count = g->count,
-			     .share = g->worst_share,
+			     .share = share_of_wall(c, g),
 			     .others = others_rate(c, g),
 			     .victim_pid = v ? v->tgid : 0 };
 	struct record r = { .kind = RECORD_CHAIN };

@@ -151,17 +151,19 @@ failed:
 	return false;
 }
 
-/* Whether the whole recording makes this group worth telling, or it was told and has grown since. */
+/* Whether the whole recording makes this group worth telling. What was told before is told again: its shares are now of
+ * the whole. */
 static bool due_at_end(struct cause *c, uint32_t at, double min_share)
 {
 	struct tally_group *g = &c->tally.groups.v[at];
 	struct measure m = measure_of(c, g, INT64_MAX);
 	double share = m.wall ? (double)m.worst / (double)m.wall : 0;
-	bool is = material(c, &m, min_share);
 
-	if (is && share > g->worst_share)
+	if (!material(c, &m, min_share))
+		return g->revision > 0;
+	if (share > g->worst_share)
 		g->worst_share = share;
-	return is ? g->revision == 0 || g->ns != g->told_ns : g->revision && g->ns != g->told_ns;
+	return true;
 }
 
 static int settle_end(struct cause *c, struct err *e)

@@ -38,11 +38,22 @@ static void set_time(struct json *o, const char *key, const struct report *r, in
 
 static struct json chain_json(const struct report *r, const struct chain *c)
 {
-	static const char *const body[] = { "node",	     "victim",	  "op",
-					    "first_ns",	     "last_ns",	  "share_of_wall",
-					    "lost_ms_per_s", "explained", "unexplained",
-					    "lost",	     "culprit",	  "symptom",
-					    "sites",	     "timeline",  "recommendations",
+	static const char *const body[] = { "node",
+					    "victim",
+					    "op",
+					    "first_ns",
+					    "last_ns",
+					    "share_of_wall",
+					    "worst_window_share",
+					    "lost_ms_per_s",
+					    "explained",
+					    "unexplained",
+					    "lost",
+					    "culprit",
+					    "symptom",
+					    "sites",
+					    "timeline",
+					    "recommendations",
 					    "coverage" };
 	struct json o = json_object();
 

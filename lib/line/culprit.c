@@ -83,12 +83,15 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own)
 	v.process = t->process;
 	v.parent = p->parent;
 	key = mix(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
-	if (own || p->parent == 0)
+	v.young = !own && c->young_after_ns && p->start_ns > c->young_after_ns;
+	if (own || (p->parent == 0 && !v.young))
 		key = mix(mix(own ? p->node : key, p->tgid), p->start_ns);
 	else
-		key = mix(key, p->parent);
+		key = mix(key, v.young ? UINT64_MAX : p->parent);
 	id = mint(c, mix(key, v.kind), &v);
 	remember(c, id, t->process, p->tgid);
+	if (id && c->v.v[id - 1].parent != p->parent)
+		c->v.v[id - 1].parent = 0;
 	return id;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who took the time, as findings name them. Tasks of one command under one parent are one culprit
- * (a compiler's hundred children are one fact); the process of the victim itself is always its own.
+ * Who took the time, as findings name them. Tasks of one command under one parent are one culprit, and so
+ * are all of one command that were started during the recording (a compiler's hundred children are one
+ * fact, each of them started by its own driver); the process of the victim itself is always its own.
  * A culprit reached through a lock holder that was kept from releasing (via) is told apart from the
  * same culprit met directly. Ids are dense, in order of first appearance in the events.
  */
@@ -32,16 +33,18 @@ struct line_culprit {
 	uint32_t via;  /* culprit id of the lock holder it was reached through, 0 none */
 	uint32_t name; /* string: command */
 	uint32_t node, process, thread; /* the first one met */
-	uint32_t parent;		/* tgid */
-	uint64_t object;		/* DEVICE: device number; CGROUP: world cgroup id */
-	uint32_t npids;			/* distinct processes (HOLDER: threads) folded into it */
-	uint32_t pids[CULPRIT_PIDS];	/* the first of them: tgids (HOLDER: tids) */
+	uint32_t parent;		/* tgid; 0: unknown, or several */
+	bool young;	 /* started during the recording: one of its command, whoever started it */
+	uint64_t object; /* DEVICE: device number; CGROUP: world cgroup id */
+	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
+	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
 };
 
 /* Zero-initialised is empty, once w is set. */
 struct culprits {
 	const struct world *w;
-	struct map keys;	    /* hash of the identity -> id; identities compared by it */
+	uint64_t young_after_ns; /* processes started after this (CLOCK_BOOTTIME) are young; 0: not known */
+	struct map keys;	 /* hash of the identity -> id; identities compared by it */
 	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
 	VEC(uint32_t) by_thread;    /* cache: culprit of a foreign task */
