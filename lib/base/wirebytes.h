@@ -6,9 +6,11 @@
 #ifndef INGERO_BASE_WIREBYTES_H
 #define INGERO_BASE_WIREBYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/base/buf.h"
 
@@ -16,18 +18,48 @@ static inline uint64_t le_get(const void *p, unsigned width)
 {
 	const unsigned char *b = p;
 	uint64_t v = 0;
+	uint32_t v4;
+	uint16_t v2;
 
-	for (unsigned i = width; i-- > 0;)
-		v = v << 8 | b[i];
-	return v;
+	/* Widths known to the compiler become one move. */
+	switch (width) {
+	case 8:
+		memcpy(&v, p, 8);
+		return le64toh(v);
+	case 4:
+		memcpy(&v4, p, 4);
+		return le32toh(v4);
+	case 2:
+		memcpy(&v2, p, 2);
+		return le16toh(v2);
+	default:
+		for (unsigned i = width; i-- > 0;)
+			v = v << 8 | b[i];
+		return v;
+	}
 }
 
 static inline void le_put(void *p, unsigned width, uint64_t v)
 {
 	unsigned char *b = p;
+	uint32_t v4 = htole32((uint32_t)v);
+	uint16_t v2 = htole16((uint16_t)v);
 
-	for (unsigned i = 0; i < width; i++, v >>= 8)
-		b[i] = (unsigned char)v;
+	switch (width) {
+	case 8:
+		v = htole64(v);
+		memcpy(p, &v, 8);
+		break;
+	case 4:
+		memcpy(p, &v4, 4);
+		break;
+	case 2:
+		memcpy(p, &v2, 2);
+		break;
+	default:
+		for (unsigned i = 0; i < width; i++, v >>= 8)
+			b[i] = (unsigned char)v;
+	}
 }
 
 static inline uint64_t zigzag(int64_t v)

@@ -37,6 +37,8 @@ int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT
 		return err_set(e, ERR_DAMAGED, "segment header: checksum does not match");
 	s->major = (uint16_t)le_get(in + 8, 2);
 	s->minor = (uint16_t)le_get(in + 10, 2);
+	if (s->major == 0)
+		return err_set(e, ERR_DAMAGED, "segment header: version 0");
 	if (s->major > IGE_MAJOR)
 		return err_set(e, ERR_TOO_NEW, "format version %u.%u, this program reads up to %u",
 			       s->major, s->minor, IGE_MAJOR);
@@ -50,10 +52,17 @@ int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT
 	s->real_minus_mono_ns = (int64_t)le_get(in + 48, 8);
 	s->clock_id = (uint32_t)le_get(in + 56, 4);
 	memcpy(s->id, in + 64, 16);
+	if (s->flags & IGE_SEGMENT_CRITICAL)
+		return err_set(e, ERR_TOO_NEW, "segment flags %x", s->flags);
 	if (s->time_unit_ns != 1)
 		return err_set(e, ERR_TOO_NEW, "time unit of %u ns, this program reads 1",
 			       s->time_unit_ns);
 	return 0;
+}
+
+uint32_t ige_segment_tag(const struct ige_segment *s)
+{
+	return (uint32_t)le_get(s->id, 4);
 }
 
 void ige_header_pack(const struct ige_header *h, unsigned char out[IGE_BLOCK_BYTES])
@@ -72,6 +81,12 @@ void ige_header_pack(const struct ige_header *h, unsigned char out[IGE_BLOCK_BYT
 	le_put(out + 52, 4, h->start_floor_us);
 	le_put(out + 56, 4, h->directory_crc);
 	le_put(out + 60, 4, crc_bytes(0, out, 60));
+}
+
+/* INT64_MIN stands for a time that is not known. */
+static bool time_fits(int64_t t)
+{
+	return t == INT64_MIN || (t > -IGE_TIME_MAX && t < IGE_TIME_MAX);
 }
 
 int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYTES], struct err *e)
@@ -98,6 +113,9 @@ int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYT
 	if (h->ncol > IGE_COLUMNS_MAX ||
 	    IGE_BLOCK_BYTES + (uint32_t)h->ncol * IGE_DIRECTORY_BYTES > h->length)
 		return err_set(e, ERR_DAMAGED, "block header: %u columns", h->ncol);
+	if (!time_fits(h->end_min) || !time_fits(h->end_max) || !time_fits(h->start_min) ||
+	    h->end_min > h->end_max || (h->end_min == INT64_MIN) != (h->end_max == INT64_MIN))
+		return err_set(e, ERR_DAMAGED, "block header: times");
 	return 0;
 }
 
@@ -112,6 +130,7 @@ static void directory_unpack(struct ige_directory *d, const unsigned char *in)
 	d->encoding = in[2] & 0xf;
 	d->compressor = in[2] >> 4;
 	d->width = in[3] & 0xf;
+	d->reserved = in[3] >> 4 & 7;
 	d->critical = in[3] >> 7;
 	d->count = (uint32_t)le_get(in + 4, 4);
 	d->length = (uint32_t)le_get(in + 8, 4);
@@ -131,22 +150,33 @@ int ige_view_check(const struct ige_view *v, struct err *e)
 		directory_unpack(&d, v->bytes + IGE_BLOCK_BYTES + i * IGE_DIRECTORY_BYTES);
 		if (d.length > v->header.length || padded(d.length) > v->header.length - at)
 			return err_set(e, ERR_DAMAGED, "column %u leaves its block", d.id);
+		/* Padding has no checksum; were it not looked at, the first bytes of what follows a torn
+		 * block could stand in its place. */
+		for (size_t pad = at + d.length; pad < at + padded(d.length); pad++)
+			if (v->bytes[pad])
+				return err_set(e, ERR_DAMAGED, "padding of column %u", d.id);
 		at += padded(d.length);
 	}
+	if (at != v->header.length)
+		return err_set(e, ERR_DAMAGED, "columns do not fill their block");
 	return 0;
 }
 
-void ige_view_column(const struct ige_view *v, unsigned i, struct ige_directory *d,
-		     const unsigned char **data)
+void ige_columns_begin(struct ige_columns *c, const struct ige_view *v)
 {
-	const unsigned char *entries = v->bytes + IGE_BLOCK_BYTES;
+	c->entry = v->bytes + IGE_BLOCK_BYTES;
+	c->entries_end = c->data = c->entry + (size_t)v->header.ncol * IGE_DIRECTORY_BYTES;
+}
 
-	*data = entries + (size_t)v->header.ncol * IGE_DIRECTORY_BYTES;
-	for (unsigned k = 0; k < i; k++) {
-		directory_unpack(d, entries + k * IGE_DIRECTORY_BYTES);
-		*data += padded(d->length);
-	}
-	directory_unpack(d, entries + i * IGE_DIRECTORY_BYTES);
+bool ige_columns_next(struct ige_columns *c, struct ige_directory *d, const unsigned char **data)
+{
+	if (c->entry == c->entries_end)
+		return false;
+	directory_unpack(d, c->entry);
+	c->entry += IGE_DIRECTORY_BYTES;
+	*data = c->data;
+	c->data += padded(d->length);
+	return true;
 }
 
 void ige_builder_reset(struct ige_builder *b)

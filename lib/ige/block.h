@@ -26,7 +26,10 @@
 #define IGE_EVENTS_MAX	65536
 #define IGE_LENGTH_MAX	(4u << 20)
 #define IGE_COLUMNS_MAX 512
-#define IGE_IDS_MAX	(1u << 24) /* of one kind in one segment */
+#define IGE_IDS_MAX	(1u << 22)	   /* of one kind in one segment */
+#define IGE_TEXT_MAX	65535		   /* bytes of one string of a dictionary */
+#define IGE_INFLATE_MAX 64		   /* raw bytes of a compressed column per stored byte */
+#define IGE_TIME_MAX	(INT64_C(1) << 62) /* of any time or duration, either way */
 
 enum ige_block_type {
 	IGE_SCHEMA = 1,
@@ -40,9 +43,16 @@ enum ige_block_type {
 enum ige_block_flag {
 	IGE_LATE = 1,	  /* events that came too late for their place */
 	IGE_LAST = 2,	  /* the recording ended cleanly here */
-	IGE_CRITICAL = 4, /* a reader that does not know this type must stop */
+	IGE_CRITICAL = 4, /* a reader that does not know this type, or a flag set here, must stop */
 	IGE_FOREIGN = 8,  /* inserted by a filter; outside the producer's sequence */
+	IGE_FLAGS_KNOWN = 15,
 };
+
+/* Flags of a segment a reader must know; the others may be passed by. None exists yet. */
+#define IGE_SEGMENT_CRITICAL 0xffff0000u
+
+/* A block's seq: upper half its segment's tag (the first four bytes of the segment's id), lower half its number. */
+#define IGE_SEQ_TAG(seq) ((uint32_t)((seq) >> 32))
 
 enum ige_encoding {
 	IGE_RAW = 0,	  /* count values of `width` bytes */
@@ -98,6 +108,7 @@ struct ige_directory {
 	uint8_t encoding;
 	uint8_t compressor;
 	uint8_t width;
+	uint8_t reserved; /* not 0: encoded in a way this program does not know */
 	bool critical;
 	uint32_t count;
 	uint32_t length; /* stored bytes, without padding */
@@ -108,20 +119,25 @@ void ige_segment_pack(const struct ige_segment *s, unsigned char out[IGE_SEGMENT
 /* ERR_DAMAGED or ERR_TOO_NEW with the reason in e. */
 int ige_segment_unpack(struct ige_segment *s, const unsigned char in[IGE_SEGMENT_BYTES],
 		       struct err *e);
+uint32_t ige_segment_tag(const struct ige_segment *s);
 
 void ige_header_pack(const struct ige_header *h, unsigned char out[IGE_BLOCK_BYTES]);
 int ige_header_unpack(struct ige_header *h, const unsigned char in[IGE_BLOCK_BYTES], struct err *e);
 
-/* Directory entry i of a block whose header was checked. Limits and the place of its data are checked:
- * *data points at d->length stored bytes inside the block. */
+/* A block whose header was checked. */
 struct ige_view {
 	struct ige_header header;
 	const unsigned char *bytes; /* whole block */
 };
 /* Checks the directory's checksum and that all columns lie inside. */
 int ige_view_check(const struct ige_view *v, struct err *e);
-void ige_view_column(const struct ige_view *v, unsigned i, struct ige_directory *d,
-		     const unsigned char **data);
+
+/* Columns of a checked block in their order. */
+struct ige_columns {
+	const unsigned char *entry, *entries_end, *data;
+};
+void ige_columns_begin(struct ige_columns *c, const struct ige_view *v);
+bool ige_columns_next(struct ige_columns *c, struct ige_directory *d, const unsigned char **data);
 
 /* Put a block together: columns first, then the whole is appended to out. */
 struct ige_builder {
@@ -137,6 +153,8 @@ void ige_builder_column(struct ige_builder *b, struct ige_directory d, const voi
 void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n);
 /* Appends header, directory and data to out; h's ncol, length and directory_crc are filled in here. */
 int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
+
+/* Both column functions: ERR_DAMAGED, or ERR_TOO_NEW for an encoding or compressor this program does not know. */
 
 /* Decode an integer column into v[d->count] (the caller has room). Checks the column's checksum. */
 int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,

@@ -77,7 +77,7 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 
 	if (rc)
 		return rc;
-	if (d->compressor != IGE_STORED)
+	if (d->compressor != IGE_STORED || d->reserved)
 		return err_set(e, ERR_TOO_NEW, "column %u: compressor %u", d->id, d->compressor);
 	if (d->encoding == IGE_CONSTANT) {
 		uint64_t value;
@@ -123,6 +123,8 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 
 	if (rc)
 		return rc;
+	if (d->reserved)
+		return err_set(e, ERR_TOO_NEW, "column %u: flags %u", d->id, d->reserved);
 	if (d->compressor == IGE_STORED) {
 		*p = data;
 		*n = d->length;
@@ -131,7 +133,7 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 	if (d->compressor != IGE_ZLIB)
 		return err_set(e, ERR_TOO_NEW, "column %u: compressor %u", d->id, d->compressor);
 	raw = d->length < 8 ? UINT64_MAX : le_get(data, 4);
-	if (raw > IGE_LENGTH_MAX)
+	if (raw > IGE_LENGTH_MAX || raw > (uint64_t)d->length * IGE_INFLATE_MAX)
 		return err_set(e, ERR_DAMAGED, "column %u: inflates past the limit", d->id);
 	buf_reset(scratch);
 	rc = inflate_bytes(scratch, data + 8, d->length - 8, (size_t)raw, e);

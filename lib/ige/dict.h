@@ -39,7 +39,7 @@ enum ige_dict_kind {
 	IGE_D_KINDS = 16,
 };
 
-/* A call site: what many events of a thread share. */
+/* A call site being written: what many events of a thread share. */
 struct ige_site {
 	uint16_t op;
 	bool args; /* x[] holds the op's columns for every event of this site */
@@ -47,6 +47,18 @@ struct ige_site {
 	uint32_t stack; /* world id */
 	uint32_t present;
 	uint64_t x[OP_COLUMNS_MAX];
+};
+
+/* A call site as read; small, since a file may define millions. */
+struct ige_read_site {
+	uint16_t op; /* 0: never defined */
+	bool args;
+	uint8_t nargs;
+	int32_t ret;
+	uint32_t stack;	  /* world id */
+	uint32_t present; /* of its arguments, by the world's definition of the op */
+	uint32_t layout;  /* index in ops */
+	uint32_t at;	  /* x[0..nargs) in args */
 };
 #define IGE_SITE_ARGS_MAX \
 	65536 /* sites with arguments per segment; beyond it arguments are columns */
@@ -60,7 +72,7 @@ struct ige_dict_writer {
 	struct world *world;
 	struct {
 		VEC(uint32_t) ids;
-		uint32_t n, queued;
+		uint32_t n;
 	} kind[WORLD_KINDS];		 /* ids[world id] = file id */
 	struct buf pending[IGE_D_KINDS]; /* entries not yet written */
 	uint32_t count[IGE_D_KINDS];	 /* entries in pending */
@@ -68,9 +80,9 @@ struct ige_dict_writer {
 	struct map sites;		 /* hash of site -> index in site list */
 	VEC(struct ige_site) site_list;
 	uint32_t symbols_seen;
-	uint64_t bytes; /* of definitions written in this segment */
+	uint64_t bytes;	      /* of definitions written in this segment */
+	size_t pending_bytes; /* in all of pending */
 	bool failed;
-	struct buf scratch;
 };
 void ige_dict_writer_init(struct ige_dict_writer *d, struct world *w);
 void ige_dict_writer_reset(struct ige_dict_writer *d); /* a new segment */
@@ -80,6 +92,9 @@ uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t w
 /* File id of the site of ev; *args: its columns are in the site. */
 uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
 		       bool *args);
+/* Many definitions wait: time for a block. And: ids run out, time for a segment. */
+bool ige_dict_due(const struct ige_dict_writer *d);
+bool ige_dict_full(const struct ige_dict_writer *d);
 /* Take in names that became known since. */
 void ige_dict_symbols(struct ige_dict_writer *d);
 /* Queued definitions as DICT blocks appended to out (none: nothing). *seq is counted up per block. */
@@ -96,15 +111,17 @@ struct ige_file_op {
 	uint16_t id;
 	uint8_t ncols;
 	uint16_t cols[OP_COLUMNS_MAX];
-	int8_t to[OP_COLUMNS_MAX]; /* index in the world's definition, -1: not there */
+	int8_t to[OP_COLUMNS_MAX];   /* index in the world's definition, -1: not there */
+	int8_t kind[OP_COLUMNS_MAX]; /* world kind its values refer to, -1: plain numbers */
 };
 
 struct ige_dict_reader {
 	struct world *world;
 	struct {
 		VEC(uint32_t) ids;
-	} kind[IGE_D_KINDS];	    /* ids[file id] = world id */
-	VEC(struct ige_site) sites; /* [file id] */
+	} kind[IGE_D_KINDS];		 /* ids[file id] = world id */
+	VEC(struct ige_read_site) sites; /* [file id] */
+	VEC(uint64_t) args;		 /* of all sites */
 	VEC(struct ige_file_op) ops;
 	struct map op_index; /* op number -> index + 1 in ops */
 	struct buf scratch;
@@ -115,10 +132,10 @@ void ige_dict_reader_reset(struct ige_dict_reader *d);
 void ige_dict_reader_free(struct ige_dict_reader *d);
 /* World id of a file id; 0 (counted) when it was never defined. */
 uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind, uint64_t file_id);
-const struct ige_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id);
-/* How this segment lays out op; NULL when nobody ever defined it. */
-const struct ige_file_op *ige_dict_op(struct ige_dict_reader *d, uint16_t op);
-/* Take in a DICT or SCHEMA block. */
+/* NULL (counted) when it was never defined. */
+const struct ige_read_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id);
+/* Take in a DICT or SCHEMA block. ERR_TOO_NEW: it defines something critical this program does not know. ERR_CANNOT:
+ * a part is encoded in a way this program does not know. */
 int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct err *e);
 
 #endif

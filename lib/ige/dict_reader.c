@@ -19,6 +19,7 @@ void ige_dict_reader_reset(struct ige_dict_reader *d)
 	for (int k = 0; k < IGE_D_KINDS; k++)
 		d->kind[k].ids.n = 0;
 	d->sites.n = 0;
+	d->args.n = 0;
 	d->ops.n = 0;
 	map_clear(&d->op_index);
 }
@@ -28,6 +29,7 @@ void ige_dict_reader_free(struct ige_dict_reader *d)
 	for (int k = 0; k < IGE_D_KINDS; k++)
 		vec_free(&d->kind[k].ids);
 	vec_free(&d->sites);
+	vec_free(&d->args);
 	vec_free(&d->ops);
 	map_free(&d->op_index);
 	buf_free(&d->scratch);
@@ -48,7 +50,7 @@ uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind, uint
 	return lookup(d, (enum ige_dict_kind)(kind + 1), file_id);
 }
 
-const struct ige_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id)
+const struct ige_read_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id)
 {
 	if (file_id < d->sites.n && d->sites.v[file_id].op)
 		return &d->sites.v[file_id];
@@ -58,6 +60,9 @@ const struct ige_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t fil
 
 /* Ids grow without gaps; a lost DICT block leaves one, whose ids stay undefined. */
 #define GAP_MAX (1u << 20)
+
+/* How this segment lays out op, as an index in ops; false when nobody ever defined it. */
+static bool find_op(struct ige_dict_reader *d, uint16_t op, uint32_t *at);
 
 static bool remember(struct ige_dict_reader *d, enum ige_dict_kind kind, uint64_t id,
 		     uint32_t world_id)
@@ -192,31 +197,44 @@ static void take_symbol(struct ige_dict_reader *d, struct cursor *c)
 
 static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 {
-	struct ige_site s = { .op = (uint16_t)varint_get(c) };
-	const struct ige_file_op *op = ige_dict_op(d, s.op);
-	uint64_t present;
+	uint64_t number = varint_get(c), x[OP_COLUMNS_MAX] = { 0 }, present;
+	struct ige_read_site s = { .op = (uint16_t)number, .at = (uint32_t)d->args.n };
 
+	/* Its events cannot be told apart without the op; nor are they anything to those who read on. */
+	if (number > UINT16_MAX || !find_op(d, s.op, &s.layout))
+		return !world_failed(d->world);
 	s.stack = REF(STACK);
 	s.ret = (int32_t)unzigzag(varint_get(c));
 	s.args = varint_get(c) != 0;
-	if (s.args && op) {
+	if (s.args) {
+		const struct ige_file_op *op = &d->ops.v[s.layout];
+
 		present = varint_get(c);
 		for (unsigned i = 0; i < op->ncols; i++) {
 			uint64_t value;
+			int to = op->to[i];
 
 			if (!(present >> i & 1))
 				continue;
 			value = varint_get(c);
-			if (op->to[i] >= 0) {
-				s.x[op->to[i]] = value;
-				s.present |= 1u << op->to[i];
-			}
+			if (to < 0)
+				continue;
+			x[to] = op->kind[i] < 0
+					? value
+					: lookup(d, (enum ige_dict_kind)(op->kind[i] + 1), value);
+			s.present |= 1u << to;
+			if (s.nargs <= to)
+				s.nargs = (uint8_t)(to + 1);
 		}
 	}
 	if (c->failed)
 		return true;
+	if (!vec_reserve(&d->args, s.nargs))
+		return false;
+	memcpy(d->args.v + d->args.n, x, s.nargs * sizeof(x[0]));
+	d->args.n += s.nargs;
 	while (d->sites.n <= id)
-		if (!vec_push(&d->sites, (struct ige_site){ 0 }))
+		if (!vec_push(&d->sites, (struct ige_read_site){ 0 }))
 			return false;
 	d->sites.v[id] = s;
 	return true;
@@ -233,7 +251,8 @@ static const char *take_name(struct cursor *c, char *out, size_t size)
 	return out;
 }
 
-static void take_column(struct ige_dict_reader *d, struct cursor *c)
+/* False: a critical column this program does not know. */
+static bool take_column(struct ige_dict_reader *d, struct cursor *c)
 {
 	char name[64], unit[16];
 	struct column_def def = { .id = (uint16_t)varint_get(c) };
@@ -241,8 +260,11 @@ static void take_column(struct ige_dict_reader *d, struct cursor *c)
 	def.name = take_name(c, name, sizeof(name));
 	def.role = (enum column_role)varint_get(c);
 	def.unit = take_name(c, unit, sizeof(unit));
-	if (!c->failed && def.id >= IGE_EXTRA && name[0])
+	if (varint_get(c) && !c->failed && !column_builtin(def.id))
+		return false;
+	if (!c->failed && def.id >= IGE_EXTRA && def.id < IGE_PRESENCE && name[0])
 		world_column_define(d->world, &def);
+	return true;
 }
 
 /* An op may have more columns in the file than this program knows for it: both layouts are kept. */
@@ -254,8 +276,16 @@ static bool learn_op(struct ige_dict_reader *d, const struct op_def *in_file)
 	if (!own || own->ncols > OP_COLUMNS_MAX)
 		return true;
 	for (unsigned i = 0; i < op.ncols; i++) {
+		const struct column_def *column = world_column(d->world, in_file->cols[i]);
+
 		op.cols[i] = in_file->cols[i];
 		op.to[i] = (int8_t)op_column(own, op.cols[i]);
+		op.kind[i] = -1;
+		/* What a column of an unknown role holds may be ids of who knows what: its values are not used. */
+		if (!column || column->role > ROLE_STACK)
+			op.to[i] = -1;
+		else
+			op.kind[i] = (int8_t)ige_role_kind(column->role);
 	}
 	return vec_push(&d->ops, op) && map_put(&d->op_index, op.id, d->ops.n);
 }
@@ -264,19 +294,20 @@ static bool take_op(struct ige_dict_reader *d, struct cursor *c)
 {
 	char source[64], name[64];
 	struct op_def def = { .id = (uint16_t)varint_get(c) };
-	uint64_t ncols;
+	uint64_t ncols, track;
 
 	def.source = (uint8_t)(def.id >> 8);
 	def.source_name = take_name(c, source, sizeof(source));
 	def.name = take_name(c, name, sizeof(name));
-	def.track = (enum op_track)varint_get(c);
+	track = varint_get(c);
+	def.track = track <= TRACK_INSTANT ? (enum op_track)track : TRACK_THREAD;
 	def.flags = (uint32_t)varint_get(c);
 	ncols = varint_get(c);
 	if (ncols > OP_COLUMNS_MAX)
 		c->failed = true;
 	for (uint64_t i = 0; i < ncols && !c->failed; i++)
 		def.cols[i] = (uint16_t)varint_get(c);
-	if (c->failed || !def.id || !name[0] || def.track > TRACK_INSTANT)
+	if (c->failed || !def.id || !name[0] || track > TRACK_INSTANT)
 		return true;
 	def.ncols = (uint8_t)ncols;
 	if (!world_op(d->world, def.id))
@@ -284,7 +315,7 @@ static bool take_op(struct ige_dict_reader *d, struct cursor *c)
 	return learn_op(d, &def);
 }
 
-const struct ige_file_op *ige_dict_op(struct ige_dict_reader *d, uint16_t op)
+static bool find_op(struct ige_dict_reader *d, uint16_t op, uint32_t *index)
 {
 	const struct op_def *own;
 	uint64_t at;
@@ -293,19 +324,21 @@ const struct ige_file_op *ige_dict_op(struct ige_dict_reader *d, uint16_t op)
 		/* The schema was lost: ops keep their numbers, so the built-in layout is the best guess. */
 		own = world_op(d->world, op);
 		if (!own || !learn_op(d, own) || !map_get(&d->op_index, op, &at))
-			return NULL;
+			return false;
 	}
-	return &d->ops.v[at - 1];
+	*index = (uint32_t)at - 1;
+	return true;
 }
 
 static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, struct cursor c,
 		    struct err *e)
 {
 	enum ige_dict_kind kind = (enum ige_dict_kind)dir->id;
-	uint64_t id = varint_get(&c);
+	bool ids = kind < IGE_D_SYMBOL || kind == IGE_D_SITE;
+	uint64_t id = varint_get(&c), known = kind == IGE_D_SITE ? d->sites.n : d->kind[kind].ids.n;
 
-	if (id == 0 || id > IGE_IDS_MAX - dir->count ||
-	    id > d->kind[kind].ids.n + d->sites.n + GAP_MAX)
+	if (ids && (id == 0 || dir->count > IGE_IDS_MAX || id > IGE_IDS_MAX - dir->count ||
+		    id > known + GAP_MAX))
 		return err_set(e, ERR_DAMAGED, "dictionary kind %d: first id %llu", kind,
 			       (unsigned long long)id);
 	for (uint32_t i = 0; i < dir->count; i++, id++) {
@@ -325,7 +358,8 @@ static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, 
 			room = take_site(d, &entry, id);
 			break;
 		case IGE_D_COLUMN:
-			take_column(d, &entry);
+			if (!take_column(d, &entry))
+				return err_set(e, ERR_TOO_NEW, "a column that must be known");
 			break;
 		case IGE_D_OP:
 			room = take_op(d, &entry);
@@ -347,15 +381,17 @@ static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, 
 
 int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct err *e)
 {
+	struct ige_columns columns;
+	struct ige_directory dir;
+	const unsigned char *data;
 	int result = 0;
 
-	for (unsigned i = 0; i < v->header.ncol; i++) {
-		struct ige_directory dir;
-		const unsigned char *data, *p;
+	ige_columns_begin(&columns, v);
+	while (ige_columns_next(&columns, &dir, &data)) {
+		const unsigned char *p;
 		size_t n;
 		int rc;
 
-		ige_view_column(v, i, &dir, &data);
 		if (dir.id == 0 || dir.id >= IGE_D_KINDS || dir.encoding != IGE_ENTRIES) {
 			if (dir.critical)
 				return err_set(e, ERR_TOO_NEW, "dictionary kind %u", dir.id);
@@ -363,11 +399,13 @@ int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct er
 		}
 		/* A damaged run costs its own ids; the others are used. */
 		rc = ige_column_bytes(&dir, data, &d->scratch, &p, &n, e);
+		if (rc == ERR_TOO_NEW && !dir.critical)
+			rc = ERR_CANNOT;
 		if (!rc)
 			rc = take_run(d, &dir, (struct cursor){ p, p + n, false }, e);
-		if (rc == ERR_NOMEM)
+		if (rc == ERR_NOMEM || rc == ERR_TOO_NEW)
 			return rc;
-		if (rc)
+		if (rc && result != ERR_DAMAGED)
 			result = rc;
 	}
 	return result;

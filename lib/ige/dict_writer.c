@@ -11,8 +11,9 @@
 #include "lib/base/wirebytes.h"
 #include "lib/ige/dict.h"
 
-#define DEFLATE_FROM 512	  /* bytes: below it zlib's own overhead eats the gain */
-#define RUN_BYTES    (256u << 10) /* a run of entries is cut here, far below the block limit */
+#define DEFLATE_FROM  512	   /* bytes: below it zlib's own overhead eats the gain */
+#define PENDING_BYTES (1u << 20)   /* definitions are written when so many bytes of them wait */
+#define RUN_BYTES     (256u << 10) /* a run of entries is cut here, far below the block limit */
 
 int ige_role_kind(enum column_role role)
 {
@@ -71,7 +72,7 @@ void ige_dict_writer_reset(struct ige_dict_writer *d)
 	}
 	map_clear(&d->sites);
 	d->site_list.n = 0;
-	d->bytes = 0;
+	d->bytes = d->pending_bytes = 0;
 	/* Names of frames are written with the frame again. */
 	d->symbols_seen = world_symbols(d->world);
 }
@@ -84,7 +85,20 @@ void ige_dict_writer_free(struct ige_dict_writer *d)
 		buf_free(&d->pending[k]);
 	map_free(&d->sites);
 	vec_free(&d->site_list);
-	buf_free(&d->scratch);
+}
+
+bool ige_dict_due(const struct ige_dict_writer *d)
+{
+	return d->pending_bytes > PENDING_BYTES || ige_dict_full(d);
+}
+
+bool ige_dict_full(const struct ige_dict_writer *d)
+{
+	/* What one event or record may still add is far below the other half. */
+	for (int k = 0; k < WORLD_KINDS; k++)
+		if (d->kind[k].n > IGE_IDS_MAX / 2)
+			return true;
+	return d->site_list.n > IGE_IDS_MAX / 2;
 }
 
 /* One entry: its length, then its bytes, so that a reader may pass over fields it does not know. */
@@ -96,6 +110,7 @@ static void queue(struct ige_dict_writer *d, enum ige_dict_kind kind, uint32_t i
 	d->count[kind]++;
 	varint_put(&d->pending[kind], entry->n);
 	buf_add(&d->pending[kind], entry->p, entry->n);
+	d->pending_bytes += entry->n + 1;
 	if (d->pending[kind].failed || entry->failed)
 		d->failed = true;
 }
@@ -127,7 +142,7 @@ static void define(struct ige_dict_writer *d, enum world_kind kind, uint32_t id,
 	case WORLD_STRING: {
 		struct bytes text = world_text(w, id);
 
-		buf_add(b, text.p, text.n);
+		buf_add(b, text.p, text.n < IGE_TEXT_MAX ? text.n : IGE_TEXT_MAX);
 		break;
 	}
 	case WORLD_NODE: {
@@ -286,9 +301,15 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 	varint_put(&entry, s->args);
 	if (s->args) {
 		varint_put(&entry, s->present);
-		for (unsigned i = 0; i < def->ncols; i++)
+		for (unsigned i = 0; i < def->ncols; i++) {
+			const struct column_def *column = world_column(d->world, def->cols[i]);
+			int kind = column ? ige_role_kind(column->role) : -1;
+
 			if (s->present >> i & 1)
-				varint_put(&entry, s->x[i]);
+				varint_put(&entry, kind < 0 ? s->x[i]
+							    : ige_dict_id(d, (enum world_kind)kind,
+									  (uint32_t)s->x[i]));
+		}
 	}
 	queue(d, IGE_D_SITE, id, &entry);
 	buf_free(&entry);
@@ -355,7 +376,7 @@ static int add_run(struct ige_builder *b, enum ige_dict_kind kind, uint32_t firs
 		rc = deflate_bytes(&packed, run.p, run.n, 1, e);
 		if (rc)
 			goto out;
-		if (packed.n < run.n) {
+		if (packed.n < run.n && run.n <= packed.n * IGE_INFLATE_MAX) {
 			d.compressor = IGE_ZLIB;
 			ige_builder_column(b, d, packed.p, packed.n);
 			goto out;
@@ -414,6 +435,7 @@ int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *se
 		}
 		buf_reset(&d->pending[k]);
 	}
+	d->pending_bytes = 0;
 	if (!rc && b->ncol)
 		rc = seal(b, IGE_DICT, seq, out, e);
 	d->bytes += out->n - before;

@@ -32,15 +32,29 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_de
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
 		  struct err *e);
 
+/* Where the values of an op's sparse columns come from in the current block. */
+struct ige_plan {
+	uint64_t block;
+	unsigned n;
+	struct {
+		uint8_t queue;
+		int8_t to, kind; /* as in struct ige_file_op */
+	} take[OP_COLUMNS_MAX];
+};
+
 /* Decoding: events of one block in world ids. */
 struct ige_decoder {
 	struct ige_dict_reader *dict;
 	VEC(uint64_t) values; /* all columns' values, one after another */
 	VEC(struct event) events;
-	uint64_t unknown_columns; /* of newer writers, passed by */
+	VEC(struct ige_plan) plans; /* by the op's layout in dict */
+	uint64_t block;		    /* counts up: a plan of another block is stale */
+	uint64_t unknown_columns;   /* of newer writers, passed by */
 };
 void ige_decoder_free(struct ige_decoder *d);
-/* ERR_DAMAGED: nothing of the block is used. A damaged extra column costs only its own values; *partial is set. */
+/* ERR_DAMAGED, ERR_CANNOT (encoded in a way this program does not know): nothing of the block is used. ERR_TOO_NEW:
+ * it has a critical part this program does not know. A damaged extra column costs only its own values; *partial is
+ * set. */
 int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial,
 		      struct err *e);
 

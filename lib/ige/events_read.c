@@ -10,16 +10,24 @@
 /* Where a sparse column's values lie in decoder->values, and how far rows have taken them. */
 struct queue {
 	uint16_t id;
+	bool have;		   /* its values were met */
 	const unsigned char *bits; /* presence, NULL: every row */
 	uint32_t nbits, bit;
 	size_t at, end;
-	int kind; /* world kind its values refer to, -1: plain numbers */
+};
+
+#define QUEUES_MAX 64 /* sparse columns of one block; more are passed by */
+
+struct queues {
+	struct queue v[QUEUES_MAX];
+	unsigned n;
 };
 
 void ige_decoder_free(struct ige_decoder *d)
 {
 	vec_free(&d->values);
 	vec_free(&d->events);
+	vec_free(&d->plans);
 }
 
 /* Decode one integer column to the end of values; *at its place. */
@@ -39,12 +47,12 @@ static int decode_column(struct ige_decoder *d, const struct ige_directory *dir,
 	return rc;
 }
 
-static struct queue *find_queue(struct queue *q, unsigned n, uint16_t id)
+static int find_queue(const struct queues *q, uint16_t id)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (q[i].id == id)
-			return &q[i];
-	return NULL;
+	for (unsigned i = 0; i < q->n; i++)
+		if (q->v[i].id == id)
+			return (int)i;
+	return -1;
 }
 
 static bool queue_take(struct queue *q, const uint64_t *values, uint64_t *value)
@@ -61,138 +69,215 @@ static bool queue_take(struct queue *q, const uint64_t *values, uint64_t *value)
 	return true;
 }
 
-#define QUEUES_MAX 128 /* sparse columns of one block; more are passed by */
-
-int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial, struct err *e)
+/* A column that cannot be used: *partial when it is damaged, refused when it is critical. 0: go on without it. */
+static int without(struct ige_decoder *d, const struct ige_directory *dir, int rc, bool *partial)
 {
-	size_t own[IGE_EXTRA] = { 0 };
-	bool have[IGE_EXTRA] = { false };
-	struct queue queues[QUEUES_MAX];
-	unsigned nqueues = 0;
-	uint32_t n = v->header.n;
-	struct world *w = d->dict->world;
+	if (rc == ERR_NOMEM || (rc == ERR_TOO_NEW && dir->critical))
+		return rc;
+	if (rc == ERR_TOO_NEW)
+		d->unknown_columns++;
+	else
+		*partial = true;
+	return 0;
+}
 
-	d->values.n = 0;
-	d->events.n = 0;
-	*partial = false;
-	for (unsigned i = 0; i < v->header.ncol; i++) {
-		struct ige_directory dir;
-		const unsigned char *data;
-		size_t at;
-		int rc;
+/* One sparse column or its presence bits. */
+static int take_sparse(struct ige_decoder *d, struct queues *queues,
+		       const struct ige_directory *dir, const unsigned char *data, uint32_t n,
+		       bool *partial, struct err *e)
+{
+	uint16_t id = dir->id & (uint16_t)~IGE_PRESENCE;
+	struct queue *q;
+	int i = find_queue(queues, id), rc;
+	size_t at;
 
-		ige_view_column(v, i, &dir, &data);
-		if (dir.id < IGE_EXTRA) {
-			if (dir.id == 0 || dir.id > IGE_DEPTH) {
-				if (dir.critical)
-					return err_set(e, ERR_TOO_NEW, "column %u", dir.id);
-				d->unknown_columns++;
-				continue;
-			}
-			if (dir.count != n)
-				return err_set(e, ERR_DAMAGED, "column %u: %u values for %u events",
-					       dir.id, dir.count, n);
-			rc = decode_column(d, &dir, data, &at, e);
-			if (rc)
-				return rc;
-			own[dir.id] = at;
-			have[dir.id] = true;
-			continue;
-		}
-		if (!world_column(w, dir.id & ~IGE_PRESENCE)) {
-			if (dir.critical)
-				return err_set(e, ERR_TOO_NEW, "column %u", dir.id);
-			d->unknown_columns++;
-			continue;
-		}
-		if (nqueues == QUEUES_MAX)
-			continue;
-		{
-			uint16_t id = dir.id & (uint16_t)~IGE_PRESENCE;
-			struct queue *q = find_queue(queues, nqueues, id);
-
-			if (!q) {
-				q = &queues[nqueues++];
-				*q = (struct queue){
-					.id = id, .kind = ige_role_kind(world_column(w, id)->role)
-				};
-			}
-			if (dir.id & IGE_PRESENCE) {
-				struct buf none = { 0 };
-				const unsigned char *p;
-				size_t len;
-
-				rc = ige_column_bytes(&dir, data, &none, &p, &len, e);
-				buf_free(&none);
-				if (rc || dir.compressor != IGE_STORED) {
-					/* Without it no value can be placed. */
-					q->bits = (const unsigned char *)"";
-					q->nbits = 0;
-					*partial = true;
-					continue;
-				}
-				q->bits = p;
-				q->nbits = (uint32_t)len * 8;
-				continue;
-			}
-			rc = decode_column(d, &dir, data, &at, e);
-			if (rc == ERR_NOMEM)
-				return rc;
-			if (rc) {
-				*partial = true;
-				continue;
-			}
-			q->at = at;
-			q->end = at + dir.count;
-		}
-	}
-	if (n == 0)
+	if (!world_column(d->dict->world, id) || (i < 0 && queues->n == QUEUES_MAX)) {
+		d->unknown_columns++;
 		return 0;
-	for (uint16_t id = IGE_END; id <= IGE_SITE; id++)
-		if (!have[id])
-			return err_set(e, ERR_DAMAGED, "events without column %u", id);
-	if (!vec_reserve(&d->events, n))
-		return err_nomem(e);
-	for (uint32_t i = 0; i < n; i++) {
-		const uint64_t *values = d->values.v;
-		const struct ige_site *site = ige_dict_get_site(d->dict, values[own[IGE_SITE] + i]);
-		struct event *ev = &d->events.v[d->events.n];
-		const struct ige_file_op *op;
+	}
+	if (i < 0) {
+		i = (int)queues->n++;
+		queues->v[i] = (struct queue){ .id = id };
+	}
+	q = &queues->v[i];
+	if (dir->id & IGE_PRESENCE) {
+		struct buf none = { 0 };
+		size_t len = 0;
 
-		memset(ev, 0, sizeof(*ev));
-		ev->end_ns = (int64_t)((uint64_t)v->header.end_min + values[own[IGE_END] + i]);
-		ev->dur_ns = values[own[IGE_DUR] + i];
-		ev->ctx = ige_dict_world_id(d->dict, WORLD_CTX, values[own[IGE_CTX] + i]);
-		if (have[IGE_DEPTH])
-			ev->depth = (uint16_t)values[own[IGE_DEPTH] + i];
+		if (q->bits)
+			return 0; /* a second one says nothing */
+		rc = dir->compressor == IGE_STORED && dir->encoding == IGE_RAW
+			     ? ige_column_bytes(dir, data, &none, &q->bits, &len, e)
+			     : ERR_TOO_NEW;
+		buf_free(&none);
+		q->nbits = (uint32_t)len * 8;
+		if (!rc)
+			return 0;
+		/* Without it no value can be placed. */
+		q->bits = (const unsigned char *)"";
+		q->nbits = 0;
+		return without(d, dir, rc, partial);
+	}
+	if (q->have)
+		return 0;
+	if (dir->count > n)
+		rc = err_set(e, ERR_DAMAGED, "column %u: %u values for %u events", id, dir->count,
+			     n);
+	else
+		rc = decode_column(d, dir, data, &at, e);
+	if (rc)
+		return without(d, dir, rc, partial);
+	q->have = true;
+	q->at = at;
+	q->end = at + dir->count;
+	return 0;
+}
+
+/* Which queue each column of an op takes from: looked up at the op's first event in the block. */
+static bool plan_of(struct ige_decoder *d, const struct queues *queues, uint32_t layout,
+		    const struct ige_plan **plan)
+{
+	const struct ige_file_op *op = &d->dict->ops.v[layout];
+	struct ige_plan *p;
+
+	while (d->plans.n <= layout)
+		if (!vec_push(&d->plans, (struct ige_plan){ 0 }))
+			return false;
+	p = &d->plans.v[layout];
+	*plan = p;
+	if (p->block == d->block)
+		return true;
+	p->block = d->block;
+	p->n = 0;
+	for (unsigned k = 0; k < op->ncols; k++) {
+		int q = find_queue(queues, op->cols[k]);
+
+		if (q < 0)
+			continue;
+		p->take[p->n].queue = (uint8_t)q;
+		p->take[p->n].to = op->to[k];
+		p->take[p->n++].kind = op->kind[k];
+	}
+	return true;
+}
+
+static int put_rows(struct ige_decoder *d, const struct ige_header *h,
+		    const uint64_t *const own[IGE_EXTRA], struct queues *queues, bool *partial,
+		    struct err *e)
+{
+	const uint64_t *values = d->values.v;
+	uint64_t span = (uint64_t)h->end_max - (uint64_t)h->end_min;
+	bool placed = true; /* sparse values still lie in front of the rows they belong to */
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct ige_read_site *site = ige_dict_get_site(d->dict, own[IGE_SITE][i]);
+		struct event *ev = &d->events.v[d->events.n];
+		const struct ige_plan *plan;
+
+		if (own[IGE_END][i] > span || own[IGE_DUR][i] >= (uint64_t)IGE_TIME_MAX ||
+		    h->end_min + (int64_t)own[IGE_END][i] - (int64_t)own[IGE_DUR][i] < h->start_min)
+			return err_set(e, ERR_DAMAGED, "event %u lies outside its block's times",
+				       i);
 		if (!site) {
 			/* Its definition was lost, and with it which values are its own: what follows in
 			 * the sparse columns cannot be placed. The event itself is dropped, and counted. */
 			*partial = true;
-			nqueues = 0;
+			placed = false;
 			continue;
 		}
+		memset(ev, 0, sizeof(*ev));
+		ev->end_ns = h->end_min + (int64_t)own[IGE_END][i];
+		ev->dur_ns = own[IGE_DUR][i];
+		ev->ctx = ige_dict_world_id(d->dict, WORLD_CTX, own[IGE_CTX][i]);
+		if (own[IGE_DEPTH])
+			ev->depth = (uint16_t)own[IGE_DEPTH][i];
 		ev->op = site->op;
 		ev->ret = site->ret;
 		ev->stack = site->stack;
 		d->events.n++;
 		if (site->args) {
 			ev->present = site->present;
-			memcpy(ev->x, site->x, sizeof(ev->x));
+			for (unsigned k = 0; k < site->nargs; k++)
+				ev->x[k] = d->dict->args.v[site->at + k];
 			continue;
 		}
-		op = ige_dict_op(d->dict, site->op);
-		for (unsigned k = 0; op && k < op->ncols; k++) {
-			struct queue *q = find_queue(queues, nqueues, op->cols[k]);
+		if (!placed || !queues->n)
+			continue;
+		if (!plan_of(d, queues, site->layout, &plan))
+			return err_nomem(e);
+		for (unsigned k = 0; k < plan->n; k++) {
+			int to = plan->take[k].to, kind = plan->take[k].kind;
 			uint64_t value;
 
-			if (!q || !queue_take(q, values, &value) || op->to[k] < 0)
+			if (!queue_take(&queues->v[plan->take[k].queue], values, &value) || to < 0)
 				continue;
-			if (q->kind >= 0)
-				value = ige_dict_world_id(d->dict, (enum world_kind)q->kind, value);
-			ev->x[op->to[k]] = value;
-			ev->present |= 1u << op->to[k];
+			if (kind >= 0)
+				value = ige_dict_world_id(d->dict, (enum world_kind)kind, value);
+			ev->x[to] = value;
+			ev->present |= 1u << to;
 		}
 	}
 	return 0;
+}
+
+int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial, struct err *e)
+{
+	size_t at[IGE_EXTRA] = { 0 };
+	bool have[IGE_EXTRA] = { false };
+	const uint64_t *own[IGE_EXTRA] = { NULL };
+	struct queues queues = { .n = 0 };
+	struct ige_columns columns;
+	struct ige_directory dir;
+	const unsigned char *data;
+	uint32_t n = v->header.n;
+	int rc;
+
+	d->values.n = 0;
+	d->events.n = 0;
+	d->block++;
+	*partial = false;
+	ige_columns_begin(&columns, v);
+	while (ige_columns_next(&columns, &dir, &data)) {
+		uint16_t id = dir.id & (uint16_t)~IGE_PRESENCE;
+		bool known = id > 0 && (id <= IGE_DEPTH || column_builtin(id));
+
+		if (dir.critical && !known)
+			return err_set(e, ERR_TOO_NEW, "column %u", id);
+		if (dir.id >= IGE_EXTRA) {
+			rc = take_sparse(d, &queues, &dir, data, n, partial, e);
+			if (rc)
+				return rc;
+			continue;
+		}
+		if (!known || have[dir.id]) {
+			d->unknown_columns++;
+			continue;
+		}
+		if (dir.count != n)
+			return err_set(e, ERR_DAMAGED, "column %u: %u values for %u events", dir.id,
+				       dir.count, n);
+		rc = decode_column(d, &dir, data, &at[dir.id], e);
+		/* Without one of its own columns a block is of no use to this program. */
+		if (rc == ERR_TOO_NEW && !dir.critical)
+			rc = ERR_CANNOT;
+		if (rc)
+			return rc;
+		have[dir.id] = true;
+	}
+	if (n == 0)
+		return 0;
+	if (v->header.end_min == INT64_MIN || v->header.start_min == INT64_MIN)
+		return err_set(e, ERR_DAMAGED, "events without times");
+	for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++) {
+		if (have[id])
+			own[id] = d->values.v + at[id];
+		else if (id != IGE_DEPTH)
+			return err_set(e, ERR_DAMAGED, "events without column %u", id);
+	}
+	if (!vec_reserve(&d->events, n))
+		return err_nomem(e);
+	rc = put_rows(d, &v->header, own, &queues, partial, e);
+	if (rc)
+		d->events.n = 0;
+	return rc;
 }

@@ -22,6 +22,9 @@
 	(64u        \
 	 << 10) /* how far a damaged beginning is searched before the input is called something else */
 #define BATCH 8192 /* events of one item */
+/* How many bytes may be looked at twice because a header stood inside a damaged block: an input full of
+ * such headers would otherwise cost its size squared. */
+#define REREAD_MAX (64u << 20)
 
 struct ige_reader {
 	struct world *world;
@@ -31,6 +34,9 @@ struct ige_reader {
 	unsigned char *window;
 	size_t cap, from, to; /* window[from..to) is input not yet passed */
 	uint64_t offset;      /* of window[from] in the input */
+	uint64_t reread;      /* bytes, see REREAD_MAX */
+	uint32_t tag;	      /* of the segment whose ids the dictionary holds */
+	bool tagged;
 	struct ige_report report;
 	struct ige_dict_reader dict;
 	struct ige_decoder decoder;
@@ -250,23 +256,50 @@ static int begin(struct ige_reader *r, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static void damaged_block(struct ige_reader *r, const struct err *e)
+static void damaged_block(struct ige_reader *r, const struct err *e, bool *damaged)
 {
 	note_damage(r, e->text);
 	r->report.damaged_blocks++;
+	*damaged = true;
+}
+
+/* Ids hold for one segment. A block of another one without its header in between: that was lost. */
+static void check_segment(struct ige_reader *r)
+{
+	uint32_t tag = IGE_SEQ_TAG(r->view.header.seq);
+
+	if (r->view.header.flags & IGE_FOREIGN || (r->tagged && r->tag == tag))
+		return;
+	ige_dict_reader_reset(&r->dict);
+	r->tag = tag;
+	r->tagged = true;
+	r->report.segments++;
+	r->report.unterminated = true;
+}
+
+static int too_new(struct ige_reader *r, const struct err *why, struct err *e)
+{
+	r->report.too_new = true;
+	return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s", r->name,
+		       why->text);
 }
 
 /* Take the block in the view apart as far as its type is known. < 0 only when reading must stop. */
-static int take(struct ige_reader *r, struct err *e)
+static int take(struct ige_reader *r, bool *damaged, struct err *e)
 {
 	const struct ige_header *h = &r->view.header;
 	struct err why = { 0 };
-	bool partial = false;
+	bool partial = false, other;
 	int rc = ige_view_check(&r->view, &why);
 
+	check_segment(r);
 	r->report.lost_events += h->type == IGE_EVENTS ? h->lost : 0;
+	if (h->flags & IGE_CRITICAL && h->flags & ~IGE_FLAGS_KNOWN) {
+		err_set(&why, ERR_TOO_NEW, "block flags %02x", h->flags);
+		return too_new(r, &why, e);
+	}
 	if (rc) {
-		damaged_block(r, &why);
+		damaged_block(r, &why, damaged);
 		return 0;
 	}
 	switch (h->type) {
@@ -292,11 +325,12 @@ static int take(struct ige_reader *r, struct err *e)
 			r->report.records += r->records.list.n;
 		}
 		break;
+	case IGE_INDEX:
+	case IGE_TRAILER: /* help seekers, and say nothing that is not elsewhere */
+		break;
 	default:
-		if (h->flags & IGE_CRITICAL)
-			rc = err_set(&why, ERR_TOO_NEW, "block type %u", h->type);
-		else
-			r->report.unknown_blocks++;
+		rc = err_set(&why, h->flags & IGE_CRITICAL ? ERR_TOO_NEW : ERR_CANNOT,
+			     "block type %u", h->type);
 	}
 	if (h->type == IGE_EVENTS && h->flags & IGE_LAST) {
 		r->report.unterminated = false;
@@ -305,18 +339,42 @@ static int take(struct ige_reader *r, struct err *e)
 	}
 	if (rc == ERR_NOMEM)
 		return err_nomem(e);
-	if (rc == ERR_TOO_NEW && h->flags & IGE_CRITICAL) {
-		r->report.too_new = true;
-		return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s",
-			       r->name, why.text);
-	}
-	if (rc)
-		damaged_block(r, &why);
+	if (rc == ERR_TOO_NEW)
+		return too_new(r, &why, e);
+	if (rc == ERR_CANNOT)
+		r->report.unknown_blocks++;
+	else if (rc)
+		damaged_block(r, &why, damaged);
 	else if (partial)
+		/* Without a reason of its own the block is whole: definitions before it are missing. */
 		damaged_block(
-			r, why.text[0]
-				   ? &why
-				   : &(struct err){ .text = "a column's checksum does not match" });
+			r,
+			why.text[0] ? &why
+				    : &(struct err){ .text = "events whose definition is missing" },
+			why.text[0] ? damaged : &other);
+	return 0;
+}
+
+/* Where a damaged block ends: a sound header inside means that it was cut short there, as when the file of
+ * a killed recorder was put in front of another. */
+static int end_of_damaged(struct ige_reader *r, size_t *end, struct err *e)
+{
+	const unsigned char *p;
+	size_t n = r->view.header.length;
+	int rc = fill(r, n + IGE_SEGMENT_BYTES, e);
+
+	if (rc)
+		return rc;
+	p = r->window + r->from;
+	r->view.bytes = p;
+	for (*end = 1; *end < n; ++*end)
+		if ((p[*end] == 'I' || p[*end] == 0x89) && sound(p + *end, held(r) - *end)) {
+			if (r->reread + (n - *end) > REREAD_MAX)
+				break;
+			r->reread += n - *end;
+			return 0;
+		}
+	*end = n;
 	return 0;
 }
 
@@ -326,13 +384,12 @@ static int segment(struct ige_reader *r, struct ige_block *b, struct err *e)
 	struct err why = { 0 };
 	int rc = ige_segment_unpack(&s, r->window + r->from, &why);
 
-	if (rc == ERR_TOO_NEW) {
-		r->report.too_new = true;
-		return err_set(e, ERR_TOO_NEW, "%s needs a newer version of this program: %s",
-			       r->name, why.text);
-	}
+	if (rc == ERR_TOO_NEW)
+		return too_new(r, &why, e);
 	ige_dict_reader_reset(&r->dict);
 	r->tail = false;
+	r->tag = ige_segment_tag(&s);
+	r->tagged = true;
 	r->report.segments++;
 	r->report.unterminated = true;
 	r->ready = SEGMENT;
@@ -343,6 +400,8 @@ static int segment(struct ige_reader *r, struct ige_block *b, struct err *e)
 
 int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 {
+	bool damaged = false;
+	size_t end;
 	int rc;
 
 	r->ready = NOTHING;
@@ -404,22 +463,26 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 	}
 	r->tail = false;
 	r->view.bytes = r->window + r->from;
+	r->report.blocks++;
+	rc = take(r, &damaged, e);
+	if (rc < 0)
+		return rc;
+	end = r->view.header.length;
+	if (damaged) {
+		rc = end_of_damaged(r, &end, e);
+		if (rc)
+			return rc;
+	}
 	*b = (struct ige_block){ .bytes = r->view.bytes,
-				 .n = r->view.header.length,
+				 .n = end,
 				 .type = r->view.header.type,
 				 .last = r->view.header.type == IGE_EVENTS &&
 					 r->view.header.flags & IGE_LAST,
 				 .seq = r->view.header.seq,
 				 .end_max = r->view.header.end_max };
-	if (!r->report.segments)
-		r->report.unterminated = true;
-	r->report.blocks++;
-	rc = take(r, e);
-	if (rc < 0)
-		return rc;
 	if (b->type == IGE_RECORDS && r->ready == RECORDS)
 		b->record_kind = ige_records_kind(&r->view);
-	pass(r, r->view.header.length);
+	pass(r, end);
 	return 1;
 }
 

@@ -10,6 +10,9 @@
 #include "lib/base/wirebytes.h"
 #include "lib/ige/writer.h"
 
+#define RECORDS_MAX 4096       /* records of one block */
+#define BLOCK_BYTES (1u << 20) /* and about so many bytes of them */
+
 static const void *member(const struct record *r, const struct record_field *f)
 {
 	return (const char *)&r->u + f->offset;
@@ -118,8 +121,8 @@ static int seal_field(struct ige_builder *b, uint16_t id, const struct record *r
 	if (!there)
 		goto out;
 	if (there < n) {
-		presence.count = (uint32_t)(n / 8 + 1);
-		ige_builder_column(b, presence, bits, n / 8 + 1);
+		presence.count = (uint32_t)((n + 7) / 8);
+		ige_builder_column(b, presence, bits, (n + 7) / 8);
 	}
 	if (f->type == REC_TEXT)
 		rc = seal_text(b, id, r, n, f, e);
@@ -142,6 +145,8 @@ int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *d
 	for (unsigned i = 0; i < def->nfields && !rc; i++)
 		rc = seal_field(b, (uint16_t)(def->kind << 8 | def->fields[i].number), r, n,
 				&def->fields[i], dict, e);
+	if (!rc && !b->ncol)
+		rc = err_set(e, ERR_USAGE, "a %s record without fields", def->name);
 	h->type = IGE_RECORDS;
 	h->n = (uint32_t)n;
 	if (def->critical)
@@ -154,12 +159,13 @@ int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *d
 
 uint16_t ige_records_kind(const struct ige_view *v)
 {
+	struct ige_columns columns;
 	struct ige_directory d;
 	const unsigned char *data;
 
-	if (!v->header.ncol)
+	ige_columns_begin(&columns, v);
+	if (!ige_columns_next(&columns, &d, &data))
 		return 0;
-	ige_view_column(v, 0, &d, &data);
 	return (d.id & ~IGE_PRESENCE) >> 8;
 }
 
@@ -251,7 +257,9 @@ int ige_records_decode(struct ige_record_list *l, const struct ige_view *v,
 {
 	uint16_t kind = ige_records_kind(v);
 	const struct record_def *def = record_builtin(kind);
-	const unsigned char *bits = NULL;
+	struct ige_columns columns;
+	struct ige_directory d;
+	const unsigned char *bits = NULL, *data;
 	uint32_t nbits = 0;
 	uint16_t bits_of = 0;
 
@@ -259,33 +267,35 @@ int ige_records_decode(struct ige_record_list *l, const struct ige_view *v,
 	*partial = false;
 	arena_free(&l->texts);
 	if (!def)
-		return v->header.flags & IGE_CRITICAL
-			       ? err_set(e, ERR_TOO_NEW, "record kind %u", kind)
-			       : 0;
-	for (uint32_t i = 0; i < v->header.n; i++)
-		if (!vec_push(&l->list, (struct record){ .kind = kind }))
-			return err_nomem(e);
-	for (unsigned i = 0; i < v->header.ncol; i++) {
-		struct ige_directory d;
-		const unsigned char *data;
+		return err_set(e, v->header.flags & IGE_CRITICAL ? ERR_TOO_NEW : ERR_CANNOT,
+			       "record kind %u", kind);
+	if (!vec_reserve(&l->list, v->header.n))
+		return err_nomem(e);
+	for (; l->list.n < v->header.n; l->list.n++)
+		l->list.v[l->list.n] = (struct record){ .kind = kind };
+	ige_columns_begin(&columns, v);
+	while (ige_columns_next(&columns, &d, &data)) {
 		unsigned number;
 		const struct record_field *f = NULL;
 		int rc;
 
-		ige_view_column(v, i, &d, &data);
 		if (d.id & IGE_PRESENCE) {
 			struct buf none = { 0 };
-			size_t n;
+			size_t n = 0;
 
 			bits_of = d.id & (uint16_t)~IGE_PRESENCE;
-			rc = ige_column_bytes(&d, data, &none, &bits, &n, e);
+			rc = d.compressor == IGE_STORED && d.encoding == IGE_RAW
+				     ? ige_column_bytes(&d, data, &none, &bits, &n, e)
+				     : ERR_TOO_NEW;
 			buf_free(&none);
 			nbits = (uint32_t)n * 8;
-			if (rc || d.compressor != IGE_STORED) {
-				*partial = true;
+			if (rc) {
+				*partial |= rc != ERR_TOO_NEW;
 				bits = (const unsigned char *)"";
 				nbits = 0;
 			}
+			if (rc == ERR_TOO_NEW && d.critical)
+				return rc;
 			continue;
 		}
 		number = d.id & 0xff;
@@ -304,26 +314,61 @@ int ige_records_decode(struct ige_record_list *l, const struct ige_view *v,
 			rc = decode_text(l, &d, data, f, bits, nbits, e);
 		else
 			rc = decode_numbers(l, &d, data, f, bits, nbits, dict, e);
-		if (rc == ERR_NOMEM)
+		if (rc == ERR_NOMEM || (rc == ERR_TOO_NEW && d.critical))
 			return rc;
-		if (rc)
+		if (rc && rc != ERR_TOO_NEW)
 			*partial = true;
 	}
 	return 0;
+}
+
+size_t ige_record_bytes(const struct record *r)
+{
+	const struct record_def *def = record_builtin(r->kind);
+	size_t n = 9 * 32;
+
+	for (unsigned i = 0; def && i < def->nfields; i++) {
+		struct bytes text;
+
+		if (def->fields[i].type != REC_TEXT || !record_has(r, def->fields[i].number))
+			continue;
+		memcpy(&text, member(r, &def->fields[i]), sizeof(text));
+		n += text.n;
+	}
+	return n;
+}
+
+size_t ige_records_fit(const struct record *r, size_t n)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < n && i < RECORDS_MAX && r[i].kind == r[0].kind; i++) {
+		bytes += ige_record_bytes(&r[i]);
+		if (i && bytes > BLOCK_BYTES)
+			break;
+	}
+	return i;
 }
 
 int ige_encode_records(struct buf *out, const struct record *r, size_t n, uint64_t seq,
 		       int64_t time_ns, struct err *e)
 {
 	struct ige_builder b = { 0 };
-	struct ige_header h = { .flags = IGE_FOREIGN,
-				.seq = seq,
-				.end_min = time_ns,
-				.end_max = time_ns,
-				.start_min = time_ns,
-				.start_floor_us = IGE_FLOOR_UNKNOWN };
-	int rc = ige_records_seal(r, n, NULL, &b, &h, out, e);
+	int rc = 0;
 
+	for (size_t many; n && !rc; r += many, n -= many) {
+		struct ige_header h = { .flags = IGE_FOREIGN,
+					.seq = seq,
+					.end_min = time_ns,
+					.end_max = time_ns,
+					.start_min = time_ns,
+					.start_floor_us = IGE_FLOOR_UNKNOWN };
+
+		many = ige_records_fit(r, n);
+		rc = ige_record_bytes(r) > IGE_RECORD_BYTES_MAX
+			     ? err_set(e, ERR_LIMIT, "a record of %zu bytes", ige_record_bytes(r))
+			     : ige_records_seal(r, many, NULL, &b, &h, out, e);
+	}
 	ige_builder_free(&b);
 	return rc;
 }

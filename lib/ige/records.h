@@ -11,8 +11,14 @@
 int ige_records_seal(const struct record *r, size_t n, struct ige_dict_writer *dict,
 		     struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 
-/* Decode a RECORDS block. Texts are borrowed from the block or from texts. Fields this program does not know are
- * passed by. ERR_TOO_NEW: unknown kind flagged critical. An unknown kind otherwise gives no records. */
+/* How many of r[0..n) go into one block: of one kind, and well below the block limit. */
+size_t ige_records_fit(const struct record *r, size_t n);
+/* Upper bound of what one record takes in a block. */
+size_t ige_record_bytes(const struct record *r);
+#define IGE_RECORD_BYTES_MAX (2u << 20) /* larger ones are refused */
+
+/* Decode a RECORDS block. Texts are borrowed from texts. Fields this program does not know are passed by. ERR_TOO_NEW:
+ * an unknown kind or field that is critical. ERR_CANNOT: an unknown kind otherwise; it gives no records. */
 struct ige_record_list {
 	VEC(struct record) list;
 	struct arena texts;

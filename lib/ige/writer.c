@@ -40,6 +40,7 @@ struct ige_writer {
 	int64_t segment_start;
 	int64_t last_end; /* of the newest event let go */
 	int64_t watermark, floor;
+	int64_t due; /* watermark less the window: what ends by then has been let go */
 	uint64_t lost;
 	bool open; /* the segment header is written */
 };
@@ -86,7 +87,7 @@ int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *si
 	ige_dict_writer_init(&wr->dict, w);
 	ige_rows_init(&wr->rows, &wr->dict);
 	ige_rows_init(&wr->late, &wr->dict);
-	wr->last_end = wr->watermark = wr->floor = INT64_MIN;
+	wr->last_end = wr->watermark = wr->floor = wr->due = INT64_MIN;
 	return 0;
 }
 
@@ -133,6 +134,7 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 				 .real_minus_mono_ns = wr->opt.real_minus_mono_ns,
 				 .clock_id = wr->opt.clock_id };
 	uint64_t id[2];
+	unsigned char *header;
 	int rc;
 
 	memcpy(s.node_uuid, wr->opt.node_uuid, sizeof(s.node_uuid));
@@ -141,11 +143,15 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 			   wr->opt.boot ^ (uint64_t)wr->opt.real_minus_mono_ns);
 	id[1] = hash_u64(id[0] ^ (uint64_t)wr->watermark ^ ++wr->segment << 40);
 	memcpy(s.id, id, sizeof(s.id));
-	wr->seq = 0;
+	/* Every block says which segment it belongs to, so that a lost header cannot mix up ids. */
+	wr->seq = (uint64_t)ige_segment_tag(&s) << 32;
 	wr->segment_bytes = wr->event_bytes = 0;
 	wr->segment_start = INT64_MIN;
 	wr->open = true;
-	ige_segment_pack(&s, (unsigned char *)buf_reserve(&wr->out, IGE_SEGMENT_BYTES));
+	header = (unsigned char *)buf_reserve(&wr->out, IGE_SEGMENT_BYTES);
+	if (!header)
+		return err_nomem(e);
+	ige_segment_pack(&s, header);
 	buf_added(&wr->out, IGE_SEGMENT_BYTES);
 	rc = put(wr, IGE_PUT_FRAME, 0, e);
 	if (!rc)
@@ -207,9 +213,7 @@ static int write_records(struct ige_writer *wr, struct err *e)
 					.start_min = now,
 					.start_floor_us = IGE_FLOOR_UNKNOWN };
 
-		for (n = 1; i + n < wr->records.n && n < 4096 &&
-			    wr->records.v[i + n].kind == wr->records.v[i].kind;)
-			n++;
+		n = ige_records_fit(&wr->records.v[i], wr->records.n - i);
 		wr->seq++;
 		rc = ige_records_seal(&wr->records.v[i], n, &wr->dict, &wr->builder, &h, &wr->out,
 				      e);
@@ -229,10 +233,12 @@ static int write_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t flag
 	};
 	int rc;
 
-	if (!n)
-		h.end_min = h.end_max = h.start_min =
-			wr->watermark > wr->last_end || wr->last_end == INT64_MIN ? wr->watermark
-										  : wr->last_end;
+	if (!n) {
+		/* From here on nothing ends earlier, or it is late. */
+		if (wr->due > wr->last_end)
+			wr->last_end = wr->due;
+		h.end_min = h.end_max = h.start_min = wr->last_end;
+	}
 	h.start_floor_us = floor_us(wr, n ? rows->end_max : h.end_max);
 	if (wr->segment_start == INT64_MIN)
 		wr->segment_start = n ? rows->end_min : h.end_min;
@@ -259,7 +265,7 @@ static int seal(struct ige_writer *wr, struct err *e)
 	if (!rc && ige_rows_count(&wr->late))
 		rc = write_rows(wr, &wr->late, IGE_LATE, e);
 	if (!rc &&
-	    (wr->segment_bytes > wr->opt.segment_bytes ||
+	    (wr->segment_bytes > wr->opt.segment_bytes || ige_dict_full(&wr->dict) ||
 	     (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
 	      (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
 		ige_dict_writer_reset(&wr->dict);
@@ -286,7 +292,8 @@ static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
 		return err_nomem(e);
 	if (rows == &wr->rows)
 		wr->last_end = ev->end_ns;
-	if (ige_rows_count(rows) >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX)
+	if (ige_rows_count(rows) >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX ||
+	    ige_dict_due(&wr->dict))
 		return seal(wr, e);
 	return 0;
 }
@@ -311,13 +318,20 @@ static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct 
 	while (!rc && n < wr->pending.n && (n < at_least || wr->pending.v[n].end_ns <= upto))
 		rc = let_go(wr, &wr->pending.v[n++], e);
 	if (n)
-		memmove(wr->pending.v, wr->pending.v + n, (wr->pending.n - n) * sizeof(wr->pending.v[0]));
+		memmove(wr->pending.v, wr->pending.v + n,
+			(wr->pending.n - n) * sizeof(wr->pending.v[0]));
 	wr->pending.n -= n;
 	return rc;
 }
 
 int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *e)
 {
+	/* No file can hold times from nowhere: counted, not written. */
+	if (ev->end_ns <= -IGE_TIME_MAX / 2 || ev->end_ns >= IGE_TIME_MAX / 2 ||
+	    ev->dur_ns >= (uint64_t)IGE_TIME_MAX / 2) {
+		wr->lost++;
+		return 0;
+	}
 	if (wr->pending.n >= PENDING_MAX) {
 		int rc = release(wr, INT64_MIN, PENDING_MAX / 2, e);
 
@@ -334,6 +348,9 @@ int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err 
 
 	if (!def)
 		return err_set(e, ERR_USAGE, "record kind %u is not known", r->kind);
+	if (ige_record_bytes(r) > IGE_RECORD_BYTES_MAX)
+		return err_set(e, ERR_LIMIT, "a %s record of %zu bytes", def->name,
+			       ige_record_bytes(r));
 	for (unsigned i = 0; i < def->nfields; i++) {
 		struct bytes text;
 		char *at = (char *)&own.u + def->fields[i].offset;
@@ -362,7 +379,10 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 
 	wr->watermark = watermark_ns;
 	wr->floor = floor_ns;
-	rc = release(wr, watermark_ns - (int64_t)wr->opt.window_ns, 0, e);
+	wr->due = watermark_ns < INT64_MIN + (int64_t)wr->opt.window_ns
+			  ? INT64_MIN
+			  : watermark_ns - (int64_t)wr->opt.window_ns;
+	rc = release(wr, wr->due, 0, e);
 	if (rc || !force)
 		return rc;
 	idle = !ige_rows_count(&wr->rows);
