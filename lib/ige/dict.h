@@ -80,6 +80,7 @@ struct ige_dict_writer {
 	struct map sites;		 /* hash of site -> index in site list */
 	VEC(struct ige_site) site_list;
 	uint32_t symbols_seen;
+	VEC(uint8_t) named;   /* by world frame id: its symbol was queued in this segment */
 	uint64_t bytes;	      /* of definitions written in this segment */
 	size_t pending_bytes; /* in all of pending */
 	bool failed;

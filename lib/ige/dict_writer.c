@@ -71,6 +71,8 @@ void ige_dict_writer_reset(struct ige_dict_writer *d)
 		d->count[k] = d->first[k] = 0;
 	}
 	map_clear(&d->sites);
+	if (d->named.v)
+		memset(d->named.v, 0, d->named.n);
 	d->site_list.n = 0;
 	d->bytes = d->pending_bytes = 0;
 	/* Names of frames are written with the frame again. */
@@ -84,6 +86,7 @@ void ige_dict_writer_free(struct ige_dict_writer *d)
 	for (int k = 0; k < IGE_D_KINDS; k++)
 		buf_free(&d->pending[k]);
 	map_free(&d->sites);
+	vec_free(&d->named);
 	vec_free(&d->site_list);
 }
 
@@ -122,6 +125,14 @@ static void queue_symbol(struct ige_dict_writer *d, uint32_t frame)
 		 file = ige_dict_id(d, WORLD_STRING, s->file);
 	struct buf entry = { 0 };
 
+	while (d->named.n <= frame)
+		if (!vec_push(&d->named, 0)) {
+			d->failed = true;
+			return;
+		}
+	if (d->named.v[frame])
+		return;
+	d->named.v[frame] = 1;
 	varint_put(&entry, ige_dict_id(d, WORLD_FRAME, frame));
 	varint_put(&entry, name);
 	varint_put(&entry, file);

@@ -41,7 +41,7 @@ struct ige_reader {
 	struct ige_dict_reader dict;
 	struct ige_decoder decoder;
 	struct ige_record_list records;
-	struct ige_view view; /* the block last returned */
+	struct ige_view view;	       /* the block last returned */
 	struct ige_report before_tail; /* as it was before the unfinished block at the end of input */
 	bool tail;
 	enum {
