@@ -117,11 +117,16 @@ static void ops_cells(struct cli_table *t, const struct ops_row *r, bool calls, 
 		cli_table_cell_styled(t, CLI_RED, "%s", cli_count(r->errors).s);
 	else if (calls)
 		cli_table_cell(t, "-");
-	cli_table_cell(t, "%s", quantile(&text, r->p50_ns, r->count));
-	cli_table_cell(t, "%s", quantile(&text, r->p95_ns, r->count));
-	cli_table_cell(t, "%s", quantile(&text, r->p99_ns, r->count));
-	cli_table_cell(t, "%s", cli_ns(r->max_ns).s);
-	cli_table_cell(t, "%s", cli_ns(r->total_ns).s);
+	if (r->op->track == TRACK_INSTANT) {
+		for (unsigned i = 0; i < 5; i++)
+			cli_table_cell(t, "-");
+	} else {
+		cli_table_cell(t, "%s", quantile(&text, r->p50_ns, r->count));
+		cli_table_cell(t, "%s", quantile(&text, r->p95_ns, r->count));
+		cli_table_cell(t, "%s", quantile(&text, r->p99_ns, r->count));
+		cli_table_cell(t, "%s", cli_ns(r->max_ns).s);
+		cli_table_cell(t, "%s", cli_ns(r->total_ns).s);
+	}
 	if (calls) {
 		cli_table_cell(t, "%s", cli_ns(r->self_ns).s);
 		cli_table_cell(t, "%s", wall > 0 ? cli_percent((double)r->self_ns / wall).s : "-");
@@ -167,7 +172,8 @@ static void ops_tables(struct buf *out, const struct ops_summary *s, bool color,
 		for (; i < s->rows.n && heading(source_layer(s->rows.v[i].op->source)) == title;
 		     i++) {
 			ops_cells(t, &s->rows.v[i], calls, wall);
-			*few |= s->rows.v[i].count < FEW_CALLS;
+			*few |= s->rows.v[i].count < FEW_CALLS &&
+				s->rows.v[i].op->track != TRACK_INSTANT;
 		}
 		buf_putc(out, '\n');
 		cli_styled(out, color, CLI_CYAN, title);

@@ -161,16 +161,24 @@ static void starts(struct cause *c, int64_t ns)
 	c->start_ns = c->end_ns = ns;
 }
 
+/* Events are missing between these times; how many is the larger of what blocks and records say. */
+static void lost(struct cause *c, int64_t since_ns, int64_t until_ns)
+{
+	uint64_t all = c->lost_by_block > c->lost_by_record ? c->lost_by_block : c->lost_by_record;
+
+	line_lost(c->line, since_ns, until_ns, all - c->lost_told);
+	c->lost_told = all;
+}
+
 static int events(struct cause *c, const struct stream_item *item, struct err *e)
 {
 	int rc;
 
-	if (item->lost && item->n)
-		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN,
-			  item->events[0].end_ns, item->lost);
-	else if (item->lost)
-		line_lost(c->line, c->has_pane ? c->previous_end_ns : INT64_MIN, item->watermark_ns,
-			  item->lost);
+	if (item->lost) {
+		c->lost_by_block += item->lost;
+		lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN,
+		     item->n ? item->events[0].end_ns : item->watermark_ns);
+	}
 	for (size_t i = 0; i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
@@ -221,9 +229,9 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		c->cpus = r->u.NODE.cpus;
 		break;
 	case RECORD_LOSS:
-		line_lost(c->line, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
-			  REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns,
-			  r->u.LOSS.count);
+		c->lost_by_record += r->u.LOSS.count;
+		lost(c, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
+		     REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns);
 		break;
 	case RECORD_OPEN:
 		if (r->u.OPEN.at_end && c->open.n < 65536 && !vec_push(&c->open, r->u.OPEN))

@@ -44,6 +44,8 @@ struct cause {
 	bool ended;	    /* the whole stream was seen */
 	int64_t pane;	    /* the one being filled */
 	int64_t previous_end_ns;
+	/* The same losses are told by blocks (where) and by records (why): events lost by either, and told. */
+	uint64_t lost_by_block, lost_by_record, lost_told;
 	uint32_t chains;
 	bool nomem;
 };
