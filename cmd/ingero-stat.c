@@ -274,7 +274,7 @@ static void head_lines(struct buf *out, const struct world *w, const struct ops_
 static void coverage_lines(struct buf *out, const struct world *w, const struct ops_summary *s,
 			   bool over, bool few)
 {
-	buf_printf(out, "\ncoverage: %s events", cli_count(s->events).s);
+	buf_printf(out, "coverage: %s events", cli_count(s->events).s);
 	if (s->selected != s->events)
 		buf_printf(out, " (%s counted here)", cli_count(s->selected).s);
 	buf_printf(out, ", %s lost", cli_count(s->lost).s);
@@ -317,10 +317,15 @@ static void summary_text(struct buf *out, const struct world *w, const struct op
 	bool few = false;
 
 	head_lines(out, w, s);
+	if (!over) /* what is drawn over is cut at the bottom */
+		coverage_lines(out, w, s, over, false);
 	ops_tables(out, s, color, &few);
 	if (s->rows.n == 0)
 		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");
 	error_lines(out, s, color);
+	if (!over)
+		return;
+	buf_putc(out, '\n');
 	coverage_lines(out, w, s, over, few);
 }
 
@@ -394,7 +399,9 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 		live_erase(l, &out);
 		summary_text(&text, w, s, false, cli_color(STDOUT_FILENO));
 		clip(&text, &l->lines);
+		buf_puts(&out, "\033[?7l"); /* a line too long is cut, not continued */
 		buf_add(&out, text.p, text.n);
+		buf_puts(&out, "\033[?7h");
 	} else {
 		double seconds = (double)l->interval_ns / 1e9;
 
