@@ -195,6 +195,10 @@ static int say_damage(const struct input *in)
 	for (char *line = notes.p, *end; line && (end = strchr(line, '\n')); line = end + 1)
 		cli_warn("%.*s", (int)(end - line), line);
 	buf_free(&notes);
+	if (input_report(in).empty) {
+		cli_warn("the input is empty: there is no recording in it");
+		return CLI_EXIT_DAMAGED;
+	}
 	return rc ? CLI_EXIT_DAMAGED : CLI_EXIT_DONE;
 }
 

@@ -126,7 +126,12 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 
 	for (char *line = notes.p, *end; line && (end = strchr(line, '\n')); line = end + 1)
 		cli_warn("%.*s", (int)(end - line), line);
-	if (rc) {
+	if (input_report(in).empty) {
+		cli_warn("the input is empty: there is no recording in it");
+		r.partial = true;
+		r.partial_text = "the input is empty";
+		*status = CLI_EXIT_DAMAGED;
+	} else if (rc) {
 		char *end = notes.p ? strchr(notes.p, '\n') : NULL;
 
 		if (end)

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# ingero-correlate and ingero-explain on generated recordings: what they tell against the truth, their
+# schemas, that explain says the same with and without correlate, pipes and pieces, and every way an
+# input can be bad.
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, "tests")
+import schema  # noqa: E402
+import tap  # noqa: E402
+
+CORRELATE, EXPLAIN, DEMO, STAT = (os.path.join(tap.BIN, "ingero-" + p) for p in ("correlate", "explain", "demo", "stat"))
+EXPLAIN_SCHEMA, CHAIN_SCHEMA, ANALYSIS_SCHEMA = (json.load(open(f"formats/{n}.schema.json"))
+                                                 for n in ("explain", "chain", "analysis"))
+
+
+def run(program, *args, data=None):
+    p = subprocess.run([program, *args], input=data, stdin=subprocess.DEVNULL if data is None else None,
+                       capture_output=True, timeout=120)
+    return p.returncode, p.stdout, p.stderr.decode()
+
+
+def explain(*args, data=None):
+    status, out, err = run(EXPLAIN, "--json", *args, data=data)
+    return status, json.loads(out) if out else None, err
+
+
+def pieces(program, *args, data, size):
+    """data through a pipe, in writes of at most size bytes."""
+    p = subprocess.Popen([program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    pid = os.fork()
+    if pid == 0:
+        p.stdout.close()
+        for at in range(0, len(data), size):
+            p.stdin.write(data[at:at + size])
+            p.stdin.flush()
+        os._exit(0)
+    p.stdin.close()
+    out = p.stdout.read()
+    os.waitpid(pid, 0)
+    return p.wait(), out
+
+
+tmp = tempfile.TemporaryDirectory(prefix="ingero-test.")
+path = lambda name: os.path.join(tmp.name, name)  # noqa: E731
+
+# ---- what is told, against what was planted
+
+for scenario in ("incident", "contended", "throttled", "lock", "disk"):
+    subprocess.run([DEMO, scenario, "--duration", "4s", "--seed", "5", "-o", path(scenario)], check=True)
+    truth = json.loads(run(DEMO, scenario, "--duration", "4s", "--seed", "5", "--truth", "--json")[1])
+    planted = [t for t in truth["truths"] if t.get("count")]
+    status, said, err = explain(path(scenario))
+    tap.same(status, 0, f"{scenario}: status")
+    tap.none(schema.complaints(said, EXPLAIN_SCHEMA), f"{scenario}: as formats/explain.schema.json says")
+    tap.same(len(said["chains"]), 1, f"{scenario}: one chain")
+    chain = said["chains"][0]
+    tap.ok(chain["kind"] in [t["kind"] for t in planted], f"{scenario}: its kind", f"{chain['kind']} of {planted}")
+    who = chain["culprit"]
+    tap.ok(planted[0]["culprit"] in (who["comm"], who["cgroup"], who["device"]), f"{scenario}: its culprit", f"{who}")
+    want = sum(t["lost_ns"] for t in planted)
+    tap.ok(abs(chain["lost_ns"] - want) <= want * 0.05, f"{scenario}: its time", f"{chain['lost_ns']} against {want}")
+    tap.ok(0.5 < chain["explained"] <= 1.0001, f"{scenario}: explains most of what the host took", chain["explained"])
+    sites = sum(s["lost_ns"] for s in chain["sites"])
+    tap.ok(sites <= chain["lost_ns"] * 1.001, f"{scenario}: sites do not lose more than the chain")
+    for p in said["breakdown"]:
+        tap.same(sum(p["parts"].values()), p["thread_ns"], f"{scenario}: the parts of {p['comm']} sum to its time")
+    ends = [int(m["event"]["end"]) for m in chain["timeline"] if m["event"]]
+    tap.ok(ends and ends == sorted(ends), f"{scenario}: a timeline, in order")
+    out = run(EXPLAIN, path(scenario))[1].decode()
+    tap.same(out.splitlines()[0], chain["summary"] + ".", f"{scenario}: the first line is the verdict")
+    for r in chain["recommendations"]:
+        tap.ok("$ " + r["command"] in out, f"{scenario}: the text has the command to type", r["command"])
+
+status, said, err = explain(data=subprocess.run([DEMO, "clean", "--duration", "3s"], capture_output=True).stdout)
+tap.same((status, said["chains"]), (0, []), "clean: nothing is told")
+out = run(EXPLAIN, data=subprocess.run([DEMO, "clean", "--duration", "3s"], capture_output=True).stdout)[1].decode()
+tap.ok(out.startswith("No host cause found"), "clean: and the text says so", out[:200])
+
+# ---- through correlate
+
+incident = open(path("incident"), "rb").read()
+status, with_chains, err = run(CORRELATE, path("incident"))
+tap.same((status, err), (0, ""), "correlate: status")
+first = explain(data=incident)[1]
+second = explain(data=with_chains)[1]
+tap.same(second["coverage"].pop("analyzed_by"), "ingero-correlate", "explain takes correlate's word")
+tap.same(first["coverage"].pop("analyzed_by"), "ingero-explain", "or finds out itself")
+tap.same(second, first, "and says the same")
+tap.same(run(CORRELATE, data=with_chains)[1], with_chains, "correlating again replaces the chains")
+tap.same(run(CORRELATE, "-o", path("out.ige"), path("incident"))[0], 0, "-o FILE")
+tap.same(open(path("out.ige"), "rb").read(), with_chains, "writes the same")
+tap.same(run(STAT, "--json", data=with_chains)[1], run(STAT, "--json", data=incident)[1],
+         "the events are the same for stat")
+only = run(CORRELATE, "--chains-only", path("incident"))[1]
+tap.ok(len(only) < len(with_chains) / 4, "--chains-only is small", f"{len(only)} of {len(with_chains)}")
+tap.same(explain(data=only)[1]["chains"], first["chains"], "and holds the chains")
+lines = [json.loads(line) for line in run(CORRELATE, "--json", path("incident"))[1].splitlines()]
+tap.none([c for r in lines if r["record"] == "chain" for c in schema.complaints(r["body"], CHAIN_SCHEMA)],
+         "chain bodies as formats/chain.schema.json says")
+tap.none(schema.complaints(lines[-1]["body"], ANALYSIS_SCHEMA), "analysis as formats/analysis.schema.json says")
+tap.ok(len([r for r in lines if r["record"] == "chain"]) > 1, "a chain is told while it grows")
+for size in (1, 97, 4096, 1 << 20):
+    data = incident if size > 1 else incident[:200000]
+    want = with_chains if size > 1 else run(CORRELATE, data=data)[1]
+    tap.ok(pieces(CORRELATE, data=data, size=size)[1] == want, f"a pipe in pieces of {size} gives the same bytes")
+
+# ---- live: a chain is written while the recorder still runs
+
+p = subprocess.Popen([CORRELATE, "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+os.set_blocking(p.stdout.fileno(), False)
+p.stdin.write(incident[:len(incident) * 3 // 4])
+p.stdin.flush()
+early, deadline = b"", time.monotonic() + 20
+while not early and time.monotonic() < deadline:
+    early = p.stdout.read() or b""
+    time.sleep(0.02)
+tap.ok(b'"record":"chain"' in early, "a chain comes before the stream ends")
+p.send_signal(signal.SIGINT)
+time.sleep(0.1)
+tap.same(p.poll(), None, "the first SIGINT is for the recorder")
+os.set_blocking(p.stdout.fileno(), True)
+p.stdin.write(incident[len(incident) * 3 // 4:])
+p.stdin.close()
+rest = p.stdout.read()
+tap.same((p.wait(), b'"record":"analysis"' in rest), (0, True), "and the verdict comes with the end of the stream")
+
+# ---- options
+
+pid = first["chains"][0]["victim"]["pid"]
+tap.same(len(explain("-p", str(pid), path("incident"))[1]["chains"]), 1, "-p of the victim")
+status, said, err = explain("-p", "999999", path("incident"))
+tap.same((said["chains"], said["breakdown"]), ([], []), "-p of somebody else")
+tap.same(run(EXPLAIN, "-p", "x", path("incident"))[0], 2, "-p that is no pid")
+tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"))[0], 1, "--fail-on: found")
+tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"), "-p", "999999")[0], 0, "--fail-on: not found")
+tap.same(run(EXPLAIN, "--top", "0", path("incident"))[0], 0, "--top 0")
+tap.same(json.loads(run(CORRELATE, "--json", "--min-share", "60", path("incident"))[1])["record"], "analysis",
+         "--min-share above what was lost: nothing told")
+tap.same(run(EXPLAIN, "--jsn")[0], 2, "wrong option")
+tap.same(run(EXPLAIN, path("missing"))[0], 3, "missing file")
+tap.same(run(CORRELATE, path("missing"))[0], 3, "missing file for correlate")
+
+# ---- bad input
+
+status, out, err = run(EXPLAIN, data=b"")
+tap.ok(status == 4 and "empty" in err and b"No host cause" not in out, "an empty input is not a healthy one", f"{status} {out} {err}")
+status, out, err = run(EXPLAIN, data=b"hello, world\n" * 20)
+tap.ok(status == 4 and "not an .ige" in err, "not a recording", f"{status} {err}")
+status, out, err = run(CORRELATE, data=b"hello, world\n" * 20)
+tap.ok(status == 4 and "not an .ige" in err and out == b"", "not a recording, for correlate", f"{status} {err}")
+
+cut = incident[:len(incident) * 2 // 3 + 5]
+status, said, err = explain(data=cut)
+tap.same((status, said["coverage"]["partial"], len(said["chains"])), (4, True, 1), "cut off: what is there is explained")
+status, out, err = run(CORRELATE, data=cut)
+tap.same(status, 4, "cut off: correlate says so")
+tap.same(len(explain(data=out)[1]["chains"]), 1, "and its output is a sound stream")
+
+random.seed(7)
+subprocess.run([DEMO, "incident", "--duration", "200ms", "--threads", "1", "-o", path("small")], check=True)
+small = open(path("small"), "rb").read()
+bad = []
+for i in range(60):
+    damaged = bytearray(small)
+    for _ in range(1 + i % 4):
+        damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
+    for program, args in ((EXPLAIN, []), (CORRELATE, ["--json"])):
+        status, out, err = run(program, *args, data=bytes(damaged))
+        if status not in (0, 4) or (status == 4 and not err):
+            bad.append(f"{program} {i}: status {status} {err[:100]}")
+for i in range(0, len(small), max(1, len(small) // 40)):
+    status, out, err = run(EXPLAIN, data=small[:i])
+    if status != 4:
+        bad.append(f"cut at {i}: status {status}")
+tap.none(bad, "damage never brings them down, and is told")
+
+p = subprocess.run(f"{EXPLAIN} {path('incident')} | true; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
+                   capture_output=True)
+tap.same((p.returncode, p.stderr), (0, b""), "output closed early ends quietly")
+p = subprocess.run(f"{CORRELATE} {path('incident')} >/dev/full", shell=True, capture_output=True)
+tap.ok(p.returncode == 3 and b"No space left" in p.stderr, "full disk", f"{p.returncode} {p.stderr}")
+p = subprocess.run(f"{EXPLAIN} {path('incident')} >/dev/full", shell=True, capture_output=True)
+tap.ok(p.returncode == 3 and b"No space left" in p.stderr, "full disk, explain", f"{p.returncode} {p.stderr}")
+tap.done_testing()
