@@ -347,7 +347,7 @@ static int take_run(struct ige_dict_reader *d, const struct ige_directory *dir, 
 		struct cursor entry = { p, p ? p + n : p, false };
 		bool room = true;
 
-		if (!p)
+		if (!p || c.failed)
 			return err_set(e, ERR_DAMAGED,
 				       "dictionary kind %d: entry %u leaves its run", kind, i);
 		switch (kind) {

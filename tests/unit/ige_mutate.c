@@ -48,15 +48,17 @@ static void change(unsigned char *p, size_t n)
 		p[at] ^= (unsigned char)(1u << random_below(8));
 }
 
-static void mend_column(unsigned char *block, unsigned i)
+/* Column i of a checked block. */
+static void column(const struct ige_view *v, unsigned i, struct ige_directory *d,
+		   const unsigned char **data)
 {
-	struct ige_view v = { .bytes = block };
-	struct ige_directory d;
-	const unsigned char *data;
+	struct ige_columns c;
 
-	ige_view_column(&v, i, &d, &data);
-	le_put(block + IGE_BLOCK_BYTES + i * IGE_DIRECTORY_BYTES + 12, 4,
-	       crc_bytes(0, data, d.length));
+	ige_columns_begin(&c, v);
+	do
+		if (!ige_columns_next(&c, d, data))
+			abort();
+	while (i--);
 }
 
 static void mend_directory(unsigned char *block, unsigned ncol)
@@ -83,10 +85,11 @@ static void attack(unsigned char *p, const struct ige_header *h)
 		return;
 	if (h->ncol && what < 2) {
 		i = random_below(h->ncol);
-		ige_view_column(&v, i, &d, &data);
+		column(&v, i, &d, &data);
 		if (d.length) {
 			change((unsigned char *)data, d.length);
-			mend_column(p, i);
+			le_put(p + IGE_BLOCK_BYTES + i * IGE_DIRECTORY_BYTES + 12, 4,
+			       crc_bytes(0, data, d.length));
 		}
 	} else if (h->ncol && what == 2) {
 		i = random_below(h->ncol);
