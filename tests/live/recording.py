@@ -110,3 +110,18 @@ def dump(recording):
     lines = [json.loads(line) for line in subprocess.run([tool, recording], capture_output=True, text=True).stdout.splitlines()]
     return ([x for x in lines if "op" in x and "source" in x and "record" not in x], [x for x in lines if "record" in x],
             next((x for x in lines if "report" in x), None))
+
+
+def cpu_seconds_of_child(session, comm):
+    """CPU time so far of the processes called comm in that session."""
+    total = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                head, rest = f.read().rsplit(")", 1)
+        except OSError:
+            continue
+        fields = rest.split()
+        if head.split("(", 1)[1] == comm and int(fields[3]) == session:
+            total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
