@@ -118,7 +118,7 @@ static void launch(struct sim_actor *a, enum sim_site site, unsigned i)
 		take_lock(a, site);
 	inner = a->now_ns;
 	a->depth++;
-	work(a, 2600);
+	work(a, a->run->o.driver_ns);
 	submit(a, a->run->o.device_us * 1000u / (a->run->o.launches + 1));
 	a->depth--;
 	ev = sim_actor_event(a, OP_CU_LAUNCH, inner, c->driver_stack[site]);
@@ -143,7 +143,7 @@ static void copy(struct sim_actor *a, enum sim_site site, uint64_t bytes)
 	work(a, 900);
 	inner = a->now_ns;
 	a->depth++;
-	work(a, 3500);
+	work(a, a->run->o.driver_ns + 900);
 	submit(a, 2000 + bytes / 20);
 	a->depth--;
 	ev = sim_actor_event(a, in ? OP_CU_MEMCPY_HTOD_ASYNC : OP_CU_MEMCPY_DTOH_ASYNC, inner,

@@ -333,7 +333,8 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 		return err_set(e, ERR_USAGE, "the hog's period must lie between 100 us and 1 s");
 	if (o->duration_ns > 7 * 86400ull * SECOND_NS)
 		return err_set(e, ERR_USAGE, "at most seven days can be generated");
-	if (o->launches > 100000 || o->step_us > 10000000 || o->device_us > 10000000)
+	if (o->launches > 100000 || o->step_us > 10000000 || o->device_us > 10000000 ||
+	    o->driver_ns > 1000000000)
 		return err_set(e, ERR_USAGE,
 			       "a step may have at most 100000 launches and ten seconds of work");
 	s = calloc(1, sizeof(*s));

@@ -23,6 +23,7 @@ struct sim_options {
 	unsigned threads;     /* that make CUDA calls, each on a CPU of its own; 1 to 64 */
 	unsigned launches;    /* kernels per step */
 	unsigned step_us;     /* CPU time of preparing a batch, outside calls */
+	unsigned driver_ns;   /* CPU time of a driver call that submits work */
 	unsigned device_us;   /* device time of a step's kernels */
 	unsigned error_every; /* this many allocations apart, one fails; 0 none */
 	bool quiet;	      /* no short preemptions by kernel workers either */
