@@ -231,8 +231,8 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 		return true;
 	if (!vec_reserve(&d->args, s.nargs))
 		return false;
-	memcpy(d->args.v + d->args.n, x, s.nargs * sizeof(x[0]));
-	d->args.n += s.nargs;
+	for (unsigned i = 0; i < s.nargs; i++)
+		d->args.v[d->args.n++] = x[i];
 	while (d->sites.n <= id)
 		if (!vec_push(&d->sites, (struct ige_read_site){ 0 }))
 			return false;
