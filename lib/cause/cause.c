@@ -284,7 +284,8 @@ int cause_finish(struct cause *c, struct err *e)
 	int rc;
 
 	/* Inner calls first; which thread comes first changes no sum. */
-	qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
+	if (c->open.n)
+		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
 	for (size_t i = 0; i < c->open.n; i++) {
 		const struct rec_OPEN *o = &c->open.v[i];
 

@@ -178,7 +178,8 @@ static int settle_end(struct cause *c, struct err *e)
 		    !vec_push(&due, (struct due){ (uint32_t)i, t->groups.v[i].ns }))
 			goto nomem;
 	}
-	qsort(due.v, due.n, sizeof(*due.v), by_lost);
+	if (due.n)
+		qsort(due.v, due.n, sizeof(*due.v), by_lost);
 	for (size_t i = 0; i < due.n && rc == 0; i++)
 		rc = tell(c, &t->groups.v[due.v[i].group], e);
 	for (size_t i = 0; i < t->order.n && rc == 0; i++) {
