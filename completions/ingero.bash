@@ -70,6 +70,16 @@ _ingero_complete() {
 	fi
 }
 
+_ingero_check() {
+	_ingero_complete '-p --pid --library-path --json -q --quiet -v --verbose --color --progress -h --help
+		--version' \
+		'-p|--pid PID
+		--library-path DIR
+		--color choice auto always never' \
+		''
+}
+complete -F _ingero_check ingero-check
+
 _ingero_correlate() {
 	_ingero_complete '-o --output --chains-only --json --min-share --min-lost -q --quiet -v --verbose --color
 		--progress -h --help --version' \

@@ -14,6 +14,17 @@ function __ingero_ops
         cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu
 end
 
+complete -c ingero-check -f
+complete -c ingero-check -s p -l pid -d 'look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-check -l library-path -d 'look for CUDA libraries there too; may be given again' -x -a '(__fish_complete_directories)'
+complete -c ingero-check -l json -d 'one JSON value (formats/check.schema.json)'
+complete -c ingero-check -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-check -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-check -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-check -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-check -s h -l help -d 'Print this help and exit'
+complete -c ingero-check -l version -d 'Print the version and exit'
+
 complete -c ingero-correlate -s o -l output -d 'Write there instead of standard output' -r -F
 complete -c ingero-correlate -l chains-only -d 'Leave the events out: a small stream with the chains and what the recording is'
 complete -c ingero-correlate -l json -d 'Chain and analysis records as JSON, one per line, instead of a stream'

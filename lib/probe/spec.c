@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/event/op.h"
+#include "lib/host/cuda.h"
 
 #define PLAIN 0
 #define V     VARIANT_V
@@ -77,22 +78,14 @@ bool probe_spec_matches(const struct probe_spec *spec, const char *name)
 
 enum probe_library probe_library_of(const char *path)
 {
-	static const struct {
-		const char *stem;
-		enum probe_library library;
-	} known[] = { { "libcudart", PROBE_CUDART }, { "libcuda", PROBE_LIBCUDA } };
-	const char *name = strrchr(path, '/');
-
-	name = name ? name + 1 : path;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		size_t n = strlen(known[i].stem);
-
-		/* The stem ends here, or in the hash that wheel builders put in. */
-		if (strncmp(name, known[i].stem, n) == 0 && (name[n] == '.' || name[n] == '-') &&
-		    strstr(name + n, ".so"))
-			return known[i].library;
+	switch (host_cuda_of(bytes_of(path))) {
+	case HOST_CUDA_RUNTIME:
+		return PROBE_CUDART;
+	case HOST_CUDA_DRIVER:
+		return PROBE_LIBCUDA;
+	default:
+		return PROBE_LIBRARIES;
 	}
-	return PROBE_LIBRARIES;
 }
 
 const char *probe_layer(enum probe_library library)

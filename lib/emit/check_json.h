@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ingero-check found out, as a value and as the JSON of formats/check.schema.json.
+ */
+#ifndef INGERO_EMIT_CHECK_JSON_H
+#define INGERO_EMIT_CHECK_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+
+enum check_verdict { CHECK_GOOD, CHECK_WARN, CHECK_FAIL };
+
+struct check_line {
+	const char *id; /* "kernel" */
+	enum check_verdict verdict;
+	char *text, *advice; /* owned; advice may be NULL */
+};
+
+struct check_library {
+	const char *kind; /* "runtime", "driver" */
+	char *path;	  /* owned */
+	char build_id[65];
+	uint32_t pid; /* a process that has it mapped; 0: found on disk only */
+	bool planned; /* what follows is known */
+	unsigned requested, found, places;
+	char sites[24]; /* "+10" */
+	/* A vec of names, borrowed. */
+	struct {
+		const char **v;
+		size_t n, cap;
+	} missing;
+};
+
+struct check_report {
+	const char *hostname, *kernel, *arch, *hypervisor; /* borrowed; the last may be "" */
+	uint32_t cpus;
+	uint64_t memory_bytes;
+	/* Vecs. */
+	struct {
+		struct check_line *v;
+		size_t n, cap;
+	} lines;
+	struct {
+		struct check_library *v;
+		size_t n, cap;
+	} libraries;
+};
+
+/* No line is CHECK_FAIL. */
+bool check_passed(const struct check_report *r);
+
+/* One JSON value and a newline. */
+void check_json(const struct check_report *r, struct buf *out);
+
+void check_report_free(struct check_report *r);
+
+#endif

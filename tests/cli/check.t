@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# ingero-check with and without rights: statuses, the JSON and its schema, libraries that are sound, old,
+# cut off or no files at all. Nothing here needs a GPU, or depends on what this machine permits.
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, "tests")
+import schema  # noqa: E402
+import tap  # noqa: E402
+
+CHECK = os.path.join(tap.BIN, "ingero-check")
+DOUBLE = os.path.join(tap.BUILD, "double")
+NOBODY = 65534
+
+
+def run(*args, program=CHECK, **kw):
+    p = subprocess.run([program, *args], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, text=True, **kw)
+    return p.returncode, p.stdout, p.stderr
+
+
+def like(text, pattern, name):
+    tap.ok(re.search(pattern, text), name, f"no /{pattern}/ in: {text}")
+
+
+def lines(value, name):
+    return [c for c in value["checks"] if c["id"] == name]
+
+
+status, out, err = run("--json")
+tap.ok(status in (0, 1), "the answer is yes or no", f"status {status}: {err}")
+value = json.loads(out)
+tap.none(schema.complaints(value, json.load(open("formats/check.schema.json", encoding="utf-8"))), "the JSON is as its schema says")
+tap.same(value["ok"], status == 0, "ok is what the status says")
+tap.same(value["ok"], not [c for c in value["checks"] if c["status"] == "fail"], "and what the checks say")
+tap.same(value["host"]["kernel"], os.uname().release, "the kernel is this one")
+tap.same(value["host"]["cpus"], os.sysconf("SC_NPROCESSORS_ONLN"), "the CPUs are counted")
+for name in ("kernel", "btf", "rights", "probes", "samples", "gpu"):
+    tap.same(len(lines(value, name)), 1, f"{name} was looked at")
+tap.none((c for c in value["checks"] if c["status"] == "fail" and not c["advice"]), "what failed comes with advice")
+
+text_status, out, err = run()
+tap.same(text_status, status, "text has the same status")
+like(out, "can record" if status == 0 else "cannot record yet", "and the same verdict")
+tap.ok(len(out.splitlines()) <= 40 and max(map(len, out.splitlines())) < 200, "one screen")
+_, quiet, _ = run("-q")
+tap.none((line for line in quiet.splitlines() if line.startswith("  ok ")), "-q leaves out what is well")
+
+# Without rights: a copy where anybody may run it.
+tmp = tempfile.TemporaryDirectory(prefix="ingero-test.")
+os.chmod(tmp.name, 0o755)
+if os.geteuid() == 0:
+    copy = os.path.join(tmp.name, "ingero-check")
+    shutil.copy(CHECK, copy)
+
+    def drop():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    status, out, err = run("--json", program=copy, preexec_fn=drop, cwd="/")
+    tap.same(status, 1, "without rights the answer is no")
+    poor = json.loads(out)
+    tap.same(lines(poor, "rights")[0]["status"], "fail", "because of the rights")
+    like(lines(poor, "rights")[0]["advice"], "sudo", "and sudo would help")
+    tap.same(lines(poor, "kernel"), lines(value, "kernel"), "the kernel is looked at all the same")
+else:
+    tap.skip("without rights", "these tests have none to begin with: shown above")
+
+# Libraries.
+place = os.path.join(tmp.name, "libs")
+os.mkdir(place)
+
+
+def found():
+    status, out, err = run("--json", "--library-path", place)
+    tap.ok(status in (0, 1), "libraries do not change the answer", err)
+    return {os.path.basename(x["path"]): x for x in json.loads(out)["libraries"] if x["path"].startswith(place)}
+
+
+open(os.path.join(place, "libcudart.so.9"), "w").write("INPUT(libother.so)\n")
+os.mkfifo(os.path.join(place, "libcuda.so.1"))
+os.symlink("/nonexistent", os.path.join(place, "libcuda.so.2"))
+os.mkdir(os.path.join(place, "libcudart.so.8"))
+began = time.monotonic()
+tap.same(found(), {}, "linker scripts, pipes, folders and dangling links are no libraries")
+tap.ok(time.monotonic() - began < 30, "and hold nobody up")
+if os.path.exists(os.path.join(DOUBLE, "libcudart.so.13")):
+    shutil.copy(os.path.join(DOUBLE, "libcuda.so.1"), os.path.join(place, "libcuda.so.3"))
+    shutil.copy(os.path.join(DOUBLE, "libcudart.so.13"), os.path.join(place, "libcudart-d0da41ae.so.11.0"))
+    os.symlink("libcuda.so.3", os.path.join(place, "libcuda.so"))
+    whole = open(os.path.join(DOUBLE, "libcudart.so.13"), "rb").read()
+    open(os.path.join(place, "libcudart.so.7"), "wb").write(whole[: len(whole) // 2])
+    libs = found()
+    driver = [x for x in libs.values() if x["kind"] == "driver"]
+    tap.same(len(driver), 1, "a file with two names is one library")
+    runtime = libs.get("libcudart-d0da41ae.so.11.0", {})
+    tap.same(runtime.get("kind"), "runtime", "a name with a hash in it is recognized")
+    like(runtime.get("build_id") or "", "^[0-9a-f]{16,}$", "its build-id is read")
+    if "requested" in runtime:
+        tap.same((runtime["found"], runtime["missing"]), (runtime["requested"], []), "all functions are found in the double")
+        machine = os.uname().machine
+        tap.same(driver[0]["sites"], "+10" if machine == "x86_64" else "+0", "the driver's cheap place is recognized")
+    else:
+        tap.skip("functions are found", "built without BPF: no attach plan")
+    cut = libs.get("libcudart.so.7")
+    tap.ok(cut is None or not cut.get("found"), "half a library has no functions, and is no crash")
+else:
+    tap.skip("sound libraries", "the double is not built")
+
+# Processes.
+status, out, err = run("--json", "-p", str(os.getpid()))
+tap.ok(status in (0, 1), "a process without CUDA is no failure", err)
+tap.same(lines(json.loads(out), "cuda")[0]["status"], "warn", "but is said")
+for pid, want, words in (("x", 2, "not a process number"), ("0", 2, "not a process number"), ("-4", 2, "not a process number"),
+                         ("2147483646", 3, "No such file|no process")):
+    status, out, err = run("-p", pid)
+    tap.same((status, out), (want, ""), f"-p {pid} is status {want}")
+    like(err, words, "and says why")
+status, out, err = run("run.ige")
+tap.same((status, out), (2, ""), "operands are refused")
+tap.done_testing()
