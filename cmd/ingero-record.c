@@ -359,9 +359,21 @@ static int look_at_command(struct job *j, int *exec_errno)
 	return cli_signal_received() && !command_lingers(j);
 }
 
+/* The recording is over; the command is not ours to end. */
+static void wait_for_command(struct job *j, int *exec_errno)
+{
+	struct timespec nap = { .tv_nsec = 10000000 };
+
+	if (!j->launched || probe_launch_poll(&j->launch, exec_errno) || cli_signal_received())
+		return;
+	cli_note("the command goes on, unrecorded");
+	while (!probe_launch_poll(&j->launch, exec_errno) && !cli_signal_received())
+		nanosleep(&nap, NULL);
+}
+
 static int status_of(const struct job *j, int exec_errno, int status)
 {
-	if (!j->launched)
+	if (j->command.n == 0)
 		return status;
 	if (exec_errno) {
 		cli_error("cannot run %s: %s", j->command.v[0], strerror(exec_errno));
@@ -408,6 +420,12 @@ static int record(struct job *j)
 	}
 	if (rc && rc != ERR_CLOSED)
 		status = cli_fail(&e);
+	if (j->launched && j->launch.go >= 0) { /* it still waits: nobody reads us, or we cannot */
+		if (rc == ERR_CLOSED)
+			probe_launch_go(&j->launch);
+		else
+			probe_launch_drop(&j->launch);
+	}
 	for (unsigned i = 0; i < j->opt.noutputs; i++) {
 		if (probe_output_is_file(j->opt.outputs[i]) && !kept)
 			path = kept = strdup(probe_output_path(j->opt.outputs[i]));
@@ -419,6 +437,7 @@ static int record(struct job *j)
 		closing(j, r, path, bytes);
 	free(kept);
 	probe_recorder_free(r);
+	wait_for_command(j, &exec_errno);
 	return status_of(j, exec_errno, status);
 }
 

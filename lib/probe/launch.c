@@ -89,6 +89,12 @@ void probe_launch_go(struct probe_launch *l)
 	l->go = -1;
 }
 
+void probe_launch_drop(struct probe_launch *l)
+{
+	close(l->go);
+	l->go = -1;
+}
+
 bool probe_launch_poll(struct probe_launch *l, int *exec_errno)
 {
 	*exec_errno = 0;

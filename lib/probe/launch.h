@@ -27,6 +27,9 @@ int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, voi
 /* Let it run. After this probe_launch_poll tells how it went. */
 void probe_launch_go(struct probe_launch *l);
 
+/* It shall not run after all: it ends with status 125. */
+void probe_launch_drop(struct probe_launch *l);
+
 /* True once it ended. *exec_errno: why it could not be executed, 0 when it ran. */
 bool probe_launch_poll(struct probe_launch *l, int *exec_errno);
 

@@ -471,6 +471,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	r->finished = true;
 	probe_session_stop(r->session);
 	probe_copies_detach(r->copies);
+	probe_targets_close(r->targets);
 	probe_session_drain(r->session, on_life, on_ring, r);
 	probe_stacks_collect(r->stacks, true);
 	tell_copies(r);
@@ -494,10 +495,37 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	return rc;
 }
 
+static void let_go_of(void *ctx, const void *p, size_t n)
+{
+	struct probe_recorder *r = ctx;
+	const struct wire_life *l = p;
+
+	if (n >= sizeof(*l) && l->stopped)
+		probe_targets_life(r->targets, l);
+}
+
+static void pass_by(void *ctx, const void *p, size_t n)
+{
+	(void)ctx;
+	(void)p;
+	(void)n;
+}
+
+/* However the recording ended: nobody stays stopped on our account. */
+static void let_go(struct probe_recorder *r)
+{
+	probe_session_stop(r->session);
+	probe_copies_detach(r->copies);
+	probe_targets_close(r->targets);
+	probe_session_drain(r->session, let_go_of, pass_by, r);
+}
+
 void probe_recorder_free(struct probe_recorder *r)
 {
 	if (!r)
 		return;
+	if (r->session && r->targets && r->copies)
+		let_go(r);
 	probe_targets_free(r->targets);
 	probe_copies_free(r->copies);
 	probe_stacks_free(r->stacks);

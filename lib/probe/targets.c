@@ -29,7 +29,8 @@ struct probe_targets {
 	struct map by_tgid;
 	struct map others; /* processes that are no targets yet -> looks */
 	size_t alive, cuda;
-	bool adopt; /* processes joined whose threads the host tracks do not follow yet */
+	bool closed; /* nothing is attached any more */
+	bool adopt;  /* processes joined whose threads the host tracks do not follow yet */
 };
 
 int probe_targets_new(struct probe_targets **out, struct probe_session *session,
@@ -182,7 +183,7 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 {
 	uint32_t tgid = l->who.tgid;
 
-	switch (l->kind) {
+	switch (t->closed ? 0 : l->kind) {
 	case WIRE_FORK:
 		if (l->process) {
 			member_make(t, l->child_tgid);
@@ -229,6 +230,11 @@ void probe_targets_look(struct probe_targets *t)
 		if (!hooked && (m->looks++ < 10 || m->looks % 10 == 0))
 			scan(t, m->tgid, false);
 	}
+}
+
+void probe_targets_close(struct probe_targets *t)
+{
+	t->closed = true;
 }
 
 void probe_targets_settle(struct probe_targets *t)

@@ -37,6 +37,9 @@ int probe_targets_start(struct probe_targets *t, struct err *e);
 /* One record of the life ring: scan what is new, let stopped processes go on. */
 void probe_targets_life(struct probe_targets *t, const struct wire_life *l);
 
+/* From here on stopped processes are only let go: nothing new is attached. */
+void probe_targets_close(struct probe_targets *t);
+
 /* About once a second: processes nobody announced, libraries that came without a hook. */
 void probe_targets_look(struct probe_targets *t);
 
