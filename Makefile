@@ -211,7 +211,7 @@ include tests/double/rules.mk
 # themselves: they count what the kernel reports, or measure.
 quick_suites := lint cli laws double
 alone_suites := live kernels
-suite = $(sort $(wildcard $(1:%=tests/%/*.t)))
+suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
 	tests/run $(if $(V),-v) $(1)

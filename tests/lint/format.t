@@ -14,8 +14,8 @@ done
 
 shopt -s globstar nullglob
 files=(lib/**/*.[ch] cmd/*.[ch] bpf/*.[ch] tests/*.h tests/**/*.[ch])
-check() { "$1" --dry-run -Werror "$2" >/dev/null 2>&1 || echo "$2"; }
+check() { "$@" 2>&1 | sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: warning: .*/\1/p' | sort -u; }
 export -f check
-bad=$(printf '%s\n' "${files[@]}" | sort -u | xargs -P "$(nproc)" -I{} bash -c 'check "$0" "$1"' $tool {} | sort)
+bad=$(printf '%s\n' "${files[@]}" | sort -u | xargs -P "$(nproc)" -n 16 bash -c 'check "$@"' - $tool --dry-run | sort -u)
 is "$bad" "" "${#files[@]} files are formatted (make format)"
 done_testing
