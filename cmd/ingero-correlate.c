@@ -83,6 +83,7 @@ struct correlate {
 	struct buf last; /* the LAST block, held back until it is known whether more follows */
 	uint64_t seq;
 	int fd;
+	bool begun; /* a segment header went out: without one nothing of ours can be read */
 };
 
 static void json_line(struct buf *out, const struct record *r)
@@ -141,12 +142,14 @@ static int flush(struct correlate *c, struct buf *b, struct err *e)
 }
 
 /* Whether a block goes on: not the records we replace, not what a file's bytes shifted make wrong. */
-static bool passes(const struct ige_block *b)
+static bool passes(struct correlate *c, const struct ige_block *b)
 {
 	if (values.json)
 		return false;
-	if (b->n == IGE_SEGMENT_BYTES && memcmp(b->bytes, IGE_SEGMENT_MAGIC, 8) == 0)
+	if (b->n == IGE_SEGMENT_BYTES && memcmp(b->bytes, IGE_SEGMENT_MAGIC, 8) == 0) {
+		c->begun = true;
 		return true;
+	}
 	if (b->type == IGE_RECORDS)
 		return b->record_kind != RECORD_CHAIN && b->record_kind != RECORD_ANALYSIS;
 	if (b->type == IGE_INDEX || b->type == IGE_TRAILER)
@@ -158,7 +161,7 @@ static int pass(struct correlate *c, const struct ige_block *b, struct err *e)
 {
 	int rc = flush(c, &c->last, e);
 
-	if (rc || !passes(b))
+	if (rc || !passes(c, b))
 		return rc;
 	if (b->last) {
 		buf_add(&c->last, b->bytes, b->n);
@@ -248,7 +251,7 @@ int main(int argc, char **argv)
 	}
 	if (!rc)
 		rc = cause_finish(c.cause, &e);
-	if (!rc)
+	if (!rc && (c.begun || values.json))
 		rc = flush(&c, &c.told, &e);
 	if (!rc)
 		rc = flush(&c, &c.last, &e);

@@ -154,6 +154,8 @@ tap.same(run(CORRELATE, path("missing"))[0], 3, "missing file for correlate")
 
 status, out, err = run(EXPLAIN, data=b"")
 tap.ok(status == 4 and "empty" in err and b"No host cause" not in out, "an empty input is not a healthy one", f"{status} {out} {err}")
+status, out, err = run(CORRELATE, data=b"")
+tap.ok(status == 4 and "empty" in err and out == b"", "and gives an empty stream", f"{status} {out} {err}")
 status, out, err = run(EXPLAIN, data=b"hello, world\n" * 20)
 tap.ok(status == 4 and "not an .ige" in err, "not a recording", f"{status} {err}")
 status, out, err = run(CORRELATE, data=b"hello, world\n" * 20)
