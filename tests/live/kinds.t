@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# The other kinds of findings on the real kernel: a lock's holder, a disk, a used-up quota are named with what the
+# workloads' own clocks and the kernel say they cost; a process that only sleeps has nobody to blame.
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+EXPLAIN = os.path.join(tap.BIN, "ingero-explain")
+
+
+def explained(name, *command):
+    """One recording of the command: its first truth and what explain says, or None."""
+    ige = rec.path(name + ".ige")
+    p = rec.run("-o", ige, "--", *command)
+    if not tap.ok(p.returncode == 0, f"{name}: the recorder is content", p.stderr):
+        return None
+    said = subprocess.run([EXPLAIN, "--json", ige], capture_output=True, text=True)
+    tap.same(said.returncode, 0, f"{name}: explained")
+    return rec.truth(p.stdout)[0], json.loads(said.stdout), p.stderr
+
+
+def parts_of(report, pid):
+    return next((p["parts"] for p in report["breakdown"] if p["pid"] == pid), {})
+
+
+def near(got, want, what, within=0.05, floor=2e6):
+    tap.ok(abs(got - want) <= max(within * want, floor), f"{what}: {got / 1e6:.1f} ms, the truth is {want / 1e6:.1f} ms")
+
+
+# A lock: what its holder ran while it held it is the holder's; what kept the holder from running is not.
+got = explained("lock", rec.work("locker"), "--rounds", 100)
+if got:
+    truth, report, _ = got
+    chains = [c for c in report["chains"] if c["kind"] == "lock-wait"]
+    if tap.same(len(chains), 1, "lock: one chain"):
+        chain = chains[0]
+        tap.ok(truth["holder"]["tid"] in chain["culprit"].get("tids", []), "lock: the holder is named",
+               json.dumps(chain["culprit"]))
+        tap.ok(0.9 * truth["contended"] <= chain["count"] <= truth["contended"] * 2, "lock: each wait",
+               f"{chain['count']} of {truth['contended']}")
+        moved = sum(parts_of(report, truth["pid"]).get(k, 0) for k in ("preempted", "runqueue", "wait_unknown"))
+        tap.ok(chain["lost_ns"] <= truth["waited_ns"] * 1.01 <= chain["lost_ns"] + moved + 5e6,
+               f"lock: {chain['lost_ns'] / 1e6:.1f} ms of {truth['waited_ns'] / 1e6:.1f} ms waited, "
+               f"{moved / 1e6:.1f} ms waiting for CPUs in all")
+
+# A disk: direct reads.
+got = explained("disk", rec.work("reader"), "--rounds", 200, "--dir", os.environ.get("INGERO_TEST_DISK", rec.BUILD))
+if got:
+    truth, report, _ = got
+    disk = parts_of(report, truth["pid"]).get("disk", 0)
+    if not truth["direct"] or truth["blocked_ns"] < 20e6:
+        tap.skip("disk: named", "optional: no file system with direct I/O that takes any time here")
+    else:
+        # The truth is about its reads; making the file waits for the disk too, before.
+        wall = next(p["wall_ns"] for p in report["breakdown"] if p["pid"] == truth["pid"])
+        tap.ok(0.9 * truth["blocked_ns"] <= disk <= wall - truth["wall_ns"] + truth["blocked_ns"] * 1.1,
+               f"disk: {disk / 1e6:.1f} ms blocked, its reads alone {truth['blocked_ns'] / 1e6:.1f} ms")
+        chains = [c for c in report["chains"] if c["kind"] == "disk-stall"]
+        if tap.same(len(chains), 1, "disk: one chain"):
+            tap.ok(0 < chains[0]["lost_ns"] <= disk, "disk: not more than was blocked")
+
+# A quota.
+quota = rec.path("quota.truth")
+got = explained("quota", os.path.join(rec.WORK, "..", "throttled"), "--quota-us", "30000", "--truth", quota, "--",
+                rec.work("train"), "--seconds", 3, "--step-us", 3000)
+if got:
+    truth, report, said = got
+    if not os.path.exists(quota):
+        tap.skip("quota: named", f"optional: {said.strip()[-200:]}")
+    else:
+        with open(quota) as f:
+            kernel = json.loads(f.read())
+        throttled = parts_of(report, truth["pid"]).get("throttled", 0)
+        near(throttled, kernel["throttled_ns"], "quota: time throttled", within=0.10, floor=30e6)
+        chains = [c for c in report["chains"] if c["kind"] == "cpu-throttled"]
+        if tap.same(len(chains), 1, "quota: one chain"):
+            tap.same(chains[0]["culprit"]["kind"], "cgroup", "quota: the cgroup is the culprit")
+            tap.same(chains[0], report["chains"][0], "quota: before any other")
+
+# Sleeping is nobody's fault.
+got = explained("sleep", rec.work("sleeper"), "--rounds", 200)
+if got:
+    truth, report, _ = got
+    near(parts_of(report, truth["pid"]).get("sleep", 0), truth["slept_ns"], "sleep: time asleep")
+    tap.none([c["summary"] for c in report["chains"] if c["kind"] not in ("cpu-preempted", "cpu-contended")],
+             "sleep: no chain but what really disturbed it")
+tap.done_testing()
