@@ -34,6 +34,28 @@ static void say_stack(struct buf *b, const struct world *w, uint32_t id)
 	buf_puts(b, "]");
 }
 
+/* Threads in columns, by who they are. */
+static void say_threads(struct buf *b, const struct world *w, const struct event *ev,
+			const struct op_def *def)
+{
+	unsigned n = 0;
+
+	buf_puts(b, ",\"threads\":{");
+	for (unsigned i = 0; i < def->ncols; i++) {
+		const struct column_def *column = world_column(w, def->cols[i]);
+		const struct world_thread *t;
+		const struct world_process *p;
+
+		if (column->role != ROLE_THREAD || !(ev->present >> i & 1))
+			continue;
+		t = world_get_thread(w, (uint32_t)ev->x[i]);
+		p = t ? world_get_process(w, t->process) : NULL;
+		buf_printf(b, "%s\"%s\":[%u,%u,\"%s\"]", n++ ? "," : "", column->name,
+			   t ? t->tid : 0, p ? p->tgid : 0, t ? text(w, t->comm) : "");
+	}
+	buf_puts(b, "}");
+}
+
 static void say_event(struct buf *b, const struct world *w, const struct event *ev)
 {
 	const struct op_def *def = world_op(w, ev->op);
@@ -55,6 +77,7 @@ static void say_event(struct buf *b, const struct world *w, const struct event *
 				   world_column(w, def->cols[i])->name,
 				   (unsigned long long)ev->x[i]);
 	buf_puts(b, "}");
+	say_threads(b, w, ev, def);
 	say_stack(b, w, ev->stack);
 	buf_puts(b, "}\n");
 }

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Waiting for a CPU, against the kernel's own accounting of the same thread: run delay (schedstat) at several
+# doses of a hog on its core, time throttled by a quota, and who had the CPU meanwhile, without a hole.
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+import tracks
+from recording import tap
+
+rec.need_bpf()
+if not os.path.exists("/proc/self/schedstat"):
+    tap.skip_all("this kernel keeps no run delay per task (CONFIG_SCHED_INFO)")
+
+CPU = tracks.cpu_for_test()
+TRAIN = [rec.work("train"), "--cpu", CPU, "--seconds", 2, "--step-us", 2000, "--call-us", 200]
+
+
+def with_hog(duty, fn):
+    """fn() while a hog takes duty per cent of the core; the hog's truth, None without."""
+    if not duty:
+        fn()
+        return None
+    truth = rec.path("hog.truth")
+    open(truth, "w").close()
+    hog = subprocess.Popen([rec.work("hog"), "--cpu", str(CPU), "--duty", str(duty), "--seconds", "0", "--comm", "thief",
+                            "--truth", truth], env=rec.environment())
+    try:
+        fn()
+    finally:
+        hog.send_signal(signal.SIGTERM)
+        hog.wait()
+    with open(truth) as f:
+        said = [json.loads(line) for line in f]
+    return said[-1]
+
+
+def record(name, *command):
+    """(events, the truths the workload printed), or None."""
+    ige = rec.path("sched.ige")
+    p = rec.run("-o", ige, "--", *command)
+    said = rec.truth(p.stdout)
+    if not tap.ok(p.returncode == 0 and said and " lost 0" in p.stderr, f"{name}: recorded, nothing lost", p.stderr):
+        return None
+    return rec.dump(ige)[0], said
+
+
+def check_waits(name, events, truth):
+    """Waits of the thread that printed this truth, and who had its CPU."""
+    mine = tracks.within(tracks.of_thread(events, truth["tid"]), truth)
+    got, want = tracks.total(mine, "wait_ns"), truth["run_delay_ns"]
+    tap.ok(tracks.near(got, want), f"{name}: waited {tracks.ms(got)}, run delay {tracks.ms(want)}")
+    who, waited, hole, unsound = tracks.occupancy(events, truth["tid"])
+    tap.ok(hole <= max(waited / 1000, 200_000), f"{name}: slices cover the waits", f"{tracks.ms(hole)} of {tracks.ms(waited)}")
+    tap.same(unsound, 0, f"{name}: moves lead from CPU to CPU")
+    tap.none(tracks.overlapping(events), f"{name}: no time of a CPU is given twice")
+    off = sum(e["dur"] for e in mine)
+    cpu = truth["cpu_ns"]
+    tap.ok(tracks.near(off + cpu, truth["wall_ns"], 0.02, 5_000_000),
+           f"{name}: off the CPU {tracks.ms(off)} and on it {tracks.ms(cpu)} make {tracks.ms(truth['wall_ns'])}")
+    return who, got
+
+
+for duty in (0, 5, 20, 50):
+    name = f"hog of {duty} %"
+    result = []
+    with_hog(duty, lambda: result.append(record(name, *TRAIN)))
+    if not result[0]:
+        continue
+    who, got = check_waits(name, result[0][0], result[0][1][-1])
+    if duty:
+        # Others may run there too: what they took is in the run delay and in the slices, under their names.
+        others = sum(ns for comm, ns in who.items() if comm != "thief")
+        tap.ok(tracks.near(who["thief"], got - others, 0.05),
+               f"{name}: thief {tracks.ms(who['thief'])} of {tracks.ms(got)}", who.most_common(8))
+        tap.ok(who["thief"] > 0.3 * duty / 100 * 2e9, f"{name}: which is a dose", who.most_common(8))
+    else:
+        tap.same(who["thief"], 0, f"{name}: nobody of that name")
+
+
+def throttled(name, duty):
+    stat = rec.path("quota.truth")
+    if os.path.exists(stat):
+        os.unlink(stat)
+    result = []
+    with_hog(duty, lambda: result.append(rec.run(
+        "-o", rec.path("sched.ige"), "--", os.path.join(rec.ROOT, "tests/double/throttled"), "--quota-us", 30000,
+        "--truth", stat, "--", *TRAIN)))
+    p = result[0]
+    if p.returncode == 77:
+        tap.skip(name, p.stderr.strip().splitlines()[-1])
+        return
+    said = rec.truth(p.stdout)
+    if not tap.ok(p.returncode == 0 and said, f"{name}: recorded", p.stderr):
+        return
+    events = rec.dump(rec.path("sched.ige"))[0]
+    who, waited = check_waits(name, events, said[-1])
+    with open(stat) as f:
+        kernel = json.loads(f.read().splitlines()[-1])["throttled_ns"]
+    got = tracks.total(tracks.of_thread(events, said[-1]["tid"]), "throttled_ns")
+    tap.ok(kernel > 500_000_000, f"{name}: the quota took {tracks.ms(kernel)}")
+    tap.ok(tracks.near(got, kernel, 0.02, 5_000_000), f"{name}: throttled {tracks.ms(got)}, the group says {tracks.ms(kernel)}")
+    rest, want = waited - got, said[-1]["run_delay_ns"] - kernel
+    tap.ok(tracks.near(rest, want, 0.05, 10_000_000),
+           f"{name}: waited otherwise {tracks.ms(rest)}, run delay less throttled {tracks.ms(want)}")
+
+
+throttled("quota", 0)
+throttled("quota and a hog outside it", 50)
+tap.done_testing()

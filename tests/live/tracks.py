@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host tracks of a recording, laid against the kernel's own accounting."""
+import collections
+import os
+
+# enum event_object and enum event_waker of lib/event/op.h
+NONE, FUTEX, FD, TIMER, DISK, FAULT, GPU, CHILD, STOP, POLL, SOCKET = range(11)
+NO_WAKER, BY_TASK, BY_HARDIRQ, BY_SOFTIRQ, BY_TIMER, BY_SELF = range(6)
+
+
+def sched(events, op):
+    return [e for e in events if e["source"] == "sched" and e["op"] == op]
+
+
+def of_thread(events, tid):
+    """Its off-CPU intervals."""
+    return [e for e in sched(events, "offcpu") if e["tid"] == tid]
+
+
+def within(events, truth):
+    """Those that ended while the workload kept its own account."""
+    return [e for e in events if truth["start_ns"] <= e["end"] < truth["start_ns"] + truth["wall_ns"]]
+
+
+def total(events, column):
+    return sum(e["x"].get(column, 0) for e in events)
+
+
+def waits(events, tid):
+    """Per interval: (event, [(cpu, from, to) of its wait], whether the moves lead from cpu_out to cpu_in)."""
+    moves = [e for e in sched(events, "migrate") if e["tid"] == tid]
+    for e in of_thread(events, tid):
+        at, ready, left = e["x"]["cpu_out"], e["end"] - e["x"]["wait_ns"], e["end"] - e["dur"]
+        pieces, sound = [], True
+        while moves and moves[0]["end"] <= e["end"]:
+            m = moves.pop(0)
+            if m["end"] < left:
+                continue
+            sound = sound and m["x"]["cpu_out"] == at
+            if m["end"] > ready:
+                pieces.append((at, ready, m["end"]))
+                ready = m["end"]
+            at = m["x"]["cpu_in"]
+        pieces.append((at, ready, e["end"]))
+        yield e, pieces, sound and at == e["x"]["cpu_in"]
+
+
+def occupancy(events, tid):
+    """Who had the CPU while the thread waited for it: ({comm: ns}, ns waited, ns no slice covers, unsound moves)."""
+    slices = collections.defaultdict(list)
+    for e in sched(events, "occupied"):
+        slices[e["x"]["cpu"]].append((e["end"] - e["dur"], e["end"], e["threads"]["occupant"][2]))
+    who, waited, covered, unsound = collections.Counter(), 0, 0, 0
+    for e, pieces, sound in waits(events, tid):
+        unsound += not sound
+        for cpu, begin, end in pieces:
+            waited += end - begin
+            for a, b, comm in reversed(slices[cpu]):
+                if b <= begin:
+                    break
+                ns = min(b, end) - max(a, begin)
+                if ns > 0:
+                    who[comm] += ns
+                    covered += ns
+    return who, waited, waited - covered, unsound
+
+
+def overlapping(events):
+    """Slices of one CPU that claim the same time."""
+    last, bad = {}, []
+    for e in sched(events, "occupied"):
+        cpu = e["x"]["cpu"]
+        if e["end"] - e["dur"] < last.get(cpu, 0):
+            bad.append(e)
+        last[cpu] = e["end"]
+    return bad
+
+
+def near(got, want, share=0.02, at_least=1_000_000):
+    return abs(got - want) <= max(share * want, at_least)
+
+
+def ms(ns):
+    return f"{ns / 1e6:.2f} ms"
+
+
+def cpu_for_test():
+    """One that the tests may use."""
+    return max(os.sched_getaffinity(0))
