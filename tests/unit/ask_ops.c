@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counting ops, case by case on streams made by hand; and what a selection lets through.
+ */
+#include "lib/ask/ops.h"
+
+#include "lib/stat/sketch.h"
+#include "tests/tap.h"
+#include "tests/unit/events.h"
+
+static void items(struct ask_ops_run *run, const struct event *ev, size_t n, bool late,
+		  uint64_t lost)
+{
+	struct stream_item item = {
+		.kind = STREAM_EVENTS, .events = ev, .n = n, .late = late, .lost = lost
+	};
+	struct err e;
+
+	if (ask_ops_item(run, &item, &e))
+		ok(false, "items are taken: %s", e.text);
+}
+
+static void tell(struct ask_ops_run *run, const struct record *r)
+{
+	struct stream_item item = { .kind = STREAM_RECORD, .record = r };
+	struct err e;
+
+	if (ask_ops_item(run, &item, &e))
+		ok(false, "records are taken: %s", e.text);
+}
+
+/* What a sketch makes of one value among larger ones. */
+static uint64_t sketch_like(uint64_t v)
+{
+	struct sketch k = { 0 };
+	uint64_t q;
+
+	sketch_add(&k, v);
+	sketch_add(&k, 1000 * v);
+	q = sketch_quantile(&k, 0.5);
+	sketch_free(&k);
+	return q;
+}
+
+static const struct ops_row *row(const struct ops_summary *s, const char *op)
+{
+	static const struct ops_row none;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		if (!strcmp(s->rows.v[i].op->name, op))
+			return &s->rows.v[i];
+	return &none;
+}
+
+/* Two launches, the second with a driver call preempted for 30 us inside, and a failing allocation. */
+static void fill(struct stage *s, struct actor a, struct actor hog)
+{
+	stage_call(s, a, OP_CU_LAUNCH, 1, 101 * US, 104 * US);
+	stage_call(s, a, OP_CUDA_LAUNCH, 0, 100 * US, 105 * US);
+	stage_occupied(s, hog, 0, 210 * US, 240 * US);
+	stage_offcpu(s, a, 2, 210 * US, 240 * US, 30 * US, 0);
+	stage_call(s, a, OP_CU_LAUNCH, 1, 205 * US, 250 * US);
+	stage_call(s, a, OP_CUDA_LAUNCH, 0, 200 * US, 260 * US);
+	stage_call(s, a, OP_CUDA_MALLOC, 0, 300 * US, 310 * US)->ret = 2;
+	stage_sort(s);
+}
+
+static void counting(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 1, "train"),
+		     b = stage_actor(&s, 100, 101, 1, "train");
+	struct actor hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct select sel = { 0 };
+	struct ask_ops_run *run = ask_ops_new(s.w, &sel);
+	struct record loss = { .kind = RECORD_LOSS }, open = { .kind = RECORD_OPEN };
+	const struct ops_summary *o;
+
+	fill(&s, a, hog);
+	items(run, s.ev.v, 4, false, 0);
+	o = ask_ops_answer(run);
+	is_u64(o->events, 4, "asked in the middle: what was there");
+	is_u64(row(o, "cudaLaunchKernel")->count, 1, "asked in the middle: one launch");
+	items(run, s.ev.v + 4, s.ev.n - 4, false, 0);
+	o = ask_ops_answer(run);
+	is_u64(o->rows.n, 5, "a row per op");
+	is_u64(row(o, "cudaLaunchKernel")->count, 2, "launches");
+	is_u64(row(o, "cudaLaunchKernel")->total_ns, 65 * US, "their total");
+	is_u64(row(o, "cudaLaunchKernel")->self_ns, 17 * US, "their own time: less the driver's");
+	is_u64(row(o, "cudaLaunchKernel")->lost_ns, 30 * US,
+	       "and what was taken inside the driver's");
+	is_u64(row(o, "cuLaunchKernel")->self_ns, 48 * US,
+	       "the driver's own time: off-CPU time is not a call");
+	is_u64(row(o, "cuLaunchKernel")->lost_ns, 30 * US, "and what was taken");
+	is_u64(row(o, "cuLaunchKernel")->min_ns, 3 * US, "shortest");
+	is_u64(row(o, "cuLaunchKernel")->max_ns, 45 * US, "longest");
+	is_u64(row(o, "cuLaunchKernel")->p50_ns, sketch_like(3 * US), "p50 of two is the first");
+	is_u64(row(o, "cudaMalloc")->errors, 1, "a call that failed");
+	is_u64(o->errors.n, 1, "one kind of error");
+	is_int(o->errors.v[0].ret, 2, "its code");
+	is_u64(o->processes.n, 1, "the occupant's process is not in the recording");
+	is_u64(o->processes.v[0].in_calls_ns, 75 * US, "time in calls, folded");
+	is_u64(o->processes.v[0].calls, 5, "calls, all layers");
+	is_u64(o->processes.v[0].lost_ns, 30 * US, "what the process lost");
+	is_u64(o->processes.v[0].threads, 1, "one thread");
+	is_i64(o->start_ns, 101 * US, "begins with the first event known");
+	is_i64(o->end_ns, 310 * US, "ends with the last");
+
+	s.ev.n = 0;
+	stage_call(&s, b, OP_CU_LAUNCH, 1, 401 * US, 404 * US); /* the call around it is lost */
+	stage_call(&s, b, OP_CUDA_MALLOC, 0, 500 * US, 520 * US);
+	items(run, s.ev.v, 2, false, 7);
+	stage_call(&s, a, OP_CUDA_FREE, 0, 20 * US, 21 * US);
+	items(run, s.ev.v + 2, 1, true, 0);
+	o = ask_ops_answer(run);
+	is_u64(row(o, "cudaMalloc")->self_ns, 30 * US,
+	       "a call without its parent is not taken from the next one");
+	is_u64(row(o, "cudaFree")->count, 1, "a late call is counted");
+	is_u64(row(o, "cudaFree")->self_ns, 1 * US, "with the time it took");
+	is_u64(o->late, 1, "and told");
+	is_u64(o->processes.v[0].threads, 2, "two threads");
+	is_u64(o->lost, 7, "lost by the blocks' account");
+	REC_SET(&loss, LOSS, count, 7);
+	REC_SET(&loss, LOSS, reason, LOSS_RING_FULL);
+	tell(run, &loss);
+	is_u64(ask_ops_answer(run)->lost, 7, "the same told by a record is not lost again");
+	tell(run, &loss);
+	o = ask_ops_answer(run);
+	is_u64(o->lost, 14, "more by the records' account");
+	is_u64(o->loss_by_reason[LOSS_RING_FULL], 14, "and why");
+	REC_SET(&open, OPEN, at_end, 0);
+	tell(run, &open);
+	REC_SET(&open, OPEN, at_end, 1);
+	tell(run, &open);
+	is_u64(ask_ops_answer(run)->open, 1, "calls open at the end, not on the way");
+	ok(!o->complete, "no end was seen");
+	ask_ops_free(run);
+	stage_free(&s);
+}
+
+static uint64_t selected(struct stage *s, struct select *sel)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->ev.n; i++)
+		n += select_event(sel, s->w, &s->ev.v[i]);
+	return n;
+}
+
+static void selecting(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t n;
+	} rows[] = {
+		{ "cuda", 3 },	    { "driver", 2 },	     { "cudaLaunchKernel", 2 },
+		{ "*Launch*", 4 },  { "driver:*", 2 },	     { "runtime:cuda*", 3 },
+		{ "sched", 2 },	    { "cuda:cu?Malloc", 0 }, { "sched:offcpu", 1 },
+		{ "cuda[LM]*", 3 }, { "host", 0 },
+	};
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct select sel = { 0 };
+	struct err e;
+
+	fill(&s, a, hog);
+	is_u64(selected(&s, &sel), s.ev.n, "an empty selection takes all");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		is_int(select_name(&sel, rows[i].name, &e), 0, "%s is a name", rows[i].name);
+		is_u64(selected(&s, &sel), rows[i].n, "%s: events", rows[i].name);
+		select_free(&sel);
+	}
+	select_name(&sel, "cudaMalloc", &e);
+	select_name(&sel, "offcpu", &e);
+	is_u64(selected(&s, &sel), 2, "one name or the other");
+	select_free(&sel);
+	is_int(select_name(&sel, "cudaMaloc", &e), ERR_USAGE, "a name nobody has");
+	like(e.text, "did you mean 'cudaMalloc'", "and the one that was meant");
+	is_int(select_name(&sel, "", &e), ERR_USAGE, "no name at all");
+
+	is_int(select_pid(&sel, "100", &e), 0, "a pid");
+	is_u64(selected(&s, &sel), s.ev.n - 1, "its events; what a CPU did is nobody's");
+	select_free(&sel);
+	select_pid(&sel, "200", &e);
+	is_u64(selected(&s, &sel), 0, "another pid");
+	for (const char *const *p =
+		     (const char *const[]){ "0", "-1", "+5", "1x", "", "99999999999", NULL };
+	     *p; p++)
+		is_int(select_pid(&sel, *p, &e), ERR_USAGE, "'%s' is no pid", *p);
+	select_free(&sel);
+
+	select_time(&sel.since, "60us", &e);
+	is_int(select_resolve(&sel, 310 * US, false, 0, &e), 0, "a time before the end");
+	is_u64(selected(&s, &sel), 3, "what ended then or later");
+	select_time(&sel.until, "10us", &e);
+	select_resolve(&sel, 310 * US, false, 0, &e);
+	is_u64(selected(&s, &sel), 2, "and before another");
+	select_free(&sel);
+	select_time(&sel.since, "1970-01-01T00:00:10.000250Z", &e);
+	is_int(select_resolve(&sel, 310 * US, false, 0, &e), ERR_CANNOT,
+	       "a clock time needs a clock");
+	is_int(select_resolve(&sel, 310 * US, true, 10000000000, &e), 0, "a clock time");
+	is_i64(sel.since_ns, 250 * US, "on the recording's clock");
+	is_int(select_time(&sel.since, "soon", &e), ERR_USAGE, "no time");
+	select_free(&sel);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	counting();
+	selecting();
+	return tap_done();
+}
