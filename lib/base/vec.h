@@ -18,8 +18,9 @@
 	}
 
 /* Room for n more elements. */
-#define vec_reserve(vec, more) \
-	vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, (more), sizeof(*(vec)->v))
+#define vec_reserve(vec, more)                      \
+	((vec)->cap - (vec)->n >= (size_t)(more) || \
+	 vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, (more), sizeof(*(vec)->v)))
 
 #define vec_push(vec, ...) (vec_reserve((vec), 1) && ((vec)->v[(vec)->n++] = (__VA_ARGS__), true))
 

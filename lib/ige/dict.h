@@ -17,6 +17,7 @@
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/ige/block.h"
+#include "lib/ige/sites.h"
 #include "lib/world/world.h"
 
 /* Column ids of DICT and SCHEMA blocks. The first ones are enum world_kind + 1; numbers are for ever. */
@@ -37,16 +38,6 @@ enum ige_dict_kind {
 	IGE_D_COLUMN = 14,
 	IGE_D_OP = 15,
 	IGE_D_KINDS = 16,
-};
-
-/* A call site being written: what many events of a thread share. */
-struct ige_site {
-	uint16_t op;
-	bool args; /* x[] holds the op's columns for every event of this site */
-	int32_t ret;
-	uint32_t stack; /* world id */
-	uint32_t present;
-	uint64_t x[OP_COLUMNS_MAX];
 };
 
 /* A call site as read; small, since a file may define millions. */
@@ -77,8 +68,7 @@ struct ige_dict_writer {
 	struct buf pending[IGE_D_KINDS]; /* entries not yet written */
 	uint32_t count[IGE_D_KINDS];	 /* entries in pending */
 	uint32_t first[IGE_D_KINDS];	 /* file id of the first of them */
-	struct map sites;		 /* hash of site -> index in site list */
-	VEC(struct ige_site) site_list;
+	struct ige_sites sites;
 	uint32_t symbols_seen;
 	VEC(uint8_t) named;   /* by world frame id: its symbol was queued in this segment */
 	uint64_t bytes;	      /* of definitions written in this segment */

@@ -70,10 +70,9 @@ void ige_dict_writer_reset(struct ige_dict_writer *d)
 		buf_reset(&d->pending[k]);
 		d->count[k] = d->first[k] = 0;
 	}
-	map_clear(&d->sites);
+	ige_sites_clear(&d->sites);
 	if (d->named.v)
 		memset(d->named.v, 0, d->named.n);
-	d->site_list.n = 0;
 	d->bytes = d->pending_bytes = 0;
 	/* Names of frames are written with the frame again. */
 	d->symbols_seen = world_symbols(d->world);
@@ -85,9 +84,8 @@ void ige_dict_writer_free(struct ige_dict_writer *d)
 		vec_free(&d->kind[k].ids);
 	for (int k = 0; k < IGE_D_KINDS; k++)
 		buf_free(&d->pending[k]);
-	map_free(&d->sites);
+	ige_sites_free(&d->sites);
 	vec_free(&d->named);
-	vec_free(&d->site_list);
 }
 
 bool ige_dict_due(const struct ige_dict_writer *d)
@@ -101,7 +99,7 @@ bool ige_dict_full(const struct ige_dict_writer *d)
 	for (int k = 0; k < WORLD_KINDS; k++)
 		if (d->kind[k].n > IGE_IDS_MAX / 2)
 			return true;
-	return d->site_list.n > IGE_IDS_MAX / 2;
+	return d->sites.list.n > IGE_IDS_MAX / 2;
 }
 
 /* One entry: its length, then its bytes, so that a reader may pass over fields it does not know. */
@@ -257,6 +255,8 @@ uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t w
 	struct buf entry = { 0 };
 	uint32_t id;
 
+	if (world_id < d->kind[kind].ids.n && d->kind[kind].ids.v[world_id])
+		return d->kind[kind].ids.v[world_id];
 	if (world_id == 0 || world_id > world_count(d->world, kind))
 		return 0;
 	if (world_id >= d->kind[kind].ids.n) {
@@ -269,9 +269,6 @@ uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t w
 		memset(d->kind[kind].ids.v + d->kind[kind].ids.n, 0, more * sizeof(uint32_t));
 		d->kind[kind].ids.n += more;
 	}
-	id = d->kind[kind].ids.v[world_id];
-	if (id)
-		return id;
 	define(d, kind, world_id, &entry);
 	id = ++d->kind[kind].n;
 	d->kind[kind].ids.v[world_id] = id;
@@ -293,12 +290,6 @@ void ige_dict_symbols(struct ige_dict_writer *d)
 		if (frame < d->kind[WORLD_FRAME].ids.n && d->kind[WORLD_FRAME].ids.v[frame])
 			queue_symbol(d, frame);
 	}
-}
-
-static bool site_equal(const struct ige_site *a, const struct ige_site *b)
-{
-	return a->op == b->op && a->args == b->args && a->ret == b->ret && a->stack == b->stack &&
-	       a->present == b->present && memcmp(a->x, b->x, sizeof(a->x)) == 0;
 }
 
 static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
@@ -329,40 +320,27 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
 		       bool *args)
 {
-	struct ige_site s;
-	uint64_t hash, at;
+	struct ige_site s = { .op = ev->op, .ret = ev->ret, .stack = ev->stack };
+	uint32_t at;
+	bool added;
 
-	memset(&s, 0, sizeof(s));
-	s.op = ev->op;
-	s.ret = ev->ret;
-	s.stack = ev->stack;
 	/* Kernel and stream of a launch repeat; pointers and sizes of other calls do not. */
-	s.args = def->flags & OP_LAUNCH && d->site_list.n < IGE_SITE_ARGS_MAX;
-	if (s.args) {
+	*args = def->flags & OP_LAUNCH && def->ncols <= IGE_SITE_COLUMNS &&
+		d->sites.list.n < IGE_SITE_ARGS_MAX;
+	if (*args) {
+		s.args = 1;
 		s.present = ev->present;
 		for (unsigned i = 0; i < def->ncols; i++)
-			if (ev->present >> i & 1)
-				s.x[i] = ev->x[i];
+			s.x[i] = ev->present >> i & 1 ? ev->x[i] : 0;
 	}
-	*args = s.args;
-	hash = hash_u64((uint64_t)s.op << 32 | (uint32_t)s.ret) ^
-	       hash_u64((uint64_t)s.stack << 2 | s.args) * 3;
-	for (unsigned i = 0; s.args && i < def->ncols; i++)
-		hash = hash_u64(hash ^ s.x[i]);
-	/* Equal hashes of different sites take the next key: rare, and then a probe more. */
-	for (;; hash++) {
-		if (!map_get(&d->sites, hash, &at))
-			break;
-		if (site_equal(&d->site_list.v[at], &s))
-			return (uint32_t)at + 1;
-	}
-	at = d->site_list.n;
-	if (!vec_push(&d->site_list, s) || !map_put(&d->sites, hash, at)) {
+	at = ige_sites_find(&d->sites, &s, &added);
+	if (at == UINT32_MAX) {
 		d->failed = true;
 		return 0;
 	}
-	define_site(d, &s, def, (uint32_t)at + 1);
-	return (uint32_t)at + 1;
+	if (added)
+		define_site(d, &s, def, at + 1);
+	return at + 1;
 }
 
 /* A run: {first id, entries}; deflated when that pays. */

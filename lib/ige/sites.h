@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call sites of a segment being written: what many events of a thread share, each found again
+ * by its content. Looked up once per event, so a slot is eight bytes and a site one cache line.
+ */
+#ifndef INGERO_IGE_SITES_H
+#define INGERO_IGE_SITES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+#define IGE_SITE_COLUMNS 4 /* ops with more extra columns keep them out of their sites */
+
+/* Compared byte by byte: unused parts are zero. */
+struct ige_site {
+	uint16_t op;
+	uint16_t args; /* x[] holds the op's columns for every event of this site */
+	int32_t ret;
+	uint32_t stack; /* world id */
+	uint32_t present;
+	uint64_t x[IGE_SITE_COLUMNS];
+};
+
+/* Zero-initialised is empty. */
+struct ige_sites {
+	VEC(struct ige_site) list;
+	struct ige_sites_slot_ {
+		uint32_t tag, at; /* at: index in list + 1, 0 free */
+	} * slots;
+	uint32_t cap; /* a power of two, or 0 */
+};
+
+/* Index of the site in list; *added: it is new. UINT32_MAX: out of memory. */
+uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, bool *added);
+void ige_sites_clear(struct ige_sites *s); /* empty, memory kept */
+void ige_sites_free(struct ige_sites *s);
+
+#endif
