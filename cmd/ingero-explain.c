@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	if (status == CLI_GO)
 		status = parse_pids(&pids);
 	if (status != CLI_GO)
-		return status;
+		goto out;
 	status = CLI_EXIT_DONE;
 	cli_signals_let_first_pass(STDIN_FILENO);
 	w = world_new();
@@ -192,9 +192,11 @@ int main(int argc, char **argv)
 		rc = report(answer, in, pids, &status, &e);
 	if (rc)
 		status = cli_fail(&e);
+out:
 	input_free(in);
 	ask_chains_free(run);
 	world_free(w);
+	cli_list_free(&values.pids);
 	free(pids);
 	return cli_finish_stdout(status);
 }

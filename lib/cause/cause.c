@@ -10,6 +10,8 @@
 #include "lib/base/hash.h"
 #include "lib/cause/inside.h"
 
+#define OPEN_MAX 65536
+
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
 static void call_told(struct line_sink *s, const struct line_piece *p)
@@ -208,6 +210,15 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	return c->nomem ? err_nomem(e) : 0;
 }
 
+static bool open_add(struct cause *c, const struct rec_OPEN *call)
+{
+	const struct world_thread *th = world_get_thread(c->w, call->thread);
+	const struct world_process *p = th ? world_get_process(c->w, th->process) : NULL;
+	struct cause_open o = { *call, p ? p->tgid : 0, th ? th->tid : 0 };
+
+	return vec_push(&c->open, o);
+}
+
 static int record(struct cause *c, const struct record *r, struct err *e)
 {
 	struct cause_metric *m;
@@ -234,7 +245,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		     REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns);
 		break;
 	case RECORD_OPEN:
-		if (r->u.OPEN.at_end && c->open.n < 65536 && !vec_push(&c->open, r->u.OPEN))
+		if (r->u.OPEN.at_end && c->open.n < OPEN_MAX && !open_add(c, &r->u.OPEN))
 			return err_nomem(e);
 		break;
 	case RECORD_SAMPLE:
@@ -268,13 +279,16 @@ int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
 	}
 }
 
+/* Inner calls first; threads by what they are called, not by ids that depend on the file. */
 static int open_order(const void *a, const void *b)
 {
-	const struct rec_OPEN *x = a, *y = b;
+	const struct cause_open *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->depth > y->depth ? -1 : x->depth < y->depth;
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->call.depth > y->call.depth ? -1 : x->call.depth < y->call.depth;
 }
 
 int cause_finish(struct cause *c, struct err *e)
@@ -283,11 +297,10 @@ int cause_finish(struct cause *c, struct err *e)
 	struct buf body = { 0 };
 	int rc;
 
-	/* Inner calls first; which thread comes first changes no sum. */
 	if (c->open.n)
 		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
 	for (size_t i = 0; i < c->open.n; i++) {
-		const struct rec_OPEN *o = &c->open.v[i];
+		const struct rec_OPEN *o = &c->open.v[i].call;
 
 		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
 			       c->end_ns, e);

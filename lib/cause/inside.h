@@ -18,6 +18,12 @@ struct cause_metric {
 };
 #define CAUSE_METRICS 32
 
+/* A call that had not returned when the recording ended. */
+struct cause_open {
+	struct rec_OPEN call;
+	uint32_t tgid, tid;
+};
+
 /* Block I/O of one process on one device. */
 struct cause_disk {
 	uint32_t process;
@@ -34,7 +40,7 @@ struct cause {
 	struct tally tally;
 	struct map disk_by;
 	VEC(struct cause_disk) disks;
-	VEC(struct rec_OPEN) open; /* calls still open when the recording ended */
+	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
 	bool has_start, has_pane, off_cpu_known, off_cpu;
