@@ -71,12 +71,17 @@ def host_ns(report, pid):
 
 
 for duty in (5, 20, 50):
-    truth, hog, report = train(duty, 4)
-    delay = truth["run_delay_ns"]
-    total = host_ns(report, truth["pid"])
+    # Should others take the CPU meanwhile, the verdict is about them, and the dose is given again.
+    for attempt in range(TRIES):
+        truth, hog, report = train(duty, 4)
+        delay = truth["run_delay_ns"]
+        total = host_ns(report, truth["pid"])
+        chains = [c for c in report["chains"] if c["kind"] == "cpu-preempted" and c["culprit"]["pid"] == hog.p.pid]
+        if total - sum(c["lost_ns"] for c in chains) < 0.15 * total:
+            break
+        tap.diag(f"hog at {duty} %: disturbed, {total / 1e6:.1f} ms lost in all: {[c['summary'] for c in report['chains']]}")
     tap.ok(abs(total - delay) <= 0.05 * delay,
            f"hog at {duty} %: {total / 1e6:.1f} ms of waiting, the kernel says {delay / 1e6:.1f} ms")
-    chains = [c for c in report["chains"] if c["kind"] == "cpu-preempted" and c["culprit"]["pid"] == hog.p.pid]
     if not tap.ok(len(chains) == 1, f"hog at {duty} %: one chain names it", json.dumps(report["chains"])[:2000]):
         continue
     chain = chains[0]
