@@ -190,6 +190,8 @@ void ige_builder_free(struct ige_builder *b)
 {
 	buf_free(&b->data);
 	buf_free(&b->directory);
+	buf_free(&b->packed);
+	vec_free(&b->deltas);
 }
 
 void ige_builder_column(struct ige_builder *b, struct ige_directory d, const void *p, size_t n)

@@ -12,6 +12,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 #define IGE_MAJOR 1
 #define IGE_MINOR 0
@@ -56,9 +57,12 @@ enum ige_block_flag {
 
 enum ige_encoding {
 	IGE_RAW = 0,	  /* count values of `width` bytes */
+	IGE_PACKED = 2,	  /* frame of reference, see ige/forpack.h */
 	IGE_CONSTANT = 3, /* one value of 8 bytes, count times */
-	IGE_TEXT = 8,	  /* count lengths of 4 bytes, then the bytes */
-	IGE_ENTRIES = 9,  /* dictionary entries */
+	IGE_DELTA =
+		4,    /* packed differences to the value before it, the first to 0: never falling */
+	IGE_TEXT = 8, /* count lengths of 4 bytes, then the bytes */
+	IGE_ENTRIES = 9, /* dictionary entries */
 };
 
 enum ige_compressor {
@@ -143,20 +147,25 @@ bool ige_columns_next(struct ige_columns *c, struct ige_directory *d, const unsi
 struct ige_builder {
 	struct buf data;      /* columns' stored bytes, padded */
 	struct buf directory; /* packed entries */
+	struct buf packed;    /* the column being encoded */
+	VEC(uint64_t) deltas;
 	unsigned ncol;
 };
 void ige_builder_reset(struct ige_builder *b);
 void ige_builder_free(struct ige_builder *b);
 /* A column from stored bytes; d->length, count and crc are filled in here. */
 void ige_builder_column(struct ige_builder *b, struct ige_directory d, const void *p, size_t n);
-/* Columns of integers: constant where they are, else raw in the fewest bytes. */
+/* Columns of integers: constant where they are, else packed (their differences where they never fall), or raw where
+ * that is smaller. */
 void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n);
 /* Appends header, directory and data to out; h's ncol, length and directory_crc are filled in here. */
 int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 
 /* Both column functions: ERR_DAMAGED, or ERR_TOO_NEW for an encoding or compressor this program does not know. */
 
-/* Decode an integer column into v[d->count] (the caller has room). Checks the column's checksum. */
+#define IGE_ROOM 128 /* a decoder works in groups of this many values */
+
+/* Decode an integer column into v, which has room for d->count + IGE_ROOM. Checks the column's checksum. */
 int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,
 			struct err *e);
 /* Check a column's checksum and undo its compression: *p[*n] borrowed from data or scratch. */

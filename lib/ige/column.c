@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Column codecs: integers raw or constant, bytes stored or deflated. */
+/* Column codecs: integers packed, as differences, constant or raw; bytes stored or deflated. */
 #include <string.h>
 
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
 #include "lib/ige/block.h"
+#include "lib/ige/forpack.h"
 
 static unsigned width_of(uint64_t all_bits)
 {
@@ -15,34 +16,10 @@ static unsigned width_of(uint64_t all_bits)
 	return all_bits <= UINT32_MAX ? 4 : 8;
 }
 
-void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n)
+/* One loop per width lets the compiler turn each into moves. */
+static void put_raw(unsigned char *p, const uint64_t *v, size_t n, unsigned width)
 {
-	struct ige_directory d = { .id = id, .count = (uint32_t)n };
-	uint64_t any = 0, differ = 0;
-	unsigned char eight[8];
-	struct buf packed = { 0 };
-	unsigned char *p;
-
-	for (size_t i = 0; i < n; i++) {
-		any |= v[i];
-		differ |= v[i] ^ v[0];
-	}
-	if (n && !differ) {
-		d.encoding = IGE_CONSTANT;
-		d.width = 8;
-		le_put(eight, 8, v[0]);
-		ige_builder_column(b, d, eight, 8);
-		return;
-	}
-	d.encoding = IGE_RAW;
-	d.width = (uint8_t)width_of(any);
-	p = (unsigned char *)buf_reserve(&packed, n * d.width + 1);
-	if (!p) {
-		b->data.failed = true;
-		return;
-	}
-	/* One loop per width lets the compiler turn each into moves. */
-	switch (d.width) {
+	switch (width) {
 	case 1:
 		for (size_t i = 0; i < n; i++)
 			p[i] = (unsigned char)v[i];
@@ -59,8 +36,71 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 		for (size_t i = 0; i < n; i++)
 			le_put(p + i * 8, 8, v[i]);
 	}
-	ige_builder_column(b, d, p, n * d.width);
-	buf_free(&packed);
+}
+
+/* v as its differences, where that is possible; NULL on OOM. */
+static const uint64_t *differences(struct ige_builder *b, const uint64_t *v, size_t n)
+{
+	b->deltas.n = 0;
+	if (!vec_reserve(&b->deltas, n))
+		return NULL;
+	b->deltas.v[0] = v[0];
+	for (size_t i = 1; i < n; i++)
+		b->deltas.v[i] = v[i] - v[i - 1];
+	return b->deltas.v;
+}
+
+void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n)
+{
+	struct ige_directory d = { .id = id, .encoding = IGE_PACKED, .count = (uint32_t)n };
+	uint64_t any = 0, differ = 0;
+	unsigned falls = 0;
+	unsigned char eight[8];
+	size_t raw;
+
+	for (size_t i = 0; i < n; i++) {
+		any |= v[i];
+		differ |= v[i] ^ v[0];
+		falls += i && v[i] < v[i - 1];
+	}
+	if (n && !differ) {
+		d.encoding = IGE_CONSTANT;
+		d.width = 8;
+		le_put(eight, 8, v[0]);
+		ige_builder_column(b, d, eight, 8);
+		return;
+	}
+	buf_reset(&b->packed);
+	raw = n * width_of(any);
+	if (n && !falls) {
+		const uint64_t *deltas = differences(b, v, n);
+
+		if (!deltas) {
+			b->data.failed = true;
+			return;
+		}
+		d.encoding = IGE_DELTA;
+		forpack_put(&b->packed, deltas, n);
+	} else {
+		forpack_put(&b->packed, v, n);
+	}
+	/* Numbers without structure, such as the bits of doubles. */
+	if (b->packed.n > raw) {
+		unsigned char *p;
+
+		buf_reset(&b->packed);
+		p = (unsigned char *)buf_reserve(&b->packed, raw);
+		d.encoding = IGE_RAW;
+		d.width = (uint8_t)width_of(any);
+		if (p) {
+			put_raw(p, v, n, d.width);
+			buf_added(&b->packed, raw);
+		}
+	}
+	if (b->packed.failed)
+		b->data.failed = true;
+	else
+		ige_builder_column(b, d, b->packed.p, b->packed.n);
 }
 
 static int check_crc(const struct ige_directory *d, const unsigned char *data, struct err *e)
@@ -88,6 +128,17 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 		value = le_get(data, 8);
 		for (uint32_t i = 0; i < d->count; i++)
 			v[i] = value;
+		return 0;
+	}
+	if (d->encoding == IGE_PACKED || d->encoding == IGE_DELTA) {
+		if (d->width)
+			return err_set(e, ERR_TOO_NEW, "column %u: width %u", d->id, d->width);
+		if (!forpack_get(data, d->length, v, d->count))
+			return err_set(e, ERR_DAMAGED,
+				       "column %u: %u values are not in its %u bytes", d->id,
+				       d->count, d->length);
+		for (uint32_t i = 1; d->encoding == IGE_DELTA && i < d->count; i++)
+			v[i] += v[i - 1];
 		return 0;
 	}
 	if (d->encoding != IGE_RAW)

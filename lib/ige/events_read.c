@@ -38,7 +38,7 @@ static int decode_column(struct ige_decoder *d, const struct ige_directory *dir,
 
 	if (dir->count > IGE_EVENTS_MAX)
 		return err_set(e, ERR_DAMAGED, "column %u: %u values", dir->id, dir->count);
-	if (!vec_reserve(&d->values, dir->count + 1))
+	if (!vec_reserve(&d->values, dir->count + IGE_ROOM))
 		return err_nomem(e);
 	*at = d->values.n;
 	rc = ige_column_integers(dir, data, d->values.v + *at, e);

@@ -235,7 +235,7 @@ static int decode_numbers(struct ige_record_list *l, const struct ige_directory 
 		return err_set(e, ERR_DAMAGED, "column %u: %u values for %u records", d->id,
 			       d->count, rows);
 	l->values.n = 0;
-	if (!vec_reserve(&l->values, d->count + 1))
+	if (!vec_reserve(&l->values, d->count + IGE_ROOM))
 		return err_nomem(e);
 	rc = ige_column_integers(d, data, l->values.v, e);
 	for (uint32_t i = 0; !rc && i < d->count; i++, row++) {
