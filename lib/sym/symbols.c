@@ -167,9 +167,9 @@ enum sym_match sym_symbols_find(const struct sym_symbols *t, uint64_t offset, st
 		if (i == 0)
 			break;
 	}
-	*delta = offset - t->v.v[nearest].offset;
-	if (*delta >= NEAREST_MAX || !name_of(t, nearest, name))
+	if (offset - t->v.v[nearest].offset >= NEAREST_MAX || !name_of(t, nearest, name))
 		return SYM_NONE;
+	*delta = offset - t->v.v[nearest].offset;
 	/* Without a size a function reaches to the next one. */
 	return t->v.v[nearest].size == 0 ? SYM_INSIDE : SYM_NEAREST;
 }
