@@ -110,9 +110,16 @@ struct ige_reader *input_reader(struct input *in)
 	return in->n == 1 ? in->each[0].reader : NULL;
 }
 
+/* The bytes of an unfinished last block are no damage beside the cut itself. */
+static bool only_cut(const struct ige_report *r)
+{
+	return r->truncated && !r->damaged_blocks &&
+	       strncmp(r->first_reason, "the input ends", strlen("the input ends")) == 0;
+}
+
 static void say(struct buf *notes, const char *name, const struct ige_report *r)
 {
-	if (r->damaged_blocks || r->skipped_bytes) {
+	if ((r->damaged_blocks || r->skipped_bytes) && !only_cut(r)) {
 		buf_printf(notes, "%s: damaged at byte %" PRIu64 " (%s): ", name, r->first_damage,
 			   r->first_reason);
 		if (r->damaged_blocks)
@@ -126,8 +133,8 @@ static void say(struct buf *notes, const char *name, const struct ige_report *r)
 	}
 	if (r->truncated)
 		buf_printf(notes,
-			   "%s: truncated: it ends inside a block; all whole blocks were used\n",
-			   name);
+			   "%s: truncated: it ends inside a block%s; all whole blocks were used\n",
+			   name, r->growing ? " that its recorder is writing" : "");
 	else if (r->unterminated && r->growing)
 		buf_printf(notes,
 			   "%s: its recorder is still writing; this is what it holds so far\n",
@@ -152,8 +159,10 @@ int input_verdict(const struct input *in, struct buf *notes)
 		const struct ige_report *r = ige_reader_report(in->each[i].reader);
 
 		say(notes, in->each[i].name, r);
-		damaged |= r->damaged_blocks || r->skipped_bytes || r->truncated ||
-			   (r->unterminated && !r->growing);
+		/* The last block of a recording that is being written may be caught half done. */
+		if (r->growing && (only_cut(r) || !r->skipped_bytes) && !r->damaged_blocks)
+			continue;
+		damaged |= r->damaged_blocks || r->skipped_bytes || r->unterminated;
 	}
 	return damaged ? ERR_DAMAGED : 0;
 }
