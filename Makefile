@@ -203,9 +203,9 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_o
 # ---- tests -----------------------------------------------------------------------------------------
 
 .PHONY: tests check check-asan check-ubsan check-valgrind lint bench
-tests: all $(unit_tests) double
+include $(wildcard tests/*/rules.mk)
 
-include tests/double/rules.mk
+tests: all $(unit_tests) $(test_programs) double
 
 # Suites in the order they are run. Those of the first list share the machine, the others have it to
 # themselves: they count what the kernel reports, or measure.

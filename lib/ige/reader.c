@@ -182,7 +182,7 @@ static int resync(struct ige_reader *r, size_t limit, struct err *e)
 
 		if (rc)
 			return rc;
-		for (at = 0; at < n; at++) {
+		for (at = 0; at < n && at < limit - skipped; at++) {
 			const unsigned char *p = r->window + r->from + at;
 
 			if ((*p == 'I' || *p == 0x89) && n - at >= IGE_BLOCK_BYTES &&

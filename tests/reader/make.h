@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings for tests, written to standard output; all return an exit status. */
+#ifndef INGERO_TESTS_READER_MAKE_H
+#define INGERO_TESTS_READER_MAKE_H
+
+#include <stdint.h>
+
+int make_fixture(uint32_t n, uint32_t block_events);
+
+/* Any op, column, record and definition, several segments, LATE blocks. */
+int make_mixed(uint32_t which, uint32_t n);
+
+/* The example of formats/ige.md. */
+int make_example(void);
+
+#endif
