@@ -188,8 +188,10 @@ class Column:
 
     def integers(self):
         data = self.bytes()
-        if self.compressor or self.encoding not in (0, 3):
+        if self.compressor or self.encoding not in (0, 2, 3, 4) or (self.encoding in (2, 4) and self.width):
             raise Newer("encoding")
+        if self.encoding in (2, 4):
+            return self.packed(Bytes(data))
         if self.encoding == 3:
             if len(data) != 8:
                 raise Damaged("constant")
@@ -200,6 +202,31 @@ class Column:
         if w in (1, 2, 4, 8):
             return list(struct.unpack(f"<{self.count}{ {1: 'B', 2: 'H', 4: 'I', 8: 'Q'}[w]}", data))
         return [int.from_bytes(data[i:i + w], "little") for i in range(0, len(data), w)]
+
+    def packed(self, b):
+        """Groups of 128; a delta column adds the value before."""
+        out, before = [], 0
+        while len(out) < self.count:
+            n = min(128, self.count - len(out))
+            width, npatches = b.take(2)
+            base = b.varint()
+            if width > 56 or npatches > n:
+                raise Damaged("packed group")
+            bits = int.from_bytes(b.take((n * width + 7) // 8), "little")
+            mask = (1 << width) - 1
+            group = [base + (bits >> i * width & mask) for i in range(n)]
+            for _ in range(npatches):
+                index = b.take(1)[0]
+                if index >= n:
+                    raise Damaged("patch")
+                group[index] += b.varint() << width
+            out += [v & U64 for v in group]
+        if b.at != len(b.data):
+            raise Damaged("packed column is longer than its values")
+        if self.encoding == 4:
+            for i, v in enumerate(out):
+                before = out[i] = before + v & U64
+        return out
 
     def texts(self):
         data = self.bytes()

@@ -49,7 +49,7 @@ def differ(data):
     a, b = first(data), second(data)
     for x, y in zip(a, b):
         if x != y:
-            return f"first: {json.dumps(x)}\nsecond: {json.dumps(y)}"
+            return f"first: {json.dumps(x)[:300]}\nsecond: {json.dumps(y)[:300]}"
     return "" if len(a) == len(b) else f"{len(a)} lines, {len(b)} lines"
 
 

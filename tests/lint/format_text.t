@@ -8,8 +8,10 @@
 
 import os
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
 sys.path.insert(0, "tests")
 import tap  # noqa: E402
@@ -182,6 +184,16 @@ for path, opening, closing, content in generated():
     a, b = between(text, opening, closing)
     tap.none((line for line in set(text[a:b].strip().splitlines()) ^ set(content.splitlines())),
              f"{path}: {re.sub('[<>!-]|' + re.escape(chr(92)) + '|[.]', '', opening).strip()} (tests/lint/format_text.t --write)")
+
+# The small example of packed integers, read by the reader that was written from the text.
+import ige_reader  # noqa: E402
+
+m = re.search(r"For example `([0-9a-f ]+)`, of (\d+) values:.*?index 3: ([\d, ]+)\. As a delta\ncolumn the same bytes are ([\d, ]+)\.",
+              read(TEXT), re.S)
+for encoding, want in ((2, m.group(3)), (4, m.group(4))):
+    packed = bytes.fromhex(m.group(1))
+    entry = struct.pack("<HBBIII", 1, encoding, 0, int(m.group(2)), len(packed), zlib.crc32(packed))
+    tap.same(", ".join(map(str, ige_reader.Column(entry, packed).integers())), want, f"the example of encoding {encoding}")
 
 # ---- numbers of the code -------------------------------------------------------------------------
 
