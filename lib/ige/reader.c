@@ -501,7 +501,7 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 	case EVENTS:
 		left = r->decoder.events.n - r->next;
 		item->kind = STREAM_EVENTS;
-		item->events = r->decoder.events.v + r->next;
+		item->events = left ? r->decoder.events.v + r->next : NULL;
 		item->n = left < BATCH ? left : BATCH;
 		item->late = h->flags & IGE_LATE;
 		item->lost = r->next ? 0 : h->lost;
@@ -509,7 +509,8 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 		if (r->next == r->decoder.events.n) {
 			if (!item->late) {
 				item->watermark_ns = h->end_max;
-				if (h->start_floor_us != IGE_FLOOR_UNKNOWN)
+				if (h->start_floor_us != IGE_FLOOR_UNKNOWN &&
+				    h->end_max != INT64_MIN)
 					item->floor_ns =
 						h->end_max - (int64_t)h->start_floor_us * 1000;
 			}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Fuzzers, for who has clang: `make fuzz-NAME` builds $(BUILD)/fuzz/NAME of tests/fuzz/NAME.c and says
+# how to run it. They are not part of `make check`, which replays a corpus through the same code.
+
+fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c)
+fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
+
+.PRECIOUS: $(BUILD)/fuzz/%
+fuzz-%: $(BUILD)/fuzz/%
+	@echo "mkdir -p $(BUILD)/fuzz/corpus-$*; $(BUILD)/fuzz/$* -max_len=20000 -max_total_time=300 $(BUILD)/fuzz/corpus-$*"
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib)
+	@mkdir -p $(@D)
+	$(say) FUZZ $@
+	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) -lz -ljq -lm -o $@
