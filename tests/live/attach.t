@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Probes are where they should be: each kind of link, the cheap instruction, every copy of a library whenever and
+# wherever it appears, for the targets asked for and for nobody else.
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+ige = rec.path("a.ige")
+NOBODY = 65534
+
+
+def coverage(records):
+    return [r for r in records if r["record"] == "coverage"]
+
+
+def until(true, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def begin(*arguments, **settings):
+    """A recorder that is known to be attached: its session record is in the file."""
+    if os.path.exists(ige):
+        os.unlink(ige)
+    r = rec.start("-o", ige, *arguments, **settings)
+    until(lambda: os.path.exists(ige) and os.path.getsize(ige) > 500)
+    return r
+
+
+def end(r):
+    r.send_signal(signal.SIGINT)
+    r.wait(20)
+    return rec.dump(ige)
+
+
+# ---- kinds of links, places of probes
+for link in ("session", "multi", "perf"):
+    p = rec.run("-o", ige, "--link", link, "--", rec.work("calls"), "--count", 1)
+    c = coverage(rec.dump(ige)[1])
+    tap.same({(x["layer"], x["site"], x["link"], x["failed"], x["attached"] == x["requested"] > 0) for x in c},
+             {("runtime", "+0", link, 0, True), ("driver", "+10", link, 0, True)}, f"{link}: all attached, at the cheap place")
+    tap.ok(all(x["gap_ns"] == 0 and x["delivered"] > 0 and len(x["build_id"]) >= 16 for x in c), f"{link}: from the first call on", c)
+
+# ---- copies that appear late
+p = rec.run("-o", ige, "--", rec.work("latedl"), "--after-ms", 50, "--again-ms", 50, "--second", "libcudart.so.12")
+c = coverage(rec.dump(ige)[1])
+tap.same(sorted(os.path.basename(x["path"]) for x in c), ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13"],
+         "a second copy of the runtime, loaded later")
+w = subprocess.Popen([rec.work("latedl"), "--after-ms", "1500", "--again-ms", "100", "--count", "100"], stdout=subprocess.PIPE,
+                     text=True, env=rec.environment())
+r = begin("-p", w.pid)
+out = w.communicate()[0]
+status = r.wait(20)
+events, records, _ = rec.dump(ige)
+seen = sum(e["source"] == "cuda" for e in events)
+tap.ok(status == 0 and seen > 0, f"a running process that loads the runtime later: {seen} calls seen", coverage(records))
+
+# ---- a library that was deleted after it was loaded
+gone = rec.path("gone")
+shutil.copytree(rec.DOUBLE, gone)
+w = subprocess.Popen([os.path.join(gone, "train"), "--seconds", "15", "--step-us", "500"], stdout=subprocess.DEVNULL,
+                     env={**rec.environment(), "LD_LIBRARY_PATH": gone})
+until(lambda: "libcuda" in open(f"/proc/{w.pid}/maps").read())
+shutil.rmtree(gone)
+r = begin("-p", w.pid, "--duration", "500ms")
+r.wait(20)
+events, records, _ = rec.dump(ige)
+tap.ok(any(e["source"] == "driver" and e["pid"] == w.pid for e in events), "a deleted library is probed all the same",
+       coverage(records))
+w.kill()
+w.wait()
+
+# ---- whose processes
+busy = subprocess.Popen([rec.work("train"), "--seconds", "30", "--step-us", "500"], stdout=subprocess.DEVNULL, env=rec.environment())
+r = begin("-a")
+p = subprocess.run([rec.work("calls"), "--count", "50"], capture_output=True, text=True, env=rec.environment())
+late = rec.truth(p.stdout)[0]
+until(lambda: any(e["pid"] == late["pid"] for e in rec.dump(ige)[0]), 5)
+events, records, _ = end(r)
+tap.same(sum(e["pid"] == late["pid"] and e["source"] == "cuda" for e in events), late["calls"],
+         "-a: a process that starts later, from its first call on")
+tap.ok(any(e["pid"] == busy.pid for e in events), "-a: a process that was there")
+if os.geteuid() == 0:
+    os.chmod(rec.SCRATCH.name, 0o755)
+    r = begin("-u", NOBODY)
+    w = subprocess.Popen([rec.work("train"), "--seconds", "4", "--step-us", "500"], user=NOBODY, stdout=subprocess.DEVNULL,
+                         env=rec.environment())
+    until(lambda: any(e["pid"] == w.pid for e in rec.dump(ige)[0]), 6)
+    events, _, _ = end(r)
+    w.kill()
+    w.wait()
+    tap.same({e["pid"] for e in events if e["source"] == "cuda"}, {w.pid}, "-u: that user's processes and no others")
+
+    # Behind sudo the command and the recording are the user's.
+    own = rec.path("own")
+    os.mkdir(own)
+    os.chown(own, NOBODY, NOBODY)
+    p = rec.run("-o", own + "/x.ige", "--", "sh", "-c", "id -u; id -g; pwd", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    s = os.stat(own + "/x.ige")
+    tap.same((p.stdout.split(), s.st_uid, s.st_mode & 0o777), ([str(NOBODY)] * 2 + [os.getcwd()], NOBODY, 0o600),
+             "behind sudo: command and recording belong to the user")
+    os.symlink("/etc/ingero-must-not-be", own + "/link.ige")
+    p = rec.run("-o", own + "/link.ige", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
+    tap.ok(p.returncode == 125 and not os.path.exists("/etc/ingero-must-not-be"), "a link planted by the user leads nowhere", p.stderr)
+else:
+    tap.skip("other users", "not root")
+busy.kill()
+busy.wait()
+
+# ---- nobody stays stopped, nothing stays behind
+p = rec.run("-o", ige, "--", sys.executable, "-c", "import ctypes, json, sqlite3, ssl, threading; print('through')")
+tap.same((p.returncode, p.stdout), (0, "through\n"), "a program that loads many libraries runs through")
+
+# ---- NVIDIA's own runtime, where the toolkit is installed
+p = rec.run("-o", ige, "--", rec.work("realcudart"), "--count", 300)
+if p.returncode == 77:
+    tap.skip("NVIDIA's runtime", "optional: no toolkit here")
+else:
+    said = rec.truth(p.stdout)
+    got, lost = rec.counts(ige)
+    want = {}
+    for name, op in said[0]["ops"].items() if said else ():
+        key = rec.ops().get(name)
+        if key:
+            want[key] = want.get(key, 0) + op["count"]
+    tap.same(({k: got.get(k, 0) for k in want}, bool(want)), (want, True), "NVIDIA's runtime: every call")
+tap.done_testing()
