@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The attach plan: which names are which op, which bytes move the probe and which do not, one site per address;
+ * and on the double's libraries where they are built.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/event/op.h"
+#include "lib/probe/plan.h"
+#include "tests/tap.h"
+
+static const struct probe_spec *spec(const char *name)
+{
+	size_t n;
+	const struct probe_spec *s = probe_specs(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(s[i].name, name) == 0)
+			return &s[i];
+	return NULL;
+}
+
+static void names(void)
+{
+	static const struct {
+		const char *base, *name;
+		bool matches;
+	} cases[] = {
+		{ "cudaMemcpyAsync", "cudaMemcpyAsync", true },
+		{ "cudaMemcpyAsync", "cudaMemcpyAsync_ptsz", true },
+		{ "cudaMemcpyAsync", "cudaMemcpyAsync_ptds", false },
+		{ "cudaMemcpy", "cudaMemcpy_ptds", true },
+		{ "cudaMemcpy", "cudaMemcpyAsync", false },
+		{ "cuMemAlloc", "cuMemAlloc_v2", true },
+		{ "cuMemAlloc", "cuMemAlloc_v9", true },
+		{ "cuMemAlloc", "cuMemAlloc_v1", false },
+		{ "cuMemAlloc", "cuMemAlloc_v10", false },
+		{ "cuMemAlloc", "cuMemAlloc_v", false },
+		{ "cuMemAlloc", "cuMemAllocManaged", false },
+		{ "cuMemAlloc", "cuMemAll", false },
+		{ "cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptds", true },
+		{ "cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptsz", false },
+		{ "cuMemcpyHtoDAsync", "cuMemcpyHtoDAsync_v2_ptsz", true },
+		{ "cuLaunchKernel", "cuLaunchKernelEx", false },
+		{ "cuLaunchKernel", "cuLaunchKernel_v2", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ok(probe_spec_matches(spec(cases[i].base), cases[i].name) == cases[i].matches,
+		   "%s is%s %s", cases[i].name, cases[i].matches ? "" : " not", cases[i].base);
+}
+
+static void files(void)
+{
+	is_u64(probe_library_of("/usr/lib/libcuda.so.1"), PROBE_LIBCUDA, "the driver");
+	is_u64(probe_library_of("/usr/lib/libcuda.so.555.58.02"), PROBE_LIBCUDA,
+	       "the driver by version");
+	is_u64(probe_library_of("/x/libcudart.so.13"), PROBE_CUDART, "the runtime");
+	is_u64(probe_library_of("/w/torch/lib/libcudart-d0da41ae.so.11.0"), PROBE_CUDART,
+	       "a wheel's runtime");
+	is_u64(probe_library_of("/x/libcudadebugger.so.1"), PROBE_LIBRARIES, "not the debugger's");
+	is_u64(probe_library_of("/x/libcudart_static.a"), PROBE_LIBRARIES, "not an archive");
+	is_u64(probe_library_of("/libcuda.so.1/data"), PROBE_LIBRARIES, "not by folder");
+}
+
+static void bytes(void)
+{
+	static const uint8_t
+		driver[] = { 0x81, 0x3d, 1, 2, 3, 4, 0, 0xba, 0x1c, 0x32, 0x74, 6 },
+		far_jump[] = { 0x81, 0x3d, 1, 2, 3, 4, 0, 0xba, 0x1c, 0x32, 0x0f, 0x84 },
+		other[] = { 0x81, 0x3d, 1, 2, 3, 4, 0, 0xba, 0x1c, 0x32, 0x90, 0x90 },
+		elsewhere[] = { 0x81, 0x3c, 1, 2, 3, 4, 0, 0xba, 0x1c, 0x32, 0x74, 6 },
+		push[] = { 0x55, 0x48, 0x89, 0xe5, 0, 0, 0, 0, 0, 0, 0, 0 },
+		mark[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0, 0, 0, 0, 0, 0 },
+		mark_sub[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0, 0, 0, 0, 0, 0 };
+
+#if defined(__x86_64__)
+	is_u64(probe_plan_ahead(driver, 12), 10, "compare and short jump: behind the compare");
+	is_u64(probe_plan_ahead(far_jump, 12), 10, "compare and long jump: behind the compare");
+	is_u64(probe_plan_ahead(mark, 12), 4, "endbr64 and push: behind the mark");
+#endif
+	is_u64(probe_plan_ahead(driver, 11), 0, "bytes that end too early: at the symbol");
+	is_u64(probe_plan_ahead(other, 12), 0, "compare without a jump: at the symbol");
+	is_u64(probe_plan_ahead(elsewhere, 12), 0, "another operand: at the symbol");
+	is_u64(probe_plan_ahead(push, 12), 0, "push: at the symbol");
+	is_u64(probe_plan_ahead(mark_sub, 12), 0, "endbr64 and something dear: at the symbol");
+	is_u64(probe_plan_ahead(push, 0), 0, "no bytes: at the symbol");
+}
+
+static void sites(void)
+{
+	struct probe_plan plan = { .library = PROBE_LIBCUDA };
+	static const uint8_t push[12] = { 0x55 };
+	char text[24];
+	size_t n;
+
+	probe_plan_symbol(&plan, "cuMemAlloc_v2", 4096, push, 12);
+	probe_plan_symbol(&plan, "cuMemAlloc", 4096, push, 12);
+	probe_plan_symbol(&plan, "cuMemFree_v2", 4160, push, 12);
+	probe_plan_symbol(&plan, "cudaMalloc", 4224, push, 12);
+	probe_plan_symbol(&plan, "cuNothingOfOurs", 4288, push, 12);
+	is_u64(plan.n, 2, "aliases are one site, strangers none");
+	is_u64(plan.v[0].site.offset, 4096, "its place");
+	is_u64(probe_specs(&n)[plan.v[0].site.cookie].op.op, OP_CU_MEM_ALLOC, "its op");
+	is_str(probe_plan_sites(&plan, text, sizeof(text)), "+0", "where probes sit");
+	probe_plan_free(&plan);
+}
+
+static void table(void)
+{
+	size_t n;
+	const struct probe_spec *s = probe_specs(&n);
+	bool sound = n > 30 && n <= 256;
+
+	/* As many fields as the op has columns, and no more than cross the ring. */
+	for (size_t i = 0; i < n; i++) {
+		const struct op_def *def = op_builtin(s[i].op.op);
+		unsigned used = 0;
+
+		for (unsigned k = 0; k < SPEC_FIELDS; k++)
+			used = s[i].op.field[k].kind != FIELD_NONE ? k + 1 : used;
+		if (!def || def->ncols > SPEC_FIELDS || used > def->ncols) {
+			printf("# %s: %u fields, %u columns\n", s[i].name, used,
+			       def ? def->ncols : 0);
+			sound = false;
+		}
+	}
+	ok(sound, "every symbol of the table fits its op");
+}
+
+static void library(const char *path, enum probe_library which, const char *want)
+{
+	struct probe_plan plan;
+	struct err e = { 0 };
+	char text[24];
+
+	if (access(path, R_OK)) {
+		skip("optional: the double is not built");
+		return;
+	}
+	ok(probe_plan_file(&plan, path, which, false, &e) == 0 && plan.n > 15, "%s: %zu sites",
+	   path, plan.n);
+	is_str(probe_plan_sites(&plan, text, sizeof(text)), want, "where its probes sit");
+	ok(strlen(plan.build_id) >= 16, "its build-id");
+	probe_plan_free(&plan);
+}
+
+int main(void)
+{
+	const char *build = getenv("BUILD");
+	char path[512];
+	struct probe_plan plan;
+	struct err e = { 0 };
+
+	names();
+	files();
+	bytes();
+	sites();
+	table();
+#if defined(__x86_64__)
+	snprintf(path, sizeof(path), "%s/double/libcuda.so.1", build ? build : "build");
+	library(path, PROBE_LIBCUDA, "+10");
+	snprintf(path, sizeof(path), "%s/double/libcudart.so.13", build ? build : "build");
+	library(path, PROBE_CUDART, "+0");
+#endif
+	ok(probe_plan_file(&plan, "/etc/passwd", PROBE_CUDART, false, &e) == ERR_DAMAGED,
+	   "no ELF file: %s", e.text);
+	ok(probe_plan_file(&plan, "/nowhere", PROBE_CUDART, false, &e) == ERR_CANNOT, "no file: %s",
+	   e.text);
+	return tap_done();
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ring bytes to events, without a kernel: what records mean, what is refused, who is told what once. Also the
+ * ring itself, on plain memory: busy records, discarded ones, wrapping.
+ */
+#include <string.h>
+
+#include "lib/probe/ring.h"
+#include "lib/probe/wire.h"
+#include "tests/tap.h"
+
+static struct event last;
+static unsigned events, exes, stacks, processes;
+static uint64_t lost;
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	(void)ctx;
+	last = *ev;
+	events++;
+}
+
+static void on_lost(void *ctx, uint64_t n)
+{
+	(void)ctx;
+	lost += n;
+}
+
+static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out)
+{
+	(void)tgid;
+	(void)execs;
+	out->exe = world_string(ctx, bytes_of("/bin/work"));
+	exes++;
+}
+
+static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
+{
+	uint32_t frames[WIRE_STACK_MAX];
+
+	(void)tgid;
+	for (unsigned i = 0; i < n; i++)
+		frames[i] = world_frame(ctx, &(struct world_frame){ .kind = FRAME_UNKNOWN,
+								    .offset = ip[i] });
+	stacks++;
+	return world_stack(ctx, frames, n);
+}
+
+static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
+{
+	(void)ctx;
+	(void)w;
+	processes += process != 0;
+}
+
+static struct wire_thread thread_of(uint32_t tgid, uint32_t tid, uint32_t execs)
+{
+	return (struct wire_thread){ .kind = WIRE_THREAD,
+				     .tid = tid,
+				     .tgid = tgid,
+				     .execs = execs,
+				     .cgroup = 7,
+				     .start_ns = 1000000000 + tid,
+				     .tgid_start_ns = 1000000000 + tgid,
+				     .comm = "worker" };
+}
+
+static struct wire_call call_of(uint32_t tid, uint64_t end)
+{
+	return (struct wire_call){ .kind = WIRE_CALL,
+				   .op = OP_CUDA_MALLOC,
+				   .tid = tid,
+				   .end_ns = end,
+				   .dur_ns = 500,
+				   .depth_present = 3 << 4 | 1,
+				   .ret = 2,
+				   .x = { 4096, 0xdead } };
+}
+
+static void calls(struct probe_wire *wire, struct world *w)
+{
+	struct wire_thread t = thread_of(10, 11, 0);
+	struct wire_call c = call_of(11, 2000);
+	struct wire_call_long l = { .call = c, .x2 = 0xbeef, .dur_high = 2 };
+	const struct world_ctx *ctx;
+
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(events, 0, "a call of a thread nobody announced is refused");
+	is_u64(probe_wire_refused(wire), 1, "and counted");
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(events, 1, "a call");
+	is_i64(last.end_ns, 2000, "its end");
+	is_u64(last.dur_ns, 500, "its duration");
+	is_int(last.ret, 2, "its return value");
+	is_u64(last.depth, 1, "its depth");
+	is_u64(last.present, 3, "which columns hold something");
+	is_u64(last.x[1], 0xdead, "a column");
+	ctx = world_get_ctx(w, last.ctx);
+	is_u64(world_get_thread(w, ctx->thread)->tid, 11, "its thread");
+	is_u64(world_get_process(w, world_get_thread(w, ctx->thread)->process)->start_ns,
+	       1000000000, "its process, started when /proc says");
+	is_str(world_text(w, world_get_image(w, ctx->image)->exe).p, "/bin/work",
+	       "what it executes");
+	l.call.kind = WIRE_CALL_LONG;
+	l.call.op = OP_CUDA_MALLOC_ASYNC;
+	l.call.depth_present = 7 << 4;
+	probe_wire_record(wire, &l, sizeof(l));
+	is_u64(last.dur_ns, 500 + (2ull << 32), "a call longer than 32 bits of nanoseconds");
+	is_u64(last.x[2], 0xbeef, "a third column");
+	is_u64(probe_wire_delivered(wire, 10, SOURCE_CUDA), 2, "delivered, per process and source");
+	probe_wire_record(wire, &c, sizeof(c) - 1);
+	is_u64(events, 2, "a record cut short is refused");
+	probe_wire_record(wire, "\xff", 1);
+	probe_wire_record(wire, "", 0);
+	is_u64(probe_wire_refused(wire), 4, "so is one of no kind, and an empty one");
+}
+
+static void identities(struct probe_wire *wire, struct world *w)
+{
+	struct wire_thread t = thread_of(10, 12, 0), u = thread_of(10, 11, 1);
+	struct wire_call c = call_of(12, 3000);
+	uint32_t before;
+
+	exes = processes = 0;
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &t, sizeof(t));
+	is_u64(exes, 0, "a second thread of a known process asks nothing");
+	probe_wire_record(wire, &c, sizeof(c));
+	before = last.ctx;
+	probe_wire_record(wire, &u, sizeof(u));
+	is_u64(exes + processes, 2, "after an exec it is asked once again");
+	c.tid = 11;
+	probe_wire_record(wire, &c, sizeof(c));
+	ok(world_get_ctx(w, last.ctx)->image != world_get_ctx(w, before)->image,
+	   "and is another image");
+	/* The number comes again with another start: another process. */
+	t = thread_of(10, 11, 1);
+	t.start_ns = t.tgid_start_ns = 90000000000;
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(world_get_process(w,
+				 world_get_thread(w, world_get_ctx(w, last.ctx)->thread)->process)
+		       ->start_ns,
+	       90000000000, "a process number used again is another process");
+}
+
+static void stack_records(struct probe_wire *wire, struct world *w)
+{
+	struct wire_stack s = {
+		.kind = WIRE_STACK, .n = 3, .id = 77, .tgid = 10, .ip = { 1, 2, 3 }
+	};
+	struct wire_call c = call_of(11, 4000);
+	unsigned n;
+
+	probe_wire_record(wire, &s, WIRE_STACK_HEAD + 24);
+	c.stack = 77;
+	probe_wire_record(wire, &c, sizeof(c));
+	ok(world_get_stack(w, last.stack, &n) && n == 3, "a call's stack");
+	c.stack = 78;
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(last.stack, 0, "a stack that was lost is none");
+	stacks = 0;
+	probe_wire_record(wire, &s, WIRE_STACK_HEAD + 23);
+	s.n = WIRE_STACK_MAX + 1;
+	probe_wire_record(wire, &s, sizeof(s));
+	s.n = 0;
+	probe_wire_record(wire, &s, sizeof(s));
+	is_u64(stacks, 0, "stacks that do not fit their record are refused");
+}
+
+static void losses(struct probe_wire *wire)
+{
+	struct wire_call c = call_of(11, 5000);
+
+	lost = 0;
+	c.lost = 5;
+	probe_wire_record(wire, &c, sizeof(c));
+	c.lost = 4; /* read a moment earlier, on another CPU */
+	probe_wire_record(wire, &c, sizeof(c));
+	c.lost = 9;
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(lost, 9, "losses are told where they happened, and once");
+}
+
+static void lives(struct probe_wire *wire, struct world *w)
+{
+	struct wire_life l = { .kind = WIRE_FORK,
+			       .process = 1,
+			       .child = 50,
+			       .child_tgid = 50,
+			       .time_ns = 6000,
+			       .child_start_ns = 2000000000,
+			       .who = thread_of(10, 11, 1) };
+	unsigned before = events;
+
+	probe_wire_life(wire, &l);
+	is_u64(last.op, OP_PROC_FORK, "a fork");
+	is_u64(world_get_thread(w, (uint32_t)last.x[0])->tid, 50, "and its child");
+	l.kind = WIRE_EXIT;
+	l.status = 9;
+	l.who = thread_of(60, 60, 0);
+	probe_wire_life(wire, &l);
+	is_u64(last.x[0], 9, "the exit of a thread that made no call, with its status");
+	l.kind = WIRE_LOADER;
+	probe_wire_life(wire, &l);
+	is_u64(events, before + 2, "loaders are no events");
+}
+
+/* ---- the ring */
+
+static unsigned seen;
+static uint64_t sum;
+
+static void on_record(void *ctx, const void *p, size_t n)
+{
+	uint64_t v;
+
+	(void)ctx;
+	memcpy(&v, p, sizeof(v));
+	seen++;
+	sum += v * n;
+}
+
+#define SIZE 4096
+static uint8_t memory[2 * SIZE] __attribute__((aligned(8)));
+
+static void put(unsigned long at, uint32_t head, uint64_t v)
+{
+	for (int copy = 0; copy < 2; copy++) {
+		size_t i = (at & (SIZE - 1)) + (size_t)copy * SIZE;
+
+		if (i + 16 <= sizeof(memory)) {
+			memcpy(memory + i, &head, 4);
+			memcpy(memory + i + 8, &v, 8);
+		}
+	}
+}
+
+static void rings(void)
+{
+	unsigned long consumer = SIZE - 16, producer = SIZE + 48;
+	struct probe_ring r = {
+		.fd = -1, .consumer = &consumer, .producer = &producer, .data = memory, .size = SIZE
+	};
+
+	put(SIZE - 16, 8, 1);
+	put(SIZE, 8 | 1u << 30, 100);
+	put(SIZE + 16, 8, 2);
+	put(SIZE + 32, 8 | 1u << 31, 4);
+	ok(!probe_ring_drain(&r, on_record, NULL), "a record still being written stops the reader");
+	is_u64(seen, 2, "discarded records are passed by");
+	is_u64(sum, 24, "around the end of the ring");
+	is_u64(consumer, SIZE + 32, "the reader stands before it");
+	put(SIZE + 32, 8, 4);
+	ok(probe_ring_drain(&r, on_record, NULL), "written, it is read");
+	is_u64(sum, 56, "and nothing twice");
+	is_u64(consumer, producer, "all is given back");
+}
+
+int main(void)
+{
+	struct world *w = world_new();
+	struct probe_wire_owner owner = { .ctx = w,
+					  .event = on_event,
+					  .lost = on_lost,
+					  .exe = on_exe,
+					  .stack = on_stack,
+					  .process = on_process };
+	struct probe_wire *wire;
+	struct err e = { 0 };
+	uint32_t node = world_node(w, &(struct world_node){ .boot = 1 });
+
+	if (probe_wire_new(&wire, w, node, &owner, &e))
+		return 1;
+	calls(wire, w);
+	identities(wire, w);
+	stack_records(wire, w);
+	losses(wire);
+	lives(wire, w);
+	rings();
+	probe_wire_free(wire);
+	world_free(w);
+	return tap_done();
+}
