@@ -192,8 +192,10 @@ static void sites_json(const struct finding *f, struct jsonw *j)
 		key_buf(j, "op", &text);
 		jsonw_key(j, "source");
 		jsonw_str(j, op ? op->source_name : "host");
-		if (frame)
+		if (frame) {
 			name_frame(&text, c->w, frame);
+			name_site_caller(&text, c->w, s->stack);
+		}
 		key_buf(j, "text", &text);
 		key_bytes(j, "symbol",
 			  sym				   ? world_text(c->w, sym->name)

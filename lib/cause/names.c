@@ -191,6 +191,28 @@ void name_frame(struct buf *out, const struct world *w, uint32_t frame)
 	}
 }
 
+void name_site_caller(struct buf *out, const struct world *w, uint32_t stack)
+{
+	uint32_t site = name_site_frame(w, stack);
+	unsigned n = 0, i = 0;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+	const struct world_symbol *s;
+	const struct world_frame *f;
+	struct bytes name;
+
+	while (i < n && frames[i] != site)
+		i++;
+	if (i + 1 >= n)
+		return;
+	f = world_get_frame(w, frames[i + 1]);
+	s = world_get_symbol(w, frames[i + 1]);
+	name = s			      ? world_text(w, s->name)
+	       : f && f->kind == FRAME_PYTHON ? world_text(w, f->name)
+					      : (struct bytes){ 0 };
+	if (name.n && !passes_on(w, f))
+		buf_printf(out, " < %.*s", (int)name.n, name.p);
+}
+
 void name_op(struct buf *out, const struct world *w, uint16_t op)
 {
 	const struct op_def *def = op ? world_op(w, op) : NULL;

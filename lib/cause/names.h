@@ -32,6 +32,9 @@ uint32_t name_site_frame(const struct world *w, uint32_t stack);
 /* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */
 void name_frame(struct buf *out, const struct world *w, uint32_t frame);
 
+/* The function that called the frame of name_site_frame, " < backward_pass"; nothing when it has no name. */
+void name_site_caller(struct buf *out, const struct world *w, uint32_t stack);
+
 /* "8:0" from a device number. */
 void name_device(struct buf *out, uint64_t device);
 
