@@ -185,6 +185,7 @@ static void check_probes(struct state *s)
 						 PROBE_LINK_PERF };
 	enum probe_link best = PROBE_LINK_AUTO;
 	struct buf good = { 0 }, bad = { 0 };
+	unsigned taken = 0;
 	struct err e = { 0 };
 	int walker = WALKER_NONE;
 
@@ -192,6 +193,7 @@ static void check_probes(struct state *s)
 		say(s, "probes", CHECK_WARN, NULL, "not tried: loading them takes root");
 		return;
 	}
+	s->report.links_tried = true;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		int with = WALKER_NONE;
 
@@ -200,6 +202,7 @@ static void check_probes(struct state *s)
 			continue;
 		}
 		buf_printf(&good, "%s%s", good.n ? ", " : "", probe_link_name(kinds[i]));
+		s->report.links[taken++] = probe_link_name(kinds[i]);
 		if (best == PROBE_LINK_AUTO) {
 			best = kinds[i];
 			walker = with;

@@ -89,6 +89,15 @@ void check_json(const struct check_report *r, struct buf *out)
 	jsonw_key(&w, "ok");
 	jsonw_bool(&w, check_passed(r));
 	host(&w, r);
+	jsonw_key(&w, "links");
+	if (r->links_tried) {
+		jsonw_array_begin(&w);
+		for (unsigned i = 0; r->links[i]; i++)
+			jsonw_str(&w, r->links[i]);
+		jsonw_array_end(&w);
+	} else {
+		jsonw_null(&w);
+	}
 	jsonw_key(&w, "checks");
 	jsonw_array_begin(&w);
 	for (size_t i = 0; i < r->lines.n; i++)

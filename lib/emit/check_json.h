@@ -38,6 +38,8 @@ struct check_report {
 	const char *hostname, *kernel, *arch, *hypervisor; /* borrowed; the last may be "" */
 	uint32_t cpus;
 	uint64_t memory_bytes;
+	const char *links[4]; /* kinds that load, ended by NULL; cheapest first */
+	bool links_tried;
 	/* Vecs. */
 	struct {
 		struct check_line *v;

@@ -71,6 +71,7 @@ if os.geteuid() == 0:
     poor = json.loads(out)
     tap.same(lines(poor, "rights")[0]["status"], "fail", "because of the rights")
     like(lines(poor, "rights")[0]["advice"], "sudo", "and sudo would help")
+    tap.same(poor["links"], None, "nothing was loaded, and nothing is claimed")
     tap.same(lines(poor, "kernel"), lines(value, "kernel"), "the kernel is looked at all the same")
 else:
     tap.skip("without rights", "these tests have none to begin with: shown above")

@@ -20,7 +20,7 @@ def main(package, links):
         tap.skip_all("ingero-record is not built")
     out = os.path.join(tap.BUILD, "kernels", "out-" + package)
     subprocess.run(["rm", "-rf", out], check=True)
-    files = [f"{record}=/bin/ingero-record"]
+    files = [f"{record}=/bin/ingero-record", os.path.join(tap.BIN, "ingero-check") + "=/bin/ingero-check"]
     files += [f"{double}/{name}=/double/{name}" for name in ("calls", "train", "hog", "libcuda.so.1", "libcudart.so.13")]
     vm = subprocess.run(["tests/kernels/vm", package, out, "tests/kernels/guest.sh", *files],
                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -44,6 +44,11 @@ def main(package, links):
         return json.loads(run.stdout)
 
     print("# Linux " + text("release").strip())
+
+    tap.same(text("check.exit").strip(), "0", "ingero-check says this kernel can record")
+    check = json.loads(text("check.json") or "{}")
+    tap.same(set(check.get("links") or []), links, "and with which links")
+    tap.same(sorted(x["kind"] for x in check.get("libraries", [])), ["driver", "runtime"], "and finds the libraries")
 
     def compare(name):
         want = truth(name)["ops"]

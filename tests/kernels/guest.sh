@@ -14,6 +14,8 @@ run() {
 }
 
 uname -r >/out/release
+/bin/ingero-check --json --library-path /double >/out/check.json 2>/out/check.stderr
+echo $? >/out/check.exit
 for link in session multi perf; do
 	run "calls-$link" --link "$link" -- /double/calls --count 50 --threads 2
 done

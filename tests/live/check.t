@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# What ingero-check says this kernel loads is what ingero-record can use, kind by kind; and a process that has the
+# CUDA double mapped is found with its libraries.
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+CHECK, RECORD = (os.path.join(tap.BIN, "ingero-" + name) for name in ("check", "record"))
+DOUBLE = os.path.abspath(os.path.join(tap.BUILD, "double"))
+
+
+def check(*args):
+    p = subprocess.run([CHECK, "--json", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return p.returncode, json.loads(p.stdout) if p.stdout else None, p.stderr
+
+
+status, value, err = check()
+if value["links"] is None:
+    tap.skip_all("BPF is not permitted here: " + "; ".join(c["text"] for c in value["checks"] if c["status"] == "fail"))
+for link in ("session", "multi", "perf"):
+    p = subprocess.run([RECORD, "-q", "--link", link, "-o", "/dev/null", "--", "true"], capture_output=True, text=True, timeout=60)
+    tap.same(p.returncode == 0, link in value["links"], f"--link {link} works where check says so ({p.returncode})")
+tap.same(status == 0, bool(value["links"]), "with links and rights the answer is yes")
+
+# It calls for ten seconds; the libraries are there as soon as it made its first call.
+env = dict(os.environ, LD_LIBRARY_PATH=DOUBLE)
+work = subprocess.Popen([os.path.join(DOUBLE, "train"), "--seconds", "10"], env=env, stdout=subprocess.DEVNULL)
+try:
+    deadline = time.monotonic() + 8
+    kinds = []
+    while time.monotonic() < deadline and len(kinds) < 2:
+        status, seen, err = check("-p", str(work.pid))
+        kinds = [x["kind"] for x in seen["libraries"]]
+    tap.same(sorted(kinds), ["driver", "runtime"], "the libraries of a process are found")
+    tap.none((x for x in seen["libraries"] if x["pid"] != work.pid or not x["path"].startswith(DOUBLE)), "as it sees them")
+    tap.none((x["missing"] for x in seen["libraries"] if x["missing"]), "with all their functions")
+finally:
+    work.kill()
+    work.wait()
+tap.done_testing()
