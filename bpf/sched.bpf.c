@@ -117,14 +117,20 @@ static __always_inline void switched_out(struct task_struct *task, struct task_s
 		object_of_sleep(s, task, regs, state);
 }
 
+/* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been sent. */
 static __always_inline void switched_in(struct task_struct *task, struct task_state *st, u32 cpu,
-					u64 now)
+					u64 now, struct cpu_track *track, struct task_struct *from,
+					struct task_state *from_st)
 {
 	struct sched_state *s = &st->sched;
-	struct wire_offcpu *w;
-	u64 out = s->out_ns;
+	u64 out = s->out_ns, occupied = 0;
 	u32 waker_kind = s->waker_kind;
+	struct wire_offcpu *w;
 
+	if (from && track->waiters > 0 && track->since_ns < now) {
+		occupied = now - track->since_ns;
+		track->since_ns = now;
+	}
 	if (s->cpu_at != cpu)
 		send_migrate(task, st, s->cpu_at, cpu,
 			     queued(task, now)); /* not seen when it happened */
@@ -132,6 +138,9 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	s->out_ns = 0;
 	s->waker_kind = WAKER_NONE;
 	if (!task_announce(task, st))
+		goto lost;
+	if (occupied &&
+	    (from_st ? !task_announce(from, from_st) : !announce(from, from->pid, track)))
 		goto lost;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)
@@ -149,6 +158,8 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	if (w->throttled_ns > w->wait_ns)
 		w->throttled_ns = w->wait_ns;
 	w->object = s->object;
+	w->occupied_ns = occupied;
+	w->occupant = from ? from->pid : 0;
 	w->waker_kind = s->preempted ? WAKER_NONE : waker_kind;
 	w->waker = s->waker;
 	w->stack = s->stack;
@@ -159,10 +170,13 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->cpu_in = cpu;
 	w->futex_op = s->futex_op;
 	w->depth = s->depth;
+	w->pad = 0;
 	bpf_ringbuf_submit(w, ring_flags());
 	return;
 lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
+	if (occupied)
+		count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 }
 
 /* A followed thread has got the CPU but its wake-up was not seen. */
@@ -189,7 +203,7 @@ static __always_inline void came_unseen(struct task_struct *prev, struct task_st
 	if (track->waiters > 0)
 		send_occupied(track, cpu, to, to_tid, 0, came);
 	if (st && st->sched.out_ns)
-		switched_in(prev, st, cpu, came);
+		switched_in(prev, st, cpu, came, track, 0, 0);
 }
 
 SEC("tp_btf/sched_switch")
@@ -220,10 +234,10 @@ int sched_switch(u64 *ctx)
 		woken_unseen(next, &in->sched, track, cpu, now);
 	if (to && given != prev->pid)
 		came_unseen(prev, out, track, cpu, to, given, now);
-	if (track->waiters > 0)
-		send_occupied(track, cpu, prev, prev->pid, out, now);
 	if (in && in->sched.out_ns)
-		switched_in(next, in, cpu, now);
+		switched_in(next, in, cpu, now, track, prev, out);
+	else if (track->waiters > 0)
+		send_occupied(track, cpu, prev, prev->pid, out, now);
 	if (out)
 		switched_out(prev, out, track, cpu, ctx[0], now);
 	return 0;

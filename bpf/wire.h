@@ -77,7 +77,8 @@ struct wire_stack {
 };
 #define WIRE_STACK_HEAD 16
 
-/* One off-CPU interval, sent when it ends. 80 bytes. */
+/* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it: most waits have
+ * only that one. 88 bytes. */
 struct wire_offcpu {
 	__u8 kind;
 	__u8 flags;	  /* enum offcpu_flag */
@@ -89,7 +90,9 @@ struct wire_offcpu {
 	__u64 wait_ns;
 	__u64 throttled_ns;
 	__u64 object;
-	__u32 waker; /* tid */
+	__u64 occupied_ns; /* up to the end of the interval; 0: no slice */
+	__u32 occupant;	   /* tid, 0: the CPU was idle */
+	__u32 waker;	   /* tid */
 	__u32 stack;
 	__u32 lost;
 	__u32 futex_val;
@@ -98,6 +101,7 @@ struct wire_offcpu {
 	__u16 cpu_in;
 	__u8 futex_op;
 	__u8 depth;
+	__u32 pad;
 };
 enum offcpu_flag {
 	OFFCPU_OBJECT = 1 << 0,	   /* object holds a value */

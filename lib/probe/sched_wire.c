@@ -28,14 +28,53 @@ static void set(struct event *ev, unsigned i, uint64_t value)
 	ev->present |= 1u << i;
 }
 
+/* All idle tasks are one thread of one process: 0 of 0, as the kernel numbers them. */
+static uint32_t idle_thread(struct probe_wire *wire)
+{
+	struct world *w = probe_wire_world(wire);
+	uint32_t process =
+		world_process(w, &(struct world_process){ .node = probe_wire_node(wire) });
+
+	return world_thread(w,
+			    &(struct world_thread){ .process = process,
+						    .comm = world_string(w, bytes_of("swapper")) });
+}
+
+static bool emit_occupied(struct probe_wire *wire, uint32_t cpu, uint32_t tid, uint64_t end_ns,
+			  uint64_t dur_ns)
+{
+	const struct probe_thread *t = tid ? probe_wire_thread(wire, tid) : NULL;
+	struct event ev = { .op = OP_SCHED_OCCUPIED };
+
+	if (tid && !t)
+		return false;
+	ev.end_ns = (int64_t)end_ns;
+	ev.dur_ns = dur_ns;
+	ev.ctx = world_ctx(probe_wire_world(wire),
+			   &(struct world_ctx){ .node = probe_wire_node(wire) });
+	set(&ev, 0, cpu);
+	set(&ev, 1, t ? t->thread : idle_thread(wire));
+	probe_wire_emit(wire, &ev, 0);
+	return true;
+}
+
+static bool take_occupied(struct probe_wire *wire, const struct wire_occupied *o)
+{
+	probe_wire_lost(wire, o->lost);
+	return emit_occupied(wire, o->cpu, o->tid, o->end_ns, o->dur_ns);
+}
+
 static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 {
 	const struct probe_thread *t = probe_wire_thread(wire, o->tid), *waker;
 	struct event ev = { .op = OP_SCHED_OFFCPU };
+	bool whole;
 
 	if (!t)
 		return false;
 	probe_wire_lost(wire, o->lost);
+	whole = !o->occupied_ns ||
+		emit_occupied(wire, o->cpu_in, o->occupant, o->end_ns, o->occupied_ns);
 	ev.end_ns = (int64_t)o->end_ns;
 	ev.dur_ns = o->dur_ns;
 	ev.depth = o->depth;
@@ -64,44 +103,7 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 		set(&ev, X_FUTEX_VAL, o->futex_val);
 	}
 	probe_wire_emit(wire, &ev, t->tgid);
-	return true;
-}
-
-/* All idle tasks are one thread of one process: 0 of 0, as the kernel numbers them. */
-static uint32_t idle_thread(struct probe_wire *wire)
-{
-	struct world *w = probe_wire_world(wire);
-	uint32_t process =
-		world_process(w, &(struct world_process){ .node = probe_wire_node(wire) });
-
-	return world_thread(w,
-			    &(struct world_thread){ .process = process,
-						    .comm = world_string(w, bytes_of("swapper")) });
-}
-
-static bool take_occupied(struct probe_wire *wire, const struct wire_occupied *o)
-{
-	struct event ev = { .op = OP_SCHED_OCCUPIED };
-	uint32_t thread;
-
-	if (o->tid) {
-		const struct probe_thread *t = probe_wire_thread(wire, o->tid);
-
-		if (!t)
-			return false;
-		thread = t->thread;
-	} else {
-		thread = idle_thread(wire);
-	}
-	probe_wire_lost(wire, o->lost);
-	ev.end_ns = (int64_t)o->end_ns;
-	ev.dur_ns = o->dur_ns;
-	ev.ctx = world_ctx(probe_wire_world(wire),
-			   &(struct world_ctx){ .node = probe_wire_node(wire) });
-	set(&ev, 0, o->cpu);
-	set(&ev, 1, thread);
-	probe_wire_emit(wire, &ev, 0);
-	return true;
+	return whole;
 }
 
 static bool take_migrate(struct probe_wire *wire, const struct wire_migrate *m)
