@@ -121,10 +121,27 @@ struct ige_dict_reader {
 void ige_dict_reader_init(struct ige_dict_reader *d, struct world *w);
 void ige_dict_reader_reset(struct ige_dict_reader *d);
 void ige_dict_reader_free(struct ige_dict_reader *d);
-/* World id of a file id; 0 (counted) when it was never defined. */
-uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind, uint64_t file_id);
+
+/* World id of a file id; 0 (counted) when it was never defined. These two are asked for every event. */
+static inline uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind,
+					 uint64_t file_id)
+{
+	if (file_id < d->kind[kind + 1].ids.n && d->kind[kind + 1].ids.v[file_id])
+		return d->kind[kind + 1].ids.v[file_id];
+	d->unknown += file_id != 0;
+	return 0;
+}
+
 /* NULL (counted) when it was never defined. */
-const struct ige_read_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id);
+static inline const struct ige_read_site *ige_dict_get_site(struct ige_dict_reader *d,
+							    uint64_t file_id)
+{
+	if (file_id < d->sites.n && d->sites.v[file_id].op)
+		return &d->sites.v[file_id];
+	d->unknown++;
+	return NULL;
+}
+
 /* Take in a DICT or SCHEMA block. ERR_TOO_NEW: it defines something critical this program does not know. ERR_CANNOT:
  * a part is encoded in a way this program does not know. */
 int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct err *e);

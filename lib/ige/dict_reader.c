@@ -45,19 +45,6 @@ static uint32_t lookup(struct ige_dict_reader *d, enum ige_dict_kind kind, uint6
 	return 0;
 }
 
-uint32_t ige_dict_world_id(struct ige_dict_reader *d, enum world_kind kind, uint64_t file_id)
-{
-	return lookup(d, (enum ige_dict_kind)(kind + 1), file_id);
-}
-
-const struct ige_read_site *ige_dict_get_site(struct ige_dict_reader *d, uint64_t file_id)
-{
-	if (file_id < d->sites.n && d->sites.v[file_id].op)
-		return &d->sites.v[file_id];
-	d->unknown++;
-	return NULL;
-}
-
 /* Ids grow without gaps; a lost DICT block leaves one, whose ids stay undefined. */
 #define GAP_MAX (1u << 20)
 
