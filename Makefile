@@ -258,7 +258,7 @@ installed := $(programs:$(BUILD)/bin/%=$(BINDIR)/%) $(foreach m,$(man_pages),$(M
 	$(programs:$(BUILD)/bin/%=$(BASHCOMPDIR)/%) $(ZSHCOMPDIR)/_ingero $(programs:$(BUILD)/bin/%=$(FISHCOMPDIR)/%.fish)
 
 .PHONY: install uninstall
-install: all
+install: $(if $(NOBUILD),,all)
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR)
 	$(if $(programs),$(INSTALL_PROGRAM) $(programs) $(DESTDIR)$(BINDIR))
 	@set -e; for m in $(man_pages); do \
