@@ -153,7 +153,8 @@ static int stage_order_(const void *a, const void *b)
 static inline void stage_sort(struct stage *s)
 {
 	stage_world_ = s->w;
-	qsort(s->ev.v, s->ev.n, sizeof(*s->ev.v), stage_order_);
+	if (s->ev.n)
+		qsort(s->ev.v, s->ev.n, sizeof(*s->ev.v), stage_order_);
 }
 
 #endif
