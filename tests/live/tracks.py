@@ -45,13 +45,16 @@ def waits(events, tid):
         yield e, pieces, sound and at == e["x"]["cpu_in"]
 
 
-def occupancy(events, tid):
-    """Who had the CPU while the thread waited for it: ({comm: ns}, ns waited, ns no slice covers, unsound moves)."""
+def occupancy(events, tid, truth=None):
+    """Who had the CPU while the thread waited for it: ({comm: ns}, ns waited, ns no slice covers, unsound moves).
+    With a truth only of intervals that ended while the workload kept its own account."""
     slices = collections.defaultdict(list)
     for e in sched(events, "occupied"):
         slices[e["x"]["cpu"]].append((e["end"] - e["dur"], e["end"], e["threads"]["occupant"][2]))
     who, waited, covered, unsound = collections.Counter(), 0, 0, 0
     for e, pieces, sound in waits(events, tid):
+        if truth and not within([e], truth):
+            continue
         unsound += not sound
         for cpu, begin, end in pieces:
             waited += end - begin
@@ -74,6 +77,13 @@ def overlapping(events):
             bad.append(e)
         last[cpu] = e["end"]
     return bad
+
+
+def stolen_ns(cpu):
+    """Time the hypervisor took from this CPU so far: in nobody's account."""
+    with open("/proc/stat") as f:
+        line = next(line.split() for line in f if line.startswith(f"cpu{cpu} "))
+    return int(line[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def near(got, want, share=0.02, at_least=1_000_000):

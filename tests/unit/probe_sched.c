@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host tracks without a kernel: every column read back by its name, occupants that execute something else,
+ * per-CPU distances out of made-up type information, and that every shortened or bent byte of it is survived.
+ */
+#include <linux/btf.h>
+#include <string.h>
+
+#include "lib/probe/sched_config.h"
+#include "lib/probe/wire.h"
+#include "tests/tap.h"
+
+static struct event got[8];
+static unsigned ngot;
+static struct world *w;
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	(void)ctx;
+	if (ngot < 8)
+		got[ngot] = *ev;
+	ngot++;
+}
+
+static uint64_t column(const struct event *ev, uint16_t col, uint64_t absent)
+{
+	uint64_t v;
+
+	return event_get(ev, op_builtin(ev->op), col, &v) ? v : absent;
+}
+
+static struct probe_wire *new_wire(void)
+{
+	struct probe_wire_owner owner = { .event = on_event };
+	struct probe_wire *wire = NULL;
+	struct err e;
+
+	w = world_new();
+	ngot = 0;
+	return w && probe_wire_new(&wire, w, 1, &owner, &e) == 0 ? wire : NULL;
+}
+
+static void announce(struct probe_wire *wire, int kind, uint32_t tid, const char *comm)
+{
+	struct wire_thread t = { .kind = (uint8_t)kind,
+				 .tid = tid,
+				 .tgid = tid,
+				 .parent = 1,
+				 .start_ns = 5000000000,
+				 .tgid_start_ns = 5000000000 };
+
+	snprintf(t.comm, sizeof(t.comm), "%s", comm);
+	probe_wire_record(wire, &t, sizeof(t));
+}
+
+static const char *who(uint64_t thread)
+{
+	const struct world_thread *t = world_get_thread(w, (uint32_t)thread);
+
+	return t ? world_text(w, t->comm).p : "nobody";
+}
+
+static void test_offcpu(void)
+{
+	struct wire_offcpu o = { .kind = WIRE_OFFCPU,
+				 .flags = OFFCPU_OBJECT | OFFCPU_FUTEX | OFFCPU_THROTTLED,
+				 .object_kind = OBJECT_FUTEX,
+				 .waker_kind = WAKER_TASK,
+				 .tid = 7,
+				 .end_ns = 9000,
+				 .dur_ns = 800,
+				 .wait_ns = 300,
+				 .throttled_ns = 200,
+				 .object = 0x7f00,
+				 .occupied_ns = 250,
+				 .occupant = 9,
+				 .waker = 8,
+				 .futex_val = 2,
+				 .syscall = 202,
+				 .cpu_out = 3,
+				 .cpu_in = 4,
+				 .futex_op = 6,
+				 .depth = 2 };
+	struct probe_wire *wire = new_wire();
+
+	probe_wire_record(wire, &o, sizeof(o));
+	ok(ngot == 0 && probe_wire_refused(wire) == 1, "nobody announced: refused");
+	announce(wire, WIRE_THREAD, 7, "work");
+	announce(wire, WIRE_OCCUPANT, 8, "waker");
+	announce(wire, WIRE_OCCUPANT, 9, "hog");
+	probe_wire_record(wire, &o, sizeof(o) - 1);
+	ok(ngot == 0 && probe_wire_refused(wire) == 2, "a short one: refused");
+	probe_wire_record(wire, &o, sizeof(o));
+	is_int(ngot, 2, "the slice, then the interval");
+	is_int(got[0].op, OP_SCHED_OCCUPIED, "first what it waited behind");
+	ok(got[0].end_ns == 9000 && got[0].dur_ns == 250, "up to the interval's end");
+	is_u64(column(&got[0], COL_CPU, 99), 4, "on the CPU it got");
+	is_str(who(column(&got[0], COL_OCCUPANT, 0)), "hog", "by whom");
+	ok(world_get_ctx(w, got[0].ctx)->thread == 0, "on no thread's track");
+	ok(got[1].op == OP_SCHED_OFFCPU && got[1].end_ns == 9000 && got[1].dur_ns == 800 &&
+		   got[1].depth == 2,
+	   "the interval");
+	is_u64(column(&got[1], COL_WAIT_NS, 0), 300, "wait");
+	is_u64(column(&got[1], COL_THROTTLED_NS, 0), 200, "throttled");
+	is_u64(column(&got[1], COL_SYSCALL, 0), 202, "system call");
+	is_u64(column(&got[1], COL_OBJECT_KIND, 0), OBJECT_FUTEX, "kind of object");
+	is_u64(column(&got[1], COL_OBJECT, 0), 0x7f00, "object");
+	is_str(who(column(&got[1], COL_WAKER, 0)), "waker", "waker");
+	is_u64(column(&got[1], COL_WAKER_KIND, 0), WAKER_TASK, "kind of waker");
+	is_u64(column(&got[1], COL_CPU_OUT, 0), 3, "left from");
+	is_u64(column(&got[1], COL_CPU_IN, 0), 4, "came back on");
+	is_u64(column(&got[1], COL_FUTEX_OP, 0), 6, "futex command");
+	is_u64(column(&got[1], COL_FUTEX_VAL, 0), 2, "futex value");
+
+	ngot = 0;
+	o.flags = 0;
+	o.syscall = -1;
+	o.object_kind = OBJECT_NONE;
+	o.waker_kind = WAKER_NONE;
+	o.occupied_ns = 0;
+	probe_wire_record(wire, &o, sizeof(o));
+	is_int(ngot, 1, "no slice");
+	ok(column(&got[0], COL_THROTTLED_NS, 77) == 77 && column(&got[0], COL_SYSCALL, 77) == 77 &&
+		   column(&got[0], COL_OBJECT_KIND, 77) == 77 &&
+		   column(&got[0], COL_OBJECT, 77) == 77 && column(&got[0], COL_WAKER, 77) == 77 &&
+		   column(&got[0], COL_WAKER_KIND, 77) == 77 &&
+		   column(&got[0], COL_FUTEX_OP, 77) == 77,
+	   "what the kernel did not say is absent");
+	probe_wire_free(wire);
+	world_free(w);
+}
+
+static void test_others(void)
+{
+	struct wire_occupied o = {
+		.kind = WIRE_OCCUPIED, .cpu = 1, .tid = 9, .end_ns = 100, .dur_ns = 40
+	};
+	struct wire_migrate m = {
+		.kind = WIRE_MIGRATE, .tid = 7, .time_ns = 55, .cpu_out = 1, .cpu_in = 2
+	};
+	struct probe_wire *wire = new_wire();
+	uint64_t shell, hog;
+
+	announce(wire, WIRE_THREAD, 7, "work");
+	probe_wire_record(wire, &m, sizeof(m));
+	ok(got[0].op == OP_SCHED_MIGRATE && got[0].end_ns == 55 &&
+		   column(&got[0], COL_CPU_OUT, 0) == 1 && column(&got[0], COL_CPU_IN, 0) == 2,
+	   "a move");
+
+	ngot = 0;
+	announce(wire, WIRE_OCCUPANT, 9, "sh");
+	probe_wire_record(wire, &o, sizeof(o));
+	announce(wire, WIRE_OCCUPANT, 9, "hog");
+	probe_wire_record(wire, &o, sizeof(o));
+	shell = column(&got[0], COL_OCCUPANT, 0);
+	hog = column(&got[1], COL_OCCUPANT, 0);
+	ok(shell != hog && strcmp(who(shell), "sh") == 0 && strcmp(who(hog), "hog") == 0,
+	   "a program is not the shell it was");
+	is_int(world_get_thread(w, (uint32_t)hog)->tid, 9, "but has its number");
+	is_int(world_get_thread(w, (uint32_t)hog)->process,
+	       world_get_thread(w, (uint32_t)shell)->process, "and process");
+
+	announce(wire, WIRE_OCCUPANT, 7, "work");
+	probe_wire_record(wire, &m, sizeof(m));
+	ok(world_get_ctx(w, got[2].ctx) && world_get_ctx(w, got[2].ctx)->thread,
+	   "a target met as an occupant stays a target");
+	o.tid = 0;
+	probe_wire_record(wire, &o, sizeof(o));
+	is_str(who(column(&got[3], COL_OCCUPANT, 0)), "swapper", "nobody: the idle task");
+	probe_wire_free(wire);
+	world_free(w);
+}
+
+/* Type information with one percpu section, as 6.2 has it: the preempt count is a member of pcpu_hot. */
+static size_t make_btf(uint8_t *out, bool hot)
+{
+	static const char strings[] = "\0runqueues\0pcpu_hot\0preempt_count\0hrtimer_bases\0timer_"
+				      "bases\0.data..percpu\0__preempt_count";
+	struct btf_header h = {
+		.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof(h), .str_len = sizeof(strings)
+	};
+	uint32_t at = sizeof(h), rq = 1, hot_name = 11, count = 20, hr = 34, timer = 48,
+		 section = 60, plain = 74;
+	uint32_t words[] = {
+		/* 1: an integer */ 0,
+		BTF_KIND_INT << 24,
+		4,
+		32,
+		/* 2: what pcpu_hot holds, without a name */ 0,
+		BTF_KIND_STRUCT << 24 | 1,
+		16,
+		count,
+		1,
+		64,
+		/* 3: pcpu_hot */ hot_name,
+		BTF_KIND_STRUCT << 24 | 1,
+		64,
+		0,
+		2,
+		0,
+		/* 4 to 7: variables */ rq,
+		BTF_KIND_VAR << 24,
+		1,
+		1,
+		hot ? hot_name : plain,
+		BTF_KIND_VAR << 24,
+		3,
+		1,
+		hr,
+		BTF_KIND_VAR << 24,
+		1,
+		1,
+		timer,
+		BTF_KIND_VAR << 24,
+		1,
+		1,
+		/* 8: where they are */ section,
+		BTF_KIND_DATASEC << 24 | 4,
+		9000,
+		4,
+		5000,
+		100,
+		5,
+		200,
+		64,
+		6,
+		3000,
+		640,
+		7,
+		7000,
+		900,
+	};
+
+	h.type_len = sizeof(words);
+	h.str_off = sizeof(words);
+	memcpy(out, &h, sizeof(h));
+	memcpy(out + at, words, sizeof(words));
+	memcpy(out + at + sizeof(words), strings, sizeof(strings));
+	return at + sizeof(words) + sizeof(strings);
+}
+
+static void test_percpu(void)
+{
+	_Alignas(8) uint8_t btf[1024], bent[1024];
+	struct probe_percpu p;
+	struct err e;
+	size_t n = make_btf(btf, true);
+
+	is_int(probe_percpu_parse(btf, n, &p, &e), 0, "a section of per-CPU variables");
+	is_i64(p.preempt_count, 200 + 8 - 5000, "the preempt count, inside pcpu_hot");
+	is_i64(p.hrtimer_bases, 3000 - 5000, "timers");
+	ok(p.timer_bases == 7000 - 5000 && p.timer_bases_size == 900,
+	   "more timers, and how many bytes of them");
+	n = make_btf(btf, false);
+	is_int(probe_percpu_parse(btf, n, &p, &e), 0, "and without pcpu_hot");
+	is_i64(p.preempt_count, 200 - 5000, "the preempt count, a variable of its own");
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *cut =
+			malloc(i + 1); /* so that a sanitizer sees every byte read too many */
+
+		memcpy(cut, btf, i);
+		probe_percpu_parse(cut, i, &p, &e);
+		free(cut);
+	}
+	for (size_t i = 0; i < n * 8; i++) {
+		memcpy(bent, btf, n);
+		bent[i / 8] ^= (uint8_t)(1u << (i % 8));
+		probe_percpu_parse(bent, n, &p, &e);
+	}
+	ok(true, "%zu cut and %zu bent ones survived", n, n * 8);
+}
+
+static void test_majors(void)
+{
+	uint32_t m[PROBE_GPU_MAJORS];
+	const char *text = "Character devices:\n  1 mem\n195 nvidia-frontend\n 10 misc\n508 "
+			   "nvidia-uvm\n\nBlock devices:\n"
+			   "259 nvidia-not\n";
+
+	probe_gpu_majors(bytes_of(text), m);
+	ok(m[0] == 195 && m[1] == 508 && m[2] == 0, "majors of the GPU's devices: %u %u %u", m[0],
+	   m[1], m[2]);
+	probe_gpu_majors(bytes_of(""), m);
+	is_int(m[0], 0, "none");
+}
+
+int main(void)
+{
+	test_offcpu();
+	test_others();
+	test_percpu();
+	test_majors();
+	return tap_done();
+}
