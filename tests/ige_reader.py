@@ -383,9 +383,9 @@ class Reader:
         if op not in self.segment.ops:
             return None
         site = {"op": op, "stack": self.ref(STACK, b.varint()), "ret": signed32(unzigzag(b.varint())),
-                "columns": self.segment.ops[op], "args": b.varint() != 0, "values": {}}
+                "columns": self.segment.ops[op], "args": b.varint() & 0xFFFF, "values": {}}
         if site["args"]:
-            present = b.varint()
+            present = b.varint() & site["args"]
             for i, column in enumerate(site["columns"]):
                 if present >> i & 1:
                     site["values"][column] = b.varint()
@@ -484,9 +484,9 @@ class Reader:
                 partial, placed = partial or Newer("undefined site"), False
                 continue
             args = dict(s["values"])
-            if not s["args"] and placed:
-                for column in s["columns"]:
-                    if column not in values and column not in bits:
+            if placed:
+                for i, column in enumerate(s["columns"]):
+                    if s["args"] >> i & 1 or column not in values and column not in bits:
                         continue
                     if column in bits and not next(bits[column], 0):
                         continue

@@ -43,8 +43,9 @@ enum ige_dict_kind {
 /* A call site as read; small, since a file may define millions. */
 struct ige_read_site {
 	uint16_t op; /* 0: never defined */
-	bool args;
+	uint16_t args; /* bit i: column i of the op, as the file has it, stands here */
 	uint8_t nargs;
+	bool whole;    /* and so do all others */
 	int32_t ret;
 	uint32_t stack;	  /* world id */
 	uint32_t present; /* of its arguments, by the world's definition of the op */
@@ -69,6 +70,9 @@ struct ige_dict_writer {
 	uint32_t count[IGE_D_KINDS];	 /* entries in pending */
 	uint32_t first[IGE_D_KINDS];	 /* file id of the first of them */
 	struct ige_sites sites;
+	struct {
+		uint16_t op, args;
+	} repeat[64]; /* which columns of an op go into its sites; by the op's hash */
 	uint32_t symbols_seen;
 	VEC(uint8_t) named;   /* by world frame id: its symbol was queued in this segment */
 	uint64_t bytes;	      /* of definitions written in this segment */
@@ -80,9 +84,9 @@ void ige_dict_writer_reset(struct ige_dict_writer *d); /* a new segment */
 void ige_dict_writer_free(struct ige_dict_writer *d);
 /* File id of a world id, defining it if need be; 0 for 0. */
 uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t world_id);
-/* File id of the site of ev; *args: its columns are in the site. */
+/* File id of the site of ev; bit i of *args: its column i stands in the site. */
 uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
-		       bool *args);
+		       uint32_t *args);
 /* Many definitions wait: time for a block. And: ids run out, time for a segment. */
 bool ige_dict_due(const struct ige_dict_writer *d);
 bool ige_dict_full(const struct ige_dict_writer *d);

@@ -192,11 +192,12 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 		return !world_failed(d->world);
 	s.stack = REF(STACK);
 	s.ret = (int32_t)unzigzag(varint_get(c));
-	s.args = varint_get(c) != 0;
+	s.args = (uint16_t)varint_get(c);
+	s.whole = s.args == (1u << d->ops.v[s.layout].ncols) - 1;
 	if (s.args) {
 		const struct ige_file_op *op = &d->ops.v[s.layout];
 
-		present = varint_get(c);
+		present = varint_get(c) & s.args;
 		for (unsigned i = 0; i < op->ncols; i++) {
 			uint64_t value;
 			int to = op->to[i];

@@ -303,35 +303,48 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 	varint_put(&entry, s->args);
 	if (s->args) {
 		varint_put(&entry, s->present);
-		for (unsigned i = 0; i < def->ncols; i++) {
-			const struct column_def *column = world_column(d->world, def->cols[i]);
-			int kind = column ? ige_role_kind(column->role) : -1;
-
+		for (unsigned i = 0, k = 0; i < def->ncols; i++) {
 			if (s->present >> i & 1)
-				varint_put(&entry, kind < 0 ? s->x[i]
-							    : ige_dict_id(d, (enum world_kind)kind,
-									  (uint32_t)s->x[i]));
+				varint_put(&entry, s->x[k]);
+			k += s->args >> i & 1;
 		}
 	}
 	queue(d, IGE_D_SITE, id, &entry);
 	buf_free(&entry);
 }
 
+/* Kernel, stream and direction repeat from call to call; pointers and sizes do not. Subjects never stand in sites. */
+static uint32_t repeating(struct ige_dict_writer *d, const struct op_def *def)
+{
+	unsigned slot = (def->id ^ def->id >> 6) & 63, n = 0;
+
+	if (d->repeat[slot].op == def->id)
+		return d->repeat[slot].args;
+	d->repeat[slot].op = def->id;
+	d->repeat[slot].args = 0;
+	for (unsigned i = 0; i < def->ncols; i++)
+		if (n < IGE_SITE_COLUMNS && (def->cols[i] == COL_FUNC || def->cols[i] == COL_STREAM ||
+					     def->cols[i] == COL_DIRECTION)) {
+			d->repeat[slot].args |= (uint16_t)(1u << i);
+			n++;
+		}
+	return d->repeat[slot].args;
+}
+
 uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
-		       bool *args)
+		       uint32_t *args)
 {
 	struct ige_site s = { .op = ev->op, .ret = ev->ret, .stack = ev->stack };
 	uint32_t at;
 	bool added;
 
-	/* Kernel and stream of a launch repeat; pointers and sizes of other calls do not. */
-	*args = def->flags & OP_LAUNCH && def->ncols <= IGE_SITE_COLUMNS &&
-		d->sites.list.n < IGE_SITE_ARGS_MAX;
-	if (*args) {
-		s.args = 1;
-		s.present = ev->present;
-		for (unsigned i = 0; i < def->ncols; i++)
-			s.x[i] = ev->present >> i & 1 ? ev->x[i] : 0;
+	*args = d->sites.list.n < IGE_SITE_ARGS_MAX ? repeating(d, def) : 0;
+	s.args = (uint16_t)*args;
+	s.present = ev->present & *args;
+	for (uint32_t left = *args, k = 0; left; left &= left - 1, k++) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
+		s.x[k] = ev->present >> i & 1 ? ev->x[i] : 0;
 	}
 	at = ige_sites_find(&d->sites, &s, &added);
 	if (at == UINT32_MAX) {

@@ -37,8 +37,8 @@ struct ige_plan {
 	uint64_t block;
 	unsigned n;
 	struct {
-		uint8_t queue;
-		int8_t to, kind; /* as in struct ige_file_op */
+		uint8_t queue, column; /* the op's, as the file has it */
+		int8_t to, kind;       /* as in struct ige_file_op */
 	} take[OP_COLUMNS_MAX];
 };
 

@@ -155,6 +155,7 @@ static bool plan_of(struct ige_decoder *d, const struct queues *queues, uint32_t
 		if (q < 0)
 			continue;
 		p->take[p->n].queue = (uint8_t)q;
+		p->take[p->n].column = (uint8_t)k;
 		p->take[p->n].to = op->to[k];
 		p->take[p->n++].kind = op->kind[k];
 	}
@@ -216,13 +217,10 @@ static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 		ev->ret = site->ret;
 		ev->stack = site->stack;
 		d->events.n++;
-		if (site->args) {
-			ev->present = site->present;
-			for (unsigned k = 0; k < site->nargs; k++)
-				ev->x[k] = d->dict->args.v[site->at + k];
-			continue;
-		}
-		if (!placed || !queues->n)
+		ev->present = site->present;
+		for (unsigned k = 0; k < site->nargs; k++)
+			ev->x[k] = d->dict->args.v[site->at + k];
+		if (site->whole || !placed || !queues->n)
 			continue;
 		if (!plan_of(d, queues, site->layout, &plan))
 			return err_nomem(e);
@@ -230,6 +228,8 @@ static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 			int to = plan->take[k].to, kind = plan->take[k].kind;
 			uint64_t value;
 
+			if (site->args >> plan->take[k].column & 1)
+				continue;
 			if (!queue_take(&queues->v[plan->take[k].queue], values, &value) || to < 0)
 				continue;
 			if (kind >= 0)

@@ -40,7 +40,8 @@ static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
 
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def)
 {
-	bool args, first = !ige_rows_count(r);
+	uint32_t args;
+	bool first = !ige_rows_count(r);
 	uint32_t site = ige_dict_site(r->dict, ev, def, &args);
 	uint32_t ctx = ige_dict_id(r->dict, WORLD_CTX, ev->ctx);
 	int64_t start = event_start(ev);
@@ -50,10 +51,13 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_de
 	    !vec_push(&r->column[IGE_SITE], site) || !vec_push(&r->column[IGE_DEPTH], ev->depth))
 		return false;
 	r->bytes += 28;
-	for (unsigned i = 0; !args && i < def->ncols; i++) {
-		struct ige_extra *x = extra(r, def->cols[i]);
+	for (unsigned i = 0; i < def->ncols; i++) {
+		struct ige_extra *x;
 		bool there = ev->present >> i & 1;
 
+		if (args >> i & 1)
+			continue;
+		x = extra(r, def->cols[i]);
 		if (!x || !vec_push(&x->eligible, there))
 			return false;
 		if (there) {

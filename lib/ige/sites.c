@@ -14,9 +14,8 @@ static uint64_t hash_of(const struct ige_site *s)
 	uint64_t hash = hash_u64((uint64_t)s->op << 32 | (uint32_t)s->ret);
 
 	hash = hash_u64(hash ^ ((uint64_t)s->stack << 32 | s->present));
-	for (unsigned i = 0; s->args && i < IGE_SITE_COLUMNS; i++)
-		if (s->present >> i & 1)
-			hash = hash_u64(hash ^ s->x[i]);
+	for (unsigned i = 0, n = (unsigned)__builtin_popcount(s->args); i < n; i++)
+		hash = hash_u64(hash ^ s->x[i]);
 	return hash;
 }
 

@@ -11,16 +11,16 @@
 
 #include "lib/base/vec.h"
 
-#define IGE_SITE_COLUMNS 4 /* ops with more extra columns keep them out of their sites */
+#define IGE_SITE_COLUMNS 4 /* of an op's columns, so many can stand in its sites */
 
 /* Compared byte by byte: unused parts are zero. */
 struct ige_site {
 	uint16_t op;
-	uint16_t args; /* x[] holds the op's columns for every event of this site */
+	uint16_t args; /* bit i: the op's column i stands here, for every event of this site */
 	int32_t ret;
 	uint32_t stack; /* world id */
-	uint32_t present;
-	uint64_t x[IGE_SITE_COLUMNS];
+	uint32_t present; /* of those columns: it has a value */
+	uint64_t x[IGE_SITE_COLUMNS]; /* of the columns in args, in their order; 0 where absent */
 };
 
 /* Zero-initialised is empty. */
