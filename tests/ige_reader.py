@@ -80,6 +80,9 @@ class Bytes:
     def u32(self):
         return self.varint() & U32
 
+    def left(self):
+        return len(self.data) - self.at
+
 
 def unzigzag(v):
     return v >> 1 ^ -(v & 1)
@@ -434,15 +437,34 @@ class Reader:
 
     # ---- events ----
 
+    def few(self, c, header, values, bits):
+        """Section 7: sparse columns of few values, together."""
+        if c.encoding != 9 or c.compressor:
+            raise Newer("encoding")
+        b = Bytes(c.bytes())
+        for _ in range(c.count):
+            if not b.left():
+                break
+            number, count, present = b.varint(), b.varint(), b.varint()
+            if not 16 <= number < 0x8000 or count > header.rows or count > b.left():
+                raise Damaged("few")
+            got = []
+            if number not in values and number not in bits and number in self.all_columns:
+                values[number] = iter(got)
+                if present:
+                    bits[number] = iter([present >> k & 1 for k in range(present.bit_length() - 1)])
+            for _ in range(count):
+                got.append(b.varint())
+
     def events(self, header, columns):
         own, values, bits = {}, {}, {}
         partial = None
         for c in columns:
             number = c.id & 0x7FFF
-            known = 1 <= number <= 5 or number in self.roles
+            known = 1 <= number <= 6 or number in self.roles
             if c.critical and not known:
                 raise Stop("column")
-            if c.id < 16:
+            if c.id < 16 and c.id != 6:
                 if not known or c.id in own:
                     continue
                 if c.count != header.rows:
@@ -455,7 +477,9 @@ class Reader:
                     raise
                 continue
             try:
-                if c.id & 0x8000:
+                if c.id == 6:
+                    self.few(c, header, values, bits)
+                elif c.id & 0x8000:
                     if number not in bits:
                         bits[number] = iter([])
                         bits[number] = iter(c.bits())

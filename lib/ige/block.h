@@ -77,6 +77,7 @@ enum ige_column {
 	IGE_CTX = 3,
 	IGE_SITE = 4,
 	IGE_DEPTH = 5,
+	IGE_FEW = 6, /* sparse columns of few values, together; encoded as IGE_ENTRIES */
 	IGE_EXTRA = 16,
 };
 #define IGE_PRESENCE \

@@ -42,10 +42,10 @@ enum ige_dict_kind {
 
 /* A call site as read; small, since a file may define millions. */
 struct ige_read_site {
-	uint16_t op; /* 0: never defined */
+	uint16_t op;   /* 0: never defined */
 	uint16_t args; /* bit i: column i of the op, as the file has it, stands here */
 	uint8_t nargs;
-	bool whole;    /* and so do all others */
+	bool whole; /* and so do all others */
 	int32_t ret;
 	uint32_t stack;	  /* world id */
 	uint32_t present; /* of its arguments, by the world's definition of the op */

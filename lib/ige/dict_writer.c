@@ -323,8 +323,9 @@ static uint32_t repeating(struct ige_dict_writer *d, const struct op_def *def)
 	d->repeat[slot].op = def->id;
 	d->repeat[slot].args = 0;
 	for (unsigned i = 0; i < def->ncols; i++)
-		if (n < IGE_SITE_COLUMNS && (def->cols[i] == COL_FUNC || def->cols[i] == COL_STREAM ||
-					     def->cols[i] == COL_DIRECTION)) {
+		if (n < IGE_SITE_COLUMNS &&
+		    (def->cols[i] == COL_FUNC || def->cols[i] == COL_STREAM ||
+		     def->cols[i] == COL_DIRECTION)) {
 			d->repeat[slot].args |= (uint16_t)(1u << i);
 			n++;
 		}

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "lib/base/wirebytes.h"
 #include "lib/ige/events.h"
 
 /* Where a sparse column's values lie in decoder->values, and how far rows have taken them. */
@@ -14,6 +15,7 @@ struct queue {
 	const unsigned char *bits; /* presence, NULL: every row */
 	uint32_t nbits, bit;
 	size_t at, end;
+	unsigned char own_bits[8]; /* of a column that came among the few */
 };
 
 #define QUEUES_MAX 64 /* sparse columns of one block; more are passed by */
@@ -131,6 +133,64 @@ static int take_sparse(struct ige_decoder *d, struct queues *queues,
 	q->at = at;
 	q->end = at + dir->count;
 	return 0;
+}
+
+/* The sparse columns of few values: id, count, presence (0: every row; else its highest bit ends it), values. */
+static int take_few(struct ige_decoder *d, struct queues *queues, const struct ige_directory *dir,
+		    const unsigned char *data, uint32_t n, bool *partial, struct err *e)
+{
+	struct buf none = { 0 };
+	struct cursor c = { 0 };
+	size_t len;
+	int rc = dir->compressor == IGE_STORED && dir->encoding == IGE_ENTRIES
+			 ? ige_column_bytes(dir, data, &none, &c.p, &len, e)
+			 : ERR_TOO_NEW;
+
+	buf_free(&none);
+	if (rc)
+		return without(d, dir, rc, partial);
+	c.end = c.p + len;
+	for (uint32_t i = 0; i < dir->count && c.p < c.end; i++) {
+		uint64_t id = varint_get(&c), count = varint_get(&c), bits = varint_get(&c);
+		struct queue *q;
+
+		if (c.failed || id < IGE_EXTRA || id >= IGE_PRESENCE || count > n ||
+		    count > (size_t)(c.end - c.p)) {
+			err_set(e, ERR_DAMAGED, "column %u: part %u is not one", dir->id, i);
+			return without(d, dir, ERR_DAMAGED, partial);
+		}
+		if (!vec_reserve(&d->values, count + 1))
+			return err_nomem(e);
+		q = queues->n < QUEUES_MAX && find_queue(queues, (uint16_t)id) < 0 &&
+				    world_column(d->dict->world, (uint16_t)id)
+			    ? &queues->v[queues->n++]
+			    : NULL;
+		if (q) {
+			*q = (struct queue){ .id = (uint16_t)id,
+					     .have = true,
+					     .at = d->values.n,
+					     .end = d->values.n };
+			if (bits) {
+				q->nbits = 63 - (uint32_t)__builtin_clzll(bits);
+				le_put(q->own_bits, 8, bits);
+				q->bits = q->own_bits;
+			}
+		} else {
+			d->unknown_columns++;
+		}
+		for (uint64_t k = 0; k < count; k++) {
+			uint64_t value = varint_get(&c);
+
+			if (q && !c.failed)
+				d->values.v[d->values.n++] = value;
+		}
+		if (q)
+			q->end = d->values.n;
+	}
+	if (!c.failed)
+		return 0;
+	err_set(e, ERR_DAMAGED, "column %u ends inside a value", dir->id);
+	return without(d, dir, ERR_DAMAGED, partial);
 }
 
 /* Which queue each column of an op takes from: looked up at the op's first event in the block. */
@@ -260,12 +320,13 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 	ige_columns_begin(&columns, v);
 	while (ige_columns_next(&columns, &dir, &data)) {
 		uint16_t id = dir.id & (uint16_t)~IGE_PRESENCE;
-		bool known = id > 0 && (id <= IGE_DEPTH || column_builtin(id));
+		bool known = id > 0 && (id <= IGE_FEW || column_builtin(id));
 
 		if (dir.critical && !known)
 			return err_set(e, ERR_TOO_NEW, "column %u", id);
-		if (dir.id >= IGE_EXTRA) {
-			rc = take_sparse(d, &queues, &dir, data, n, partial, e);
+		if (dir.id >= IGE_EXTRA || dir.id == IGE_FEW) {
+			rc = dir.id == IGE_FEW ? take_few(d, &queues, &dir, data, n, partial, e)
+					       : take_sparse(d, &queues, &dir, data, n, partial, e);
 			if (rc)
 				return rc;
 			continue;

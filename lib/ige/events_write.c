@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "lib/base/wirebytes.h"
 #include "lib/ige/events.h"
 
 void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict)
@@ -103,6 +104,41 @@ static void put_presence(struct ige_builder *b, const struct ige_extra *x)
 	free(bits);
 }
 
+/* A column of its own costs 16 bytes of directory: what rare ops leave in a block travels together. */
+#define FEW 8
+
+static bool is_few(const struct ige_extra *x)
+{
+	return x->values.n <= FEW && x->eligible.n <= FEW;
+}
+
+static void put_few(struct ige_rows *r, struct ige_builder *b)
+{
+	struct ige_directory d = { .id = IGE_FEW, .encoding = IGE_ENTRIES, .width = 1 };
+
+	buf_reset(&b->packed);
+	for (size_t i = 0; i < r->extras.n; i++) {
+		const struct ige_extra *x = &r->extras.v[i];
+		uint64_t bits = 0;
+
+		if (!x->values.n || !is_few(x))
+			continue;
+		for (size_t k = 0; k < x->eligible.n; k++)
+			bits |= (uint64_t)x->eligible.v[k] << k;
+		varint_put(&b->packed, x->id);
+		varint_put(&b->packed, x->values.n);
+		/* One bit more than there are rows, so that every row stands in the number. */
+		varint_put(&b->packed, x->gaps ? bits | 1ull << x->eligible.n : 0);
+		for (size_t k = 0; k < x->values.n; k++)
+			varint_put(&b->packed, x->values.v[k]);
+		d.count++;
+	}
+	if (b->packed.failed)
+		b->data.failed = true;
+	else if (d.count)
+		ige_builder_column(b, d, b->packed.p, b->packed.n);
+}
+
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
 		  struct err *e)
 {
@@ -118,10 +154,12 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *
 			r->column[IGE_END].v[i] -= (uint64_t)r->end_min;
 		for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++)
 			ige_builder_integers(b, id, r->column[id].v, n);
+		put_few(r, b);
 		for (size_t i = 0; i < r->extras.n; i++) {
 			struct ige_extra *x = &r->extras.v[i];
 
-			if (!x->eligible.n)
+			/* Without a value in the whole block a column is left out. */
+			if (!x->values.n || is_few(x))
 				continue;
 			if (x->gaps)
 				put_presence(b, x);

@@ -18,8 +18,8 @@ struct ige_site {
 	uint16_t op;
 	uint16_t args; /* bit i: the op's column i stands here, for every event of this site */
 	int32_t ret;
-	uint32_t stack; /* world id */
-	uint32_t present; /* of those columns: it has a value */
+	uint32_t stack;		      /* world id */
+	uint32_t present;	      /* of those columns: it has a value */
 	uint64_t x[IGE_SITE_COLUMNS]; /* of the columns in args, in their order; 0 where absent */
 };
 

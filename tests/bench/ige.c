@@ -15,7 +15,8 @@ static void die(const char *what, const struct err *e)
 }
 
 /* Write the corpus into fd; CPU seconds of the writer alone. */
-static double write_corpus(int fd, uint64_t events, uint64_t flush_every, uint64_t *written, uint64_t *bytes)
+static double write_corpus(int fd, uint64_t events, uint64_t flush_every, uint64_t *written,
+			   uint64_t *bytes)
 {
 	struct world *w = world_new();
 	struct sim_corpus_options o = { .seed = 1, .events = events };
@@ -40,13 +41,15 @@ static double write_corpus(int fd, uint64_t events, uint64_t flush_every, uint64
 				die("write", &e);
 			if (++since == flush_every) {
 				since = 0;
-				if (ige_writer_flush(wr, item.events[i].end_ns, item.events[i].end_ns, true, &e))
+				if (ige_writer_flush(wr, item.events[i].end_ns,
+						     item.events[i].end_ns, true, &e))
 					die("flush", &e);
 			}
 		}
 		*written += item.n;
 		if (!flush_every && item.n &&
-		    ige_writer_flush(wr, item.events[item.n - 1].end_ns, item.events[item.n - 1].end_ns, false, &e))
+		    ige_writer_flush(wr, item.events[item.n - 1].end_ns,
+				     item.events[item.n - 1].end_ns, false, &e))
 			die("flush", &e);
 		spent += bench_cpu_s() - from;
 	}
@@ -108,7 +111,7 @@ int main(void)
 	}
 	bench_say("ige.structs_mevps", (double)n / best / 1e6, "M/s");
 	if (bench_wanted("ige.flush100_bytes_per_event")) {
-		write_corpus(small, events / 4, 100, &n, &bytes);
+		write_corpus(small, events, 100, &n, &bytes);
 		bench_say("ige.flush100_bytes_per_event", (double)bytes / (double)n, "B");
 	}
 	return 0;
