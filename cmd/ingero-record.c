@@ -460,6 +460,22 @@ static void quote(struct buf *out, const char *word)
 	buf_putc(out, '\'');
 }
 
+static int check_values(const struct job *j)
+{
+	const struct values *v = &j->v;
+
+	if (j->command.n && !j->command.dashes)
+		return cli_usage_error(&program,
+				       "put -- in front of the command: ingero-record -- %s",
+				       j->command.v[0]);
+	if (v->outputs.n > 2)
+		return cli_usage_error(&program, "at most two outputs: a file and -");
+	if (v->ring_bytes && (v->ring_bytes & (v->ring_bytes - 1) || v->ring_bytes < 65536 ||
+			      v->ring_bytes > 1u << 30))
+		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
+	return CLI_GO;
+}
+
 int main(int argc, char **argv)
 {
 	struct job j = { 0 };
@@ -471,23 +487,19 @@ int main(int argc, char **argv)
 		quote(&j.cmdline, argv[i]);
 	}
 	status = cli_parse(&program, &j.v, argc, argv, &j.command);
+	if (status == CLI_GO)
+		status = check_values(&j);
 	if (status != CLI_GO)
-		return status;
-	if (j.command.n && !j.command.dashes)
-		return cli_usage_error(&program,
-				       "put -- in front of the command: ingero-record -- %s",
-				       j.command.v[0]);
-	if (j.v.outputs.n > 2)
-		return cli_usage_error(&program, "at most two outputs: a file and -");
-	if (j.v.ring_bytes && (j.v.ring_bytes & (j.v.ring_bytes - 1) || j.v.ring_bytes < 65536 ||
-			       j.v.ring_bytes > 1u << 30))
-		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
+		goto out;
 	find_owner(&j.owner);
 	status = choose_targets(&j);
 	if (status != CLI_GO)
-		return status;
+		goto out;
 	fill_options(&j);
 	status = record(&j);
+out:
+	cli_list_free(&j.v.outputs);
+	cli_list_free(&j.v.pids);
 	vec_free(&j.pids);
 	buf_free(&j.target);
 	buf_free(&j.cmdline);
