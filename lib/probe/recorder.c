@@ -4,9 +4,8 @@
  * is beside it. Time runs on CLOCK_MONOTONIC, as in the kernel side.
  * Invariant: the watermark given to the writer lies behind everything that can still come out of the rings.
  */
-#include "lib/probe/recorder.h"
+#include "lib/probe/recorder_state.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,65 +21,10 @@
 #include "lib/probe/statements.h"
 #include "lib/probe/wire.h"
 
-#define TURN_MS	   10
-#define LAG_NS	   50000000 /* a thread preempted between reading the clock and the ring */
-#define SECOND_NS  1000000000
-#define CLOCK_NS   10000000000ll
-#define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
-
-struct notice {
-	char *text;
-	bool warning;
-};
-
-struct probe_recorder {
-	struct probe_recorder_options opt;
-	struct world *world;
-	struct probe_session *session;
-	struct probe_stacks *stacks;
-	struct probe_copies *copies;
-	struct probe_targets *targets;
-	struct probe_wire *wire;
-	struct probe_opens opens;
-	struct probe_samples samples;
-	struct probe_node node;
-	struct probe_tee tee;
-	struct ige_writer *writer;
-	struct op_spec *specs;
-	struct map processes; /* tgid -> world process */
-
-	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
-	struct loss_slot losses;
-	uint64_t lost, dropped[2][2];
-	uint64_t events, calls;
-	size_t copies_told;
-	bool no_cuda_told, finished;
-	struct err event_error; /* first failure inside a callback */
-	VEC(struct notice) notices;
-	size_t notices_given;
-};
-
-__attribute__((format(printf, 3, 4))) static void tell(struct probe_recorder *r, bool warning,
-						       const char *fmt, ...)
-{
-	struct notice n = { .warning = warning };
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&n.text, fmt, ap) < 0)
-		n.text = NULL;
-	va_end(ap);
-	if (n.text && !vec_push(&r->notices, n))
-		free(n.text);
-}
-
-const char *probe_recorder_notice(struct probe_recorder *r, bool *warning)
-{
-	if (r->notices_given == r->notices.n)
-		return NULL;
-	*warning = r->notices.v[r->notices_given].warning;
-	return r->notices.v[r->notices_given++].text;
-}
+#define TURN_MS	  10
+#define LAG_NS	  50000000 /* a thread preempted between reading the clock and the ring */
+#define SECOND_NS 1000000000
+#define CLOCK_NS  10000000000ll
 
 /* ---- what the decoder asks ---- */
 
@@ -218,79 +162,6 @@ static void drain(struct probe_recorder *r)
 
 /* ---- what the recorder says by itself ---- */
 
-static void tell_copies(struct probe_recorder *r)
-{
-	size_t n;
-	const struct probe_copy *c = probe_copies_list(r->copies, &n);
-
-	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
-		const struct probe_copy *v = &c[r->copies_told];
-
-		if (v->attached == 0)
-			tell(r, true, "nothing attached to %s: %s", v->path, v->reason.text);
-		else if (v->attached < v->requested)
-			tell(r, true, "%s: %zu of %zu functions attached: %s", v->path, v->attached,
-			     v->requested, v->reason.text);
-		else
-			tell(r, false, "%-8s %s: %zu functions, %s links at %s",
-			     probe_layer(v->plan.library), v->path, v->attached,
-			     probe_link_name(probe_session_programs(r->session)->link), v->sites);
-	}
-}
-
-static int say_losses(struct probe_recorder *r, int64_t now, struct err *e)
-{
-	struct loss_slot sum;
-	int rc;
-
-	probe_session_losses(r->session, &sum);
-	rc = probe_say_losses(r->writer, &sum, &r->losses, r->loss_since, now, &r->lost, e);
-	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++) {
-		struct probe_output_state o;
-
-		probe_output_state(r->opt.outputs[i], &o);
-		/* Said once for both outputs: each holds the statement, only one lost the events. */
-		if (o.dropped_queue > r->dropped[i][0]) {
-			rc = probe_say_loss(r->writer, LOSS_QUEUE_FULL,
-					    o.dropped_queue - r->dropped[i][0], r->loss_since, now,
-					    e);
-			r->lost += o.dropped_queue - r->dropped[i][0];
-		}
-		if (rc == 0 && o.dropped_disk > r->dropped[i][1]) {
-			if (!r->dropped[i][1])
-				tell(r, true,
-				     "%s: recording goes on without events until there is room",
-				     o.error.text);
-			rc = probe_say_loss(r->writer, LOSS_DISK_FULL,
-					    o.dropped_disk - r->dropped[i][1], r->loss_since, now,
-					    e);
-			r->lost += o.dropped_disk - r->dropped[i][1];
-		}
-		r->dropped[i][0] = o.dropped_queue;
-		r->dropped[i][1] = o.dropped_disk;
-	}
-	r->loss_since = now;
-	return rc;
-}
-
-static void tell_no_cuda(struct probe_recorder *r)
-{
-	if (r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
-		return;
-	r->no_cuda_told = true;
-	if (r->opt.targets.launched || r->opt.targets.npids)
-		tell(r, true,
-		     "no CUDA library in the target yet (looking for libcudart, libcuda): nothing "
-		     "to record until "
-		     "it loads one");
-	else
-		tell(r, true,
-		     "no process with a CUDA library yet (%s): nothing to record until there is "
-		     "one",
-		     r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's"
-							: "of anyone");
-}
-
 static uint32_t process_of(void *ctx, uint32_t tgid)
 {
 	struct probe_recorder *r = ctx;
@@ -316,8 +187,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	int rc;
 
 	probe_targets_look(r->targets);
-	tell_no_cuda(r);
-	rc = say_losses(r, now, e);
+	probe_recorder_tell_no_cuda(r);
+	rc = probe_recorder_say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0 && now >= r->next_clock) {
@@ -420,7 +291,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 		rc = probe_targets_start(r->targets, e);
 	if (rc)
 		return rc;
-	tell_copies(r);
+	probe_recorder_tell_copies(r);
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
 }
 
@@ -433,7 +304,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	if (probe_session_wait(r->session, TURN_MS) < 0)
 		return err_sys(e, "cannot wait for events");
 	drain(r);
-	tell_copies(r);
+	probe_recorder_tell_copies(r);
 	if (r->event_error.code) {
 		*e = r->event_error;
 		return e->code;
@@ -474,9 +345,10 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	probe_targets_close(r->targets);
 	probe_session_drain(r->session, on_life, on_ring, r);
 	probe_stacks_collect(r->stacks, true);
-	tell_copies(r);
+	probe_recorder_tell_copies(r);
 	now = host_clock_mono();
-	rc = r->event_error.code ? (*e = r->event_error, e->code) : say_losses(r, now, e);
+	rc = r->event_error.code ? (*e = r->event_error, e->code)
+				 : probe_recorder_say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0)
@@ -491,7 +363,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
 	if (rc == 0)
-		tell_no_cuda(r);
+		probe_recorder_tell_no_cuda(r);
 	return rc;
 }
 
@@ -541,56 +413,6 @@ void probe_recorder_free(struct probe_recorder *r)
 	vec_free(&r->notices);
 	free(r->specs);
 	free(r);
-}
-
-static uint64_t ring_losses(const struct probe_recorder *r)
-{
-	uint64_t n = 0;
-
-	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
-		n += r->losses.n[source][LOSS_RING_FULL];
-	return n;
-}
-
-void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
-{
-	static const char *const walkers[] = { "none", "loop", "helper" };
-
-	*t = (struct probe_recorder_totals){
-		.events = r->events,
-		.calls = r->calls,
-		.lost = r->lost,
-		.lost_ring = ring_losses(r),
-		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
-		.refused = probe_wire_refused(r->wire),
-		.open = r->opens.open,
-		.hung = r->opens.hung,
-		.start_ns = r->start_ns,
-		.end_ns = host_clock_mono(),
-		.alive = probe_targets_alive(r->targets),
-		.with_cuda = probe_targets_with_cuda(r->targets),
-		.link = probe_link_name(probe_session_programs(r->session)->link),
-		.walker = walkers[probe_session_walker(r->session)],
-	};
-}
-
-void probe_recorder_losses(const struct probe_recorder *r, struct buf *out)
-{
-	uint64_t queue = r->dropped[0][0] + r->dropped[1][0],
-		 disk = r->dropped[0][1] + r->dropped[1][1];
-
-	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
-		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
-			if (r->losses.n[source][reason])
-				buf_printf(out, "%s%llu %s: %s", out->n ? ", " : "",
-					   (unsigned long long)r->losses.n[source][reason],
-					   source_name((uint8_t)source), loss_reason_text(reason));
-	if (queue)
-		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)queue,
-			   loss_reason_text(LOSS_QUEUE_FULL));
-	if (disk)
-		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)disk,
-			   loss_reason_text(LOSS_DISK_FULL));
 }
 
 const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r)

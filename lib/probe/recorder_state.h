@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder's inside, shared by recorder.c, which makes the recording, and recorder_tell.c, which says how it
+ * goes. Nobody else includes this.
+ */
+#ifndef INGERO_PROBE_RECORDER_STATE_H
+#define INGERO_PROBE_RECORDER_STATE_H
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/ige/writer.h"
+#include "lib/probe/opens.h"
+#include "lib/probe/recorder.h"
+#include "lib/probe/samples.h"
+#include "lib/probe/statements.h"
+#include "lib/probe/wire.h"
+
+struct notice {
+	char *text;
+	bool warning;
+};
+
+struct probe_recorder {
+	struct probe_recorder_options opt;
+	struct world *world;
+	struct probe_session *session;
+	struct probe_stacks *stacks;
+	struct probe_copies *copies;
+	struct probe_targets *targets;
+	struct probe_wire *wire;
+	struct probe_opens opens;
+	struct probe_samples samples;
+	struct probe_node node;
+	struct probe_tee tee;
+	struct ige_writer *writer;
+	struct op_spec *specs;
+	struct map processes; /* tgid -> world process */
+
+	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
+	struct loss_slot losses;
+	uint64_t lost, dropped[2][2];
+	uint64_t events, calls;
+	size_t copies_told;
+	bool no_cuda_told, finished;
+	struct err event_error; /* first failure inside a callback */
+	VEC(struct notice) notices;
+	size_t notices_given;
+};
+
+/* Notices about library copies that were attached, or could not be. */
+void probe_recorder_tell_copies(struct probe_recorder *r);
+/* Once, while no target has a CUDA library. */
+void probe_recorder_tell_no_cuda(struct probe_recorder *r);
+/* LOSS records of what was lost since the last call. */
+int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the recording goes, for a person and for the recording: notices, losses, totals. Notices are kept in order
+ * until the program takes them.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/host/clock.h"
+
+#define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
+
+__attribute__((format(printf, 3, 4))) static void tell(struct probe_recorder *r, bool warning,
+						       const char *fmt, ...)
+{
+	struct notice n = { .warning = warning };
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&n.text, fmt, ap) < 0)
+		n.text = NULL;
+	va_end(ap);
+	if (n.text && !vec_push(&r->notices, n))
+		free(n.text);
+}
+
+const char *probe_recorder_notice(struct probe_recorder *r, bool *warning)
+{
+	if (r->notices_given == r->notices.n)
+		return NULL;
+	*warning = r->notices.v[r->notices_given].warning;
+	return r->notices.v[r->notices_given++].text;
+}
+
+void probe_recorder_tell_copies(struct probe_recorder *r)
+{
+	size_t n;
+	const struct probe_copy *c = probe_copies_list(r->copies, &n);
+
+	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
+		const struct probe_copy *v = &c[r->copies_told];
+
+		if (v->attached == 0)
+			tell(r, true, "nothing attached to %s: %s", v->path, v->reason.text);
+		else if (v->attached < v->requested)
+			tell(r, true, "%s: %zu of %zu functions attached: %s", v->path, v->attached,
+			     v->requested, v->reason.text);
+		else
+			tell(r, false, "%-8s %s: %zu functions, %s links at %s",
+			     probe_layer(v->plan.library), v->path, v->attached,
+			     probe_link_name(probe_session_programs(r->session)->link), v->sites);
+	}
+}
+
+int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	struct loss_slot sum;
+	int rc;
+
+	probe_session_losses(r->session, &sum);
+	rc = probe_say_losses(r->writer, &sum, &r->losses, r->loss_since, now, &r->lost, e);
+	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++) {
+		struct probe_output_state o;
+
+		probe_output_state(r->opt.outputs[i], &o);
+		/* Said once for both outputs: each holds the statement, only one lost the events. */
+		if (o.dropped_queue > r->dropped[i][0]) {
+			rc = probe_say_loss(r->writer, LOSS_QUEUE_FULL,
+					    o.dropped_queue - r->dropped[i][0], r->loss_since, now,
+					    e);
+			r->lost += o.dropped_queue - r->dropped[i][0];
+		}
+		if (rc == 0 && o.dropped_disk > r->dropped[i][1]) {
+			if (!r->dropped[i][1])
+				tell(r, true,
+				     "%s: recording goes on without events until there is room",
+				     o.error.text);
+			rc = probe_say_loss(r->writer, LOSS_DISK_FULL,
+					    o.dropped_disk - r->dropped[i][1], r->loss_since, now,
+					    e);
+			r->lost += o.dropped_disk - r->dropped[i][1];
+		}
+		r->dropped[i][0] = o.dropped_queue;
+		r->dropped[i][1] = o.dropped_disk;
+	}
+	r->loss_since = now;
+	return rc;
+}
+
+void probe_recorder_tell_no_cuda(struct probe_recorder *r)
+{
+	if (r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
+		return;
+	r->no_cuda_told = true;
+	if (r->opt.targets.launched || r->opt.targets.npids)
+		tell(r, true,
+		     "no CUDA library in the target yet (looking for libcudart, libcuda): nothing "
+		     "to record until "
+		     "it loads one");
+	else
+		tell(r, true,
+		     "no process with a CUDA library yet (%s): nothing to record until there is "
+		     "one",
+		     r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's"
+							: "of anyone");
+}
+
+static uint64_t ring_losses(const struct probe_recorder *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
+		n += r->losses.n[source][LOSS_RING_FULL];
+	return n;
+}
+
+void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
+{
+	static const char *const walkers[] = { "none", "loop", "helper" };
+
+	*t = (struct probe_recorder_totals){
+		.events = r->events,
+		.calls = r->calls,
+		.lost = r->lost,
+		.lost_ring = ring_losses(r),
+		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
+		.refused = probe_wire_refused(r->wire),
+		.open = r->opens.open,
+		.hung = r->opens.hung,
+		.start_ns = r->start_ns,
+		.end_ns = host_clock_mono(),
+		.alive = probe_targets_alive(r->targets),
+		.with_cuda = probe_targets_with_cuda(r->targets),
+		.link = probe_link_name(probe_session_programs(r->session)->link),
+		.walker = walkers[probe_session_walker(r->session)],
+	};
+}
+
+void probe_recorder_losses(const struct probe_recorder *r, struct buf *out)
+{
+	uint64_t queue = r->dropped[0][0] + r->dropped[1][0],
+		 disk = r->dropped[0][1] + r->dropped[1][1];
+
+	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
+		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
+			if (r->losses.n[source][reason])
+				buf_printf(out, "%s%llu %s: %s", out->n ? ", " : "",
+					   (unsigned long long)r->losses.n[source][reason],
+					   source_name((uint8_t)source), loss_reason_text(reason));
+	if (queue)
+		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)queue,
+			   loss_reason_text(LOSS_QUEUE_FULL));
+	if (disk)
+		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)disk,
+			   loss_reason_text(LOSS_DISK_FULL));
+}
