@@ -84,9 +84,22 @@ void ige_dict_writer_reset(struct ige_dict_writer *d); /* a new segment */
 void ige_dict_writer_free(struct ige_dict_writer *d);
 /* File id of a world id, defining it if need be; 0 for 0. */
 uint32_t ige_dict_id(struct ige_dict_writer *d, enum world_kind kind, uint32_t world_id);
-/* File id of the site of ev; bit i of *args: its column i stands in the site. */
-uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
-		       uint32_t *args);
+/* An event whose turn is soon: its site is worked out and fetched, ige_dict_near a few events later once more. */
+#define IGE_PREPARED_MAX 64 /* at a time */
+struct ige_next {
+	struct ige_site site;
+	uint64_t hash;
+};
+/* File id of the site of the event prepared; bit i of *args: its column i stands in the site. */
+uint32_t ige_dict_site(struct ige_dict_writer *d, const struct op_def *def,
+		       const struct ige_next *next, uint32_t *args);
+
+void ige_dict_prepare(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
+		      struct ige_next *next);
+static inline void ige_dict_near(const struct ige_dict_writer *d, const struct ige_next *next)
+{
+	ige_sites_fetch_site(&d->sites, next->hash);
+}
 /* Many definitions wait: time for a block. And: ids run out, time for a segment. */
 bool ige_dict_due(const struct ige_dict_writer *d);
 bool ige_dict_full(const struct ige_dict_writer *d);

@@ -332,28 +332,40 @@ static uint32_t repeating(struct ige_dict_writer *d, const struct op_def *def)
 	return d->repeat[slot].args;
 }
 
-uint32_t ige_dict_site(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
-		       uint32_t *args)
+void ige_dict_prepare(struct ige_dict_writer *d, const struct event *ev, const struct op_def *def,
+		      struct ige_next *next)
 {
-	struct ige_site s = { .op = ev->op, .ret = ev->ret, .stack = ev->stack };
-	uint32_t at;
-	bool added;
+	struct ige_site *s = &next->site;
+	uint32_t args =
+		d->sites.list.n < IGE_SITE_ARGS_MAX - IGE_PREPARED_MAX ? repeating(d, def) : 0;
 
-	*args = d->sites.list.n < IGE_SITE_ARGS_MAX ? repeating(d, def) : 0;
-	s.args = (uint16_t)*args;
-	s.present = ev->present & *args;
-	for (uint32_t left = *args, k = 0; left; left &= left - 1, k++) {
+	*s = (struct ige_site){ .op = ev->op,
+				.ret = ev->ret,
+				.stack = ev->stack,
+				.args = (uint16_t)args,
+				.present = ev->present & args };
+	for (uint32_t left = args, k = 0; left; left &= left - 1, k++) {
 		unsigned i = (unsigned)__builtin_ctz(left);
 
-		s.x[k] = ev->present >> i & 1 ? ev->x[i] : 0;
+		s->x[k] = ev->present >> i & 1 ? ev->x[i] : 0;
 	}
-	at = ige_sites_find(&d->sites, &s, &added);
+	next->hash = ige_sites_hash(s);
+	ige_sites_fetch_slot(&d->sites, next->hash);
+}
+
+uint32_t ige_dict_site(struct ige_dict_writer *d, const struct op_def *def,
+		       const struct ige_next *next, uint32_t *args)
+{
+	bool added;
+	uint32_t at = ige_sites_find(&d->sites, &next->site, next->hash, &added);
+
+	*args = next->site.args;
 	if (at == UINT32_MAX) {
 		d->failed = true;
 		return 0;
 	}
 	if (added)
-		define_site(d, &s, def, at + 1);
+		define_site(d, &next->site, def, at + 1);
 	return at + 1;
 }
 

@@ -27,7 +27,8 @@ void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict);
 void ige_rows_free(struct ige_rows *r);
 size_t ige_rows_count(const struct ige_rows *r);
 /* Adds one event; false: out of memory. Its definitions are queued in dict. */
-bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def);
+bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def,
+		  const struct ige_next *next);
 /* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. */
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
 		  struct err *e);

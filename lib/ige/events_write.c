@@ -39,11 +39,12 @@ static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
 								    : NULL;
 }
 
-bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def)
+bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def,
+		  const struct ige_next *next)
 {
 	uint32_t args;
 	bool first = !ige_rows_count(r);
-	uint32_t site = ige_dict_site(r->dict, ev, def, &args);
+	uint32_t site = ige_dict_site(r->dict, def, next, &args);
 	uint32_t ctx = ige_dict_id(r->dict, WORLD_CTX, ev->ctx);
 	int64_t start = event_start(ev);
 

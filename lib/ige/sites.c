@@ -9,7 +9,7 @@
 
 #define CAP_FIRST 1024
 
-static uint64_t hash_of(const struct ige_site *s)
+uint64_t ige_sites_hash(const struct ige_site *s)
 {
 	uint64_t hash = hash_u64((uint64_t)s->op << 32 | (uint32_t)s->ret);
 
@@ -30,7 +30,7 @@ static bool grow(struct ige_sites *s)
 	s->slots = slots;
 	s->cap = cap;
 	for (size_t k = 0; k < s->list.n; k++) {
-		uint64_t hash = hash_of(&s->list.v[k]);
+		uint64_t hash = ige_sites_hash(&s->list.v[k]);
 		uint32_t i = (uint32_t)hash & (cap - 1);
 
 		while (slots[i].at)
@@ -40,9 +40,9 @@ static bool grow(struct ige_sites *s)
 	return true;
 }
 
-uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, bool *added)
+uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, uint64_t hash,
+			bool *added)
 {
-	uint64_t hash = hash_of(site);
 	uint32_t tag = (uint32_t)(hash >> 32), i;
 
 	*added = false;

@@ -32,8 +32,25 @@ struct ige_sites {
 	uint32_t cap; /* a power of two, or 0 */
 };
 
+uint64_t ige_sites_hash(const struct ige_site *site);
 /* Index of the site in list; *added: it is new. UINT32_MAX: out of memory. */
-uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, bool *added);
+uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, uint64_t hash,
+			bool *added);
+
+/* What a lookup to come will touch is fetched: first the slot, then, a little later, the site it names. */
+static inline void ige_sites_fetch_slot(const struct ige_sites *s, uint64_t hash)
+{
+	if (s->cap)
+		__builtin_prefetch(&s->slots[(uint32_t)hash & (s->cap - 1)]);
+}
+
+static inline void ige_sites_fetch_site(const struct ige_sites *s, uint64_t hash)
+{
+	uint32_t at = s->cap ? s->slots[(uint32_t)hash & (s->cap - 1)].at : 0;
+
+	if (at)
+		__builtin_prefetch(&s->list.v[at - 1]);
+}
 void ige_sites_clear(struct ige_sites *s); /* empty, memory kept */
 void ige_sites_free(struct ige_sites *s);
 

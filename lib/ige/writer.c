@@ -21,6 +21,7 @@
 #define SEGMENT_NS    60000000000u
 #define DICT_SHARE    50 /* a segment may end once events outweigh dictionaries this many times */
 #define PENDING_MAX   65536	 /* events held for sorting; beyond it the older half is let go */
+#define AHEAD	      16	 /* events whose sites are being fetched */
 #define ROW_BYTES_MAX (3u << 20) /* a block is sealed well before the format's 4 MiB */
 
 struct ige_writer {
@@ -281,14 +282,13 @@ static int compare(const void *a, const void *b, void *world)
 	return world_event_order(world, a, b);
 }
 
-static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
+static int let_go(struct ige_writer *wr, const struct event *ev, const struct ige_next *next,
+		  struct err *e)
 {
 	const struct op_def *def = world_op(wr->world, ev->op);
 	struct ige_rows *rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
 
-	if (!def)
-		return err_set(e, ERR_USAGE, "event of unknown op %u", ev->op);
-	if (!ige_rows_add(rows, ev, def))
+	if (!ige_rows_add(rows, ev, def, next))
 		return err_nomem(e);
 	if (rows == &wr->rows)
 		wr->last_end = ev->end_ns;
@@ -311,12 +311,24 @@ static void sort_pending(struct ige_writer *wr)
 
 static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct err *e)
 {
-	size_t n = 0;
+	struct ige_next next[AHEAD];
+	size_t n = 0, prepared = 0;
 	int rc = 0;
 
 	sort_pending(wr);
-	while (!rc && n < wr->pending.n && (n < at_least || wr->pending.v[n].end_ns <= upto))
-		rc = let_go(wr, &wr->pending.v[n++], e);
+	while (!rc && n < wr->pending.n && (n < at_least || wr->pending.v[n].end_ns <= upto)) {
+		/* Sites lie all over memory, but which ones come is known. */
+		for (; prepared < wr->pending.n && prepared < n + AHEAD; prepared++) {
+			const struct event *ev = &wr->pending.v[prepared];
+
+			ige_dict_prepare(&wr->dict, ev, world_op(wr->world, ev->op),
+					 &next[prepared % AHEAD]);
+		}
+		if (n + AHEAD / 2 < prepared)
+			ige_dict_near(&wr->dict, &next[(n + AHEAD / 2) % AHEAD]);
+		rc = let_go(wr, &wr->pending.v[n], &next[n % AHEAD], e);
+		n++;
+	}
 	if (n)
 		memmove(wr->pending.v, wr->pending.v + n,
 			(wr->pending.n - n) * sizeof(wr->pending.v[0]));
@@ -332,6 +344,8 @@ int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *
 		wr->lost++;
 		return 0;
 	}
+	if (!world_op(wr->world, ev->op))
+		return err_set(e, ERR_USAGE, "event of unknown op %u", ev->op);
 	if (wr->pending.n >= PENDING_MAX) {
 		int rc = release(wr, INT64_MIN, PENDING_MAX / 2, e);
 
