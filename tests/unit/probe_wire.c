@@ -79,6 +79,7 @@ static struct wire_call call_of(uint32_t tid, uint64_t end)
 
 static void calls(struct probe_wire *wire, struct world *w)
 {
+	uint64_t no_kind = 0xff; /* records are 8-aligned, as the ring hands them out */
 	struct wire_thread t = thread_of(10, 11, 0);
 	struct wire_call c = call_of(11, 2000);
 	struct wire_call_long l = { .call = c, .x2 = 0xbeef, .dur_high = 2 };
@@ -111,7 +112,7 @@ static void calls(struct probe_wire *wire, struct world *w)
 	is_u64(probe_wire_delivered(wire, 10, SOURCE_CUDA), 2, "delivered, per process and source");
 	probe_wire_record(wire, &c, sizeof(c) - 1);
 	is_u64(events, 2, "a record cut short is refused");
-	probe_wire_record(wire, "\xff", 1);
+	probe_wire_record(wire, &no_kind, 1);
 	probe_wire_record(wire, "", 0);
 	is_u64(probe_wire_refused(wire), 4, "so is one of no kind, and an empty one");
 }
