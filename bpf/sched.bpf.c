@@ -8,6 +8,7 @@
  */
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
+#include "bpf/stack.h"
 #include "bpf/throttle.h"
 #include "bpf/waker.h"
 
@@ -86,7 +87,28 @@ lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 }
 
-static __always_inline void switched_out(struct task_struct *task, struct task_state *st,
+/* Where a thread goes to sleep: of every sleep outside calls, and of the first inside a call, so that a call
+ * that never returns has its stack. regs are those it entered the kernel with. */
+static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
+					   struct task_state *st, struct pt_regs *regs)
+{
+	struct call_open *call = &st->open[(st->ncalls - 1) & (CALLS_OPEN_MAX - 1)];
+	struct walk *w;
+	u32 stack;
+
+	if (config_walker == WALKER_NONE || (st->ncalls && call->stack))
+		return;
+	w = bpf_task_storage_get(&walks, task, 0, 0);
+	if (!w)
+		return;
+	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st);
+	if (st->ncalls)
+		call->stack = stack;
+	else
+		st->sched.stack = stack;
+}
+
+static __always_inline void switched_out(void *ctx, struct task_struct *task, struct task_state *st,
 					 struct cpu_track *track, u32 cpu, bool preempt, u64 now)
 {
 	struct sched_state *s = &st->sched;
@@ -113,8 +135,10 @@ static __always_inline void switched_out(struct task_struct *task, struct task_s
 	}
 	s->ready_ns = 0;
 	s->throttled = 0;
-	if (regs)
+	if (regs) {
 		object_of_sleep(s, task, regs, state);
+		stack_of_sleep(ctx, task, st, regs);
+	}
 }
 
 /* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been sent. */
@@ -239,7 +263,7 @@ int sched_switch(u64 *ctx)
 	else if (track->waiters > 0)
 		send_occupied(track, cpu, prev, prev->pid, out, now);
 	if (out)
-		switched_out(prev, out, track, cpu, ctx[0], now);
+		switched_out(ctx, prev, out, track, cpu, ctx[0], now);
 	return 0;
 }
 
@@ -354,6 +378,15 @@ int sched_migrate_task(u64 *ctx)
 	return 0;
 }
 
+/* All a thread needs to be followed, before the scheduler comes to it. */
+static __always_inline void follow(struct task_struct *task)
+{
+	if (!task_state_make(task) ||
+	    (config_walker != WALKER_NONE &&
+	     !bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))
+		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
+}
+
 /* A target's new thread or process gets its state before it runs. */
 SEC("tp_btf/sched_process_fork")
 int sched_fork(u64 *ctx)
@@ -364,8 +397,7 @@ int sched_fork(u64 *ctx)
 
 	if (!t || (child->tgid != tgid && !(t->flags & TARGET_FOLLOW)))
 		return 0;
-	if (!task_state_make(child))
-		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
+	follow(child);
 	return 0;
 }
 
@@ -381,7 +413,6 @@ int sched_adopt(struct bpf_iter__task *ctx)
 	tgid = task->tgid;
 	if (!bpf_map_lookup_elem(&targets, &tgid))
 		return 0;
-	if (!task_state_make(task))
-		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
+	follow(task);
 	return 0;
 }

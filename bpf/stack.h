@@ -108,7 +108,7 @@ static long walk_step(u32 i, struct walk_at *at)
 }
 
 /* Kernels without bpf_loop. */
-static __always_inline void walk_helper(struct pt_regs *ctx, struct walk *w, struct task_state *st)
+static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_state *st)
 {
 	long bytes = bpf_get_stack(ctx, w->record.ip, WIRE_STACK_MAX * 8, BPF_F_USER_STACK);
 	u32 i;
@@ -134,26 +134,21 @@ static __always_inline void walk_helper(struct pt_regs *ctx, struct walk *w, str
 	}
 }
 
-/* Number of the stack at this return; the call itself is no longer among the st->ncalls open ones. 0: none. */
-static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
-					   struct task_state *st)
+/* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
+ * are somewhere on it. */
+static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
+					   struct task_struct *task, struct task_state *st)
 {
-	struct walk *w = bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u32 *known, id, n;
 	u64 hash, size;
 
-	if (!w) {
-		count_loss(0, WIRE_LOST_STATE);
-		return 0;
-	}
 	w->outer = st->ncalls;
 	w->hash = st->seed;
 	if (config_walker == WALKER_LOOP) {
 		struct walk_at at = { .w = w, .st = st };
-		u64 bp = REGS_FP(ctx), sp = REGS_SP(ctx);
 
-		w->record.ip[0] = REGS_IP(ctx);
-		w->hash = mix(w->hash, w->record.ip[0]);
+		w->record.ip[0] = ip;
+		w->hash = mix(w->hash, ip);
 		w->n = 1;
 		w->bp = bp;
 		w->base = bp + WALK_WINDOW; /* nothing copied yet */
@@ -187,6 +182,19 @@ static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_stru
 	}
 	bpf_map_update_elem(&seen, &hash, &id, BPF_ANY);
 	return id;
+}
+
+/* At a return; the call itself is no longer among the open ones. */
+static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
+					   struct task_state *st)
+{
+	struct walk *w = bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!w) {
+		count_loss(0, WIRE_LOST_STATE);
+		return 0;
+	}
+	return stack_number_of(ctx, w, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st);
 }
 
 #endif

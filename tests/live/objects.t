@@ -156,6 +156,15 @@ else:
     named = {e["x"]["object"] for e in disk if "object" in e["x"]}
     tap.ok(named <= {os.major(want) << 20 | os.minor(want)}, "and for which", named)
 
+# A sleep outside calls carries the stack it was entered with.
+p = rec.run("-o", ige, "--", rec.work("sleeper"), "--rounds", 20, "--sleep-us", 3000)
+said = rec.truth(p.stdout)
+if tap.ok(p.returncode == 0 and said, "a program that sleeps between its calls", p.stderr):
+    naps = [e for e in tracks.of_thread(rec.dump(ige)[0], said[0]["tid"])
+            if e["x"].get("object_kind") == tracks.TIMER and e["dur"] >= 3_000_000 and e["depth"] == 0]
+    tap.ok(len(naps) >= 20, "its sleeps", len(naps))
+    tap.none([e["stack"] for e in naps if [f[0] for f in e["stack"]][1:3] != ["doze", "main"]], "where it sleeps")
+
 # Two that only compute, thrown from CPU to CPU while they wait for each other.
 cpus = sorted(os.sched_getaffinity(0))
 if len(cpus) < 2:
