@@ -80,7 +80,7 @@ for duty in (0, 5, 20, 50):
         # Others may run there too: what they took is in the run delay and in the slices, under their names.
         others = sum(ns for comm, ns in who.items() if comm != THIEF)
         tap.ok(tracks.near(who[THIEF], got - others, 0.05),
-               f"{name}: thief {tracks.ms(who['thief'])} of {tracks.ms(got)}", who.most_common(8))
+               f"{name}: thief {tracks.ms(who[THIEF])} of {tracks.ms(got)}", who.most_common(8))
         tap.ok(who[THIEF] > 0.3 * duty / 100 * 2e9, f"{name}: which is a dose", who.most_common(8))
     else:
         tap.same(who[THIEF], 0, f"{name}: nobody of that name")
