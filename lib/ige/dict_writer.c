@@ -425,6 +425,9 @@ int ige_dict_seal(struct ige_dict_writer *d, struct ige_builder *b, uint64_t *se
 	if (d->failed)
 		return err_nomem(e);
 	for (int k = 1; k < IGE_D_KINDS && !rc; k++) {
+		if (!d->count[k])
+			continue;
+
 		struct cursor at = { (const unsigned char *)d->pending[k].p,
 				     (const unsigned char *)d->pending[k].p + d->pending[k].n,
 				     false };
