@@ -66,7 +66,7 @@ def host_ns(report, pid):
     """What the analysis says this process waited for a CPU in all."""
     for p in report["breakdown"]:
         if p["pid"] == pid:
-            return sum(p["parts"].get(k, 0) for k in ("preempted", "runqueue", "wakeup", "throttled"))
+            return sum(p["parts"].get(k, 0) for k in ("preempted", "runqueue", "wakeup", "wait_unknown", "throttled"))
     return 0
 
 
@@ -74,7 +74,7 @@ for duty in (5, 20, 50):
     # Should others take the CPU meanwhile, the verdict is about them, and the dose is given again.
     for attempt in range(TRIES):
         truth, hog, report = train(duty, 4)
-        delay = truth["run_delay_ns"]
+        delay = truth["life_run_delay_ns"]
         total = host_ns(report, truth["pid"])
         chains = [c for c in report["chains"] if c["kind"] == "cpu-preempted" and c["culprit"]["pid"] == hog.p.pid]
         if total - sum(c["lost_ns"] for c in chains) < 0.15 * total:

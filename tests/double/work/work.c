@@ -218,10 +218,12 @@ FILE *work_truth_open(const char *workload)
 
 void work_truth_sched(FILE *f, const struct work_sched *before, const struct work_sched *after)
 {
-	fprintf(f, ",\"cpu_ns\":%llu,\"run_delay_ns\":%llu,\"slices\":%llu",
+	fprintf(f,
+		",\"cpu_ns\":%llu,\"run_delay_ns\":%llu,\"slices\":%llu,\"life_run_delay_ns\":%llu",
 		(unsigned long long)(after->cpu_ns - before->cpu_ns),
 		(unsigned long long)(after->run_delay_ns - before->run_delay_ns),
-		(unsigned long long)(after->slices - before->slices));
+		(unsigned long long)(after->slices - before->slices),
+		(unsigned long long)after->run_delay_ns);
 }
 
 void work_truth_close(FILE *f)
