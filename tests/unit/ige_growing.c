@@ -71,6 +71,7 @@ static struct told told_by_pipe(const struct buf *file, size_t max)
 	int fds[2];
 	pid_t pid;
 
+	fflush(stdout); /* or the child may say again what was said */
 	if (pipe(fds) || (pid = fork()) < 0)
 		abort();
 	if (pid == 0) {
