@@ -18,7 +18,7 @@ import zlib
 SEGMENT, BLOCK, ENTRY = 80, 64, 16
 SEGMENT_MAGIC, BLOCK_MAGIC = b"\x89IGE\r\n\x1a\n", b"IGBK"
 SCHEMA, DICT, EVENTS, RECORDS, INDEX, TRAILER = range(1, 7)
-LATE, LAST, CRITICAL, FOREIGN = 1, 2, 4, 8
+LATE, LAST, CRITICAL, FOREIGN, GROUPED = 1, 2, 4, 8, 16
 LENGTH_MAX, ROWS_MAX, COLUMNS_MAX, IDS_MAX, GAP_MAX = 4 << 20, 65536, 512, 1 << 22, 1 << 20
 TIME_MAX, UNKNOWN_TIME = 1 << 62, -(1 << 63)
 REREAD_MAX = 64 << 20
@@ -191,7 +191,7 @@ class Column:
 
     def integers(self):
         data = self.bytes()
-        if self.compressor or self.encoding not in (0, 2, 3, 4) or (self.encoding in (2, 4) and self.width):
+        if self.encoding not in (0, 2, 3, 4, 6, 7) or (self.encoding in (2, 4) and self.width):
             raise Newer("encoding")
         if self.encoding in (2, 4):
             return self.packed(Bytes(data))
@@ -202,9 +202,21 @@ class Column:
         if not 1 <= self.width <= 8 or self.width * self.count != len(data):
             raise Damaged("raw column")
         w = self.width
+        if self.encoding in (6, 7):
+            return self.planes(data)
         if w in (1, 2, 4, 8):
             return list(struct.unpack(f"<{self.count}{ {1: 'B', 2: 'H', 4: 'I', 8: 'Q'}[w]}", data))
         return [int.from_bytes(data[i:i + w], "little") for i in range(0, len(data), w)]
+
+    def planes(self, data):
+        """Byte k of all values stands in stretch k; encoding 7: of differences."""
+        n = self.count
+        out = [int.from_bytes(data[i::n], "little") for i in range(n)]
+        if self.encoding == 7:
+            total = 0
+            for i, v in enumerate(out):
+                out[i] = total = total + v & (1 << 8 * self.width) - 1
+        return out
 
     def packed(self, b):
         """Groups of 128; a delta column adds the value before."""
@@ -461,7 +473,7 @@ class Reader:
         partial = None
         for c in columns:
             number = c.id & 0x7FFF
-            known = 1 <= number <= 6 or number in self.roles
+            known = 1 <= number <= 7 or number in self.roles
             if c.critical and not known:
                 raise Stop("column")
             if c.id < 16 and c.id != 6:
@@ -498,8 +510,9 @@ class Reader:
         if not {1, 2, 3, 4} <= own.keys() or UNKNOWN_TIME in (header.end_min, header.start_min):
             raise Damaged("columns 1 to 4")
         depths = own.get(5) or [0] * header.rows
-        rows, placed = [], True
-        for end, dur, ctx, site, depth in zip(own[1], own[2], own[3], own[4], depths):
+        rows, keys, placed = [], [], True
+        order = own.get(7) or [0] * header.rows
+        for end, dur, ctx, site, depth, rank in zip(own[1], own[2], own[3], own[4], depths, order):
             end += header.end_min
             if end > header.end_max or dur >= TIME_MAX or end - dur < header.start_min:
                 raise Damaged("row outside its block")
@@ -518,6 +531,9 @@ class Reader:
                     if v is not None and self.usable(column):
                         args[column] = self.value(column, v)
             rows.append((s, end, dur, depth & 0xFFFF, self.ref(CTX, ctx), args))
+            keys.append((end, rank))
+        if header.flags & GROUPED:
+            rows = [rows[i] for i in sorted(range(len(rows)), key=keys.__getitem__)]
         for row in rows:
             self.print_event(header, *row)
         return partial
@@ -644,7 +660,7 @@ class Reader:
         damaged = False
         if not header.flags & FOREIGN and header.tag != self.tag:
             self.segment, self.tag = Segment(), header.tag
-        if header.flags & CRITICAL and header.flags & 0xF0:
+        if header.flags & CRITICAL and header.flags & 0xE0:
             raise Stop("block flags")
         try:
             columns = columns_of(self.data, at, header)

@@ -191,6 +191,8 @@ void ige_builder_free(struct ige_builder *b)
 	buf_free(&b->data);
 	buf_free(&b->directory);
 	buf_free(&b->packed);
+	buf_free(&b->raw);
+	buf_free(&b->deflated);
 	vec_free(&b->deltas);
 }
 

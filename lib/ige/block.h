@@ -46,11 +46,13 @@ enum ige_block_flag {
 	IGE_LAST = 2,	  /* the recording ended cleanly here */
 	IGE_CRITICAL = 4, /* a reader that does not know this type, or a flag set here, must stop */
 	IGE_FOREIGN = 8,  /* inserted by a filter; outside the producer's sequence */
-	IGE_FLAGS_KNOWN = 15,
+	IGE_GROUPED = 16, /* rows stand in groups; IGE_END and IGE_ORDER tell the order of events */
+	IGE_FLAGS_KNOWN = 31,
 };
 
-/* Flags of a segment a reader must know; the others may be passed by. None exists yet. */
+/* Flags of a segment a reader must know; the others may be passed by. */
 #define IGE_SEGMENT_CRITICAL 0xffff0000u
+#define IGE_SEGMENT_ARCHIVE  1u /* written to be small: see ige/archive.h */
 
 /* A block's seq: upper half its segment's tag (the first four bytes of the segment's id), lower half its number. */
 #define IGE_SEQ_TAG(seq) ((uint32_t)((seq) >> 32))
@@ -60,9 +62,11 @@ enum ige_encoding {
 	IGE_PACKED = 2,	  /* frame of reference, see ige/forpack.h */
 	IGE_CONSTANT = 3, /* one value of 8 bytes, count times */
 	IGE_DELTA =
-		4,    /* packed differences to the value before it, the first to 0: never falling */
-	IGE_TEXT = 8, /* count lengths of 4 bytes, then the bytes */
-	IGE_ENTRIES = 9, /* dictionary entries */
+		4, /* packed differences to the value before it, the first to 0: never falling */
+	IGE_PLANES = 6, /* the lowest bytes of all values, then the next ones, `width` times */
+	IGE_DELTA_PLANES = 7, /* the same of differences to the value before, modulo 256 ^ width */
+	IGE_TEXT = 8,	      /* count lengths of 4 bytes, then the bytes */
+	IGE_ENTRIES = 9,      /* dictionary entries */
 };
 
 enum ige_compressor {
@@ -77,7 +81,8 @@ enum ige_column {
 	IGE_CTX = 3,
 	IGE_SITE = 4,
 	IGE_DEPTH = 5,
-	IGE_FEW = 6, /* sparse columns of few values, together; encoded as IGE_ENTRIES */
+	IGE_FEW = 6,   /* sparse columns of few values, together; encoded as IGE_ENTRIES */
+	IGE_ORDER = 7, /* of a grouped block: rank among events with the same end */
 	IGE_EXTRA = 16,
 };
 #define IGE_PRESENCE \
@@ -146,9 +151,11 @@ bool ige_columns_next(struct ige_columns *c, struct ige_directory *d, const unsi
 
 /* Put a block together: columns first, then the whole is appended to out. */
 struct ige_builder {
-	struct buf data;      /* columns' stored bytes, padded */
-	struct buf directory; /* packed entries */
-	struct buf packed;    /* the column being encoded */
+	struct buf data;	  /* columns' stored bytes, padded */
+	struct buf directory;	  /* packed entries */
+	struct buf packed;	  /* the column being encoded */
+	struct buf raw, deflated; /* …and deflated */
+	bool small;		  /* size matters more than time: see ige/archive.h */
 	VEC(uint64_t) deltas;
 	unsigned ncol;
 };

@@ -4,8 +4,9 @@
 
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
-#include "lib/ige/block.h"
+#include "lib/ige/archive.h"
 #include "lib/ige/forpack.h"
+#include "lib/ige/planes.h"
 
 static unsigned width_of(uint64_t all_bits)
 {
@@ -56,7 +57,8 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 	uint64_t any = 0, differ = 0;
 	unsigned falls = 0;
 	unsigned char eight[8];
-	size_t raw;
+	const void *best;
+	size_t raw, best_bytes;
 
 	for (size_t i = 0; i < n; i++) {
 		any |= v[i];
@@ -97,72 +99,19 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 			buf_added(&b->packed, raw);
 		}
 	}
-	if (b->packed.failed)
+	best = b->packed.p;
+	best_bytes = b->packed.n;
+	if (b->packed.failed ||
+	    (b->small && ige_archive_integers(b, v, n, any, &d, &best, &best_bytes, NULL)))
 		b->data.failed = true;
 	else
-		ige_builder_column(b, d, b->packed.p, b->packed.n);
+		ige_builder_column(b, d, best, best_bytes);
 }
 
 static int check_crc(const struct ige_directory *d, const unsigned char *data, struct err *e)
 {
 	if (crc_bytes(0, data, d->length) != d->crc)
 		return err_set(e, ERR_DAMAGED, "column %u: checksum does not match", d->id);
-	return 0;
-}
-
-int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,
-			struct err *e)
-{
-	int rc = check_crc(d, data, e);
-
-	if (rc)
-		return rc;
-	if (d->compressor != IGE_STORED || d->reserved)
-		return err_set(e, ERR_TOO_NEW, "column %u: compressor %u", d->id, d->compressor);
-	if (d->encoding == IGE_CONSTANT) {
-		uint64_t value;
-
-		if (d->length != 8)
-			return err_set(e, ERR_DAMAGED, "column %u: constant of %u bytes", d->id,
-				       d->length);
-		value = le_get(data, 8);
-		for (uint32_t i = 0; i < d->count; i++)
-			v[i] = value;
-		return 0;
-	}
-	if (d->encoding == IGE_PACKED || d->encoding == IGE_DELTA) {
-		if (d->width)
-			return err_set(e, ERR_TOO_NEW, "column %u: width %u", d->id, d->width);
-		if (!forpack_get(data, d->length, v, d->count))
-			return err_set(e, ERR_DAMAGED,
-				       "column %u: %u values are not in its %u bytes", d->id,
-				       d->count, d->length);
-		for (uint32_t i = 1; d->encoding == IGE_DELTA && i < d->count; i++)
-			v[i] += v[i - 1];
-		return 0;
-	}
-	if (d->encoding != IGE_RAW)
-		return err_set(e, ERR_TOO_NEW, "column %u: encoding %u", d->id, d->encoding);
-	if (d->width < 1 || d->width > 8 || (uint64_t)d->count * d->width != d->length)
-		return err_set(e, ERR_DAMAGED, "column %u: %u values of %u bytes in %u", d->id,
-			       d->count, d->width, d->length);
-	switch (d->width) {
-	case 1:
-		for (uint32_t i = 0; i < d->count; i++)
-			v[i] = data[i];
-		break;
-	case 2:
-		for (uint32_t i = 0; i < d->count; i++)
-			v[i] = le_get(data + i * 2, 2);
-		break;
-	case 4:
-		for (uint32_t i = 0; i < d->count; i++)
-			v[i] = le_get(data + i * 4, 4);
-		break;
-	default:
-		for (uint32_t i = 0; i < d->count; i++)
-			v[i] = le_get(data + (size_t)i * d->width, d->width);
-	}
 	return 0;
 }
 
@@ -197,4 +146,78 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 	*p = (const unsigned char *)scratch->p;
 	*n = scratch->n;
 	return 0;
+}
+
+static int decode(const struct ige_directory *d, const unsigned char *p, size_t n, uint64_t *v,
+		  struct err *e)
+{
+	if (d->encoding == IGE_CONSTANT) {
+		uint64_t value;
+
+		if (n != 8)
+			return err_set(e, ERR_DAMAGED, "column %u: constant of %zu bytes", d->id,
+				       n);
+		value = le_get(p, 8);
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = value;
+		return 0;
+	}
+	if (d->encoding == IGE_PACKED || d->encoding == IGE_DELTA) {
+		if (!forpack_get(p, n, v, d->count))
+			return err_set(e, ERR_DAMAGED,
+				       "column %u: %u values are not in its %zu bytes", d->id,
+				       d->count, n);
+		for (uint32_t i = 1; d->encoding == IGE_DELTA && i < d->count; i++)
+			v[i] += v[i - 1];
+		return 0;
+	}
+	if (d->width < 1 || d->width > 8 || (uint64_t)d->count * d->width != n)
+		return err_set(e, ERR_DAMAGED, "column %u: %u values of %u bytes in %zu", d->id,
+			       d->count, d->width, n);
+	if (d->encoding != IGE_RAW) {
+		planes_get(p, v, d->count, d->width, d->encoding == IGE_DELTA_PLANES);
+		return 0;
+	}
+	switch (d->width) {
+	case 1:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = p[i];
+		break;
+	case 2:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = le_get(p + i * 2, 2);
+		break;
+	case 4:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = le_get(p + i * 4, 4);
+		break;
+	default:
+		for (uint32_t i = 0; i < d->count; i++)
+			v[i] = le_get(p + (size_t)i * d->width, d->width);
+	}
+	return 0;
+}
+
+int ige_column_integers(const struct ige_directory *d, const unsigned char *data, uint64_t *v,
+			struct err *e)
+{
+	struct buf scratch = { 0 };
+	const unsigned char *p;
+	size_t n;
+	int rc = check_crc(d, data, e);
+
+	if (rc)
+		return rc;
+	if (d->encoding != IGE_RAW && (d->encoding < IGE_PACKED || d->encoding > IGE_DELTA) &&
+	    d->encoding != IGE_PLANES && d->encoding != IGE_DELTA_PLANES)
+		return err_set(e, ERR_TOO_NEW, "column %u: encoding %u", d->id, d->encoding);
+	if (d->width && (d->encoding == IGE_PACKED || d->encoding == IGE_DELTA))
+		return err_set(e, ERR_TOO_NEW, "column %u: width %u", d->id, d->width);
+	if (d->compressor == IGE_STORED && !d->reserved)
+		return decode(d, data, d->length, v, e);
+	rc = ige_column_bytes(d, data, &scratch, &p, &n, e);
+	if (!rc)
+		rc = decode(d, p, n, v, e);
+	buf_free(&scratch);
+	return rc;
 }

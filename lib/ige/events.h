@@ -19,6 +19,8 @@ struct ige_rows {
 	struct ige_dict_writer *dict;
 	VEC(uint64_t) column[IGE_EXTRA]; /* by enum ige_column; END holds end_ns until sealing */
 	VEC(struct ige_extra) extras;
+	VEC(uint64_t) order; /* of grouped rows, when ends and places do not tell it */
+	bool grouped;	     /* rows stand by context, see ige/archive.h */
 	int64_t end_min, end_max, start_min;
 	size_t bytes; /* upper bound of what is held, for the block limit */
 };
@@ -48,6 +50,7 @@ struct ige_decoder {
 	struct ige_dict_reader *dict;
 	VEC(uint64_t) values; /* all columns' values, one after another */
 	VEC(struct event) events;
+	VEC(uint32_t) at, place;    /* of a grouped block's rows */
 	VEC(struct ige_plan) plans; /* by the op's layout in dict */
 	uint64_t block;		    /* counts up: a plan of another block is stale */
 	uint64_t unknown_columns;   /* of newer writers, passed by */

@@ -7,6 +7,7 @@
 
 #include "lib/base/wirebytes.h"
 #include "lib/ige/events.h"
+#include "lib/ige/order.h"
 
 /* Where a sparse column's values lie in decoder->values, and how far rows have taken them. */
 struct queue {
@@ -30,6 +31,8 @@ void ige_decoder_free(struct ige_decoder *d)
 	vec_free(&d->values);
 	vec_free(&d->events);
 	vec_free(&d->plans);
+	vec_free(&d->at);
+	vec_free(&d->place);
 }
 
 /* Decode one integer column to the end of values; *at its place. */
@@ -238,9 +241,35 @@ static inline void fetch_ahead(const struct ige_dict_reader *d, const uint64_t *
 	}
 }
 
+/* Which event each row of a grouped block is: by end, then by what the block says, then by place. */
+static const uint32_t *find_places(struct ige_decoder *d, uint32_t n,
+				   const uint64_t *const own[IGE_EXTRA])
+{
+	if (!vec_reserve(&d->at, n) || !vec_reserve(&d->place, n))
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		d->at.v[i] = i;
+	if (own[IGE_ORDER])
+		ige_order_by(d->at.v, d->place.v, n, own[IGE_ORDER]);
+	ige_order_by(d->at.v, d->place.v, n, own[IGE_END]);
+	for (uint32_t i = 0; i < n; i++)
+		d->place.v[d->at.v[i]] = i;
+	return d->place.v;
+}
+
+/* Events of rows that were dropped leave holes. */
+static void close_up(struct ige_decoder *d, uint32_t n)
+{
+	d->events.n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (d->events.v[i].op)
+			d->events.v[d->events.n++] = d->events.v[i];
+}
+
+/* places: of grouped rows, else NULL. */
 static int put_rows(struct ige_decoder *d, const struct ige_header *h,
-		    const uint64_t *const own[IGE_EXTRA], struct queues *queues, bool *partial,
-		    struct err *e)
+		    const uint64_t *const own[IGE_EXTRA], const uint32_t *places,
+		    struct queues *queues, bool *partial, struct err *e)
 {
 	const uint64_t *values = d->values.v;
 	uint64_t span = (uint64_t)h->end_max - (uint64_t)h->end_min;
@@ -248,7 +277,7 @@ static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 
 	for (uint32_t i = 0; i < h->n; i++) {
 		const struct ige_read_site *site = ige_dict_get_site(d->dict, own[IGE_SITE][i]);
-		struct event *ev = &d->events.v[d->events.n];
+		struct event *ev = &d->events.v[places ? places[i] : d->events.n];
 		const struct ige_plan *plan;
 
 		fetch_ahead(d->dict, own[IGE_SITE], i, h->n);
@@ -261,6 +290,7 @@ static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 			 * the sparse columns cannot be placed. The event itself is dropped, and counted. */
 			*partial = true;
 			placed = false;
+			ev->op = 0;
 			continue;
 		}
 		/* In two parts: for larger ones the compiler takes a string instruction, which is slow to start. */
@@ -298,6 +328,8 @@ static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 			ev->present |= 1u << to;
 		}
 	}
+	if (places && d->events.n < h->n)
+		close_up(d, h->n);
 	return 0;
 }
 
@@ -306,6 +338,7 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 	size_t at[IGE_EXTRA] = { 0 };
 	bool have[IGE_EXTRA] = { false };
 	const uint64_t *own[IGE_EXTRA] = { NULL };
+	const uint32_t *places = NULL;
 	struct queues queues = { .n = 0 };
 	struct ige_columns columns;
 	struct ige_directory dir;
@@ -320,7 +353,7 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 	ige_columns_begin(&columns, v);
 	while (ige_columns_next(&columns, &dir, &data)) {
 		uint16_t id = dir.id & (uint16_t)~IGE_PRESENCE;
-		bool known = id > 0 && (id <= IGE_FEW || column_builtin(id));
+		bool known = id > 0 && (id <= IGE_ORDER || column_builtin(id));
 
 		if (dir.critical && !known)
 			return err_set(e, ERR_TOO_NEW, "column %u", id);
@@ -350,15 +383,20 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 		return 0;
 	if (v->header.end_min == INT64_MIN || v->header.start_min == INT64_MIN)
 		return err_set(e, ERR_DAMAGED, "events without times");
-	for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++) {
+	for (uint16_t id = IGE_END; id <= IGE_ORDER; id++) {
 		if (have[id])
 			own[id] = d->values.v + at[id];
-		else if (id != IGE_DEPTH)
+		else if (id < IGE_DEPTH)
 			return err_set(e, ERR_DAMAGED, "events without column %u", id);
 	}
 	if (!vec_reserve(&d->events, n))
 		return err_nomem(e);
-	rc = put_rows(d, &v->header, own, &queues, partial, e);
+	if (v->header.flags & IGE_GROUPED) {
+		places = find_places(d, n, own);
+		if (!places)
+			return err_nomem(e);
+	}
+	rc = put_rows(d, &v->header, own, places, &queues, partial, e);
 	if (rc)
 		d->events.n = 0;
 	return rc;

@@ -23,6 +23,7 @@ void ige_rows_free(struct ige_rows *r)
 		vec_free(&r->extras.v[i].eligible);
 	}
 	vec_free(&r->extras);
+	vec_free(&r->order);
 }
 
 size_t ige_rows_count(const struct ige_rows *r)
@@ -155,6 +156,10 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *
 			r->column[IGE_END].v[i] -= (uint64_t)r->end_min;
 		for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++)
 			ige_builder_integers(b, id, r->column[id].v, n);
+		if (r->grouped)
+			h->flags |= IGE_GROUPED | IGE_CRITICAL;
+		if (r->order.n)
+			ige_builder_integers(b, IGE_ORDER, r->order.v, n);
 		put_few(r, b);
 		for (size_t i = 0; i < r->extras.n; i++) {
 			struct ige_extra *x = &r->extras.v[i];
@@ -175,6 +180,7 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *
 		r->extras.v[i].values.n = r->extras.v[i].eligible.n = 0;
 		r->extras.v[i].gaps = false;
 	}
-	r->bytes = 0;
+	r->bytes = r->order.n = 0;
+	r->grouped = false;
 	return rc;
 }

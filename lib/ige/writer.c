@@ -12,7 +12,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
 #include "lib/base/io.h"
-#include "lib/ige/events.h"
+#include "lib/ige/archive.h"
 #include "lib/ige/records.h"
 #include "lib/world/order.h"
 
@@ -31,6 +31,7 @@ struct ige_writer {
 	struct ige_dict_writer dict;
 	struct ige_builder builder;
 	struct ige_rows rows, late;
+	struct ige_archive archive;
 	VEC(struct event) pending, sorted;
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
@@ -80,7 +81,7 @@ int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *si
 	wr->sink = sink;
 	wr->opt = *opt;
 	if (!wr->opt.block_events || wr->opt.block_events > IGE_EVENTS_MAX)
-		wr->opt.block_events = BLOCK_EVENTS;
+		wr->opt.block_events = opt->archive ? IGE_EVENTS_MAX : BLOCK_EVENTS;
 	if (!wr->opt.segment_bytes)
 		wr->opt.segment_bytes = SEGMENT_BYTES;
 	if (!wr->opt.segment_ns)
@@ -88,6 +89,7 @@ int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *si
 	ige_dict_writer_init(&wr->dict, w);
 	ige_rows_init(&wr->rows, &wr->dict);
 	ige_rows_init(&wr->late, &wr->dict);
+	wr->builder.small = opt->archive;
 	wr->last_end = wr->watermark = wr->floor = wr->due = INT64_MIN;
 	return 0;
 }
@@ -100,6 +102,7 @@ void ige_writer_free(struct ige_writer *wr)
 	ige_builder_free(&wr->builder);
 	ige_rows_free(&wr->rows);
 	ige_rows_free(&wr->late);
+	ige_archive_free(&wr->archive);
 	vec_free(&wr->pending);
 	vec_free(&wr->sorted);
 	vec_free(&wr->records);
@@ -130,6 +133,7 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 {
 	struct ige_segment s = { .major = IGE_MAJOR,
 				 .minor = IGE_MINOR,
+				 .flags = wr->opt.archive ? IGE_SEGMENT_ARCHIVE : 0,
 				 .time_unit_ns = 1,
 				 .boot = wr->opt.boot,
 				 .real_minus_mono_ns = wr->opt.real_minus_mono_ns,
@@ -254,6 +258,8 @@ static int seal(struct ige_writer *wr, struct err *e)
 
 	if (rc)
 		return rc;
+	if (wr->archive.held.n && !ige_archive_rows(&wr->archive, &wr->rows))
+		return err_nomem(e);
 	mint_records(wr);
 	ige_dict_symbols(&wr->dict);
 	rc = ige_dict_seal(&wr->dict, &wr->builder, &wr->seq, &wr->out, e);
@@ -288,10 +294,18 @@ static int let_go(struct ige_writer *wr, const struct event *ev, const struct ig
 	const struct op_def *def = world_op(wr->world, ev->op);
 	struct ige_rows *rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
 
-	if (!ige_rows_add(rows, ev, def, next))
-		return err_nomem(e);
 	if (rows == &wr->rows)
 		wr->last_end = ev->end_ns;
+	if (wr->opt.archive && rows == &wr->rows) {
+		if (!ige_archive_add(&wr->archive, ev, def))
+			return err_nomem(e);
+		return wr->archive.held.n >= wr->opt.block_events ||
+				       wr->archive.bytes > ROW_BYTES_MAX
+			       ? seal(wr, e)
+			       : 0;
+	}
+	if (!ige_rows_add(rows, ev, def, next))
+		return err_nomem(e);
 	if (ige_rows_count(rows) >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX ||
 	    ige_dict_due(&wr->dict))
 		return seal(wr, e);
@@ -399,7 +413,7 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	rc = release(wr, wr->due, 0, e);
 	if (rc || !force)
 		return rc;
-	idle = !ige_rows_count(&wr->rows);
+	idle = !ige_rows_count(&wr->rows) && !wr->archive.held.n;
 	rc = seal(wr, e);
 	/* A heartbeat says how far time has come when no event does. */
 	if (!rc && idle && wr->open)

@@ -33,7 +33,8 @@ struct ige_fd_sink {
 void ige_fd_sink_init(struct ige_fd_sink *s, int fd);
 
 struct ige_writer_options {
-	uint32_t block_events;	/* flush after this many events; 0 = 8192 */
+	bool archive;		/* for keeping: large blocks, small columns; slow to write */
+	uint32_t block_events;	/* flush after this many events; 0 = 8192, in an archive 65536 */
 	uint64_t segment_bytes; /* a new segment after this many bytes; 0 = 64 MB */
 	uint64_t segment_ns; /* …or after this long once events outweigh dictionaries 50:1; 0 = 60 s */
 	uint64_t window_ns; /* reorder window: events this much older than the newest still sort in; 0 = none */

@@ -15,12 +15,12 @@ static void die(const char *what, const struct err *e)
 }
 
 /* Write the corpus into fd; CPU seconds of the writer alone. */
-static double write_corpus(int fd, uint64_t events, uint64_t flush_every, uint64_t *written,
-			   uint64_t *bytes)
+static double write_corpus(int fd, uint64_t events, uint64_t flush_every, bool archive,
+			   uint64_t *written, uint64_t *bytes)
 {
 	struct world *w = world_new();
 	struct sim_corpus_options o = { .seed = 1, .events = events };
-	struct ige_writer_options opt = { .clock_id = 1 };
+	struct ige_writer_options opt = { .clock_id = 1, .archive = archive };
 	struct event_stream *s;
 	struct stream_item item;
 	struct ige_fd_sink sink;
@@ -99,7 +99,7 @@ int main(void)
 	double s, best = 1e9;
 
 	bench_say("ige.calibration_ns", bench_calibrate_ns(), "ns");
-	s = write_corpus(fd, events, 0, &n, &bytes);
+	s = write_corpus(fd, events, 0, false, &n, &bytes);
 	bench_say("ige.bytes_per_event", (double)bytes / (double)n, "B");
 	bench_say("ige.write_ns", s * 1e9 / (double)n, "ns");
 	for (int i = 0; i < 3; i++) {
@@ -111,8 +111,20 @@ int main(void)
 	}
 	bench_say("ige.structs_mevps", (double)n / best / 1e6, "M/s");
 	if (bench_wanted("ige.flush100_bytes_per_event")) {
-		write_corpus(small, events, 100, &n, &bytes);
+		write_corpus(small, events, 100, false, &n, &bytes);
 		bench_say("ige.flush100_bytes_per_event", (double)bytes / (double)n, "B");
+	}
+	if (bench_wanted("ige.archive_bytes_per_event") || bench_wanted("ige.archive_write_ns") ||
+	    bench_wanted("ige.archive_structs_mevps")) {
+		int archive = memfd_create("archive", 0);
+
+		s = write_corpus(archive, events, 0, true, &n, &bytes);
+		bench_say("ige.archive_bytes_per_event", (double)bytes / (double)n, "B");
+		bench_say("ige.archive_write_ns", s * 1e9 / (double)n, "ns");
+		s = read_structs(archive, &read);
+		if (read != n)
+			return 1;
+		bench_say("ige.archive_structs_mevps", (double)n / s / 1e6, "M/s");
 	}
 	return 0;
 }

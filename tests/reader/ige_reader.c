@@ -331,9 +331,9 @@ static void record(const struct record *r)
 	printf("}\n");
 }
 
-static int print(const char *path)
+/* Names are shown as far as they were told by then. */
+static int print_into(struct world *own, const char *path, bool silent)
 {
-	struct world *own = world_new();
 	struct ige_reader *r;
 	struct event_stream *s;
 	struct stream_item item;
@@ -347,6 +347,8 @@ static int print(const char *path)
 	w = own;
 	s = ige_reader_stream(r);
 	while ((rc = s->next(s, &item, &e)) == 1) {
+		if (silent)
+			continue;
 		if (item.kind == STREAM_RECORD)
 			record(item.record);
 		if (item.kind == STREAM_LAST)
@@ -354,13 +356,24 @@ static int print(const char *path)
 		for (size_t i = 0; item.kind == STREAM_EVENTS && i < item.n; i++)
 			event(&item.events[i], item.late);
 	}
-	printf("{\"end\":\"%s\"}\n", rc == 0		 ? "ok"
-				     : rc == ERR_TOO_NEW ? "newer"
-				     : rc == ERR_DAMAGED ? "not an .ige file"
-							 : e.text);
+	if (!silent)
+		printf("{\"end\":\"%s\"}\n", rc == 0		 ? "ok"
+					     : rc == ERR_TOO_NEW ? "newer"
+					     : rc == ERR_DAMAGED ? "not an .ige file"
+								 : e.text);
 	ige_reader_free(r);
-	world_free(own);
 	return 0;
+}
+
+static int print(const char *path, bool twice)
+{
+	struct world *own = world_new();
+	int rc = twice ? print_into(own, path, true) : 0;
+
+	if (!rc)
+		rc = print_into(own, path, false);
+	world_free(own);
+	return rc;
 }
 
 static uint32_t argument(const char *text)
@@ -373,14 +386,22 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (argc == 3 && !strcmp(what, "print"))
-		return print(argv[2]);
+		return print(argv[2], false);
+	/* With every name the recording tells, even behind the event. */
+	if (argc == 3 && !strcmp(what, "told"))
+		return print(argv[2], true);
 	if (argc == 4 && !strcmp(what, "fixture"))
 		return make_fixture(argument(argv[2]), argument(argv[3]));
 	if (argc == 4 && !strcmp(what, "mixed"))
 		return make_mixed(argument(argv[2]), argument(argv[3]));
+	if (argc == 4 && (!strcmp(what, "pack") || !strcmp(what, "unpack")))
+		return make_pack(argv[2], what[0] == 'p', argument(argv[3]));
+	if (argc == 3 && !strcmp(what, "sort"))
+		return make_sorted(argv[2]);
 	if (argc == 2 && !strcmp(what, "example"))
 		return make_example();
-	fprintf(stderr,
-		"usage: ige_reader print FILE | fixture N BLOCK | mixed SEED N | example\n");
+	fprintf(stderr, "usage: ige_reader print FILE | told FILE | fixture N BLOCK | mixed SEED N "
+			"| example |"
+			" pack FILE BLOCK | unpack FILE BLOCK | sort FILE\n");
 	return 2;
 }

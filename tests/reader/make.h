@@ -3,6 +3,7 @@
 #ifndef INGERO_TESTS_READER_MAKE_H
 #define INGERO_TESTS_READER_MAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 int make_fixture(uint32_t n, uint32_t block_events);
@@ -12,5 +13,10 @@ int make_mixed(uint32_t which, uint32_t n);
 
 /* The example of formats/ige.md. */
 int make_example(void);
+
+/* The recording in path once more. */
+int make_pack(const char *path, bool archive, uint32_t block_events);
+/* The same, with nothing late in it. */
+int make_sorted(const char *path);
 
 #endif

@@ -4,7 +4,8 @@
 
 test_programs += $(BUILD)/tests/reader/ige_reader
 
-$(BUILD)/tests/reader/ige_reader: $(BUILD)/tests/reader/ige_reader.o $(BUILD)/tests/reader/make.o $(BUILD)/libingero.a
+$(BUILD)/tests/reader/ige_reader: $(BUILD)/tests/reader/ige_reader.o $(BUILD)/tests/reader/make.o \
+		$(BUILD)/tests/reader/pack.o $(BUILD)/libingero.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(filter %.o,$^) $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Grouping: a stable sort by context. A reader gets the order of events back by sorting by end;
+ * where events that end together would come out in another order, a column says theirs.
+ */
+#include "lib/ige/archive.h"
+
+#include <string.h>
+
+#include "lib/base/deflate.h"
+#include "lib/base/wirebytes.h"
+#include "lib/ige/order.h"
+#include "lib/ige/planes.h"
+
+#define TRY_ROWS 8192 /* the ways are compared on so many */
+#define LEVEL	 6
+
+void ige_archive_free(struct ige_archive *a)
+{
+	vec_free(&a->held);
+	vec_free(&a->key);
+	vec_free(&a->at);
+	vec_free(&a->spare);
+}
+
+bool ige_archive_add(struct ige_archive *a, const struct event *ev, const struct op_def *def)
+{
+	a->bytes += 28 + 9 * def->ncols;
+	return vec_push(&a->held, *ev);
+}
+
+/* Ranks among events of equal end, where rows in their place would not give the order. */
+static bool rank(struct ige_archive *a, struct ige_rows *rows)
+{
+	const struct event *held = a->held.v;
+	size_t n = a->held.n;
+	uint32_t *place = a->spare.v;
+	bool any = false;
+
+	for (size_t row = 0; row < n; row++)
+		place[a->at.v[row]] = (uint32_t)row;
+	for (size_t i = 0, next; i < n; i = next) {
+		bool falls = false;
+
+		for (next = i + 1; next < n && held[next].end_ns == held[i].end_ns; next++)
+			falls |= place[next] < place[next - 1];
+		if (!falls)
+			continue;
+		if (!any && !vec_reserve(&rows->order, n))
+			return false;
+		if (!any)
+			memset(rows->order.v, 0, n * sizeof(rows->order.v[0]));
+		any = true;
+		for (size_t k = i; k < next; k++)
+			rows->order.v[place[k]] = k - i;
+	}
+	rows->order.n = any ? n : 0;
+	return true;
+}
+
+bool ige_archive_rows(struct ige_archive *a, struct ige_rows *rows)
+{
+	size_t n = a->held.n;
+
+	if (!vec_reserve(&a->key, n) || !vec_reserve(&a->at, n) || !vec_reserve(&a->spare, n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		a->key.v[i] = a->held.v[i].ctx;
+		a->at.v[i] = (uint32_t)i;
+	}
+	ige_order_by(a->at.v, a->spare.v, n, a->key.v);
+	if (!rank(a, rows))
+		return false;
+	rows->grouped = true;
+	for (size_t i = 0; i < n; i++) {
+		const struct event *ev = &a->held.v[a->at.v[i]];
+		const struct op_def *def = world_op(rows->dict->world, ev->op);
+		struct ige_next next;
+
+		ige_dict_prepare(rows->dict, ev, def, &next);
+		if (!ige_rows_add(rows, ev, def, &next))
+			return false;
+	}
+	a->held.n = 0;
+	a->bytes = 0;
+	return true;
+}
+
+/* ---- columns ---- */
+
+static void put_whole(unsigned char *p, const uint64_t *v, size_t n, unsigned width)
+{
+	for (size_t i = 0; i < n; i++)
+		le_put(p + i * width, width, v[i]);
+}
+
+static int deflated(struct ige_builder *b, enum ige_encoding encoding, const uint64_t *v, size_t n,
+		    unsigned width, struct buf *out, struct err *e)
+{
+	size_t raw = n * width;
+	unsigned char *p, head[8];
+
+	buf_reset(&b->raw);
+	buf_reset(out);
+	p = (unsigned char *)buf_reserve(&b->raw, raw);
+	if (!p)
+		return err_nomem(e);
+	if (encoding == IGE_RAW)
+		put_whole(p, v, n, width);
+	else
+		planes_put(p, v, n, width, encoding == IGE_DELTA_PLANES);
+	le_put(head, 4, raw);
+	le_put(head + 4, 4, 0);
+	buf_add(out, head, 8);
+	return deflate_bytes(out, p, raw, LEVEL, e);
+}
+
+int ige_archive_integers(struct ige_builder *b, const uint64_t *v, size_t n, uint64_t any,
+			 struct ige_directory *d, const void **p, size_t *bytes, struct err *e)
+{
+	static const enum ige_encoding ways[] = { IGE_RAW, IGE_PLANES, IGE_DELTA_PLANES };
+	unsigned width = any ? (71 - (unsigned)__builtin_clzll(any)) / 8 : 1;
+	enum ige_encoding best = IGE_PLANES;
+	size_t best_bytes = SIZE_MAX;
+	int rc;
+
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]) && *bytes > n / 16; i++) {
+		rc = deflated(b, ways[i], v, n < TRY_ROWS ? n : TRY_ROWS, width, &b->deflated, e);
+		if (rc)
+			return rc;
+		if (b->deflated.n < best_bytes) {
+			best_bytes = b->deflated.n;
+			best = ways[i];
+		}
+	}
+	if (best_bytes == SIZE_MAX)
+		return 0;
+	rc = deflated(b, best, v, n, width, &b->deflated, e);
+	if (rc)
+		return rc;
+	if (b->deflated.n >= *bytes || n * width > b->deflated.n * IGE_INFLATE_MAX)
+		return 0;
+	d->encoding = (uint8_t)best;
+	d->compressor = IGE_ZLIB;
+	d->width = (uint8_t)width;
+	*p = b->deflated.p;
+	*bytes = b->deflated.n;
+	return 0;
+}
