@@ -88,6 +88,7 @@ struct job {
 	struct buf target, cmdline, path, tool;
 	struct probe_launch launch;
 	bool launched;
+	double started_cpu; /* CPU seconds spent before the recording began */
 	int interrupted_at;
 };
 
@@ -301,7 +302,7 @@ static double cpu_seconds(void)
 static void closing(const struct job *j, struct probe_recorder *r, const char *path, uint64_t bytes)
 {
 	struct probe_recorder_totals t;
-	double seconds, cpu = cpu_seconds();
+	double seconds, cpu = cpu_seconds() - j->started_cpu;
 	struct buf lost = { 0 };
 
 	probe_recorder_totals(r, &t);
@@ -309,8 +310,8 @@ static void closing(const struct job *j, struct probe_recorder *r, const char *p
 	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", cli_count(t.events).s,
 		 cli_count(t.calls).s, cli_ns((uint64_t)(t.end_ns - t.start_ns)).s,
 		 cli_count(t.lost).s, cli_bytes(bytes).s);
-	cli_note("recorder used %.2f s of CPU (%.1f%% of one)", cpu,
-		 seconds > 0 ? 100 * cpu / seconds : 0);
+	cli_note("recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start",
+		 cpu, seconds > 0 ? 100 * cpu / seconds : 0, j->started_cpu);
 	if (t.open)
 		cli_note("%s calls had not returned at the end", cli_count(t.open).s);
 	if (t.stacks_lost)
@@ -385,6 +386,21 @@ static int status_of(const struct job *j, int exec_errno, int status)
 							  : probe_launch_status(&j->launch);
 }
 
+/* With the recording on standard output the command prints to standard error: its text must not get among the blocks. */
+static void restore_apart(void)
+{
+	cli_signals_restore();
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+static bool on_stdout(const struct job *j)
+{
+	for (size_t i = 0; i < j->v.outputs.n; i++)
+		if (strcmp(j->v.outputs.v[i], "-") == 0)
+			return true;
+	return false;
+}
+
 static int record(struct job *j)
 {
 	struct probe_recorder *r = NULL;
@@ -399,8 +415,8 @@ static int record(struct job *j)
 	if (rc == 0)
 		rc = cli_signals_catch(&e);
 	if (rc == 0 && j->command.n) {
-		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid, cli_signals_restore,
-					&e);
+		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid,
+					on_stdout(j) ? restore_apart : cli_signals_restore, &e);
 		j->launched = rc == 0;
 		j->opt.targets.launched = rc == 0 ? (uint32_t)j->launch.pid : 0;
 	}
@@ -408,6 +424,7 @@ static int record(struct job *j)
 		rc = probe_recorder_open(&r, &j->opt, &e);
 	if (rc == 0) {
 		banner(j, r);
+		j->started_cpu = cpu_seconds();
 		if (j->launched)
 			probe_launch_go(&j->launch);
 		do {

@@ -137,6 +137,12 @@ tap.ok("thief" in text.split("\n")[0] and str(hog.p.pid) in text, "interrupted, 
 tap.same(pipe.returncode, 0, "and in status 0")
 tap.ok("damaged" not in said and "unterminated" not in said, "with a complete recording in it", said)
 
+# A command that prints does not print into its own recording.
+p = subprocess.run(["sh", "-c", '"$0" -q -o - -- "$2" --count 50 | "$1" --json -', rec.RECORD, rec.STAT, rec.work("calls")],
+                   capture_output=True, text=True, env=rec.environment())
+tap.ok(p.returncode == 0 and not json.loads(p.stdout)["coverage"]["damaged"], "a command's own output stays out of the pipe", p.stderr)
+tap.ok('"workload":"calls"' in p.stderr, "and is on standard error")
+
 # kill -9 at any moment: every block that was written is read, and it is said that the end is missing.
 ige = rec.path("killed.ige")
 for wait_s in (0.6, 1.3):
