@@ -139,7 +139,17 @@ static int by_ns(const void *a, const void *b)
 	return (int)x->part - (int)y->part;
 }
 
-static void breakdown(struct buf *out, struct json p, bool color)
+/* Without off-CPU intervals nobody knows whether a thread ran or waited. */
+static const char *part_said(enum part part, bool host)
+{
+	if (!host && part == PART_SELF)
+		return "running or waiting: not recorded which";
+	if (!host && part == PART_DEVICE)
+		return "inside calls that wait for the GPU";
+	return part_text(part);
+}
+
+static void breakdown(struct buf *out, struct json p, bool host, bool color)
 {
 	bool calling = report_number(p, "calling_threads") > 0;
 	struct json parts = json_get(p, calling ? "calling_parts" : "parts");
@@ -178,7 +188,7 @@ static void breakdown(struct buf *out, struct json p, bool color)
 			   v[i].ns / all * 100);
 		for (unsigned k = 0; k < BAR_WIDTH; k++)
 			buf_putc(out, k < filled ? '#' : ' ');
-		buf_printf(out, "  %s\n", part_text(v[i].part));
+		buf_printf(out, "  %s\n", part_said(v[i].part, host));
 	}
 }
 
@@ -236,7 +246,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		struct json p = json_at(all, i);
 
 		if (shows(r, p)) {
-			breakdown(out, p, color);
+			breakdown(out, p, host_recorded(r), color);
 			processes++;
 		}
 		json_free(p);

@@ -55,6 +55,7 @@ int main(void)
 	say(&s, false, &text, &json);
 	like(buf_text(&text), "Nothing can be said about the host",
 	     "calls without scheduler events");
+	ok(!strstr(buf_text(&text), "on CPU"), "and nobody is said to have been on CPU");
 
 	for (int64_t t = 0; t < 1000 * MS; t += MS) {
 		stage_call(&s, v, OP_CUDA_DEVICE_SYNC, 0, t, t + 800 * US);
