@@ -103,7 +103,7 @@ static int write_recording(const struct sim_options *o, int fd, struct err *e)
 	struct world *w = world_new();
 	struct event_stream *in = NULL;
 	struct ige_writer *out = NULL;
-	struct ige_writer_options opt = { .clock_id = 1 };
+	struct ige_writer_options opt = { .clock_id = 1, .index = true };
 	const struct world_node *node;
 	struct ige_fd_sink sink;
 	struct stream_item item;

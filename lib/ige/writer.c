@@ -13,6 +13,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/io.h"
 #include "lib/ige/archive.h"
+#include "lib/ige/index.h"
 #include "lib/ige/records.h"
 #include "lib/world/order.h"
 
@@ -36,6 +37,8 @@ struct ige_writer {
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
 	struct buf out;
+	struct ige_index index;
+	uint64_t row_ops, late_ops; /* of what is in rows and late, see ige_op_bit */
 	uint64_t seq;
 	uint64_t segment; /* how many began */
 	uint64_t segment_bytes, event_bytes;
@@ -108,12 +111,14 @@ void ige_writer_free(struct ige_writer *wr)
 	vec_free(&wr->records);
 	arena_free(&wr->texts);
 	buf_free(&wr->out);
+	ige_index_free(&wr->index);
 	free(wr);
 }
 
 /* ---- blocks ---- */
 
-static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, struct err *e)
+static int put_ops(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, uint64_t ops,
+		   struct err *e)
 {
 	int rc;
 
@@ -121,12 +126,31 @@ static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, s
 		return err_nomem(e);
 	if (!wr->out.n)
 		return 0;
+	/* What the sink then drops, an index does not know: it will not fit, and nobody believes it. */
+	if (wr->opt.index && !ige_index_add(&wr->index, wr->out.p, wr->out.n, ops))
+		return err_nomem(e);
 	rc = wr->sink->put(wr->sink, kind, wr->out.p, wr->out.n, events, e);
 	wr->segment_bytes += wr->out.n;
 	if (kind == IGE_PUT_EVENTS)
 		wr->event_bytes += wr->out.n;
 	buf_reset(&wr->out);
 	return rc;
+}
+
+static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, struct err *e)
+{
+	return put_ops(wr, kind, events, 0, e);
+}
+
+static int write_index(struct ige_writer *wr, struct err *e)
+{
+	int rc;
+
+	/* A segment of that many blocks cannot be (one flush with tens of thousands of records); seekers walk it. */
+	if (!wr->opt.index || wr->index.rows.n > IGE_EVENTS_MAX)
+		return 0;
+	rc = ige_index_seal(&wr->index, &wr->builder, &wr->seq, &wr->out, e);
+	return rc ? rc : put(wr, IGE_PUT_FRAME, 0, e);
 }
 
 static int begin_segment(struct ige_writer *wr, struct err *e)
@@ -248,7 +272,11 @@ static int write_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t flag
 	if (wr->segment_start == INT64_MIN)
 		wr->segment_start = n ? rows->end_min : h.end_min;
 	rc = ige_rows_seal(rows, &wr->builder, &h, &wr->out, e);
-	return rc ? rc : put(wr, IGE_PUT_EVENTS, n, e);
+	if (!rc)
+		rc = put_ops(wr, IGE_PUT_EVENTS, n, rows == &wr->rows ? wr->row_ops : wr->late_ops,
+			     e);
+	*(rows == &wr->rows ? &wr->row_ops : &wr->late_ops) = 0;
+	return rc;
 }
 
 /* Everything queued, in the order readers need it. */
@@ -273,8 +301,10 @@ static int seal(struct ige_writer *wr, struct err *e)
 		rc = write_rows(wr, &wr->late, IGE_LATE, e);
 	if (!rc &&
 	    (wr->segment_bytes > wr->opt.segment_bytes || ige_dict_full(&wr->dict) ||
+	     wr->index.rows.n > IGE_INDEX_MAX ||
 	     (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
 	      (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
+		rc = write_index(wr, e);
 		ige_dict_writer_reset(&wr->dict);
 		wr->open = false;
 	}
@@ -294,6 +324,7 @@ static int let_go(struct ige_writer *wr, const struct event *ev, const struct ig
 	const struct op_def *def = world_op(wr->world, ev->op);
 	struct ige_rows *rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
 
+	*(rows == &wr->rows ? &wr->row_ops : &wr->late_ops) |= ige_op_bit(ev->op);
 	if (rows == &wr->rows)
 		wr->last_end = ev->end_ns;
 	if (wr->opt.archive && rows == &wr->rows) {
@@ -429,5 +460,8 @@ int ige_writer_finish(struct ige_writer *wr, struct err *e)
 		rc = seal(wr, e);
 	if (!rc && !wr->open)
 		rc = seal(wr, e);
+	/* In front of LAST, which stays the last that a reader of one pass looks at. */
+	if (!rc)
+		rc = write_index(wr, e);
 	return rc ? rc : write_rows(wr, &wr->rows, IGE_LAST, e);
 }

@@ -42,6 +42,7 @@ struct ige_writer_options {
 	uint64_t boot;
 	int64_t real_minus_mono_ns;
 	uint32_t clock_id; /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
+	bool index; /* each segment ends with an index of its blocks, for readers that seek */
 };
 
 struct ige_writer;

@@ -202,7 +202,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 
 static int open_writer(struct probe_recorder *r, struct err *e)
 {
-	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.host.boot };
+	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.host.boot, .index = true };
 	struct record clock = { 0 };
 
 	memcpy(opt.node_uuid, r->node.host.uuid, sizeof(opt.node_uuid));
