@@ -319,7 +319,8 @@ class Reader:
         self.all_columns = dict(self.roles)
         self.all_ops = {number: op[:2] for number, op in self.ops.items()}
         self.reread = 0
-        self.damaged = self.skipped = self.newer = 0
+        self.damaged = self.skipped = self.newer = self.lost = self.told_events = self.told_records = 0
+        self.truncated = self.unterminated = False
 
     # ---- definitions ----
 
@@ -534,6 +535,7 @@ class Reader:
             keys.append((end, rank))
         if header.flags & GROUPED:
             rows = [rows[i] for i in sorted(range(len(rows)), key=keys.__getitem__)]
+        self.told_events += len(rows)
         for row in rows:
             self.print_event(header, *row)
         return partial
@@ -572,6 +574,7 @@ class Reader:
                     raise Stop("field")
             except Damaged as e:
                 partial = e
+        self.told_records += len(rows)
         for row in rows:
             self.out({"record": name, **{fields[n][0]: row[n] for n in sorted(row)}})
         return partial
@@ -659,7 +662,9 @@ class Reader:
         columns = partial = None
         damaged = False
         if not header.flags & FOREIGN and header.tag != self.tag:
-            self.segment, self.tag = Segment(), header.tag
+            self.segment, self.tag, self.unterminated = Segment(), header.tag, True
+        if header.type == EVENTS:
+            self.lost += header.lost
         if header.flags & CRITICAL and header.flags & 0xE0:
             raise Stop("block flags")
         try:
@@ -685,6 +690,7 @@ class Reader:
             self.damaged += isinstance(partial, Newer)
         if columns is not None and header.type == EVENTS and header.flags & LAST:
             self.out({"last": True})
+            self.unterminated = False
         end = at + header.length
         if damaged:
             self.damaged += 1
@@ -698,14 +704,16 @@ class Reader:
         data, at = self.data, 0
         if data and not sound(data, 0):
             if data[:8] == SEGMENT_MAGIC[:len(data)] and len(data) < SEGMENT:
+                self.truncated, self.unterminated, self.skipped = True, True, len(data)
                 return "ok"
             if next_header(data, 0, min(len(data), 65536)) is None:
+                self.skipped = min(len(data), 65536)
                 return "not an .ige file"
         try:
             while at < len(data):
                 try:
                     self.tag = segment_tag(data, at)
-                    self.segment = Segment()
+                    self.segment, self.unterminated = Segment(), True
                     at += SEGMENT
                     continue
                 except Damaged:
@@ -715,14 +723,20 @@ class Reader:
                     if at + header.length <= len(data):
                         at = self.block(at, header)
                         continue
+                    self.truncated = True
                 except Damaged:
-                    pass
+                    left = len(data) - at
+                    self.truncated |= left < BLOCK or (left < SEGMENT and data[at:at + 8] == SEGMENT_MAGIC)
                 found = next_header(data, at + 1, len(data))
                 self.skipped += (len(data) if found is None else found) - at
                 at = len(data) if found is None else found
         except Stop:
             return "newer"
         return "ok"
+
+    def report(self):
+        return {"events": self.told_events, "records": self.told_records, "damaged": self.damaged, "skipped": self.skipped,
+                "newer": self.newer, "lost": self.lost, "truncated": self.truncated, "unterminated": self.unterminated}
 
 
 def tables(path):

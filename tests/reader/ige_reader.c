@@ -331,6 +331,27 @@ static void record(const struct record *r)
 	printf("}\n");
 }
 
+static bool reporting;
+
+/* What could not be read. */
+static void report(const struct ige_report *p)
+{
+	key("report");
+	comma = false;
+	printf("{");
+	number("events", p->events);
+	number("records", p->records);
+	number("damaged", p->damaged_blocks);
+	number("skipped", p->skipped_bytes);
+	number("newer", p->unknown_blocks);
+	number("lost", p->lost_events);
+	key("truncated");
+	printf(p->truncated ? "true" : "false");
+	key("unterminated");
+	printf(p->unterminated ? "true" : "false");
+	printf("}");
+}
+
 /* Names are shown as far as they were told by then. */
 static int print_into(struct world *own, const char *path, bool silent)
 {
@@ -356,11 +377,16 @@ static int print_into(struct world *own, const char *path, bool silent)
 		for (size_t i = 0; item.kind == STREAM_EVENTS && i < item.n; i++)
 			event(&item.events[i], item.late);
 	}
-	if (!silent)
-		printf("{\"end\":\"%s\"}\n", rc == 0		 ? "ok"
-					     : rc == ERR_TOO_NEW ? "newer"
-					     : rc == ERR_DAMAGED ? "not an .ige file"
-								 : e.text);
+	if (!silent) {
+		printf("{\"end\":\"%s\"", rc == 0	      ? "ok"
+					  : rc == ERR_TOO_NEW ? "newer"
+					  : rc == ERR_DAMAGED ? "not an .ige file"
+							      : e.text);
+		comma = true;
+		if (reporting)
+			report(ige_reader_report(r));
+		printf("}\n");
+	}
 	ige_reader_free(r);
 	return 0;
 }
@@ -385,8 +411,10 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (argc == 3 && !strcmp(what, "print"))
+	if (argc == 3 && (!strcmp(what, "print") || !strcmp(what, "report"))) {
+		reporting = what[0] == 'r';
 		return print(argv[2], false);
+	}
 	/* With every name the recording tells, even behind the event. */
 	if (argc == 3 && !strcmp(what, "told"))
 		return print(argv[2], true);
@@ -398,10 +426,13 @@ int main(int argc, char **argv)
 		return make_pack(argv[2], what[0] == 'p', argument(argv[3]));
 	if (argc == 3 && !strcmp(what, "sort"))
 		return make_sorted(argv[2]);
+	if (argc == 3 && !strcmp(what, "records"))
+		return make_records(argument(argv[2]));
 	if (argc == 2 && !strcmp(what, "example"))
 		return make_example();
-	fprintf(stderr, "usage: ige_reader print FILE | told FILE | fixture N BLOCK | mixed SEED N "
-			"| example |"
-			" pack FILE BLOCK | unpack FILE BLOCK | sort FILE\n");
+	fprintf(stderr,
+		"usage: ige_reader print FILE | told FILE | report FILE | fixture N BLOCK | mixed "
+		"SEED N |"
+		" records SEED | example | pack FILE BLOCK | unpack FILE BLOCK | sort FILE\n");
 	return 2;
 }

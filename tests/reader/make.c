@@ -150,15 +150,14 @@ static struct event mixed_event(struct world *own, int64_t end)
 	return ev;
 }
 
-static void mixed_record(struct world *own, struct record *r, char texts[][40])
+static void mixed_record(struct world *own, struct record *r, char texts[][40],
+			 const struct record_def *def)
 {
 	static const enum world_kind kinds[] = {
 		[RROLE_NODE] = WORLD_NODE,     [RROLE_PROCESS] = WORLD_PROCESS,
 		[RROLE_THREAD] = WORLD_THREAD, [RROLE_CGROUP] = WORLD_CGROUP,
 		[RROLE_GPU] = WORLD_GPU,       [RROLE_STACK] = WORLD_STACK,
 	};
-	unsigned n;
-	const struct record_def *defs = record_builtin_all(&n), *def = &defs[any() % n];
 
 	*r = (struct record){ .kind = def->kind };
 	for (unsigned i = 0; i < def->nfields; i++) {
@@ -216,8 +215,10 @@ int make_mixed(uint32_t which, uint32_t n)
 		if (!rc && any() % 20 == 0) {
 			char texts[32][40];
 			struct record r;
+			unsigned kinds;
+			const struct record_def *defs = record_builtin_all(&kinds);
 
-			mixed_record(own, &r, texts);
+			mixed_record(own, &r, texts, &defs[any() % kinds]);
 			rc = ige_writer_record(wr, &r, &e);
 		}
 		if (!rc && any() % 40 == 0) {
@@ -230,6 +231,36 @@ int make_mixed(uint32_t which, uint32_t n)
 		rc = ige_writer_finish(wr, &e);
 	if (rc)
 		fprintf(stderr, "ige_reader: %s\n", e.text);
+	ige_writer_free(wr);
+	world_free(own);
+	return rc != 0;
+}
+
+int make_records(uint32_t which)
+{
+	struct world *own = world_new();
+	struct ige_writer_options opt = { .boot = which, .clock_id = 1 };
+	struct ige_fd_sink sink;
+	struct ige_writer *wr;
+	struct err e = { 0 };
+	unsigned n;
+	const struct record_def *defs = record_builtin_all(&n);
+	int rc;
+
+	seed = which;
+	ige_fd_sink_init(&sink, STDOUT_FILENO);
+	rc = ige_writer_new(&wr, own, &sink.sink, &opt, &e);
+	for (unsigned i = 0; i < 10; i++)
+		things(own);
+	for (unsigned i = 0; i < 3 * n && !rc; i++) {
+		char texts[32][40];
+		struct record r;
+
+		mixed_record(own, &r, texts, &defs[i / 3]);
+		rc = ige_writer_record(wr, &r, &e);
+	}
+	if (!rc)
+		rc = ige_writer_finish(wr, &e);
 	ige_writer_free(wr);
 	world_free(own);
 	return rc != 0;

@@ -11,6 +11,9 @@ int make_fixture(uint32_t n, uint32_t block_events);
 /* Any op, column, record and definition, several segments, LATE blocks. */
 int make_mixed(uint32_t which, uint32_t n);
 
+/* Records of every kind, no events. */
+int make_records(uint32_t which);
+
 /* The example of formats/ige.md. */
 int make_example(void);
 
