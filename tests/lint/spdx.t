@@ -15,7 +15,7 @@ KERNEL = "SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause"
 LINES_MAX = 600
 # Data, and what carries its license elsewhere.
 EXEMPT = ("LICENSE", "README.md", ".gitignore", ".clang-format")
-EXEMPT_ENDINGS = (".md", ".json", ".ige", ".bin", ".txt", ".svg", ".png", ".gz", ".hex")
+EXEMPT_ENDINGS = (".md", ".json", ".ndjson", ".ige", ".bin", ".txt", ".svg", ".png", ".gz", ".hex")
 
 # The tracked files, or all files where the tree came without git.
 r = subprocess.run(["git", "ls-files"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -424,6 +424,8 @@ int main(int argc, char **argv)
 		return make_mixed(argument(argv[2]), argument(argv[3]));
 	if (argc == 4 && (!strcmp(what, "pack") || !strcmp(what, "unpack")))
 		return make_pack(argv[2], what[0] == 'p', argument(argv[3]));
+	if (argc == 3 && !strcmp(what, "index"))
+		return make_indexed(argv[2]);
 	if (argc == 3 && !strcmp(what, "sort"))
 		return make_sorted(argv[2]);
 	if (argc == 3 && !strcmp(what, "records"))
@@ -433,6 +435,7 @@ int main(int argc, char **argv)
 	fprintf(stderr,
 		"usage: ige_reader print FILE | told FILE | report FILE | fixture N BLOCK | mixed "
 		"SEED N |"
-		" records SEED | example | pack FILE BLOCK | unpack FILE BLOCK | sort FILE\n");
+		" records SEED | example | pack FILE BLOCK | unpack FILE BLOCK | sort FILE | index "
+		"FILE\n");
 	return 2;
 }

@@ -21,5 +21,7 @@ int make_example(void);
 int make_pack(const char *path, bool archive, uint32_t block_events);
 /* The same, with nothing late in it. */
 int make_sorted(const char *path);
+/* The same with an index, in blocks of 20 events. */
+int make_indexed(const char *path);
 
 #endif

@@ -65,6 +65,12 @@ int make_pack(const char *path, bool archive, uint32_t block_events)
 							 .clock_id = 1 });
 }
 
+int make_indexed(const char *path)
+{
+	return again(path, &(struct ige_writer_options){
+				   .index = true, .block_events = 20, .clock_id = 1 });
+}
+
 int make_sorted(const char *path)
 {
 	return again(path, &(struct ige_writer_options){ .window_ns = INT64_MAX, .clock_id = 1 });
