@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/human.h"
 #include "lib/base/vec.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -107,7 +108,7 @@ static void check_kernel(struct state *s)
 		    s->node.kernel);
 	if (c->btf_bytes)
 		say(s, "btf", CHECK_GOOD, NULL, "/sys/kernel/btf/vmlinux, %s",
-		    cli_bytes(c->btf_bytes).s);
+		    human_bytes(c->btf_bytes).s);
 	else
 		say(s, "btf", CHECK_FAIL,
 		    "use a kernel built with CONFIG_DEBUG_INFO_BTF=y (those of Debian 12, Ubuntu "
@@ -390,12 +391,12 @@ static void check_cuda(struct state *s, const struct values *v)
 static const char *const verdict_text[] = { "ok", "warn", "FAIL" };
 static void print_text(const struct state *s, struct buf *out)
 {
-	static const enum cli_style style[] = { CLI_GREEN, CLI_YELLOW, CLI_RED };
+	static const enum human_style style[] = { HUMAN_GREEN, HUMAN_YELLOW, HUMAN_RED };
 	bool color = cli_color(STDOUT_FILENO);
 
 	if (!cli_settings.quiet)
 		buf_printf(out, "%s: Linux on %s, %u CPUs, %s%s%s\n\n", s->node.hostname,
-			   s->node.arch, s->node.cpus, cli_bytes(s->node.memory_bytes).s,
+			   s->node.arch, s->node.cpus, human_bytes(s->node.memory_bytes).s,
 			   s->node.hypervisor[0] ? ", " : "", s->node.hypervisor);
 	for (size_t i = 0; i < s->report.lines.n; i++) {
 		const struct check_line *l = &s->report.lines.v[i];
@@ -403,10 +404,10 @@ static void print_text(const struct state *s, struct buf *out)
 		if (cli_settings.quiet && l->verdict == CHECK_GOOD)
 			continue;
 		buf_puts(out, "  ");
-		cli_styled(out, color, style[l->verdict], verdict_text[l->verdict]);
+		human_styled(out, color, style[l->verdict], verdict_text[l->verdict]);
 		buf_printf(out, "%*s%-10s ", (int)(6 - strlen(verdict_text[l->verdict])), "",
 			   l->id);
-		cli_safe(out, bytes_of(l->text));
+		human_safe(out, bytes_of(l->text));
 		buf_putc(out, '\n');
 		if (l->advice)
 			buf_printf(out, "%19s-> %s\n", "", l->advice);

@@ -195,14 +195,9 @@ static int say_damage(const struct input *in)
 	struct buf notes = { 0 };
 	int rc = input_verdict(in, &notes);
 
-	for (char *line = notes.p, *end; line && (end = strchr(line, '\n')); line = end + 1)
-		cli_warn("%.*s", (int)(end - line), line);
+	cli_warn_lines(&notes);
 	buf_free(&notes);
-	if (input_report(in).empty) {
-		cli_warn("the input is empty: there is no recording in it");
-		return CLI_EXIT_DAMAGED;
-	}
-	return rc ? CLI_EXIT_DAMAGED : CLI_EXIT_DONE;
+	return cli_exit_of(rc);
 }
 
 int main(int argc, char **argv)

@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/human.h"
 #include "lib/base/io.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/table.h"
 #include "lib/base/timetext.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -182,7 +184,7 @@ static void truths_text(struct buf *out, const struct event_stream *in)
 {
 	static const char *const headers[] = { "planted", "culprit", ">pid", ">victim",
 					       ">lost",	  ">times",  NULL };
-	struct cli_table *table = cli_table_new(headers);
+	struct table *table = table_new(headers);
 	unsigned n, rows = 0;
 	const struct sim_truth *t = sim_truths(in, &n);
 
@@ -190,20 +192,20 @@ static void truths_text(struct buf *out, const struct event_stream *in)
 		if (t[i].count == 0)
 			continue;
 		rows++;
-		cli_table_cell(table, "%s", t[i].kind);
-		cli_table_cell(table, "%s", t[i].culprit);
-		cli_table_cell(table, "%u", t[i].culprit_pid);
-		cli_table_cell(table, "%u", t[i].victim_pid);
-		cli_table_cell(table, "%s", cli_ns(t[i].lost_ns).s);
-		cli_table_cell(table, "%s", cli_count(t[i].count).s);
+		table_cell(table, "%s", t[i].kind);
+		table_cell(table, "%s", t[i].culprit);
+		table_cell(table, "%u", t[i].culprit_pid);
+		table_cell(table, "%u", t[i].victim_pid);
+		table_cell(table, "%s", human_ns(t[i].lost_ns).s);
+		table_cell(table, "%s", human_count(t[i].count).s);
 	}
 	if (!table)
 		out->failed = true;
 	else if (rows)
-		cli_table_text(out, table, 0, cli_color(STDOUT_FILENO));
+		table_text(out, table, 0, cli_color(STDOUT_FILENO));
 	else
 		buf_puts(out, "nothing is planted\n");
-	cli_table_free(table);
+	table_free(table);
 }
 
 static int print_truth(const char *scenario, const struct sim_options *o)
@@ -248,7 +250,7 @@ static int print_truth(const char *scenario, const struct sim_options *o)
 static int print_list(void)
 {
 	static const char *const headers[] = { "scenario", "what is wrong", NULL };
-	struct cli_table *table = values.json ? NULL : cli_table_new(headers);
+	struct table *table = values.json ? NULL : table_new(headers);
 	struct buf out = { 0 };
 	struct err e = { 0 };
 	struct jsonw j;
@@ -273,8 +275,8 @@ static int print_list(void)
 			jsonw_str(&j, s[i].summary);
 			jsonw_object_end(&j);
 		} else if (table) {
-			cli_table_cell(table, "%s", s[i].name);
-			cli_table_cell(table, "%s", s[i].summary);
+			table_cell(table, "%s", s[i].name);
+			table_cell(table, "%s", s[i].summary);
 		}
 	}
 	if (values.json) {
@@ -282,11 +284,11 @@ static int print_list(void)
 		jsonw_object_end(&j);
 		buf_putc(&out, '\n');
 	} else if (table) {
-		cli_table_text(&out, table, 0, cli_color(STDOUT_FILENO));
+		table_text(&out, table, 0, cli_color(STDOUT_FILENO));
 	} else {
 		out.failed = true;
 	}
-	cli_table_free(table);
+	table_free(table);
 	rc = cli_print(&out, &e);
 	buf_free(&out);
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;

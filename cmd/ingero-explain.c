@@ -124,20 +124,14 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 	struct buf notes = { 0 }, out = { 0 };
 	int rc = input_verdict(in, &notes);
 
-	for (char *line = notes.p, *end; line && (end = strchr(line, '\n')); line = end + 1)
-		cli_warn("%.*s", (int)(end - line), line);
-	if (input_report(in).empty) {
-		cli_warn("the input is empty: there is no recording in it");
-		r.partial = true;
-		r.partial_text = "the input is empty";
-		*status = CLI_EXIT_DAMAGED;
-	} else if (rc) {
+	cli_warn_lines(&notes);
+	if (rc) {
 		char *end = notes.p ? strchr(notes.p, '\n') : NULL;
 
 		if (end)
 			*end = 0;
 		r.partial = true;
-		r.partial_text = notes.p;
+		r.partial_text = input_report(in).empty ? "the input is empty" : notes.p;
 		*status = CLI_EXIT_DAMAGED;
 	}
 	if (values.json)

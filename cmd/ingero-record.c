@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/human.h"
 #include "lib/base/vec.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/signals.h"
-#include "lib/cli/term.h"
 
 struct values {
 	struct cli_list outputs, pids;
@@ -307,19 +307,19 @@ static void closing(const struct job *j, struct probe_recorder *r, const char *p
 
 	probe_recorder_totals(r, &t);
 	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
-	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", cli_count(t.events).s,
-		 cli_count(t.calls).s, cli_ns((uint64_t)(t.end_ns - t.start_ns)).s,
-		 cli_count(t.lost).s, cli_bytes(bytes).s);
+	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", human_count(t.events).s,
+		 human_count(t.calls).s, human_ns((uint64_t)(t.end_ns - t.start_ns)).s,
+		 human_count(t.lost).s, human_bytes(bytes).s);
 	cli_note("recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start",
 		 cpu, seconds > 0 ? 100 * cpu / seconds : 0, j->started_cpu);
 	if (t.open)
-		cli_note("%s calls had not returned at the end", cli_count(t.open).s);
+		cli_note("%s calls had not returned at the end", human_count(t.open).s);
 	if (t.stacks_lost)
 		cli_warn("%s stacks lost: their calls are there without",
-			 cli_count(t.stacks_lost).s);
+			 human_count(t.stacks_lost).s);
 	if (t.refused)
 		cli_warn("%s records of the kernel side were not understood",
-			 cli_count(t.refused).s);
+			 human_count(t.refused).s);
 	if (t.lost) {
 		probe_recorder_losses(r, &lost);
 		cli_note("lost: %s%s", buf_text(&lost),

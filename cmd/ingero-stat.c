@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/ask/ops.h"
+#include "lib/base/human.h"
 #include "lib/base/timetext.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -20,9 +21,9 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/emit/ops_json.h"
+#include "lib/emit/ops_text.h"
 #include "lib/input/input.h"
-
-#define FEW_CALLS 100 /* below this a quantile says little */
+#include "lib/input/resolve.h"
 
 static struct values {
 	bool json;
@@ -93,242 +94,6 @@ static const struct cli_program program = {
 		  "  ingero-record -o - -- COMMAND | ingero-stat",
 };
 
-/* ---- text ---- */
-
-static const char *quantile(struct cli_text *t, uint64_t ns, uint64_t count)
-{
-	char few[sizeof(t->s)];
-
-	*t = cli_ns(ns);
-	if (count < FEW_CALLS) {
-		snprintf(few, sizeof(few), "~%.40s", t->s);
-		memcpy(t->s, few, sizeof(t->s));
-	}
-	return t->s;
-}
-
-static void ops_cells(struct cli_table *t, const struct ops_row *r, bool calls, double wall)
-{
-	struct cli_text text;
-
-	cli_table_cell(t, "%s", r->op->name);
-	cli_table_cell(t, "%s", cli_count(r->count).s);
-	if (calls && r->errors)
-		cli_table_cell_styled(t, CLI_RED, "%s", cli_count(r->errors).s);
-	else if (calls)
-		cli_table_cell(t, "-");
-	if (r->op->track == TRACK_INSTANT) {
-		for (unsigned i = 0; i < 5; i++)
-			cli_table_cell(t, "-");
-	} else {
-		cli_table_cell(t, "%s", quantile(&text, r->p50_ns, r->count));
-		cli_table_cell(t, "%s", quantile(&text, r->p95_ns, r->count));
-		cli_table_cell(t, "%s", quantile(&text, r->p99_ns, r->count));
-		cli_table_cell(t, "%s", cli_ns(r->max_ns).s);
-		cli_table_cell(t, "%s", cli_ns(r->total_ns).s);
-	}
-	if (calls) {
-		cli_table_cell(t, "%s", cli_ns(r->self_ns).s);
-		cli_table_cell(t, "%s", wall > 0 ? cli_percent((double)r->self_ns / wall).s : "-");
-	}
-	if (r->lost_ns)
-		cli_table_cell_styled(t, CLI_YELLOW, "%s", cli_ns(r->lost_ns).s);
-	else
-		cli_table_cell(t, "-");
-}
-
-static const char *heading(const char *layer)
-{
-	if (!strcmp(layer, "runtime"))
-		return "Runtime API";
-	if (!strcmp(layer, "driver"))
-		return "Driver API";
-	if (!strcmp(layer, "graph"))
-		return "Graphs";
-	if (!strcmp(layer, "nccl"))
-		return "NCCL";
-	return "Host";
-}
-
-/* One table per layer; *few: a quantile was marked. */
-static void ops_tables(struct buf *out, const struct ops_summary *s, bool color, bool *few)
-{
-	static const char *const call_headers[] = { "op",   ">count", ">errors", ">p50",
-						    ">p95", ">p99",   ">max",	 ">total",
-						    ">own", ">share", ">lost",	 NULL };
-	static const char *const host_headers[] = { "event", ">count", ">p50",	">p95", ">p99",
-						    ">max",  ">total", ">lost", NULL };
-	double wall = (double)(s->end_ns - s->start_ns);
-
-	for (size_t i = 0; i < s->rows.n;) {
-		const char *title = heading(source_layer(s->rows.v[i].op->source));
-		bool calls = s->rows.v[i].op->flags & OP_CALL;
-		struct cli_table *t = cli_table_new(calls ? call_headers : host_headers);
-
-		if (!t) {
-			out->failed = true;
-			return;
-		}
-		for (; i < s->rows.n && heading(source_layer(s->rows.v[i].op->source)) == title;
-		     i++) {
-			ops_cells(t, &s->rows.v[i], calls, wall);
-			*few |= s->rows.v[i].count < FEW_CALLS &&
-				s->rows.v[i].op->track != TRACK_INSTANT;
-		}
-		buf_putc(out, '\n');
-		cli_styled(out, color, CLI_CYAN, title);
-		buf_putc(out, '\n');
-		cli_table_text(out, t, 2, color);
-		cli_table_free(t);
-	}
-}
-
-static void error_lines(struct buf *out, const struct ops_summary *s, bool color)
-{
-	if (s->errors.n == 0)
-		return;
-	buf_putc(out, '\n');
-	cli_styled(out, color, CLI_RED, "Errors");
-	buf_putc(out, '\n');
-	for (size_t i = 0; i < s->errors.n && i < 20; i++) {
-		const struct ops_error *x = &s->errors.v[i];
-		const char *name = event_error_name(x->op->source, x->ret);
-
-		buf_printf(out, "  %s returned %d%s%s%s %s times\n", x->op->name, x->ret,
-			   name ? " (" : "", name ? name : "", name ? ")" : "",
-			   cli_count(x->count).s);
-	}
-}
-
-static void process_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
-{
-	double wall = (double)(s->end_ns - s->start_ns);
-
-	for (size_t i = 0; i < s->processes.n && i < 16; i++) {
-		const struct ops_process *p = &s->processes.v[i];
-		const struct world_process *id = world_get_process(w, p->process);
-
-		buf_printf(out, "process %u ", id ? id->tgid : 0);
-		cli_safe(out, world_text(w, p->comm));
-		buf_printf(out, ": %s thread%s, %s calls", cli_count(p->threads).s,
-			   p->threads == 1 ? "" : "s", cli_count(p->calls).s);
-		if (wall > 0 && p->calls)
-			buf_printf(out, " taking %s of wall time",
-				   cli_percent((double)p->in_calls_ns / wall).s);
-		if (p->lost_ns)
-			buf_printf(out, ", %s lost to the host", cli_ns(p->lost_ns).s);
-		buf_putc(out, '\n');
-	}
-	if (s->processes.n > 16)
-		buf_printf(out, "and %zu more processes (--json has them all)\n",
-			   s->processes.n - 16);
-}
-
-static void system_line(struct buf *out, const struct ops_summary *s)
-{
-	const struct ops_metric *busy = &s->metrics[METRIC_CPU_BUSY],
-				*load = &s->metrics[METRIC_LOAD_1];
-	const struct ops_metric *used = &s->metrics[METRIC_MEM_USED],
-				*psi = &s->metrics[METRIC_PSI_CPU_SOME];
-	const struct ops_metric *free_mem = &s->metrics[METRIC_MEM_AVAILABLE];
-	double wall_us = (double)(s->end_ns - s->start_ns) / 1000;
-
-	if (!busy->n && !load->n && !used->n)
-		return;
-	buf_puts(out, "system:");
-	if (busy->n)
-		buf_printf(out, " CPU %.0f%% busy (at most %.0f%%)", busy->sum / (double)busy->n,
-			   busy->max);
-	if (load->n)
-		buf_printf(out, ", load %.1f", load->last);
-	if (psi->n > 1 && wall_us > 0)
-		buf_printf(out, ", tasks waiting for a CPU %.1f%% of the time",
-			   100 * (psi->last - psi->first) / wall_us);
-	if (used->n && used->last >= 0)
-		buf_printf(out, ", memory %s used", cli_bytes((uint64_t)used->last).s);
-	if (free_mem->n && free_mem->last >= 0)
-		buf_printf(out, ", %s available", cli_bytes((uint64_t)free_mem->last).s);
-	buf_putc(out, '\n');
-}
-
-static void head_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
-{
-	char when[64];
-
-	if (s->hostname)
-		cli_safe(out, world_text(w, s->hostname));
-	else
-		buf_puts(out, "recording");
-	if (s->nodes > 1)
-		buf_printf(out, " and %u more nodes", s->nodes - 1);
-	buf_printf(out, ": %s", cli_ns((uint64_t)(s->end_ns - s->start_ns)).s);
-	if (s->has_real)
-		buf_printf(out, " from %s",
-			   time_local(when, sizeof(when), s->start_ns + s->real_minus_mono_ns,
-				      true));
-	buf_putc(out, '\n');
-	process_lines(out, w, s);
-	system_line(out, s);
-}
-
-static void coverage_lines(struct buf *out, const struct world *w, const struct ops_summary *s,
-			   bool over, bool few)
-{
-	buf_printf(out, "coverage: %s events", cli_count(s->events).s);
-	if (s->selected != s->events)
-		buf_printf(out, " (%s counted here)", cli_count(s->selected).s);
-	buf_printf(out, ", %s lost", cli_count(s->lost).s);
-	for (unsigned i = 0; i < OPS_LOSS_REASONS; i++)
-		if (s->loss_by_reason[i])
-			buf_printf(out, " (%s: %s)", loss_reason_text(i),
-				   cli_count(s->loss_by_reason[i]).s);
-	if (s->late)
-		buf_printf(out, ", %s late", cli_count(s->late).s);
-	if (s->open)
-		buf_printf(out, ", %s calls still open at the end", cli_count(s->open).s);
-	buf_printf(out, ", window %s", cli_ns((uint64_t)(s->end_ns - s->start_ns)).s);
-	if (over && !s->complete)
-		buf_puts(out, ", without an end");
-	buf_putc(out, '\n');
-	for (size_t i = 0; i < s->layers.n; i++) {
-		const struct ops_layer *l = &s->layers.v[i];
-
-		if (l->failed == 0)
-			continue;
-		buf_puts(out, "coverage: ");
-		cli_safe(out, world_text(w, l->layer));
-		buf_printf(out, ": %u of %u not traced", l->failed, l->requested);
-		if (l->reason) {
-			buf_puts(out, ": ");
-			cli_safe(out, world_text(w, l->reason));
-		}
-		buf_putc(out, '\n');
-	}
-	if (few)
-		buf_printf(out,
-			   "~ a quantile over fewer than %d calls; share is of wall time, calls "
-			   "inside not counted again\n",
-			   FEW_CALLS);
-}
-
-static void summary_text(struct buf *out, const struct world *w, const struct ops_summary *s,
-			 bool over, bool color)
-{
-	bool few = false;
-
-	head_lines(out, w, s);
-	if (!over) /* what is drawn over is cut at the bottom */
-		coverage_lines(out, w, s, over, false);
-	ops_tables(out, s, color, &few);
-	if (s->rows.n == 0)
-		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");
-	error_lines(out, s, color);
-	if (!over)
-		return;
-	buf_putc(out, '\n');
-	coverage_lines(out, w, s, over, few);
-}
-
 /* ---- live ---- */
 
 struct live {
@@ -397,7 +162,7 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 	l->next_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)l->interval_ns;
 	if (l->terminal) {
 		live_erase(l, &out);
-		summary_text(&text, w, s, false, cli_color(STDOUT_FILENO));
+		ops_text(&text, w, s, false, cli_color(STDOUT_FILENO));
 		clip(&text, &l->lines);
 		buf_puts(&out, "\033[?7l"); /* a line too long is cut, not continued */
 		buf_add(&out, text.p, text.n);
@@ -407,8 +172,8 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 
 		buf_printf(&out, "%s  %s events, %.0f/s, %s lost, window %s\n",
 			   time_local(when, sizeof(when), now_ns(CLOCK_REALTIME), false),
-			   cli_count(s->events).s, (double)(s->events - l->events) / seconds,
-			   cli_count(s->lost).s, cli_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+			   human_count(s->events).s, (double)(s->events - l->events) / seconds,
+			   human_count(s->lost).s, human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 	}
 	l->events = s->events;
 	rc = text.failed ? err_nomem(e) : cli_print(&out, e);
@@ -418,45 +183,6 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 }
 
 /* ---- reading ---- */
-
-/* When the recordings end, and what time that was. */
-static int find_end(struct world *w, const struct cli_operands *operands, struct select *sel,
-		    struct err *e)
-{
-	struct input *in;
-	struct stream_item item;
-	int64_t end = INT64_MIN, real = 0;
-	bool has_real = false;
-	int rc;
-
-	for (size_t i = 0; i < operands->n || i == 0; i++) {
-		struct stat st;
-
-		if (operands->n == 0 || !strcmp(operands->v[i], "-") ||
-		    (stat(operands->v[i], &st) == 0 && !S_ISREG(st.st_mode) &&
-		     !S_ISDIR(st.st_mode)))
-			return err_set(e, ERR_USAGE,
-				       "--since, --until and --last count from the recording's end "
-				       "and need a file, not a pipe");
-	}
-	rc = input_open(&in, w, (const char *const *)operands->v, (unsigned)operands->n, e);
-	if (rc)
-		return rc;
-	while ((rc = input_stream(in)->next(input_stream(in), &item, e)) > 0) {
-		for (size_t i = 0; i < item.n; i++)
-			end = item.events[i].end_ns > end ? item.events[i].end_ns : end;
-		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_CLOCK)
-			continue;
-		if (item.record->u.CLOCK.mono_ns > end)
-			end = item.record->u.CLOCK.mono_ns;
-		real = item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
-		has_real = true;
-	}
-	input_free(in);
-	if (!rc && end != INT64_MIN)
-		rc = select_resolve(sel, end, has_real, real, e);
-	return rc;
-}
 
 static int read_all(struct world *w, struct input *in, struct ask_ops_run *run, struct live *live,
 		    struct err *e)
@@ -492,7 +218,7 @@ static int print(const struct world *w, const struct ops_summary *s, const struc
 	if (values.json)
 		ops_json(&out, w, s, &quality);
 	else
-		summary_text(&out, w, s, true, cli_color(STDOUT_FILENO));
+		ops_text(&out, w, s, true, cli_color(STDOUT_FILENO));
 	rc = cli_print(&out, e);
 	buf_free(&out);
 	return rc;
@@ -503,15 +229,8 @@ static int say_verdict(const struct input *in)
 {
 	struct buf notes = { 0 };
 	int status = cli_exit_of(input_verdict(in, &notes));
-	char *save = NULL;
 
-	if (input_report(in).empty) {
-		cli_warn("the input is empty: there is no recording in it");
-		status = CLI_EXIT_DAMAGED;
-	}
-	for (char *line = notes.n ? strtok_r(notes.p, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save))
-		cli_warn("%s", line);
+	cli_warn_lines(&notes);
 	buf_free(&notes);
 	return status;
 }
@@ -558,7 +277,8 @@ int main(int argc, char **argv)
 	if (!rc && !w)
 		rc = err_nomem(&e);
 	if (!rc && select_needs_end(&sel))
-		rc = find_end(w, &operands, &sel, &e);
+		rc = input_resolve(w, (const char *const *)operands.v, (unsigned)operands.n, &sel,
+				   &e);
 	if (!rc)
 		rc = input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e);
 	if (!rc) {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/utf8.h"
+
 void jsonw_init(struct jsonw *w, struct buf *out, bool pretty)
 {
 	*w = (struct jsonw){ .out = out, .pretty = pretty };
@@ -82,29 +84,6 @@ void jsonw_array_begin(struct jsonw *w)
 void jsonw_array_end(struct jsonw *w)
 {
 	close_level(w, ']');
-}
-
-/* Length of the valid UTF-8 sequence at p, 0 when there is none (overlong, surrogate, cut short). */
-static size_t utf8_length(const unsigned char *p, size_t n)
-{
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc2 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5 ? 4
-				   : 0;
-	size_t i;
-
-	if (!len || len > n)
-		return 0;
-	for (i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if (len == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0)))
-		return 0;
-	if (len == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90)))
-		return 0;
-	return len;
 }
 
 static void quoted(struct buf *out, struct bytes text)

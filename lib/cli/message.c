@@ -5,10 +5,9 @@
 #include "lib/cli/message.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
+#include <string.h>
 #include <unistd.h>
-
-#include "lib/base/buf.h"
 
 struct cli_settings cli_settings = { .program = "ingero", .color = "auto" };
 
@@ -50,6 +49,18 @@ void cli_warn(const char *fmt, ...)
 	va_start(ap, fmt);
 	say("warning: ", fmt, ap);
 	va_end(ap);
+}
+
+void cli_warn_lines(const struct buf *text)
+{
+	const char *end;
+
+	for (size_t at = 0; at < text->n; at = (size_t)(end - text->p) + 1) {
+		end = memchr(text->p + at, '\n', text->n - at);
+		if (!end)
+			end = text->p + text->n;
+		cli_warn("%.*s", (int)(end - text->p - (ptrdiff_t)at), text->p + at);
+	}
 }
 
 void cli_note(const char *fmt, ...)

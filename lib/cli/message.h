@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "lib/base/buf.h"
+
 /* Set by cli_parse from the common options; tests may set them. */
 struct cli_settings {
 	const char *program; /* "ingero-stat" */
@@ -24,6 +26,7 @@ void cli_error(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* "ingero-stat: cannot …" */
 void cli_warn(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* "ingero-stat: warning: …" */
+void cli_warn_lines(const struct buf *text);   /* one warning per line */
 void cli_note(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* plain line; silent with -q */
 void cli_detail(const char *fmt, ...)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/human.h"
 #include "lib/cli/message.h"
-#include "lib/cli/term.h"
 
 #define S_NS 1000000000ll
 
@@ -53,10 +53,10 @@ void cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total)
 	now = now_ns();
 	if (now - p->shown_ns < (!p->shown ? S_NS : p->terminal ? S_NS / 5 : 5 * S_NS))
 		return;
-	buf_printf(&line, "%s%s: %s", p->terminal ? "\r" : "", p->what, cli_bytes(done).s);
+	buf_printf(&line, "%s%s: %s", p->terminal ? "\r" : "", p->what, human_bytes(done).s);
 	if (total)
-		buf_printf(&line, " of %s (%s)", cli_bytes(total).s,
-			   cli_percent((double)done / (double)total).s);
+		buf_printf(&line, " of %s (%s)", human_bytes(total).s,
+			   human_percent((double)done / (double)total).s);
 	buf_puts(&line, p->terminal ? "\033[K" : "\n");
 	put(&line);
 	p->shown_ns = now;

@@ -3,10 +3,13 @@
  * One chain for people: when, how much, who, where in the code, the intervals that show it best, and
  * what to do about it.
  */
+#include "lib/emit/report_chain.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/human.h"
+#include "lib/base/table.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_parts.h"
 
@@ -51,13 +54,13 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 
 	heading(out, color, "Lost");
 	buf_printf(out, "%s in ", report_ns(t, sizeof(t), (double)c->lost_ns));
-	report_count(out, c->count);
+	buf_puts(out, human_count(c->count).s);
 	buf_printf(out, " waits, %.1f ms per second of wall time",
 		   report_number(c->body, "lost_ms_per_s"));
 	if (json_length(parts) > 1) {
 		while (json_each(parts, &at, &key, &v)) {
 			buf_puts(out, n++ ? ", " : " (");
-			report_safe(out, json_bytes(key));
+			human_safe(out, json_bytes(key));
 			buf_printf(out, " %s", report_ns(t, sizeof(t), json_double(v, 0)));
 			json_free(key);
 			json_free(v);
@@ -87,7 +90,7 @@ static void culprit(struct buf *out, const struct chain *c, bool color)
 	for (size_t i = 0; i < json_length(via); i++) {
 		v = json_at(via, i);
 		buf_puts(out, i ? ", " : "; it also kept from releasing a lock: ");
-		report_safe(out, json_bytes(v));
+		human_safe(out, json_bytes(v));
 		json_free(v);
 	}
 	buf_putc(out, '\n');
@@ -95,73 +98,44 @@ static void culprit(struct buf *out, const struct chain *c, bool color)
 	json_free(who);
 }
 
-/* Rows of cells as wide as the widest of their column; the last column is not padded. */
-#define CELLS 7
-struct cells {
-	struct buf cell[CELLS];
-};
-
-static void rows_text(struct buf *out, struct cells *rows, size_t n, unsigned indent)
-{
-	size_t width[CELLS] = { 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		for (unsigned k = 0; k < CELLS; k++) {
-			if (rows[i].cell[k].n > width[k])
-				width[k] = rows[i].cell[k].n;
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		buf_printf(out, "%*s", (int)indent, "");
-		for (unsigned k = 0; k < CELLS; k++) {
-			const char *t = buf_text(&rows[i].cell[k]);
-
-			if (k == CELLS - 1)
-				buf_puts(out, t);
-			else if (width[k])
-				buf_printf(out, "%*s  ", (int)width[k], t);
-			out->failed |= rows[i].cell[k].failed;
-		}
-		buf_putc(out, '\n');
-		for (unsigned k = 0; k < CELLS; k++)
-			buf_free(&rows[i].cell[k]);
-	}
-}
-
 static void sites(struct buf *out, const struct chain *c, bool color)
 {
-	static const char *const names[] = { "lost", "affected", "calls", "avg",
-					     "max",  "call",	 "from" };
+	static const char *const headers[] = { ">lost", ">affected", ">calls", ">avg",
+					       ">max",	">call",     "from",   NULL };
 	struct json all = json_get(c->body, "sites");
 	size_t n = json_length(all);
-	struct cells *rows = n ? calloc(n + 1, sizeof(*rows)) : NULL;
-	char t[48];
+	struct table *t = n ? table_new(headers) : NULL;
+	struct buf text = { 0 };
+	char ns[48];
 
-	if (!rows) {
-		out->failed |= n > 0;
-		json_free(all);
-		return;
-	}
-	for (unsigned k = 0; k < CELLS; k++)
-		buf_puts(&rows[0].cell[k], names[k]);
-	for (size_t i = 0; i < n; i++) {
+	out->failed |= n && !t;
+	for (size_t i = 0; t && i < n; i++) {
 		struct json s = json_at(all, i);
-		struct buf *cell = rows[i + 1].cell;
+		double calls = report_number(s, "calls");
 
-		buf_puts(&cell[0], report_ns(t, sizeof(t), report_number(s, "lost_ns")));
-		report_count(&cell[1], (uint64_t)report_number(s, "affected"));
-		if (report_number(s, "calls") > 0) {
-			report_count(&cell[2], (uint64_t)report_number(s, "calls"));
-			buf_puts(&cell[3], report_ns(t, sizeof(t), report_number(s, "avg_ns")));
-			buf_puts(&cell[4], report_ns(t, sizeof(t), report_number(s, "max_ns")));
+		table_cell(t, "%s", report_ns(ns, sizeof(ns), report_number(s, "lost_ns")));
+		table_cell(t, "%s", human_count((uint64_t)report_number(s, "affected")).s);
+		table_cell(t, "%s", calls > 0 ? human_count((uint64_t)calls).s : "");
+		for (unsigned k = 0; k < 2; k++) {
+			double v = report_number(s, k ? "max_ns" : "avg_ns");
+
+			table_cell(t, "%s", calls > 0 ? report_ns(ns, sizeof(ns), v) : "");
 		}
-		report_member(&cell[5], s, "op", "");
-		report_member(&cell[6], s, "text", "(no stack)");
+		report_member(&text, s, "op", "");
+		table_cell(t, "%s", buf_text(&text));
+		buf_reset(&text);
+		report_member(&text, s, "text", "(no stack)");
+		table_cell(t, "%s", buf_text(&text));
+		buf_reset(&text);
 		json_free(s);
 	}
-	title_line(out, color, "Call sites");
-	rows_text(out, rows, n + 1, 8);
-	free(rows);
+	if (t) {
+		title_line(out, color, "Call sites");
+		table_text(out, t, 8, false);
+	}
+	out->failed |= text.failed;
+	table_free(t);
+	buf_free(&text);
 	json_free(all);
 }
 
@@ -221,13 +195,13 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 		     : c->severity == CHAIN_MEDIUM ? "1;33"
 						   : "1");
 	buf_printf(out, "\n[%u] %s ", at, chain_severity_name(c->severity));
-	report_safe(out, c->kind);
+	human_safe(out, c->kind);
 	report_style(out, color, "0");
 	buf_puts(out, "  ");
 	if (at > 1)
-		report_safe(out, c->summary);
+		human_safe(out, c->summary);
 	buf_puts(out, at > 1 ? "  (" : "(");
-	report_safe(out, c->id);
+	human_safe(out, c->id);
 	buf_puts(out, ")\n");
 	when(out, r, c, color);
 	lost(out, c, color);
@@ -244,7 +218,7 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 				   report_ns(b, sizeof(b), report_number(s, "p99_without_ns")));
 			buf_printf(out, "; p50 %s over ",
 				   report_ns(a, sizeof(a), report_number(s, "p50_ns")));
-			report_count(out, (uint64_t)report_number(s, "n"));
+			buf_puts(out, human_count((uint64_t)report_number(s, "n")).s);
 			buf_puts(out, " calls\n");
 		}
 		json_free(s);

@@ -4,65 +4,16 @@
  * what to do, then what became of each process's time, then what the recording covers. Text
  * from outside (commands, paths, symbols) is made harmless before it reaches a terminal.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/human.h"
 #include "lib/base/timetext.h"
+#include "lib/emit/report_chain.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
 
 #define BAR_WIDTH	24
 #define PROCESSES_SHOWN 5
-
-void report_safe(struct buf *out, struct bytes text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		buf_putc(out,
-			 (unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f ? '?' : text.p[i]);
-}
-
-void report_style(struct buf *out, bool color, const char *code)
-{
-	if (color)
-		buf_printf(out, "\033[%sm", code);
-}
-
-const char *report_ns(char *out, size_t size, double ns)
-{
-	return duration_text(out, size, ns > 0 ? (uint64_t)ns : 0);
-}
-
-double report_number(struct json object, const char *key)
-{
-	struct json v = json_get(object, key);
-	double x = json_double(v, 0);
-
-	json_free(v);
-	return x;
-}
-
-/* The text of a member, made harmless; otherwise when it is missing. */
-void report_member(struct buf *out, struct json object, const char *key, const char *otherwise)
-{
-	struct json v = json_get(object, key);
-	struct bytes t = json_bytes(v);
-
-	report_safe(out, t.p && t.n ? t : bytes_of(otherwise));
-	json_free(v);
-}
-
-void report_count(struct buf *out, uint64_t n)
-{
-	char digits[32];
-	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			buf_putc(out, ',');
-		buf_putc(out, digits[i]);
-	}
-}
 
 static bool host_recorded(const struct report *r)
 {
@@ -179,15 +130,12 @@ static void breakdown(struct buf *out, struct json p, bool host, bool color)
 			   report_number(p, "calling_threads"), report_number(p, "threads"));
 	else
 		buf_printf(out, " in %.0f threads (", report_number(p, "threads"));
-	report_count(out, (uint64_t)report_number(p, "calls"));
+	buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
 	buf_puts(out, " calls)\n");
 	for (unsigned i = 0; i < n; i++) {
-		unsigned filled = (unsigned)(v[i].ns / all * BAR_WIDTH + 0.5);
-
 		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns),
 			   v[i].ns / all * 100);
-		for (unsigned k = 0; k < BAR_WIDTH; k++)
-			buf_putc(out, k < filled ? '#' : ' ');
+		human_bar(out, v[i].ns / all, BAR_WIDTH);
 		buf_printf(out, "  %s\n", part_said(v[i].part, host));
 	}
 }
@@ -199,10 +147,10 @@ static void coverage(struct buf *out, const struct report *r)
 	char t[64];
 
 	buf_puts(out, "\nCoverage: ");
-	report_count(out, r->events);
+	buf_puts(out, human_count(r->events).s);
 	buf_printf(out, " events over %s, ",
 		   report_ns(t, sizeof(t), (double)(r->end_ns - r->start_ns)));
-	report_count(out, lost > (double)r->lost ? (uint64_t)lost : r->lost);
+	buf_puts(out, human_count(lost > (double)r->lost ? (uint64_t)lost : r->lost).s);
 	buf_puts(out, " lost");
 	if (late > 0)
 		buf_printf(out, ", %.0f too late to be placed", late);
@@ -234,7 +182,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 			continue;
 		if (shown++ == 0) {
 			report_style(out, color, "1");
-			report_safe(out, c->summary);
+			human_safe(out, c->summary);
 			report_style(out, color, "0");
 			buf_puts(out, ".\n");
 		}

@@ -153,8 +153,10 @@ static void say(struct buf *notes, const char *name, const struct ige_report *r)
 
 int input_verdict(const struct input *in, struct buf *notes)
 {
-	bool damaged = false;
+	bool damaged = input_report(in).empty;
 
+	if (damaged)
+		buf_puts(notes, "the input is empty: there is no recording in it\n");
 	for (unsigned i = 0; i < in->n; i++) {
 		const struct ige_report *r = ige_reader_report(in->each[i].reader);
 

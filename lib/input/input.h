@@ -29,8 +29,8 @@ struct event_stream *input_stream(struct input *in);
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */
 struct ige_reader *input_reader(struct input *in);
 
-/* After the end: 0 when all was read whole; ERR_DAMAGED when something was damaged, cut or not ended cleanly (a
- * growing recording is none of these). One line per fact is appended to notes, each ending in a newline. */
+/* After the end: 0 when all was read whole; ERR_DAMAGED when something was damaged, cut, not ended cleanly (a growing
+ * recording is none of these) or there was not a byte. One line per fact is appended to notes, each ending in a newline. */
 int input_verdict(const struct input *in, struct buf *notes);
 
 /* Sums over all inputs. */

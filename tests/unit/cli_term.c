@@ -2,10 +2,11 @@
 /*
  * Text for terminals: units, tables, hostile names, exit statuses.
  */
-#include "lib/cli/term.h"
-
+#include "lib/base/human.h"
+#include "lib/base/table.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
+#include "lib/cli/term.h"
 #include "tests/tap.h"
 
 static void units(void)
@@ -28,36 +29,36 @@ static void units(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		is_str(cli_bytes(rows[i].n).s, rows[i].bytes, "%" PRIu64 " in bytes", rows[i].n);
-		is_str(cli_count(rows[i].n).s, rows[i].count, "%" PRIu64 " counted", rows[i].n);
+		is_str(human_bytes(rows[i].n).s, rows[i].bytes, "%" PRIu64 " in bytes", rows[i].n);
+		is_str(human_count(rows[i].n).s, rows[i].count, "%" PRIu64 " counted", rows[i].n);
 	}
-	is_str(cli_percent(0.1234).s, "12.3%", "percent");
-	is_str(cli_percent(0.0 / 0.0).s, "-", "of nothing");
-	is_str(cli_ns(1500).s, "1.50 us", "time");
+	is_str(human_percent(0.1234).s, "12.3%", "percent");
+	is_str(human_percent(0.0 / 0.0).s, "-", "of nothing");
+	is_str(human_ns(1500).s, "1.50 us", "time");
 }
 
 static void tables(void)
 {
 	static const char *const headers[] = { "NAME", ">COUNT", "NOTE", NULL };
-	struct cli_table *t = cli_table_new(headers);
+	struct table *t = table_new(headers);
 	struct buf out = { 0 };
 
-	cli_table_cell(t, "caf\xc3\xa9");
-	cli_table_cell(t, "%d", 7);
-	cli_table_cell_styled(t, CLI_RED, "x");
-	cli_table_cell(t, "evil\033[2J\n");
-	cli_table_cell(t, "1,234,567");
-	cli_table_cell(t, "%s", "");
-	cli_table_text(&out, t, 2, false);
+	table_cell(t, "caf\xc3\xa9");
+	table_cell(t, "%d", 7);
+	table_cell_styled(t, HUMAN_RED, "x");
+	table_cell(t, "evil\033[2J\n");
+	table_cell(t, "1,234,567");
+	table_cell(t, "%s", "");
+	table_text(&out, t, 2, false);
 	is_str(buf_text(&out),
 	       "  NAME           COUNT  NOTE\n"
 	       "  caf\xc3\xa9               7  x\n"
 	       "  evil?[2J?  1,234,567  \n",
 	       "columns line up, controls do not get through");
 	buf_reset(&out);
-	cli_table_text(&out, t, 0, true);
+	table_text(&out, t, 0, true);
 	like(buf_text(&out), "\033[31mx\033[0m", "colour when asked");
-	cli_table_free(t);
+	table_free(t);
 	buf_free(&out);
 }
 
@@ -65,17 +66,17 @@ static void safety(void)
 {
 	struct buf out = { 0 };
 
-	cli_safe(&out, (struct bytes){ "a\x1b]0;x\x07 \xc2\x9b \xff \xe2\x82\xac\0", 17 });
+	human_safe(&out, (struct bytes){ "a\x1b]0;x\x07 \xc2\x9b \xff \xe2\x82\xac\0", 17 });
 	is_str(buf_text(&out), "a?]0;x? ? ? \xe2\x82\xac?", "escape sequences are disarmed");
 	buf_reset(&out);
-	cli_bar(&out, 0.5, 10);
+	human_bar(&out, 0.5, 10);
 	is_str(buf_text(&out), "#####     ", "half a bar");
 	buf_reset(&out);
-	cli_bar(&out, 7, 3);
-	cli_bar(&out, 0.0 / 0.0, 3);
+	human_bar(&out, 7, 3);
+	human_bar(&out, 0.0 / 0.0, 3);
 	is_str(buf_text(&out), "###   ", "bars stay in their width");
 	buf_reset(&out);
-	cli_styled(&out, false, CLI_BOLD, "x");
+	human_styled(&out, false, HUMAN_BOLD, "x");
 	is_str(buf_text(&out), "x", "no colour");
 	buf_free(&out);
 }

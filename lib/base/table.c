@@ -3,20 +3,21 @@
  * Aligned tables. Cells are kept as one run of text and laid out when printed; the last column is
  * never padded, so that lines have no trailing blanks.
  */
+#include "lib/base/table.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/vec.h"
-#include "lib/cli/term.h"
 
 struct cell {
 	size_t at; /* into text */
 	size_t width;
-	enum cli_style style;
+	enum human_style style;
 };
 
-struct cli_table {
+struct table {
 	size_t ncols;
 	bool *right;
 	VEC(struct cell) cells; /* row by row, the headers first */
@@ -24,24 +25,24 @@ struct cli_table {
 	bool failed;
 };
 
-static void cell_add(struct cli_table *t, enum cli_style style, struct bytes text)
+static void cell_add(struct table *t, enum human_style style, struct bytes text)
 {
 	struct cell c = { .at = t->text.n, .style = style };
 
-	cli_safe(&t->text, text);
+	human_safe(&t->text, text);
 	buf_putc(&t->text, '\0');
 	if (t->text.failed) {
 		t->failed = true;
 		return;
 	}
-	c.width = cli_text_width(t->text.p + c.at);
+	c.width = human_width(t->text.p + c.at);
 	if (!vec_push(&t->cells, c))
 		t->failed = true;
 }
 
-struct cli_table *cli_table_new(const char *const *headers)
+struct table *table_new(const char *const *headers)
 {
-	struct cli_table *t = calloc(1, sizeof(*t));
+	struct table *t = calloc(1, sizeof(*t));
 	size_t i;
 
 	if (!t)
@@ -55,12 +56,12 @@ struct cli_table *cli_table_new(const char *const *headers)
 	}
 	for (i = 0; i < t->ncols; i++) {
 		t->right[i] = headers[i][0] == '>';
-		cell_add(t, CLI_BOLD, bytes_of(headers[i] + t->right[i]));
+		cell_add(t, HUMAN_BOLD, bytes_of(headers[i] + t->right[i]));
 	}
 	return t;
 }
 
-static void cell_vadd(struct cli_table *t, enum cli_style style, const char *fmt, va_list ap)
+static void cell_vadd(struct table *t, enum human_style style, const char *fmt, va_list ap)
 {
 	struct buf text = { 0 };
 
@@ -72,16 +73,16 @@ static void cell_vadd(struct cli_table *t, enum cli_style style, const char *fmt
 	buf_free(&text);
 }
 
-void cli_table_cell(struct cli_table *t, const char *fmt, ...)
+void table_cell(struct table *t, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	cell_vadd(t, CLI_PLAIN, fmt, ap);
+	cell_vadd(t, HUMAN_PLAIN, fmt, ap);
 	va_end(ap);
 }
 
-void cli_table_cell_styled(struct cli_table *t, enum cli_style style, const char *fmt, ...)
+void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -96,7 +97,7 @@ static void spaces(struct buf *out, size_t n)
 		buf_putc(out, ' ');
 }
 
-static size_t column_width(const struct cli_table *t, size_t column)
+static size_t column_width(const struct table *t, size_t column)
 {
 	size_t width = 0, i;
 
@@ -106,7 +107,7 @@ static size_t column_width(const struct cli_table *t, size_t column)
 	return width;
 }
 
-void cli_table_text(struct buf *out, const struct cli_table *t, unsigned indent, bool color)
+void table_text(struct buf *out, const struct table *t, unsigned indent, bool color)
 {
 	size_t *widths, i;
 
@@ -125,7 +126,7 @@ void cli_table_text(struct buf *out, const struct cli_table *t, unsigned indent,
 		spaces(out, column ? 2 : indent);
 		if (t->right[column])
 			spaces(out, pad);
-		cli_styled(out, color, c->style, t->text.p + c->at);
+		human_styled(out, color, c->style, t->text.p + c->at);
 		if (!t->right[column] && !last)
 			spaces(out, pad);
 		if (last || i + 1 == t->cells.n)
@@ -134,7 +135,7 @@ void cli_table_text(struct buf *out, const struct cli_table *t, unsigned indent,
 	free(widths);
 }
 
-void cli_table_free(struct cli_table *t)
+void table_free(struct table *t)
 {
 	if (!t)
 		return;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text for people: units, styles, harmless text, bars. Nothing here prints: everything goes into a
+ * buffer. Text from outside (process names, paths) must pass human_safe or a table cell, which make
+ * control characters visible, before it reaches a terminal.
+ */
+#ifndef INGERO_BASE_HUMAN_H
+#define INGERO_BASE_HUMAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/bytes.h"
+
+/* By value, so that human_ns(x).s can stand in an argument list. */
+struct human_text {
+	char s[48];
+};
+
+struct human_text human_ns(uint64_t ns);	  /* "5.20 ms" */
+struct human_text human_bytes(uint64_t bytes);	  /* "1.5 GiB" */
+struct human_text human_count(uint64_t n);	  /* "1,234,567" */
+struct human_text human_percent(double fraction); /* "12.3%" */
+
+enum human_style {
+	HUMAN_PLAIN,
+	HUMAN_BOLD,
+	HUMAN_DIM,
+	HUMAN_RED,
+	HUMAN_GREEN,
+	HUMAN_YELLOW,
+	HUMAN_BLUE,
+	HUMAN_CYAN
+};
+
+/* text in a style, or plain when color is false. */
+void human_styled(struct buf *out, bool color, enum human_style style, const char *text);
+
+/* text with control characters and bytes that are no UTF-8 replaced by '?'. */
+void human_safe(struct buf *out, struct bytes text);
+
+/* Columns text takes on a terminal (UTF-8, one per character). */
+size_t human_width(const char *text);
+
+/* A bar of fraction (0..1) of width characters: "######    ". */
+void human_bar(struct buf *out, double fraction, unsigned width);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of cells as aligned text; columns are as wide as their widest cell. Cells are made harmless
+ * (human_safe), so they may hold text from outside. Memory that ran out shows when the table is put
+ * out, not before.
+ */
+#ifndef INGERO_BASE_TABLE_H
+#define INGERO_BASE_TABLE_H
+
+#include <stdbool.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/human.h"
+
+struct table;
+
+/* headers: one per column, ended by NULL; a header starting with '>' is a column of numbers (right-aligned). */
+struct table *table_new(const char *const *headers); /* NULL on OOM */
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The cell in a style (applied only when printed with color). */
+void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Appends the table, each line behind indent spaces; out->failed when memory ran out anywhere. */
+void table_text(struct buf *out, const struct table *t, unsigned indent, bool color);
+void table_free(struct table *t);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary as text: what was recorded, a table per layer, errors, and what the figures cover. Names
+ * from outside go through human_safe or a table cell.
+ */
+#include "lib/emit/ops_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/base/table.h"
+#include "lib/base/timetext.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+
+#define FEW_CALLS	100 /* below this many calls a p99 is the largest of them, and is marked */
+#define ERRORS_SHOWN	20
+#define PROCESSES_SHOWN 16
+
+static const char *quantile(struct human_text *t, uint64_t ns, uint64_t count)
+{
+	char few[sizeof(t->s)];
+
+	*t = human_ns(ns);
+	if (count < FEW_CALLS) {
+		snprintf(few, sizeof(few), "~%.40s", t->s);
+		memcpy(t->s, few, sizeof(t->s));
+	}
+	return t->s;
+}
+
+static void ops_cells(struct table *t, const struct ops_row *r, bool calls, double wall)
+{
+	struct human_text text;
+
+	table_cell(t, "%s", r->op->name);
+	table_cell(t, "%s", human_count(r->count).s);
+	if (calls && r->errors)
+		table_cell_styled(t, HUMAN_RED, "%s", human_count(r->errors).s);
+	else if (calls)
+		table_cell(t, "-");
+	if (r->op->track == TRACK_INSTANT) {
+		for (unsigned i = 0; i < 5; i++)
+			table_cell(t, "-");
+	} else {
+		table_cell(t, "%s", quantile(&text, r->p50_ns, r->count));
+		table_cell(t, "%s", quantile(&text, r->p95_ns, r->count));
+		table_cell(t, "%s", quantile(&text, r->p99_ns, r->count));
+		table_cell(t, "%s", human_ns(r->max_ns).s);
+		table_cell(t, "%s", human_ns(r->total_ns).s);
+	}
+	if (calls) {
+		table_cell(t, "%s", human_ns(r->self_ns).s);
+		table_cell(t, "%s", wall > 0 ? human_percent((double)r->self_ns / wall).s : "-");
+	}
+	if (r->lost_ns)
+		table_cell_styled(t, HUMAN_YELLOW, "%s", human_ns(r->lost_ns).s);
+	else
+		table_cell(t, "-");
+}
+
+static const char *heading(const char *layer)
+{
+	if (!strcmp(layer, "runtime"))
+		return "Runtime API";
+	if (!strcmp(layer, "driver"))
+		return "Driver API";
+	if (!strcmp(layer, "graph"))
+		return "Graphs";
+	if (!strcmp(layer, "nccl"))
+		return "NCCL";
+	return "Host";
+}
+
+/* One table per layer; *few: a quantile was marked. */
+static void ops_tables(struct buf *out, const struct ops_summary *s, bool color, bool *few)
+{
+	static const char *const call_headers[] = { "op",   ">count", ">errors", ">p50",
+						    ">p95", ">p99",   ">max",	 ">total",
+						    ">own", ">share", ">lost",	 NULL };
+	static const char *const host_headers[] = { "event", ">count", ">p50",	">p95", ">p99",
+						    ">max",  ">total", ">lost", NULL };
+	double wall = (double)(s->end_ns - s->start_ns);
+
+	for (size_t i = 0; i < s->rows.n;) {
+		const char *title = heading(source_layer(s->rows.v[i].op->source));
+		bool calls = s->rows.v[i].op->flags & OP_CALL;
+		struct table *t = table_new(calls ? call_headers : host_headers);
+
+		if (!t) {
+			out->failed = true;
+			return;
+		}
+		for (; i < s->rows.n && heading(source_layer(s->rows.v[i].op->source)) == title;
+		     i++) {
+			ops_cells(t, &s->rows.v[i], calls, wall);
+			*few |= s->rows.v[i].count < FEW_CALLS &&
+				s->rows.v[i].op->track != TRACK_INSTANT;
+		}
+		buf_putc(out, '\n');
+		human_styled(out, color, HUMAN_CYAN, title);
+		buf_putc(out, '\n');
+		table_text(out, t, 2, color);
+		table_free(t);
+	}
+}
+
+static void error_lines(struct buf *out, const struct ops_summary *s, bool color)
+{
+	if (s->errors.n == 0)
+		return;
+	buf_putc(out, '\n');
+	human_styled(out, color, HUMAN_RED, "Errors");
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < s->errors.n && i < ERRORS_SHOWN; i++) {
+		const struct ops_error *x = &s->errors.v[i];
+		const char *name = event_error_name(x->op->source, x->ret);
+
+		buf_printf(out, "  %s returned %d%s%s%s %s times\n", x->op->name, x->ret,
+			   name ? " (" : "", name ? name : "", name ? ")" : "",
+			   human_count(x->count).s);
+	}
+}
+
+static void process_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
+{
+	double wall = (double)(s->end_ns - s->start_ns);
+
+	for (size_t i = 0; i < s->processes.n && i < PROCESSES_SHOWN; i++) {
+		const struct ops_process *p = &s->processes.v[i];
+		const struct world_process *id = world_get_process(w, p->process);
+
+		buf_printf(out, "process %u ", id ? id->tgid : 0);
+		human_safe(out, world_text(w, p->comm));
+		buf_printf(out, ": %s thread%s, %s calls", human_count(p->threads).s,
+			   p->threads == 1 ? "" : "s", human_count(p->calls).s);
+		if (wall > 0 && p->calls)
+			buf_printf(out, " taking %s of wall time",
+				   human_percent((double)p->in_calls_ns / wall).s);
+		if (p->lost_ns)
+			buf_printf(out, ", %s lost to the host", human_ns(p->lost_ns).s);
+		buf_putc(out, '\n');
+	}
+	if (s->processes.n > PROCESSES_SHOWN)
+		buf_printf(out, "and %zu more processes (--json has them all)\n",
+			   s->processes.n - PROCESSES_SHOWN);
+}
+
+static void system_line(struct buf *out, const struct ops_summary *s)
+{
+	const struct ops_metric *busy = &s->metrics[METRIC_CPU_BUSY],
+				*load = &s->metrics[METRIC_LOAD_1];
+	const struct ops_metric *used = &s->metrics[METRIC_MEM_USED],
+				*psi = &s->metrics[METRIC_PSI_CPU_SOME];
+	const struct ops_metric *free_mem = &s->metrics[METRIC_MEM_AVAILABLE];
+	double wall_us = (double)(s->end_ns - s->start_ns) / 1000;
+
+	if (!busy->n && !load->n && !used->n)
+		return;
+	buf_puts(out, "system:");
+	if (busy->n)
+		buf_printf(out, " CPU %.0f%% busy (at most %.0f%%)", busy->sum / (double)busy->n,
+			   busy->max);
+	if (load->n)
+		buf_printf(out, ", load %.1f", load->last);
+	if (psi->n > 1 && wall_us > 0)
+		buf_printf(out, ", tasks waiting for a CPU %.1f%% of the time",
+			   100 * (psi->last - psi->first) / wall_us);
+	if (used->n && used->last >= 0)
+		buf_printf(out, ", memory %s used", human_bytes((uint64_t)used->last).s);
+	if (free_mem->n && free_mem->last >= 0)
+		buf_printf(out, ", %s available", human_bytes((uint64_t)free_mem->last).s);
+	buf_putc(out, '\n');
+}
+
+static void head_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
+{
+	char when[64];
+
+	if (s->hostname)
+		human_safe(out, world_text(w, s->hostname));
+	else
+		buf_puts(out, "recording");
+	if (s->nodes > 1)
+		buf_printf(out, " and %u more nodes", s->nodes - 1);
+	buf_printf(out, ": %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+	if (s->has_real)
+		buf_printf(out, " from %s",
+			   time_local(when, sizeof(when), s->start_ns + s->real_minus_mono_ns,
+				      true));
+	buf_putc(out, '\n');
+	process_lines(out, w, s);
+	system_line(out, s);
+}
+
+static void coverage_lines(struct buf *out, const struct world *w, const struct ops_summary *s,
+			   bool over, bool few)
+{
+	buf_printf(out, "coverage: %s events", human_count(s->events).s);
+	if (s->selected != s->events)
+		buf_printf(out, " (%s counted here)", human_count(s->selected).s);
+	buf_printf(out, ", %s lost", human_count(s->lost).s);
+	for (unsigned i = 0; i < OPS_LOSS_REASONS; i++)
+		if (s->loss_by_reason[i])
+			buf_printf(out, " (%s: %s)", loss_reason_text(i),
+				   human_count(s->loss_by_reason[i]).s);
+	if (s->late)
+		buf_printf(out, ", %s late", human_count(s->late).s);
+	if (s->open)
+		buf_printf(out, ", %s calls still open at the end", human_count(s->open).s);
+	buf_printf(out, ", window %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+	if (over && !s->complete)
+		buf_puts(out, ", without an end");
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < s->layers.n; i++) {
+		const struct ops_layer *l = &s->layers.v[i];
+
+		if (l->failed == 0)
+			continue;
+		buf_puts(out, "coverage: ");
+		human_safe(out, world_text(w, l->layer));
+		buf_printf(out, ": %u of %u not traced", l->failed, l->requested);
+		if (l->reason) {
+			buf_puts(out, ": ");
+			human_safe(out, world_text(w, l->reason));
+		}
+		buf_putc(out, '\n');
+	}
+	if (few)
+		buf_printf(out,
+			   "~ a quantile over fewer than %d calls; share is of wall time, calls "
+			   "inside not counted again\n",
+			   FEW_CALLS);
+}
+
+void ops_text(struct buf *out, const struct world *w, const struct ops_summary *s, bool over,
+	      bool color)
+{
+	bool few = false;
+
+	head_lines(out, w, s);
+	if (!over) /* what is drawn over is cut at the bottom */
+		coverage_lines(out, w, s, over, false);
+	ops_tables(out, s, color, &few);
+	if (s->rows.n == 0)
+		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");
+	error_lines(out, s, color);
+	if (!over)
+		return;
+	buf_putc(out, '\n');
+	coverage_lines(out, w, s, over, few);
+}

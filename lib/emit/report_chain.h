@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One chain of the text report: when, how much, who, where, and what to do.
+ */
+#ifndef INGERO_EMIT_REPORT_CHAIN_H
+#define INGERO_EMIT_REPORT_CHAIN_H
+
+#include "lib/emit/report.h"
+
+/* One chain in full; at: its number in the report, from 1. */
+void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
+		  bool color);
+
+#endif

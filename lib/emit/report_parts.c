@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the text report reads are JSON bodies of chain and analysis records: a member that is missing
+ * reads as nothing, so that a body of another version is told as far as it goes.
+ */
+#include "lib/emit/report_parts.h"
+
+#include "lib/base/human.h"
+#include "lib/base/timetext.h"
+
+void report_style(struct buf *out, bool color, const char *code)
+{
+	if (color)
+		buf_printf(out, "\033[%sm", code);
+}
+
+const char *report_ns(char *out, size_t size, double ns)
+{
+	return duration_text(out, size, ns > 0 ? (uint64_t)ns : 0);
+}
+
+double report_number(struct json object, const char *key)
+{
+	struct json v = json_get(object, key);
+	double x = json_double(v, 0);
+
+	json_free(v);
+	return x;
+}
+
+void report_member(struct buf *out, struct json object, const char *key, const char *otherwise)
+{
+	struct json v = json_get(object, key);
+	struct bytes t = json_bytes(v);
+
+	human_safe(out, t.p && t.n ? t : bytes_of(otherwise));
+	json_free(v);
+}

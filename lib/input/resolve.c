@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the whole input for its latest event or clock reading: nothing in front of the events says
+ * when they will end.
+ */
+#include "lib/input/resolve.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/input/input.h"
+
+/* What cannot be looked at is left to input_open, which says why. */
+static bool can_be_read_twice(const char *name)
+{
+	struct stat st;
+
+	return strcmp(name, "-") != 0 &&
+	       (stat(name, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
+int input_resolve(struct world *w, const char *const *names, unsigned n, struct select *sel,
+		  struct err *e)
+{
+	struct input *in;
+	struct stream_item item;
+	int64_t end = INT64_MIN, real = 0;
+	bool has_real = false;
+	int rc;
+
+	for (unsigned i = 0; i < n || i == 0; i++)
+		if (n == 0 || !can_be_read_twice(names[i]))
+			return err_set(e, ERR_USAGE,
+				       "--since, --until and --last count from the recording's end "
+				       "and need a file, not a pipe");
+	rc = input_open(&in, w, names, n, e);
+	if (rc)
+		return rc;
+	while ((rc = input_stream(in)->next(input_stream(in), &item, e)) > 0) {
+		for (size_t i = 0; i < item.n; i++)
+			end = item.events[i].end_ns > end ? item.events[i].end_ns : end;
+		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_CLOCK)
+			continue;
+		if (item.record->u.CLOCK.mono_ns > end)
+			end = item.record->u.CLOCK.mono_ns;
+		real = item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
+		has_real = true;
+	}
+	input_free(in);
+	if (!rc && end != INT64_MIN)
+		rc = select_resolve(sel, end, has_real, real, e);
+	return rc;
+}
