@@ -281,6 +281,8 @@ uninstall:
 deps_packages := gcc make libc6-dev zlib1g-dev libjq-dev libelf-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
 # What only tests use and the build does without.
 deps_check_packages := qemu-system-x86 cpio busybox-static xz-utils zstd
+# The reader on other CPUs. Apart, so that where they are not to be had the others still are.
+deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 # $(1): packages
 install_packages = \
@@ -310,7 +312,8 @@ deps:
 # Once per build directory, and never fatal: a test that misses something says so itself.
 deps-check: | $(BUILD)/flags
 	@[ -e $(BUILD)/.deps-check-tried ] || [ "$(INSTALL)" = no ] || { touch $(BUILD)/.deps-check-tried; \
-		( $(call install_packages,$(deps_check_packages)) ) || true; }
+		( $(call install_packages,$(deps_check_packages)) ) || true; \
+		( $(call install_packages,$(deps_cpu_packages)) ) || true; }
 
 # ---- the rest ----------------------------------------------------------------------------------------
 

@@ -411,6 +411,13 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	if (argc > 2 && !strcmp(what, "reports")) {
+		reporting = true;
+		for (int i = 2; i < argc; i++)
+			if (print(argv[i], false))
+				return 1;
+		return 0;
+	}
 	if (argc == 3 && (!strcmp(what, "print") || !strcmp(what, "report"))) {
 		reporting = what[0] == 'r';
 		return print(argv[2], false);
@@ -433,7 +440,8 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(what, "example"))
 		return make_example();
 	fprintf(stderr,
-		"usage: ige_reader print FILE | told FILE | report FILE | fixture N BLOCK | mixed "
+		"usage: ige_reader print FILE | told FILE | report FILE | reports FILE... | "
+		"fixture N BLOCK | mixed "
 		"SEED N |"
 		" records SEED | example | pack FILE BLOCK | unpack FILE BLOCK | sort FILE | index "
 		"FILE\n");
