@@ -281,6 +281,8 @@ int main(int argc, char **argv)
 				   &e);
 	if (!rc)
 		rc = input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e);
+	if (!rc && sel.resolved)
+		rc = input_window(in, sel.since_ns, sel.until_ns, &e);
 	if (!rc) {
 		run = ask_ops_new(w, &sel);
 		rc = run ? read_all(w, in, run, &live, &e) : err_nomem(&e);

@@ -233,6 +233,10 @@ static int events(struct ask_ops_run *r, const struct stream_item *item, struct 
 	int rc = 0;
 
 	r->item_lost += item->lost;
+	if (item->skipped) {
+		r->answer.events += item->skipped;
+		reaches(r, r->begun ? r->first_ns : item->skipped_from_ns, item->skipped_to_ns);
+	}
 	for (size_t i = 0; i < item->n && !rc; i++) {
 		const struct event *ev = &item->events[i];
 

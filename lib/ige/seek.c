@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,7 +50,8 @@ struct ige_seek {
 	struct buf bytes; /* of the block being looked at */
 	struct ige_decoder decoder;
 	struct ige_record_list records;
-	struct ige_report report;
+	struct ige_report report,
+		ending; /* of the stream; what is known about the end of the file */
 	/* the stream */
 	struct event_stream stream;
 	size_t at; /* next block */
@@ -186,6 +188,69 @@ static int add_segment(struct ige_seek *s, uint64_t offset, struct err *e)
 	return add_block(s, &b, e);
 }
 
+/* Is there a header in p[0..n) that a reader would go on at? */
+static bool any_header(const unsigned char *p, size_t n)
+{
+	for (size_t at = 1; at + IGE_BLOCK_BYTES <= n; at++) {
+		struct ige_header h;
+
+		if (p[at] == 'I' && ige_header_unpack(&h, p + at, NULL) == 0)
+			return true;
+		if (p[at] == (unsigned char)IGE_SEGMENT_MAGIC[0] && n - at >= 8 &&
+		    !memcmp(p + at, IGE_SEGMENT_MAGIC, 8))
+			return true;
+	}
+	return false;
+}
+
+/* What stands at the end of the file may be a block that was cut, or one that is being written. */
+static int cut_block(struct ige_seek *s, uint64_t at, struct err *e)
+{
+	size_t n = (size_t)(s->size - at);
+	struct ige_header h;
+	bool header;
+	int rc;
+
+	if (n >= IGE_LENGTH_MAX)
+		return err_set(e, ERR_CANNOT, "not a block header");
+	buf_reset(&s->bytes);
+	if (!buf_reserve(&s->bytes, n))
+		return err_nomem(e);
+	rc = read_at(s, at, s->bytes.p, n, e);
+	if (rc)
+		return rc;
+	header = n >= IGE_BLOCK_BYTES &&
+		 ige_header_unpack(&h, (const unsigned char *)s->bytes.p, NULL) == 0;
+	if ((n >= IGE_BLOCK_BYTES && !header) || (header && h.length <= n) ||
+	    any_header((const unsigned char *)s->bytes.p, n))
+		return err_set(e, ERR_CANNOT, "bytes that have to be looked at");
+	s->ending.truncated = true;
+	s->ending.skipped_bytes = n;
+	s->ending.first_damage = at;
+	snprintf(s->ending.first_reason, sizeof(s->ending.first_reason),
+		 "the input ends inside a %s", header ? "block" : "header");
+	return 0;
+}
+
+/* Whether the recording ended cleanly, and if not, whether it is still being written. */
+static void look_at_end(struct ige_seek *s)
+{
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		const struct block *b = &s->blocks.v[i];
+
+		if (b->type == SEGMENT_HEADER)
+			s->ending.unterminated = true;
+		if (b->type == IGE_EVENTS && b->flags & IGE_LAST)
+			s->ending.unterminated = false;
+	}
+	if (!s->ending.unterminated)
+		return;
+	if (flock(s->fd, LOCK_SH | LOCK_NB) == 0)
+		flock(s->fd, LOCK_UN);
+	else if (errno == EWOULDBLOCK)
+		s->ending = (struct ige_report){ .unterminated = true, .growing = true };
+}
+
 /* From header to header up to end. */
 static int walk(struct ige_seek *s, uint64_t at, uint64_t end, struct err *e)
 {
@@ -200,6 +265,8 @@ static int walk(struct ige_seek *s, uint64_t at, uint64_t end, struct err *e)
 
 		if (rc == ERR_CANNOT) {
 			rc = read_segment(s, at, &tag, e);
+			if (rc == ERR_CANNOT && inside && end == s->size)
+				return cut_block(s, at, e);
 			if (!rc)
 				rc = add_segment(s, at, e);
 			if (rc)
@@ -210,6 +277,8 @@ static int walk(struct ige_seek *s, uint64_t at, uint64_t end, struct err *e)
 		}
 		if (rc)
 			return rc;
+		if (plain(&h, tag) && h.length > end - at && end == s->size)
+			return cut_block(s, at, e);
 		if (!plain(&h, tag) || h.length > end - at)
 			return err_set(e, ERR_CANNOT, "a block that has to be looked at");
 		b = of_header(&h, at);
@@ -382,9 +451,8 @@ int ige_seek_open(struct ige_seek **out, struct world *w, int fd, const char *na
 		s->size = (uint64_t)st.st_size;
 		rc = find_blocks(s, e);
 	}
-	/* One that did not end may still be written. */
-	if (!rc && !(s->blocks.v[s->blocks.n - 1].flags & IGE_LAST))
-		rc = err_set(e, ERR_CANNOT, "%s has no end", name);
+	if (!rc)
+		look_at_end(s);
 	if (rc)
 		ige_seek_free(s);
 	else
@@ -470,7 +538,8 @@ int64_t ige_seek_reach(const struct ige_seek *s, int64_t since_ns, int64_t until
 
 static void note(struct ige_seek *s, const struct block *b, const struct err *why)
 {
-	if (!s->report.first_reason[0]) {
+	/* The cut at the end comes after everything else. */
+	if (!s->report.damaged_blocks) {
 		s->report.first_damage = b->offset;
 		snprintf(s->report.first_reason, sizeof(s->report.first_reason), "%.*s",
 			 (int)sizeof(s->report.first_reason) - 1,
@@ -686,7 +755,7 @@ struct event_stream *ige_seek_stream(struct ige_seek *s, int64_t since_ns, int64
 	s->events = NULL;
 	s->has_records = s->last = false;
 	s->skipped = nothing;
-	s->report = (struct ige_report){ 0 };
+	s->report = s->ending;
 	s->stream = (struct event_stream){ seek_next, seek_close };
 	return &s->stream;
 }

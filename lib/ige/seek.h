@@ -13,8 +13,8 @@
 struct ige_seek;
 
 /* fd stays the caller's, is read with pread and never moved. ERR_CANNOT: not a regular file, or one that has
- * to be read from the beginning (damage, cut, newer parts, being written); nothing was reported then and
- * nothing is lost by reading it so. */
+ * to be read from the beginning (damage, newer parts); nothing was reported then and nothing is lost by reading it
+ * so. One that ends inside a block, or is being written, is sought as far as it goes. */
 int ige_seek_open(struct ige_seek **out, struct world *w, int fd, const char *name, struct err *e);
 void ige_seek_free(struct ige_seek *s);
 

@@ -12,16 +12,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/ige/seek.h"
 #include "lib/input/join.h"
 
 struct one {
 	struct ige_reader *reader;
+	struct ige_seek *seek;	   /* once asked for, where it can be */
+	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
+	int fd; /* the reader's */
 };
 
 struct input {
 	unsigned n;
 	struct one *each;
+	struct world *world;
 	struct event_stream *stream;
 	bool joined; /* stream is ours to close */
 };
@@ -32,6 +37,7 @@ static int open_one(struct one *o, struct world *w, const char *name, struct err
 	int fd = STDIN_FILENO;
 
 	o->name = name;
+	o->unseekable = true;
 	if (strcmp(name, "-") == 0) {
 		if (isatty(fd))
 			return err_set(e, ERR_USAGE, "no input: name a recording, or pipe one in");
@@ -45,7 +51,89 @@ static int open_one(struct one *o, struct world *w, const char *name, struct err
 		close(fd);
 		return err_set(e, ERR_CANNOT, "cannot read %s: it is a directory", name);
 	}
+	o->unseekable = false;
+	o->fd = fd;
 	return ige_reader_open(&o->reader, w, fd, true, name, e);
+}
+
+static const struct ige_report *report_of(const struct one *o)
+{
+	return o->windowed ? ige_seek_report(o->seek) : ige_reader_report(o->reader);
+}
+
+/* NULL: it has to be read from its beginning; *e then only when memory is short. */
+static struct ige_seek *seek_of(struct input *in, struct one *o, struct err *e)
+{
+	if (o->seek || o->unseekable)
+		return o->seek;
+	/* Whatever is wrong with it, reading will meet it, and say so. */
+	if (ige_seek_open(&o->seek, in->world, o->fd, o->name, e))
+		o->unseekable = true;
+	return o->seek;
+}
+
+int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_minus_mono_ns,
+	      struct err *e)
+{
+	*end_ns = INT64_MIN;
+	*has_real = false;
+	*real_minus_mono_ns = 0;
+	for (unsigned i = 0; i < in->n; i++) {
+		struct ige_seek *s = seek_of(in, &in->each[i], e);
+		struct event_stream *records;
+		struct stream_item item;
+		int rc;
+
+		if (!s)
+			return ERR_CANNOT;
+		if (ige_seek_end(s) > *end_ns)
+			*end_ns = ige_seek_end(s);
+		records = ige_seek_stream(s, INT64_MAX, INT64_MAX, IGE_SEEK_RECORDS, 0);
+		while ((rc = records->next(records, &item, e)) > 0) {
+			if (item.kind != STREAM_RECORD || item.record->kind != RECORD_CLOCK)
+				continue;
+			if (item.record->u.CLOCK.mono_ns > *end_ns)
+				*end_ns = item.record->u.CLOCK.mono_ns;
+			*real_minus_mono_ns =
+				item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
+			*has_real = true;
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct err *e)
+{
+	struct event_stream **streams = calloc(in->n, sizeof(*streams)), *join;
+	int64_t from = since_ns;
+
+	if (!streams)
+		return err_nomem(e);
+	/* What lies inside an event of one input may stand in another. */
+	for (unsigned i = 0; i < in->n; i++) {
+		struct ige_seek *s = seek_of(in, &in->each[i], NULL);
+		int64_t reach = s ? ige_seek_reach(s, since_ns, until_ns) : since_ns;
+
+		from = reach < from ? reach : from;
+	}
+	for (unsigned i = 0; i < in->n; i++) {
+		struct one *o = &in->each[i];
+
+		o->windowed = o->seek != NULL;
+		streams[i] = o->seek ? ige_seek_stream(o->seek, from, until_ns,
+						       IGE_SEEK_EVENTS | IGE_SEEK_RECORDS, 0)
+				     : ige_reader_stream(o->reader);
+	}
+	join = in->joined ? input_join(in->world, streams, in->n) : streams[0];
+	free(streams);
+	if (!join)
+		return err_nomem(e);
+	if (in->joined)
+		in->stream->close(in->stream);
+	in->stream = join;
+	return 0;
 }
 
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
@@ -61,6 +149,8 @@ int input_open(struct input **out, struct world *w, const char *const *names, un
 		names = standard;
 		n = 1;
 	}
+	if (in)
+		in->world = w;
 	if (in)
 		in->each = calloc(n, sizeof(*in->each));
 	streams = calloc(n, sizeof(*streams));
@@ -94,8 +184,10 @@ void input_free(struct input *in)
 		return;
 	if (in->joined && in->stream)
 		in->stream->close(in->stream);
-	for (unsigned i = 0; i < in->n; i++)
+	for (unsigned i = 0; i < in->n; i++) {
+		ige_seek_free(in->each[i].seek);
 		ige_reader_free(in->each[i].reader);
+	}
 	free(in->each);
 	free(in);
 }
@@ -158,7 +250,7 @@ int input_verdict(const struct input *in, struct buf *notes)
 	if (damaged)
 		buf_puts(notes, "the input is empty: there is no recording in it\n");
 	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = ige_reader_report(in->each[i].reader);
+		const struct ige_report *r = report_of(&in->each[i]);
 
 		say(notes, in->each[i].name, r);
 		/* The last block of a recording that is being written may be caught half done. */
@@ -174,7 +266,7 @@ struct ige_report input_report(const struct input *in)
 	struct ige_report sum = { .empty = true };
 
 	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = ige_reader_report(in->each[i].reader);
+		const struct ige_report *r = report_of(&in->each[i]);
 
 		sum.segments += r->segments;
 		sum.blocks += r->blocks;

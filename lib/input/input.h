@@ -26,6 +26,17 @@ void input_free(struct input *in);
 /* The joined stream; owned by the input. */
 struct event_stream *input_stream(struct input *in);
 
+/* When the recordings end on their clock (INT64_MIN: no event, no clock) and what their last CLOCK record says of UTC.
+ * Learned without reading events. ERR_CANNOT: an input is no file, or one that has to be read from its beginning. Before
+ * the first item only. */
+int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_minus_mono_ns,
+	      struct err *e);
+
+/* Only [since, until) is wanted: events that do not overlap it, nor lie inside one that does, may be left out from
+ * here on (item.skipped counts them); records are all there. Inputs that cannot be sought stay whole. Before the first
+ * item only. */
+int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct err *e);
+
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */
 struct ige_reader *input_reader(struct input *in);
 

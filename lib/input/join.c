@@ -24,7 +24,8 @@ struct join {
 	struct event_stream stream;
 	const struct world *world;
 	unsigned n;
-	bool told; /* that all ended */
+	bool told;     /* that all ended */
+	uint64_t lost; /* told by lanes, not yet by us */
 	struct event batch[BATCH];
 	struct lane lanes[];
 };
@@ -83,21 +84,29 @@ static struct lane *smallest(struct join *j)
 	return best;
 }
 
+/* Without an event, but not only about time. */
+static bool says_something(const struct stream_item *item)
+{
+	return item->n == 0 && (item->lost || item->skipped);
+}
+
 static int join_next(struct event_stream *s, struct stream_item *item, struct err *e)
 {
 	struct join *j = (struct join *)s;
 	size_t n = 0;
-	uint64_t lost = 0;
 
 	/* Bring every lane to an event, giving out what is no event on the way. */
 	for (unsigned i = 0; i < j->n; i++) {
 		struct lane *l = &j->lanes[i];
 
-		while (l->state == 1 && (l->item.kind != STREAM_EVENTS || l->next == l->item.n)) {
+		while (l->state == 1 && (l->item.kind != STREAM_EVENTS || l->next >= l->item.n)) {
 			int rc;
 
-			if (l->item.kind != STREAM_EVENTS && !l->next) {
+			if ((l->item.kind != STREAM_EVENTS || says_something(&l->item)) &&
+			    !l->next) {
 				*item = l->item;
+				/* How far this lane has come says nothing about the others. */
+				item->watermark_ns = item->floor_ns = INT64_MIN;
 				l->next = 1; /* given */
 				return 1;
 			}
@@ -111,7 +120,7 @@ static int join_next(struct event_stream *s, struct stream_item *item, struct er
 			return 1;
 		}
 		if (l->state == 1 && !l->next) {
-			lost += l->item.lost;
+			j->lost += l->item.lost;
 			l->item.lost = 0;
 		}
 	}
@@ -134,8 +143,9 @@ static int join_next(struct event_stream *s, struct stream_item *item, struct er
 		return 1;
 	}
 	*item = (struct stream_item){
-		.kind = STREAM_EVENTS, .events = j->batch, .n = n, .lost = lost
+		.kind = STREAM_EVENTS, .events = j->batch, .n = n, .lost = j->lost
 	};
+	j->lost = 0;
 	set_times(j, item);
 	return 1;
 }

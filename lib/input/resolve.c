@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the whole input for its latest event or clock reading: nothing in front of the events says
- * when they will end.
+ * Blocks' headers tell the latest event; a file that cannot be sought is read whole for it.
  */
 #include "lib/input/resolve.h"
 
@@ -36,6 +35,9 @@ int input_resolve(struct world *w, const char *const *names, unsigned n, struct 
 	rc = input_open(&in, w, names, n, e);
 	if (rc)
 		return rc;
+	rc = input_end(in, &end, &has_real, &real, e);
+	if (rc != ERR_CANNOT)
+		goto out;
 	while ((rc = input_stream(in)->next(input_stream(in), &item, e)) > 0) {
 		for (size_t i = 0; i < item.n; i++)
 			end = item.events[i].end_ns > end ? item.events[i].end_ns : end;
@@ -46,6 +48,7 @@ int input_resolve(struct world *w, const char *const *names, unsigned n, struct 
 		real = item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
 		has_real = true;
 	}
+out:
 	input_free(in);
 	if (!rc && end != INT64_MIN)
 		rc = select_resolve(sel, end, has_real, real, e);

@@ -321,7 +321,12 @@ int main(void)
 	test_flips(&f, &small);
 	half = indexed.n / 2;
 	indexed.n = half;
-	ok(!opens(f.w, &indexed), "one that was cut is read from its beginning");
+	is_u64(check(f.w, &indexed, "one that was cut", from, from + 1000), 0,
+	       "nothing is indexed");
+	indexed.n = find(&indexed, IGE_EVENTS, 5) + 20;
+	is_u64(check(f.w, &indexed, "cut in a header", from, from + 1000), 0, "nothing is indexed");
+	indexed.p[find(&indexed, IGE_EVENTS, 2)] ^= 1;
+	ok(!opens(f.w, &indexed), "one that is damaged is read from its beginning");
 	indexed.n = 0;
 	ok(!opens(f.w, &indexed), "and so is an empty one");
 	buf_free(&plain);
