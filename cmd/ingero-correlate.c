@@ -12,13 +12,13 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
-#include "lib/base/jsonw.h"
 #include "lib/cause/cause.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/signals.h"
+#include "lib/emit/chain_json.h"
 #include "lib/ige/block.h"
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"
@@ -86,42 +86,6 @@ struct correlate {
 	bool begun; /* a segment header went out: without one nothing of ours can be read */
 };
 
-static void json_line(struct buf *out, const struct record *r)
-{
-	struct jsonw j;
-
-	jsonw_init(&j, out, false);
-	jsonw_object_begin(&j);
-	jsonw_key(&j, "record");
-	if (r->kind == RECORD_ANALYSIS) {
-		jsonw_str(&j, "analysis");
-		jsonw_key(&j, "body");
-		jsonw_raw(&j, r->u.ANALYSIS.body);
-	} else {
-		jsonw_str(&j, "chain");
-		jsonw_key(&j, "id");
-		jsonw_bytes(&j, r->u.CHAIN.id);
-		jsonw_key(&j, "match");
-		jsonw_bytes(&j, r->u.CHAIN.match);
-		jsonw_key(&j, "revision");
-		jsonw_u64(&j, r->u.CHAIN.revision);
-		jsonw_key(&j, "kind");
-		jsonw_bytes(&j, r->u.CHAIN.kind);
-		jsonw_key(&j, "severity");
-		jsonw_u64(&j, r->u.CHAIN.severity);
-		jsonw_key(&j, "count");
-		jsonw_u64(&j, r->u.CHAIN.count);
-		jsonw_key(&j, "lost_ns");
-		jsonw_u64(&j, r->u.CHAIN.lost_ns);
-		jsonw_key(&j, "summary");
-		jsonw_bytes(&j, r->u.CHAIN.summary);
-		jsonw_key(&j, "body");
-		jsonw_raw(&j, r->u.CHAIN.body);
-	}
-	jsonw_object_end(&j);
-	buf_putc(out, '\n');
-}
-
 static int told(struct cause_sink *s, const struct record *r, struct err *e)
 {
 	struct correlate *c = (struct correlate *)s;
@@ -129,7 +93,7 @@ static int told(struct cause_sink *s, const struct record *r, struct err *e)
 
 	if (!values.json)
 		return ige_encode_records(&c->told, r, 1, c->seq, time_ns, e);
-	json_line(&c->told, r);
+	chain_json_line(&c->told, r);
 	return 0;
 }
 

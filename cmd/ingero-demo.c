@@ -157,24 +157,17 @@ static void truths_json(struct jsonw *j, const struct event_stream *in)
 	unsigned n;
 	const struct sim_truth *t = sim_truths(in, &n);
 
-	jsonw_key(j, "truths");
-	jsonw_array_begin(j);
+	jsonw_key_array(j, "truths");
 	for (unsigned i = 0; i < n; i++) {
 		if (t[i].count == 0)
 			continue;
 		jsonw_object_begin(j);
-		jsonw_key(j, "kind");
-		jsonw_str(j, t[i].kind);
-		jsonw_key(j, "culprit");
-		jsonw_str(j, t[i].culprit);
-		jsonw_key(j, "culprit_pid");
-		jsonw_u64(j, t[i].culprit_pid);
-		jsonw_key(j, "victim_pid");
-		jsonw_u64(j, t[i].victim_pid);
-		jsonw_key(j, "lost_ns");
-		jsonw_u64(j, t[i].lost_ns);
-		jsonw_key(j, "count");
-		jsonw_u64(j, t[i].count);
+		jsonw_key_str(j, "kind", t[i].kind);
+		jsonw_key_str(j, "culprit", t[i].culprit);
+		jsonw_key_u64(j, "culprit_pid", t[i].culprit_pid);
+		jsonw_key_u64(j, "victim_pid", t[i].victim_pid);
+		jsonw_key_u64(j, "lost_ns", t[i].lost_ns);
+		jsonw_key_u64(j, "count", t[i].count);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -224,14 +217,11 @@ static int print_truth(const char *scenario, const struct sim_options *o)
 
 		jsonw_init(&j, &out, true);
 		jsonw_object_begin(&j);
-		jsonw_key(&j, "schema");
-		jsonw_str(&j, "ingero.demo/1");
-		jsonw_key(&j, "scenario");
-		jsonw_str(&j, scenario);
+		jsonw_key_str(&j, "schema", "ingero.demo/1");
+		jsonw_key_str(&j, "scenario", scenario);
 		jsonw_key(&j, "seed");
 		jsonw_id(&j, o->seed);
-		jsonw_key(&j, "duration_ns");
-		jsonw_u64(&j, o->duration_ns);
+		jsonw_key_u64(&j, "duration_ns", o->duration_ns);
 		truths_json(&j, in);
 		jsonw_object_end(&j);
 		buf_putc(&out, '\n');
@@ -261,18 +251,14 @@ static int print_list(void)
 	jsonw_init(&j, &out, true);
 	if (values.json) {
 		jsonw_object_begin(&j);
-		jsonw_key(&j, "schema");
-		jsonw_str(&j, "ingero.demo/1");
-		jsonw_key(&j, "scenarios");
-		jsonw_array_begin(&j);
+		jsonw_key_str(&j, "schema", "ingero.demo/1");
+		jsonw_key_array(&j, "scenarios");
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (values.json) {
 			jsonw_object_begin(&j);
-			jsonw_key(&j, "name");
-			jsonw_str(&j, s[i].name);
-			jsonw_key(&j, "summary");
-			jsonw_str(&j, s[i].summary);
+			jsonw_key_str(&j, "name", s[i].name);
+			jsonw_key_str(&j, "summary", s[i].summary);
 			jsonw_object_end(&j);
 		} else if (table) {
 			table_cell(table, "%s", s[i].name);

@@ -199,3 +199,60 @@ void jsonw_raw(struct jsonw *w, struct bytes json)
 	before(w);
 	buf_add(w->out, json.p, json.n);
 }
+
+void jsonw_key_object(struct jsonw *w, const char *key)
+{
+	jsonw_key(w, key);
+	jsonw_object_begin(w);
+}
+
+void jsonw_key_array(struct jsonw *w, const char *key)
+{
+	jsonw_key(w, key);
+	jsonw_array_begin(w);
+}
+
+void jsonw_key_str(struct jsonw *w, const char *key, const char *text)
+{
+	jsonw_key(w, key);
+	jsonw_str(w, text);
+}
+
+void jsonw_key_bytes(struct jsonw *w, const char *key, struct bytes text)
+{
+	jsonw_key(w, key);
+	if (text.p)
+		jsonw_bytes(w, text);
+	else
+		jsonw_null(w);
+}
+
+void jsonw_key_u64(struct jsonw *w, const char *key, uint64_t x)
+{
+	jsonw_key(w, key);
+	jsonw_u64(w, x);
+}
+
+void jsonw_key_i64(struct jsonw *w, const char *key, int64_t x)
+{
+	jsonw_key(w, key);
+	jsonw_i64(w, x);
+}
+
+void jsonw_key_double(struct jsonw *w, const char *key, double x)
+{
+	jsonw_key(w, key);
+	jsonw_double(w, x);
+}
+
+void jsonw_key_bool(struct jsonw *w, const char *key, bool x)
+{
+	jsonw_key(w, key);
+	jsonw_bool(w, x);
+}
+
+void jsonw_key_null(struct jsonw *w, const char *key)
+{
+	jsonw_key(w, key);
+	jsonw_null(w);
+}

@@ -43,4 +43,15 @@ void jsonw_bool(struct jsonw *w, bool x);
 void jsonw_null(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, struct bytes json); /* one finished value */
 
+/* A key and its value. */
+void jsonw_key_object(struct jsonw *w, const char *key);		   /* begins one */
+void jsonw_key_array(struct jsonw *w, const char *key);			   /* begins one */
+void jsonw_key_str(struct jsonw *w, const char *key, const char *text);	   /* NULL is null */
+void jsonw_key_bytes(struct jsonw *w, const char *key, struct bytes text); /* absent is null */
+void jsonw_key_u64(struct jsonw *w, const char *key, uint64_t x);
+void jsonw_key_i64(struct jsonw *w, const char *key, int64_t x);
+void jsonw_key_double(struct jsonw *w, const char *key, double x);
+void jsonw_key_bool(struct jsonw *w, const char *key, bool x);
+void jsonw_key_null(struct jsonw *w, const char *key);
+
 #endif

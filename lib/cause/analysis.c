@@ -9,19 +9,12 @@
 
 #define CLASSES_TOLD 64
 
-static void key_u64(struct jsonw *j, const char *key, uint64_t v)
-{
-	jsonw_key(j, key);
-	jsonw_u64(j, v);
-}
-
 static void parts_json(struct jsonw *j, const char *key, const uint64_t *ns_by)
 {
-	jsonw_key(j, key);
-	jsonw_object_begin(j);
+	jsonw_key_object(j, key);
 	for (unsigned i = 0; i < PART_COUNT; i++) {
 		if (ns_by[i])
-			key_u64(j, part_name((enum part)i), ns_by[i]);
+			jsonw_key_u64(j, part_name((enum part)i), ns_by[i]);
 	}
 	jsonw_object_end(j);
 }
@@ -32,8 +25,7 @@ static void classes_json(struct cause *c, struct jsonw *j)
 	struct buf text = { 0 };
 	unsigned told = 0;
 
-	jsonw_key(j, "classes");
-	jsonw_array_begin(j);
+	jsonw_key_array(j, "classes");
 	for (size_t i = 0; i < c->classes.v.n && told < CLASSES_TOLD; i++) {
 		const struct cause_class *cl = &c->classes.v.v[i];
 		const struct world_process *v = world_get_process(c->w, cl->key.process);
@@ -46,32 +38,27 @@ static void classes_json(struct cause *c, struct jsonw *j)
 		told++;
 		expected = class_expected(&c->classes, (uint32_t)i, &borrowed);
 		jsonw_object_begin(j);
-		key_u64(j, "pid", v ? v->tgid : 0);
-		jsonw_key(j, "source");
-		jsonw_str(j, op ? op->source_name : "?");
+		jsonw_key_u64(j, "pid", v ? v->tgid : 0);
+		jsonw_key_str(j, "source", op ? op->source_name : "?");
 		name_op(&text, c->w, cl->key.op);
-		jsonw_key(j, "op");
-		jsonw_bytes(j, buf_bytes(&text));
-		buf_reset(&text);
-		jsonw_key(j, "first_use");
-		jsonw_bool(j, cl->key.first);
+		name_key(j, "op", &text);
+		jsonw_key_bool(j, "first_use", cl->key.first);
 		if (cl->key.size)
-			key_u64(j, "bytes_below",
-				cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
-		key_u64(j, "n", cl->dur->n);
-		key_u64(j, "total_ns", cl->dur->sum);
-		key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
-		key_u64(j, "p99_ns", hist_quantile(cl->dur, 0.99));
-		key_u64(j, "max_ns", cl->dur->max);
-		key_u64(j, "host_ns", cl->host_ns);
-		key_u64(j, "expected_ns", expected);
-		jsonw_key(j, "expected_borrowed");
-		jsonw_bool(j, borrowed);
-		key_u64(j, "slow_ns", cl->key.first ? 0 : hist_above(cl->own, expected));
+			jsonw_key_u64(j, "bytes_below",
+				      cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
+		jsonw_key_u64(j, "n", cl->dur->n);
+		jsonw_key_u64(j, "total_ns", cl->dur->sum);
+		jsonw_key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
+		jsonw_key_u64(j, "p99_ns", hist_quantile(cl->dur, 0.99));
+		jsonw_key_u64(j, "max_ns", cl->dur->max);
+		jsonw_key_u64(j, "host_ns", cl->host_ns);
+		jsonw_key_u64(j, "expected_ns", expected);
+		jsonw_key_bool(j, "expected_borrowed", borrowed);
+		jsonw_key_u64(j, "slow_ns", cl->key.first ? 0 : hist_above(cl->own, expected));
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
-	key_u64(j, "classes_total", c->classes.v.n);
+	jsonw_key_u64(j, "classes_total", c->classes.v.n);
 	buf_free(&text);
 }
 
@@ -95,7 +82,7 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 		}
 	}
 	jsonw_object_begin(j);
-	key_u64(j, "pid", v ? v->tgid : 0);
+	jsonw_key_u64(j, "pid", v ? v->tgid : 0);
 	jsonw_key(j, "node");
 	jsonw_bytes(j, node ? world_text(c->w, node->name) : bytes_of(""));
 	jsonw_key(j, "comm");
@@ -105,14 +92,15 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 		jsonw_bytes(j, cmdline);
 	else
 		jsonw_null(j);
-	key_u64(j, "calls", p->calls);
-	key_u64(j, "wall_ns", p->last_ns > p->first_ns ? (uint64_t)(p->last_ns - p->first_ns) : 0);
-	key_u64(j, "host_ns", p->host_ns);
-	key_u64(j, "threads", p->threads.n);
-	key_u64(j, "thread_ns", all_ns);
+	jsonw_key_u64(j, "calls", p->calls);
+	jsonw_key_u64(j, "wall_ns",
+		      p->last_ns > p->first_ns ? (uint64_t)(p->last_ns - p->first_ns) : 0);
+	jsonw_key_u64(j, "host_ns", p->host_ns);
+	jsonw_key_u64(j, "threads", p->threads.n);
+	jsonw_key_u64(j, "thread_ns", all_ns);
 	parts_json(j, "parts", all);
-	key_u64(j, "calling_threads", ncalling);
-	key_u64(j, "calling_thread_ns", calling_ns);
+	jsonw_key_u64(j, "calling_threads", ncalling);
+	jsonw_key_u64(j, "calling_thread_ns", calling_ns);
 	parts_json(j, "calling_parts", calling);
 	jsonw_object_end(j);
 }
@@ -124,19 +112,16 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 
 	jsonw_init(&j, out, false);
 	jsonw_object_begin(&j);
-	jsonw_key(&j, "schema");
-	jsonw_str(&j, "ingero.analysis/1");
-	key_u64(&j, "wall_ns", cause_wall_ns(c));
-	key_u64(&j, "events", totals->events);
-	key_u64(&j, "lost_events", totals->lost);
-	key_u64(&j, "late_events", totals->late);
-	key_u64(&j, "contradicting_calls", totals->unsound);
+	jsonw_key_str(&j, "schema", "ingero.analysis/1");
+	jsonw_key_u64(&j, "wall_ns", cause_wall_ns(c));
+	jsonw_key_u64(&j, "events", totals->events);
+	jsonw_key_u64(&j, "lost_events", totals->lost);
+	jsonw_key_u64(&j, "late_events", totals->late);
+	jsonw_key_u64(&j, "contradicting_calls", totals->unsound);
 	/* Without off-CPU intervals nothing can be known of what the host took. */
-	jsonw_key(&j, "host_recorded");
-	jsonw_bool(&j, c->off_cpu);
-	key_u64(&j, "chains", c->chains);
-	jsonw_key(&j, "processes");
-	jsonw_array_begin(&j);
+	jsonw_key_bool(&j, "host_recorded", c->off_cpu);
+	jsonw_key_u64(&j, "chains", c->chains);
+	jsonw_key_array(&j, "processes");
 	for (size_t i = 0; i < c->tally.order.n; i++)
 		process_json(c, &c->tally.processes.v[c->tally.order.v[i]], &j);
 	jsonw_array_end(&j);

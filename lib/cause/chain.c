@@ -7,24 +7,24 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "lib/base/map.h"
 #include "lib/base/timetext.h"
+#include "lib/cause/body.h"
+#include "lib/cause/group.h"
 #include "lib/cause/names.h"
+
+#define SITES_LOOKED_AT 32		    /* for the call that lost most */
+#define FNV_START	0xcbf29ce484222325u /* FNV-1a, 64 bits */
+#define FNV_PRIME	0x100000001b3u
 
 static uint64_t fnv(uint64_t h, const void *p, size_t n)
 {
 	const unsigned char *b = p;
 
 	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u; /* ends each part */
+		h = (h ^ b[i]) * FNV_PRIME;
+	return (h ^ 0xff) * FNV_PRIME; /* ends each part */
 }
-
-#define SITES_LOOKED_AT 32
-
-#define FNV_START 0xcbf29ce484222325u
 
 static uint64_t fnv_u64(uint64_t h, uint64_t v)
 {
@@ -69,59 +69,6 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 	buf_free(&who);
 }
 
-static int site_order(const void *a, const void *b)
-{
-	const struct chain_site *x = a, *y = b;
-
-	if (x->lost_ns != y->lost_ns)
-		return x->lost_ns > y->lost_ns ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static unsigned top_hits(const struct cause *c, const struct tally_group *g, bool classes,
-			 struct chain_site *v, unsigned n)
-{
-	VEC(struct chain_site) sites = { 0 };
-	struct map at = { 0 };
-	uint64_t pos;
-
-	for (size_t i = 0; i < g->hits.n; i++) {
-		const struct tally_hit *h = &c->tally.hits.v[g->hits.v[i]];
-
-		uint32_t id = classes ? h->class_id : h->site_id;
-
-		if (!map_get(&at, id, &pos)) {
-			pos = sites.n;
-			if (!vec_push(&sites, (struct chain_site){ .id = id }) ||
-			    !map_put(&at, id, pos))
-				break;
-		}
-		sites.v[pos].lost_ns += h->ns;
-		sites.v[pos].count += h->count;
-	}
-	if (sites.n)
-		qsort(sites.v, sites.n, sizeof(*sites.v), site_order);
-	if (n > sites.n)
-		n = (unsigned)sites.n;
-	for (unsigned i = 0; i < n; i++)
-		v[i] = sites.v[i];
-	vec_free(&sites);
-	map_free(&at);
-	return n;
-}
-
-unsigned chain_sites(const struct cause *c, const struct tally_group *g, struct chain_site *v,
-		     unsigned n)
-{
-	return top_hits(c, g, false, v, n);
-}
-
-unsigned chain_classes(const struct cause *c, const struct tally_group *g, struct chain_site *v,
-		       unsigned n)
-{
-	return top_hits(c, g, true, v, n);
-}
-
 static void site_text(const struct cause *c, const struct cause_site *s, struct buf *out)
 {
 	uint32_t frame = name_site_frame(c->w, s->stack);
@@ -146,8 +93,8 @@ static void where_text(const struct cause *c, const struct tally_group *g, struc
 {
 	const struct tally_process *p = &c->tally.processes.v[g->process];
 	const struct cause_site *s;
-	struct chain_site top[SITES_LOOKED_AT];
-	unsigned n = chain_sites(c, g, top, SITES_LOOKED_AT);
+	struct group_site top[SITES_LOOKED_AT];
+	unsigned n = group_sites(c, g, top, SITES_LOOKED_AT);
 	char text[48];
 
 	if (n == 0)
@@ -166,40 +113,6 @@ static void where_text(const struct cause *c, const struct tally_group *g, struc
 		site_text(c, call, out);
 		break;
 	}
-}
-
-uint16_t chain_op(const struct cause *c, const struct tally_group *g)
-{
-	struct chain_site top[SITES_LOOKED_AT];
-	unsigned n = chain_sites(c, g, top, SITES_LOOKED_AT);
-
-	for (unsigned i = 0; i < n; i++) {
-		if (c->classes.sites.v[top[i].id].op)
-			return c->classes.sites.v[top[i].id].op;
-	}
-	return 0;
-}
-
-void chain_shares(const struct cause *c, const struct tally_group *g, double *explained,
-		  double *unexplained)
-{
-	const struct tally_process *p = &c->tally.processes.v[g->process];
-	uint64_t unknown = 0, nobody = 0;
-	double all;
-
-	for (size_t i = 0; i < p->threads.n; i++)
-		unknown += c->tally.threads.v[p->threads.v[i]].ns_by[PART_UNKNOWN];
-	for (size_t i = 0; i < c->tally.rows.n; i++) {
-		const struct tally_row *r = &c->tally.rows.v[i];
-
-		if (r->culprit == 0 && c->tally.threads.v[r->thread].process == g->process &&
-		    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED |
-				      1u << PART_RUNQ | 1u << PART_LOCK)))
-			nobody += r->ns;
-	}
-	all = (double)(p->host_ns + unknown);
-	*explained = all > 0 ? (double)g->ns / all : 0;
-	*unexplained = all > 0 ? (double)(unknown + nobody) / all : 0;
 }
 
 /* What share of its own running time the victim loses to everything but this. */

@@ -224,3 +224,10 @@ void name_op(struct buf *out, const struct world *w, uint16_t op)
 	else
 		buf_printf(out, "op 0x%x", op);
 }
+
+void name_key(struct jsonw *j, const char *key, struct buf *text)
+{
+	jsonw_key(j, key);
+	jsonw_bytes(j, buf_bytes(text));
+	buf_reset(text);
+}

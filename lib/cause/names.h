@@ -8,6 +8,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/bytes.h"
+#include "lib/base/jsonw.h"
 #include "lib/cause/tally.h"
 #include "lib/line/culprit.h"
 #include "lib/world/world.h"
@@ -40,5 +41,8 @@ void name_device(struct buf *out, uint64_t device);
 
 /* "cudaLaunchKernel", "between CUDA calls" (op 0) or "op 0x1234". */
 void name_op(struct buf *out, const struct world *w, uint16_t op);
+
+/* key and text; the buffer is empty afterwards, for the next name. */
+void name_key(struct jsonw *j, const char *key, struct buf *text);
 
 #endif

@@ -11,25 +11,17 @@
 
 static void text(struct jsonw *w, const char *key, const char *value)
 {
-	jsonw_key(w, key);
-	jsonw_str(w, value && *value ? value : NULL);
-}
-
-static void number(struct jsonw *w, const char *key, uint64_t value)
-{
-	jsonw_key(w, key);
-	jsonw_u64(w, value);
+	jsonw_key_str(w, key, value && *value ? value : NULL);
 }
 
 static void host(struct jsonw *w, const struct check_report *r)
 {
-	jsonw_key(w, "host");
-	jsonw_object_begin(w);
+	jsonw_key_object(w, "host");
 	text(w, "hostname", r->hostname);
 	text(w, "kernel", r->kernel);
 	text(w, "arch", r->arch);
-	number(w, "cpus", r->cpus);
-	number(w, "memory_bytes", r->memory_bytes);
+	jsonw_key_u64(w, "cpus", r->cpus);
+	jsonw_key_u64(w, "memory_bytes", r->memory_bytes);
 	text(w, "hypervisor", r->hypervisor);
 	jsonw_object_end(w);
 }
@@ -58,12 +50,11 @@ static void library(struct jsonw *w, const struct check_library *l)
 	else
 		jsonw_null(w);
 	if (l->planned) {
-		number(w, "requested", l->requested);
-		number(w, "found", l->found);
-		number(w, "places", l->places);
+		jsonw_key_u64(w, "requested", l->requested);
+		jsonw_key_u64(w, "found", l->found);
+		jsonw_key_u64(w, "places", l->places);
 		text(w, "sites", l->sites);
-		jsonw_key(w, "missing");
-		jsonw_array_begin(w);
+		jsonw_key_array(w, "missing");
 		for (size_t i = 0; i < l->missing.n; i++)
 			jsonw_str(w, l->missing.v[i]);
 		jsonw_array_end(w);
@@ -86,8 +77,7 @@ void check_json(const struct check_report *r, struct buf *out)
 	jsonw_init(&w, out, true);
 	jsonw_object_begin(&w);
 	text(&w, "schema", "ingero.check/1");
-	jsonw_key(&w, "ok");
-	jsonw_bool(&w, check_passed(r));
+	jsonw_key_bool(&w, "ok", check_passed(r));
 	host(&w, r);
 	jsonw_key(&w, "links");
 	if (r->links_tried) {
@@ -98,13 +88,11 @@ void check_json(const struct check_report *r, struct buf *out)
 	} else {
 		jsonw_null(&w);
 	}
-	jsonw_key(&w, "checks");
-	jsonw_array_begin(&w);
+	jsonw_key_array(&w, "checks");
 	for (size_t i = 0; i < r->lines.n; i++)
 		line(&w, &r->lines.v[i]);
 	jsonw_array_end(&w);
-	jsonw_key(&w, "libraries");
-	jsonw_array_begin(&w);
+	jsonw_key_array(&w, "libraries");
 	for (size_t i = 0; i < r->libraries.n; i++)
 		library(&w, &r->libraries.v[i]);
 	jsonw_array_end(&w);

@@ -39,16 +39,11 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
 
 	jsonw_object_begin(j);
-	jsonw_key(j, "action");
-	jsonw_str(j, action);
-	jsonw_key(j, "command");
-	jsonw_str(j, command);
-	jsonw_key(j, "gain_low_ns");
-	jsonw_u64(j, (uint64_t)((double)f->lost_ns * keep * (1 - others)));
-	jsonw_key(j, "gain_high_ns");
-	jsonw_u64(j, f->lost_ns);
-	jsonw_key(j, "basis");
-	jsonw_str(j, basis);
+	jsonw_key_str(j, "action", action);
+	jsonw_key_str(j, "command", command);
+	jsonw_key_u64(j, "gain_low_ns", (uint64_t)((double)f->lost_ns * keep * (1 - others)));
+	jsonw_key_u64(j, "gain_high_ns", f->lost_ns);
+	jsonw_key_str(j, "basis", basis);
 	jsonw_object_end(j);
 }
 

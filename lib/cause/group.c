@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hits of one site under several classes, or of one class at several sites, are added up here; ties
+ * go to the lower id, so that the same events give the same order.
+ */
+#include "lib/cause/group.h"
+
+#include <stdlib.h>
+
+#include "lib/base/map.h"
+
+#define SITES_LOOKED_AT 32 /* for a traced call, by lost time */
+
+static int site_order(const void *a, const void *b)
+{
+	const struct group_site *x = a, *y = b;
+
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns > y->lost_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static unsigned top_hits(const struct cause *c, const struct tally_group *g, bool classes,
+			 struct group_site *v, unsigned n)
+{
+	VEC(struct group_site) sites = { 0 };
+	struct map at = { 0 };
+	uint64_t pos;
+
+	for (size_t i = 0; i < g->hits.n; i++) {
+		const struct tally_hit *h = &c->tally.hits.v[g->hits.v[i]];
+
+		uint32_t id = classes ? h->class_id : h->site_id;
+
+		if (!map_get(&at, id, &pos)) {
+			pos = sites.n;
+			if (!vec_push(&sites, (struct group_site){ .id = id }) ||
+			    !map_put(&at, id, pos))
+				break;
+		}
+		sites.v[pos].lost_ns += h->ns;
+		sites.v[pos].count += h->count;
+	}
+	if (sites.n)
+		qsort(sites.v, sites.n, sizeof(*sites.v), site_order);
+	if (n > sites.n)
+		n = (unsigned)sites.n;
+	for (unsigned i = 0; i < n; i++)
+		v[i] = sites.v[i];
+	vec_free(&sites);
+	map_free(&at);
+	return n;
+}
+
+unsigned group_sites(const struct cause *c, const struct tally_group *g, struct group_site *v,
+		     unsigned n)
+{
+	return top_hits(c, g, false, v, n);
+}
+
+unsigned group_classes(const struct cause *c, const struct tally_group *g, struct group_site *v,
+		       unsigned n)
+{
+	return top_hits(c, g, true, v, n);
+}
+
+uint16_t group_op(const struct cause *c, const struct tally_group *g)
+{
+	struct group_site top[SITES_LOOKED_AT];
+	unsigned n = group_sites(c, g, top, SITES_LOOKED_AT);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (c->classes.sites.v[top[i].id].op)
+			return c->classes.sites.v[top[i].id].op;
+	}
+	return 0;
+}
+
+void group_shares(const struct cause *c, const struct tally_group *g, double *explained,
+		  double *unexplained)
+{
+	const struct tally_process *p = &c->tally.processes.v[g->process];
+	uint64_t unknown = 0, nobody = 0;
+	double all;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		unknown += c->tally.threads.v[p->threads.v[i]].ns_by[PART_UNKNOWN];
+	for (size_t i = 0; i < c->tally.rows.n; i++) {
+		const struct tally_row *r = &c->tally.rows.v[i];
+
+		if (r->culprit == 0 && c->tally.threads.v[r->thread].process == g->process &&
+		    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED |
+				      1u << PART_RUNQ | 1u << PART_LOCK)))
+			nobody += r->ns;
+	}
+	all = (double)(p->host_ns + unknown);
+	*explained = all > 0 ? (double)g->ns / all : 0;
+	*unexplained = all > 0 ? (double)(unknown + nobody) / all : 0;
+}

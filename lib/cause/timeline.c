@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worst intervals of the group and the worst calls it took from, in order of time, headed by how
+ * busy the node was. Both lists are short and sorted as they grow.
+ */
+#include "lib/cause/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/timetext.h"
+#include "lib/cause/names.h"
+
+static const char *layer_of(const struct op_def *op)
+{
+	switch (op ? op->source : 0) {
+	case SOURCE_CUDA:
+		return "CUDA";
+	case SOURCE_DRIVER:
+		return "DRIVER";
+	case SOURCE_GRAPH:
+		return "GRAPH";
+	case SOURCE_NCCL:
+		return "NCCL";
+	default:
+		return "HOST";
+	}
+}
+
+struct moment {
+	struct tally_worst w;
+	bool call;
+	uint32_t site_id;
+};
+
+static void timeline_entry(const struct finding *f, const struct moment *m, struct jsonw *j)
+{
+	const struct cause *c = f->c;
+	const struct op_def *op = m->w.op ? world_op(c->w, m->w.op) : NULL;
+	const struct world_thread *th = world_get_thread(c->w, m->w.thread);
+	struct buf text = { 0 };
+	char a[48], b[48];
+
+	duration_text(a, sizeof(a), m->w.lost_ns);
+	duration_text(b, sizeof(b), m->w.dur_ns);
+	if (m->call) {
+		uint32_t frame = name_site_frame(c->w, c->classes.sites.v[m->site_id].stack);
+
+		buf_printf(&text, "%s took %s, of which %s lost", op ? op->name : "call", b, a);
+		if (frame) {
+			buf_puts(&text, "; called from ");
+			name_frame(&text, c->w, frame);
+		}
+	} else {
+		buf_printf(&text, "%s for %s: %s", part_text((enum part)m->w.part), a, f->culprit);
+	}
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "layer", m->call ? layer_of(op) : "HOST");
+	jsonw_key_i64(j, "t_ns", m->w.end_ns - (int64_t)m->w.dur_ns - c->start_ns);
+	jsonw_key_u64(j, "dur_ns", m->w.dur_ns);
+	jsonw_key_u64(j, "lost_ns", m->w.lost_ns);
+	name_key(j, "text", &text);
+	jsonw_key_object(j, "event");
+	jsonw_key_u64(j, "tid", th ? th->tid : 0);
+	jsonw_key(j, "end");
+	snprintf(a, sizeof(a), "%" PRId64, m->w.end_ns);
+	jsonw_str(j, a);
+	jsonw_key_str(j, "op", op ? op->name : "");
+	jsonw_object_end(j);
+	jsonw_object_end(j);
+	buf_free(&text);
+}
+
+static void system_entry(const struct cause *c, struct jsonw *j)
+{
+	static const struct {
+		unsigned metric;
+		const char *text;
+	} shown[] = { { METRIC_CPU_BUSY, "CPU busy %.0f %%" },
+		      { METRIC_LOAD_1, "load %.1f" },
+		      { METRIC_CPU_IOWAIT, "I/O wait %.0f %%" },
+		      { METRIC_CPU_STEAL, "stolen %.0f %%" } };
+	struct buf text = { 0 };
+
+	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		const struct cause_metric *m = &c->metric[shown[i].metric];
+
+		if (m->n == 0 || (i >= 2 && m->max < 1))
+			continue;
+		if (text.n)
+			buf_puts(&text, ", ");
+		buf_printf(&text, shown[i].text, m->sum / (double)m->n);
+		buf_puts(&text, " on average");
+	}
+	if (text.n) {
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "layer", "SYSTEM");
+		jsonw_key_u64(j, "t_ns", 0);
+		jsonw_key_u64(j, "dur_ns", cause_wall_ns(c));
+		jsonw_key_u64(j, "lost_ns", 0);
+		name_key(j, "text", &text);
+		jsonw_key_null(j, "event");
+		jsonw_object_end(j);
+	}
+	buf_free(&text);
+}
+
+void cause_timeline(const struct finding *f, struct jsonw *j)
+{
+	struct moment v[2 * TALLY_WORST];
+	unsigned n = 0, calls = 0;
+
+	for (unsigned i = 0; i < TALLY_WORST && f->g->worst[i].lost_ns; i++)
+		v[n++] = (struct moment){ .w = f->g->worst[i] };
+	for (size_t i = 0; i < f->g->hits.n; i++) {
+		const struct tally_hit *h = &f->c->tally.hits.v[f->g->hits.v[i]];
+		unsigned first = n - calls, at = n;
+
+		if (f->c->classes.sites.v[h->site_id].op == 0)
+			continue;
+		while (at > first && h->worst.lost_ns > v[at - 1].w.lost_ns)
+			at--;
+		if (at == first + TALLY_WORST)
+			continue;
+		if (calls < TALLY_WORST) {
+			calls++;
+			n++;
+		}
+		for (unsigned k = n - 1; k > at; k--)
+			v[k] = v[k - 1];
+		v[at] = (struct moment){ .w = h->worst, .call = true, .site_id = h->site_id };
+	}
+	for (unsigned i = 1; i < n; i++) {
+		struct moment m = v[i];
+		unsigned k = i;
+
+		for (; k > 0 && v[k - 1].w.end_ns > m.w.end_ns; k--)
+			v[k] = v[k - 1];
+		v[k] = m;
+	}
+	jsonw_key_array(j, "timeline");
+	if (f->c->ended)
+		system_entry(f->c, j);
+	for (unsigned i = 0; i < n; i++)
+		timeline_entry(f, &v[i], j);
+	jsonw_array_end(j);
+}
