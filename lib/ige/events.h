@@ -54,6 +54,9 @@ struct ige_decoder {
 	VEC(struct ige_plan) plans; /* by the op's layout in dict */
 	uint64_t block;		    /* counts up: a plan of another block is stale */
 	uint64_t unknown_columns;   /* of newer writers, passed by */
+	const int64_t
+		*window; /* NULL: all; else events outside [window[0], window[1]) are passed by */
+	uint32_t passed; /* so many, in this block */
 };
 void ige_decoder_free(struct ige_decoder *d);
 /* ERR_DAMAGED, ERR_CANNOT (encoded in a way this program does not know): nothing of the block is used. ERR_TOO_NEW:

@@ -266,6 +266,16 @@ static void close_up(struct ige_decoder *d, uint32_t n)
 			d->events.v[d->events.n++] = d->events.v[i];
 }
 
+static void pass_values(const struct ige_plan *plan, uint16_t args, struct queues *queues,
+			const uint64_t *values)
+{
+	uint64_t value;
+
+	for (unsigned k = 0; k < plan->n; k++)
+		if (!(args >> plan->take[k].column & 1))
+			queue_take(&queues->v[plan->take[k].queue], values, &value);
+}
+
 /* places: of grouped rows, else NULL. */
 static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 		    const uint64_t *const own[IGE_EXTRA], const uint32_t *places,
@@ -291,6 +301,21 @@ static int put_rows(struct ige_decoder *d, const struct ige_header *h,
 			*partial = true;
 			placed = false;
 			ev->op = 0;
+			continue;
+		}
+		if (d->window &&
+		    (h->end_min + (int64_t)own[IGE_END][i] < d->window[0] ||
+		     h->end_min + (int64_t)own[IGE_END][i] - (int64_t)own[IGE_DUR][i] >=
+			     d->window[1])) {
+			/* Nobody asked for it, but its values stand in front of those of the next. */
+			d->passed++;
+			if (places)
+				ev->op = 0;
+			if (site->whole || !placed || !queues->n)
+				continue;
+			if (!plan_of(d, queues, site->layout, &plan))
+				return err_nomem(e);
+			pass_values(plan, site->args, queues, values);
 			continue;
 		}
 		/* In two parts: for larger ones the compiler takes a string instruction, which is slow to start. */
@@ -348,6 +373,7 @@ int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *par
 
 	d->values.n = 0;
 	d->events.n = 0;
+	d->passed = 0;
 	d->block++;
 	*partial = false;
 	ige_columns_begin(&columns, v);

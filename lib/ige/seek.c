@@ -54,8 +54,8 @@ struct ige_seek {
 		ending; /* of the stream; what is known about the end of the file */
 	/* the stream */
 	struct event_stream stream;
-	size_t at; /* next block */
-	int64_t since, until;
+	size_t at;	   /* next block */
+	int64_t window[2]; /* since, until */
 	uint64_t ops;
 	unsigned what;
 	const struct block *events; /* whose events are being given */
@@ -589,6 +589,21 @@ static int load(struct ige_seek *s, struct section *section, struct err *e)
 	return 0;
 }
 
+/* n events of a block nobody asked for. */
+static void skip(struct ige_seek *s, const struct block *b, uint32_t n)
+{
+	struct stream_item *skipped = &s->skipped;
+
+	if (!n)
+		return;
+	if (!skipped->skipped || b->start_min < skipped->skipped_from_ns)
+		skipped->skipped_from_ns = b->start_min;
+	if (!skipped->skipped || b->end_max > skipped->skipped_to_ns)
+		skipped->skipped_to_ns = b->end_max;
+	skipped->skipped += n;
+	s->report.events += n;
+}
+
 static int take(struct ige_seek *s, const struct block *b, struct err *e)
 {
 	struct section *section = s->sections.v[b->section];
@@ -605,10 +620,12 @@ static int take(struct ige_seek *s, const struct block *b, struct err *e)
 	s->next = 0;
 	if (!rc && b->type == IGE_EVENTS) {
 		s->decoder.dict = &section->dict;
+		s->decoder.window = s->window;
 		rc = ige_decode_events(&s->decoder, &v, &partial, &why);
 		if (!rc) {
 			s->events = b;
 			s->report.events += s->decoder.events.n;
+			skip(s, b, s->decoder.passed);
 		}
 	} else if (!rc) {
 		rc = ige_records_decode(&s->records, &v, &section->dict, &partial, &why);
@@ -644,15 +661,8 @@ static void leave_out(struct ige_seek *s, const struct block *b)
 	struct stream_item *skipped = &s->skipped;
 
 	skipped->lost += b->lost;
-	if (!b->n)
-		return;
-	if (!skipped->skipped || b->start_min < skipped->skipped_from_ns)
-		skipped->skipped_from_ns = b->start_min;
-	if (!skipped->skipped || b->end_max > skipped->skipped_to_ns)
-		skipped->skipped_to_ns = b->end_max;
-	skipped->skipped += b->n;
-	s->report.events += b->n;
-	if (!(b->flags & IGE_LATE) && b->end_max > skipped->watermark_ns)
+	skip(s, b, b->n);
+	if (b->n && !(b->flags & IGE_LATE) && b->end_max > skipped->watermark_ns)
 		skipped->watermark_ns = b->end_max;
 }
 
@@ -672,7 +682,7 @@ static bool give_skipped(struct ige_seek *s, struct stream_item *item)
 
 static bool wanted(const struct ige_seek *s, const struct block *b)
 {
-	return s->what & IGE_SEEK_EVENTS && overlaps(b, s->since, s->until) &&
+	return s->what & IGE_SEEK_EVENTS && overlaps(b, s->window[0], s->window[1]) &&
 	       (!s->ops || b->ops & s->ops);
 }
 
@@ -687,6 +697,8 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 		int rc = 0;
 
 		if (s->events) {
+			if (!s->next && s->what & IGE_SEEK_RECORDS && give_skipped(s, item))
+				return 1;
 			give_events(s, item);
 			return 1;
 		}
@@ -705,7 +717,7 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 			return give_skipped(s, item);
 		b = &s->blocks.v[s->at];
 		/* Nothing but events is wanted, and none follow. */
-		if (s->what == IGE_SEEK_EVENTS && b->reach >= s->until)
+		if (s->what == IGE_SEEK_EVENTS && b->reach >= s->window[1])
 			return 0;
 		if ((b->type == SEGMENT_HEADER || b->type == IGE_RECORDS || wanted(s, b) ||
 		     b->flags & IGE_LAST) &&
@@ -747,8 +759,8 @@ static void seek_close(struct event_stream *stream)
 struct event_stream *ige_seek_stream(struct ige_seek *s, int64_t since_ns, int64_t until_ns,
 				     unsigned what, uint64_t ops)
 {
-	s->since = since_ns;
-	s->until = until_ns;
+	s->window[0] = since_ns;
+	s->window[1] = until_ns;
 	s->what = what;
 	s->ops = ops;
 	s->at = what == IGE_SEEK_EVENTS ? first_block(s, since_ns) : 0;

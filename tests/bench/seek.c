@@ -102,7 +102,7 @@ int main(void)
 	if (ige_seek_open(&s, w, fd, "corpus", &e))
 		die("seek", &e);
 	end = ige_seek_end(s);
-	begin = ige_seek_reach(s, INT64_MIN, INT64_MAX);
+	begin = ige_seek_reach(s, end, end + 1);
 	begin = begin == INT64_MIN ? 0 : begin;
 	from = bench_cpu_s();
 	count(s, end - WINDOW_NS, end, &e);
