@@ -40,10 +40,10 @@ struct values {
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
 	{ "pid", 'p', CLI_LIST, AT(pids), "PID[,PID]",
-	  "look at the CUDA libraries of these processes only", "What is checked" },
+	  "Look at the CUDA libraries of these processes only", "What is checked" },
 	{ "library-path", 0, CLI_REPEAT, AT(folders), "DIR",
-	  "look for CUDA libraries there too; may be given again", "What is checked" },
-	{ "json", 0, CLI_FLAG, AT(json), NULL, "one JSON value (formats/check.schema.json)",
+	  "Look for CUDA libraries there too; may be given again", "What is checked" },
+	{ "json", 0, CLI_FLAG, AT(json), NULL, "One JSON value (formats/check.schema.json)",
 	  "Output" },
 	{ 0 },
 };

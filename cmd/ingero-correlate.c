@@ -181,10 +181,13 @@ int main(int argc, char **argv)
 	status = CLI_EXIT_DONE;
 	cli_signals_let_first_pass(STDIN_FILENO);
 	if (values.output) {
+		if (cli_output_apart(values.output, operands.v, operands.n, &e) < 0)
+			return cli_fail(&e);
 		c.fd = cli_output_open(values.output, &e);
 		if (c.fd < 0)
 			return cli_fail(&e);
-	} else if (!values.json && cli_refuse_terminal(c.fd, &e) < 0) {
+	}
+	if (c.fd == STDOUT_FILENO && !values.json && cli_refuse_terminal(c.fd, &e) < 0) {
 		return cli_fail(&e);
 	}
 	opt.min_share = values.min_share / 100;

@@ -34,32 +34,32 @@ struct values {
 
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
-	{ "pid", 'p', CLI_LIST, AT(pids), "PID[,PID]", "record these processes and their children",
+	{ "pid", 'p', CLI_LIST, AT(pids), "PID[,PID]", "Record these processes and their children",
 	  "Targets" },
-	{ "user", 'u', CLI_STRING, AT(user), "USER", "record the CUDA processes of this user",
+	{ "user", 'u', CLI_STRING, AT(user), "USER", "Record the CUDA processes of this user",
 	  "Targets" },
-	{ "all", 'a', CLI_FLAG, AT(all), NULL, "record all CUDA processes, present and later",
+	{ "all", 'a', CLI_FLAG, AT(all), NULL, "Record all CUDA processes, present and later",
 	  "Targets" },
 	{ "output", 'o', CLI_REPEAT, AT(outputs), "FILE",
-	  "write the recording there; - is standard output; may be given twice", "Output" },
+	  "Write the recording there; - is standard output; may be given twice", "Output" },
 	{ "db", 'd', CLI_STRING, AT(db), "DIR",
-	  "folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
+	  "Folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
 	{ "flush", 0, CLI_DURATION, AT(flush_ns), "TIME",
-	  "write at least this often (1s to a file, 100ms to a pipe)", "Output" },
+	  "Write at least this often (1s to a file, 100ms to a pipe)", "Output" },
 	{ "node", 'n', CLI_STRING, AT(node), "NAME",
-	  "call this machine so (default: its host name)", "Output" },
-	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "stop after this time",
+	  "Call this machine so (default: its host name)", "Output" },
+	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "Stop after this time",
 	  "Recording" },
-	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "record no call stacks", "Recording" },
+	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "Record no call stacks", "Recording" },
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
-	  "record no off-CPU intervals and CPU occupancy", "Recording" },
+	  "Record no off-CPU intervals and CPU occupancy", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
-	  "name a call once it has been open this long (5s)", "Recording" },
+	  "Name a call once it has been open this long (5s)", "Recording" },
 	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE",
-	  "kernel buffer, a power of two (16m): larger loses less", "Recording" },
-	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "how to attach: auto, session, multi or perf",
+	  "Kernel buffer, a power of two (16m): larger loses less", "Recording" },
+	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "How to attach: auto, session, multi or perf",
 	  "Recording", "auto|session|multi|perf" },
-	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "how to walk stacks: auto, loop or helper",
+	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "How to walk stacks: auto, loop or helper",
 	  "Recording", "auto|loop|helper" },
 	{ 0 },
 };
@@ -127,6 +127,25 @@ static int find_user(const char *name, uid_t *uid)
 	return bad ? -1 : 0;
 }
 
+/* As a shell would take it back. */
+static void quote(struct buf *out, const char *word)
+{
+	if (*word &&
+	    strspn(word,
+		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") ==
+		    strlen(word)) {
+		buf_puts(out, word);
+		return;
+	}
+	buf_putc(out, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_putc(out, *word);
+	buf_putc(out, '\'');
+}
+
 static int choose_targets(struct job *j)
 {
 	struct probe_targets_options *t = &j->opt.targets;
@@ -157,8 +176,10 @@ static int choose_targets(struct job *j)
 		buf_printf(&j->target, "user %s", j->v.user);
 	} else if (j->command.n) {
 		buf_puts(&j->target, "command");
-		for (size_t i = 0; i < j->command.n; i++)
-			buf_printf(&j->target, " %s", j->command.v[i]);
+		for (size_t i = 0; i < j->command.n; i++) {
+			buf_putc(&j->target, ' ');
+			quote(&j->target, j->command.v[i]);
+		}
 	} else if (j->v.all || (ways == 0 && geteuid() == 0 && j->owner.uid == 0)) {
 		t->scope = SCOPE_ALL;
 		buf_puts(&j->target, "all CUDA processes");
@@ -307,13 +328,15 @@ static void closing(const struct job *j, struct probe_recorder *r, const char *p
 
 	probe_recorder_totals(r, &t);
 	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
-	cli_note("recorded %s events (%s calls) in %s, lost %s; %s", human_count(t.events).s,
-		 human_count(t.calls).s, human_ns((uint64_t)(t.end_ns - t.start_ns)).s,
-		 human_count(t.lost).s, human_bytes(bytes).s);
+	cli_note("recorded %s event%s (%s call%s) in %s, lost %s; %s", human_count(t.events).s,
+		 t.events == 1 ? "" : "s", human_count(t.calls).s, t.calls == 1 ? "" : "s",
+		 human_ns((uint64_t)(t.end_ns - t.start_ns)).s, human_count(t.lost).s,
+		 human_bytes(bytes).s);
 	cli_note("recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start",
 		 cpu, seconds > 0 ? 100 * cpu / seconds : 0, j->started_cpu);
 	if (t.open)
-		cli_note("%s calls had not returned at the end", human_count(t.open).s);
+		cli_note("%s call%s had not returned at the end", human_count(t.open).s,
+			 t.open == 1 ? "" : "s");
 	if (t.stacks_lost)
 		cli_warn("%s stacks lost: their calls are there without",
 			 human_count(t.stacks_lost).s);
@@ -450,31 +473,12 @@ static int record(struct job *j)
 			status = cli_fail(&e);
 		bytes = state.bytes > bytes ? state.bytes : bytes;
 	}
-	if (r && rc == 0)
+	if (r && rc == 0 && !exec_errno) /* a command that never ran is told below */
 		closing(j, r, path, bytes);
 	free(kept);
 	probe_recorder_free(r);
 	wait_for_command(j, &exec_errno);
 	return status_of(j, exec_errno, status);
-}
-
-/* As a shell would take it back. */
-static void quote(struct buf *out, const char *word)
-{
-	if (*word &&
-	    strspn(word,
-		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") ==
-		    strlen(word)) {
-		buf_puts(out, word);
-		return;
-	}
-	buf_putc(out, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_puts(out, "'\\''");
-		else
-			buf_putc(out, *word);
-	buf_putc(out, '\'');
 }
 
 static int check_values(const struct job *j)

@@ -15,9 +15,9 @@ function __ingero_ops
 end
 
 complete -c ingero-check -f
-complete -c ingero-check -s p -l pid -d 'look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
-complete -c ingero-check -l library-path -d 'look for CUDA libraries there too; may be given again' -x -a '(__fish_complete_directories)'
-complete -c ingero-check -l json -d 'one JSON value (formats/check.schema.json)'
+complete -c ingero-check -s p -l pid -d 'Look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-check -l library-path -d 'Look for CUDA libraries there too; may be given again' -x -a '(__fish_complete_directories)'
+complete -c ingero-check -l json -d 'One JSON value (formats/check.schema.json)'
 complete -c ingero-check -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-check -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-check -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
@@ -65,20 +65,20 @@ complete -c ingero-explain -s h -l help -d 'Print this help and exit'
 complete -c ingero-explain -l version -d 'Print the version and exit'
 
 complete -c ingero-record -x -a '(__fish_complete_subcommand)'
-complete -c ingero-record -s p -l pid -d 'record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'
-complete -c ingero-record -s u -l user -d 'record the CUDA processes of this user' -x -a '(__fish_complete_users)'
-complete -c ingero-record -s a -l all -d 'record all CUDA processes, present and later'
-complete -c ingero-record -s o -l output -d 'write the recording there; - is standard output; may be given twice' -r -F
-complete -c ingero-record -s d -l db -d 'folder of the default recording (else $INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
-complete -c ingero-record -l flush -d 'write at least this often (1s to a file, 100ms to a pipe)' -x
-complete -c ingero-record -s n -l node -d 'call this machine so (default: its host name)' -x
-complete -c ingero-record -l duration -d 'stop after this time' -x
-complete -c ingero-record -l no-stacks -d 'record no call stacks'
-complete -c ingero-record -l no-sched -d 'record no off-CPU intervals and CPU occupancy'
-complete -c ingero-record -l hung -d 'name a call once it has been open this long (5s)' -x
-complete -c ingero-record -l ring -d 'kernel buffer, a power of two (16m): larger loses less' -x
-complete -c ingero-record -l link -d 'how to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
-complete -c ingero-record -l walker -d 'how to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
+complete -c ingero-record -s p -l pid -d 'Record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-record -s u -l user -d 'Record the CUDA processes of this user' -x -a '(__fish_complete_users)'
+complete -c ingero-record -s a -l all -d 'Record all CUDA processes, present and later'
+complete -c ingero-record -s o -l output -d 'Write the recording there; - is standard output; may be given twice' -r -F
+complete -c ingero-record -s d -l db -d 'Folder of the default recording (else $INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
+complete -c ingero-record -l flush -d 'Write at least this often (1s to a file, 100ms to a pipe)' -x
+complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
+complete -c ingero-record -l duration -d 'Stop after this time' -x
+complete -c ingero-record -l no-stacks -d 'Record no call stacks'
+complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals and CPU occupancy'
+complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
+complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m): larger loses less' -x
+complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
+complete -c ingero-record -l walker -d 'How to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
 complete -c ingero-record -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-record -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-record -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'

@@ -9,27 +9,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/human.h"
+
 struct cli_settings cli_settings = { .program = "ingero", .color = "auto" };
 
 static void say(const char *before, const char *fmt, va_list ap)
 {
-	struct buf line = { 0 };
-	size_t i, from;
+	struct buf line = { 0 }, text = { 0 };
 	ssize_t done;
+	size_t n;
 
 	if (before)
 		buf_printf(&line, "%s: %s", cli_settings.program, before);
-	from = line.n;
-	buf_vprintf(&line, fmt, ap);
+	buf_vprintf(&text, fmt, ap);
+	for (const char *p = buf_text(&text); *p; p += n) {
+		n = strcspn(p, "\n\t");
+		if (n == 0)
+			buf_add(&line, p, n = 1); /* lines and tabs are ours */
+		else
+			human_safe(&line, (struct bytes){ p, n });
+	}
 	buf_putc(&line, '\n');
-	if (!line.failed) {
-		for (i = from; i + 1 < line.n; i++)
-			if ((unsigned char)line.p[i] < 0x20 && line.p[i] != '\n' &&
-			    line.p[i] != '\t')
-				line.p[i] = '?';
+	if (!line.failed && !text.failed) {
 		done = write(STDERR_FILENO, line.p, line.n);
 		(void)done;
 	}
+	buf_free(&text);
 	buf_free(&line);
 }
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cli/exit.h"
@@ -65,6 +66,26 @@ int cli_output_open(const char *path, struct err *e)
 	if (fd < 0)
 		return err_sys(e, "cannot create %s", path);
 	return fd;
+}
+
+int cli_output_apart(const char *path, char *const *inputs, size_t n, struct err *e)
+{
+	struct stat out, in;
+
+	if (!strcmp(path, "-") || stat(path, &out) || !S_ISREG(out.st_mode))
+		return 0;
+	for (size_t i = 0; i < (n ? n : 1); i++) {
+		const char *name = n ? inputs[i] : "-";
+
+		if (strcmp(name, "-") ? stat(name, &in) : fstat(STDIN_FILENO, &in))
+			continue;
+		if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+			return err_set(e, ERR_USAGE,
+				       "%s is also the input: writing would destroy it (name "
+				       "another file behind -o)",
+				       path);
+	}
+	return 0;
 }
 
 int cli_refuse_terminal(int fd, struct err *e)

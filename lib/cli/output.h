@@ -25,6 +25,9 @@ int cli_print(const struct buf *b, struct err *e);
 /* The descriptor of `-o path` ("-" is standard output): created with mode 0600, truncated, close-on-exec. */
 int cli_output_open(const char *path, struct err *e);
 
+/* ERR_USAGE when the file at path is one of the inputs (none: standard input): opening it would empty it. */
+int cli_output_apart(const char *path, char *const *inputs, size_t n, struct err *e);
+
 /* ERR_USAGE with a hint when fd is a terminal: a recording is binary. */
 int cli_refuse_terminal(int fd, struct err *e);
 

@@ -5,6 +5,7 @@
  */
 #include "lib/emit/report_chain.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,8 +151,10 @@ static void timeline(struct buf *out, const struct chain *c, bool color)
 		struct json m = json_at(all, i), layer = json_get(m, "layer");
 
 		snprintf(t, sizeof(t), "%.6f", report_number(m, "t_ns") / 1e9);
-		buf_printf(out, "        +%12s s  %-7.*s ", t, (int)json_bytes(layer).n,
-			   json_bytes(layer).p);
+		buf_printf(out, "        +%12s s  ", t);
+		human_safe(out, json_bytes(layer));
+		buf_printf(out, "%*s", json_bytes(layer).n < 8 ? 8 - (int)json_bytes(layer).n : 1,
+			   "");
 		report_member(out, m, "text", "");
 		buf_putc(out, '\n');
 		json_free(layer);
@@ -184,17 +187,60 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 	json_free(all);
 }
 
+/* The operation whose tail moved most; where rare waits moved none, the one that lost most, with its longest call. */
+static void symptom_line(struct buf *out, struct json symptom, bool color)
+{
+	double most = -1, p99 = 0, without = 0;
+	size_t at = 0, first = SIZE_MAX;
+	struct json s;
+	char a[48], b[48];
+
+	for (size_t i = 0; i < json_length(symptom); i++) {
+		double moved;
+
+		s = json_at(symptom, i);
+		moved = report_number(s, "p99_ns") - report_number(s, "p99_without_ns");
+		if (report_number(s, "n") > 0 && first == SIZE_MAX)
+			first = i;
+		if (report_number(s, "n") > 0 && moved > most) {
+			most = moved;
+			at = i;
+			p99 = report_number(s, "p99_ns");
+			without = report_number(s, "p99_without_ns");
+		}
+		json_free(s);
+	}
+	if (most < 0)
+		return;
+	s = json_at(symptom, most > without / 4 ? at : first);
+	heading(out, color, "Symptom");
+	report_member(out, s, "op", "");
+	if (most > without / 4) {
+		buf_printf(out, ": p99 %s", report_ns(a, sizeof(a), p99));
+		buf_printf(out, ", %s without what the host took",
+			   report_ns(b, sizeof(b), without));
+	} else {
+		buf_printf(out, ": at most %s",
+			   report_ns(a, sizeof(a), report_number(s, "max_ns")));
+		buf_printf(out, ", p99 %s", report_ns(b, sizeof(b), report_number(s, "p99_ns")));
+	}
+	buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), report_number(s, "p50_ns")));
+	buf_puts(out, human_count((uint64_t)report_number(s, "n")).s);
+	buf_puts(out, " calls\n");
+	json_free(s);
+}
+
 void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
 		  bool color)
 {
 	struct json symptom = json_get(c->body, "symptom");
-	char a[48], b[48];
 
+	buf_putc(out, '\n');
 	report_style(out, color,
 		     c->severity >= CHAIN_HIGH	   ? "1;31"
 		     : c->severity == CHAIN_MEDIUM ? "1;33"
 						   : "1");
-	buf_printf(out, "\n[%u] %s ", at, chain_severity_name(c->severity));
+	buf_printf(out, "[%u] %s ", at, chain_severity_name(c->severity));
 	human_safe(out, c->kind);
 	report_style(out, color, "0");
 	buf_puts(out, "  ");
@@ -206,23 +252,7 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	when(out, r, c, color);
 	lost(out, c, color);
 	culprit(out, c, color);
-	for (size_t i = 0; i < json_length(symptom) && i < 1; i++) {
-		struct json s = json_at(symptom, i);
-
-		if (report_number(s, "n") > 0) {
-			heading(out, color, "Symptom");
-			report_member(out, s, "op", "");
-			buf_printf(out, ": p99 %s",
-				   report_ns(a, sizeof(a), report_number(s, "p99_ns")));
-			buf_printf(out, ", %s without what the host took",
-				   report_ns(b, sizeof(b), report_number(s, "p99_without_ns")));
-			buf_printf(out, "; p50 %s over ",
-				   report_ns(a, sizeof(a), report_number(s, "p50_ns")));
-			buf_puts(out, human_count((uint64_t)report_number(s, "n")).s);
-			buf_puts(out, " calls\n");
-		}
-		json_free(s);
-	}
+	symptom_line(out, symptom, color);
 	json_free(symptom);
 	sites(out, c, color);
 	timeline(out, c, color);

@@ -39,7 +39,7 @@ static bool shows(const struct report *r, struct json process)
 static void verdict_none(struct buf *out, const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
-	double host = 0, thread = 0, device = 0;
+	double host = 0, whole = 0, thread = 0, device = 0;
 	char a[48];
 
 	for (size_t i = 0; i < json_length(all); i++) {
@@ -47,13 +47,16 @@ static void verdict_none(struct buf *out, const struct report *r)
 
 		if (shows(r, p)) {
 			host += report_number(p, "host_ns");
+			whole += report_number(p, "thread_ns");
 			thread += report_number(p, "calling_thread_ns");
 			device += report_number(parts, "device");
 		}
 		json_free(parts);
 		json_free(p);
 	}
-	if (r->events == 0)
+	if (r->events == 0 && r->partial)
+		buf_puts(out, "Nothing can be said: no event could be read.\n");
+	else if (r->events == 0)
 		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can "
 			      "be said about its processes.\n");
 	else if (json_length(all) == 0)
@@ -66,12 +69,14 @@ static void verdict_none(struct buf *out, const struct report *r)
 	else {
 		buf_printf(out, "No host cause found: the host took %s",
 			   report_ns(a, sizeof(a), host));
+		if (whole > 0)
+			buf_printf(out, ", %.1f%% of the time of the recorded threads",
+				   host / whole * 100);
 		if (thread > 0)
 			buf_printf(out,
-				   "; of the time of the threads that make calls %.1f%% waits for "
-				   "the device",
+				   "; those that make calls waited %.1f%% of theirs for the device",
 				   device / thread * 100);
-		buf_puts(out, ". What is slow is the device's or the program's own.\n");
+		buf_puts(out, ". If anything is slow, it is the device or the program itself.\n");
 	}
 	json_free(all);
 }
@@ -119,8 +124,9 @@ static void breakdown(struct buf *out, struct json p, bool host, bool color)
 	if (n == 0)
 		return;
 	qsort(v, n, sizeof(*v), by_ns);
+	buf_putc(out, '\n');
 	report_style(out, color, "1");
-	buf_puts(out, "\nTime of ");
+	buf_puts(out, "Time of ");
 	report_member(out, p, "comm", "?");
 	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
 	report_style(out, color, "0");
@@ -160,10 +166,13 @@ static void coverage(struct buf *out, const struct report *r)
 		buf_printf(out, ", from %s",
 			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
-	if (r->partial)
-		buf_printf(out, "Incomplete: %s; the report covers what could be read.\n",
-			   r->partial_text ? r->partial_text
-					   : "the input could not be read to its end");
+	if (r->partial) {
+		buf_puts(out, "Incomplete: ");
+		human_safe(out,
+			   bytes_of(r->partial_text ? r->partial_text
+						    : "the input could not be read to its end"));
+		buf_puts(out, "; the report covers what could be read.\n");
+	}
 }
 
 void report_text(struct buf *out, const struct report *r, bool color)

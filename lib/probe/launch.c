@@ -97,15 +97,15 @@ void probe_launch_drop(struct probe_launch *l)
 
 bool probe_launch_poll(struct probe_launch *l, int *exec_errno)
 {
-	*exec_errno = 0;
 	if (!l->reaped && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
 		l->reaped = true;
 	if (l->reaped && l->failed >= 0) {
-		if (read(l->failed, exec_errno, sizeof(*exec_errno)) != sizeof(*exec_errno))
-			*exec_errno = 0;
+		if (read(l->failed, &l->exec_errno, sizeof(l->exec_errno)) != sizeof(l->exec_errno))
+			l->exec_errno = 0;
 		close(l->failed);
 		l->failed = -1;
 	}
+	*exec_errno = l->exec_errno;
 	return l->reaped;
 }
 

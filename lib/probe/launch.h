@@ -14,9 +14,10 @@
 
 struct probe_launch {
 	pid_t pid;
-	int go;	    /* pipe to the waiting child */
-	int failed; /* pipe from it: an errno when exec failed, nothing when it went well */
-	int status; /* of wait(2), once reaped */
+	int go;		/* pipe to the waiting child */
+	int failed;	/* pipe from it: an errno when exec failed, nothing when it went well */
+	int exec_errno; /* why it could not be executed, once reaped */
+	int status;	/* of wait(2), once reaped */
 	bool reaped;
 };
 

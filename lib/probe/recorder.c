@@ -362,8 +362,6 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
-	if (rc == 0)
-		probe_recorder_tell_no_cuda(r);
 	return rc;
 }
 

@@ -186,6 +186,21 @@ for i in range(0, len(small), max(1, len(small) // 40)):
         bad.append(f"cut at {i}: status {status}")
 tap.none(bad, "damage never brings them down, and is told")
 
+for name, args, data in (("-o", [path("incident")], None), ("-o behind <", [], open(path("incident"), "rb"))):
+    p = subprocess.run([CORRELATE, "-o", path("incident"), *args], stdin=data, capture_output=True)
+    tap.same((p.returncode, open(path("incident"), "rb").read() == incident), (2, True), f"the input is not written over: {name}")
+master, slave = os.openpty()
+p = subprocess.run([CORRELATE, "-o", "-", path("incident")], stdout=slave, stderr=subprocess.PIPE)
+tap.ok(p.returncode == 2 and b"not for a terminal" in p.stderr, "-o - is no way to a terminal either", p.stderr)
+evil = path("evil\x1b[2J\u009b31m.ige")
+with open(evil, "wb") as f:
+    f.write(cut)
+status, out, err = run(EXPLAIN, evil)
+tap.ok(status == 4 and b"\x1b" not in out and b"\xc2\x9b" not in out and b"evil?" in out, "a file's name does not drive a terminal", out)
+tap.ok("\x1b" not in err and "\x9b" not in err and "evil?" in err, "in messages neither", err)
+status, out, err = run(EXPLAIN, data=incident[:100])
+tap.ok(status == 4 and out.startswith(b"Nothing can be said"), "a stump claims nothing, not even that nothing was recorded", out)
+
 p = subprocess.run(f"{EXPLAIN} {path('incident')} | true; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
                    capture_output=True)
 tap.same((p.returncode, p.stderr), (0, b""), "output closed early ends quietly")

@@ -47,6 +47,10 @@ for name, command, status in (("its own", ["sh", "-c", "exit 7"], 7), ("a signal
                               ("no such command", ["/nowhere/at/all"], 127), ("not executable", ["/etc/passwd"], 126)):
     p = rec.run("-o", ige, "--", *command)
     tap.same(p.returncode, status, f"status of the command: {name}")
+    if status in (126, 127):
+        why = os.strerror(errno.ENOENT if status == 127 else errno.EACCES)
+        tap.same(p.stderr.splitlines()[-1:], [f"ingero-record: cannot run {command[0]}: {why}"], f"and says why: {name}")
+        tap.ok("holds no calls" not in p.stderr, f"and only that: {name}", p.stderr)
 p = rec.run("-o", "/nowhere/x.ige", "--", "true")
 tap.same((p.returncode, "cannot write /nowhere/x.ige: No such file or directory" in p.stderr), (125, True),
          "an output that cannot be: 125 before the command runs")

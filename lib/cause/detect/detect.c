@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/timetext.h"
+#include "lib/base/human.h"
 
 static const struct detector *const detectors[] = {
 	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled,
@@ -49,10 +49,8 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 
 void detect_amount(const struct finding *f, struct buf *out)
 {
-	char text[48];
-
-	buf_printf(out, "%s (%.1f%% of wall time, %" PRIu64 " times)",
-		   duration_text(text, sizeof(text), f->lost_ns), f->share * 100, f->count);
+	buf_printf(out, "%s (%.1f%% of wall time, %s time%s)", human_ns(f->lost_ns).s,
+		   f->share * 100, human_count(f->count).s, f->count == 1 ? "" : "s");
 }
 
 void detect_where(const struct finding *f, struct buf *out)
