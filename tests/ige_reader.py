@@ -740,7 +740,7 @@ class Reader:
 
 
 def tables(path):
-    """What the text knows, sections 6, 15 and 16: columns {id: (name, role)}, ops {id: (source, name, columns)},
+    """What the text knows, sections 6, 16 and 17: columns {id: (name, role)}, ops {id: (source, name, columns)},
     records {kind: (name, {field: (name, type, role)})}."""
     rows, table = {}, None
     for line in open(path, encoding="utf-8"):
