@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's inside, shared by recorder.c, which makes the recording, and recorder_tell.c, which says how it
- * goes. Nobody else includes this.
+ * The recorder's inside, shared by recorder.c, which makes the recording, recorder_feed.c, which brings it what the
+ * rings hold, and recorder_tell.c, which says how it goes. Nobody else includes this.
  */
 #ifndef INGERO_PROBE_RECORDER_STATE_H
 #define INGERO_PROBE_RECORDER_STATE_H
@@ -14,6 +14,9 @@
 #include "lib/probe/samples.h"
 #include "lib/probe/statements.h"
 #include "lib/probe/wire.h"
+
+/* A thread preempted between reading the clock and the ring delivers that much late at most. */
+#define PROBE_LAG_NS 50000000
 
 struct notice {
 	char *text;
@@ -46,6 +49,17 @@ struct probe_recorder {
 	VEC(struct notice) notices;
 	size_t notices_given;
 };
+
+/* What the decoder of this recorder calls; ctx is to be the recorder. */
+extern const struct probe_wire_owner probe_recorder_owner;
+
+/* The rings into the writer, and the watermark on. */
+void probe_recorder_drain(struct probe_recorder *r);
+void probe_recorder_drain_rest(struct probe_recorder *r);
+/* World process of a tgid, announced or not; ctx is the recorder. */
+uint32_t probe_recorder_process(void *ctx, uint32_t tgid);
+/* However the recording ended: nobody stays stopped on our account. */
+void probe_recorder_let_go(struct probe_recorder *r);
 
 /* Notices about library copies that were attached, or could not be. */
 void probe_recorder_tell_copies(struct probe_recorder *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ring bytes of the host tracks to events: off-CPU intervals, who occupied a CPU, moves between CPUs. Threads
- * are named by the announcements that probe/wire.h keeps.
+ * are named by the announcements that probe/wire_known.h keeps.
  */
 #ifndef INGERO_PROBE_SCHED_WIRE_H
 #define INGERO_PROBE_SCHED_WIRE_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/probe/wire.h"
+#include "lib/probe/wire_known.h"
 
 /* One record with a kind from WIRE_OFFCPU on, below WIRE_FORK. False: too short, of an unknown kind, or about
  * a thread that was never announced. */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the rings to the writer: what the decoder hands on, and what it asks for (/proc, once per process). The first
+ * error of the writer is kept and told at the end of the turn: callbacks cannot fail.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/io.h"
+#include "lib/host/clock.h"
+#include "lib/host/proc.h"
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct probe_recorder *r = ctx;
+	const struct op_def *def = op_builtin(ev->op);
+
+	r->events++;
+	r->calls += def && (def->flags & OP_CALL);
+	if (!r->event_error.code)
+		ige_writer_event(r->writer, ev, &r->event_error);
+}
+
+static void on_lost(void *ctx, uint64_t n)
+{
+	struct probe_recorder *r = ctx;
+
+	ige_writer_lost(r->writer, n);
+}
+
+static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
+{
+	struct probe_recorder *r = ctx;
+
+	map_put(&r->processes, w->tgid, process);
+	probe_samples_process(&r->samples, w->tgid, process);
+}
+
+/* In the unified hierarchy. */
+static int cgroup_path(uint32_t tgid, struct buf *out, struct err *e)
+{
+	char path[64];
+	struct buf b = { 0 };
+	const char *p;
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", tgid);
+	rc = read_file(path, &b, 65536, e);
+	if (rc == 0) {
+		buf_putc(&b, 0);
+		p = strstr(buf_text(&b), "0::/");
+		if (p)
+			buf_add(out, p + 3, strcspn(p + 3, "\n"));
+	}
+	buf_free(&b);
+	return rc;
+}
+
+static uint32_t text_of(struct world *w, int (*read)(uint32_t tgid, struct buf *out, struct err *e),
+			uint32_t tgid)
+{
+	struct err ignored = { 0 };
+	struct buf b = { 0 };
+	uint32_t id = 0;
+
+	if (read(tgid, &b, &ignored) == 0 && b.n)
+		id = world_string(w, buf_bytes(&b));
+	buf_free(&b);
+	return id;
+}
+
+static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out)
+{
+	struct probe_recorder *r = ctx;
+	struct err ignored = { 0 };
+	struct host_process p;
+
+	(void)execs;
+	if (host_proc_read(tgid, &p, &ignored) == 0)
+		out->comm = world_string(r->world, bytes_of(p.comm));
+	out->exe = text_of(r->world, host_proc_exe, tgid);
+	out->cmdline = text_of(r->world, host_proc_cmdline, tgid);
+	out->cgroup_path = text_of(r->world, cgroup_path, tgid);
+}
+
+static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
+{
+	struct probe_recorder *r = ctx;
+
+	return probe_stacks_resolve(r->stacks, tgid, ip, n);
+}
+
+static void on_ring(void *ctx, const void *p, size_t n)
+{
+	struct probe_recorder *r = ctx;
+
+	probe_wire_record(r->wire, p, n);
+}
+
+static void say_name(struct probe_recorder *r, const struct wire_life *l)
+{
+	const struct probe_thread *t = probe_wire_thread(r->wire, l->who.tid);
+	struct record rec = { .kind = RECORD_NAME };
+
+	if (!t)
+		return;
+	REC_SET(&rec, NAME, time_ns, (int64_t)l->time_ns);
+	REC_SET(&rec, NAME, thread, t->thread);
+	REC_SET(&rec, NAME, comm,
+		((struct bytes){ l->who.comm, strnlen(l->who.comm, sizeof(l->who.comm)) }));
+	if (!r->event_error.code)
+		ige_writer_record(r->writer, &rec, &r->event_error);
+}
+
+static void on_life(void *ctx, const void *p, size_t n)
+{
+	struct probe_recorder *r = ctx;
+	const struct wire_life *l = p;
+
+	if (n < sizeof(*l))
+		return;
+	probe_targets_life(r->targets, l);
+	if (l->kind == WIRE_EXIT && l->process)
+		probe_samples_exit(&r->samples, l->who.tgid);
+	if (l->kind == WIRE_NAME)
+		say_name(r, l);
+	else
+		probe_wire_life(r->wire, l);
+}
+
+const struct probe_wire_owner probe_recorder_owner = {
+	.event = on_event, .lost = on_lost, .exe = on_exe, .stack = on_stack, .process = on_process
+};
+
+/* Everything that ended before the drain began is with the writer afterwards, less what a preempted thread still
+ * holds: hence the lag. */
+void probe_recorder_drain(struct probe_recorder *r)
+{
+	int64_t now = host_clock_mono();
+
+	if (probe_session_drain(r->session, on_life, on_ring, r) &&
+	    now - PROBE_LAG_NS > r->watermark)
+		r->watermark = now - PROBE_LAG_NS;
+	probe_targets_settle(r->targets);
+	probe_stacks_collect(r->stacks, false);
+}
+
+/* What still is in the rings once nothing is attached any more. */
+void probe_recorder_drain_rest(struct probe_recorder *r)
+{
+	probe_session_drain(r->session, on_life, on_ring, r);
+	probe_stacks_collect(r->stacks, true);
+}
+
+static void let_go_of(void *ctx, const void *p, size_t n)
+{
+	struct probe_recorder *r = ctx;
+	const struct wire_life *l = p;
+
+	if (n >= sizeof(*l) && l->stopped)
+		probe_targets_life(r->targets, l);
+}
+
+static void pass_by(void *ctx, const void *p, size_t n)
+{
+	(void)ctx;
+	(void)p;
+	(void)n;
+}
+
+void probe_recorder_let_go(struct probe_recorder *r)
+{
+	probe_session_stop(r->session);
+	probe_copies_detach(r->copies);
+	probe_targets_close(r->targets);
+	probe_session_drain(r->session, let_go_of, pass_by, r);
+}
+
+uint32_t probe_recorder_process(void *ctx, uint32_t tgid)
+{
+	struct probe_recorder *r = ctx;
+	struct world_process v = { .node = r->node.id, .tgid = tgid };
+	struct err ignored = { 0 };
+	struct host_process p;
+	uint64_t id;
+
+	/* A process that made no call has not been announced; it is part of the recording all the same. */
+	if (map_get(&r->processes, tgid, &id))
+		return (uint32_t)id;
+	if (host_proc_read(tgid, &p, &ignored) == 0) {
+		v.start_ns = p.start_ns;
+		v.parent = p.ppid;
+		v.ns_tgid = p.ns_tgid;
+		v.uid = p.uid;
+	}
+	return world_process(r->world, &v);
+}

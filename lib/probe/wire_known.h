@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the decoders of ring records know: who each announced thread is, what each stack number means, how much
+ * was delivered and lost. The owner is asked only once per distinct process or stack.
+ */
+#ifndef INGERO_PROBE_WIRE_KNOWN_H
+#define INGERO_PROBE_WIRE_KNOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bpf/wire.h"
+#include "lib/base/bytes.h"
+#include "lib/base/err.h"
+#include "lib/event/event.h"
+#include "lib/world/world.h"
+
+/* /proc shows start times in clock ticks; so that a process seen there and one announced by the kernel are the
+ * same one, all start times are cut to them. */
+#define PROBE_TICK_NS 10000000ull
+static inline uint64_t probe_start(uint64_t boot_ns)
+{
+	return boot_ns - boot_ns % PROBE_TICK_NS;
+}
+
+struct probe_thread {
+	uint32_t tid, tgid;
+	uint32_t process, thread, ctx; /* world ids */
+};
+
+/* What a process executes: strings of the world, 0 unknown. */
+struct probe_exe {
+	uint32_t exe, cmdline, comm, cgroup_path;
+};
+
+struct probe_wire;
+
+/* What the decoder asks of its owner. All but event may be NULL. */
+struct probe_wire_owner {
+	void *ctx;
+	void (*event)(void *ctx, const struct event *ev);
+	void (*lost)(void *ctx,
+		     uint64_t n); /* that many were lost between the last event and the next */
+	/* What tgid executes after that many execs; called once for each. */
+	void (*exe)(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out);
+	/* The world stack of these addresses, 0 for none; called once per distinct stack. */
+	uint32_t (*stack)(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n);
+	/* A process of the targets was heard of for the first time (or after an exec). */
+	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
+};
+
+int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
+		   const struct probe_wire_owner *owner, struct err *e);
+void probe_wire_free(struct probe_wire *wire);
+
+uint64_t probe_wire_refused(const struct probe_wire *wire);
+
+/* NULL: never announced. Valid until the next record. */
+const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
+uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number); /* world id, 0 unknown */
+uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint8_t source);
+
+/* For the decoders of records. */
+struct world *probe_wire_world(const struct probe_wire *wire);
+uint32_t probe_wire_node(const struct probe_wire *wire);
+/* Hand an event on; tgid 0 for events of a CPU. */
+void probe_wire_emit(struct probe_wire *wire, const struct event *ev, uint32_t tgid);
+void probe_wire_lost(struct probe_wire *wire,
+		     uint32_t lost); /* a record's running count of losses, before its event */
+void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */
+
+/* The thread an announcement is about, without keeping it. */
+struct probe_thread probe_wire_make(struct probe_wire *wire, const struct wire_thread *w);
+
+/* Announcements: kept until the next one about the same tid or number. */
+void probe_wire_announce(struct probe_wire *wire, const struct wire_thread *w);
+void probe_wire_announce_occupant(struct probe_wire *wire, const struct wire_thread *w);
+bool probe_wire_announce_stack(struct probe_wire *wire, const struct wire_stack *s,
+			       size_t n); /* n bytes; false: not understood */
+
+/* The kernel's name of a task, which is not zero-terminated when it is full. */
+static inline struct bytes probe_comm(const char comm[16])
+{
+	return (struct bytes){ comm, strnlen(comm, 16) };
+}
+
+#endif
