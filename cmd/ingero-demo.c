@@ -27,7 +27,7 @@
 
 static struct values {
 	const char *output;
-	bool list, truth, json;
+	bool archive, list, truth, json;
 	int64_t seed, threads, dose;
 	uint64_t duration_ns;
 } values = { .seed = 1, .threads = 2, .dose = -1, .duration_ns = 30000000000 };
@@ -72,6 +72,11 @@ static const struct cli_option options[] = {
 	  .arg = "FILE",
 	  .group = "Output",
 	  .help = "Write the recording there instead of standard output" },
+	{ .name = "archive",
+	  .type = CLI_FLAG,
+	  AT(archive),
+	  .group = "Output",
+	  .help = "Write it in the smallest form" },
 	{ .name = "list",
 	  .type = CLI_FLAG,
 	  AT(list),
@@ -105,7 +110,7 @@ static int write_recording(const struct sim_options *o, int fd, struct err *e)
 	struct world *w = world_new();
 	struct event_stream *in = NULL;
 	struct ige_writer *out = NULL;
-	struct ige_writer_options opt = { .clock_id = 1, .index = true };
+	struct ige_writer_options opt = { .clock_id = 1, .index = true, .archive = values.archive };
 	const struct world_node *node;
 	struct ige_fd_sink sink;
 	struct stream_item item;

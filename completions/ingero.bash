@@ -92,8 +92,8 @@ _ingero_correlate() {
 complete -F _ingero_correlate ingero-correlate
 
 _ingero_demo() {
-	_ingero_complete '--seed --duration --threads --dose -o --output --list --truth --json -q --quiet -v
-		--verbose --color --progress -h --help --version' \
+	_ingero_complete '--seed --duration --threads --dose -o --output --archive --list --truth --json -q --quiet
+		-v --verbose --color --progress -h --help --version' \
 		'--seed N
 		--duration TIME
 		--threads N

@@ -43,6 +43,7 @@ complete -c ingero-demo -l duration -d 'How long the recording lasts in event ti
 complete -c ingero-demo -l threads -d 'Threads that make CUDA calls; the first is the victim [2]' -x
 complete -c ingero-demo -l dose -d 'Share of the time the culprit takes' -x
 complete -c ingero-demo -s o -l output -d 'Write the recording there instead of standard output' -r -F
+complete -c ingero-demo -l archive -d 'Write it in the smallest form'
 complete -c ingero-demo -l list -d 'List the scenarios'
 complete -c ingero-demo -l truth -d 'Print what is planted instead of the recording'
 complete -c ingero-demo -l json -d 'The list or the truth as JSON'

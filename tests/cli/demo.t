@@ -51,6 +51,9 @@ import json, sys
 j = json.load(sys.stdin)
 print(j["coverage"]["events"] > 10000 and j["coverage"]["complete"], j["coverage"]["lost"], [p["threads"] for p in j["processes"]])'; }
 is "$(count "$TMP/a")" "True 0 [2]" "ingero-stat reads it whole"
+"$demo" incident --duration 2s --archive >"$TMP/e"
+ok "an archive is smaller" test "$(stat -c %s "$TMP/e")" -lt "$(stat -c %s "$TMP/a")"
+is "$("$BIN/ingero-stat" --json "$TMP/e")" "$("$BIN/ingero-stat" --json "$TMP/a")" "and says the same"
 "$demo" incident --duration 2s --threads 5 >"$TMP/d"
 is "$(count "$TMP/d")" "True 0 [5]" "with as many threads as asked for"
 
