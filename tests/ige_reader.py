@@ -168,7 +168,7 @@ class Column:
         self.width, self.reserved, self.critical = width & 15, width >> 4 & 7, bool(width & 0x80)
         self.data = data[:length]
 
-    def bytes(self):
+    def bytes(self, limit=None):
         if crc(self.data) != self.crc:
             raise Damaged("column checksum")
         if self.reserved or self.compressor > 1:
@@ -178,7 +178,7 @@ class Column:
         if len(self.data) < 8:
             raise Damaged("compressed column")
         raw = struct.unpack_from("<I", self.data)[0]
-        if raw > LENGTH_MAX or raw > 64 * len(self.data):
+        if raw > LENGTH_MAX or raw > (64 * len(self.data) if limit is None else limit):
             raise Damaged("inflates too far")
         d = zlib.decompressobj()
         try:
@@ -190,7 +190,7 @@ class Column:
         return out
 
     def integers(self):
-        data = self.bytes()
+        data = self.bytes(self.count * self.width if self.width else None)
         if self.encoding not in (0, 2, 3, 4, 6, 7) or (self.encoding in (2, 4) and self.width):
             raise Newer("encoding")
         if self.encoding in (2, 4):

@@ -138,7 +138,7 @@ int ige_archive_integers(struct ige_builder *b, const uint64_t *v, size_t n, uin
 	rc = deflated(b, best, v, n, width, &b->deflated, e);
 	if (rc)
 		return rc;
-	if (b->deflated.n >= *bytes || n * width > b->deflated.n * IGE_INFLATE_MAX)
+	if (b->deflated.n >= *bytes)
 		return 0;
 	d->encoding = (uint8_t)best;
 	d->compressor = IGE_ZLIB;

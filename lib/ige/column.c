@@ -115,14 +115,13 @@ static int check_crc(const struct ige_directory *d, const unsigned char *data, s
 	return 0;
 }
 
-int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, struct buf *scratch,
-		     const unsigned char **p, size_t *n, struct err *e)
+/* The bytes that the encoding describes; limit: of them when compressed. */
+static int undo(const struct ige_directory *d, const unsigned char *data, uint64_t limit,
+		struct buf *scratch, const unsigned char **p, size_t *n, struct err *e)
 {
-	int rc = check_crc(d, data, e);
 	uint64_t raw;
+	int rc;
 
-	if (rc)
-		return rc;
 	if (d->reserved)
 		return err_set(e, ERR_TOO_NEW, "column %u: flags %u", d->id, d->reserved);
 	if (d->compressor == IGE_STORED) {
@@ -133,7 +132,7 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 	if (d->compressor != IGE_ZLIB)
 		return err_set(e, ERR_TOO_NEW, "column %u: compressor %u", d->id, d->compressor);
 	raw = d->length < 8 ? UINT64_MAX : le_get(data, 4);
-	if (raw > IGE_LENGTH_MAX || raw > (uint64_t)d->length * IGE_INFLATE_MAX)
+	if (raw > IGE_LENGTH_MAX || raw > limit)
 		return err_set(e, ERR_DAMAGED, "column %u: inflates past the limit", d->id);
 	buf_reset(scratch);
 	rc = inflate_bytes(scratch, data + 8, d->length - 8, (size_t)raw, e);
@@ -146,6 +145,14 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 	*p = (const unsigned char *)scratch->p;
 	*n = scratch->n;
 	return 0;
+}
+
+int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, struct buf *scratch,
+		     const unsigned char **p, size_t *n, struct err *e)
+{
+	int rc = check_crc(d, data, e);
+
+	return rc ? rc : undo(d, data, (uint64_t)d->length * IGE_INFLATE_MAX, scratch, p, n, e);
 }
 
 static int decode(const struct ige_directory *d, const unsigned char *p, size_t n, uint64_t *v,
@@ -213,9 +220,10 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 		return err_set(e, ERR_TOO_NEW, "column %u: encoding %u", d->id, d->encoding);
 	if (d->width && (d->encoding == IGE_PACKED || d->encoding == IGE_DELTA))
 		return err_set(e, ERR_TOO_NEW, "column %u: width %u", d->id, d->width);
-	if (d->compressor == IGE_STORED && !d->reserved)
-		return decode(d, data, d->length, v, e);
-	rc = ige_column_bytes(d, data, &scratch, &p, &n, e);
+	/* How many bytes they are is known for most. */
+	rc = undo(d, data,
+		  d->width ? (uint64_t)d->count * d->width : (uint64_t)d->length * IGE_INFLATE_MAX,
+		  &scratch, &p, &n, e);
 	if (!rc)
 		rc = decode(d, p, n, v, e);
 	buf_free(&scratch);
