@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/ige/columns.h"
 #include "lib/ige/events.h"
 #include "lib/ige/records.h"
 
@@ -40,6 +41,10 @@ struct ige_reader {
 	struct ige_report report;
 	struct ige_dict_reader dict;
 	struct ige_decoder decoder;
+	uint32_t wanted; /* columns, instead of events; see ige/columns.h */
+	bool have_arrays;
+	struct ige_arrays arrays;
+	struct ige_arrays_decoder arrays_decoder;
 	struct ige_record_list records;
 	struct ige_view view;	       /* the block last returned */
 	struct ige_report before_tail; /* as it was before the unfinished block at the end of input */
@@ -83,6 +88,7 @@ void ige_reader_free(struct ige_reader *r)
 		close(r->fd);
 	ige_dict_reader_free(&r->dict);
 	ige_decoder_free(&r->decoder);
+	ige_arrays_decoder_free(&r->arrays_decoder);
 	ige_record_list_free(&r->records);
 	free(r->window);
 	free(r);
@@ -312,6 +318,16 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 		rc = ige_dict_take(&r->dict, &r->view, &why);
 		break;
 	case IGE_EVENTS:
+		if (r->wanted) {
+			rc = ige_arrays_decode(&r->arrays_decoder, &r->arrays, &r->dict, &r->view,
+					       r->wanted, &why);
+			if (!rc) {
+				partial = r->arrays.dropped > 0;
+				r->have_arrays = true;
+				r->report.events += r->arrays.n - r->arrays.dropped;
+			}
+			break;
+		}
 		rc = ige_decode_events(&r->decoder, &r->view, &partial, &why);
 		if (!rc) {
 			r->ready = EVENTS;
@@ -405,6 +421,7 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 	int rc;
 
 	r->ready = NOTHING;
+	r->have_arrays = false;
 	r->next = 0;
 	if (!r->began) {
 		rc = begin(r, e);
@@ -532,6 +549,21 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 	default:
 		return 0;
 	}
+}
+
+void ige_reader_want(struct ige_reader *r, uint32_t wanted)
+{
+	r->wanted = wanted;
+}
+
+const struct ige_arrays *ige_reader_arrays(const struct ige_reader *r)
+{
+	return r->have_arrays ? &r->arrays : NULL;
+}
+
+struct ige_dict_reader *ige_reader_dict(struct ige_reader *r)
+{
+	return &r->dict;
 }
 
 /* ---- as a stream ---- */

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/ige/columns.h"
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"
 #include "lib/sim/corpus.h"
@@ -92,6 +93,35 @@ static double read_structs(int fd, uint64_t *events)
 	return from;
 }
 
+static double read_columns(int fd, uint64_t *events)
+{
+	struct world *w = world_new();
+	struct ige_reader *r;
+	struct ige_block b;
+	struct err e = { 0 };
+	double from = bench_cpu_s();
+	uint64_t sum = 0;
+
+	*events = 0;
+	lseek(fd, 0, SEEK_SET);
+	if (ige_reader_open(&r, w, fd, false, "corpus", &e))
+		die("read", &e);
+	ige_reader_want(r, IGE_WANT_OWN);
+	while (ige_reader_block(r, &b, &e) == 1) {
+		const struct ige_arrays *a = ige_reader_arrays(r);
+
+		for (int id = IGE_END; a && a->n && id <= IGE_DEPTH; id++)
+			sum += a->column[id] ? a->column[id][a->n - 1] : 0;
+		*events += a ? a->n : 0;
+	}
+	from = bench_cpu_s() - from;
+	if (sum == 0)
+		exit(1);
+	ige_reader_free(r);
+	world_free(w);
+	return from;
+}
+
 int main(void)
 {
 	uint64_t events = bench_events(4000000), n, bytes, read;
@@ -110,6 +140,15 @@ int main(void)
 			best = s;
 	}
 	bench_say("ige.structs_mevps", (double)n / best / 1e6, "M/s");
+	best = 1e9;
+	for (int i = 0; i < 5; i++) {
+		s = read_columns(fd, &read);
+		if (read != n)
+			return 1;
+		if (s < best)
+			best = s;
+	}
+	bench_say("ige.columns_mevps", (double)n / best / 1e6, "M/s");
 	if (bench_wanted("ige.flush100_bytes_per_event")) {
 		write_corpus(small, events, 100, false, &n, &bytes);
 		bench_say("ige.flush100_bytes_per_event", (double)bytes / (double)n, "B");
