@@ -118,6 +118,7 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 			    .has_start = a->has_start,
 			    .has_real = a->has_real,
 			    .found_analyzed = a->found_analyzed,
+			    .growing = input_report(in).growing,
 			    .top = (unsigned)values.top,
 			    .pids = pids,
 			    .npids = pids ? (unsigned)values.pids.n : 0 };

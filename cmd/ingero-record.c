@@ -88,6 +88,7 @@ struct job {
 	struct buf target, cmdline, path, tool;
 	struct probe_launch launch;
 	bool launched;
+	bool dropped;	    /* the command never ran */
 	double started_cpu; /* CPU seconds spent before the recording began */
 	int interrupted_at;
 };
@@ -390,7 +391,8 @@ static void wait_for_command(struct job *j, int *exec_errno)
 
 	if (!j->launched || probe_launch_poll(&j->launch, exec_errno) || cli_signal_received())
 		return;
-	cli_note("the command goes on, unrecorded");
+	if (!j->dropped)
+		cli_note("the command goes on, unrecorded");
 	while (!probe_launch_poll(&j->launch, exec_errno) && !cli_signal_received())
 		nanosleep(&nap, NULL);
 }
@@ -463,8 +465,10 @@ static int record(struct job *j)
 	if (j->launched && j->launch.go >= 0) { /* it still waits: nobody reads us, or we cannot */
 		if (rc == ERR_CLOSED)
 			probe_launch_go(&j->launch);
-		else
+		else {
 			probe_launch_drop(&j->launch);
+			j->dropped = true;
+		}
 	}
 	for (unsigned i = 0; i < j->opt.noutputs; i++) {
 		if (probe_output_is_file(j->opt.outputs[i]) && !kept)

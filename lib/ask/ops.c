@@ -154,8 +154,10 @@ static void on_call(struct line_sink *s, const struct line_piece *piece)
 		row->row.lost_ns += parts_sum(piece->parts, PARTS_HOST);
 	}
 	p = piece->depth == 0 ? process_of_ctx(r, piece->ev->ctx) : NULL;
-	if (p)
+	if (p) {
+		p->outer_calls++;
 		p->in_calls_ns += ns;
+	}
 }
 
 static void on_offcpu(struct line_sink *s, const struct line_piece *piece)

@@ -87,6 +87,7 @@ static void processes(struct jsonw *j, const struct world *w, const struct ops_s
 		jsonw_key_u64(j, "threads", p->threads);
 		jsonw_key_u64(j, "events", p->events);
 		jsonw_key_u64(j, "calls", p->calls);
+		jsonw_key_u64(j, "outer_calls", p->outer_calls);
 		jsonw_key_u64(j, "errors", p->errors);
 		jsonw_key_u64(j, "in_calls_ns", p->in_calls_ns);
 		jsonw_key_u64(j, "lost_ns", p->lost_ns);

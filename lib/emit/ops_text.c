@@ -126,25 +126,37 @@ static void error_lines(struct buf *out, const struct ops_summary *s, bool color
 static void process_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
 {
 	double wall = (double)(s->end_ns - s->start_ns);
+	size_t shown = 0, with_calls = 0;
+	uint64_t calls;
 
-	for (size_t i = 0; i < s->processes.n && i < PROCESSES_SHOWN; i++) {
+	/* Those in calls come first; of those without, none where some have. */
+	while (shown < s->processes.n && shown < PROCESSES_SHOWN &&
+	       (s->processes.v[shown].calls || !s->processes.v[0].calls))
+		shown++;
+	for (size_t i = shown; i < s->processes.n; i++)
+		with_calls += s->processes.v[i].calls > 0;
+	for (size_t i = 0; i < shown; i++) {
 		const struct ops_process *p = &s->processes.v[i];
 		const struct world_process *id = world_get_process(w, p->process);
 
 		buf_printf(out, "process %u ", id ? id->tgid : 0);
 		human_safe(out, world_text(w, p->comm));
-		buf_printf(out, ": %s thread%s, %s calls", human_count(p->threads).s,
-			   p->threads == 1 ? "" : "s", human_count(p->calls).s);
-		if (wall > 0 && p->calls)
+		calls = p->outer_calls ? p->outer_calls : p->calls;
+		buf_printf(out, ": %s thread%s, %s call%s", human_count(p->threads).s,
+			   p->threads == 1 ? "" : "s", human_count(calls).s, calls == 1 ? "" : "s");
+		if (p->calls > calls)
+			buf_printf(out, " (%s with those inside)", human_count(p->calls).s);
+		if (wall > 0 && p->outer_calls)
 			buf_printf(out, " taking %s of wall time",
 				   human_percent((double)p->in_calls_ns / wall).s);
 		if (p->lost_ns)
 			buf_printf(out, ", %s lost to the host", human_ns(p->lost_ns).s);
 		buf_putc(out, '\n');
 	}
-	if (s->processes.n > PROCESSES_SHOWN)
-		buf_printf(out, "and %zu more processes (--json has them all)\n",
-			   s->processes.n - PROCESSES_SHOWN);
+	if (s->processes.n > shown)
+		buf_printf(out, "and %zu more process%s%s (--json has them all)\n",
+			   s->processes.n - shown, s->processes.n - shown == 1 ? "" : "es",
+			   with_calls ? "" : " without calls");
 }
 
 static void system_line(struct buf *out, const struct ops_summary *s)
@@ -208,7 +220,8 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 	if (s->late)
 		buf_printf(out, ", %s late", human_count(s->late).s);
 	if (s->open)
-		buf_printf(out, ", %s calls still open at the end", human_count(s->open).s);
+		buf_printf(out, ", %s call%s still open at the end", human_count(s->open).s,
+			   s->open == 1 ? "" : "s");
 	buf_printf(out, ", window %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 	if (over && !s->complete)
 		buf_puts(out, ", without an end");

@@ -19,6 +19,7 @@ struct report {
 	int64_t real_minus_mono_ns;
 	bool has_start, has_real;
 	bool found_analyzed;
+	bool growing; /* its recorder still writes it */
 	bool partial; /* input damaged, cut or unterminated: what follows covers what could be read */
 	const char *partial_text; /* why; NULL when it is whole */
 	unsigned top;		  /* chains shown; 0: all */

@@ -56,6 +56,9 @@ static void verdict_none(struct buf *out, const struct report *r)
 	}
 	if (r->events == 0 && r->partial)
 		buf_puts(out, "Nothing can be said: no event could be read.\n");
+	else if (r->events == 0 && r->growing)
+		buf_puts(out, "Nothing can be said yet: the recording has just begun and holds no "
+			      "events.\n");
 	else if (r->events == 0)
 		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can "
 			      "be said about its processes.\n");

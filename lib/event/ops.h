@@ -31,6 +31,7 @@ struct ops_process {
 	uint32_t process; /* world id */
 	uint32_t comm;	  /* string */
 	uint64_t events, calls, errors, threads;
+	uint64_t outer_calls; /* of calls, those in no other traced call */
 	uint64_t in_calls_ns; /* of all its threads together, calls inside calls folded */
 	uint64_t lost_ns;     /* inside and outside calls */
 };

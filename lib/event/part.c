@@ -28,7 +28,7 @@ static const struct {
 	[PART_CHILD] = { "child", "waiting for a child process" },
 	[PART_BLOCKED] = { "blocked", "blocked, reason not recorded" },
 	[PART_DEVICE] = { "device", "waiting for the GPU" },
-	[PART_UNKNOWN] = { "unknown", "unknown (events lost)" },
+	[PART_UNKNOWN] = { "unknown", "unknown (calls cut off, or events lost)" },
 };
 
 const char *part_name(enum part part)

@@ -28,7 +28,7 @@ enum part {
 	PART_CHILD, /* waiting for a child process */
 	PART_BLOCKED,
 	PART_DEVICE,  /* waiting for the GPU, blocked or spinning */
-	PART_UNKNOWN, /* events were lost or contradict each other */
+	PART_UNKNOWN, /* events were lost, cut off at an end, or contradict each other */
 	PART_COUNT
 };
 

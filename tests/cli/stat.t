@@ -66,6 +66,8 @@ tap.same([o["layer"] for o in j["ops"]], sorted((o["layer"] for o in j["ops"]), 
          "rows are grouped by layer")
 outer_total = sum(ops[o]["total_ns"] for o in inside)
 tap.same(j["processes"][0]["in_calls_ns"], outer_total, "a process's time in calls counts no call twice")
+tap.same(j["processes"][0]["outer_calls"], sum(o["count"] for o in j["ops"] if o["source"] == "cuda"),
+         "and its outer calls are those of the runtime")
 truth = json.loads(subprocess.run([DEMO, "incident", "--duration", "4s", "--truth", "--json"], capture_output=True).stdout)
 planted = sum(t["lost_ns"] for t in truth["truths"])
 tap.ok(planted < j["processes"][0]["lost_ns"] < planted * 1.05, "lost time is what was planted and a little more",

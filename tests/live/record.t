@@ -55,6 +55,13 @@ p = rec.run("-o", "/nowhere/x.ige", "--", "true")
 tap.same((p.returncode, "cannot write /nowhere/x.ige: No such file or directory" in p.stderr), (125, True),
          "an output that cannot be: 125 before the command runs")
 
+if os.geteuid() == 0 and os.stat(rec.RECORD).st_mode & 1 and subprocess.run([rec.RECORD, "--version"], user=65534, capture_output=True).returncode == 0:
+    p = subprocess.run([rec.RECORD, "-o", "/dev/null", "--", "touch", rec.path("ran")], user=65534, capture_output=True, text=True)
+    tap.same((p.returncode, "goes on" in p.stderr, "CAP_BPF" in p.stderr), (125, False, True),
+             "without rights: said once, nothing about the command")
+else:
+    tap.skip("without rights", "optional: the programs lie where only root can run them")
+
 # ---- messages
 p = rec.run("-o", "/nowhere/x.ige", "-a", "--duration", "1s")
 tap.same((p.returncode, "No such file" in p.stderr), (3, True), "without a command: 3")
