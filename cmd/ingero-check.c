@@ -4,6 +4,8 @@
  * what rights would add; loads probes for a moment where that is allowed, changes nothing.
  */
 #include <linux/capability.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,6 +330,8 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 		if (*end || end == v->pids.v[i] || v->pids.v[i][0] == '-' || pid == 0 ||
 		    pid > INT32_MAX)
 			rc = err_set(e, ERR_USAGE, "%s is not a process number", v->pids.v[i]);
+		else if (kill((pid_t)pid, 0) && errno == ESRCH)
+			rc = err_set(e, ERR_CANNOT, "no process %lu", pid);
 		else
 			rc = host_cuda_in_process(&files, (uint32_t)pid, e);
 	}

@@ -187,38 +187,33 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 	json_free(all);
 }
 
-/* The operation whose tail moved most; where rare waits moved none, the one that lost most, with its longest call. */
+/* Of the operations that lost time, most first, the first whose tail it moved; where rare waits moved none, the first. */
 static void symptom_line(struct buf *out, struct json symptom, bool color)
 {
-	double most = -1, p99 = 0, without = 0;
-	size_t at = 0, first = SIZE_MAX;
+	size_t at = SIZE_MAX;
+	bool moved = false;
 	struct json s;
 	char a[48], b[48];
 
-	for (size_t i = 0; i < json_length(symptom); i++) {
-		double moved;
-
+	for (size_t i = 0; i < json_length(symptom) && !moved; i++) {
 		s = json_at(symptom, i);
-		moved = report_number(s, "p99_ns") - report_number(s, "p99_without_ns");
-		if (report_number(s, "n") > 0 && first == SIZE_MAX)
-			first = i;
-		if (report_number(s, "n") > 0 && moved > most) {
-			most = moved;
-			at = i;
-			p99 = report_number(s, "p99_ns");
-			without = report_number(s, "p99_without_ns");
+		if (report_number(s, "n") > 0) {
+			moved = report_number(s, "p99_ns") >
+				report_number(s, "p99_without_ns") * 1.25;
+			if (moved || at == SIZE_MAX)
+				at = i;
 		}
 		json_free(s);
 	}
-	if (most < 0)
+	if (at == SIZE_MAX)
 		return;
-	s = json_at(symptom, most > without / 4 ? at : first);
+	s = json_at(symptom, at);
 	heading(out, color, "Symptom");
 	report_member(out, s, "op", "");
-	if (most > without / 4) {
-		buf_printf(out, ": p99 %s", report_ns(a, sizeof(a), p99));
+	if (moved) {
+		buf_printf(out, ": p99 %s", report_ns(a, sizeof(a), report_number(s, "p99_ns")));
 		buf_printf(out, ", %s without what the host took",
-			   report_ns(b, sizeof(b), without));
+			   report_ns(b, sizeof(b), report_number(s, "p99_without_ns")));
 	} else {
 		buf_printf(out, ": at most %s",
 			   report_ns(a, sizeof(a), report_number(s, "max_ns")));

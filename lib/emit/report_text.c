@@ -40,12 +40,14 @@ static void verdict_none(struct buf *out, const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
 	double host = 0, whole = 0, thread = 0, device = 0;
+	size_t shown = 0;
 	char a[48];
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i), parts = json_get(p, "calling_parts");
 
 		if (shows(r, p)) {
+			shown++;
 			host += report_number(p, "host_ns");
 			whole += report_number(p, "thread_ns");
 			thread += report_number(p, "calling_thread_ns");
@@ -65,6 +67,9 @@ static void verdict_none(struct buf *out, const struct report *r)
 	else if (json_length(all) == 0)
 		buf_puts(out,
 			 "Nothing can be said: the recording holds no thread's calls or waits.\n");
+	else if (shown == 0)
+		buf_puts(out, "Nothing can be said: the recording holds no process of that number "
+			      "that made calls or waited.\n");
 	else if (!host_recorded(r))
 		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU "
 			      "intervals (recorded without "

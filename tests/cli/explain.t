@@ -140,6 +140,7 @@ pid = first["chains"][0]["victim"]["pid"]
 tap.same(len(explain("-p", str(pid), path("incident"))[1]["chains"]), 1, "-p of the victim")
 status, said, err = explain("-p", "999999", path("incident"))
 tap.same((said["chains"], said["breakdown"]), ([], []), "-p of somebody else")
+tap.ok(run(EXPLAIN, "-p", "999999", path("incident"))[1].startswith(b"Nothing can be said"), "and nothing is claimed of it")
 tap.same(run(EXPLAIN, "-p", "x", path("incident"))[0], 2, "-p that is no pid")
 tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"))[0], 1, "--fail-on: found")
 tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"), "-p", "999999")[0], 0, "--fail-on: not found")
