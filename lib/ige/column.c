@@ -209,8 +209,8 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 			struct err *e)
 {
 	struct buf scratch = { 0 };
-	const unsigned char *p;
-	size_t n;
+	const unsigned char *p = NULL;
+	size_t n = 0;
 	int rc = check_crc(d, data, e);
 
 	if (rc)

@@ -22,10 +22,13 @@ static uint64_t any(void)
 }
 
 /* n events with jitter, long ones, gaps, late ones; records now and then. */
+static bool archive; /* the form of what is recorded */
+
 static void record(struct fixture *f, struct buf *out, uint32_t n, bool index,
 		   uint64_t segment_bytes, int64_t from)
 {
-	struct ige_writer_options opt = { .block_events = 64,
+	struct ige_writer_options opt = { .archive = archive,
+					  .block_events = 64,
 					  .boot = 77,
 					  .clock_id = 1,
 					  .segment_bytes = segment_bytes,
@@ -316,6 +319,11 @@ int main(void)
 	buf_add(&joined, segments.p, segments.n);
 	buf_add(&joined, plain.p, plain.n);
 	is_u64(check(f.w, &joined, "one without at the end", from, later), 0, "nothing is indexed");
+	buf_reset(&joined);
+	archive = true;
+	record(&f, &joined, 4000, true, 20000, from);
+	archive = false;
+	ok(check(f.w, &joined, "an archive", from, from + 4000000) > 60, "all is indexed");
 	test_lies(&f, &indexed, from, from + 4000000);
 	record(&f, &small, 300, true, 0, from);
 	test_flips(&f, &small);
