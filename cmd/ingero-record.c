@@ -23,6 +23,7 @@
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
+#include "lib/cli/quote.h"
 #include "lib/cli/signals.h"
 
 struct values {
@@ -128,25 +129,6 @@ static int find_user(const char *name, uid_t *uid)
 	return bad ? -1 : 0;
 }
 
-/* As a shell would take it back. */
-static void quote(struct buf *out, const char *word)
-{
-	if (*word &&
-	    strspn(word,
-		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") ==
-		    strlen(word)) {
-		buf_puts(out, word);
-		return;
-	}
-	buf_putc(out, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_puts(out, "'\\''");
-		else
-			buf_putc(out, *word);
-	buf_putc(out, '\'');
-}
-
 static int choose_targets(struct job *j)
 {
 	struct probe_targets_options *t = &j->opt.targets;
@@ -179,7 +161,7 @@ static int choose_targets(struct job *j)
 		buf_puts(&j->target, "command");
 		for (size_t i = 0; i < j->command.n; i++) {
 			buf_putc(&j->target, ' ');
-			quote(&j->target, j->command.v[i]);
+			cli_quote(&j->target, j->command.v[i]);
 		}
 	} else if (j->v.all || (ways == 0 && geteuid() == 0 && j->owner.uid == 0)) {
 		t->scope = SCOPE_ALL;
@@ -509,7 +491,7 @@ int main(int argc, char **argv)
 	cli_start();
 	for (int i = 0; i < argc; i++) { /* before the parser sorts them */
 		buf_puts(&j.cmdline, i ? " " : "");
-		quote(&j.cmdline, argv[i]);
+		cli_quote(&j.cmdline, argv[i]);
 	}
 	status = cli_parse(&program, &j.v, argc, argv, &j.command);
 	if (status == CLI_GO)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stream: records as a recorder would write them, and the actors' events merged into canonical
- * order. An actor is asked for its next step when its last one is used up, so memory holds one step
+ * The stream: the actors' events merged into canonical order, records between them. An actor is asked for its next step when its last one is used up, so memory holds one step
  * per thread whatever the duration.
  */
 #include "lib/sim/sim.h"
@@ -9,154 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/sim/actor.h"
-
-#define BATCH	      1024
-#define BEGIN_NS      1000000000000 /* on the monotonic clock */
-#define BOOT_AHEAD_NS 2000000000
-#define REAL_NS	      1767225600000000000 /* 2026-01-01 00:00:00 UTC, when the recording begins */
-#define SECOND_NS     1000000000
-
-struct sim_stream {
-	struct event_stream base;
-	struct sim_run run;
-	struct sim_actor actors[SIM_THREADS + 1];
-	unsigned nactors;
-	struct event batch[BATCH];
-	struct record pending[24];
-	unsigned npending, next_pending;
-	enum { AT_SEGMENT, AT_EVENTS, AT_LAST, AT_END } at;
-	int64_t tick_ns, latest_ns;
-	uint64_t seconds, delivered[3]; /* by coverage layer */
-};
-
-static struct record *pend(struct sim_stream *s, enum record_kind kind)
-{
-	struct record *r = &s->pending[s->npending++];
-
-	memset(r, 0, sizeof(*r));
-	r->kind = (uint16_t)kind;
-	return r;
-}
-
-static void pend_clock(struct sim_stream *s, int64_t now_ns, const char *source)
-{
-	struct record *r = pend(s, RECORD_CLOCK);
-
-	REC_SET(r, CLOCK, mono_ns, now_ns);
-	REC_SET(r, CLOCK, boot_ns, now_ns + BOOT_AHEAD_NS);
-	REC_SET(r, CLOCK, real_ns, now_ns - BEGIN_NS + REAL_NS);
-	REC_SET(r, CLOCK, uncertainty_ns, 120);
-	REC_SET(r, CLOCK, source, bytes_of(source));
-}
-
-static void pend_coverage(struct sim_stream *s, int64_t now_ns)
-{
-	static const struct {
-		const char *layer, *path, *site;
-		uint32_t attached;
-	} layers[3] = {
-		{ "runtime", "/usr/local/cuda/lib64/libcudart.so.12", "+0", 16 },
-		{ "driver", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "+10", 21 },
-		{ "sched", "", "", 3 },
-	};
-
-	for (unsigned i = 0; i < 3; i++) {
-		struct record *r = pend(s, RECORD_COVERAGE);
-
-		REC_SET(r, COVERAGE, time_ns, now_ns);
-		REC_SET(r, COVERAGE, process, s->run.cast.victim_process);
-		REC_SET(r, COVERAGE, layer, bytes_of(layers[i].layer));
-		REC_SET(r, COVERAGE, requested, layers[i].attached);
-		REC_SET(r, COVERAGE, attached, layers[i].attached);
-		REC_SET(r, COVERAGE, failed, 0);
-		REC_SET(r, COVERAGE, delivered, s->delivered[i]);
-		if (*layers[i].path)
-			REC_SET(r, COVERAGE, path, bytes_of(layers[i].path));
-		if (*layers[i].site)
-			REC_SET(r, COVERAGE, site, bytes_of(layers[i].site));
-	}
-}
-
-static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id metric, double value)
-{
-	struct record *r = pend(s, RECORD_SAMPLE);
-
-	REC_SET(r, SAMPLE, time_ns, now_ns);
-	REC_SET(r, SAMPLE, metric, metric);
-	REC_SET(r, SAMPLE, value, value);
-	if (metric == METRIC_PROC_RUN_DELAY_NS)
-		REC_SET(r, SAMPLE, process, s->run.cast.victim_process);
-	if (metric == METRIC_CGROUP_THROTTLED_NS || metric == METRIC_CGROUP_THROTTLED ||
-	    metric == METRIC_CGROUP_PERIODS)
-		REC_SET(r, SAMPLE, cgroup, s->run.cast.cgroup);
-}
-
-static void pend_samples(struct sim_stream *s, int64_t now_ns)
-{
-	const struct sim_options *o = &s->run.o;
-	uint64_t delay = 0, throttled = s->actors[0].throttled_ns, times = s->actors[0].throttled;
-
-	for (unsigned i = 0; i < s->nactors; i++)
-		delay += s->actors[i].run_delay_ns;
-	pend_sample(s, now_ns, METRIC_CPU_BUSY, 40 + o->hog_percent / 4.0);
-	pend_sample(s, now_ns, METRIC_LOAD_1, o->threads + o->hog_percent / 100.0);
-	pend_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
-	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)(delay / 1000));
-	pend_sample(s, now_ns, METRIC_STEAL_NS, 0);
-	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
-	if (o->throttle_percent) {
-		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
-		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED, (double)times);
-		pend_sample(s, now_ns, METRIC_CGROUP_PERIODS,
-			    (double)((now_ns - s->run.begin_ns) / SIM_QUOTA_NS));
-	}
-}
-
-static void pend_start(struct sim_stream *s)
-{
-	struct sim_run *r = &s->run;
-	struct record *rec = pend(s, RECORD_SESSION);
-
-	REC_SET(rec, SESSION, start_ns, r->begin_ns);
-	REC_SET(rec, SESSION, tool, bytes_of("ingero-demo"));
-	REC_SET(rec, SESSION, target, bytes_of("generated"));
-	REC_SET(rec, SESSION, off_cpu, 1);
-	REC_SET(rec, SESSION, seed, r->o.seed);
-	rec = pend(s, RECORD_NODE);
-	REC_SET(rec, NODE, node, r->cast.node);
-	REC_SET(rec, NODE, hostname, bytes_of("gpu-host-1"));
-	REC_SET(rec, NODE, kernel, bytes_of("generated"));
-	REC_SET(rec, NODE, arch, bytes_of("x86_64"));
-	REC_SET(rec, NODE, cpus, s->nactors);
-	REC_SET(rec, NODE, memory_bytes, 64ull << 30);
-	pend_clock(s, r->begin_ns, "start");
-	pend_coverage(s, r->begin_ns);
-}
-
-static void pend_end(struct sim_stream *s)
-{
-	struct sim_run *r = &s->run;
-
-	pend_samples(s, s->latest_ns);
-	pend_coverage(s, s->latest_ns);
-	pend_clock(s, s->latest_ns, "end");
-	for (unsigned i = 0; i < PLANTS; i++) {
-		const struct sim_truth *t = &r->truth[i];
-		struct record *rec;
-
-		if (t->count == 0)
-			continue;
-		rec = pend(s, RECORD_TRUTH);
-		REC_SET(rec, TRUTH, time_ns, s->latest_ns);
-		REC_SET(rec, TRUTH, kind, bytes_of(t->kind));
-		REC_SET(rec, TRUTH, culprit, bytes_of(t->culprit));
-		REC_SET(rec, TRUTH, culprit_pid, t->culprit_pid);
-		REC_SET(rec, TRUTH, victim_pid, t->victim_pid);
-		REC_SET(rec, TRUTH, lost_ns, t->lost_ns);
-		REC_SET(rec, TRUTH, count, t->count);
-	}
-}
+#include "lib/sim/stream.h"
 
 static uint32_t thread_of(const struct sim_run *r, const struct sim_actor *a,
 			  const struct event *ev)
@@ -209,7 +61,7 @@ static size_t fill(struct sim_stream *s)
 {
 	size_t n = 0;
 
-	while (n < BATCH) {
+	while (n < SIM_BATCH) {
 		struct sim_actor *a = earliest(s);
 		const struct event *ev;
 
@@ -219,10 +71,10 @@ static size_t fill(struct sim_stream *s)
 		if (ev->end_ns > s->tick_ns) {
 			if (n)
 				break;
-			pend_samples(s, s->tick_ns);
+			sim_say_samples(s, s->tick_ns);
 			if (++s->seconds % 10 == 0)
-				pend_clock(s, s->tick_ns, "tick");
-			s->tick_ns += SECOND_NS;
+				sim_say_clock(s, s->tick_ns, "tick");
+			s->tick_ns += SIM_SECOND_NS;
 			break;
 		}
 		s->delivered[layer_of(ev)]++;
@@ -256,7 +108,7 @@ static int next(struct event_stream *base, struct stream_item *item, struct err 
 	if (s->at == AT_SEGMENT) {
 		item->kind = STREAM_SEGMENT;
 		s->at = AT_EVENTS;
-		pend_start(s);
+		sim_say_start(s);
 		return 1;
 	}
 	for (;;) {
@@ -284,7 +136,7 @@ static int next(struct event_stream *base, struct stream_item *item, struct err 
 			return 1;
 		}
 		if (s->npending == 0) {
-			pend_end(s);
+			sim_say_end(s);
 			s->at = AT_LAST;
 		}
 	}
@@ -331,7 +183,7 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 			       "plants may take at most 80 percent of the time together");
 	if (o->hog_percent && (o->hog_period_us < 100 || o->hog_period_us > 1000000))
 		return err_set(e, ERR_USAGE, "the hog's period must lie between 100 us and 1 s");
-	if (o->duration_ns > 7 * 86400ull * SECOND_NS)
+	if (o->duration_ns > 7 * 86400ull * SIM_SECOND_NS)
 		return err_set(e, ERR_USAGE, "at most seven days can be generated");
 	if (o->launches > 100000 || o->step_us > 10000000 || o->device_us > 10000000 ||
 	    o->driver_ns > 1000000000)
@@ -345,9 +197,9 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 	s->run.o = *o;
 	if (!s->run.o.hog_comm)
 		s->run.o.hog_comm = "log-compactor";
-	s->run.begin_ns = s->latest_ns = BEGIN_NS;
-	s->run.end_ns = BEGIN_NS + (int64_t)o->duration_ns;
-	s->tick_ns = BEGIN_NS + SECOND_NS;
+	s->run.begin_ns = s->latest_ns = SIM_BEGIN_NS;
+	s->run.end_ns = SIM_BEGIN_NS + (int64_t)o->duration_ns;
+	s->tick_ns = SIM_BEGIN_NS + SIM_SECOND_NS;
 	sim_cast_fill(&s->run.cast, w, &s->run.o);
 	if (world_failed(w)) {
 		free(s);
@@ -363,7 +215,7 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 		a->holder = i == o->threads;
 		a->ctx = a->holder ? s->run.cast.holder_ctx : s->run.cast.thread_ctx[i];
 		a->random.state = sim_at(o->seed, 100 + i, 0);
-		a->now_ns = a->step_ns = BEGIN_NS + (int64_t)i * 7000;
+		a->now_ns = a->step_ns = SIM_BEGIN_NS + (int64_t)i * 7000;
 	}
 	*out = &s->base;
 	return 0;
@@ -377,5 +229,5 @@ const struct sim_truth *sim_truths(const struct event_stream *base, unsigned *n)
 
 int64_t sim_real_minus_mono_ns(void)
 {
-	return REAL_NS - BEGIN_NS;
+	return SIM_REAL_NS - SIM_BEGIN_NS;
 }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recorder would say: session, node, clock, coverage, samples once a second, and in the end the
+ * truth. Figures follow from what was generated so far, so that samples agree with events.
+ */
+#include <string.h>
+
+#include "lib/sim/stream.h"
+
+static struct record *pend(struct sim_stream *s, enum record_kind kind)
+{
+	struct record *r = &s->pending[s->npending++];
+
+	memset(r, 0, sizeof(*r));
+	r->kind = (uint16_t)kind;
+	return r;
+}
+
+void sim_say_clock(struct sim_stream *s, int64_t now_ns, const char *source)
+{
+	struct record *r = pend(s, RECORD_CLOCK);
+
+	REC_SET(r, CLOCK, mono_ns, now_ns);
+	REC_SET(r, CLOCK, boot_ns, now_ns + SIM_BOOT_AHEAD_NS);
+	REC_SET(r, CLOCK, real_ns, now_ns - SIM_BEGIN_NS + SIM_REAL_NS);
+	REC_SET(r, CLOCK, uncertainty_ns, 120);
+	REC_SET(r, CLOCK, source, bytes_of(source));
+}
+
+static void pend_coverage(struct sim_stream *s, int64_t now_ns)
+{
+	static const struct {
+		const char *layer, *path, *site;
+		uint32_t attached;
+	} layers[3] = {
+		{ "runtime", "/usr/local/cuda/lib64/libcudart.so.12", "+0", 16 },
+		{ "driver", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "+10", 21 },
+		{ "sched", "", "", 3 },
+	};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct record *r = pend(s, RECORD_COVERAGE);
+
+		REC_SET(r, COVERAGE, time_ns, now_ns);
+		REC_SET(r, COVERAGE, process, s->run.cast.victim_process);
+		REC_SET(r, COVERAGE, layer, bytes_of(layers[i].layer));
+		REC_SET(r, COVERAGE, requested, layers[i].attached);
+		REC_SET(r, COVERAGE, attached, layers[i].attached);
+		REC_SET(r, COVERAGE, failed, 0);
+		REC_SET(r, COVERAGE, delivered, s->delivered[i]);
+		if (*layers[i].path)
+			REC_SET(r, COVERAGE, path, bytes_of(layers[i].path));
+		if (*layers[i].site)
+			REC_SET(r, COVERAGE, site, bytes_of(layers[i].site));
+	}
+}
+
+static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id metric, double value)
+{
+	struct record *r = pend(s, RECORD_SAMPLE);
+
+	REC_SET(r, SAMPLE, time_ns, now_ns);
+	REC_SET(r, SAMPLE, metric, metric);
+	REC_SET(r, SAMPLE, value, value);
+	if (metric == METRIC_PROC_RUN_DELAY_NS)
+		REC_SET(r, SAMPLE, process, s->run.cast.victim_process);
+	if (metric == METRIC_CGROUP_THROTTLED_NS || metric == METRIC_CGROUP_THROTTLED ||
+	    metric == METRIC_CGROUP_PERIODS)
+		REC_SET(r, SAMPLE, cgroup, s->run.cast.cgroup);
+}
+
+void sim_say_samples(struct sim_stream *s, int64_t now_ns)
+{
+	const struct sim_options *o = &s->run.o;
+	uint64_t delay = 0, throttled = s->actors[0].throttled_ns, times = s->actors[0].throttled;
+
+	for (unsigned i = 0; i < s->nactors; i++)
+		delay += s->actors[i].run_delay_ns;
+	pend_sample(s, now_ns, METRIC_CPU_BUSY, 40 + o->hog_percent / 4.0);
+	pend_sample(s, now_ns, METRIC_LOAD_1, o->threads + o->hog_percent / 100.0);
+	pend_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
+	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)(delay / 1000));
+	pend_sample(s, now_ns, METRIC_STEAL_NS, 0);
+	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
+	if (o->throttle_percent) {
+		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
+		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED, (double)times);
+		pend_sample(s, now_ns, METRIC_CGROUP_PERIODS,
+			    (double)((now_ns - s->run.begin_ns) / SIM_QUOTA_NS));
+	}
+}
+
+void sim_say_start(struct sim_stream *s)
+{
+	struct sim_run *r = &s->run;
+	struct record *rec = pend(s, RECORD_SESSION);
+
+	REC_SET(rec, SESSION, start_ns, r->begin_ns);
+	REC_SET(rec, SESSION, tool, bytes_of("ingero-demo"));
+	REC_SET(rec, SESSION, target, bytes_of("generated"));
+	REC_SET(rec, SESSION, off_cpu, 1);
+	REC_SET(rec, SESSION, seed, r->o.seed);
+	rec = pend(s, RECORD_NODE);
+	REC_SET(rec, NODE, node, r->cast.node);
+	REC_SET(rec, NODE, hostname, bytes_of("gpu-host-1"));
+	REC_SET(rec, NODE, kernel, bytes_of("generated"));
+	REC_SET(rec, NODE, arch, bytes_of("x86_64"));
+	REC_SET(rec, NODE, cpus, s->nactors);
+	REC_SET(rec, NODE, memory_bytes, 64ull << 30);
+	sim_say_clock(s, r->begin_ns, "start");
+	pend_coverage(s, r->begin_ns);
+}
+
+void sim_say_end(struct sim_stream *s)
+{
+	struct sim_run *r = &s->run;
+
+	sim_say_samples(s, s->latest_ns);
+	pend_coverage(s, s->latest_ns);
+	sim_say_clock(s, s->latest_ns, "end");
+	for (unsigned i = 0; i < PLANTS; i++) {
+		const struct sim_truth *t = &r->truth[i];
+		struct record *rec;
+
+		if (t->count == 0)
+			continue;
+		rec = pend(s, RECORD_TRUTH);
+		REC_SET(rec, TRUTH, time_ns, s->latest_ns);
+		REC_SET(rec, TRUTH, kind, bytes_of(t->kind));
+		REC_SET(rec, TRUTH, culprit, bytes_of(t->culprit));
+		REC_SET(rec, TRUTH, culprit_pid, t->culprit_pid);
+		REC_SET(rec, TRUTH, victim_pid, t->victim_pid);
+		REC_SET(rec, TRUTH, lost_ns, t->lost_ns);
+		REC_SET(rec, TRUTH, count, t->count);
+	}
+}
