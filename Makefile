@@ -73,10 +73,12 @@ define probe_functions
 		echo "HAVE_CC := $$(have 'int main(void){return 0;}' '')"; \
 		echo "HAVE_ZLIB := $$(have $$'#include <zlib.h>\nint main(void){return !zlibVersion();}' -lz)"; \
 		echo "HAVE_JQ := $$(have $$'#include <stdio.h>\n#include <jv.h>\nint main(void){jv_free(jv_null());return 0;}' -ljq)"; \
-		echo "HAVE_ELF := $$(have $$'#include <libelf.h>\nint main(void){return elf_version(EV_CURRENT)==0;}' -lelf)"; \
 		echo "HAVE_SQLITE := $$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' -lsqlite3)"; \
 		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return !archive_version_number();}' -larchive)"; \
-		echo "HAVE_LIBBPF := $$(have $$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}' -lbpf)"; \
+		bpf=$$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}'; libbpf=; \
+		for l in '-lbpf' '-lbpf -lelf -lz'; do \
+			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
+		echo "HAVE_LIBBPF := $$libbpf"; \
 		echo "BPFTOOL := $$(find_bpftool)"; \
 		echo "BPFCLANG := $$(find_bpfclang)"; \
 		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
@@ -87,7 +89,7 @@ define probe_functions
 endef
 
 ifneq ($(building),)
-missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_JQ),,JQ) $(if $(HAVE_ELF),,ELF) \
+missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_JQ),,JQ) \
 	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
 	$(if $(BPFCLANG),,BPFCLANG) $(if $(HAVE_PROVE),,PROVE) $(if $(HAVE_PYTHON),,PYTHON))
 
@@ -105,7 +107,7 @@ $(BUILD)/features.mk: Makefile $(if $(missing_features),FORCE)
 	if cmp -s $@.new $@; then rm $@.new; touch -r $@ $@; else mv $@.new $@; fi
 endif
 
-HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG),$(HAVE_ELF)),1)
+HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG)),1)
 bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf-1.0) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
 ifdef HAVE_BPF
 ALL_CPPFLAGS += -DINGERO_HAVE_BPF=1
@@ -113,7 +115,8 @@ else
 ALL_CPPFLAGS += -DINGERO_NO_BPF='"built without BPF: this build had no $(subst $() $(),$(comma) ,$(bpf_lacks)) (make deps, then make)"'
 endif
 
-LIBS := $(if $(HAVE_LIBBPF),-lbpf) $(if $(HAVE_ELF),-lelf) $(if $(HAVE_ARCHIVE),-larchive) $(if $(HAVE_SQLITE),-lsqlite3) \
+# A shared libbpf links by itself, a static one with libelf and zlib; nothing else uses libelf.
+LIBS := $(HAVE_LIBBPF) $(if $(HAVE_ARCHIVE),-larchive) $(if $(HAVE_SQLITE),-lsqlite3) \
 	-ljq -lz -lm -ldl
 
 # ---- sources -------------------------------------------------------------------------------------
@@ -141,8 +144,8 @@ all: required $(BUILD)/libingero.a $(programs)
 
 .PHONY: required
 required:
-	@$(if $(and $(HAVE_CC),$(HAVE_ZLIB),$(HAVE_JQ),$(HAVE_ELF)),:,echo "ingero: cannot build without:$(if $(HAVE_CC),, a C compiler)$(if \
-		$(HAVE_ZLIB),, zlib)$(if $(HAVE_JQ),, libjq)$(if $(HAVE_ELF),, libelf) (make deps installs it on Debian and Ubuntu)" >&2; exit 1)
+	@$(if $(and $(HAVE_CC),$(HAVE_ZLIB),$(HAVE_JQ)),:,echo "ingero: cannot build without:$(if $(HAVE_CC),, a C compiler)$(if \
+		$(HAVE_ZLIB),, zlib)$(if $(HAVE_JQ),, libjq) (make deps installs it on Debian and Ubuntu)" >&2; exit 1)
 
 # Everything that changes what the compiler makes of an unchanged file.
 flags_now := $(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(LIBS) $(BPFCLANG) $(BPFTOOL) $(VERSION)
@@ -281,7 +284,7 @@ uninstall:
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
 # Debian; on Ubuntu it comes with the kernel tools.
-deps_packages := gcc make libc6-dev zlib1g-dev libjq-dev libelf-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
+deps_packages := gcc make libc6-dev zlib1g-dev libjq-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
 # What only tests use and the build does without.
 deps_check_packages := qemu-system-x86 cpio busybox-static xz-utils zstd
 # The reader on other CPUs. Apart, so that where they are not to be had the others still are.
@@ -291,7 +294,7 @@ deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross 
 install_packages = \
 	if ! command -v apt-get >/dev/null; then \
 		echo "ingero: no apt-get here; needed: a C compiler, clang, bpftool, and the development files of" \
-			"zlib, libjq, libelf, sqlite3, libarchive and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
+			"zlib, libjq, sqlite3, libarchive and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
 	fi; \
 	missing=; for p in $(1); do \
 		case "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" in *' installed') ;; *) missing="$$missing $$p";; esac; \

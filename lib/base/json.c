@@ -165,11 +165,6 @@ struct bytes json_bytes(struct json v)
 	return (struct bytes){ jv_string_value(s), (size_t)jv_string_length_bytes(jv_copy(s)) };
 }
 
-struct json json_ref(struct json v)
-{
-	return v.is ? wrap(jv_copy(of(v))) : v;
-}
-
 void json_free(struct json v)
 {
 	if (v.is)

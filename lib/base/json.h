@@ -58,7 +58,6 @@ bool json_is_true(struct json v);
 double json_double(struct json v, double otherwise);
 struct bytes json_bytes(struct json v); /* text of a string, borrowed from v; {NULL, 0} otherwise */
 
-struct json json_ref(struct json v); /* one more reference */
 void json_free(struct json v);
 
 /* One JSON text. ERR_DAMAGED says where; nesting is limited by the parser. */

@@ -326,12 +326,3 @@ out:
 	buf_free(&body);
 	return rc;
 }
-
-void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes,
-		  size_t *sites)
-{
-	line_memory(c->line, m);
-	*rows = c->tally.rows.n + c->tally.hits.n + c->tally.groups.n;
-	*classes = c->classes.v.n;
-	*sites = c->classes.sites.n;
-}

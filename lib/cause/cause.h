@@ -39,7 +39,4 @@ int cause_item(struct cause *c, const struct stream_item *item, struct err *e);
 /* The stream ended: what is still to be said of the whole of it, and the analysis record. */
 int cause_finish(struct cause *c, struct err *e);
 
-void cause_memory(const struct cause *c, struct line_memory *m, size_t *rows, size_t *classes,
-		  size_t *sites);
-
 #endif

@@ -52,11 +52,6 @@ enum cause_family family_of(enum part part)
 	return (enum cause_family)f;
 }
 
-uint32_t family_parts(enum cause_family family)
-{
-	return (unsigned)family < FAMILY_COUNT ? families[family] : 0;
-}
-
 struct tally_process *tally_process(struct tally *t, uint32_t process)
 {
 	struct tally_process *p;

@@ -27,7 +27,6 @@
 enum cause_family { FAMILY_CPU, FAMILY_THROTTLED, FAMILY_LOCK, FAMILY_DISK, FAMILY_COUNT };
 
 enum cause_family family_of(enum part part); /* FAMILY_COUNT: none */
-uint32_t family_parts(enum cause_family family);
 
 /* The event that shows it best, by key. */
 struct tally_worst {

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lib/cli/message.h"
@@ -20,13 +19,4 @@ bool cli_color(int fd)
 	if (!strcmp(cli_settings.color, "never") || (no && *no))
 		return false;
 	return isatty(fd) && term && strcmp(term, "dumb") != 0;
-}
-
-unsigned cli_width(int fd)
-{
-	struct winsize size;
-
-	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-		return size.ws_col;
-	return 80;
 }

@@ -11,7 +11,4 @@
 /* Whether text for descriptor fd is coloured: --color, then NO_COLOR, TERM=dumb and whether it is a terminal. */
 bool cli_color(int fd);
 
-/* Columns of the terminal on fd; 80 when it is none. */
-unsigned cli_width(int fd);
-
 #endif

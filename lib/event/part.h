@@ -36,7 +36,4 @@ enum part {
 const char *part_name(enum part part);
 const char *part_text(enum part part);
 
-/* The part of this name; PART_COUNT when there is none. */
-enum part part_named(struct bytes name);
-
 #endif

@@ -284,10 +284,3 @@ struct ige_report input_report(const struct input *in)
 	}
 	return sum;
 }
-
-bool input_is_empty(const struct input *in)
-{
-	struct ige_report r = input_report(in);
-
-	return r.empty || (r.events == 0 && r.records == 0);
-}

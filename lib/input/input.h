@@ -47,7 +47,4 @@ int input_verdict(const struct input *in, struct buf *notes);
 /* Sums over all inputs. */
 struct ige_report input_report(const struct input *in);
 
-/* True when every input was empty: not a byte, or no event and no record. */
-bool input_is_empty(const struct input *in);
-
 #endif

@@ -214,8 +214,3 @@ void probe_recorder_free(struct probe_recorder *r)
 	free(r->specs);
 	free(r);
 }
-
-const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r)
-{
-	return r->copies;
-}

@@ -63,6 +63,5 @@ struct probe_recorder_totals {
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t);
 /* "12 cuda: ring full, 1 sched: …": by source and reason; nothing when nothing was lost. */
 void probe_recorder_losses(const struct probe_recorder *r, struct buf *out);
-const struct probe_copies *probe_recorder_copies(const struct probe_recorder *r);
 
 #endif

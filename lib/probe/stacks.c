@@ -250,11 +250,6 @@ void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t chil
 		vec_push(&to->ranges, from->ranges.v[i]);
 }
 
-bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid)
-{
-	return maps_of(s, tgid) != NULL;
-}
-
 static uint32_t module_id(struct probe_stacks *s, struct module *v)
 {
 	char build_id[SYM_BUILD_ID] = "", path[32];
@@ -275,7 +270,8 @@ static uint32_t module_id(struct probe_stacks *s, struct module *v)
 	return v->id;
 }
 
-uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
+/* World module of the file, 0 unknown; build_id: hex digits or "". */
+static uint32_t module_of_file(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
 	uint32_t i = module_index(s, tgid, m);
 

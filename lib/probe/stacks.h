@@ -24,7 +24,6 @@ void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid);
 void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
 /* A child starts with its parent's maps, until its own are read. */
 void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
-bool probe_stacks_knows(const struct probe_stacks *s, uint32_t tgid);
 
 /* World stack of these addresses, innermost first; 0 only without memory. */
 uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip,
@@ -32,8 +31,5 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 
 /* Puts finished names into the world. wait: until none is outstanding. */
 void probe_stacks_collect(struct probe_stacks *s, bool wait);
-
-/* World module of the file, 0 unknown; build_id: hex digits or "". */
-uint32_t probe_stacks_module(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
 
 #endif

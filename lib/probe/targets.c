@@ -246,14 +246,6 @@ void probe_targets_settle(struct probe_targets *t)
 	t->adopt = false;
 }
 
-void probe_targets_each(const struct probe_targets *t, void (*fn)(void *ctx, uint32_t tgid),
-			void *ctx)
-{
-	for (size_t i = 0; i < t->members.n; i++)
-		if (t->members.v[i].alive)
-			fn(ctx, t->members.v[i].tgid);
-}
-
 size_t probe_targets_alive(const struct probe_targets *t)
 {
 	return t->alive;

@@ -46,10 +46,6 @@ void probe_targets_look(struct probe_targets *t);
 /* To be called after a drain: threads of processes that just joined are followed from here on. */
 void probe_targets_settle(struct probe_targets *t);
 
-/* Every target process that is alive. */
-void probe_targets_each(const struct probe_targets *t, void (*fn)(void *ctx, uint32_t tgid),
-			void *ctx);
-
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */
 size_t probe_targets_with_cuda(const struct probe_targets *t);

@@ -41,7 +41,7 @@ OWNERS = {
     "zlib.h": "lib/base/deflate.c",
     "jv.h": "lib/base/json.c",
     "jq.h": "lib/select/",
-    "libelf.h": "lib/sym/",
+    "libelf.h": "lib/sym/",  # unused: sym/elf.h says why
     "gelf.h": "lib/sym/",
     "bpf/libbpf.h": "lib/probe/session.c",
     "bpf/bpf.h": "lib/probe/session.c",
