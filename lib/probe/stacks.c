@@ -270,14 +270,6 @@ static uint32_t module_id(struct probe_stacks *s, struct module *v)
 	return v->id;
 }
 
-/* World module of the file, 0 unknown; build_id: hex digits or "". */
-static uint32_t module_of_file(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
-{
-	uint32_t i = module_index(s, tgid, m);
-
-	return i ? module_id(s, s->modules.v[i - 1]) : 0;
-}
-
 static const struct range *find(const struct process_maps *p, uint64_t ip)
 {
 	size_t lo = 0, hi = p ? p->ranges.n : 0;
