@@ -137,6 +137,10 @@ int select_resolve(struct select *s, int64_t end_ns, bool has_real, int64_t real
 	if (!rc)
 		rc = resolve(&s->until, end_ns, has_real, real_minus_mono_ns, INT64_MAX,
 			     &s->until_ns, e);
+	if (!rc && s->since_ns > s->until_ns)
+		rc = err_set(e, ERR_USAGE,
+			     "--since lies behind --until: nothing is between them (durations "
+			     "count back from the end)");
 	s->resolved = !rc;
 	return rc;
 }

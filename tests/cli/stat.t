@@ -129,7 +129,8 @@ tap.same(first["coverage"]["selected"] + half["coverage"]["selected"], j["covera
 iso = stat_json("--since", "2026-01-01T00:00:03Z", ige)[1]
 tap.ok(abs(iso["coverage"]["duration_ns"] - 1e9) < 1e7, "an ISO time", iso["coverage"])
 for args, why in ((["-e", "cudaMaloc"], "did you mean 'cudaMalloc'"), (["-p", "abc"], "is not a process id"),
-                  (["--since", "yesterday"], "neither a duration"), (["--last", "1s", "--since", "1s"], "both say")):
+                  (["--since", "yesterday"], "neither a duration"), (["--last", "1s", "--since", "1s"], "both say"),
+                  (["--since", "1s", "--until", "2s"], "behind --until")):
     status, out, err = run(*args, ige)
     tap.ok(status == 2 and why in err and not out, f"{' '.join(args)}: status 2 and why", f"{status} {err}")
 status, out, err = run("--last", "1s", data=data)
