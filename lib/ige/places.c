@@ -44,7 +44,6 @@ static int read_header(struct ige_places *s, uint64_t offset, struct ige_header 
 	return ige_header_unpack(h, header, NULL) ? err_set(e, ERR_CANNOT, "a header") : 0;
 }
 
-
 int ige_places_read(struct ige_places *s, uint64_t offset, uint32_t length, struct ige_view *v,
 		    struct err *e)
 {
