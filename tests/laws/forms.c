@@ -90,7 +90,7 @@ static int field_kind(enum record_role role)
 static struct event random_event(const struct subjects *s, int64_t end)
 {
 	unsigned n;
-	const struct op_def *def = op_builtin_all(&n) + any() % n;
+	const struct op_def *ops = op_builtin_all(&n), *def = ops + any() % n;
 	struct event ev = { .end_ns = end,
 			    .dur_ns = number() >> (any() % 60 + 3),
 			    .op = def->id,
@@ -113,7 +113,7 @@ static struct event random_event(const struct subjects *s, int64_t end)
 static struct record random_record(const struct subjects *s, char *text, size_t room)
 {
 	unsigned n;
-	const struct record_def *def = record_builtin_all(&n) + any() % n;
+	const struct record_def *kinds = record_builtin_all(&n), *def = kinds + any() % n;
 	struct record r = { .kind = def->kind };
 
 	for (size_t i = 0; i < room; i++)
