@@ -136,8 +136,8 @@ _ingero_record() {
 complete -F _ingero_record ingero-record
 
 _ingero_stat() {
-	_ingero_complete '-p --pid -e --event --since --until --last --json --interval -q --quiet -v --verbose
-		--color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event --since --until --last --brief --json --interval -q --quiet -v
+		--verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME

@@ -253,6 +253,40 @@ static int events(struct ask_ops_run *r, const struct stream_item *item, struct 
 	return !rc && r->nomem ? err_nomem(e) : rc;
 }
 
+bool ask_ops_counted(struct ask_ops_run *r, const struct op_def *op, const struct sketch *durations)
+{
+	struct counter *row = counter_of(r, op);
+
+	if (!row || !sketch_merge(&row->durations, durations))
+		return false;
+	row->row.count += durations->count;
+	r->answer.selected += durations->count;
+	r->answer.brief = true;
+	return true;
+}
+
+bool ask_ops_failed(struct ask_ops_run *r, const struct op_def *op, int32_t ret)
+{
+	struct counter *row = counter_of(r, op);
+
+	if (!row)
+		return false;
+	row->row.errors++;
+	count_error(r, op, ret);
+	return !r->nomem;
+}
+
+void ask_ops_covers(struct ask_ops_run *r, const int64_t times[2], uint64_t n, bool late,
+		    uint64_t lost)
+{
+	r->answer.brief = true;
+	r->item_lost += lost;
+	r->answer.events += n;
+	r->answer.late += late ? n : 0;
+	if (times)
+		reaches(r, r->begun ? r->first_ns : times[0], times[1]);
+}
+
 static uint32_t text_of(struct ask_ops_run *r, struct bytes text)
 {
 	return text.n ? world_string(r->w, text) : 0;

@@ -20,6 +20,15 @@ struct ask_ops_run;
 struct ask_ops_run *ask_ops_new(struct world *w, struct select *sel);
 int ask_ops_item(struct ask_ops_run *run, const struct stream_item *item, struct err *e);
 
+/* For who counts without events (ask/brief.h). durations: of so many events of op. False: out of memory. */
+struct sketch;
+bool ask_ops_counted(struct ask_ops_run *run, const struct op_def *op,
+		     const struct sketch *durations);
+bool ask_ops_failed(struct ask_ops_run *run, const struct op_def *op, int32_t ret);
+/* times: start of the first of n events and end of the last; NULL: none. */
+void ask_ops_covers(struct ask_ops_run *run, const int64_t times[2], uint64_t n, bool late,
+		    uint64_t lost);
+
 /* The answer so far, borrowed until asked again. NULL: out of memory. */
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *run);
 void ask_ops_free(struct ask_ops_run *run);

@@ -37,9 +37,18 @@ static void ops(struct jsonw *j, const struct ops_summary *s, double wall)
 		jsonw_key_u64(j, "min_ns", r->min_ns);
 		jsonw_key_u64(j, "max_ns", r->max_ns);
 		jsonw_key_u64(j, "total_ns", r->total_ns);
-		jsonw_key_u64(j, "self_ns", r->self_ns);
-		jsonw_key_u64(j, "lost_ns", r->lost_ns);
-		jsonw_key_double(j, "share", wall > 0 ? (double)r->self_ns / wall : 0);
+		if (s->brief) {
+			jsonw_key(j, "self_ns");
+			jsonw_null(j);
+			jsonw_key(j, "lost_ns");
+			jsonw_null(j);
+			jsonw_key(j, "share");
+			jsonw_null(j);
+		} else {
+			jsonw_key_u64(j, "self_ns", r->self_ns);
+			jsonw_key_u64(j, "lost_ns", r->lost_ns);
+			jsonw_key_double(j, "share", wall > 0 ? (double)r->self_ns / wall : 0);
+		}
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);

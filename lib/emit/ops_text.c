@@ -30,7 +30,7 @@ static const char *quantile(struct human_text *t, uint64_t ns, uint64_t count)
 	return t->s;
 }
 
-static void ops_cells(struct table *t, const struct ops_row *r, bool calls, double wall)
+static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
 {
 	struct human_text text;
 
@@ -50,6 +50,8 @@ static void ops_cells(struct table *t, const struct ops_row *r, bool calls, doub
 		table_cell(t, "%s", human_ns(r->max_ns).s);
 		table_cell(t, "%s", human_ns(r->total_ns).s);
 	}
+	if (brief)
+		return;
 	if (calls) {
 		table_cell(t, "%s", human_ns(r->self_ns).s);
 		table_cell(t, "%s", wall > 0 ? human_percent((double)r->self_ns / wall).s : "-");
@@ -81,12 +83,18 @@ static void ops_tables(struct buf *out, const struct ops_summary *s, bool color,
 						    ">own", ">share", ">lost",	 NULL };
 	static const char *const host_headers[] = { "event", ">count", ">p50",	">p95", ">p99",
 						    ">max",  ">total", ">lost", NULL };
+	static const char *const brief_calls[] = { "op",   ">count", ">errors", ">p50", ">p95",
+						   ">p99", ">max",   ">total",	NULL };
+	static const char *const brief_host[] = { "event", ">count", ">p50",   ">p95",
+						  ">p99",  ">max",   ">total", NULL };
 	double wall = (double)(s->end_ns - s->start_ns);
 
 	for (size_t i = 0; i < s->rows.n;) {
 		const char *title = heading(source_layer(s->rows.v[i].op->source));
 		bool calls = s->rows.v[i].op->flags & OP_CALL;
-		struct table *t = table_new(calls ? call_headers : host_headers);
+		struct table *t = table_new(s->brief ? (calls ? brief_calls : brief_host)
+					    : calls  ? call_headers
+						     : host_headers);
 
 		if (!t) {
 			out->failed = true;
@@ -94,7 +102,7 @@ static void ops_tables(struct buf *out, const struct ops_summary *s, bool color,
 		}
 		for (; i < s->rows.n && heading(source_layer(s->rows.v[i].op->source)) == title;
 		     i++) {
-			ops_cells(t, &s->rows.v[i], calls, wall);
+			ops_cells(t, &s->rows.v[i], calls, s->brief, wall);
 			*few |= s->rows.v[i].count < FEW_CALLS &&
 				s->rows.v[i].op->track != TRACK_INSTANT;
 		}

@@ -62,8 +62,9 @@ struct ops_summary {
 	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
 	uint64_t late;				   /* came too late to be placed; counted */
 	uint64_t open;				   /* calls that had not returned at the end */
-	bool complete;				   /* the recording ended cleanly */
-	bool has_real;				   /* real_minus_mono_ns holds */
+	bool brief; /* counted without events: own and lost time, processes, open calls are not known */
+	bool complete; /* the recording ended cleanly */
+	bool has_real; /* real_minus_mono_ns holds */
 	int64_t start_ns,
 		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
 	int64_t real_minus_mono_ns;

@@ -68,8 +68,7 @@ static int check_sites(struct ige_arrays *a, struct ige_dict_reader *dict, uint6
 
 	if (!dict->sites.n && !vec_push(&dict->sites, (struct ige_read_site){ 0 }))
 		return err_nomem(e);
-	while (dict->sites_defined + 1 < dict->sites.n &&
-	       dict->sites.v[dict->sites_defined + 1].op)
+	while (dict->sites_defined + 1 < dict->sites.n && dict->sites.v[dict->sites_defined + 1].op)
 		dict->sites_defined++;
 	/* Ids are given from 1 on: a site is one of the first ones that are all defined. */
 	known = dict->sites_defined;

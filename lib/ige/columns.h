@@ -11,7 +11,7 @@
 #include "lib/ige/reader.h"
 
 #define IGE_WANT(id) (1u << (id))
-#define IGE_WANT_OWN                                                                    \
+#define IGE_WANT_OWN                                                                      \
 	(IGE_WANT(IGE_END) | IGE_WANT(IGE_DUR) | IGE_WANT(IGE_CTX) | IGE_WANT(IGE_SITE) | \
 	 IGE_WANT(IGE_DEPTH))
 

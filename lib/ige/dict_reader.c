@@ -19,6 +19,7 @@ void ige_dict_reader_reset(struct ige_dict_reader *d)
 	for (int k = 0; k < IGE_D_KINDS; k++)
 		d->kind[k].ids.n = 0;
 	d->sites.n = d->sites_defined = 0;
+	d->generation++;
 	d->args.n = 0;
 	d->ops.n = 0;
 	map_clear(&d->op_index);

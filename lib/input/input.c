@@ -284,3 +284,8 @@ struct ige_report input_report(const struct input *in)
 	}
 	return sum;
 }
+
+struct ige_reader *input_one(struct input *in, unsigned i)
+{
+	return i < in->n ? in->each[i].reader : NULL;
+}

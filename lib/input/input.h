@@ -40,6 +40,9 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */
 struct ige_reader *input_reader(struct input *in);
 
+/* One of them, by number; NULL past the last: for programs to which their order does not matter. */
+struct ige_reader *input_one(struct input *in, unsigned i);
+
 /* After the end: 0 when all was read whole; ERR_DAMAGED when something was damaged, cut, not ended cleanly (a growing
  * recording is none of these) or there was not a byte. One line per fact is appended to notes, each ending in a newline. */
 int input_verdict(const struct input *in, struct buf *notes);

@@ -63,6 +63,19 @@ bool sketch_add(struct sketch *s, uint64_t value)
 	return true;
 }
 
+bool sketch_add_counts(struct sketch *s, const uint32_t counts[SKETCH_BUCKETS])
+{
+	for (unsigned i = 0; i < SKETCH_BUCKETS; i++) {
+		if (!counts[i])
+			continue;
+		if (!octave_need(s, i / SKETCH_SUB))
+			return false;
+		s->octave[i / SKETCH_SUB][i % SKETCH_SUB] += counts[i];
+		s->count += counts[i];
+	}
+	return true;
+}
+
 bool sketch_merge(struct sketch *into, const struct sketch *from)
 {
 	if (from->count == 0)

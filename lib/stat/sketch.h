@@ -27,6 +27,18 @@ void sketch_free(struct sketch *s);
 bool sketch_add(struct sketch *s, uint64_t value);
 bool sketch_merge(struct sketch *into, const struct sketch *from);
 
+/* A bucket's number, from 0: what counts kept elsewhere are kept by. */
+#define SKETCH_BUCKETS (SKETCH_SUB * SKETCH_OCTAVES)
+static inline unsigned sketch_bucket(uint64_t v)
+{
+	/* Below 256 there is one per value; from then on seven bits below the highest one tell. */
+	unsigned shift = v < 2 * SKETCH_SUB ? 0 : 56 - (unsigned)__builtin_clzll(v);
+
+	return shift * SKETCH_SUB + (unsigned)(v >> shift);
+}
+/* Take in counts by bucket into an empty sketch whose min, max and sum are set. */
+bool sketch_add_counts(struct sketch *s, const uint32_t counts[SKETCH_BUCKETS]);
+
 /* The smallest value that at least the fraction q of all values do not exceed (nearest rank); 0 when empty.
  * q 0 is the smallest, 1 the largest value. */
 uint64_t sketch_quantile(const struct sketch *s, double q);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Per op a flat array of counts with the sketch's own buckets. A site says which op it is of and
+ * whether it failed, so that counting an event is one look at a small table and one increment.
+ */
+#include "lib/ask/brief.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/stat/sketch.h"
+
+#define FAILED	   0x8000u /* in a site's slot: its calls return an error */
+#define COUNTS_MAX (1u << 31)
+
+struct slot {
+	const struct op_def *op;
+	uint64_t sum, min, max, n;
+	uint32_t *counts; /* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
+};
+
+struct brief {
+	const struct world *world;
+	struct ask_ops_run *run;
+	VEC(struct slot) slots;		    /* [0]: what is of no known op */
+	VEC(uint16_t) of_site;		    /* slot of each site of the segment, worked out once */
+	const struct ige_dict_reader *dict; /* those sites are of its segment `generation` */
+	uint64_t generation;
+	uint64_t since; /* events since they were told */
+	uint16_t *of_op;
+};
+
+struct brief *brief_new(const struct world *w, struct ask_ops_run *run)
+{
+	struct brief *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->world = w;
+	b->run = run;
+	b->of_op = calloc(UINT16_MAX + 1u, sizeof(*b->of_op));
+	if (!b->of_op || !vec_push(&b->slots, (struct slot){ 0 })) {
+		brief_free(b);
+		return NULL;
+	}
+	return b;
+}
+
+void brief_free(struct brief *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->slots.n; i++)
+		free(b->slots.v[i].counts);
+	vec_free(&b->slots);
+	vec_free(&b->of_site);
+	free(b->of_op);
+	free(b);
+}
+
+/* 0: of no known op, or no room for one more. */
+static uint16_t slot_of(struct brief *b, uint16_t op, struct err *e, int *rc)
+{
+	const struct op_def *def = world_op(b->world, op);
+
+	if (!def || b->of_op[op] || b->slots.n == FAILED)
+		return def ? b->of_op[op] : 0;
+	if (!vec_push(&b->slots, (struct slot){ .op = def, .min = UINT64_MAX }))
+		return (uint16_t)(*rc = err_nomem(e), 0);
+	b->slots.v[b->slots.n - 1].counts = calloc(SKETCH_BUCKETS, sizeof(uint32_t));
+	if (!b->slots.v[b->slots.n - 1].counts) {
+		b->slots.n--;
+		return (uint16_t)(*rc = err_nomem(e), 0);
+	}
+	return b->of_op[op] = (uint16_t)(b->slots.n - 1);
+}
+
+static int learn_sites(struct brief *b, const struct ige_dict_reader *dict, struct err *e)
+{
+	size_t n = dict->sites.n;
+	int rc = 0;
+
+	/* Sites never change once defined; those that were not yet are asked again with each segment only. */
+	if (b->dict != dict || b->generation != dict->generation)
+		b->of_site.n = 0;
+	b->dict = dict;
+	b->generation = dict->generation;
+	if (!vec_reserve(&b->of_site, n + 1))
+		return err_nomem(e);
+	for (size_t i = b->of_site.n; i < n && !rc; i++) {
+		const struct ige_read_site *site = &dict->sites.v[i];
+		uint16_t slot = site->op ? slot_of(b, site->op, e, &rc) : 0;
+
+		if (slot && site->ret && b->slots.v[slot].op->flags & OP_CALL)
+			slot |= FAILED;
+		b->of_site.v[i] = slot;
+	}
+	b->of_site.n = n > dict->sites_defined + 1 ? dict->sites_defined + 1 : n;
+	return rc;
+}
+
+int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+		struct err *e)
+{
+	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
+	bool grouped = a->header.flags & IGE_GROUPED;
+	int rc;
+
+	if (a->n == a->dropped) {
+		ask_ops_covers(b->run, NULL, 0, false, a->header.lost);
+		return 0;
+	}
+	rc = learn_sites(b, dict, e);
+	if (!rc && b->since > COUNTS_MAX)
+		rc = brief_tell(b, e);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < a->n; i++) {
+		uint16_t at = b->of_site.v[site[i]];
+		struct slot *s = &b->slots.v[at & (FAILED - 1)];
+		uint64_t v = dur[i];
+
+		if (!(at & (FAILED - 1)))
+			continue;
+		s->counts[sketch_bucket(v)]++;
+		s->sum += v;
+		if (v < s->min)
+			s->min = v;
+		if (v > s->max)
+			s->max = v;
+		if (at & FAILED && !ask_ops_failed(b->run, s->op, dict->sites.v[site[i]].ret))
+			return err_nomem(e);
+	}
+	b->since += a->n;
+	ask_ops_covers(b->run,
+		       (int64_t[2]){ grouped ? a->header.start_min
+					     : a->header.end_min - (int64_t)dur[0],
+				     a->header.end_max },
+		       a->n - a->dropped, a->header.flags & IGE_LATE, a->header.lost);
+	return 0;
+}
+
+int brief_tell(struct brief *b, struct err *e)
+{
+	for (size_t i = 1; i < b->slots.n; i++) {
+		struct slot *s = &b->slots.v[i];
+		struct sketch k = { .min = s->min, .max = s->max, .sum = s->sum };
+		bool fine = sketch_add_counts(&k, s->counts);
+
+		fine = fine && (!k.count || ask_ops_counted(b->run, s->op, &k));
+		sketch_free(&k);
+		if (!fine)
+			return err_nomem(e);
+		memset(s->counts, 0, SKETCH_BUCKETS * sizeof(*s->counts));
+		s->sum = s->max = 0;
+		s->min = UINT64_MAX;
+	}
+	b->since = 0;
+	return 0;
+}
