@@ -112,7 +112,8 @@ static int fill(struct ige_reader *r, size_t n, struct err *e)
 	while (held(r) < n && !r->eof) {
 		ssize_t got;
 
-		if (r->from && r->cap - r->from < n) {
+		/* What was passed makes room before the window grows: it stays as large as a block or two. */
+		if (r->from && r->cap - r->to < READ_BYTES) {
 			memmove(r->window, r->window + r->from, held(r));
 			r->to -= r->from;
 			r->from = 0;
