@@ -335,8 +335,14 @@ static void closing(const struct job *j, struct probe_recorder *r, const char *p
 	if (t.with_cuda == 0)
 		cli_warn("no CUDA library was seen in %s: the recording holds no calls",
 			 buf_text(&j->target));
-	if (path)
-		cli_note("next:  ingero-stat %s    ingero-explain %s", path, path);
+	if (path) {
+		struct buf word = { 0 };
+
+		cli_quote(&word, path);
+		cli_note("next:  ingero-stat %s    ingero-explain %s", buf_text(&word),
+			 buf_text(&word));
+		buf_free(&word);
+	}
 }
 
 /* The signal that ended us goes on to a command that is still there; it gets a moment to follow. */
@@ -475,6 +481,9 @@ static int check_values(const struct job *j)
 		return cli_usage_error(&program,
 				       "put -- in front of the command: ingero-record -- %s",
 				       j->command.v[0]);
+	if (v->outputs.n == 2 && strcmp(v->outputs.v[0], v->outputs.v[1]) == 0)
+		return cli_usage_error(&program, "the two outputs are the same: %s",
+				       v->outputs.v[0]);
 	if (v->outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
 	if (v->ring_bytes && (v->ring_bytes & (v->ring_bytes - 1) || v->ring_bytes < 65536 ||

@@ -69,7 +69,8 @@ p = rec.run("-o", ige, "-p", "4194000")
 tap.same((p.returncode, p.stderr.strip().splitlines()[-1]), (3, "ingero-record: no process 4194000"), "no such process")
 for name, arguments in (("not a number", ["-p", "x"]), ("two kinds of target", ["-a", "-p", "1"]), ("no such user", ["-u", "nobody-here"]),
                         ("a command without --", ["true"]), ("nothing behind --", ["--"]), ("a wrong option", ["--rign", "4m"]),
-                        ("three outputs", ["-o", "a", "-o", "b", "-o", "c", "-a"]), ("an odd ring", ["--ring", "100000", "-a"])):
+                        ("three outputs", ["-o", "a", "-o", "b", "-o", "c", "-a"]),
+                        ("one output twice", ["-o", "-", "-o", "-", "-a"]), ("an odd ring", ["--ring", "100000", "-a"])):
     p = rec.run(*arguments)
     tap.same((p.returncode, p.stdout), (2, ""), f"usage: {name}")
 master, slave = pty.openpty()
