@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ask/ops_facts.h"
 #include "lib/base/map.h"
 #include "lib/line/line.h"
 #include "lib/stat/sketch.h"
@@ -287,52 +288,6 @@ void ask_ops_covers(struct ask_ops_run *r, const int64_t times[2], uint64_t n, b
 		reaches(r, r->begun ? r->first_ns : times[0], times[1]);
 }
 
-static uint32_t text_of(struct ask_ops_run *r, struct bytes text)
-{
-	return text.n ? world_string(r->w, text) : 0;
-}
-
-static void layer(struct ask_ops_run *r, const struct record *rec)
-{
-	const struct rec_COVERAGE *c = &rec->u.COVERAGE;
-	struct ops_layer new = { .process = c->process,
-				 .layer = text_of(r, c->layer),
-				 .path = text_of(r, c->path),
-				 .reason = text_of(r, c->reason),
-				 .link = text_of(r, c->link),
-				 .requested = c->requested,
-				 .attached = c->attached,
-				 .failed = c->failed,
-				 .gap_ns = c->gap_ns };
-
-	for (size_t i = 0; i < r->answer.layers.n; i++) {
-		struct ops_layer *l = &r->answer.layers.v[i];
-
-		if (l->process == new.process && l->layer == new.layer && l->path == new.path) {
-			*l = new;
-			return;
-		}
-	}
-	if (r->answer.layers.n < 65536 && !vec_push(&r->answer.layers, new))
-		r->nomem = true;
-}
-
-static void metric(struct ask_ops_run *r, const struct record *rec)
-{
-	const struct rec_SAMPLE *s = &rec->u.SAMPLE;
-	struct ops_metric *m;
-
-	if (s->metric >= OPS_METRICS || REC_HAS(rec, SAMPLE, process) ||
-	    REC_HAS(rec, SAMPLE, cgroup) || REC_HAS(rec, SAMPLE, gpu) || REC_HAS(rec, SAMPLE, cpu))
-		return;
-	m = &r->answer.metrics[s->metric];
-	if (m->n++ == 0)
-		m->first = m->max = s->value;
-	m->last = s->value;
-	m->sum += s->value;
-	m->max = s->value > m->max ? s->value : m->max;
-}
-
 static void loss(struct ask_ops_run *r, const struct record *rec)
 {
 	const struct rec_LOSS *l = &rec->u.LOSS;
@@ -352,29 +307,15 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 		break;
 	case RECORD_CLOCK:
 		reaches(r, rec->u.CLOCK.mono_ns, rec->u.CLOCK.mono_ns);
-		r->answer.real_minus_mono_ns = rec->u.CLOCK.real_ns - rec->u.CLOCK.mono_ns;
-		r->answer.has_real = true;
-		break;
-	case RECORD_NODE:
-		r->answer.hostname = text_of(r, rec->u.NODE.hostname);
-		r->answer.kernel = text_of(r, rec->u.NODE.kernel);
-		r->answer.cpus = rec->u.NODE.cpus;
-		break;
-	case RECORD_COVERAGE:
-		layer(r, rec);
 		break;
 	case RECORD_LOSS:
 		loss(r, rec);
 		break;
-	case RECORD_OPEN:
-		r->answer.open += rec->u.OPEN.at_end != 0;
-		break;
-	case RECORD_SAMPLE:
-		metric(r, rec);
-		break;
 	default:
 		break;
 	}
+	if (!ops_facts_record(&r->answer, r->w, rec))
+		r->nomem = true;
 }
 
 int ask_ops_item(struct ask_ops_run *r, const struct stream_item *item, struct err *e)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One record at a time. Samples of a process, a cgroup, a GPU or one CPU are not the node's and are passed over.
+ */
+#include "lib/ask/ops_facts.h"
+
+#define LAYERS_MAX 65536 /* libraries of all processes; more are not told */
+
+static uint32_t text_of(struct world *w, struct bytes text)
+{
+	return text.n ? world_string(w, text) : 0;
+}
+
+static bool layer(struct ops_summary *a, struct world *w, const struct record *rec)
+{
+	const struct rec_COVERAGE *c = &rec->u.COVERAGE;
+	struct ops_layer new = { .process = c->process,
+				 .layer = text_of(w, c->layer),
+				 .path = text_of(w, c->path),
+				 .reason = text_of(w, c->reason),
+				 .link = text_of(w, c->link),
+				 .requested = c->requested,
+				 .attached = c->attached,
+				 .failed = c->failed,
+				 .gap_ns = c->gap_ns };
+
+	for (size_t i = 0; i < a->layers.n; i++) {
+		struct ops_layer *l = &a->layers.v[i];
+
+		if (l->process == new.process && l->layer == new.layer && l->path == new.path) {
+			*l = new;
+			return true;
+		}
+	}
+	return a->layers.n >= LAYERS_MAX || vec_push(&a->layers, new);
+}
+
+static void metric(struct ops_summary *a, const struct record *rec)
+{
+	const struct rec_SAMPLE *s = &rec->u.SAMPLE;
+	struct ops_metric *m;
+
+	if (s->metric >= OPS_METRICS || REC_HAS(rec, SAMPLE, process) ||
+	    REC_HAS(rec, SAMPLE, cgroup) || REC_HAS(rec, SAMPLE, gpu) || REC_HAS(rec, SAMPLE, cpu))
+		return;
+	m = &a->metrics[s->metric];
+	if (m->n++ == 0)
+		m->first = m->max = s->value;
+	m->last = s->value;
+	m->sum += s->value;
+	m->max = s->value > m->max ? s->value : m->max;
+}
+
+bool ops_facts_record(struct ops_summary *a, struct world *w, const struct record *rec)
+{
+	switch (rec->kind) {
+	case RECORD_CLOCK:
+		a->real_minus_mono_ns = rec->u.CLOCK.real_ns - rec->u.CLOCK.mono_ns;
+		a->has_real = true;
+		break;
+	case RECORD_NODE:
+		a->hostname = text_of(w, rec->u.NODE.hostname);
+		a->kernel = text_of(w, rec->u.NODE.kernel);
+		a->cpus = rec->u.NODE.cpus;
+		break;
+	case RECORD_COVERAGE:
+		return layer(a, w, rec);
+	case RECORD_OPEN:
+		a->open += rec->u.OPEN.at_end != 0;
+		break;
+	case RECORD_SAMPLE:
+		metric(a, rec);
+		break;
+	default:
+		break;
+	}
+	return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What records say about the recording, kept in the answer about its ops: host, clock, what was attached, the
+ * node's samples, calls still open. The newest statement holds.
+ */
+#ifndef INGERO_ASK_OPS_FACTS_H
+#define INGERO_ASK_OPS_FACTS_H
+
+#include <stdbool.h>
+
+#include "lib/event/ops.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+/* Texts become strings of w. False: out of memory. */
+bool ops_facts_record(struct ops_summary *a, struct world *w, const struct record *rec);
+
+#endif
