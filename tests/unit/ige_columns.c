@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading columns tells the same as reading events: on every sample of the format, whole, cut and
- * with turned bits, the events that come of the arrays are those that a reader of events gives, and
- * damage is told alike. A column nobody asked for is not looked at.
+ * Reading columns tells the same as reading events: on every sample of the format, whole and cut,
+ * the events that come of the arrays are those that a reader of events gives, and damage is told
+ * alike, except that of columns nobody asked for.
  */
 #include <dirent.h>
 #include <stdio.h>
