@@ -149,7 +149,7 @@ disk = [e for e in events if e["source"] == "sched" and e["op"] == "offcpu" and 
         and any(s["begin_ns"] <= e["end"] - e["dur"] and e["end"] <= s["end_ns"] for s in syncs)]
 spent = sum(s["end_ns"] - s["begin_ns"] for s in syncs)
 if spent < 5_000_000:
-    tap.skip("waiting for the disk", f"20 fsyncs took {tracks.ms(spent)} here")
+    tap.skip("waiting for the disk", f"optional: the disk is too fast, 20 fsyncs took {tracks.ms(spent)} here")
 else:
     tap.ok(sum(e["dur"] for e in disk) > spent / 4, "waiting for the disk", f"{len(disk)} intervals, {tracks.ms(spent)}")
     want = os.stat(rec.BUILD).st_dev
