@@ -69,14 +69,16 @@ def occupancy(events, tid, truth=None):
 
 
 def overlapping(events):
-    """Slices of one CPU that claim the same time."""
-    last, bad = {}, []
+    """(ns that slices of one CPU claim twice, ns of all slices, the slices that do)."""
+    last, bad, twice, total = {}, [], 0, 0
     for e in sched(events, "occupied"):
-        cpu = e["x"]["cpu"]
-        if e["end"] - e["dur"] < last.get(cpu, 0):
+        cpu, begin = e["x"]["cpu"], e["end"] - e["dur"]
+        total += e["dur"]
+        if begin < last.get(cpu, 0):
+            twice += min(last[cpu], e["end"]) - begin
             bad.append(e)
-        last[cpu] = e["end"]
-    return bad
+        last[cpu] = max(e["end"], last.get(cpu, 0))
+    return twice, total, bad
 
 
 def stolen_ns(cpu):
