@@ -164,6 +164,18 @@ static int say_damage(const struct input *in)
 	return cli_exit_of(rc);
 }
 
+/* Whether every input is there: asked before an output is emptied for them. */
+static int all_there(const struct cli_operands *operands, struct err *e)
+{
+	for (size_t i = 0; i < operands->n; i++) {
+		const char *name = operands->v[i];
+
+		if (strcmp(name, "-") != 0 && access(name, R_OK) != 0)
+			return err_sys(e, "cannot open %s", name);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const standard[] = { "-" };
@@ -178,8 +190,12 @@ int main(int argc, char **argv)
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;
+	if (!(values.min_share >= 0 && values.min_share <= 100))
+		return cli_usage_error(&program, "--min-share is a percentage, 0 to 100");
 	status = CLI_EXIT_DONE;
 	cli_signals_let_first_pass(STDIN_FILENO);
+	if (all_there(&operands, &e) < 0)
+		return cli_fail(&e);
 	if (values.output) {
 		if (cli_output_apart(values.output, operands.v, operands.n, &e) < 0)
 			return cli_fail(&e);

@@ -209,4 +209,10 @@ p = subprocess.run(f"{CORRELATE} {path('incident')} >/dev/full", shell=True, cap
 tap.ok(p.returncode == 3 and b"No space left" in p.stderr, "full disk", f"{p.returncode} {p.stderr}")
 p = subprocess.run(f"{EXPLAIN} {path('incident')} >/dev/full", shell=True, capture_output=True)
 tap.ok(p.returncode == 3 and b"No space left" in p.stderr, "full disk, explain", f"{p.returncode} {p.stderr}")
+# An output is not emptied for an input that is not there.
+with tempfile.NamedTemporaryFile(suffix=".ige") as kept:
+    kept.write(b"keep"); kept.flush()
+    gone = subprocess.run([tap.BIN + "/ingero-correlate", "/nonexistent.ige", "-o", kept.name], capture_output=True)
+    tap.ok(gone.returncode == 3 and open(kept.name, "rb").read() == b"keep", "a missing input leaves the output file alone")
+
 tap.done_testing()
