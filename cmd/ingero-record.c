@@ -29,7 +29,7 @@
 struct values {
 	struct cli_list outputs, pids;
 	const char *user, *db, *node, *link, *walker;
-	bool all, no_stacks, no_sched;
+	bool all, no_stacks, no_sched, no_gpu;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
 };
 
@@ -54,6 +54,7 @@ static const struct cli_option options[] = {
 	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "Record no call stacks", "Recording" },
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
 	  "Record no off-CPU intervals and CPU occupancy", "Recording" },
+	{ "no-gpu", 0, CLI_FLAG, AT(no_gpu), NULL, "Record no GPU health (NVML)", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
 	  "Name a call once it has been open this long (5s)", "Recording" },
 	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE",
@@ -257,6 +258,7 @@ static void fill_options(struct job *j)
 	p->ring_bytes = j->v.ring_bytes;
 	p->sched = !j->v.no_sched;
 	j->opt.node_name = j->v.node;
+	j->opt.no_gpu = j->v.no_gpu;
 	buf_printf(&j->tool, "%s %s", program.name, cli_version());
 	j->opt.tool = buf_text(&j->tool);
 	j->opt.command = buf_text(&j->cmdline);

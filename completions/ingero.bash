@@ -117,8 +117,8 @@ complete -F _ingero_explain ingero-explain
 
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all -o --output -d --db --flush -n --node --duration --no-stacks
-		--no-sched --hung --ring --link --walker -q --quiet -v --verbose --color --progress -h
-		--help --version' \
+		--no-sched --no-gpu --hung --ring --link --walker -q --quiet -v --verbose --color
+		--progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		-o|--output FILE

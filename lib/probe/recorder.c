@@ -25,6 +25,9 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	rc = probe_recorder_say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
+	if (rc == 0)
+		rc = probe_gpus_say(&r->gpus, r->writer, e);
+	probe_recorder_tell_gpus(r);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = probe_say_clock(r->writer, "tick", e);
@@ -90,6 +93,8 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!r->world)
 		return err_nomem(e);
 	probe_node_read(&r->node, r->world, opt->node_name);
+	if (!opt->no_gpu)
+		probe_gpus_init(&r->gpus, r->world, r->node.id, probe_recorder_process, r);
 	rc = probe_samples_init(&r->samples, r->world, r->node.id, e);
 	if (rc == 0)
 		rc = open_session(r, e);
@@ -179,6 +184,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0)
+		rc = probe_gpus_say(&r->gpus, r->writer, e);
+	if (rc == 0)
 		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
 				      r->opt.hung_ns, true, &r->floor, e);
 	if (rc == 0)
@@ -205,6 +212,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_wire_free(r->wire);
 	probe_opens_free(&r->opens);
 	probe_samples_free(&r->samples);
+	probe_gpus_free(&r->gpus);
 	ige_writer_free(r->writer);
 	world_free(r->world);
 	map_free(&r->processes);

@@ -32,6 +32,7 @@ struct probe_recorder_options {
 	uint64_t duration_ns;		     /* 0: until told */
 	uint64_t hung_ns;		     /* a call open that long is named */
 	uint64_t flush_ns;		     /* blocks are written at least this often */
+	bool no_gpu;			     /* no GPU health */
 	bool until_targets_end;		     /* stop by itself when no target is left */
 };
 

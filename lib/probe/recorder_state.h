@@ -9,6 +9,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/ige/writer.h"
+#include "lib/probe/gpus.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
 #include "lib/probe/samples.h"
@@ -33,6 +34,7 @@ struct probe_recorder {
 	struct probe_wire *wire;
 	struct probe_opens opens;
 	struct probe_samples samples;
+	struct probe_gpus gpus;
 	struct probe_node node;
 	struct probe_tee tee;
 	struct ige_writer *writer;
@@ -44,7 +46,7 @@ struct probe_recorder {
 	uint64_t lost, dropped[2][2];
 	uint64_t events, calls;
 	size_t copies_told;
-	bool no_cuda_told, finished;
+	bool no_cuda_told, gpus_told, finished;
 	struct err event_error; /* first failure inside a callback */
 	VEC(struct notice) notices;
 	size_t notices_given;
@@ -63,6 +65,8 @@ void probe_recorder_let_go(struct probe_recorder *r);
 
 /* Notices about library copies that were attached, or could not be. */
 void probe_recorder_tell_copies(struct probe_recorder *r);
+/* Once, when it is known whose health is recorded. */
+void probe_recorder_tell_gpus(struct probe_recorder *r);
 /* Once, while no target has a CUDA library. */
 void probe_recorder_tell_no_cuda(struct probe_recorder *r);
 /* LOSS records of what was lost since the last call. */

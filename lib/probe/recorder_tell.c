@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/host/clock.h"
+#include "lib/host/cuda.h"
 
 #define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
 
@@ -89,6 +90,21 @@ int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err 
 	}
 	r->loss_since = now;
 	return rc;
+}
+
+void probe_recorder_tell_gpus(struct probe_recorder *r)
+{
+	char version[32];
+	unsigned gpus;
+
+	if (r->gpus_told || !r->gpus.ready)
+		return;
+	r->gpus_told = true;
+	if (r->gpus.count)
+		tell(r, false, "gpu      health of %u GPU%s every second, driver %s", r->gpus.count,
+		     r->gpus.count == 1 ? "" : "s", *r->gpus.text ? r->gpus.text : "unknown");
+	else if (host_gpu_driver(version, sizeof(version), &gpus))
+		tell(r, true, "no GPU health in this recording: %s", r->gpus.text);
 }
 
 void probe_recorder_tell_no_cuda(struct probe_recorder *r)

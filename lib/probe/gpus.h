@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPU health into the recording: what lib/host/gpus.h reads, as SAMPLE records of GPUs and of the processes on them,
+ * with a NAME record for processes that are not recorded otherwise. Without NVIDIA's management library a recording
+ * has none, and the recorder says so where there is an NVIDIA driver.
+ */
+#ifndef INGERO_PROBE_GPUS_H
+#define INGERO_PROBE_GPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/base/map.h"
+#include "lib/host/gpus.h"
+#include "lib/ige/writer.h"
+#include "lib/world/world.h"
+
+struct probe_gpus {
+	struct host_gpus *gpus; /* NULL: not wanted, or not to be had */
+	struct world *world;
+	uint32_t node;
+	uint32_t (*process)(void *ctx, uint32_t tgid); /* world id */
+	void *ctx;
+	struct map named; /* world process -> 1 */
+	struct ige_writer *writer;
+	struct err *e;
+	int rc;
+	bool ready;
+	unsigned count;
+	char text[200]; /* driver version, or why there are none */
+};
+
+/* Zeroed before. Failing to start is no error: text then says why. */
+void probe_gpus_init(struct probe_gpus *g, struct world *w, uint32_t node,
+		     uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx);
+void probe_gpus_free(struct probe_gpus *g);
+
+/* What was read since the last call. */
+int probe_gpus_say(struct probe_gpus *g, struct ige_writer *wr, struct err *e);
+
+#endif

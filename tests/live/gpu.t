@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# GPU health in a recording: every reading of the double's management library arrives as it was given, processes on a
+# GPU have names, and a library that fails, hangs or is not wanted costs the readings and nothing else.
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+
+METRICS = {int(n): name for n, name in re.findall(
+    r'^METRIC\((\d+), \w+, "(gpu\.[a-z_]+)"', open(os.path.join(rec.ROOT, "formats", "records.def")).read(), re.M)}
+# What tests/double/nvml.c says of a board, in the units of formats/records.def.
+BOARD = {
+    "gpu.utilization": 50, "gpu.memory_utilization": 20, "gpu.memory_used": 1 << 30, "gpu.memory_total": 80 << 30,
+    "gpu.sm_clock": 1.5e9, "gpu.memory_clock": 1.5e9, "gpu.sm_clock_max": 1.98e9, "gpu.power": 250,
+    "gpu.power_limit": 700, "gpu.temperature": 45, "gpu.clock_limits": 0, "gpu.power_limited_time": 7e9,
+    "gpu.thermal_limited_time": 2e6, "gpu.pcie_tx": 1e6, "gpu.pcie_rx": 1e6, "gpu.pcie_generation": 4,
+    "gpu.pcie_width": 8, "gpu.pcie_generation_max": 5, "gpu.pcie_width_max": 16, "gpu.ecc_corrected": 0,
+    "gpu.ecc_uncorrected": 0, "gpu.encoder_utilization": 0,
+}
+
+
+def record(name, *arguments, **settings):
+    out = rec.path(name)
+    p = rec.run("-o", out, *arguments, "--", rec.work("calls"), "--count", 10, "--rate", 100, **settings)
+    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), out], capture_output=True,
+                           text=True).stdout.splitlines()
+    records = [x for x in map(rec.json.loads, lines) if "record" in x]
+    return p, [x for x in records if x["record"] == "sample" and x.get("gpu")], records
+
+
+me = os.getpid()
+p, samples, records = record("two.ige", DOUBLE_NVML_BOARDS=2, DOUBLE_NVML_PIDS=f"{me}:512,1:64", DOUBLE_NVML_XID=79)
+tap.ok(p.returncode == 0, "a recording with two GPUs", p.stderr)
+tap.ok("gpu      health of 2 GPUs every second, driver 580.00" in p.stderr, "the banner names them", p.stderr)
+for board in range(2):
+    of = [s for s in samples if s["gpu"]["index"] == board and not s.get("process")]
+    got = {METRICS[s["metric"]]: s["value"] for s in of}
+    energy = got.pop("gpu.energy", 0)
+    xid = got.pop("gpu.xid", None)
+    tap.same(got, BOARD, f"every reading of board {board}, and none it does not support")
+    tap.ok(energy > 0 and energy % 250 == 0, f"energy of board {board} in joules", str(energy))
+    tap.same(xid, 79 if board == 1 else None, f"XID of board {board}")
+    tap.same({s["gpu"]["uuid"] for s in of}, {f"GPU-00000000-0000-0000-0000-{board:012}"}, f"uuid of board {board}")
+parts = {(s["process"]["pid"], METRICS[s["metric"]]): s["value"] for s in samples if s.get("process")}
+tap.same(parts, {(me, "gpu.memory_used"): 512 << 20, (1, "gpu.memory_used"): 64 << 20, (me, "gpu.utilization"): 50,
+                 (1, "gpu.utilization"): 50, (me, "gpu.memory_utilization"): 10, (1, "gpu.memory_utilization"): 10,
+                 (me, "gpu.encoder_utilization"): 0, (1, "gpu.encoder_utilization"): 0},
+         "processes on a GPU, without what the driver did not measure (200 %)")
+names = {r["thread"]["process"]["pid"]: r["comm"] for r in records if r["record"] == "name"}
+with open(f"/proc/{me}/comm") as f:
+    tap.same(names.get(me), f.read().strip(), "a process that only the GPU knows has a name")
+tap.ok(all(s["time_ns"] > 0 for s in samples), "every reading has its time")
+
+p, samples, _ = record("slices.ige", DOUBLE_NVML_SLICES=2)
+tap.same({s["gpu"]["uuid"][:4] for s in samples}, {"GPU-", "MIG-"}, "MIG slices are GPUs of their own")
+tap.same(len({s["gpu"]["uuid"] for s in samples}), 3, "one board, two slices")
+
+for name, arguments, settings in (("driver not loaded", (), {"DOUBLE_NVML_FAIL": 9}), ("--no-gpu", ("--no-gpu",), {}),
+                                  ("no library", (), {"DOUBLE_NVML_BOARDS": 0}), ("a hanging driver", (), {"DOUBLE_NVML_HANG": 1})):
+    p, samples, _ = record("none.ige", *arguments, **settings)
+    tap.same((p.returncode, samples), (0, []), f"{name}: a recording without GPU health")
+    counts, lost = rec.counts(rec.path("none.ige"))
+    tap.same((counts[("cuda", "cudaLaunchKernel")], lost), (10, 0), f"{name}: and nothing else is missing")
+
+
+def readers():
+    """Processes that read GPU health, by pid -> parent."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                head, rest = f.read().rsplit(")", 1)
+        except OSError:
+            continue
+        if head.split("(", 1)[1] == "ingero-gpus" and rest.split()[0] != "Z":
+            found[int(pid)] = int(rest.split()[1])
+    return found
+
+
+q = rec.start("-o", rec.path("killed.ige"), "--", rec.work("calls"), "--count", 100000000, "--rate", 1000)
+mine = []
+while not mine and q.poll() is None:
+    mine = [pid for pid, parent in readers().items() if parent == q.pid]
+tap.ok(mine, "a child of the recorder reads")
+fds = []
+for fd in os.listdir(f"/proc/{mine[0]}/fd") if mine else ():
+    fds.append(os.readlink(f"/proc/{mine[0]}/fd/{fd}"))
+tap.ok(not any("ige" in fd or "bpf" in fd for fd in fds), "and holds nothing of the recording open", str(fds))
+children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(q.pid)], capture_output=True, text=True).stdout.split()
+q.send_signal(signal.SIGKILL)
+q.wait()
+for pid in map(int, children):
+    if pid not in mine:
+        os.kill(pid, signal.SIGKILL)
+while any(pid in readers() for pid in mine):
+    pass
+tap.ok(True, "it ends with a recorder that is killed")
+tap.done_testing()
