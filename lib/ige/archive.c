@@ -74,11 +74,8 @@ bool ige_archive_rows(struct ige_archive *a, struct ige_rows *rows)
 	rows->grouped = true;
 	for (size_t i = 0; i < n; i++) {
 		const struct event *ev = &a->held.v[a->at.v[i]];
-		const struct op_def *def = world_op(rows->dict->world, ev->op);
-		struct ige_next next;
 
-		ige_dict_prepare(rows->dict, ev, def, &next);
-		if (!ige_rows_add(rows, ev, def, &next))
+		if (!ige_rows_add(rows, ev, ige_dict_op(rows->dict, ev->op)))
 			return false;
 	}
 	a->held.n = 0;

@@ -17,7 +17,8 @@ struct ige_extra {
 
 struct ige_rows {
 	struct ige_dict_writer *dict;
-	VEC(uint64_t) column[IGE_EXTRA]; /* by enum ige_column; END holds end_ns until sealing */
+	uint64_t *column[IGE_DEPTH + 1]; /* by enum ige_column; END holds end_ns until sealing */
+	size_t n, cap;			 /* of each of them */
 	VEC(struct ige_extra) extras;
 	VEC(uint64_t) order; /* of grouped rows, when ends and places do not tell it */
 	bool grouped;	     /* rows stand by context, see ige/archive.h */
@@ -27,10 +28,8 @@ struct ige_rows {
 
 void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict);
 void ige_rows_free(struct ige_rows *r);
-size_t ige_rows_count(const struct ige_rows *r);
 /* Adds one event; false: out of memory. Its definitions are queued in dict. */
-bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def,
-		  const struct ige_next *next);
+bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_written_op *op);
 /* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. */
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
 		  struct err *e);

@@ -3,6 +3,7 @@
  * Rows of an open EVENTS block. A sparse column has a value for each row whose op lists it, except
  * where its presence bits say otherwise; columns whose values stand in the site are not repeated.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/wirebytes.h"
@@ -16,8 +17,8 @@ void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict)
 
 void ige_rows_free(struct ige_rows *r)
 {
-	for (int i = 0; i < IGE_EXTRA; i++)
-		vec_free(&r->column[i]);
+	for (int i = IGE_END; i <= IGE_DEPTH; i++)
+		free(r->column[i]);
 	for (size_t i = 0; i < r->extras.n; i++) {
 		vec_free(&r->extras.v[i].values);
 		vec_free(&r->extras.v[i].eligible);
@@ -26,9 +27,17 @@ void ige_rows_free(struct ige_rows *r)
 	vec_free(&r->order);
 }
 
-size_t ige_rows_count(const struct ige_rows *r)
+static bool grow(struct ige_rows *r)
 {
-	return r->column[IGE_END].n;
+	size_t cap = r->n;
+
+	for (int i = IGE_END; i <= IGE_DEPTH; i++) {
+		cap = r->n;
+		if (!vec_grow_((void **)&r->column[i], &cap, r->n, 1, sizeof(uint64_t)))
+			return false;
+	}
+	r->cap = cap;
+	return true;
 }
 
 static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
@@ -40,27 +49,15 @@ static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
 								    : NULL;
 }
 
-bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_def *def,
-		  const struct ige_next *next)
+/* The columns that do not stand in the site. */
+static bool add_extras(struct ige_rows *r, const struct event *ev, const struct op_def *def,
+		       uint32_t left)
 {
-	uint32_t args;
-	bool first = !ige_rows_count(r);
-	uint32_t site = ige_dict_site(r->dict, def, next, &args);
-	uint32_t ctx = ige_dict_id(r->dict, WORLD_CTX, ev->ctx);
-	int64_t start = event_start(ev);
-
-	if (!vec_push(&r->column[IGE_END], (uint64_t)ev->end_ns) ||
-	    !vec_push(&r->column[IGE_DUR], ev->dur_ns) || !vec_push(&r->column[IGE_CTX], ctx) ||
-	    !vec_push(&r->column[IGE_SITE], site) || !vec_push(&r->column[IGE_DEPTH], ev->depth))
-		return false;
-	r->bytes += 28;
-	for (unsigned i = 0; i < def->ncols; i++) {
-		struct ige_extra *x;
+	for (; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		struct ige_extra *x = extra(r, def->cols[i]);
 		bool there = ev->present >> i & 1;
 
-		if (args >> i & 1)
-			continue;
-		x = extra(r, def->cols[i]);
 		if (!x || !vec_push(&x->eligible, there))
 			return false;
 		if (there) {
@@ -80,12 +77,33 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct op_de
 			r->bytes++;
 		}
 	}
-	if (first || ev->end_ns < r->end_min)
+	return true;
+}
+
+bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_written_op *op)
+{
+	uint32_t args, site = ige_dict_site(r->dict, ev, op, &args),
+		       ctx = ige_dict_id(r->dict, WORLD_CTX, ev->ctx);
+	int64_t start = event_start(ev);
+	size_t n = r->n;
+
+	if (n == r->cap && !grow(r))
+		return false;
+	if (!add_extras(r, ev, op->def, ((1u << op->def->ncols) - 1) & ~args))
+		return false;
+	r->column[IGE_END][n] = (uint64_t)ev->end_ns;
+	r->column[IGE_DUR][n] = ev->dur_ns;
+	r->column[IGE_CTX][n] = ctx;
+	r->column[IGE_SITE][n] = site;
+	r->column[IGE_DEPTH][n] = ev->depth;
+	r->bytes += 28;
+	if (!n || ev->end_ns < r->end_min)
 		r->end_min = ev->end_ns;
-	if (first || ev->end_ns > r->end_max)
+	if (!n || ev->end_ns > r->end_max)
 		r->end_max = ev->end_ns;
-	if (first || start < r->start_min)
+	if (!n || start < r->start_min)
 		r->start_min = start;
+	r->n = n + 1;
 	return !r->dict->failed;
 }
 
@@ -144,7 +162,7 @@ static void put_few(struct ige_rows *r, struct ige_builder *b)
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
 		  struct err *e)
 {
-	size_t n = ige_rows_count(r);
+	size_t n = r->n;
 	int rc;
 
 	h->n = (uint32_t)n;
@@ -153,9 +171,9 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *
 		h->end_max = r->end_max;
 		h->start_min = r->start_min;
 		for (size_t i = 0; i < n; i++)
-			r->column[IGE_END].v[i] -= (uint64_t)r->end_min;
+			r->column[IGE_END][i] -= (uint64_t)r->end_min;
 		for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++)
-			ige_builder_integers(b, id, r->column[id].v, n);
+			ige_builder_integers(b, id, r->column[id], n);
 		if (r->grouped)
 			h->flags |= IGE_GROUPED | IGE_CRITICAL;
 		if (r->order.n)
@@ -174,8 +192,7 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *
 	}
 	rc = ige_builder_seal(b, h, out, e);
 	ige_builder_reset(b);
-	for (int i = 0; i < IGE_EXTRA; i++)
-		r->column[i].n = 0;
+	r->n = 0;
 	for (size_t i = 0; i < r->extras.n; i++) {
 		r->extras.v[i].values.n = r->extras.v[i].eligible.n = 0;
 		r->extras.v[i].gaps = false;

@@ -9,7 +9,7 @@
 
 #define CAP_FIRST 1024
 
-uint64_t ige_sites_hash(const struct ige_site *s)
+static uint64_t hash_of(const struct ige_site *s)
 {
 	uint64_t hash = hash_u64((uint64_t)s->op << 32 | (uint32_t)s->ret);
 
@@ -30,7 +30,7 @@ static bool grow(struct ige_sites *s)
 	s->slots = slots;
 	s->cap = cap;
 	for (size_t k = 0; k < s->list.n; k++) {
-		uint64_t hash = ige_sites_hash(&s->list.v[k]);
+		uint64_t hash = hash_of(&s->list.v[k].site);
 		uint32_t i = (uint32_t)hash & (cap - 1);
 
 		while (slots[i].at)
@@ -40,21 +40,19 @@ static bool grow(struct ige_sites *s)
 	return true;
 }
 
-uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, uint64_t hash,
-			bool *added)
+uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, bool add)
 {
+	uint64_t hash = hash_of(site);
 	uint32_t tag = (uint32_t)(hash >> 32), i;
 
-	*added = false;
 	if (s->list.n >= s->cap / 2 && (s->cap > UINT32_MAX / 2 || !grow(s)))
 		return UINT32_MAX;
 	for (i = (uint32_t)hash & (s->cap - 1); s->slots[i].at; i = (i + 1) & (s->cap - 1))
 		if (s->slots[i].tag == tag &&
-		    !memcmp(&s->list.v[s->slots[i].at - 1], site, sizeof(*site)))
+		    !memcmp(&s->list.v[s->slots[i].at - 1].site, site, sizeof(*site)))
 			return s->slots[i].at - 1;
-	if (!vec_push(&s->list, *site))
+	if (!add || !vec_push(&s->list, (struct ige_sites_entry_){ .site = *site }))
 		return UINT32_MAX;
-	*added = true;
 	s->slots[i] = (struct ige_sites_slot_){ tag, (uint32_t)s->list.n };
 	return (uint32_t)s->list.n - 1;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The call sites of a segment being written: what many events of a thread share, each found again
- * by its content. Looked up once per event, so a slot is eight bytes and a site one cache line.
+ * by its content. A thread mostly goes the way it went before, so a site knows which one came after
+ * it last time: who guesses by that compares one site, and only a wrong guess costs a lookup.
  */
 #ifndef INGERO_IGE_SITES_H
 #define INGERO_IGE_SITES_H
@@ -23,33 +24,30 @@ struct ige_site {
 	uint64_t x[IGE_SITE_COLUMNS]; /* of the columns in args, in their order; 0 where absent */
 };
 
+struct ige_sites_entry_ {
+	struct ige_site site;
+	uint32_t next; /* index + 1 of the one that came after it, 0 none yet */
+};
+
 /* Zero-initialised is empty. */
 struct ige_sites {
-	VEC(struct ige_site) list;
+	VEC(struct ige_sites_entry_) list;
 	struct ige_sites_slot_ {
 		uint32_t tag, at; /* at: index in list + 1, 0 free */
 	} * slots;
 	uint32_t cap; /* a power of two, or 0 */
 };
 
-uint64_t ige_sites_hash(const struct ige_site *site);
-/* Index of the site in list; *added: it is new. UINT32_MAX: out of memory. */
-uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, uint64_t hash,
-			bool *added);
+/* Index of the site in list; UINT32_MAX: not there, or (add) out of memory. */
+uint32_t ige_sites_find(struct ige_sites *s, const struct ige_site *site, bool add);
 
-/* What a lookup to come will touch is fetched: first the slot, then, a little later, the site it names. */
-static inline void ige_sites_fetch_slot(const struct ige_sites *s, uint64_t hash)
+/* The guess was looked at when its event was still to come. */
+static inline void ige_sites_fetch(const struct ige_sites *s, uint32_t at)
 {
-	if (s->cap)
-		__builtin_prefetch(&s->slots[(uint32_t)hash & (s->cap - 1)]);
-}
+	const char *entry = (const char *)&s->list.v[at];
 
-static inline void ige_sites_fetch_site(const struct ige_sites *s, uint64_t hash)
-{
-	uint32_t at = s->cap ? s->slots[(uint32_t)hash & (s->cap - 1)].at : 0;
-
-	if (at)
-		__builtin_prefetch(&s->list.v[at - 1]);
+	__builtin_prefetch(entry);
+	__builtin_prefetch(entry + sizeof(s->list.v[0]) - 1);
 }
 void ige_sites_clear(struct ige_sites *s); /* empty, memory kept */
 void ige_sites_free(struct ige_sites *s);

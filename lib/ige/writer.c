@@ -14,15 +14,14 @@
 #include "lib/base/io.h"
 #include "lib/ige/archive.h"
 #include "lib/ige/index.h"
+#include "lib/ige/pending.h"
 #include "lib/ige/records.h"
-#include "lib/world/order.h"
 
 #define BLOCK_EVENTS  8192
 #define SEGMENT_BYTES (64u << 20)
 #define SEGMENT_NS    60000000000u
 #define DICT_SHARE    50 /* a segment may end once events outweigh dictionaries this many times */
 #define PENDING_MAX   65536	 /* events held for sorting; beyond it the older half is let go */
-#define AHEAD	      16	 /* events whose sites are being fetched */
 #define ROW_BYTES_MAX (3u << 20) /* a block is sealed well before the format's 4 MiB */
 
 struct ige_writer {
@@ -33,7 +32,7 @@ struct ige_writer {
 	struct ige_builder builder;
 	struct ige_rows rows, late;
 	struct ige_archive archive;
-	VEC(struct event) pending, sorted;
+	struct ige_pending pending;
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
 	struct buf out;
@@ -106,8 +105,7 @@ void ige_writer_free(struct ige_writer *wr)
 	ige_rows_free(&wr->rows);
 	ige_rows_free(&wr->late);
 	ige_archive_free(&wr->archive);
-	vec_free(&wr->pending);
-	vec_free(&wr->sorted);
+	ige_pending_free(&wr->pending);
 	vec_free(&wr->records);
 	arena_free(&wr->texts);
 	buf_free(&wr->out);
@@ -256,7 +254,7 @@ static int write_records(struct ige_writer *wr, struct err *e)
 
 static int write_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t flags, struct err *e)
 {
-	uint32_t n = (uint32_t)ige_rows_count(rows);
+	uint32_t n = (uint32_t)rows->n;
 	struct ige_header h = {
 		.type = IGE_EVENTS, .flags = flags, .seq = wr->seq++, .lost = take_lost(wr)
 	};
@@ -295,12 +293,12 @@ static int seal(struct ige_writer *wr, struct err *e)
 		rc = put(wr, IGE_PUT_DEFINITIONS, 0, e);
 	if (!rc)
 		rc = write_records(wr, e);
-	if (!rc && ige_rows_count(&wr->rows))
+	if (!rc && wr->rows.n)
 		rc = write_rows(wr, &wr->rows, 0, e);
-	if (!rc && ige_rows_count(&wr->late))
+	if (!rc && wr->late.n)
 		rc = write_rows(wr, &wr->late, IGE_LATE, e);
 	if (!rc &&
-	    (wr->segment_bytes > wr->opt.segment_bytes || ige_dict_full(&wr->dict) ||
+	    (wr->segment_bytes > wr->opt.segment_bytes || wr->dict.full ||
 	     wr->index.rows.n > IGE_INDEX_MAX ||
 	     (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
 	      (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
@@ -313,71 +311,42 @@ static int seal(struct ige_writer *wr, struct err *e)
 
 /* ---- events ---- */
 
-static int compare(const void *a, const void *b, void *world)
+static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
 {
-	return world_event_order(world, a, b);
-}
-
-static int let_go(struct ige_writer *wr, const struct event *ev, const struct ige_next *next,
-		  struct err *e)
-{
-	const struct op_def *def = world_op(wr->world, ev->op);
+	const struct ige_written_op *op = ige_dict_op(&wr->dict, ev->op);
 	struct ige_rows *rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
 
 	*(rows == &wr->rows ? &wr->row_ops : &wr->late_ops) |= ige_op_bit(ev->op);
 	if (rows == &wr->rows)
 		wr->last_end = ev->end_ns;
 	if (wr->opt.archive && rows == &wr->rows) {
-		if (!ige_archive_add(&wr->archive, ev, def))
+		if (!ige_archive_add(&wr->archive, ev, op->def))
 			return err_nomem(e);
 		return wr->archive.held.n >= wr->opt.block_events ||
 				       wr->archive.bytes > ROW_BYTES_MAX
 			       ? seal(wr, e)
 			       : 0;
 	}
-	if (!ige_rows_add(rows, ev, def, next))
+	if (!ige_rows_add(rows, ev, op))
 		return err_nomem(e);
-	if (ige_rows_count(rows) >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX ||
+	if (rows->n >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX ||
 	    ige_dict_due(&wr->dict))
 		return seal(wr, e);
 	return 0;
 }
 
-static void sort_pending(struct ige_writer *wr)
-{
-	for (size_t i = 1; i < wr->pending.n; i++)
-		if (world_event_order(wr->world, &wr->pending.v[i - 1], &wr->pending.v[i]) > 0) {
-			/* glibc's qsort_r is a merge sort while memory lasts, so equal events keep their order. */
-			qsort_r(wr->pending.v, wr->pending.n, sizeof(wr->pending.v[0]), compare,
-				wr->world);
-			return;
-		}
-}
-
 static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct err *e)
 {
-	struct ige_next next[AHEAD];
-	size_t n = 0, prepared = 0;
-	int rc = 0;
+	const struct event *ev;
+	int rc = ige_pending_sort(&wr->pending, wr->world) ? 0 : err_nomem(e);
 
-	sort_pending(wr);
-	while (!rc && n < wr->pending.n && (n < at_least || wr->pending.v[n].end_ns <= upto)) {
-		/* Sites lie all over memory, but which ones come is known. */
-		for (; prepared < wr->pending.n && prepared < n + AHEAD; prepared++) {
-			const struct event *ev = &wr->pending.v[prepared];
-
-			ige_dict_prepare(&wr->dict, ev, world_op(wr->world, ev->op),
-					 &next[prepared % AHEAD]);
-		}
-		if (n + AHEAD / 2 < prepared)
-			ige_dict_near(&wr->dict, &next[(n + AHEAD / 2) % AHEAD]);
-		rc = let_go(wr, &wr->pending.v[n], &next[n % AHEAD], e);
-		n++;
+	for (size_t n = 0; !rc && (ev = ige_pending_first(&wr->pending)); n++) {
+		if (n >= at_least && ev->end_ns > upto)
+			break;
+		rc = let_go(wr, ev, e);
+		ige_pending_pop(&wr->pending);
 	}
-	if (n)
-		memmove(wr->pending.v, wr->pending.v + n,
-			(wr->pending.n - n) * sizeof(wr->pending.v[0]));
-	wr->pending.n -= n;
+	ige_pending_tidy(&wr->pending);
 	return rc;
 }
 
@@ -389,15 +358,15 @@ int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *
 		wr->lost++;
 		return 0;
 	}
-	if (!world_op(wr->world, ev->op))
+	if (!ige_dict_op(&wr->dict, ev->op))
 		return err_set(e, ERR_USAGE, "event of unknown op %u", ev->op);
-	if (wr->pending.n >= PENDING_MAX) {
+	if (ige_pending_count(&wr->pending) >= PENDING_MAX) {
 		int rc = release(wr, INT64_MIN, PENDING_MAX / 2, e);
 
 		if (rc)
 			return rc;
 	}
-	return vec_push(&wr->pending, *ev) ? 0 : err_nomem(e);
+	return ige_pending_add(&wr->pending, ev, wr->world) ? 0 : err_nomem(e);
 }
 
 int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err *e)
@@ -444,7 +413,7 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	rc = release(wr, wr->due, 0, e);
 	if (rc || !force)
 		return rc;
-	idle = !ige_rows_count(&wr->rows) && !wr->archive.held.n;
+	idle = !wr->rows.n && !wr->archive.held.n;
 	rc = seal(wr, e);
 	/* A heartbeat says how far time has come when no event does. */
 	if (!rc && idle && wr->open)

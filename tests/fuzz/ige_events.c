@@ -28,11 +28,9 @@ static void define(struct ige_dict_reader *d, struct world *w)
 			struct event ev = { .op = ops[i].id,
 					    .present =
 						    present ? 0xffff >> (16 - ops[i].ncols) : 0 };
-			struct ige_next next;
 			uint32_t args;
 
-			ige_dict_prepare(&writer, &ev, &ops[i], &next);
-			ige_dict_site(&writer, &ops[i], &next, &args);
+			ige_dict_site(&writer, &ev, ige_dict_op(&writer, ev.op), &args);
 		}
 	if (ige_schema_seal(w, &b, &seq, &out, NULL) ||
 	    ige_dict_seal(&writer, &b, &seq, &out, NULL))
