@@ -119,7 +119,8 @@ static __always_inline struct task_state *caller_state(struct task_struct *task,
 static __always_inline int call_enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 number = bpf_get_attach_cookie(ctx), n, i;
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	u32 number = COOKIE_TO_SPEC(cookie), n, i;
 	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
 	struct task_state *st;
 	struct call_open *call;
@@ -150,6 +151,7 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 	call->ret = caller;
 	call->op = spec->op;
 	call->spec = number;
+	call->copy = COOKIE_TO_COPY(cookie);
 	call->stack = 0;
 #pragma unroll
 	for (i = 0; i < SPEC_FIELDS; i++) {
@@ -182,7 +184,7 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	struct op_spec *spec;
 	struct wire_call *w;
 	struct wire_call_long *l;
-	u32 n, i, number, present = 0, stack = 0;
+	u32 n, i, number, copy, present = 0, stack = 0;
 	s32 ret = REGS_RC(ctx);
 	u16 op;
 
@@ -198,6 +200,7 @@ static __always_inline int call_return(struct pt_regs *ctx)
 			return 0; /* its entry was not followed */
 	}
 	number = call->spec;
+	copy = call->copy;
 	op = call->op;
 	dur = now - call->start_ns;
 	st->ncalls = n - 1;
@@ -236,6 +239,7 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	w->depth_present = ((n - 1) & 15) | present << 4;
 	w->op = op;
 	w->tid = bpf_get_current_pid_tgid();
+	w->copy = copy;
 	w->end_ns = now;
 	w->dur_ns = dur;
 	w->ret = ret;

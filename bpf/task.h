@@ -20,6 +20,8 @@ struct call_open {
 	u16 op;
 	u16 spec;
 	u32 stack;
+	u32 copy; /* the file it went through */
+	u32 pad;
 };
 
 /* Owned by sched.bpf.c; out_ns is read by the open-call iterator. */

@@ -33,9 +33,10 @@ struct wire_call {
 	__u8 kind;
 	__u8 depth_present; /* low nibble: calls open around it; high nibble: which of x hold a value */
 	__u16 op;	    /* enum op_id */
-	__u32 tid;
-	__u64 end_ns; /* CLOCK_MONOTONIC */
-	__u32 dur_ns; /* low 32 bits */
+	__u32 tid : 22;	    /* the kernel gives no larger ones */
+	__u32 copy : 10; /* the library file it went through, as numbered in the probe's cookie */
+	__u64 end_ns;	 /* CLOCK_MONOTONIC */
+	__u32 dur_ns;	 /* low 32 bits */
 	__s32 ret;
 	__u32 stack; /* number of a WIRE_STACK, 0 none */
 	__u32 lost;  /* running count of events lost on any CPU: a step locates the gap */
@@ -155,7 +156,12 @@ struct target {
 	__u32 execs;
 };
 
-/* Where the columns of an op come from: index into the table is the probe's cookie. */
+/* Where the columns of an op come from: index into the table is the low half of the probe's cookie. Above it
+ * stands which library file the probe is in; those that do not fit share the last number. */
+#define COOKIE_COPY_MAX	  1023
+#define COOKIE_COPY(i)	  ((__u64)((i) < COOKIE_COPY_MAX ? (i) : COOKIE_COPY_MAX) << 32)
+#define COOKIE_TO_COPY(c) ((__u32)((c) >> 32))
+#define COOKIE_TO_SPEC(c) ((__u32)(c))
 enum field_kind { FIELD_NONE, FIELD_ARG, FIELD_STACK, FIELD_OUT, FIELD_CONST };
 struct field_spec {
 	__u8 kind;

@@ -91,6 +91,7 @@ struct job {
 	struct probe_launch launch;
 	bool launched;
 	bool dropped;	    /* the command never ran */
+	bool begun;	    /* the outputs are being written */
 	double started_cpu; /* CPU seconds spent before the recording began */
 	int interrupted_at;
 };
@@ -270,12 +271,14 @@ static void fill_options(struct job *j)
 
 static void print_notices(struct probe_recorder *r)
 {
+	enum probe_notice kind;
 	const char *text;
-	bool warning;
 
-	while ((text = probe_recorder_notice(r, &warning))) {
-		if (warning)
+	while ((text = probe_recorder_notice(r, &kind))) {
+		if (kind == PROBE_WARNING)
 			cli_warn("%s", text);
+		else if (kind == PROBE_DETAIL)
+			cli_detail("%s", text);
 		else
 			cli_note("  %s", text);
 	}
@@ -416,6 +419,17 @@ static bool on_stdout(const struct job *j)
 	return false;
 }
 
+/* A recording there will be: what it is of exists. Only now may it take the place of another one. */
+static int begin_outputs(struct job *j, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < j->opt.noutputs; i++)
+		rc = probe_output_begin(j->opt.outputs[i], e);
+	j->begun = rc == 0;
+	return rc;
+}
+
 static int record(struct job *j)
 {
 	struct probe_recorder *r = NULL;
@@ -445,7 +459,11 @@ static int record(struct job *j)
 		do {
 			print_notices(r);
 			rc = look_at_command(j, &exec_errno) ? 0 : probe_recorder_step(r, &e);
+			if (rc >= 0 && !j->begun && (!j->launched || probe_launch_runs(&j->launch)))
+				rc = begin_outputs(j, &e) ? e.code : rc;
 		} while (rc == 1);
+		if (rc == 0 && !j->begun && !exec_errno) /* interrupted before the command ran */
+			rc = begin_outputs(j, &e);
 		if (rc == 0 || rc == ERR_CLOSED)
 			rc = probe_recorder_finish(r, &e);
 		print_notices(r);

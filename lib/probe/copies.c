@@ -142,16 +142,20 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 	size_t n = copy->plan.n;
 	struct probe_site *sites = calloc(n ? n : 1, sizeof(*sites));
 	bool *failed = calloc(n ? n : 1, sizeof(*failed));
+	int64_t began = host_clock_mono();
 
 	copy->requested = n;
 	if (sites && failed) {
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			sites[i] = copy->plan.v[i].site;
+			sites[i].cookie |= COOKIE_COPY(c->copies.n);
+		}
 		copy->attached = probe_link_attach(probe_session_programs(c->session), path, sites,
 						   n, failed, &c->calls, &copy->reason);
 	} else {
 		err_nomem(&copy->reason);
 	}
+	copy->took_ns = (uint64_t)(host_clock_mono() - began);
 	probe_plan_sites(&copy->plan, copy->sites, sizeof(copy->sites));
 	free(sites);
 	free(failed);

@@ -24,6 +24,7 @@ struct probe_copy {
 	size_t requested, attached;
 	struct err reason;    /* first failure */
 	uint64_t attached_ns; /* CLOCK_BOOTTIME */
+	uint64_t took_ns;     /* to attach */
 	char sites[24];	      /* "+10" */
 };
 

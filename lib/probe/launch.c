@@ -73,6 +73,7 @@ int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, voi
 	close(failed[1]);
 	l->go = go[1];
 	l->failed = failed[0];
+	fcntl(l->failed, F_SETFL, O_NONBLOCK);
 	if (l->pid < 0) {
 		close(l->go);
 		close(l->failed);
@@ -99,11 +100,16 @@ bool probe_launch_poll(struct probe_launch *l, int *exec_errno)
 {
 	if (!l->reaped && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
 		l->reaped = true;
-	if (l->reaped && l->failed >= 0) {
-		if (read(l->failed, &l->exec_errno, sizeof(l->exec_errno)) != sizeof(l->exec_errno))
-			l->exec_errno = 0;
-		close(l->failed);
-		l->failed = -1;
+	if (l->failed >= 0) {
+		ssize_t n = read(l->failed, &l->exec_errno, sizeof(l->exec_errno));
+
+		/* Closed by exec, or told why not. */
+		if (n >= 0 || l->reaped) {
+			if (n != sizeof(l->exec_errno))
+				l->exec_errno = 0;
+			close(l->failed);
+			l->failed = -1;
+		}
 	}
 	*exec_errno = l->exec_errno;
 	return l->reaped;

@@ -14,9 +14,9 @@
 
 struct probe_launch {
 	pid_t pid;
-	int go;		/* pipe to the waiting child */
-	int failed;	/* pipe from it: an errno when exec failed, nothing when it went well */
-	int exec_errno; /* why it could not be executed, once reaped */
+	int go; /* pipe to the waiting child */
+	int failed; /* pipe from it: an errno when exec failed, nothing when it went well; -1 once told */
+	int exec_errno; /* why it could not be executed, once told */
 	int status;	/* of wait(2), once reaped */
 	bool reaped;
 };
@@ -33,6 +33,12 @@ void probe_launch_drop(struct probe_launch *l);
 
 /* True once it ended. *exec_errno: why it could not be executed, 0 when it ran. */
 bool probe_launch_poll(struct probe_launch *l, int *exec_errno);
+
+/* After a poll: it was executed and is what was asked for. */
+static inline bool probe_launch_runs(const struct probe_launch *l)
+{
+	return l->failed < 0 && !l->exec_errno;
+}
 
 /* The status a shell would give: exit code, or 128 + signal. */
 int probe_launch_status(const struct probe_launch *l);

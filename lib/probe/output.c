@@ -31,6 +31,9 @@ struct probe_output {
 	int fd;
 	char *path;
 	bool regular;
+	bool made;  /* by us: there was no such file */
+	bool begun; /* until then nothing is written, and the file is as it was */
+	struct probe_owner owner;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -98,7 +101,7 @@ static void *write_loop(void *arg)
 		struct err e = { 0 };
 		int rc = 0;
 
-		if (!c) {
+		if (!c || !o->begun) {
 			if (o->finish)
 				break;
 			pthread_cond_wait(&o->more, &o->lock);
@@ -174,25 +177,68 @@ void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, 
 	memcpy(tee->outputs, outputs, n * sizeof(*outputs));
 }
 
-/* As the owner if there is one, so that a link planted in the owner's directory leads nowhere the owner could
- * not go; as ourselves only where the owner may not write. */
-static int open_as(const char *path, const struct probe_owner *owner)
+static bool has_owner(const struct probe_owner *owner)
 {
-	int flags = O_RDWR | O_CREAT | O_CLOEXEC, fd;
+	return owner->uid != 0 && geteuid() == 0;
+}
 
-	if (owner->uid == 0 || geteuid() != 0)
-		return open(path, flags, 0600);
+static void owner_begins(const struct probe_owner *owner)
+{
 	setfsgid(owner->gid);
 	setfsuid(owner->uid);
-	fd = open(path, flags, 0600);
+}
+
+static void owner_ends(void)
+{
 	setfsuid(geteuid());
 	setfsgid(getegid());
+}
+
+/* What is there is opened as it is; *made: nothing was. */
+static int open_or_make(const char *path, int flags, bool *made)
+{
+	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, flags | O_CREAT, 0600);
+	return fd;
+}
+
+/* As the owner if there is one, so that a link planted in the owner's directory leads nowhere the owner could
+ * not go; as ourselves only where the owner may not write. */
+static int open_as(const char *path, const struct probe_owner *owner, bool *made)
+{
+	int flags = O_RDWR | O_CLOEXEC, fd;
+
+	if (!has_owner(owner))
+		return open_or_make(path, flags, made);
+	owner_begins(owner);
+	fd = open_or_make(path, flags, made);
+	owner_ends();
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-		fd = open(path, flags | O_NOFOLLOW, 0600);
+		fd = open_or_make(path, flags | O_NOFOLLOW, made);
 		if (fd >= 0 && fchown(fd, owner->uid, owner->gid))
 			return fd; /* stays ours: readable with sudo */
 	}
 	return fd;
+}
+
+/* A file made for a recording that never began, if it still is the one of that name. */
+static void unmake(const struct probe_output *o)
+{
+	struct stat ours, there;
+	bool as_owner = has_owner(&o->owner);
+
+	if (!o->made || fstat(o->fd, &ours))
+		return;
+	if (as_owner && ours.st_uid == o->owner.uid)
+		owner_begins(&o->owner);
+	if (lstat(o->path, &there) == 0 && there.st_ino == ours.st_ino &&
+	    there.st_dev == ours.st_dev)
+		unlink(o->path);
+	if (as_owner)
+		owner_ends();
 }
 
 int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e)
@@ -222,8 +268,13 @@ int probe_output_open(struct probe_output **out, const char *path, const struct 
 	o->last = &o->first;
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_cond_init(&o->more, NULL);
+	o->owner = *owner;
 	o->path = strdup(strcmp(path, "-") == 0 ? "standard output" : path);
-	o->fd = strcmp(path, "-") == 0 ? STDOUT_FILENO : open_as(path, owner);
+	o->fd = strcmp(path, "-") == 0 ? STDOUT_FILENO : open_as(path, owner, &o->made);
+	if (!o->path) {
+		rc = err_nomem(e);
+		goto out;
+	}
 	if (o->fd < 0) {
 		rc = err_sys(e, "cannot write %s", path);
 		if (errno == EACCES)
@@ -244,10 +295,6 @@ int probe_output_open(struct probe_output **out, const char *path, const struct 
 				     "cannot write %s: another recorder is writing it", path);
 			goto out;
 		}
-		if (ftruncate(o->fd, 0)) {
-			rc = err_sys(e, "cannot write %s", path);
-			goto out;
-		}
 	} else if (o->regular) {
 		o->good = lseek(o->fd, 0, SEEK_CUR);
 	}
@@ -259,10 +306,26 @@ int probe_output_open(struct probe_output **out, const char *path, const struct 
 	*out = o;
 	return 0;
 out:
-	if (o->fd > STDERR_FILENO)
+	if (o->fd > STDERR_FILENO) {
+		if (o->path)
+			unmake(o);
 		close(o->fd);
+	}
 	free(o->path);
 	free(o);
+	return rc;
+}
+
+int probe_output_begin(struct probe_output *o, struct err *e)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&o->lock);
+	if (!o->begun && o->regular && o->fd != STDOUT_FILENO && ftruncate(o->fd, 0))
+		rc = err_sys(e, "cannot write %s", o->path);
+	o->begun = rc == 0;
+	pthread_cond_signal(&o->more);
+	pthread_mutex_unlock(&o->lock);
 	return rc;
 }
 
@@ -292,6 +355,14 @@ int probe_output_close(struct probe_output *o, struct probe_output_state *last, 
 	pthread_cond_signal(&o->more);
 	pthread_mutex_unlock(&o->lock);
 	pthread_join(o->thread, NULL);
+	while (o->first) { /* of a recording that never began */
+		struct chunk *c = o->first;
+
+		o->first = c->next;
+		free(c);
+	}
+	if (!o->begun)
+		unmake(o);
 	if (close(o->fd) && !o->state.error.code)
 		err_sys(&o->state.error, "cannot write %s", o->path);
 	*last = o->state;

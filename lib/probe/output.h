@@ -23,9 +23,12 @@ struct probe_owner {
 };
 
 /* path: a file (made with mode 0600, locked until closed), or "-" for standard output, which must not be a
- * terminal. */
+ * terminal. Nothing is written, and a file that was there stays as it was, until probe_output_begin. */
 int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner,
 		      struct err *e);
+
+/* There is a recording: from here on it takes the place of what was there, beginning with what is queued. */
+int probe_output_begin(struct probe_output *o, struct err *e);
 
 /* Makes the directory (0700) if need be. */
 int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e);
@@ -49,7 +52,7 @@ void probe_output_state(struct probe_output *o, struct probe_output_state *state
 const char *probe_output_path(const struct probe_output *o);
 bool probe_output_is_file(const struct probe_output *o);
 
-/* Writes what is queued, then closes. The error, if any, was never repaired: something is missing at the end. */
+/* Writes what is queued, then closes; of a recording that never began nothing is left. The error, if any, was never repaired: something is missing at the end. */
 int probe_output_close(struct probe_output *o, struct probe_output_state *last, struct err *e);
 
 #endif

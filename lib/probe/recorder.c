@@ -167,7 +167,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 
 int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 {
-	int64_t now;
+	int64_t now = host_clock_mono();
 	int rc;
 
 	if (r->finished)
@@ -175,6 +175,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	r->finished = true;
 	probe_session_stop(r->session);
 	probe_copies_detach(r->copies);
+	probe_recorder_tell_detached(r, host_clock_mono() - now);
 	probe_targets_close(r->targets);
 	probe_recorder_drain_rest(r);
 	probe_recorder_tell_copies(r);

@@ -36,6 +36,7 @@ struct probe_recorder_options {
 	bool until_targets_end;		     /* stop by itself when no target is left */
 };
 
+/* Everything attached that is there already. Nothing is written before probe_output_begin. */
 int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
 			struct err *e);
 
@@ -47,8 +48,9 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e);
 int probe_recorder_finish(struct probe_recorder *r, struct err *e);
 void probe_recorder_free(struct probe_recorder *r);
 
-/* The next notice not yet given out, NULL for none; borrowed until the next call. warning: tells which kind. */
-const char *probe_recorder_notice(struct probe_recorder *r, bool *warning);
+/* The next notice not yet given out, NULL for none; borrowed until the next call. */
+enum probe_notice { PROBE_NOTE, PROBE_WARNING, PROBE_DETAIL };
+const char *probe_recorder_notice(struct probe_recorder *r, enum probe_notice *kind);
 
 struct probe_recorder_totals {
 	uint64_t events, calls; /* handed to the file; of these, library calls */

@@ -21,7 +21,7 @@
 
 struct notice {
 	char *text;
-	bool warning;
+	enum probe_notice kind;
 };
 
 struct probe_recorder {
@@ -67,6 +67,8 @@ void probe_recorder_let_go(struct probe_recorder *r);
 void probe_recorder_tell_copies(struct probe_recorder *r);
 /* Once, when it is known whose health is recorded. */
 void probe_recorder_tell_gpus(struct probe_recorder *r);
+/* How long it took to take the probes away. */
+void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns);
 /* Once, while no target has a CUDA library. */
 void probe_recorder_tell_no_cuda(struct probe_recorder *r);
 /* LOSS records of what was lost since the last call. */

@@ -54,7 +54,7 @@ static bool emit_occupied(struct probe_wire *wire, uint32_t cpu, uint32_t tid, u
 			   &(struct world_ctx){ .node = probe_wire_node(wire) });
 	set(&ev, 0, cpu);
 	set(&ev, 1, t ? t->thread : idle_thread(wire));
-	probe_wire_emit(wire, &ev, 0);
+	probe_wire_emit(wire, &ev);
 	return true;
 }
 
@@ -102,7 +102,7 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 		set(&ev, X_FUTEX_OP, o->futex_op);
 		set(&ev, X_FUTEX_VAL, o->futex_val);
 	}
-	probe_wire_emit(wire, &ev, t->tgid);
+	probe_wire_emit(wire, &ev);
 	return whole;
 }
 
@@ -118,7 +118,7 @@ static bool take_migrate(struct probe_wire *wire, const struct wire_migrate *m)
 	ev.ctx = t->ctx;
 	set(&ev, 0, m->cpu_out);
 	set(&ev, 1, m->cpu_in);
-	probe_wire_emit(wire, &ev, t->tgid);
+	probe_wire_emit(wire, &ev);
 	return true;
 }
 

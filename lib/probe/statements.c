@@ -49,7 +49,6 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
 		       void *ctx, const char *link, struct err *e)
 {
-	static const uint8_t source[] = { SOURCE_CUDA, SOURCE_DRIVER };
 	size_t ncopies, nuses;
 	const struct probe_copy *copy = probe_copies_list(copies, &ncopies);
 	const struct probe_use *use = probe_copies_uses(copies, &nuses);
@@ -58,14 +57,8 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		const struct probe_copy *c = &copy[use[i].copy];
 		struct record r = { .kind = RECORD_COVERAGE };
 		uint32_t id = process(ctx, use[i].tgid);
-		bool shared = false;
 		int rc;
 
-		/* Events do not say which copy they came through: with several of one layer only the first counts. */
-		for (size_t k = 0; k < i; k++)
-			if (use[k].tgid == use[i].tgid &&
-			    copy[use[k].copy].plan.library == c->plan.library)
-				shared = true;
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
 		if (id)
 			REC_SET(&r, COVERAGE, process, id);
@@ -78,9 +71,9 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		REC_SET(&r, COVERAGE, failed, (uint32_t)(c->requested - c->attached));
 		if (c->reason.code)
 			REC_SET(&r, COVERAGE, reason, bytes_of(c->reason.text));
-		if (!shared)
+		if (use[i].copy < COOKIE_COPY_MAX)
 			REC_SET(&r, COVERAGE, delivered,
-				probe_wire_delivered(wire, use[i].tgid, source[c->plan.library]));
+				probe_wire_delivered(wire, use[i].tgid, use[i].copy));
 		REC_SET(&r, COVERAGE, link, bytes_of(link));
 		if (c->sites[0])
 			REC_SET(&r, COVERAGE, site, bytes_of(c->sites));

@@ -30,7 +30,8 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c,
 	ev.x[0] = c->x[0];
 	ev.x[1] = c->x[1];
 	ev.x[2] = l ? l->x2 : 0;
-	probe_wire_emit(wire, &ev, t->tgid);
+	probe_wire_count(wire, t->tgid, c->copy);
+	probe_wire_emit(wire, &ev);
 }
 
 void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
@@ -101,7 +102,7 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 	}
 	ev.ctx = t->ctx;
 	if (l->kind == WIRE_FORK) {
-		uint32_t process = t->process, tgid = t->tgid, child;
+		uint32_t process = t->process, child;
 		uint64_t start_ns = probe_start(l->child_start_ns);
 
 		if (l->process)
@@ -118,10 +119,10 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 				       .start_ns = start_ns,
 				       .comm = world_string(world, probe_comm(l->who.comm)) });
 		event_set(&ev, def, COL_CHILD, child);
-		probe_wire_emit(wire, &ev, tgid);
+		probe_wire_emit(wire, &ev);
 		return;
 	}
 	if (l->kind == WIRE_EXIT)
 		event_set(&ev, def, COL_STATUS, (uint64_t)(uint32_t)l->status);
-	probe_wire_emit(wire, &ev, t->tgid);
+	probe_wire_emit(wire, &ev);
 }

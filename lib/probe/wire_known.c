@@ -20,8 +20,8 @@ struct probe_wire {
 	struct map stacks;		  /* number -> world stack */
 	struct map images;	/* tgid << 32 | execs -> image, of the process it was asked for */
 	struct map image_start; /* the same key -> start of that process: numbers are reused */
-	struct map delivered;	/* tgid << 8 | source -> events */
-	uint64_t last_key, last_count; /* most events come in runs of one key */
+	struct map delivered;	/* tgid << 10 | copy -> calls */
+	uint64_t last_key, last_count; /* most calls come in runs of one key */
 	uint32_t lost_seen;
 	bool lost_known;
 	uint64_t refused;
@@ -193,9 +193,19 @@ uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number)
 	return (uint32_t)stack;
 }
 
-void probe_wire_emit(struct probe_wire *wire, const struct event *ev, uint32_t tgid)
+static uint64_t delivered_key(uint32_t tgid, uint32_t copy)
 {
-	uint64_t key = (uint64_t)tgid << 8 | ev->op >> 8, n = 0;
+	return (uint64_t)tgid << 10 | copy;
+}
+
+void probe_wire_emit(struct probe_wire *wire, const struct event *ev)
+{
+	wire->owner.event(wire->owner.ctx, ev);
+}
+
+void probe_wire_count(struct probe_wire *wire, uint32_t tgid, uint32_t copy)
+{
+	uint64_t key = delivered_key(tgid, copy), n = 0;
 
 	if (key != wire->last_key) {
 		if (wire->last_count)
@@ -205,12 +215,11 @@ void probe_wire_emit(struct probe_wire *wire, const struct event *ev, uint32_t t
 		wire->last_count = n;
 	}
 	wire->last_count++;
-	wire->owner.event(wire->owner.ctx, ev);
 }
 
-uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint8_t source)
+uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint32_t copy)
 {
-	uint64_t key = (uint64_t)tgid << 8 | source, n = 0;
+	uint64_t key = delivered_key(tgid, copy), n = 0;
 
 	if (key == wire->last_key)
 		return wire->last_count;

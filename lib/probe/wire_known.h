@@ -60,13 +60,15 @@ uint64_t probe_wire_refused(const struct probe_wire *wire);
 /* NULL: never announced. Valid until the next record. */
 const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
 uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number); /* world id, 0 unknown */
-uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint8_t source);
+/* Calls of a process through one library file, by its number in the cookies of its probes. */
+uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint32_t copy);
 
 /* For the decoders of records. */
 struct world *probe_wire_world(const struct probe_wire *wire);
 uint32_t probe_wire_node(const struct probe_wire *wire);
-/* Hand an event on; tgid 0 for events of a CPU. */
-void probe_wire_emit(struct probe_wire *wire, const struct event *ev, uint32_t tgid);
+void probe_wire_emit(struct probe_wire *wire, const struct event *ev); /* hand it on */
+void probe_wire_count(struct probe_wire *wire, uint32_t tgid,
+		      uint32_t copy); /* delivered, one more */
 void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
 void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */

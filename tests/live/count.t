@@ -45,6 +45,14 @@ check("the children of a shell", ["--no-sched"], "sh", "-c",
       f"{rec.work('calls')} --count 20; {rec.work('calls')} --count 20 & wait")
 check("libraries loaded late, two copies", ["--no-sched"], rec.work("latedl"), "--after-ms", 100, "--again-ms", 100,
       "--second", "libcudart.so.12")
+
+# Which copy a call went through is told for each: two runtimes in one process, called differently often.
+for link in ("session", "multi", "perf"):
+    ige = rec.path("copies.ige")
+    p = rec.run("--link", link, "--no-sched", "-o", ige, "--", rec.work("latedl"), "--after-ms", 1, "--again-ms", 1, "--count", 30,
+                "--again-count", 70)
+    tap.same({os.path.basename(r["path"]): r.get("delivered") for r in rec.dump(ige)[1] if r["record"] == "coverage"},
+             {"libcudart.so.13": 60, "libcudart.so.12": 140, "libcuda.so.1": 200}, f"{link}: delivered, for each copy")
 check("a runtime linked into the program", ["--no-sched"], rec.work("calls-static"), "--count", 200, minimum=30)
 twins = ["cudaMemcpyAsync_ptsz", "cudaLaunchKernel_ptsz", "cudaStreamSynchronize_ptsz", "cudaMemcpy_ptds",
          "cuStreamSynchronize_ptsz", "cuLaunchKernel"]

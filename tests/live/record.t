@@ -51,6 +51,25 @@ for name, command, status in (("its own", ["sh", "-c", "exit 7"], 7), ("a signal
         why = os.strerror(errno.ENOENT if status == 127 else errno.EACCES)
         tap.same(p.stderr.splitlines()[-1:], [f"ingero-record: cannot run {command[0]}: {why}"], f"and says why: {name}")
         tap.ok("holds no calls" not in p.stderr, f"and only that: {name}", p.stderr)
+p = rec.run("-v", "-o", ige, "--", rec.work("calls"), "--count", 5)
+tap.ok("functions attached in" in p.stderr and "detached from 2 libraries in" in p.stderr, "-v: how long attaching and detaching took",
+       p.stderr)
+
+# ---- a recording that never began: nothing is left of it, and nothing was lost by it
+for name, arguments in (("no such process", ["-p", "4194000"]), ("no such command", ["--", "/nowhere/at/all"]),
+                        ("not executable", ["--", "/etc/passwd"])):
+    forget(ige)
+    p = rec.run("-o", ige, *arguments)
+    tap.ok(p.returncode and not os.path.exists(ige), f"{name}: no file is left", (p.returncode, size(ige)))
+    with open(ige, "w") as f:
+        f.write("what was there")
+    p = rec.run("-o", ige, *arguments)
+    with open(ige) as f:
+        tap.same((p.returncode != 0, f.read()), (True, "what was there"), f"{name}: what was there is as it was")
+forget(ige)
+p = rec.run("-o", ige, "--", "true")
+events, records, report = rec.dump(ige)
+tap.ok(p.returncode == 0 and report and records, "a recording that did begin takes its place", report)
 p = rec.run("-o", "/nowhere/x.ige", "--", "true")
 tap.same((p.returncode, "cannot write /nowhere/x.ige: No such file or directory" in p.stderr), (125, True),
          "an output that cannot be: 125 before the command runs")

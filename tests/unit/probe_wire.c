@@ -109,9 +109,18 @@ static void calls(struct probe_wire *wire, struct world *w)
 	probe_wire_record(wire, &l, sizeof(l));
 	is_u64(last.dur_ns, 500 + (2ull << 32), "a call longer than 32 bits of nanoseconds");
 	is_u64(last.x[2], 0xbeef, "a third column");
-	is_u64(probe_wire_delivered(wire, 10, SOURCE_CUDA), 2, "delivered, per process and source");
+	is_u64(probe_wire_delivered(wire, 10, 0), 2, "delivered, per process and library file");
+	l.call.copy = COOKIE_TO_COPY(COOKIE_COPY(70));
+	probe_wire_record(wire, &l, sizeof(l));
+	probe_wire_record(wire, &c, sizeof(c));
+	ok(probe_wire_delivered(wire, 10, 70) == 1 && probe_wire_delivered(wire, 10, 0) == 3 &&
+		   probe_wire_delivered(wire, 10, 1) == 0 && probe_wire_delivered(wire, 11, 0) == 0,
+	   "each file has its own count");
+	is_u64(COOKIE_TO_COPY(COOKIE_COPY(5000) | 7), COOKIE_COPY_MAX,
+	       "those that do not fit share a number");
+	is_u64(COOKIE_TO_SPEC(COOKIE_COPY(5000) | 7), 7, "beside the number of the spec");
 	probe_wire_record(wire, &c, sizeof(c) - 1);
-	is_u64(events, 2, "a record cut short is refused");
+	is_u64(events, 4, "a record cut short is refused");
 	probe_wire_record(wire, &no_kind, 1);
 	probe_wire_record(wire, "", 0);
 	is_u64(probe_wire_refused(wire), 4, "so is one of no kind, and an empty one");

@@ -7,17 +7,17 @@
 
 #include "tests/double/work/work.h"
 
-static uint64_t after_ms = 200, again_ms = 200, count = 100, errors;
+static uint64_t after_ms = 200, again_ms = 200, count = 100, again_count, errors;
 static const char *second = "libcudart.so.12";
 static bool in_thread;
 
-static void call(const char *lib)
+static void call(const char *lib, uint64_t n)
 {
 	struct work_cuda cuda;
 	struct dim3 one = { 1, 1, 1 };
 
 	work_cuda_open(&cuda, lib);
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		errors += cuda.cudaLaunchKernel("step", one, one, NULL, 0, NULL) != 0;
 		errors += cuda.cudaStreamSynchronize(NULL) != 0;
 	}
@@ -27,10 +27,10 @@ static void *late(void *unused)
 {
 	(void)unused;
 	work_sleep_until(work_now() + after_ms * 1000000);
-	call(NULL);
+	call(NULL, count);
 	if (*second) {
 		work_sleep_until(work_now() + again_ms * 1000000);
-		call(second);
+		call(second, again_count ? again_count : count);
 	}
 	return NULL;
 }
@@ -42,6 +42,7 @@ int main(int argc, char **argv)
 		{ "again-ms", WORK_U64, &again_ms, "before the second load [200]" },
 		{ "second", WORK_TEXT, &second, "the second copy, '' for none [libcudart.so.12]" },
 		{ "count", WORK_U64, &count, "calls of each of two ops of each copy [100]" },
+		{ "again-count", WORK_U64, &again_count, "of the second copy [as the first]" },
 		{ "thread", WORK_FLAG, &in_thread, "load and call in a second thread" },
 		{ 0 },
 	};
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 		work_die("cannot start a thread");
 	else
 		pthread_join(thread, NULL);
-	total = count * (*second ? 2 : 1);
+	total = count + (!*second ? 0 : again_count ? again_count : count);
 	f = work_truth_open("latedl");
 	fprintf(f,
 		",\"copies\":%d,\"errors\":%llu,\"ops\":{\"cudaLaunchKernel\":%llu,"
