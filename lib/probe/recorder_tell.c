@@ -118,8 +118,9 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 		return;
 	r->gpus_told = true;
 	if (r->gpus.count)
-		tell(r, PROBE_NOTE, "gpu      health of %u GPU%s every second, driver %s", r->gpus.count,
-		     r->gpus.count == 1 ? "" : "s", *r->gpus.text ? r->gpus.text : "unknown");
+		tell(r, PROBE_NOTE, "gpu      health of %u GPU%s every second, driver %s",
+		     r->gpus.count, r->gpus.count == 1 ? "" : "s",
+		     *r->gpus.text ? r->gpus.text : "unknown");
 	else if (host_gpu_driver(version, sizeof(version), &gpus))
 		tell(r, PROBE_WARNING, "no GPU health in this recording: %s", r->gpus.text);
 }
