@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each input stands at an item; the join takes from the one whose next event is smallest, and
- * records as soon as they stand in front, since what follows them may refer to them. The number of
- * inputs is small (nodes of a job), so the smallest is found by looking at all.
+ * Each input stands at an item; a tree of losers says whose event is next, and records go out as
+ * soon as their lane stands at them, since what follows them may refer to them. A lane is looked at
+ * again only when its item is used up, so that the cost of an event grows with the logarithm of
+ * the number of inputs and not with their number.
  */
 #include "lib/input/join.h"
 
 #include <stdlib.h>
 
+#include "lib/input/tree.h"
 #include "lib/world/order.h"
 
 #define BATCH 1024
@@ -16,72 +18,51 @@ struct lane {
 	struct event_stream *stream;
 	struct stream_item item;
 	size_t next; /* event within item */
-	int state;   /* 1 standing at item, 0 ended */
-	int64_t watermark, floor;
+	int state;   /* 1 standing at item, 0 ended, < 0 failed: told once its turn comes */
+	int64_t floor;
 };
 
 struct join {
 	struct event_stream stream;
 	const struct world *world;
 	unsigned n;
-	bool told;     /* that all ended */
-	uint64_t lost; /* told by lanes, not yet by us */
+	bool told;	  /* that all ended */
+	uint64_t lost;	  /* told by lanes, not yet by us */
+	uint64_t untimed; /* events given since the times of all lanes were looked at */
+	struct input_tree tree;
+	uint64_t *keys; /* of the first events, until the tree is built */
+	bool built;
+	unsigned unsettled; /* this lane was not brought to its next event yet; n: all were */
+	struct err err;	    /* of the lane that failed */
 	struct event batch[BATCH];
 	struct lane lanes[];
 };
 
-static int advance(struct lane *l, struct err *e)
+static bool before(const void *arg, uint32_t a, uint32_t b)
 {
-	do {
-		l->state = l->stream->next(l->stream, &l->item, e);
-		l->next = 0;
-		if (l->state <= 0) {
-			l->watermark = l->floor = INT64_MAX;
-			return l->state;
-		}
-	} while (l->item.kind == STREAM_LAST); /* told once, at the end of all */
-	return 1;
+	const struct join *j = arg;
+	const struct lane *x = &j->lanes[a], *y = &j->lanes[b];
+	int order = world_event_order(j->world, &x->item.events[x->next], &y->item.events[y->next]);
+
+	return order ? order < 0 : a < b;
 }
 
-/* Take what an exhausted events item knew about time, and move on. */
-static int leave(struct lane *l, struct err *e)
+static uint64_t key_of(const struct lane *l)
 {
-	if (l->item.watermark_ns != INT64_MIN)
-		l->watermark = l->item.watermark_ns;
-	if (l->item.floor_ns != INT64_MIN)
+	return l->state > 0 ? input_tree_key(l->item.events[l->next].end_ns) : INPUT_TREE_ENDED;
+}
+
+/* Take what a used item knew about time, and move on. */
+static void leave(struct join *j, struct lane *l)
+{
+	if (l->item.kind == STREAM_EVENTS && l->item.floor_ns != INT64_MIN)
 		l->floor = l->item.floor_ns;
-	return advance(l, e);
-}
-
-static void set_times(const struct join *j, struct stream_item *item)
-{
-	item->watermark_ns = item->floor_ns = INT64_MAX;
-	for (unsigned i = 0; i < j->n; i++) {
-		const struct lane *l = &j->lanes[i];
-
-		if (l->watermark < item->watermark_ns)
-			item->watermark_ns = l->watermark;
-		if (l->floor < item->floor_ns)
-			item->floor_ns = l->floor;
-	}
-	if (item->watermark_ns == INT64_MAX)
-		item->watermark_ns = item->floor_ns = INT64_MIN;
-}
-
-static struct lane *smallest(struct join *j)
-{
-	struct lane *best = NULL;
-
-	for (unsigned i = 0; i < j->n; i++) {
-		struct lane *l = &j->lanes[i];
-
+	do {
+		l->state = l->stream->next(l->stream, &l->item, &j->err);
+		l->next = 0;
 		if (l->state <= 0)
-			continue;
-		if (!best || world_event_order(j->world, &l->item.events[l->next],
-					       &best->item.events[best->next]) < 0)
-			best = l;
-	}
-	return best;
+			l->floor = INT64_MAX;
+	} while (l->state > 0 && l->item.kind == STREAM_LAST); /* told once, at the end of all */
 }
 
 /* Without an event, but not only about time. */
@@ -90,69 +71,128 @@ static bool says_something(const struct stream_item *item)
 	return item->n == 0 && (item->lost || item->skipped);
 }
 
+/* To the next event of the lane. 1: *item is to go out first; 0: it stands there, or has ended. */
+static int settle(struct join *j, struct lane *l, struct stream_item *item)
+{
+	while (l->state > 0) {
+		bool events = l->item.kind == STREAM_EVENTS;
+
+		if (!l->next && (!events || l->item.late || says_something(&l->item))) {
+			*item = l->item;
+			/* How far this lane has come says nothing about the others. */
+			item->watermark_ns = item->floor_ns = INT64_MIN;
+			l->next = events && l->item.n ? l->item.n : 1; /* given */
+			return 1;
+		}
+		if (events && l->next < l->item.n)
+			break;
+		leave(j, l);
+	}
+	if (l->state > 0) {
+		j->lost += l->item.lost;
+		l->item.lost = 0;
+	}
+	return 0;
+}
+
+/* Looking at all lanes costs their number: only once for as many events. */
+static void set_times(struct join *j, struct stream_item *item)
+{
+	uint64_t key = input_tree_first_key(&j->tree);
+
+	/* Whose turn it is tells how far all have come. */
+	item->watermark_ns = key == INPUT_TREE_ENDED ? INT64_MIN : input_tree_time(key);
+	item->floor_ns = INT64_MIN;
+	j->untimed += item->n;
+	if (key == INPUT_TREE_ENDED || j->untimed < j->n)
+		return;
+	j->untimed = 0;
+	item->floor_ns = INT64_MAX;
+	for (unsigned i = 0; i < j->n; i++)
+		if (j->lanes[i].floor < item->floor_ns)
+			item->floor_ns = j->lanes[i].floor;
+	if (item->floor_ns == INT64_MAX)
+		item->floor_ns = INT64_MIN;
+}
+
+static size_t fill(struct join *j)
+{
+	size_t n = 0;
+
+	while (n < BATCH && input_tree_first_key(&j->tree) != INPUT_TREE_ENDED) {
+		struct lane *l = &j->lanes[input_tree_first(&j->tree)];
+
+		j->batch[n++] = l->item.events[l->next++];
+		if (l->next == l->item.n) {
+			leave(j, l);
+			if (l->state < 0 || (l->state > 0 && (l->item.kind != STREAM_EVENTS ||
+							      !l->item.n || l->item.late))) {
+				/* Something else stands there first: the batch ends here. */
+				j->unsettled = input_tree_first(&j->tree);
+				return n;
+			}
+			if (l->state > 0) {
+				j->lost += l->item.lost;
+				l->item.lost = 0;
+			}
+		}
+		input_tree_replace(&j->tree, key_of(l));
+	}
+	return n;
+}
+
 static int join_next(struct event_stream *s, struct stream_item *item, struct err *e)
 {
 	struct join *j = (struct join *)s;
-	size_t n = 0;
+	size_t n;
 
-	/* Bring every lane to an event, giving out what is no event on the way. */
-	for (unsigned i = 0; i < j->n; i++) {
-		struct lane *l = &j->lanes[i];
+	while (j->unsettled < j->n) {
+		struct lane *l = &j->lanes[j->unsettled];
 
-		while (l->state == 1 && (l->item.kind != STREAM_EVENTS || l->next >= l->item.n)) {
-			int rc;
-
-			if ((l->item.kind != STREAM_EVENTS || says_something(&l->item)) &&
-			    !l->next) {
-				*item = l->item;
-				/* How far this lane has come says nothing about the others. */
-				item->watermark_ns = item->floor_ns = INT64_MIN;
-				l->next = 1; /* given */
-				return 1;
-			}
-			rc = leave(l, e);
-			if (rc < 0)
-				return rc;
-		}
-		if (l->state == 1 && l->item.late && !l->next) {
-			*item = l->item;
-			l->next = l->item.n;
+		if (settle(j, l, item))
 			return 1;
+		if (l->state < 0) {
+			if (e)
+				*e = j->err;
+			return l->state;
 		}
-		if (l->state == 1 && !l->next) {
-			j->lost += l->item.lost;
-			l->item.lost = 0;
+		if (j->built) {
+			input_tree_replace(&j->tree, key_of(l));
+			j->unsettled = j->n;
+			continue;
+		}
+		j->keys[j->unsettled] = key_of(l);
+		if (++j->unsettled == j->n) {
+			input_tree_build(&j->tree, j->keys, j->n);
+			j->built = true;
 		}
 	}
-	while (n < BATCH) {
-		struct lane *l = smallest(j);
-
-		if (!l)
-			break;
-		j->batch[n++] = l->item.events[l->next++];
-		if (l->next == l->item.n)
-			break; /* what follows may be a record: look again */
-	}
+	*item = (struct stream_item){ .watermark_ns = INT64_MIN, .floor_ns = INT64_MIN };
+	n = fill(j);
 	if (!n) {
 		if (j->told)
 			return 0;
 		j->told = true;
-		*item = (struct stream_item){ .kind = STREAM_LAST,
-					      .watermark_ns = INT64_MIN,
-					      .floor_ns = INT64_MIN };
+		item->kind = STREAM_LAST;
 		return 1;
 	}
-	*item = (struct stream_item){
-		.kind = STREAM_EVENTS, .events = j->batch, .n = n, .lost = j->lost
-	};
+	item->kind = STREAM_EVENTS;
+	item->events = j->batch;
+	item->n = n;
+	item->lost = j->lost;
 	j->lost = 0;
-	set_times(j, item);
+	if (j->unsettled == j->n)
+		set_times(j, item);
 	return 1;
 }
 
 static void join_close(struct event_stream *s)
 {
-	free(s);
+	struct join *j = (struct join *)s;
+
+	input_tree_free(&j->tree);
+	free(j->keys);
+	free(j);
 }
 
 struct event_stream *input_join(const struct world *w, struct event_stream *const *streams,
@@ -165,11 +205,18 @@ struct event_stream *input_join(const struct world *w, struct event_stream *cons
 	j->stream = (struct event_stream){ join_next, join_close };
 	j->world = w;
 	j->n = n;
+	j->keys = calloc(n, sizeof(*j->keys));
+	j->tree.before = before;
+	j->tree.arg = j;
+	if (!j->keys || !input_tree_init(&j->tree, n)) {
+		free(j->keys);
+		free(j);
+		return NULL;
+	}
 	for (unsigned i = 0; i < n; i++) {
 		/* An empty item that is already given: the first call moves each lane to its first. */
 		j->lanes[i] = (struct lane){ .stream = streams[i],
 					     .state = 1,
-					     .watermark = INT64_MIN,
 					     .floor = INT64_MIN,
 					     .item = { .kind = STREAM_EVENTS,
 						       .watermark_ns = INT64_MIN,
