@@ -17,7 +17,9 @@
 
 struct one {
 	struct ige_reader *reader;
-	struct ige_seek *seek;	   /* once asked for, where it can be */
+	struct ige_seek *seek;	    /* once asked for, where it can be */
+	struct event_stream *shift; /* around one of theirs; NULL: times stay as they are */
+	struct input_head head;
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
 	int fd; /* the reader's */
@@ -28,7 +30,9 @@ struct input {
 	struct one *each;
 	struct world *world;
 	struct event_stream *stream;
-	bool joined; /* stream is ours to close */
+	struct input_clock clock;
+	struct buf notes; /* for the verdict */
+	bool joined;	  /* stream is ours to close */
 };
 
 static int open_one(struct one *o, struct world *w, const char *name, struct err *e)
@@ -81,27 +85,47 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 	for (unsigned i = 0; i < in->n; i++) {
 		struct ige_seek *s = seek_of(in, &in->each[i], e);
 		struct event_stream *records;
+		int64_t shift = in->each[i].head.shift_ns;
 		struct stream_item item;
 		int rc;
 
 		if (!s)
 			return ERR_CANNOT;
-		if (ige_seek_end(s) > *end_ns)
-			*end_ns = ige_seek_end(s);
+		if (ige_seek_end(s) != INT64_MIN && ige_seek_end(s) + shift > *end_ns)
+			*end_ns = ige_seek_end(s) + shift;
 		records = ige_seek_stream(s, INT64_MAX, INT64_MAX, IGE_SEEK_RECORDS, 0);
 		while ((rc = records->next(records, &item, e)) > 0) {
 			if (item.kind != STREAM_RECORD || item.record->kind != RECORD_CLOCK)
 				continue;
-			if (item.record->u.CLOCK.mono_ns > *end_ns)
-				*end_ns = item.record->u.CLOCK.mono_ns;
+			if (item.record->u.CLOCK.mono_ns + shift > *end_ns)
+				*end_ns = item.record->u.CLOCK.mono_ns + shift;
 			*real_minus_mono_ns =
-				item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
+				item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns - shift;
 			*has_real = true;
 		}
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
+}
+
+/* The stream of one input on the joined clock. */
+static struct event_stream *on_clock(struct input *in, struct one *o, struct event_stream *own)
+{
+	if (in->clock.machines < 2)
+		return own;
+	if (o->shift)
+		o->shift->close(o->shift);
+	o->shift = input_shift(in->world, own, &o->head);
+	return o->shift;
+}
+
+/* A time of the joined clock on the input's own. What lies at an end of all time stays there. */
+static int64_t own_time(const struct one *o, int64_t t)
+{
+	if (t <= INT64_MIN / 2 || t >= INT64_MAX / 2)
+		return t;
+	return t - o->head.shift_ns;
 }
 
 int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct err *e)
@@ -114,17 +138,26 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 	/* What lies inside an event of one input may stand in another. */
 	for (unsigned i = 0; i < in->n; i++) {
 		struct ige_seek *s = seek_of(in, &in->each[i], NULL);
-		int64_t reach = s ? ige_seek_reach(s, since_ns, until_ns) : since_ns;
+		struct one *o = &in->each[i];
+		int64_t own = own_time(o, since_ns),
+			reach = s ? ige_seek_reach(s, own, own_time(o, until_ns)) : own;
 
-		from = reach < from ? reach : from;
+		if (reach < own && since_ns - (own - reach) < from)
+			from = since_ns - (own - reach);
 	}
 	for (unsigned i = 0; i < in->n; i++) {
 		struct one *o = &in->each[i];
 
 		o->windowed = o->seek != NULL;
-		streams[i] = o->seek ? ige_seek_stream(o->seek, from, until_ns,
-						       IGE_SEEK_EVENTS | IGE_SEEK_RECORDS, 0)
-				     : ige_reader_stream(o->reader);
+		streams[i] =
+			o->seek ? ige_seek_stream(o->seek, own_time(o, from), own_time(o, until_ns),
+						  IGE_SEEK_EVENTS | IGE_SEEK_RECORDS, 0)
+				: ige_reader_stream(o->reader);
+		streams[i] = on_clock(in, o, streams[i]);
+		if (!streams[i]) {
+			free(streams);
+			return err_nomem(e);
+		}
 	}
 	join = in->joined ? input_join(in->world, streams, in->n) : streams[0];
 	free(streams);
@@ -134,6 +167,89 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 		in->stream->close(in->stream);
 	in->stream = join;
 	return 0;
+}
+
+/* Files that begin alike: by the first byte in which they differ. */
+static int by_content(const struct one *a, const struct one *b)
+{
+	static _Thread_local char x[1 << 14], y[1 << 14];
+
+	if (a->unseekable || b->unseekable)
+		return 0;
+	for (off_t at = 0;; at += (off_t)sizeof(x)) {
+		ssize_t n = pread(a->fd, x, sizeof(x), at), m = pread(b->fd, y, sizeof(y), at);
+		int c = n > 0 && m > 0 ? memcmp(x, y, (size_t)(n < m ? n : m)) : 0;
+
+		if (c || n != m || n < (ssize_t)sizeof(x))
+			return c ? c : (n > m) - (n < m);
+	}
+}
+
+static int by_head(const void *a, const void *b)
+{
+	int c = input_head_order(&((const struct one *)a)->head, &((const struct one *)b)->head);
+
+	return c ? c : by_content(a, b);
+}
+
+static void free_one(struct one *o)
+{
+	if (o->shift)
+		o->shift->close(o->shift);
+	ige_seek_free(o->seek);
+	ige_reader_free(o->reader);
+}
+
+/* A file named twice, or a copy of it, is one recording. */
+static void drop_copies(struct input *in)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < in->n; i++) {
+		struct one *o = &in->each[i];
+
+		if (n && o->head.known && !o->unseekable && !in->each[n - 1].unseekable &&
+		    by_head(&in->each[n - 1], o) == 0) {
+			buf_printf(&in->notes,
+				   "%s holds the same recording as %s: it was read once\n", o->name,
+				   in->each[n - 1].name);
+			free_one(o);
+			continue;
+		}
+		in->each[n++] = *o;
+	}
+	in->n = n;
+}
+
+/* How all begin, then their order and clock, then their streams. */
+static int align(struct input *in, struct event_stream **streams, struct err *e)
+{
+	struct input_head *heads = calloc(in->n, sizeof(*heads));
+	int rc = heads ? 0 : err_nomem(e);
+
+	for (unsigned i = 0; i < in->n && !rc; i++) {
+		struct ige_block b;
+
+		rc = ige_reader_block(in->each[i].reader, &b, e);
+		if (rc > 0)
+			input_head_take(&in->each[i].head, b.bytes, b.n);
+		rc = rc < 0 ? rc : 0;
+	}
+	if (rc)
+		goto out;
+	qsort(in->each, in->n, sizeof(in->each[0]), by_head);
+	drop_copies(in);
+	for (unsigned i = 0; i < in->n; i++)
+		heads[i] = in->each[i].head;
+	in->clock = input_align(heads, in->n);
+	for (unsigned i = 0; i < in->n && !rc; i++) {
+		in->each[i].head = heads[i];
+		streams[i] = on_clock(in, &in->each[i], ige_reader_stream(in->each[i].reader));
+		rc = streams[i] ? 0 : err_nomem(e);
+	}
+out:
+	free(heads);
+	return rc;
 }
 
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
@@ -166,7 +282,11 @@ int input_open(struct input **out, struct world *w, const char *const *names, un
 	if (rc)
 		goto out;
 	in->joined = n > 1;
-	in->stream = in->joined ? input_join(w, streams, n) : streams[0];
+	if (in->joined)
+		rc = align(in, streams, e);
+	if (rc)
+		goto out;
+	in->stream = in->joined ? input_join(w, streams, in->n) : streams[0];
 	if (!in->stream)
 		rc = err_nomem(e);
 out:
@@ -184,10 +304,9 @@ void input_free(struct input *in)
 		return;
 	if (in->joined && in->stream)
 		in->stream->close(in->stream);
-	for (unsigned i = 0; i < in->n; i++) {
-		ige_seek_free(in->each[i].seek);
-		ige_reader_free(in->each[i].reader);
-	}
+	for (unsigned i = 0; i < in->n; i++)
+		free_one(&in->each[i]);
+	buf_free(&in->notes);
 	free(in->each);
 	free(in);
 }
@@ -195,6 +314,19 @@ void input_free(struct input *in)
 struct event_stream *input_stream(struct input *in)
 {
 	return in->stream;
+}
+
+const struct input_clock *input_clock(const struct input *in)
+{
+	return &in->clock;
+}
+
+const struct input_head *input_head_of(const struct input *in, unsigned i, const char **name)
+{
+	if (!in->joined || i >= in->n)
+		return NULL;
+	*name = in->each[i].name;
+	return &in->each[i].head;
 }
 
 struct ige_reader *input_reader(struct input *in)
@@ -249,6 +381,7 @@ int input_verdict(const struct input *in, struct buf *notes)
 
 	if (damaged)
 		buf_puts(notes, "the input is empty: there is no recording in it\n");
+	buf_add(notes, in->notes.p, in->notes.n);
 	for (unsigned i = 0; i < in->n; i++) {
 		const struct ige_report *r = report_of(&in->each[i]);
 

@@ -13,18 +13,25 @@
 #include "lib/base/err.h"
 #include "lib/event/stream.h"
 #include "lib/ige/reader.h"
+#include "lib/input/align.h"
 #include "lib/world/world.h"
 
 struct input;
 
-/* names[0..n) as given on the command line; n == 0 is standard input. All share world w. On error nothing is left
- * open. */
+/* names[0..n) as given on the command line; n == 0 is standard input. All share world w. Several are brought onto one
+ * clock and into an order that does not depend on that of their names (input/align.h). On error nothing is left open. */
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e);
 void input_free(struct input *in);
 
 /* The joined stream; owned by the input. */
 struct event_stream *input_stream(struct input *in);
+
+/* The clock of that stream, known when there are several inputs (machines > 0). */
+const struct input_clock *input_clock(const struct input *in);
+
+/* How the i-th of several begins, and as what it was named; NULL past the last, or when there is only one. */
+const struct input_head *input_head_of(const struct input *in, unsigned i, const char **name);
 
 /* When the recordings end on their clock (INT64_MIN: no event, no clock) and what their last CLOCK record says of UTC.
  * Learned without reading events. ERR_CANNOT: an input is no file, or one that has to be read from its beginning. Before

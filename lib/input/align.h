@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several recordings on one clock. Those of one boot of one machine share its monotonic clock and stay as
+ * they are. As soon as there are two, times become those of the wall clock: the monotonic clock of a machine
+ * ticks like its wall clock between two settings of the latter, so one number per machine moves it. Nothing here depends
+ * on the order in which inputs were named.
+ */
+#ifndef INGERO_INPUT_ALIGN_H
+#define INGERO_INPUT_ALIGN_H
+
+#include "lib/event/stream.h"
+#include "lib/ige/block.h"
+#include "lib/world/world.h"
+
+/* How a recording begins. */
+struct input_head {
+	bool known; /* it begins with a segment header */
+	unsigned char bytes[IGE_SEGMENT_BYTES];
+	struct ige_segment segment;
+	int64_t shift_ns; /* input_align: added to its times */
+};
+
+/* bytes of the first block read; anything but a segment header: not known. */
+void input_head_take(struct input_head *h, const void *bytes, size_t n);
+
+/* < 0, 0, > 0: by node, boot, clock and what identifies the segment. */
+int input_head_order(const struct input_head *a, const struct input_head *b);
+
+/* The clock all are on then, as a segment header says it. */
+struct input_clock {
+	uint8_t node_uuid[16]; /* zero, and boot 0: of several */
+	uint64_t boot;
+	int64_t real_minus_mono_ns;
+	uint32_t clock_id;
+	unsigned machines;
+	unsigned unplaced; /* inputs whose header does not say where their clock stands: not moved */
+};
+
+/* heads[0..n) are sorted by input_head_order. */
+struct input_clock input_align(struct input_head *heads, size_t n);
+
+/* A stream with its times moved by shift_ns, and its records saying which node they are about. The inner one stays the
+ * caller's. NULL: out of memory. */
+struct event_stream *input_shift(struct world *w, struct event_stream *inner,
+				 const struct input_head *head);
+
+#endif
