@@ -222,7 +222,7 @@ static void drop_copies(struct input *in)
 }
 
 /* How all begin, then their order and clock, then their streams. */
-static int align(struct input *in, struct event_stream **streams, struct err *e)
+static int align(struct input *in, struct event_stream **streams, bool once, struct err *e)
 {
 	struct input_head *heads = calloc(in->n, sizeof(*heads));
 	int rc = heads ? 0 : err_nomem(e);
@@ -238,7 +238,8 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 	if (rc)
 		goto out;
 	qsort(in->each, in->n, sizeof(in->each[0]), by_head);
-	drop_copies(in);
+	if (once)
+		drop_copies(in);
 	for (unsigned i = 0; i < in->n; i++)
 		heads[i] = in->each[i].head;
 	in->clock = input_align(heads, in->n);
@@ -252,8 +253,8 @@ out:
 	return rc;
 }
 
-int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
-	       struct err *e)
+static int open_all(struct input **out, struct world *w, const char *const *names, unsigned n,
+		    bool once, struct err *e)
 {
 	static const char *const standard[] = { "-" };
 	struct input *in = calloc(1, sizeof(*in));
@@ -283,7 +284,7 @@ int input_open(struct input **out, struct world *w, const char *const *names, un
 		goto out;
 	in->joined = n > 1;
 	if (in->joined)
-		rc = align(in, streams, e);
+		rc = align(in, streams, once, e);
 	if (rc)
 		goto out;
 	in->stream = in->joined ? input_join(w, streams, in->n) : streams[0];
@@ -296,6 +297,18 @@ out:
 	else
 		*out = in;
 	return rc;
+}
+
+int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
+	       struct err *e)
+{
+	return open_all(out, w, names, n, false, e);
+}
+
+int input_open_once(struct input **out, struct world *w, const char *const *names, unsigned n,
+		    struct err *e)
+{
+	return open_all(out, w, names, n, true, e);
 }
 
 void input_free(struct input *in)

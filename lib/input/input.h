@@ -22,6 +22,9 @@ struct input;
  * clock and into an order that does not depend on that of their names (input/align.h). On error nothing is left open. */
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e);
+/* The same, where a file and copies of it count once: the verdict says so. */
+int input_open_once(struct input **out, struct world *w, const char *const *names, unsigned n,
+		    struct err *e);
 void input_free(struct input *in);
 
 /* The joined stream; owned by the input. */
