@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Eight recordings of eight machines in canonical order: rows of columns by the cursor, every own column of every
+ * row read and its context found in the world; and the same as events, as programs that need all of them get it.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/ige/writer.h"
+#include "lib/input/cursor.h"
+#include "lib/input/join.h"
+#include "lib/sim/corpus.h"
+#include "tests/bench/bench.h"
+
+#define INPUTS 8
+
+static void die(const char *what, const struct err *e)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, e->text);
+	exit(1);
+}
+
+static uint64_t write_corpus(int fd, uint32_t node, uint64_t events)
+{
+	struct world *w = world_new();
+	struct sim_corpus_options o = {
+		.seed = node + 1, .events = events, .node = node, .ranks = 1
+	};
+	struct ige_writer_options opt = { .clock_id = 1, .boot = node };
+	struct event_stream *s;
+	struct stream_item item;
+	struct ige_fd_sink sink;
+	struct ige_writer *wr;
+	struct err e = { 0 };
+	uint64_t n = 0;
+	int rc;
+
+	ige_fd_sink_init(&sink, fd);
+	if (sim_corpus_open(&s, w, &o, &e) || ige_writer_new(&wr, w, &sink.sink, &opt, &e))
+		die("corpus", &e);
+	while ((rc = s->next(s, &item, &e)) == 1) {
+		for (size_t i = 0; i < item.n; i++)
+			if (ige_writer_event(wr, &item.events[i], &e))
+				die("write", &e);
+		n += item.n;
+		if (item.n && ige_writer_flush(wr, item.events[item.n - 1].end_ns,
+					       item.events[item.n - 1].end_ns, false, &e))
+			die("flush", &e);
+	}
+	if (rc || ige_writer_finish(wr, &e))
+		die("finish", &e);
+	ige_writer_free(wr);
+	s->close(s);
+	world_free(w);
+	return n;
+}
+
+struct seen {
+	uint64_t events, disorder, sum;
+};
+
+static void open_all(struct ige_reader **readers, struct world *w, const int *fds)
+{
+	struct err e = { 0 };
+
+	for (unsigned i = 0; i < INPUTS; i++) {
+		lseek(fds[i], 0, SEEK_SET);
+		if (ige_reader_open(&readers[i], w, fds[i], false, "corpus", &e))
+			die("read", &e);
+	}
+}
+
+static double by_cursor(const int *fds, struct seen *seen)
+{
+	struct world *w = world_new();
+	struct ige_reader *readers[INPUTS];
+	struct input_cursor *c;
+	struct input_run run;
+	struct err e = { 0 };
+	double from = bench_cpu_s();
+	int64_t last = INT64_MIN;
+	int rc;
+
+	*seen = (struct seen){ 0 };
+	open_all(readers, w, fds);
+	if (input_cursor_open(&c, w, readers, INPUTS, &e))
+		die("cursor", &e);
+	while ((rc = input_cursor_next(c, &run, &e)) == 1) {
+		uint64_t sum = 0, disorder = 0;
+
+		for (unsigned k = 0; k < run.n; k++) {
+			const struct input_rows *in = &run.inputs[run.refs[k] >> 16];
+			const struct ige_arrays *a = &in->arrays;
+			uint32_t row = run.refs[k] & 0xffff;
+			int64_t end = a->header.end_min + (int64_t)a->column[IGE_END][row];
+
+			disorder += end < last;
+			last = end;
+			sum += a->column[IGE_DUR][row] + a->column[IGE_SITE][row] +
+			       in->dict->kind[IGE_D_CTX].ids.v[a->column[IGE_CTX][row]] +
+			       (a->column[IGE_DEPTH] ? a->column[IGE_DEPTH][row] : 0);
+		}
+		seen->sum += sum;
+		seen->disorder += disorder;
+		seen->events += run.n;
+	}
+	if (rc)
+		die("cursor", &e);
+	from = bench_cpu_s() - from;
+	input_cursor_free(c);
+	for (unsigned i = 0; i < INPUTS; i++)
+		ige_reader_free(readers[i]);
+	world_free(w);
+	return from;
+}
+
+static double by_join(const int *fds, struct seen *seen)
+{
+	struct world *w = world_new();
+	struct ige_reader *readers[INPUTS];
+	struct event_stream *streams[INPUTS], *join;
+	struct stream_item item;
+	struct err e = { 0 };
+	double from = bench_cpu_s();
+	int64_t last = INT64_MIN;
+	int rc;
+
+	*seen = (struct seen){ 0 };
+	open_all(readers, w, fds);
+	for (unsigned i = 0; i < INPUTS; i++)
+		streams[i] = ige_reader_stream(readers[i]);
+	join = input_join(w, streams, INPUTS);
+	while ((rc = join->next(join, &item, &e)) == 1) {
+		for (size_t i = 0; i < item.n; i++) {
+			seen->disorder += item.events[i].end_ns < last;
+			last = item.events[i].end_ns;
+			seen->sum += item.events[i].dur_ns;
+		}
+		seen->events += item.n;
+	}
+	if (rc)
+		die("join", &e);
+	from = bench_cpu_s() - from;
+	join->close(join);
+	for (unsigned i = 0; i < INPUTS; i++)
+		ige_reader_free(readers[i]);
+	world_free(w);
+	return from;
+}
+
+static void measure(const char *name, double (*how)(const int *fds, struct seen *seen),
+		    const int *fds, uint64_t events)
+{
+	double best = 1e9;
+
+	for (int i = 0; i < 5; i++) {
+		struct seen seen;
+		double s = how(fds, &seen);
+
+		if (seen.events != events || seen.disorder || !seen.sum) {
+			fprintf(stderr, "bench: %s: %llu events of %llu, %llu out of order\n", name,
+				(unsigned long long)seen.events, (unsigned long long)events,
+				(unsigned long long)seen.disorder);
+			exit(1);
+		}
+		best = s < best ? s : best;
+	}
+	bench_say(name, (double)events / best / 1e6, "M/s");
+}
+
+int main(void)
+{
+	uint64_t each = bench_events(4000000) / INPUTS, events = 0;
+	int fds[INPUTS];
+
+	bench_say("ige.calibration_ns", bench_calibrate_ns(), "ns");
+	for (uint32_t i = 0; i < INPUTS; i++) {
+		fds[i] = memfd_create("corpus", 0);
+		events += write_corpus(fds[i], i, each);
+	}
+	measure("ige.merge8_mevps", by_cursor, fds, events);
+	measure("ige.merge8_events_mevps", by_join, fds, events);
+	return 0;
+}
