@@ -76,6 +76,7 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 	struct probe_recorder *r = ctx;
 	struct err ignored = { 0 };
 	struct host_process p;
+	uint64_t process;
 
 	(void)execs;
 	if (host_proc_read(tgid, &p, &ignored) == 0)
@@ -83,6 +84,9 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 	out->exe = text_of(r->world, host_proc_exe, tgid);
 	out->cmdline = text_of(r->world, host_proc_cmdline, tgid);
 	out->cgroup_path = text_of(r->world, cgroup_path, tgid);
+	if (map_get(&r->processes, tgid, &process) && !r->event_error.code)
+		probe_say_place(r->writer, host_clock_mono(), tgid, (uint32_t)process,
+				&r->event_error);
 }
 
 static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
@@ -121,12 +125,15 @@ static void on_life(void *ctx, const void *p, size_t n)
 
 	if (n < sizeof(*l))
 		return;
+	/* Asked while it is stopped: a program can be over before the next turn. */
+	if (l->kind == WIRE_EXEC)
+		probe_wire_life(r->wire, l);
 	probe_targets_life(r->targets, l);
 	if (l->kind == WIRE_EXIT && l->process)
 		probe_samples_exit(&r->samples, l->who.tgid);
 	if (l->kind == WIRE_NAME)
 		say_name(r, l);
-	else
+	else if (l->kind != WIRE_EXEC)
 		probe_wire_life(r->wire, l);
 }
 

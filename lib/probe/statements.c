@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/host/clock.h"
+#include "lib/host/place.h"
 
 void probe_node_read(struct probe_node *node, struct world *w, const char *name)
 {
@@ -42,6 +43,47 @@ int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e)
 	struct record r = { 0 };
 
 	host_clock_record(&r, source);
+	return ige_writer_record(wr, &r, e);
+}
+
+#define SET_TEXT(r, field, text)                                  \
+	do {                                                      \
+		if (*(text))                                      \
+			REC_SET(r, PLACE, field, bytes_of(text)); \
+	} while (0)
+#define SET_RANK(r, field, value)                        \
+	do {                                             \
+		if ((value) != HOST_RANK_UNKNOWN)        \
+			REC_SET(r, PLACE, field, value); \
+	} while (0)
+
+int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
+		    struct err *e)
+{
+	struct record r = { .kind = RECORD_PLACE };
+	struct err ignored = { 0 };
+	struct host_place p;
+
+	/* A process that is gone already has no place that could still be asked for. */
+	if (host_place_read(&p, tgid, &ignored) != 0 || !host_place_known(&p))
+		return 0;
+	REC_SET(&r, PLACE, time_ns, time_ns);
+	REC_SET(&r, PLACE, process, process);
+	SET_TEXT(&r, runtime, p.runtime);
+	SET_TEXT(&r, container, p.container);
+	SET_TEXT(&r, container_name, p.container_name);
+	SET_TEXT(&r, pod, p.pod);
+	SET_TEXT(&r, namespace, p.namespace);
+	SET_TEXT(&r, pod_uid, p.pod_uid);
+	SET_TEXT(&r, scheduler, p.scheduler);
+	SET_TEXT(&r, job, p.job);
+	SET_TEXT(&r, step, p.step);
+	SET_TEXT(&r, launcher, p.launcher);
+	SET_TEXT(&r, run, p.run);
+	SET_TEXT(&r, devices, p.devices);
+	SET_RANK(&r, rank, p.rank);
+	SET_RANK(&r, local_rank, p.local_rank);
+	SET_RANK(&r, world_size, p.world_size);
 	return ige_writer_record(wr, &r, e);
 }
 

@@ -28,6 +28,10 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 		      const char *command, const char *target, bool off_cpu, struct err *e);
 int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 
+/* Where the process belongs; nothing when nothing is known. */
+int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
+		    struct err *e);
+
 /* One record per process and copy. world ids of processes come from the decoder's threads by tgid. */
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of containers and pods from what their engines keep on the node: the kubelet's log folders
+ * ("NAMESPACE_POD_UID") and links ("POD_NAMESPACE_CONTAINER-ID.log"), Docker's description of a container. Names hold no
+ * underscore by Kubernetes' rules.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/io.h"
+#include "lib/base/json.h"
+#include "lib/host/place.h"
+
+#define ENTRIES_MAX	100000u
+#define DESCRIPTION_MAX (4u << 20)
+
+static void keep(char *to, size_t size, const char *p, size_t n)
+{
+	n = n < size - 1 ? n : size - 1;
+	memcpy(to, p, n);
+	to[n] = '\0';
+}
+
+/* The pieces of a name between underscores; false when there are not three. */
+static bool three(const char *name, const char *at[3], size_t len[3])
+{
+	for (unsigned i = 0; i < 3; i++) {
+		size_t n = i < 2 ? strcspn(name, "_") : strlen(name);
+
+		if (n == 0 || (i < 2 && name[n] != '_'))
+			return false;
+		at[i] = name;
+		len[i] = n;
+		name += n + (i < 2);
+	}
+	return true;
+}
+
+static bool pod_folder(struct host_place *p, const char *name)
+{
+	const char *at[3];
+	size_t len[3];
+
+	if (!three(name, at, len) || strcmp(at[2], p->pod_uid) != 0)
+		return false;
+	keep(p->namespace, sizeof(p->namespace), at[0], len[0]);
+	keep(p->pod, sizeof(p->pod), at[1], len[1]);
+	return true;
+}
+
+static bool container_log(struct host_place *p, const char *name)
+{
+	size_t id = strlen(p->container), n = strlen(name);
+	const char *at[3];
+	size_t len[3];
+
+	if (n < id + 5 || strcmp(name + n - 4, ".log") != 0 ||
+	    memcmp(name + n - 4 - id, p->container, id) != 0 || name[n - 5 - id] != '-' ||
+	    !three(name, at, len) || len[2] < id + 5)
+		return false;
+	keep(p->pod, sizeof(p->pod), at[0], len[0]);
+	keep(p->namespace, sizeof(p->namespace), at[1], len[1]);
+	keep(p->container_name, sizeof(p->container_name), at[2], len[2] - id - 5);
+	return true;
+}
+
+static void look(struct host_place *p, const char *root, const char *folder,
+		 bool (*one)(struct host_place *p, const char *name))
+{
+	char path[4096];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s%s", root, folder);
+	dir = opendir(path);
+	for (unsigned n = 0; dir && n < ENTRIES_MAX && (entry = readdir(dir)); n++)
+		if (one(p, entry->d_name))
+			break;
+	if (dir)
+		closedir(dir);
+}
+
+static void docker_name(struct host_place *p, const char *root)
+{
+	struct err ignored = { 0 };
+	struct buf b = { 0 };
+	struct json all = JSON_NONE, name;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/var/lib/docker/containers/%s/config.v2.json", root,
+		 p->container);
+	if (read_file(path, &b, DESCRIPTION_MAX, &ignored) == 0 &&
+	    json_parse(buf_bytes(&b), &all, &ignored) == 0) {
+		struct bytes text;
+
+		name = json_get(all, "Name");
+		text = json_bytes(name);
+		if (text.n > 1 && text.p[0] == '/')
+			keep(p->container_name, sizeof(p->container_name), text.p + 1, text.n - 1);
+		json_free(name);
+		json_free(all);
+	}
+	buf_free(&b);
+}
+
+void host_place_names(struct host_place *p, const char *root)
+{
+	if (*p->container && strcmp(p->runtime, "lxc") != 0)
+		look(p, root, "/var/log/containers", container_log);
+	if (*p->pod_uid && !*p->pod)
+		look(p, root, "/var/log/pods", pod_folder);
+	if (strcmp(p->runtime, "docker") == 0 && !*p->container_name)
+		docker_name(p, root);
+}
