@@ -5,6 +5,7 @@
  * its entry and entries left behind by longjmp or exceptions are dropped and counted.
  * Invariant: every entry of a target ends as one event or as one counted loss.
  */
+#include "bpf/regs.h"
 #include "bpf/stack.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -17,55 +18,6 @@ struct {
 } specs SEC(".maps");
 
 extern bool bpf_session_is_return(void) __ksym __weak;
-
-#if defined(__TARGET_ARCH_x86)
-#define CALL_ARGS(ctx)                                                                 \
-	{                                                                              \
-		(ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 \
-	}
-
-static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
-{
-	u64 v = 0;
-
-	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 + 8 * i));
-	return v;
-}
-
-static __always_inline u64 call_caller(struct pt_regs *ctx)
-{
-	u64 v = 0;
-
-	bpf_probe_read_user(&v, sizeof(v), (void *)ctx->sp);
-	return v;
-}
-
-#define RETURN_POPS 8 /* the return instruction took the address off the stack */
-#else
-#define CALL_ARGS(ctx)                                                                          \
-	{                                                                                       \
-		(ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], (ctx)->regs[4], \
-			(ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7]                          \
-	}
-
-/* Counted as on x86, where six arguments travel in registers: here the next two still do. */
-static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
-{
-	u64 v = 0;
-
-	if (i < 2)
-		return i ? ctx->regs[7] : ctx->regs[6];
-	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 * (i - 2)));
-	return v;
-}
-
-static __always_inline u64 call_caller(struct pt_regs *ctx)
-{
-	return ctx->regs[30];
-}
-
-#define RETURN_POPS 0
-#endif
 
 /* Number of open calls after dropping those whose frames are gone: the stack has been unwound past them. */
 static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chained)

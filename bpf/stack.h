@@ -10,6 +10,7 @@
 #define INGERO_BPF_STACK_H
 
 #include "bpf/maps.h"
+#include "bpf/regs.h"
 
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -34,7 +35,7 @@ struct walk_at {
 #define FRAME_STEP_MAX (1 << 20) /* no frame is larger: a wilder frame pointer is not one */
 
 /* Is this return address, read from slot, the kernel's trampoline? Then the true one. On x86 the slot says it;
- * elsewhere the trampoline is told by standing at the start of its page. */
+ * elsewhere the trampoline is told by standing at the start of its page, with no call in front of it. */
 static __always_inline u64 return_address(struct walk *w, struct task_state *st, u64 slot,
 					  u64 address)
 {
@@ -46,7 +47,7 @@ static __always_inline u64 return_address(struct walk *w, struct task_state *st,
 	if (st->open[i].sp != slot)
 		return address;
 #else
-	if (address & 0xfff)
+	if (address & 0xfff || follows_call(address))
 		return address;
 #endif
 	w->outer = i;
@@ -93,7 +94,7 @@ static long walk_step(u32 i, struct walk_at *at)
 		next = pair[0];
 		address = pair[1];
 	}
-	address = return_address(w, at->st, bp + 8, address);
+	address = return_address(w, at->st, bp + 8, CODE_ADDRESS(address));
 	if (address < 4096 || n >= WIRE_STACK_MAX)
 		return 1;
 	/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy of n. */

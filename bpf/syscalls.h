@@ -90,15 +90,15 @@ enum call_class {
 #define SYSCALL_ARG1(r)			       ((r)->si)
 #define SYSCALL_ARG2(r)			       ((r)->dx)
 #else
-/* Behind the registers of the frame: the first argument, then the number. */
-struct arm64_frame {
-	struct pt_regs regs;
+/* The kernel's own part of the frame, found by name (everything behind ___ is ours): the result takes the place
+ * of the first argument, which is kept here. */
+struct pt_regs___kernel {
 	u64 orig_x0;
 	s32 syscallno;
-};
+} __attribute__((preserve_access_index));
 #define SYSCALL_CLASS(class, name, x86, arm64) [arm64] = class,
-#define SYSCALL_NUMBER(r)		       (((struct arm64_frame *)(r))->syscallno)
-#define SYSCALL_ARG0(r)			       (((struct arm64_frame *)(r))->orig_x0)
+#define SYSCALL_NUMBER(r)		       (((struct pt_regs___kernel *)(r))->syscallno)
+#define SYSCALL_ARG0(r)			       (((struct pt_regs___kernel *)(r))->orig_x0)
 #define SYSCALL_ARG1(r)			       ((r)->regs[1])
 #define SYSCALL_ARG2(r)			       ((r)->regs[2])
 #endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a calling convention puts where, for the architectures we record on: the registers a probe sees, the
+ * arguments, caller and result of the function it is on, addresses of code as they are stored. Register frames
+ * are fixed by each architecture's ABI, so nothing of this is relocated. Compiles in user space too, where a
+ * test makes calls of its own and looks at them through this.
+ */
+#ifndef INGERO_BPF_REGS_H
+#define INGERO_BPF_REGS_H
+
+#include "bpf/kernel.h"
+
+#if defined(__TARGET_ARCH_x86)
+
+/* Arguments in registers by number; the last two are not there. */
+#define CALL_ARGS(ctx)                                                                 \
+	{                                                                              \
+		(ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 \
+	}
+#define RETURN_POPS	    8 /* the return instruction took the address off the stack */
+#define CODE_ADDRESS(value) (value)
+
+/* At entry: the i-th argument that x86-64 passes on the stack. */
+static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
+{
+	u64 v = 0;
+
+	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 + 8 * i));
+	return v;
+}
+
+/* At entry: where the function will return to. */
+static __always_inline u64 call_caller(struct pt_regs *ctx)
+{
+	u64 v = 0;
+
+	bpf_probe_read_user(&v, sizeof(v), (void *)ctx->sp);
+	return v;
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+#define CALL_ARGS(ctx)                                                                          \
+	{                                                                                       \
+		(ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], (ctx)->regs[4], \
+			(ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7]                          \
+	}
+#define RETURN_POPS	    0
+/* Code that signs return addresses keeps the signature above the 48 bits of an address. */
+#define CODE_ADDRESS(value) ((value)&0xffffffffffffull)
+
+/* Counted as on x86-64, where six arguments travel in registers: here the next two still do. */
+static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
+{
+	u64 v = 0;
+
+	if (i < 2)
+		return i ? ctx->regs[7] : ctx->regs[6];
+	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 * (i - 2)));
+	return v;
+}
+
+static __always_inline u64 call_caller(struct pt_regs *ctx)
+{
+	return CODE_ADDRESS(ctx->regs[30]);
+}
+
+#endif
+
+/* Does a call stand right in front of this address? Then it is a place to return to, and not the kernel's
+ * trampoline for return probes, which is the first instruction of its page. */
+static __always_inline bool follows_call(u64 address)
+{
+#if defined(__TARGET_ARCH_arm64)
+	u32 word = 0;
+
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)(address - 4)))
+		return 0;
+	/* bl; blr, with and without authentication */
+	return (word & 0xfc000000) == 0x94000000 || (word & 0xfefff800) == 0xd63f0000 ||
+	       (word & 0xfefff800) == 0xd63f0800;
+#else
+	return 0; /* not asked: the stack slot tells */
+#endif
+}
+
+#endif
