@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Readings become records as they come. Invariant: a process that the recording does not know otherwise is named
+ * before its first reading.
+ */
 #include "lib/probe/gpus.h"
 
 #include <stdio.h>
