@@ -28,7 +28,7 @@
 
 struct values {
 	struct cli_list outputs, pids;
-	const char *user, *db, *node, *link, *walker;
+	const char *user, *pod, *db, *node, *link, *walker;
 	bool all, no_stacks, no_sched, no_gpu;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
 };
@@ -41,6 +41,8 @@ static const struct cli_option options[] = {
 	  "Targets" },
 	{ "all", 'a', CLI_FLAG, AT(all), NULL, "Record all CUDA processes, present and later",
 	  "Targets" },
+	{ "pod", 0, CLI_STRING, AT(pod), "NAMESPACE/NAME",
+	  "Record the processes of this Kubernetes pod, present and later", "Targets" },
 	{ "output", 'o', CLI_REPEAT, AT(outputs), "FILE",
 	  "Write the recording there; - is standard output; may be given twice", "Output" },
 	{ "db", 'd', CLI_STRING, AT(db), "DIR",
@@ -134,11 +136,12 @@ static int find_user(const char *name, uid_t *uid)
 static int choose_targets(struct job *j)
 {
 	struct probe_targets_options *t = &j->opt.targets;
-	int ways = (j->v.pids.n > 0) + (j->v.user != NULL) + j->v.all + (j->command.n > 0);
+	int ways = (j->v.pids.n > 0) + (j->v.user != NULL) + (j->v.pod != NULL) + j->v.all +
+		   (j->command.n > 0);
 
 	if (ways > 1)
-		return cli_usage_error(&program,
-				       "one kind of target at a time: -p, -u, -a or a command");
+		return cli_usage_error(
+			&program, "one kind of target at a time: -p, -u, -a, --pod or a command");
 	if (j->command.dashes && j->command.n == 0)
 		return cli_usage_error(&program, "a command is missing behind --");
 	for (size_t i = 0; i < j->v.pids.n; i++) {
@@ -154,7 +157,14 @@ static int choose_targets(struct job *j)
 	}
 	t->pids = j->pids.v;
 	t->npids = j->pids.n;
-	if (j->v.user) {
+	if (j->v.pod) {
+		const char *slash = strchr(j->v.pod, '/');
+
+		if (!slash || slash == j->v.pod || !slash[1] || strchr(slash + 1, '/'))
+			return cli_usage_error(&program, "%s is not NAMESPACE/NAME", j->v.pod);
+		t->pod = j->v.pod;
+		buf_printf(&j->target, "pod %s", j->v.pod);
+	} else if (j->v.user) {
 		if (find_user(j->v.user, &t->uid))
 			return cli_usage_error(&program, "no user %s", j->v.user);
 		t->scope = SCOPE_USER;

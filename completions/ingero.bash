@@ -116,11 +116,12 @@ _ingero_explain() {
 complete -F _ingero_explain ingero-explain
 
 _ingero_record() {
-	_ingero_complete '-p --pid -u --user -a --all -o --output -d --db --flush -n --node --duration --no-stacks
-		--no-sched --no-gpu --hung --ring --link --walker -q --quiet -v --verbose --color
-		--progress -h --help --version' \
+	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush -n --node --duration
+		--no-stacks --no-sched --no-gpu --hung --ring --link --walker -q --quiet -v --verbose
+		--color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
+		--pod NAMESPACE
 		-o|--output FILE
 		-d|--db DIR
 		--flush TIME

@@ -69,6 +69,7 @@ complete -c ingero-record -x -a '(__fish_complete_subcommand)'
 complete -c ingero-record -s p -l pid -d 'Record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'
 complete -c ingero-record -s u -l user -d 'Record the CUDA processes of this user' -x -a '(__fish_complete_users)'
 complete -c ingero-record -s a -l all -d 'Record all CUDA processes, present and later'
+complete -c ingero-record -l pod -d 'Record the processes of this Kubernetes pod, present and later' -x
 complete -c ingero-record -s o -l output -d 'Write the recording there; - is standard output; may be given twice' -r -F
 complete -c ingero-record -s d -l db -d 'Folder of the default recording (else $INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
 complete -c ingero-record -l flush -d 'Write at least this often (1s to a file, 100ms to a pipe)' -x

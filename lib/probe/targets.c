@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/host/place.h"
 #include "lib/host/proc.h"
 
 struct member {
@@ -132,6 +134,16 @@ static int add_tree(struct probe_targets *t, uint32_t tgid, struct err *e)
 	return rc;
 }
 
+static bool in_pod(uint32_t tgid, const char *pod)
+{
+	size_t n = strcspn(pod, "/");
+	struct err ignored = { 0 };
+	struct host_place p;
+
+	return host_place_read(&p, tgid, &ignored) == 0 && *p.pod && strlen(p.namespace) == n &&
+	       memcmp(p.namespace, pod, n) == 0 && strcmp(p.pod, pod + n + 1) == 0;
+}
+
 static void look_at(struct probe_targets *t, uint32_t tgid)
 {
 	struct host_process p;
@@ -145,11 +157,22 @@ static void look_at(struct probe_targets *t, uint32_t tgid)
 	map_put(&t->others, tgid, looks + 1);
 	if (looks > 10 && looks % 10 != tgid % 10)
 		return;
+	if (t->opt.pod) {
+		if (in_pod(tgid, t->opt.pod))
+			add(t, tgid, &ignored);
+		return;
+	}
 	if (t->opt.scope == SCOPE_USER &&
 	    (host_proc_read(tgid, &p, &ignored) || p.uid != t->opt.uid))
 		return;
 	if (probe_copies_has_cuda(tgid))
 		add(t, tgid, &ignored);
+}
+
+/* Whether targets are found by what they are, not by who named or started them. */
+static bool looks_around(const struct probe_targets *t)
+{
+	return t->opt.scope != SCOPE_LISTED || t->opt.pod;
 }
 
 static void look_around(struct probe_targets *t)
@@ -174,7 +197,7 @@ int probe_targets_start(struct probe_targets *t, struct err *e)
 	}
 	for (size_t i = 0; i < t->opt.npids && rc == 0; i++)
 		rc = add_tree(t, t->opt.pids[i], e);
-	if (rc == 0 && t->opt.scope != SCOPE_LISTED)
+	if (rc == 0 && looks_around(t))
 		look_around(t);
 	return rc ? rc : probe_session_adopt(t->session, e);
 }
@@ -215,7 +238,7 @@ void probe_targets_look(struct probe_targets *t)
 	struct err why;
 	bool hooked = probe_copies_hooked(t->copies, &why);
 
-	if (t->opt.scope != SCOPE_LISTED)
+	if (looks_around(t))
 		look_around(t);
 	for (size_t i = 0; i < t->members.n; i++) {
 		struct member *m = &t->members.v[i];

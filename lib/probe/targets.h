@@ -21,6 +21,7 @@ struct probe_targets;
 struct probe_targets_options {
 	enum scope scope; /* SCOPE_LISTED: only pids and what comes from them */
 	uid_t uid;	  /* SCOPE_USER */
+	const char *pod; /* NAMESPACE/NAME: the processes of that pod, with SCOPE_LISTED; NULL none */
 	const uint32_t *pids;
 	size_t npids;
 	uint32_t launched; /* a command of ours, 0 none: stopped where new code appears */

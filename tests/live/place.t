@@ -35,6 +35,25 @@ for pid in pids:
              {"rank": rank, "local_rank": rank, "world_size": 3, "launcher": "torchrun", "run": "head:29500",
               "devices": str(rank)}, f"all of worker {rank}'s place")
 
+# A pod's processes are targets: here the one that says so itself, not its neighbours.
+procs = {}
+for name in ("trainer-0", "trainer-1"):
+    env = rec.environment(POD_NAMESPACE="ml", POD_NAME=name)
+    procs[name] = subprocess.Popen([rec.work("calls"), "--count", "1000000", "--rate", "2000"], env=env,
+                                   stdout=subprocess.DEVNULL)
+out = rec.path("pod.ige")
+p = rec.run("-o", out, "--pod", "ml/trainer-1", "--duration", "1s")
+for q in procs.values():
+    q.kill()
+    q.wait()
+events, _, _ = rec.dump(out)
+tap.same((p.returncode, {e["pid"] for e in events if e["source"] in ("cuda", "driver")}), (0, {procs["trainer-1"].pid}),
+         "--pod records that pod's processes")
+p = rec.run("-o", out, "--pod", "ml/none", "--duration", "100ms")
+tap.ok(p.returncode == 0 and "in pod ml/none" in p.stderr, "a pod that is not here is said to be missing", p.stderr)
+for bad in ("ml", "/x", "ml/", "a/b/c"):
+    tap.same(rec.run("--pod", bad).returncode, 2, f"--pod {bad} is no pod")
+
 # A cgroup of that name is all that a container is to the kernel.
 where = None
 with open("/proc/self/mountinfo") as f:
