@@ -10,7 +10,6 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
-#include "lib/base/json.h"
 #include "lib/host/place.h"
 
 #define ENTRIES_MAX	100000u
@@ -82,25 +81,29 @@ static void look(struct host_place *p, const char *root, const char *folder,
 		closedir(dir);
 }
 
+/* The member alone begins so: names of containers have a slash in front there, those of policies and drivers have not. A
+ * JSON reader would be one more library in a recorder that runs on machines with none. */
 static void docker_name(struct host_place *p, const char *root)
 {
+	static const char member[] = "\"Name\":\"/";
 	struct err ignored = { 0 };
 	struct buf b = { 0 };
-	struct json all = JSON_NONE, name;
+	const char *at;
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/var/lib/docker/containers/%s/config.v2.json", root,
 		 p->container);
-	if (read_file(path, &b, DESCRIPTION_MAX, &ignored) == 0 &&
-	    json_parse(buf_bytes(&b), &all, &ignored) == 0) {
-		struct bytes text;
+	if (read_file(path, &b, DESCRIPTION_MAX, &ignored) == 0) {
+		at = memmem(b.p, b.n, member, sizeof(member) - 1);
+		if (at) {
+			size_t left = b.n - (size_t)(at - b.p) - (sizeof(member) - 1);
+			const char *end = memchr(at + sizeof(member) - 1, '"', left);
 
-		name = json_get(all, "Name");
-		text = json_bytes(name);
-		if (text.n > 1 && text.p[0] == '/')
-			keep(p->container_name, sizeof(p->container_name), text.p + 1, text.n - 1);
-		json_free(name);
-		json_free(all);
+			if (end)
+				keep(p->container_name, sizeof(p->container_name),
+				     at + sizeof(member) - 1,
+				     (size_t)(end - at) - (sizeof(member) - 1));
+		}
 	}
 	buf_free(&b);
 }

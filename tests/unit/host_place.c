@@ -210,7 +210,8 @@ static void names(void)
 	host_place_cgroup(&p, bytes_of("0::/docker/" ID "\n"));
 	host_place_names(&p, other);
 	is_str(p.container_name, "", "no names where there are no files");
-	make(other, "/var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\":\"/bench\"}");
+	make(other, "/var/lib/docker/containers/" ID "/config.v2.json",
+	     "{\"RestartPolicy\":{\"Name\":\"no\"},\"Name\":\"/bench\",\"x\":1}");
 	host_place_names(&p, other);
 	is_str(p.container_name, "bench", "Docker's name of a container");
 	host_place_names(&p, root);
