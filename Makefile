@@ -79,13 +79,16 @@ define probe_functions
 		for l in '-lbpf' '-lbpf -lelf -lz'; do \
 			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
 		echo "HAVE_LIBBPF := $$libbpf"; \
+		static=; for l in '-static -lbpf -lelf -lz' '-static -lbpf -lelf -lz -lzstd'; do \
+			[ -n "$$static" ] || [ -z "$$(have "$$bpf" "$$l")" ] || static=$$l; done; \
+		echo "STATIC_LIBS := $$static"; \
 		echo "BPFTOOL := $$(find_bpftool)"; \
 		echo "BPFCLANG := $$(find_bpfclang)"; \
 		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
 		echo "HAVE_PROVE := $$(command -v prove >/dev/null && echo 1)"; \
 		echo "HAVE_PYTHON := $$(command -v python3 >/dev/null && echo 1)"; \
 		rm -f $(BUILD)/.probe; }; \
-	lacks() { grep -E ':= *$$' "$$1" | grep -v MULTIARCH | sed 's/ :=.*//; s/HAVE_//' | tr '\n' ' '; }
+	lacks() { grep -E ':= *$$' "$$1" | grep -vE 'MULTIARCH|STATIC_LIBS' | sed 's/ :=.*//; s/HAVE_//' | tr '\n' ' '; }
 endef
 
 ifneq ($(building),)
@@ -175,6 +178,22 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
+
+# Programs that need nothing on the machine they run on, not even a C library: for nodes without a network. Those that
+# read JSON are not among them where libjq comes as a shared library only. The linker warns that what the C library
+# loads by itself (names of users, libnvidia-ml) wants the same C library there; without it numbers stand for names.
+static_programs := $(addprefix $(BUILD)/static/ingero-,$(if $(HAVE_BPF),record check) stat correlate demo)
+ifdef STATIC_LIBS
+.PHONY: static
+static: $(static_programs)
+
+$(BUILD)/static/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
+	@mkdir -p $(@D)
+	$(say) STATIC $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(STATIC_LIBS) -lm -s -o $@ 2>$@.log || { cat $@.log >&2; exit 1; }
+	@rm -f $@.log
+test_programs += $(if $(HAVE_BPF),$(if $(SAN),,$(BUILD)/static/ingero-record))
+endif
 
 $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 	$(say) LINK $@
@@ -341,6 +360,7 @@ completions: all
 help:
 	@printf '%s\n' \
 		'make              everything, into build/bin (fetches missing packages; INSTALL=no never does)' \
+		'make static       programs without shared libraries, into build/static' \
 		'make demo         record a real stall on this machine and explain it' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
 		'make lint         only the rules of the house; make format applies .clang-format' \
