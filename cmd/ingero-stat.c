@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "lib/ask/brief.h"
+#include "lib/ask/exact.h"
+#include "lib/ask/exact_find.h"
 #include "lib/ask/ops.h"
 #include "lib/base/human.h"
 #include "lib/base/timetext.h"
@@ -27,13 +29,15 @@
 #include "lib/input/resolve.h"
 
 static struct values {
-	bool json, brief;
-	uint64_t interval_ns, last_ns;
+	bool json, brief, exact;
+	uint64_t interval_ns, last_ns, memory_bytes;
 	const char *since, *until;
 	struct cli_list pids, names;
 } values;
 
-static bool interval_given, last_given;
+static bool interval_given, last_given, memory_given;
+
+#define MEMORY_BYTES (64u << 20) /* 16 million durations */
 
 #define AT(member) .offset = offsetof(struct values, member)
 
@@ -76,6 +80,18 @@ static const struct cli_option options[] = {
 	  AT(brief),
 	  .group = "Output",
 	  .help = "Only counts, errors and durations, of everything: many times faster" },
+	{ .name = "exact",
+	  .type = CLI_FLAG,
+	  AT(exact),
+	  .group = "Output",
+	  .help = "Quantiles to the nanosecond instead of within 0.4 %" },
+	{ .name = "memory",
+	  .type = CLI_SIZE,
+	  AT(memory_bytes),
+	  .arg = "SIZE",
+	  .group = "Output",
+	  .help = "With --exact: keep so much, then read a file again [64m]",
+	  .given = &memory_given },
 	{ .name = "json",
 	  .type = CLI_FLAG,
 	  AT(json),
@@ -208,12 +224,11 @@ static int read_all(struct world *w, struct input *in, struct ask_ops_run *run, 
 }
 
 /* Without events: see ask/brief.h. Inputs one after another, since nothing depends on their order. */
-static int read_brief(struct world *w, struct input *in, struct ask_ops_run *run, struct live *live,
-		      struct err *e)
+static int read_brief(struct world *w, struct brief *b, struct input *in, struct ask_ops_run *run,
+		      struct live *live, struct err *e)
 {
-	struct brief *b = brief_new(w, run);
 	struct ige_reader *r;
-	int rc = b ? 0 : err_nomem(e);
+	int rc = 0;
 
 	for (unsigned i = 0; !rc && (r = input_one(in, i)); i++) {
 		struct ige_block block;
@@ -234,7 +249,7 @@ static int read_brief(struct world *w, struct input *in, struct ask_ops_run *run
 				break;
 		}
 	}
-	if (b && (!rc || rc == ERR_TOO_NEW)) {
+	if (!rc || rc == ERR_TOO_NEW) {
 		struct err late;
 		int told = brief_tell(b, &late);
 
@@ -243,8 +258,20 @@ static int read_brief(struct world *w, struct input *in, struct ask_ops_run *run
 			rc = told;
 		}
 	}
-	brief_free(b);
 	return rc;
+}
+
+static int find_exact(const struct exact_source *from, struct err *e)
+{
+	int rc = exact_find(from, e);
+
+	if (rc == EXACT_PIPE)
+		cli_warn("--exact: more durations than --memory allows, and a pipe cannot be read "
+			 "twice: quantiles are within 0.4 %%");
+	else if (rc == EXACT_CHANGED)
+		cli_warn("--exact: a recording changed while it was read: quantiles are within "
+			 "0.4 %%");
+	return rc < 0 ? rc : 0;
 }
 
 static int print(const struct world *w, const struct ops_summary *s, const struct input *in,
@@ -307,6 +334,9 @@ int main(int argc, char **argv)
 	struct input *in = NULL;
 	struct ask_ops_run *run = NULL;
 	const struct ops_summary *answer = NULL;
+	struct brief *brief = NULL;
+	struct exact *exact = NULL;
+	struct exact_source again = { 0 };
 	struct select sel = { 0 };
 	struct live live = { 0 };
 	struct err e = { 0 };
@@ -321,6 +351,11 @@ int main(int argc, char **argv)
 	rc = selection(&sel, &e);
 	if (!rc && values.brief && (values.pids.n || values.names.n || select_needs_end(&sel)))
 		rc = err_set(&e, ERR_USAGE, "--brief is of everything: it goes with no selection");
+	if (!rc && memory_given && !values.exact)
+		rc = err_set(&e, ERR_USAGE, "--memory is of --exact");
+	again.names = (const char *const *)operands.v;
+	again.n = (unsigned)operands.n;
+	exact_source_init(&again);
 	w = world_new();
 	if (!rc && !w)
 		rc = err_nomem(&e);
@@ -333,9 +368,31 @@ int main(int argc, char **argv)
 		rc = input_window(in, sel.since_ns, sel.until_ns, &e);
 	if (!rc) {
 		run = ask_ops_new(w, &sel);
-		rc = !run	    ? err_nomem(&e)
-		     : values.brief ? read_brief(w, in, run, &live, &e)
-				    : read_all(w, in, run, &live, &e);
+		exact = run && values.exact
+				? exact_new(memory_given ? values.memory_bytes : MEMORY_BYTES)
+				: NULL;
+		if (exact)
+			ask_ops_exact(run, exact);
+		brief = run && values.brief ? brief_new(w, run) : NULL;
+		if (!run || (values.exact && !exact) || (values.brief && !brief))
+			rc = err_nomem(&e);
+		else
+			rc = brief ? read_brief(w, brief, in, run, &live, &e)
+				   : read_all(w, in, run, &live, &e);
+	}
+	if (exact && (!rc || rc == ERR_TOO_NEW)) {
+		struct err late = { 0 };
+		int found;
+
+		again.world = w;
+		again.sel = &sel;
+		again.run = run;
+		again.brief = brief;
+		found = find_exact(&again, &late);
+		if (found && !rc) {
+			e = late;
+			rc = found;
+		}
 	}
 	/* A newer version in the middle: what came before it is still told. */
 	if (run && (!rc || rc == ERR_TOO_NEW)) {
@@ -354,7 +411,9 @@ int main(int argc, char **argv)
 
 		status = status ? status : verdict;
 	}
+	brief_free(brief);
 	ask_ops_free(run);
+	exact_free(exact);
 	input_free(in);
 	world_free(w);
 	select_free(&sel);

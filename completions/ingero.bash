@@ -137,13 +137,14 @@ _ingero_record() {
 complete -F _ingero_record ingero-record
 
 _ingero_stat() {
-	_ingero_complete '-p --pid -e --event --since --until --last --brief --json --interval -q --quiet -v
-		--verbose --color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event --since --until --last --brief --exact --memory --json --interval -q
+		--quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME
 		--until TIME
 		--last TIME
+		--memory SIZE
 		--interval TIME
 		--color choice auto always never' \
 		'FILE'

@@ -95,6 +95,8 @@ complete -c ingero-stat -l since -d 'Only from then on: 5m before the end, 15:40
 complete -c ingero-stat -l until -d 'Only up to then' -x
 complete -c ingero-stat -l last -d 'Only the last part of the recording' -x
 complete -c ingero-stat -l brief -d 'Only counts, errors and durations, of everything: many times faster'
+complete -c ingero-stat -l exact -d 'Quantiles to the nanosecond instead of within 0.4 %'
+complete -c ingero-stat -l memory -d 'With --exact: keep so much, then read a file again [64m]' -x
 complete -c ingero-stat -l json -d 'One JSON value (formats/stat.schema.json)'
 complete -c ingero-stat -l interval -d 'From a pipe: news that often, 0 none [1s on a terminal, else 10s]' -x
 complete -c ingero-stat -s q -l quiet -d 'Say only what went wrong'

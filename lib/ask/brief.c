@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/stat/sketch.h"
+#include "lib/ask/exact.h"
 
 #define FAILED	   0x8000u /* in a site's slot: its calls return an error */
 #define COUNTS_MAX (1u << 31)
@@ -17,6 +17,7 @@ struct slot {
 	const struct op_def *op;
 	uint64_t sum, min, max, n;
 	uint32_t *counts; /* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
+	struct exact_op *exact;
 };
 
 struct brief {
@@ -67,9 +68,12 @@ static uint16_t slot_of(struct brief *b, uint16_t op, struct err *e, int *rc)
 		return def ? b->of_op[op] : 0;
 	if (!vec_push(&b->slots, (struct slot){ .op = def, .min = UINT64_MAX }))
 		return (uint16_t)(*rc = err_nomem(e), 0);
+	if (ask_ops_exact_of(b->run))
+		b->slots.v[b->slots.n - 1].exact = exact_op(ask_ops_exact_of(b->run), op);
 	b->slots.v[b->slots.n - 1].counts = calloc(SKETCH_BUCKETS, sizeof(uint32_t));
-	if (!b->slots.v[b->slots.n - 1].counts) {
-		b->slots.n--;
+	if (!b->slots.v[b->slots.n - 1].counts ||
+	    (ask_ops_exact_of(b->run) && !b->slots.v[b->slots.n - 1].exact)) {
+		free(b->slots.v[--b->slots.n].counts);
 		return (uint16_t)(*rc = err_nomem(e), 0);
 	}
 	return b->of_op[op] = (uint16_t)(b->slots.n - 1);
@@ -96,6 +100,43 @@ static int learn_sites(struct brief *b, const struct ige_dict_reader *dict, stru
 		b->of_site.v[i] = slot;
 	}
 	b->of_site.n = n > dict->sites_defined + 1 ? dict->sites_defined + 1 : n;
+	return rc;
+}
+
+static bool keep(struct brief *b, const struct ige_arrays *a, struct exact *x)
+{
+	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		unsigned slot = b->of_site.v[site[i]] & (FAILED - 1);
+
+		if (slot && !exact_count(x, b->slots.v[slot].exact, dur[i]))
+			return false;
+	}
+	return true;
+}
+
+void brief_again(struct brief *b)
+{
+	b->dict = NULL;
+}
+
+int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+	      struct err *e)
+{
+	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
+	struct exact *x = ask_ops_exact_of(b->run);
+	int rc = a->n == a->dropped ? 0 : learn_sites(b, dict, e);
+
+	for (uint32_t i = 0; i < a->n && a->n != a->dropped && !rc; i++) {
+		unsigned slot = b->of_site.v[site[i]] & (FAILED - 1);
+
+		/* What came in since is not asked for. */
+		if (!slot || x->again == x->counted)
+			continue;
+		x->again++;
+		exact_see(b->slots.v[slot].exact, dur[i]);
+	}
 	return rc;
 }
 
@@ -132,6 +173,8 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 			return err_nomem(e);
 	}
 	b->since += a->n;
+	if (ask_ops_exact_of(b->run) && !keep(b, a, ask_ops_exact_of(b->run)))
+		return err_nomem(e);
 	ask_ops_covers(b->run,
 		       (int64_t[2]){ grouped ? a->header.start_min
 					     : a->header.end_min - (int64_t)dur[0],

@@ -22,6 +22,11 @@ void brief_free(struct brief *b);
 int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
 		struct err *e);
 
+/* Once more, for what the run's exact.h seeks: brief_again before the first block of each round. */
+void brief_again(struct brief *b);
+int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
+	      struct err *e);
+
 /* Hand what was counted since to the run, before it is asked. */
 int brief_tell(struct brief *b, struct err *e);
 

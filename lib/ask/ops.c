@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ask/exact.h"
 #include "lib/ask/ops_facts.h"
 #include "lib/base/map.h"
 #include "lib/line/line.h"
@@ -16,6 +17,7 @@
 struct counter {
 	struct ops_row row;
 	struct sketch durations;
+	struct exact_op *exact;
 };
 
 struct ask_ops_run {
@@ -26,6 +28,7 @@ struct ask_ops_run {
 	struct world *w;
 	struct select *sel;
 	struct line *line;
+	struct exact *exact;   /* NULL: nobody asks for so much */
 	struct map row_of;     /* op number -> index + 1 */
 	struct map process_of; /* world process -> index + 1 */
 	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
@@ -125,6 +128,11 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 	row->row.count++;
 	if (!sketch_add(&row->durations, ev->dur_ns))
 		r->nomem = true;
+	if (r->exact) {
+		row->exact = row->exact ? row->exact : exact_op(r->exact, op->id);
+		if (!row->exact || !exact_count(r->exact, row->exact, ev->dur_ns))
+			r->nomem = true;
+	}
 	if (late || op->track != TRACK_THREAD || !(op->flags & OP_CALL))
 		row->row.self_ns += ev->dur_ns;
 	p = process_of_ctx(r, ev->ctx);
@@ -220,6 +228,24 @@ void ask_ops_free(struct ask_ops_run *r)
 	map_free(&r->seen_thread);
 	line_free(r->line);
 	free(r);
+}
+
+void ask_ops_exact(struct ask_ops_run *r, struct exact *x)
+{
+	r->exact = x;
+}
+
+struct exact *ask_ops_exact_of(const struct ask_ops_run *r)
+{
+	return r->exact;
+}
+
+bool ask_ops_seek(struct ask_ops_run *r)
+{
+	for (size_t i = 0; i < r->counters.n; i++)
+		if (!exact_seek(r->exact, r->counters.v[i].row.op->id, &r->counters.v[i].durations))
+			return false;
+	return true;
 }
 
 static void reaches(struct ask_ops_run *r, int64_t from_ns, int64_t to_ns)
@@ -375,13 +401,23 @@ static bool fill_rows(struct ask_ops_run *r)
 	struct ops_summary *a = &r->answer;
 
 	a->rows.n = a->processes.n = 0;
+	a->exact = r->exact != NULL;
 	for (size_t i = 0; i < r->counters.n; i++) {
 		const struct sketch *d = &r->counters.v[i].durations;
 		struct ops_row row = r->counters.v[i].row;
+		uint64_t q[EXACT_QUANTILES];
 
 		row.p50_ns = sketch_quantile(d, 0.50);
 		row.p95_ns = sketch_quantile(d, 0.95);
 		row.p99_ns = sketch_quantile(d, 0.99);
+		row.exact = r->exact && exact_found(r->exact, row.op->id, q);
+		if (row.exact) {
+			row.p50_ns = q[0];
+			row.p95_ns = q[1];
+			row.p99_ns = q[2];
+		}
+		if (row.count)
+			a->exact &= row.exact;
 		row.min_ns = d->min;
 		row.max_ns = d->max;
 		row.total_ns = d->sum;

@@ -29,6 +29,13 @@ bool ask_ops_failed(struct ask_ops_run *run, const struct op_def *op, int32_t re
 void ask_ops_covers(struct ask_ops_run *run, const int64_t times[2], uint64_t n, bool late,
 		    uint64_t lost);
 
+/* Quantiles to the nanosecond: x, the caller's, is told of every duration that is counted from here on. When all are
+ * counted ask_ops_seek says what is sought (false: out of memory); exact.h says what then. */
+struct exact;
+void ask_ops_exact(struct ask_ops_run *run, struct exact *x);
+struct exact *ask_ops_exact_of(const struct ask_ops_run *run); /* NULL: none */
+bool ask_ops_seek(struct ask_ops_run *run);
+
 /* The answer so far, borrowed until asked again. NULL: out of memory. */
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *run);
 void ask_ops_free(struct ask_ops_run *run);

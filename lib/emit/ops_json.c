@@ -201,6 +201,7 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	jsonw_init(&j, out, true);
 	jsonw_object_begin(&j);
 	jsonw_key_str(&j, "schema", "ingero.stat/1");
+	jsonw_key_bool(&j, "exact", s->exact);
 	ops(&j, s, (double)(s->end_ns - s->start_ns));
 	errors(&j, s);
 	processes(&j, w, s);

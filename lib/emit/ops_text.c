@@ -233,6 +233,8 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 	buf_printf(out, ", window %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 	if (over && !s->complete)
 		buf_puts(out, ", without an end");
+	if (s->exact)
+		buf_puts(out, ", quantiles exact");
 	buf_putc(out, '\n');
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];

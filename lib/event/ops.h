@@ -15,10 +15,11 @@
 struct ops_row {
 	const struct op_def *op;
 	uint64_t count, errors;
-	uint64_t p50_ns, p95_ns, p99_ns;   /* nearest rank, within 0.4 % */
+	uint64_t p50_ns, p95_ns, p99_ns;   /* nearest rank, within 0.4 % or (exact) to the ns */
 	uint64_t min_ns, max_ns, total_ns; /* exact */
 	uint64_t self_ns;		   /* total less the calls inside */
 	uint64_t lost_ns; /* taken by the host: preempted, waiting for a CPU, throttled, disk, lock … */
+	bool exact;
 };
 
 struct ops_error {
@@ -63,6 +64,7 @@ struct ops_summary {
 	uint64_t late;				   /* came too late to be placed; counted */
 	uint64_t open;				   /* calls that had not returned at the end */
 	bool brief; /* counted without events: own and lost time, processes, open calls are not known */
+	bool exact;    /* all quantiles are */
 	bool complete; /* the recording ended cleanly */
 	bool has_real; /* real_minus_mono_ns holds */
 	int64_t start_ns,

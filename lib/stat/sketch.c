@@ -106,29 +106,43 @@ static uint64_t rank_of(double q, uint64_t count)
 	return rank < 1 ? 1 : rank > count ? count : rank;
 }
 
+struct sketch_place sketch_locate(const struct sketch *s, double q)
+{
+	struct sketch_place at = { .low = s->max, .rank = 1, .n = 1 };
+	uint64_t rank, before = 0;
+
+	if (!(q > 0)) {
+		at.low = s->min;
+		return at;
+	}
+	rank = rank_of(q, s->count);
+	if (rank == s->count)
+		return at;
+	for (unsigned i = 0; i < SKETCH_OCTAVES; i++) {
+		for (unsigned k = 0; s->octave[i] && k < SKETCH_SUB; k++) {
+			if (before + s->octave[i][k] >= rank) {
+				at.low = bucket_low(i, k);
+				at.span = i < 2 ? 0 : ((uint64_t)1 << (i - 1)) - 1;
+				at.rank = rank - before;
+				at.n = s->octave[i][k];
+				return at;
+			}
+			before += s->octave[i][k];
+		}
+	}
+	return at;
+}
+
 uint64_t sketch_quantile(const struct sketch *s, double q)
 {
-	uint64_t rank, seen = 0;
+	struct sketch_place at;
+	uint64_t v;
 
 	if (s->count == 0)
 		return 0;
-	if (!(q > 0))
-		return s->min;
-	rank = rank_of(q, s->count);
-	if (rank == s->count)
-		return s->max;
-	for (unsigned i = 0; i < SKETCH_OCTAVES; i++) {
-		for (unsigned k = 0; s->octave[i] && k < SKETCH_SUB; k++) {
-			uint64_t v;
-
-			seen += s->octave[i][k];
-			if (seen < rank)
-				continue;
-			v = bucket_value(i, k);
-			return v < s->min ? s->min : v > s->max ? s->max : v;
-		}
-	}
-	return s->max;
+	at = sketch_locate(s, q);
+	v = at.span ? at.low + (at.span + 1) / 2 : at.low;
+	return v < s->min ? s->min : v > s->max ? s->max : v;
 }
 
 uint64_t sketch_between(const struct sketch *s, uint64_t from, uint64_t to)

@@ -43,6 +43,13 @@ bool sketch_add_counts(struct sketch *s, const uint32_t counts[SKETCH_BUCKETS]);
  * q 0 is the smallest, 1 the largest value. */
 uint64_t sketch_quantile(const struct sketch *s, double q);
 
+/* Where that value lies: it is of rank `rank` (1-based) among the n values in [low, low + span]. Span 0: low is the
+ * value. The sketch must not be empty. */
+struct sketch_place {
+	uint64_t low, span, rank, n;
+};
+struct sketch_place sketch_locate(const struct sketch *s, double q);
+
 /* How many values lie in [from, to), by bucket: the shape of the distribution. */
 uint64_t sketch_between(const struct sketch *s, uint64_t from, uint64_t to);
 
