@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
+#include "lib/cli/config.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/help.h"
 #include "lib/cli/message.h"
@@ -23,6 +24,7 @@ struct parser {
 	char **argv;
 	int argc, at;
 	int status; /* CLI_GO while all is well */
+	VEC(const struct cli_option *) given;
 };
 
 int cli_usage_error(const struct cli_program *program, const char *fmt, ...)
@@ -167,8 +169,94 @@ static void apply(struct parser *ps, const struct cli_option *o, bool common, co
 		ps->status = cli_usage_error(ps->program, "option '%s': %s", shown, e.text);
 		return;
 	}
+	if (!vec_push(&ps->given, o))
+		ps->status = cli_usage_error(ps->program, "out of memory");
 	if (o->given)
 		*o->given = true;
+}
+
+/* ---- what ingero.yaml says ------------------------------------------------------------------------ */
+
+/* Keys of the older agent that mean one of our options. */
+static const char *renamed(const struct cli_config_entry *entry)
+{
+	if (!strcmp(entry->section, "agent") && !strcmp(entry->key, "node"))
+		return "node";
+	if (!strcmp(entry->section, "fleet") && !strcmp(entry->key, "nodes"))
+		return "nodes";
+	return NULL;
+}
+
+static int flag_value(const char *text, bool *on, struct err *e)
+{
+	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false",
+										       "no", "off",
+										       "0" };
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		if (!strcmp(text, yes[i]) || !strcmp(text, no[i])) {
+			*on = !strcmp(text, yes[i]);
+			return 0;
+		}
+	}
+	return err_set(e, ERR_USAGE, "'%s' is not true or false", text);
+}
+
+static int take_entry(void *ctx, const struct cli_config_entry *entry, struct err *e)
+{
+	struct parser *ps = ctx;
+	const char *own = strchr(ps->program->name, '-'), *name = renamed(entry);
+	const struct cli_option *o;
+	bool mine = own && !strcmp(entry->section, own + 1), common, on = true;
+
+	if (!name && *entry->section && !mine)
+		return 0;
+	name = name ? name : entry->key;
+	o = find(ps->program->options, name, strlen(name), 0);
+	common = !o;
+	if (common)
+		o = find(cli_common_options, name, strlen(name), 0);
+	/* Outside of a section it may be for another program. */
+	if (!o && !mine)
+		return 0;
+	if (!o || !strcmp(name, "help") || !strcmp(name, "version"))
+		return err_set(e, ERR_USAGE, "line %u: %s has no option '%s'", entry->line,
+			       ps->program->name, name);
+	for (size_t i = 0; i < ps->given.n; i++)
+		if (ps->given.v[i] == o)
+			return 0;
+	if (!cli_takes_argument(o->type)) {
+		if (flag_value(entry->value, &on, e))
+			return err_prefix(e, "line %u: %s", entry->line, name);
+		if (!on)
+			return 0;
+	}
+	if (cli_value_set(o, common ? (void *)&cli_settings : ps->values,
+			  cli_takes_argument(o->type) ? entry->value : NULL, e))
+		return err_prefix(e, "line %u: %s", entry->line, name);
+	if (o->given)
+		*o->given = true;
+	return 0;
+}
+
+static int apply_config(struct parser *ps)
+{
+	static char *text; /* values point into it for as long as the program runs */
+	struct err e = { 0 };
+	char path[4096];
+	size_t n;
+
+	if (cli_config_find(&text, &n, path, sizeof(path), &e)) {
+		cli_error("%s", e.text);
+		return CLI_EXIT_CANNOT;
+	}
+	if (text && cli_config_parse(text, n, take_entry, ps, &e)) {
+		cli_error("%s: %s", path, e.text);
+		return CLI_EXIT_USAGE;
+	}
+	if (text)
+		cli_detail("options from %s", path);
+	return CLI_GO;
 }
 
 static void parse_long(struct parser *ps, char *word)
@@ -246,6 +334,9 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 			words[n++] = word;
 		}
 	}
+	if (ps.status == CLI_GO)
+		ps.status = apply_config(&ps);
+	vec_free(&ps.given);
 	if (ps.status != CLI_GO)
 		return ps.status;
 	if (n && !program->usage[0])

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Line by line. Invariant: pieces of the text are ended where they end, so that they can be handed out without copies.
+ */
+#include "lib/cli/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/io.h"
+
+/* ---- the text -------------------------------------------------------------------------------------- */
+
+struct parse {
+	char *section, *key; /* of the lines before; "" none */
+	size_t section_indent, key_indent;
+	unsigned line;
+	cli_config_fn *fn;
+	void *ctx;
+};
+
+static char *trim(char *p)
+{
+	size_t n;
+
+	p += strspn(p, " \t");
+	n = strlen(p);
+	while (n && strchr(" \t\r", p[n - 1]))
+		n--;
+	p[n] = '\0';
+	return p;
+}
+
+/* Ends the text at a comment: a # at the start or behind a blank, outside of quotes. */
+static void cut_comment(char *p)
+{
+	char quote = 0;
+
+	for (char *c = p; *c; c++) {
+		if (quote)
+			quote = *c == quote ? 0 : quote;
+		else if (*c == '"' || *c == '\'')
+			quote = *c;
+		else if (*c == '#' && (c == p || c[-1] == ' ' || c[-1] == '\t')) {
+			*c = '\0';
+			return;
+		}
+	}
+}
+
+static char *unquote(char *p)
+{
+	size_t n;
+
+	p = trim(p);
+	n = strlen(p);
+	if (n >= 2 && (*p == '"' || *p == '\'') && p[n - 1] == *p) {
+		p[n - 1] = '\0';
+		p++;
+	}
+	return p;
+}
+
+static int give(struct parse *s, char *value, struct err *e)
+{
+	struct cli_config_entry entry = { s->section, s->key, unquote(value), s->line };
+
+	return s->fn(s->ctx, &entry, e);
+}
+
+/* "[a, b]" or one value. */
+static int give_value(struct parse *s, char *value, struct err *e)
+{
+	size_t n = strlen(value);
+	char *next;
+	int rc = 0;
+
+	if (*value != '[')
+		return give(s, value, e);
+	if (value[n - 1] != ']')
+		return err_set(e, ERR_USAGE, "line %u: a list without an end", s->line);
+	value[n - 1] = '\0';
+	for (value++; rc == 0 && value; value = next) {
+		next = strchr(value, ',');
+		if (next)
+			*next++ = '\0';
+		value = trim(value);
+		if (*value)
+			rc = give(s, value, e);
+	}
+	return rc;
+}
+
+static int one_line(struct parse *s, char *text, struct err *e)
+{
+	size_t indent = strspn(text, " ");
+	char *colon;
+
+	if (text[indent] == '\t')
+		return err_set(e, ERR_USAGE, "line %u: a tab where blanks are wanted", s->line);
+	cut_comment(text);
+	text = trim(text);
+	if (!*text || strcmp(text, "---") == 0)
+		return 0;
+	if (text[0] == '-' && (text[1] == ' ' || !text[1])) {
+		if (!*s->key)
+			return err_set(e, ERR_USAGE, "line %u: an item of no list", s->line);
+		return give(s, text + 1, e);
+	}
+	colon = text;
+	while (*colon && !(*colon == ':' && (!colon[1] || colon[1] == ' ')))
+		colon++;
+	if (!*colon || colon == text)
+		return err_set(e, ERR_USAGE, "line %u: not \"key: value\"", s->line);
+	*colon = '\0';
+	if (indent == 0)
+		s->section = text + strlen(text); /* "" */
+	/* A line further in than a key without a value: that key was a section. */
+	if (indent > s->key_indent && *s->key) {
+		if (*s->section)
+			return err_set(e, ERR_USAGE, "line %u: more than two levels", s->line);
+		s->section = s->key;
+	}
+	s->key = unquote(text);
+	s->key_indent = indent;
+	text = trim(colon + 1);
+	if (!*text)
+		return 0;
+	{
+		int rc = give_value(s, text, e);
+
+		/* Complete: nothing belongs to it any more. */
+		s->key = colon;
+		return rc;
+	}
+}
+
+int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct err *e)
+{
+	struct parse s = { .section = text + n, .key = text + n, .fn = fn, .ctx = ctx };
+	int rc = 0;
+
+	if (memchr(text, '\0', n))
+		return err_set(e, ERR_USAGE, "not a text");
+	for (char *line = text, *next; rc == 0 && line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		s.line++;
+		rc = one_line(&s, line, e);
+	}
+	return rc;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------- */
+
+/* Root follows only whom it may trust. */
+static bool trusted(const struct stat *st)
+{
+	const char *sudo = getenv("SUDO_UID");
+
+	if (!S_ISREG(st->st_mode))
+		return false;
+	if (geteuid() != 0)
+		return true;
+	return !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       (st->st_uid == 0 || (sudo && strtoul(sudo, NULL, 10) == st->st_uid));
+}
+
+/* 1: read; 0: there is none, or one that is not to be trusted. */
+static int read_one(const char *path, struct buf *out, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) == 0 && trusted(&st))
+		rc = read_fd(fd, path, out, CLI_CONFIG_MAX, e) == 0 ? 1 : e->code;
+	close(fd);
+	return rc;
+}
+
+static const char *home_of_user(void)
+{
+	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
+	struct passwd *pw = sudo ? getpwuid((uid_t)strtoul(sudo, NULL, 10)) : NULL;
+
+	return pw ? pw->pw_dir : getenv("HOME");
+}
+
+int cli_config_find(char **text, size_t *n, char *path, size_t path_size, struct err *e)
+{
+	const char *named = getenv("INGERO_CONFIG"), *home = home_of_user();
+	struct buf b = { 0 };
+	char in_home[4096];
+	const char *places[] = { "ingero.yaml", "/etc/ingero/ingero.yaml", in_home };
+	int rc = 0;
+
+	*text = NULL;
+	*n = 0;
+	if (named && !*named)
+		return 0;
+	snprintf(in_home, sizeof(in_home), "%s/.config/ingero/ingero.yaml", home ? home : "");
+	if (named) {
+		snprintf(path, path_size, "%s", named);
+		rc = read_one(named, &b, e);
+		if (rc == 0)
+			rc = err_set(e, ERR_CANNOT, "cannot read %s, which INGERO_CONFIG names: %s",
+				     named,
+				     access(named, R_OK) ? strerror(errno)
+							 : "it is not root's or yours alone");
+	}
+	for (size_t i = 0; !named && rc == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, path_size, "%s", places[i]);
+		rc = read_one(places[i], &b, e);
+	}
+	if (rc > 0) {
+		*n = b.n;
+		buf_putc(&b, '\0');
+		if (b.failed)
+			rc = err_nomem(e);
+		else
+			*text = b.p;
+	}
+	if (!*text)
+		buf_free(&b);
+	return rc < 0 ? rc : 0;
+}
