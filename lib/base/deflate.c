@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <zlib.h>
 
+#include "lib/base/crcfold.h"
+
 #define CHUNK ((size_t)256 * 1024)
 
 static uInt chunk_of(size_t n)
@@ -98,8 +100,14 @@ out:
 uint32_t crc_bytes(uint32_t crc, const void *p, size_t n)
 {
 	const unsigned char *at = p;
+	unsigned char left[CRCFOLD_BYTES];
+	size_t folded;
 
 	if (!n)
 		return crc;
-	return (uint32_t)crc32_z(crc, at, n);
+	/* zlib inverts what it is given, and what it gives. */
+	folded = crcfold(~crc, at, n, left);
+	if (folded)
+		crc = (uint32_t)crc32_z(UINT32_MAX, left, sizeof(left));
+	return folded == n ? crc : (uint32_t)crc32_z(crc, at + folded, n - folded);
 }

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "lib/base/cpu.h"
 #include "lib/base/wirebytes.h"
 
 static size_t packed_bytes(size_t n, unsigned width)
@@ -44,10 +45,72 @@ typedef void unpack_fn(const unsigned char *p, uint64_t *v, uint64_t base);
 #define NAME(w) unpack_##w,
 static unpack_fn *const unpack[] = { FORPACK_EACH_WIDTH(NAME) };
 
-/* The last load of a group reads up to 8 bytes past it. */
-#define OVERREAD 8
+#if CPU_X86
+#include <immintrin.h>
 
-static bool get_group(struct cursor *c, uint64_t *v, size_t n)
+/* Bytes of two values of width w, of which the first begins at bit `bit` of byte 0, to the front of a half each. */
+#define APART(w, bit)                                                               \
+	0, 1, 2, 3, 4, 5, 6, 7, BYTE(w, bit, 0), BYTE(w, bit, 1), BYTE(w, bit, 2),  \
+		BYTE(w, bit, 3), BYTE(w, bit, 4), BYTE(w, bit, 5), BYTE(w, bit, 6), \
+		BYTE(w, bit, 7)
+#define BYTE(w, bit, i) ((char)(((bit) + (w)) / 8 + (i)))
+
+/* Values i to i + 3 of eight: two per 16 bytes, which is why w may not be above 56. */
+#define FOUR(w, i)                                                                              \
+	_mm256_storeu_si256(                                                                    \
+		(__m256i *)(void *)(v + at + i),                                                \
+		_mm256_add_epi64(                                                               \
+			bases,                                                                  \
+			_mm256_and_si256(                                                       \
+				mask,                                                           \
+				_mm256_srlv_epi64(                                              \
+					_mm256_shuffle_epi8(                                    \
+						_mm256_inserti128_si256(                        \
+							_mm256_castsi128_si256(                 \
+								load16(p + (i)*w / 8)),         \
+							load16(p + ((i) + 2) * w / 8), 1),      \
+						_mm256_setr_epi8(APART(w, (i)*w % 8),           \
+								 APART(w, ((i) + 2) * w % 8))), \
+					_mm256_setr_epi64x((i)*w % 8, ((i) + 1) * w % 8,        \
+							   ((i) + 2) * w % 8,                   \
+							   ((i) + 3) * w % 8)))))
+
+static inline CPU_AVX2 __m128i load16(const unsigned char *p)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+#define UNPACK_AVX2(w)                                                                     \
+	static CPU_AVX2 void avx2_##w(const unsigned char *p, uint64_t *v, uint64_t base)  \
+	{                                                                                  \
+		const __m256i mask =                                                       \
+			_mm256_set1_epi64x((long long)(w ? ~0ull >> ((64 - w) & 63) : 0)); \
+		const __m256i bases = _mm256_set1_epi64x((long long)base);                 \
+		for (unsigned at = 0; at < FORPACK_GROUP; at += 8, p += w) {               \
+			FOUR(w, 0);                                                        \
+			FOUR(w, 4);                                                        \
+		}                                                                          \
+	}
+
+FORPACK_EACH_WIDTH(UNPACK_AVX2)
+
+#define NAME_AVX2(w) avx2_##w,
+static unpack_fn *const unpack_avx2[] = { FORPACK_EACH_WIDTH(NAME_AVX2) };
+#endif
+
+static unpack_fn *const *unpack_best(void)
+{
+#if CPU_X86
+	if (cpu_has_avx2())
+		return unpack_avx2;
+#endif
+	return unpack;
+}
+
+/* The last load of a group reads up to so many bytes past it. */
+#define OVERREAD 16
+
+static bool get_group(unpack_fn *const *how, struct cursor *c, uint64_t *v, size_t n)
 {
 	unsigned char tail[FORPACK_GROUP * 7 + OVERREAD];
 	const unsigned char *head = cursor_take(c, 2), *p;
@@ -71,7 +134,7 @@ static bool get_group(struct cursor *c, uint64_t *v, size_t n)
 		memset(tail + bytes, 0, sizeof(tail) - bytes);
 		p = tail;
 	}
-	unpack[width](p, v, base);
+	how[width](p, v, base);
 	for (unsigned i = 0; i < npatch; i++) {
 		const unsigned char *index = cursor_take(c, 1);
 		uint64_t high = varint_get(c);
@@ -85,10 +148,11 @@ static bool get_group(struct cursor *c, uint64_t *v, size_t n)
 
 bool forpack_get(const unsigned char *p, size_t len, uint64_t *v, size_t n)
 {
+	unpack_fn *const *how = unpack_best();
 	struct cursor c = { p, p + len, false };
 
 	for (size_t i = 0; i < n; i += FORPACK_GROUP)
-		if (!get_group(&c, v + i, n - i < FORPACK_GROUP ? n - i : FORPACK_GROUP))
+		if (!get_group(how, &c, v + i, n - i < FORPACK_GROUP ? n - i : FORPACK_GROUP))
 			return false;
 	return c.p == c.end;
 }
