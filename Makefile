@@ -162,7 +162,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | required
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -MMD -MP -c $< -o $@
 
 # Loops over columns are what reading costs; -O2 leaves most of them one value at a time.
-$(addprefix $(BUILD)/lib/ige/,column.o columns.o forpack.o forpack_put.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
+$(addprefix $(BUILD)/lib/ige/,column.o forpack.o forpack_put.o rowcheck.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(BUILD)/lib/cli/%.o: ALL_CPPFLAGS += -DINGERO_VERSION='"$(VERSION)"'
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Columns are found in the directory, which was checked with its block; only wanted ones are looked
- * at. Values are checked by loops without branches, which find out whether any row is wrong; only
- * then is it worth knowing which.
+ * at.
  */
 #include "lib/ige/columns.h"
 
-#include <string.h>
+#include "lib/ige/rowcheck.h"
 
 #define OWN_LAST IGE_ORDER
 
@@ -30,61 +29,28 @@ static int check_critical(struct ige_arrays_decoder *d, const struct ige_directo
 			  const unsigned char *data, struct err *e)
 {
 	struct ige_directory as = *dir;
+	bool bits = dir->id & IGE_PRESENCE;
 	int rc;
 
-	if (dir->count > IGE_EVENTS_MAX)
+	if (!dir->critical || dir->count > IGE_EVENTS_MAX)
 		return 0;
-	as.id = 0;
-	rc = decode_column(d, &as, data, e);
+	if (bits || dir->id == IGE_FEW) {
+		struct buf none = { 0 };
+		const unsigned char *p;
+		size_t n;
+
+		rc = dir->compressor != IGE_STORED ||
+				     dir->encoding != (bits ? IGE_RAW : IGE_ENTRIES)
+			     ? ERR_TOO_NEW
+			     : ige_column_bytes(dir, data, &none, &p, &n, e);
+		buf_free(&none);
+	} else {
+		as.id = 0;
+		rc = decode_column(d, &as, data, e);
+	}
 	if (rc == ERR_TOO_NEW)
 		return err_set(e, ERR_TOO_NEW, "column %u", dir->id);
 	return rc == ERR_NOMEM ? rc : 0;
-}
-
-static int check_times(const struct ige_arrays *a, struct err *e)
-{
-	const uint64_t *end = a->column[IGE_END], *dur = a->column[IGE_DUR];
-	uint64_t span = (uint64_t)a->header.end_max - (uint64_t)a->header.end_min;
-	uint64_t room = (uint64_t)a->header.end_min - (uint64_t)a->header.start_min;
-	uint64_t bad = 0;
-
-	/* Below 2^62 differences cannot overflow: the sign bit tells. Larger values show it themselves. */
-	for (uint32_t i = 0; end && i < a->n; i++)
-		bad |= end[i] | (span - end[i]);
-	for (uint32_t i = 0; dur && i < a->n; i++)
-		bad |= dur[i] | ((uint64_t)IGE_TIME_MAX - 1 - dur[i]);
-	for (uint32_t i = 0; end && dur && i < a->n; i++)
-		bad |= room + end[i] - dur[i];
-	if (bad >> 63)
-		return err_set(e, ERR_DAMAGED, "an event lies outside its block's times");
-	return 0;
-}
-
-static int check_sites(struct ige_arrays *a, struct ige_dict_reader *dict, uint64_t *site,
-		       struct err *e)
-{
-	size_t known;
-	uint64_t wrong = 0;
-
-	if (!dict->sites.n && !vec_push(&dict->sites, (struct ige_read_site){ 0 }))
-		return err_nomem(e);
-	while (dict->sites_defined + 1 < dict->sites.n && dict->sites.v[dict->sites_defined + 1].op)
-		dict->sites_defined++;
-	/* Ids are given from 1 on: a site is one of the first ones that are all defined. */
-	known = dict->sites_defined;
-	for (uint32_t i = 0; i < a->n; i++)
-		wrong |= site[i] - 1 >= known;
-	if (!wrong)
-		return 0;
-	for (uint32_t i = 0; i < a->n; i++) {
-		if (site[i] < dict->sites.n && dict->sites.v[site[i]].op)
-			continue;
-		site[i] = 0;
-		dict->unknown++;
-		a->dropped++;
-	}
-	/* 0 is never given out; a file that defines it means nothing by it here. */
-	return 0;
 }
 
 int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
@@ -107,7 +73,7 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 		if (dir.critical && !known)
 			return err_set(e, ERR_TOO_NEW, "column %u", id);
 		if (!own || have[dir.id]) {
-			if (dir.critical && (rc = check_critical(d, &dir, data, e)))
+			if ((rc = check_critical(d, &dir, data, e)))
 				return rc;
 			continue;
 		}
@@ -116,7 +82,7 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 				       dir.count, a->n);
 		have[dir.id] = true;
 		if (!(wanted & IGE_WANT(dir.id))) {
-			if (dir.critical && (rc = check_critical(d, &dir, data, e)))
+			if ((rc = check_critical(d, &dir, data, e)))
 				return rc;
 			continue;
 		}
@@ -133,8 +99,8 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 	for (uint16_t id = IGE_END; id <= IGE_SITE; id++)
 		if (!have[id])
 			return err_set(e, ERR_DAMAGED, "events without column %u", id);
-	rc = check_times(a, e);
+	rc = ige_check_times(&a->header, a->column[IGE_END], a->column[IGE_DUR], a->n, e);
 	if (!rc && wanted & IGE_WANT(IGE_SITE))
-		rc = check_sites(a, dict, d->values[IGE_SITE].v, e);
+		rc = ige_check_sites(dict, d->values[IGE_SITE].v, a->n, &a->dropped, e);
 	return rc;
 }

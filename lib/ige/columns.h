@@ -14,6 +14,7 @@
 #define IGE_WANT_OWN                                                                      \
 	(IGE_WANT(IGE_END) | IGE_WANT(IGE_DUR) | IGE_WANT(IGE_CTX) | IGE_WANT(IGE_SITE) | \
 	 IGE_WANT(IGE_DEPTH))
+#define IGE_WANT_EVENTS (IGE_WANT_OWN | IGE_WANT(IGE_ORDER)) /* what events are put together from */
 
 /* One block. Rows of a grouped block stand as they are stored. */
 struct ige_arrays {

@@ -155,7 +155,7 @@ struct ige_dict_reader {
 	} kind[IGE_D_KINDS];		 /* ids[file id] = world id */
 	VEC(struct ige_read_site) sites; /* [file id] */
 	uint64_t generation;		 /* counts segments: sites of another one are others */
-	size_t sites_defined;		 /* all of 1..this are; see ige/columns.c */
+	size_t sites_defined;		 /* all of 1..this are; see ige/rowcheck.c */
 	VEC(uint64_t) args;		 /* of all sites */
 	VEC(struct ige_file_op) ops;
 	struct map op_index; /* op number -> index + 1 in ops */

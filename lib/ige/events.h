@@ -5,7 +5,8 @@
 #ifndef INGERO_IGE_EVENTS_H
 #define INGERO_IGE_EVENTS_H
 
-#include "lib/ige/dict.h"
+#include "lib/ige/columns.h"
+#include "lib/ige/sparse.h"
 
 /* One sparse column while its block is open: values, and a bit for each row whose op lists it. */
 struct ige_extra {
@@ -34,33 +35,33 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_w
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
 		  struct err *e);
 
-/* Where the values of an op's sparse columns come from in the current block. */
-struct ige_plan {
-	uint64_t block;
-	unsigned n;
-	struct {
-		uint8_t queue, column; /* the op's, as the file has it */
-		int8_t to, kind;       /* as in struct ige_file_op */
-	} take[OP_COLUMNS_MAX];
-};
-
-/* Decoding: events of one block in world ids. */
+/* Decoding: events of one block in world ids. Columns are decoded whole; events are put together a window at a time, so
+ * that who looks at them finds them near. */
 struct ige_decoder {
 	struct ige_dict_reader *dict;
-	VEC(uint64_t) values; /* all columns' values, one after another */
+	struct ige_arrays_decoder own;
+	struct ige_arrays a; /* the block's own columns */
+	struct ige_sparse sparse;
 	VEC(struct event) events;
-	VEC(uint32_t) at, place;    /* of a grouped block's rows */
-	VEC(struct ige_plan) plans; /* by the op's layout in dict */
-	uint64_t block;		    /* counts up: a plan of another block is stale */
-	uint64_t unknown_columns;   /* of newer writers, passed by */
+	VEC(uint32_t) at, place; /* of a grouped block's rows */
 	const int64_t
 		*window; /* NULL: all; else events outside [window[0], window[1]) are passed by */
 	uint32_t passed; /* so many, in this block */
+	uint32_t total;	 /* events of this block */
+	uint32_t row;	 /* rows put together; what is behind it waits for ige_decoder_next */
+	size_t given;	 /* events of those that were all put together at once */
+	bool whole;	 /* …as here */
+	bool placed;	 /* sparse values still lie in front of the rows they belong to */
 };
 void ige_decoder_free(struct ige_decoder *d);
 /* ERR_DAMAGED, ERR_CANNOT (encoded in a way this program does not know): nothing of the block is used. ERR_TOO_NEW:
  * it has a critical part this program does not know. A damaged extra column costs only its own values; *partial is
- * set. */
+ * set. The block's bytes are not needed any more then, its dictionary is. */
+int ige_decoder_begin(struct ige_decoder *d, const struct ige_view *v, bool *partial,
+		      struct err *e);
+/* The next events, in order, until the next call; 0: that was all. */
+size_t ige_decoder_next(struct ige_decoder *d, const struct event **events);
+/* All at once, in d->events. */
 int ige_decode_events(struct ige_decoder *d, const struct ige_view *v, bool *partial,
 		      struct err *e);
 

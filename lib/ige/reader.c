@@ -22,7 +22,6 @@
 #define SNIFF_BYTES \
 	(64u        \
 	 << 10) /* how far a damaged beginning is searched before the input is called something else */
-#define BATCH 8192 /* events of one item */
 /* How many bytes may be looked at twice because a header stood inside a damaged block: an input full of
  * such headers would otherwise cost its size squared. */
 #define REREAD_MAX (64u << 20)
@@ -43,8 +42,6 @@ struct ige_reader {
 	struct ige_decoder decoder;
 	uint32_t wanted; /* columns, instead of events; see ige/columns.h */
 	bool have_arrays;
-	struct ige_arrays arrays;
-	struct ige_arrays_decoder arrays_decoder;
 	struct ige_record_list records;
 	struct ige_view view;	       /* the block last returned */
 	struct ige_report before_tail; /* as it was before the unfinished block at the end of input */
@@ -88,7 +85,6 @@ void ige_reader_free(struct ige_reader *r)
 		close(r->fd);
 	ige_dict_reader_free(&r->dict);
 	ige_decoder_free(&r->decoder);
-	ige_arrays_decoder_free(&r->arrays_decoder);
 	ige_record_list_free(&r->records);
 	free(r->window);
 	free(r);
@@ -320,19 +316,19 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 		break;
 	case IGE_EVENTS:
 		if (r->wanted) {
-			rc = ige_arrays_decode(&r->arrays_decoder, &r->arrays, &r->dict, &r->view,
+			rc = ige_arrays_decode(&r->decoder.own, &r->decoder.a, &r->dict, &r->view,
 					       r->wanted, &why);
 			if (!rc) {
-				partial = r->arrays.dropped > 0;
+				partial = r->decoder.a.dropped > 0;
 				r->have_arrays = true;
-				r->report.events += r->arrays.n - r->arrays.dropped;
+				r->report.events += r->decoder.a.n - r->decoder.a.dropped;
 			}
 			break;
 		}
-		rc = ige_decode_events(&r->decoder, &r->view, &partial, &why);
+		rc = ige_decoder_begin(&r->decoder, &r->view, &partial, &why);
 		if (!rc) {
 			r->ready = EVENTS;
-			r->report.events += r->decoder.events.n;
+			r->report.events += r->decoder.total;
 		}
 		break;
 	case IGE_RECORDS:
@@ -507,7 +503,6 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err *e)
 {
 	const struct ige_header *h = &r->view.header;
-	size_t left;
 
 	(void)e;
 	*item = (struct stream_item){ .watermark_ns = INT64_MIN, .floor_ns = INT64_MIN };
@@ -517,14 +512,12 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 		r->ready = NOTHING;
 		return 1;
 	case EVENTS:
-		left = r->decoder.events.n - r->next;
 		item->kind = STREAM_EVENTS;
-		item->events = left ? r->decoder.events.v + r->next : NULL;
-		item->n = left < BATCH ? left : BATCH;
+		item->n = ige_decoder_next(&r->decoder, &item->events);
 		item->late = h->flags & IGE_LATE;
 		item->lost = r->next ? 0 : h->lost;
 		r->next += item->n;
-		if (r->next == r->decoder.events.n) {
+		if (r->next == r->decoder.total) {
 			if (!item->late) {
 				item->watermark_ns = h->end_max;
 				if (h->start_floor_us != IGE_FLOOR_UNKNOWN &&
@@ -559,7 +552,7 @@ void ige_reader_want(struct ige_reader *r, uint32_t wanted)
 
 const struct ige_arrays *ige_reader_arrays(const struct ige_reader *r)
 {
-	return r->have_arrays ? &r->arrays : NULL;
+	return r->have_arrays ? &r->decoder.a : NULL;
 }
 
 struct ige_dict_reader *ige_reader_dict(struct ige_reader *r)
