@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/base/io.h"
 #include "lib/cause/cause.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
+#include "lib/cli/outfile.h"
 #include "lib/cli/output.h"
+#include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
 #include "lib/emit/chain_json.h"
 #include "lib/ige/block.h"
@@ -82,8 +83,9 @@ struct correlate {
 	struct buf told; /* blocks or lines to be written */
 	struct buf last; /* the LAST block, held back until it is known whether more follows */
 	uint64_t seq;
-	int fd;
-	bool begun; /* a segment header went out: without one nothing of ours can be read */
+	struct cli_outfile out;
+	struct cli_progress progress;
+	bool begun; /* a segment header came: without one there is nothing to add anything to */
 };
 
 static int told(struct cause_sink *s, const struct record *r, struct err *e)
@@ -99,7 +101,7 @@ static int told(struct cause_sink *s, const struct record *r, struct err *e)
 
 static int flush(struct correlate *c, struct buf *b, struct err *e)
 {
-	int rc = b->failed ? err_nomem(e) : b->n ? write_all(c->fd, b->p, b->n, e) : 0;
+	int rc = b->failed ? err_nomem(e) : cli_outfile_write(&c->out, b->p, b->n, e);
 
 	buf_reset(b);
 	return rc;
@@ -108,12 +110,12 @@ static int flush(struct correlate *c, struct buf *b, struct err *e)
 /* Whether a block goes on: not the records we replace, not what a file's bytes shifted make wrong. */
 static bool passes(struct correlate *c, const struct ige_block *b)
 {
-	if (values.json)
-		return false;
 	if (b->n == IGE_SEGMENT_BYTES && memcmp(b->bytes, IGE_SEGMENT_MAGIC, 8) == 0) {
 		c->begun = true;
-		return true;
+		return !values.json;
 	}
+	if (values.json)
+		return false;
 	if (b->type == IGE_RECORDS)
 		return b->record_kind != RECORD_CHAIN && b->record_kind != RECORD_ANALYSIS;
 	if (b->type == IGE_INDEX || b->type == IGE_TRAILER)
@@ -131,7 +133,7 @@ static int pass(struct correlate *c, const struct ige_block *b, struct err *e)
 		buf_add(&c->last, b->bytes, b->n);
 		return 0;
 	}
-	return write_all(c->fd, b->bytes, b->n, e);
+	return cli_outfile_write(&c->out, b->bytes, b->n, e);
 }
 
 static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
@@ -149,6 +151,7 @@ static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
 			rc = flush(c, &c->told, e);
 		if (rc)
 			return rc;
+		cli_progress_tick(&c->progress);
 	}
 	return rc;
 }
@@ -156,15 +159,18 @@ static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
 /* What could not be read, told on standard error; the status it deserves. */
 static int say_damage(const struct input *in)
 {
-	struct buf notes = { 0 };
+	struct buf notes = { 0 }, details = { 0 };
 	int rc = input_verdict(in, &notes);
 
 	cli_warn_lines(&notes);
+	input_account(in, &details);
+	cli_detail_lines(&details);
+	buf_free(&details);
 	buf_free(&notes);
 	return cli_exit_of(rc);
 }
 
-/* Whether every input is there: asked before an output is emptied for them. */
+/* Whether every input is there: asked before anything is written for the first of them. */
 static int all_there(const struct cli_operands *operands, struct err *e)
 {
 	for (size_t i = 0; i < operands->n; i++) {
@@ -176,10 +182,39 @@ static int all_there(const struct cli_operands *operands, struct err *e)
 	return 0;
 }
 
+static int one_operand(struct correlate *c, struct world *w, const char *const *name, int *status,
+		       struct err *e)
+{
+	struct input *in = NULL;
+	struct buf what = { 0 };
+	int64_t began_ns = 0;
+	int rc;
+
+	cli_phase(&began_ns, "");
+	rc = input_open(&in, w, name, 1, e);
+	if (!rc) {
+		input_describe(in, &what);
+		cli_detail_lines(&what);
+		cli_progress_begin(&c->progress, input_position, in,
+				   values.json && isatty(STDOUT_FILENO));
+		rc = one_input(c, input_reader(in), e);
+		cli_progress_end(&c->progress);
+		cli_phase(&began_ns, "read, analyzed and passed on");
+	}
+	if (in && (rc == 0 || rc == ERR_TOO_NEW)) {
+		int damage = say_damage(in);
+
+		*status = damage > *status ? damage : *status;
+	}
+	buf_free(&what);
+	input_free(in);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const standard[] = { "-" };
-	struct correlate c = { .sink = { told }, .fd = STDOUT_FILENO };
+	struct correlate c = { .sink = { told } };
 	struct cause_options opt = { 0 };
 	struct cli_operands operands;
 	struct world *w = NULL;
@@ -196,45 +231,29 @@ int main(int argc, char **argv)
 	cli_signals_let_first_pass(STDIN_FILENO);
 	if (all_there(&operands, &e) < 0)
 		return cli_fail(&e);
-	if (values.output) {
-		if (cli_output_apart(values.output, operands.v, operands.n, &e) < 0)
-			return cli_fail(&e);
-		c.fd = cli_output_open(values.output, &e);
-		if (c.fd < 0)
-			return cli_fail(&e);
-	}
-	if (c.fd == STDOUT_FILENO && !values.json && cli_refuse_terminal(c.fd, &e) < 0) {
+	if (values.output && cli_output_apart(values.output, operands.v, operands.n, &e) < 0)
 		return cli_fail(&e);
-	}
+	if (cli_outfile_open(&c.out, values.output, &e) < 0)
+		return cli_fail(&e);
+	if (!c.out.path && !values.json && cli_refuse_terminal(c.out.fd, &e) < 0)
+		return cli_fail(&e);
 	opt.min_share = values.min_share / 100;
 	opt.min_lost_ns = values.min_lost_ns;
 	w = world_new();
 	c.cause = w ? cause_new(w, &opt, &c.sink) : NULL;
 	if (!c.cause)
 		rc = err_nomem(&e);
-	for (size_t i = 0; !rc && i < (operands.n ? operands.n : 1); i++) {
-		const char *const *name =
-			operands.n ? (const char *const *)&operands.v[i] : standard;
-		struct input *in = NULL;
-
-		rc = input_open(&in, w, name, 1, &e);
-		if (!rc)
-			rc = one_input(&c, input_reader(in), &e);
-		if (in && (rc == 0 || rc == ERR_TOO_NEW)) {
-			int damage = say_damage(in);
-
-			status = damage > status ? damage : status;
-		}
-		input_free(in);
-	}
+	for (size_t i = 0; !rc && i < (operands.n ? operands.n : 1); i++)
+		rc = one_operand(&c, w, operands.n ? (const char *const *)&operands.v[i] : standard,
+				 &status, &e);
 	if (!rc)
 		rc = cause_finish(c.cause, &e);
-	if (!rc && (c.begun || values.json))
+	if (!rc && c.begun)
 		rc = flush(&c, &c.told, &e);
 	if (!rc)
 		rc = flush(&c, &c.last, &e);
-	if (c.fd != STDOUT_FILENO && close(c.fd) < 0 && !rc)
-		rc = err_sys(&e, "cannot write %s", values.output);
+	if (cli_outfile_close(&c.out, rc ? NULL : &e) && !rc)
+		rc = e.code;
 	if (rc)
 		status = cli_fail(&e);
 	buf_free(&c.told);

@@ -15,6 +15,7 @@
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
+#include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/emit/report.h"
@@ -93,16 +94,25 @@ static uint32_t fail_severity(void)
 					  : CHAIN_LOW;
 }
 
-static int read_all(struct ask_chains_run *run, struct event_stream *s, struct err *e)
+static int read_all(struct ask_chains_run *run, struct input *in, struct err *e)
 {
+	struct event_stream *s = input_stream(in);
+	struct cli_progress progress;
+	struct buf what = { 0 };
 	struct stream_item item;
 	int rc;
 
+	input_describe(in, &what);
+	cli_detail_lines(&what);
+	buf_free(&what);
+	cli_progress_begin(&progress, input_position, in, false);
 	while ((rc = s->next(s, &item, e)) > 0) {
 		rc = ask_chains_item(run, &item, e);
 		if (rc < 0)
-			return rc;
+			break;
+		cli_progress_tick(&progress);
 	}
+	cli_progress_end(&progress);
 	return rc;
 }
 
@@ -122,10 +132,12 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 			    .top = (unsigned)values.top,
 			    .pids = pids,
 			    .npids = pids ? (unsigned)values.pids.n : 0 };
-	struct buf notes = { 0 }, out = { 0 };
+	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
 	int rc = input_verdict(in, &notes);
 
 	cli_warn_lines(&notes);
+	input_account(in, &details);
+	cli_detail_lines(&details);
 	if (rc) {
 		char *end = notes.p ? strchr(notes.p, '\n') : NULL;
 
@@ -146,6 +158,7 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 			*status = CLI_EXIT_NO;
 	}
 	buf_free(&notes);
+	buf_free(&details);
 	buf_free(&out);
 	return rc;
 }
@@ -159,6 +172,7 @@ int main(int argc, char **argv)
 	uint32_t *pids = NULL;
 	struct world *w = NULL;
 	struct err e = { 0 };
+	int64_t began_ns = 0;
 	int status, rc;
 
 	cli_start();
@@ -169,22 +183,25 @@ int main(int argc, char **argv)
 		goto out;
 	status = CLI_EXIT_DONE;
 	cli_signals_let_first_pass(STDIN_FILENO);
+	cli_phase(&began_ns, "");
 	w = world_new();
 	run = w ? ask_chains_new(w, NULL) : NULL;
 	rc = run ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e)
 		 : err_nomem(&e);
 	if (!rc)
-		rc = read_all(run, input_stream(in), &e);
+		rc = read_all(run, in, &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
 		status = CLI_EXIT_DAMAGED;
 		rc = 0;
 	}
+	cli_phase(&began_ns, "read and analyzed");
 	if (!rc)
 		rc = ask_chains_end(run, &answer, &e);
 	if (!rc)
 		rc = report(answer, in, pids, &status, &e);
+	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
 out:

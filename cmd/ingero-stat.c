@@ -21,6 +21,7 @@
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
+#include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/emit/ops_json.h"
@@ -119,6 +120,7 @@ static const struct cli_program program = {
 /* ---- live ---- */
 
 struct live {
+	struct cli_progress progress;
 	bool on, terminal;
 	uint64_t interval_ns;
 	int64_t next_ns;
@@ -219,6 +221,7 @@ static int read_all(struct world *w, struct input *in, struct ask_ops_run *run, 
 			rc = live_show(live, w, run, e);
 		if (rc)
 			return rc;
+		cli_progress_tick(&live->progress);
 	}
 	return rc;
 }
@@ -247,6 +250,7 @@ static int read_brief(struct world *w, struct brief *b, struct input *in, struct
 			}
 			if (rc)
 				break;
+			cli_progress_tick(&live->progress);
 		}
 	}
 	if (!rc || rc == ERR_TOO_NEW) {
@@ -300,10 +304,13 @@ static int print(const struct world *w, const struct ops_summary *s, const struc
 /* What was wrong with the input, on standard error. */
 static int say_verdict(const struct input *in)
 {
-	struct buf notes = { 0 };
+	struct buf notes = { 0 }, details = { 0 };
 	int status = cli_exit_of(input_verdict(in, &notes));
 
 	cli_warn_lines(&notes);
+	input_account(in, &details);
+	cli_detail_lines(&details);
+	buf_free(&details);
 	buf_free(&notes);
 	return status;
 }
@@ -340,6 +347,7 @@ int main(int argc, char **argv)
 	struct select sel = { 0 };
 	struct live live = { 0 };
 	struct err e = { 0 };
+	int64_t began_ns = 0;
 	int rc, status;
 
 	cli_start();
@@ -356,6 +364,7 @@ int main(int argc, char **argv)
 	again.names = (const char *const *)operands.v;
 	again.n = (unsigned)operands.n;
 	exact_source_init(&again);
+	cli_phase(&began_ns, "");
 	w = world_new();
 	if (!rc && !w)
 		rc = err_nomem(&e);
@@ -367,7 +376,13 @@ int main(int argc, char **argv)
 	if (!rc && sel.resolved)
 		rc = input_window(in, sel.since_ns, sel.until_ns, &e);
 	if (!rc) {
+		struct buf what = { 0 };
+
+		input_describe(in, &what);
+		cli_detail_lines(&what);
+		buf_free(&what);
 		run = ask_ops_new(w, &sel);
+		cli_progress_begin(&live.progress, input_position, in, live.on && live.terminal);
 		exact = run && values.exact
 				? exact_new(memory_given ? values.memory_bytes : MEMORY_BYTES)
 				: NULL;
@@ -379,6 +394,8 @@ int main(int argc, char **argv)
 		else
 			rc = brief ? read_brief(w, brief, in, run, &live, &e)
 				   : read_all(w, in, run, &live, &e);
+		cli_progress_end(&live.progress);
+		cli_phase(&began_ns, "read and counted");
 	}
 	if (exact && (!rc || rc == ERR_TOO_NEW)) {
 		struct err late = { 0 };

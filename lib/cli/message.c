@@ -56,7 +56,8 @@ void cli_warn(const char *fmt, ...)
 	va_end(ap);
 }
 
-void cli_warn_lines(const struct buf *text)
+/* say_one for each line of text. */
+static void each_line(const struct buf *text, void (*say_one)(const char *fmt, ...))
 {
 	const char *end;
 
@@ -64,8 +65,18 @@ void cli_warn_lines(const struct buf *text)
 		end = memchr(text->p + at, '\n', text->n - at);
 		if (!end)
 			end = text->p + text->n;
-		cli_warn("%.*s", (int)(end - text->p - (ptrdiff_t)at), text->p + at);
+		say_one("%.*s", (int)(end - text->p - (ptrdiff_t)at), text->p + at);
 	}
+}
+
+void cli_warn_lines(const struct buf *text)
+{
+	each_line(text, cli_warn);
+}
+
+void cli_detail_lines(const struct buf *text)
+{
+	each_line(text, cli_detail);
 }
 
 void cli_note(const char *fmt, ...)

@@ -32,4 +32,6 @@ void cli_note(const char *fmt, ...)
 void cli_detail(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* "ingero-stat: …", only with -v */
 
+void cli_detail_lines(const struct buf *text); /* the same, one per line */
+
 #endif

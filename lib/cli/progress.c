@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Progress lines: nothing in the first second, then five a second on a terminal, one every five
- * seconds elsewhere.
+ * Progress lines: nothing in the first two seconds, then five a second on a terminal, one every three
+ * seconds elsewhere. The time left is what the bytes so far took, continued.
  */
 #include "lib/cli/progress.h"
 
@@ -13,13 +13,16 @@
 #include "lib/base/human.h"
 #include "lib/cli/message.h"
 
-#define S_NS 1000000000ll
+#define S_NS	 1000000000ll
+#define FIRST_NS (2 * S_NS)
+#define DRAW_NS	 (S_NS / 5)
+#define LINE_NS	 (3 * S_NS)
 
-static int64_t now_ns(void)
+static int64_t now_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * S_NS + ts.tv_nsec;
 }
 
@@ -31,33 +34,60 @@ static void put(struct buf *line)
 	buf_free(line);
 }
 
-void cli_progress_begin(struct cli_progress *p, const char *what)
+void cli_progress_begin(struct cli_progress *p, cli_measure *measure, void *of, bool screen)
 {
-	bool terminal = isatty(STDERR_FILENO);
+	uint64_t done, total, events;
 
-	*p = (struct cli_progress){ .what = what,
-				    .began_ns = now_ns(),
-				    .on = !cli_settings.quiet &&
-					  (terminal || cli_settings.progress),
-				    .terminal = terminal };
+	*p = (struct cli_progress){ .measure = measure,
+				    .of = of,
+				    .began_ns = now_ns(CLOCK_MONOTONIC),
+				    .terminal = isatty(STDERR_FILENO) };
 	p->shown_ns = p->began_ns;
+	if (cli_settings.quiet)
+		return;
+	p->on = cli_settings.progress;
+	if (!p->on && p->terminal && !screen) {
+		measure(of, &done, &total, &events);
+		p->on = total > 0;
+	}
 }
 
-void cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total)
+/* "ingero-stat: 12%, 1.2 MiB of 9.8 MiB, 1,234 events, 600/s, 3 s left" */
+static void describe(struct buf *out, const struct cli_progress *p, bool over)
+{
+	double s = (double)(now_ns(CLOCK_MONOTONIC) - p->began_ns) / 1e9, share;
+	uint64_t done, total, events;
+
+	p->measure(p->of, &done, &total, &events);
+	buf_printf(out, "%s: ", cli_settings.program);
+	share = total ? (double)done / (double)total : 0;
+	if (total && !over)
+		buf_printf(out, "%s, %s of ", human_percent(share).s, human_bytes(done).s);
+	if (total)
+		buf_printf(out, "%s, ", human_bytes(total).s);
+	buf_printf(out, "%s events", human_count(events).s);
+	if (s > 0)
+		buf_printf(out, ", %s/s", human_count((uint64_t)((double)events / s)).s);
+	if (over)
+		buf_printf(out, ", done in %s", human_ns((uint64_t)(s * 1e9)).s);
+	else if (share > 0 && share < 1 && s > 0)
+		buf_printf(out, ", %.0f s left", s / share - s);
+}
+
+void cli_progress_tick(struct cli_progress *p)
 {
 	struct buf line = { 0 };
 	int64_t now;
 
 	if (!p->on)
 		return;
-	now = now_ns();
-	if (now - p->shown_ns < (!p->shown ? S_NS : p->terminal ? S_NS / 5 : 5 * S_NS))
+	now = now_ns(CLOCK_MONOTONIC_COARSE);
+	if (now - p->shown_ns < (!p->shown ? FIRST_NS : p->terminal ? DRAW_NS : LINE_NS))
 		return;
-	buf_printf(&line, "%s%s: %s", p->terminal ? "\r" : "", p->what, human_bytes(done).s);
-	if (total)
-		buf_printf(&line, " of %s (%s)", human_bytes(total).s,
-			   human_percent((double)done / (double)total).s);
-	buf_puts(&line, p->terminal ? "\033[K" : "\n");
+	if (p->terminal)
+		buf_puts(&line, "\r\033[?7l"); /* a line too long is cut, not continued */
+	describe(&line, p, false);
+	buf_puts(&line, p->terminal ? "\033[K\033[?7h" : "\n");
 	put(&line);
 	p->shown_ns = now;
 	p->shown = true;
@@ -67,9 +97,23 @@ void cli_progress_end(struct cli_progress *p)
 {
 	struct buf line = { 0 };
 
-	if (!p->on || !p->shown || !p->terminal)
+	if (!p->on)
 		return;
-	buf_puts(&line, "\r\033[K");
+	if (p->shown && p->terminal)
+		buf_puts(&line, "\r\033[K");
+	if (cli_settings.progress) {
+		describe(&line, p, true);
+		buf_putc(&line, '\n');
+	}
 	put(&line);
-	p->shown = false;
+	p->on = false;
+}
+
+void cli_phase(int64_t *since_ns, const char *what)
+{
+	int64_t now = now_ns(CLOCK_MONOTONIC);
+
+	if (*since_ns)
+		cli_detail("%s in %s", what, human_ns((uint64_t)(now - *since_ns)).s);
+	*since_ns = now;
 }

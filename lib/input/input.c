@@ -6,34 +6,13 @@
 #include "lib/input/input.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/ige/seek.h"
+#include "lib/input/inside.h"
 #include "lib/input/join.h"
-
-struct one {
-	struct ige_reader *reader;
-	struct ige_seek *seek;	    /* once asked for, where it can be */
-	struct event_stream *shift; /* around one of theirs; NULL: times stay as they are */
-	struct input_head head;
-	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
-	const char *name;
-	int fd; /* the reader's */
-};
-
-struct input {
-	unsigned n;
-	struct one *each;
-	struct world *world;
-	struct event_stream *stream;
-	struct input_clock clock;
-	struct buf notes; /* for the verdict */
-	bool joined;	  /* stream is ours to close */
-};
 
 static int open_one(struct one *o, struct world *w, const char *name, struct err *e)
 {
@@ -58,11 +37,6 @@ static int open_one(struct one *o, struct world *w, const char *name, struct err
 	o->unseekable = false;
 	o->fd = fd;
 	return ige_reader_open(&o->reader, w, fd, true, name, e);
-}
-
-static const struct ige_report *report_of(const struct one *o)
-{
-	return o->windowed ? ige_seek_report(o->seek) : ige_reader_report(o->reader);
 }
 
 /* NULL: it has to be read from its beginning; *e then only when memory is short. */
@@ -345,90 +319,6 @@ const struct input_head *input_head_of(const struct input *in, unsigned i, const
 struct ige_reader *input_reader(struct input *in)
 {
 	return in->n == 1 ? in->each[0].reader : NULL;
-}
-
-/* The bytes of an unfinished last block are no damage beside the cut itself. */
-static bool only_cut(const struct ige_report *r)
-{
-	return r->truncated && !r->damaged_blocks &&
-	       strncmp(r->first_reason, "the input ends", strlen("the input ends")) == 0;
-}
-
-static void say(struct buf *notes, const char *name, const struct ige_report *r)
-{
-	if ((r->damaged_blocks || r->skipped_bytes) && !only_cut(r)) {
-		buf_printf(notes, "%s: damaged at byte %" PRIu64 " (%s): ", name, r->first_damage,
-			   r->first_reason);
-		if (r->damaged_blocks)
-			buf_printf(notes, "%" PRIu64 " blocks in part or whole unusable",
-				   r->damaged_blocks);
-		if (r->damaged_blocks && r->skipped_bytes)
-			buf_puts(notes, ", ");
-		if (r->skipped_bytes)
-			buf_printf(notes, "%" PRIu64 " bytes passed over", r->skipped_bytes);
-		buf_puts(notes, "; the rest was used\n");
-	}
-	if (r->truncated)
-		buf_printf(notes,
-			   "%s: truncated: it ends inside a block%s; all whole blocks were used\n",
-			   name, r->growing ? " that its recorder is writing" : "");
-	else if (r->unterminated && r->growing)
-		buf_printf(notes,
-			   "%s: its recorder is still writing; this is what it holds so far\n",
-			   name);
-	else if (r->unterminated)
-		buf_printf(notes,
-			   "%s: unterminated: its recorder did not end cleanly (killed, or the "
-			   "machine "
-			   "went down); everything it had written was used\n",
-			   name);
-	if (r->unknown_blocks)
-		buf_printf(notes,
-			   "%s: %" PRIu64 " blocks of a newer format version were passed by\n",
-			   name, r->unknown_blocks);
-}
-
-int input_verdict(const struct input *in, struct buf *notes)
-{
-	bool damaged = input_report(in).empty;
-
-	if (damaged)
-		buf_puts(notes, "the input is empty: there is no recording in it\n");
-	buf_add(notes, in->notes.p, in->notes.n);
-	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = report_of(&in->each[i]);
-
-		say(notes, in->each[i].name, r);
-		/* The last block of a recording that is being written may be caught half done. */
-		if (r->growing && (only_cut(r) || !r->skipped_bytes) && !r->damaged_blocks)
-			continue;
-		damaged |= r->damaged_blocks || r->skipped_bytes || r->unterminated;
-	}
-	return damaged ? ERR_DAMAGED : 0;
-}
-
-struct ige_report input_report(const struct input *in)
-{
-	struct ige_report sum = { .empty = true };
-
-	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = report_of(&in->each[i]);
-
-		sum.segments += r->segments;
-		sum.blocks += r->blocks;
-		sum.events += r->events;
-		sum.records += r->records;
-		sum.damaged_blocks += r->damaged_blocks;
-		sum.skipped_bytes += r->skipped_bytes;
-		sum.unknown_blocks += r->unknown_blocks;
-		sum.lost_events += r->lost_events;
-		sum.too_new |= r->too_new;
-		sum.truncated |= r->truncated;
-		sum.unterminated |= r->unterminated;
-		sum.growing |= r->growing;
-		sum.empty &= r->empty;
-	}
-	return sum;
 }
 
 struct ige_reader *input_one(struct input *in, unsigned i)

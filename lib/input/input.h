@@ -60,4 +60,14 @@ int input_verdict(const struct input *in, struct buf *notes);
 /* Sums over all inputs. */
 struct ige_report input_report(const struct input *in);
 
+/* How many bytes of the struct input at `in` have been read of how many, and the events in them. *total 0: some of it is
+ * no file, or only a part is wanted and sought. */
+void input_position(void *in, uint64_t *done, uint64_t *total, uint64_t *events);
+
+/* What is read, a line each: "run.ige: file of 1.5 MiB". */
+void input_describe(const struct input *in, struct buf *out);
+
+/* After the end, what was in it, a line each: blocks, events, what was passed over, and what the dictionaries hold. */
+void input_account(const struct input *in, struct buf *out);
+
 #endif

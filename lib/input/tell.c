@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an input tells of itself: how far it is read, what was in it, and what could not be read.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/human.h"
+#include "lib/input/inside.h"
+
+static const struct ige_report *report_of(const struct one *o)
+{
+	return o->windowed ? ige_seek_report(o->seek) : ige_reader_report(o->reader);
+}
+
+/* The bytes of an unfinished last block are no damage beside the cut itself. */
+static bool only_cut(const struct ige_report *r)
+{
+	return r->truncated && !r->damaged_blocks &&
+	       strncmp(r->first_reason, "the input ends", strlen("the input ends")) == 0;
+}
+
+static void say(struct buf *notes, const char *name, const struct ige_report *r)
+{
+	if ((r->damaged_blocks || r->skipped_bytes) && !only_cut(r)) {
+		buf_printf(notes, "%s: damaged at byte %" PRIu64 " (%s): ", name, r->first_damage,
+			   r->first_reason);
+		if (r->damaged_blocks)
+			buf_printf(notes, "%" PRIu64 " blocks in part or whole unusable",
+				   r->damaged_blocks);
+		if (r->damaged_blocks && r->skipped_bytes)
+			buf_puts(notes, ", ");
+		if (r->skipped_bytes)
+			buf_printf(notes, "%" PRIu64 " bytes passed over", r->skipped_bytes);
+		buf_puts(notes, "; the rest was used\n");
+	}
+	if (r->truncated)
+		buf_printf(notes,
+			   "%s: truncated: it ends inside a block%s; all whole blocks were used\n",
+			   name, r->growing ? " that its recorder is writing" : "");
+	else if (r->unterminated && r->growing)
+		buf_printf(notes,
+			   "%s: its recorder is still writing; this is what it holds so far\n",
+			   name);
+	else if (r->unterminated)
+		buf_printf(notes,
+			   "%s: unterminated: its recorder did not end cleanly (killed, or the "
+			   "machine "
+			   "went down); everything it had written was used\n",
+			   name);
+	if (r->unknown_blocks)
+		buf_printf(notes,
+			   "%s: %" PRIu64 " blocks of a newer format version were passed by\n",
+			   name, r->unknown_blocks);
+}
+
+int input_verdict(const struct input *in, struct buf *notes)
+{
+	bool damaged = input_report(in).empty;
+
+	if (damaged)
+		buf_puts(notes, "the input is empty: there is no recording in it\n");
+	buf_add(notes, in->notes.p, in->notes.n);
+	for (unsigned i = 0; i < in->n; i++) {
+		const struct ige_report *r = report_of(&in->each[i]);
+
+		say(notes, in->each[i].name, r);
+		/* The last block of a recording that is being written may be caught half done. */
+		if (r->growing && (only_cut(r) || !r->skipped_bytes) && !r->damaged_blocks)
+			continue;
+		damaged |= r->damaged_blocks || r->skipped_bytes || r->unterminated;
+	}
+	return damaged ? ERR_DAMAGED : 0;
+}
+
+struct ige_report input_report(const struct input *in)
+{
+	struct ige_report sum = { .empty = true };
+
+	for (unsigned i = 0; i < in->n; i++) {
+		const struct ige_report *r = report_of(&in->each[i]);
+
+		sum.segments += r->segments;
+		sum.blocks += r->blocks;
+		sum.events += r->events;
+		sum.records += r->records;
+		sum.damaged_blocks += r->damaged_blocks;
+		sum.skipped_bytes += r->skipped_bytes;
+		sum.unknown_blocks += r->unknown_blocks;
+		sum.lost_events += r->lost_events;
+		sum.too_new |= r->too_new;
+		sum.truncated |= r->truncated;
+		sum.unterminated |= r->unterminated;
+		sum.growing |= r->growing;
+		sum.empty &= r->empty;
+	}
+	return sum;
+}
+
+/* Whether o is a file, and its size. */
+static bool is_file(const struct one *o, uint64_t *size)
+{
+	struct stat st;
+
+	if (fstat(o->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	*size = (uint64_t)st.st_size;
+	return true;
+}
+
+void input_position(void *of, uint64_t *done, uint64_t *total, uint64_t *events)
+{
+	const struct input *in = of;
+
+	*done = *total = 0;
+	*events = input_report(in).events;
+	for (unsigned i = 0; i < in->n; i++) {
+		const struct one *o = &in->each[i];
+		off_t at = lseek(o->fd, 0, SEEK_CUR);
+		uint64_t size;
+
+		if (o->windowed || at < 0 || !is_file(o, &size)) {
+			*done = *total = 0;
+			return;
+		}
+		*done += (uint64_t)at;
+		*total += size;
+	}
+}
+
+void input_describe(const struct input *in, struct buf *out)
+{
+	for (unsigned i = 0; i < in->n; i++) {
+		const struct one *o = &in->each[i];
+		uint64_t size;
+
+		if (is_file(o, &size))
+			buf_printf(out, "%s: file of %s%s\n", o->name, human_bytes(size).s,
+				   o->windowed ? ", read where the time asked for needs it" : "");
+		else
+			buf_printf(out, "%s: pipe\n", o->name);
+	}
+}
+
+void input_account(const struct input *in, struct buf *out)
+{
+	static const char *const kinds[WORLD_KINDS] = {
+		[WORLD_NODE] = "nodes",	    [WORLD_PROCESS] = "processes",
+		[WORLD_IMAGE] = "programs", [WORLD_THREAD] = "threads",
+		[WORLD_CGROUP] = "cgroups", [WORLD_GPU] = "GPUs",
+		[WORLD_MODULE] = "modules", [WORLD_FRAME] = "frames",
+		[WORLD_STACK] = "stacks",   [WORLD_STRING] = "strings",
+	};
+	const char *between = "dictionaries: ";
+
+	for (unsigned i = 0; i < in->n; i++) {
+		const struct ige_report *r = report_of(&in->each[i]);
+
+		buf_printf(out, "%s: %" PRIu64 " segments, %" PRIu64 " blocks, ", in->each[i].name,
+			   r->segments, r->blocks);
+		buf_printf(out, "%s events, ", human_count(r->events).s);
+		buf_printf(out, "%s records", human_count(r->records).s);
+		buf_printf(out,
+			   "; %" PRIu64 " blocks damaged, %" PRIu64 " bytes passed over, %" PRIu64
+			   " blocks unknown, %" PRIu64 " events lost by the recorder%s\n",
+			   r->damaged_blocks, r->skipped_bytes, r->unknown_blocks, r->lost_events,
+			   r->growing	     ? ", growing"
+			   : r->unterminated ? ", unterminated"
+					     : "");
+	}
+	for (unsigned k = 0; k < WORLD_KINDS; k++) {
+		uint32_t n = kinds[k] ? world_count(in->world, (enum world_kind)k) : 0;
+
+		if (n == 0)
+			continue;
+		buf_printf(out, "%s%s %s", between, human_count(n).s, kinds[k]);
+		between = ", ";
+	}
+	buf_putc(out, '\n');
+}
