@@ -282,12 +282,14 @@ int probe_session_start(struct probe_session *s, struct err *e)
 				       bpf_program__section_name(p) + 7);
 		s->links[s->nlinks++] = link;
 	}
-	s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
+	if (!s->open_link)
+		s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
 	if (!s->open_link)
 		return err_sys(e, "cannot read open calls");
 	if (bpf_program__fd(s->bpf->progs.sched_adopt) < 0)
 		return 0;
-	s->adopt_link = bpf_program__attach_iter(s->bpf->progs.sched_adopt, NULL);
+	if (!s->adopt_link)
+		s->adopt_link = bpf_program__attach_iter(s->bpf->progs.sched_adopt, NULL);
 	if (!s->adopt_link)
 		return err_sys(e, "cannot find the targets' threads");
 	return probe_session_adopt(s, e);

@@ -33,7 +33,8 @@ struct probe_options {
 /* Loads everything. ERR_CANNOT with what to do when rights or kernel features are missing. */
 int probe_session_open(struct probe_session **out, const struct probe_options *opt, struct err *e);
 
-/* Attach what is not a user probe: life and scheduler tracepoints. Targets may be added before and after. */
+/* Attach what is not a user probe: life and scheduler tracepoints. Targets may be added before and after.
+ * Once stopped, it may be started again. */
 int probe_session_start(struct probe_session *s, struct err *e);
 
 /* Detaches everything. Life first and calls last, so that nothing is half followed. */

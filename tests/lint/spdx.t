@@ -35,7 +35,7 @@ def head(path):
 
 
 def license_line(path, lines):
-    if path.startswith("bpf/"):
+    if path.startswith("bpf/") or path.endswith(".bpf.c"):
         return lines[0] in (f"// {KERNEL}", f"/* {KERNEL} */")
     if path.endswith((".c", ".h", ".def")):
         return lines[0] == f"/* {USER} */"
