@@ -200,7 +200,7 @@ static void truths_text(struct buf *out, const struct event_stream *in)
 	if (!table)
 		out->failed = true;
 	else if (rows)
-		table_text(out, table, 0, cli_color(STDOUT_FILENO));
+		table_fold(out, table, 0, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
 	else
 		buf_puts(out, "nothing is planted\n");
 	table_free(table);
@@ -275,12 +275,12 @@ static int print_list(void)
 		jsonw_object_end(&j);
 		buf_putc(&out, '\n');
 	} else if (table) {
-		table_text(&out, table, 0, cli_color(STDOUT_FILENO));
+		table_fold(&out, table, 0, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
 	} else {
 		out.failed = true;
 	}
 	table_free(table);
-	rc = cli_print(&out, &e);
+	rc = values.json ? cli_print(&out, &e) : cli_print_text(&out, &e);
 	buf_free(&out);
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
 }

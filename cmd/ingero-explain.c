@@ -129,6 +129,7 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 			    .has_real = a->has_real,
 			    .found_analyzed = a->found_analyzed,
 			    .growing = input_report(in).growing,
+			    .columns = cli_columns(STDOUT_FILENO),
 			    .top = (unsigned)values.top,
 			    .pids = pids,
 			    .npids = pids ? (unsigned)values.pids.n : 0 };
@@ -151,7 +152,7 @@ static int report(const struct ask_chains *a, const struct input *in, const uint
 		report_json(&out, &r);
 	else
 		report_text(&out, &r, cli_color(STDOUT_FILENO));
-	rc = cli_print(&out, e);
+	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
 	for (size_t i = 0; i < a->list.v.n; i++) {
 		if (*status == CLI_EXIT_DONE && a->list.v.v[i].severity >= fail_severity() &&
 		    report_selects(&r, &a->list.v.v[i]))

@@ -186,7 +186,7 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 	l->next_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)l->interval_ns;
 	if (l->terminal) {
 		live_erase(l, &out);
-		ops_text(&text, w, s, false, cli_color(STDOUT_FILENO));
+		ops_text(&text, w, s, false, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
 		clip(&text, &l->lines);
 		buf_puts(&out, "\033[?7l"); /* a line too long is cut, not continued */
 		buf_add(&out, text.p, text.n);
@@ -295,8 +295,8 @@ static int print(const struct world *w, const struct ops_summary *s, const struc
 	if (values.json)
 		ops_json(&out, w, s, &quality);
 	else
-		ops_text(&out, w, s, true, cli_color(STDOUT_FILENO));
-	rc = cli_print(&out, e);
+		ops_text(&out, w, s, true, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
+	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
 	buf_free(&out);
 	return rc;
 }

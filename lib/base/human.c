@@ -115,3 +115,74 @@ void human_bar(struct buf *out, double fraction, unsigned width)
 	for (i = 0; i < width; i++)
 		buf_putc(out, i < full ? '#' : ' ');
 }
+
+/* How many bytes the escape sequence at p[0..n) takes; 0: there is none. */
+static size_t sequence(const char *p, size_t n)
+{
+	size_t i = 2;
+
+	if (n < 3 || p[0] != '\033' || p[1] != '[')
+		return 0;
+	while (i < n && (p[i] == ';' || (p[i] >= '0' && p[i] <= '9')))
+		i++;
+	return i < n ? i + 1 : n;
+}
+
+static void wrap_line(struct buf *out, const char *p, size_t n, unsigned columns)
+{
+	size_t indent = 0, first = 0, at = 0, start = 0, width, end, skip;
+
+	for (; first < n; first += skip ? skip : 1) {
+		skip = sequence(p + first, n - first);
+		if (!skip && p[first] != ' ')
+			break;
+		indent += !skip;
+	}
+	if (n >= first + 2 && memcmp(p + first, "$ ", 2) == 0) {
+		buf_add(out, p, n);
+		return;
+	}
+	/* Blanks and the word behind them, again and again. */
+	for (; start < n; start = end, at += width) {
+		size_t blanks = 0;
+
+		for (end = start; end < n && p[end] == ' '; end++)
+			blanks++;
+		width = blanks;
+		while (end < n && p[end] != ' ') {
+			skip = sequence(p + end, n - end);
+			if (skip) {
+				end += skip;
+				continue;
+			}
+			width += ((unsigned char)p[end] & 0xc0) != 0x80;
+			end++;
+		}
+		if (at + width <= columns || at <= indent + 2) {
+			buf_add(out, p + start, end - start);
+			continue;
+		}
+		buf_putc(out, '\n');
+		for (size_t i = 0; i < indent + 2; i++)
+			buf_putc(out, ' ');
+		buf_add(out, p + start + blanks, end - start - blanks);
+		at = indent + 2;
+		width -= blanks;
+	}
+}
+
+void human_wrap(struct buf *out, struct bytes text, unsigned columns)
+{
+	for (size_t at = 0; at < text.n;) {
+		const char *p = text.p, *end = memchr(p + at, '\n', text.n - at);
+		size_t n = end ? (size_t)(end - p) - at : text.n - at;
+
+		if (columns)
+			wrap_line(out, p + at, n, columns);
+		else
+			buf_add(out, p + at, n);
+		if (end)
+			buf_putc(out, '\n');
+		at += n + (end != NULL);
+	}
+}

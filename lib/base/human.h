@@ -35,6 +35,10 @@ enum human_style {
 	HUMAN_CYAN
 };
 
+/* text for a terminal of so many columns (0: as it is): longer lines are broken at blanks, what follows stands two
+ * columns deeper. Commands to be typed ("$ ...") stay whole. */
+void human_wrap(struct buf *out, struct bytes text, unsigned columns);
+
 /* text in a style, or plain when color is false. */
 void human_styled(struct buf *out, bool color, enum human_style style, const char *text);
 

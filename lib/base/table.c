@@ -135,6 +135,55 @@ void table_text(struct buf *out, const struct table *t, unsigned indent, bool co
 	free(widths);
 }
 
+/* A row as lines: empty cells and dashes are left out. */
+static void fold_row(struct buf *out, const struct table *t, size_t row, unsigned indent,
+		     bool color, unsigned columns)
+{
+	size_t at = 0;
+
+	for (size_t k = 0; k < t->ncols && row + k < t->cells.n; k++) {
+		const struct cell *c = &t->cells.v[row + k], *head = &t->cells.v[k];
+		const char *text = t->text.p + c->at;
+		size_t width = k ? head->width + 1 + c->width : c->width;
+
+		if (k && (c->width == 0 || strcmp(text, "-") == 0))
+			continue;
+		if (k == 1 || (k && (at == 0 || at + 2 + width > columns))) {
+			buf_putc(out, '\n');
+			at = 0;
+		}
+		if (at) {
+			buf_puts(out, "  ");
+			at += 2;
+		} else {
+			at = indent + (k ? 2 : 0);
+			spaces(out, at);
+		}
+		if (k) {
+			human_styled(out, color, HUMAN_DIM, t->text.p + head->at);
+			buf_putc(out, ' ');
+		}
+		human_styled(out, color, k ? c->style : HUMAN_BOLD, text);
+		at += width;
+	}
+	buf_putc(out, '\n');
+}
+
+void table_fold(struct buf *out, const struct table *t, unsigned indent, bool color,
+		unsigned columns)
+{
+	size_t needs = indent;
+
+	for (size_t i = 0; i < t->ncols; i++)
+		needs += column_width(t, i) + (i ? 2 : 0);
+	if (t->failed || columns == 0 || needs <= columns) {
+		table_text(out, t, indent, color);
+		return;
+	}
+	for (size_t row = t->ncols; row < t->cells.n; row += t->ncols)
+		fold_row(out, t, row, indent, color, columns);
+}
+
 void table_free(struct table *t)
 {
 	if (!t)

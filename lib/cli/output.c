@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/human.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
+#include "lib/cli/term.h"
 
 void cli_start(void)
 {
@@ -54,6 +56,18 @@ int cli_print(const struct buf *b, struct err *e)
 	if (fwrite(buf_text(b), 1, b->n, stdout) != b->n || fflush(stdout))
 		return err_sys(e, "cannot write standard output");
 	return 0;
+}
+
+int cli_print_text(const struct buf *b, struct err *e)
+{
+	struct buf folded = { 0 };
+	int rc;
+
+	folded.failed = b->failed;
+	human_wrap(&folded, buf_bytes(b), cli_columns(STDOUT_FILENO));
+	rc = cli_print(&folded, e);
+	buf_free(&folded);
+	return rc;
 }
 
 int cli_output_open(const char *path, struct err *e)

@@ -22,6 +22,9 @@ int cli_finish_stdout(int status);
 /* All of b to standard output now (through stdio); ERR_CLOSED when its reader went away. */
 int cli_print(const struct buf *b, struct err *e);
 
+/* The same, text for people: folded to the terminal's width where standard output is one. */
+int cli_print_text(const struct buf *b, struct err *e);
+
 /* The descriptor of `-o path` ("-" is standard output): created with mode 0600, truncated, close-on-exec. */
 int cli_output_open(const char *path, struct err *e);
 

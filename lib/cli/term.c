@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lib/cli/message.h"
@@ -19,4 +20,14 @@ bool cli_color(int fd)
 	if (!strcmp(cli_settings.color, "never") || (no && *no))
 		return false;
 	return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+unsigned cli_columns(int fd)
+{
+	struct winsize size = { 0 };
+
+	/* Narrower than any number with its name, nothing can be laid out. */
+	if (ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+		return 0;
+	return size.ws_col;
 }

@@ -11,4 +11,7 @@
 /* Whether text for descriptor fd is coloured: --color, then NO_COLOR, TERM=dumb and whether it is a terminal. */
 bool cli_color(int fd);
 
+/* How many columns text for descriptor fd may take; 0: it is no terminal, or says nothing. */
+unsigned cli_columns(int fd);
+
 #endif

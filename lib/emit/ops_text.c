@@ -76,7 +76,8 @@ static const char *heading(const char *layer)
 }
 
 /* One table per layer; *few: a quantile was marked. */
-static void ops_tables(struct buf *out, const struct ops_summary *s, bool color, bool *few)
+static void ops_tables(struct buf *out, const struct ops_summary *s, bool color, unsigned columns,
+		       bool *few)
 {
 	static const char *const call_headers[] = { "op",   ">count", ">errors", ">p50",
 						    ">p95", ">p99",   ">max",	 ">total",
@@ -109,7 +110,7 @@ static void ops_tables(struct buf *out, const struct ops_summary *s, bool color,
 		buf_putc(out, '\n');
 		human_styled(out, color, HUMAN_CYAN, title);
 		buf_putc(out, '\n');
-		table_text(out, t, 2, color);
+		table_fold(out, t, 2, color, columns);
 		table_free(t);
 	}
 }
@@ -258,14 +259,14 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 }
 
 void ops_text(struct buf *out, const struct world *w, const struct ops_summary *s, bool over,
-	      bool color)
+	      bool color, unsigned columns)
 {
 	bool few = false;
 
 	head_lines(out, w, s);
 	if (!over) /* what is drawn over is cut at the bottom */
 		coverage_lines(out, w, s, over, false);
-	ops_tables(out, s, color, &few);
+	ops_tables(out, s, color, columns, &few);
 	if (s->rows.n == 0)
 		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");
 	error_lines(out, s, color);

@@ -25,6 +25,7 @@ struct report {
 	unsigned top;		  /* chains shown; 0: all */
 	const uint32_t *pids;	  /* only these victims; npids 0: all */
 	unsigned npids;
+	unsigned columns; /* of the terminal, 0 none: tables fold to it */
 };
 
 /* Whether this chain is to be shown at all (-p). */

@@ -99,7 +99,7 @@ static void culprit(struct buf *out, const struct chain *c, bool color)
 	json_free(who);
 }
 
-static void sites(struct buf *out, const struct chain *c, bool color)
+static void sites(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	static const char *const headers[] = { ">lost", ">affected", ">calls", ">avg",
 					       ">max",	">call",     "from",   NULL };
@@ -132,7 +132,7 @@ static void sites(struct buf *out, const struct chain *c, bool color)
 	}
 	if (t) {
 		title_line(out, color, "Call sites");
-		table_text(out, t, 8, false);
+		table_fold(out, t, 8, false, r->columns);
 	}
 	out->failed |= text.failed;
 	table_free(t);
@@ -249,7 +249,7 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	culprit(out, c, color);
 	symptom_line(out, symptom, color);
 	json_free(symptom);
-	sites(out, c, color);
+	sites(out, r, c, color);
 	timeline(out, c, color);
 	fixes(out, c, color);
 }
