@@ -9,6 +9,7 @@
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
 #include "bpf/stack.h"
+#include "bpf/steal.h"
 #include "bpf/throttle.h"
 #include "bpf/waker.h"
 
@@ -120,7 +121,9 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	s->cpu_out = s->cpu_at = cpu;
 	s->depth = st->ncalls;
 	s->throttled_ns = 0;
+	s->stolen_ns = 0;
 	s->stack = 0;
+	steal_tell(task, st, cpu, st->ncalls, now);
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		s->run_delay = task->sched_info.run_delay;
 	/* The state as it stands now: a signal that came in time has turned a sleep into a pause. */
@@ -135,6 +138,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	}
 	s->ready_ns = 0;
 	s->throttled = 0;
+	s->steal_known = 0; /* until it is woken */
 	if (regs) {
 		object_of_sleep(s, task, regs, state);
 		stack_of_sleep(ctx, task, st, regs);
@@ -147,8 +151,9 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 					struct task_state *from_st)
 {
 	struct sched_state *s = &st->sched;
-	u64 out = s->out_ns, occupied = 0;
+	u64 out = s->out_ns, occupied = 0, stolen = s->stolen_ns;
 	u32 waker_kind = s->waker_kind;
+	bool known;
 	struct wire_offcpu *w;
 
 	if (from && track->waiters > 0 && track->since_ns < now) {
@@ -159,6 +164,10 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 		send_migrate(task, st, s->cpu_at, cpu,
 			     queued(task, now)); /* not seen when it happened */
 	wait_ends(s);
+	stolen += steal_since(s, run_queue(task), now);
+	known = s->steal_known;
+	s->cpu_run = cpu;
+	steal_begins(s, run_queue(task), now);
 	s->out_ns = 0;
 	s->waker_kind = WAKER_NONE;
 	if (!task_announce(task, st))
@@ -170,7 +179,8 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	if (!w)
 		goto lost;
 	w->kind = WIRE_OFFCPU;
-	w->flags = s->flags;
+	w->flags = s->flags | (known ? OFFCPU_STOLEN : 0);
+	w->stolen_ns = stolen;
 	w->object_kind = s->object_kind;
 	w->tid = task->pid;
 	w->end_ns = now;
@@ -201,6 +211,23 @@ lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 	if (occupied)
 		count_loss(SOURCE_SCHED, WIRE_LOST_RING);
+}
+
+/* The waiting task is put on another CPU's run queue. */
+static __always_inline void steal_moves(struct sched_state *s, struct task_struct *task, u32 cpu,
+					u64 now)
+{
+	struct cfs_rq **queues = task->sched_task_group->cfs_rq, *q;
+	struct rq *rq;
+
+	if (!s->steal_known)
+		return;
+	s->stolen_ns += steal_since(s, run_queue(task), now);
+	if (bpf_probe_read_kernel(&q, sizeof(q), queues + cpu) ||
+	    bpf_core_read(&rq, sizeof(rq), &q->rq))
+		s->steal_known = 0;
+	else
+		steal_begins(s, rq, now);
 }
 
 /* A followed thread has got the CPU but its wake-up was not seen. */
@@ -304,6 +331,7 @@ static __always_inline void woken(struct task_struct *task, struct task_state *s
 
 	s->ready_ns = now;
 	throttle_begins(s, task);
+	steal_begins(s, run_queue(task), now);
 	if (track)
 		wait_begins(s, track, cpu, now);
 }
@@ -340,6 +368,7 @@ int sched_wakeup_new(u64 *ctx)
 	s->object_kind = OBJECT_NONE;
 	s->preempted = 0;
 	s->throttled_ns = 0;
+	s->stolen_ns = 0;
 	s->run_delay = 0;
 	remember_waker(s, task);
 	woken(task, st, now);
@@ -373,6 +402,7 @@ int sched_migrate_task(u64 *ctx)
 		wait_ends(s);
 		wait_begins(s, entered, to, now);
 		throttle_moves(s, task, to);
+		steal_moves(s, task, to, now);
 	}
 	send_migrate(task, st, from, to, now);
 	return 0;

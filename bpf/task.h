@@ -31,6 +31,9 @@ struct sched_state {
 	u64 run_delay;	  /* the kernel's own sum of waits when it left the CPU */
 	u64 throttle_ns;  /* throttle clock of the run queue when the wait began there */
 	u64 throttled_ns; /* on run queues left behind during this wait */
+	u64 steal_seen; /* the hypervisor's counter of its CPU when looked at last, valid with steal_known */
+	u64 steal_at;  /* and when that was */
+	u64 stolen_ns; /* on run queues left behind during this wait */
 	u64 object;
 	u32 waker; /* of the newest wake-up, with waker_kind: written by the waker, read at switch-in */
 	u32 waker_kind;
@@ -47,6 +50,8 @@ struct sched_state {
 	u8 flags;     /* enum offcpu_flag */
 	u8 object_kind;
 	u8 futex_op;
+	u8 steal_known;
+	u16 cpu_run; /* where steal_seen was read while it ran */
 };
 
 enum task_flag { TASK_ANNOUNCED = 1 << 0 };

@@ -20,6 +20,7 @@ enum wire_kind {
 	WIRE_MIGRATE = 18,
 	WIRE_OCCUPANT =
 		19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
+	WIRE_STOLEN = 20,
 	WIRE_FORK = 32, /* life ring */
 	WIRE_EXEC = 33,
 	WIRE_EXIT = 34,
@@ -79,7 +80,7 @@ struct wire_stack {
 #define WIRE_STACK_HEAD 16
 
 /* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it: most waits have
- * only that one. 88 bytes. */
+ * only that one. 96 bytes. */
 struct wire_offcpu {
 	__u8 kind;
 	__u8 flags;	  /* enum offcpu_flag */
@@ -90,6 +91,7 @@ struct wire_offcpu {
 	__u64 dur_ns;
 	__u64 wait_ns;
 	__u64 throttled_ns;
+	__u64 stolen_ns; /* part of the wait */
 	__u64 object;
 	__u64 occupied_ns; /* up to the end of the interval; 0: no slice */
 	__u32 occupant;	   /* tid, 0: the CPU was idle */
@@ -108,6 +110,19 @@ enum offcpu_flag {
 	OFFCPU_OBJECT = 1 << 0,	   /* object holds a value */
 	OFFCPU_FUTEX = 1 << 1,	   /* futex_op and futex_val hold values */
 	OFFCPU_THROTTLED = 1 << 2, /* this kernel says what was throttled */
+	OFFCPU_STOLEN = 1 << 3,	   /* and what the hypervisor took */
+};
+
+/* Taken by the hypervisor since the thread's last record, while it had the CPU. */
+struct wire_stolen {
+	__u8 kind;
+	__u8 depth; /* calls open then */
+	__u16 cpu;
+	__u32 tid;
+	__u64 end_ns;
+	__u64 dur_ns;
+	__u32 lost;
+	__u32 pad;
 };
 
 struct wire_occupied {

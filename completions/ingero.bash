@@ -10,7 +10,7 @@ _ingero_ops='cuda driver graph host io nccl net sched block cuCtxSynchronize cuE
  cuMemcpyHtoDAsync cuMemsetD8 cuMemsetD8Async cuStreamSynchronize cudaDeviceSynchronize
  cudaEventSynchronize cudaFree cudaFreeAsync cudaFreeHost cudaLaunchKernel cudaMalloc
  cudaMallocAsync cudaMallocHost cudaMallocManaged cudaMemcpy cudaMemcpyAsync cudaMemset
- cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu'
+ cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu stolen'
 
 # The last item of a comma-separated list is completed, the ones before it are kept.
 _ingero_list() {

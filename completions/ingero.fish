@@ -11,7 +11,7 @@ function __ingero_ops
         cuMemcpyHtoDAsync cuMemsetD8 cuMemsetD8Async cuStreamSynchronize cudaDeviceSynchronize \
         cudaEventSynchronize cudaFree cudaFreeAsync cudaFreeHost cudaLaunchKernel cudaMalloc \
         cudaMallocAsync cudaMallocHost cudaMallocManaged cudaMemcpy cudaMemcpyAsync cudaMemset \
-        cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu
+        cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu stolen
 end
 
 complete -c ingero-check -f

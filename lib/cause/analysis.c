@@ -120,6 +120,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	jsonw_key_u64(&j, "contradicting_calls", totals->unsound);
 	/* Without off-CPU intervals nothing can be known of what the host took. */
 	jsonw_key_bool(&j, "host_recorded", c->off_cpu);
+	jsonw_key_bool(&j, "steal_recorded", c->steal);
 	jsonw_key_u64(&j, "chains", c->chains);
 	jsonw_key_array(&j, "processes");
 	for (size_t i = 0; i < c->tally.order.n; i++)

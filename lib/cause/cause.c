@@ -72,8 +72,11 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
+	uint64_t ns;
 
 	c->off_cpu = true;
+	if (!c->steal && event_get(p->ev, p->op, COL_STOLEN_NS, &ns))
+		c->steal = true;
 	if (!tally_interval(&c->tally, p))
 		c->nomem = true;
 }

@@ -44,6 +44,7 @@ struct cause {
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
 	bool has_start, has_pane, off_cpu_known, off_cpu;
+	bool steal;	    /* a wait said what a hypervisor took of it */
 	int64_t start_ns;   /* of the recording */
 	int64_t end_ns;	    /* latest event or clock reading */
 	int64_t settled_ns; /* what is told covers the time up to here */

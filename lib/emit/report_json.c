@@ -128,6 +128,8 @@ void report_json(struct buf *out, const struct report *r)
 				     : 0));
 	v = json_get(analysis, "host_recorded");
 	json_set(&coverage, "host_recorded", v.is ? v : json_bool(false));
+	v = json_get(analysis, "steal_recorded");
+	json_set(&coverage, "steal_recorded", v.is ? v : json_bool(false));
 	json_set(&coverage, "partial", json_bool(r->partial));
 	json_set(&coverage, "partial_reason",
 		 r->partial_text ? json_text(r->partial_text) : json_null());

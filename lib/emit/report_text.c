@@ -15,13 +15,18 @@
 #define BAR_WIDTH	24
 #define PROCESSES_SHOWN 5
 
-static bool host_recorded(const struct report *r)
+static bool recorded(const struct report *r, const char *what)
 {
-	struct json v = json_get(r->chains->analysis, "host_recorded");
+	struct json v = json_get(r->chains->analysis, what);
 	bool is = json_is_true(v);
 
 	json_free(v);
 	return is;
+}
+
+static bool host_recorded(const struct report *r)
+{
+	return recorded(r, "host_recorded");
 }
 
 static bool shows(const struct report *r, struct json process)
@@ -113,7 +118,7 @@ static const char *part_said(enum part part, bool host)
 	return part_text(part);
 }
 
-static void breakdown(struct buf *out, struct json p, bool host, bool color)
+static void breakdown(struct buf *out, struct json p, bool host, bool steal, bool color)
 {
 	bool calling = report_number(p, "calling_threads") > 0;
 	struct json parts = json_get(p, calling ? "calling_parts" : "parts");
@@ -152,6 +157,9 @@ static void breakdown(struct buf *out, struct json p, bool host, bool color)
 		human_bar(out, v[i].ns / all, BAR_WIDTH);
 		buf_printf(out, "  %s\n", part_said(v[i].part, host));
 	}
+	if (host && !steal)
+		buf_printf(out, "    %10s %6s  %*s  %s (the kernel did not say)\n", "unknown", "",
+			   BAR_WIDTH, "", part_text(PART_STOLEN));
 }
 
 static void coverage(struct buf *out, const struct report *r)
@@ -211,7 +219,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		struct json p = json_at(all, i);
 
 		if (shows(r, p)) {
-			breakdown(out, p, host_recorded(r), color);
+			breakdown(out, p, host_recorded(r), recorded(r, "steal_recorded"), color);
 			processes++;
 		}
 		json_free(p);

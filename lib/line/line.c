@@ -164,6 +164,29 @@ static void lock_join(struct line_thread *th, struct blame_result *r)
 	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
 }
 
+/* A stretch that is no call: inside the call that is open, or outside calls. */
+static int place(struct line *l, struct line_thread *th, const struct event *ev,
+		 const struct op_def *op, struct parts *parts, struct err *e)
+{
+	int64_t start = event_start(ev);
+
+	if (ev->depth > 0)
+		return nest_add(&th->nest, NEST_OFFCPU, ev->depth, start, ev->end_ns, parts, false)
+			       ? 0
+			       : err_nomem(e);
+
+	if (th->nest.deepest)
+		orphans_flush(l, th, start);
+	thread_seen(th, start);
+	outside_until(l, th, start, NULL, NULL, NULL);
+	if (start < th->cursor_ns && ev->end_ns > th->cursor_ns) {
+		parts_clear(parts);
+		parts_add(parts, PART_UNKNOWN, 0, (uint64_t)(ev->end_ns - th->cursor_ns));
+	}
+	outside_until(l, th, ev->end_ns, parts, ev, op);
+	return 0;
+}
+
 static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
 		  const struct op_def *op, struct err *e)
 {
@@ -185,22 +208,16 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 	l->sink->offcpu(l->sink, &p);
 	if (!wakers_add(&th->wakers, &r->iv))
 		return err_nomem(e);
-	if (ev->depth > 0)
-		return nest_add(&th->nest, NEST_OFFCPU, ev->depth, start, ev->end_ns, &r->parts,
-				false)
-			       ? 0
-			       : err_nomem(e);
+	return place(l, th, ev, op, &r->parts, e);
+}
 
-	if (th->nest.deepest)
-		orphans_flush(l, th, start);
-	thread_seen(th, start);
-	outside_until(l, th, start, NULL, NULL, NULL);
-	if (start < th->cursor_ns && ev->end_ns > th->cursor_ns) {
-		parts_clear(&r->parts);
-		parts_add(&r->parts, PART_UNKNOWN, 0, (uint64_t)(ev->end_ns - th->cursor_ns));
-	}
-	outside_until(l, th, ev->end_ns, &r->parts, ev, op);
-	return 0;
+/* What the hypervisor took from a thread that had the CPU. */
+static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
+		  const struct op_def *op, struct err *e)
+{
+	parts_clear(&l->leaf);
+	parts_add(&l->leaf, PART_STOLEN, 0, ev->dur_ns);
+	return place(l, th, ev, op, &l->leaf, e);
 }
 
 static int call(struct line *l, struct line_thread *th, const struct event *ev,
@@ -333,6 +350,8 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 	}
 	if (ev->op == OP_SCHED_OFFCPU)
 		return offcpu(l, th, ev, op, e);
+	if (ev->op == OP_SCHED_STOLEN)
+		return stolen(l, th, ev, op, e);
 	if (op->flags & OP_CALL)
 		return call(l, th, ev, op, false, e);
 	return 0;

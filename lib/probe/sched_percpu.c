@@ -113,11 +113,21 @@ static int64_t member_offset(const struct types *t, uint32_t id, const char *nam
 	return -1;
 }
 
+static const char *struct_name(const struct types *t, uint32_t id)
+{
+	const struct btf_type *v = type_of(t, id);
+
+	return v && BTF_INFO_KIND(v->info) == BTF_KIND_STRUCT ? name_of(t, v->name_off) : "";
+}
+
+/* Of enum cpu_usage_stat, the same since it exists: the eighth number of a line of /proc/stat. */
+#define CPUTIME_STEAL 7
+
 static void read_section(const struct types *t, const struct btf_type *section,
 			 struct probe_percpu *out)
 {
 	const struct btf_var_secinfo *s = (const void *)(section + 1);
-	int64_t rq = -1, preempt = -1, hrtimer = -1, timer = -1;
+	int64_t rq = -1, preempt = -1, hrtimer = -1, timer = -1, kvm = -1, account = -1;
 
 	for (unsigned i = 0; i < BTF_INFO_VLEN(section->info); i++) {
 		const struct btf_type *var = type_of(t, s[i].type);
@@ -134,6 +144,11 @@ static void read_section(const struct types *t, const struct btf_type *section,
 				preempt = s[i].offset + member;
 		} else if (strcmp(name, "hrtimer_bases") == 0) {
 			hrtimer = s[i].offset;
+		} else if (strcmp(name, "steal_time") == 0 && var &&
+			   strcmp(struct_name(t, var->type), "kvm_steal_time") == 0) {
+			kvm = s[i].offset;
+		} else if (strcmp(name, "kernel_cpustat") == 0) {
+			account = s[i].offset + CPUTIME_STEAL * (int64_t)sizeof(uint64_t);
 		} else if (strcmp(name, "timer_bases") == 0) {
 			timer = s[i].offset;
 			out->timer_bases_size = s[i].size;
@@ -141,6 +156,8 @@ static void read_section(const struct types *t, const struct btf_type *section,
 	}
 	if (rq < 0)
 		return;
+	out->steal_kvm = kvm >= 0 ? kvm - rq : 0;
+	out->steal_account = account >= 0 ? account - rq : 0;
 	out->preempt_count = preempt >= 0 ? preempt - rq : 0;
 	out->hrtimer_bases = hrtimer >= 0 ? hrtimer - rq : 0;
 	out->timer_bases = timer >= 0 ? timer - rq : 0;

@@ -13,6 +13,8 @@
 #include "lib/base/err.h"
 
 struct probe_percpu {
+	int64_t steal_kvm;     /* struct kvm_steal_time */
+	int64_t steal_account; /* what is behind the steal column of /proc/stat */
 	int64_t preempt_count; /* bytes from this CPU's struct rq */
 	int64_t hrtimer_bases;
 	int64_t timer_bases;

@@ -19,7 +19,8 @@ enum {
 	X_CPU_OUT,
 	X_CPU_IN,
 	X_FUTEX_OP,
-	X_FUTEX_VAL
+	X_FUTEX_VAL,
+	X_STOLEN
 };
 
 static void set(struct event *ev, unsigned i, uint64_t value)
@@ -83,6 +84,8 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 	set(&ev, X_WAIT, o->wait_ns);
 	if (o->flags & OFFCPU_THROTTLED)
 		set(&ev, X_THROTTLED, o->throttled_ns);
+	if (o->flags & OFFCPU_STOLEN)
+		set(&ev, X_STOLEN, o->stolen_ns);
 	if (o->syscall >= 0)
 		set(&ev, X_SYSCALL, (uint64_t)o->syscall);
 	if (o->object_kind != OBJECT_NONE)
@@ -122,6 +125,23 @@ static bool take_migrate(struct probe_wire *wire, const struct wire_migrate *m)
 	return true;
 }
 
+static bool take_stolen(struct probe_wire *wire, const struct wire_stolen *s)
+{
+	const struct probe_thread *t = probe_wire_thread(wire, s->tid);
+	struct event ev = { .op = OP_SCHED_STOLEN };
+
+	if (!t)
+		return false;
+	probe_wire_lost(wire, s->lost);
+	ev.end_ns = (int64_t)s->end_ns;
+	ev.dur_ns = s->dur_ns;
+	ev.depth = s->depth;
+	ev.ctx = t->ctx;
+	set(&ev, 0, s->cpu);
+	probe_wire_emit(wire, &ev);
+	return true;
+}
+
 bool probe_sched_record(struct probe_wire *wire, const void *p, size_t n)
 {
 	switch (n ? *(const uint8_t *)p : 0) {
@@ -131,6 +151,8 @@ bool probe_sched_record(struct probe_wire *wire, const void *p, size_t n)
 		return n >= sizeof(struct wire_occupied) && take_occupied(wire, p);
 	case WIRE_MIGRATE:
 		return n >= sizeof(struct wire_migrate) && take_migrate(wire, p);
+	case WIRE_STOLEN:
+		return n >= sizeof(struct wire_stolen) && take_stolen(wire, p);
 	}
 	return false;
 }

@@ -105,6 +105,10 @@ static void choose_programs(struct ingero_bpf *b, enum probe_link link,
 
 static void configure_sched(struct ingero_bpf *b, const struct probe_sched_config *c, size_t ncpu)
 {
+	b->rodata->config_steal_none = c->steal == PROBE_STEAL_NONE;
+	b->rodata->config_steal_kvm = c->percpu.steal_kvm;
+	b->rodata->config_steal_account =
+		c->steal == PROBE_STEAL_KEPT ? c->percpu.steal_account : 0;
 	b->rodata->config_preempt_count = c->percpu.preempt_count;
 	b->rodata->config_hrtimer_bases = c->percpu.hrtimer_bases;
 	b->rodata->config_timer_bases = c->percpu.timer_bases;
@@ -129,6 +133,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	b->rodata->config_scope = (uint32_t)opt->scope;
 	b->rodata->config_uid = opt->uid;
 	b->rodata->config_self = (uint32_t)getpid();
+	b->rodata->config_sched = opt->sched;
 	b->rodata->config_walker = (uint32_t)walker;
 	b->rodata->config_wake = bytes / 4;
 	bpf_map__set_max_entries(b->maps.ring, (uint32_t)bytes);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { LANE_HOG = 1, LANE_LOCK = 2, LANE_THROTTLE = 3, LANE_WORKER = 16 };
+enum { LANE_HOG = 1, LANE_LOCK = 2, LANE_THROTTLE = 3, LANE_STEAL = 4, LANE_WORKER = 16 };
 
 /* Period k has one window, `percent` of the period long give or take a quarter, somewhere in it. */
 static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t period,
@@ -40,6 +40,11 @@ static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t
 struct sim_window sim_hog_window(const struct sim_run *r, int64_t t)
 {
 	return window(r, LANE_HOG, r->o.hog_period_us * 1000u, r->o.hog_percent, t, NULL);
+}
+
+struct sim_window sim_steal_window(const struct sim_run *r, int64_t t)
+{
+	return window(r, LANE_STEAL, 7 * SIM_MS, r->o.steal_percent, t, NULL);
 }
 
 struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k)
@@ -180,12 +185,29 @@ static int64_t wait_for_cpu(struct sim_actor *a, const struct sim_sleep *why, in
 	}
 }
 
+/* What a hypervisor takes between these times. */
+static uint64_t stolen_within(const struct sim_actor *a, int64_t from, int64_t to)
+{
+	uint64_t ns = 0;
+
+	while (from < to && a->index == 0 && !a->holder) {
+		struct sim_window w = sim_steal_window(a->run, from);
+
+		if (w.start_ns >= to)
+			break;
+		ns += (uint64_t)((w.end_ns < to ? w.end_ns : to) -
+				 (w.start_ns > from ? w.start_ns : from));
+		from = w.end_ns;
+	}
+	return ns;
+}
+
 /* why NULL: it was preempted. */
 static void off_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t ready_ns)
 {
 	const struct op_def *def = op_builtin(OP_SCHED_OFFCPU);
 	int64_t start = a->now_ns, end;
-	uint64_t throttled = 0, hogged = 0;
+	uint64_t throttled = 0, hogged = 0, stolen;
 	struct event *ev;
 
 	end = wait_for_cpu(a, why, ready_ns, &throttled, &hogged);
@@ -195,6 +217,8 @@ static void off_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t re
 	}
 	took(a, why ? PLANT_CONTENDED : PLANT_PREEMPTED, hogged);
 	took(a, PLANT_THROTTLED, throttled);
+	stolen = stolen_within(a, ready_ns, end);
+	took(a, PLANT_STOLEN, stolen);
 	a->run_delay_ns += (uint64_t)(end - ready_ns);
 	a->throttled_ns += throttled;
 	a->throttled += throttled != 0;
@@ -204,6 +228,7 @@ static void off_cpu(struct sim_actor *a, const struct sim_sleep *why, int64_t re
 	event_set(ev, def, COL_THROTTLED_NS, throttled);
 	event_set(ev, def, COL_CPU_OUT, a->index);
 	event_set(ev, def, COL_CPU_IN, a->index);
+	event_set(ev, def, COL_STOLEN_NS, stolen);
 	if (!why)
 		return;
 	event_set(ev, def, COL_OBJECT_KIND, why->object_kind);
@@ -233,12 +258,25 @@ static int64_t interruption(const struct sim_actor *a)
 
 	if (a->index == 0 && !a->holder) {
 		int64_t hog = sim_hog_window(r, a->now_ns).start_ns,
-			quota = sim_throttle_window(r, a->now_ns).start_ns;
+			quota = sim_throttle_window(r, a->now_ns).start_ns,
+			steal = sim_steal_window(r, a->now_ns).start_ns;
 
+		at = steal < at ? steal : at;
 		at = hog < at ? hog : at;
 		at = quota < at ? quota : at;
 	}
 	return at > a->now_ns ? at : a->now_ns;
+}
+
+/* It keeps the CPU but does not run until the end of w. */
+static void stolen(struct sim_actor *a, struct sim_window w)
+{
+	int64_t start = a->now_ns;
+
+	a->now_ns = w.end_ns;
+	event_set(sim_actor_event(a, OP_SCHED_STOLEN, start, 0), op_builtin(OP_SCHED_STOLEN),
+		  COL_CPU, a->index);
+	took(a, PLANT_STOLEN, (uint64_t)(w.end_ns - start));
 }
 
 void sim_actor_work(struct sim_actor *a, uint64_t ns)
@@ -252,6 +290,9 @@ void sim_actor_work(struct sim_actor *a, uint64_t ns)
 		}
 		ns -= (uint64_t)(at - a->now_ns);
 		a->now_ns = at;
-		off_cpu(a, NULL, at);
+		if (a->index == 0 && !a->holder && holds(sim_steal_window(a->run, at), at))
+			stolen(a, sim_steal_window(a->run, at));
+		else
+			off_cpu(a, NULL, at);
 	}
 }

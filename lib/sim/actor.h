@@ -23,6 +23,7 @@ enum sim_plant {
 	PLANT_LOCK,
 	PLANT_LOCK_VIA,
 	PLANT_DISK,
+	PLANT_STOLEN, /* not in TRUTH records */
 	PLANTS
 };
 
@@ -65,6 +66,7 @@ struct sim_window {
 struct sim_window sim_hog_window(const struct sim_run *r, int64_t t);
 struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k);
 struct sim_window sim_throttle_window(const struct sim_run *r, int64_t t);
+struct sim_window sim_steal_window(const struct sim_run *r, int64_t t);
 /* Short work of the kernel on CPU cpu. */
 struct sim_window sim_worker_window(const struct sim_run *r, unsigned cpu, int64_t t);
 

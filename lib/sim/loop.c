@@ -272,6 +272,7 @@ static void holder_step(struct sim_actor *a)
 			event_set(ev, def, COL_THROTTLED_NS, 0);
 			event_set(ev, def, COL_CPU_OUT, a->index);
 			event_set(ev, def, COL_CPU_IN, a->index);
+			event_set(ev, def, COL_STOLEN_NS, 0);
 			a->run_delay_ns += (uint64_t)(to - from);
 		}
 	}

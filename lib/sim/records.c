@@ -80,7 +80,7 @@ void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 	pend_sample(s, now_ns, METRIC_LOAD_1, o->threads + o->hog_percent / 100.0);
 	pend_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
 	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)(delay / 1000));
-	pend_sample(s, now_ns, METRIC_STEAL_NS, 0);
+	pend_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
 	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
 	if (o->throttle_percent) {
 		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
@@ -122,7 +122,7 @@ void sim_say_end(struct sim_stream *s)
 		const struct sim_truth *t = &r->truth[i];
 		struct record *rec;
 
-		if (t->count == 0)
+		if (t->count == 0 || i == PLANT_STOLEN)
 			continue;
 		rec = pend(s, RECORD_TRUTH);
 		REC_SET(rec, TRUTH, time_ns, s->latest_ns);

@@ -166,6 +166,7 @@ static void plan_truth(struct sim_run *r)
 		(struct sim_truth){ "lock-wait", "loader", c->holder_tid, victim, 0, 0 };
 	r->truth[PLANT_LOCK_VIA] =
 		(struct sim_truth){ "lock-wait", r->o.hog_comm, c->hog_pid, victim, 0, 0 };
+	r->truth[PLANT_STOLEN] = (struct sim_truth){ "stolen", "", 0, victim, 0, 0 };
 	r->truth[PLANT_DISK] = (struct sim_truth){ "disk-stall", "8:16", 0, victim, 0, 0 };
 }
 
@@ -177,7 +178,7 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 		return err_set(e, ERR_USAGE, "between 1 and %d threads can be generated",
 			       SIM_THREADS);
 	if (o->hog_percent + o->contend_percent + o->throttle_percent + o->lock_percent +
-		    o->disk_percent >
+		    o->disk_percent + o->steal_percent >
 	    80)
 		return err_set(e, ERR_USAGE,
 			       "plants may take at most 80 percent of the time together");

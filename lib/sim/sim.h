@@ -41,6 +41,9 @@ struct sim_options {
 	/* The holder in turn is kept from releasing half of the time, by the hog on its CPU: told as a lock-wait
 	 * truth whose culprit is the hog, for that half. */
 	bool lock_holder_preempted;
+	/* A hypervisor takes the first thread's CPU, while it runs and while it waits. Its truth is no kind of chain:
+	 * it is only told by sim_truths. */
+	unsigned steal_percent;
 	/* disk-stall: reads of a batch go to a slow disk; culprit is the device ("8:16"), pid 0. */
 	unsigned disk_percent;
 };

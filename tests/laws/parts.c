@@ -291,6 +291,74 @@ static void brute(const struct law *l, const char *name)
 	free(c);
 }
 
+/* ---- what a hypervisor takes -------------------------------------------------------------------------- */
+
+struct steal {
+	struct line_sink sink;
+	const struct law *l;
+	uint64_t calls, inside, differ, sum;
+};
+
+static void steal_piece(struct line_sink *sink, const struct line_piece *p)
+{
+	struct steal *s = (struct steal *)sink;
+
+	if (p->depth == 0)
+		s->sum += parts_get(p->parts, PART_STOLEN);
+}
+
+/* Everything that was taken from a call's thread while it was open. */
+static void steal_call(struct line_sink *sink, const struct line_piece *p)
+{
+	struct steal *s = (struct steal *)sink;
+	uint64_t ns = 0;
+
+	steal_piece(sink, p);
+	s->calls++;
+	if (!parts_get(p->parts, PART_STOLEN) && s->calls % 64)
+		return;
+	for (size_t i = 0; i < s->l->ev.n; i++) {
+		const struct event *ev = &s->l->ev.v[i];
+
+		if (ev->ctx != p->ev->ctx || event_start(ev) < p->start_ns ||
+		    ev->end_ns > p->end_ns)
+			continue;
+		ns += ev->op == OP_SCHED_STOLEN	  ? ev->dur_ns
+		      : ev->op == OP_SCHED_OFFCPU ? col(ev, COL_STOLEN_NS, 0)
+						  : 0;
+	}
+	s->inside += ns != 0;
+	s->differ += ns != parts_get(p->parts, PART_STOLEN);
+}
+
+static void steals(unsigned hog_percent)
+{
+	struct steal s = { .sink = { steal_call, steal_piece, no_piece } };
+	struct sim_options o;
+	uint64_t taken = 0;
+	struct line *line;
+	struct law l;
+
+	sim_scenario_options("clean", &o);
+	o.steal_percent = 12;
+	o.hog_percent = hog_percent;
+	o.duration_ns = 500000000;
+	law_open(&l, &o);
+	sums(&l, hog_percent ? "stolen, beside a hog" : "stolen");
+	s.l = &l;
+	for (unsigned i = 0; i < l.ntruth; i++)
+		taken += strcmp(l.truth[i].kind, "stolen") == 0 ? l.truth[i].lost_ns : 0;
+	line = line_new(l.w, &s.sink);
+	for (size_t i = 0; i < l.ev.n; i++)
+		line_event(line, &l.ev.v[i], false, NULL);
+	ok(s.inside > 20, "taken within %" PRIu64 " of %" PRIu64 " calls", s.inside, s.calls);
+	is_u64(s.differ, 0, "each has as its part what was taken within it");
+	ok(taken > 30000000 && taken < 100000000, "%" PRIu64 " ns were taken", taken);
+	is_u64(s.sum, taken, "and all of it is found");
+	line_free(line);
+	law_close(&l);
+}
+
 /* ---- dropped events -------------------------------------------------------------------------------- */
 
 struct blamed {
@@ -445,6 +513,8 @@ int main(void)
 		drops(&l, "holder kept");
 		law_close(&l);
 	}
+	steals(0);
+	steals(20);
 	bounded();
 	return tap_done();
 }

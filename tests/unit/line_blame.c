@@ -114,6 +114,42 @@ static void nesting(void)
 	stage_free(&s);
 }
 
+/* What a hypervisor takes from a running thread is not its own time, inside calls and between them. */
+static void stolen(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct event *ev;
+	struct told t;
+	struct line *l;
+
+	/* a driver call 10..60 in a runtime call 0..100, 15 taken in the one and 7 in the rest of the other; 5 before
+	 * the next call, which waits 130..160 behind the hog, 12 of that taken from both */
+	stage_event(&s, OP_SCHED_STOLEN, v.ctx, 2, 45, 60);
+	stage_call(&s, v, OP_CU_LAUNCH, 1, 10, 60);
+	stage_event(&s, OP_SCHED_STOLEN, v.ctx, 1, 93, 100);
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 0, 100);
+	stage_event(&s, OP_SCHED_STOLEN, v.ctx, 0, 115, 120);
+	stage_occupied(&s, hog, 1, 130, 160);
+	ev = stage_offcpu(&s, v, 1, 130, 160, 30, 1);
+	stage_set(ev, COL_STOLEN_NS, 12);
+	stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, 120, 170);
+	l = play(&s, &t);
+	is_int(t.ncalls, 3, "three calls");
+	is_u64(parts_get(&t.call_parts[0], PART_STOLEN), 15, "driver call: what was taken in it");
+	is_u64(parts_get(&t.call_parts[0], PART_SELF), 35, "driver call: which is not its own");
+	is_u64(parts_get(&t.call_parts[1], PART_STOLEN), 22, "runtime call: both");
+	is_u64(parts_get(&t.call_parts[1], PART_SELF), 78, "runtime call: the rest");
+	is_u64(parts_get(&t.outside_parts[0], PART_SELF), 15, "between: on CPU up to there");
+	is_u64(parts_get(&t.outside_parts[1], PART_STOLEN), 5, "between: taken");
+	is_u64(parts_get(&t.call_parts[2], PART_STOLEN), 12, "taken while it waited");
+	is_u64(parts_get(&t.call_parts[2], PART_PREEMPTED), 18, "not by the hog");
+	is_u64(line_totals(l)->unsound, 0, "nothing contradicts itself");
+	line_free(l);
+	stage_free(&s);
+}
+
 static void slices(void)
 {
 	struct stage s = stage_new();
@@ -365,6 +401,7 @@ static void folding(void)
 int main(void)
 {
 	nesting();
+	stolen();
 	slices();
 	throttle();
 	locks();

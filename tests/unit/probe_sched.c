@@ -63,7 +63,9 @@ static const char *who(uint64_t thread)
 static void test_offcpu(void)
 {
 	struct wire_offcpu o = { .kind = WIRE_OFFCPU,
-				 .flags = OFFCPU_OBJECT | OFFCPU_FUTEX | OFFCPU_THROTTLED,
+				 .flags = OFFCPU_OBJECT | OFFCPU_FUTEX | OFFCPU_THROTTLED |
+					  OFFCPU_STOLEN,
+				 .stolen_ns = 60,
 				 .object_kind = OBJECT_FUTEX,
 				 .waker_kind = WAKER_TASK,
 				 .tid = 7,
@@ -102,6 +104,7 @@ static void test_offcpu(void)
 	   "the interval");
 	is_u64(column(&got[1], COL_WAIT_NS, 0), 300, "wait");
 	is_u64(column(&got[1], COL_THROTTLED_NS, 0), 200, "throttled");
+	is_u64(column(&got[1], COL_STOLEN_NS, 0), 60, "stolen");
 	is_u64(column(&got[1], COL_SYSCALL, 0), 202, "system call");
 	is_u64(column(&got[1], COL_OBJECT_KIND, 0), OBJECT_FUTEX, "kind of object");
 	is_u64(column(&got[1], COL_OBJECT, 0), 0x7f00, "object");
@@ -120,7 +123,9 @@ static void test_offcpu(void)
 	o.occupied_ns = 0;
 	probe_wire_record(wire, &o, sizeof(o));
 	is_int(ngot, 1, "no slice");
-	ok(column(&got[0], COL_THROTTLED_NS, 77) == 77 && column(&got[0], COL_SYSCALL, 77) == 77 &&
+	ok(column(&got[0], COL_STOLEN_NS, 77) == 77 &&
+		   column(&got[0], COL_THROTTLED_NS, 77) == 77 &&
+		   column(&got[0], COL_SYSCALL, 77) == 77 &&
 		   column(&got[0], COL_OBJECT_KIND, 77) == 77 &&
 		   column(&got[0], COL_OBJECT, 77) == 77 && column(&got[0], COL_WAKER, 77) == 77 &&
 		   column(&got[0], COL_WAKER_KIND, 77) == 77 &&
@@ -171,16 +176,67 @@ static void test_others(void)
 	world_free(w);
 }
 
-/* Type information with one percpu section, as 6.2 has it: the preempt count is a member of pcpu_hot. */
-static size_t make_btf(uint8_t *out, bool hot)
+static void test_stolen(void)
 {
-	static const char strings[] = "\0runqueues\0pcpu_hot\0preempt_count\0hrtimer_bases\0timer_"
-				      "bases\0.data..percpu\0__preempt_count";
+	struct wire_stolen s = {
+		.kind = WIRE_STOLEN, .depth = 2, .cpu = 5, .tid = 7, .end_ns = 900, .dur_ns = 250
+	};
+	struct probe_wire *wire = new_wire();
+
+	probe_wire_record(wire, &s, sizeof(s));
+	is_u64(probe_wire_refused(wire), 1, "stolen from nobody announced: refused");
+	announce(wire, WIRE_THREAD, 7, "work");
+	probe_wire_record(wire, &s, sizeof(s) - 1);
+	is_u64(probe_wire_refused(wire), 2, "a short one: refused");
+	probe_wire_record(wire, &s, sizeof(s));
+	ok(ngot == 1 && got[0].op == OP_SCHED_STOLEN && got[0].end_ns == 900 &&
+		   got[0].dur_ns == 250 && got[0].depth == 2 && column(&got[0], COL_CPU, 0) == 5,
+	   "stolen while it ran: when, how much, in which call, on which CPU");
+	is_u64(world_get_thread(w, world_get_ctx(w, got[0].ctx)->thread)->tid, 7, "and from whom");
+	probe_wire_free(wire);
+	world_free(w);
+}
+
+static void test_steal_known(void)
+{
+	static const struct {
+		const char *stat, *cpuinfo;
+		enum probe_steal want;
+		const char *name;
+	} row[] = {
+		{ "cpu  1 0 1 9 0 0 0 3 0 0\ncpu0 1 0 1 9 0 0 0 3 0 0\n",
+		  "processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n", PROBE_STEAL_KEPT,
+		  "an account that moved is kept" },
+		{ "cpu  1 0 1 9 0 0 0 0 0 0\ncpu0 1 0 1 9 0 0 0 0 0 0\n",
+		  "processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\nbugs\t: none\n",
+		  PROBE_STEAL_UNKNOWN, "a guest whose account stands at 0: not known" },
+		{ "cpu  1 0 1 9 0 0 0 0 0 0\ncpu0 1 0 1 9 0 0 0 0 0 0\n",
+		  "processor\t: 0\nflags\t\t: fpu lahf_lm\nbugs\t: hypervisor\n", PROBE_STEAL_NONE,
+		  "no hypervisor: nothing to take" },
+		{ "cpu  1 0 1 9 0 0 0 0 0 0\n", "processor\t: 0\nFeatures\t: fp asimd\n",
+		  PROBE_STEAL_UNKNOWN, "another architecture does not say" },
+		{ "cpu  1 0 1 9 0 0 0 0 0 0\n", "flags\t\t: fpu", PROBE_STEAL_UNKNOWN,
+		  "flags cut short" },
+		{ "", "", PROBE_STEAL_UNKNOWN, "nothing to read" },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		is_int(probe_steal_of(bytes_of(row[i].stat), bytes_of(row[i].cpuinfo)), row[i].want,
+		       "%s", row[i].name);
+}
+
+/* Type information with one percpu section, as 6.2 has it: the preempt count is a member of pcpu_hot. */
+static size_t make_btf(uint8_t *out, bool hot, bool kvm_there)
+{
+	static const char strings[] =
+		"\0runqueues\0pcpu_hot\0preempt_count\0hrtimer_bases\0timer_"
+		"bases\0.data..percpu\0__preempt_count\0steal_time\0kvm_steal_"
+		"time\0kernel_cpustat";
 	struct btf_header h = {
 		.magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof(h), .str_len = sizeof(strings)
 	};
 	uint32_t at = sizeof(h), rq = 1, hot_name = 11, count = 20, hr = 34, timer = 48,
-		 section = 60, plain = 74;
+		 section = 60, plain = 74, steal = 90, kvm = 101, account = 116;
 	uint32_t words[] = {
 		/* 1: an integer */ 0,
 		BTF_KIND_INT << 24,
@@ -214,8 +270,19 @@ static size_t make_btf(uint8_t *out, bool hot)
 		BTF_KIND_VAR << 24,
 		1,
 		1,
-		/* 8: where they are */ section,
-		BTF_KIND_DATASEC << 24 | 4,
+		/* 8: KVM's counter, 9: a variable of it, 10: the kernel's account */ kvm,
+		BTF_KIND_STRUCT << 24,
+		64,
+		steal,
+		BTF_KIND_VAR << 24,
+		kvm_there ? 8 : 1,
+		1,
+		account,
+		BTF_KIND_VAR << 24,
+		1,
+		1,
+		/* 11: where they are */ section,
+		BTF_KIND_DATASEC << 24 | 6,
 		9000,
 		4,
 		5000,
@@ -229,6 +296,12 @@ static size_t make_btf(uint8_t *out, bool hot)
 		7,
 		7000,
 		900,
+		9,
+		4000,
+		64,
+		10,
+		4500,
+		80,
 	};
 
 	h.type_len = sizeof(words);
@@ -244,16 +317,20 @@ static void test_percpu(void)
 	_Alignas(8) uint8_t btf[1024], bent[1024];
 	struct probe_percpu p;
 	struct err e;
-	size_t n = make_btf(btf, true);
+	size_t n = make_btf(btf, true, true);
 
 	is_int(probe_percpu_parse(btf, n, &p, &e), 0, "a section of per-CPU variables");
 	is_i64(p.preempt_count, 200 + 8 - 5000, "the preempt count, inside pcpu_hot");
 	is_i64(p.hrtimer_bases, 3000 - 5000, "timers");
 	ok(p.timer_bases == 7000 - 5000 && p.timer_bases_size == 900,
 	   "more timers, and how many bytes of them");
-	n = make_btf(btf, false);
+	is_i64(p.steal_kvm, 4000 - 5000, "what the hypervisor took");
+	is_i64(p.steal_account, 4500 + 7 * 8 - 5000, "and the kernel's account of it");
+	n = make_btf(btf, false, false);
 	is_int(probe_percpu_parse(btf, n, &p, &e), 0, "and without pcpu_hot");
 	is_i64(p.preempt_count, 200 - 5000, "the preempt count, a variable of its own");
+	is_i64(p.steal_kvm, 0,
+	       "a variable of that name that is something else is not taken for it");
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *cut =
 			malloc(i + 1); /* so that a sanitizer sees every byte read too many */
@@ -288,6 +365,8 @@ int main(void)
 {
 	test_offcpu();
 	test_others();
+	test_stolen();
+	test_steal_known();
 	test_percpu();
 	test_majors();
 	return tap_done();

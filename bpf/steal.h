@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a hypervisor took from a CPU: a counter per CPU, read where a thread begins and ends to run or to wait
+ * there and at both ends of its calls, so that every stretch knows its own. KVM writes the counter into the
+ * guest's memory before it lets the CPU go on: it is exact at any moment. Else it is the kernel's own account, the
+ * one behind /proc/stat, which is brought up to date once per tick. Both lie in the per-CPU section and are reached
+ * from the run queue, like the marks of waker.h.
+ * Invariant: where the kernel does not say what was taken nothing is sent, and no interval carries a 0 for it.
+ */
+#ifndef INGERO_BPF_STEAL_H
+#define INGERO_BPF_STEAL_H
+
+#include "bpf/occupancy.h"
+
+/* Bytes from the run queue to KVM's counter and to the kernel's account; 0: not there, or not known to be kept. */
+__weak const volatile __s64 config_steal_kvm = 0;
+__weak const volatile __s64 config_steal_account = 0;
+__weak const volatile __u32 config_steal_none = 0; /* no hypervisor: nothing is ever taken */
+__weak const volatile __u32 config_sched = 0;	   /* sched.bpf.c is loaded */
+
+/* The beginning of struct kvm_steal_time, fixed by KVM's interface. */
+struct steal_kvm {
+	u64 ns;
+	u32 version; /* 0: the hypervisor does not keep it */
+	u32 flags;
+};
+
+static __always_inline bool steal_clock(void *rq, u64 *ns)
+{
+	struct steal_kvm kvm = {};
+
+	*ns = 0;
+	if (config_steal_none)
+		return 1;
+	if (config_steal_kvm && !bpf_probe_read_kernel(&kvm, sizeof(kvm), rq + config_steal_kvm) &&
+	    kvm.version) {
+		*ns = kvm.ns;
+		return 1;
+	}
+	return config_steal_account &&
+	       !bpf_probe_read_kernel(ns, sizeof(*ns), rq + config_steal_account);
+}
+
+/* Of the CPU the task runs or waits on. */
+static __always_inline void *run_queue(struct task_struct *task)
+{
+	return (void *)(u64)task->se.cfs_rq->rq;
+}
+
+/* A thread begins to run or to wait on the CPU of this run queue. */
+static __always_inline void steal_begins(struct sched_state *s, void *rq, u64 now)
+{
+	s->steal_known = steal_clock(rq, &s->steal_seen);
+	s->steal_at = now;
+}
+
+/* Since steal_begins or the last call of this, on the same CPU; never more than the time that passed. */
+static __always_inline u64 steal_since(struct sched_state *s, void *rq, u64 now)
+{
+	u64 ns, clock, most = now - s->steal_at;
+
+	if (!s->steal_known)
+		return 0;
+	s->steal_known = steal_clock(rq, &clock);
+	ns = clock - s->steal_seen;
+	if ((s64)ns < 0 || !s->steal_known || now < s->steal_at)
+		return 0;
+	s->steal_seen = clock;
+	s->steal_at = now;
+	return ns < most ? ns : most;
+}
+
+/* A running thread reaches the end of a stretch, with ncalls calls open in it. */
+static __always_inline void steal_tell(struct task_struct *task, struct task_state *st, u32 cpu,
+				       u32 ncalls, u64 now)
+{
+	struct sched_state *s = &st->sched;
+	struct wire_stolen *w;
+	u64 ns;
+
+	if (config_steal_none)
+		return;
+	if (!s->steal_known || s->cpu_run != cpu) {
+		s->cpu_run = cpu;
+		steal_begins(s, run_queue(task), now);
+		return;
+	}
+	ns = steal_since(s, run_queue(task), now);
+	if (!ns)
+		return;
+	if (!task_announce(task, st))
+		goto lost;
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		goto lost;
+	w->kind = WIRE_STOLEN;
+	w->depth = ncalls;
+	w->cpu = cpu;
+	w->tid = task->pid;
+	w->end_ns = now;
+	w->dur_ns = ns;
+	w->lost = lost_total;
+	w->pad = 0;
+	bpf_ringbuf_submit(w, ring_flags());
+	return;
+lost:
+	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
+}
+
+#endif
