@@ -26,7 +26,7 @@
 #include "lib/sim/sim.h"
 
 static struct values {
-	const char *output;
+	const char *output, *node;
 	bool archive, list, truth, json;
 	int64_t seed, threads, dose;
 	uint64_t duration_ns;
@@ -65,6 +65,13 @@ static const struct cli_option options[] = {
 	  .min = 0,
 	  .max = 80,
 	  .help = "Share of the time the culprit takes" },
+	{ .name = "node",
+	  .letter = 'n',
+	  .type = CLI_STRING,
+	  AT(node),
+	  .arg = "NAME",
+	  .group = "What is generated",
+	  .help = "Made on the machine of that name" },
 	{ .name = "output",
 	  .letter = 'o',
 	  .type = CLI_STRING,
@@ -404,6 +411,7 @@ int main(int argc, char **argv)
 	o.seed = (uint64_t)values.seed;
 	o.duration_ns = values.duration_ns;
 	o.threads = (unsigned)values.threads;
+	o.node = values.node;
 	if (values.dose >= 0)
 		sim_scenario_dose(&o, (unsigned)values.dose);
 	if (values.truth)

@@ -317,21 +317,16 @@ static int say_verdict(const struct input *in)
 
 static int selection(struct select *sel, struct err *e)
 {
-	int rc = 0;
+	struct select_words words = { .pids = values.pids.v,
+				      .npids = values.pids.n,
+				      .names = values.names.v,
+				      .nnames = values.names.n,
+				      .since = values.since,
+				      .until = values.until,
+				      .last_given = last_given,
+				      .last_ns = values.last_ns };
 
-	for (size_t i = 0; i < values.pids.n && !rc; i++)
-		rc = select_pid(sel, values.pids.v[i], e);
-	for (size_t i = 0; i < values.names.n && !rc; i++)
-		rc = select_name(sel, values.names.v[i], e);
-	if (last_given && values.since)
-		return err_set(e, ERR_USAGE, "--last and --since both say where to begin");
-	if (last_given)
-		sel->since = (struct select_time){ .kind = SELECT_BACK, .back_ns = values.last_ns };
-	if (values.since && !rc)
-		rc = select_time(&sel->since, values.since, e);
-	if (values.until && !rc)
-		rc = select_time(&sel->until, values.until, e);
-	return rc;
+	return select_words(sel, &words, e);
 }
 
 int main(int argc, char **argv)

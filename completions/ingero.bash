@@ -92,12 +92,13 @@ _ingero_correlate() {
 complete -F _ingero_correlate ingero-correlate
 
 _ingero_demo() {
-	_ingero_complete '--seed --duration --threads --dose -o --output --archive --list --truth --json -q --quiet
-		-v --verbose --color --progress -h --help --version' \
+	_ingero_complete '--seed --duration --threads --dose -n --node -o --output --archive --list --truth --json
+		-q --quiet -v --verbose --color --progress -h --help --version' \
 		'--seed N
 		--duration TIME
 		--threads N
 		--dose PERCENT
+		-n|--node NAME
 		-o|--output FILE
 		--color choice auto always never' \
 		''
@@ -114,6 +115,23 @@ _ingero_explain() {
 		'FILE'
 }
 complete -F _ingero_explain ingero-explain
+
+_ingero_merge() {
+	_ingero_complete '-o --output --compact --reindex --recover --split --slice -p --pid -e --event --since
+		--until --last --force-node --clock-skew-threshold -q --quiet -v --verbose --color
+		--progress -h --help --version' \
+		'-o|--output FILE
+		-p|--pid PID
+		-e|--event OP
+		--since TIME
+		--until TIME
+		--last TIME
+		--force-node NAME
+		--clock-skew-threshold TIME
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_merge ingero-merge
 
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush -n --node --duration

@@ -42,6 +42,7 @@ complete -c ingero-demo -l seed -d 'Another recording of the same scenario [1]' 
 complete -c ingero-demo -l duration -d 'How long the recording lasts in event time [30s]' -x
 complete -c ingero-demo -l threads -d 'Threads that make CUDA calls; the first is the victim [2]' -x
 complete -c ingero-demo -l dose -d 'Share of the time the culprit takes' -x
+complete -c ingero-demo -s n -l node -d 'Made on the machine of that name' -x
 complete -c ingero-demo -s o -l output -d 'Write the recording there instead of standard output' -r -F
 complete -c ingero-demo -l archive -d 'Write it in the smallest form'
 complete -c ingero-demo -l list -d 'List the scenarios'
@@ -64,6 +65,26 @@ complete -c ingero-explain -l color -d 'Colour: auto, always or never (auto: on 
 complete -c ingero-explain -l progress -d 'Show progress even when standard error is no terminal'
 complete -c ingero-explain -s h -l help -d 'Print this help and exit'
 complete -c ingero-explain -l version -d 'Print the version and exit'
+
+complete -c ingero-merge -s o -l output -d 'Write there instead of standard output; the file appears when it is whole' -r -F
+complete -c ingero-merge -l compact -d 'In the smallest form, for keeping'
+complete -c ingero-merge -l reindex -d 'One recording as it is, with a new index'
+complete -c ingero-merge -l recover -d 'What is readable of damaged inputs becomes a sound recording that says what was lost'
+complete -c ingero-merge -l split -d 'A file per machine: FILE with its name in front of the ending'
+complete -c ingero-merge -l slice -d 'Only what the following options select, and what belongs to it'
+complete -c ingero-merge -s p -l pid -d 'Only events of these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-merge -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-merge -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
+complete -c ingero-merge -l until -d 'Only up to then' -x
+complete -c ingero-merge -l last -d 'Only the last part of the recording' -x
+complete -c ingero-merge -l force-node -d 'Name of the machine of what does not say where it was recorded' -x
+complete -c ingero-merge -l clock-skew-threshold -d 'Warn of clocks that may be off by more than this [100ms]' -x
+complete -c ingero-merge -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-merge -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-merge -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-merge -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-merge -s h -l help -d 'Print this help and exit'
+complete -c ingero-merge -l version -d 'Print the version and exit'
 
 complete -c ingero-record -x -a '(__fish_complete_subcommand)'
 complete -c ingero-record -s p -l pid -d 'Record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'

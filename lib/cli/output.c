@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,6 +81,60 @@ int cli_output_open(const char *path, struct err *e)
 	if (fd < 0)
 		return err_sys(e, "cannot create %s", path);
 	return fd;
+}
+
+int cli_aside_open(struct cli_aside *a, const char *path, struct err *e)
+{
+	struct stat st;
+
+	*a = (struct cli_aside){ .fd = -1, .path = path };
+	if (!strcmp(path, "-") || (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))) {
+		a->fd = cli_output_open(path, e);
+		return a->fd < 0 ? a->fd : 0;
+	}
+	if (asprintf(&a->temporary, "%s.XXXXXX", path) < 0) {
+		a->temporary = NULL;
+		return err_nomem(e);
+	}
+	a->fd = mkostemp(a->temporary, O_CLOEXEC); /* mode 0600 */
+	if (a->fd >= 0)
+		return 0;
+	free(a->temporary);
+	a->temporary = NULL;
+	return err_sys(e, "cannot create %s", path);
+}
+
+int cli_aside_keep(struct cli_aside *a, struct err *e)
+{
+	int rc = 0;
+
+	if (a->fd == STDOUT_FILENO) {
+		a->fd = -1;
+		return 0;
+	}
+	if (a->temporary && fsync(a->fd) < 0)
+		rc = err_sys(e, "cannot write %s", a->path);
+	if (close(a->fd) < 0 && !rc)
+		rc = err_sys(e, "cannot write %s", a->path);
+	a->fd = -1;
+	if (a->temporary && !rc && rename(a->temporary, a->path) < 0)
+		rc = err_sys(e, "cannot create %s", a->path);
+	if (a->temporary && rc)
+		unlink(a->temporary);
+	free(a->temporary);
+	a->temporary = NULL;
+	return rc;
+}
+
+void cli_aside_drop(struct cli_aside *a)
+{
+	if (a->fd >= 0 && a->fd != STDOUT_FILENO)
+		close(a->fd);
+	a->fd = -1;
+	if (a->temporary)
+		unlink(a->temporary);
+	free(a->temporary);
+	a->temporary = NULL;
 }
 
 int cli_output_apart(const char *path, char *const *inputs, size_t n, struct err *e)

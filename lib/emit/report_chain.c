@@ -32,6 +32,36 @@ static void title_line(struct buf *out, bool color, const char *title)
 	buf_putc(out, '\n');
 }
 
+/* Whether chains are of several machines, so that each has to say of which. */
+static bool several_nodes(const struct chain_list *list)
+{
+	struct bytes first = { NULL, 0 };
+	bool several = false;
+
+	for (size_t i = 0; i < list->v.n && !several; i++) {
+		struct json node = json_get(list->v.v[i].body, "node");
+		struct bytes name = json_bytes(node);
+
+		several = i && !bytes_equal(name, first);
+		if (!i)
+			first = name;
+		json_free(node); /* the body keeps it */
+	}
+	return several;
+}
+
+static void machine(struct buf *out, const struct report *r, const struct chain *c, bool color)
+{
+	struct json node = json_get(c->body, "node");
+
+	if (several_nodes(r->chains)) {
+		heading(out, color, "Node");
+		human_safe(out, json_bytes(node));
+		buf_putc(out, '\n');
+	}
+	json_free(node);
+}
+
 static void when(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	char a[64], b[64];
@@ -244,6 +274,7 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	buf_puts(out, at > 1 ? "  (" : "(");
 	human_safe(out, c->id);
 	buf_puts(out, ")\n");
+	machine(out, r, c, color);
 	when(out, r, c, color);
 	lost(out, c, color);
 	culprit(out, c, color);

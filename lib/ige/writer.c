@@ -167,7 +167,7 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 	memcpy(s.node_uuid, wr->opt.node_uuid, sizeof(s.node_uuid));
 	/* Unlike every other segment's: its node, boot, wall time and place in the recording. */
 	id[0] = hash_bytes(wr->opt.node_uuid, 16,
-			   wr->opt.boot ^ (uint64_t)wr->opt.real_minus_mono_ns);
+			   wr->opt.boot ^ (uint64_t)wr->opt.real_minus_mono_ns ^ wr->opt.salt);
 	id[1] = hash_u64(id[0] ^ (uint64_t)wr->watermark ^ ++wr->segment << 40);
 	memcpy(s.id, id, sizeof(s.id));
 	/* Every block says which segment it belongs to, so that a lost header cannot mix up ids. */

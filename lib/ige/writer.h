@@ -43,6 +43,7 @@ struct ige_writer_options {
 	int64_t real_minus_mono_ns;
 	uint32_t clock_id; /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
 	bool index; /* each segment ends with an index of its blocks, for readers that seek */
+	uint64_t salt; /* goes into the ids of segments, of which no two may be alike: what else sets this writing apart */
 };
 
 struct ige_writer;

@@ -30,8 +30,10 @@ static bool same_machine(const struct input_head *a, const struct input_head *b)
 int input_head_order(const struct input_head *a, const struct input_head *b)
 {
 	const struct ige_segment *x = &a->segment, *y = &b->segment;
-	int c = memcmp(x->node_uuid, y->node_uuid, sizeof(x->node_uuid));
+	int c = a->known - b->known;
 
+	if (!c)
+		c = memcmp(x->node_uuid, y->node_uuid, sizeof(x->node_uuid));
 	if (!c)
 		c = (x->boot > y->boot) - (x->boot < y->boot);
 	if (!c)
@@ -46,6 +48,9 @@ struct input_clock input_align(struct input_head *heads, size_t n)
 {
 	struct input_clock clock = { .machines = 0 };
 
+	/* Sorted: what does not begin with a segment header comes first. */
+	for (; n && !heads->known; heads++, n--)
+		heads->shift_ns = 0;
 	for (size_t i = 0, end; i < n; i = end) {
 		clock.machines++;
 		for (end = i + 1; end < n && same_machine(&heads[i], &heads[end]); end++)
@@ -55,12 +60,10 @@ struct input_clock input_align(struct input_head *heads, size_t n)
 			const struct ige_segment *last = &heads[end - 1].segment;
 
 			heads[k].shift_ns = last->clock_id ? last->real_minus_mono_ns : 0;
-			clock.unplaced += last->clock_id && !last->real_minus_mono_ns;
 		}
 	}
 	if (clock.machines > 1)
 		return clock;
-	clock.unplaced = 0;
 	for (size_t i = 0; i < n; i++)
 		heads[i].shift_ns = 0;
 	if (n) {

@@ -33,7 +33,6 @@ struct input_clock {
 	int64_t real_minus_mono_ns;
 	uint32_t clock_id;
 	unsigned machines;
-	unsigned unplaced; /* inputs whose header does not say where their clock stands: not moved */
 };
 
 /* heads[0..n) are sorted by input_head_order. */

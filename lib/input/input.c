@@ -39,6 +39,15 @@ static int open_one(struct one *o, struct world *w, const char *name, struct err
 	return ige_reader_open(&o->reader, w, fd, true, name, e);
 }
 
+static void close_around(struct one *o)
+{
+	if (o->counted)
+		o->counted->close(o->counted);
+	if (o->shift)
+		o->shift->close(o->shift);
+	o->counted = o->shift = NULL;
+}
+
 /* NULL: it has to be read from its beginning; *e then only when memory is short. */
 static struct ige_seek *seek_of(struct input *in, struct one *o, struct err *e)
 {
@@ -83,15 +92,19 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 	return 0;
 }
 
-/* The stream of one input on the joined clock. */
+/* The stream of one input on the joined clock. NULL: out of memory. */
 static struct event_stream *on_clock(struct input *in, struct one *o, struct event_stream *own)
 {
-	if (in->clock.machines < 2)
-		return own;
-	if (o->shift)
-		o->shift->close(o->shift);
-	o->shift = input_shift(in->world, own, &o->head);
-	return o->shift;
+	close_around(o);
+	if (in->clock.machines > 1) {
+		o->shift = input_shift(in->world, own, &o->head);
+		own = o->shift;
+	}
+	if (in->counts && own) {
+		o->counted = input_tally(own, &o->tally, input_report_of(o));
+		own = o->counted;
+	}
+	return own;
 }
 
 /* A time of the joined clock on the input's own. What lies at an end of all time stays there. */
@@ -168,8 +181,8 @@ static int by_head(const void *a, const void *b)
 
 static void free_one(struct one *o)
 {
-	if (o->shift)
-		o->shift->close(o->shift);
+	close_around(o);
+	input_tally_free(&o->tally);
 	ige_seek_free(o->seek);
 	ige_reader_free(o->reader);
 }
@@ -196,7 +209,7 @@ static void drop_copies(struct input *in)
 }
 
 /* How all begin, then their order and clock, then their streams. */
-static int align(struct input *in, struct event_stream **streams, bool once, struct err *e)
+static int align(struct input *in, struct event_stream **streams, struct err *e)
 {
 	struct input_head *heads = calloc(in->n, sizeof(*heads));
 	int rc = heads ? 0 : err_nomem(e);
@@ -212,7 +225,7 @@ static int align(struct input *in, struct event_stream **streams, bool once, str
 	if (rc)
 		goto out;
 	qsort(in->each, in->n, sizeof(in->each[0]), by_head);
-	if (once)
+	if (in->counts)
 		drop_copies(in);
 	for (unsigned i = 0; i < in->n; i++)
 		heads[i] = in->each[i].head;
@@ -228,7 +241,7 @@ out:
 }
 
 static int open_all(struct input **out, struct world *w, const char *const *names, unsigned n,
-		    bool once, struct err *e)
+		    bool counted, struct err *e)
 {
 	static const char *const standard[] = { "-" };
 	struct input *in = calloc(1, sizeof(*in));
@@ -256,9 +269,10 @@ static int open_all(struct input **out, struct world *w, const char *const *name
 	}
 	if (rc)
 		goto out;
-	in->joined = n > 1;
+	in->counts = counted;
+	in->joined = n > 1 || counted;
 	if (in->joined)
-		rc = align(in, streams, once, e);
+		rc = align(in, streams, e);
 	if (rc)
 		goto out;
 	in->stream = in->joined ? input_join(w, streams, in->n) : streams[0];
@@ -279,8 +293,8 @@ int input_open(struct input **out, struct world *w, const char *const *names, un
 	return open_all(out, w, names, n, false, e);
 }
 
-int input_open_once(struct input **out, struct world *w, const char *const *names, unsigned n,
-		    struct err *e)
+int input_open_counted(struct input **out, struct world *w, const char *const *names, unsigned n,
+		       struct err *e)
 {
 	return open_all(out, w, names, n, true, e);
 }
@@ -306,14 +320,6 @@ struct event_stream *input_stream(struct input *in)
 const struct input_clock *input_clock(const struct input *in)
 {
 	return &in->clock;
-}
-
-const struct input_head *input_head_of(const struct input *in, unsigned i, const char **name)
-{
-	if (!in->joined || i >= in->n)
-		return NULL;
-	*name = in->each[i].name;
-	return &in->each[i].head;
 }
 
 struct ige_reader *input_reader(struct input *in)

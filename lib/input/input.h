@@ -14,6 +14,7 @@
 #include "lib/event/stream.h"
 #include "lib/ige/reader.h"
 #include "lib/input/align.h"
+#include "lib/input/tally.h"
 #include "lib/world/world.h"
 
 struct input;
@@ -22,9 +23,10 @@ struct input;
  * clock and into an order that does not depend on that of their names (input/align.h). On error nothing is left open. */
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e);
-/* The same, where a file and copies of it count once: the verdict says so. */
-int input_open_once(struct input **out, struct world *w, const char *const *names, unsigned n,
-		    struct err *e);
+/* The same for who joins them for good: a file and copies of it count once (the verdict says so), and what each brings
+ * is counted. input_clock is known for a single one too. */
+int input_open_counted(struct input **out, struct world *w, const char *const *names, unsigned n,
+		       struct err *e);
 void input_free(struct input *in);
 
 /* The joined stream; owned by the input. */
@@ -33,8 +35,14 @@ struct event_stream *input_stream(struct input *in);
 /* The clock of that stream, known when there are several inputs (machines > 0). */
 const struct input_clock *input_clock(const struct input *in);
 
-/* How the i-th of several begins, and as what it was named; NULL past the last, or when there is only one. */
-const struct input_head *input_head_of(const struct input *in, unsigned i, const char **name);
+/* The i-th of them, in the order of heads; final at the end. False past the last, or when they are not counted. */
+struct input_told {
+	const char *name;
+	const struct input_head *head;
+	const struct input_tally *tally;
+	const struct ige_report *report;
+};
+bool input_told(const struct input *in, unsigned i, struct input_told *told);
 
 /* When the recordings end on their clock (INT64_MIN: no event, no clock) and what their last CLOCK record says of UTC.
  * Learned without reading events. ERR_CANNOT: an input is no file, or one that has to be read from its beginning. Before

@@ -13,8 +13,10 @@
 
 struct one {
 	struct ige_reader *reader;
-	struct ige_seek *seek;	    /* once asked for, where it can be */
-	struct event_stream *shift; /* around one of theirs; NULL: times stay as they are */
+	struct ige_seek *seek;	      /* once asked for, where it can be */
+	struct event_stream *shift;   /* around one of theirs; NULL: times stay as they are */
+	struct event_stream *counted; /* around that, where somebody wants to know */
+	struct input_tally tally;
 	struct input_head head;
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
@@ -29,6 +31,13 @@ struct input {
 	struct input_clock clock;
 	struct buf notes; /* for the verdict */
 	bool joined;	  /* stream is ours to close */
+	bool counts;	  /* what each brings */
 };
+
+/* Of what its stream reads. */
+static inline const struct ige_report *input_report_of(const struct one *o)
+{
+	return o->windowed ? ige_seek_report(o->seek) : ige_reader_report(o->reader);
+}
 
 #endif

@@ -10,9 +10,38 @@
 #include "lib/base/human.h"
 #include "lib/input/inside.h"
 
-static const struct ige_report *report_of(const struct one *o)
+static bool one_recording(const struct one *a, const struct one *b)
 {
-	return o->windowed ? ige_seek_report(o->seek) : ige_reader_report(o->reader);
+	const struct ige_segment *x = &a->head.segment, *y = &b->head.segment;
+
+	return a->head.known && b->head.known && x->boot == y->boot &&
+	       x->real_minus_mono_ns == y->real_minus_mono_ns && x->clock_id == y->clock_id &&
+	       !memcmp(x->node_uuid, y->node_uuid, sizeof(x->node_uuid));
+}
+
+/* Of one recording in several files only the last one ends it. They stand together, see input_head_order. */
+static bool ends_elsewhere(const struct input *in, unsigned at)
+{
+	const struct one *o = &in->each[at];
+
+	if (!in->joined || input_report_of(o)->truncated || input_report_of(o)->empty)
+		return false;
+	for (unsigned i = at; i-- && one_recording(&in->each[i], o);)
+		if (!input_report_of(&in->each[i])->unterminated)
+			return true;
+	for (unsigned i = at + 1; i < in->n && one_recording(&in->each[i], o); i++)
+		if (!input_report_of(&in->each[i])->unterminated)
+			return true;
+	return false;
+}
+
+/* As its stream's reader reports it, seen beside the others. */
+static struct ige_report report_of(const struct input *in, unsigned i)
+{
+	struct ige_report r = *input_report_of(&in->each[i]);
+
+	r.unterminated = r.unterminated && !ends_elsewhere(in, i);
+	return r;
 }
 
 /* The bytes of an unfinished last block are no damage beside the cut itself. */
@@ -64,7 +93,7 @@ int input_verdict(const struct input *in, struct buf *notes)
 		buf_puts(notes, "the input is empty: there is no recording in it\n");
 	buf_add(notes, in->notes.p, in->notes.n);
 	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = report_of(&in->each[i]);
+		struct ige_report report = report_of(in, i), *r = &report;
 
 		say(notes, in->each[i].name, r);
 		/* The last block of a recording that is being written may be caught half done. */
@@ -80,7 +109,7 @@ struct ige_report input_report(const struct input *in)
 	struct ige_report sum = { .empty = true };
 
 	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = report_of(&in->each[i]);
+		struct ige_report report = report_of(in, i), *r = &report;
 
 		sum.segments += r->segments;
 		sum.blocks += r->blocks;
@@ -156,7 +185,7 @@ void input_account(const struct input *in, struct buf *out)
 	const char *between = "dictionaries: ";
 
 	for (unsigned i = 0; i < in->n; i++) {
-		const struct ige_report *r = report_of(&in->each[i]);
+		struct ige_report report = report_of(in, i), *r = &report;
 
 		buf_printf(out, "%s: %" PRIu64 " segments, %" PRIu64 " blocks, ", in->each[i].name,
 			   r->segments, r->blocks);
@@ -179,4 +208,14 @@ void input_account(const struct input *in, struct buf *out)
 		between = ", ";
 	}
 	buf_putc(out, '\n');
+}
+
+bool input_told(const struct input *in, unsigned i, struct input_told *told)
+{
+	const struct one *o = &in->each[i];
+
+	if (!in->counts || i >= in->n)
+		return false;
+	*told = (struct input_told){ o->name, &o->head, &o->tally, input_report_of(o) };
+	return true;
 }

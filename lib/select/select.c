@@ -108,6 +108,25 @@ int select_time(struct select_time *t, const char *text, struct err *e)
 	return 0;
 }
 
+int select_words(struct select *s, const struct select_words *words, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < words->npids && !rc; i++)
+		rc = select_pid(s, words->pids[i], e);
+	for (size_t i = 0; i < words->nnames && !rc; i++)
+		rc = select_name(s, words->names[i], e);
+	if (words->last_given && words->since)
+		return err_set(e, ERR_USAGE, "--last and --since both say where to begin");
+	if (words->last_given)
+		s->since = (struct select_time){ .kind = SELECT_BACK, .back_ns = words->last_ns };
+	if (words->since && !rc)
+		rc = select_time(&s->since, words->since, e);
+	if (words->until && !rc)
+		rc = select_time(&s->until, words->until, e);
+	return rc;
+}
+
 static int resolve(const struct select_time *t, int64_t end_ns, bool has_real,
 		   int64_t real_minus_mono_ns, int64_t absent, int64_t *out, struct err *e)
 {

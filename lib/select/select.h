@@ -45,6 +45,16 @@ int select_name(struct select *s, const char *text, struct err *e);
 /* "5m" (before the end), "15:40", ISO time. text is borrowed. */
 int select_time(struct select_time *t, const char *text, struct err *e);
 
+/* What programs take on their command lines, as given: -p, -e, --since, --until, --last. All borrowed. */
+struct select_words {
+	const char *const *pids, *const *names;
+	size_t npids, nnames;
+	const char *since, *until; /* NULL: not given */
+	bool last_given;
+	uint64_t last_ns;
+};
+int select_words(struct select *s, const struct select_words *words, struct err *e);
+
 /* A time was asked for, so that the recording's end has to be known first. */
 static inline bool select_needs_end(const struct select *s)
 {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/hash.h"
 #include "lib/sim/random.h"
 
 #define BOOT_NS 1000000000000 /* when the victim started, on the boot clock */
@@ -118,14 +119,16 @@ static void stacks(struct sim_cast *c, struct world *w)
 
 void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options *o)
 {
-	struct world_node node = { .boot = sim_at(o->seed, 90, 0), .name = text(w, "gpu-host-1") };
+	struct world_node node = { .boot = sim_at(o->seed, 90, 0),
+				   .name = text(w, o->node ? o->node : SIM_NODE) };
+	uint64_t who = o->node ? hash_bytes(o->node, strlen(o->node), 0) : 0;
 	struct world_cgroup cg;
 	struct world_gpu gpu = { 0 };
 	struct world_ctx ctx = { 0 };
 	uint32_t victim_image, hog_image, kernel_image, idle_image, kernel, idle;
 
 	for (unsigned i = 0; i < 16; i++)
-		node.uuid[i] = (uint8_t)(sim_at(o->seed, 91, i / 8) >> i % 8 * 8);
+		node.uuid[i] = (uint8_t)((sim_at(o->seed, 91, i / 8) ^ who) >> i % 8 * 8);
 	memcpy(c->uuid, node.uuid, sizeof(c->uuid));
 	c->boot = node.boot;
 	c->node = world_node(w, &node);

@@ -102,7 +102,7 @@ void sim_say_start(struct sim_stream *s)
 	REC_SET(rec, SESSION, seed, r->o.seed);
 	rec = pend(s, RECORD_NODE);
 	REC_SET(rec, NODE, node, r->cast.node);
-	REC_SET(rec, NODE, hostname, bytes_of("gpu-host-1"));
+	REC_SET(rec, NODE, hostname, bytes_of(s->run.o.node ? s->run.o.node : SIM_NODE));
 	REC_SET(rec, NODE, kernel, bytes_of("generated"));
 	REC_SET(rec, NODE, arch, bytes_of("x86_64"));
 	REC_SET(rec, NODE, cpus, s->nactors);

@@ -17,6 +17,8 @@
 #include "lib/world/world.h"
 
 /* Percentages are of wall time, 0 to 80; together at most 80. Plants act on the process's first thread. */
+#define SIM_NODE "gpu-host-1"
+
 struct sim_options {
 	uint64_t seed;
 	uint64_t duration_ns;
@@ -26,7 +28,8 @@ struct sim_options {
 	unsigned driver_ns;   /* CPU time of a driver call that submits work */
 	unsigned device_us;   /* device time of a step's kernels */
 	unsigned error_every; /* this many allocations apart, one fails; 0 none */
-	bool quiet;	      /* no short preemptions by kernel workers either */
+	const char *node; /* name of the machine, and with the seed its identity; NULL: SIM_NODE */
+	bool quiet;	  /* no short preemptions by kernel workers either */
 
 	/* cpu-preempted (and, where it meets a wake-up, cpu-contended): another process takes the CPU. */
 	unsigned hog_percent;

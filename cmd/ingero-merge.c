@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-merge: recordings in, one recording out, in time order, or a part of them, or their smallest form. One
+ * alone is passed on as the bytes it is where nothing about it has to change.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/base/human.h"
+#include "lib/base/io.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/progress.h"
+#include "lib/cli/signals.h"
+#include "lib/input/merge.h"
+#include "lib/input/operand.h"
+#include "lib/input/pass.h"
+#include "lib/input/resolve.h"
+#include "lib/input/skew.h"
+
+static struct values {
+	const char *output, *since, *until, *force_node;
+	bool slice, split, compact, reindex, recover, anonymize;
+	uint64_t last_ns, skew_ns;
+	struct cli_list pids, names;
+} values = { .skew_ns = 100000000 };
+
+static bool last_given;
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	{ .name = "output",
+	  .letter = 'o',
+	  .type = CLI_STRING,
+	  AT(output),
+	  .arg = "FILE",
+	  .group = "Output",
+	  .help = "Write there instead of standard output; the file appears when it is whole" },
+	{ .name = "compact",
+	  .type = CLI_FLAG,
+	  AT(compact),
+	  .group = "Output",
+	  .help = "In the smallest form, for keeping" },
+	{ .name = "reindex",
+	  .type = CLI_FLAG,
+	  AT(reindex),
+	  .group = "Output",
+	  .help = "One recording as it is, with a new index" },
+	{ .name = "recover",
+	  .type = CLI_FLAG,
+	  AT(recover),
+	  .group = "Output",
+	  .help = "What is readable of damaged inputs becomes a sound recording that says what "
+		  "was lost" },
+	{ .name = "split",
+	  .type = CLI_FLAG,
+	  AT(split),
+	  .group = "Output",
+	  .help = "A file per machine: FILE with its name in front of the ending" },
+	{ .name = "slice",
+	  .type = CLI_FLAG,
+	  AT(slice),
+	  .group = "Which part",
+	  .help = "Only what the following options select, and what belongs to it" },
+	{ .name = "pid",
+	  .letter = 'p',
+	  .type = CLI_LIST,
+	  AT(pids),
+	  .arg = "PID[,PID]",
+	  .group = "Which part",
+	  .help = "Only events of these processes" },
+	{ .name = "event",
+	  .letter = 'e',
+	  .type = CLI_LIST,
+	  AT(names),
+	  .arg = "OP[,OP]",
+	  .group = "Which part",
+	  .help = "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)" },
+	{ .name = "since",
+	  .type = CLI_STRING,
+	  AT(since),
+	  .arg = "TIME",
+	  .group = "Which part",
+	  .help = "Only from then on: 5m before the end, 15:40, or an ISO time" },
+	{ .name = "until",
+	  .type = CLI_STRING,
+	  AT(until),
+	  .arg = "TIME",
+	  .group = "Which part",
+	  .help = "Only up to then" },
+	{ .name = "last",
+	  .type = CLI_DURATION,
+	  AT(last_ns),
+	  .arg = "TIME",
+	  .group = "Which part",
+	  .help = "Only the last part of the recording",
+	  .given = &last_given },
+	{ .name = "force-node",
+	  .type = CLI_STRING,
+	  AT(force_node),
+	  .arg = "NAME",
+	  .group = "Machines",
+	  .help = "Name of the machine of what does not say where it was recorded" },
+	{ .name = "clock-skew-threshold",
+	  .type = CLI_DURATION,
+	  AT(skew_ns),
+	  .arg = "TIME",
+	  .group = "Machines",
+	  .help = "Warn of clocks that may be off by more than this [100ms]" },
+	{ .name = "anonymize", .type = CLI_FLAG, AT(anonymize) },
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-merge",
+	.summary = "Recordings in, one out: joined, cut, repaired or made small",
+	.usage = "[FILE...]",
+	.options = options,
+	.footer = "  ingero-merge node-*.ige | ingero-correlate | ingero-explain\n"
+		  "  ingero-merge --slice --last 5m -p 4821 run.ige -o part.ige",
+};
+
+/* ---- before anything is opened ---- */
+
+static bool ends_in(const char *path, const char *ending)
+{
+	size_t n = strlen(path), m = strlen(ending);
+
+	return n > m && !strcmp(path + n - m, ending);
+}
+
+static int check_options(bool sliced, struct err *e)
+{
+	if (values.anonymize)
+		return err_set(e, ERR_CANNOT, "--anonymize is not there yet");
+	if (values.output && (ends_in(values.output, ".db") || ends_in(values.output, ".sqlite")))
+		return err_set(e, ERR_CANNOT,
+			       "%s: writing SQLite is not there yet; recordings end in .ige",
+			       values.output);
+	if (values.slice && !sliced)
+		return err_set(e, ERR_USAGE,
+			       "--slice needs to know what: --since, --until, --last, -p or -e");
+	if (values.split && (!values.output || !strcmp(values.output, "-")))
+		return err_set(e, ERR_USAGE,
+			       "--split writes several files: name them with -o FILE");
+	if (values.reindex && (sliced || values.compact || values.recover || values.split))
+		return err_set(e, ERR_USAGE,
+			       "--reindex leaves the recording as it is: what is written anew has "
+			       "its index anyway");
+	return 0;
+}
+
+/* All inputs are open at once, each with a descriptor. */
+static int make_room(size_t n, struct err *e)
+{
+	const rlim_t others = 64;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= n + others)
+		return 0;
+	if (limit.rlim_max < n + others)
+		return err_set(e, ERR_CANNOT,
+			       "%zu inputs at once, but only %llu files may be open (ulimit -Hn): "
+			       "merge them in parts, then the parts",
+			       n, (unsigned long long)limit.rlim_max);
+	limit.rlim_cur = n + others;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		return err_sys(e, "cannot open %zu files at once", n);
+	return 0;
+}
+
+/* ---- outputs ---- */
+
+struct output {
+	struct ige_sink sink; /* first: the writer gives it back to us */
+	uint64_t bytes;
+	struct cli_aside aside;
+	char *path; /* of one of several */
+};
+
+struct outputs {
+	struct merge_target target;
+	const struct world *w;
+	VEC(struct output *) all;
+};
+
+static int put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events,
+	       struct err *e)
+{
+	struct output *out = (struct output *)s;
+	int rc = write_all(out->aside.fd, p, n, e);
+
+	(void)kind;
+	(void)events;
+	out->bytes += n;
+	return rc && out->aside.path ? err_prefix(e, "%s", out->aside.path) : rc;
+}
+
+static int add_output(struct outputs *o, char *path, struct ige_sink **sink, struct err *e)
+{
+	struct output *out = calloc(1, sizeof(*out));
+	int rc = 0;
+
+	if (!out || !vec_push(&o->all, out)) {
+		free(out);
+		free(path);
+		return err_nomem(e);
+	}
+	out->path = path;
+	out->aside.fd = STDOUT_FILENO;
+	if (path || values.output)
+		rc = cli_aside_open(&out->aside, path ? path : values.output, e);
+	if (rc)
+		out->aside.fd = -1;
+	out->sink.put = put;
+	*sink = &out->sink;
+	return rc;
+}
+
+/* FILE.ige of machine gpu-7 is FILE.gpu-7.ige; of another one of that name FILE.gpu-7-2.ige. */
+static char *split_path(const struct outputs *o, uint32_t node)
+{
+	const struct world_node *machine = world_get_node(o->w, node);
+	struct bytes name = world_text(o->w, machine ? machine->name : 0);
+	size_t stem = strlen(values.output) - (ends_in(values.output, ".ige") ? 4 : 0);
+	unsigned again = 1;
+	struct buf safe = { 0 };
+	char *path = NULL;
+
+	for (size_t i = 0; i < name.n && i < 64; i++)
+		buf_putc(&safe, strchr("/\\", name.p[i]) || (unsigned char)name.p[i] <= ' '
+					? '_'
+					: name.p[i]);
+	if (!safe.n)
+		buf_puts(&safe, "unknown");
+	for (bool taken = true; taken && !safe.failed; again++) {
+		char number[16] = "";
+
+		free(path);
+		if (again > 1)
+			snprintf(number, sizeof(number), "-%u", again);
+		if (asprintf(&path, "%.*s.%s%s.ige", (int)stem, values.output, buf_text(&safe),
+			     number) < 0) {
+			path = NULL;
+			break;
+		}
+		taken = false;
+		for (size_t i = 0; i < o->all.n; i++)
+			taken |= !strcmp(o->all.v[i]->path, path);
+	}
+	buf_free(&safe);
+	return path;
+}
+
+static int sink_of(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e)
+{
+	struct outputs *o = (struct outputs *)t;
+	char *path = NULL;
+
+	if (t->by_machine) {
+		path = split_path(o, node);
+		if (!path)
+			return err_nomem(e);
+	}
+	return add_output(o, path, sink, e);
+}
+
+static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < o->all.n && !rc; i++) {
+		struct output *out = o->all.v[i];
+
+		rc = cli_aside_keep(&out->aside, e);
+		if (!rc && out->path)
+			cli_note("%s: %s", out->path, human_bytes(out->bytes).s);
+		else if (!rc)
+			cli_note("%s: %s events, %s", values.output ? values.output : "output",
+				 human_count(events).s, human_bytes(out->bytes).s);
+	}
+	return rc;
+}
+
+static void free_outputs(struct outputs *o)
+{
+	for (size_t i = 0; i < o->all.n; i++) {
+		cli_aside_drop(&o->all.v[i]->aside);
+		free(o->all.v[i]->path);
+		free(o->all.v[i]);
+	}
+	vec_free(&o->all);
+}
+
+/* ---- running ---- */
+
+static struct cli_progress progress;
+
+/* Asked per block: time to say how far it is, too. */
+static bool interrupted(void)
+{
+	cli_progress_tick(&progress);
+	return cli_signal_received() != 0;
+}
+
+/* A line per input: what it brought. */
+static void say_inputs(const struct input *in, const struct pass_result *passed,
+		       const struct world *w)
+{
+	struct input_told t;
+
+	for (unsigned i = 0; input_told(in, i, &t); i++)
+		cli_note("%s: %s events, %s chains, %s stacks", t.name,
+			 human_count(passed ? passed->events : t.tally->events).s,
+			 human_count(passed ? passed->chains : t.tally->chains).s,
+			 human_count(passed ? world_count(w, WORLD_STACK) : t.tally->stacks).s);
+}
+
+static void say_clocks(const struct input *in, const struct world *w)
+{
+	struct buf notes = { 0 }, warnings = { 0 };
+
+	input_skew(in, w, values.skew_ns, &notes, &warnings);
+	if (notes.n) {
+		notes.n--; /* the last newline */
+		cli_note("%.*s", (int)notes.n, notes.p);
+	}
+	cli_warn_lines(&warnings);
+	buf_free(&notes);
+	buf_free(&warnings);
+}
+
+/* Damage, as far as it is worth a status: one that was repaired is not. */
+static int say_damage(const struct input *in)
+{
+	struct buf notes = { 0 };
+	int rc = input_verdict(in, &notes);
+
+	cli_warn_lines(&notes);
+	buf_free(&notes);
+	return values.recover && !input_report(in).empty ? 0 : cli_exit_of(rc);
+}
+
+static int merge(struct world *w, struct input *in, const struct merge_options *opt,
+		 struct outputs *o, struct err *e)
+{
+	struct input_told first;
+	struct merge_result merged;
+	struct pass_result passed;
+	struct ige_sink *sink;
+	bool whole = input_reader(in) && input_told(in, 0, &first) && first.head->known;
+	bool pass = whole && !opt->select && !values.compact && !values.recover && !values.split &&
+		    !values.force_node;
+	int rc;
+
+	if (values.reindex && !pass)
+		return err_set(
+			e, ERR_USAGE,
+			"--reindex is for one recording that begins where it should: "
+			"several are indexed when they are merged, damaged ones with --recover");
+	cli_progress_begin(&progress, input_position, in, false);
+	if (pass) {
+		rc = sink_of(&o->target, 0, &sink, e);
+		if (!rc)
+			rc = pass_run(in, values.reindex, sink, o->target.interrupted, &passed, e);
+		merged.events = passed.events;
+	} else {
+		rc = merge_run(w, in, opt, &o->target, &merged, e);
+	}
+	cli_progress_end(&progress);
+	if (rc)
+		return rc;
+	say_inputs(in, pass ? &passed : NULL, w);
+	say_clocks(in, w);
+	return keep_outputs(o, merged.events, e);
+}
+
+static int run(const struct cli_operands *operands, struct select *sel, int *status, struct err *e)
+{
+	const char *const *names = (const char *const *)operands->v;
+	unsigned n = (unsigned)operands->n;
+	struct merge_options opt = { .archive = values.compact,
+				     .recover = values.recover,
+				     .force_node = values.force_node };
+	struct world *w = world_new();
+	struct outputs o = { .target = { .sink = sink_of,
+					 .by_machine = values.split,
+					 .interrupted = interrupted },
+			     .w = w };
+	struct input *in = NULL;
+	int rc = w ? merge_name_nodes(w, &opt, e) : err_nomem(e);
+
+	if (!rc && select_needs_end(sel))
+		rc = input_resolve(w, names, n, sel, e);
+	if (!rc)
+		rc = input_open_counted(&in, w, names, n, e);
+	if (!rc && sel->resolved)
+		rc = input_window(in, sel->since_ns, sel->until_ns, e);
+	if (sel->resolved || sel->pids.n || sel->patterns.n)
+		opt.select = sel;
+	if (!rc)
+		rc = merge(w, in, &opt, &o, e);
+	if (!rc)
+		*status = say_damage(in);
+	free_outputs(&o);
+	input_free(in);
+	world_free(w);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct cli_operands operands;
+	struct select sel = { 0 };
+	struct select_words words;
+	struct err e = { 0 };
+	bool piped, sliced;
+	int rc, status;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	status = CLI_EXIT_DONE;
+	words = (struct select_words){ .pids = values.pids.v,
+				       .npids = values.pids.n,
+				       .names = values.names.v,
+				       .nnames = values.names.n,
+				       .since = values.since,
+				       .until = values.until,
+				       .last_given = last_given,
+				       .last_ns = values.last_ns };
+	sliced = words.npids || words.nnames || words.since || words.until || last_given;
+	piped = operands.n == 0;
+	for (size_t i = 0; i < operands.n; i++)
+		piped |= !strcmp(operands.v[i], "-");
+	rc = check_options(sliced, &e);
+	if (!rc)
+		rc = select_words(&sel, &words, &e);
+	for (size_t i = 0; i < operands.n && !rc; i++)
+		rc = input_operand_check(operands.v[i], &e);
+	if (!rc && values.output)
+		rc = cli_output_apart(values.output, operands.v, operands.n, &e);
+	if (!rc && (!values.output || !strcmp(values.output, "-")))
+		rc = cli_refuse_terminal(STDOUT_FILENO, &e);
+	if (!rc)
+		rc = make_room(operands.n, &e);
+	/* From a pipe the rest is read; otherwise what was begun is taken away. */
+	if (!rc && !piped)
+		rc = cli_signals_catch(&e);
+	else if (!rc)
+		cli_signals_let_first_pass(STDIN_FILENO);
+	if (!rc)
+		rc = run(&operands, &sel, &status, &e);
+	if (rc == ERR_INTERRUPTED)
+		status = 128 + cli_signal_received();
+	else if (rc)
+		status = cli_fail(&e);
+	select_free(&sel);
+	cli_list_free(&values.pids);
+	cli_list_free(&values.names);
+	return status;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer of a machine is made when the first thing of it comes. Ids of segments come from the inputs' own and
+ * from what was selected, so that no two different outputs share one and equal ones are equal.
+ */
+#include "lib/input/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+#include "lib/input/slice.h"
+
+struct outlet {
+	uint32_t node; /* 0: of everything */
+	struct ige_writer *writer;
+};
+
+struct merge {
+	struct world *w;
+	struct input *in;
+	const struct merge_options *opt;
+	struct merge_target *target;
+	struct merge_result *result;
+	VEC(struct outlet) outlets;
+	VEC(uint32_t) named; /* by world ctx: the same with a node; 0 not looked at */
+	uint64_t salt;
+	unsigned inputs;
+	int64_t latest_ns, floor_ns;
+};
+
+int merge_name_nodes(struct world *w, const struct merge_options *opt, struct err *e)
+{
+	struct world_node node = { .boot = 0 };
+
+	if (!opt->force_node)
+		return 0;
+	node.name = world_string(w, bytes_of(opt->force_node));
+	return world_node(w, &node) ? 0 : err_nomem(e);
+}
+
+static uint64_t salt_of(const struct merge *m)
+{
+	const struct select *sel = m->opt->select;
+	uint64_t salt = m->opt->archive + 2 * m->opt->recover;
+	struct input_told t;
+
+	for (unsigned i = 0; input_told(m->in, i, &t); i++)
+		salt = hash_bytes(t.head->bytes, sizeof(t.head->bytes), salt);
+	if (!sel)
+		return salt;
+	for (size_t i = 0; i < sel->pids.n; i++)
+		salt = hash_u64(salt ^ sel->pids.v[i]);
+	for (size_t i = 0; i < sel->patterns.n; i++)
+		salt = hash_bytes(sel->patterns.v[i], strlen(sel->patterns.v[i]), salt);
+	if (sel->resolved)
+		salt = hash_u64(hash_u64(salt ^ (uint64_t)sel->since_ns) ^ (uint64_t)sel->until_ns);
+	return salt;
+}
+
+static int open_outlet(struct merge *m, uint32_t node, struct outlet **out, struct err *e)
+{
+	const struct input_clock *clock = input_clock(m->in);
+	const struct world_node *machine = world_get_node(m->w, node);
+	struct ige_writer_options opt = { .archive = m->opt->archive,
+					  .boot = machine ? machine->boot : clock->boot,
+					  .real_minus_mono_ns = clock->real_minus_mono_ns,
+					  .clock_id = clock->clock_id,
+					  .index = true,
+					  .salt = m->salt };
+	struct outlet o = { .node = node };
+	struct ige_sink *sink;
+	int rc = m->target->sink(m->target, node, &sink, e);
+
+	memcpy(opt.node_uuid, machine ? machine->uuid : clock->node_uuid, sizeof(opt.node_uuid));
+	if (!rc)
+		rc = ige_writer_new(&o.writer, m->w, sink, &opt, e);
+	if (!rc && !vec_push(&m->outlets, o)) {
+		ige_writer_free(o.writer);
+		rc = err_nomem(e);
+	}
+	if (!rc)
+		*out = &m->outlets.v[m->outlets.n - 1];
+	return rc;
+}
+
+static int outlet_of(struct merge *m, uint32_t node, struct outlet **out, struct err *e)
+{
+	if (!m->target->by_machine)
+		node = 0;
+	for (size_t i = 0; i < m->outlets.n; i++)
+		if (m->outlets.v[i].node == node) {
+			*out = &m->outlets.v[i];
+			return 0;
+		}
+	return open_outlet(m, node, out, e);
+}
+
+/* ---- events ---- */
+
+static uint32_t nameless_node(const struct merge *m)
+{
+	struct world_node node = { .boot = 0 };
+
+	return world_node(m->w, &node);
+}
+
+/* The context an event goes out with: one without a machine gets the one that --force-node named. */
+static uint32_t named_ctx(struct merge *m, uint32_t id)
+{
+	const struct world_ctx *ctx;
+	struct world_ctx with;
+
+	if (id < m->named.n && m->named.v[id])
+		return m->named.v[id];
+	ctx = world_get_ctx(m->w, id);
+	with = ctx ? *ctx : (struct world_ctx){ 0 };
+	if (!with.node)
+		with.node = nameless_node(m);
+	while (m->named.n <= id)
+		if (!vec_push(&m->named, 0))
+			return id;
+	return m->named.v[id] = world_ctx(m->w, &with);
+}
+
+static int event(struct merge *m, const struct event *ev, struct outlet **last, struct err *e)
+{
+	const struct world_ctx *ctx;
+	struct event named;
+	uint32_t node = 0;
+	int rc = 0;
+
+	if (m->opt->force_node) {
+		named = *ev;
+		named.ctx = named_ctx(m, ev->ctx);
+		ev = &named;
+	}
+	if (m->target->by_machine) {
+		ctx = world_get_ctx(m->w, ev->ctx);
+		node = ctx ? ctx->node : 0;
+	}
+	if (!*last || (*last)->node != node)
+		rc = outlet_of(m, node, last, e);
+	m->result->events++;
+	return rc ? rc : ige_writer_event((*last)->writer, ev, e);
+}
+
+static int events(struct merge *m, const struct stream_item *item, struct err *e)
+{
+	struct outlet *last = m->target->by_machine || !m->outlets.n ? NULL : m->outlets.v;
+	uint64_t before = m->result->events;
+	int rc = 0;
+
+	for (size_t i = 0; i < item->n && !rc; i++) {
+		const struct event *ev = &item->events[i];
+
+		if (ev->end_ns > m->latest_ns)
+			m->latest_ns = ev->end_ns;
+		if (!m->opt->select || select_event(m->opt->select, m->w, ev))
+			rc = event(m, ev, &last, e);
+	}
+	/* Losses are told of the stretch they were in; of one that nobody asked for they are not. */
+	if (!rc && item->lost && !item->skipped &&
+	    (m->result->events > before || !m->opt->select)) {
+		if (!last)
+			rc = outlet_of(m, 0, &last, e);
+		if (!rc)
+			ige_writer_lost(last->writer, item->lost);
+	}
+	if (item->floor_ns != INT64_MIN)
+		m->floor_ns = item->floor_ns;
+	if (item->watermark_ns == INT64_MIN || item->late)
+		return rc;
+	for (size_t i = 0; i < m->outlets.n && !rc; i++)
+		rc = ige_writer_flush(m->outlets.v[i].writer, item->watermark_ns, m->floor_ns,
+				      false, e);
+	return rc;
+}
+
+/* ---- records ---- */
+
+/* The machine a record is about; 0 when it does not say. */
+static uint32_t node_of(const struct world *w, const struct record *r)
+{
+	const struct record_def *def = record_builtin(r->kind);
+
+	for (unsigned i = 0; def && i < def->nfields; i++) {
+		const struct world_process *p = NULL;
+		const struct world_thread *t;
+		const struct world_cgroup *g;
+		uint32_t id;
+
+		if (def->fields[i].type != REC_U32 || !record_has(r, def->fields[i].number))
+			continue;
+		memcpy(&id, (const char *)&r->u + def->fields[i].offset, sizeof(id));
+		switch (def->fields[i].role) {
+		case RROLE_NODE:
+			return id;
+		case RROLE_PROCESS:
+			p = world_get_process(w, id);
+			break;
+		case RROLE_THREAD:
+			t = world_get_thread(w, id);
+			p = t ? world_get_process(w, t->process) : NULL;
+			break;
+		case RROLE_CGROUP:
+			g = world_get_cgroup(w, id);
+			if (g)
+				return g->node;
+			break;
+		default:
+			break;
+		}
+		if (p)
+			return p->node;
+	}
+	return 0;
+}
+
+static int record(struct merge *m, const struct record *r, struct err *e)
+{
+	uint32_t node = m->target->by_machine ? node_of(m->w, r) : 0;
+	struct outlet *out = NULL;
+	int rc = 0;
+
+	/* The analysis of a part, or of one of several, is not that of what is written here. */
+	if (r->kind == RECORD_ANALYSIS && m->inputs > 1)
+		return 0;
+	if (m->opt->select && !slice_record(m->opt->select, m->w, r))
+		return 0;
+	m->result->records++;
+	if (!m->target->by_machine || node) {
+		rc = outlet_of(m, node, &out, e);
+		return rc ? rc : ige_writer_record(out->writer, r, e);
+	}
+	for (size_t i = 0; i < m->outlets.n && !rc; i++)
+		rc = ige_writer_record(m->outlets.v[i].writer, r, e);
+	return rc;
+}
+
+/* What could not be read, as records: between which times, on which machine. */
+static int tell_holes(struct merge *m, struct err *e)
+{
+	struct input_told t;
+	int rc = 0;
+
+	for (unsigned i = 0; input_told(m->in, i, &t) && !rc; i++)
+		for (size_t k = 0; k < t.tally->holes.n && !rc; k++) {
+			const struct input_hole *hole = &t.tally->holes.v[k];
+			struct record r = { .kind = RECORD_LOSS };
+
+			REC_SET(&r, LOSS, reason, LOSS_DAMAGED);
+			if (hole->since_ns != INT64_MIN)
+				REC_SET(&r, LOSS, since_ns, hole->since_ns);
+			if (hole->until_ns != INT64_MAX)
+				REC_SET(&r, LOSS, until_ns, hole->until_ns);
+			rc = record(m, &r, e);
+		}
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+static int finish(struct merge *m, struct err *e)
+{
+	struct ige_report report = input_report(m->in);
+	bool whole = !report.unterminated && !report.damaged_blocks && !report.skipped_bytes;
+	struct outlet *only;
+	int rc = 0;
+
+	if (m->opt->recover)
+		rc = tell_holes(m, e);
+	/* Nothing selected is a recording too, but no bytes at all are none. */
+	if (!rc && !m->target->by_machine && !report.empty)
+		rc = outlet_of(m, 0, &only, e);
+	for (size_t i = 0; i < m->outlets.n && !rc; i++) {
+		struct ige_writer *wr = m->outlets.v[i].writer;
+
+		/* What did not end cleanly does not pretend to. */
+		rc = whole || m->opt->recover
+			     ? ige_writer_finish(wr, e)
+			     : ige_writer_flush(wr, m->latest_ns, m->floor_ns, true, e);
+	}
+	return rc;
+}
+
+int merge_run(struct world *w, struct input *in, const struct merge_options *opt,
+	      struct merge_target *target, struct merge_result *result, struct err *e)
+{
+	struct merge m = { .w = w,
+			   .in = in,
+			   .opt = opt,
+			   .target = target,
+			   .result = result,
+			   .latest_ns = INT64_MIN,
+			   .floor_ns = INT64_MIN };
+	struct event_stream *stream = input_stream(in);
+	struct input_told told;
+	struct stream_item item;
+	int rc;
+
+	*result = (struct merge_result){ 0 };
+	while (input_told(in, m.inputs, &told))
+		m.inputs++;
+	m.salt = salt_of(&m);
+	while ((rc = stream->next(stream, &item, e)) > 0) {
+		rc = item.kind == STREAM_EVENTS	  ? events(&m, &item, e)
+		     : item.kind == STREAM_RECORD ? record(&m, item.record, e)
+						  : 0;
+		if (!rc && target->interrupted && target->interrupted())
+			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
+		if (rc)
+			break;
+	}
+	if (!rc)
+		rc = finish(&m, e);
+	for (size_t i = 0; i < m.outlets.n; i++)
+		ige_writer_free(m.outlets.v[i].writer);
+	vec_free(&m.outlets);
+	vec_free(&m.named);
+	return rc;
+}

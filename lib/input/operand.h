@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an operand is, before anything is done for it. */
+#ifndef INGERO_INPUT_OPERAND_H
+#define INGERO_INPUT_OPERAND_H
+
+#include "lib/base/err.h"
+
+/* ERR_CANNOT: it is not there, may not be read, or is a recording of a kind that cannot be read yet, by its first bytes.
+ * "-" and pipes are not looked at. */
+int input_operand_check(const char *name, struct err *e);
+
+#endif

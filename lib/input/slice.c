@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By kind, since what a time in a record means differs: a name holds from then on, a sample is of that moment. */
+#include "lib/input/slice.h"
+
+#include "lib/base/json.h"
+
+static bool overlaps(const struct select *sel, int64_t first, int64_t last)
+{
+	return !sel->resolved || (last >= sel->since_ns && first < sel->until_ns);
+}
+
+static bool before_end(const struct select *sel, int64_t t)
+{
+	return !sel->resolved || t < sel->until_ns;
+}
+
+static bool process_asked(const struct select *sel, const struct world *w, uint32_t id)
+{
+	const struct world_process *p = world_get_process(w, id);
+
+	/* No process: of the machine. */
+	for (size_t i = 0; p && i < sel->pids.n; i++)
+		if (sel->pids.v[i] == p->tgid)
+			return true;
+	return !p || !sel->pids.n;
+}
+
+static bool thread_asked(const struct select *sel, const struct world *w, uint32_t id)
+{
+	const struct world_thread *t = world_get_thread(w, id);
+
+	return process_asked(sel, w, t ? t->process : 0);
+}
+
+/* A chain is about its victim. */
+static bool victim_asked(const struct select *sel, const struct record *r)
+{
+	struct json body = JSON_NONE, victim, pid;
+	bool yes = false;
+
+	if (!sel->pids.n)
+		return true;
+	if (!REC_HAS(r, CHAIN, body) || json_parse(r->u.CHAIN.body, &body, NULL))
+		return false;
+	victim = json_get(body, "victim");
+	pid = json_get(victim, "pid");
+	for (size_t i = 0; i < sel->pids.n; i++)
+		yes |= json_double(pid, 0) == (double)sel->pids.v[i];
+	json_free(pid);
+	json_free(victim);
+	json_free(body);
+	return yes;
+}
+
+static bool op_asked(struct select *sel, const struct world *w, uint32_t op)
+{
+	/* Asked of an event at the edge of the selected time, so that only its name decides. */
+	struct event ev = { .op = (uint16_t)op, .end_ns = sel->resolved ? sel->since_ns : 0 };
+	struct select named = *sel;
+	bool yes;
+
+	named.pids.n = 0;
+	yes = select_event(&named, w, &ev);
+	sel->op_answers = named.op_answers;
+	return yes;
+}
+
+bool slice_record(struct select *sel, const struct world *w, const struct record *r)
+{
+	const union record_body *u = &r->u;
+
+	switch (r->kind) {
+	case RECORD_CLOCK:
+		return before_end(sel, u->CLOCK.mono_ns);
+	case RECORD_COVERAGE:
+		return process_asked(sel, w, u->COVERAGE.process);
+	case RECORD_LOSS:
+		return overlaps(sel, REC_HAS(r, LOSS, since_ns) ? u->LOSS.since_ns : INT64_MIN,
+				REC_HAS(r, LOSS, until_ns) ? u->LOSS.until_ns : INT64_MAX);
+	case RECORD_OPEN:
+		return before_end(sel, u->OPEN.start_ns) && thread_asked(sel, w, u->OPEN.thread) &&
+		       op_asked(sel, w, u->OPEN.op);
+	case RECORD_SAMPLE:
+		return overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
+		       process_asked(sel, w, u->SAMPLE.process);
+	case RECORD_NAME:
+		return before_end(sel, u->NAME.time_ns) && thread_asked(sel, w, u->NAME.thread);
+	case RECORD_CHAIN:
+		return overlaps(sel, u->CHAIN.first_ns, u->CHAIN.last_ns) && victim_asked(sel, r);
+	case RECORD_ANALYSIS:
+		/* It says what became of all the time of all processes. */
+		return false;
+	default:
+		return true;
+	}
+}

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# ingero-merge: several recordings as one, parts of one, and every way inputs and outputs can be bad.
+
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+MERGE, DEMO, STAT, CORRELATE, EXPLAIN = (os.path.join(tap.BIN, "ingero-" + p)
+                                         for p in ("merge", "demo", "stat", "correlate", "explain"))
+tmp = tempfile.TemporaryDirectory(prefix="ingero-test.")
+path = lambda name: os.path.join(tmp.name, name)  # noqa: E731
+
+
+def run(program, *args, data=None):
+    p = subprocess.run([program, *args], input=data, stdin=subprocess.DEVNULL if data is None else None,
+                       capture_output=True, timeout=300)
+    return p.returncode, p.stdout, p.stderr.decode()
+
+
+def merge(*args, data=None):
+    return run(MERGE, *args, data=data)
+
+
+def demo(name, *args):
+    subprocess.run([DEMO, *args, "-o", path(name)], check=True)
+    return path(name)
+
+
+def read(name):
+    with open(name, "rb") as f:
+        return f.read()
+
+
+def write(name, data):
+    with open(path(name), "wb") as f:
+        f.write(data)
+    return path(name)
+
+
+def same(got, want, name):
+    """Of bytes that would fill a screen."""
+    at = next((i for i, (x, y) in enumerate(zip(got, want)) if x != y), min(len(got), len(want)))
+    return tap.ok(got == want, name, f"{len(got)} bytes, wanted {len(want)}; they differ at {at}")
+
+
+def stat(*args, data=None):
+    status, out, err = run(STAT, "--json", *args, data=data)
+    return json.loads(out)
+
+
+def events(*args, data=None):
+    return stat(*args, data=data)["coverage"]["events"]
+
+
+def with_header(data, offset, form, value):
+    """The recording with one field of its (only) segment header changed."""
+    head = bytearray(data[:80])
+    struct.pack_into(form, head, offset, value)
+    head[60:64] = bytes(4)
+    head[60:64] = struct.pack("<I", zlib.crc32(head))
+    return bytes(head) + data[80:]
+
+
+a = demo("a.ige", "incident", "--seed", "1", "--duration", "2s", "--node", "gpu-a")
+b = demo("b.ige", "lock", "--seed", "2", "--duration", "2s", "--node", "gpu-b")
+c = demo("c.ige", "disk", "--seed", "3", "--duration", "2s", "--node", "gpu-c")
+na, nb, nc = events(a), events(b), events(c)
+
+# ---- one stream, whatever the order
+
+status, whole, err = merge(a, b, c)
+tap.same(status, 0, "three machines: status")
+for name, n in (a, na), (b, nb), (c, nc):
+    tap.ok(f"{name}: {n:,} events, 0 chains, " in err, f"a line for {os.path.basename(name)}", err)
+tap.same(events(data=whole), na + nb + nc, "all events of all")
+for order in (c, b, a), (b, a, c):
+    same(merge(*order)[1], whole, "the same bytes in another order")
+same(merge(a, "-", c, data=read(b))[1], whole, "and with one from a pipe")
+same(merge(data=whole)[1], whole, "merging what was merged changes nothing")
+same(merge(write("whole.ige", whole))[1], whole, "nor does it of a file")
+ab = write("ab.ige", merge(a, b)[1])
+tap.same(stat(write("steps.ige", merge(c, ab)[1]))["ops"], stat(path("whole.ige"))["ops"],
+         "in two steps the same operations")
+status, out, err = merge(a)
+tap.same(status, 0, "one recording: status")
+same(out, read(a), "it is passed on as it is")
+status, out, err = merge(a, a, write("copy.ige", read(a)))
+same(out, read(a), "a copy counts once")
+tap.ok("holds the same recording" in err, "and that is said", err)
+tap.same(merge("-q", a, b)[2], "", "-q: not a word")
+tap.same(merge("-o", path("out.ige"), a, b, c)[0], 0, "-o FILE")
+same(read(path("out.ige")), whole, "holds the same")
+tap.same(os.stat(path("out.ige")).st_mode & 0o777, 0o600, "for its owner only")
+
+# ---- who is who
+
+status, out, err = run(EXPLAIN, "--json", path("whole.ige"))
+told = {(ch["node"], ch["kind"]) for ch in json.loads(out)["chains"]}
+tap.same({n for n, _ in told}, {"gpu-a", "gpu-b", "gpu-c"}, "explain finds the chains of each machine")
+alone = set()
+for name in a, b, c:
+    alone |= {(ch["node"], ch["kind"]) for ch in json.loads(run(EXPLAIN, "--json", name)[1])["chains"]}
+tap.same(told, alone, "which are those of the machines alone")
+text = run(EXPLAIN, path("whole.ige"))[1].decode()
+tap.ok(all(f"Node        gpu-{n}" in text for n in "abc"), "and its text names them", text[:500])
+tap.ok("Node  " not in run(EXPLAIN, a)[1].decode(), "of one machine nothing is to be named")
+twin = demo("twin.ige", "incident", "--seed", "1", "--duration", "2s", "--node", "gpu-twin")
+procs = stat(write("twins.ige", merge(a, twin)[1]))["processes"]
+tap.same(len(procs), 2 * len(stat(a)["processes"]), "the same pid on two machines is two processes")
+chains = json.loads(run(EXPLAIN, "--json", path("twins.ige"))[1])["chains"]
+tap.same(sorted(ch["node"] for ch in chains), ["gpu-a", "gpu-twin"], "with a chain each")
+tap.same(len({ch["id"] for ch in chains}), 2, "of their own")
+
+# ---- records and chains
+
+chained = write("chained.ige", run(CORRELATE, a)[1])
+status, out, err = merge(chained, b)
+tap.ok("1 chains" in err, "chains are counted", err)
+tap.same(events(data=out), na + nb, "with the events of both")
+tap.ok(b'"node":"gpu-a"' in out, "and carried")
+explained = json.loads(run(EXPLAIN, "--json", data=out)[1])
+tap.same({ch["node"] for ch in explained["chains"]}, {"gpu-a", "gpu-b"}, "but the analysis of one is not that of both")
+tap.same(stat(write("m.ige", merge(a, b)[1]))["coverage"]["lost"], 0, "nothing was lost")
+
+# ---- clocks
+
+tap.ok("error at most 120 ns" in merge(a, b)[2], "the error bound of clocks is told")
+HOUR = 3600 * 10**9
+real, = struct.unpack_from("<q", read(b), 48)
+late = write("late.ige", with_header(read(b), 48, "<q", real + 3 * HOUR))
+status, out, err = merge(a, late)
+tap.same(status, 0, "a clock off by hours: status")
+tap.ok("gpu-b moved by 3h" in err, "contradictory readings are told", err)
+tap.ok("lies 2h 59m" in err or "lies 3h" in err, "and that the machines do not overlap", err)
+tap.same(events(data=out), na + nb, "no event is left out for it")
+tap.ok("moved by" not in merge("--clock-skew-threshold", "4h", a, late)[2], "--clock-skew-threshold")
+unknown = write("unknown.ige", with_header(read(b), 48, "<q", 0))
+status, out, err = merge(a, unknown)
+tap.same(events(data=out), na + nb, "a header without a clock offset")
+tap.ok("gpu-b" in err and "warning" in err, "is told", err)
+boot, = struct.unpack_from("<Q", read(a), 40)
+namesake = demo("namesake.ige", "incident", "--seed", "7", "--duration", "1s", "--node", "gpu-a")
+tap.ok("two machines are called gpu-a" in merge(a, namesake)[2], "two boots or machines of one name are told apart, and told")
+
+# ---- parts
+
+first = write("first.ige", merge("--slice", "--until", "700ms", a)[1])
+second = write("second.ige", merge("--since", "700ms", a)[1])
+tap.ok(0 < events(first) < na and events(first) + events(second) == na, "two slices hold each event once")
+both = write("both.ige", merge(second, first)[1])
+x, y = stat(both), stat(a)
+tap.same((x["ops"], x["processes"], x["coverage"]), (y["ops"], y["processes"], y["coverage"]), "and together are the whole")
+tap.ok(os.path.getsize(second) < os.path.getsize(a) / 2, "a slice is smaller")
+tap.same(stat(second)["coverage"]["lost"], 0, "a slice says of no losses that were not")
+pid = json.loads(run(EXPLAIN, "--json", a)[1])["chains"][0]["victim"]["pid"]
+part = stat(write("pid.ige", merge("-p", str(pid), a)[1]))
+tap.same(part["ops"], stat("-p", str(pid), a)["ops"], "-p: what stat -p counts")
+part = stat(write("name.ige", merge("-e", "cudaLaunchKernel", a)[1]))
+tap.same([(o["op"] if "op" in o else o["name"]) for o in part["ops"]], ["cudaLaunchKernel"], "-e: only those")
+tap.same(merge("--last", "10ms", write("cut-tail.ige", read(a)[:len(read(a)) // 2]))[0], 4, "a slice of a damaged one says so")
+tap.same(events(write("nothing.ige", merge("-p", "1", a)[1])), 0, "nothing selected is a recording too")
+
+# ---- forms
+
+status, out, err = merge("--compact", a)
+tap.ok(status == 0 and len(out) < len(read(a)) * 0.8, "--compact is smaller", f"{len(out)} of {len(read(a))}")
+tap.same(stat(write("compact.ige", out))["ops"], stat(a)["ops"], "and holds the same")
+same(merge("--compact", b, a)[1], merge("--compact", a, b)[1], "--compact of two, in any order")
+tap.same(stat(write("compacted.ige", merge(path("compact.ige"), b)[1]))["ops"], stat(path("m.ige"))["ops"],
+         "compact or not, merged it is the same")
+
+
+def blocks(data):
+    at, out = 0, []
+    while at < len(data):
+        n = 80 if data[at:at + 4] == b"\x89IGE" else struct.unpack_from("<I", data, at + 8)[0]
+        out.append(data[at:at + n])
+        at += n
+    return out
+
+
+same(merge("--reindex", a)[1], read(a), "--reindex of one with an index gives the same one")
+bare = write("bare.ige", b"".join(x for x in blocks(read(a)) if x[4] not in (5, 6) or x[:4] != b"IGBK"))
+status, out, err = merge("--reindex", bare)
+tap.ok(len(bare) and len(out) > len(read(bare)), "--reindex of one without gives one")
+tap.same([x[4] for x in blocks(out)[-3:]], [5, 6, 3], "in its place")
+tap.same(stat("--last", "100ms", write("re.ige", out))["ops"], stat("--last", "100ms", a)["ops"], "that finds the same")
+chained_index = merge("--reindex", chained)[1]
+tap.same([x[4] for x in blocks(chained_index)[-3:]], [5, 6, 3], "--reindex behind a filter")
+tap.same(merge("--reindex", a, b)[0], 2, "--reindex of two is a mistake")
+
+status, out, err = merge("--split", "-o", path("node.ige"), path("whole.ige"))
+tap.same(status, 0, "--split")
+tap.same([stat(path(f"node.{n}.ige"))["ops"] for n in ("gpu-a", "gpu-b", "gpu-c")], [stat(n)["ops"] for n in (a, b, c)],
+         "a file per machine, with what it had")
+tap.same(stat(write("again.ige", merge(*(path(f"node.gpu-{n}.ige") for n in "abc"))[1]))["ops"], stat(path("whole.ige"))["ops"],
+         "merged again the same")
+
+# ---- damage
+
+data = read(a)
+cut = write("cut.ige", data[:len(data) * 3 // 4 + 5])
+status, out, err = merge(cut, b)
+tap.same(status, 4, "an input that ends mid-block: status")
+tap.ok("truncated" in err, "is told", err)
+tap.same(run(STAT, data=out)[0], 4, "what came of it does not pretend to have ended")
+tap.same(events(data=out), events(cut) + nb, "and has what was readable")
+flipped = bytearray(data)
+flipped[len(data) // 2] ^= 1
+flipped = write("flipped.ige", bytes(flipped))
+for bad in cut, flipped:
+    status, out, err = merge("--recover", bad)
+    tap.same((status, run(STAT, data=out)[0]), (0, 0), f"--recover {os.path.basename(bad)} gives a sound recording")
+    tap.ok("warning" in err and os.path.basename(bad) in err, "says what it could not read", err)
+    tap.same(events(data=out), events(bad), "and holds all that is readable")
+tap.ok("damaged" in json.dumps(stat(data=out)["coverage"]), "the recording says itself that something was lost",
+       json.dumps(stat(data=out)["coverage"]))
+head = write("headless.ige", data[100:])
+tap.same(merge(head, b)[0], 4, "without its beginning")
+tap.same(merge("--recover", head)[0], 0, "even that is recovered")
+empty = write("empty.ige", b"")
+tap.same(merge(empty)[0], 4, "an empty input alone")
+status, out, err = merge(empty, a)
+tap.same((status, events(data=out)), (0, na), "beside another one it brings nothing")
+tap.ok(f"{empty}: 0 events" in err, "which is told", err)
+
+# ---- what is not ours
+
+before = write("keep.ige", data)
+newer = write("newer.ige", with_header(data, 8, "<H", 2))
+status, out, err = merge("-o", before, newer, b)
+tap.same(status, 4, "a newer version beside an old one")
+same(read(before), data, "what stood at the output's place is not touched")
+tap.ok("needs a newer version" in err, "and it is said", err)
+for name, text, want in ("x.db", b"SQLite format 3\0" + bytes(100), "SQLite"), ("x.gz", b"\x1f\x8b\x08" + bytes(50), "bundle"), \
+        ("x.zip", b"PK\3\4" + bytes(50), "bundle"):
+    status, out, err = merge(write(name, text), a)
+    tap.ok(status == 3 and want in err and out == b"", f"{name} is refused by name", err)
+tap.same(merge(write("text", b"hello, this is a text\n" * 10), a)[0], 4, "neither is any text")
+for args, status, want in ((["--anonymize", a], 3, "--anonymize"), ([a, "-o", path("x.sqlite")], 3, "SQLite"),
+                           ([path("missing.ige")], 3, "No such file"), ([tmp.name], 3, "directory"),
+                           (["--slice", a], 2, "--slice needs"), (["--split", a], 2, "-o FILE"),
+                           (["--last", "1s", "--since", "1s", a], 2, "both say"), (["-p", "x", a], 2, "process id"),
+                           (["-e", "cudaLunch", a], 2, "no event"), (["--since", "2s", "-"], 2, "not a pipe"),
+                           ([a, "-o", a], 2, "is also the input"), ([a, "-o", path("no/such/dir.ige")], 3, "No such file")):
+    got, out, err = merge(*args)
+    tap.ok(got == status and want in err and out == b"", f"{' '.join(args[:2])[-40:]}: {status}, {want}", f"{got}: {err}")
+same(read(a), data, "inputs are as they were")
+
+# ---- outputs
+
+for full in (["-o", "/dev/full", a], ["-o", "/dev/full", a, b]):
+    status, out, err = merge(*full)
+    tap.ok(status == 3 and "No space left" in err and "/dev/full" in err, "a full disk is told", err)
+small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))  # noqa: E731
+p = subprocess.run([MERGE, a, b, "-o", before], stdin=subprocess.DEVNULL, capture_output=True,
+                   preexec_fn=lambda: (small(), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+tap.same(p.returncode, 3, "a file that cannot be finished")
+same(read(before), data, "leaves what was there")
+p = subprocess.Popen([MERGE, a, b], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+p.stdout.read(1000)
+p.stdout.close()
+tap.same((p.wait(), b"cannot" in p.stderr.read()), (0, False), "a reader that goes away ends it quietly")
+p.stderr.close()
+tap.none([n for n in os.listdir(tmp.name) if n.rsplit(".", 1)[-1] not in ("ige", "db", "gz", "zip") and n != "text"],
+         "nothing unfinished is left behind")
+
+# ---- many
+
+tiny = read(demo("tiny.ige", "clean", "--seed", "9", "--duration", "2ms"))
+ntiny = events(path("tiny.ige"))
+node = lambda i: with_header(tiny, 40, "<Q", i + 1)  # noqa: E731
+many = [write(f"many{i}.ige", node(i)) for i in range(2000)]
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if hard >= 2100:
+    p = subprocess.run([MERGE, "-q", *many], stdin=subprocess.DEVNULL, capture_output=True,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)))
+    tap.same(p.returncode, 0, "2,000 inputs with 256 open files")
+    tap.same(events(data=p.stdout), 2000 * ntiny, "all of their events")
+else:
+    tap.skip("2,000 inputs", "optional: no more than 2,000 files can be opened here")
+p = subprocess.run([MERGE, "-q", *many], stdin=subprocess.DEVNULL, capture_output=True,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+tap.ok(p.returncode == 3 and b"ulimit" in p.stderr, "more than can be opened: what to do is said", p.stderr.decode())
+few = subprocess.run([MERGE, "-q", *many[:100]], stdin=subprocess.DEVNULL, capture_output=True).stdout
+same(subprocess.run([MERGE, "-q", *reversed(many[:100])], stdin=subprocess.DEVNULL, capture_output=True).stdout, few,
+     "a hundred in reverse: the same bytes")
+
+tap.done_testing()
