@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/ask/chains.h"
+#include "lib/ask/failures.h"
 #include "lib/base/buf.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -94,7 +95,8 @@ static uint32_t fail_severity(void)
 					  : CHAIN_LOW;
 }
 
-static int read_all(struct ask_chains_run *run, struct input *in, struct err *e)
+static int read_all(struct ask_chains_run *run, struct ask_failures *failures, struct input *in,
+		    struct err *e)
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
@@ -108,6 +110,8 @@ static int read_all(struct ask_chains_run *run, struct input *in, struct err *e)
 	cli_progress_begin(&progress, input_position, in, false);
 	while ((rc = s->next(s, &item, e)) > 0) {
 		rc = ask_chains_item(run, &item, e);
+		if (rc >= 0)
+			rc = ask_failures_item(failures, &item, e);
 		if (rc < 0)
 			break;
 		cli_progress_tick(&progress);
@@ -116,10 +120,11 @@ static int read_all(struct ask_chains_run *run, struct input *in, struct err *e)
 	return rc;
 }
 
-static int report(const struct ask_chains *a, const struct input *in, const uint32_t *pids,
-		  int *status, struct err *e)
+static int report(const struct ask_chains *a, const struct failures *failures,
+		  const struct input *in, const uint32_t *pids, int *status, struct err *e)
 {
 	struct report r = { .chains = &a->list,
+			    .failures = failures,
 			    .events = a->events,
 			    .lost = a->lost,
 			    .start_ns = a->start_ns,
@@ -168,6 +173,8 @@ int main(int argc, char **argv)
 {
 	struct cli_operands operands;
 	struct ask_chains_run *run = NULL;
+	struct ask_failures *failures = NULL;
+	const struct failures *failed = NULL;
 	const struct ask_chains *answer;
 	struct input *in = NULL;
 	uint32_t *pids = NULL;
@@ -187,10 +194,12 @@ int main(int argc, char **argv)
 	cli_phase(&began_ns, "");
 	w = world_new();
 	run = w ? ask_chains_new(w, NULL) : NULL;
-	rc = run ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e)
-		 : err_nomem(&e);
+	failures = w ? ask_failures_new(w) : NULL;
+	rc = run && failures
+		     ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e)
+		     : err_nomem(&e);
 	if (!rc)
-		rc = read_all(run, in, &e);
+		rc = read_all(run, failures, in, &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
@@ -201,12 +210,15 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = ask_chains_end(run, &answer, &e);
 	if (!rc)
-		rc = report(answer, in, pids, &status, &e);
+		failed = ask_failures_end(failures);
+	if (!rc)
+		rc = !failed ? err_nomem(&e) : report(answer, failed, in, pids, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
 out:
 	input_free(in);
+	ask_failures_free(failures);
 	ask_chains_free(run);
 	world_free(w);
 	cli_list_free(&values.pids);

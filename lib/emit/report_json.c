@@ -4,7 +4,8 @@
  */
 #include "lib/base/json.h"
 #include "lib/base/timetext.h"
-#include "lib/emit/report.h"
+#include "lib/emit/report_failures.h"
+#include "lib/emit/report_parts.h"
 
 static bool is_pid(const struct report *r, double pid)
 {
@@ -25,7 +26,7 @@ bool report_selects(const struct report *r, const struct chain *c)
 	return is;
 }
 
-static void set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns)
+void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns)
 {
 	char text[48];
 
@@ -65,8 +66,8 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 	json_set(&o, "summary", json_string(c->summary));
 	json_set(&o, "count", json_number((double)c->count));
 	json_set(&o, "lost_ns", json_number((double)c->lost_ns));
-	set_time(&o, "first", r, c->first_ns);
-	set_time(&o, "last", r, c->last_ns);
+	report_set_time(&o, "first", r, c->first_ns);
+	report_set_time(&o, "last", r, c->last_ns);
 	for (unsigned i = 0; i < sizeof(body) / sizeof(body[0]); i++) {
 		struct json v = json_get(c->body, body[i]);
 
@@ -99,6 +100,7 @@ void report_json(struct buf *out, const struct report *r)
 	struct json o = json_object(), chains = json_array(), coverage = json_object();
 	struct json analysis = r->chains->analysis, v;
 	unsigned shown = 0, selected = 0;
+	uint64_t failed;
 
 	json_set(&o, "schema", json_text("ingero.explain/1"));
 	for (size_t i = 0; i < r->chains->v.n; i++) {
@@ -117,6 +119,8 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "breakdown", processes_json(r));
 	v = json_get(analysis, "classes");
 	json_set(&o, "classes", v.is ? v : json_array());
+	json_set(&o, "errors", report_failures_json(r, &failed));
+	json_set(&o, "errors_found", json_number((double)failed));
 	json_set(&coverage, "events", json_number((double)r->events));
 	v = json_get(analysis, "lost_events");
 	json_set(&coverage, "lost", v.is ? v : json_number((double)r->lost));
@@ -137,7 +141,7 @@ void report_json(struct buf *out, const struct report *r)
 		 json_text(r->found_analyzed ? "ingero-correlate" : "ingero-explain"));
 	json_set(&o, "coverage", coverage);
 	if (r->has_start)
-		set_time(&o, "start", r, r->start_ns);
+		report_set_time(&o, "start", r, r->start_ns);
 	json_dump(out, o, JSON_DUMP_PRETTY);
 	buf_putc(out, '\n');
 	json_free(o);

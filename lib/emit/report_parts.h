@@ -10,6 +10,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
+#include "lib/emit/report.h"
 
 /* Switches to an SGR code ("1", "1;31", "0" back); nothing without color. */
 void report_style(struct buf *out, bool color, const char *code);
@@ -20,5 +21,8 @@ const char *report_ns(char *out, size_t size, double ns);
 /* Members of an object: 0, or the text otherwise, when it is missing. The text is made harmless. */
 double report_number(struct json object, const char *key);
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise);
+
+/* A time of the recording's clock as ISO text, null when it does not say what time it was. */
+void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/base/human.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_chain.h"
+#include "lib/emit/report_failures.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
 
@@ -215,6 +216,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	}
 	if (selected > shown)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
+	report_failures_text(out, r, color);
 	for (size_t i = 0; i < json_length(all) && processes < PROCESSES_SHOWN; i++) {
 		struct json p = json_at(all, i);
 

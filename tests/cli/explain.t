@@ -86,6 +86,30 @@ tap.same((status, said["chains"]), (0, []), "clean: nothing is told")
 out = run(EXPLAIN, data=subprocess.run([DEMO, "clean", "--duration", "3s"], capture_output=True).stdout)[1].decode()
 tap.ok(out.startswith("No host cause found"), "clean: and the text says so", out[:200])
 
+# ---- calls that returned an error
+
+subprocess.run([DEMO, "errors", "--duration", "3s", "-o", path("errors")], check=True)
+status, said, err = explain(path("errors"))
+counted = json.loads(run(STAT, "--json", path("errors"))[1])["errors"]
+tap.none(schema.complaints(said, EXPLAIN_SCHEMA), "errors: as formats/explain.schema.json says")
+tap.ok(status == 0 and said["chains"] == [], "errors: an error is no stall")
+tap.ok(counted and sorted((f["op"], f["name"], f["count"]) for f in said["errors"]) ==
+       sorted((f["op"], f["name"], f["count"]) for f in counted), "errors: as many as ingero-stat counts",
+       f"{said['errors']} {counted}")
+tap.same(said["errors_found"], sum(f["count"] for f in counted), "errors: in all")
+for f in said["errors"]:
+    tap.same(sum(s["count"] for s in f["sites"]), f["count"], f"errors: every call of {f['op']} has its site")
+    tap.same(f["inside"], f["count"] if f["source"] == "driver" else 0, f"errors: {f['op']}: which were made by another call")
+    tap.ok(0 < f["first_ns"] < f["last_ns"] < said["coverage"]["duration_ns"], f"errors: when {f['op']} failed")
+    tap.ok(0 < f["total_ns"] and f["comm"] == "train", f"errors: what {f['op']} took, and who called", f)
+out = run(EXPLAIN, path("errors"))[1].decode()
+tap.ok("cudaMalloc returned 2 (cudaErrorMemoryAllocation)" in out and "no stall by itself" in out, "errors: in the text", out)
+pid = said["errors"][0]["pid"]
+tap.same(len(explain("-p", str(pid), path("errors"))[1]["errors"]), len(said["errors"]), "errors: -p of who made them")
+tap.same(explain("-p", "999999", path("errors"))[1]["errors"], [], "errors: -p of somebody else")
+tap.ok("\nErrors" not in run(EXPLAIN, path("incident"))[1].decode(), "no errors, no heading")
+tap.same((explain(path("incident"))[1]["errors"], explain(path("incident"))[1]["errors_found"]), ([], 0), "and an empty list")
+
 # ---- through correlate
 
 incident = open(path("incident"), "rb").read()

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Failed calls as text and as JSON: one row for each op, code and process.
+ */
+#include "lib/emit/report_failures.h"
+
+#include "lib/base/human.h"
+#include "lib/base/timetext.h"
+#include "lib/emit/report_parts.h"
+#include "lib/event/event.h"
+
+#define FAILURES_SHOWN 20
+
+static bool shows(const struct report *r, const struct failure *f)
+{
+	for (unsigned i = 0; i < r->npids; i++)
+		if (f->pid == r->pids[i])
+			return true;
+	return r->npids == 0;
+}
+
+/* What did not fit in has no process, and is told only when nobody asks for one. */
+static uint64_t untold(const struct report *r)
+{
+	return r->npids ? 0 : r->failures->untold;
+}
+
+static void times(struct buf *out, uint64_t n)
+{
+	buf_puts(out, n == 1 ? "once" : human_count(n).s);
+	if (n != 1)
+		buf_puts(out, " times");
+}
+
+static void row(struct buf *out, const struct report *r, const struct failure *f)
+{
+	const char *name = event_error_name(f->op->source, f->ret);
+	char a[48], b[48];
+
+	buf_printf(out, "    %s returned %d%s%s%s ", f->op->name, f->ret, name ? " (" : "",
+		   name ? name : "", name ? ")" : "");
+	times(out, f->count);
+	buf_puts(out, " in ");
+	human_safe(out, f->comm);
+	buf_printf(out, " (pid %u), ", f->pid);
+	if (f->count == 1)
+		buf_printf(out, "%s after the start",
+			   report_ns(a, sizeof(a), (double)(f->first_ns - r->start_ns)));
+	else
+		buf_printf(out, "%s to %s after the start",
+			   report_ns(a, sizeof(a), (double)(f->first_ns - r->start_ns)),
+			   report_ns(b, sizeof(b), (double)(f->last_ns - r->start_ns)));
+	buf_printf(out, ", taking %s%s", report_ns(a, sizeof(a), (double)f->dur_ns),
+		   f->count > 1 ? " in all" : "");
+	if (f->inside)
+		buf_puts(out, f->inside == f->count ? ", inside another traced call"
+						    : ", some inside another traced call");
+	buf_putc(out, '\n');
+	for (uint32_t i = 0; i < f->nsites; i++) {
+		buf_puts(out, "        from ");
+		human_safe(out, f->sites[i].text);
+		buf_putc(out, ' ');
+		times(out, f->sites[i].count);
+		buf_putc(out, '\n');
+	}
+	if (f->elsewhere) {
+		buf_puts(out, "        from elsewhere ");
+		times(out, f->elsewhere);
+		buf_putc(out, '\n');
+	}
+}
+
+void report_failures_text(struct buf *out, const struct report *r, bool color)
+{
+	uint64_t count = 0;
+	size_t rows = 0, shown = 0;
+
+	if (!r->failures)
+		return;
+	for (size_t i = 0; i < r->failures->v.n; i++) {
+		if (!shows(r, &r->failures->v.v[i]))
+			continue;
+		count += r->failures->v.v[i].count;
+		rows++;
+	}
+	count += untold(r);
+	if (count == 0)
+		return;
+	buf_putc(out, '\n');
+	report_style(out, color, "1");
+	buf_puts(out, "Errors");
+	report_style(out, color, "0");
+	buf_printf(
+		out,
+		": %s call%s returned an error. An error is no stall by itself: the host's share "
+		"of its time, if any, is counted above.\n",
+		human_count(count).s, count == 1 ? "" : "s");
+	for (size_t i = 0; i < r->failures->v.n && shown < FAILURES_SHOWN; i++) {
+		if (!shows(r, &r->failures->v.v[i]))
+			continue;
+		row(out, r, &r->failures->v.v[i]);
+		shown++;
+	}
+	if (rows > shown)
+		buf_printf(out, "    and %zu more kinds of error (--json has them all)\n",
+			   rows - shown);
+}
+
+static struct json row_json(const struct report *r, const struct failure *f)
+{
+	const char *name = event_error_name(f->op->source, f->ret);
+	struct json o = json_object(), sites = json_array();
+
+	json_set(&o, "source", json_text(f->op->source_name));
+	json_set(&o, "op", json_text(f->op->name));
+	json_set(&o, "code", json_number(f->ret));
+	json_set(&o, "name", name ? json_text(name) : json_null());
+	json_set(&o, "pid", json_number(f->pid));
+	json_set(&o, "comm", json_string(f->comm));
+	json_set(&o, "count", json_number((double)f->count));
+	json_set(&o, "inside", json_number((double)f->inside));
+	json_set(&o, "total_ns", json_number((double)f->dur_ns));
+	json_set(&o, "first_ns", json_number((double)(f->first_ns - r->start_ns)));
+	json_set(&o, "last_ns", json_number((double)(f->last_ns - r->start_ns)));
+	report_set_time(&o, "first", r, f->first_ns);
+	report_set_time(&o, "last", r, f->last_ns);
+	for (uint32_t i = 0; i < f->nsites; i++) {
+		struct json s = json_object();
+
+		json_set(&s, "text", json_string(f->sites[i].text));
+		json_set(&s, "count", json_number((double)f->sites[i].count));
+		json_append(&sites, s);
+	}
+	json_set(&o, "sites", sites);
+	return o;
+}
+
+struct json report_failures_json(const struct report *r, uint64_t *count)
+{
+	struct json out = json_array();
+
+	*count = 0;
+	if (!r->failures)
+		return out;
+	for (size_t i = 0; i < r->failures->v.n; i++) {
+		if (!shows(r, &r->failures->v.v[i]))
+			continue;
+		json_append(&out, row_json(r, &r->failures->v.v[i]));
+		*count += r->failures->v.v[i].count;
+	}
+	*count += untold(r);
+	return out;
+}
