@@ -137,6 +137,9 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 struct bpf_local_storage;
+struct thread_struct {
+	unsigned long fsbase; /* x86 */
+};
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int cpu; /* before 5.16 */
@@ -160,6 +163,7 @@ struct task_struct {
 	const struct cred *cred;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
+	struct thread_struct thread;
 };
 struct seq_file;
 struct bpf_iter_meta {

@@ -3,7 +3,7 @@
  * Births, execs, renames and deaths of targets. Children join the targets here, before they run their first
  * instruction. Life has its own ring: losing an exec to a burst of calls would mean missing what comes after.
  */
-#include "bpf/maps.h"
+#include "bpf/python.h"
 
 static __always_inline struct target *target_of(u32 tgid)
 {
@@ -21,8 +21,15 @@ int life_fork(u64 *ctx)
 	if (!t || !(t->flags & TARGET_FOLLOW))
 		return 0;
 	copy.flags = t->flags;
-	if (child_tgid != tgid && bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
-		count_loss(3, WIRE_LOST_STATE);
+	if (child_tgid != tgid) {
+		struct python_process *python = bpf_map_lookup_elem(&pythons, &tgid);
+
+		if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
+			count_loss(3, WIRE_LOST_STATE);
+		/* It goes on where its parent was, also in Python. */
+		if (python)
+			bpf_map_update_elem(&pythons, &child_tgid, python, BPF_ANY);
+	}
 	w = life_begin(WIRE_FORK, parent);
 	if (!w)
 		return 0;
@@ -46,6 +53,7 @@ int life_exec(u64 *ctx)
 	if (!t)
 		return 0;
 	__sync_fetch_and_add(&t->execs, 1);
+	bpf_map_delete_elem(&pythons, &tgid);
 	st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 	if (st) {
 		st->flags &= ~TASK_ANNOUNCED;
@@ -84,8 +92,10 @@ int life_exit(u64 *ctx)
 	}
 	last = BPF_CORE_READ(task, signal, live.counter) == 0;
 	/* Nothing between reserving and the one test of it: verifiers up to 6.1 do not know a tested record. */
-	if (last)
+	if (last) {
 		bpf_map_delete_elem(&targets, &tgid);
+		bpf_map_delete_elem(&pythons, &tgid);
+	}
 	w = life_begin(WIRE_EXIT, task);
 	if (!w)
 		return 0;

@@ -94,12 +94,23 @@ static __always_inline struct task_state *task_state_make(struct task_struct *ta
 	return st;
 }
 
+/* A task's number in its own pid namespace. */
+static __always_inline u32 task_inner_id(struct pid *pid)
+{
+	struct upid *numbers, *inner;
+
+	if (!pid)
+		return 0;
+	numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
+	inner = (void *)numbers + BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid);
+	return BPF_CORE_READ(inner, nr);
+}
+
 /* Everything about a thread that its records are read with. */
 static __always_inline void task_identity(struct wire_thread *w, struct task_struct *task)
 {
 	u32 tgid = BPF_CORE_READ(task, tgid);
 	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
-	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
 
 	w->kind = WIRE_THREAD;
 	w->pad[0] = w->pad[1] = w->pad[2] = 0;
@@ -112,14 +123,7 @@ static __always_inline void task_identity(struct wire_thread *w, struct task_str
 	w->start_ns = BPF_CORE_READ(task, start_boottime);
 	w->tgid_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	w->cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
-	w->ns_tgid = 0;
-	if (pid) {
-		u32 level = BPF_CORE_READ(pid, level);
-		struct upid *numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
-		struct upid *inner = (void *)numbers + level * bpf_core_type_size(struct upid);
-
-		w->ns_tgid = BPF_CORE_READ(inner, nr);
-	}
+	w->ns_tgid = task_inner_id(BPF_CORE_READ(task, group_leader, thread_pid));
 	if (bpf_core_read_str(w->comm, sizeof(w->comm), &task->comm) < 0)
 		w->comm[0] = 0;
 }

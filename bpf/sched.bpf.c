@@ -102,7 +102,7 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 	w = bpf_task_storage_get(&walks, task, 0, 0);
 	if (!w)
 		return;
-	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st);
+	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st, 0);
 	if (st->ncalls)
 		call->stack = stack;
 	else
@@ -411,9 +411,13 @@ int sched_migrate_task(u64 *ctx)
 /* All a thread needs to be followed, before the scheduler comes to it. */
 static __always_inline void follow(struct task_struct *task)
 {
+	u32 tgid = task->tgid;
+
 	if (!task_state_make(task) ||
 	    (config_walker != WALKER_NONE &&
-	     !bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))
+	     (!bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ||
+	      (bpf_map_lookup_elem(&pythons, &tgid) &&
+	       !bpf_task_storage_get(&python_walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))))
 		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Native stack of a call that just returned, by frame pointers, as a number: the addresses cross the ring
- * once per distinct stack. Own walk: the user stack is copied in windows of 2 KB and followed inside the copy
+ * Stack of a call that just returned, native by frame pointers and Python's (python.h), as a number: what stands in
+ * it crosses the ring once per distinct stack. Own walk: the user stack is copied in windows of 2 KB and followed inside the copy
  * (about 4 ns a frame, against 35 ns for a guarded read each). Where the kernel has no bpf_loop, its own
  * bpf_get_stack does it. Either way the trampoline addresses that return probes leave in the frames of outer
  * probed calls are replaced by the callers remembered at their entry.
@@ -9,7 +9,7 @@
 #ifndef INGERO_BPF_STACK_H
 #define INGERO_BPF_STACK_H
 
-#include "bpf/maps.h"
+#include "bpf/python_code.h"
 #include "bpf/regs.h"
 
 __weak struct {
@@ -136,11 +136,14 @@ static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_s
 }
 
 /* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
- * are somewhere on it. */
+ * are somewhere on it. may_make: storage may be asked for. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
-					   struct task_struct *task, struct task_state *st)
+					   struct task_struct *task, struct task_state *st,
+					   bool may_make)
 {
-	u32 *known, id, n;
+	struct python_walk *python = 0;
+	struct python_process *process;
+	u32 *known, id, n, tgid = task->tgid;
 	u64 hash, size;
 
 	w->outer = st->ncalls;
@@ -161,28 +164,35 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 	n = w->n;
 	if (n == 0 || n > WIRE_STACK_MAX)
 		return 0;
+	process = bpf_map_lookup_elem(&pythons, &tgid);
+	if (process)
+		python = python_walk(task, process, st->seed, may_make);
+	if (python)
+		w->hash = mix(w->hash, python->hash);
 	hash = w->hash;
 	known = bpf_map_lookup_elem(&seen, &hash);
 	if (known)
 		return *known;
 	id = __sync_fetch_and_add(&stack_number, 1) + 1;
+	if (python && !python_send(process, python, id, tgid))
+		goto lost;
 	w->record.kind = WIRE_STACK;
-	w->record.pad = 0;
+	w->record.python = python ? python->flags : 0;
 	w->record.pad2 = 0;
 	w->record.n = n;
 	w->record.id = id;
-	w->record.tgid = task->tgid;
+	w->record.tgid = tgid;
 	size = WIRE_STACK_HEAD + n * 8;
 	if (size > sizeof(w->record))
 		return 0;
-	if (bpf_ringbuf_output(&ring, &w->record, size, ring_flags())) {
-		count_loss(
-			0,
-			WIRE_LOST_RING); /* the call goes without; not remembered, so the next one tries again */
-		return 0;
-	}
+	if (bpf_ringbuf_output(&ring, &w->record, size, ring_flags()))
+		goto lost;
 	bpf_map_update_elem(&seen, &hash, &id, BPF_ANY);
 	return id;
+lost:
+	/* The call goes without; not remembered, so the next one tries again. */
+	count_loss(0, WIRE_LOST_RING);
+	return 0;
 }
 
 /* At a return; the call itself is no longer among the open ones. */
@@ -195,7 +205,7 @@ static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_stru
 		count_loss(0, WIRE_LOST_STATE);
 		return 0;
 	}
-	return stack_number_of(ctx, w, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st);
+	return stack_number_of(ctx, w, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st, 1);
 }
 
 #endif

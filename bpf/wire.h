@@ -10,11 +10,16 @@
 
 #include <linux/types.h>
 
+#include "bpf/layout.h"
+
 enum wire_kind {
 	WIRE_CALL = 1,	    /* struct wire_call with up to 2 columns */
 	WIRE_CALL_LONG = 2, /* struct wire_call_long: 3 columns, or longer than 4.29 s */
 	WIRE_THREAD = 3,    /* who tid is, from here on */
 	WIRE_STACK = 4,	    /* what a stack number means */
+	WIRE_PYTHON = 5,    /* Python frames of the WIRE_STACK of this number, which follows */
+	WIRE_CODE = 6,	    /* what a code number means */
+	WIRE_LINES = 7,	    /* more of a code's line table */
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
@@ -70,7 +75,7 @@ struct wire_thread {
 #define WIRE_STACK_MAX 127
 struct wire_stack {
 	__u8 kind;
-	__u8 pad;
+	__u8 python; /* enum python_flag */
 	__u16 n;
 	__u32 id;
 	__u32 tgid;
@@ -78,6 +83,75 @@ struct wire_stack {
 	__u64 ip[WIRE_STACK_MAX + 1]; /* innermost first; the first n cross */
 };
 #define WIRE_STACK_HEAD 16
+
+enum python_flag {
+	PYTHON_PROCESS = 1 << 0,   /* CPython runs in this process */
+	PYTHON_NO_THREAD = 1 << 1, /* but this thread has no state of it: it runs no Python */
+	PYTHON_CUT = 1 << 2,	   /* deeper than PYTHON_FRAMES_MAX: the outer frames are missing */
+	PYTHON_FAULT =
+		1 << 3, /* something on the way could not be read: the outer frames are missing */
+	PYTHON_UNKNOWN = 1 << 4, /* a code object could not be told: no frames */
+	PYTHON_SEVERAL =
+		1
+		<< 5, /* the thread is in several interpreters, the inner one is not known: no frames */
+};
+
+#define PYTHON_MISSING (PYTHON_CUT | PYTHON_FAULT | PYTHON_UNKNOWN | PYTHON_SEVERAL)
+
+#define PYTHON_FRAMES_MAX 128
+struct wire_python_frame {
+	__u32 code; /* number of a WIRE_CODE */
+	__u32 at;   /* byte of the bytecode << 1 | 1 where C code called the interpreter */
+};
+struct wire_python {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 id; /* of the stack */
+	__u32 tgid;
+	__u32 n;
+	struct wire_python_frame frame[PYTHON_FRAMES_MAX]; /* innermost first; the first n cross */
+};
+#define WIRE_PYTHON_HEAD 16
+
+/* A code object. Texts are as Python holds them: width 1 (Latin-1), 2 or 4 bytes a character, 0 unreadable;
+ * of a file the last WIRE_FILE_MAX bytes, of a name the first. */
+#define WIRE_TEXT_CUT  0x80 /* in a width: some is missing */
+#define WIRE_FILE_MAX  1024
+#define WIRE_NAME_MAX  512
+#define WIRE_LINES_MAX 2048
+struct wire_code {
+	__u8 kind;
+	__u8 minor; /* CPython 3.minor: says how the line table reads */
+	__u8 file_width, name_width;
+	__u32 id;
+	__u32 tgid;
+	__u32 first_line;
+	__u32 lines_bytes; /* in all; the first WIRE_LINES_MAX are here, more in WIRE_LINES */
+	__u16 file_bytes, name_bytes;
+	char file[WIRE_FILE_MAX];
+	char name[WIRE_NAME_MAX];
+	char lines[WIRE_LINES_MAX];
+};
+#define WIRE_CODE_HEAD (24 + WIRE_FILE_MAX + WIRE_NAME_MAX)
+
+#define WIRE_CODE_LINES_MAX \
+	65536 /* line tables are cut there: a few generated modules have larger ones */
+struct wire_lines {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 id;
+	__u32 offset;
+	__u32 n;
+	char data[WIRE_LINES_MAX];
+};
+#define WIRE_LINES_HEAD 16
+
+/* Value of the pythons map, key tgid. */
+struct python_process {
+	__u64 runtime; /* address of _PyRuntime */
+	__u64 slot;    /* of the thread state, from the thread pointer; 0 not known yet */
+	struct python_layout layout;
+};
 
 /* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it: most waits have
  * only that one. 96 bytes. */

@@ -318,6 +318,23 @@ static double cpu_seconds(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* How far stacks can be trusted to be there. */
+static void tell_shares(const struct probe_shares *s, bool stacks)
+{
+	struct buf b = { 0 };
+
+	if (!stacks || s->calls == 0)
+		return;
+	buf_printf(&b, "calls with a native stack: %.2f%%",
+		   100.0 * (double)s->stacks / (double)s->calls);
+	if (s->python)
+		buf_printf(&b, "; of %s out of Python with a whole Python stack: %.2f%%",
+			   human_count(s->python).s,
+			   100.0 * (double)s->python_whole / (double)s->python);
+	cli_note("%s", buf_text(&b));
+	buf_free(&b);
+}
+
 static void closing(const struct job *j, struct probe_recorder *r, const char *path, uint64_t bytes)
 {
 	struct probe_recorder_totals t;
@@ -332,6 +349,7 @@ static void closing(const struct job *j, struct probe_recorder *r, const char *p
 		 human_bytes(bytes).s);
 	cli_note("recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start",
 		 cpu, seconds > 0 ? 100 * cpu / seconds : 0, j->started_cpu);
+	tell_shares(&t.shares, strcmp(t.walker, "none") != 0);
 	if (t.open)
 		cli_note("%s call%s had not returned at the end", human_count(t.open).s,
 			 t.open == 1 ? "" : "s");

@@ -26,6 +26,8 @@ struct seen {
 struct probe_copies {
 	struct probe_session *session;
 	struct probe_stacks *stacks;
+	struct probe_pythons *pythons;
+	bool new_python;
 	VEC(struct probe_copy) copies;
 	VEC(struct probe_use) uses;
 	VEC(struct seen) executables, loaders;
@@ -35,13 +37,14 @@ struct probe_copies {
 };
 
 int probe_copies_new(struct probe_copies **out, struct probe_session *session,
-		     struct probe_stacks *stacks, struct err *e)
+		     struct probe_stacks *stacks, struct probe_pythons *pythons, struct err *e)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return err_nomem(e);
 	(*out)->session = session;
 	(*out)->stacks = stacks;
+	(*out)->pythons = pythons;
 	return 0;
 }
 
@@ -232,6 +235,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *m)
 	int copy = -1;
 
 	probe_stacks_maps_add(s->c->stacks, s->tgid, m);
+	probe_pythons_mapping(s->c->pythons, m);
 	if (m->inode == 0 || m->inode == s->last_inode)
 		return true;
 	s->last_inode = m->inode;
@@ -273,8 +277,19 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 		if (c->executables.v[i].inode == s.exe_inode)
 			s.exe_known = true;
 	probe_stacks_maps_begin(c->stacks, tgid);
+	probe_pythons_begin(c->pythons, tgid, s.exe_inode);
 	rc = host_maps_read(tgid, scan_mapping, &s, e);
+	if (rc == 0 && probe_pythons_end(c->pythons))
+		c->new_python = true;
 	return rc ? rc : s.found;
+}
+
+bool probe_copies_new_python(struct probe_copies *c)
+{
+	bool is_new = c->new_python;
+
+	c->new_python = false;
+	return is_new;
 }
 
 static bool look_for_cuda(void *ctx, const struct host_mapping *m)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every copy of a CUDA library that a target maps, by device and inode: planned and probed once, however many
- * processes use it. Also the loaders whose debug hook tells when new copies appear, and who uses what since
+ * processes use it. Also Python runtimes, the loaders whose debug hook tells when new copies appear, and who uses what since
  * when, which is what coverage is made of.
  */
 #ifndef INGERO_PROBE_COPIES_H
@@ -13,6 +13,7 @@
 
 #include "lib/base/err.h"
 #include "lib/probe/plan.h"
+#include "lib/probe/pythons.h"
 #include "lib/probe/session.h"
 #include "lib/probe/stacks.h"
 
@@ -38,15 +39,17 @@ struct probe_use {
 struct probe_copies;
 
 int probe_copies_new(struct probe_copies **out, struct probe_session *session,
-		     struct probe_stacks *stacks, struct err *e);
+		     struct probe_stacks *stacks, struct probe_pythons *pythons, struct err *e);
 void probe_copies_free(struct probe_copies *c);
 /* No more events from here on. Probes that take long to remove go when the copies are freed. */
 void probe_copies_detach(struct probe_copies *c);
 
-/* Read the process's maps, probe copies not met before, take the maps for stacks. in_time: the process is stopped
+/* Read the process's maps, probe copies not met before, take the maps for stacks and Python. in_time: the process is stopped
  * at its start or where a library was loaded, so no call was missed. Returns the number of CUDA copies it maps,
  * < 0 when the process is gone. */
 int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e);
+/* Did a scan since the last call find Python in a process that had none before? Its threads are to be adopted. */
+bool probe_copies_new_python(struct probe_copies *c);
 
 /* Does the process map a CUDA library? Reads its maps only. */
 bool probe_copies_has_cuda(uint32_t tgid);

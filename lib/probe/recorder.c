@@ -101,7 +101,11 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc == 0)
 		rc = probe_stacks_new(&r->stacks, r->world, e);
 	if (rc == 0)
-		rc = probe_copies_new(&r->copies, r->session, r->stacks, e);
+		rc = probe_pythons_new(&r->pythons, r->session, r->stacks, e);
+	if (rc == 0)
+		rc = probe_codes_new(&r->codes, r->world, e);
+	if (rc == 0)
+		rc = probe_copies_new(&r->copies, r->session, r->stacks, r->pythons, e);
 	if (rc == 0)
 		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks, &opt->targets,
 				       e);
@@ -125,6 +129,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc)
 		return rc;
 	probe_recorder_tell_copies(r);
+	probe_recorder_tell_pythons(r);
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
 }
 
@@ -138,6 +143,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 		return err_sys(e, "cannot wait for events");
 	probe_recorder_drain(r);
 	probe_recorder_tell_copies(r);
+	probe_recorder_tell_pythons(r);
 	if (r->event_error.code) {
 		*e = r->event_error;
 		return e->code;
@@ -179,6 +185,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	probe_targets_close(r->targets);
 	probe_recorder_drain_rest(r);
 	probe_recorder_tell_copies(r);
+	probe_recorder_tell_pythons(r);
 	now = host_clock_mono();
 	rc = r->event_error.code ? (*e = r->event_error, e->code)
 				 : probe_recorder_say_losses(r, now, e);
@@ -193,6 +200,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
 					probe_link_name(probe_session_programs(r->session)->link),
 					e);
+	if (rc == 0)
+		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
@@ -209,6 +218,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_targets_free(r->targets);
 	probe_copies_free(r->copies);
 	probe_stacks_free(r->stacks);
+	probe_pythons_free(r->pythons);
+	probe_codes_free(r->codes);
 	probe_session_free(r->session);
 	probe_wire_free(r->wire);
 	probe_opens_free(&r->opens);

@@ -19,6 +19,7 @@
 #include "lib/probe/output.h"
 #include "lib/probe/session.h"
 #include "lib/probe/targets.h"
+#include "lib/probe/wire_known.h"
 
 struct probe_recorder;
 
@@ -58,6 +59,7 @@ struct probe_recorder_totals {
 	uint64_t lost_ring; /* of these, because the kernel ring was full */
 	uint64_t stacks_lost, refused;
 	uint64_t open, hung; /* calls */
+	struct probe_shares shares;
 	int64_t start_ns, end_ns;
 	size_t alive, with_cuda;
 	const char *link;   /* "session" */

@@ -89,11 +89,44 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 				&r->event_error);
 }
 
-static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
+static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
+			 const struct probe_python_frames *python)
+{
+	struct probe_part parts[PYTHON_FRAMES_MAX];
+	struct probe_recorder *r = ctx;
+	const char *missing = NULL;
+	unsigned k;
+
+	if (python->flags & PYTHON_CUT)
+		missing = "Python frames beyond the innermost 128 are missing";
+	else if (python->flags & PYTHON_FAULT)
+		missing = "Python frames are missing: memory could not be read";
+	else if (python->flags & PYTHON_UNKNOWN)
+		missing = "Python frames are missing: a code object could not be read";
+	else if (python->flags & PYTHON_SEVERAL)
+		missing = "Python frames are missing: several interpreters in one thread";
+	for (k = 0; k < python->n; k++) {
+		parts[k].frame = probe_codes_frame(r->codes, &python->frame[k], &parts[k].mark);
+		if (!parts[k].frame) {
+			missing = "Python frames are missing: their code was not told";
+			break;
+		}
+	}
+	return probe_stacks_resolve(r->stacks, tgid, ip, n, parts, k, missing);
+}
+
+static bool on_code(void *ctx, const struct wire_code *w, size_t n)
 {
 	struct probe_recorder *r = ctx;
 
-	return probe_stacks_resolve(r->stacks, tgid, ip, n);
+	return probe_codes_take(r->codes, w, n);
+}
+
+static bool on_lines(void *ctx, const struct wire_lines *w, size_t n)
+{
+	struct probe_recorder *r = ctx;
+
+	return probe_codes_more(r->codes, w, n);
 }
 
 static void on_ring(void *ctx, const void *p, size_t n)
@@ -137,9 +170,13 @@ static void on_life(void *ctx, const void *p, size_t n)
 		probe_wire_life(r->wire, l);
 }
 
-const struct probe_wire_owner probe_recorder_owner = {
-	.event = on_event, .lost = on_lost, .exe = on_exe, .stack = on_stack, .process = on_process
-};
+const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
+						       .lost = on_lost,
+						       .exe = on_exe,
+						       .stack = on_stack,
+						       .code = on_code,
+						       .lines = on_lines,
+						       .process = on_process };
 
 /* Everything that ended before the drain began is with the writer afterwards, less what a preempted thread still
  * holds: hence the lag. */

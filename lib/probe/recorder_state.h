@@ -9,6 +9,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/ige/writer.h"
+#include "lib/probe/codes.h"
 #include "lib/probe/gpus.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
@@ -29,6 +30,8 @@ struct probe_recorder {
 	struct world *world;
 	struct probe_session *session;
 	struct probe_stacks *stacks;
+	struct probe_pythons *pythons;
+	struct probe_codes *codes;
 	struct probe_copies *copies;
 	struct probe_targets *targets;
 	struct probe_wire *wire;
@@ -45,7 +48,7 @@ struct probe_recorder {
 	struct loss_slot losses;
 	uint64_t lost, dropped[2][2];
 	uint64_t events, calls;
-	size_t copies_told;
+	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, finished;
 	struct err event_error; /* first failure inside a callback */
 	VEC(struct notice) notices;
@@ -69,6 +72,8 @@ void probe_recorder_tell_copies(struct probe_recorder *r);
 void probe_recorder_tell_gpus(struct probe_recorder *r);
 /* How long it took to take the probes away. */
 void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns);
+/* Notices about Python runtimes found. */
+void probe_recorder_tell_pythons(struct probe_recorder *r);
 /* Once, while no target has a CUDA library. */
 void probe_recorder_tell_no_cuda(struct probe_recorder *r);
 /* LOSS records of what was lost since the last call. */

@@ -70,6 +70,25 @@ void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns)
 	     human_ns((uint64_t)took_ns).s);
 }
 
+void probe_recorder_tell_pythons(struct probe_recorder *r)
+{
+	size_t n;
+	struct probe_python_file *const *f = probe_pythons_files(r->pythons, &n);
+
+	if (probe_session_walker(r->session) == WALKER_NONE)
+		return;
+	for (; r->pythons_told < n; r->pythons_told++) {
+		const struct probe_python_file *v = f[r->pythons_told];
+
+		if (v->python.kind == SYM_PYTHON_KNOWN)
+			tell(r, PROBE_NOTE, "python   %s: %s, its frames are in stacks", v->path,
+			     v->python.version);
+		else if (v->python.kind == SYM_PYTHON_UNKNOWN)
+			tell(r, PROBE_WARNING, "%s: %s, %s: stacks are without its frames", v->path,
+			     v->python.version, v->python.why);
+	}
+}
+
 int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	struct loss_slot sum;
@@ -164,6 +183,7 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
 		.refused = probe_wire_refused(r->wire),
 		.open = r->opens.open,
+		.shares = *probe_wire_shares(r->wire),
 		.hung = r->opens.hung,
 		.start_ns = r->start_ns,
 		.end_ns = host_clock_mono(),

@@ -372,6 +372,17 @@ int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags,
 	return 0;
 }
 
+bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct python_process *p)
+{
+	int fd = bpf_map__fd(s->bpf->maps.pythons);
+	struct python_process have;
+
+	if (bpf_map_lookup_elem(fd, &tgid, &have) == 0 && have.runtime == p->runtime &&
+	    memcmp(&have.layout, &p->layout, sizeof(p->layout)) == 0)
+		return false;
+	return bpf_map_update_elem(fd, &tgid, p, BPF_ANY) == 0;
+}
+
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid)
 {
 	struct target t;

@@ -28,6 +28,8 @@ struct module {
 	uint64_t inode;
 	int fd;
 	char *path;
+	const struct sym_python_loop *loops; /* of the Python runtime that this is */
+	unsigned nloops;
 	struct sym_symbols *names; /* naming thread's; NULL when not read yet, or not readable */
 	bool named;
 };
@@ -238,6 +240,27 @@ void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct h
 	vec_push(&p->ranges, r);
 }
 
+void probe_stacks_loops(struct probe_stacks *s, const struct host_mapping *m,
+			const struct sym_python_loop *loops, unsigned n)
+{
+	for (size_t i = 0; i < s->modules.n; i++) {
+		struct module *v = s->modules.v[i];
+
+		if (v->inode == m->inode && v->major == m->major && v->minor == m->minor) {
+			v->loops = loops;
+			v->nloops = n;
+		}
+	}
+}
+
+static bool in_loop(const struct module *m, uint64_t offset)
+{
+	for (unsigned i = 0; i < m->nloops; i++)
+		if (offset - m->loops[i].offset < m->loops[i].size)
+			return true;
+	return false;
+}
+
 void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child)
 {
 	const struct process_maps *from = maps_of(s, parent);
@@ -300,10 +323,35 @@ static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, u
 	pthread_mutex_unlock(&s->lock);
 }
 
-uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n)
+static uint32_t gap_frame(struct probe_stacks *s, const char *what, const char *where)
+{
+	struct world_frame f = { .kind = FRAME_GAP };
+	struct buf b = { 0 };
+
+	buf_printf(&b, "%s%s", what, where);
+	f.name = world_string(s->world, buf_bytes(&b));
+	buf_free(&b);
+	return world_frame(s->world, &f);
+}
+
+/* Native frames are missing behind the last one: where the walk ended. */
+static uint32_t native_gap(struct probe_stacks *s, const struct module *last)
+{
+	const char *name = last ? strrchr(last->path, '/') : NULL;
+
+	return gap_frame(s, "native frames end in ",
+			 last ? name ? name + 1 : last->path : "unknown code");
+}
+
+uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
+			      const struct probe_part *python, unsigned npython,
+			      const char *python_missing)
 {
 	const struct process_maps *p = maps_of(s, tgid);
+	struct probe_part native[WORLD_STACK_MAX];
 	uint32_t frames[WORLD_STACK_MAX];
+	const struct module *last = NULL;
+	unsigned known = 0;
 
 	if (n > WORLD_STACK_MAX)
 		n = WORLD_STACK_MAX;
@@ -311,17 +359,31 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 		/* Return addresses: the call is the instruction before, which may be the last of its function. */
 		uint64_t at = ip[i] - 1;
 		const struct range *r = find(p, at);
+		struct module *module = r && r->module ? s->modules.v[r->module - 1] : NULL;
 		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = ip[i] };
 
-		if (r && r->module) {
+		if (module) {
 			f.kind = FRAME_NATIVE;
-			f.module = module_id(s, s->modules.v[r->module - 1]);
+			f.module = module_id(s, module);
 			f.offset = at - r->start + r->offset;
 		}
-		frames[i] = world_frame(s->world, &f);
-		if (f.kind == FRAME_NATIVE && frames[i])
-			ask(s, frames[i], s->modules.v[r->module - 1], f.offset);
+		native[i].frame = world_frame(s->world, &f);
+		native[i].mark = module && in_loop(module, f.offset);
+		if (module && native[i].frame)
+			ask(s, native[i].frame, module, f.offset);
+		if (r) {
+			last = module;
+			known = i + 1;
+		}
 	}
+	/* Code without frame pointers leaves anything in that register: what is no code was no frame. Without Python
+	 * frames to go on with it stays, for it may lie in a file that was mapped just now. */
+	if (npython && known)
+		n = known;
+	n = probe_interleave(frames, WORLD_STACK_MAX - 1, native, n, python, npython,
+			     npython ? native_gap(s, last) : 0);
+	if (python_missing)
+		frames[n++] = gap_frame(s, python_missing, "");
 	return world_stack(s->world, frames, n);
 }
 

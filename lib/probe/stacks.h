@@ -12,6 +12,8 @@
 
 #include "lib/base/err.h"
 #include "lib/host/maps.h"
+#include "lib/probe/interleave.h"
+#include "lib/sym/python.h"
 #include "lib/world/world.h"
 
 struct probe_stacks;
@@ -25,9 +27,15 @@ void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct h
 /* A child starts with its parent's maps, until its own are read. */
 void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
 
-/* World stack of these addresses, innermost first; 0 only without memory. */
-uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip,
-			      unsigned n);
+/* C frames in these parts of that file execute Python. Borrowed for as long as s lives. */
+void probe_stacks_loops(struct probe_stacks *s, const struct host_mapping *m,
+			const struct sym_python_loop *loops, unsigned n);
+
+/* World stack of these addresses, innermost first, with Python frames where they belong; 0 only without memory.
+ * python_missing: why frames beyond the last of python are missing, NULL when none are. */
+uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
+			      const struct probe_part *python, unsigned npython,
+			      const char *python_missing);
 
 /* Puts finished names into the world. wait: until none is outstanding. */
 void probe_stacks_collect(struct probe_stacks *s, bool wait);

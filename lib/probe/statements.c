@@ -127,6 +127,43 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 	return 0;
 }
 
+int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
+		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e)
+{
+	size_t nfiles, nuses;
+	struct probe_python_file *const *files = probe_pythons_files(pythons, &nfiles);
+	const struct probe_python_use *use = probe_pythons_uses(pythons, &nuses);
+
+	for (size_t i = 0; i < nuses; i++) {
+		const struct probe_python_file *f = files[use[i].file];
+		bool known = f->python.kind == SYM_PYTHON_KNOWN;
+		struct record r = { .kind = RECORD_COVERAGE };
+		uint32_t id = process(ctx, use[i].tgid);
+		char reason[160];
+		int rc;
+
+		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+		if (id)
+			REC_SET(&r, COVERAGE, process, id);
+		REC_SET(&r, COVERAGE, layer, bytes_of("python"));
+		REC_SET(&r, COVERAGE, path, bytes_of(f->path));
+		if (f->build_id[0])
+			REC_SET(&r, COVERAGE, build_id, bytes_of(f->build_id));
+		REC_SET(&r, COVERAGE, requested, 1);
+		REC_SET(&r, COVERAGE, attached, known);
+		REC_SET(&r, COVERAGE, failed, !known);
+		if (!known) {
+			snprintf(reason, sizeof(reason), "%s: %s", f->python.version,
+				 f->python.why);
+			REC_SET(&r, COVERAGE, reason, bytes_of(reason));
+		}
+		rc = ige_writer_record(wr, &r, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before,
 		     int64_t since_ns, int64_t until_ns, uint64_t *events, struct err *e)
 {

@@ -37,6 +37,10 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
 		       void *ctx, const char *link, struct err *e);
 
+/* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. */
+int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
+		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e);
+
 /* What was lost since the last call: the difference of now and *before, which becomes now. */
 int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before,
 		     int64_t since_ns, int64_t until_ns, uint64_t *events, struct err *e);

@@ -264,7 +264,7 @@ void probe_targets_settle(struct probe_targets *t)
 {
 	struct err ignored = { 0 };
 
-	if (t->adopt)
+	if (probe_copies_new_python(t->copies) || t->adopt)
 		probe_session_adopt(t->session, &ignored);
 	t->adopt = false;
 }

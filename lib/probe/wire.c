@@ -25,7 +25,7 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c,
 	ev.depth = c->depth_present & 15;
 	ev.ret = c->ret;
 	ev.ctx = t->ctx;
-	ev.stack = probe_wire_stack(wire, c->stack);
+	ev.stack = probe_wire_call_stack(wire, c->stack, t->tgid);
 	ev.present = c->depth_present >> 4;
 	ev.x[0] = c->x[0];
 	ev.x[1] = c->x[1];
@@ -58,6 +58,15 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 		if (n < WIRE_STACK_HEAD)
 			break;
 		if (probe_wire_announce_stack(wire, p, n))
+			return;
+		break;
+	case WIRE_PYTHON:
+		if (probe_wire_announce_python(wire, p, n))
+			return;
+		break;
+	case WIRE_CODE:
+	case WIRE_LINES:
+		if (probe_wire_announce_code(wire, p, n))
 			return;
 		break;
 	case WIRE_OCCUPANT:

@@ -17,7 +17,10 @@ struct probe_wire {
 	struct probe_wire_owner owner;
 	VEC(struct probe_thread) threads; /* one per announcement */
 	struct map by_tid;		  /* newest announcement of a tid */
-	struct map stacks;		  /* number -> world stack */
+	struct map stacks;		  /* number -> python_flag << 32 | world stack */
+	VEC(struct wire_python) frames;	  /* of stacks that are yet to come */
+	struct map pythons;		  /* tgid of processes that were seen to run Python */
+	struct probe_shares shares;
 	struct map images;	/* tgid << 32 | execs -> image, of the process it was asked for */
 	struct map image_start; /* the same key -> start of that process: numbers are reused */
 	struct map delivered;	/* tgid << 10 | copy -> calls */
@@ -47,6 +50,8 @@ void probe_wire_free(struct probe_wire *wire)
 	vec_free(&wire->threads);
 	map_free(&wire->by_tid);
 	map_free(&wire->stacks);
+	vec_free(&wire->frames);
+	map_free(&wire->pythons);
 	map_free(&wire->images);
 	map_free(&wire->image_start);
 	map_free(&wire->delivered);
@@ -148,18 +153,84 @@ void probe_wire_announce_occupant(struct probe_wire *wire, const struct wire_thr
 		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
 }
 
+/* Threads tell their stacks side by side; what waits longer belongs to a stack that was lost. */
+#define FRAMES_WAITING 64
+
+bool probe_wire_announce_python(struct probe_wire *wire, const struct wire_python *p, size_t n)
+{
+	struct wire_python copy = { 0 };
+
+	if (n < WIRE_PYTHON_HEAD || p->n > PYTHON_FRAMES_MAX ||
+	    n < WIRE_PYTHON_HEAD + p->n * sizeof(p->frame[0]))
+		return false;
+	copy.id = p->id;
+	copy.n = p->n;
+	memcpy(copy.frame, p->frame, p->n * sizeof(p->frame[0]));
+	if (wire->frames.n == FRAMES_WAITING) {
+		wire->frames.n--;
+		memmove(wire->frames.v, wire->frames.v + 1, wire->frames.n * sizeof(copy));
+	}
+	vec_push(&wire->frames, copy);
+	return true;
+}
+
+bool probe_wire_announce_code(struct probe_wire *wire, const void *r, size_t n)
+{
+	const struct wire_code *code = r;
+
+	if (code->kind == WIRE_CODE)
+		return !wire->owner.code || wire->owner.code(wire->owner.ctx, r, n);
+	return !wire->owner.lines || wire->owner.lines(wire->owner.ctx, r, n);
+}
+
 bool probe_wire_announce_stack(struct probe_wire *wire, const struct wire_stack *s, size_t n)
 {
-	uint32_t stack;
+	struct probe_python_frames python = { .flags = s->python };
+	size_t i = wire->frames.n;
+	uint64_t stack;
 
 	if (s->n == 0 || s->n > WIRE_STACK_MAX || n < WIRE_STACK_HEAD + s->n * sizeof(s->ip[0]))
 		return false;
-	if (!wire->owner.stack)
-		return true;
-	stack = wire->owner.stack(wire->owner.ctx, s->tgid, (const uint64_t *)s->ip, s->n);
+	while (i > 0 && wire->frames.v[i - 1].id != s->id)
+		i--;
+	if (i > 0) {
+		python.frame = wire->frames.v[i - 1].frame;
+		python.n = wire->frames.v[i - 1].n;
+	}
+	stack = wire->owner.stack ? wire->owner.stack(wire->owner.ctx, s->tgid,
+						      (const uint64_t *)s->ip, s->n, &python)
+				  : 0;
+	if (i > 0) {
+		wire->frames.n--;
+		memmove(wire->frames.v + i - 1, wire->frames.v + i,
+			(wire->frames.n - (i - 1)) * sizeof(wire->frames.v[0]));
+	}
 	if (stack)
-		map_put(&wire->stacks, s->id, stack);
+		map_put(&wire->stacks, s->id, (uint64_t)s->python << 32 | stack);
+	if (s->python)
+		map_put(&wire->pythons, s->tgid, 1);
 	return true;
+}
+
+uint32_t probe_wire_call_stack(struct probe_wire *wire, uint32_t number, uint32_t tgid)
+{
+	uint64_t stack = 0, flags;
+
+	if (number)
+		map_get(&wire->stacks, number, &stack);
+	flags = stack >> 32;
+	wire->shares.calls++;
+	wire->shares.stacks += stack != 0;
+	if (stack ? flags && !(flags & PYTHON_NO_THREAD) : map_get(&wire->pythons, tgid, NULL))
+		wire->shares.python++;
+	if (flags && !(flags & (PYTHON_NO_THREAD | PYTHON_MISSING)))
+		wire->shares.python_whole++;
+	return (uint32_t)stack;
+}
+
+const struct probe_shares *probe_wire_shares(const struct probe_wire *wire)
+{
+	return &wire->shares;
 }
 
 /* The kernel's running count of losses; its steps say where in the stream they happened. */

@@ -35,6 +35,18 @@ struct probe_exe {
 	uint32_t exe, cmdline, comm, cgroup_path;
 };
 
+/* The Python side of a stack. */
+struct probe_python_frames {
+	unsigned flags; /* enum python_flag, 0: no Python process */
+	const struct wire_python_frame *frame;
+	unsigned n;
+};
+
+/* Of the calls handed on: how many have a stack; how many ran in Python code, and of these with all of it. */
+struct probe_shares {
+	uint64_t calls, stacks, python, python_whole;
+};
+
 struct probe_wire;
 
 /* What the decoder asks of its owner. All but event may be NULL. */
@@ -46,7 +58,11 @@ struct probe_wire_owner {
 	/* What tgid executes after that many execs; called once for each. */
 	void (*exe)(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out);
 	/* The world stack of these addresses, 0 for none; called once per distinct stack. */
-	uint32_t (*stack)(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n);
+	uint32_t (*stack)(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
+			  const struct probe_python_frames *python);
+	/* A Python code object, or more of one. False: not understood. */
+	bool (*code)(void *ctx, const struct wire_code *r, size_t n);
+	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
 };
@@ -56,10 +72,13 @@ int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
 void probe_wire_free(struct probe_wire *wire);
 
 uint64_t probe_wire_refused(const struct probe_wire *wire);
+const struct probe_shares *probe_wire_shares(const struct probe_wire *wire);
 
 /* NULL: never announced. Valid until the next record. */
 const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
 uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number); /* world id, 0 unknown */
+/* The same for a call, which is counted in the shares. */
+uint32_t probe_wire_call_stack(struct probe_wire *wire, uint32_t number, uint32_t tgid);
 /* Calls of a process through one library file, by its number in the cookies of its probes. */
 uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint32_t copy);
 
@@ -81,6 +100,9 @@ void probe_wire_announce(struct probe_wire *wire, const struct wire_thread *w);
 void probe_wire_announce_occupant(struct probe_wire *wire, const struct wire_thread *w);
 bool probe_wire_announce_stack(struct probe_wire *wire, const struct wire_stack *s,
 			       size_t n); /* n bytes; false: not understood */
+/* Python frames of a stack that is yet to come, and the code they name. */
+bool probe_wire_announce_python(struct probe_wire *wire, const struct wire_python *p, size_t n);
+bool probe_wire_announce_code(struct probe_wire *wire, const void *r, size_t n);
 
 /* The kernel's name of a task, which is not zero-terminated when it is full. */
 static inline struct bytes probe_comm(const char comm[16])

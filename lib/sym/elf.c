@@ -103,6 +103,28 @@ bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset)
 	return false;
 }
 
+bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *out)
+{
+	const Elf64_Phdr *s = &f->segments[i];
+
+	if (i >= f->nsegments)
+		return false;
+	*out = (struct sym_elf_part){ s->p_type, s->p_offset, s->p_vaddr, s->p_filesz, 0 };
+	return true;
+}
+
+bool sym_elf_section(const struct sym_elf *f, unsigned i, struct sym_elf_part *out)
+{
+	const Elf64_Shdr *s = &f->sections[i];
+
+	if (i >= f->nsections)
+		return false;
+	*out = (struct sym_elf_part){ s->sh_type, s->sh_offset, s->sh_addr, s->sh_size, 0 };
+	if (f->head.e_shstrndx < f->nsections)
+		out->name = f->sections[f->head.e_shstrndx].sh_offset + s->sh_name;
+	return true;
+}
+
 static void hex(char *out, size_t room, const unsigned char *p, size_t n)
 {
 	if (n > (room - 1) / 2)

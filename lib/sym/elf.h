@@ -42,6 +42,15 @@ uint64_t sym_elf_size(const struct sym_elf *f);
 /* Where a linked address stands in the file; false: nowhere (bss, or no address of this file). */
 bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset);
 
+/* The i-th program header, and the i-th section; false: there are no more. name: where in the file its name stands, 0
+ * for a segment. */
+struct sym_elf_part {
+	uint32_t type;
+	uint64_t offset, address, size, name;
+};
+bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *out);
+bool sym_elf_section(const struct sym_elf *f, unsigned i, struct sym_elf_part *out);
+
 /* Up to n bytes of the file at offset; how many there were. */
 size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t n);
 

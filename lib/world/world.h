@@ -77,14 +77,21 @@ struct world_module {
 	uint32_t path;
 	uint32_t build_id; /* string of hex digits, 0 unknown */
 };
-enum world_frame_kind { FRAME_NATIVE = 1, FRAME_KERNEL = 2, FRAME_PYTHON = 3, FRAME_UNKNOWN = 4 };
+enum world_frame_kind {
+	FRAME_NATIVE = 1,
+	FRAME_KERNEL = 2,
+	FRAME_PYTHON = 3,
+	FRAME_UNKNOWN = 4,
+	FRAME_GAP = 5
+};
 /* One place in code. Key: all of it. NATIVE: module + file offset; UNKNOWN: raw address in offset;
- * PYTHON: module = 0, offset = line, name and file given at once. */
+ * PYTHON: module = 0, offset = line (0 unknown), name and file given at once; GAP: frames are missing here, name says
+ * why. */
 struct world_frame {
 	uint8_t kind;
 	uint32_t module;
 	uint64_t offset;
-	uint32_t name; /* string; PYTHON only */
+	uint32_t name; /* string; PYTHON and GAP only */
 	uint32_t file; /* string; PYTHON only */
 };
 /* What a native frame is called, when known. Added once, never changed. */

@@ -20,7 +20,7 @@ ROOMS = {
     "world": ["event"],
     "stat": ["base"],
     "ige": ["world"],
-    "sym": ["world"],
+    "sym": ["world", "bpf"],  # bpf: the layout of a CPython, as its walker reads it
     "host": ["world"],
     "select": ["world"],
     "archive": ["world"],

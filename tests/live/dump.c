@@ -17,6 +17,14 @@ static const char *text(const struct world *w, uint32_t id)
 	return id ? world_text(w, id).p : "";
 }
 
+static void say_text(struct buf *b, struct bytes text)
+{
+	struct jsonw j;
+
+	jsonw_init(&j, b, false);
+	jsonw_bytes(&j, text);
+}
+
 static void say_stack(struct buf *b, const struct world *w, uint32_t id)
 {
 	unsigned n = 0;
@@ -28,6 +36,17 @@ static void say_stack(struct buf *b, const struct world *w, uint32_t id)
 		const struct world_symbol *s = world_get_symbol(w, frames[i]);
 		const struct world_module *m = world_get_module(w, f->module);
 
+		if (f->kind == FRAME_PYTHON || f->kind == FRAME_GAP) {
+			/* As the traced program wrote them: any text. */
+			buf_puts(b, i ? ",[" : "[");
+			say_text(b, world_text(w, f->name));
+			buf_puts(b, ",");
+			say_text(b,
+				 f->kind == FRAME_GAP ? bytes_of("gap") : world_text(w, f->file));
+			buf_printf(b, ",%llu,\"%s\"]", (unsigned long long)f->offset,
+				   f->kind == FRAME_GAP ? "gap" : "python");
+			continue;
+		}
 		buf_printf(b, "%s[\"%s\",\"%s\",%llu]", i ? "," : "", s ? text(w, s->name) : "",
 			   m ? text(w, m->path) : "?", (unsigned long long)f->offset);
 	}
@@ -95,8 +114,7 @@ static void say_record(struct buf *b, const struct record *r)
 			continue;
 		buf_printf(b, ",\"%s\":", f->name);
 		if (f->type == REC_TEXT)
-			buf_printf(b, "\"%.*s\"", (int)((const struct bytes *)at)->n,
-				   ((const struct bytes *)at)->p);
+			say_text(b, *(const struct bytes *)at);
 		else if (f->type == REC_U32)
 			buf_printf(b, "%u", *(const uint32_t *)at);
 		else

@@ -34,11 +34,13 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 	exes++;
 }
 
-static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n)
+static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
+			 const struct probe_python_frames *python)
 {
 	uint32_t frames[WIRE_STACK_MAX];
 
 	(void)tgid;
+	(void)python;
 	for (unsigned i = 0; i < n; i++)
 		frames[i] = world_frame(ctx, &(struct world_frame){ .kind = FRAME_UNKNOWN,
 								    .offset = ip[i] });

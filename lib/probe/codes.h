@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Python code objects as the kernel side told them, by number: file, function and line table. Objects of equal
+ * content are kept once, so a program that makes the same code again and again does not fill memory. What a record
+ * says is checked; its texts and tables are the traced program's own words.
+ */
+#ifndef INGERO_PROBE_CODES_H
+#define INGERO_PROBE_CODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "lib/base/err.h"
+#include "lib/world/world.h"
+
+struct probe_codes;
+
+int probe_codes_new(struct probe_codes **out, struct world *w, struct err *e);
+void probe_codes_free(struct probe_codes *c);
+
+/* n bytes of a record; false: not understood. */
+bool probe_codes_take(struct probe_codes *c, const struct wire_code *r, size_t n);
+bool probe_codes_more(struct probe_codes *c, const struct wire_lines *r, size_t n);
+
+/* World frame of that code where it executes; 0: the number was never told. *entry: C code called it. */
+uint32_t probe_codes_frame(struct probe_codes *c, const struct wire_python_frame *f, bool *entry);
+
+/* Different ones. */
+size_t probe_codes_count(const struct probe_codes *c);
+
+#endif

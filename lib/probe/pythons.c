@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where several mapped files define a runtime, the executable's is the live one: the others' symbols are bound to it.
+ */
+#include "lib/probe/pythons.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+
+struct probe_pythons {
+	struct probe_session *session;
+	struct probe_stacks *stacks;
+	VEC(struct probe_python_file *) files;
+	VEC(struct probe_python_use) uses;
+	struct map by_inode; /* -> index of the newest file with it */
+	struct map used;     /* tgid << 32 | file -> 1 */
+
+	/* The process being looked at. */
+	uint32_t tgid;
+	uint64_t exe_inode, last_inode, bias;
+	size_t found; /* index + 1 of its runtime */
+};
+
+int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
+		      struct probe_stacks *stacks, struct err *e)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return err_nomem(e);
+	(*out)->session = session;
+	(*out)->stacks = stacks;
+	return 0;
+}
+
+void probe_pythons_free(struct probe_pythons *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->files.n; i++) {
+		sym_elf_free(p->files.v[i]->file);
+		free(p->files.v[i]->path);
+		free(p->files.v[i]);
+	}
+	vec_free(&p->files);
+	vec_free(&p->uses);
+	map_free(&p->by_inode);
+	map_free(&p->used);
+	free(p);
+}
+
+void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid, uint64_t exe_inode)
+{
+	p->tgid = tgid;
+	p->exe_inode = exe_inode;
+	p->last_inode = 0;
+	p->found = 0;
+}
+
+static void read_file_of(struct probe_python_file *f, uint32_t tgid, const struct host_mapping *m)
+{
+	struct err ignored = { 0 };
+	char path[4400];
+
+	if (sym_elf_open(&f->file, host_maps_path(tgid, m, path, sizeof(path)), &ignored))
+		return;
+	sym_python_read(&f->python, f->file, m->path.p);
+	if (f->python.kind != SYM_PYTHON_NONE)
+		f->path = strdup(m->path.p);
+	if (f->path) {
+		memcpy(f->build_id, sym_elf_build_id(f->file), SYM_BUILD_ID);
+		return;
+	}
+	f->python.kind = SYM_PYTHON_NONE;
+	sym_elf_free(f->file);
+	f->file = NULL;
+}
+
+/* Index + 1; 0: no memory. */
+static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
+{
+	struct probe_python_file *f;
+	uint64_t i;
+
+	if (map_get(&p->by_inode, m->inode, &i) && p->files.v[i]->major == m->major &&
+	    p->files.v[i]->minor == m->minor)
+		return (size_t)i + 1;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return 0;
+	f->major = m->major;
+	f->minor = m->minor;
+	f->inode = m->inode;
+	read_file_of(f, p->tgid, m);
+	if (!vec_push(&p->files, f)) {
+		sym_elf_free(f->file);
+		free(f->path);
+		free(f);
+		return 0;
+	}
+	map_put(&p->by_inode, m->inode, p->files.n - 1);
+	return p->files.n;
+}
+
+void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m)
+{
+	const struct probe_python_file *f;
+	size_t i;
+
+	if (!m->executable || m->inode == 0 || m->inode == p->last_inode)
+		return;
+	p->last_inode = m->inode;
+	i = file_of(p, m);
+	f = i ? p->files.v[i - 1] : NULL;
+	if (!f || f->python.kind == SYM_PYTHON_NONE || (p->found && m->inode != p->exe_inode))
+		return;
+	if (f->python.kind == SYM_PYTHON_KNOWN &&
+	    !sym_python_bias(f->file, m->start, m->offset, &p->bias))
+		return;
+	probe_stacks_loops(p->stacks, m, f->python.loops, f->python.nloops);
+	p->found = i;
+}
+
+bool probe_pythons_end(struct probe_pythons *p)
+{
+	const struct probe_python_file *f = p->found ? p->files.v[p->found - 1] : NULL;
+	struct python_process process = { 0 };
+	uint64_t key = (uint64_t)p->tgid << 32 | p->found;
+
+	if (!f)
+		return false;
+	if (!map_get(&p->used, key, NULL) &&
+	    vec_push(&p->uses, (struct probe_python_use){ p->tgid, (uint32_t)p->found - 1 }))
+		map_put(&p->used, key, 1);
+	if (f->python.kind != SYM_PYTHON_KNOWN)
+		return false;
+	process.runtime = p->bias + f->python.runtime;
+	process.layout = f->python.layout;
+	return probe_session_python(p->session, p->tgid, &process);
+}
+
+struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n)
+{
+	*n = p->files.n;
+	return p->files.v;
+}
+
+const struct probe_python_use *probe_pythons_uses(const struct probe_pythons *p, size_t *n)
+{
+	*n = p->uses.n;
+	return p->uses.v;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Python runtimes that targets map: each file read once, by device and inode; a process that has a known one is
+ * told to the kernel side, so that its stacks have Python frames. Unknown ones are kept to be reported.
+ */
+#ifndef INGERO_PROBE_PYTHONS_H
+#define INGERO_PROBE_PYTHONS_H
+
+#include "lib/probe/session.h"
+#include "lib/probe/stacks.h"
+
+struct probe_python_file {
+	uint32_t major, minor;
+	uint64_t inode;
+	char *path;	      /* as the first process saw it; NULL: no Python runtime */
+	struct sym_elf *file; /* kept open: its segments place it in a process */
+	struct sym_python python;
+	char build_id[SYM_BUILD_ID];
+};
+
+/* One process and its runtime. */
+struct probe_python_use {
+	uint32_t tgid, file; /* index */
+};
+
+struct probe_pythons;
+
+/* session, stacks: borrowed. */
+int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
+		      struct probe_stacks *stacks, struct err *e);
+void probe_pythons_free(struct probe_pythons *p);
+
+/* A new picture of a process's maps: begin, every mapping with code, end. exe_inode: of what it executes. end: true
+ * when the process has a runtime it did not have before. */
+void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid, uint64_t exe_inode);
+void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m);
+bool probe_pythons_end(struct probe_pythons *p);
+
+/* Files looked at, those without a runtime among them; and who uses one that has. */
+struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n);
+const struct probe_python_use *probe_pythons_uses(const struct probe_pythons *p, size_t *n);
+
+#endif
