@@ -19,15 +19,21 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
+#include "lib/cli/window.h"
 #include "lib/emit/report.h"
 #include "lib/input/input.h"
+#include "lib/input/resolve.h"
+#include "lib/select/cut.h"
 
 static struct values {
 	bool json;
 	int64_t top;
 	struct cli_list pids;
-	const char *fail_on;
+	const char *since, *until, *fail_on;
+	uint64_t last_ns;
 } values = { .top = 10 };
+
+static bool last_given;
 
 #define AT(member) .offset = offsetof(struct values, member)
 
@@ -39,6 +45,7 @@ static const struct cli_option options[] = {
 	  .arg = "PID[,PID]",
 	  .group = "What is shown",
 	  .help = "Only what happened to these processes" },
+	CLI_WINDOW_OPTIONS("What is shown", &last_given),
 	{ .name = "top",
 	  .type = CLI_INT,
 	  AT(top),
@@ -96,12 +103,14 @@ static uint32_t fail_severity(void)
 }
 
 static int read_all(struct ask_chains_run *run, struct ask_failures *failures, struct input *in,
-		    struct err *e)
+		    const struct select *sel, const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
 	struct buf what = { 0 };
+	struct select_cut cut = { 0 };
 	struct stream_item item;
+	bool left;
 	int rc;
 
 	input_describe(in, &what);
@@ -109,14 +118,18 @@ static int read_all(struct ask_chains_run *run, struct ask_failures *failures, s
 	buf_free(&what);
 	cli_progress_begin(&progress, input_position, in, false);
 	while ((rc = s->next(s, &item, e)) > 0) {
-		rc = ask_chains_item(run, &item, e);
-		if (rc >= 0)
+		left = true;
+		rc = sel->resolved ? select_cut_item(&cut, sel, w, &item, &left, e) : 0;
+		if (rc >= 0 && left)
+			rc = ask_chains_item(run, &item, e);
+		if (rc >= 0 && left)
 			rc = ask_failures_item(failures, &item, e);
 		if (rc < 0)
 			break;
 		cli_progress_tick(&progress);
 	}
 	cli_progress_end(&progress);
+	select_cut_free(&cut);
 	return rc;
 }
 
@@ -169,12 +182,23 @@ static int report(const struct ask_chains *a, const struct failures *failures,
 	return rc;
 }
 
+static int selection(struct select *sel, struct err *e)
+{
+	struct select_words words = { .since = values.since,
+				      .until = values.until,
+				      .last_given = last_given,
+				      .last_ns = values.last_ns };
+
+	return select_words(sel, &words, e);
+}
+
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
 	struct ask_chains_run *run = NULL;
 	struct ask_failures *failures = NULL;
 	const struct failures *failed = NULL;
+	struct select sel = { 0 };
 	const struct ask_chains *answer;
 	struct input *in = NULL;
 	uint32_t *pids = NULL;
@@ -195,11 +219,14 @@ int main(int argc, char **argv)
 	w = world_new();
 	run = w ? ask_chains_new(w, NULL) : NULL;
 	failures = w ? ask_failures_new(w) : NULL;
-	rc = run && failures
-		     ? input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e)
-		     : err_nomem(&e);
+	rc = run && failures ? 0 : err_nomem(&e);
 	if (!rc)
-		rc = read_all(run, failures, in, &e);
+		rc = selection(&sel, &e);
+	if (!rc)
+		rc = input_open_within(&in, w, (const char *const *)operands.v,
+				       (unsigned)operands.n, &sel, &e);
+	if (!rc)
+		rc = read_all(run, failures, in, &sel, w, &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
@@ -221,6 +248,7 @@ out:
 	ask_failures_free(failures);
 	ask_chains_free(run);
 	world_free(w);
+	select_free(&sel);
 	cli_list_free(&values.pids);
 	free(pids);
 	return cli_finish_stdout(status);

@@ -18,6 +18,7 @@
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
+#include "lib/cli/window.h"
 #include "lib/input/merge.h"
 #include "lib/input/operand.h"
 #include "lib/input/pass.h"
@@ -83,25 +84,7 @@ static const struct cli_option options[] = {
 	  .arg = "OP[,OP]",
 	  .group = "Which part",
 	  .help = "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)" },
-	{ .name = "since",
-	  .type = CLI_STRING,
-	  AT(since),
-	  .arg = "TIME",
-	  .group = "Which part",
-	  .help = "Only from then on: 5m before the end, 15:40, or an ISO time" },
-	{ .name = "until",
-	  .type = CLI_STRING,
-	  AT(until),
-	  .arg = "TIME",
-	  .group = "Which part",
-	  .help = "Only up to then" },
-	{ .name = "last",
-	  .type = CLI_DURATION,
-	  AT(last_ns),
-	  .arg = "TIME",
-	  .group = "Which part",
-	  .help = "Only the last part of the recording",
-	  .given = &last_given },
+	CLI_WINDOW_OPTIONS("Which part", &last_given),
 	{ .name = "force-node",
 	  .type = CLI_STRING,
 	  AT(force_node),

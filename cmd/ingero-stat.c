@@ -24,6 +24,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
+#include "lib/cli/window.h"
 #include "lib/emit/ops_json.h"
 #include "lib/emit/ops_text.h"
 #include "lib/input/input.h"
@@ -57,25 +58,7 @@ static const struct cli_option options[] = {
 	  .arg = "OP[,OP]",
 	  .group = "What is counted",
 	  .help = "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)" },
-	{ .name = "since",
-	  .type = CLI_STRING,
-	  AT(since),
-	  .arg = "TIME",
-	  .group = "What is counted",
-	  .help = "Only from then on: 5m before the end, 15:40, or an ISO time" },
-	{ .name = "until",
-	  .type = CLI_STRING,
-	  AT(until),
-	  .arg = "TIME",
-	  .group = "What is counted",
-	  .help = "Only up to then" },
-	{ .name = "last",
-	  .type = CLI_DURATION,
-	  AT(last_ns),
-	  .arg = "TIME",
-	  .group = "What is counted",
-	  .help = "Only the last part of the recording",
-	  .given = &last_given },
+	CLI_WINDOW_OPTIONS("What is counted", &last_given),
 	{ .name = "brief",
 	  .type = CLI_FLAG,
 	  AT(brief),
@@ -363,13 +346,9 @@ int main(int argc, char **argv)
 	w = world_new();
 	if (!rc && !w)
 		rc = err_nomem(&e);
-	if (!rc && select_needs_end(&sel))
-		rc = input_resolve(w, (const char *const *)operands.v, (unsigned)operands.n, &sel,
-				   &e);
 	if (!rc)
-		rc = input_open(&in, w, (const char *const *)operands.v, (unsigned)operands.n, &e);
-	if (!rc && sel.resolved)
-		rc = input_window(in, sel.since_ns, sel.until_ns, &e);
+		rc = input_open_within(&in, w, (const char *const *)operands.v,
+				       (unsigned)operands.n, &sel, &e);
 	if (!rc) {
 		struct buf what = { 0 };
 

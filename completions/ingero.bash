@@ -106,9 +106,12 @@ _ingero_demo() {
 complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
-	_ingero_complete '-p --pid --top --json --fail-on -q --quiet -v --verbose --color --progress -h --help
-		--version' \
+	_ingero_complete '-p --pid --since --until --last --top --json --fail-on -q --quiet -v --verbose --color
+		--progress -h --help --version' \
 		'-p|--pid PID
+		--since TIME
+		--until TIME
+		--last TIME
 		--top N
 		--fail-on choice low medium high
 		--color choice auto always never' \

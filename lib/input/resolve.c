@@ -54,3 +54,16 @@ out:
 		rc = select_resolve(sel, end, has_real, real, e);
 	return rc;
 }
+
+int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
+		      struct select *sel, struct err *e)
+{
+	int rc = select_needs_end(sel) ? input_resolve(w, names, n, sel, e) : 0;
+
+	*in = NULL;
+	if (!rc)
+		rc = input_open(in, w, names, n, e);
+	if (!rc && sel->resolved)
+		rc = input_window(*in, sel->since_ns, sel->until_ns, e);
+	return rc;
+}

@@ -7,6 +7,7 @@
 #define INGERO_INPUT_RESOLVE_H
 
 #include "lib/base/err.h"
+#include "lib/input/input.h"
 #include "lib/select/select.h"
 #include "lib/world/world.h"
 
@@ -14,5 +15,9 @@
  * clock readings has no end: the selection stays unresolved. */
 int input_resolve(struct world *w, const char *const *names, unsigned n, struct select *sel,
 		  struct err *e);
+
+/* input_open of no more than the selection's time asks for, which is resolved first. */
+int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
+		      struct select *sel, struct err *e);
 
 #endif

@@ -110,6 +110,37 @@ tap.same(explain("-p", "999999", path("errors"))[1]["errors"], [], "errors: -p o
 tap.ok("\nErrors" not in run(EXPLAIN, path("incident"))[1].decode(), "no errors, no heading")
 tap.same((explain(path("incident"))[1]["errors"], explain(path("incident"))[1]["errors_found"]), ([], 0), "and an empty list")
 
+# ---- a part of the time
+
+subprocess.run([DEMO, "incident", "--duration", "4s", "--seed", "9", "-o", path("long")], check=True)
+run(CORRELATE, path("long"), "-o", path("long-chains"))
+whole = explain(path("long"))[1]
+halves = [explain(*args, path("long"))[1] for args in (("--until", "2s"), ("--last", "2s"))]
+for half, name in zip(halves, ("--until", "--last")):
+    tap.none(schema.complaints(half, EXPLAIN_SCHEMA), f"{name}: as formats/explain.schema.json says")
+    tap.same([c["kind"] for c in half["chains"]], ["cpu-preempted"], f"{name}: the cause is in each half")
+    tap.same(half["chains"][0]["culprit"]["pid"], whole["chains"][0]["culprit"]["pid"], f"{name}: and its culprit")
+    for p in half["breakdown"]:
+        tap.same(sum(p["parts"].values()), p["thread_ns"], f"{name}: the parts of {p['comm']} sum to its time")
+    tap.ok(half["coverage"]["duration_ns"] < whole["coverage"]["duration_ns"] * 0.6, f"{name}: it covers a part", half["coverage"])
+    first, last = half["chains"][0]["first_ns"], half["chains"][0]["last_ns"]
+    tap.ok(0 <= first < last <= half["coverage"]["duration_ns"], f"{name}: times count from where it begins", (first, last))
+tap.same(sum(h["coverage"]["events"] for h in halves), whole["coverage"]["events"], "the halves hold every event once")
+both, one = sum(h["chains"][0]["lost_ns"] for h in halves), whole["chains"][0]["lost_ns"]
+tap.ok(one * 0.98 <= both <= one, "and lose what the whole loses, less what crosses the middle", f"{both} of {one}")
+again = explain("--last", "2s", path("long-chains"))[1]
+tap.same(again, halves[1], "chains of the whole are not told as those of a part")
+mid = whole["start"].replace("00.0", "02.0").replace("00.000000000", "02.000000000")
+by_clock = explain("--since", mid, path("long"))[1]
+tap.ok(abs(by_clock["coverage"]["events"] - halves[1]["coverage"]["events"]) < 200, "--since takes a time of day", by_clock["coverage"])
+for at in range(1, 40, 7):
+    part = explain("--since", f"{at * 97}ms", "--until", f"{at * 61}ms", path("long"))[1]
+    tap.ok(all(sum(p["parts"].values()) == p["thread_ns"] for p in part["breakdown"]), f"any window sums up ({at})", part["breakdown"])
+status, out, err = run(EXPLAIN, "--last", "2s", data=open(path("long"), "rb").read())
+tap.ok(status == 2 and "need a file" in err, "a pipe has no end to count from", err)
+tap.same(run(EXPLAIN, "--last", "1s", "--since", "2s", path("long"))[0], 2, "--last with --since")
+tap.same(run(EXPLAIN, "--since", "soon", path("long"))[0], 2, "a time that is none")
+
 # ---- through correlate
 
 incident = open(path("incident"), "rb").read()
