@@ -9,13 +9,18 @@
 #include <string.h>
 
 #include "lib/ask/exact.h"
+#include "lib/base/cpu.h"
 
 #define FAILED	   0x8000u /* in a site's slot: its calls return an error */
+#define SLOT	   (FAILED - 1)
 #define COUNTS_MAX (1u << 31)
+
+#define LANES 4
 
 struct slot {
 	const struct op_def *op;
-	uint64_t sum, min, max, n;
+	/* Events in turn go to different sums: one of an op that fills the recording need not wait for the one before. */
+	uint64_t sum[LANES], min, max;
 	uint32_t *counts; /* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
 	struct exact_op *exact;
 };
@@ -40,7 +45,8 @@ struct brief *brief_new(const struct world *w, struct ask_ops_run *run)
 	b->world = w;
 	b->run = run;
 	b->of_op = calloc(UINT16_MAX + 1u, sizeof(*b->of_op));
-	if (!b->of_op || !vec_push(&b->slots, (struct slot){ 0 })) {
+	if (!b->of_op || !vec_push(&b->slots, (struct slot){ 0 }) ||
+	    !(b->slots.v[0].counts = calloc(SKETCH_BUCKETS, sizeof(uint32_t)))) {
 		brief_free(b);
 		return NULL;
 	}
@@ -108,7 +114,7 @@ static bool keep(struct brief *b, const struct ige_arrays *a, struct exact *x)
 	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
 
 	for (uint32_t i = 0; i < a->n; i++) {
-		unsigned slot = b->of_site.v[site[i]] & (FAILED - 1);
+		unsigned slot = b->of_site.v[site[i]] & SLOT;
 
 		if (slot && !exact_count(x, b->slots.v[slot].exact, dur[i]))
 			return false;
@@ -129,7 +135,7 @@ int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reade
 	int rc = a->n == a->dropped ? 0 : learn_sites(b, dict, e);
 
 	for (uint32_t i = 0; i < a->n && a->n != a->dropped && !rc; i++) {
-		unsigned slot = b->of_site.v[site[i]] & (FAILED - 1);
+		unsigned slot = b->of_site.v[site[i]] & SLOT;
 
 		/* What came in since is not asked for. */
 		if (!slot || x->again == x->counted)
@@ -140,11 +146,53 @@ int brief_see(struct brief *b, const struct ige_arrays *a, struct ige_dict_reade
 	return rc;
 }
 
+/* True: there are failed calls among them. What is of no known op is counted in slot 0, which nobody asks. */
+static inline __attribute__((always_inline)) bool count_each(struct slot *slots,
+							     const uint16_t *of_site,
+							     const uint64_t *site,
+							     const uint64_t *dur, uint32_t n)
+{
+	uint16_t any = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t at = of_site[site[i]];
+		struct slot *s = &slots[at & SLOT];
+		uint64_t v = dur[i];
+
+		any |= at;
+		s->counts[sketch_bucket(v)]++;
+		s->sum[i % LANES] += v;
+		if (v < s->min)
+			s->min = v;
+		if (v > s->max)
+			s->max = v;
+	}
+	return any & FAILED;
+}
+
+#if CPU_X86
+static CPU_LZCNT bool count_lzcnt(struct slot *slots, const uint16_t *of_site, const uint64_t *site,
+				  const uint64_t *dur, uint32_t n)
+{
+	return count_each(slots, of_site, site, dur, n);
+}
+#endif
+
+static bool count(struct slot *slots, const uint16_t *of_site, const uint64_t *site,
+		  const uint64_t *dur, uint32_t n)
+{
+#if CPU_X86
+	if (cpu_has_lzcnt())
+		return count_lzcnt(slots, of_site, site, dur, n);
+#endif
+	return count_each(slots, of_site, site, dur, n);
+}
+
 int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
 		struct err *e)
 {
 	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
-	bool grouped = a->header.flags & IGE_GROUPED;
+	bool grouped = a->header.flags & IGE_GROUPED, failed;
 	int rc;
 
 	if (a->n == a->dropped) {
@@ -156,22 +204,12 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 		rc = brief_tell(b, e);
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < a->n; i++) {
-		uint16_t at = b->of_site.v[site[i]];
-		struct slot *s = &b->slots.v[at & (FAILED - 1)];
-		uint64_t v = dur[i];
-
-		if (!(at & (FAILED - 1)))
-			continue;
-		s->counts[sketch_bucket(v)]++;
-		s->sum += v;
-		if (v < s->min)
-			s->min = v;
-		if (v > s->max)
-			s->max = v;
-		if (at & FAILED && !ask_ops_failed(b->run, s->op, dict->sites.v[site[i]].ret))
+	failed = count(b->slots.v, b->of_site.v, a->column[IGE_SITE], dur, a->n);
+	for (uint32_t i = 0; failed && i < a->n; i++)
+		if (b->of_site.v[site[i]] & FAILED &&
+		    !ask_ops_failed(b->run, b->slots.v[b->of_site.v[site[i]] & SLOT].op,
+				    dict->sites.v[site[i]].ret))
 			return err_nomem(e);
-	}
 	b->since += a->n;
 	if (ask_ops_exact_of(b->run) && !keep(b, a, ask_ops_exact_of(b->run)))
 		return err_nomem(e);
@@ -187,15 +225,18 @@ int brief_tell(struct brief *b, struct err *e)
 {
 	for (size_t i = 1; i < b->slots.n; i++) {
 		struct slot *s = &b->slots.v[i];
-		struct sketch k = { .min = s->min, .max = s->max, .sum = s->sum };
+		struct sketch k = { .min = s->min, .max = s->max };
 		bool fine = sketch_add_counts(&k, s->counts);
 
+		for (unsigned lane = 0; lane < LANES; lane++)
+			k.sum += s->sum[lane];
 		fine = fine && (!k.count || ask_ops_counted(b->run, s->op, &k));
 		sketch_free(&k);
 		if (!fine)
 			return err_nomem(e);
 		memset(s->counts, 0, SKETCH_BUCKETS * sizeof(*s->counts));
-		s->sum = s->max = 0;
+		memset(s->sum, 0, sizeof(s->sum));
+		s->max = 0;
 		s->min = UINT64_MAX;
 	}
 	b->since = 0;

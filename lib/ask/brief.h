@@ -10,7 +10,7 @@
 #include "lib/ask/ops.h"
 #include "lib/ige/columns.h"
 
-#define BRIEF_WANTS (IGE_WANT(IGE_DUR) | IGE_WANT(IGE_SITE))
+#define BRIEF_WANTS (IGE_WANT(IGE_DUR) | IGE_WANT(IGE_SITE) | IGE_WANT_NO_STACKS)
 
 struct brief;
 

@@ -15,10 +15,22 @@ extern bool cpu_plain_only;
 #define CPU_X86	  1
 #define CPU_AVX2  __attribute__((target("avx2")))
 #define CPU_CLMUL __attribute__((target("pclmul,sse4.1")))
+#define CPU_LZCNT \
+	__attribute__((target("avx2,lzcnt,bmi2"))) /* shifts and leading zeroes in one step */
 
 static inline bool cpu_has_avx2(void)
 {
 	return !cpu_plain_only && __builtin_cpu_supports("avx2");
+}
+
+static inline bool cpu_has_lzcnt(void)
+{
+	/* What does not know it counts from the other end: only a compiler that can ask for it may use it. */
+#if defined(__GNUC__) && !defined(__clang__)
+	return cpu_has_avx2() && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+#else
+	return false;
+#endif
 }
 
 static inline bool cpu_has_clmul(void)

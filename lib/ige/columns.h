@@ -14,7 +14,9 @@
 #define IGE_WANT_OWN                                                                      \
 	(IGE_WANT(IGE_END) | IGE_WANT(IGE_DUR) | IGE_WANT(IGE_CTX) | IGE_WANT(IGE_SITE) | \
 	 IGE_WANT(IGE_DEPTH))
-#define IGE_WANT_EVENTS (IGE_WANT_OWN | IGE_WANT(IGE_ORDER)) /* what events are put together from */
+/* …and no stacks: sites and records have none then, and frames, stacks and symbols are neither kept nor checked. */
+#define IGE_WANT_NO_STACKS (1u << 31)
+#define IGE_WANT_EVENTS	   (IGE_WANT_OWN | IGE_WANT(IGE_ORDER)) /* what events are put together from */
 
 /* One block. Rows of a grouped block stand as they are stored. */
 struct ige_arrays {

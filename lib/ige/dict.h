@@ -150,6 +150,7 @@ struct ige_file_op {
 
 struct ige_dict_reader {
 	struct world *world;
+	bool no_stacks; /* frames, stacks and symbols are passed by: most of what a recording defines */
 	struct {
 		VEC(uint32_t) ids;
 	} kind[IGE_D_KINDS];		 /* ids[file id] = world id */

@@ -386,6 +386,9 @@ int ige_dict_take(struct ige_dict_reader *d, const struct ige_view *v, struct er
 				return err_set(e, ERR_TOO_NEW, "dictionary kind %u", dir.id);
 			continue;
 		}
+		if (d->no_stacks && !dir.critical &&
+		    (dir.id == IGE_D_FRAME || dir.id == IGE_D_STACK || dir.id == IGE_D_SYMBOL))
+			continue;
 		/* A damaged run costs its own ids; the others are used. */
 		rc = ige_column_bytes(&dir, data, &d->scratch, &p, &n, e);
 		if (rc == ERR_TOO_NEW && !dir.critical)

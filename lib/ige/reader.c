@@ -7,6 +7,7 @@
 #include "lib/ige/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,8 @@ int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_f
 	r->fd = fd;
 	r->own_fd = own_fd;
 	snprintf(r->name, sizeof(r->name), "%s", name);
+	/* A pipe of 64 KiB makes writer and reader take turns; who may not have a larger one does with what it is. */
+	(void)fcntl(fd, F_SETPIPE_SZ, READ_BYTES);
 	ige_dict_reader_init(&r->dict, w);
 	r->decoder.dict = &r->dict;
 	return 0;
@@ -548,6 +551,7 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 void ige_reader_want(struct ige_reader *r, uint32_t wanted)
 {
 	r->wanted = wanted;
+	r->dict.no_stacks = wanted & IGE_WANT_NO_STACKS;
 }
 
 const struct ige_arrays *ige_reader_arrays(const struct ige_reader *r)

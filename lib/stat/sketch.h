@@ -32,7 +32,7 @@ bool sketch_merge(struct sketch *into, const struct sketch *from);
 static inline unsigned sketch_bucket(uint64_t v)
 {
 	/* Below 256 there is one per value; from then on seven bits below the highest one tell. */
-	unsigned shift = v < 2 * SKETCH_SUB ? 0 : 56 - (unsigned)__builtin_clzll(v);
+	unsigned shift = 56 - (unsigned)__builtin_clzll(v | SKETCH_SUB);
 
 	return shift * SKETCH_SUB + (unsigned)(v >> shift);
 }

@@ -132,7 +132,7 @@ int main(void)
 	s = write_corpus(fd, events, 0, false, &n, &bytes);
 	bench_say("ige.bytes_per_event", (double)bytes / (double)n, "B");
 	bench_say("ige.write_ns", s * 1e9 / (double)n, "ns");
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 8; i++) {
 		s = read_structs(fd, &read);
 		if (read != n)
 			return 1;
@@ -141,7 +141,7 @@ int main(void)
 	}
 	bench_say("ige.structs_mevps", (double)n / best / 1e6, "M/s");
 	best = 1e9;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 8; i++) {
 		s = read_columns(fd, &read);
 		if (read != n)
 			return 1;

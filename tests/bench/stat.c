@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-stat as a program over the launch-heavy corpus through a pipe: CPU seconds and memory of
- * the process itself, scaled to ten million events.
+ * ingero-stat as a program over ten million events of the launch-heavy corpus, through a pipe: CPU
+ * seconds and memory of the process itself.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -95,7 +95,7 @@ int main(void)
 		return 1;
 	close(fd);
 	snprintf(program, sizeof(program), "%s/bin/ingero-stat", build ? build : "build");
-	n = write_corpus(path, bench_events(4000000));
+	n = write_corpus(path, bench_events(10000000));
 	for (int i = 0; n && i < 5; i++) {
 		double s = run_brief(program, path, &mb);
 
