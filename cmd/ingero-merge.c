@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/base/human.h"
@@ -137,25 +136,6 @@ static int check_options(bool sliced, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--reindex leaves the recording as it is: what is written anew has "
 			       "its index anyway");
-	return 0;
-}
-
-/* All inputs are open at once, each with a descriptor. */
-static int make_room(size_t n, struct err *e)
-{
-	const rlim_t others = 64;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= n + others)
-		return 0;
-	if (limit.rlim_max < n + others)
-		return err_set(e, ERR_CANNOT,
-			       "%zu inputs at once, but only %llu files may be open (ulimit -Hn): "
-			       "merge them in parts, then the parts",
-			       n, (unsigned long long)limit.rlim_max);
-	limit.rlim_cur = n + others;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		return err_sys(e, "cannot open %zu files at once", n);
 	return 0;
 }
 
@@ -433,8 +413,6 @@ int main(int argc, char **argv)
 		rc = cli_output_apart(values.output, operands.v, operands.n, &e);
 	if (!rc && (!values.output || !strcmp(values.output, "-")))
 		rc = cli_refuse_terminal(STDOUT_FILENO, &e);
-	if (!rc)
-		rc = make_room(operands.n, &e);
 	/* From a pipe the rest is read; otherwise what was begun is taken away. */
 	if (!rc && !piped)
 		rc = cli_signals_catch(&e);

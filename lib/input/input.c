@@ -13,6 +13,7 @@
 
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
+#include "lib/input/operand.h"
 
 static int open_one(struct one *o, struct world *w, const char *name, struct err *e)
 {
@@ -262,6 +263,8 @@ static int open_all(struct input **out, struct world *w, const char *const *name
 		rc = err_nomem(e);
 		goto out;
 	}
+	if (n > 1)
+		rc = input_operand_room(n, e);
 	for (; in->n < n && !rc; in->n++) {
 		rc = open_one(&in->each[in->n], w, names[in->n], e);
 		if (!rc)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/json.h"
 #include "lib/input/slice.h"
 
 struct outlet {
@@ -217,6 +218,24 @@ static uint32_t node_of(const struct world *w, const struct record *r)
 	return 0;
 }
 
+/* Whether a chain, which has no references, is of the outlet's machine by the name in its body. */
+static bool chain_elsewhere(const struct merge *m, const struct record *r, const struct outlet *o)
+{
+	const struct world_node *machine = world_get_node(m->w, o->node);
+	struct json body = JSON_NONE, name;
+	bool elsewhere;
+
+	if (r->kind != RECORD_CHAIN || !machine || !REC_HAS(r, CHAIN, body) ||
+	    json_parse(r->u.CHAIN.body, &body, NULL))
+		return false;
+	name = json_get(body, "node");
+	elsewhere = json_bytes(name).p &&
+		    !bytes_equal(json_bytes(name), world_text(m->w, machine->name));
+	json_free(name);
+	json_free(body);
+	return elsewhere;
+}
+
 static int record(struct merge *m, const struct record *r, struct err *e)
 {
 	uint32_t node = m->target->by_machine ? node_of(m->w, r) : 0;
@@ -224,7 +243,7 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 	int rc = 0;
 
 	/* The analysis of a part, or of one of several, is not that of what is written here. */
-	if (r->kind == RECORD_ANALYSIS && m->inputs > 1)
+	if (r->kind == RECORD_ANALYSIS && (m->inputs > 1 || m->target->by_machine))
 		return 0;
 	if (m->opt->select && !slice_record(m->opt->select, m->w, r))
 		return 0;
@@ -234,7 +253,8 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 		return rc ? rc : ige_writer_record(out->writer, r, e);
 	}
 	for (size_t i = 0; i < m->outlets.n && !rc; i++)
-		rc = ige_writer_record(m->outlets.v[i].writer, r, e);
+		if (!chain_elsewhere(m, r, &m->outlets.v[i]))
+			rc = ige_writer_record(m->outlets.v[i].writer, r, e);
 	return rc;
 }
 

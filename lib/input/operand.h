@@ -9,4 +9,7 @@
  * "-" and pipes are not looked at. */
 int input_operand_check(const char *name, struct err *e);
 
+/* Room for n open files beside those of a program; the limit is raised as far as it may be. ERR_CANNOT: not so many. */
+int input_operand_room(unsigned n, struct err *e);
+
 #endif

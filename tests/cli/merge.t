@@ -207,6 +207,11 @@ tap.same([stat(path(f"node.{n}.ige"))["ops"] for n in ("gpu-a", "gpu-b", "gpu-c"
 tap.same(stat(write("again.ige", merge(*(path(f"node.gpu-{n}.ige") for n in "abc"))[1]))["ops"], stat(path("whole.ige"))["ops"],
          "merged again the same")
 
+analyzed = write("analyzed.ige", run(CORRELATE, path("whole.ige"))[1])
+merge("--split", "-o", path("told.ige"), analyzed)
+tap.same([[n for n in "abc" if f'"node":"gpu-{n}"'.encode() in read(path(f"told.gpu-{m}.ige"))] for m in "abc"],
+         [["a"], ["b"], ["c"]], "chains go with their machine")
+
 # ---- damage
 
 data = read(a)

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of joining: records on another clock, which records stay in a slice, a machine given to what has none, and
+ * what a damaged input says of the times it lost.
+ */
+#include "lib/input/merge.h"
+
+#include "lib/input/shift.h"
+#include "lib/input/slice.h"
+#include "tests/tap.h"
+#include "tests/unit/fixture.h"
+
+static void shifting(void)
+{
+	static const struct {
+		const char *body, *want;
+	} bodies[] = {
+		{ "{\"event\":{\"end\":\"1000\"}}", "{\"event\":{\"end\":\"1005\"}}" },
+		{ "{\"a\":[{\"end\":\"-7\"},{\"end\":\"9\"}]}",
+		  "{\"a\":[{\"end\":\"-2\"},{\"end\":\"14\"}]}" },
+		{ "{\"comm\":\"x\\\"end\\\":\\\"1\"}", "{\"comm\":\"x\\\"end\\\":\\\"1\"}" },
+		{ "{\"end\":\"\"}", "{\"end\":\"\"}" },
+		{ "{\"end\":\"soon\",\"end\":\"1", "{\"end\":\"soon\",\"end\":\"6" },
+		{ "", "" },
+	};
+	struct buf body = { 0 };
+
+	for (unsigned i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		struct record r = { .kind = RECORD_CHAIN };
+
+		REC_SET(&r, CHAIN, time_ns, 10);
+		REC_SET(&r, CHAIN, lost_ns, 10);
+		REC_SET(&r, CHAIN, body, bytes_of(bodies[i].body));
+		ok(shift_record(&r, 5, &body), "chain %u is moved", i);
+		is_str(body.n ? buf_text(&body) : "", bodies[i].want, "with its evidence");
+		is_u64(r.u.CHAIN.body.n, strlen(bodies[i].want), "whole");
+		is_int(r.u.CHAIN.time_ns, 15, "its times move");
+		is_u64(r.u.CHAIN.lost_ns, 10, "its durations do not");
+	}
+	for (unsigned by = 0; by < 2; by++) {
+		struct record r = { .kind = RECORD_CLOCK };
+
+		REC_SET(&r, CLOCK, mono_ns, -3);
+		REC_SET(&r, CLOCK, real_ns, 100);
+		shift_record(&r, by, &body);
+		is_int(r.u.CLOCK.mono_ns, -3 + (int)by, "a clock reading");
+		is_int(r.u.CLOCK.real_ns, 100, "keeps the wall clock");
+		ok(!REC_HAS(&r, CLOCK, boot_ns) && r.u.CLOCK.boot_ns == 0,
+		   "what is absent stays so");
+	}
+	buf_free(&body);
+}
+
+static void slicing(const struct fixture *f)
+{
+	struct world_process other = { .node = f->node, .tgid = 99, .start_ns = 5 };
+	struct world_thread thread = { .tid = 99, .start_ns = 5 };
+	struct select sel = { .resolved = true, .since_ns = 100, .until_ns = 200 };
+	struct record r;
+
+	thread.process = world_process(f->w, &other);
+
+#define STAYS(KIND, field, value, want)                                                  \
+	do {                                                                             \
+		r = (struct record){ .kind = RECORD_##KIND };                            \
+		REC_SET(&r, KIND, field, value);                                         \
+		is_int(slice_record(&sel, f->w, &r), want, #KIND " " #field " " #value); \
+	} while (0)
+
+	STAYS(SESSION, start_ns, 5, true);
+	STAYS(NODE, node, f->node, true);
+	STAYS(TRUTH, time_ns, 5000, true);
+	STAYS(CLOCK, mono_ns, 5, true);
+	STAYS(CLOCK, mono_ns, 199, true);
+	STAYS(CLOCK, mono_ns, 200, false);
+	STAYS(SAMPLE, time_ns, 99, false);
+	STAYS(SAMPLE, time_ns, 100, true);
+	STAYS(SAMPLE, time_ns, 200, false);
+	STAYS(LOSS, since_ns, 200, false);
+	STAYS(LOSS, since_ns, 199, true);
+	STAYS(LOSS, until_ns, 99, false);
+	STAYS(LOSS, count, 1, true);
+	STAYS(NAME, time_ns, 1, true);
+	STAYS(NAME, time_ns, 200, false);
+	STAYS(OPEN, start_ns, 1, true);
+	STAYS(OPEN, start_ns, 200, false);
+	STAYS(ANALYSIS, time_ns, 150, false);
+	r = (struct record){ .kind = RECORD_CHAIN };
+	REC_SET(&r, CHAIN, first_ns, 10);
+	REC_SET(&r, CHAIN, last_ns, 99);
+	is_int(slice_record(&sel, f->w, &r), false, "a chain that was over by then");
+	REC_SET(&r, CHAIN, last_ns, 100);
+	is_int(slice_record(&sel, f->w, &r), true, "one that was not");
+	sel.resolved = false;
+	select_pid(&sel, "4242", NULL);
+	REC_SET(&r, CHAIN, body, bytes_of("{\"victim\":{\"pid\":4242}}"));
+	is_int(slice_record(&sel, f->w, &r), true, "a chain of a process asked for");
+	REC_SET(&r, CHAIN, body, bytes_of("{\"victim\":{\"pid\":4243}}"));
+	is_int(slice_record(&sel, f->w, &r), false, "of another one");
+	REC_SET(&r, CHAIN, body, bytes_of("{"));
+	is_int(slice_record(&sel, f->w, &r), false, "of nobody knows whom");
+	STAYS(SAMPLE, process, f->process, true);
+	STAYS(SAMPLE, process, thread.process, false);
+	STAYS(SAMPLE, metric, METRIC_CPU_BUSY, true);
+	STAYS(COVERAGE, process, thread.process, false);
+	STAYS(COVERAGE, layer, bytes_of("driver"), true);
+	STAYS(NAME, thread, f->thread[0], true);
+	STAYS(NAME, thread, world_thread(f->w, &thread), false);
+	select_name(&sel, "cudaMalloc", NULL);
+	r = (struct record){ .kind = RECORD_OPEN };
+	REC_SET(&r, OPEN, thread, f->thread[0]);
+	REC_SET(&r, OPEN, op, OP_CUDA_MALLOC);
+	is_int(slice_record(&sel, f->w, &r), true, "an open call asked for");
+	REC_SET(&r, OPEN, op, OP_CUDA_LAUNCH);
+	is_int(slice_record(&sel, f->w, &r), false, "another one");
+	select_free(&sel);
+}
+
+/* ---- through files ---- */
+
+struct memory {
+	struct merge_target target;
+	struct fixture_sink sink;
+};
+
+static int memory_sink(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e)
+{
+	struct memory *m = (struct memory *)t;
+
+	(void)node;
+	(void)e;
+	m->sink.sink.put = fixture_put;
+	*sink = &m->sink.sink;
+	return 0;
+}
+
+static void merge_bytes(const struct buf *in, const struct merge_options *opt, struct buf *out)
+{
+	char name[] = "/tmp/ingero-merge-XXXXXX";
+	const char *names[] = { name };
+	struct world *w = world_new();
+	struct memory m = { .target = { .sink = memory_sink } };
+	struct merge_result result;
+	struct input *input;
+	struct err e = { 0 };
+	int fd = mkstemp(name);
+
+	if (fd < 0 || write(fd, in->p, in->n) != (ssize_t)in->n || close(fd) ||
+	    merge_name_nodes(w, opt, &e) || input_open_counted(&input, w, names, 1, &e) ||
+	    merge_run(w, input, opt, &m.target, &result, &e))
+		abort();
+	unlink(name);
+	*out = m.sink.bytes;
+	input_free(input);
+	world_free(w);
+}
+
+/* Machines of all events, and how many had none. */
+static uint64_t nameless(const struct buf *bytes, const char *want, uint64_t *wrong)
+{
+	struct world *w = world_new();
+	struct ige_reader *r = fixture_reader(w, bytes->p, bytes->n);
+	struct event_stream *s = ige_reader_stream(r);
+	struct stream_item item;
+	uint64_t n = 0;
+
+	*wrong = 0;
+	while (s->next(s, &item, NULL) == 1)
+		for (size_t i = 0; item.kind == STREAM_EVENTS && i < item.n; i++) {
+			const struct world_ctx *ctx = world_get_ctx(w, item.events[i].ctx);
+			const struct world_node *node = world_get_node(w, ctx ? ctx->node : 0);
+
+			n += !node;
+			*wrong += node && !bytes_equal(world_text(w, node->name), bytes_of(want));
+		}
+	ige_reader_free(r);
+	world_free(w);
+	return n;
+}
+
+static void naming(struct fixture *f)
+{
+	struct fixture_sink s = { 0 };
+	struct ige_writer *wr = fixture_writer(f, &s, 50);
+	struct merge_options opt = { .force_node = "attic-3" };
+	struct buf out;
+	uint64_t wrong;
+
+	for (uint32_t i = 0; i < 200; i++) {
+		struct event ev = fixture_event(f, i);
+
+		ev.ctx = 0;
+		ige_writer_event(wr, &ev, NULL);
+	}
+	ige_writer_finish(wr, NULL);
+	ige_writer_free(wr);
+	is_u64(nameless(&s.bytes, "", &wrong), 200, "events of nowhere");
+	merge_bytes(&s.bytes, &opt, &out);
+	is_u64(nameless(&out, "attic-3", &wrong), 0, "get the machine named");
+	is_u64(wrong, 0, "and no other");
+	buf_free(&out);
+	buf_free(&s.bytes);
+	fixture_recording(f, &s.bytes, 200, 50);
+	merge_bytes(&s.bytes, &opt, &out);
+	is_u64(nameless(&out, "gpu-node", &wrong) + wrong, 0, "those of somewhere keep theirs");
+	buf_free(&out);
+	buf_free(&s.bytes);
+}
+
+/* One block of events destroyed: its time becomes a loss. */
+static void holes(struct fixture *f)
+{
+	struct merge_options opt = { .recover = true };
+	struct buf in, out;
+	struct ige_reader *r;
+	struct event_stream *s;
+	struct stream_item item;
+	struct world *w = world_new();
+	uint64_t n = 0, losses = 0, events = 0;
+
+	fixture_recording(f, &in, 1000, 100);
+	/* The sixth block of events with rows: 500 to 599. */
+	for (size_t at = IGE_SEGMENT_BYTES; at < in.n;) {
+		struct ige_header h;
+
+		if (ige_header_unpack(&h, (const unsigned char *)in.p + at, NULL))
+			abort();
+		if (h.type == IGE_EVENTS && h.n && ++n == 6)
+			memset(in.p + at + IGE_BLOCK_BYTES, 0x55, h.length - IGE_BLOCK_BYTES);
+		at += h.length;
+	}
+	merge_bytes(&in, &opt, &out);
+	r = fixture_reader(w, out.p, out.n);
+	s = ige_reader_stream(r);
+	while (s->next(s, &item, NULL) == 1) {
+		events += item.kind == STREAM_EVENTS ? item.n : 0;
+		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_LOSS)
+			continue;
+		losses++;
+		is_u64(item.record->u.LOSS.reason, LOSS_DAMAGED, "a loss by damage");
+		is_int(item.record->u.LOSS.since_ns, fixture_event(f, 499).end_ns,
+		       "from the last event before");
+		is_int(item.record->u.LOSS.until_ns, fixture_event(f, 600).end_ns,
+		       "to the first after it");
+	}
+	is_u64(events, 900, "all other events");
+	is_u64(losses, 1, "one loss");
+	ok(!ige_reader_report(r)->unterminated && !ige_reader_report(r)->damaged_blocks,
+	   "and a sound file");
+	ige_reader_free(r);
+	world_free(w);
+	buf_free(&in);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	shifting();
+	slicing(&f);
+	naming(&f);
+	holes(&f);
+	world_free(f.w);
+	return tap_done();
+}
