@@ -125,7 +125,7 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 	}
 	call->start_ns = bpf_ktime_get_ns();
 	if (config_sched)
-		steal_tell(task, st, bpf_get_smp_processor_id(), n, call->start_ns);
+		steal_tell(task, st, bpf_get_smp_processor_id(), n, STEAL_LEAST_NS, call->start_ns);
 	st->ncalls = n + 1;
 	return 0;
 }
@@ -175,7 +175,7 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	if (!task_announce(task, st))
 		goto lost;
 	if (config_sched)
-		steal_tell(task, st, bpf_get_smp_processor_id(), n, now);
+		steal_tell(task, st, bpf_get_smp_processor_id(), n, STEAL_LEAST_NS, now);
 	if (config_walker != WALKER_NONE)
 		stack = stack_at_return(ctx, task, st);
 	if ((present & 4) || dur >> 32) {

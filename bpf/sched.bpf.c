@@ -123,7 +123,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	s->throttled_ns = 0;
 	s->stolen_ns = 0;
 	s->stack = 0;
-	steal_tell(task, st, cpu, st->ncalls, now);
+	steal_tell(task, st, cpu, st->ncalls, 0, now);
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		s->run_delay = task->sched_info.run_delay;
 	/* The state as it stands now: a signal that came in time has turned a sleep into a pause. */

@@ -75,7 +75,8 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 	uint64_t ns;
 
 	c->off_cpu = true;
-	if (!c->steal && event_get(p->ev, p->op, COL_STOLEN_NS, &ns))
+	if (!c->steal &&
+	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
 		c->steal = true;
 	if (!tally_interval(&c->tally, p))
 		c->nomem = true;

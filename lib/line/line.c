@@ -164,6 +164,20 @@ static void lock_join(struct line_thread *th, struct blame_result *r)
 	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
 }
 
+static struct line_piece piece_of(const struct line_thread *th, const struct event *ev,
+				  const struct op_def *op)
+{
+	return (struct line_piece){ .ev = ev,
+				    .op = op,
+				    .thread = th->id,
+				    .process = th->process,
+				    .node = th->node,
+				    .depth = ev->depth,
+				    .start_ns = event_start(ev),
+				    .end_ns = ev->end_ns,
+				    .sound = true };
+}
+
 /* A stretch that is no call: inside the call that is open, or outside calls. */
 static int place(struct line *l, struct line_thread *th, const struct event *ev,
 		 const struct op_def *op, struct parts *parts, struct err *e)
@@ -191,16 +205,7 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 		  const struct op_def *op, struct err *e)
 {
 	struct blame_result *r = &l->offcpu;
-	int64_t start = event_start(ev);
-	struct line_piece p = { .ev = ev,
-				.op = op,
-				.thread = th->id,
-				.process = th->process,
-				.node = th->node,
-				.depth = ev->depth,
-				.start_ns = start,
-				.end_ns = ev->end_ns,
-				.sound = true };
+	struct line_piece p = piece_of(th, ev, op);
 
 	blame_offcpu(&l->blame, th, ev, op, r);
 	lock_join(th, r);
@@ -215,8 +220,12 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
 		  const struct op_def *op, struct err *e)
 {
+	struct line_piece p = piece_of(th, ev, op);
+
+	p.parts = &l->leaf;
 	parts_clear(&l->leaf);
 	parts_add(&l->leaf, PART_STOLEN, 0, ev->dur_ns);
+	l->sink->offcpu(l->sink, &p);
 	return place(l, th, ev, op, &l->leaf, e);
 }
 
@@ -225,18 +234,11 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev,
 {
 	int64_t start = event_start(ev), before;
 	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
-	struct line_piece p = { .ev = ev,
-				.op = op,
-				.thread = th->id,
-				.process = th->process,
-				.node = th->node,
-				.depth = ev->depth,
-				.start_ns = start,
-				.end_ns = ev->end_ns,
-				.open = open };
+	struct line_piece p = piece_of(th, ev, op);
 	uint64_t self, overlap = 0;
 	bool sync = op->flags & OP_SYNC;
 
+	p.open = open;
 	parts_clear(&l->inner);
 	parts_clear(&l->orphans);
 	nest_take(&th->nest, ev->depth, start, ev->end_ns, &c);

@@ -37,8 +37,11 @@ struct line_sink {
 		     const struct line_piece *p); /* every call, at every depth */
 	void (*outside)(struct line_sink *s,
 			const struct line_piece *p); /* time outside calls; parts may be SELF only */
-	void (*offcpu)(struct line_sink *s,
-		       const struct line_piece *p); /* every off-CPU interval, at every depth */
+	void (*offcpu)(
+		struct line_sink *s,
+		const struct line_piece
+			*p); /* every off-CPU interval, and every stretch taken by a hypervisor,
+						       at every depth */
 };
 
 struct line;

@@ -66,6 +66,9 @@ int main(void)
 	like(buf_text(&text), "No host cause found", "waiting for the device only");
 	like(buf_text(&text), "80.", "with the share that waits for the device");
 	like(buf_text(&text), "waiting for the GPU", "and the breakdown");
+	like(buf_text(&text), "unknown                                   stolen by the hypervisor",
+	     "what nobody said is unknown");
+	like(buf_text(&json), "\"steal_recorded\": false", "not 0");
 	like(buf_text(&json), "\"chains\": []", "no chains");
 
 	for (int64_t t = 0; t < 1000 * MS; t += 10 * MS) {
