@@ -171,6 +171,9 @@ int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *ou
 
 /* Both column functions: ERR_DAMAGED, or ERR_TOO_NEW for an encoding or compressor this program does not know. */
 
+/* A column's checksum only: 0 or ERR_DAMAGED. */
+int ige_column_check(const struct ige_directory *d, const unsigned char *data, struct err *e);
+
 #define IGE_ROOM 128 /* a decoder works in groups of this many values */
 
 /* Decode an integer column into v, which has room for d->count + IGE_ROOM. Checks the column's checksum. */

@@ -108,7 +108,7 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 		ige_builder_column(b, d, best, best_bytes);
 }
 
-static int check_crc(const struct ige_directory *d, const unsigned char *data, struct err *e)
+int ige_column_check(const struct ige_directory *d, const unsigned char *data, struct err *e)
 {
 	if (crc_bytes(0, data, d->length) != d->crc)
 		return err_set(e, ERR_DAMAGED, "column %u: checksum does not match", d->id);
@@ -150,7 +150,7 @@ static int undo(const struct ige_directory *d, const unsigned char *data, uint64
 int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, struct buf *scratch,
 		     const unsigned char **p, size_t *n, struct err *e)
 {
-	int rc = check_crc(d, data, e);
+	int rc = ige_column_check(d, data, e);
 
 	return rc ? rc : undo(d, data, (uint64_t)d->length * IGE_INFLATE_MAX, scratch, p, n, e);
 }
@@ -211,7 +211,7 @@ int ige_column_integers(const struct ige_directory *d, const unsigned char *data
 	struct buf scratch = { 0 };
 	const unsigned char *p = NULL;
 	size_t n = 0;
-	int rc = check_crc(d, data, e);
+	int rc = ige_column_check(d, data, e);
 
 	if (rc)
 		return rc;

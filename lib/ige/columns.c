@@ -53,6 +53,20 @@ static int check_critical(struct ige_arrays_decoder *d, const struct ige_directo
 	return rc == ERR_NOMEM ? rc : 0;
 }
 
+/* A column passed by that a reader of events would look at. */
+static int pass_by(struct ige_arrays_decoder *d, struct ige_arrays *a, const struct world *w,
+		   const struct ige_directory *dir, const unsigned char *data, struct err *e)
+{
+	int rc = check_critical(d, dir, data, e);
+
+	if (rc)
+		return rc;
+	if ((dir->id <= OWN_LAST || world_column(w, dir->id & (uint16_t)~IGE_PRESENCE)) &&
+	    ige_column_check(dir, data, e))
+		a->damaged = true;
+	return 0;
+}
+
 int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 		      struct ige_dict_reader *dict, const struct ige_view *v, uint32_t wanted,
 		      struct err *e)
@@ -73,7 +87,10 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 		if (dir.critical && !known)
 			return err_set(e, ERR_TOO_NEW, "column %u", id);
 		if (!own || have[dir.id]) {
-			if ((rc = check_critical(d, &dir, data, e)))
+			rc = wanted & IGE_WANT_SPARSE || own || dir.id == 0
+				     ? check_critical(d, &dir, data, e)
+				     : pass_by(d, a, dict->world, &dir, data, e);
+			if (rc)
 				return rc;
 			continue;
 		}
@@ -82,7 +99,8 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 				       dir.count, a->n);
 		have[dir.id] = true;
 		if (!(wanted & IGE_WANT(dir.id))) {
-			if ((rc = check_critical(d, &dir, data, e)))
+			rc = pass_by(d, a, dict->world, &dir, data, e);
+			if (rc)
 				return rc;
 			continue;
 		}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * EVENTS blocks as arrays of the columns somebody wants, in ids of the file: no event is put
- * together, and a column that is not wanted is neither decoded nor checked. What is given was
+ * together, and of a column that is not wanted only the checksum is looked at: where it is wrong, the block may
+ * have been cut short, and what follows is to be looked for inside. What is given was
  * checked like the events of a decoder: a block refused there for what is read here is refused here.
  */
 #ifndef INGERO_IGE_COLUMNS_H
@@ -16,12 +17,16 @@
 	 IGE_WANT(IGE_DEPTH))
 /* …and no stacks: sites and records have none then, and frames, stacks and symbols are neither kept nor checked. */
 #define IGE_WANT_NO_STACKS (1u << 31)
-#define IGE_WANT_EVENTS	   (IGE_WANT_OWN | IGE_WANT(IGE_ORDER)) /* what events are put together from */
+/* Sparse columns are looked at by the caller. */
+#define IGE_WANT_SPARSE (1u << 30)
+#define IGE_WANT_EVENTS /* what events are put together from */ \
+	(IGE_WANT_OWN | IGE_WANT(IGE_ORDER) | IGE_WANT_SPARSE)
 
 /* One block. Rows of a grouped block stand as they are stored. */
 struct ige_arrays {
 	struct ige_header header;
 	uint32_t n;
+	bool damaged; /* a column that was not wanted is; the others stand. The reason is in e */
 	uint32_t dropped; /* rows whose site was never defined: no events. Known when sites are wanted */
 	/* By enum ige_column, n values each. NULL: not wanted, or (depth and order only) not there. Ends are relative to
 	 * header.end_min. A site is an index into dict->sites; where that has op 0, the row is a dropped one. */

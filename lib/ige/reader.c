@@ -322,7 +322,7 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 			rc = ige_arrays_decode(&r->decoder.own, &r->decoder.a, &r->dict, &r->view,
 					       r->wanted, &why);
 			if (!rc) {
-				partial = r->decoder.a.dropped > 0;
+				partial = r->decoder.a.dropped > 0 || r->decoder.a.damaged;
 				r->have_arrays = true;
 				r->report.events += r->decoder.a.n - r->decoder.a.dropped;
 			}
