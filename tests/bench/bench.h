@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One figure is one line, "bench: NAME VALUE UNIT"; a ratio has the unit x. NAMES in the
- * environment holds globs of the figures wanted ("ige.* stat.*"; none: all). Times are CPU time of this process. A fixed
- * piece of work is timed beside every program (calibration_ns), so that a slow phase of the machine
- * shows and figures of one run can be compared with each other.
+ * environment holds globs of the figures wanted ("ige.* stat.*"; none: all). Times are CPU time of a process. A fixed piece of
+ * work is timed in front of every run (calibration_ns), so that a slow phase of the machine shows and
+ * runs can be compared with each other.
  */
 #ifndef INGERO_TESTS_BENCH_H
 #define INGERO_TESTS_BENCH_H
@@ -36,6 +36,14 @@ static inline bool bench_wanted(const char *name)
 		if (fnmatch(glob, name, 0) == 0)
 			return true;
 	return false;
+}
+
+/* A figure that cannot be had on this machine. */
+static inline void bench_skip(const char *name, const char *why)
+{
+	if (bench_wanted(name))
+		printf("bench: %s SKIP %s\n", name, why);
+	fflush(stdout);
 }
 
 static inline void bench_say(const char *name, double value, const char *unit)

@@ -128,7 +128,6 @@ int main(void)
 	int fd = memfd_create("corpus", 0), small = memfd_create("small", 0);
 	double s, best = 1e9;
 
-	bench_say("ige.calibration_ns", bench_calibrate_ns(), "ns");
 	s = write_corpus(fd, events, 0, false, &n, &bytes);
 	bench_say("ige.bytes_per_event", (double)bytes / (double)n, "B");
 	bench_say("ige.write_ns", s * 1e9 / (double)n, "ns");

@@ -173,7 +173,6 @@ int main(void)
 	uint64_t each = bench_events(4000000) / INPUTS, events = 0;
 	int fds[INPUTS];
 
-	bench_say("ige.calibration_ns", bench_calibrate_ns(), "ns");
 	for (uint32_t i = 0; i < INPUTS; i++) {
 		fds[i] = memfd_create("corpus", 0);
 		events += write_corpus(fds[i], i, each);

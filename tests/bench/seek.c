@@ -92,7 +92,6 @@ int main(void)
 	int64_t end, begin;
 	double from, first;
 
-	bench_say("ige.seek_calibration_ns", bench_calibrate_ns(), "ns");
 	write_corpus(fd, events, true);
 	bench_say("ige.open_ms", open_ms(fd), "ms");
 	if (bench_wanted("ige.open_walk_ms")) {
