@@ -21,8 +21,9 @@ struct slot {
 	const struct op_def *op;
 	/* Events in turn go to different sums: one of an op that fills the recording need not wait for the one before. */
 	uint64_t sum[LANES], min, max;
-	uint32_t *counts; /* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
-	struct exact_op *exact;
+	uint32_t *counts;	/* SKETCH_SUB * SKETCH_OCTAVES, see sketch_bucket */
+	struct exact_op *exact; /* NULL: nobody asks for so much, and then */
+	uint32_t *fine;		/* of each short duration; nothing else counts those yet */
 };
 
 struct brief {
@@ -36,6 +37,21 @@ struct brief {
 	uint16_t *of_op;
 };
 
+static bool open_slot(struct slot *s, struct exact *x)
+{
+	s->min = UINT64_MAX;
+	s->counts = calloc(SKETCH_BUCKETS, sizeof(*s->counts));
+	s->fine = x ? calloc(EXACT_FINE, sizeof(*s->fine)) : NULL;
+	s->exact = x && s->op ? exact_op(x, s->op->id) : NULL;
+	return s->counts && (!x || (s->fine && (s->exact || !s->op)));
+}
+
+static void free_slot(struct slot *s)
+{
+	free(s->counts);
+	free(s->fine);
+}
+
 struct brief *brief_new(const struct world *w, struct ask_ops_run *run)
 {
 	struct brief *b = calloc(1, sizeof(*b));
@@ -46,7 +62,7 @@ struct brief *brief_new(const struct world *w, struct ask_ops_run *run)
 	b->run = run;
 	b->of_op = calloc(UINT16_MAX + 1u, sizeof(*b->of_op));
 	if (!b->of_op || !vec_push(&b->slots, (struct slot){ 0 }) ||
-	    !(b->slots.v[0].counts = calloc(SKETCH_BUCKETS, sizeof(uint32_t)))) {
+	    !open_slot(&b->slots.v[0], ask_ops_exact_of(run))) {
 		brief_free(b);
 		return NULL;
 	}
@@ -58,7 +74,7 @@ void brief_free(struct brief *b)
 	if (!b)
 		return;
 	for (size_t i = 0; i < b->slots.n; i++)
-		free(b->slots.v[i].counts);
+		free_slot(&b->slots.v[i]);
 	vec_free(&b->slots);
 	vec_free(&b->of_site);
 	free(b->of_op);
@@ -72,14 +88,10 @@ static uint16_t slot_of(struct brief *b, uint16_t op, struct err *e, int *rc)
 
 	if (!def || b->of_op[op] || b->slots.n == FAILED)
 		return def ? b->of_op[op] : 0;
-	if (!vec_push(&b->slots, (struct slot){ .op = def, .min = UINT64_MAX }))
+	if (!vec_push(&b->slots, (struct slot){ .op = def }))
 		return (uint16_t)(*rc = err_nomem(e), 0);
-	if (ask_ops_exact_of(b->run))
-		b->slots.v[b->slots.n - 1].exact = exact_op(ask_ops_exact_of(b->run), op);
-	b->slots.v[b->slots.n - 1].counts = calloc(SKETCH_BUCKETS, sizeof(uint32_t));
-	if (!b->slots.v[b->slots.n - 1].counts ||
-	    (ask_ops_exact_of(b->run) && !b->slots.v[b->slots.n - 1].exact)) {
-		free(b->slots.v[--b->slots.n].counts);
+	if (!open_slot(&b->slots.v[b->slots.n - 1], ask_ops_exact_of(b->run))) {
+		free_slot(&b->slots.v[--b->slots.n]);
 		return (uint16_t)(*rc = err_nomem(e), 0);
 	}
 	return b->of_op[op] = (uint16_t)(b->slots.n - 1);
@@ -107,19 +119,6 @@ static int learn_sites(struct brief *b, const struct ige_dict_reader *dict, stru
 	}
 	b->of_site.n = n > dict->sites_defined + 1 ? dict->sites_defined + 1 : n;
 	return rc;
-}
-
-static bool keep(struct brief *b, const struct ige_arrays *a, struct exact *x)
-{
-	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
-
-	for (uint32_t i = 0; i < a->n; i++) {
-		unsigned slot = b->of_site.v[site[i]] & SLOT;
-
-		if (slot && !exact_count(x, b->slots.v[slot].exact, dur[i]))
-			return false;
-	}
-	return true;
 }
 
 void brief_again(struct brief *b)
@@ -188,10 +187,43 @@ static bool count(struct slot *slots, const uint16_t *of_site, const uint64_t *s
 	return count_each(slots, of_site, site, dur, n);
 }
 
+/* The same when each duration matters: buckets, sums and extremes of the short ones follow from how many there are of
+ * each. False: out of memory. */
+static bool count_fine(struct brief *b, const struct ige_arrays *a, struct exact *x, bool *failed)
+{
+	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
+	const uint16_t *of_site = b->of_site.v;
+	struct slot *slots = b->slots.v;
+	uint16_t any = 0;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		uint16_t at = of_site[site[i]];
+		struct slot *s = &slots[at & SLOT];
+		uint64_t v = dur[i];
+
+		any |= at;
+		if (v < EXACT_FINE) {
+			s->fine[v]++;
+			continue;
+		}
+		s->counts[sketch_bucket(v)]++;
+		s->sum[0] += v;
+		if (v < s->min)
+			s->min = v;
+		if (v > s->max)
+			s->max = v;
+		if (at & SLOT && !exact_count(x, s->exact, v))
+			return false;
+	}
+	*failed = any & FAILED;
+	return true;
+}
+
 int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_reader *dict,
 		struct err *e)
 {
 	const uint64_t *dur = a->column[IGE_DUR], *site = a->column[IGE_SITE];
+	struct exact *x = ask_ops_exact_of(b->run);
 	bool grouped = a->header.flags & IGE_GROUPED, failed;
 	int rc;
 
@@ -204,15 +236,16 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 		rc = brief_tell(b, e);
 	if (rc)
 		return rc;
-	failed = count(b->slots.v, b->of_site.v, a->column[IGE_SITE], dur, a->n);
+	if (!x)
+		failed = count(b->slots.v, b->of_site.v, site, dur, a->n);
+	else if (!count_fine(b, a, x, &failed))
+		return err_nomem(e);
 	for (uint32_t i = 0; failed && i < a->n; i++)
 		if (b->of_site.v[site[i]] & FAILED &&
 		    !ask_ops_failed(b->run, b->slots.v[b->of_site.v[site[i]] & SLOT].op,
 				    dict->sites.v[site[i]].ret))
 			return err_nomem(e);
 	b->since += a->n;
-	if (ask_ops_exact_of(b->run) && !keep(b, a, ask_ops_exact_of(b->run)))
-		return err_nomem(e);
 	ask_ops_covers(b->run,
 		       (int64_t[2]){ grouped ? a->header.start_min
 					     : a->header.end_min - (int64_t)dur[0],
@@ -221,12 +254,34 @@ int brief_block(struct brief *b, const struct ige_arrays *a, struct ige_dict_rea
 	return 0;
 }
 
+static void take_fine(struct brief *b, struct slot *s)
+{
+	for (unsigned v = 0; v < EXACT_FINE; v++) {
+		if (!s->fine[v])
+			continue;
+		s->counts[sketch_bucket(v)] += s->fine[v];
+		s->sum[0] += (uint64_t)v * s->fine[v];
+		if (v < s->min)
+			s->min = v;
+		if (v > s->max)
+			s->max = v;
+	}
+	exact_count_fine(ask_ops_exact_of(b->run), s->exact, s->fine);
+	memset(s->fine, 0, EXACT_FINE * sizeof(*s->fine));
+}
+
 int brief_tell(struct brief *b, struct err *e)
 {
 	for (size_t i = 1; i < b->slots.n; i++) {
 		struct slot *s = &b->slots.v[i];
-		struct sketch k = { .min = s->min, .max = s->max };
-		bool fine = sketch_add_counts(&k, s->counts);
+		struct sketch k = { 0 };
+		bool fine;
+
+		if (s->fine)
+			take_fine(b, s);
+		k.min = s->min;
+		k.max = s->max;
+		fine = sketch_add_counts(&k, s->counts);
 
 		for (unsigned lane = 0; lane < LANES; lane++)
 			k.sum += s->sum[lane];

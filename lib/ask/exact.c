@@ -34,6 +34,7 @@ void exact_free(struct exact *x)
 		return;
 	for (size_t i = 0; i < x->ops.n; i++) {
 		forget(x->ops.v[i]);
+		free(x->ops.v[i]->fine);
 		for (int k = 0; k < EXACT_QUANTILES; k++)
 			rank_search_free(&x->ops.v[i]->sought[k]);
 		free(x->ops.v[i]);
@@ -50,7 +51,11 @@ struct exact_op *exact_op(struct exact *x, uint16_t op)
 	if (x->of_op[op])
 		return x->ops.v[x->of_op[op] - 1];
 	o = calloc(1, sizeof(*o));
-	if (!o || !vec_push(&x->ops, o)) {
+	if (o)
+		o->fine = calloc(EXACT_FINE, sizeof(*o->fine));
+	if (!o || !o->fine || !vec_push(&x->ops, o)) {
+		if (o)
+			free(o->fine);
 		free(o);
 		return NULL;
 	}
@@ -66,7 +71,9 @@ bool exact_count(struct exact *x, struct exact_op *o, uint64_t ns)
 	size_t bytes = ns <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
 
 	x->counted++;
-	if (x->let_go)
+	if (ns < EXACT_FINE)
+		o->fine[ns]++;
+	if (ns < EXACT_FINE || x->let_go)
 		return true;
 	if (x->bytes + bytes > x->bytes_max) {
 		x->let_go = true;
@@ -78,6 +85,14 @@ bool exact_count(struct exact *x, struct exact_op *o, uint64_t ns)
 	return ns <= UINT32_MAX ? vec_push(&o->shorter, (uint32_t)ns) : vec_push(&o->longer, ns);
 }
 
+void exact_count_fine(struct exact *x, struct exact_op *o, const uint32_t counts[EXACT_FINE])
+{
+	for (unsigned i = 0; i < EXACT_FINE; i++) {
+		o->fine[i] += counts[i];
+		x->counted += counts[i];
+	}
+}
+
 bool exact_seek(struct exact *x, uint16_t op, const struct sketch *durations)
 {
 	struct exact_op *o = exact_op(x, op);
@@ -85,6 +100,12 @@ bool exact_seek(struct exact *x, uint16_t op, const struct sketch *durations)
 	for (int i = 0; o && durations->count && i < EXACT_QUANTILES; i++) {
 		struct sketch_place at = sketch_locate(durations, quantiles[i]);
 
+		if (at.low + at.span < EXACT_FINE) {
+			for (uint64_t n = 0; at.span; at.low++, at.span--)
+				if ((n += o->fine[at.low]) >= at.rank)
+					break;
+			at.span = 0;
+		}
 		if (!rank_search_begin(&o->sought[i], at.low, at.span, at.rank, at.n))
 			return false;
 	}
@@ -105,10 +126,20 @@ static int round_of(struct exact *x, struct exact_op *o)
 	return more;
 }
 
+/* Whether all that is sought was found among the short ones. */
+static bool found_all(const struct exact *x)
+{
+	for (size_t i = 0; i < x->ops.n; i++)
+		for (int k = 0; k < EXACT_QUANTILES; k++)
+			if (x->ops.v[i]->sought[k].room)
+				return false;
+	return true;
+}
+
 bool exact_from_kept(struct exact *x)
 {
 	if (x->let_go)
-		return false;
+		return found_all(x);
 	for (size_t k = 0; k < x->ops.n; k++) {
 		struct exact_op *o = x->ops.v[k];
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Quantiles to the nanosecond. The sketch of a run says between which two numbers each lies; the
- * durations themselves say which number it is. They are kept while they are counted, as long as they
- * fit, and are otherwise gone through again: from the recording, once or twice. Memory is what the
- * caller allows for them, plus 200 KiB for each op.
+ * durations themselves say which number it is. Short ones, nearly all, are counted one by one; longer
+ * ones are kept while they are counted, as long as they fit, and are otherwise gone through again:
+ * from the recording, once or twice. Memory is what the caller allows for those, plus 1 MiB for each
+ * op.
  */
 #ifndef INGERO_ASK_EXACT_H
 #define INGERO_ASK_EXACT_H
@@ -18,10 +19,12 @@
 #include "lib/stat/rank.h"
 #include "lib/stat/sketch.h"
 
-#define EXACT_QUANTILES 3 /* 50, 95, 99 % */
+#define EXACT_QUANTILES 3     /* 50, 95, 99 % */
+#define EXACT_FINE	65536 /* ns: shorter ones are counted; no bucket of a sketch lies across */
 
 struct exact_op {
 	uint16_t op;
+	uint64_t *fine;	       /* how many of each, up to EXACT_FINE */
 	VEC(uint32_t) shorter; /* than 2^32 ns, 4.3 s */
 	VEC(uint64_t) longer;
 	struct rank_search sought[EXACT_QUANTILES];
@@ -45,6 +48,8 @@ void exact_free(struct exact *x);
 struct exact_op *exact_op(struct exact *x, uint16_t op);
 /* One duration is counted. False: out of memory. */
 bool exact_count(struct exact *x, struct exact_op *o, uint64_t ns);
+/* The same of many short ones: how many of each. */
+void exact_count_fine(struct exact *x, struct exact_op *o, const uint32_t counts[EXACT_FINE]);
 
 /* All are counted: what is sought of this op. False: out of memory. */
 bool exact_seek(struct exact *x, uint16_t op, const struct sketch *durations);

@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory() as d:
     files = []
     for seed in (1, 2):
         files.append(os.path.join(d, f"{seed}.ige"))
-        subprocess.run([DEMO, "--seed", str(seed), "--duration", "2s", "-o", files[-1]], check=True)
+        subprocess.run([DEMO, "--seed", str(seed), "--duration", "600ms", "-o", files[-1]], check=True)
     one = durations(files[0])
     want = {k: quantiles(v) for k, v in one.items()}
     tap.ok(sum(map(len, one.values())) > 10000 and len(one) > 5, "a recording of many events of several operations")
@@ -73,7 +73,9 @@ with tempfile.TemporaryDirectory() as d:
         status, a, err = answer("--exact", *brief, input=data)
         tap.ok((status, err, told(a), a["exact"]) == (0, "", want, True), f"a pipe whose durations fit {brief}")
         status, a, err = answer("--exact", "--memory", "1k", *brief, input=data)
-        tap.ok(status == 0 and a["exact"] is False and told(a) == told(about[1]), f"a pipe whose durations do not {brief}")
+        near = told(about[1])
+        tap.ok(status == 0 and a["exact"] is False and told(a) != want, f"a pipe whose durations do not fit {brief}")
+        tap.ok(all(v in (want[k], near[k]) for k, v in told(a).items()), f"is as near as without {brief}")
         tap.ok("pipe" in err and "0.4 %" in err, f"says that they are not exact {brief}", err)
         both = durations(files[1])
         both = {k: quantiles(sorted(one.get(k, []) + both.get(k, []))) for k in {*one, *both}}
@@ -83,7 +85,7 @@ with tempfile.TemporaryDirectory() as d:
     for memory in ("64m", "0"):
         a = answer("--exact", "--memory", memory, "-e", "cuda", files[0])[1]
         tap.same(told(a), {k: v for k, v in want.items() if k[0] == "cuda"}, f"selected operations {memory}")
-    last = [answer("--exact", "--memory", memory, "--last", "500ms", files[0])[1] for memory in ("64m", "0")]
+    last = [answer("--exact", "--memory", memory, "--last", "200ms", files[0])[1] for memory in ("64m", "0")]
     tap.ok(told(last[0]) == told(last[1]) != want and last[1]["exact"], "a part of the time: kept and read again agree")
     cut = os.path.join(d, "cut.ige")
     with open(cut, "wb") as f:
