@@ -18,7 +18,6 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/human.h"
-#include "lib/base/vec.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -31,7 +30,11 @@ struct values {
 	const char *user, *pod, *db, *node, *link, *walker;
 	bool all, no_stacks, no_sched, no_gpu;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
+	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
+	int64_t keep;
+	struct cli_list triggers;
 };
+static bool max_given;
 
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
@@ -49,6 +52,22 @@ static const struct cli_option options[] = {
 	  "Folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
 	{ "flush", 0, CLI_DURATION, AT(flush_ns), "TIME",
 	  "Write at least this often (1s to a file, 100ms to a pipe)", "Output" },
+	{ "rotate", 0, CLI_SIZE, AT(rotate_bytes), "SIZE",
+	  "Begin a new file when one has grown so large: FILE-000001.ige ...", "Output" },
+	{ "rotate-every", 0, CLI_DURATION, AT(rotate_ns), "TIME", "... or covers so much time",
+	  "Output" },
+	{ "keep", 0, CLI_INT, AT(keep), "N", "Remove the oldest beyond N files", "Output", NULL, 1,
+	  1000000 },
+	{ "max-size", 0, CLI_SIZE, AT(max_bytes), "SIZE",
+	  "Remove the oldest files beyond this size (default recording: 10g; 0: no limit)",
+	  "Output", .given = &max_given },
+	{ "flight-recorder", 0, CLI_DURATION, AT(flight_ns), "TIME",
+	  "Keep the last TIME in memory; write it on SIGUSR1, --trigger, a hung call, the end",
+	  "Flight recorder" },
+	{ "trigger", 0, CLI_REPEAT, AT(triggers), "OP>TIME|error",
+	  "Write it when a call took longer, or failed", "Flight recorder" },
+	{ "flight-memory", 0, CLI_SIZE, AT(flight_bytes), "SIZE", "Keep so much at most (256m)",
+	  "Flight recorder" },
 	{ "node", 'n', CLI_STRING, AT(node), "NAME",
 	  "Call this machine so (default: its host name)", "Output" },
 	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "Stop after this time",
@@ -80,16 +99,22 @@ static const struct cli_program program = {
 
 #ifdef INGERO_HAVE_BPF
 
+#include "lib/probe/choice.h"
+#include "lib/probe/destination.h"
 #include "lib/probe/launch.h"
 #include "lib/probe/recorder.h"
+
+#define FLIGHT_BYTES (256u << 20)
 
 struct job {
 	struct values v;
 	struct cli_operands command;
 	struct probe_owner owner; /* behind sudo; uid 0 when nobody is */
 	struct probe_recorder_options opt;
-	VEC(uint32_t) pids;
-	struct buf target, cmdline, path, tool;
+	uint32_t *pids;
+	struct buf target, cmdline, folder, tool;
+	struct probe_destination to;
+	struct select_trigger trigger;
 	struct probe_launch launch;
 	bool launched;
 	bool dropped;	    /* the command never ran */
@@ -98,93 +123,42 @@ struct job {
 	int interrupted_at;
 };
 
-static uint64_t number(const char *text, uint64_t max, bool *bad)
-{
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno || *end || end == text || text[0] == '-' || n > max)
-		*bad = true;
-	return n;
-}
-
 /* The user who typed sudo; nobody special otherwise. */
 static void find_owner(struct probe_owner *owner)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	bool bad = false;
 
-	if (geteuid() != 0 || !uid || !gid)
+	if (geteuid() != 0 || !uid || !gid || probe_number(uid, UINT_MAX) < 0 ||
+	    probe_number(gid, UINT_MAX) < 0)
 		return;
-	owner->uid = (uid_t)number(uid, UINT_MAX, &bad);
-	owner->gid = (gid_t)number(gid, UINT_MAX, &bad);
-	if (bad)
-		*owner = (struct probe_owner){ 0 };
-}
-
-static int find_user(const char *name, uid_t *uid)
-{
-	struct passwd *pw = getpwnam(name);
-	bool bad = false;
-
-	*uid = pw ? pw->pw_uid : (uid_t)number(name, UINT_MAX, &bad);
-	return bad ? -1 : 0;
+	owner->uid = (uid_t)probe_number(uid, UINT_MAX);
+	owner->gid = (gid_t)probe_number(gid, UINT_MAX);
 }
 
 static int choose_targets(struct job *j)
 {
 	struct probe_targets_options *t = &j->opt.targets;
-	int ways = (j->v.pids.n > 0) + (j->v.user != NULL) + (j->v.pod != NULL) + j->v.all +
-		   (j->command.n > 0);
+	struct probe_choice c = { .pids = j->v.pids.v,
+				  .npids = j->v.pids.n,
+				  .user = j->v.user,
+				  .pod = j->v.pod,
+				  .all = j->v.all,
+				  .invoker = j->owner.uid };
+	struct buf command = { 0 };
+	struct err e = { 0 };
+	int rc;
 
-	if (ways > 1)
-		return cli_usage_error(
-			&program, "one kind of target at a time: -p, -u, -a, --pod or a command");
 	if (j->command.dashes && j->command.n == 0)
 		return cli_usage_error(&program, "a command is missing behind --");
-	for (size_t i = 0; i < j->v.pids.n; i++) {
-		bool bad = false;
-		uint32_t pid = (uint32_t)number(j->v.pids.v[i], INT_MAX, &bad);
-
-		if (bad || pid == 0)
-			return cli_usage_error(&program, "%s is not a process number",
-					       j->v.pids.v[i]);
-		if (!vec_push(&j->pids, pid))
-			return cli_usage_error(&program, "out of memory");
-		buf_printf(&j->target, "%s%u", i ? "," : "pid ", pid);
+	for (size_t i = 0; i < j->command.n; i++) {
+		buf_puts(&command, i ? " " : "");
+		cli_quote(&command, j->command.v[i]);
 	}
-	t->pids = j->pids.v;
-	t->npids = j->pids.n;
-	if (j->v.pod) {
-		const char *slash = strchr(j->v.pod, '/');
-
-		if (!slash || slash == j->v.pod || !slash[1] || strchr(slash + 1, '/'))
-			return cli_usage_error(&program, "%s is not NAMESPACE/NAME", j->v.pod);
-		t->pod = j->v.pod;
-		buf_printf(&j->target, "pod %s", j->v.pod);
-	} else if (j->v.user) {
-		if (find_user(j->v.user, &t->uid))
-			return cli_usage_error(&program, "no user %s", j->v.user);
-		t->scope = SCOPE_USER;
-		buf_printf(&j->target, "user %s", j->v.user);
-	} else if (j->command.n) {
-		buf_puts(&j->target, "command");
-		for (size_t i = 0; i < j->command.n; i++) {
-			buf_putc(&j->target, ' ');
-			cli_quote(&j->target, j->command.v[i]);
-		}
-	} else if (j->v.all || (ways == 0 && geteuid() == 0 && j->owner.uid == 0)) {
-		t->scope = SCOPE_ALL;
-		buf_puts(&j->target, "all CUDA processes");
-	} else if (ways == 0) {
-		struct passwd *pw = getpwuid(j->owner.uid ? j->owner.uid : getuid());
-
-		t->scope = SCOPE_USER;
-		t->uid = j->owner.uid ? j->owner.uid : getuid();
-		buf_printf(&j->target, "CUDA processes of user %s", pw ? pw->pw_name : "?");
-	}
+	c.command = j->command.n ? buf_text(&command) : NULL;
+	rc = probe_choose(&c, t, &j->pids, &j->target, &e);
+	buf_free(&command);
+	if (rc)
+		return cli_usage_error(&program, "%s", e.text);
 	j->opt.until_targets_end = t->npids > 0;
 	j->opt.probe.scope = t->scope;
 	j->opt.probe.uid = t->uid;
@@ -196,56 +170,54 @@ static bool in_container(void)
 	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
 }
 
-/* A file of its own in the folder of the default recording. */
-static int default_output(struct job *j, struct err *e)
+/* Of the default recording. */
+static void default_folder(struct job *j)
 {
 	const char *folder = j->v.db ? j->v.db : getenv("INGERO_DB");
 	struct passwd *pw = getpwuid(j->owner.uid ? j->owner.uid : getuid());
 	const char *home = j->owner.uid && pw ? pw->pw_dir : getenv("HOME");
-	size_t n = folder ? strlen(folder) : 0;
-	time_t now = time(NULL);
-	struct buf made = { 0 };
-	char when[32];
-	struct tm tm;
-	int rc;
 
-	if (n > 4 && strcmp(folder + n - 4, ".ige") == 0) {
-		buf_puts(&j->path, folder);
-		return 0;
-	}
 	if (folder && *folder)
-		buf_puts(&made, folder);
+		buf_puts(&j->folder, folder);
 	else if (in_container())
-		buf_puts(&made, "/var/lib/ingero");
+		buf_puts(&j->folder, "/var/lib/ingero");
 	else
-		buf_printf(&made, "%s/.ingero", home ? home : pw ? pw->pw_dir : "");
-	rc = probe_output_directory(buf_text(&made), &j->owner, e);
-	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	buf_printf(&j->path, "%s/run-%s-%d.ige", buf_text(&made), when, (int)getpid());
-	buf_free(&made);
-	return rc;
+		buf_printf(&j->folder, "%s/.ingero", home ? home : pw ? pw->pw_dir : "");
 }
 
 static int open_outputs(struct job *j, struct err *e)
 {
-	const char *names[2];
-	unsigned n = 0;
-	int rc = 0;
+	struct probe_destination *d = &j->to;
+	int rc;
 
-	for (size_t i = 0; i < j->v.outputs.n && n < 2; i++)
-		names[n++] = j->v.outputs.v[i];
-	if (n == 0) {
-		rc = default_output(j, e);
-		names[n++] = buf_text(&j->path);
-	}
-	for (unsigned i = 0; rc == 0 && i < n; i++) {
-		rc = probe_output_open(&j->opt.outputs[i], names[i], &j->owner, e);
-		j->opt.noutputs += rc == 0;
-		if (rc == 0 && !j->opt.flush_ns)
+	default_folder(j);
+	d->names = j->v.outputs.v;
+	d->nnames = j->v.outputs.n;
+	d->folder = buf_text(&j->folder);
+	d->owner = j->owner;
+	d->rotate_bytes = j->v.rotate_bytes;
+	d->rotate_ns = j->v.rotate_ns;
+	d->keep = (uint64_t)j->v.keep;
+	d->max_bytes = j->v.max_bytes;
+	d->max_given = max_given;
+	d->flight = j->v.flight_ns > 0;
+	rc = probe_destination_open(d, e);
+	for (unsigned i = 0; i < d->noutputs; i++) {
+		j->opt.outputs[j->opt.noutputs++] = d->outputs[i];
+		if (!j->opt.flush_ns)
 			j->opt.flush_ns = 1000000000;
-		if (rc == 0 && !j->v.flush_ns && !probe_output_is_file(j->opt.outputs[i]))
+		if (!j->v.flush_ns && !probe_output_is_file(d->outputs[i]))
 			j->opt.flush_ns = 100000000;
 	}
+	if (!j->opt.flush_ns)
+		j->opt.flush_ns = 1000000000;
+	j->opt.rotate_bytes = d->rotate_bytes;
+	j->opt.rotate_ns = d->rotate_ns;
+	j->opt.flight_ns = j->v.flight_ns;
+	j->opt.flight_bytes = j->v.flight_bytes ? j->v.flight_bytes : FLIGHT_BYTES;
+	j->opt.flight_files = d->files;
+	j->opt.flight_owner = j->owner;
+	j->opt.trigger = &j->trigger;
 	return rc;
 }
 
@@ -301,8 +273,14 @@ static void banner(const struct job *j, struct probe_recorder *r)
 	probe_recorder_totals(r, &t);
 	cli_note("%s", buf_text(&j->tool));
 	cli_note("  target   %s", buf_text(&j->target));
+	if (j->v.flight_ns)
+		cli_note("  memory   the last %s, to %s on SIGUSR1 to %d or a trigger",
+			 human_ns(j->v.flight_ns).s, j->to.path, (int)getpid());
+	else if (j->to.row)
+		cli_note("  output   %s", j->to.path);
 	for (unsigned i = 0; i < j->opt.noutputs; i++)
-		cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
+		if (!j->to.row || !probe_output_is_file(j->opt.outputs[i]))
+			cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
 	cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker,
 		 j->opt.probe.sched ? ", off-CPU intervals" : "");
 	if (!j->launched)
@@ -335,7 +313,7 @@ static void tell_shares(const struct probe_shares *s, bool stacks)
 	buf_free(&b);
 }
 
-static void closing(const struct job *j, struct probe_recorder *r, const char *path, uint64_t bytes)
+static void closing(const struct job *j, struct probe_recorder *r, uint64_t bytes, uint64_t removed)
 {
 	struct probe_recorder_totals t;
 	double seconds, cpu = cpu_seconds() - j->started_cpu;
@@ -368,10 +346,19 @@ static void closing(const struct job *j, struct probe_recorder *r, const char *p
 	if (t.with_cuda == 0)
 		cli_warn("no CUDA library was seen in %s: the recording holds no calls",
 			 buf_text(&j->target));
-	if (path) {
+	if (removed)
+		cli_note("removed %s older file%s to stay within --keep and --max-size",
+			 human_count(removed).s, removed == 1 ? "" : "s");
+	if (j->to.path && j->v.flight_ns) {
+		/* They overlap: together they would count twice. */
+		cli_note("next:  ingero-explain one of %s", j->to.path);
+	} else if (j->to.path) {
 		struct buf word = { 0 };
 
-		cli_quote(&word, path);
+		if (j->to.row) /* a shell shall expand it */
+			buf_puts(&word, j->to.path);
+		else
+			cli_quote(&word, j->to.path);
 		cli_note("next:  ingero-stat %s    ingero-explain %s", buf_text(&word),
 			 buf_text(&word));
 		buf_free(&word);
@@ -463,14 +450,14 @@ static int record(struct job *j)
 	struct probe_recorder *r = NULL;
 	struct probe_output_state state = { 0 };
 	struct err e = { 0 };
-	const char *path = NULL;
-	char *kept = NULL;
 	int rc, exec_errno = 0, status = CLI_EXIT_DONE;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, removed = 0;
 
 	rc = open_outputs(j, &e);
 	if (rc == 0)
 		rc = cli_signals_catch(&e);
+	if (rc == 0 && j->v.flight_ns)
+		rc = cli_signals_catch_request(&e);
 	if (rc == 0 && j->command.n) {
 		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid,
 					on_stdout(j) ? restore_apart : cli_signals_restore, &e);
@@ -486,6 +473,8 @@ static int record(struct job *j)
 			probe_launch_go(&j->launch);
 		do {
 			print_notices(r);
+			if (cli_signal_request())
+				probe_recorder_dump(r);
 			rc = look_at_command(j, &exec_errno) ? 0 : probe_recorder_step(r, &e);
 			if (rc >= 0 && !j->begun && (!j->launched || probe_launch_runs(&j->launch)))
 				rc = begin_outputs(j, &e) ? e.code : rc;
@@ -507,23 +496,30 @@ static int record(struct job *j)
 		}
 	}
 	for (unsigned i = 0; i < j->opt.noutputs; i++) {
-		if (probe_output_is_file(j->opt.outputs[i]) && !kept)
-			path = kept = strdup(probe_output_path(j->opt.outputs[i]));
 		if (probe_output_close(j->opt.outputs[i], &state, &e))
 			status = cli_fail(&e);
 		bytes = state.bytes > bytes ? state.bytes : bytes;
+		removed += state.removed;
 	}
 	if (r && rc == 0 && !exec_errno) /* a command that never ran is told below */
-		closing(j, r, path, bytes);
-	free(kept);
+		closing(j, r, bytes, removed);
 	probe_recorder_free(r);
+	probe_rotation_free(j->to.files);
 	wait_for_command(j, &exec_errno);
 	return status_of(j, exec_errno, status);
 }
 
-static int check_values(const struct job *j)
+static int check_values(struct job *j)
 {
 	const struct values *v = &j->v;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < v->triggers.n; i++)
+		if (select_trigger_add(&j->trigger, v->triggers.v[i], &e))
+			return cli_usage_error(&program, "--trigger: %s", e.text);
+	if (!v->flight_ns && (v->triggers.n || v->flight_bytes))
+		return cli_usage_error(&program,
+				       "--trigger and --flight-memory are for --flight-recorder");
 
 	if (j->command.n && !j->command.dashes)
 		return cli_usage_error(&program,
@@ -564,10 +560,13 @@ int main(int argc, char **argv)
 out:
 	cli_list_free(&j.v.outputs);
 	cli_list_free(&j.v.pids);
-	vec_free(&j.pids);
+	free(j.pids);
 	buf_free(&j.target);
 	buf_free(&j.cmdline);
-	buf_free(&j.path);
+	buf_free(&j.folder);
+	free(j.to.path);
+	select_trigger_free(&j.trigger);
+	cli_list_free(&j.v.triggers);
 	buf_free(&j.tool);
 	return status;
 }

@@ -137,7 +137,8 @@ _ingero_merge() {
 complete -F _ingero_merge ingero-merge
 
 _ingero_record() {
-	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush -n --node --duration
+	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
+		--keep --max-size --flight-recorder --trigger --flight-memory -n --node --duration
 		--no-stacks --no-sched --no-gpu --hung --ring --link --walker -q --quiet -v --verbose
 		--color --progress -h --help --version' \
 		'-p|--pid PID
@@ -146,6 +147,13 @@ _ingero_record() {
 		-o|--output FILE
 		-d|--db DIR
 		--flush TIME
+		--rotate SIZE
+		--rotate-every TIME
+		--keep N
+		--max-size SIZE
+		--flight-recorder TIME
+		--trigger OP
+		--flight-memory SIZE
 		-n|--node NAME
 		--duration TIME
 		--hung TIME

@@ -97,6 +97,13 @@ complete -c ingero-record -l pod -d 'Record the processes of this Kubernetes pod
 complete -c ingero-record -s o -l output -d 'Write the recording there; - is standard output; may be given twice' -r -F
 complete -c ingero-record -s d -l db -d 'Folder of the default recording (else $INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
 complete -c ingero-record -l flush -d 'Write at least this often (1s to a file, 100ms to a pipe)' -x
+complete -c ingero-record -l rotate -d 'Begin a new file when one has grown so large: FILE-000001.ige ...' -x
+complete -c ingero-record -l rotate-every -d '... or covers so much time' -x
+complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
+complete -c ingero-record -l max-size -d 'Remove the oldest files beyond this size (default recording: 10g; 0: no limit)' -x
+complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory; write it on SIGUSR1, --trigger, a hung call, the end' -x
+complete -c ingero-record -l trigger -d 'Write it when a call took longer, or failed' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
 complete -c ingero-record -l duration -d 'Stop after this time' -x
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'

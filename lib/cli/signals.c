@@ -47,6 +47,28 @@ int cli_signals_catch(struct err *e)
 	return 0;
 }
 
+static volatile sig_atomic_t requested;
+
+static void on_request(int number)
+{
+	requested = number;
+}
+
+int cli_signals_catch_request(struct err *e)
+{
+	struct sigaction action = { .sa_handler = on_request, .sa_flags = SA_RESTART };
+
+	return sigaction(SIGUSR1, &action, NULL) < 0 ? err_sys(e, "cannot catch SIGUSR1") : 0;
+}
+
+bool cli_signal_request(void)
+{
+	bool was = requested;
+
+	requested = 0;
+	return was;
+}
+
 int cli_signal_received(void)
 {
 	return received;
@@ -74,7 +96,7 @@ void cli_signals_let_first_pass(int fd)
 
 void cli_signals_restore(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1 };
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	size_t i;

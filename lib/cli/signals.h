@@ -7,10 +7,16 @@
 #ifndef INGERO_CLI_SIGNALS_H
 #define INGERO_CLI_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "lib/base/err.h"
 
 /* The first signal is remembered, the second ends the process at once (status 128 + signal). */
 int cli_signals_catch(struct err *e);
+
+/* SIGUSR1 asks for something: whether it came since the last call. Without the first call it ends the process, as ever. */
+int cli_signals_catch_request(struct err *e);
+bool cli_signal_request(void);
 
 /* The signal that came, or 0. Cheap: a flag. */
 int cli_signal_received(void);

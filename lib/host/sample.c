@@ -356,3 +356,10 @@ int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_
 		look_at_limit(s, &s->limits.v[i]);
 	return s->rc < 0 ? s->rc : 0;
 }
+
+void host_sampler_again(struct host_sampler *s)
+{
+	s->steal.n = 0;
+	for (size_t i = 0; i < s->limits.n; i++)
+		s->limits.v[i].said = false;
+}

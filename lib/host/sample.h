@@ -35,4 +35,7 @@ void host_sampler_free(struct host_sampler *s);
 int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_target *targets,
 		      size_t n, host_sample_fn *fn, void *ctx);
 
+/* The next round says everything, counters that did not change too: another recording begins. */
+void host_sampler_again(struct host_sampler *s);
+
 #endif

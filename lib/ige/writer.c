@@ -46,7 +46,8 @@ struct ige_writer {
 	int64_t watermark, floor;
 	int64_t due; /* watermark less the window: what ends by then has been let go */
 	uint64_t lost;
-	bool open; /* the segment header is written */
+	bool open;    /* the segment header is written */
+	bool cutting; /* the segment is about to end with LAST: it does not end by itself */
 };
 
 /* ---- sink on a descriptor ---- */
@@ -297,7 +298,7 @@ static int seal(struct ige_writer *wr, struct err *e)
 		rc = write_rows(wr, &wr->rows, 0, e);
 	if (!rc && wr->late.n)
 		rc = write_rows(wr, &wr->late, IGE_LATE, e);
-	if (!rc &&
+	if (!rc && !wr->cutting &&
 	    (wr->segment_bytes > wr->opt.segment_bytes || wr->dict.full ||
 	     wr->index.rows.n > IGE_INDEX_MAX ||
 	     (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
@@ -418,6 +419,23 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	/* A heartbeat says how far time has come when no event does. */
 	if (!rc && idle && wr->open)
 		rc = write_rows(wr, &wr->rows, 0, e);
+	return rc;
+}
+
+int ige_writer_cut(struct ige_writer *wr, struct err *e)
+{
+	int rc;
+
+	wr->cutting = true;
+	rc = wr->open || wr->rows.n || wr->late.n || wr->records.n ? seal(wr, e) : 0;
+	wr->cutting = false;
+	if (rc || !wr->open)
+		return rc;
+	rc = write_index(wr, e);
+	if (!rc)
+		rc = write_rows(wr, &wr->rows, IGE_LAST, e);
+	ige_dict_writer_reset(&wr->dict);
+	wr->open = false;
 	return rc;
 }
 

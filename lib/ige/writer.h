@@ -67,6 +67,10 @@ void ige_writer_lost(struct ige_writer *wr, uint64_t n);
 int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force,
 		     struct err *e);
 
+/* End the segment with a LAST block: what was written until now is a recording of its own, and what comes next begins
+ * another one. Events later than the watermark go there. Nothing, when no segment has begun. */
+int ige_writer_cut(struct ige_writer *wr, struct err *e);
+
 /* Write what is left and the LAST block. The writer only accepts ige_writer_free afterwards. */
 int ige_writer_finish(struct ige_writer *wr, struct err *e);
 void ige_writer_free(struct ige_writer *wr);

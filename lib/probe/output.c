@@ -23,6 +23,7 @@ struct chunk {
 	struct chunk *next;
 	enum ige_put_kind kind;
 	uint32_t events;
+	bool next_file; /* nothing to write: what follows belongs to the next one */
 	size_t n;
 	char p[];
 };
@@ -34,6 +35,7 @@ struct probe_output {
 	bool made;  /* by us: there was no such file */
 	bool begun; /* until then nothing is written, and the file is as it was */
 	struct probe_owner owner;
+	struct probe_rotation *rotation; /* the writing thread's, once it writes; NULL: one file */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -43,139 +45,6 @@ struct probe_output {
 	off_t good; /* end of the last whole block in the file */
 	struct probe_output_state state;
 };
-
-/* 0 written; 1 no room now; -1 failed for good */
-static int write_chunk(struct probe_output *o, const struct chunk *c, struct err *e)
-{
-	size_t at = 0;
-
-	while (at < c->n) {
-		ssize_t n = write(o->fd, c->p + at, c->n - at);
-
-		if (n >= 0) {
-			at += (size_t)n;
-			continue;
-		}
-		if (errno == EINTR)
-			continue;
-		err_sys(e, "cannot write %s", o->path);
-		if (o->regular && (errno == ENOSPC || errno == EDQUOT)) {
-			if (ftruncate(o->fd, o->good) == 0 &&
-			    lseek(o->fd, o->good, SEEK_SET) == o->good)
-				return 1;
-		}
-		return -1;
-	}
-	o->good += (off_t)c->n;
-	return 0;
-}
-
-/* A chunk nobody has room for: events are given up, anything else waits for room until the end. */
-static bool give_up(struct probe_output *o, const struct chunk *c)
-{
-	struct timespec until;
-
-	if (c->kind == IGE_PUT_EVENTS) {
-		o->state.dropped_disk += c->events;
-		return true;
-	}
-	if (o->finish)
-		return true;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += RETRY_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&o->more, &o->lock, &until);
-	return false;
-}
-
-static void *write_loop(void *arg)
-{
-	struct probe_output *o = arg;
-
-	pthread_mutex_lock(&o->lock);
-	for (;;) {
-		struct chunk *c = o->first;
-		struct err e = { 0 };
-		int rc = 0;
-
-		if (!c || !o->begun) {
-			if (o->finish)
-				break;
-			pthread_cond_wait(&o->more, &o->lock);
-			continue;
-		}
-		if (!o->state.gone) {
-			pthread_mutex_unlock(&o->lock);
-			rc = write_chunk(o, c, &e);
-			pthread_mutex_lock(&o->lock);
-		}
-		if (rc && !o->state.error.code && e.code != ERR_CLOSED)
-			o->state.error = e;
-		if (rc > 0 && !give_up(o, c))
-			continue;
-		if (rc < 0)
-			o->state.gone = true;
-		else if (rc == 0 && !o->state.gone)
-			o->state.bytes += c->n;
-		o->first = c->next;
-		if (!o->first)
-			o->last = &o->first;
-		o->queued -= c->n;
-		free(c);
-	}
-	pthread_mutex_unlock(&o->lock);
-	return NULL;
-}
-
-static int output_put(struct probe_output *o, enum ige_put_kind kind, const void *p, size_t n,
-		      uint32_t events, struct err *e)
-{
-	struct chunk *c = NULL;
-	int rc = 0;
-
-	pthread_mutex_lock(&o->lock);
-	if (o->state.gone) {
-		rc = ERR_CLOSED;
-	} else if (kind == IGE_PUT_EVENTS && o->queued + n > QUEUE_BYTES) {
-		o->state.dropped_queue += events;
-	} else if ((c = malloc(sizeof(*c) + n))) {
-		*c = (struct chunk){ .kind = kind, .events = events, .n = n };
-		memcpy(c->p, p, n);
-		*o->last = c;
-		o->last = &c->next;
-		o->queued += n;
-		pthread_cond_signal(&o->more);
-	} else {
-		rc = err_nomem(e);
-	}
-	pthread_mutex_unlock(&o->lock);
-	return rc;
-}
-
-static int tee_put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n,
-		   uint32_t events, struct err *e)
-{
-	struct probe_tee *tee = (struct probe_tee *)sink;
-	unsigned left = 0;
-
-	for (unsigned i = 0; i < tee->n; i++) {
-		int rc = output_put(tee->outputs[i], kind, p, n, events, e);
-
-		if (rc < 0 && rc != ERR_CLOSED)
-			return rc;
-		left += rc == 0;
-	}
-	return left ? 0 : err_set(e, ERR_CLOSED, "the reader of the recording went away");
-}
-
-void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, unsigned n)
-{
-	*tee = (struct probe_tee){ .sink = { .put = tee_put }, .n = n };
-	memcpy(tee->outputs, outputs, n * sizeof(*outputs));
-}
 
 static bool has_owner(const struct probe_owner *owner)
 {
@@ -224,6 +93,202 @@ static int open_as(const char *path, const struct probe_owner *owner, bool *made
 	return fd;
 }
 
+/* 0 written; 1 no room now; -1 failed for good */
+static int write_chunk(struct probe_output *o, const struct chunk *c, struct err *e)
+{
+	size_t at = 0;
+
+	while (at < c->n) {
+		ssize_t n = write(o->fd, c->p + at, c->n - at);
+
+		if (n >= 0) {
+			at += (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		err_sys(e, "cannot write %s", o->path);
+		if (o->regular && (errno == ENOSPC || errno == EDQUOT)) {
+			if (ftruncate(o->fd, o->good) == 0 &&
+			    lseek(o->fd, o->good, SEEK_SET) == o->good)
+				return 1;
+		}
+		return -1;
+	}
+	o->good += (off_t)c->n;
+	return 0;
+}
+
+/* A chunk nobody has room for: events are given up, anything else waits for room until the end. */
+static bool give_up(struct probe_output *o, const struct chunk *c)
+{
+	struct timespec until;
+
+	if (c->kind == IGE_PUT_EVENTS) {
+		o->state.dropped_disk += c->events;
+		return true;
+	}
+	if (o->finish)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += RETRY_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&o->more, &o->lock, &until);
+	return false;
+}
+
+/* The file is whole; the next one of the row takes its place. */
+static int change_file(struct probe_output *o, struct err *e)
+{
+	const char *path;
+	uint64_t removed;
+	bool made;
+	int fd;
+
+	probe_rotation_grown(o->rotation, (uint64_t)o->good);
+	path = probe_rotation_next(o->rotation);
+	if (!path)
+		return err_nomem(e);
+	fd = open_as(path, &o->owner, &made);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) {
+		err_sys(e, "cannot write %s", path);
+		if (fd >= 0)
+			close(fd);
+		return e->code;
+	}
+	close(o->fd);
+	o->fd = fd;
+	o->good = 0;
+	removed = probe_rotation_prune(o->rotation);
+	pthread_mutex_lock(&o->lock);
+	o->state.files++;
+	o->state.removed = removed;
+	pthread_mutex_unlock(&o->lock);
+	return 0;
+}
+
+static void *write_loop(void *arg)
+{
+	struct probe_output *o = arg;
+
+	pthread_mutex_lock(&o->lock);
+	for (;;) {
+		struct chunk *c = o->first;
+		struct err e = { 0 };
+		int rc = 0;
+
+		if (!c || !o->begun) {
+			if (o->finish)
+				break;
+			pthread_cond_wait(&o->more, &o->lock);
+			continue;
+		}
+		if (!o->state.gone) {
+			pthread_mutex_unlock(&o->lock);
+			if (!c->next_file)
+				rc = write_chunk(o, c, &e);
+			else if (change_file(o, &e))
+				rc = -1;
+			pthread_mutex_lock(&o->lock);
+		}
+		if (rc && !o->state.error.code && e.code != ERR_CLOSED)
+			o->state.error = e;
+		if (rc > 0 && !give_up(o, c))
+			continue;
+		if (rc < 0)
+			o->state.gone = true;
+		else if (rc == 0 && !o->state.gone)
+			o->state.bytes += c->n;
+		o->first = c->next;
+		if (!o->first)
+			o->last = &o->first;
+		o->queued -= c->n;
+		free(c);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return NULL;
+}
+
+/* Appended with the lock held. */
+static void queue(struct probe_output *o, struct chunk *c)
+{
+	*o->last = c;
+	o->last = &c->next;
+	o->queued += c->n;
+	o->state.file_bytes += c->n;
+	pthread_cond_signal(&o->more);
+}
+
+int probe_output_next(struct probe_output *o, struct err *e)
+{
+	struct chunk *c;
+
+	if (!o->rotation)
+		return 0;
+	c = malloc(sizeof(*c));
+	if (!c)
+		return err_nomem(e);
+	*c = (struct chunk){ .kind = IGE_PUT_FRAME, .next_file = true };
+	pthread_mutex_lock(&o->lock);
+	queue(o, c);
+	o->state.file_bytes = 0;
+	pthread_mutex_unlock(&o->lock);
+	return 0;
+}
+
+void probe_output_rotate(struct probe_output *o, struct probe_rotation *r)
+{
+	o->rotation = r;
+	o->state.files = 1;
+}
+
+static int output_put(struct probe_output *o, enum ige_put_kind kind, const void *p, size_t n,
+		      uint32_t events, struct err *e)
+{
+	struct chunk *c = NULL;
+	int rc = 0;
+
+	pthread_mutex_lock(&o->lock);
+	if (o->state.gone) {
+		rc = ERR_CLOSED;
+	} else if (kind == IGE_PUT_EVENTS && o->queued + n > QUEUE_BYTES) {
+		o->state.dropped_queue += events;
+	} else if ((c = malloc(sizeof(*c) + n))) {
+		*c = (struct chunk){ .kind = kind, .events = events, .n = n };
+		memcpy(c->p, p, n);
+		queue(o, c);
+	} else {
+		rc = err_nomem(e);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return rc;
+}
+
+static int tee_put(struct ige_sink *sink, enum ige_put_kind kind, const void *p, size_t n,
+		   uint32_t events, struct err *e)
+{
+	struct probe_tee *tee = (struct probe_tee *)sink;
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < tee->n; i++) {
+		int rc = output_put(tee->outputs[i], kind, p, n, events, e);
+
+		if (rc < 0 && rc != ERR_CLOSED)
+			return rc;
+		left += rc == 0;
+	}
+	return left ? 0 : err_set(e, ERR_CLOSED, "the reader of the recording went away");
+}
+
+void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, unsigned n)
+{
+	*tee = (struct probe_tee){ .sink = { .put = tee_put }, .n = n };
+	memcpy(tee->outputs, outputs, n * sizeof(*outputs));
+}
+
 /* A file made for a recording that never began, if it still is the one of that name. */
 static void unmake(const struct probe_output *o)
 {
@@ -239,6 +304,16 @@ static void unmake(const struct probe_output *o)
 		unlink(o->path);
 	if (as_owner)
 		owner_ends();
+}
+
+int probe_output_create(const char *path, const struct probe_owner *owner, struct err *e)
+{
+	bool made;
+	int fd = open_as(path, owner, &made);
+
+	if (fd < 0)
+		err_sys(e, "cannot write %s", path);
+	return fd;
 }
 
 int probe_output_directory(const char *path, const struct probe_owner *owner, struct err *e)
@@ -365,6 +440,7 @@ int probe_output_close(struct probe_output *o, struct probe_output_state *last, 
 		unmake(o);
 	if (close(o->fd) && !o->state.error.code)
 		err_sys(&o->state.error, "cannot write %s", o->path);
+	probe_rotation_free(o->rotation);
 	*last = o->state;
 	if (o->state.error.code) {
 		*e = o->state.error;

@@ -13,6 +13,7 @@
 
 #include "lib/base/err.h"
 #include "lib/ige/writer.h"
+#include "lib/probe/rotation.h"
 
 struct probe_output;
 
@@ -26,6 +27,15 @@ struct probe_owner {
  * terminal. Nothing is written, and a file that was there stays as it was, until probe_output_begin. */
 int probe_output_open(struct probe_output **out, const char *path, const struct probe_owner *owner,
 		      struct err *e);
+
+/* From here on the recording is a row of files, of which the one that was opened is the first. Takes r over. Before
+ * probe_output_begin only. */
+void probe_output_rotate(struct probe_output *o, struct probe_rotation *r);
+/* What is put from now on goes to the next file: the writer was cut. Does nothing for an output that does not rotate. */
+int probe_output_next(struct probe_output *o, struct err *e);
+
+/* A file like those of an output, for a caller who writes it at one go: made as the owner, mode 0600. -1 and *e. */
+int probe_output_create(const char *path, const struct probe_owner *owner, struct err *e);
 
 /* There is a recording: from here on it takes the place of what was there, beginning with what is queued. */
 int probe_output_begin(struct probe_output *o, struct err *e);
@@ -42,11 +52,13 @@ struct probe_tee {
 void probe_tee_init(struct probe_tee *tee, struct probe_output *const *outputs, unsigned n);
 
 struct probe_output_state {
-	uint64_t bytes;		/* written */
-	uint64_t dropped_queue; /* events that did not fit the queue */
-	uint64_t dropped_disk;	/* events for which there was no room */
-	bool gone;		/* the reader of a pipe went away */
-	struct err error;	/* the first failure to write, code 0 when none */
+	uint64_t bytes;		 /* written, to all files */
+	uint64_t file_bytes;	 /* put into the file that will be the last, written or not */
+	uint64_t files, removed; /* begun; taken away again to stay within limits */
+	uint64_t dropped_queue;	 /* events that did not fit the queue */
+	uint64_t dropped_disk;	 /* events for which there was no room */
+	bool gone;		 /* the reader of a pipe went away */
+	struct err error;	 /* the first failure to write, code 0 when none */
 };
 void probe_output_state(struct probe_output *o, struct probe_output_state *state);
 const char *probe_output_path(const struct probe_output *o);

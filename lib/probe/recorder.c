@@ -44,7 +44,9 @@ static int open_writer(struct probe_recorder *r, struct err *e)
 	host_clock_record(&clock, "start");
 	opt.real_minus_mono_ns = clock.u.CLOCK.real_ns - clock.u.CLOCK.mono_ns;
 	probe_tee_init(&r->tee, r->opt.outputs, r->opt.noutputs);
-	return ige_writer_new(&r->writer, r->world, &r->tee.sink, &opt, e);
+	probe_flight_init(&r->flight, r->opt.flight_ns, r->opt.flight_bytes);
+	return ige_writer_new(&r->writer, r->world,
+			      r->opt.flight_ns ? &r->flight.sink : &r->tee.sink, &opt, e);
 }
 
 static int open_session(struct probe_recorder *r, struct err *e)
@@ -62,19 +64,30 @@ static int open_session(struct probe_recorder *r, struct err *e)
 	return probe_session_open(&r->session, &r->opt.probe, e);
 }
 
-static int say_start(struct probe_recorder *r, struct err *e)
+int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 {
 	int rc = probe_say_node(r->writer, &r->node, e);
 
 	if (rc == 0)
 		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command,
 				       r->opt.target, r->opt.probe.sched, e);
-	if (rc == 0)
-		rc = probe_say_clock(r->writer, "start", e);
+	return rc ? rc : probe_say_clock(r->writer, "start", e);
+}
+
+static int begin(struct probe_recorder *r, struct err *e)
+{
+	int rc = probe_recorder_say_start(r, e);
+
 	/* So that a reader, and a recorder killed at once, have this much. */
 	return rc ? rc
 		  : ige_writer_flush(r->writer, r->start_ns - PROBE_LAG_NS,
 				     r->start_ns - PROBE_LAG_NS, true, e);
+}
+
+int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e)
+{
+	return probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
+				  probe_link_name(probe_session_programs(r->session)->link), e);
 }
 
 int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
@@ -116,14 +129,14 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc)
 		return rc;
 	r->start_ns = host_clock_mono();
-	r->loss_since = r->start_ns;
+	r->loss_since = r->cut_ns = r->start_ns;
 	r->watermark = r->floor = r->start_ns - PROBE_LAG_NS;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
 	r->next_second = r->start_ns + SECOND_NS / 2;
 	r->next_clock = r->start_ns + CLOCK_NS;
 	rc = probe_session_start(r->session, e);
 	if (rc == 0)
-		rc = say_start(r, e);
+		rc = begin(r, e);
 	if (rc == 0)
 		rc = probe_targets_start(r->targets, e);
 	if (rc)
@@ -162,6 +175,8 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = ige_writer_flush(r->writer, r->watermark,
 				      r->floor < r->watermark ? r->floor : r->watermark, flush, e);
+	if (rc == 0)
+		rc = probe_recorder_turn_over(r, now, e);
 	if (rc)
 		return rc;
 	if (r->opt.duration_ns && now - r->start_ns >= (int64_t)r->opt.duration_ns)
@@ -197,16 +212,14 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
 				      r->opt.hung_ns, true, &r->floor, e);
 	if (rc == 0)
-		rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
-					probe_link_name(probe_session_programs(r->session)->link),
-					e);
+		rc = probe_recorder_say_coverage(r, e);
 	if (rc == 0)
 		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
-	return rc;
+	return rc ? rc : probe_recorder_land(r, e);
 }
 
 void probe_recorder_free(struct probe_recorder *r)
@@ -226,6 +239,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
 	ige_writer_free(r->writer);
+	probe_flight_free(&r->flight);
 	world_free(r->world);
 	map_free(&r->processes);
 	for (size_t i = 0; i < r->notices.n; i++)

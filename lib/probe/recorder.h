@@ -20,6 +20,7 @@
 #include "lib/probe/session.h"
 #include "lib/probe/targets.h"
 #include "lib/probe/wire_known.h"
+#include "lib/select/trigger.h"
 
 struct probe_recorder;
 
@@ -34,7 +35,15 @@ struct probe_recorder_options {
 	uint64_t hung_ns;		     /* a call open that long is named */
 	uint64_t flush_ns;		     /* blocks are written at least this often */
 	bool no_gpu;			     /* no GPU health */
-	bool until_targets_end;		     /* stop by itself when no target is left */
+	/* Outputs that rotate go on in another file after so much or so long; 0: never for that. */
+	uint64_t rotate_bytes, rotate_ns;
+	/* Nothing goes to the outputs: the last flight_ns are kept in memory, flight_bytes at most, and written to the
+	 * files of flight_files when something triggers; 0: no flight recorder. Borrowed. */
+	uint64_t flight_ns, flight_bytes;
+	struct probe_rotation *flight_files;
+	struct probe_owner flight_owner;
+	const struct select_trigger *trigger; /* NULL: only calls that hang, and on demand */
+	bool until_targets_end;		      /* stop by itself when no target is left */
 };
 
 /* Everything attached that is there already. Nothing is written before probe_output_begin. */
@@ -44,6 +53,9 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 /* One turn: wait up to 10 ms, drain, write. 1: go on; 0: the recording is over (time is up, targets are gone);
  * < 0: it cannot go on (ERR_CLOSED: nobody reads it any more). */
 int probe_recorder_step(struct probe_recorder *r, struct err *e);
+
+/* Somebody wants what the flight recorder remembers: written at the next turn. */
+void probe_recorder_dump(struct probe_recorder *r);
 
 /* Last drain, last statements, LAST block. The outputs stay the caller's to close. */
 int probe_recorder_finish(struct probe_recorder *r, struct err *e);

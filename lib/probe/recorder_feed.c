@@ -21,6 +21,12 @@ static void on_event(void *ctx, const struct event *ev)
 	r->calls += def && (def->flags & OP_CALL);
 	if (!r->event_error.code)
 		ige_writer_event(r->writer, ev, &r->event_error);
+	if (r->opt.trigger && select_trigger_hit(r->opt.trigger, ev) && !r->triggered) {
+		r->triggered = true;
+		r->trigger_ns = ev->end_ns;
+		r->slow_op = ev->op;
+		r->slow_ns = ev->ret ? 0 : ev->dur_ns;
+	}
 }
 
 static void on_lost(void *ctx, uint64_t n)
@@ -240,4 +246,16 @@ uint32_t probe_recorder_process(void *ctx, uint32_t tgid)
 		v.uid = p.uid;
 	}
 	return world_process(r->world, &v);
+}
+
+int probe_recorder_say_places(struct probe_recorder *r, struct err *e)
+{
+	int64_t now = host_clock_mono();
+	uint64_t tgid, process;
+	size_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && map_each(&r->processes, &at, &tgid, &process))
+		rc = probe_say_place(r->writer, now, (uint32_t)tgid, (uint32_t)process, e);
+	return rc;
 }

@@ -10,6 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/codes.h"
+#include "lib/probe/flight.h"
 #include "lib/probe/gpus.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
@@ -40,11 +41,17 @@ struct probe_recorder {
 	struct probe_gpus gpus;
 	struct probe_node node;
 	struct probe_tee tee;
+	struct probe_flight flight;
 	struct ige_writer *writer;
 	struct op_spec *specs;
 	struct map processes; /* tgid -> world process */
 
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
+	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
+	int64_t trigger_ns;	   /* nothing that belongs to a trigger ends later */
+	uint16_t slow_op;	   /* what triggered, and how long it took */
+	uint64_t slow_ns, hung_seen;
+	bool triggered, dump_wanted;
 	struct loss_slot losses;
 	uint64_t lost, dropped[2][2];
 	uint64_t events, calls;
@@ -65,6 +72,19 @@ void probe_recorder_drain_rest(struct probe_recorder *r);
 uint32_t probe_recorder_process(void *ctx, uint32_t tgid);
 /* However the recording ended: nobody stays stopped on our account. */
 void probe_recorder_let_go(struct probe_recorder *r);
+
+/* NODE, SESSION and CLOCK: what each file begins with. */
+int probe_recorder_say_start(struct probe_recorder *r, struct err *e);
+/* Where all processes belong, that are still there. */
+int probe_recorder_say_places(struct probe_recorder *r, struct err *e);
+int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e);
+/* Once a turn: files that are large or old enough end, memory is written when something triggered. */
+int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *e);
+/* The recording is over: what the flight recorder remembers is written. */
+int probe_recorder_land(struct probe_recorder *r, struct err *e);
+/* A line for the person who records; warning: something is missing. */
+void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Notices about library copies that were attached, or could not be. */
 void probe_recorder_tell_copies(struct probe_recorder *r);

@@ -16,8 +16,7 @@
 
 #define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
 
-__attribute__((format(printf, 3, 4))) static void tell(struct probe_recorder *r,
-						       enum probe_notice kind, const char *fmt, ...)
+void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const char *fmt, ...)
 {
 	struct notice n = { .kind = kind };
 	va_list ap;
@@ -47,17 +46,21 @@ void probe_recorder_tell_copies(struct probe_recorder *r)
 		const struct probe_copy *v = &c[r->copies_told];
 
 		if (v->attached == 0)
-			tell(r, PROBE_WARNING, "nothing attached to %s: %s", v->path,
-			     v->reason.text);
+			probe_recorder_tell(r, PROBE_WARNING, "nothing attached to %s: %s", v->path,
+					    v->reason.text);
 		else if (v->attached < v->requested)
-			tell(r, PROBE_WARNING, "%s: %zu of %zu functions attached: %s", v->path,
-			     v->attached, v->requested, v->reason.text);
+			probe_recorder_tell(r, PROBE_WARNING,
+					    "%s: %zu of %zu functions attached: %s", v->path,
+					    v->attached, v->requested, v->reason.text);
 		else
-			tell(r, PROBE_NOTE, "%-8s %s: %zu functions, %s links at %s",
-			     probe_layer(v->plan.library), v->path, v->attached,
-			     probe_link_name(probe_session_programs(r->session)->link), v->sites);
-		tell(r, PROBE_DETAIL, "copy %zu: %zu of %zu functions attached in %s",
-		     r->copies_told, v->attached, v->requested, human_ns(v->took_ns).s);
+			probe_recorder_tell(
+				r, PROBE_NOTE, "%-8s %s: %zu functions, %s links at %s",
+				probe_layer(v->plan.library), v->path, v->attached,
+				probe_link_name(probe_session_programs(r->session)->link),
+				v->sites);
+		probe_recorder_tell(r, PROBE_DETAIL,
+				    "copy %zu: %zu of %zu functions attached in %s", r->copies_told,
+				    v->attached, v->requested, human_ns(v->took_ns).s);
 	}
 }
 
@@ -66,8 +69,8 @@ void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns)
 	size_t n;
 
 	probe_copies_list(r->copies, &n);
-	tell(r, PROBE_DETAIL, "detached from %zu librar%s in %s", n, n == 1 ? "y" : "ies",
-	     human_ns((uint64_t)took_ns).s);
+	probe_recorder_tell(r, PROBE_DETAIL, "detached from %zu librar%s in %s", n,
+			    n == 1 ? "y" : "ies", human_ns((uint64_t)took_ns).s);
 }
 
 void probe_recorder_tell_pythons(struct probe_recorder *r)
@@ -110,9 +113,10 @@ int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err 
 		}
 		if (rc == 0 && o.dropped_disk > r->dropped[i][1]) {
 			if (!r->dropped[i][1])
-				tell(r, PROBE_WARNING,
-				     "%s: recording goes on without events until there is room",
-				     o.error.text);
+				probe_recorder_tell(
+					r, PROBE_WARNING,
+					"%s: recording goes on without events until there is room",
+					o.error.text);
 			rc = probe_say_loss(r->writer, LOSS_DISK_FULL,
 					    o.dropped_disk - r->dropped[i][1], r->loss_since, now,
 					    e);
@@ -122,8 +126,9 @@ int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err 
 		r->dropped[i][1] = o.dropped_disk;
 	}
 	if (r->lost != lost)
-		tell(r, PROBE_DETAIL, "lost %s events in the last %s",
-		     human_count(r->lost - lost).s, human_ns((uint64_t)(now - r->loss_since)).s);
+		probe_recorder_tell(r, PROBE_DETAIL, "lost %s events in the last %s",
+				    human_count(r->lost - lost).s,
+				    human_ns((uint64_t)(now - r->loss_since)).s);
 	r->loss_since = now;
 	return rc;
 }
@@ -137,11 +142,13 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 		return;
 	r->gpus_told = true;
 	if (r->gpus.count)
-		tell(r, PROBE_NOTE, "gpu      health of %u GPU%s every second, driver %s",
-		     r->gpus.count, r->gpus.count == 1 ? "" : "s",
-		     *r->gpus.text ? r->gpus.text : "unknown");
+		probe_recorder_tell(r, PROBE_NOTE,
+				    "gpu      health of %u GPU%s every second, driver %s",
+				    r->gpus.count, r->gpus.count == 1 ? "" : "s",
+				    *r->gpus.text ? r->gpus.text : "unknown");
 	else if (host_gpu_driver(version, sizeof(version), &gpus))
-		tell(r, PROBE_WARNING, "no GPU health in this recording: %s", r->gpus.text);
+		probe_recorder_tell(r, PROBE_WARNING, "no GPU health in this recording: %s",
+				    r->gpus.text);
 }
 
 void probe_recorder_tell_no_cuda(struct probe_recorder *r)
@@ -150,16 +157,18 @@ void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 		return;
 	r->no_cuda_told = true;
 	if (r->opt.targets.launched || r->opt.targets.npids)
-		tell(r, PROBE_WARNING,
-		     "no CUDA library in the target yet (looking for libcudart, libcuda): nothing "
-		     "to record until "
-		     "it loads one");
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "no CUDA library in the target yet (looking for libcudart, "
+				    "libcuda): nothing "
+				    "to record until "
+				    "it loads one");
 	else
-		tell(r, PROBE_WARNING,
-		     "no process with a CUDA library yet (%s): nothing to record until there is "
-		     "one",
-		     r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's"
-							: "of anyone");
+		probe_recorder_tell(
+			r, PROBE_WARNING,
+			"no process with a CUDA library yet (%s): nothing to record until there is "
+			"one",
+			r->opt.targets.scope == SCOPE_USER ? "of this user; -a records everyone's"
+							   : "of anyone");
 }
 
 static uint64_t ring_losses(const struct probe_recorder *r)

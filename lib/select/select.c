@@ -36,7 +36,7 @@ int select_pid(struct select *s, const char *text, struct err *e)
 	return vec_push(&s->pids, (uint32_t)pid) ? 0 : err_nomem(e);
 }
 
-static bool matches(const char *pattern, const struct op_def *op)
+bool select_name_matches(const char *pattern, const struct op_def *op)
 {
 	const char *colon = strchr(pattern, ':');
 
@@ -80,7 +80,7 @@ int select_name(struct select *s, const char *text, struct err *e)
 	const struct op_def *ops = op_builtin_all(&n);
 
 	for (unsigned i = 0; i < n && !known; i++)
-		known = matches(text, &ops[i]);
+		known = select_name_matches(text, &ops[i]);
 	if (!known) {
 		near = similar(text);
 		return err_set(e, ERR_USAGE, "no event is called '%s'%s%s%s", text,
@@ -176,7 +176,7 @@ static bool name_asked(struct select *s, const struct world *w, uint16_t op)
 		return s->op_answers[op] == YES;
 	def = world_op(w, op);
 	for (size_t i = 0; def && i < s->patterns.n; i++) {
-		if (!matches(s->patterns.v[i], def))
+		if (!select_name_matches(s->patterns.v[i], def))
 			continue;
 		if (s->op_answers)
 			s->op_answers[op] = YES;

@@ -42,6 +42,9 @@ int select_pid(struct select *s, const char *text, struct err *e);
  * ERR_USAGE, with the nearest ones named. text is borrowed. */
 int select_name(struct select *s, const char *text, struct err *e);
 
+/* Whether an op has that name, or is of that source, as for select_name. */
+bool select_name_matches(const char *pattern, const struct op_def *op);
+
 /* "5m" (before the end), "15:40", ISO time. text is borrowed. */
 int select_time(struct select_time *t, const char *text, struct err *e);
 

@@ -25,7 +25,8 @@ ROOMS = {
     "select": ["world"],
     "archive": ["world"],
     "pack": ["base"],
-    "probe": ["sym", "host", "bpf", "ige"],  # ige: the recorder writes what it drains
+    # ige: the recorder writes what it drains; select: what it leaves out, and what triggers it
+    "probe": ["sym", "host", "bpf", "ige", "select"],
     "sim": ["world", "stat"],
     "input": ["ige", "archive", "pack", "select", "stat"],
     "line": ["world", "stat"],

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One kind of target at a time: who wants two wants two recorders. */
+#include "lib/probe/choice.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int64_t probe_number(const char *text, int64_t max)
+{
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (errno || *end || end == text || text[0] < '0' || text[0] > '9' || n > max)
+		return -1;
+	return n;
+}
+
+static int choose_pids(const struct probe_choice *c, struct probe_targets_options *t,
+		       uint32_t **pids, struct buf *text, struct err *e)
+{
+	*pids = calloc(c->npids, sizeof(**pids));
+	if (!*pids)
+		return err_nomem(e);
+	for (size_t i = 0; i < c->npids; i++) {
+		int64_t pid = probe_number(c->pids[i], INT_MAX);
+
+		if (pid <= 0)
+			return err_set(e, ERR_USAGE, "%s is not a process number", c->pids[i]);
+		(*pids)[i] = (uint32_t)pid;
+		buf_printf(text, "%s%u", i ? "," : "pid ", (uint32_t)pid);
+	}
+	t->pids = *pids;
+	t->npids = c->npids;
+	return 0;
+}
+
+static int choose_user(const char *name, struct probe_targets_options *t, struct buf *text,
+		       struct err *e)
+{
+	struct passwd *pw = getpwnam(name);
+	int64_t uid = pw ? pw->pw_uid : probe_number(name, UINT_MAX);
+
+	if (uid < 0)
+		return err_set(e, ERR_USAGE, "no user %s", name);
+	t->scope = SCOPE_USER;
+	t->uid = (uid_t)uid;
+	buf_printf(text, "user %s", name);
+	return 0;
+}
+
+static int choose_pod(const char *pod, struct probe_targets_options *t, struct buf *text,
+		      struct err *e)
+{
+	const char *slash = strchr(pod, '/');
+
+	if (!slash || slash == pod || !slash[1] || strchr(slash + 1, '/'))
+		return err_set(e, ERR_USAGE, "%s is not NAMESPACE/NAME", pod);
+	t->pod = pod;
+	buf_printf(text, "pod %s", pod);
+	return 0;
+}
+
+int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, uint32_t **pids,
+		 struct buf *text, struct err *e)
+{
+	int ways = (c->npids > 0) + !!c->user + !!c->pod + c->all + !!c->command;
+	uid_t uid = c->invoker ? c->invoker : getuid();
+	struct passwd *pw;
+
+	*pids = NULL;
+	if (ways > 1)
+		return err_set(e, ERR_USAGE,
+			       "one kind of target at a time: -p, -u, -a, --pod or a command");
+	if (c->npids)
+		return choose_pids(c, t, pids, text, e);
+	if (c->user)
+		return choose_user(c->user, t, text, e);
+	if (c->pod)
+		return choose_pod(c->pod, t, text, e);
+	if (c->command) {
+		buf_printf(text, "command %s", c->command);
+		return 0;
+	}
+	if (c->all || (geteuid() == 0 && c->invoker == 0)) {
+		t->scope = SCOPE_ALL;
+		buf_puts(text, "all CUDA processes");
+		return 0;
+	}
+	pw = getpwuid(uid);
+	t->scope = SCOPE_USER;
+	t->uid = uid;
+	buf_printf(text, "CUDA processes of user %s", pw ? pw->pw_name : "?");
+	return 0;
+}

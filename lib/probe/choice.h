@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is recorded, from what was asked for: processes, a user, a pod, everyone, a command of ours, or, when nothing was
+ * asked for, the CUDA processes of the invoking user (of everyone, where that is root and nobody stands behind sudo).
+ */
+#ifndef INGERO_PROBE_CHOICE_H
+#define INGERO_PROBE_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/probe/targets.h"
+
+/* Texts as they were typed, borrowed. */
+struct probe_choice {
+	const char *const *pids;
+	size_t npids;
+	const char *user, *pod;
+	const char *command; /* for people; NULL none */
+	bool all;
+	uid_t invoker; /* behind sudo; 0: nobody special */
+};
+
+/* Fills *t; *pids is what it borrows, the caller's to free. text: for people, appended. ERR_USAGE says what is wrong. */
+int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, uint32_t **pids,
+		 struct buf *text, struct err *e);
+
+/* A decimal number and nothing else, up to max; -1 otherwise. */
+int64_t probe_number(const char *text, int64_t max);
+
+#endif

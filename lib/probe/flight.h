@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The flight recorder: the last seconds of a recording in memory, as whole segments, written to a file when something
+ * happened. What is older than asked for is let go, a segment at a time; a dump is the segments one behind the other,
+ * which is a recording.
+ */
+#ifndef INGERO_PROBE_FLIGHT_H
+#define INGERO_PROBE_FLIGHT_H
+
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/ige/writer.h"
+
+struct probe_flight {
+	struct ige_sink sink;
+	struct segment *first, *last;
+	uint64_t window_ns, bytes_max; /* what is kept: at least that long, at most that much */
+	uint64_t bytes;
+	uint64_t dropped; /* segments given up for their size, inside the window */
+};
+
+void probe_flight_init(struct probe_flight *f, uint64_t window_ns, uint64_t bytes_max);
+void probe_flight_free(struct probe_flight *f);
+
+/* The writer was cut at now_ns: the segment is whole. Lets go of what is not needed any more. */
+void probe_flight_cut(struct probe_flight *f, int64_t now_ns);
+
+/* All that is kept, to a descriptor; it stays kept. *bytes: how much. */
+int probe_flight_dump(const struct probe_flight *f, int fd, uint64_t *bytes, struct err *e);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording that goes on for days: files that end when they are large or old enough, and a memory of the last seconds
+ * that is written down when something happened. Each file is a recording of its own: it begins with what is true of
+ * all of them. Coverage counts from the beginning of the recording, not of the file.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lib/base/human.h"
+#include "lib/host/clock.h"
+
+/* A flight recorder's memory is made of about so many segments: what is kept is longer than asked for by one of them. */
+#define FLIGHT_PARTS  4
+#define FLIGHT_CUT_NS 1000000000
+
+/* The writer's segment ends, and with it what its readers can know. */
+static int cut(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	int rc = probe_recorder_say_losses(r, now, e);
+
+	if (rc == 0)
+		rc = probe_recorder_say_coverage(r, e);
+	if (rc == 0)
+		rc = probe_say_clock(r->writer, "tick", e);
+	if (rc == 0)
+		rc = ige_writer_cut(r->writer, e);
+	r->cut_ns = now;
+	return rc;
+}
+
+/* The same recording goes on in a segment that knows nothing yet. */
+static int go_on(struct probe_recorder *r, struct err *e)
+{
+	int rc;
+
+	host_sampler_again(r->samples.sampler);
+	map_free(&r->opens.named);
+	r->opens.named = (struct map){ 0 };
+	rc = probe_recorder_say_start(r, e);
+	return rc ? rc : probe_recorder_say_places(r, e);
+}
+
+static uint64_t largest(const struct probe_recorder *r)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < r->opt.noutputs; i++) {
+		struct probe_output_state o;
+
+		probe_output_state(r->opt.outputs[i], &o);
+		if (o.files && o.file_bytes > bytes)
+			bytes = o.file_bytes;
+	}
+	return bytes;
+}
+
+static int next_file(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	int rc = cut(r, now, e);
+
+	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++)
+		rc = probe_output_next(r->opt.outputs[i], e);
+	return rc ? rc : go_on(r, e);
+}
+
+/* ---- the flight recorder ---------------------------------------------------------------------------- */
+
+/* A disk that is full now may have room at the next trigger: no reason to stop remembering. */
+static void write_down(struct probe_recorder *r, const char *why)
+{
+	const char *path = probe_rotation_next(r->opt.flight_files);
+	struct err e = { 0 };
+	uint64_t bytes;
+	int fd = path ? probe_output_create(path, &r->opt.flight_owner, &e) : -1;
+	int rc = fd < 0 ? -1 : probe_flight_dump(&r->flight, fd, &bytes, &e);
+
+	if (fd >= 0 && close(fd) && rc == 0)
+		rc = err_sys(&e, "cannot write %s", path);
+	if (rc) {
+		probe_recorder_tell(r, PROBE_WARNING, "%s, but the last seconds are lost: %s", why,
+				    path ? e.text : "out of memory");
+		if (fd >= 0)
+			unlink(path);
+		return;
+	}
+	probe_rotation_grown(r->opt.flight_files, bytes);
+	probe_rotation_prune(r->opt.flight_files);
+	probe_recorder_tell(r, PROBE_NOTE, "wrote %s (%s): %s", path, human_bytes(bytes).s, why);
+}
+
+static void explain_trigger(const struct probe_recorder *r, char *out, size_t size)
+{
+	const struct op_def *op = op_builtin(r->slow_op);
+
+	if (r->dump_wanted)
+		snprintf(out, size, "asked for");
+	else if (r->opens.hung > r->hung_seen)
+		snprintf(out, size, "a call has not returned for %s", human_ns(r->opt.hung_ns).s);
+	else if (r->slow_ns)
+		snprintf(out, size, "%s took %s", op ? op->name : "a call", human_ns(r->slow_ns).s);
+	else
+		snprintf(out, size, "%s returned an error", op ? op->name : "a call");
+}
+
+static int watch(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	bool wanted = r->triggered || r->opens.hung > r->hung_seen;
+	bool settled = r->watermark >=
+		       r->trigger_ns; /* what triggered has left the writer's waiting room */
+	int64_t part = (int64_t)r->opt.flight_ns / FLIGHT_PARTS;
+	char why[200];
+	int rc;
+
+	/* One incident is one file: what triggers again within the window is in it, or in the next one. */
+	if (wanted && r->dumped_ns && now - r->dumped_ns < (int64_t)r->opt.flight_ns)
+		wanted = false;
+	wanted = (wanted || r->dump_wanted) && settled;
+	if (!wanted && now - r->cut_ns < (part > FLIGHT_CUT_NS ? part : FLIGHT_CUT_NS))
+		return 0;
+	explain_trigger(r, why, sizeof(why));
+	rc = cut(r, now, e);
+	if (rc)
+		return rc;
+	if (wanted) {
+		write_down(r, why);
+		r->dumped_ns = now;
+		r->triggered = r->dump_wanted = false;
+		r->hung_seen = r->opens.hung;
+	}
+	probe_flight_cut(&r->flight, now);
+	return go_on(r, e);
+}
+
+int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	if (r->opt.flight_ns)
+		return watch(r, now, e);
+	if ((r->opt.rotate_ns && now - r->cut_ns >= (int64_t)r->opt.rotate_ns) ||
+	    (r->opt.rotate_bytes && largest(r) >= r->opt.rotate_bytes))
+		return next_file(r, now, e);
+	return 0;
+}
+
+int probe_recorder_land(struct probe_recorder *r, struct err *e)
+{
+	(void)e;
+	if (r->opt.flight_ns)
+		write_down(r, "the recording ended");
+	return 0;
+}
+
+void probe_recorder_dump(struct probe_recorder *r)
+{
+	r->dump_wanted = true;
+	r->trigger_ns = host_clock_mono();
+}

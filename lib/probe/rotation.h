@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording in several files, each a recording of its own: their names, and which of them have to go so that their
+ * number and size stay within limits. Knows names and sizes only; who writes them is output.c and flight.c.
+ */
+#ifndef INGERO_PROBE_ROTATION_H
+#define INGERO_PROBE_ROTATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+struct probe_rotation;
+
+struct probe_rotation_limits {
+	uint64_t bytes; /* of all files that are whole, together; 0: no limit */
+	uint64_t files; /* 0: no limit */
+	bool folder; /* the limit of bytes is for every recording in that folder, of earlier runs too */
+};
+
+/* path: "run.ige" gives run-000001.ige, run-000002.ige … beside it. */
+int probe_rotation_new(struct probe_rotation **out, const char *path,
+		       const struct probe_rotation_limits *limits, struct err *e);
+void probe_rotation_free(struct probe_rotation *r);
+
+/* The name of the next file, which nobody has yet; borrowed until the next call. */
+const char *probe_rotation_next(struct probe_rotation *r);
+
+/* How large the current file has become. */
+void probe_rotation_grown(struct probe_rotation *r, uint64_t bytes);
+
+/* Removes the oldest files beyond the limits, never the current one, nor one that another recorder still writes. How many
+ * were removed so far. */
+uint64_t probe_rotation_prune(struct probe_rotation *r);
+
+#endif

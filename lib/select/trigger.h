@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What makes a flight recorder write down what it remembers: a call that took too long, or one that failed.
+ */
+#ifndef INGERO_SELECT_TRIGGER_H
+#define INGERO_SELECT_TRIGGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/event/event.h"
+
+struct select_trigger {
+	uint64_t *slow_ns; /* by op: longer than that; NULL: no such trigger */
+	bool errors;	   /* any call that returned an error */
+};
+
+/* "cudaStreamSynchronize>100ms", "driver:cu*>1s", "error". The op is as for select_name. ERR_USAGE for anything else. */
+int select_trigger_add(struct select_trigger *t, const char *text, struct err *e);
+void select_trigger_free(struct select_trigger *t);
+
+static inline bool select_trigger_hit(const struct select_trigger *t, const struct event *ev)
+{
+	return (t->slow_ns && ev->dur_ns > t->slow_ns[ev->op]) || (t->errors && ev->ret != 0);
+}
+
+#endif

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Recordings in several files: together they hold every call, each alone is whole and says what it is of; limits remove
+# the oldest; the ring that is the default recording spares what others write. A flight recorder writes what it remembers
+# when asked, when a call is slow, fails or hangs, and at the end.
+import fcntl
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+LAUNCH = ("cuda", "cudaLaunchKernel")
+
+
+def folder(name):
+    path = rec.path(name)
+    os.makedirs(path)
+    return path
+
+
+def files(where, stem):
+    return sorted(glob.glob(os.path.join(where, stem + "-*.ige")))
+
+
+def records(path):
+    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), path], capture_output=True,
+                           text=True).stdout.splitlines()
+    return [x["record"] for x in map(rec.json.loads, lines) if "record" in x]
+
+
+where = folder("rows")
+p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "300ms", "--", rec.work("calls"), "--count", 1500,
+            "--rate", 20000, RANK="1", WORLD_SIZE="2")
+calls = rec.truth(p.stdout)[0]["ops"]
+found = files(where, "run")
+tap.ok(p.returncode == 0 and len(found) > 2, f"a recording in {len(found)} files", p.stderr)
+got = [rec.counts(f) for f in found]
+tap.same((sum(c[LAUNCH] if LAUNCH in c else 0 for c, _ in got), sum(lost for _, lost in got)),
+         (calls["cudaLaunchKernel"]["count"], 0), "together they hold every call")
+whole, lost = {}, 0
+s = subprocess.run([rec.STAT, "--json", *found], capture_output=True, text=True)
+whole = {o["op"]: o["count"] for o in rec.json.loads(s.stdout)["ops"] if o["source"] == "cuda"}
+tap.same({op: n["count"] for op, n in calls.items() if op.startswith("cuda") and op in whole}, whole,
+         "read together they are one recording")
+bad = [f for f in found if subprocess.run([rec.STAT, f], capture_output=True).returncode]
+tap.same(bad, [], "each alone is whole")
+kinds = [set(records(f)) for f in found]
+tap.ok(all({"node", "session", "clock", "coverage"} <= k for k in kinds), "and says of what it is", str(kinds))
+tap.ok(all("place" in k for k in kinds[:-1]), "and where its processes belong", str(kinds))
+
+where = folder("kept")
+p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "200ms", "--keep", 2, "--", rec.work("calls"),
+            "--count", 1500, "--rate", 20000)
+found = files(where, "run")
+tap.same(len(found), 2, "--keep 2")
+tap.ok("removed" in p.stderr and found[-1] > os.path.join(where, "run-000003.ige"), "the newest two", str(found))
+
+where = folder("sized")
+p = rec.run("-o", os.path.join(where, "run.ige"), "--max-size", "1m", "--rotate", "256k", "--", rec.work("calls"), "--count",
+            30000, "--threads", 2, timeout=120)
+found = files(where, "run")
+size = sum(os.path.getsize(f) for f in found)
+# What is put between two looks of 10 ms comes on top.
+tap.ok(p.returncode == 0 and "removed" in p.stderr and len(found) > 1 and size < 2 << 20,
+       f"--max-size 1m: {size} bytes in {len(found)} files", p.stderr)
+
+where = folder("ring")
+for name, age in (("busy.ige", 1000), ("first.ige", 2000), ("second.ige", 3000), ("notes.txt", 500)):
+    path = os.path.join(where, name)
+    with open(path, "wb") as f:
+        f.write(b"x" * (2 << 20))
+    os.utime(path, (age, age))
+busy = open(os.path.join(where, "busy.ige"))
+fcntl.flock(busy, fcntl.LOCK_EX)
+p = rec.run("--db", where, "--max-size", "6m", "--rotate-every", "200ms", "--", rec.work("calls"), "--count", 500, "--rate",
+            10000)
+left = sorted(f for f in os.listdir(where) if not f.startswith("run-"))
+tap.same(left, ["busy.ige", "notes.txt", "second.ige"], "the ring lets the oldest go, but nobody's that is being written")
+busy.close()
+tap.ok(len(files(where, "run")) > 1, "and goes on in files of its own", str(os.listdir(where)))
+
+# ---- the flight recorder
+
+
+def flight(name, *arguments, until, then, **settings):
+    """Runs until a line of standard error holds `until`, then calls `then` with the process; its files and text."""
+    where = folder(name)
+    p = rec.start("-o", os.path.join(where, "f.ige"), "--flight-recorder", "2s", *arguments, **settings)
+    text = ""
+    for line in p.stderr:
+        text += line
+        if until in line:
+            break
+    then(p)
+    text += p.communicate(timeout=60)[1] or ""
+    return files(where, "f"), text, p.returncode
+
+
+work = ["--", rec.work("calls"), "--count", 1000000, "--rate", 5000]
+
+
+def ask_and_end(p):
+    p.send_signal(signal.SIGUSR1)
+    for line in p.stderr:
+        if "asked for" in line:
+            break
+    p.send_signal(signal.SIGINT)
+
+
+found, text, status = flight("asked", *work, until="runtime", then=ask_and_end)
+tap.same((status, len(found)), (0, 2), "SIGUSR1, and the end")
+tap.ok(all(subprocess.run([rec.STAT, f], capture_output=True).returncode == 0 for f in found), "each is a whole recording")
+tap.ok("the recording ended" in text, "it says why", text)
+
+found, text, _ = flight("slow", "--trigger", "cudaMalloc>50ms", *work, until="took", then=lambda p: p.send_signal(signal.SIGINT),
+                        DOUBLE_NS_cudaMalloc="60000000:at=500")
+events, _, _ = rec.dump(found[0])
+slow = [e for e in events if e["op"] == "cudaMalloc" and e["dur"] > 50000000]
+tap.ok(slow, "a slow call triggers, and is in what is written", str(len(events)))
+
+found, text, _ = flight("failed", "--trigger", "error", *work, until="returned an error",
+                        then=lambda p: p.send_signal(signal.SIGINT), DOUBLE_FAIL="cudaMemset:1:at=300")
+events, _, _ = rec.dump(found[0])
+tap.ok([e for e in events if e["op"] == "cudaMemset" and e["ret"] == 1], "a failed call too")
+
+found, text, _ = flight("hung", "--hung", "500ms", "--", rec.work("hang"), until="has not returned",
+                        then=lambda p: p.send_signal(signal.SIGINT))
+tap.ok("open" in records(found[0]), "and one that does not return")
+
+for bad in (["--keep", "3"], ["--rotate", "10k"], ["--max-size", "100k"], ["--trigger", "x"],
+            ["--flight-recorder", "1s", "--trigger", "cudaMalloc"], ["--flight-recorder", "1s", "-o", "-"],
+            ["--flight-recorder", "1s", "--trigger", "cudaNoSuch>1s"]):
+    p = rec.run(*bad, "-o", rec.path("bad.ige"), "--", "true") if "-o" not in bad else rec.run(*bad, "--", "true")
+    tap.ok(p.returncode in (2, 125) and not os.path.exists(rec.path("bad.ige")), " ".join(bad) + " is refused", p.stderr)
+tap.done_testing()
