@@ -40,26 +40,31 @@ int cli_usage_error(const struct cli_program *program, const char *fmt, ...)
 	return CLI_EXIT_USAGE;
 }
 
+/* Letters changed, missing, too many, or swapped with their neighbour. */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t row[2][64], la = strlen(a), lb = strlen(b), i, j;
+	size_t row[3][64], la = strlen(a), lb = strlen(b), i, j;
 
 	if (la > 63 || lb > 63)
 		return SIZE_MAX;
 	for (j = 0; j <= lb; j++)
 		row[0][j] = j;
 	for (i = 1; i <= la; i++) {
-		size_t *now = row[i & 1], *last = row[(i - 1) & 1];
+		size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
 
 		now[0] = i;
 		for (j = 1; j <= lb; j++) {
 			size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
 
 			best = last[j] + 1 < best ? last[j] + 1 : best;
-			now[j] = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+			best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < best)
+				best = before[j - 2] + 1;
+			now[j] = best;
 		}
 	}
-	return row[la & 1][lb];
+	return row[la % 3][lb];
 }
 
 const char *cli_nearest(const char *text, const char *const *names, size_t n)
