@@ -84,11 +84,13 @@ void probe_recorder_tell_pythons(struct probe_recorder *r)
 		const struct probe_python_file *v = f[r->pythons_told];
 
 		if (v->python.kind == SYM_PYTHON_KNOWN)
-			tell(r, PROBE_NOTE, "python   %s: %s, its frames are in stacks", v->path,
-			     v->python.version);
+			probe_recorder_tell(r, PROBE_NOTE,
+					    "python   %s: %s, its frames are in stacks", v->path,
+					    v->python.version);
 		else if (v->python.kind == SYM_PYTHON_UNKNOWN)
-			tell(r, PROBE_WARNING, "%s: %s, %s: stacks are without its frames", v->path,
-			     v->python.version, v->python.why);
+			probe_recorder_tell(r, PROBE_WARNING,
+					    "%s: %s, %s: stacks are without its frames", v->path,
+					    v->python.version, v->python.why);
 	}
 }
 
