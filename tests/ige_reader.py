@@ -380,13 +380,13 @@ class Reader:
                 self.all_columns.setdefault(number, (name, role))
             return None
         if kind == OP:
-            number, source, name, track = b.varint(), b.text(), b.text(), b.varint()
+            number, source, name, _track = b.varint(), b.text(), b.text(), b.varint()
             b.varint()
             n = b.varint()
             if n > 12:
                 raise Damaged("op")
             columns = [b.varint() for _ in range(n)]
-            if number and track <= 3:
+            if number:
                 self.all_ops.setdefault(number, (source, name))
                 s.ops[number] = columns
             return None

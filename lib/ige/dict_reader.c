@@ -289,14 +289,15 @@ static bool take_op(struct ige_dict_reader *d, struct cursor *c)
 	def.source_name = take_name(c, source, sizeof(source));
 	def.name = take_name(c, name, sizeof(name));
 	track = varint_get(c);
-	def.track = track <= TRACK_INSTANT ? (enum op_track)track : TRACK_THREAD;
+	/* Of a track to come nothing is known, which is what async says. */
+	def.track = track <= TRACK_INSTANT ? (enum op_track)track : TRACK_ASYNC;
 	def.flags = (uint32_t)varint_get(c);
 	ncols = varint_get(c);
 	if (ncols > OP_COLUMNS_MAX)
 		c->failed = true;
 	for (uint64_t i = 0; i < ncols && !c->failed; i++)
 		def.cols[i] = (uint16_t)varint_get(c);
-	if (c->failed || !def.id || !name[0] || track > TRACK_INSTANT)
+	if (c->failed || !def.id || !name[0])
 		return true;
 	def.ncols = (uint8_t)ncols;
 	if (!world_op(d->world, def.id))
