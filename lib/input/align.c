@@ -44,6 +44,12 @@ int input_head_order(const struct input_head *a, const struct input_head *b)
 	return c ? c : memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
+/* Far from where adding it to a time could leave what a file can hold. */
+static bool sane(int64_t offset_ns)
+{
+	return offset_ns > -IGE_TIME_MAX / 2 && offset_ns < IGE_TIME_MAX / 2;
+}
+
 struct input_clock input_align(struct input_head *heads, size_t n)
 {
 	struct input_clock clock = { .machines = 0 };
@@ -59,7 +65,9 @@ struct input_clock input_align(struct input_head *heads, size_t n)
 		for (size_t k = i; k < end; k++) {
 			const struct ige_segment *last = &heads[end - 1].segment;
 
-			heads[k].shift_ns = last->clock_id ? last->real_minus_mono_ns : 0;
+			heads[k].shift_ns = last->clock_id && sane(last->real_minus_mono_ns)
+						    ? last->real_minus_mono_ns
+						    : 0;
 		}
 	}
 	if (clock.machines > 1)

@@ -69,7 +69,7 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 	for (unsigned i = 0; i < in->n; i++) {
 		struct ige_seek *s = seek_of(in, &in->each[i], e);
 		struct event_stream *records;
-		int64_t shift = in->each[i].head.shift_ns;
+		int64_t shift = in->each[i].head.shift_ns, mono;
 		struct stream_item item;
 		int rc;
 
@@ -81,10 +81,12 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 		while ((rc = records->next(records, &item, e)) > 0) {
 			if (item.kind != STREAM_RECORD || item.record->kind != RECORD_CLOCK)
 				continue;
-			if (item.record->u.CLOCK.mono_ns + shift > *end_ns)
-				*end_ns = item.record->u.CLOCK.mono_ns + shift;
+			/* A record holds any number. */
+			mono = (int64_t)((uint64_t)item.record->u.CLOCK.mono_ns + (uint64_t)shift);
+			if (mono > *end_ns)
+				*end_ns = mono;
 			*real_minus_mono_ns =
-				item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns - shift;
+				(int64_t)((uint64_t)item.record->u.CLOCK.real_ns - (uint64_t)mono);
 			*has_real = true;
 		}
 		if (rc < 0)

@@ -50,7 +50,8 @@ static bool see_record(struct input_tally *t, const struct record *r)
 	}
 	if (r->kind != RECORD_CLOCK || !REC_HAS(r, CLOCK, real_ns))
 		return true;
-	ahead = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
+	/* Records hold any number. */
+	ahead = (int64_t)((uint64_t)r->u.CLOCK.real_ns - (uint64_t)r->u.CLOCK.mono_ns);
 	if (!t->clocks || ahead < t->ahead_min_ns)
 		t->ahead_min_ns = ahead;
 	if (!t->clocks || ahead > t->ahead_max_ns)

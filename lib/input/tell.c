@@ -91,7 +91,8 @@ int input_verdict(const struct input *in, struct buf *notes)
 
 	if (damaged)
 		buf_puts(notes, "the input is empty: there is no recording in it\n");
-	buf_add(notes, in->notes.p, in->notes.n);
+	if (in->notes.n)
+		buf_add(notes, in->notes.p, in->notes.n);
 	for (unsigned i = 0; i < in->n; i++) {
 		struct ige_report report = report_of(in, i), *r = &report;
 

@@ -149,7 +149,9 @@ unknown = write("unknown.ige", with_header(read(b), 48, "<q", 0))
 status, out, err = merge(a, unknown)
 tap.same(events(data=out), na + nb, "a header without a clock offset")
 tap.ok("gpu-b" in err and "warning" in err, "is told", err)
-boot, = struct.unpack_from("<Q", read(a), 40)
+for absurd in 2**63 - 1, -2**63, 2**61, 2**61 - 1:
+    status, out, err = merge(a, write("absurd.ige", with_header(read(b), 48, "<q", absurd)))
+    tap.ok(status in (0, 4) and "gpu-b" in err and events(data=out) >= na, f"a clock offset of {absurd} does no harm", err)
 namesake = demo("namesake.ige", "incident", "--seed", "7", "--duration", "1s", "--node", "gpu-a")
 tap.ok("two machines are called gpu-a" in merge(a, namesake)[2], "two boots or machines of one name are told apart, and told")
 

@@ -18,14 +18,17 @@
 #define FILES_MAX 64
 
 static char dir[] = "/tmp/ingero-laws-XXXXXX";
+static char paths[512][64];
 static unsigned files;
 
 static char *keep(const void *p, size_t n)
 {
-	char *name = malloc(64);
+	char *name = paths[files];
 	FILE *f;
 
-	snprintf(name, 64, "%s/%u.ige", dir, files++);
+	if (files >= sizeof(paths) / sizeof(paths[0]))
+		abort();
+	snprintf(name, sizeof(paths[0]), "%s/%u.ige", dir, files++);
 	f = fopen(name, "wb");
 	if (!f || fwrite(p, 1, n, f) != n || fclose(f))
 		abort();
@@ -424,12 +427,8 @@ int main(void)
 		slices_are_whole(scenarios[i], i + 10, i % 2, i > 1);
 	}
 	order_is_nothing();
-	while (files--) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "%s/%u.ige", dir, files);
-		unlink(name);
-	}
+	while (files)
+		unlink(paths[--files]);
 	rmdir(dir);
 	return tap_done();
 }
