@@ -75,6 +75,7 @@ static const struct cli_program program = {
 	.options = options,
 	.footer = "  ingero-record -o - -- python3 train.py | ingero-correlate | ingero-explain\n"
 		  "  ingero-correlate run.ige -o run-chains.ige",
+	.reads_recordings = true,
 };
 
 struct correlate {

@@ -76,6 +76,7 @@ static const struct cli_program program = {
 	.options = options,
 	.footer = "  ingero-explain run.ige\n"
 		  "  ingero-record -o - -- python3 train.py | ingero-correlate | ingero-explain",
+	.reads_recordings = true,
 };
 
 static int parse_pids(uint32_t **pids)

@@ -107,6 +107,7 @@ static const struct cli_program program = {
 	.options = options,
 	.footer = "  ingero-merge node-*.ige | ingero-correlate | ingero-explain\n"
 		  "  ingero-merge --slice --last 5m -p 4821 run.ige -o part.ige",
+	.reads_recordings = true,
 };
 
 /* ---- before anything is opened ---- */

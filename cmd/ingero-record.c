@@ -18,6 +18,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/human.h"
+#include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -165,32 +166,15 @@ static int choose_targets(struct job *j)
 	return CLI_GO;
 }
 
-static bool in_container(void)
-{
-	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
-}
-
-/* Of the default recording. */
-static void default_folder(struct job *j)
-{
-	const char *folder = j->v.db ? j->v.db : getenv("INGERO_DB");
-	struct passwd *pw = getpwuid(j->owner.uid ? j->owner.uid : getuid());
-	const char *home = j->owner.uid && pw ? pw->pw_dir : getenv("HOME");
-
-	if (folder && *folder)
-		buf_puts(&j->folder, folder);
-	else if (in_container())
-		buf_puts(&j->folder, "/var/lib/ingero");
-	else
-		buf_printf(&j->folder, "%s/.ingero", home ? home : pw ? pw->pw_dir : "");
-}
-
 static int open_outputs(struct job *j, struct err *e)
 {
 	struct probe_destination *d = &j->to;
 	int rc;
 
-	default_folder(j);
+	if (j->v.db)
+		buf_puts(&j->folder, j->v.db);
+	else
+		cli_default_folder(&j->folder);
 	d->names = j->v.outputs.v;
 	d->nnames = j->v.outputs.n;
 	d->folder = buf_text(&j->folder);

@@ -98,6 +98,7 @@ static const struct cli_program program = {
 	.options = options,
 	.footer = "Without a FILE it reads standard input:\n"
 		  "  ingero-record -o - -- COMMAND | ingero-stat",
+	.reads_recordings = true,
 };
 
 /* ---- live ---- */

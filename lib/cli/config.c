@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
+#include "lib/cli/defaults.h"
 
 /* ---- the text -------------------------------------------------------------------------------------- */
 
@@ -188,17 +188,9 @@ static int read_one(const char *path, struct buf *out, struct err *e)
 	return rc;
 }
 
-static const char *home_of_user(void)
-{
-	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
-	struct passwd *pw = sudo ? getpwuid((uid_t)strtoul(sudo, NULL, 10)) : NULL;
-
-	return pw ? pw->pw_dir : getenv("HOME");
-}
-
 int cli_config_find(char **text, size_t *n, char *path, size_t path_size, struct err *e)
 {
-	const char *named = getenv("INGERO_CONFIG"), *home = home_of_user();
+	const char *named = getenv("INGERO_CONFIG");
 	struct buf b = { 0 };
 	char in_home[4096];
 	const char *places[] = { "ingero.yaml", "/etc/ingero/ingero.yaml", in_home };
@@ -208,7 +200,7 @@ int cli_config_find(char **text, size_t *n, char *path, size_t path_size, struct
 	*n = 0;
 	if (named && !*named)
 		return 0;
-	snprintf(in_home, sizeof(in_home), "%s/.config/ingero/ingero.yaml", home ? home : "");
+	snprintf(in_home, sizeof(in_home), "%s/.config/ingero/ingero.yaml", cli_home());
 	if (named) {
 		snprintf(path, path_size, "%s", named);
 		rc = read_one(named, &b, e);

@@ -12,6 +12,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/cli/config.h"
+#include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/help.h"
 #include "lib/cli/message.h"
@@ -319,6 +320,7 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 			     .at = 1,
 			     .status = CLI_GO };
 	char **words = argv + (argc > 0); /* operands move to the front of argv: there is room */
+	struct err e = { 0 };
 	bool options = true;
 	size_t n = 0;
 
@@ -352,6 +354,8 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 	words[n] = NULL;
 	operands->v = words;
 	operands->n = n;
+	if (program->reads_recordings && cli_default_operands(operands, &e))
+		return cli_fail(&e);
 	return CLI_GO;
 }
 

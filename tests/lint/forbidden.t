@@ -33,7 +33,8 @@ ALLOWED = {
     ("lib/host/gpus.c", "_exit"): "the forked child that reads GPU health",
     ("lib/cli/options.c", "stdout"): "--help and --version",
     ("lib/cli/output.c", "stdout"): "the owner of standard output",
-    ("lib/cli/config.c", "getenv"): "which configuration, and whose",
+    ("lib/cli/config.c", "getenv"): "which configuration",
+    ("lib/cli/defaults.c", "getenv"): "whose home, and where the default recording is",
     ("lib/cli/term.c", "getenv"): "NO_COLOR and TERM decide about colour",
     ("lib/cli/signals.c", "_exit"): "the second interrupt ends at once",
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a person's things are when nobody says so: the home of who typed sudo, and the default recording: a folder of
+ * .ige files that a recorder fills, and that readers open when they are given nothing to read.
+ */
+#ifndef INGERO_CLI_DEFAULTS_H
+#define INGERO_CLI_DEFAULTS_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/cli/options.h"
+
+/* "" when there is none; borrowed. */
+const char *cli_home(void);
+
+/* Appended: $INGERO_DB, else /var/lib/ingero inside a container, else ~/.ingero. */
+void cli_default_folder(struct buf *out);
+
+/*
+ * Operands that are folders become the recordings in them, by name. No operand, and a terminal on standard input:
+ * the newest run of the default recording, which is named on standard error; nothing when there is none.
+ * The operands are then this module's, for as long as the program runs.
+ */
+int cli_default_operands(struct cli_operands *operands, struct err *e);
+
+#endif
