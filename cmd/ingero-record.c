@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,9 +117,8 @@ struct job {
 	struct select_trigger trigger;
 	struct probe_launch launch;
 	bool launched;
-	bool dropped;	    /* the command never ran */
-	bool begun;	    /* the outputs are being written */
-	double started_cpu; /* CPU seconds spent before the recording began */
+	bool dropped; /* the command never ran */
+	bool begun;   /* the outputs are being written */
 	int interrupted_at;
 };
 
@@ -246,7 +244,7 @@ static void print_notices(struct probe_recorder *r)
 		else if (kind == PROBE_DETAIL)
 			cli_detail("%s", text);
 		else
-			cli_note("  %s", text);
+			cli_note("%s%s", kind == PROBE_NOTE ? "  " : "", text);
 	}
 }
 
@@ -271,82 +269,17 @@ static void banner(const struct job *j, struct probe_recorder *r)
 		cli_note("  Ctrl-C ends the recording");
 }
 
-static double cpu_seconds(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
-/* How far stacks can be trusted to be there. */
-static void tell_shares(const struct probe_shares *s, bool stacks)
-{
-	struct buf b = { 0 };
-
-	if (!stacks || s->calls == 0)
-		return;
-	buf_printf(&b, "calls with a native stack: %.2f%%",
-		   100.0 * (double)s->stacks / (double)s->calls);
-	if (s->python)
-		buf_printf(&b, "; of %s out of Python with a whole Python stack: %.2f%%",
-			   human_count(s->python).s,
-			   100.0 * (double)s->python_whole / (double)s->python);
-	cli_note("%s", buf_text(&b));
-	buf_free(&b);
-}
-
 static void closing(const struct job *j, struct probe_recorder *r, uint64_t bytes, uint64_t removed)
 {
-	struct probe_recorder_totals t;
-	double seconds, cpu = cpu_seconds() - j->started_cpu;
-	struct buf lost = { 0 };
+	struct buf where = { 0 };
 
-	probe_recorder_totals(r, &t);
-	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
-	cli_note("recorded %s event%s (%s call%s) in %s, lost %s; %s", human_count(t.events).s,
-		 t.events == 1 ? "" : "s", human_count(t.calls).s, t.calls == 1 ? "" : "s",
-		 human_ns((uint64_t)(t.end_ns - t.start_ns)).s, human_count(t.lost).s,
-		 human_bytes(bytes).s);
-	cli_note("recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start",
-		 cpu, seconds > 0 ? 100 * cpu / seconds : 0, j->started_cpu);
-	tell_shares(&t.shares, strcmp(t.walker, "none") != 0);
-	if (t.open)
-		cli_note("%s call%s had not returned at the end", human_count(t.open).s,
-			 t.open == 1 ? "" : "s");
-	if (t.stacks_lost)
-		cli_warn("%s stacks lost: their calls are there without",
-			 human_count(t.stacks_lost).s);
-	if (t.refused)
-		cli_warn("%s records of the kernel side were not understood",
-			 human_count(t.refused).s);
-	if (t.lost) {
-		probe_recorder_losses(r, &lost);
-		cli_note("lost: %s%s", buf_text(&lost),
-			 t.lost_ring ? " (a larger --ring loses less)" : "");
-		buf_free(&lost);
-	}
-	if (t.with_cuda == 0)
-		cli_warn("no CUDA library was seen in %s: the recording holds no calls",
-			 buf_text(&j->target));
-	if (removed)
-		cli_note("removed %s older file%s to stay within --keep and --max-size",
-			 human_count(removed).s, removed == 1 ? "" : "s");
-	if (j->to.path && j->v.flight_ns) {
-		/* They overlap: together they would count twice. */
-		cli_note("next:  ingero-explain one of %s", j->to.path);
-	} else if (j->to.path) {
-		struct buf word = { 0 };
-
-		if (j->to.row) /* a shell shall expand it */
-			buf_puts(&word, j->to.path);
-		else
-			cli_quote(&word, j->to.path);
-		cli_note("next:  ingero-stat %s    ingero-explain %s", buf_text(&word),
-			 buf_text(&word));
-		buf_free(&word);
-	}
+	if (j->to.path && j->to.row) /* a shell shall expand it */
+		buf_puts(&where, j->to.path);
+	else if (j->to.path)
+		cli_quote(&where, j->to.path);
+	probe_recorder_closing(r, buf_text(&where), bytes, removed);
+	print_notices(r);
+	buf_free(&where);
 }
 
 /* The signal that ended us goes on to a command that is still there; it gets a moment to follow. */
@@ -452,7 +385,6 @@ static int record(struct job *j)
 		rc = probe_recorder_open(&r, &j->opt, &e);
 	if (rc == 0) {
 		banner(j, r);
-		j->started_cpu = cpu_seconds();
 		if (j->launched)
 			probe_launch_go(&j->launch);
 		do {

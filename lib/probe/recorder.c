@@ -143,6 +143,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 		return rc;
 	probe_recorder_tell_copies(r);
 	probe_recorder_tell_pythons(r);
+	r->start_cpu = probe_recorder_cpu();
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
 }
 

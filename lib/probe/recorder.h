@@ -62,7 +62,12 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e);
 void probe_recorder_free(struct probe_recorder *r);
 
 /* The next notice not yet given out, NULL for none; borrowed until the next call. */
-enum probe_notice { PROBE_NOTE, PROBE_WARNING, PROBE_DETAIL };
+enum probe_notice {
+	PROBE_NOTE, /* to be indented: part of the banner */
+	PROBE_WARNING,
+	PROBE_DETAIL,
+	PROBE_LINE, /* stands by itself */
+};
 const char *probe_recorder_notice(struct probe_recorder *r, enum probe_notice *kind);
 
 struct probe_recorder_totals {
@@ -78,6 +83,10 @@ struct probe_recorder_totals {
 	const char *walker; /* "loop", "helper", "none" */
 };
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t);
+/* What the recording has become, and the next command to type, as notices. where: the recording as a shell takes it, ""
+ * when it went to a pipe only; bytes: written; removed: older files taken away. */
+void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_t bytes,
+			    uint64_t removed);
 /* "12 cuda: ring full, 1 sched: …": by source and reason; nothing when nothing was lost. */
 void probe_recorder_losses(const struct probe_recorder *r, struct buf *out);
 

@@ -57,6 +57,7 @@ struct probe_recorder {
 	uint64_t events, calls;
 	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, finished;
+	double start_cpu;	/* seconds of CPU spent before the recording began */
 	struct err event_error; /* first failure inside a callback */
 	VEC(struct notice) notices;
 	size_t notices_given;
@@ -86,6 +87,8 @@ int probe_recorder_land(struct probe_recorder *r, struct err *e);
 void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Seconds of CPU this process has used. */
+double probe_recorder_cpu(void);
 /* Notices about library copies that were attached, or could not be. */
 void probe_recorder_tell_copies(struct probe_recorder *r);
 /* Once, when it is known whose health is recorded. */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last words of a recorder: what the recording holds, what is missing from it, what it has cost. Unknown is said to
+ * be unknown.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "lib/base/human.h"
+
+double probe_recorder_cpu(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* How far stacks can be trusted to be there. */
+static void tell_shares(struct probe_recorder *r, const struct probe_shares *s)
+{
+	struct buf b = { 0 };
+
+	if (s->calls == 0)
+		return;
+	buf_printf(&b, "calls with a native stack: %.2f%%",
+		   100.0 * (double)s->stacks / (double)s->calls);
+	if (s->python)
+		buf_printf(&b, "; of %s out of Python with a whole Python stack: %.2f%%",
+			   human_count(s->python).s,
+			   100.0 * (double)s->python_whole / (double)s->python);
+	probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&b));
+	buf_free(&b);
+}
+
+static void tell_missing(struct probe_recorder *r, const struct probe_recorder_totals *t)
+{
+	struct buf lost = { 0 };
+
+	if (t->open)
+		probe_recorder_tell(r, PROBE_LINE, "%s call%s had not returned at the end",
+				    human_count(t->open).s, t->open == 1 ? "" : "s");
+	if (t->stacks_lost)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "%s stacks lost: their calls are there without",
+				    human_count(t->stacks_lost).s);
+	if (t->refused)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "%s records of the kernel side were not understood",
+				    human_count(t->refused).s);
+	if (t->lost) {
+		probe_recorder_losses(r, &lost);
+		probe_recorder_tell(r, PROBE_LINE, "lost: %s%s", buf_text(&lost),
+				    t->lost_ring ? " (a larger --ring loses less)" : "");
+		buf_free(&lost);
+	}
+	if (t->with_cuda == 0)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "no CUDA library was seen in %s: the recording holds no calls",
+				    r->opt.target);
+}
+
+void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_t bytes,
+			    uint64_t removed)
+{
+	struct probe_recorder_totals t;
+	double seconds, cpu = probe_recorder_cpu() - r->start_cpu;
+
+	probe_recorder_totals(r, &t);
+	seconds = (double)(t.end_ns - t.start_ns) / 1e9;
+	probe_recorder_tell(r, PROBE_LINE, "recorded %s event%s (%s call%s) in %s, lost %s; %s",
+			    human_count(t.events).s, t.events == 1 ? "" : "s",
+			    human_count(t.calls).s, t.calls == 1 ? "" : "s",
+			    human_ns((uint64_t)(t.end_ns - t.start_ns)).s, human_count(t.lost).s,
+			    human_bytes(bytes).s);
+	probe_recorder_tell(
+		r, PROBE_LINE,
+		"recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start", cpu,
+		seconds > 0 ? 100 * cpu / seconds : 0, r->start_cpu);
+	if (strcmp(t.walker, "none") != 0)
+		tell_shares(r, &t.shares);
+	tell_missing(r, &t);
+	if (removed)
+		probe_recorder_tell(r, PROBE_LINE,
+				    "removed %s older file%s to stay within --keep and --max-size",
+				    human_count(removed).s, removed == 1 ? "" : "s");
+	if (*where && r->opt.flight_ns) /* they overlap: together they would count twice */
+		probe_recorder_tell(r, PROBE_LINE, "next:  ingero-explain one of %s", where);
+	else if (*where)
+		probe_recorder_tell(r, PROBE_LINE, "next:  ingero-stat %s    ingero-explain %s",
+				    where, where);
+}
