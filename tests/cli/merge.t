@@ -255,8 +255,10 @@ for name, text, want in ("x.db", b"SQLite format 3\0" + bytes(100), "SQLite"), (
     status, out, err = merge(write(name, text), a)
     tap.ok(status == 3 and want in err and out == b"", f"{name} is refused by name", err)
 tap.same(merge(write("text", b"hello, this is a text\n" * 10), a)[0], 4, "neither is any text")
+empty = path("empty")
+os.makedirs(empty)
 for args, status, want in ((["--anonymize", a], 3, "--anonymize"), ([a, "-o", path("x.sqlite")], 3, "SQLite"),
-                           ([path("missing.ige")], 3, "No such file"), ([tmp.name], 3, "directory"),
+                           ([path("missing.ige")], 3, "No such file"), ([empty], 3, "holds no recording"),
                            (["--slice", a], 2, "--slice needs"), (["--split", a], 2, "-o FILE"),
                            (["--last", "1s", "--since", "1s", a], 2, "both say"), (["-p", "x", a], 2, "process id"),
                            (["-e", "cudaLunch", a], 2, "no event"), (["--since", "2s", "-"], 2, "not a pipe"),

@@ -144,7 +144,9 @@ def refused(name, want_status, why, *args, **kw):
 
 
 refused("a missing file", 3, "No such file", os.path.join(tmp.name, "none.ige"))
-refused("a directory", 3, "is a directory", tmp.name)
+empty = os.path.join(tmp.name, "empty")
+os.makedirs(empty)
+refused("a folder without recordings", 3, "holds no recording", empty)
 refused("something else", 4, "not an .ige", data=b"GIF89a" * 100)
 refused("the text of a table", 4, "not an .ige", data=text.encode())
 refused("nothing at all", 4, "empty", data=b"")
