@@ -44,10 +44,11 @@ static __always_inline struct task_state *caller_state(struct task_struct *task,
 						       struct op_spec *spec)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	u32 tgid;
 
 	if (st)
 		return st;
+	tgid = task->tgid;
 	if (!bpf_map_lookup_elem(&targets, &tgid)) {
 		struct target joins = { .flags = TARGET_FOLLOW | TARGET_CALLED };
 
@@ -79,26 +80,32 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 	struct call_open *call;
 	/* Indexed, because the verifier refuses registers chosen at run time. */
 	volatile u64 args[8] = CALL_ARGS(ctx);
-	u64 sp = REGS_SP(ctx), caller;
-	bool chained;
+	u64 sp = REGS_SP(ctx), caller = CALLER_AT_ENTRY ? call_caller(ctx) : 0;
 
 	if (!spec)
 		return 1;
 	st = caller_state(task, spec);
 	if (!st)
 		return 1;
-	caller = call_caller(ctx);
-	/* Entered by a jump from another probed function (a tail call): both return to the trampoline, which
-	 * stands at the start of a page, and the outer one is still open although the stack is at its level. */
-	chained = !(caller & 0xfff);
-	n = calls_heal(st, sp, chained);
+	n = st->ncalls;
+	if (n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp <= sp) {
+		/* Entered by a jump from another probed function (a tail call): both return to the trampoline,
+		 * which stands at the start of a page, and the outer one is still open although the stack is
+		 * at its level. */
+		bool chained = !(call_caller(ctx) & 0xfff);
+
+		n = calls_heal(st, sp, chained);
+		if (chained && n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp == sp)
+			caller = st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].ret;
+	}
 	if (n >= CALLS_OPEN_MAX) {
 		st->ncalls = n;
 		count_loss(spec->op >> 8, WIRE_LOST_NESTING);
 		return 1;
 	}
-	if (chained && n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp == sp)
-		caller = st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].ret;
+	st->ncalls = n;
+	if (n > 0 && config_walker != WALKER_NONE)
+		caller_learn(task, st);
 	call = &st->open[n & (CALLS_OPEN_MAX - 1)];
 	call->sp = sp;
 	call->ret = caller;
@@ -195,7 +202,7 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	}
 	w->depth_present = ((n - 1) & 15) | present << 4;
 	w->op = op;
-	w->tid = bpf_get_current_pid_tgid();
+	w->tid = task->pid;
 	w->copy = copy;
 	w->end_ns = now;
 	w->dur_ns = dur;
@@ -204,7 +211,7 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	w->lost = lost_total;
 	w->x[0] = x[0];
 	w->x[1] = x[1];
-	bpf_ringbuf_submit(w, ring_flags());
+	bpf_ringbuf_submit(w, st->sent++ % RING_LOOK ? BPF_RB_NO_WAKEUP : ring_flags());
 	return 0;
 lost:
 	count_loss(op >> 8, WIRE_LOST_RING);

@@ -136,6 +136,15 @@ struct fdtable {
 struct files_struct {
 	struct fdtable *fdt;
 };
+struct return_instance {
+	unsigned long stack; /* at entry of a function whose return is probed */
+	unsigned long
+		orig_ret_vaddr; /* where it returns to, whatever stands on the user stack meanwhile */
+	struct return_instance *next; /* of the call around it */
+};
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
 struct bpf_local_storage;
 struct thread_struct {
 	unsigned long fsbase; /* x86 */
@@ -152,6 +161,7 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	struct files_struct *files;
 	struct bpf_local_storage *bpf_storage;
+	struct uprobe_task *utask;
 	int pid;
 	int tgid;
 	u64 start_boottime;

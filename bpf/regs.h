@@ -17,6 +17,9 @@
 	{                                                                              \
 		(ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 \
 	}
+/* Whether the caller is worth remembering at entry. Here it lies in user memory, which costs a sixth of a call to
+ * read: the kernel remembers it too, see stack.h. */
+#define CALLER_AT_ENTRY	    0
 #define RETURN_POPS	    8 /* the return instruction took the address off the stack */
 #define CODE_ADDRESS(value) (value)
 
@@ -45,6 +48,7 @@ static __always_inline u64 call_caller(struct pt_regs *ctx)
 		(ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], (ctx)->regs[4], \
 			(ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7]                          \
 	}
+#define CALLER_AT_ENTRY	    1
 #define RETURN_POPS	    0
 /* Code that signs return addresses keeps the signature above the 48 bits of an address. */
 #define CODE_ADDRESS(value) ((value)&0xffffffffffffull)

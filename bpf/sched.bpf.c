@@ -102,6 +102,8 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 	w = bpf_task_storage_get(&walks, task, 0, 0);
 	if (!w)
 		return;
+	if (st->ncalls)
+		caller_learn(task, st);
 	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st, 0);
 	if (st->ncalls)
 		call->stack = stack;

@@ -135,6 +135,27 @@ static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_s
 	}
 }
 
+/* Where the innermost open call returns to, of which the kernel keeps account: newest first, before it only calls
+ * that were left by a jump. Asked for when something inside it is about to need that, not at its entry. */
+#define RETURNS_LOOK 6
+static __always_inline void caller_learn(struct task_struct *task, struct task_state *st)
+{
+	struct call_open *call = &st->open[(st->ncalls - 1) & (CALLS_OPEN_MAX - 1)];
+	struct return_instance *r;
+	u64 sp = call->sp;
+	u32 k;
+
+	if (CALLER_AT_ENTRY || call->ret)
+		return;
+	r = task->utask->return_instances;
+#pragma unroll
+	for (k = 0; k < RETURNS_LOOK; k++)
+		if (r->stack != sp)
+			r = r->next;
+	if (r->stack == sp)
+		call->ret = r->orig_ret_vaddr;
+}
+
 /* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
  * are somewhere on it. may_make: storage may be asked for. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,

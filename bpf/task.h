@@ -15,7 +15,7 @@
 struct call_open {
 	u64 start_ns;
 	u64 sp;	 /* at entry; on x86 this is also where the return address lies */
-	u64 ret; /* the caller, before the kernel put its trampoline there */
+	u64 ret; /* the caller, before the kernel put its trampoline there; 0: not asked for yet */
 	u64 x[SPEC_FIELDS];
 	u16 op;
 	u16 spec;
@@ -59,6 +59,8 @@ enum task_flag { TASK_ANNOUNCED = 1 << 0 };
 struct task_state {
 	u32 flags;
 	u32 ncalls;
+	u32 sent; /* calls, wraps */
+	u32 pad;
 	u64 seed; /* of stack hashes: tells processes and their execs apart */
 	struct call_open open[CALLS_OPEN_MAX];
 	struct sched_state sched;
