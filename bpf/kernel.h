@@ -118,6 +118,10 @@ struct timer_list;
 struct timer_base {
 	struct timer_list *running_timer;
 };
+struct hlist_node;
+struct hlist_head {
+	struct hlist_node *first;
+};
 struct super_block {
 	u32 s_dev;
 };

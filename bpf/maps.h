@@ -70,7 +70,7 @@ static __always_inline u64 ring_flags(void)
 									  : BPF_RB_NO_WAKEUP;
 }
 
-/* A thread looks how full the ring is once in that many calls: it costs as much as the record. */
+/* A thread looks how full the ring is once in that many events: it costs as much as the record. */
 #define RING_LOOK 16
 
 static __always_inline u64 mix(u64 h, u64 v)

@@ -35,6 +35,41 @@ __weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
 #define MODE_CHAR      0020000
 #define STATE_STOPPED  12 /* __TASK_STOPPED | __TASK_TRACED */
 
+/* Linux 6.2: from here on the verifier takes this pointer for one to a kernel struct, and loads through it are plain
+ * loads; a helper call costs several times as much, and every sleep comes by here. */
+extern void *bpf_rdonly_cast(const void *obj, u32 type) __ksym __weak;
+
+/* A pointer in an array of them, for which any struct that is one pointer stands in. */
+static __always_inline struct file *object_file(struct file **slot)
+{
+	struct file *file = 0;
+
+	if (bpf_rdonly_cast) {
+		struct hlist_head *head =
+			bpf_rdonly_cast(slot, bpf_core_type_id_kernel(struct hlist_head));
+
+		return bpf_rdonly_cast(head->first, bpf_core_type_id_kernel(struct file));
+	}
+	bpf_probe_read_kernel(&file, sizeof(file), slot);
+	return file;
+}
+
+/* Inode and type of what is open; 0: cannot be told. */
+static __always_inline struct inode *object_inode(struct file *file, u16 *mode)
+{
+	struct inode *inode;
+
+	if (bpf_rdonly_cast) {
+		inode = file->f_inode;
+		*mode = inode->i_mode;
+	} else {
+		inode = BPF_CORE_READ(file, f_inode);
+		*mode = BPF_CORE_READ(inode, i_mode);
+	}
+	*mode &= MODE_TYPE;
+	return inode;
+}
+
 /* What a descriptor is: OBJECT_SOCKET, OBJECT_GPU, OBJECT_DISK (then *dev is its device) or OBJECT_FD. */
 static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *dev)
 {
@@ -46,11 +81,12 @@ static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *de
 
 	/* Loads through a task that the verifier knows cost nothing; behind the array of files it knows no more. */
 	table = task->files->fdt;
-	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd) ||
-	    !file)
+	if (fd >= table->max_fds)
 		return OBJECT_FD;
-	inode = BPF_CORE_READ(file, f_inode);
-	mode = BPF_CORE_READ(inode, i_mode) & MODE_TYPE;
+	file = object_file(table->fd + fd);
+	if (!file)
+		return OBJECT_FD;
+	inode = object_inode(file, &mode);
 	switch (mode) {
 	case MODE_SOCKET:
 		return OBJECT_SOCKET;

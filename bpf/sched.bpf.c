@@ -169,7 +169,8 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	stolen += steal_since(s, run_queue(task), now);
 	known = s->steal_known;
 	s->cpu_run = cpu;
-	steal_begins(s, run_queue(task), now);
+	if (!known || s->steal_at != now) /* else it has just been read */
+		steal_begins(s, run_queue(task), now);
 	s->out_ns = 0;
 	s->waker_kind = WAKER_NONE;
 	if (!task_announce(task, st))
@@ -207,7 +208,7 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->futex_op = s->futex_op;
 	w->depth = s->depth;
 	w->pad = 0;
-	bpf_ringbuf_submit(w, ring_flags());
+	bpf_ringbuf_submit(w, st->sent++ % RING_LOOK ? BPF_RB_NO_WAKEUP : ring_flags());
 	return;
 lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);

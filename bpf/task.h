@@ -59,7 +59,7 @@ enum task_flag { TASK_ANNOUNCED = 1 << 0 };
 struct task_state {
 	u32 flags;
 	u32 ncalls;
-	u32 sent; /* calls, wraps */
+	u32 sent; /* calls and intervals, wraps */
 	u32 pad;
 	u64 seed; /* of stack hashes: tells processes and their execs apart */
 	struct call_open open[CALLS_OPEN_MAX];
