@@ -136,22 +136,56 @@ static bool passes_on(const struct world *w, const struct world_frame *f)
 	return false;
 }
 
-uint32_t name_site_frame(const struct world *w, uint32_t stack)
+/* Python's own library and installed packages: code that the user calls, and rarely can change. */
+static bool is_installed(struct bytes file)
 {
-	unsigned n = 0;
-	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
-	uint32_t named = 0, first = 0;
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/", "/lib/python3",
+					       "/lib64/python3" };
+
+	if (file.n > 8 && memcmp(file.p, "<frozen ", 8) == 0)
+		return true;
+	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (file.n && memmem(file.p, file.n, folders[i], strlen(folders[i])))
+			return true;
+	return false;
+}
+
+/* 0: no Python on this stack. */
+static uint32_t python_site(const struct world *w, const uint32_t *frames, unsigned n)
+{
+	uint32_t first = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);
 
-		if (!f || f->kind == FRAME_KERNEL)
+		if (!f || f->kind != FRAME_PYTHON)
+			continue;
+		if (!is_installed(world_text(w, f->file)))
+			return frames[i];
+		if (!first)
+			first = frames[i];
+	}
+	return first;
+}
+
+uint32_t name_site_frame(const struct world *w, uint32_t stack)
+{
+	unsigned n = 0;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+	uint32_t named = 0, first = 0, python = python_site(w, frames, n);
+
+	if (python)
+		return python;
+	for (unsigned i = 0; i < n; i++) {
+		const struct world_frame *f = world_get_frame(w, frames[i]);
+
+		if (!f || f->kind == FRAME_KERNEL || f->kind == FRAME_GAP)
 			continue;
 		if (!first)
 			first = frames[i];
-		if (f->kind != FRAME_PYTHON && !world_get_symbol(w, frames[i]))
+		if (!world_get_symbol(w, frames[i]))
 			continue;
-		if (f->kind == FRAME_PYTHON || !passes_on(w, f))
+		if (!passes_on(w, f))
 			return frames[i];
 		if (!named)
 			named = frames[i];
@@ -173,8 +207,13 @@ void name_frame(struct buf *out, const struct world *w, uint32_t frame)
 
 		name = world_text(w, f->name);
 		buf_add(out, name.p ? name.p : "?", name.p ? name.n : 1);
-		buf_printf(out, " (%.*s:%" PRIu64 ")", (int)file.n, file.p ? file.p : "",
-			   f->offset);
+		buf_printf(out, " (%.*s", (int)file.n, file.p ? file.p : "");
+		if (f->offset)
+			buf_printf(out, ":%" PRIu64, f->offset);
+		buf_putc(out, ')');
+	} else if (f->kind == FRAME_GAP) {
+		name = world_text(w, f->name);
+		buf_printf(out, "(%.*s)", (int)name.n, name.p ? name.p : "");
 	} else if (s) {
 		struct bytes file = base_name(world_text(w, s->file));
 
@@ -202,6 +241,11 @@ void name_site_caller(struct buf *out, const struct world *w, uint32_t stack)
 
 	while (i < n && frames[i] != site)
 		i++;
+	f = i < n ? world_get_frame(w, frames[i]) : NULL;
+	if (f && f->kind == FRAME_PYTHON) /* its caller is Python too, whatever C stands between */
+		while (i + 1 < n && (f = world_get_frame(w, frames[i + 1])) &&
+		       f->kind != FRAME_PYTHON)
+			i++;
 	if (i + 1 >= n)
 		return;
 	f = world_get_frame(w, frames[i + 1]);

@@ -26,8 +26,9 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t,
 		       const struct line_culprit *c);
 
-/* The frame that makes the call: the innermost with a name outside the C and CUDA libraries, else the innermost
- * with a name, else the innermost. 0 when there is no stack. */
+/* The frame that makes the call. In Python the line of the user's own code: the innermost frame that is not of an
+ * installed package or of Python's library, else the innermost Python frame. Else the innermost frame with a name outside
+ * the C and CUDA libraries, else the innermost with a name, else the innermost. 0 when there is no stack. */
 uint32_t name_site_frame(const struct world *w, uint32_t stack);
 
 /* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */

@@ -8,43 +8,9 @@
 #define INGERO_TESTS_FUZZ_REPLAY_H
 
 #include "lib/base/io.h"
+#include "tests/fuzz/bytes.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
-
-#define REPLAY_ROUNDS 20000
-
-static uint64_t replay_state = 11;
-
-static inline uint32_t replay_below(uint32_t n)
-{
-	replay_state = replay_state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(replay_state >> 33) % n;
-}
-
-/* A byte changed, a stretch moved or removed. */
-static inline void replay_mutate(struct buf *b)
-{
-	uint32_t from = replay_below((uint32_t)b->n), n = replay_below(32) + 1,
-		 to = replay_below((uint32_t)b->n);
-
-	if (n > b->n - from)
-		n = (uint32_t)(b->n - from);
-	switch (replay_below(5)) {
-	case 0:
-		memmove(b->p + from, b->p + from + n, b->n - from - n);
-		b->n -= n;
-		break;
-	case 1:
-		if (to + n <= b->n)
-			memmove(b->p + to, b->p + from, n);
-		break;
-	case 2:
-		b->p[from] = (char)(replay_below(2) ? 0xff : replay_below(20));
-		break;
-	default:
-		b->p[from] ^= (char)(1 << replay_below(8));
-	}
-}
 
 /* One of the recording's blocks as the bytes tests/fuzz/block.h makes a block of; raw: as it stands. */
 static inline void replay_form(struct buf *out, const struct ige_view *v, bool raw)

@@ -3,7 +3,7 @@
 # Fuzzers, for who has clang: `make fuzz-NAME` builds $(BUILD)/fuzz/NAME of tests/fuzz/NAME.c and says
 # how to run it. They are not part of `make check`, which replays a corpus through the same code.
 
-fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c)
+fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c) lib/probe/codes.c
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
 
