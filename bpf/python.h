@@ -159,17 +159,19 @@ static __always_inline void py_slot(struct python_process *p)
 		p->slot = GLIBC_SPECIFIC + key[1] * 16 + 8;
 }
 
-static __always_inline void py_search_all(struct python_process *p, struct python_walk *w,
-					  u64 interpreter)
+__weak int py_search_all(struct python_process *p, struct python_walk *w, u64 interpreter)
 {
 	u32 i;
 
+	if (!p || !w)
+		return 0;
 	w->thread = 0;
 	w->next = 0;
 	w->interpreter = interpreter;
 	for (i = 0; i < PY_SEARCH_MAX; i++)
 		if (py_search(p, w))
 			break;
+	return 0;
 }
 
 /* With more interpreters than the first one, of versions whose slot knows one state of each thread: the innermost of
@@ -408,6 +410,20 @@ fault:
 
 #define PY_SHIMS_MAX 64
 
+/* All frames from w->frame outward. */
+__weak int py_frames(struct python_process *p, struct python_walk *w)
+{
+	u32 i;
+
+	if (!p || !w)
+		return 0;
+	for (i = 0; i < PYTHON_FRAMES_MAX + PY_SHIMS_MAX; i++)
+		if (py_step(p, w))
+			return 0;
+	w->flags |= PYTHON_CUT;
+	return 0;
+}
+
 /* Walks the thread's Python stack. NULL: no Python here, or no memory. may_make: storage may be asked for. */
 static __always_inline struct python_walk *python_walk(struct task_struct *task,
 						       struct python_process *p, u64 seed,
@@ -415,7 +431,6 @@ static __always_inline struct python_walk *python_walk(struct task_struct *task,
 {
 	struct python_walk *w = bpf_task_storage_get(&python_walks, task, 0,
 						     may_make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	u32 i;
 
 	if (!w)
 		return 0;
@@ -440,12 +455,8 @@ static __always_inline struct python_walk *python_walk(struct task_struct *task,
 		return w;
 	}
 	w->frame = py_executes(p, w);
-	if (w->flags & PYTHON_SEVERAL)
-		return w;
-	for (i = 0; i < PYTHON_FRAMES_MAX + PY_SHIMS_MAX; i++)
-		if (py_step(p, w))
-			return w;
-	w->flags |= PYTHON_CUT;
+	if (!(w->flags & PYTHON_SEVERAL))
+		py_frames(p, w);
 	return w;
 }
 

@@ -144,19 +144,28 @@ __weak int py_tell(struct python_process *p, struct python_walk *w, u32 i, u32 t
 	return 0;
 }
 
+__weak int py_tell_all(struct python_process *p, struct python_walk *w, u32 tgid)
+{
+	u32 i;
+
+	if (!p || !w)
+		return 0;
+	for (i = 0; i < PYTHON_FRAMES_MAX; i++)
+		if (py_tell(p, w, i, tgid))
+			break;
+	return 0;
+}
+
 /* The frames of the stack that gets this number. False: the ring is full. */
 static __always_inline bool python_send(struct python_process *p, struct python_walk *w, u32 id,
 					u32 tgid)
 {
 	u64 n = w->n;
-	u32 i;
 
 	w->lost = 0;
 	if (n == 0)
 		return 1;
-	for (i = 0; i < PYTHON_FRAMES_MAX; i++)
-		if (py_tell(p, w, i, tgid))
-			break;
+	py_tell_all(p, w, tgid);
 	if (w->flags & PYTHON_UNKNOWN)
 		return !w->lost;
 	w->out.kind = WIRE_PYTHON;

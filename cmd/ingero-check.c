@@ -5,6 +5,8 @@
  */
 #include <linux/capability.h>
 #include <errno.h>
+#include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +24,10 @@
 #include "lib/emit/check_json.h"
 #include "lib/host/caps.h"
 #include "lib/host/cuda.h"
+#include "lib/host/maps.h"
 #include "lib/host/node.h"
 #include "lib/sym/elf.h"
+#include "lib/sym/python.h"
 #ifdef INGERO_HAVE_BPF
 #include "lib/probe/plan.h"
 #include "lib/probe/session.h"
@@ -63,6 +67,10 @@ struct state {
 	struct host_caps caps;
 	struct check_report report;
 	bool nvml; /* its library was found */
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} looked_at; /* inodes of mapped files, for Python */
 	bool nomem;
 };
 
@@ -316,6 +324,100 @@ static void say_library(struct state *s, const struct check_library *l)
 	buf_free(&text);
 }
 
+/* ---- Python ---- */
+
+/* False: the file is no Python runtime. */
+static bool take_python(struct state *s, const char *open_as, const char *path, uint32_t pid)
+{
+	struct check_python p = { .pid = pid };
+	struct sym_python found;
+	struct sym_elf *f;
+
+	if (sym_elf_open(&f, open_as, &(struct err){ 0 }))
+		return false;
+	sym_python_read(&found, f, path);
+	sym_elf_free(f);
+	if (found.kind == SYM_PYTHON_NONE)
+		return false;
+	p.path = strdup(path);
+	memcpy(p.version, found.version, sizeof(p.version));
+	memcpy(p.why, found.why, sizeof(p.why));
+	if (!p.path || !vec_push(&s->report.pythons, p)) {
+		free(p.path);
+		s->nomem = true;
+	}
+	return true;
+}
+
+struct python_search {
+	struct state *s;
+	uint32_t pid;
+};
+
+static bool python_mapped(void *ctx, const struct host_mapping *m)
+{
+	const struct python_search *search = ctx;
+	struct state *s = search->s;
+	char path[4400];
+
+	if (!m->executable || m->inode == 0)
+		return true;
+	for (size_t i = 0; i < s->looked_at.n; i++)
+		if (s->looked_at.v[i] == m->inode)
+			return true;
+	if (!vec_push(&s->looked_at, m->inode))
+		s->nomem = true;
+	take_python(s, host_maps_path(search->pid, m, path, sizeof(path)), m->path.p, search->pid);
+	return true;
+}
+
+static void python_in_process(struct state *s, uint32_t pid)
+{
+	struct python_search search = { s, pid };
+
+	host_maps_read(pid, python_mapped, &search, &(struct err){ 0 });
+}
+
+/* What python3 starts: an executable with the runtime in it, or beside its libpython. */
+static void python_on_disk(struct state *s)
+{
+	char *folders = strdup(getenv("PATH") ? getenv("PATH") : ""), *save = NULL, real[PATH_MAX];
+	char path[PATH_MAX + 40];
+
+	for (char *f = folders ? strtok_r(folders, ":", &save) : NULL; f;
+	     f = strtok_r(NULL, ":", &save)) {
+		glob_t found = { 0 };
+		char *slash;
+
+		snprintf(path, sizeof(path), "%s/python3", f);
+		if (access(path, X_OK) || !realpath(path, real))
+			continue;
+		if (take_python(s, real, real, 0))
+			break;
+		slash = strrchr(real, '/');
+		*slash = 0;
+		snprintf(path, sizeof(path), "%s/../lib/libpython3*.so.*", real);
+		if (glob(path, 0, NULL, &found) == 0 && realpath(found.gl_pathv[0], real))
+			take_python(s, real, real, 0);
+		globfree(&found);
+		if (s->report.pythons.n)
+			break;
+	}
+	free(folders);
+}
+
+static void check_pythons(struct state *s)
+{
+	for (size_t i = 0; i < s->report.pythons.n && i < LIBRARIES_SHOWN; i++) {
+		const struct check_python *p = &s->report.pythons.v[i];
+
+		say(s, "python", p->why[0] ? CHECK_WARN : CHECK_GOOD,
+		    p->why[0] ? "its calls are recorded all the same, with native stacks" : NULL,
+		    "%s: %s, %s", p->path, p->version,
+		    p->why[0] ? p->why : "its frames will be in stacks");
+	}
+}
+
 static int find_libraries(struct state *s, const struct values *v, struct err *e)
 {
 	struct host_cuda_files files = { 0 };
@@ -334,14 +436,19 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 			rc = err_set(e, ERR_CANNOT, "no process %lu", pid);
 		else
 			rc = host_cuda_in_process(&files, (uint32_t)pid, e);
+		if (rc == 0)
+			python_in_process(s, (uint32_t)pid);
 	}
 	if (rc == 0 && v->pids.n == 0)
 		rc = host_cuda_processes(&pids, HOST_ANYONE, &unseen, e);
 	for (size_t i = 0; rc == 0 && i < pids.n; i++) {
 		rc = host_cuda_in_process(&files, pids.v[i], e);
+		python_in_process(s, pids.v[i]);
 		if (rc != ERR_NOMEM)
 			rc = 0; /* it ended meanwhile */
 	}
+	if (rc == 0 && v->pids.n == 0 && s->report.pythons.n == 0)
+		python_on_disk(s);
 	for (size_t i = 0; rc == 0 && i < v->folders.n; i++)
 		rc = host_cuda_in(&files, v->folders.v[i], e);
 	if (rc == 0 && v->pids.n == 0)
@@ -448,8 +555,10 @@ int main(int argc, char **argv)
 	check_probes(&s);
 	check_host(&s);
 	rc = find_libraries(&s, &v, &e);
-	if (rc == 0)
+	if (rc == 0) {
 		check_cuda(&s, &v);
+		check_pythons(&s);
+	}
 	if (rc == 0 && s.nomem)
 		rc = err_nomem(&e);
 	if (rc == 0) {
@@ -462,6 +571,7 @@ int main(int argc, char **argv)
 	status = rc ? cli_fail(&e) : check_passed(&s.report) ? CLI_EXIT_DONE : CLI_EXIT_NO;
 	buf_free(&out);
 	check_report_free(&s.report);
+	vec_free(&s.looked_at);
 	cli_list_free(&v.pids);
 	cli_list_free(&v.folders);
 	return cli_finish_stdout(status);

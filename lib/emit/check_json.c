@@ -62,6 +62,21 @@ static void library(struct jsonw *w, const struct check_library *l)
 	jsonw_object_end(w);
 }
 
+static void python(struct jsonw *w, const struct check_python *p)
+{
+	jsonw_object_begin(w);
+	text(w, "path", p->path);
+	text(w, "version", p->version);
+	jsonw_key_bool(w, "known", !p->why[0]);
+	text(w, "reason", p->why);
+	jsonw_key(w, "pid");
+	if (p->pid)
+		jsonw_u64(w, p->pid);
+	else
+		jsonw_null(w);
+	jsonw_object_end(w);
+}
+
 bool check_passed(const struct check_report *r)
 {
 	for (size_t i = 0; i < r->lines.n; i++)
@@ -96,6 +111,10 @@ void check_json(const struct check_report *r, struct buf *out)
 	for (size_t i = 0; i < r->libraries.n; i++)
 		library(&w, &r->libraries.v[i]);
 	jsonw_array_end(&w);
+	jsonw_key_array(&w, "pythons");
+	for (size_t i = 0; i < r->pythons.n; i++)
+		python(&w, &r->pythons.v[i]);
+	jsonw_array_end(&w);
 	jsonw_object_end(&w);
 	buf_putc(out, '\n');
 }
@@ -110,6 +129,9 @@ void check_report_free(struct check_report *r)
 		free(r->libraries.v[i].path);
 		vec_free(&r->libraries.v[i].missing);
 	}
+	for (size_t i = 0; i < r->pythons.n; i++)
+		free(r->pythons.v[i].path);
+	vec_free(&r->pythons);
 	vec_free(&r->lines);
 	vec_free(&r->libraries);
 }

@@ -34,6 +34,13 @@ struct check_library {
 	} missing;
 };
 
+/* A Python runtime. */
+struct check_python {
+	char *path;		   /* owned */
+	char version[40], why[96]; /* why: "" when its frames are known */
+	uint32_t pid;		   /* a process that has it mapped; 0: found on disk only */
+};
+
 struct check_report {
 	const char *hostname, *kernel, *arch, *hypervisor; /* borrowed; the last may be "" */
 	uint32_t cpus;
@@ -49,6 +56,10 @@ struct check_report {
 		struct check_library *v;
 		size_t n, cap;
 	} libraries;
+	struct {
+		struct check_python *v;
+		size_t n, cap;
+	} pythons;
 };
 
 /* No line is CHECK_FAIL. */

@@ -42,6 +42,18 @@ try:
     tap.same(sorted(kinds), ["driver", "runtime"], "the libraries of a process are found")
     tap.none((x for x in seen["libraries"] if x["pid"] != work.pid or not x["path"].startswith(DOUBLE)), "as it sees them")
     tap.none((x["missing"] for x in seen["libraries"] if x["missing"]), "with all their functions")
+    # A Python among them is named, with what is known of it.
+    loop = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        deadline, seen = time.monotonic() + 8, {"pythons": []}
+        while time.monotonic() < deadline and not seen["pythons"]:
+            status, seen, err = check("-p", str(loop.pid))
+        name = "CPython %d.%d" % sys.version_info[:2]
+        tap.same([(x["version"], x["pid"]) for x in seen["pythons"]], [(name, loop.pid)], "a process's Python is found")
+        tap.same([x["known"] for x in seen["pythons"]], [(3, 8) <= sys.version_info[:2] <= (3, 15)], "known or not")
+    finally:
+        loop.kill()
+        loop.wait()
 finally:
     work.kill()
     work.wait()
