@@ -277,6 +277,7 @@ p = subprocess.run([MERGE, a, b, "-o", before], stdin=subprocess.DEVNULL, captur
                    preexec_fn=lambda: (small(), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
 tap.same(p.returncode, 3, "a file that cannot be finished")
 same(read(before), data, "leaves what was there")
+os.rmdir(empty)
 p = subprocess.Popen([MERGE, a, b], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 p.stdout.read(1000)
 p.stdout.close()
