@@ -139,8 +139,8 @@ complete -F _ingero_merge ingero-merge
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --flight-recorder --trigger --flight-memory -n --node --duration
-		--no-stacks --no-sched --no-gpu --hung --ring --link --walker -q --quiet -v --verbose
-		--color --progress -h --help --version' \
+		--no-stacks --no-sched --no-gpu --deadband --heartbeat --hung --ring --link --walker -q
+		--quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -156,6 +156,8 @@ _ingero_record() {
 		--flight-memory SIZE
 		-n|--node NAME
 		--duration TIME
+		--deadband PERCENT
+		--heartbeat TIME
 		--hung TIME
 		--ring SIZE
 		--link choice auto session multi perf
