@@ -5,6 +5,7 @@
  * its entry and entries left behind by longjmp or exceptions are dropped and counted.
  * Invariant: every entry of a target ends as one event or as one counted loss.
  */
+#include "bpf/fields.h"
 #include "bpf/regs.h"
 #include "bpf/stack.h"
 #include "bpf/steal.h"
@@ -13,7 +14,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 256);
+	__uint(max_entries, 512);
 	__type(key, u32);
 	__type(value, struct op_spec);
 } specs SEC(".maps");
@@ -74,12 +75,10 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
-	u32 number = COOKIE_TO_SPEC(cookie), n, i;
+	u32 number = COOKIE_TO_SPEC(cookie), n;
 	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
 	struct task_state *st;
 	struct call_open *call;
-	/* Indexed, because the verifier refuses registers chosen at run time. */
-	volatile u64 args[8] = CALL_ARGS(ctx);
 	u64 sp = REGS_SP(ctx), caller = CALLER_AT_ENTRY ? call_caller(ctx) : 0;
 
 	if (!spec)
@@ -113,21 +112,15 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 	call->spec = number;
 	call->copy = COOKIE_TO_COPY(cookie);
 	call->stack = 0;
-#pragma unroll
-	for (i = 0; i < SPEC_FIELDS; i++) {
-		u32 index = spec->field[i].index;
-
-		switch (spec->field[i].kind) {
-		case FIELD_ARG:
-		case FIELD_OUT:
-			call->x[i] = args[index & 7];
-			break;
-		case FIELD_STACK:
-			call->x[i] = call_stack_arg(ctx, index);
-			break;
-		case FIELD_CONST:
-			call->x[i] = index;
-			break;
+	call_words(ctx, st->words);
+	if (spec->flags & SPEC_STACK)
+		call_stack_words(ctx, st->words + WORD_STACK);
+	fields_at_entry(st, spec, call);
+	if (spec->flags & SPEC_NAMES) {
+		call->name = st->words[spec->text & (WORD_WINDOW - 1)];
+		if (spec->flags & SPEC_SILENT) {
+			tell_name(st->words[spec->handle & (WORD_WINDOW - 1)], call->name);
+			return 1;
 		}
 	}
 	call->start_ns = bpf_ktime_get_ns();
@@ -139,14 +132,15 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 
 static __always_inline int call_return(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns(), sp = REGS_SP(ctx) - RETURN_POPS, dur, x[SPEC_FIELDS];
+	u64 now = bpf_ktime_get_ns(), sp = REGS_SP(ctx) - RETURN_POPS, dur;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct call_open *call;
 	struct op_spec *spec;
 	struct wire_call *w;
 	struct wire_call_long *l;
-	u32 n, i, number, copy, present = 0, stack = 0;
+	struct wire_call_wide *wide;
+	u32 n, number, copy, present, stack = 0;
 	s32 ret = REGS_RC(ctx);
 	u16 op;
 
@@ -169,29 +163,30 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	spec = bpf_map_lookup_elem(&specs, &number);
 	if (!spec)
 		return 0;
-#pragma unroll
-	for (i = 0; i < SPEC_FIELDS; i++) {
-		x[i] = call->x[i];
-		if (spec->field[i].kind == FIELD_NONE)
-			continue;
-		if (spec->field[i].kind == FIELD_OUT &&
-		    (ret != 0 || bpf_probe_read_user(&x[i], sizeof(x[i]), (void *)call->x[i])))
-			continue;
-		present |= 1 << i;
-	}
+	fields_at_return(spec, call, ret);
+	present = call->present;
 	if (!task_announce(task, st))
 		goto lost;
 	if (config_sched)
 		steal_tell(task, st, bpf_get_smp_processor_id(), n, STEAL_LEAST_NS, now);
 	if (config_walker != WALKER_NONE)
 		stack = stack_at_return(ctx, task, st);
-	if ((present & 4) || dur >> 32) {
+	if (present >> WIRE_WIDE_COLUMNS) {
+		wide = bpf_ringbuf_reserve(&ring, sizeof(*wide), 0);
+		if (!wide)
+			goto lost;
+		w = &wide->call;
+		w->kind = WIRE_CALL_WIDE;
+		wide->dur_high = dur >> 32;
+		wide->present = present;
+		__builtin_memcpy(wide->more, call->x + 2, sizeof(wide->more));
+	} else if ((present & 4) || dur >> 32) {
 		l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
 		if (!l)
 			goto lost;
 		w = &l->call;
 		w->kind = WIRE_CALL_LONG;
-		l->x2 = x[2];
+		l->x2 = call->x[2];
 		l->dur_high = dur >> 32;
 		l->pad = 0;
 	} else {
@@ -209,8 +204,8 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	w->ret = ret;
 	w->stack = stack;
 	w->lost = lost_total;
-	w->x[0] = x[0];
-	w->x[1] = x[1];
+	w->x[0] = call->x[0];
+	w->x[1] = call->x[1];
 	bpf_ringbuf_submit(w, st->sent++ % RING_LOOK ? BPF_RB_NO_WAKEUP : ring_flags());
 	return 0;
 lost:

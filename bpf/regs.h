@@ -9,27 +9,30 @@
 #define INGERO_BPF_REGS_H
 
 #include "bpf/kernel.h"
+#include "bpf/wire.h"
 
 #if defined(__TARGET_ARCH_x86)
 
-/* Arguments in registers by number; the last two are not there. */
-#define CALL_ARGS(ctx)                                                                 \
-	{                                                                              \
-		(ctx)->di, (ctx)->si, (ctx)->dx, (ctx)->cx, (ctx)->r8, (ctx)->r9, 0, 0 \
-	}
+/* Arguments by number; from WORD_STACK on they are on the stack. */
+static __always_inline void call_words(struct pt_regs *ctx, u64 *word)
+{
+	word[0] = ctx->di;
+	word[1] = ctx->si;
+	word[2] = ctx->dx;
+	word[3] = ctx->cx;
+	word[4] = ctx->r8;
+	word[5] = ctx->r9;
+}
 /* Whether the caller is worth remembering at entry. Here it lies in user memory, which costs a sixth of a call to
  * read: the kernel remembers it too, see stack.h. */
 #define CALLER_AT_ENTRY	    0
 #define RETURN_POPS	    8 /* the return instruction took the address off the stack */
 #define CODE_ADDRESS(value) (value)
 
-/* At entry: the i-th argument that x86-64 passes on the stack. */
-static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
+/* At entry: the first arguments on the stack. */
+static __always_inline void call_stack_words(struct pt_regs *ctx, u64 *word)
 {
-	u64 v = 0;
-
-	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 + 8 * i));
-	return v;
+	bpf_probe_read_user(word, WORD_STACK_SIZE * sizeof(*word), (void *)(ctx->sp + 8));
 }
 
 /* At entry: where the function will return to. */
@@ -43,25 +46,25 @@ static __always_inline u64 call_caller(struct pt_regs *ctx)
 
 #elif defined(__TARGET_ARCH_arm64)
 
-#define CALL_ARGS(ctx)                                                                          \
-	{                                                                                       \
-		(ctx)->regs[0], (ctx)->regs[1], (ctx)->regs[2], (ctx)->regs[3], (ctx)->regs[4], \
-			(ctx)->regs[5], (ctx)->regs[6], (ctx)->regs[7]                          \
-	}
+static __always_inline void call_words(struct pt_regs *ctx, u64 *word)
+{
+	word[0] = ctx->regs[0];
+	word[1] = ctx->regs[1];
+	word[2] = ctx->regs[2];
+	word[3] = ctx->regs[3];
+	word[4] = ctx->regs[4];
+	word[5] = ctx->regs[5];
+	word[6] = ctx->regs[6];
+	word[7] = ctx->regs[7];
+}
 #define CALLER_AT_ENTRY	    1
 #define RETURN_POPS	    0
 /* Code that signs return addresses keeps the signature above the 48 bits of an address. */
 #define CODE_ADDRESS(value) ((value)&0xffffffffffffull)
 
-/* Counted as on x86-64, where six arguments travel in registers: here the next two still do. */
-static __always_inline u64 call_stack_arg(struct pt_regs *ctx, u32 i)
+static __always_inline void call_stack_words(struct pt_regs *ctx, u64 *word)
 {
-	u64 v = 0;
-
-	if (i < 2)
-		return i ? ctx->regs[7] : ctx->regs[6];
-	bpf_probe_read_user(&v, sizeof(v), (void *)(ctx->sp + 8 * (i - 2)));
-	return v;
+	bpf_probe_read_user(word, WORD_STACK_SIZE * sizeof(*word), (void *)ctx->sp);
 }
 
 static __always_inline u64 call_caller(struct pt_regs *ctx)

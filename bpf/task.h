@@ -20,8 +20,9 @@ struct call_open {
 	u16 op;
 	u16 spec;
 	u32 stack;
-	u32 copy; /* the file it went through */
-	u32 pad;
+	u32 copy;    /* the file it went through */
+	u32 present; /* which of x hold a value, see fields.h */
+	u64 name;    /* where the text is that names the handle it makes */
 };
 
 /* Owned by sched.bpf.c; out_ns is read by the open-call iterator. */
@@ -61,7 +62,8 @@ struct task_state {
 	u32 ncalls;
 	u32 sent; /* calls and intervals, wraps */
 	u32 pad;
-	u64 seed; /* of stack hashes: tells processes and their execs apart */
+	u64 words[WORDS]; /* of the call being entered, see struct field_spec */
+	u64 seed;	  /* of stack hashes: tells processes and their execs apart */
 	struct call_open open[CALLS_OPEN_MAX];
 	struct sched_state sched;
 };

@@ -12,6 +12,8 @@
 
 #include "bpf/layout.h"
 
+#define SPEC_FIELDS 8 /* columns of a call that cross the ring */
+
 enum wire_kind {
 	WIRE_CALL = 1,	    /* struct wire_call with up to 2 columns */
 	WIRE_CALL_LONG = 2, /* struct wire_call_long: 3 columns, or longer than 4.29 s */
@@ -20,6 +22,8 @@ enum wire_kind {
 	WIRE_PYTHON = 5,    /* Python frames of the WIRE_STACK of this number, which follows */
 	WIRE_CODE = 6,	    /* what a code number means */
 	WIRE_LINES = 7,	    /* more of a code's line table */
+	WIRE_CALL_WIDE = 8, /* struct wire_call_wide */
+	WIRE_KERNEL = 9,    /* struct wire_kernel */
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
@@ -55,6 +59,27 @@ struct wire_call_long {
 	__u32 dur_high;
 	__u32 pad;
 };
+
+/* More than three columns: the first n records of more that the op has. call.depth_present holds the depth only. */
+#define WIRE_WIDE_COLUMNS 3
+struct wire_call_wide {
+	struct wire_call call;
+	__u32 dur_high;
+	__u32 present;
+	__u64 more[SPEC_FIELDS - 2]; /* 3 of them cross for ops of up to 5 columns */
+};
+
+/* What a kernel is called. */
+#define WIRE_NAME_SHORT 200
+#define WIRE_NAME_LONG	2000
+struct wire_kernel {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 tgid;
+	__u64 handle; /* CUfunction, CUkernel, or the address the runtime launches it by */
+	char name[WIRE_NAME_LONG]; /* zero terminated; the first WIRE_NAME_SHORT cross if they hold it */
+};
+#define WIRE_KERNEL_HEAD 16
 
 struct wire_thread {
 	__u8 kind;
@@ -251,18 +276,60 @@ struct target {
 #define COOKIE_COPY(i)	  ((__u64)((i) < COOKIE_COPY_MAX ? (i) : COOKIE_COPY_MAX) << 32)
 #define COOKIE_TO_COPY(c) ((__u32)((c) >> 32))
 #define COOKIE_TO_SPEC(c) ((__u32)(c))
-enum field_kind { FIELD_NONE, FIELD_ARG, FIELD_STACK, FIELD_OUT, FIELD_CONST };
+enum field_kind {
+	FIELD_NONE,
+	FIELD_WORD, /* word a */
+	FIELD_LOW,  /* its low half */
+	FIELD_HIGH,
+	FIELD_OUT, /* where word a points to, at return */
+	FIELD_OUT_LOW,
+	FIELD_CONST,	  /* a */
+	FIELD_SHAPE,	  /* x and y in word a, z in the low half of the next */
+	FIELD_SHAPE_HIGH, /* x in the high half of word a, y and z in the next */
+	FIELD_SHAPE_ARGS, /* x, y, z in the low halves of three words */
+	FIELD_PRODUCT2,	  /* words a, b and the number c */
+	FIELD_PRODUCT3,	  /* three words from a on */
+	FIELD_TIMES,	  /* word a and the number c */
+	FIELD_COPY_KIND,  /* from CUmemorytype in the low halves of words a and b */
+	FIELD_SUM,	  /* of the word b numbers that word a points to */
+	FIELD_NCCL_BYTES, /* word a elements of type word b */
+	FIELD_SEQUENCE,	  /* of communicator word a */
+	FIELD_RANK,
+};
 struct field_spec {
 	__u8 kind;
-	__u8 index;
+	__u8 a, b, c;
 };
-#define SPEC_FIELDS 3
+
+/* Words a field can name: arguments, then the window of what one of them points to. */
+#define WORD_WINDOW	 16
+#define WORD_WINDOW_SIZE 24
+#define WORDS		 64 /* a power of two, so that an index is in bounds by a mask */
+#if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
+#define WORD_STACK 8 /* first argument on the stack */
+#else
+#define WORD_STACK 6
+#endif
+#define WORD_STACK_SIZE 3
+
+enum spec_flag {
+	SPEC_STACK = 1 << 0,  /* some column comes from the stack */
+	SPEC_NAMES = 1 << 1,  /* word text points to the name of handle, see below */
+	SPEC_SILENT = 1 << 2, /* no event: handle is a word at entry, else a column at return */
+	SPEC_COMM_BEGINS = 1 << 3, /* columns 0, 1 and 2 are communicator, rank and ranks */
+	SPEC_COMM_ENDS = 1 << 4,   /* column 0 is the communicator */
+};
 struct op_spec {
 	__u16 op;
 	__u8 nfields;
-	__u8 pad;
+	__u8 flags;
+	__u8 window_arg;
+	__u8 window_at;
+	__u8 window_bytes;
+	__u8 handle;
+	__u8 text;
+	__u8 pad[3];
 	struct field_spec field[SPEC_FIELDS];
-	__u8 pad2[2];
 };
 
 /* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: stacks. */

@@ -3,14 +3,54 @@
 # Bash completion of the ingero programs. Made by `make completions` from the programs' option
 # tables: change those, not this file.
 
-_ingero_ops='cuda driver graph host io nccl net sched block cuCtxSynchronize cuEventSynchronize
- cuLaunchKernel cuLaunchKernelEx cuMemAlloc cuMemAllocAsync cuMemAllocHost
- cuMemAllocManaged cuMemFree cuMemFreeAsync cuMemFreeHost cuMemcpy cuMemcpyAsync
- cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoD
- cuMemcpyHtoDAsync cuMemsetD8 cuMemsetD8Async cuStreamSynchronize cudaDeviceSynchronize
- cudaEventSynchronize cudaFree cudaFreeAsync cudaFreeHost cudaLaunchKernel cudaMalloc
- cudaMallocAsync cudaMallocHost cudaMallocManaged cudaMemcpy cudaMemcpyAsync cudaMemset
- cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu stolen'
+_ingero_ops='cuda driver graph host io nccl net sched __cudaRegisterFunction block cuCtxCreate
+ cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize
+ cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy
+ cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize
+ cuGraphClone cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphExecUpdate
+ cuGraphInstantiate cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphLaunch
+ cuGraphUpload cuInit cuKernelGetFunction cuLaunchCooperativeKernel cuLaunchHostFunc
+ cuLaunchKernel cuLaunchKernelEx cuLibraryGetKernel cuLibraryLoadData cuLibraryUnload
+ cuMemAddressFree cuMemAddressReserve cuMemAlloc cuMemAllocAsync cuMemAllocFromPoolAsync
+ cuMemAllocHost cuMemAllocManaged cuMemAllocPitch cuMemCreate cuMemFree cuMemFreeAsync
+ cuMemFreeHost cuMemHostRegister cuMemHostUnregister cuMemMap cuMemPrefetchAsync
+ cuMemRelease cuMemSetAccess cuMemUnmap cuMemcpy cuMemcpy2D cuMemcpy2DAsync
+ cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DBatchAsync cuMemcpy3DPeer
+ cuMemcpy3DPeerAsync cuMemcpyAsync cuMemcpyAtoA cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync
+ cuMemcpyBatchAsync cuMemcpyDtoA cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH
+ cuMemcpyDtoHAsync cuMemcpyHtoA cuMemcpyHtoAAsync cuMemcpyHtoD cuMemcpyHtoDAsync
+ cuMemcpyPeer cuMemcpyPeerAsync cuMemsetD16 cuMemsetD16Async cuMemsetD2D16
+ cuMemsetD2D16Async cuMemsetD2D32 cuMemsetD2D32Async cuMemsetD2D8 cuMemsetD2D8Async
+ cuMemsetD32 cuMemsetD32Async cuMemsetD8 cuMemsetD8Async cuModuleGetFunction cuModuleLoad
+ cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary cuModuleUnload
+ cuStreamAddCallback cuStreamBatchMemOp cuStreamBeginCapture cuStreamBeginCaptureToGraph
+ cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy cuStreamEndCapture cuStreamQuery
+ cuStreamSynchronize cuStreamWaitEvent cuStreamWaitValue32 cuStreamWaitValue64
+ cuStreamWriteValue32 cuStreamWriteValue64 cudaDeviceReset cudaDeviceSynchronize
+ cudaEventCreate cudaEventCreateWithFlags cudaEventDestroy cudaEventElapsedTime
+ cudaEventQuery cudaEventRecord cudaEventRecordWithFlags cudaEventSynchronize cudaFree
+ cudaFreeArray cudaFreeAsync cudaFreeHost cudaGraphClone cudaGraphCreate cudaGraphDestroy
+ cudaGraphExecDestroy cudaGraphExecUpdate cudaGraphInstantiate
+ cudaGraphInstantiateWithFlags cudaGraphInstantiateWithParams cudaGraphLaunch
+ cudaGraphUpload cudaHostRegister cudaHostUnregister cudaLaunchCooperativeKernel
+ cudaLaunchHostFunc cudaLaunchKernel cudaLaunchKernelExC cudaMalloc cudaMalloc3D
+ cudaMallocArray cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost cudaMallocManaged
+ cudaMallocPitch cudaMemAdvise cudaMemPrefetchAsync cudaMemcpy cudaMemcpy2D
+ cudaMemcpy2DArrayToArray cudaMemcpy2DAsync cudaMemcpy2DFromArray
+ cudaMemcpy2DFromArrayAsync cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy3D
+ cudaMemcpy3DAsync cudaMemcpy3DBatchAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync
+ cudaMemcpyAsync cudaMemcpyBatchAsync cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync
+ cudaMemcpyPeer cudaMemcpyPeerAsync cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemset
+ cudaMemset2D cudaMemset2DAsync cudaMemset3D cudaMemset3DAsync cudaMemsetAsync
+ cudaSetDevice cudaSetDeviceFlags cudaStreamAddCallback cudaStreamBeginCapture
+ cudaStreamBeginCaptureToGraph cudaStreamCreate cudaStreamCreateWithFlags
+ cudaStreamCreateWithPriority cudaStreamDestroy cudaStreamEndCapture cudaStreamQuery
+ cudaStreamSynchronize cudaStreamWaitEvent exec exit fork migrate ncclAllGather
+ ncclAllReduce ncclAlltoAll ncclBcast ncclBroadcast ncclCommAbort ncclCommDestroy
+ ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank
+ ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd
+ ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter
+ ncclSend occupied offcpu stolen'
 
 # The last item of a comma-separated list is completed, the ones before it are kept.
 _ingero_list() {
@@ -139,8 +179,8 @@ complete -F _ingero_merge ingero-merge
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --flight-recorder --trigger --flight-memory -n --node --duration
-		--no-stacks --no-sched --no-gpu --deadband --heartbeat --hung --ring --link --walker -q
-		--quiet -v --verbose --color --progress -h --help --version' \
+		--no-stacks --no-sched --no-gpu --hung --ring --link --walker -q --quiet -v --verbose
+		--color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -156,8 +196,6 @@ _ingero_record() {
 		--flight-memory SIZE
 		-n|--node NAME
 		--duration TIME
-		--deadband PERCENT
-		--heartbeat TIME
 		--hung TIME
 		--ring SIZE
 		--link choice auto session multi perf

@@ -4,14 +4,54 @@
 # tables: change those, not this file.
 
 function __ingero_ops
-    printf '%s\n' cuda driver graph host io nccl net sched block cuCtxSynchronize cuEventSynchronize \
-        cuLaunchKernel cuLaunchKernelEx cuMemAlloc cuMemAllocAsync cuMemAllocHost \
-        cuMemAllocManaged cuMemFree cuMemFreeAsync cuMemFreeHost cuMemcpy cuMemcpyAsync \
-        cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoD \
-        cuMemcpyHtoDAsync cuMemsetD8 cuMemsetD8Async cuStreamSynchronize cudaDeviceSynchronize \
-        cudaEventSynchronize cudaFree cudaFreeAsync cudaFreeHost cudaLaunchKernel cudaMalloc \
-        cudaMallocAsync cudaMallocHost cudaMallocManaged cudaMemcpy cudaMemcpyAsync cudaMemset \
-        cudaMemsetAsync cudaStreamSynchronize exec exit fork migrate occupied offcpu stolen
+    printf '%s\n' cuda driver graph host io nccl net sched __cudaRegisterFunction block cuCtxCreate \
+        cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize \
+        cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy \
+        cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize \
+        cuGraphClone cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphExecUpdate \
+        cuGraphInstantiate cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphLaunch \
+        cuGraphUpload cuInit cuKernelGetFunction cuLaunchCooperativeKernel cuLaunchHostFunc \
+        cuLaunchKernel cuLaunchKernelEx cuLibraryGetKernel cuLibraryLoadData cuLibraryUnload \
+        cuMemAddressFree cuMemAddressReserve cuMemAlloc cuMemAllocAsync cuMemAllocFromPoolAsync \
+        cuMemAllocHost cuMemAllocManaged cuMemAllocPitch cuMemCreate cuMemFree cuMemFreeAsync \
+        cuMemFreeHost cuMemHostRegister cuMemHostUnregister cuMemMap cuMemPrefetchAsync \
+        cuMemRelease cuMemSetAccess cuMemUnmap cuMemcpy cuMemcpy2D cuMemcpy2DAsync \
+        cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DBatchAsync cuMemcpy3DPeer \
+        cuMemcpy3DPeerAsync cuMemcpyAsync cuMemcpyAtoA cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync \
+        cuMemcpyBatchAsync cuMemcpyDtoA cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH \
+        cuMemcpyDtoHAsync cuMemcpyHtoA cuMemcpyHtoAAsync cuMemcpyHtoD cuMemcpyHtoDAsync \
+        cuMemcpyPeer cuMemcpyPeerAsync cuMemsetD16 cuMemsetD16Async cuMemsetD2D16 \
+        cuMemsetD2D16Async cuMemsetD2D32 cuMemsetD2D32Async cuMemsetD2D8 cuMemsetD2D8Async \
+        cuMemsetD32 cuMemsetD32Async cuMemsetD8 cuMemsetD8Async cuModuleGetFunction cuModuleLoad \
+        cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary cuModuleUnload \
+        cuStreamAddCallback cuStreamBatchMemOp cuStreamBeginCapture cuStreamBeginCaptureToGraph \
+        cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy cuStreamEndCapture cuStreamQuery \
+        cuStreamSynchronize cuStreamWaitEvent cuStreamWaitValue32 cuStreamWaitValue64 \
+        cuStreamWriteValue32 cuStreamWriteValue64 cudaDeviceReset cudaDeviceSynchronize \
+        cudaEventCreate cudaEventCreateWithFlags cudaEventDestroy cudaEventElapsedTime \
+        cudaEventQuery cudaEventRecord cudaEventRecordWithFlags cudaEventSynchronize cudaFree \
+        cudaFreeArray cudaFreeAsync cudaFreeHost cudaGraphClone cudaGraphCreate cudaGraphDestroy \
+        cudaGraphExecDestroy cudaGraphExecUpdate cudaGraphInstantiate \
+        cudaGraphInstantiateWithFlags cudaGraphInstantiateWithParams cudaGraphLaunch \
+        cudaGraphUpload cudaHostRegister cudaHostUnregister cudaLaunchCooperativeKernel \
+        cudaLaunchHostFunc cudaLaunchKernel cudaLaunchKernelExC cudaMalloc cudaMalloc3D \
+        cudaMallocArray cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost cudaMallocManaged \
+        cudaMallocPitch cudaMemAdvise cudaMemPrefetchAsync cudaMemcpy cudaMemcpy2D \
+        cudaMemcpy2DArrayToArray cudaMemcpy2DAsync cudaMemcpy2DFromArray \
+        cudaMemcpy2DFromArrayAsync cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy3D \
+        cudaMemcpy3DAsync cudaMemcpy3DBatchAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync \
+        cudaMemcpyAsync cudaMemcpyBatchAsync cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync \
+        cudaMemcpyPeer cudaMemcpyPeerAsync cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemset \
+        cudaMemset2D cudaMemset2DAsync cudaMemset3D cudaMemset3DAsync cudaMemsetAsync \
+        cudaSetDevice cudaSetDeviceFlags cudaStreamAddCallback cudaStreamBeginCapture \
+        cudaStreamBeginCaptureToGraph cudaStreamCreate cudaStreamCreateWithFlags \
+        cudaStreamCreateWithPriority cudaStreamDestroy cudaStreamEndCapture cudaStreamQuery \
+        cudaStreamSynchronize cudaStreamWaitEvent exec exit fork migrate ncclAllGather \
+        ncclAllReduce ncclAlltoAll ncclBcast ncclBroadcast ncclCommAbort ncclCommDestroy \
+        ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank \
+        ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd \
+        ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter \
+        ncclSend occupied offcpu stolen
 end
 
 complete -c ingero-check -f
@@ -109,8 +149,6 @@ complete -c ingero-record -l duration -d 'Stop after this time' -x
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
 complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals and CPU occupancy'
 complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
-complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved by no more' -x
-complete -c ingero-record -l heartbeat -d '... but not for longer than this; alone: leave out what did not move' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m): larger loses less' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'

@@ -27,7 +27,31 @@ static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 	buf_free(&entry);
 }
 
-/* Kernel, stream and direction repeat from call to call; pointers and sizes do not. Subjects never stand in sites. */
+/* What repeats from call to call: kernel, shape, stream, direction, communicator. Pointers and sizes do not; subjects
+ * never stand in sites. */
+static bool repeats(uint16_t column)
+{
+	switch (column) {
+	case COL_FUNC:
+	case COL_STREAM:
+	case COL_DIRECTION:
+	case COL_GRID:
+	case COL_BLOCK:
+	case COL_SHARED:
+	case COL_EXEC:
+	case COL_ORDINAL:
+	case COL_FLAGS:
+	case COL_COMM:
+	case COL_DTYPE:
+	case COL_REDUCTION:
+	case COL_PEER:
+	case COL_RANK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 const struct ige_written_op *ige_dict_learn_op(struct ige_dict_writer *d, uint16_t op)
 {
 	struct ige_written_op *o = &d->ops[ige_written_at(op)];
@@ -37,8 +61,7 @@ const struct ige_written_op *ige_dict_learn_op(struct ige_dict_writer *d, uint16
 		return NULL;
 	*o = (struct ige_written_op){ .def = def };
 	for (unsigned i = 0; i < def->ncols && o->nargs < IGE_SITE_COLUMNS; i++)
-		if (def->cols[i] == COL_FUNC || def->cols[i] == COL_STREAM ||
-		    def->cols[i] == COL_DIRECTION) {
+		if (repeats(def->cols[i])) {
 			o->args |= (uint16_t)(1u << i);
 			o->arg[o->nargs++] = (uint8_t)i;
 		}

@@ -95,6 +95,14 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 				&r->event_error);
 }
 
+static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+{
+	struct probe_recorder *r = ctx;
+
+	if (!r->event_error.code)
+		probe_say_kernel(r->writer, process, handle, name, &r->event_error);
+}
+
 static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
 			 const struct probe_python_frames *python)
 {
@@ -182,7 +190,8 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .stack = on_stack,
 						       .code = on_code,
 						       .lines = on_lines,
-						       .process = on_process };
+						       .process = on_process,
+						       .kernel = on_kernel };
 
 /* Everything that ended before the drain began is with the writer afterwards, less what a preempted thread still
  * holds: hence the lag. */

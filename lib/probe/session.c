@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -117,6 +118,17 @@ static void configure_sched(struct ingero_bpf *b, const struct probe_sched_confi
 	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
 }
 
+/* Two events and two links for each function, and their descriptors stay open. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		     const struct probe_options *opt)
 {
@@ -149,6 +161,8 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->bpf = b;
 	s->walker = walker;
 	s->calls.link = link;
+	if (link == PROBE_LINK_PERF)
+		raise_descriptors();
 	s->calls.entry = bpf_program__fd(link == PROBE_LINK_SESSION ? b->progs.call_session
 								    : b->progs.call_entry);
 	s->calls.exit = link == PROBE_LINK_SESSION ? -1 : bpf_program__fd(b->progs.call_exit);

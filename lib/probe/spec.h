@@ -12,7 +12,7 @@
 
 #include "bpf/wire.h"
 
-enum probe_library { PROBE_CUDART, PROBE_LIBCUDA, PROBE_LIBRARIES };
+enum probe_library { PROBE_CUDART, PROBE_LIBCUDA, PROBE_NCCL, PROBE_LIBRARIES };
 
 enum probe_variant { VARIANT_V = 1, VARIANT_PTSZ = 2, VARIANT_PTDS = 4 };
 
@@ -33,5 +33,6 @@ bool probe_spec_matches(const struct probe_spec *spec, const char *name);
 enum probe_library probe_library_of(const char *path);
 
 const char *probe_layer(enum probe_library library); /* "runtime" */
+uint8_t probe_source(enum probe_library library);    /* enum event_source */
 
 #endif

@@ -87,6 +87,18 @@ int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint3
 	return ige_writer_record(wr, &r, e);
 }
 
+int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, struct bytes name,
+		     struct err *e)
+{
+	struct record r = { .kind = RECORD_KERNEL };
+
+	REC_SET(&r, KERNEL, time_ns, host_clock_mono());
+	REC_SET(&r, KERNEL, process, process);
+	REC_SET(&r, KERNEL, func, handle);
+	REC_SET(&r, KERNEL, name, name);
+	return ige_writer_record(wr, &r, e);
+}
+
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
 		       void *ctx, const char *link, struct err *e)

@@ -32,6 +32,10 @@ int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
 		    struct err *e);
 
+/* What a process launches is called. */
+int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, struct bytes name,
+		     struct err *e);
+
 /* One record per process and copy. world ids of processes come from the decoder's threads by tgid. */
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),

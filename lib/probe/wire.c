@@ -5,11 +5,14 @@
  */
 #include "lib/probe/wire.h"
 
+#include <string.h>
+
 #include "lib/event/op.h"
 #include "lib/probe/sched_wire.h"
 
+/* l or wide, or neither, is the record that c begins. */
 static void take_call(struct probe_wire *wire, const struct wire_call *c,
-		      const struct wire_call_long *l)
+		      const struct wire_call_long *l, const struct wire_call_wide *wide)
 {
 	const struct probe_thread *t = probe_wire_thread(wire, c->tid);
 	struct event ev = { 0 };
@@ -20,7 +23,7 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c,
 	}
 	probe_wire_lost(wire, c->lost);
 	ev.end_ns = (int64_t)c->end_ns;
-	ev.dur_ns = c->dur_ns | (l ? (uint64_t)l->dur_high << 32 : 0);
+	ev.dur_ns = c->dur_ns | (uint64_t)(l ? l->dur_high : wide ? wide->dur_high : 0) << 32;
 	ev.op = c->op;
 	ev.depth = c->depth_present & 15;
 	ev.ret = c->ret;
@@ -30,8 +33,23 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c,
 	ev.x[0] = c->x[0];
 	ev.x[1] = c->x[1];
 	ev.x[2] = l ? l->x2 : 0;
+	if (wide) {
+		ev.present = wide->present;
+		memcpy(ev.x + 2, wide->more, sizeof(wide->more));
+	}
 	probe_wire_count(wire, t->tgid, c->copy);
+	probe_wire_launched(wire, t, &ev);
 	probe_wire_emit(wire, &ev);
+}
+
+static bool take_kernel(struct probe_wire *wire, const struct wire_kernel *k, size_t n)
+{
+	size_t room = n - WIRE_KERNEL_HEAD, length = strnlen(k->name, room);
+
+	if (length == room)
+		return false;
+	probe_wire_named(wire, k->tgid, k->handle, (struct bytes){ k->name, length });
+	return true;
 }
 
 void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
@@ -42,13 +60,22 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 	case WIRE_CALL:
 		if (n < sizeof(*call))
 			break;
-		take_call(wire, call, NULL);
+		take_call(wire, call, NULL, NULL);
 		return;
 	case WIRE_CALL_LONG:
 		if (n < sizeof(struct wire_call_long))
 			break;
-		take_call(wire, call, p);
+		take_call(wire, call, p, NULL);
 		return;
+	case WIRE_CALL_WIDE:
+		if (n < sizeof(struct wire_call_wide))
+			break;
+		take_call(wire, call, NULL, p);
+		return;
+	case WIRE_KERNEL:
+		if (n > WIRE_KERNEL_HEAD && take_kernel(wire, p, n))
+			return;
+		break;
 	case WIRE_THREAD:
 		if (n < sizeof(struct wire_thread))
 			break;

@@ -10,6 +10,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/probe/handles.h"
 
 struct probe_wire {
 	struct world *world;
@@ -25,6 +26,7 @@ struct probe_wire {
 	struct map image_start; /* the same key -> start of that process: numbers are reused */
 	struct map delivered;	/* tgid << 10 | copy -> calls */
 	uint64_t last_key, last_count; /* most calls come in runs of one key */
+	struct probe_handles *handles;
 	uint32_t lost_seen;
 	bool lost_known;
 	uint64_t refused;
@@ -36,6 +38,12 @@ int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return err_nomem(e);
+	(*out)->handles = probe_handles_new();
+	if (!(*out)->handles) {
+		free(*out);
+		*out = NULL;
+		return err_nomem(e);
+	}
 	(*out)->world = w;
 	(*out)->node = node;
 	(*out)->owner = *owner;
@@ -47,6 +55,7 @@ void probe_wire_free(struct probe_wire *wire)
 {
 	if (!wire)
 		return;
+	probe_handles_free(wire->handles);
 	vec_free(&wire->threads);
 	map_free(&wire->by_tid);
 	map_free(&wire->stacks);
@@ -316,4 +325,21 @@ uint32_t probe_wire_node(const struct probe_wire *wire)
 void probe_wire_refuse(struct probe_wire *wire)
 {
 	wire->refused++;
+}
+
+void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name)
+{
+	probe_handles_name(wire->handles, tgid, handle, name);
+}
+
+void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
+			 const struct event *ev)
+{
+	const struct op_def *def = op_builtin(ev->op);
+	struct bytes name;
+	uint64_t handle;
+
+	if (def && wire->owner.kernel &&
+	    probe_handles_launch(wire->handles, t->tgid, ev, def, &handle, &name))
+		wire->owner.kernel(wire->owner.ctx, t->process, handle, name);
 }

@@ -65,6 +65,8 @@ struct probe_wire_owner {
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
+	/* What a process (world id) launches for the first time, and its name. */
+	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name);
 };
 
 int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
@@ -88,6 +90,9 @@ uint32_t probe_wire_node(const struct probe_wire *wire);
 void probe_wire_emit(struct probe_wire *wire, const struct event *ev); /* hand it on */
 void probe_wire_count(struct probe_wire *wire, uint32_t tgid,
 		      uint32_t copy); /* delivered, one more */
+void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name);
+void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
+			 const struct event *ev); /* a call, before it is handed on */
 void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
 void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */

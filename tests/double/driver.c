@@ -43,6 +43,22 @@ static int give_handle(void **p, void *v)
 	return CU_OK;
 }
 
+static int give_u64(uint64_t *p, uint64_t v)
+{
+	if (!p)
+		return CU_INVALID_VALUE;
+	*p = v;
+	return CU_OK;
+}
+
+/* A handle nobody had before. It stands for something that is not modelled. */
+static void *next_handle(void)
+{
+	static _Atomic uintptr_t last = 0x7e0000000000;
+
+	return (void *)(last += 64);
+}
+
 static int give_zeros(void *p, size_t n)
 {
 	memset(p, 0, n);

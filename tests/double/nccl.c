@@ -67,3 +67,14 @@ API(ncclBcast, (void *buffer, size_t n, int type, int root, struct comm *c, void
 API(ncclAllGather, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream), c)
 API(ncclSend, (const void *s, size_t n, int type, int peer, struct comm *c, void *stream), c)
 API(ncclRecv, (void *r, size_t n, int type, int peer, struct comm *c, void *stream), c)
+API(ncclAlltoAll, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream), c)
+API(ncclGather,
+    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream), c)
+API(ncclScatter,
+    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream), c)
+API(ncclCommInitRankScalable,
+    (struct comm * *c, int ranks, int rank, int n, struct id *ids, void *config),
+    new_comm(c, ranks, rank))
+API(ncclCommInitAll, (struct comm * *c, int n, const int *devices), new_comm(c, n, 0))
+API(ncclMemAlloc, (void **p, size_t n), p && (*p = malloc(n)))
+API(ncclMemFree, (void *p), p)

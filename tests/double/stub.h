@@ -30,9 +30,14 @@
 #define STUB_STACK_0 ""
 #define STUB_STACK_1 "sub $8,%rsp\n\tpush 16(%rbp)\n\t"
 #define STUB_STACK_2 "push 24(%rbp)\n\tpush 16(%rbp)\n\t"
+#define STUB_STACK_3 "sub $8,%rsp\n\tpush 32(%rbp)\n\tpush 24(%rbp)\n\tpush 16(%rbp)\n\t"
+#define STUB_STACK_4 "push 40(%rbp)\n\tpush 32(%rbp)\n\tpush 24(%rbp)\n\tpush 16(%rbp)\n\t"
 #define STUB_STACK_5                                                                               \
 	"sub $8,%rsp\n\tpush 48(%rbp)\n\tpush 40(%rbp)\n\tpush 32(%rbp)\n\tpush 24(%rbp)\n\tpush " \
 	"16(%rbp)\n\t"
+#define STUB_STACK_7                                                                               \
+	"sub $8,%rsp\n\tpush 64(%rbp)\n\tpush 56(%rbp)\n\tpush 48(%rbp)\n\tpush 40(%rbp)\n\tpush " \
+	"32(%rbp)\n\tpush 24(%rbp)\n\tpush 16(%rbp)\n\t"
 
 #define STUB(layer, name, stack)                                                                  \
 	__asm__(".text\n\t.p2align 4\n\t.globl " #name "\n\t.type " #name ",@function\n" #name    \

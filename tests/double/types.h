@@ -10,6 +10,15 @@ struct dim3 {
 	unsigned x, y, z;
 };
 
+struct extent {
+	size_t width, height, depth;
+};
+
+struct pitched {
+	void *p;
+	size_t pitch, width, height;
+};
+
 /* CUlaunchConfig; the runtime's differs only in the width of the shared memory size. */
 struct launch_config_driver {
 	unsigned grid[3], block[3], shared_bytes;

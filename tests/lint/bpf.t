@@ -62,7 +62,7 @@ for arch, machine in ARCHES.items():
     if not tap.ok(rc == 0, f"{arch}: the calls compile", err):
         continue
     rc, out, err = run([*emulator, program])
-    tap.ok(rc == 0 and out.count("\nok ") >= 17, f"{arch}: arguments, caller, frames and result are where they are looked for", out + err)
+    tap.ok(rc == 0 and out.count("\nok ") >= 14, f"{arch}: arguments, caller, frames and result are where they are looked for", out + err)
 
 # ---- system call numbers against the headers
 table = re.findall(r"X\(CALL_\w+, (\w+), (\d+), (\d+|ABSENT\(\d+\))\)", open("bpf/syscalls.h").read())
@@ -93,12 +93,13 @@ for column, (arch, machine) in enumerate(ARCHES.items(), 1):
     tap.ok(met > 40, f"{arch}: {met} of them compared")
 
 # ---- the table of traced functions
+# Six words come from registers and three from the stack; what a pointer leads to is read as one window.
 bad = []
 for symbol, fields in re.findall(r'^SYMBOL\(\w+, "(\w+)", [^,]+, \w+, FIELDS\((.*)\)\)$', open("formats/ops.def").read(), re.M):
-    for kind, i in re.findall(r"(ARG|STACK|OUT)\((\d+)\)", fields):
-        if kind != "STACK" and int(i) > 5:
-            bad.append(f"{symbol}: {kind}({i}) is in no register on x86-64")
-        if kind == "STACK" and int(i) > 5:
-            bad.append(f"{symbol}: STACK({i}) was not tried")
+    for kind, numbers in re.findall(r"(\w+)\(([\d, ]+)\)", fields):
+        i = [int(n) for n in numbers.split(",")]
+        words = {"MUL": i, "MUL_TIMES": i[:2], "SUM": i, "NCCL_BYTES": i, "ARG_BEHIND": i, "ARG32_BEHIND": i,
+                 "DIM3": [i[0] + 1], "ARGS3": [i[0] + 2], "CONST": []}.get(kind, i[:1])
+        bad += [f"{symbol}: {kind}({numbers}) is word {w}, which is not read" for w in words if w > 8]
 tap.none(bad, "no function asks for an argument that is not there")
 tap.done_testing()

@@ -84,7 +84,7 @@ static void ok(int passed, const char *what, unsigned i)
 	printf("%sok %d - %s %u\n", passed ? "" : "not ", ++number, what, i);
 }
 
-static volatile unsigned long on_stack[ARGUMENTS - 6];
+static u64 word[WORDS];
 static unsigned long back; /* the caller, as found */
 static unsigned long
 	chain[2]; /* what the frame pointer leads to: the next one, and a return address */
@@ -95,8 +95,8 @@ __attribute__((noinline)) static unsigned long caller(void)
 	probed(NTH(0), NTH(1), NTH(2), NTH(3), NTH(4), NTH(5), NTH(6), NTH(7), NTH(8), NTH(9),
 	       NTH(10), NTH(11));
 	__asm__ volatile("" ::: "memory");
-	for (unsigned i = 0; i < ARGUMENTS - 6; i++)
-		on_stack[i] = call_stack_arg(&frame, i);
+	call_words(&frame, word);
+	call_stack_words(&frame, word + WORD_STACK);
 	back = call_caller(&frame);
 	read_here(chain, sizeof(chain), (void *)REGS_FP(&frame));
 	return (unsigned long)__builtin_return_address(0);
@@ -105,11 +105,10 @@ __attribute__((noinline)) static unsigned long caller(void)
 int main(void)
 {
 	unsigned long outer = caller(), from = (unsigned long)caller;
-	volatile u64 args[8] = CALL_ARGS(&frame);
 	struct user_regs_struct abi;
 
-	for (unsigned i = 0; i < ARGUMENTS; i++)
-		ok((i < 6 ? args[i] : on_stack[i - 6]) == NTH(i), "argument", i);
+	for (unsigned i = 0; i < WORD_STACK + WORD_STACK_SIZE; i++)
+		ok(word[i] == NTH(i), "argument", i);
 	ok(back > from && back < from + 512, "the caller", 0);
 	ok(CODE_ADDRESS(chain[1]) == outer, "the caller's caller, behind the frame pointer", 0);
 	ok(chain[0] > REGS_FP(&frame), "the next frame is further out", 0);

@@ -67,7 +67,7 @@ def stat(recording):
 def counts(recording):
     """((source, op) -> count), events lost."""
     s = stat(recording)
-    return {(o["source"], o["op"]): o["count"] for o in s["ops"] if o["source"] in ("cuda", "driver")}, s["coverage"]["lost"]
+    return {(o["source"], o["op"]): o["count"] for o in s["ops"] if o["source"] in ("cuda", "driver", "nccl")}, s["coverage"]["lost"]
 
 
 def logged(log):
@@ -92,7 +92,10 @@ def ops():
         import re
         table = open(os.path.join(ROOT, "formats", "ops.def")).read()
         named = {m[1]: (m[0].lower(), m[2]) for m in re.findall(r'^OP\((\w+), \d+, (\w+), "(\w+)"', table, re.M)}
+        # __cudaRegisterFunction names kernels and is no event.
         for name, variants, op in re.findall(r'^SYMBOL\(\w+, "(\w+)", ([^,]+), (\w+),', table, re.M):
+            if name == "__cudaRegisterFunction":
+                continue
             forms = [name] + ([f"{name}_v{i}" for i in range(2, 10)] if "V" in variants.replace(" ", "").split("|") else [])
             for form in forms:
                 for suffix in ("", "_ptsz", "_ptds"):

@@ -111,7 +111,7 @@ static void table(void)
 {
 	size_t n;
 	const struct probe_spec *s = probe_specs(&n);
-	bool sound = n > 30 && n <= 256;
+	bool sound = n > 200 && n <= 512;
 
 	/* As many fields as the op has columns, and no more than cross the ring. */
 	for (size_t i = 0; i < n; i++) {

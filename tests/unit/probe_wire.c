@@ -85,6 +85,9 @@ static void calls(struct probe_wire *wire, struct world *w)
 	struct wire_thread t = thread_of(10, 11, 0);
 	struct wire_call c = call_of(11, 2000);
 	struct wire_call_long l = { .call = c, .x2 = 0xbeef, .dur_high = 2 };
+	struct wire_call_wide wide = {
+		.call = c, .dur_high = 1, .present = 0x1b, .more = { 7, 8, 0x42 }
+	};
 	const struct world_ctx *ctx;
 
 	probe_wire_record(wire, &c, sizeof(c));
@@ -111,21 +114,29 @@ static void calls(struct probe_wire *wire, struct world *w)
 	probe_wire_record(wire, &l, sizeof(l));
 	is_u64(last.dur_ns, 500 + (2ull << 32), "a call longer than 32 bits of nanoseconds");
 	is_u64(last.x[2], 0xbeef, "a third column");
-	is_u64(probe_wire_delivered(wire, 10, 0), 2, "delivered, per process and library file");
+	wide.call.op = OP_CUDA_LAUNCH;
+	wide.call.kind = WIRE_CALL_WIDE;
+	probe_wire_record(wire, &wide, sizeof(wide));
+	is_u64(last.dur_ns, 500 + (1ull << 32), "a call with many columns, and long");
+	is_u64(last.present, 0x1b, "which of them hold something");
+	is_u64(last.x[1] << 32 | last.x[4], 0xdead00000042, "the first and the last");
+	probe_wire_record(wire, &wide, sizeof(wide) - 1);
+	is_u64(events, 3, "one cut short is refused");
+	is_u64(probe_wire_delivered(wire, 10, 0), 3, "delivered, per process and library file");
 	l.call.copy = COOKIE_TO_COPY(COOKIE_COPY(70));
 	probe_wire_record(wire, &l, sizeof(l));
 	probe_wire_record(wire, &c, sizeof(c));
-	ok(probe_wire_delivered(wire, 10, 70) == 1 && probe_wire_delivered(wire, 10, 0) == 3 &&
+	ok(probe_wire_delivered(wire, 10, 70) == 1 && probe_wire_delivered(wire, 10, 0) == 4 &&
 		   probe_wire_delivered(wire, 10, 1) == 0 && probe_wire_delivered(wire, 11, 0) == 0,
 	   "each file has its own count");
 	is_u64(COOKIE_TO_COPY(COOKIE_COPY(5000) | 7), COOKIE_COPY_MAX,
 	       "those that do not fit share a number");
 	is_u64(COOKIE_TO_SPEC(COOKIE_COPY(5000) | 7), 7, "beside the number of the spec");
 	probe_wire_record(wire, &c, sizeof(c) - 1);
-	is_u64(events, 4, "a record cut short is refused");
+	is_u64(events, 5, "a record cut short is refused");
 	probe_wire_record(wire, &no_kind, 1);
 	probe_wire_record(wire, "", 0);
-	is_u64(probe_wire_refused(wire), 4, "so is one of no kind, and an empty one");
+	is_u64(probe_wire_refused(wire), 5, "so is one of no kind, and an empty one");
 }
 
 static void identities(struct probe_wire *wire, struct world *w)
@@ -179,6 +190,55 @@ static void stack_records(struct probe_wire *wire, struct world *w)
 	s.n = 0;
 	probe_wire_record(wire, &s, sizeof(s));
 	is_u64(stacks, 0, "stacks that do not fit their record are refused");
+}
+
+static unsigned kernels;
+static char kernel[64];
+
+static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+{
+	(void)ctx;
+	kernels += process != 0 && handle != 0;
+	snprintf(kernel, sizeof(kernel), "%.*s", (int)name.n, name.p);
+}
+
+static void name(struct probe_wire *wire, uint32_t tgid, uint64_t handle, const char *text)
+{
+	struct wire_kernel k = { .kind = WIRE_KERNEL, .tgid = tgid, .handle = handle };
+
+	snprintf(k.name, sizeof(k.name), "%s", text);
+	probe_wire_record(wire, &k, WIRE_KERNEL_HEAD + WIRE_NAME_SHORT);
+}
+
+static void named(struct probe_wire *wire)
+{
+	struct wire_call c = call_of(11, 4500);
+	struct wire_kernel k = { .kind = WIRE_KERNEL, .tgid = 10, .name = "cut" };
+	uint64_t refused = probe_wire_refused(wire);
+
+	name(wire, 10, 0x100, "first");
+	name(wire, 60, 0x100, "elsewhere");
+	name(wire, 10, 0x200, "kernel of a library");
+	is_u64(kernels, 0, "what is never launched is not told");
+	c.op = OP_CU_LAUNCH;
+	c.x[0] = 0x100;
+	probe_wire_record(wire, &c, sizeof(c));
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, 1, "a launched kernel's name is told once");
+	is_str(kernel, "first", "as its own process calls it");
+	name(wire, 10, 0x100, "again");
+	probe_wire_record(wire, &c, sizeof(c));
+	is_str(kernel, "again", "a handle that is used again has its new name");
+	c.op = OP_CU_KERNEL_GET_FUNCTION;
+	c.x[0] = 0x300;
+	c.x[1] = 0x200;
+	probe_wire_record(wire, &c, sizeof(c));
+	c.op = OP_CU_LAUNCH;
+	probe_wire_record(wire, &c, sizeof(c));
+	is_str(kernel, "kernel of a library", "a kernel's function is called as the kernel");
+	probe_wire_record(wire, &k, WIRE_KERNEL_HEAD + 3);
+	probe_wire_record(wire, &k, WIRE_KERNEL_HEAD);
+	is_u64(probe_wire_refused(wire), refused + 2, "names without an end are refused");
 }
 
 static void losses(struct probe_wire *wire)
@@ -278,7 +338,8 @@ int main(void)
 					  .lost = on_lost,
 					  .exe = on_exe,
 					  .stack = on_stack,
-					  .process = on_process };
+					  .process = on_process,
+					  .kernel = on_kernel };
 	struct probe_wire *wire;
 	struct err e = { 0 };
 	uint32_t node = world_node(w, &(struct world_node){ .boot = 1 });
@@ -288,6 +349,7 @@ int main(void)
 	calls(wire, w);
 	identities(wire, w);
 	stack_records(wire, w);
+	named(wire);
 	losses(wire);
 	lives(wire, w);
 	rings();

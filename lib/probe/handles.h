@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kernels are called: functions of modules by name, kernels of libraries, and the host stubs that the runtime
+ * launches by. Names come as the process asks for them; a handle is told once, when it is first launched, so that
+ * the thousands that a library registers cost nothing until they are used.
+ */
+#ifndef INGERO_PROBE_HANDLES_H
+#define INGERO_PROBE_HANDLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+#include "lib/event/event.h"
+
+struct probe_handles;
+
+struct probe_handles *probe_handles_new(void); /* NULL: no memory */
+void probe_handles_free(struct probe_handles *h);
+
+/* The process named handle; a later name of the same handle holds from there on. False: no memory. */
+bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle, struct bytes name);
+
+/* A call of the process. The name of what it launches if that has one and has not been told: borrowed, until the
+ * next call. Then *handle is what was launched. */
+bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, const struct event *ev,
+			  const struct op_def *def, uint64_t *handle, struct bytes *name);
+
+#endif

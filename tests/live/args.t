@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Every entry point of the table, under every exported name: what was recorded of it is what the caller passed and the
+# library returned, column by column; when it fails, too; kernels are called what the process calls them.
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+
+
+def exported():
+    """Names of the table that the double's libraries export."""
+    known = rec.ops()
+    out = set()
+    for library in ("libcudart.so.13", "libcuda.so.1", "libnccl.so.2"):
+        p = subprocess.run(["nm", "-D", "--defined-only", os.path.join(rec.DOUBLE, library)], capture_output=True, text=True)
+        out |= {line.split()[-1] for line in p.stdout.splitlines()}
+    return {name for name in out if name in known}
+
+
+def check(what, arguments, **settings):
+    ige = rec.path("args.ige")
+    p = rec.run("-o", ige, "--no-sched", *arguments, "--", rec.work("args"), **settings)
+    if not tap.ok(p.returncode == 0 and " lost 0" in p.stderr, f"{what}: the recorder is content", p.stderr):
+        return
+    said = rec.truth(p.stdout)
+    calls = [s for s in said if "call" in s]
+    events, records, _ = rec.dump(ige)
+    got = {}
+    for e in sorted((e for e in events if e["depth"] == 0), key=lambda e: e["end"]):
+        got.setdefault((e["source"], e["op"]), []).append(e)
+    wrong = []
+    for call in calls:
+        op = rec.ops().get(call["call"])
+        found = got.get(op)
+        if not found:
+            wrong.append(f"{call['call']}: not recorded")
+            continue
+        e = found.pop(0)
+        if e["ret"] != call["rc"]:
+            wrong.append(f"{call['call']}: returned {e['ret']}, not {call['rc']}")
+        if e["x"] != call["x"]:
+            wrong.append(f"{call['call']}: {e['x']}, not {call['x']}")
+    wrong += [f"{op}: {len(v)} more than made" for op, v in got.items() if v and op[0] in ("cuda", "driver", "nccl")]
+    tap.none(wrong, f"{what}: columns and return codes of {len(calls)} calls")
+    tap.none(exported() - {c["call"] for c in calls}, f"{what}: every exported name of the table was called")
+    if not settings:
+        names = {(r["func"], r["name"]) for r in records if r["record"] == "kernel"}
+        want = {(s["func"], s["kernel"]) for s in said if "kernel" in s}
+        tap.same(names, want, f"{what}: the names of launched kernels")
+
+
+for link in ("session", "multi", "perf"):
+    check(f"{link} links", ["--link", link])
+names = sorted(n for n in rec.ops() if not n.startswith("nccl"))
+check("every call fails", [], DOUBLE_FAIL=",".join(f"{n}:{700 + i % 19}" for i, n in enumerate(names)))
+
+# One row per symbol of the table in the workload: a new op cannot be forgotten there.
+with open(os.path.join(rec.WORK, "args.def")) as f:
+    text = f.read()
+table = open(os.path.join(rec.ROOT, "formats", "ops.def")).read()
+import re
+symbols = set(re.findall(r'^SYMBOL\(\w+, "(\w+)"', table, re.M)) - {"__cudaRegisterFunction"}
+tap.none(symbols - set(re.findall(r"^CALL\(\w+, (\w+),", text, re.M)), "every symbol of the table has a row in args.def")
+tap.done_testing()
