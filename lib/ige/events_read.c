@@ -43,6 +43,7 @@ struct from {
 
 INLINE struct from from_block(const struct ige_decoder *d)
 {
+	static const uint64_t no_args[1]; /* where no site has any, there is no array */
 	const uint64_t *const *own = d->a.column;
 
 	return (struct from){ .end = own[IGE_END],
@@ -51,7 +52,7 @@ INLINE struct from from_block(const struct ige_decoder *d)
 			      .site = own[IGE_SITE],
 			      .depth = own[IGE_DEPTH],
 			      .sites = d->dict->sites.v,
-			      .args = d->dict->args.v,
+			      .args = d->dict->args.v ? d->dict->args.v : no_args,
 			      .ctxs = d->dict->kind[IGE_D_CTX].ids.v,
 			      .end_min = d->a.header.end_min,
 			      .n = d->a.n,

@@ -25,7 +25,8 @@ static bool put_bits(struct ige_sparse *s, struct ige_queue *q, const void *p, s
 {
 	if (!vec_reserve(&s->bits, n))
 		return false;
-	memcpy(s->bits.v + s->bits.n, p, n);
+	if (n)
+		memcpy(s->bits.v + s->bits.n, p, n);
 	q->gaps = true;
 	q->bits = s->bits.n;
 	q->nbits = (uint32_t)n * 8;
