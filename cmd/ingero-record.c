@@ -29,6 +29,7 @@ struct values {
 	struct cli_list outputs, pids;
 	const char *user, *pod, *db, *node, *link, *walker;
 	bool all, no_stacks, no_sched, no_gpu;
+	struct cli_list only, except; /* names of ops */
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
 	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
 	int64_t keep;
@@ -72,6 +73,10 @@ static const struct cli_option options[] = {
 	  "Call this machine so (default: its host name)", "Output" },
 	{ "duration", 0, CLI_DURATION, AT(duration_ns), "TIME", "Stop after this time",
 	  "Recording" },
+	{ "event", 'e', CLI_LIST, AT(only), "OP[,OP]",
+	  "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)",
+	  "Recording" },
+	{ "exclude", 0, CLI_LIST, AT(except), "OP[,OP]", "Not these", "Recording" },
 	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "Record no call stacks", "Recording" },
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
 	  "Record no off-CPU intervals and CPU occupancy", "Recording" },
@@ -100,6 +105,7 @@ static const struct cli_program program = {
 #ifdef INGERO_HAVE_BPF
 
 #include "lib/probe/choice.h"
+#include "lib/probe/chosen.h"
 #include "lib/probe/destination.h"
 #include "lib/probe/launch.h"
 #include "lib/probe/recorder.h"
@@ -201,6 +207,20 @@ static int open_outputs(struct job *j, struct err *e)
 	j->opt.flight_owner = j->owner;
 	j->opt.trigger = &j->trigger;
 	return rc;
+}
+
+/* Whose names are wrong is a usage error. */
+static int choose_ops(struct job *j)
+{
+	struct probe_names only = { j->v.only.v, j->v.only.n },
+			   except = { j->v.except.v, j->v.except.n };
+	struct err e = { 0 };
+	bool sched;
+
+	if (probe_chosen(only, except, &sched, &e))
+		return cli_usage_error(&program, "%s", e.text);
+	j->v.no_sched |= !sched;
+	return CLI_GO;
 }
 
 static void fill_options(struct job *j)
@@ -465,6 +485,8 @@ int main(int argc, char **argv)
 	status = cli_parse(&program, &j.v, argc, argv, &j.command);
 	if (status == CLI_GO)
 		status = check_values(&j);
+	if (status == CLI_GO)
+		status = choose_ops(&j);
 	if (status != CLI_GO)
 		goto out;
 	find_owner(&j.owner);
@@ -476,6 +498,8 @@ int main(int argc, char **argv)
 out:
 	cli_list_free(&j.v.outputs);
 	cli_list_free(&j.v.pids);
+	cli_list_free(&j.v.only);
+	cli_list_free(&j.v.except);
 	free(j.pids);
 	buf_free(&j.target);
 	buf_free(&j.cmdline);

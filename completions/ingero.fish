@@ -146,6 +146,8 @@ complete -c ingero-record -l trigger -d 'Write it when a call took longer, or fa
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
 complete -c ingero-record -l duration -d 'Stop after this time' -x
+complete -c ingero-record -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-record -l exclude -d 'Not these' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
 complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals and CPU occupancy'
 complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'

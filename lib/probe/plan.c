@@ -39,7 +39,8 @@ bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offse
 	const struct probe_spec *specs = probe_specs(&nspecs);
 
 	for (size_t i = 0; i < nspecs; i++) {
-		if (specs[i].library != plan->library || !probe_spec_matches(&specs[i], name))
+		if (specs[i].library != plan->library || specs[i].left_out ||
+		    !probe_spec_matches(&specs[i], name))
 			continue;
 		for (size_t k = 0; k < plan->n; k++)
 			if (plan->v[k].symbol == offset)

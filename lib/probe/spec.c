@@ -192,6 +192,12 @@ const struct probe_spec *probe_specs(size_t *n)
 	return specs;
 }
 
+void probe_spec_leave_out(uint16_t op)
+{
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+		specs[i].left_out |= specs[i].op.op == op;
+}
+
 bool probe_spec_matches(const struct probe_spec *spec, const char *name)
 {
 	size_t n = strlen(spec->name);

@@ -20,11 +20,15 @@ struct probe_spec {
 	const char *name; /* "cudaMemcpyAsync" */
 	enum probe_library library;
 	unsigned variants;
+	bool left_out; /* by probe_spec_leave_out */
 	struct op_spec op;
 };
 
 /* All of them; the index is the probe's cookie. */
 const struct probe_spec *probe_specs(size_t *n);
+
+/* Calls of this op are not to be traced: before the first file is planned. */
+void probe_spec_leave_out(uint16_t op);
 
 /* Is name the entry point or one of its variants ("cuMemcpyHtoD_v2_ptds")? */
 bool probe_spec_matches(const struct probe_spec *spec, const char *name);

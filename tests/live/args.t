@@ -61,6 +61,26 @@ for link in ("session", "multi", "perf"):
 names = sorted(n for n in rec.ops() if not n.startswith("nccl"))
 check("every call fails", [], DOUBLE_FAIL=",".join(f"{n}:{700 + i % 19}" for i, n in enumerate(names)))
 
+# Some of them, by name, pattern and source: what was left out is not probed, and the counts of the rest are whole.
+def some(what, arguments, wanted):
+    ige, log = rec.path("some.ige"), rec.path("some.log")
+    p = rec.run("-o", ige, *arguments, "--", rec.work("calls"), "--count", 20, DOUBLE_LOG=log)
+    got, lost = rec.counts(ige)
+    made = rec.logged(log)
+    os.unlink(log)
+    want = {op: n for op, n in made.items() if wanted(*op)}
+    tap.ok(p.returncode == 0 and 0 < len(want) < len(made), f"{what}: part of it is wanted", p.stderr)
+    tap.same(got, want, f"{what}: that part is recorded")
+
+
+some("-e with a name and a source", ["-e", "cudaMalloc,driver"], lambda s, n: n == "cudaMalloc" or s == "driver")
+some("-e with a pattern", ["-e", "cuda:*Async"], lambda s, n: s == "cuda" and n.endswith("Async"))
+some("--exclude", ["--exclude", "cuLaunchKernel,cuda:*Malloc*", "--no-sched"],
+     lambda s, n: n != "cuLaunchKernel" and not (s == "cuda" and "Malloc" in n))
+p = rec.run("-e", "cudaMallok", "--", "true")
+tap.ok(p.returncode == 2 or p.returncode == 125, "a name that nothing has is refused", p.returncode)
+tap.ok("cudaMalloc" in p.stderr, "and the nearest one named", p.stderr)
+
 # One row per symbol of the table in the workload: a new op cannot be forgotten there.
 with open(os.path.join(rec.WORK, "args.def")) as f:
     text = f.read()

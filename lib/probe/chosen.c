@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An op is wanted or not; the table of entry points follows.
+ */
+#include "lib/probe/chosen.h"
+
+#include "lib/event/op.h"
+#include "lib/probe/spec.h"
+#include "lib/select/select.h"
+
+static int check(struct probe_names names, struct err *e)
+{
+	struct select s = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		rc = select_name(&s, names.v[i], e);
+	select_free(&s);
+	return rc;
+}
+
+static bool named(struct probe_names names, const struct op_def *op)
+{
+	for (size_t i = 0; i < names.n; i++)
+		if (select_name_matches(names.v[i], op))
+			return true;
+	return false;
+}
+
+int probe_chosen(struct probe_names only, struct probe_names except, bool *sched, struct err *e)
+{
+	unsigned n;
+	const struct op_def *ops = op_builtin_all(&n);
+	int rc = check(only, e);
+
+	if (rc == 0)
+		rc = check(except, e);
+	*sched = false;
+	for (unsigned i = 0; i < n && rc == 0; i++) {
+		bool wanted = (only.n == 0 || named(only, &ops[i])) && !named(except, &ops[i]);
+
+		if (!wanted)
+			probe_spec_leave_out(ops[i].id);
+		else if (ops[i].source == SOURCE_SCHED)
+			*sched = true;
+	}
+	return rc;
+}

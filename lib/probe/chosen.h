@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which calls are traced, when not all: by names, patterns and sources. Calls left out are not probed at all.
+ */
+#ifndef INGERO_PROBE_CHOSEN_H
+#define INGERO_PROBE_CHOSEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/err.h"
+
+struct probe_names {
+	const char *const *v;
+	size_t n;
+};
+
+/* Leaves out what only (unless empty) does not name and what except names; before the first file is planned. sched:
+ * whether off-CPU intervals are among what remains. ERR_USAGE for a name that nothing has. */
+int probe_chosen(struct probe_names only, struct probe_names except, bool *sched, struct err *e);
+
+#endif
