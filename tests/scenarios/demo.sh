@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `make demo`: a stall that really happens on this machine, recorded, correlated and explained. A
-# training-like loop on the CUDA double shares one CPU with a hog; the report has to name the hog.
+# training-like loop on the CUDA double shares one CPU with a hog; the report has to name the hog. The loop is in
+# Python where there is a python3 whose frames are known, so that the report names its lines; else in C.
 # Where BPF is not permitted it says so and explains a generated recording instead. The recording and
 # the report stay in $BUILD/demo.
 set -u
@@ -41,13 +42,21 @@ cpu=$(taskset -cp $$ 2>/dev/null | sed 's/.*[:,-] *//')
 hog=
 trap '[ -z "$hog" ] || kill "$hog" 2>/dev/null' EXIT
 
+loop=$double/train shown=train
+if [ "${DEMO_LOOP:-python}" = python ] &&
+	python=$(python3 -c 'import sys
+if sys.implementation.name == "cpython" and (3, 8) <= sys.version_info[:2] <= (3, 15): print(sys.executable)' 2>/dev/null) &&
+	[ -n "$python" ]; then
+	loop="$python tests/double/work/train.py" shown="python3 train.py"
+fi
+
 say "A training loop and a CPU hog (\"nightly-backup\", $duty % of a CPU) share CPU ${cpu:=0} for $seconds seconds"
 "$double/hog" --cpu "$cpu" --duty "$duty" --period-ms 40 --seconds 0 --comm nightly-backup >"$to/hog.json" &
 hog=$!
-echo "\$ ingero-record -o $to/run.ige -- train --cpu $cpu --seconds $seconds"
+echo "\$ ingero-record -o $to/run.ige -- $shown --cpu $cpu --seconds $seconds"
 rm -f "$to/run.ige"
 $sudo env LD_LIBRARY_PATH="$double" "$BIN/ingero-record" -o "$to/run.ige" -- \
-	env LD_LIBRARY_PATH="$double" DOUBLE_LAUNCH_NS=100000 "$double/train" --cpu "$cpu" --seconds "$seconds" --call-us 150 \
+	env LD_LIBRARY_PATH="$double" DOUBLE_LAUNCH_NS=100000 PYTHONDONTWRITEBYTECODE=1 $loop --cpu "$cpu" --seconds "$seconds" --call-us 150 \
 	--step-us 500 >"$to/train.json" || {
 	echo "make demo: ingero-record failed" >&2
 	exit 1

@@ -55,6 +55,7 @@ def truth(workload, path, before, **members):
     after = sched()
     line = {"workload": workload, "pid": os.getpid(), "tid": threading.get_native_id()}
     line.update(members)
+    line["life_run_delay_ns"] = after[1]
     line.update(zip(("cpu_ns", "run_delay_ns", "slices"), (a - b for a, b in zip(after, before))))
     text = json.dumps(line, separators=(",", ":")) + "\n"
     if path:
