@@ -22,14 +22,13 @@ struct python_layout {
 	__u16 thread_depth; /* a pointer into the C stack, lower for what runs inside; 0 none */
 	__u16 frame_code, frame_back, frame_at, frame_entry;
 	__u16 frame_copy; /* number of the thread's own copy of the code; 0: there is one copy */
-	__u16 code_print,
-		code_long; /* what tells code objects apart: from there 112 bytes, 128 if long */
+	/* What tells code objects apart: from there 80 bytes, before 3.12 112, or 128 if long. */
+	__u16 code_print, code_long;
 	__u16 code_line, code_file, code_name, code_lines, code_bytes;
 	__u16 code_copies; /* array of the copies of the code, 0 none */
 	__u16 string_length, string_state, string_ascii, string_wide;
 	__u16 bytes_length, bytes_data;
 	__u16 one_slot; /* 1: the slot knows one interpreter of a thread that works for several */
-	__u16 print_short; /* 1: that much may be alike in two code objects: what it points to counts too */
 	__u16 print_volatile; /* 1: the upper half of word 4 of what tells code apart changes */
 };
 

@@ -20,7 +20,6 @@
 
 static const struct python_layout layouts[] = {
 	[8] = { .one_slot = 1,
-		.print_short = 1,
 		.at_kind = PYTHON_AT_BYTES,
 		.entry_kind = PYTHON_ENTRY_EACH,
 		.runtime_interpreters = 32,
@@ -44,7 +43,6 @@ static const struct python_layout layouts[] = {
 		.bytes_length = 16,
 		.bytes_data = 32 },
 	[9] = { .one_slot = 1,
-		.print_short = 1,
 		.at_kind = PYTHON_AT_BYTES,
 		.entry_kind = PYTHON_ENTRY_EACH,
 		.runtime_interpreters = 32,
@@ -68,7 +66,6 @@ static const struct python_layout layouts[] = {
 		.bytes_length = 16,
 		.bytes_data = 32 },
 	[10] = { .one_slot = 1,
-		 .print_short = 1,
 		 .at_kind = PYTHON_AT_UNITS,
 		 .entry_kind = PYTHON_ENTRY_EACH,
 		 .runtime_interpreters = 32,
@@ -93,7 +90,6 @@ static const struct python_layout layouts[] = {
 		 .bytes_length = 16,
 		 .bytes_data = 32 },
 	[11] = { .one_slot = 1,
-		 .print_short = 1,
 		 .at_kind = PYTHON_AT_POINTER,
 		 .entry_kind = PYTHON_ENTRY_FLAG,
 		 .runtime_interpreters = 40,
@@ -137,8 +133,7 @@ static const struct python_layout layouts[] = {
 		 .frame_back = 8,
 		 .frame_at = 56,
 		 .frame_entry = 70,
-		 .code_print = 16,
-		 .code_long = 1,
+		 .code_print = 64,
 		 .code_line = 68,
 		 .code_file = 112,
 		 .code_name = 128,
@@ -211,9 +206,7 @@ static bool own_layout(struct python_layout *l, unsigned minor, bool free_thread
 
 	*l = (struct python_layout){ .at_kind = PYTHON_AT_POINTER,
 				     .entry_kind = PYTHON_ENTRY_SHIM,
-				     .runtime_key = own_keys[column],
-				     .code_print = free_threaded ? 32 : 16,
-				     .code_long = 1 };
+				     .runtime_key = own_keys[column] };
 	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		uint16_t v;
 
@@ -221,6 +214,8 @@ static bool own_layout(struct python_layout *l, unsigned minor, bool free_thread
 			return false;
 		memcpy((char *)l + own[i].member, &v, sizeof(v));
 	}
+	l->code_print =
+		l->code_line & ~7; /* up to the line table, which the walker reads with it */
 	l->string_wide = l->string_ascii + 16; /* utf8_length and utf8 */
 	if (free_threaded && minor >= 14) {
 		l->string_shift = 6; /* "interned" is a byte there */
@@ -232,7 +227,7 @@ static bool own_layout(struct python_layout *l, unsigned minor, bool free_thread
 	return !((l->frame_back | l->frame_code | l->frame_at | l->thread_next | l->thread_frame |
 		  l->thread_ident | l->thread_native) &
 		 7) &&
-	       l->thread_ident && l->frame_at && l->code_lines >= l->code_print + 112;
+	       l->thread_ident && l->frame_at && l->code_lines == l->code_print + 72;
 }
 
 /* version: NULL when it is there already. */

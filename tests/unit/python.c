@@ -214,7 +214,7 @@ static void runtimes(void)
 	is_u64(p.layout.thread_frame, 72, "its frames");
 	is_u64(p.layout.frame_entry, 74, "their owner");
 	is_u64(p.layout.code_name, 128, "qualified names");
-	is_u64(p.layout.code_print, 16, "what tells code apart");
+	is_u64(p.layout.code_print, 64, "what tells code apart");
 	is_u64(p.layout.string_wide, 56, "strings that are not ASCII");
 	is_u64(p.layout.code_copies, 0, "one copy of the code");
 	own_table(words, 0x030e0af0, 1);
