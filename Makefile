@@ -74,7 +74,7 @@ define probe_functions
 		echo "HAVE_ZLIB := $$(have $$'#include <zlib.h>\nint main(void){return !zlibVersion();}' -lz)"; \
 		echo "HAVE_JQ := $$(have $$'#include <stdio.h>\n#include <jv.h>\nint main(void){jv_free(jv_null());return 0;}' -ljq)"; \
 		echo "HAVE_SQLITE := $$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' -lsqlite3)"; \
-		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return !archive_version_number();}' -larchive)"; \
+		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return sizeof(archive_version_number()) == 0;}' '')"; \
 		bpf=$$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}'; libbpf=; \
 		for l in '-lbpf' '-lbpf -lelf -lz'; do \
 			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
@@ -118,9 +118,13 @@ else
 ALL_CPPFLAGS += -DINGERO_NO_BPF='"built without BPF: this build had no $(subst $() $(),$(comma) ,$(bpf_lacks)) (make deps, then make)"'
 endif
 
+# libarchive is opened when a bundle is met: its header alone is needed to build.
+ifdef HAVE_ARCHIVE
+ALL_CPPFLAGS += -DINGERO_HAVE_ARCHIVE=1
+endif
+
 # A shared libbpf links by itself, a static one with libelf and zlib; nothing else uses libelf.
-LIBS := $(HAVE_LIBBPF) $(if $(HAVE_ARCHIVE),-larchive) $(if $(HAVE_SQLITE),-lsqlite3) \
-	-ljq -lz -lm -ldl
+LIBS := $(HAVE_LIBBPF) $(if $(HAVE_SQLITE),-lsqlite3) -ljq -lz -lm -ldl
 
 # ---- sources -------------------------------------------------------------------------------------
 

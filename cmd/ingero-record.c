@@ -24,11 +24,12 @@
 #include "lib/cli/output.h"
 #include "lib/cli/quote.h"
 #include "lib/cli/signals.h"
+#include "lib/input/bundle.h"
 
 struct values {
 	struct cli_list outputs, pids;
 	const char *user, *pod, *db, *node, *link, *walker;
-	bool all, no_stacks, no_sched, no_gpu;
+	bool all, no_stacks, no_sched, no_gpu, bundle;
 	struct cli_list only, except; /* names of ops */
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
 	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
@@ -62,6 +63,8 @@ static const struct cli_option options[] = {
 	{ "max-size", 0, CLI_SIZE, AT(max_bytes), "SIZE",
 	  "Remove the oldest files beyond this size (default recording: 10g; 0: no limit)",
 	  "Output", .given = &max_given },
+	{ "bundle", 0, CLI_FLAG, AT(bundle), NULL,
+	  "Also pack FILE.igb, with the libraries' symbols; or do that for a RECORDING", "Output" },
 	{ "flight-recorder", 0, CLI_DURATION, AT(flight_ns), "TIME",
 	  "Keep the last TIME in memory; write it on SIGUSR1, --trigger, a hung call, the end",
 	  "Flight recorder" },
@@ -95,12 +98,44 @@ static const struct cli_option options[] = {
 static const struct cli_program program = {
 	.name = "ingero-record",
 	.summary = "Record CUDA calls and what the host did to them, as an .ige stream",
-	.usage = "[-- COMMAND [ARGUMENT...]]",
+	.usage = "[-- COMMAND [ARGUMENT...] | --bundle RECORDING]",
 	.options = options,
 	.footer = "Without a target: every CUDA process of the invoking user, now and later.\n"
 		  "See ingero-record(1) for what a recording reveals.",
 	.stop_at_operand = true,
 };
+
+/* find: as in lib/input/bundle.h. Returns the exit status. */
+static int bundle(const char *recording, const char *out, uint32_t uid, uint32_t gid,
+		  input_bundle_find_fn *find, void *find_ctx)
+{
+	struct input_bundle_told told;
+	struct buf notes = { 0 };
+	struct err e = { 0 };
+	int rc = out && strcmp(out, "-") == 0 ? cli_refuse_terminal(STDOUT_FILENO, &e) : 0;
+
+	if (rc == 0)
+		rc = input_bundle_file(recording, out, uid, gid, find, find_ctx, &told, &notes, &e);
+	if (rc == 0) {
+		cli_detail_lines(&notes);
+		cli_note("bundle %s: %s, %s function name%s of %u file%s%s",
+			 strcmp(told.path, "-") ? told.path : "on standard output",
+			 human_bytes(told.bytes).s, human_count(told.functions).s,
+			 told.functions == 1 ? "" : "s", told.modules, told.modules == 1 ? "" : "s",
+			 told.missing == 0	? ""
+			 : cli_settings.verbose ? "; others could not be had"
+						: "; others could not be had (-v says which)");
+	}
+	buf_free(&notes);
+	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
+}
+
+static int bundle_only(const struct values *v, const struct cli_operands *operands)
+{
+	if (operands->n != 1 || v->outputs.n > 1)
+		return cli_usage_error(&program, "--bundle packs one recording into one file");
+	return bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, 0, 0, NULL, NULL);
+}
 
 #ifdef INGERO_HAVE_BPF
 
@@ -382,6 +417,12 @@ static int begin_outputs(struct job *j, struct err *e)
 	return rc;
 }
 
+/* The recorder has them open, whatever became of their names, or of the container they are in. */
+static int recorded_file(void *ctx, const char *path, const char *build_id)
+{
+	return probe_recorder_file(ctx, path, build_id);
+}
+
 static int record(struct job *j)
 {
 	struct probe_recorder *r = NULL;
@@ -437,8 +478,12 @@ static int record(struct job *j)
 		bytes = state.bytes > bytes ? state.bytes : bytes;
 		removed += state.removed;
 	}
-	if (r && rc == 0 && !exec_errno) /* a command that never ran is told below */
+	if (r && rc == 0 && !exec_errno) { /* a command that never ran is told below */
+		if (j->v.bundle && status == CLI_EXIT_DONE)
+			status = bundle(j->to.path, NULL, j->owner.uid, j->owner.gid, recorded_file,
+					r);
 		closing(j, r, bytes, removed);
+	}
 	probe_recorder_free(r);
 	probe_rotation_free(j->to.files);
 	wait_for_command(j, &exec_errno);
@@ -457,6 +502,11 @@ static int check_values(struct job *j)
 		return cli_usage_error(&program,
 				       "--trigger and --flight-memory are for --flight-recorder");
 
+	if (v->bundle && (v->rotate_bytes || v->rotate_ns || v->flight_ns || v->outputs.n != 1 ||
+			  strcmp(v->outputs.v[0], "-") == 0))
+		return cli_usage_error(&program,
+				       "--bundle while recording needs -o FILE, one file; "
+				       "for others: ingero-record --bundle RECORDING");
 	if (j->command.n && !j->command.dashes)
 		return cli_usage_error(&program,
 				       "put -- in front of the command: ingero-record -- %s",
@@ -483,6 +533,10 @@ int main(int argc, char **argv)
 		cli_quote(&j.cmdline, argv[i]);
 	}
 	status = cli_parse(&program, &j.v, argc, argv, &j.command);
+	if (status == CLI_GO && j.v.bundle && j.command.n && !j.command.dashes) {
+		status = bundle_only(&j.v, &j.command);
+		goto out;
+	}
 	if (status == CLI_GO)
 		status = check_values(&j);
 	if (status == CLI_GO)
@@ -523,6 +577,8 @@ int main(int argc, char **argv)
 	status = cli_parse(&program, &v, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;
+	if (v.bundle && operands.n && !operands.dashes)
+		return bundle_only(&v, &operands);
 	cli_error("cannot record: %s", INGERO_NO_BPF);
 	return operands.n ? 125 : CLI_EXIT_CANNOT;
 }

@@ -178,9 +178,9 @@ complete -F _ingero_merge ingero-merge
 
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
-		--keep --max-size --flight-recorder --trigger --flight-memory -n --node --duration -e
-		--event --exclude --no-stacks --no-sched --no-gpu --hung --ring --link --walker -q --quiet
-		-v --verbose --color --progress -h --help --version' \
+		--keep --max-size --bundle --flight-recorder --trigger --flight-memory -n --node
+		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --hung --ring --link
+		--walker -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE

@@ -141,6 +141,7 @@ complete -c ingero-record -l rotate -d 'Begin a new file when one has grown so l
 complete -c ingero-record -l rotate-every -d '... or covers so much time' -x
 complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
 complete -c ingero-record -l max-size -d 'Remove the oldest files beyond this size (default recording: 10g; 0: no limit)' -x
+complete -c ingero-record -l bundle -d 'Also pack FILE.igb, with the libraries\' symbols; or do that for a RECORDING'
 complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory; write it on SIGUSR1, --trigger, a hung call, the end' -x
 complete -c ingero-record -l trigger -d 'Write it when a call took longer, or failed' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/input/bundle.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
 #include "lib/input/operand.h"
@@ -34,6 +35,13 @@ static int open_one(struct one *o, struct world *w, const char *name, struct err
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
 		return err_set(e, ERR_CANNOT, "cannot read %s: it is a directory", name);
+	}
+	if (pack_looks_so(fd)) {
+		int packed = fd, rc = input_bundle_open(&fd, w, packed, name, e);
+
+		close(packed);
+		if (rc)
+			return rc;
 	}
 	o->unseekable = false;
 	o->fd = fd;

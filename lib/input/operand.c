@@ -13,8 +13,7 @@ int input_operand_check(const char *name, struct err *e)
 	static const struct {
 		const char *magic, *what;
 	} others[] = { { "SQLite format 3", "an SQLite recording" },
-		       { "\x1f\x8b", "a compressed file or a bundle" },
-		       { "PK\x03\x04", "a bundle" } };
+		       { "PK\x03\x04", "a zip archive" } };
 	char head[16] = { 0 };
 	struct stat st;
 	int fd;
@@ -34,7 +33,8 @@ int input_operand_check(const char *name, struct err *e)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!memcmp(head, others[i].magic, strlen(others[i].magic)))
 			return err_set(e, ERR_CANNOT,
-				       "%s is %s: reading those is not there yet, only .ige files",
+				       "%s is %s: reading those is not there yet, only .ige files "
+				       "and bundles",
 				       name, others[i].what);
 	return 0;
 }

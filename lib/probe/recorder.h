@@ -61,6 +61,10 @@ void probe_recorder_dump(struct probe_recorder *r);
 int probe_recorder_finish(struct probe_recorder *r, struct err *e);
 void probe_recorder_free(struct probe_recorder *r);
 
+/* A descriptor, yours, of the file with that build-id that stacks went through; negative: none is open. Its place in
+ * the file is not yours to rely on. path: as in the recording. */
+int probe_recorder_file(const struct probe_recorder *r, const char *path, const char *build_id);
+
 /* The next notice not yet given out, NULL for none; borrowed until the next call. */
 enum probe_notice {
 	PROBE_NOTE, /* to be indented: part of the banner */

@@ -93,3 +93,8 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 		probe_recorder_tell(r, PROBE_LINE, "next:  ingero-stat %s    ingero-explain %s",
 				    where, where);
 }
+
+int probe_recorder_file(const struct probe_recorder *r, const char *path, const char *build_id)
+{
+	return probe_stacks_file(r->stacks, path, build_id);
+}

@@ -387,6 +387,19 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 	return world_stack(s->world, frames, n);
 }
 
+int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id)
+{
+	for (size_t i = 0; i < s->modules.n; i++) {
+		const struct module *v = s->modules.v[i];
+		const struct world_module *m = world_get_module(s->world, v->id);
+
+		if (v->fd >= 0 && m && strcmp(v->path, path) == 0 &&
+		    bytes_equal(world_text(s->world, m->build_id), bytes_of(build_id)))
+			return fcntl(v->fd, F_DUPFD_CLOEXEC, 3);
+	}
+	return -1;
+}
+
 void probe_stacks_collect(struct probe_stacks *s, bool wait)
 {
 	pthread_mutex_lock(&s->lock);

@@ -37,6 +37,9 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 			      const struct probe_part *python, unsigned npython,
 			      const char *python_missing);
 
+/* A descriptor, yours, of the file of the module with this path and build-id; -1: it could not be opened. */
+int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id);
+
 /* Puts finished names into the world. wait: until none is outstanding. */
 void probe_stacks_collect(struct probe_stacks *s, bool wait);
 

@@ -25,6 +25,7 @@
 struct sym_elf {
 	int fd;
 	uint64_t size;
+	uint64_t reach; /* where addresses may lie: size, or that of the file whose symbols these are */
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
 	unsigned nsegments;
@@ -94,10 +95,10 @@ bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset)
 		const Elf64_Phdr *s = &f->segments[i];
 
 		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
-		    address - s->p_vaddr < s->p_filesz && address - s->p_vaddr < f->size &&
-		    inside(f, s->p_offset, address - s->p_vaddr)) {
+		    address - s->p_vaddr < s->p_filesz && s->p_offset < f->reach &&
+		    address - s->p_vaddr < f->reach - s->p_offset) {
 			*offset = s->p_offset + (address - s->p_vaddr);
-			return *offset < f->size;
+			return true;
 		}
 	}
 	return false;
@@ -133,8 +134,19 @@ static void hex(char *out, size_t room, const unsigned char *p, size_t n)
 		snprintf(out + 2 * i, 3, "%02x", p[i]);
 }
 
+static void take_note(struct sym_elf *f, const Elf64_Nhdr *note, const unsigned char *name,
+		      const unsigned char *description)
+{
+	if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !f->build_id[0] &&
+	    memcmp(name, "GNU", 4) == 0)
+		hex(f->build_id, sizeof(f->build_id), description, note->n_descsz);
+	if (note->n_type == SYM_NOTE_SIZE && note->n_namesz == sizeof(SYM_NOTE_OWNER) &&
+	    note->n_descsz == sizeof(f->reach) && memcmp(name, SYM_NOTE_OWNER, note->n_namesz) == 0)
+		memcpy(&f->reach, description, sizeof(f->reach));
+}
+
 /* A note: three words, then name and description, each filled up to a multiple of 4. */
-static bool find_build_id(struct sym_elf *f, const unsigned char *p, size_t n)
+static void take_notes(struct sym_elf *f, const unsigned char *p, size_t n)
 {
 	size_t at = 0;
 
@@ -146,22 +158,17 @@ static bool find_build_id(struct sym_elf *f, const unsigned char *p, size_t n)
 		description = name + (((uint64_t)note.n_namesz + 3) & ~3ull);
 		next = description + (((uint64_t)note.n_descsz + 3) & ~3ull);
 		if (description > n || note.n_descsz > n - description)
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(p + name, "GNU", 4) == 0) {
-			hex(f->build_id, sizeof(f->build_id), p + description, note.n_descsz);
-			return true;
-		}
+			return;
+		take_note(f, &note, p + name, p + description);
 		if (next > n)
-			return false;
+			return;
 		at = next;
 	}
-	return false;
 }
 
 static void read_notes(struct sym_elf *f)
 {
-	for (unsigned i = 0; i < f->nsegments && !f->build_id[0]; i++) {
+	for (unsigned i = 0; i < f->nsegments; i++) {
 		const Elf64_Phdr *s = &f->segments[i];
 		unsigned char *p;
 
@@ -169,7 +176,7 @@ static void read_notes(struct sym_elf *f)
 			continue;
 		p = take_copy(f, s->p_offset, s->p_filesz);
 		if (p)
-			find_build_id(f, p, s->p_filesz);
+			take_notes(f, p, s->p_filesz);
 		free(p);
 	}
 }
@@ -232,7 +239,7 @@ static int open_head(struct sym_elf *f, const char *name, struct err *e)
 		return err_sys(e, "cannot read %s", name);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_DAMAGED, "%s is not a file", name);
-	f->size = (uint64_t)st.st_size;
+	f->size = f->reach = (uint64_t)st.st_size;
 	if (!take(f, 0, &f->head, sizeof(f->head)) ||
 	    memcmp(f->head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_ident[EI_DATA] != ELFDATA2LSB)

@@ -17,6 +17,11 @@
 
 struct sym_elf;
 
+/* A file that holds another one's symbols without its code (lib/sym/slim.h) tells that one's size in a note of this
+ * owner and type, 8 bytes little-endian: places of its symbols lie in that other file. */
+#define SYM_NOTE_OWNER "ingero"
+#define SYM_NOTE_SIZE  1
+
 /* Hexadecimal build-id with its zero byte; longer ones are cut. */
 #define SYM_BUILD_ID 65
 

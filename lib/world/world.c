@@ -11,6 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
+#include "lib/base/vec.h"
 #include "lib/world/intern.h"
 
 #define KEY_WORDS 5
@@ -30,7 +31,9 @@ struct world {
 	struct arena texts; /* strings, frames of stacks, names of foreign ops */
 	struct intern symbols;
 	struct map symbol_of; /* frame id -> symbol index + 1 in symbols */
-	struct op_def **ops;  /* 64 K entries, foreign ops only; NULL until one is met */
+	VEC(struct world_namer) namers;
+	struct map unnamed;  /* frames that no namer knows */
+	struct op_def **ops; /* 64 K entries, foreign ops only; NULL until one is met */
 	struct column_def **columns;
 	bool failed;
 };
@@ -69,6 +72,10 @@ void world_free(struct world *w)
 		intern_free(&w->tables[i]);
 	intern_free(&w->symbols);
 	map_free(&w->symbol_of);
+	map_free(&w->unnamed);
+	for (size_t i = 0; i < w->namers.n; i++)
+		w->namers.v[i].free(w->namers.v[i].ctx);
+	vec_free(&w->namers);
 	arena_free(&w->texts);
 	free(w->ops);
 	free(w->columns);
@@ -294,11 +301,39 @@ void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
 		w->failed = true;
 }
 
+int world_add_namer(struct world *w, const struct world_namer *namer, struct err *e)
+{
+	if (!vec_push(&w->namers, *namer)) {
+		namer->free(namer->ctx);
+		return err_nomem(e);
+	}
+	map_clear(&w->unnamed);
+	return 0;
+}
+
+/* A name is added to what is known, as one that arrived late: nothing that was handed out changes. */
+static void ask_namers(struct world *w, uint32_t frame)
+{
+	struct world_symbol found = { 0 };
+
+	if (!world_get_frame(w, frame) || map_get(&w->unnamed, frame, NULL))
+		return;
+	for (size_t i = 0; i < w->namers.n; i++)
+		if (w->namers.v[i].name(w->namers.v[i].ctx, w, frame, &found)) {
+			world_symbol(w, frame, &found);
+			return;
+		}
+	if (!map_put(&w->unnamed, frame, 1))
+		w->failed = true;
+}
+
 const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame)
 {
 	uint64_t id;
 	const struct named *named;
 
+	if (w->namers.n && !map_get(&w->symbol_of, frame, NULL))
+		ask_namers((struct world *)w, frame);
 	if (!map_get(&w->symbol_of, frame, &id))
 		return NULL;
 	named = intern_at(&w->symbols, (uint32_t)id);

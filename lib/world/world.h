@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/err.h"
 #include "lib/event/op.h"
 
 struct world;
@@ -139,6 +140,16 @@ const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n)
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v);
 const struct world_symbol *world_get_symbol(const struct world *w,
 					    uint32_t frame); /* NULL: no name yet */
+
+/* Where names come from that no definition brought, as symbol tables that travelled with a recording: asked by
+ * world_get_symbol, once for each frame that has no name then, the namer added first before the others. True: *out
+ * holds. Owned by the world from here on, and freed with it; 0, or ERR_NOMEM with ctx freed. */
+struct world_namer {
+	bool (*name)(void *ctx, struct world *w, uint32_t frame, struct world_symbol *out);
+	void (*free)(void *ctx);
+	void *ctx;
+};
+int world_add_namer(struct world *w, const struct world_namer *namer, struct err *e);
 
 /* Names in the order they became known: i runs 1..world_symbols(); the frame i belongs to. */
 uint32_t world_symbols(const struct world *w);

@@ -3,7 +3,8 @@
 # Fuzzers, for who has clang: `make fuzz-NAME` builds $(BUILD)/fuzz/NAME of tests/fuzz/NAME.c and says
 # how to run it. They are not part of `make check`, which replays a corpus through the same code.
 
-fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c) lib/probe/codes.c
+fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
+	lib/input/*.c) lib/probe/codes.c
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
 
@@ -14,4 +15,4 @@ fuzz-%: $(BUILD)/fuzz/%
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib)
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) -lz -ljq -lm -o $@
+	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) -lz -ljq -lm -ldl -o $@

@@ -28,7 +28,8 @@ ROOMS = {
     # ige: the recorder writes what it drains; select: what it leaves out, and what triggers it
     "probe": ["sym", "host", "bpf", "ige", "select"],
     "sim": ["world", "stat"],
-    "input": ["ige", "archive", "pack", "select", "stat"],
+    # sym: names for frames, from the symbol tables in a bundle
+    "input": ["ige", "archive", "pack", "select", "stat", "sym"],
     "line": ["world", "stat"],
     "cause": ["line"],
     "ask": ["input", "cause"],

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Written beside its place and renamed when whole, so that no half bundle is ever found under its name. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/io.h"
+#include "lib/input/bundle.h"
+
+struct target {
+	int fd;
+	uint64_t bytes;
+};
+
+static int put(void *ctx, const void *p, size_t n, struct err *e)
+{
+	struct target *t = ctx;
+
+	t->bytes += n;
+	return write_all(t->fd, p, n, e);
+}
+
+static int name_it(struct input_bundle_told *told, const char *recording, const char *out,
+		   struct err *e)
+{
+	size_t n = strlen(recording);
+	int got;
+
+	if (n > 4 && strcmp(recording + n - 4, ".ige") == 0)
+		n -= 4;
+	if (out)
+		got = snprintf(told->path, sizeof(told->path), "%s", out);
+	else
+		got = snprintf(told->path, sizeof(told->path), "%.*s.igb", (int)n, recording);
+	return got < (int)sizeof(told->path) - 8 ? 0
+						 : err_set(e, ERR_USAGE, "the name is too long");
+}
+
+int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid,
+		      uint32_t owner_gid, input_bundle_find_fn *find, void *find_ctx,
+		      struct input_bundle_told *told, struct buf *notes, struct err *e)
+{
+	struct target t = { .fd = STDOUT_FILENO };
+	char beside[sizeof(told->path) + 8];
+	bool named = !out || strcmp(out, "-") != 0;
+	int fd, rc = name_it(told, recording, out, e);
+
+	if (rc)
+		return rc;
+	fd = open(recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return err_sys(e, "cannot open %s", recording);
+	snprintf(beside, sizeof(beside), "%s.XXXXXX", told->path);
+	if (named) {
+		t.fd = mkostemp(beside, O_CLOEXEC);
+		if (t.fd < 0)
+			rc = err_sys(e, "cannot create %s", told->path);
+		else if (owner_uid && fchown(t.fd, owner_uid, owner_gid))
+			rc = err_sys(e, "cannot create %s", told->path);
+	}
+	if (rc == 0)
+		rc = input_bundle_write(fd, recording, find, find_ctx, put, &t, told, notes, e);
+	close(fd);
+	if (named && t.fd >= 0) {
+		if (close(t.fd) && rc == 0)
+			rc = err_sys(e, "cannot write %s", told->path);
+		if (rc == 0 && rename(beside, told->path))
+			rc = err_sys(e, "cannot create %s", told->path);
+		if (rc)
+			unlink(beside);
+	}
+	told->bytes = t.bytes;
+	return rc;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a bundle's members are called, for who writes (bundle_write.c) and who reads it (bundle.c). */
+#ifndef INGERO_INPUT_BUNDLE_FORM_H
+#define INGERO_INPUT_BUNDLE_FORM_H
+
+#define BUNDLE_HEAD	 "BUNDLE"
+#define BUNDLE_SYMBOLS	 "symbols/"
+#define BUNDLE_RECORDING "recording.ige"
+
+/* The first line of BUNDLE; readers refuse other numbers. */
+#define BUNDLE_FORM_ANY "ingero bundle "
+#define BUNDLE_FORM	BUNDLE_FORM_ANY "1\n"
+
+#define BUNDLE_TABLES_MAX 512u		/* each is an open file */
+#define BUNDLE_TABLE_MAX  (1100u << 20) /* what lib/sym/slim.h writes at most */
+
+#endif

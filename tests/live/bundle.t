@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# A bundle made while recording names functions of a program that was deleted before the recording ended; one made
+# afterwards says what it could not find. Both are read as the recording.
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+
+
+def run(*args):
+    p = subprocess.run(args, env=rec.environment(), capture_output=True, text=True, timeout=60)
+    return p.returncode, p.stdout, p.stderr
+
+
+RECORD, EXPLAIN = (os.path.join(rec.BUILD, "bin", "ingero-" + name) for name in ("record", "explain"))
+IGE, IGB, AFTER = rec.path("run.ige"), rec.path("run.igb"), rec.path("after.igb")
+copy = rec.path("gone")
+shutil.copy(rec.work("nest"), copy)
+status, out, err = run(RECORD, "-v", "--bundle", "-o", IGE, "--", "sh", "-c", f"{copy} --depth 4 --op launch; rm {copy}")
+if status == 3 and "libarchive" in err:
+    tap.skip_all("optional: no libarchive here")
+tap.ok(status == 0, "recorded", err)
+tap.ok(not os.path.exists(copy), "the program is gone")
+tap.ok(os.path.exists(IGB) and "bundle " + IGB in err, "the bundle is there", err)
+tap.ok("no symbols of " + copy not in err, "with the names of the deleted program", err)
+status, out, err = run(RECORD, "-v", "--bundle", "-o", AFTER, IGE)
+tap.ok(status == 0, "packed once more", err)
+tap.ok("no symbols of " + copy in err, "which it cannot find any more, and says so", err)
+tap.ok(os.path.getsize(AFTER) < os.path.getsize(IGB), "so that this one is smaller")
+whole = run(EXPLAIN, "--json", IGE)
+for name in IGB, AFTER:
+    tap.same(run(EXPLAIN, "--json", name)[:2], whole[:2], f"{os.path.basename(name)} is read as the recording")
+tap.done_testing()
