@@ -13,6 +13,7 @@ from recording import tap
 rec.need_bpf()
 
 RUNTIME = {"launch": "cudaLaunchKernel", "malloc": "cudaMalloc", "sync": "cudaStreamSynchronize"}
+DRIVER = {"launch": "cuLaunchKernel", "malloc": "cuMemAlloc", "sync": "cuStreamSynchronize"}
 
 
 def names(event):
@@ -31,7 +32,7 @@ def check(name, arguments, depth, op):
     outer = [e for e in calls if names(e)[:len(frames)] == frames]
     tap.ok(outer, f"{name}: the runtime call's stack", f"want {frames}\ngot  {[names(e) for e in calls]}")
     # The driver call inside ends within it, on the same thread.
-    inner = [e for e in events if e["source"] == "driver" and e["depth"] == 1 and outer and
+    inner = [e for e in events if e["source"] == "driver" and e["op"] == DRIVER[op] and e["depth"] == 1 and outer and
              outer[0]["end"] - outer[0]["dur"] <= e["end"] <= outer[0]["end"]]
     if not tap.ok(inner, f"{name}: a driver call inside", events[-5:]):
         return
