@@ -10,3 +10,4 @@ for part in cost_calls cost_sched cost_record cost_python; do
 		echo "bench: SKIP cost.*: built without BPF"
 	fi
 done
+python3 "$(dirname "$0")/cost_peers.py" || exit 1

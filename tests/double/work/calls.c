@@ -37,7 +37,7 @@ struct thread {
 static struct work_cuda cuda;
 static bool chosen[OPS];
 static uint64_t count = 1000, threads = 1, rate, bytes = 4096;
-static bool quiet_setup;
+static bool quiet_setup, waits;
 
 static const char *const names[OPS] = {
 #define CALL(set, name, ...) #name,
@@ -165,6 +165,7 @@ int main(int argc, char **argv)
 		  "op to call, may be repeated [every runtime op once per round]" },
 		{ "bytes", WORK_U64, &bytes, "size of copies and allocations [4096]" },
 		{ "no-setup", WORK_FLAG, &quiet_setup, "make no stream and event first" },
+		{ "wait", WORK_FLAG, &waits, "begin once standard input says something" },
 		{ 0 },
 	};
 
@@ -173,6 +174,8 @@ int main(int argc, char **argv)
 		return 2;
 	work_cuda_open(&cuda, NULL);
 	choose(&ops);
+	if (waits && getchar() == EOF)
+		return 2;
 	for (uint64_t k = 1; k < threads; k++)
 		if (pthread_create(&t[k].id, NULL, run, &t[k]))
 			work_die("cannot start a thread");
