@@ -35,8 +35,10 @@ struct values {
 	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
 	int64_t keep;
 	struct cli_list triggers;
+	double deadband;
+	uint64_t heartbeat_ns;
 };
-static bool max_given;
+static bool max_given, deadband_given;
 
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
@@ -84,6 +86,11 @@ static const struct cli_option options[] = {
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
 	  "Record no off-CPU intervals and CPU occupancy", "Recording" },
 	{ "no-gpu", 0, CLI_FLAG, AT(no_gpu), NULL, "Record no GPU health (NVML)", "Recording" },
+	{ "deadband", 0, CLI_NUMBER, AT(deadband), "PERCENT",
+	  "Leave out system and GPU samples that moved by no more", "Recording",
+	  .given = &deadband_given },
+	{ "heartbeat", 0, CLI_DURATION, AT(heartbeat_ns), "TIME",
+	  "... but not for longer than this; alone: leave out what did not move", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
 	  "Name a call once it has been open this long (5s)", "Recording" },
 	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE",
@@ -279,6 +286,9 @@ static void fill_options(struct job *j)
 	p->sched = !j->v.no_sched;
 	j->opt.node_name = j->v.node;
 	j->opt.no_gpu = j->v.no_gpu;
+	j->opt.thin = deadband_given || j->v.heartbeat_ns;
+	j->opt.deadband = j->v.deadband;
+	j->opt.heartbeat_ns = j->v.heartbeat_ns;
 	buf_printf(&j->tool, "%s %s", program.name, cli_version());
 	j->opt.tool = buf_text(&j->tool);
 	j->opt.command = buf_text(&j->cmdline);
@@ -519,6 +529,8 @@ static int check_values(struct job *j)
 	if (v->ring_bytes && (v->ring_bytes & (v->ring_bytes - 1) || v->ring_bytes < 65536 ||
 			      v->ring_bytes > 1u << 30))
 		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
+	if (deadband_given && !(v->deadband >= 0))
+		return cli_usage_error(&program, "--deadband is a share in percent, 0 or more");
 	return CLI_GO;
 }
 

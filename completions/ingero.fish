@@ -152,6 +152,8 @@ complete -c ingero-record -l exclude -d 'Not these' -x -a '(__fish_complete_list
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
 complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals and CPU occupancy'
 complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
+complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved by no more' -x
+complete -c ingero-record -l heartbeat -d '... but not for longer than this; alone: leave out what did not move' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m): larger loses less' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'

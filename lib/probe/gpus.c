@@ -45,7 +45,7 @@ static void on_ready(void *ctx, unsigned count, const char *text)
 
 static void say(struct probe_gpus *g, const struct record *r)
 {
-	if (g->rc == 0)
+	if (g->rc == 0 && probe_thin_wants(g->thin, r))
 		g->rc = ige_writer_record(g->writer, r, g->e);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/base/map.h"
 #include "lib/host/gpus.h"
 #include "lib/ige/writer.h"
+#include "lib/probe/thin.h"
 #include "lib/world/world.h"
 
 struct probe_gpus {
@@ -22,7 +23,8 @@ struct probe_gpus {
 	uint32_t node;
 	uint32_t (*process)(void *ctx, uint32_t tgid); /* world id */
 	void *ctx;
-	struct map named; /* world process -> 1 */
+	struct map named;	 /* world process -> 1 */
+	struct probe_thin *thin; /* the owner's; set before the first readings are taken */
 	struct ige_writer *writer;
 	struct err *e;
 	int rc;

@@ -31,6 +31,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = probe_say_clock(r->writer, "tick", e);
+		if (rc == 0)
+			rc = probe_recorder_say_thinned(r, now, e);
 	}
 	return rc;
 }
@@ -106,9 +108,13 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!r->world)
 		return err_nomem(e);
 	probe_node_read(&r->node, r->world, opt->node_name);
+	r->thin.on = opt->thin;
+	r->thin.deadband = opt->deadband;
+	r->thin.heartbeat_ns = opt->heartbeat_ns;
+	r->gpus.thin = &r->thin;
 	if (!opt->no_gpu)
 		probe_gpus_init(&r->gpus, r->world, r->node.id, probe_recorder_process, r);
-	rc = probe_samples_init(&r->samples, r->world, r->node.id, e);
+	rc = probe_samples_init(&r->samples, r->world, r->node.id, &r->thin, e);
 	if (rc == 0)
 		rc = open_session(r, e);
 	if (rc == 0)
@@ -129,7 +135,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc)
 		return rc;
 	r->start_ns = host_clock_mono();
-	r->loss_since = r->cut_ns = r->start_ns;
+	r->loss_since = r->cut_ns = r->thin_since = r->start_ns;
 	r->watermark = r->floor = r->start_ns - PROBE_LAG_NS;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
 	r->next_second = r->start_ns + SECOND_NS / 2;
@@ -205,10 +211,13 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	now = host_clock_mono();
 	rc = r->event_error.code ? (*e = r->event_error, e->code)
 				 : probe_recorder_say_losses(r, now, e);
+	probe_thin_forget(&r->thin); /* the last values are there in any case */
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
+	if (rc == 0)
+		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
 		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
 				      r->opt.hung_ns, true, &r->floor, e);
@@ -239,6 +248,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_opens_free(&r->opens);
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
+	probe_thin_free(&r->thin);
 	ige_writer_free(r->writer);
 	probe_flight_free(&r->flight);
 	world_free(r->world);

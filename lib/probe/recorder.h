@@ -35,6 +35,9 @@ struct probe_recorder_options {
 	uint64_t hung_ns;		     /* a call open that long is named */
 	uint64_t flush_ns;		     /* blocks are written at least this often */
 	bool no_gpu;			     /* no GPU health */
+	bool thin;			     /* samples are thinned, see lib/probe/thin.h */
+	double deadband;		     /* % */
+	uint64_t heartbeat_ns;		     /* 0: none */
 	/* Outputs that rotate go on in another file after so much or so long; 0: never for that. */
 	uint64_t rotate_bytes, rotate_ns;
 	/* Nothing goes to the outputs: the last flight_ns are kept in memory, flight_bytes at most, and written to the
@@ -91,7 +94,5 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
  * when it went to a pipe only; bytes: written; removed: older files taken away. */
 void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_t bytes,
 			    uint64_t removed);
-/* "12 cuda: ring full, 1 sched: …": by source and reason; nothing when nothing was lost. */
-void probe_recorder_losses(const struct probe_recorder *r, struct buf *out);
 
 #endif

@@ -36,10 +36,15 @@ static void tell_shares(struct probe_recorder *r, const struct probe_shares *s)
 	buf_free(&b);
 }
 
+static void tell_thinned(struct probe_recorder *r)
+{
+	if (r->thin.on)
+		probe_recorder_tell(r, PROBE_LINE, "samples: %s recorded, %s left out",
+				    human_count(r->thin.said).s, human_count(r->thin.left_out).s);
+}
+
 static void tell_missing(struct probe_recorder *r, const struct probe_recorder_totals *t)
 {
-	struct buf lost = { 0 };
-
 	if (t->open)
 		probe_recorder_tell(r, PROBE_LINE, "%s call%s had not returned at the end",
 				    human_count(t->open).s, t->open == 1 ? "" : "s");
@@ -51,12 +56,7 @@ static void tell_missing(struct probe_recorder *r, const struct probe_recorder_t
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "%s records of the kernel side were not understood",
 				    human_count(t->refused).s);
-	if (t->lost) {
-		probe_recorder_losses(r, &lost);
-		probe_recorder_tell(r, PROBE_LINE, "lost: %s%s", buf_text(&lost),
-				    t->lost_ring ? " (a larger --ring loses less)" : "");
-		buf_free(&lost);
-	}
+	probe_recorder_tell_all_losses(r);
 	if (t->with_cuda == 0)
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "no CUDA library was seen in %s: the recording holds no calls",
@@ -83,6 +83,7 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 	if (strcmp(t.walker, "none") != 0)
 		tell_shares(r, &t.shares);
 	tell_missing(r, &t);
+	tell_thinned(r);
 	if (removed)
 		probe_recorder_tell(r, PROBE_LINE,
 				    "removed %s older file%s to stay within --keep and --max-size",

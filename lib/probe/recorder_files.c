@@ -24,6 +24,8 @@ static int cut(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc == 0)
 		rc = probe_recorder_say_coverage(r, e);
 	if (rc == 0)
+		rc = probe_recorder_say_thinned(r, now, e);
+	if (rc == 0)
 		rc = probe_say_clock(r->writer, "tick", e);
 	if (rc == 0)
 		rc = ige_writer_cut(r->writer, e);
@@ -37,6 +39,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	int rc;
 
 	host_sampler_again(r->samples.sampler);
+	probe_thin_forget(&r->thin);
 	map_free(&r->opens.named);
 	r->opens.named = (struct map){ 0 };
 	rc = probe_recorder_say_start(r, e);

@@ -16,6 +16,7 @@
 #include "lib/probe/recorder.h"
 #include "lib/probe/samples.h"
 #include "lib/probe/statements.h"
+#include "lib/probe/thin.h"
 #include "lib/probe/wire.h"
 
 /* A thread preempted between reading the clock and the ring delivers that much late at most. */
@@ -39,6 +40,9 @@ struct probe_recorder {
 	struct probe_opens opens;
 	struct probe_samples samples;
 	struct probe_gpus gpus;
+	struct probe_thin thin;
+	uint64_t thin_said, thin_left_out; /* of it, in records already */
+	int64_t thin_since;
 	struct probe_node node;
 	struct probe_tee tee;
 	struct probe_flight flight;
@@ -54,6 +58,10 @@ struct probe_recorder {
 	bool triggered, dump_wanted;
 	struct loss_slot losses;
 	uint64_t lost, dropped[2][2];
+	/* What the person who records was told of that, and when. */
+	struct loss_slot losses_told;
+	uint64_t lost_told, dropped_told[2];
+	int64_t losses_told_ns, next_lost;
 	uint64_t events, calls;
 	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, finished;
@@ -99,7 +107,12 @@ void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns);
 void probe_recorder_tell_pythons(struct probe_recorder *r);
 /* Once, while no target has a CUDA library. */
 void probe_recorder_tell_no_cuda(struct probe_recorder *r);
-/* LOSS records of what was lost since the last call. */
+/* LOSS records of what was lost since the last call; a person is told now and then. */
 int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e);
+/* What was lost in all, line by line. */
+void probe_recorder_tell_all_losses(struct probe_recorder *r);
+uint64_t probe_recorder_ring_losses(const struct probe_recorder *r);
+/* What thinning left out since the last call, if it is on. */
+int probe_recorder_say_thinned(struct probe_recorder *r, int64_t now, struct err *e);
 
 #endif

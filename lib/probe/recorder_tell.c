@@ -94,47 +94,6 @@ void probe_recorder_tell_pythons(struct probe_recorder *r)
 	}
 }
 
-int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e)
-{
-	struct loss_slot sum;
-	uint64_t lost = r->lost;
-	int rc;
-
-	probe_session_losses(r->session, &sum);
-	rc = probe_say_losses(r->writer, &sum, &r->losses, r->loss_since, now, &r->lost, e);
-	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++) {
-		struct probe_output_state o;
-
-		probe_output_state(r->opt.outputs[i], &o);
-		/* Said once for both outputs: each holds the statement, only one lost the events. */
-		if (o.dropped_queue > r->dropped[i][0]) {
-			rc = probe_say_loss(r->writer, LOSS_QUEUE_FULL,
-					    o.dropped_queue - r->dropped[i][0], r->loss_since, now,
-					    e);
-			r->lost += o.dropped_queue - r->dropped[i][0];
-		}
-		if (rc == 0 && o.dropped_disk > r->dropped[i][1]) {
-			if (!r->dropped[i][1])
-				probe_recorder_tell(
-					r, PROBE_WARNING,
-					"%s: recording goes on without events until there is room",
-					o.error.text);
-			rc = probe_say_loss(r->writer, LOSS_DISK_FULL,
-					    o.dropped_disk - r->dropped[i][1], r->loss_since, now,
-					    e);
-			r->lost += o.dropped_disk - r->dropped[i][1];
-		}
-		r->dropped[i][0] = o.dropped_queue;
-		r->dropped[i][1] = o.dropped_disk;
-	}
-	if (r->lost != lost)
-		probe_recorder_tell(r, PROBE_DETAIL, "lost %s events in the last %s",
-				    human_count(r->lost - lost).s,
-				    human_ns((uint64_t)(now - r->loss_since)).s);
-	r->loss_since = now;
-	return rc;
-}
-
 void probe_recorder_tell_gpus(struct probe_recorder *r)
 {
 	char version[32];
@@ -173,15 +132,6 @@ void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 							   : "of anyone");
 }
 
-static uint64_t ring_losses(const struct probe_recorder *r)
-{
-	uint64_t n = 0;
-
-	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
-		n += r->losses.n[source][LOSS_RING_FULL];
-	return n;
-}
-
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
 {
 	static const char *const walkers[] = { "none", "loop", "helper" };
@@ -190,7 +140,7 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.events = r->events,
 		.calls = r->calls,
 		.lost = r->lost,
-		.lost_ring = ring_losses(r),
+		.lost_ring = probe_recorder_ring_losses(r),
 		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
 		.refused = probe_wire_refused(r->wire),
 		.open = r->opens.open,
@@ -203,23 +153,4 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.link = probe_link_name(probe_session_programs(r->session)->link),
 		.walker = walkers[probe_session_walker(r->session)],
 	};
-}
-
-void probe_recorder_losses(const struct probe_recorder *r, struct buf *out)
-{
-	uint64_t queue = r->dropped[0][0] + r->dropped[1][0],
-		 disk = r->dropped[0][1] + r->dropped[1][1];
-
-	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
-		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
-			if (r->losses.n[source][reason])
-				buf_printf(out, "%s%llu %s: %s", out->n ? ", " : "",
-					   (unsigned long long)r->losses.n[source][reason],
-					   source_name((uint8_t)source), loss_reason_text(reason));
-	if (queue)
-		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)queue,
-			   loss_reason_text(LOSS_QUEUE_FULL));
-	if (disk)
-		buf_printf(out, "%s%llu: %s", out->n ? ", " : "", (unsigned long long)disk,
-			   loss_reason_text(LOSS_DISK_FULL));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler's records go straight to the writer.
+ * The sampler's records go to the writer, less those that tell nothing new.
  */
 #include "lib/probe/samples.h"
 
@@ -8,6 +8,7 @@
 
 struct saying {
 	struct ige_writer *writer;
+	struct probe_thin *thin;
 	struct err *e;
 };
 
@@ -15,12 +16,14 @@ static int on_record(void *ctx, const struct record *r)
 {
 	struct saying *to = ctx;
 
-	return ige_writer_record(to->writer, r, to->e);
+	return probe_thin_wants(to->thin, r) ? ige_writer_record(to->writer, r, to->e) : 0;
 }
 
-int probe_samples_init(struct probe_samples *s, struct world *w, uint32_t node, struct err *e)
+int probe_samples_init(struct probe_samples *s, struct world *w, uint32_t node,
+		       struct probe_thin *thin, struct err *e)
 {
 	memset(s, 0, sizeof(*s));
+	s->thin = thin;
 	return host_sampler_new(&s->sampler, w, node, e);
 }
 
@@ -44,7 +47,7 @@ void probe_samples_exit(struct probe_samples *s, uint32_t tgid)
 int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns, struct err *e)
 {
 	struct host_target targets[PROBE_SAMPLES_MAX];
-	struct saying to = { wr, e };
+	struct saying to = { wr, s->thin, e };
 	uint64_t tgid, process;
 	size_t n = 0, at = 0;
 

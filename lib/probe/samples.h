@@ -12,16 +12,19 @@
 #include "lib/base/map.h"
 #include "lib/host/sample.h"
 #include "lib/ige/writer.h"
+#include "lib/probe/thin.h"
 
 /* More processes than this are not sampled: a fork storm must not become a storm of ours. */
 #define PROBE_SAMPLES_MAX 256
 
 struct probe_samples {
 	struct host_sampler *sampler;
-	struct map alive; /* tgid -> world process */
+	struct map alive;	 /* tgid -> world process */
+	struct probe_thin *thin; /* the owner's */
 };
 
-int probe_samples_init(struct probe_samples *s, struct world *w, uint32_t node, struct err *e);
+int probe_samples_init(struct probe_samples *s, struct world *w, uint32_t node,
+		       struct probe_thin *thin, struct err *e);
 void probe_samples_free(struct probe_samples *s);
 
 void probe_samples_process(struct probe_samples *s, uint32_t tgid, uint32_t process);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the recorder could not keep, into the recording once a second, and to the person who records: which events, why,
+ * how many, and what to change, at most every few seconds.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include "lib/base/human.h"
+#include "lib/host/clock.h"
+
+#define TELL_NS 5000000000ll
+
+static const char *advice(uint32_t reason)
+{
+	switch (reason) {
+	case LOSS_RING_FULL:
+		return "a larger --ring loses less";
+	case LOSS_NO_STATE:
+		return "the kernel had no memory for it";
+	case LOSS_MISSED_RETURN:
+		return "calls left by an exception, longjmp or a killed thread; nothing to change";
+	case LOSS_NESTING:
+		return "calls more than 16 deep are not followed";
+	case LOSS_QUEUE_FULL:
+		return "write to a faster disk, or record less: --no-stacks, --no-sched, --sample";
+	case LOSS_DISK_FULL:
+		return "make room, or use --max-size";
+	default:
+		return "";
+	}
+}
+
+static int say_output(struct probe_recorder *r, unsigned i, int64_t now, struct err *e)
+{
+	static const uint32_t reasons[2] = { LOSS_QUEUE_FULL, LOSS_DISK_FULL };
+	struct probe_output_state o;
+	uint64_t dropped[2];
+	int rc = 0;
+
+	probe_output_state(r->opt.outputs[i], &o);
+	dropped[0] = o.dropped_queue;
+	dropped[1] = o.dropped_disk;
+	if (dropped[1] && !r->dropped[i][1])
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "%s: recording goes on without events until there is room",
+				    o.error.text);
+	/* Said once for both outputs: each holds the statement, only one lost the events. */
+	for (unsigned k = 0; rc == 0 && k < 2; k++) {
+		uint64_t n = dropped[k] - r->dropped[i][k];
+
+		if (n) {
+			rc = probe_say_loss(r->writer, reasons[k], n, r->loss_since, now, e);
+			r->lost += n;
+		}
+		r->dropped[i][k] = dropped[k];
+	}
+	return rc;
+}
+
+static void line(struct probe_recorder *r, uint64_t n, const char *source, uint32_t reason,
+		 int64_t ns)
+{
+	if (n)
+		probe_recorder_tell(r, PROBE_WARNING, "lost %s %s%sevent%s in %s: %s (%s)",
+				    human_count(n).s, source, *source ? " " : "", n == 1 ? "" : "s",
+				    human_ns((uint64_t)ns).s, loss_reason_text(reason),
+				    advice(reason));
+}
+
+static uint64_t dropped_of(const struct probe_recorder *r, unsigned k)
+{
+	return r->dropped[0][k] + r->dropped[1][k];
+}
+
+static void tell_since(struct probe_recorder *r, const struct loss_slot *before,
+		       const uint64_t dropped[2], int64_t ns)
+{
+	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
+		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
+			line(r, r->losses.n[source][reason] - before->n[source][reason],
+			     source_name((uint8_t)source) ? source_name((uint8_t)source) : "",
+			     reason, ns);
+	line(r, dropped_of(r, 0) - dropped[0], "", LOSS_QUEUE_FULL, ns);
+	line(r, dropped_of(r, 1) - dropped[1], "", LOSS_DISK_FULL, ns);
+}
+
+int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	struct loss_slot sum;
+	int rc = 0;
+
+	if (r->session) {
+		probe_session_losses(r->session, &sum);
+		rc = probe_say_losses(r->writer, &sum, &r->losses, r->loss_since, now, &r->lost, e);
+	}
+	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++)
+		rc = say_output(r, i, now, e);
+	r->loss_since = now;
+	if (r->lost == r->lost_told || r->finished || now < r->next_lost)
+		return rc;
+	tell_since(r, &r->losses_told, r->dropped_told,
+		   now - (r->losses_told_ns ? r->losses_told_ns : r->start_ns));
+	r->losses_told = r->losses;
+	r->dropped_told[0] = dropped_of(r, 0);
+	r->dropped_told[1] = dropped_of(r, 1);
+	r->lost_told = r->lost;
+	r->losses_told_ns = now;
+	r->next_lost = now + TELL_NS;
+	return rc;
+}
+
+void probe_recorder_tell_all_losses(struct probe_recorder *r)
+{
+	static const struct loss_slot nothing;
+	static const uint64_t none[2];
+
+	tell_since(r, &nothing, none, host_clock_mono() - r->start_ns);
+}
+
+uint64_t probe_recorder_ring_losses(const struct probe_recorder *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
+		n += r->losses.n[source][LOSS_RING_FULL];
+	return n;
+}
+
+int probe_recorder_say_thinned(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	struct record rec = { .kind = RECORD_THINNED };
+	int rc;
+
+	if (!r->thin.on)
+		return 0;
+	REC_SET(&rec, THINNED, since_ns, r->thin_since);
+	REC_SET(&rec, THINNED, until_ns, now);
+	REC_SET(&rec, THINNED, said, r->thin.said - r->thin_said);
+	REC_SET(&rec, THINNED, left_out, r->thin.left_out - r->thin_left_out);
+	REC_SET(&rec, THINNED, deadband, r->thin.deadband);
+	if (r->thin.heartbeat_ns)
+		REC_SET(&rec, THINNED, heartbeat_ns, r->thin.heartbeat_ns);
+	rc = ige_writer_record(r->writer, &rec, e);
+	r->thin_said = r->thin.said;
+	r->thin_left_out = r->thin.left_out;
+	r->thin_since = now;
+	return rc;
+}

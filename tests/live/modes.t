@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Ways to record: samples thinned and counted, two recorders at once, what was lost told with its reason.
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+LAUNCH = ("cuda", "cudaLaunchKernel")
+
+
+def records(path, kind):
+    """As the independent reader gives them."""
+    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), path], capture_output=True,
+                           text=True).stdout.splitlines()
+    return [x for x in map(rec.json.loads, lines) if x.get("record") == kind]
+
+
+def expected(p):
+    return {("cuda", op): n["count"] for op, n in rec.truth(p)[0]["ops"].items() if op.startswith("cuda")}
+
+
+def same_counts(path, calls, name):
+    got, lost = rec.counts(path)
+    tap.same(({k: n for k, n in got.items() if k[0] == "cuda"}, lost), (calls, 0), name)
+
+
+# ---- thinned samples
+work = ["--", rec.work("calls"), "--count", 300, "--rate", 1000]
+out = rec.path("thin.ige")
+p = rec.run("-o", out, "--deadband", "1000", "--heartbeat", "1h", *work)
+said, thinned = records(out, "sample"), records(out, "thinned")
+tap.same(sum(t["said"] for t in thinned), len(said), "every sample that was recorded is counted")
+tap.ok(sum(t["left_out"] for t in thinned) > 0, "and those left out", str(thinned))
+seen = {}
+for s in said:
+    key = (s["metric"], str([s.get(k) for k in ("process", "cgroup", "gpu", "cpu")]))
+    seen.setdefault(key, []).append(s["time_ns"])
+last = max(s["time_ns"] for s in said)
+tap.ok(all(times[-1] == last for key, times in seen.items() if key[0] == 1), "the last values are there", str(seen))
+tap.ok("left out" in p.stderr, "and a line says so", p.stderr)
+out = rec.path("thick.ige")
+rec.run("-o", out, *work)
+tap.same(records(out, "thinned"), [], "nothing is left out unless asked for")
+for bad in (["--deadband", "-1"], ["--deadband", "x"], ["--heartbeat", "soon"]):
+    tap.same(rec.run(*bad, "-o", out, "--", "true").returncode, 2, "refused: " + " ".join(bad))
+
+# ---- two recorders of one program
+DECOY = """
+import ctypes, sys
+for name in ("libcudart.so.13", "libcuda.so.1"):
+    ctypes.CDLL(name)
+print("there", flush=True)
+sys.stdin.read()
+"""
+decoy = subprocess.Popen([sys.executable, "-c", DECOY], env=rec.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+decoy.stdout.readline()
+
+
+def waiting(*arguments):
+    """A program that begins when its standard input ends; its libraries are those of the decoy."""
+    return subprocess.Popen(["sh", "-c", 'read go; exec "$@"', "sh", rec.work("calls"), *arguments], env=rec.environment(),
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def recorder(out, pid):
+    r = rec.start("-o", out, "-p", f"{decoy.pid},{pid}")
+    text = ""
+    for line in r.stderr:
+        text += line
+        if re.search(r"^  driver .* functions", line):
+            return r
+    raise RuntimeError(text)
+
+
+def ended(r):
+    r.send_signal(signal.SIGINT)
+    text = r.communicate(timeout=30)[1]
+    tap.same(r.returncode, 0, "a recorder ends well")
+    return text
+
+
+first, second = rec.path("first.ige"), rec.path("second.ige")
+w = waiting("--count", "500", "--rate", "20000")
+a, b = recorder(first, w.pid), recorder(second, w.pid)
+out = w.communicate("\n", timeout=60)[0]
+ended(a)
+ended(b)
+same_counts(first, expected(out), "the first of two recorders has every call")
+same_counts(second, expected(out), "and so has the second")
+
+w = waiting("--count", "3000", "--rate", "20000")
+a, b = recorder(first, w.pid), recorder(second, w.pid)
+w.stdin.write("\n")
+w.stdin.flush()
+while os.path.getsize(second) < 40000 and w.poll() is None:  # it is in the middle of it
+    select.select([], [], [], 0.01)
+ended(b)
+tap.ok(w.poll() is None, "one recorder ends while the program runs")
+out = w.communicate(timeout=60)[0]
+ended(a)
+same_counts(first, expected(out), "the other goes on undisturbed")
+got, lost = rec.counts(second)
+tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has is whole", str(got))
+decoy.communicate(timeout=20)
+
+# ---- losses are told
+out = rec.path("lost.ige")
+p = rec.run("-o", out, "--ring", "64k", "--", rec.work("calls"), "--count", 20000, "--threads", 2)
+calls = {k: n for k, n in expected(p.stdout).items()}
+got, lost = rec.counts(out)
+if lost:
+    told = re.findall(r"lost ([\d,]+) (\w+) events? in [^:]*: ([^(]*) \((.*)\)", p.stderr)
+    closing = p.stderr[p.stderr.index("recorded "):]
+    last = [(int(n.replace(",", "")), source) for n, source, why, what in told if f"lost {n} {source} " in closing and why ==
+            "ring full"]
+    tap.same(sum(n for n, _ in last), lost, "what was lost is told at the end by source")
+    tap.ok(all("--ring" in what for _, _, why, what in told if why == "ring full"), "with what to change", p.stderr)
+    if rec.stat(out)["coverage"]["duration_ns"] > 2e9:
+        tap.ok("warning: lost" in p.stderr[:p.stderr.index("recorded ")], "and while it happens", p.stderr)
+else:
+    tap.skip("losses are told", "optional: nothing was lost")
+
+tap.done_testing()
