@@ -29,8 +29,8 @@
 struct values {
 	struct cli_list outputs, pids;
 	const char *user, *pod, *db, *node, *link, *walker;
-	bool all, no_stacks, no_sched, no_gpu, bundle;
 	struct cli_list only, except; /* names of ops */
+	bool all, no_stacks, no_sched, no_gpu, no_probes, bundle;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
 	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
 	int64_t keep;
@@ -49,27 +49,25 @@ static const struct cli_option options[] = {
 	{ "all", 'a', CLI_FLAG, AT(all), NULL, "Record all CUDA processes, present and later",
 	  "Targets" },
 	{ "pod", 0, CLI_STRING, AT(pod), "NAMESPACE/NAME",
-	  "Record the processes of this Kubernetes pod, present and later", "Targets" },
+	  "Record this Kubernetes pod, present and later", "Targets" },
 	{ "output", 'o', CLI_REPEAT, AT(outputs), "FILE",
-	  "Write the recording there; - is standard output; may be given twice", "Output" },
-	{ "db", 'd', CLI_STRING, AT(db), "DIR",
-	  "Folder of the default recording (else $INGERO_DB, else ~/.ingero)", "Output" },
+	  "Write there; - is standard output; at most twice", "Output" },
+	{ "db", 'd', CLI_STRING, AT(db), "DIR", "Folder of recordings ($INGERO_DB, else ~/.ingero)",
+	  "Output" },
 	{ "flush", 0, CLI_DURATION, AT(flush_ns), "TIME",
-	  "Write at least this often (1s to a file, 100ms to a pipe)", "Output" },
+	  "Write this often (1s to a file, 100ms to a pipe)", "Output" },
 	{ "rotate", 0, CLI_SIZE, AT(rotate_bytes), "SIZE",
-	  "Begin a new file when one has grown so large: FILE-000001.ige ...", "Output" },
+	  "Go on in a new file, FILE-000002.ige, when so large", "Output" },
 	{ "rotate-every", 0, CLI_DURATION, AT(rotate_ns), "TIME", "... or covers so much time",
 	  "Output" },
 	{ "keep", 0, CLI_INT, AT(keep), "N", "Remove the oldest beyond N files", "Output", NULL, 1,
 	  1000000 },
 	{ "max-size", 0, CLI_SIZE, AT(max_bytes), "SIZE",
-	  "Remove the oldest files beyond this size (default recording: 10g; 0: no limit)",
-	  "Output", .given = &max_given },
+	  "Remove the oldest beyond this (default ring: 10g)", "Output", .given = &max_given },
 	{ "bundle", 0, CLI_FLAG, AT(bundle), NULL,
 	  "Also pack FILE.igb, with the libraries' symbols; or do that for a RECORDING", "Output" },
 	{ "flight-recorder", 0, CLI_DURATION, AT(flight_ns), "TIME",
-	  "Keep the last TIME in memory; write it on SIGUSR1, --trigger, a hung call, the end",
-	  "Flight recorder" },
+	  "Keep the last TIME in memory until something happens", "Flight recorder" },
 	{ "trigger", 0, CLI_REPEAT, AT(triggers), "OP>TIME|error",
 	  "Write it when a call took longer, or failed", "Flight recorder" },
 	{ "flight-memory", 0, CLI_SIZE, AT(flight_bytes), "SIZE", "Keep so much at most (256m)",
@@ -86,15 +84,17 @@ static const struct cli_option options[] = {
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
 	  "Record no off-CPU intervals and CPU occupancy", "Recording" },
 	{ "no-gpu", 0, CLI_FLAG, AT(no_gpu), NULL, "Record no GPU health (NVML)", "Recording" },
+	{ "no-probes", 0, CLI_FLAG, AT(no_probes), NULL,
+	  "Samples of machine and GPUs alone; needs no rights", "Recording" },
 	{ "deadband", 0, CLI_NUMBER, AT(deadband), "PERCENT",
-	  "Leave out system and GPU samples that moved by no more", "Recording",
+	  "Leave out system and GPU samples that moved less", "Recording",
 	  .given = &deadband_given },
 	{ "heartbeat", 0, CLI_DURATION, AT(heartbeat_ns), "TIME",
-	  "... but not for longer than this; alone: leave out what did not move", "Recording" },
+	  "... but not for longer than this", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
 	  "Name a call once it has been open this long (5s)", "Recording" },
-	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE",
-	  "Kernel buffer, a power of two (16m): larger loses less", "Recording" },
+	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE", "Kernel buffer, a power of two (16m)",
+	  "Recording" },
 	{ "link", 0, CLI_CHOICE, AT(link), "KIND", "How to attach: auto, session, multi or perf",
 	  "Recording", "auto|session|multi|perf" },
 	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "How to walk stacks: auto, loop or helper",
@@ -267,25 +267,14 @@ static int choose_ops(struct job *j)
 
 static void fill_options(struct job *j)
 {
-	static const struct {
-		const char *name;
-		enum probe_link link;
-	} links[] = { { "session", PROBE_LINK_SESSION },
-		      { "multi", PROBE_LINK_MULTI },
-		      { "perf", PROBE_LINK_PERF } };
 	struct probe_options *p = &j->opt.probe;
 
-	for (size_t i = 0; j->v.link && i < sizeof(links) / sizeof(links[0]); i++)
-		if (strcmp(j->v.link, links[i].name) == 0)
-			p->link = links[i].link;
-	p->walker = j->v.no_stacks					? WALKER_NONE
-		    : j->v.walker && strcmp(j->v.walker, "helper") == 0 ? WALKER_HELPER
-									: WALKER_LOOP;
-	p->walker_forced = j->v.walker && strcmp(j->v.walker, "auto") != 0;
+	probe_choose_way(p, j->v.link, j->v.walker, !j->v.no_stacks);
 	p->ring_bytes = j->v.ring_bytes;
-	p->sched = !j->v.no_sched;
+	p->sched = !j->v.no_sched && !j->v.no_probes;
 	j->opt.node_name = j->v.node;
 	j->opt.no_gpu = j->v.no_gpu;
+	j->opt.no_probes = j->v.no_probes;
 	j->opt.thin = deadband_given || j->v.heartbeat_ns;
 	j->opt.deadband = j->v.deadband;
 	j->opt.heartbeat_ns = j->v.heartbeat_ns;
@@ -328,8 +317,11 @@ static void banner(const struct job *j, struct probe_recorder *r)
 	for (unsigned i = 0; i < j->opt.noutputs; i++)
 		if (!j->to.row || !probe_output_is_file(j->opt.outputs[i]))
 			cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
-	cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker,
-		 j->opt.probe.sched ? ", off-CPU intervals" : "");
+	if (j->v.no_probes)
+		cli_note("  probes   none: samples of machine, processes and GPUs, once a second");
+	else
+		cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker,
+			 j->opt.probe.sched ? ", off-CPU intervals" : "");
 	if (!j->launched)
 		cli_note("  Ctrl-C ends the recording");
 }
@@ -521,6 +513,9 @@ static int check_values(struct job *j)
 		return cli_usage_error(&program,
 				       "put -- in front of the command: ingero-record -- %s",
 				       j->command.v[0]);
+	if (v->no_probes && v->triggers.n)
+		return cli_usage_error(&program,
+				       "--no-probes records no calls: --trigger is of calls");
 	if (v->outputs.n == 2 && strcmp(v->outputs.v[0], v->outputs.v[1]) == 0)
 		return cli_usage_error(&program, "the two outputs are the same: %s",
 				       v->outputs.v[0]);

@@ -179,8 +179,9 @@ complete -F _ingero_merge ingero-merge
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --bundle --flight-recorder --trigger --flight-memory -n --node
-		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --hung --ring --link
-		--walker -q --quiet -v --verbose --color --progress -h --help --version' \
+		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --no-probes --deadband
+		--heartbeat --hung --ring --link --walker -q --quiet -v --verbose --color --progress -h
+		--help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -198,6 +199,8 @@ _ingero_record() {
 		--duration TIME
 		-e|--event OP
 		--exclude OP
+		--deadband PERCENT
+		--heartbeat TIME
 		--hung TIME
 		--ring SIZE
 		--link choice auto session multi perf

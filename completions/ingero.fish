@@ -133,16 +133,16 @@ complete -c ingero-record -x -a '(__fish_complete_subcommand)'
 complete -c ingero-record -s p -l pid -d 'Record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'
 complete -c ingero-record -s u -l user -d 'Record the CUDA processes of this user' -x -a '(__fish_complete_users)'
 complete -c ingero-record -s a -l all -d 'Record all CUDA processes, present and later'
-complete -c ingero-record -l pod -d 'Record the processes of this Kubernetes pod, present and later' -x
-complete -c ingero-record -s o -l output -d 'Write the recording there; - is standard output; may be given twice' -r -F
-complete -c ingero-record -s d -l db -d 'Folder of the default recording (else $INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
-complete -c ingero-record -l flush -d 'Write at least this often (1s to a file, 100ms to a pipe)' -x
-complete -c ingero-record -l rotate -d 'Begin a new file when one has grown so large: FILE-000001.ige ...' -x
+complete -c ingero-record -l pod -d 'Record this Kubernetes pod, present and later' -x
+complete -c ingero-record -s o -l output -d 'Write there; - is standard output; at most twice' -r -F
+complete -c ingero-record -s d -l db -d 'Folder of recordings ($INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
+complete -c ingero-record -l flush -d 'Write this often (1s to a file, 100ms to a pipe)' -x
+complete -c ingero-record -l rotate -d 'Go on in a new file, FILE-000002.ige, when so large' -x
 complete -c ingero-record -l rotate-every -d '... or covers so much time' -x
 complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
-complete -c ingero-record -l max-size -d 'Remove the oldest files beyond this size (default recording: 10g; 0: no limit)' -x
+complete -c ingero-record -l max-size -d 'Remove the oldest beyond this (default ring: 10g)' -x
 complete -c ingero-record -l bundle -d 'Also pack FILE.igb, with the libraries\' symbols; or do that for a RECORDING'
-complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory; write it on SIGUSR1, --trigger, a hung call, the end' -x
+complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory until something happens' -x
 complete -c ingero-record -l trigger -d 'Write it when a call took longer, or failed' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
@@ -152,10 +152,11 @@ complete -c ingero-record -l exclude -d 'Not these' -x -a '(__fish_complete_list
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
 complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals and CPU occupancy'
 complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
-complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved by no more' -x
-complete -c ingero-record -l heartbeat -d '... but not for longer than this; alone: leave out what did not move' -x
+complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; needs no rights'
+complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
+complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
-complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m): larger loses less' -x
+complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
 complete -c ingero-record -l walker -d 'How to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
 complete -c ingero-record -s q -l quiet -d 'Say only what went wrong'

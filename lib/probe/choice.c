@@ -98,3 +98,14 @@ int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, 
 	buf_printf(text, "CUDA processes of user %s", pw ? pw->pw_name : "?");
 	return 0;
 }
+
+void probe_choose_way(struct probe_options *p, const char *link, const char *walker, bool stacks)
+{
+	for (enum probe_link k = PROBE_LINK_SESSION; link && k <= PROBE_LINK_PERF; k++)
+		if (strcmp(link, probe_link_name(k)) == 0)
+			p->link = k;
+	p->walker = !stacks				      ? WALKER_NONE
+		    : walker && strcmp(walker, "helper") == 0 ? WALKER_HELPER
+							      : WALKER_LOOP;
+	p->walker_forced = walker && strcmp(walker, "auto") != 0;
+}

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/host/proc.h"
+#include "lib/probe/statements.h"
 
 void probe_gpus_init(struct probe_gpus *g, struct world *w, uint32_t node,
 		     uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx)
@@ -50,23 +50,13 @@ static void say(struct probe_gpus *g, const struct record *r)
 }
 
 /* A process of whom only the GPU knew: readers get its command from here. */
-static void say_name(struct probe_gpus *g, int64_t time_ns, uint32_t tgid, uint32_t process)
+static void name(struct probe_gpus *g, int64_t time_ns, uint32_t tgid, uint32_t process)
 {
-	struct record r = { .kind = RECORD_NAME };
-	struct world_thread thread = { .process = process, .tid = tgid };
-	struct err ignored = { 0 };
-	struct host_process p;
 	uint64_t known;
 
-	if (map_get(&g->named, process, &known) || !map_put(&g->named, process, 1) ||
-	    host_proc_read(tgid, &p, &ignored) != 0)
+	if (g->rc || map_get(&g->named, process, &known) || !map_put(&g->named, process, 1))
 		return;
-	thread.start_ns = p.start_ns;
-	thread.comm = world_string(g->world, bytes_of(p.comm));
-	REC_SET(&r, NAME, time_ns, time_ns);
-	REC_SET(&r, NAME, thread, world_thread(g->world, &thread));
-	REC_SET(&r, NAME, comm, bytes_of(p.comm));
-	say(g, &r);
+	g->rc = probe_say_name(g->writer, g->world, time_ns, tgid, process, g->e);
 }
 
 static uint32_t gpu_of(struct probe_gpus *g, const struct host_gpu *gpu)
@@ -92,7 +82,7 @@ static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
 	if (v->pid) {
 		uint32_t process = g->process(g->ctx, v->pid);
 
-		say_name(g, time_ns, v->pid, process);
+		name(g, time_ns, v->pid, process);
 		REC_SET(&r, SAMPLE, process, process);
 	}
 	say(g, &r);

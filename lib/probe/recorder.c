@@ -20,7 +20,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	int rc;
 
-	probe_targets_look(r->targets);
+	if (r->session)
+		probe_targets_look(r->targets);
 	probe_recorder_tell_no_cuda(r);
 	rc = probe_recorder_say_losses(r, now, e);
 	if (rc == 0)
@@ -88,21 +89,65 @@ static int begin(struct probe_recorder *r, struct err *e)
 
 int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e)
 {
+	if (!r->session)
+		return 0;
 	return probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
 				  probe_link_name(probe_session_programs(r->session)->link), e);
+}
+
+static int open_probes(struct probe_recorder *r, struct err *e)
+{
+	struct probe_wire_owner owner = probe_recorder_owner;
+	int rc = open_session(r, e);
+
+	owner.ctx = r;
+	if (rc == 0)
+		rc = probe_stacks_new(&r->stacks, r->world, e);
+	if (rc == 0)
+		rc = probe_pythons_new(&r->pythons, r->session, r->stacks, e);
+	if (rc == 0)
+		rc = probe_codes_new(&r->codes, r->world, e);
+	if (rc == 0)
+		rc = probe_copies_new(&r->copies, r->session, r->stacks, r->pythons, e);
+	if (rc == 0)
+		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks,
+				       &r->opt.targets, e);
+	if (rc == 0)
+		rc = probe_wire_new(&r->wire, r->world, r->node.id, &owner, e);
+	return rc;
+}
+
+static int start_probes(struct probe_recorder *r, struct err *e)
+{
+	int rc = probe_session_start(r->session, e);
+
+	if (rc == 0)
+		rc = begin(r, e);
+	if (rc == 0)
+		rc = probe_targets_start(r->targets, e);
+	if (rc == 0) {
+		probe_recorder_tell_copies(r);
+		probe_recorder_tell_pythons(r);
+	}
+	return rc;
+}
+
+static int start_samples(struct probe_recorder *r, struct err *e)
+{
+	int rc = begin(r, e);
+
+	return rc ? rc : probe_recorder_look(r, e);
 }
 
 int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
 			struct err *e)
 {
 	struct probe_recorder *r = calloc(1, sizeof(*r));
-	struct probe_wire_owner owner = probe_recorder_owner;
 	int rc;
 
 	*out = r;
 	if (!r)
 		return err_nomem(e);
-	owner.ctx = r;
 	r->opt = *opt;
 	r->world = world_new();
 	if (!r->world)
@@ -115,21 +160,8 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!opt->no_gpu)
 		probe_gpus_init(&r->gpus, r->world, r->node.id, probe_recorder_process, r);
 	rc = probe_samples_init(&r->samples, r->world, r->node.id, &r->thin, e);
-	if (rc == 0)
-		rc = open_session(r, e);
-	if (rc == 0)
-		rc = probe_stacks_new(&r->stacks, r->world, e);
-	if (rc == 0)
-		rc = probe_pythons_new(&r->pythons, r->session, r->stacks, e);
-	if (rc == 0)
-		rc = probe_codes_new(&r->codes, r->world, e);
-	if (rc == 0)
-		rc = probe_copies_new(&r->copies, r->session, r->stacks, r->pythons, e);
-	if (rc == 0)
-		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks, &opt->targets,
-				       e);
-	if (rc == 0)
-		rc = probe_wire_new(&r->wire, r->world, r->node.id, &owner, e);
+	if (rc == 0 && !opt->no_probes)
+		rc = open_probes(r, e);
 	if (rc == 0)
 		rc = open_writer(r, e);
 	if (rc)
@@ -140,17 +172,30 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
 	r->next_second = r->start_ns + SECOND_NS / 2;
 	r->next_clock = r->start_ns + CLOCK_NS;
-	rc = probe_session_start(r->session, e);
-	if (rc == 0)
-		rc = begin(r, e);
-	if (rc == 0)
-		rc = probe_targets_start(r->targets, e);
+	rc = opt->no_probes ? start_samples(r, e) : start_probes(r, e);
 	if (rc)
 		return rc;
-	probe_recorder_tell_copies(r);
-	probe_recorder_tell_pythons(r);
 	r->start_cpu = probe_recorder_cpu();
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
+}
+
+static int look_at_opens(struct probe_recorder *r, int64_t now, bool at_end, struct err *e)
+{
+	return r->session ? probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
+					     r->opt.hung_ns, at_end, &r->floor, e)
+			  : 0;
+}
+
+static int take_turn(struct probe_recorder *r, struct err *e)
+{
+	if (probe_session_wait(r->session, TURN_MS) < 0)
+		return err_sys(e, "cannot wait for events");
+	probe_recorder_drain(r);
+	probe_recorder_tell_copies(r);
+	probe_recorder_tell_pythons(r);
+	if (r->event_error.code)
+		*e = r->event_error;
+	return r->event_error.code;
 }
 
 int probe_recorder_step(struct probe_recorder *r, struct err *e)
@@ -159,15 +204,9 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	int64_t now;
 	int rc = 0;
 
-	if (probe_session_wait(r->session, TURN_MS) < 0)
-		return err_sys(e, "cannot wait for events");
-	probe_recorder_drain(r);
-	probe_recorder_tell_copies(r);
-	probe_recorder_tell_pythons(r);
-	if (r->event_error.code) {
-		*e = r->event_error;
-		return e->code;
-	}
+	rc = r->session ? take_turn(r, e) : probe_recorder_idle(r, e);
+	if (rc)
+		return rc;
 	now = host_clock_mono();
 	if (now >= r->next_second) {
 		r->next_second += SECOND_NS;
@@ -176,8 +215,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	if (rc == 0 && now >= r->next_flush) {
 		r->next_flush = now + (int64_t)r->opt.flush_ns;
 		flush = true;
-		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
-				      r->opt.hung_ns, false, &r->floor, e);
+		rc = look_at_opens(r, now, false, e);
 	}
 	if (rc == 0)
 		rc = ige_writer_flush(r->writer, r->watermark,
@@ -188,26 +226,34 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 		return rc;
 	if (r->opt.duration_ns && now - r->start_ns >= (int64_t)r->opt.duration_ns)
 		return 0;
-	if (r->opt.until_targets_end && probe_targets_alive(r->targets) == 0)
+	if (r->opt.until_targets_end && probe_recorder_alive(r) == 0)
 		return 0;
 	return 1;
 }
 
+static void stop_probes(struct probe_recorder *r)
+{
+	int64_t began = host_clock_mono();
+
+	probe_session_stop(r->session);
+	probe_copies_detach(r->copies);
+	probe_recorder_tell_detached(r, host_clock_mono() - began);
+	probe_targets_close(r->targets);
+	probe_recorder_drain_rest(r);
+	probe_recorder_tell_copies(r);
+	probe_recorder_tell_pythons(r);
+}
+
 int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 {
-	int64_t now = host_clock_mono();
+	int64_t now;
 	int rc;
 
 	if (r->finished)
 		return 0;
 	r->finished = true;
-	probe_session_stop(r->session);
-	probe_copies_detach(r->copies);
-	probe_recorder_tell_detached(r, host_clock_mono() - now);
-	probe_targets_close(r->targets);
-	probe_recorder_drain_rest(r);
-	probe_recorder_tell_copies(r);
-	probe_recorder_tell_pythons(r);
+	if (r->session)
+		stop_probes(r);
 	now = host_clock_mono();
 	rc = r->event_error.code ? (*e = r->event_error, e->code)
 				 : probe_recorder_say_losses(r, now, e);
@@ -219,11 +265,10 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
-		rc = probe_opens_look(&r->opens, r->session, r->wire, r->writer, now,
-				      r->opt.hung_ns, true, &r->floor, e);
+		rc = look_at_opens(r, now, true, e);
 	if (rc == 0)
 		rc = probe_recorder_say_coverage(r, e);
-	if (rc == 0)
+	if (rc == 0 && r->session)
 		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
@@ -245,6 +290,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_codes_free(r->codes);
 	probe_session_free(r->session);
 	probe_wire_free(r->wire);
+	probe_watch_free(&r->watch);
 	probe_opens_free(&r->opens);
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
@@ -253,6 +299,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_flight_free(&r->flight);
 	world_free(r->world);
 	map_free(&r->processes);
+	map_free(&r->comms);
 	for (size_t i = 0; i < r->notices.n; i++)
 		free(r->notices.v[i].text);
 	vec_free(&r->notices);

@@ -35,6 +35,7 @@ struct probe_recorder_options {
 	uint64_t hung_ns;		     /* a call open that long is named */
 	uint64_t flush_ns;		     /* blocks are written at least this often */
 	bool no_gpu;			     /* no GPU health */
+	bool no_probes;			     /* samples alone: needs no rights */
 	bool thin;			     /* samples are thinned, see lib/probe/thin.h */
 	double deadband;		     /* % */
 	uint64_t heartbeat_ns;		     /* 0: none */
@@ -85,7 +86,7 @@ struct probe_recorder_totals {
 	uint64_t open, hung; /* calls */
 	struct probe_shares shares;
 	int64_t start_ns, end_ns;
-	size_t alive, with_cuda;
+	size_t with_cuda;
 	const char *link;   /* "session" */
 	const char *walker; /* "loop", "helper", "none" */
 };

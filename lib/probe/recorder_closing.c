@@ -57,7 +57,7 @@ static void tell_missing(struct probe_recorder *r, const struct probe_recorder_t
 				    "%s records of the kernel side were not understood",
 				    human_count(t->refused).s);
 	probe_recorder_tell_all_losses(r);
-	if (t->with_cuda == 0)
+	if (t->with_cuda == 0 && r->session)
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "no CUDA library was seen in %s: the recording holds no calls",
 				    r->opt.target);

@@ -17,6 +17,7 @@
 #include "lib/probe/samples.h"
 #include "lib/probe/statements.h"
 #include "lib/probe/thin.h"
+#include "lib/probe/watch.h"
 #include "lib/probe/wire.h"
 
 /* A thread preempted between reading the clock and the ring delivers that much late at most. */
@@ -30,12 +31,13 @@ struct notice {
 struct probe_recorder {
 	struct probe_recorder_options opt;
 	struct world *world;
-	struct probe_session *session;
+	struct probe_session *session; /* NULL without probes, and all that go with them */
 	struct probe_stacks *stacks;
 	struct probe_pythons *pythons;
 	struct probe_codes *codes;
 	struct probe_copies *copies;
 	struct probe_targets *targets;
+	struct probe_watch watch; /* instead of targets, without probes */
 	struct probe_wire *wire;
 	struct probe_opens opens;
 	struct probe_samples samples;
@@ -49,6 +51,7 @@ struct probe_recorder {
 	struct ige_writer *writer;
 	struct op_spec *specs;
 	struct map processes; /* tgid -> world process */
+	struct map comms;     /* world process -> hash of its name as last said; without probes */
 
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
 	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
@@ -81,6 +84,13 @@ void probe_recorder_drain_rest(struct probe_recorder *r);
 uint32_t probe_recorder_process(void *ctx, uint32_t tgid);
 /* However the recording ended: nobody stays stopped on our account. */
 void probe_recorder_let_go(struct probe_recorder *r);
+
+/* Without probes: processes that came and went; a turn of waiting for what comes next. */
+int probe_recorder_look(struct probe_recorder *r, struct err *e);
+int probe_recorder_idle(struct probe_recorder *r, struct err *e);
+/* Targets that are there, and those met that have a CUDA library. */
+size_t probe_recorder_alive(const struct probe_recorder *r);
+size_t probe_recorder_with_cuda(const struct probe_recorder *r);
 
 /* NODE, SESSION and CLOCK: what each file begins with. */
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e);

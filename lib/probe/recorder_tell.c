@@ -39,8 +39,8 @@ const char *probe_recorder_notice(struct probe_recorder *r, enum probe_notice *k
 
 void probe_recorder_tell_copies(struct probe_recorder *r)
 {
-	size_t n;
-	const struct probe_copy *c = probe_copies_list(r->copies, &n);
+	size_t n = 0;
+	const struct probe_copy *c = r->copies ? probe_copies_list(r->copies, &n) : NULL;
 
 	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
 		const struct probe_copy *v = &c[r->copies_told];
@@ -78,7 +78,7 @@ void probe_recorder_tell_pythons(struct probe_recorder *r)
 	size_t n;
 	struct probe_python_file *const *f = probe_pythons_files(r->pythons, &n);
 
-	if (probe_session_walker(r->session) == WALKER_NONE)
+	if (!r->session || probe_session_walker(r->session) == WALKER_NONE)
 		return;
 	for (; r->pythons_told < n; r->pythons_told++) {
 		const struct probe_python_file *v = f[r->pythons_told];
@@ -114,7 +114,7 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 
 void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 {
-	if (r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
+	if (!r->session || r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)
 		return;
 	r->no_cuda_told = true;
 	if (r->opt.targets.launched || r->opt.targets.npids)
@@ -132,6 +132,16 @@ void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 							   : "of anyone");
 }
 
+size_t probe_recorder_alive(const struct probe_recorder *r)
+{
+	return r->session ? probe_targets_alive(r->targets) : r->watch.alive.n;
+}
+
+size_t probe_recorder_with_cuda(const struct probe_recorder *r)
+{
+	return r->session ? probe_targets_with_cuda(r->targets) : r->watch.with_cuda;
+}
+
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
 {
 	static const char *const walkers[] = { "none", "loop", "helper" };
@@ -142,15 +152,18 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.lost = r->lost,
 		.lost_ring = probe_recorder_ring_losses(r),
 		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
-		.refused = probe_wire_refused(r->wire),
 		.open = r->opens.open,
-		.shares = *probe_wire_shares(r->wire),
 		.hung = r->opens.hung,
 		.start_ns = r->start_ns,
 		.end_ns = host_clock_mono(),
-		.alive = probe_targets_alive(r->targets),
-		.with_cuda = probe_targets_with_cuda(r->targets),
-		.link = probe_link_name(probe_session_programs(r->session)->link),
-		.walker = walkers[probe_session_walker(r->session)],
+		.with_cuda = probe_recorder_with_cuda(r),
+		.link = "no",
+		.walker = walkers[0],
 	};
+	if (!r->session)
+		return;
+	t->refused = probe_wire_refused(r->wire);
+	t->shares = *probe_wire_shares(r->wire);
+	t->link = probe_link_name(probe_session_programs(r->session)->link);
+	t->walker = walkers[probe_session_walker(r->session)];
 }

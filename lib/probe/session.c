@@ -203,7 +203,8 @@ refused:
 			       "cannot load BPF programs: Operation not permitted (run as root, or "
 			       "give the program "
 			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it "
-			       "must be privileged)");
+			       "must be privileged; --no-probes records what needs no rights: "
+			       "samples of machine, processes and GPUs)");
 	if (opt->link != PROBE_LINK_AUTO)
 		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s",
 			       probe_link_name(opt->link), strerror(-rc));
@@ -240,7 +241,8 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 	*out = NULL;
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_sys(e, "cannot open /sys/kernel/btf/vmlinux (kernel built without "
-				  "CONFIG_DEBUG_INFO_BTF)");
+				  "CONFIG_DEBUG_INFO_BTF; --no-probes records samples of machine, "
+				  "processes and GPUs without it)");
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_nomem(e);

@@ -10,6 +10,7 @@
 
 #include "lib/host/clock.h"
 #include "lib/host/place.h"
+#include "lib/host/proc.h"
 
 void probe_node_read(struct probe_node *node, struct world *w, const char *name)
 {
@@ -96,6 +97,24 @@ int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, s
 	REC_SET(&r, KERNEL, process, process);
 	REC_SET(&r, KERNEL, func, handle);
 	REC_SET(&r, KERNEL, name, name);
+	return ige_writer_record(wr, &r, e);
+}
+
+int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint32_t tgid,
+		   uint32_t process, struct err *e)
+{
+	struct record r = { .kind = RECORD_NAME };
+	struct world_thread thread = { .process = process, .tid = tgid };
+	struct err ignored = { 0 };
+	struct host_process p;
+
+	if (host_proc_read(tgid, &p, &ignored) != 0)
+		return 0;
+	thread.start_ns = p.start_ns;
+	thread.comm = world_string(w, bytes_of(p.comm));
+	REC_SET(&r, NAME, time_ns, time_ns);
+	REC_SET(&r, NAME, thread, world_thread(w, &thread));
+	REC_SET(&r, NAME, comm, bytes_of(p.comm));
 	return ige_writer_record(wr, &r, e);
 }
 

@@ -35,6 +35,9 @@ int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint3
 /* What a process launches is called. */
 int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, struct bytes name,
 		     struct err *e);
+/* What a process that nobody announced is called; nothing when it is gone. */
+int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint32_t tgid,
+		   uint32_t process, struct err *e);
 
 /* One record per process and copy. world ids of processes come from the decoder's threads by tgid. */
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,

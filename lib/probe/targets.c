@@ -144,28 +144,33 @@ static bool in_pod(uint32_t tgid, const char *pod)
 	       memcmp(p.namespace, pod, n) == 0 && strcmp(p.pod, pod + n + 1) == 0;
 }
 
-static void look_at(struct probe_targets *t, uint32_t tgid)
+bool probe_targets_due(uint32_t tgid, uint64_t looks)
+{
+	return looks <= 10 || looks % 10 == tgid % 10;
+}
+
+bool probe_targets_fits(const struct probe_targets_options *opt, uint32_t tgid)
 {
 	struct host_process p;
+	struct err ignored = { 0 };
+
+	if (opt->pod)
+		return in_pod(tgid, opt->pod);
+	if (opt->scope == SCOPE_USER && (host_proc_read(tgid, &p, &ignored) || p.uid != opt->uid))
+		return false;
+	return probe_copies_has_cuda(tgid);
+}
+
+static void look_at(struct probe_targets *t, uint32_t tgid)
+{
 	struct err ignored = { 0 };
 	uint64_t looks = 0;
 
 	if (member_of(t, tgid) && member_of(t, tgid)->alive)
 		return;
-	/* Young processes are looked at each time, old ones that never had CUDA now and then. */
 	map_get(&t->others, tgid, &looks);
 	map_put(&t->others, tgid, looks + 1);
-	if (looks > 10 && looks % 10 != tgid % 10)
-		return;
-	if (t->opt.pod) {
-		if (in_pod(tgid, t->opt.pod))
-			add(t, tgid, &ignored);
-		return;
-	}
-	if (t->opt.scope == SCOPE_USER &&
-	    (host_proc_read(tgid, &p, &ignored) || p.uid != t->opt.uid))
-		return;
-	if (probe_copies_has_cuda(tgid))
+	if (probe_targets_due(tgid, looks) && probe_targets_fits(&t->opt, tgid))
 		add(t, tgid, &ignored);
 }
 

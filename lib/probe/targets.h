@@ -47,6 +47,11 @@ void probe_targets_look(struct probe_targets *t);
 /* To be called after a drain: threads of processes that just joined are followed from here on. */
 void probe_targets_settle(struct probe_targets *t);
 
+/* Is this process one of those asked for by user, pod or everyone? Reads /proc. */
+bool probe_targets_fits(const struct probe_targets_options *opt, uint32_t tgid);
+/* Is it to be looked at again, after so many looks at which it was not? Young ones each time, old ones now and then. */
+bool probe_targets_due(uint32_t tgid, uint64_t looks);
+
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */
 size_t probe_targets_with_cuda(const struct probe_targets *t);
