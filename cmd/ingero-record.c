@@ -28,7 +28,7 @@
 
 struct values {
 	struct cli_list outputs, pids;
-	const char *user, *pod, *db, *node, *link, *walker;
+	const char *user, *pod, *db, *node, *link, *walker, *mark;
 	struct cli_list only, except; /* names of ops */
 	bool all, no_stacks, no_sched, no_gpu, no_probes, bundle;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
@@ -91,6 +91,8 @@ static const struct cli_option options[] = {
 	  .given = &deadband_given },
 	{ "heartbeat", 0, CLI_DURATION, AT(heartbeat_ns), "TIME",
 	  "... but not for longer than this", "Recording" },
+	{ "mark", 0, CLI_STRING, AT(mark), "FIFO",
+	  "Take lines as events: step 12, loss 0.4, begin NAME", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
 	  "Name a call once it has been open this long (5s)", "Recording" },
 	{ "ring", 0, CLI_SIZE, AT(ring_bytes), "SIZE", "Kernel buffer, a power of two (16m)",
@@ -274,6 +276,7 @@ static void fill_options(struct job *j)
 	p->sched = !j->v.no_sched && !j->v.no_probes;
 	j->opt.node_name = j->v.node;
 	j->opt.no_gpu = j->v.no_gpu;
+	j->opt.mark = j->v.mark;
 	j->opt.no_probes = j->v.no_probes;
 	j->opt.thin = deadband_given || j->v.heartbeat_ns;
 	j->opt.deadband = j->v.deadband;

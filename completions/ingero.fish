@@ -4,7 +4,7 @@
 # tables: change those, not this file.
 
 function __ingero_ops
-    printf '%s\n' cuda driver graph host io nccl net sched __cudaRegisterFunction block cuCtxCreate \
+    printf '%s\n' cuda driver graph host io mark nccl net sched __cudaRegisterFunction block cuCtxCreate \
         cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize \
         cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy \
         cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize \
@@ -51,7 +51,7 @@ function __ingero_ops
         ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank \
         ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd \
         ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter \
-        ncclSend occupied offcpu stolen
+        ncclSend occupied offcpu point range stolen
 end
 
 complete -c ingero-check -f
@@ -155,6 +155,7 @@ complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
 complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; needs no rights'
 complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
 complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
+complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, begin NAME' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'

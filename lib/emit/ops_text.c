@@ -72,6 +72,8 @@ static const char *heading(const char *layer)
 		return "Graphs";
 	if (!strcmp(layer, "nccl"))
 		return "NCCL";
+	if (!strcmp(layer, "mark"))
+		return "Marks";
 	return "Host";
 }
 

@@ -159,7 +159,10 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	r->gpus.thin = &r->thin;
 	if (!opt->no_gpu)
 		probe_gpus_init(&r->gpus, r->world, r->node.id, probe_recorder_process, r);
-	rc = probe_samples_init(&r->samples, r->world, r->node.id, &r->thin, e);
+	rc = opt->mark ? probe_marks_open(&r->marks, opt->mark, &opt->flight_owner, e) : 0;
+	r->marks.ctx = world_ctx(r->world, &(struct world_ctx){ .node = r->node.id });
+	if (rc == 0)
+		rc = probe_samples_init(&r->samples, r->world, r->node.id, &r->thin, e);
 	if (rc == 0 && !opt->no_probes)
 		rc = open_probes(r, e);
 	if (rc == 0)
@@ -173,6 +176,8 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	r->next_second = r->start_ns + SECOND_NS / 2;
 	r->next_clock = r->start_ns + CLOCK_NS;
 	rc = opt->no_probes ? start_samples(r, e) : start_probes(r, e);
+	if (rc == 0 && opt->mark && r->session)
+		rc = probe_session_watch(r->session, r->marks.fd, e);
 	if (rc)
 		return rc;
 	r->start_cpu = probe_recorder_cpu();
@@ -205,6 +210,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	int rc = 0;
 
 	rc = r->session ? take_turn(r, e) : probe_recorder_idle(r, e);
+	probe_recorder_take_marks(r);
 	if (rc)
 		return rc;
 	now = host_clock_mono();
@@ -252,6 +258,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (r->finished)
 		return 0;
 	r->finished = true;
+	probe_recorder_take_marks(r);
 	if (r->session)
 		stop_probes(r);
 	now = host_clock_mono();
@@ -295,6 +302,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
 	probe_thin_free(&r->thin);
+	probe_marks_close(&r->marks);
 	ige_writer_free(r->writer);
 	probe_flight_free(&r->flight);
 	world_free(r->world);

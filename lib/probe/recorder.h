@@ -34,6 +34,7 @@ struct probe_recorder_options {
 	uint64_t duration_ns;		     /* 0: until told */
 	uint64_t hung_ns;		     /* a call open that long is named */
 	uint64_t flush_ns;		     /* blocks are written at least this often */
+	const char *mark;		     /* path of a FIFO for marks, NULL none */
 	bool no_gpu;			     /* no GPU health */
 	bool no_probes;			     /* samples alone: needs no rights */
 	bool thin;			     /* samples are thinned, see lib/probe/thin.h */
@@ -45,7 +46,7 @@ struct probe_recorder_options {
 	 * files of flight_files when something triggers; 0: no flight recorder. Borrowed. */
 	uint64_t flight_ns, flight_bytes;
 	struct probe_rotation *flight_files;
-	struct probe_owner flight_owner;
+	struct probe_owner flight_owner;      /* of FIFOs, too */
 	const struct select_trigger *trigger; /* NULL: only calls that hang, and on demand */
 	bool until_targets_end;		      /* stop by itself when no target is left */
 };

@@ -43,6 +43,20 @@ static void tell_thinned(struct probe_recorder *r)
 				    human_count(r->thin.said).s, human_count(r->thin.left_out).s);
 }
 
+static void tell_marks(struct probe_recorder *r)
+{
+	const struct probe_marks *m = &r->marks;
+
+	if (!r->opt.mark)
+		return;
+	probe_recorder_tell(r, PROBE_LINE, "marks: %s line%s taken%s", human_count(m->taken).s,
+			    m->taken == 1 ? "" : "s", m->open.n ? "; a range had not ended" : "");
+	if (m->bad || m->over)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "marks: %s lines not understood, %s too many in a second",
+				    human_count(m->bad).s, human_count(m->over).s);
+}
+
 static void tell_missing(struct probe_recorder *r, const struct probe_recorder_totals *t)
 {
 	if (t->open)
@@ -84,6 +98,7 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 		tell_shares(r, &t.shares);
 	tell_missing(r, &t);
 	tell_thinned(r);
+	tell_marks(r);
 	if (removed)
 		probe_recorder_tell(r, PROBE_LINE,
 				    "removed %s older file%s to stay within --keep and --max-size",

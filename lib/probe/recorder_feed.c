@@ -184,6 +184,21 @@ static void on_life(void *ctx, const void *p, size_t n)
 		probe_wire_life(r->wire, l);
 }
 
+static void on_record(void *ctx, const struct record *rec)
+{
+	struct probe_recorder *r = ctx;
+
+	if (!r->event_error.code)
+		ige_writer_record(r->writer, rec, &r->event_error);
+}
+
+void probe_recorder_take_marks(struct probe_recorder *r)
+{
+	const struct probe_marks_owner to = { on_event, on_record, r };
+
+	probe_marks_take(&r->marks, host_clock_mono(), &to);
+}
+
 const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .lost = on_lost,
 						       .exe = on_exe,

@@ -41,6 +41,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	host_sampler_again(r->samples.sampler);
 	probe_thin_forget(&r->thin);
 	map_clear(&r->comms);
+	probe_marks_again(&r->marks);
 	map_free(&r->opens.named);
 	r->opens.named = (struct map){ 0 };
 	rc = probe_recorder_say_start(r, e);

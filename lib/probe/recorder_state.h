@@ -12,6 +12,7 @@
 #include "lib/probe/codes.h"
 #include "lib/probe/flight.h"
 #include "lib/probe/gpus.h"
+#include "lib/probe/marks.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
 #include "lib/probe/samples.h"
@@ -42,6 +43,7 @@ struct probe_recorder {
 	struct probe_opens opens;
 	struct probe_samples samples;
 	struct probe_gpus gpus;
+	struct probe_marks marks;
 	struct probe_thin thin;
 	uint64_t thin_said, thin_left_out; /* of it, in records already */
 	int64_t thin_since;
@@ -92,6 +94,8 @@ int probe_recorder_idle(struct probe_recorder *r, struct err *e);
 size_t probe_recorder_alive(const struct probe_recorder *r);
 size_t probe_recorder_with_cuda(const struct probe_recorder *r);
 
+/* What was written into the FIFO since. */
+void probe_recorder_take_marks(struct probe_recorder *r);
 /* NODE, SESSION and CLOCK: what each file begins with. */
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e);
 /* Where all processes belong, that are still there. */

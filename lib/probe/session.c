@@ -414,6 +414,14 @@ int probe_session_wait(struct probe_session *s, int timeout_ms)
 	return n < 0 && errno != EINTR ? -1 : 0;
 }
 
+int probe_session_watch(struct probe_session *s, int fd, struct err *e)
+{
+	struct epoll_event in = { .events = EPOLLIN | EPOLLET };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &in) ? err_sys(e, "cannot wait for marks")
+							   : 0;
+}
+
 bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
 			 void *ctx)
 {

@@ -60,6 +60,9 @@ bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 /* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for real errors. */
 int probe_session_wait(struct probe_session *s, int timeout_ms);
 
+/* Wait for something to read from this descriptor, too. */
+int probe_session_watch(struct probe_session *s, int fd, struct err *e);
+
 /* Life records to life, then event records to event. False when a record was still being written. */
 bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
 			 void *ctx);

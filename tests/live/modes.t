@@ -4,6 +4,7 @@
 import os
 import re
 import select
+import struct
 import signal
 import subprocess
 import sys
@@ -89,6 +90,41 @@ child.kill()
 child.wait()
 tap.same((r.wait(20), rec.run("--no-probes", "-o", out, "-p", child.pid).returncode), (0, 3),
          "it ends with its target; there must be one")
+
+# ---- marks
+fifo, out = rec.path("marks"), rec.path("marked.ige")
+TRAIN = f"""
+import os, stat, sys
+s = os.lstat({fifo!r})
+print(stat.S_ISFIFO(s.st_mode), oct(stat.S_IMODE(s.st_mode)))
+with open({fifo!r}, "w", buffering=1) as f:
+    for step in range(50):
+        f.write(f"begin step\\nstep {{step}}\\nloss {{1 / (step + 1)!r}}\\nend step\\n")
+    f.write("request a b\\nepoch\\n\\nend nothing\\n" + "x" * 300 + "\\nbad\\x01\\nbegin forever\\n")
+"""
+p = rec.run("--mark", fifo, "-o", out, "--", "python3", "-c", TRAIN)
+tap.same((p.returncode, p.stdout), (0, "True 0o600\n"), "there is a FIFO, for the user alone")
+events = rec.dump(out)[0]
+words = {x["id"]: x["text"] for x in records(out, "word")}
+
+
+def bits(value):
+    return struct.unpack("<d", struct.pack("<Q", int(value)))[0]
+
+
+def word_of(event, column):
+    return words[int(event["x"][column])] if column in event["x"] else None
+
+
+marks = [e for e in events if e["source"] == "mark"]
+points = [(word_of(e, "name"), bits(e["x"]["value"]) if "value" in e["x"] else None, word_of(e, "text")) for e in marks if
+          e["op"] == "point"]
+want = [m for step in range(50) for m in (("step", step, None), ("loss", 1 / (step + 1), None))]
+tap.same(points, want + [("request", None, "a b"), ("epoch", None, None)], "every point, with its number to the last bit")
+tap.same([word_of(e, "name") for e in marks if e["op"] == "range"], ["step"] * 50, "and every range")
+tap.ok("3 lines not understood" in p.stderr and "range had not ended" in p.stderr, "the others are told", p.stderr)
+tap.ok(not os.path.exists(fifo), "the FIFO is gone")
+tap.same(rec.run("--mark", out, "-o", rec.path("x.ige"), "--", "true").returncode, 125, "a file is no FIFO")
 
 # ---- two recorders of one program
 DECOY = """

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes from outside: nothing is allocated for a line, and every text is checked before it is kept. Invariant: the WORD
+ * record of a text is said before the first event that names it.
+ */
+#include "lib/probe/marks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/utf8.h"
+
+#define SECOND_NS 1000000000
+#define READS_MAX 16 /* of 4 KB in one go: whoever writes faster waits */
+
+static struct bytes trimmed(struct bytes b)
+{
+	while (b.n && (b.p[b.n - 1] == ' ' || b.p[b.n - 1] == '\t' || b.p[b.n - 1] == '\r'))
+		b.n--;
+	while (b.n && (b.p[0] == ' ' || b.p[0] == '\t')) {
+		b.p++;
+		b.n--;
+	}
+	return b;
+}
+
+static bool printable(struct bytes b)
+{
+	for (size_t i = 0; i < b.n;) {
+		size_t n = utf8_length((const unsigned char *)b.p + i, b.n - i);
+
+		if (n == 0 || (b.p[i] != '\t' && (unsigned char)b.p[i] < ' ') || b.p[i] == 127)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+static bool number(struct bytes b, double *value)
+{
+	char text[64], *end;
+
+	if (b.n == 0 || b.n >= sizeof(text))
+		return false;
+	for (size_t i = 0; i < b.n; i++) /* no hexadecimal, no "nan(...)" */
+		if (!strchr("0123456789+-.eE", b.p[i]))
+			return false;
+	memcpy(text, b.p, b.n);
+	text[b.n] = 0;
+	*value = strtod(text, &end);
+	return *end == 0 && isfinite(*value);
+}
+
+static bool is(struct bytes b, const char *word)
+{
+	return b.n == strlen(word) && memcmp(b.p, word, b.n) == 0;
+}
+
+struct mark mark_parse(struct bytes line)
+{
+	struct mark m = { .kind = MARK_BAD };
+	struct bytes rest;
+	size_t n = 0;
+
+	line = trimmed(line);
+	if (line.n == 0)
+		m.kind = MARK_NOTHING;
+	if (line.n == 0 || line.n > MARKS_LINE || !printable(line))
+		return m;
+	while (n < line.n && line.p[n] != ' ' && line.p[n] != '\t')
+		n++;
+	m.name = (struct bytes){ line.p, n };
+	rest = trimmed((struct bytes){ line.p + n, line.n - n });
+	if (is(m.name, "begin") || is(m.name, "end")) {
+		if (rest.n == 0)
+			return m;
+		m.kind = is(m.name, "begin") ? MARK_BEGIN : MARK_END;
+		m.name = rest;
+		return m;
+	}
+	m.kind = MARK_IS_POINT;
+	m.has_value = number(rest, &m.value);
+	if (!m.has_value)
+		m.text = rest;
+	return m;
+}
+
+/* 0: no more texts are taken. */
+static uint64_t word(struct probe_marks *m, struct bytes text, int64_t now_ns,
+		     const struct probe_marks_owner *to)
+{
+	struct record r = { .kind = RECORD_WORD };
+	uint64_t id = hash_bytes(text.p, text.n, 0);
+
+	if (map_get(&m->said, id, NULL))
+		return id;
+	if (m->said.n >= MARKS_TEXTS || !map_put(&m->said, id, 1))
+		return 0;
+	REC_SET(&r, WORD, time_ns, now_ns);
+	REC_SET(&r, WORD, id, id);
+	REC_SET(&r, WORD, text, text);
+	to->record(to->ctx, &r);
+	return id;
+}
+
+static bool point(struct probe_marks *m, const struct mark *v, int64_t now_ns,
+		  const struct probe_marks_owner *to)
+{
+	const struct op_def *def = op_builtin(OP_MARK_POINT);
+	struct event ev = { .op = OP_MARK_POINT, .end_ns = now_ns, .ctx = m->ctx };
+	uint64_t name = word(m, v->name, now_ns, to), text = 0, bits;
+
+	if (v->text.n)
+		text = word(m, v->text, now_ns, to);
+	if (!name || (v->text.n && !text))
+		return false;
+	event_set(&ev, def, COL_NAME, name);
+	if (v->has_value) {
+		memcpy(&bits, &v->value, sizeof(bits));
+		event_set(&ev, def, COL_VALUE, bits);
+	}
+	if (text)
+		event_set(&ev, def, COL_TEXT, text);
+	to->event(to->ctx, &ev);
+	return true;
+}
+
+static bool end_range(struct probe_marks *m, uint64_t name, int64_t now_ns,
+		      const struct probe_marks_owner *to)
+{
+	const struct op_def *def = op_builtin(OP_MARK_RANGE);
+	struct event ev = { .op = OP_MARK_RANGE, .end_ns = now_ns, .ctx = m->ctx };
+	size_t i = m->open.n;
+
+	while (i > 0 && m->open.v[i - 1].name != name)
+		i--;
+	if (i == 0)
+		return false;
+	ev.dur_ns = (uint64_t)(now_ns - m->open.v[i - 1].start_ns);
+	memmove(&m->open.v[i - 1], &m->open.v[i], (m->open.n - i) * sizeof(m->open.v[0]));
+	m->open.n--;
+	event_set(&ev, def, COL_NAME, name);
+	to->event(to->ctx, &ev);
+	return true;
+}
+
+static void take_line(struct probe_marks *m, struct bytes line, int64_t now_ns,
+		      const struct probe_marks_owner *to)
+{
+	struct mark v = mark_parse(line);
+	uint64_t name;
+	bool good = false;
+
+	if (v.kind == MARK_NOTHING)
+		return;
+	if (now_ns - m->second_ns >= SECOND_NS) {
+		m->second_ns = now_ns;
+		m->in_second = 0;
+	}
+	if (++m->in_second > MARKS_RATE) {
+		m->over++;
+		return;
+	}
+	if (v.kind == MARK_IS_POINT)
+		good = point(m, &v, now_ns, to);
+	if (v.kind == MARK_BEGIN || v.kind == MARK_END) {
+		name = word(m, v.name, now_ns, to);
+		good = name &&
+		       (v.kind == MARK_END
+				? end_range(m, name, now_ns, to)
+				: m->open.n < MARKS_OPEN &&
+					  vec_push(&m->open, (struct mark_open){ name, now_ns }));
+	}
+	m->taken += good;
+	m->bad += !good;
+}
+
+void probe_marks_bytes(struct probe_marks *m, const char *p, size_t n, int64_t now_ns,
+		       const struct probe_marks_owner *to)
+{
+	while (n > 0) {
+		const char *end = memchr(p, '\n', n);
+		size_t part = end ? (size_t)(end - p) : n;
+
+		if (!m->skipping && m->rest.n + part > MARKS_LINE) {
+			m->skipping = true;
+			m->bad++;
+		}
+		if (!m->skipping)
+			buf_add(&m->rest, p, part);
+		if (end && !m->skipping)
+			take_line(m, buf_bytes(&m->rest), now_ns, to);
+		if (end || m->skipping)
+			m->rest.n = 0;
+		if (end)
+			m->skipping = false;
+		part += end != NULL;
+		p += part;
+		n -= part;
+	}
+}
+
+void probe_marks_take(struct probe_marks *m, int64_t now_ns, const struct probe_marks_owner *to)
+{
+	char room[4096];
+
+	for (unsigned i = 0; m->path && i < READS_MAX; i++) {
+		ssize_t n = read(m->fd, room, sizeof(room));
+
+		if (n <= 0)
+			break;
+		probe_marks_bytes(m, room, (size_t)n, now_ns, to);
+	}
+}
+
+int probe_marks_open(struct probe_marks *m, const char *path, const struct probe_owner *owner,
+		     struct err *e)
+{
+	bool as_owner = owner->uid && geteuid() == 0;
+	struct stat st;
+	int rc = 0;
+
+	m->fd = -1;
+	/* As the owner, so that a link planted in the owner's folder leads nowhere the owner could not go. */
+	if (as_owner) {
+		setfsgid(owner->gid);
+		setfsuid(owner->uid);
+	}
+	m->made = mkfifo(path, 0600) == 0;
+	/* For writing too: the end of one writer must not look like the end of all. */
+	if (m->made || errno == EEXIST)
+		m->fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (m->fd < 0)
+		rc = err_sys(e, "cannot make the FIFO %s", path);
+	if (as_owner) {
+		setfsuid(geteuid());
+		setfsgid(getegid());
+	}
+	if (rc == 0 && (fstat(m->fd, &st) || !S_ISFIFO(st.st_mode)))
+		rc = err_set(e, ERR_CANNOT, "%s is there and is no FIFO", path);
+	m->path = rc == 0 ? strdup(path) : NULL;
+	if (rc == 0 && !m->path)
+		rc = err_nomem(e);
+	return rc;
+}
+
+void probe_marks_again(struct probe_marks *m)
+{
+	map_clear(&m->said);
+}
+
+void probe_marks_close(struct probe_marks *m)
+{
+	if (m->path) {
+		if (m->made)
+			unlink(m->path);
+		close(m->fd);
+	}
+	free(m->path);
+	m->path = NULL;
+	buf_free(&m->rest);
+	vec_free(&m->open);
+	map_free(&m->said);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of marks: what each means, and that no bytes, cut anywhere, are taken for something else. */
+#include "lib/probe/marks.h"
+#include "tests/tap.h"
+
+static uint64_t events, words;
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	(void)ctx;
+	(void)ev;
+	events++;
+}
+
+static void on_record(void *ctx, const struct record *r)
+{
+	(void)ctx;
+	words += r->kind == RECORD_WORD;
+}
+
+static const struct {
+	const char *line;
+	enum mark_kind kind;
+	const char *name, *text;
+	double value;
+} lines[] = {
+	{ "step 12", MARK_IS_POINT, "step", "", 12 },
+	{ "  loss\t-4.25e-3 ", MARK_IS_POINT, "loss", "", -4.25e-3 },
+	{ "epoch", MARK_IS_POINT, "epoch", "", 0 },
+	{ "request 7f3a b", MARK_IS_POINT, "request", "7f3a b", 0 },
+	{ "x 0x10", MARK_IS_POINT, "x", "0x10", 0 },
+	{ "x nan", MARK_IS_POINT, "x", "nan", 0 },
+	{ "x 1e999", MARK_IS_POINT, "x", "1e999", 0 },
+	{ "x 1 2", MARK_IS_POINT, "x", "1 2", 0 },
+	{ "begin forward pass\r", MARK_BEGIN, "forward pass", "", 0 },
+	{ "end forward pass", MARK_END, "forward pass", "", 0 },
+	{ "\xc3\xa9poque 3", MARK_IS_POINT, "\xc3\xa9poque", "", 3 },
+	{ "", MARK_NOTHING, "", "", 0 },
+	{ " \t ", MARK_NOTHING, "", "", 0 },
+	{ "begin", MARK_BAD, "", "", 0 },
+	{ "end ", MARK_BAD, "", "", 0 },
+	{ "a\x01", MARK_BAD, "", "", 0 },
+	{ "a \xff", MARK_BAD, "", "", 0 },
+	{ "a \xc3", MARK_BAD, "", "", 0 },
+};
+
+static void parsed(void)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct mark m = mark_parse(bytes_of(lines[i].line));
+
+		is_int(m.kind, lines[i].kind, "kind of '%s'", lines[i].line);
+		if (m.kind == MARK_BAD || m.kind == MARK_NOTHING)
+			continue;
+		ok(m.name.n == strlen(lines[i].name) &&
+			   !memcmp(m.name.p, lines[i].name, m.name.n) &&
+			   m.text.n == strlen(lines[i].text) &&
+			   !memcmp(m.text.p, lines[i].text, m.text.n) &&
+			   (m.has_value ? m.value : 0) == lines[i].value,
+		   "its parts");
+	}
+}
+
+static void cut_anywhere(void)
+{
+	static const char text[] =
+		"begin a\nstep 1\nend a\nend a\nbegin b\nbegin b\nend b\nend b\n";
+	const struct probe_marks_owner to = { on_event, on_record, NULL };
+	bool same = true;
+
+	for (size_t cut = 0; cut < sizeof(text); cut++) {
+		struct probe_marks m = { .fd = -1 };
+
+		events = words = 0;
+		probe_marks_bytes(&m, text, cut, 1000, &to);
+		probe_marks_bytes(&m, text + cut, sizeof(text) - 1 - cut, 2000, &to);
+		same &= events == 4 && words == 3 && m.taken == 7 && m.bad == 1 && m.open.n == 0;
+		probe_marks_close(&m);
+	}
+	ok(same, "the same wherever reading was cut");
+}
+
+static void limits(void)
+{
+	const struct probe_marks_owner to = { on_event, on_record, NULL };
+	struct probe_marks m = { .fd = -1 };
+	char line[MARKS_LINE + 2];
+
+	events = 0;
+	memset(line, 'x', sizeof(line));
+	for (int i = 0; i < 10; i++)
+		probe_marks_bytes(&m, line, MARKS_LINE, 1, &to);
+	probe_marks_bytes(&m, "\nstep 1\n", 8, 1, &to);
+	ok(m.bad == 1 && m.taken == 1 && events == 1, "a line without an end is one bad line");
+	for (int i = 0; i < MARKS_RATE + 10; i++)
+		probe_marks_bytes(&m, "step 1\n", 7, 2, &to);
+	is_u64(m.over, 11, "no more in a second than that"); /* one line came before */
+	probe_marks_bytes(&m, "step 1\n", 7, 1000000001 + 1, &to);
+	is_u64(m.over, 11, "but in the next one");
+	for (int i = 0; i < 2 * MARKS_OPEN; i++)
+		probe_marks_bytes(&m, "begin x\n", 8, 3000000000, &to);
+	is_u64(m.open.n, MARKS_OPEN, "ranges that never end are few");
+	probe_marks_close(&m);
+}
+
+int main(void)
+{
+	parsed();
+	cut_anywhere();
+	limits();
+	return done_testing();
+}
