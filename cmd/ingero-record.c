@@ -264,6 +264,7 @@ static int choose_ops(struct job *j)
 	if (probe_chosen(only, except, &sched, &e))
 		return cli_usage_error(&program, "%s", e.text);
 	j->v.no_sched |= !sched;
+	j->opt.chosen = only.n > 0;
 	return CLI_GO;
 }
 

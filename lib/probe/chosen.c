@@ -8,6 +8,46 @@
 #include "lib/probe/spec.h"
 #include "lib/select/select.h"
 
+static bool named(struct probe_names names, const struct op_def *op)
+{
+	for (size_t i = 0; i < names.n; i++)
+		if (select_name_matches(names.v[i], op))
+			return true;
+	return false;
+}
+
+/* What stalls happen in, and what names kernels: patterns of op names. */
+static const char *const core[] = {
+	"cudaMalloc",	    "cudaMallocAsync",	 "cudaMallocManaged",
+	"cudaMallocHost",   "cudaFree",		 "cudaFreeAsync",
+	"cudaFreeHost",	    "cudaLaunchKernel*", "cudaMemcpy",
+	"cudaMemcpyAsync",  "cudaMemset",	 "cudaMemsetAsync",
+	"cuda*Synchronize", "cudaGraphLaunch",	 "__cudaRegisterFunction",
+	"cuLaunchKernel*",  "cuMemcpy",		 "cuMemcpyAsync",
+	"cuMemcpyHtoD*",    "cuMemcpyDtoH*",	 "cuMemcpyDtoD*",
+	"cuMemsetD8*",	    "cu*Synchronize",	 "cuMemAlloc",
+	"cuMemAllocAsync",  "cuMemAllocManaged", "cuMemAllocHost",
+	"cuMemFree*",	    "cuGraphLaunch",	 "cuModuleGetFunction",
+	"ncclAllReduce",    "ncclAllGather",	 "ncclReduceScatter",
+	"ncclBroadcast",    "ncclSend",		 "ncclRecv",
+	"ncclGroupEnd",	    "ncclCommInitRank*",
+};
+
+size_t probe_chosen_core(void)
+{
+	struct probe_names names = { core, sizeof(core) / sizeof(core[0]) };
+	unsigned n;
+	const struct op_def *ops = op_builtin_all(&n);
+	size_t kept = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!named(names, &ops[i]))
+			probe_spec_leave_out(ops[i].id);
+		else
+			kept++;
+	return kept;
+}
+
 static int check(struct probe_names names, struct err *e)
 {
 	struct select s = { 0 };
@@ -17,14 +57,6 @@ static int check(struct probe_names names, struct err *e)
 		rc = select_name(&s, names.v[i], e);
 	select_free(&s);
 	return rc;
-}
-
-static bool named(struct probe_names names, const struct op_def *op)
-{
-	for (size_t i = 0; i < names.n; i++)
-		if (select_name_matches(names.v[i], op))
-			return true;
-	return false;
 }
 
 int probe_chosen(struct probe_names only, struct probe_names except, bool *sched, struct err *e)

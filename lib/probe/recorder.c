@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/host/clock.h"
+#include "lib/probe/chosen.h"
 #include "lib/probe/spec.h"
 
 #define TURN_MS	  10
@@ -55,6 +56,7 @@ static int open_writer(struct probe_recorder *r, struct err *e)
 static int open_session(struct probe_recorder *r, struct err *e)
 {
 	size_t n;
+	int rc;
 	const struct probe_spec *specs = probe_specs(&n);
 
 	r->specs = calloc(n, sizeof(*r->specs));
@@ -64,7 +66,15 @@ static int open_session(struct probe_recorder *r, struct err *e)
 		r->specs[i] = specs[i].op;
 	r->opt.probe.specs = r->specs;
 	r->opt.probe.nspecs = n;
-	return probe_session_open(&r->session, &r->opt.probe, e);
+	rc = probe_session_open(&r->session, &r->opt.probe, e);
+	if (rc == 0 && !r->opt.chosen &&
+	    probe_session_programs(r->session)->link == PROBE_LINK_PERF)
+		probe_recorder_tell(
+			r, PROBE_NOTE,
+			"ops      the %zu that stalls happen in: perf links are slow (-e "
+			"chooses others)",
+			probe_chosen_core());
+	return rc;
 }
 
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e)

@@ -36,10 +36,11 @@ struct probe_recorder_options {
 	uint64_t flush_ns;		     /* blocks are written at least this often */
 	const char *mark;		     /* path of a FIFO for marks, NULL none */
 	bool no_gpu;			     /* no GPU health */
-	bool no_probes;			     /* samples alone: needs no rights */
-	bool thin;			     /* samples are thinned, see lib/probe/thin.h */
-	double deadband;		     /* % */
-	uint64_t heartbeat_ns;		     /* 0: none */
+	bool chosen;	       /* somebody said which ops: none is left out for its cost */
+	bool no_probes;	       /* samples alone: needs no rights */
+	bool thin;	       /* samples are thinned, see lib/probe/thin.h */
+	double deadband;       /* % */
+	uint64_t heartbeat_ns; /* 0: none */
 	/* Outputs that rotate go on in another file after so much or so long; 0: never for that. */
 	uint64_t rotate_bytes, rotate_ns;
 	/* Nothing goes to the outputs: the last flight_ns are kept in memory, flight_bytes at most, and written to the

@@ -55,6 +55,16 @@ for link in ("session", "multi", "perf"):
              {("runtime", "+0", link, 0, True), ("driver", "+10", link, 0, True)}, f"{link}: all attached, at the cheap place")
     tap.ok(all(x["gap_ns"] == 0 and x["delivered"] > 0 and len(x["build_id"]) >= 16 for x in c), f"{link}: from the first call on", c)
 
+# Perf links are for the functions that stalls happen in, unless somebody says which.
+few = {x["layer"]: x["attached"] for x in c}
+p = rec.run("-o", ige, "--link", "perf", "-e", "cudaStreamQuery,cuStreamQuery", "--", rec.work("calls"), "--count", 1)
+tap.same({x["layer"]: x["attached"] > 0 for x in coverage(rec.dump(ige)[1])}, {"runtime": True, "driver": True},
+         "perf: ops that were asked for")
+p = rec.run("-o", ige, "--link", "session", "--", rec.work("calls"), "--count", 1)
+all_of = {x["layer"]: x["attached"] for x in coverage(rec.dump(ige)[1])}
+tap.ok(0 < few["runtime"] < all_of["runtime"] / 2 and 0 < few["driver"] < all_of["driver"] / 2,
+       "perf: by default the core", f"{few} of {all_of}")
+
 # ---- copies that appear late
 p = rec.run("-o", ige, "--", rec.work("latedl"), "--after-ms", 50, "--again-ms", 50, "--second", "libcudart.so.12")
 c = coverage(rec.dump(ige)[1])
@@ -88,7 +98,7 @@ w.wait()
 busy = subprocess.Popen([rec.work("train"), "--seconds", "30", "--step-us", "500"], stdout=subprocess.DEVNULL, env=rec.environment())
 r = begin("-a", "--flush", "50ms")
 until(lambda: any(e["pid"] == busy.pid for e in rec.dump(ige)[0]), 5)
-p = subprocess.run([rec.work("calls"), "--count", "50"], capture_output=True, text=True, env=rec.environment())
+p = subprocess.run([rec.work("calls"), "--count", "50", "--no-setup"], capture_output=True, text=True, env=rec.environment())
 late = rec.truth(p.stdout)[0]
 until(lambda: any(e["pid"] == late["pid"] for e in rec.dump(ige)[0]), 5)
 events, records, _ = end(r)

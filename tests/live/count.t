@@ -31,7 +31,7 @@ def check(name, arguments, *command, minimum=0):
 
 for link in ("session", "multi", "perf"):
     for walker in ("loop", "helper"):
-        check(f"{link} links, {walker} walker", ["--link", link, "--walker", walker, "--no-sched"], rec.work("calls"),
+        check(f"{link} links, {walker} walker", ["--link", link, "--walker", walker, "-e", "*", "--no-sched"], rec.work("calls"),
               "--count", 500, minimum=30)
 check("off-CPU intervals beside", [], rec.work("calls"), "--count", 500, minimum=30)
 check("no stacks", ["--no-stacks", "--no-sched"], rec.work("calls"), "--count", 500, minimum=30)
@@ -49,7 +49,7 @@ check("libraries loaded late, two copies", ["--no-sched"], rec.work("latedl"), "
 # Which copy a call went through is told for each: two runtimes in one process, called differently often.
 for link in ("session", "multi", "perf"):
     ige = rec.path("copies.ige")
-    p = rec.run("--link", link, "--no-sched", "-o", ige, "--", rec.work("latedl"), "--after-ms", 1, "--again-ms", 1, "--count", 30,
+    p = rec.run("--link", link, "-e", "*", "--no-sched", "-o", ige, "--", rec.work("latedl"), "--after-ms", 1, "--again-ms", 1, "--count", 30,
                 "--again-count", 70, DOUBLE_LOG=rec.path("copies.log"))
     driver = sum(n for (source, _), n in rec.logged(rec.path("copies.log")).items() if source == "driver")
     os.unlink(rec.path("copies.log"))
