@@ -122,16 +122,45 @@ struct hlist_node;
 struct hlist_head {
 	struct hlist_node *first;
 };
+struct file_system_type {
+	const char *name;
+};
 struct super_block {
 	u32 s_dev;
+	struct file_system_type *s_type;
+	const char *s_subtype;
 };
 struct inode {
 	u16 i_mode;
 	u32 i_rdev;
+	unsigned long i_ino;
 	struct super_block *i_sb;
+};
+struct qstr {
+	u64 hash_len;
+	const unsigned char *name;
+};
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	const char *mnt_devname;
+};
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+	void *private_data;
 };
 struct fdtable {
 	unsigned int max_fds;

@@ -31,6 +31,7 @@ __weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
 #define MODE_TYPE      0170000
 #define MODE_SOCKET    0140000
 #define MODE_REGULAR   0100000
+#define MODE_FOLDER    0040000
 #define MODE_BLOCK     0060000
 #define MODE_CHAR      0020000
 #define STATE_STOPPED  12 /* __TASK_STOPPED | __TASK_TRACED */
@@ -91,6 +92,7 @@ static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *de
 	case MODE_SOCKET:
 		return OBJECT_SOCKET;
 	case MODE_REGULAR:
+	case MODE_FOLDER:
 		*dev = BPF_CORE_READ(inode, i_sb, s_dev);
 		return OBJECT_DISK;
 	case MODE_BLOCK:
@@ -120,16 +122,21 @@ static __always_inline void object_disk(struct sched_state *s, u32 dev)
 		object_set(s, OBJECT_DISK, dev);
 }
 
-static __always_inline void object_fd(struct sched_state *s, struct task_struct *task, u64 fd,
-				      bool disk)
+/* disk: it waits for one. lock: it may wait for other processes. Returns whether a file or socket is behind fd. A call
+ * on a file waits for its file system, in the kernel's eyes for a disk or not (in user space, across the network). */
+static __always_inline bool object_fd(struct sched_state *s, struct task_struct *task, u64 fd,
+				      bool disk, bool lock)
 {
 	u32 dev = 0;
 	u8 kind = object_of_fd(task, (u32)fd, &dev);
 
-	if (disk && (kind == OBJECT_DISK || kind == OBJECT_FD))
+	if ((disk || !lock) && kind == OBJECT_DISK)
+		object_disk(s, dev);
+	else if (disk && kind == OBJECT_FD)
 		object_disk(s, dev);
 	else
 		object_set(s, kind == OBJECT_DISK ? OBJECT_FD : kind, (u32)fd);
+	return s->object_kind == OBJECT_SOCKET || (kind == OBJECT_DISK && !lock);
 }
 
 /* The first descriptors of a poll: waiting for the GPU's driver looks like this. */
@@ -150,8 +157,9 @@ static __always_inline void object_poll(struct sched_state *s, struct task_struc
 	}
 }
 
-/* The task is leaving the CPU and will not run until something wakes it. Still current: its memory can be read. */
-static __always_inline void object_of_sleep(struct sched_state *s, struct task_struct *task,
+/* The task is leaving the CPU and will not run until something wakes it. Still current: its memory can be read. True:
+ * its first argument is the descriptor of a file or socket that it sleeps on. */
+static __always_inline bool object_of_sleep(struct sched_state *s, struct task_struct *task,
 					    struct pt_regs *regs, u32 state)
 {
 	bool disk = BPF_CORE_READ_BITFIELD(task, in_iowait);
@@ -159,58 +167,59 @@ static __always_inline void object_of_sleep(struct sched_state *s, struct task_s
 	s->object_kind = OBJECT_NONE;
 	if (state & STATE_STOPPED) {
 		s->object_kind = OBJECT_STOP;
-		return;
+		return 0;
 	}
 	if (s->syscall < 0) {
 		/* Not in a system call and not stopped: what sleeps on the way there and back are faults. */
 		s->object_kind = OBJECT_FAULT;
-		return;
+		return 0;
 	}
 	switch (call_class(s->syscall)) {
 	case CALL_FD:
-		object_fd(s, task, SYSCALL_ARG0(regs), disk);
-		return;
+		return object_fd(s, task, SYSCALL_ARG0(regs), disk, 0);
+	case CALL_LOCK:
+		return object_fd(s, task, SYSCALL_ARG0(regs), disk, 1);
 	case CALL_SYNC:
-		object_fd(s, task, SYSCALL_ARG0(regs), 1);
-		return;
+		return object_fd(s, task, SYSCALL_ARG0(regs), 1, 0);
 	case CALL_FUTEX:
 		object_set(s, OBJECT_FUTEX, SYSCALL_ARG0(regs));
 		s->futex_op = SYSCALL_ARG1(regs) & FUTEX_CMD_MASK;
 		s->futex_val = SYSCALL_ARG2(regs);
 		s->flags |= OFFCPU_FUTEX;
-		return;
+		return 0;
 	case CALL_FUTEX_WAIT:
 		object_set(s, OBJECT_FUTEX, SYSCALL_ARG0(regs));
 		s->futex_op = 0;
 		s->futex_val = SYSCALL_ARG1(regs);
 		s->flags |= OFFCPU_FUTEX;
-		return;
+		return 0;
 	case CALL_FUTEX_VECTOR:
 		s->object_kind = OBJECT_FUTEX;
-		return;
+		return 0;
 	case CALL_SLEEP:
 		s->object_kind = OBJECT_TIMER;
-		return;
+		return 0;
 	case CALL_CHILD:
 		s->object_kind = OBJECT_CHILD;
-		return;
+		return 0;
 	case CALL_POLL:
 		object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs));
-		return;
+		return 0;
 	case CALL_SELECT:
 		s->object_kind = (s32)SYSCALL_ARG0(regs) > 0 ? OBJECT_POLL : OBJECT_TIMER;
-		return;
+		return 0;
 	case CALL_EPOLL:
 		object_set(s, OBJECT_POLL, (u32)SYSCALL_ARG0(regs));
-		return;
+		return 0;
 	case CALL_DISK:
 		s->object_kind = OBJECT_DISK;
-		return;
+		return 0;
 	case CALL_OTHER:
 		break;
 	}
 	if (disk)
 		s->object_kind = OBJECT_DISK;
+	return 0;
 }
 
 #endif

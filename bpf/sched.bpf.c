@@ -6,6 +6,7 @@
  * begins, never here in the scheduler, where memory must not be asked for.
  * How long a woken thread waited is the kernel's own figure, the one behind /proc/TID/schedstat.
  */
+#include "bpf/file.h"
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
 #include "bpf/stack.h"
@@ -125,6 +126,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	s->throttled_ns = 0;
 	s->stolen_ns = 0;
 	s->stack = 0;
+	s->number = 0;
 	steal_tell(task, st, cpu, st->ncalls, 0, now);
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		s->run_delay = task->sched_info.run_delay;
@@ -142,7 +144,10 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	s->throttled = 0;
 	s->steal_known = 0; /* until it is woken */
 	if (regs) {
-		object_of_sleep(s, task, regs, state);
+		if (object_of_sleep(s, task, regs, state))
+			s->number = number_of_fd((u32)SYSCALL_ARG0(regs));
+		else if (s->object_kind == OBJECT_FAULT && !st->host.fault_ns)
+			st->host.fault_ns = now;
 		stack_of_sleep(ctx, task, st, regs);
 	}
 }
@@ -182,7 +187,8 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	if (!w)
 		goto lost;
 	w->kind = WIRE_OFFCPU;
-	w->flags = s->flags | (known ? OFFCPU_STOLEN : 0);
+	w->flags = s->flags | (known ? OFFCPU_STOLEN : 0) |
+		   (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
 	w->stolen_ns = stolen;
 	w->object_kind = s->object_kind;
 	w->tid = task->pid;
@@ -207,11 +213,13 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->cpu_in = cpu;
 	w->futex_op = s->futex_op;
 	w->depth = s->depth;
-	w->pad = 0;
+	w->number = s->number & ~NUMBER_SOCKET;
 	bpf_ringbuf_submit(w, st->sent++ % RING_LOOK ? BPF_RB_NO_WAKEUP : ring_flags());
 	return;
 lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);
+	if (s->number)
+		count_loss(s->number & NUMBER_SOCKET ? SOURCE_NET : SOURCE_IO, WIRE_LOST_RING);
 	if (occupied)
 		count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 }
@@ -370,6 +378,7 @@ int sched_wakeup_new(u64 *ctx)
 	s->flags = throttle_known() ? OFFCPU_THROTTLED : 0;
 	s->object_kind = OBJECT_NONE;
 	s->preempted = 0;
+	s->number = 0;
 	s->throttled_ns = 0;
 	s->stolen_ns = 0;
 	s->run_delay = 0;

@@ -12,6 +12,7 @@
 enum call_class {
 	CALL_OTHER,
 	CALL_FD,	   /* first argument is a descriptor */
+	CALL_LOCK,	   /* the same, and other processes may make it wait */
 	CALL_SYNC,	   /* the same, and it waits for the disk */
 	CALL_FUTEX,	   /* address, command, value */
 	CALL_FUTEX_WAIT,   /* address, value */
@@ -42,8 +43,8 @@ enum call_class {
 	X(CALL_FD, recvfrom, 45, 207)               \
 	X(CALL_FD, sendmsg, 46, 211)                \
 	X(CALL_FD, recvmsg, 47, 212)                \
-	X(CALL_FD, fcntl, 72, 25)                   \
-	X(CALL_FD, flock, 73, 32)                   \
+	X(CALL_LOCK, fcntl, 72, 25)                 \
+	X(CALL_LOCK, flock, 73, 32)                 \
 	X(CALL_FD, ftruncate, 77, 46)               \
 	X(CALL_FD, getdents, 78, ABSENT(0))         \
 	X(CALL_FD, getdents64, 217, 61)             \

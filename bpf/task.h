@@ -40,6 +40,7 @@ struct sched_state {
 	u32 waker_kind;
 	u32 futex_val;
 	u32 stack;
+	u32 number; /* of the file or socket it sleeps on */
 	u16 cpu_out;
 	u16 cpu_at;   /* whose run queue it is on, as far as was seen */
 	u16 cpu_wait; /* where it is counted as waiting */
@@ -55,6 +56,15 @@ struct sched_state {
 	u16 cpu_run; /* where steal_seen was read while it ran */
 };
 
+/* Owned by memory.bpf.c: since when the thread is in there; 0: it is not. */
+struct host_state {
+	u64 reclaim_ns;
+	u64 compact_ns;
+	u64 fault_ns; /* first sleep outside system calls since the last major fault; sched.bpf.c sets it */
+	s32 order; /* wanted by the reclaim; -1: the cgroup's, where it says nothing */
+	u32 pad;
+};
+
 enum task_flag { TASK_ANNOUNCED = 1 << 0 };
 
 struct task_state {
@@ -66,6 +76,7 @@ struct task_state {
 	u64 seed;	  /* of stack hashes: tells processes and their execs apart */
 	struct call_open open[CALLS_OPEN_MAX];
 	struct sched_state sched;
+	struct host_state host;
 };
 
 /* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten when the

@@ -30,12 +30,20 @@ enum wire_kind {
 	WIRE_OCCUPANT =
 		19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
 	WIRE_STOLEN = 20,
+	WIRE_FILE = 24, /* what a file number means */
+	WIRE_SOCKET = 25,
 	WIRE_FORK = 32, /* life ring */
 	WIRE_EXEC = 33,
 	WIRE_EXIT = 34,
 	WIRE_LOADER = 35, /* a loader announced new libraries */
 	WIRE_NEW = 36,	  /* a process joined the targets by making a call */
 	WIRE_NAME = 37,
+	WIRE_OOM = 38,
+	WIRE_BLOCK = 64, /* struct wire_host, up to 95 */
+	WIRE_RECLAIM = 65,
+	WIRE_COMPACT = 66,
+	WIRE_FAULT = 67,
+	WIRE_RETRANSMIT = 68,
 };
 
 /* A finished call. 48 bytes. */
@@ -203,13 +211,14 @@ struct wire_offcpu {
 	__u16 cpu_in;
 	__u8 futex_op;
 	__u8 depth;
-	__u32 pad;
+	__u32 number; /* of the file or socket slept on, 0 none */
 };
 enum offcpu_flag {
 	OFFCPU_OBJECT = 1 << 0,	   /* object holds a value */
 	OFFCPU_FUTEX = 1 << 1,	   /* futex_op and futex_val hold values */
 	OFFCPU_THROTTLED = 1 << 2, /* this kernel says what was throttled */
 	OFFCPU_STOLEN = 1 << 3,	   /* and what the hypervisor took */
+	OFFCPU_SOCKET = 1 << 4,	   /* number is a socket's */
 };
 
 /* Taken by the hypervisor since the thread's last record, while it had the CPU. */
@@ -222,6 +231,65 @@ struct wire_stolen {
 	__u64 dur_ns;
 	__u32 lost;
 	__u32 pad;
+};
+
+/* What the kernel did for a thread, or a device for it, from end - dur to end. 72 bytes; x by kind:
+ *   BLOCK      device, sector, bytes, ns before the device was given the request
+ *   RECLAIM    pages got, order wanted
+ *   FAULT      address
+ *   RETRANSMIT segments, TCP state; tid is who connected it, 0 unknown; inode: the socket's */
+struct wire_host {
+	__u8 kind;
+	__u8 depth;
+	__u8 write;   /* as the column, HOST_NEITHER */
+	__u8 present; /* which of x hold a value */
+	__u32 tid;
+	__u64 end_ns;
+	__u64 dur_ns;
+	__u32 lost;
+	__u32 number; /* of a WIRE_FILE or WIRE_SOCKET, 0 none */
+	__u64 inode;
+	__u64 x[4];
+};
+#define HOST_NEITHER 255
+
+/* Per CPU: requests of everybody else to a device. */
+struct block_others {
+	__u64 requests;
+	__u64 read_bytes;
+	__u64 write_bytes;
+};
+
+/* A file, by the names of its folders from the file up to the root of its file system, then from that one's mount
+ * point on: each as long as fits. */
+#define WIRE_FILE_NAMES 20
+#define WIRE_FILE_NAME	96
+struct wire_file {
+	__u8 kind;
+	__u8 names; /* that many follow, innermost first */
+	__u8 mounted; /* the first of them that lies above the mount point; names when the path ends there */
+	__u8 cut; /* outer names are missing */
+	__u32 number;
+	__u32 device; /* of its file system */
+	__u32 pad;
+	char fstype[24];
+	char subtype[24]; /* of a file system in user space */
+	char origin[128]; /* what is mounted */
+	char name[WIRE_FILE_NAMES][WIRE_FILE_NAME];
+};
+#define WIRE_FILE_HEAD 192
+
+struct wire_socket {
+	__u8 kind;
+	__u8 state;
+	__u16 family;
+	__u16 protocol;
+	__u16 type;
+	__u32 number;
+	__u16 local_port; /* host byte order */
+	__u16 remote_port;
+	__u8 local[16]; /* an IPv4 address in the first 4 */
+	__u8 remote[16];
 };
 
 struct wire_occupied {

@@ -3,8 +3,8 @@
 # Bash completion of the ingero programs. Made by `make completions` from the programs' option
 # tables: change those, not this file.
 
-_ingero_ops='cuda driver graph host io mark nccl net sched __cudaRegisterFunction block cuCtxCreate
- cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize
+_ingero_ops='cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact
+ cuCtxCreate cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize
  cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy
  cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize
  cuGraphClone cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphExecUpdate
@@ -45,12 +45,12 @@ _ingero_ops='cuda driver graph host io mark nccl net sched __cudaRegisterFunctio
  cudaSetDevice cudaSetDeviceFlags cudaStreamAddCallback cudaStreamBeginCapture
  cudaStreamBeginCaptureToGraph cudaStreamCreate cudaStreamCreateWithFlags
  cudaStreamCreateWithPriority cudaStreamDestroy cudaStreamEndCapture cudaStreamQuery
- cudaStreamSynchronize cudaStreamWaitEvent exec exit fork migrate ncclAllGather
+ cudaStreamSynchronize cudaStreamWaitEvent exec exit fault file fork migrate ncclAllGather
  ncclAllReduce ncclAlltoAll ncclBcast ncclBroadcast ncclCommAbort ncclCommDestroy
  ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank
  ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd
  ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter
- ncclSend occupied offcpu point range stolen'
+ ncclSend occupied offcpu oom point range reclaim retransmit socket stolen'
 
 # The last item of a comma-separated list is completed, the ones before it are kept.
 _ingero_list() {

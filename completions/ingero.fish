@@ -4,8 +4,8 @@
 # tables: change those, not this file.
 
 function __ingero_ops
-    printf '%s\n' cuda driver graph host io mark nccl net sched __cudaRegisterFunction block cuCtxCreate \
-        cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize \
+    printf '%s\n' cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact \
+        cuCtxCreate cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize \
         cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy \
         cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize \
         cuGraphClone cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphExecUpdate \
@@ -46,12 +46,12 @@ function __ingero_ops
         cudaSetDevice cudaSetDeviceFlags cudaStreamAddCallback cudaStreamBeginCapture \
         cudaStreamBeginCaptureToGraph cudaStreamCreate cudaStreamCreateWithFlags \
         cudaStreamCreateWithPriority cudaStreamDestroy cudaStreamEndCapture cudaStreamQuery \
-        cudaStreamSynchronize cudaStreamWaitEvent exec exit fork migrate ncclAllGather \
+        cudaStreamSynchronize cudaStreamWaitEvent exec exit fault file fork migrate ncclAllGather \
         ncclAllReduce ncclAlltoAll ncclBcast ncclBroadcast ncclCommAbort ncclCommDestroy \
         ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank \
         ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd \
         ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter \
-        ncclSend occupied offcpu point range stolen
+        ncclSend occupied offcpu oom point range reclaim retransmit socket stolen
 end
 
 complete -c ingero-check -f

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One record at a time. Samples of a process, a cgroup, a GPU or one CPU are not the node's and are passed over.
+ * One record at a time. Samples of a process, a cgroup, a GPU, a device or one CPU are not the node's and are passed over.
  */
 #include "lib/ask/ops_facts.h"
 
@@ -41,7 +41,8 @@ static void metric(struct ops_summary *a, const struct record *rec)
 	struct ops_metric *m;
 
 	if (s->metric >= OPS_METRICS || REC_HAS(rec, SAMPLE, process) ||
-	    REC_HAS(rec, SAMPLE, cgroup) || REC_HAS(rec, SAMPLE, gpu) || REC_HAS(rec, SAMPLE, cpu))
+	    REC_HAS(rec, SAMPLE, cgroup) || REC_HAS(rec, SAMPLE, gpu) ||
+	    REC_HAS(rec, SAMPLE, cpu) || REC_HAS(rec, SAMPLE, device))
 		return;
 	m = &a->metrics[s->metric];
 	if (m->n++ == 0)

@@ -255,7 +255,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 	case RECORD_SAMPLE:
 		if (r->u.SAMPLE.metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
 		    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) ||
-		    REC_HAS(r, SAMPLE, cpu))
+		    REC_HAS(r, SAMPLE, cpu) || REC_HAS(r, SAMPLE, device))
 			break;
 		m = &c->metric[r->u.SAMPLE.metric];
 		if (m->n++ == 0)

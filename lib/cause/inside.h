@@ -16,7 +16,7 @@ struct cause_metric {
 	uint64_t n;
 	double sum, max, first, last;
 };
-#define CAUSE_METRICS 32
+#define CAUSE_METRICS 48
 
 /* A call that had not returned when the recording ended. */
 struct cause_open {

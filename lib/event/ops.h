@@ -50,7 +50,7 @@ struct ops_metric {
 };
 
 #define OPS_LOSS_REASONS 16
-#define OPS_METRICS	 32
+#define OPS_METRICS	 48
 
 struct ops_summary {
 	VEC(struct ops_row) rows; /* by layer, then by total, most first */

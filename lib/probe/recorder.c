@@ -11,6 +11,7 @@
 
 #include "lib/host/clock.h"
 #include "lib/probe/chosen.h"
+#include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
 
 #define TURN_MS	  10
@@ -30,6 +31,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	probe_recorder_tell_gpus(r);
+	if (rc == 0 && r->session)
+		rc = probe_say_others(r->writer, r->session, &r->others, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = probe_say_clock(r->writer, "tick", e);
@@ -287,6 +290,10 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_recorder_say_coverage(r, e);
 	if (rc == 0 && r->session)
 		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
+	if (rc == 0 && r->session)
+		rc = probe_say_others(r->writer, r->session, &r->others, now, e);
+	if (rc == 0 && r->session)
+		rc = probe_say_optional(r->writer, probe_session_optional(r->session), now, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
@@ -318,6 +325,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	world_free(r->world);
 	map_free(&r->processes);
 	map_free(&r->comms);
+	map_free(&r->others);
+	probe_sockets_free(&r->sockets);
 	for (size_t i = 0; i < r->notices.n; i++)
 		free(r->notices.v[i].text);
 	vec_free(&r->notices);

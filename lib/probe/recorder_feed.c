@@ -143,6 +143,25 @@ static bool on_lines(void *ctx, const struct wire_lines *w, size_t n)
 	return probe_codes_more(r->codes, w, n);
 }
 
+static void on_named(void *ctx, struct record *rec)
+{
+	struct probe_recorder *r = ctx;
+
+	if (rec->kind == RECORD_FILE)
+		REC_SET(rec, FILE, time_ns, host_clock_mono());
+	else
+		REC_SET(rec, SOCKET, time_ns, host_clock_mono());
+	if (!r->event_error.code)
+		ige_writer_record(r->writer, rec, &r->event_error);
+}
+
+static uint32_t on_socket(void *ctx, uint64_t inode)
+{
+	struct probe_recorder *r = ctx;
+
+	return probe_sockets_owner(&r->sockets, &r->processes, inode, host_clock_mono());
+}
+
 static void on_ring(void *ctx, const void *p, size_t n)
 {
 	struct probe_recorder *r = ctx;
@@ -205,6 +224,8 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .stack = on_stack,
 						       .code = on_code,
 						       .lines = on_lines,
+						       .record = on_named,
+						       .socket = on_socket,
 						       .process = on_process,
 						       .kernel = on_kernel };
 

@@ -16,6 +16,7 @@
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
 #include "lib/probe/samples.h"
+#include "lib/probe/sockets.h"
 #include "lib/probe/statements.h"
 #include "lib/probe/thin.h"
 #include "lib/probe/watch.h"
@@ -52,6 +53,8 @@ struct probe_recorder {
 	struct probe_flight flight;
 	struct ige_writer *writer;
 	struct op_spec *specs;
+	struct probe_sockets sockets;
+	struct map others;    /* block device -> requests of other processes said so far */
 	struct map processes; /* tgid -> world process */
 	struct map comms;     /* world process -> hash of its name as last said; without probes */
 

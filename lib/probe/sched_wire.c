@@ -6,6 +6,7 @@
 #include "lib/probe/sched_wire.h"
 
 #include "lib/event/op.h"
+#include "lib/probe/host_wire.h"
 
 /* Columns of SCHED_OFFCPU. */
 enum {
@@ -106,6 +107,8 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 		set(&ev, X_FUTEX_VAL, o->futex_val);
 	}
 	probe_wire_emit(wire, &ev);
+	if (o->number)
+		whole &= probe_host_wait(wire, o, t->ctx);
 	return whole;
 }
 

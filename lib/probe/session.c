@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "bpf/ingero.skel.h"
+#include "lib/base/vec.h"
+#include "lib/probe/session_optional.h"
 #include "lib/probe/sched_config.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
@@ -32,23 +34,30 @@ struct probe_session {
 	struct probe_ring ring, life;
 	struct loss_slot *losses; /* one per possible CPU, shared with the kernel */
 	size_t ncpu;
-	struct bpf_link *links[32];
-	size_t nlinks;
+	VEC(struct bpf_link *) links;
 	struct bpf_link *open_link;
 	struct bpf_link *adopt_link; /* NULL without host tracks */
 	struct probe_sched_config sched;
+	struct probe_optionals optional;
 	int epoll;
 };
 
 /* libbpf's own words are kept for the one case where nothing loads. */
 static char load_log[400];
+static struct probe_optionals *loading;
 
 static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (level == LIBBPF_WARN && !load_log[0]) {
-		vsnprintf(load_log, sizeof(load_log), format, args);
-		load_log[strcspn(load_log, "\n")] = 0;
-	}
+	char words[400];
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	vsnprintf(words, sizeof(words), format, args);
+	if (loading)
+		probe_optional_heard(loading, words);
+	words[strcspn(words, "\n")] = 0;
+	if (!load_log[0])
+		memcpy(load_log, words, sizeof(load_log));
 	return 0;
 }
 
@@ -142,6 +151,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	if (!b)
 		return -errno;
 	choose_programs(b, link, opt);
+	probe_optional_choose(&s->optional, b->obj, opt->sched);
 	b->rodata->config_scope = (uint32_t)opt->scope;
 	b->rodata->config_uid = opt->uid;
 	b->rodata->config_self = (uint32_t)getpid();
@@ -187,11 +197,16 @@ static int load(struct probe_session *s, const struct probe_options *opt, struct
 	enum probe_link to = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_PERF : opt->link;
 	int last_walker =
 		opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
+	size_t refused = 0;
 	int rc = 0;
 
 	for (int walker = opt->walker; walker <= last_walker; walker++)
 		for (enum probe_link link = from; link <= to; link++) {
-			rc = load_once(s, link, walker, opt);
+			loading = &s->optional;
+			do
+				rc = load_once(s, link, walker, opt);
+			while (rc && probe_optional_again(&s->optional, &refused));
+			loading = NULL;
 			if (rc == 0)
 				return 0;
 			if (rc == -EPERM || rc == -ENOMEM)
@@ -290,18 +305,24 @@ int probe_session_start(struct probe_session *s, struct err *e)
 
 	bpf_object__for_each_program(p, s->bpf->obj)
 	{
+		struct probe_optional *optional = probe_optional_of(&s->optional, p);
 		struct bpf_link *link;
 
 		if (bpf_program__fd(p) < 0 ||
-		    strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0)
+		    (strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0 && !optional))
 			continue;
-		if (s->nlinks == sizeof(s->links) / sizeof(s->links[0]))
-			return err_set(e, ERR_LIMIT, "too many tracepoints");
+		if (!vec_reserve(&s->links, s->ncpu))
+			return err_nomem(e);
+		if (optional) {
+			s->links.n += probe_optional_attach(optional, p, s->links.v + s->links.n,
+							    s->ncpu);
+			continue;
+		}
 		link = bpf_program__attach(p);
 		if (!link)
 			return err_sys(e, "cannot attach to tracepoint %s",
 				       bpf_program__section_name(p) + 7);
-		s->links[s->nlinks++] = link;
+		s->links.v[s->links.n++] = link;
 	}
 	if (!s->open_link)
 		s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
@@ -338,8 +359,8 @@ int probe_session_adopt(struct probe_session *s, struct err *e)
 
 void probe_session_stop(struct probe_session *s)
 {
-	while (s->nlinks > 0)
-		bpf_link__destroy(s->links[--s->nlinks]);
+	while (s->links.n > 0)
+		bpf_link__destroy(s->links.v[--s->links.n]);
 }
 
 void probe_session_free(struct probe_session *s)
@@ -358,6 +379,7 @@ void probe_session_free(struct probe_session *s)
 	if (s->epoll >= 0)
 		close(s->epoll);
 	ingero_bpf__destroy(s->bpf);
+	vec_free(&s->links);
 	free(s);
 }
 
@@ -369,6 +391,31 @@ const struct probe_programs *probe_session_programs(const struct probe_session *
 const struct probe_programs *probe_session_hook(const struct probe_session *s)
 {
 	return &s->hook;
+}
+
+const struct probe_optionals *probe_session_optional(const struct probe_session *s)
+{
+	return &s->optional;
+}
+
+int probe_session_others(const struct probe_session *s, uint32_t *device, struct block_others *sum)
+{
+	int fd = bpf_map__fd(s->bpf->maps.block_others);
+	struct block_others each[512];
+	uint32_t next;
+
+	if (s->ncpu > sizeof(each) / sizeof(each[0]) ||
+	    bpf_map_get_next_key(fd, *device ? device : NULL, &next) ||
+	    bpf_map_lookup_elem(fd, &next, each))
+		return 0;
+	*device = next;
+	memset(sum, 0, sizeof(*sum));
+	for (size_t cpu = 0; cpu < s->ncpu; cpu++) {
+		sum->requests += each[cpu].requests;
+		sum->read_bytes += each[cpu].read_bytes;
+		sum->write_bytes += each[cpu].write_bytes;
+	}
+	return 1;
 }
 
 int probe_session_walker(const struct probe_session *s)

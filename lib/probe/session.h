@@ -17,6 +17,7 @@
 #include "lib/probe/ring.h"
 
 struct probe_session;
+struct probe_optionals;
 
 struct probe_options {
 	enum probe_link link; /* AUTO: the cheapest that this kernel loads */
@@ -46,6 +47,11 @@ const struct probe_programs *probe_session_programs(
 const struct probe_programs *probe_session_hook(
 	const struct probe_session *s); /* for the loader's hook */
 int probe_session_walker(const struct probe_session *s);
+
+/* What became of the programs that not every kernel takes; see probe/session_optional.h. */
+const struct probe_optionals *probe_session_optional(const struct probe_session *s);
+/* Block I/O of everybody but the targets since the start: the next device after *device (0: the first). 0: no more. */
+int probe_session_others(const struct probe_session *s, uint32_t *device, struct block_others *sum);
 
 /* flags: enum target_flag. Adding twice keeps the exec count. */
 int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags, struct err *e);

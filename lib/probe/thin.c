@@ -65,7 +65,10 @@ bool probe_thin_wants(struct probe_thin *t, const struct record *r)
 					 .process = s->process,
 					 .cgroup = s->cgroup,
 					 .gpu = s->gpu,
-					 .cpu = REC_HAS(r, SAMPLE, cpu) ? s->cpu + 1 : 0,
+					 /* No metric has both. */
+					 .cpu = REC_HAS(r, SAMPLE, cpu)	     ? s->cpu + 1
+						: REC_HAS(r, SAMPLE, device) ? s->device + 1
+									     : 0,
 					 .time_ns = s->time_ns,
 					 .value = s->value,
 					 .rate = -1 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/event/op.h"
+#include "lib/probe/host_wire.h"
 #include "lib/probe/sched_wire.h"
 
 /* l or wide, or neither, is the record that c begins. */
@@ -102,7 +103,7 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 		probe_wire_announce_occupant(wire, p);
 		return;
 	default:
-		if (probe_sched_record(wire, p, n))
+		if (probe_sched_record(wire, p, n) || probe_host_record(wire, p, n))
 			return;
 	}
 	probe_wire_refuse(wire);
@@ -126,6 +127,10 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 	case WIRE_EXIT:
 		ev.op = OP_PROC_EXIT;
 		break;
+	case WIRE_OOM:
+		if (!probe_host_oom(wire, l))
+			probe_wire_refuse(wire);
+		return;
 	default:
 		return;
 	}

@@ -27,6 +27,8 @@ struct probe_wire {
 	struct map delivered;	/* tgid << 10 | copy -> calls */
 	uint64_t last_key, last_count; /* most calls come in runs of one key */
 	struct probe_handles *handles;
+	struct map numbers; /* of files and sockets -> id of their record */
+	struct map said;    /* ids whose record was given -> 1 */
 	uint32_t lost_seen;
 	bool lost_known;
 	uint64_t refused;
@@ -64,6 +66,8 @@ void probe_wire_free(struct probe_wire *wire)
 	map_free(&wire->images);
 	map_free(&wire->image_start);
 	map_free(&wire->delivered);
+	map_free(&wire->numbers);
+	map_free(&wire->said);
 	free(wire);
 }
 
@@ -305,6 +309,35 @@ uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint
 		return wire->last_count;
 	map_get(&wire->delivered, key, &n);
 	return n;
+}
+
+void probe_wire_number(struct probe_wire *wire, uint32_t number, uint64_t id, struct record *r)
+{
+	map_put(&wire->numbers, number, id);
+	if (map_get(&wire->said, id, NULL) || !map_put(&wire->said, id, 1))
+		return;
+	if (wire->owner.record)
+		wire->owner.record(wire->owner.ctx, r);
+}
+
+bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_t *id)
+{
+	return map_get(&wire->numbers, number, id);
+}
+
+uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode)
+{
+	uint32_t tgid =
+		inode && wire->owner.socket ? wire->owner.socket(wire->owner.ctx, inode) : 0;
+	const struct probe_thread *t = tgid ? probe_wire_thread(wire, tgid) : NULL;
+
+	/* Its main thread, or whoever of it was announced. */
+	if (t && t->tgid == tgid)
+		return t->ctx;
+	for (size_t i = wire->threads.n; tgid && i-- > 0;)
+		if (wire->threads.v[i].tgid == tgid && wire->threads.v[i].ctx)
+			return wire->threads.v[i].ctx;
+	return 0;
 }
 
 uint64_t probe_wire_refused(const struct probe_wire *wire)

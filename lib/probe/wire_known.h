@@ -15,6 +15,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
 #include "lib/event/event.h"
+#include "lib/event/record.h"
 #include "lib/world/world.h"
 
 /* /proc shows start times in clock ticks; so that a process seen there and one announced by the kernel are the
@@ -63,6 +64,10 @@ struct probe_wire_owner {
 	/* A Python code object, or more of one. False: not understood. */
 	bool (*code)(void *ctx, const struct wire_code *r, size_t n);
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
+	/* A FILE or SOCKET record, borrowed. */
+	void (*record)(void *ctx, struct record *r);
+	/* The process that has a socket open, by its inode: tgid, 0 none of the targets. */
+	uint32_t (*socket)(void *ctx, uint64_t inode);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
 	/* What a process (world id) launches for the first time, and its name. */
@@ -95,6 +100,10 @@ void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 			 const struct event *ev); /* a call, before it is handed on */
 void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
+/* The id that a file's or socket's number stands for, with the record that says so; and asked for. */
+void probe_wire_number(struct probe_wire *wire, uint32_t number, uint64_t id, struct record *r);
+bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_t *id);
+uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */
 
 /* The thread an announcement is about, without keeping it. */

@@ -45,9 +45,9 @@ OWNERS = {
     "jq.h": "lib/select/",
     "libelf.h": "lib/sym/",  # unused: sym/elf.h says why
     "gelf.h": "lib/sym/",
-    "bpf/libbpf.h": "lib/probe/session.c",
+    "bpf/libbpf.h": "lib/probe/session",  # and what of it fills a file of its own
     "bpf/bpf.h": "lib/probe/session.c",
-    "bpf/btf.h": "lib/probe/session.c",
+    "bpf/btf.h": "lib/probe/session",
     "bpf/ingero.skel.h": "lib/probe/session.c",
     "ingero.skel.h": "lib/probe/session.c",
     "sqlite3.h": "lib/archive/",

@@ -110,11 +110,13 @@ static void say_record(struct buf *b, const struct record *r)
 		const struct record_field *f = &def->fields[i];
 		const char *at = (const char *)&r->u + f->offset;
 
-		if (!record_has(r, f->number) || f->type == REC_F64)
+		if (!record_has(r, f->number))
 			continue;
 		buf_printf(b, ",\"%s\":", f->name);
 		if (f->type == REC_TEXT)
 			say_text(b, *(const struct bytes *)at);
+		else if (f->type == REC_F64)
+			buf_printf(b, "%.17g", *(const double *)at);
 		else if (f->type == REC_U32)
 			buf_printf(b, "%u", *(const uint32_t *)at);
 		else

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Which file or socket a thread waits for, as a number: what stands behind it crosses the ring once. Files are told
+ * by their names up to the root of the mount namespace, read from the kernel's own tree, so that nothing is asked of a
+ * file system that may be the one that hangs, and a process that is gone in the next moment has told all the same.
+ * Pointers are passed as numbers and every read is a guarded one: a stale pointer gives a wrong name at worst.
+ */
+#ifndef INGERO_BPF_FILE_H
+#define INGERO_BPF_FILE_H
+
+#include "bpf/host.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct in6_addr {
+	u8 bytes[16];
+};
+struct sock_common {
+	u32 skc_daddr;
+	u32 skc_rcv_saddr;
+	u16 skc_dport;
+	u16 skc_num;
+	u16 skc_family;
+	u8 skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_type;
+	u16 sk_protocol;
+	struct socket *sk_socket;
+};
+struct socket {
+	struct sock *sk;
+};
+#pragma clang attribute pop
+
+#define NUMBER_SOCKET 0x80000000 /* in what number_of_fd returns */
+#define INET	      2
+#define INET6	      10
+
+__weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets alike */
+
+/* Hash of what tells files and sockets apart to their number. Forgetting one means that it is told again. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);
+	__type(value, u32);
+} files SEC(".maps");
+
+/* Where a record is put together. busy: by a thread that lost the CPU meanwhile. How far it got stands here and not on
+ * the BPF stack: the verifier must not tell steps apart. */
+struct file_room {
+	u32 busy;
+	u32 n;
+	u32 mounted; /* + 1; 0: not met */
+	u32 done;
+	u64 dentry;
+	u64 mnt;
+	struct wire_file record;
+};
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct file_room);
+} file_rooms SEC(".maps");
+
+#define FILE_STEPS 26 /* names and mount points on the way up */
+
+/* One step towards the root: over a mount point, or past a name. */
+static __always_inline void file_step(struct file_room *room)
+{
+	struct dentry *dentry = (void *)room->dentry;
+	struct mount *mnt = (void *)room->mnt;
+	u64 root = (u64)BPF_CORE_READ(mnt, mnt.mnt_root),
+	    above = (u64)BPF_CORE_READ(mnt, mnt_parent);
+	u32 n = room->n;
+	void *name;
+
+	if (room->dentry == root) {
+		if (!room->mounted)
+			room->mounted = n + 1;
+		if (above == room->mnt || !above) {
+			room->done = 1;
+			return;
+		}
+		room->dentry = (u64)BPF_CORE_READ(mnt, mnt_mountpoint);
+		room->mnt = above;
+		return;
+	}
+	above = (u64)BPF_CORE_READ(dentry, d_parent);
+	if (above == room->dentry || !above) {
+		room->done = 1;
+		return;
+	}
+	if (n >= WIRE_FILE_NAMES)
+		return;
+	name = (void *)BPF_CORE_READ(dentry, d_name.name);
+	if (bpf_probe_read_kernel_str(room->record.name[n], WIRE_FILE_NAME, name) < 0)
+		room->record.name[n][0] = 0;
+	room->n = n + 1;
+	room->dentry = above;
+}
+
+static __always_inline void file_names(struct file_room *room, u64 dentry, u64 mnt)
+{
+	struct wire_file *w = &room->record;
+	u32 i;
+
+	room->dentry = dentry;
+	room->mnt = mnt;
+	room->n = room->mounted = room->done = 0;
+	for (i = 0; i < FILE_STEPS; i++) {
+		if (room->done)
+			break;
+		file_step(room);
+	}
+	w->names = room->n;
+	w->mounted = room->mounted ? room->mounted - 1 : room->n;
+	w->cut = !room->done;
+}
+
+static __always_inline u32 number_next(void)
+{
+	return __sync_fetch_and_add(&file_number, 1) + 1;
+}
+
+/* 0: could not be told, and counted. */
+__weak __noinline u32 number_of_file(u64 address)
+{
+	struct file *file = (void *)address;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	u64 dentry = (u64)BPF_CORE_READ(file, f_path.dentry);
+	u64 mnt = (u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	u64 hash = BPF_CORE_READ((struct dentry *)dentry, d_name.hash_len);
+	u64 key = mix(mix(mix(mix(mix(7, dentry), (u64)inode), BPF_CORE_READ(inode, i_ino)), mnt),
+		      hash);
+	u32 *known = bpf_map_lookup_elem(&files, &key), zero = 0, number, names;
+	struct file_room *room;
+	struct wire_file *w;
+	const char *text;
+
+	if (known)
+		return *known;
+	room = bpf_map_lookup_elem(&file_rooms, &zero);
+	if (!room)
+		return 0;
+	if (__sync_lock_test_and_set(&room->busy, 1)) {
+		count_loss(SOURCE_IO, WIRE_LOST_STATE);
+		return 0;
+	}
+	w = &room->record;
+	number = number_next();
+	w->kind = WIRE_FILE;
+	w->number = number;
+	w->device = BPF_CORE_READ(sb, s_dev);
+	w->pad = 0;
+	w->fstype[0] = w->subtype[0] = w->origin[0] = 0;
+	text = BPF_CORE_READ(sb, s_type, name);
+	bpf_probe_read_kernel_str(w->fstype, sizeof(w->fstype), text);
+	text = BPF_CORE_READ(sb, s_subtype);
+	if (text)
+		bpf_probe_read_kernel_str(w->subtype, sizeof(w->subtype), text);
+	text = BPF_CORE_READ((struct mount *)mnt, mnt_devname);
+	bpf_probe_read_kernel_str(w->origin, sizeof(w->origin), text);
+	file_names(room, dentry, mnt);
+	names = w->names;
+	if (names > WIRE_FILE_NAMES)
+		names = WIRE_FILE_NAMES;
+	if (bpf_ringbuf_output(&ring, w, WIRE_FILE_HEAD + names * WIRE_FILE_NAME,
+			       BPF_RB_NO_WAKEUP)) {
+		count_loss(SOURCE_IO, WIRE_LOST_RING);
+		number = 0;
+	} else {
+		bpf_map_update_elem(&files, &key, &number, BPF_ANY);
+	}
+	room->busy = 0;
+	return number;
+}
+
+/* 0: the ring is full, and counted. */
+__weak __noinline u32 number_of_socket(u64 address)
+{
+	struct sock *sk = (void *)address;
+	struct wire_socket s = { .kind = WIRE_SOCKET };
+	u64 key, *part = (u64 *)s.local;
+	u32 *known;
+
+	s.state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	s.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	s.type = BPF_CORE_READ(sk, sk_type);
+	s.protocol = BPF_CORE_READ(sk, sk_protocol);
+	if (s.family == INET) {
+		u32 from = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		u32 to = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+
+		__builtin_memcpy(s.local, &from, 4);
+		__builtin_memcpy(s.remote, &to, 4);
+	} else if (s.family == INET6) {
+		BPF_CORE_READ_INTO(&s.local, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&s.remote, sk, __sk_common.skc_v6_daddr);
+	}
+	if (s.family == INET || s.family == INET6) {
+		s.local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+		s.remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	}
+	key = mix(mix(11, address), (u64)s.family << 32 | s.protocol);
+	key = mix(mix(mix(mix(key, part[0]), part[1]), part[2]), part[3]);
+	key = mix(key, (u64)s.local_port << 16 | s.remote_port);
+	known = bpf_map_lookup_elem(&files, &key);
+	if (known)
+		return *known;
+	s.number = number_next();
+	if (bpf_ringbuf_output(&ring, &s, sizeof(s), BPF_RB_NO_WAKEUP)) {
+		count_loss(SOURCE_NET, WIRE_LOST_RING);
+		return 0;
+	}
+	bpf_map_update_elem(&files, &key, &s.number, BPF_ANY);
+	return s.number;
+}
+
+/* Of a descriptor of the current thread: a file's number, a socket's with NUMBER_SOCKET, or 0. */
+__weak __noinline u32 number_of_fd(u32 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *table = task->files->fdt;
+	struct socket *socket;
+	struct file *file;
+	u32 number;
+	u64 sk;
+
+	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd) ||
+	    !file)
+		return 0;
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & 0170000) != 0140000)
+		return number_of_file((u64)file);
+	socket = BPF_CORE_READ(file, private_data);
+	sk = (u64)BPF_CORE_READ(socket, sk);
+	number = sk ? number_of_socket(sk) : 0;
+	return number ? number | NUMBER_SOCKET : 0;
+}
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What the programs around block I/O, memory and connections share: whether the current thread is followed, and the
+ * one shape of their records. Like the scheduler's, they ask for no memory: a thread's state was made before. Programs
+ * are named host_SOURCE_WHAT: a kernel that lacks or refuses one costs what that one sees, and the recording says so.
+ */
+#ifndef INGERO_BPF_HOST_H
+#define INGERO_BPF_HOST_H
+
+#include "bpf/maps.h"
+
+#define SOURCE_HOST 3
+#define SOURCE_IO   5
+#define SOURCE_NET  7
+
+/* The current thread's state; NULL: not followed. */
+static __always_inline struct task_state *host_current(struct task_struct *task)
+{
+	if (!task->bpf_storage)
+		return 0;
+	return bpf_task_storage_get(&tasks, task, 0, 0);
+}
+
+/* A record with everything but what its kind adds. NULL: no room, and counted. */
+static __always_inline struct wire_host *host_record(u8 kind, u32 source, u32 tid, u64 start,
+						     u64 end)
+{
+	struct wire_host *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+
+	if (!w) {
+		count_loss(source, WIRE_LOST_RING);
+		return 0;
+	}
+	w->kind = kind;
+	w->depth = 0;
+	w->write = HOST_NEITHER;
+	w->present = 0;
+	w->tid = tid;
+	w->end_ns = end;
+	w->dur_ns = end - start;
+	w->lost = lost_total;
+	w->number = 0;
+	w->inode = 0;
+	w->x[0] = w->x[1] = w->x[2] = w->x[3] = 0;
+	return w;
+}
+
+#endif

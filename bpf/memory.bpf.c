@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What memory costs a followed thread itself: direct reclaim (for the machine or for its cgroup), compaction, faults
+ * that had to wait for pages to be read. One event each, at its end.
+ */
+#include "bpf/file.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct vm_area_struct {
+	struct file *vm_file;
+};
+#pragma clang attribute pop
+
+static __always_inline void finish(struct task_struct *task, struct task_state *st, u8 kind,
+				   u64 start, u64 got, s32 order)
+{
+	struct wire_host *w;
+
+	if (!task_announce(task, st)) {
+		count_loss(SOURCE_HOST, WIRE_LOST_RING);
+		return;
+	}
+	w = host_record(kind, SOURCE_HOST, task->pid, start, bpf_ktime_get_ns());
+	if (!w)
+		return;
+	w->depth = st->ncalls;
+	if (kind == WIRE_RECLAIM) {
+		w->x[0] = got;
+		w->present = 1;
+		if (order >= 0) {
+			w->x[1] = order;
+			w->present = 3;
+		}
+	}
+	bpf_ringbuf_submit(w, ring_flags());
+}
+
+static __always_inline int reclaim_begins(s32 order)
+{
+	struct task_state *st = host_current(bpf_get_current_task_btf());
+
+	if (st) {
+		st->host.reclaim_ns = bpf_ktime_get_ns();
+		st->host.order = order;
+	}
+	return 0;
+}
+
+static __always_inline int reclaim_ends(u64 got)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = host_current(task);
+	u64 start;
+
+	if (!st || !st->host.reclaim_ns)
+		return 0;
+	start = st->host.reclaim_ns;
+	st->host.reclaim_ns = 0;
+	finish(task, st, WIRE_RECLAIM, start, got, st->host.order);
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int host_memory_reclaim_begin(u64 *ctx)
+{
+	return reclaim_begins((s32)ctx[0]);
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_end")
+int host_memory_reclaim_end(u64 *ctx)
+{
+	return reclaim_ends(ctx[0]);
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int host_memory_group_begin(u64 *ctx)
+{
+	return reclaim_begins(-1);
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
+int host_memory_group_end(u64 *ctx)
+{
+	return reclaim_ends(ctx[0]);
+}
+
+SEC("tp_btf/mm_compaction_begin")
+int host_memory_compact_begin(u64 *ctx)
+{
+	struct task_state *st = host_current(bpf_get_current_task_btf());
+
+	if (st)
+		st->host.compact_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/mm_compaction_end")
+int host_memory_compact_end(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = host_current(task);
+	u64 start;
+
+	if (!st || !st->host.compact_ns)
+		return 0;
+	start = st->host.compact_ns;
+	st->host.compact_ns = 0;
+	finish(task, st, WIRE_COMPACT, start, 0, -1);
+	return 0;
+}
+
+/* What a program on a perf event is given; the registers are laid out as everywhere. */
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	u64 sample_period;
+	u64 addr;
+};
+
+struct fault_at {
+	u64 file;
+};
+
+static long file_at(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+{
+	struct fault_at *at = ctx;
+
+	at->file = (u64)BPF_CORE_READ(vma, vm_file);
+	return 0;
+}
+
+/* Once per major fault, when it is over: the kernel's own software event, so that all other faults cost nothing. How
+ * long it took is told from the thread's first sleep in it. */
+SEC("perf_event")
+int host_fault_major(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = host_current(task);
+	u64 address = ctx->addr, now = bpf_ktime_get_ns(), start;
+	struct fault_at at = { 0 };
+	struct wire_host *w;
+	u32 number = 0;
+
+	if (!st)
+		return 0;
+	start = st->host.fault_ns ? st->host.fault_ns : now;
+	st->host.fault_ns = 0;
+	if (!task_announce(task, st)) {
+		count_loss(SOURCE_HOST, WIRE_LOST_RING);
+		return 0;
+	}
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma) &&
+	    bpf_find_vma(task, address, file_at, &at, 0) == 0 && at.file)
+		number = number_of_file(at.file);
+	w = host_record(WIRE_FAULT, SOURCE_HOST, task->pid, start, now);
+	if (!w)
+		return 0;
+	w->depth = st->ncalls;
+	w->number = number;
+	w->x[0] = address;
+	w->present = 1;
+	bpf_ringbuf_submit(w, ring_flags());
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the recorder says about the host's side: which sources of it this kernel lets us see, once, and the block I/O of
+ * everybody else on each device, once a second.
+ */
+#ifndef INGERO_PROBE_HOST_SAY_H
+#define INGERO_PROBE_HOST_SAY_H
+
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/base/map.h"
+#include "lib/ige/writer.h"
+#include "lib/probe/session_optional.h"
+#include "lib/probe/session.h"
+
+/* COVERAGE, one record per source, of the whole recording; nothing where none was wanted. */
+int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, int64_t now_ns,
+		       struct err *e);
+
+/* SAMPLEs of devices where something happened since the last time. seen: the caller's, device -> requests. */
+int probe_say_others(struct ige_writer *wr, const struct probe_session *s, struct map *seen,
+		     int64_t now_ns, struct err *e);
+
+#endif

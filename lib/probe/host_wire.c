@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns are set by name: these events are rare beside calls. What the kernel did not say is absent, never zero.
+ */
+#include "lib/probe/host_wire.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "lib/base/hash.h"
+#include "lib/event/record.h"
+
+static struct bytes text(const char *p, size_t room)
+{
+	return (struct bytes){ p, strnlen(p, room) };
+}
+
+/* From the outermost name in to the one at index last. */
+static void names(const struct wire_file *f, unsigned last, struct buf *out)
+{
+	if (f->cut)
+		buf_puts(out, "...");
+	for (unsigned i = f->names; i-- > last;) {
+		struct bytes name = text(f->name[i], WIRE_FILE_NAME);
+
+		buf_putc(out, '/');
+		buf_add(out, name.p, name.n);
+		if (name.n == WIRE_FILE_NAME - 1)
+			buf_puts(out, "..."); /* that is where the kernel side cuts */
+	}
+	if (last == f->names && !f->cut)
+		buf_putc(out, '/');
+}
+
+void probe_file_path(const struct wire_file *f, struct buf *path, struct buf *mount)
+{
+	names(f, 0, path);
+	names(f, f->mounted < f->names ? f->mounted : f->names, mount);
+}
+
+void probe_socket_end(uint16_t family, const uint8_t address[16], uint16_t port, struct buf *out)
+{
+	char host[INET6_ADDRSTRLEN];
+
+	if ((family != AF_INET && family != AF_INET6) ||
+	    !inet_ntop(family, address, host, sizeof(host)))
+		return;
+	buf_printf(out, family == AF_INET ? "%s:%u" : "[%s]:%u", host, port);
+}
+
+static uint64_t id_of(const struct bytes *said, unsigned n)
+{
+	uint64_t id = 1;
+
+	for (unsigned i = 0; i < n; i++)
+		id = hash_bytes(said[i].p ? said[i].p : "", said[i].n, id);
+	return id;
+}
+
+#define SET_TEXT(r, KIND, field, value)                     \
+	do {                                                \
+		if ((value).n)                              \
+			REC_SET((r), KIND, field, (value)); \
+	} while (0)
+
+static bool take_file(struct probe_wire *wire, const struct wire_file *f, size_t n)
+{
+	struct buf path = { 0 }, mount = { 0 }, type = { 0 };
+	struct record r = { .kind = RECORD_FILE };
+	struct bytes said[4];
+
+	if (n < WIRE_FILE_HEAD || f->names > WIRE_FILE_NAMES ||
+	    n < WIRE_FILE_HEAD + (size_t)f->names * WIRE_FILE_NAME)
+		return false;
+	probe_file_path(f, &path, &mount);
+	said[0] = text(f->fstype, sizeof(f->fstype));
+	buf_add(&type, said[0].p, said[0].n);
+	if (f->subtype[0]) {
+		said[0] = text(f->subtype, sizeof(f->subtype));
+		buf_putc(&type, '.');
+		buf_add(&type, said[0].p, said[0].n);
+	}
+	said[0] = buf_bytes(&path);
+	said[1] = buf_bytes(&type);
+	said[2] = buf_bytes(&mount);
+	said[3] = text(f->origin, sizeof(f->origin));
+	if (!path.failed && !type.failed && !mount.failed) {
+		REC_SET(&r, FILE, id, id_of(said, 4));
+		SET_TEXT(&r, FILE, path, said[0]);
+		SET_TEXT(&r, FILE, fstype, said[1]);
+		SET_TEXT(&r, FILE, mount, said[2]);
+		SET_TEXT(&r, FILE, origin, said[3]);
+		if (f->device >> 20)
+			REC_SET(&r, FILE, device, f->device);
+		probe_wire_number(wire, f->number, r.u.FILE.id, &r);
+	}
+	buf_free(&path);
+	buf_free(&mount);
+	buf_free(&type);
+	return true;
+}
+
+static const char *protocol(const struct wire_socket *s, char *room, size_t size)
+{
+	if (s->family == AF_UNIX)
+		return "unix";
+	if (s->family == AF_NETLINK)
+		return "netlink";
+	if (s->family != AF_INET && s->family != AF_INET6)
+		snprintf(room, size, "family %u", s->family);
+	else if (s->protocol == IPPROTO_TCP)
+		return "tcp";
+	else if (s->protocol == IPPROTO_UDP)
+		return "udp";
+	else if (s->protocol == IPPROTO_SCTP)
+		return "sctp";
+	else if (s->protocol == 262) /* IPPROTO_MPTCP */
+		return "mptcp";
+	else
+		snprintf(room, size, "ip %u", s->protocol);
+	return room;
+}
+
+static bool take_socket(struct probe_wire *wire, const struct wire_socket *s)
+{
+	struct record r = { .kind = RECORD_SOCKET };
+	struct buf local = { 0 }, remote = { 0 };
+	struct bytes said[3];
+	char room[24];
+
+	probe_socket_end(s->family, s->local, s->local_port, &local);
+	if (s->remote_port)
+		probe_socket_end(s->family, s->remote, s->remote_port, &remote);
+	said[0] = bytes_of(protocol(s, room, sizeof(room)));
+	said[1] = buf_bytes(&local);
+	said[2] = buf_bytes(&remote);
+	if (!local.failed && !remote.failed) {
+		REC_SET(&r, SOCKET, id, id_of(said, 3));
+		SET_TEXT(&r, SOCKET, protocol, said[0]);
+		SET_TEXT(&r, SOCKET, local, said[1]);
+		SET_TEXT(&r, SOCKET, remote, said[2]);
+		probe_wire_number(wire, s->number, r.u.SOCKET.id, &r);
+	}
+	buf_free(&local);
+	buf_free(&remote);
+	return true;
+}
+
+/* As the write column has it; HOST_NEITHER: it moves no data. */
+static unsigned direction(int syscall)
+{
+	switch (syscall) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_pread64:
+	case SYS_preadv:
+	case SYS_preadv2:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_getdents64:
+#ifdef SYS_getdents
+	case SYS_getdents:
+#endif
+		return 0;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_sendfile:
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		return 1;
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_sync_file_range:
+	case SYS_syncfs:
+		return 2;
+	default:
+		return HOST_NEITHER;
+	}
+}
+
+bool probe_host_wait(struct probe_wire *wire, const struct wire_offcpu *o, uint32_t ctx)
+{
+	bool socket = o->flags & OFFCPU_SOCKET;
+	struct event ev = { .op = socket ? OP_NET_SOCKET : OP_IO_FILE };
+	const struct op_def *def = op_builtin(ev.op);
+	unsigned way = direction(o->syscall);
+	uint64_t id;
+
+	if (!probe_wire_numbered(wire, o->number, &id))
+		return false;
+	ev.end_ns = (int64_t)o->end_ns;
+	ev.dur_ns = o->dur_ns;
+	ev.depth = o->depth;
+	ev.ctx = ctx;
+	event_set(&ev, def, socket ? COL_SOCKET : COL_FILE, id);
+	if (socket && o->flags & OFFCPU_OBJECT)
+		event_set(&ev, def, COL_FD, o->object);
+	if (o->syscall >= 0)
+		event_set(&ev, def, COL_SYSCALL, (uint64_t)o->syscall);
+	if (way != HOST_NEITHER)
+		event_set(&ev, def, COL_WRITE, way);
+	probe_wire_emit(wire, &ev);
+	return true;
+}
+
+static const struct {
+	uint16_t op;
+	uint16_t cols[4]; /* of x */
+} shapes[] = {
+	[WIRE_BLOCK - WIRE_BLOCK] = { OP_IO_BLOCK,
+				      { COL_DEVICE, COL_SECTOR, COL_BYTES, COL_QUEUE_NS } },
+	[WIRE_RECLAIM - WIRE_BLOCK] = { OP_MEM_RECLAIM, { COL_PAGES, COL_ORDER } },
+	[WIRE_COMPACT - WIRE_BLOCK] = { OP_MEM_COMPACT, { 0 } },
+	[WIRE_FAULT - WIRE_BLOCK] = { OP_MEM_FAULT, { COL_ADDRESS } },
+	[WIRE_RETRANSMIT - WIRE_BLOCK] = { OP_NET_RETRANSMIT, { COL_SEGMENTS, COL_TCP_STATE } },
+};
+
+static bool take_host(struct probe_wire *wire, const struct wire_host *h)
+{
+	unsigned shape = h->kind - WIRE_BLOCK;
+	const struct probe_thread *t = h->tid ? probe_wire_thread(wire, h->tid) : NULL;
+	const struct op_def *def;
+	struct event ev = { 0 };
+	uint64_t id;
+
+	if (shape >= sizeof(shapes) / sizeof(shapes[0]))
+		return false;
+	ev.op = shapes[shape].op;
+	def = op_builtin(ev.op);
+	ev.ctx = t ? t->ctx : 0;
+	if (!ev.ctx && ev.op == OP_NET_RETRANSMIT) {
+		ev.ctx = probe_wire_socket_owner(wire, h->inode);
+		if (!ev.ctx)
+			return true; /* nobody's who is recorded */
+	}
+	if (!ev.ctx)
+		return false;
+	probe_wire_lost(wire, h->lost);
+	ev.end_ns = (int64_t)h->end_ns;
+	ev.dur_ns = h->dur_ns;
+	ev.depth = h->depth;
+	for (unsigned i = 0; i < 4; i++)
+		if (h->present >> i & 1)
+			event_set(&ev, def, shapes[shape].cols[i], h->x[i]);
+	if (h->write != HOST_NEITHER)
+		event_set(&ev, def, COL_WRITE, h->write);
+	if (h->number && probe_wire_numbered(wire, h->number, &id)) {
+		event_set(&ev, def, COL_FILE, id);
+		event_set(&ev, def, COL_SOCKET, id);
+	}
+	probe_wire_emit(wire, &ev);
+	return true;
+}
+
+bool probe_host_record(struct probe_wire *wire, const void *p, size_t n)
+{
+	switch (n ? *(const uint8_t *)p : 0) {
+	case WIRE_FILE:
+		return take_file(wire, p, n);
+	case WIRE_SOCKET:
+		return n >= sizeof(struct wire_socket) && take_socket(wire, p);
+	default:
+		return n >= sizeof(struct wire_host) && *(const uint8_t *)p >= WIRE_BLOCK &&
+		       take_host(wire, p);
+	}
+}
+
+bool probe_host_oom(struct probe_wire *wire, const struct wire_life *l)
+{
+	/* An old kernel tells the victim's number only, and the rest is the trigger's. */
+	const struct probe_thread *t = probe_wire_thread(wire, (uint32_t)l->status),
+				  *by = probe_wire_thread(wire, l->child);
+	struct event ev = { .end_ns = (int64_t)l->time_ns, .op = OP_PROC_OOM };
+	const struct op_def *def = op_builtin(ev.op);
+	struct world *world = probe_wire_world(wire);
+	struct probe_thread made;
+	uint32_t trigger;
+
+	if (!t && !l->process)
+		return false;
+	if (!t) {
+		made = probe_wire_make(wire, &l->who);
+		t = &made;
+	}
+	ev.ctx = t->ctx;
+	trigger = by ? by->thread : 0;
+	if (!by && l->child_tgid == l->who.tgid)
+		trigger = world_thread(world, &(struct world_thread){
+						      .process = t->process,
+						      .tid = l->child,
+						      .start_ns = probe_start(l->child_start_ns) });
+	if (trigger)
+		event_set(&ev, def, COL_TRIGGER, trigger);
+	probe_wire_emit(wire, &ev);
+	return true;
+}

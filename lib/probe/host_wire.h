@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ring bytes to events: block I/O, what memory cost a thread, segments sent again; and to FILE and SOCKET records, which
+ * come before the first event that names one. Their ids are hashes of what they say, so that they mean the same in
+ * every recording. Threads are named by the announcements that probe/wire_known.h keeps.
+ */
+#ifndef INGERO_PROBE_HOST_WIRE_H
+#define INGERO_PROBE_HOST_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/buf.h"
+#include "lib/probe/wire_known.h"
+
+/* WIRE_FILE, WIRE_SOCKET, or a kind from WIRE_BLOCK on. False: too short, of an unknown kind, or about a thread that was
+ * never announced. */
+bool probe_host_record(struct probe_wire *wire, const void *p, size_t n);
+
+/* The second event of an off-CPU interval: what file or socket was waited for. False: its number was never told. */
+bool probe_host_wait(struct probe_wire *wire, const struct wire_offcpu *o, uint32_t ctx);
+
+/* A process chosen to die. False: it is not known. */
+bool probe_host_oom(struct probe_wire *wire, const struct wire_life *l);
+
+/* Texts of a record, for tests: whole paths from a file's names, and "192.0.2.1:80" or "[2001:db8::1]:443". */
+void probe_file_path(const struct wire_file *f, struct buf *path, struct buf *mount);
+void probe_socket_end(uint16_t family, const uint8_t address[16], uint16_t port, struct buf *out);
+
+#endif

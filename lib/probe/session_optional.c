@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a tracepoint is there is asked of the kernel's type information; whether a program is taken is tried.
+ */
+#include "lib/probe/session_optional.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PREFIX "host_"
+
+/* What another program of the source sees too, where this one's place is missing. */
+static const char *const stand_ins[] = { "host_block_start" };
+
+struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct bpf_program *p)
+{
+	const char *name = bpf_program__name(p);
+
+	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0)
+		return NULL;
+	for (size_t i = 0; i < o->n; i++)
+		if (strcmp(o->v[i].name, name) == 0)
+			return &o->v[i];
+	if (o->n == PROBE_OPTIONAL_MAX)
+		return NULL;
+	snprintf(o->v[o->n].name, sizeof(o->v[o->n].name), "%s", name);
+	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
+		o->v[o->n].stands_in |= strcmp(stand_ins[i], name) == 0;
+	return &o->v[o->n++];
+}
+
+static void place_of(struct probe_optional *v, const struct btf *kernel, const char *section)
+{
+	const char *slash = strchr(section, '/'), *at = slash ? slash + 1 : section;
+	bool found = true;
+	char name[80];
+
+	if (strncmp(section, "tp_btf/", 7) == 0) {
+		snprintf(name, sizeof(name), "btf_trace_%s", at);
+		found = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0;
+	}
+	if (found)
+		return;
+	v->refused = true;
+	if (!v->stands_in)
+		snprintf(v->reason, sizeof(v->reason), "this kernel has no tracepoint %s", at);
+}
+
+void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool wanted)
+{
+	struct btf *kernel = wanted && o->n == 0 ? btf__load_vmlinux_btf() : NULL;
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, obj)
+	{
+		struct probe_optional *v;
+		size_t n = o->n;
+
+		if (strncmp(bpf_program__name(p), PREFIX, sizeof(PREFIX) - 1) != 0)
+			continue;
+		v = wanted ? probe_optional_of(o, p) : NULL;
+		if (v && o->n > n && kernel)
+			place_of(v, kernel, bpf_program__section_name(p));
+		if (!v || v->refused)
+			bpf_program__set_autoload(p, false);
+	}
+	btf__free(kernel);
+}
+
+void probe_optional_heard(struct probe_optionals *o, const char *words)
+{
+	const char *at = strstr(words, "prog '" PREFIX), *end = at ? strchr(at + 6, '\'') : NULL;
+
+	for (size_t i = 0; end && i < o->n; i++) {
+		struct probe_optional *v = &o->v[i];
+
+		if (strlen(v->name) != (size_t)(end - at - 6) ||
+		    strncmp(v->name, at + 6, strlen(v->name)) != 0 || v->refused)
+			continue;
+		v->refused = true;
+		end += strspn(end, "': ");
+		snprintf(v->reason, sizeof(v->reason), "%.*s", (int)strcspn(end, "\n"), end);
+	}
+}
+
+bool probe_optional_again(const struct probe_optionals *o, size_t *refused_before)
+{
+	size_t refused = 0;
+	bool more;
+
+	for (size_t i = 0; i < o->n; i++)
+		refused += o->v[i].refused;
+	more = refused > *refused_before;
+	*refused_before = refused;
+	return more;
+}
+
+/* On every CPU, whoever runs there. */
+static size_t attach_major_faults(const struct bpf_program *p, struct bpf_link **links, size_t ncpu)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+					.sample_period = 1 };
+	size_t n = 0;
+
+	for (size_t cpu = 0; cpu < ncpu; cpu++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0)
+			continue; /* that CPU is off */
+		links[n] = bpf_program__attach_perf_event(p, fd);
+		if (links[n])
+			n++;
+		else
+			close(fd);
+	}
+	return n;
+}
+
+size_t probe_optional_attach(struct probe_optional *v, const struct bpf_program *p,
+			     struct bpf_link **links, size_t ncpu)
+{
+	size_t n = 1;
+
+	errno = 0;
+	if (bpf_program__type(p) == BPF_PROG_TYPE_PERF_EVENT)
+		n = attach_major_faults(p, links, ncpu);
+	else
+		links[0] = bpf_program__attach(p);
+	v->attached = n && links[0];
+	if (!v->attached)
+		snprintf(v->reason, sizeof(v->reason), "%s", strerror(errno));
+	return v->attached ? n : 0;
+}
+
+static size_t source_length(const char *name)
+{
+	return strcspn(name + sizeof(PREFIX) - 1, "_");
+}
+
+static bool same_source(const struct probe_optional *a, const struct probe_optional *b)
+{
+	size_t n = source_length(a->name);
+
+	return n == source_length(b->name) &&
+	       memcmp(a->name + sizeof(PREFIX) - 1, b->name + sizeof(PREFIX) - 1, n) == 0;
+}
+
+bool probe_optional_source(const struct probe_optionals *o, size_t i,
+			   struct probe_optional_source *out)
+{
+	size_t first, at = 0;
+
+	for (first = 0; first < o->n; first++) {
+		size_t k = 0;
+
+		while (k < first && !same_source(&o->v[k], &o->v[first]))
+			k++;
+		if (k == first && at++ == i)
+			break;
+	}
+	if (first == o->n)
+		return false;
+	*out = (struct probe_optional_source){ .reason = "" };
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)source_length(o->v[first].name),
+		 o->v[first].name + sizeof(PREFIX) - 1);
+	for (size_t k = first; k < o->n; k++) {
+		const struct probe_optional *v = &o->v[k];
+
+		if (!same_source(v, &o->v[first]) || (v->stands_in && !v->attached))
+			continue;
+		out->requested++;
+		out->attached += v->attached;
+		if (!v->attached && !*out->reason)
+			out->reason = v->reason;
+	}
+	return true;
+}
