@@ -159,7 +159,8 @@ with open(rec.path("pipe.ige"), "wb") as out:
     out.write(p.stdout)
 tap.ok(p.stdout == open(both, "rb").read() and len(p.stdout) > 10000, "a file and a pipe get the same bytes")
 got, lost = rec.counts(rec.path("pipe.ige"))
-tap.same(sum(got.values()), 6000, "all of it through the pipe")
+# What sets the device up is called a few times only.
+tap.same(sum(n for n in got.values() if n >= 200), 6000, "all of it through the pipe")
 p = subprocess.run(f"{rec.RECORD} -o - -- {rec.work('calls')} --count 3000 --truth /dev/null | head -c 200 | wc -c", shell=True,
                    executable="/bin/bash", capture_output=True, text=True, env=rec.environment(), timeout=30)
 tap.ok(p.stdout.strip() == "200" and "Broken pipe" not in p.stderr and "cannot" not in p.stderr,
