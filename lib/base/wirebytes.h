@@ -93,18 +93,24 @@ struct cursor {
 
 static inline uint64_t varint_get(struct cursor *c)
 {
+	const unsigned char *p = c->p;
 	uint64_t v = 0;
 
-	for (unsigned shift = 0; shift < 70; shift += 7) {
-		unsigned char byte;
-
-		if (c->p == c->end)
-			break;
-		byte = *c->p++;
-		v |= (uint64_t)(byte & 0x7f) << (shift & 63);
-		if (!(byte & 0x80))
-			return v;
+	/* Most are small. */
+	if (p != c->end && *p < 0x80) {
+		c->p = p + 1;
+		return *p;
 	}
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		if (p == c->end)
+			break;
+		v |= (uint64_t)(*p & 0x7f) << (shift & 63);
+		if (!(*p++ & 0x80)) {
+			c->p = p;
+			return v;
+		}
+	}
+	c->p = p;
 	c->failed = true;
 	return 0;
 }

@@ -55,6 +55,17 @@ static const struct column_def columns[] = {
 #include "formats/ops.def"
 };
 
+/* Where a column stands in columns: index + 1, 0 none. Asked for every number there may be, by each segment. */
+enum {
+#define COLUMN(number, id_, name_, role_, unit_) COLUMN_AT_##id_,
+#include "formats/ops.def"
+};
+
+static const uint16_t column_at[] = {
+#define COLUMN(number, id_, name_, role_, unit_) [number] = COLUMN_AT_##id_ + 1,
+#include "formats/ops.def"
+};
+
 #define OPS_N	  (sizeof(ops) / sizeof(ops[0]))
 #define COLUMNS_N (sizeof(columns) / sizeof(columns[0]))
 
@@ -77,10 +88,9 @@ const struct op_def *op_builtin(uint16_t id)
 
 const struct column_def *column_builtin(uint16_t id)
 {
-	for (size_t i = 0; i < COLUMNS_N; i++)
-		if (columns[i].id == id)
-			return &columns[i];
-	return NULL;
+	unsigned at = id < sizeof(column_at) / sizeof(column_at[0]) ? column_at[id] : 0;
+
+	return at ? &columns[at - 1] : NULL;
 }
 
 const struct op_def *op_builtin_all(unsigned *n)

@@ -57,14 +57,12 @@ static bool grow(struct intern *t)
 	return true;
 }
 
-uint32_t intern_add(struct intern *t, uint64_t hash, const void *element)
+uint32_t intern_append(struct intern *t, const void *element)
 {
 	uint32_t chunk = t->n / INTERN_CHUNK;
 
-	if (t->n == UINT32_MAX - 1 || ((uint64_t)t->n + 1) * 4 > (uint64_t)t->cap * 3) {
-		if (t->n == UINT32_MAX - 1 || !grow(t))
-			return 0;
-	}
+	if (t->n == UINT32_MAX - 1)
+		return 0;
 	if (t->n % INTERN_CHUNK == 0) {
 		/* The list of chunks doubles at powers of two. */
 		if ((chunk & (chunk - 1)) == 0) {
@@ -81,8 +79,19 @@ uint32_t intern_add(struct intern *t, uint64_t hash, const void *element)
 	}
 	t->n++;
 	memcpy(intern_at(t, t->n), element, t->each);
-	place(t->slots, t->cap, intern_tag(hash), t->n);
 	return t->n;
+}
+
+uint32_t intern_add(struct intern *t, uint64_t hash, const void *element)
+{
+	uint32_t id;
+
+	if (((uint64_t)t->n + 1) * 4 > (uint64_t)t->cap * 3 && !grow(t))
+		return 0;
+	id = intern_append(t, element);
+	if (id)
+		place(t->slots, t->cap, intern_tag(hash), id);
+	return id;
 }
 
 void *intern_at(const struct intern *t, uint32_t id)

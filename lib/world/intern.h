@@ -30,6 +30,8 @@ typedef bool intern_equal(const void *e, const void *key);
 
 uint32_t intern_find(const struct intern *t, uint64_t hash, intern_equal *equal, const void *key);
 uint32_t intern_add(struct intern *t, uint64_t hash, const void *element); /* 0: out of memory */
+/* …of things that are only asked for by id; not to be mixed with intern_add in one table. */
+uint32_t intern_append(struct intern *t, const void *element);
 void *intern_at(const struct intern *t, uint32_t id); /* NULL for 0 and unknown */
 void intern_free(struct intern *t);
 

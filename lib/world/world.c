@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 #include "lib/world/intern.h"
 
-#define KEY_WORDS 5
+#define KEY_WORDS 3
 
 struct stack {
 	uint32_t n;
@@ -28,9 +28,9 @@ struct named {
 
 struct world {
 	struct intern tables[WORLD_KINDS];
-	struct arena texts; /* strings, frames of stacks, names of foreign ops */
-	struct intern symbols;
-	struct map symbol_of; /* frame id -> symbol index + 1 in symbols */
+	struct arena texts;	 /* strings, frames of stacks, names of foreign ops */
+	struct intern symbols;	 /* in the order they became known; never looked for */
+	VEC(uint32_t) symbol_of; /* by frame id: its symbol, 0 none */
 	VEC(struct world_namer) namers;
 	struct map unnamed;  /* frames that no namer knows */
 	struct op_def **ops; /* 64 K entries, foreign ops only; NULL until one is met */
@@ -71,7 +71,7 @@ void world_free(struct world *w)
 	for (int i = 0; i < WORLD_KINDS; i++)
 		intern_free(&w->tables[i]);
 	intern_free(&w->symbols);
-	map_free(&w->symbol_of);
+	vec_free(&w->symbol_of);
 	map_free(&w->unnamed);
 	for (size_t i = 0; i < w->namers.n; i++)
 		w->namers.v[i].free(w->namers.v[i].ctx);
@@ -292,13 +292,20 @@ SUBJECT(ctx, CTX)
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v)
 {
 	struct named named = { frame, *v };
-	uint32_t id;
+	size_t known = w->symbol_of.n;
 
-	if (!world_get_frame(w, frame) || map_get(&w->symbol_of, frame, NULL))
+	if (!frame || frame > w->tables[WORLD_FRAME].n || (frame < known && w->symbol_of.v[frame]))
 		return;
-	id = intern_add(&w->symbols, hash_u64(frame), &named);
-	if (!id || !map_put(&w->symbol_of, frame, id))
-		w->failed = true;
+	if (frame >= known) {
+		if (!vec_reserve(&w->symbol_of, frame + 1 - known)) {
+			w->failed = true;
+			return;
+		}
+		memset(w->symbol_of.v + known, 0, (frame + 1 - known) * sizeof(uint32_t));
+		w->symbol_of.n = frame + 1;
+	}
+	w->symbol_of.v[frame] = intern_append(&w->symbols, &named);
+	w->failed |= !w->symbol_of.v[frame];
 }
 
 int world_add_namer(struct world *w, const struct world_namer *namer, struct err *e)
@@ -327,17 +334,19 @@ static void ask_namers(struct world *w, uint32_t frame)
 		w->failed = true;
 }
 
+static uint32_t symbol_of(const struct world *w, uint32_t frame)
+{
+	return frame < w->symbol_of.n ? w->symbol_of.v[frame] : 0;
+}
+
 const struct world_symbol *world_get_symbol(const struct world *w, uint32_t frame)
 {
-	uint64_t id;
 	const struct named *named;
 
-	if (w->namers.n && !map_get(&w->symbol_of, frame, NULL))
+	if (w->namers.n && !symbol_of(w, frame))
 		ask_namers((struct world *)w, frame);
-	if (!map_get(&w->symbol_of, frame, &id))
-		return NULL;
-	named = intern_at(&w->symbols, (uint32_t)id);
-	return &named->symbol;
+	named = intern_at(&w->symbols, symbol_of(w, frame));
+	return named ? &named->symbol : NULL;
 }
 
 uint32_t world_symbols(const struct world *w)
