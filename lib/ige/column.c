@@ -2,11 +2,16 @@
 /* Column codecs: integers packed, as differences, constant or raw; bytes stored or deflated. */
 #include <string.h>
 
+#include "lib/base/cpu.h"
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
 #include "lib/ige/archive.h"
 #include "lib/ige/forpack.h"
 #include "lib/ige/planes.h"
+
+#if CPU_X86
+#include <immintrin.h>
+#endif
 
 static unsigned width_of(uint64_t all_bits)
 {
@@ -155,6 +160,47 @@ int ige_column_bytes(const struct ige_directory *d, const unsigned char *data, s
 	return rc ? rc : undo(d, data, (uint64_t)d->length * IGE_INFLATE_MAX, scratch, p, n, e);
 }
 
+/* Differences become what they are differences of. */
+static void sum_plain(uint64_t *v, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = sum += v[i];
+}
+
+#if CPU_X86
+/* Four at a time: the sums within four, then what came before them. v has room for whole groups. */
+static CPU_AVX2 void sum_avx2(uint64_t *v, size_t n)
+{
+	const __m256i zero = _mm256_setzero_si256();
+	__m256i before = zero;
+
+	for (size_t i = 0; i < n; i += 4) {
+		__m256i *at = (__m256i *)(void *)(v + i), four = _mm256_loadu_si256(at), sums;
+
+		/* a, a+b, b+c, c+d; and what stands two places before is still missing */
+		sums = _mm256_add_epi64(
+			four,
+			_mm256_alignr_epi8(four, _mm256_permute2x128_si256(four, four, 0x08), 8));
+		sums = _mm256_add_epi64(sums, _mm256_permute2x128_si256(sums, sums, 0x08));
+		_mm256_storeu_si256(at, _mm256_add_epi64(sums, before));
+		before = _mm256_add_epi64(before, _mm256_permute4x64_epi64(sums, 0xff));
+	}
+}
+#endif
+
+static void sum(uint64_t *v, size_t n)
+{
+#if CPU_X86
+	if (cpu_has_avx2()) {
+		sum_avx2(v, n);
+		return;
+	}
+#endif
+	sum_plain(v, n);
+}
+
 static int decode(const struct ige_directory *d, const unsigned char *p, size_t n, uint64_t *v,
 		  struct err *e)
 {
@@ -174,8 +220,8 @@ static int decode(const struct ige_directory *d, const unsigned char *p, size_t 
 			return err_set(e, ERR_DAMAGED,
 				       "column %u: %u values are not in its %zu bytes", d->id,
 				       d->count, n);
-		for (uint32_t i = 1; d->encoding == IGE_DELTA && i < d->count; i++)
-			v[i] += v[i - 1];
+		if (d->encoding == IGE_DELTA)
+			sum(v, d->count);
 		return 0;
 	}
 	if (d->width < 1 || d->width > 8 || (uint64_t)d->count * d->width != n)

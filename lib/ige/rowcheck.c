@@ -7,6 +7,8 @@
 
 #include "lib/base/cpu.h"
 
+#define DUR_MAX ((uint64_t)IGE_TIME_MAX - 1)
+
 #define EACH static inline __attribute__((always_inline)) uint64_t
 
 EACH beyond(const uint64_t *v, uint32_t n, uint64_t max)
@@ -28,12 +30,14 @@ EACH outside(const uint64_t *v, uint32_t n, uint64_t max)
 	return bad;
 }
 
-EACH before(const uint64_t *end, const uint64_t *dur, uint32_t n, uint64_t room)
+/* All that is asked of ends and durations together. */
+EACH astray(const uint64_t *end, const uint64_t *dur, uint32_t n, uint64_t end_max, uint64_t room)
 {
 	uint64_t bad = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		bad |= room + end[i] - dur[i];
+		bad |= end[i] | (end_max - end[i]) | dur[i] | (DUR_MAX - dur[i]) |
+		       (room + end[i] - dur[i]);
 	return bad;
 }
 
@@ -47,9 +51,10 @@ static uint64_t outside_plain(const uint64_t *v, uint32_t n, uint64_t max)
 	return outside(v, n, max);
 }
 
-static uint64_t before_plain(const uint64_t *end, const uint64_t *dur, uint32_t n, uint64_t room)
+static uint64_t astray_plain(const uint64_t *end, const uint64_t *dur, uint32_t n, uint64_t end_max,
+			     uint64_t room)
 {
-	return before(end, dur, n, room);
+	return astray(end, dur, n, end_max, room);
 }
 
 #if CPU_X86
@@ -63,10 +68,10 @@ static CPU_AVX2 uint64_t outside_avx2(const uint64_t *v, uint32_t n, uint64_t ma
 	return outside(v, n, max);
 }
 
-static CPU_AVX2 uint64_t before_avx2(const uint64_t *end, const uint64_t *dur, uint32_t n,
-				     uint64_t room)
+static CPU_AVX2 uint64_t astray_avx2(const uint64_t *end, const uint64_t *dur, uint32_t n,
+				     uint64_t end_max, uint64_t room)
 {
-	return before(end, dur, n, room);
+	return astray(end, dur, n, end_max, room);
 }
 
 #define BEST(what) (cpu_has_avx2() ? what##_avx2 : what##_plain)
@@ -77,14 +82,15 @@ static CPU_AVX2 uint64_t before_avx2(const uint64_t *end, const uint64_t *dur, u
 int ige_check_times(const struct ige_header *h, const uint64_t *end, const uint64_t *dur,
 		    uint32_t n, struct err *e)
 {
-	uint64_t bad = 0;
+	uint64_t end_max = (uint64_t)h->end_max - (uint64_t)h->end_min, bad = 0;
 
-	if (end)
-		bad |= BEST(beyond)(end, n, (uint64_t)h->end_max - (uint64_t)h->end_min);
-	if (dur)
-		bad |= BEST(beyond)(dur, n, (uint64_t)IGE_TIME_MAX - 1);
 	if (end && dur)
-		bad |= BEST(before)(end, dur, n, (uint64_t)h->end_min - (uint64_t)h->start_min);
+		bad = BEST(astray)(end, dur, n, end_max,
+				   (uint64_t)h->end_min - (uint64_t)h->start_min);
+	else if (end)
+		bad = BEST(beyond)(end, n, end_max);
+	else if (dur)
+		bad = BEST(beyond)(dur, n, DUR_MAX);
 	if (bad >> 63)
 		return err_set(e, ERR_DAMAGED, "an event lies outside its block's times");
 	return 0;
