@@ -40,18 +40,23 @@ enum ige_dict_kind {
 	IGE_D_KINDS = 16,
 };
 
-/* A call site as read; small, since a file may define millions. */
+/* A call site as read. What its events have in common stands as in struct event, to be copied as it is: a site is one
+ * line of the processor's cache, which is what most events cost. */
+#define IGE_SITE_X 4
 struct ige_read_site {
 	uint16_t op;   /* 0: never defined */
 	uint16_t args; /* bit i: column i of the op, as the file has it, stands here */
-	uint8_t nargs;
-	bool whole; /* and so do all others */
 	int32_t ret;
+	uint32_t layout;  /* index in ops */
 	uint32_t stack;	  /* world id */
 	uint32_t present; /* of its arguments, by the world's definition of the op */
-	uint32_t layout;  /* index in ops */
-	uint32_t at;	  /* x[0..nargs) in args */
+	uint32_t zero;
+	uint64_t x[IGE_SITE_X]; /* the first of them; all, where nargs is above, in args from at on */
+	uint32_t at;
+	uint8_t nargs;
+	uint8_t pad[3];
 };
+_Static_assert(sizeof(struct ige_read_site) == 64, "a site is one line");
 #define IGE_SITE_ARGS_MAX \
 	65536 /* sites with arguments per segment; beyond it arguments are columns */
 
@@ -157,7 +162,7 @@ struct ige_dict_reader {
 	VEC(struct ige_read_site) sites; /* [file id] */
 	uint64_t generation;		 /* counts segments: sites of another one are others */
 	size_t sites_defined;		 /* all of 1..this are; see ige/rowcheck.c */
-	VEC(uint64_t) args;		 /* of all sites */
+	VEC(uint64_t) args;		 /* of sites with more than IGE_SITE_X */
 	VEC(struct ige_file_op) ops;
 	struct map op_index; /* op number -> index + 1 in ops */
 	struct buf scratch;

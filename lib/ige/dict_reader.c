@@ -3,6 +3,7 @@
  * Definitions on their way out of a file: every entry is bounded, every reference is checked
  * against what was defined before it, and a reference to nothing becomes 0 and is counted.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/wirebytes.h"
@@ -183,10 +184,61 @@ static void take_symbol(struct ige_dict_reader *d, struct cursor *c)
 		world_symbol(d->world, frame, &v);
 }
 
+/* Sites up to n, each in a line of its own. */
+static bool sites_room(struct ige_dict_reader *d, size_t n)
+{
+	struct ige_read_site *v;
+	size_t cap = d->sites.cap < 64 ? 64 : d->sites.cap;
+
+	while (cap < n)
+		cap *= 2;
+	if (cap > d->sites.cap) {
+		v = aligned_alloc(sizeof(*v), cap * sizeof(*v));
+		if (!v)
+			return false;
+		if (d->sites.n)
+			memcpy(v, d->sites.v, d->sites.n * sizeof(*v));
+		free(d->sites.v);
+		d->sites.v = v;
+		d->sites.cap = cap;
+	}
+	if (d->sites.n < n) {
+		memset(d->sites.v + d->sites.n, 0, (n - d->sites.n) * sizeof(*v));
+		d->sites.n = n;
+	}
+	return true;
+}
+
+/* The values that stand in a site, as the world's definition of its op has them. */
+static void take_args(struct ige_dict_reader *d, struct cursor *c, struct ige_read_site *s,
+		      uint64_t x[OP_COLUMNS_MAX])
+{
+	const struct ige_file_op *op = &d->ops.v[s->layout];
+	uint64_t present = varint_get(c) & s->args;
+
+	for (; present; present &= present - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(present);
+		uint64_t value;
+		int to;
+
+		if (i >= op->ncols)
+			break;
+		value = varint_get(c);
+		to = op->to[i];
+		if (to < 0)
+			continue;
+		x[to] = op->kind[i] < 0 ? value
+					: lookup(d, (enum ige_dict_kind)(op->kind[i] + 1), value);
+		s->present |= 1u << to;
+		if (s->nargs <= to)
+			s->nargs = (uint8_t)(to + 1);
+	}
+}
+
 static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 {
-	uint64_t number = varint_get(c), x[OP_COLUMNS_MAX] = { 0 }, present;
-	struct ige_read_site s = { .op = (uint16_t)number, .at = (uint32_t)d->args.n };
+	uint64_t number = varint_get(c), x[OP_COLUMNS_MAX] = { 0 };
+	struct ige_read_site s = { .op = (uint16_t)number };
 
 	/* Its events cannot be told apart without the op; nor are they anything to those who read on. */
 	if (number > UINT16_MAX || !find_op(d, s.op, &s.layout))
@@ -194,37 +246,20 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 	s.stack = REF(STACK);
 	s.ret = (int32_t)unzigzag(varint_get(c));
 	s.args = (uint16_t)varint_get(c);
-	s.whole = s.args == (1u << d->ops.v[s.layout].ncols) - 1;
-	if (s.args) {
-		const struct ige_file_op *op = &d->ops.v[s.layout];
-
-		present = varint_get(c) & s.args;
-		for (unsigned i = 0; i < op->ncols; i++) {
-			uint64_t value;
-			int to = op->to[i];
-
-			if (!(present >> i & 1))
-				continue;
-			value = varint_get(c);
-			if (to < 0)
-				continue;
-			x[to] = op->kind[i] < 0
-					? value
-					: lookup(d, (enum ige_dict_kind)(op->kind[i] + 1), value);
-			s.present |= 1u << to;
-			if (s.nargs <= to)
-				s.nargs = (uint8_t)(to + 1);
-		}
-	}
+	if (s.args)
+		take_args(d, c, &s, x);
 	if (c->failed)
 		return true;
-	if (!vec_reserve(&d->args, s.nargs))
-		return false;
-	for (unsigned i = 0; i < s.nargs; i++)
-		d->args.v[d->args.n++] = x[i];
-	while (d->sites.n <= id)
-		if (!vec_push(&d->sites, (struct ige_read_site){ 0 }))
+	memcpy(s.x, x, sizeof(s.x));
+	if (s.nargs > IGE_SITE_X) {
+		if (!vec_reserve(&d->args, s.nargs))
 			return false;
+		s.at = (uint32_t)d->args.n;
+		memcpy(d->args.v + d->args.n, x, s.nargs * sizeof(*x));
+		d->args.n += s.nargs;
+	}
+	if (!sites_room(d, id + 1))
+		return false;
 	d->sites.v[id] = s;
 	return true;
 }

@@ -3,12 +3,15 @@
  * EVENTS blocks back to events. Columns are decoded and checked whole, so that a block is refused
  * before anything of it is given; then rows are put together.
  */
+#include <stddef.h>
+#include <string.h>
+
 #include "lib/base/cpu.h"
 #include "lib/ige/events.h"
 #include "lib/ige/order.h"
 
 #define WINDOW 512 /* events put together at a time: they stay in the processor's second cache */
-#define AHEAD  8
+#define AHEAD  24
 
 void ige_decoder_free(struct ige_decoder *d)
 {
@@ -21,13 +24,25 @@ void ige_decoder_free(struct ige_decoder *d)
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Where a site's bytes stand in an event. */
+#define SHARED offsetof(struct event, op)
+_Static_assert(offsetof(struct event, ret) - SHARED == offsetof(struct ige_read_site, ret) &&
+		       offsetof(struct event, stack) - SHARED ==
+			       offsetof(struct ige_read_site, stack) &&
+		       offsetof(struct event, present) - SHARED ==
+			       offsetof(struct ige_read_site, present) &&
+		       offsetof(struct event, x) - SHARED == offsetof(struct ige_read_site, x),
+	       "a site is copied into an event");
+
 /* Eight columns' worth of zeroes is one vector or two: a loop of single stores is what clearing would cost. */
 typedef uint64_t four __attribute__((vector_size(32), aligned(8), may_alias));
 
-INLINE void clear(struct event *ev)
+INLINE void put_site(const struct ige_read_site *site, struct event *ev)
 {
-	_Static_assert(sizeof(ev->x) % sizeof(four) == 0, "x is cleared by fours");
-	for (unsigned k = 0; k < OP_COLUMNS_MAX; k += 4)
+	_Static_assert(OP_COLUMNS_MAX % 4 == 0 && IGE_SITE_X == 4, "x is filled by fours");
+	memcpy((char *)ev + SHARED, site, offsetof(struct ige_read_site, x));
+	*(four *)(void *)ev->x = *(const four *)(const void *)site->x;
+	for (unsigned k = 4; k < OP_COLUMNS_MAX; k += 4)
 		*(four *)(void *)&ev->x[k] = (four){ 0 };
 }
 
@@ -39,53 +54,51 @@ struct from {
 	const uint32_t *ctxs;
 	int64_t end_min;
 	uint32_t n, nctxs;
+	uint32_t depths; /* and-ed with a row: where its depth stands */
 };
 
 INLINE struct from from_block(const struct ige_decoder *d)
 {
-	static const uint64_t no_args[1]; /* where no site has any, there is no array */
+	static const uint64_t no_depth[1];
+	static const uint32_t no_ctx[1];
 	const uint64_t *const *own = d->a.column;
+	uint32_t nctxs = (uint32_t)d->dict->kind[IGE_D_CTX].ids.n;
 
 	return (struct from){ .end = own[IGE_END],
 			      .dur = own[IGE_DUR],
 			      .ctx = own[IGE_CTX],
 			      .site = own[IGE_SITE],
-			      .depth = own[IGE_DEPTH],
+			      .depth = own[IGE_DEPTH] ? own[IGE_DEPTH] : no_depth,
+			      .depths = own[IGE_DEPTH] ? UINT32_MAX : 0,
 			      .sites = d->dict->sites.v,
-			      .args = d->dict->args.v ? d->dict->args.v : no_args,
-			      .ctxs = d->dict->kind[IGE_D_CTX].ids.v,
+			      .args = d->dict->args.v,
+			      /* 0 is never given out: nothing is known of it. */
+			      .ctxs = nctxs ? d->dict->kind[IGE_D_CTX].ids.v : no_ctx,
 			      .end_min = d->a.header.end_min,
 			      .n = d->a.n,
-			      .nctxs = (uint32_t)d->dict->kind[IGE_D_CTX].ids.n };
+			      .nctxs = nctxs };
 }
 
-/* Sites and their arguments lie all over memory, but which ones come is known. */
+/* Sites lie all over memory, but which ones come is known. */
 INLINE void fetch_ahead(const struct from *f, uint32_t i)
 {
-	if (i + 2 * AHEAD < f->n) {
-		__builtin_prefetch(&f->sites[f->site[i + 2 * AHEAD]]);
-		__builtin_prefetch(&f->args[f->sites[f->site[i + AHEAD]].at]);
-	}
+	if (i + AHEAD < f->n)
+		__builtin_prefetch(&f->sites[f->site[i + AHEAD]]);
 }
 
 /* What the event of row i has of its own and of its site. */
 INLINE void put_event(const struct from *f, struct event *ev, const struct ige_read_site *site,
 		      uint32_t i)
 {
-	const uint64_t *args = f->args + site->at;
+	uint64_t ctx = f->ctx[i];
 
-	clear(ev);
+	put_site(site, ev);
 	ev->end_ns = f->end_min + (int64_t)f->end[i];
 	ev->dur_ns = f->dur[i];
-	ev->op = site->op;
-	ev->depth = f->depth ? (uint16_t)f->depth[i] : 0;
-	ev->ret = site->ret;
-	ev->ctx = f->ctx[i] < f->nctxs ? f->ctxs[f->ctx[i]] : 0;
-	ev->stack = site->stack;
-	ev->present = site->present;
-	ev->pad = 0;
-	for (unsigned k = 0; k < site->nargs; k++)
-		ev->x[k] = args[k];
+	ev->depth = (uint16_t)f->depth[i & f->depths];
+	ev->ctx = f->ctxs[ctx < f->nctxs ? ctx : 0];
+	if (site->nargs > IGE_SITE_X)
+		memcpy(ev->x, f->args + site->at, site->nargs * sizeof(*ev->x));
 }
 
 /* Its values from the sparse columns; ev NULL: they only stand in front of those of the next. */
@@ -111,6 +124,7 @@ static void put_values(struct ige_decoder *d, struct event *ev, const struct ige
 INLINE size_t put_rows(struct ige_decoder *d, struct event *events, uint32_t from, uint32_t to)
 {
 	const struct from f = from_block(d);
+	const bool *idle = d->sparse.idle.v;
 	size_t n = 0;
 
 	for (uint32_t i = from; i < to; i++) {
@@ -124,7 +138,7 @@ INLINE size_t put_rows(struct ige_decoder *d, struct event *events, uint32_t fro
 			continue;
 		}
 		put_event(&f, &events[n], site, i);
-		if (!site->whole && d->placed && d->sparse.n)
+		if (!idle[site->layout] && d->placed)
 			put_values(d, &events[n], site);
 		n++;
 	}
@@ -200,7 +214,7 @@ static void put_some(struct ige_decoder *d, bool places)
 			put_event(&f, ev, site, i);
 		else if (places)
 			ev->op = 0;
-		if (!site->whole && d->placed && d->sparse.n)
+		if (site->op && !d->sparse.idle.v[site->layout] && d->placed)
 			put_values(d, wanted ? ev : NULL, site);
 	}
 	/* Events of rows that were left out leave holes. */

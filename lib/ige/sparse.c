@@ -11,6 +11,7 @@ void ige_sparse_free(struct ige_sparse *s)
 	vec_free(&s->values);
 	vec_free(&s->bits);
 	vec_free(&s->plans);
+	vec_free(&s->idle);
 }
 
 static int find(const struct ige_sparse *s, uint16_t id)
@@ -188,18 +189,22 @@ int ige_sparse_decode(struct ige_sparse *s, const struct ige_dict_reader *dict,
 		       (dict->ops.n - s->plans.n) * sizeof(*s->plans.v));
 		s->plans.n = dict->ops.n;
 	}
-	return rc;
+	s->idle.n = 0;
+	if (rc || !s->plans.n)
+		return rc;
+	if (!vec_reserve(&s->idle, s->plans.n))
+		return err_nomem(e);
+	s->idle.n = s->plans.n;
+	memset(s->idle.v, s->n == 0, s->idle.n * sizeof(*s->idle.v));
+	return 0;
 }
 
-const struct ige_plan *ige_sparse_plan(struct ige_sparse *s, const struct ige_dict_reader *dict,
-				       uint32_t layout)
+const struct ige_plan *ige_sparse_find_plan(struct ige_sparse *s,
+					    const struct ige_dict_reader *dict, uint32_t layout)
 {
 	const struct ige_file_op *op = &dict->ops.v[layout];
 	struct ige_plan *p = &s->plans.v[layout];
 
-	/* Looked up at the op's first event in the block. */
-	if (p->block == s->block)
-		return p;
 	p->block = s->block;
 	p->n = 0;
 	for (unsigned k = 0; k < op->ncols; k++) {
@@ -212,5 +217,6 @@ const struct ige_plan *ige_sparse_plan(struct ige_sparse *s, const struct ige_di
 		p->take[p->n].to = op->to[k];
 		p->take[p->n++].kind = op->kind[k];
 	}
+	s->idle.v[layout] = p->n == 0;
 	return p;
 }

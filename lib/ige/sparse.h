@@ -37,6 +37,8 @@ struct ige_sparse {
 	unsigned n;
 	uint64_t block;		    /* counts up: a plan of another block is stale */
 	VEC(struct ige_plan) plans; /* by the op's layout in dict */
+	VEC(bool)
+	idle; /* the same: nothing is taken in this block, as is known of most after their first event */
 };
 
 void ige_sparse_free(struct ige_sparse *s);
@@ -47,8 +49,16 @@ int ige_sparse_decode(struct ige_sparse *s, const struct ige_dict_reader *dict,
 		      const struct ige_view *v, bool *partial, struct err *e);
 
 /* What the events of a site take, in the order of their op's columns. */
-const struct ige_plan *ige_sparse_plan(struct ige_sparse *s, const struct ige_dict_reader *dict,
-				       uint32_t layout);
+const struct ige_plan *ige_sparse_find_plan(struct ige_sparse *s,
+					    const struct ige_dict_reader *dict, uint32_t layout);
+static inline const struct ige_plan *ige_sparse_plan(struct ige_sparse *s,
+						     const struct ige_dict_reader *dict,
+						     uint32_t layout)
+{
+	/* Looked up at the op's first event in the block. */
+	return s->plans.v[layout].block == s->block ? &s->plans.v[layout]
+						    : ige_sparse_find_plan(s, dict, layout);
+}
 
 /* The next value of a queue; false: this row has none. */
 static inline bool ige_sparse_take(struct ige_sparse *s, unsigned queue, uint64_t *value)

@@ -14,7 +14,8 @@ static void check(struct ige_dict_reader *d)
 		const struct ige_read_site *s = ige_dict_get_site(d, id);
 
 		if (s && (!world_op(d->world, s->op) || s->layout >= d->ops.n ||
-			  s->at + s->nargs > d->args.n || s->nargs > OP_COLUMNS_MAX ||
+			  (s->nargs > IGE_SITE_X && s->at + s->nargs > d->args.n) ||
+			  s->nargs > OP_COLUMNS_MAX || s->present >> s->nargs || s->zero ||
 			  s->stack > world_count(d->world, WORLD_STACK)))
 			abort();
 	}
