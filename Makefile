@@ -203,6 +203,9 @@ $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
 
+# This one decides which allocation of the library fails.
+$(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # ---- kernel side -----------------------------------------------------------------------------------
 
 machine := $(shell uname -m)
