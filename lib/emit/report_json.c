@@ -26,17 +26,6 @@ bool report_selects(const struct report *r, const struct chain *c)
 	return is;
 }
 
-void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns)
-{
-	char text[48];
-
-	if (r->has_real)
-		json_set(o, key,
-			 json_text(time_iso(text, sizeof(text), mono_ns + r->real_minus_mono_ns)));
-	else
-		json_set(o, key, json_null());
-}
-
 static struct json chain_json(const struct report *r, const struct chain *c)
 {
 	static const char *const body[] = { "node",

@@ -19,6 +19,17 @@ const char *report_ns(char *out, size_t size, double ns)
 	return duration_text(out, size, ns > 0 ? (uint64_t)ns : 0);
 }
 
+void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns)
+{
+	char text[48];
+
+	if (r->has_real)
+		json_set(o, key,
+			 json_text(time_iso(text, sizeof(text), mono_ns + r->real_minus_mono_ns)));
+	else
+		json_set(o, key, json_null());
+}
+
 double report_number(struct json object, const char *key)
 {
 	struct json v = json_get(object, key);

@@ -20,9 +20,4 @@ bool ige_archive_add(struct ige_archive *a, const struct event *ev, const struct
 /* Moves all into rows, grouped, and mints their definitions. Ends must not fall. */
 bool ige_archive_rows(struct ige_archive *a, struct ige_rows *rows);
 
-/* The smallest of all ways to write v[0..n): d and *p as given if none is smaller than *bytes, else replaced by one in
- * b's memory. */
-int ige_archive_integers(struct ige_builder *b, const uint64_t *v, size_t n, uint64_t any,
-			 struct ige_directory *d, const void **p, size_t *bytes, struct err *e);
-
 #endif

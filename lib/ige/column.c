@@ -5,9 +5,9 @@
 #include "lib/base/cpu.h"
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
-#include "lib/ige/archive.h"
 #include "lib/ige/forpack.h"
 #include "lib/ige/planes.h"
+#include "lib/ige/smallest.h"
 
 #if CPU_X86
 #include <immintrin.h>
@@ -107,7 +107,7 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 	best = b->packed.p;
 	best_bytes = b->packed.n;
 	if (b->packed.failed ||
-	    (b->small && ige_archive_integers(b, v, n, any, &d, &best, &best_bytes, NULL)))
+	    (b->small && ige_smallest_integers(b, v, n, any, &d, &best, &best_bytes, NULL)))
 		b->data.failed = true;
 	else
 		ige_builder_column(b, d, best, best_bytes);
