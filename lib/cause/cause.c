@@ -119,6 +119,7 @@ void cause_free(struct cause *c)
 	tally_free(&c->tally);
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
+	cause_files_free(&c->files);
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);
@@ -207,6 +208,8 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 		}
 		if (ev->op == OP_IO_BLOCK)
 			disk_event(c, ev);
+		if (ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev))
+			return err_nomem(e);
 		rc = line_event(c->line, ev, item->late, e);
 		if (rc < 0)
 			return rc;
@@ -239,6 +242,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->tally.culprits->young_after_ns = (uint64_t)r->u.CLOCK.boot_ns;
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
+		break;
+	case RECORD_FILE:
+		if (!cause_files_record(&c->files, r))
+			return err_nomem(e);
 		break;
 	case RECORD_NODE:
 		c->cpus = r->u.NODE.cpus;

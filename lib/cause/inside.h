@@ -9,6 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/cause/cause.h"
 #include "lib/cause/class.h"
+#include "lib/cause/files.h"
 #include "lib/cause/tally.h"
 
 /* A sampled metric of the node over the recording. */
@@ -40,6 +41,7 @@ struct cause {
 	struct tally tally;
 	struct map disk_by;
 	VEC(struct cause_disk) disks;
+	struct cause_files files;
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;

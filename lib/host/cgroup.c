@@ -13,8 +13,9 @@
 #include "lib/base/io.h"
 #include "lib/host/text.h"
 
-#define TEXT_MAX (4u << 20)
-#define V1_ID	 (1ull << 63)
+#define TEXT_MAX  (4u << 20)
+#define V1_ID	  (1ull << 63)
+#define MEMORY_ID (1ull << 62)
 
 /* The blank-separated word at *p; empty at the end. */
 static struct bytes word(const char **p, const char *end)
@@ -84,6 +85,8 @@ static void mount_line(const char *p, const char *end, struct host_cgroup_trees 
 		tree = &out->unified;
 	else if (bytes_equal(type, bytes_of("cgroup")) && has_word(options, "cpu"))
 		tree = &out->cpu_v1;
+	else if (bytes_equal(type, bytes_of("cgroup")) && has_word(options, "memory"))
+		tree = &out->memory_v1;
 	else
 		return;
 	if (tree->mount[0] || root.n >= HOST_CGROUP_PATH || mount.n >= HOST_CGROUP_PATH)
@@ -136,6 +139,8 @@ void host_cgroup_places_parse(struct bytes text, struct host_cgroup_places *out)
 				out->unified = place;
 			else if (has_word(controllers, "cpu"))
 				out->cpu_v1 = place;
+			if (has_word(controllers, "memory"))
+				out->memory_v1 = place;
 		}
 		p = newline ? newline + 1 : end;
 	}
@@ -155,21 +160,25 @@ bool host_cgroup_folder(const struct host_cgroup_tree *tree, struct bytes place,
 	return true;
 }
 
-static bool fill(const struct host_cgroup_tree *tree, struct bytes place, bool v1,
+/* name: of the controller whose tree it is, "" for the one tree of all. */
+static bool fill(const struct host_cgroup_tree *tree, struct bytes place, const char *name,
 		 struct host_cgroup *out)
 {
 	struct stat st;
 
 	if (!host_cgroup_folder(tree, place, out->folder) || stat(out->folder, &st))
 		return false;
-	out->v1 = v1;
-	out->id = (uint64_t)st.st_ino | (v1 ? V1_ID : 0);
-	snprintf(out->path, sizeof(out->path), "%s%.*s", v1 ? "cpu:" : "", (int)place.n, place.p);
+	out->v1 = *name != 0;
+	out->id = (uint64_t)st.st_ino | (out->v1 ? V1_ID : 0);
+	/* Each old tree numbers for itself. */
+	if (strcmp(name, "memory:") == 0)
+		out->id |= MEMORY_ID;
+	snprintf(out->path, sizeof(out->path), "%s%.*s", name, (int)place.n, place.p);
 	return true;
 }
 
-int host_cgroup_read(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
-		     struct err *e)
+static int read_of(const struct host_cgroup_trees *trees, uint32_t pid, bool memory,
+		   struct host_cgroup *out, struct err *e)
 {
 	struct host_cgroup_places places;
 	struct buf text = { 0 };
@@ -179,16 +188,31 @@ int host_cgroup_read(const struct host_cgroup_trees *trees, uint32_t pid, struct
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
 	rc = read_file(path, &text, TEXT_MAX, e);
 	if (rc == 0) {
+		bool v1;
+
 		host_cgroup_places_parse(buf_bytes(&text), &places);
-		/* The cpu controller is in one tree only; where it is in the old one, that counts. */
-		if (!fill(&trees->cpu_v1, places.cpu_v1, true, out) &&
-		    !fill(&trees->unified, places.unified, false, out))
+		/* A controller is in one tree only; where it is in the old one, that counts. */
+		v1 = memory ? fill(&trees->memory_v1, places.memory_v1, "memory:", out)
+			    : fill(&trees->cpu_v1, places.cpu_v1, "cpu:", out);
+		if (!v1 && !fill(&trees->unified, places.unified, "", out))
 			rc = err_set(e, ERR_CANNOT,
 				     "the cgroup of process %" PRIu32 " cannot be seen from here",
 				     pid);
 	}
 	buf_free(&text);
 	return rc;
+}
+
+int host_cgroup_read(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
+		     struct err *e)
+{
+	return read_of(trees, pid, false, out, e);
+}
+
+int host_cgroup_memory(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
+		       struct err *e)
+{
+	return read_of(trees, pid, true, out, e);
 }
 
 bool host_cgroup_parent(const struct host_cgroup_trees *trees, const struct host_cgroup *of,
@@ -201,7 +225,7 @@ bool host_cgroup_parent(const struct host_cgroup_trees *trees, const struct host
 	if (!slash || path[1] == 0)
 		return false;
 	n = slash == path ? 1 : (size_t)(slash - path);
-	return fill(tree, (struct bytes){ path, n }, of->v1, out);
+	return fill(tree, (struct bytes){ path, n }, of->v1 ? "cpu:" : "", out);
 }
 
 uint32_t host_cgroup_world(struct world *w, uint32_t node, const struct host_cgroup *cgroup)

@@ -20,7 +20,7 @@ struct host_cgroup_tree {
 	char mount[HOST_CGROUP_PATH], root[HOST_CGROUP_PATH];
 };
 struct host_cgroup_trees {
-	struct host_cgroup_tree unified, cpu_v1;
+	struct host_cgroup_tree unified, cpu_v1, memory_v1;
 };
 
 /* Text of /proc/self/mountinfo. */
@@ -29,7 +29,7 @@ int host_cgroup_mounts(struct host_cgroup_trees *out, struct err *e);
 
 /* The process's place in the trees, from the text of /proc/PID/cgroup: {NULL, 0} where it has none. Borrowed. */
 struct host_cgroup_places {
-	struct bytes unified, cpu_v1;
+	struct bytes unified, cpu_v1, memory_v1;
 };
 void host_cgroup_places_parse(struct bytes text, struct host_cgroup_places *out);
 
@@ -48,7 +48,10 @@ struct host_cgroup {
 /* The cgroup of pid that the cpu controller counts in. ERR_CANNOT when it has none that can be seen. */
 int host_cgroup_read(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
 		     struct err *e);
-/* The one above; false at the top of what is mounted. */
+/* The same for the memory controller; its path is "memory:/…" with version 1. */
+int host_cgroup_memory(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
+		       struct err *e);
+/* The one above (of what host_cgroup_read gave); false at the top of what is mounted. */
 bool host_cgroup_parent(const struct host_cgroup_trees *trees, const struct host_cgroup *of,
 			struct host_cgroup *out);
 

@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/host/cgroup.h"
+#include "lib/host/sample_memory.h"
 #include "lib/host/sample_target.h"
 #include "lib/host/system.h"
 
@@ -29,6 +30,7 @@ enum file {
 	FILE_PSI_CPU,
 	FILE_PSI_IO,
 	FILE_PSI_MEMORY,
+	FILE_VMSTAT,
 	FILES
 };
 
@@ -36,6 +38,7 @@ static const char *const paths[FILES] = {
 	[FILE_STAT] = "/proc/stat",	     [FILE_MEMINFO] = "/proc/meminfo",
 	[FILE_LOADAVG] = "/proc/loadavg",    [FILE_PSI_CPU] = "/proc/pressure/cpu",
 	[FILE_PSI_IO] = "/proc/pressure/io", [FILE_PSI_MEMORY] = "/proc/pressure/memory",
+	[FILE_VMSTAT] = "/proc/vmstat",
 };
 
 /* A cgroup above at least one target, whose cpu.stat counts throttling. */
@@ -47,12 +50,20 @@ struct limit {
 	struct host_throttle last;
 };
 
+/* A cgroup with a target in it, whose memory is counted. */
+struct group {
+	uint32_t cgroup; /* world id */
+	uint64_t tick;
+	struct host_memory_group files;
+};
+
 struct target {
 	uint32_t tgid;
 	uint64_t tick; /* when it was last asked for */
 	struct host_watch *watch;
 	uint32_t limits[CGROUP_DEPTH]; /* indices + 1 */
 	unsigned nlimits;
+	uint32_t group; /* index + 1 */
 };
 
 struct host_sampler {
@@ -69,6 +80,7 @@ struct host_sampler {
 	VEC(uint64_t) steal; /* by CPU: ticks + 1 that were said */
 	VEC(struct target) targets;
 	VEC(struct limit) limits;
+	VEC(struct group) groups;
 	/* of the round */
 	int64_t now_ns;
 	host_sample_fn *fn;
@@ -113,6 +125,9 @@ void host_sampler_free(struct host_sampler *s)
 			close(s->fd[i]);
 	vec_free(&s->targets);
 	vec_free(&s->limits);
+	for (size_t i = 0; i < s->groups.n; i++)
+		host_memory_group_close(&s->groups.v[i].files);
+	vec_free(&s->groups);
 	vec_free(&s->steal);
 	buf_free(&s->room);
 	free(s);
@@ -218,6 +233,22 @@ static void pressure(struct host_sampler *s, enum file file, uint32_t some, uint
 		say_node(s, full, (double)p.full_us);
 }
 
+static void virtual_memory(struct host_sampler *s)
+{
+	struct host_vm vm;
+
+	if (!read_whole(s, FILE_VMSTAT) || !host_vm_parse(buf_bytes(&s->room), &vm))
+		return;
+	say_node(s, METRIC_VM_PAGES_ALLOCATED, (double)vm.allocated);
+	say_node(s, METRIC_VM_PAGES_FREED, (double)vm.freed);
+	say_node(s, METRIC_VM_ALLOC_STALLS, (double)vm.alloc_stalls);
+	say_node(s, METRIC_VM_COMPACT_STALLS, (double)vm.compact_stalls);
+	say_node(s, METRIC_VM_MAJOR_FAULTS, (double)vm.major_faults);
+	say_node(s, METRIC_VM_SWAP_IN, (double)vm.swap_in);
+	say_node(s, METRIC_VM_SWAP_OUT, (double)vm.swap_out);
+	say_node(s, METRIC_VM_OOM_KILLS, (double)vm.oom_kills);
+}
+
 static void machine(struct host_sampler *s)
 {
 	struct host_memory memory;
@@ -238,6 +269,7 @@ static void machine(struct host_sampler *s)
 	pressure(s, FILE_PSI_CPU, METRIC_PSI_CPU_SOME, 0);
 	pressure(s, FILE_PSI_IO, METRIC_PSI_IO_SOME, METRIC_PSI_IO_FULL);
 	pressure(s, FILE_PSI_MEMORY, METRIC_PSI_MEM_SOME, METRIC_PSI_MEM_FULL);
+	virtual_memory(s);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
 		say_node(s, METRIC_RECORDER_CPU_NS, (double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec);
 }
@@ -282,6 +314,45 @@ static void find_limits(struct host_sampler *s, struct target *t)
 	}
 }
 
+static void find_group(struct host_sampler *s, struct target *t)
+{
+	struct group group = { 0 };
+	struct host_cgroup at;
+
+	t->group = 0;
+	if (host_cgroup_memory(&s->trees, t->tgid, &at, NULL) != 0)
+		return;
+	group.cgroup = host_cgroup_world(s->world, s->node, &at);
+	for (size_t i = 0; i < s->groups.n; i++)
+		if (s->groups.v[i].cgroup == group.cgroup)
+			t->group = (uint32_t)i + 1;
+	if (t->group || s->groups.n >= CGROUPS_MAX ||
+	    !host_memory_group_open(&group.files, at.folder))
+		return;
+	if (vec_push(&s->groups, group))
+		t->group = (uint32_t)s->groups.n;
+	else
+		host_memory_group_close(&group.files);
+}
+
+static void look_at_group(struct host_sampler *s, struct group *group)
+{
+	struct host_memory_group_now now;
+
+	if (group->tick != s->tick || !host_memory_group_read(&group->files, &s->room, &now))
+		return;
+	say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_USED, (double)now.used_bytes);
+	if (now.limit_bytes)
+		say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_LIMIT, (double)now.limit_bytes);
+	if (now.has_events) {
+		if (!group->files.v1)
+			say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_HIGH, (double)now.high);
+		say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_MAX, (double)now.max);
+	}
+	if (now.has_kills)
+		say_cgroup(s, group->cgroup, METRIC_CGROUP_OOM_KILLS, (double)now.oom_kills);
+}
+
 static struct target *target_of(struct host_sampler *s, uint32_t tgid)
 {
 	struct target t = { .tgid = tgid };
@@ -316,8 +387,20 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 	say_process(s, which->process, METRIC_PROC_RSS, (double)now.rss_bytes);
 	if (now.has_wait)
 		say_process(s, which->process, METRIC_PROC_RUN_DELAY_NS, (double)now.wait_ns);
-	if (now.moved)
+	if (now.has_faults) {
+		say_process(s, which->process, METRIC_PROC_MINOR_FAULTS, (double)now.minor_faults);
+		say_process(s, which->process, METRIC_PROC_MAJOR_FAULTS, (double)now.major_faults);
+	}
+	if (now.has_io) {
+		say_process(s, which->process, METRIC_PROC_READ_BYTES, (double)now.read_bytes);
+		say_process(s, which->process, METRIC_PROC_WRITE_BYTES, (double)now.write_bytes);
+	}
+	if (now.moved) {
 		find_limits(s, t);
+		find_group(s, t);
+	}
+	if (t->group)
+		s->groups.v[t->group - 1].tick = s->tick;
 	for (unsigned i = 0; i < t->nlimits; i++)
 		s->limits.v[t->limits[i] - 1].tick = s->tick;
 }
@@ -354,6 +437,8 @@ int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_
 			forget_target(s, i);
 	for (size_t i = 0; i < s->limits.n && s->rc >= 0; i++)
 		look_at_limit(s, &s->limits.v[i]);
+	for (size_t i = 0; i < s->groups.n && s->rc >= 0; i++)
+		look_at_group(s, &s->groups.v[i]);
 	return s->rc < 0 ? s->rc : 0;
 }
 

@@ -18,6 +18,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/vec.h"
 #include "lib/host/proc.h"
+#include "lib/host/sample_memory.h"
 #include "lib/host/text.h"
 
 #define FILE_MAX (16u << 20)
@@ -31,7 +32,7 @@ struct thread {
 
 struct host_watch {
 	uint32_t tgid;
-	int statm, cgroup;
+	int statm, cgroup, stat, io;
 	DIR *tasks;
 	clockid_t clock;
 	bool has_clock, stale;
@@ -80,6 +81,8 @@ struct host_watch *host_watch_new(uint32_t tgid)
 	w->tgid = tgid;
 	w->statm = open_of(tgid, "statm");
 	w->cgroup = open_of(tgid, "cgroup");
+	w->stat = open_of(tgid, "stat");
+	w->io = open_of(tgid, "io");
 	tasks = open_of(tgid, "task");
 	w->tasks = tasks >= 0 ? fdopendir(tasks) : NULL;
 	if (!w->tasks && tasks >= 0)
@@ -116,6 +119,10 @@ void host_watch_free(struct host_watch *w, unsigned *files)
 		close(w->cgroup);
 	if (w->statm >= 0)
 		close(w->statm);
+	if (w->stat >= 0)
+		close(w->stat);
+	if (w->io >= 0)
+		close(w->io);
 	free(w);
 }
 
@@ -215,6 +222,11 @@ bool host_watch_look(struct host_watch *w, struct buf *room, unsigned *files,
 		now->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 		now->has_cpu = true;
 	}
+	now->has_faults =
+		host_watch_read(w->stat, room) &&
+		host_faults_parse(buf_bytes(room), &now->minor_faults, &now->major_faults);
+	now->has_io = host_watch_read(w->io, room) &&
+		      host_io_parse(buf_bytes(room), &now->read_bytes, &now->write_bytes);
 	/* /proc counts the threads in the links of their folder. */
 	if (w->stale || tasks.st_nlink != w->nthreads)
 		list_threads(w, files);

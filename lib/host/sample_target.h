@@ -20,7 +20,9 @@ struct host_watch_now {
 	uint64_t cpu_ns;
 	uint64_t wait_ns; /* threads runnable and not running */
 	uint64_t rss_bytes;
-	bool has_cpu, has_wait;
+	uint64_t minor_faults, major_faults;
+	uint64_t read_bytes, write_bytes; /* from and to storage */
+	bool has_cpu, has_wait, has_faults, has_io;
 	bool moved; /* to another cgroup, or seen for the first time */
 };
 

@@ -274,6 +274,10 @@ def user_space_files():
     kinds = {e["x"].get("object_kind") for e in tracks.of_thread(events, truth["pid"])
              if truth["begin"] <= e["end"] <= truth["end"] and e["dur"] > 5_000_000}
     tap.same(kinds, {tracks.DISK}, "fuse: waiting for it is waiting for files")
+    told = command(os.path.join(rec.BUILD, "bin", "ingero-explain"), "--json", rec.path("fuse.ige")).stdout
+    stalls = [c["summary"] for c in json.loads(told or "{}").get("chains", []) if c["kind"] == "disk-stall"]
+    tap.ok(any(f"slow reads of {path} (fuse.slow, server:/export) took " in line for line in stalls),
+           "fuse: the explanation names it", told[:2000])
 
 
 # ---- connections ------------------------------------------------------------------------------------------------------------
@@ -529,6 +533,10 @@ def memory():
     dead = [e for e in of(events, "host", "oom") if e["pid"] == truth["eater"]]
     tap.same(truth["status"], signal.SIGKILL, "oom: killed")
     tap.same(len(dead), int(told["oom_kill"]), "oom: as often as the cgroup counts")
+    counts = {m: [r["value"] for r in records if r["record"] == "sample" and r["metric"] == m] for m in (28, 29, 32)}
+    tap.ok(48 << 20 in counts[29], "cgroup: its limit is a sample", counts[29])
+    tap.ok(any(1 << 20 < v <= 48 << 20 for v in counts[28]), "cgroup: what it uses", counts[28])
+    tap.ok(counts[32] and max(counts[32]) <= int(told["oom_kill"]), "cgroup: its kills", counts[32])
     tap.same([e["threads"]["trigger"][0] for e in dead], [truth["eater"]] * len(dead), "oom: who asked for the memory")
     tap.same([e["x"]["status"] for e in of(events, "host", "exit", truth["eater"])], [signal.SIGKILL], "oom: and its end")
 

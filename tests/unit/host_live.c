@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -203,8 +204,8 @@ static void node(void)
 }
 
 struct sampled {
-	double last[32];
-	unsigned count[32], bad;
+	double last[48];
+	unsigned count[48], bad;
 	uint32_t process;
 };
 
@@ -213,8 +214,8 @@ static int on_sample(void *ctx, const struct record *r)
 	struct sampled *s = ctx;
 	uint32_t metric = r->u.SAMPLE.metric;
 
-	s->bad += r->kind != RECORD_SAMPLE || metric >= 32 || !metric_builtin((uint16_t)metric);
-	if (metric >= 32 || (REC_HAS(r, SAMPLE, process) && r->u.SAMPLE.process != s->process))
+	s->bad += r->kind != RECORD_SAMPLE || metric >= 48 || !metric_builtin((uint16_t)metric);
+	if (metric >= 48 || (REC_HAS(r, SAMPLE, process) && r->u.SAMPLE.process != s->process))
 		return 0;
 	s->last[metric] = r->u.SAMPLE.value;
 	s->count[metric]++;
@@ -235,6 +236,7 @@ static void sampler(void)
 	struct host_schedstat stat;
 	struct host_target targets[2];
 	struct timespec cpu;
+	struct rusage usage;
 	struct err e = { 0 };
 	int64_t now, took = INT64_MAX;
 	double before, after;
@@ -260,6 +262,16 @@ static void sampler(void)
 	ok(second.last[METRIC_RECORDER_CPU_NS] >= before &&
 		   second.last[METRIC_RECORDER_CPU_NS] <= after,
 	   "and the recorder's own");
+	getrusage(RUSAGE_SELF, &usage);
+	ok(second.last[METRIC_PROC_MINOR_FAULTS] > 0 &&
+		   second.last[METRIC_PROC_MINOR_FAULTS] <= (double)usage.ru_minflt,
+	   "its page faults");
+	ok(second.count[METRIC_PROC_MAJOR_FAULTS] == 1 &&
+		   second.last[METRIC_PROC_MAJOR_FAULTS] <= (double)usage.ru_majflt,
+	   "its major ones");
+	ok(second.count[METRIC_VM_PAGES_ALLOCATED] == 1 &&
+		   second.last[METRIC_VM_PAGES_ALLOCATED] > first.last[METRIC_VM_PAGES_ALLOCATED],
+	   "pages the machine gave out");
 	is_int(host_proc_schedstat((uint32_t)getpid(), (uint32_t)getpid(), &stat, &e), 0,
 	       "schedstat");
 	ok(second.last[METRIC_PROC_RUN_DELAY_NS] <= (double)stat.wait_ns,

@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#include "lib/base/human.h"
+
 static bool is(const struct tally_group *g)
 {
 	return g->part_ns[PART_DISK] > 0;
@@ -32,6 +34,25 @@ static struct cause_disk io_of(const struct finding *f)
 	return sum;
 }
 
+/* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for longest. */
+static void slowest(const struct finding *f, struct buf *out)
+{
+	uint64_t device = f->who ? f->who->object : 0;
+	const uint64_t *ns;
+	const char *name = cause_files_top(&f->c->files, f->g->process, device, &ns);
+	unsigned most = 0;
+
+	if (!name)
+		return;
+	for (unsigned i = 1; i < 3; i++)
+		most = ns[i] > ns[most] ? i : most;
+	buf_printf(out, "; slow %s of %s took %s",
+		   most == 0   ? "reads"
+		   : most == 1 ? "writes"
+			       : "syncs",
+		   name, human_ns(ns[0] + ns[1] + ns[2]).s);
+}
+
 static void summary(const struct finding *f, struct buf *out)
 {
 	struct cause_disk io = io_of(f);
@@ -44,6 +65,7 @@ static void summary(const struct finding *f, struct buf *out)
 			   io.reads, (double)io.read_bytes / 1048576, io.writes,
 			   (double)io.write_bytes / 1048576);
 	detect_where(f, out);
+	slowest(f, out);
 }
 
 static void recommend(const struct finding *f, struct jsonw *j)
