@@ -82,7 +82,7 @@ static const struct cli_option options[] = {
 	{ "exclude", 0, CLI_LIST, AT(except), "OP[,OP]", "Not these", "Recording" },
 	{ "no-stacks", 0, CLI_FLAG, AT(no_stacks), NULL, "Record no call stacks", "Recording" },
 	{ "no-sched", 0, CLI_FLAG, AT(no_sched), NULL,
-	  "Record no off-CPU intervals and CPU occupancy", "Recording" },
+	  "Record no off-CPU intervals, block I/O, memory stalls", "Recording" },
 	{ "no-gpu", 0, CLI_FLAG, AT(no_gpu), NULL, "Record no GPU health (NVML)", "Recording" },
 	{ "no-probes", 0, CLI_FLAG, AT(no_probes), NULL,
 	  "Samples of machine and GPUs alone; needs no rights", "Recording" },

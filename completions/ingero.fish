@@ -150,7 +150,7 @@ complete -c ingero-record -l duration -d 'Stop after this time' -x
 complete -c ingero-record -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l exclude -d 'Not these' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
-complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals and CPU occupancy'
+complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals, block I/O, memory stalls'
 complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
 complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; needs no rights'
 complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
