@@ -72,6 +72,7 @@ define probe_functions
 	probe_all() { \
 		echo "HAVE_CC := $$(have 'int main(void){return 0;}' '')"; \
 		echo "HAVE_ZLIB := $$(have $$'#include <zlib.h>\nint main(void){return !zlibVersion();}' -lz)"; \
+		echo "HAVE_ELF := $$(have $$'#include <gelf.h>\nint main(void){return elf_version(EV_CURRENT) == EV_NONE;}' -lelf)"; \
 		echo "HAVE_JQ := $$(have $$'#include <stdio.h>\n#include <jv.h>\nint main(void){jv_free(jv_null());return 0;}' -ljq)"; \
 		echo "HAVE_SQLITE := $$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' -lsqlite3)"; \
 		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return sizeof(archive_version_number()) == 0;}' '')"; \
@@ -92,7 +93,7 @@ define probe_functions
 endef
 
 ifneq ($(building),)
-missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_JQ),,JQ) \
+missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_ELF),,ELF) $(if $(HAVE_JQ),,JQ) \
 	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
 	$(if $(BPFCLANG),,BPFCLANG) $(if $(HAVE_PROVE),,PROVE) $(if $(HAVE_PYTHON),,PYTHON))
 
@@ -123,8 +124,8 @@ ifdef HAVE_ARCHIVE
 ALL_CPPFLAGS += -DINGERO_HAVE_ARCHIVE=1
 endif
 
-# A shared libbpf links by itself, a static one with libelf and zlib; nothing else uses libelf.
-LIBS := $(HAVE_LIBBPF) $(if $(HAVE_SQLITE),-lsqlite3) -ljq -lz -lm -ldl
+# A shared libbpf links by itself, a static one with libelf and zlib.
+LIBS := $(HAVE_LIBBPF) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -ljq -lz -lm -ldl
 
 # ---- sources -------------------------------------------------------------------------------------
 
@@ -151,8 +152,8 @@ all: required $(BUILD)/libingero.a $(programs)
 
 .PHONY: required
 required:
-	@$(if $(and $(HAVE_CC),$(HAVE_ZLIB),$(HAVE_JQ)),:,echo "ingero: cannot build without:$(if $(HAVE_CC),, a C compiler)$(if \
-		$(HAVE_ZLIB),, zlib)$(if $(HAVE_JQ),, libjq) (make deps installs it on Debian and Ubuntu)" >&2; exit 1)
+	@$(if $(and $(HAVE_CC),$(HAVE_ZLIB),$(HAVE_ELF),$(HAVE_JQ)),:,echo "ingero: cannot build without:$(if $(HAVE_CC),, a C compiler)$(if \
+		$(HAVE_ZLIB),, zlib)$(if $(HAVE_ELF),, libelf)$(if $(HAVE_JQ),, libjq) (make deps installs it on Debian and Ubuntu)" >&2; exit 1)
 
 # Everything that changes what the compiler makes of an unchanged file.
 flags_now := $(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(LIBS) $(BPFCLANG) $(BPFTOOL) $(VERSION)
@@ -310,7 +311,7 @@ uninstall:
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
 # Debian; on Ubuntu it comes with the kernel tools.
-deps_packages := gcc make libc6-dev zlib1g-dev libjq-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
+deps_packages := gcc make libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libbpf-dev clang perl python3 mandoc
 # What only tests use and the build does without.
 deps_check_packages := qemu-system-x86 cpio busybox-static xz-utils zstd
 # The reader on other CPUs. Apart, so that where they are not to be had the others still are.
@@ -320,7 +321,7 @@ deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross 
 install_packages = \
 	if ! command -v apt-get >/dev/null; then \
 		echo "ingero: no apt-get here; needed: a C compiler, clang, bpftool, and the development files of" \
-			"zlib, libjq, sqlite3, libarchive and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
+			"zlib, libelf, libjq, sqlite3, libarchive and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
 	fi; \
 	missing=; for p in $(1); do \
 		case "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" in *' installed') ;; *) missing="$$missing $$p";; esac; \

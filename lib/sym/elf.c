@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading by pread. Invariant: whatever comes from the file goes through inside() before it becomes an offset
- * or a size, and no allocation is larger than the part of the file it is for.
+ * libelf parses, from the descriptor (ELF_C_READ: by pread, never by a mapping). Invariant: what the file says of
+ * sizes is held against the file and our limits before libelf is asked for that part, for it allocates what is said.
+ * What it has read is given back when the question is answered: a library's symbols take no memory in between.
  */
 #include "lib/sym/elf.h"
 
-#include <elf.h>
 #include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <pthread.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SEGMENTS_MAX	1024u
-#define SECTIONS_MAX	(1u << 20)
-#define NOTES_MAX	65536u
-#define DYNAMIC_MAX	65536u
-#define NAMES_MAX	(512u << 20)
-#define SYMBOLS_MAX	(16u << 20)
-#define SYMBOLS_AT_ONCE 1024u
+#define SEGMENTS_MAX 1024u
+#define SECTIONS_MAX (1u << 20)
+#define NOTES_MAX    65536u
+#define DYNAMIC_MAX  65536u
+#define NAMES_MAX    (512u << 20)
+#define SYMBOLS_MAX  (16u << 20)
 
 struct sym_elf {
 	int fd;
@@ -66,19 +68,24 @@ static bool take(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
 	return inside(f, offset, n) && sym_elf_bytes(f, offset, out, n) == n;
 }
 
-/* n bytes of the file in memory of their own; NULL when they are not in the file or there is no memory. */
-static void *take_copy(const struct sym_elf *f, uint64_t offset, uint64_t n)
+static void say_version(void)
 {
-	void *p;
+	elf_version(EV_CURRENT);
+}
 
-	if (n == 0 || !inside(f, offset, n))
-		return NULL;
-	p = malloc(n);
-	if (p && !take(f, offset, p, n)) {
-		free(p);
-		p = NULL;
+/* NULL: libelf refuses it, or there is no memory. */
+static Elf *begin(const struct sym_elf *f)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	Elf *elf;
+
+	pthread_once(&once, say_version);
+	elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) != ELF_K_ELF) {
+		elf_end(elf);
+		elf = NULL;
 	}
-	return p;
+	return elf;
 }
 
 char *sym_elf_text(const struct sym_elf *f, uint64_t place, char *out, size_t size)
@@ -134,104 +141,107 @@ static void hex(char *out, size_t room, const unsigned char *p, size_t n)
 		snprintf(out + 2 * i, 3, "%02x", p[i]);
 }
 
-static void take_note(struct sym_elf *f, const Elf64_Nhdr *note, const unsigned char *name,
-		      const unsigned char *description)
+static void take_note(struct sym_elf *f, const GElf_Nhdr *note, const char *name,
+		      const char *description)
 {
 	if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !f->build_id[0] &&
 	    memcmp(name, "GNU", 4) == 0)
-		hex(f->build_id, sizeof(f->build_id), description, note->n_descsz);
+		hex(f->build_id, sizeof(f->build_id), (const unsigned char *)description,
+		    note->n_descsz);
 	if (note->n_type == SYM_NOTE_SIZE && note->n_namesz == sizeof(SYM_NOTE_OWNER) &&
 	    note->n_descsz == sizeof(f->reach) && memcmp(name, SYM_NOTE_OWNER, note->n_namesz) == 0)
 		memcpy(&f->reach, description, sizeof(f->reach));
 }
 
-/* A note: three words, then name and description, each filled up to a multiple of 4. */
-static void take_notes(struct sym_elf *f, const unsigned char *p, size_t n)
-{
-	size_t at = 0;
-
-	while (n - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		uint64_t name = at + sizeof(note), description, next;
-
-		memcpy(&note, p + at, sizeof(note));
-		description = name + (((uint64_t)note.n_namesz + 3) & ~3ull);
-		next = description + (((uint64_t)note.n_descsz + 3) & ~3ull);
-		if (description > n || note.n_descsz > n - description)
-			return;
-		take_note(f, &note, p + name, p + description);
-		if (next > n)
-			return;
-		at = next;
-	}
-}
-
-static void read_notes(struct sym_elf *f)
+static void read_notes(struct sym_elf *f, Elf *elf)
 {
 	for (unsigned i = 0; i < f->nsegments; i++) {
 		const Elf64_Phdr *s = &f->segments[i];
-		unsigned char *p;
+		size_t at = 0, next, name, description;
+		Elf_Data *d = NULL;
+		GElf_Nhdr note;
 
-		if (s->p_type != PT_NOTE || s->p_filesz > NOTES_MAX)
-			continue;
-		p = take_copy(f, s->p_offset, s->p_filesz);
-		if (p)
-			take_notes(f, p, s->p_filesz);
-		free(p);
+		if (s->p_type == PT_NOTE && s->p_filesz <= NOTES_MAX &&
+		    inside(f, s->p_offset, s->p_filesz))
+			d = elf_getdata_rawchunk(elf, (int64_t)s->p_offset, s->p_filesz,
+						 ELF_T_NHDR);
+		while (d && (next = gelf_getnote(d, at, &note, &name, &description)) > at) {
+			take_note(f, &note, (char *)d->d_buf + name,
+				  (char *)d->d_buf + description);
+			at = next;
+		}
 	}
 }
 
-static void read_dynamic(struct sym_elf *f, const Elf64_Phdr *s)
+static void read_dynamic(struct sym_elf *f, Elf *elf, const Elf64_Phdr *s)
 {
 	uint64_t names = 0, soname = 0, place;
-	Elf64_Dyn *d = s->p_filesz <= DYNAMIC_MAX ? take_copy(f, s->p_offset, s->p_filesz) : NULL;
 	bool has_soname = false;
+	Elf_Data *data = NULL;
+	GElf_Dyn d;
 
-	for (size_t i = 0; d && i < s->p_filesz / sizeof(*d) && d[i].d_tag != DT_NULL; i++) {
-		if (d[i].d_tag == DT_STRTAB)
-			names = d[i].d_un.d_ptr;
-		if (d[i].d_tag == DT_SONAME) {
-			soname = d[i].d_un.d_val;
+	if (s->p_filesz <= DYNAMIC_MAX && inside(f, s->p_offset, s->p_filesz))
+		data = elf_getdata_rawchunk(elf, (int64_t)s->p_offset, s->p_filesz, ELF_T_DYN);
+	for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
+		if (d.d_tag == DT_STRTAB)
+			names = d.d_un.d_ptr;
+		if (d.d_tag == DT_SONAME) {
+			soname = d.d_un.d_val;
 			has_soname = true;
 		}
 	}
-	free(d);
 	if (has_soname && sym_elf_place(f, names, &place) && soname < f->size &&
 	    place < f->size - soname)
 		sym_elf_text(f, place + soname, f->soname, sizeof(f->soname));
 }
 
-static void read_segments(struct sym_elf *f)
+static void read_segments(struct sym_elf *f, Elf *elf)
 {
 	for (unsigned i = 0; i < f->nsegments; i++) {
 		const Elf64_Phdr *s = &f->segments[i];
 
 		if (s->p_type == PT_DYNAMIC)
-			read_dynamic(f, s);
+			read_dynamic(f, elf, s);
 		if (s->p_type == PT_INTERP && s->p_filesz < sizeof(f->interpreter) &&
 		    !take(f, s->p_offset, f->interpreter, s->p_filesz))
 			f->interpreter[0] = 0;
 	}
 }
 
-/* Section headers are for symbols only: a file whose headers are gone or wrong just has none. */
-static void read_sections(struct sym_elf *f)
+/* The section headers are in the file, and no more than we take. */
+static bool sections_fit(const struct sym_elf *f)
 {
-	uint64_t n = f->head.e_shnum;
 	Elf64_Shdr first;
+	uint64_t n = f->head.e_shnum;
 
-	if (f->head.e_shoff == 0 || f->head.e_shentsize != sizeof(first) ||
+	if (f->head.e_shoff == 0)
+		return true;
+	if (f->head.e_shentsize != sizeof(first) ||
 	    !take(f, f->head.e_shoff, &first, sizeof(first)))
-		return;
+		return false;
 	if (n == 0)
 		n = first.sh_size; /* more than fit the header's field */
-	if (n == 0 || n > SECTIONS_MAX)
-		return;
-	f->sections = take_copy(f, f->head.e_shoff, n * sizeof(first));
-	f->nsections = f->sections ? (unsigned)n : 0;
+	return n <= SECTIONS_MAX && inside(f, f->head.e_shoff, n * sizeof(first));
 }
 
-static int open_head(struct sym_elf *f, const char *name, struct err *e)
+/* Section headers are for symbols only: a file whose headers are gone or wrong just has none. */
+static void read_sections(struct sym_elf *f, Elf *elf)
+{
+	size_t n = 0;
+
+	if (!sections_fit(f) || elf_getshdrnum(elf, &n) || n == 0 || n > SECTIONS_MAX)
+		return;
+	f->sections = calloc(n, sizeof(*f->sections));
+	for (size_t i = 0; f->sections && i < n; i++) {
+		Elf_Scn *scn = elf_getscn(elf, i);
+
+		if (!scn || !gelf_getshdr(scn, &f->sections[i]))
+			return;
+		f->nsections = (unsigned)i + 1;
+	}
+}
+
+static int read_head(struct sym_elf *f, const char *name, struct err *e)
 {
 	struct stat st;
 
@@ -244,20 +254,37 @@ static int open_head(struct sym_elf *f, const char *name, struct err *e)
 	    memcmp(f->head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    f->head.e_ident[EI_CLASS] != ELFCLASS64 || f->head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return err_set(e, ERR_DAMAGED, "%s is not a 64-bit little-endian ELF file", name);
-	if (f->head.e_phnum == 0)
-		return 0;
-	if (f->head.e_phentsize != sizeof(Elf64_Phdr) || f->head.e_phnum > SEGMENTS_MAX)
-		return err_set(e, ERR_DAMAGED, "%s: program headers make no sense", name);
-	f->segments = take_copy(f, f->head.e_phoff, (uint64_t)f->head.e_phnum * sizeof(Elf64_Phdr));
+	/* Without a number in the header libelf makes room for as many sections as the first one says. */
+	if (f->head.e_phnum > SEGMENTS_MAX || (f->head.e_shnum == 0 && !sections_fit(f)))
+		return err_set(e, ERR_DAMAGED, "%s: its headers make no sense", name);
+	return 0;
+}
+
+static int read_parts(struct sym_elf *f, Elf *elf, const char *name, bool whole, struct err *e)
+{
+	size_t n = 0;
+
+	if (!elf || elf_getphdrnum(elf, &n) || n > SEGMENTS_MAX)
+		return err_set(e, ERR_DAMAGED, "%s: its headers make no sense", name);
+	f->segments = calloc(n + 1, sizeof(*f->segments));
 	if (!f->segments)
-		return err_set(e, ERR_DAMAGED, "%s: program headers are not in the file", name);
-	f->nsegments = f->head.e_phnum;
+		return err_nomem(e);
+	for (; f->nsegments < n; f->nsegments++)
+		if (!gelf_getphdr(elf, (int)f->nsegments, &f->segments[f->nsegments]))
+			return err_set(e, ERR_DAMAGED, "%s: program headers are not in the file",
+				       name);
+	read_notes(f, elf);
+	if (whole) {
+		read_segments(f, elf);
+		read_sections(f, elf);
+	}
 	return 0;
 }
 
 static int open_owned(struct sym_elf **out, int fd, const char *name, bool whole, struct err *e)
 {
 	struct sym_elf *f = calloc(1, sizeof(*f));
+	Elf *elf = NULL;
 	int rc;
 
 	*out = NULL;
@@ -266,18 +293,17 @@ static int open_owned(struct sym_elf **out, int fd, const char *name, bool whole
 		return err_nomem(e);
 	}
 	f->fd = fd;
-	rc = open_head(f, name, e);
-	if (rc) {
+	rc = read_head(f, name, e);
+	if (rc == 0) {
+		elf = begin(f);
+		rc = read_parts(f, elf, name, whole, e);
+	}
+	elf_end(elf);
+	if (rc)
 		sym_elf_free(f);
-		return rc;
-	}
-	read_notes(f);
-	if (whole) {
-		read_segments(f);
-		read_sections(f);
-	}
-	*out = f;
-	return 0;
+	else
+		*out = f;
+	return rc;
 }
 
 /* Without O_NONBLOCK a FIFO planted under a library's name would hold us for ever. */
@@ -358,7 +384,7 @@ uint64_t sym_elf_size(const struct sym_elf *f)
 
 struct walk {
 	unsigned flags;
-	const char *names; /* with a zero byte behind them, or NULL */
+	const char *names; /* names_size bytes; NULL unless SYM_NAMES was asked */
 	uint64_t names_at, names_size;
 	sym_elf_fn *fn;
 	void *ctx;
@@ -382,60 +408,59 @@ static bool walk_one(const struct sym_elf *f, const struct walk *w, const Elf64_
 	s.names_place = w->names_at;
 	s.name_at = sym->st_name;
 	if (w->names) {
+		uint64_t room = w->names_size - sym->st_name;
+
 		s.name = w->names + sym->st_name;
-		if (strnlen(s.name, SYM_NAME_MAX) == SYM_NAME_MAX)
+		if (room > SYM_NAME_MAX)
+			room = SYM_NAME_MAX;
+		if (strnlen(s.name, room) == room)
 			return true;
 	}
 	return w->fn(w->ctx, &s);
 }
 
-static int walk_table(const struct sym_elf *f, const Elf64_Shdr *table, struct walk *w,
-		      struct err *e)
+/* All of a section's bytes, as libelf hands them out. NULL: they are not in the file, or there is no memory. */
+static const Elf_Data *bytes_of_section(const struct sym_elf *f, Elf *elf, unsigned i)
 {
-	const Elf64_Shdr *text;
-	uint64_t n = table->sh_size / sizeof(Elf64_Sym);
-	Elf64_Sym *some = NULL;
-	char *names = NULL;
-	int rc = 0;
+	Elf_Scn *scn = inside(f, f->sections[i].sh_offset, f->sections[i].sh_size)
+			       ? elf_getscn(elf, i)
+			       : NULL;
+	const Elf_Data *d = scn ? elf_getdata(scn, NULL) : NULL;
 
-	if (table->sh_link >= f->nsections || !inside(f, table->sh_offset, table->sh_size) ||
-	    n == 0)
+	return d && d->d_buf && d->d_size == f->sections[i].sh_size ? d : NULL;
+}
+
+static int walk_table(const struct sym_elf *f, unsigned i, struct walk *w, struct err *e)
+{
+	const Elf64_Shdr *table = &f->sections[i], *text;
+	uint64_t n = table->sh_size / sizeof(Elf64_Sym);
+	const Elf_Data *d, *names = NULL;
+	Elf *elf;
+
+	if (table->sh_link >= f->nsections || n == 0)
 		return 0;
 	text = &f->sections[table->sh_link];
-	if (!inside(f, text->sh_offset, text->sh_size) || text->sh_size == 0)
+	if (text->sh_size == 0 || text->sh_type == SHT_NOBITS ||
+	    !inside(f, text->sh_offset, text->sh_size))
 		return 0;
 	if (n > SYMBOLS_MAX || ((w->flags & SYM_NAMES) && text->sh_size > NAMES_MAX))
 		return err_set(e, ERR_LIMIT, "a symbol table of %llu entries is too large",
 			       (unsigned long long)n);
+	elf = begin(f);
+	if (!elf)
+		return err_nomem(e);
 	w->names_at = text->sh_offset;
 	w->names_size = text->sh_size;
-	some = malloc(SYMBOLS_AT_ONCE * sizeof(*some));
-	if (w->flags & SYM_NAMES)
-		names = malloc(text->sh_size + 1);
-	if (!some || ((w->flags & SYM_NAMES) && !names)) {
-		rc = err_nomem(e);
-		goto out;
-	}
-	if (names) {
-		if (!take(f, text->sh_offset, names, text->sh_size))
-			goto out;
-		names[text->sh_size] = 0;
-		w->names = names;
-	}
-	for (uint64_t at = 0; at < n;) {
-		uint64_t more = n - at < SYMBOLS_AT_ONCE ? n - at : SYMBOLS_AT_ONCE;
-
-		if (!take(f, table->sh_offset + at * sizeof(*some), some, more * sizeof(*some)))
-			break;
-		for (uint64_t i = 0; i < more; i++)
-			if (!walk_one(f, w, &some[i]))
-				goto out;
-		at += more;
-	}
-out:
-	free(names);
-	free(some);
-	return rc;
+	d = bytes_of_section(f, elf, i);
+	if (d && (w->flags & SYM_NAMES))
+		names = bytes_of_section(f, elf, table->sh_link);
+	w->names = names ? names->d_buf : NULL;
+	if (d && d->d_type == ELF_T_SYM && (names || !(w->flags & SYM_NAMES)))
+		for (uint64_t k = 0; k < n; k++)
+			if (!walk_one(f, w, (const Elf64_Sym *)d->d_buf + k))
+				break;
+	elf_end(elf);
+	return 0;
 }
 
 int sym_elf_symbols(const struct sym_elf *f, unsigned flags, sym_elf_fn *fn, void *ctx,
@@ -446,6 +471,6 @@ int sym_elf_symbols(const struct sym_elf *f, unsigned flags, sym_elf_fn *fn, voi
 	/* The format allows one table of each kind. */
 	for (unsigned i = 0; i < f->nsections; i++)
 		if (f->sections[i].sh_type == (flags & SYM_FULL ? SHT_SYMTAB : SHT_DYNSYM))
-			return walk_table(f, &f->sections[i], &w, e);
+			return walk_table(f, i, &w, e);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is asked of an ELF file: its build-id and names, its defined symbols with their places in the file, bytes
- * at a place. The file may be anybody's (a container's library, a cut download, hostile): it is read with pread,
- * never mapped, so that one that shrinks while we look gives an error and no SIGBUS; every offset and count is
+ * at a place. The file may be anybody's (a container's library, a cut download, hostile): libelf reads it with pread,
+ * nothing is mapped, so that one that shrinks while we look gives an error and no SIGBUS; every offset and count is
  * checked against the file's size and a limit before memory is taken. A file that lies about itself yields fewer
- * symbols. 64-bit little-endian files only: no CUDA library is anything else.
+ * symbols, or is refused. 64-bit little-endian files only: no CUDA library is anything else.
  */
 #ifndef INGERO_SYM_ELF_H
 #define INGERO_SYM_ELF_H

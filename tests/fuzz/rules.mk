@@ -15,4 +15,4 @@ fuzz-%: $(BUILD)/fuzz/%
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib)
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) -lz -ljq -lm -ldl -o $@
+	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) -lelf -lz -ljq -lm -ldl -o $@

@@ -43,8 +43,8 @@ OWNERS = {
     "zlib.h": "lib/base/deflate.c",
     "jv.h": "lib/base/json.c",
     "jq.h": "lib/select/",
-    "libelf.h": "lib/sym/",  # unused: sym/elf.h says why
-    "gelf.h": "lib/sym/",
+    "libelf.h": "lib/sym/elf.c",
+    "gelf.h": "lib/sym/elf.c",
     "bpf/libbpf.h": "lib/probe/session",  # and what of it fills a file of its own
     "bpf/bpf.h": "lib/probe/session.c",
     "bpf/btf.h": "lib/probe/session",

@@ -133,6 +133,8 @@ static void runtime_file(struct sym_python *out, const void *bytes, size_t n, co
 	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
 	f.head.e_ident[EI_CLASS] = ELFCLASS64;
 	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.head.e_ident[EI_VERSION] = EV_CURRENT;
+	f.head.e_version = EV_CURRENT;
 	f.head.e_machine = EM_X86_64;
 	f.head.e_phoff = offsetof(__typeof__(f), load);
 	f.head.e_phnum = 1;

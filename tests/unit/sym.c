@@ -57,6 +57,8 @@ static int make_elf(uint32_t type)
 	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
 	f.head.e_ident[EI_CLASS] = ELFCLASS64;
 	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.head.e_ident[EI_VERSION] = EV_CURRENT;
+	f.head.e_version = EV_CURRENT;
 	f.head.e_machine = EM_X86_64;
 	f.head.e_phoff = offsetof(__typeof__(f), load);
 	f.head.e_phnum = 1;
