@@ -3,7 +3,6 @@
  * ingero-check: whether this machine can record, and what to do where it cannot. Works without rights and says
  * what rights would add; loads probes for a moment where that is allowed, changes nothing.
  */
-#include <linux/capability.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -26,20 +25,21 @@
 #include "lib/host/cuda.h"
 #include "lib/host/maps.h"
 #include "lib/host/node.h"
+#include "lib/host/ready.h"
 #include "lib/sym/elf.h"
 #include "lib/sym/python.h"
 #ifdef INGERO_HAVE_BPF
 #include "lib/probe/plan.h"
-#include "lib/probe/session.h"
+#include "lib/probe/tryout.h"
 #endif
 
-#define OLDEST_MAJOR	5
-#define OLDEST_MINOR	15
+#define GPU_WAIT_MS	3000
 #define LIBRARIES_SHOWN 8
 #define MISSING_SHOWN	4
 
 struct values {
 	struct cli_list pids, folders;
+	const char *btf;
 	bool json;
 };
 
@@ -49,6 +49,8 @@ static const struct cli_option options[] = {
 	  "Look at the CUDA libraries of these processes only", "What is checked" },
 	{ "library-path", 0, CLI_REPEAT, AT(folders), "DIR",
 	  "Look for CUDA libraries there too; may be given again", "What is checked" },
+	{ "btf", 0, CLI_STRING, AT(btf), "FILE",
+	  "What describes the kernel, where it does not itself", "What is checked" },
 	{ "json", 0, CLI_FLAG, AT(json), NULL, "One JSON value (formats/check.schema.json)",
 	  "Output" },
 	{ 0 },
@@ -66,32 +68,13 @@ struct state {
 	struct host_node node;
 	struct host_caps caps;
 	struct check_report report;
-	bool nvml; /* its library was found */
+	struct host_ready_gpus gpus;
 	struct {
 		uint64_t *v;
 		size_t n, cap;
 	} looked_at; /* inodes of mapped files, for Python */
 	bool nomem;
 };
-
-__attribute__((format(printf, 5, 6))) static void say(struct state *s, const char *id,
-						      enum check_verdict verdict,
-						      const char *advice, const char *fmt, ...)
-{
-	struct check_line l = { .id = id, .verdict = verdict };
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&l.text, fmt, ap) < 0)
-		l.text = NULL;
-	va_end(ap);
-	l.advice = advice ? strdup(advice) : NULL;
-	if (!l.text || (advice && !l.advice) || !vec_push(&s->report.lines, l)) {
-		s->nomem = true;
-		free(l.text);
-		free(l.advice);
-	}
-}
 
 static void describe_host(struct state *s)
 {
@@ -103,145 +86,20 @@ static void describe_host(struct state *s)
 	s->report.memory_bytes = s->node.memory_bytes;
 }
 
-/* ---- the kernel ---- */
-
-static void check_kernel(struct state *s)
-{
-	const struct host_caps *c = &s->caps;
-	bool recent =
-		c->major > OLDEST_MAJOR || (c->major == OLDEST_MAJOR && c->minor >= OLDEST_MINOR);
-
-	if (recent)
-		say(s, "kernel", CHECK_GOOD, NULL, "%s", s->node.kernel);
-	else
-		say(s, "kernel", CHECK_FAIL, "boot Linux 5.15 or later", "%s is too old",
-		    s->node.kernel);
-	if (c->btf_bytes)
-		say(s, "btf", CHECK_GOOD, NULL, "/sys/kernel/btf/vmlinux, %s",
-		    human_bytes(c->btf_bytes).s);
-	else
-		say(s, "btf", CHECK_FAIL,
-		    "use a kernel built with CONFIG_DEBUG_INFO_BTF=y (those of Debian 12, Ubuntu "
-		    "22.04, RHEL 9 and later are)",
-		    "no /sys/kernel/btf/vmlinux: the kernel does not describe its own structures");
-	if (!c->uprobes)
-		say(s, "uprobes", CHECK_FAIL, "use a kernel built with CONFIG_UPROBE_EVENTS=y",
-		    "this kernel has no probes on user code");
-}
-
-static void check_rights(struct state *s)
-{
-	const struct host_caps *c = &s->caps;
-
-	if (!c->initial_user_ns)
-		say(s, "rights", CHECK_FAIL,
-		    "run it on the host, or in a privileged container without a user namespace",
-		    "in a user namespace of its own: the kernel loads no BPF programs from here");
-	else if (!host_caps_may_bpf(c))
-		say(s, "rights", CHECK_FAIL,
-		    "run it with sudo: that adds loading probes and looking into other users' "
-		    "processes",
-		    "user %u may not load BPF programs (CAP_BPF and CAP_PERFMON are needed)",
-		    (unsigned)geteuid());
-	else if (!host_caps_has(c, CAP_SYS_PTRACE) && geteuid() != 0)
-		say(s, "rights", CHECK_WARN,
-		    "add CAP_SYS_PTRACE to look into other users' processes",
-		    "BPF is allowed, the memory maps of other users are not");
-	else
-		say(s, "rights", CHECK_GOOD, NULL, "%s",
-		    geteuid() == 0 ? "root" : "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE");
-	if (c->lockdown == HOST_LOCKDOWN_CONFIDENTIALITY)
-		say(s, "lockdown", CHECK_FAIL, "boot with lockdown=integrity or without lockdown",
-		    "the kernel is locked down for confidentiality: BPF programs may not read "
-		    "memory");
-}
-
-static void check_host(struct state *s)
-{
-	const struct host_caps *c = &s->caps;
-
-	if (c->pressure && c->schedstat)
-		say(s, "samples", CHECK_GOOD, NULL, "CPU, memory, pressure, run delay, cgroups %s",
-		    c->cpu_cgroup_v1 ? "(version 1)"
-		    : c->cgroup_v2   ? "(version 2)"
-				     : "(not mounted)");
-	else
-		say(s, "samples", CHECK_WARN,
-		    c->pressure ? NULL : "boot with psi=1 to record pressure",
-		    "this kernel tells no %s%s%s", c->pressure ? "" : "pressure",
-		    c->pressure || c->schedstat ? "" : " and no ", c->schedstat ? "" : "run delay");
-}
-
-/* ---- what the kernel loads ---- */
-
 #ifdef INGERO_HAVE_BPF
 
-static bool loads(enum probe_link link, bool sched, int *walker, struct err *e)
+static void check_probes(struct state *s, const char *btf)
 {
-	struct probe_options o = {
-		.link = link, .walker = WALKER_LOOP, .ring_bytes = 1 << 16, .sched = sched
-	};
-	struct probe_session *session;
-
-	if (probe_session_open(&session, &o, e))
-		return false;
-	*walker = probe_session_walker(session);
-	probe_session_free(session);
-	return true;
-}
-
-static void check_probes(struct state *s)
-{
-	static const enum probe_link kinds[] = { PROBE_LINK_SESSION, PROBE_LINK_MULTI,
-						 PROBE_LINK_PERF };
-	enum probe_link best = PROBE_LINK_AUTO;
-	struct buf good = { 0 }, bad = { 0 };
-	unsigned taken = 0;
-	struct err e = { 0 };
-	int walker = WALKER_NONE;
+	struct probe_tryout t;
 
 	if (!host_caps_may_bpf(&s->caps)) {
-		say(s, "probes", CHECK_WARN, NULL, "not tried: loading them takes root");
+		verdict_say(&s->report.lines, "probes", VERDICT_WARN, NULL,
+			    "not tried: loading them takes root");
 		return;
 	}
+	probe_tryout(&t, &s->report.lines, btf);
 	s->report.links_tried = true;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		int with = WALKER_NONE;
-
-		if (!loads(kinds[i], false, &with, &e)) {
-			buf_printf(&bad, "%s%s", bad.n ? ", " : "", probe_link_name(kinds[i]));
-			continue;
-		}
-		buf_printf(&good, "%s%s", good.n ? ", " : "", probe_link_name(kinds[i]));
-		s->report.links[taken++] = probe_link_name(kinds[i]);
-		if (best == PROBE_LINK_AUTO) {
-			best = kinds[i];
-			walker = with;
-		}
-	}
-	if (best == PROBE_LINK_AUTO) {
-		say(s, "probes", CHECK_FAIL,
-		    "the reason is the kernel's own; please report it with the kernel's version",
-		    "%s", e.text);
-	} else {
-		say(s, "probes", best == PROBE_LINK_PERF ? CHECK_WARN : CHECK_GOOD,
-		    best == PROBE_LINK_PERF
-			    ? "Linux 6.6 and later attach and detach many functions at once"
-			    : NULL,
-		    "%s links%s%s%s", buf_text(&good), bad.n ? " (this kernel has no " : "",
-		    buf_text(&bad), bad.n ? ")" : "");
-		say(s, "stacks", CHECK_GOOD, NULL, "walked %s",
-		    walker == WALKER_LOOP ? "by our own loop" : "by the kernel's helper");
-		if (loads(best, true, &walker, &e))
-			say(s, "scheduler", CHECK_GOOD, NULL,
-			    "off-CPU intervals, wakers, occupancy");
-		else
-			say(s, "scheduler", CHECK_FAIL,
-			    "until then, ingero-record --no-sched records calls alone", "%s",
-			    e.text);
-	}
-	buf_free(&good);
-	buf_free(&bad);
+	memcpy(s->report.links, t.links, sizeof(s->report.links));
 }
 
 /* Which functions of the table the library has. */
@@ -251,7 +109,9 @@ static void plan_library(struct state *s, struct check_library *l, const char *o
 	struct probe_plan plan;
 	size_t n;
 	const struct probe_spec *specs = probe_specs(&n);
-	enum probe_library which = kind == HOST_CUDA_RUNTIME ? PROBE_CUDART : PROBE_LIBCUDA;
+	enum probe_library which = kind == HOST_CUDA_RUNTIME ? PROBE_CUDART
+				   : kind == HOST_CUDA_NCCL  ? PROBE_NCCL
+							     : PROBE_LIBCUDA;
 
 	if (probe_plan_file(&plan, open_as, which, false, NULL))
 		return;
@@ -275,10 +135,11 @@ static void plan_library(struct state *s, struct check_library *l, const char *o
 
 #else
 
-static void check_probes(struct state *s)
+static void check_probes(struct state *s, const char *btf)
 {
-	say(s, "probes", CHECK_FAIL,
-	    "install clang, bpftool and libbpf (make deps), then build again", "%s", INGERO_NO_BPF);
+	verdict_say(&s->report.lines, "probes", VERDICT_FAIL,
+		    "install clang, bpftool and libbpf (make deps), then build again", "%s",
+		    INGERO_NO_BPF);
 }
 
 static void plan_library(struct state *s, struct check_library *l, const char *open_as,
@@ -292,7 +153,9 @@ static void plan_library(struct state *s, struct check_library *l, const char *o
 
 static void take_library(struct state *s, const struct host_cuda_file *f)
 {
-	struct check_library l = { .kind = f->kind == HOST_CUDA_RUNTIME ? "runtime" : "driver",
+	struct check_library l = { .kind = f->kind == HOST_CUDA_RUNTIME ? "runtime"
+					   : f->kind == HOST_CUDA_NCCL	? "nccl"
+									: "driver",
 				   .pid = f->pid };
 
 	/* A stub for the linker, or cut off: not a library anybody can load. */
@@ -306,21 +169,24 @@ static void take_library(struct state *s, const struct host_cuda_file *f)
 
 static void say_library(struct state *s, const struct check_library *l)
 {
+	size_t shown = cli_settings.verbose ? SIZE_MAX : MISSING_SHOWN;
 	struct buf text = { 0 };
 
 	buf_puts(&text, l->path);
 	if (l->planned)
 		buf_printf(&text, ": %u of %u functions at %u places%s%s", l->found, l->requested,
 			   l->places, l->sites[0] ? ", " : "", l->sites);
-	for (size_t i = 0; i < l->missing.n && i < MISSING_SHOWN && l->found; i++)
+	for (size_t i = 0; i < l->missing.n && i < shown && l->found; i++)
 		buf_printf(&text, "%s%s", i ? ", " : "; not there: ", l->missing.v[i]);
-	if (l->missing.n > MISSING_SHOWN && l->found)
-		buf_printf(&text, " and %zu more", l->missing.n - MISSING_SHOWN);
+	if (l->missing.n > shown && l->found)
+		buf_printf(&text, " and %zu more", l->missing.n - shown);
 	/* Old libraries lack the newest functions: no reason to warn. */
-	say(s, l->kind, l->planned && l->found == 0 ? CHECK_WARN : CHECK_GOOD,
-	    l->planned && l->found == 0 ? "nothing of it would be recorded: is it a CUDA library?"
-					: NULL,
-	    "%s", buf_text(&text));
+	verdict_say(&s->report.lines, l->kind,
+		    l->planned && l->found == 0 ? VERDICT_WARN : VERDICT_GOOD,
+		    l->planned && l->found == 0
+			    ? "nothing of it would be recorded: is it a CUDA library?"
+			    : NULL,
+		    "%s", buf_text(&text));
 	buf_free(&text);
 }
 
@@ -411,10 +277,11 @@ static void check_pythons(struct state *s)
 	for (size_t i = 0; i < s->report.pythons.n && i < LIBRARIES_SHOWN; i++) {
 		const struct check_python *p = &s->report.pythons.v[i];
 
-		say(s, "python", p->why[0] ? CHECK_WARN : CHECK_GOOD,
-		    p->why[0] ? "its calls are recorded all the same, with native stacks" : NULL,
-		    "%s: %s, %s", p->path, p->version,
-		    p->why[0] ? p->why : "its frames will be in stacks");
+		verdict_say(&s->report.lines, "python", p->why[0] ? VERDICT_WARN : VERDICT_GOOD,
+			    p->why[0] ? "its calls are recorded all the same, with native stacks"
+				      : NULL,
+			    "%s: %s, %s", p->path, p->version,
+			    p->why[0] ? p->why : "its frames will be in stacks");
 	}
 }
 
@@ -454,13 +321,13 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 	if (rc == 0 && v->pids.n == 0)
 		rc = host_cuda_on_disk(&files, e);
 	for (size_t i = 0; rc == 0 && i < files.n; i++) {
-		s->nvml |= files.v[i].kind == HOST_CUDA_NVML;
-		if (files.v[i].kind == HOST_CUDA_RUNTIME || files.v[i].kind == HOST_CUDA_DRIVER)
+		if (files.v[i].kind != HOST_CUDA_NVML)
 			take_library(s, &files.v[i]);
 	}
 	if (rc == 0 && pids.n)
-		say(s, "processes", CHECK_GOOD, NULL, "%zu with CUDA now%s", pids.n,
-		    unseen ? "; there are others that we may not look into" : "");
+		verdict_say(&s->report.lines, "processes", VERDICT_GOOD, NULL,
+			    "%zu with CUDA now%s", pids.n,
+			    unseen ? "; there are others that we may not look into" : "");
 	host_pids_free(&pids);
 	host_cuda_files_free(&files);
 	return rc;
@@ -469,8 +336,6 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 static void check_cuda(struct state *s, const struct values *v)
 {
 	bool runtime = false, driver = false;
-	char version[64];
-	unsigned gpus;
 
 	for (size_t i = 0; i < s->report.libraries.n; i++) {
 		runtime |= strcmp(s->report.libraries.v[i].kind, "runtime") == 0;
@@ -479,55 +344,54 @@ static void check_cuda(struct state *s, const struct values *v)
 			say_library(s, &s->report.libraries.v[i]);
 	}
 	if (s->report.libraries.n > LIBRARIES_SHOWN)
-		say(s, "runtime", CHECK_GOOD, NULL, "and %zu more libraries (--json lists all)",
-		    s->report.libraries.n - LIBRARIES_SHOWN);
+		verdict_say(&s->report.lines, "runtime", VERDICT_GOOD, NULL,
+			    "and %zu more libraries (--json lists all)",
+			    s->report.libraries.n - LIBRARIES_SHOWN);
 	if (v->pids.n && !runtime && !driver)
-		say(s, "cuda", CHECK_WARN, "it may load one later: ingero-record -p waits for that",
-		    "no CUDA library in %s", v->pids.n == 1 ? "this process" : "these processes");
+		verdict_say(&s->report.lines, "cuda", VERDICT_WARN,
+			    "it may load one later: ingero-record -p waits for that",
+			    "no CUDA library in %s",
+			    v->pids.n == 1 ? "this process" : "these processes");
 	else if (!v->pids.n && !driver)
-		say(s, "driver", CHECK_WARN,
-		    "libcuda.so.1 comes with NVIDIA's driver; programs in containers bring their "
-		    "own",
-		    "no libcuda found on this machine");
-	if (host_gpu_driver(version, sizeof(version), &gpus))
-		say(s, "gpu", CHECK_GOOD, NULL, "NVIDIA driver %s, %u GPU%s%s", version, gpus,
-		    gpus == 1 ? "" : "s", s->nvml ? "" : "; no libnvidia-ml");
-	else
-		say(s, "gpu", CHECK_WARN, "nothing to do if the CUDA programs run elsewhere",
-		    "NVIDIA's kernel driver is not loaded: CUDA programs will get errors here");
+		verdict_say(&s->report.lines, "driver", VERDICT_WARN,
+			    "libcuda.so.1 comes with NVIDIA's driver; programs in containers bring "
+			    "their "
+			    "own",
+			    "no libcuda found on this machine");
 }
 
-/* ---- output ---- */
-
-static const char *const verdict_text[] = { "ok", "warn", "FAIL" };
-static void print_text(const struct state *s, struct buf *out)
+static void check_gpu(struct state *s)
 {
-	static const enum human_style style[] = { HUMAN_GREEN, HUMAN_YELLOW, HUMAN_RED };
-	bool color = cli_color(STDOUT_FILENO);
+	struct check_report *r = &s->report;
 
-	if (!cli_settings.quiet)
-		buf_printf(out, "%s: Linux on %s, %u CPUs, %s%s%s\n\n", s->node.hostname,
-			   s->node.arch, s->node.cpus, human_bytes(s->node.memory_bytes).s,
-			   s->node.hypervisor[0] ? ", " : "", s->node.hypervisor);
-	for (size_t i = 0; i < s->report.lines.n; i++) {
-		const struct check_line *l = &s->report.lines.v[i];
-
-		if (cli_settings.quiet && l->verdict == CHECK_GOOD)
-			continue;
-		buf_puts(out, "  ");
-		human_styled(out, color, style[l->verdict], verdict_text[l->verdict]);
-		buf_printf(out, "%*s%-10s ", (int)(6 - strlen(verdict_text[l->verdict])), "",
-			   l->id);
-		human_safe(out, bytes_of(l->text));
-		buf_putc(out, '\n');
-		if (l->advice)
-			buf_printf(out, "%19s-> %s\n", "", l->advice);
+	host_ready_gpu(&r->lines, &s->gpus, GPU_WAIT_MS);
+	r->gpu_driver = s->gpus.driver;
+	r->gpus = s->gpus.count;
+	r->ngpu_names = s->gpus.named;
+	for (unsigned i = 0; i < s->gpus.named; i++) {
+		r->gpu_name[i] = s->gpus.name[i];
+		r->gpu_uuid[i] = s->gpus.uuid[i];
 	}
-	if (cli_settings.quiet)
-		return;
-	buf_puts(out, check_passed(&s->report)
-			      ? "\nThis machine can record:  ingero-record -- COMMAND\n"
-			      : "\nThis machine cannot record yet: see FAIL above.\n");
+}
+
+/* What the kernel took decides about the kernel, so that is tried first. */
+static void check_host(struct state *s, const char *btf)
+{
+	static const char *const lockdown[] = { NULL, "none", "integrity", "confidentiality" };
+	struct verdicts first = { 0 }, *lines = &s->report.lines;
+
+	check_probes(s, btf);
+	first = *lines;
+	*lines = (struct verdicts){ 0 };
+	host_ready_kernel(lines, &s->caps, s->node.kernel, btf, s->report.links[0] != NULL);
+	host_ready_rights(lines, &s->caps);
+	for (size_t i = 0; i < first.n; i++)
+		if (!vec_push(lines, first.v[i]))
+			lines->nomem = true;
+	lines->nomem |= first.nomem;
+	vec_free(&first);
+	host_ready_samples(lines, &s->caps);
+	s->report.lockdown = lockdown[s->caps.lockdown];
 }
 
 int main(int argc, char **argv)
@@ -550,25 +414,23 @@ int main(int argc, char **argv)
 	host_node_read(&s.node);
 	host_caps_read(&s.caps);
 	describe_host(&s);
-	check_kernel(&s);
-	check_rights(&s);
-	check_probes(&s);
-	check_host(&s);
+	check_host(&s, v.btf);
 	rc = find_libraries(&s, &v, &e);
 	if (rc == 0) {
 		check_cuda(&s, &v);
+		check_gpu(&s);
 		check_pythons(&s);
 	}
-	if (rc == 0 && s.nomem)
+	if (rc == 0 && (s.nomem || s.report.lines.nomem))
 		rc = err_nomem(&e);
 	if (rc == 0) {
 		if (v.json)
 			check_json(&s.report, &out);
 		else
-			print_text(&s, &out);
+			check_text(&s.report, &out, cli_settings.quiet, cli_color(STDOUT_FILENO));
 		rc = cli_print(&out, &e);
 	}
-	status = rc ? cli_fail(&e) : check_passed(&s.report) ? CLI_EXIT_DONE : CLI_EXIT_NO;
+	status = rc ? cli_fail(&e) : verdicts_passed(&s.report.lines) ? CLI_EXIT_DONE : CLI_EXIT_NO;
 	buf_free(&out);
 	check_report_free(&s.report);
 	vec_free(&s.looked_at);

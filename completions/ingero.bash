@@ -111,10 +111,11 @@ _ingero_complete() {
 }
 
 _ingero_check() {
-	_ingero_complete '-p --pid --library-path --json -q --quiet -v --verbose --color --progress -h --help
+	_ingero_complete '-p --pid --library-path --btf --json -q --quiet -v --verbose --color --progress -h --help
 		--version' \
 		'-p|--pid PID
 		--library-path DIR
+		--btf FILE
 		--color choice auto always never' \
 		''
 }

@@ -26,7 +26,7 @@ static void host(struct jsonw *w, const struct check_report *r)
 	jsonw_object_end(w);
 }
 
-static void line(struct jsonw *w, const struct check_line *l)
+static void line(struct jsonw *w, const struct verdict_line *l)
 {
 	static const char *const verdict[] = { "ok", "warn", "fail" };
 
@@ -77,12 +77,20 @@ static void python(struct jsonw *w, const struct check_python *p)
 	jsonw_object_end(w);
 }
 
-bool check_passed(const struct check_report *r)
+static void gpu(struct jsonw *w, const struct check_report *r)
 {
-	for (size_t i = 0; i < r->lines.n; i++)
-		if (r->lines.v[i].verdict == CHECK_FAIL)
-			return false;
-	return true;
+	jsonw_key_object(w, "gpu");
+	text(w, "driver", r->gpu_driver);
+	jsonw_key_u64(w, "count", r->gpus);
+	jsonw_key_array(w, "devices");
+	for (unsigned i = 0; i < r->ngpu_names; i++) {
+		jsonw_object_begin(w);
+		text(w, "name", r->gpu_name[i]);
+		text(w, "uuid", r->gpu_uuid[i]);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
 }
 
 void check_json(const struct check_report *r, struct buf *out)
@@ -92,8 +100,10 @@ void check_json(const struct check_report *r, struct buf *out)
 	jsonw_init(&w, out, true);
 	jsonw_object_begin(&w);
 	text(&w, "schema", "ingero.check/1");
-	jsonw_key_bool(&w, "ok", check_passed(r));
+	jsonw_key_bool(&w, "ok", verdicts_passed(&r->lines));
 	host(&w, r);
+	text(&w, "lockdown", r->lockdown);
+	gpu(&w, r);
 	jsonw_key(&w, "links");
 	if (r->links_tried) {
 		jsonw_array_begin(&w);
@@ -121,10 +131,7 @@ void check_json(const struct check_report *r, struct buf *out)
 
 void check_report_free(struct check_report *r)
 {
-	for (size_t i = 0; i < r->lines.n; i++) {
-		free(r->lines.v[i].text);
-		free(r->lines.v[i].advice);
-	}
+	verdicts_free(&r->lines);
 	for (size_t i = 0; i < r->libraries.n; i++) {
 		free(r->libraries.v[i].path);
 		vec_free(&r->libraries.v[i].missing);
@@ -132,6 +139,5 @@ void check_report_free(struct check_report *r)
 	for (size_t i = 0; i < r->pythons.n; i++)
 		free(r->pythons.v[i].path);
 	vec_free(&r->pythons);
-	vec_free(&r->lines);
 	vec_free(&r->libraries);
 }

@@ -10,14 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/buf.h"
-
-enum check_verdict { CHECK_GOOD, CHECK_WARN, CHECK_FAIL };
-
-struct check_line {
-	const char *id; /* "kernel" */
-	enum check_verdict verdict;
-	char *text, *advice; /* owned; advice may be NULL */
-};
+#include "lib/base/verdict.h"
 
 struct check_library {
 	const char *kind; /* "runtime", "driver" */
@@ -47,11 +40,13 @@ struct check_report {
 	uint64_t memory_bytes;
 	const char *links[4]; /* kinds that load, ended by NULL; cheapest first */
 	bool links_tried;
+	struct verdicts lines;
+	const char *lockdown;	/* mode, NULL unknown */
+	const char *gpu_driver; /* "" unknown; borrowed */
+	unsigned gpus;
+	const char *gpu_name[8], *gpu_uuid[8]; /* of the first ngpu_names; borrowed */
+	unsigned ngpu_names;
 	/* Vecs. */
-	struct {
-		struct check_line *v;
-		size_t n, cap;
-	} lines;
 	struct {
 		struct check_library *v;
 		size_t n, cap;
@@ -62,8 +57,8 @@ struct check_report {
 	} pythons;
 };
 
-/* No line is CHECK_FAIL. */
-bool check_passed(const struct check_report *r);
+/* For people. quiet: only what is not well. color: as a terminal takes it. */
+void check_text(const struct check_report *r, struct buf *out, bool quiet, bool color);
 
 /* One JSON value and a newline. */
 void check_json(const struct check_report *r, struct buf *out);

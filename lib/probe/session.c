@@ -141,7 +141,8 @@ static void raise_descriptors(void)
 static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		     const struct probe_options *opt)
 {
-	struct ingero_bpf *b = ingero_bpf__open();
+	const struct bpf_object_open_opts how = { .sz = sizeof(how), .btf_custom_path = opt->btf };
+	struct ingero_bpf *b = ingero_bpf__open_opts(opt->btf ? &how : NULL);
 	struct probe_site site = { 0 };
 	struct probe_fds fds = { 0 };
 	struct err ignored = { 0 };
@@ -220,6 +221,10 @@ refused:
 			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it "
 			       "must be privileged; --no-probes records what needs no rights: "
 			       "samples of machine, processes and GPUs)");
+	if (opt->btf)
+		return err_set(e, ERR_CANNOT,
+			       "cannot load BPF programs with %s: is it the BTF of this kernel?",
+			       opt->btf);
 	if (opt->link != PROBE_LINK_AUTO)
 		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s",
 			       probe_link_name(opt->link), strerror(-rc));
@@ -254,10 +259,13 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 	int rc;
 
 	*out = NULL;
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
+	if (opt->btf ? access(opt->btf, R_OK) : access("/sys/kernel/btf/vmlinux", R_OK)) {
+		if (opt->btf)
+			return err_sys(e, "cannot open %s", opt->btf);
 		return err_sys(e, "cannot open /sys/kernel/btf/vmlinux (kernel built without "
 				  "CONFIG_DEBUG_INFO_BTF; --no-probes records samples of machine, "
 				  "processes and GPUs without it)");
+	}
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_nomem(e);

@@ -71,10 +71,45 @@ if os.geteuid() == 0:
     poor = json.loads(out)
     tap.same(lines(poor, "rights")[0]["status"], "fail", "because of the rights")
     like(lines(poor, "rights")[0]["advice"], "sudo", "and sudo would help")
+    like(lines(poor, "rights")[0]["text"], "missing: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH", "each missing one is named")
+    for setting in ("unprivileged_bpf_disabled", "perf_event_paranoid"):
+        if os.path.exists("/proc/sys/kernel/" + setting):
+            now = open("/proc/sys/kernel/" + setting).read().strip()
+            like(lines(poor, "rights")[0]["text"], f"{setting} is {now}\\b", f"{setting} is told")
+    tap.none(schema.complaints(poor, json.load(open("formats/check.schema.json", encoding="utf-8"))), "this JSON too is as its schema says")
     tap.same(poor["links"], None, "nothing was loaded, and nothing is claimed")
     tap.same(lines(poor, "kernel"), lines(value, "kernel"), "the kernel is looked at all the same")
+    ns = subprocess.run(["unshare", "-Ur", copy, "--json"], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, text=True, preexec_fn=drop, cwd="/")
+    if ns.stdout:
+        tap.same(ns.returncode, 1, "root of a user namespace has no rights either")
+        like(lines(json.loads(ns.stdout), "rights")[0]["text"], "user namespace", "because it is one")
+    else:
+        tap.skip("root of a user namespace", "optional: no user namespaces for users here")
 else:
     tap.skip("without rights", "these tests have none to begin with: shown above")
+
+# BTF from a file.
+for name, words in (("/nonexistent/btf", "not a file"), ("/", "not a file")):
+    status, out, err = run("--json", "--btf", name)
+    tap.same((status, lines(json.loads(out), "btf")[0]["status"]), (1, "fail"), f"--btf {name}")
+    like(lines(json.loads(out), "btf")[0]["text"], words, "which is told")
+if value["links"]:
+    status, out, err = run("--json", "--btf", __file__)
+    tap.same((status, lines(json.loads(out), "probes")[0]["status"]), (1, "fail"), "a file that is no BTF loads nothing")
+    like(lines(json.loads(out), "probes")[0]["text"], "is it the BTF of this kernel", "and is doubted")
+    status, out, err = run("--json", "--btf", "/sys/kernel/btf/vmlinux")
+    tap.same(json.loads(out)["links"], value["links"], "with the kernel's own as a file all is as without")
+
+# GPUs, by the double of NVML.
+if os.path.exists(os.path.join(DOUBLE, "libnvidia-ml.so.1")):
+    status, out, err = run("--json", env=dict(os.environ, LD_LIBRARY_PATH=os.path.abspath(DOUBLE)))
+    gpu = json.loads(out)["gpu"]
+    tap.ok(gpu["count"] == 1 and gpu["driver"] and len(gpu["devices"]) == 1 and gpu["devices"][0]["uuid"].startswith("GPU-"),
+           "NVML's GPU is named", str(gpu))
+    tap.same(lines(json.loads(out), "gpu")[0]["status"], "ok", "and is well")
+    like(lines(json.loads(out), "gpu")[0]["text"], re.escape(gpu["devices"][0]["name"] or "?"), "with its name")
+else:
+    tap.skip("GPUs", "the double is not built")
 
 # Libraries.
 place = os.path.join(tmp.name, "libs")

@@ -30,6 +30,9 @@ for link in ("session", "multi", "perf"):
     tap.same(p.returncode == 0, link in value["links"], f"--link {link} works where check says so ({p.returncode})")
 tap.same(status == 0, bool(value["links"]), "with links and rights the answer is yes")
 
+said = [c["text"] for c in value["checks"] if c["id"] == "probes"]
+tap.ok("each attached and fired" in said[0], "each was put on a function that was then called", said[0])
+
 # It calls for ten seconds; the libraries are there as soon as it made its first call.
 env = dict(os.environ, LD_LIBRARY_PATH=DOUBLE)
 work = subprocess.Popen([os.path.join(DOUBLE, "train"), "--seconds", "10"], env=env, stdout=subprocess.DEVNULL)

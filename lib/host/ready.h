@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Can this machine record? What can be seen without loading anything: kernel, rights, samples, GPU. Features decide,
+ * not version numbers: kernels of distributions have what newer ones brought.
+ */
+#ifndef INGERO_HOST_READY_H
+#define INGERO_HOST_READY_H
+
+#include "lib/base/verdict.h"
+#include "lib/host/caps.h"
+#include "lib/host/node.h"
+
+/* btf: a file to be used instead of the kernel's own; NULL. took_probes: probes were tried, and the kernel took some. */
+void host_ready_kernel(struct verdicts *to, const struct host_caps *c, const char *release,
+		       const char *btf, bool took_probes);
+/* Exactly which rights are missing, lockdown by its mode, and why ptrace's scope is no matter. */
+void host_ready_rights(struct verdicts *to, const struct host_caps *c);
+void host_ready_samples(struct verdicts *to, const struct host_caps *c);
+
+/* GPUs as NVML tells them, by a child process that may hang; at most so long. driver_version: "" unknown. */
+#define HOST_READY_GPUS 8 /* named; more are counted */
+struct host_ready_gpus {
+	unsigned count, named;
+	char driver[64];
+	char name[HOST_READY_GPUS][96], uuid[HOST_READY_GPUS][96];
+	char why[256]; /* no count: what NVML says */
+};
+void host_ready_gpu(struct verdicts *to, struct host_ready_gpus *gpus, unsigned wait_ms);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first row of the table of calls stands for all: any function does for it. */
+#include "lib/probe/tryout.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/host/maps.h"
+#include "lib/probe/session.h"
+#include "lib/probe/spec.h"
+
+#define CALLS 16u
+
+__attribute__((noinline, noclone, used)) static int probed(int v)
+{
+	__asm__ volatile("" : "+r"(v));
+	return v + 1;
+}
+
+struct place {
+	uint64_t address, offset;
+};
+
+static bool find_place(void *ctx, const struct host_mapping *m)
+{
+	struct place *p = ctx;
+
+	if (p->address < m->start || p->address >= m->end)
+		return true;
+	p->offset = p->address - m->start + m->offset;
+	return false;
+}
+
+static void count(void *ctx, const void *p, size_t n)
+{
+	uint8_t kind = *(const uint8_t *)p;
+
+	*(unsigned *)ctx +=
+		n && (kind == WIRE_CALL || kind == WIRE_CALL_LONG || kind == WIRE_CALL_WIDE);
+}
+
+static void ignore(void *ctx, const void *p, size_t n)
+{
+}
+
+/* Calls of probed() that came out of the ring, of CALLS. */
+static unsigned fire(struct probe_session *s, struct err *e)
+{
+	struct place place = { .address = (uintptr_t)probed };
+	struct probe_site site = { 0 };
+	struct probe_fds fds = { 0 };
+	unsigned seen = 0;
+	bool failed = false;
+	volatile int v = 0;
+
+	host_maps_read((uint32_t)getpid(), find_place, &place, NULL);
+	site.offset = place.offset;
+	if (!place.offset || probe_session_target(s, (uint32_t)getpid(), 0, e))
+		return 0;
+	if (probe_link_attach(probe_session_programs(s), "/proc/self/exe", &site, 1, &failed, &fds,
+			      e) == 1) {
+		for (unsigned i = 0; i < CALLS; i++)
+			v = probed(v);
+		probe_session_drain(s, ignore, count, &seen);
+	}
+	probe_link_detach(&fds);
+	return seen;
+}
+
+/* The kind loads, attaches and fires. */
+static bool works(enum probe_link link, bool sched, const char *btf, int *walker, struct err *e)
+{
+	size_t n;
+	const struct probe_spec *specs = probe_specs(&n);
+	struct probe_options o = { .link = link,
+				   .walker = WALKER_LOOP,
+				   .ring_bytes = 1 << 16,
+				   .sched = sched,
+				   .btf = btf,
+				   .specs = &specs[0].op,
+				   .nspecs = n ? 1 : 0 };
+	struct probe_session *s;
+	unsigned seen;
+
+	if (probe_session_open(&s, &o, e))
+		return false;
+	*walker = probe_session_walker(s);
+	seen = sched ? CALLS : fire(s, e);
+	probe_session_free(s);
+	if (seen != CALLS && !e->code)
+		err_set(e, ERR_CANNOT, "%s probes load, but tell of %u of %u calls",
+			probe_link_name(link), seen, CALLS);
+	return seen == CALLS;
+}
+
+void probe_tryout(struct probe_tryout *out, struct verdicts *to, const char *btf)
+{
+	static const enum probe_link kinds[] = { PROBE_LINK_SESSION, PROBE_LINK_MULTI,
+						 PROBE_LINK_PERF };
+	struct buf good = { 0 }, bad = { 0 };
+	enum probe_link best = PROBE_LINK_AUTO;
+	struct err e = { 0 };
+	int walker = 0, with = 0;
+	unsigned taken = 0;
+
+	*out = (struct probe_tryout){ 0 };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		bool ok;
+
+		e = (struct err){ 0 };
+		ok = works(kinds[i], false, btf, &with, &e);
+		buf_printf(ok ? &good : &bad, "%s%s", (ok ? good.n : bad.n) ? ", " : "",
+			   probe_link_name(kinds[i]));
+		if (!ok)
+			continue;
+		out->links[taken++] = probe_link_name(kinds[i]);
+		if (best == PROBE_LINK_AUTO) {
+			best = kinds[i];
+			walker = with;
+		}
+	}
+	if (best == PROBE_LINK_AUTO) {
+		verdict_say(to, "probes", VERDICT_FAIL,
+			    "the reason is the kernel's own; please report it with the kernel's "
+			    "version",
+			    "%s", e.text);
+		goto out;
+	}
+	verdict_say(to, "probes", best == PROBE_LINK_PERF ? VERDICT_WARN : VERDICT_GOOD,
+		    best == PROBE_LINK_PERF
+			    ? "Linux 6.6 and later attach and detach many functions at once"
+			    : NULL,
+		    "%s links, each attached and fired%s%s%s", buf_text(&good),
+		    bad.n ? " (this kernel has no " : "", buf_text(&bad), bad.n ? ")" : "");
+	verdict_say(to, "stacks", VERDICT_GOOD, NULL, "walked %s",
+		    walker == WALKER_LOOP ? "by our own loop" : "by the kernel's helper");
+	e = (struct err){ 0 };
+	if (works(best, true, btf, &with, &e))
+		verdict_say(to, "scheduler", VERDICT_GOOD, NULL,
+			    "off-CPU intervals, wakers, occupancy");
+	else
+		verdict_say(to, "scheduler", VERDICT_FAIL,
+			    "until then, ingero-record --no-sched records calls alone", "%s",
+			    e.text);
+out:
+	buf_free(&good);
+	buf_free(&bad);
+}
