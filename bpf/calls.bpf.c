@@ -14,10 +14,29 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 512);
+	__uint(max_entries, SPECS_MAX);
 	__type(key, u32);
 	__type(value, struct op_spec);
 } specs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SPECS_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct spec_passed);
+} passed SEC(".maps");
+
+/* Is this call one of those that are left out? Counted exactly. */
+static __always_inline bool call_left_out(u32 number, u16 every)
+{
+	struct spec_passed *p = bpf_map_lookup_elem(&passed, &number);
+
+	if (!p || (__sync_fetch_and_add(&p->seen, 1) % every == 0 && every != SPEC_NONE))
+		return 0;
+	__sync_fetch_and_add(&p->left_out, 1);
+	return 1;
+}
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
@@ -85,6 +104,8 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 		return 1;
 	st = caller_state(task, spec);
 	if (!st)
+		return 1;
+	if (spec->every > 1 && call_left_out(number, spec->every))
 		return 1;
 	n = st->ncalls;
 	if (n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp <= sp) {

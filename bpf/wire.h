@@ -387,6 +387,8 @@ enum spec_flag {
 	SPEC_COMM_BEGINS = 1 << 3, /* columns 0, 1 and 2 are communicator, rank and ranks */
 	SPEC_COMM_ENDS = 1 << 4,   /* column 0 is the communicator */
 };
+#define SPEC_NONE 65535
+#define SPECS_MAX 512
 struct op_spec {
 	__u16 op;
 	__u8 nfields;
@@ -396,8 +398,14 @@ struct op_spec {
 	__u8 window_bytes;
 	__u8 handle;
 	__u8 text;
-	__u8 pad[3];
+	__u8 pad;
+	__u16 every; /* 0, 1: each call is recorded; n: one of n; SPEC_NONE: none */
 	struct field_spec field[SPEC_FIELDS];
+};
+
+/* Of a spec whose calls are not all recorded: calls made and not recorded on purpose since that began. */
+struct spec_passed {
+	__u64 seen, left_out;
 };
 
 /* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: stacks. */

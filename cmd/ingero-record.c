@@ -36,6 +36,8 @@ struct values {
 	int64_t keep;
 	struct cli_list triggers;
 	double deadband;
+	const char *budget;
+	int64_t sample;
 	uint64_t heartbeat_ns;
 };
 static bool max_given, deadband_given;
@@ -65,7 +67,7 @@ static const struct cli_option options[] = {
 	{ "max-size", 0, CLI_SIZE, AT(max_bytes), "SIZE",
 	  "Remove the oldest beyond this (default ring: 10g)", "Output", .given = &max_given },
 	{ "bundle", 0, CLI_FLAG, AT(bundle), NULL,
-	  "Also pack FILE.igb, with the libraries' symbols; or do that for a RECORDING", "Output" },
+	  "Also pack FILE.igb with symbols, or a RECORDING", "Output" },
 	{ "flight-recorder", 0, CLI_DURATION, AT(flight_ns), "TIME",
 	  "Keep the last TIME in memory until something happens", "Flight recorder" },
 	{ "trigger", 0, CLI_REPEAT, AT(triggers), "OP>TIME|error",
@@ -91,6 +93,10 @@ static const struct cli_option options[] = {
 	  .given = &deadband_given },
 	{ "heartbeat", 0, CLI_DURATION, AT(heartbeat_ns), "TIME",
 	  "... but not for longer than this", "Recording" },
+	{ "budget", 0, CLI_STRING, AT(budget), "PERCENT",
+	  "Give up frequent calls when probes cost more", "Recording" },
+	{ "sample", 0, CLI_INT, AT(sample), "N", "Record one of N calls of each op, count the rest",
+	  "Recording", NULL, 1, 60000 },
 	{ "mark", 0, CLI_STRING, AT(mark), "FIFO",
 	  "Take lines as events: step 12, loss 0.4, begin NAME", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
@@ -278,6 +284,7 @@ static void fill_options(struct job *j)
 	j->opt.node_name = j->v.node;
 	j->opt.no_gpu = j->v.no_gpu;
 	j->opt.mark = j->v.mark;
+	j->opt.sample = (uint32_t)j->v.sample;
 	j->opt.no_probes = j->v.no_probes;
 	j->opt.thin = deadband_given || j->v.heartbeat_ns;
 	j->opt.deadband = j->v.deadband;
@@ -306,11 +313,8 @@ static void print_notices(struct probe_recorder *r)
 	}
 }
 
-static void banner(const struct job *j, struct probe_recorder *r)
+static void banner(const struct job *j)
 {
-	struct probe_recorder_totals t;
-
-	probe_recorder_totals(r, &t);
 	cli_note("%s", buf_text(&j->tool));
 	cli_note("  target   %s", buf_text(&j->target));
 	if (j->v.flight_ns)
@@ -321,11 +325,6 @@ static void banner(const struct job *j, struct probe_recorder *r)
 	for (unsigned i = 0; i < j->opt.noutputs; i++)
 		if (!j->to.row || !probe_output_is_file(j->opt.outputs[i]))
 			cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
-	if (j->v.no_probes)
-		cli_note("  probes   none: samples of machine, processes and GPUs, once a second");
-	else
-		cli_note("  probes   %s links, stacks by %s%s", t.link, t.walker,
-			 j->opt.probe.sched ? ", off-CPU intervals" : "");
 	if (!j->launched)
 		cli_note("  Ctrl-C ends the recording");
 }
@@ -451,7 +450,7 @@ static int record(struct job *j)
 	if (rc == 0)
 		rc = probe_recorder_open(&r, &j->opt, &e);
 	if (rc == 0) {
-		banner(j, r);
+		banner(j);
 		if (j->launched)
 			probe_launch_go(&j->launch);
 		do {
@@ -528,6 +527,8 @@ static int check_values(struct job *j)
 	if (v->ring_bytes && (v->ring_bytes & (v->ring_bytes - 1) || v->ring_bytes < 65536 ||
 			      v->ring_bytes > 1u << 30))
 		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
+	if (v->budget && !probe_percent(v->budget, &j->opt.budget))
+		return cli_usage_error(&program, "--budget is a share of the time, as 1%%");
 	if (deadband_given && !(v->deadband >= 0))
 		return cli_usage_error(&program, "--deadband is a share in percent, 0 or more");
 	return CLI_GO;

@@ -181,8 +181,8 @@ _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --bundle --flight-recorder --trigger --flight-memory -n --node
 		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --no-probes --deadband
-		--heartbeat --mark --hung --ring --link --walker -q --quiet -v --verbose --color
-		--progress -h --help --version' \
+		--heartbeat --budget --sample --mark --hung --ring --link --walker -q --quiet -v --verbose
+		--color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -202,6 +202,8 @@ _ingero_record() {
 		--exclude OP
 		--deadband PERCENT
 		--heartbeat TIME
+		--budget PERCENT
+		--sample N
 		--mark FIFO
 		--hung TIME
 		--ring SIZE

@@ -142,7 +142,7 @@ complete -c ingero-record -l rotate -d 'Go on in a new file, FILE-000002.ige, wh
 complete -c ingero-record -l rotate-every -d '... or covers so much time' -x
 complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
 complete -c ingero-record -l max-size -d 'Remove the oldest beyond this (default ring: 10g)' -x
-complete -c ingero-record -l bundle -d 'Also pack FILE.igb, with the libraries\' symbols; or do that for a RECORDING'
+complete -c ingero-record -l bundle -d 'Also pack FILE.igb with symbols, or a RECORDING'
 complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory until something happens' -x
 complete -c ingero-record -l trigger -d 'Write it when a call took longer, or failed' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
@@ -156,6 +156,8 @@ complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
 complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; needs no rights'
 complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
 complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
+complete -c ingero-record -l budget -d 'Give up frequent calls when probes cost more' -x
+complete -c ingero-record -l sample -d 'Record one of N calls of each op, count the rest' -x
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, begin NAME' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x

@@ -66,6 +66,16 @@ bool ops_facts_record(struct ops_summary *a, struct world *w, const struct recor
 		break;
 	case RECORD_COVERAGE:
 		return layer(a, w, rec);
+	case RECORD_COST:
+		if (REC_HAS(rec, COST, calls_ns)) {
+			a->cost_ns += rec->u.COST.calls_ns +
+				      (REC_HAS(rec, COST, host_ns) ? rec->u.COST.host_ns : 0);
+			a->cost_over_ns += (uint64_t)(rec->u.COST.until_ns - rec->u.COST.since_ns);
+		}
+		break;
+	case RECORD_SAMPLED:
+		a->left_out += rec->u.SAMPLED.left_out;
+		break;
 	case RECORD_OPEN:
 		a->open += rec->u.OPEN.at_end != 0;
 		break;

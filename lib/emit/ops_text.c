@@ -239,6 +239,16 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 	if (s->exact)
 		buf_puts(out, ", quantiles exact");
 	buf_putc(out, '\n');
+	if (s->left_out)
+		buf_printf(out,
+			   "coverage: sampled: %s calls more were made, counted and not recorded; "
+			   "counts and totals here are of those recorded\n",
+			   human_count(s->left_out).s);
+	if (s->cost_over_ns)
+		buf_printf(out,
+			   "coverage: recording took about %s of the wall time from the programs "
+			   "(estimate: calibrated traps, measured programs)\n",
+			   human_percent((double)s->cost_ns / (double)s->cost_over_ns).s);
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
 

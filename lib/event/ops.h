@@ -61,8 +61,11 @@ struct ops_summary {
 	uint64_t selected;			   /* asked for */
 	uint64_t lost;				   /* known to be missing */
 	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
-	uint64_t late;				   /* came too late to be placed; counted */
-	uint64_t open;				   /* calls that had not returned at the end */
+	uint64_t left_out; /* calls counted and not recorded, on purpose: sampling, a budget */
+	uint64_t cost_ns,
+		cost_over_ns; /* what probes took from calls, estimated, and in how much wall time; 0 unknown */
+	uint64_t late; /* came too late to be placed; counted */
+	uint64_t open; /* calls that had not returned at the end */
 	bool brief; /* counted without events: own and lost time, processes, open calls are not known */
 	bool exact;    /* all quantiles are */
 	bool complete; /* the recording ended cleanly */

@@ -21,6 +21,14 @@ int64_t probe_number(const char *text, int64_t max)
 	return n;
 }
 
+bool probe_percent(const char *text, double *share)
+{
+	char *end;
+
+	*share = strtod(text, &end) / 100;
+	return end != text && (!*end || strcmp(end, "%") == 0) && *share > 0 && *share <= 1;
+}
+
 static int choose_pids(const struct probe_choice *c, struct probe_targets_options *t,
 		       uint32_t **pids, struct buf *text, struct err *e)
 {

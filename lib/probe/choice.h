@@ -33,6 +33,9 @@ int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, 
 /* How to attach and to walk stacks, as the options' words say; NULL or "auto": whatever is cheapest. */
 void probe_choose_way(struct probe_options *p, const char *link, const char *walker, bool stacks);
 
+/* "1%", "0.5": a share between 0 and all, as a fraction. */
+bool probe_percent(const char *text, double *share);
+
 /* A decimal number and nothing else, up to max; -1 otherwise. */
 int64_t probe_number(const char *text, int64_t max);
 

@@ -38,8 +38,10 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 		rc = probe_say_clock(r->writer, "tick", e);
 		if (rc == 0)
 			rc = probe_recorder_say_thinned(r, now, e);
+		if (rc == 0)
+			rc = probe_recorder_say_cost(r, now, e);
 	}
-	return rc;
+	return rc ? rc : probe_recorder_look_at_cost(r, now, false, e);
 }
 
 static int open_writer(struct probe_recorder *r, struct err *e)
@@ -132,8 +134,11 @@ static int open_probes(struct probe_recorder *r, struct err *e)
 
 static int start_probes(struct probe_recorder *r, struct err *e)
 {
-	int rc = probe_session_start(r->session, e);
+	int rc = probe_recorder_start_cost(r, e);
 
+	if (rc == 0)
+		rc = probe_session_start(r->session, e);
+	probe_cost_look(&r->cost, r->session, r->start_ns, 0, false);
 	if (rc == 0)
 		rc = begin(r, e);
 	if (rc == 0)
@@ -162,6 +167,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!r)
 		return err_nomem(e);
 	r->opt = *opt;
+	r->cost.stats = -1;
 	r->world = world_new();
 	if (!r->world)
 		return err_nomem(e);
@@ -183,17 +189,18 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc)
 		return rc;
 	r->start_ns = host_clock_mono();
-	r->loss_since = r->cut_ns = r->thin_since = r->start_ns;
+	r->loss_since = r->cut_ns = r->thin_since = r->cost_since = r->budget_ns = r->start_ns;
 	r->watermark = r->floor = r->start_ns - PROBE_LAG_NS;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
 	r->next_second = r->start_ns + SECOND_NS / 2;
 	r->next_clock = r->start_ns + CLOCK_NS;
+	probe_recorder_tell_probes(r);
 	rc = opt->no_probes ? start_samples(r, e) : start_probes(r, e);
 	if (rc == 0 && opt->mark && r->session)
 		rc = probe_session_watch(r->session, r->marks.fd, e);
 	if (rc)
 		return rc;
-	r->start_cpu = probe_recorder_cpu();
+	r->start_cpu = r->cost_cpu = probe_recorder_cpu();
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
 }
 
@@ -259,6 +266,7 @@ static void stop_probes(struct probe_recorder *r)
 	probe_recorder_tell_detached(r, host_clock_mono() - began);
 	probe_targets_close(r->targets);
 	probe_recorder_drain_rest(r);
+	probe_cost_look(&r->cost, r->session, began, r->calls, true);
 	probe_recorder_tell_copies(r);
 	probe_recorder_tell_pythons(r);
 }
@@ -284,6 +292,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
+	if (rc == 0)
+		rc = probe_recorder_say_cost(r, now, e);
 	if (rc == 0)
 		rc = look_at_opens(r, now, true, e);
 	if (rc == 0)
@@ -320,6 +330,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_gpus_free(&r->gpus);
 	probe_thin_free(&r->thin);
 	probe_marks_close(&r->marks);
+	probe_cost_stop(&r->cost);
+	vec_free(&r->shed);
 	ige_writer_free(r->writer);
 	probe_flight_free(&r->flight);
 	world_free(r->world);

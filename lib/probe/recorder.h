@@ -34,9 +34,11 @@ struct probe_recorder_options {
 	uint64_t duration_ns;		     /* 0: until told */
 	uint64_t hung_ns;		     /* a call open that long is named */
 	uint64_t flush_ns;		     /* blocks are written at least this often */
-	const char *mark;		     /* path of a FIFO for marks, NULL none */
-	bool no_gpu;			     /* no GPU health */
 	bool chosen;	       /* somebody said which ops: none is left out for its cost */
+	uint32_t sample;       /* one of so many calls of each op is recorded; 0, 1: each */
+	double budget;	       /* share of the wall time that recording may cost; 0: any */
+	const char *mark;      /* path of a FIFO for marks, NULL none */
+	bool no_gpu;	       /* no GPU health */
 	bool no_probes;	       /* samples alone: needs no rights */
 	bool thin;	       /* samples are thinned, see lib/probe/thin.h */
 	double deadband;       /* % */

@@ -94,6 +94,7 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 		r, PROBE_LINE,
 		"recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start", cpu,
 		seconds > 0 ? 100 * cpu / seconds : 0, r->start_cpu);
+	probe_recorder_tell_cost(r);
 	if (strcmp(t.walker, "none") != 0)
 		tell_shares(r, &t.shares);
 	tell_missing(r, &t);

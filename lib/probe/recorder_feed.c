@@ -18,6 +18,7 @@ static void on_event(void *ctx, const struct event *ev)
 	const struct op_def *def = op_builtin(ev->op);
 
 	r->events++;
+	r->op_calls[ev->op % OPS_COUNTED]++;
 	r->calls += def && (def->flags & OP_CALL);
 	if (!r->event_error.code)
 		ige_writer_event(r->writer, ev, &r->event_error);

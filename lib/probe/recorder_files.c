@@ -26,6 +26,8 @@ static int cut(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
+		rc = probe_recorder_say_cost(r, now, e);
+	if (rc == 0)
 		rc = probe_say_clock(r->writer, "tick", e);
 	if (rc == 0)
 		rc = ige_writer_cut(r->writer, e);

@@ -10,6 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/codes.h"
+#include "lib/probe/cost.h"
 #include "lib/probe/flight.h"
 #include "lib/probe/gpus.h"
 #include "lib/probe/marks.h"
@@ -24,6 +25,18 @@
 
 /* A thread preempted between reading the clock and the ring delivers that much late at most. */
 #define PROBE_LAG_NS 50000000
+
+/* An op whose calls may be left out on purpose. */
+struct shed_op {
+	uint16_t op;
+	uint32_t every; /* as in op_spec */
+	bool shed;	/* for the budget's sake */
+	int64_t since_ns;
+	uint64_t told;		     /* left out, and said so */
+	uint64_t recorded, left_out; /* at the last look */
+	uint64_t calls;		     /* between the last two */
+};
+#define OPS_COUNTED 8192 /* op numbers are smaller: 32 sources of 256 */
 
 struct notice {
 	char *text;
@@ -45,6 +58,13 @@ struct probe_recorder {
 	struct probe_samples samples;
 	struct probe_gpus gpus;
 	struct probe_marks marks;
+	struct probe_cost cost;
+	VEC(struct shed_op) shed;
+	uint64_t op_calls[OPS_COUNTED];
+	uint64_t left_out, cost_ns, cost_host_ns, cost_calls,
+		cost_measured; /* said in records so far */
+	int64_t cost_since, budget_ns;
+	double cost_cpu;
 	struct probe_thin thin;
 	uint64_t thin_said, thin_left_out; /* of it, in records already */
 	int64_t thin_since;
@@ -99,6 +119,11 @@ size_t probe_recorder_with_cuda(const struct probe_recorder *r);
 
 /* What was written into the FIFO since. */
 void probe_recorder_take_marks(struct probe_recorder *r);
+/* Calibration, and sampling if asked for; once a second; what the recorder says of it. */
+int probe_recorder_start_cost(struct probe_recorder *r, struct err *e);
+int probe_recorder_look_at_cost(struct probe_recorder *r, int64_t now, bool at_end, struct err *e);
+int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e);
+void probe_recorder_tell_cost(struct probe_recorder *r);
 /* NODE, SESSION and CLOCK: what each file begins with. */
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e);
 /* Where all processes belong, that are still there. */
@@ -114,6 +139,8 @@ void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const
 
 /* Seconds of CPU this process has used. */
 double probe_recorder_cpu(void);
+/* How probes are attached and stacks walked. */
+void probe_recorder_tell_probes(struct probe_recorder *r);
 /* Notices about library copies that were attached, or could not be. */
 void probe_recorder_tell_copies(struct probe_recorder *r);
 /* Once, when it is known whose health is recorded. */

@@ -132,6 +132,20 @@ void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 							   : "of anyone");
 }
 
+void probe_recorder_tell_probes(struct probe_recorder *r)
+{
+	struct probe_recorder_totals t;
+
+	probe_recorder_totals(r, &t);
+	if (r->session)
+		probe_recorder_tell(r, PROBE_NOTE, "probes   %s links, stacks by %s%s", t.link,
+				    t.walker, r->opt.probe.sched ? ", off-CPU intervals" : "");
+	else
+		probe_recorder_tell(r, PROBE_NOTE,
+				    "probes   none: samples of machine, processes and GPUs, once a "
+				    "second");
+}
+
 size_t probe_recorder_alive(const struct probe_recorder *r)
 {
 	return r->session ? probe_targets_alive(r->targets) : r->watch.alive.n;

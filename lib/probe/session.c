@@ -23,6 +23,7 @@
 #include "lib/base/vec.h"
 #include "lib/probe/session_optional.h"
 #include "lib/probe/sched_config.h"
+#include "lib/probe/trial.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
 #define LIFE_BYTES	   (1u << 20)
@@ -32,7 +33,10 @@ struct probe_session {
 	struct probe_programs calls, hook;
 	int walker;
 	struct probe_ring ring, life;
-	struct loss_slot *losses; /* one per possible CPU, shared with the kernel */
+	struct loss_slot *losses;   /* one per possible CPU, shared with the kernel */
+	struct spec_passed *passed; /* by spec, shared with the kernel */
+	struct op_spec specs[SPECS_MAX];
+	size_t nspecs;
 	size_t ncpu;
 	VEC(struct bpf_link *) links;
 	struct bpf_link *open_link;
@@ -59,32 +63,6 @@ static int keep_log(enum libbpf_print_level level, const char *format, va_list a
 	if (!load_log[0])
 		memcpy(load_log, words, sizeof(load_log));
 	return 0;
-}
-
-/* Somewhere to put a probe to see whether the kernel takes it. */
-__attribute__((noinline)) static void trial_site(void)
-{
-	__asm__ volatile("");
-}
-
-/* File offset of trial_site in our own executable. */
-static int trial_offset(uint64_t *offset)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	uintptr_t site = (uintptr_t)trial_site;
-	unsigned long from, to, at;
-	char line[512];
-	int found = -1;
-
-	while (f && found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &at) == 3 && site >= from &&
-		    site < to) {
-			*offset = site - from + at;
-			found = 0;
-		}
-	if (f)
-		fclose(f);
-	return found;
 }
 
 static void choose_programs(struct ingero_bpf *b, enum probe_link link,
@@ -180,8 +158,9 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->hook.link = link == PROBE_LINK_PERF ? PROBE_LINK_PERF : PROBE_LINK_MULTI;
 	s->hook.entry = bpf_program__fd(b->progs.loader_hook);
 	s->hook.exit = -1;
-	if (trial_offset(&site.offset) == 0 && probe_link_attach(&s->calls, "/proc/self/exe", &site,
-								 1, &failed, &fds, &ignored) == 0) {
+	if (probe_trial_offset(&site.offset) == 0 &&
+	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) ==
+		    0) {
 		int saved = errno;
 
 		ingero_bpf__destroy(b);
@@ -235,6 +214,8 @@ static int put_specs(struct probe_session *s, const struct probe_options *opt, s
 {
 	int fd = bpf_map__fd(s->bpf->maps.specs);
 
+	s->nspecs = opt->nspecs < SPECS_MAX ? opt->nspecs : SPECS_MAX;
+	memcpy(s->specs, opt->specs, s->nspecs * sizeof(s->specs[0]));
 	for (uint32_t i = 0; i < opt->nspecs; i++)
 		if (bpf_map_update_elem(fd, &i, &opt->specs[i], BPF_ANY))
 			return err_sys(e, "cannot hand the table of calls to the kernel");
@@ -294,6 +275,13 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 	if (s->losses == MAP_FAILED) {
 		s->losses = NULL;
 		rc = err_sys(e, "cannot map the loss counters");
+		goto out;
+	}
+	s->passed = mmap(NULL, SPECS_MAX * sizeof(*s->passed), PROT_READ, MAP_SHARED,
+			 bpf_map__fd(s->bpf->maps.passed), 0);
+	if (s->passed == MAP_FAILED) {
+		s->passed = NULL;
+		rc = err_sys(e, "cannot map the counters of calls left out");
 		goto out;
 	}
 	rc = watch_rings(s, e);
@@ -382,6 +370,8 @@ void probe_session_free(struct probe_session *s)
 		bpf_link__destroy(s->adopt_link);
 	if (s->losses)
 		munmap(s->losses, s->ncpu * sizeof(*s->losses));
+	if (s->passed)
+		munmap(s->passed, SPECS_MAX * sizeof(*s->passed));
 	probe_ring_close(&s->ring);
 	probe_ring_close(&s->life);
 	if (s->epoll >= 0)
@@ -467,6 +457,56 @@ int probe_session_wait(struct probe_session *s, int timeout_ms)
 	int n = epoll_wait(s->epoll, got, 2, timeout_ms);
 
 	return n < 0 && errno != EINTR ? -1 : 0;
+}
+
+int probe_session_every(struct probe_session *s, uint16_t op, uint16_t every, struct err *e)
+{
+	int fd = bpf_map__fd(s->bpf->maps.specs);
+
+	for (uint32_t i = 0; i < s->nspecs; i++) {
+		if (s->specs[i].op != op || (s->specs[i].flags & SPEC_SILENT))
+			continue;
+		s->specs[i].every = every;
+		if (bpf_map_update_elem(fd, &i, &s->specs[i], BPF_ANY))
+			return err_sys(e, "cannot hand the table of calls to the kernel");
+	}
+	return 0;
+}
+
+uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op)
+{
+	const volatile struct spec_passed *p = s->passed;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->nspecs; i++)
+		n += s->specs[i].op == op ? p[i].left_out : 0;
+	return n;
+}
+
+int probe_session_trial(struct probe_session *s, struct probe_fds *fds, struct err *e)
+{
+	struct probe_site site = { 0 };
+	bool failed = false;
+
+	if (probe_trial_offset(&site.offset))
+		return err_set(e, ERR_CANNOT, "our own code is not where it should be");
+	return probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, fds, e) == 1
+		       ? 0
+		       : e->code;
+}
+
+void probe_session_each(struct probe_session *s, void (*fn)(void *ctx, int fd, bool calls),
+			void *ctx)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, s->bpf->obj) if (bpf_program__fd(p) >= 0)
+		fn(ctx, bpf_program__fd(p), strncmp(bpf_program__name(p), "call_", 5) == 0);
+}
+
+void probe_session_forget(struct probe_session *s, uint32_t tgid)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.targets), &tgid);
 }
 
 int probe_session_watch(struct probe_session *s, int fd, struct err *e)

@@ -67,6 +67,18 @@ bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 /* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for real errors. */
 int probe_session_wait(struct probe_session *s, int timeout_ms);
 
+/* Of the calls of op one of so many is recorded from here on (op_spec.every). */
+int probe_session_every(struct probe_session *s, uint16_t op, uint16_t every, struct err *e);
+/* Calls of op not recorded on that account so far. */
+uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op);
+
+/* For measuring what probes cost: the programs on a function of our own, see trial.h; every
+ * program's descriptor, and whether it runs where calls do; a process that is no target any more. */
+int probe_session_trial(struct probe_session *s, struct probe_fds *fds, struct err *e);
+void probe_session_each(struct probe_session *s, void (*fn)(void *ctx, int fd, bool calls),
+			void *ctx);
+void probe_session_forget(struct probe_session *s, uint32_t tgid);
+
 /* Wait for something to read from this descriptor, too. */
 int probe_session_watch(struct probe_session *s, int fd, struct err *e);
 

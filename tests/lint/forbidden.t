@@ -30,6 +30,7 @@ ALLOWED = {
     ("lib/probe/launch.c", "setenv"): "the launched command gets its user's environment",
     ("lib/probe/launch.c", "_exit"): "the forked child, before exec",
     ("lib/probe/link.c", "_exit"): "the forked child that closes descriptors",
+    ("lib/probe/cost.c", "_exit"): "the forked child that is measured",
     ("lib/host/gpus.c", "_exit"): "the forked child that reads GPU health",
     ("lib/cli/options.c", "stdout"): "--help and --version",
     ("lib/cli/output.c", "stdout"): "the owner of standard output",

@@ -25,6 +25,14 @@ def records(path, kind):
     return [x for x in map(rec.json.loads, lines) if x.get("record") == kind]
 
 
+def op_numbers():
+    """(source, op) -> number in files."""
+    text = open(os.path.join(rec.ROOT, "formats", "ops.def")).read()
+    source = {s: (int(n), name) for n, s, name in re.findall(r'^SOURCE\((\d+), (\w+), "(\w+)"', text, re.M)}
+    return {(source[s][1], name): source[s][0] << 8 | int(n) for s, n, name in
+            re.findall(r'^OP\((\w+), (\d+), \w+, "(\w+)"', text, re.M)}
+
+
 def expected(p):
     return {("cuda", op): n["count"] for op, n in rec.truth(p)[0]["ops"].items() if op.startswith("cuda")}
 
@@ -184,6 +192,35 @@ same_counts(first, expected(out), "the other goes on undisturbed")
 got, lost = rec.counts(second)
 tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has is whole", str(got))
 decoy.communicate(timeout=20)
+
+# ---- one call of so many, and a budget
+out = rec.path("sampled.ige")
+p = rec.run("--sample", 10, "-o", out, "--", rec.work("calls"), "--count", 1000, "--threads", 2)
+calls = expected(p.stdout)
+by_op, numbers = {}, {v: k for k, v in op_numbers().items()}
+for x in records(out, "sampled"):
+    by_op[numbers[x["op"]]] = by_op.get(numbers[x["op"]], 0) + x["left_out"]
+got, lost = rec.counts(out)
+tap.same(lost, 0, "sampling loses nothing")
+tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "recorded and left out are what was called")
+tap.none((k for k in calls if abs(got[k] * 10 - calls[k]) > 20), "one of ten is recorded")
+tap.same(rec.stat(out)["coverage"]["left_out"], sum(by_op.values()), "and told")
+p = rec.run("--budget", "0.01%", "-o", out, "--", rec.work("calls"), "--count", 6000, "--rate", 2000, timeout=100)
+calls = expected(p.stdout)
+by_op = {}
+for x in records(out, "sampled"):
+    by_op[numbers[x["op"]]] = by_op.get(numbers[x["op"]], 0) + x["left_out"]
+    tap.same((x["every"], x["reason"]), (0, "budget"), "an op was given up")
+got, lost = rec.counts(out)
+tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "with a budget every call is recorded or counted")
+cost = records(out, "cost")
+tap.ok(cost and all(x["recorder_rss"] > 0 and x["recorder_cpu_ns"] > 0 for x in cost), "what it cost is told", str(cost))
+tap.same(sum(x["left_out"] for x in cost), sum(by_op.values()), "with what was left out")
+if all("call_ns" in x for x in cost):
+    tap.ok(by_op and "not recorded for now" in p.stderr, "a budget that cannot be kept gives up calls", p.stderr)
+    tap.ok(rec.stat(out)["coverage"]["recording_cost"] > 0, "and ingero-stat tells the cost")
+else:
+    tap.skip("a budget that cannot be kept gives up calls", "optional: the cost of a call is not known here")
 
 # ---- losses are told
 out = rec.path("lost.ige")
