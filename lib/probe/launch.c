@@ -10,7 +10,10 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "lib/host/proc.h"
 
 /* Groups before user, user last; after that there is no way back. */
 static int become(uid_t uid)
@@ -50,6 +53,25 @@ static void child(int go, int failed, char *const *argv, uid_t uid, void (*prepa
 	_exit(saved == ENOENT ? 127 : 126);
 }
 
+#define SETTLE_NS    1000000
+#define SETTLE_TURNS 1000
+
+/* Until it sleeps on its pipe. What the recorder does next can take seconds of a busy CPU; a child that were still on its
+ * way would wait for that CPU, and bring the wait into the recording as its own. */
+static void settle(pid_t pid)
+{
+	struct timespec nap = { .tv_nsec = SETTLE_NS };
+	struct err ignored = { 0 };
+	struct host_stat st;
+
+	for (int i = 0; i < SETTLE_TURNS; i++) {
+		if (host_proc_thread((uint32_t)pid, (uint32_t)pid, &st, &ignored) ||
+		    st.state == 'S')
+			return;
+		nanosleep(&nap, NULL);
+	}
+}
+
 int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void),
 		       struct err *e)
 {
@@ -79,6 +101,7 @@ int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, voi
 		close(l->failed);
 		return err_sys(e, "cannot start a process");
 	}
+	settle(l->pid);
 	return 0;
 }
 
