@@ -138,7 +138,7 @@ complete -c ingero-record -l pod -d 'Record this Kubernetes pod, present and lat
 complete -c ingero-record -s o -l output -d 'Write there; - is standard output; at most twice' -r -F
 complete -c ingero-record -s d -l db -d 'Folder of recordings ($INGERO_DB, else ~/.ingero)' -x -a '(__fish_complete_directories)'
 complete -c ingero-record -l flush -d 'Write this often (1s to a file, 100ms to a pipe)' -x
-complete -c ingero-record -l rotate -d 'Go on in a new file, FILE-000002.ige, when so large' -x
+complete -c ingero-record -l rotate -d 'Go on in FILE-000002.ige when so large' -x
 complete -c ingero-record -l rotate-every -d '... or covers so much time' -x
 complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
 complete -c ingero-record -l max-size -d 'Remove the oldest beyond this (default ring: 10g)' -x

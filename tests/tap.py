@@ -9,7 +9,7 @@
 import os
 import sys
 
-BUILD = os.environ.get("BUILD", "build")
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 BIN = os.path.join(BUILD, "bin")
 
 _count = 0

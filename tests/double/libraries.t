@@ -17,7 +17,7 @@ runtime, driver = Elf(DOUBLE + "/libcudart.so.13"), Elf(DOUBLE + "/libcuda.so.1"
 for name in ("libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libnvidia-ml.so.1"):
     same(Elf(f"{DOUBLE}/{name}").soname(), name, f"{name} carries its own soname")
 
-runtime_exports = {n: v for n, v in runtime.exported().items() if n.startswith("cuda")}
+runtime_exports = {n: v for n, v in runtime.exported().items() if n.startswith(("cuda", "__cuda"))}
 driver_exports = {n: v for n, v in driver.exported().items() if n.startswith("cu")}
 if platform.machine() == "x86_64":
     wrong = [n for n, (_, b) in runtime_exports.items() if b[:4] != bytes.fromhex("554889e5")]
