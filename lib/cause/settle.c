@@ -124,8 +124,10 @@ static bool several(struct cause *c, uint32_t process, uint32_t *at)
 		all.count += g->count;
 		all.part_ns[PART_PREEMPTED] += g->part_ns[PART_PREEMPTED];
 		all.part_ns[PART_RUNQ] += g->part_ns[PART_RUNQ];
-		for (unsigned k = 0; k < TALLY_CPUS / 64; k++)
-			all.cpus[k] |= g->cpus[k];
+		for (unsigned k = 0; k < TALLY_CPUS; k++)
+			all.cpu_us[k] = g->cpu_us[k] < UINT32_MAX - all.cpu_us[k]
+						? all.cpu_us[k] + g->cpu_us[k]
+						: UINT32_MAX;
 		for (size_t k = 0; k < g->rows.n; k++) {
 			if (!vec_push(&all.rows, g->rows.v[k]))
 				goto failed;

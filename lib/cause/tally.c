@@ -159,6 +159,13 @@ void tally_worst_add(struct tally_group *g, const struct tally_worst *w)
 	g->worst[i] = *w;
 }
 
+static void wait_at(struct tally_group *g, unsigned cpu, uint64_t ns)
+{
+	uint64_t us = g->cpu_us[cpu] + (ns + 999) / 1000;
+
+	g->cpu_us[cpu] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
 /* Book ns of a category of this interval for a culprit (base and with its path; 0: nobody to name). */
 static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uint32_t culprit,
 		 uint64_t ns, int64_t pane)
@@ -191,7 +198,7 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 	g->part_ns[part] += ns;
 	g->last_ns = p->end_ns;
 	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS)
-		g->cpus[cpu / 64] |= 1ull << (cpu % 64);
+		wait_at(g, (unsigned)cpu, ns);
 	tally_worst_add(g,
 			&(struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), ns,
 					       p->thread, p->ev ? p->ev->op : 0, (uint16_t)part });

@@ -63,8 +63,8 @@ struct tally_group {
 	int64_t first_ns, last_ns;
 	uint64_t ns, count, part_ns[PART_COUNT];
 	struct tally_worst worst[TALLY_WORST]; /* intervals, longest first */
-	uint64_t cpus[TALLY_CPUS / 64]; /* where the victim waited; CPUs beyond are not kept */
-	VEC(uint32_t) rows, hits;	/* positions */
+	uint32_t cpu_us[TALLY_CPUS]; /* how long the victim waited where; CPUs beyond are not kept */
+	VEC(uint32_t) rows, hits;    /* positions */
 	/* findings: see cause/settle.c */
 	uint32_t revision; /* 0: never told */
 	uint64_t told_ns, told_count;

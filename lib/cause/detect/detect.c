@@ -59,6 +59,15 @@ void detect_where(const struct finding *f, struct buf *out)
 		buf_printf(out, ", %s", f->where);
 }
 
+/* A CPU on which the victim waited for less than this part of all its waiting is not where it lives: it began there, or
+ * was moved there for a moment. */
+#define CPU_SHARE 0.05
+
+static bool waits_on(const struct finding *f, unsigned cpu)
+{
+	return (double)f->g->cpu_us[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
+}
+
 /* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; empty when there are none. */
 static void other_cpus(const struct finding *f, struct buf *out)
 {
@@ -67,9 +76,9 @@ static void other_cpus(const struct finding *f, struct buf *out)
 	for (unsigned i = 0; i < n; i++) {
 		unsigned first = i;
 
-		if (f->g->cpus[i / 64] >> (i % 64) & 1)
+		if (waits_on(f, i))
 			continue;
-		while (i + 1 < n && !(f->g->cpus[(i + 1) / 64] >> ((i + 1) % 64) & 1))
+		while (i + 1 < n && !waits_on(f, i + 1))
 			i++;
 		buf_printf(out, i > first ? "%s%u-%u" : "%s%u", out->n ? "," : "", first, i);
 	}
