@@ -7,7 +7,14 @@
 
 #include <string.h>
 
-enum { LANE_HOG = 1, LANE_LOCK = 2, LANE_THROTTLE = 3, LANE_STEAL = 4, LANE_WORKER = 16 };
+enum {
+	LANE_HOG = 1,
+	LANE_LOCK = 2,
+	LANE_THROTTLE = 3,
+	LANE_STEAL = 4,
+	LANE_SHARE = 5,
+	LANE_WORKER = 16
+};
 
 /* Period k has one window, `percent` of the period long give or take a quarter, somewhere in it. */
 static struct sim_window window(const struct sim_run *r, uint64_t lane, uint64_t period,
@@ -45,6 +52,11 @@ struct sim_window sim_hog_window(const struct sim_run *r, int64_t t)
 struct sim_window sim_steal_window(const struct sim_run *r, int64_t t)
 {
 	return window(r, LANE_STEAL, 7 * SIM_MS, r->o.steal_percent, t, NULL);
+}
+
+struct sim_window sim_share_window(const struct sim_run *r, int64_t t)
+{
+	return window(r, LANE_SHARE, 400 * SIM_MS, r->share_windows, t, NULL);
 }
 
 struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k)

@@ -24,6 +24,10 @@ enum sim_plant {
 	PLANT_LOCK_VIA,
 	PLANT_DISK,
 	PLANT_STOLEN, /* not in TRUTH records */
+	PLANT_COLD,
+	PLANT_COPY,
+	PLANT_SPIKE,
+	PLANT_SHARED,
 	PLANTS
 };
 
@@ -32,12 +36,16 @@ struct sim_run {
 	struct sim_cast cast;
 	int64_t begin_ns, end_ns;
 	struct sim_truth truth[PLANTS];
+	int64_t warm_ns;       /* cold start: other threads begin here */
+	unsigned share_slower; /* device work beside the other process takes this many hundredths */
+	unsigned share_windows; /* percent of the time that it is there */
 	bool nomem;
 };
 
 struct sim_actor {
 	struct sim_run *run;
 	bool holder;	/* the thread that holds the lock, else a training thread */
+	bool peer;	/* a thread of the other process on the device */
 	unsigned index; /* also its CPU */
 	uint32_t ctx;
 	struct sim_random random;
@@ -45,8 +53,10 @@ struct sim_actor {
 	unsigned depth;
 	uint64_t steps, allocations;
 	bool allocated;
-	int64_t device_ns;	   /* when the device will have done what was submitted */
-	uint64_t disk_ns, late_ns; /* planted so far */
+	int64_t device_ns; /* when the device will have done what was submitted */
+	int64_t alone_ns;  /* ... if nobody else used it */
+	uint64_t disk_ns, late_ns, copy_ns, spike_ns; /* planted so far */
+	unsigned launched;			      /* kernels that are loaded */
 	uint64_t run_delay_ns, throttled_ns, throttled;
 	VEC(struct event) out;
 	size_t taken;
@@ -67,6 +77,7 @@ struct sim_window sim_hog_window(const struct sim_run *r, int64_t t);
 struct sim_window sim_lock_window(const struct sim_run *r, int64_t t, uint64_t *k);
 struct sim_window sim_throttle_window(const struct sim_run *r, int64_t t);
 struct sim_window sim_steal_window(const struct sim_run *r, int64_t t);
+struct sim_window sim_share_window(const struct sim_run *r, int64_t t);
 /* Short work of the kernel on CPU cpu. */
 struct sim_window sim_worker_window(const struct sim_run *r, unsigned cpu, int64_t t);
 

@@ -10,6 +10,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/sim/random.h"
+#include "lib/sim/stream.h"
 
 #define BOOT_NS 1000000000000 /* when the victim started, on the boot clock */
 
@@ -18,15 +19,13 @@ static uint32_t text(struct world *w, const char *s)
 	return world_string(w, bytes_of(s));
 }
 
-static uint32_t process(struct sim_cast *c, struct world *w, uint32_t pid, uint32_t parent,
-			uint32_t uid, const char *exe, const char *cmdline, const char *comm,
-			uint32_t *image)
+static uint32_t process_at(struct sim_cast *c, struct world *w, uint64_t start_ns, uint32_t pid,
+			   uint32_t parent, uint32_t uid, const char *exe, const char *cmdline,
+			   const char *comm, uint32_t *image)
 {
-	struct world_process p = { .node = c->node,
-				   .tgid = pid,
-				   .start_ns = pid ? BOOT_NS + pid * 1000u : 0,
-				   .parent = parent,
-				   .uid = uid };
+	struct world_process p = {
+		.node = c->node, .tgid = pid, .start_ns = start_ns, .parent = parent, .uid = uid
+	};
 	uint32_t id = world_process(w, &p);
 	struct world_image im = { .process = id,
 				  .exe = text(w, exe),
@@ -37,14 +36,27 @@ static uint32_t process(struct sim_cast *c, struct world *w, uint32_t pid, uint3
 	return id;
 }
 
-static uint32_t thread(struct world *w, uint32_t proc, uint32_t tid, const char *comm)
+static uint32_t process(struct sim_cast *c, struct world *w, uint32_t pid, uint32_t parent,
+			uint32_t uid, const char *exe, const char *cmdline, const char *comm,
+			uint32_t *image)
 {
-	struct world_thread t = { .process = proc,
-				  .tid = tid,
-				  .start_ns = tid ? BOOT_NS + tid * 1000u : 0,
-				  .comm = text(w, comm) };
+	return process_at(c, w, pid ? BOOT_NS + pid * 1000u : 0, pid, parent, uid, exe, cmdline,
+			  comm, image);
+}
+
+static uint32_t thread_at(struct world *w, uint32_t proc, uint32_t tid, const char *comm,
+			  uint64_t start_ns)
+{
+	struct world_thread t = {
+		.process = proc, .tid = tid, .start_ns = start_ns, .comm = text(w, comm)
+	};
 
 	return world_thread(w, &t);
+}
+
+static uint32_t thread(struct world *w, uint32_t proc, uint32_t tid, const char *comm)
+{
+	return thread_at(w, proc, tid, comm, tid ? BOOT_NS + tid * 1000u : 0);
 }
 
 static uint32_t frame(struct world *w, uint32_t module, uint64_t offset, const char *name,
@@ -74,9 +86,32 @@ static const struct {
 	[SITE_SYNC] = { "read_loss", "cudaStreamSynchronize", "cuStreamSynchronize", 80 },
 	[SITE_ALLOC] = { "grow_workspace", "cudaMalloc", "cuMemAlloc_v2", 91 },
 	[SITE_FREE] = { "grow_workspace", "cudaFree", "cuMemFree_v2", 95 },
+	[SITE_INIT] = { "load_model", "cudaMalloc", "cuInit", 18 },
+	[SITE_RETAIN] = { "load_model", "cudaMalloc", "cuDevicePrimaryCtxRetain", 18 },
+	[SITE_MODEL] = { "load_model", "cudaMalloc", "cuMemAlloc_v2", 18 },
+	[SITE_LOAD_FORWARD] = { "forward_pass", "cudaLaunchKernel", "cuKernelGetFunction", 57 },
+	[SITE_LOAD_BACKWARD] = { "backward_pass", "cudaLaunchKernel", "cuKernelGetFunction", 68 },
+	[SITE_STAGE] = { "stage_batch", "cudaMemcpy", "cuMemcpyHtoD_v2", 38 },
+	[SITE_RESERVE] = { "reserve_block", "cudaMalloc", "cuMemAlloc_v2", 112 },
+	[SITE_RELEASE] = { "release_block", "cudaFree", "cuMemFree_v2", 117 },
+	[SITE_REQUEST] = { "next_request", "epoll_wait", "epoll_wait", 40 },
+	[SITE_SERVE_IN] = { "embed", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", 52 },
+	[SITE_SERVE] = { "embed", "cudaLaunchKernel", "cuLaunchKernel", 55 },
+	[SITE_SERVE_OUT] = { "embed", "cudaMemcpyAsync", "cuMemcpyDtoHAsync_v2", 61 },
+	[SITE_SERVE_SYNC] = { "embed", "cudaStreamSynchronize", "cuStreamSynchronize", 62 },
 };
 
-static void stacks(struct sim_cast *c, struct world *w)
+/* Stacks that a recording does not use are not in it. */
+static bool uses(const struct sim_options *o, unsigned site)
+{
+	return site < SITE_INIT	     ? true
+	       : site < SITE_STAGE   ? o->cold_percent != 0
+	       : site < SITE_RESERVE ? o->copy_percent != 0
+	       : site < SITE_REQUEST ? o->spike_percent != 0
+				     : o->share_percent != 0;
+}
+
+static void stacks(struct sim_cast *c, struct world *w, const struct sim_options *o)
 {
 	struct world_module m[] = {
 		{ text(w, "/opt/train/bin/train"),
@@ -96,18 +131,34 @@ static void stacks(struct sim_cast *c, struct world *w)
 	uint32_t start = frame(w, libc, 0x27249, "__libc_start_call_main", NULL, 0);
 
 	for (unsigned i = 0; i < SITES; i++) {
-		uint32_t site = frame(w, app, 0x2100 + i * 0x110, sites[i].function, "train.cpp",
-				      sites[i].line);
-		uint32_t call = frame(w, i == SITE_LOAD ? libc : runtime, 0x41000 + i * 0x900,
-				      sites[i].runtime, NULL, 0);
-		uint32_t inner = frame(w, driver, 0x1f8000 + i * 0x4000, sites[i].driver, NULL, 0);
-		uint32_t wait = frame(w, libc, 0x10e000 + i * 0x40,
-				      i == SITE_LOAD ? "read" : "poll", NULL, 0);
+		bool bare_wait = i == SITE_LOAD || i == SITE_REQUEST;
+		uint32_t site, call, inner, wait;
+
+		if (!uses(o, i))
+			continue;
+		if (i == SITE_REQUEST) { /* from here on in the other process */
+			struct world_module other = {
+				text(w, "/opt/embed/bin/embed-server"),
+				text(w, "91a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4")
+			};
+
+			app = world_module(w, &other);
+			step = frame(w, app, 0x1c40, "serve", "embed.cpp", 71);
+			top = frame(w, app, 0x1d58, "main", "embed.cpp", 93);
+		}
+		site = frame(w, app, 0x2100 + i * 0x110, sites[i].function,
+			     i < SITE_REQUEST ? "train.cpp" : "embed.cpp", sites[i].line);
+		call = frame(w, bare_wait ? libc : runtime, 0x41000 + i * 0x900, sites[i].runtime,
+			     NULL, 0);
+		inner = frame(w, driver, 0x1f8000 + i * 0x4000, sites[i].driver, NULL, 0);
+		wait = frame(w, libc, 0x10e000 + i * 0x40, bare_wait ? sites[i].runtime : "poll",
+			     NULL, 0);
+
 		uint32_t f[] = { wait, inner, call, site, step, top, start };
 
 		c->runtime_stack[i] = world_stack(w, f + 2, 5);
 		c->driver_stack[i] = world_stack(w, f + 1, 6);
-		if (i == SITE_LOAD) {
+		if (bare_wait) {
 			uint32_t bare[] = { wait, site, step, top, start };
 
 			c->wait_stack[i] = world_stack(w, bare, 5);
@@ -125,7 +176,8 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 	struct world_cgroup cg;
 	struct world_gpu gpu = { 0 };
 	struct world_ctx ctx = { 0 };
-	uint32_t victim_image, hog_image, kernel_image, idle_image, kernel, idle;
+	uint32_t victim_image, hog_image, kernel_image, idle_image, peer_image, kernel, idle;
+	uint64_t started;
 
 	for (unsigned i = 0; i < 16; i++)
 		node.uuid[i] = (uint8_t)((sim_at(o->seed, 91, i / 8) ^ who) >> i % 8 * 8);
@@ -136,8 +188,12 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 	c->holder_tid = c->victim_pid + 1 + o->threads;
 	c->hog_pid = 5300 + (uint32_t)(o->seed % 97);
 
-	c->victim_process = process(c, w, c->victim_pid, 4700, 1000, "/opt/train/bin/train",
-				    "/opt/train/bin/train --epochs 3", "train", &victim_image);
+	started = BOOT_NS + c->victim_pid * 1000u;
+	if (o->cold_percent)
+		started = SIM_BEGIN_NS + SIM_BOOT_AHEAD_NS + SIM_COLD_START_NS;
+	c->victim_process =
+		process_at(c, w, started, c->victim_pid, 4700, 1000, "/opt/train/bin/train",
+			   "/opt/train/bin/train --epochs 3", "train", &victim_image);
 	c->hog_process = process(c, w, c->hog_pid, 1, 0, "/usr/sbin/log-compactor",
 				 "/usr/sbin/log-compactor --all", o->hog_comm, &hog_image);
 	kernel = process(c, w, 61, 2, 0, "", "", "kworker/0:1", &kernel_image);
@@ -157,17 +213,33 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 				  .image = victim_image,
 				  .cgroup = c->cgroup,
 				  .gpu = world_gpu(w, &gpu) };
+	c->gpu = ctx.gpu;
 	for (unsigned i = 0; i < o->threads; i++) {
 		char comm[16];
 
 		snprintf(comm, sizeof(comm), i ? "train-%u" : "train", i);
-		ctx.thread = thread(w, c->victim_process, c->victim_pid + i, comm);
+		ctx.thread = thread_at(w, c->victim_process, c->victim_pid + i, comm,
+				       o->cold_percent ? started : started + i * 1000u);
 		c->thread_ctx[i] = world_ctx(w, &ctx);
 	}
-	c->holder_thread = ctx.thread = thread(w, c->victim_process, c->holder_tid, "loader");
+	c->holder_thread = ctx.thread = thread_at(w, c->victim_process, c->holder_tid, "loader",
+						  started + (o->threads + 1) * 1000u);
 	ctx.gpu = 0;
 	c->holder_ctx = world_ctx(w, &ctx);
+	if (o->share_percent) {
+		c->peer_pid = 5600 + (uint32_t)(o->seed % 83);
+		ctx.thread =
+			thread(w,
+			       process(c, w, c->peer_pid, 1, 1001, "/opt/embed/bin/embed-server",
+				       "/opt/embed/bin/embed-server --port 7000", "embed-server",
+				       &peer_image),
+			       c->peer_pid, "embed-server");
+		ctx.image = peer_image;
+		ctx.cgroup = 0;
+		ctx.gpu = c->gpu;
+		c->peer_ctx = world_ctx(w, &ctx);
+	}
 	ctx = (struct world_ctx){ .node = c->node };
 	c->cpu_ctx = world_ctx(w, &ctx);
-	stacks(c, w);
+	stacks(c, w, o);
 }

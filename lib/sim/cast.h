@@ -21,19 +21,35 @@ enum sim_site {
 	SITE_SYNC,
 	SITE_ALLOC,
 	SITE_FREE,
+	SITE_INIT, /* from here on only where a plant needs them: see SITE_ROWS in cast.c */
+	SITE_RETAIN,
+	SITE_MODEL,
+	SITE_LOAD_FORWARD,
+	SITE_LOAD_BACKWARD,
+	SITE_STAGE,
+	SITE_RESERVE,
+	SITE_RELEASE,
+	SITE_REQUEST,
+	SITE_SERVE_IN,
+	SITE_SERVE,
+	SITE_SERVE_OUT,
+	SITE_SERVE_SYNC,
 	SITES
 };
 
 struct sim_cast {
-	uint32_t node, victim_process, hog_process, cgroup;
-	uint32_t victim_pid, hog_pid, holder_tid;
-	uint32_t thread_ctx[SIM_THREADS], holder_ctx, cpu_ctx;
+	uint32_t node, victim_process, hog_process, cgroup, gpu;
+	uint32_t victim_pid, hog_pid, holder_tid, peer_pid;
+	uint32_t thread_ctx[SIM_THREADS], holder_ctx, peer_ctx, cpu_ctx;
 	uint32_t holder_thread, hog_thread, worker_thread,
 		idle_thread; /* as occupants and wakers */
 	uint32_t runtime_stack[SITES], driver_stack[SITES], wait_stack[SITES];
 	uint8_t uuid[16];
 	uint64_t boot;
 };
+
+/* When the process started, where that lies within the recording: so long after its beginning. */
+#define SIM_COLD_START_NS 40000000
 
 void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options *o);
 

@@ -4,7 +4,7 @@
  * loss out, wait for the stream. Every runtime call contains the driver call that does its work.
  * The holder's loop: sleep until its next window, hold the lock, release it.
  */
-#include "lib/sim/actor.h"
+#include "lib/sim/loop.h"
 
 enum { SYS_READ = 0, SYS_POLL = 7, SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230 }; /* x86-64 */
 
@@ -12,17 +12,6 @@ enum { SYS_READ = 0, SYS_POLL = 7, SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230 };
 #define STREAM_HANDLE	0x5581c3a2e0
 #define DISK		(8 << 20 | 16)
 #define WORKSPACE_BYTES (32u << 20)
-
-static void set(struct event *ev, uint16_t col, uint64_t value)
-{
-	event_set(ev, op_builtin(ev->op), col, value);
-}
-
-static void truth(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
-{
-	a->run->truth[plant].lost_ns += ns;
-	a->run->truth[plant].count++;
-}
 
 /* Take the lock: free unless its holder is in a window. */
 static void take_lock(struct sim_actor *a, enum sim_site site)
@@ -50,13 +39,12 @@ static void take_lock(struct sim_actor *a, enum sim_site site)
 		via = to > from ? (uint64_t)(to - from) : 0;
 	}
 	if (via)
-		truth(a, PLANT_LOCK_VIA, via);
-	truth(a, PLANT_LOCK, all - via);
+		sim_planted(a, PLANT_LOCK_VIA, via);
+	sim_planted(a, PLANT_LOCK, all - via);
 	sim_actor_sleep(a, &why, w.end_ns);
 }
 
-/* How much of a percentage of the time so far was not spent yet. */
-static uint64_t owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
+uint64_t sim_owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
 {
 	uint64_t due = (uint64_t)(a->now_ns - a->run->begin_ns) / 100 * percent;
 
@@ -71,7 +59,7 @@ static void read_batch(struct sim_actor *a)
 				 .syscall = SYS_READ,
 				 .waker_kind = WAKER_HARDIRQ,
 				 .stack = c->wait_stack[SITE_LOAD] };
-	uint64_t ns = owed(a, a->run->o.disk_percent, a->disk_ns);
+	uint64_t ns = sim_owed(a, a->run->o.disk_percent, a->disk_ns);
 	int64_t start = a->now_ns, ready;
 	struct event *ev;
 
@@ -83,29 +71,27 @@ static void read_batch(struct sim_actor *a)
 	a->now_ns = ready - 3000;
 	ev = sim_actor_event(a, OP_IO_BLOCK, start + 8000, 0);
 	ev->depth = 0;
-	set(ev, COL_DEVICE, DISK);
-	set(ev, COL_SECTOR, 2048 + a->steps * 2048);
-	set(ev, COL_BYTES, 1 << 20);
-	set(ev, COL_WRITE, 0);
-	set(ev, COL_QUEUE_NS, 5000 + sim_below(&a->random, 15000));
+	sim_set(ev, COL_DEVICE, DISK);
+	sim_set(ev, COL_SECTOR, 2048 + a->steps * 2048);
+	sim_set(ev, COL_BYTES, 1 << 20);
+	sim_set(ev, COL_WRITE, 0);
+	sim_set(ev, COL_QUEUE_NS, 5000 + sim_below(&a->random, 15000));
 	a->now_ns = start;
-	truth(a, PLANT_DISK, ns);
+	sim_planted(a, PLANT_DISK, ns);
 	sim_actor_sleep(a, &why, ready);
-}
-
-static void work(struct sim_actor *a, uint64_t ns)
-{
-	sim_actor_work(a, sim_around(&a->random, ns));
 }
 
 static void submit(struct sim_actor *a, uint64_t device_ns)
 {
-	int64_t from = a->device_ns > a->now_ns ? a->device_ns : a->now_ns;
+	int64_t from = a->device_ns > a->now_ns ? a->device_ns : a->now_ns,
+		alone = a->alone_ns > a->now_ns ? a->alone_ns : a->now_ns,
+		ns = (int64_t)sim_around(&a->random, device_ns);
 
-	a->device_ns = from + (int64_t)sim_around(&a->random, device_ns);
+	a->device_ns = sim_shared_end(a->run, from, ns);
+	a->alone_ns = alone + ns;
 }
 
-static void launch(struct sim_actor *a, enum sim_site site, unsigned i)
+void sim_launch(struct sim_actor *a, enum sim_site site, unsigned i)
 {
 	const struct sim_cast *c = &a->run->cast;
 	uint64_t stub = 0x401000 + (site == SITE_BACKWARD) * 0x800 + i * 0x40;
@@ -113,85 +99,87 @@ static void launch(struct sim_actor *a, enum sim_site site, unsigned i)
 	struct event *ev;
 
 	a->depth++;
-	work(a, 700);
+	sim_work(a, 700);
 	if (i == 0)
 		take_lock(a, site);
+	sim_cold_launch(a, site, i);
 	inner = a->now_ns;
 	a->depth++;
-	work(a, a->run->o.driver_ns);
+	sim_work(a, a->run->o.driver_ns);
 	submit(a, a->run->o.device_us * 1000u / (a->run->o.launches + 1));
 	a->depth--;
 	ev = sim_actor_event(a, OP_CU_LAUNCH, inner, c->driver_stack[site]);
-	set(ev, COL_FUNC, stub + 0x55000000);
-	set(ev, COL_STREAM, STREAM_HANDLE);
-	work(a, 300);
+	sim_set(ev, COL_FUNC, stub + 0x55000000);
+	sim_set(ev, COL_STREAM, STREAM_HANDLE);
+	sim_work(a, 300);
 	a->depth--;
 	ev = sim_actor_event(a, OP_CUDA_LAUNCH, outer, c->runtime_stack[site]);
-	set(ev, COL_FUNC, stub);
-	set(ev, COL_STREAM, STREAM_HANDLE);
-	work(a, 1200);
+	sim_set(ev, COL_FUNC, stub);
+	sim_set(ev, COL_STREAM, STREAM_HANDLE);
+	sim_work(a, 1200);
 }
 
-static void copy(struct sim_actor *a, enum sim_site site, uint64_t bytes)
+void sim_copy(struct sim_actor *a, enum sim_site site, uint64_t bytes)
 {
 	const struct sim_cast *c = &a->run->cast;
-	bool in = site == SITE_COPY_IN;
+	bool in = site == SITE_COPY_IN || site == SITE_SERVE_IN;
 	int64_t outer = a->now_ns, inner;
 	struct event *ev;
 
 	a->depth++;
-	work(a, 900);
+	sim_work(a, 900);
 	inner = a->now_ns;
 	a->depth++;
-	work(a, a->run->o.driver_ns + 900);
+	sim_work(a, a->run->o.driver_ns + 900);
 	submit(a, 2000 + bytes / 20);
 	a->depth--;
 	ev = sim_actor_event(a, in ? OP_CU_MEMCPY_HTOD_ASYNC : OP_CU_MEMCPY_DTOH_ASYNC, inner,
 			     c->driver_stack[site]);
-	set(ev, COL_BYTES, bytes);
-	set(ev, COL_DIRECTION, in ? 1 : 2);
-	set(ev, COL_STREAM, STREAM_HANDLE);
-	work(a, 400);
+	sim_set(ev, COL_BYTES, bytes);
+	sim_set(ev, COL_DIRECTION, in ? 1 : 2);
+	sim_set(ev, COL_STREAM, STREAM_HANDLE);
+	sim_work(a, 400);
 	a->depth--;
 	ev = sim_actor_event(a, OP_CUDA_MEMCPY_ASYNC, outer, c->runtime_stack[site]);
-	set(ev, COL_BYTES, bytes);
-	set(ev, COL_DIRECTION, in ? 1 : 2);
-	set(ev, COL_STREAM, STREAM_HANDLE);
-	work(a, 800);
+	sim_set(ev, COL_BYTES, bytes);
+	sim_set(ev, COL_DIRECTION, in ? 1 : 2);
+	sim_set(ev, COL_STREAM, STREAM_HANDLE);
+	sim_work(a, 800);
 }
 
-static void synchronize(struct sim_actor *a)
+void sim_synchronize(struct sim_actor *a, enum sim_site site)
 {
 	const struct sim_cast *c = &a->run->cast;
 	struct sim_sleep why = { .object_kind = OBJECT_GPU,
 				 .syscall = SYS_POLL,
 				 .waker_kind = WAKER_HARDIRQ,
-				 .stack = c->wait_stack[SITE_SYNC] };
+				 .stack = c->wait_stack[site] };
 	int64_t outer = a->now_ns, inner;
 	struct event *ev;
 
 	a->depth++;
-	work(a, 500);
+	sim_work(a, 500);
 	inner = a->now_ns;
 	a->depth++;
-	work(a, 1500);
+	sim_work(a, 1500);
 	if (a->device_ns > a->now_ns + 5000) {
-		uint64_t late = owed(a, a->run->o.contend_percent, a->late_ns);
+		uint64_t late = sim_owed(a, a->run->o.contend_percent, a->late_ns);
 
 		if (late >= SIM_MS / 2)
 			why.late_ns = late > 6 * SIM_MS ? 6 * SIM_MS : late;
 		a->late_ns += why.late_ns;
+		sim_shared_wait(a);
 		sim_actor_sleep(a, &why, a->device_ns);
 	}
-	work(a, 900);
+	sim_work(a, 900);
 	a->depth--;
-	ev = sim_actor_event(a, OP_CU_STREAM_SYNC, inner, c->driver_stack[SITE_SYNC]);
-	set(ev, COL_STREAM, STREAM_HANDLE);
-	work(a, 300);
+	ev = sim_actor_event(a, OP_CU_STREAM_SYNC, inner, c->driver_stack[site]);
+	sim_set(ev, COL_STREAM, STREAM_HANDLE);
+	sim_work(a, 300);
 	a->depth--;
-	ev = sim_actor_event(a, OP_CUDA_STREAM_SYNC, outer, c->runtime_stack[SITE_SYNC]);
-	set(ev, COL_STREAM, STREAM_HANDLE);
-	work(a, 2000);
+	ev = sim_actor_event(a, OP_CUDA_STREAM_SYNC, outer, c->runtime_stack[site]);
+	sim_set(ev, COL_STREAM, STREAM_HANDLE);
+	sim_work(a, 2000);
 }
 
 /* Allocate when allocate is true, else free what the step before allocated. */
@@ -210,10 +198,10 @@ static void workspace(struct sim_actor *a, bool allocate)
 	a->allocations += allocate;
 	a->allocated = allocate && !fails;
 	a->depth++;
-	work(a, 1100);
+	sim_work(a, 1100);
 	inner = a->now_ns;
 	a->depth++;
-	work(a, 42000);
+	sim_work(a, 42000);
 	for (unsigned layer = 0; layer < 2; layer++) {
 		uint16_t op = layer ? (allocate ? OP_CUDA_MALLOC : OP_CUDA_FREE)
 				    : (allocate ? OP_CU_MEM_ALLOC : OP_CU_MEM_FREE);
@@ -222,10 +210,10 @@ static void workspace(struct sim_actor *a, bool allocate)
 		ev = sim_actor_event(a, op, layer ? outer : inner,
 				     layer ? c->runtime_stack[site] : c->driver_stack[site]);
 		ev->ret = fails ? 2 : 0; /* out of memory, in both layers' codes */
-		set(ev, COL_BYTES, WORKSPACE_BYTES);
+		sim_set(ev, COL_BYTES, WORKSPACE_BYTES);
 		if (!fails)
-			set(ev, COL_PTR, ptr);
-		work(a, 500);
+			sim_set(ev, COL_PTR, ptr);
+		sim_work(a, 500);
 	}
 }
 
@@ -234,14 +222,16 @@ static void train_step(struct sim_actor *a)
 	const struct sim_options *o = &a->run->o;
 
 	read_batch(a);
-	work(a, o->step_us * 1000u);
-	copy(a, SITE_COPY_IN, 256 << 10);
+	sim_work(a, o->step_us * 1000u);
+	sim_stage(a);
+	sim_reserve(a);
+	sim_copy(a, SITE_COPY_IN, 256 << 10);
 	if (a->steps % 32 == 0)
 		workspace(a, true);
 	for (unsigned i = 0; i < o->launches; i++)
-		launch(a, i < (o->launches + 1) / 2 ? SITE_FORWARD : SITE_BACKWARD, i);
-	copy(a, SITE_COPY_OUT, 4);
-	synchronize(a);
+		sim_launch(a, i < (o->launches + 1) / 2 ? SITE_FORWARD : SITE_BACKWARD, i);
+	sim_copy(a, SITE_COPY_OUT, 4);
+	sim_synchronize(a, SITE_SYNC);
 	if (a->steps % 32 == 31)
 		workspace(a, false);
 }
@@ -287,7 +277,9 @@ bool sim_actor_step(struct sim_actor *a)
 	a->step_ns = a->now_ns;
 	if (a->holder)
 		holder_step(a);
-	else
+	else if (a->peer)
+		sim_peer_step(a);
+	else if (!sim_cold_start(a))
 		train_step(a);
 	a->steps++;
 	return true;

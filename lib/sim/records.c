@@ -64,6 +64,8 @@ static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id met
 	REC_SET(r, SAMPLE, value, value);
 	if (metric == METRIC_PROC_RUN_DELAY_NS)
 		REC_SET(r, SAMPLE, process, s->run.cast.victim_process);
+	if (metric >= METRIC_GPU_BUSY && metric <= METRIC_GPU_MEM_TOTAL)
+		REC_SET(r, SAMPLE, gpu, s->run.cast.gpu);
 	if (metric == METRIC_CGROUP_THROTTLED_NS || metric == METRIC_CGROUP_THROTTLED ||
 	    metric == METRIC_CGROUP_PERIODS)
 		REC_SET(r, SAMPLE, cgroup, s->run.cast.cgroup);
@@ -82,6 +84,9 @@ void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)(delay / 1000));
 	pend_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
 	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
+	/* What a GPU monitor shows of a device that waits for copies, or does two processes' work: nothing is wrong. */
+	if (o->copy_percent || o->share_percent)
+		pend_sample(s, now_ns, METRIC_GPU_BUSY, 98);
 	if (o->throttle_percent) {
 		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
 		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED, (double)times);

@@ -16,11 +16,17 @@ void sim_options_init(struct sim_options *o)
 				   .driver_ns = 2600,
 				   .device_us = 300,
 				   .hog_period_us = 16000,
+				   .spike_every = 100,
 				   .hog_comm = "log-compactor" };
 }
 
 static const struct sim_scenario scenarios[] = {
-	{ "incident", "another process takes the CPU of a training loop" },
+	{ "incident", "another process takes the CPU of a training loop", true },
+	{ "cold-start", "the first calls of a process take long", true },
+	{ "memcpy-bottleneck", "copies take the time, not kernels", true },
+	{ "periodic-spike", "one allocation of a hundred takes long", true },
+	{ "cpu-contention", "another process makes wake-ups late and takes the CPU", true },
+	{ "gpu-steal", "another process works on the same device", true },
 	{ "contended", "another process makes the loop's wake-ups late" },
 	{ "throttled", "the container's CPU quota is used up in every period" },
 	{ "lock", "a thread of the process itself holds a lock" },
@@ -55,7 +61,22 @@ int sim_scenario_options(const char *name, struct sim_options *o)
 		o->lock_percent = 20;
 	else if (!strcmp(name, "disk"))
 		o->disk_percent = 15;
-	else if (!strcmp(name, "errors"))
+	else if (!strcmp(name, "cold-start"))
+		o->cold_percent = 4;
+	else if (!strcmp(name, "memcpy-bottleneck"))
+		o->copy_percent = 40;
+	else if (!strcmp(name, "periodic-spike")) {
+		o->spike_percent = 5;
+		o->spike_every = 100;
+	} else if (!strcmp(name, "cpu-contention")) {
+		o->contend_percent = 10;
+		o->hog_percent = 10;
+		o->hog_period_us = 5000;
+	} else if (!strcmp(name, "gpu-steal")) {
+		o->share_percent = 25;
+		o->step_us = 300;
+		o->device_us = 2500;
+	} else if (!strcmp(name, "errors"))
 		o->error_every = 4;
 	else if (strcmp(name, "clean") != 0)
 		return -1;
@@ -64,10 +85,21 @@ int sim_scenario_options(const char *name, struct sim_options *o)
 
 void sim_scenario_dose(struct sim_options *o, unsigned percent)
 {
-	unsigned *plants[] = { &o->hog_percent, &o->contend_percent, &o->throttle_percent,
-			       &o->lock_percent, &o->disk_percent };
+	unsigned *plants[] = { &o->hog_percent,	 &o->contend_percent, &o->throttle_percent,
+			       &o->lock_percent, &o->disk_percent,    &o->cold_percent,
+			       &o->copy_percent, &o->spike_percent,   &o->share_percent };
+	unsigned planted = 0, left = percent;
 
 	for (unsigned i = 0; i < sizeof(plants) / sizeof(plants[0]); i++)
-		if (*plants[i])
-			*plants[i] = percent;
+		planted += *plants[i];
+
+	/* Shared among those that there are, as they stand to each other. */
+	for (unsigned i = 0; i < sizeof(plants) / sizeof(plants[0]) && planted; i++) {
+		unsigned was = *plants[i];
+
+		*plants[i] = planted == was ? left : percent * was / planted;
+		left -= *plants[i];
+		planted -= was;
+		percent = left;
+	}
 }

@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/sim/loop.h"
 #include "lib/sim/stream.h"
 
 static uint32_t thread_of(const struct sim_run *r, const struct sim_actor *a,
 			  const struct event *ev)
 {
-	return ev->ctx == r->cast.cpu_ctx ? 0 : a->holder ? r->o.threads + 1 : a->index + 1;
+	return ev->ctx == r->cast.cpu_ctx ? 0
+	       : a->peer		  ? r->o.threads + 2
+	       : a->holder		  ? r->o.threads + 1
+					  : a->index + 1;
 }
 
 /* Canonical order. Thread ids were minted in the order of the actors. */
@@ -168,6 +172,29 @@ static void plan_truth(struct sim_run *r)
 		(struct sim_truth){ "lock-wait", r->o.hog_comm, c->hog_pid, victim, 0, 0 };
 	r->truth[PLANT_STOLEN] = (struct sim_truth){ "stolen", "", 0, victim, 0, 0 };
 	r->truth[PLANT_DISK] = (struct sim_truth){ "disk-stall", "8:16", 0, victim, 0, 0 };
+	r->truth[PLANT_COLD] = (struct sim_truth){ "cold-start", "train", victim, victim, 0, 0 };
+	r->truth[PLANT_COPY] = (struct sim_truth){ "copy-bound", "cudaMemcpy", 0, victim, 0, 0 };
+	r->truth[PLANT_SPIKE] =
+		(struct sim_truth){ "periodic-spike", "cudaMalloc", 0, victim, 0, 0 };
+	r->truth[PLANT_SHARED] =
+		(struct sim_truth){ "gpu-shared", "embed-server", c->peer_pid, victim, 0, 0 };
+}
+
+/* Who plays: the training threads, and whom a plant brings. */
+static void add_actor(struct sim_stream *s, unsigned index, bool holder, bool peer)
+{
+	const struct sim_cast *c = &s->run.cast;
+	struct sim_actor *a = &s->actors[s->nactors++];
+
+	a->run = &s->run;
+	a->index = index;
+	a->holder = holder;
+	a->peer = peer;
+	a->ctx = holder ? c->holder_ctx : peer ? c->peer_ctx : c->thread_ctx[index];
+	a->random.state = sim_at(s->run.o.seed, 100 + index, 0);
+	a->now_ns = a->step_ns = SIM_BEGIN_NS + (int64_t)index * 7000;
+	if (index && s->run.warm_ns)
+		a->now_ns = a->step_ns = s->run.warm_ns + (int64_t)index * 7000;
 }
 
 int sim_open(struct event_stream **out, struct world *w, const struct sim_options *o, struct err *e)
@@ -178,12 +205,15 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 		return err_set(e, ERR_USAGE, "between 1 and %d threads can be generated",
 			       SIM_THREADS);
 	if (o->hog_percent + o->contend_percent + o->throttle_percent + o->lock_percent +
-		    o->disk_percent + o->steal_percent >
+		    o->disk_percent + o->steal_percent + o->cold_percent + o->copy_percent +
+		    o->spike_percent + o->share_percent >
 	    80)
 		return err_set(e, ERR_USAGE,
 			       "plants may take at most 80 percent of the time together");
 	if (o->hog_percent && (o->hog_period_us < 100 || o->hog_period_us > 1000000))
 		return err_set(e, ERR_USAGE, "the hog's period must lie between 100 us and 1 s");
+	if (o->spike_percent && (o->spike_every < 2 || o->spike_every > 1000000))
+		return err_set(e, ERR_USAGE, "a spike comes every 2 to 1000000 steps");
 	if (o->duration_ns > 7 * 86400ull * SIM_SECOND_NS)
 		return err_set(e, ERR_USAGE, "at most seven days can be generated");
 	if (o->launches > 100000 || o->step_us > 10000000 || o->device_us > 10000000 ||
@@ -207,17 +237,13 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 		return err_nomem(e);
 	}
 	plan_truth(&s->run);
-	s->nactors = o->threads + (o->lock_percent != 0);
-	for (unsigned i = 0; i < s->nactors; i++) {
-		struct sim_actor *a = &s->actors[i];
-
-		a->run = &s->run;
-		a->index = i;
-		a->holder = i == o->threads;
-		a->ctx = a->holder ? s->run.cast.holder_ctx : s->run.cast.thread_ctx[i];
-		a->random.state = sim_at(o->seed, 100 + i, 0);
-		a->now_ns = a->step_ns = SIM_BEGIN_NS + (int64_t)i * 7000;
-	}
+	sim_plants_prepare(&s->run);
+	for (unsigned i = 0; i < o->threads; i++)
+		add_actor(s, i, false, false);
+	if (o->lock_percent)
+		add_actor(s, o->threads, true, false);
+	if (o->share_percent)
+		add_actor(s, s->nactors, false, true);
 	*out = &s->base;
 	return 0;
 }

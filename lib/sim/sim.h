@@ -49,6 +49,19 @@ struct sim_options {
 	unsigned steal_percent;
 	/* disk-stall: reads of a batch go to a slow disk; culprit is the device ("8:16"), pid 0. */
 	unsigned disk_percent;
+	/* cold-start: the process begins within the recording, and its first calls take this share of the recording longer
+	 * than the same calls do later: context, large allocations, first launch of each kernel. Culprit is the process. */
+	unsigned cold_percent;
+	/* copy-bound: batches are copied from pageable memory, and the thread waits. Lost is the time in these copies; the
+	 * culprit is the call ("cudaMemcpy"), pid 0. */
+	unsigned copy_percent;
+	/* periodic-spike: of one allocation per step every spike_every-th takes long; the culprit is the call
+	 * ("cudaMalloc"), pid 0. */
+	unsigned spike_percent;
+	unsigned spike_every;
+	/* gpu-shared: another process works on the same device now and then, and kernels then take turns. Lost is what
+	 * synchronizing calls of all threads wait longer; the share comes out near this, the truth says what it was. */
+	unsigned share_percent;
 };
 
 void sim_options_init(struct sim_options *o); /* ten seconds of a clean loop, one thread */
@@ -70,6 +83,7 @@ const struct sim_truth *sim_truths(const struct event_stream *s, unsigned *n);
 /* Ready-made options under a name. */
 struct sim_scenario {
 	const char *name, *summary;
+	bool tour; /* one of those that a newcomer is shown */
 };
 const struct sim_scenario *sim_scenarios(unsigned *n);
 int sim_scenario_options(const char *name, struct sim_options *o); /* -1: no such scenario */

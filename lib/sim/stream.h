@@ -15,12 +15,12 @@
 #define SIM_REAL_NS	  1767225600000000000 /* 2026-01-01 00:00:00 UTC, when the recording begins */
 #define SIM_SECOND_NS	  1000000000
 #define SIM_RECORDS_MAX \
-	24 /* pending at once: at the end two layers of coverage, samples and all truths */
+	32 /* pending at once: at the end three layers of coverage, samples and all truths */
 
 struct sim_stream {
 	struct event_stream base;
 	struct sim_run run;
-	struct sim_actor actors[SIM_THREADS + 1];
+	struct sim_actor actors[SIM_THREADS + 2];
 	unsigned nactors;
 	struct event batch[SIM_BATCH];
 	struct record pending[SIM_RECORDS_MAX];

@@ -20,7 +20,7 @@ struct law {
 	VEC(struct event) ev;
 	VEC(struct record) rec; /* without their text: what the analysis reads has none */
 	VEC(size_t) rec_at;	/* stands before this event */
-	struct sim_truth truth[8];
+	struct sim_truth truth[16];
 	unsigned ntruth;
 };
 

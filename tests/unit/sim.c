@@ -9,6 +9,7 @@
 #include "tests/tap.h"
 
 #define MAX_SLICES (1 << 20)
+#define TRUTHS	   16
 
 static struct {
 	int64_t start, end;
@@ -21,6 +22,9 @@ struct sums {
 	uint64_t hog_preempted, hog_contended, throttled, lock, disk, errors, hash, first_wait;
 	uint64_t nhog_preempted, nhog_contended, nthrottled, nlock, ndisk;
 	uint64_t calls_at_depth[4], segments, lasts, truths, clocks, samples;
+	uint64_t first_calls, first_ns, execs, copy_ns,
+		ncopies; /* what plants add, by its events */
+	uint64_t waited_ns, peer_calls, slow_allocs;
 };
 
 /* Starts of what is open on each thread are not known in a stream in end order, so containment is checked from the
@@ -109,6 +113,27 @@ static void wait(struct sums *s, const struct event *ev, const struct op_def *de
 	}
 }
 
+static void plants(struct sums *s, struct world *w, const struct event *ev,
+		   const struct world_ctx *ctx)
+{
+	const struct world_thread *t = world_get_thread(w, ctx->thread);
+	const struct world_process *p = world_get_process(w, t->process);
+
+	s->execs += ev->op == OP_PROC_EXEC;
+	s->peer_calls += p->uid == 1001 && (op_builtin(ev->op)->flags & OP_CALL);
+	if (ev->op == OP_CU_INIT || ev->op == OP_CU_DEVICE_PRIMARY_CTX_RETAIN ||
+	    ev->op == OP_CU_KERNEL_GET_FUNCTION) {
+		s->first_calls++;
+		s->first_ns += ev->dur_ns;
+	}
+	if (ev->op == OP_CUDA_MEMCPY) {
+		s->copy_ns += ev->dur_ns;
+		s->ncopies++;
+	}
+	s->slow_allocs += ev->op == OP_CUDA_MALLOC && ev->dur_ns > 3000000 && p->uid == 1000 &&
+			  ev->dur_ns < 20000000;
+}
+
 static void event(struct sums *s, struct world *w, const struct event *ev, struct inner *inner,
 		  uint32_t hog)
 {
@@ -136,6 +161,7 @@ static void event(struct sums *s, struct world *w, const struct event *ev, struc
 		s->orphan++;
 	if (def->flags & OP_CALL)
 		s->calls_at_depth[ev->depth]++;
+	plants(s, w, ev, ctx);
 	if (ev->op == OP_SCHED_OFFCPU) {
 		const struct world_thread *t = world_get_thread(w, ctx->thread);
 
@@ -143,7 +169,8 @@ static void event(struct sums *s, struct world *w, const struct event *ev, struc
 	}
 }
 
-static struct sums drain(const struct sim_options *o, struct sim_truth truth[8], uint64_t told[8])
+static struct sums drain(const struct sim_options *o, struct sim_truth truth[TRUTHS],
+			 uint64_t told[TRUTHS])
 {
 	struct world *w = world_new();
 	struct sums s = { 0 };
@@ -171,7 +198,7 @@ static struct sums drain(const struct sim_options *o, struct sim_truth truth[8],
 			s.truths += item.record->kind == RECORD_TRUTH;
 			s.clocks += item.record->kind == RECORD_CLOCK;
 			s.samples += item.record->kind == RECORD_SAMPLE;
-			if (item.record->kind == RECORD_TRUTH && s.truths <= 8)
+			if (item.record->kind == RECORD_TRUTH && s.truths <= TRUTHS)
 				told[s.truths - 1] = item.record->u.TRUTH.lost_ns;
 		}
 		for (size_t i = 0; i < item.n; i++) {
@@ -200,12 +227,12 @@ static struct sums drain(const struct sim_options *o, struct sim_truth truth[8],
 	return s;
 }
 
-enum { PREEMPTED, CONTENDED, THROTTLED, LOCK, LOCK_VIA, DISK };
+enum { PREEMPTED, CONTENDED, THROTTLED, LOCK, LOCK_VIA, DISK, STOLEN, COLD, COPY, SPIKE, SHARED };
 
 static void check(const char *name, const struct sim_options *o)
 {
-	struct sim_truth t[8];
-	uint64_t told[8] = { 0 };
+	struct sim_truth t[TRUTHS];
+	uint64_t told[TRUTHS] = { 0 };
 	struct sums s = drain(o, t, told);
 	unsigned planted = 0;
 
@@ -215,8 +242,8 @@ static void check(const char *name, const struct sim_options *o)
 	is_u64(s.uncovered, 0, "%s: slices cover every wait", name);
 	is_u64(s.watermark, 0, "%s: nothing ends before the watermark", name);
 	is_u64(s.floor, 0, "%s: nothing starts before the floor", name);
-	is_u64(s.calls_at_depth[0], s.calls_at_depth[1], "%s: one driver call in each runtime call",
-	       name);
+	is_u64(s.calls_at_depth[0] + s.first_calls, s.calls_at_depth[1],
+	       "%s: one driver call in each runtime call, more in the first ones", name);
 	is_u64(s.segments, 1, "%s: one segment", name);
 	is_u64(s.lasts, 1, "%s: one end", name);
 	is_u64(s.hog_preempted, t[PREEMPTED].lost_ns, "%s: time preempted", name);
@@ -229,8 +256,15 @@ static void check(const char *name, const struct sim_options *o)
 	is_u64(s.nlock, t[LOCK].count, "%s: waits for the lock", name);
 	is_u64(s.disk, t[DISK].lost_ns, "%s: time for the disk", name);
 	is_u64(s.ndisk, t[DISK].count, "%s: reads", name);
-	for (unsigned i = 0; i < 6; i++)
-		if (t[i].count)
+	is_u64(s.execs, t[COLD].count != 0, "%s: a process that starts is seen to", name);
+	ok(s.first_ns <= t[COLD].lost_ns, "%s: the first calls took no more than is planted", name);
+	is_u64(s.copy_ns, t[COPY].lost_ns, "%s: time in copies", name);
+	is_u64(s.ncopies, t[COPY].count, "%s: copies", name);
+	if (t[SPIKE].count)
+		is_u64(s.slow_allocs, t[SPIKE].count, "%s: allocations that took long", name);
+	ok((s.peer_calls > 0) == (t[SHARED].count > 0), "%s: the other process makes calls", name);
+	for (unsigned i = 0; i < SHARED + 1; i++)
+		if (t[i].count && i != STOLEN)
 			is_u64(told[planted++], t[i].lost_ns, "%s: told in the recording: %s", name,
 			       t[i].kind);
 	is_u64(s.truths, planted, "%s: one record per plant", name);
@@ -238,8 +272,8 @@ static void check(const char *name, const struct sim_options *o)
 
 static double share(const struct sim_options *o, unsigned plant)
 {
-	struct sim_truth t[8];
-	uint64_t told[8];
+	struct sim_truth t[TRUTHS];
+	uint64_t told[TRUTHS];
 
 	drain(o, t, told);
 	return (double)t[plant].lost_ns / (double)o->duration_ns;
@@ -248,8 +282,8 @@ static double share(const struct sim_options *o, unsigned plant)
 int main(void)
 {
 	struct sim_options o;
-	struct sim_truth t[8];
-	uint64_t told[8];
+	struct sim_truth t[TRUTHS];
+	uint64_t told[TRUTHS];
 	struct sums a, b;
 	unsigned n;
 	const struct sim_scenario *sc = sim_scenarios(&n);
@@ -302,7 +336,23 @@ int main(void)
 	o.disk_percent = 20;
 	is_near(share(&o, DISK), 0.20, 0.01, "a disk that takes 20 %%");
 
+	sim_scenario_options("cold-start", &o);
+	is_near(share(&o, COLD), 0.04, 0.001, "a cold start of 4 %%");
+	sim_scenario_options("memcpy-bottleneck", &o);
+	is_near(share(&o, COPY), 0.40, 0.005, "copies of 40 %%");
+	sim_scenario_options("periodic-spike", &o);
+	is_near(share(&o, SPIKE), 0.05, 0.001, "spikes of 5 %%");
+	sim_scenario_options("gpu-steal", &o);
+	o.threads = 1;
+	is_near(share(&o, SHARED), 0.25, 0.03, "a shared device of 25 %%");
+	o.share_percent = 50;
+	is_near(share(&o, SHARED), 0.50, 0.05, "a shared device of 50 %%");
+	sim_scenario_options("cpu-contention", &o);
+	sim_scenario_dose(&o, 30);
+	is_int(o.hog_percent + o.contend_percent, 30, "a dose is shared among what is planted");
+
 	w = world_new();
+	sim_options_init(&o);
 	o.disk_percent = 81;
 	is_int(sim_open(&in, w, &o, &e), ERR_USAGE, "more than 80 %% is refused");
 	o.disk_percent = 0;
