@@ -125,86 +125,129 @@ static void symptom_json(const struct finding *f, struct jsonw *j)
 	buf_free(&text);
 }
 
+void body_site(const struct cause *c, const struct where_place *p, struct jsonw *j)
+{
+	uint32_t frame = name_site_frame(c->w, p->stack);
+	const struct world_symbol *sym = world_get_symbol(c->w, frame);
+	const struct world_frame *fr = world_get_frame(c->w, frame);
+	const struct world_module *m = fr ? world_get_module(c->w, fr->module) : NULL;
+	const struct op_def *op = p->op ? world_op(c->w, p->op) : NULL;
+	unsigned frames = 0;
+	const uint32_t *stack = p->stack ? world_get_stack(c->w, p->stack, &frames) : NULL;
+	bool python = fr && fr->kind == FRAME_PYTHON;
+	struct buf text = { 0 };
+
+	jsonw_object_begin(j);
+	name_op(&text, c->w, p->op);
+	name_key(j, "op", &text);
+	jsonw_key_str(j, "source", op ? op->source_name : "host");
+	if (frame) {
+		name_frame(&text, c->w, frame);
+		name_site_caller(&text, c->w, p->stack);
+	}
+	name_key(j, "text", &text);
+	jsonw_key_bytes(j, "symbol",
+			sym	 ? world_text(c->w, sym->name)
+			: python ? world_text(c->w, fr->name)
+				 : (struct bytes){ 0 });
+	jsonw_key_bytes(j, "module", m ? world_text(c->w, m->path) : (struct bytes){ 0 });
+	jsonw_key_bytes(j, "file",
+			sym && sym->file ? world_text(c->w, sym->file)
+			: python	 ? world_text(c->w, fr->file)
+					 : (struct bytes){ 0 });
+	jsonw_key_u64(j, "line", sym && sym->line ? sym->line : python ? fr->offset : 0);
+	jsonw_key_u64(j, "lost_ns", p->lost_ns);
+	jsonw_key_u64(j, "affected", p->affected);
+	if (p->op) {
+		jsonw_key_u64(j, "calls", p->count);
+		jsonw_key_u64(j, "avg_ns", p->count ? p->sum_ns / p->count : 0);
+		jsonw_key_u64(j, "max_ns", p->max_ns);
+	}
+	if (p->bytes)
+		jsonw_key_u64(j, "bytes", p->bytes);
+	jsonw_key_array(j, "stack");
+	for (unsigned k = 0; stack && k < frames && k < FRAMES_TOLD; k++) {
+		name_frame(&text, c->w, stack[k]);
+		jsonw_bytes(j, buf_bytes(&text));
+		buf_reset(&text);
+	}
+	jsonw_array_end(j);
+	jsonw_object_end(j);
+	buf_free(&text);
+}
+
 static void sites_json(const struct finding *f, struct jsonw *j)
 {
 	const struct cause *c = f->c;
 	struct group_site v[SITES_TOLD];
 	unsigned n = group_sites(c, f->g, v, SITES_TOLD);
-	struct buf text = { 0 };
 
 	jsonw_key_array(j, "sites");
 	for (unsigned i = 0; i < n; i++) {
 		const struct cause_site *s = &c->classes.sites.v[v[i].id];
-		uint32_t frame = name_site_frame(c->w, s->stack);
-		const struct world_symbol *sym = world_get_symbol(c->w, frame);
-		const struct world_frame *fr = world_get_frame(c->w, frame);
-		const struct world_module *m = fr ? world_get_module(c->w, fr->module) : NULL;
-		const struct op_def *op = s->op ? world_op(c->w, s->op) : NULL;
-		unsigned frames = 0;
-		const uint32_t *stack = s->stack ? world_get_stack(c->w, s->stack, &frames) : NULL;
+		struct where_place p = { .op = s->op,
+					 .stack = s->stack,
+					 .lost_ns = v[i].lost_ns,
+					 .affected = v[i].count,
+					 .count = s->n,
+					 .sum_ns = s->sum_ns,
+					 .max_ns = s->max_ns };
 
-		jsonw_object_begin(j);
-		name_op(&text, c->w, s->op);
-		name_key(j, "op", &text);
-		jsonw_key_str(j, "source", op ? op->source_name : "host");
-		if (frame) {
-			name_frame(&text, c->w, frame);
-			name_site_caller(&text, c->w, s->stack);
-		}
-		name_key(j, "text", &text);
-		jsonw_key_bytes(j, "symbol",
-				sym				 ? world_text(c->w, sym->name)
-				: fr && fr->kind == FRAME_PYTHON ? world_text(c->w, fr->name)
-								 : (struct bytes){ 0 });
-		jsonw_key_bytes(j, "module", m ? world_text(c->w, m->path) : (struct bytes){ 0 });
-		jsonw_key_bytes(j, "file",
-				sym && sym->file		 ? world_text(c->w, sym->file)
-				: fr && fr->kind == FRAME_PYTHON ? world_text(c->w, fr->file)
-								 : (struct bytes){ 0 });
-		jsonw_key_u64(j, "line",
-			      sym && sym->line		       ? sym->line
-			      : fr && fr->kind == FRAME_PYTHON ? fr->offset
-							       : 0);
-		jsonw_key_u64(j, "lost_ns", v[i].lost_ns);
-		jsonw_key_u64(j, "affected", v[i].count);
-		if (s->op) {
-			jsonw_key_u64(j, "calls", s->n);
-			jsonw_key_u64(j, "avg_ns", s->n ? s->sum_ns / s->n : 0);
-			jsonw_key_u64(j, "max_ns", s->max_ns);
-		}
-		jsonw_key_array(j, "stack");
-		for (unsigned k = 0; stack && k < frames && k < FRAMES_TOLD; k++) {
-			name_frame(&text, c->w, stack[k]);
-			jsonw_bytes(j, buf_bytes(&text));
-			buf_reset(&text);
-		}
-		jsonw_array_end(j);
-		jsonw_object_end(j);
+		body_site(c, &p, j);
 	}
 	jsonw_array_end(j);
-	buf_free(&text);
+}
+
+void body_victim(const struct cause *c, uint32_t process, uint32_t node, struct jsonw *j)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	const struct world_process *v = world_get_process(c->w, process);
+	const struct world_node *n = world_get_node(c->w, node ? node : v ? v->node : 0);
+
+	jsonw_key_bytes(j, "node", n ? world_text(c->w, n->name) : (struct bytes){ 0 });
+	jsonw_key_object(j, "victim");
+	jsonw_key_u64(j, "pid", v ? v->tgid : 0);
+	jsonw_key_bytes(j, "comm", v ? name_process(c->w, &c->tally, process) : bytes_of(""));
+	jsonw_key_bytes(j, "command",
+			v ? name_cmdline(c->w, &c->tally, process) : (struct bytes){ 0 });
+	jsonw_key_u64(j, "calls", p ? p->calls : 0);
+	jsonw_object_end(j);
+}
+
+void body_lost_parts(const uint64_t *part_ns, struct jsonw *j)
+{
+	jsonw_key_object(j, "lost");
+	for (unsigned i = 0; part_ns && i < PART_COUNT; i++) {
+		if (part_ns[i])
+			jsonw_key_u64(j, part_name((enum part)i), part_ns[i]);
+	}
+	jsonw_object_end(j);
+}
+
+void body_coverage(const struct cause *c, bool upper_bound, struct jsonw *j)
+{
+	const struct line_totals *totals = line_totals(c->line);
+
+	jsonw_key_object(j, "coverage");
+	jsonw_key_u64(j, "lost_events", totals->lost);
+	jsonw_key_u64(j, "late_events", totals->late);
+	jsonw_key_bool(j, "lower_bound", totals->lost > 0 || totals->late > 0);
+	if (upper_bound)
+		jsonw_key_bool(j, "upper_bound", true);
+	jsonw_object_end(j);
 }
 
 void chain_body(const struct finding *f, const struct detector *d, struct jsonw *j)
 {
 	const struct cause *c = f->c;
-	const struct tally_process *p = &c->tally.processes.v[f->g->process];
-	const struct world_process *v = world_get_process(c->w, f->g->process);
-	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
-	const struct line_totals *totals = line_totals(c->line);
 	double explained, unexplained;
 	struct buf text = { 0 };
 
 	group_shares(c, f->g, &explained, &unexplained);
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "schema", "ingero.chain/1");
-	jsonw_key_bytes(j, "node", node ? world_text(c->w, node->name) : (struct bytes){ 0 });
-	jsonw_key_object(j, "victim");
-	jsonw_key_u64(j, "pid", f->victim_pid);
-	jsonw_key_bytes(j, "comm", name_process(c->w, &c->tally, f->g->process));
-	jsonw_key_bytes(j, "command", name_cmdline(c->w, &c->tally, f->g->process));
-	jsonw_key_u64(j, "calls", p->calls);
-	jsonw_object_end(j);
+	body_victim(c, f->g->process, 0, j);
 	name_op(&text, c->w, group_op(c, f->g));
 	name_key(j, "op", &text);
 	jsonw_key_i64(j, "first_ns", f->g->first_ns - c->start_ns);
@@ -216,12 +259,7 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 					  : 0);
 	jsonw_key_double(j, "explained", explained);
 	jsonw_key_double(j, "unexplained", unexplained);
-	jsonw_key_object(j, "lost");
-	for (unsigned i = 0; i < PART_COUNT; i++) {
-		if (f->g->part_ns[i])
-			jsonw_key_u64(j, part_name((enum part)i), f->g->part_ns[i]);
-	}
-	jsonw_object_end(j);
+	body_lost_parts(f->g->part_ns, j);
 	culprit_json(f, j);
 	symptom_json(f, j);
 	sites_json(f, j);
@@ -229,11 +267,10 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	jsonw_key_array(j, "recommendations");
 	d->recommend(f, j);
 	jsonw_array_end(j);
-	jsonw_key_object(j, "coverage");
-	jsonw_key_u64(j, "lost_events", totals->lost);
-	jsonw_key_u64(j, "late_events", totals->late);
-	jsonw_key_bool(j, "lower_bound", totals->lost > 0 || totals->late > 0);
-	jsonw_object_end(j);
+	body_coverage(c, false, j);
+	jsonw_key_str(j, "counted", "waits");
+	jsonw_key_array(j, "evidence");
+	jsonw_array_end(j);
 	jsonw_object_end(j);
 	buf_free(&text);
 }

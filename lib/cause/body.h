@@ -7,8 +7,16 @@
 #define INGERO_CAUSE_BODY_H
 
 #include "lib/cause/detect/detect.h"
+#include "lib/cause/where.h"
 
 /* The record's body. */
 void chain_body(const struct finding *f, const struct detector *d, struct jsonw *j);
+
+/* Members that bodies of all chains share, written into an open object. node 0: the process's. */
+void body_victim(const struct cause *c, uint32_t process, uint32_t node, struct jsonw *j);
+void body_lost_parts(const uint64_t *part_ns, struct jsonw *j); /* NULL: an empty object */
+void body_site(const struct cause *c, const struct where_place *p,
+	       struct jsonw *j); /* an element */
+void body_coverage(const struct cause *c, bool upper_bound, struct jsonw *j);
 
 #endif

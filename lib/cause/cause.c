@@ -21,6 +21,8 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 	struct tally_process *proc;
 	struct class_of of;
 
+	if (!watches_piece(c, p, false))
+		c->nomem = true;
 	if (p->depth > 0)
 		return;
 	th = tally_thread(&c->tally, p->process, p->thread);
@@ -75,6 +77,8 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 	uint64_t ns;
 
 	c->off_cpu = true;
+	if (!watches_piece(c, p, true))
+		c->nomem = true;
 	if (!c->steal &&
 	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
 		c->steal = true;
@@ -103,8 +107,8 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 		c->opt.min_count = 5;
 	c->line_sink = (struct line_sink){ call_told, call_told, offcpu_told };
 	c->line = line_new(w, &c->line_sink);
-	if (!c->line) {
-		free(c);
+	if (!c->line || !watches_start(&c->watches)) {
+		cause_free(c);
 		return NULL;
 	}
 	c->tally.culprits = line_culprits(c->line);
@@ -120,6 +124,7 @@ void cause_free(struct cause *c)
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
+	watches_free(&c->watches);
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);
@@ -203,6 +208,8 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 				c->pane = pane;
 			}
 			c->previous_end_ns = ev->end_ns;
+			if (!watches_event(c, ev))
+				return err_nomem(e);
 			if (ev->end_ns > c->end_ns)
 				c->end_ns = ev->end_ns;
 		}
@@ -230,6 +237,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 {
 	struct cause_metric *m;
 
+	if (!watches_record(c, r))
+		return err_nomem(e);
 	switch (r->kind) {
 	case RECORD_SESSION:
 		starts(c, r->u.SESSION.start_ns);

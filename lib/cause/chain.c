@@ -13,11 +13,10 @@
 #include "lib/cause/group.h"
 #include "lib/cause/names.h"
 
-#define SITES_LOOKED_AT 32		    /* for the call that lost most */
-#define FNV_START	0xcbf29ce484222325u /* FNV-1a, 64 bits */
+#define SITES_LOOKED_AT 32 /* for the call that lost most */
 #define FNV_PRIME	0x100000001b3u
 
-static uint64_t fnv(uint64_t h, const void *p, size_t n)
+uint64_t chain_hash(uint64_t h, const void *p, size_t n)
 {
 	const unsigned char *b = p;
 
@@ -26,13 +25,13 @@ static uint64_t fnv(uint64_t h, const void *p, size_t n)
 	return (h ^ 0xff) * FNV_PRIME; /* ends each part */
 }
 
-static uint64_t fnv_u64(uint64_t h, uint64_t v)
+uint64_t chain_hash_u64(uint64_t h, uint64_t v)
 {
 	unsigned char b[8];
 
 	for (unsigned i = 0; i < 8; i++)
 		b[i] = (unsigned char)(v >> (8 * i));
-	return fnv(h, b, sizeof(b));
+	return chain_hash(h, b, sizeof(b));
 }
 
 static void chain_ids(const struct finding *f, const char *kind, char id[17], char match[17])
@@ -42,27 +41,27 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
 	struct bytes victim = name_process(c->w, &c->tally, f->g->process);
 	struct buf who = { 0 };
-	uint64_t a = FNV_START, b = FNV_START;
+	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
 
 	name_culprit(&who, c->w, &c->tally, f->who);
-	a = fnv(a, kind, strlen(kind));
-	a = fnv(a, who.p ? who.p : "", who.n);
-	b = fnv(a, victim.p, victim.n);
+	a = chain_hash(a, kind, strlen(kind));
+	a = chain_hash(a, who.p ? who.p : "", who.n);
+	b = chain_hash(a, victim.p, victim.n);
 	if (node) {
-		a = fnv(a, node->uuid, sizeof(node->uuid));
-		a = fnv_u64(a, node->boot);
+		a = chain_hash(a, node->uuid, sizeof(node->uuid));
+		a = chain_hash_u64(a, node->boot);
 	}
 	if (v) {
-		a = fnv_u64(a, v->tgid);
-		a = fnv_u64(a, v->start_ns);
+		a = chain_hash_u64(a, v->tgid);
+		a = chain_hash_u64(a, v->start_ns);
 	}
 	if (f->who) {
-		a = fnv_u64(a, (uint64_t)f->who->kind);
+		a = chain_hash_u64(a, (uint64_t)f->who->kind);
 		/* What would change with the next process of the same culprit is no part of its identity. */
 		if (!f->who->young)
-			a = fnv_u64(a, f->who->parent);
+			a = chain_hash_u64(a, f->who->parent);
 		if (f->who->kind == CULPRIT_TASK && f->who->parent == 0 && !f->who->young)
-			a = fnv_u64(a, f->who->pids[0]);
+			a = chain_hash_u64(a, f->who->pids[0]);
 	}
 	snprintf(id, 17, "%016" PRIx64, a);
 	snprintf(match, 17, "%016" PRIx64, b);

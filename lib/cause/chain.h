@@ -13,4 +13,9 @@
 int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
 	       int64_t time_ns, struct err *e);
 
+/* What ids are made of: FNV-1a, 64 bits, part by part. */
+#define CHAIN_HASH_START 0xcbf29ce484222325u
+uint64_t chain_hash(uint64_t h, const void *p, size_t n);
+uint64_t chain_hash_u64(uint64_t h, uint64_t v);
+
 #endif

@@ -11,6 +11,7 @@
 #include "lib/cause/class.h"
 #include "lib/cause/files.h"
 #include "lib/cause/tally.h"
+#include "lib/cause/watch.h"
 
 /* A sampled metric of the node over the recording. */
 struct cause_metric {
@@ -42,6 +43,7 @@ struct cause {
 	struct map disk_by;
 	VEC(struct cause_disk) disks;
 	struct cause_files files;
+	struct watches watches;
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
@@ -61,6 +63,9 @@ struct cause {
 
 /* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
+
+/* Severity follows effect: 3 from a tenth of wall time, 2 from a fiftieth. */
+uint32_t cause_severity(double share);
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */
 static inline uint64_t cause_wall_ns(const struct cause *c)

@@ -15,7 +15,7 @@
 /* Many small takers are only a finding of their own when together they take this much of wall time. */
 #define SEVERAL_SHARE 0.05
 
-static uint32_t severity_of(double share)
+uint32_t cause_severity(double share)
 {
 	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
 }
@@ -61,7 +61,7 @@ static int tell(struct cause *c, struct tally_group *g, struct err *e)
 	if (!d)
 		return 0;
 	g->kind = d->kind;
-	g->severity = severity_of(g->worst_share);
+	g->severity = cause_severity(g->worst_share);
 	if (g->revision++ == 0)
 		c->chains++;
 	g->told_ns = g->ns;
@@ -82,7 +82,7 @@ static int settle_window(struct cause *c, struct tally_group *g, int64_t pane, s
 	share = (double)m.worst / (double)m.wall;
 	if (share > g->worst_share)
 		g->worst_share = share;
-	if (g->revision && g->ns < 2 * g->told_ns && severity_of(g->worst_share) <= g->severity)
+	if (g->revision && g->ns < 2 * g->told_ns && cause_severity(g->worst_share) <= g->severity)
 		return 0;
 	return tell(c, g, e);
 }
@@ -205,13 +205,16 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e)
 {
 	c->ended = pane == INT64_MAX;
 	c->settled_ns = c->ended ? c->end_ns : (pane + 1) * TALLY_PANE_NS;
-	if (c->ended)
-		return settle_end(c, e);
+	if (c->ended) {
+		int rc = settle_end(c, e);
+
+		return rc < 0 ? rc : watches_settle(c, pane, e);
+	}
 	for (size_t i = 0; i < c->tally.groups.n; i++) {
 		int rc = settle_window(c, &c->tally.groups.v[i], pane, e);
 
 		if (rc < 0)
 			return rc;
 	}
-	return 0;
+	return watches_settle(c, pane, e);
 }

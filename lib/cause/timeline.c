@@ -27,6 +27,28 @@ static const char *layer_of(const struct op_def *op)
 	}
 }
 
+void timeline_moment(const struct cause *c, const struct fact_moment *m, struct jsonw *j)
+{
+	const struct op_def *op = m->op ? world_op(c->w, m->op) : NULL;
+	const struct world_thread *th = world_get_thread(c->w, m->thread);
+	char end[24];
+
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "layer", m->thread || m->op ? layer_of(op) : "SYSTEM");
+	jsonw_key_i64(j, "t_ns", m->end_ns - (int64_t)m->dur_ns - c->start_ns);
+	jsonw_key_u64(j, "dur_ns", m->dur_ns);
+	jsonw_key_u64(j, "lost_ns", m->lost_ns);
+	jsonw_key_str(j, "text", m->text);
+	jsonw_key_object(j, "event");
+	jsonw_key_u64(j, "tid", th ? th->tid : 0);
+	jsonw_key(j, "end");
+	snprintf(end, sizeof(end), "%" PRId64, m->end_ns);
+	jsonw_str(j, end);
+	jsonw_key_str(j, "op", op ? op->name : "");
+	jsonw_object_end(j);
+	jsonw_object_end(j);
+}
+
 struct moment {
 	struct tally_worst w;
 	bool call;
@@ -37,7 +59,6 @@ static void timeline_entry(const struct finding *f, const struct moment *m, stru
 {
 	const struct cause *c = f->c;
 	const struct op_def *op = m->w.op ? world_op(c->w, m->w.op) : NULL;
-	const struct world_thread *th = world_get_thread(c->w, m->w.thread);
 	struct buf text = { 0 };
 	char a[48], b[48];
 
@@ -54,24 +75,18 @@ static void timeline_entry(const struct finding *f, const struct moment *m, stru
 	} else {
 		buf_printf(&text, "%s for %s: %s", part_text((enum part)m->w.part), a, f->culprit);
 	}
-	jsonw_object_begin(j);
-	jsonw_key_str(j, "layer", m->call ? layer_of(op) : "HOST");
-	jsonw_key_i64(j, "t_ns", m->w.end_ns - (int64_t)m->w.dur_ns - c->start_ns);
-	jsonw_key_u64(j, "dur_ns", m->w.dur_ns);
-	jsonw_key_u64(j, "lost_ns", m->w.lost_ns);
-	name_key(j, "text", &text);
-	jsonw_key_object(j, "event");
-	jsonw_key_u64(j, "tid", th ? th->tid : 0);
-	jsonw_key(j, "end");
-	snprintf(a, sizeof(a), "%" PRId64, m->w.end_ns);
-	jsonw_str(j, a);
-	jsonw_key_str(j, "op", op ? op->name : "");
-	jsonw_object_end(j);
-	jsonw_object_end(j);
+	timeline_moment(c,
+			&(struct fact_moment){ .end_ns = m->w.end_ns,
+					       .dur_ns = m->w.dur_ns,
+					       .lost_ns = m->w.lost_ns,
+					       .thread = m->w.thread,
+					       .op = m->w.op,
+					       .text = buf_text(&text) },
+			j);
 	buf_free(&text);
 }
 
-static void system_entry(const struct cause *c, struct jsonw *j)
+void timeline_system(const struct cause *c, struct jsonw *j)
 {
 	static const struct {
 		unsigned metric;
@@ -140,7 +155,7 @@ void cause_timeline(const struct finding *f, struct jsonw *j)
 	}
 	jsonw_key_array(j, "timeline");
 	if (f->c->ended)
-		system_entry(f->c, j);
+		timeline_system(f->c, j);
 	for (unsigned i = 0; i < n; i++)
 		timeline_entry(f, &v[i], j);
 	jsonw_array_end(j);

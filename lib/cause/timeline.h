@@ -6,7 +6,12 @@
 #define INGERO_CAUSE_TIMELINE_H
 
 #include "lib/cause/detect/detect.h"
+#include "lib/cause/fact.h"
 
 void cause_timeline(const struct finding *f, struct jsonw *j);
+
+/* One element of it; and the one that heads it, of how busy the node was (none when that was not sampled). */
+void timeline_moment(const struct cause *c, const struct fact_moment *m, struct jsonw *j);
+void timeline_system(const struct cause *c, struct jsonw *j);
 
 #endif

@@ -76,6 +76,25 @@ static void when(struct buf *out, const struct report *r, const struct chain *c,
 	buf_putc(out, '\n');
 }
 
+static bool is_number(struct json o, const char *key)
+{
+	struct json v = json_get(o, key);
+	bool is = json_double(v, -1) >= 0;
+
+	json_free(v);
+	return is;
+}
+
+static bool is_bound(struct json body)
+{
+	struct json coverage = json_get(body, "coverage"), v = json_get(coverage, "upper_bound");
+	bool is = json_is_true(v);
+
+	json_free(v);
+	json_free(coverage);
+	return is;
+}
+
 static void lost(struct buf *out, const struct chain *c, bool color)
 {
 	struct json parts = json_get(c->body, "lost"), key, v;
@@ -84,9 +103,12 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	unsigned n = 0;
 
 	heading(out, color, "Lost");
-	buf_printf(out, "%s in ", report_ns(t, sizeof(t), (double)c->lost_ns));
+	buf_printf(out, "%s%s in ", is_bound(c->body) ? "up to " : "",
+		   report_ns(t, sizeof(t), (double)c->lost_ns));
 	buf_puts(out, human_count(c->count).s);
-	buf_printf(out, " waits, %.1f ms per second of wall time",
+	buf_putc(out, ' ');
+	report_member(out, c->body, "counted", "waits");
+	buf_printf(out, ", %.1f ms per second of wall time",
 		   report_number(c->body, "lost_ms_per_s"));
 	if (json_length(parts) > 1) {
 		while (json_each(parts, &at, &key, &v)) {
@@ -100,10 +122,12 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	}
 	buf_putc(out, '\n');
 	json_free(parts);
-	heading(out, color, "Explained");
-	buf_printf(out, "%.1f%% of what the host took from it; %.1f%% has no name\n",
-		   report_number(c->body, "explained") * 100,
-		   report_number(c->body, "unexplained") * 100);
+	if (is_number(c->body, "explained")) {
+		heading(out, color, "Explained");
+		buf_printf(out, "%.1f%% of what the host took from it; %.1f%% has no name\n",
+			   report_number(c->body, "explained") * 100,
+			   report_number(c->body, "unexplained") * 100);
+	}
 }
 
 static void culprit(struct buf *out, const struct chain *c, bool color)
@@ -189,6 +213,28 @@ static void timeline(struct buf *out, const struct chain *c, bool color)
 		buf_putc(out, '\n');
 		json_free(layer);
 		json_free(m);
+	}
+	json_free(all);
+}
+
+/* "launches per synchronization 3.2", one number a line. */
+static void evidence(struct buf *out, const struct chain *c, bool color)
+{
+	struct json all = json_get(c->body, "evidence");
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json o = json_at(all, i), unit = json_get(o, "unit");
+
+		heading(out, color, i ? "" : "Evidence");
+		report_member(out, o, "what", "");
+		buf_puts(out, ": ");
+		if (is_number(o, "value"))
+			report_value(out, report_number(o, "value"), json_bytes(unit));
+		else
+			report_member(out, o, "text", "");
+		buf_putc(out, '\n');
+		json_free(unit);
+		json_free(o);
 	}
 	json_free(all);
 }
@@ -280,6 +326,7 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	culprit(out, c, color);
 	symptom_line(out, symptom, color);
 	json_free(symptom);
+	evidence(out, c, color);
 	sites(out, r, c, color);
 	timeline(out, c, color);
 	fixes(out, c, color);

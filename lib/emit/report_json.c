@@ -44,7 +44,9 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 					    "sites",
 					    "timeline",
 					    "recommendations",
-					    "coverage" };
+					    "coverage",
+					    "counted",
+					    "evidence" };
 	struct json o = json_object();
 
 	json_set(&o, "id", json_string(c->id));

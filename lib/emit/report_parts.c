@@ -47,3 +47,24 @@ void report_member(struct buf *out, struct json object, const char *key, const c
 	human_safe(out, t.p && t.n ? t : bytes_of(otherwise));
 	json_free(v);
 }
+
+void report_value(struct buf *out, double value, struct bytes unit)
+{
+	uint64_t whole = value > 0 ? (uint64_t)(value + 0.5) : 0;
+
+	if (bytes_equal(unit, bytes_of("ns"))) {
+		buf_puts(out, human_ns(whole).s);
+	} else if (bytes_equal(unit, bytes_of("B"))) {
+		buf_puts(out, human_bytes(whole).s);
+	} else if (bytes_equal(unit, bytes_of("B/s"))) {
+		buf_printf(out, "%s/s", human_bytes(whole).s);
+	} else {
+		if (value == (double)whole)
+			buf_puts(out, human_count(whole).s);
+		else
+			buf_printf(out, value < 10 ? "%.2f" : "%.1f", value);
+		if (unit.n && unit.p[0] != '/')
+			buf_putc(out, ' ');
+		human_safe(out, unit);
+	}
+}

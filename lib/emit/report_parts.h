@@ -25,4 +25,7 @@ void report_member(struct buf *out, struct json object, const char *key, const c
 /* A time of the recording's clock as ISO text, null when it does not say what time it was. */
 void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns);
 
+/* A number as its unit wants it: "1.51 s", "1.5 GiB", "12.0 GiB/s", "3.2 %", "1,234". */
+void report_value(struct buf *out, double value, struct bytes unit);
+
 #endif

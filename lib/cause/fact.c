@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a fact to its record. The body has the members of every chain's body, in the same order, and
+ * besides the numbers that prove this one.
+ */
+#include "lib/cause/fact.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/base/jsonw.h"
+#include "lib/cause/body.h"
+#include "lib/cause/chain.h"
+#include "lib/cause/names.h"
+#include "lib/cause/timeline.h"
+
+static void element(struct buf *list, struct jsonw *j)
+{
+	if (list->n)
+		buf_putc(list, ',');
+	jsonw_init(j, list, false);
+	jsonw_object_begin(j);
+}
+
+void fact_evidence(struct fact *f, const char *what, double value, const char *unit)
+{
+	struct jsonw j;
+
+	element(&f->evidence, &j);
+	jsonw_key_str(&j, "what", what);
+	jsonw_key_double(&j, "value", value);
+	jsonw_key_str(&j, "unit", unit);
+	jsonw_object_end(&j);
+}
+
+void fact_evidence_text(struct fact *f, const char *what, const char *text)
+{
+	struct jsonw j;
+
+	element(&f->evidence, &j);
+	jsonw_key_str(&j, "what", what);
+	jsonw_key_str(&j, "text", text);
+	jsonw_object_end(&j);
+}
+
+void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
+	      uint64_t gain_high_ns, const char *basis)
+{
+	struct jsonw j;
+
+	element(&f->fixes, &j);
+	jsonw_key_str(&j, "action", action);
+	jsonw_key_str(&j, "command", command);
+	jsonw_key_u64(&j, "gain_low_ns", gain_low_ns < gain_high_ns ? gain_low_ns : gain_high_ns);
+	jsonw_key_u64(&j, "gain_high_ns", gain_high_ns);
+	jsonw_key_str(&j, "basis", basis);
+	jsonw_object_end(&j);
+}
+
+void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
+{
+	const struct world_process *v = world_get_process(c->w, f->process);
+	struct bytes name = name_process(c->w, &c->tally, f->process);
+
+	if (v)
+		buf_printf(out, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, v->tgid);
+	else
+		buf_puts(out, "This machine");
+}
+
+void fact_amount(const struct fact *f, struct buf *out)
+{
+	buf_printf(out, "%s%s (%.1f%% of wall time, %s %s)", f->upper_bound ? "up to " : "",
+		   human_ns(f->lost_ns).s, f->share * 100, human_count(f->count).s,
+		   f->counted ? f->counted : "times");
+}
+
+void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)
+{
+	uint32_t frame = name_site_frame(c->w, p->stack);
+
+	if (p->op) {
+		buf_puts(out, "in ");
+		name_op(out, c->w, p->op);
+		if (frame)
+			buf_puts(out, " called from ");
+	} else if (frame) {
+		buf_puts(out, "in ");
+	}
+	if (frame)
+		name_frame(out, c->w, frame);
+}
+
+bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share)
+{
+	if (c->ended || told->revision == 0 || lost_ns >= 2 * told->lost_ns)
+		return true;
+	return cause_severity(share > told->worst_share ? share : told->worst_share) >
+	       told->severity;
+}
+
+bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns)
+{
+	return lost_ns >= c->opt.min_lost_ns && count >= c->opt.min_count && wall_ns > 0 &&
+	       (double)lost_ns >= c->opt.min_share * (double)wall_ns;
+}
+
+static void ids(const struct cause *c, const struct fact *f, char id[17], char match[17])
+{
+	const struct world_process *v = world_get_process(c->w, f->process);
+	const struct world_node *node = world_get_node(c->w, f->node ? f->node : v ? v->node : 0);
+	struct bytes victim = name_process(c->w, &c->tally, f->process);
+	const char *identity = f->identity ? f->identity : "";
+	uint64_t a = CHAIN_HASH_START, b;
+
+	a = chain_hash(a, f->kind, strlen(f->kind));
+	a = chain_hash(a, identity, strlen(identity));
+	b = chain_hash(a, victim.p, victim.n);
+	if (node) {
+		a = chain_hash(a, node->uuid, sizeof(node->uuid));
+		a = chain_hash_u64(a, node->boot);
+	}
+	if (v) {
+		a = chain_hash_u64(a, v->tgid);
+		a = chain_hash_u64(a, v->start_ns);
+	}
+	snprintf(id, 17, "%016" PRIx64, a);
+	snprintf(match, 17, "%016" PRIx64, b);
+}
+
+static void culprit_json(const struct fact *f, struct jsonw *j)
+{
+	jsonw_key_object(j, "culprit");
+	jsonw_key_str(j, "kind", f->culprit.kind ? f->culprit.kind : "none");
+	jsonw_key_str(j, "text", f->culprit.text ? f->culprit.text : "");
+	jsonw_key(j, "pid");
+	if (f->culprit.pid)
+		jsonw_u64(j, f->culprit.pid);
+	else
+		jsonw_null(j);
+	jsonw_key_str(j, "comm", f->culprit.comm);
+	jsonw_key_u64(j, "processes", f->culprit.pid ? 1 : 0);
+	jsonw_key_array(j, "pids");
+	if (f->culprit.pid)
+		jsonw_u64(j, f->culprit.pid);
+	jsonw_array_end(j);
+	jsonw_key_u64(j, "parent", 0);
+	jsonw_key_str(j, "cgroup", f->culprit.cgroup);
+	jsonw_key_str(j, "device", f->culprit.device);
+	jsonw_key_array(j, "via");
+	jsonw_array_end(j);
+	jsonw_object_end(j);
+}
+
+static void share_json(struct jsonw *j, const char *key, double share)
+{
+	if (share < 0)
+		jsonw_key_null(j, key);
+	else
+		jsonw_key_double(j, key, share);
+}
+
+static void list(struct jsonw *j, const char *key, const struct buf *elements)
+{
+	struct buf all = { 0 };
+
+	buf_putc(&all, '[');
+	buf_add(&all, elements->p, elements->n);
+	buf_putc(&all, ']');
+	jsonw_key(j, key);
+	jsonw_raw(j, buf_bytes(&all));
+	buf_free(&all);
+}
+
+static void body(const struct cause *c, const struct fact *f, double worst, struct jsonw *j)
+{
+	struct buf text = { 0 };
+
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "schema", "ingero.chain/1");
+	body_victim(c, f->process, f->node, j);
+	name_op(&text, c->w, f->op);
+	name_key(j, "op", &text);
+	jsonw_key_i64(j, "first_ns", f->first_ns - c->start_ns);
+	jsonw_key_i64(j, "last_ns", f->last_ns - c->start_ns);
+	jsonw_key_double(j, "share_of_wall", f->share);
+	jsonw_key_double(j, "worst_window_share", worst);
+	jsonw_key_double(j, "lost_ms_per_s",
+			 cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c)
+					  : 0);
+	share_json(j, "explained", f->explained);
+	share_json(j, "unexplained", f->unexplained);
+	body_lost_parts(f->part_ns, j);
+	culprit_json(f, j);
+	jsonw_key_array(j, "symptom");
+	jsonw_array_end(j);
+	jsonw_key_array(j, "sites");
+	for (unsigned i = 0; i < f->nsites; i++)
+		body_site(c, &f->sites[i], j);
+	jsonw_array_end(j);
+	jsonw_key_array(j, "timeline");
+	if (c->ended)
+		timeline_system(c, j);
+	for (unsigned i = 0; i < f->nmoments; i++)
+		timeline_moment(c, &f->moments[i], j);
+	jsonw_array_end(j);
+	list(j, "recommendations", &f->fixes);
+	body_coverage(c, f->upper_bound, j);
+	jsonw_key_str(j, "counted", f->counted ? f->counted : "times");
+	list(j, "evidence", &f->evidence);
+	jsonw_object_end(j);
+	buf_free(&text);
+}
+
+int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e)
+{
+	struct record r = { .kind = RECORD_CHAIN };
+	struct buf text = { 0 };
+	char id[17], match[17];
+	struct jsonw j;
+	int rc;
+
+	if (f->share > told->worst_share)
+		told->worst_share = f->share;
+	told->severity = f->severity ? f->severity : cause_severity(told->worst_share);
+	if (told->revision++ == 0)
+		c->chains++;
+	told->lost_ns = f->lost_ns;
+	told->count = f->count;
+	ids(c, f, id, match);
+	jsonw_init(&j, &text, false);
+	body(c, f, told->worst_share, &j);
+	if (text.failed || f->summary.failed || f->evidence.failed || f->fixes.failed) {
+		rc = err_nomem(e);
+		goto out;
+	}
+	REC_SET(&r, CHAIN, time_ns, c->settled_ns);
+	REC_SET(&r, CHAIN, id, bytes_of(id));
+	REC_SET(&r, CHAIN, match, bytes_of(match));
+	REC_SET(&r, CHAIN, revision, told->revision);
+	REC_SET(&r, CHAIN, kind, bytes_of(f->kind));
+	REC_SET(&r, CHAIN, severity, told->severity);
+	REC_SET(&r, CHAIN, first_ns, f->first_ns);
+	REC_SET(&r, CHAIN, last_ns, f->last_ns);
+	REC_SET(&r, CHAIN, count, f->count);
+	REC_SET(&r, CHAIN, lost_ns, f->lost_ns);
+	REC_SET(&r, CHAIN, summary, buf_bytes(&f->summary));
+	REC_SET(&r, CHAIN, body, buf_bytes(&text));
+	rc = c->sink->record(c->sink, &r, e);
+out:
+	buf_free(&text);
+	return rc;
+}
+
+void fact_free(struct fact *f)
+{
+	buf_free(&f->summary);
+	buf_free(&f->evidence);
+	buf_free(&f->fixes);
+}

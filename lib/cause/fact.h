@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a watch found, as a chain: the same record, the same JSON (formats/chain.schema.json) as a finding from
+ * the books of lost time. A watch fills in a fact from its own numbers each time it tells; who it is about and
+ * whether it was told before is what stays (struct fact_told, one per thing a watch may tell).
+ */
+#ifndef INGERO_CAUSE_FACT_H
+#define INGERO_CAUSE_FACT_H
+
+#include "lib/base/buf.h"
+#include "lib/cause/inside.h"
+#include "lib/cause/where.h"
+
+/* Memory of the watch, zero-initialised: never told. */
+struct fact_told {
+	uint32_t revision, severity;
+	uint64_t lost_ns, count;
+	double worst_share; /* largest share of wall it ever took in a window */
+};
+
+/* A moment that shows it. op 0: text says what. */
+struct fact_moment {
+	int64_t end_ns;
+	uint64_t dur_ns, lost_ns;
+	uint32_t thread; /* world id; 0: of the node */
+	uint16_t op;
+	const char *text;
+};
+
+#define FACT_SITES   5
+#define FACT_MOMENTS 8
+
+/* Zero-initialise; fact_free when told. Texts that are const stay the watch's until fact_tell returned. */
+struct fact {
+	const char *kind; /* static */
+	uint32_t process; /* world id of who lost; 0: the node */
+	uint32_t node;	  /* world id; 0: the process's */
+	/* What tells it apart from others of its kind about the same process: part of its id and, so that runs can be
+	 * compared, without pids, addresses or times. NULL: nothing does. */
+	const char *identity;
+	struct {
+		/* "code": the process's own, at a line; "process", "own", "thread", "device", "cgroup" as in findings of
+		 * lost time; "gpu", "peer" (another machine or rank), "none" */
+		const char *kind;
+		const char *text;		    /* as the summary names it */
+		uint32_t pid;			    /* 0: none */
+		const char *comm, *cgroup, *device; /* NULL: none */
+	} culprit;
+	int64_t first_ns, last_ns;
+	uint64_t lost_ns, count;
+	const char *counted;	       /* what count counts: "gaps", "calls", "steps" */
+	bool upper_bound;	       /* lost_ns is at most this */
+	double share;		       /* of wall time; of steps where these are known */
+	uint32_t severity;	       /* 0: by the largest share (causal model, §5) */
+	double explained, unexplained; /* of the symptom's lost time; below 0: not a notion here */
+	const uint64_t *part_ns;       /* PART_COUNT of them; NULL: states do not matter */
+	uint16_t op;		       /* the traced call it is about; 0: between calls */
+	struct where_place sites[FACT_SITES];
+	unsigned nsites;
+	struct fact_moment moments[FACT_MOMENTS]; /* in order of time */
+	unsigned nmoments;
+	struct buf summary;  /* one sentence without a full stop: who, how many ms, which line */
+	struct buf evidence; /* by fact_evidence */
+	struct buf fixes;    /* by fact_fix */
+};
+
+/* One number that proves it: "launches per synchronization", 3.2, "". Units: "ns", "B", "B/s", "%", "/s", "" */
+void fact_evidence(struct fact *f, const char *what, double value, const char *unit);
+/* The same for what is no number. */
+void fact_evidence_text(struct fact *f, const char *what, const char *text);
+
+/* What to do, the command (or code) to do it with, and what it gains: from low to high, and what that rests on. */
+void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
+	      uint64_t gain_high_ns, const char *basis);
+
+/* "train (pid 4821)" of the fact's process, appended. */
+void fact_victim(const struct fact *f, const struct cause *c, struct buf *out);
+
+/* "1.51 s (14.8% of wall time, 312 gaps)" */
+void fact_amount(const struct fact *f, struct buf *out);
+
+/* "in cudaMemcpy called from load (data.py:41)", or "" where the place has neither. */
+void fact_place(const struct cause *c, const struct where_place *p, struct buf *out);
+
+/* Whether what a watch has now must be told: first, doubled, grown more severe, or the recording is over. A fact once told
+ * is told again at the end, its shares then being of the whole. */
+bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share);
+
+/* Material as the causal model has it: min_share of wall, min_lost_ns and min_count of the options. wall_ns: of the window
+ * (TALLY_PANES seconds) or of the recording (cause_wall_ns). */
+bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns);
+
+/* Tell it. Frees nothing; updates told. */
+int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e);
+
+void fact_free(struct fact *f);
+
+#endif

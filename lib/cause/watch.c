@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of watches, and who hears what: worked out once per op, so that an event nobody asked for
+ * costs one look.
+ */
+#include "lib/cause/watch.h"
+
+#include <stdlib.h>
+
+#include "lib/cause/inside.h"
+
+static const struct watch_def *const defs[] = {
+	NULL, /* ends the table */
+};
+
+bool watches_start(struct watches *w)
+{
+	for (unsigned i = 0; defs[i]; i++) {
+		w->state[i] = calloc(1, defs[i]->size ? defs[i]->size : 1);
+		if (!w->state[i])
+			return false;
+	}
+	return true;
+}
+
+void watches_free(struct watches *w)
+{
+	for (unsigned i = 0; defs[i]; i++) {
+		if (w->state[i] && defs[i]->free)
+			defs[i]->free(w->state[i]);
+		free(w->state[i]);
+	}
+	vec_free(&w->ears);
+}
+
+/* NULL: out of memory. */
+static const struct watch_ears *ears_of(struct cause *c, uint16_t op)
+{
+	struct watches *w = &c->watches;
+	struct watch_ears *ears;
+
+	while (w->ears.n <= op) {
+		if (!vec_push(&w->ears, (struct watch_ears){ 0 }))
+			return NULL;
+	}
+	ears = &w->ears.v[op];
+	for (unsigned i = 0; !ears->known && defs[i]; i++) {
+		unsigned wants =
+			defs[i]->wants ? defs[i]->wants(op ? world_op(c->w, op) : NULL) : 0;
+
+		ears->event |= (wants & WATCH_EVENT ? 1u : 0) << i;
+		ears->outer |= (wants & WATCH_OUTER ? 1u : 0) << i;
+		ears->inner |= (wants & WATCH_INNER ? 1u : 0) << i;
+		ears->offcpu |= (wants & WATCH_OFFCPU ? 1u : 0) << i;
+	}
+	ears->known = true;
+	return ears;
+}
+
+bool watches_event(struct cause *c, const struct event *ev)
+{
+	const struct watch_ears *ears = ears_of(c, ev->op);
+	bool well = ears != NULL;
+
+	for (uint32_t m = well ? ears->event : 0; m && well; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		well = defs[i]->event(c->watches.state[i], c, ev, world_op(c->w, ev->op));
+	}
+	return well;
+}
+
+bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu)
+{
+	/* An interval outside calls is a stretch outside calls for those who hear of these. */
+	bool call = p->ev && p->op->flags & OP_CALL;
+	const struct watch_ears *ears = ears_of(c, offcpu || call ? p->ev->op : 0);
+	bool well = ears != NULL;
+	uint32_t m = 0;
+
+	if (well)
+		m = offcpu ? ears->offcpu : p->depth ? ears->inner : ears->outer;
+	for (; m && well; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		well = defs[i]->piece(c->watches.state[i], c, p);
+	}
+	return well;
+}
+
+bool watches_record(struct cause *c, const struct record *r)
+{
+	bool well = true;
+
+	for (unsigned i = 0; defs[i] && well; i++) {
+		if (defs[i]->record)
+			well = defs[i]->record(c->watches.state[i], c, r);
+	}
+	return well;
+}
+
+int watches_settle(struct cause *c, int64_t pane, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; defs[i] && rc == 0; i++) {
+		if (defs[i]->settle)
+			rc = defs[i]->settle(c->watches.state[i], c, pane, e);
+	}
+	return rc;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Those who look at a stream for what the books of lost time (cause/tally.h) do not hold: gaps, memory, copies,
+ * graphs, collectives, errors. Each keeps a bounded state of its own, hears of the events it asked for, and tells
+ * facts (cause/fact.h) when a second of event time is over. One file in cause/detect/ each; the table is in watch.c.
+ */
+#ifndef INGERO_CAUSE_WATCH_H
+#define INGERO_CAUSE_WATCH_H
+
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/line/line.h"
+
+struct cause;
+
+/* What a watch hears of an op, or-ed. */
+enum watch_wants {
+	WATCH_EVENT =
+		1, /* each event in stream order, before its time is attributed; not the late ones */
+	WATCH_OUTER =
+		2, /* each outermost call with its parts; op NULL: each stretch outside calls */
+	WATCH_INNER = 4,  /* each call inside another, with its parts */
+	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
+};
+
+struct watch_def {
+	const char *name;
+	size_t size; /* of its state, which begins zeroed */
+	/* op NULL: stretches outside calls. Asked once per op; the answer never changes. */
+	unsigned (*wants)(const struct op_def *op);
+	/* All may be NULL. False: out of memory. What they are given is borrowed until they return. */
+	bool (*event)(void *state, struct cause *c, const struct event *ev,
+		      const struct op_def *op);
+	bool (*piece)(void *state, struct cause *c, const struct line_piece *p);
+	bool (*record)(void *state, struct cause *c, const struct record *r); /* every record */
+	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
+	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
+	void (*free)(void *state); /* what the state owns, not itself */
+};
+
+#define WATCHES_MAX 32
+
+struct watch_ears {
+	bool known;
+	uint32_t event, outer, inner, offcpu; /* bit i: watch i hears it */
+};
+
+/* Zero-initialised is empty. */
+struct watches {
+	void *state[WATCHES_MAX];
+	VEC(struct watch_ears) ears; /* by op; 0 is outside calls */
+};
+
+bool watches_start(struct watches *w);
+void watches_free(struct watches *w);
+
+bool watches_event(struct cause *c, const struct event *ev);
+/* From line_sink: call and outside (offcpu false), offcpu. */
+bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu);
+bool watches_record(struct cause *c, const struct record *r);
+int watches_settle(struct cause *c, int64_t pane, struct err *e);
+
+#endif
