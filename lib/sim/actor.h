@@ -28,6 +28,7 @@ enum sim_plant {
 	PLANT_COPY,
 	PLANT_SPIKE,
 	PLANT_SHARED,
+	PLANT_PLAY, /* whatever the play plants */
 	PLANTS
 };
 
@@ -57,6 +58,8 @@ struct sim_actor {
 	int64_t alone_ns;  /* ... if nobody else used it */
 	uint64_t disk_ns, late_ns, copy_ns, spike_ns; /* planted so far */
 	unsigned launched;			      /* kernels that are loaded */
+	uint64_t play_ns;			      /* planted so far by the play */
+	uint64_t play[4];			      /* the play's own */
 	uint64_t run_delay_ns, throttled_ns, throttled;
 	VEC(struct event) out;
 	size_t taken;

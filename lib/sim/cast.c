@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/sim/play.h"
 #include "lib/sim/random.h"
 #include "lib/sim/stream.h"
 
@@ -74,11 +75,8 @@ static uint32_t frame(struct world *w, uint32_t module, uint64_t offset, const c
 }
 
 /* Call sites of the training loop: which function calls what, through which layers. */
-static const struct {
-	const char *function, *runtime, *driver;
-	uint32_t line;
-} sites[SITES] = {
-	[SITE_LOAD] = { "load_batch", "read", "read", 31 },
+static const struct sim_site_def loop_sites[SITES] = {
+	[SITE_LOAD] = { "load_batch", "read", NULL, 31 },
 	[SITE_COPY_IN] = { "copy_batch", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", 42 },
 	[SITE_FORWARD] = { "forward_pass", "cudaLaunchKernel", "cuLaunchKernel", 57 },
 	[SITE_BACKWARD] = { "backward_pass", "cudaLaunchKernel", "cuLaunchKernel", 68 },
@@ -94,7 +92,7 @@ static const struct {
 	[SITE_STAGE] = { "stage_batch", "cudaMemcpy", "cuMemcpyHtoD_v2", 38 },
 	[SITE_RESERVE] = { "reserve_block", "cudaMalloc", "cuMemAlloc_v2", 112 },
 	[SITE_RELEASE] = { "release_block", "cudaFree", "cuMemFree_v2", 117 },
-	[SITE_REQUEST] = { "next_request", "epoll_wait", "epoll_wait", 40 },
+	[SITE_REQUEST] = { "next_request", "epoll_wait", NULL, 40 },
 	[SITE_SERVE_IN] = { "embed", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", 52 },
 	[SITE_SERVE] = { "embed", "cudaLaunchKernel", "cuLaunchKernel", 55 },
 	[SITE_SERVE_OUT] = { "embed", "cudaMemcpyAsync", "cuMemcpyDtoHAsync_v2", 61 },
@@ -104,7 +102,8 @@ static const struct {
 /* Stacks that a recording does not use are not in it. */
 static bool uses(const struct sim_options *o, unsigned site)
 {
-	return site < SITE_INIT	     ? true
+	return o->play		     ? site < SIM_SITES && o->play->sites[site].function
+	       : site < SITE_INIT    ? true
 	       : site < SITE_STAGE   ? o->cold_percent != 0
 	       : site < SITE_RESERVE ? o->copy_percent != 0
 	       : site < SITE_REQUEST ? o->spike_percent != 0
@@ -129,14 +128,16 @@ static void stacks(struct sim_cast *c, struct world *w, const struct sim_options
 	uint32_t step = frame(w, app, 0x2c40, "train_step", "train.cpp", 104);
 	uint32_t top = frame(w, app, 0x2d58, "main", "train.cpp", 131);
 	uint32_t start = frame(w, libc, 0x27249, "__libc_start_call_main", NULL, 0);
+	const struct sim_site_def *sites = o->play ? o->play->sites : loop_sites;
 
 	for (unsigned i = 0; i < SITES; i++) {
-		bool bare_wait = i == SITE_LOAD || i == SITE_REQUEST;
+		bool bare_wait;
 		uint32_t site, call, inner, wait;
 
 		if (!uses(o, i))
 			continue;
-		if (i == SITE_REQUEST) { /* from here on in the other process */
+		bare_wait = !sites[i].driver;
+		if (!o->play && i == SITE_REQUEST) { /* from here on in the other process */
 			struct world_module other = {
 				text(w, "/opt/embed/bin/embed-server"),
 				text(w, "91a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4")
@@ -147,17 +148,20 @@ static void stacks(struct sim_cast *c, struct world *w, const struct sim_options
 			top = frame(w, app, 0x1d58, "main", "embed.cpp", 93);
 		}
 		site = frame(w, app, 0x2100 + i * 0x110, sites[i].function,
-			     i < SITE_REQUEST ? "train.cpp" : "embed.cpp", sites[i].line);
+			     o->play || i < SITE_REQUEST ? "train.cpp" : "embed.cpp",
+			     sites[i].line);
 		call = frame(w, bare_wait ? libc : runtime, 0x41000 + i * 0x900, sites[i].runtime,
 			     NULL, 0);
-		inner = frame(w, driver, 0x1f8000 + i * 0x4000, sites[i].driver, NULL, 0);
+		inner = bare_wait
+				? 0
+				: frame(w, driver, 0x1f8000 + i * 0x4000, sites[i].driver, NULL, 0);
 		wait = frame(w, libc, 0x10e000 + i * 0x40, bare_wait ? sites[i].runtime : "poll",
 			     NULL, 0);
 
 		uint32_t f[] = { wait, inner, call, site, step, top, start };
 
 		c->runtime_stack[i] = world_stack(w, f + 2, 5);
-		c->driver_stack[i] = world_stack(w, f + 1, 6);
+		c->driver_stack[i] = bare_wait ? 0 : world_stack(w, f + 1, 6);
 		if (bare_wait) {
 			uint32_t bare[] = { wait, site, step, top, start };
 
@@ -218,6 +222,14 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 		char comm[16];
 
 		snprintf(comm, sizeof(comm), i ? "train-%u" : "train", i);
+		if (i && o->play && o->play->processes) {
+			uint32_t own = process(c, w, c->victim_pid + i, 4700, 1000,
+					       "/opt/train/bin/train", "train", comm, &ctx.image);
+
+			ctx.thread = thread(w, own, c->victim_pid + i, comm);
+			c->thread_ctx[i] = world_ctx(w, &ctx);
+			continue;
+		}
 		ctx.thread = thread_at(w, c->victim_process, c->victim_pid + i, comm,
 				       o->cold_percent ? started : started + i * 1000u);
 		c->thread_ctx[i] = world_ctx(w, &ctx);
@@ -225,6 +237,7 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 	c->holder_thread = ctx.thread = thread_at(w, c->victim_process, c->holder_tid, "loader",
 						  started + (o->threads + 1) * 1000u);
 	ctx.gpu = 0;
+	ctx.image = victim_image;
 	c->holder_ctx = world_ctx(w, &ctx);
 	if (o->share_percent) {
 		c->peer_pid = 5600 + (uint32_t)(o->seed % 83);

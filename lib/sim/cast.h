@@ -37,6 +37,14 @@ enum sim_site {
 	SITES
 };
 
+#define SIM_SITES 16 /* of a play, at most; fewer than SITES */
+
+/* A function of the program, in train.cpp at a line, and the call it makes; driver NULL: of no CUDA library. */
+struct sim_site_def {
+	const char *function, *runtime, *driver;
+	uint32_t line;
+};
+
 struct sim_cast {
 	uint32_t node, victim_process, hog_process, cgroup, gpu;
 	uint32_t victim_pid, hog_pid, holder_tid, peer_pid;

@@ -4,13 +4,12 @@
  * loss out, wait for the stream. Every runtime call contains the driver call that does its work.
  * The holder's loop: sleep until its next window, hold the lock, release it.
  */
-#include "lib/sim/loop.h"
+#include "lib/sim/acts.h"
+#include "lib/sim/play.h"
 
-enum { SYS_READ = 0, SYS_POLL = 7, SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230 }; /* x86-64 */
+enum { SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230 }; /* x86-64 */
 
 #define LOCK_ADDRESS	0x7f52a8c01340
-#define STREAM_HANDLE	0x5581c3a2e0
-#define DISK		(8 << 20 | 16)
 #define WORKSPACE_BYTES (32u << 20)
 
 /* Take the lock: free unless its holder is in a window. */
@@ -53,168 +52,65 @@ uint64_t sim_owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
 
 static void read_batch(struct sim_actor *a)
 {
-	const struct sim_cast *c = &a->run->cast;
-	struct sim_sleep why = { .object_kind = OBJECT_DISK,
-				 .object = DISK,
-				 .syscall = SYS_READ,
-				 .waker_kind = WAKER_HARDIRQ,
-				 .stack = c->wait_stack[SITE_LOAD] };
 	uint64_t ns = sim_owed(a, a->run->o.disk_percent, a->disk_ns);
-	int64_t start = a->now_ns, ready;
-	struct event *ev;
 
 	if (ns < 3 * SIM_MS)
 		return;
 	ns = ns > 12 * SIM_MS ? 12 * SIM_MS : ns;
 	a->disk_ns += ns;
-	ready = start + (int64_t)ns;
-	a->now_ns = ready - 3000;
-	ev = sim_actor_event(a, OP_IO_BLOCK, start + 8000, 0);
-	ev->depth = 0;
-	sim_set(ev, COL_DEVICE, DISK);
-	sim_set(ev, COL_SECTOR, 2048 + a->steps * 2048);
-	sim_set(ev, COL_BYTES, 1 << 20);
-	sim_set(ev, COL_WRITE, 0);
-	sim_set(ev, COL_QUEUE_NS, 5000 + sim_below(&a->random, 15000));
-	a->now_ns = start;
 	sim_planted(a, PLANT_DISK, ns);
-	sim_actor_sleep(a, &why, ready);
-}
-
-static void submit(struct sim_actor *a, uint64_t device_ns)
-{
-	int64_t from = a->device_ns > a->now_ns ? a->device_ns : a->now_ns,
-		alone = a->alone_ns > a->now_ns ? a->alone_ns : a->now_ns,
-		ns = (int64_t)sim_around(&a->random, device_ns);
-
-	a->device_ns = sim_shared_end(a->run, from, ns);
-	a->alone_ns = alone + ns;
+	act_disk_read(a, SITE_LOAD, 1 << 20, ns);
 }
 
 void sim_launch(struct sim_actor *a, enum sim_site site, unsigned i)
 {
-	const struct sim_cast *c = &a->run->cast;
-	uint64_t stub = 0x401000 + (site == SITE_BACKWARD) * 0x800 + i * 0x40;
-	int64_t outer = a->now_ns, inner;
-	struct event *ev;
+	struct sim_call c;
 
-	a->depth++;
-	sim_work(a, 700);
+	sim_call_begin(a, &c, site, 700);
+	a->depth--; /* in the runtime's call, before the driver's */
 	if (i == 0)
 		take_lock(a, site);
 	sim_cold_launch(a, site, i);
-	inner = a->now_ns;
 	a->depth++;
-	sim_work(a, a->run->o.driver_ns);
-	submit(a, a->run->o.device_us * 1000u / (a->run->o.launches + 1));
-	a->depth--;
-	ev = sim_actor_event(a, OP_CU_LAUNCH, inner, c->driver_stack[site]);
-	sim_set(ev, COL_FUNC, stub + 0x55000000);
-	sim_set(ev, COL_STREAM, STREAM_HANDLE);
-	sim_work(a, 300);
-	a->depth--;
-	ev = sim_actor_event(a, OP_CUDA_LAUNCH, outer, c->runtime_stack[site]);
-	sim_set(ev, COL_FUNC, stub);
-	sim_set(ev, COL_STREAM, STREAM_HANDLE);
-	sim_work(a, 1200);
+	c.inner_ns = a->now_ns;
+	act_launched(a, &c, 0x401000 + (site == SITE_BACKWARD) * 0x800 + i * 0x40,
+		     a->run->o.device_us * 1000u / (a->run->o.launches + 1));
 }
 
 void sim_copy(struct sim_actor *a, enum sim_site site, uint64_t bytes)
 {
-	const struct sim_cast *c = &a->run->cast;
-	bool in = site == SITE_COPY_IN || site == SITE_SERVE_IN;
-	int64_t outer = a->now_ns, inner;
-	struct event *ev;
-
-	a->depth++;
-	sim_work(a, 900);
-	inner = a->now_ns;
-	a->depth++;
-	sim_work(a, a->run->o.driver_ns + 900);
-	submit(a, 2000 + bytes / 20);
-	a->depth--;
-	ev = sim_actor_event(a, in ? OP_CU_MEMCPY_HTOD_ASYNC : OP_CU_MEMCPY_DTOH_ASYNC, inner,
-			     c->driver_stack[site]);
-	sim_set(ev, COL_BYTES, bytes);
-	sim_set(ev, COL_DIRECTION, in ? 1 : 2);
-	sim_set(ev, COL_STREAM, STREAM_HANDLE);
-	sim_work(a, 400);
-	a->depth--;
-	ev = sim_actor_event(a, OP_CUDA_MEMCPY_ASYNC, outer, c->runtime_stack[site]);
-	sim_set(ev, COL_BYTES, bytes);
-	sim_set(ev, COL_DIRECTION, in ? 1 : 2);
-	sim_set(ev, COL_STREAM, STREAM_HANDLE);
-	sim_work(a, 800);
+	act_copy(a, site, site == SITE_COPY_IN || site == SITE_SERVE_IN, bytes, 2000 + bytes / 20);
 }
 
 void sim_synchronize(struct sim_actor *a, enum sim_site site)
 {
-	const struct sim_cast *c = &a->run->cast;
-	struct sim_sleep why = { .object_kind = OBJECT_GPU,
-				 .syscall = SYS_POLL,
-				 .waker_kind = WAKER_HARDIRQ,
-				 .stack = c->wait_stack[site] };
-	int64_t outer = a->now_ns, inner;
-	struct event *ev;
+	struct sim_call c;
+	uint64_t late = 0;
 
-	a->depth++;
-	sim_work(a, 500);
-	inner = a->now_ns;
-	a->depth++;
+	sim_call_begin(a, &c, site, 500);
 	sim_work(a, 1500);
 	if (a->device_ns > a->now_ns + 5000) {
-		uint64_t late = sim_owed(a, a->run->o.contend_percent, a->late_ns);
-
-		if (late >= SIM_MS / 2)
-			why.late_ns = late > 6 * SIM_MS ? 6 * SIM_MS : late;
-		a->late_ns += why.late_ns;
+		late = sim_owed(a, a->run->o.contend_percent, a->late_ns);
+		late = late < SIM_MS / 2 ? 0 : late > 6 * SIM_MS ? 6 * SIM_MS : late;
+		a->late_ns += late;
 		sim_shared_wait(a);
-		sim_actor_sleep(a, &why, a->device_ns);
 	}
-	sim_work(a, 900);
-	a->depth--;
-	ev = sim_actor_event(a, OP_CU_STREAM_SYNC, inner, c->driver_stack[site]);
-	sim_set(ev, COL_STREAM, STREAM_HANDLE);
-	sim_work(a, 300);
-	a->depth--;
-	ev = sim_actor_event(a, OP_CUDA_STREAM_SYNC, outer, c->runtime_stack[site]);
-	sim_set(ev, COL_STREAM, STREAM_HANDLE);
-	sim_work(a, 2000);
+	act_synchronized(a, &c, late);
 }
 
 /* Allocate when allocate is true, else free what the step before allocated. */
 static void workspace(struct sim_actor *a, bool allocate)
 {
-	const struct sim_cast *c = &a->run->cast;
 	enum sim_site site = allocate ? SITE_ALLOC : SITE_FREE;
 	uint64_t ptr = 0x7f4000000000 + a->index * 0x100000000u;
 	bool fails = allocate && a->run->o.error_every &&
 		     a->allocations % a->run->o.error_every == a->run->o.error_every - 1;
-	int64_t outer = a->now_ns, inner;
-	struct event *ev;
 
 	if (!allocate && !a->allocated)
 		return;
 	a->allocations += allocate;
 	a->allocated = allocate && !fails;
-	a->depth++;
-	sim_work(a, 1100);
-	inner = a->now_ns;
-	a->depth++;
-	sim_work(a, 42000);
-	for (unsigned layer = 0; layer < 2; layer++) {
-		uint16_t op = layer ? (allocate ? OP_CUDA_MALLOC : OP_CUDA_FREE)
-				    : (allocate ? OP_CU_MEM_ALLOC : OP_CU_MEM_FREE);
-
-		a->depth--;
-		ev = sim_actor_event(a, op, layer ? outer : inner,
-				     layer ? c->runtime_stack[site] : c->driver_stack[site]);
-		ev->ret = fails ? 2 : 0; /* out of memory, in both layers' codes */
-		sim_set(ev, COL_BYTES, WORKSPACE_BYTES);
-		if (!fails)
-			sim_set(ev, COL_PTR, ptr);
-		sim_work(a, 500);
-	}
+	act_allocate(a, site, allocate, ptr, WORKSPACE_BYTES, fails ? 2 : 0, 42000);
 }
 
 static void train_step(struct sim_actor *a)
@@ -275,7 +171,9 @@ bool sim_actor_step(struct sim_actor *a)
 	if (a->now_ns >= a->run->end_ns || a->run->nomem)
 		return false;
 	a->step_ns = a->now_ns;
-	if (a->holder)
+	if (a->run->o.play)
+		a->run->o.play->step(a);
+	else if (a->holder)
 		holder_step(a);
 	else if (a->peer)
 		sim_peer_step(a);

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#include "lib/sim/play.h"
+
+#define SCENARIOS_MAX 64
+
 void sim_options_init(struct sim_options *o)
 {
 	*o = (struct sim_options){ .seed = 1,
@@ -20,7 +24,7 @@ void sim_options_init(struct sim_options *o)
 				   .hog_comm = "log-compactor" };
 }
 
-static const struct sim_scenario scenarios[] = {
+static const struct sim_scenario loops[] = {
 	{ "incident", "another process takes the CPU of a training loop", true },
 	{ "cold-start", "the first calls of a process take long", true },
 	{ "memcpy-bottleneck", "copies take the time, not kernels", true },
@@ -37,8 +41,24 @@ static const struct sim_scenario scenarios[] = {
 
 const struct sim_scenario *sim_scenarios(unsigned *n)
 {
-	*n = sizeof(scenarios) / sizeof(scenarios[0]);
-	return scenarios;
+	static struct sim_scenario all[SCENARIOS_MAX];
+	unsigned have = sizeof(loops) / sizeof(loops[0]);
+
+	memcpy(all, loops, sizeof(loops));
+	for (const struct sim_play *const *p = sim_plays(); *p && have < SCENARIOS_MAX; p++)
+		all[have++] = (struct sim_scenario){ (*p)->name, (*p)->summary, false };
+	*n = have;
+	return all;
+}
+
+static int play_options(const char *name, struct sim_options *o)
+{
+	o->play = sim_play_named(name);
+	if (!o->play)
+		return -1;
+	o->play_percent = o->play->percent;
+	o->threads = o->play->threads ? o->play->threads : 1;
+	return 0;
 }
 
 int sim_scenario_options(const char *name, struct sim_options *o)
@@ -79,7 +99,7 @@ int sim_scenario_options(const char *name, struct sim_options *o)
 	} else if (!strcmp(name, "errors"))
 		o->error_every = 4;
 	else if (strcmp(name, "clean") != 0)
-		return -1;
+		return play_options(name, o);
 	return 0;
 }
 
@@ -87,7 +107,8 @@ void sim_scenario_dose(struct sim_options *o, unsigned percent)
 {
 	unsigned *plants[] = { &o->hog_percent,	 &o->contend_percent, &o->throttle_percent,
 			       &o->lock_percent, &o->disk_percent,    &o->cold_percent,
-			       &o->copy_percent, &o->spike_percent,   &o->share_percent };
+			       &o->copy_percent, &o->spike_percent,   &o->share_percent,
+			       &o->play_percent };
 	unsigned planted = 0, left = percent;
 
 	for (unsigned i = 0; i < sizeof(plants) / sizeof(plants[0]); i++)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/sim/loop.h"
+#include "lib/sim/play.h"
 #include "lib/sim/stream.h"
 
 static uint32_t thread_of(const struct sim_run *r, const struct sim_actor *a,
@@ -170,6 +171,11 @@ static void plan_truth(struct sim_run *r)
 		(struct sim_truth){ "lock-wait", "loader", c->holder_tid, victim, 0, 0 };
 	r->truth[PLANT_LOCK_VIA] =
 		(struct sim_truth){ "lock-wait", r->o.hog_comm, c->hog_pid, victim, 0, 0 };
+	r->truth[PLANT_PLAY] = (struct sim_truth){ "", "train", 0, victim, 0, 0 };
+	if (r->o.play && r->o.play->kind)
+		r->truth[PLANT_PLAY].kind = r->o.play->kind;
+	if (r->o.play && r->o.play->culprit)
+		r->truth[PLANT_PLAY].culprit = r->o.play->culprit;
 	r->truth[PLANT_STOLEN] = (struct sim_truth){ "stolen", "", 0, victim, 0, 0 };
 	r->truth[PLANT_DISK] = (struct sim_truth){ "disk-stall", "8:16", 0, victim, 0, 0 };
 	r->truth[PLANT_COLD] = (struct sim_truth){ "cold-start", "train", victim, victim, 0, 0 };

@@ -19,6 +19,8 @@
 /* Percentages are of wall time, 0 to 80; together at most 80. Plants act on the process's first thread. */
 #define SIM_NODE "gpu-host-1"
 
+struct sim_play;
+
 struct sim_options {
 	uint64_t seed;
 	uint64_t duration_ns;
@@ -47,6 +49,9 @@ struct sim_options {
 	/* A hypervisor takes the first thread's CPU, while it runs and while it waits. Its truth is no kind of chain:
 	 * it is only told by sim_truths. */
 	unsigned steal_percent;
+	/* Something else than the training loop; none of the plants above are its own. */
+	const struct sim_play *play;
+	unsigned play_percent; /* of wall time */
 	/* disk-stall: reads of a batch go to a slow disk; culprit is the device ("8:16"), pid 0. */
 	unsigned disk_percent;
 	/* cold-start: the process begins within the recording, and its first calls take this share of the recording longer
