@@ -9,7 +9,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/cause/chain.h"
-#include "lib/cause/detect/detect.h"
+#include "lib/cause/detect/kinds.h"
 #include "lib/cause/inside.h"
 
 /* Many small takers are only a finding of their own when together they take this much of wall time. */

@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/host/cgroup.h"
+#include "lib/host/reread.h"
 #include "lib/host/sample_memory.h"
 #include "lib/host/sample_target.h"
 #include "lib/host/system.h"
@@ -219,7 +220,7 @@ static void one_cpu(void *ctx, const struct host_cpu *now)
 
 static bool read_whole(struct host_sampler *s, enum file file)
 {
-	return host_watch_read(s->fd[file], &s->room);
+	return host_reread(s->fd[file], &s->room);
 }
 
 static void pressure(struct host_sampler *s, enum file file, uint32_t some, uint32_t full)
@@ -289,7 +290,7 @@ static uint32_t limit_of(struct host_sampler *s, const struct host_cgroup *cgrou
 	limit.fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (limit.fd < 0)
 		return 0;
-	if (!host_watch_read(limit.fd, &s->room) ||
+	if (!host_reread(limit.fd, &s->room) ||
 	    !host_throttle_parse(buf_bytes(&s->room), &limit.last) ||
 	    !vec_push(&s->limits, limit)) {
 		close(limit.fd);
@@ -410,7 +411,7 @@ static void look_at_limit(struct host_sampler *s, struct limit *limit)
 {
 	struct host_throttle now;
 
-	if (limit->tick != s->tick || !host_watch_read(limit->fd, &s->room) ||
+	if (limit->tick != s->tick || !host_reread(limit->fd, &s->room) ||
 	    !host_throttle_parse(buf_bytes(&s->room), &now) || now.periods == 0 ||
 	    (limit->said && memcmp(&now, &limit->last, sizeof(now)) == 0))
 		return;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/host/sample_target.h"
+#include "lib/host/reread.h"
 #include "lib/host/text.h"
 
 #define NO_LIMIT (1ull << 62) /* version 1 says a number near 2^63 for none */
@@ -123,7 +123,7 @@ static bool read_number(int fd, struct buf *room, uint64_t *out)
 {
 	const char *p;
 
-	if (!host_watch_read(fd, room))
+	if (!host_reread(fd, room))
 		return false;
 	p = room->p;
 	return host_text_number(&p, room->p + room->n, out);
@@ -139,11 +139,11 @@ bool host_memory_group_read(const struct host_memory_group *g, struct buf *room,
 		now->limit_bytes = 0; /* "max" */
 	if (g->v1) {
 		now->has_events = read_number(g->events, room, &now->max);
-		now->has_kills = host_watch_read(g->kills, room) &&
+		now->has_kills = host_reread(g->kills, room) &&
 				 host_text_value(buf_bytes(room), "oom_kill ", &now->oom_kills);
 		return true;
 	}
-	if (host_watch_read(g->events, room)) {
+	if (host_reread(g->events, room)) {
 		host_text_value(buf_bytes(room), "high ", &now->high);
 		now->has_events = host_text_value(buf_bytes(room), "max ", &now->max);
 		now->has_kills = host_text_value(buf_bytes(room), "oom_kill ", &now->oom_kills);

@@ -18,10 +18,9 @@
 #include "lib/base/hash.h"
 #include "lib/base/vec.h"
 #include "lib/host/proc.h"
+#include "lib/host/reread.h"
 #include "lib/host/sample_memory.h"
 #include "lib/host/text.h"
-
-#define FILE_MAX (16u << 20)
 
 struct thread {
 	uint32_t tid;
@@ -43,24 +42,6 @@ struct host_watch {
 	uint64_t page_bytes;
 	VEC(struct thread) threads;
 };
-
-bool host_watch_read(int fd, struct buf *room)
-{
-	buf_reset(room);
-	while (fd >= 0 && room->n < FILE_MAX) {
-		/* Most of these files come whole in one read, which is also what makes them consistent. */
-		size_t want = room->n ? room->n : 16384;
-		char *at = buf_reserve(room, want);
-		ssize_t got = at ? pread(fd, at, want, (off_t)room->n) : -1;
-
-		if (got < 0)
-			return false;
-		buf_added(room, (size_t)got);
-		if (got == 0 || (size_t)got < want / 2)
-			return true;
-	}
-	return false;
-}
 
 static int open_of(uint32_t tgid, const char *file)
 {
@@ -174,7 +155,7 @@ static bool look_thread(struct host_watch *w, struct thread *t, struct buf *room
 {
 	int fd = t->fd >= 0 ? t->fd : open_thread(w, t->tid);
 	struct host_schedstat stat;
-	bool good = host_watch_read(fd, room) && host_schedstat_parse(buf_bytes(room), &stat);
+	bool good = host_reread(fd, room) && host_schedstat_parse(buf_bytes(room), &stat);
 
 	if (fd >= 0 && fd != t->fd)
 		close(fd);
@@ -193,7 +174,7 @@ static bool moved(struct host_watch *w, struct buf *room)
 
 	if (w->place && (w->looks++ + w->tgid) % 8 != 0)
 		return false;
-	if (!host_watch_read(w->cgroup, room))
+	if (!host_reread(w->cgroup, room))
 		return false;
 	place = hash_bytes(room->p, room->n, 1) | 1;
 	if (place == w->place)
@@ -212,7 +193,7 @@ bool host_watch_look(struct host_watch *w, struct buf *room, unsigned *files,
 
 	*now = (struct host_watch_now){ 0 };
 	/* A process that ended but was not waited for has no memory. */
-	if (!host_watch_read(w->statm, room) || (p = room->p) == NULL ||
+	if (!host_reread(w->statm, room) || (p = room->p) == NULL ||
 	    !host_text_number(&p, room->p + room->n, &size) ||
 	    !host_text_number(&p, room->p + room->n, &resident) || size == 0 ||
 	    fstat(dirfd(w->tasks), &tasks))
@@ -223,9 +204,9 @@ bool host_watch_look(struct host_watch *w, struct buf *room, unsigned *files,
 		now->has_cpu = true;
 	}
 	now->has_faults =
-		host_watch_read(w->stat, room) &&
+		host_reread(w->stat, room) &&
 		host_faults_parse(buf_bytes(room), &now->minor_faults, &now->major_faults);
-	now->has_io = host_watch_read(w->io, room) &&
+	now->has_io = host_reread(w->io, room) &&
 		      host_io_parse(buf_bytes(room), &now->read_bytes, &now->write_bytes);
 	/* /proc counts the threads in the links of their folder. */
 	if (w->stale || tasks.st_nlink != w->nthreads)

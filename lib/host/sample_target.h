@@ -36,7 +36,4 @@ void host_watch_free(struct host_watch *w, unsigned *files);
 bool host_watch_look(struct host_watch *w, struct buf *room, unsigned *files,
 		     struct host_watch_now *now);
 
-/* All of an open file from its start into room, which is emptied before; false when it cannot be read. */
-bool host_watch_read(int fd, struct buf *room);
-
 #endif

@@ -82,16 +82,6 @@ static int open_session(struct probe_recorder *r, struct err *e)
 	return rc;
 }
 
-int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
-{
-	int rc = probe_say_node(r->writer, &r->node, e);
-
-	if (rc == 0)
-		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command,
-				       r->opt.target, r->opt.probe.sched, e);
-	return rc ? rc : probe_say_clock(r->writer, "start", e);
-}
-
 static int begin(struct probe_recorder *r, struct err *e)
 {
 	int rc = probe_recorder_say_start(r, e);
@@ -100,14 +90,6 @@ static int begin(struct probe_recorder *r, struct err *e)
 	return rc ? rc
 		  : ige_writer_flush(r->writer, r->start_ns - PROBE_LAG_NS,
 				     r->start_ns - PROBE_LAG_NS, true, e);
-}
-
-int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e)
-{
-	if (!r->session)
-		return 0;
-	return probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
-				  probe_link_name(probe_session_programs(r->session)->link), e);
 }
 
 static int open_probes(struct probe_recorder *r, struct err *e)

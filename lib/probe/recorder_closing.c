@@ -6,18 +6,8 @@
 #include "lib/probe/recorder_state.h"
 
 #include <string.h>
-#include <sys/resource.h>
 
 #include "lib/base/human.h"
-
-double probe_recorder_cpu(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
 
 /* How far stacks can be trusted to be there. */
 static void tell_shares(struct probe_recorder *r, const struct probe_shares *s)

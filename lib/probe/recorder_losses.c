@@ -125,24 +125,3 @@ uint64_t probe_recorder_ring_losses(const struct probe_recorder *r)
 		n += r->losses.n[source][LOSS_RING_FULL];
 	return n;
 }
-
-int probe_recorder_say_thinned(struct probe_recorder *r, int64_t now, struct err *e)
-{
-	struct record rec = { .kind = RECORD_THINNED };
-	int rc;
-
-	if (!r->thin.on)
-		return 0;
-	REC_SET(&rec, THINNED, since_ns, r->thin_since);
-	REC_SET(&rec, THINNED, until_ns, now);
-	REC_SET(&rec, THINNED, said, r->thin.said - r->thin_said);
-	REC_SET(&rec, THINNED, left_out, r->thin.left_out - r->thin_left_out);
-	REC_SET(&rec, THINNED, deadband, r->thin.deadband);
-	if (r->thin.heartbeat_ns)
-		REC_SET(&rec, THINNED, heartbeat_ns, r->thin.heartbeat_ns);
-	rc = ige_writer_record(r->writer, &rec, e);
-	r->thin_said = r->thin.said;
-	r->thin_left_out = r->thin.left_out;
-	r->thin_since = now;
-	return rc;
-}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's inside, shared by recorder.c, which makes the recording, recorder_feed.c, which brings it what the
- * rings hold, and recorder_tell.c, which says how it goes. Nobody else includes this.
+ * The recorder's inside, shared by recorder.c, which makes the recording, and its parts: recorder_feed.c brings what the
+ * rings hold, recorder_say.c puts statements into the recording, recorder_tell.c keeps notices for a person,
+ * recorder_files.c ends files. Parts never call recorder.c. Nobody else includes this.
  */
 #ifndef INGERO_PROBE_RECORDER_STATE_H
 #define INGERO_PROBE_RECORDER_STATE_H
@@ -137,6 +138,8 @@ int probe_recorder_land(struct probe_recorder *r, struct err *e);
 void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* How stacks are walked: "none", "loop", "helper". */
+const char *probe_recorder_walker(const struct probe_recorder *r);
 /* Seconds of CPU this process has used. */
 double probe_recorder_cpu(void);
 /* How probes are attached and stacks walked. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the recording goes, for a person and for the recording: notices, losses, totals. Notices are kept in order
- * until the program takes them.
+ * How the recording goes, for a person: notices, kept in order until the program takes them.
  */
 #include "lib/probe/recorder_state.h"
 
@@ -11,7 +10,6 @@
 #include <string.h>
 
 #include "lib/base/human.h"
-#include "lib/host/clock.h"
 #include "lib/host/cuda.h"
 
 #define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
@@ -27,6 +25,13 @@ void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const
 	va_end(ap);
 	if (n.text && !vec_push(&r->notices, n))
 		free(n.text);
+}
+
+const char *probe_recorder_walker(const struct probe_recorder *r)
+{
+	static const char *const walkers[] = { "none", "loop", "helper" };
+
+	return walkers[r->session ? probe_session_walker(r->session) : 0];
 }
 
 const char *probe_recorder_notice(struct probe_recorder *r, enum probe_notice *kind)
@@ -134,50 +139,13 @@ void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 
 void probe_recorder_tell_probes(struct probe_recorder *r)
 {
-	struct probe_recorder_totals t;
-
-	probe_recorder_totals(r, &t);
 	if (r->session)
-		probe_recorder_tell(r, PROBE_NOTE, "probes   %s links, stacks by %s%s", t.link,
-				    t.walker, r->opt.probe.sched ? ", off-CPU intervals" : "");
+		probe_recorder_tell(r, PROBE_NOTE, "probes   %s links, stacks by %s%s",
+				    probe_link_name(probe_session_programs(r->session)->link),
+				    probe_recorder_walker(r),
+				    r->opt.probe.sched ? ", off-CPU intervals" : "");
 	else
 		probe_recorder_tell(r, PROBE_NOTE,
 				    "probes   none: samples of machine, processes and GPUs, once a "
 				    "second");
-}
-
-size_t probe_recorder_alive(const struct probe_recorder *r)
-{
-	return r->session ? probe_targets_alive(r->targets) : r->watch.alive.n;
-}
-
-size_t probe_recorder_with_cuda(const struct probe_recorder *r)
-{
-	return r->session ? probe_targets_with_cuda(r->targets) : r->watch.with_cuda;
-}
-
-void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
-{
-	static const char *const walkers[] = { "none", "loop", "helper" };
-
-	*t = (struct probe_recorder_totals){
-		.events = r->events,
-		.calls = r->calls,
-		.lost = r->lost,
-		.lost_ring = probe_recorder_ring_losses(r),
-		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
-		.open = r->opens.open,
-		.hung = r->opens.hung,
-		.start_ns = r->start_ns,
-		.end_ns = host_clock_mono(),
-		.with_cuda = probe_recorder_with_cuda(r),
-		.link = "no",
-		.walker = walkers[0],
-	};
-	if (!r->session)
-		return;
-	t->refused = probe_wire_refused(r->wire);
-	t->shares = *probe_wire_shares(r->wire);
-	t->link = probe_link_name(probe_session_programs(r->session)->link);
-	t->walker = walkers[probe_session_walker(r->session)];
 }

@@ -4,7 +4,7 @@
  * of run-queue waits with the slices of who ran there. Not this: waking up on an idle CPU, or being
  * taken off the CPU while running (cpu-preempted).
  */
-#include "lib/cause/detect/detect.h"
+#include "lib/cause/detect/kinds.h"
 
 static bool is(const struct tally_group *g)
 {

@@ -4,7 +4,7 @@
  * with the slices of who ran instead. Not this: waits after a wake-up (cpu-contended), a
  * used-up quota (cpu-throttled).
  */
-#include "lib/cause/detect/detect.h"
+#include "lib/cause/detect/kinds.h"
 
 static bool is(const struct tally_group *g)
 {

@@ -4,7 +4,7 @@
  * next period. Proven by the kernel's own throttle marks on the waits; never inferred from periods,
  * so that a hog beside the quota is not mistaken for it.
  */
-#include "lib/cause/detect/detect.h"
+#include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
 

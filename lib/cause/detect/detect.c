@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of kinds, and what their texts share.
+ * What the texts of the kinds share.
  */
 #include "lib/cause/detect/detect.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "lib/base/human.h"
-
-static const struct detector *const detectors[] = {
-	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled,
-	&detect_lock_wait,     &detect_disk_stall,
-};
-#define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
-
-const struct detector *detect_for(const struct tally_group *g)
-{
-	for (unsigned i = 0; i < NDETECTORS; i++) {
-		if (detectors[i]->family == g->family && detectors[i]->is(g))
-			return detectors[i];
-	}
-	return NULL;
-}
-
-const struct detector *detect_named(const char *kind)
-{
-	for (unsigned i = 0; i < NDETECTORS; i++) {
-		if (strcmp(detectors[i]->kind, kind) == 0)
-			return detectors[i];
-	}
-	return NULL;
-}
 
 void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
 		      const char *command, double keep, const char *basis)

@@ -2,7 +2,7 @@
 /*
  * The kinds of findings. A detector does not search: the books already say who took how much.
  * It says which share of its family it stands for, tells it in one sentence, and what to do about it.
- * One file per kind; the table of all of them is in detect.c.
+ * One file per kind; the table of all of them is in kinds.h.
  */
 #ifndef INGERO_CAUSE_DETECT_DETECT_H
 #define INGERO_CAUSE_DETECT_DETECT_H
@@ -35,12 +35,6 @@ struct detector {
 	/* Elements of the recommendations array, by detect_recommend. */
 	void (*recommend)(const struct finding *f, struct jsonw *j);
 };
-
-extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
-	detect_lock_wait, detect_disk_stall;
-
-const struct detector *detect_for(const struct tally_group *g); /* NULL: none */
-const struct detector *detect_named(const char *kind);		/* NULL: none */
 
 /* One recommendation. Its gain lies between keep (0..1) of the lost time, less what other causes take again, and all. */
 void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,

@@ -4,7 +4,7 @@
  * interval; the process's block requests on the device tell reads from writes. Not this: waits for
  * sockets, pipes or terminals.
  */
-#include "lib/cause/detect/detect.h"
+#include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
  * value and by who released it. Not this: threads waiting for work on a condition, semaphore or
  * barrier, and holders that were themselves kept from running (that is whoever kept them).
  */
-#include "lib/cause/detect/detect.h"
+#include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of kinds: a new one is a file beside this and a row here.
+ */
+#include "lib/cause/detect/kinds.h"
+
+#include <string.h>
+
+static const struct detector *const detectors[] = {
+	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled,
+	&detect_lock_wait,     &detect_disk_stall,
+};
+#define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
+
+const struct detector *detect_for(const struct tally_group *g)
+{
+	for (unsigned i = 0; i < NDETECTORS; i++) {
+		if (detectors[i]->family == g->family && detectors[i]->is(g))
+			return detectors[i];
+	}
+	return NULL;
+}
+
+const struct detector *detect_named(const char *kind)
+{
+	for (unsigned i = 0; i < NDETECTORS; i++) {
+		if (strcmp(detectors[i]->kind, kind) == 0)
+			return detectors[i];
+	}
+	return NULL;
+}

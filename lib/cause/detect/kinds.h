@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All kinds of findings, and which one a cause is.
+ */
+#ifndef INGERO_CAUSE_DETECT_KINDS_H
+#define INGERO_CAUSE_DETECT_KINDS_H
+
+#include "lib/cause/detect/detect.h"
+
+extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
+	detect_lock_wait, detect_disk_stall;
+
+const struct detector *detect_for(const struct tally_group *g); /* NULL: none */
+const struct detector *detect_named(const char *kind);		/* NULL: none */
+
+#endif

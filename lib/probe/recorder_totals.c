@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recording in numbers, at any time.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include <sys/resource.h>
+
+#include "lib/host/clock.h"
+
+double probe_recorder_cpu(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+size_t probe_recorder_alive(const struct probe_recorder *r)
+{
+	return r->session ? probe_targets_alive(r->targets) : r->watch.alive.n;
+}
+
+size_t probe_recorder_with_cuda(const struct probe_recorder *r)
+{
+	return r->session ? probe_targets_with_cuda(r->targets) : r->watch.with_cuda;
+}
+
+void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
+{
+	*t = (struct probe_recorder_totals){
+		.events = r->events,
+		.calls = r->calls,
+		.lost = r->lost,
+		.lost_ring = probe_recorder_ring_losses(r),
+		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
+		.open = r->opens.open,
+		.hung = r->opens.hung,
+		.start_ns = r->start_ns,
+		.end_ns = host_clock_mono(),
+		.with_cuda = probe_recorder_with_cuda(r),
+		.link = "no",
+		.walker = probe_recorder_walker(r),
+	};
+	if (!r->session)
+		return;
+	t->refused = probe_wire_refused(r->wire);
+	t->shares = *probe_wire_shares(r->wire);
+	t->link = probe_link_name(probe_session_programs(r->session)->link);
+}
