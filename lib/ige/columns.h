@@ -8,7 +8,7 @@
 #ifndef INGERO_IGE_COLUMNS_H
 #define INGERO_IGE_COLUMNS_H
 
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_reader.h"
 #include "lib/ige/reader.h"
 
 #define IGE_WANT(id) (1u << (id))

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/wirebytes.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_reader.h"
 
 void ige_dict_reader_init(struct ige_dict_reader *d, struct world *w)
 {

@@ -7,7 +7,7 @@
 
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_writer.h"
 
 #define DEFLATE_FROM 512	  /* bytes: below it zlib's own overhead eats the gain */
 #define RUN_BYTES    (256u << 10) /* a run of entries is cut here, far below the block limit */

@@ -4,7 +4,7 @@
  * else minted. Whichever way it is found, it is the same one.
  */
 #include "lib/base/wirebytes.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_writer.h"
 
 static void define_site(struct ige_dict_writer *d, const struct ige_site *s,
 			const struct op_def *def, uint32_t id)

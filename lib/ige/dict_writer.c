@@ -7,47 +7,9 @@
 #include <string.h>
 
 #include "lib/base/wirebytes.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_writer.h"
 
 #define PENDING_BYTES (1u << 20) /* definitions are written when so many bytes of them wait */
-
-int ige_role_kind(enum column_role role)
-{
-	switch (role) {
-	case ROLE_THREAD:
-		return WORLD_THREAD;
-	case ROLE_PROCESS:
-		return WORLD_PROCESS;
-	case ROLE_CGROUP:
-		return WORLD_CGROUP;
-	case ROLE_GPU:
-		return WORLD_GPU;
-	case ROLE_STACK:
-		return WORLD_STACK;
-	default:
-		return -1;
-	}
-}
-
-int ige_record_role_kind(enum record_role role)
-{
-	switch (role) {
-	case RROLE_NODE:
-		return WORLD_NODE;
-	case RROLE_PROCESS:
-		return WORLD_PROCESS;
-	case RROLE_THREAD:
-		return WORLD_THREAD;
-	case RROLE_CGROUP:
-		return WORLD_CGROUP;
-	case RROLE_GPU:
-		return WORLD_GPU;
-	case RROLE_STACK:
-		return WORLD_STACK;
-	default:
-		return -1;
-	}
-}
 
 void ige_dict_writer_init(struct ige_dict_writer *d, struct world *w)
 {

@@ -6,6 +6,7 @@
 #define INGERO_IGE_EVENTS_H
 
 #include "lib/ige/columns.h"
+#include "lib/ige/dict_writer.h"
 #include "lib/ige/sparse.h"
 
 /* One sparse column while its block is open: values, and a bit for each row whose op lists it. */

@@ -4,7 +4,8 @@
 #define INGERO_IGE_RECORDS_H
 
 #include "lib/base/arena.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_reader.h"
+#include "lib/ige/dict_writer.h"
 
 /* Seal n records of one kind into a block appended to out. dict NULL: references to subjects are refused
  * (a filter mints no ids). h's type, n, ncol, length and CRITICAL flag are set here. */

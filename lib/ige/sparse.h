@@ -6,7 +6,7 @@
 #ifndef INGERO_IGE_SPARSE_H
 #define INGERO_IGE_SPARSE_H
 
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_reader.h"
 
 #define IGE_SPARSE_MAX 64 /* sparse columns of one block; more are passed by */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/wirebytes.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_reader.h"
 #include "tests/unit/fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

@@ -9,7 +9,7 @@
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
 #include "lib/ige/block.h"
-#include "lib/ige/dict.h"
+#include "lib/ige/dict_reader.h"
 #include "lib/ige/records.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"

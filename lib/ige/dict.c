@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the world's kinds a value names. */
+#include "lib/ige/dict.h"
+
+#include "lib/world/world.h"
+
+int ige_role_kind(enum column_role role)
+{
+	switch (role) {
+	case ROLE_THREAD:
+		return WORLD_THREAD;
+	case ROLE_PROCESS:
+		return WORLD_PROCESS;
+	case ROLE_CGROUP:
+		return WORLD_CGROUP;
+	case ROLE_GPU:
+		return WORLD_GPU;
+	case ROLE_STACK:
+		return WORLD_STACK;
+	default:
+		return -1;
+	}
+}
+
+int ige_record_role_kind(enum record_role role)
+{
+	switch (role) {
+	case RROLE_NODE:
+		return WORLD_NODE;
+	case RROLE_PROCESS:
+		return WORLD_PROCESS;
+	case RROLE_THREAD:
+		return WORLD_THREAD;
+	case RROLE_CGROUP:
+		return WORLD_CGROUP;
+	case RROLE_GPU:
+		return WORLD_GPU;
+	case RROLE_STACK:
+		return WORLD_STACK;
+	default:
+		return -1;
+	}
+}
