@@ -4,11 +4,9 @@
  * sizes is held against the file and our limits before libelf is asked for that part, for it allocates what is said.
  * What it has read is given back when the question is answered: a library's symbols take no memory in between.
  */
-#include "lib/sym/elf.h"
+#include "lib/sym/elf_state.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <pthread.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,27 +19,6 @@
 #define SECTIONS_MAX (1u << 20)
 #define NOTES_MAX    65536u
 #define DYNAMIC_MAX  65536u
-#define NAMES_MAX    (512u << 20)
-#define SYMBOLS_MAX  (16u << 20)
-
-struct sym_elf {
-	int fd;
-	uint64_t size;
-	uint64_t reach; /* where addresses may lie: size, or that of the file whose symbols these are */
-	Elf64_Ehdr head;
-	Elf64_Phdr *segments;
-	unsigned nsegments;
-	Elf64_Shdr *sections;
-	unsigned nsections;
-	char build_id[SYM_BUILD_ID];
-	char soname[256];
-	char interpreter[256];
-};
-
-static bool inside(const struct sym_elf *f, uint64_t offset, uint64_t n)
-{
-	return offset <= f->size && n <= f->size - offset;
-}
 
 size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
 {
@@ -65,7 +42,7 @@ size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t
 
 static bool take(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
 {
-	return inside(f, offset, n) && sym_elf_bytes(f, offset, out, n) == n;
+	return sym_elf_inside(f, offset, n) && sym_elf_bytes(f, offset, out, n) == n;
 }
 
 static void say_version(void)
@@ -73,8 +50,7 @@ static void say_version(void)
 	elf_version(EV_CURRENT);
 }
 
-/* NULL: libelf refuses it, or there is no memory. */
-static Elf *begin(const struct sym_elf *f)
+Elf *sym_elf_begin(const struct sym_elf *f)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	Elf *elf;
@@ -162,7 +138,7 @@ static void read_notes(struct sym_elf *f, Elf *elf)
 		GElf_Nhdr note;
 
 		if (s->p_type == PT_NOTE && s->p_filesz <= NOTES_MAX &&
-		    inside(f, s->p_offset, s->p_filesz))
+		    sym_elf_inside(f, s->p_offset, s->p_filesz))
 			d = elf_getdata_rawchunk(elf, (int64_t)s->p_offset, s->p_filesz,
 						 ELF_T_NHDR);
 		while (d && (next = gelf_getnote(d, at, &note, &name, &description)) > at) {
@@ -180,7 +156,7 @@ static void read_dynamic(struct sym_elf *f, Elf *elf, const Elf64_Phdr *s)
 	Elf_Data *data = NULL;
 	GElf_Dyn d;
 
-	if (s->p_filesz <= DYNAMIC_MAX && inside(f, s->p_offset, s->p_filesz))
+	if (s->p_filesz <= DYNAMIC_MAX && sym_elf_inside(f, s->p_offset, s->p_filesz))
 		data = elf_getdata_rawchunk(elf, (int64_t)s->p_offset, s->p_filesz, ELF_T_DYN);
 	for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
 		if (d.d_tag == DT_STRTAB)
@@ -221,7 +197,7 @@ static bool sections_fit(const struct sym_elf *f)
 		return false;
 	if (n == 0)
 		n = first.sh_size; /* more than fit the header's field */
-	return n <= SECTIONS_MAX && inside(f, f->head.e_shoff, n * sizeof(first));
+	return n <= SECTIONS_MAX && sym_elf_inside(f, f->head.e_shoff, n * sizeof(first));
 }
 
 /* Section headers are for symbols only: a file whose headers are gone or wrong just has none. */
@@ -295,7 +271,7 @@ static int open_owned(struct sym_elf **out, int fd, const char *name, bool whole
 	f->fd = fd;
 	rc = read_head(f, name, e);
 	if (rc == 0) {
-		elf = begin(f);
+		elf = sym_elf_begin(f);
 		rc = read_parts(f, elf, name, whole, e);
 	}
 	elf_end(elf);
@@ -380,97 +356,4 @@ uint16_t sym_elf_machine(const struct sym_elf *f)
 uint64_t sym_elf_size(const struct sym_elf *f)
 {
 	return f->size;
-}
-
-struct walk {
-	unsigned flags;
-	const char *names; /* names_size bytes; NULL unless SYM_NAMES was asked */
-	uint64_t names_at, names_size;
-	sym_elf_fn *fn;
-	void *ctx;
-};
-
-static bool walk_one(const struct sym_elf *f, const struct walk *w, const Elf64_Sym *sym)
-{
-	unsigned type = ELF64_ST_TYPE(sym->st_info);
-	struct sym_elf_symbol s = { .value = sym->st_value,
-				    .offset = UINT64_MAX,
-				    .size = sym->st_size,
-				    .is_function = type == STT_FUNC || type == STT_GNU_IFUNC,
-				    .is_local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL };
-
-	if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0 || sym->st_name >= w->names_size ||
-	    type == STT_TLS || type == STT_FILE || type == STT_SECTION)
-		return true;
-	sym_elf_place(f, sym->st_value, &s.offset);
-	if ((w->flags & SYM_FUNCTIONS) && (!s.is_function || s.offset == UINT64_MAX))
-		return true;
-	s.names_place = w->names_at;
-	s.name_at = sym->st_name;
-	if (w->names) {
-		uint64_t room = w->names_size - sym->st_name;
-
-		s.name = w->names + sym->st_name;
-		if (room > SYM_NAME_MAX)
-			room = SYM_NAME_MAX;
-		if (strnlen(s.name, room) == room)
-			return true;
-	}
-	return w->fn(w->ctx, &s);
-}
-
-/* All of a section's bytes, as libelf hands them out. NULL: they are not in the file, or there is no memory. */
-static const Elf_Data *bytes_of_section(const struct sym_elf *f, Elf *elf, unsigned i)
-{
-	Elf_Scn *scn = inside(f, f->sections[i].sh_offset, f->sections[i].sh_size)
-			       ? elf_getscn(elf, i)
-			       : NULL;
-	const Elf_Data *d = scn ? elf_getdata(scn, NULL) : NULL;
-
-	return d && d->d_buf && d->d_size == f->sections[i].sh_size ? d : NULL;
-}
-
-static int walk_table(const struct sym_elf *f, unsigned i, struct walk *w, struct err *e)
-{
-	const Elf64_Shdr *table = &f->sections[i], *text;
-	uint64_t n = table->sh_size / sizeof(Elf64_Sym);
-	const Elf_Data *d, *names = NULL;
-	Elf *elf;
-
-	if (table->sh_link >= f->nsections || n == 0)
-		return 0;
-	text = &f->sections[table->sh_link];
-	if (text->sh_size == 0 || text->sh_type == SHT_NOBITS ||
-	    !inside(f, text->sh_offset, text->sh_size))
-		return 0;
-	if (n > SYMBOLS_MAX || ((w->flags & SYM_NAMES) && text->sh_size > NAMES_MAX))
-		return err_set(e, ERR_LIMIT, "a symbol table of %llu entries is too large",
-			       (unsigned long long)n);
-	elf = begin(f);
-	if (!elf)
-		return err_nomem(e);
-	w->names_at = text->sh_offset;
-	w->names_size = text->sh_size;
-	d = bytes_of_section(f, elf, i);
-	if (d && (w->flags & SYM_NAMES))
-		names = bytes_of_section(f, elf, table->sh_link);
-	w->names = names ? names->d_buf : NULL;
-	if (d && d->d_type == ELF_T_SYM && (names || !(w->flags & SYM_NAMES)))
-		for (uint64_t k = 0; k < n; k++)
-			if (!walk_one(f, w, (const Elf64_Sym *)d->d_buf + k))
-				break;
-	elf_end(elf);
-	return 0;
-}
-
-int sym_elf_symbols(const struct sym_elf *f, unsigned flags, sym_elf_fn *fn, void *ctx,
-		    struct err *e)
-{
-	struct walk w = { .flags = flags, .fn = fn, .ctx = ctx };
-
-	/* The format allows one table of each kind. */
-	for (unsigned i = 0; i < f->nsections; i++)
-		if (f->sections[i].sh_type == (flags & SYM_FULL ? SHT_SYMTAB : SHT_DYNSYM))
-			return walk_table(f, i, &w, e);
-	return 0;
 }

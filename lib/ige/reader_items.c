@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is in the block that was read last, batch by batch and record by record; and the whole input as a stream.
+ */
+#include "lib/ige/reader_state.h"
+
+#include <stddef.h>
+
+int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err *e)
+{
+	const struct ige_header *h = &r->view.header;
+
+	(void)e;
+	*item = (struct stream_item){ .watermark_ns = INT64_MIN, .floor_ns = INT64_MIN };
+	switch (r->ready) {
+	case SEGMENT:
+		item->kind = STREAM_SEGMENT;
+		r->ready = NOTHING;
+		return 1;
+	case EVENTS:
+		item->kind = STREAM_EVENTS;
+		item->n = ige_decoder_next(&r->decoder, &item->events);
+		item->late = h->flags & IGE_LATE;
+		item->lost = r->next ? 0 : h->lost;
+		r->next += item->n;
+		if (r->next == r->decoder.total) {
+			if (!item->late) {
+				item->watermark_ns = h->end_max;
+				if (h->start_floor_us != IGE_FLOOR_UNKNOWN &&
+				    h->end_max != INT64_MIN)
+					item->floor_ns =
+						h->end_max - (int64_t)h->start_floor_us * 1000;
+			}
+			r->ready = h->flags & IGE_LAST ? LAST : NOTHING;
+		}
+		return 1;
+	case RECORDS:
+		if (r->next == r->records.list.n) {
+			r->ready = NOTHING;
+			return 0;
+		}
+		item->kind = STREAM_RECORD;
+		item->record = &r->records.list.v[r->next++];
+		return 1;
+	case LAST:
+		item->kind = STREAM_LAST;
+		r->ready = NOTHING;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int stream_next(struct event_stream *s, struct stream_item *item, struct err *e)
+{
+	struct ige_reader *r =
+		(struct ige_reader *)((char *)s - offsetof(struct ige_reader, stream));
+
+	for (;;) {
+		struct ige_block b;
+		int rc = ige_reader_items(r, item, e);
+
+		if (rc)
+			return rc;
+		rc = ige_reader_block(r, &b, e);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+static void stream_close(struct event_stream *s)
+{
+	(void)s;
+}
+
+struct event_stream *ige_reader_stream(struct ige_reader *r)
+{
+	r->stream = (struct event_stream){ stream_next, stream_close };
+	return &r->stream;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window that slides over an input, in which blocks are found. Whatever is not a sound header is passed over byte by
+ * byte to the next one that is.
+ */
+#ifndef INGERO_IGE_WINDOW_H
+#define INGERO_IGE_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+
+#define IGE_READ_BYTES (256u << 10) /* one read(2) */
+
+struct ige_window {
+	int fd;
+	bool eof;
+	char name[160]; /* of the input, for messages */
+	unsigned char *bytes;
+	size_t cap, from, to; /* bytes[from..to) is input not yet passed */
+	uint64_t offset;      /* of bytes[from] in the input */
+	uint64_t *skipped;    /* the owner's count of bytes that were no block's */
+};
+
+static inline size_t ige_window_held(const struct ige_window *w)
+{
+	return w->to - w->from;
+}
+
+static inline const unsigned char *ige_window_at(const struct ige_window *w)
+{
+	return w->bytes + w->from;
+}
+
+/* At least n bytes in the window, or all there are. */
+int ige_window_fill(struct ige_window *w, size_t n, struct err *e);
+void ige_window_pass(struct ige_window *w, size_t n);
+
+/* Is there a sound header at p, with n bytes to look at? */
+bool ige_window_sound(const unsigned char *p, size_t n);
+
+/* Pass over bytes up to the next sound header. 1 found, 0 end of input. limit: give up (0) after that many. */
+int ige_window_resync(struct ige_window *w, size_t limit, struct err *e);
+
+#endif

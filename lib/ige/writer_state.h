@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A writer's inside, shared by writer.c, which takes events and records in, and writer_seal.c, which makes blocks of
+ * them. Nobody else includes this.
+ */
+#ifndef INGERO_IGE_WRITER_STATE_H
+#define INGERO_IGE_WRITER_STATE_H
+
+#include "lib/base/arena.h"
+#include "lib/ige/archive.h"
+#include "lib/ige/index.h"
+#include "lib/ige/pending.h"
+#include "lib/ige/writer.h"
+
+struct ige_writer {
+	struct world *world;
+	struct ige_sink *sink;
+	struct ige_writer_options opt;
+	struct ige_dict_writer dict;
+	struct ige_builder builder;
+	struct ige_rows rows, late;
+	struct ige_archive archive;
+	struct ige_pending pending;
+	VEC(struct record) records;
+	struct arena texts; /* of waiting records */
+	struct buf out;
+	struct ige_index index;
+	uint64_t row_ops, late_ops; /* of what is in rows and late, see ige_op_bit */
+	uint64_t seq;
+	uint64_t segment; /* how many began */
+	uint64_t segment_bytes, event_bytes;
+	int64_t segment_start;
+	int64_t last_end; /* of the newest event let go */
+	int64_t watermark, floor;
+	int64_t due; /* watermark less the window: what ends by then has been let go */
+	uint64_t lost;
+	bool open;    /* the segment header is written */
+	bool cutting; /* the segment is about to end with LAST: it does not end by itself */
+};
+
+/* Everything queued, in the order readers need it. */
+int ige_writer_seal(struct ige_writer *wr, struct err *e);
+/* One block of these rows, or of none: a heartbeat. */
+int ige_writer_put_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t flags, struct err *e);
+int ige_writer_put_index(struct ige_writer *wr, struct err *e);
+
+#endif

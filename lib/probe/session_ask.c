@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel side has counted: losses, calls left out, I/O of others; and the calls that are open now.
+ */
+#include "lib/probe/session_state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+int probe_session_others(const struct probe_session *s, uint32_t *device, struct block_others *sum)
+{
+	int fd = bpf_map__fd(s->bpf->maps.block_others);
+	struct block_others each[512];
+	uint32_t next;
+
+	if (s->ncpu > sizeof(each) / sizeof(each[0]) ||
+	    bpf_map_get_next_key(fd, *device ? device : NULL, &next) ||
+	    bpf_map_lookup_elem(fd, &next, each))
+		return 0;
+	*device = next;
+	memset(sum, 0, sizeof(*sum));
+	for (size_t cpu = 0; cpu < s->ncpu; cpu++) {
+		sum->requests += each[cpu].requests;
+		sum->read_bytes += each[cpu].read_bytes;
+		sum->write_bytes += each[cpu].write_bytes;
+	}
+	return 1;
+}
+
+uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op)
+{
+	const volatile struct spec_passed *p = s->passed;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->nspecs; i++)
+		n += s->specs[i].op == op ? p[i].left_out : 0;
+	return n;
+}
+
+void probe_session_losses(const struct probe_session *s, struct loss_slot *sum)
+{
+	const volatile __u64 *from;
+	__u64 *to = &sum->n[0][0];
+	size_t each = sizeof(*sum) / sizeof(*to);
+
+	memset(sum, 0, sizeof(*sum));
+	for (size_t cpu = 0; cpu < s->ncpu; cpu++) {
+		from = &s->losses[cpu].n[0][0];
+		for (size_t i = 0; i < each; i++)
+			to[i] += from[i];
+	}
+}
+
+int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e)
+{
+	int fd = bpf_iter_create(bpf_link__fd(s->open_link));
+	uint64_t raw[8192];
+	size_t have = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (fd < 0)
+		return err_sys(e, "cannot read open calls");
+	for (;;) {
+		size_t at = 0;
+
+		n = read(fd, (char *)raw + have, sizeof(raw) - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		for (;;) {
+			const struct wire_open *head = (const void *)((char *)raw + at);
+			size_t size;
+
+			if (have - at < sizeof(*head))
+				break;
+			size = sizeof(*head) + head->ncalls * sizeof(struct wire_open_call);
+			if (have - at < size)
+				break;
+			fn(ctx, head, (const void *)(head + 1));
+			at += size;
+		}
+		memmove(raw, (char *)raw + at, have - at);
+		have -= at;
+	}
+	if (n < 0)
+		rc = err_sys(e, "cannot read open calls");
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading is trial: which link type and which stack walker a kernel takes is found out by loading the real
+ * programs and putting them on a function of our own, never inferred from version numbers or symbols.
+ */
+#include "lib/probe/session_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/probe/trial.h"
+
+#define RING_BYTES_DEFAULT (16u << 20)
+#define LIFE_BYTES	   (1u << 20)
+
+/* libbpf's own words are kept for the one case where nothing loads. */
+static char load_log[400];
+static struct probe_optionals *loading;
+
+static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char words[400];
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	vsnprintf(words, sizeof(words), format, args);
+	if (loading)
+		probe_optional_heard(loading, words);
+	words[strcspn(words, "\n")] = 0;
+	if (!load_log[0])
+		memcpy(load_log, words, sizeof(load_log));
+	return 0;
+}
+
+static void choose_programs(struct ingero_bpf *b, enum probe_link link,
+			    const struct probe_options *opt)
+{
+	struct bpf_program *p;
+	bool session = link == PROBE_LINK_SESSION;
+
+	bpf_program__set_autoload(b->progs.call_session, session);
+	bpf_program__set_autoload(b->progs.call_entry, !session);
+	bpf_program__set_autoload(b->progs.call_exit, !session);
+	if (session)
+		bpf_program__set_expected_attach_type(b->progs.call_session,
+						      (enum bpf_attach_type)PROBE_ATTACH_SESSION);
+	if (link != PROBE_LINK_PERF)
+		bpf_program__set_expected_attach_type(b->progs.loader_hook,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+	if (link == PROBE_LINK_MULTI) {
+		bpf_program__set_expected_attach_type(b->progs.call_entry,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(b->progs.call_exit,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+	}
+	bpf_object__for_each_program(p, b->obj) if (!opt->sched &&
+						    strncmp(bpf_program__name(p), "sched_", 6) == 0)
+		bpf_program__set_autoload(p, false);
+}
+
+static void configure_sched(struct ingero_bpf *b, const struct probe_sched_config *c, size_t ncpu)
+{
+	b->rodata->config_steal_none = c->steal == PROBE_STEAL_NONE;
+	b->rodata->config_steal_kvm = c->percpu.steal_kvm;
+	b->rodata->config_steal_account =
+		c->steal == PROBE_STEAL_KEPT ? c->percpu.steal_account : 0;
+	b->rodata->config_preempt_count = c->percpu.preempt_count;
+	b->rodata->config_hrtimer_bases = c->percpu.hrtimer_bases;
+	b->rodata->config_timer_bases = c->percpu.timer_bases;
+	b->rodata->config_timer_bases_size = c->percpu.timer_bases_size;
+	memcpy((void *)b->rodata->config_gpu_majors, c->gpu_majors, sizeof(c->gpu_majors));
+	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
+}
+
+/* Two events and two links for each function, and their descriptors stay open. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int load_once(struct probe_session *s, enum probe_link link, int walker,
+		     const struct probe_options *opt)
+{
+	const struct bpf_object_open_opts how = { .sz = sizeof(how), .btf_custom_path = opt->btf };
+	struct ingero_bpf *b = ingero_bpf__open_opts(opt->btf ? &how : NULL);
+	struct probe_site site = { 0 };
+	struct probe_fds fds = { 0 };
+	struct err ignored = { 0 };
+	bool failed = false;
+	uint64_t bytes = opt->ring_bytes ? opt->ring_bytes : RING_BYTES_DEFAULT;
+
+	if (!b)
+		return -errno;
+	choose_programs(b, link, opt);
+	probe_optional_choose(&s->optional, b->obj, opt->sched);
+	b->rodata->config_scope = (uint32_t)opt->scope;
+	b->rodata->config_uid = opt->uid;
+	b->rodata->config_self = (uint32_t)getpid();
+	b->rodata->config_sched = opt->sched;
+	b->rodata->config_walker = (uint32_t)walker;
+	b->rodata->config_wake = bytes / 4;
+	bpf_map__set_max_entries(b->maps.ring, (uint32_t)bytes);
+	bpf_map__set_max_entries(b->maps.life, LIFE_BYTES);
+	bpf_map__set_max_entries(b->maps.losses, (uint32_t)s->ncpu);
+	configure_sched(b, &s->sched, s->ncpu);
+	if (ingero_bpf__load(b)) {
+		int saved = errno;
+
+		ingero_bpf__destroy(b);
+		return -saved;
+	}
+	s->bpf = b;
+	s->walker = walker;
+	s->calls.link = link;
+	if (link == PROBE_LINK_PERF)
+		raise_descriptors();
+	s->calls.entry = bpf_program__fd(link == PROBE_LINK_SESSION ? b->progs.call_session
+								    : b->progs.call_entry);
+	s->calls.exit = link == PROBE_LINK_SESSION ? -1 : bpf_program__fd(b->progs.call_exit);
+	s->hook.link = link == PROBE_LINK_PERF ? PROBE_LINK_PERF : PROBE_LINK_MULTI;
+	s->hook.entry = bpf_program__fd(b->progs.loader_hook);
+	s->hook.exit = -1;
+	if (probe_trial_offset(&site.offset) == 0 &&
+	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) ==
+		    0) {
+		int saved = errno;
+
+		ingero_bpf__destroy(b);
+		s->bpf = NULL;
+		return saved ? -saved : -EINVAL;
+	}
+	probe_link_detach(&fds);
+	return 0;
+}
+
+int probe_session_load(struct probe_session *s, const struct probe_options *opt, struct err *e)
+{
+	enum probe_link from = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_SESSION : opt->link;
+	enum probe_link to = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_PERF : opt->link;
+	int last_walker =
+		opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
+	size_t refused = 0;
+	int rc = 0;
+
+	load_log[0] = 0;
+	libbpf_set_print(keep_log);
+	for (int walker = opt->walker; walker <= last_walker; walker++)
+		for (enum probe_link link = from; link <= to; link++) {
+			loading = &s->optional;
+			do
+				rc = load_once(s, link, walker, opt);
+			while (rc && probe_optional_again(&s->optional, &refused));
+			loading = NULL;
+			if (rc == 0)
+				return 0;
+			if (rc == -EPERM || rc == -ENOMEM)
+				goto refused;
+		}
+refused:
+	if (rc == -EPERM)
+		return err_set(e, ERR_CANNOT,
+			       "cannot load BPF programs: Operation not permitted (run as root, or "
+			       "give the program "
+			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it "
+			       "must be privileged; --no-probes records what needs no rights: "
+			       "samples of machine, processes and GPUs)");
+	if (opt->btf)
+		return err_set(e, ERR_CANNOT,
+			       "cannot load BPF programs with %s: is it the BTF of this kernel?",
+			       opt->btf);
+	if (opt->link != PROBE_LINK_AUTO)
+		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s",
+			       probe_link_name(opt->link), strerror(-rc));
+	return err_set(e, ERR_CANNOT, "cannot load BPF programs: %s (%s)", strerror(-rc), load_log);
+}
