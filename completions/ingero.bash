@@ -122,11 +122,12 @@ _ingero_check() {
 complete -F _ingero_check ingero-check
 
 _ingero_correlate() {
-	_ingero_complete '-o --output --chains-only --json --min-share --min-lost -q --quiet -v --verbose --color
-		--progress -h --help --version' \
+	_ingero_complete '-o --output --chains-only --json --min-share --min-lost -d --db -q --quiet -v --verbose
+		--color --progress -h --help --version' \
 		'-o|--output FILE
 		--min-share PERCENT
 		--min-lost TIME
+		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
 }
@@ -147,14 +148,15 @@ _ingero_demo() {
 complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
-	_ingero_complete '-p --pid --since --until --last --top --json --fail-on -q --quiet -v --verbose --color
-		--progress -h --help --version' \
+	_ingero_complete '-p --pid --since --until --last --top --json --fail-on -d --db -q --quiet -v --verbose
+		--color --progress -h --help --version' \
 		'-p|--pid PID
 		--since TIME
 		--until TIME
 		--last TIME
 		--top N
 		--fail-on choice low medium high
+		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
 }
@@ -162,7 +164,7 @@ complete -F _ingero_explain ingero-explain
 
 _ingero_merge() {
 	_ingero_complete '-o --output --compact --reindex --recover --split --slice -p --pid -e --event --since
-		--until --last --force-node --clock-skew-threshold -q --quiet -v --verbose --color
+		--until --last --force-node --clock-skew-threshold -d --db -q --quiet -v --verbose --color
 		--progress -h --help --version' \
 		'-o|--output FILE
 		-p|--pid PID
@@ -172,6 +174,7 @@ _ingero_merge() {
 		--last TIME
 		--force-node NAME
 		--clock-skew-threshold TIME
+		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
 }
@@ -215,8 +218,8 @@ _ingero_record() {
 complete -F _ingero_record ingero-record
 
 _ingero_stat() {
-	_ingero_complete '-p --pid -e --event --since --until --last --brief --exact --memory --json --interval -q
-		--quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event --since --until --last --brief --exact --memory --json --interval -d
+		--db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME
@@ -224,6 +227,7 @@ _ingero_stat() {
 		--last TIME
 		--memory SIZE
 		--interval TIME
+		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
 }

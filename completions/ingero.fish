@@ -71,6 +71,7 @@ complete -c ingero-correlate -l chains-only -d 'Leave the events out: a small st
 complete -c ingero-correlate -l json -d 'Chain and analysis records as JSON, one per line, instead of a stream'
 complete -c ingero-correlate -l min-share -d 'Causes below this share of wall time are not told [1]' -x
 complete -c ingero-correlate -l min-lost -d 'Nor are those that took less than this [10ms]' -x
+complete -c ingero-correlate -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-correlate -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-correlate -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-correlate -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
@@ -103,6 +104,7 @@ complete -c ingero-explain -l last -d 'Only the last part of the recording' -x
 complete -c ingero-explain -l top -d 'At most N causes, 0 for all [10]' -x
 complete -c ingero-explain -l json -d 'One JSON value instead of text (schema ingero.explain/1)'
 complete -c ingero-explain -l fail-on -d 'Exit with status 1 when a cause of this severity or worse was found' -x -a 'low medium high'
+complete -c ingero-explain -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-explain -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-explain -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-explain -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
@@ -123,6 +125,7 @@ complete -c ingero-merge -l until -d 'Only up to then' -x
 complete -c ingero-merge -l last -d 'Only the last part of the recording' -x
 complete -c ingero-merge -l force-node -d 'Name of the machine of what does not say where it was recorded' -x
 complete -c ingero-merge -l clock-skew-threshold -d 'Warn of clocks that may be off by more than this [100ms]' -x
+complete -c ingero-merge -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-merge -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-merge -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-merge -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
@@ -180,6 +183,7 @@ complete -c ingero-stat -l exact -d 'Quantiles to the nanosecond instead of with
 complete -c ingero-stat -l memory -d 'With --exact: keep so much, then read a file again [64m]' -x
 complete -c ingero-stat -l json -d 'One JSON value (formats/stat.schema.json)'
 complete -c ingero-stat -l interval -d 'From a pipe: news that often, 0 none [1s on a terminal, else 10s]' -x
+complete -c ingero-stat -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-stat -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-stat -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-stat -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'

@@ -17,6 +17,7 @@ static const struct unit {
 	const char *name;
 	uint64_t ns;
 } units[] = {
+	{ "w", 7 * 86400ull * NS_PER_S },
 	{ "d", 86400ull * NS_PER_S },
 	{ "h", 3600ull * NS_PER_S },
 	{ "m", 60ull * NS_PER_S },
@@ -27,6 +28,7 @@ static const struct unit {
 };
 
 #define NUNITS (sizeof(units) / sizeof(units[0]))
+enum { UNIT_DAYS = 1, UNIT_SECONDS = 4 };
 
 static int not_a_duration(struct bytes text, struct err *e)
 {
@@ -75,7 +77,7 @@ int duration_parse(struct bytes text, uint64_t *ns, struct err *e)
 		for (len = 0; at + len < text.n && isalpha((unsigned char)text.p[at + len]); len++)
 			;
 		if (!len && at == text.n && n == text.n) {
-			u = 3; /* a bare number is seconds */
+			u = UNIT_SECONDS; /* a bare number is seconds */
 		} else {
 			for (u = next_unit; u < NUNITS; u++)
 				if (bytes_equal(bytes_of(units[u].name),
@@ -133,7 +135,7 @@ char *duration_exact(char *out, size_t size, uint64_t ns)
 	size_t n = 0, u;
 
 	snprintf(out, size, "0s");
-	for (u = 0; u < NUNITS && ns && n < size; u++) {
+	for (u = UNIT_DAYS; u < NUNITS && ns && n < size; u++) { /* weeks are only read */
 		uint64_t whole = ns / units[u].ns;
 
 		if (!whole)

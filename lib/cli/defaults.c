@@ -138,37 +138,51 @@ static void keep_newest(struct names *files)
 	free(run);
 }
 
-static int newest_run(struct names *to, struct err *e)
+/* In the folder where, or the recording of that name. */
+static int newest_run(struct names *to, const char *where, struct err *e)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (stat(where, &st) == 0 && !S_ISDIR(st.st_mode))
+		rc = add(to, NULL, where, e);
+	else if ((rc = add_folder(to, where, e)) == 0)
+		keep_newest(to);
+	if (rc == 0 && to->n)
+		cli_note("reading %s%s", to->v[0], to->n > 1 ? " and what follows it" : "");
+	return rc;
+}
+
+static int newest_default_run(struct names *to, struct err *e)
 {
 	struct buf folder = { 0 };
 	struct err ignored = { 0 };
-	struct stat st;
 	int rc = 0;
 
 	cli_default_folder(&folder);
 	if (folder.failed)
-		return err_nomem(e);
-	if (stat(buf_text(&folder), &st) == 0 && !S_ISDIR(st.st_mode))
-		rc = add(to, NULL, buf_text(&folder), e);
-	else if (add_folder(to, buf_text(&folder), &ignored) == 0)
-		keep_newest(to);
-	if (rc == 0 && to->n)
-		cli_note("reading %s%s", to->v[0], to->n > 1 ? " and what follows it" : "");
+		rc = err_nomem(e);
+	else if (newest_run(to, buf_text(&folder), &ignored) == ERR_NOMEM)
+		rc = err_nomem(e);
 	buf_free(&folder);
 	return rc;
 }
 
-int cli_default_operands(struct cli_operands *operands, struct err *e)
+int cli_default_operands(struct cli_operands *operands, const char *db, struct err *e)
 {
 	static struct names names; /* the operands from here on */
 	bool folders = false;
 	struct stat st;
 	int rc = 0;
 
-	if (operands->n == 0 && isatty(STDIN_FILENO)) {
-		rc = newest_run(&names, e);
-		folders = names.n > 0;
+	if (operands->n == 0 && db) {
+		rc = newest_run(&names, db, e);
+		if (rc == 0 && names.n == 0)
+			rc = err_set(e, ERR_CANNOT, "%s holds no recording", db);
+	} else if (operands->n == 0 && isatty(STDIN_FILENO)) {
+		rc = newest_default_run(&names, e);
 	}
+	folders = names.n > 0;
 	for (size_t i = 0; i < operands->n; i++)
 		folders |= stat(operands->v[i], &st) == 0 && S_ISDIR(st.st_mode);
 	for (size_t i = 0; rc == 0 && folders && i < operands->n; i++) {

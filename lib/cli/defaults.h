@@ -17,10 +17,11 @@ const char *cli_home(void);
 void cli_default_folder(struct buf *out);
 
 /*
- * Operands that are folders become the recordings in them, by name. No operand, and a terminal on standard input:
- * the newest run of the default recording, which is named on standard error; nothing when there is none.
+ * Operands that are folders become the recordings in them, by name. No operand: the newest run in the folder db, or the
+ * recording of that name; ERR_CANNOT when there is none. No db either, and a terminal on standard input: the newest run
+ * of the default recording; nothing when there is none. What is chosen so is named on standard error.
  * The operands are then this module's, for as long as the program runs.
  */
-int cli_default_operands(struct cli_operands *operands, struct err *e);
+int cli_default_operands(struct cli_operands *operands, const char *db, struct err *e);
 
 #endif

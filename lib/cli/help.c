@@ -15,7 +15,7 @@
 
 static const char general[] = "General";
 
-const struct cli_option cli_common_options[] = {
+static const struct cli_option common_options[] = {
 	{ .name = "quiet",
 	  .letter = 'q',
 	  .type = CLI_FLAG,
@@ -42,6 +42,17 @@ const struct cli_option cli_common_options[] = {
 	  .group = general },
 	{ .name = "help", .letter = 'h', .help = "Print this help and exit", .group = general },
 	{ .name = "version", .help = "Print the version and exit", .group = general },
+	{ 0 },
+};
+
+static const struct cli_option reading_options[] = {
+	{ .name = "db",
+	  .letter = 'd',
+	  .type = CLI_STRING,
+	  .offset = offsetof(struct cli_settings, db),
+	  .arg = "DIR",
+	  .help = "Without a FILE read the newest run there",
+	  .group = general },
 	{ 0 },
 };
 
@@ -106,27 +117,52 @@ static void option_text(struct buf *out, const struct cli_option *o, size_t colu
 	wrap_at(out, start, column, o->help);
 }
 
-/* The table index i goes through the program's options, then the common ones. */
-static const struct cli_option *option_at(const struct cli_program *program, size_t i)
+/* The i-th of the program's own options, of those of readers and of those of all. */
+static const struct cli_option *option_at(const struct cli_program *program, size_t i, bool *common)
 {
-	size_t n = 0;
+	const struct cli_option *tables[] = { program->options,
+					      program->reads_recordings ? reading_options : NULL,
+					      common_options };
 
-	if (program->options)
-		for (; program->options[n].name; n++)
-			if (n == i)
-				return &program->options[n];
-	return cli_common_options[i - n].name ? &cli_common_options[i - n] : NULL;
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		const struct cli_option *o = tables[t];
+
+		*common = t > 0;
+		for (; o && o->name; o++, i--)
+			if (i == 0)
+				return o;
+	}
+	return NULL;
+}
+
+const struct cli_option *cli_option_at(const struct cli_program *program, size_t i)
+{
+	bool common;
+
+	return option_at(program, i, &common);
+}
+
+const struct cli_option *cli_option_find(const struct cli_program *program, const char *name,
+					 size_t len, char letter, bool *common)
+{
+	const struct cli_option *o;
+
+	for (size_t i = 0; (o = option_at(program, i, common)); i++)
+		if (letter ? o->letter == letter
+			   : strlen(o->name) == len && !memcmp(o->name, name, len))
+			return o;
+	return NULL;
 }
 
 static bool group_begins(const struct cli_program *program, size_t i)
 {
-	const char *group = option_at(program, i)->group;
+	const char *group = cli_option_at(program, i)->group;
 	size_t k;
 
 	if (!group)
 		return false;
 	for (k = 0; k < i; k++) {
-		const char *before = option_at(program, k)->group;
+		const char *before = cli_option_at(program, k)->group;
 
 		if (before && !strcmp(before, group))
 			return false;
@@ -141,14 +177,14 @@ void cli_help_text(struct buf *out, const struct cli_program *program)
 
 	buf_printf(out, "Usage: %s [OPTION...]%s%s\n%s.\n", program->name,
 		   program->usage[0] ? " " : "", program->usage, program->summary);
-	for (i = 0; (o = option_at(program, i)); i++)
+	for (i = 0; (o = cli_option_at(program, i)); i++)
 		if (o->group && names_width(o) + 2 > column && names_width(o) + 2 <= INDENT_MAX)
 			column = names_width(o) + 2;
-	for (i = 0; (o = option_at(program, i)); i++) {
+	for (i = 0; (o = cli_option_at(program, i)); i++) {
 		if (!group_begins(program, i))
 			continue;
 		buf_printf(out, "\n%s:\n", o->group);
-		for (k = i; (member = option_at(program, k)); k++)
+		for (k = i; (member = cli_option_at(program, k)); k++)
 			if (member->group && !strcmp(member->group, o->group))
 				option_text(out, member, column);
 	}
@@ -170,7 +206,7 @@ void cli_complete_text(struct buf *out, const struct cli_program *program)
 	size_t i;
 
 	buf_printf(out, "program\t%s\t%s\t%s\n", program->name, program->summary, program->usage);
-	for (i = 0; (o = option_at(program, i)); i++)
+	for (i = 0; (o = cli_option_at(program, i)); i++)
 		if (o->group)
 			buf_printf(out, "option\t%.1s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 				   o->letter ? &o->letter : "", o->name, type_name(o->type),

@@ -9,8 +9,14 @@
 #include "lib/base/buf.h"
 #include "lib/cli/options.h"
 
-/* Every program's own options, behind the program's in help. */
-extern const struct cli_option cli_common_options[];
+/*
+ * Options of every program, and of every one that reads recordings; their values are members of cli_settings. The i-th that
+ * this program has, own options first; NULL behind the last.
+ */
+const struct cli_option *cli_option_at(const struct cli_program *program, size_t i);
+/* By long name or, when letter is not 0, by that. *common: not one of the program's own. */
+const struct cli_option *cli_option_find(const struct cli_program *program, const char *name,
+					 size_t len, char letter, bool *common);
 
 void cli_help_text(struct buf *out, const struct cli_program *program);
 

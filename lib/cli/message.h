@@ -18,6 +18,7 @@ struct cli_settings {
 	int verbose;	     /* -v, -vv */
 	const char *color;   /* "auto", "always", "never" */
 	bool progress;	     /* --progress */
+	const char *db;	     /* --db, of programs that read recordings */
 };
 
 extern struct cli_settings cli_settings;

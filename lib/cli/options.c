@@ -95,11 +95,8 @@ static int unknown_long(const struct cli_program *program, const char *name, siz
 	char text[64];
 	int status;
 
-	for (o = program->options; o && o->name; o++)
+	for (size_t i = 0; (o = cli_option_at(program, i)); i++)
 		if (o->group && !vec_push(&names, o->name))
-			break;
-	for (o = cli_common_options; o->name; o++)
-		if (!vec_push(&names, o->name))
 			break;
 	if (len < sizeof(text)) {
 		memcpy(text, name, len);
@@ -113,18 +110,6 @@ static int unknown_long(const struct cli_program *program, const char *name, siz
 		status = cli_usage_error(program, "unknown option '--%.*s'", (int)len, name);
 	vec_free(&names);
 	return status;
-}
-
-static const struct cli_option *find(const struct cli_option *table, const char *name, size_t len,
-				     char letter)
-{
-	const struct cli_option *o;
-
-	for (o = table; o && o->name; o++)
-		if (letter ? o->letter == letter
-			   : strlen(o->name) == len && !memcmp(o->name, name, len))
-			return o;
-	return NULL;
 }
 
 static int print_and_end(void (*text)(struct buf *, const struct cli_program *),
@@ -218,10 +203,7 @@ static int take_entry(void *ctx, const struct cli_config_entry *entry, struct er
 	if (!name && *entry->section && !mine)
 		return 0;
 	name = name ? name : entry->key;
-	o = find(ps->program->options, name, strlen(name), 0);
-	common = !o;
-	if (common)
-		o = find(cli_common_options, name, strlen(name), 0);
+	o = cli_option_find(ps->program, name, strlen(name), 0, &common);
 	/* Outside of a section it may be for another program. */
 	if (!o && !mine)
 		return 0;
@@ -269,12 +251,10 @@ static void parse_long(struct parser *ps, char *word)
 {
 	char *name = word + 2, *value = strchr(name, '=');
 	size_t len = value ? (size_t)(value - name) : strlen(name);
-	const struct cli_option *o = find(ps->program->options, name, len, 0);
-	bool common = !o;
+	bool common;
+	const struct cli_option *o = cli_option_find(ps->program, name, len, 0, &common);
 	char shown[80];
 
-	if (common)
-		o = find(cli_common_options, name, len, 0);
 	if (!o && len == 16 && !memcmp(name, "complete-options", len)) {
 		ps->status = print_and_end(cli_complete_text, ps->program);
 		return;
@@ -292,12 +272,10 @@ static void parse_letters(struct parser *ps, char *word)
 	char *at;
 
 	for (at = word + 1; *at && ps->status == CLI_GO; at++) {
-		const struct cli_option *o = find(ps->program->options, NULL, 0, *at);
-		bool common = !o;
+		bool common;
+		const struct cli_option *o = cli_option_find(ps->program, NULL, 0, *at, &common);
 		char shown[3] = { '-', *at };
 
-		if (common)
-			o = find(cli_common_options, NULL, 0, *at);
 		if (!o) {
 			ps->status = cli_usage_error(ps->program, "unknown option '-%c'", *at);
 			return;
@@ -354,7 +332,7 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 	words[n] = NULL;
 	operands->v = words;
 	operands->n = n;
-	if (program->reads_recordings && cli_default_operands(operands, &e))
+	if (program->reads_recordings && cli_default_operands(operands, cli_settings.db, &e))
 		return cli_fail(&e);
 	return CLI_GO;
 }

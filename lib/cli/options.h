@@ -2,8 +2,8 @@
 /*
  * One table per program says everything about its options: what is parsed, what --help prints,
  * what the completions offer (--complete-options) and what a typo is compared with. A letter means
- * the same in every program. The common options (-h, -q, -v, --color, --progress, --version) are
- * added to every table and land in cli_settings.
+ * the same in every program. The common options (-h, -q, -v, --color, --progress, --version, and -d of those
+ * that read recordings) are added to every table and land in cli_settings.
  */
 #ifndef INGERO_CLI_OPTIONS_H
 #define INGERO_CLI_OPTIONS_H

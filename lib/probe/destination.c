@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,22 +23,28 @@ static bool ends_in_ige(const char *path)
 	return n > 4 && strcmp(path + n - 4, ".ige") == 0;
 }
 
-/* A name in the folder of the default recording that says when and by whom. */
-static int default_name(struct probe_destination *d, char **out, struct err *e)
+/* "runs/", or a folder that is there. */
+static bool is_folder(const char *path)
+{
+	size_t n = strlen(path);
+	struct stat st;
+
+	return (n > 0 && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* A name in the folder that says when and by whom. */
+static int name_within(struct probe_destination *d, const char *folder, char **out, struct err *e)
 {
 	time_t now = time(NULL);
 	char when[32];
 	struct tm tm;
 	int rc;
 
-	if (ends_in_ige(d->folder)) {
-		*out = strdup(d->folder);
-		return *out ? 0 : err_nomem(e);
-	}
-	rc = probe_output_directory(d->folder, &d->owner, e);
+	rc = probe_output_directory(folder, &d->owner, e);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	if (rc == 0 && asprintf(out, "%s/%s-%s-%d.ige", d->folder, d->flight ? "flight" : "run",
-				when, (int)getpid()) < 0) {
+	if (rc == 0 &&
+	    asprintf(out, "%s%s%s-%s-%d.ige", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
+		     d->flight ? "flight" : "run", when, (int)getpid()) < 0) {
 		*out = NULL;
 		rc = err_nomem(e);
 	}
@@ -120,24 +127,29 @@ static int open_one(struct probe_destination *d, const char *name, bool folder, 
 	return rc;
 }
 
-int probe_destination_open(struct probe_destination *d, struct err *e)
+/* One output of that name; a folder gets a row of files of its own. */
+static int open_named(struct probe_destination *d, const char *name, bool folder, struct err *e)
 {
 	char *own = NULL;
-	bool folder = false;
+	int rc = folder ? name_within(d, name, &own, e) : 0;
+
+	if (folder && !d->max_given && !d->flight)
+		d->max_bytes = PROBE_RING_BYTES;
+	if (rc == 0 && d->flight)
+		rc = make_row(d, own ? own : name, false, &d->files, e);
+	else if (rc == 0)
+		rc = open_one(d, own ? own : name, folder, e);
+	free(own);
+	return rc;
+}
+
+int probe_destination_open(struct probe_destination *d, struct err *e)
+{
 	int rc = check(d, e);
 
-	if (rc == 0 && d->nnames == 0) {
-		rc = default_name(d, &own, e);
-		folder = rc == 0 && !ends_in_ige(d->folder);
-		if (folder && !d->max_given && !d->flight)
-			d->max_bytes = PROBE_RING_BYTES;
-	}
-	if (rc == 0 && d->flight)
-		rc = make_row(d, own ? own : d->names[0], false, &d->files, e);
-	else if (rc == 0 && own)
-		rc = open_one(d, own, folder, e);
-	for (size_t i = 0; rc == 0 && !d->flight && i < d->nnames && i < 2; i++)
-		rc = open_one(d, d->names[i], false, e);
-	free(own);
+	if (rc == 0 && d->nnames == 0)
+		rc = open_named(d, d->folder, !ends_in_ige(d->folder), e);
+	for (size_t i = 0; rc == 0 && i < d->nnames && i < (d->flight ? 1 : 2); i++)
+		rc = open_named(d, d->names[i], is_folder(d->names[i]), e);
 	return rc;
 }

@@ -18,7 +18,8 @@
 
 struct probe_destination {
 	/* What was asked for; texts are borrowed. */
-	const char *const *names; /* of -o, at most two; none: the default recording */
+	/* Of -o, at most two, files, folders as that of the default recording, or "-"; none: the default recording. */
+	const char *const *names;
 	size_t nnames;
 	const char *folder; /* of the default recording, or a file's name ending in .ige */
 	struct probe_owner owner;

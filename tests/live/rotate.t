@@ -90,6 +90,14 @@ tap.ok(len(files(where, "run")) > 1, "and goes on in files of its own", str(os.l
 # ---- the flight recorder
 
 
+# ---- a folder behind -o: the same, beside standard output
+where = folder("outputs")
+p = subprocess.run([rec.RECORD, "-o", where + "/new/", "-o", "-", "--", rec.work("calls"), "--count", "50"], env=rec.environment(),
+                   capture_output=True)
+found = files(where + "/new", "run")
+tap.same((p.returncode, len(found)), (0, 1), "-o FOLDER/ makes the folder, and a run in it")
+tap.ok(p.stdout[:4] == b"\x89IGE" and found and rec.counts(found[0])[0][("cuda", "cudaMalloc")] > 0, "and -o - still streams", p.stderr)
+
 def flight(name, *arguments, until, then, **settings):
     """Runs until a line of standard error holds `until`, then calls `then` with the process; its files and text."""
     where = folder(name)
