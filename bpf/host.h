@@ -13,6 +13,13 @@
 #define SOURCE_IO   5
 #define SOURCE_NET  7
 
+/* What a program on a perf event is given; the registers are laid out as everywhere. */
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	u64 sample_period;
+	u64 addr;
+};
+
 /* The current thread's state; NULL: not followed. */
 static __always_inline struct task_state *host_current(struct task_struct *task)
 {

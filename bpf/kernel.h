@@ -28,18 +28,20 @@ struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip,
 		cs, flags, sp, ss;
 };
-#define REGS_IP(r) ((r)->ip)
-#define REGS_SP(r) ((r)->sp)
-#define REGS_FP(r) ((r)->bp)
-#define REGS_RC(r) ((r)->ax)
+#define REGS_IP(r)	  ((r)->ip)
+#define REGS_SP(r)	  ((r)->sp)
+#define REGS_FP(r)	  ((r)->bp)
+#define REGS_RC(r)	  ((r)->ax)
+#define REGS_IN_KERNEL(r) (((r)->cs & 3) == 0)
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	unsigned long regs[31], sp, pc, pstate;
 };
-#define REGS_IP(r) ((r)->pc)
-#define REGS_SP(r) ((r)->sp)
-#define REGS_FP(r) ((r)->regs[29])
-#define REGS_RC(r) ((r)->regs[0])
+#define REGS_IP(r)	  ((r)->pc)
+#define REGS_SP(r)	  ((r)->sp)
+#define REGS_FP(r)	  ((r)->regs[29])
+#define REGS_RC(r)	  ((r)->regs[0])
+#define REGS_IN_KERNEL(r) (((r)->pstate & 15) != 0)
 #else
 #error "this architecture's registers are not described here"
 #endif

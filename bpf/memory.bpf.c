@@ -109,13 +109,6 @@ int host_memory_compact_end(u64 *ctx)
 	return 0;
 }
 
-/* What a program on a perf event is given; the registers are laid out as everywhere. */
-struct bpf_perf_event_data {
-	struct pt_regs regs;
-	u64 sample_period;
-	u64 addr;
-};
-
 struct fault_at {
 	u64 file;
 };

@@ -68,6 +68,25 @@ __weak struct {
 	__type(value, struct python_walk);
 } python_walks SEC(".maps");
 
+/* Of each CPU, for who looks at a thread from an interrupt, which may have come in the middle of the thread's own walk. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct python_walk);
+} cpu_python_walks SEC(".maps");
+
+static __always_inline struct python_walk *python_room(struct task_struct *task,
+						       enum walk_room room)
+{
+	u32 zero = 0;
+
+	if (room == ROOM_OF_CPU)
+		return bpf_map_lookup_elem(&cpu_python_walks, &zero);
+	return bpf_task_storage_get(&python_walks, task, 0,
+				    room == ROOM_MAKE ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+}
+
 /* Index of a frame. Said in a form that 6.1's verifier keeps, and that the compiler cannot think superfluous. */
 static __always_inline u32 py_index(u32 i)
 {
@@ -372,6 +391,8 @@ static __always_inline u64 py_at(struct python_process *p, struct python_walk *w
 			return PY_AT_MAX + 1;
 	}
 	at -= start;
+	if (at + 2 < 2)
+		return PY_AT_MAX; /* not begun either: stands before its first instruction */
 	return at < PY_AT_MAX ? at : PY_AT_MAX + 1;
 }
 
@@ -447,17 +468,16 @@ __weak int py_frames(struct python_process *p, struct python_walk *w)
 	return 0;
 }
 
-/* Walks the thread's Python stack. NULL: no Python here, or no memory. may_make: storage may be asked for. */
+/* Walks the thread's Python stack. NULL: no Python here, or no memory. */
 static __always_inline struct python_walk *python_walk(struct task_struct *task,
 						       struct python_process *p, u64 seed,
-						       bool may_make)
+						       enum walk_room room)
 {
-	struct python_walk *w = bpf_task_storage_get(&python_walks, task, 0,
-						     may_make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct python_walk *w = python_room(task, room);
 
 	if (!w)
 		return 0;
-	if (w->seed != seed) {
+	if (w->seed != seed || room == ROOM_OF_CPU) {
 		w->seed = seed; /* another program since */
 		w->thread = 0;
 		w->idle = 0;
@@ -481,6 +501,11 @@ static __always_inline struct python_walk *python_walk(struct task_struct *task,
 	w->frame = py_executes(p, w);
 	if (!(w->flags & PYTHON_SEVERAL))
 		py_frames(p, w);
+	/* Interrupted anywhere, the interpreter may have been putting its frames in order: all of them or none. */
+	if (room == ROOM_OF_CPU && (w->flags & PYTHON_FAULT)) {
+		w->n = 0;
+		w->hash = mix(seed, w->flags);
+	}
 	return w;
 }
 

@@ -2,8 +2,7 @@
 /*
  * Host tracks of target threads: one event per off-CPU interval, at its end, and while a target waits for a
  * CPU, one event per stretch of another task running there. Having task storage is what makes a thread one to
- * follow: it is made when a target's thread is born and for those that are there already when recording
- * begins, never here in the scheduler, where memory must not be asked for.
+ * follow (follow.bpf.c): it is never made here in the scheduler, where memory must not be asked for.
  * How long a woken thread waited is the kernel's own figure, the one behind /proc/TID/schedstat.
  */
 #include "bpf/file.h"
@@ -105,7 +104,8 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 		return;
 	if (st->ncalls)
 		caller_learn(task, st);
-	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st, 0);
+	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st,
+				ROOM_HAVE);
 	if (st->ncalls)
 		call->stack = stack;
 	else
@@ -417,48 +417,5 @@ int sched_migrate_task(u64 *ctx)
 		steal_moves(s, task, to, now);
 	}
 	send_migrate(task, st, from, to, now);
-	return 0;
-}
-
-/* All a thread needs to be followed, before the scheduler comes to it. */
-static __always_inline void follow(struct task_struct *task)
-{
-	u32 tgid = task->tgid;
-
-	if (!task_state_make(task) ||
-	    (config_walker != WALKER_NONE &&
-	     (!bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ||
-	      (bpf_map_lookup_elem(&pythons, &tgid) &&
-	       !bpf_task_storage_get(&python_walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))))
-		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
-}
-
-/* A target's new thread or process gets its state before it runs. */
-SEC("tp_btf/sched_process_fork")
-int sched_fork(u64 *ctx)
-{
-	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-	u32 tgid = parent->tgid;
-	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
-
-	if (!t || (child->tgid != tgid && !(t->flags & TARGET_FOLLOW)))
-		return 0;
-	follow(child);
-	return 0;
-}
-
-/* Run by the recorder when it has named targets: their threads get their state. */
-SEC("iter/task")
-int sched_adopt(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	u32 tgid;
-
-	if (!task)
-		return 0;
-	tgid = task->tgid;
-	if (!bpf_map_lookup_elem(&targets, &tgid))
-		return 0;
-	follow(task);
 	return 0;
 }

@@ -19,6 +19,14 @@ __weak struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
+/* Of each CPU, see cpu_python_walks. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct walk);
+} cpu_walks SEC(".maps");
+
 /* Hash of a stack to its number. Evicting an old one only means that it is sent again. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -157,10 +165,10 @@ static __always_inline void caller_learn(struct task_struct *task, struct task_s
 }
 
 /* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
- * are somewhere on it. may_make: storage may be asked for. */
+ * are somewhere on it. */
 static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
 					   struct task_struct *task, struct task_state *st,
-					   bool may_make)
+					   enum walk_room room)
 {
 	struct python_walk *python = 0;
 	struct python_process *process;
@@ -187,7 +195,7 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 		return 0;
 	process = bpf_map_lookup_elem(&pythons, &tgid);
 	if (process)
-		python = python_walk(task, process, st->seed, may_make);
+		python = python_walk(task, process, st->seed, room);
 	if (python)
 		w->hash = mix(w->hash, python->hash);
 	hash = w->hash;
@@ -226,7 +234,8 @@ static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_stru
 		count_loss(0, WIRE_LOST_STATE);
 		return 0;
 	}
-	return stack_number_of(ctx, w, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st, 1);
+	return stack_number_of(ctx, w, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st,
+			       ROOM_MAKE);
 }
 
 #endif

@@ -81,6 +81,11 @@ struct task_state {
 
 /* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten when the
  * thread is preempted inside a probe. */
+enum walk_room {
+	ROOM_MAKE, /* the thread's, made if need be */
+	ROOM_HAVE, /* the thread's, if it has one */
+	ROOM_OF_CPU,
+};
 #define WALK_WINDOW 2048
 struct walk {
 	u64 limit; /* copies that reach over this address faulted before; 0 none did */

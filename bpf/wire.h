@@ -30,6 +30,7 @@ enum wire_kind {
 	WIRE_OCCUPANT =
 		19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
 	WIRE_STOLEN = 20,
+	WIRE_SAMPLE = 21,
 	WIRE_FILE = 24, /* what a file number means */
 	WIRE_SOCKET = 25,
 	WIRE_FORK = 32, /* life ring */
@@ -301,6 +302,20 @@ struct wire_occupied {
 	__u64 dur_ns;
 	__u32 lost;
 	__u32 pad2;
+};
+
+/* A target's thread had the CPU when that CPU was looked at. */
+struct wire_sample {
+	__u8 kind;
+	__u8 depth; /* calls open then */
+	__u8 in_kernel;
+	__u8 pad;
+	__u32 tid;
+	__u64 time_ns;
+	__u32 stack;
+	__u32 lost;
+	__u16 cpu;
+	__u16 pad2[3];
 };
 
 struct wire_migrate {

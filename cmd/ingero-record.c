@@ -37,7 +37,7 @@ struct values {
 	struct cli_list triggers;
 	double deadband;
 	const char *budget;
-	int64_t sample;
+	int64_t sample, cpu_hz;
 	uint64_t heartbeat_ns;
 };
 static bool max_given, deadband_given;
@@ -69,7 +69,7 @@ static const struct cli_option options[] = {
 	{ "bundle", 0, CLI_FLAG, AT(bundle), NULL,
 	  "Also pack FILE.igb with symbols, or a RECORDING", "Output" },
 	{ "flight-recorder", 0, CLI_DURATION, AT(flight_ns), "TIME",
-	  "Keep the last TIME in memory until something happens", "Flight recorder" },
+	  "Keep the last TIME in memory until triggered", "Flight recorder" },
 	{ "trigger", 0, CLI_REPEAT, AT(triggers), "OP>TIME|error",
 	  "Write it when a call took longer, or failed", "Flight recorder" },
 	{ "flight-memory", 0, CLI_SIZE, AT(flight_bytes), "SIZE", "Keep so much at most (256m)",
@@ -97,6 +97,8 @@ static const struct cli_option options[] = {
 	  "Give up frequent calls when probes cost more", "Recording" },
 	{ "sample", 0, CLI_INT, AT(sample), "N", "Record one of N calls of each op, count the rest",
 	  "Recording", NULL, 1, 60000 },
+	{ "cpu-samples", 'F', CLI_INT, AT(cpu_hz), "HZ",
+	  "Sample where CPU time goes, HZ times a second (99)", "Recording", NULL, 1, 10000 },
 	{ "mark", 0, CLI_STRING, AT(mark), "FIFO",
 	  "Take lines as events: step 12, loss 0.4, begin NAME", "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
@@ -279,7 +281,6 @@ static void fill_options(struct job *j)
 	struct probe_options *p = &j->opt.probe;
 
 	probe_choose_way(p, j->v.link, j->v.walker, !j->v.no_stacks);
-	p->ring_bytes = j->v.ring_bytes;
 	p->sched = !j->v.no_sched && !j->v.no_probes;
 	j->opt.node_name = j->v.node;
 	j->opt.no_gpu = j->v.no_gpu;
@@ -524,9 +525,9 @@ static int check_values(struct job *j)
 				       v->outputs.v[0]);
 	if (v->outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
-	if (v->ring_bytes && (v->ring_bytes & (v->ring_bytes - 1) || v->ring_bytes < 65536 ||
-			      v->ring_bytes > 1u << 30))
-		return cli_usage_error(&program, "--ring must be a power of two from 64k to 1g");
+	if (probe_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
+	    probe_choose_samples(&j->opt.probe, v->cpu_hz, !v->no_stacks, !v->no_probes, &e))
+		return cli_usage_error(&program, "%s", e.text);
 	if (v->budget && !probe_percent(v->budget, &j->opt.budget))
 		return cli_usage_error(&program, "--budget is a share of the time, as 1%%");
 	if (deadband_given && !(v->deadband >= 0))

@@ -3,7 +3,7 @@
 # Bash completion of the ingero programs. Made by `make completions` from the programs' option
 # tables: change those, not this file.
 
-_ingero_ops='cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact
+_ingero_ops='cpu cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact
  cuCtxCreate cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize
  cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy
  cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize
@@ -50,7 +50,7 @@ _ingero_ops='cuda driver graph host io mark nccl net sched __cudaRegisterFunctio
  ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank
  ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd
  ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter
- ncclSend occupied offcpu oom point range reclaim retransmit socket stolen'
+ ncclSend occupied offcpu oom point range reclaim retransmit sample socket stolen'
 
 # The last item of a comma-separated list is completed, the ones before it are kept.
 _ingero_list() {
@@ -184,8 +184,8 @@ _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --bundle --flight-recorder --trigger --flight-memory -n --node
 		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --no-probes --deadband
-		--heartbeat --budget --sample --mark --hung --ring --link --walker -q --quiet -v --verbose
-		--color --progress -h --help --version' \
+		--heartbeat --budget --sample -F --cpu-samples --mark --hung --ring --link --walker -q
+		--quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -207,6 +207,7 @@ _ingero_record() {
 		--heartbeat TIME
 		--budget PERCENT
 		--sample N
+		-F|--cpu-samples HZ
 		--mark FIFO
 		--hung TIME
 		--ring SIZE

@@ -4,7 +4,7 @@
 # tables: change those, not this file.
 
 function __ingero_ops
-    printf '%s\n' cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact \
+    printf '%s\n' cpu cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact \
         cuCtxCreate cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize \
         cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy \
         cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize \
@@ -51,7 +51,7 @@ function __ingero_ops
         ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank \
         ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd \
         ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter \
-        ncclSend occupied offcpu oom point range reclaim retransmit socket stolen
+        ncclSend occupied offcpu oom point range reclaim retransmit sample socket stolen
 end
 
 complete -c ingero-check -f
@@ -146,7 +146,7 @@ complete -c ingero-record -l rotate-every -d '... or covers so much time' -x
 complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
 complete -c ingero-record -l max-size -d 'Remove the oldest beyond this (default ring: 10g)' -x
 complete -c ingero-record -l bundle -d 'Also pack FILE.igb with symbols, or a RECORDING'
-complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory until something happens' -x
+complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory until triggered' -x
 complete -c ingero-record -l trigger -d 'Write it when a call took longer, or failed' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
@@ -161,6 +161,7 @@ complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that 
 complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
 complete -c ingero-record -l budget -d 'Give up frequent calls when probes cost more' -x
 complete -c ingero-record -l sample -d 'Record one of N calls of each op, count the rest' -x
+complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes, HZ times a second (99)' -x
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, begin NAME' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RING_LEAST 65536
+#define RING_MOST  (1u << 30)
+
 int64_t probe_number(const char *text, int64_t max)
 {
 	char *end;
@@ -116,4 +119,25 @@ void probe_choose_way(struct probe_options *p, const char *link, const char *wal
 		    : walker && strcmp(walker, "helper") == 0 ? WALKER_HELPER
 							      : WALKER_LOOP;
 	p->walker_forced = walker && strcmp(walker, "auto") != 0;
+}
+
+int probe_choose_ring(struct probe_options *p, uint64_t bytes, struct err *e)
+{
+	if (bytes && (bytes & (bytes - 1) || bytes < RING_LEAST || bytes > RING_MOST))
+		return err_set(e, ERR_USAGE, "--ring must be a power of two from 64k to 1g");
+	p->ring_bytes = bytes;
+	return 0;
+}
+
+int probe_choose_samples(struct probe_options *p, int64_t hz, bool stacks, bool probes,
+			 struct err *e)
+{
+	if (hz && !stacks)
+		return err_set(e, ERR_USAGE,
+			       "--cpu-samples says where threads are: not with --no-stacks");
+	if (hz && !probes)
+		return err_set(e, ERR_USAGE,
+			       "--no-probes asks the kernel for nothing: not with --cpu-samples");
+	p->cpu_hz = (uint32_t)hz;
+	return 0;
 }

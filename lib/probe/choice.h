@@ -33,6 +33,13 @@ int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, 
 /* How to attach and to walk stacks, as the options' words say; NULL or "auto": whatever is cheapest. */
 void probe_choose_way(struct probe_options *p, const char *link, const char *walker, bool stacks);
 
+/* Bytes of the kernel buffer, 0: as usual. ERR_USAGE when it is no power of two, or out of bounds. */
+int probe_choose_ring(struct probe_options *p, uint64_t bytes, struct err *e);
+
+/* Threads are to be sampled hz times a second on each CPU, 0: not. ERR_USAGE where that makes no sense. */
+int probe_choose_samples(struct probe_options *p, int64_t hz, bool stacks, bool probes,
+			 struct err *e);
+
 /* "1%", "0.5": a share between 0 and all, as a fraction. */
 bool probe_percent(const char *text, double *share);
 

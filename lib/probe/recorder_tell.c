@@ -148,4 +148,8 @@ void probe_recorder_tell_probes(struct probe_recorder *r)
 		probe_recorder_tell(r, PROBE_NOTE,
 				    "probes   none: samples of machine, processes and GPUs, once a "
 				    "second");
+	if (r->opt.probe.cpu_hz)
+		probe_recorder_tell(r, PROBE_NOTE,
+				    "samples  where threads are, %u times a second of each CPU",
+				    r->opt.probe.cpu_hz);
 }

@@ -145,6 +145,24 @@ static bool take_stolen(struct probe_wire *wire, const struct wire_stolen *s)
 	return true;
 }
 
+static bool take_sample(struct probe_wire *wire, const struct wire_sample *s)
+{
+	const struct probe_thread *t = probe_wire_thread(wire, s->tid);
+	struct event ev = { .op = OP_CPU_SAMPLE };
+
+	if (!t)
+		return false;
+	probe_wire_lost(wire, s->lost);
+	ev.end_ns = (int64_t)s->time_ns;
+	ev.depth = s->depth;
+	ev.ctx = t->ctx;
+	ev.stack = probe_wire_stack(wire, s->stack);
+	set(&ev, 0, s->cpu);
+	set(&ev, 1, s->in_kernel);
+	probe_wire_emit(wire, &ev);
+	return true;
+}
+
 bool probe_sched_record(struct probe_wire *wire, const void *p, size_t n)
 {
 	switch (n ? *(const uint8_t *)p : 0) {
@@ -156,6 +174,8 @@ bool probe_sched_record(struct probe_wire *wire, const void *p, size_t n)
 		return n >= sizeof(struct wire_migrate) && take_migrate(wire, p);
 	case WIRE_STOLEN:
 		return n >= sizeof(struct wire_stolen) && take_stolen(wire, p);
+	case WIRE_SAMPLE:
+		return n >= sizeof(struct wire_sample) && take_sample(wire, p);
 	}
 	return false;
 }

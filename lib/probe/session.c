@@ -113,8 +113,8 @@ int probe_session_start(struct probe_session *s, struct err *e)
 		if (!vec_reserve(&s->links, s->ncpu))
 			return err_nomem(e);
 		if (optional) {
-			s->links.n += probe_optional_attach(optional, p, s->links.v + s->links.n,
-							    s->ncpu);
+			s->links.n += probe_optional_attach(&s->optional, optional, p,
+							    s->links.v + s->links.n, s->ncpu);
 			continue;
 		}
 		link = bpf_program__attach(p);
@@ -123,14 +123,16 @@ int probe_session_start(struct probe_session *s, struct err *e)
 				       bpf_program__section_name(p) + 7);
 		s->links.v[s->links.n++] = link;
 	}
+	if (probe_optional_sample(&s->optional, e))
+		return e->code;
 	if (!s->open_link)
 		s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
 	if (!s->open_link)
 		return err_sys(e, "cannot read open calls");
-	if (bpf_program__fd(s->bpf->progs.sched_adopt) < 0)
+	if (bpf_program__fd(s->bpf->progs.follow_adopt) < 0)
 		return 0;
 	if (!s->adopt_link)
-		s->adopt_link = bpf_program__attach_iter(s->bpf->progs.sched_adopt, NULL);
+		s->adopt_link = bpf_program__attach_iter(s->bpf->progs.follow_adopt, NULL);
 	if (!s->adopt_link)
 		return err_sys(e, "cannot find the targets' threads");
 	return probe_session_adopt(s, e);

@@ -27,6 +27,7 @@ struct probe_options {
 	uint32_t uid;	     /* SCOPE_USER */
 	uint64_t ring_bytes; /* power of two, 0 = 16 MB */
 	bool sched;	     /* off-CPU intervals and occupancy */
+	uint32_t cpu_hz;     /* targets' threads are sampled that often on each CPU; 0: not */
 	const char *btf;     /* a file with the kernel's BTF; NULL: the kernel's own */
 	const struct op_spec *specs;
 	size_t nspecs;

@@ -56,9 +56,14 @@ static void choose_programs(struct ingero_bpf *b, enum probe_link link,
 		bpf_program__set_expected_attach_type(b->progs.call_exit,
 						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
 	}
-	bpf_object__for_each_program(p, b->obj) if (!opt->sched &&
-						    strncmp(bpf_program__name(p), "sched_", 6) == 0)
-		bpf_program__set_autoload(p, false);
+	bpf_object__for_each_program(p, b->obj)
+	{
+		const char *name = bpf_program__name(p);
+
+		if ((!opt->sched && strncmp(name, "sched_", 6) == 0) ||
+		    (!opt->sched && !opt->cpu_hz && strncmp(name, "follow_", 7) == 0))
+			bpf_program__set_autoload(p, false);
+	}
 }
 
 static void configure_sched(struct ingero_bpf *b, const struct probe_sched_config *c, size_t ncpu)
@@ -100,7 +105,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	if (!b)
 		return -errno;
 	choose_programs(b, link, opt);
-	probe_optional_choose(&s->optional, b->obj, opt->sched);
+	probe_optional_choose(&s->optional, b->obj, opt->sched, opt->cpu_hz);
 	b->rodata->config_scope = (uint32_t)opt->scope;
 	b->rodata->config_uid = opt->uid;
 	b->rodata->config_self = (uint32_t)getpid();

@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PREFIX "host_"
+#define PREFIX	  "host_"
+#define SECOND_NS 1000000000
 
 /* What another program of the source sees too, where this one's place is missing. */
 static const char *const stand_ins[] = { "host_block_start" };
@@ -52,17 +53,21 @@ static void place_of(struct probe_optional *v, const struct btf *kernel, const c
 		snprintf(v->reason, sizeof(v->reason), "this kernel has no tracepoint %s", at);
 }
 
-void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool wanted)
+void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool host,
+			   uint32_t cpu_hz)
 {
-	struct btf *kernel = wanted && o->n == 0 ? btf__load_vmlinux_btf() : NULL;
+	struct btf *kernel = host && o->n == 0 ? btf__load_vmlinux_btf() : NULL;
 	struct bpf_program *p;
 
+	o->cpu_hz = cpu_hz;
 	bpf_object__for_each_program(p, obj)
 	{
+		const char *name = bpf_program__name(p);
+		bool wanted = strcmp(name, PROBE_OPTIONAL_SAMPLE) == 0 ? cpu_hz > 0 : host;
 		struct probe_optional *v;
 		size_t n = o->n;
 
-		if (strncmp(bpf_program__name(p), PREFIX, sizeof(PREFIX) - 1) != 0)
+		if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0)
 			continue;
 		v = wanted ? probe_optional_of(o, p) : NULL;
 		if (v && o->n > n && kernel)
@@ -101,13 +106,27 @@ bool probe_optional_again(const struct probe_optionals *o, size_t *refused_befor
 	return more;
 }
 
-/* On every CPU, whoever runs there. */
-static size_t attach_major_faults(const struct bpf_program *p, struct bpf_link **links, size_t ncpu)
+/* Of the kernel's own events: each major fault, or a clock, which every machine has, a guest without counters too. */
+static struct perf_event_attr event_of(const struct probe_optionals *o,
+				       const struct probe_optional *v)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-					.size = sizeof(attr),
-					.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-					.sample_period = 1 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr) };
+
+	if (strcmp(v->name, PROBE_OPTIONAL_SAMPLE) == 0) {
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		attr.sample_period = SECOND_NS / o->cpu_hz;
+		attr.exclude_idle = 1;
+	} else {
+		attr.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ;
+		attr.sample_period = 1;
+	}
+	return attr;
+}
+
+/* On every CPU, whoever runs there. */
+static size_t attach_event(struct perf_event_attr attr, const struct bpf_program *p,
+			   struct bpf_link **links, size_t ncpu)
+{
 	size_t n = 0;
 
 	for (size_t cpu = 0; cpu < ncpu; cpu++) {
@@ -125,20 +144,31 @@ static size_t attach_major_faults(const struct bpf_program *p, struct bpf_link *
 	return n;
 }
 
-size_t probe_optional_attach(struct probe_optional *v, const struct bpf_program *p,
-			     struct bpf_link **links, size_t ncpu)
+size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
+			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu)
 {
 	size_t n = 1;
 
 	errno = 0;
 	if (bpf_program__type(p) == BPF_PROG_TYPE_PERF_EVENT)
-		n = attach_major_faults(p, links, ncpu);
+		n = attach_event(event_of(o, v), p, links, ncpu);
 	else
 		links[0] = bpf_program__attach(p);
 	v->attached = n && links[0];
 	if (!v->attached)
 		snprintf(v->reason, sizeof(v->reason), "%s", strerror(errno));
 	return v->attached ? n : 0;
+}
+
+int probe_optional_sample(const struct probe_optionals *o, struct err *e)
+{
+	for (size_t i = 0; o->cpu_hz && i < o->n; i++)
+		if (strcmp(o->v[i].name, PROBE_OPTIONAL_SAMPLE) == 0 && !o->v[i].attached)
+			return err_set(e, ERR_CANNOT,
+				       "cannot sample CPUs: %s (recording without -F does not need "
+				       "it)",
+				       o->v[i].reason);
+	return 0;
 }
 
 static size_t source_length(const char *name)

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
 
 #define PROBE_OPTIONAL_MAX 32 /* programs */
 
@@ -21,15 +24,20 @@ struct probe_optional {
 	char reason[200]; /* why not; "" it is, or has a stand-in that is */
 	bool refused, stands_in;
 };
+/* The one that is there because somebody asked for it. */
+#define PROBE_OPTIONAL_SAMPLE "host_cpu_sample"
 
 /* Zero-initialised knows of none. */
 struct probe_optionals {
 	struct probe_optional v[PROBE_OPTIONAL_MAX];
 	size_t n;
+	uint32_t cpu_hz;
 };
 
-/* What this kernel has no place for is not loaded. wanted: false: none of them is. */
-void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool wanted);
+/* What this kernel has no place for is not loaded. host: false: none of them is, but the one that samples where cpu_hz is not
+ * 0: so often on each CPU. */
+void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool host,
+			   uint32_t cpu_hz);
 
 /* libbpf's words while loading: keep what they say about one of these programs. True: one more is known to be refused,
  * and loading again without it may work. */
@@ -41,8 +49,11 @@ struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct
 
 /* Up to ncpu links at links, the caller's to destroy: how many. What fails is in v. */
 struct bpf_link;
-size_t probe_optional_attach(struct probe_optional *v, const struct bpf_program *p,
-			     struct bpf_link **links, size_t ncpu);
+size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
+			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu);
+
+/* Attached, or not asked for; else an error. */
+int probe_optional_sample(const struct probe_optionals *o, struct err *e);
 
 /* Sum of one source, in order of first appearance; false: no more. reason: the first, "" none. */
 struct probe_optional_source {

@@ -27,7 +27,8 @@ int probe_say_node(struct ige_writer *wr, const struct probe_node *node, struct 
 }
 
 int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
-		      const char *command, const char *target, bool off_cpu, struct err *e)
+		      const char *command, const char *target, bool off_cpu, uint32_t cpu_hz,
+		      struct err *e)
 {
 	struct record r = { .kind = RECORD_SESSION };
 
@@ -36,6 +37,8 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 	REC_SET(&r, SESSION, command, bytes_of(command));
 	REC_SET(&r, SESSION, target, bytes_of(target));
 	REC_SET(&r, SESSION, off_cpu, off_cpu);
+	if (cpu_hz)
+		REC_SET(&r, SESSION, cpu_samples_hz, cpu_hz);
 	return ige_writer_record(wr, &r, e);
 }
 

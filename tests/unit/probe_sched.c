@@ -176,6 +176,27 @@ static void test_others(void)
 	world_free(w);
 }
 
+static void test_sample(void)
+{
+	struct wire_sample s = {
+		.kind = WIRE_SAMPLE, .depth = 2, .in_kernel = 1, .tid = 7, .time_ns = 9000, .cpu = 5
+	};
+	struct probe_wire *wire = new_wire();
+
+	probe_wire_record(wire, &s, sizeof(s));
+	is_u64(probe_wire_refused(wire), 1, "a sample of nobody announced: refused");
+	announce(wire, WIRE_THREAD, 7, "train");
+	probe_wire_record(wire, &s, sizeof(s) - 1);
+	is_u64(probe_wire_refused(wire), 2, "half a sample: refused");
+	probe_wire_record(wire, &s, sizeof(s));
+	ok(ngot == 1 && got[0].op == OP_CPU_SAMPLE && got[0].end_ns == 9000 && got[0].dur_ns == 0 &&
+		   got[0].depth == 2 && column(&got[0], COL_CPU, 99) == 5 &&
+		   column(&got[0], COL_IN_KERNEL, 99) == 1,
+	   "a sample: when, in which call, on which CPU, in the kernel");
+	probe_wire_free(wire);
+	world_free(w);
+}
+
 static void test_stolen(void)
 {
 	struct wire_stolen s = {
@@ -365,6 +386,7 @@ int main(void)
 {
 	test_offcpu();
 	test_others();
+	test_sample();
 	test_stolen();
 	test_steal_known();
 	test_percpu();

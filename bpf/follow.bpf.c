@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Having task storage is what makes a thread one to follow, for programs that run where memory must not be asked for: in
+ * the scheduler, in an interrupt. It is made here, when a target's thread is born and for those that are there already when
+ * recording begins.
+ */
+#include "bpf/occupancy.h"
+#include "bpf/stack.h"
+
+/* All a thread needs to be followed, before the scheduler comes to it. */
+static __always_inline void follow(struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+
+	if (!task_state_make(task) ||
+	    (config_walker != WALKER_NONE &&
+	     (!bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ||
+	      (bpf_map_lookup_elem(&pythons, &tgid) &&
+	       !bpf_task_storage_get(&python_walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))))
+		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
+}
+
+/* A target's new thread or process gets its state before it runs. */
+SEC("tp_btf/sched_process_fork")
+int follow_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	u32 tgid = parent->tgid;
+	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (!t || (child->tgid != tgid && !(t->flags & TARGET_FOLLOW)))
+		return 0;
+	follow(child);
+	return 0;
+}
+
+/* Run by the recorder when it has named targets: their threads get their state. */
+SEC("iter/task")
+int follow_adopt(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	u32 tgid;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	if (!bpf_map_lookup_elem(&targets, &tgid))
+		return 0;
+	follow(task);
+	return 0;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Which target's thread has the CPU, and where in its program it is, asked on each CPU so and so often in a second: the
+ * kernel's CPU clock calls us from its timer interrupt. The thread may be in the middle of anything, of our own programs
+ * too, so what those work on is not touched, and the room to walk in is the CPU's. No memory is asked for: threads to be
+ * followed have their state (follow.bpf.c).
+ */
+#include "bpf/host.h"
+#include "bpf/stack.h"
+
+#define SOURCE_CPU 18
+
+/* Where the thread was in its own code. The place is told as one to return to: behind the instruction it is in. */
+static __always_inline u32 stack_of_sample(void *ctx, struct task_struct *task,
+					   struct task_state *st)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct walk *w;
+	u32 zero = 0;
+
+	w = bpf_map_lookup_elem(&cpu_walks, &zero);
+	if (!w || !regs || config_walker == WALKER_NONE)
+		return 0;
+	w->limit = 0; /* another thread's */
+	if (st->ncalls)
+		caller_learn(task, st);
+	return stack_number_of(ctx, w, REGS_IP(regs) + 1, REGS_SP(regs), REGS_FP(regs), task, st,
+			       ROOM_OF_CPU);
+}
+
+SEC("perf_event")
+int host_cpu_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = host_current(task);
+	u64 now = bpf_ktime_get_ns();
+	struct wire_sample *w;
+	u32 stack;
+
+	if (!st)
+		return 0;
+	if (!task_announce(task, st))
+		goto lost;
+	stack = stack_of_sample(ctx, task, st);
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		goto lost;
+	w->kind = WIRE_SAMPLE;
+	w->depth = st->ncalls;
+	w->in_kernel = REGS_IN_KERNEL(&ctx->regs);
+	w->pad = 0;
+	w->tid = task->pid;
+	w->time_ns = now;
+	w->stack = stack;
+	w->lost = lost_total;
+	w->cpu = bpf_get_smp_processor_id();
+	w->pad2[0] = w->pad2[1] = w->pad2[2] = 0;
+	bpf_ringbuf_submit(w, ring_flags());
+	return 0;
+lost:
+	count_loss(SOURCE_CPU, WIRE_LOST_RING);
+	return 0;
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Threads are found on their CPU as often as they have it: what programs in C and in Python say they spent in each of two
+# functions, by their own clock of CPU time, is what the samples say, within what chance allows.
+import glob
+import math
+import os
+import shlex
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+HZ, SIGMAS, STALL_NS = 499, 5, 1_000_000
+
+
+def spend(seconds):
+    """As burn.c does, in Python."""
+    import json
+    import threading
+    import time
+    clock = time.thread_time_ns
+    spent = {"burn_a": 0, "burn_b": 0, "stalls": 0}
+
+    def part(n):
+        x = 0
+        for i in range(n):
+            x += i * i
+        return x
+
+    def burn_a(until):
+        begin = at = clock()
+        while at < until:
+            before = at
+            part(300)
+            at = clock()
+            spent["stalls"] += at - before if at - before > STALL_NS else 0
+        spent["burn_a"] += at - begin
+
+    def burn_b(until):
+        begin = at = clock()
+        while at < until:
+            before = at
+            for _ in range(1000):
+                pass
+            at = clock()
+            spent["stalls"] += at - before if at - before > STALL_NS else 0
+        spent["burn_b"] += at - begin
+
+    begin, start, chance = time.monotonic_ns(), clock(), 88172645463325252
+    while clock() - start < seconds * 1e9:
+        chance = chance * 6364136223846793005 + 1 & (1 << 64) - 1
+        burn_a(clock() + 2_000_000 + (chance >> 40) % 12_000_000)
+        burn_b(clock() + 1_000_000 + (chance >> 20) % 5_000_000)
+    cpu = clock() - start
+    print(json.dumps({"tid": threading.get_native_id(), "begin": begin, "end": time.monotonic_ns(), "cpu": cpu, **spent}))
+
+
+if sys.argv[1:2] == ["spend"]:
+    spend(float(sys.argv[2]))
+    sys.exit(0)
+
+import recording as rec  # noqa: E402
+import tracks  # noqa: E402
+from recording import tap  # noqa: E402
+
+rec.need_bpf()
+ige = rec.path("samples.ige")
+
+
+def stolen():
+    """Of all CPUs, as the kernel's account has it."""
+    return sum(tracks.stolen_ns(cpu) for cpu in os.sched_getaffinity(0))
+
+
+def function_of(event):
+    """Which of the two functions it was in or under; None: neither."""
+    names = (frame[0].split(".")[-1] for frame in event["stack"])
+    return next((name for name in names if name in ("burn_a", "burn_b")), None)
+
+
+def record(name, *command, options=()):
+    before = stolen()
+    p = rec.run("-F", HZ, "-o", ige, *options, "--", *command)
+    said = rec.truth(p.stdout)
+    if not tap.ok(p.returncode == 0 and said, f"{name}: records", p.stdout + p.stderr):
+        return None, None, None, 0
+    events, records, _ = rec.dump(ige)
+    return said, [e for e in events if e["source"] == "cpu"], records, stolen() - before
+
+
+def compare(name, said, samples, taken):
+    for truth in said:
+        mine = [e for e in samples if e["tid"] == truth["tid"] and truth["begin"] <= e["end"] <= truth["end"]]
+        want = truth["cpu"] * HZ / 1e9
+        allowed = SIGMAS * math.sqrt(want) + 2
+        # A CPU that was with somebody else, seen or not, was not looked at.
+        missed = (taken + truth["stalls"]) * HZ / 1e9
+        tap.ok(want - allowed - missed <= len(mine) <= want + allowed,
+               f"{name}: {len(mine)} samples of {truth['cpu'] / 1e9:.2f} s of CPU, {want:.0f} +- {allowed:.0f} (- {missed:.0f})")
+        share = truth["burn_a"] / (truth["burn_a"] + truth["burn_b"])
+        found = [function_of(e) for e in mine]
+        known = [f for f in found if f]
+        tap.ok(len(known) >= 0.9 * len(mine), f"{name}: {len(known)} of {len(mine)} in one of the two functions",
+               [e["stack"] for e, f in zip(mine, found) if not f][:3])
+        got = known.count("burn_a") / max(len(known), 1)
+        allowed = SIGMAS * math.sqrt(share * (1 - share) / max(len(known), 1)) + missed / max(want, 1)
+        tap.ok(abs(got - share) <= allowed, f"{name}: {got:.1%} in one of them, {share:.1%} +- {allowed:.1%} by its own clock")
+        tap.none([e for e in mine if e["dur"] or e["x"].get("in_kernel") not in (0, 1)
+                  or e["x"].get("cpu") not in os.sched_getaffinity(0)],
+                 f"{name}: each is of an instant, on a CPU, in the kernel or not")
+
+
+burn = rec.path("burn")
+compiler = shlex.split(os.environ.get("INGERO_COMPILE", "gcc -std=gnu11 -D_GNU_SOURCE -I."))
+subprocess.run([*compiler, "-O1", "-fno-omit-frame-pointer", os.path.join(rec.HERE, "burn.c"), "-o", burn, "-lpthread"], check=True)
+for name, options in (("C", ()), ("C, without host tracks", ("--no-sched",)), ("C, walked by the kernel", ("--walker=helper",))):
+    said, samples, records, taken = record(name, burn, 2, options=options)
+    if said:
+        compare(name, said, samples, taken)
+        sessions = [r for r in records if r["record"] == "session"]
+        tap.same([r.get("cpu_samples_hz") for r in sessions], [HZ], f"{name}: the recording says how often")
+        coverage = [r for r in records if r["record"] == "coverage" and r.get("layer") == "cpu"]
+        tap.same([(r["requested"], r["attached"]) for r in coverage], [(1, 1)], f"{name}: and that it was done")
+
+VERSION = "import sys; print(*sys.version_info[:2])"
+pythons = {}
+for path in [sys.executable, "/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python")))]:
+    p = subprocess.run([path, "-c", VERSION], capture_output=True, text=True) if os.access(path, os.X_OK) else None
+    version = tuple(map(int, p.stdout.split())) if p and p.returncode == 0 else ()
+    if version >= (3, 8):
+        pythons.setdefault(version, path)
+for version, path in sorted(pythons.items()):
+    name = "CPython " + ".".join(map(str, version))
+    said, samples, records, taken = record(name, path, os.path.abspath(__file__), "spend", 1.5)
+    if said:
+        compare(name, said, samples, taken)
+
+p = rec.run("-o", ige, "--", burn, 0.1)
+events, records, _ = rec.dump(ige)
+tap.ok(p.returncode == 0 and not [e for e in events if e["source"] == "cpu"]
+       and not [r for r in records if r["record"] == "session" and "cpu_samples_hz" in r], "nobody is sampled who was not asked to be")
+for value, words in (("0", "within 1..10000"), ("20000", "within 1..10000"), ("often", "whole number")):
+    p = rec.run("-F", value, "-o", ige, "--", "true")
+    tap.ok(p.returncode in (2, 125) and words in p.stderr, f"-F {value} is refused, and says why", p.stderr)
+for other in ("--no-stacks", "--no-probes"):
+    p = rec.run("-F", 99, other, "-o", ige, "--", "true")
+    tap.ok(p.returncode in (2, 125) and other in p.stderr, f"-F with {other} is refused", p.stderr)
+tap.done_testing()
