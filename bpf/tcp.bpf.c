@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Segments sent again. They are noticed in interrupts, where the current thread has nothing to do with it: whose a
- * socket is, is kept from where its owner connected it; of others (accepted, older than the recording, inherited) the
- * socket's inode crosses, by which the recorder finds the target that has it open.
+ * socket is, is kept from where its owner connected or accepted it, or was found to have it open when it became a
+ * target, until the connection is over: what is still to be sent of a socket that was closed is its last owner's. Of
+ * others (handed over between processes) the socket's inode crosses, by which the recorder finds who has it open.
  */
 #include "bpf/file.h"
 
@@ -16,38 +17,95 @@ struct tcp_skb_cb {
 struct socket_alloc {
 	struct inode vfs_inode;
 };
+struct proto_accept_arg {
+	int flags;
+};
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
+};
 #pragma clang attribute pop
 
 #define TCP_SYN_SENT 2
 #define TCP_CLOSE    7
+#define TCP	     6
 
-/* Socket to the thread that connected it. */
+/* Socket to its owner: the process, and its thread that got it. */
+struct tcp_owner {
+	u32 tgid;
+	u32 tid;
+};
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u64);
-	__type(value, u32);
+	__type(value, struct tcp_owner);
 } tcp_owners SEC(".maps");
+
+static __always_inline void owns(struct task_struct *task, u64 sk, u64 flags)
+{
+	struct tcp_owner owner = { .tgid = task->tgid, .tid = task->pid };
+	struct task_state *st;
+
+	if (!bpf_map_lookup_elem(&targets, &owner.tgid))
+		return;
+	st = task_state_make(task);
+	if (!st)
+		count_loss(SOURCE_NET, WIRE_LOST_STATE);
+	else if (!task_announce(task, st))
+		count_loss(SOURCE_NET, WIRE_LOST_RING);
+	else
+		bpf_map_update_elem(&tcp_owners, &sk, &owner, flags);
+}
 
 SEC("tp_btf/inet_sock_set_state")
 int host_tcp_state(u64 *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	u64 sk = ctx[0];
-	u32 state = ctx[2], tid;
-	struct task_state *st;
+	u32 state = ctx[2];
 
 	if (state == TCP_CLOSE) {
 		if (bpf_map_lookup_elem(&tcp_owners, &sk))
 			bpf_map_delete_elem(&tcp_owners, &sk);
-		return 0;
+	} else if (state == TCP_SYN_SENT) {
+		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
 	}
-	if (state != TCP_SYN_SENT)
+	return 0;
+}
+
+/* The result stands behind the arguments: two since Linux 6.10, four before. */
+SEC("fexit/inet_csk_accept")
+int host_tcp_accept(u64 *ctx)
+{
+	u64 sk = bpf_core_type_exists(struct proto_accept_arg) ? ctx[2] : ctx[4];
+
+	if (sk)
+		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
+	return 0;
+}
+
+/* Run by the recorder when it has named targets: what they have open already. */
+SEC("iter/task_file")
+int host_tcp_adopt(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct socket *socket;
+	u64 sk;
+	u16 family;
+
+	if (!task || !file || (BPF_CORE_READ(file, f_inode, i_mode) & 0170000) != 0140000)
 		return 0;
-	st = host_current(task);
-	tid = task->pid;
-	if (st && task_announce(task, st))
-		bpf_map_update_elem(&tcp_owners, &sk, &tid, BPF_ANY);
+	socket = BPF_CORE_READ(file, private_data);
+	sk = (u64)BPF_CORE_READ(socket, sk);
+	family = BPF_CORE_READ((struct sock *)sk, __sk_common.skc_family);
+	if (!sk || (family != INET && family != INET6) ||
+	    BPF_CORE_READ((struct sock *)sk, sk_protocol) != TCP ||
+	    BPF_CORE_READ((struct sock *)sk, __sk_common.skc_state) == TCP_CLOSE)
+		return 0;
+	owns(task, sk, BPF_NOEXIST);
 	return 0;
 }
 
@@ -57,7 +115,8 @@ int host_tcp_retransmit(u64 *ctx)
 	struct sock *sk = (void *)ctx[0];
 	struct sk_buff *skb = (void *)ctx[1];
 	u64 key = 0, now = bpf_ktime_get_ns(), cb, inode;
-	u32 *owner, number;
+	struct tcp_owner *owner;
+	u32 number;
 	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
 	struct wire_host *w;
 	u16 segments = 0;
@@ -68,7 +127,7 @@ int host_tcp_retransmit(u64 *ctx)
 	number = number_of_socket(key);
 	if (!number)
 		return 0; /* counted */
-	w = host_record(WIRE_RETRANSMIT, SOURCE_NET, owner ? *owner : 0, now, now);
+	w = host_record(WIRE_RETRANSMIT, SOURCE_NET, owner ? owner->tid : 0, now, now);
 	if (!w)
 		return 0;
 	cb = (u64)skb + bpf_core_field_offset(struct sk_buff, cb) +
@@ -80,6 +139,7 @@ int host_tcp_retransmit(u64 *ctx)
 	w->x[0] = segments;
 	w->x[1] = BPF_CORE_READ(sk, __sk_common.skc_state);
 	w->present = 3;
+	w->x[2] = owner ? owner->tgid : 0; /* numbers of threads are used again */
 	bpf_ringbuf_submit(w, ring_flags());
 	return 0;
 }

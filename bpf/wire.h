@@ -238,7 +238,8 @@ struct wire_stolen {
  *   BLOCK      device, sector, bytes, ns before the device was given the request
  *   RECLAIM    pages got, order wanted
  *   FAULT      address
- *   RETRANSMIT segments, TCP state; tid is who connected it, 0 unknown; inode: the socket's */
+ *   RETRANSMIT segments, TCP state, tgid (no column); tid is who connected or accepted it, 0 unknown; inode: the
+ *              socket's */
 struct wire_host {
 	__u8 kind;
 	__u8 depth;

@@ -2,6 +2,8 @@
 /* Records only; the counting is done in the kernel. */
 #include "lib/probe/host_say.h"
 
+#define NOT_DEVICE UINT64_MAX /* key of retransmits among devices, whose numbers have 32 bits */
+
 int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, int64_t now_ns,
 		       struct err *e)
 {
@@ -23,6 +25,7 @@ int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, i
 	return rc;
 }
 
+/* device 0: the machine's. */
 static int say(struct ige_writer *wr, uint32_t device, uint32_t metric, uint64_t value,
 	       int64_t now_ns, struct err *e)
 {
@@ -31,16 +34,31 @@ static int say(struct ige_writer *wr, uint32_t device, uint32_t metric, uint64_t
 	REC_SET(&r, SAMPLE, time_ns, now_ns);
 	REC_SET(&r, SAMPLE, metric, metric);
 	REC_SET(&r, SAMPLE, value, (double)value);
-	REC_SET(&r, SAMPLE, device, device);
+	if (device)
+		REC_SET(&r, SAMPLE, device, device);
 	return ige_writer_record(wr, &r, e);
 }
 
-int probe_say_others(struct ige_writer *wr, const struct probe_session *s, struct map *seen,
-		     int64_t now_ns, struct err *e)
+static int say_unowned(struct ige_writer *wr, const struct probe_unowned *sum, struct map *seen,
+		       int64_t now_ns, struct err *e)
 {
+	uint64_t before = 0;
+	int rc;
+
+	map_get(seen, NOT_DEVICE, &before);
+	if (sum->retransmits == before)
+		return 0;
+	map_put(seen, NOT_DEVICE, sum->retransmits);
+	rc = say(wr, 0, METRIC_TCP_OTHERS, sum->retransmits, now_ns, e);
+	return rc ? rc : say(wr, 0, METRIC_TCP_OTHERS_SEGMENTS, sum->segments, now_ns, e);
+}
+
+int probe_say_others(struct ige_writer *wr, const struct probe_session *s,
+		     const struct probe_wire *wire, struct map *seen, int64_t now_ns, struct err *e)
+{
+	int rc = say_unowned(wr, probe_wire_others(wire), seen, now_ns, e);
 	struct block_others sum;
 	uint32_t device = 0;
-	int rc = 0;
 
 	while (rc == 0 && probe_session_others(s, &device, &sum)) {
 		uint64_t before = 0;

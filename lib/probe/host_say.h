@@ -13,13 +13,16 @@
 #include "lib/ige/writer.h"
 #include "lib/probe/session_optional.h"
 #include "lib/probe/session.h"
+#include "lib/probe/wire_known.h"
 
 /* COVERAGE, one record per source, of the whole recording; nothing where none was wanted. */
 int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, int64_t now_ns,
 		       struct err *e);
 
-/* SAMPLEs of devices where something happened since the last time. seen: the caller's, device -> requests. */
-int probe_say_others(struct ige_writer *wr, const struct probe_session *s, struct map *seen,
-		     int64_t now_ns, struct err *e);
+/* SAMPLEs of what others did: of devices where something happened since the last time, and of segments sent again. seen:
+ * the caller's, of both. */
+int probe_say_others(struct ige_writer *wr, const struct probe_session *s,
+		     const struct probe_wire *wire, struct map *seen, int64_t now_ns,
+		     struct err *e);
 
 #endif

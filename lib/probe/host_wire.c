@@ -225,6 +225,15 @@ static const struct {
 	[WIRE_RETRANSMIT - WIRE_BLOCK] = { OP_NET_RETRANSMIT, { COL_SEGMENTS, COL_TCP_STATE } },
 };
 
+/* Who got the socket; another thread of that process, where this one's number has a new owner; or who has it open. */
+static uint32_t owner_of(struct probe_wire *wire, const struct wire_host *h,
+			 const struct probe_thread *t)
+{
+	if (!h->tid)
+		return probe_wire_socket_owner(wire, h->inode);
+	return t && t->tgid == h->x[2] ? t->ctx : probe_wire_process(wire, (uint32_t)h->x[2]);
+}
+
 static bool take_host(struct probe_wire *wire, const struct wire_host *h)
 {
 	unsigned shape = h->kind - WIRE_BLOCK;
@@ -237,11 +246,10 @@ static bool take_host(struct probe_wire *wire, const struct wire_host *h)
 		return false;
 	ev.op = shapes[shape].op;
 	def = op_builtin(ev.op);
-	ev.ctx = t ? t->ctx : 0;
+	ev.ctx = ev.op == OP_NET_RETRANSMIT ? owner_of(wire, h, t) : t ? t->ctx : 0;
 	if (!ev.ctx && ev.op == OP_NET_RETRANSMIT) {
-		ev.ctx = probe_wire_socket_owner(wire, h->inode);
-		if (!ev.ctx)
-			return true; /* nobody's who is recorded */
+		probe_wire_unowned(wire, h->x[0]);
+		return true;
 	}
 	if (!ev.ctx)
 		return false;

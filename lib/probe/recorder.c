@@ -32,7 +32,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	probe_recorder_tell_gpus(r);
 	if (rc == 0 && r->session)
-		rc = probe_say_others(r->writer, r->session, &r->others, now, e);
+		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = probe_say_clock(r->writer, "tick", e);
@@ -283,7 +283,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0 && r->session)
 		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
 	if (rc == 0 && r->session)
-		rc = probe_say_others(r->writer, r->session, &r->others, now, e);
+		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, now, e);
 	if (rc == 0 && r->session)
 		rc = probe_say_optional(r->writer, probe_session_optional(r->session), now, e);
 	if (rc == 0)

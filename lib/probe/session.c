@@ -113,8 +113,11 @@ int probe_session_start(struct probe_session *s, struct err *e)
 		if (!vec_reserve(&s->links, s->ncpu))
 			return err_nomem(e);
 		if (optional) {
-			s->links.n += probe_optional_attach(&s->optional, optional, p,
-							    s->links.v + s->links.n, s->ncpu);
+			struct bpf_link **at = s->links.v + s->links.n;
+
+			s->links.n += probe_optional_attach(&s->optional, optional, p, at, s->ncpu);
+			if (p == s->bpf->progs.host_tcp_adopt && optional->attached)
+				s->sockets_link = *at;
 			continue;
 		}
 		link = bpf_program__attach(p);
@@ -138,28 +141,36 @@ int probe_session_start(struct probe_session *s, struct err *e)
 	return probe_session_adopt(s, e);
 }
 
-int probe_session_adopt(struct probe_session *s, struct err *e)
+static int run(struct bpf_link *iterator, const char *what, struct err *e)
 {
 	char nothing[64];
 	ssize_t n;
 	int fd;
 
-	if (!s->adopt_link)
+	if (!iterator)
 		return 0;
-	fd = bpf_iter_create(bpf_link__fd(s->adopt_link));
+	fd = bpf_iter_create(bpf_link__fd(iterator));
 	if (fd < 0)
-		return err_sys(e, "cannot find the targets' threads");
+		return err_sys(e, "cannot find the targets' %s", what);
 	do
 		n = read(fd, nothing, sizeof(nothing));
 	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
 	if (n < 0)
-		err_sys(e, "cannot find the targets' threads");
+		err_sys(e, "cannot find the targets' %s", what);
 	close(fd);
 	return n < 0 ? ERR_SYS : 0;
 }
 
+int probe_session_adopt(struct probe_session *s, struct err *e)
+{
+	int rc = run(s->adopt_link, "threads", e);
+
+	return rc ? rc : run(s->sockets_link, "sockets", e);
+}
+
 void probe_session_stop(struct probe_session *s)
 {
+	s->sockets_link = NULL;
 	while (s->links.n > 0)
 		bpf_link__destroy(s->links.v[--s->links.n]);
 }

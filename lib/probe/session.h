@@ -57,8 +57,8 @@ int probe_session_others(const struct probe_session *s, uint32_t *device, struct
 
 /* flags: enum target_flag. Adding twice keeps the exec count. */
 int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags, struct err *e);
-/* Targets named after probe_session_start: follow the threads they have already. Born later, they are followed
- * from birth. One pass over all tasks, for any number of new targets. */
+/* Targets named after probe_session_start: follow the threads and connections they have already. Born later, they are
+ * followed from birth. One pass over all tasks and their files, for any number of new targets. */
 int probe_session_adopt(struct probe_session *s, struct err *e);
 /* CPython runs in that process: where. Replaces what was said before; true: that was something else, so that threads
  * the process has already are to be adopted. Forgotten at its exec and exit, and inherited by its children. */

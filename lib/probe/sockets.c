@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define AGAIN_NS    50000000
-#define SOCKETS_MAX 65536 /* more are forgotten all at once */
+#include "lib/host/clock.h"
+
+#define REST	    50 /* a look of so long is followed by that many times as long without one */
+#define REST_NS	    1000000    /* but by that at least */
+#define AGAIN_NS    1000000000 /* who was not found, may have been handed over since */
+#define SOCKETS_MAX 65536      /* more are forgotten all at once */
 
 static void look(struct probe_sockets *s, uint32_t tgid)
 {
@@ -35,22 +39,32 @@ static void look(struct probe_sockets *s, uint32_t tgid)
 uint32_t probe_sockets_owner(struct probe_sockets *s, const struct map *processes, uint64_t inode,
 			     int64_t now_ns)
 {
-	uint64_t tgid = 0, process;
+	uint64_t tgid = 0, process, missed;
+	int64_t took;
 	size_t at = 0;
 
 	if (map_get(&s->owners, inode, &tgid))
 		return (uint32_t)tgid;
-	if (s->looked_ns && now_ns - s->looked_ns < AGAIN_NS)
+	if (now_ns < s->next_ns ||
+	    (map_get(&s->nobodys, inode, &missed) && now_ns - (int64_t)missed < AGAIN_NS))
 		return 0;
-	s->looked_ns = now_ns;
 	if (s->owners.n > SOCKETS_MAX)
 		map_free(&s->owners);
+	if (s->nobodys.n > SOCKETS_MAX)
+		map_free(&s->nobodys);
+	took = host_clock_mono();
 	while (map_each(processes, &at, &tgid, &process))
 		look(s, (uint32_t)tgid);
-	return map_get(&s->owners, inode, &tgid) ? (uint32_t)tgid : 0;
+	took = host_clock_mono() - took;
+	s->next_ns = now_ns + (took * REST > REST_NS ? took * REST : REST_NS);
+	if (map_get(&s->owners, inode, &tgid))
+		return (uint32_t)tgid;
+	map_put(&s->nobodys, inode, (uint64_t)now_ns);
+	return 0;
 }
 
 void probe_sockets_free(struct probe_sockets *s)
 {
 	map_free(&s->owners);
+	map_free(&s->nobodys);
 }

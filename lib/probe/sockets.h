@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which target has a socket open, found by its inode in the targets' lists of descriptors. All targets are looked
- * through for a socket that is not known, twenty times a second at most: retransmits come in bursts.
+ * Which target has a socket open, found by its inode in the targets' lists of descriptors, for sockets whose owner the
+ * kernel side did not meet. All targets are looked through for a socket that is not known, at most a fiftieth of the
+ * time: retransmits come in bursts, and most of those that are not known are not the targets'.
  */
 #ifndef INGERO_PROBE_SOCKETS_H
 #define INGERO_PROBE_SOCKETS_H
@@ -12,11 +13,12 @@
 
 /* Zero-initialised knows none. */
 struct probe_sockets {
-	struct map owners; /* inode -> tgid */
-	int64_t looked_ns;
+	struct map owners;  /* inode -> tgid */
+	struct map nobodys; /* inode -> when it was looked for last */
+	int64_t next_ns;    /* not before */
 };
 
-/* tgid, 0: none of processes, whose keys are tgids. */
+/* tgid, 0: none of processes, whose keys are tgids, or not looked for. now_ns: CLOCK_MONOTONIC. */
 uint32_t probe_sockets_owner(struct probe_sockets *s, const struct map *processes, uint64_t inode,
 			     int64_t now_ns);
 void probe_sockets_free(struct probe_sockets *s);

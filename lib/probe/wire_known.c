@@ -22,6 +22,7 @@ struct probe_wire {
 	VEC(struct wire_python) frames;	  /* of stacks that are yet to come */
 	struct map pythons;		  /* tgid of processes that were seen to run Python */
 	struct probe_shares shares;
+	struct probe_unowned unowned;
 	struct map images;	/* tgid << 32 | execs -> image, of the process it was asked for */
 	struct map image_start; /* the same key -> start of that process: numbers are reused */
 	struct map delivered;	/* tgid << 10 | copy -> calls */
@@ -325,19 +326,36 @@ bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_
 	return map_get(&wire->numbers, number, id);
 }
 
-uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode)
+uint32_t probe_wire_process(const struct probe_wire *wire, uint32_t tgid)
 {
-	uint32_t tgid =
-		inode && wire->owner.socket ? wire->owner.socket(wire->owner.ctx, inode) : 0;
 	const struct probe_thread *t = tgid ? probe_wire_thread(wire, tgid) : NULL;
 
 	/* Its main thread, or whoever of it was announced. */
-	if (t && t->tgid == tgid)
+	if (t && t->tgid == tgid && t->ctx)
 		return t->ctx;
 	for (size_t i = wire->threads.n; tgid && i-- > 0;)
 		if (wire->threads.v[i].tgid == tgid && wire->threads.v[i].ctx)
 			return wire->threads.v[i].ctx;
 	return 0;
+}
+
+uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode)
+{
+	uint32_t tgid =
+		inode && wire->owner.socket ? wire->owner.socket(wire->owner.ctx, inode) : 0;
+
+	return probe_wire_process(wire, tgid);
+}
+
+void probe_wire_unowned(struct probe_wire *wire, uint64_t segments)
+{
+	wire->unowned.retransmits++;
+	wire->unowned.segments += segments;
+}
+
+const struct probe_unowned *probe_wire_others(const struct probe_wire *wire)
+{
+	return &wire->unowned;
 }
 
 uint64_t probe_wire_refused(const struct probe_wire *wire)

@@ -48,6 +48,11 @@ struct probe_shares {
 	uint64_t calls, stacks, python, python_whole;
 };
 
+/* Retransmits of sockets that no process of the targets is known to have. */
+struct probe_unowned {
+	uint64_t retransmits, segments;
+};
+
 struct probe_wire;
 
 /* What the decoder asks of its owner. All but event may be NULL. */
@@ -80,6 +85,7 @@ void probe_wire_free(struct probe_wire *wire);
 
 uint64_t probe_wire_refused(const struct probe_wire *wire);
 const struct probe_shares *probe_wire_shares(const struct probe_wire *wire);
+const struct probe_unowned *probe_wire_others(const struct probe_wire *wire);
 
 /* NULL: never announced. Valid until the next record. */
 const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
@@ -104,6 +110,9 @@ void probe_wire_lost(struct probe_wire *wire,
 void probe_wire_number(struct probe_wire *wire, uint32_t number, uint64_t id, struct record *r);
 bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_t *id);
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
+uint32_t probe_wire_process(const struct probe_wire *wire,
+			    uint32_t tgid);			     /* ctx of a thread of it, 0 */
+void probe_wire_unowned(struct probe_wire *wire, uint64_t segments); /* one more */
 void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */
 
 /* The thread an announcement is about, without keeping it. */
