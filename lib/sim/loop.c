@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training loop: prepare a batch, copy it in, launch forward and backward kernels, copy the
- * loss out, wait for the stream. Every runtime call contains the driver call that does its work.
+ * The training loop: copy a batch in, launch forward and backward kernels, prepare the next batch while
+ * the device works, copy the loss out, wait for the stream: the device is never left without work for long. Every runtime call contains the driver call that does its work.
  * The holder's loop: sleep until its next window, hold the lock, release it.
  */
 #include "lib/sim/acts.h"
@@ -118,7 +118,6 @@ static void train_step(struct sim_actor *a)
 	const struct sim_options *o = &a->run->o;
 
 	read_batch(a);
-	sim_work(a, o->step_us * 1000u);
 	sim_stage(a);
 	sim_reserve(a);
 	sim_copy(a, SITE_COPY_IN, 256 << 10);
@@ -126,6 +125,7 @@ static void train_step(struct sim_actor *a)
 		workspace(a, true);
 	for (unsigned i = 0; i < o->launches; i++)
 		sim_launch(a, i < (o->launches + 1) / 2 ? SITE_FORWARD : SITE_BACKWARD, i);
+	sim_work(a, o->step_us * 1000u); /* the next batch, while the device works */
 	sim_copy(a, SITE_COPY_OUT, 4);
 	sim_synchronize(a, SITE_SYNC);
 	if (a->steps % 32 == 31)

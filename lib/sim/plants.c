@@ -197,7 +197,7 @@ void sim_reserve(struct sim_actor *a)
 void sim_plants_prepare(struct sim_run *r)
 {
 	const struct sim_options *o = &r->o;
-	unsigned step_us = o->step_us + o->device_us + 60, loss;
+	unsigned step_us = o->device_us + 60, loss;
 
 	if (o->cold_percent)
 		r->warm_ns = r->begin_ns + SIM_COLD_START_NS + 2 * (int64_t)COLD_IMPORTS * SIM_MS +

@@ -18,7 +18,7 @@ void sim_options_init(struct sim_options *o)
 				   .launches = 8,
 				   .step_us = 900,
 				   .driver_ns = 2600,
-				   .device_us = 300,
+				   .device_us = 1500,
 				   .hog_period_us = 16000,
 				   .spike_every = 100,
 				   .hog_comm = "log-compactor" };
