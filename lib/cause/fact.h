@@ -18,7 +18,7 @@ struct fact_told {
 	double worst_share; /* largest share of wall it ever took in a window */
 };
 
-/* A moment that shows it. op 0: text says what. */
+/* A moment that shows it. text NULL: the op, and how long it took. */
 struct fact_moment {
 	int64_t end_ns;
 	uint64_t dur_ns, lost_ns;

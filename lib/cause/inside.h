@@ -65,7 +65,10 @@ struct cause {
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
 
 /* Severity follows effect: 3 from a tenth of wall time, 2 from a fiftieth. */
-uint32_t cause_severity(double share);
+static inline uint32_t cause_severity(double share)
+{
+	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
+}
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */
 static inline uint64_t cause_wall_ns(const struct cause *c)

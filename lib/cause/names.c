@@ -193,6 +193,13 @@ uint32_t name_site_frame(const struct world *w, uint32_t stack)
 	return named ? named : first;
 }
 
+bool name_python(const struct world *w, uint32_t stack)
+{
+	const struct world_frame *f = world_get_frame(w, name_site_frame(w, stack));
+
+	return f && f->kind == FRAME_PYTHON;
+}
+
 void name_frame(struct buf *out, const struct world *w, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(w, frame);

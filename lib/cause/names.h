@@ -31,6 +31,9 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
  * the C and CUDA libraries, else the innermost with a name, else the innermost. 0 when there is no stack. */
 uint32_t name_site_frame(const struct world *w, uint32_t stack);
 
+/* Whether that frame is Python. */
+bool name_python(const struct world *w, uint32_t stack);
+
 /* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */
 void name_frame(struct buf *out, const struct world *w, uint32_t frame);
 

@@ -15,11 +15,6 @@
 /* Many small takers are only a finding of their own when together they take this much of wall time. */
 #define SEVERAL_SHARE 0.05
 
-uint32_t cause_severity(double share)
-{
-	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
-}
-
 struct measure {
 	uint64_t ns, count, worst, wall, host;
 };

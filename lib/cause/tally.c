@@ -86,7 +86,7 @@ struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t th
 	return th;
 }
 
-static void pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count)
+void tally_pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count)
 {
 	struct tally_pane *p = &panes[((pane % TALLY_PANES) + TALLY_PANES) % TALLY_PANES];
 
@@ -180,7 +180,7 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 		return false;
 	row->ns += ns;
 	row->count++;
-	pane_add(row->panes, pane, ns, 1);
+	tally_pane_add(row->panes, pane, ns, 1);
 	if (!c || family_of(part) == FAMILY_COUNT)
 		return true;
 	at = row->group;
@@ -219,7 +219,7 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 	if (!proc)
 		return false;
 	proc->host_ns += host;
-	pane_add(proc->host_panes, pane, host, 1);
+	tally_pane_add(proc->host_panes, pane, host, 1);
 	for (unsigned i = 0; i < p->parts->nculprits; i++) {
 		const struct part_culprit *c = &p->parts->c[i];
 

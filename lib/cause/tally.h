@@ -117,6 +117,9 @@ bool tally_interval(struct tally *t, const struct line_piece *p);
 /* An outermost call or a stretch outside calls of this class and site. */
 bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id);
 
+/* Add to the second `pane` of a row of TALLY_PANES. */
+void tally_pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count);
+
 /* The last TALLY_PANES panes up to and including `pane`. */
 uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *count);
 

@@ -31,14 +31,25 @@ void timeline_moment(const struct cause *c, const struct fact_moment *m, struct 
 {
 	const struct op_def *op = m->op ? world_op(c->w, m->op) : NULL;
 	const struct world_thread *th = world_get_thread(c->w, m->thread);
-	char end[24];
+	struct buf text = { 0 };
+	char end[24], took[48], lost[48];
 
+	if (!m->text && op) {
+		buf_printf(&text, "%s took %s", op->name,
+			   duration_text(took, sizeof(took), m->dur_ns));
+		if (m->lost_ns)
+			buf_printf(&text, ", of which %s lost",
+				   duration_text(lost, sizeof(lost), m->lost_ns));
+	}
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "layer", m->thread || m->op ? layer_of(op) : "SYSTEM");
 	jsonw_key_i64(j, "t_ns", m->end_ns - (int64_t)m->dur_ns - c->start_ns);
 	jsonw_key_u64(j, "dur_ns", m->dur_ns);
 	jsonw_key_u64(j, "lost_ns", m->lost_ns);
-	jsonw_key_str(j, "text", m->text);
+	if (m->text)
+		jsonw_key_str(j, "text", m->text);
+	else
+		name_key(j, "text", &text);
 	jsonw_key_object(j, "event");
 	jsonw_key_u64(j, "tid", th ? th->tid : 0);
 	jsonw_key(j, "end");
@@ -47,6 +58,7 @@ void timeline_moment(const struct cause *c, const struct fact_moment *m, struct 
 	jsonw_key_str(j, "op", op ? op->name : "");
 	jsonw_object_end(j);
 	jsonw_object_end(j);
+	buf_free(&text);
 }
 
 struct moment {

@@ -7,10 +7,11 @@
 
 #include <stdlib.h>
 
+#include "lib/cause/detect/watches.h"
 #include "lib/cause/inside.h"
 
 static const struct watch_def *const defs[] = {
-	NULL, /* ends the table */
+	&watch_copy_bound, NULL, /* ends the table */
 };
 
 bool watches_start(struct watches *w)

@@ -99,10 +99,20 @@ static const struct sim_site_def loop_sites[SITES] = {
 	[SITE_SERVE_SYNC] = { "embed", "cudaStreamSynchronize", "cuStreamSynchronize", 62 },
 };
 
+/* The play's sites end before the first without a function. */
+static bool in_play(const struct sim_play *p, unsigned site)
+{
+	for (unsigned i = 0; i <= site && site < SIM_SITES; i++) {
+		if (!p->sites[i].function)
+			return false;
+	}
+	return site < SIM_SITES;
+}
+
 /* Stacks that a recording does not use are not in it. */
 static bool uses(const struct sim_options *o, unsigned site)
 {
-	return o->play		     ? site < SIM_SITES && o->play->sites[site].function
+	return o->play		     ? in_play(o->play, site)
 	       : site < SITE_INIT    ? true
 	       : site < SITE_STAGE   ? o->cold_percent != 0
 	       : site < SITE_RESERVE ? o->copy_percent != 0

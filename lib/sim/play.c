@@ -6,8 +6,10 @@
 
 #include <string.h>
 
+#include "lib/sim/plays/plays.h"
+
 static const struct sim_play *const plays[] = {
-	NULL, /* ends the table */
+	&play_copy_overlap, NULL, /* ends the table */
 };
 
 const struct sim_play *const *sim_plays(void)

@@ -12,8 +12,19 @@ static bool names(const struct chain *c, const struct sim_truth *t)
 	struct json who = json_get(c->body, "culprit"), v;
 	bool is = false;
 
-	v = json_get(who, t->culprit_pid ? "comm" : strchr(t->culprit, '/') ? "cgroup" : "device");
-	is = bytes_equal(json_bytes(v), bytes_of(t->culprit));
+	v = json_get(who, "kind");
+	is = bytes_equal(json_bytes(v), bytes_of("code"));
+	json_free(v);
+	if (is) { /* "cudaMemcpy called from stage_batch (train.cpp:38)" */
+		v = json_get(who, "text");
+		is = json_bytes(v).n >= strlen(t->culprit) &&
+		     !memcmp(json_bytes(v).p, t->culprit, strlen(t->culprit));
+	} else {
+		v = json_get(who, t->culprit_pid	    ? "comm"
+				  : strchr(t->culprit, '/') ? "cgroup"
+							    : "device");
+		is = bytes_equal(json_bytes(v), bytes_of(t->culprit));
+	}
 	json_free(v);
 	json_free(who);
 	return is;
@@ -52,12 +63,12 @@ static void dose(const char *scenario, unsigned percent, uint64_t seed)
 
 int main(void)
 {
-	static const char *const scenarios[] = { "incident", "contended", "throttled", "lock",
-						 "disk" };
+	static const char *const scenarios[] = { "incident", "contended", "throttled",
+						 "lock",     "disk",	  "memcpy-bottleneck" };
 	static const unsigned doses[] = { 5, 20, 50 };
 	unsigned raised = 0;
 
-	for (unsigned i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		for (unsigned k = 0; k < 3; k++) {
 			dose(scenarios[i], doses[k], 1);
 			dose(scenarios[i], doses[k], 99);

@@ -5,66 +5,10 @@
  */
 #include "tests/tap.h"
 
-#include "lib/event/chain.h"
-#include "tests/unit/events.h"
+#include "tests/unit/kinds.h"
 
 #define LENGTH (5000 * MS)
 #define EVERY  (10 * MS)
-
-struct play {
-	struct cause_sink sink;
-	struct chain_list list;
-};
-
-static int told(struct cause_sink *s, const struct record *r, struct err *e)
-{
-	return chain_list_add(&((struct play *)s)->list, r, e);
-}
-
-static void analyze(struct stage *s, struct play *p)
-{
-	struct cause *c;
-	struct stream_item it = { .kind = STREAM_EVENTS };
-
-	memset(p, 0, sizeof(*p));
-	p->sink.record = told;
-	stage_sort(s);
-	c = cause_new(s->w, NULL, &p->sink);
-	it.events = s->ev.v;
-	it.n = s->ev.n;
-	cause_item(c, &it, NULL);
-	cause_finish(c, NULL);
-	cause_free(c);
-	s->ev.n = 0;
-}
-
-static void silent(struct stage *s, const char *name)
-{
-	struct play p;
-
-	analyze(s, &p);
-	ok(p.list.v.n == 0, "silent: %s", name);
-	for (size_t i = 0; i < p.list.v.n; i++)
-		printf("# %s\n", p.list.v.v[i].summary.p);
-	ok(p.list.analyzed, "and analyzed");
-	chain_list_free(&p.list);
-}
-
-static void tells(struct stage *s, const char *kind, const char *culprit, uint64_t lost_ns)
-{
-	struct play p;
-
-	analyze(s, &p);
-	ok(p.list.v.n == 1, "%s: one chain", kind);
-	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *c = &p.list.v.v[i];
-
-		is_str(c->kind.p, kind, "%s: its kind", kind);
-		like(c->summary.p, culprit, "%s: names the culprit", kind);
-		is_u64(c->lost_ns, lost_ns, "%s: the time", kind);
-	}
-	chain_list_free(&p.list);
-}
 
 /* The calls of a thread: 0.2 ms of every 2 ms, clear of the first ms of each 10. */
 static void calls(struct stage *s, struct actor v, uint16_t op)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * copy-bound: a thread's time goes into copies that it waits for. Counted is what moving the bytes takes: a copy
+ * that also waits for kernels before it counts as long as copies of its direction with nothing to wait for take
+ * for so many bytes. Asynchronous copies that return at once are no lost time, however many bytes they move.
+ */
+#include "lib/cause/detect/watches.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/cause/names.h"
+#include "lib/cause/toll.h"
+
+/* An asynchronous copy only submitted, when it took no longer than this (a submission is a few us), or than a few of
+ * the process's launches, which submit too. */
+#define RETURNS_AT_ONCE_NS 20000
+#define LIKE_LAUNCHES	   3
+
+/* What a copy is at least believed to move while nothing is known: a byte per ns; and what the call itself takes. */
+#define SLOWEST_BYTES_PER_NS 1
+#define CALL_NS		     20000
+
+#define SMALL_BYTES (64u << 10)
+
+enum direction { TO_HOST_FROM_HOST, TO_DEVICE, FROM_DEVICE, ON_DEVICE, ANY, DIRECTIONS };
+
+static const char *const said[DIRECTIONS] = { "within host memory", "to the device",
+					      "from the device", "on the device",
+					      "between host and device" };
+
+struct copies {
+	uint32_t process;
+	enum direction direction;
+	struct toll toll;
+	uint64_t bytes, pure_ns, pure_bytes; /* pure: with nothing to wait for */
+	uint64_t at_once, blocked; /* asynchronous ones that returned at once, and that did not */
+	uint64_t guessed_ns; /* of the toll: how long the bytes take is not known from others */
+	uint64_t waited_ns;  /* in these calls, for what was submitted before: not lost here */
+};
+
+struct per_process {
+	uint64_t launches, launches_ns;
+	bool busy;		 /* kernels were submitted since it last waited for the device */
+	uint32_t pinned;	 /* allocations of pinned memory */
+	uint32_t at[DIRECTIONS]; /* 1 + position in v */
+};
+
+struct state {
+	VEC(struct per_process) by_process; /* by world id */
+	VEC(struct copies) v;
+	struct where where; /* by position in v */
+};
+
+static bool pins(uint16_t op)
+{
+	return op == OP_CUDA_MALLOC_HOST || op == OP_CUDA_HOST_REGISTER ||
+	       op == OP_CU_MEM_ALLOC_HOST || op == OP_CU_MEM_HOST_REGISTER;
+}
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return op->flags & (OP_COPY | OP_LAUNCH | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
+}
+
+static struct per_process *process_of(struct state *s, uint32_t process)
+{
+	while (s->by_process.n <= process) {
+		if (!vec_push(&s->by_process, (struct per_process){ 0 }))
+			return NULL;
+	}
+	return &s->by_process.v[process];
+}
+
+static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_t process,
+				enum direction d)
+{
+	if (!pp->at[d]) {
+		if (!vec_push(&s->v, (struct copies){ .process = process, .direction = d }))
+			return NULL;
+		pp->at[d] = (uint32_t)s->v.n;
+	}
+	return &s->v.v[pp->at[d] - 1];
+}
+
+static bool copied(struct state *s, struct per_process *pp, const struct line_piece *p)
+{
+	uint64_t bytes = 0, direction = ANY,
+		 host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN), lost;
+	bool sync = p->op->flags & OP_SYNC;
+	struct where_place *place;
+	struct copies *c;
+
+	if (!p->sound || p->open || p->ev->ret != 0)
+		return true;
+	event_get(p->ev, p->op, COL_BYTES, &bytes);
+	event_get(p->ev, p->op, COL_DIRECTION, &direction);
+	c = copies_of(s, pp, p->process, direction < ANY ? (enum direction)direction : ANY);
+	if (!c)
+		return false;
+	lost = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	if (!sync && (lost < RETURNS_AT_ONCE_NS ||
+		      (pp->launches && lost < LIKE_LAUNCHES * pp->launches_ns / pp->launches))) {
+		c->at_once++;
+		return true;
+	}
+	c->blocked += !sync;
+	c->bytes += bytes;
+	if (!pp->busy) {
+		c->pure_ns += lost;
+		c->pure_bytes += bytes;
+	} else {
+		uint64_t takes =
+			CALL_NS + (c->pure_bytes ? (uint64_t)((double)c->pure_ns * (double)bytes /
+							      (double)c->pure_bytes)
+						 : bytes / SLOWEST_BYTES_PER_NS);
+
+		if (lost > takes) {
+			c->waited_ns += lost - takes;
+			lost = takes;
+		}
+		c->guessed_ns += c->pure_bytes ? 0 : lost;
+	}
+	place = where_at(&s->where, (uint32_t)(c - s->v.v), p->ev->op, p->ev->stack);
+	if (!place)
+		return false;
+	place->bytes += bytes;
+	return where_add(&s->where, (uint32_t)(c - s->v.v), p->ev->op, p->ev->stack, lost,
+			 p->ev->dur_ns) &&
+	       toll_add(&c->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, lost);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	struct per_process *pp = process_of(s, p->process);
+	bool well = pp != NULL;
+
+	(void)c;
+	if (!well)
+		return false;
+	if (p->op->flags & OP_LAUNCH) {
+		uint64_t host = parts_sum(p->parts, PARTS_HOST);
+
+		pp->launches++;
+		pp->launches_ns += p->ev->dur_ns - (host < p->ev->dur_ns ? host : p->ev->dur_ns);
+	}
+	if (pins(p->ev->op))
+		pp->pinned += p->ev->ret == 0;
+	if (p->op->flags & OP_COPY)
+		well = copied(s, pp, p);
+	if (p->op->flags & OP_SYNC)
+		pp->busy = false;
+	else if (p->op->flags & OP_LAUNCH)
+		pp->busy = true;
+	return well;
+}
+
+static void fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)
+{
+	bool python = name_python(c->w, stack);
+	uint64_t each = k->bytes / k->toll.count;
+
+	if (each < SMALL_BYTES)
+		fact_fix(f, "Copy what belongs together as one piece",
+			 python ? "torch.stack(parts).to(\"cuda\", non_blocking=True)"
+				: "cudaMemcpyAsync(dst, staged, all_bytes, kind, stream)",
+			 0, f->lost_ns,
+			 "a copy so small is the cost of the call: fewer calls cost less, down to "
+			 "what the bytes take");
+	if (k->direction == FROM_DEVICE)
+		fact_fix(f,
+			 "Copy results into pinned memory and go on; wait only when they are read",
+			 python ? "host = torch.empty_like(x, device=\"cpu\", pin_memory=True); "
+				  "host.copy_(x, non_blocking=True)"
+				: "cudaMallocHost(&host, bytes); cudaMemcpyAsync(host, device, "
+				  "bytes, "
+				  "cudaMemcpyDeviceToHost, stream)",
+			 0, f->lost_ns,
+			 "from nothing, if the next step needs the result, to all of the wait");
+	else if (k->direction == ON_DEVICE)
+		fact_fix(f, "Copy on a stream of its own, or write to where it is needed",
+			 "cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream)", 0,
+			 f->lost_ns,
+			 "from nothing, if the next kernel needs it, to all of the wait");
+	else
+		fact_fix(f, "Copy from pinned memory, without waiting, while kernels run",
+			 python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
+				  "non_blocking=True)"
+				: "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, host, "
+				  "bytes, "
+				  "cudaMemcpyHostToDevice, stream)",
+			 0, f->lost_ns,
+			 "from nothing, if the link is busy all the time anyway, to all of the "
+			 "wait");
+}
+
+static const char *memory_said(const struct copies *k, uint32_t pinned)
+{
+	if (k->direction != TO_DEVICE && k->direction != FROM_DEVICE && k->direction != ANY)
+		return NULL;
+	if (k->blocked * 2 > k->toll.count)
+		return "pageable: asynchronous copies of it did not return until the bytes were "
+		       "moved";
+	return pinned ? "the process has pinned memory, but these calls wait for the bytes"
+		      : "the process pinned no memory while it was recorded";
+}
+
+static int tell(struct state *s, struct cause *c, struct copies *k, double share, struct err *e)
+{
+	struct fact f = { .kind = "copy-bound",
+			  .process = k->process,
+			  .identity = said[k->direction],
+			  .share = share,
+			  .counted = "copies",
+			  .explained = -1,
+			  .unexplained = -1,
+			  .upper_bound = k->guessed_ns * 5 > k->toll.ns };
+	const char *memory = memory_said(k, s->by_process.v[k->process].pinned);
+	struct buf where = { 0 };
+	uint64_t moved = k->pure_bytes ? k->pure_bytes : k->bytes,
+		 took = k->pure_bytes ? k->pure_ns : k->toll.ns;
+	double rate = took ? (double)moved / (double)took * 1e9 : 0;
+	int rc;
+
+	toll_fill(&k->toll, &f);
+	f.nsites = where_top(&s->where, (uint32_t)(k - s->v.v), f.sites, FACT_SITES);
+	f.op = f.nsites ? f.sites[0].op : 0;
+	if (f.nsites)
+		fact_place(c, &f.sites[0], &where);
+	f.culprit.kind = "code";
+	f.culprit.text = strncmp(buf_text(&where), "in ", 3) == 0 ? buf_text(&where) + 3
+								  : said[k->direction];
+	fact_victim(&f, c, &f.summary);
+	buf_puts(&f.summary, " waited ");
+	fact_amount(&f, &f.summary);
+	buf_printf(&f.summary, " for copies %s of %s", said[k->direction], human_bytes(k->bytes).s);
+	buf_printf(&f.summary, " at %s/s", human_bytes((uint64_t)rate).s);
+	if (where.n)
+		buf_printf(&f.summary, ", mostly %s", buf_text(&where));
+	fact_evidence(&f, "bytes copied while it waited", (double)k->bytes, "B");
+	fact_evidence(&f, "bytes per copy", (double)k->bytes / (double)k->toll.count, "B");
+	fact_evidence(&f, "bandwidth reached", rate, "B/s");
+	fact_evidence(&f, "asynchronous copies that returned at once", (double)k->at_once, "");
+	if (k->waited_ns)
+		fact_evidence(&f, "waited in these calls for earlier work, not counted here",
+			      (double)k->waited_ns, "ns");
+	if (memory)
+		fact_evidence_text(&f, "host memory", memory);
+	fixes(&f, c, k, f.nsites ? f.sites[0].stack : 0);
+	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
+	buf_free(&where);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct state *s = state;
+	double share;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
+		if (toll_due(c, &s->v.v[i].toll, pane, &share))
+			rc = tell(s, c, &s->v.v[i], share, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	for (size_t i = 0; i < s->v.n; i++)
+		toll_free(&s->v.v[i].toll);
+	vec_free(&s->v);
+	vec_free(&s->by_process);
+	where_free(&s->where);
+}
+
+const struct watch_def watch_copy_bound = { .name = "copy-bound",
+					    .size = sizeof(struct state),
+					    .wants = wants,
+					    .piece = piece,
+					    .settle = settle,
+					    .free = end };

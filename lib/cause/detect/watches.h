@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every watch there is. The order in which they hear is that of the table in cause/watch.c.
+ */
+#ifndef INGERO_CAUSE_DETECT_WATCHES_H
+#define INGERO_CAUSE_DETECT_WATCHES_H
+
+#include "lib/cause/inside.h"
+
+extern const struct watch_def watch_copy_bound;
+
+#endif

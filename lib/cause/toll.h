@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one fact took, by thread and by second: the books of a watch whose findings are lost time. A toll is
+ * material as a group of the books of lost time is (cause/settle.c): by the worst-hit thread, over the last ten
+ * seconds or over the whole recording.
+ */
+#ifndef INGERO_CAUSE_TOLL_H
+#define INGERO_CAUSE_TOLL_H
+
+#include "lib/base/vec.h"
+#include "lib/cause/fact.h"
+
+#define TOLL_WORST 3
+
+struct toll_thread {
+	uint32_t thread;
+	uint64_t ns;
+	struct tally_pane panes[TALLY_PANES];
+};
+
+/* Zero-initialised is empty. */
+struct toll {
+	uint64_t ns, count;
+	int64_t first_ns, last_ns;
+	VEC(struct toll_thread) threads;
+	struct fact_moment worst[TOLL_WORST]; /* most lost first */
+	unsigned nworst;
+	struct fact_told told;
+};
+
+/* Something of this thread from start to end lost lost_ns; op is what it was, 0 between calls. False: out of memory. */
+bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, int64_t end_ns,
+	      uint64_t lost_ns);
+
+/* Whether it must be told now (pane as in settle), and then as which share of wall time of its worst-hit thread. */
+bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share);
+
+/* Amounts, times and moments of the toll. */
+void toll_fill(const struct toll *t, struct fact *f);
+
+void toll_free(struct toll *t);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every play there is; the table is in sim/play.c.
+ */
+#ifndef INGERO_SIM_PLAYS_PLAYS_H
+#define INGERO_SIM_PLAYS_PLAYS_H
+
+#include "lib/sim/play.h"
+
+extern const struct sim_play play_copy_overlap;
+
+#endif

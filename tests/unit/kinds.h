@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams made by hand that must raise one chain, or none.
+ */
+#ifndef INGERO_TESTS_KINDS_H
+#define INGERO_TESTS_KINDS_H
+
+#include "tests/tap.h"
+
+#include "lib/event/chain.h"
+#include "tests/unit/events.h"
+
+struct kinds_run {
+	struct cause_sink sink;
+	struct chain_list list;
+};
+
+static int kinds_told(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	return chain_list_add(&((struct kinds_run *)s)->list, r, e);
+}
+
+static inline void analyze(struct stage *s, struct kinds_run *p)
+{
+	struct cause *c;
+	struct stream_item it = { .kind = STREAM_EVENTS };
+
+	memset(p, 0, sizeof(*p));
+	p->sink.record = kinds_told;
+	stage_sort(s);
+	c = cause_new(s->w, NULL, &p->sink);
+	for (size_t i = 0; i < s->rec.n; i++) {
+		struct stream_item rec = { .kind = STREAM_RECORD, .record = &s->rec.v[i] };
+
+		cause_item(c, &rec, NULL);
+	}
+	it.events = s->ev.v;
+	it.n = s->ev.n;
+	cause_item(c, &it, NULL);
+	cause_finish(c, NULL);
+	cause_free(c);
+	s->ev.n = s->rec.n = 0;
+}
+
+static inline void silent(struct stage *s, const char *name)
+{
+	struct kinds_run p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 0, "silent: %s", name);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		printf("# %s\n", p.list.v.v[i].summary.p);
+	ok(p.list.analyzed, "and analyzed");
+	chain_list_free(&p.list);
+}
+
+static inline void tells(struct stage *s, const char *kind, const char *culprit, uint64_t lost_ns)
+{
+	struct kinds_run p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *c = &p.list.v.v[i];
+
+		is_str(c->kind.p, kind, "%s: its kind", kind);
+		like(c->summary.p, culprit, "%s: names the culprit", kind);
+		is_u64(c->lost_ns, lost_ns, "%s: the time", kind);
+	}
+	chain_list_free(&p.list);
+}
+
+#endif
