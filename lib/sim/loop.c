@@ -7,7 +7,7 @@
 #include "lib/sim/acts.h"
 #include "lib/sim/play.h"
 
-enum { SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230 }; /* x86-64 */
+enum { SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230, SYS_EPOLL_WAIT = 232 }; /* x86-64 */
 
 #define LOCK_ADDRESS	0x7f52a8c01340
 #define WORKSPACE_BYTES (32u << 20)
@@ -41,13 +41,6 @@ static void take_lock(struct sim_actor *a, enum sim_site site)
 		sim_planted(a, PLANT_LOCK_VIA, via);
 	sim_planted(a, PLANT_LOCK, all - via);
 	sim_actor_sleep(a, &why, w.end_ns);
-}
-
-uint64_t sim_owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
-{
-	uint64_t due = (uint64_t)(a->now_ns - a->run->begin_ns) / 100 * percent;
-
-	return a->index == 0 && due > spent ? due - spent : 0;
 }
 
 static void read_batch(struct sim_actor *a)
@@ -165,6 +158,31 @@ static void holder_step(struct sim_actor *a)
 	a->now_ns = w.end_ns + 1000;
 }
 
+/* A request at a time while it has any, else it waits for one. */
+static void peer_step(struct sim_actor *a)
+{
+	const struct sim_options *o = &a->run->o;
+	struct sim_sleep why = { .object_kind = OBJECT_POLL,
+				 .syscall = SYS_EPOLL_WAIT,
+				 .waker_kind = WAKER_SOFTIRQ,
+				 .stack = a->run->cast.wait_stack[SITE_REQUEST] };
+	struct sim_window w = sim_share_window(a->run, a->now_ns);
+
+	if (w.start_ns > a->now_ns) {
+		if (w.start_ns >= a->run->end_ns)
+			a->now_ns = a->run->end_ns;
+		else
+			sim_actor_sleep(a, &why, w.start_ns);
+		return;
+	}
+	sim_work(a, 40000);
+	sim_copy(a, SITE_SERVE_IN, 64 << 10);
+	for (unsigned i = 0; i < o->launches / 2 + 1; i++)
+		sim_launch(a, SITE_SERVE, i);
+	sim_copy(a, SITE_SERVE_OUT, 16 << 10);
+	sim_synchronize(a, SITE_SERVE_SYNC);
+}
+
 bool sim_actor_step(struct sim_actor *a)
 {
 	a->out.n = a->taken = 0;
@@ -176,7 +194,7 @@ bool sim_actor_step(struct sim_actor *a)
 	else if (a->holder)
 		holder_step(a);
 	else if (a->peer)
-		sim_peer_step(a);
+		peer_step(a);
 	else if (!sim_cold_start(a))
 		train_step(a);
 	a->steps++;

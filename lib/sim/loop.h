@@ -46,6 +46,5 @@ void sim_reserve(struct sim_actor *a);
 int64_t sim_shared_end(const struct sim_run *r, int64_t from, int64_t ns);
 /* A thread is about to wait for the device. */
 void sim_shared_wait(struct sim_actor *a);
-void sim_peer_step(struct sim_actor *a);
 
 #endif

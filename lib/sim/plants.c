@@ -5,7 +5,12 @@
  */
 #include "lib/sim/loop.h"
 
-enum { SYS_EPOLL_WAIT = 232 }; /* x86-64 */
+uint64_t sim_owed(const struct sim_actor *a, unsigned percent, uint64_t spent)
+{
+	uint64_t due = (uint64_t)(a->now_ns - a->run->begin_ns) / 100 * percent;
+
+	return a->index == 0 && due > spent ? due - spent : 0;
+}
 
 /* ---- a cold start ---- */
 
@@ -239,29 +244,4 @@ void sim_shared_wait(struct sim_actor *a)
 
 	if (!a->peer && a->device_ns > alone)
 		sim_planted(a, PLANT_SHARED, (uint64_t)(a->device_ns - alone));
-}
-
-/* A request at a time while it has any, else it waits for one. */
-void sim_peer_step(struct sim_actor *a)
-{
-	const struct sim_options *o = &a->run->o;
-	struct sim_sleep why = { .object_kind = OBJECT_POLL,
-				 .syscall = SYS_EPOLL_WAIT,
-				 .waker_kind = WAKER_SOFTIRQ,
-				 .stack = a->run->cast.wait_stack[SITE_REQUEST] };
-	struct sim_window w = sim_share_window(a->run, a->now_ns);
-
-	if (w.start_ns > a->now_ns) {
-		if (w.start_ns >= a->run->end_ns)
-			a->now_ns = a->run->end_ns;
-		else
-			sim_actor_sleep(a, &why, w.start_ns);
-		return;
-	}
-	sim_work(a, 40000);
-	sim_copy(a, SITE_SERVE_IN, 64 << 10);
-	for (unsigned i = 0; i < o->launches / 2 + 1; i++)
-		sim_launch(a, SITE_SERVE, i);
-	sim_copy(a, SITE_SERVE_OUT, 16 << 10);
-	sim_synchronize(a, SITE_SERVE_SYNC);
 }
