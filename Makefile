@@ -133,9 +133,10 @@ lib_src := $(wildcard lib/*/*.c lib/*/*/*.c)
 cmd_src := $(wildcard cmd/*.c)
 bpf_src := $(wildcard bpf/*.bpf.c)
 unit_src := $(wildcard tests/unit/*.c tests/laws/*.c)
-ifndef HAVE_BPF
-lib_src := $(filter-out lib/probe/%,$(lib_src))
-unit_src := $(filter-out $(shell grep -l '"lib/probe/' $(unit_src) /dev/null),$(unit_src))
+ifdef HAVE_BPF
+lib_src := $(filter-out lib/probe/session_none.c,$(lib_src))
+else
+lib_src := $(filter-out lib/probe/session.c lib/probe/session_%.c,$(lib_src)) lib/probe/session_none.c
 bpf_src :=
 endif
 

@@ -28,10 +28,8 @@
 #include "lib/host/ready.h"
 #include "lib/sym/elf.h"
 #include "lib/sym/python.h"
-#ifdef INGERO_HAVE_BPF
 #include "lib/probe/plan.h"
 #include "lib/probe/tryout.h"
-#endif
 
 #define GPU_WAIT_MS	3000
 #define LIBRARIES_SHOWN 8
@@ -86,12 +84,16 @@ static void describe_host(struct state *s)
 	s->report.memory_bytes = s->node.memory_bytes;
 }
 
-#ifdef INGERO_HAVE_BPF
-
 static void check_probes(struct state *s, const char *btf)
 {
 	struct probe_tryout t;
 
+#ifdef INGERO_NO_BPF
+	verdict_say(&s->report.lines, "probes", VERDICT_FAIL,
+		    "install clang, bpftool and libbpf (make deps), then build again", "%s",
+		    INGERO_NO_BPF);
+	return;
+#endif
 	if (!host_caps_may_bpf(&s->caps)) {
 		verdict_say(&s->report.lines, "probes", VERDICT_WARN, NULL,
 			    "not tried: loading them takes root");
@@ -132,22 +134,6 @@ static void plan_library(struct state *s, struct check_library *l, const char *o
 	}
 	probe_plan_free(&plan);
 }
-
-#else
-
-static void check_probes(struct state *s, const char *btf)
-{
-	verdict_say(&s->report.lines, "probes", VERDICT_FAIL,
-		    "install clang, bpftool and libbpf (make deps), then build again", "%s",
-		    INGERO_NO_BPF);
-}
-
-static void plan_library(struct state *s, struct check_library *l, const char *open_as,
-			 enum host_cuda kind)
-{
-}
-
-#endif
 
 /* ---- CUDA ---- */
 

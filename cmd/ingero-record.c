@@ -25,10 +25,15 @@
 #include "lib/cli/quote.h"
 #include "lib/cli/signals.h"
 #include "lib/input/bundle.h"
+#include "lib/probe/choice.h"
+#include "lib/probe/chosen.h"
+#include "lib/probe/command.h"
+#include "lib/probe/destination.h"
+#include "lib/probe/recorder.h"
 
 struct values {
 	struct cli_list outputs, pids;
-	const char *user, *pod, *db, *node, *link, *walker, *mark;
+	const char *user, *pod, *db, *node, *link, *walker, *mark, *btf;
 	struct cli_list only, except; /* names of ops */
 	bool all, no_stacks, no_sched, no_gpu, no_probes, bundle;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
@@ -109,6 +114,8 @@ static const struct cli_option options[] = {
 	  "Recording", "auto|session|multi|perf" },
 	{ "walker", 0, CLI_CHOICE, AT(walker), "KIND", "How to walk stacks: auto, loop or helper",
 	  "Recording", "auto|loop|helper" },
+	{ "btf", 0, CLI_STRING, AT(btf), "FILE",
+	  "What describes the kernel, where it does not itself", "Recording" },
 	{ 0 },
 };
 
@@ -154,14 +161,6 @@ static int bundle_only(const struct values *v, const struct cli_operands *operan
 	return bundle(operands->v[0], v->outputs.n ? v->outputs.v[0] : NULL, 0, 0, NULL, NULL);
 }
 
-#ifdef INGERO_HAVE_BPF
-
-#include "lib/probe/choice.h"
-#include "lib/probe/chosen.h"
-#include "lib/probe/destination.h"
-#include "lib/probe/launch.h"
-#include "lib/probe/recorder.h"
-
 #define FLIGHT_BYTES (256u << 20)
 
 struct job {
@@ -173,24 +172,9 @@ struct job {
 	struct buf target, cmdline, folder, tool;
 	struct probe_destination to;
 	struct select_trigger trigger;
-	struct probe_launch launch;
-	bool launched;
-	bool dropped; /* the command never ran */
-	bool begun;   /* the outputs are being written */
-	int interrupted_at;
+	struct probe_command run;
+	bool begun; /* the outputs are being written */
 };
-
-/* The user who typed sudo; nobody special otherwise. */
-static void find_owner(struct probe_owner *owner)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-
-	if (geteuid() != 0 || !uid || !gid || probe_number(uid, UINT_MAX) < 0 ||
-	    probe_number(gid, UINT_MAX) < 0)
-		return;
-	owner->uid = (uid_t)probe_number(uid, UINT_MAX);
-	owner->gid = (gid_t)probe_number(gid, UINT_MAX);
-}
 
 static int choose_targets(struct job *j)
 {
@@ -281,6 +265,7 @@ static void fill_options(struct job *j)
 	struct probe_options *p = &j->opt.probe;
 
 	probe_choose_way(p, j->v.link, j->v.walker, !j->v.no_stacks);
+	p->btf = j->v.btf;
 	p->sched = !j->v.no_sched && !j->v.no_probes;
 	j->opt.node_name = j->v.node;
 	j->opt.no_gpu = j->v.no_gpu;
@@ -326,7 +311,7 @@ static void banner(const struct job *j)
 	for (unsigned i = 0; i < j->opt.noutputs; i++)
 		if (!j->to.row || !probe_output_is_file(j->opt.outputs[i]))
 			cli_note("  output   %s", probe_output_path(j->opt.outputs[i]));
-	if (!j->launched)
+	if (!j->run.launched)
 		cli_note("  Ctrl-C ends the recording");
 }
 
@@ -343,58 +328,20 @@ static void closing(const struct job *j, struct probe_recorder *r, uint64_t byte
 	buf_free(&where);
 }
 
-/* The signal that ended us goes on to a command that is still there; it gets a moment to follow. */
-static bool command_lingers(struct job *j)
+static int status_of(const struct job *j, int status)
 {
-	struct timespec t;
-	int ms;
+	const struct probe_command *c = &j->run;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000) | 1;
-	if (!j->interrupted_at) {
-		j->interrupted_at = ms;
-		return true;
-	}
-	if (ms - j->interrupted_at > 1000 && ms - j->interrupted_at < 1020)
-		kill(j->launch.pid, cli_signal_received());
-	return ms - j->interrupted_at < 3000;
-}
-
-/* 0 goes on; 1 over */
-static int look_at_command(struct job *j, int *exec_errno)
-{
-	if (!j->launched)
-		return cli_signal_received() != 0;
-	if (probe_launch_poll(&j->launch, exec_errno))
-		return 1;
-	return cli_signal_received() && !command_lingers(j);
-}
-
-/* The recording is over; the command is not ours to end. */
-static void wait_for_command(struct job *j, int *exec_errno)
-{
-	struct timespec nap = { .tv_nsec = 10000000 };
-
-	if (!j->launched || probe_launch_poll(&j->launch, exec_errno) || cli_signal_received())
-		return;
-	if (!j->dropped)
-		cli_note("the command goes on, unrecorded");
-	while (!probe_launch_poll(&j->launch, exec_errno) && !cli_signal_received())
-		nanosleep(&nap, NULL);
-}
-
-static int status_of(const struct job *j, int exec_errno, int status)
-{
 	if (j->command.n == 0)
 		return status;
-	if (exec_errno) {
-		cli_error("cannot run %s: %s", j->command.v[0], strerror(exec_errno));
-		return exec_errno == ENOENT ? 127 : 126;
+	if (c->exec_errno) {
+		cli_error("cannot run %s: %s", j->command.v[0], strerror(c->exec_errno));
+		return c->exec_errno == ENOENT ? 127 : 126;
 	}
 	if (status != CLI_EXIT_DONE)
 		return 125;
-	return cli_signal_received() || !j->launch.reaped ? CLI_EXIT_DONE
-							  : probe_launch_status(&j->launch);
+	return cli_signal_received() || !c->launch.reaped ? CLI_EXIT_DONE
+							  : probe_launch_status(&c->launch);
 }
 
 /* With the recording on standard output the command prints to standard error: its text must not get among the blocks. */
@@ -434,7 +381,7 @@ static int record(struct job *j)
 	struct probe_recorder *r = NULL;
 	struct probe_output_state state = { 0 };
 	struct err e = { 0 };
-	int rc, exec_errno = 0, status = CLI_EXIT_DONE;
+	int rc, status = CLI_EXIT_DONE;
 	uint64_t bytes = 0, removed = 0;
 
 	rc = open_outputs(j, &e);
@@ -443,26 +390,27 @@ static int record(struct job *j)
 	if (rc == 0 && j->v.flight_ns)
 		rc = cli_signals_catch_request(&e);
 	if (rc == 0 && j->command.n) {
-		rc = probe_launch_start(&j->launch, j->command.v, j->owner.uid,
-					on_stdout(j) ? restore_apart : cli_signals_restore, &e);
-		j->launched = rc == 0;
-		j->opt.targets.launched = rc == 0 ? (uint32_t)j->launch.pid : 0;
+		rc = probe_command_start(&j->run, j->command.v, j->owner.uid,
+					 on_stdout(j) ? restore_apart : cli_signals_restore, &e);
+		j->opt.targets.launched = rc == 0 ? (uint32_t)j->run.launch.pid : 0;
 	}
 	if (rc == 0)
 		rc = probe_recorder_open(&r, &j->opt, &e);
 	if (rc == 0) {
 		banner(j);
-		if (j->launched)
-			probe_launch_go(&j->launch);
+		probe_command_settle(&j->run, true);
 		do {
 			print_notices(r);
 			if (cli_signal_request())
 				probe_recorder_dump(r);
-			rc = look_at_command(j, &exec_errno) ? 0 : probe_recorder_step(r, &e);
-			if (rc >= 0 && !j->begun && (!j->launched || probe_launch_runs(&j->launch)))
+			rc = probe_command_over(&j->run, cli_signal_received())
+				     ? 0
+				     : probe_recorder_step(r, &e);
+			if (rc >= 0 && !j->begun && probe_command_runs(&j->run))
 				rc = begin_outputs(j, &e) ? e.code : rc;
 		} while (rc == 1);
-		if (rc == 0 && !j->begun && !exec_errno) /* interrupted before the command ran */
+		if (rc == 0 && !j->begun &&
+		    !j->run.exec_errno) /* interrupted before the command ran */
 			rc = begin_outputs(j, &e);
 		if (rc == 0 || rc == ERR_CLOSED)
 			rc = probe_recorder_finish(r, &e);
@@ -470,21 +418,14 @@ static int record(struct job *j)
 	}
 	if (rc && rc != ERR_CLOSED)
 		status = cli_fail(&e);
-	if (j->launched && j->launch.go >= 0) { /* it still waits: nobody reads us, or we cannot */
-		if (rc == ERR_CLOSED)
-			probe_launch_go(&j->launch);
-		else {
-			probe_launch_drop(&j->launch);
-			j->dropped = true;
-		}
-	}
+	probe_command_settle(&j->run, rc == ERR_CLOSED);
 	for (unsigned i = 0; i < j->opt.noutputs; i++) {
 		if (probe_output_close(j->opt.outputs[i], &state, &e))
 			status = cli_fail(&e);
 		bytes = state.bytes > bytes ? state.bytes : bytes;
 		removed += state.removed;
 	}
-	if (r && rc == 0 && !exec_errno) { /* a command that never ran is told below */
+	if (r && rc == 0 && !j->run.exec_errno) { /* a command that never ran is told below */
 		if (j->v.bundle && status == CLI_EXIT_DONE)
 			status = bundle(j->to.path, NULL, j->owner.uid, j->owner.gid, recorded_file,
 					r);
@@ -492,8 +433,12 @@ static int record(struct job *j)
 	}
 	probe_recorder_free(r);
 	probe_rotation_free(j->to.files);
-	wait_for_command(j, &exec_errno);
-	return status_of(j, exec_errno, status);
+	if (probe_command_goes_on(&j->run) && !cli_signal_received()) {
+		if (!j->run.dropped)
+			cli_note("the command goes on, unrecorded");
+		probe_command_wait(&j->run, cli_signal_received);
+	}
+	return status_of(j, status);
 }
 
 static int check_values(struct job *j)
@@ -556,7 +501,8 @@ int main(int argc, char **argv)
 		status = choose_ops(&j);
 	if (status != CLI_GO)
 		goto out;
-	find_owner(&j.owner);
+	if (geteuid() == 0)
+		probe_choose_owner(getenv("SUDO_UID"), getenv("SUDO_GID"), &j.owner);
 	status = choose_targets(&j);
 	if (status != CLI_GO)
 		goto out;
@@ -577,23 +523,3 @@ out:
 	buf_free(&j.tool);
 	return status;
 }
-
-#else
-
-int main(int argc, char **argv)
-{
-	struct values v = { 0 };
-	struct cli_operands operands;
-	int status;
-
-	cli_start();
-	status = cli_parse(&program, &v, argc, argv, &operands);
-	if (status != CLI_GO)
-		return status;
-	if (v.bundle && operands.n && !operands.dashes)
-		return bundle_only(&v, &operands);
-	cli_error("cannot record: %s", INGERO_NO_BPF);
-	return operands.n ? 125 : CLI_EXIT_CANNOT;
-}
-
-#endif

@@ -184,8 +184,8 @@ _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every
 		--keep --max-size --bundle --flight-recorder --trigger --flight-memory -n --node
 		--duration -e --event --exclude --no-stacks --no-sched --no-gpu --no-probes --deadband
-		--heartbeat --budget --sample -F --cpu-samples --mark --hung --ring --link --walker -q
-		--quiet -v --verbose --color --progress -h --help --version' \
+		--heartbeat --budget --sample -F --cpu-samples --mark --hung --ring --link --walker --btf
+		-q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-u|--user USER
 		--pod NAMESPACE
@@ -213,6 +213,7 @@ _ingero_record() {
 		--ring SIZE
 		--link choice auto session multi perf
 		--walker choice auto loop helper
+		--btf FILE
 		--color choice auto always never' \
 		'COMMAND'
 }

@@ -167,6 +167,7 @@ complete -c ingero-record -l hung -d 'Name a call once it has been open this lon
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
 complete -c ingero-record -l walker -d 'How to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
+complete -c ingero-record -l btf -d 'What describes the kernel, where it does not itself' -r -F
 complete -c ingero-record -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-record -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-record -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'

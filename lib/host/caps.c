@@ -149,3 +149,20 @@ bool host_caps_may_bpf(const struct host_caps *caps)
 	return host_caps_has(caps, CAP_SYS_ADMIN) ||
 	       (host_caps_has(caps, CAP_BPF) && host_caps_has(caps, CAP_PERFMON));
 }
+
+void host_caps_missing(const struct host_caps *caps, bool looking, struct buf *out)
+{
+	static const struct {
+		unsigned cap;
+		const char *name;
+	} needed[] = { { CAP_BPF, "CAP_BPF" },
+		       { CAP_PERFMON, "CAP_PERFMON" },
+		       { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		       { CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" } };
+	bool may = host_caps_may_bpf(caps);
+	unsigned n = 0;
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!host_caps_has(caps, needed[i].cap) && (i < 2 ? !may : looking))
+			buf_printf(out, "%s%s", n++ ? ", " : "", needed[i].name);
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/bytes.h"
 
 enum host_lockdown {
@@ -36,6 +37,9 @@ void host_caps_read(struct host_caps *caps);
 /* May load and attach BPF programs: root of the initial namespace, or CAP_BPF with CAP_PERFMON. */
 bool host_caps_may_bpf(const struct host_caps *caps);
 bool host_caps_has(const struct host_caps *caps, unsigned cap);
+/* Names of those that are missing, "CAP_BPF, CAP_PERFMON"; "" none. looking: also those that it takes to look into other
+ * users' processes and files. */
+void host_caps_missing(const struct host_caps *caps, bool looking, struct buf *out);
 
 /* "6.1.0-28-amd64" -> 6, 1. */
 bool host_kernel_parse(struct bytes release, unsigned *major, unsigned *minor);

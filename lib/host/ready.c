@@ -67,21 +67,11 @@ static void say_setting(struct buf *b, const char *name, int32_t value)
 /* What the kernel would let anybody do, for who wonders why a setting does not help. */
 static void say_missing(struct verdicts *to, const struct host_caps *c)
 {
-	static const struct {
-		unsigned cap;
-		const char *name;
-	} needed[] = { { CAP_BPF, "CAP_BPF" },
-		       { CAP_PERFMON, "CAP_PERFMON" },
-		       { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
-		       { CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" } };
 	bool may = host_caps_may_bpf(c);
 	struct buf b = { 0 };
-	unsigned n = 0;
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!host_caps_has(c, needed[i].cap) && !(may && i < 2))
-			buf_printf(&b, "%s%s", n++ ? ", " : "", needed[i].name);
-	if (may && n == 0) {
+	host_caps_missing(c, true, &b);
+	if (may && b.n == 0) {
 		verdict_say(to, "rights", VERDICT_GOOD, NULL, "%s",
 			    geteuid() == 0 ? "root"
 					   : "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, "

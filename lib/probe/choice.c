@@ -110,6 +110,14 @@ int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, 
 	return 0;
 }
 
+void probe_choose_owner(const char *uid, const char *gid, struct probe_owner *owner)
+{
+	if (!uid || !gid || probe_number(uid, UINT_MAX) < 0 || probe_number(gid, UINT_MAX) < 0)
+		return;
+	owner->uid = (uid_t)probe_number(uid, UINT_MAX);
+	owner->gid = (gid_t)probe_number(gid, UINT_MAX);
+}
+
 void probe_choose_way(struct probe_options *p, const char *link, const char *walker, bool stacks)
 {
 	for (enum probe_link k = PROBE_LINK_SESSION; link && k <= PROBE_LINK_PERF; k++)

@@ -13,6 +13,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/probe/output.h"
 #include "lib/probe/session.h"
 #include "lib/probe/targets.h"
 
@@ -29,6 +30,9 @@ struct probe_choice {
 /* Fills *t; *pids is what it borrows, the caller's to free. text: for people, appended. ERR_USAGE says what is wrong. */
 int probe_choose(const struct probe_choice *c, struct probe_targets_options *t, uint32_t **pids,
 		 struct buf *text, struct err *e);
+
+/* The user who typed sudo, as sudo told: texts, NULL none. Nobody special stays what *owner was. */
+void probe_choose_owner(const char *uid, const char *gid, struct probe_owner *owner);
 
 /* How to attach and to walk stacks, as the options' words say; NULL or "auto": whatever is cheapest. */
 void probe_choose_way(struct probe_options *p, const char *link, const char *walker, bool stacks);

@@ -125,9 +125,7 @@ void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 	if (r->opt.targets.launched || r->opt.targets.npids)
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "no CUDA library in the target yet (looking for libcudart, "
-				    "libcuda): nothing "
-				    "to record until "
-				    "it loads one");
+				    "libcuda, libnccl): nothing to record until it loads one");
 	else
 		probe_recorder_tell(
 			r, PROBE_WARNING,

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/probe/sched_config.h"
+#include "lib/probe/btf.h"
 #include "lib/probe/trial.h"
 
 static int put_specs(struct probe_session *s, const struct probe_options *opt, struct err *e)
@@ -45,13 +45,9 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 	int rc;
 
 	*out = NULL;
-	if (opt->btf ? access(opt->btf, R_OK) : access("/sys/kernel/btf/vmlinux", R_OK)) {
-		if (opt->btf)
-			return err_sys(e, "cannot open %s", opt->btf);
-		return err_sys(e, "cannot open /sys/kernel/btf/vmlinux (kernel built without "
-				  "CONFIG_DEBUG_INFO_BTF; --no-probes records samples of machine, "
-				  "processes and GPUs without it)");
-	}
+	rc = opt->btf ? probe_btf_check(opt->btf, e) : probe_btf_find(e);
+	if (rc)
+		return rc;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_nomem(e);

@@ -11,6 +11,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lib/base/buf.h"
+#include "lib/host/caps.h"
+#include "lib/probe/btf.h"
 #include "lib/probe/trial.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
@@ -146,12 +149,45 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	return 0;
 }
 
+/* What exactly is missing, as far as it can be told from here. */
+static int refused_for_rights(struct err *e)
+{
+	struct buf missing = { 0 };
+	struct host_caps caps;
+
+	host_caps_read(&caps);
+	host_caps_missing(&caps, false, &missing);
+	if (caps.initial_user_ns && missing.n)
+		err_set(e, ERR_CANNOT,
+			"cannot load BPF programs: Operation not permitted: user %u has no %s (run "
+			"as root, or give the program CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; "
+			"--no-probes records what needs no rights: samples of machine, processes "
+			"and "
+			"GPUs)",
+			(unsigned)geteuid(), buf_text(&missing));
+	else
+		err_set(e, ERR_CANNOT,
+			"cannot load BPF programs: Operation not permitted: %s (--no-probes "
+			"records "
+			"what needs no rights: samples of machine, processes and GPUs)",
+			!caps.initial_user_ns ? "capabilities of a user namespace do not count: "
+						"record on the host, "
+						"or in a privileged container without one"
+			: caps.lockdown == HOST_LOCKDOWN_CONFIDENTIALITY
+				? "the kernel is locked down (confidentiality)"
+				: "no capability is missing: a container must be privileged, a "
+				  "service without a filter of system calls");
+	buf_free(&missing);
+	return e->code;
+}
+
 int probe_session_load(struct probe_session *s, const struct probe_options *opt, struct err *e)
 {
 	enum probe_link from = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_SESSION : opt->link;
 	enum probe_link to = opt->link == PROBE_LINK_AUTO ? PROBE_LINK_PERF : opt->link;
 	int last_walker =
 		opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
+	char release[PROBE_BTF_RELEASE];
 	size_t refused = 0;
 	int rc = 0;
 
@@ -171,16 +207,17 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 		}
 refused:
 	if (rc == -EPERM)
-		return err_set(e, ERR_CANNOT,
-			       "cannot load BPF programs: Operation not permitted (run as root, or "
-			       "give the program "
-			       "CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; inside a container it "
-			       "must be privileged; --no-probes records what needs no rights: "
-			       "samples of machine, processes and GPUs)");
+		return refused_for_rights(e);
 	if (opt->btf)
-		return err_set(e, ERR_CANNOT,
-			       "cannot load BPF programs with %s: is it the BTF of this kernel?",
-			       opt->btf);
+		return err_set(
+			e, ERR_CANNOT,
+			probe_btf_own()
+				? "cannot load BPF programs with %s: is it the BTF of this "
+				  "kernel (%s)?"
+				: "cannot load BPF programs with %s alone: tracepoints want what "
+				  "the kernel says of itself; put it at /boot/vmlinux-%s, too, "
+				  "where it is looked for",
+			opt->btf, probe_btf_release(release));
 	if (opt->link != PROBE_LINK_AUTO)
 		return err_set(e, ERR_CANNOT, "this kernel does not take %s probes: %s",
 			       probe_link_name(opt->link), strerror(-rc));

@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/timetext.h"
 
@@ -61,6 +62,9 @@ static const char *similar(const char *text)
 
 	for (unsigned i = 0; i < n; i++) {
 		size_t k = 0;
+
+		if (strcasecmp(text, ops[i].source_name) == 0)
+			return ops[i].source_name;
 
 		while (text[k] && (text[k] | 0x20) == (ops[i].name[k] | 0x20))
 			k++;

@@ -27,6 +27,12 @@ like "$err" '^ingero-record: .*built without BPF.*(clang|bpftool|libbpf)' "and s
 run "$BIN/ingero-record" -a -o "$TMP/x.ige"
 is "$status" 3 "ingero-record cannot"
 is "$(ls "$TMP/x.ige" 2>&1 | grep -c '^/.*x.ige$')" 0 "and leaves no file"
+like "$err" '--no-probes' "and says what can be recorded all the same"
+run "$BIN/ingero-record" --no-probes -o "$TMP/samples.ige" -- sh -c 'exit 7'
+is "$status" 7 "--no-probes needs no BPF"
+run "$BIN/ingero-stat" --json "$TMP/samples.ige"
+is "$status" 0 "the recording is one"
+like "$out" '"metric": *"mem\.used"' "and holds samples"
 run "$BIN/ingero-check"
 like "$status" '^[13]$' "ingero-check does not say yes"
 like "$out$err" 'built without BPF' "and says why"
