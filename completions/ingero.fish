@@ -154,7 +154,7 @@ complete -c ingero-record -l duration -d 'Stop after this time' -x
 complete -c ingero-record -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l exclude -d 'Not these' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l no-stacks -d 'Record no call stacks'
-complete -c ingero-record -l no-sched -d 'Record no off-CPU intervals, block I/O, memory stalls'
+complete -c ingero-record -l no-sched -d 'No off-CPU intervals, block I/O, memory stalls'
 complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
 complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; needs no rights'
 complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
@@ -162,12 +162,12 @@ complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
 complete -c ingero-record -l budget -d 'Give up frequent calls when probes cost more' -x
 complete -c ingero-record -l sample -d 'Record one of N calls of each op, count the rest' -x
 complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes, HZ times a second (99)' -x
-complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, begin NAME' -x
+complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, ...' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x
 complete -c ingero-record -l link -d 'How to attach: auto, session, multi or perf' -x -a 'auto session multi perf'
 complete -c ingero-record -l walker -d 'How to walk stacks: auto, loop or helper' -x -a 'auto loop helper'
-complete -c ingero-record -l btf -d 'What describes the kernel, where it does not itself' -r -F
+complete -c ingero-record -l btf -d 'The kernel\'s BTF, where /sys does not show it' -r -F
 complete -c ingero-record -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-record -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-record -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'

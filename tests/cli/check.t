@@ -96,7 +96,7 @@ for name, words in (("/nonexistent/btf", "not a file"), ("/", "not a file")):
 if value["links"]:
     status, out, err = run("--json", "--btf", __file__)
     tap.same((status, lines(json.loads(out), "probes")[0]["status"]), (1, "fail"), "a file that is no BTF loads nothing")
-    like(lines(json.loads(out), "probes")[0]["text"], "is it the BTF of this kernel", "and is doubted")
+    like(lines(json.loads(out), "probes")[0]["text"], "is no BTF: wanted is a copy of", "and is doubted")
     status, out, err = run("--json", "--btf", "/sys/kernel/btf/vmlinux")
     tap.same(json.loads(out)["links"], value["links"], "with the kernel's own as a file all is as without")
 
