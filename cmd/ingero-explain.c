@@ -11,6 +11,7 @@
 
 #include "lib/ask/chains.h"
 #include "lib/ask/failures.h"
+#include "lib/ask/oncpu.h"
 #include "lib/base/buf.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -103,8 +104,9 @@ static uint32_t fail_severity(void)
 					  : CHAIN_LOW;
 }
 
-static int read_all(struct ask_chains_run *run, struct ask_failures *failures, struct input *in,
-		    const struct select *sel, const struct world *w, struct err *e)
+static int read_all(struct ask_chains_run *run, struct ask_failures *failures,
+		    struct ask_oncpu *oncpu, struct input *in, const struct select *sel,
+		    const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
@@ -125,6 +127,8 @@ static int read_all(struct ask_chains_run *run, struct ask_failures *failures, s
 			rc = ask_chains_item(run, &item, e);
 		if (rc >= 0 && left)
 			rc = ask_failures_item(failures, &item, e);
+		if (rc >= 0 && left)
+			rc = ask_oncpu_item(oncpu, &item, e);
 		if (rc < 0)
 			break;
 		cli_progress_tick(&progress);
@@ -135,10 +139,12 @@ static int read_all(struct ask_chains_run *run, struct ask_failures *failures, s
 }
 
 static int report(const struct ask_chains *a, const struct failures *failures,
-		  const struct input *in, const uint32_t *pids, int *status, struct err *e)
+		  const struct oncpu *used, const struct input *in, const uint32_t *pids,
+		  int *status, struct err *e)
 {
 	struct report r = { .chains = &a->list,
 			    .failures = failures,
+			    .oncpu = used,
 			    .events = a->events,
 			    .lost = a->lost,
 			    .start_ns = a->start_ns,
@@ -199,6 +205,8 @@ int main(int argc, char **argv)
 	struct ask_chains_run *run = NULL;
 	struct ask_failures *failures = NULL;
 	const struct failures *failed = NULL;
+	struct ask_oncpu *oncpu = NULL;
+	const struct oncpu *used = NULL;
 	struct select sel = { 0 };
 	const struct ask_chains *answer;
 	struct input *in = NULL;
@@ -220,14 +228,15 @@ int main(int argc, char **argv)
 	w = world_new();
 	run = w ? ask_chains_new(w, NULL) : NULL;
 	failures = w ? ask_failures_new(w) : NULL;
-	rc = run && failures ? 0 : err_nomem(&e);
+	oncpu = w ? ask_oncpu_new(w) : NULL;
+	rc = run && failures && oncpu ? 0 : err_nomem(&e);
 	if (!rc)
 		rc = selection(&sel, &e);
 	if (!rc)
 		rc = input_open_within(&in, w, (const char *const *)operands.v,
 				       (unsigned)operands.n, &sel, &e);
 	if (!rc)
-		rc = read_all(run, failures, in, &sel, w, &e);
+		rc = read_all(run, failures, oncpu, in, &sel, w, &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
@@ -240,13 +249,17 @@ int main(int argc, char **argv)
 	if (!rc)
 		failed = ask_failures_end(failures);
 	if (!rc)
-		rc = !failed ? err_nomem(&e) : report(answer, failed, in, pids, &status, &e);
+		used = ask_oncpu_end(oncpu);
+	if (!rc)
+		rc = !failed || !used ? err_nomem(&e)
+				      : report(answer, failed, used, in, pids, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
 out:
 	input_free(in);
 	ask_failures_free(failures);
+	ask_oncpu_free(oncpu);
 	ask_chains_free(run);
 	world_free(w);
 	select_free(&sel);

@@ -64,6 +64,12 @@ bool ops_facts_record(struct ops_summary *a, struct world *w, const struct recor
 		a->kernel = text_of(w, rec->u.NODE.kernel);
 		a->cpus = rec->u.NODE.cpus;
 		break;
+	case RECORD_SESSION:
+		if (!REC_HAS(rec, SESSION, cpu_samples_hz))
+			break;
+		a->cpu_hz_differs |= a->cpu_hz && a->cpu_hz != rec->u.SESSION.cpu_samples_hz;
+		a->cpu_hz = a->cpu_hz_differs ? 0 : rec->u.SESSION.cpu_samples_hz;
+		break;
 	case RECORD_COVERAGE:
 		return layer(a, w, rec);
 	case RECORD_COST:

@@ -168,6 +168,8 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	jsonw_array_end(j);
 	layers(j, w, s);
 	jsonw_key_u64(j, "left_out", s->left_out);
+	if (s->cpu_hz)
+		jsonw_key_u64(j, "cpu_samples_hz", s->cpu_hz);
 	jsonw_key(j, "recording_cost");
 	if (s->cost_over_ns)
 		jsonw_double(j, (double)s->cost_ns / (double)s->cost_over_ns);

@@ -244,6 +244,11 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 			   "coverage: sampled: %s calls more were made, counted and not recorded; "
 			   "counts and totals here are of those recorded\n",
 			   human_count(s->left_out).s);
+	if (s->cpu_hz)
+		buf_printf(out,
+			   "coverage: each CPU sample stands for about %s of CPU time (%u a "
+			   "second of each CPU; ingero-explain says where)\n",
+			   human_ns(1000000000 / s->cpu_hz).s, s->cpu_hz);
 	if (s->cost_over_ns)
 		buf_printf(out,
 			   "coverage: recording took about %s of the wall time from the programs "

@@ -12,10 +12,12 @@
 #include "lib/base/buf.h"
 #include "lib/event/chain.h"
 #include "lib/event/failure.h"
+#include "lib/event/oncpu.h"
 
 struct report {
 	const struct chain_list *chains;
 	const struct failures *failures; /* NULL: not asked */
+	const struct oncpu *oncpu;	 /* NULL: not asked */
 	uint64_t events, lost;
 	int64_t start_ns, end_ns; /* on the recording's clock */
 	int64_t real_minus_mono_ns;

@@ -5,6 +5,7 @@
 #include "lib/base/json.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_failures.h"
+#include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
 
 static bool is_pid(const struct report *r, double pid)
@@ -112,6 +113,7 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "classes", v.is ? v : json_array());
 	json_set(&o, "errors", report_failures_json(r, &failed));
 	json_set(&o, "errors_found", json_number((double)failed));
+	json_set(&o, "on_cpu", report_oncpu_json(r));
 	json_set(&coverage, "events", json_number((double)r->events));
 	v = json_get(analysis, "lost_events");
 	json_set(&coverage, "lost", v.is ? v : json_number((double)r->lost));

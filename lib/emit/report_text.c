@@ -10,6 +10,7 @@
 #include "lib/base/timetext.h"
 #include "lib/emit/report_chain.h"
 #include "lib/emit/report_failures.h"
+#include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
 
@@ -91,6 +92,7 @@ static void verdict_none(struct buf *out, const struct report *r)
 				   "; those that make calls waited %.1f%% of theirs for the device",
 				   device / thread * 100);
 		buf_puts(out, ". If anything is slow, it is the device or the program itself.\n");
+		report_oncpu_sentence(out, r);
 	}
 	json_free(all);
 }
@@ -217,6 +219,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	if (selected > shown)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
 	report_failures_text(out, r, color);
+	report_oncpu_text(out, r, color);
 	for (size_t i = 0; i < json_length(all) && processes < PROCESSES_SHOWN; i++) {
 		struct json p = json_at(all, i);
 

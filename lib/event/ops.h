@@ -61,6 +61,8 @@ struct ops_summary {
 	uint64_t selected;			   /* asked for */
 	uint64_t lost;				   /* known to be missing */
 	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
+	uint32_t cpu_hz; /* CPU samples in a second of each CPU; 0: none, or not the same everywhere */
+	bool cpu_hz_differs;
 	uint64_t left_out; /* calls counted and not recorded, on purpose: sampling, a budget */
 	uint64_t cost_ns,
 		cost_over_ns; /* what probes took from calls, estimated, and in how much wall time; 0 unknown */

@@ -74,6 +74,15 @@ def main(package, links):
     tap.same(text("calls.exit").strip(), "0", "the default way records")
     compare("calls")
 
+    tap.same(text("samples.exit").strip(), "0", "-F records")
+    compare("samples")
+    got = stat("samples")
+    if got:
+        taken = sum(op["count"] for op in got["ops"] if op["source"] == "cpu")
+        layers = [x for x in got["coverage"]["layers"] if x["layer"] == "cpu"]
+        tap.ok(taken > 0 and got["coverage"].get("cpu_samples_hz") == 997, f"and samples: {taken}", text("samples.stderr"))
+        tap.ok([x["attached"] for x in layers] == [1], "on this kernel too", layers)
+
     # The hog's dose, by the recording and by the kernel's accounting of the same thread.
     got = stat("train")
     if got:

@@ -20,6 +20,7 @@ for link in session multi perf; do
 	run "calls-$link" --link "$link" -- /double/calls --count 50 --threads 2
 done
 run calls -- /double/calls --count 500
+run samples -F 997 -- /double/calls --count 2000 --threads 2
 
 # A hog on the CPU of a training loop: preemption that the kernel itself accounts for.
 /double/hog --cpu 0 --duty 50 --seconds 0 --comm thief >/out/hog.truth 2>/out/hog.stderr &

@@ -3,6 +3,7 @@
 # Threads are found on their CPU as often as they have it: what programs in C and in Python say they spent in each of two
 # functions, by their own clock of CPU time, is what the samples say, within what chance allows.
 import glob
+import json
 import math
 import os
 import shlex
@@ -17,7 +18,6 @@ HZ, SIGMAS, STALL_NS = 499, 5, 1_000_000
 
 def spend(seconds):
     """As burn.c does, in Python."""
-    import json
     import threading
     import time
     clock = time.thread_time_ns
@@ -112,6 +112,29 @@ def compare(name, said, samples, taken):
                  f"{name}: each is of an instant, on a CPU, in the kernel or not")
 
 
+def reports(name, said):
+    """What the programs for people make of the recording that was made last."""
+    explain = os.path.join(rec.BUILD, "bin", "ingero-explain")
+    p = subprocess.run([explain, "--json", ige], capture_output=True, text=True)
+    used = (json.loads(p.stdout) if p.returncode == 0 else {}).get("on_cpu") or {"threads": []}
+    events = [e for e in rec.dump(ige)[0] if e["source"] == "cpu"]
+    tap.same((used.get("hz"), used.get("samples")), (HZ, len(events)), f"{name}: explain counts every sample")
+    for truth in said:
+        mine = [e for e in events if e["tid"] == truth["tid"]]
+        row = next((t for t in used["threads"] if t["tid"] == truth["tid"]), {"places": []})
+        got = {f: sum(x["samples"] for x in row["places"] if x["text"].startswith(f)) for f in ("burn_a", "burn_b")}
+        found = [next((f[0] for f in e["stack"] if f[0].startswith("burn_")), None) for e in mine]
+        want = {f: found.count(f) for f in got}
+        # Caught on the way into or out of the C library, it may be called by that.
+        tap.ok(row.get("samples") == len(mine) and all(0.98 * n - 2 <= got[f] <= n for f, n in want.items()),
+               f"{name}: and by thread and function", f"{row}\n{want}")
+    text = subprocess.run([explain, ige], capture_output=True, text=True).stdout
+    tap.ok(f"On the CPU, by samples, {HZ} a second" in text and "burn_a (burn)" in text, f"{name}: and says where", text)
+    tap.same(rec.stat(ige)["coverage"].get("cpu_samples_hz"), HZ, f"{name}: stat says how often")
+    rows = [o for o in rec.stat(ige)["ops"] if o["source"] == "cpu"]
+    tap.same([(o["op"], o["count"], o["total_ns"]) for o in rows], [("sample", len(events), 0)], f"{name}: and counts them, as no time")
+
+
 burn = rec.path("burn")
 compiler = shlex.split(os.environ.get("INGERO_COMPILE", "gcc -std=gnu11 -D_GNU_SOURCE -I."))
 subprocess.run([*compiler, "-O1", "-fno-omit-frame-pointer", os.path.join(rec.HERE, "burn.c"), "-o", burn, "-lpthread"], check=True)
@@ -123,6 +146,8 @@ for name, options in (("C", ()), ("C, without host tracks", ("--no-sched",)), ("
         tap.same([r.get("cpu_samples_hz") for r in sessions], [HZ], f"{name}: the recording says how often")
         coverage = [r for r in records if r["record"] == "coverage" and r.get("layer") == "cpu"]
         tap.same([(r["requested"], r["attached"]) for r in coverage], [(1, 1)], f"{name}: and that it was done")
+        if name == "C":
+            reports(name, said)
 
 VERSION = "import sys; print(*sys.version_info[:2])"
 pythons = {}

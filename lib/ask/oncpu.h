@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * "Where was the CPU used?" asked of a stream with CPU samples. Memory is bounded by 262,144 different pairs of thread and
+ * stack; samples of further ones are counted.
+ */
+#ifndef INGERO_ASK_ONCPU_H
+#define INGERO_ASK_ONCPU_H
+
+#include "lib/base/err.h"
+#include "lib/event/oncpu.h"
+#include "lib/event/stream.h"
+#include "lib/world/world.h"
+
+struct ask_oncpu;
+
+struct ask_oncpu *ask_oncpu_new(const struct world *w); /* w must outlive it. NULL: out of memory. */
+int ask_oncpu_item(struct ask_oncpu *a, const struct stream_item *item, struct err *e);
+
+/* No more items: the answer, borrowed. NULL: out of memory. */
+const struct oncpu *ask_oncpu_end(struct ask_oncpu *a);
+void ask_oncpu_free(struct ask_oncpu *a);
+
+#endif
