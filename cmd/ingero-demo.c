@@ -30,7 +30,7 @@ static struct values {
 	bool archive, list, truth, json;
 	int64_t seed, threads, dose;
 	uint64_t duration_ns;
-} values = { .seed = 1, .threads = 2, .dose = -1, .duration_ns = 30000000000 };
+} values = { .seed = 1, .dose = -1, .duration_ns = 30000000000 };
 
 #define AT(member) .offset = offsetof(struct values, member)
 
@@ -56,7 +56,8 @@ static const struct cli_option options[] = {
 	  .group = "What is generated",
 	  .min = 1,
 	  .max = 64,
-	  .help = "Threads that make CUDA calls; the first is the victim [2]" },
+	  .help = "Threads that make CUDA calls; the first is the victim [2, or what the "
+		  "scenario needs]" },
 	{ .name = "dose",
 	  .type = CLI_INT,
 	  AT(dose),
@@ -410,7 +411,8 @@ int main(int argc, char **argv)
 	}
 	o.seed = (uint64_t)values.seed;
 	o.duration_ns = values.duration_ns;
-	o.threads = (unsigned)values.threads;
+	if (values.threads)
+		o.threads = (unsigned)values.threads;
 	o.node = values.node;
 	if (values.dose >= 0)
 		sim_scenario_dose(&o, (unsigned)values.dose);

@@ -82,7 +82,7 @@ complete -c ingero-correlate -l version -d 'Print the version and exit'
 complete -c ingero-demo -f
 complete -c ingero-demo -l seed -d 'Another recording of the same scenario [1]' -x
 complete -c ingero-demo -l duration -d 'How long the recording lasts in event time [30s]' -x
-complete -c ingero-demo -l threads -d 'Threads that make CUDA calls; the first is the victim [2]' -x
+complete -c ingero-demo -l threads -d 'Threads that make CUDA calls; the first is the victim [2, or what the scenario needs]' -x
 complete -c ingero-demo -l dose -d 'Share of the time the culprit takes' -x
 complete -c ingero-demo -s n -l node -d 'Made on the machine of that name' -x
 complete -c ingero-demo -s o -l output -d 'Write the recording there instead of standard output' -r -F

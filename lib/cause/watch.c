@@ -11,7 +11,12 @@
 #include "lib/cause/inside.h"
 
 static const struct watch_def *const defs[] = {
-	&watch_copy_bound, NULL, /* ends the table */
+	/* clang-format off: one a line */
+	&watch_copy_bound,
+	&watch_collective_straggler,
+	&watch_call_hung,
+	NULL, /* ends the table */
+	/* clang-format on */
 };
 
 bool watches_start(struct watches *w)

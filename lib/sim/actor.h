@@ -32,11 +32,22 @@ enum sim_plant {
 	PLANTS
 };
 
+/* A call that had not returned when the recording ended. */
+struct sim_open_call {
+	uint32_t thread, stack; /* world ids */
+	uint16_t op;
+	uint16_t depth;
+	int64_t start_ns;
+};
+#define SIM_OPEN_MAX 16
+
 struct sim_run {
 	struct sim_options o;
 	struct sim_cast cast;
 	int64_t begin_ns, end_ns;
 	struct sim_truth truth[PLANTS];
+	struct sim_open_call open[SIM_OPEN_MAX];
+	unsigned nopen;
 	int64_t warm_ns;       /* cold start: other threads begin here */
 	unsigned share_slower; /* device work beside the other process takes this many hundredths */
 	unsigned share_windows; /* percent of the time that it is there */

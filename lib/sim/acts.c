@@ -7,13 +7,37 @@
 
 enum { SYS_READ = 0, SYS_POLL = 7, SYS_RECVFROM = 45, SYS_CLOCK_NANOSLEEP = 230 }; /* x86-64 */
 
+/* When ns of device work are done that begin at from, with another process's work in between. */
+static int64_t shared_end(const struct sim_run *r, int64_t from, int64_t ns)
+{
+	while (r->o.share_percent) {
+		struct sim_window w = sim_share_window(r, from);
+		int64_t inside;
+
+		if (w.start_ns > from) {
+			int64_t before = w.start_ns - from;
+
+			if (before >= ns)
+				break;
+			ns -= before;
+			from = w.start_ns;
+		}
+		inside = (w.end_ns - from) * 100 / r->share_slower;
+		if (inside >= ns)
+			return from + ns * r->share_slower / 100;
+		ns -= inside;
+		from = w.end_ns;
+	}
+	return from + ns;
+}
+
 void sim_submit(struct sim_actor *a, uint64_t device_ns)
 {
 	int64_t from = a->device_ns > a->now_ns ? a->device_ns : a->now_ns,
 		alone = a->alone_ns > a->now_ns ? a->alone_ns : a->now_ns,
 		ns = (int64_t)sim_around(&a->random, device_ns);
 
-	a->device_ns = sim_shared_end(a->run, from, ns);
+	a->device_ns = shared_end(a->run, from, ns);
 	a->alone_ns = alone + ns;
 }
 

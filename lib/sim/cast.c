@@ -237,11 +237,13 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 					       "/opt/train/bin/train", "train", comm, &ctx.image);
 
 			ctx.thread = thread(w, own, c->victim_pid + i, comm);
+			c->thread[i] = ctx.thread;
 			c->thread_ctx[i] = world_ctx(w, &ctx);
 			continue;
 		}
 		ctx.thread = thread_at(w, c->victim_process, c->victim_pid + i, comm,
 				       o->cold_percent ? started : started + i * 1000u);
+		c->thread[i] = ctx.thread;
 		c->thread_ctx[i] = world_ctx(w, &ctx);
 	}
 	c->holder_thread = ctx.thread = thread_at(w, c->victim_process, c->holder_tid, "loader",

@@ -48,7 +48,7 @@ struct sim_site_def {
 struct sim_cast {
 	uint32_t node, victim_process, hog_process, cgroup, gpu;
 	uint32_t victim_pid, hog_pid, holder_tid, peer_pid;
-	uint32_t thread_ctx[SIM_THREADS], holder_ctx, peer_ctx, cpu_ctx;
+	uint32_t thread[SIM_THREADS], thread_ctx[SIM_THREADS], holder_ctx, peer_ctx, cpu_ctx;
 	uint32_t holder_thread, hog_thread, worker_thread,
 		idle_thread; /* as occupants and wakers */
 	uint32_t runtime_stack[SITES], driver_stack[SITES], wait_stack[SITES];

@@ -42,8 +42,6 @@ bool sim_cold_start(struct sim_actor *a);
 void sim_cold_launch(struct sim_actor *a, enum sim_site site, unsigned i);
 void sim_stage(struct sim_actor *a);
 void sim_reserve(struct sim_actor *a);
-/* When ns of device work are done that begin at from, with another process's work in between. */
-int64_t sim_shared_end(const struct sim_run *r, int64_t from, int64_t ns);
 /* A thread is about to wait for the device. */
 void sim_shared_wait(struct sim_actor *a);
 

@@ -215,29 +215,6 @@ void sim_plants_prepare(struct sim_run *r)
 	r->share_slower = 100 + 100 * loss * step_us / ((o->device_us + 1) * (100 - loss));
 }
 
-int64_t sim_shared_end(const struct sim_run *r, int64_t from, int64_t ns)
-{
-	while (r->o.share_percent) {
-		struct sim_window w = sim_share_window(r, from);
-		int64_t inside;
-
-		if (w.start_ns > from) {
-			int64_t before = w.start_ns - from;
-
-			if (before >= ns)
-				break;
-			ns -= before;
-			from = w.start_ns;
-		}
-		inside = (w.end_ns - from) * 100 / r->share_slower;
-		if (inside >= ns)
-			return from + ns * r->share_slower / 100;
-		ns -= inside;
-		from = w.end_ns;
-	}
-	return from + ns;
-}
-
 void sim_shared_wait(struct sim_actor *a)
 {
 	int64_t alone = a->alone_ns > a->now_ns ? a->alone_ns : a->now_ns;

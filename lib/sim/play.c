@@ -2,14 +2,22 @@
 /*
  * The table of plays.
  */
-#include "lib/sim/play.h"
+#include "lib/sim/plays/plays.h"
 
 #include <string.h>
 
 #include "lib/sim/plays/plays.h"
 
 static const struct sim_play *const plays[] = {
-	&play_copy_overlap, NULL, /* ends the table */
+	/* clang-format off: one a line */
+	&play_copy_overlap,
+	&play_straggler,
+	&play_ranks_ahead,
+	&play_rank_hang,
+	&play_call_hang,
+	&play_long_steps,
+	NULL, /* ends the table */
+	/* clang-format on */
 };
 
 const struct sim_play *const *sim_plays(void)

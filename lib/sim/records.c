@@ -120,8 +120,21 @@ void sim_say_end(struct sim_stream *s)
 {
 	struct sim_run *r = &s->run;
 
+	if (r->nopen) /* nothing ended any more, but the recording went on */
+		s->latest_ns = r->end_ns;
 	sim_say_samples(s, s->latest_ns);
 	pend_coverage(s, s->latest_ns);
+	for (unsigned i = 0; i < r->nopen; i++) {
+		struct record *rec = pend(s, RECORD_OPEN);
+
+		REC_SET(rec, OPEN, time_ns, s->latest_ns);
+		REC_SET(rec, OPEN, thread, r->open[i].thread);
+		REC_SET(rec, OPEN, op, r->open[i].op);
+		REC_SET(rec, OPEN, start_ns, r->open[i].start_ns);
+		REC_SET(rec, OPEN, depth, r->open[i].depth);
+		REC_SET(rec, OPEN, stack, r->open[i].stack);
+		REC_SET(rec, OPEN, at_end, 1);
+	}
 	sim_say_clock(s, s->latest_ns, "end");
 	for (unsigned i = 0; i < PLANTS; i++) {
 		const struct sim_truth *t = &r->truth[i];

@@ -174,6 +174,8 @@ static void plan_truth(struct sim_run *r)
 	r->truth[PLANT_PLAY] = (struct sim_truth){ "", "train", 0, victim, 0, 0 };
 	if (r->o.play && r->o.play->kind)
 		r->truth[PLANT_PLAY].kind = r->o.play->kind;
+	if (r->o.play && r->o.play->culprit_thread)
+		r->truth[PLANT_PLAY].culprit_pid = c->victim_pid + r->o.play->culprit_thread;
 	if (r->o.play && r->o.play->culprit)
 		r->truth[PLANT_PLAY].culprit = r->o.play->culprit;
 	r->truth[PLANT_STOLEN] = (struct sim_truth){ "stolen", "", 0, victim, 0, 0 };

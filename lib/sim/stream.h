@@ -14,8 +14,8 @@
 #define SIM_BOOT_AHEAD_NS 2000000000
 #define SIM_REAL_NS	  1767225600000000000 /* 2026-01-01 00:00:00 UTC, when the recording begins */
 #define SIM_SECOND_NS	  1000000000
-#define SIM_RECORDS_MAX \
-	32 /* pending at once: at the end three layers of coverage, samples and all truths */
+/* Pending at once: at the end open calls, layers of coverage, samples and all truths. */
+#define SIM_RECORDS_MAX (40 + SIM_OPEN_MAX)
 
 struct sim_stream {
 	struct event_stream base;

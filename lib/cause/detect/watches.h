@@ -7,6 +7,6 @@
 
 #include "lib/cause/inside.h"
 
-extern const struct watch_def watch_copy_bound;
+extern const struct watch_def watch_copy_bound, watch_collective_straggler, watch_call_hung;
 
 #endif

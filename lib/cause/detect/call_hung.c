@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call-hung: a call was entered and has not returned. Proven by the recorder's list of open calls, at the end of the
+ * recording or when one was open longer than its threshold; told when it has been open for HUNG_NS, and when no call of
+ * its op took a third of that and returned. Lost is all of the time since it was entered.
+ * collective-hang: the same where the process had entered a collective since it last waited for the device with
+ * success. The recorded ranks are held against each other: who has not entered what the others wait in.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/human.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/fact.h"
+#include "lib/cause/names.h"
+#include "lib/line/collectives.h"
+
+static const char collective_hang[] = "collective-hang";
+
+#define HUNG_NS	   5000000000u /* as record --hung */
+#define HUNG_TIMES 3
+#define HUNG_OPEN  4096 /* open calls remembered */
+
+struct hung_call {
+	struct rec_OPEN open; /* the newest statement about it */
+	uint32_t process;
+	bool returned;
+};
+
+struct hung_process {
+	bool collective; /* entered one since it last waited for the device with success */
+	struct fact_told told;
+	const char *kind; /* it is told as; NULL never */
+};
+
+struct hung {
+	struct collectives all;
+	struct map at;	    /* hash of thread, op, start -> position */
+	struct map threads; /* that have open calls -> 1 */
+	VEC(struct hung_call) calls;
+	VEC(struct hung_process) processes; /* by world id */
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return (op->flags & OP_CALL ? WATCH_OUTER : 0) |
+	       (op->source == SOURCE_NCCL ? WATCH_INNER : 0);
+}
+
+static struct hung_process *process_of(struct hung *h, uint32_t process)
+{
+	while (h->processes.n <= process) {
+		if (!vec_push(&h->processes, (struct hung_process){ 0 }))
+			return NULL;
+	}
+	return &h->processes.v[process];
+}
+
+/* An outermost call of the thread returned: so did what was open inside it, and it itself. */
+static void returned(struct hung *h, const struct line_piece *p)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		struct hung_call *call = &h->calls.v[i];
+
+		if (call->open.thread == p->thread && call->open.start_ns >= p->start_ns &&
+		    call->open.start_ns < p->end_ns && !call->open.at_end)
+			call->returned = true;
+	}
+	map_del(&h->threads, p->thread);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct hung *h = state;
+	struct hung_process *of;
+	struct collective_pending *done;
+	struct collective_comm *comm;
+
+	(void)c;
+	if (p->open)
+		return true;
+	if (h->threads.n && p->depth == 0 && map_get(&h->threads, p->thread, NULL))
+		returned(h, p);
+	if (p->op->source != SOURCE_NCCL && !(p->op->flags & OP_SYNC))
+		return true;
+	of = process_of(h, p->process);
+	if (!of)
+		return false;
+	if (p->op->flags & OP_SYNC)
+		of->collective = false;
+	if (p->op->source == SOURCE_NCCL && p->op->flags & OP_SUBMIT)
+		of->collective = true;
+	return p->op->source != SOURCE_NCCL ||
+	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct hung *h = state;
+	const struct rec_OPEN *o = &r->u.OPEN;
+	const struct world_thread *th;
+	struct hung_call call = { .open = *o };
+	uint64_t key, at;
+
+	if (r->kind != RECORD_OPEN)
+		return true;
+	th = world_get_thread(c->w, o->thread);
+	key = hash_u64((uint64_t)o->thread << 32 | o->op) ^ hash_u64((uint64_t)o->start_ns);
+	if (map_get(&h->at, key, &at)) {
+		h->calls.v[at].open = *o;
+		return true;
+	}
+	if (!th || h->calls.n >= HUNG_OPEN)
+		return true;
+	call.process = th->process;
+	return vec_push(&h->calls, call) && map_put(&h->at, key, h->calls.n - 1) &&
+	       map_put(&h->threads, o->thread, 1) && process_of(h, call.process);
+}
+
+/* Another call is open around it on its thread. */
+static bool within(const struct hung *h, const struct hung_call *call, bool ended)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct rec_OPEN *o = &h->calls.v[i].open;
+
+		if (o->thread == call->open.thread && o->depth < call->open.depth &&
+		    (ended ? o->at_end : !h->calls.v[i].returned))
+			return true;
+	}
+	return false;
+}
+
+/* Calls of its op and process took so long and did return. */
+static bool usual(const struct cause *c, const struct hung *h, const struct hung_call *call,
+		  uint64_t open_ns)
+{
+	uint64_t n = 0, open = 0;
+
+	for (size_t i = 0; i < c->classes.v.n; i++) {
+		const struct cause_class *cl = &c->classes.v.v[i];
+
+		if (cl->key.process != call->process || cl->key.op != call->open.op)
+			continue;
+		for (unsigned k = hist_cell(open_ns / HUNG_TIMES); k < HIST_CELLS; k++)
+			n += cl->dur->count[k];
+	}
+	for (size_t i = 0; i < h->calls.n && c->ended; i++) /* these are among the classes by now */
+		open += h->calls.v[i].process == call->process &&
+			h->calls.v[i].open.op == call->open.op && h->calls.v[i].open.at_end;
+	return n > open;
+}
+
+/* A process's hung calls, put together. */
+struct hung_sum {
+	const struct collective_rank *own,
+		*late;	/* it waits in a collective that `late` has not entered */
+	uint64_t ranks; /* that wait for the same */
+	uint64_t threads, longest_ns, lost_ns;
+	const struct hung_call *longest;
+	int64_t first_ns;
+	struct where where;
+};
+
+static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t now_ns,
+		   struct hung_sum *s)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct hung_call *call = &h->calls.v[i];
+		uint64_t ns;
+
+		if (call->process != process || call->open.start_ns >= now_ns ||
+		    (c->ended ? !call->open.at_end : call->returned) || within(h, call, c->ended))
+			continue;
+		ns = (uint64_t)(now_ns - call->open.start_ns);
+		if (ns < HUNG_NS || usual(c, h, call, ns))
+			continue;
+		s->threads++;
+		s->lost_ns += ns;
+		if (s->threads == 1 || call->open.start_ns < s->first_ns)
+			s->first_ns = call->open.start_ns;
+		if (ns > s->longest_ns) {
+			s->longest_ns = ns;
+			s->longest = call;
+		}
+		if (!where_add(&s->where, 0, (uint16_t)call->open.op, call->open.stack, ns, ns))
+			return false;
+	}
+	return true;
+}
+
+/* The communicator in which this process has entered more than another recorded rank, and that rank. */
+static const struct collective_rank *behind(const struct hung *h, uint32_t process,
+					    const struct collective_rank **own)
+{
+	for (size_t i = 0; i < h->all.comms.n; i++) {
+		const struct collective_comm *comm = h->all.comms.v[i];
+		const struct collective_rank *least = NULL;
+
+		*own = NULL;
+		for (size_t k = 0; k < comm->members.n; k++) {
+			const struct collective_rank *m = &comm->members.v[k];
+
+			if (m->process == process)
+				*own = m;
+			if (!least || m->sequence + m->entered < least->sequence + least->entered)
+				least = m;
+		}
+		if (*own && least && (*own)->entered &&
+		    least->sequence + least->entered < (*own)->sequence + 1)
+			return least;
+	}
+	return NULL;
+}
+
+/* *keep holds the culprit's text, to be freed when f is told. */
+static void collective_text(struct cause *c, const struct hung_sum *s, struct fact *f,
+			    struct buf *keep)
+{
+	const struct collective_rank *late = s->late;
+	const struct world_process *v;
+	struct buf text = { 0 };
+
+	if (!late) {
+		buf_puts(&f->summary, "; every recorded rank has entered the collective it waits "
+				      "for: look at the ranks that were not recorded, the "
+				      "network and the devices");
+		return;
+	}
+	fact_victim(&(struct fact){ .process = late->process }, c, keep);
+	buf_printf(&f->summary,
+		   "; %" PRIu64 " ranks wait for rank %" PRIu32
+		   " (%s), which has not entered collective number %" PRIu64,
+		   s->ranks, late->rank, buf_text(keep), s->own->sequence);
+	if (late->entered) {
+		const struct op_def *op = world_op(c->w, late->op);
+
+		buf_printf(&text, "%s, number %" PRIu64 ", %s before the end", op ? op->name : "?",
+			   late->sequence, human_ns((uint64_t)(c->end_ns - late->enter_ns)).s);
+		fact_evidence_text(f, "last collective of the rank that is behind",
+				   buf_text(&text));
+	}
+	v = world_get_process(c->w, late->process);
+	f->culprit.kind = "process";
+	f->culprit.text = buf_text(keep);
+	f->culprit.pid = v ? v->tgid : 0;
+	buf_free(&text);
+}
+
+static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
+		int64_t now_ns, struct err *e)
+{
+	struct hung_process *of = &h->processes.v[process];
+	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
+	uint64_t wall = cause_wall_ns(c);
+	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, command = { 0 }, late = { 0 };
+	struct fact f = { .process = process,
+			  .first_ns = s->first_ns,
+			  .last_ns = now_ns,
+			  .lost_ns = s->longest_ns,
+			  .count = s->late ? s->ranks : s->threads,
+			  .counted = s->late	       ? "ranks"
+				     : s->threads == 1 ? "thread"
+						       : "threads",
+			  .share = wall ? (double)s->longest_ns / (double)wall : 0,
+			  .severity = 3, /* work stopped */
+			  .explained = -1,
+			  .unexplained = -1,
+			  .op = (uint16_t)s->longest->open.op };
+	const struct world_process *v = world_get_process(c->w, process);
+	int rc;
+
+	if (!of->kind)
+		of->kind = of->collective || (op && op->source == SOURCE_NCCL) ? collective_hang
+									       : "call-hung";
+	f.kind = of->kind;
+	f.nsites = where_top(&s->where, 0, f.sites, FACT_SITES);
+	fact_victim(&f, c, &victim);
+	fact_place(c, &f.sites[0], &place);
+	f.culprit.kind = "code";
+	buf_printf(&f.summary, "%s has not returned for %s %s", buf_text(&victim),
+		   human_ns(s->longest_ns).s, buf_text(&place));
+	if (s->threads > 1)
+		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
+	buf_printf(&culprit, "the call %s", buf_text(&place));
+	f.culprit.text = buf_text(&culprit);
+	if (of->kind == collective_hang)
+		collective_text(c, s, &f, &late);
+	f.moments[f.nmoments++] = (struct fact_moment){
+		.end_ns = now_ns,
+		.dur_ns = s->longest_ns,
+		.lost_ns = s->longest_ns,
+		.thread = s->longest->open.thread,
+		.op = f.op,
+		.text = "was entered, and has not returned",
+	};
+	buf_printf(&command, "gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
+		   v ? v->tgid : 0);
+	fact_fix(&f, "Look at what every thread of it is doing, then at the device's own errors",
+		 buf_text(&command), 0, s->longest_ns,
+		 "a hang has no usual length: the work goes on when it ends");
+	rc = fact_tell(c, &f, &of->told, e);
+	fact_free(&f);
+	buf_free(&victim);
+	buf_free(&culprit);
+	buf_free(&place);
+	buf_free(&command);
+	buf_free(&late);
+	return rc;
+}
+
+/* It was told while it was open, and is no more. */
+static int tell_returned(struct cause *c, struct hung *h, uint32_t process, struct err *e)
+{
+	struct hung_process *of = &h->processes.v[process];
+	struct buf victim = { 0 };
+	struct fact f = { .process = process,
+			  .kind = of->kind,
+			  .first_ns = c->end_ns - (int64_t)of->told.lost_ns,
+			  .last_ns = c->end_ns,
+			  .lost_ns = of->told.lost_ns,
+			  .count = of->told.count,
+			  .counted = "threads",
+			  .explained = -1,
+			  .unexplained = -1,
+			  .share = of->told.worst_share };
+	int rc;
+
+	fact_victim(&f, c, &victim);
+	f.culprit.kind = "code";
+	f.culprit.text = "a call that took long";
+	buf_printf(&f.summary, "%s was in a call for more than %s, which returned in the end",
+		   buf_text(&victim), human_ns(of->told.lost_ns).s);
+	rc = fact_tell(c, &f, &of->told, e);
+	fact_free(&f);
+	buf_free(&victim);
+	return rc;
+}
+
+/* Several ranks that wait for the same one are one chain: of the first of them, which counts the others. */
+static void join_ranks(struct hung_sum *sums, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < n && sums[i].late; k++) {
+			if (sums[k].late != sums[i].late)
+				continue;
+			sums[i].ranks++;
+			if (k < i)
+				sums[i].threads = 0;
+		}
+	}
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct hung *h = state;
+	int64_t now = c->ended ? c->end_ns : c->settled_ns;
+	uint32_t n = (uint32_t)h->processes.n;
+	struct hung_sum *sums;
+	int rc = 0;
+
+	(void)pane;
+	if (h->calls.n == 0)
+		return 0;
+	sums = calloc(n ? n : 1, sizeof(*sums));
+	if (!sums)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		if (!sum_up(c, h, i, now, &sums[i]))
+			rc = err_nomem(e);
+		else if (sums[i].threads && h->processes.v[i].collective)
+			sums[i].late = behind(h, i, &sums[i].own);
+	}
+	join_ranks(sums, n);
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		struct hung_process *of = &h->processes.v[i];
+
+		if (sums[i].threads && fact_due(c, &of->told, sums[i].longest_ns, 0))
+			rc = tell(c, h, i, &sums[i], now, e);
+		else if (!sums[i].longest && c->ended && of->told.revision)
+			rc = tell_returned(c, h, i, e);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		where_free(&sums[i].where);
+	free(sums);
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct hung *h = state;
+
+	collectives_free(&h->all);
+	map_free(&h->at);
+	map_free(&h->threads);
+	vec_free(&h->calls);
+	vec_free(&h->processes);
+}
+
+const struct watch_def watch_call_hung = {
+	.name = "call-hung",
+	.size = sizeof(struct hung),
+	.wants = wants,
+	.piece = piece,
+	.record = record,
+	.settle = settle,
+	.free = end,
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A communicator's members are those that made it while recording; that call returns on no rank before all have
+ * joined, so they are all known when the first collective is entered.
+ */
+#include "lib/line/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+static uint64_t handle_key(uint32_t process, uint64_t handle)
+{
+	return hash_u64(handle) ^ hash_u64((uint64_t)process << 20 | 1);
+}
+
+static struct collective_comm *comm_of(struct collectives *c, uint64_t id, bool *nomem)
+{
+	struct collective_comm *comm;
+	uint64_t at;
+
+	if (map_get(&c->by_id, id, &at))
+		return c->comms.v[at];
+	if (c->comms.n >= COLLECTIVES_COMMS)
+		return NULL;
+	comm = calloc(1, sizeof(*comm));
+	if (!comm || !map_put(&c->by_id, id, c->comms.n) || !vec_push(&c->comms, comm)) {
+		map_del(&c->by_id, id);
+		free(comm);
+		*nomem = true;
+		return NULL;
+	}
+	comm->id = id;
+	return comm;
+}
+
+/* A rank joined. */
+static bool joined(struct collectives *c, const struct event *ev, const struct op_def *op,
+		   uint32_t process, uint32_t thread)
+{
+	struct collective_rank r = { .process = process, .thread = thread };
+	uint64_t id, at, rank = 0, ranks = 0;
+	struct collective_comm *comm;
+	bool nomem = false;
+
+	if (ev->ret != 0 || !event_get(ev, op, COL_COMM, &r.handle) ||
+	    !event_get(ev, op, COL_COMM_ID, &id) || !event_get(ev, op, COL_RANK, &rank))
+		return true;
+	event_get(ev, op, COL_RANKS, &ranks);
+	comm = comm_of(c, id, &nomem);
+	if (!comm || comm->members.n >= COLLECTIVES_RANKS)
+		return !nomem;
+	r.rank = (uint32_t)rank;
+	comm->ranks = (uint32_t)ranks;
+	if (!vec_push(&comm->members, r))
+		return false;
+	return map_get(&c->by_id, id, &at) && map_put(&c->by_handle, handle_key(process, r.handle),
+						      at << 32 | (comm->members.n - 1));
+}
+
+static struct collective_pending *slot_of(struct collective_comm *comm, uint64_t sequence)
+{
+	struct collective_pending *p = &comm->pending[sequence % COLLECTIVES_PENDING];
+	uint32_t n = (uint32_t)comm->members.n;
+
+	if (p->used && p->sequence > sequence) /* long past */
+		return NULL;
+	if (p->used && p->sequence == sequence && p->room >= n)
+		return p;
+	if (p->used && p->sequence < sequence && p->entered < n)
+		comm->given_up++;
+	if (p->room < n) {
+		struct collective_entry *more = realloc(p->entries, n * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + p->room, 0, (n - p->room) * sizeof(*more));
+		p->entries = more;
+		p->room = n;
+		if (p->used && p->sequence == sequence)
+			return p;
+	}
+	memset(p->entries, 0, p->room * sizeof(*p->entries));
+	p->used = true;
+	p->sequence = sequence;
+	p->entered = 0;
+	return p;
+}
+
+static struct collective_since *since_of(struct collectives *c, uint32_t thread)
+{
+	while (c->threads.n <= thread) {
+		if (!vec_push(&c->threads, (struct collective_since){ 0 }))
+			return NULL;
+	}
+	return &c->threads.v[thread];
+}
+
+bool collectives_event(struct collectives *c, const struct event *ev, const struct op_def *op,
+		       uint32_t process, uint32_t thread, struct collective_comm **comm,
+		       struct collective_pending **done)
+{
+	uint64_t handle, sequence, at;
+	struct collective_since *since;
+	struct collective_rank *m;
+	struct collective_pending *p;
+	struct collective_entry *e;
+
+	*done = NULL;
+	if (op->source != SOURCE_NCCL)
+		return true;
+	if (ev->op == OP_NCCL_COMM_INIT_RANK || ev->op == OP_NCCL_COMM_INIT_RANK_CONFIG ||
+	    ev->op == OP_NCCL_COMM_INIT_RANK_SCALABLE)
+		return joined(c, ev, op, process, thread);
+	if (!event_get(ev, op, COL_COMM, &handle) || !event_get(ev, op, COL_SEQUENCE, &sequence) ||
+	    !map_get(&c->by_handle, handle_key(process, handle), &at))
+		return true;
+	*comm = c->comms.v[at >> 32];
+	m = &(*comm)->members.v[at & 0xffffffff];
+	since = since_of(c, thread);
+	if (!since)
+		return false;
+	m->entered = true;
+	m->sequence = sequence;
+	m->enter_ns = event_start(ev);
+	m->thread = thread;
+	m->op = ev->op;
+	m->stack = ev->stack;
+	p = slot_of(*comm, sequence);
+	e = p ? &p->entries[at & 0xffffffff] : NULL;
+	if (e && !e->entered) {
+		*e = since->e;
+		e->entered = true;
+		e->enter_ns = m->enter_ns;
+		if (++p->entered == (*comm)->members.n)
+			*done = p;
+	}
+	memset(since, 0, sizeof(*since));
+	return true;
+}
+
+bool collectives_piece(struct collectives *c, const struct line_piece *p)
+{
+	struct collective_since *since;
+
+	if (c->comms.n == 0)
+		return true;
+	since = since_of(c, p->thread);
+	if (!since)
+		return false;
+	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		since->e.part_ns[part] += p->parts->ns[part];
+	}
+	for (uint32_t i = 0; i < p->parts->nculprits; i++) {
+		const struct part_culprit *k = &p->parts->c[i];
+
+		if (k->culprit == since->e.culprit) {
+			since->e.culprit_ns += k->ns;
+		} else if (k->ns > since->e.culprit_ns) {
+			since->e.culprit = k->culprit;
+			since->e.culprit_ns = k->ns;
+		}
+	}
+	return true;
+}
+
+const struct collective_pending *collectives_before(const struct collective_comm *comm,
+						    const struct collective_pending *done)
+{
+	const struct collective_pending *p;
+
+	if (done->sequence == 0)
+		return NULL;
+	p = &comm->pending[(done->sequence - 1) % COLLECTIVES_PENDING];
+	return p->used && p->sequence == done->sequence - 1 && p->entered == comm->members.n &&
+			       p->room >= comm->members.n
+		       ? p
+		       : NULL;
+}
+
+void collectives_free(struct collectives *c)
+{
+	for (size_t i = 0; i < c->comms.n; i++) {
+		for (unsigned k = 0; k < COLLECTIVES_PENDING; k++)
+			free(c->comms.v[i]->pending[k].entries);
+		vec_free(&c->comms.v[i]->members);
+		free(c->comms.v[i]);
+	}
+	vec_free(&c->comms);
+	map_free(&c->by_id);
+	map_free(&c->by_handle);
+	vec_free(&c->threads);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives of one communicator on all its recorded ranks, joined by communicator and sequence number: who
+ * entered when, and what each rank's thread had done since it entered the one before. Only ranks whose communicator was
+ * made during the recording can be joined: of older ones the sequence numbers do not agree. Bounded by
+ * COLLECTIVES_COMMS communicators, COLLECTIVES_RANKS members, and COLLECTIVES_PENDING sequences not all have entered.
+ */
+#ifndef INGERO_LINE_COLLECTIVES_H
+#define INGERO_LINE_COLLECTIVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+#include "lib/line/line.h"
+#include "lib/line/parts.h"
+
+#define COLLECTIVES_COMMS   1024
+#define COLLECTIVES_RANKS   4096
+#define COLLECTIVES_PENDING 64
+
+/* One rank's entry into one collective. */
+struct collective_entry {
+	bool entered;
+	int64_t enter_ns;
+	/* What its thread did from its entry before to this one: states, and who took most of what was taken. */
+	uint64_t part_ns[PART_COUNT];
+	uint32_t culprit; /* id in the line's culprits; 0 none */
+	uint64_t culprit_ns;
+};
+
+struct collective_rank {
+	uint32_t process, thread, rank;
+	uint64_t handle; /* of the communicator in that process */
+	bool entered;
+	uint64_t sequence; /* of its newest entry */
+	int64_t enter_ns;
+	uint16_t op;
+	uint32_t stack;
+};
+
+struct collective_pending {
+	bool used;
+	uint64_t sequence;
+	uint32_t entered;
+	struct collective_entry *entries; /* by member, `room` of them */
+	uint32_t room;
+};
+
+struct collective_comm {
+	uint64_t id;	/* first bytes of the ncclUniqueId */
+	uint32_t ranks; /* as it was made; more may exist than were recorded */
+	VEC(struct collective_rank) members;
+	struct collective_pending pending[COLLECTIVES_PENDING]; /* by sequence modulo */
+	uint64_t given_up; /* sequences left behind that not all had entered */
+};
+
+/* What a thread did since its last entry; by world thread id. */
+struct collective_since {
+	struct collective_entry e;
+};
+
+/* Zero-initialised is empty. */
+struct collectives {
+	VEC(struct collective_comm *) comms;
+	struct map by_id;     /* id -> comm */
+	struct map by_handle; /* process, handle -> comm << 32 | member */
+	VEC(struct collective_since) threads;
+};
+
+/* An event of an NCCL op (others are ignored). When with it all members have entered a sequence, *done is that sequence's
+ * slot in *comm until the next event, else NULL. False: out of memory. */
+bool collectives_event(struct collectives *c, const struct event *ev, const struct op_def *op,
+		       uint32_t process, uint32_t thread, struct collective_comm **comm,
+		       struct collective_pending **done);
+
+/* An outermost piece of a thread, before the collective it may end with. False: out of memory. */
+bool collectives_piece(struct collectives *c, const struct line_piece *p);
+
+/* Entries of the sequence before `done`, which all members entered too; NULL when that is not known any more. */
+const struct collective_pending *collectives_before(const struct collective_comm *comm,
+						    const struct collective_pending *done);
+
+void collectives_free(struct collectives *c);
+
+#endif
