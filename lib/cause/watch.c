@@ -11,7 +11,7 @@
 #include "lib/cause/inside.h"
 
 static const struct watch_def *const defs[] = {
-	/* clang-format off: one a line */
+	/* clang-format off */
 	&watch_copy_bound,
 	&watch_collective_straggler,
 	&watch_call_hung,

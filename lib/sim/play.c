@@ -9,7 +9,7 @@
 #include "lib/sim/plays/plays.h"
 
 static const struct sim_play *const plays[] = {
-	/* clang-format off: one a line */
+	/* clang-format off */
 	&play_copy_overlap,
 	&play_straggler,
 	&play_ranks_ahead,
