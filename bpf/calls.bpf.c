@@ -40,6 +40,8 @@ static __always_inline bool call_left_out(u32 number, u16 every)
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
+__u32 session_asks SEC(".bss"); /* the short way to tell entry from return does not hold here */
+
 /* Number of open calls after dropping those whose frames are gone: the stack has been unwound past them. */
 static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chained)
 {
@@ -59,16 +61,13 @@ static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chaine
 	return n;
 }
 
-/* The state of the calling thread if its process is a target, else NULL. */
-static __always_inline struct task_state *caller_state(struct task_struct *task,
-						       struct op_spec *spec)
+/* The state of the calling thread, made if its process is a target, else NULL. */
+static __always_inline struct task_state *caller_join(struct task_struct *task,
+						      struct op_spec *spec)
 {
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	u32 tgid;
+	struct task_state *st;
+	u32 tgid = task->tgid;
 
-	if (st)
-		return st;
-	tgid = task->tgid;
 	if (!bpf_map_lookup_elem(&targets, &tgid)) {
 		struct target joins = { .flags = TARGET_FOLLOW | TARGET_CALLED };
 
@@ -89,22 +88,43 @@ static __always_inline struct task_state *caller_state(struct task_struct *task,
 	return st;
 }
 
-/* 1: this call is not followed, its return need not be probed. */
-static __always_inline int call_enter(struct pt_regs *ctx)
+static __always_inline struct task_state *state_of(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	return bpf_task_storage_get(&tasks, task, 0, 0);
+}
+
+/* The columns of a plain op: registers. */
+static __always_inline void fields_plain(const struct task_state *st, const struct op_spec *spec,
+					 struct call_open *call)
+{
+	u32 i, n = spec->nfields;
+
+#pragma unroll
+	for (i = 0; i < PLAIN_FIELDS; i++) {
+		u64 v = st->words[spec->field[i].a & (WORD_WINDOW - 1)];
+
+		call->x[i] = spec->field[i].kind == FIELD_LOW ? (u32)v : v;
+	}
+	call->present = (1u << (n & 3)) - 1;
+}
+
+/* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not be probed. */
+static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
+				      struct task_state *st)
+{
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	u32 number = COOKIE_TO_SPEC(cookie), n;
 	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
-	struct task_state *st;
 	struct call_open *call;
 	u64 sp = REGS_SP(ctx), caller = CALLER_AT_ENTRY ? call_caller(ctx) : 0;
 
 	if (!spec)
 		return 1;
-	st = caller_state(task, spec);
-	if (!st)
-		return 1;
+	if (!st) {
+		st = caller_join(task, spec);
+		if (!st)
+			return 1;
+	}
 	if (spec->every > 1 && call_left_out(number, spec->every))
 		return 1;
 	n = st->ncalls;
@@ -136,7 +156,10 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 	call_words(ctx, st->words);
 	if (spec->flags & SPEC_STACK)
 		call_stack_words(ctx, st->words + WORD_STACK);
-	fields_at_entry(st, spec, call);
+	if (spec->flags & SPEC_PLAIN)
+		fields_plain(st, spec, call);
+	else
+		fields_at_entry(st, spec, call);
 	if (spec->flags & SPEC_NAMES) {
 		call->name = st->words[spec->text & (WORD_WINDOW - 1)];
 		if (spec->flags & SPEC_SILENT) {
@@ -151,11 +174,10 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline int call_return(struct pt_regs *ctx)
+static __always_inline int call_return(struct pt_regs *ctx, struct task_struct *task,
+				       struct task_state *st, u64 now)
 {
-	u64 now = bpf_ktime_get_ns(), sp = REGS_SP(ctx) - RETURN_POPS, dur;
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	u64 sp = REGS_SP(ctx) - RETURN_POPS, dur;
 	struct call_open *call;
 	struct op_spec *spec;
 	struct wire_call *w;
@@ -184,7 +206,8 @@ static __always_inline int call_return(struct pt_regs *ctx)
 	spec = bpf_map_lookup_elem(&specs, &number);
 	if (!spec)
 		return 0;
-	fields_at_return(spec, call, ret);
+	if (!(spec->flags & SPEC_AT_ENTRY))
+		fields_at_return(spec, call, ret);
 	present = call->present;
 	if (!task_announce(task, st))
 		goto lost;
@@ -234,26 +257,63 @@ lost:
 	return 0;
 }
 
-/* One of these three forms is loaded, see probe/session.c. */
+/* Is this a return? The kernel says so in a function that costs as much as all of our own arithmetic, twice a call. It
+ * also holds the probe at hand in the thread's own state while entries are served, and only then. That is no promise:
+ * up to a thread's first return both are asked, and should they differ once, the mark is not believed any more. */
+static __always_inline bool returns(struct task_struct *task)
+{
+	if (session_asks || !bpf_core_field_exists(task->utask->auprobe))
+		return bpf_session_is_return();
+	return !task->utask->auprobe;
+}
+
+static __always_inline bool returns_wrongly(struct task_state *st, bool ret)
+{
+	if (st && (st->flags & TASK_RETURNED))
+		return 0;
+	if (bpf_session_is_return() == ret) {
+		if (st && ret)
+			st->flags |= TASK_RETURNED;
+		return 0;
+	}
+	session_asks = 1;
+	return 1;
+}
+
+/* One of these three forms is loaded, see probe/session_load.c. */
 SEC("uprobe")
 int call_session(struct pt_regs *ctx)
 {
-	if (bpf_session_is_return())
-		return call_return(ctx);
-	return call_enter(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool ret = returns(task);
+	u64 now = ret ? bpf_ktime_get_ns() : 0;
+	struct task_state *st = state_of(task);
+
+	if (returns_wrongly(st, ret)) {
+		ret = !ret;
+		now = bpf_ktime_get_ns();
+	}
+	if (ret)
+		return call_return(ctx, task, st, now);
+	return call_enter(ctx, task, st);
 }
 
 SEC("uprobe")
 int call_entry(struct pt_regs *ctx)
 {
-	call_enter(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	call_enter(ctx, task, state_of(task));
 	return 0;
 }
 
 SEC("uretprobe")
 int call_exit(struct pt_regs *ctx)
 {
-	return call_return(ctx);
+	u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return call_return(ctx, task, state_of(task), now);
 }
 
 /* Prints the open calls of every target thread: the recorder runs it to name hung calls and to know before

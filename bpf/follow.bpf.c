@@ -13,10 +13,8 @@ static __always_inline void follow(struct task_struct *task)
 	u32 tgid = task->tgid;
 
 	if (!task_state_make(task) ||
-	    (config_walker != WALKER_NONE &&
-	     (!bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ||
-	      (bpf_map_lookup_elem(&pythons, &tgid) &&
-	       !bpf_task_storage_get(&python_walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))))
+	    (config_walker != WALKER_NONE && bpf_map_lookup_elem(&pythons, &tgid) &&
+	     !bpf_task_storage_get(&python_walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))
 		count_loss(SOURCE_SCHED, WIRE_LOST_STATE);
 }
 

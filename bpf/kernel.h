@@ -177,8 +177,10 @@ struct return_instance {
 		orig_ret_vaddr; /* where it returns to, whatever stands on the user stack meanwhile */
 	struct return_instance *next; /* of the call around it */
 };
+struct arch_uprobe;
 struct uprobe_task {
 	struct return_instance *return_instances;
+	struct arch_uprobe *auprobe; /* 6.12: while programs run at an entry, else NULL */
 };
 struct bpf_local_storage;
 struct thread_struct {

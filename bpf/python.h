@@ -18,6 +18,21 @@ __weak struct {
 	__type(value, struct python_process);
 } pythons SEC(".maps");
 
+/* How often something was put there, from 1 on: a thread looks again only then. */
+__weak __u32 python_changes SEC(".bss");
+
+static __always_inline struct python_process *python_process(struct task_state *st, u32 tgid)
+{
+	u32 changes = *(volatile u32 *)&python_changes;
+	struct python_process *p;
+
+	if (st->python_free == changes)
+		return 0;
+	p = bpf_map_lookup_elem(&pythons, &tgid);
+	st->python_free = p ? 0 : changes;
+	return p;
+}
+
 /* Areas of python_walk's memory, in words. */
 #define PY_WINDOW	0 /* part of a data stack: frames lie there side by side */
 #define PY_WINDOW_WORDS 256

@@ -94,18 +94,14 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 					   struct task_state *st, struct pt_regs *regs)
 {
 	struct call_open *call = &st->open[(st->ncalls - 1) & (CALLS_OPEN_MAX - 1)];
-	struct walk *w;
 	u32 stack;
 
 	if (config_walker == WALKER_NONE || (st->ncalls && call->stack))
 		return;
-	w = bpf_task_storage_get(&walks, task, 0, 0);
-	if (!w)
-		return;
 	if (st->ncalls)
 		caller_learn(task, st);
-	stack = stack_number_of(ctx, w, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task, st,
-				ROOM_HAVE);
+	stack = stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task,
+				st, ROOM_HAVE);
 	if (st->ncalls)
 		call->stack = stack;
 	else

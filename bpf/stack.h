@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Stack of a call that just returned, native by frame pointers and Python's (python.h), as a number: what stands in
- * it crosses the ring once per distinct stack. Own walk: the user stack is copied in windows of 2 KB and followed inside the copy
+ * it crosses the ring once per distinct stack. Own walk: the user stack is copied in windows of 4 KB and followed inside the copy
  * (about 4 ns a frame, against 35 ns for a guarded read each). Where the kernel has no bpf_loop, its own
  * bpf_get_stack does it. Either way the trampoline addresses that return probes leave in the frames of outer
  * probed calls are replaced by the callers remembered at their entry.
@@ -11,13 +11,6 @@
 
 #include "bpf/python_code.h"
 #include "bpf/regs.h"
-
-__weak struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct walk);
-} walks SEC(".maps");
 
 /* Of each CPU, see cpu_python_walks. */
 __weak struct {
@@ -62,10 +55,12 @@ static __always_inline u64 return_address(struct walk *w, struct task_state *st,
 	return st->open[i].ret;
 }
 
+/* The stack from bp on, as far as one copy reaches; two words at least. */
 static __always_inline bool walk_copy(struct walk *w, u64 bp)
 {
 	u64 base = bp, end = bp + WALK_WINDOW;
 
+	w->most = WALK_WINDOW - 16;
 	if (w->limit && end > w->limit)
 		base = (bp | 4095) + 1 - WALK_WINDOW;
 	if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base)) {
@@ -75,45 +70,54 @@ static __always_inline bool walk_copy(struct walk *w, u64 bp)
 		if (bpf_probe_read_user(w->window, WALK_WINDOW, (void *)base))
 			return 0;
 	}
+	if (bp - base > w->most) {
+		/* The pair straddles two pages. */
+		w->most = 0;
+		base = bp;
+		if (bpf_probe_read_user(w->window, 16, (void *)base))
+			return 0;
+	}
 	w->base = base;
 	return 1;
 }
 
-static long walk_step(u32 i, struct walk_at *at)
+/* A few frames a call: on kernels that hide from speculation, returning from a function costs more than a frame. */
+#define WALK_STEPS 8
+static long walk_steps(u32 i, struct walk_at *at)
 {
 	struct walk *w = at->w;
-	u64 bp = w->bp, next, address, off, pair[2];
-	u32 n = w->n;
+	u64 bp = w->bp, hash = w->hash, next, address, off;
+	u32 n = w->n, k;
+	long done = 1;
 
-	off = bp - w->base;
-	if (off > WALK_WINDOW - 16) {
-		if (!walk_copy(w, bp))
-			return 1;
+	if (bp - w->base > w->most && !walk_copy(w, bp))
+		return 1;
+#pragma unroll
+	for (k = 0; k < WALK_STEPS; k++) {
 		off = bp - w->base;
+		if (off > w->most)
+			break;
+		off >>= 3;
+		next = w->window[off & (WALK_WINDOW / 8 - 1)];
+		address = w->window[(off & (WALK_WINDOW / 8 - 1)) + 1];
+		address = return_address(w, at->st, bp + 8, CODE_ADDRESS(address));
+		if (address < 4096 || n >= WIRE_STACK_MAX)
+			goto out;
+		/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy of n. */
+		__asm__ volatile("" : "+r"(n));
+		w->record.ip[n & WIRE_STACK_MAX] = address;
+		hash = mix(hash, address);
+		n++;
+		if (next <= bp || (next & 7) || next - bp > FRAME_STEP_MAX)
+			goto out;
+		bp = next;
 	}
-	off >>= 3;
-	if (off < WALK_WINDOW / 8 - 1) {
-		next = w->window[off];
-		address = w->window[off + 1];
-	} else {
-		/* The pair straddles two pages. */
-		if (bpf_probe_read_user(pair, sizeof(pair), (void *)bp))
-			return 1;
-		next = pair[0];
-		address = pair[1];
-	}
-	address = return_address(w, at->st, bp + 8, CODE_ADDRESS(address));
-	if (address < 4096 || n >= WIRE_STACK_MAX)
-		return 1;
-	/* Said again in a form that 6.1's verifier keeps: it forgets bounds known of a copy of n. */
-	__asm__ volatile("" : "+r"(n));
-	w->record.ip[n & WIRE_STACK_MAX] = address;
-	w->hash = mix(w->hash, address);
-	w->n = n + 1;
-	if (next <= bp || (next & 7) || next - bp > FRAME_STEP_MAX)
-		return 1;
-	w->bp = next;
-	return 0;
+	done = 0;
+out:
+	w->bp = bp;
+	w->hash = hash;
+	w->n = n;
+	return done;
 }
 
 /* Kernels without bpf_loop. */
@@ -170,9 +174,9 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 					   struct task_struct *task, struct task_state *st,
 					   enum walk_room room)
 {
-	struct python_walk *python = 0;
+	struct python_walk *python;
 	struct python_process *process;
-	u32 *known, id, n, tgid = task->tgid;
+	u32 *known, id, n, at, tgid = task->tgid;
 	u64 hash, size;
 
 	w->outer = st->ncalls;
@@ -184,24 +188,30 @@ static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u6
 		w->hash = mix(w->hash, ip);
 		w->n = 1;
 		w->bp = bp;
-		w->base = bp + WALK_WINDOW; /* nothing copied yet */
+		w->base = bp + 8; /* nothing copied yet */
+		w->most = 0;
 		if (!(bp & 7) && bp >= sp && bp - sp <= FRAME_STEP_MAX)
-			bpf_loop(WIRE_STACK_MAX, walk_step, &at, 0);
+			bpf_loop(WIRE_STACK_MAX, walk_steps, &at, 0);
 	} else {
 		walk_helper(ctx, w, st);
 	}
 	n = w->n;
 	if (n == 0 || n > WIRE_STACK_MAX)
 		return 0;
-	process = bpf_map_lookup_elem(&pythons, &tgid);
-	if (process)
-		python = python_walk(task, process, st->seed, room);
+	process = python_process(st, tgid);
+	python = process ? python_walk(task, process, st->seed, room) : 0;
 	if (python)
 		w->hash = mix(w->hash, python->hash);
 	hash = w->hash;
+	at = hash & (WALK_KNOWN - 1);
+	if (w->known[at] && w->known_hash[at] == hash)
+		return w->known[at];
 	known = bpf_map_lookup_elem(&seen, &hash);
-	if (known)
+	if (known) {
+		w->known_hash[at] = hash;
+		w->known[at] = *known;
 		return *known;
+	}
 	id = __sync_fetch_and_add(&stack_number, 1) + 1;
 	if (python && !python_send(process, python, id, tgid))
 		goto lost;
@@ -228,13 +238,7 @@ lost:
 static __always_inline u32 stack_at_return(struct pt_regs *ctx, struct task_struct *task,
 					   struct task_state *st)
 {
-	struct walk *w = bpf_task_storage_get(&walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!w) {
-		count_loss(0, WIRE_LOST_STATE);
-		return 0;
-	}
-	return stack_number_of(ctx, w, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st,
+	return stack_number_of(ctx, &st->walk, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx), task, st,
 			       ROOM_MAKE);
 }
 

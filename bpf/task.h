@@ -65,18 +65,9 @@ struct host_state {
 	u32 pad;
 };
 
-enum task_flag { TASK_ANNOUNCED = 1 << 0 };
-
-struct task_state {
-	u32 flags;
-	u32 ncalls;
-	u32 sent; /* calls and intervals, wraps */
-	u32 pad;
-	u64 words[WORDS]; /* of the call being entered, see struct field_spec */
-	u64 seed;	  /* of stack hashes: tells processes and their execs apart */
-	struct call_open open[CALLS_OPEN_MAX];
-	struct sched_state sched;
-	struct host_state host;
+enum task_flag {
+	TASK_ANNOUNCED = 1 << 0,
+	TASK_RETURNED = 1 << 1, /* a return was told from an entry in both ways, see calls.bpf.c */
 };
 
 /* Room of one stack walk: too large for the BPF stack, and a per-CPU buffer could be overwritten when the
@@ -86,17 +77,35 @@ enum walk_room {
 	ROOM_HAVE, /* the thread's, if it has one */
 	ROOM_OF_CPU,
 };
-#define WALK_WINDOW 2048
+#define WALK_WINDOW 4096 /* one copy holds 40 frames of 100 bytes; its size matters little */
+#define WALK_KNOWN  16
 struct walk {
 	u64 limit; /* copies that reach over this address faulted before; 0 none did */
 	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell iterations apart. */
 	u64 base; /* user address of window[0] */
+	u64 most; /* pairs of words begin there at most, in bytes from base */
 	u64 bp;
 	u64 hash;
 	u32 n;
 	u32 outer; /* open calls whose return address has not been passed yet */
-	u64 window[WALK_WINDOW / 8];
+	/* Stacks met last, by some bits of their hash: most calls come from where another has come from. */
+	u64 known_hash[WALK_KNOWN];
+	u32 known[WALK_KNOWN];
+	u64 window[WALK_WINDOW / 8 + 1];
 	struct wire_stack record;
+};
+
+struct task_state {
+	u32 flags;
+	u32 ncalls;
+	u32 sent;	  /* calls and intervals, wraps */
+	u32 python_free;  /* python_changes when its process was found to run no Python */
+	u64 words[WORDS]; /* of the call being entered, see struct field_spec */
+	u64 seed;	  /* of stack hashes: tells processes and their execs apart */
+	struct call_open open[CALLS_OPEN_MAX];
+	struct sched_state sched;
+	struct host_state host;
+	struct walk walk;
 };
 
 #endif

@@ -402,9 +402,13 @@ enum spec_flag {
 	SPEC_SILENT = 1 << 2, /* no event: handle is a word at entry, else a column at return */
 	SPEC_COMM_BEGINS = 1 << 3, /* columns 0, 1 and 2 are communicator, rank and ranks */
 	SPEC_COMM_ENDS = 1 << 4,   /* column 0 is the communicator */
+	SPEC_PLAIN =
+		1 << 5, /* at most PLAIN_FIELDS columns, each a register argument or its low half */
+	SPEC_AT_ENTRY = 1 << 6, /* its return tells nothing more than its result */
 };
-#define SPEC_NONE 65535
-#define SPECS_MAX 512
+#define PLAIN_FIELDS 3
+#define SPEC_NONE    65535
+#define SPECS_MAX    512
 struct op_spec {
 	__u16 op;
 	__u8 nfields;

@@ -233,7 +233,10 @@ bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct p
 	if (bpf_map_lookup_elem(fd, &tgid, &have) == 0 && have.runtime == p->runtime &&
 	    memcmp(&have.layout, &p->layout, sizeof(p->layout)) == 0)
 		return false;
-	return bpf_map_update_elem(fd, &tgid, p, BPF_ANY) == 0;
+	if (bpf_map_update_elem(fd, &tgid, p, BPF_ANY))
+		return false;
+	__atomic_fetch_add(&s->bpf->bss->python_changes, 1, __ATOMIC_SEQ_CST);
+	return true;
 }
 
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid)

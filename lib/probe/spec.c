@@ -148,6 +148,21 @@ static bool on_stack(const struct field_spec *f)
 	}
 }
 
+/* What lets the kernel side take its short ways. */
+static uint8_t short_ways(const struct op_spec *op)
+{
+	const uint8_t returns = SPEC_NAMES | SPEC_COMM_BEGINS | SPEC_COMM_ENDS;
+	bool plain = op->nfields <= PLAIN_FIELDS, at_entry = !(op->flags & returns);
+
+	for (unsigned i = 0; i < op->nfields; i++) {
+		const struct field_spec *f = &op->field[i];
+
+		plain &= (f->kind == FIELD_WORD || f->kind == FIELD_LOW) && f->a < WORD_STACK;
+		at_entry &= f->kind != FIELD_OUT && f->kind != FIELD_OUT_LOW;
+	}
+	return (plain ? SPEC_PLAIN : 0) | (at_entry ? SPEC_AT_ENTRY : 0);
+}
+
 static void unfold(struct probe_spec *spec)
 {
 	const struct op_def *def = op_builtin(spec->op.op);
@@ -179,6 +194,7 @@ static void unfold(struct probe_spec *spec)
 			op->handle = special[i].handle;
 			op->text = special[i].text;
 		}
+	op->flags |= short_ways(op);
 }
 
 const struct probe_spec *probe_specs(size_t *n)
