@@ -218,14 +218,18 @@ int host_cgroup_memory(const struct host_cgroup_trees *trees, uint32_t pid, stru
 bool host_cgroup_parent(const struct host_cgroup_trees *trees, const struct host_cgroup *of,
 			struct host_cgroup *out)
 {
-	const struct host_cgroup_tree *tree = of->v1 ? &trees->cpu_v1 : &trees->unified;
-	const char *path = of->path + (of->v1 ? 4 : 0), *slash = strrchr(path, '/');
+	bool memory = of->v1 && of->id & MEMORY_ID;
+	const struct host_cgroup_tree *tree = memory   ? &trees->memory_v1
+					      : of->v1 ? &trees->cpu_v1
+						       : &trees->unified;
+	const char *name = memory ? "memory:" : of->v1 ? "cpu:" : "";
+	const char *path = of->path + strlen(name), *slash = strrchr(path, '/');
 	size_t n;
 
 	if (!slash || path[1] == 0)
 		return false;
 	n = slash == path ? 1 : (size_t)(slash - path);
-	return fill(tree, (struct bytes){ path, n }, of->v1 ? "cpu:" : "", out);
+	return fill(tree, (struct bytes){ path, n }, name, out);
 }
 
 uint32_t host_cgroup_world(struct world *w, uint32_t node, const struct host_cgroup *cgroup)

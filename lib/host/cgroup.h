@@ -51,7 +51,7 @@ int host_cgroup_read(const struct host_cgroup_trees *trees, uint32_t pid, struct
 /* The same for the memory controller; its path is "memory:/…" with version 1. */
 int host_cgroup_memory(const struct host_cgroup_trees *trees, uint32_t pid, struct host_cgroup *out,
 		       struct err *e);
-/* The one above (of what host_cgroup_read gave); false at the top of what is mounted. */
+/* The one above in the same tree; false at the top of what is mounted. */
 bool host_cgroup_parent(const struct host_cgroup_trees *trees, const struct host_cgroup *of,
 			struct host_cgroup *out);
 

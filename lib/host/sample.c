@@ -15,6 +15,7 @@
 #include "lib/base/vec.h"
 #include "lib/host/cgroup.h"
 #include "lib/host/reread.h"
+#include "lib/host/sample_groups.h"
 #include "lib/host/sample_memory.h"
 #include "lib/host/sample_target.h"
 #include "lib/host/system.h"
@@ -51,20 +52,14 @@ struct limit {
 	struct host_throttle last;
 };
 
-/* A cgroup with a target in it, whose memory is counted. */
-struct group {
-	uint32_t cgroup; /* world id */
-	uint64_t tick;
-	struct host_memory_group files;
-};
-
 struct target {
 	uint32_t tgid;
 	uint64_t tick; /* when it was last asked for */
 	struct host_watch *watch;
 	uint32_t limits[CGROUP_DEPTH]; /* indices + 1 */
 	unsigned nlimits;
-	uint32_t group; /* index + 1 */
+	uint32_t groups[HOST_GROUPS_DEPTH]; /* indices + 1 */
+	unsigned ngroups;
 };
 
 struct host_sampler {
@@ -81,7 +76,7 @@ struct host_sampler {
 	VEC(uint64_t) steal; /* by CPU: ticks + 1 that were said */
 	VEC(struct target) targets;
 	VEC(struct limit) limits;
-	VEC(struct group) groups;
+	struct host_groups groups;
 	/* of the round */
 	int64_t now_ns;
 	host_sample_fn *fn;
@@ -126,9 +121,7 @@ void host_sampler_free(struct host_sampler *s)
 			close(s->fd[i]);
 	vec_free(&s->targets);
 	vec_free(&s->limits);
-	for (size_t i = 0; i < s->groups.n; i++)
-		host_memory_group_close(&s->groups.v[i].files);
-	vec_free(&s->groups);
+	host_groups_free(&s->groups);
 	vec_free(&s->steal);
 	buf_free(&s->room);
 	free(s);
@@ -165,8 +158,9 @@ static void say_process(struct host_sampler *s, uint32_t process, uint32_t metri
 	say(s, &r);
 }
 
-static void say_cgroup(struct host_sampler *s, uint32_t cgroup, uint32_t metric, double value)
+static void say_cgroup(void *ctx, uint32_t cgroup, uint32_t metric, double value)
 {
+	struct host_sampler *s = ctx;
 	struct record r = sample(s, metric, value);
 
 	REC_SET(&r, SAMPLE, cgroup, cgroup);
@@ -315,45 +309,6 @@ static void find_limits(struct host_sampler *s, struct target *t)
 	}
 }
 
-static void find_group(struct host_sampler *s, struct target *t)
-{
-	struct group group = { 0 };
-	struct host_cgroup at;
-
-	t->group = 0;
-	if (host_cgroup_memory(&s->trees, t->tgid, &at, NULL) != 0)
-		return;
-	group.cgroup = host_cgroup_world(s->world, s->node, &at);
-	for (size_t i = 0; i < s->groups.n; i++)
-		if (s->groups.v[i].cgroup == group.cgroup)
-			t->group = (uint32_t)i + 1;
-	if (t->group || s->groups.n >= CGROUPS_MAX ||
-	    !host_memory_group_open(&group.files, at.folder))
-		return;
-	if (vec_push(&s->groups, group))
-		t->group = (uint32_t)s->groups.n;
-	else
-		host_memory_group_close(&group.files);
-}
-
-static void look_at_group(struct host_sampler *s, struct group *group)
-{
-	struct host_memory_group_now now;
-
-	if (group->tick != s->tick || !host_memory_group_read(&group->files, &s->room, &now))
-		return;
-	say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_USED, (double)now.used_bytes);
-	if (now.limit_bytes)
-		say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_LIMIT, (double)now.limit_bytes);
-	if (now.has_events) {
-		if (!group->files.v1)
-			say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_HIGH, (double)now.high);
-		say_cgroup(s, group->cgroup, METRIC_CGROUP_MEM_MAX, (double)now.max);
-	}
-	if (now.has_kills)
-		say_cgroup(s, group->cgroup, METRIC_CGROUP_OOM_KILLS, (double)now.oom_kills);
-}
-
 static struct target *target_of(struct host_sampler *s, uint32_t tgid)
 {
 	struct target t = { .tgid = tgid };
@@ -398,10 +353,10 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 	}
 	if (now.moved) {
 		find_limits(s, t);
-		find_group(s, t);
+		t->ngroups = host_groups_find(&s->groups, &s->trees, s->world, s->node, t->tgid,
+					      t->groups);
 	}
-	if (t->group)
-		s->groups.v[t->group - 1].tick = s->tick;
+	host_groups_seen(&s->groups, t->groups, t->ngroups, s->tick);
 	for (unsigned i = 0; i < t->nlimits; i++)
 		s->limits.v[t->limits[i] - 1].tick = s->tick;
 }
@@ -438,8 +393,7 @@ int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_
 			forget_target(s, i);
 	for (size_t i = 0; i < s->limits.n && s->rc >= 0; i++)
 		look_at_limit(s, &s->limits.v[i]);
-	for (size_t i = 0; i < s->groups.n && s->rc >= 0; i++)
-		look_at_group(s, &s->groups.v[i]);
+	host_groups_say(&s->groups, s->tick, &s->room, say_cgroup, s);
 	return s->rc < 0 ? s->rc : 0;
 }
 

@@ -99,8 +99,9 @@ bool host_memory_group_open(struct host_memory_group *g, const char *folder)
 		g->kills = open_in(folder, "memory.oom_control");
 	} else {
 		g->limit = open_in(folder, "memory.max");
-		g->events = open_in(folder, "memory.events");
-		g->kills = -1;
+		/* Hits of its own limits (since Linux 5.2; before, also of those below), and everybody killed in it. */
+		g->events = open_in(folder, "memory.events.local");
+		g->kills = open_in(folder, "memory.events");
 	}
 	if (g->used >= 0)
 		return true;
@@ -143,10 +144,11 @@ bool host_memory_group_read(const struct host_memory_group *g, struct buf *room,
 				 host_text_value(buf_bytes(room), "oom_kill ", &now->oom_kills);
 		return true;
 	}
-	if (host_reread(g->events, room)) {
+	now->has_kills = host_reread(g->kills, room) &&
+			 host_text_value(buf_bytes(room), "oom_kill ", &now->oom_kills);
+	if (g->events >= 0 ? host_reread(g->events, room) : now->has_kills) {
 		host_text_value(buf_bytes(room), "high ", &now->high);
 		now->has_events = host_text_value(buf_bytes(room), "max ", &now->max);
-		now->has_kills = host_text_value(buf_bytes(room), "oom_kill ", &now->oom_kills);
 	}
 	return true;
 }

@@ -25,13 +25,13 @@ bool host_io_parse(struct bytes text, uint64_t *read_bytes, uint64_t *write_byte
 
 /* One cgroup's memory: its files kept open. */
 struct host_memory_group {
-	int used, limit, events,
-		kills; /* -1: there is none. events: of version 2; failures of version 1 */
+	int used, limit, events, kills; /* -1: there is none */
 	bool v1;
 };
 struct host_memory_group_now {
 	uint64_t used_bytes, limit_bytes; /* limit 0: none */
-	uint64_t high, max, oom_kills;
+	uint64_t high, max;		  /* its own limits were hit; version 1 has no high one */
+	uint64_t oom_kills;		  /* of processes in it or, with version 2, below */
 	bool has_events, has_kills;
 };
 /* folder: of the cgroup. False: nothing of the kind is in it. */

@@ -100,11 +100,13 @@ int probe_session_start(struct probe_session *s, struct err *e)
 
 	bpf_object__for_each_program(p, s->bpf->obj)
 	{
-		struct probe_optional *optional = probe_optional_of(&s->optional, p);
+		struct probe_optional *optional;
 		struct bpf_link *link;
 
-		if (bpf_program__fd(p) < 0 ||
-		    (strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0 && !optional))
+		if (bpf_program__fd(p) < 0)
+			continue; /* not asked for: not to be spoken of */
+		optional = probe_optional_of(&s->optional, p);
+		if (strncmp(bpf_program__section_name(p), "tp_btf/", 7) != 0 && !optional)
 			continue;
 		if (!vec_reserve(&s->links, s->ncpu))
 			return err_nomem(e);

@@ -101,7 +101,7 @@ static void say_event(struct buf *b, const struct world *w, const struct event *
 	buf_puts(b, "}\n");
 }
 
-static void say_record(struct buf *b, const struct record *r)
+static void say_record(struct buf *b, const struct world *w, const struct record *r)
 {
 	const struct record_def *def = record_builtin(r->kind);
 
@@ -121,6 +121,11 @@ static void say_record(struct buf *b, const struct record *r)
 			buf_printf(b, "%u", *(const uint32_t *)at);
 		else
 			buf_printf(b, "%lld", (long long)*(const int64_t *)at);
+		if (f->role == RROLE_CGROUP) {
+			buf_puts(b, ",\"path\":");
+			say_text(b,
+				 world_text(w, world_get_cgroup(w, *(const uint32_t *)at)->path));
+		}
 	}
 	buf_puts(b, "}\n");
 }
@@ -146,7 +151,7 @@ int main(int argc, char **argv)
 				for (size_t i = 0; i < item.n; i++)
 					say_event(&b, w, &item.events[i]);
 			else if (item.kind == STREAM_RECORD)
-				say_record(&b, item.record);
+				say_record(&b, w, item.record);
 			fwrite(b.p, 1, b.n, stdout);
 			buf_reset(&b);
 		}

@@ -552,21 +552,39 @@ def older(version, command_line):
 # ---- memory -----------------------------------------------------------------------------------------------------------------
 
 def memory_cgroup(limit):
-    """(its folder, the file that counts kills, its line) of a fresh one with that limit, or why there is none."""
+    """A fresh one with that limit and one without in it: (their folders, the file where the outer one counts hits of its
+    limit, the inner one's that counts kills), or why there is none."""
     name = f"ingero-host-{os.getpid()}"
-    for top, limits, kills in (("/sys/fs/cgroup", "memory.max", "memory.events"),
-                               ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control")):
-        folder = os.path.join(top, name)
+    for top, limits, hits, kills in (("/sys/fs/cgroup", "memory.max", "memory.events.local", "memory.events"),
+                                     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.failcnt",
+                                      "memory.oom_control")):
+        outer = os.path.join(top, name)
         try:
-            os.mkdir(folder)
+            os.mkdir(outer)
         except OSError:
             continue
-        undo.append(lambda: os.rmdir(folder))
-        if os.path.exists(os.path.join(folder, limits)):
-            with open(os.path.join(folder, limits), "w") as f:
-                f.write(str(limit))
-            return folder, os.path.join(folder, kills)
-    return None, "no memory controller that may be used"
+        undo.append(lambda outer=outer: os.rmdir(outer))
+        if not os.path.exists(os.path.join(outer, limits)):
+            continue
+        try:
+            if limits == "memory.max":
+                with open(os.path.join(outer, "cgroup.subtree_control"), "w") as f:
+                    f.write("+memory")
+            inner = os.path.join(outer, "job")
+            os.mkdir(inner)
+        except OSError:
+            continue
+        undo.append(lambda inner=inner: os.rmdir(inner))
+        with open(os.path.join(outer, limits), "w") as f:
+            f.write(str(limit))
+        return (outer, inner), os.path.join(outer, hits), os.path.join(inner, kills)
+    return None, "no memory controller that may be used", None
+
+
+def number_of(path, name="max"):
+    with open(path) as f:
+        words = f.read().split()
+    return int(words[words.index(name) + 1] if name in words else words[0])
 
 
 MEMORY = r'''
@@ -597,10 +615,11 @@ print(json.dumps({"reader": reader, "eater": eater, "status": status}), flush=Tr
 
 
 def memory():
-    folder, kills = memory_cgroup(48 << 20)
-    if not folder:
-        tap.skip("memory", f"optional: {kills}")
+    folders, hits, kills = memory_cgroup(48 << 20)
+    if not folders:
+        tap.skip("memory", f"optional: {hits}")
         return
+    outer, inner = folders
     path = os.path.join(rec.BUILD, "host-read.tmp")
     with open(path, "wb") as f:
         for _ in range(160):
@@ -609,7 +628,7 @@ def memory():
         os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     undo.append(lambda: os.unlink(path))
     counted = Counted("vmscan/mm_vmscan_memcg_reclaim_end", "vmscan/mm_vmscan_direct_reclaim_end")
-    truth, events, records = record("memory", MEMORY, folder, path)
+    truth, events, records = record("memory", MEMORY, inner, path)
     lines = counted.end() if counted.top else []
     if not truth:
         return
@@ -625,10 +644,16 @@ def memory():
     dead = [e for e in of(events, "host", "oom") if e["pid"] == truth["eater"]]
     tap.same(truth["status"], signal.SIGKILL, "oom: killed")
     tap.same(len(dead), int(told["oom_kill"]), "oom: as often as the cgroup counts")
-    counts = {m: [r["value"] for r in records if r["record"] == "sample" and r["metric"] == m] for m in (28, 29, 32)}
-    tap.ok(48 << 20 in counts[29], "cgroup: its limit is a sample", counts[29])
-    tap.ok(any(1 << 20 < v <= 48 << 20 for v in counts[28]), "cgroup: what it uses", counts[28])
-    tap.ok(counts[32] and max(counts[32]) <= int(told["oom_kill"]), "cgroup: its kills", counts[32])
+    # Paths of version 1 have their controller before them.
+    limited, own = ({m: [r["value"] for r in records if r["record"] == "sample" and r["metric"] == m
+                         and r.get("path", "").endswith(end)] for m in (28, 29, 31, 32)}
+                    for end in (outer[outer.rindex("/"):], "/job"))
+    tap.same(set(limited[29]), {48 << 20}, "cgroup: the limit of the one above is a sample")
+    tap.same(own[29], [], "cgroup: its own has none")
+    tap.ok(any(1 << 20 < v <= 48 << 20 for v in own[28]), "cgroup: what it uses", own[28])
+    tap.ok(limited[31] and 0 < max(limited[31]) <= number_of(hits), "cgroup: the limit above was hit", (limited[31], hits))
+    tap.same(set(own[31]), {0}, "cgroup: its own was not")
+    tap.ok(own[32] and max(own[32]) <= int(told["oom_kill"]), "cgroup: its kills", own[32])
     tap.same([e["threads"]["trigger"][0] for e in dead], [truth["eater"]] * len(dead), "oom: who asked for the memory")
     tap.same([e["x"]["status"] for e in of(events, "host", "exit", truth["eater"])], [signal.SIGKILL], "oom: and its end")
 
