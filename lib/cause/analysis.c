@@ -5,6 +5,7 @@
  */
 #include "lib/base/jsonw.h"
 #include "lib/cause/inside.h"
+#include "lib/cause/memory.h"
 #include "lib/cause/names.h"
 
 #define CLASSES_TOLD 64
@@ -127,5 +128,6 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 		process_json(c, &c->tally.processes.v[c->tally.order.v[i]], &j);
 	jsonw_array_end(&j);
 	classes_json(c, &j);
+	cause_memory_json(c, &j);
 	jsonw_object_end(&j);
 }

@@ -107,7 +107,8 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 		c->opt.min_count = 5;
 	c->line_sink = (struct line_sink){ call_told, call_told, offcpu_told };
 	c->line = line_new(w, &c->line_sink);
-	if (!c->line || !watches_start(&c->watches)) {
+	c->live = live_new(w, watches_memory, c);
+	if (!c->line || !c->live || !watches_start(&c->watches)) {
 		cause_free(c);
 		return NULL;
 	}
@@ -125,6 +126,7 @@ void cause_free(struct cause *c)
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
 	watches_free(&c->watches);
+	live_free(c->live);
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);

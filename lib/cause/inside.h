@@ -44,6 +44,7 @@ struct cause {
 	VEC(struct cause_disk) disks;
 	struct cause_files files;
 	struct watches watches;
+	struct live *live;
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;

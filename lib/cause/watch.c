@@ -59,6 +59,7 @@ static const struct watch_ears *ears_of(struct cause *c, uint16_t op)
 		ears->inner |= (wants & WATCH_INNER ? 1u : 0) << i;
 		ears->offcpu |= (wants & WATCH_OFFCPU ? 1u : 0) << i;
 	}
+	ears->memory = op && live_wants(world_op(c->w, op));
 	ears->known = true;
 	return ears;
 }
@@ -68,6 +69,8 @@ bool watches_event(struct cause *c, const struct event *ev)
 	const struct watch_ears *ears = ears_of(c, ev->op);
 	bool well = ears != NULL;
 
+	if (well && ears->memory)
+		well = live_event(c->live, ev, world_op(c->w, ev->op));
 	for (uint32_t m = well ? ears->event : 0; m && well; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 
@@ -94,6 +97,18 @@ bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu)
 	return well;
 }
 
+bool watches_memory(void *cause, const struct live_told *t)
+{
+	struct cause *c = cause;
+	bool well = true;
+
+	for (unsigned i = 0; defs[i] && well; i++) {
+		if (defs[i]->memory)
+			well = defs[i]->memory(c->watches.state[i], c, t);
+	}
+	return well;
+}
+
 bool watches_record(struct cause *c, const struct record *r)
 {
 	bool well = true;
@@ -107,7 +122,9 @@ bool watches_record(struct cause *c, const struct record *r)
 
 int watches_settle(struct cause *c, int64_t pane, struct err *e)
 {
-	int rc = 0;
+	int rc = live_settle(c->live, pane == INT64_MAX ? pane : pane * TALLY_PANE_NS)
+			 ? 0
+			 : err_nomem(e);
 
 	for (unsigned i = 0; defs[i] && rc == 0; i++) {
 		if (defs[i]->settle)

@@ -11,6 +11,7 @@
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/line/line.h"
+#include "lib/line/live.h"
 
 struct cause;
 
@@ -34,6 +35,8 @@ struct watch_def {
 		      const struct op_def *op);
 	bool (*piece)(void *state, struct cause *c, const struct line_piece *p);
 	bool (*record)(void *state, struct cause *c, const struct record *r); /* every record */
+	/* Memory of a device was got, given back or refused (line/live.h). */
+	bool (*memory)(void *state, struct cause *c, const struct live_told *t);
 	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
 	void (*free)(void *state); /* what the state owns, not itself */
@@ -42,7 +45,7 @@ struct watch_def {
 #define WATCHES_MAX 32
 
 struct watch_ears {
-	bool known;
+	bool known, memory;
 	uint32_t event, outer, inner, offcpu; /* bit i: watch i hears it */
 };
 
@@ -58,6 +61,8 @@ void watches_free(struct watches *w);
 bool watches_event(struct cause *c, const struct event *ev);
 /* From line_sink: call and outside (offcpu false), offcpu. */
 bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu);
+/* The listener of a struct live whose ctx is the struct cause. */
+bool watches_memory(void *cause, const struct live_told *t);
 bool watches_record(struct cause *c, const struct record *r);
 int watches_settle(struct cause *c, int64_t pane, struct err *e);
 

@@ -153,13 +153,25 @@ static void culprit(struct buf *out, const struct chain *c, bool color)
 	json_free(who);
 }
 
+/* Sites that hold memory lost no time. */
+static bool holds_bytes(struct json all)
+{
+	struct json first = json_at(all, 0);
+	bool is = report_number(first, "bytes") > 0 && report_number(first, "lost_ns") == 0;
+
+	json_free(first);
+	return is;
+}
+
 static void sites(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
-	static const char *const headers[] = { ">lost", ">affected", ">calls", ">avg",
-					       ">max",	">call",     "from",   NULL };
+	static const char *const timed[] = { ">lost", ">affected", ">calls", ">avg",
+					     ">max",  ">call",	   "from",   NULL };
+	static const char *const held[] = { ">bytes", ">calls", ">call", "from", NULL };
 	struct json all = json_get(c->body, "sites");
 	size_t n = json_length(all);
-	struct table *t = n ? table_new(headers) : NULL;
+	bool bytes = n && holds_bytes(all);
+	struct table *t = n ? table_new(bytes ? held : timed) : NULL;
 	struct buf text = { 0 };
 	char ns[48];
 
@@ -168,10 +180,14 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 		struct json s = json_at(all, i);
 		double calls = report_number(s, "calls");
 
-		table_cell(t, "%s", report_ns(ns, sizeof(ns), report_number(s, "lost_ns")));
-		table_cell(t, "%s", human_count((uint64_t)report_number(s, "affected")).s);
+		if (bytes) {
+			table_cell(t, "%s", human_bytes((uint64_t)report_number(s, "bytes")).s);
+		} else {
+			table_cell(t, "%s", report_ns(ns, sizeof(ns), report_number(s, "lost_ns")));
+			table_cell(t, "%s", human_count((uint64_t)report_number(s, "affected")).s);
+		}
 		table_cell(t, "%s", calls > 0 ? human_count((uint64_t)calls).s : "");
-		for (unsigned k = 0; k < 2; k++) {
+		for (unsigned k = 0; k < 2 && !bytes; k++) {
 			double v = report_number(s, k ? "max_ns" : "avg_ns");
 
 			table_cell(t, "%s", calls > 0 ? report_ns(ns, sizeof(ns), v) : "");

@@ -68,10 +68,10 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 	return o;
 }
 
-/* Processes of the analysis, those asked for. */
-static struct json processes_json(const struct report *r)
+/* Elements of a list of the analysis that are of processes, those asked for. */
+static struct json processes_json(const struct report *r, const char *list)
 {
-	struct json all = json_get(r->chains->analysis, "processes"), out = json_array();
+	struct json all = json_get(r->chains->analysis, list), out = json_array();
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i), pid = json_get(p, "pid");
@@ -108,9 +108,10 @@ void report_json(struct buf *out, const struct report *r)
 	}
 	json_set(&o, "chains", chains);
 	json_set(&o, "chains_found", json_number(selected));
-	json_set(&o, "breakdown", processes_json(r));
+	json_set(&o, "breakdown", processes_json(r, "processes"));
 	v = json_get(analysis, "classes");
 	json_set(&o, "classes", v.is ? v : json_array());
+	json_set(&o, "memory", processes_json(r, "memory"));
 	json_set(&o, "errors", report_failures_json(r, &failed));
 	json_set(&o, "errors_found", json_number((double)failed));
 	json_set(&o, "on_cpu", report_oncpu_json(r));

@@ -68,3 +68,14 @@ void report_value(struct buf *out, double value, struct bytes unit)
 		human_safe(out, unit);
 	}
 }
+
+bool report_shows(const struct report *r, struct json process)
+{
+	double pid = report_number(process, "pid");
+
+	for (unsigned i = 0; i < r->npids; i++) {
+		if (pid == r->pids[i])
+			return true;
+	}
+	return r->npids == 0;
+}

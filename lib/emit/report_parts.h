@@ -22,6 +22,9 @@ const char *report_ns(char *out, size_t size, double ns);
 double report_number(struct json object, const char *key);
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise);
 
+/* Whether an object about a process (with its "pid") is to be shown (-p). */
+bool report_shows(const struct report *r, struct json process);
+
 /* A time of the recording's clock as ISO text, null when it does not say what time it was. */
 void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns);
 

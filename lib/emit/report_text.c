@@ -10,6 +10,7 @@
 #include "lib/base/timetext.h"
 #include "lib/emit/report_chain.h"
 #include "lib/emit/report_failures.h"
+#include "lib/emit/report_memory.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
@@ -31,17 +32,6 @@ static bool host_recorded(const struct report *r)
 	return recorded(r, "host_recorded");
 }
 
-static bool shows(const struct report *r, struct json process)
-{
-	double pid = report_number(process, "pid");
-
-	for (unsigned i = 0; i < r->npids; i++) {
-		if (pid == r->pids[i])
-			return true;
-	}
-	return r->npids == 0;
-}
-
 /* When nothing was found: say what that means here, with the numbers. */
 static void verdict_none(struct buf *out, const struct report *r)
 {
@@ -53,7 +43,7 @@ static void verdict_none(struct buf *out, const struct report *r)
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i), parts = json_get(p, "calling_parts");
 
-		if (shows(r, p)) {
+		if (report_shows(r, p)) {
 			shown++;
 			host += report_number(p, "host_ns");
 			whole += report_number(p, "thread_ns");
@@ -219,11 +209,12 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	if (selected > shown)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
 	report_failures_text(out, r, color);
+	report_memory_text(out, r, color);
 	report_oncpu_text(out, r, color);
 	for (size_t i = 0; i < json_length(all) && processes < PROCESSES_SHOWN; i++) {
 		struct json p = json_at(all, i);
 
-		if (shows(r, p)) {
+		if (report_shows(r, p)) {
 			breakdown(out, p, host_recorded(r), recorded(r, "steal_recorded"), color);
 			processes++;
 		}
