@@ -125,6 +125,7 @@ void cause_free(struct cause *c)
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
+	vec_free(&c->cgroups.v);
 	watches_free(&c->watches);
 	live_free(c->live);
 	vec_free(&c->open);
@@ -271,6 +272,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			return err_nomem(e);
 		break;
 	case RECORD_SAMPLE:
+		if (!cause_cgroups_record(&c->cgroups, r))
+			return err_nomem(e);
 		if (r->u.SAMPLE.metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
 		    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) ||
 		    REC_HAS(r, SAMPLE, cpu) || REC_HAS(r, SAMPLE, device))

@@ -83,6 +83,13 @@ const char *cause_files_top(const struct cause_files *f, uint32_t process, uint6
 	return top;
 }
 
+const char *cause_files_name(const struct cause_files *f, uint64_t id)
+{
+	uint64_t at;
+
+	return map_get(&f->names, id, &at) ? f->name.v[at - 1].text : NULL;
+}
+
 void cause_files_free(struct cause_files *f)
 {
 	for (size_t i = 0; i < f->name.n; i++)

@@ -40,6 +40,9 @@ bool cause_files_record(struct cause_files *f, const struct record *r);
 /* The file the process waited for longest, on that device (0: any): its name, and how long by kind. NULL: none known. */
 const char *cause_files_top(const struct cause_files *f, uint32_t process, uint64_t device,
 			    const uint64_t **ns);
+/* The name of a file by its id; NULL: not known. */
+const char *cause_files_name(const struct cause_files *f, uint64_t id);
+
 void cause_files_free(struct cause_files *f);
 
 #endif

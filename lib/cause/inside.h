@@ -8,6 +8,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/vec.h"
 #include "lib/cause/cause.h"
+#include "lib/cause/cgroups.h"
 #include "lib/cause/class.h"
 #include "lib/cause/files.h"
 #include "lib/cause/tally.h"
@@ -43,6 +44,7 @@ struct cause {
 	struct map disk_by;
 	VEC(struct cause_disk) disks;
 	struct cause_files files;
+	struct cause_cgroups cgroups;
 	struct watches watches;
 	struct live *live;
 	VEC(struct cause_open) open; /* calls still open when the recording ended */

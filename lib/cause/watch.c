@@ -15,6 +15,10 @@ static const struct watch_def *const defs[] = {
 	&watch_copy_bound,
 	&watch_collective_straggler,
 	&watch_call_hung,
+	&watch_memory_pressure,
+	&watch_oom_kill,
+	&watch_throttle,
+	&watch_device_fault,
 	NULL, /* ends the table */
 	/* clang-format on */
 };

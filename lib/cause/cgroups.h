@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What samples say of the memory of cgroups: how much of its limit each used, and how often the kernel held it
+ * back. Bounded by CAUSE_CGROUPS.
+ */
+#ifndef INGERO_CAUSE_CGROUPS_H
+#define INGERO_CAUSE_CGROUPS_H
+
+#include "lib/base/vec.h"
+#include "lib/event/record.h"
+
+#define CAUSE_CGROUPS 65536
+
+/* A counter that only grows, as far as it was sampled. */
+struct cause_counter {
+	uint64_t n;
+	double first, last;
+};
+
+struct cause_cgroup {
+	uint64_t samples; /* 0: nothing is known of it */
+	double used_max;  /* bytes */
+	double limit;	  /* bytes; 0: it has none, or none was said */
+	struct cause_counter limit_hits, high_hits, kills;
+};
+
+/* Zero-initialised is empty. By world id. */
+struct cause_cgroups {
+	VEC(struct cause_cgroup) v;
+};
+
+/* A SAMPLE record; others are ignored. False: out of memory. */
+bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r);
+
+/* NULL: nothing is known of its memory. */
+const struct cause_cgroup *cause_cgroup(const struct cause_cgroups *g, uint32_t cgroup);
+
+/* How much a counter grew. */
+static inline double cause_counted(const struct cause_counter *k)
+{
+	return k->n > 1 && k->last > k->first ? k->last - k->first : 0;
+}
+
+#endif

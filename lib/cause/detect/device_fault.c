@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device-fault: a device misbehaves. Facts of their own, as the driver states them: XIDs, memory errors that could
+ * not be corrected, and a PCIe link of fewer lanes than both sides have. A slower link generation is none while the
+ * device is idle: links save power then.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/human.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/fact.h"
+#include "lib/cause/gpus.h"
+
+#define BUSY_PERCENT  10.0
+#define XIDS	      8 /* different ones kept of a device */
+#define SAMPLES_LEAST 3 /* a link is only called slow when it is seen so often with work */
+
+/* What NVIDIA's list of XIDs says of those that are met. app: what programs do wrong shows this way too. */
+static const struct {
+	unsigned xid;
+	bool app;
+	const char *what;
+} xids[] = {
+	{ 13, true,
+	  "graphics engine exception: often a kernel that reads or writes out of bounds" },
+	{ 31, true, "memory page fault: often a kernel that uses memory that is not its own" },
+	{ 43, true, "the device stopped processing: a fault of the program" },
+	{ 45, true, "work removed: the program ended, or another error came first" },
+	{ 48, false, "a memory error of two bits that could not be corrected" },
+	{ 61, false, "internal error of the device's microcontroller" },
+	{ 62, false, "internal error of the device's microcontroller" },
+	{ 63, false, "a row of its memory was retired or remapped" },
+	{ 64, false, "a row of its memory could not be retired or remapped" },
+	{ 74, false, "NVLink error" },
+	{ 79, false, "the device has fallen off the bus" },
+	{ 92, false, "many memory errors of one bit" },
+	{ 94, false, "a memory error, contained to the program that met it" },
+	{ 95, false, "a memory error that could not be contained" },
+	{ 119, false, "its system processor does not answer" },
+	{ 120, false, "its system processor reports an error" },
+};
+
+struct xid_seen {
+	unsigned xid;
+	uint64_t count;
+	int64_t first_ns, last_ns;
+	struct fact_told told;
+};
+
+struct fault_gpu {
+	bool seen;
+	struct xid_seen xid[XIDS];
+	unsigned nxids;
+	double busy, width, width_max, gen, gen_max;
+	uint64_t narrow, slow; /* samples with work */
+	double ecc_first, ecc_last;
+	uint64_t ecc_n;
+	int64_t narrow_ns, slow_ns, ecc_ns;
+	struct fact_told ecc_told, width_told, gen_told;
+};
+
+struct faults {
+	VEC(struct fault_gpu) v; /* by world id */
+};
+
+static void xid(struct fault_gpu *g, unsigned number, int64_t time_ns)
+{
+	unsigned i = 0;
+
+	while (i < g->nxids && g->xid[i].xid != number)
+		i++;
+	if (i == XIDS)
+		return;
+	if (i == g->nxids)
+		g->xid[g->nxids++] = (struct xid_seen){ .xid = number, .first_ns = time_ns };
+	g->xid[i].count++;
+	g->xid[i].last_ns = time_ns;
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct faults *s = state;
+	const struct rec_SAMPLE *v = &r->u.SAMPLE;
+	struct fault_gpu *g;
+
+	(void)c;
+	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, gpu) || v->gpu > UINT16_MAX)
+		return true;
+	while (s->v.n <= v->gpu) {
+		if (!vec_push(&s->v, (struct fault_gpu){ 0 }))
+			return false;
+	}
+	g = &s->v.v[v->gpu];
+	g->seen = true;
+	switch (v->metric) {
+	case METRIC_GPU_XID:
+		xid(g, (unsigned)v->value, v->time_ns);
+		break;
+	case METRIC_GPU_BUSY:
+		if (!REC_HAS(r, SAMPLE, process))
+			g->busy = v->value;
+		break;
+	case METRIC_GPU_PCIE_WIDTH_MAX:
+		g->width_max = v->value;
+		break;
+	case METRIC_GPU_PCIE_GEN_MAX:
+		g->gen_max = v->value;
+		break;
+	case METRIC_GPU_PCIE_WIDTH:
+		g->width = v->value;
+		if (g->busy >= BUSY_PERCENT && g->width > 0 && g->width < g->width_max &&
+		    g->narrow++ == 0)
+			g->narrow_ns = v->time_ns;
+		break;
+	case METRIC_GPU_PCIE_GEN:
+		g->gen = v->value;
+		if (g->busy >= BUSY_PERCENT && g->gen > 0 && g->gen < g->gen_max && g->slow++ == 0)
+			g->slow_ns = v->time_ns;
+		break;
+	case METRIC_GPU_ECC_UNCORRECTED:
+		if (g->ecc_n++ == 0)
+			g->ecc_first = v->value;
+		if (v->value > g->ecc_last && v->value > g->ecc_first)
+			g->ecc_ns = v->time_ns;
+		g->ecc_last = v->value;
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+struct fault {
+	const char *what, *text, *fix, *command;
+	uint64_t count;
+	int64_t first_ns, last_ns;
+	uint32_t severity;
+};
+
+static int tell(struct cause *c, uint32_t gpu, const struct fault *k, struct fact_told *told,
+		struct err *e)
+{
+	const struct world_gpu *wg = world_get_gpu(c->w, gpu);
+	struct bytes uuid = gpu_uuid(c->w, gpu);
+	struct buf who = { 0 }, identity = { 0 };
+	struct fact f = { .kind = "device-fault",
+			  .node = wg ? wg->node : 0,
+			  .first_ns = k->first_ns,
+			  .last_ns = k->last_ns,
+			  .count = k->count,
+			  .counted = "times",
+			  .severity = k->severity,
+			  .explained = -1,
+			  .unexplained = -1 };
+	int rc;
+
+	if (!c->ended && told->revision && told->count == k->count)
+		return 0;
+	gpu_text(c->w, gpu, &who);
+	buf_printf(&identity, "%.*s %s", (int)uuid.n, uuid.p, k->what);
+	f.identity = buf_text(&identity);
+	f.culprit.kind = "gpu";
+	f.culprit.text = buf_text(&who);
+	buf_printf(&f.summary, "%s: %s: %s", buf_text(&who), k->what, k->text);
+	f.moments[f.nmoments++] = (struct fact_moment){ .end_ns = k->first_ns, .text = k->what };
+	fact_fix(&f, k->fix, k->command, 0, 0, "the time that is lost is not known from here");
+	rc = fact_tell(c, &f, told, e);
+	fact_free(&f);
+	buf_free(&who);
+	buf_free(&identity);
+	return rc;
+}
+
+static int tell_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct err *e)
+{
+	char what[24];
+	struct fault k = { .what = what,
+			   .text = "NVIDIA's list of XIDs says what it means",
+			   .fix = "Take the device out of use and have it looked at",
+			   .command = "dmesg | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER",
+			   .count = x->count,
+			   .first_ns = x->first_ns,
+			   .last_ns = x->last_ns,
+			   .severity = 3 };
+
+	snprintf(what, sizeof(what), "XID %u", x->xid);
+	for (unsigned i = 0; i < sizeof(xids) / sizeof(xids[0]); i++) {
+		if (xids[i].xid != x->xid)
+			continue;
+		k.text = xids[i].what;
+		if (xids[i].app) {
+			k.fix = "Look for a kernel that uses memory that is not its own";
+			k.command = "compute-sanitizer --tool memcheck COMMAND";
+		}
+	}
+	return tell(c, gpu, &k, &x->told, e);
+}
+
+static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct err *e)
+{
+	char text[64];
+	struct fault k = { 0 };
+	int rc = 0;
+
+	for (unsigned i = 0; i < g->nxids && rc == 0; i++)
+		rc = tell_xid(c, gpu, &g->xid[i], e);
+	if (rc == 0 && g->ecc_n > 1 && g->ecc_last > g->ecc_first) {
+		k = (struct fault){ .what = "memory errors that could not be corrected",
+				    .text = "results may be wrong, and programs that meet them end",
+				    .fix = "Take the device out of use and reset it",
+				    .command = "nvidia-smi -q -d ECC,ROW_REMAPPER",
+				    .count = (uint64_t)(g->ecc_last - g->ecc_first),
+				    .first_ns = g->ecc_ns,
+				    .last_ns = g->ecc_ns,
+				    .severity = 3 };
+		rc = tell(c, gpu, &k, &g->ecc_told, e);
+	}
+	if (rc == 0 && c->ended && g->narrow >= SAMPLES_LEAST) {
+		snprintf(text, sizeof(text), "%.0f of %.0f lanes", g->width, g->width_max);
+		k = (struct fault){
+			.what = "its PCIe link has lost lanes",
+			.text = text,
+			.fix = "Seat the card, the riser and its slot anew, or use another slot",
+			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
+			.count = g->narrow,
+			.first_ns = g->narrow_ns,
+			.last_ns = c->end_ns,
+			.severity = 2
+		};
+		rc = tell(c, gpu, &k, &g->width_told, e);
+	}
+	if (rc == 0 && c->ended && g->slow >= SAMPLES_LEAST) {
+		snprintf(text, sizeof(text), "generation %.0f of %.0f, with work", g->gen,
+			 g->gen_max);
+		k = (struct fault){
+			.what = "its PCIe link is slower than it could be",
+			.text = text,
+			.fix = "Look at the slot, the riser and the BIOS's settings of the link",
+			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
+			.count = g->slow,
+			.first_ns = g->slow_ns,
+			.last_ns = c->end_ns,
+			.severity = 1
+		};
+		rc = tell(c, gpu, &k, &g->gen_told, e);
+	}
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct faults *s = state;
+	int rc = 0;
+
+	(void)pane;
+	for (uint32_t i = 0; i < s->v.n && rc == 0; i++) {
+		if (s->v.v[i].seen)
+			rc = settle_gpu(&s->v.v[i], c, i, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	vec_free(&((struct faults *)state)->v);
+}
+
+const struct watch_def watch_device_fault = {
+	.name = "device-fault",
+	.size = sizeof(struct faults),
+	.record = record,
+	.settle = settle,
+	.free = end,
+};

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory-pressure: threads had to find memory themselves. Proven by the kernel's own marks: direct reclaim, compaction,
+ * and major faults on memory that had been swapped out. Faults that read a mapped file are a disk-stall: what they
+ * wait for is the file, and more memory need not help. Where one is within another, each nanosecond counts once.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/human.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/toll.h"
+#include "lib/cause/where.h"
+
+#define NESTED_MAX 8 /* sections of a thread that may lie in one to come */
+#define PAGE_BYTES 4096.0
+
+enum section { RECLAIM, COMPACT, SWAP_IN, FILE_READ, SECTIONS };
+
+struct process_memory {
+	uint32_t process, cgroup;
+	bool file; /* of FILE_READ, else all others together */
+	struct toll toll;
+	uint64_t ns[SECTIONS], n[SECTIONS], pages;
+	uint64_t file_id, file_ns; /* read most */
+};
+
+struct span {
+	int64_t start_ns, end_ns;
+};
+
+struct thread_spans {
+	struct span v[NESTED_MAX];
+	unsigned n;
+};
+
+struct pressure {
+	VEC(struct process_memory) v;
+	VEC(struct thread_spans) threads; /* by world id */
+	struct where where;		  /* by position in v */
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	return op && (op->id == OP_MEM_RECLAIM || op->id == OP_MEM_COMPACT ||
+		      op->id == OP_MEM_FAULT)
+		       ? WATCH_EVENT
+		       : 0;
+}
+
+static struct process_memory *memory_of(struct pressure *s, uint32_t process, bool file)
+{
+	for (size_t i = 0; i < s->v.n; i++) {
+		if (s->v.v[i].process == process && s->v.v[i].file == file)
+			return &s->v.v[i];
+	}
+	if (!vec_push(&s->v, (struct process_memory){ .process = process, .file = file }))
+		return NULL;
+	return &s->v.v[s->v.n - 1];
+}
+
+/* What of this section no section inside it has already been told to take. */
+static uint64_t own_ns(struct thread_spans *t, const struct event *ev)
+{
+	int64_t start = event_start(ev);
+	uint64_t ns = ev->dur_ns;
+
+	while (t->n && t->v[t->n - 1].start_ns >= start) {
+		const struct span *in = &t->v[--t->n];
+		uint64_t inner = (uint64_t)(in->end_ns - in->start_ns);
+
+		ns -= inner < ns ? inner : ns;
+	}
+	if (t->n == NESTED_MAX) { /* the oldest lies behind everything that is still to come */
+		for (unsigned i = 1; i < NESTED_MAX; i++)
+			t->v[i - 1] = t->v[i];
+		t->n--;
+	}
+	t->v[t->n++] = (struct span){ start, ev->end_ns };
+	return ns;
+}
+
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	struct pressure *s = state;
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	uint64_t file = 0, pages = 0, ns;
+	struct process_memory *m;
+	enum section section;
+
+	if (!th)
+		return true;
+	section = ev->op == OP_MEM_RECLAIM		       ? RECLAIM
+		  : ev->op == OP_MEM_COMPACT		       ? COMPACT
+		  : event_get(ev, op, COL_FILE, &file) && file ? FILE_READ
+							       : SWAP_IN;
+	while (s->threads.n <= ctx->thread) {
+		if (!vec_push(&s->threads, (struct thread_spans){ 0 }))
+			return false;
+	}
+	ns = own_ns(&s->threads.v[ctx->thread], ev);
+	m = memory_of(s, th->process, section == FILE_READ);
+	if (!m)
+		return false;
+	if (ctx->cgroup)
+		m->cgroup = ctx->cgroup;
+	m->ns[section] += ns;
+	m->n[section]++;
+	if (event_get(ev, op, COL_PAGES, &pages))
+		m->pages += pages;
+	if (section == FILE_READ && ns > m->file_ns) {
+		m->file_id = file;
+		m->file_ns = ns;
+	}
+	return where_add(&s->where, (uint32_t)(m - s->v.v), 0, ev->stack, ns, ev->dur_ns) &&
+	       toll_add(&m->toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ns);
+}
+
+static void grown(struct fact *f, const struct cause *c, enum metric_id metric, const char *what,
+		  double scale, const char *unit)
+{
+	const struct cause_metric *m = &c->metric[metric];
+
+	if (m->n > 1 && m->last > m->first)
+		fact_evidence(f, what, (m->last - m->first) * scale, unit);
+}
+
+static void pressure_text(struct fact *f, const struct cause *c, const struct process_memory *m)
+{
+	static const char *const what[] = { [RECLAIM] = "reclaiming memory for itself",
+					    [COMPACT] = "compacting memory for itself",
+					    [SWAP_IN] = "reading back what was swapped out" };
+	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, m->cgroup);
+	const struct world_cgroup *cg = world_get_cgroup(c->w, m->cgroup);
+	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
+	bool limited = g && g->limit > 0 &&
+		       cause_counted(&g->limit_hits) + cause_counted(&g->high_hits) > 0;
+	struct buf command = { 0 };
+	unsigned most = RECLAIM;
+
+	for (unsigned i = 0; i < FILE_READ; i++)
+		most = m->ns[i] > m->ns[most] ? i : most;
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " lost ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, " for want of memory, mostly %s", what[most]);
+	for (unsigned i = 0; i < FILE_READ; i++) {
+		if (m->n[i])
+			fact_evidence(f, what[i], (double)m->ns[i], "ns");
+	}
+	if (m->pages)
+		fact_evidence(f, "memory it reclaimed", (double)m->pages * PAGE_BYTES, "B");
+	if (g) {
+		fact_evidence(f, "most memory of its cgroup", g->used_max, "B");
+		if (g->limit > 0)
+			fact_evidence(f, "limit of its cgroup", g->limit, "B");
+		fact_evidence(f, "times its cgroup was at its limit", cause_counted(&g->limit_hits),
+			      "");
+	}
+	grown(f, c, METRIC_PSI_MEM_SOME, "time in which tasks of the machine waited for memory",
+	      1e3, "ns");
+	grown(f, c, METRIC_VM_SWAP_IN, "pages swapped in on the machine", 1, "");
+	if (limited) {
+		buf_printf(&f->summary, ": its cgroup %.*s is at its limit of %s", (int)path.n,
+			   path.p ? path.p : "", human_bytes((uint64_t)g->limit).s);
+		f->culprit.kind = "cgroup";
+		buf_printf(&command, "systemctl set-property --runtime <unit of %.*s> MemoryMax=%s",
+			   (int)path.n, path.p ? path.p : "",
+			   human_bytes((uint64_t)(g->limit * 1.5)).s);
+		fact_fix(f, "Give its cgroup (container, pod) more memory", buf_text(&command), 0,
+			 f->lost_ns, "all of it, if what it touches fits then");
+	} else {
+		fact_fix(f,
+			 "Use less memory at once: fewer loader workers, smaller batches or "
+			 "prefetch, "
+			 "or a machine with more",
+			 "ps -eo pid,rss,comm --sort=-rss | head", 0, f->lost_ns,
+			 "all of it, if what is in use fits then");
+	}
+	buf_free(&command);
+}
+
+static void file_text(struct fact *f, const struct cause *c, const struct process_memory *m)
+{
+	const char *name = cause_files_name(&c->files, m->file_id);
+
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " waited ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, " for pages of mapped files to be read%s%s",
+		   name ? ", longest for " : "", name ? name : "");
+	fact_fix(f, "Read the file ahead before it is used, or copy it to memory or a faster disk",
+		 "vmtouch -t FILE", 0, f->lost_ns,
+		 "from nothing, if it must be read first, to all of the wait");
+}
+
+static int tell(struct pressure *s, struct cause *c, struct process_memory *m, double share,
+		struct err *e)
+{
+	const struct world_cgroup *cg = world_get_cgroup(c->w, m->cgroup);
+	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
+	const char *name = m->file ? cause_files_name(&c->files, m->file_id) : NULL;
+	struct fact f = { .kind = m->file ? "disk-stall" : "memory-pressure",
+			  .process = m->process,
+			  .identity = m->file ? "mapped files" : NULL,
+			  .share = share,
+			  .counted = m->file ? "page faults" : "times",
+			  .explained = -1,
+			  .unexplained = -1 };
+	struct buf text = { 0 };
+	int rc;
+
+	toll_fill(&m->toll, &f);
+	f.nsites = where_top(&s->where, (uint32_t)(m - s->v.v), f.sites, FACT_SITES);
+	f.culprit.kind = "none";
+	if (m->file)
+		file_text(&f, c, m);
+	else
+		pressure_text(&f, c, m);
+	if (f.culprit.kind[0] == 'c') {
+		buf_add(&text, path.p ? path.p : "", path.n);
+		f.culprit.cgroup = f.culprit.text = buf_text(&text);
+	} else {
+		f.culprit.text = name ? name : m->file ? "a mapped file" : "the machine's memory";
+	}
+	rc = fact_tell(c, &f, &m->toll.told, e);
+	fact_free(&f);
+	buf_free(&text);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct pressure *s = state;
+	double share;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
+		if (toll_due(c, &s->v.v[i].toll, pane, &share))
+			rc = tell(s, c, &s->v.v[i], share, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct pressure *s = state;
+
+	for (size_t i = 0; i < s->v.n; i++)
+		toll_free(&s->v.v[i].toll);
+	vec_free(&s->v);
+	vec_free(&s->threads);
+	where_free(&s->where);
+}
+
+const struct watch_def watch_memory_pressure = {
+	.name = "memory-pressure",
+	.size = sizeof(struct pressure),
+	.wants = wants,
+	.event = event,
+	.settle = settle,
+	.free = end,
+};

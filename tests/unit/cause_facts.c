@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts that stand on what the kernel, the recorder or NVML said: each told from one stream, and not from one that looks
+ * like it. Streams are five seconds of a thread that makes a call every 2 ms.
+ */
+#include "tests/tap.h"
+
+#include "lib/event/chain.h"
+#include "tests/unit/events.h"
+
+#define LENGTH (5000 * MS)
+#define GPU    1 /* the first a world is told of */
+
+struct play {
+	struct cause_sink sink;
+	struct chain_list list;
+};
+
+static int told(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	return chain_list_add(&((struct play *)s)->list, r, e);
+}
+
+static void analyze(struct stage *s, struct play *p)
+{
+	struct stream_item it = { .kind = STREAM_RECORD };
+	struct cause *c;
+
+	memset(p, 0, sizeof(*p));
+	p->sink.record = told;
+	stage_sort(s);
+	c = cause_new(s->w, NULL, &p->sink);
+	for (size_t i = 0; i < s->rec.n; i++) {
+		it.record = &s->rec.v[i];
+		cause_item(c, &it, NULL);
+	}
+	it = (struct stream_item){ .kind = STREAM_EVENTS, .events = s->ev.v, .n = s->ev.n };
+	cause_item(c, &it, NULL);
+	cause_finish(c, NULL);
+	cause_free(c);
+	s->ev.n = s->rec.n = 0;
+}
+
+static void silent(struct stage *s, const char *name)
+{
+	struct play p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 0, "silent: %s", name);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		printf("# %s\n", p.list.v.v[i].summary.p);
+	chain_list_free(&p.list);
+}
+
+static void tells(struct stage *s, const char *kind, const char *says, uint64_t lost_ns)
+{
+	struct play p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *c = &p.list.v.v[i];
+
+		is_str(c->kind.p, kind, "%s: its kind", kind);
+		like(c->summary.p, says, "%s: %s", kind, says);
+		is_u64(c->lost_ns, lost_ns, "%s: the time", kind);
+	}
+	chain_list_free(&p.list);
+}
+
+static void calls(struct stage *s, struct actor v)
+{
+	stage_event(s, OP_CUDA_LAUNCH, v.ctx, 0, 0, 100 * US);
+	for (int64_t t = MS; t < LENGTH; t += 2 * MS)
+		stage_call(s, v, OP_CUDA_LAUNCH, 0, t, t + 200 * US);
+}
+
+static struct record *said(struct stage *s, enum record_kind kind)
+{
+	struct record r = { .kind = (uint16_t)kind };
+
+	if (!vec_push(&s->rec, r))
+		abort();
+	return &s->rec.v[s->rec.n - 1];
+}
+
+static struct record *sample(struct stage *s, int64_t time, enum metric_id metric, double value)
+{
+	struct record *r = said(s, RECORD_SAMPLE);
+
+	REC_SET(r, SAMPLE, time_ns, time);
+	REC_SET(r, SAMPLE, metric, metric);
+	REC_SET(r, SAMPLE, value, value);
+	return r;
+}
+
+static void gpu_sample(struct stage *s, int64_t time, enum metric_id metric, double value)
+{
+	struct record *r = sample(s, time, metric, value);
+
+	REC_SET(r, SAMPLE, gpu, GPU);
+}
+
+static void cgroup_sample(struct stage *s, int64_t time, enum metric_id metric, double value)
+{
+	struct record *r = sample(s, time, metric, value);
+
+	REC_SET(r, SAMPLE, cgroup, 1);
+}
+
+/* A GPU sampled once a second: busy percent, its clock of 2 GHz at most, and what limits it. */
+static void gpu(struct stage *s, double busy, double clock, double limits)
+{
+	for (int64_t t = MS; t <= LENGTH + MS; t += 1000 * MS) {
+		gpu_sample(s, t, METRIC_GPU_BUSY, busy);
+		gpu_sample(s, t, METRIC_GPU_SM_CLOCK, clock);
+		gpu_sample(s, t, METRIC_GPU_SM_CLOCK_MAX, 2e9);
+		gpu_sample(s, t, METRIC_GPU_TEMPERATURE, 90);
+		gpu_sample(s, t, METRIC_GPU_CLOCK_LIMITS, limits);
+	}
+}
+
+static void link(struct stage *s, double busy, double width, double gen)
+{
+	for (int64_t t = 0; t <= LENGTH; t += 1000 * MS) {
+		gpu_sample(s, t, METRIC_GPU_BUSY, busy);
+		gpu_sample(s, t, METRIC_GPU_PCIE_WIDTH_MAX, 16);
+		gpu_sample(s, t, METRIC_GPU_PCIE_GEN_MAX, 5);
+		gpu_sample(s, t, METRIC_GPU_PCIE_WIDTH, width);
+		gpu_sample(s, t, METRIC_GPU_PCIE_GEN, gen);
+	}
+}
+
+static void open_call(struct stage *s, struct actor v, int64_t start, bool at_end)
+{
+	struct record *r = said(s, RECORD_OPEN);
+
+	REC_SET(r, OPEN, time_ns, LENGTH);
+	REC_SET(r, OPEN, thread, v.thread);
+	REC_SET(r, OPEN, op, OP_CUDA_DEVICE_SYNC);
+	REC_SET(r, OPEN, start_ns, start);
+	REC_SET(r, OPEN, depth, 0);
+	if (at_end)
+		REC_SET(r, OPEN, at_end, 1);
+}
+
+static void clock_at(struct stage *s, int64_t time)
+{
+	struct record *r = said(s, RECORD_SESSION);
+
+	REC_SET(r, SESSION, start_ns, 0);
+	r = said(s, RECORD_CLOCK);
+
+	REC_SET(r, CLOCK, mono_ns, time);
+	REC_SET(r, CLOCK, source, bytes_of("end"));
+}
+
+int main(void)
+{
+	struct stage s = stage_new();
+	struct world_gpu g = { .node = s.node,
+			       .uuid = world_string(s.w, bytes_of("GPU-1234")),
+			       .name = world_string(s.w, bytes_of("H200")) };
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     other = stage_actor(&s, 200, 200, 50, "hog");
+	int64_t t;
+
+	is_u64(world_gpu(s.w, &g), GPU, "the GPU's id");
+
+	/* throttle */
+	calls(&s, v);
+	gpu(&s, 80, 1e9, 0x40);
+	tells(&s, "throttle", "too hot (hardware slowdown)", 5000 * MS * 4 / 10);
+	calls(&s, v);
+	gpu(&s, 0, 1e9, 0x40);
+	silent(&s, "a hot GPU without work");
+	calls(&s, v);
+	gpu(&s, 80, 1e9, 0x1);
+	silent(&s, "a low clock, as of an idle device");
+	calls(&s, v);
+	gpu(&s, 80, 1.98e9, 0x4);
+	silent(&s, "a power limit that takes 1 % of the clock");
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 1000 * MS)
+		gpu_sample(&s, t, METRIC_GPU_CLOCK_LIMITS, 0x40);
+	silent(&s, "limits without knowing whether there was work");
+
+	/* device-fault */
+	calls(&s, v);
+	gpu_sample(&s, 2000 * MS, METRIC_GPU_XID, 79);
+	tells(&s, "device-fault", "fallen off the bus", 0);
+	calls(&s, v);
+	gpu_sample(&s, 2000 * MS, METRIC_GPU_XID, 7777);
+	tells(&s, "device-fault", "XID 7777", 0);
+	calls(&s, v);
+	link(&s, 80, 4, 5);
+	tells(&s, "device-fault", "4 of 16 lanes", 0);
+	calls(&s, v);
+	link(&s, 80, 16, 3);
+	tells(&s, "device-fault", "generation 3 of 5", 0);
+	calls(&s, v);
+	link(&s, 0, 4, 1);
+	silent(&s, "a link that rests while there is no work");
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 1000 * MS)
+		gpu_sample(&s, t, METRIC_GPU_ECC_UNCORRECTED, 3);
+	silent(&s, "memory errors of long ago");
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 1000 * MS)
+		gpu_sample(&s, t, METRIC_GPU_ECC_UNCORRECTED, t < 2000 * MS ? 3 : 5);
+	tells(&s, "device-fault", "could not be corrected", 0);
+
+	/* oom-kill */
+	calls(&s, v);
+	sample(&s, 0, METRIC_MEM_AVAILABLE, 64 << 20);
+	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER,
+		  other.thread);
+	tells(&s, "oom-kill", "asked for by hog (tid 200)", 0);
+	calls(&s, v);
+	cgroup_sample(&s, 0, METRIC_CGROUP_MEM_LIMIT, 1 << 30);
+	cgroup_sample(&s, 0, METRIC_CGROUP_MEM_MAX, 5);
+	cgroup_sample(&s, 1000 * MS, METRIC_CGROUP_MEM_MAX, 9);
+	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER, v.thread);
+	tells(&s, "oom-kill", "the limit of cgroup /job, 1.0 GiB, was reached", 0);
+	calls(&s, v);
+	sample(&s, 0, METRIC_MEM_AVAILABLE, 1 << 20);
+	silent(&s, "little memory left, and nobody killed");
+
+	/* memory-pressure */
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 10 * MS)
+		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 3 * MS);
+	tells(&s, "memory-pressure", "reclaiming memory", 500 * MS);
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 10 * MS) { /* a fault that has to reclaim before it can read */
+		stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 4 * MS);
+		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 3 * MS);
+	}
+	tells(&s, "memory-pressure", "for want of memory", 1000 * MS);
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 10 * MS)
+		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 2 * MS + 50 * US);
+	silent(&s, "reclaiming for half a percent of the time");
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 10 * MS)
+		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,
+			  77);
+	tells(&s, "disk-stall", "pages of mapped files", 500 * MS);
+
+	/* call-hung: the call itself is not among the events, as it has not returned */
+	calls(&s, v);
+	open_call(&s, v, LENGTH, true);
+	clock_at(&s, LENGTH + 6000 * MS);
+	tells(&s, "call-hung", "has not returned for 6.00 s in cudaDeviceSynchronize", 6000 * MS);
+	calls(&s, v);
+	open_call(&s, v, LENGTH, true);
+	clock_at(&s, LENGTH + 2000 * MS);
+	silent(&s, "a call of two seconds in which the recording ends");
+	calls(&s, v);
+	open_call(&s, v, LENGTH, false);
+	stage_call(&s, v, OP_CUDA_DEVICE_SYNC, 0, LENGTH, LENGTH + 4000 * MS);
+	silent(&s, "a call that was open, and returned");
+	stage_free(&s);
+	return tap_done();
+}
