@@ -93,6 +93,26 @@ void fact_place(const struct cause *c, const struct where_place *p, struct buf *
 		name_frame(out, c->w, frame);
 }
 
+void fact_blame_site(const struct cause *c, struct fact *f, struct buf *text, const char *otherwise)
+{
+	uint32_t frame = f->nsites ? name_site_frame(c->w, f->sites[0].stack) : 0;
+
+	if (f->nsites && f->sites[0].op) {
+		name_op(text, c->w, f->sites[0].op);
+		if (frame)
+			buf_puts(text, " called from ");
+	}
+	if (frame)
+		name_frame(text, c->w, frame);
+	f->culprit.kind = "code";
+	f->culprit.text = text->n ? buf_text(text) : otherwise;
+}
+
+bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_t count)
+{
+	return count && (c->ended || told->revision == 0 || count >= 2 * told->count);
+}
+
 bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share)
 {
 	if (c->ended || told->revision == 0 || lost_ns >= 2 * told->lost_ns)

@@ -82,9 +82,17 @@ void fact_amount(const struct fact *f, struct buf *out);
 /* "in cudaMemcpy called from load (data.py:41)", or "" where the place has neither. */
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out);
 
+/* The culprit is the process's own code at the fact's first site: "cudaMemcpy called from load (data.py:41)", in text, which
+ * must stay until the fact is told; otherwise where that has no name. */
+void fact_blame_site(const struct cause *c, struct fact *f, struct buf *text,
+		     const char *otherwise);
+
 /* Whether what a watch has now must be told: first, doubled, grown more severe, or the recording is over. A fact once told
  * is told again at the end, its shares then being of the whole. */
 bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost_ns, double share);
+
+/* The same for what loses no time: first, twice as often, or the recording is over. */
+bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_t count);
 
 /* Material as the causal model has it: min_share of wall, min_lost_ns and min_count of the options. wall_ns: of the window
  * (TALLY_PANES seconds) or of the recording (cause_wall_ns). */

@@ -11,6 +11,7 @@
 static const struct sim_play *const plays[] = {
 	/* clang-format off */
 	&play_copy_overlap,
+	&play_alloc_churn,
 	&play_straggler,
 	&play_ranks_ahead,
 	&play_rank_hang,

@@ -7,7 +7,6 @@
 #include "lib/cause/detect/watches.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
@@ -229,18 +228,14 @@ static int tell(struct state *s, struct cause *c, struct copies *k, double share
 	toll_fill(&k->toll, &f);
 	f.nsites = where_top(&s->where, (uint32_t)(k - s->v.v), f.sites, FACT_SITES);
 	f.op = f.nsites ? f.sites[0].op : 0;
-	if (f.nsites)
-		fact_place(c, &f.sites[0], &where);
-	f.culprit.kind = "code";
-	f.culprit.text = strncmp(buf_text(&where), "in ", 3) == 0 ? buf_text(&where) + 3
-								  : said[k->direction];
+	fact_blame_site(c, &f, &where, said[k->direction]);
 	fact_victim(&f, c, &f.summary);
 	buf_puts(&f.summary, " waited ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, " for copies %s of %s", said[k->direction], human_bytes(k->bytes).s);
 	buf_printf(&f.summary, " at %s/s", human_bytes((uint64_t)rate).s);
 	if (where.n)
-		buf_printf(&f.summary, ", mostly %s", buf_text(&where));
+		buf_printf(&f.summary, ", mostly in %s", buf_text(&where));
 	fact_evidence(&f, "bytes copied while it waited", (double)k->bytes, "B");
 	fact_evidence(&f, "bytes per copy", (double)k->bytes / (double)k->toll.count, "B");
 	fact_evidence(&f, "bandwidth reached", rate, "B/s");
