@@ -208,6 +208,9 @@ $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 # This one decides which allocation of the library fails.
 $(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+# And this one stands for a runtime, whose symbols are found by name.
+$(BUILD)/tests/unit/python_find.t: ALL_LDFLAGS += -rdynamic
+
 # ---- kernel side -----------------------------------------------------------------------------------
 
 machine := $(shell uname -m)

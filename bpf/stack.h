@@ -20,7 +20,8 @@ __weak struct {
 	__type(value, struct walk);
 } cpu_walks SEC(".maps");
 
-/* Hash of a stack to its number. Evicting an old one only means that it is sent again. */
+/* Hash of a stack to its number; of a stack with Python frames, also the hash by addresses (python.h). Evicting an old
+ * one only means that it is sent again. */
 __weak struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -168,51 +169,28 @@ static __always_inline void caller_learn(struct task_struct *task, struct task_s
 		call->ret = r->orig_ret_vaddr;
 }
 
-/* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
- * are somewhere on it. */
-static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
-					   struct task_struct *task, struct task_state *st,
-					   enum walk_room room)
+/* Number of the stack of this hash; 0: not met yet, or forgotten. */
+static __always_inline u32 stack_known(struct walk *w, u64 hash)
 {
-	struct python_walk *python;
-	struct python_process *process;
-	u32 *known, id, n, at, tgid = task->tgid;
-	u64 hash, size;
+	u32 at = hash & (WALK_KNOWN - 1), *known;
 
-	w->outer = st->ncalls;
-	w->hash = st->seed;
-	if (config_walker == WALKER_LOOP) {
-		struct walk_at at = { .w = w, .st = st };
-
-		w->record.ip[0] = ip;
-		w->hash = mix(w->hash, ip);
-		w->n = 1;
-		w->bp = bp;
-		w->base = bp + 8; /* nothing copied yet */
-		w->most = 0;
-		if (!(bp & 7) && bp >= sp && bp - sp <= FRAME_STEP_MAX)
-			bpf_loop(WIRE_STACK_MAX, walk_steps, &at, 0);
-	} else {
-		walk_helper(ctx, w, st);
-	}
-	n = w->n;
-	if (n == 0 || n > WIRE_STACK_MAX)
-		return 0;
-	process = python_process(st, tgid);
-	python = process ? python_walk(task, process, st->seed, room) : 0;
-	if (python)
-		w->hash = mix(w->hash, python->hash);
-	hash = w->hash;
-	at = hash & (WALK_KNOWN - 1);
 	if (w->known[at] && w->known_hash[at] == hash)
 		return w->known[at];
 	known = bpf_map_lookup_elem(&seen, &hash);
-	if (known) {
-		w->known_hash[at] = hash;
-		w->known[at] = *known;
-		return *known;
-	}
-	id = __sync_fetch_and_add(&stack_number, 1) + 1;
+	if (!known)
+		return 0;
+	w->known_hash[at] = hash;
+	w->known[at] = *known;
+	return *known;
+}
+
+/* Sends the stack under a number of its own; 0: the ring is full. */
+static __always_inline u32 stack_tell(struct walk *w, struct python_process *process,
+				      struct python_walk *python, u32 tgid)
+{
+	u32 n = w->n, id = __sync_fetch_and_add(&stack_number, 1) + 1;
+	u64 hash = w->hash, size;
+
 	if (python && !python_send(process, python, id, tgid))
 		goto lost;
 	w->record.kind = WIRE_STACK;
@@ -232,6 +210,55 @@ lost:
 	/* The call goes without; not remembered, so the next one tries again. */
 	count_loss(0, WIRE_LOST_RING);
 	return 0;
+}
+
+/* Number of the stack with these registers; 0: none. ctx: what the program was given. All st->ncalls open calls
+ * are somewhere on it. */
+static __always_inline u32 stack_number_of(void *ctx, struct walk *w, u64 ip, u64 sp, u64 bp,
+					   struct task_struct *task, struct task_state *st,
+					   enum walk_room room)
+{
+	struct python_walk *python;
+	struct python_process *process;
+	u32 id, tgid = task->tgid;
+	u64 quick = 0;
+
+	w->outer = st->ncalls;
+	w->hash = st->seed;
+	if (config_walker == WALKER_LOOP) {
+		struct walk_at at = { .w = w, .st = st };
+
+		w->record.ip[0] = ip;
+		w->hash = mix(w->hash, ip);
+		w->n = 1;
+		w->bp = bp;
+		w->base = bp + 8; /* nothing copied yet */
+		w->most = 0;
+		if (!(bp & 7) && bp >= sp && bp - sp <= FRAME_STEP_MAX)
+			bpf_loop(WIRE_STACK_MAX, walk_steps, &at, 0);
+	} else {
+		walk_helper(ctx, w, st);
+	}
+	if (w->n == 0 || w->n > WIRE_STACK_MAX)
+		return 0;
+	process = python_process(st, tgid);
+	python = process ? python_walk(task, process, st->seed, room) : 0;
+	if (python) {
+		if (process->counted) {
+			quick = mix(w->hash, python->hash);
+			id = stack_known(w, quick);
+			if (id)
+				return id;
+		}
+		python_read(process, python, room);
+		w->hash = mix(w->hash, python->hash);
+	}
+	id = stack_known(w, w->hash);
+	if (!id)
+		id = stack_tell(w, process, python, tgid);
+	if (id && quick && !(python->flags & PYTHON_AGAIN))
+		bpf_map_update_elem(&seen, &quick, &id, BPF_ANY);
+	return id;
 }
 
 /* At a return; the call itself is no longer among the open ones. */

@@ -130,6 +130,7 @@ enum python_flag {
 		<< 5, /* the thread is in several interpreters, the inner one is not known: no frames */
 };
 
+#define PYTHON_AGAIN   (PYTHON_FAULT | PYTHON_UNKNOWN) /* may go well next time */
 #define PYTHON_MISSING (PYTHON_CUT | PYTHON_FAULT | PYTHON_UNKNOWN | PYTHON_SEVERAL)
 
 #define PYTHON_FRAMES_MAX 128
@@ -183,7 +184,11 @@ struct wire_lines {
 /* Value of the pythons map, key tgid. */
 struct python_process {
 	__u64 runtime; /* address of _PyRuntime */
-	__u64 slot;    /* of the thread state, from the thread pointer; 0 not known yet */
+	__s64 slot;    /* of the thread state, from the thread pointer; 0 not known yet */
+	__u64 slot_pair; /* or from what this pair names in thread-local storage (module, place in it); 0: none */
+	__u64 freed;   /* code objects freed, from a number on that is this process's own */
+	__u32 counted; /* freed is */
+	__u32 sound; /* the slot has been seen to hold a state of its thread: an empty one says that there is none */
 	struct python_layout layout;
 };
 

@@ -17,6 +17,8 @@ struct probe_pythons {
 	VEC(struct probe_python_use) uses;
 	struct map by_inode; /* -> index of the newest file with it */
 	struct map used;     /* tgid << 32 | file -> 1 */
+	struct probe_fds links;
+	uint64_t told; /* how often a process was */
 
 	/* The process being looked at. */
 	uint32_t tgid;
@@ -39,6 +41,7 @@ void probe_pythons_free(struct probe_pythons *p)
 {
 	if (!p)
 		return;
+	probe_link_abandon(&p->links);
 	for (size_t i = 0; i < p->files.n; i++) {
 		sym_elf_free(p->files.v[i]->file);
 		free(p->files.v[i]->path);
@@ -59,18 +62,32 @@ void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid, uint64_t exe_in
 	p->found = 0;
 }
 
-static void read_file_of(struct probe_python_file *f, uint32_t tgid, const struct host_mapping *m)
+/* Without it, every walk reads all code objects again. */
+static void count_freed(struct probe_pythons *p, struct probe_python_file *f, const char *path)
+{
+	struct probe_site site = { .offset = f->python.freed };
+	struct err ignored = { 0 };
+	bool failed = false;
+
+	f->counted = f->python.kind == SYM_PYTHON_KNOWN && site.offset &&
+		     probe_link_attach(probe_session_freed(p->session), path, &site, 1, &failed,
+				       &p->links, &ignored) == 1;
+}
+
+static void read_file_of(struct probe_pythons *p, struct probe_python_file *f,
+			 const struct host_mapping *m)
 {
 	struct err ignored = { 0 };
 	char path[4400];
 
-	if (sym_elf_open(&f->file, host_maps_path(tgid, m, path, sizeof(path)), &ignored))
+	if (sym_elf_open(&f->file, host_maps_path(p->tgid, m, path, sizeof(path)), &ignored))
 		return;
 	sym_python_read(&f->python, f->file, m->path.p);
 	if (f->python.kind != SYM_PYTHON_NONE)
 		f->path = strdup(m->path.p);
 	if (f->path) {
 		memcpy(f->build_id, sym_elf_build_id(f->file), SYM_BUILD_ID);
+		count_freed(p, f, path);
 		return;
 	}
 	f->python.kind = SYM_PYTHON_NONE;
@@ -93,7 +110,7 @@ static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
 	f->major = m->major;
 	f->minor = m->minor;
 	f->inode = m->inode;
-	read_file_of(f, p->tgid, m);
+	read_file_of(p, f, m);
 	if (!vec_push(&p->files, f)) {
 		sym_elf_free(f->file);
 		free(f->path);
@@ -138,6 +155,10 @@ bool probe_pythons_end(struct probe_pythons *p)
 		return false;
 	process.runtime = p->bias + f->python.runtime;
 	process.layout = f->python.layout;
+	process.slot = f->python.slot.at;
+	process.slot_pair = f->python.slot.pair ? p->bias + f->python.slot.pair : 0;
+	process.counted = f->counted;
+	process.freed = ++p->told << 32; /* no count of before is met again */
 	return probe_session_python(p->session, p->tgid, &process);
 }
 

@@ -16,6 +16,7 @@ struct probe_python_file {
 	struct sym_elf *file; /* kept open: its segments place it in a process */
 	struct sym_python python;
 	char build_id[SYM_BUILD_ID];
+	bool counted; /* code objects that are freed are, from before the first process of it was told on */
 };
 
 /* One process and its runtime. */
@@ -25,7 +26,7 @@ struct probe_python_use {
 
 struct probe_pythons;
 
-/* session, stacks: borrowed. */
+/* session, stacks: borrowed. What it has put on the files of runtimes stays there until it is freed. */
 int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
 		      struct probe_stacks *stacks, struct err *e);
 void probe_pythons_free(struct probe_pythons *p);

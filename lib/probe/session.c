@@ -205,6 +205,11 @@ const struct probe_programs *probe_session_hook(const struct probe_session *s)
 	return &s->hook;
 }
 
+const struct probe_programs *probe_session_freed(const struct probe_session *s)
+{
+	return &s->freed;
+}
+
 const struct probe_optionals *probe_session_optional(const struct probe_session *s)
 {
 	return &s->optional;

@@ -48,6 +48,8 @@ const struct probe_programs *probe_session_programs(
 	const struct probe_session *s); /* for call sites */
 const struct probe_programs *probe_session_hook(
 	const struct probe_session *s); /* for the loader's hook */
+const struct probe_programs *probe_session_freed(
+	const struct probe_session *s); /* for where Python frees code objects */
 int probe_session_walker(const struct probe_session *s);
 
 /* What became of the programs that not every kernel takes; see probe/session_optional.h. */

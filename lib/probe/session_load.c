@@ -50,9 +50,12 @@ static void choose_programs(struct ingero_bpf *b, enum probe_link link,
 	if (session)
 		bpf_program__set_expected_attach_type(b->progs.call_session,
 						      (enum bpf_attach_type)PROBE_ATTACH_SESSION);
-	if (link != PROBE_LINK_PERF)
+	if (link != PROBE_LINK_PERF) {
 		bpf_program__set_expected_attach_type(b->progs.loader_hook,
 						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(b->progs.python_freed,
+						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+	}
 	if (link == PROBE_LINK_MULTI) {
 		bpf_program__set_expected_attach_type(b->progs.call_entry,
 						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
@@ -136,6 +139,8 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->hook.link = link == PROBE_LINK_PERF ? PROBE_LINK_PERF : PROBE_LINK_MULTI;
 	s->hook.entry = bpf_program__fd(b->progs.loader_hook);
 	s->hook.exit = -1;
+	s->freed = s->hook;
+	s->freed.entry = bpf_program__fd(b->progs.python_freed);
 	if (probe_trial_offset(&site.offset) == 0 &&
 	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) ==
 		    0) {

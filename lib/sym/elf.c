@@ -93,7 +93,9 @@ bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *o
 
 	if (i >= f->nsegments)
 		return false;
-	*out = (struct sym_elf_part){ s->p_type, s->p_offset, s->p_vaddr, s->p_filesz, 0 };
+	*out =
+		(struct sym_elf_part){ s->p_type,  s->p_flags,	s->p_offset,
+				       s->p_vaddr, s->p_filesz, 0 };
 	return true;
 }
 
@@ -103,7 +105,7 @@ bool sym_elf_section(const struct sym_elf *f, unsigned i, struct sym_elf_part *o
 
 	if (i >= f->nsections)
 		return false;
-	*out = (struct sym_elf_part){ s->sh_type, s->sh_offset, s->sh_addr, s->sh_size, 0 };
+	*out = (struct sym_elf_part){ s->sh_type, 0, s->sh_offset, s->sh_addr, s->sh_size, 0 };
 	if (f->head.e_shstrndx < f->nsections)
 		out->name = f->sections[f->head.e_shstrndx].sh_offset + s->sh_name;
 	return true;

@@ -50,7 +50,7 @@ bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset);
 /* The i-th program header, and the i-th section; false: there are no more. name: where in the file its name stands, 0
  * for a segment. */
 struct sym_elf_part {
-	uint32_t type;
+	uint32_t type, flags; /* PF_X …; 0 of a section */
 	uint64_t offset, address, size, name;
 };
 bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *out);

@@ -354,6 +354,9 @@ static void read_cpython(struct sym_python *out, const struct sym_elf *f)
 		return;
 	}
 	out->layout.minor = (uint8_t)minor;
+	if (!out->layout.runtime_key)
+		sym_python_slot(f, &out->slot);
+	out->freed = sym_python_freed(f, threads != 0);
 	find_loops(out, f);
 }
 

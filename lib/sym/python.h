@@ -8,6 +8,7 @@
 
 #include "bpf/layout.h"
 #include "lib/sym/elf.h"
+#include "lib/sym/python_find.h"
 
 enum sym_python_kind {
 	SYM_PYTHON_NONE,    /* no Python runtime */
@@ -26,6 +27,8 @@ struct sym_python {
 	char version[40]; /* "CPython 3.11", "PyPy" */
 	char why[96];	  /* UNKNOWN: why not */
 	uint64_t runtime; /* address of _PyRuntime, as linked */
+	struct sym_python_slot slot;
+	uint64_t freed; /* where in the file the function stands that frees a code object; 0 not known */
 	struct python_layout layout;
 	struct sym_python_loop loops[SYM_PYTHON_LOOPS];
 	unsigned nloops;

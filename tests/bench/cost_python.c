@@ -24,6 +24,9 @@ static char library[PATH_MAX];
 static struct plan_site site;
 static struct probe_session *native, *with_python;
 static struct op_spec *table;
+static struct probe_pythons *pythons; /* of the interpreter that is measured, as long as it is */
+static struct probe_stacks *stacks;
+static struct world *world;
 
 static void find_site(void)
 {
@@ -85,9 +88,9 @@ static void python_start(struct cost_child *c, const char *python)
 	c->done = done[0];
 }
 
-static bool look(void *pythons, const struct host_mapping *m)
+static bool look(void *found, const struct host_mapping *m)
 {
-	probe_pythons_mapping(pythons, m);
+	probe_pythons_mapping(found, m);
 	return true;
 }
 
@@ -95,14 +98,12 @@ static bool look(void *pythons, const struct host_mapping *m)
 static bool find_python(uint32_t pid, char *version, size_t size)
 {
 	struct probe_python_file *const *files;
-	struct probe_pythons *pythons = NULL;
-	struct probe_stacks *stacks = NULL;
-	struct world *w = world_new();
 	struct err e = { 0 };
 	bool found;
 	size_t n;
 
-	if (!w || probe_stacks_new(&stacks, w, &e) ||
+	world = world_new();
+	if (!world || probe_stacks_new(&stacks, world, &e) ||
 	    probe_pythons_new(&pythons, with_python, stacks, &e))
 		cost_die("python", &e);
 	probe_pythons_begin(pythons, pid, 0);
@@ -113,9 +114,6 @@ static bool find_python(uint32_t pid, char *version, size_t size)
 	for (size_t i = 0; i < n; i++)
 		if (files[i]->python.kind == SYM_PYTHON_KNOWN)
 			snprintf(version, size, "3%u", files[i]->python.layout.minor);
-	probe_pythons_free(pythons);
-	probe_stacks_free(stacks);
-	world_free(w);
 	return found;
 }
 
@@ -191,13 +189,16 @@ static void python(const char *path, const struct probe_programs *empty)
 		printf("bench: SKIP cost.python*: %s is no Python whose frames are known\n", path);
 	}
 	cost_child_end(&child);
+	probe_pythons_free(pythons);
+	probe_stacks_free(stacks);
+	world_free(world);
 	probe_session_free(native);
 	probe_session_free(with_python);
 }
 
 int main(void)
 {
-	char *pythons = strdup(getenv("PYTHONS") ? getenv("PYTHONS") : "python3"), *save = NULL;
+	char *which = strdup(getenv("PYTHONS") ? getenv("PYTHONS") : "python3"), *save = NULL;
 	struct probe_programs empty = { .link = PROBE_LINK_SESSION, .exit = -1 };
 	struct bpf_program *p;
 	struct cost_bpf *common;
@@ -216,11 +217,11 @@ int main(void)
 			  strerror(errno));
 	empty.entry = bpf_program__fd(common->progs.empty_call);
 	cost_pin(1);
-	for (char *path = pythons ? strtok_r(pythons, " ", &save) : NULL; path;
+	for (char *path = which ? strtok_r(which, " ", &save) : NULL; path;
 	     path = strtok_r(NULL, " ", &save))
 		python(path, &empty);
 	cost_bpf__destroy(common);
-	free(pythons);
+	free(which);
 	free(table);
 	return 0;
 }

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ctypes
 import functools
+import gc
 import itertools
 import json
 import os
@@ -233,11 +234,26 @@ def made():
 
 
 def reused():
-    """Code objects that are freed: others soon stand at their addresses, alike but for their names and lines."""
-    for i in range(200):
+    """Code objects that are freed, by each way they can be: others soon stand at their addresses, alike but for their names
+    and lines."""
+    def make(i, part, drop="pass"):
         scope = {"hit": hit}
-        exec(compile("%s\ndef gen%d():\n    return hit('reused')\ngen%d()\n" % ("\n" * (i % 7), i, i), "<gen>", "exec"), scope)
-        scope.clear()
+        exec(compile("%s\ndef gen%d():\n    %s\n    return hit(%r)\ngen%d()\n" % ("\n" * (i % 7), i, drop % {"i": i}, part, i),
+                     "<gen>", "exec"), scope)
+        return scope
+    for i in range(120):
+        make(i, "reused").clear()
+    for i in range(40):
+        make(i, "reused, held by its frame only", "del globals()['gen%(i)d']")
+    for i in range(40):
+        scope = make(i, "reused, collected")
+        scope["scope"] = scope
+        del scope
+        gc.collect()
+    for i in range(40):
+        t = threading.Thread(target=lambda: make(i, "reused, by threads").clear())
+        t.start()
+        t.join()
 
 
 def threads():
@@ -287,6 +303,15 @@ def forked():
     hit("after a fork")
 
 
+def hot():
+    """Often enough for machine code to be made of it, where the interpreter does that."""
+    def each(n):
+        return (note(n, "machine code" if active() else "hot", sys._getframe()), malloc(BY, n))
+    active = getattr(getattr(sys, "_jit", None), "is_active", lambda: False)
+    for _ in range(9000):
+        each(next(numbers))
+
+
 def interpreters():
     source = open(__file__).read().split("def nested")[0]
     text = ("import sys\nsys.argv = ['frames', %r, '', '200001']\n" % LOG) + source + "\n\ndef sub():\n    hit('interpreter')\n\nsub()\n"
@@ -300,6 +325,7 @@ def interpreters():
             break
         except (TypeError, ValueError):
             continue
+    hit("before an interpreter")
     failed = them.run_string(it, text)
     if failed:
         raise RuntimeError(failed)
@@ -316,7 +342,7 @@ def executed():
 if __name__ == "__main__":
     every = [nested, multi_line, statements, generator, coroutines, through_c, comprehensions, decorated, classes, made, reused,
              threads, locked, signals, deep, too_deep, forked]
-    for part in every + [interpreters, executed]:
+    for part in every + [hot, interpreters, executed]:
         if part.__name__ in PARTS if PARTS else part in every:
             part()
     hit("module")
