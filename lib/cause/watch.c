@@ -14,6 +14,7 @@ static const struct watch_def *const defs[] = {
 	/* clang-format off */
 	&watch_copy_bound,
 	&watch_alloc_churn,
+	&watch_gpu_oom,
 	&watch_collective_straggler,
 	&watch_call_hung,
 	&watch_memory_pressure,

@@ -102,6 +102,15 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	int at = 0;
 	unsigned n = 0;
 
+	if (c->lost_ns == 0) { /* a fact that takes no time */
+		heading(out, color, "Count");
+		buf_puts(out, human_count(c->count).s);
+		buf_putc(out, ' ');
+		report_member(out, c->body, "counted", "waits");
+		buf_putc(out, '\n');
+		json_free(parts);
+		return;
+	}
 	heading(out, color, "Lost");
 	buf_printf(out, "%s%s in ", is_bound(c->body) ? "up to " : "",
 		   report_ns(t, sizeof(t), (double)c->lost_ns));
@@ -269,9 +278,11 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 		report_style(out, color, "36");
 		report_member(out, f, "command", "");
 		report_style(out, color, "0");
-		buf_printf(out, "\n                  expected gain %s to %s: ",
-			   report_ns(a, sizeof(a), report_number(f, "gain_low_ns")),
-			   report_ns(b, sizeof(b), report_number(f, "gain_high_ns")));
+		buf_puts(out, "\n                  ");
+		if (report_number(f, "gain_high_ns") > 0)
+			buf_printf(out, "expected gain %s to %s: ",
+				   report_ns(a, sizeof(a), report_number(f, "gain_low_ns")),
+				   report_ns(b, sizeof(b), report_number(f, "gain_high_ns")));
 		report_member(out, f, "basis", "");
 		buf_putc(out, '\n');
 		json_free(f);

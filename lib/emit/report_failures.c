@@ -19,6 +19,34 @@ static bool shows(const struct report *r, const struct failure *f)
 	return r->npids == 0;
 }
 
+/* Whether a chain that is shown tells of it already: the same process and code, from the same op or from inside it. */
+static bool told(const struct report *r, const struct failure *f)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || i < r->top) && !is; i++) {
+		const struct chain *c = &r->chains->v.v[i];
+		struct json who = json_get(c->body, "victim"), op = json_get(c->body, "op"),
+			    all = json_get(c->body, "evidence");
+		bool same = report_number(who, "pid") == f->pid &&
+			    (f->inside == f->count ||
+			     bytes_equal(json_bytes(op), bytes_of(f->op->name)));
+
+		for (size_t k = 0; k < json_length(all) && same && !is; k++) {
+			struct json one = json_at(all, k), what = json_get(one, "what");
+
+			is = bytes_equal(json_bytes(what), bytes_of("return code")) &&
+			     report_number(one, "value") == f->ret;
+			json_free(what);
+			json_free(one);
+		}
+		json_free(all);
+		json_free(op);
+		json_free(who);
+	}
+	return is;
+}
+
 /* What did not fit in has no process, and is told only when nobody asks for one. */
 static uint64_t untold(const struct report *r)
 {
@@ -72,7 +100,7 @@ static void row(struct buf *out, const struct report *r, const struct failure *f
 
 void report_failures_text(struct buf *out, const struct report *r, bool color)
 {
-	uint64_t count = 0;
+	uint64_t count = 0, above = 0;
 	size_t rows = 0, shown = 0;
 
 	if (!r->failures)
@@ -81,7 +109,10 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 		if (!shows(r, &r->failures->v.v[i]))
 			continue;
 		count += r->failures->v.v[i].count;
-		rows++;
+		if (told(r, &r->failures->v.v[i]))
+			above += r->failures->v.v[i].count;
+		else
+			rows++;
 	}
 	count += untold(r);
 	if (count == 0)
@@ -90,13 +121,17 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 	report_style(out, color, "1");
 	buf_puts(out, "Errors");
 	report_style(out, color, "0");
-	buf_printf(
-		out,
-		": %s call%s returned an error. An error is no stall by itself: the host's share "
-		"of its time, if any, is counted above.\n",
-		human_count(count).s, count == 1 ? "" : "s");
+	buf_printf(out, ": %s call%s returned an error", human_count(count).s,
+		   count == 1 ? "" : "s");
+	if (above == count)
+		buf_puts(out, ", as told above.\n");
+	else if (above)
+		buf_printf(out, ", %s of them told above. The others:\n", human_count(above).s);
+	else
+		buf_puts(out, ". An error is no stall by itself: the host's share of its time, if "
+			      "any, is counted above.\n");
 	for (size_t i = 0; i < r->failures->v.n && shown < FAILURES_SHOWN; i++) {
-		if (!shows(r, &r->failures->v.v[i]))
+		if (!shows(r, &r->failures->v.v[i]) || told(r, &r->failures->v.v[i]))
 			continue;
 		row(out, r, &r->failures->v.v[i]);
 		shown++;

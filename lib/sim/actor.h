@@ -28,6 +28,7 @@ enum sim_plant {
 	PLANT_COPY,
 	PLANT_SPIKE,
 	PLANT_SHARED,
+	PLANT_ERRORS,
 	PLANT_PLAY, /* whatever the play plants */
 	PLANTS
 };

@@ -104,6 +104,8 @@ static void workspace(struct sim_actor *a, bool allocate)
 	a->allocations += allocate;
 	a->allocated = allocate && !fails;
 	act_allocate(a, site, allocate, ptr, WORKSPACE_BYTES, fails ? 2 : 0, 42000);
+	if (fails)
+		sim_planted(a, PLANT_ERRORS, 0);
 }
 
 static void train_step(struct sim_actor *a)

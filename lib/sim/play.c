@@ -12,6 +12,8 @@ static const struct sim_play *const plays[] = {
 	/* clang-format off */
 	&play_copy_overlap,
 	&play_alloc_churn,
+	&play_gpu_oom,
+	&play_fragmentation,
 	&play_straggler,
 	&play_ranks_ahead,
 	&play_rank_hang,

@@ -178,6 +178,7 @@ static void plan_truth(struct sim_run *r)
 		r->truth[PLANT_PLAY].culprit_pid = c->victim_pid + r->o.play->culprit_thread;
 	if (r->o.play && r->o.play->culprit)
 		r->truth[PLANT_PLAY].culprit = r->o.play->culprit;
+	r->truth[PLANT_ERRORS] = (struct sim_truth){ "gpu-oom", "cudaMalloc", 0, victim, 0, 0 };
 	r->truth[PLANT_STOLEN] = (struct sim_truth){ "stolen", "", 0, victim, 0, 0 };
 	r->truth[PLANT_DISK] = (struct sim_truth){ "disk-stall", "8:16", 0, victim, 0, 0 };
 	r->truth[PLANT_COLD] = (struct sim_truth){ "cold-start", "train", victim, victim, 0, 0 };

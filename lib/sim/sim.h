@@ -24,12 +24,12 @@ struct sim_play;
 struct sim_options {
 	uint64_t seed;
 	uint64_t duration_ns;
-	unsigned threads;     /* that make CUDA calls, each on a CPU of its own; 1 to 64 */
-	unsigned launches;    /* kernels per step */
-	unsigned step_us;     /* CPU time of preparing a batch, outside calls */
-	unsigned driver_ns;   /* CPU time of a driver call that submits work */
-	unsigned device_us;   /* device time of a step's kernels */
-	unsigned error_every; /* this many allocations apart, one fails; 0 none */
+	unsigned threads;   /* that make CUDA calls, each on a CPU of its own; 1 to 64 */
+	unsigned launches;  /* kernels per step */
+	unsigned step_us;   /* CPU time of preparing a batch, outside calls */
+	unsigned driver_ns; /* CPU time of a driver call that submits work */
+	unsigned device_us; /* device time of a step's kernels */
+	unsigned error_every; /* this many allocations apart, one fails: a gpu-oom truth without lost time; 0 none */
 	const char *node; /* name of the machine, and with the seed its identity; NULL: SIM_NODE */
 	bool quiet;	  /* no short preemptions by kernel workers either */
 

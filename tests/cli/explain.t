@@ -92,7 +92,8 @@ subprocess.run([DEMO, "errors", "--duration", "3s", "-o", path("errors")], check
 status, said, err = explain(path("errors"))
 counted = json.loads(run(STAT, "--json", path("errors"))[1])["errors"]
 tap.none(schema.complaints(said, EXPLAIN_SCHEMA), "errors: as formats/explain.schema.json says")
-tap.ok(status == 0 and said["chains"] == [], "errors: an error is no stall")
+tap.ok(status == 0 and [(c["kind"], c["lost_ns"]) for c in said["chains"]] == [("gpu-oom", 0)], "errors: an error is no stall", said["chains"])
+tap.same(said["chains"][0]["count"], counted[0]["count"], "errors: the chain counts those of the outermost calls")
 tap.ok(counted and sorted((f["op"], f["name"], f["count"]) for f in said["errors"]) ==
        sorted((f["op"], f["name"], f["count"]) for f in counted), "errors: as many as ingero-stat counts",
        f"{said['errors']} {counted}")
@@ -103,7 +104,7 @@ for f in said["errors"]:
     tap.ok(0 < f["first_ns"] < f["last_ns"] < said["coverage"]["duration_ns"], f"errors: when {f['op']} failed")
     tap.ok(0 < f["total_ns"] and f["comm"] == "train", f"errors: what {f['op']} took, and who called", f)
 out = run(EXPLAIN, path("errors"))[1].decode()
-tap.ok("cudaMalloc returned 2 (cudaErrorMemoryAllocation)" in out and "no stall by itself" in out, "errors: in the text", out)
+tap.ok("was refused device memory" in out and "as told above" in out and "cudaMalloc returned 2" not in out, "errors: in the text, once", out)
 pid = said["errors"][0]["pid"]
 tap.same(len(explain("-p", str(pid), path("errors"))[1]["errors"]), len(said["errors"]), "errors: -p of who made them")
 tap.same(explain("-p", "999999", path("errors"))[1]["errors"], [], "errors: -p of somebody else")

@@ -79,6 +79,88 @@ static void held_long(unsigned i, int64_t t)
 	get(t + MS, 300 * US, 0x1000 + i, 32 * MIB);
 }
 
+/* ---- gpu-oom, fragmentation ---- */
+
+static void refuse(int64_t start, uint64_t bytes)
+{
+	memory(OP_CU_MEM_ALLOC, start + US, 90 * US, 0, bytes)->ret = 2;
+	s.ev.v[s.ev.n - 1].depth = 1;
+	memory(OP_CUDA_MALLOC, start, 100 * US, 0, bytes)->ret = 2;
+}
+
+static void refused_twice(unsigned i, int64_t t)
+{
+	if (i == 0)
+		get(t, 50 * US, 0x1000, 900 * MIB);
+	if (i == 100 || i == 400)
+		refuse(t, 200 * MIB);
+}
+
+static void other_errors(unsigned i, int64_t t)
+{
+	if (i == 0)
+		get(t, 50 * US, 0x1000, 900 * MIB);
+	if (i % 100 == 50) /* a size of zero */
+		memory(OP_CUDA_MALLOC, t, 5 * US, 0, 0)->ret = 1;
+}
+
+/* The library tries again inside the call, and the call succeeds. */
+static void inner_retry(unsigned i, int64_t t)
+{
+	if (i % 100 != 50)
+		return;
+	memory(OP_CU_MEM_ALLOC, t + US, 90 * US, 0, 200 * MIB)->ret = 2;
+	s.ev.v[s.ev.n - 1].depth = 1;
+	get(t, 100 * US, 0x100000 + i, 200 * MIB);
+}
+
+#define PIECES 6
+
+static void in_pieces(unsigned i, int64_t t)
+{
+	unsigned k = i % 150;
+
+	if (k < PIECES)
+		get(t, 50 * US, 0x1000 + k, 60 * MIB);
+	if (k != 140)
+		return;
+	refuse(t, 300 * MIB);
+	for (unsigned p = 0; p < PIECES; p++)
+		put(t + 150 * US + p * 100 * US, 80 * US, 0x1000 + p);
+	get(t + MS, 500 * US, 0x9000, 300 * MIB);
+	put(t + 9 * MS + 500 * US, 50 * US, 0x9000);
+}
+
+/* What it frees is as large as what it wants: not pieces, but not enough memory for both. */
+static void one_or_the_other(unsigned i, int64_t t)
+{
+	unsigned k = i % 150;
+
+	if (k == 0)
+		get(t, 50 * US, 0x1000, 400 * MIB);
+	if (k != 140)
+		return;
+	refuse(t, 300 * MIB);
+	put(t + 200 * US, 80 * US, 0x1000);
+	get(t + MS, 500 * US, 0x9000, 300 * MIB);
+	put(t + 9 * MS + 500 * US, 50 * US, 0x9000);
+}
+
+/* Samples of the device that say how much of its 16 GiB is used. */
+static void device_uses(double bytes)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, time_ns, 900 * MS);
+		REC_SET(&r, SAMPLE, gpu, 1);
+		REC_SET(&r, SAMPLE, metric, i ? METRIC_GPU_MEM_TOTAL : METRIC_GPU_MEM_USED);
+		REC_SET(&r, SAMPLE, value, i ? 16384.0 * MIB : bytes);
+		if (!vec_push(&s.rec, r))
+			abort();
+	}
+}
+
 int main(void)
 {
 	s = stage_new();
@@ -91,6 +173,23 @@ int main(void)
 	silent(&s, "pairs that take 0.5 % of the time");
 	steps(held_long);
 	silent(&s, "blocks that are held for 1.5 s");
+
+	steps(refused_twice);
+	tells(&s, "gpu-oom", "2 times: 200 MiB in cudaMalloc", 0);
+	steps(other_errors);
+	not_told(&s, "gpu-oom", "allocations that fail for other reasons");
+	steps(inner_retry);
+	silent(&s, "refused inside a call that got it in the end");
+	steps(in_pieces);
+	tells(&s, "fragmentation", "300 MiB although enough was free", 4 * 1500 * US);
+	steps(one_or_the_other);
+	tells(&s, "gpu-oom", "4 times: 300 MiB", 0);
+	device_uses(2000.0 * MIB);
+	steps(refused_twice);
+	tells(&s, "fragmentation", "although enough was free", 200 * US);
+	device_uses(16200.0 * MIB);
+	steps(refused_twice);
+	tells(&s, "gpu-oom", "cudaMalloc", 0);
 	stage_free(&s);
 	return tap_done();
 }

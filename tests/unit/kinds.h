@@ -70,4 +70,17 @@ static inline void tells(struct stage *s, const char *kind, const char *culprit,
 	chain_list_free(&p.list);
 }
 
+/* Whatever else is told, not this kind. */
+static inline void not_told(struct stage *s, const char *kind, const char *name)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		n += bytes_equal(p.list.v.v[i].kind, bytes_of(kind));
+	ok(n == 0, "no %s: %s", kind, name);
+	chain_list_free(&p.list);
+}
+
 #endif

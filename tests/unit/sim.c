@@ -227,7 +227,21 @@ static struct sums drain(const struct sim_options *o, struct sim_truth truth[TRU
 	return s;
 }
 
-enum { PREEMPTED, CONTENDED, THROTTLED, LOCK, LOCK_VIA, DISK, STOLEN, COLD, COPY, SPIKE, SHARED };
+enum {
+	PREEMPTED,
+	CONTENDED,
+	THROTTLED,
+	LOCK,
+	LOCK_VIA,
+	DISK,
+	STOLEN,
+	COLD,
+	COPY,
+	SPIKE,
+	SHARED,
+	ERRORS,
+	PLAY
+};
 
 static void check(const char *name, const struct sim_options *o)
 {
@@ -263,7 +277,7 @@ static void check(const char *name, const struct sim_options *o)
 	if (t[SPIKE].count)
 		is_u64(s.slow_allocs, t[SPIKE].count, "%s: allocations that took long", name);
 	ok((s.peer_calls > 0) == (t[SHARED].count > 0), "%s: the other process makes calls", name);
-	for (unsigned i = 0; i < SHARED + 1; i++)
+	for (unsigned i = 0; i < PLAY + 1; i++)
 		if (t[i].count && i != STOLEN)
 			is_u64(told[planted++], t[i].lost_ns, "%s: told in the recording: %s", name,
 			       t[i].kind);
