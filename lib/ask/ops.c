@@ -10,9 +10,11 @@
 
 #include "lib/ask/exact.h"
 #include "lib/ask/ops_facts.h"
+#include "lib/ask/ops_rows.h"
 #include "lib/base/map.h"
 #include "lib/line/line.h"
 #include "lib/stat/sketch.h"
+#include "lib/world/stack_ends.h"
 
 struct counter {
 	struct ops_row row;
@@ -33,6 +35,8 @@ struct ask_ops_run {
 	struct map process_of; /* world process -> index + 1 */
 	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
 	struct map seen_thread;
+	struct stack_ends stack_ends;
+	struct stack_ends_sum stacks;
 	uint64_t item_lost, record_lost;
 	bool begun, nomem;
 	int64_t first_ns, last_ns;
@@ -126,6 +130,8 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 	if (!row)
 		return;
 	row->row.count++;
+	if (!stack_ends_add(&r->stack_ends, ev->stack, ev->ctx))
+		r->nomem = true;
 	if (!sketch_add(&row->durations, ev->dur_ns))
 		r->nomem = true;
 	if (r->exact) {
@@ -226,6 +232,8 @@ void ask_ops_free(struct ask_ops_run *r)
 	map_free(&r->process_of);
 	map_free(&r->seen_ctx);
 	map_free(&r->seen_thread);
+	stack_ends_free(&r->stack_ends);
+	stack_ends_sum_free(&r->stacks);
 	line_free(r->line);
 	free(r);
 }
@@ -362,40 +370,6 @@ int ask_ops_item(struct ask_ops_run *r, const struct stream_item *item, struct e
 	return 0;
 }
 
-static unsigned layer_rank(const struct op_def *op)
-{
-	static const char *const order[] = { "runtime", "driver", "graph", "nccl" };
-	const char *name = source_layer(op->source);
-
-	for (unsigned i = 0; name && i < sizeof(order) / sizeof(order[0]); i++)
-		if (!strcmp(name, order[i]))
-			return i;
-	return 8;
-}
-
-static int by_layer_and_total(const void *a, const void *b)
-{
-	const struct ops_row *x = a, *y = b;
-	unsigned rx = layer_rank(x->op), ry = layer_rank(y->op);
-
-	if (rx != ry)
-		return rx < ry ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x->op->id < y->op->id ? -1 : x->op->id > y->op->id;
-}
-
-static int by_time_in_calls(const void *a, const void *b)
-{
-	const struct ops_process *x = a, *y = b;
-
-	if (x->in_calls_ns != y->in_calls_ns)
-		return x->in_calls_ns > y->in_calls_ns ? -1 : 1;
-	if (x->events != y->events)
-		return x->events > y->events ? -1 : 1;
-	return x->process < y->process ? -1 : x->process > y->process;
-}
-
 static bool fill_rows(struct ask_ops_run *r)
 {
 	struct ops_summary *a = &r->answer;
@@ -427,10 +401,7 @@ static bool fill_rows(struct ask_ops_run *r)
 	for (size_t i = 0; i < r->processes.n; i++)
 		if (!vec_push(&a->processes, r->processes.v[i]))
 			return false;
-	if (a->rows.n)
-		qsort(a->rows.v, a->rows.n, sizeof(*a->rows.v), by_layer_and_total);
-	if (a->processes.n)
-		qsort(a->processes.v, a->processes.n, sizeof(*a->processes.v), by_time_in_calls);
+	ops_rows_sort(a);
 	return true;
 }
 
@@ -438,8 +409,9 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 {
 	struct ops_summary *a = &r->answer;
 
-	if (!fill_rows(r))
+	if (!fill_rows(r) || !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
 		return NULL;
+	a->stacks = a->brief ? NULL : &r->stacks;
 	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;
 	a->nodes = world_count(r->w, WORLD_NODE);
 	a->start_ns = r->first_ns;

@@ -80,7 +80,10 @@ bool ops_facts_record(struct ops_summary *a, struct world *w, const struct recor
 		}
 		break;
 	case RECORD_SAMPLED:
-		a->left_out += rec->u.SAMPLED.left_out;
+		if (bytes_equal(rec->u.SAMPLED.reason, bytes_of("budget")))
+			a->given_up += rec->u.SAMPLED.left_out;
+		else
+			a->sampled_out += rec->u.SAMPLED.left_out;
 		break;
 	case RECORD_OPEN:
 		a->open += rec->u.OPEN.at_end != 0;

@@ -9,6 +9,7 @@
 #include "lib/base/timetext.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/world/stack_ends.h"
 
 static void text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
 {
@@ -137,6 +138,31 @@ static void layers(struct jsonw *j, const struct world *w, const struct ops_summ
 	jsonw_array_end(j);
 }
 
+static void stacks(struct jsonw *j, const struct world *w, const struct stack_ends_sum *sum)
+{
+	jsonw_key(j, "native_stacks");
+	if (!sum) {
+		jsonw_null(j);
+		return;
+	}
+	jsonw_object_begin(j);
+	jsonw_key_u64(j, "events", sum->events);
+	jsonw_key_u64(j, "whole", sum->whole);
+	jsonw_key_u64(j, "too_deep", sum->deep);
+	jsonw_key_array(j, "ends");
+	for (size_t i = 0; i < sum->ends.n; i++) {
+		const struct world_module *m = world_get_module(w, sum->ends.v[i].module);
+
+		jsonw_object_begin(j);
+		text(j, w, "path", m ? m->path : 0);
+		text(j, w, "build_id", m ? m->build_id : 0);
+		jsonw_key_u64(j, "events", sum->ends.v[i].events);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	jsonw_object_end(j);
+}
+
 static void coverage(struct jsonw *j, const struct world *w, const struct ops_summary *s,
 		     const struct ops_input *in)
 {
@@ -167,9 +193,12 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	}
 	jsonw_array_end(j);
 	layers(j, w, s);
-	jsonw_key_u64(j, "left_out", s->left_out);
+	jsonw_key_u64(j, "left_out", s->sampled_out + s->given_up);
+	jsonw_key_u64(j, "sampled_out", s->sampled_out);
+	jsonw_key_u64(j, "given_up", s->given_up);
 	if (s->cpu_hz)
 		jsonw_key_u64(j, "cpu_samples_hz", s->cpu_hz);
+	stacks(j, w, s->stacks);
 	jsonw_key(j, "recording_cost");
 	if (s->cost_over_ns)
 		jsonw_double(j, (double)s->cost_ns / (double)s->cost_over_ns);

@@ -13,10 +13,12 @@
 #include "lib/base/timetext.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/world/stack_ends.h"
 
 #define FEW_CALLS	100 /* below this many calls a p99 is the largest of them, and is marked */
 #define ERRORS_SHOWN	20
 #define PROCESSES_SHOWN 16
+#define ENDS_SHOWN	4 /* modules in which stacks end */
 
 static const char *quantile(struct human_text *t, uint64_t ns, uint64_t count)
 {
@@ -217,6 +219,27 @@ static void head_lines(struct buf *out, const struct world *w, const struct ops_
 	system_line(out, s);
 }
 
+/* Calls that are missing on purpose: what that is called, and why. */
+static void left_out_line(struct buf *out, const char *what, const char *why, uint64_t calls)
+{
+	if (calls)
+		buf_printf(
+			out,
+			"coverage: %s: %s calls more were made and counted, and not recorded (%s): "
+			"counts and totals here are of those recorded\n",
+			what, human_count(calls).s, why);
+}
+
+static void stacks_line(struct buf *out, const struct world *w, const struct stack_ends_sum *sum)
+{
+	if (!sum || sum->events == 0 || sum->whole == sum->events)
+		return;
+	buf_printf(out, "coverage: native stacks: %.2f%% of %s reach main or a thread's start",
+		   100.0 * (double)sum->whole / (double)sum->events, human_count(sum->events).s);
+	stack_ends_text(sum, w, ENDS_SHOWN, out);
+	buf_putc(out, '\n');
+}
+
 static void coverage_lines(struct buf *out, const struct world *w, const struct ops_summary *s,
 			   bool over, bool few)
 {
@@ -239,16 +262,14 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 	if (s->exact)
 		buf_puts(out, ", quantiles exact");
 	buf_putc(out, '\n');
-	if (s->left_out)
-		buf_printf(out,
-			   "coverage: sampled: %s calls more were made, counted and not recorded; "
-			   "counts and totals here are of those recorded\n",
-			   human_count(s->left_out).s);
+	left_out_line(out, "sampled", "one of several was asked for", s->sampled_out);
+	left_out_line(out, "given up", "to stay within the budget", s->given_up);
 	if (s->cpu_hz)
 		buf_printf(out,
 			   "coverage: each CPU sample stands for about %s of CPU time (%u a "
 			   "second of each CPU; ingero-explain says where)\n",
 			   human_ns(1000000000 / s->cpu_hz).s, s->cpu_hz);
+	stacks_line(out, w, s->stacks);
 	if (s->cost_over_ns)
 		buf_printf(out,
 			   "coverage: recording took about %s of the wall time from the programs "
@@ -257,8 +278,8 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
 
-		if (l->failed == 0)
-			continue;
+		if (l->failed == 0 || bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
+			continue; /* stacks: counted anew from what is looked at */
 		buf_puts(out, "coverage: ");
 		human_safe(out, world_text(w, l->layer));
 		buf_printf(out, ": %u of %u not traced", l->failed, l->requested);

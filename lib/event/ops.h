@@ -49,6 +49,8 @@ struct ops_metric {
 	double first, last, sum, max;
 };
 
+struct stack_ends_sum;
+
 #define OPS_LOSS_REASONS 16
 #define OPS_METRICS	 48
 
@@ -63,7 +65,8 @@ struct ops_summary {
 	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
 	uint32_t cpu_hz; /* CPU samples in a second of each CPU; 0: none, or not the same everywhere */
 	bool cpu_hz_differs;
-	uint64_t left_out; /* calls counted and not recorded, on purpose: sampling, a budget */
+	uint64_t sampled_out,
+		given_up; /* calls counted and not recorded: one of N was asked for; a budget */
 	uint64_t cost_ns,
 		cost_over_ns; /* what probes took from calls, estimated, and in how much wall time; 0 unknown */
 	uint64_t late; /* came too late to be placed; counted */
@@ -75,6 +78,7 @@ struct ops_summary {
 	int64_t start_ns,
 		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
 	int64_t real_minus_mono_ns;
+	const struct stack_ends_sum *stacks;	/* world/stack_ends.h; NULL: not counted */
 	struct ops_metric metrics[OPS_METRICS]; /* of the node, by enum metric_id */
 	uint32_t hostname, kernel;		/* strings, 0 unknown */
 	uint32_t cpus, nodes;

@@ -26,6 +26,26 @@ static void tell_shares(struct probe_recorder *r, const struct probe_shares *s)
 	buf_free(&b);
 }
 
+#define ENDS_SHOWN 3
+
+/* How far native frames go, and who stands in the way. */
+static void tell_ends(struct probe_recorder *r)
+{
+	struct stack_ends_sum sum = { 0 };
+	struct buf b = { 0 };
+
+	if (!stack_ends_count(&r->stack_ends, r->world, &sum) || sum.events == 0 ||
+	    sum.whole == sum.events)
+		goto out;
+	buf_printf(&b, "native stacks that reach main or a thread's start: %.2f%%",
+		   100.0 * (double)sum.whole / (double)sum.events);
+	stack_ends_text(&sum, r->world, ENDS_SHOWN, &b);
+	probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&b));
+out:
+	stack_ends_sum_free(&sum);
+	buf_free(&b);
+}
+
 static void tell_thinned(struct probe_recorder *r)
 {
 	if (r->thin.on)
@@ -85,8 +105,10 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 		"recorder used %.2f s of CPU (%.1f%% of one) while recording, %.2f s to start", cpu,
 		seconds > 0 ? 100 * cpu / seconds : 0, r->start_cpu);
 	probe_recorder_tell_cost(r);
-	if (strcmp(t.walker, "none") != 0)
+	if (strcmp(t.walker, "none") != 0) {
 		tell_shares(r, &t.shares);
+		tell_ends(r);
+	}
 	tell_missing(r, &t);
 	tell_thinned(r);
 	tell_marks(r);

@@ -66,6 +66,7 @@ static int say_op(struct probe_recorder *r, struct shed_op *s, int64_t now, stru
 	s->told = left_out;
 	s->since_ns = now;
 	r->left_out += n;
+	r->given_up += s->shed ? n : 0;
 	return ige_writer_record(r->writer, &rec, e);
 }
 
@@ -210,9 +211,14 @@ void probe_recorder_tell_cost(struct probe_recorder *r)
 			r->cost.measured_ns ? human_percent((double)r->cost_host_ns / wall).s : "");
 	else
 		probe_recorder_tell(r, PROBE_LINE, "what the probes cost is not known");
-	if (r->left_out)
+	if (r->left_out > r->given_up)
 		probe_recorder_tell(
 			r, PROBE_LINE,
-			"%s calls more were counted and not recorded (--sample, --budget)",
-			human_count(r->left_out).s);
+			"sampled: %s calls more were counted and not recorded (--sample)",
+			human_count(r->left_out - r->given_up).s);
+	if (r->given_up)
+		probe_recorder_tell(
+			r, PROBE_LINE,
+			"given up: %s calls more were counted and not recorded (--budget)",
+			human_count(r->given_up).s);
 }

@@ -20,6 +20,7 @@ static void on_event(void *ctx, const struct event *ev)
 	r->events++;
 	r->op_calls[ev->op % OPS_COUNTED]++;
 	r->calls += def && (def->flags & OP_CALL);
+	stack_ends_add(&r->stack_ends, ev->stack, ev->ctx);
 	if (!r->event_error.code)
 		ige_writer_event(r->writer, ev, &r->event_error);
 	if (r->opt.trigger && select_trigger_hit(r->opt.trigger, ev) && !r->triggered) {

@@ -17,10 +17,13 @@ int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 
 int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e)
 {
+	int rc;
+
 	if (!r->session)
 		return 0;
-	return probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
-				  probe_link_name(probe_session_programs(r->session)->link), e);
+	rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
+				probe_link_name(probe_session_programs(r->session)->link), e);
+	return rc ? rc : probe_say_stack_ends(r->writer, r->world, &r->stack_ends, e);
 }
 
 int probe_recorder_say_thinned(struct probe_recorder *r, int64_t now, struct err *e)

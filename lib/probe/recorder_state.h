@@ -23,6 +23,7 @@
 #include "lib/probe/thin.h"
 #include "lib/probe/watch.h"
 #include "lib/probe/wire.h"
+#include "lib/world/stack_ends.h"
 
 /* A thread preempted between reading the clock and the ring delivers that much late at most. */
 #define PROBE_LAG_NS 50000000
@@ -62,7 +63,7 @@ struct probe_recorder {
 	struct probe_cost cost;
 	VEC(struct shed_op) shed;
 	uint64_t op_calls[OPS_COUNTED];
-	uint64_t left_out, cost_ns, cost_host_ns, cost_calls,
+	uint64_t left_out, given_up, cost_ns, cost_host_ns, cost_calls,
 		cost_measured; /* said in records so far */
 	int64_t cost_since, budget_ns;
 	double cost_cpu;
@@ -92,6 +93,7 @@ struct probe_recorder {
 	uint64_t lost_told, dropped_told[2];
 	int64_t losses_told_ns, next_lost;
 	uint64_t events, calls;
+	struct stack_ends stack_ends;
 	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, finished;
 	double start_cpu;	/* seconds of CPU spent before the recording began */

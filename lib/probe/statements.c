@@ -161,6 +161,48 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 	return 0;
 }
 
+static uint32_t at_most_u32(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static int say_stacks(struct ige_writer *wr, const struct world *w, uint32_t module,
+		      uint64_t requested, uint64_t failed, const char *reason, struct err *e)
+{
+	const struct world_module *m = world_get_module(w, module);
+	struct record r = { .kind = RECORD_COVERAGE };
+
+	REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+	REC_SET(&r, COVERAGE, layer, bytes_of("stacks"));
+	if (m) {
+		REC_SET(&r, COVERAGE, path, world_text(w, m->path));
+		if (m->build_id)
+			REC_SET(&r, COVERAGE, build_id, world_text(w, m->build_id));
+	}
+	REC_SET(&r, COVERAGE, requested, at_most_u32(requested));
+	REC_SET(&r, COVERAGE, attached, at_most_u32(requested - failed));
+	REC_SET(&r, COVERAGE, failed, at_most_u32(failed));
+	if (reason)
+		REC_SET(&r, COVERAGE, reason, bytes_of(reason));
+	return ige_writer_record(wr, &r, e);
+}
+
+int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const struct stack_ends *s,
+			 struct err *e)
+{
+	struct stack_ends_sum sum = { 0 };
+	int rc = stack_ends_count(s, w, &sum) ? 0 : err_nomem(e);
+
+	if (rc == 0 && sum.events)
+		rc = say_stacks(wr, w, 0, sum.events, sum.events - sum.whole, NULL, e);
+	for (size_t i = 0; rc == 0 && i < sum.ends.n; i++)
+		if (sum.ends.v[i].module)
+			rc = say_stacks(wr, w, sum.ends.v[i].module, sum.events,
+					sum.ends.v[i].events, "built without frame pointers", e);
+	stack_ends_sum_free(&sum);
+	return rc;
+}
+
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
 		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e)
 {

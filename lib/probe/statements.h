@@ -14,6 +14,7 @@
 #include "lib/ige/writer.h"
 #include "lib/probe/copies.h"
 #include "lib/probe/wire.h"
+#include "lib/world/stack_ends.h"
 #include "lib/world/world.h"
 
 /* This machine between two boots. name: NULL for the host name. */
@@ -44,6 +45,10 @@ int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
 		       void *ctx, const char *link, struct err *e);
+
+/* How far stacks reach: one record for all, one per module in which some end before main. */
+int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const struct stack_ends *s,
+			 struct err *e);
 
 /* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. */
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,

@@ -12,7 +12,7 @@ double_headers := $(wildcard tests/double/*.h tests/double/*.def tests/double/wo
 
 double_work := $(filter-out work,$(patsubst tests/double/work/%.c,%,$(wildcard tests/double/work/*.c)))
 double_libs := libcuda.so.1 libcudart.so.12 libcudart.so.13 libnccl.so.2 libnvidia-ml.so.1
-double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-static)
+double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-static libthrough-kept.so libthrough-lost.so)
 
 .PHONY: double
 double: $(double_files)
@@ -43,3 +43,13 @@ $(double_dir)/calls-static: tests/double/work/calls.c tests/double/work/work.c $
 	@mkdir -p $(@D)
 	$(say) DOUBLE $@
 	$(Q)$(CC) $(double_workflags) -fvisibility=hidden -DWORK_STATIC -o $@ $(filter %.c,$^) -ldl
+
+# One library with frame pointers and without.
+$(double_dir)/libthrough-kept.so: tests/double/through.c tests/double/rules.mk
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(CC) $(double_soflags) -shared -o $@ $<
+$(double_dir)/libthrough-lost.so: tests/double/through.c tests/double/rules.mk
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(CC) $(double_soflags) -fomit-frame-pointer -DTHROUGH_LOST -shared -o $@ $<

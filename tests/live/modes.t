@@ -194,6 +194,14 @@ tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has 
 decoy.communicate(timeout=20)
 
 # ---- one call of so many, and a budget
+def left_out(path, said):
+    """What is called sampled and what given up: in JSON, and by whom a person reads it."""
+    c = rec.stat(path)["coverage"]
+    text = subprocess.run([rec.STAT, path], capture_output=True, text=True).stdout
+    return c["sampled_out"], c["given_up"], *(sorted(set(re.findall(r"^(?:coverage: )?(sampled|given up): [\d,]+ calls more", t, re.M)))
+                                              for t in (said, text))
+
+
 out = rec.path("sampled.ige")
 p = rec.run("--sample", 10, "-o", out, "--", rec.work("calls"), "--count", 1000, "--threads", 2)
 calls = expected(p.stdout)
@@ -205,6 +213,7 @@ tap.same(lost, 0, "sampling loses nothing")
 tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "recorded and left out are what was called")
 tap.none((k for k in calls if abs(got[k] * 10 - calls[k]) > 20), "one of ten is recorded")
 tap.same(rec.stat(out)["coverage"]["left_out"], sum(by_op.values()), "and told")
+tap.same(left_out(out, p.stderr), (sum(by_op.values()), 0, ["sampled"], ["sampled"]), "as sampled")
 p = rec.run("--budget", "0.01%", "-o", out, "--", rec.work("calls"), "--count", 6000, "--rate", 2000, timeout=100)
 calls = expected(p.stdout)
 by_op = {}
@@ -216,6 +225,8 @@ tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "with a bud
 cost = records(out, "cost")
 tap.ok(cost and all(x["recorder_rss"] > 0 and x["recorder_cpu_ns"] > 0 for x in cost), "what it cost is told", str(cost))
 tap.same(sum(x["left_out"] for x in cost), sum(by_op.values()), "with what was left out")
+if by_op:
+    tap.same(left_out(out, p.stderr), (0, sum(by_op.values()), ["given up"], ["given up"]), "as given up")
 if all("call_ns" in x for x in cost):
     tap.ok(by_op and "not recorded for now" in p.stderr, "a budget that cannot be kept gives up calls", p.stderr)
     tap.ok(rec.stat(out)["coverage"]["recording_cost"] > 0, "and ingero-stat tells the cost")
