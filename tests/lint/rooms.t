@@ -56,6 +56,8 @@ OWNERS = {
     "microhttpd.h": "lib/net/",
     "gnutls/": "lib/net/",
     "curl/": "lib/net/",
+    "Python.h": "tests/live/python_headers.c",
+    "internal/": "tests/live/python_headers.c",
 }
 
 # What the C library and the kernel's user-space headers bring.
