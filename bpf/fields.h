@@ -111,8 +111,10 @@ static __always_inline bool field_of(const struct field_spec *f, const u64 *word
 	case FIELD_NONE:
 		return 0;
 	case FIELD_WORD:
-	case FIELD_OUT:
 	case FIELD_OUT_LOW:
+		break;
+	case FIELD_OUT:
+		v += b;
 		break;
 	case FIELD_LOW:
 		v = low(v);

@@ -370,7 +370,7 @@ enum field_kind {
 	FIELD_WORD, /* word a */
 	FIELD_LOW,  /* its low half */
 	FIELD_HIGH,
-	FIELD_OUT, /* where word a points to, at return */
+	FIELD_OUT, /* b bytes behind where word a points to, at return */
 	FIELD_OUT_LOW,
 	FIELD_CONST,	  /* a */
 	FIELD_SHAPE,	  /* x and y in word a, z in the low half of the next */

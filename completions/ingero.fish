@@ -6,38 +6,38 @@
 function __ingero_ops
     printf '%s\n' cpu cuda driver graph host io mark nccl net sched __cudaRegisterFunction block compact \
         cuCtxCreate cuCtxDestroy cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuCtxSynchronize \
-        cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate cuEventDestroy \
-        cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags cuEventSynchronize \
-        cuGraphClone cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphExecUpdate \
-        cuGraphInstantiate cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphLaunch \
-        cuGraphUpload cuInit cuKernelGetFunction cuLaunchCooperativeKernel cuLaunchHostFunc \
-        cuLaunchKernel cuLaunchKernelEx cuLibraryGetKernel cuLibraryLoadData cuLibraryUnload \
-        cuMemAddressFree cuMemAddressReserve cuMemAlloc cuMemAllocAsync cuMemAllocFromPoolAsync \
-        cuMemAllocHost cuMemAllocManaged cuMemAllocPitch cuMemCreate cuMemFree cuMemFreeAsync \
-        cuMemFreeHost cuMemHostRegister cuMemHostUnregister cuMemMap cuMemPrefetchAsync \
-        cuMemRelease cuMemSetAccess cuMemUnmap cuMemcpy cuMemcpy2D cuMemcpy2DAsync \
-        cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DBatchAsync cuMemcpy3DPeer \
-        cuMemcpy3DPeerAsync cuMemcpyAsync cuMemcpyAtoA cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync \
-        cuMemcpyBatchAsync cuMemcpyDtoA cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH \
-        cuMemcpyDtoHAsync cuMemcpyHtoA cuMemcpyHtoAAsync cuMemcpyHtoD cuMemcpyHtoDAsync \
-        cuMemcpyPeer cuMemcpyPeerAsync cuMemsetD16 cuMemsetD16Async cuMemsetD2D16 \
-        cuMemsetD2D16Async cuMemsetD2D32 cuMemsetD2D32Async cuMemsetD2D8 cuMemsetD2D8Async \
-        cuMemsetD32 cuMemsetD32Async cuMemsetD8 cuMemsetD8Async cuModuleGetFunction cuModuleLoad \
-        cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary cuModuleUnload \
-        cuStreamAddCallback cuStreamBatchMemOp cuStreamBeginCapture cuStreamBeginCaptureToGraph \
-        cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy cuStreamEndCapture cuStreamQuery \
-        cuStreamSynchronize cuStreamWaitEvent cuStreamWaitValue32 cuStreamWaitValue64 \
-        cuStreamWriteValue32 cuStreamWriteValue64 cudaDeviceReset cudaDeviceSynchronize \
-        cudaEventCreate cudaEventCreateWithFlags cudaEventDestroy cudaEventElapsedTime \
-        cudaEventQuery cudaEventRecord cudaEventRecordWithFlags cudaEventSynchronize cudaFree \
-        cudaFreeArray cudaFreeAsync cudaFreeHost cudaGraphClone cudaGraphCreate cudaGraphDestroy \
-        cudaGraphExecDestroy cudaGraphExecUpdate cudaGraphInstantiate \
-        cudaGraphInstantiateWithFlags cudaGraphInstantiateWithParams cudaGraphLaunch \
-        cudaGraphUpload cudaHostRegister cudaHostUnregister cudaLaunchCooperativeKernel \
-        cudaLaunchHostFunc cudaLaunchKernel cudaLaunchKernelExC cudaMalloc cudaMalloc3D \
-        cudaMallocArray cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost cudaMallocManaged \
-        cudaMallocPitch cudaMemAdvise cudaMemPrefetchAsync cudaMemcpy cudaMemcpy2D \
-        cudaMemcpy2DArrayToArray cudaMemcpy2DAsync cudaMemcpy2DFromArray \
+        cuDeviceGetUuid cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuEventCreate \
+        cuEventDestroy cuEventElapsedTime cuEventQuery cuEventRecord cuEventRecordWithFlags \
+        cuEventSynchronize cuGraphClone cuGraphCreate cuGraphDestroy cuGraphExecDestroy \
+        cuGraphExecUpdate cuGraphInstantiate cuGraphInstantiateWithFlags \
+        cuGraphInstantiateWithParams cuGraphLaunch cuGraphUpload cuInit cuKernelGetFunction \
+        cuLaunchCooperativeKernel cuLaunchHostFunc cuLaunchKernel cuLaunchKernelEx \
+        cuLibraryGetKernel cuLibraryLoadData cuLibraryUnload cuMemAddressFree cuMemAddressReserve \
+        cuMemAlloc cuMemAllocAsync cuMemAllocFromPoolAsync cuMemAllocHost cuMemAllocManaged \
+        cuMemAllocPitch cuMemCreate cuMemFree cuMemFreeAsync cuMemFreeHost cuMemHostRegister \
+        cuMemHostUnregister cuMemMap cuMemPrefetchAsync cuMemRelease cuMemSetAccess cuMemUnmap \
+        cuMemcpy cuMemcpy2D cuMemcpy2DAsync cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync \
+        cuMemcpy3DBatchAsync cuMemcpy3DPeer cuMemcpy3DPeerAsync cuMemcpyAsync cuMemcpyAtoA \
+        cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync cuMemcpyBatchAsync cuMemcpyDtoA cuMemcpyDtoD \
+        cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoA cuMemcpyHtoAAsync \
+        cuMemcpyHtoD cuMemcpyHtoDAsync cuMemcpyPeer cuMemcpyPeerAsync cuMemsetD16 cuMemsetD16Async \
+        cuMemsetD2D16 cuMemsetD2D16Async cuMemsetD2D32 cuMemsetD2D32Async cuMemsetD2D8 \
+        cuMemsetD2D8Async cuMemsetD32 cuMemsetD32Async cuMemsetD8 cuMemsetD8Async \
+        cuModuleGetFunction cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary \
+        cuModuleUnload cuStreamAddCallback cuStreamBatchMemOp cuStreamBeginCapture \
+        cuStreamBeginCaptureToGraph cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy \
+        cuStreamEndCapture cuStreamQuery cuStreamSynchronize cuStreamWaitEvent cuStreamWaitValue32 \
+        cuStreamWaitValue64 cuStreamWriteValue32 cuStreamWriteValue64 cudaDeviceReset \
+        cudaDeviceSynchronize cudaEventCreate cudaEventCreateWithFlags cudaEventDestroy \
+        cudaEventElapsedTime cudaEventQuery cudaEventRecord cudaEventRecordWithFlags \
+        cudaEventSynchronize cudaFree cudaFreeArray cudaFreeAsync cudaFreeHost cudaGraphClone \
+        cudaGraphCreate cudaGraphDestroy cudaGraphExecDestroy cudaGraphExecUpdate \
+        cudaGraphInstantiate cudaGraphInstantiateWithFlags cudaGraphInstantiateWithParams \
+        cudaGraphLaunch cudaGraphUpload cudaHostRegister cudaHostUnregister \
+        cudaLaunchCooperativeKernel cudaLaunchHostFunc cudaLaunchKernel cudaLaunchKernelExC \
+        cudaMalloc cudaMalloc3D cudaMallocArray cudaMallocAsync cudaMallocFromPoolAsync \
+        cudaMallocHost cudaMallocManaged cudaMallocPitch cudaMemAdvise cudaMemPrefetchAsync \
+        cudaMemcpy cudaMemcpy2D cudaMemcpy2DArrayToArray cudaMemcpy2DAsync cudaMemcpy2DFromArray \
         cudaMemcpy2DFromArrayAsync cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy3D \
         cudaMemcpy3DAsync cudaMemcpy3DBatchAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync \
         cudaMemcpyAsync cudaMemcpyBatchAsync cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync \

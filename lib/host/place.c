@@ -187,7 +187,7 @@ void host_place_cgroup(struct host_place *p, struct bytes text)
 
 /* ---- the environment ------------------------------------------------------------------------------- */
 
-static struct bytes variable(struct bytes text, const char *name)
+struct bytes host_environ_variable(struct bytes text, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -204,7 +204,7 @@ static struct bytes variable(struct bytes text, const char *name)
 
 static uint32_t count_of(struct bytes text, const char *name)
 {
-	struct bytes v = variable(text, name);
+	struct bytes v = host_environ_variable(text, name);
 	uint64_t n = 0;
 
 	if (v.n == 0 || v.n > 9)
@@ -239,7 +239,7 @@ static void ranks(struct host_place *p, struct bytes env)
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		uint32_t rank = count_of(env, launchers[i].rank);
 
-		if (rank == HOST_RANK_UNKNOWN || !variable(env, launchers[i].needs).n)
+		if (rank == HOST_RANK_UNKNOWN || !host_environ_variable(env, launchers[i].needs).n)
 			continue;
 		p->rank = rank;
 		p->local_rank = count_of(env, launchers[i].local);
@@ -251,8 +251,9 @@ static void ranks(struct host_place *p, struct bytes env)
 
 static void run_id(struct host_place *p, struct bytes env)
 {
-	struct bytes id = variable(env, "TORCHELASTIC_RUN_ID"), host = variable(env, "MASTER_ADDR"),
-		     port = variable(env, "MASTER_PORT");
+	struct bytes id = host_environ_variable(env, "TORCHELASTIC_RUN_ID"),
+		     host = host_environ_variable(env, "MASTER_ADDR"),
+		     port = host_environ_variable(env, "MASTER_PORT");
 
 	/* "none" is what torchrun says when nobody gave an id. */
 	if (id.n && !bytes_equal(id, bytes_of("none")))
@@ -268,25 +269,25 @@ void host_place_environ(struct host_place *p, struct bytes env)
 
 	ranks(p, env);
 	run_id(p, env);
-	v = variable(env, "SLURM_JOB_ID");
+	v = host_environ_variable(env, "SLURM_JOB_ID");
 	if (v.n && !*p->job) {
 		KEEP(p->scheduler, bytes_of("slurm"));
 		KEEP(p->job, v);
 	}
-	v = variable(env, "SLURM_STEP_ID");
+	v = host_environ_variable(env, "SLURM_STEP_ID");
 	if (v.n && !*p->step && strcmp(p->scheduler, "slurm") == 0)
 		KEEP(p->step, v);
-	v = variable(env, "CUDA_VISIBLE_DEVICES");
+	v = host_environ_variable(env, "CUDA_VISIBLE_DEVICES");
 	KEEP(p->devices, v);
 	/* By convention a pod gets its names this way, beside the files that host_place_read looks at. */
-	v = variable(env, "POD_NAME");
+	v = host_environ_variable(env, "POD_NAME");
 	if (!*p->pod)
 		KEEP(p->pod, v);
-	v = variable(env, "POD_NAMESPACE");
+	v = host_environ_variable(env, "POD_NAMESPACE");
 	if (!*p->namespace)
 		KEEP(p->namespace, v);
-	if (!*p->runtime && (variable(env, "ECS_CONTAINER_METADATA_URI_V4").n ||
-			     variable(env, "ECS_CONTAINER_METADATA_URI").n))
+	if (!*p->runtime && (host_environ_variable(env, "ECS_CONTAINER_METADATA_URI_V4").n ||
+			     host_environ_variable(env, "ECS_CONTAINER_METADATA_URI").n))
 		KEEP(p->runtime, bytes_of("ecs"));
 }
 

@@ -35,6 +35,8 @@ void host_place_init(struct host_place *p);
 void host_place_cgroup(struct host_place *p, struct bytes text);
 /* Text of /proc/PID/environ: NAME=VALUE, each ended by a zero byte. */
 void host_place_environ(struct host_place *p, struct bytes text);
+/* Value of a variable in such a text; p NULL: it is not set. */
+struct bytes host_environ_variable(struct bytes text, const char *name);
 /* Names from the files of the node below root ("" the real one): folders and links of the kubelet's logs, files of
  * Docker. Needs what the two above found. */
 void host_place_names(struct host_place *p, const char *root);

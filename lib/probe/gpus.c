@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/host/visible.h"
 #include "lib/probe/statements.h"
 
 void probe_gpus_init(struct probe_gpus *g, struct world *w, uint32_t node,
@@ -32,6 +33,7 @@ void probe_gpus_free(struct probe_gpus *g)
 	host_gpus_stop(g->gpus);
 	g->gpus = NULL;
 	map_free(&g->named);
+	vec_free(&g->known);
 }
 
 static void on_ready(void *ctx, unsigned count, const char *text)
@@ -69,12 +71,21 @@ static uint32_t gpu_of(struct probe_gpus *g, const struct host_gpu *gpu)
 	return world_gpu(g->world, &v);
 }
 
+static void remember(struct probe_gpus *g, const struct host_gpu *gpu)
+{
+	for (size_t i = 0; i < g->known.n; i++)
+		if (strcmp(g->known.v[i].uuid, gpu->uuid) == 0)
+			return;
+	vec_push(&g->known, *gpu);
+}
+
 static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
 		     const struct host_gpu_value *v)
 {
 	struct probe_gpus *g = ctx;
 	struct record r = { .kind = RECORD_SAMPLE };
 
+	remember(g, gpu);
 	REC_SET(&r, SAMPLE, time_ns, time_ns);
 	REC_SET(&r, SAMPLE, metric, v->metric);
 	REC_SET(&r, SAMPLE, value, v->value);
@@ -97,4 +108,84 @@ int probe_gpus_say(struct probe_gpus *g, struct ige_writer *wr, struct err *e)
 	g->rc = 0;
 	host_gpus_take(g->gpus, &fn);
 	return g->rc;
+}
+
+bool probe_gpus_settled(const struct probe_gpus *g)
+{
+	return !g->gpus || (g->ready && g->known.n >= g->count) || !host_gpus_alive(g->gpus);
+}
+
+/* A GPU of that UUID, or of which that is the beginning, in NVML's spelling; NULL: none, or several. */
+static const struct host_gpu *by_uuid(const struct probe_gpus *g, struct bytes text)
+{
+	const struct host_gpu *found = NULL;
+
+	for (size_t i = 0; i < g->known.n; i++)
+		if (strncmp(g->known.v[i].uuid, text.p, text.n) == 0) {
+			if (found)
+				return NULL;
+			found = &g->known.v[i];
+		}
+	return found;
+}
+
+/* Numbers are the machine's only where the process orders by bus, or where there is nothing to order by. */
+static const struct host_gpu *by_index(const struct probe_gpus *g, const struct host_visible *v,
+				       uint32_t index)
+{
+	const struct host_gpu *found = NULL;
+	bool alike = true;
+
+	for (size_t i = 0; i < g->known.n; i++) {
+		const struct host_gpu *gpu = &g->known.v[i];
+
+		if (gpu->slice)
+			return NULL; /* of a board in slices only a slice is used, and not known which */
+		alike &= strcmp(gpu->name, g->known.v[0].name) == 0;
+		if (gpu->index == index)
+			found = gpu;
+	}
+	return alike || v->by_bus ? found : NULL;
+}
+
+static const struct host_gpu *told(const struct probe_gpus *g, const uint8_t *uuid, char text[48])
+{
+	static const char *const kinds[] = { "MIG-", "GPU-" };
+	const struct host_gpu *found = NULL;
+
+	for (unsigned k = 0; k < 2 && !found; k++) {
+		int n = snprintf(text, 48, "%s", kinds[k]);
+
+		for (unsigned i = 0; i < 16; i++)
+			n += snprintf(text + n, 48 - (size_t)n, "%s%02x",
+				      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+		found = by_uuid(g, bytes_of(text));
+	}
+	return found;
+}
+
+uint32_t probe_gpus_device(struct probe_gpus *g, uint32_t tgid, uint32_t ordinal,
+			   const uint8_t *uuid, bool *later)
+{
+	const struct host_gpu *found = NULL;
+	struct bytes name = { NULL, 0 };
+	struct host_visible v;
+	char text[48] = "";
+	uint32_t index;
+
+	*later = false;
+	if (uuid)
+		found = told(g, uuid, text);
+	else if (host_visible_read(&v, tgid)) {
+		enum host_visible_kind kind = host_visible_device(&v, ordinal, &index, &name);
+
+		found = kind == HOST_VISIBLE_UUID    ? by_uuid(g, name)
+			: kind == HOST_VISIBLE_INDEX ? by_index(g, &v, index)
+						     : NULL;
+	}
+	if (!found) {
+		*later = !probe_gpus_settled(g);
+		return 0;
+	}
+	return gpu_of(g, found);
 }

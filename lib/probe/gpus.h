@@ -12,6 +12,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/map.h"
+#include "lib/base/vec.h"
 #include "lib/host/gpus.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/thin.h"
@@ -28,6 +29,7 @@ struct probe_gpus {
 	struct ige_writer *writer;
 	struct err *e;
 	int rc;
+	VEC(struct host_gpu) known; /* those that were read */
 	bool ready;
 	unsigned count;
 	char text[200]; /* driver version, or why there are none */
@@ -40,5 +42,13 @@ void probe_gpus_free(struct probe_gpus *g);
 
 /* What was read since the last call. */
 int probe_gpus_say(struct probe_gpus *g, struct ige_writer *wr, struct err *e);
+
+/* Whether all GPUs there are have been read, or none will be. */
+bool probe_gpus_settled(const struct probe_gpus *g);
+
+/* World gpu of a process's device; uuid: the 16 bytes of it, NULL unknown: then the process's environment says which it is.
+ * 0: not known; *later: it may be, once the GPUs have been read. */
+uint32_t probe_gpus_device(struct probe_gpus *g, uint32_t tgid, uint32_t ordinal,
+			   const uint8_t *uuid, bool *later);
 
 #endif

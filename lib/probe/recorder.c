@@ -8,15 +8,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/host/clock.h"
 #include "lib/probe/chosen.h"
+#include "lib/probe/devices.h"
 #include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
 
 #define TURN_MS	  10
 #define SECOND_NS 1000000000
 #define CLOCK_NS  10000000000ll
+#define GPUS_MS \
+	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake */
 
 static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 {
@@ -92,6 +96,18 @@ static int begin(struct probe_recorder *r, struct err *e)
 				     r->start_ns - PROBE_LAG_NS, true, e);
 }
 
+/* Only where every call that sets a thread's device is recorded. */
+static bool follow_devices(const struct probe_recorder *r)
+{
+	size_t n;
+	const struct probe_spec *specs = probe_specs(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (specs[i].left_out && probe_devices_needs(specs[i].op.op))
+			return false;
+	return r->opt.sample <= 1;
+}
+
 static int open_probes(struct probe_recorder *r, struct err *e)
 {
 	struct probe_wire_owner owner = probe_recorder_owner;
@@ -109,6 +125,8 @@ static int open_probes(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_targets_new(&r->targets, r->session, r->copies, r->stacks,
 				       &r->opt.targets, e);
+	if (follow_devices(r) == false)
+		owner.gpu = NULL;
 	if (rc == 0)
 		rc = probe_wire_new(&r->wire, r->world, r->node.id, &owner, e);
 	return rc;
@@ -137,6 +155,20 @@ static int start_samples(struct probe_recorder *r, struct err *e)
 	int rc = begin(r, e);
 
 	return rc ? rc : probe_recorder_look(r, e);
+}
+
+/* The command waits for us: its first call shall find its GPU known. */
+static int await_gpus(struct probe_recorder *r, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned ms = 0; rc == 0 && ms < GPUS_MS && !probe_gpus_settled(&r->gpus); ms += 2) {
+		struct timespec nap = { .tv_nsec = 2000000 };
+
+		nanosleep(&nap, NULL);
+		rc = probe_gpus_say(&r->gpus, r->writer, e);
+	}
+	return rc;
 }
 
 int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
@@ -180,6 +212,10 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	rc = opt->no_probes ? start_samples(r, e) : start_probes(r, e);
 	if (rc == 0 && opt->mark && r->session)
 		rc = probe_session_watch(r->session, r->marks.fd, e);
+	if (rc)
+		return rc;
+	if (r->session && opt->targets.launched)
+		rc = await_gpus(r, e);
 	if (rc)
 		return rc;
 	r->start_cpu = r->cost_cpu = probe_recorder_cpu();

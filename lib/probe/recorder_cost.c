@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/human.h"
+#include "lib/probe/devices.h"
 #include "lib/base/io.h"
 #include "lib/probe/spec.h"
 
@@ -131,6 +132,8 @@ static int give_up(struct probe_recorder *r, struct shed_op *s, double share, in
 	int rc = say_op(r, s, now, e);
 
 	s->shed = true;
+	if (probe_devices_needs(s->op))
+		probe_wire_no_devices(r->wire);
 	s->since_ns = now;
 	s->every = SPEC_NONE;
 	probe_recorder_tell(

@@ -12,6 +12,8 @@
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
 
+#define GPUS_NS 10000000 /* between two looks whether the GPUs have been read by now */
+
 static void on_event(void *ctx, const struct event *ev)
 {
 	struct probe_recorder *r = ctx;
@@ -220,6 +222,32 @@ void probe_recorder_take_marks(struct probe_recorder *r)
 	probe_marks_take(&r->marks, host_clock_mono(), &to);
 }
 
+static bool on_whole(void *ctx, uint32_t tgid)
+{
+	struct probe_recorder *r = ctx;
+	size_t n, seen = 0;
+	const struct probe_use *use = probe_copies_uses(r->copies, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (use[i].tgid == tgid && use[i].gap_ns)
+			return false;
+		seen += use[i].tgid == tgid;
+	}
+	return seen > 0;
+}
+
+static uint32_t on_gpu(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid, bool *later)
+{
+	struct probe_recorder *r = ctx;
+	int64_t now = probe_gpus_settled(&r->gpus) ? 0 : host_clock_mono();
+
+	if (now >= r->next_gpus && now && !r->event_error.code) {
+		r->next_gpus = now + GPUS_NS;
+		probe_gpus_say(&r->gpus, r->writer, &r->event_error);
+	}
+	return probe_gpus_device(&r->gpus, tgid, ordinal, uuid, later);
+}
+
 const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .lost = on_lost,
 						       .exe = on_exe,
@@ -229,7 +257,9 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .record = on_named,
 						       .socket = on_socket,
 						       .process = on_process,
-						       .kernel = on_kernel };
+						       .kernel = on_kernel,
+						       .whole = on_whole,
+						       .gpu = on_gpu };
 
 /* Everything that ended before the drain began is with the writer afterwards, less what a preempted thread still
  * holds: hence the lag. */

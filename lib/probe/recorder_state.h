@@ -82,8 +82,9 @@ struct probe_recorder {
 
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
 	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
-	int64_t trigger_ns;	   /* nothing that belongs to a trigger ends later */
-	uint16_t slow_op;	   /* what triggered, and how long it took */
+	int64_t next_gpus;
+	int64_t trigger_ns; /* nothing that belongs to a trigger ends later */
+	uint16_t slow_op;   /* what triggered, and how long it took */
 	uint64_t slow_ns, hung_seen;
 	bool triggered, dump_wanted;
 	struct loss_slot losses;

@@ -104,7 +104,7 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 	char version[32];
 	unsigned gpus;
 
-	if (r->gpus_told || !r->gpus.ready)
+	if (r->gpus_told || !r->gpus.ready || !probe_gpus_settled(&r->gpus))
 		return;
 	r->gpus_told = true;
 	if (r->gpus.count)

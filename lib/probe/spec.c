@@ -26,6 +26,7 @@ enum { AT_WORD = 64, AT_LOW, AT_PRODUCT2, AT_PRODUCT3, AT_SHAPE, AT_COPY_KIND };
 #define ARG(i)		   FIELD(FIELD_WORD, (i))
 #define ARG32(i)	   FIELD(FIELD_LOW, (i))
 #define OUT(i)		   FIELD(FIELD_OUT, (i))
+#define OUT_AT(i, o)	   FIELD(FIELD_OUT, (i), (o))
 #define OUT32(i)	   FIELD(FIELD_OUT_LOW, (i))
 #define CONST(v)	   FIELD(FIELD_CONST, (v))
 #define MUL(i, j)	   FIELD(FIELD_PRODUCT2, (i), (j), 1)

@@ -10,6 +10,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/probe/devices.h"
 #include "lib/probe/handles.h"
 
 struct probe_wire {
@@ -28,8 +29,9 @@ struct probe_wire {
 	struct map delivered;	/* tgid << 10 | copy -> calls */
 	uint64_t last_key, last_count; /* most calls come in runs of one key */
 	struct probe_handles *handles;
-	struct map numbers; /* of files and sockets -> id of their record */
-	struct map said;    /* ids whose record was given -> 1 */
+	struct map numbers;	       /* of files and sockets -> id of their record */
+	struct map said;	       /* ids whose record was given -> 1 */
+	struct probe_devices *devices; /* NULL: not followed */
 	uint32_t lost_seen;
 	bool lost_known;
 	uint64_t refused;
@@ -51,7 +53,12 @@ int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
 	(*out)->node = node;
 	(*out)->owner = *owner;
 	(*out)->last_key = UINT64_MAX;
-	return 0;
+	if (owner->gpu) {
+		const struct probe_devices_owner ask = { owner->ctx, owner->whole, owner->gpu };
+
+		(*out)->devices = probe_devices_new(&ask);
+	}
+	return owner->gpu && !(*out)->devices ? err_nomem(e) : 0;
 }
 
 void probe_wire_free(struct probe_wire *wire)
@@ -69,6 +76,7 @@ void probe_wire_free(struct probe_wire *wire)
 	map_free(&wire->delivered);
 	map_free(&wire->numbers);
 	map_free(&wire->said);
+	probe_devices_free(wire->devices);
 	free(wire);
 }
 
@@ -258,6 +266,8 @@ void probe_wire_lost(struct probe_wire *wire, uint32_t lost)
 	if (step > INT32_MAX)
 		return;
 	wire->lost_seen = lost;
+	if (wire->devices)
+		probe_devices_lost(wire->devices);
 	if (wire->owner.lost)
 		wire->owner.lost(wire->owner.ctx, step);
 }
@@ -393,4 +403,32 @@ void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 	if (def && wire->owner.kernel &&
 	    probe_handles_launch(wire->handles, t->tgid, ev, def, &handle, &name))
 		wire->owner.kernel(wire->owner.ctx, t->process, handle, name);
+}
+
+void probe_wire_no_devices(struct probe_wire *wire)
+{
+	probe_devices_free(wire->devices);
+	wire->devices = NULL;
+}
+
+uint32_t probe_wire_current(struct probe_wire *wire, const struct probe_thread *t,
+			    const struct event *ev)
+{
+	const struct op_def *def = op_builtin(ev->op);
+	const struct world_ctx *was = world_get_ctx(wire->world, t->ctx);
+	struct probe_device_user user = { .thread = t->thread, .tgid = t->tgid };
+	struct world_ctx now;
+	uint32_t gpu;
+
+	if (!wire->devices || !def || !was)
+		return t->ctx;
+	user.image = was->image;
+	gpu = probe_devices_call(wire->devices, &user, ev, def);
+	if (gpu == was->gpu)
+		return t->ctx;
+	/* The thread's other events say so too, until its next call. */
+	now = *was;
+	now.gpu = gpu;
+	wire->threads.v[t - wire->threads.v].ctx = world_ctx(wire->world, &now);
+	return wire->threads.v[t - wire->threads.v].ctx;
 }

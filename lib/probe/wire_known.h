@@ -77,6 +77,10 @@ struct probe_wire_owner {
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
 	/* What a process (world id) launches for the first time, and its name. */
 	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name);
+	/* As in struct probe_devices_owner. gpu NULL: no device is followed. */
+	bool (*whole)(void *ctx, uint32_t tgid);
+	uint32_t (*gpu)(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid,
+			bool *later);
 };
 
 int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
@@ -86,6 +90,9 @@ void probe_wire_free(struct probe_wire *wire);
 uint64_t probe_wire_refused(const struct probe_wire *wire);
 const struct probe_shares *probe_wire_shares(const struct probe_wire *wire);
 const struct probe_unowned *probe_wire_others(const struct probe_wire *wire);
+
+/* Calls that say which device is current are not all recorded: no event says it from here on. */
+void probe_wire_no_devices(struct probe_wire *wire);
 
 /* NULL: never announced. Valid until the next record. */
 const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
@@ -104,6 +111,9 @@ void probe_wire_count(struct probe_wire *wire, uint32_t tgid,
 void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name);
 void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 			 const struct event *ev); /* a call, before it is handed on */
+uint32_t probe_wire_current(
+	struct probe_wire *wire, const struct probe_thread *t,
+	const struct event *ev); /* world ctx of a call, with the GPU current behind it */
 void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
 /* The id that a file's or socket's number stands for, with the record that says so; and asked for. */

@@ -5,6 +5,7 @@
  * exported symbol also sees calls made through pointers.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -25,7 +26,31 @@ static int shut(void)
 
 __attribute__((used, visibility("hidden"))) int (*double_shut)(void) = shut;
 
-static char context, module_of_all;
+#define DEVICES_MAX 16
+#define NESTED_MAX  16
+static char contexts[DEVICES_MAX], module_of_all;
+static __thread void *current[NESTED_MAX];
+static __thread unsigned ncurrent;
+
+static int device_count(void)
+{
+	const char *s = getenv("DOUBLE_DEVICES");
+	long n = s ? strtol(s, NULL, 10) : 1;
+
+	return n < 1 ? 1 : n > DEVICES_MAX ? DEVICES_MAX : (int)n;
+}
+
+/* Which board a device is: the place of that number in $CUDA_VISIBLE_DEVICES, if that is set. */
+static int board_of(int device)
+{
+	const char *s = getenv("CUDA_VISIBLE_DEVICES");
+
+	for (int i = 0; s && i < device && *s; i++) {
+		s = strchr(s, ',');
+		s = s ? s + 1 : "";
+	}
+	return s && *s ? (int)strtol(s, NULL, 10) : device;
+}
 
 static int give_int(int *p, int v)
 {
@@ -59,12 +84,6 @@ static void *next_handle(void)
 	return (void *)(last += 64);
 }
 
-static int give_zeros(void *p, size_t n)
-{
-	memset(p, 0, n);
-	return CU_OK;
-}
-
 static int give_text(char *p, int n, const char *text)
 {
 	if (!p || n <= 0)
@@ -93,6 +112,51 @@ static int alloc_pitch(uint64_t *p, size_t *pitch, size_t width, size_t height)
 		return CU_INVALID_VALUE;
 	*pitch = (width + 511) & ~(size_t)511;
 	return device_alloc(p, *pitch * height);
+}
+
+/* As nvml.c has it: 00000000-0000-0000-0000-00000000000N. */
+static int give_uuid(unsigned char *uuid, int device)
+{
+	if (!uuid || device < 0 || device >= device_count())
+		return 101;
+	memset(uuid, 0, 16);
+	uuid[15] = (unsigned char)board_of(device);
+	return CU_OK;
+}
+
+static int primary(void **ctx, int device)
+{
+	return device < 0 || device >= device_count() ? 101 : give_handle(ctx, &contexts[device]);
+}
+
+static int push_context(void *ctx)
+{
+	if (ncurrent < NESTED_MAX)
+		current[ncurrent++] = ctx;
+	return CU_OK;
+}
+
+static int set_context(void *ctx)
+{
+	if (ncurrent == 0)
+		ncurrent = 1;
+	current[ncurrent - 1] = ctx;
+	return CU_OK;
+}
+
+static int current_context(void **ctx, bool pop)
+{
+	void *top = ncurrent ? current[ncurrent - 1] : &contexts[0];
+
+	ncurrent -= pop && ncurrent;
+	return give_handle(ctx, top);
+}
+
+static int create_context(void **ctx, int device)
+{
+	int rc = device < 0 || device >= device_count() ? 101 : give_handle(ctx, next_handle());
+
+	return rc ? rc : push_context(*ctx);
 }
 
 /* A kernel's handle is a place in this table: the same name gives the same handle. */

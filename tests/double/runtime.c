@@ -36,6 +36,18 @@ static __thread int last_error;
 
 static void start(void);
 
+#define DEVICES_MAX 16
+static void *primary[DEVICES_MAX];
+static int ndevices;
+
+/* One device needs no telling apart. */
+static int set_device(int device)
+{
+	if (device < 0 || device >= ndevices)
+		return 101; /* cudaErrorInvalidDevice */
+	return ndevices > 1 ? drivers[0].cuCtxSetCurrent(primary[device]) : 0;
+}
+
 static int copy(const struct drivers *d, void *dst, const void *src, size_t n, int kind)
 {
 	uint64_t to = (uint64_t)(uintptr_t)dst, from = (uint64_t)(uintptr_t)src;
@@ -196,7 +208,8 @@ static bool bind_driver(void)
 {
 	int (*address_of)(const char *, void **, int, uint64_t, int *);
 	struct counter *(*counter_of)(const char *);
-	void *context, *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	unsigned char uuid[16];
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	int device;
 
 	if (!lib)
@@ -216,9 +229,15 @@ static bool bind_driver(void)
 				return false;
 		}
 	}
-	return !drivers[0].cuInit(0) && !drivers[0].cuDeviceGet(&device, 0) &&
-	       !drivers[0].cuDevicePrimaryCtxRetain(&context, device) &&
-	       !drivers[0].cuCtxSetCurrent(context);
+	if (drivers[0].cuInit(0) || drivers[0].cuDeviceGetCount(&ndevices))
+		return false;
+	for (int i = 0; i < ndevices && i < DEVICES_MAX; i++)
+		if (drivers[0].cuDeviceGet(&device, i) ||
+		    (ndevices > 1 && drivers[0].cuDeviceGetUuid(uuid, device)) ||
+		    drivers[0].cuDevicePrimaryCtxRetain(&primary[i], device))
+			return false;
+	/* With several, each thread is on the first until it says otherwise; nobody has to be told. */
+	return ndevices > 1 || !drivers[0].cuCtxSetCurrent(primary[0]);
 }
 
 static void start_once(void)

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each thread has the driver's stack of contexts, as devices; the runtime's calls replace its top. Bounded: threads and
+ * processes by what the recording knows of them, contexts of a process by CONTEXTS_MAX, beyond which they are unknown.
+ * Invariant: a device is either the one that calls made current, or UNKNOWN.
+ */
+#include "lib/probe/devices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+
+#define UNKNOWN	     UINT32_MAX
+#define DEVICES_MAX  64
+#define CONTEXTS_MAX 65536
+#define NESTED_MAX   8
+
+struct device {
+	uint8_t uuid[16];
+	bool has_uuid, asked;
+	uint32_t gpu; /* valid with asked */
+};
+
+struct process {
+	bool whole;
+	struct map contexts; /* CUcontext -> device + 1 */
+	struct device device[DEVICES_MAX];
+};
+
+struct thread {
+	uint32_t round;		      /* what is older than the last loss is void */
+	uint32_t n;		      /* contexts on the stack, as far as is known */
+	uint32_t current[NESTED_MAX]; /* devices; the last is current */
+	bool set;		      /* somebody has set something, known or not */
+};
+
+struct probe_devices {
+	struct probe_devices_owner owner;
+	struct map by_thread, by_image; /* index + 1 */
+	VEC(struct thread) threads;
+	VEC(struct process *) processes;
+	uint32_t round;
+};
+
+struct probe_devices *probe_devices_new(const struct probe_devices_owner *owner)
+{
+	struct probe_devices *d = calloc(1, sizeof(*d));
+
+	if (d)
+		d->owner = *owner;
+	return d;
+}
+
+void probe_devices_free(struct probe_devices *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->processes.n; i++) {
+		map_free(&d->processes.v[i]->contexts);
+		free(d->processes.v[i]);
+	}
+	vec_free(&d->processes);
+	vec_free(&d->threads);
+	map_free(&d->by_thread);
+	map_free(&d->by_image);
+	free(d);
+}
+
+bool probe_devices_needs(uint16_t op)
+{
+	switch (op) {
+	case OP_CUDA_SET_DEVICE:
+	case OP_CU_CTX_CREATE:
+	case OP_CU_CTX_DESTROY:
+	case OP_CU_CTX_SET_CURRENT:
+	case OP_CU_CTX_PUSH_CURRENT:
+	case OP_CU_CTX_POP_CURRENT:
+	case OP_CU_DEVICE_PRIMARY_CTX_RETAIN:
+	case OP_CU_DEVICE_GET_UUID:
+		return true;
+	}
+	return false;
+}
+
+void probe_devices_lost(struct probe_devices *d)
+{
+	d->round++;
+}
+
+static struct process *process_of(struct probe_devices *d, const struct probe_device_user *u)
+{
+	struct process *p;
+	uint64_t i;
+
+	if (map_get(&d->by_image, u->image, &i))
+		return d->processes.v[i - 1];
+	p = calloc(1, sizeof(*p));
+	if (!p || !vec_push(&d->processes, p)) {
+		free(p);
+		return NULL;
+	}
+	p->whole = d->owner.whole && d->owner.whole(d->owner.ctx, u->tgid);
+	return map_put(&d->by_image, u->image, d->processes.n) ? p : NULL;
+}
+
+static struct thread *thread_of(struct probe_devices *d, const struct probe_device_user *u)
+{
+	struct thread *t;
+	uint64_t i;
+
+	if (!map_get(&d->by_thread, u->thread, &i)) {
+		if (!vec_push(&d->threads, (struct thread){ .round = d->round }) ||
+		    !map_put(&d->by_thread, u->thread, d->threads.n))
+			return NULL;
+		i = d->threads.n;
+	}
+	t = &d->threads.v[i - 1];
+	if (t->round != d->round)
+		*t = (struct thread){ .round = d->round, .set = true };
+	return t;
+}
+
+static uint32_t device_of(const struct process *p, uint64_t context)
+{
+	uint64_t device;
+
+	return map_get(&p->contexts, context, &device) && device ? (uint32_t)device - 1 : UNKNOWN;
+}
+
+static void learn(struct process *p, uint64_t context, uint64_t device)
+{
+	if (p->contexts.n < CONTEXTS_MAX || map_get(&p->contexts, context, NULL))
+		map_put(&p->contexts, context, device == UNKNOWN ? 0 : device + 1);
+}
+
+/* In place of what is current. */
+static void set(struct thread *t, uint32_t device)
+{
+	t->set = true;
+	if (t->n == 0)
+		t->n = 1;
+	t->current[t->n - 1] = device;
+}
+
+static void push(struct thread *t, uint32_t device)
+{
+	t->set = true;
+	if (t->n == NESTED_MAX) { /* the outermost is forgotten: below it nothing is known */
+		memmove(t->current, t->current + 1, sizeof(t->current) - sizeof(t->current[0]));
+		t->n--;
+	}
+	t->current[t->n++] = device;
+}
+
+static void pop(struct thread *t)
+{
+	t->set = true;
+	if (t->n > 0)
+		t->n--;
+}
+
+static void tell_uuid(struct process *p, const struct event *ev, const struct op_def *def)
+{
+	uint64_t ordinal, part[2];
+
+	if (!event_get(ev, def, COL_ORDINAL, &ordinal) || ordinal >= DEVICES_MAX ||
+	    !event_get(ev, def, COL_UUID_HEAD, &part[0]) ||
+	    !event_get(ev, def, COL_UUID_TAIL, &part[1]))
+		return;
+	/* Words as the kernel side read them: bytes in the order of memory. */
+	memcpy(p->device[ordinal].uuid, part, sizeof(part));
+	p->device[ordinal].asked &= p->device[ordinal].has_uuid;
+	p->device[ordinal].has_uuid = true;
+}
+
+static void follow(struct process *p, struct thread *t, const struct event *ev,
+		   const struct op_def *def)
+{
+	uint64_t context = 0, ordinal = UNKNOWN;
+
+	event_get(ev, def, COL_CONTEXT, &context);
+	event_get(ev, def, COL_ORDINAL, &ordinal);
+	switch (ev->op) {
+	case OP_CUDA_SET_DEVICE:
+		set(t, (uint32_t)ordinal);
+		break;
+	case OP_CU_CTX_SET_CURRENT:
+		set(t, device_of(p, context));
+		break;
+	case OP_CU_CTX_PUSH_CURRENT:
+		push(t, device_of(p, context));
+		break;
+	case OP_CU_CTX_POP_CURRENT:
+		pop(t);
+		break;
+	case OP_CU_CTX_CREATE: /* made, and made current */
+		learn(p, context, ordinal);
+		push(t, (uint32_t)ordinal);
+		break;
+	case OP_CU_CTX_DESTROY: /* whether it was current is not said */
+		if (device_of(p, context) == UNKNOWN ||
+		    (t->n && t->current[t->n - 1] == device_of(p, context)))
+			set(t, UNKNOWN);
+		learn(p, context, UNKNOWN);
+		break;
+	case OP_CU_DEVICE_PRIMARY_CTX_RETAIN:
+		learn(p, context, ordinal);
+		break;
+	case OP_CU_DEVICE_GET_UUID:
+		tell_uuid(p, ev, def);
+		break;
+	}
+}
+
+static uint32_t gpu_of(struct probe_devices *d, struct process *p, uint32_t tgid, uint32_t ordinal)
+{
+	struct device *v = ordinal < DEVICES_MAX ? &p->device[ordinal] : NULL;
+	bool later = false;
+
+	if (!v || !d->owner.gpu)
+		return 0;
+	if (!v->asked) {
+		v->gpu = d->owner.gpu(d->owner.ctx, tgid, ordinal, v->has_uuid ? v->uuid : NULL,
+				      &later);
+		v->asked = !later;
+	}
+	return v->gpu;
+}
+
+uint32_t probe_devices_call(struct probe_devices *d, const struct probe_device_user *u,
+			    const struct event *ev, const struct op_def *def)
+{
+	struct process *p = process_of(d, u);
+	struct thread *t = p ? thread_of(d, u) : NULL;
+
+	if (!t)
+		return 0;
+	if (ev->ret == 0)
+		follow(p, t, ev, def);
+	/* Who has set nothing and does work by the runtime does it on its first device. */
+	if (!t->set && p->whole && def->source == SOURCE_CUDA && ev->ret == 0 && ev->depth == 0 &&
+	    def->flags & (OP_SUBMIT | OP_SYNC | OP_ALLOC | OP_FREE | OP_COPY))
+		set(t, 0);
+	if (t->n == 0 || t->current[t->n - 1] == UNKNOWN)
+		return 0;
+	return gpu_of(d, p, u->tgid, t->current[t->n - 1]);
+}
