@@ -187,6 +187,19 @@ int host_proc_schedstat(uint32_t tgid, uint32_t tid, struct host_schedstat *out,
 	return rc;
 }
 
+/* It has ended and waits for its parent to take notice: what has no executable is that, or a kernel thread. */
+static bool zombie(uint32_t pid)
+{
+	struct buf text = { 0 };
+	struct host_stat stat;
+	bool is = read_of(pid, "stat", &text, STAT_MAX, NULL) == 0 &&
+		  host_stat_parse(buf_bytes(&text), &stat) &&
+		  (stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1;
+
+	buf_free(&text);
+	return is;
+}
+
 enum host_sight host_proc_sight(uint32_t pid)
 {
 	char path[64], to[8];
@@ -197,9 +210,11 @@ enum host_sight host_proc_sight(uint32_t pid)
 		return HOST_GONE;
 	/* Reading the link takes the right to trace, as maps do; kernel threads have nothing behind it. */
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
-	if (readlink(path, to, sizeof(to)) < 0 && (errno == EACCES || errno == EPERM))
+	if (readlink(path, to, sizeof(to)) >= 0)
+		return HOST_OPEN;
+	if (errno == EACCES || errno == EPERM)
 		return HOST_DENIED;
-	return HOST_OPEN;
+	return errno == ENOENT && zombie(pid) ? HOST_GONE : HOST_OPEN;
 }
 
 int host_proc_exe(uint32_t pid, struct buf *out, struct err *e)

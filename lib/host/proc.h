@@ -77,7 +77,7 @@ int host_proc_schedstat(uint32_t tgid, uint32_t tid, struct host_schedstat *out,
 
 /* What we may see of a process. */
 enum host_sight {
-	HOST_GONE,   /* there is none */
+	HOST_GONE,   /* there is none, or it has ended and only its parent has not noticed */
 	HOST_DENIED, /* it is somebody else's: no maps, no executable */
 	HOST_OPEN,
 };
