@@ -4,7 +4,7 @@
  */
 #include "tests/unit/kinds.h"
 
-#define STEPS 600
+#define STEPS 1000
 #define EVERY (10 * MS)
 #define MIB   (1 << 20)
 
@@ -161,6 +161,39 @@ static void device_uses(double bytes)
 	}
 }
 
+/* ---- gpu-leak ---- */
+
+static void leaks(unsigned i, int64_t t)
+{
+	if (i % 10 == 0)
+		get(t, 50 * US, 0x1000 + i, 4 * MIB);
+}
+
+static void fills(unsigned i, int64_t t)
+{
+	if (i % 10 == 0 && i < 300)
+		get(t, 50 * US, 0x1000 + i, 4 * MIB);
+}
+
+static void comes_and_goes(unsigned i, int64_t t)
+{
+	if (i % 300 == 0) {
+		for (unsigned k = 0; i && k < 300; k += 10)
+			put(t + k * US, 5 * US, 0x1000 + k);
+	}
+	if (i % 10 == 0)
+		get(t + MS, 50 * US, 0x1000 + i % 300, 4 * MIB);
+}
+
+/* One block replaces another; the new one before the old one goes. */
+static void replaces(unsigned i, int64_t t)
+{
+	if (i % 10 == 0)
+		get(t, 50 * US, 0x1000 + i, 4 * MIB);
+	if (i % 10 == 5 && i > 10)
+		put(t, 50 * US, 0x1000 + i - 15);
+}
+
 int main(void)
 {
 	s = stage_new();
@@ -181,15 +214,24 @@ int main(void)
 	steps(inner_retry);
 	silent(&s, "refused inside a call that got it in the end");
 	steps(in_pieces);
-	tells(&s, "fragmentation", "300 MiB although enough was free", 4 * 1500 * US);
+	tells(&s, "fragmentation", "300 MiB although enough was free", 6 * 1500 * US);
 	steps(one_or_the_other);
-	tells(&s, "gpu-oom", "4 times: 300 MiB", 0);
+	tells(&s, "gpu-oom", "6 times: 300 MiB", 0);
 	device_uses(2000.0 * MIB);
 	steps(refused_twice);
 	tells(&s, "fragmentation", "although enough was free", 200 * US);
 	device_uses(16200.0 * MIB);
 	steps(refused_twice);
 	tells(&s, "gpu-oom", "cudaMalloc", 0);
+
+	steps(leaks);
+	tells(&s, "gpu-leak", "never freed", 0);
+	steps(fills);
+	silent(&s, "what grows for the first third only");
+	steps(comes_and_goes);
+	silent(&s, "what comes and goes");
+	steps(replaces);
+	silent(&s, "blocks that replace each other");
 	stage_free(&s);
 	return tap_done();
 }

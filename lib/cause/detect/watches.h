@@ -11,6 +11,6 @@ extern const struct watch_def watch_copy_bound, watch_collective_straggler, watc
 extern const struct watch_def watch_memory_pressure, watch_oom_kill, watch_throttle,
 	watch_device_fault;
 /* memory of a device */
-extern const struct watch_def watch_alloc_churn, watch_gpu_oom;
+extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "lib/sim/play.h"
 
-extern const struct sim_play play_copy_overlap, play_alloc_churn, play_gpu_oom, play_fragmentation;
+extern const struct sim_play play_copy_overlap, play_alloc_churn, play_gpu_oom, play_fragmentation,
+	play_gpu_leak, play_memory_warm_up, play_memory_sawtooth;
 extern const struct sim_play play_straggler, play_ranks_ahead, play_rank_hang, play_call_hang,
 	play_long_steps;
 
