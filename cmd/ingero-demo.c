@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingero-demo: writes a generated recording whose truth is known. Without a scenario it sends one
- * through ingero-correlate and ingero-explain, so that a newcomer sees a verdict.
+ * ingero-demo: writes a generated recording whose truth is known, or shows what ingero-correlate and ingero-explain make
+ * of it, or of a stall that really happens on this machine.
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/human.h"
-#include "lib/base/io.h"
 #include "lib/base/jsonw.h"
-#include "lib/base/table.h"
-#include "lib/base/timetext.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
-#include "lib/cli/signals.h"
+#include "lib/cli/sibling.h"
 #include "lib/cli/term.h"
 #include "lib/ige/writer.h"
+#include "lib/sim/live.h"
 #include "lib/sim/sim.h"
+#include "lib/sim/tell.h"
+
+#define TRUTHS_MAX 64
 
 static struct values {
 	const char *output, *node;
-	bool archive, list, truth, json;
+	bool archive, list, truth, json, explain, live, loop;
 	int64_t seed, threads, dose;
 	uint64_t duration_ns;
 } values = { .seed = 1, .dose = -1, .duration_ns = 30000000000 };
@@ -85,6 +85,17 @@ static const struct cli_option options[] = {
 	  AT(archive),
 	  .group = "Output",
 	  .help = "Write it in the smallest form" },
+	{ .name = "explain",
+	  .type = CLI_FLAG,
+	  AT(explain),
+	  .group = "Showing",
+	  .help = "Correlate and explain it; without a SCENARIO the six of the tour" },
+	{ .name = "gpu",
+	  .type = CLI_FLAG,
+	  AT(live),
+	  .group = "Showing",
+	  .help = "Explain a stall that really happens here: probes, a loop on the GPU, a hog" },
+	{ .name = "loop", .type = CLI_FLAG, AT(loop) }, /* what --gpu records */
 	{ .name = "list",
 	  .type = CLI_FLAG,
 	  AT(list),
@@ -99,7 +110,7 @@ static const struct cli_option options[] = {
 	  .type = CLI_FLAG,
 	  AT(json),
 	  .group = "Output",
-	  .help = "The list or the truth as JSON" },
+	  .help = "The list, the truth or the reports as JSON" },
 	{ 0 },
 };
 
@@ -108,12 +119,14 @@ static const struct cli_program program = {
 	.summary = "Generate a recording whose truth is known",
 	.usage = "[SCENARIO]",
 	.options = options,
-	.footer = "Without a scenario the incident is correlated and explained at once:\n"
+	.footer = "Without anything the incident is correlated and explained at once:\n"
 		  "  ingero-demo incident | ingero-correlate | ingero-explain",
 	.operands_max = 1,
 };
 
-static int write_recording(const struct sim_options *o, int fd, struct err *e)
+/* NULL truths: they are not asked for. */
+static int write_recording(const struct sim_options *o, int fd, struct sim_truth *truths,
+			   unsigned *ntruths, struct err *e)
 {
 	struct world *w = world_new();
 	struct event_stream *in = NULL;
@@ -144,6 +157,12 @@ static int write_recording(const struct sim_options *o, int fd, struct err *e)
 		if (item.kind == STREAM_LAST && !rc)
 			rc = ige_writer_finish(out, e);
 	}
+	if (truths && !rc) {
+		const struct sim_truth *t = sim_truths(in, ntruths);
+
+		*ntruths = *ntruths < TRUTHS_MAX ? *ntruths : TRUTHS_MAX;
+		memcpy(truths, t, *ntruths * sizeof(*t));
+	}
 out:
 	ige_writer_free(out);
 	if (in)
@@ -159,72 +178,27 @@ static int record_to(const struct sim_options *o, const char *path)
 	int rc = fd < 0 ? e.code : cli_refuse_terminal(fd, &e);
 
 	if (!rc)
-		rc = write_recording(o, fd, &e);
+		rc = write_recording(o, fd, NULL, NULL, &e);
 	if (fd > STDERR_FILENO && close(fd) && !rc)
 		rc = err_sys(&e, "cannot write %s", path);
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
-}
-
-static void truths_json(struct jsonw *j, const struct event_stream *in)
-{
-	unsigned n;
-	const struct sim_truth *t = sim_truths(in, &n);
-
-	jsonw_key_array(j, "truths");
-	for (unsigned i = 0; i < n; i++) {
-		if (t[i].count == 0)
-			continue;
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "kind", t[i].kind);
-		jsonw_key_str(j, "culprit", t[i].culprit);
-		jsonw_key_u64(j, "culprit_pid", t[i].culprit_pid);
-		jsonw_key_u64(j, "victim_pid", t[i].victim_pid);
-		jsonw_key_u64(j, "lost_ns", t[i].lost_ns);
-		jsonw_key_u64(j, "count", t[i].count);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void truths_text(struct buf *out, const struct event_stream *in)
-{
-	static const char *const headers[] = { "planted", "culprit", ">pid", ">victim",
-					       ">lost",	  ">times",  NULL };
-	struct table *table = table_new(headers);
-	unsigned n, rows = 0;
-	const struct sim_truth *t = sim_truths(in, &n);
-
-	for (unsigned i = 0; table && i < n; i++) {
-		if (t[i].count == 0)
-			continue;
-		rows++;
-		table_cell(table, "%s", t[i].kind);
-		table_cell(table, "%s", t[i].culprit);
-		table_cell(table, "%u", t[i].culprit_pid);
-		table_cell(table, "%u", t[i].victim_pid);
-		table_cell(table, "%s", human_ns(t[i].lost_ns).s);
-		table_cell(table, "%s", human_count(t[i].count).s);
-	}
-	if (!table)
-		out->failed = true;
-	else if (rows)
-		table_fold(out, table, 0, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
-	else
-		buf_puts(out, "nothing is planted\n");
-	table_free(table);
 }
 
 static int print_truth(const char *scenario, const struct sim_options *o)
 {
 	struct world *w = world_new();
 	struct event_stream *in = NULL;
+	const struct sim_truth *t = NULL;
 	struct stream_item item;
 	struct buf out = { 0 };
 	struct err e = { 0 };
+	unsigned n = 0;
 	int rc = w ? sim_open(&in, w, o, &e) : err_nomem(&e);
 
 	while (!rc && (rc = in->next(in, &item, &e)) > 0)
 		rc = 0;
+	if (!rc)
+		t = sim_truths(in, &n);
 	if (!rc && values.json) {
 		struct jsonw j;
 
@@ -235,11 +209,11 @@ static int print_truth(const char *scenario, const struct sim_options *o)
 		jsonw_key(&j, "seed");
 		jsonw_id(&j, o->seed);
 		jsonw_key_u64(&j, "duration_ns", o->duration_ns);
-		truths_json(&j, in);
+		sim_truths_json(&j, t, n);
 		jsonw_object_end(&j);
 		buf_putc(&out, '\n');
 	} else if (!rc) {
-		truths_text(&out, in);
+		sim_truths_text(&out, t, n, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
 	}
 	if (!rc)
 		rc = cli_print(&out, &e);
@@ -252,155 +226,85 @@ static int print_truth(const char *scenario, const struct sim_options *o)
 
 static int print_list(void)
 {
-	static const char *const headers[] = { "scenario", "what is wrong", NULL };
-	struct table *table = values.json ? NULL : table_new(headers);
 	struct buf out = { 0 };
 	struct err e = { 0 };
-	struct jsonw j;
-	unsigned n;
-	const struct sim_scenario *s = sim_scenarios(&n);
 	int rc;
 
-	jsonw_init(&j, &out, true);
 	if (values.json) {
-		jsonw_object_begin(&j);
-		jsonw_key_str(&j, "schema", "ingero.demo/1");
-		jsonw_key_array(&j, "scenarios");
-	}
-	for (unsigned i = 0; i < n; i++) {
-		if (values.json) {
-			jsonw_object_begin(&j);
-			jsonw_key_str(&j, "name", s[i].name);
-			jsonw_key_str(&j, "summary", s[i].summary);
-			jsonw_object_end(&j);
-		} else if (table) {
-			table_cell(table, "%s", s[i].name);
-			table_cell(table, "%s", s[i].summary);
-		}
-	}
-	if (values.json) {
-		jsonw_array_end(&j);
-		jsonw_object_end(&j);
-		buf_putc(&out, '\n');
-	} else if (table) {
-		table_fold(&out, table, 0, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
+		sim_list_json(&out);
+		rc = cli_print(&out, &e);
 	} else {
-		out.failed = true;
+		sim_list_text(&out, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
+		rc = cli_print_text(&out, &e);
 	}
-	table_free(table);
-	rc = values.json ? cli_print(&out, &e) : cli_print_text(&out, &e);
 	buf_free(&out);
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
 }
 
-/* ---- no scenario: the whole way to the verdict ---- */
+/* ---- the whole way to the verdict ---- */
 
-/* The program of that name beside this one, else wherever the shell would find it. */
-static void exec_sibling(const char *name)
+/* All that fd gives until its end. */
+static int read_to_end(int fd, struct buf *out, struct err *e)
 {
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 64);
-	char *slash;
+	char block[16384];
+	ssize_t n;
 
-	if (n > 0) {
-		path[n] = '\0';
-		slash = strrchr(path, '/');
-		snprintf(slash + 1, (size_t)(path + sizeof(path) - slash - 1), "%s", name);
-		execl(path, name, (char *)NULL);
+	while ((n = read(fd, block, sizeof(block))) != 0) {
+		if (n > 0)
+			buf_add(out, block, (size_t)n);
+		else if (errno != EINTR)
+			return err_sys(e, "cannot read a report");
 	}
-	execlp(name, name, (char *)NULL);
-	cli_error("cannot run %s: %s", name, strerror(errno));
-	_exit(CLI_EXIT_CANNOT);
+	return out->failed ? err_nomem(e) : 0;
 }
 
-/* Runs name with in as standard input and out (-1: ours) as standard output; other is closed in the child. */
-static pid_t spawn(const char *name, int in, int out, int other)
+/* What explain says of the recording: on standard output, or (report not NULL) as JSON. *status: of the programs. */
+static int explain(const struct sim_options *o, struct sim_truth *truths, unsigned *n,
+		   struct buf *report, int *status, struct err *e)
 {
-	pid_t pid;
+	char *correlate[] = { "ingero-correlate", NULL },
+	     *show[] = { "ingero-explain", report ? "--json" : NULL, NULL };
+	int a[2] = { -1, -1 }, b[2] = { -1, -1 }, c[2] = { -1, -1 }, rc;
+	pid_t first = -1, second = -1;
 
 	fflush(NULL);
-	pid = fork();
-	if (pid != 0)
-		return pid;
-	cli_signals_restore();
-	dup2(in, STDIN_FILENO);
-	if (out >= 0)
-		dup2(out, STDOUT_FILENO);
-	close(in);
-	if (out >= 0)
-		close(out);
-	if (other >= 0)
-		close(other);
-	exec_sibling(name);
-	return -1;
-}
-
-static int status_of(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return CLI_EXIT_CANNOT;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static int show_verdict(const struct sim_options *o)
-{
-	int a[2], b[2], first, second, rc;
-	pid_t correlate, explain;
-	struct err e = { 0 };
-
-	if (pipe(a) || pipe(b)) {
-		err_sys(&e, "cannot make a pipe");
-		return cli_fail(&e);
+	rc = cli_sibling_pipe(a, e) || cli_sibling_pipe(b, e) || cli_sibling_pipe(c, e);
+	if (!rc) {
+		first = cli_sibling_start(correlate, &(struct cli_sibling_fds){ a[0], b[1], -1 },
+					  e);
+		second = first < 0 ? -1
+				   : cli_sibling_start(show,
+						       &(struct cli_sibling_fds){
+							       b[0], report ? c[1] : -1, -1 },
+						       e);
 	}
-	cli_note("A generated recording: another process shares the CPU of a training loop.");
-	cli_note("The same by hand: ingero-demo incident | ingero-correlate | ingero-explain\n");
-	correlate = spawn("ingero-correlate", a[0], b[1], a[1]);
 	close(a[0]);
-	close(b[1]);
-	explain = spawn("ingero-explain", b[0], -1, a[1]);
 	close(b[0]);
-	if (correlate < 0 || explain < 0)
-		rc = err_sys(&e, "cannot start a program");
-	else
-		rc = write_recording(o, a[1], &e);
+	close(b[1]);
+	close(c[1]);
+	rc = second < 0 ? e->code : write_recording(o, a[1], truths, n, e);
 	close(a[1]);
-	first = correlate > 0 ? status_of(correlate) : 0;
-	second = explain > 0 ? status_of(explain) : 0;
-	if (rc && rc != ERR_CLOSED)
-		return cli_fail(&e);
-	return first ? first : second;
+	if (report && !rc)
+		rc = read_to_end(c[0], report, e);
+	close(c[0]);
+	*status = first > 0 ? cli_sibling_wait(first) : 0;
+	if (second > 0) {
+		int shown = cli_sibling_wait(second);
+
+		*status = *status ? *status : shown;
+	}
+	/* Who reads us no more is told by its own status. */
+	return rc == ERR_CLOSED ? 0 : rc;
 }
 
-int main(int argc, char **argv)
+static int fill(const char *scenario, struct sim_options *o)
 {
-	struct cli_operands operands;
-	struct sim_options o;
-	const char *scenario;
-	int rc;
-
-	cli_start();
-	rc = cli_parse(&program, &values, argc, argv, &operands);
-	if (rc != CLI_GO)
-		return rc;
-	if (values.list && operands.n)
-		return cli_usage_error(&program, "--list takes no scenario");
-	if (values.list)
-		return cli_finish_stdout(print_list());
-	if (values.json && !values.truth)
-		return cli_usage_error(&program,
-				       "--json goes with --list or --truth; a recording is binary");
-	if (values.truth && values.output)
-		return cli_usage_error(&program,
-				       "--truth prints the truth and writes no recording");
-	scenario = operands.n ? operands.v[0] : "incident";
-	if (sim_scenario_options(scenario, &o)) {
-		const char *names[32], *near;
+	if (sim_scenario_options(scenario, o)) {
+		const char *names[64], *near;
 		unsigned n;
 		const struct sim_scenario *s = sim_scenarios(&n);
 
+		n = n < 64 ? n : 64;
 		for (unsigned i = 0; i < n; i++)
 			names[i] = s[i].name;
 		near = cli_nearest(scenario, names, n);
@@ -409,16 +313,253 @@ int main(int argc, char **argv)
 				       scenario, near ? "; did you mean '" : "", near ? near : "",
 				       near ? "'?" : "");
 	}
-	o.seed = (uint64_t)values.seed;
-	o.duration_ns = values.duration_ns;
+	o->seed = (uint64_t)values.seed;
+	o->duration_ns = values.duration_ns;
 	if (values.threads)
-		o.threads = (unsigned)values.threads;
-	o.node = values.node;
+		o->threads = (unsigned)values.threads;
+	o->node = values.node;
 	if (values.dose >= 0)
-		sim_scenario_dose(&o, (unsigned)values.dose);
+		sim_scenario_dose(o, (unsigned)values.dose);
+	return CLI_GO;
+}
+
+static int show_text(const struct sim_scenario *s, const struct sim_options *o, struct err *e)
+{
+	struct sim_truth truths[TRUTHS_MAX];
+	struct buf out = { 0 };
+	unsigned n = 0;
+	int rc, status = 0;
+
+	buf_printf(&out, "== %s: %s\n$ ingero-demo %s | ingero-correlate | ingero-explain\n",
+		   s->name, s->summary, s->name);
+	rc = cli_print(&out, e);
+	if (!rc)
+		rc = explain(o, truths, &n, NULL, &status, e);
+	buf_reset(&out);
+	buf_puts(&out, "\nThe truth, which no program above has read:\n");
+	sim_truths_text(&out, truths, n, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
+	buf_putc(&out, '\n');
+	if (!rc && !status)
+		rc = cli_print(&out, e);
+	buf_free(&out);
+	return rc ? cli_fail(e) : status;
+}
+
+static int show_json(struct jsonw *j, const struct sim_scenario *s, const struct sim_options *o,
+		     struct err *e)
+{
+	struct sim_truth truths[TRUTHS_MAX];
+	struct buf report = { 0 };
+	unsigned n = 0;
+	int status = 0, rc = explain(o, truths, &n, &report, &status, e);
+
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "scenario", s->name);
+	jsonw_key_str(j, "summary", s->summary);
+	jsonw_key(j, "seed");
+	jsonw_id(j, o->seed);
+	jsonw_key_u64(j, "duration_ns", o->duration_ns);
+	sim_truths_json(j, truths, n);
+	jsonw_key(j, "report");
+	while (report.n && report.p[report.n - 1] == '\n')
+		report.n--;
+	if (!rc && !status && report.n)
+		jsonw_raw(j, buf_bytes(&report));
+	else
+		jsonw_null(j);
+	jsonw_object_end(j);
+	buf_free(&report);
+	return rc ? cli_fail(e) : status;
+}
+
+/* That scenario, or (NULL) all of the tour. */
+static int show(const char *scenario)
+{
+	struct buf out = { 0 };
+	struct err e = { 0 };
+	struct sim_options o;
+	struct jsonw j;
+	int status = 0;
+	unsigned n;
+	const struct sim_scenario *s = sim_scenarios(&n);
+
+	jsonw_init(&j, &out, true);
+	if (values.json) {
+		jsonw_object_begin(&j);
+		jsonw_key_str(&j, "schema", "ingero.demo/1");
+		jsonw_key_array(&j, "reports");
+	}
+	for (unsigned i = 0; i < n && !status; i++) {
+		if (scenario ? strcmp(s[i].name, scenario) != 0 : !s[i].tour)
+			continue;
+		status = fill(s[i].name, &o);
+		if (status == CLI_GO)
+			status = values.json ? show_json(&j, &s[i], &o, &e)
+					     : show_text(&s[i], &o, &e);
+	}
+	if (values.json) {
+		jsonw_array_end(&j);
+		jsonw_object_end(&j);
+		buf_putc(&out, '\n');
+		if (!status && cli_print(&out, &e))
+			status = cli_fail(&e);
+	}
+	buf_free(&out);
+	return status;
+}
+
+/* Without anything on the command line. */
+static int show_incident(void)
+{
+	struct sim_options o;
+	struct err e = { 0 };
+	int rc, status = fill("incident", &o);
+
+	cli_note("A generated recording: another process shares the CPU of a training loop.");
+	cli_note("The same by hand: ingero-demo incident | ingero-correlate | ingero-explain\n");
+	if (status != CLI_GO)
+		return status;
+	rc = explain(&o, NULL, NULL, NULL, &status, &e);
+	return rc ? cli_fail(&e) : status;
+}
+
+/* ---- a stall that really happens ---- */
+
+#define LIVE_SECONDS 6
+#define LIVE_DUTY    40 /* percent of a CPU that the hog takes */
+
+/* This program, and in a build tree the folder of the double beside it. */
+static void own_place(char self[PATH_MAX], char double_folder[PATH_MAX + 16])
+{
+	ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
+	char *slash;
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	snprintf(double_folder, PATH_MAX + 16, "%.*s/../double", slash ? (int)(slash - self) : 0,
+		 self);
+}
+
+/* Records the loop beside a hog into path; the status of the recorder. */
+static int record_live(const char *path, pid_t *hog, struct err *e)
+{
+	char self[PATH_MAX], double_folder[PATH_MAX + 16];
+	char *record[] = { "ingero-record", "-o", (char *)path, "--", self, "--loop", NULL };
+	bool is_double;
+	pid_t pid;
+	int status;
+
+	own_place(self, double_folder);
+	if (sim_live_find(double_folder, &is_double, e)) {
+		err_prefix(e, "nothing to record on (ingero-demo --explain needs no GPU)");
+		return cli_fail(e);
+	}
+	cli_note("A loop of GPU work%s and a CPU hog (\"%s\", %d %% of a CPU) share a CPU for %d "
+		 "seconds",
+		 is_double ? ", on a stand-in for the CUDA libraries," : "", SIM_LIVE_HOG,
+		 LIVE_DUTY, LIVE_SECONDS);
+	fflush(NULL);
+	*hog = fork();
+	if (*hog == 0) {
+		sim_live_hog(LIVE_DUTY);
+		_exit(0);
+	}
+	if (*hog < 0) {
+		err_sys(e, "cannot start a hog");
+		return cli_fail(e);
+	}
+	pid = cli_sibling_start(record, &(struct cli_sibling_fds){ -1, STDERR_FILENO, -1 }, e);
+	status = pid < 0 ? cli_fail(e) : cli_sibling_wait(pid);
+	kill(*hog, SIGTERM);
+	cli_sibling_wait(*hog);
+	return status;
+}
+
+static int loop(void)
+{
+	char self[PATH_MAX], double_folder[PATH_MAX + 16];
+	struct err e = { 0 };
+
+	own_place(self, double_folder);
+	return sim_live_loop(double_folder, LIVE_SECONDS, &e) ? cli_fail(&e) : CLI_EXIT_DONE;
+}
+
+static int show_live(void)
+{
+	char path[] = "/tmp/ingero-demo.XXXXXX.ige";
+	char *show[] = { "ingero-explain", values.json ? "--json" : NULL, NULL, NULL };
+	const char *to = values.output ? values.output : path;
+	struct err e = { 0 };
+	int fd = -1, status;
+	pid_t hog = -1, pid;
+
+	if (!values.output && (fd = mkstemps(path, 4)) < 0) {
+		err_sys(&e, "cannot create %s", path);
+		return cli_fail(&e);
+	}
+	status = record_live(to, &hog, &e);
+	show[values.json ? 2 : 1] = (char *)to;
+	if (status == 0) {
+		pid = cli_sibling_start(show, &(struct cli_sibling_fds){ -1, -1, -1 }, &e);
+		status = pid < 0 ? cli_fail(&e) : cli_sibling_wait(pid);
+	}
+	if (status == 0)
+		cli_note("\nThe truth: the hog was %s, pid %d", SIM_LIVE_HOG, (int)hog);
+	if (fd >= 0) {
+		close(fd);
+		unlink(path);
+		if (status == 0)
+			cli_note("The recording is gone; -o FILE keeps it.");
+	}
+	return status;
+}
+
+static int check_usage(const struct cli_operands *operands)
+{
+	if (values.list && operands->n)
+		return cli_usage_error(&program, "--list takes no scenario");
+	if (values.json && !values.truth && !values.list && !values.explain && !values.live)
+		return cli_usage_error(&program, "--json goes with --list, --truth or --explain; a "
+						 "recording is binary");
+	if (values.truth && values.output)
+		return cli_usage_error(&program,
+				       "--truth prints the truth and writes no recording");
+	if (values.live && operands->n && strcmp(operands->v[0], "incident") != 0)
+		return cli_usage_error(&program,
+				       "--gpu makes the incident happen; '%s' can be "
+				       "generated only",
+				       operands->v[0]);
+	return CLI_GO;
+}
+
+int main(int argc, char **argv)
+{
+	struct cli_operands operands;
+	struct sim_options o;
+	const char *scenario;
+	int status;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status == CLI_GO && values.loop)
+		return loop();
+	if (status == CLI_GO)
+		status = check_usage(&operands);
+	if (status != CLI_GO)
+		return status;
+	if (values.list)
+		return cli_finish_stdout(print_list());
+	if (values.live)
+		return cli_finish_stdout(show_live());
+	scenario = sim_scenario_name(operands.n ? operands.v[0] : "incident");
+	status = fill(scenario, &o);
+	if (status != CLI_GO)
+		return status;
 	if (values.truth)
 		return cli_finish_stdout(print_truth(scenario, &o));
+	if (values.explain && !values.output)
+		return cli_finish_stdout(show(operands.n ? scenario : NULL));
 	if (!operands.n && !values.output)
-		return show_verdict(&o);
+		return cli_finish_stdout(show_incident());
 	return record_to(&o, values.output);
 }

@@ -110,6 +110,41 @@ _ingero_complete() {
 	fi
 }
 
+# _ingero_behind INDEX FUNCTION OLD: completes a command of the front door as its program does
+_ingero_behind() {
+	local old=$3
+	COMP_WORDS=("${COMP_WORDS[@]:$1}")
+	COMP_CWORD=$((COMP_CWORD - $1))
+	"$2"
+	if [[ ${COMP_WORDS[COMP_CWORD]} == -* ]]; then
+		COMPREPLY+=($(compgen -W "$old" -- "${COMP_WORDS[COMP_CWORD]}"))
+	fi
+}
+
+_ingero() {
+	local i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		trace) _ingero_behind $i _ingero_record '--record --max-db --json --debug --stack --stack-samples --py-walker --record-all --prometheus --otlp --otlp-insecure --ringbuf-size --sampling-rate --no-io --no-net --no-tcp --log --cuda-lib --nccl --nccl-lib --remediate --throttle-poll-interval'; return ;;
+		record) _ingero_behind $i _ingero_record ''; return ;;
+		explain) _ingero_behind $i _ingero_explain '--from --to --chains --per-process --annotations --clock-skew-threshold'; return ;;
+		stat) _ingero_behind $i _ingero_stat ''; return ;;
+		check) _ingero_behind $i _ingero_check ''; return ;;
+		demo) _ingero_behind $i _ingero_demo '--speed --stack --no-gpu'; return ;;
+		merge) _ingero_behind $i _ingero_merge ''; return ;;
+		correlate) _ingero_behind $i _ingero_correlate ''; return ;;
+		help) COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard' -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
+		-* | = | auto | always | never) ;;
+		*) COMPREPLY=(); return ;;
+		esac
+	done
+	_ingero_complete '-q --quiet -v --verbose --color --progress -h --help --version' \
+		'--color choice auto always never' ''
+	[[ ${COMP_WORDS[COMP_CWORD]} == -* || ${COMPREPLY[*]} ]] ||
+		COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard help version' -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -F _ingero ingero
+
 _ingero_check() {
 	_ingero_complete '-p --pid --library-path --btf --json -q --quiet -v --verbose --color --progress -h --help
 		--version' \
@@ -134,8 +169,8 @@ _ingero_correlate() {
 complete -F _ingero_correlate ingero-correlate
 
 _ingero_demo() {
-	_ingero_complete '--seed --duration --threads --dose -n --node -o --output --archive --list --truth --json
-		-q --quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '--seed --duration --threads --dose -n --node -o --output --archive --explain --gpu --list
+		--truth --json -q --quiet -v --verbose --color --progress -h --help --version' \
 		'--seed N
 		--duration TIME
 		--threads N

@@ -54,6 +54,74 @@ function __ingero_ops
         ncclSend occupied offcpu oom point range reclaim retransmit sample socket stolen
 end
 
+# Completes a command of the front door as its program does.
+function __ingero_behind
+    set -l words (commandline -opc)
+    set -l rest $words[3..]
+    complete -C (string join ' ' -- $argv[1] (string escape -- $rest) (commandline -ct))
+end
+
+complete -c ingero -f
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a trace -d 'Record what runs, find what stalls it, show both live'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a record -d 'Record CUDA calls and what the host did to them'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a explain -d 'Say what took the time, who did it, and what to do about it'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a stat -d 'How often, how long, how much, for each operation'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a check -d 'Can this machine record? What is missing, and what to do'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a demo -d 'Show what each kind of trouble looks like'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a merge -d 'Recordings in, one out: joined, cut, repaired or made small'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a correlate -d 'Find what took the time: the recording again, with its chains'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a export -d 'Timelines, tables and metrics for other programs'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a query -d 'Ask a recording in SQL'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a mcp -d 'Answer an assistant\'s questions'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a dashboard -d 'Show recordings in a browser'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a help -d 'Help, or a command\'s manual page'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -a version -d 'The version'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -s h -l help -d 'Print this help and exit'
+complete -c ingero -n 'not __fish_seen_subcommand_from trace record explain stat check demo merge correlate export query mcp dashboard help version' -l version -d 'Print the version and exit'
+complete -c ingero -n '__fish_seen_subcommand_from trace' -a '(__ingero_behind ingero-record)'
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l record
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l max-db
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l json
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l debug
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l stack
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l stack-samples
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l py-walker
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l record-all
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l prometheus
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l otlp
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l otlp-insecure
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l ringbuf-size
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l sampling-rate
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l no-io
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l no-net
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l no-tcp
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l log
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l cuda-lib
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l nccl
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l nccl-lib
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l remediate
+complete -c ingero -n '__fish_seen_subcommand_from trace' -l throttle-poll-interval
+complete -c ingero -n '__fish_seen_subcommand_from record' -a '(__ingero_behind ingero-record)'
+complete -c ingero -n '__fish_seen_subcommand_from explain' -a '(__ingero_behind ingero-explain)'
+complete -c ingero -n '__fish_seen_subcommand_from explain' -l from
+complete -c ingero -n '__fish_seen_subcommand_from explain' -l to
+complete -c ingero -n '__fish_seen_subcommand_from explain' -l chains
+complete -c ingero -n '__fish_seen_subcommand_from explain' -l per-process
+complete -c ingero -n '__fish_seen_subcommand_from explain' -l annotations
+complete -c ingero -n '__fish_seen_subcommand_from explain' -l clock-skew-threshold
+complete -c ingero -n '__fish_seen_subcommand_from stat' -a '(__ingero_behind ingero-stat)'
+complete -c ingero -n '__fish_seen_subcommand_from check' -a '(__ingero_behind ingero-check)'
+complete -c ingero -n '__fish_seen_subcommand_from demo' -a '(__ingero_behind ingero-demo)'
+complete -c ingero -n '__fish_seen_subcommand_from demo' -l speed
+complete -c ingero -n '__fish_seen_subcommand_from demo' -l stack
+complete -c ingero -n '__fish_seen_subcommand_from demo' -l no-gpu
+complete -c ingero -n '__fish_seen_subcommand_from merge' -a '(__ingero_behind ingero-merge)'
+complete -c ingero -n '__fish_seen_subcommand_from correlate' -a '(__ingero_behind ingero-correlate)'
+
 complete -c ingero-check -f
 complete -c ingero-check -s p -l pid -d 'Look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
 complete -c ingero-check -l library-path -d 'Look for CUDA libraries there too; may be given again' -x -a '(__fish_complete_directories)'
@@ -87,9 +155,11 @@ complete -c ingero-demo -l dose -d 'Share of the time the culprit takes' -x
 complete -c ingero-demo -s n -l node -d 'Made on the machine of that name' -x
 complete -c ingero-demo -s o -l output -d 'Write the recording there instead of standard output' -r -F
 complete -c ingero-demo -l archive -d 'Write it in the smallest form'
+complete -c ingero-demo -l explain -d 'Correlate and explain it; without a SCENARIO the six of the tour'
+complete -c ingero-demo -l gpu -d 'Explain a stall that really happens here: probes, a loop on the GPU, a hog'
 complete -c ingero-demo -l list -d 'List the scenarios'
 complete -c ingero-demo -l truth -d 'Print what is planted instead of the recording'
-complete -c ingero-demo -l json -d 'The list or the truth as JSON'
+complete -c ingero-demo -l json -d 'The list, the truth or the reports as JSON'
 complete -c ingero-demo -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-demo -s v -l verbose -d 'Say more; twice for everything'
 complete -c ingero-demo -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'

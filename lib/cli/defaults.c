@@ -178,7 +178,8 @@ int cli_default_operands(struct cli_operands *operands, const char *db, struct e
 	if (operands->n == 0 && db) {
 		rc = newest_run(&names, db, e);
 		if (rc == 0 && names.n == 0)
-			rc = err_set(e, ERR_CANNOT, "%s holds no recording", db);
+			rc = err_set(e, ERR_CANNOT,
+				     "%s holds no recording yet (ingero-record makes them)", db);
 	} else if (operands->n == 0 && isatty(STDIN_FILENO)) {
 		rc = newest_default_run(&names, e);
 	}

@@ -212,4 +212,5 @@ void cli_complete_text(struct buf *out, const struct cli_program *program)
 				   o->letter ? &o->letter : "", o->name, type_name(o->type),
 				   o->arg ? o->arg : "", o->choices ? o->choices : "", o->group,
 				   o->help);
+	buf_puts(out, program->more ? program->more : "");
 }

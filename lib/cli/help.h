@@ -22,7 +22,8 @@ void cli_help_text(struct buf *out, const struct cli_program *program);
 
 /*
  * First line: "program TAB name TAB summary TAB usage". Then one line per option that is not hidden:
- * "option TAB letter TAB long TAB type TAB arg TAB choices TAB group TAB help".
+ * "option TAB letter TAB long TAB type TAB arg TAB choices TAB group TAB help". The front door adds lines of its own:
+ * "command TAB name TAB program TAB summary" and "old TAB command TAB long TAB whether it takes a value".
  */
 void cli_complete_text(struct buf *out, const struct cli_program *program);
 

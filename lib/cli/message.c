@@ -90,6 +90,11 @@ void cli_note(const char *fmt, ...)
 	va_end(ap);
 }
 
+void cli_note_lines(const struct buf *text)
+{
+	each_line(text, cli_note);
+}
+
 void cli_detail(const char *fmt, ...)
 {
 	va_list ap;

@@ -30,6 +30,7 @@ void cli_warn(const char *fmt, ...)
 void cli_warn_lines(const struct buf *text);   /* one warning per line */
 void cli_note(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* plain line; silent with -q */
+void cli_note_lines(const struct buf *text);   /* the same, one per line */
 void cli_detail(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* "ingero-stat: …", only with -v */
 

@@ -51,6 +51,7 @@ struct cli_program {
 	const char *usage;   /* what follows the options: "[FILE...]"; "" when nothing may */
 	const struct cli_option *options;
 	const char *footer;    /* more lines at the end of --help, or NULL */
+	const char *more;      /* more lines at the end of --complete-options, or NULL */
 	bool stop_at_operand;  /* options end at the first operand (it is a command) */
 	size_t operands_max;   /* 0: as many as are given */
 	bool reads_recordings; /* operands are recordings: see cli_default_operands */

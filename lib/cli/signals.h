@@ -11,7 +11,8 @@
 
 #include "lib/base/err.h"
 
-/* The first signal is remembered, the second ends the process at once (status 128 + signal). */
+/* The first signal is remembered, the second ends the process at once (status 128 + signal). The same one again within
+ * 250 ms is the first one. */
 int cli_signals_catch(struct err *e);
 
 /* SIGUSR1 asks for something: whether it came since the last call. Without the first call it ends the process, as ever. */

@@ -13,6 +13,8 @@
 
 #include "lib/base/timetext.h"
 
+#define DAY_NS (86400 * 1000000000ll)
+
 enum { NOT_ASKED, NO, YES };
 
 void select_free(struct select *s)
@@ -160,6 +162,10 @@ int select_resolve(struct select *s, int64_t end_ns, bool has_real, int64_t real
 	if (!rc)
 		rc = resolve(&s->until, end_ns, has_real, real_minus_mono_ns, INT64_MAX,
 			     &s->until_ns, e);
+	/* "15:45" is the next one behind --since, even if the recording ended before it. */
+	if (!rc && s->since_ns > s->until_ns && s->until.kind == SELECT_CLOCK)
+		rc = resolve(&s->until, s->since_ns + DAY_NS, has_real, real_minus_mono_ns,
+			     INT64_MAX, &s->until_ns, e);
 	if (!rc && s->since_ns > s->until_ns)
 		rc = err_set(e, ERR_USAGE,
 			     "--since lies behind --until: nothing is between them (durations "

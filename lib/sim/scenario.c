@@ -51,6 +51,16 @@ const struct sim_scenario *sim_scenarios(unsigned *n)
 	return all;
 }
 
+const char *sim_scenario_name(const char *name)
+{
+	static const char *const shared[] = { "gpu-contention", "contention" };
+
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (!strcmp(name, shared[i]))
+			return "gpu-steal";
+	return name;
+}
+
 static int play_options(const char *name, struct sim_options *o)
 {
 	o->play = sim_play_named(name);

@@ -92,6 +92,8 @@ struct sim_scenario {
 };
 const struct sim_scenario *sim_scenarios(unsigned *n);
 int sim_scenario_options(const char *name, struct sim_options *o); /* -1: no such scenario */
+/* The name of a scenario that goes by several, else name itself. */
+const char *sim_scenario_name(const char *name);
 /* Let what a scenario plants take that share instead. */
 void sim_scenario_dose(struct sim_options *o, unsigned percent);
 

@@ -4,7 +4,7 @@
 # What every program does the same way: help, version, mistakes, closed and full outputs.
 . tests/tap.sh
 
-programs=("$BIN"/ingero-*)
+programs=("$BIN"/ingero "$BIN"/ingero-*)
 [ -x "${programs[0]}" ] || { fail "programs are built"; done_testing; }
 for path in "${programs[@]}"; do
 	p=${path##*/}

@@ -74,6 +74,8 @@ run "$demo" --list clean
 is "$status" 2 "a list of one is refused"
 run "$demo" incident --json
 is "$status" 2 "a recording is not JSON"
+run "$demo" cold-start --gpu
+is "$status" 2 "only the incident happens for real"
 run "$demo" incident --dose 81
 is "$status" 2 "a dose beyond 80 is refused"
 run "$demo" incident -o "$TMP/none/x"
@@ -90,6 +92,22 @@ if [ -x "$BIN/ingero-correlate" ] && [ -x "$BIN/ingero-explain" ]; then
 	run "$demo"
 	is "$status" 0 "without a scenario: the whole way"
 	like "$out" "log-compactor.*$pid|$pid.*log-compactor" "and the verdict names the culprit and its pid"
+	run "$demo" --explain
+	is "$status" 0 "--explain: the tour"
+	tour="incident cold-start memcpy-bottleneck periodic-spike cpu-contention gpu-steal"
+	is "$(printf '%s\n' "$out" | sed -n 's/^== \([a-z-]*\): .*/\1/p' | tr '\n' ' ')" "$tour " "six scenarios, the incident first"
+	like "$out" "^log-compactor \\(pid $pid\\) took the CPU" "with their verdicts"
+	like "$out" '^gpu-shared +embed-server +[0-9]+' "and what was planted, beside them"
+	run "$demo" --explain contention --duration 5s
+	is "$(printf '%s\n' "$out" | grep -c '^== ')$(printf '%s\n' "$out" | grep -c '^== gpu-steal:')" 11 "one scenario, by another of its names"
+	run "$demo" --explain contended --duration 5s --dose 30
+	like "$out" '^cpu-contended +log-compactor' "any scenario can be explained"
+	by_schema "--explain --json is what the schema says" "$demo" --explain --json --duration 3s
+	run "$demo" --explain --json lock --duration 5s
+	is "$(printf '%s' "$out" | python3 -c 'import json, sys
+r = json.load(sys.stdin)["reports"]
+print(len(r), r[0]["truths"][0]["kind"], r[0]["report"]["schema"], r[0]["report"]["chains"][0]["kind"])')" \
+		"1 lock-wait ingero.explain/1 lock-wait" "with the report inside"
 else
 	fail "correlate and explain are built"
 fi

@@ -17,7 +17,7 @@ installed() { (cd "$root" && find . -type f | sort); }
 
 ok "make install" quietly install DESTDIR="$root" PREFIX=/opt/ingero
 list=$(installed)
-for p in "$BIN"/ingero-*; do
+for p in "$BIN"/ingero "$BIN"/ingero-*; do
 	p=${p##*/}
 	like "$list" "^\./opt/ingero/bin/$p\$" "$p is installed"
 	like "$list" "^\./opt/ingero/share/man/man1/$p\.1\$" "with its page"

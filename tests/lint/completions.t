@@ -6,7 +6,7 @@
 # also asked what TAB would offer.
 . tests/tap.sh
 
-programs=("$BIN"/ingero-*)
+programs=("$BIN"/ingero "$BIN"/ingero-*)
 [ -x "${programs[0]}" ] || { fail "programs are built"; done_testing; }
 ok "completions are generated" completions/generate "$TMP" "${programs[@]}"
 for f in ingero.bash _ingero ingero.fish; do
@@ -29,6 +29,9 @@ for p in "${programs[@]}"; do
 	like "$(offers "$p" --he)" '^--help$' "bash offers --help for $p"
 	is "$(offers "$p" --color = al)" "always" "bash offers the choices of --color for $p"
 done
+like "$(offers ingero ex)" '^explain$' "bash offers the commands of the front door"
+like "$(offers ingero explain --per)" '^--per-process$' "with the options of the older agent"
+is "$(offers ingero explain --fail-on h)" high "and those of the program behind them"
 if [ -n "${CHECKERS-}" ] && [ -x "$CHECKERS/completion-check" ]; then
 	for pair in bash:ingero.bash zsh:_ingero fish:ingero.fish; do
 		like "$("$CHECKERS/completion-check" "${pair%%:*}" "completions/${pair#*:}" "${programs[0]##*/} --vers" 2>&1)" \

@@ -37,6 +37,8 @@ ALLOWED = {
     ("lib/cli/config.c", "getenv"): "which configuration",
     ("lib/cli/defaults.c", "getenv"): "whose home, and where the default recording is",
     ("lib/cli/term.c", "getenv"): "NO_COLOR and TERM decide about colour",
+    ("lib/cli/sibling.c", "getenv"): "PATH",
+    ("lib/cli/sibling.c", "_exit"): "the forked child that could not become another program",
     ("lib/cli/signals.c", "_exit"): "the second interrupt ends at once",
 }
 

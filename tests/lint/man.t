@@ -5,7 +5,7 @@
 . tests/tap.sh
 
 shopt -s nullglob
-for p in "$BIN"/ingero-*; do
+for p in "$BIN"/ingero "$BIN"/ingero-*; do
 	ok "${p##*/} has a page" test -s "man/${p##*/}.1"
 done
 for page in ingero.7 ige.5; do

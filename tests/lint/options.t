@@ -23,6 +23,8 @@ def table(path):
     """{long name: (letter, group, takes a value, arg)}"""
     options = {}
     for line in output(path, "--complete-options")[1].splitlines()[1:]:
+        if not line.startswith("option\t"):
+            continue
         _, letter, name, kind, arg, _, group, _ = line.split("\t")
         options[name] = (letter, group, kind not in ("flag", "count"), arg)
     return options
@@ -44,7 +46,7 @@ def manual(page):
     return options
 
 
-programs = sorted(glob.glob(os.path.join(tap.BIN, "ingero-*")))
+programs = sorted(glob.glob(os.path.join(tap.BIN, "ingero*")))
 tap.ok(programs, "programs are built")
 letters = {}
 for path in programs:

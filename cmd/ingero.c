@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero: the front door. `ingero SUB` runs ingero-SUB, with the words of the older agent translated (lib/cli/door.c);
+ * `ingero trace` is three of them in a row: the recorder, the analysis, and the live view.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/vec.h"
+#include "lib/cli/defaults.h"
+#include "lib/cli/door.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/sibling.h"
+
+static const struct cli_option options[] = { { 0 } };
+
+static struct cli_program program = {
+	.name = "ingero",
+	.summary = "Record what stalls GPU programs, and name the culprit",
+	.usage = "COMMAND [ARGUMENT...]",
+	.options = options,
+	.stop_at_operand = true,
+};
+
+static void overview(struct buf *out)
+{
+	buf_puts(out, "Commands:\n");
+	for (const struct door_command *c = door_commands; c->name; c++) {
+		struct buf path = { 0 };
+		bool there = !c->program || cli_sibling_find(c->program, &path);
+
+		buf_printf(out, "  %-10s %s%s\n", c->name, c->summary, there ? "" : " (not built)");
+		buf_free(&path);
+	}
+	buf_puts(out, "\n  sudo ingero trace -- python3 train.py\n"
+		      "  ingero explain\n"
+		      "ingero help COMMAND says more.");
+}
+
+/* ---- a command that is a program ---- */
+
+/* A pipe or a file on standard input is what is to be read. */
+static bool something_piped_in(void)
+{
+	struct stat st;
+
+	return fstat(STDIN_FILENO, &st) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode));
+}
+
+static int not_there(const char *name, const struct door_command *c)
+{
+	const char *near = door_nearest(name);
+
+	if (c && c->instead)
+		cli_error("ingero %s is not part of this build yet: %s", name, c->instead);
+	else if (c)
+		cli_error("cannot find %s beside ingero or in $PATH", c->program);
+	else
+		return cli_usage_error(&program, "there is no command '%s'%s%s%s", name,
+				       near ? "; did you mean '" : "", near ? near : "",
+				       near ? "'?" : "");
+	return CLI_EXIT_CANNOT;
+}
+
+/* Becomes the program; argv[0] is replaced by its name. */
+static int become(const char *name, struct cli_list *words, struct err *e)
+{
+	VEC(char *) argv = { 0 };
+
+	if (!vec_push(&argv, (char *)name))
+		return err_nomem(e);
+	for (size_t i = 0; i < words->n; i++)
+		if (!vec_push(&argv, (char *)words->v[i]))
+			return err_nomem(e);
+	if (!vec_push(&argv, NULL))
+		return err_nomem(e);
+	cli_sibling_exec(argv.v);
+	err_sys(e, "cannot run %s", name);
+	vec_free(&argv);
+	return e->code;
+}
+
+static int run_program(const char *name, const struct door_command *c, struct door_plan *plan)
+{
+	struct buf own = { 0 }, path = { 0 }, folder = { 0 };
+	struct err e = { 0 };
+	int status;
+
+	buf_printf(&own, "ingero-%s", name);
+	if (!cli_sibling_find(c ? c->program : buf_text(&own), &path)) {
+		status = not_there(name, c);
+		goto out;
+	}
+	if (plan->refused) {
+		cli_error("ingero %s: %s", name, plan->refused);
+		status = CLI_EXIT_CANNOT;
+		goto out;
+	}
+	cli_note_lines(&plan->notes);
+	if (c && c->reads && !plan->has_db && !something_piped_in()) {
+		cli_default_folder(&folder);
+		if (access(buf_text(&folder), F_OK) == 0 &&
+		    (!vec_push(&plan->words, "--db") ||
+		     !vec_push(&plan->words, buf_text(&folder)))) {
+			err_nomem(&e);
+			status = cli_fail(&e);
+			goto out;
+		}
+	}
+	become(c ? c->program : buf_text(&own), &plan->words, &e);
+	status = cli_fail(&e);
+out:
+	buf_free(&own);
+	buf_free(&path);
+	buf_free(&folder);
+	return status;
+}
+
+/* ---- trace ---- */
+
+static volatile pid_t recorder;
+
+/* What a terminal sends, all programs of the row have got already. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code != SI_KERNEL && recorder > 0)
+		kill(recorder, number);
+}
+
+static void catch_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+}
+
+/* Options of every program; others are the recorder's. */
+static bool for_all(const char *word)
+{
+	return strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0 ||
+	       strncmp(word, "--color=", 8) == 0;
+}
+
+/* Whether the recorder has begun to write; else it has ended, or says why it cannot. */
+static bool begins(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (poll(&p, 1, -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return p.revents & POLLIN;
+}
+
+struct row {
+	VEC(char *) record, correlate, show;
+	struct buf folder; /* where the recording goes */
+};
+
+static bool fill_row(struct row *r, const struct door_plan *plan)
+{
+	bool good = vec_push(&r->record, "ingero-record") &&
+		    vec_push(&r->correlate, "ingero-correlate") &&
+		    vec_push(&r->show, "ingero-stat");
+	bool command = false;
+	struct stat st;
+	size_t n;
+
+	if (plan->output)
+		buf_puts(&r->folder, plan->output);
+	else
+		cli_default_folder(&r->folder);
+	/* A name that does not end as a recording's is a folder for one, as --db of the recorder is. */
+	n = r->folder.n;
+	if ((n < 4 || strcmp(buf_text(&r->folder) + n - 4, ".ige") != 0) &&
+	    (stat(buf_text(&r->folder), &st) != 0 || S_ISDIR(st.st_mode)))
+		buf_putc(&r->folder, '/');
+	if (!plan->no_file)
+		good = good && vec_push(&r->record, "-o") &&
+		       vec_push(&r->record, (char *)buf_text(&r->folder));
+	good = good && vec_push(&r->record, "-o") && vec_push(&r->record, "-");
+	for (size_t i = 0; good && i < plan->words.n; i++) {
+		char *word = (char *)plan->words.v[i];
+
+		command |= strcmp(word, "--") == 0;
+		good = vec_push(&r->record, word);
+		if (good && !command && for_all(word))
+			good = vec_push(&r->correlate, word) && vec_push(&r->show, word);
+	}
+	if (plan->json)
+		good = good && vec_push(&r->show, "--json");
+	return good && !r->folder.failed && vec_push(&r->record, NULL) &&
+	       vec_push(&r->correlate, NULL) && vec_push(&r->show, NULL);
+}
+
+static int run_row(const struct row *r, struct err *e)
+{
+	int recorded[2] = { -1, -1 }, analyzed[2] = { -1, -1 }, status[3] = { 0 };
+	pid_t correlate = -1, show = -1;
+	int rc = cli_sibling_pipe(recorded, e);
+
+	catch_signals();
+	if (rc == 0)
+		rc = cli_sibling_pipe(analyzed, e);
+	if (rc == 0) {
+		struct cli_sibling_fds fds = { -1, recorded[1], -1, false };
+
+		recorder = cli_sibling_start(r->record.v, &fds, e);
+		rc = recorder < 0 ? e->code : 0;
+	}
+	if (recorded[1] >= 0)
+		close(recorded[1]);
+	if (rc == 0 && begins(recorded[0])) {
+		struct cli_sibling_fds first = { recorded[0], analyzed[1], -1, true },
+				       second = { analyzed[0], -1, -1, true };
+
+		correlate = cli_sibling_start(r->correlate.v, &first, e);
+		show = correlate < 0 ? -1 : cli_sibling_start(r->show.v, &second, e);
+		rc = show < 0 ? e->code : 0;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (analyzed[i] >= 0)
+			close(analyzed[i]);
+	}
+	if (recorded[0] >= 0)
+		close(recorded[0]);
+	status[0] = recorder > 0 ? cli_sibling_wait(recorder) : 0;
+	status[1] = correlate > 0 ? cli_sibling_wait(correlate) : 0;
+	status[2] = show > 0 ? cli_sibling_wait(show) : 0;
+	if (rc)
+		return cli_fail(e);
+	return status[0] ? status[0] : status[1] ? status[1] : status[2];
+}
+
+static void trace_help(struct buf *out)
+{
+	buf_puts(
+		out,
+		"Usage: ingero trace [OPTION...] [-- COMMAND [ARGUMENT...]]\n"
+		"Record what runs, find what stalls it, show both live.\n\n"
+		"As ingero-record -o - | ingero-correlate | ingero-stat, with the recording kept "
+		"in\n"
+		"the default folder. Options are those of ingero-record (ingero record --help).\n\n"
+		"Options of the older agent, and what became of them:\n"
+		"  --db VALUE: the folder or file to record into\n"
+		"  --record=false: keep no recording\n");
+	door_old_options(out, "trace");
+}
+
+static int trace(struct door_plan *plan)
+{
+	struct row r = { 0 };
+	struct err e = { 0 };
+	int status;
+
+	for (size_t i = 0; i < plan->words.n; i++) {
+		const char *word = plan->words.v[i];
+		struct buf help = { 0 };
+
+		if (strcmp(word, "--") == 0)
+			break;
+		if (strcmp(word, "--help") != 0 && strcmp(word, "-h") != 0)
+			continue;
+		trace_help(&help);
+		status = cli_print(&help, &e) ? cli_fail(&e) : CLI_EXIT_DONE;
+		buf_free(&help);
+		return cli_finish_stdout(status);
+	}
+	cli_note_lines(&plan->notes);
+	if (fill_row(&r, plan))
+		status = run_row(&r, &e);
+	else
+		status = (err_nomem(&e), cli_fail(&e));
+	vec_free(&r.record);
+	vec_free(&r.correlate);
+	vec_free(&r.show);
+	buf_free(&r.folder);
+	return status;
+}
+
+/* ---- help ---- */
+
+/* The manual page beside the programs, installed or in the source tree. */
+static bool manual_of(const char *name, struct buf *page)
+{
+	static const char *const places[] = { "/../share/man/man1/", "/../../man/" };
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	if (strrchr(self, '/'))
+		*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		buf_reset(page);
+		buf_printf(page, "%s%s%s.1", self, places[i], name);
+		if (!page->failed && access(buf_text(page), R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int help(const char *name, char **ask_help)
+{
+	const struct door_command *c = name ? door_find(name) : NULL;
+	struct buf page = { 0 }, own = { 0 };
+	struct cli_operands none = { 0 };
+	struct door_plan plan = { 0 };
+	struct cli_list words = { 0 };
+	struct err e = { 0 };
+	int status;
+
+	buf_puts(&own, "ingero");
+	if (name && (!c || c->program))
+		buf_printf(&own, "-%s", name);
+	if (name && isatty(STDOUT_FILENO) && manual_of(buf_text(&own), &page) &&
+	    vec_push(&words, "-l") && vec_push(&words, buf_text(&page)))
+		become("man", &words, &e); /* comes back where there is no man */
+	if (!name || (c && !c->program && strcmp(c->name, "trace") != 0))
+		status = cli_parse(&program, NULL, 2, ask_help, &none);
+	else if (!vec_push(&plan.words, "--help"))
+		status = (err_nomem(&e), cli_fail(&e));
+	else if (c && !c->program)
+		status = trace(&plan);
+	else {
+		plan.has_db = true;
+		status = run_program(name, c, &plan);
+	}
+	door_plan_free(&plan);
+	cli_list_free(&words);
+	buf_free(&page);
+	buf_free(&own);
+	return status;
+}
+
+static bool wants_quiet(const struct cli_list *words)
+{
+	for (size_t i = 0; i < words->n && strcmp(words->v[i], "--") != 0; i++)
+		if (strcmp(words->v[i], "-q") == 0 || strcmp(words->v[i], "--quiet") == 0)
+			return true;
+	return false;
+}
+
+static int run_command(const struct cli_operands *operands, struct err *e)
+{
+	const char *name = operands->v[0];
+	const struct door_command *c = door_find(name);
+	/* Another program of ours, or of anyone who calls one ingero-NAME, is as good as a row of the table. */
+	const struct door_command unknown = { .name = name };
+	struct door_plan plan = { 0 };
+	int status;
+
+	if (door_translate(c ? c : &unknown, (int)operands->n - 1, operands->v + 1, &plan, e)) {
+		status = cli_fail(e);
+	} else {
+		cli_settings.quiet |= wants_quiet(&plan.words);
+		status = c && !c->program ? trace(&plan) : run_program(name, c, &plan);
+	}
+	door_plan_free(&plan);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	char *ask_help[] = { argv[0], "--help", NULL };
+	struct cli_operands operands = { 0 };
+	struct buf commands = { 0 }, more = { 0 };
+	struct err e = { 0 };
+	int status;
+
+	cli_start();
+	overview(&commands);
+	program.footer = buf_text(&commands);
+	door_complete(&more);
+	program.more = buf_text(&more);
+	status = argc > 1 ? cli_parse(&program, NULL, argc, argv, &operands) : CLI_GO;
+	if (status == CLI_GO && operands.n == 0)
+		status = cli_parse(&program, NULL, 2, ask_help, &operands);
+	else if (status == CLI_GO && strcmp(operands.v[0], "help") == 0)
+		status = help(operands.n > 1 ? operands.v[1] : NULL, ask_help);
+	else if (status == CLI_GO && strcmp(operands.v[0], "version") == 0)
+		status = cli_finish_stdout(
+			printf("ingero %s\n", cli_version()) < 0 ? CLI_EXIT_CANNOT : CLI_EXIT_DONE);
+	else if (status == CLI_GO)
+		status = run_command(&operands, &e);
+	buf_free(&commands);
+	buf_free(&more);
+	return status;
+}

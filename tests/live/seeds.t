@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Lines of the older agent's documents (tests/cli/seeds.txt) that record: each runs as it stands beside a loop on the double until
+# Ctrl-C, and leaves a recording unless it says otherwise. How trace ends, whoever is told to end it.
+import glob
+import json
+import os
+import pty
+import pwd
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+import seeds
+
+rec.need_bpf()
+SECONDS = 60  # that nothing here takes
+
+
+def loop():
+    return subprocess.Popen([rec.work("train"), "--seconds", "600", "--step-us", "500"], env=rec.environment(), stdout=subprocess.DEVNULL)
+
+
+loops = [loop(), loop()]
+stand_for = {"{DB}": rec.path("db"), "4821": loops[0].pid, "5032": loops[1].pid, "bob": pwd.getpwuid(os.getuid()).pw_name}
+
+
+def runs():
+    return sorted(glob.glob(os.path.join(home, "*.ige")) + glob.glob(os.path.join(rec.path("db"), "*.ige")))
+
+
+def read_until(p, wanted):
+    """Standard error up to a line that holds wanted, or to its end."""
+    text, end = "", time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        line = p.stderr.readline()
+        text += line
+        if not line or wanted in line:
+            break
+    return text
+
+
+def start(words, **settings):
+    # A group of its own, as a shell would give it: Ctrl-C goes to all of it.
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env={**rec.environment(), "INGERO_DB": home, "INGERO_CONFIG": "", **settings}, start_new_session=True)
+
+
+def ends(p):
+    out, err = p.communicate(timeout=SECONDS)
+    return p.returncode, out, err
+
+
+def calls(path):
+    return sum(n for n in rec.counts(path)[0].values())
+
+
+def interrupt(p):
+    os.killpg(p.pid, signal.SIGINT)
+
+
+home = rec.path("home")
+try:
+    for kind, _, command in seeds.lines():
+        if kind != "live":
+            continue
+        for folder in (home, rec.path("db")):
+            shutil.rmtree(folder, ignore_errors=True)
+        if command.startswith("ingero demo"):
+            for x in loops:  # the CPU is for those of the demonstration
+                x.send_signal(signal.SIGSTOP)
+            p = start(seeds.words(command, stand_for))
+            status, out, err = ends(p)
+            for x in loops:
+                x.send_signal(signal.SIGCONT)
+            tap.ok(status == 0 and re.search(r"nightly-backup", out) and not seeds.unknown(err), command, err + out[:2000])
+            if "--json" in command:
+                tap.ok("nightly-backup" in [c["culprit"]["comm"] for c in json.loads(out)["chains"]], f"{command}: the hog is named", out[:500])
+            continue
+        p = start(seeds.words(command, stand_for))
+        err = read_until(p, "libcuda.so.1: ")
+        interrupt(p)
+        status, out, rest = ends(p)
+        err += rest
+        answer = json.loads(out)["coverage"] if "--json" in command and status == 0 else "coverage: " in out
+        found = runs()
+        kept = "--record=false" not in command
+        tap.ok(status == 0 and answer and not seeds.unknown(err), command, f"status {status}\n{err}\n{out[:1000]}")
+        tap.ok(len(found) == kept and (not kept or calls(found[0]) > 0), f"{command}: {'a recording with calls' if kept else 'no recording'} is left",
+               f"{found}")
+
+    # ---- how it ends
+    for name, number in (("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM), ("SIGHUP", signal.SIGHUP)):
+        for whom, tell in (("it alone", lambda p, n: p.send_signal(n)), ("all of it", lambda p, n: os.killpg(p.pid, n))):
+            shutil.rmtree(home, ignore_errors=True)
+            p = start([seeds.FRONT, "trace", "--pid", str(loops[0].pid)])
+            read_until(p, "libcuda.so.1: ")
+            tell(p, number)
+            status, out, err = ends(p)
+            s = rec.stat(runs()[0]) if runs() else {"coverage": {"complete": False}}
+            tap.ok(status == 0 and "coverage: " in out and s["coverage"]["complete"], f"{name} to {whom}: a whole recording, a table, status 0",
+                   f"status {status}\n{err}\n{out[:500]}")
+
+    p = start([seeds.FRONT, "trace", "--record=false", "--", "sh", "-c", "echo said; exit 7"])
+    status, out, err = ends(p)
+    tap.ok(status == 7 and "said" in err and "said" not in out, "the program's status, and its output apart", f"{status}\n{out}\n{err}")
+    p = start([seeds.FRONT, "trace", "--", "/nowhere/at/all"])
+    status, out, err = ends(p)
+    tap.ok(status == 127 and out == "" and err.splitlines()[-1].startswith("ingero-record: cannot run /nowhere"),
+           "a program that is not there: the recorder's word is the last", f"{status}\n{out}\n{err}")
+    p = start([seeds.FRONT, "trace", "--nosuch"])
+    status, out, err = ends(p)
+    tap.ok(status == 2 and out == "" and err.count("\n") == 1, "a wrong option: one line", f"{status}\n{out}\n{err}")
+
+    # ---- on a terminal the table is drawn over
+    master, slave = pty.openpty()
+    p = subprocess.Popen([seeds.FRONT, "trace", "--record=false", "--pid", str(loops[0].pid)], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL,
+                         env={**rec.environment(), "TERM": "xterm", "INGERO_CONFIG": ""}, start_new_session=True)
+    os.close(slave)
+    drawn, end = b"", time.monotonic() + SECONDS
+    while drawn.count(b"\033[J") < 2 and time.monotonic() < end:
+        if select.select([master], [], [], 1)[0]:
+            drawn += os.read(master, 65536)
+    tap.ok(drawn.count(b"\033[J") >= 2 and b"cudaLaunchKernel" in drawn, "on a terminal the table is drawn over while it records", drawn[:2000])
+    interrupt(p)
+    while True:
+        try:
+            got = os.read(master, 65536)
+        except OSError:
+            break
+        drawn += got
+        if not got:
+            break
+    tap.same(p.wait(SECONDS), 0, "Ctrl-C ends it there too")
+    os.close(master)
+finally:
+    for p in loops:
+        p.kill()
+        p.wait()
+tap.done_testing()
