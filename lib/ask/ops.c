@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/ask/exact.h"
+#include "lib/ask/kernels.h"
 #include "lib/ask/ops_facts.h"
 #include "lib/ask/ops_rows.h"
 #include "lib/base/map.h"
@@ -35,6 +36,7 @@ struct ask_ops_run {
 	struct map process_of; /* world process -> index + 1 */
 	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
 	struct map seen_thread;
+	struct ask_kernels *kernels;
 	struct stack_ends stack_ends;
 	struct stack_ends_sum stacks;
 	uint64_t item_lost, record_lost;
@@ -142,6 +144,8 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 	if (late || op->track != TRACK_THREAD || !(op->flags & OP_CALL))
 		row->row.self_ns += ev->dur_ns;
 	p = process_of_ctx(r, ev->ctx);
+	if (!ask_kernels_event(r->kernels, ev, op, p ? p->process : 0))
+		r->nomem = true;
 	if (p) {
 		p->events++;
 		p->calls += (op->flags & OP_CALL) != 0;
@@ -209,8 +213,9 @@ struct ask_ops_run *ask_ops_new(struct world *w, struct select *sel)
 	r->w = w;
 	r->sel = sel;
 	r->line = line_new(w, &r->sink);
-	if (!r->line) {
-		free(r);
+	r->kernels = ask_kernels_new(w);
+	if (!r->line || !r->kernels) {
+		ask_ops_free(r);
 		return NULL;
 	}
 	return r;
@@ -228,6 +233,8 @@ void ask_ops_free(struct ask_ops_run *r)
 	vec_free(&r->answer.errors);
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
+	vec_free(&r->answer.kernels);
+	ask_kernels_free(r->kernels);
 	map_free(&r->row_of);
 	map_free(&r->process_of);
 	map_free(&r->seen_ctx);
@@ -348,7 +355,7 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 	default:
 		break;
 	}
-	if (!ops_facts_record(&r->answer, r->w, rec))
+	if (!ops_facts_record(&r->answer, r->w, rec) || !ask_kernels_record(r->kernels, rec))
 		r->nomem = true;
 }
 
@@ -409,7 +416,8 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 {
 	struct ops_summary *a = &r->answer;
 
-	if (!fill_rows(r) || !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
+	if (!fill_rows(r) || !ask_kernels_rows(r->kernels, &a->kernels) ||
+	    !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
 		return NULL;
 	a->stacks = a->brief ? NULL : &r->stacks;
 	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;

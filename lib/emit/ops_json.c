@@ -5,6 +5,9 @@
  */
 #include "lib/emit/ops_json.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
 #include "lib/event/event.h"
@@ -83,6 +86,36 @@ static void process_id(struct jsonw *j, const struct world *w, uint32_t id)
 	else
 		jsonw_null(j);
 	text(j, w, "node", n ? n->name : 0);
+}
+
+static void kernels(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	if (s->brief) {
+		jsonw_key(j, "kernels");
+		jsonw_null(j);
+		return;
+	}
+	jsonw_key_array(j, "kernels");
+	for (size_t i = 0; i < s->kernels.n; i++) {
+		const struct ops_kernel *k = &s->kernels.v[i];
+		char handle[24];
+
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "source", k->op->source_name);
+		jsonw_key_str(j, "op", k->op->name);
+		text(j, w, "name", k->name);
+		process_id(j, w, k->process);
+		snprintf(handle, sizeof(handle), "0x%" PRIx64, k->func);
+		jsonw_key_str(j, "handle", k->func ? handle : NULL);
+		jsonw_key_u64(j, "count", k->count);
+		jsonw_key_u64(j, "errors", k->errors);
+		jsonw_key_u64(j, "p50_ns", k->p50_ns);
+		jsonw_key_u64(j, "p99_ns", k->p99_ns);
+		jsonw_key_u64(j, "max_ns", k->max_ns);
+		jsonw_key_u64(j, "total_ns", k->total_ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
 }
 
 static void processes(struct jsonw *j, const struct world *w, const struct ops_summary *s)
@@ -240,6 +273,7 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	jsonw_key_str(&j, "schema", "ingero.stat/1");
 	jsonw_key_bool(&j, "exact", s->exact);
 	ops(&j, s, (double)(s->end_ns - s->start_ns));
+	kernels(&j, w, s);
 	errors(&j, s);
 	processes(&j, w, s);
 	coverage(&j, w, s, in);

@@ -18,6 +18,8 @@
 #define FEW_CALLS	100 /* below this many calls a p99 is the largest of them, and is marked */
 #define ERRORS_SHOWN	20
 #define PROCESSES_SHOWN 16
+#define KERNELS_SHOWN	5 /* of each launching op */
+#define KERNEL_CHARS	60
 #define ENDS_SHOWN	4 /* modules in which stacks end */
 
 static const char *quantile(struct human_text *t, uint64_t ns, uint64_t count)
@@ -117,6 +119,46 @@ static void ops_tables(struct buf *out, const struct ops_summary *s, bool color,
 		table_fold(out, t, 2, color, columns);
 		table_free(t);
 	}
+}
+
+/* Most time first, of each launching op; only where names are known: handles say nothing to a person. */
+static void kernel_table(struct buf *out, const struct ops_summary *s, const struct world *w,
+			 bool color, unsigned columns)
+{
+	static const char *const headers[] = { "kernel", "launched by", ">count", ">p50",
+					       ">p99",	 ">max",	">total", NULL };
+	struct table *t = table_new(headers);
+	struct human_text text;
+	unsigned shown = 0, any = 0;
+	struct bytes name;
+
+	for (size_t i = 0; t && i < s->kernels.n; i++) {
+		const struct ops_kernel *k = &s->kernels.v[i];
+
+		shown = i && s->kernels.v[i - 1].op == k->op ? shown : 0;
+		if (!k->name || shown++ >= KERNELS_SHOWN)
+			continue;
+		any++;
+		name = world_text(w, k->name);
+		if (name.n > KERNEL_CHARS) /* templates have no end */
+			table_cell(t, "%.*s...", KERNEL_CHARS - 3, name.p);
+		else
+			table_cell(t, "%.*s", (int)name.n, name.p);
+		table_cell(t, "%s", k->op->name);
+		table_cell(t, "%s", human_count(k->count).s);
+		table_cell(t, "%s", quantile(&text, k->p50_ns, k->count));
+		table_cell(t, "%s", quantile(&text, k->p99_ns, k->count));
+		table_cell(t, "%s", human_ns(k->max_ns).s);
+		table_cell(t, "%s", human_ns(k->total_ns).s);
+	}
+	out->failed |= !t;
+	if (any) {
+		buf_putc(out, '\n');
+		human_styled(out, color, HUMAN_CYAN, "Kernels, by their launching calls");
+		buf_putc(out, '\n');
+		table_fold(out, t, 2, color, columns);
+	}
+	table_free(t);
 }
 
 static void error_lines(struct buf *out, const struct ops_summary *s, bool color)
@@ -307,6 +349,7 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
 	ops_tables(out, s, color, columns, &few);
 	if (s->rows.n == 0)
 		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");
+	kernel_table(out, s, w, color, columns);
 	error_lines(out, s, color);
 	if (!over)
 		return;

@@ -44,6 +44,21 @@ struct ops_layer {
 	uint64_t gap_ns; /* calls before that are not in the recording */
 };
 
+/* A function of the GPU, as launched by one op. */
+struct ops_kernel {
+	const struct op_def *op;
+	uint32_t name;	  /* string; 0: not known, and handle and process say which */
+	uint32_t process; /* world id; 0: several */
+	uint64_t func;	  /* handle; 0: several */
+	uint64_t count, errors;
+	uint64_t p50_ns, p99_ns, max_ns,
+		total_ns; /* of the launching calls, not of what they start */
+};
+struct ops_kernels {
+	struct ops_kernel *v;
+	size_t n, cap;
+};
+
 struct ops_metric {
 	uint64_t n; /* samples */
 	double first, last, sum, max;
@@ -59,6 +74,7 @@ struct ops_summary {
 	VEC(struct ops_error) errors;
 	VEC(struct ops_process) processes; /* most time in calls first */
 	VEC(struct ops_layer) layers;
+	struct ops_kernels kernels;		   /* by op, then by total, most first */
 	uint64_t events;			   /* in the recording */
 	uint64_t selected;			   /* asked for */
 	uint64_t lost;				   /* known to be missing */

@@ -54,6 +54,15 @@ def check(what, arguments, **settings):
         names = {(r["func"], r["name"]) for r in records if r["record"] == "kernel"}
         want = {(s["func"], s["kernel"]) for s in said if "kernel" in s}
         tap.same(names, want, f"{what}: the names of launched kernels")
+        kernels = rec.stat(ige)["kernels"]
+        told = {(k["source"], k["op"]): k["count"] for k in kernels if k["name"] == "saxpy(int, float, float const*, float*)"}
+        mangled = {r["func"] for r in records if r["record"] == "kernel" and r["name"] == "_Z5saxpyifPKfPf"}
+        want = {}
+        for e in events:
+            if e["x"].get("func") in mangled and "aunch" in e["op"]:
+                want[e["source"], e["op"]] = want.get((e["source"], e["op"]), 0) + 1
+        tap.ok(want, f"{what}: a kernel is launched by name")
+        tap.same(told, want, f"{what}: ingero-stat counts its launches under its name")
 
 
 for link in ("session", "multi", "perf"):

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counted by handle, put together by name when asked: a name may come after the first launch.
+ */
+#include "lib/ask/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
+#include "lib/stat/sketch.h"
+#include "lib/sym/demangle.h"
+
+/* Beyond so many handles launches are counted together, as one kernel without a name: a hostile recording is no reason
+ * to run out of memory. */
+#define HANDLES_MAX 65536
+#define NAMES_MAX   262144
+
+struct handle {
+	const struct op_def *op;
+	uint32_t process;
+	uint64_t func, errors;
+	struct sketch durations;
+};
+
+struct ask_kernels {
+	struct world *w;
+	VEC(struct handle) handles;
+	struct map by_key; /* op, process, handle -> index + 1 */
+	struct map names;  /* process, handle -> string */
+	size_t last;	   /* index + 1: most launches come in runs */
+};
+
+static uint64_t key_of(uint32_t what, uint64_t func)
+{
+	return hash_u64(func ^ hash_u64(what));
+}
+
+struct ask_kernels *ask_kernels_new(struct world *w)
+{
+	struct ask_kernels *k = calloc(1, sizeof(*k));
+
+	if (k)
+		k->w = w;
+	return k;
+}
+
+void ask_kernels_free(struct ask_kernels *k)
+{
+	if (!k)
+		return;
+	for (size_t i = 0; i < k->handles.n; i++)
+		sketch_free(&k->handles.v[i].durations);
+	vec_free(&k->handles);
+	map_free(&k->by_key);
+	map_free(&k->names);
+	free(k);
+}
+
+static bool is(const struct handle *h, const struct op_def *op, uint32_t process, uint64_t func)
+{
+	return h->op == op && h->process == process && h->func == func;
+}
+
+static struct handle *handle_of(struct ask_kernels *k, const struct op_def *op, uint32_t process,
+				uint64_t func)
+{
+	uint64_t key = key_of(process, func) ^ op->id, at;
+
+	if (k->last && is(&k->handles.v[k->last - 1], op, process, func))
+		return &k->handles.v[k->last - 1];
+	/* Two that share a hash: a rare thing, and the second is then counted with the first. */
+	if (!map_get(&k->by_key, key, &at)) {
+		if (k->handles.n >= HANDLES_MAX) {
+			process = 0;
+			func = 0;
+			key = op->id;
+		}
+		if (!map_get(&k->by_key, key, &at)) {
+			if (!vec_push(&k->handles,
+				      (struct handle){ .op = op, .process = process, .func = func }))
+				return NULL;
+			at = k->handles.n;
+			if (!map_put(&k->by_key, key, at))
+				return NULL;
+		}
+	}
+	k->last = at;
+	return &k->handles.v[at - 1];
+}
+
+bool ask_kernels_event(struct ask_kernels *k, const struct event *ev, const struct op_def *op,
+		       uint32_t process)
+{
+	struct handle *h;
+	uint64_t func;
+
+	if (!(op->flags & OP_LAUNCH) || !event_get(ev, op, COL_FUNC, &func))
+		return true;
+	h = handle_of(k, op, process, func);
+	if (!h)
+		return false;
+	h->errors += ev->ret != 0;
+	return sketch_add(&h->durations, ev->dur_ns);
+}
+
+bool ask_kernels_record(struct ask_kernels *k, const struct record *rec)
+{
+	const struct rec_KERNEL *r = &rec->u.KERNEL;
+	uint32_t name;
+
+	if (rec->kind != RECORD_KERNEL || !REC_HAS(rec, KERNEL, func) || r->name.n == 0 ||
+	    k->names.n >= NAMES_MAX)
+		return true;
+	name = world_string(k->w, r->name);
+	return name && map_put(&k->names, key_of(r->process, r->func), name);
+}
+
+static int by_op_and_name(const void *a, const void *b)
+{
+	const struct ops_kernel *x = a, *y = b;
+
+	if (x->op->id != y->op->id)
+		return x->op->id < y->op->id ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->func < y->func ? -1 : x->func > y->func;
+}
+
+static int by_op_and_total(const void *a, const void *b)
+{
+	const struct ops_kernel *x = a, *y = b;
+
+	if (x->op->id != y->op->id)
+		return x->op->id < y->op->id ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return by_op_and_name(a, b);
+}
+
+/* The handles' rows, with their index for a moment in p50_ns. */
+static bool list(const struct ask_kernels *k, struct ops_kernels *rows)
+{
+	for (size_t i = 0; i < k->handles.n; i++) {
+		const struct handle *h = &k->handles.v[i];
+		struct ops_kernel row = { .op = h->op,
+					  .process = h->process,
+					  .func = h->func,
+					  .errors = h->errors,
+					  .p50_ns = i };
+		uint64_t name;
+
+		if (map_get(&k->names, key_of(h->process, h->func), &name))
+			row.name = (uint32_t)name;
+		if (!vec_push(rows, row))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t readable(const struct ask_kernels *k, uint32_t name)
+{
+	struct bytes raw = world_text(k->w, name);
+	struct buf zero = { 0 }, out = { 0 };
+	uint32_t id;
+
+	buf_add(&zero, raw.p, raw.n);
+	sym_demangle(&out, buf_text(&zero));
+	id = out.failed || zero.failed ? 0 : world_string(k->w, buf_bytes(&out));
+	buf_free(&zero);
+	buf_free(&out);
+	return id ? id : name;
+}
+
+/* Rows from..to are one kernel: the first becomes it. */
+static bool put_together(const struct ask_kernels *k, struct ops_kernel *v, size_t from, size_t to)
+{
+	struct sketch all = { 0 };
+	bool good = true;
+
+	for (size_t i = from; i < to && good; i++) {
+		good = sketch_merge(&all, &k->handles.v[v[i].p50_ns].durations);
+		v[from].errors += i > from ? v[i].errors : 0;
+		if (v[i].process != v[from].process)
+			v[from].process = 0;
+	}
+	if (v[from].name && to - from > 1)
+		v[from].func = 0;
+	v[from].count = all.count;
+	v[from].total_ns = all.sum;
+	v[from].max_ns = all.max;
+	v[from].p50_ns = sketch_quantile(&all, 0.5);
+	v[from].p99_ns = sketch_quantile(&all, 0.99);
+	if (v[from].name)
+		v[from].name = readable(k, v[from].name);
+	sketch_free(&all);
+	return good;
+}
+
+bool ask_kernels_rows(const struct ask_kernels *k, struct ops_kernels *rows)
+{
+	size_t n = 0;
+
+	rows->n = 0;
+	if (!list(k, rows))
+		return false;
+	if (rows->n)
+		qsort(rows->v, rows->n, sizeof(*rows->v), by_op_and_name);
+	for (size_t i = 0, to; i < rows->n; i = to) {
+		for (to = i + 1; to < rows->n && rows->v[i].name &&
+				 rows->v[to].name == rows->v[i].name &&
+				 rows->v[to].op == rows->v[i].op;)
+			to++;
+		if (!put_together(k, rows->v, i, to))
+			return false;
+		rows->v[n++] = rows->v[i];
+	}
+	rows->n = n;
+	if (n)
+		qsort(rows->v, n, sizeof(*rows->v), by_op_and_total);
+	return true;
+}
