@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/ask/chains.h"
+#include "lib/ask/chosen.h"
 #include "lib/ask/failures.h"
 #include "lib/ask/oncpu.h"
 #include "lib/base/buf.h"
@@ -29,7 +30,8 @@
 static struct values {
 	bool json;
 	int64_t top;
-	struct cli_list pids;
+	struct cli_list pids, names, nodes;
+	bool chains, per_process;
 	const char *since, *until, *fail_on;
 	uint64_t last_ns;
 } values = { .top = 10 };
@@ -46,6 +48,20 @@ static const struct cli_option options[] = {
 	  .arg = "PID[,PID]",
 	  .group = "What is shown",
 	  .help = "Only what happened to these processes" },
+	{ .name = "event",
+	  .letter = 'e',
+	  .type = CLI_LIST,
+	  AT(names),
+	  .arg = "OP[,OP]",
+	  .group = "What is shown",
+	  .help = "Only causes that took from these calls: a name, a pattern, a source" },
+	{ .name = "node",
+	  .letter = 'n',
+	  .type = CLI_LIST,
+	  AT(nodes),
+	  .arg = "NODE[,NODE]",
+	  .group = "What is shown",
+	  .help = "Only what happened on these machines" },
 	CLI_WINDOW_OPTIONS("What is shown", &last_given),
 	{ .name = "top",
 	  .type = CLI_INT,
@@ -55,6 +71,16 @@ static const struct cli_option options[] = {
 	  .min = 0,
 	  .max = 1000000,
 	  .help = "At most N causes, 0 for all [10]" },
+	{ .name = "chains",
+	  .type = CLI_FLAG,
+	  AT(chains),
+	  .group = "Output",
+	  .help = "A table of the causes, a line each" },
+	{ .name = "per-process",
+	  .type = CLI_FLAG,
+	  AT(per_process),
+	  .group = "Output",
+	  .help = "Process by process: its causes, and what became of its time" },
 	{ .name = "json",
 	  .type = CLI_FLAG,
 	  AT(json),
@@ -156,6 +182,8 @@ static int report(const struct ask_chains *a, const struct failures *failures,
 			    .growing = input_report(in).growing,
 			    .columns = cli_columns(STDOUT_FILENO),
 			    .top = (unsigned)values.top,
+			    .chains_only = values.chains,
+			    .per_process = values.per_process,
 			    .pids = pids,
 			    .npids = pids ? (unsigned)values.pids.n : 0 };
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
@@ -246,6 +274,12 @@ int main(int argc, char **argv)
 	cli_phase(&began_ns, "read and analyzed");
 	if (!rc)
 		rc = ask_chains_end(run, &answer, &e);
+	if (!rc) {
+		struct ask_chosen by = { (const char *const *)values.nodes.v, values.nodes.n,
+					 (const char *const *)values.names.v, values.names.n };
+
+		rc = ask_choose(&answer->list, &by, &e);
+	}
 	if (!rc)
 		failed = ask_failures_end(failures);
 	if (!rc)

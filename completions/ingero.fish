@@ -168,10 +168,14 @@ complete -c ingero-demo -s h -l help -d 'Print this help and exit'
 complete -c ingero-demo -l version -d 'Print the version and exit'
 
 complete -c ingero-explain -s p -l pid -d 'Only what happened to these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-explain -s e -l event -d 'Only causes that took from these calls: a name, a pattern, a source' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-explain -s n -l node -d 'Only what happened on these machines' -x
 complete -c ingero-explain -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
 complete -c ingero-explain -l until -d 'Only up to then' -x
 complete -c ingero-explain -l last -d 'Only the last part of the recording' -x
 complete -c ingero-explain -l top -d 'At most N causes, 0 for all [10]' -x
+complete -c ingero-explain -l chains -d 'A table of the causes, a line each'
+complete -c ingero-explain -l per-process -d 'Process by process: its causes, and what became of its time'
 complete -c ingero-explain -l json -d 'One JSON value instead of text (schema ingero.explain/1)'
 complete -c ingero-explain -l fail-on -d 'Exit with status 1 when a cause of this severity or worse was found' -x -a 'low medium high'
 complete -c ingero-explain -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'

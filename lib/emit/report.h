@@ -29,6 +29,8 @@ struct report {
 	unsigned top;		  /* chains shown; 0: all */
 	const uint32_t *pids;	  /* only these victims; npids 0: all */
 	unsigned npids;
+	bool chains_only; /* text: a table of chains and nothing else */
+	bool per_process; /* text: every process with its chains, however many */
 	unsigned columns; /* of the terminal, 0 none: tables fold to it */
 };
 

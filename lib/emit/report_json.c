@@ -20,7 +20,9 @@ static bool is_pid(const struct report *r, double pid)
 bool report_selects(const struct report *r, const struct chain *c)
 {
 	struct json victim = json_get(c->body, "victim"), pid = json_get(victim, "pid");
-	bool is = is_pid(r, json_double(pid, -1));
+	double number = json_double(pid, -1);
+	bool is =
+		!c->hidden && (number == 0 || is_pid(r, number)); /* 0: of the machine, so of all */
 
 	json_free(pid);
 	json_free(victim);

@@ -4,33 +4,17 @@
  * what to do, then what became of each process's time, then what the recording covers. Text
  * from outside (commands, paths, symbols) is made harmless before it reaches a terminal.
  */
-#include <stdlib.h>
-
 #include "lib/base/human.h"
 #include "lib/base/timetext.h"
+#include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_chain.h"
 #include "lib/emit/report_failures.h"
 #include "lib/emit/report_memory.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
-#include "lib/event/part.h"
+#include "lib/emit/report_views.h"
 
-#define BAR_WIDTH	24
 #define PROCESSES_SHOWN 5
-
-static bool recorded(const struct report *r, const char *what)
-{
-	struct json v = json_get(r->chains->analysis, what);
-	bool is = json_is_true(v);
-
-	json_free(v);
-	return is;
-}
-
-static bool host_recorded(const struct report *r)
-{
-	return recorded(r, "host_recorded");
-}
 
 /* When nothing was found: say what that means here, with the numbers. */
 static void verdict_none(struct buf *out, const struct report *r)
@@ -67,7 +51,7 @@ static void verdict_none(struct buf *out, const struct report *r)
 	else if (shown == 0)
 		buf_puts(out, "Nothing can be said: the recording holds no process of that number "
 			      "that made calls or waited.\n");
-	else if (!host_recorded(r))
+	else if (!report_recorded(r, "host_recorded"))
 		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU "
 			      "intervals (recorded without "
 			      "scheduler events), so only the calls themselves are known.\n");
@@ -85,74 +69,6 @@ static void verdict_none(struct buf *out, const struct report *r)
 		report_oncpu_sentence(out, r);
 	}
 	json_free(all);
-}
-
-struct share {
-	enum part part;
-	double ns;
-};
-
-static int by_ns(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return (int)x->part - (int)y->part;
-}
-
-/* Without off-CPU intervals nobody knows whether a thread ran or waited. */
-static const char *part_said(enum part part, bool host)
-{
-	if (!host && part == PART_SELF)
-		return "running or waiting: not recorded which";
-	if (!host && part == PART_DEVICE)
-		return "inside calls that wait for the GPU";
-	return part_text(part);
-}
-
-static void breakdown(struct buf *out, struct json p, bool host, bool steal, bool color)
-{
-	bool calling = report_number(p, "calling_threads") > 0;
-	struct json parts = json_get(p, calling ? "calling_parts" : "parts");
-	double all = report_number(p, calling ? "calling_thread_ns" : "thread_ns");
-	struct share v[PART_COUNT];
-	unsigned n = 0;
-	char t[48];
-
-	for (unsigned i = 0; i < PART_COUNT; i++) {
-		double ns = report_number(parts, part_name((enum part)i));
-
-		if (ns > 0)
-			v[n++] = (struct share){ (enum part)i, ns };
-	}
-	json_free(parts);
-	if (n == 0)
-		return;
-	qsort(v, n, sizeof(*v), by_ns);
-	buf_putc(out, '\n');
-	report_style(out, color, "1");
-	buf_puts(out, "Time of ");
-	report_member(out, p, "comm", "?");
-	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
-	report_style(out, color, "0");
-	buf_printf(out, ": %s", report_ns(t, sizeof(t), all));
-	if (calling)
-		buf_printf(out, " in %.0f of %.0f threads, those that make calls (",
-			   report_number(p, "calling_threads"), report_number(p, "threads"));
-	else
-		buf_printf(out, " in %.0f threads (", report_number(p, "threads"));
-	buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
-	buf_puts(out, " calls)\n");
-	for (unsigned i = 0; i < n; i++) {
-		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns),
-			   v[i].ns / all * 100);
-		human_bar(out, v[i].ns / all, BAR_WIDTH);
-		buf_printf(out, "  %s\n", part_said(v[i].part, host));
-	}
-	if (host && !steal)
-		buf_printf(out, "    %10s %6s  %*s  %s (the kernel did not say)\n", "unknown", "",
-			   BAR_WIDTH, "", part_text(PART_STOLEN));
 }
 
 static void coverage(struct buf *out, const struct report *r)
@@ -189,10 +105,19 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	struct json all = json_get(r->chains->analysis, "processes");
 	unsigned shown = 0, selected = 0, processes = 0;
 
+	if (r->chains_only) {
+		report_view_chains(out, r, color);
+		goto out;
+	}
 	for (size_t i = 0; i < r->chains->v.n; i++)
 		selected += report_selects(r, &r->chains->v.v[i]);
 	if (selected == 0)
 		verdict_none(out, r);
+	if (r->per_process) {
+		report_view_processes(out, r, color);
+		coverage(out, r);
+		goto out;
+	}
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
 		const struct chain *c = &r->chains->v.v[i];
 
@@ -215,7 +140,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		struct json p = json_at(all, i);
 
 		if (report_shows(r, p)) {
-			breakdown(out, p, host_recorded(r), recorded(r, "steal_recorded"), color);
+			report_breakdown(out, r, p, color);
 			processes++;
 		}
 		json_free(p);
@@ -223,6 +148,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	if (json_length(all) > PROCESSES_SHOWN && r->npids == 0)
 		buf_printf(out, "\n%zu more processes not shown (-p PID shows one).\n",
 			   json_length(all) - PROCESSES_SHOWN);
-	json_free(all);
 	coverage(out, r);
+out:
+	json_free(all);
 }

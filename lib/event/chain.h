@@ -20,6 +20,7 @@ enum chain_severity { CHAIN_LOW = 1, CHAIN_MEDIUM = 2, CHAIN_HIGH = 3 };
 struct chain {
 	struct bytes id, match, kind, summary; /* live as long as the list */
 	uint32_t revision, severity;
+	bool hidden; /* whoever asked did not ask for it */
 	int64_t time_ns, first_ns, last_ns;
 	uint64_t count, lost_ns;
 	struct json body; /* JSON_NONE when the record's text was not JSON */

@@ -271,4 +271,16 @@ with tempfile.NamedTemporaryFile(suffix=".ige") as kept:
     gone = subprocess.run([tap.BIN + "/ingero-correlate", "/nonexistent.ige", "-o", kept.name], capture_output=True)
     tap.ok(gone.returncode == 3 and open(kept.name, "rb").read() == b"keep", "a missing input leaves the output file alone")
 
+# ---- other ways to look at the same chains
+subprocess.run([DEMO, "straggler", "--duration", "5s", "-o", path("ranks")], check=True)
+out = run(EXPLAIN, "--chains", path("incident"))[1].decode().splitlines()
+tap.ok(len(out) == 2 and out[0].split()[:2] == ["severity", "kind"] and out[1].split()[1] == "cpu-preempted", "--chains: a table, a line each", out)
+out = run(EXPLAIN, "--per-process", path("ranks"))[1].decode()
+tap.same((out.count("== train"), out.count("collective-straggler"), out.count("No cause found")), (4, 1, 3), "--per-process: chains stand with their victims")
+for args, want in (((), 1), (("-e", "cudaLaunchKernel"), 1), (("-e", "cuda:*Sync*"), 1), (("-e", "cudaMalloc"), 0), (("-n", "gpu-host-1"), 1), (("-n", "elsewhere"), 0),
+                   (("-p", "1"), 0)):
+    tap.same(len(explain(*args, path("incident"))[1]["chains"]), want, f"chains with {' '.join(args) or 'nothing asked for'}")
+status, out, err = run(EXPLAIN, "-e", "cudaMaloc", path("incident"))
+tap.ok(status == 2 and "did you mean 'cudaMalloc'" in err, "a call that does not exist: the nearest one is named", err)
+
 tap.done_testing()

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shares as bars, largest first; what the kernel did not say stands there as unknown.
+ */
+#include "lib/emit/report_breakdown.h"
+
+#include <stdlib.h>
+
+#include "lib/base/human.h"
+#include "lib/emit/report_parts.h"
+#include "lib/event/part.h"
+
+#define BAR_WIDTH 24
+
+bool report_recorded(const struct report *r, const char *what)
+{
+	struct json v = json_get(r->chains->analysis, what);
+	bool is = json_is_true(v);
+
+	json_free(v);
+	return is;
+}
+
+struct share {
+	enum part part;
+	double ns;
+};
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (int)x->part - (int)y->part;
+}
+
+/* Without off-CPU intervals nobody knows whether a thread ran or waited. */
+static const char *part_said(enum part part, bool host)
+{
+	if (!host && part == PART_SELF)
+		return "running or waiting: not recorded which";
+	if (!host && part == PART_DEVICE)
+		return "inside calls that wait for the GPU";
+	return part_text(part);
+}
+
+void report_breakdown(struct buf *out, const struct report *r, struct json p, bool color)
+{
+	bool host = report_recorded(r, "host_recorded"),
+	     steal = report_recorded(r, "steal_recorded");
+	bool calling = report_number(p, "calling_threads") > 0;
+	struct json parts = json_get(p, calling ? "calling_parts" : "parts");
+	double all = report_number(p, calling ? "calling_thread_ns" : "thread_ns");
+	struct share v[PART_COUNT];
+	unsigned n = 0;
+	char t[48];
+
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		double ns = report_number(parts, part_name((enum part)i));
+
+		if (ns > 0)
+			v[n++] = (struct share){ (enum part)i, ns };
+	}
+	json_free(parts);
+	if (n == 0)
+		return;
+	qsort(v, n, sizeof(*v), by_ns);
+	buf_putc(out, '\n');
+	report_style(out, color, "1");
+	buf_puts(out, "Time of ");
+	report_member(out, p, "comm", "?");
+	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
+	report_style(out, color, "0");
+	buf_printf(out, ": %s", report_ns(t, sizeof(t), all));
+	if (calling)
+		buf_printf(out, " in %.0f of %.0f threads, those that make calls (",
+			   report_number(p, "calling_threads"), report_number(p, "threads"));
+	else
+		buf_printf(out, " in %.0f threads (", report_number(p, "threads"));
+	buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
+	buf_puts(out, " calls)\n");
+	for (unsigned i = 0; i < n; i++) {
+		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns),
+			   v[i].ns / all * 100);
+		human_bar(out, v[i].ns / all, BAR_WIDTH);
+		buf_printf(out, "  %s\n", part_said(v[i].part, host));
+	}
+	if (host && !steal)
+		buf_printf(out, "    %10s %6s  %*s  %s (the kernel did not say)\n", "unknown", "",
+			   BAR_WIDTH, "", part_text(PART_STOLEN));
+}
