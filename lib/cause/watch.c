@@ -16,6 +16,7 @@ static const struct watch_def *const defs[] = {
 	&watch_alloc_churn,
 	&watch_gpu_oom,
 	&watch_gpu_leak,
+	&watch_errors,
 	&watch_collective_straggler,
 	&watch_call_hung,
 	&watch_memory_pressure,

@@ -176,11 +176,12 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 {
 	static const char *const timed[] = { ">lost", ">affected", ">calls", ">avg",
 					     ">max",  ">call",	   "from",   NULL };
+	static const char *const counted[] = { ">calls", ">avg", ">max", ">call", "from", NULL };
 	static const char *const held[] = { ">bytes", ">calls", ">call", "from", NULL };
 	struct json all = json_get(c->body, "sites");
 	size_t n = json_length(all);
 	bool bytes = n && holds_bytes(all);
-	struct table *t = n ? table_new(bytes ? held : timed) : NULL;
+	struct table *t = n ? table_new(bytes ? held : c->lost_ns ? timed : counted) : NULL;
 	struct buf text = { 0 };
 	char ns[48];
 

@@ -19,7 +19,8 @@ static bool shows(const struct report *r, const struct failure *f)
 	return r->npids == 0;
 }
 
-/* Whether a chain that is shown tells of it already: the same process and code, from the same op or from inside it. */
+/* Whether a chain that is shown tells of it already: the same process and code, from the same op or from inside
+ * it; chains about errors tell of all ops that return one code. */
 static bool told(const struct report *r, const struct failure *f)
 {
 	bool is = false;
@@ -29,7 +30,8 @@ static bool told(const struct report *r, const struct failure *f)
 		struct json who = json_get(c->body, "victim"), op = json_get(c->body, "op"),
 			    all = json_get(c->body, "evidence");
 		bool same = report_number(who, "pid") == f->pid &&
-			    (f->inside == f->count ||
+			    (f->inside == f->count || bytes_equal(c->kind, bytes_of("errors")) ||
+			     bytes_equal(c->kind, bytes_of("library-mismatch")) ||
 			     bytes_equal(json_bytes(op), bytes_of(f->op->name)));
 
 		for (size_t k = 0; k < json_length(all) && same && !is; k++) {

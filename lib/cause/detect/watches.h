@@ -13,4 +13,6 @@ extern const struct watch_def watch_memory_pressure, watch_oom_kill, watch_throt
 /* memory of a device */
 extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 
+extern const struct watch_def watch_errors;
+
 #endif

@@ -12,4 +12,6 @@ extern const struct sim_play play_copy_overlap, play_alloc_churn, play_gpu_oom, 
 extern const struct sim_play play_straggler, play_ranks_ahead, play_rank_hang, play_call_hang,
 	play_long_steps;
 
+extern const struct sim_play play_illegal_access, play_old_driver, play_polling;
+
 #endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * errors: calls that returned an error, by process and code, with what was called before the first of them.
+ * library-mismatch: the codes by which the libraries say that they do not fit the driver, the device or each other.
+ * Only outermost calls count: what a call inside returned is the library's business. Not errors: "not ready" of
+ * queries, and what programs ask for in order to find out. Allocations that do not fit are gpu-oom, captures that break are
+ * graph-capture-failed.
+ */
+#include "lib/cause/detect/watches.h"
+
+#include "lib/base/human.h"
+#include "lib/base/timetext.h"
+#include "lib/cause/fact.h"
+#include "lib/cause/names.h"
+#include "lib/event/chain.h"
+
+#define CODES_MAX  1024
+#define CALLS_KEPT 6
+#define STOPPED_NS 1000000000 /* a process that made no call for so long afterwards stopped */
+
+struct before {
+	unsigned n; /* ever */
+	struct {
+		uint16_t op;
+		int32_t ret;
+		uint32_t stack;
+	} v[CALLS_KEPT];
+};
+
+struct code {
+	uint32_t process;
+	int32_t ret;
+	uint8_t source; /* of the first */
+	uint64_t count;
+	int64_t first_ns, last_ns;
+	struct fact_moment moment[2]; /* the first and the last */
+	struct before before;	      /* of the first's thread; the newest is the first itself */
+	uint16_t first_op;
+	bool exited;
+	uint64_t status;
+	struct fact_told told;
+};
+
+struct library {
+	uint32_t process;
+	char *text; /* "libcudart.so.12: 80 of 120 entry points found" */
+};
+
+struct state {
+	VEC(struct code) v;
+	VEC(struct before) by_thread; /* by world id */
+	VEC(struct library) libraries;
+	struct where where; /* by position in v */
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return op->id == OP_PROC_EXIT ? WATCH_EVENT : op->flags & OP_CALL ? WATCH_OUTER : 0;
+}
+
+static bool mismatch(const struct code *k)
+{
+	static const int32_t codes[] = { 34, 35, 36, 209, 221, 222, 223, 803, 804 };
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (k->source != SOURCE_NCCL && k->ret == codes[i])
+			return true;
+	}
+	return false;
+}
+
+/* The context is of no use after it: every later call returns the same. */
+static bool sticky(const struct code *k)
+{
+	return k->source != SOURCE_NCCL &&
+	       (k->ret == 214 || k->ret == 220 || k->ret == 226 || k->ret == 700 || k->ret == 702 ||
+		k->ret == 710 || (k->ret >= 714 && k->ret <= 719));
+}
+
+static bool counts(const struct event *ev, const struct op_def *op)
+{
+	if (op->source == SOURCE_NCCL)
+		return ev->ret != 7; /* ncclInProgress */
+	if (ev->ret == 2 && op->flags & OP_ALLOC)
+		return false;
+	if (ev->ret == 500 && /* does this module have that function? */
+	    (op->id == OP_CU_MODULE_GET_FUNCTION || op->id == OP_CU_LIBRARY_GET_KERNEL))
+		return false;
+	return ev->ret != 600 &&		    /* cudaErrorNotReady */
+	       ev->ret != 4 &&			    /* at the end of the program */
+	       ev->ret != 704 &&		    /* peer access that is there already */
+	       !(ev->ret >= 900 && ev->ret <= 908); /* of a capture */
+}
+
+static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
+{
+	struct fact_moment m = {
+		.end_ns = p->end_ns, .dur_ns = p->ev->dur_ns, .thread = p->thread, .op = p->ev->op
+	};
+	bool nccl = p->op->source == SOURCE_NCCL;
+	size_t i = 0;
+
+	while (i < s->v.n && (s->v.v[i].process != p->process || s->v.v[i].ret != p->ev->ret ||
+			      (s->v.v[i].source == SOURCE_NCCL) != nccl))
+		i++;
+	if (i == s->v.n) {
+		struct code fresh = { .process = p->process,
+				      .ret = p->ev->ret,
+				      .source = p->op->source,
+				      .first_ns = p->start_ns,
+				      .first_op = p->ev->op,
+				      .before = *b };
+
+		if (i >= CODES_MAX)
+			return true;
+		if (!vec_push(&s->v, fresh))
+			return false;
+	}
+	s->v.v[i].moment[s->v.v[i].count++ > 0] = m;
+	s->v.v[i].last_ns = p->end_ns;
+	return where_add(&s->where, (uint32_t)i, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	struct before *b;
+
+	(void)c;
+	if (p->open)
+		return true;
+	while (s->by_thread.n <= p->thread) {
+		if (!vec_push(&s->by_thread, (struct before){ 0 }))
+			return false;
+	}
+	b = &s->by_thread.v[p->thread];
+	b->v[b->n % CALLS_KEPT].op = p->ev->op;
+	b->v[b->n % CALLS_KEPT].ret = p->ev->ret;
+	b->v[b->n % CALLS_KEPT].stack = p->ev->stack;
+	b->n++;
+	return p->ev->ret == 0 || !counts(p->ev, p->op) || failed(s, b, p);
+}
+
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	struct state *s = state;
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	for (size_t i = 0; p && p->tgid == t->tid && i < s->v.n; i++) {
+		if (s->v.v[i].process != t->process)
+			continue;
+		s->v.v[i].exited = true;
+		event_get(ev, op, COL_STATUS, &s->v.v[i].status);
+	}
+	return true;
+}
+
+/* Which libraries the process has, and how much of them was found: a library that lacks entry points is an older one. */
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	const struct rec_COVERAGE *v = &r->u.COVERAGE;
+	struct state *s = state;
+	struct buf text = { 0 };
+
+	(void)c;
+	if (r->kind != RECORD_COVERAGE || !REC_HAS(r, COVERAGE, path) || v->path.n == 0 ||
+	    !REC_HAS(r, COVERAGE, process) || v->process == 0 || s->libraries.n >= CODES_MAX)
+		return true;
+	buf_printf(&text, "%.*s: %u of %u entry points found", (int)v->path.n, v->path.p,
+		   v->attached, v->requested);
+	if (text.failed || !vec_push(&s->libraries, (struct library){ v->process, text.p })) {
+		buf_free(&text);
+		return false;
+	}
+	return true;
+}
+
+/* "cudaMalloc, cudaMemcpyAsync, cudaLaunchKernel called from step (train.py:41)": those before it, oldest first. */
+static void calls_before(const struct cause *c, const struct before *b, struct buf *out)
+{
+	unsigned n = b->n < CALLS_KEPT ? b->n : CALLS_KEPT;
+	uint32_t frame = 0;
+
+	for (unsigned i = b->n - n; i + 1 < b->n; i++) {
+		if (out->n)
+			buf_puts(out, ", ");
+		name_op(out, c->w, b->v[i % CALLS_KEPT].op);
+		if (b->v[i % CALLS_KEPT].ret)
+			buf_printf(out, " (%d)", b->v[i % CALLS_KEPT].ret);
+		frame = name_site_frame(c->w, b->v[i % CALLS_KEPT].stack);
+	}
+	if (frame) {
+		buf_puts(out, " called from ");
+		name_frame(out, c->w, frame);
+	}
+}
+
+static bool stopped(const struct cause *c, const struct code *k)
+{
+	const struct tally_process *t =
+		k->process < c->tally.processes.n ? &c->tally.processes.v[k->process] : NULL;
+	int64_t last = t && t->calls ? t->last_ns : k->last_ns;
+
+	return c->ended && last - k->last_ns <= STOPPED_NS &&
+	       (k->exited || c->end_ns - last > STOPPED_NS);
+}
+
+static void fixes(struct fact *f, const struct cause *c, const struct code *k)
+{
+	bool python = f->nsites && name_python(c->w, f->sites[0].stack);
+
+	if (mismatch(k))
+		fact_fix(f,
+			 "Use libraries that fit: a driver at least as new as the runtime, built "
+			 "for "
+			 "this device",
+			 "nvidia-smi --query-gpu=driver_version,compute_cap --format=csv; ldconfig "
+			 "-p "
+			 "| grep -E 'libcuda|libcudart'",
+			 0, 0, "without that nothing runs on the device");
+	else if (sticky(k))
+		fact_fix(f, "Find the kernel: it ran before the call that told of it",
+			 python ? "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer python3 train.py"
+				: "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer ./program",
+			 0, 0, "no time is lost by it: the work stops");
+	else
+		fact_fix(f, "Look at what the call was given there",
+			 "compute-sanitizer --report-api-errors all ./program", 0, 0,
+			 "no time is lost by it but what the program does about it");
+}
+
+static int tell(struct state *s, struct cause *c, size_t at, struct err *e)
+{
+	struct code *k = &s->v.v[at];
+	const char *name = event_error_name(k->source, k->ret);
+	bool stops = stopped(c, k);
+	struct fact f = { .kind = mismatch(k) ? "library-mismatch" : "errors",
+			  .process = k->process,
+			  .identity = name ? name : "unknown code",
+			  .counted = "failed calls",
+			  .count = k->count,
+			  .first_ns = k->first_ns,
+			  .last_ns = k->last_ns,
+			  .severity = sticky(k) || stops ? CHAIN_HIGH
+				      : mismatch(k)	 ? CHAIN_MEDIUM
+							 : CHAIN_LOW,
+			  .op = k->first_op,
+			  .explained = -1,
+			  .unexplained = -1 };
+	struct buf where = { 0 }, before = { 0 };
+	char took[48];
+	int rc;
+
+	f.nsites = where_top(&s->where, (uint32_t)at, f.sites, FACT_SITES);
+	fact_blame_site(c, &f, &where, "a call");
+	f.moments[0] = k->moment[0];
+	f.moments[1] = k->moment[1];
+	f.nmoments = k->count > 1 ? 2 : 1;
+	calls_before(c, &k->before, &before);
+	fact_victim(&f, c, &f.summary);
+	buf_puts(&f.summary, " got ");
+	if (name)
+		buf_printf(&f.summary, "%s (%d)", name, k->ret);
+	else
+		buf_printf(&f.summary, "error %d", k->ret);
+	buf_printf(&f.summary, " %s%s", k->count == 1 ? "once" : human_count(k->count).s,
+		   k->count == 1 ? "" : " times");
+	buf_printf(&f.summary, ", first %s after the start",
+		   duration_text(took, sizeof(took),
+				 (uint64_t)(k->moment[0].end_ns - c->start_ns)));
+	buf_printf(&f.summary, ", %sin %s%s", k->count > 1 ? "mostly " : "", f.culprit.text,
+		   stops ? "; then it stopped" : "");
+	fact_evidence(&f, "return code", k->ret, "");
+	if (name)
+		fact_evidence_text(&f, "its name", name);
+	if (before.n)
+		fact_evidence_text(&f, "called before the first of them", buf_text(&before));
+	if (sticky(k))
+		fact_evidence_text(&f, "after it",
+				   "the context is of no use: each call returns the same");
+	if (k->exited)
+		fact_evidence(&f, "status with which the process ended", (double)k->status, "");
+	for (size_t i = 0; mismatch(k) && i < s->libraries.n; i++) {
+		if (s->libraries.v[i].process == k->process)
+			fact_evidence_text(&f, "library", s->libraries.v[i].text);
+	}
+	fixes(&f, c, k);
+	rc = where.failed || before.failed ? err_nomem(e) : fact_tell(c, &f, &k->told, e);
+	buf_free(&where);
+	buf_free(&before);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct state *s = state;
+	int rc = 0;
+
+	(void)pane;
+	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
+		if (fact_due_count(c, &s->v.v[i].told, s->v.v[i].count))
+			rc = tell(s, c, i, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	for (size_t i = 0; i < s->libraries.n; i++)
+		free(s->libraries.v[i].text);
+	vec_free(&s->libraries);
+	vec_free(&s->v);
+	vec_free(&s->by_thread);
+	where_free(&s->where);
+}
+
+const struct watch_def watch_errors = { .name = "errors",
+					.size = sizeof(struct state),
+					.wants = wants,
+					.event = event,
+					.piece = piece,
+					.record = record,
+					.settle = settle,
+					.free = end };

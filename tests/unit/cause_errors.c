@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that return errors, and returns that are none.
+ */
+#include "tests/unit/kinds.h"
+
+#define STEPS 300
+#define EVERY (10 * MS)
+
+static struct stage s;
+static struct actor v;
+
+static void returns(uint16_t op, uint16_t inner, int64_t t, int32_t ret, int32_t inner_ret)
+{
+	if (inner)
+		stage_call(&s, v, inner, 1, t + US, t + 4 * US)->ret = inner_ret;
+	stage_call(&s, v, op, 0, t, t + 5 * US)->ret = ret;
+}
+
+static void loop(unsigned steps)
+{
+	for (unsigned i = 0; i < steps; i++) {
+		returns(OP_CUDA_LAUNCH, OP_CU_LAUNCH, i * EVERY, 0, 0);
+		returns(OP_CUDA_MEMCPY_ASYNC, 0, i * EVERY + MS, 0, 0);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, i * EVERY + 2 * MS, i * EVERY + 9 * MS);
+	}
+}
+
+int main(void)
+{
+	int64_t t;
+
+	s = stage_new();
+	v = stage_actor(&s, 100, 100, 1, "train");
+	loop(STEPS);
+	for (t = 9500 * US; t < STEPS * EVERY; t += EVERY)
+		returns(OP_CUDA_HOST_REGISTER, OP_CU_MEM_HOST_REGISTER, t, 712, 712);
+	tells(&s, "errors", "cudaErrorHostMemoryAlreadyRegistered (712) 300 times", 0);
+
+	loop(100);
+	returns(OP_CUDA_DEVICE_SYNC, OP_CU_CTX_SYNC, 1000 * MS, 719, 719);
+	returns(OP_CUDA_MALLOC, OP_CU_MEM_ALLOC, 1001 * MS, 719, 719);
+	stage_event(&s, OP_PROC_EXIT, v.ctx, 0, 1100 * MS, 1100 * MS);
+	tells(&s, "errors", "then it stopped", 0);
+
+	returns(OP_CU_INIT, 0, MS, 803, 0);
+	tells(&s, "library-mismatch", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) once", 0);
+
+	loop(STEPS);
+	for (t = 9500 * US; t < STEPS * EVERY; t += EVERY)
+		returns(OP_CUDA_EVENT_QUERY, OP_CU_EVENT_QUERY, t, 600, 600);
+	silent(&s, "not ready");
+
+	loop(STEPS);
+	for (t = 9500 * US; t < STEPS * EVERY; t += EVERY)
+		returns(OP_CUDA_LAUNCH, OP_CU_KERNEL_GET_FUNCTION, t, 0, 500);
+	silent(&s, "errors inside calls that succeed");
+
+	loop(STEPS);
+	for (t = 9500 * US; t < STEPS * EVERY; t += EVERY)
+		returns(OP_CU_MODULE_GET_FUNCTION, 0, t, 500, 0);
+	silent(&s, "a module is asked for a function that it does not have");
+
+	loop(STEPS);
+	for (t = 9500 * US; t < STEPS * EVERY; t += EVERY)
+		returns(OP_NCCL_COMM_GET_ASYNC_ERROR, 0, t, 7, 0);
+	silent(&s, "a collective in progress");
+
+	loop(STEPS);
+	returns(OP_CUDA_FREE, OP_CU_MEM_FREE, STEPS * EVERY, 4, 4);
+	silent(&s, "a free when the library is being unloaded");
+	stage_free(&s);
+	return tap_done();
+}
