@@ -10,7 +10,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/stat/sketch.h"
-#include "lib/sym/demangle.h"
+#include "lib/base/demangle.h"
 
 /* Beyond so many handles launches are counted together, as one kernel without a name: a hostile recording is no reason
  * to run out of memory. */
@@ -168,7 +168,7 @@ static uint32_t readable(const struct ask_kernels *k, uint32_t name)
 	uint32_t id;
 
 	buf_add(&zero, raw.p, raw.n);
-	sym_demangle(&out, buf_text(&zero));
+	demangle_name(&out, buf_text(&zero));
 	id = out.failed || zero.failed ? 0 : world_string(k->w, buf_bytes(&out));
 	buf_free(&zero);
 	buf_free(&out);

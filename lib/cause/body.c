@@ -4,6 +4,7 @@
  */
 #include "lib/cause/body.h"
 
+#include "lib/base/demangle.h"
 #include "lib/cause/group.h"
 #include "lib/cause/names.h"
 #include "lib/cause/timeline.h"
@@ -83,6 +84,25 @@ static void culprit_json(const struct finding *f, struct jsonw *j)
 	buf_free(&text);
 }
 
+/* The kernel with which a class loses half of its time or more. */
+static void kernel_json(const struct cause *c, const struct cause_class *cl, struct jsonw *j)
+{
+	struct buf mangled = { 0 }, name = { 0 };
+	struct bytes known;
+	uint64_t func;
+
+	if (!launched_most(&cl->launched, cl->host_ns, &func))
+		return;
+	known = launched_name_of(&c->kernels, cl->key.process, func);
+	if (known.n == 0)
+		return;
+	buf_add(&mangled, known.p, known.n);
+	demangle_name(&name, buf_text(&mangled));
+	jsonw_key_bytes(j, "kernel", buf_bytes(&name));
+	buf_free(&mangled);
+	buf_free(&name);
+}
+
 /* Classes the cause takes from, most lost first. */
 static void symptom_json(const struct finding *f, struct jsonw *j)
 {
@@ -114,6 +134,7 @@ static void symptom_json(const struct finding *f, struct jsonw *j)
 			/* What the slow calls would have taken had the host taken nothing. */
 			jsonw_key_u64(j, "p99_without_ns", hist_quantile(cl->own, 0.99));
 			jsonw_key_bool(j, "first_use", cl->key.first);
+			kernel_json(c, cl, j);
 			if (cl->key.size)
 				jsonw_key_u64(j, "bytes_below",
 					      cl->key.size >= 64 ? UINT64_MAX

@@ -121,6 +121,7 @@ void cause_free(struct cause *c)
 	if (!c)
 		return;
 	classes_free(&c->classes);
+	launched_names_free(&c->kernels);
 	tally_free(&c->tally);
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
@@ -254,6 +255,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->tally.culprits->young_after_ns = (uint64_t)r->u.CLOCK.boot_ns;
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
+		break;
+	case RECORD_KERNEL:
+		if (!launched_name(&c->kernels, r))
+			c->nomem = true;
 		break;
 	case RECORD_FILE:
 		if (!cause_files_record(&c->files, r))

@@ -95,6 +95,7 @@ static const struct class_columns *columns_of(struct classes *c, const struct op
 		col->bytes = (int8_t)op_column(op, COL_BYTES);
 		col->direction = (int8_t)op_column(op, COL_DIRECTION);
 		col->stream = (int8_t)op_column(op, COL_STREAM);
+		col->func = op->flags & OP_LAUNCH ? (int8_t)op_column(op, COL_FUNC) : -1;
 	}
 	return &c->columns.v[op->id];
 }
@@ -145,6 +146,8 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 		site->max_ns = ev->dur_ns;
 	cl = &c->v.v[of->class_id];
 	cl->host_ns += host_ns;
+	if (host_ns && present(ev, col->func))
+		launched_add(&cl->launched, ev->x[col->func], host_ns);
 	cl->unknown_ns += unknown_ns;
 	hist_add(cl->dur, ev->dur_ns);
 	hist_add(cl->own, ev->dur_ns - host_ns);

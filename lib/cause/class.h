@@ -15,6 +15,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/cause/hist.h"
+#include "lib/cause/launched.h"
 #include "lib/event/event.h"
 
 #define CLASSES_MAX	    4096
@@ -42,8 +43,9 @@ struct cause_class {
 	struct class_key key;
 	uint64_t host_ns; /* taken by the host, in full */
 	uint64_t unknown_ns;
-	struct hist *dur; /* whole durations */
-	struct hist *own; /* what the host did not take: self and device */
+	struct launched launched; /* what its host_ns was lost with */
+	struct hist *dur;	  /* whole durations */
+	struct hist *own;	  /* what the host did not take: self and device */
 };
 
 struct cause_site {
@@ -55,7 +57,7 @@ struct cause_site {
 };
 
 struct class_columns {
-	int8_t known, bytes, direction, stream; /* positions among an op's columns, -1 none */
+	int8_t known, bytes, direction, stream, func; /* positions among an op's columns, -1 none */
 };
 
 /* Zero-initialised is empty. Ids are positions. */

@@ -40,6 +40,7 @@ struct cause {
 	struct cause_sink *sink;
 	struct line *line;
 	struct classes classes;
+	struct launched_names kernels;
 	struct tally tally;
 	struct map disk_by;
 	VEC(struct cause_disk) disks;

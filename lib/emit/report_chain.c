@@ -292,6 +292,23 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 }
 
 /* Of the operations that lost time, most first, the first whose tail it moved; where rare waits moved none, the first. */
+#define KERNEL_CHARS 60
+
+/* Templates have no end. */
+static void of_kernel(struct buf *out, struct json symptom)
+{
+	struct json kernel = json_get(symptom, "kernel");
+	struct bytes name = json_bytes(kernel);
+
+	if (name.n) {
+		buf_puts(out, " of ");
+		human_safe(out, (struct bytes){ name.p, name.n > KERNEL_CHARS ? KERNEL_CHARS - 3
+									      : name.n });
+		buf_puts(out, name.n > KERNEL_CHARS ? "..." : "");
+	}
+	json_free(kernel);
+}
+
 static void symptom_line(struct buf *out, struct json symptom, bool color)
 {
 	size_t at = SIZE_MAX;
@@ -314,6 +331,7 @@ static void symptom_line(struct buf *out, struct json symptom, bool color)
 	s = json_at(symptom, at);
 	heading(out, color, "Symptom");
 	report_member(out, s, "op", "");
+	of_kernel(out, s);
 	if (moved) {
 		buf_printf(out, ": p99 %s", report_ns(a, sizeof(a), report_number(s, "p99_ns")));
 		buf_printf(out, ", %s without what the host took",

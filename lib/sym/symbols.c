@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
-#include "lib/sym/demangle.h"
+#include "lib/base/demangle.h"
 
 #define FUNCTIONS_MAX (8u << 20)
 #define NEAREST_MAX   65536 /* bytes behind a function where its name is still a hint */
@@ -137,7 +137,7 @@ static bool name_of(const struct sym_symbols *t, size_t i, struct buf *name)
 			break;
 	}
 	if (best[0])
-		sym_demangle(name, best);
+		demangle_name(name, best);
 	return best[0] != 0;
 }
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/sym/demangle.h"
+#include "lib/base/demangle.h"
 #include "lib/sym/symbols.h"
 #include "tests/tap.h"
 
@@ -235,19 +235,19 @@ static void demangling(void)
 	struct buf out = { 0 };
 	char longest[3000] = "_Z";
 
-	sym_demangle(&out, "cudaMalloc");
+	demangle_name(&out, "cudaMalloc");
 	is_str(buf_text(&out), "cudaMalloc", "C names stay");
 	buf_reset(&out);
-	sym_demangle(&out, "_ZN3foo3barEi");
+	demangle_name(&out, "_ZN3foo3barEi");
 	ok(strcmp(buf_text(&out), "foo::bar(int)") == 0 ||
 		   strcmp(buf_text(&out), "_ZN3foo3barEi") == 0,
 	   "C++ names are told as written, or stay: %s", buf_text(&out));
 	buf_reset(&out);
-	sym_demangle(&out, "_Znonsense");
+	demangle_name(&out, "_Znonsense");
 	is_str(buf_text(&out), "_Znonsense", "nonsense stays");
 	buf_reset(&out);
 	memset(longest + 2, 'S', sizeof(longest) - 3);
-	sym_demangle(&out, longest);
+	demangle_name(&out, longest);
 	is_u64(out.n, sizeof(longest) - 1, "what is too long stays");
 	buf_free(&out);
 }

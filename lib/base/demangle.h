@@ -4,12 +4,12 @@
  * the libraries ingero is built with, and where it is missing names stay as the linker has them. Safe from any
  * thread.
  */
-#ifndef INGERO_SYM_DEMANGLE_H
-#define INGERO_SYM_DEMANGLE_H
+#ifndef INGERO_BASE_DEMANGLE_H
+#define INGERO_BASE_DEMANGLE_H
 
 #include "lib/base/buf.h"
 
 /* Appends the name to out: demangled when it is a C++ name and can be, otherwise as it is. */
-void sym_demangle(struct buf *out, const char *name);
+void demangle_name(struct buf *out, const char *name);
 
 #endif

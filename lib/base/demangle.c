@@ -3,7 +3,7 @@
  * __cxa_demangle by dlopen. Its time and output can explode on names made for that purpose, so that only names
  * of ordinary length are handed over and very long results are refused.
  */
-#include "lib/sym/demangle.h"
+#include "lib/base/demangle.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 typedef char *demangle_fn(const char *name, char *out, size_t *size, int *status);
 
-static demangle_fn *demangle;
+static demangle_fn *known;
 
 static void find(void)
 {
@@ -24,10 +24,10 @@ static void find(void)
 	if (!library)
 		library = dlopen("libc++abi.so.1", RTLD_LAZY | RTLD_LOCAL);
 	if (library)
-		*(void **)&demangle = dlsym(library, "__cxa_demangle");
+		*(void **)&known = dlsym(library, "__cxa_demangle");
 }
 
-void sym_demangle(struct buf *out, const char *name)
+void demangle_name(struct buf *out, const char *name)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char *text = NULL;
@@ -35,8 +35,8 @@ void sym_demangle(struct buf *out, const char *name)
 
 	if (strncmp(name, "_Z", 2) == 0 && strlen(name) <= MANGLED_MAX) {
 		pthread_once(&once, find);
-		if (demangle)
-			text = demangle(name, NULL, NULL, &status);
+		if (known)
+			text = known(name, NULL, NULL, &status);
 	}
 	buf_puts(out, text && status == 0 && strlen(text) <= DEMANGLED_MAX ? text : name);
 	free(text);
