@@ -11,6 +11,7 @@
 
 #include "lib/ask/chains.h"
 #include "lib/ask/chosen.h"
+#include "lib/ask/diff.h"
 #include "lib/ask/failures.h"
 #include "lib/ask/oncpu.h"
 #include "lib/base/buf.h"
@@ -22,6 +23,7 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
+#include "lib/emit/diff.h"
 #include "lib/emit/report.h"
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
@@ -31,7 +33,7 @@ static struct values {
 	bool json;
 	int64_t top;
 	struct cli_list pids, names, nodes;
-	bool chains, per_process;
+	bool chains, per_process, diff;
 	const char *since, *until, *fail_on;
 	uint64_t last_ns;
 } values = { .top = 10 };
@@ -81,6 +83,11 @@ static const struct cli_option options[] = {
 	  AT(per_process),
 	  .group = "Output",
 	  .help = "Process by process: its causes, and what became of its time" },
+	{ .name = "diff",
+	  .type = CLI_FLAG,
+	  AT(diff),
+	  .group = "Output",
+	  .help = "Two recordings: what changed from the first to the second" },
 	{ .name = "json",
 	  .type = CLI_FLAG,
 	  AT(json),
@@ -217,14 +224,83 @@ static int report(const struct ask_chains *a, const struct failures *failures,
 	return rc;
 }
 
-static int selection(struct select *sel, struct err *e)
+/* A cause of that severity came or grew. */
+static bool got_worse(const struct diff *d)
 {
-	struct select_words words = { .since = values.since,
+	for (size_t i = 0; i < d->causes.n; i++) {
+		if (d->causes.v[i].worse &&
+		    d->causes.v[i].side[DIFF_AFTER].severity >= fail_severity())
+			return true;
+	}
+	return false;
+}
+
+static int print_diff(const struct diff *d, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (values.json)
+		diff_json(&out, d);
+	else
+		diff_text(&out, d, (unsigned)values.top, cli_columns(STDOUT_FILENO),
+			  cli_color(STDOUT_FILENO));
+	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
+	buf_free(&out);
+	return rc;
+}
+
+static struct select_words window(void)
+{
+	return (struct select_words){ .since = values.since,
 				      .until = values.until,
 				      .last_given = last_given,
 				      .last_ns = values.last_ns };
+}
 
-	return select_words(sel, &words, e);
+static struct ask_chosen chosen(void)
+{
+	return (struct ask_chosen){ (const char *const *)values.nodes.v, values.nodes.n,
+				    (const char *const *)values.names.v, values.names.n };
+}
+
+/* Returns the exit status. */
+static int compare(const struct cli_operands *operands)
+{
+	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
+	struct select_words words = window();
+	struct ask_chosen by = chosen();
+	int status = CLI_EXIT_DONE, rc = 0;
+	struct diff d = { 0 };
+	struct err e = { 0 };
+
+	if (operands->n != DIFF_SIDES)
+		return cli_usage_error(&program,
+				       "--diff takes two recordings: the one before, and the one "
+				       "after");
+	for (unsigned i = 0; i < DIFF_SIDES && rc == 0; i++) {
+		struct buf notes = { 0 };
+
+		rc = ask_diff_read(&sides[i], operands->v[i], &words, &e);
+		if (!rc && ask_diff_damaged(sides[i], &notes))
+			status = CLI_EXIT_DAMAGED;
+		if (!rc)
+			rc = ask_choose(ask_diff_chains(sides[i]), &by, &e);
+		cli_warn_lines(&notes);
+		buf_free(&notes);
+	}
+	if (!rc)
+		rc = ask_diff(&d, sides, &e);
+	if (!rc)
+		rc = print_diff(&d, &e);
+	if (!rc && status == CLI_EXIT_DONE && got_worse(&d))
+		status = CLI_EXIT_NO;
+	if (rc)
+		status = cli_fail(&e);
+	ask_diff_free(&d);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		ask_diff_source_free(sides[i]);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -235,6 +311,7 @@ int main(int argc, char **argv)
 	const struct failures *failed = NULL;
 	struct ask_oncpu *oncpu = NULL;
 	const struct oncpu *used = NULL;
+	struct select_words words;
 	struct select sel = { 0 };
 	const struct ask_chains *answer;
 	struct input *in = NULL;
@@ -250,6 +327,11 @@ int main(int argc, char **argv)
 		status = parse_pids(&pids);
 	if (status != CLI_GO)
 		goto out;
+	if (values.diff) {
+		status = compare(&operands);
+		goto out;
+	}
+	words = window();
 	status = CLI_EXIT_DONE;
 	cli_signals_let_first_pass(STDIN_FILENO);
 	cli_phase(&began_ns, "");
@@ -259,7 +341,7 @@ int main(int argc, char **argv)
 	oncpu = w ? ask_oncpu_new(w) : NULL;
 	rc = run && failures && oncpu ? 0 : err_nomem(&e);
 	if (!rc)
-		rc = selection(&sel, &e);
+		rc = select_words(&sel, &words, &e);
 	if (!rc)
 		rc = input_open_within(&in, w, (const char *const *)operands.v,
 				       (unsigned)operands.n, &sel, &e);
@@ -275,8 +357,7 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = ask_chains_end(run, &answer, &e);
 	if (!rc) {
-		struct ask_chosen by = { (const char *const *)values.nodes.v, values.nodes.n,
-					 (const char *const *)values.names.v, values.names.n };
+		struct ask_chosen by = chosen();
 
 		rc = ask_choose(&answer->list, &by, &e);
 	}

@@ -127,7 +127,7 @@ _ingero() {
 		case ${COMP_WORDS[i]} in
 		trace) _ingero_behind $i _ingero_record '--record --max-db --json --debug --stack --stack-samples --py-walker --record-all --prometheus --otlp --otlp-insecure --ringbuf-size --sampling-rate --no-io --no-net --no-tcp --log --cuda-lib --nccl --nccl-lib --remediate --throttle-poll-interval'; return ;;
 		record) _ingero_behind $i _ingero_record ''; return ;;
-		explain) _ingero_behind $i _ingero_explain '--from --to --chains --per-process --annotations --clock-skew-threshold'; return ;;
+		explain) _ingero_behind $i _ingero_explain '--from --to --annotations --clock-skew-threshold'; return ;;
 		stat) _ingero_behind $i _ingero_stat ''; return ;;
 		check) _ingero_behind $i _ingero_check ''; return ;;
 		demo) _ingero_behind $i _ingero_demo '--speed --stack --no-gpu'; return ;;
@@ -183,8 +183,8 @@ _ingero_demo() {
 complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
-	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --json
-		--fail-on -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --diff
+		--json --fail-on -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		-n|--node NODE

@@ -109,8 +109,6 @@ complete -c ingero -n '__fish_seen_subcommand_from record' -a '(__ingero_behind 
 complete -c ingero -n '__fish_seen_subcommand_from explain' -a '(__ingero_behind ingero-explain)'
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l from
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l to
-complete -c ingero -n '__fish_seen_subcommand_from explain' -l chains
-complete -c ingero -n '__fish_seen_subcommand_from explain' -l per-process
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l annotations
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l clock-skew-threshold
 complete -c ingero -n '__fish_seen_subcommand_from stat' -a '(__ingero_behind ingero-stat)'
@@ -176,6 +174,7 @@ complete -c ingero-explain -l last -d 'Only the last part of the recording' -x
 complete -c ingero-explain -l top -d 'At most N causes, 0 for all [10]' -x
 complete -c ingero-explain -l chains -d 'A table of the causes, a line each'
 complete -c ingero-explain -l per-process -d 'Process by process: its causes, and what became of its time'
+complete -c ingero-explain -l diff -d 'Two recordings: what changed from the first to the second'
 complete -c ingero-explain -l json -d 'One JSON value instead of text (schema ingero.explain/1)'
 complete -c ingero-explain -l fail-on -d 'Exit with status 1 when a cause of this severity or worse was found' -x -a 'low medium high'
 complete -c ingero-explain -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'

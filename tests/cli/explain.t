@@ -283,4 +283,24 @@ for args, want in (((), 1), (("-e", "cudaLaunchKernel"), 1), (("-e", "cuda:*Sync
 status, out, err = run(EXPLAIN, "-e", "cudaMaloc", path("incident"))
 tap.ok(status == 2 and "did you mean 'cudaMalloc'" in err, "a call that does not exist: the nearest one is named", err)
 
+# ---- two recordings: what came, went, grew and shrank
+DIFF_SCHEMA = json.load(open("formats/diff.schema.json"))
+for name, dose in (("little", 10), ("much", 40)):
+    subprocess.run([DEMO, "incident", "--duration", "5s", "--dose", str(dose), "-o", path(name)], check=True)
+subprocess.run([DEMO, "incident", "--duration", "5s", "--dose", "0", "-o", path("none")], check=True)
+for before, after, change, status, first in (("little", "much", "worse", 1, "Slower"), ("much", "little", "better", 0, "Faster"), ("none", "much", "worse", 1, "Slower"),
+                                             ("much", "none", "better", 0, "Faster"), ("much", "much", "same", 0, "As fast as before")):
+    got, out, err = run(EXPLAIN, "--diff", "--json", "--fail-on", "high", path(before), path(after))
+    said = json.loads(out)
+    tap.none(schema.complaints(said, DIFF_SCHEMA), f"{before} and {after}: as formats/diff.schema.json says")
+    tap.same((got, [(c["kind"], c["change"]) for c in said["causes"]]), (status, [("cpu-preempted", change)]), f"{before} and {after}: {change}")
+    for side, name in (("before", before), ("after", after)):
+        own = explain(path(name))[1]["chains"]
+        cause = said["causes"][0][side]
+        tap.same(cause["lost_ns"] if cause else None, own[0]["lost_ns"] if own else None, f"{before} and {after}: the time of {name} is that of its own report")
+    tap.ok(run(EXPLAIN, "--diff", path(before), path(after))[1].decode().startswith(first), f"{before} and {after}: {first}")
+tap.same([run(EXPLAIN, "--diff", *a)[0] for a in ([path("much")], [path("much")] * 3, [path("much"), path("nowhere")])], [2, 2, 3], "two recordings, neither fewer nor more, that exist")
+status, out, err = run(EXPLAIN, "--diff", path("incident"), evil)
+tap.ok(status == 4 and out, "one of them cut: compared, and said", err)
+
 tap.done_testing()

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * "What changed?" asked of two recordings that were analyzed and counted.
+ */
+#ifndef INGERO_ASK_DIFF_H
+#define INGERO_ASK_DIFF_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/event/chain.h"
+#include "lib/event/diff.h"
+#include "lib/select/select.h"
+
+/* One recording, read, analyzed and counted. */
+struct ask_diff_source;
+
+/* Reads all of it. words: the part asked for (times only), borrowed. NULL *out on error. */
+int ask_diff_read(struct ask_diff_source **out, const char *name, const struct select_words *words,
+		  struct err *e);
+/* Whether it was damaged or cut; why, a line each, appended to notes. */
+bool ask_diff_damaged(const struct ask_diff_source *s, struct buf *notes);
+/* Its chains, for ask_choose. */
+const struct chain_list *ask_diff_chains(const struct ask_diff_source *s);
+void ask_diff_source_free(struct ask_diff_source *s);
+
+/* The sources must outlive the diff. */
+int ask_diff(struct diff *d, struct ask_diff_source *const sides[DIFF_SIDES], struct err *e);
+void ask_diff_free(struct diff *d);
+
+#endif
