@@ -23,6 +23,7 @@ static const struct watch_def *const defs[] = {
 	&watch_oom_kill,
 	&watch_throttle,
 	&watch_device_fault,
+	&watch_gpu_work,
 	NULL, /* ends the table */
 	/* clang-format on */
 };
@@ -100,7 +101,8 @@ bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu)
 	for (; m && well; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 
-		well = defs[i]->piece(c->watches.state[i], c, p);
+		well = (offcpu && defs[i]->offcpu ? defs[i]->offcpu
+						  : defs[i]->piece)(c->watches.state[i], c, p);
 	}
 	return well;
 }

@@ -40,6 +40,8 @@ struct watch_def {
 	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
 	void (*free)(void *state); /* what the state owns, not itself */
+	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece hears them. */
+	bool (*offcpu)(void *state, struct cause *c, const struct line_piece *p);
 };
 
 #define WATCHES_MAX 32

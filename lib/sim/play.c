@@ -25,6 +25,12 @@ static const struct sim_play *const plays[] = {
 	&play_rank_hang,
 	&play_call_hang,
 	&play_long_steps,
+	&play_starved,
+	&play_tool_call,
+	&play_paced,
+	&play_worker,
+	&play_sync_storm,
+	&play_launch_bound,
 	NULL, /* ends the table */
 	/* clang-format on */
 };

@@ -85,11 +85,15 @@ if got:
             tap.same(chains[0]["culprit"]["kind"], "cgroup", "quota: the cgroup is the culprit")
             tap.same(chains[0], report["chains"][0], "quota: before any other")
 
-# Sleeping is nobody's fault.
+# Sleeping while the device has nothing to do is nobody's fault but its own.
 got = explained("sleep", rec.work("sleeper"), "--rounds", 200)
 if got:
     truth, report, _ = got
     near(parts_of(report, truth["pid"]).get("sleep", 0), truth["slept_ns"], "sleep: time asleep")
-    tap.none([c["summary"] for c in report["chains"] if c["kind"] not in ("cpu-preempted", "cpu-contended")],
-             "sleep: no chain but what really disturbed it")
+    idle = [c for c in report["chains"] if c["kind"] == "gpu-idle"]
+    if tap.same(len(idle), 1, "sleep: the device is without work"):
+        tap.ok("a sleep" in idle[0]["summary"], "sleep: and why", idle[0]["summary"])
+        near(idle[0]["lost_ns"], parts_of(report, truth["pid"]).get("sleep", 0), "sleep: for as long as it slept")
+    tap.none([c["summary"] for c in report["chains"] if c["kind"] not in ("cpu-preempted", "cpu-contended", "gpu-idle")],
+             "sleep: no other chain but what really disturbed it")
 tap.done_testing()

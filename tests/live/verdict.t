@@ -50,7 +50,7 @@ def train(duty, seconds):
         os.unlink(log)
     with Hog(duty) as hog:
         p = rec.run("-o", ige, "--", rec.work("train"), "--cpu", CPU, "--seconds", seconds, "--step-us", 1000,
-                    "--call-us", 100, "--truth", log)
+                    "--call-us", 100, "--device-us", 3000, "--truth", log)
     if p.returncode:
         tap.ok(False, "the recorder is content", p.stderr)
         tap.done_testing()

@@ -31,8 +31,8 @@ int main(void)
 	v = stage_actor(&s, 100, 100, 1, "train");
 	for (t = 0; t < STEPS * EVERY; t += EVERY) {
 		copy(OP_CUDA_MEMCPY, t, 2 * MS, 16 << 20, 1);
-		kernel(t + 3 * MS);
-		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 4 * MS, t + 9 * MS);
+		kernel(t + 2 * MS);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 4 * MS, t + EVERY);
 	}
 	tells(&s, "copy-bound", "to the device", STEPS * 2 * MS);
 
@@ -40,35 +40,35 @@ int main(void)
 	for (t = 0; t < STEPS * EVERY; t += EVERY) {
 		copy(OP_CUDA_MEMCPY_ASYNC, t, 3 * MS, 16 << 20, 1);
 		kernel(t + 4 * MS);
-		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 5 * MS, t + 9 * MS);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 5 * MS, t + EVERY);
 	}
 	tells(&s, "copy-bound", "to the device", STEPS * 3 * MS);
 
 	/* of a copy that waits for kernels, what other copies take for so many bytes */
 	for (t = 0; t < STEPS * EVERY; t += EVERY) {
 		copy(OP_CUDA_MEMCPY, t, MS, 8 << 20, 2);
-		kernel(t + 2 * MS);
-		copy(OP_CUDA_MEMCPY, t + 3 * MS, 6 * MS, 8 << 20, 2);
+		kernel(t + MS);
+		copy(OP_CUDA_MEMCPY, t + 4 * MS, 6 * MS, 8 << 20, 2);
 	}
 	tells(&s, "copy-bound", "from the device", STEPS * (2 * MS + 20 * US));
 
 	for (t = 0; t < STEPS * EVERY; t += EVERY) {
 		copy(OP_CUDA_MEMCPY_ASYNC, t, 8 * US, 64 << 20, 1);
 		kernel(t + MS);
-		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 2 * MS, t + 9 * MS);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 2 * MS, t + EVERY);
 	}
 	silent(&s, "copies that go on while kernels run");
 
 	for (t = 0; t < STEPS * EVERY; t += EVERY) {
 		kernel(t);
-		copy(OP_CUDA_MEMCPY, t + MS, 7 * MS, 4, 2);
+		copy(OP_CUDA_MEMCPY, t + MS, 9 * MS, 4, 2);
 	}
 	silent(&s, "the loss is read with a copy, which waits for the kernels");
 
 	for (t = 0; t < STEPS * EVERY; t += EVERY) {
 		copy(OP_CUDA_MEMCPY, t, 80 * US, 512 << 10, 1);
-		kernel(t + MS);
-		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 2 * MS, t + 9 * MS);
+		kernel(t + 80 * US);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 2 * MS, t + EVERY);
 	}
 	silent(&s, "copies that take 0.8 % of the time");
 
@@ -77,7 +77,7 @@ int main(void)
 			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + i * 100 * US,
 				   t + i * 100 * US + 60 * US);
 		copy(OP_CUDA_MEMCPY_ASYNC, t + 3 * MS, 130 * US, 256 << 10, 1);
-		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 4 * MS, t + 9 * MS);
+		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 4 * MS, t + EVERY);
 	}
 	silent(&s, "where every submission is slow, copies are too");
 	stage_free(&s);

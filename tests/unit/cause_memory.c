@@ -39,6 +39,9 @@ static void step(int64_t t)
 	for (unsigned i = 0; i < 30; i++)
 		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + 2 * MS + i * 10 * US,
 			   t + 2 * MS + i * 10 * US + 5 * US);
+	/* the device always has something to do, on a stream that nobody waits for */
+	stage_set(stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + 2900 * US, t + 2905 * US), COL_STREAM,
+		  9);
 	stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t + 3 * MS, t + 9 * MS);
 }
 

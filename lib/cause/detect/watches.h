@@ -12,6 +12,8 @@ extern const struct watch_def watch_memory_pressure, watch_oom_kill, watch_throt
 	watch_device_fault;
 /* memory of a device */
 extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
+/* what a device is given */
+extern const struct watch_def watch_gpu_work;
 
 extern const struct watch_def watch_errors;
 

@@ -20,10 +20,10 @@ static const struct sim_site_def overlap_sites[] = {
 
 static void overlap_step(struct sim_actor *a)
 {
-	sim_work(a, 600000);
 	act_copy(a, COPY_IN, true, 64 * MIB, 100000);
 	for (unsigned i = 0; i < 12; i++)
 		act_launch(a, KERNEL, 0x401000 + i * 0x40, 350000);
+	sim_work(a, 600000); /* the next batch, while they run */
 	act_copy(a, COPY_OUT, false, 4, 2000);
 	act_synchronize(a, WAIT);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * train: a training-like loop. A step prepares a batch (CPU time of this thread), copies it to the
- * device, launches forward and backward kernels, copies the loss back and waits for the stream. The
+ * train: a training-like loop. A step copies a batch to the device, launches forward and backward kernels,
+ * prepares the next batch (CPU time of this thread), copies the loss back and waits for the stream. The
  * truth says how long the kernel kept this thread from running meanwhile (run_delay_ns) and what
  * every step took.
  */
@@ -22,7 +22,7 @@ struct model {
 
 #define STAGE __attribute__((noinline)) static
 
-STAGE void load_batch(void)
+STAGE void prepare_batch(void)
 {
 	work_burn(step_us * 1000);
 }
@@ -67,8 +67,10 @@ STAGE int read_loss(struct model *m)
 
 STAGE int train_step(struct model *m)
 {
-	load_batch();
-	return copy_batch(m) | forward_pass(m) | backward_pass(m) | read_loss(m);
+	int rc = copy_batch(m) | forward_pass(m) | backward_pass(m);
+
+	prepare_batch(); /* the next one, while the device works */
+	return rc | read_loss(m);
 }
 
 /* The double reads its settings when it is loaded. */

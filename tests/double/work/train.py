@@ -54,8 +54,10 @@ class Trainer:
     def check(self, code):
         self.errors += code != 0
 
-    def load_batch(self):
+    def prepare_batch(self):
         cuda.burn(self.args.step_us * 1000)
+
+    def load_batch(self):
         self.check(self.c.cudaMemcpyAsync(self.batch, self.pinned, self.size, 1, self.stream))
 
     def launch(self, kernel):
@@ -78,6 +80,7 @@ class Trainer:
         self.load_batch()
         self.forward()
         self.backward()
+        self.prepare_batch()  # the next one, while the device works
         self.read_loss()
 
     def close(self):

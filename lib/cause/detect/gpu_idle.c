@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu-idle: the device has nothing to do for the process, because the thread that would give it work computes, sleeps or
+ * waits for somebody outside the traced calls. Proven by gaps (lib/line/gaps.h) and what that thread did in them. Not
+ * this: gaps that the host took (each has its own kind), time inside calls, the short gaps of a sync-storm, processes
+ * that never submit work, and a device that is never seen without work.
+ */
+#include <inttypes.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/human.h"
+#include "lib/cause/detect/gpu_work.h"
+#include "lib/cause/names.h"
+
+/* What the program does itself; the host's states are told by their own kinds. */
+#define CLAIMED                                                                     \
+	(1u << PART_SELF | 1u << PART_SLEEP | 1u << PART_SOCKET | 1u << PART_POLL | \
+	 1u << PART_IDLE | 1u << PART_FD | 1u << PART_CHILD | 1u << PART_BLOCKED)
+/* A step has to do a little between two others, and so much it takes to launch anything. */
+#define MIN_SELF_NS    100000
+#define MIN_SHARE_SELF 0.02
+/* Of the device's gaps. */
+#define MIN_OF_IDLE 0.20
+
+static uint32_t comm_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(c->w, thread);
+
+	return th ? th->comm : 0;
+}
+
+/* Position of the cause; UINT32_MAX: out of memory, or too many (then *full). */
+static uint32_t cause_at(struct gpu_work *g, const struct idle_cause *fresh, bool *full)
+{
+	uint64_t key = hash_u64(
+			 ((uint64_t)fresh->device << 32 | fresh->frame) ^
+			 hash_u64(((uint64_t)fresh->until_frame << 32 |
+				   (uint32_t)fresh->part << 24 | fresh->unbounded) ^
+				  hash_u64((uint64_t)fresh->waker_comm << 32 | fresh->wait))),
+		 at;
+
+	*full = false;
+	if (map_get(&g->idle_by, key, &at))
+		return (uint32_t)at;
+	*full = g->idle.n >= GPU_CAUSES_MAX;
+	if (*full || !vec_push(&g->idle, *fresh) || !map_put(&g->idle_by, key, g->idle.n - 1))
+		return UINT32_MAX;
+	return (uint32_t)g->idle.n - 1;
+}
+
+bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
+{
+	for (unsigned i = 0; i < gap->did.n; i++) {
+		const struct doing *d = &gap->did.v[i];
+		struct idle_cause fresh = { .device = gap->device,
+					    .part = d->part,
+					    .stack = d->stack,
+					    .waker = d->waker,
+					    .unbounded = gap->unbounded };
+		bool full;
+		uint32_t at;
+
+		if (!(CLAIMED >> d->part & 1) || d->ns < (d->part == PART_SELF ? MIN_SELF_NS : 1))
+			continue;
+		fresh.frame = cause_frame(&g->frames, c->w, d->stack);
+		if (d->part == PART_SELF)
+			fresh.wait = wait + 1;
+		if (fresh.frame == 0) {
+			fresh.frame = cause_frame(&g->frames, c->w, gap->since_stack);
+			fresh.until_frame = cause_frame(&g->frames, c->w, gap->until_stack);
+			fresh.stack = gap->until_stack;
+		}
+		fresh.waker_comm = comm_of(c, d->waker);
+		at = cause_at(g, &fresh, &full);
+		if (at == UINT32_MAX && full)
+			continue;
+		if (at == UINT32_MAX)
+			return false;
+		cause_sum_add(&g->idle.v[at].sum,
+			      &(struct sum_worst){ .end_ns = gap->end_ns,
+						   .dur_ns =
+							   (uint64_t)(gap->end_ns - gap->start_ns),
+						   .lost_ns = d->ns,
+						   .thread = gap->thread });
+	}
+	return true;
+}
+
+static const char *doing_text(enum part part)
+{
+	switch (part) {
+	case PART_SELF:
+		return "its own code";
+	case PART_SLEEP:
+		return "a sleep";
+	case PART_SOCKET:
+		return "waiting for a socket";
+	case PART_POLL:
+		return "waiting in poll";
+	case PART_IDLE:
+		return "waiting for another thread";
+	case PART_FD:
+		return "waiting for a pipe or file";
+	case PART_CHILD:
+		return "waiting for a child process";
+	default:
+		return "blocked in the kernel";
+	}
+}
+
+/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ..." */
+static void cause_text(const struct idle_cause *x, const struct cause *c, struct buf *out)
+{
+	struct bytes comm = world_text(c->w, x->waker_comm);
+
+	buf_puts(out, doing_text(x->part));
+	if (comm.n)
+		buf_printf(out, ", ended by %.*s,", (int)comm.n, comm.p);
+	if (x->frame == 0 && x->until_frame == 0)
+		return;
+	buf_puts(out, x->until_frame ? " between " : " in ");
+	name_frame(out, c->w, x->frame);
+	if (x->until_frame) {
+		buf_puts(out, " and ");
+		name_frame(out, c->w, x->until_frame);
+	}
+}
+
+static void fixes(struct fact *f, const struct idle_cause *x, uint32_t pid, uint32_t waker_tid)
+{
+	struct buf command = { 0 };
+
+	switch (x->part) {
+	case PART_SELF:
+		fact_fix(f,
+			 "Do it while the device works: in worker processes or another thread, or "
+			 "between "
+			 "the launches of a step and its wait",
+			 "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)", 0,
+			 f->lost_ns,
+			 "from nothing, if the device's work depends on it, to all of the gaps");
+		break;
+	case PART_SLEEP:
+		buf_printf(&command, "strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
+			   pid);
+		fact_fix(f, "Wait for what the sleep waits for, instead of sleeping",
+			 buf_text(&command), 0, f->lost_ns,
+			 "from nothing, if the pace is wanted, to all of the sleep; the command "
+			 "shows who "
+			 "sleeps");
+		break;
+	case PART_SOCKET:
+	case PART_POLL:
+		buf_printf(&command, "ss -tnpi | grep pid=%" PRIu32, pid);
+		fact_fix(f,
+			 "Ask for the data before the device runs out of work, several requests at "
+			 "a time",
+			 buf_text(&command), 0, f->lost_ns,
+			 "from nothing, if each request depends on the device, to all of the wait");
+		break;
+	case PART_FD:
+	case PART_IDLE:
+		if (waker_tid)
+			buf_printf(&command, "ingero-record -F 99 -p %" PRIu32, waker_tid);
+		else
+			buf_printf(&command, "cat /proc/%" PRIu32 "/stack", pid);
+		fact_fix(f,
+			 "Give more workers to what it waits for, or let them work further ahead",
+			 buf_text(&command), 0, f->lost_ns,
+			 "from nothing, if the work cannot be done ahead, to all of the wait");
+		break;
+	default:
+		buf_printf(&command, "cat /proc/%" PRIu32 "/wchan", pid);
+		fact_fix(f, "Do it from another thread, while the device works", buf_text(&command),
+			 0, f->lost_ns,
+			 "from nothing, if the device's work depends on it, to all of it");
+		break;
+	}
+	buf_free(&command);
+}
+
+static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struct err *e)
+{
+	const struct device *d = gaps_device(g->gaps, x->device);
+	const struct gpu_device *side = &g->devices.v[x->device];
+	const struct world_process *p = world_get_process(c->w, d->process);
+	const struct world_thread *waker = world_get_thread(c->w, x->waker);
+	const struct world_process *worker = waker ? world_get_process(c->w, waker->process) : NULL;
+	uint64_t part_ns[PART_COUNT] = { 0 };
+	struct fact f = { .kind = "gpu-idle",
+			  .process = d->process,
+			  .counted = "gaps",
+			  .culprit.kind = waker ? "thread" : "code",
+			  .upper_bound = x->unbounded,
+			  .explained = (double)x->sum.ns / (double)side->idle_ns[x->unbounded],
+			  .part_ns = part_ns,
+			  .nsites = 1 };
+	struct buf text = { 0 };
+	struct bytes comm = world_text(c->w, x->waker_comm);
+	int rc;
+
+	part_ns[x->part] = x->sum.ns;
+	f.unexplained = f.explained < 1 ? 1 - f.explained : 0;
+	cause_sum_fill(c, &x->sum, &f, "the device had nothing to do");
+	f.sites[0] = (struct where_place){ .stack = x->stack,
+					   .lost_ns = x->sum.ns,
+					   .affected = x->sum.count,
+					   .count = x->sum.count,
+					   .max_ns = x->sum.max_ns };
+	cause_text(x, c, &text);
+	f.identity = f.culprit.text = buf_text(&text);
+	if (waker && worker) {
+		f.culprit.pid = worker->tgid;
+		f.culprit.comm = comm.p;
+	}
+	fact_victim(&f, c, &f.summary);
+	buf_puts(&f.summary, " left the GPU without work for ");
+	fact_amount(&f, &f.summary);
+	buf_printf(&f.summary, ": %s", f.culprit.text);
+	fact_evidence(&f, "mean gap", (double)x->sum.ns / (double)x->sum.count, "ns");
+	fact_evidence(&f, "longest gap", (double)x->sum.max_ns, "ns");
+	fact_evidence(&f, "gaps of the device", (double)side->gaps[x->unbounded], "");
+	fact_evidence(&f, "time of all of them", (double)side->idle_ns[x->unbounded], "ns");
+	fixes(&f, x, p ? p->tgid : 0, waker ? waker->tid : 0);
+	if (x->part == PART_SELF && x->wait)
+		g->waits.v[x->wait - 1].told = WAIT_IDLE;
+	rc = fact_tell(c, &f, &x->sum.told, e);
+	buf_free(&text);
+	fact_free(&f);
+	return rc;
+}
+
+int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->idle.n && rc == 0; i++) {
+		struct idle_cause *x = &g->idle.v[i];
+
+		const struct gpu_device *side = &g->devices.v[x->device];
+
+		if ((double)x->sum.ns < MIN_OF_IDLE * (double)side->idle_ns[x->unbounded] &&
+		    !x->sum.told.revision)
+			continue;
+		if (x->part == PART_SELF && gpu_wait_storms(&g->waits.v[x->wait - 1]))
+			continue;
+		/* Whether nobody ever waits is known in the end. */
+		if (x->unbounded && (pane != INT64_MAX || gaps_bounded(g->gaps, x->device)))
+			continue;
+		if (cause_sum_due(c, &x->sum, pane, x->part == PART_SELF ? MIN_SHARE_SELF : 0))
+			rc = tell(g, x, c, e);
+	}
+	return rc;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hands pieces to lib/line/gaps.h, and what that tells to the kinds.
+ */
+#include "lib/cause/detect/gpu_work.h"
+
+#include "lib/base/hash.h"
+#include "lib/cause/detect/watches.h"
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return WATCH_OUTER;
+	if (op->id == OP_CPU_SAMPLE)
+		return WATCH_EVENT;
+	if (op->id == OP_SCHED_OFFCPU)
+		return WATCH_OFFCPU;
+	if (!(op->flags & OP_CALL))
+		return 0;
+	/* Calls of a library that the traced ones are inside of have to be heard to their end. */
+	return WATCH_OUTER | (device_act_of(op) != DEVICE_NOTHING ? WATCH_INNER : 0);
+}
+
+/* Position of the place where the gap began; UINT32_MAX: out of memory. */
+static uint32_t wait_at(struct gpu_work *g, const struct cause *c, const struct gap *gap)
+{
+	uint32_t frame = cause_frame(&g->frames, c->w, gap->since_stack);
+	uint64_t key = hash_u64(((uint64_t)gap->device << 32 | frame) ^ hash_u64(gap->since_op)),
+		 at;
+	struct gpu_wait fresh = { .device = gap->device,
+				  .frame = frame,
+				  .stack = gap->since_stack,
+				  .op = gap->since_op };
+
+	if (map_get(&g->wait_by, key, &at))
+		return (uint32_t)at;
+	if (g->waits.n >= GPU_CAUSES_MAX)
+		return (uint32_t)g->waits.n - 1;
+	if (!vec_push(&g->waits, fresh) || !map_put(&g->wait_by, key, g->waits.n - 1))
+		return UINT32_MAX;
+	return (uint32_t)g->waits.n - 1;
+}
+
+#define work_of(sink) ((struct gpu_work *)(sink)) /* the first member */
+
+static bool gap_told(struct gap_sink *sink, const struct gap *gap)
+{
+	struct gpu_work *g = work_of(sink);
+	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns);
+	uint32_t wait;
+
+	/* Another process kept it busy: nothing was lost, or not to this. */
+	if (2 * gap->others_ns > ns)
+		return true;
+	wait = wait_at(g, g->c, gap);
+	while (wait != UINT32_MAX && g->devices.n <= gap->device) {
+		if (!vec_push(&g->devices, (struct gpu_device){ 0 }))
+			return false;
+	}
+	if (wait == UINT32_MAX)
+		return false;
+	g->devices.v[gap->device].idle_ns[gap->unbounded] += ns;
+	g->devices.v[gap->device].gaps[gap->unbounded]++;
+	return sync_storm_gap(&g->waits.v[wait], gap) && gpu_idle_gap(g, g->c, wait, gap);
+}
+
+static bool run_told(struct gap_sink *sink, const struct gap_run *run)
+{
+	return launch_bound_run(work_of(sink), run);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct gpu_work *g = state;
+
+	if (!g->gaps) {
+		g->c = c;
+		g->sink = (struct gap_sink){ gap_told, run_told };
+		g->gaps = gaps_new(c->w, &g->sink);
+	}
+	return g->gaps && gaps_piece(g->gaps, p);
+}
+
+static bool offcpu(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct gpu_work *g = state;
+
+	(void)c;
+	return !g->gaps || gaps_wait(g->gaps, p);
+}
+
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	struct gpu_work *g = state;
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+
+	(void)op;
+	if (!g->gaps || ev->depth || !ctx || !ctx->thread || !ev->stack)
+		return true;
+	return gaps_sample(g->gaps, ctx->thread, ev->stack);
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct gpu_work *g = state;
+	int rc;
+
+	if (!g->gaps)
+		return 0;
+	if (!gaps_settle(g->gaps, c->ended ? INT64_MAX : c->settled_ns))
+		return err_nomem(e);
+	rc = sync_storm_settle(g, c, pane, e);
+	if (rc == 0)
+		rc = launch_bound_settle(g, c, pane, e);
+	return rc == 0 ? gpu_idle_settle(g, c, pane, e) : rc;
+}
+
+static void release(void *state)
+{
+	struct gpu_work *g = state;
+
+	gaps_free(g->gaps);
+	vec_free(&g->devices);
+	vec_free(&g->waits);
+	vec_free(&g->idle);
+	vec_free(&g->issue);
+	map_free(&g->frames.by);
+	map_free(&g->wait_by);
+	map_free(&g->idle_by);
+	map_free(&g->issue_by);
+}
+
+const struct watch_def watch_gpu_work = { .name = "gpu-work",
+					  .size = sizeof(struct gpu_work),
+					  .wants = wants,
+					  .event = event,
+					  .piece = piece,
+					  .settle = settle,
+					  .free = release,
+					  .offcpu = offcpu };

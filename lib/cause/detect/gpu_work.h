@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watch over what devices are given and when they have nothing to do (lib/line/gaps.h), and the three kinds that
+ * grow from it. Each piece of time is told by one of them: sync-storm has the short gaps behind waits after every few
+ * launches, gpu-idle all other gaps, launch-bound the time in which work is issued.
+ */
+#ifndef INGERO_CAUSE_DETECT_GPU_WORK_H
+#define INGERO_CAUSE_DETECT_GPU_WORK_H
+
+#include "lib/cause/frames.h"
+#include "lib/cause/sum.h"
+#include "lib/cause/watch.h"
+#include "lib/line/gaps.h"
+
+#define GPU_CAUSES_MAX 4096 /* of each kind; what does not fit is not told */
+
+/* A place in the program that waits for a device. */
+struct gpu_wait {
+	uint32_t device, frame, stack;
+	uint16_t op;
+	enum { WAIT_OPEN, WAIT_IDLE, WAIT_STORM } told; /* its gaps on CPU are told as that */
+	uint64_t waits, launches, shorts;
+	struct cause_sum sum; /* its short gaps */
+};
+
+/* Gaps with one cause: a state at a place. */
+struct idle_cause {
+	uint32_t device, wait; /* wait: position of where the gap began */
+	enum part part;
+	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
+	uint32_t stack;
+	uint32_t waker; /* thread; wakers of one command are one */
+	uint32_t waker_comm;
+	bool unbounded; /* gaps of a device that nobody waited for so far */
+	struct cause_sum sum;
+};
+
+/* Places that launch, where the device could not be kept busy. */
+struct issue_cause {
+	uint32_t device, stack;
+	uint16_t op;
+	uint64_t launches;
+	struct cause_sum sum;
+};
+
+struct gpu_device {
+	uint64_t idle_ns[2], gaps[2]; /* all of its gaps; [1]: of those that nobody bounds */
+};
+
+struct gpu_work {
+	struct gap_sink sink;
+	struct gaps *gaps;
+	struct cause *c;
+	VEC(struct gpu_device) devices;
+	VEC(struct gpu_wait) waits;
+	VEC(struct idle_cause) idle;
+	VEC(struct issue_cause) issue;
+	struct cause_frames frames;
+	struct map wait_by, idle_by, issue_by;
+};
+
+/* Whether the waits there are a storm: few launches each, and at once the next. */
+bool gpu_wait_storms(const struct gpu_wait *w);
+
+/* All return false when out of memory, settle as watches do. */
+bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap);
+int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap);
+int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
+int launch_bound_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+
+#endif

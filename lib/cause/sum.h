@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lost time that a watch adds up until it is worth telling: in all, by the second over the last TALLY_PANES, and
+ * where it was worst. Zero-initialised is empty.
+ */
+#ifndef INGERO_CAUSE_SUM_H
+#define INGERO_CAUSE_SUM_H
+
+#include "lib/cause/fact.h"
+
+#define SUM_WORST 3
+
+struct cause_sum {
+	uint64_t ns, count, max_ns;
+	int64_t first_ns, last_ns;
+	struct tally_pane panes[TALLY_PANES];
+	struct sum_worst {
+		int64_t end_ns;
+		uint64_t dur_ns, lost_ns;
+		uint32_t thread;
+		uint16_t op;
+	} worst[SUM_WORST]; /* most lost first */
+	struct fact_told told;
+};
+
+/* One occurrence. w->lost_ns of the w->dur_ns that ended then. */
+void cause_sum_add(struct cause_sum *s, const struct sum_worst *w);
+
+/* Whether it must be told now: material in the window that ends with pane or, pane INT64_MAX, over the recording (min_share
+ * of wall and what the options ask for), and due (fact_due). What was told before is told again at the end. */
+bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, double min_share);
+
+/* Times, amounts, shares, and the worst moments in order of time, each with this text (which stays the caller's). */
+void cause_sum_fill(const struct cause *c, const struct cause_sum *s, struct fact *f,
+		    const char *moment);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a device has work of a process, as far as the process's own calls tell: a stream has work from a call that
+ * submits some until a call returns that waited for it (for the device, for the stream, for an event recorded behind the
+ * work, for a copy) or a query said that it is done. A stream covered by waiting for another is covered with it. What a
+ * wait covers is what had been submitted when it began. Bounded: DEVICE_STREAMS streams of a device, beyond
+ * which it counts as busy for ever, and DEVICE_EVENTS events, beyond which waits for others cover nothing.
+ */
+#ifndef INGERO_LINE_DEVICE_H
+#define INGERO_LINE_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/event.h"
+
+#define DEVICE_STREAMS 1024
+#define DEVICE_EVENTS  65536
+#define DEVICE_WAITS   4
+
+/* What a call is to the device. */
+enum device_act {
+	DEVICE_NOTHING,
+	DEVICE_SUBMIT,
+	DEVICE_COPY,	    /* submits, and returns when that is done */
+	DEVICE_SYNC,	    /* waits for all of it */
+	DEVICE_SYNC_STREAM, /* or learns that it is done */
+	DEVICE_SYNC_EVENT,
+	DEVICE_RECORD,
+	DEVICE_WAIT_EVENT,
+	DEVICE_CAPTURE, /* what a stream is given from here on is recorded, not run */
+	DEVICE_CAPTURED,
+};
+
+enum device_act device_act_of(const struct op_def *op);
+/* It may wait until the device is done; a query does not. */
+static inline bool device_act_waits(enum device_act act, const struct op_def *op)
+{
+	return op->flags & OP_SYNC && act >= DEVICE_COPY && act <= DEVICE_SYNC_EVENT;
+}
+
+struct device_stream {
+	uint64_t handle;
+	int64_t last_ns, done_ns; /* newest work; all work up to here is done */
+	bool busy, capturing;
+	unsigned nwaits;
+	struct device_wait {
+		uint32_t stream;
+		int64_t ns, made_ns; /* up to where in that stream; when it was asked for */
+	} waits[DEVICE_WAITS];	     /* its work begins after that of another stream */
+};
+
+struct device {
+	uint32_t process, gpu; /* gpu 0: not known */
+	VEC(struct device_stream) streams;
+	uint32_t busy;	 /* streams with work */
+	uint64_t covers; /* waits that covered something */
+	bool overflow;
+};
+
+struct device_event {
+	uint32_t device, stream;
+	int64_t ns;
+};
+
+/* Zero-initialised is empty. */
+struct devices {
+	VEC(struct device) v;
+	struct map by, event_by;
+	VEC(struct device_event) events;
+};
+
+void devices_free(struct devices *ds);
+
+/* Position of this process's device. UINT32_MAX: out of memory. */
+uint32_t devices_find(struct devices *ds, uint32_t process, uint32_t gpu);
+
+/* A call of thread that ended well, as act. stream and event: its columns, 0 absent. False: out of memory. */
+struct device_call {
+	enum device_act act;
+	uint32_t thread;
+	uint64_t stream, event;
+	int64_t start_ns, end_ns;
+};
+bool devices_call(struct devices *ds, uint32_t device, const struct device_call *call);
+
+#endif

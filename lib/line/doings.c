@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * States of stretches, added up by place.
+ */
+#include "lib/line/doings.h"
+
+static void add(struct doings *d, const struct doing *more)
+{
+	unsigned least = 0;
+
+	for (unsigned i = 0; i < d->n; i++) {
+		struct doing *at = &d->v[i];
+
+		if (at->part == more->part && at->stack == more->stack &&
+		    at->waker == more->waker) {
+			at->ns += more->ns;
+			return;
+		}
+		if (at->ns < d->v[least].ns)
+			least = i;
+	}
+	if (d->n < DOINGS)
+		d->v[d->n++] = *more;
+	else if (d->v[least].ns < more->ns)
+		d->v[least] = *more;
+}
+
+void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
+{
+	uint64_t host, rest, waker = 0, kind = WAKER_NONE;
+
+	if (p->start_ns > from_ns)
+		from_ns = p->start_ns;
+	if (p->end_ns <= from_ns)
+		return;
+	/* A wait ends in waiting for a CPU, so what is cut off at its front is not that. */
+	rest = (uint64_t)(p->end_ns - from_ns);
+	host = parts_sum(p->parts, PARTS_HOST);
+	host = host > rest ? rest : host;
+	d->ns += rest;
+	d->host_ns += host;
+	rest -= host;
+	if (p->ev && event_get(p->ev, p->op, COL_WAKER_KIND, &kind) && kind == WAKER_TASK)
+		event_get(p->ev, p->op, COL_WAKER, &waker);
+	for (uint32_t m = p->parts->mask & ~PARTS_HOST; m && rest; m &= m - 1) {
+		enum part part = (enum part)__builtin_ctz(m);
+		uint64_t ns = p->parts->ns[part] < rest ? p->parts->ns[part] : rest;
+		struct doing more = { .part = part, .ns = ns };
+
+		if (p->ev && part != PART_SELF) {
+			more.stack = p->ev->stack;
+			more.waker = (uint32_t)waker;
+		}
+		add(d, &more);
+		rest -= ns;
+	}
+}
+
+void doings_sample(struct doings *d, uint32_t stack)
+{
+	if (d->votes == 0)
+		d->sample = stack;
+	if (d->sample == stack)
+		d->votes++;
+	else
+		d->votes--;
+}
+
+const struct doing *doings_most(const struct doings *d)
+{
+	const struct doing *most = NULL;
+
+	for (unsigned i = 0; i < d->n; i++) {
+		if (!most || d->v[i].ns > most->ns)
+			most = &d->v[i];
+	}
+	return most;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a device had nothing to do for a process, and what the process did meanwhile. Work is outstanding from a call that
+ * submits some until a call that covers it returns (line/device.h); from there, or from where the device woke the waiting
+ * thread if that is seen, to the end of the next call that submits work is a gap. What the thread that made that call did
+ * in it is the gap's explanation; where it waited for work from another thread that submits to the device too, what that one
+ * did. A gap stands until every other thread that submits to the device has gone past it: one that turns out to have waited
+ * for the device, or to have copied, meanwhile takes it back. The time from the first submission to the wait that covers it all is a run: what issuing work cost, and whether the
+ * device was still busy in the end. One pass; memory is bounded by threads, devices and streams.
+ */
+#ifndef INGERO_LINE_GAPS_H
+#define INGERO_LINE_GAPS_H
+
+#include "lib/line/device.h"
+#include "lib/line/doings.h"
+#include "lib/line/line.h"
+
+#define GAP_UNBOUNDED_NS \
+	5000000		    /* shorter ones are not told where no call ever waits for the device */
+#define GAP_ISSUE_NS  50000 /* submissions this close together are one burst */
+#define GAP_STANDS_NS 10000000000 /* after this at the latest */
+#define GAP_PENDING   256
+#define GAP_GRAPH     64 /* kernels that a graph counts as: nobody makes one of a few */
+
+struct gap {
+	uint32_t device;	  /* position */
+	uint32_t thread;	  /* which submits next */
+	int64_t start_ns, end_ns; /* of the gap: end of the call that submits */
+	bool unbounded; /* no call ever waited for the device: it had nothing to do for at most this */
+	uint16_t since_op, until_op; /* the wait before and the call after */
+	uint32_t since_stack, until_stack;
+	uint64_t launches;  /* since the wait before that one */
+	struct doings did;  /* of the thread that explains it */
+	uint64_t others_ns; /* other processes had work on the device */
+	uint64_t host_ns; /* waiting for a CPU or throttled or blocked by the host, in calls or outside */
+};
+
+/* From the first submission after a gap to the wait that covers everything. */
+struct gap_run {
+	uint32_t device, thread;	   /* which waits */
+	int64_t start_ns, wait_ns, end_ns; /* first submission, begin and end of the wait */
+	uint64_t launches, issue_ns; /* in bursts: calls that launch and what lies between them */
+	uint64_t device_ns; /* waiting for the device, in this wait and in those before it that did not cover everything */
+	uint16_t op; /* of most launches: the first */
+	uint32_t stack;
+};
+
+/* Who is told: of gaps in the order in which they are known to stand, of runs as they end. Borrowed; false: out of memory. */
+struct gap_sink {
+	bool (*gap)(struct gap_sink *s, const struct gap *gap);
+	bool (*run)(struct gap_sink *s, const struct gap_run *run);
+};
+
+struct gaps;
+
+/* The world and the sink stay the caller's. NULL: out of memory. */
+struct gaps *gaps_new(const struct world *w, struct gap_sink *sink);
+void gaps_free(struct gaps *g);
+
+/* All return false when out of memory. Every piece at depth 0, and calls at any depth, in order. */
+bool gaps_piece(struct gaps *g, const struct line_piece *p);
+/* Every off-CPU interval inside a call, before the call. */
+bool gaps_wait(struct gaps *g, const struct line_piece *p);
+/* A thread was found on its CPU outside calls. */
+bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack);
+
+/* Everything up to here was seen: gaps that wait for threads which do nothing stand. INT64_MAX: the end. */
+bool gaps_settle(struct gaps *g, int64_t ns);
+
+const struct device *gaps_device(const struct gaps *g, uint32_t at);
+/* Whether some call ever waited for this device. */
+bool gaps_bounded(const struct gaps *g, uint32_t at);
+
+#endif

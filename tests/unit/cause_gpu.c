@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device is given and when it has nothing to do: streams in which gpu-idle, sync-storm or launch-bound is told
+ * with its exact time, and streams that look like them and must stay silent. All of them are five seconds of steps: some
+ * launches, a wait for the device, and something before the next step. What follows the last step has no end: no gap.
+ */
+#include "tests/tap.h"
+
+#include "lib/line/device.h"
+#include "tests/unit/kinds.h"
+
+#define LENGTH (5000 * MS)
+#define STEP   (10 * MS)
+#define STEPS  (LENGTH / STEP)
+#define GAPS   (STEPS - 1)
+
+#define for_steps(t) for (int64_t t = 0; t < LENGTH; t += STEP)
+
+static struct event *call(struct stage *s, struct actor a, uint16_t op, int64_t start, int64_t end,
+			  uint64_t stream)
+{
+	struct event *ev = stage_call(s, a, op, 0, start, end);
+
+	stage_set(ev, COL_STREAM, stream);
+	return ev;
+}
+
+/* Launches from t on, each of 5 us and as much apart. */
+static void launches(struct stage *s, struct actor a, int64_t t, unsigned n, uint64_t stream)
+{
+	for (unsigned i = 0; i < n; i++)
+		call(s, a, OP_CUDA_LAUNCH, t + i * 10 * US, t + i * 10 * US + 5 * US, stream);
+}
+
+/* ... and then a wait for all of it that ends at `until`. */
+static void work(struct stage *s, struct actor a, int64_t t, unsigned n, int64_t until)
+{
+	launches(s, a, t, n, 7);
+	call(s, a, OP_CUDA_STREAM_SYNC, t + n * 10 * US, until, 7);
+}
+
+static struct event *blocked(struct stage *s, struct actor a, int64_t t, int64_t ns,
+			     enum event_object kind)
+{
+	struct event *ev = stage_offcpu(s, a, 0, t, t + ns, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, kind);
+	return ev;
+}
+
+static void woken(struct event *ev, struct actor by)
+{
+	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+	stage_set(ev, COL_WAKER, by.thread);
+}
+
+static struct actor on_gpu(struct stage *s, struct actor a, const char *uuid)
+{
+	struct world_gpu gpu = { .node = s->node, .uuid = world_string(s->w, bytes_of(uuid)) };
+	struct world_ctx c = *world_get_ctx(s->w, a.ctx);
+
+	c.gpu = world_gpu(s->w, &gpu);
+	a.ctx = world_ctx(s->w, &c);
+	return a;
+}
+
+static void idle_by_state(struct stage *s, struct actor v, struct actor worker)
+{
+	static const struct {
+		enum event_object object;
+		const char *told;
+	} states[] = { { OBJECT_TIMER, "a sleep" },	    { OBJECT_SOCKET, "a socket" },
+		       { OBJECT_POLL, "in poll" },	    { OBJECT_FD, "a pipe or file" },
+		       { OBJECT_CHILD, "a child process" }, { OBJECT_FUTEX, "another thread" } };
+
+	for_steps(t) work(s, v, t, 8, t + 8 * MS);
+	tells(s, "gpu-idle", "its own code", GAPS * 2 * MS);
+	for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		for_steps(t)
+		{
+			work(s, v, t, 8, t + 8 * MS);
+			blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, states[i].object);
+		}
+		tells(s, "gpu-idle", states[i].told, GAPS * 1800 * US);
+	}
+	for_steps(t)
+	{
+		work(s, v, t, 8, t + 8 * MS);
+		woken(blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, OBJECT_FD), worker);
+	}
+	tells(s, "gpu-idle", "ended by pt_data_worker", GAPS * 1800 * US);
+}
+
+static void idle_or_not(struct stage *s, struct actor v, struct actor other)
+{
+	for_steps(t)
+	{
+		launches(s, v, t, 8, 7);
+		blocked(s, v, t + 100 * US, 9 * MS, OBJECT_TIMER);
+		call(s, v, OP_CUDA_STREAM_SYNC, t + 9500 * US, t + 9990 * US, 7);
+	}
+	silent(s, "sleeping while the device works");
+
+	for_steps(t)
+	{
+		work(s, v, t, 8, t + 8 * MS);
+		call(s, other, OP_CUDA_LAUNCH, t + 7 * MS, t + 7 * MS + 5 * US, 9);
+		call(s, other, OP_CUDA_STREAM_SYNC, t + 7100 * US, t + 12 * MS, 9);
+	}
+	silent(s, "another thread keeps the device busy, on another stream");
+
+	for_steps(t)
+	{
+		work(s, v, t, 8, t + 7 * MS);
+		stage_set(stage_call(s, other, OP_CUDA_MEMCPY, 0, t + 6500 * US, t + 10500 * US),
+			  COL_DIRECTION, 3);
+	}
+	silent(s, "another thread copies, and returns when that is done");
+
+	for_steps(t)
+	{
+		work(s, v, t, 8, t + 8 * MS);
+		stage_set(blocked(s, v, t + 8 * MS, 1990 * US, OBJECT_DISK), COL_OBJECT,
+			  8 << 20 | 16);
+	}
+	tells(s, "disk-stall", "disk 8:16", STEPS * 1990 * US);
+
+	for_steps(t)
+	{
+		stage_call(s, v, OP_CUDA_MALLOC, 0, t, t + 50 * US);
+		blocked(s, v, t + MS, 8 * MS, OBJECT_TIMER);
+	}
+	silent(s, "a process that never gives the device work");
+
+	for_steps(t)
+	{
+		struct event *ev;
+
+		launches(s, v, t, 8, 7);
+		ev = call(s, v, OP_CUDA_EVENT_RECORD, t + 100 * US, t + 101 * US, 7);
+		stage_set(ev, COL_EVENT, 0x900);
+		launches(s, v, t + 200 * US, 8, 7);
+		ev = stage_call(s, v, OP_CUDA_EVENT_SYNC, 0, t + 300 * US, t + 8 * MS);
+		stage_set(ev, COL_EVENT, 0x900);
+	}
+	silent(s, "waiting for an event that was recorded before the last launches");
+
+	for_steps(t)
+	{
+		struct event *ev;
+
+		launches(s, v, t, 8, 7);
+		ev = call(s, v, OP_CUDA_EVENT_RECORD, t + 100 * US, t + 101 * US, 7);
+		stage_set(ev, COL_EVENT, 0x900);
+		ev = stage_call(s, v, OP_CUDA_EVENT_SYNC, 0, t + 300 * US, t + 8 * MS);
+		stage_set(ev, COL_EVENT, 0x900);
+	}
+	tells(s, "gpu-idle", "its own code", GAPS * 2 * MS);
+
+	for_steps(t)
+	{
+		launches(s, v, t, 1, 7);
+		blocked(s, v, t + 20 * US, 9 * MS, OBJECT_TIMER);
+	}
+	tells(s, "gpu-idle", "up to", GAPS * 9 * MS);
+
+	/* One thread waits for the other, which sleeps. */
+	for_steps(t)
+	{
+		launches(s, other, t, 1, 7);
+		work(s, v, t + 100 * US, 8, t + 8 * MS);
+		woken(blocked(s, v, t + 8 * MS + 5 * US, 2090 * US, OBJECT_FUTEX), other);
+		blocked(s, other, t + 8010 * US, 1900 * US, OBJECT_TIMER);
+	}
+	/* The other's launch ends the gap. */
+	tells(s, "gpu-idle", "a sleep", GAPS * 1900 * US);
+}
+
+static void shared_device(struct stage *s, struct actor v, struct actor peer)
+{
+	struct actor a = on_gpu(s, v, "GPU-1"), b = on_gpu(s, peer, "GPU-1"),
+		     c = on_gpu(s, peer, "GPU-2");
+
+	for_steps(t)
+	{
+		work(s, a, t, 8, t + 8 * MS);
+		work(s, b, t + 7 * MS, 8, t + 12 * MS);
+	}
+	silent(s, "another process keeps the device busy");
+	for_steps(t)
+	{
+		work(s, a, t, 8, t + 9990 * US);
+		work(s, c, t + 3 * MS, 8, t + 11 * MS);
+	}
+	tells(s, "gpu-idle", "pid 300", GAPS * 2 * MS);
+}
+
+static void storms(struct stage *s, struct actor v)
+{
+	int64_t t;
+	uint64_t n = 0;
+
+	for (t = 0; t < LENGTH; t += 80 * US, n++)
+		work(s, v, t, 1, t + 60 * US);
+	tells(s, "sync-storm", "after every launch", (n - 1) * 25 * US);
+
+	for (n = t = 0; t < LENGTH; t += 100 * US, n++)
+		work(s, v, t, 3, t + 80 * US);
+	tells(s, "sync-storm", "after every 3.0 launches", (n - 1) * 25 * US);
+
+	for (t = 0; t < LENGTH; t += MS)
+		work(s, v, t, 20, t + 985 * US);
+	silent(s, "the same short gaps behind steps of twenty launches");
+
+	for (n = t = 0; t < LENGTH; t += 2 * MS, n++)
+		work(s, v, t, 1, t + MS);
+	tells(s, "gpu-idle", "its own code", (n - 1) * MS);
+}
+
+static void bursts(struct stage *s, struct actor v)
+{
+	uint64_t n = 0;
+	int64_t t;
+
+	for (t = 0; t < LENGTH; t += 650 * US, n++)
+		work(s, v, t, 64, t + 645 * US);
+	tells(s, "launch-bound", "limited by launching", n * 635 * US);
+
+	for (t = 0; t < LENGTH; t += 950 * US)
+		work(s, v, t, 64, t + 945 * US);
+	silent(s, "as many launches, and the device is not done when the program waits");
+
+	for (t = 0; t < LENGTH; t += 150 * US)
+		work(s, v, t, 12, t + 145 * US);
+	silent(s, "a few launches and a short wait, at once the next");
+
+	for (t = 0; t < LENGTH; t += 3 * MS) {
+		launches(s, v, t, 32, 7);
+		call(s, v, OP_CUDA_STREAM_SYNC, t + 2980 * US, t + 2985 * US, 7);
+	}
+	silent(s, "launches, and then computing for long while the device works");
+}
+
+/* Work and waits of one device, step by step. */
+static void streams(void)
+{
+	static const struct {
+		const char *name;
+		struct device_call calls[6];
+		unsigned busy;
+	} table[] = {
+		{ "work", { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 } }, 1 },
+		{ "work and a wait",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 }, { DEVICE_SYNC_STREAM, 1, 7, 0, 2, 3 } },
+		  0 },
+		{ "a wait for another stream",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 }, { DEVICE_SYNC_STREAM, 1, 8, 0, 2, 3 } },
+		  1 },
+		{ "a wait for the device",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 },
+		    { DEVICE_SUBMIT, 1, 8, 0, 1, 2 },
+		    { DEVICE_SYNC, 1, 0, 0, 2, 3 } },
+		  0 },
+		{ "work that another thread submits during the wait",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 },
+		    { DEVICE_SUBMIT, 2, 7, 0, 3, 4 },
+		    { DEVICE_SYNC, 1, 0, 0, 2, 5 } },
+		  1 },
+		{ "the default stream under two names",
+		  { { DEVICE_SUBMIT, 1, 1, 0, 0, 1 }, { DEVICE_SYNC_STREAM, 1, 0, 0, 2, 3 } },
+		  0 },
+		{ "the default streams of two threads",
+		  { { DEVICE_SUBMIT, 1, 2, 0, 0, 1 }, { DEVICE_SYNC_STREAM, 2, 2, 0, 2, 3 } },
+		  1 },
+		{ "a copy that returns when it is done", { { DEVICE_COPY, 1, 0, 0, 0, 5 } }, 0 },
+		{ "a copy, and work on another stream",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 }, { DEVICE_COPY, 1, 0, 0, 2, 5 } },
+		  1 },
+		{ "work recorded into a graph",
+		  { { DEVICE_CAPTURE, 1, 7, 0, 0, 1 }, { DEVICE_SUBMIT, 1, 7, 0, 2, 3 } },
+		  0 },
+		{ "work after that",
+		  { { DEVICE_CAPTURE, 1, 7, 0, 0, 1 },
+		    { DEVICE_CAPTURED, 1, 7, 0, 2, 3 },
+		    { DEVICE_SUBMIT, 1, 7, 0, 4, 5 } },
+		  1 },
+		{ "a stream that waits for another, and is waited for",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 },
+		    { DEVICE_RECORD, 1, 7, 0x9, 2, 3 },
+		    { DEVICE_WAIT_EVENT, 1, 8, 0x9, 4, 5 },
+		    { DEVICE_SUBMIT, 1, 8, 0, 6, 7 },
+		    { DEVICE_SYNC_STREAM, 1, 8, 0, 8, 9 } },
+		  0 },
+		{ "an event that nobody recorded",
+		  { { DEVICE_SUBMIT, 1, 7, 0, 0, 1 }, { DEVICE_SYNC_EVENT, 1, 0, 0x9, 2, 3 } },
+		  1 },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct devices ds = { 0 };
+		uint32_t at = devices_find(&ds, 1, 0);
+
+		for (unsigned k = 0; k < 6 && table[i].calls[k].act; k++)
+			devices_call(&ds, at, &table[i].calls[k]);
+		is_int((int)ds.v.v[at].busy, (int)table[i].busy, "busy streams: %s", table[i].name);
+		devices_free(&ds);
+	}
+}
+
+int main(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     other = stage_actor(&s, 100, 101, 1, "backward"),
+		     worker = stage_actor(&s, 200, 200, 100, "pt_data_worker"),
+		     peer = stage_actor(&s, 300, 300, 1, "serve");
+
+	streams();
+	idle_by_state(&s, v, worker);
+	idle_or_not(&s, v, other);
+	shared_device(&s, v, peer);
+	storms(&s, v);
+	bursts(&s, v);
+	stage_free(&s);
+	return tap_done();
+}
