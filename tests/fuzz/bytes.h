@@ -20,10 +20,12 @@ static inline uint32_t replay_below(uint32_t n)
 	return (uint32_t)(replay_state >> 33) % n;
 }
 
-/* A byte changed, a stretch moved or removed. */
-static inline void replay_mutate(struct buf *b)
+/* A byte changed, a stretch of up to reach bytes moved or removed, or a value put there: set, which has room for so many
+ * bytes. */
+static inline void replay_change(struct buf *b, uint32_t reach,
+				 void (*set)(char *at, uint32_t room))
 {
-	uint32_t from = replay_below((uint32_t)b->n), n = replay_below(32) + 1,
+	uint32_t from = replay_below((uint32_t)b->n), n = replay_below(reach) + 1,
 		 to = replay_below((uint32_t)b->n);
 
 	if (n > b->n - from)
@@ -38,11 +40,22 @@ static inline void replay_mutate(struct buf *b)
 			memmove(b->p + to, b->p + from, n);
 		break;
 	case 2:
-		b->p[from] = (char)(replay_below(2) ? 0xff : replay_below(20));
+		set(b->p + from, n);
 		break;
 	default:
 		b->p[from] ^= (char)(1 << replay_below(8));
 	}
+}
+
+static inline void replay_small(char *at, uint32_t room)
+{
+	(void)room;
+	*at = (char)(replay_below(2) ? 0xff : replay_below(20));
+}
+
+static inline void replay_mutate(struct buf *b)
+{
+	replay_change(b, 32, replay_small);
 }
 
 #endif

@@ -10,39 +10,24 @@
 #include <stdio.h>
 
 #include "lib/base/io.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/files.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
-static uint64_t mutate_state = 7;
-
 static inline uint32_t below(uint32_t n)
 {
-	mutate_state = mutate_state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(mutate_state >> 33) % n;
+	return replay_below(n);
 }
 
-/* A byte changed, a stretch moved, removed or doubled. */
+static inline void mutate_number(char *at, uint32_t room)
+{
+	le_put(at, room < 4 ? 1 : 4, below(3) ? below(300) : UINT32_MAX - below(3));
+}
+
 static inline void mutate(struct buf *b)
 {
-	uint32_t from = below((uint32_t)b->n), n = below(64) + 1, to = below((uint32_t)b->n);
-
-	if (n > b->n - from)
-		n = (uint32_t)(b->n - from);
-	switch (below(5)) {
-	case 0:
-		memmove(b->p + from, b->p + from + n, b->n - from - n);
-		b->n -= n;
-		break;
-	case 1:
-		if (to + n <= b->n)
-			memmove(b->p + to, b->p + from, n);
-		break;
-	case 2:
-		le_put(b->p + from, n < 4 ? 1 : 4, below(3) ? below(300) : UINT32_MAX - below(3));
-		break;
-	default:
-		b->p[from] ^= (char)(1 << below(8));
-	}
+	replay_change(b, 64, mutate_number);
 }
 
 static inline int replay_recordings(int argc, char **argv)
@@ -51,13 +36,7 @@ static inline int replay_recordings(int argc, char **argv)
 	struct fixture f;
 	unsigned rounds = 0;
 
-	for (int i = 1; i < argc; i++) {
-		struct buf file = { 0 };
-
-		is_int(read_file(argv[i], &file, 1 << 20, NULL), 0, "%s is readable", argv[i]);
-		LLVMFuzzerTestOneInput((const uint8_t *)file.p, file.n);
-		buf_free(&file);
-	}
+	replay_files(argc, argv);
 	fixture_init(&f);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct buf whole = { 0 }, copy = { 0 };

@@ -9,6 +9,7 @@
 
 #include "lib/base/io.h"
 #include "tests/fuzz/bytes.h"
+#include "tests/fuzz/files.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -45,13 +46,7 @@ static inline int replay(int argc, char **argv, unsigned type)
 	struct fixture f;
 	unsigned rounds = 0;
 
-	for (int i = 1; i < argc; i++) {
-		struct buf file = { 0 };
-
-		is_int(read_file(argv[i], &file, 1 << 20, NULL), 0, "%s is readable", argv[i]);
-		LLVMFuzzerTestOneInput((const uint8_t *)file.p, file.n);
-		buf_free(&file);
-	}
+	replay_files(argc, argv);
 	fixture_init(&f);
 	for (int archive = 0; archive < 2; archive++) {
 		struct ige_writer_options opt = { .archive = archive, .clock_id = 1 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ige/dict.h"
 #include "tests/unit/fixture.h"
 
 static uint64_t seed;
@@ -110,24 +111,6 @@ static void things(struct world *own)
 	world_ctx(own, &c);
 }
 
-static enum world_kind kind_of(enum column_role role)
-{
-	switch (role) {
-	case ROLE_THREAD:
-		return WORLD_THREAD;
-	case ROLE_PROCESS:
-		return WORLD_PROCESS;
-	case ROLE_CGROUP:
-		return WORLD_CGROUP;
-	case ROLE_GPU:
-		return WORLD_GPU;
-	case ROLE_STACK:
-		return WORLD_STACK;
-	default:
-		return WORLD_KINDS;
-	}
-}
-
 static struct event mixed_event(struct world *own, int64_t end)
 {
 	unsigned n;
@@ -141,11 +124,11 @@ static struct event mixed_event(struct world *own, int64_t end)
 			    .stack = any() % 2 ? subject(own, WORLD_STACK) : 0 };
 
 	for (unsigned i = 0; i < op->ncols; i++) {
-		enum world_kind kind = kind_of(world_column(own, op->cols[i])->role);
+		int kind = ige_role_kind(world_column(own, op->cols[i])->role);
 
 		if (any() % 3)
 			event_set(&ev, op, op->cols[i],
-				  kind < WORLD_KINDS ? subject(own, kind) : value());
+				  kind >= 0 ? subject(own, (enum world_kind)kind) : value());
 	}
 	return ev;
 }

@@ -48,13 +48,7 @@ int main(int argc, char **argv)
 	struct fixture f;
 	unsigned rounds = 0;
 
-	for (int i = 1; i < argc; i++) {
-		struct buf file = { 0 };
-
-		is_int(read_file(argv[i], &file, 1 << 20, NULL), 0, "%s is readable", argv[i]);
-		LLVMFuzzerTestOneInput((const uint8_t *)file.p, file.n);
-		buf_free(&file);
-	}
+	replay_files(argc, argv);
 	fixture_init(&f);
 	for (unsigned k = 0; k < 3; k++) {
 		struct buf whole = { 0 };

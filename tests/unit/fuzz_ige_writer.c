@@ -2,6 +2,7 @@
 /* The fuzz target ige_writer over sequences drawn at random, and files named as arguments. */
 #include "lib/base/io.h"
 #include "tests/fuzz/ige_writer.c"
+#include "tests/fuzz/files.h"
 #include "tests/tap.h"
 
 #define ROUNDS 400
@@ -11,13 +12,7 @@ int main(int argc, char **argv)
 	uint64_t state = 5;
 	unsigned rounds;
 
-	for (int i = 1; i < argc; i++) {
-		struct buf file = { 0 };
-
-		is_int(read_file(argv[i], &file, 1 << 20, NULL), 0, "%s is readable", argv[i]);
-		LLVMFuzzerTestOneInput((const uint8_t *)file.p, file.n);
-		buf_free(&file);
-	}
+	replay_files(argc, argv);
 	for (rounds = 0; rounds < ROUNDS; rounds++) {
 		static uint8_t bytes[3 + 12 * 300];
 		size_t n = 3 + rounds % 25 * 12 * 12;

@@ -4,7 +4,6 @@
  * the events that come of the arrays are those that a reader of events gives, and damage is told
  * alike, except that of columns nobody asked for.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,9 @@
 #include "lib/base/io.h"
 #include "tests/fuzz/both.h"
 #include "tests/tap.h"
+#include "tests/unit/samples.h"
 
-static void test_sample(const char *path)
+static void test_sample(const char *kind, const char *path)
 {
 	struct buf file = { 0 };
 	struct heard events, columns;
@@ -38,28 +38,8 @@ static void test_sample(const char *path)
 
 int main(void)
 {
-	static const char *const kinds[] = { "good", "truncated", "damaged", "future" };
-	unsigned n = 0;
+	unsigned n = samples_each(test_sample);
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		char path[600];
-		struct dirent **entry;
-		int many;
-
-		snprintf(path, sizeof(path), "formats/samples/v1/%s", kinds[k]);
-		many = scandir(path, &entry, NULL, alphasort);
-		for (int i = 0; i < many; free(entry[i++])) {
-			const char *name = entry[i]->d_name, *end = strrchr(name, '.');
-
-			if (!end || strcmp(end, ".ige"))
-				continue;
-			snprintf(path, sizeof(path), "formats/samples/v1/%s/%s", kinds[k], name);
-			test_sample(path);
-			n++;
-		}
-		if (many >= 0)
-			free(entry);
-	}
 	ok(n > 80, "%u samples", n);
 	return tap_done();
 }

@@ -4,7 +4,6 @@
  * ends, what comes out is of this world, a cut gives the beginning of what there was, and no turned
  * bit of a sound recording goes unnoticed.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "lib/base/io.h"
 #include "lib/base/vec.h"
 #include "tests/tap.h"
+#include "tests/unit/samples.h"
 #include "tests/unit/fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__) || defined(INGERO_SLOW)
@@ -118,28 +118,8 @@ static void test_sample(const char *kind, const char *path)
 
 int main(void)
 {
-	static const char *const kinds[] = { "good", "truncated", "damaged", "future" };
-	unsigned n = 0;
+	unsigned n = samples_each(test_sample);
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		char path[600];
-		struct dirent **entry;
-		int many;
-
-		snprintf(path, sizeof(path), "formats/samples/v1/%s", kinds[k]);
-		many = scandir(path, &entry, NULL, alphasort);
-		for (int i = 0; i < many; free(entry[i++])) {
-			const char *name = entry[i]->d_name, *end = strrchr(name, '.');
-
-			if (!end || strcmp(end, ".ige"))
-				continue;
-			snprintf(path, sizeof(path), "formats/samples/v1/%s/%s", kinds[k], name);
-			test_sample(kinds[k], path);
-			n++;
-		}
-		if (many >= 0)
-			free(entry);
-	}
 	ok(n > 80, "%u samples", n);
 	return tap_done();
 }
