@@ -34,4 +34,4 @@ def run(command, stand_for, **settings):
 
 def unknown(text):
     """Whether a program did not know a word of the line."""
-    return "unknown option" in text or "no command" in text or "not part of this build" in text
+    return "unknown option" in text or "no command" in text or "not part of this build yet" in text
