@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/ask/exact.h"
+#include "lib/ask/findings.h"
 #include "lib/ask/kernels.h"
 #include "lib/ask/ops_facts.h"
 #include "lib/ask/ops_rows.h"
@@ -233,6 +234,7 @@ void ask_ops_free(struct ask_ops_run *r)
 	vec_free(&r->answer.errors);
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
+	ask_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);
 	ask_kernels_free(r->kernels);
 	map_free(&r->row_of);
@@ -355,7 +357,8 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 	default:
 		break;
 	}
-	if (!ops_facts_record(&r->answer, r->w, rec) || !ask_kernels_record(r->kernels, rec))
+	if (!ops_facts_record(&r->answer, r->w, rec) || !ask_kernels_record(r->kernels, rec) ||
+	    !ask_findings_record(&r->answer, rec))
 		r->nomem = true;
 }
 
@@ -409,6 +412,7 @@ static bool fill_rows(struct ask_ops_run *r)
 		if (!vec_push(&a->processes, r->processes.v[i]))
 			return false;
 	ops_rows_sort(a);
+	ask_findings_sort(a);
 	return true;
 }
 

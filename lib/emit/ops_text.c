@@ -11,6 +11,7 @@
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
+#include "lib/event/chain.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/world/stack_ends.h"
@@ -338,12 +339,31 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 			   FEW_CALLS);
 }
 
+#define FINDINGS_SHOWN 4
+
+/* What the stream says of causes. */
+static void finding_lines(struct buf *out, const struct ops_summary *s)
+{
+	size_t n = s->findings.n < FINDINGS_SHOWN ? s->findings.n : FINDINGS_SHOWN;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ops_finding *f = &s->findings.v[i];
+
+		buf_printf(out, "found: %s ", chain_severity_name(f->severity));
+		human_safe(out, bytes_of(f->summary));
+		buf_putc(out, '\n');
+	}
+	if (s->findings.n > n)
+		buf_printf(out, "found: %zu more (ingero-explain tells them)\n", s->findings.n - n);
+}
+
 void ops_text(struct buf *out, const struct world *w, const struct ops_summary *s, bool over,
 	      bool color, unsigned columns)
 {
 	bool few = false;
 
 	head_lines(out, w, s);
+	finding_lines(out, s);
 	if (!over) /* what is drawn over is cut at the bottom */
 		coverage_lines(out, w, s, over, false);
 	ops_tables(out, s, color, columns, &few);

@@ -66,6 +66,14 @@ struct ops_metric {
 
 struct stack_ends_sum;
 
+/* A cause that the stream says was found. */
+struct ops_finding {
+	char id[20];
+	uint32_t severity, revision; /* enum chain_severity */
+	uint64_t lost_ns;
+	char *summary;
+};
+
 #define OPS_LOSS_REASONS 16
 #define OPS_METRICS	 48
 
@@ -74,6 +82,7 @@ struct ops_summary {
 	VEC(struct ops_error) errors;
 	VEC(struct ops_process) processes; /* most time in calls first */
 	VEC(struct ops_layer) layers;
+	VEC(struct ops_finding) findings;	   /* most severe first */
 	struct ops_kernels kernels;		   /* by op, then by total, most first */
 	uint64_t events;			   /* in the recording */
 	uint64_t selected;			   /* asked for */

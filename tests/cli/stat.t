@@ -36,6 +36,16 @@ ige = os.path.join(tmp.name, "incident.ige")
 subprocess.run([DEMO, "incident", "--duration", "4s", "-o", ige], check=True)
 data = open(ige, "rb").read()
 
+# ---- causes that the stream carries
+
+chains = subprocess.run([os.path.join(tap.BIN, "ingero-correlate"), ige], check=True, capture_output=True).stdout
+told = subprocess.run([os.path.join(tap.BIN, "ingero-explain"), "--json"], input=chains, check=True, capture_output=True).stdout
+first = json.loads(told)["chains"][0]
+status, out, err = run(data=chains)
+tap.ok(f"found: {first['severity']} {first['summary']}\n" in out, "the cause found is told above the tables", out[:500])
+status, out, err = run(ige)
+tap.ok("found: " not in out, "nothing is told of what nobody analyzed")
+
 # ---- the whole recording
 
 status, j, err = stat_json(ige)
