@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/ask/call.h"
 #include "lib/ask/chains.h"
 #include "lib/ask/chosen.h"
 #include "lib/ask/diff.h"
@@ -23,6 +24,7 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
+#include "lib/emit/call.h"
 #include "lib/emit/diff.h"
 #include "lib/emit/report.h"
 #include "lib/input/input.h"
@@ -34,7 +36,7 @@ static struct values {
 	int64_t top;
 	struct cli_list pids, names, nodes;
 	bool chains, per_process, diff;
-	const char *since, *until, *fail_on;
+	const char *since, *until, *fail_on, *call;
 	uint64_t last_ns;
 } values = { .top = 10 };
 
@@ -83,6 +85,13 @@ static const struct cli_option options[] = {
 	  AT(per_process),
 	  .group = "Output",
 	  .help = "Process by process: its causes, and what became of its time" },
+	{ .name = "call",
+	  .type = CLI_STRING,
+	  AT(call),
+	  .arg = "TID@END|OP",
+	  .group = "Output",
+	  .help = "One call, taken apart: by thread and end as in the JSON, or the longest of an "
+		  "op" },
 	{ .name = "diff",
 	  .type = CLI_FLAG,
 	  AT(diff),
@@ -303,6 +312,64 @@ static int compare(const struct cli_operands *operands)
 	return status;
 }
 
+static int print_call(const struct call_detail *d, int64_t start_ns, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (values.json)
+		call_json(&out, d, start_ns);
+	else
+		call_text(&out, d, start_ns, cli_columns(STDOUT_FILENO), cli_color(STDOUT_FILENO));
+	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
+	buf_free(&out);
+	return rc;
+}
+
+/* Returns the exit status. */
+static int one_call(const struct cli_operands *operands)
+{
+	const struct call_detail *found = NULL;
+	struct event_stream *s = NULL;
+	struct world *w = world_new();
+	struct ask_call *call = NULL;
+	struct buf notes = { 0 };
+	struct stream_item item;
+	struct input *in = NULL;
+	int64_t start_ns = 0;
+	struct err e = { 0 };
+	bool started = false;
+	int rc, status;
+
+	rc = w ? ask_call_new(&call, w, values.call, &e) : err_nomem(&e);
+	if (!rc)
+		rc = input_open(&in, w, (const char *const *)operands->v, (unsigned)operands->n,
+				&e);
+	s = rc ? NULL : input_stream(in);
+	while (!rc && (rc = s->next(s, &item, &e)) > 0) {
+		if (!started && item.kind == STREAM_RECORD && item.record->kind == RECORD_SESSION) {
+			started = true;
+			start_ns = item.record->u.SESSION.start_ns;
+		}
+		rc = ask_call_item(call, &item, &e);
+	}
+	if (!rc)
+		rc = ask_call_end(call, &found, &e);
+	if (!rc && !found)
+		rc = err_set(&e, ERR_CANNOT, "no call %s in this recording", values.call);
+	if (!rc)
+		rc = print_call(found, start_ns, &e);
+	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
+	if (in && input_verdict(in, &notes) && status == CLI_EXIT_DONE)
+		status = CLI_EXIT_DAMAGED;
+	cli_warn_lines(&notes);
+	buf_free(&notes);
+	input_free(in);
+	ask_call_free(call);
+	world_free(w);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
@@ -327,8 +394,8 @@ int main(int argc, char **argv)
 		status = parse_pids(&pids);
 	if (status != CLI_GO)
 		goto out;
-	if (values.diff) {
-		status = compare(&operands);
+	if (values.diff || values.call) {
+		status = values.diff ? compare(&operands) : one_call(&operands);
 		goto out;
 	}
 	words = window();

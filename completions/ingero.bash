@@ -183,8 +183,9 @@ _ingero_demo() {
 complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
-	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --diff
-		--json --fail-on -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --call
+		--diff --json --fail-on -d --db -q --quiet -v --verbose --color --progress -h --help
+		--version' \
 		'-p|--pid PID
 		-e|--event OP
 		-n|--node NODE
@@ -192,6 +193,7 @@ _ingero_explain() {
 		--until TIME
 		--last TIME
 		--top N
+		--call TID
 		--fail-on choice low medium high
 		-d|--db DIR
 		--color choice auto always never' \

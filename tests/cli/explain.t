@@ -303,4 +303,26 @@ tap.same([run(EXPLAIN, "--diff", *a)[0] for a in ([path("much")], [path("much")]
 status, out, err = run(EXPLAIN, "--diff", path("incident"), evil)
 tap.ok(status == 4 and out, "one of them cut: compared, and said", err)
 
+# ---- one call, taken apart
+CALL_SCHEMA = json.load(open("formats/call.schema.json"))
+for moment in (m for m in explain(path("incident"))[1]["chains"][0]["timeline"] if m["event"] and m["layer"] == "CUDA"):
+    key = f"{moment['event']['tid']}@{moment['event']['end']}"
+    status, out, err = run(EXPLAIN, "--json", "--call", key, path("incident"))
+    call = json.loads(out)
+    tap.none(schema.complaints(call, CALL_SCHEMA), f"{key}: as formats/call.schema.json says")
+    tap.same((call["op"], call["dur_ns"], call["t_ns"], sum(call["parts"].values())), (moment["event"]["op"], moment["dur_ns"], moment["t_ns"], moment["dur_ns"]),
+             f"{key}: the call of the timeline, and its parts sum to it")
+    host = sum(ns for part, ns in call["parts"].items() if part in ("preempted", "runqueue"))
+    tap.ok(host >= moment["lost_ns"] and sum(t["ns"] for t in call["takers"]) <= host, f"{key}: what it lost is in its parts", (call, moment))
+    tap.ok(all(0 <= k["since_ns"] and k["since_ns"] + k["dur_ns"] <= call["dur_ns"] for k in call["inside"]) and call["inside"], f"{key}: what is inside lies inside")
+longest = max(o["max_ns"] for o in json.loads(run(STAT, "--json", path("incident"))[1])["ops"] if o["op"] == "cudaStreamSynchronize")
+tap.same(json.loads(run(EXPLAIN, "--json", "--call", "cudaStreamSynchronize", path("incident"))[1])["dur_ns"], longest, "the longest call of an op is as long as ingero-stat says")
+out = run(EXPLAIN, "--call", "cudaStreamSynchronize", path("incident"))[1].decode()
+bar = next(line.strip() for line in out.splitlines() if line.strip().startswith("|"))
+tap.ok(60 <= len(bar) <= 70 and set(bar) - set("|=PRwWTSDLFXzispfcb.?") == set(), "and as a bar", bar)
+subprocess.run([DEMO, "call-hang", "--duration", "20s", "-o", path("hangs")], check=True)
+call = json.loads(run(EXPLAIN, "--json", "--call", "cudaStreamSynchronize", path("hangs"))[1])
+tap.ok(call["open"] and call["dur_ns"] > 5e9 and list(call["parts"]) == ["unknown"], "a call that has not returned: what it does is not known", call)
+tap.same([run(EXPLAIN, "--call", c, path("incident"))[0] for c in ("1@1", "nosuchcall", "12@", "@5")], [3, 2, 2, 2], "no such call; no name of a call")
+
 tap.done_testing()

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The line hands out what is inside a call before the call itself: the last stretches of each thread wait in a
+ * ring for it. The call looked for is copied when it comes; of an op, the longest so far.
+ */
+#include "lib/ask/call.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/cause/names.h"
+#include "lib/line/line.h"
+#include "lib/select/select.h"
+
+struct recent {
+	const struct op_def *op; /* NULL: off the CPU */
+	unsigned depth;
+	int64_t start_ns, end_ns;
+	int32_t ret;
+	uint32_t part, culprit;
+};
+
+struct ring {
+	struct recent v[CALL_RECENT];
+	uint64_t n; /* ever */
+};
+
+struct ask_call {
+	struct line_sink sink;
+	const struct world *w;
+	struct line *line;
+	const char *op; /* NULL: by thread and end */
+	uint32_t tid;
+	int64_t end_ns;
+	VEC(struct ring *) rings; /* by world thread id */
+	struct arena texts;
+	/* the call so far */
+	bool have, nomem;
+	struct call_detail found;
+	struct parts parts;
+	uint32_t ctx, stack;
+	VEC(struct recent) inside;
+};
+
+#define of_sink(s) ((struct ask_call *)(s)) /* the first member */
+
+static struct ring *ring_of(struct ask_call *a, uint32_t thread)
+{
+	while (a->rings.n <= thread) {
+		if (!vec_push(&a->rings, NULL))
+			return NULL;
+	}
+	if (!a->rings.v[thread])
+		a->rings.v[thread] = calloc(1, sizeof(struct ring));
+	return a->rings.v[thread];
+}
+
+static void keep(struct ask_call *a, const struct line_piece *p, bool call)
+{
+	struct ring *r = ring_of(a, p->thread);
+	struct recent *n;
+	uint64_t most = 0;
+
+	if (!r) {
+		a->nomem = true;
+		return;
+	}
+	n = &r->v[r->n++ % CALL_RECENT];
+	*n = (struct recent){ .op = call ? p->op : NULL,
+			      .depth = p->depth,
+			      .start_ns = p->start_ns,
+			      .end_ns = p->end_ns,
+			      .ret = call ? p->ev->ret : 0 };
+	for (uint32_t m = call ? 0 : p->parts->mask; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		if (p->parts->ns[part] > most) {
+			most = p->parts->ns[part];
+			n->part = part;
+		}
+	}
+	most = 0;
+	for (uint32_t i = 0; !call && i < p->parts->nculprits; i++) {
+		if (p->parts->c[i].ns > most) {
+			most = p->parts->c[i].ns;
+			n->culprit = p->parts->c[i].culprit;
+		}
+	}
+}
+
+static bool wanted(const struct ask_call *a, const struct line_piece *p)
+{
+	const struct world_thread *th;
+
+	if (a->op)
+		return select_name_matches(a->op, p->op) &&
+		       (!a->have ||
+			p->ev->dur_ns > (uint64_t)(a->found.end_ns - a->found.start_ns));
+	th = p->end_ns == a->end_ns ? world_get_thread(a->w, p->thread) : NULL;
+	/* of calls that end together the outermost, which comes last */
+	return th && th->tid == a->tid;
+}
+
+static void take(struct ask_call *a, const struct line_piece *p)
+{
+	const struct world_thread *th = world_get_thread(a->w, p->thread);
+	const struct ring *r = p->thread < a->rings.n ? a->rings.v[p->thread] : NULL;
+	uint64_t first = r && r->n > CALL_RECENT ? r->n - CALL_RECENT : 0;
+
+	a->have = true;
+	a->inside.n = 0;
+	a->parts = *p->parts;
+	a->ctx = p->ev->ctx;
+	a->stack = p->ev->stack;
+	a->found.op = p->op;
+	a->found.tid = th ? th->tid : 0;
+	a->found.start_ns = p->start_ns;
+	a->found.end_ns = p->end_ns;
+	a->found.ret = p->ev->ret;
+	a->found.open = p->open;
+	a->found.sound = p->sound;
+	a->found.calls_ns = p->calls_ns;
+	/* When even the oldest one kept is inside, older ones may have been too. */
+	a->found.inner_left_out = 0;
+	if (first && r->v[first % CALL_RECENT].start_ns >= p->start_ns)
+		a->found.inner_left_out = first;
+	for (uint64_t i = first; r && i < r->n; i++) {
+		const struct recent *n = &r->v[i % CALL_RECENT];
+
+		if (n->start_ns >= p->start_ns && n->end_ns <= p->end_ns && n->depth > p->depth &&
+		    !vec_push(&a->inside, *n))
+			a->nomem = true;
+	}
+}
+
+static void call_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct ask_call *a = of_sink(s);
+
+	if (wanted(a, p))
+		take(a, p);
+	if (p->depth > 0)
+		keep(a, p, true);
+}
+
+static void outside_told(struct line_sink *s, const struct line_piece *p)
+{
+	(void)s;
+	(void)p;
+}
+
+static void offcpu_told(struct line_sink *s, const struct line_piece *p)
+{
+	if (p->depth > 0)
+		keep(of_sink(s), p, false);
+}
+
+static bool parse_id(struct ask_call *a, const char *id)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*id))
+		return false;
+	a->tid = (uint32_t)strtoul(id, &end, 10);
+	if (*end != '@' || (!isdigit((unsigned char)end[1]) && end[1] != '-'))
+		return false;
+	a->end_ns = strtoll(end + 1, &end, 10);
+	return *end == 0;
+}
+
+int ask_call_new(struct ask_call **out, const struct world *w, const char *id, struct err *e)
+{
+	struct ask_call *a = calloc(1, sizeof(*a));
+	struct select check = { 0 };
+	int rc = 0;
+
+	*out = NULL;
+	if (!a)
+		return err_nomem(e);
+	a->w = w;
+	a->sink = (struct line_sink){ call_told, outside_told, offcpu_told };
+	if (!parse_id(a, id)) {
+		a->op = id;
+		rc = select_name(&check, id, e);
+		select_free(&check);
+	}
+	a->line = rc ? NULL : line_new(w, &a->sink);
+	if (!rc && !a->line)
+		rc = err_nomem(e);
+	if (rc)
+		ask_call_free(a);
+	else
+		*out = a;
+	return rc;
+}
+
+int ask_call_item(struct ask_call *a, const struct stream_item *item, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n && rc == 0; i++)
+		rc = line_event(a->line, &item->events[i], item->late, e);
+	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_OPEN &&
+	    item->record->u.OPEN.at_end) {
+		const struct rec_OPEN *o = &item->record->u.OPEN;
+
+		rc = line_open(a->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
+			       o->time_ns, e);
+	}
+	return rc ? rc : a->nomem ? err_nomem(e) : 0;
+}
+
+static struct bytes kept(struct ask_call *a, struct buf *text)
+{
+	struct bytes b = { arena_copy(&a->texts, text->p ? text->p : "", text->n), text->n };
+
+	if (!b.p)
+		a->nomem = true;
+	buf_reset(text);
+	return b;
+}
+
+static struct bytes who(struct ask_call *a, uint32_t culprit)
+{
+	const struct line_culprit *c = culprit_get(line_culprits(a->line), culprit);
+	struct tally none = { 0 };
+	struct buf text = { 0 };
+	struct bytes b = { 0 };
+
+	if (c) {
+		name_culprit_full(&text, a->w, &none, c);
+		b = kept(a, &text);
+	}
+	buf_free(&text);
+	return b;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct call_inner *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+static bool inner(struct ask_call *a)
+{
+	struct call_detail *d = &a->found;
+	unsigned own = 0;
+
+	for (size_t i = 0; i < a->inside.n; i++)
+		own = i == 0 || a->inside.v[i].depth < own ? a->inside.v[i].depth : own;
+	for (size_t i = 0; i < a->inside.n; i++) {
+		const struct recent *n = &a->inside.v[i];
+		struct call_inner k = { .op = n->op,
+					.part = (enum part)n->part,
+					.depth = n->depth - own + 1,
+					.start_ns = n->start_ns,
+					.dur_ns = (uint64_t)(n->end_ns - n->start_ns),
+					.ret = n->ret,
+					.who = who(a, n->culprit) };
+
+		if (!vec_push(&d->inner, k))
+			return false;
+	}
+	if (d->inner.n)
+		qsort(d->inner.v, d->inner.n, sizeof(*d->inner.v), by_start);
+	return true;
+}
+
+static bool stack(struct ask_call *a)
+{
+	unsigned n = 0;
+	const uint32_t *frames = a->stack ? world_get_stack(a->w, a->stack, &n) : NULL;
+	struct buf text = { 0 };
+	bool well = true;
+
+	for (unsigned i = 0; frames && i < n && well; i++) {
+		name_frame(&text, a->w, frames[i]);
+		well = vec_push(&a->found.stack, kept(a, &text));
+	}
+	buf_free(&text);
+	return well;
+}
+
+int ask_call_end(struct ask_call *a, const struct call_detail **found, struct err *e)
+{
+	const struct world_ctx *ctx = world_get_ctx(a->w, a->ctx);
+	const struct world_image *im = ctx ? world_get_image(a->w, ctx->image) : NULL;
+	const struct world_process *p = im ? world_get_process(a->w, im->process) : NULL;
+	const struct world_node *node = ctx ? world_get_node(a->w, ctx->node) : NULL;
+	struct call_detail *d = &a->found;
+
+	*found = NULL;
+	if (!a->have)
+		return 0;
+	d->process = im ? world_text(a->w, im->comm) : (struct bytes){ 0 };
+	d->node = node ? world_text(a->w, node->name) : (struct bytes){ 0 };
+	d->pid = p ? p->tgid : 0;
+	d->error = d->ret ? event_error_name(d->op->source, d->ret) : NULL;
+	for (unsigned i = 0; i < PART_COUNT; i++)
+		d->part_ns[i] = parts_get(&a->parts, (enum part)i);
+	for (uint32_t i = 0; i < a->parts.nculprits; i++) {
+		const struct part_culprit *c = &a->parts.c[i];
+		struct call_taker t = { (enum part)c->part, c->ns, who(a, c->culprit) };
+
+		if (!vec_push(&d->takers, t))
+			return err_nomem(e);
+	}
+	if (!inner(a) || !stack(a) || a->nomem)
+		return err_nomem(e);
+	*found = d;
+	return 0;
+}
+
+void ask_call_free(struct ask_call *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->rings.n; i++)
+		free(a->rings.v[i]);
+	vec_free(&a->rings);
+	vec_free(&a->inside);
+	vec_free(&a->found.takers);
+	vec_free(&a->found.inner);
+	vec_free(&a->found.stack);
+	arena_free(&a->texts);
+	line_free(a->line);
+	free(a);
+}
