@@ -44,21 +44,7 @@ static bool interval_given, last_given, memory_given;
 #define AT(member) .offset = offsetof(struct values, member)
 
 static const struct cli_option options[] = {
-	{ .name = "pid",
-	  .letter = 'p',
-	  .type = CLI_LIST,
-	  AT(pids),
-	  .arg = "PID[,PID]",
-	  .group = "What is counted",
-	  .help = "Only events of these processes" },
-	{ .name = "event",
-	  .letter = 'e',
-	  .type = CLI_LIST,
-	  AT(names),
-	  .arg = "OP[,OP]",
-	  .group = "What is counted",
-	  .help = "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)" },
-	CLI_WINDOW_OPTIONS("What is counted", &last_given),
+	CLI_SELECT_OPTIONS("What is counted", &last_given),
 	{ .name = "brief",
 	  .type = CLI_FLAG,
 	  AT(brief),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that say which time is looked at, the same in every program that has them.
+ * The options that say which time is looked at, and which events, the same in every program that has them.
  */
 #ifndef INGERO_CLI_WINDOW_H
 #define INGERO_CLI_WINDOW_H
@@ -32,6 +32,24 @@
 	  .group = heading,                                                        \
 	  .help = "Only the last part of the recording",                           \
 	  .given = last_was_given }
+
+/* Which events: of processes (struct values has a list pids), of ops (names), in a stretch of time. */
+#define CLI_SELECT_OPTIONS(heading, last_was_given)                                           \
+	{ .name = "pid",                                                                      \
+	  .letter = 'p',                                                                      \
+	  .type = CLI_LIST,                                                                   \
+	  .offset = offsetof(struct values, pids),                                            \
+	  .arg = "PID[,PID]",                                                                 \
+	  .group = heading,                                                                   \
+	  .help = "Only events of these processes" },                                         \
+	{ .name = "event",                                                                    \
+	  .letter = 'e',                                                                      \
+	  .type = CLI_LIST,                                                                   \
+	  .offset = offsetof(struct values, names),                                           \
+	  .arg = "OP[,OP]",                                                                   \
+	  .group = heading,                                                                   \
+	  .help = "Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)" }, \
+	CLI_WINDOW_OPTIONS(heading, last_was_given)
 /* clang-format on */
 
 #endif
