@@ -192,7 +192,7 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 
 		if (bytes) {
 			table_cell(t, "%s", human_bytes((uint64_t)report_number(s, "bytes")).s);
-		} else {
+		} else if (c->lost_ns) {
 			table_cell(t, "%s", report_ns(ns, sizeof(ns), report_number(s, "lost_ns")));
 			table_cell(t, "%s", human_count((uint64_t)report_number(s, "affected")).s);
 		}
