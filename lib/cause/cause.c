@@ -108,7 +108,8 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 	c->line_sink = (struct line_sink){ call_told, call_told, offcpu_told };
 	c->line = line_new(w, &c->line_sink);
 	c->live = live_new(w, watches_memory, c);
-	if (!c->line || !c->live || !watches_start(&c->watches)) {
+	c->graphs = graphs_new(w, watches_graph, c);
+	if (!c->line || !c->live || !c->graphs || !watches_start(&c->watches)) {
 		cause_free(c);
 		return NULL;
 	}
@@ -129,6 +130,7 @@ void cause_free(struct cause *c)
 	vec_free(&c->cgroups.v);
 	watches_free(&c->watches);
 	live_free(c->live);
+	graphs_free(c->graphs);
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);

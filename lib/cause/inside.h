@@ -48,6 +48,7 @@ struct cause {
 	struct cause_cgroups cgroups;
 	struct watches watches;
 	struct live *live;
+	struct graphs *graphs;
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;

@@ -17,6 +17,9 @@ static const struct watch_def *const defs[] = {
 	&watch_gpu_oom,
 	&watch_gpu_leak,
 	&watch_errors,
+	&watch_graph_recapture,
+	&watch_graph_capture_failed,
+	&watch_graph_launch_late,
 	&watch_collective_straggler,
 	&watch_call_hung,
 	&watch_memory_pressure,
@@ -69,6 +72,7 @@ static const struct watch_ears *ears_of(struct cause *c, uint16_t op)
 		ears->offcpu |= (wants & WATCH_OFFCPU ? 1u : 0) << i;
 	}
 	ears->memory = op && live_wants(world_op(c->w, op));
+	ears->graph = op && graphs_want(world_op(c->w, op));
 	ears->known = true;
 	return ears;
 }
@@ -80,6 +84,8 @@ bool watches_event(struct cause *c, const struct event *ev)
 
 	if (well && ears->memory)
 		well = live_event(c->live, ev, world_op(c->w, ev->op));
+	if (well && ears->graph)
+		well = graphs_event(c->graphs, ev, world_op(c->w, ev->op));
 	for (uint32_t m = well ? ears->event : 0; m && well; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 
@@ -119,6 +125,18 @@ bool watches_memory(void *cause, const struct live_told *t)
 	return well;
 }
 
+bool watches_graph(void *cause, const struct graph_told *t)
+{
+	struct cause *c = cause;
+	bool well = true;
+
+	for (unsigned i = 0; defs[i] && well; i++) {
+		if (defs[i]->graph)
+			well = defs[i]->graph(c->watches.state[i], c, t);
+	}
+	return well;
+}
+
 bool watches_record(struct cause *c, const struct record *r)
 {
 	bool well = true;
@@ -132,7 +150,8 @@ bool watches_record(struct cause *c, const struct record *r)
 
 int watches_settle(struct cause *c, int64_t pane, struct err *e)
 {
-	int rc = live_settle(c->live, pane == INT64_MAX ? pane : pane * TALLY_PANE_NS)
+	int64_t before_ns = pane == INT64_MAX ? pane : pane * TALLY_PANE_NS;
+	int rc = live_settle(c->live, before_ns) && graphs_settle(c->graphs, before_ns)
 			 ? 0
 			 : err_nomem(e);
 

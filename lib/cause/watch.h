@@ -10,6 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/line/graphs.h"
 #include "lib/line/line.h"
 #include "lib/line/live.h"
 
@@ -37,6 +38,8 @@ struct watch_def {
 	bool (*record)(void *state, struct cause *c, const struct record *r); /* every record */
 	/* Memory of a device was got, given back or refused (line/live.h). */
 	bool (*memory)(void *state, struct cause *c, const struct live_told *t);
+	/* A CUDA graph was captured, instantiated, launched or destroyed (line/graphs.h). */
+	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);
 	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
 	void (*free)(void *state); /* what the state owns, not itself */
@@ -47,7 +50,7 @@ struct watch_def {
 #define WATCHES_MAX 32
 
 struct watch_ears {
-	bool known, memory;
+	bool known, memory, graph;
 	uint32_t event, outer, inner, offcpu; /* bit i: watch i hears it */
 };
 
@@ -63,8 +66,9 @@ void watches_free(struct watches *w);
 bool watches_event(struct cause *c, const struct event *ev);
 /* From line_sink: call and outside (offcpu false), offcpu. */
 bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu);
-/* The listener of a struct live whose ctx is the struct cause. */
+/* The listeners of a struct live and a struct graphs whose ctx is the struct cause. */
 bool watches_memory(void *cause, const struct live_told *t);
+bool watches_graph(void *cause, const struct graph_told *t);
 bool watches_record(struct cause *c, const struct record *r);
 int watches_settle(struct cause *c, int64_t pane, struct err *e);
 

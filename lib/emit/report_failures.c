@@ -4,6 +4,8 @@
  */
 #include "lib/emit/report_failures.h"
 
+#include <string.h>
+
 #include "lib/base/human.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_parts.h"
@@ -23,6 +25,7 @@ static bool shows(const struct report *r, const struct failure *f)
  * it; chains about errors tell of all ops that return one code. */
 static bool told(const struct report *r, const struct failure *f)
 {
+	static const char code[] = "return code"; /* or that of something more exactly */
 	bool is = false;
 
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || i < r->top) && !is; i++) {
@@ -32,12 +35,14 @@ static bool told(const struct report *r, const struct failure *f)
 		bool same = report_number(who, "pid") == f->pid &&
 			    (f->inside == f->count || bytes_equal(c->kind, bytes_of("errors")) ||
 			     bytes_equal(c->kind, bytes_of("library-mismatch")) ||
+			     bytes_equal(c->kind, bytes_of("graph-capture-failed")) ||
 			     bytes_equal(json_bytes(op), bytes_of(f->op->name)));
 
 		for (size_t k = 0; k < json_length(all) && same && !is; k++) {
 			struct json one = json_at(all, k), what = json_get(one, "what");
 
-			is = bytes_equal(json_bytes(what), bytes_of("return code")) &&
+			is = json_bytes(what).n >= strlen(code) &&
+			     !memcmp(json_bytes(what).p, code, strlen(code)) &&
 			     report_number(one, "value") == f->ret;
 			json_free(what);
 			json_free(one);

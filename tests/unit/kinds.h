@@ -60,6 +60,8 @@ static inline void tells(struct stage *s, const char *kind, const char *culprit,
 
 	analyze(s, &p);
 	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n && p.list.v.n != 1; i++)
+		printf("# %s\n", p.list.v.v[i].summary.p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
 		const struct chain *c = &p.list.v.v[i];
 

@@ -16,5 +16,7 @@ extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 extern const struct watch_def watch_gpu_work;
 
 extern const struct watch_def watch_errors;
+extern const struct watch_def watch_graph_recapture, watch_graph_capture_failed,
+	watch_graph_launch_late;
 
 #endif
