@@ -26,6 +26,7 @@ static const struct watch_def *const defs[] = {
 	&watch_oom_kill,
 	&watch_throttle,
 	&watch_device_fault,
+	&watch_net_loss,
 	&watch_gpu_work,
 	NULL, /* ends the table */
 	/* clang-format on */

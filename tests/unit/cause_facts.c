@@ -144,6 +144,14 @@ static void open_call(struct stage *s, struct actor v, int64_t start, bool at_en
 		REC_SET(r, OPEN, at_end, 1);
 }
 
+static void socket_to(struct stage *s, uint64_t id, const char *remote)
+{
+	struct record *r = said(s, RECORD_SOCKET);
+
+	REC_SET(r, SOCKET, id, id);
+	REC_SET(r, SOCKET, remote, bytes_of(remote));
+}
+
 static void clock_at(struct stage *s, int64_t time)
 {
 	struct record *r = said(s, RECORD_SESSION);
@@ -246,6 +254,27 @@ int main(void)
 		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,
 			  77);
 	tells(&s, "disk-stall", "pages of mapped files", 500 * MS);
+
+	/* net-loss */
+	for (unsigned lossy = 0; lossy < 3; lossy++) {
+		calls(&s, v);
+		socket_to(&s, 5, "192.0.2.7:5000");
+		for (t = 0; t < LENGTH; t += 100 * MS) {
+			/* waits for 20 ms; in the midst of it something is sent again, on this socket or another */
+			stage_set(stage_event(&s, OP_NET_SOCKET, v.ctx, 0, t + MS, t + 21 * MS),
+				  COL_SOCKET, 5);
+			if (lossy)
+				stage_set(stage_event(&s, OP_NET_RETRANSMIT, v.ctx, 0, t + 11 * MS,
+						      t + 11 * MS),
+					  COL_SOCKET, lossy == 1 ? 5 : 6);
+		}
+		if (lossy == 1)
+			tells(&s, "net-loss", "longest for 192.0.2.7:5000; 50 segments",
+			      50 * 20 * MS);
+		else
+			silent(&s, lossy ? "segments sent again on another socket"
+					 : "waits for a peer that is slow");
+	}
 
 	/* call-hung: the call itself is not among the events, as it has not returned */
 	calls(&s, v);

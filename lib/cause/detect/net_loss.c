@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * net-loss: threads wait for a connection on which the network loses segments. Proven by segments the kernel sent again on a
+ * socket while a thread of the process waited for that same socket; the wait is lost at most as a whole. Not this:
+ * segments sent again that nobody waits for, and waits for a peer that is merely slow.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/toll.h"
+#include "lib/cause/where.h"
+
+#define SOCKETS_MAX 65536
+#define RECENT	    16 /* retransmissions remembered of a socket, for waits that end after them */
+
+struct connection {
+	uint64_t id;
+	char *remote; /* NULL: not known */
+	int64_t at[RECENT];
+	uint64_t n; /* retransmissions ever */
+};
+
+struct lossy {
+	uint32_t process;
+	struct toll toll;
+	uint64_t segments; /* sent again, whether or not somebody waited */
+	uint64_t worst_socket, worst_ns;
+};
+
+struct net_loss {
+	struct map by; /* socket id -> position */
+	VEC(struct connection) sockets;
+	VEC(struct lossy) v;
+	struct where where; /* by position in v */
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	return op && (op->id == OP_NET_RETRANSMIT || op->id == OP_NET_SOCKET) ? WATCH_EVENT : 0;
+}
+
+/* NULL and *nomem unset: there are too many. */
+static struct connection *connection_of(struct net_loss *s, uint64_t id, bool *nomem)
+{
+	uint64_t at;
+
+	if (map_get(&s->by, id, &at))
+		return &s->sockets.v[at];
+	if (s->sockets.n >= SOCKETS_MAX)
+		return NULL;
+	if (!vec_push(&s->sockets, (struct connection){ .id = id }) ||
+	    !map_put(&s->by, id, s->sockets.n - 1)) {
+		*nomem = true;
+		return NULL;
+	}
+	return &s->sockets.v[s->sockets.n - 1];
+}
+
+static struct lossy *lossy_of(struct net_loss *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->v.n; i++) {
+		if (s->v.v[i].process == process)
+			return &s->v.v[i];
+	}
+	return vec_push(&s->v, (struct lossy){ .process = process }) ? &s->v.v[s->v.n - 1] : NULL;
+}
+
+static uint32_t process_of(const struct cause *c, const struct event *ev, uint32_t *thread)
+{
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
+
+	*thread = ctx ? ctx->thread : 0;
+	return th ? th->process : im ? im->process : 0;
+}
+
+static bool again(struct net_loss *s, struct connection *k, const struct event *ev,
+		  const struct op_def *op, uint32_t process)
+{
+	uint64_t segments = 1;
+	struct lossy *l = lossy_of(s, process);
+
+	if (!l)
+		return false;
+	event_get(ev, op, COL_SEGMENTS, &segments);
+	l->segments += segments;
+	k->at[k->n++ % RECENT] = ev->end_ns;
+	return true;
+}
+
+static bool waited(struct net_loss *s, const struct connection *k, const struct event *ev,
+		   uint32_t process, uint32_t thread)
+{
+	int64_t start = event_start(ev);
+	uint64_t n = k->n < RECENT ? k->n : RECENT, within = 0;
+	struct lossy *l;
+
+	for (uint64_t i = 0; i < n; i++)
+		within += k->at[i] >= start && k->at[i] <= ev->end_ns;
+	if (within == 0)
+		return true;
+	l = lossy_of(s, process);
+	if (!l)
+		return false;
+	if (ev->dur_ns > l->worst_ns) {
+		l->worst_ns = ev->dur_ns;
+		l->worst_socket = k->id;
+	}
+	return where_add(&s->where, (uint32_t)(l - s->v.v), 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
+	       toll_add(&l->toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
+}
+
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	struct net_loss *s = state;
+	struct connection *k;
+	uint32_t thread, process = process_of(c, ev, &thread);
+	bool nomem = false;
+	uint64_t id;
+
+	if (!process || !event_get(ev, op, COL_SOCKET, &id) || !id)
+		return true;
+	/* Of a socket nothing was said of, nothing can have been sent again. */
+	if (ev->op == OP_NET_SOCKET && !map_get(&s->by, id, NULL))
+		return true;
+	k = connection_of(s, id, &nomem);
+	if (!k)
+		return !nomem;
+	return ev->op == OP_NET_RETRANSMIT ? again(s, k, ev, op, process)
+					   : waited(s, k, ev, process, thread);
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct net_loss *s = state;
+	struct connection *k;
+	bool nomem = false;
+
+	(void)c;
+	if (r->kind != RECORD_SOCKET || !REC_HAS(r, SOCKET, remote))
+		return true;
+	k = connection_of(s, r->u.SOCKET.id, &nomem);
+	if (!k || k->remote)
+		return !nomem;
+	k->remote = strndup(r->u.SOCKET.remote.p ? r->u.SOCKET.remote.p : "", r->u.SOCKET.remote.n);
+	return k->remote != NULL;
+}
+
+static const char *remote_of(const struct net_loss *s, uint64_t socket)
+{
+	uint64_t at;
+
+	return map_get(&s->by, socket, &at) && s->sockets.v[at].remote ? s->sockets.v[at].remote
+								       : "a peer without address";
+}
+
+static int tell(struct net_loss *s, struct cause *c, struct lossy *l, double share, struct err *e)
+{
+	const char *remote = remote_of(s, l->worst_socket);
+	struct buf who = { 0 }, command = { 0 };
+	struct fact f = { .kind = "net-loss",
+			  .process = l->process,
+			  .share = share,
+			  .counted = "waits",
+			  .upper_bound = true,
+			  .explained = -1,
+			  .unexplained = -1 };
+	int rc;
+
+	toll_fill(&l->toll, &f);
+	f.nsites = where_top(&s->where, (uint32_t)(l - s->v.v), f.sites, FACT_SITES);
+	buf_printf(&who, "the network to %s", remote);
+	f.culprit.kind = "peer";
+	f.culprit.text = buf_text(&who);
+	fact_victim(&f, c, &f.summary);
+	buf_puts(&f.summary, " waited ");
+	fact_amount(&f, &f.summary);
+	buf_printf(&f.summary,
+		   " for connections that lost segments, longest for %s; %" PRIu64
+		   " segments were sent again",
+		   remote, l->segments);
+	fact_evidence(&f, "segments sent again", (double)l->segments, "");
+	fact_evidence(&f, "longest wait", (double)l->worst_ns, "ns");
+	buf_printf(&command, "ss -tin dst %s", remote);
+	fact_fix(&f,
+		 "Look for what drops segments on the way: errors and drops of the interfaces, a "
+		 "full queue",
+		 buf_text(&command), 0, l->toll.ns,
+		 "of a wait only what came after the loss is the network's fault");
+	rc = fact_tell(c, &f, &l->toll.told, e);
+	fact_free(&f);
+	buf_free(&who);
+	buf_free(&command);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct net_loss *s = state;
+	double share;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
+		if (toll_due(c, &s->v.v[i].toll, pane, &share))
+			rc = tell(s, c, &s->v.v[i], share, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct net_loss *s = state;
+
+	for (size_t i = 0; i < s->sockets.n; i++)
+		free(s->sockets.v[i].remote);
+	for (size_t i = 0; i < s->v.n; i++)
+		toll_free(&s->v.v[i].toll);
+	map_free(&s->by);
+	vec_free(&s->sockets);
+	vec_free(&s->v);
+	where_free(&s->where);
+}
+
+const struct watch_def watch_net_loss = {
+	.name = "net-loss",
+	.size = sizeof(struct net_loss),
+	.wants = wants,
+	.event = event,
+	.record = record,
+	.settle = settle,
+	.free = end,
+};
