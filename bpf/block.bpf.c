@@ -87,7 +87,7 @@ static __always_inline u8 direction_of(struct request *rq, u32 bytes)
 static __always_inline bool begin(u64 key, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = host_current(task);
+	struct task_state *st = task_state_of(task);
 	struct block_request r = { .start_ns = now };
 
 	if (!st)

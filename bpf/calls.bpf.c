@@ -88,9 +88,22 @@ static __always_inline struct task_state *caller_join(struct task_struct *task,
 	return st;
 }
 
-static __always_inline struct task_state *state_of(struct task_struct *task)
+static __always_inline u64 cookie_of(struct pt_regs *ctx, struct task_struct *task,
+				     struct task_state *st)
 {
-	return bpf_task_storage_get(&tasks, task, 0, 0);
+	struct call_site *site;
+	u64 ip = REGS_IP(ctx), probe;
+
+	if (!st || !bpf_core_field_exists(task->utask->auprobe))
+		return bpf_get_attach_cookie(ctx);
+	probe = (u64)task->utask->auprobe;
+	site = &st->site[ip >> 4 & (SITES - 1)];
+	if (!probe || site->probe != probe || site->ip != ip) {
+		site->cookie = bpf_get_attach_cookie(ctx);
+		site->probe = probe;
+		site->ip = ip;
+	}
+	return site->cookie;
 }
 
 /* The columns of a plain op: registers. */
@@ -112,7 +125,7 @@ static __always_inline void fields_plain(const struct task_state *st, const stru
 static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
 				      struct task_state *st)
 {
-	u64 cookie = bpf_get_attach_cookie(ctx);
+	u64 cookie = cookie_of(ctx, task, st);
 	u32 number = COOKIE_TO_SPEC(cookie), n;
 	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
 	struct call_open *call;
@@ -287,7 +300,7 @@ int call_session(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool ret = returns(task);
 	u64 now = ret ? bpf_ktime_get_ns() : 0;
-	struct task_state *st = state_of(task);
+	struct task_state *st = task_state_of(task);
 
 	if (returns_wrongly(st, ret)) {
 		ret = !ret;
@@ -303,7 +316,7 @@ int call_entry(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	call_enter(ctx, task, state_of(task));
+	call_enter(ctx, task, task_state_of(task));
 	return 0;
 }
 
@@ -313,7 +326,7 @@ int call_exit(struct pt_regs *ctx)
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	return call_return(ctx, task, state_of(task), now);
+	return call_return(ctx, task, task_state_of(task), now);
 }
 
 /* Prints the open calls of every target thread: the recorder runs it to name hung calls and to know before
@@ -328,7 +341,7 @@ int open_calls(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	st = bpf_task_storage_get(&tasks, task, 0, 0);
+	st = task_state_of(task);
 	if (!st || (st->ncalls == 0 && st->sched.out_ns == 0))
 		return 0;
 	head.tid = task->pid;

@@ -20,14 +20,6 @@ struct bpf_perf_event_data {
 	u64 addr;
 };
 
-/* The current thread's state; NULL: not followed. */
-static __always_inline struct task_state *host_current(struct task_struct *task)
-{
-	if (!task->bpf_storage)
-		return 0;
-	return bpf_task_storage_get(&tasks, task, 0, 0);
-}
-
 /* A record with everything but what its kind adds. NULL: no room, and counted. */
 static __always_inline struct wire_host *host_record(u8 kind, u32 source, u32 tid, u64 start,
 						     u64 end)

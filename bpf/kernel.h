@@ -182,6 +182,9 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 	struct arch_uprobe *auprobe; /* 6.12: while programs run at an entry, else NULL */
 };
+struct timespec64 {
+	s64 tv_sec;
+};
 struct bpf_local_storage;
 struct thread_struct {
 	unsigned long fsbase; /* x86 */

@@ -54,7 +54,8 @@ int life_exec(u64 *ctx)
 		return 0;
 	__sync_fetch_and_add(&t->execs, 1);
 	bpf_map_delete_elem(&pythons, &tgid);
-	st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	/* A thread that was not the first is the first from now on, by number and birth: it has a state to find. */
+	st = task_state_make(bpf_get_current_task_btf());
 	if (st) {
 		st->flags &= ~TASK_ANNOUNCED;
 		st->ncalls = 0;
@@ -81,7 +82,7 @@ int life_exit(u64 *ctx)
 
 	if (!t)
 		return 0;
-	st = bpf_task_storage_get(&tasks, task, 0, 0);
+	st = task_state_of(task);
 	if (st) {
 		for (i = 0; i < CALLS_OPEN_MAX; i++) {
 			if (i >= st->ncalls)
@@ -91,6 +92,10 @@ int life_exit(u64 *ctx)
 		st->ncalls = 0;
 	}
 	last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	/* The scheduler's programs see the last of a thread, but number and birth of the first go to another that
+	 * executes a program. */
+	if (st && (!config_sched || (!last && task->pid == task->tgid)))
+		task_state_end(task);
 	/* Nothing between reserving and the one test of it: verifiers up to 6.1 do not know a tested record. */
 	if (last) {
 		bpf_map_delete_elem(&targets, &tgid);

@@ -15,6 +15,7 @@ __weak const volatile __u32 config_scope =
 __weak const volatile __u32 config_uid = 0;    /* SCOPE_USER */
 __weak const volatile __u32 config_self = 0;   /* the recorder, never a target */
 __weak const volatile __u32 config_walker = 0; /* enum walker */
+__weak const volatile __u32 config_sched = 0;  /* sched.bpf.c is loaded */
 __weak const volatile __u64 config_wake = 0;   /* wake the reader when this much is waiting */
 
 __weak __u32 lost_total SEC(".bss");   /* any event, any reason, wraps */
@@ -80,12 +81,106 @@ static __always_inline u64 mix(u64 h, u64 v)
 	return h ^ h >> 32;
 }
 
+/* Linux 6.2: from here on the verifier takes this pointer for one to a kernel struct, and loads through it are plain
+ * loads; a helper call costs several times as much. One file only may name it, or libbpf 1.1 cannot link them: that of the
+ * scheduler, which defines KERNEL_LOADS. */
+extern void *bpf_rdonly_cast(const void *obj, u32 type) __ksym __weak;
+
+/* A word of the kernel's, wherever it is; 0 where nothing is. Any struct that begins with one stands in for it. */
+static __always_inline u64 kernel_word(void *at)
+{
+	u64 v = 0;
+
+#if defined(KERNEL_LOADS)
+	if (bpf_rdonly_cast) {
+		struct timespec64 *t =
+			bpf_rdonly_cast(at, bpf_core_type_id_kernel(struct timespec64));
+
+		return t->tv_sec;
+	}
+#endif
+	bpf_probe_read_kernel(&v, sizeof(v), at);
+	return v;
+}
+
+/* Where a thread's state stands: in the slot of its number if that was free when it was made, else in task storage, which
+ * takes a call of the kernel to find, twice in each traced call and four times in each switch. A slot is its thread's as
+ * long as number and birth are; it is given up when the thread has died, and one that is not costs that slot only. */
+#define SLOTS 1024 /* a power of two */
+
+__weak __u32 slot_tid[SLOTS] SEC(".bss"); /* whose; 0 nobody's; with SLOT_MADE not ready yet */
+#define SLOT_MADE 0x80000000
+
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, u32);
+	__type(value, struct task_state);
+} slots SEC(".maps");
+
+/* What a state is when it begins. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct task_state);
+} fresh SEC(".maps");
+
+/* The state of a thread that is followed, else NULL. */
+static __always_inline struct task_state *task_state_of(struct task_struct *task)
+{
+	u32 tid = task->pid, at = tid & (SLOTS - 1), key = at;
+
+	if (slot_tid[at] == tid) {
+		struct task_state *st = bpf_map_lookup_elem(&slots, &key);
+
+		if (st && st->born_ns == task->start_boottime)
+			return st;
+	}
+	if (!task->bpf_storage)
+		return 0;
+	return bpf_task_storage_get(&tasks, task, 0, 0);
+}
+
+/* NULL: the slot is another thread's. */
+static __always_inline struct task_state *slot_take(struct task_struct *task)
+{
+	u32 tid = task->pid, at = tid & (SLOTS - 1), key = at, zero = 0, was = slot_tid[at];
+	struct task_state *begin = bpf_map_lookup_elem(&fresh, &zero), *st;
+
+	/* Its own number with another birth: a thread of that number has died unseen. */
+	if (!begin || !tid || (was && was != tid) ||
+	    __sync_val_compare_and_swap(&slot_tid[at], was, tid | SLOT_MADE) != was)
+		return 0;
+	bpf_map_update_elem(&slots, &key, begin, BPF_ANY);
+	st = bpf_map_lookup_elem(&slots, &key);
+	if (st)
+		st->born_ns = task->start_boottime;
+	__sync_lock_test_and_set(&slot_tid[at], st ? tid : 0);
+	return st;
+}
+
+/* The thread will not be seen any more. */
+static __always_inline void task_state_end(struct task_struct *task)
+{
+	u32 tid = task->pid, at = tid & (SLOTS - 1);
+
+	__sync_val_compare_and_swap(&slot_tid[at], tid, 0);
+}
+
 /* The state of a target thread, made on first use. NULL: no memory. Only for tasks known to be targets. */
 static __always_inline struct task_state *task_state_make(struct task_struct *task)
 {
-	struct task_state *st =
-		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *st = task_state_of(task);
 
+	if (st)
+		return st;
+	/* Somebody makes it at this moment: there must not be two. */
+	if (slot_tid[task->pid & (SLOTS - 1)] == (task->pid | SLOT_MADE))
+		return 0;
+	st = slot_take(task);
+	if (!st)
+		st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (st && !st->seed) {
 		u32 tgid = task->tgid;
 		struct target *t = bpf_map_lookup_elem(&targets, &tgid);

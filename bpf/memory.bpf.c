@@ -37,7 +37,7 @@ static __always_inline void finish(struct task_struct *task, struct task_state *
 
 static __always_inline int reclaim_begins(s32 order)
 {
-	struct task_state *st = host_current(bpf_get_current_task_btf());
+	struct task_state *st = task_state_of(bpf_get_current_task_btf());
 
 	if (st) {
 		st->host.reclaim_ns = bpf_ktime_get_ns();
@@ -49,7 +49,7 @@ static __always_inline int reclaim_begins(s32 order)
 static __always_inline int reclaim_ends(u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = host_current(task);
+	struct task_state *st = task_state_of(task);
 	u64 start;
 
 	if (!st || !st->host.reclaim_ns)
@@ -87,7 +87,7 @@ int host_memory_group_end(u64 *ctx)
 SEC("tp_btf/mm_compaction_begin")
 int host_memory_compact_begin(u64 *ctx)
 {
-	struct task_state *st = host_current(bpf_get_current_task_btf());
+	struct task_state *st = task_state_of(bpf_get_current_task_btf());
 
 	if (st)
 		st->host.compact_ns = bpf_ktime_get_ns();
@@ -98,7 +98,7 @@ SEC("tp_btf/mm_compaction_end")
 int host_memory_compact_end(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = host_current(task);
+	struct task_state *st = task_state_of(task);
 	u64 start;
 
 	if (!st || !st->host.compact_ns)
@@ -127,7 +127,7 @@ SEC("perf_event")
 int host_fault_major(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = host_current(task);
+	struct task_state *st = task_state_of(task);
 	u64 address = ctx->addr, now = bpf_ktime_get_ns(), start;
 	struct fault_at at = { 0 };
 	struct wire_host *w;

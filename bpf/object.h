@@ -35,10 +35,7 @@ __weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
 #define MODE_BLOCK     0060000
 #define MODE_CHAR      0020000
 #define STATE_STOPPED  12 /* __TASK_STOPPED | __TASK_TRACED */
-
-/* Linux 6.2: from here on the verifier takes this pointer for one to a kernel struct, and loads through it are plain
- * loads; a helper call costs several times as much, and every sleep comes by here. */
-extern void *bpf_rdonly_cast(const void *obj, u32 type) __ksym __weak;
+#define STATE_DEAD     0x80
 
 /* A pointer in an array of them, for which any struct that is one pointer stands in. */
 static __always_inline struct file *object_file(struct file **slot)

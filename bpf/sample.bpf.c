@@ -32,7 +32,7 @@ SEC("perf_event")
 int host_cpu_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = host_current(task);
+	struct task_state *st = task_state_of(task);
 	u64 now = bpf_ktime_get_ns();
 	struct wire_sample *w;
 	u32 stack;

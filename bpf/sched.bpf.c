@@ -5,6 +5,7 @@
  * follow (follow.bpf.c): it is never made here in the scheduler, where memory must not be asked for.
  * How long a woken thread waited is the kernel's own figure, the one behind /proc/TID/schedstat.
  */
+#define KERNEL_LOADS
 #include "bpf/file.h"
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
@@ -12,13 +13,6 @@
 #include "bpf/steal.h"
 #include "bpf/throttle.h"
 #include "bpf/waker.h"
-
-static __always_inline struct task_state *followed(struct task_struct *task)
-{
-	if (!task->bpf_storage)
-		return 0;
-	return bpf_task_storage_get(&tasks, task, 0, 0);
-}
 
 static __always_inline u32 task_cpu(struct task_struct *task)
 {
@@ -280,8 +274,8 @@ int sched_switch(u64 *ctx)
 	to = (void *)track->runs;
 	track->runs_tid = next->pid;
 	track->runs = (u64)next;
-	out = followed(prev);
-	in = followed(next);
+	out = task_state_of(prev);
+	in = task_state_of(next);
 	if (track->waiters <= 0 && !out) {
 		barrier(); /* or the compiler tests both pointers at once, which the verifier forbids */
 		if (!in)
@@ -296,8 +290,11 @@ int sched_switch(u64 *ctx)
 		switched_in(next, in, cpu, now, track, prev, out);
 	else if (track->waiters > 0)
 		send_occupied(track, cpu, prev, prev->pid, out, now);
-	if (out)
+	if (out) {
 		switched_out(ctx, prev, out, track, cpu, ctx[0], now);
+		if (prev->__state & STATE_DEAD)
+			task_state_end(prev);
+	}
 	return 0;
 }
 
@@ -307,7 +304,7 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 	u32 kind = waker_context(current);
 
 	if (kind == WAKER_TASK) {
-		struct task_state *st = followed(current);
+		struct task_state *st = task_state_of(current);
 
 		if (current == task)
 			kind = WAKER_SELF;
@@ -323,7 +320,7 @@ SEC("tp_btf/sched_waking")
 int sched_waking(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	struct task_state *st = followed(task);
+	struct task_state *st = task_state_of(task);
 
 	if (st)
 		remember_waker(&st->sched, task);
@@ -348,7 +345,7 @@ SEC("tp_btf/sched_wakeup")
 int sched_wakeup(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	struct task_state *st = followed(task);
+	struct task_state *st = task_state_of(task);
 
 	if (st && st->sched.out_ns && !st->sched.ready_ns)
 		woken(task, st, bpf_ktime_get_ns());
@@ -360,7 +357,7 @@ SEC("tp_btf/sched_wakeup_new")
 int sched_wakeup_new(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	struct task_state *st = followed(task);
+	struct task_state *st = task_state_of(task);
 	struct sched_state *s;
 	u64 now;
 
@@ -388,7 +385,7 @@ int sched_migrate_task(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	u32 from = task_cpu(task), to = ctx[1];
-	struct task_state *st = followed(task);
+	struct task_state *st = task_state_of(task);
 	struct cpu_track *left, *entered;
 	struct sched_state *s;
 	u64 now;

@@ -16,25 +16,18 @@
 __weak const volatile __s64 config_steal_kvm = 0;
 __weak const volatile __s64 config_steal_account = 0;
 __weak const volatile __u32 config_steal_none = 0; /* no hypervisor: nothing is ever taken */
-__weak const volatile __u32 config_sched = 0;	   /* sched.bpf.c is loaded */
 
-/* The beginning of struct kvm_steal_time, fixed by KVM's interface. */
-struct steal_kvm {
-	u64 ns;
-	u32 version; /* 0: the hypervisor does not keep it */
-	u32 flags;
-};
+/* The beginning of struct kvm_steal_time, fixed by KVM's interface: ns, then a version of 32 bits, which is 0 where the
+ * hypervisor does not keep it. */
+#define STEAL_KVM_VERSION 8
 
 static __always_inline bool steal_clock(void *rq, u64 *ns)
 {
-	struct steal_kvm kvm = {};
-
 	*ns = 0;
 	if (config_steal_none)
 		return 1;
-	if (config_steal_kvm && !bpf_probe_read_kernel(&kvm, sizeof(kvm), rq + config_steal_kvm) &&
-	    kvm.version) {
-		*ns = kvm.ns;
+	if (config_steal_kvm && (u32)kernel_word(rq + config_steal_kvm + STEAL_KVM_VERSION)) {
+		*ns = kernel_word(rq + config_steal_kvm);
 		return 1;
 	}
 	return config_steal_account &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What is remembered per target thread between two probes, in task storage: it goes when the thread goes.
+ * What is remembered per target thread between two probes (maps.h: where). It goes when the thread goes.
  * Having this state means being a target. calls.bpf.c owns the table of open calls, sched.bpf.c its own part.
  */
 #ifndef INGERO_BPF_TASK_H
@@ -78,7 +78,7 @@ enum walk_room {
 	ROOM_OF_CPU,
 };
 #define WALK_WINDOW 4096 /* one copy holds 40 frames of 100 bytes; its size matters little */
-#define WALK_KNOWN  16
+#define WALK_KNOWN  8
 struct walk {
 	u64 limit; /* copies that reach over this address faulted before; 0 none did */
 	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell iterations apart. */
@@ -95,6 +95,15 @@ struct walk {
 	struct wire_stack record;
 };
 
+/* A probe that the thread has met: its cookie, which the kernel would have to be asked for. Told by where it is in the
+ * kernel and in the process; the one address is not another probe's as long as we hold the link, which is to the end. */
+#define SITES 8
+struct call_site {
+	u64 probe;
+	u64 ip;
+	u64 cookie;
+};
+
 struct task_state {
 	u32 flags;
 	u32 ncalls;
@@ -102,9 +111,11 @@ struct task_state {
 	u32 python_free;  /* python_changes when its process was found to run no Python */
 	u64 words[WORDS]; /* of the call being entered, see struct field_spec */
 	u64 seed;	  /* of stack hashes: tells processes and their execs apart */
+	u64 born_ns;	  /* of a state in a slot: the thread's start_boottime */
 	struct call_open open[CALLS_OPEN_MAX];
 	struct sched_state sched;
 	struct host_state host;
+	struct call_site site[SITES];
 	struct walk walk;
 };
 

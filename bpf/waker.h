@@ -26,15 +26,12 @@ static __always_inline bool hrtimer_running(void *rq, u32 from)
 	void *base = rq + config_hrtimer_bases +
 		     bpf_core_field_offset(struct hrtimer_cpu_base, clock_base) +
 		     bpf_core_field_offset(struct hrtimer_clock_base, running);
-	u64 running = 0;
 	u32 i;
 
 	if (!config_hrtimer_bases)
 		return 0;
 	for (i = from; i < from + 4; i++) {
-		bpf_probe_read_kernel(&running, sizeof(running),
-				      base + i * bpf_core_type_size(struct hrtimer_clock_base));
-		if (running)
+		if (kernel_word(base + i * bpf_core_type_size(struct hrtimer_clock_base)))
 			return 1;
 	}
 	return 0;
@@ -45,15 +42,13 @@ static __always_inline bool timer_running(void *rq)
 	void *base =
 		rq + config_timer_bases + bpf_core_field_offset(struct timer_base, running_timer);
 	u32 size = bpf_core_type_size(struct timer_base), i;
-	u64 running = 0;
 
 	if (!config_timer_bases)
 		return 0;
 	for (i = 0; i < 3; i++) {
 		if ((i + 1) * size > config_timer_bases_size)
 			break;
-		bpf_probe_read_kernel(&running, sizeof(running), base + i * size);
-		if (running)
+		if (kernel_word(base + i * size))
 			return 1;
 	}
 	return 0;
@@ -68,8 +63,9 @@ static __always_inline u32 waker_context(struct task_struct *current)
 #if defined(__TARGET_ARCH_arm64)
 	count = BPF_CORE_READ(current, thread_info.preempt_count);
 #else
-	if (!config_preempt_count ||
-	    bpf_probe_read_kernel(&count, sizeof(count), rq + config_preempt_count))
+	if (config_preempt_count)
+		count = kernel_word(rq + config_preempt_count);
+	else
 		return current->pid ? WAKER_NONE
 				    : WAKER_HARDIRQ; /* the idle task wakes nobody by itself */
 #endif
