@@ -224,7 +224,10 @@ $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/flags
 	$(say) BPF $<
 	$(Q)$(BPFCLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/bpf/ingero.linked.o: $(bpf_obj)
+# Programs are loaded in this order, and all of them again without one that the kernel refuses: those that take it long to
+# verify, and what shares a section with them, come last.
+bpf_long := $(patsubst %,$(BUILD)/bpf/%.bpf.o,python loader calls sched)
+$(BUILD)/bpf/ingero.linked.o: $(filter-out $(bpf_long),$(bpf_obj)) $(bpf_long)
 	$(say) BPFLINK $@
 	$(Q)$(BPFTOOL) gen object $@ $^
 
