@@ -32,10 +32,13 @@ struct probe_site {
 	uint64_t cookie;
 };
 
-/* A vec of descriptors. */
-struct probe_fds {
+/* Vecs of descriptors: of what is on entries (and returns, in sessions), and of what is on returns alone. */
+struct probe_fd_list {
 	int *v;
 	size_t n, cap;
+};
+struct probe_fds {
+	struct probe_fd_list entries, returns;
 };
 
 const char *probe_link_name(enum probe_link link); /* "session" */
@@ -46,6 +49,7 @@ size_t probe_link_attach(const struct probe_programs *p, const char *path,
 			 const struct probe_site *sites, size_t n, bool *failed,
 			 struct probe_fds *fds, struct err *first);
 
+/* Entries first, so that calls which are open still find their return; else all at once. */
 void probe_link_detach(struct probe_fds *fds);
 
 /* No more events from these links, at once; they are still there. Only perf links can do this. */
