@@ -351,6 +351,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_cost_stop(&r->cost);
 	vec_free(&r->shed);
 	stack_ends_free(&r->stack_ends);
+	vec_free(&r->budget);
 	ige_writer_free(r->writer);
 	probe_flight_free(&r->flight);
 	world_free(r->world);

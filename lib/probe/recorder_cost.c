@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recording costs, told and kept within a budget: the ops with most calls are given up first, and taken again
- * when there is room. What is given up, or sampled because somebody asked, is counted exactly by the kernel side.
+ * What the recording costs, told and kept within a budget (budget.h decides). What is given up, or sampled because somebody asked, is counted exactly by the kernel side.
  */
 #include "lib/probe/recorder_state.h"
 
@@ -14,7 +13,7 @@
 #include "lib/base/io.h"
 #include "lib/probe/spec.h"
 
-#define ROOM 0.8 /* of the budget must suffice before an op is taken again */
+#define NAMED 6 /* ops in a line */
 
 static struct shed_op *op_of(struct probe_recorder *r, uint16_t op)
 {
@@ -33,13 +32,14 @@ int probe_recorder_start_cost(struct probe_recorder *r, struct err *e)
 	probe_cost_start(&r->cost, r->session);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		struct shed_op s = { .op = specs[i].op.op };
+		struct probe_budget_op b = { 0 };
 
 		if ((specs[i].op.flags & SPEC_SILENT) || op_of(r, s.op))
 			continue;
 		s.every = r->opt.sample > 1 ? r->opt.sample : 1;
 		if (s.every > 1)
 			rc = probe_session_every(r->session, s.op, (uint16_t)s.every, e);
-		if (rc == 0 && !vec_push(&r->shed, s))
+		if (rc == 0 && (!vec_push(&r->shed, s) || !vec_push(&r->budget, b)))
 			rc = err_nomem(e);
 	}
 	return rc;
@@ -63,11 +63,11 @@ static int say_op(struct probe_recorder *r, struct shed_op *s, int64_t now, stru
 	REC_SET(&rec, SAMPLED, op, s->op);
 	REC_SET(&rec, SAMPLED, every, s->every == SPEC_NONE ? 0 : s->every);
 	REC_SET(&rec, SAMPLED, left_out, n);
-	REC_SET(&rec, SAMPLED, reason, bytes_of(s->shed ? "budget" : "asked"));
+	REC_SET(&rec, SAMPLED, reason, bytes_of(s->every == SPEC_NONE ? "budget" : "asked"));
 	s->told = left_out;
 	s->since_ns = now;
 	r->left_out += n;
-	r->given_up += s->shed ? n : 0;
+	r->given_up += s->every == SPEC_NONE ? n : 0;
 	return ige_writer_record(r->writer, &rec, e);
 }
 
@@ -125,43 +125,72 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	return ige_writer_record(r->writer, &rec, e);
 }
 
-static int give_up(struct probe_recorder *r, struct shed_op *s, double share, int64_t now,
-		   struct err *e)
+/* From now on one of so many calls of it is recorded. */
+static int change(struct probe_recorder *r, struct shed_op *s, uint32_t every, int64_t now,
+		  struct err *e)
 {
-	const struct op_def *def = op_builtin(s->op);
 	int rc = say_op(r, s, now, e);
 
-	s->shed = true;
-	if (probe_devices_needs(s->op))
+	if (every == SPEC_NONE && probe_devices_needs(s->op))
 		probe_wire_no_devices(r->wire);
 	s->since_ns = now;
-	s->every = SPEC_NONE;
-	probe_recorder_tell(
-		r, PROBE_WARNING,
-		"recording costs %s of the time, more than --budget: %s is not recorded "
-		"for now",
-		human_percent(share).s, def ? def->name : "?");
-	return rc ? rc : probe_session_every(r->session, s->op, SPEC_NONE, e);
+	s->every = every;
+	return rc ? rc : probe_session_every(r->session, s->op, (uint16_t)every, e);
 }
 
-static int take_again(struct probe_recorder *r, struct shed_op *s, int64_t now, struct err *e)
+/* The ops of that verdict: "cudaFree, cudaMalloc and 3 more". 0: none. */
+static size_t name_ops(struct probe_recorder *r, enum probe_budget_verdict verdict, struct buf *out)
 {
-	const struct op_def *def = op_builtin(s->op);
-	int rc = say_op(r, s, now, e);
+	size_t n = 0;
 
-	s->shed = false;
-	s->since_ns = now;
-	s->every = r->opt.sample > 1 ? r->opt.sample : 1;
-	probe_recorder_tell(r, PROBE_LINE, "%s is recorded again", def ? def->name : "?");
-	return rc ? rc : probe_session_every(r->session, s->op, (uint16_t)s->every, e);
+	for (size_t i = 0; i < r->budget.n; i++) {
+		const struct op_def *def = op_builtin(r->shed.v[i].op);
+
+		if (r->budget.v[i].verdict == verdict && n++ < NAMED)
+			buf_printf(out, "%s%s", n > 1 ? ", " : "", def ? def->name : "?");
+	}
+	if (n > NAMED)
+		buf_printf(out, " and %zu more", n - NAMED);
+	buf_putc(out, 0);
+	return n;
+}
+
+static int follow_verdicts(struct probe_recorder *r, double share, int64_t now, struct err *e)
+{
+	uint32_t every = r->opt.sample > 1 ? r->opt.sample : 1;
+	struct buf names = { 0 };
+	int rc = 0;
+	size_t n;
+
+	n = name_ops(r, PROBE_BUDGET_GIVE_UP, &names);
+	if (n && !names.failed)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "recording costs %s of the time, more than --budget: %s %s not "
+				    "recorded for now",
+				    human_percent(share).s, names.p, n > 1 ? "are" : "is");
+	buf_reset(&names);
+	n = name_ops(r, PROBE_BUDGET_TAKE_BACK, &names);
+	if (n && !names.failed)
+		probe_recorder_tell(r, PROBE_LINE, "%s %s recorded again", names.p,
+				    n > 1 ? "are" : "is");
+	buf_free(&names);
+	for (size_t i = 0; rc == 0 && i < r->budget.n; i++)
+		if (r->budget.v[i].verdict != PROBE_BUDGET_STAYS)
+			rc = change(r, &r->shed.v[i], r->budget.v[i].given_up ? SPEC_NONE : every,
+				    now, e);
+	return rc;
 }
 
 /* Calls of the last second are what the next one is taken to be like. */
 static int keep_budget(struct probe_recorder *r, int64_t now, struct err *e)
 {
-	double seconds = (double)(now - r->budget_ns) / 1e9, call = probe_cost_call(&r->cost),
-	       host = probe_cost_host(&r->cost), share = host > 0 ? host / 1e9 : 0;
-	struct shed_op *most = NULL, *least = NULL;
+	double host = probe_cost_host(&r->cost);
+	struct probe_budget b = { .share = r->opt.budget,
+				  .call_ns = probe_cost_call(&r->cost),
+				  .skipped_ns = r->cost.skipped_ns,
+				  .others = host > 0 ? host / 1e9 : 0,
+				  .seconds = (double)(now - r->budget_ns) / 1e9,
+				  .sample = r->opt.sample };
 
 	r->budget_ns = now;
 	for (size_t i = 0; i < r->shed.n; i++) {
@@ -169,24 +198,12 @@ static int keep_budget(struct probe_recorder *r, int64_t now, struct err *e)
 		uint64_t left_out = probe_session_left_out(r->session, s->op),
 			 recorded = r->op_calls[s->op % OPS_COUNTED];
 
-		s->calls = recorded - s->recorded + left_out - s->left_out;
-		share += (double)(recorded - s->recorded) * call / seconds / 1e9 +
-			 (double)(left_out - s->left_out) * r->cost.skipped_ns / seconds / 1e9;
+		r->budget.v[i].recorded = recorded - s->recorded;
+		r->budget.v[i].left_out = left_out - s->left_out;
 		s->recorded = recorded;
 		s->left_out = left_out;
-		if (!s->shed && s->calls && (!most || s->calls > most->calls))
-			most = s;
-		if (s->shed && (!least || s->calls < least->calls))
-			least = s;
 	}
-	if (seconds <= 0 || call <= 0)
-		return 0;
-	if (share > r->opt.budget && most)
-		return give_up(r, most, share, now, e);
-	if (least && share + (double)least->calls * (call - r->cost.skipped_ns) / seconds / 1e9 <
-			     r->opt.budget * ROOM)
-		return take_again(r, least, now, e);
-	return 0;
+	return follow_verdicts(r, probe_budget_decide(&b, r->budget.v, r->budget.n), now, e);
 }
 
 int probe_recorder_look_at_cost(struct probe_recorder *r, int64_t now, bool at_end, struct err *e)

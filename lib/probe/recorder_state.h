@@ -10,6 +10,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/ige/writer.h"
+#include "lib/probe/budget.h"
 #include "lib/probe/codes.h"
 #include "lib/probe/cost.h"
 #include "lib/probe/flight.h"
@@ -32,11 +33,9 @@
 struct shed_op {
 	uint16_t op;
 	uint32_t every; /* as in op_spec */
-	bool shed;	/* for the budget's sake */
 	int64_t since_ns;
 	uint64_t told;		     /* left out, and said so */
 	uint64_t recorded, left_out; /* at the last look */
-	uint64_t calls;		     /* between the last two */
 };
 #define OPS_COUNTED 8192 /* op numbers are smaller: 32 sources of 256 */
 
@@ -62,6 +61,7 @@ struct probe_recorder {
 	struct probe_marks marks;
 	struct probe_cost cost;
 	VEC(struct shed_op) shed;
+	VEC(struct probe_budget_op) budget; /* of each of these */
 	uint64_t op_calls[OPS_COUNTED];
 	uint64_t left_out, given_up, cost_ns, cost_host_ns, cost_calls,
 		cost_measured; /* said in records so far */

@@ -233,6 +233,30 @@ if all("call_ns" in x for x in cost):
 else:
     tap.skip("a budget that cannot be kept gives up calls", "optional: the cost of a call is not known here")
 
+# A load that is too much for a moment: the busy ops are given up together, and taken back when there is room, each once.
+out = rec.path("back.ige")
+busy, calm = (f"{rec.work('calls')} --count {n} {more}" for n, more in ((30000, "--threads 2"), (300, "--rate 400")))
+p = rec.run("--budget", "1%", "--no-sched", "-o", out, "--", "sh", "-c", f"{busy}; {calm}", timeout=120)
+calls = {}
+for each in rec.truth(p.stdout):
+    for op, n in each["ops"].items():
+        calls["cuda", op] = calls.get(("cuda", op), 0) + n["count"]
+calls = {k: n for k, n in calls.items() if k[1].startswith("cuda")}
+by_op = {}
+for x in records(out, "sampled"):
+    by_op[numbers[x["op"]]] = by_op.get(numbers[x["op"]], 0) + x["left_out"]
+got, lost = rec.counts(out)
+if all("call_ns" in x for x in records(out, "cost")):
+    given_up = re.findall(r"more than --budget: (.*) (?:is|are) not recorded for now", p.stderr)
+    back = re.findall(r"(?:^|: )(.*) (?:is|are) recorded again", p.stderr, re.M)
+    tap.ok(given_up and "," in given_up[0], "several ops are given up at once", p.stderr)
+    tap.ok(len(back) > 0, "and taken back when there is room", p.stderr)
+    tap.ok(len(given_up) <= 4, "without going back and forth", p.stderr)
+else:
+    tap.skip("ops are given up and taken back", "optional: the cost of a call is not known here")
+tap.same(sum(got.get(k, 0) + by_op.get(k, 0) for k in calls) + lost, sum(calls.values()),
+         "every call is recorded or counted all the while")
+
 # ---- losses are told
 out = rec.path("lost.ige")
 p = rec.run("-o", out, "--ring", "64k", "--", rec.work("calls"), "--count", 20000, "--threads", 2)
