@@ -3,6 +3,7 @@
  * ingero-stat: how often, how long, how much, for each operation of a recording; offline, or live
  * from a pipe.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +33,15 @@
 
 static struct values {
 	bool json, brief, exact;
+	int64_t notices;
 	uint64_t interval_ns, last_ns, memory_bytes;
 	const char *since, *until;
 	struct cli_list pids, names;
-} values;
+} values = { .notices = -1 };
 
 static bool interval_given, last_given, memory_given;
 
+#define NOTICES_MS   500	 /* who has said nothing for so long at the end says nothing more */
 #define MEMORY_BYTES (64u << 20) /* 16 million durations that are not counted one by one */
 
 #define AT(member) .offset = offsetof(struct values, member)
@@ -74,6 +77,8 @@ static const struct cli_option options[] = {
 	  .group = "Output",
 	  .help = "From a pipe: news that often, 0 none [1s on a terminal, else 10s]",
 	  .given = &interval_given },
+	/* What others say meanwhile comes through this descriptor, and stands above what is drawn over. */
+	{ .name = "notices", .type = CLI_INT, AT(notices), .arg = "FD", .min = 3, .max = 1000000 },
 	{ 0 },
 };
 
@@ -137,6 +142,32 @@ static void clip(struct buf *text, unsigned *lines)
 	}
 }
 
+/* What came through --notices since, to standard error; to_end: all of it, until nobody can say more. */
+static void pass_notices(bool to_end)
+{
+	struct pollfd p = { .fd = (int)values.notices, .events = POLLIN };
+	char text[4096], last = '\n';
+	ssize_t n, done = 0;
+
+	while (values.notices >= 0 && poll(&p, 1, to_end ? NOTICES_MS : 0) > 0) {
+		n = read(p.fd, text, sizeof(text));
+		if (n <= 0)
+			break;
+		done = write(STDERR_FILENO, text, (size_t)n);
+		last = text[n - 1];
+	}
+	if (last != '\n')
+		done = write(STDERR_FILENO, "\n", 1);
+	(void)done; /* there is nobody to tell */
+}
+
+static bool notices_wait(void)
+{
+	struct pollfd p = { .fd = (int)values.notices, .events = POLLIN };
+
+	return values.notices >= 0 && poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
+}
+
 static void live_erase(struct live *l, struct buf *out)
 {
 	if (l->terminal && l->lines)
@@ -156,6 +187,13 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 	l->next_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)l->interval_ns;
 	if (l->terminal) {
 		live_erase(l, &out);
+		if (notices_wait()) {
+			rc = cli_print(&out, e);
+			if (rc)
+				goto out;
+			buf_reset(&out);
+			pass_notices(false);
+		}
 		ops_text(&text, w, s, false, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
 		clip(&text, &l->lines);
 		buf_puts(&out, "\033[?7l"); /* a line too long is cut, not continued */
@@ -171,6 +209,7 @@ static int live_show(struct live *l, const struct world *w, struct ask_ops_run *
 	}
 	l->events = s->events;
 	rc = text.failed ? err_nomem(e) : cli_print(&out, e);
+out:
 	buf_free(&text);
 	buf_free(&out);
 	return rc;
@@ -262,6 +301,15 @@ static int print(const struct world *w, const struct ops_summary *s, const struc
 	int rc;
 
 	live_erase(live, &out);
+	if (values.notices >= 0) {
+		rc = cli_print(&out, e);
+		if (rc) {
+			buf_free(&out);
+			return rc;
+		}
+		buf_reset(&out);
+		pass_notices(true);
+	}
 	if (values.json)
 		ops_json(&out, w, s, &quality);
 	else
@@ -321,6 +369,7 @@ int main(int argc, char **argv)
 		return rc;
 	cli_signals_let_first_pass(STDIN_FILENO);
 	live_begin(&live, &operands);
+	pass_notices(false);
 	rc = selection(&sel, &e);
 	if (!rc && values.brief && (values.pids.n || values.names.n || select_needs_end(&sel)))
 		rc = err_set(&e, ERR_USAGE, "--brief is of everything: it goes with no selection");

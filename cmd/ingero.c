@@ -4,6 +4,7 @@
  * `ingero trace` is three of them in a row: the recorder, the analysis, and the live view.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -171,6 +172,8 @@ static bool begins(int fd)
 struct row {
 	VEC(char *) record, correlate, show;
 	struct buf folder; /* where the recording goes */
+	char *number;	   /* a descriptor's, as text */
+	bool command;	   /* a program is started */
 };
 
 static bool fill_row(struct row *r, const struct door_plan *plan)
@@ -178,7 +181,6 @@ static bool fill_row(struct row *r, const struct door_plan *plan)
 	bool good = vec_push(&r->record, "ingero-record") &&
 		    vec_push(&r->correlate, "ingero-correlate") &&
 		    vec_push(&r->show, "ingero-stat");
-	bool command = false;
 	struct stat st;
 	size_t n;
 
@@ -198,9 +200,9 @@ static bool fill_row(struct row *r, const struct door_plan *plan)
 	for (size_t i = 0; good && i < plan->words.n; i++) {
 		char *word = (char *)plan->words.v[i];
 
-		command |= strcmp(word, "--") == 0;
+		r->command |= strcmp(word, "--") == 0;
 		good = vec_push(&r->record, word);
-		if (good && !command && for_all(word))
+		if (good && !r->command && for_all(word))
 			good = vec_push(&r->correlate, word) && vec_push(&r->show, word);
 	}
 	if (plan->json)
@@ -209,17 +211,57 @@ static bool fill_row(struct row *r, const struct door_plan *plan)
 	       vec_push(&r->correlate, NULL) && vec_push(&r->show, NULL);
 }
 
-static int run_row(const struct row *r, struct err *e)
+static void close_both(const int fds[2])
 {
-	int recorded[2] = { -1, -1 }, analyzed[2] = { -1, -1 }, status[3] = { 0 };
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void pass_all(int fd)
+{
+	char text[4096];
+	ssize_t n;
+
+	while ((n = read(fd, text, sizeof(text))) != 0)
+		if ((n < 0 && errno != EINTR) ||
+		    (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0))
+			break;
+}
+
+/* On a terminal the table is drawn over: what the others say goes through who draws it. Not where they start a program:
+ * it would have to wait for the drawing. */
+static int let_show_say(struct row *r, int said[2], struct err *e)
+{
+	char number[16];
+
+	if (r->command || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
+		return 0;
+	if (cli_sibling_pipe(said, e))
+		return e->code;
+	snprintf(number, sizeof(number), "%d", said[0]);
+	r->number = strdup(number);
+	r->show.n--; /* the NULL */
+	return r->number && vec_push(&r->show, "--notices") && vec_push(&r->show, r->number) &&
+			       vec_push(&r->show, NULL)
+		       ? 0
+		       : err_nomem(e);
+}
+
+static int run_row(struct row *r, struct err *e)
+{
+	int recorded[2] = { -1, -1 }, analyzed[2] = { -1, -1 }, said[2] = { -1, -1 };
+	int status[3] = { 0 };
 	pid_t correlate = -1, show = -1;
 	int rc = cli_sibling_pipe(recorded, e);
 
 	catch_signals();
 	if (rc == 0)
 		rc = cli_sibling_pipe(analyzed, e);
+	if (rc == 0)
+		rc = let_show_say(r, said, e);
 	if (rc == 0) {
-		struct cli_sibling_fds fds = { -1, recorded[1], -1, false };
+		struct cli_sibling_fds fds = { -1, recorded[1], said[1], false };
 
 		recorder = cli_sibling_start(r->record.v, &fds, e);
 		rc = recorder < 0 ? e->code : 0;
@@ -227,19 +269,24 @@ static int run_row(const struct row *r, struct err *e)
 	if (recorded[1] >= 0)
 		close(recorded[1]);
 	if (rc == 0 && begins(recorded[0])) {
-		struct cli_sibling_fds first = { recorded[0], analyzed[1], -1, true },
+		struct cli_sibling_fds first = { recorded[0], analyzed[1], said[1], true },
 				       second = { analyzed[0], -1, -1, true };
 
 		correlate = cli_sibling_start(r->correlate.v, &first, e);
+		if (said[0] >= 0)
+			fcntl(said[0], F_SETFD, 0); /* stays open in who draws, and only there */
 		show = correlate < 0 ? -1 : cli_sibling_start(r->show.v, &second, e);
 		rc = show < 0 ? e->code : 0;
 	}
-	for (int i = 0; i < 2; i++) {
-		if (analyzed[i] >= 0)
-			close(analyzed[i]);
-	}
+	close_both(analyzed);
 	if (recorded[0] >= 0)
 		close(recorded[0]);
+	if (said[1] >= 0)
+		close(said[1]);
+	if (show < 0 && said[0] >= 0) /* it never began: nobody draws */
+		pass_all(said[0]);
+	if (said[0] >= 0)
+		close(said[0]); /* who draws may end: nobody shall wait for it then */
 	status[0] = recorder > 0 ? cli_sibling_wait(recorder) : 0;
 	status[1] = correlate > 0 ? cli_sibling_wait(correlate) : 0;
 	status[2] = show > 0 ? cli_sibling_wait(show) : 0;
@@ -291,6 +338,7 @@ static int trace(struct door_plan *plan)
 	vec_free(&r.correlate);
 	vec_free(&r.show);
 	buf_free(&r.folder);
+	free(r.number);
 	return status;
 }
 

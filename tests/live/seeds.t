@@ -126,7 +126,7 @@ try:
 
     # ---- on a terminal the table is drawn over
     master, slave = pty.openpty()
-    p = subprocess.Popen([seeds.FRONT, "trace", "--record=false", "--pid", str(loops[0].pid)], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL,
+    p = subprocess.Popen([seeds.FRONT, "trace", "--record=false", "--pid", str(loops[0].pid)], stdin=slave, stdout=slave, stderr=slave,
                          env={**rec.environment(), "TERM": "xterm", "INGERO_CONFIG": ""}, start_new_session=True)
     os.close(slave)
     drawn, end = b"", time.monotonic() + SECONDS
@@ -144,6 +144,9 @@ try:
         if not got:
             break
     tap.same(p.wait(SECONDS), 0, "Ctrl-C ends it there too")
+    last = drawn[drawn.rfind(b"\033[J"):]
+    tap.ok(b"target" in drawn and b"recorded " in last and b"coverage: " in last[last.find(b"recorded "):],
+           "what the recorder says stands above the table", drawn[-3000:])
     os.close(master)
 finally:
     for p in loops:
