@@ -58,7 +58,10 @@ struct gaps {
 	VEC(struct gpu_use) gpus;
 	VEC(struct side) side;		/* by device */
 	VEC(struct gap_thread) threads; /* by world id */
-	uint8_t act[1 << 16];		/* by op: act + 1 */
+	struct gap_op {
+		uint8_t known, act;
+		int8_t stream, event; /* positions of these columns; -1 none */
+	} op[1 << 16];
 };
 
 struct gaps *gaps_new(const struct world *w, struct gap_sink *sink)
@@ -106,11 +109,17 @@ static struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
 	return &g->threads.v[thread];
 }
 
-static enum device_act act_of(struct gaps *g, const struct op_def *op)
+static const struct gap_op *op_of(struct gaps *g, const struct op_def *op)
 {
-	if (g->act[op->id] == 0)
-		g->act[op->id] = (uint8_t)(device_act_of(op) + 1);
-	return (enum device_act)(g->act[op->id] - 1);
+	struct gap_op *o = &g->op[op->id];
+
+	if (!o->known) {
+		o->known = 1;
+		o->act = (uint8_t)device_act_of(op);
+		o->stream = (int8_t)op_column(op, COL_STREAM);
+		o->event = (int8_t)op_column(op, COL_EVENT);
+	}
+	return o;
 }
 
 /* ---- what threads do while their device is idle ---- */
@@ -379,16 +388,20 @@ static bool device_of(struct gaps *g, struct gap_thread *th, const struct line_p
 	return vec_push(&s->threads, p->thread);
 }
 
-/* The call as the device sees it, from its columns. */
-static struct device_call call_of(const struct line_piece *p, enum device_act act)
+static uint64_t column(const struct event *ev, int at)
 {
-	struct device_call call = {
-		.act = act, .thread = p->thread, .start_ns = p->start_ns, .end_ns = p->end_ns
-	};
+	return at >= 0 && ev->present >> at & 1 ? ev->x[at] : 0;
+}
 
-	event_get(p->ev, p->op, COL_STREAM, &call.stream);
-	event_get(p->ev, p->op, COL_EVENT, &call.event);
-	return call;
+/* The call as the device sees it, from its columns. */
+static struct device_call call_of(const struct line_piece *p, const struct gap_op *op)
+{
+	return (struct device_call){ .act = (enum device_act)op->act,
+				     .thread = p->thread,
+				     .stream = column(p->ev, op->stream),
+				     .event = column(p->ev, op->event),
+				     .start_ns = p->start_ns,
+				     .end_ns = p->end_ns };
 }
 
 static bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
@@ -440,9 +453,10 @@ static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_threa
 }
 
 static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-		       enum device_act act)
+		       const struct gap_op *op)
 {
-	struct device_call call = call_of(p, act), sync = { 0 };
+	enum device_act act = (enum device_act)op->act;
+	struct device_call call = call_of(p, op), sync = { 0 };
 	const struct device *d;
 	uint32_t device;
 
@@ -499,7 +513,7 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 bool gaps_piece(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = thread_at(g, p->thread);
-	enum device_act act;
+	const struct gap_op *op;
 
 	if (!th)
 		return false;
@@ -507,17 +521,17 @@ bool gaps_piece(struct gaps *g, const struct line_piece *p)
 		if (gathers(g, th))
 			doings_add(&th->did, p, g->side.v[th->device - 1].idle_ns);
 	} else if (p->depth > 0) {
-		act = act_of(g, p->op);
-		if (act == DEVICE_SUBMIT || act == DEVICE_COPY) {
-			th->inner = call_of(p, act);
+		op = op_of(g, p->op);
+		if (op->act == DEVICE_SUBMIT || op->act == DEVICE_COPY) {
+			th->inner = call_of(p, op);
 			th->has_inner = p->ev->ret == 0;
-		} else if (act != DEVICE_NOTHING && p->ev->ret == 0) {
-			th->inner_sync = call_of(p, act);
+		} else if (op->act != DEVICE_NOTHING && p->ev->ret == 0) {
+			th->inner_sync = call_of(p, op);
 			th->has_sync = true;
 		}
 		return true;
 	} else {
-		if (!outer_call(g, th, p, act_of(g, p->op)))
+		if (!outer_call(g, th, p, op_of(g, p->op)))
 			return false;
 		th->has_inner = th->has_sync = false;
 	}
