@@ -7,6 +7,7 @@
 #include "lib/cause/inside.h"
 #include "lib/cause/memory.h"
 #include "lib/cause/names.h"
+#include "lib/cause/stepping.h"
 
 #define CLASSES_TOLD 64
 
@@ -129,5 +130,6 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	jsonw_array_end(&j);
 	classes_json(c, &j);
 	cause_memory_json(c, &j);
+	cause_steps_json(c, &j);
 	jsonw_object_end(&j);
 }

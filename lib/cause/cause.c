@@ -109,7 +109,8 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 	c->line = line_new(w, &c->line_sink);
 	c->live = live_new(w, watches_memory, c);
 	c->graphs = graphs_new(w, watches_graph, c);
-	if (!c->line || !c->live || !c->graphs || !watches_start(&c->watches)) {
+	c->steps = steps_new();
+	if (!c->line || !c->live || !c->graphs || !c->steps || !watches_start(&c->watches)) {
 		cause_free(c);
 		return NULL;
 	}
@@ -131,6 +132,7 @@ void cause_free(struct cause *c)
 	watches_free(&c->watches);
 	live_free(c->live);
 	graphs_free(c->graphs);
+	steps_free(c->steps);
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);

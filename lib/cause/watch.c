@@ -28,6 +28,7 @@ static const struct watch_def *const defs[] = {
 	&watch_device_fault,
 	&watch_net_loss,
 	&watch_gpu_work,
+	&watch_steps,
 	NULL, /* ends the table */
 	/* clang-format on */
 };

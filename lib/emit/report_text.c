@@ -12,6 +12,7 @@
 #include "lib/emit/report_memory.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_steps.h"
 #include "lib/emit/report_views.h"
 
 #define PROCESSES_SHOWN 5
@@ -135,6 +136,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
 	report_failures_text(out, r, color);
 	report_memory_text(out, r, color);
+	report_steps_text(out, r, color);
 	report_oncpu_text(out, r, color);
 	for (size_t i = 0; i < json_length(all) && processes < PROCESSES_SHOWN; i++) {
 		struct json p = json_at(all, i);

@@ -22,6 +22,8 @@ static void loop(unsigned steps)
 	for (unsigned i = 0; i < steps; i++) {
 		returns(OP_CUDA_LAUNCH, OP_CU_LAUNCH, i * EVERY, 0, 0);
 		returns(OP_CUDA_MEMCPY_ASYNC, 0, i * EVERY + MS, 0, 0);
+		/* the device always has something to do, on a stream that nobody waits for */
+		stage_set(&s.ev.v[s.ev.n - 1], COL_STREAM, 9);
 		stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, i * EVERY + 2 * MS, i * EVERY + 9 * MS);
 	}
 }

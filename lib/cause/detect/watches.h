@@ -13,7 +13,7 @@ extern const struct watch_def watch_memory_pressure, watch_oom_kill, watch_throt
 /* memory of a device */
 extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 /* what a device is given */
-extern const struct watch_def watch_gpu_work;
+extern const struct watch_def watch_gpu_work, watch_steps;
 
 extern const struct watch_def watch_errors;
 extern const struct watch_def watch_graph_recapture, watch_graph_capture_failed,

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A few lines a thread.
+ */
+#include "lib/emit/report_steps.h"
+
+#include "lib/base/human.h"
+#include "lib/emit/report_parts.h"
+#include "lib/event/part.h"
+
+#define THREADS_SHOWN 5
+#define SLOW_SHOWN    3
+#define CHAINS_SHOWN  3
+
+static void heading(struct buf *out, struct json s, bool color)
+{
+	char a[48], b[48], m[48];
+
+	buf_putc(out, '\n');
+	report_style(out, color, "1");
+	buf_puts(out, "Steps of ");
+	report_member(out, s, "comm", "?");
+	buf_printf(out, " (tid %.0f)", report_number(s, "tid"));
+	report_style(out, color, "0");
+	buf_puts(out, ": ");
+	buf_puts(out, human_count((uint64_t)report_number(s, "count")).s);
+	buf_printf(out, ", median %s, p99 %s, longest %s; ",
+		   report_ns(a, sizeof(a), report_number(s, "p50_ns")),
+		   report_ns(b, sizeof(b), report_number(s, "p99_ns")),
+		   report_ns(m, sizeof(m), report_number(s, "max_ns")));
+	buf_puts(out, human_count((uint64_t)report_number(s, "slow_count")).s);
+	buf_puts(out, " took half as much again as the median, or more\n");
+}
+
+/* Where a step ends: the last call of the sequence. */
+static void ends(struct buf *out, struct json s)
+{
+	struct json sequence = json_get(s, "sequence");
+	size_t n = json_length(sequence);
+	struct json last = json_at(sequence, n ? n - 1 : 0);
+
+	if (n) {
+		buf_puts(out, "    each ends with ");
+		report_member(out, last, "op", "?");
+		buf_puts(out, " in ");
+		report_member(out, last, "text", "(no stack)");
+		buf_putc(out, '\n');
+	}
+	json_free(last);
+	json_free(sequence);
+}
+
+/* What chains of the process cost a step of any of its threads; told with the first of them. */
+static void chains(struct buf *out, const struct report *r, struct json all, size_t at)
+{
+	struct json first = json_at(all, at);
+	double count = 0, pid = report_number(first, "pid");
+	unsigned shown = 0;
+	char ns[48];
+
+	json_free(first);
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json s = json_at(all, i);
+		bool is = report_number(s, "pid") == pid;
+
+		count += is ? report_number(s, "count") : 0;
+		json_free(s);
+		if (is && i < at)
+			return;
+	}
+	for (size_t i = 0; i < r->chains->v.n && shown < CHAINS_SHOWN; i++) {
+		const struct chain *c = &r->chains->v.v[i];
+		struct json victim = json_get(c->body, "victim");
+
+		if (report_number(victim, "pid") == pid && c->lost_ns && count > 0) {
+			buf_puts(out, shown++ ? ", " : "    on average a step loses ");
+			buf_printf(out, "%s to %s",
+				   report_ns(ns, sizeof(ns), (double)c->lost_ns / count),
+				   c->kind.p);
+		}
+		json_free(victim);
+	}
+	if (shown)
+		buf_putc(out, '\n');
+}
+
+/* The state that took most of a slow step besides its own code and the device. */
+static enum part most_of(struct json parts, double *ns)
+{
+	enum part most = PART_SELF;
+
+	*ns = 0;
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		double x = report_number(parts, part_name((enum part)i));
+
+		if (i != PART_SELF && i != PART_DEVICE && x > *ns) {
+			most = (enum part)i;
+			*ns = x;
+		}
+	}
+	return most;
+}
+
+static void slow(struct buf *out, struct json s)
+{
+	struct json all = json_get(s, "slow");
+
+	for (size_t i = 0; i < json_length(all) && i < SLOW_SHOWN; i++) {
+		struct json step = json_at(all, i), parts = json_get(step, "parts");
+		char a[48], b[48], d[48];
+		double ns, all_ns = report_number(step, "dur_ns");
+		enum part most = most_of(parts, &ns);
+
+		buf_printf(out, "    step %.0f, %s after the start, took %s",
+			   report_number(step, "number"),
+			   report_ns(a, sizeof(a), report_number(step, "t_ns")),
+			   report_ns(b, sizeof(b), all_ns));
+		if (ns > 0.1 * all_ns)
+			buf_printf(out, ", of which %s %s", report_ns(d, sizeof(d), ns),
+				   part_text(most));
+		buf_putc(out, '\n');
+		json_free(parts);
+		json_free(step);
+	}
+	json_free(all);
+}
+
+void report_steps_text(struct buf *out, const struct report *r, bool color)
+{
+	struct json all = json_get(r->chains->analysis, "steps");
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < json_length(all) && shown < THREADS_SHOWN; i++) {
+		struct json s = json_at(all, i);
+
+		if (report_shows(r, s)) {
+			heading(out, s, color);
+			ends(out, s);
+			chains(out, r, all, i);
+			slow(out, s);
+			shown++;
+		}
+		json_free(s);
+	}
+	json_free(all);
+}

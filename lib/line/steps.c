@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For each length up to STEPS_SEQUENCE it is counted how many calls in a row equal the one that stands so many before: a
+ * sequence of n calls was made five times when 4 n did.
+ */
+#include "lib/line/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/vec.h"
+
+#define RING (STEPS_SEQUENCE * STEPS_PERIODS)
+
+struct steps {
+	VEC(struct steps_thread *) v;
+	VEC(uint32_t) by_thread; /* world id -> position + 1 */
+};
+
+bool steps_hears(const struct op_def *op)
+{
+	if (op->source != SOURCE_CUDA && op->source != SOURCE_DRIVER && op->source != SOURCE_GRAPH)
+		return false;
+	return op->flags & OP_CALL &&
+	       (op->flags & (OP_SYNC | OP_COPY) || op->id == OP_CUDA_GRAPH_LAUNCH ||
+		op->id == OP_CU_GRAPH_LAUNCH);
+}
+
+struct steps *steps_new(void)
+{
+	return calloc(1, sizeof(struct steps));
+}
+
+void steps_free(struct steps *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->v.n; i++) {
+		sketch_free(&s->v.v[i]->best.dur);
+		sketch_free(&s->v.v[i]->current.dur);
+		free(s->v.v[i]);
+	}
+	vec_free(&s->v);
+	vec_free(&s->by_thread);
+	free(s);
+}
+
+size_t steps_threads(const struct steps *s)
+{
+	return s->v.n;
+}
+
+const struct steps_thread *steps_thread(const struct steps *s, size_t i)
+{
+	return s->v.v[i];
+}
+
+static struct steps_thread *find(const struct steps *s, uint32_t thread)
+{
+	uint32_t at = thread < s->by_thread.n ? s->by_thread.v[thread] : 0;
+
+	return at ? s->v.v[at - 1] : NULL;
+}
+
+/* NULL with *nomem false: there are too many. */
+static struct steps_thread *need(struct steps *s, const struct line_piece *p, bool *nomem)
+{
+	struct steps_thread *th = find(s, p->thread);
+
+	if (th || s->v.n >= STEPS_THREADS)
+		return th;
+	th = calloc(1, sizeof(*th));
+	*nomem = true;
+	if (!th || !vec_push(&s->v, th)) {
+		free(th);
+		return NULL;
+	}
+	th->thread = p->thread;
+	th->process = p->process;
+	th->node = p->node;
+	while (s->by_thread.n <= p->thread) {
+		if (!vec_push(&s->by_thread, 0))
+			return NULL;
+	}
+	s->by_thread.v[p->thread] = (uint32_t)s->v.n;
+	*nomem = false;
+	return th;
+}
+
+static struct step_call *back(struct steps_thread *th, uint64_t n)
+{
+	return &th->ring[(th->seen - n) % RING];
+}
+
+static bool same(const struct step_call *a, const struct step_call *b)
+{
+	return a->op == b->op && a->stack == b->stack;
+}
+
+const struct step_phase *steps_told(const struct steps_thread *th)
+{
+	const struct step_phase *p = th->current.ns > th->best.ns ? &th->current : &th->best;
+
+	return p->count >= STEPS_PERIODS ? p : NULL;
+}
+
+static void phase_over(struct steps_thread *th)
+{
+	struct step_phase *p = &th->current, drop = th->best;
+
+	if (p->ns > th->best.ns) {
+		th->best = *p;
+		*p = drop;
+	}
+	sketch_free(&p->dur);
+	memset(p, 0, sizeof(*p));
+	memset(th->run, 0, sizeof(th->run));
+}
+
+static void slow_add(struct step_phase *p, const struct step *step)
+{
+	unsigned at = p->nslow;
+
+	while (at > 0 && step->dur_ns > p->slow[at - 1].dur_ns)
+		at--;
+	if (at == STEPS_SLOW)
+		return;
+	if (p->nslow < STEPS_SLOW)
+		p->nslow++;
+	for (unsigned k = p->nslow - 1; k > at; k--)
+		p->slow[k] = p->slow[k - 1];
+	p->slow[at] = *step;
+}
+
+/* The open step ends here and the next begins. */
+static bool step_ends(struct steps_thread *th, int64_t end_ns)
+{
+	struct step_phase *p = &th->current;
+	struct step *step = &th->open;
+
+	step->dur_ns = end_ns > step->start_ns ? (uint64_t)(end_ns - step->start_ns) : 0;
+	step->number = ++p->count;
+	if (p->count == 1)
+		p->start_ns = step->start_ns;
+	p->end_ns = end_ns;
+	p->ns += step->dur_ns;
+	for (unsigned i = 0; i < PART_COUNT; i++)
+		p->part_ns[i] += step->part_ns[i];
+	slow_add(p, step);
+	th->ended = th->seen;
+	if (!sketch_add(&p->dur, step->dur_ns))
+		return false;
+	*step = (struct step){ .start_ns = end_ns };
+	return true;
+}
+
+/* Of a sequence of n calls, the one that stands once in it and ends the step: the one that waits longest, else the last
+ * copy. Calls before the newest, n when none stands once. */
+static unsigned anchor_of(struct steps_thread *th, unsigned n)
+{
+	unsigned best = n;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct step_call *a = back(th, i + 1), *b;
+		unsigned times = 0;
+
+		for (unsigned k = 0; k < n; k++)
+			times += same(a, back(th, k + 1));
+		if (times > 1)
+			continue;
+		b = best < n ? back(th, best + 1) : NULL;
+		if (!b || a->waits > b->waits || (a->waits && b->waits && a->dur_ns > b->dur_ns))
+			best = i;
+	}
+	return best;
+}
+
+/* A sequence of n calls has just been made for the fifth time. */
+static bool found(struct steps_thread *th, unsigned n)
+{
+	struct step_phase *p = &th->current;
+	unsigned anchor = anchor_of(th, n);
+
+	if (anchor == n)
+		return true;
+	for (unsigned i = 0; i < n; i++)
+		p->sequence[i] = *back(th, anchor + n - i);
+	p->nsequence = n;
+	th->phases++;
+	/* The steps that were made while it was being found. */
+	th->open =
+		(struct step){ .start_ns = back(th, anchor + 1 + (STEPS_PERIODS - 1) * n)->end_ns };
+	for (unsigned k = STEPS_PERIODS - 1; k-- > 0;) {
+		if (!step_ends(th, back(th, anchor + 1 + k * n)->end_ns))
+			return false;
+	}
+	return true;
+}
+
+static bool look(struct steps_thread *th)
+{
+	for (unsigned n = 1; n <= STEPS_SEQUENCE && n < th->seen; n++)
+		th->run[n] = same(back(th, 1), back(th, n + 1)) ? th->run[n] + 1 : 0;
+	for (unsigned n = 1; n <= STEPS_SEQUENCE && n < th->seen; n++) {
+		if (th->run[n] >= (STEPS_PERIODS - 1) * n)
+			return found(th, n);
+	}
+	return true;
+}
+
+bool steps_call(struct steps *s, const struct line_piece *p)
+{
+	bool nomem = false;
+	struct steps_thread *th = need(s, p, &nomem);
+	const struct step_phase *now = th ? &th->current : NULL;
+	struct step_call call = { .end_ns = p->end_ns,
+				  .dur_ns = p->ev->dur_ns,
+				  .stack = p->ev->stack,
+				  .op = p->ev->op,
+				  .waits = p->op->flags & OP_SYNC };
+
+	if (!th)
+		return !nomem;
+	if (p->open)
+		return true;
+	/* Tensors that are copied one after the other are one call of the sequence. */
+	if (th->seen && !call.waits && same(&call, back(th, 1))) {
+		back(th, 1)->end_ns = call.end_ns;
+		return true;
+	}
+	th->ring[th->seen++ % RING] = call;
+	th->open.part_ns[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);
+	if (now->nsequence == 0)
+		return look(th);
+	if (same(&call, &now->sequence[now->nsequence - 1]))
+		return step_ends(th, p->end_ns);
+	if (th->seen - th->ended > 4 * now->nsequence + 16)
+		phase_over(th);
+	return true;
+}
+
+bool steps_interval(struct steps *s, const struct line_piece *p)
+{
+	struct steps_thread *th = find(s, p->thread);
+	/* Inside calls only what the host takes: the rest is the call's own business, told with it. */
+	uint32_t which = p->depth ? PARTS_HOST : PARTS_ALL;
+
+	if (!th || th->current.nsequence == 0)
+		return true;
+	for (uint32_t m = p->parts->mask & which; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		th->open.part_ns[part] += p->parts->ns[part];
+	}
+	return true;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of loops, found without annotations: the shortest sequence of copies, waits for the device and graph launches (op
+ * and stack) that a thread repeats, once it was made five times in a row. Launches alone make no step: layers repeat them
+ * within one. A step ends with the call of the sequence that waits longest; from then on every such call ends
+ * one, whatever stands between (an allocation now and then does not end the loop). When it stays away a new sequence
+ * is looked for; of several phases the one that took longest is kept. Memory is bounded per thread.
+ */
+#ifndef INGERO_LINE_STEPS_H
+#define INGERO_LINE_STEPS_H
+
+#include "lib/line/line.h"
+#include "lib/stat/sketch.h"
+
+#define STEPS_PERIODS  5
+#define STEPS_SEQUENCE 32 /* calls, at most */
+#define STEPS_SLOW     8
+#define STEPS_THREADS  4096
+
+/* Whether a call is looked at. */
+bool steps_hears(const struct op_def *op);
+
+struct step_call {
+	int64_t end_ns;
+	uint64_t dur_ns;
+	uint32_t stack;
+	uint16_t op;
+	bool waits;
+};
+
+struct step {
+	uint64_t number; /* from 1; the first ones were made before the loop was known: parts are empty */
+	int64_t start_ns;
+	uint64_t dur_ns;
+	uint64_t part_ns[PART_COUNT]; /* the rest is its own code, in calls or not */
+};
+
+/* The steps of one loop. */
+struct step_phase {
+	uint64_t count, ns;
+	int64_t start_ns, end_ns;
+	struct sketch dur;
+	uint64_t part_ns[PART_COUNT]; /* of all of them */
+	struct step slow[STEPS_SLOW]; /* the longest, longest first */
+	unsigned nslow;
+	struct step_call sequence[STEPS_SEQUENCE]; /* in order, the last ends the step */
+	unsigned nsequence;
+};
+
+struct steps_thread {
+	uint32_t thread, process, node;
+	unsigned phases;
+	struct step_phase best;	   /* of those that are over */
+	struct step_phase current; /* nsequence 0: none is known */
+	/* finding */
+	struct step_call ring[STEPS_SEQUENCE * STEPS_PERIODS];
+	uint64_t seen;			  /* calls; the newest is ring[(seen - 1) % ...] */
+	uint32_t run[STEPS_SEQUENCE + 1]; /* calls in a row that equal the one so many before */
+	uint64_t ended;			  /* seen, when the newest step ended */
+	struct step open;
+};
+
+struct steps;
+
+struct steps *steps_new(void); /* NULL: out of memory */
+void steps_free(struct steps *s);
+
+/* All false when out of memory. Outermost calls that steps_hears. */
+bool steps_call(struct steps *s, const struct line_piece *p);
+/* Off-CPU intervals at any depth, in order with the calls. */
+bool steps_interval(struct steps *s, const struct line_piece *p);
+
+/* Threads with calls of steps, in order of appearance. */
+size_t steps_threads(const struct steps *s);
+const struct steps_thread *steps_thread(const struct steps *s, size_t i);
+/* What is told of a thread: NULL when it has no five steps. */
+const struct step_phase *steps_told(const struct steps_thread *th);
+
+#endif
