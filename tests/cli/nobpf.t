@@ -17,7 +17,7 @@ else
 	fail "builds without BPF" "$(tail -20 "$TMP/log")"
 fi
 BIN=$BUILD/bin
-is "$(ls "$BIN" | tr '\n' ' ')" "$(ls cmd/*.c | sed 's|cmd/\(.*\)\.c|\1|' | tr '\n' ' ')" "every program is there"
+is "$(ls "$BIN" | sort | tr '\n' ' ')" "$(ls cmd/*.c | sed 's|cmd/\(.*\)\.c|\1|' | sort | tr '\n' ' ')" "every program is there"
 for p in "$BIN"/ingero-*; do
 	unlike "$(ldd "$p")" 'libbpf' "${p##*/} does not need libbpf"
 done
