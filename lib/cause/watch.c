@@ -54,8 +54,9 @@ void watches_free(struct watches *w)
 }
 
 /* NULL: out of memory. */
-static const struct watch_ears *ears_of(struct cause *c, uint16_t op)
+static const struct watch_ears *ears_made(struct cause *c, uint16_t op)
 {
+	const struct op_def *def = op ? world_op(c->w, op) : NULL;
 	struct watches *w = &c->watches;
 	struct watch_ears *ears;
 
@@ -64,19 +65,25 @@ static const struct watch_ears *ears_of(struct cause *c, uint16_t op)
 			return NULL;
 	}
 	ears = &w->ears.v[op];
-	for (unsigned i = 0; !ears->known && defs[i]; i++) {
-		unsigned wants =
-			defs[i]->wants ? defs[i]->wants(op ? world_op(c->w, op) : NULL) : 0;
+	for (unsigned i = 0; defs[i]; i++) {
+		unsigned wants = defs[i]->wants ? defs[i]->wants(def) : 0;
 
 		ears->event |= (wants & WATCH_EVENT ? 1u : 0) << i;
 		ears->outer |= (wants & WATCH_OUTER ? 1u : 0) << i;
 		ears->inner |= (wants & WATCH_INNER ? 1u : 0) << i;
 		ears->offcpu |= (wants & WATCH_OFFCPU ? 1u : 0) << i;
 	}
-	ears->memory = op && live_wants(world_op(c->w, op));
-	ears->graph = op && graphs_want(world_op(c->w, op));
+	ears->memory = def && live_wants(def);
+	ears->graph = def && graphs_want(def);
 	ears->known = true;
 	return ears;
+}
+
+static inline const struct watch_ears *ears_of(struct cause *c, uint16_t op)
+{
+	const struct watches *w = &c->watches;
+
+	return op < w->ears.n && w->ears.v[op].known ? &w->ears.v[op] : ears_made(c, op);
 }
 
 bool watches_event(struct cause *c, const struct event *ev)
