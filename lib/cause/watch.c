@@ -16,6 +16,8 @@ static const struct watch_def *const defs[] = {
 	&watch_alloc_churn,
 	&watch_gpu_oom,
 	&watch_gpu_leak,
+	&watch_kv_pressure,
+	&watch_managed_thrash,
 	&watch_errors,
 	&watch_graph_recapture,
 	&watch_graph_capture_failed,

@@ -17,6 +17,8 @@ static const struct sim_play *const plays[] = {
 	&play_gpu_leak,
 	&play_memory_warm_up,
 	&play_memory_sawtooth,
+	&play_kv_pressure,
+	&play_managed_thrash,
 	&play_illegal_access,
 	&play_old_driver,
 	&play_polling,

@@ -197,6 +197,79 @@ static void replaces(unsigned i, int64_t t)
 		put(t, 50 * US, 0x1000 + i - 15);
 }
 
+/* ---- kv-pressure */
+
+#define POOL 40
+#define HALF (POOL / 2)
+
+static unsigned pool;
+static uint64_t pool_ns; /* what bursts and the getting again take */
+static int64_t put_ns = 80 * US;
+
+/* Whenever the pool is full half of it goes. */
+static void drops_half(unsigned i, int64_t t)
+{
+	static bool dropped;
+
+	if (i == 0)
+		pool = dropped = 0, pool_ns = 0;
+	if (pool == POOL) {
+		for (unsigned k = HALF; k < POOL; k++)
+			put(t + k * 100 * US - 2 * MS, put_ns, 0x1000 + k);
+		pool = HALF;
+		pool_ns += (uint64_t)(HALF * put_ns);
+		dropped = true;
+	}
+	get(t + 9500 * US, 50 * US, 0x1000 + pool++, 64 * MIB);
+	if (dropped)
+		pool_ns += 50 * US;
+}
+
+/* The same, far below what was held once. */
+static void below_the_ceiling(unsigned i, int64_t t)
+{
+	if (i == 0) {
+		for (unsigned k = 0; k < 4 * POOL; k++)
+			get(t + k * 10 * US, 5 * US, 0x9000 + k, 64 * MIB);
+		for (unsigned k = 0; k < 4 * POOL; k++)
+			put(t + 1600 * US + k * 2 * US, US, 0x9000 + k);
+		pool = 0;
+		return;
+	}
+	drops_half(i, t);
+}
+
+/* ---- managed-thrash */
+
+static void prefetch(int64_t t, int64_t ns, uint64_t ptr)
+{
+	memory(OP_CU_MEM_PREFETCH_ASYNC, t + US, ns - 2 * US, ptr, 64 * MIB);
+	s.ev.v[s.ev.n - 1].depth = 1;
+	memory(OP_CUDA_MEM_PREFETCH_ASYNC, t, ns, ptr, 64 * MIB);
+}
+
+static void back_and_forth(unsigned i, int64_t t)
+{
+	if (i == 0)
+		memory(OP_CUDA_MALLOC_MANAGED, t, 50 * US, 0x100000000, 1024ull * MIB);
+	prefetch(t + MS, 300 * US, 0x100000000 + i % 2 * 64 * MIB);
+}
+
+static void there_already(unsigned i, int64_t t)
+{
+	if (i == 0)
+		memory(OP_CUDA_MALLOC_MANAGED, t, 50 * US, 0x100000000, 1024ull * MIB);
+	prefetch(t + MS, 20 * US, 0x100000000);
+}
+
+static void each_once(unsigned i, int64_t t)
+{
+	if (i < 200) {
+		memory(OP_CUDA_MALLOC_MANAGED, t, 50 * US, (i + 1) * 0x100000000, 64 * MIB);
+		prefetch(t + MS, 900 * US, (i + 1) * 0x100000000);
+	}
+}
+
 int main(void)
 {
 	s = stage_new();
@@ -235,6 +308,22 @@ int main(void)
 	silent(&s, "what comes and goes");
 	steps(replaces);
 	silent(&s, "blocks that replace each other");
+
+	steps(drops_half);
+	tells(&s, "kv-pressure", "fills device memory up to 2.5 GiB and gives 1.2 GiB", pool_ns);
+	put_ns = 2 * US;
+	steps(drops_half);
+	silent(&s, "bursts that cost 0.6 % of the time");
+	put_ns = 80 * US;
+	steps(below_the_ceiling);
+	not_told(&s, "kv-pressure", "bursts far below what was held once");
+
+	steps(back_and_forth);
+	tells(&s, "managed-thrash", "moves the same managed memory", (STEPS - 1) * 300 * US);
+	steps(there_already);
+	silent(&s, "managed memory that is there already");
+	steps(each_once);
+	silent(&s, "managed memory prefetched once");
 	stage_free(&s);
 	return tap_done();
 }

@@ -15,6 +15,7 @@ extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 /* what a device is given */
 extern const struct watch_def watch_gpu_work, watch_steps;
 
+extern const struct watch_def watch_kv_pressure, watch_managed_thrash;
 extern const struct watch_def watch_errors;
 extern const struct watch_def watch_graph_recapture, watch_graph_capture_failed,
 	watch_graph_launch_late;

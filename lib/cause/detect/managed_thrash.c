@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * managed-thrash: managed memory goes back and forth between host and device. Seen from the host that is the same
+ * range prefetched over and over, and page faults of the host in it, where these are recorded. Lost is what the
+ * repeated prefetches and the faults take; what the device itself waits for its own faults is not seen. A range that
+ * is prefetched once is not this, nor is one whose prefetches cost next to nothing: it is there already.
+ */
+#include "lib/cause/detect/watches.h"
+
+#include "lib/base/human.h"
+#include "lib/cause/gpu_memory.h"
+#include "lib/cause/names.h"
+#include "lib/cause/toll.h"
+
+#define RANGES_MAX 4096
+#define REPEATED   5 /* prefetches of one range, on average, before anything is said */
+
+struct range {
+	uint32_t process;
+	uint64_t start, bytes, prefetches;
+	bool live;
+};
+
+struct thrash {
+	uint32_t process;
+	struct toll toll;
+	uint64_t prefetches, ranges, bytes, faults, faults_ns; /* ranges: prefetched at all */
+};
+
+struct state {
+	VEC(struct range) ranges;
+	VEC(struct thrash) v;
+	size_t last;	    /* range found last */
+	struct where where; /* by process */
+	struct gpu_memory devices;
+};
+
+static bool prefetches(uint16_t op)
+{
+	return op == OP_CUDA_MEM_PREFETCH_ASYNC || op == OP_CU_MEM_PREFETCH_ASYNC;
+}
+
+static unsigned wants(const struct op_def *op)
+{
+	if (!op)
+		return 0;
+	return op->id == OP_MEM_FAULT ? WATCH_EVENT : prefetches(op->id) ? WATCH_OUTER : 0;
+}
+
+static struct thrash *thrash_of(struct state *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->v.n; i++) {
+		if (s->v.v[i].process == process)
+			return &s->v.v[i];
+	}
+	if (!vec_push(&s->v, (struct thrash){ .process = process }))
+		return NULL;
+	return &s->v.v[s->v.n - 1];
+}
+
+/* NULL: no managed memory of the process lies there. */
+static struct range *range_at(struct state *s, uint32_t process, uint64_t address)
+{
+	for (size_t k = 0; k < s->ranges.n; k++) {
+		size_t i = (s->last + k) % s->ranges.n;
+		struct range *r = &s->ranges.v[i];
+
+		if (r->live && r->process == process && address - r->start < r->bytes) {
+			s->last = i;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+static bool memory(void *state, struct cause *c, const struct live_told *t)
+{
+	struct state *s = state;
+	struct range r = { .process = t->call->process, .bytes = t->bytes, .live = true }, *had;
+
+	if ((t->what != LIVE_ALLOCATED && t->what != LIVE_FREED) ||
+	    c->live->sites.v[t->site].kind != LIVE_MANAGED ||
+	    !event_get(&t->call->ev, t->call->op, COL_PTR, &r.start))
+		return true;
+	had = range_at(s, r.process, r.start);
+	if (had)
+		had->live = false;
+	if (t->what == LIVE_FREED)
+		return true;
+	for (size_t i = 0; i < s->ranges.n; i++) {
+		if (!s->ranges.v[i].live) {
+			s->ranges.v[i] = r;
+			return true;
+		}
+	}
+	return s->ranges.n >= RANGES_MAX || vec_push(&s->ranges, r);
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	uint64_t address = 0, bytes = 0,
+		 host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN),
+		 own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	struct range *r;
+	struct thrash *k;
+
+	(void)c;
+	if (p->ev->ret != 0 || p->open || !event_get(p->ev, p->op, COL_PTR, &address))
+		return true;
+	r = range_at(s, p->process, address);
+	k = r ? thrash_of(s, p->process) : NULL;
+	if (!r || !k)
+		return !r;
+	k->prefetches++;
+	k->ranges += r->prefetches == 0;
+	if (r->prefetches++ == 0)
+		return true;
+	event_get(p->ev, p->op, COL_BYTES, &bytes);
+	k->bytes += bytes;
+	return where_add(&s->where, p->process, p->ev->op, p->ev->stack, own, p->ev->dur_ns) &&
+	       toll_add(&k->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, own);
+}
+
+/* A page of it had to be brought to the host. */
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	struct state *s = state;
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	uint64_t address;
+	struct thrash *k;
+
+	if (!t || !event_get(ev, op, COL_ADDRESS, &address) || !range_at(s, t->process, address))
+		return true;
+	k = thrash_of(s, t->process);
+	if (!k)
+		return false;
+	k->faults++;
+	k->faults_ns += ev->dur_ns;
+	return where_add(&s->where, t->process, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
+	       toll_add(&k->toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ev->dur_ns);
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	(void)c;
+	gpu_memory_record(&((struct state *)state)->devices, r);
+	return true;
+}
+
+static int tell(struct state *s, struct cause *c, struct thrash *k, double share, struct err *e)
+{
+	const struct live_process *p = live_of(c->live, k->process);
+	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, 0);
+	uint64_t managed = p ? p->bytes[LIVE_MANAGED] : 0;
+	struct fact f = { .kind = "managed-thrash",
+			  .process = k->process,
+			  .share = share,
+			  .counted = "moves",
+			  .explained = -1,
+			  .unexplained = -1 };
+	struct buf where = { 0 };
+	int rc;
+
+	toll_fill(&k->toll, &f);
+	f.nsites = where_top(&s->where, k->process, f.sites, FACT_SITES);
+	f.op = f.nsites ? f.sites[0].op : 0;
+	fact_blame_site(c, &f, &where, "its own prefetches");
+	fact_victim(&f, c, &f.summary);
+	buf_puts(&f.summary, " moves the same managed memory again and again, for ");
+	fact_amount(&f, &f.summary);
+	if (k->bytes)
+		buf_printf(&f.summary, ", %s prefetched anew", human_bytes(k->bytes).s);
+	buf_printf(&f.summary, ", mostly in %s", f.culprit.text);
+	fact_evidence(&f, "managed memory it holds", (double)managed, "B");
+	fact_evidence(&f, "ranges prefetched", (double)k->ranges, "");
+	fact_evidence(&f, "prefetches of them", (double)k->prefetches, "");
+	fact_evidence(&f, "page faults of the host in managed memory", (double)k->faults, "");
+	if (k->faults)
+		fact_evidence(&f, "what these took", (double)k->faults_ns, "ns");
+	if (d && d->has_total && managed > d->total)
+		fact_evidence(&f, "memory of the device, which is less", (double)d->total, "B");
+	fact_fix(&f,
+		 "Keep what the device works on there; use ordinary memory and copies where both "
+		 "sides need it",
+		 "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, device)", 0,
+		 k->toll.ns, "from nothing, if it does not fit, to all of it");
+	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
+	buf_free(&where);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct state *s = state;
+	double share;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
+		const struct thrash *k = &s->v.v[i];
+
+		if (k->prefetches + k->faults < REPEATED * (k->ranges ? k->ranges : 1))
+			continue;
+		if (toll_due(c, &k->toll, pane, &share))
+			rc = tell(s, c, &s->v.v[i], share, e);
+	}
+	return rc;
+}
+
+static void end(void *state)
+{
+	struct state *s = state;
+
+	for (size_t i = 0; i < s->v.n; i++)
+		toll_free(&s->v.v[i].toll);
+	vec_free(&s->v);
+	vec_free(&s->ranges);
+	where_free(&s->where);
+}
+
+const struct watch_def watch_managed_thrash = { .name = "managed-thrash",
+						.size = sizeof(struct state),
+						.wants = wants,
+						.event = event,
+						.piece = piece,
+						.memory = memory,
+						.record = record,
+						.settle = settle,
+						.free = end };
