@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of the host's side to events, without a kernel: files and sockets by what they are, whose a segment sent again
+ * is, and what is counted as nobody's.
+ */
+#include "lib/probe/host_wire.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "lib/probe/wire.h"
+#include "tests/tap.h"
+
+static struct event last;
+static struct record said;
+static char path[200], remote[80];
+static unsigned events, records, asked;
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	(void)ctx;
+	last = *ev;
+	events++;
+}
+
+static void copy(char *to, size_t room, struct bytes text)
+{
+	size_t n = text.n < room - 1 ? text.n : room - 1;
+
+	memcpy(to, text.n ? text.p : "", n);
+	to[n] = 0;
+}
+
+static void on_record(void *ctx, struct record *r)
+{
+	(void)ctx;
+	said = *r;
+	if (r->kind == RECORD_FILE)
+		copy(path, sizeof(path), r->u.FILE.path);
+	else
+		copy(remote, sizeof(remote), r->u.SOCKET.remote);
+	records++;
+}
+
+static uint32_t on_socket(void *ctx, uint64_t inode)
+{
+	(void)ctx;
+	asked++;
+	return inode == 500 ? 10 : 0;
+}
+
+static void announce(struct probe_wire *wire, uint32_t tgid, uint32_t tid)
+{
+	struct wire_thread t = {
+		.kind = WIRE_THREAD, .tid = tid, .tgid = tgid, .start_ns = tid, .comm = "worker"
+	};
+
+	probe_wire_record(wire, &t, sizeof(t));
+}
+
+static uint32_t tgid_of_last(struct world *w)
+{
+	const struct world_ctx *ctx = world_get_ctx(w, last.ctx);
+
+	return world_get_process(w, world_get_thread(w, ctx->thread)->process)->tgid;
+}
+
+static void resent(struct probe_wire *wire, uint32_t tid, uint32_t tgid, uint64_t inode)
+{
+	struct wire_host h = { .kind = WIRE_RETRANSMIT,
+			       .tid = tid,
+			       .end_ns = 5000,
+			       .present = 3,
+			       .write = HOST_NEITHER,
+			       .inode = inode,
+			       .number = 9,
+			       .x = { 3, 1, tgid } };
+
+	probe_wire_record(wire, &h, sizeof(h));
+}
+
+static void owners(struct probe_wire *wire, struct world *w)
+{
+	struct wire_socket s = { .kind = WIRE_SOCKET,
+				 .family = AF_INET,
+				 .protocol = IPPROTO_TCP,
+				 .number = 9,
+				 .local_port = 40000,
+				 .remote_port = 443,
+				 .local = { 192, 0, 2, 1 },
+				 .remote = { 192, 0, 2, 2 } };
+
+	probe_wire_record(wire, &s, sizeof(s));
+	is_str(remote, "192.0.2.2:443", "a socket's other end");
+	announce(wire, 10, 10);
+	announce(wire, 10, 11);
+	announce(wire, 20, 20);
+	resent(wire, 11, 10, 0);
+	is_u64(tgid_of_last(w), 10, "of the thread that got the socket");
+	is_u64(last.x[1], 3, "segments");
+	is_u64(last.x[0], said.u.SOCKET.id, "on that socket");
+	announce(wire, 20, 11);
+	resent(wire, 11, 10, 0);
+	is_u64(tgid_of_last(w), 10, "also when its number is another process's thread by now");
+	is_u64(asked, 0, "nobody has to be asked");
+	resent(wire, 0, 0, 500);
+	ok(asked == 1 && tgid_of_last(w) == 10, "of who has the socket open");
+	events = 0;
+	resent(wire, 0, 0, 501);
+	resent(wire, 0, 0, 0);
+	resent(wire, 77, 77, 0);
+	is_u64(events, 0, "of nobody who is recorded");
+	is_u64(probe_wire_others(wire)->retransmits, 3, "counted");
+	is_u64(probe_wire_others(wire)->segments, 9, "with their segments");
+	is_u64(probe_wire_refused(wire), 0, "and not refused");
+}
+
+static void files(struct probe_wire *wire)
+{
+	static struct wire_file f = { .kind = WIRE_FILE,
+				      .names = 3,
+				      .mounted = 2,
+				      .number = 4,
+				      .device = 8 << 20 | 1,
+				      .fstype = "fuse",
+				      .subtype = "slow",
+				      .origin = "server:/export",
+				      .name = { "model.bin", "a folder", "mnt" } };
+	struct wire_offcpu o = { .kind = WIRE_OFFCPU,
+				 .tid = 10,
+				 .end_ns = 9000,
+				 .dur_ns = 100,
+				 .syscall = SYS_read,
+				 .number = 4 };
+	uint64_t refused = probe_wire_refused(wire);
+
+	probe_wire_record(wire, &f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME - 1);
+	is_u64(probe_wire_refused(wire), refused + 1, "names that did not cross are refused");
+	records = 0;
+	probe_wire_record(wire, &f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME);
+	is_str(path, "/mnt/a folder/model.bin", "a file by its path");
+	f.number = 5;
+	probe_wire_record(wire, &f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME);
+	is_u64(records, 1, "told once, whatever its number");
+	events = 0;
+	probe_wire_record(wire, &o, sizeof(o));
+	is_u64(events, 2, "a wait for it is an interval and a wait");
+	ok(last.op == OP_IO_FILE && last.dur_ns == 100, "as long as the interval");
+}
+
+static void threads(struct probe_wire *wire)
+{
+	struct wire_host h = { .kind = WIRE_BLOCK,
+			       .tid = 99,
+			       .end_ns = 5000,
+			       .dur_ns = 1000,
+			       .present = 15,
+			       .write = 1,
+			       .x = { 8 << 20, 64, 4096, 10 } };
+	uint64_t refused = probe_wire_refused(wire);
+
+	events = 0;
+	probe_wire_record(wire, &h, sizeof(h));
+	is_u64(probe_wire_refused(wire), refused + 1, "of a thread that nobody announced");
+	h.tid = 10;
+	probe_wire_record(wire, &h, sizeof(h) - 1);
+	is_u64(probe_wire_refused(wire), refused + 2, "cut off");
+	h.kind = WIRE_BLOCK + 20;
+	probe_wire_record(wire, &h, sizeof(h));
+	is_u64(probe_wire_refused(wire), refused + 3, "of no kind");
+	h.kind = WIRE_BLOCK;
+	probe_wire_record(wire, &h, sizeof(h));
+	ok(events == 1 && last.op == OP_IO_BLOCK && last.dur_ns == 1000, "a request");
+}
+
+int main(void)
+{
+	const struct probe_wire_owner owner = { .event = on_event,
+						.record = on_record,
+						.socket = on_socket };
+	struct world *w = world_new();
+	struct probe_wire *wire;
+	struct err e = { 0 };
+
+	if (!w || probe_wire_new(&wire, w, 0, &owner, &e))
+		return 1;
+	owners(wire, w);
+	files(wire);
+	threads(wire);
+	probe_wire_free(wire);
+	world_free(w);
+	return done_testing();
+}
