@@ -294,6 +294,8 @@ bool probe_host_oom(struct probe_wire *wire, const struct wire_life *l)
 	struct probe_thread made;
 	uint32_t trigger;
 
+	if (t && !t->ctx)
+		t = NULL; /* met on a CPU, and no target then */
 	if (!t && !l->process)
 		return false;
 	if (!t) {

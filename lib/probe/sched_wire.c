@@ -72,7 +72,7 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 	struct event ev = { .op = OP_SCHED_OFFCPU };
 	bool whole;
 
-	if (!t)
+	if (!t || !t->ctx)
 		return false;
 	probe_wire_lost(wire, o->lost);
 	whole = !o->occupied_ns ||
@@ -117,7 +117,7 @@ static bool take_migrate(struct probe_wire *wire, const struct wire_migrate *m)
 	const struct probe_thread *t = probe_wire_thread(wire, m->tid);
 	struct event ev = { .op = OP_SCHED_MIGRATE };
 
-	if (!t)
+	if (!t || !t->ctx)
 		return false;
 	probe_wire_lost(wire, m->lost);
 	ev.end_ns = (int64_t)m->time_ns;
@@ -133,7 +133,7 @@ static bool take_stolen(struct probe_wire *wire, const struct wire_stolen *s)
 	const struct probe_thread *t = probe_wire_thread(wire, s->tid);
 	struct event ev = { .op = OP_SCHED_STOLEN };
 
-	if (!t)
+	if (!t || !t->ctx)
 		return false;
 	probe_wire_lost(wire, s->lost);
 	ev.end_ns = (int64_t)s->end_ns;
@@ -150,7 +150,7 @@ static bool take_sample(struct probe_wire *wire, const struct wire_sample *s)
 	const struct probe_thread *t = probe_wire_thread(wire, s->tid);
 	struct event ev = { .op = OP_CPU_SAMPLE };
 
-	if (!t)
+	if (!t || !t->ctx)
 		return false;
 	probe_wire_lost(wire, s->lost);
 	ev.end_ns = (int64_t)s->time_ns;

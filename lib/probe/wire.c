@@ -18,7 +18,7 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c,
 	const struct probe_thread *t = probe_wire_thread(wire, c->tid);
 	struct event ev = { 0 };
 
-	if (!t) {
+	if (!t || !t->ctx) {
 		probe_wire_refuse(wire);
 		return;
 	}
