@@ -136,7 +136,7 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 		return;
 	}
 	def = op_builtin(ev.op);
-	if (!t || l->kind == WIRE_EXEC) {
+	if (!t || !t->ctx || l->kind == WIRE_EXEC) {
 		/* It made no call yet, or is another program now. Only for this event: calls made before the exec
 		 * may still be waiting in the other ring, which announces the thread itself. */
 		made = probe_wire_make(wire, &l->who);

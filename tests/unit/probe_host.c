@@ -175,6 +175,28 @@ static void threads(struct probe_wire *wire)
 	ok(events == 1 && last.op == OP_IO_BLOCK && last.dur_ns == 1000, "a request");
 }
 
+/* Seen on a CPU, and no target then: nothing is its own until it is announced as one. */
+static void occupants(struct probe_wire *wire, struct world *w)
+{
+	struct wire_thread met = {
+		.kind = WIRE_OCCUPANT, .tid = 30, .tgid = 30, .start_ns = 30, .comm = "passer"
+	};
+	struct wire_host h = { .kind = WIRE_BLOCK, .tid = 30, .end_ns = 5000, .write = 1 };
+	struct wire_sample s = { .kind = WIRE_SAMPLE, .tid = 30, .time_ns = 5000 };
+	struct wire_life end = { .kind = WIRE_EXIT, .time_ns = 6000, .who = met };
+	uint64_t refused = probe_wire_refused(wire);
+
+	probe_wire_record(wire, &met, sizeof(met));
+	events = 0;
+	probe_wire_record(wire, &h, sizeof(h));
+	probe_wire_record(wire, &s, sizeof(s));
+	is_u64(probe_wire_refused(wire), refused + 2, "of a thread only met on a CPU");
+	is_u64(events, 0, "nothing comes of it");
+	probe_wire_life(wire, &end);
+	ok(events == 1 && last.op == OP_PROC_EXIT && tgid_of_last(w) == 30,
+	   "its end tells whose it is");
+}
+
 int main(void)
 {
 	const struct probe_wire_owner owner = { .event = on_event,
@@ -189,6 +211,7 @@ int main(void)
 	owners(wire, w);
 	files(wire);
 	threads(wire);
+	occupants(wire, w);
 	probe_wire_free(wire);
 	world_free(w);
 	return done_testing();
