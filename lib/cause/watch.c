@@ -31,6 +31,7 @@ static const struct watch_def *const defs[] = {
 	&watch_net_loss,
 	&watch_gpu_work,
 	&watch_steps,
+	&watch_periodic_spike,
 	NULL, /* ends the table */
 	/* clang-format on */
 };

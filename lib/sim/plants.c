@@ -193,8 +193,7 @@ void sim_reserve(struct sim_actor *a)
 	}
 	if (a->steps)
 		block(a, 0, 0);
-	block(a, (1 + sim_below(&a->random, 16)) << 21,
-	      ns); /* sizes differ, as of a growing cache */
+	block(a, (1 + a->steps % 16) << 21, ns); /* sizes differ, as of a growing cache */
 }
 
 /* ---- another process on the device ---- */

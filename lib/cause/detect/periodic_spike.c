@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * periodic-spike: every k-th call of one place takes long. Proven by the distances between the slow ones, in calls, which
+ * are too equal to be chance (lib/stat/period.h). What is compared is a call's own time: neither what the host took of
+ * it nor waiting for the device, so that steps which every so often have more for the device to do are none. Not
+ * this: slow calls at random, and every second or fourth call, which is how the program is made.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/hash.h"
+#include "lib/base/human.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/hist.h"
+#include "lib/cause/names.h"
+#include "lib/cause/sum.h"
+#include "lib/stat/period.h"
+
+#define SPIKE_SITES 1024
+#define GAPS_KEPT   256 /* distances, the newest */
+#define WARM	    64	/* calls before any is called slow */
+#define SLOW_TIMES  4	/* of the median */
+#define SLOW_NS	    100000
+#define MIN_GAPS    8
+#define MIN_PERIOD  8
+#define CHANCE	    1e-4
+
+struct site {
+	uint32_t process, stack;
+	uint16_t op;
+	uint64_t n, last_n; /* calls; of which the newest slow one */
+	int64_t last_ns;
+	uint64_t median; /* of own times, looked up now and then */
+	struct hist *own;
+	struct site_gap {
+		uint32_t calls;
+		int64_t ns;
+	} gaps[GAPS_KEPT]; /* the newest is gaps[(ngaps - 1) % GAPS_KEPT] */
+	uint64_t ngaps;
+	struct cause_sum sum;
+};
+
+struct spikes {
+	VEC(struct site) sites;
+	struct map by;
+};
+
+static unsigned wants(const struct op_def *op)
+{
+	/* A graph's launch waits for its launch before: that is graph-launch-late. */
+	return op && op->flags & OP_CALL && op->id != OP_CUDA_GRAPH_LAUNCH &&
+			       op->id != OP_CU_GRAPH_LAUNCH
+		       ? WATCH_OUTER
+		       : 0;
+}
+
+static struct site *site_at(struct spikes *s, const struct line_piece *p, bool *nomem)
+{
+	uint64_t key = hash_u64(((uint64_t)p->process << 32 | p->ev->stack) ^ hash_u64(p->ev->op)),
+		 at;
+	struct site fresh = { .process = p->process, .stack = p->ev->stack, .op = p->ev->op };
+
+	if (map_get(&s->by, key, &at))
+		return &s->sites.v[at];
+	if (s->sites.n >= SPIKE_SITES)
+		return NULL;
+	fresh.own = calloc(1, sizeof(*fresh.own));
+	*nomem = !fresh.own || !vec_push(&s->sites, fresh);
+	if (*nomem) {
+		free(fresh.own);
+		return NULL;
+	}
+	*nomem = !map_put(&s->by, key, s->sites.n - 1);
+	return &s->sites.v[s->sites.n - 1];
+}
+
+static void spike(struct site *x, const struct line_piece *p, uint64_t own)
+{
+	if (x->last_n)
+		x->gaps[x->ngaps++ % GAPS_KEPT] =
+			(struct site_gap){ (uint32_t)(x->n - x->last_n), p->end_ns - x->last_ns };
+	x->last_n = x->n;
+	x->last_ns = p->end_ns;
+	cause_sum_add(&x->sum, &(struct sum_worst){ .end_ns = p->end_ns,
+						    .dur_ns = p->ev->dur_ns,
+						    .lost_ns = own - x->median,
+						    .thread = p->thread,
+						    .op = p->ev->op });
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct spikes *s = state;
+	uint64_t own = p->ev->dur_ns,
+		 other = parts_sum(p->parts, PARTS_HOST | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
+	bool nomem = false;
+	struct site *x;
+
+	(void)c;
+	x = site_at(s, p, &nomem);
+	if (!x)
+		return !nomem;
+	own -= other < own ? other : own;
+	x->n++;
+	if (x->n == WARM || (x->n > WARM && (x->n & (x->n - 1)) == 0))
+		x->median = hist_quantile(x->own, 0.5);
+	hist_add(x->own, own);
+	if (x->n > WARM && own > SLOW_TIMES * x->median && own > x->median + SLOW_NS)
+		spike(x, p, own);
+	return true;
+}
+
+/* Chance of distances as equal as these; the period in calls and in time. */
+static double chance_of(const struct site *x, double *calls, double *ns)
+{
+	double v[GAPS_KEPT];
+	size_t n = x->ngaps < GAPS_KEPT ? x->ngaps : GAPS_KEPT;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (double)x->gaps[i].ns;
+	period_chance(v, n, ns);
+	for (size_t i = 0; i < n; i++)
+		v[i] = x->gaps[i].calls;
+	return period_chance(v, n, calls);
+}
+
+static int tell(struct site *x, struct cause *c, double chance, double calls, double ns,
+		struct err *e)
+{
+	struct fact f = { .kind = "periodic-spike",
+			  .process = x->process,
+			  .counted = "slow calls",
+			  .culprit.kind = "code",
+			  .explained = -1,
+			  .unexplained = -1,
+			  .op = x->op,
+			  .nsites = 1 };
+	struct buf place = { 0 };
+	int rc;
+
+	f.sites[0] = (struct where_place){ .stack = x->stack,
+					   .op = x->op,
+					   .lost_ns = x->sum.ns,
+					   .affected = x->sum.count,
+					   .count = x->n,
+					   .sum_ns = x->own->sum,
+					   .max_ns = x->own->max };
+	cause_sum_fill(c, &x->sum, &f, "a slow call");
+	fact_place(c, &f.sites[0], &place);
+	f.identity = f.culprit.text = buf_text(&place);
+	buf_printf(&f.summary, "Every %.0fth call of ", calls);
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " %s takes long, ", f.culprit.text);
+	fact_amount(&f, &f.summary);
+	buf_printf(&f.summary, ", one each %s", human_ns((uint64_t)ns).s);
+	fact_evidence(&f, "period in calls", calls, "");
+	fact_evidence(&f, "period in time", ns, "ns");
+	fact_evidence(&f, "chance of distances as equal", chance, "");
+	fact_evidence(&f, "median of all calls", (double)x->median, "ns");
+	fact_evidence(&f, "mean of what slow ones take longer",
+		      (double)x->sum.ns / (double)x->sum.count, "ns");
+	fact_fix(&f,
+		 "Find what happens at that pace: logging, checkpoints, clearing a cache, growing "
+		 "a pool",
+		 "ingero-explain --json | jq '.chains[].timeline'", 0, x->sum.ns,
+		 "from nothing, if it has to be done then, to all of it");
+	rc = fact_tell(c, &f, &x->sum.told, e);
+	buf_free(&place);
+	fact_free(&f);
+	return rc;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	struct spikes *s = state;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->sites.n && rc == 0; i++) {
+		struct site *x = &s->sites.v[i];
+		double calls, ns, chance;
+
+		if (x->ngaps < MIN_GAPS || !cause_sum_due(c, &x->sum, pane, 0))
+			continue;
+		chance = chance_of(x, &calls, &ns);
+		if (x->sum.told.revision || (chance < CHANCE && calls >= MIN_PERIOD))
+			rc = tell(x, c, chance, calls, ns, e);
+	}
+	return rc;
+}
+
+static void release(void *state)
+{
+	struct spikes *s = state;
+
+	for (size_t i = 0; i < s->sites.n; i++)
+		free(s->sites.v[i].own);
+	vec_free(&s->sites);
+	map_free(&s->by);
+}
+
+const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
+						.size = sizeof(struct spikes),
+						.wants = wants,
+						.piece = piece,
+						.settle = settle,
+						.free = release };
