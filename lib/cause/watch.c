@@ -18,6 +18,7 @@ static const struct watch_def *const defs[] = {
 	&watch_gpu_leak,
 	&watch_kv_pressure,
 	&watch_managed_thrash,
+	&watch_model_load,
 	&watch_errors,
 	&watch_graph_recapture,
 	&watch_graph_capture_failed,

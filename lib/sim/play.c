@@ -19,6 +19,7 @@ static const struct sim_play *const plays[] = {
 	&play_memory_sawtooth,
 	&play_kv_pressure,
 	&play_managed_thrash,
+	&play_model_load,
 	&play_illegal_access,
 	&play_old_driver,
 	&play_polling,

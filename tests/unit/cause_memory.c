@@ -270,6 +270,33 @@ static void each_once(unsigned i, int64_t t)
 	}
 }
 
+/* ---- model-load */
+
+#define TENSORS 40
+
+/* Room is made and filled, with so much of the program's own work for each; then it runs. */
+static void load(int64_t own_ns, uint64_t copied, unsigned kernels)
+{
+	int64_t t = MS;
+
+	stage_call(&s, v, OP_CUDA_EVENT_RECORD, 0, t, t + US);
+	t += US;
+	for (unsigned i = 0; i < TENSORS; i++) {
+		t += own_ns;
+		get(t, 50 * US, 0x100000 + i, 64 * MIB);
+		t += 50 * US;
+		stage_call(&s, v, OP_CUDA_MEMCPY_ASYNC, 0, t, t + 10 * US);
+		stage_set(&s.ev.v[s.ev.n - 1], COL_BYTES, copied);
+		stage_set(&s.ev.v[s.ev.n - 1], COL_DIRECTION, 1);
+		t += 10 * US;
+		for (unsigned k = 0; k < kernels; k++, t += 10 * US)
+			stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 5 * US);
+	}
+	stage_call(&s, v, OP_CUDA_STREAM_SYNC, 0, t, t + 20 * MS);
+	for (t += 30 * MS; t < STEPS * EVERY; t += EVERY)
+		step(t);
+}
+
 int main(void)
 {
 	s = stage_new();
@@ -324,6 +351,16 @@ int main(void)
 	silent(&s, "managed memory that is there already");
 	steps(each_once);
 	silent(&s, "managed memory prefetched once");
+
+	load(100 * MS, 64 * MIB, 1);
+	told_among(&s, "model-load", "its own code",
+		   US + TENSORS * (100 * MS + 60 * US + 10 * US) - 10 * US);
+	load(2 * MS, 64 * MIB, 1);
+	not_told(&s, "model-load", "a load as fast as a disk");
+	load(100 * MS, MIB, 1);
+	not_told(&s, "model-load", "memory that is not filled from the host");
+	load(100 * MS, 64 * MIB, 600);
+	not_told(&s, "model-load", "memory that is filled while kernels run");
 	stage_free(&s);
 	return tap_done();
 }

@@ -85,4 +85,25 @@ static inline void not_told(struct stage *s, const char *kind, const char *name)
 	chain_list_free(&p.list);
 }
 
+/* Whatever else is told, one chain of this kind, with that time. */
+static inline void told_among(struct stage *s, const char *kind, const char *culprit,
+			      uint64_t lost_ns)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *c = &p.list.v.v[i];
+
+		if (!bytes_equal(c->kind, bytes_of(kind)))
+			continue;
+		n++;
+		like(c->summary.p, culprit, "%s: names the culprit", kind);
+		is_u64(c->lost_ns, lost_ns, "%s: the time", kind);
+	}
+	ok(n == 1, "%s: one chain of it", kind);
+	chain_list_free(&p.list);
+}
+
 #endif

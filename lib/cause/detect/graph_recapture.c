@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * graph-recapture: a call site makes CUDA graphs again and again, although ones that it made before had been launched
- * already, and launches each but a few times. graph-pool: so it does, and keeps them: many are alive. Lost is
+ * already. graph-pool: so it does, and keeps them: many are alive. Lost is
  * what capturing and instantiating them takes. Graphs that are made before the first of them is launched, for many
  * sizes at the start of a server say, are not this, however many they are.
  */
@@ -11,8 +11,7 @@
 #include "lib/cause/names.h"
 #include "lib/cause/toll.h"
 
-#define FEW_LAUNCHES 100 /* of each, on average: beyond that a graph is worth its making */
-#define POOL	     32	 /* alive at once */
+#define POOL 32 /* alive at once */
 
 struct remade {
 	uint32_t site; /* of c->graphs */
@@ -98,10 +97,6 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		const struct graph_site *g = &c->graphs->sites.v[s->v.v[i].site];
-
-		if (g->launches > FEW_LAUNCHES * g->created && !s->v.v[i].toll.told.revision)
-			continue;
 		if (toll_due(c, &s->v.v[i].toll, pane, &share))
 			rc = tell(c, &s->v.v[i], share, e);
 	}

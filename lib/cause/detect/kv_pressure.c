@@ -16,6 +16,8 @@
 #define BURST_SHARE   0.20 /* of what is held, given back in it */
 #define CEILING_SHARE 0.80 /* of the most ever held, where it began */
 #define BURSTS	      5
+#define REFUSED_NS \
+	1000000000 /* frees so soon after a refusal are its consequence: gpu-oom and fragmentation tell */
 
 struct pressure {
 	uint32_t process;
@@ -23,8 +25,8 @@ struct pressure {
 	uint64_t bursts, given, ceiling;
 	/* the run of frees that goes on */
 	uint64_t frees, bytes, held; /* held: when it began */
-	int64_t last_ns;
-	bool burst;
+	int64_t last_ns, refused_ns;
+	bool burst, refused;
 	uint64_t waiting_ns; /* of the run, before it is a burst */
 	uint64_t refill;     /* bytes still to be got again */
 };
@@ -61,13 +63,15 @@ static bool freed(struct state *s, struct pressure *k, const struct live_told *t
 		k->frees = k->bytes = k->waiting_ns = 0;
 		k->held = held;
 		k->burst = false;
+		k->refused = k->refused_ns && event_start(ev) - k->refused_ns < REFUSED_NS;
 	}
 	k->frees++;
 	k->bytes += t->bytes;
 	k->last_ns = ev->end_ns;
 	if (!k->burst) {
 		k->waiting_ns += ns;
-		if (k->frees < BURST_FREES || (double)k->bytes < BURST_SHARE * (double)k->held ||
+		if (k->refused || k->frees < BURST_FREES ||
+		    (double)k->bytes < BURST_SHARE * (double)k->held ||
 		    (double)k->held < CEILING_SHARE * (double)t->process->peak_bytes)
 			return true;
 		k->burst = true;
@@ -88,6 +92,12 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	struct state *s = state;
 	struct pressure *k;
 
+	if (t->what == LIVE_FAILED) {
+		k = pressure_of(s, t->call->process);
+		if (k)
+			k->refused_ns = t->call->ev.end_ns;
+		return k != NULL;
+	}
 	if ((t->what != LIVE_FREED && t->what != LIVE_ALLOCATED) ||
 	    c->live->sites.v[t->site].kind == LIVE_PINNED)
 		return true;

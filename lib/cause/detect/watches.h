@@ -17,7 +17,7 @@ extern const struct watch_def watch_gpu_work, watch_steps;
 /* calls slow in themselves */
 extern const struct watch_def watch_periodic_spike;
 
-extern const struct watch_def watch_kv_pressure, watch_managed_thrash;
+extern const struct watch_def watch_kv_pressure, watch_managed_thrash, watch_model_load;
 extern const struct watch_def watch_errors;
 extern const struct watch_def watch_graph_recapture, watch_graph_capture_failed,
 	watch_graph_launch_late;

@@ -19,6 +19,6 @@ extern const struct sim_play play_illegal_access, play_old_driver, play_polling;
 extern const struct sim_play play_graph_serving, play_graph_recapture, play_graph_pool,
 	play_graph_capture_failed, play_graph_launch_late;
 
-extern const struct sim_play play_kv_pressure, play_managed_thrash;
+extern const struct sim_play play_kv_pressure, play_managed_thrash, play_model_load;
 
 #endif
