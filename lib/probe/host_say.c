@@ -4,6 +4,14 @@
 
 #define NOT_DEVICE UINT64_MAX /* key of retransmits among devices, whose numbers have 32 bits */
 
+/* Where samples go, past those that tell nothing new. */
+struct saying {
+	struct ige_writer *writer;
+	struct probe_thin *thin;
+	int64_t now_ns;
+	struct err *e;
+};
+
 int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, int64_t now_ns,
 		       struct err *e)
 {
@@ -26,21 +34,19 @@ int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, i
 }
 
 /* device 0: the machine's. */
-static int say(struct ige_writer *wr, uint32_t device, uint32_t metric, uint64_t value,
-	       int64_t now_ns, struct err *e)
+static int say(const struct saying *to, uint32_t device, uint32_t metric, uint64_t value)
 {
 	struct record r = { .kind = RECORD_SAMPLE };
 
-	REC_SET(&r, SAMPLE, time_ns, now_ns);
+	REC_SET(&r, SAMPLE, time_ns, to->now_ns);
 	REC_SET(&r, SAMPLE, metric, metric);
 	REC_SET(&r, SAMPLE, value, (double)value);
 	if (device)
 		REC_SET(&r, SAMPLE, device, device);
-	return ige_writer_record(wr, &r, e);
+	return probe_thin_wants(to->thin, &r) ? ige_writer_record(to->writer, &r, to->e) : 0;
 }
 
-static int say_unowned(struct ige_writer *wr, const struct probe_unowned *sum, struct map *seen,
-		       int64_t now_ns, struct err *e)
+static int say_unowned(const struct saying *to, const struct probe_unowned *sum, struct map *seen)
 {
 	uint64_t before = 0;
 	int rc;
@@ -49,14 +55,16 @@ static int say_unowned(struct ige_writer *wr, const struct probe_unowned *sum, s
 	if (sum->retransmits == before)
 		return 0;
 	map_put(seen, NOT_DEVICE, sum->retransmits);
-	rc = say(wr, 0, METRIC_TCP_OTHERS, sum->retransmits, now_ns, e);
-	return rc ? rc : say(wr, 0, METRIC_TCP_OTHERS_SEGMENTS, sum->segments, now_ns, e);
+	rc = say(to, 0, METRIC_TCP_OTHERS, sum->retransmits);
+	return rc ? rc : say(to, 0, METRIC_TCP_OTHERS_SEGMENTS, sum->segments);
 }
 
 int probe_say_others(struct ige_writer *wr, const struct probe_session *s,
-		     const struct probe_wire *wire, struct map *seen, int64_t now_ns, struct err *e)
+		     const struct probe_wire *wire, struct map *seen, struct probe_thin *thin,
+		     int64_t now_ns, struct err *e)
 {
-	int rc = say_unowned(wr, probe_wire_others(wire), seen, now_ns, e);
+	const struct saying to = { wr, thin, now_ns, e };
+	int rc = say_unowned(&to, probe_wire_others(wire), seen);
 	struct block_others sum;
 	uint32_t device = 0;
 
@@ -67,12 +75,11 @@ int probe_say_others(struct ige_writer *wr, const struct probe_session *s,
 		if (sum.requests == before)
 			continue;
 		map_put(seen, device, sum.requests);
-		rc = say(wr, device, METRIC_DISK_OTHERS, sum.requests, now_ns, e);
+		rc = say(&to, device, METRIC_DISK_OTHERS, sum.requests);
 		if (rc == 0)
-			rc = say(wr, device, METRIC_DISK_OTHERS_READ, sum.read_bytes, now_ns, e);
+			rc = say(&to, device, METRIC_DISK_OTHERS_READ, sum.read_bytes);
 		if (rc == 0)
-			rc = say(wr, device, METRIC_DISK_OTHERS_WRITTEN, sum.write_bytes, now_ns,
-				 e);
+			rc = say(&to, device, METRIC_DISK_OTHERS_WRITTEN, sum.write_bytes);
 	}
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "lib/ige/writer.h"
 #include "lib/probe/session_optional.h"
 #include "lib/probe/session.h"
+#include "lib/probe/thin.h"
 #include "lib/probe/wire_known.h"
 
 /* COVERAGE, one record per source, of the whole recording; nothing where none was wanted. */
@@ -20,9 +21,9 @@ int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, i
 		       struct err *e);
 
 /* SAMPLEs of what others did: of devices where something happened since the last time, and of segments sent again. seen:
- * the caller's, of both. */
+ * the caller's, of both; cleared, each is said again where anything happened at all. */
 int probe_say_others(struct ige_writer *wr, const struct probe_session *s,
-		     const struct probe_wire *wire, struct map *seen, int64_t now_ns,
-		     struct err *e);
+		     const struct probe_wire *wire, struct map *seen, struct probe_thin *thin,
+		     int64_t now_ns, struct err *e);
 
 #endif

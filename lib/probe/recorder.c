@@ -36,7 +36,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	probe_recorder_tell_gpus(r);
 	if (rc == 0 && r->session)
-		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, now, e);
+		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, &r->thin, now, e);
 	if (rc == 0 && now >= r->next_clock) {
 		r->next_clock = now + CLOCK_NS;
 		rc = probe_say_clock(r->writer, "tick", e);
@@ -304,10 +304,13 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	rc = r->event_error.code ? (*e = r->event_error, e->code)
 				 : probe_recorder_say_losses(r, now, e);
 	probe_thin_forget(&r->thin); /* the last values are there in any case */
+	map_clear(&r->others);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
+	if (rc == 0 && r->session)
+		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, &r->thin, now, e);
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
@@ -318,8 +321,6 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_recorder_say_coverage(r, e);
 	if (rc == 0 && r->session)
 		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
-	if (rc == 0 && r->session)
-		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, now, e);
 	if (rc == 0 && r->session)
 		rc = probe_say_optional(r->writer, probe_session_optional(r->session), now, e);
 	if (rc == 0)

@@ -42,6 +42,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 
 	host_sampler_again(r->samples.sampler);
 	probe_thin_forget(&r->thin);
+	map_clear(&r->others);
 	map_clear(&r->comms);
 	probe_marks_again(&r->marks);
 	map_free(&r->opens.named);
