@@ -33,6 +33,7 @@ static const struct watch_def *const defs[] = {
 	&watch_gpu_work,
 	&watch_steps,
 	&watch_periodic_spike,
+	&watch_cold_start,
 	NULL, /* ends the table */
 	/* clang-format on */
 };
