@@ -21,7 +21,7 @@ NOBODY = 65534
 
 def coverage(records):
     """Of libraries; that of the kernel's own sources has no file."""
-    return [r for r in records if r["record"] == "coverage" and "path" in r]
+    return rec.libraries(records)
 
 
 def until(true, seconds=10):

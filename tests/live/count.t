@@ -53,7 +53,7 @@ for link in ("session", "multi", "perf"):
                 "--again-count", 70, DOUBLE_LOG=rec.path("copies.log"))
     driver = sum(n for (source, _), n in rec.logged(rec.path("copies.log")).items() if source == "driver")
     os.unlink(rec.path("copies.log"))
-    tap.same({os.path.basename(r["path"]): r.get("delivered") for r in rec.dump(ige)[1] if r["record"] == "coverage" and "path" in r},
+    tap.same({os.path.basename(r["path"]): r.get("delivered") for r in rec.libraries(rec.dump(ige)[1])},
              {"libcudart.so.13": 60, "libcudart.so.12": 140, "libcuda.so.1": driver}, f"{link}: delivered, for each copy")
 check("a runtime linked into the program", ["--no-sched"], rec.work("calls-static"), "--count", 200, minimum=30)
 twins = ["cudaMemcpyAsync_ptsz", "cudaLaunchKernel_ptsz", "cudaStreamSynchronize_ptsz", "cudaMemcpy_ptds",

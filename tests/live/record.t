@@ -112,7 +112,7 @@ with training() as t:
         status, err = r.wait(10), r.stderr.read()
         events, records, report = rec.dump(ige)
         tap.same((status, report["unterminated"], report["damaged"]), (0, 0, 0), f"{number.name} ends it cleanly")
-    coverage = [c for c in records if c["record"] == "coverage" and "path" in c]
+    coverage = rec.libraries(records)
     tap.ok({c["layer"] for c in coverage} == {"runtime", "driver"} and all(c["gap_ns"] > 0 for c in coverage),
            "a process that ran before: what was missed is in the coverage", coverage)
     tap.ok([c["source"] for c in records if c["record"] == "clock"] == ["start", "end"], "clocks at both ends")

@@ -115,6 +115,11 @@ def dump(recording):
             next((x for x in lines if "report" in x), None))
 
 
+def libraries(records):
+    """What the records say of the attachment of libraries; the layer "stacks" names libraries for what their frames do."""
+    return [r for r in records if r["record"] == "coverage" and "path" in r and r["layer"] != "stacks"]
+
+
 def cpu_seconds_of_child(session, comm):
     """CPU time so far of the processes called comm in that session."""
     total = 0
