@@ -175,6 +175,13 @@ static uint32_t readable(const struct ask_kernels *k, uint32_t name)
 	return id ? id : name;
 }
 
+uint32_t ask_kernels_name(const struct ask_kernels *k, uint32_t process, uint64_t func)
+{
+	uint64_t name;
+
+	return map_get(&k->names, key_of(process, func), &name) ? readable(k, (uint32_t)name) : 0;
+}
+
 /* Rows from..to are one kernel: the first becomes it. */
 static bool put_together(const struct ask_kernels *k, struct ops_kernel *v, size_t from, size_t to)
 {

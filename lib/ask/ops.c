@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ask/by.h"
 #include "lib/ask/exact.h"
 #include "lib/ask/findings.h"
 #include "lib/ask/kernels.h"
@@ -33,6 +34,7 @@ struct ask_ops_run {
 	struct select *sel;
 	struct line *line;
 	struct exact *exact;   /* NULL: nobody asks for so much */
+	struct ask_by *by;     /* NULL: nobody asks */
 	struct map row_of;     /* op number -> index + 1 */
 	struct map process_of; /* world process -> index + 1 */
 	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
@@ -123,6 +125,7 @@ static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t 
 static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 {
 	const struct op_def *op = world_op(r->w, ev->op);
+	uint64_t self_ns;
 	struct ops_process *p;
 	struct counter *row;
 
@@ -142,9 +145,11 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 		if (!row->exact || !exact_count(r->exact, row->exact, ev->dur_ns))
 			r->nomem = true;
 	}
-	if (late || op->track != TRACK_THREAD || !(op->flags & OP_CALL))
-		row->row.self_ns += ev->dur_ns;
+	self_ns = late || op->track != TRACK_THREAD || !(op->flags & OP_CALL) ? ev->dur_ns : 0;
+	row->row.self_ns += self_ns;
 	p = process_of_ctx(r, ev->ctx);
+	if (r->by && !ask_by_event(r->by, ev, op, p ? p->process : 0, self_ns))
+		r->nomem = true;
 	if (!ask_kernels_event(r->kernels, ev, op, p ? p->process : 0))
 		r->nomem = true;
 	if (p) {
@@ -159,20 +164,33 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 	}
 }
 
+/* Own and lost time of a piece of op, now known. */
+static void add_time(struct ask_ops_run *r, const struct line_piece *piece, uint64_t self_ns,
+		     uint64_t lost_ns)
+{
+	struct counter *row = counter_of(r, piece->op);
+	const struct ops_process *p;
+
+	if (row) {
+		row->row.self_ns += self_ns;
+		row->row.lost_ns += lost_ns;
+	}
+	if (!r->by)
+		return;
+	p = process_of_ctx(r, piece->ev->ctx);
+	if (!ask_by_time(r->by, piece->ev, piece->op, p ? p->process : 0, self_ns, lost_ns))
+		r->nomem = true;
+}
+
 static void on_call(struct line_sink *s, const struct line_piece *piece)
 {
 	struct ask_ops_run *r = (struct ask_ops_run *)s;
 	uint64_t ns = (uint64_t)(piece->end_ns - piece->start_ns);
 	struct ops_process *p;
-	struct counter *row;
 
 	if (piece->open || !piece->ev || !select_event(r->sel, r->w, piece->ev))
 		return;
-	row = counter_of(r, piece->op);
-	if (row) {
-		row->row.self_ns += ns - piece->calls_ns;
-		row->row.lost_ns += parts_sum(piece->parts, PARTS_HOST);
-	}
+	add_time(r, piece, ns - piece->calls_ns, parts_sum(piece->parts, PARTS_HOST));
 	p = piece->depth == 0 ? process_of_ctx(r, piece->ev->ctx) : NULL;
 	if (p) {
 		p->outer_calls++;
@@ -184,15 +202,12 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
 {
 	struct ask_ops_run *r = (struct ask_ops_run *)s;
 	struct ops_process *p;
-	struct counter *row;
 	uint64_t lost;
 
 	if (!piece->ev || !select_event(r->sel, r->w, piece->ev))
 		return;
 	lost = parts_sum(piece->parts, PARTS_HOST);
-	row = counter_of(r, piece->op);
-	if (row)
-		row->row.lost_ns += lost;
+	add_time(r, piece, 0, lost);
 	p = process_of_ctx(r, piece->ev->ctx);
 	if (p)
 		p->lost_ns += lost;
@@ -250,6 +265,11 @@ void ask_ops_free(struct ask_ops_run *r)
 void ask_ops_exact(struct ask_ops_run *r, struct exact *x)
 {
 	r->exact = x;
+}
+
+void ask_ops_by(struct ask_ops_run *r, struct ask_by *by)
+{
+	r->by = by;
 }
 
 struct exact *ask_ops_exact_of(const struct ask_ops_run *r)
@@ -358,7 +378,7 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 		break;
 	}
 	if (!ops_facts_record(&r->answer, r->w, rec) || !ask_kernels_record(r->kernels, rec) ||
-	    !ask_findings_record(&r->answer, rec))
+	    !ask_findings_record(&r->answer, rec) || (r->by && !ask_by_record(r->by, rec)))
 		r->nomem = true;
 }
 
@@ -422,6 +442,9 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 
 	if (!fill_rows(r) || !ask_kernels_rows(r->kernels, &a->kernels) ||
 	    !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
+		return NULL;
+	a->by = r->by ? ask_by_rows(r->by, r->kernels) : NULL;
+	if (r->by && !a->by)
 		return NULL;
 	a->stacks = a->brief ? NULL : &r->stacks;
 	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;

@@ -36,6 +36,11 @@ void ask_ops_exact(struct ask_ops_run *run, struct exact *x);
 struct exact *ask_ops_exact_of(const struct ask_ops_run *run); /* NULL: none */
 bool ask_ops_seek(struct ask_ops_run *run);
 
+/* Rows by a key besides: by, the caller's, is told of every event that is counted from here on (ask/by.h), and the answer
+ * has its rows. */
+struct ask_by;
+void ask_ops_by(struct ask_ops_run *run, struct ask_by *by);
+
 /* The answer so far, borrowed until asked again. NULL: out of memory. */
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *run);
 void ask_ops_free(struct ask_ops_run *run);

@@ -10,6 +10,7 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
+#include "lib/emit/by.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/world/stack_ends.h"
@@ -273,6 +274,8 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	jsonw_key_str(&j, "schema", "ingero.stat/1");
 	jsonw_key_bool(&j, "exact", s->exact);
 	ops(&j, s, (double)(s->end_ns - s->start_ns));
+	if (s->by)
+		by_json(&j, w, s);
 	kernels(&j, w, s);
 	errors(&j, s);
 	processes(&j, w, s);

@@ -5,53 +5,35 @@
  */
 #include "lib/emit/ops_text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
+#include "lib/emit/by.h"
+#include "lib/emit/cells.h"
 #include "lib/event/chain.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/world/stack_ends.h"
 
-#define FEW_CALLS	100 /* below this many calls a p99 is the largest of them, and is marked */
 #define ERRORS_SHOWN	20
 #define PROCESSES_SHOWN 16
 #define KERNELS_SHOWN	5 /* of each launching op */
 #define KERNEL_CHARS	60
 #define ENDS_SHOWN	4 /* modules in which stacks end */
 
-static const char *quantile(struct human_text *t, uint64_t ns, uint64_t count)
-{
-	char few[sizeof(t->s)];
-
-	*t = human_ns(ns);
-	if (count < FEW_CALLS) {
-		snprintf(few, sizeof(few), "~%.40s", t->s);
-		memcpy(t->s, few, sizeof(t->s));
-	}
-	return t->s;
-}
-
 static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
 {
-	struct human_text text;
-
 	table_cell(t, "%s", r->op->name);
 	table_cell(t, "%s", human_count(r->count).s);
-	if (calls && r->errors)
-		table_cell_styled(t, HUMAN_RED, "%s", human_count(r->errors).s);
-	else if (calls)
-		table_cell(t, "-");
+	if (calls)
+		cell_errors(t, r->errors);
 	if (r->op->track == TRACK_INSTANT) {
 		for (unsigned i = 0; i < 5; i++)
 			table_cell(t, "-");
 	} else {
-		table_cell(t, "%s", quantile(&text, r->p50_ns, r->count));
-		table_cell(t, "%s", quantile(&text, r->p95_ns, r->count));
-		table_cell(t, "%s", quantile(&text, r->p99_ns, r->count));
+		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->count);
 		table_cell(t, "%s", human_ns(r->max_ns).s);
 		table_cell(t, "%s", human_ns(r->total_ns).s);
 	}
@@ -59,12 +41,9 @@ static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool
 		return;
 	if (calls) {
 		table_cell(t, "%s", human_ns(r->self_ns).s);
-		table_cell(t, "%s", wall > 0 ? human_percent((double)r->self_ns / wall).s : "-");
+		cell_share(t, r->self_ns, wall);
 	}
-	if (r->lost_ns)
-		table_cell_styled(t, HUMAN_YELLOW, "%s", human_ns(r->lost_ns).s);
-	else
-		table_cell(t, "-");
+	cell_lost(t, r->lost_ns);
 }
 
 static const char *heading(const char *layer)
@@ -111,7 +90,7 @@ static void ops_tables(struct buf *out, const struct ops_summary *s, bool color,
 		for (; i < s->rows.n && heading(source_layer(s->rows.v[i].op->source)) == title;
 		     i++) {
 			ops_cells(t, &s->rows.v[i], calls, s->brief, wall);
-			*few |= s->rows.v[i].count < FEW_CALLS &&
+			*few |= s->rows.v[i].count < CELL_FEW &&
 				s->rows.v[i].op->track != TRACK_INSTANT;
 		}
 		buf_putc(out, '\n');
@@ -147,8 +126,8 @@ static void kernel_table(struct buf *out, const struct ops_summary *s, const str
 			table_cell(t, "%.*s", (int)name.n, name.p);
 		table_cell(t, "%s", k->op->name);
 		table_cell(t, "%s", human_count(k->count).s);
-		table_cell(t, "%s", quantile(&text, k->p50_ns, k->count));
-		table_cell(t, "%s", quantile(&text, k->p99_ns, k->count));
+		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));
+		table_cell(t, "%s", cell_quantile(&text, k->p99_ns, k->count));
 		table_cell(t, "%s", human_ns(k->max_ns).s);
 		table_cell(t, "%s", human_ns(k->total_ns).s);
 	}
@@ -336,7 +315,7 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 		buf_printf(out,
 			   "~ a quantile over fewer than %d calls; share is of wall time, calls "
 			   "inside not counted again\n",
-			   FEW_CALLS);
+			   CELL_FEW);
 }
 
 #define FINDINGS_SHOWN 4
@@ -358,7 +337,7 @@ static void finding_lines(struct buf *out, const struct ops_summary *s)
 }
 
 void ops_text(struct buf *out, const struct world *w, const struct ops_summary *s, bool over,
-	      bool color, unsigned columns)
+	      unsigned top, bool color, unsigned columns)
 {
 	bool few = false;
 
@@ -366,10 +345,14 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
 	finding_lines(out, s);
 	if (!over) /* what is drawn over is cut at the bottom */
 		coverage_lines(out, w, s, over, false);
-	ops_tables(out, s, color, columns, &few);
+	if (s->by)
+		few = by_text(out, w, s, top, color, columns);
+	else
+		ops_tables(out, s, color, columns, &few);
 	if (s->rows.n == 0)
 		buf_puts(out, s->events ? "\nno event is what was asked for\n" : "\nno events\n");
-	kernel_table(out, s, w, color, columns);
+	if (!s->by)
+		kernel_table(out, s, w, color, columns);
 	error_lines(out, s, color);
 	if (!over)
 		return;

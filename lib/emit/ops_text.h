@@ -11,9 +11,9 @@
 #include "lib/event/ops.h"
 #include "lib/world/world.h"
 
-/* columns: of the terminal, 0 none: tables fold to it. over: the stream has ended; until then the coverage stands at the top, because what is drawn over is
+/* top: rows shown of the answer's by, 0 all; columns: of the terminal, 0 none: tables fold to it. over: the stream has ended; until then the coverage stands at the top, because what is drawn over is
  * cut at the bottom of the screen. */
 void ops_text(struct buf *out, const struct world *w, const struct ops_summary *s, bool over,
-	      bool color, unsigned columns);
+	      unsigned top, bool color, unsigned columns);
 
 #endif

@@ -65,6 +65,7 @@ struct ops_metric {
 };
 
 struct stack_ends_sum;
+struct by_table;
 
 /* A cause that the stream says was found. */
 struct ops_finding {
@@ -103,6 +104,7 @@ struct ops_summary {
 	int64_t start_ns,
 		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
 	int64_t real_minus_mono_ns;
+	const struct by_table *by;		/* event/by.h; NULL: not asked for */
 	const struct stack_ends_sum *stacks;	/* world/stack_ends.h; NULL: not counted */
 	struct ops_metric metrics[OPS_METRICS]; /* of the node, by enum metric_id */
 	uint32_t hostname, kernel;		/* strings, 0 unknown */

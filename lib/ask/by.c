@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counted by ids (two numbers), put together by text when asked.
+ */
+#include "lib/ask/by.h"
+
+#include <stdlib.h>
+
+#include "lib/ask/by_label.h"
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
+#include "lib/stat/sketch.h"
+
+struct slot {
+	struct by_id id;
+	uint64_t count, errors, self_ns, calls_self_ns, lost_ns;
+	struct sketch durations; /* of what has one */
+};
+
+/* The first two slots. */
+enum { SLOT_UNKNOWN, SLOT_OTHER, SLOTS_FIRST };
+
+struct ask_by {
+	struct world *w;
+	bool by_text;
+	VEC(struct slot) slots;
+	struct map by_id; /* hash -> index */
+	size_t last;	  /* most events come in runs */
+	struct by_places places;
+	struct by_table table;
+};
+
+struct ask_by *ask_by_new(struct world *w, enum by_key key, bool by_text)
+{
+	struct ask_by *by = calloc(1, sizeof(*by));
+
+	if (!by)
+		return NULL;
+	by->w = w;
+	by->table.key = key;
+	by->by_text = by_text || by_label_shared(key);
+	for (unsigned i = 0; i < SLOTS_FIRST; i++) {
+		if (!vec_push(&by->slots, (struct slot){ 0 })) {
+			ask_by_free(by);
+			return NULL;
+		}
+	}
+	return by;
+}
+
+void ask_by_free(struct ask_by *by)
+{
+	if (!by)
+		return;
+	for (size_t i = 0; i < by->slots.n; i++)
+		sketch_free(&by->slots.v[i].durations);
+	vec_free(&by->slots);
+	map_free(&by->by_id);
+	by_places_free(&by->places);
+	vec_free(&by->table.rows);
+	free(by);
+}
+
+static bool is(const struct slot *s, struct by_id id)
+{
+	return s->id.a == id.a && s->id.b == id.b;
+}
+
+static struct slot *slot_of(struct ask_by *by, const struct event *ev, const struct op_def *op,
+			    uint32_t process)
+{
+	struct by_id id = by_id_of(by->w, by->table.key, ev, op, process);
+	uint64_t key, at;
+
+	if (id.a == 0)
+		return &by->slots.v[SLOT_UNKNOWN];
+	if (by->last && is(&by->slots.v[by->last], id)) {
+		by->slots.v[by->last].id.ctx = ev->ctx;
+		return &by->slots.v[by->last];
+	}
+	for (key = hash_u64(id.a ^ hash_u64(id.b)); map_get(&by->by_id, key, &at); key++) {
+		if (!is(&by->slots.v[at], id))
+			continue;
+		by->last = at;
+		by->slots.v[at].id.ctx = ev->ctx; /* the newest: a process may call itself anew */
+		return &by->slots.v[at];
+	}
+	if (by->slots.n - SLOTS_FIRST >= BY_KEYS_MAX)
+		return &by->slots.v[SLOT_OTHER];
+	at = by->slots.n;
+	if (!vec_push(&by->slots, (struct slot){ .id = id }) || !map_put(&by->by_id, key, at))
+		return NULL;
+	by->last = at;
+	return &by->slots.v[at];
+}
+
+bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
+		  uint32_t process, uint64_t self_ns)
+{
+	struct slot *s = slot_of(by, ev, op, process);
+
+	if (!s)
+		return false;
+	s->count++;
+	s->errors += ev->ret != 0 && op->flags & OP_CALL;
+	s->self_ns += self_ns;
+	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
+	return op->track == TRACK_INSTANT || sketch_add(&s->durations, ev->dur_ns);
+}
+
+bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
+		 uint32_t process, uint64_t self_ns, uint64_t lost_ns)
+{
+	struct slot *s = slot_of(by, ev, op, process);
+
+	if (!s)
+		return false;
+	s->self_ns += self_ns;
+	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
+	s->lost_ns += lost_ns;
+	return true;
+}
+
+bool ask_by_record(struct ask_by *by, const struct record *rec)
+{
+	return by_places_record(&by->places, by->w, rec);
+}
+
+/* A slot and what it is called. */
+struct named {
+	struct by_row row;
+	const struct slot *slot;
+	bool alone; /* not one with others that read the same */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	uint32_t p[4] = { x->row.kind, x->row.key, x->row.name, x->row.node };
+	uint32_t q[4] = { y->row.kind, y->row.key, y->row.name, y->row.node };
+
+	for (unsigned i = 0; i < 4; i++)
+		if (p[i] != q[i])
+			return p[i] < q[i] ? -1 : 1;
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+static bool same(const struct named *x, const struct named *y)
+{
+	return x->row.kind == y->row.kind && x->row.key == y->row.key &&
+	       x->row.name == y->row.name && x->row.node == y->row.node &&
+	       (!x->alone || x->row.kind != BY_KNOWN);
+}
+
+/* v[from..to) are one row. */
+static bool put_together(struct ask_by *by, const struct named *v, size_t from, size_t to)
+{
+	struct by_row row = v[from].row;
+	struct sketch all = { 0 };
+	bool good = true;
+
+	for (size_t i = from; i < to && good; i++) {
+		const struct slot *s = v[i].slot;
+
+		good = sketch_merge(&all, &s->durations);
+		row.count += s->count;
+		row.errors += s->errors;
+		row.self_ns += s->self_ns;
+		row.calls_self_ns += s->calls_self_ns;
+		row.lost_ns += s->lost_ns;
+	}
+	row.timed = all.count;
+	row.p50_ns = sketch_quantile(&all, 0.50);
+	row.p95_ns = sketch_quantile(&all, 0.95);
+	row.p99_ns = sketch_quantile(&all, 0.99);
+	row.max_ns = all.count ? all.max : 0;
+	row.total_ns = all.sum;
+	sketch_free(&all);
+	return good && (row.count == 0 || vec_push(&by->table.rows, row));
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct by_row *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels)
+{
+	struct by_labels labels = { by->w, by->table.key, &by->places, kernels };
+	struct named *v = calloc(by->slots.n, sizeof(*v));
+	bool good = v != NULL;
+
+	by->table.rows.n = 0;
+	for (size_t i = 0; i < by->slots.n && good; i++) {
+		v[i].slot = &by->slots.v[i];
+		v[i].alone = !by->by_text;
+		v[i].row.kind = i == SLOT_OTHER ? BY_OTHER : BY_UNKNOWN;
+		if (i >= SLOTS_FIRST) {
+			good = by_label(&labels, &v[i].slot->id, &v[i].row);
+			v[i].row.kind = v[i].row.key ? BY_KNOWN : BY_UNKNOWN;
+		}
+	}
+	if (good)
+		qsort(v, by->slots.n, sizeof(*v), by_name);
+	for (size_t i = 0, to; i < by->slots.n && good; i = to) {
+		for (to = i + 1; to < by->slots.n && same(&v[i], &v[to]);)
+			to++;
+		good = put_together(by, v, i, to);
+	}
+	free(v);
+	if (good && by->table.rows.n)
+		qsort(by->table.rows.v, by->table.rows.n, sizeof(*by->table.rows.v), by_total);
+	return good ? &by->table : NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counting by a key: told by ask/ops.h of every event it counts, and of its own and lost time once these are known.
+ * Names may arrive after what they name, so keys become text when asked. Memory is bounded by event/by.h's BY_KEYS_MAX.
+ */
+#ifndef INGERO_ASK_BY_H
+#define INGERO_ASK_BY_H
+
+#include <stdbool.h>
+
+#include "lib/event/by.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+struct ask_by;
+struct ask_kernels;
+
+/* w must outlive it. by_text: rows that read the same are one, as for who compares recordings. NULL: out of memory. */
+struct ask_by *ask_by_new(struct world *w, enum by_key key, bool by_text);
+void ask_by_free(struct ask_by *by);
+
+/* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. All false when out of
+ * memory. */
+bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
+		  uint32_t process, uint64_t self_ns);
+/* Of an event told before: more own time, and what the host took. */
+bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
+		 uint32_t process, uint64_t self_ns, uint64_t lost_ns);
+bool ask_by_record(struct ask_by *by, const struct record *rec);
+
+/* The rows so far, borrowed until asked again; kernels says what functions are called. NULL: out of memory. */
+const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The key of an event as two numbers, and what such a key is called once all is known that will be.
+ */
+#ifndef INGERO_ASK_BY_LABEL_H
+#define INGERO_ASK_BY_LABEL_H
+
+#include <stdbool.h>
+
+#include "lib/base/map.h"
+#include "lib/event/by.h"
+#include "lib/event/event.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+struct by_id {
+	uint64_t a, b; /* a 0: not known */
+	uint32_t ctx;  /* of an event with it: says who that is */
+};
+
+/* process: world id, 0 unknown */
+struct by_id by_id_of(const struct world *w, enum by_key key, const struct event *ev,
+		      const struct op_def *op, uint32_t process);
+
+/* Whether different ids of a key can be the same thing: a line of many stacks, a pod of many processes. */
+bool by_label_shared(enum by_key key);
+
+/* What PLACE records say, by process; the newest statement about each holds. Texts are world strings. */
+struct by_place {
+	uint32_t pod, container, container_name, rank, run;
+	uint64_t rank_number;
+};
+struct by_places {
+	VEC(struct by_place) v;
+	struct map of_process; /* world process -> index */
+};
+/* False: out of memory. */
+bool by_places_record(struct by_places *p, struct world *w, const struct record *rec);
+void by_places_free(struct by_places *p);
+
+struct ask_kernels;
+
+/* All borrowed. */
+struct by_labels {
+	struct world *w;
+	enum by_key key;
+	const struct by_places *places;
+	const struct ask_kernels *kernels;
+};
+
+/* Sets key, name, node and order of a row; key stays 0 when there is nothing to call it. False: out of memory. */
+bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *row);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of code have no end: in the table they are cut, in the JSON value they are whole.
+ */
+#include "lib/emit/by.h"
+
+#include "lib/emit/cells.h"
+
+#define TITLE_CHARS 96
+
+static void piece(struct buf *out, const char *before, struct bytes text, const char *after)
+{
+	if (text.n == 0)
+		return;
+	buf_puts(out, before);
+	human_safe(out, text);
+	buf_puts(out, after);
+}
+
+void by_title(struct buf *out, const struct world *w, enum by_key key, const struct by_row *row)
+{
+	struct bytes id = world_text(w, row->key), name = world_text(w, row->name);
+
+	if (row->kind != BY_KNOWN) {
+		buf_puts(out, row->kind == BY_UNKNOWN ? "unknown" : "other");
+		return;
+	}
+	piece(out, "", world_text(w, row->node), ": ");
+	if (key == BY_SIZE || key == BY_DIRECTION) {
+		piece(out, "", name.n ? name : id, "");
+		return;
+	}
+	piece(out, "", id, "");
+	if (key != BY_OP)
+		piece(out, " ", name, "");
+}
+
+static void cells(struct table *t, struct buf *title, const struct by_row *r, double wall)
+{
+	if (title->n > TITLE_CHARS)
+		table_cell(t, "%.*s...", TITLE_CHARS - 3, title->p);
+	else
+		table_cell(t, "%s", buf_text(title));
+	buf_reset(title);
+	table_cell(t, "%s", human_count(r->count).s);
+	cell_errors(t, r->errors);
+	if (r->timed) {
+		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->timed);
+		table_cell(t, "%s", human_ns(r->max_ns).s);
+	} else {
+		for (unsigned i = 0; i < 4; i++)
+			table_cell(t, "-");
+	}
+	table_cell(t, "%s", human_ns(r->total_ns).s);
+	table_cell(t, "%s", human_ns(r->self_ns).s);
+	cell_share(t, r->calls_self_ns, wall);
+	cell_lost(t, r->lost_ns);
+}
+
+bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s, unsigned top,
+	     bool color, unsigned columns)
+{
+	const char *headers[] = { by_key_name(s->by->key),
+				  ">count",
+				  ">errors",
+				  ">p50",
+				  ">p95",
+				  ">p99",
+				  ">max",
+				  ">total",
+				  ">own",
+				  ">share",
+				  ">lost",
+				  NULL };
+	double wall = (double)(s->end_ns - s->start_ns);
+	struct table *t = table_new(headers);
+	struct buf title = { 0 };
+	size_t shown = 0, left = 0;
+	bool few = false, other = false;
+
+	/* What is unknown, and the rest, is shown however many rows come before. */
+	for (size_t i = 0; t && i < s->by->rows.n; i++) {
+		const struct by_row *r = &s->by->rows.v[i];
+
+		other |= r->kind == BY_OTHER;
+		if (r->kind == BY_KNOWN && top && shown >= top) {
+			left++;
+			continue;
+		}
+		shown++;
+		few |= r->timed && r->timed < CELL_FEW;
+		by_title(&title, w, s->by->key, r);
+		cells(t, &title, r, wall);
+	}
+	out->failed |= !t || title.failed;
+	if (t && s->by->rows.n) {
+		buf_putc(out, '\n');
+		table_fold(out, t, 2, color, columns);
+	}
+	if (left)
+		buf_printf(out, "  %s row%s more (--top 0 shows all)\n", human_count(left).s,
+			   left == 1 ? "" : "s");
+	if (other)
+		buf_printf(out, "  other: whatever came after the first %s, counted together\n",
+			   human_count(BY_KEYS_MAX).s);
+	buf_free(&title);
+	table_free(t);
+	return few;
+}
+
+static void text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
+{
+	jsonw_key(j, key);
+	if (string)
+		jsonw_bytes(j, world_text(w, string));
+	else
+		jsonw_null(j);
+}
+
+void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	static const char *const kinds[] = { "known", "unknown", "other" };
+	double wall = (double)(s->end_ns - s->start_ns);
+
+	jsonw_key_object(j, "by");
+	jsonw_key_str(j, "key", by_key_name(s->by->key));
+	jsonw_key_u64(j, "limit", BY_KEYS_MAX);
+	jsonw_key_array(j, "rows");
+	for (size_t i = 0; i < s->by->rows.n; i++) {
+		const struct by_row *r = &s->by->rows.v[i];
+
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "kind", kinds[r->kind]);
+		text(j, w, "key", r->key);
+		text(j, w, "name", r->name);
+		text(j, w, "node", r->node);
+		jsonw_key_u64(j, "count", r->count);
+		jsonw_key_u64(j, "errors", r->errors);
+		jsonw_key_u64(j, "timed", r->timed);
+		jsonw_key_u64(j, "p50_ns", r->p50_ns);
+		jsonw_key_u64(j, "p95_ns", r->p95_ns);
+		jsonw_key_u64(j, "p99_ns", r->p99_ns);
+		jsonw_key_u64(j, "max_ns", r->max_ns);
+		jsonw_key_u64(j, "total_ns", r->total_ns);
+		jsonw_key_u64(j, "self_ns", r->self_ns);
+		jsonw_key_u64(j, "lost_ns", r->lost_ns);
+		jsonw_key_double(j, "share", wall > 0 ? (double)r->calls_self_ns / wall : 0);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	jsonw_object_end(j);
+}

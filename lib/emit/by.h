@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows by a key: a table for people, and a member of stat's JSON value.
+ */
+#ifndef INGERO_EMIT_BY_H
+#define INGERO_EMIT_BY_H
+
+#include <stdbool.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/jsonw.h"
+#include "lib/event/by.h"
+#include "lib/event/ops.h"
+#include "lib/world/world.h"
+
+/* What a row is called, for people: appended. */
+void by_title(struct buf *out, const struct world *w, enum by_key key, const struct by_row *row);
+
+/* s->by; top: rows shown, 0 all. True: quantiles over few calls were marked. */
+bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s, unsigned top,
+	     bool color, unsigned columns);
+/* The member "by". */
+void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s);
+
+#endif
