@@ -129,14 +129,13 @@ const struct sim_play play_managed_thrash = { .name = "managed-thrash",
 					      .sites = sites,
 					      .step = managed_step };
 
-/* ---- a model is read, converted by the program, and copied to the device */
+/* ---- a model is converted by the program, and copied to the device */
 
-enum { LOAD_READ, LOAD_ROOM, LOAD_COPY, LOAD_KERNEL, LOAD_WAIT };
+enum { LOAD_ROOM, LOAD_COPY, LOAD_KERNEL, LOAD_WAIT };
 
 #define TENSORS 24
 
 static const struct sim_site_def load_sites[] = {
-	[LOAD_READ] = { "read_tensor", "read", NULL, 14 },
 	[LOAD_ROOM] = { "to_device", "cudaMalloc", "cuMemAlloc_v2", 27 },
 	[LOAD_COPY] = { "to_device", "cudaMemcpyAsync", "cuMemcpyHtoDAsync_v2", 29 },
 	[LOAD_KERNEL] = { "decode", "cudaLaunchKernel", "cuLaunchKernel", 57 },
@@ -147,11 +146,10 @@ static const struct sim_site_def load_sites[] = {
 static void load_step(struct sim_actor *a)
 {
 	const struct sim_run *r = a->run;
-	/* of the recording: 0.1 % disk, 13 % the program's own code */
+	/* 13 % of the recording */
 	uint64_t each_ns = r->o.duration_ns / 1000 / TENSORS;
 
 	for (uint64_t i = 0; a->steps == 0 && i < TENSORS; i++) {
-		act_disk_read(a, LOAD_READ, 4 * MIB, each_ns);
 		sim_actor_work(a, 130 * each_ns);
 		act_allocate(a, LOAD_ROOM, true, 0x7fd000000000 + i * 0x10000000, 96 * MIB, 0,
 			     60000);
