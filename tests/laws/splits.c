@@ -80,10 +80,28 @@ static void through_file(const struct sim_options *o, uint32_t block_events, uin
 
 int main(void)
 {
-	static const char *const scenarios[] = { "incident", "contended", "throttled",
-						 "lock",     "disk",	  "errors" };
+	static const char *const scenarios[] = {
+		"incident",
+		"contended",
+		"throttled",
+		"lock",
+		"disk",
+		"errors",
+		"alloc-churn",
+		"gpu-oom",
+		"memory-sawtooth",
+		"kv-pressure",
+		"managed-thrash",
+		"illegal-access",
+		"memcpy-bottleneck",
+		"graph-recapture",
+		"graph-pool",
+		"graph-capture-failed",
+		"fragmentation",
+		"graph-launch-late",
+	};
 
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		struct verdict whole, cut;
 		struct sim_options o;
 		uint64_t segments;
@@ -107,7 +125,7 @@ int main(void)
 		through_file(&o, 100, 0, &cut, &segments);
 		same(&whole, &cut, scenarios[i], "in small blocks");
 		verdict_free(&cut);
-		through_file(&o, 1000, 200000, &cut, &segments);
+		through_file(&o, 1000, 100000, &cut, &segments);
 		ok(segments > 2, "%s: %d segments", scenarios[i], (int)segments);
 		same(&whole, &cut, scenarios[i], "in segments");
 		verdict_free(&cut);
