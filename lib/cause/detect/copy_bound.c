@@ -22,6 +22,7 @@
 #define CALL_NS		     20000
 
 #define SMALL_BYTES (64u << 10)
+#define MOST_BYTES  (1ull << 50)
 
 enum direction { TO_HOST_FROM_HOST, TO_DEVICE, FROM_DEVICE, ON_DEVICE, ANY, DIRECTIONS };
 
@@ -97,6 +98,8 @@ static bool copied(struct state *s, struct per_process *pp, const struct line_pi
 		return true;
 	event_get(p->ev, p->op, COL_BYTES, &bytes);
 	event_get(p->ev, p->op, COL_DIRECTION, &direction);
+	if (bytes > MOST_BYTES) /* of a damaged recording */
+		return true;
 	c = copies_of(s, pp, p->process, direction < ANY ? (enum direction)direction : ANY);
 	if (!c)
 		return false;

@@ -15,6 +15,7 @@
 #define LEAST_BYTES (256ull << 20)
 #define SLOW_PER_NS 1.074	/* bytes: 1 GiB/s; one NVMe disk reads two to seven times as fast */
 #define COPY_BYTES  (64u << 10) /* smaller copies are no weights */
+#define MOST_BYTES  (1ull << 50) /* more is of a damaged recording */
 #define ALLOC_BYTES (1u << 20)
 
 /* Of one thread, since it last had the device work. */
@@ -141,7 +142,8 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	if (p->op->flags & OP_COPY) {
 		event_get(p->ev, p->op, COL_BYTES, &bytes);
 		event_get(p->ev, p->op, COL_DIRECTION, &direction);
-		if (bytes < COPY_BYTES || (direction != 1 && direction != 4) || p->ev->ret != 0)
+		if (bytes < COPY_BYTES || bytes > MOST_BYTES ||
+		    (direction != 1 && direction != 4) || p->ev->ret != 0)
 			return true;
 		l->copied += bytes;
 		l->copy_ns += p->ev->dur_ns;
