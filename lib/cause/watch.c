@@ -34,6 +34,7 @@ static const struct watch_def *const defs[] = {
 	&watch_steps,
 	&watch_periodic_spike,
 	&watch_cold_start,
+	&watch_throughput_drop,
 	NULL, /* ends the table */
 	/* clang-format on */
 };

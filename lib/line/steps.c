@@ -132,6 +132,47 @@ static void slow_add(struct step_phase *p, const struct step *step)
 	p->slow[at] = *step;
 }
 
+static void series_add(struct step_series *s, int64_t end_ns, uint64_t own_ns, uint64_t device_ns)
+{
+	uint64_t at;
+
+	if (s->cell_ns == 0) {
+		s->cell_ns = STEPS_CELL_NS;
+		s->first_ns = end_ns;
+	}
+	at = (uint64_t)(end_ns - s->first_ns) / (uint64_t)s->cell_ns;
+	while (at >= STEPS_CELLS) {
+		for (unsigned i = 0; i < STEPS_CELLS; i++) {
+			struct step_cell two = s->v[i];
+
+			s->v[i] = (struct step_cell){ 0 };
+			s->v[i / 2].count += two.count;
+			s->v[i / 2].own_ns += two.own_ns;
+			s->v[i / 2].device_ns += two.device_ns;
+		}
+		s->cell_ns *= 2;
+		s->n = (s->n + 1) / 2;
+		at /= 2;
+	}
+	s->v[at].count++;
+	s->v[at].own_ns += own_ns;
+	s->v[at].device_ns += device_ns;
+	if (s->n <= at)
+		s->n = (unsigned)at + 1;
+}
+
+/* What a step took of itself: neither the host's time, nor sleeping or waiting for others. */
+static uint64_t own_of(const struct step *step)
+{
+	uint64_t own = step->dur_ns;
+
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		if (i != PART_SELF && i != PART_DEVICE)
+			own -= step->part_ns[i] < own ? step->part_ns[i] : own;
+	}
+	return own;
+}
+
 /* The open step ends here and the next begins. */
 static bool step_ends(struct steps_thread *th, int64_t end_ns)
 {
@@ -147,6 +188,7 @@ static bool step_ends(struct steps_thread *th, int64_t end_ns)
 	for (unsigned i = 0; i < PART_COUNT; i++)
 		p->part_ns[i] += step->part_ns[i];
 	slow_add(p, step);
+	series_add(&p->series, end_ns, own_of(step), step->part_ns[PART_DEVICE]);
 	th->ended = th->seen;
 	if (!sketch_add(&p->dur, step->dur_ns))
 		return false;

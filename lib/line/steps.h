@@ -35,12 +35,27 @@ struct step {
 	uint64_t part_ns[PART_COUNT]; /* the rest is its own code, in calls or not */
 };
 
+#define STEPS_CELLS   512
+#define STEPS_CELL_NS 250000000
+
+/* Steps by when they ended: cells of equal length, which doubles when there are too many of them. */
+struct step_series {
+	int64_t first_ns, cell_ns;
+	unsigned n;
+	struct step_cell {
+		uint64_t count;
+		uint64_t own_ns;    /* on CPU in its own code, and waiting for the device */
+		uint64_t device_ns; /* of which for the device */
+	} v[STEPS_CELLS];
+};
+
 /* The steps of one loop. */
 struct step_phase {
 	uint64_t count, ns;
 	int64_t start_ns, end_ns;
 	struct sketch dur;
 	uint64_t part_ns[PART_COUNT]; /* of all of them */
+	struct step_series series;
 	struct step slow[STEPS_SLOW]; /* the longest, longest first */
 	unsigned nslow;
 	struct step_call sequence[STEPS_SEQUENCE]; /* in order, the last ends the step */

@@ -39,6 +39,7 @@ static const struct sim_play *const plays[] = {
 	&play_worker,
 	&play_sync_storm,
 	&play_launch_bound,
+	&play_slow_down,
 	NULL, /* ends the table */
 	/* clang-format on */
 };

@@ -16,6 +16,8 @@ extern const struct watch_def watch_alloc_churn, watch_gpu_oom, watch_gpu_leak;
 extern const struct watch_def watch_gpu_work, watch_steps;
 /* calls slow in themselves */
 extern const struct watch_def watch_periodic_spike, watch_cold_start;
+/* of steps */
+extern const struct watch_def watch_throughput_drop;
 
 extern const struct watch_def watch_kv_pressure, watch_managed_thrash, watch_model_load;
 extern const struct watch_def watch_errors;

@@ -34,15 +34,20 @@ enum gpu_site {
 		"read_loss", "cudaStreamSynchronize", "cuStreamSynchronize", 80 \
 	}
 
-static void train_step(struct sim_actor *a)
+static void step_of(struct sim_actor *a, uint64_t kernel_ns)
 {
 	act_copy(a, AT_COPY_IN, true, 256 << 10, 15000);
 	for (unsigned i = 0; i < KERNELS; i++)
 		act_launch(a, i < KERNELS / 2 ? AT_FORWARD : AT_BACKWARD, 0x401000 + i * 0x40,
-			   KERNEL_NS);
+			   kernel_ns);
 	sim_work(a, PREPARE_NS);
 	act_copy(a, AT_COPY_OUT, false, 4, 2000);
 	act_synchronize(a, AT_SYNC);
+}
+
+static void train_step(struct sim_actor *a)
+{
+	step_of(a, KERNEL_NS);
 }
 
 /* What is due of the plant, 0 when that is not enough for once. */
@@ -244,3 +249,33 @@ const struct sim_play play_launch_bound = {
 	.sites = small_sites,
 	.step = small_step
 };
+
+/* ---- throughput-drop ---- */
+
+/* From some point on every kernel takes longer, so that this share of the time is lost until the end. The larger it is the
+ * earlier it begins. play[0], play[1]: steps before that and their time, which tell what a step took. */
+static void slowing_step(struct sim_actor *a)
+{
+	uint64_t percent = a->run->o.play_percent, whole = a->run->o.duration_ns / 100;
+	uint64_t from = percent < 50 ? 75 - percent : 25;
+	uint64_t slow = percent < 100 - from ? percent : 100 - from - 1; /* of what is left */
+	int64_t start = a->now_ns;
+
+	if (percent == 0 || (uint64_t)(start - a->run->begin_ns) < whole * from) {
+		train_step(a);
+		a->play[0]++;
+		a->play[1] += (uint64_t)(a->now_ns - start);
+		return;
+	}
+	step_of(a, KERNEL_NS * (100 - from) / (100 - from - slow));
+	if ((uint64_t)(a->now_ns - start) > a->play[1] / a->play[0])
+		sim_planted(a, PLANT_PLAY, (uint64_t)(a->now_ns - start) - a->play[1] / a->play[0]);
+}
+
+const struct sim_play play_slow_down = { .name = "slow-down",
+					 .summary = "kernels take longer from some point on",
+					 .kind = "throughput-drop",
+					 .culprit = "the GPU",
+					 .percent = 20,
+					 .sites = starved_sites,
+					 .step = slowing_step };

@@ -12,7 +12,7 @@ extern const struct sim_play play_copy_overlap, play_alloc_churn, play_gpu_oom, 
 extern const struct sim_play play_straggler, play_ranks_ahead, play_rank_hang, play_call_hang,
 	play_long_steps;
 extern const struct sim_play play_starved, play_tool_call, play_paced, play_worker, play_sync_storm,
-	play_launch_bound;
+	play_launch_bound, play_slow_down;
 
 extern const struct sim_play play_illegal_access, play_old_driver, play_polling;
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * throughput-drop: the steps of a loop take longer from some moment on. Proven by a change of level in the time that steps
+ * take of themselves (lib/stat/period.h, lib/line/steps.h), against what the same loop took before, until its end. Not
+ * this: what the host takes and waiting outside calls, which have their own kinds; a slow step now and then; a slow beginning;
+ * another loop; a loop that ends.
+ */
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/cause/detect/watches.h"
+#include "lib/cause/names.h"
+#include "lib/cause/fact.h"
+#include "lib/stat/period.h"
+
+#define CHANCE	  1e-4
+#define SLOWER	  1.10 /* than before */
+#define BEFORE	  8    /* cells, at least */
+#define AFTER	  8
+#define LOOPS_MAX 256
+
+struct drops {
+	VEC(struct drop {
+		uint32_t thread;
+		struct fact_told told;
+	})
+	v;
+};
+
+/* A loop that became slower. */
+struct slower {
+	size_t at; /* cell */
+	double chance, before_ns, after_ns, device_before_ns, device_after_ns;
+	uint64_t lost_ns, steps;
+};
+
+static double mean(uint64_t ns, uint64_t count)
+{
+	return count ? (double)ns / (double)count : 0;
+}
+
+/* The cells that have steps, the last and unfinished one left out. */
+static bool slower_of(const struct step_series *s, struct slower *out)
+{
+	double x[STEPS_CELLS];
+	unsigned cell[STEPS_CELLS], n = 0, split;
+	struct step_cell before = { 0 }, after = { 0 }, last = { 0 };
+
+	for (unsigned i = 0; i + 1 < s->n; i++) {
+		if (s->v[i].count == 0)
+			continue;
+		x[n] = mean(s->v[i].own_ns, s->v[i].count);
+		cell[n++] = i;
+	}
+	out->chance = change_chance(x, n, &out->at);
+	if (out->chance > CHANCE || out->at < BEFORE || n - out->at < AFTER)
+		return false;
+	split = (unsigned)out->at;
+	out->at = cell[split];
+	for (unsigned i = 0; i < s->n; i++) {
+		struct step_cell *side = i < out->at ? &before : &after;
+
+		side->count += s->v[i].count;
+		side->own_ns += s->v[i].own_ns;
+		side->device_ns += s->v[i].device_ns;
+		if (n >= 4 && i >= cell[n - 4]) {
+			last.count += s->v[i].count;
+			last.own_ns += s->v[i].own_ns;
+		}
+	}
+	out->before_ns = mean(before.own_ns, before.count);
+	out->after_ns = mean(after.own_ns, after.count);
+	out->device_before_ns = mean(before.device_ns, before.count);
+	out->device_after_ns = mean(after.device_ns, after.count);
+	out->steps = after.count;
+	if (out->after_ns < SLOWER * out->before_ns ||
+	    mean(last.own_ns, last.count) < SLOWER * out->before_ns)
+		return false;
+	out->lost_ns = (uint64_t)((out->after_ns - out->before_ns) * (double)after.count + 0.5);
+	return true;
+}
+
+static int tell(struct cause *c, const struct steps_thread *th, const struct step_phase *p,
+		const struct slower *x, struct fact_told *told, struct err *e)
+{
+	uint64_t wall = cause_wall_ns(c);
+	int64_t from = p->series.first_ns + (int64_t)x->at * p->series.cell_ns;
+	bool device = x->device_after_ns - x->device_before_ns > (x->after_ns - x->before_ns) / 2;
+	const struct step_call *last = &p->sequence[p->nsequence - 1];
+	struct fact f = { .kind = "throughput-drop",
+			  .process = th->process,
+			  .first_ns = from,
+			  .last_ns = p->end_ns,
+			  .lost_ns = x->lost_ns,
+			  .count = x->steps,
+			  .counted = "steps",
+			  .culprit.kind = device ? "gpu" : "code",
+			  .culprit.text = device ? "the GPU" : "its own code",
+			  .share = wall ? (double)x->lost_ns / (double)wall : 0,
+			  .explained = -1,
+			  .unexplained = -1,
+			  .op = last->op,
+			  .nsites = 1 };
+	struct buf place = { 0 };
+	int rc;
+
+	f.sites[0] = (struct where_place){ .stack = last->stack,
+					   .op = last->op,
+					   .lost_ns = x->lost_ns,
+					   .affected = x->steps,
+					   .count = p->count };
+	fact_place(c, &f.sites[0], &place);
+	f.identity = buf_text(&place);
+	fact_victim(&f, c, &f.summary);
+	buf_printf(&f.summary, " became slower %s after the start: a step takes %s instead of ",
+		   human_ns((uint64_t)(from - c->start_ns)).s, human_ns((uint64_t)x->after_ns).s);
+	buf_printf(&f.summary, "%s, because of %s, which lost ", human_ns((uint64_t)x->before_ns).s,
+		   f.culprit.text);
+	fact_amount(&f, &f.summary);
+	buf_printf(&f.summary, "; steps end %s", f.identity);
+	fact_evidence(&f, "a step before", x->before_ns, "ns");
+	fact_evidence(&f, "a step after", x->after_ns, "ns");
+	fact_evidence(&f, "of which waiting for the device, before", x->device_before_ns, "ns");
+	fact_evidence(&f, "of which waiting for the device, after", x->device_after_ns, "ns");
+	fact_evidence(&f, "chance of such a change", x->chance, "");
+	fact_fix(&f,
+		 device ? "Look at the device's clocks, temperature and other users at that moment"
+			: "Look at what the program began to do at that moment",
+		 device ? "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE" : "ingero-record -F 99",
+		 0, x->lost_ns, "from nothing, if it is meant to do more, to all of it");
+	rc = fact_tell(c, &f, told, e);
+	buf_free(&place);
+	fact_free(&f);
+	return rc;
+}
+
+static struct fact_told *told_of(struct drops *s, uint32_t thread, bool *nomem)
+{
+	*nomem = false;
+	for (size_t i = 0; i < s->v.n; i++) {
+		if (s->v.v[i].thread == thread)
+			return &s->v.v[i].told;
+	}
+	if (s->v.n >= LOOPS_MAX)
+		return NULL;
+	*nomem = !vec_push(&s->v, (struct drop){ .thread = thread });
+	return *nomem ? NULL : &s->v.v[s->v.n - 1].told;
+}
+
+static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+{
+	int rc = 0;
+
+	/* Whether it lasts is known in the end. */
+	if (pane != INT64_MAX)
+		return 0;
+	for (size_t i = 0; i < steps_threads(c->steps) && rc == 0; i++) {
+		const struct steps_thread *th = steps_thread(c->steps, i);
+		const struct step_phase *p = steps_told(th);
+		struct fact_told *told;
+		struct slower x = { 0 };
+		bool nomem;
+
+		if (!p || !slower_of(&p->series, &x) ||
+		    !fact_material(c, x.lost_ns, x.steps, cause_wall_ns(c)))
+			continue;
+		told = told_of(state, th->thread, &nomem);
+		if (nomem)
+			return err_nomem(e);
+		if (told)
+			rc = tell(c, th, p, &x, told, e);
+	}
+	return rc;
+}
+
+static void release(void *state)
+{
+	struct drops *s = state;
+
+	vec_free(&s->v);
+}
+
+const struct watch_def watch_throughput_drop = {
+	.name = "throughput-drop", .size = sizeof(struct drops), .settle = settle, .free = release
+};
