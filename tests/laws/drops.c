@@ -73,7 +73,14 @@ int main(void)
 		    { "illegal-access", "errors" },
 		    { "graph-recapture", "graph-recapture" },
 		    { "graph-pool", "graph-pool" },
-		    { "graph-capture-failed", "graph-capture-failed" } };
+		    { "graph-capture-failed", "graph-capture-failed" },
+		    { "starved", "gpu-idle" },
+		    { "worker-starved", "gpu-idle" },
+		    { "sync-storm", "sync-storm" },
+		    { "launch-bound", "launch-bound" },
+		    { "periodic-spike", "periodic-spike" },
+		    { "cold-start", "cold-start" },
+		    { "slow-down", "throughput-drop" } };
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct sim_options o;

@@ -99,6 +99,13 @@ int main(void)
 		"graph-capture-failed",
 		"fragmentation",
 		"graph-launch-late",
+		"starved",
+		"worker-starved",
+		"sync-storm",
+		"launch-bound",
+		"periodic-spike",
+		"cold-start",
+		"slow-down",
 	};
 
 	for (unsigned i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
