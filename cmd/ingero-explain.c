@@ -277,6 +277,7 @@ static struct ask_chosen chosen(void)
 static int compare(const struct cli_operands *operands)
 {
 	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
+	const struct ask_diff_want want = { .causes = true };
 	struct select_words words = window();
 	struct ask_chosen by = chosen();
 	int status = CLI_EXIT_DONE, rc = 0;
@@ -290,7 +291,7 @@ static int compare(const struct cli_operands *operands)
 	for (unsigned i = 0; i < DIFF_SIDES && rc == 0; i++) {
 		struct buf notes = { 0 };
 
-		rc = ask_diff_read(&sides[i], operands->v[i], &words, &e);
+		rc = ask_diff_read(&sides[i], operands->v[i], &words, &want, &e);
 		if (!rc && ask_diff_damaged(sides[i], &notes))
 			status = CLI_EXIT_DAMAGED;
 		if (!rc)

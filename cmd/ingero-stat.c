@@ -14,6 +14,7 @@
 
 #include "lib/ask/brief.h"
 #include "lib/ask/by.h"
+#include "lib/ask/compare.h"
 #include "lib/ask/exact.h"
 #include "lib/ask/exact_find.h"
 #include "lib/ask/ops.h"
@@ -27,21 +28,23 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
+#include "lib/emit/compare.h"
 #include "lib/emit/ops_json.h"
 #include "lib/emit/ops_text.h"
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
 
 static struct values {
-	bool json, brief, exact;
+	bool json, brief, exact, compare;
+	double threshold;
 	int64_t notices;
 	uint64_t interval_ns, last_ns, memory_bytes;
 	int64_t top;
 	const char *since, *until, *by;
 	struct cli_list pids, names;
-} values = { .notices = -1, .top = 40 };
+} values = { .notices = -1, .top = 40, .threshold = 10 };
 
-static bool interval_given, last_given, memory_given;
+static bool interval_given, last_given, memory_given, threshold_given;
 
 #define NOTICES_MS   500	 /* who has said nothing for so long at the end says nothing more */
 #define MEMORY_BYTES (64u << 20) /* 16 million durations that are not counted one by one */
@@ -62,6 +65,20 @@ static const struct cli_option options[] = {
 	  .group = "Output",
 	  .help = "One table by: op, pid, thread, stack, line (of code), kernel, size, direction, "
 		  "stream, device, cgroup, pod, container, node, rank" },
+	{ .name = "compare",
+	  .type = CLI_FLAG,
+	  AT(compare),
+	  .group = "Output",
+	  .help = "Two recordings, before and after: what got slower (status 1 if anything did), "
+		  "by "
+		  "operation or --by" },
+	{ .name = "threshold",
+	  .type = CLI_NUMBER,
+	  AT(threshold),
+	  .arg = "PERCENT",
+	  .group = "Output",
+	  .help = "With --compare: by how much at least [10]",
+	  .given = &threshold_given },
 	{ .name = "top",
 	  .type = CLI_INT,
 	  AT(top),
@@ -69,7 +86,7 @@ static const struct cli_option options[] = {
 	  .max = 1000000,
 	  .arg = "N",
 	  .group = "Output",
-	  .help = "With --by: rows shown, 0 all [40]" },
+	  .help = "With --by and --compare: rows shown, 0 all [40]" },
 	{ .name = "brief",
 	  .type = CLI_FLAG,
 	  AT(brief),
@@ -357,9 +374,9 @@ static int say_verdict(const struct input *in)
 	return status;
 }
 
-static int selection(struct select *sel, struct err *e)
+static struct select_words selected(void)
 {
-	struct select_words words = { .pids = values.pids.v,
+	return (struct select_words){ .pids = values.pids.v,
 				      .npids = values.pids.n,
 				      .names = values.names.v,
 				      .nnames = values.names.n,
@@ -367,8 +384,73 @@ static int selection(struct select *sel, struct err *e)
 				      .until = values.until,
 				      .last_given = last_given,
 				      .last_ns = values.last_ns };
+}
+
+static int selection(struct select *sel, struct err *e)
+{
+	struct select_words words = selected();
 
 	return select_words(sel, &words, e);
+}
+
+/* ---- two recordings ---- */
+
+static int print_compared(const struct compare *c, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (values.json)
+		compare_json(&out, c);
+	else
+		compare_text(&out, c, (unsigned)values.top, cli_color(STDOUT_FILENO),
+			     cli_columns(STDOUT_FILENO));
+	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
+	buf_free(&out);
+	return rc;
+}
+
+/* Returns the exit status. */
+static int compare(const struct cli_operands *operands)
+{
+	struct ask_diff_want want = { .key = BY_OP, .calls_only = values.names.n == 0 };
+	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
+	struct select_words words = selected();
+	int status = CLI_EXIT_DONE, rc = 0;
+	struct compare c = { 0 };
+	struct err e = { 0 };
+
+	if (operands->n != DIFF_SIDES)
+		return cli_usage_error(&program, "--compare takes two recordings: the one before, "
+						 "and the one after");
+	if (values.brief || values.exact)
+		return cli_usage_error(&program, "--compare goes neither with --brief nor with "
+						 "--exact");
+	if (!(values.threshold >= 0))
+		return cli_usage_error(&program, "--threshold cannot be less than 0");
+	if (values.by)
+		by_key_find(values.by, &want.key);
+	for (unsigned i = 0; i < DIFF_SIDES && rc == 0; i++) {
+		struct buf notes = { 0 };
+
+		rc = ask_diff_read(&sides[i], operands->v[i], &words, &want, &e);
+		if (!rc && ask_diff_damaged(sides[i], &notes))
+			status = CLI_EXIT_DAMAGED;
+		cli_warn_lines(&notes);
+		buf_free(&notes);
+	}
+	if (!rc)
+		rc = ask_compare(&c, sides, &want, values.threshold / 100, &e);
+	if (!rc)
+		rc = print_compared(&c, &e);
+	if (!rc && status == CLI_EXIT_DONE && c.worse)
+		status = CLI_EXIT_NO;
+	if (rc)
+		status = cli_fail(&e);
+	ask_compare_free(&c);
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		ask_diff_source_free(sides[i]);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -393,6 +475,13 @@ int main(int argc, char **argv)
 	rc = cli_parse(&program, &values, argc, argv, &operands);
 	if (rc != CLI_GO)
 		return rc;
+	if (values.compare || threshold_given) {
+		status = values.compare ? compare(&operands)
+					: cli_usage_error(&program, "--threshold is of --compare");
+		cli_list_free(&values.pids);
+		cli_list_free(&values.names);
+		return cli_finish_stdout(status);
+	}
 	cli_signals_let_first_pass(STDIN_FILENO);
 	live_begin(&live, &operands);
 	pass_notices(false);
@@ -428,7 +517,7 @@ int main(int argc, char **argv)
 				: NULL;
 		if (exact)
 			ask_ops_exact(run, exact);
-		by = run && values.by && by_key_find(values.by, &key) ? ask_by_new(w, key, false)
+		by = run && values.by && by_key_find(values.by, &key) ? ask_by_new(w, key, 0)
 								      : NULL;
 		if (by)
 			ask_ops_by(run, by);

@@ -22,7 +22,7 @@ enum { SLOT_UNKNOWN, SLOT_OTHER, SLOTS_FIRST };
 
 struct ask_by {
 	struct world *w;
-	bool by_text;
+	bool by_text, calls_only, no_numbers;
 	VEC(struct slot) slots;
 	struct map by_id; /* hash -> index */
 	size_t last;	  /* most events come in runs */
@@ -30,7 +30,7 @@ struct ask_by {
 	struct by_table table;
 };
 
-struct ask_by *ask_by_new(struct world *w, enum by_key key, bool by_text)
+struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 {
 	struct ask_by *by = calloc(1, sizeof(*by));
 
@@ -38,7 +38,9 @@ struct ask_by *ask_by_new(struct world *w, enum by_key key, bool by_text)
 		return NULL;
 	by->w = w;
 	by->table.key = key;
-	by->by_text = by_text || by_label_shared(key);
+	by->no_numbers = how & BY_TEXT;
+	by->by_text = how & BY_TEXT || by_label_shared(key);
+	by->calls_only = how & BY_CALLS;
 	for (unsigned i = 0; i < SLOTS_FIRST; i++) {
 		if (!vec_push(&by->slots, (struct slot){ 0 })) {
 			ask_by_free(by);
@@ -97,8 +99,11 @@ static struct slot *slot_of(struct ask_by *by, const struct event *ev, const str
 bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
 		  uint32_t process, uint64_t self_ns)
 {
-	struct slot *s = slot_of(by, ev, op, process);
+	struct slot *s;
 
+	if (by->calls_only && !(op->flags & OP_CALL))
+		return true;
+	s = slot_of(by, ev, op, process);
 	if (!s)
 		return false;
 	s->count++;
@@ -111,8 +116,11 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
 		 uint32_t process, uint64_t self_ns, uint64_t lost_ns)
 {
-	struct slot *s = slot_of(by, ev, op, process);
+	struct slot *s;
 
+	if (by->calls_only && !(op->flags & OP_CALL))
+		return true;
+	s = slot_of(by, ev, op, process);
 	if (!s)
 		return false;
 	s->self_ns += self_ns;
@@ -198,7 +206,7 @@ static int by_total(const void *a, const void *b)
 
 const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels)
 {
-	struct by_labels labels = { by->w, by->table.key, &by->places, kernels };
+	struct by_labels labels = { by->w, by->table.key, &by->places, kernels, by->no_numbers };
 	struct named *v = calloc(by->slots.n, sizeof(*v));
 	bool good = v != NULL;
 

@@ -16,8 +16,15 @@
 struct ask_by;
 struct ask_kernels;
 
-/* w must outlive it. by_text: rows that read the same are one, as for who compares recordings. NULL: out of memory. */
-struct ask_by *ask_by_new(struct world *w, enum by_key key, bool by_text);
+enum ask_by_how {
+	/* For who compares recordings: rows that read the same are one, and processes and threads are called by their command
+	 * only, since their numbers are others in every run. */
+	BY_TEXT = 1 << 0,
+	BY_CALLS = 1 << 1, /* calls only */
+};
+
+/* w must outlive it. how: of enum ask_by_how. NULL: out of memory. */
+struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how);
 void ask_by_free(struct ask_by *by);
 
 /* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. All false when out of

@@ -136,12 +136,16 @@ void by_places_free(struct by_places *p)
 	map_free(&p->of_process);
 }
 
-static uint32_t comm_of(const struct world *w, const struct world_ctx *c)
+/* Of the thread (key BY_THREAD) or of what the process runs; of the other where that is not known. */
+static uint32_t comm_of(const struct world *w, const struct world_ctx *c, enum by_key key)
 {
 	const struct world_image *im = c ? world_get_image(w, c->image) : NULL;
 	const struct world_thread *th = c ? world_get_thread(w, c->thread) : NULL;
+	uint32_t process = im ? im->comm : 0, thread = th ? th->comm : 0;
 
-	return im && im->comm ? im->comm : th ? th->comm : 0;
+	if (key == BY_THREAD)
+		return thread ? thread : process;
+	return process ? process : thread;
 }
 
 /* Only where there are several: most recordings are of one. */
@@ -160,7 +164,7 @@ static void key_pid(const struct by_labels *l, const struct by_id *id, struct by
 	if (!p)
 		return;
 	buf_printf(key, "%u", p->tgid);
-	row->name = comm_of(l->w, world_get_ctx(l->w, id->ctx));
+	row->name = comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key);
 	row->node = node_name(l->w, p->node);
 }
 
@@ -187,8 +191,7 @@ static void key_thread(const struct by_labels *l, const struct by_id *id, struct
 		return;
 	buf_printf(key, "%u", th->tid);
 	if (p)
-		with_pid(l, th->comm ? th->comm : comm_of(l->w, world_get_ctx(l->w, id->ctx)), p,
-			 row);
+		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
 }
 
 /* Innermost first. */
@@ -216,7 +219,7 @@ static void key_kernel(const struct by_labels *l, const struct by_id *id, struct
 	}
 	buf_printf(key, "0x%" PRIx64, id->b); /* means something in its process only */
 	if (p)
-		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx)), p, row);
+		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
 }
 
 static void key_stream(const struct by_labels *l, const struct by_id *id, struct by_row *row,
@@ -226,7 +229,7 @@ static void key_stream(const struct by_labels *l, const struct by_id *id, struct
 
 	buf_printf(key, "0x%" PRIx64, id->b);
 	if (p)
-		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx)), p, row);
+		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
 }
 
 static void key_size(const struct by_labels *l, const struct by_id *id, struct by_row *row,
@@ -378,6 +381,10 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 	}
 	if (key.n)
 		row->key = string_of(l->w, &key);
+	if (row->key && l->no_numbers && (l->key == BY_PID || l->key == BY_THREAD)) {
+		row->key = comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key);
+		row->name = row->node = 0;
+	}
 	if (!row->key)
 		row->name = row->node = 0;
 	good = !key.failed && !world_failed(l->w);

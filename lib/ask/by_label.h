@@ -46,6 +46,7 @@ struct by_labels {
 	enum by_key key;
 	const struct by_places *places;
 	const struct ask_kernels *kernels;
+	bool no_numbers; /* of processes and threads: their command is the key */
 };
 
 /* Sets key, name, node and order of a row; key stays 0 when there is nothing to call it. False: out of memory. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ask/by.h"
 #include "lib/ask/chains.h"
 #include "lib/ask/ops.h"
 #include "lib/base/json.h"
@@ -19,9 +20,10 @@ struct ask_diff_source {
 	const char *name;
 	struct world *w;
 	struct input *in;
-	struct select sel, all; /* the part asked for; everything of it */
-	struct ask_chains_run *run;
+	struct select sel, all;	    /* the part asked for; everything of it */
+	struct ask_chains_run *run; /* NULL: only counted */
 	struct ask_ops_run *counting;
+	struct ask_by *by; /* NULL: only ops */
 	const struct ask_chains *chains;
 	const struct ops_summary *ops;
 };
@@ -36,8 +38,10 @@ static int read_items(struct ask_diff_source *s, struct err *e)
 
 	while ((rc = stream->next(stream, &item, e)) > 0) {
 		left = true;
-		rc = s->sel.resolved ? select_cut_item(&cut, &s->sel, s->w, &item, &left, e) : 0;
-		if (rc >= 0 && left)
+		rc = s->run && s->sel.resolved
+			     ? select_cut_item(&cut, &s->sel, s->w, &item, &left, e)
+			     : 0;
+		if (rc >= 0 && left && s->run)
 			rc = ask_chains_item(s->run, &item, e);
 		if (rc >= 0 && left)
 			rc = ask_ops_item(s->counting, &item, e);
@@ -49,7 +53,7 @@ static int read_items(struct ask_diff_source *s, struct err *e)
 }
 
 int ask_diff_read(struct ask_diff_source **out, const char *name, const struct select_words *words,
-		  struct err *e)
+		  const struct ask_diff_want *want, struct err *e)
 {
 	struct ask_diff_source *s = calloc(1, sizeof(*s));
 	int rc;
@@ -59,14 +63,20 @@ int ask_diff_read(struct ask_diff_source **out, const char *name, const struct s
 		return err_nomem(e);
 	s->name = name;
 	s->w = world_new();
-	s->run = s->w ? ask_chains_new(s->w, NULL) : NULL;
-	s->counting = s->w ? ask_ops_new(s->w, &s->all) : NULL;
-	rc = s->run && s->counting ? select_words(&s->sel, words, e) : err_nomem(e);
+	s->run = s->w && want->causes ? ask_chains_new(s->w, NULL) : NULL;
+	s->counting = s->w ? ask_ops_new(s->w, want->causes ? &s->all : &s->sel) : NULL;
+	if (s->counting && !want->causes) {
+		s->by = ask_by_new(s->w, want->key, BY_TEXT | (want->calls_only ? BY_CALLS : 0));
+		ask_ops_by(s->counting, s->by);
+	}
+	rc = s->counting && (want->causes ? s->run != NULL : s->by != NULL)
+		     ? select_words(&s->sel, words, e)
+		     : err_nomem(e);
 	if (!rc)
 		rc = input_open_within(&s->in, s->w, &name, 1, &s->sel, e);
 	if (!rc)
 		rc = read_items(s, e);
-	if (!rc)
+	if (!rc && s->run)
 		rc = ask_chains_end(s->run, &s->chains, e);
 	if (!rc) {
 		s->ops = ask_ops_answer(s->counting);
@@ -89,6 +99,21 @@ const struct chain_list *ask_diff_chains(const struct ask_diff_source *s)
 	return &s->chains->list;
 }
 
+const struct ops_summary *ask_diff_counted(const struct ask_diff_source *s)
+{
+	return s->ops;
+}
+
+const struct world *ask_diff_world(const struct ask_diff_source *s)
+{
+	return s->w;
+}
+
+const char *ask_diff_name(const struct ask_diff_source *s)
+{
+	return s->name;
+}
+
 void ask_diff_source_free(struct ask_diff_source *s)
 {
 	if (!s)
@@ -96,6 +121,7 @@ void ask_diff_source_free(struct ask_diff_source *s)
 	input_free(s->in);
 	ask_chains_free(s->run);
 	ask_ops_free(s->counting);
+	ask_by_free(s->by);
 	select_free(&s->sel);
 	select_free(&s->all);
 	world_free(s->w);

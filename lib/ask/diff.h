@@ -7,20 +7,33 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/event/by.h"
 #include "lib/event/chain.h"
 #include "lib/event/diff.h"
+#include "lib/event/ops.h"
 #include "lib/select/select.h"
 
 /* One recording, read, analyzed and counted. */
 struct ask_diff_source;
 
-/* Reads all of it. words: the part asked for (times only), borrowed. NULL *out on error. */
+/* What is asked of it. */
+struct ask_diff_want {
+	bool causes;	 /* analyzed, and all ops counted; otherwise counted by a key only */
+	enum by_key key; /* rows that read the same are one */
+	bool calls_only; /* of those rows */
+};
+
+/* Reads all of it. words: the part asked for (for causes: times only), borrowed. NULL *out on error. */
 int ask_diff_read(struct ask_diff_source **out, const char *name, const struct select_words *words,
-		  struct err *e);
+		  const struct ask_diff_want *want, struct err *e);
 /* Whether it was damaged or cut; why, a line each, appended to notes. */
 bool ask_diff_damaged(const struct ask_diff_source *s, struct buf *notes);
 /* Its chains, for ask_choose. */
 const struct chain_list *ask_diff_chains(const struct ask_diff_source *s);
+/* What it holds, its rows by a key among that; and the world of their names. */
+const struct ops_summary *ask_diff_counted(const struct ask_diff_source *s);
+const struct world *ask_diff_world(const struct ask_diff_source *s);
+const char *ask_diff_name(const struct ask_diff_source *s);
 void ask_diff_source_free(struct ask_diff_source *s);
 
 /* The sources must outlive the diff. */

@@ -6,8 +6,6 @@
 
 #include "lib/emit/cells.h"
 
-#define TITLE_CHARS 96
-
 static void piece(struct buf *out, const char *before, struct bytes text, const char *after)
 {
 	if (text.n == 0)
@@ -17,15 +15,14 @@ static void piece(struct buf *out, const char *before, struct bytes text, const 
 	buf_puts(out, after);
 }
 
-void by_title(struct buf *out, const struct world *w, enum by_key key, const struct by_row *row)
+void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes node,
+	      struct bytes id, struct bytes name)
 {
-	struct bytes id = world_text(w, row->key), name = world_text(w, row->name);
-
-	if (row->kind != BY_KNOWN) {
-		buf_puts(out, row->kind == BY_UNKNOWN ? "unknown" : "other");
+	if (kind != BY_KNOWN) {
+		buf_puts(out, by_kind_name(kind));
 		return;
 	}
-	piece(out, "", world_text(w, row->node), ": ");
+	piece(out, "", node, ": ");
 	if (key == BY_SIZE || key == BY_DIRECTION) {
 		piece(out, "", name.n ? name : id, "");
 		return;
@@ -37,11 +34,7 @@ void by_title(struct buf *out, const struct world *w, enum by_key key, const str
 
 static void cells(struct table *t, struct buf *title, const struct by_row *r, double wall)
 {
-	if (title->n > TITLE_CHARS)
-		table_cell(t, "%.*s...", TITLE_CHARS - 3, title->p);
-	else
-		table_cell(t, "%s", buf_text(title));
-	buf_reset(title);
+	cell_title(t, title);
 	table_cell(t, "%s", human_count(r->count).s);
 	cell_errors(t, r->errors);
 	if (r->timed) {
@@ -89,7 +82,8 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		}
 		shown++;
 		few |= r->timed && r->timed < CELL_FEW;
-		by_title(&title, w, s->by->key, r);
+		by_title(&title, s->by->key, r->kind, world_text(w, r->node), world_text(w, r->key),
+			 world_text(w, r->name));
 		cells(t, &title, r, wall);
 	}
 	out->failed |= !t || title.failed;
@@ -98,8 +92,7 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 		table_fold(out, t, 2, color, columns);
 	}
 	if (left)
-		buf_printf(out, "  %s row%s more (--top 0 shows all)\n", human_count(left).s,
-			   left == 1 ? "" : "s");
+		cell_more(out, left);
 	if (other)
 		buf_printf(out, "  other: whatever came after the first %s, counted together\n",
 			   human_count(BY_KEYS_MAX).s);
@@ -119,7 +112,6 @@ static void text(struct jsonw *j, const struct world *w, const char *key, uint32
 
 void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
-	static const char *const kinds[] = { "known", "unknown", "other" };
 	double wall = (double)(s->end_ns - s->start_ns);
 
 	jsonw_key_object(j, "by");
@@ -130,7 +122,7 @@ void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s
 		const struct by_row *r = &s->by->rows.v[i];
 
 		jsonw_object_begin(j);
-		jsonw_key_str(j, "kind", kinds[r->kind]);
+		jsonw_key_str(j, "kind", by_kind_name(r->kind));
 		text(j, w, "key", r->key);
 		text(j, w, "name", r->name);
 		text(j, w, "node", r->node);

@@ -13,8 +13,9 @@
 #include "lib/event/ops.h"
 #include "lib/world/world.h"
 
-/* What a row is called, for people: appended. */
-void by_title(struct buf *out, const struct world *w, enum by_key key, const struct by_row *row);
+/* What a row is called, for people: appended. Texts of its node, key and name. */
+void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes node,
+	      struct bytes id, struct bytes name);
 
 /* s->by; top: rows shown, 0 all. True: quantiles over few calls were marked. */
 bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s, unsigned top,

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TITLE_CHARS 96
+
 const char *cell_quantile(struct human_text *t, uint64_t ns, uint64_t count)
 {
 	char few[sizeof(t->s)];
@@ -48,4 +50,40 @@ void cell_lost(struct table *t, uint64_t ns)
 		table_cell_styled(t, HUMAN_YELLOW, "%s", human_ns(ns).s);
 	else
 		table_cell(t, "-");
+}
+
+void cell_title(struct table *t, struct buf *title)
+{
+	if (title->n > TITLE_CHARS)
+		table_cell(t, "%.*s...", TITLE_CHARS - 3, title->p);
+	else
+		table_cell(t, "%s", buf_text(title));
+	buf_reset(title);
+}
+
+void cell_pair(struct table *t, const uint64_t ns[2], const uint64_t count[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		table_cell(t, "%s", count[i] ? human_ns(ns[i]).s : "-");
+}
+
+void cell_more(struct buf *out, uint64_t left)
+{
+	buf_printf(out, "  %s row%s more (--top 0 shows all)\n", human_count(left).s,
+		   left == 1 ? "" : "s");
+}
+
+const char *cell_side_name(unsigned side)
+{
+	return side ? "after" : "before";
+}
+
+void cell_side(struct buf *out, unsigned side, const char *name, uint64_t events, uint64_t wall_ns,
+	       uint64_t lost)
+{
+	buf_printf(out, "%-7s ", cell_side_name(side));
+	human_safe(out, bytes_of(name));
+	buf_printf(out, ": %s", human_count(events).s);
+	buf_printf(out, " events over %s", human_ns(wall_ns).s);
+	buf_printf(out, ", %s lost\n", human_count(lost).s);
 }

@@ -21,5 +21,16 @@ void cell_errors(struct table *t, uint64_t errors);
 /* Of wall time; wall 0: unknown. */
 void cell_share(struct table *t, uint64_t ns, double wall_ns);
 void cell_lost(struct table *t, uint64_t ns);
+/* What a row is of, cut when it has no end; title is empty afterwards. */
+void cell_title(struct table *t, struct buf *title);
+/* Two cells: a duration before and after; none where it is of no calls. */
+void cell_pair(struct table *t, const uint64_t ns[2], const uint64_t count[2]);
+
+/* Below a table: so many rows are not shown. */
+void cell_more(struct buf *out, uint64_t left);
+/* Of two recordings: "before", "after"; and a line that says what one is. */
+const char *cell_side_name(unsigned side);
+void cell_side(struct buf *out, unsigned side, const char *name, uint64_t events, uint64_t wall_ns,
+	       uint64_t lost);
 
 #endif

@@ -11,12 +11,11 @@
 #include "lib/base/human.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
+#include "lib/emit/cells.h"
 #include "lib/event/chain.h"
 
 #define OPS_SHOWN    10
 #define RATE_MATTERS 0.02 /* of launches per second: less is said to be the same */
-
-static const char *const side_names[DIFF_SIDES] = { "before", "after" };
 
 static void sentence(struct buf *out, const struct diff *d)
 {
@@ -120,10 +119,8 @@ static void calls(struct buf *out, const struct diff *d, unsigned top, unsigned 
 		table_cell(t, "%s", o->op->name);
 		for (unsigned k = 0; k < DIFF_SIDES; k++)
 			table_cell(t, "%.1f", diff_per_s(d, k, o->count[k]));
-		for (unsigned k = 0; k < DIFF_SIDES; k++)
-			table_cell(t, "%s", o->count[k] ? human_ns(o->p50_ns[k]).s : "-");
-		for (unsigned k = 0; k < DIFF_SIDES; k++)
-			table_cell(t, "%s", o->count[k] ? human_ns(o->p99_ns[k]).s : "-");
+		cell_pair(t, o->p50_ns, o->count);
+		cell_pair(t, o->p99_ns, o->count);
 		for (unsigned k = 0; k < DIFF_SIDES; k++)
 			table_cell(t, "%s", human_ns((uint64_t)diff_per_s(d, k, o->lost_ns[k])).s);
 	}
@@ -145,20 +142,15 @@ void diff_text(struct buf *out, const struct diff *d, unsigned top, unsigned col
 	causes(out, d, top, columns);
 	calls(out, d, top ? top : OPS_SHOWN, columns);
 	buf_putc(out, '\n');
-	for (unsigned i = 0; i < DIFF_SIDES; i++) {
-		buf_printf(out, "%-7s ", side_names[i]);
-		human_safe(out, bytes_of(d->name[i]));
-		buf_printf(out, ": %s", human_count(d->events[i]).s);
-		buf_printf(out, " events over %s", human_ns(d->wall_ns[i]).s);
-		buf_printf(out, ", %s lost\n", human_count(d->lost_events[i]).s);
-	}
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		cell_side(out, i, d->name[i], d->events[i], d->wall_ns[i], d->lost_events[i]);
 	out->failed |= head.failed;
 	buf_free(&head);
 }
 
 static void side_json(struct jsonw *j, const struct diff *d, unsigned i)
 {
-	jsonw_key_object(j, side_names[i]);
+	jsonw_key_object(j, cell_side_name(i));
 	jsonw_key_str(j, "name", d->name[i]);
 	jsonw_key_u64(j, "wall_ns", d->wall_ns[i]);
 	jsonw_key_u64(j, "events", d->events[i]);
@@ -178,10 +170,10 @@ static void cause_json(struct jsonw *j, const struct diff_cause *c)
 		const struct diff_cause_side *s = &c->side[i];
 
 		if (!s->known) {
-			jsonw_key_null(j, side_names[i]);
+			jsonw_key_null(j, cell_side_name(i));
 			continue;
 		}
-		jsonw_key_object(j, side_names[i]);
+		jsonw_key_object(j, cell_side_name(i));
 		jsonw_key_str(j, "severity", chain_severity_name(s->severity));
 		jsonw_key_u64(j, "lost_ns", s->lost_ns);
 		jsonw_key_double(j, "lost_ns_per_s", s->lost_per_s);
@@ -198,7 +190,7 @@ static void op_json(struct jsonw *j, const struct diff *d, const struct diff_op 
 	jsonw_key_str(j, "source", o->op->source_name);
 	jsonw_key_str(j, "op", o->op->name);
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
-		jsonw_key_object(j, side_names[i]);
+		jsonw_key_object(j, cell_side_name(i));
 		jsonw_key_u64(j, "count", o->count[i]);
 		jsonw_key_double(j, "per_s", diff_per_s(d, i, o->count[i]));
 		jsonw_key_u64(j, "errors", o->errors[i]);

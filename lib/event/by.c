@@ -16,6 +16,13 @@ const char *by_key_name(enum by_key key)
 	return names[key];
 }
 
+const char *by_kind_name(enum by_kind kind)
+{
+	static const char *const kinds[] = { "known", "unknown", "other" };
+
+	return kinds[kind];
+}
+
 bool by_key_find(const char *name, enum by_key *key)
 {
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -65,6 +65,8 @@ struct by_table {
 
 /* "line" */
 const char *by_key_name(enum by_key key);
+/* "known", "unknown", "other" */
+const char *by_kind_name(enum by_kind kind);
 /* False: no such key. */
 bool by_key_find(const char *name, enum by_key *key);
 

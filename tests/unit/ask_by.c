@@ -61,7 +61,7 @@ static void name_kernel(uint32_t proc, uint64_t func, const char *text)
 static void of_kernels(void)
 {
 	uint32_t one = process(1), two = process(2);
-	struct ask_by *by = ask_by_new(w, BY_KERNEL, false);
+	struct ask_by *by = ask_by_new(w, BY_KERNEL, 0);
 	struct event ev = launch(0x10, 100), other = { .op = OP_CUDA_FREE, .dur_ns = 7 };
 	const struct by_table *t;
 
@@ -108,7 +108,7 @@ static void place(struct ask_by *by, uint32_t proc, const char *pod, const char 
 /* Processes 1 and 2 are of one pod and are ranks 10 and 9; 3 is a container of no pod; of 4 nothing is told. */
 static struct ask_by *placed(enum by_key key)
 {
-	struct ask_by *by = ask_by_new(w, key, false);
+	struct ask_by *by = ask_by_new(w, key, 0);
 
 	for (uint32_t pid = 1; pid <= 4; pid++) {
 		struct event ev = { .op = OP_CUDA_FREE, .dur_ns = 10 * pid };
@@ -160,7 +160,7 @@ static void of_sizes(void)
 		     { "2048", "2.0 KiB to 4.0 KiB", 1 },
 		     { "4096", "4.0 KiB to 8.0 KiB", 1 },
 		     { "9223372036854775808", "8192 PiB", 1 } };
-	struct ask_by *by = ask_by_new(w, BY_SIZE, false);
+	struct ask_by *by = ask_by_new(w, BY_SIZE, 0);
 	const struct by_table *t;
 
 	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
@@ -189,7 +189,7 @@ static void of_sizes(void)
 /* Twice as many keys as are told apart, in an order that comes back to the first ones. */
 static void of_many(void)
 {
-	struct ask_by *by = ask_by_new(w, BY_KERNEL, false);
+	struct ask_by *by = ask_by_new(w, BY_KERNEL, 0);
 	uint64_t told = 0, other = 0, all = 0, self = 0;
 	const struct by_table *t;
 
@@ -215,20 +215,29 @@ static void of_many(void)
 	ask_by_free(by);
 }
 
-/* Two processes of one number and command are two rows, and one for who compares. */
+/* Two processes of one number and command are two rows, and one of that command for who compares. */
 static void of_text(void)
 {
 	for (unsigned together = 0; together < 2; together++) {
-		struct ask_by *by = ask_by_new(w, BY_PID, together);
+		struct ask_by *by = ask_by_new(w, BY_PID, together ? BY_TEXT : 0);
 		struct world_process p = { .node = 1, .tgid = 77 };
+		struct world_image im = { .comm = world_string(w, bytes_of("train")) };
+		struct world_ctx c = { .node = 1 };
 		struct event ev = { .op = OP_CUDA_FREE, .dur_ns = 5 };
 		const struct by_table *t;
 
-		for (p.start_ns = 1; p.start_ns < 3; p.start_ns++)
-			tell(by, &ev, world_process(w, &p));
+		for (p.start_ns = 1; p.start_ns < 3; p.start_ns++) {
+			im.process = world_process(w, &p);
+			c.image = world_image(w, &im);
+			ev.ctx = world_ctx(w, &c);
+			tell(by, &ev, im.process);
+		}
 		t = ask_by_rows(by, kernels);
 		is_u64(t->rows.n, together ? 1 : 2, together ? "by text: one" : "by id: two");
-		row(t, 0, BY_KNOWN, "77", "", together ? 2 : 1, together ? 10 : 5);
+		if (together)
+			row(t, 0, BY_KNOWN, "train", "", 2, 10);
+		else
+			row(t, 1, BY_KNOWN, "77", "train", 1, 5);
 		ask_by_free(by);
 	}
 }
