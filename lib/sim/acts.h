@@ -7,10 +7,26 @@
 #ifndef INGERO_SIM_ACTS_H
 #define INGERO_SIM_ACTS_H
 
-#include "lib/sim/loop.h"
+#include "lib/sim/actor.h"
 
 #define SIM_STREAM_HANDLE 0x5581c3a2e0
 #define SIM_DISK	  (8 << 20 | 16)
+
+static inline void sim_set(struct event *ev, uint16_t col, uint64_t value)
+{
+	event_set(ev, op_builtin(ev->op), col, value);
+}
+
+static inline void sim_planted(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
+{
+	a->run->truth[plant].lost_ns += ns;
+	a->run->truth[plant].count++;
+}
+
+static inline void sim_work(struct sim_actor *a, uint64_t ns)
+{
+	sim_actor_work(a, sim_around(&a->random, ns));
+}
 
 void sim_submit(struct sim_actor *a, uint64_t device_ns); /* the device has that much more to do */
 

@@ -4,7 +4,7 @@
  * the device works, copy the loss out, wait for the stream: the device is never left without work for long. Every runtime call contains the driver call that does its work.
  * The holder's loop: sleep until its next window, hold the lock, release it.
  */
-#include "lib/sim/acts.h"
+#include "lib/sim/loop.h"
 #include "lib/sim/play.h"
 
 enum { SYS_FUTEX = 202, SYS_CLOCK_NANOSLEEP = 230, SYS_EPOLL_WAIT = 232 }; /* x86-64 */

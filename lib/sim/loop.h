@@ -6,23 +6,7 @@
 #ifndef INGERO_SIM_LOOP_H
 #define INGERO_SIM_LOOP_H
 
-#include "lib/sim/actor.h"
-
-static inline void sim_set(struct event *ev, uint16_t col, uint64_t value)
-{
-	event_set(ev, op_builtin(ev->op), col, value);
-}
-
-static inline void sim_planted(struct sim_actor *a, enum sim_plant plant, uint64_t ns)
-{
-	a->run->truth[plant].lost_ns += ns;
-	a->run->truth[plant].count++;
-}
-
-static inline void sim_work(struct sim_actor *a, uint64_t ns)
-{
-	sim_actor_work(a, sim_around(&a->random, ns));
-}
+#include "lib/sim/acts.h"
 
 /* How much of a percentage of the time so far the first thread did not spend yet. */
 uint64_t sim_owed(const struct sim_actor *a, unsigned percent, uint64_t spent);

@@ -7,7 +7,7 @@
 #ifndef INGERO_SIM_PLAY_H
 #define INGERO_SIM_PLAY_H
 
-#include "lib/sim/acts.h"
+#include "lib/sim/loop.h"
 #include "lib/sim/cast.h"
 
 struct sim_play {
