@@ -82,6 +82,8 @@ bool ops_facts_record(struct ops_summary *a, struct world *w, const struct recor
 	case RECORD_SAMPLED:
 		if (bytes_equal(rec->u.SAMPLED.reason, bytes_of("budget")))
 			a->given_up += rec->u.SAMPLED.left_out;
+		else if (bytes_equal(rec->u.SAMPLED.reason, bytes_of("not kept")))
+			a->not_kept += rec->u.SAMPLED.left_out;
 		else
 			a->sampled_out += rec->u.SAMPLED.left_out;
 		break;

@@ -119,6 +119,10 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	jsonw_key_u64(&j, "events", totals->events);
 	jsonw_key_u64(&j, "lost_events", totals->lost);
 	jsonw_key_u64(&j, "late_events", totals->late);
+	if (c->left_out) {
+		jsonw_key_u64(&j, "calls", c->calls);
+		jsonw_key_u64(&j, "calls_left_out", c->left_out);
+	}
 	jsonw_key_u64(&j, "contradicting_calls", totals->unsound);
 	/* Without off-CPU intervals nothing can be known of what the host took. */
 	jsonw_key_bool(&j, "host_recorded", c->off_cpu);

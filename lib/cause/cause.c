@@ -23,6 +23,7 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 
 	if (!watches_piece(c, p, false))
 		c->nomem = true;
+	c->calls += p->ev && p->op->flags & OP_CALL;
 	if (p->depth > 0)
 		return;
 	th = tally_thread(&c->tally, p->process, p->thread);
@@ -147,8 +148,9 @@ static void disk_event(struct cause *c, const struct event *ev)
 	struct cause_disk fresh = { .process = im ? im->process : th ? th->process : 0 }, *d;
 	uint64_t bytes = 0, write = 0, queue = 0, at;
 
-	if (!op || !event_get(ev, op, COL_DEVICE, &fresh.device))
+	if (!op)
 		return;
+	event_get(ev, op, COL_DEVICE, &fresh.device); /* 0: not told */
 	if (!map_get(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device), &at)) {
 		at = c->disks.n;
 		if (!vec_push(&c->disks, fresh) ||
@@ -275,6 +277,11 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		c->lost_by_record += r->u.LOSS.count;
 		lost(c, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
 		     REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns);
+		break;
+	case RECORD_SAMPLED:
+		if (r->u.SAMPLED.op <= UINT16_MAX && world_op(c->w, (uint16_t)r->u.SAMPLED.op) &&
+		    world_op(c->w, (uint16_t)r->u.SAMPLED.op)->flags & OP_CALL)
+			c->left_out += r->u.SAMPLED.left_out;
 		break;
 	case RECORD_OPEN:
 		if (r->u.OPEN.at_end && c->open.n < OPEN_MAX && !open_add(c, &r->u.OPEN))

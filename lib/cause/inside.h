@@ -64,6 +64,8 @@ struct cause {
 	int64_t previous_end_ns;
 	/* The same losses are told by blocks (where) and by records (why): events lost by either, and told. */
 	uint64_t lost_by_block, lost_by_record, lost_told;
+	uint64_t calls,
+		left_out; /* calls at any depth; those that were made and not recorded, on purpose */
 	uint32_t chains;
 	bool nomem;
 };
@@ -75,6 +77,12 @@ int cause_settle(struct cause *c, int64_t pane, struct err *e);
 static inline uint32_t cause_severity(double share)
 {
 	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
+}
+
+/* Share of the library calls made that was recorded, as far as is told. */
+static inline double cause_recorded(const struct cause *c)
+{
+	return c->left_out ? (double)c->calls / (double)(c->calls + c->left_out) : 1;
 }
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */

@@ -227,9 +227,10 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	}
 	jsonw_array_end(j);
 	layers(j, w, s);
-	jsonw_key_u64(j, "left_out", s->sampled_out + s->given_up);
+	jsonw_key_u64(j, "left_out", s->sampled_out + s->given_up + s->not_kept);
 	jsonw_key_u64(j, "sampled_out", s->sampled_out);
 	jsonw_key_u64(j, "given_up", s->given_up);
+	jsonw_key_u64(j, "not_kept", s->not_kept);
 	if (s->cpu_hz)
 		jsonw_key_u64(j, "cpu_samples_hz", s->cpu_hz);
 	stacks(j, w, s->stacks);

@@ -286,6 +286,7 @@ static void coverage_lines(struct buf *out, const struct world *w, const struct 
 	buf_putc(out, '\n');
 	left_out_line(out, "sampled", "one of several was asked for", s->sampled_out);
 	left_out_line(out, "given up", "to stay within the budget", s->given_up);
+	left_out_line(out, "not kept", "waits among them: its recorder keeps a part", s->not_kept);
 	if (s->cpu_hz)
 		buf_printf(out,
 			   "coverage: each CPU sample stands for about %s of CPU time (%u a "

@@ -72,6 +72,20 @@ static void verdict_none(struct buf *out, const struct report *r)
 	json_free(all);
 }
 
+/* What share of the calls figures are of. */
+static void left_out(struct buf *out, const struct report *r)
+{
+	double missing = report_number(r->chains->analysis, "calls_left_out"),
+	       calls = report_number(r->chains->analysis, "calls");
+
+	if (!(missing > 0))
+		return;
+	buf_printf(out,
+		   "Calls: %.0f of %.0f were recorded (%.0f %%), the others only counted: "
+		   "counts and sums are lower bounds, times without calls upper bounds.\n",
+		   calls, calls + missing, calls / (calls + missing) * 100);
+}
+
 static void coverage(struct buf *out, const struct report *r)
 {
 	double lost = report_number(r->chains->analysis, "lost_events"),
@@ -92,6 +106,7 @@ static void coverage(struct buf *out, const struct report *r)
 		buf_printf(out, ", from %s",
 			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
+	left_out(out, r);
 	if (r->partial) {
 		buf_puts(out, "Incomplete: ");
 		human_safe(out,

@@ -91,8 +91,8 @@ struct ops_summary {
 	uint64_t loss_by_reason[OPS_LOSS_REASONS]; /* enum loss_reason */
 	uint32_t cpu_hz; /* CPU samples in a second of each CPU; 0: none, or not the same everywhere */
 	bool cpu_hz_differs;
-	uint64_t sampled_out,
-		given_up; /* calls counted and not recorded: one of N was asked for; a budget */
+	/* Calls counted and not recorded: one of N was asked for; a budget; waits as well, a recorder that keeps a part. */
+	uint64_t sampled_out, given_up, not_kept;
 	uint64_t cost_ns,
 		cost_over_ns; /* what probes took from calls, estimated, and in how much wall time; 0 unknown */
 	uint64_t late; /* came too late to be placed; counted */

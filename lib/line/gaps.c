@@ -58,6 +58,7 @@ struct gaps {
 	VEC(struct gpu_use) gpus;
 	VEC(struct side) side;		/* by device */
 	VEC(struct gap_thread) threads; /* by world id */
+	bool partial;
 	struct gap_op {
 		uint8_t known, act;
 		int8_t stream, event; /* positions of these columns; -1 none */
@@ -100,6 +101,11 @@ bool gaps_bounded(const struct gaps *g, uint32_t at)
 	return g->devices.v.v[at].covers > 0;
 }
 
+void gaps_partial(struct gaps *g)
+{
+	g->partial = true;
+}
+
 static struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
 {
 	while (g->threads.n <= thread) {
@@ -124,10 +130,10 @@ static const struct gap_op *op_of(struct gaps *g, const struct op_def *op)
 
 /* ---- what threads do while their device is idle ---- */
 
-/* Nobody ever waited: it may be idle from the newest submission on. */
+/* Nobody ever waited, or not all was seen: it may be idle from the newest call on. */
 static bool watching(const struct gaps *g, uint32_t device)
 {
-	return g->side.v[device].idle || g->devices.v.v[device].covers == 0;
+	return g->side.v[device].idle || g->partial || g->devices.v.v[device].covers == 0;
 }
 
 static bool gathers(struct gaps *g, struct gap_thread *th)
@@ -409,18 +415,19 @@ static bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
 {
 	struct side *s = &g->side.v[device];
 	const struct device *d = &g->devices.v.v[device];
-	bool never = d->covers == 0, was_busy = d->busy > 0;
+	bool never = d->covers == 0 || g->partial, was_busy = d->busy > 0;
 
 	if (!devices_call(&g->devices, device, call))
 		return false;
 	d = &g->devices.v.v[device];
 	if (d->busy == 0 && call->act == DEVICE_SUBMIT)
 		return true; /* recorded into a graph: nothing runs */
-	if (s->idle) {
+	if (s->idle && !g->partial) {
 		if (!gap_ends(g, device, p, call->act == DEVICE_COPY ? p->start_ns : p->end_ns,
 			      false))
 			return false;
-	} else if (never && s->running && p->start_ns - s->idle_ns >= GAP_UNBOUNDED_NS &&
+	} else if (never && (s->running || s->idle) &&
+		   p->start_ns - s->idle_ns >= GAP_UNBOUNDED_NS &&
 		   !gap_ends(g, device, p, p->end_ns, true)) {
 		return false;
 	}
@@ -443,12 +450,26 @@ static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_threa
 	bool seen = th->ready_ns > p->start_ns && th->ready_ns <= p->end_ns;
 	int64_t ns = seen ? th->ready_ns : p->end_ns;
 
-	if (!run_ends(g, device, p))
+	if (g->partial)
+		s->running = false; /* of launches that are not all there */
+	else if (!run_ends(g, device, p))
 		return false;
 	s->idle = true;
 	gpu_use(g, s, false, ns);
 	idle_since(g, device, p, ns, seen ? th->ready_host_ns : 0);
 	s->launches = 0;
+	return true;
+}
+
+/* Whoever waits has submitted something, seen or not: until then the device had nothing for at most this long. */
+static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
+{
+	struct side *s = &g->side.v[device];
+
+	if (s->epoch && p->start_ns - s->idle_ns >= GAP_UNBOUNDED_NS &&
+	    !gap_ends(g, device, p, p->start_ns, true))
+		return false;
+	idle_since(g, device, p, p->end_ns, 0);
 	return true;
 }
 
@@ -487,6 +508,8 @@ static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_
 		return false;
 	if (sync.act < DEVICE_COPY || sync.act > DEVICE_SYNC_EVENT)
 		return true;
+	if (g->partial && !partial_wait(g, device, p))
+		return false;
 	g->side.v[device].run.device_ns += parts_get(p->parts, PART_DEVICE);
 	d = &g->devices.v.v[device];
 	return d->busy || d->overflow || d->covers == 0 || g->side.v[device].idle ||

@@ -15,18 +15,17 @@
 #include "lib/line/doings.h"
 #include "lib/line/line.h"
 
-#define GAP_UNBOUNDED_NS \
-	5000000		    /* shorter ones are not told where no call ever waits for the device */
-#define GAP_ISSUE_NS  50000 /* submissions this close together are one burst */
-#define GAP_STANDS_NS 10000000000 /* after this at the latest */
-#define GAP_PENDING   256
-#define GAP_GRAPH     64 /* kernels that a graph counts as: nobody makes one of a few */
+#define GAP_UNBOUNDED_NS 5000000     /* shorter ones are not told where a gap is only at most one */
+#define GAP_ISSUE_NS	 50000	     /* submissions this close together are one burst */
+#define GAP_STANDS_NS	 10000000000 /* after this at the latest */
+#define GAP_PENDING	 256
+#define GAP_GRAPH	 64 /* kernels that a graph counts as: nobody makes one of a few */
 
 struct gap {
 	uint32_t device;	  /* position */
 	uint32_t thread;	  /* which submits next */
 	int64_t start_ns, end_ns; /* of the gap: end of the call that submits */
-	bool unbounded; /* no call ever waited for the device: it had nothing to do for at most this */
+	bool unbounded; /* it had nothing to do for at most this: no call ever waited for the device, or calls are missing */
 	uint16_t since_op, until_op; /* the wait before and the call after */
 	uint32_t since_stack, until_stack;
 	uint64_t launches;  /* since the wait before that one */
@@ -63,6 +62,9 @@ bool gaps_piece(struct gaps *g, const struct line_piece *p);
 bool gaps_wait(struct gaps *g, const struct line_piece *p);
 /* A thread was found on its CPU outside calls. */
 bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack);
+
+/* Calls were left out of the recording on purpose: from here on every gap is at most one, and a wait ends it too. */
+void gaps_partial(struct gaps *g);
 
 /* Everything up to here was seen: gaps that wait for threads which do nothing stand. INT64_MAX: the end. */
 bool gaps_settle(struct gaps *g, int64_t ns);

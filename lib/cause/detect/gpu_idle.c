@@ -65,7 +65,11 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		fresh.frame = cause_frame(&g->frames, c->w, d->stack);
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
-		if (fresh.frame == 0) {
+		if (fresh.frame == 0 && g->left_out) {
+			/* The calls around it are those that happened to be recorded: they tell nothing. */
+			fresh.wait = 0;
+			fresh.stack = 0;
+		} else if (fresh.frame == 0) {
 			fresh.frame = cause_frame(&g->frames, c->w, gap->since_stack);
 			fresh.until_frame = cause_frame(&g->frames, c->w, gap->until_stack);
 			fresh.stack = gap->until_stack;
@@ -222,6 +226,9 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	fact_evidence(&f, "gaps of the device", (double)side->gaps[x->unbounded], "");
 	fact_evidence(&f, "time of all of them", (double)side->idle_ns[x->unbounded], "ns");
 	fixes(&f, x, p ? p->tgid : 0, waker ? waker->tid : 0);
+	if (g->left_out)
+		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),
+			      "%");
 	if (x->part == PART_SELF && x->wait)
 		g->waits.v[x->wait - 1].told = WAIT_IDLE;
 	rc = fact_tell(c, &f, &x->sum.told, e);
@@ -242,10 +249,11 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
 		if ((double)x->sum.ns < MIN_OF_IDLE * (double)side->idle_ns[x->unbounded] &&
 		    !x->sum.told.revision)
 			continue;
-		if (x->part == PART_SELF && gpu_wait_storms(&g->waits.v[x->wait - 1]))
+		if (x->part == PART_SELF && x->wait && gpu_wait_storms(&g->waits.v[x->wait - 1]))
 			continue;
 		/* Whether nobody ever waits is known in the end. */
-		if (x->unbounded && (pane != INT64_MAX || gaps_bounded(g->gaps, x->device)))
+		if (x->unbounded && !g->left_out &&
+		    (pane != INT64_MAX || gaps_bounded(g->gaps, x->device)))
 			continue;
 		if (cause_sum_due(c, &x->sum, pane, x->part == PART_SELF ? MIN_SHARE_SELF : 0))
 			rc = tell(g, x, c, e);

@@ -69,16 +69,38 @@ static bool run_told(struct gap_sink *sink, const struct gap_run *run)
 	return launch_bound_run(work_of(sink), run);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool begin(struct gpu_work *g, struct cause *c)
 {
-	struct gpu_work *g = state;
-
 	if (!g->gaps) {
 		g->c = c;
 		g->sink = (struct gap_sink){ gap_told, run_told };
 		g->gaps = gaps_new(c->w, &g->sink);
 	}
-	return g->gaps && gaps_piece(g->gaps, p);
+	return g->gaps != NULL;
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct gpu_work *g = state;
+
+	return begin(g, c) && gaps_piece(g->gaps, p);
+}
+
+static bool record(void *state, struct cause *c, const struct record *r)
+{
+	struct gpu_work *g = state;
+	const struct op_def *op;
+
+	if (r->kind != RECORD_SAMPLED || r->u.SAMPLED.left_out == 0)
+		return true;
+	op = world_op(c->w, (uint16_t)r->u.SAMPLED.op);
+	if (!op || device_act_of(op) == DEVICE_NOTHING)
+		return true;
+	if (!begin(g, c))
+		return false;
+	g->left_out += r->u.SAMPLED.left_out;
+	gaps_partial(g->gaps);
+	return true;
 }
 
 static bool offcpu(void *state, struct cause *c, const struct line_piece *p)
@@ -135,6 +157,7 @@ const struct watch_def watch_gpu_work = { .name = "gpu-work",
 					  .wants = wants,
 					  .event = event,
 					  .piece = piece,
+					  .record = record,
 					  .settle = settle,
 					  .free = release,
 					  .offcpu = offcpu };

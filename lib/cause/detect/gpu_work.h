@@ -51,6 +51,7 @@ struct gpu_work {
 	struct gap_sink sink;
 	struct gaps *gaps;
 	struct cause *c;
+	uint64_t left_out; /* calls that gave the device work, or waited for it, and were not recorded */
 	VEC(struct gpu_device) devices;
 	VEC(struct gpu_wait) waits;
 	VEC(struct idle_cause) idle;
