@@ -83,13 +83,14 @@ define probe_functions
 		static=; for l in '-static -lbpf -lelf -lz' '-static -lbpf -lelf -lz -lzstd'; do \
 			[ -n "$$static" ] || [ -z "$$(have "$$bpf" "$$l")" ] || static=$$l; done; \
 		echo "STATIC_LIBS := $$static"; \
+		echo "STATIC_SQLITE := $$([ -z "$$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' '-static -lsqlite3 -lm')" ] || echo '-lsqlite3 -lm')"; \
 		echo "BPFTOOL := $$(find_bpftool)"; \
 		echo "BPFCLANG := $$(find_bpfclang)"; \
 		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
 		echo "HAVE_PROVE := $$(command -v prove >/dev/null && echo 1)"; \
 		echo "HAVE_PYTHON := $$(command -v python3 >/dev/null && echo 1)"; \
 		rm -f $(BUILD)/.probe; }; \
-	lacks() { grep -E ':= *$$' "$$1" | grep -vE 'MULTIARCH|STATIC_LIBS' | sed 's/ :=.*//; s/HAVE_//' | tr '\n' ' '; }
+	lacks() { grep -E ':= *$$' "$$1" | grep -vE 'MULTIARCH|STATIC_' | sed 's/ :=.*//; s/HAVE_//' | tr '\n' ' '; }
 endef
 
 ifneq ($(building),)
@@ -124,6 +125,11 @@ ifdef HAVE_ARCHIVE
 ALL_CPPFLAGS += -DINGERO_HAVE_ARCHIVE=1
 endif
 
+# Without sqlite3 its recordings are refused.
+ifdef HAVE_SQLITE
+ALL_CPPFLAGS += -DINGERO_HAVE_SQLITE=1
+endif
+
 # A shared libbpf links by itself, a static one with libelf and zlib.
 LIBS := $(HAVE_LIBBPF) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -ljq -lz -lm -ldl
 
@@ -133,6 +139,9 @@ lib_src := $(wildcard lib/*/*.c lib/*/*/*.c)
 cmd_src := $(wildcard cmd/*.c)
 bpf_src := $(wildcard bpf/*.bpf.c)
 unit_src := $(wildcard tests/unit/*.c tests/laws/*.c)
+ifndef HAVE_SQLITE
+lib_src := $(filter-out lib/archive/%,$(lib_src))
+endif
 ifdef HAVE_BPF
 lib_src := $(filter-out lib/probe/session_none.c,$(lib_src))
 else
@@ -188,7 +197,8 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 # Programs that need nothing on the machine they run on, not even a C library: for nodes without a network. Those that
 # read JSON are not among them where libjq comes as a shared library only. The linker warns that what the C library
 # loads by itself (names of users, libnvidia-ml) wants the same C library there; without it numbers stand for names.
-static_programs := $(addprefix $(BUILD)/static/ingero-,$(if $(HAVE_BPF),record check) stat correlate demo)
+static_programs := $(addprefix $(BUILD)/static/ingero-,$(if $(HAVE_BPF),record check) \
+	$(if $(HAVE_SQLITE),$(if $(STATIC_SQLITE),stat correlate),stat correlate) demo)
 ifdef STATIC_LIBS
 .PHONY: static
 static: $(static_programs)
@@ -196,7 +206,7 @@ static: $(static_programs)
 $(BUILD)/static/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	@mkdir -p $(@D)
 	$(say) STATIC $@
-	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(STATIC_LIBS) -lm -s -o $@ 2>$@.log || { cat $@.log >&2; exit 1; }
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(if $(HAVE_SQLITE),$(STATIC_SQLITE)) $(STATIC_LIBS) -lm -s -o $@ 2>$@.log || { cat $@.log >&2; exit 1; }
 	@rm -f $@.log
 test_programs += $(if $(HAVE_BPF),$(if $(SAN),,$(BUILD)/static/ingero-record))
 endif

@@ -13,6 +13,10 @@
 /* All of p[0..n), waiting when a non-blocking descriptor is full. The error text says "cannot write". */
 int write_all(int fd, const void *p, size_t n, struct err *e);
 
+/* A descriptor of a file for scratch that has no name and ends with it, on disk where there is room, else in memory.
+ * Negative: an error. */
+int io_nameless(struct err *e);
+
 /* Append what path holds to out; ERR_LIMIT when that is more than max bytes. /proc files, whose size is
  * unknown, work. */
 int read_file(const char *path, struct buf *out, size_t max, struct err *e);

@@ -5,10 +5,8 @@
  */
 #include "lib/input/bundle.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/base/io.h"
@@ -80,29 +78,15 @@ static bool name_frame(void *ctx, struct world *w, uint32_t frame, struct world_
 	return found && out->name;
 }
 
-/* The descriptor of a file that has no name and ends with it. */
-static int nameless(struct err *e)
-{
-	static const char *const folders[] = { "/var/tmp", "/tmp" };
-	int fd = -1;
-
-	for (size_t i = 0; fd < 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
-		fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0)
-		fd = memfd_create("bundle", MFD_CLOEXEC);
-	return fd < 0 ? err_sys(e, "cannot unpack a bundle: no room in /var/tmp, /tmp, or memory")
-		      : fd;
-}
-
 static int unpack(struct pack_reader *r, int *out, struct err *e)
 {
 	char chunk[65536];
-	int fd = nameless(e), rc = 0;
+	int fd = io_nameless(e), rc = 0;
 	long n = 0;
 
 	*out = -1;
 	if (fd < 0)
-		return e ? e->code : ERR_SYS;
+		return err_prefix(e, "cannot unpack a bundle");
 	while (rc == 0 && (n = pack_read(r, chunk, sizeof(chunk), e)) > 0)
 		rc = write_all(fd, chunk, (size_t)n, e);
 	if (rc == 0 && n < 0)

@@ -14,9 +14,11 @@
 #include "lib/input/bundle.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
+#include "lib/input/older.h"
 #include "lib/input/operand.h"
 
-static int open_one(struct one *o, struct world *w, const char *name, struct err *e)
+static int open_one(struct one *o, struct world *w, const char *name, struct buf *notes,
+		    struct err *e)
 {
 	struct stat st;
 	int fd = STDIN_FILENO;
@@ -40,6 +42,14 @@ static int open_one(struct one *o, struct world *w, const char *name, struct err
 		int packed = fd, rc = input_bundle_open(&fd, w, packed, name, e);
 
 		close(packed);
+		if (rc)
+			return rc;
+	}
+	if (input_older_looks_so(fd)) {
+		int rc;
+
+		close(fd);
+		rc = input_older_open(&fd, name, notes, e);
 		if (rc)
 			return rc;
 	}
@@ -276,7 +286,7 @@ static int open_all(struct input **out, struct world *w, const char *const *name
 	if (n > 1)
 		rc = input_operand_room(n, e);
 	for (; in->n < n && !rc; in->n++) {
-		rc = open_one(&in->each[in->n], w, names[in->n], e);
+		rc = open_one(&in->each[in->n], w, names[in->n], &in->notes, e);
 		if (!rc)
 			streams[in->n] = ige_reader_stream(in->each[in->n].reader);
 	}

@@ -12,8 +12,7 @@ int input_operand_check(const char *name, struct err *e)
 {
 	static const struct {
 		const char *magic, *what;
-	} others[] = { { "SQLite format 3", "an SQLite recording" },
-		       { "PK\x03\x04", "a zip archive" } };
+	} others[] = { { "PK\x03\x04", "a zip archive" } };
 	char head[16] = { 0 };
 	struct stat st;
 	int fd;
@@ -33,8 +32,8 @@ int input_operand_check(const char *name, struct err *e)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!memcmp(head, others[i].magic, strlen(others[i].magic)))
 			return err_set(e, ERR_CANNOT,
-				       "%s is %s: reading those is not there yet, only .ige files "
-				       "and bundles",
+				       "%s is %s: reading those is not there yet, only .ige "
+				       "files, bundles and older SQLite recordings",
 				       name, others[i].what);
 	return 0;
 }

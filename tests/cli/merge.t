@@ -250,7 +250,7 @@ status, out, err = merge("-o", before, newer, b)
 tap.same(status, 4, "a newer version beside an old one")
 same(read(before), data, "what stood at the output's place is not touched")
 tap.ok("needs a newer version" in err, "and it is said", err)
-for name, text, want, code in ("x.db", b"SQLite format 3\0" + bytes(100), "SQLite", 3), \
+for name, text, want, code in ("x.db", b"SQLite format 3\0" + bytes(100), "SQLite", 4), \
         ("x.gz", b"\x1f\x8b\x08" + bytes(50), "bundle", 4), ("x.zip", b"PK\3\4" + bytes(50), "bundles", 3):
     status, out, err = merge(write(name, text), a)
     tap.ok(status == code and want in err and out == b"", f"{name} is refused by name", err)

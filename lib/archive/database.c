@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file without a log beside it is opened as one that nobody changes: no lock, no second file.
+ */
+#include "lib/archive/database.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/buf.h"
+
+#define VALUE_MAX   (16 << 20) /* of a text: a stack takes a few KiB */
+#define COLUMNS_MAX 24
+#define PROGRAM_MAX 100000 /* steps of a statement's program; ours take a few hundred */
+
+static bool has_log(const char *path)
+{
+	struct buf name = { 0 };
+	struct stat st;
+	bool has;
+
+	buf_printf(&name, "%s-wal", path);
+	has = stat(buf_text(&name), &st) == 0 && st.st_size > 0;
+	buf_free(&name);
+	return has;
+}
+
+static int open_as(sqlite3 **out, const char *path, const char *how)
+{
+	struct buf uri = { 0 };
+	int rc;
+
+	buf_puts(&uri, "file:");
+	if (*path == '/') /* two at its beginning would name a host */
+		buf_puts(&uri, "//");
+	for (const char *p = path; *p; p++) {
+		if (strchr("?#%", *p))
+			buf_printf(&uri, "%%%02X", (unsigned char)*p);
+		else
+			buf_putc(&uri, *p);
+	}
+	buf_printf(&uri, "?%s", how);
+	rc = sqlite3_open_v2(buf_text(&uri), out,
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+	buf_free(&uri);
+	/* Opening reads nothing: this does. */
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+	return rc;
+}
+
+int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
+{
+	int code = db ? sqlite3_errcode(db) : SQLITE_NOMEM;
+
+	switch (code & 0xff) {
+	case SQLITE_NOMEM:
+		return err_nomem(e);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_TOOBIG:
+	case SQLITE_FORMAT:
+		return err_set(e, ERR_DAMAGED, "%s: damaged SQLite database: %s", path,
+			       sqlite3_errmsg(db));
+	default:
+		return err_set(e, ERR_CANNOT, "cannot read %s: %s", path, sqlite3_errmsg(db));
+	}
+}
+
+int archive_database_open(sqlite3 **out, const char *path, struct err *e)
+{
+	bool log = has_log(path);
+	int rc = open_as(out, path, log ? "mode=ro" : "immutable=1");
+
+	if (rc != SQLITE_OK && log && (rc & 0xff) != SQLITE_NOTADB) {
+		sqlite3_close(*out);
+		rc = open_as(out, path, "immutable=1");
+	}
+	if (rc != SQLITE_OK) {
+		rc = archive_database_failed(*out, path, e);
+		sqlite3_close(*out);
+		*out = NULL;
+		return rc;
+	}
+	sqlite3_db_config(*out, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(*out, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_limit(*out, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+	sqlite3_limit(*out, SQLITE_LIMIT_VDBE_OP, PROGRAM_MAX);
+	sqlite3_exec(*out, "PRAGMA cell_size_check=1; PRAGMA mmap_size=0; PRAGMA temp_store=0",
+		     NULL, NULL, NULL);
+	return 0;
+}
+
+/* One value of the schema, with two names. */
+static bool found(sqlite3 *db, const char *sql, const char *a, const char *b)
+{
+	sqlite3_stmt *s = NULL;
+	bool is = false;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(s, 1, a, -1, SQLITE_STATIC);
+		if (b)
+			sqlite3_bind_text(s, 2, b, -1, SQLITE_STATIC);
+		is = sqlite3_step(s) == SQLITE_ROW;
+	}
+	sqlite3_finalize(s);
+	return is;
+}
+
+bool archive_database_table(sqlite3 *db, const char *table)
+{
+	return found(db,
+		     "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql NOT "
+		     "LIKE 'create virtual%'",
+		     table, NULL);
+}
+
+bool archive_database_column(sqlite3 *db, const char *table, const char *column)
+{
+	return found(db, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", table, column);
+}
+
+int archive_database_select(sqlite3 *db, const char *path, sqlite3_stmt **out, const char *table,
+			    const char *const *columns, unsigned n, const char *rest, struct err *e)
+{
+	struct buf sql = { 0 };
+	int rc = 0;
+
+	*out = NULL;
+	if (!archive_database_table(db, table))
+		return 0;
+	buf_puts(&sql, "SELECT ");
+	for (unsigned i = 0; i < n && i < COLUMNS_MAX; i++)
+		buf_printf(&sql, "%s%s", i ? ", " : "",
+			   archive_database_column(db, table, columns[i]) ? columns[i] : "NULL");
+	buf_printf(&sql, " FROM main.%s %s", table, rest);
+	if (sqlite3_prepare_v2(db, buf_text(&sql), -1, out, NULL) != SQLITE_OK)
+		rc = archive_database_failed(db, path, e);
+	buf_free(&sql);
+	return rc;
+}
+
+int archive_database_next(sqlite3 *db, const char *path, sqlite3_stmt *s, struct err *e)
+{
+	int rc = s ? sqlite3_step(s) : SQLITE_DONE;
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	return rc == SQLITE_DONE ? 0 : archive_database_failed(db, path, e);
+}
+
+struct bytes archive_database_text(sqlite3_stmt *s, int column)
+{
+	struct bytes text = { sqlite3_column_blob(s, column), 0 };
+
+	text.n = text.p ? (size_t)sqlite3_column_bytes(s, column) : 0;
+	return text;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings of the older agent, which are SQLite databases (versions 0.8 to 0.17), as an event stream. Its times are of
+ * the wall clock: library calls stand there with their beginning, what the kernel did with its end; here all have their end
+ * and come in that order. It kept a part of the calls only and counted all per minute: what is missing is told by SAMPLED
+ * records, exactly. What has no op here is left out and counted.
+ */
+#ifndef INGERO_ARCHIVE_LEGACY_H
+#define INGERO_ARCHIVE_LEGACY_H
+
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/event/stream.h"
+#include "lib/world/world.h"
+
+struct archive_legacy;
+
+/* Who recorded it, and what was left out of it in reading. */
+struct archive_legacy_told {
+	uint8_t node_uuid[16];
+	uint64_t boot;	     /* made up: the agent does not say */
+	uint64_t salt;	     /* differs between recordings */
+	uint64_t unmapped;   /* rows that have no op here, after the end */
+	uint64_t impossible; /* rows with times that cannot be, after the end */
+};
+
+/* The file stays as it is. ERR_CANNOT: a database of something else; ERR_DAMAGED. */
+int archive_legacy_open(struct archive_legacy **out, struct world *w, const char *path,
+			struct err *e);
+void archive_legacy_free(struct archive_legacy *l);
+
+/* Owned by the recording, read once. Damage met on the way is its error. */
+struct event_stream *archive_legacy_stream(struct archive_legacy *l);
+const struct archive_legacy_told *archive_legacy_told(const struct archive_legacy *l);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an older recording says of itself, as records: who recorded what on which machine, how many calls were made and
+ * not kept, and how the machine was.
+ */
+#include <string.h>
+
+#include "lib/archive/legacy_state.h"
+
+#define MINUTE_NS 60000000000 /* the agent counts per minute */
+#define MIB	  1048576.0
+
+enum stage {
+	STAGE_SESSION,
+	STAGE_NODE,
+	STAGE_CLOCK,
+	STAGE_LOST,
+	STAGE_LEFT_OUT,
+	STAGE_SAMPLES,
+	STAGE_DONE
+};
+
+enum { S_START, S_STOP, S_CPUS, S_MEMORY, S_KERNEL, S_VERSION, S_PIDS, S_FLAGS, S_NODE, S_COLUMNS };
+
+static void take(struct archive_legacy *l, unsigned i, const char *before, struct bytes text,
+		 struct bytes *out)
+{
+	buf_reset(&l->text[i]);
+	buf_puts(&l->text[i], before);
+	buf_add(&l->text[i], text.p, text.n);
+	*out = buf_bytes(&l->text[i]);
+}
+
+/* Rows are numbered as they are stored, per node: numbers that are missing are rows that were taken out again, or whose
+ * storing failed. */
+static int open_holes(struct archive_legacy *l, struct err *e)
+{
+	static const char sql[] =
+		"SELECT coalesce(since, 0), until, n, since IS NULL FROM"
+		" (SELECT lag(timestamp) OVER w since, timestamp until,"
+		"         seq - coalesce(lag(seq) OVER w, 0) - 1 n FROM"
+		"  (SELECT timestamp, CAST(substr(id, instr(id, ':') + 1) AS INTEGER) seq,"
+		"          substr(id, 1, instr(id, ':')) node FROM main.events)"
+		"  WINDOW w AS (PARTITION BY node ORDER BY seq)) WHERE n > 0 ORDER BY until";
+	sqlite3_stmt *first = NULL;
+	int rc = 0;
+
+	if (!archive_database_column(l->db, "events", "id"))
+		return 0;
+	if (sqlite3_prepare_v2(l->db, sql, -1, &l->holes, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(l->db,
+			       "SELECT min(timestamp - CASE WHEN source IN (1, 4, 8) THEN 0 ELSE "
+			       "duration END) FROM main.events",
+			       -1, &first, NULL) != SQLITE_OK) {
+		rc = archive_database_failed(l->db, l->path, e);
+		goto out;
+	}
+	rc = archive_database_next(l->db, l->path, l->holes, e);
+	l->has_hole = rc > 0;
+	/* What is here begins with its first row when rows before it are gone. */
+	if (rc > 0 && sqlite3_column_int(l->holes, 3)) {
+		rc = archive_database_next(l->db, l->path, first, e);
+		l->lost_since_ns = l->start_ns;
+		if (rc > 0 && sqlite3_column_int64(first, 0) > l->start_ns)
+			l->start_ns = sqlite3_column_int64(first, 0);
+	}
+out:
+	sqlite3_finalize(first);
+	return rc < 0 ? rc : 0;
+}
+
+int legacy_facts_open(struct archive_legacy *l, struct err *e)
+{
+	static const char *const session[S_COLUMNS] = { "started_at", "stopped_at", "cpu_cores",
+							"mem_total",  "kernel",	    "ingero_ver",
+							"pid_filter", "flags",	    "node" };
+	static const char *const samples[] = { "timestamp", "cpu_pct", "mem_pct",
+					       "mem_avail", "swap_mb", "load_avg" };
+	struct bytes name;
+	int rc;
+
+	rc = archive_database_select(l->db, l->path, &l->sessions, "sessions", session, S_COLUMNS,
+				     "ORDER BY started_at LIMIT 1", e);
+	if (rc == 0)
+		rc = archive_database_select(l->db, l->path, &l->samples, "system_snapshots",
+					     samples, 6, "ORDER BY timestamp", e);
+	/* Rows of a minute that are there are counted: the agent's own count of them is of what it meant to keep. */
+	if (rc == 0 && archive_database_table(l->db, "event_aggregates") &&
+	    sqlite3_prepare_v2(
+		    l->db,
+		    "SELECT a.bucket, a.source, a.op, a.n - coalesce(k.n, 0) FROM"
+		    " (SELECT bucket, source, op, sum(count) n FROM main.event_aggregates"
+		    "  GROUP BY bucket, source, op) a LEFT JOIN"
+		    " (SELECT timestamp - timestamp % 60000000000 bucket, source, op, count(*) n"
+		    "  FROM main.events GROUP BY 1, 2, 3) k"
+		    " ON a.bucket = k.bucket AND a.source = k.source AND a.op = k.op"
+		    " ORDER BY 1, 2, 3",
+		    -1, &l->aggregates, NULL) != SQLITE_OK)
+		l->aggregates = NULL; /* of a version that counts differently: nothing is known */
+	if (rc == 0)
+		rc = archive_database_next(l->db, l->path, l->sessions, e);
+	if (rc < 0)
+		return rc;
+	if (rc > 0) {
+		l->start_ns = sqlite3_column_int64(l->sessions, S_START);
+		l->latest_ns = sqlite3_column_int64(l->sessions, S_STOP);
+		l->memory_bytes = (double)sqlite3_column_int64(l->sessions, S_MEMORY) * MIB;
+		name = archive_database_text(l->sessions, S_NODE);
+		l->started = true;
+	} else {
+		name = (struct bytes){ NULL, 0 };
+	}
+	if (!name.n)
+		name = bytes_of("unknown");
+	l->node = legacy_node(l, name);
+	l->told.salt = (uint64_t)l->start_ns;
+	return open_holes(l, e);
+}
+
+void legacy_facts_close(struct archive_legacy *l)
+{
+	sqlite3_finalize(l->sessions);
+	sqlite3_finalize(l->holes);
+	sqlite3_finalize(l->samples);
+	sqlite3_finalize(l->aggregates);
+	for (unsigned i = 0; i < 3; i++)
+		buf_free(&l->text[i]);
+}
+
+static void clock_record(struct archive_legacy *l, int64_t ns, const char *source)
+{
+	struct record *r = &l->record;
+
+	r->kind = RECORD_CLOCK;
+	REC_SET(r, CLOCK, mono_ns, ns);
+	REC_SET(r, CLOCK, real_ns, ns);
+	REC_SET(r, CLOCK, source, bytes_of(source));
+}
+
+static void session_record(struct archive_legacy *l)
+{
+	struct record *r = &l->record;
+	struct bytes text, pids = archive_database_text(l->sessions, S_PIDS);
+
+	r->kind = RECORD_SESSION;
+	REC_SET(r, SESSION, start_ns, l->start_ns);
+	take(l, 0, "ingero trace ", archive_database_text(l->sessions, S_VERSION), &text);
+	REC_SET(r, SESSION, tool, text);
+	take(l, 1, "", archive_database_text(l->sessions, S_FLAGS), &text);
+	REC_SET(r, SESSION, command, text);
+	take(l, 2, pids.n ? "pid " : "all", pids, &text);
+	REC_SET(r, SESSION, target, text);
+	REC_SET(r, SESSION, off_cpu, l->off_cpu);
+}
+
+static void node_record(struct archive_legacy *l)
+{
+	struct record *r = &l->record;
+	const struct world_node *node = world_get_node(l->w, l->node);
+	struct bytes text;
+
+	r->kind = RECORD_NODE;
+	REC_SET(r, NODE, node, l->node);
+	if (node)
+		REC_SET(r, NODE, hostname, world_text(l->w, node->name));
+	if (!l->started)
+		return;
+	take(l, 0, "", archive_database_text(l->sessions, S_KERNEL), &text);
+	REC_SET(r, NODE, kernel, text);
+	REC_SET(r, NODE, cpus, (uint32_t)sqlite3_column_int64(l->sessions, S_CPUS));
+	REC_SET(r, NODE, memory_bytes, (uint64_t)l->memory_bytes);
+}
+
+static int lost(struct archive_legacy *l, bool *has, struct err *e)
+{
+	struct record *r = &l->record;
+	int64_t since, until;
+	int rc;
+
+	*has = l->has_hole;
+	if (!*has)
+		return 0;
+	since = sqlite3_column_int64(l->holes, 0);
+	until = sqlite3_column_int64(l->holes, 1);
+	if (sqlite3_column_int(l->holes, 3)) {
+		since = l->lost_since_ns;
+		until = l->start_ns;
+	}
+	r->kind = RECORD_LOSS;
+	REC_SET(r, LOSS, since_ns, since < until ? since : until);
+	REC_SET(r, LOSS, until_ns, since < until ? until : since);
+	REC_SET(r, LOSS, count, (uint64_t)sqlite3_column_int64(l->holes, 2));
+	rc = archive_database_next(l->db, l->path, l->holes, e);
+	l->has_hole = rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int left_out(struct archive_legacy *l, bool *has, struct err *e)
+{
+	struct record *r = &l->record;
+	int rc;
+
+	*has = false;
+	while ((rc = archive_database_next(l->db, l->path, l->aggregates, e)) > 0) {
+		int64_t bucket = sqlite3_column_int64(l->aggregates, 0),
+			n = sqlite3_column_int64(l->aggregates, 3), until;
+		uint16_t op = legacy_op(sqlite3_column_int64(l->aggregates, 1),
+					sqlite3_column_int64(l->aggregates, 2));
+
+		if (n <= 0 || !op || bucket < 0 || bucket > INT64_MAX - MINUTE_NS)
+			continue;
+		until = bucket + MINUTE_NS;
+		if (l->latest_ns > bucket && until > l->latest_ns)
+			until = l->latest_ns;
+		r->kind = RECORD_SAMPLED;
+		REC_SET(r, SAMPLED, since_ns, bucket > l->start_ns ? bucket : l->start_ns);
+		REC_SET(r, SAMPLED, until_ns, until);
+		REC_SET(r, SAMPLED, op, op);
+		REC_SET(r, SAMPLED, left_out, (uint64_t)n);
+		REC_SET(r, SAMPLED, reason, bytes_of("not kept"));
+		*has = true;
+		return 0;
+	}
+	return rc;
+}
+
+static int sample(struct archive_legacy *l, bool *has, struct err *e)
+{
+	static const struct {
+		uint16_t metric;
+		int column;
+		double unit;
+	} metrics[] = { { METRIC_CPU_BUSY, 1, 1 },
+			{ METRIC_MEM_USED, 2, 0 },
+			{ METRIC_MEM_AVAILABLE, 3, MIB },
+			{ METRIC_SWAP_USED, 4, MIB },
+			{ METRIC_LOAD_1, 5, 1 } };
+	const unsigned n = sizeof(metrics) / sizeof(metrics[0]);
+	struct record *r = &l->record;
+	unsigned i = l->metric % n;
+	int rc;
+
+	*has = false;
+	if (i == 0) {
+		rc = archive_database_next(l->db, l->path, l->samples, e);
+		if (rc <= 0)
+			return rc;
+	}
+	l->metric++;
+	r->kind = RECORD_SAMPLE;
+	REC_SET(r, SAMPLE, time_ns, sqlite3_column_int64(l->samples, 0));
+	REC_SET(r, SAMPLE, metric, metrics[i].metric);
+	REC_SET(r, SAMPLE, value,
+		sqlite3_column_double(l->samples, metrics[i].column) *
+			(metrics[i].unit > 0 ? metrics[i].unit : l->memory_bytes / 100));
+	*has = true;
+	return 0;
+}
+
+int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, struct err *e)
+{
+	bool has = false;
+	int rc = 0;
+
+	memset(&l->record, 0, sizeof(l->record));
+	while (l->stage != STAGE_DONE && !has && rc == 0) {
+		switch ((enum stage)l->stage) {
+		case STAGE_SESSION:
+			has = l->started;
+			if (has)
+				session_record(l);
+			l->stage++;
+			break;
+		case STAGE_NODE:
+			node_record(l);
+			has = true;
+			l->stage++;
+			break;
+		case STAGE_CLOCK:
+			has = l->started;
+			if (has)
+				clock_record(l, l->start_ns, "start");
+			l->stage++;
+			break;
+		case STAGE_LOST:
+			rc = lost(l, &has, e);
+			l->stage += !has;
+			break;
+		case STAGE_LEFT_OUT:
+			rc = left_out(l, &has, e);
+			l->stage += !has;
+			break;
+		default:
+			rc = sample(l, &has, e);
+			l->stage += !has;
+			break;
+		}
+	}
+	if (rc < 0 || !has)
+		return rc;
+	*item = (struct stream_item){ .kind = STREAM_RECORD,
+				      .record = &l->record,
+				      .watermark_ns = INT64_MIN,
+				      .floor_ns = INT64_MIN };
+	return 1;
+}
+
+void legacy_facts_end(struct archive_legacy *l, struct stream_item *item)
+{
+	memset(&l->record, 0, sizeof(l->record));
+	if (l->emitted_ns > l->latest_ns)
+		l->latest_ns = l->emitted_ns;
+	clock_record(l, l->latest_ns, "end");
+	*item = (struct stream_item){ .kind = STREAM_RECORD,
+				      .record = &l->record,
+				      .watermark_ns = l->latest_ns,
+				      .floor_ns = l->latest_ns };
+}

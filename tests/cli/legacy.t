@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Databases of the older agent: made here with its tables and known rows, read by the programs. Where
+# INGERO_RECORDINGS names a folder with the published ones, these too.
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+folder = tempfile.TemporaryDirectory()
+T0 = 29566667 * 60 * 10**9  # a minute begins
+MS = 10**6
+SESSION = ("started_at", "stopped_at", "cpu_cores", "mem_total", "kernel", "ingero_ver", "pid_filter", "flags")
+STACK = [{"s": "cudaStreamSynchronize+0x10", "f": "libcudart.so.12"}, {"s": "_ZN3app4stepEv+0x20", "f": "train"},
+         {"pfn": "main", "pf": "train.py", "pl": 7}]
+
+
+def path(name):
+    return os.path.join(folder.name, name)
+
+
+def run(program, *args, stdin=b""):
+    p = subprocess.run([os.path.join(tap.BIN, "ingero-" + program), *args], input=stdin, capture_output=True)
+    return p.returncode, p.stdout, p.stderr.decode(errors="replace")
+
+
+def database(name, rows, counts=(), text_ids=None, stop=T0 + 60 * 10**9, start=T0, indexed=True):
+    """rows: (time, pid, tid, source, op, duration, arg0, arg1, ret, stack)"""
+    db = sqlite3.connect(path(name))
+    kind = "TEXT PRIMARY KEY" if text_ids else "INTEGER PRIMARY KEY AUTOINCREMENT"
+    db.executescript(f"""
+        CREATE TABLE events (id {kind}, timestamp INTEGER, pid INTEGER, tid INTEGER, source INTEGER, op INTEGER,
+            duration INTEGER, arg0 INTEGER, arg1 INTEGER, ret_code INTEGER, stack_hash INTEGER);
+        CREATE TABLE stack_traces (hash INTEGER PRIMARY KEY, ips TEXT, frames TEXT);
+        CREATE TABLE process_names (pid INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE event_aggregates (bucket INTEGER, source INTEGER, op INTEGER, pid INTEGER, count INTEGER, stored INTEGER);
+        CREATE TABLE system_snapshots (id INTEGER PRIMARY KEY, timestamp INTEGER, cpu_pct REAL, mem_pct REAL,
+            mem_avail INTEGER, swap_mb INTEGER, load_avg REAL);
+        CREATE TABLE sessions (id INTEGER PRIMARY KEY, {', '.join(SESSION)});""")
+    if indexed:
+        db.execute("CREATE INDEX idx_events_timestamp ON events(timestamp)")
+    db.execute(f"INSERT INTO sessions ({', '.join(SESSION)}) VALUES (?,?,4,16000,'6.1.0','v0.9.1','100','record')", (start, stop))
+    db.execute("INSERT INTO process_names VALUES (100, 'train')")
+    db.execute("INSERT INTO stack_traces VALUES (-5, '', ?)", (json.dumps(STACK),))
+    db.execute("INSERT INTO stack_traces VALUES (6, '', '[{\"s\":')")
+    db.execute("INSERT INTO system_snapshots VALUES (1, ?, 25, 50, 8000, 0, 1.5)", (start,))
+    for i, row in enumerate(rows):
+        db.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?,?,?)", (f"n1:{text_ids[i]}" if text_ids else None, *row))
+    db.executemany("INSERT INTO event_aggregates VALUES (?,?,?,100,?,?)", counts)
+    db.commit()
+    db.close()
+    return path(name)
+
+
+# ---- what rows become
+
+small = database("small.db", [
+    # a runtime call with a driver call and a wait in it; calls stand with their beginning, waits with their end
+    (T0 + 10 * MS, 100, 100, 1, 1, 5 * MS, 4096, 0, 0, -5),
+    (T0 + 11 * MS, 100, 100, 4, 5, 3 * MS, 4096, 0, 0, 0),
+    (T0 + 13 * MS, 100, 100, 3, 1, 1 * MS, 0, 100, 0, 0),
+    (T0 + 20 * MS, 100, 101, 1, 7, 2 * MS, 1 << 20, 1, 0, 6),
+    (T0 + 30 * MS, 100, 101, 1, 5, 1 * MS, 0, 0, 700, -5),
+    # a request, and its owner asleep until it is done
+    (T0 + 40 * MS, 100, 100, 5, 1, 4 * MS, 8, 5000, 0, 0),
+    (T0 + 40 * MS + 15000, 100, 100, 3, 1, 4 * MS, 0, 100, 0, 0),
+    # the kernel's side knows a thread by its number only
+    (T0 + 50 * MS, 101, 101, 3, 1, 2 * MS, 0, 101, 0, 0),
+    (T0 + 60 * MS, 100, 100, 3, 7, 0, 0, 200, 0, 0),
+    (T0 + 61 * MS, 100, 100, 3, 10, 0, 0, 0, 0, 0),  # a pod: nothing of ours
+    (-7, 100, 100, 1, 3, 10, 0, 0, 0, 0),  # no time
+], counts=[(T0, 1, 1, 3, 1), (T0, 1, 7, 1, 1), (T0, 3, 3, 99, 0)])
+before = open(small, "rb").read()
+status, out, err = run("merge", small)
+tap.same(status, 0, "an older recording is read")
+tap.ok("1 of its events are of kinds" in err and "1 of its events have impossible times" in err, "what is left out is said", err)
+tap.same(open(small, "rb").read() == before and os.listdir(folder.name), ["small.db"], "the file stays as it is, and alone")
+stat = json.loads(run("stat", "--json", small)[1])
+ops = {o["op"]: o for o in stat["ops"]}
+tap.same({k: v["count"] for k, v in ops.items()},
+         {"cudaMalloc": 1, "cuMemAlloc": 1, "cudaMemcpyAsync": 1, "cudaStreamSynchronize": 1, "offcpu": 3, "block": 1, "fork": 1},
+         "each row is an event of its op")
+tap.same({k: ops[k]["total_ns"] for k in ("cudaMalloc", "cuMemAlloc", "offcpu", "block")},
+         {"cudaMalloc": 5 * MS, "cuMemAlloc": 3 * MS, "offcpu": 7 * MS, "block": 4 * MS}, "of its length")
+
+tap.same(stat["coverage"]["not_kept"], 2, "calls that were counted and not kept are known")
+tap.same([p["pid"] for p in stat["processes"]], [100], "threads are of their process")
+text = run("explain", small)[1].decode()
+tap.ok("Calls: 4 of 6 were recorded (67 %)" in text, "the share of the calls is said", text)
+
+stacks = run("stat", "--json", "--by", "stack", small)[1].decode()
+tap.ok("app::step()" in stacks and "train.py" in stacks, "stacks have their names", stacks[:600])
+
+
+def parts(name):
+    """What became of the time of the threads, from the analysis."""
+    out = json.loads(run("explain", "--json", name)[1])
+    return out, {k: v for p in out["breakdown"] for k, v in p["parts"].items()}
+
+
+report, sums = parts(small)
+tap.same(sums.get("disk"), 4 * MS, "who slept until its own request was done waited for the disk")
+tap.same(sums.get("blocked"), 3 * MS, "why others waited is not known")
+
+# ---- order: the same with and without an index, and with calls that overlap
+
+rows, truth = [], {}
+for i in range(3000):
+    tid = 100 + i % 3
+    rows.append((T0 + i * MS // 3, 100, tid, 1, 3, (i * 7919) % 900 * 1000, 0, 0, 0, 0))
+rows.append((T0, 100, 109, 1, 6, 900 * MS, 0, 0, 0, 0))  # open all the time
+one, two = database("indexed.db", rows), database("plain.db", rows, indexed=False)
+a, b = run("merge", one), run("merge", two)
+tap.ok(a[0] == b[0] == 0 and len(a[1]) > 1000 and a[1] == b[1], "the order of rows is that of ends, whatever index there is", a[2])
+stat = json.loads(run("stat", "--json", one)[1])
+tap.same((stat["coverage"]["events"], stat["coverage"]["late"], stat["coverage"]["lost"]), (3001, 0, 0), "nothing comes late")
+
+# ---- a device that is idle for seconds, of which most calls were not kept
+
+rows, at = [], T0 + 10**9
+for i in range(8):
+    rows.append((at, 100, 100, 1, 5, 40000, 0, 0, 0, -5))
+    rows.append((at + 3 * 10**9, 100, 100, 3, 1, MS, 0, 100, 0, 0))
+    at += 6 * 10**9
+idle = database("idle.db", rows, counts=[(T0, 1, 5, 8, 8), (T0, 1, 3, 24, 0)])
+report = json.loads(run("explain", "--json", idle)[1])
+chains = [(c["kind"], c["coverage"].get("upper_bound")) for c in report["chains"]]
+tap.same(chains, [("gpu-idle", True)], "an idle device is told, as a bound")
+lost = report["chains"][0]["lost_ns"] if chains else 0
+tap.ok(abs(lost - 7 * (6 * 10**9 - 40000) + 7 * MS) < 1000, "from wait to wait, less what the kernel took", str(lost))
+text = run("explain", idle)[1].decode()
+tap.ok("for up to 42.0 s" in text.split("\n")[0] and "Calls: 8 of 32 were recorded (25 %)" in text, "and says so", text)
+whole = database("whole.db", rows, counts=[(T0, 1, 5, 8, 8)])
+text = run("explain", whole)[1].decode()
+tap.ok(text.startswith("No host cause found") and "Calls:" not in text, "with all calls there, nobody gave it work: silence", text)
+
+# ---- disk reads without a call, and rows that are gone
+
+rows, at = [], T0 + 20 * 10**9
+for i in range(100):
+    rows.append((at, 100, 100, 5, 1, 900000, 64, i * 64, 0, 0))
+    rows.append((at + 14000, 100, 100, 3, 1, 910000, 0, 100, 0, 0))
+    at += 2 * MS
+disk = database("disk.db", rows, text_ids=range(501, 701), stop=T0 + 21 * 10**9)
+report = json.loads(run("explain", "--json", disk)[1])
+tap.same([(c["kind"], c["count"], c["lost_ns"]) for c in report["chains"]], [("disk-stall", 100, 91 * MS)], "its own reads are the cause")
+tap.same(json.loads(run("stat", "--json", disk)[1])["coverage"]["lost"], 500, "numbers that are missing are lost rows")
+text = run("explain", disk)[1].decode()
+tap.ok("100 reads (3.1 MiB)" in text and "500 lost" in text, "and said", text)
+
+# ---- a paced loop sleeps; a wait with a timeout does not
+
+rows, at = [], T0 + 10**9
+for i in range(60):
+    rows.append((at, 100, 100, 3, 1, 50 * MS + 50000 + i % 7 * 3000, 0, 100, 0, 0))
+    rows.append((at + 15000, 100, 100, 4, 5, 120000, 1 << 20, 0, 0, 0))
+    at += 51 * MS
+paced = database("paced.db", rows)
+report, sums = parts(paced)
+tap.same(report["chains"], [], "a loop that sleeps is no incident")
+tap.ok(sums.get("sleep", 0) > 55 * 50 * MS, "its sleep is known by its length", str(sums))
+rows = [(T0 + 10**9 + i * 5065000, 100, 100, 3, 1, 5055000, 0, 100, 0, 0) for i in range(60)]
+tap.ok("sleep" not in parts(database("timeout.db", rows))[1], "one that is taken up again at once is not a sleep")
+
+# ---- everything else
+
+status, out, err = run("correlate", disk)
+tap.ok(status == 0 and b"disk" in run("explain", stdin=out)[1], "correlate reads it, its output is a recording", err)
+status, out, err = run("explain", disk, paced)
+tap.ok(status == 0 and b"blocked on" in out, "several are read together", err)
+log = sqlite3.connect(paced)
+log.execute("PRAGMA journal_mode=WAL")
+log.execute("INSERT INTO events VALUES (NULL, ?, 100, 100, 4, 5, 1000, 1, 0, 0, 0)", (at,))
+log.commit()
+count = json.loads(run("stat", "--json", paced)[1])["coverage"]["events"]
+log.close()
+tap.same(count, 121, "what is still in the log beside the file is read")
+
+# ---- what is none, or damaged
+
+sqlite3.connect(path("foreign.db")).execute("CREATE TABLE events (x)").connection.commit()
+sqlite3.connect(path("nobody.db")).execute("CREATE TABLE people (name)").connection.commit()
+whole = bytearray(open(small, "rb").read())
+for name, data, want, says in (("cut.db", whole[: len(whole) // 2], 4, "damaged"), ("head.db", whole[:100], 4, "damaged"),
+                               ("zero.db", whole[:100] + bytes(len(whole) - 100), 4, "damaged"), ("foreign.db", None, 3, "not a recording"),
+                               ("nobody.db", None, 3, "not a recording")):
+    if data is not None:
+        open(path(name), "wb").write(data)
+    for program in ("explain", "stat", "correlate", "merge"):
+        status, out, err = run(program, path(name))
+        tap.ok(status == want and says in err and err.count("\n") == 1, f"{program}: {name} is refused in a line", f"{status} {err}")
+bad = []
+for i in range(0, len(whole), 97):
+    bent = bytearray(whole)
+    bent[i] ^= 0x55
+    open(path("bent.db"), "wb").write(bent)
+    status, out, err = run("stat", path("bent.db"))
+    if status not in (0, 3, 4):
+        bad.append((i, status, err))
+tap.none(bad, "whatever byte is changed, it is read or refused")
+
+# ---- the published ones
+
+samples = os.environ.get("INGERO_RECORDINGS", "")
+for name, first in (("pytorch-dataloader-starvation.db", "left the GPU without work for up to"),
+                    ("sample-gpu-node-01.db", "was blocked on a disk"), ("sample-gpu-node-02.db", "No host cause found")):
+    if not os.path.exists(os.path.join(samples, name)):
+        tap.skip(name, "optional: INGERO_RECORDINGS names no folder that holds it")
+        continue
+    status, out, err = run("explain", os.path.join(samples, name))
+    tap.ok(status == 0 and first in out.decode().split("\n")[0], f"{name}: {first}", out.decode() + err)
+tap.done_testing()
