@@ -99,6 +99,15 @@ static void refused_twice(unsigned i, int64_t t)
 		refuse(t, 200 * MIB);
 }
 
+/* The device was empty when it was sampled; the process filled it since. */
+static void filled_since(unsigned i, int64_t t)
+{
+	if (i < 80)
+		get(t, 50 * US, 0x1000 + i, 200 * MIB);
+	if (i == 80)
+		refuse(t, 200 * MIB);
+}
+
 static void other_errors(unsigned i, int64_t t)
 {
 	if (i == 0)
@@ -329,6 +338,10 @@ int main(void)
 	device_uses(2000.0 * MIB);
 	steps(refused_twice);
 	tells(&s, "fragmentation", "although enough was free", 200 * US);
+
+	device_uses(0);
+	steps(filled_since);
+	tells(&s, "gpu-oom", "once: 200 MiB", 0);
 	device_uses(16200.0 * MIB);
 	steps(refused_twice);
 	tells(&s, "gpu-oom", "cudaMalloc", 0);

@@ -48,6 +48,7 @@ struct state {
 	VEC(struct victim) v;
 	struct where refused, pieces; /* by process */
 	struct gpu_memory devices;
+	uint64_t live_sampled; /* bytes that all recorded processes held when a device was last sampled */
 };
 
 static struct victim *victim_of(struct state *s, uint32_t process)
@@ -115,22 +116,38 @@ static bool resolve(struct state *s, size_t i, uint64_t got, int64_t end_ns, boo
 	return count_refused(s, &r, got >= r.bytes, unsettled);
 }
 
+static uint64_t live_of_all(const struct cause *c)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < c->live->processes.n; i++) {
+		const struct live_process *p = c->live->processes.v[i];
+
+		bytes += p->ended ? 0 : live_bytes(p);
+	}
+	return bytes;
+}
+
+/* A device keeps some for itself, and others may have taken some since the sample; what was recorded since is known. */
 static bool enough_was_free(const struct state *s, const struct cause *c, const struct live_told *t,
 			    struct victim *v)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, t->call->ev.ctx);
 	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, ctx ? ctx->gpu : 0);
+	uint64_t used, kept;
 
 	v->used = v->total = 0;
 	if (!d || !d->has_used || !d->has_total || d->total == 0 ||
 	    t->call->ev.end_ns - d->used_ns > SAMPLE_IS_OLD_NS)
 		return false;
-	v->used = d->used;
+	used = d->used;
+	if (live_of_all(c) > s->live_sampled)
+		used += live_of_all(c) - s->live_sampled;
+	v->used = used;
 	v->total = d->total;
-	/* A device keeps some for itself; samples are up to a period old. */
-	return t->bytes > 0 && d->total > d->used &&
-	       t->bytes < (d->total - d->used) - (d->total >> 4) &&
-	       d->total - d->used > d->total >> 4;
+	kept = d->total >> 4;
+	return t->bytes > 0 && d->total > used && d->total - used > kept &&
+	       t->bytes < d->total - used - kept;
 }
 
 static bool refused(struct state *s, struct cause *c, const struct live_told *t)
@@ -186,8 +203,11 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 
 static bool record(void *state, struct cause *c, const struct record *r)
 {
-	(void)c;
-	gpu_memory_record(&((struct state *)state)->devices, r);
+	struct state *s = state;
+
+	gpu_memory_record(&s->devices, r);
+	if (r->kind == RECORD_SAMPLE && r->u.SAMPLE.metric == METRIC_GPU_MEM_USED)
+		s->live_sampled = live_of_all(c);
 	return true;
 }
 
@@ -288,6 +308,7 @@ static int tell_pieces(struct state *s, struct cause *c, struct victim *v, doubl
 	buf_puts(&f.summary, "which took it ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, ", in %s", f.culprit.text);
+	fact_evidence(&f, "return code", OUT_OF_MEMORY, "");
 	if (v->by_sample)
 		fact_evidence_text(&f, "the device", "its samples say that more was free");
 	if (v->pieces_n) {
@@ -299,6 +320,10 @@ static int tell_pieces(struct state *s, struct cause *c, struct victim *v, doubl
 	fact_fix(&f, "Let the allocator grow blocks instead of keeping pieces",
 		 "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", 0, v->pieces.ns,
 		 "from nothing, if the sizes asked for keep changing, to all of it");
+	if (v->by_sample)
+		fact_fix(&f, "Or lift the limit, where one is set: MPS, MIG or a container's share",
+			 "nvidia-smi -L; env | grep -E 'CUDA_MPS|CUDA_DEVICE_MEMORY_LIMIT'", 0,
+			 v->pieces.ns, "all of it, if it is a limit that refuses");
 	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &v->pieces.told, e);
 	buf_free(&where);
 	fact_free(&f);
