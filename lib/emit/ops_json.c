@@ -54,6 +54,12 @@ static void ops(struct jsonw *j, const struct ops_summary *s, double wall)
 			jsonw_key_u64(j, "lost_ns", r->lost_ns);
 			jsonw_key_double(j, "share", wall > 0 ? (double)r->self_ns / wall : 0);
 		}
+		jsonw_key_array(j, "flags");
+		if (ops_row_flags(r) & OPS_FLAG_TAIL)
+			jsonw_str(j, "tail");
+		if (ops_row_flags(r) & OPS_FLAG_ERRORS)
+			jsonw_str(j, "errors");
+		jsonw_array_end(j);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);

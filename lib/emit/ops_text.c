@@ -23,6 +23,16 @@
 #define KERNEL_CHARS	60
 #define ENDS_SHOWN	4 /* modules in which stacks end */
 
+static void flags_cell(struct table *t, unsigned flags)
+{
+	if (flags == 0)
+		table_cell(t, "-");
+	else
+		table_cell_styled(t, HUMAN_RED, "%s%s%s", flags & OPS_FLAG_TAIL ? "tail" : "",
+				  flags == (OPS_FLAG_TAIL | OPS_FLAG_ERRORS) ? "," : "",
+				  flags & OPS_FLAG_ERRORS ? "errors" : "");
+}
+
 static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
 {
 	table_cell(t, "%s", r->op->name);
@@ -37,13 +47,14 @@ static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool
 		table_cell(t, "%s", human_ns(r->max_ns).s);
 		table_cell(t, "%s", human_ns(r->total_ns).s);
 	}
-	if (brief)
-		return;
-	if (calls) {
+	if (!brief && calls) {
 		table_cell(t, "%s", human_ns(r->self_ns).s);
 		cell_share(t, r->self_ns, wall);
 	}
-	cell_lost(t, r->lost_ns);
+	if (!brief)
+		cell_lost(t, r->lost_ns);
+	if (calls)
+		flags_cell(t, ops_row_flags(r));
 }
 
 static const char *heading(const char *layer)
@@ -65,13 +76,13 @@ static const char *heading(const char *layer)
 static void ops_tables(struct buf *out, const struct ops_summary *s, bool color, unsigned columns,
 		       bool *few)
 {
-	static const char *const call_headers[] = { "op",   ">count", ">errors", ">p50",
-						    ">p95", ">p99",   ">max",	 ">total",
-						    ">own", ">share", ">lost",	 NULL };
+	static const char *const call_headers[] = { "op",    ">count", ">errors", ">p50", ">p95",
+						    ">p99",  ">max",   ">total",  ">own", ">share",
+						    ">lost", "flags",  NULL };
 	static const char *const host_headers[] = { "event", ">count", ">p50",	">p95", ">p99",
 						    ">max",  ">total", ">lost", NULL };
-	static const char *const brief_calls[] = { "op",   ">count", ">errors", ">p50", ">p95",
-						   ">p99", ">max",   ">total",	NULL };
+	static const char *const brief_calls[] = { "op",   ">count", ">errors", ">p50",	 ">p95",
+						   ">p99", ">max",   ">total",	"flags", NULL };
 	static const char *const brief_host[] = { "event", ">count", ">p50",   ">p95",
 						  ">p99",  ">max",   ">total", NULL };
 	double wall = (double)(s->end_ns - s->start_ns);

@@ -22,6 +22,22 @@ struct ops_row {
 	bool exact;
 };
 
+/* What is out of the ordinary about the calls of a row, a mask. */
+enum ops_flag {
+	OPS_FLAG_TAIL = 1 << 0, /* p99 over 10 times p50, and 1 ms above it */
+	OPS_FLAG_ERRORS = 1 << 1,
+};
+
+static inline unsigned ops_row_flags(const struct ops_row *r)
+{
+	unsigned flags = r->errors ? OPS_FLAG_ERRORS : 0;
+
+	if (r->op->flags & OP_CALL && r->p99_ns > 10 * r->p50_ns &&
+	    r->p99_ns - r->p50_ns >= 1000000)
+		flags |= OPS_FLAG_TAIL;
+	return flags;
+}
+
 struct ops_error {
 	const struct op_def *op;
 	int32_t ret;

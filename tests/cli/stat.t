@@ -117,6 +117,22 @@ tap.same({o["op"]: o["errors"] for o in e["ops"] if o["errors"]}, {k: v["count"]
          "errors: counted per op")
 tap.ok("cudaErrorMemoryAllocation" in run(data=bad)[1], "errors: told in text")
 
+# ---- flags
+
+seen = set()
+for scenario, dose in (("incident", ["--dose", "50"]), ("errors", []), ("periodic-spike", []), ("clean", []), ("cold-start", [])):
+    spike = subprocess.run([DEMO, scenario, *dose, "--duration", "6s"], capture_output=True).stdout
+    status, s, _ = stat_json(data=spike)
+    want = {o["op"]: ["tail"] * (o["layer"] != "host" and o["p99_ns"] > 10 * o["p50_ns"] and o["p99_ns"] - o["p50_ns"] >= 10**6)
+            + ["errors"] * (o["errors"] > 0) for o in s["ops"]}
+    tap.same({o["op"]: o["flags"] for o in s["ops"]}, want, f"flags: {scenario}: as the manual says")
+    text = run(data=spike)[1]
+    for o in (o for o in s["ops"] if o["layer"] != "host"):
+        line = next(line for line in text.splitlines() if line.startswith(f"  {o['op']} "))
+        tap.same(line.split()[-1], ",".join(o["flags"]) or "-", f"flags: {scenario}: {o['op']}, in text")
+    seen |= {flag for flags in want.values() for flag in flags}
+tap.same(seen, {"tail", "errors"}, "flags: of each kind some")
+
 # ---- selections
 
 pid = j["processes"][0]["pid"]
