@@ -203,19 +203,23 @@ for k in kids:
 
 # A process that was there before: its threads are followed, also the one that slept when recording began.
 old = subprocess.Popen([sys.executable, "-c", """
-import os, threading, time
+import os, sys, threading, time
 r, w = os.pipe()
 t = threading.Thread(target=lambda: (print(threading.get_native_id(), flush=True), os.read(r, 1), time.sleep(0.2)))
 t.start()
-time.sleep(1.5)
+sys.stdin.read(1)
 os.write(w, b"x")
 t.join()
-"""], stdout=subprocess.PIPE, text=True)
+"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 tid = int(old.stdout.readline())
-recorder = rec.start("-o", ige, "-p", old.pid, "--duration", 3)
+recorder = rec.start("-o", ige, "-p", old.pid, "--duration", 30)
+err = ""
+while "  probes" not in err:  # said when they are there
+    err += recorder.stderr.readline() or "  probes"
+old.stdin.write("x")
+old.stdin.flush()
 old.wait()
-recorder.send_signal(signal.SIGINT)
-err = recorder.communicate()[1]
+err += recorder.communicate()[1]
 events, records, _ = rec.dump(ige)
 began = next(r["start_ns"] for r in records if r["record"] == "session")
 mine = tracks.of_thread(events, tid)
