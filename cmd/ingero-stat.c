@@ -64,7 +64,7 @@ static const struct cli_option options[] = {
 	  .choices = KEYS,
 	  .group = "Output",
 	  .help = "One table by: op, pid, thread, stack, line (of code), kernel, size, direction, "
-		  "stream, device, cgroup, pod, container, node, rank" },
+		  "stream, device, cgroup, pod, container, node, rank, step (of a loop)" },
 	{ .name = "compare",
 	  .type = CLI_FLAG,
 	  AT(compare),
@@ -327,6 +327,15 @@ static int find_exact(const struct exact_source *from, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
+/* Rows by step, without a step. */
+static bool no_steps(const struct by_table *by)
+{
+	for (size_t i = 0; by && i < by->rows.n; i++)
+		if (by->rows.v[i].kind == BY_KNOWN)
+			return false;
+	return by && by->key == BY_STEP && by->rows.n;
+}
+
 static int print(const struct world *w, const struct ops_summary *s, const struct input *in,
 		 struct live *live, struct err *e)
 {
@@ -340,6 +349,11 @@ static int print(const struct world *w, const struct ops_summary *s, const struc
 	struct buf out = { 0 };
 	int rc;
 
+	if (no_steps(s->by))
+		return err_set(e, ERR_CANNOT,
+			       "--by step: no steps were found: no thread of what was asked for "
+			       "repeats the same copies, waits for the device and graph launches "
+			       "five times in a row");
 	live_erase(live, &out);
 	if (values.notices >= 0) {
 		rc = cli_print(&out, e);
@@ -428,8 +442,9 @@ static int compare(const struct cli_operands *operands)
 						 "--exact");
 	if (!(values.threshold >= 0))
 		return cli_usage_error(&program, "--threshold cannot be less than 0");
-	if (values.by)
-		by_key_find(values.by, &want.key);
+	if (values.by && by_key_find(values.by, &want.key) && want.key == BY_STEP)
+		return cli_usage_error(&program, "--compare: steps of two runs are not the same, "
+						 "compare by op or line");
 	for (unsigned i = 0; i < DIFF_SIDES && rc == 0; i++) {
 		struct buf notes = { 0 };
 

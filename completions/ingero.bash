@@ -267,7 +267,7 @@ _ingero_stat() {
 		--since TIME
 		--until TIME
 		--last TIME
-		--by choice op pid thread stack line kernel size direction stream device cgroup pod container node rank
+		--by choice op pid thread stack line kernel size direction stream device cgroup pod container node rank step
 		--threshold PERCENT
 		--top N
 		--memory SIZE

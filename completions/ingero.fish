@@ -254,7 +254,7 @@ complete -c ingero-stat -s e -l event -d 'Only these: a name, a pattern (cu*Allo
 complete -c ingero-stat -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
 complete -c ingero-stat -l until -d 'Only up to then' -x
 complete -c ingero-stat -l last -d 'Only the last part of the recording' -x
-complete -c ingero-stat -l by -d 'One table by: op, pid, thread, stack, line (of code), kernel, size, direction, stream, device, cgroup, pod, container, node, rank' -x -a 'op pid thread stack line kernel size direction stream device cgroup pod container node rank'
+complete -c ingero-stat -l by -d 'One table by: op, pid, thread, stack, line (of code), kernel, size, direction, stream, device, cgroup, pod, container, node, rank, step (of a loop)' -x -a 'op pid thread stack line kernel size direction stream device cgroup pod container node rank step'
 complete -c ingero-stat -l compare -d 'Two recordings, before and after: what got slower (status 1 if anything did), by operation or --by'
 complete -c ingero-stat -l threshold -d 'With --compare: by how much at least [10]' -x
 complete -c ingero-stat -l top -d 'With --by and --compare: rows shown, 0 all [40]' -x

@@ -9,6 +9,7 @@
 #include "lib/ask/by_label.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
+#include "lib/line/steps.h"
 #include "lib/stat/sketch.h"
 
 struct slot {
@@ -27,6 +28,7 @@ struct ask_by {
 	struct map by_id; /* hash -> index */
 	size_t last;	  /* most events come in runs */
 	struct by_places places;
+	struct steps *steps; /* BY_STEP only */
 	struct by_table table;
 };
 
@@ -38,6 +40,10 @@ struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 		return NULL;
 	by->w = w;
 	by->table.key = key;
+	if (key == BY_STEP && !(by->steps = steps_new())) {
+		ask_by_free(by);
+		return NULL;
+	}
 	by->no_numbers = how & BY_TEXT;
 	by->by_text = how & BY_TEXT || by_label_shared(key);
 	by->calls_only = how & BY_CALLS;
@@ -59,6 +65,7 @@ void ask_by_free(struct ask_by *by)
 	vec_free(&by->slots);
 	map_free(&by->by_id);
 	by_places_free(&by->places);
+	steps_free(by->steps);
 	vec_free(&by->table.rows);
 	free(by);
 }
@@ -68,10 +75,23 @@ static bool is(const struct slot *s, struct by_id id)
 	return s->id.a == id.a && s->id.b == id.b;
 }
 
+/* The step that its thread is in. */
+static struct by_id step_id(const struct ask_by *by, const struct event *ev)
+{
+	const struct world_ctx *c = world_get_ctx(by->w, ev->ctx);
+	const struct steps_thread *th = c ? steps_of(by->steps, c->thread) : NULL;
+
+	if (!th || th->current.nsequence == 0)
+		return (struct by_id){ 0 };
+	return (struct by_id){ (uint64_t)c->thread << 32 | th->phases, th->current.count + 1,
+			       ev->ctx };
+}
+
 static struct slot *slot_of(struct ask_by *by, const struct event *ev, const struct op_def *op,
 			    uint32_t process)
 {
-	struct by_id id = by_id_of(by->w, by->table.key, ev, op, process);
+	struct by_id id =
+		by->steps ? step_id(by, ev) : by_id_of(by->w, by->table.key, ev, op, process);
 	uint64_t key, at;
 
 	if (id.a == 0)
@@ -127,6 +147,13 @@ bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def 
 	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
 	s->lost_ns += lost_ns;
 	return true;
+}
+
+bool ask_by_call(struct ask_by *by, const struct line_piece *piece)
+{
+	if (!by->steps || piece->depth || !steps_hears(piece->op))
+		return true;
+	return steps_call(by->steps, piece);
 }
 
 bool ask_by_record(struct ask_by *by, const struct record *rec)

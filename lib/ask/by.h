@@ -11,6 +11,7 @@
 #include "lib/event/by.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/line/line.h"
 #include "lib/world/world.h"
 
 struct ask_by;
@@ -34,6 +35,8 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 /* Of an event told before: more own time, and what the host took. */
 bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
 		 uint32_t process, uint64_t self_ns, uint64_t lost_ns);
+/* A call, asked for or not, after its time was told: says where steps end. */
+bool ask_by_call(struct ask_by *by, const struct line_piece *piece);
 bool ask_by_record(struct ask_by *by, const struct record *rec);
 
 /* The rows so far, borrowed until asked again; kernels says what functions are called. NULL: out of memory. */

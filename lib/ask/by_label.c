@@ -61,6 +61,8 @@ struct by_id by_id_of(const struct world *w, enum by_key key, const struct event
 		if (event_get(ev, op, COL_DIRECTION, &x))
 			id.a = x < UINT32_MAX ? x + 1 : UINT32_MAX;
 		break;
+	case BY_STEP: /* not of the event alone */
+		break;
 	}
 	return id;
 }
@@ -192,6 +194,23 @@ static void key_thread(const struct by_labels *l, const struct by_id *id, struct
 	buf_printf(key, "%u", th->tid);
 	if (p)
 		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
+}
+
+static void key_step(const struct by_labels *l, const struct by_id *id, struct by_row *row,
+		     struct buf *key)
+{
+	const struct world_thread *th = world_get_thread(l->w, (uint32_t)(id->a >> 32));
+	struct bytes comm = world_text(l->w, th ? th->comm : 0);
+	uint32_t loop = (uint32_t)id->a;
+	struct buf name = { 0 };
+
+	buf_printf(key, "%" PRIu64, id->b);
+	buf_printf(&name, "%.*s%s(thread %u)", (int)comm.n, comm.n ? comm.p : "", comm.n ? " " : "",
+		   th ? th->tid : 0);
+	if (loop > 1)
+		buf_printf(&name, " loop %u", loop);
+	row->name = string_of(l->w, &name);
+	buf_free(&name);
 }
 
 /* Innermost first. */
@@ -369,6 +388,9 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 		break;
 	case BY_CGROUP:
 		key_cgroup(l, id, row, &key);
+		break;
+	case BY_STEP:
+		key_step(l, id, row, &key);
 		break;
 	case BY_NODE:
 		key_node(l, id, &key);

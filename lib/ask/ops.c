@@ -182,20 +182,29 @@ static void add_time(struct ask_ops_run *r, const struct line_piece *piece, uint
 		r->nomem = true;
 }
 
-static void on_call(struct line_sink *s, const struct line_piece *piece)
+static void count_call(struct ask_ops_run *r, const struct line_piece *piece)
 {
-	struct ask_ops_run *r = (struct ask_ops_run *)s;
 	uint64_t ns = (uint64_t)(piece->end_ns - piece->start_ns);
 	struct ops_process *p;
 
-	if (piece->open || !piece->ev || !select_event(r->sel, r->w, piece->ev))
-		return;
 	add_time(r, piece, ns - piece->calls_ns, parts_sum(piece->parts, PARTS_HOST));
 	p = piece->depth == 0 ? process_of_ctx(r, piece->ev->ctx) : NULL;
 	if (p) {
 		p->outer_calls++;
 		p->in_calls_ns += ns;
 	}
+}
+
+static void on_call(struct line_sink *s, const struct line_piece *piece)
+{
+	struct ask_ops_run *r = (struct ask_ops_run *)s;
+
+	if (piece->open || !piece->ev)
+		return;
+	if (select_event(r->sel, r->w, piece->ev))
+		count_call(r, piece);
+	if (r->by && !ask_by_call(r->by, piece))
+		r->nomem = true;
 }
 
 static void on_offcpu(struct line_sink *s, const struct line_piece *piece)

@@ -27,7 +27,8 @@
 	X(POD, "pod")             \
 	X(CONTAINER, "container") \
 	X(NODE, "node")           \
-	X(RANK, "rank")
+	X(RANK, "rank")           \
+	X(STEP, "step")
 
 enum by_key {
 #define BY_ENUM(id, name) BY_##id,

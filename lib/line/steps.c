@@ -97,6 +97,11 @@ static bool same(const struct step_call *a, const struct step_call *b)
 	return a->op == b->op && a->stack == b->stack;
 }
 
+const struct steps_thread *steps_of(const struct steps *s, uint32_t thread)
+{
+	return find(s, thread);
+}
+
 const struct step_phase *steps_told(const struct steps_thread *th)
 {
 	const struct step_phase *p = th->current.ns > th->best.ns ? &th->current : &th->best;

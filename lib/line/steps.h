@@ -88,6 +88,8 @@ bool steps_interval(struct steps *s, const struct line_piece *p);
 /* Threads with calls of steps, in order of appearance. */
 size_t steps_threads(const struct steps *s);
 const struct steps_thread *steps_thread(const struct steps *s, size_t i);
+/* Of a world thread id; NULL: none of its calls were heard. */
+const struct steps_thread *steps_of(const struct steps *s, uint32_t thread);
 /* What is told of a thread: NULL when it has no five steps. */
 const struct step_phase *steps_told(const struct steps_thread *th);
 

@@ -169,6 +169,44 @@ with open(paths["incident"], "rb") as f:
 last = stat("--by", "thread", "--last", "100ms", paths["incident"])
 tap.none(law(last), "by thread, the last part: rows sum up")
 
+# ---- steps
+
+def steps(*args, **kw):
+    j = stat("--by", "step", *args, **kw)
+    return j, [r for r in j["by"]["rows"] if r["kind"] == "known"]
+
+
+def analyzed(data):
+    out = subprocess.run([os.path.join(tap.BIN, "ingero-correlate"), "--json"], input=data, check=True, capture_output=True).stdout
+    return [s for r in map(json.loads, out.splitlines()) if r["record"] == "analysis" for s in r["body"]["steps"]]
+
+
+for name in ("incident", "straggler"):
+    with open(paths[name], "rb") as f:
+        data = f.read()
+    j, rows = steps(data=data)
+    tap.none(schema.check(j, "formats/stat.schema.json"), f"{name} by step: by the schema")
+    tap.none(law(j), f"{name} by step: rows sum up to the operations")
+    threads = collections.defaultdict(set)
+    for r in rows:
+        threads[int(r["name"].rsplit("thread ", 1)[1].rstrip(")"))].add(int(r["key"]))
+    said = {s["tid"]: s["count"] for s in analyzed(data) if s["phases"] == 1}
+    tap.ok(said, f"{name} by step: there are some")
+    bad = [f"{tid}: {n} steps, rows {min(threads[tid])} to {max(threads[tid])}, {len(threads[tid])}" for tid, n in said.items()
+           if threads[tid] - {n + 1} != set(range(5, n + 1))]
+    tap.none(bad, f"{name} by step: a row for each step that the analysis counts, from the fifth on")
+    launches = collections.defaultdict(collections.Counter)
+    for r in steps("-e", "cudaLaunchKernel", data=data)[1]:
+        if int(r["key"]) <= said.get(int(r["name"].rsplit("thread ", 1)[1].rstrip(")")), 0):
+            launches[r["name"]][r["count"]] += 1
+    tap.ok(launches and all(len(c) == 1 for c in launches.values()), f"{name} by step: as many launches in each", launches)
+    waits = {r["count"] for r in steps("-e", "cudaStreamSynchronize", data=data)[1]}
+    tap.same(waits - {0}, {1}, f"{name} by step: the call that ends a step is of that step")
+few = subprocess.run([DEMO, "clean", "--duration", "3ms"], check=True, capture_output=True).stdout
+status, out, err = run("--by", "step", data=few)
+tap.ok(status == 3 and "no steps were found" in err and not out, "without steps no table: status 3 and why", (status, out, err))
+tap.same(run("--by", "step", "-p", "1", paths["incident"])[0], 0, "of no events there is nothing to say of steps")
+
 # ---- order
 
 order = [(r["kind"] != "known", -r["total_ns"]) for r in stat("--by", "line", paths["incident"])["by"]["rows"]]

@@ -130,6 +130,7 @@ tap.ok(status == 4 and out and err, "one is cut: compared, status 4", err)
 for args, want, why in (((path["none"],), 2, "takes two recordings"), ((path["none"],) * 3, 2, "takes two recordings"),
                         ((path["none"], os.path.join(tmp.name, "nowhere")), 3, "No such file"),
                         (("--exact", path["none"], path["much"]), 2, "neither with --brief"),
+                        (("--by", "step", path["none"], path["much"]), 2, "are not the same"),
                         (("--threshold", "-5", path["none"], path["much"]), 2, "less than 0")):
     status, out, err = run("--compare", *args)
     tap.ok(status == want and why in err and not out, f"{' '.join(map(os.path.basename, args))}: status {want} and why", err)
