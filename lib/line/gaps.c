@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/line/gpu_use.h"
+
 #define HOPS 4 /* threads followed that waited for each other */
 #define NONE UINT32_MAX
 /* Wake-ups are short and belong to no finding: they count as the gap's own time. */
@@ -26,17 +28,10 @@ struct side { /* what is kept of a device besides its work */
 	bool running; /* run holds */
 	uint32_t issuer;
 	int64_t issued_ns;	 /* end of the newest submission */
-	uint32_t gpu;		 /* position + 1 among GPUs that are known */
-	int64_t others_ns;	 /* of its busy_ns, when the gap began */
+	uint64_t others_ns;	 /* of other processes' work on its GPU, when the gap began */
 	VEC(uint32_t) threads;	 /* that submit to it */
 	uint32_t laggard;	 /* of these, the one that was seen least lately */
 	VEC(struct gap) pending; /* gaps, oldest first */
-};
-
-/* A device as the machine has it: how long some process had work on it. */
-struct gpu_use {
-	uint32_t gpu, busy; /* processes */
-	int64_t busy_ns, since_ns;
 };
 
 struct gap_thread {
@@ -46,6 +41,9 @@ struct gap_thread {
 	int64_t last_ns;  /* its newest piece ended */
 	int64_t ready_ns; /* when its newest wait inside a call ended; then it waited for a CPU */
 	uint64_t ready_host_ns;
+	bool working; /* it submitted something since it last waited, first at work_ns */
+	int64_t work_ns;
+	uint64_t work_others_ns;	      /* others' work on the GPU until then */
 	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
 	bool has_inner, has_sync;
 	struct doings did;
@@ -55,7 +53,7 @@ struct gaps {
 	const struct world *w;
 	struct gap_sink *sink;
 	struct devices devices;
-	VEC(struct gpu_use) gpus;
+	struct gpu_use use;		/* by device */
 	VEC(struct side) side;		/* by device */
 	VEC(struct gap_thread) threads; /* by world id */
 	bool partial;
@@ -86,7 +84,7 @@ void gaps_free(struct gaps *g)
 	}
 	devices_free(&g->devices);
 	vec_free(&g->side);
-	vec_free(&g->gpus);
+	vec_free(&g->use.v);
 	vec_free(&g->threads);
 	free(g);
 }
@@ -104,6 +102,11 @@ bool gaps_bounded(const struct gaps *g, uint32_t at)
 void gaps_partial(struct gaps *g)
 {
 	g->partial = true;
+}
+
+bool gaps_shared(const struct gaps *g, uint32_t at)
+{
+	return g->use.v.v[at].shared;
 }
 
 static struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
@@ -163,28 +166,14 @@ bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack)
 
 /* ---- the same device, used by others ---- */
 
-/* How long the GPU was busy for others since the gap began. */
-static uint64_t others_busy(const struct gaps *g, const struct side *s, int64_t now_ns)
+/* How long it was busy for others since then, at most so long. */
+static uint64_t others_since(const struct gaps *g, uint32_t device, uint64_t then_ns,
+			     int64_t now_ns, uint64_t most_ns, uint32_t *who)
 {
-	const struct gpu_use *u = s->gpu ? &g->gpus.v[s->gpu - 1] : NULL;
-	int64_t ns;
+	uint64_t ns = gpu_use_others(&g->use, device, now_ns, who);
 
-	if (!u)
-		return 0;
-	ns = u->busy_ns + (u->busy && now_ns > u->since_ns ? now_ns - u->since_ns : 0);
-	return ns > s->others_ns ? (uint64_t)(ns - s->others_ns) : 0;
-}
-
-static void gpu_use(struct gaps *g, const struct side *s, bool busy, int64_t now_ns)
-{
-	struct gpu_use *u = s->gpu ? &g->gpus.v[s->gpu - 1] : NULL;
-
-	if (!u)
-		return;
-	if (busy && u->busy++ == 0)
-		u->since_ns = now_ns;
-	if (!busy && --u->busy == 0 && now_ns > u->since_ns)
-		u->busy_ns += now_ns - u->since_ns;
+	ns = ns > then_ns ? ns - then_ns : 0;
+	return ns < most_ns ? ns : most_ns;
 }
 
 /* ---- the end of a gap, and of a run ---- */
@@ -271,11 +260,13 @@ static bool gap_ends(struct gaps *g, uint32_t device, const struct line_piece *p
 			   .until_op = p->ev->op,
 			   .until_stack = p->ev->stack,
 			   .launches = s->gap_launches,
-			   .others_ns = others_busy(g, s, end_ns),
 			   .host_ns = s->tail_host_ns + parts_sum(p->parts, HOST_PARTS) };
+	uint32_t other = NONE;
 
 	if (end_ns <= s->idle_ns)
 		return true;
+	gap.others_ns = others_since(g, device, s->others_ns, end_ns,
+				     (uint64_t)(end_ns - s->idle_ns), &other);
 	if (th->device == device + 1 && th->epoch == s->epoch) {
 		th = explains(g, p->thread, s->epoch);
 		gap.did = th->did;
@@ -296,6 +287,7 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 		       uint64_t host_ns)
 {
 	struct side *s = &g->side.v[device];
+	uint32_t other = NONE;
 
 	s->idle_ns = ns;
 	s->epoch++;
@@ -303,8 +295,7 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->since_stack = p->ev->stack;
 	s->gap_launches = s->launches;
 	s->tail_host_ns = host_ns;
-	s->others_ns = 0;
-	s->others_ns = (int64_t)others_busy(g, s, ns);
+	s->others_ns = gpu_use_others(&g->use, device, ns, &other);
 }
 
 static bool is_graph(const struct op_def *op)
@@ -352,20 +343,6 @@ static bool run_ends(struct gaps *g, uint32_t device, const struct line_piece *p
 	return g->sink->run(g->sink, &run);
 }
 
-static bool gpu_at(struct gaps *g, uint32_t gpu, struct side *s)
-{
-	size_t i = 0;
-
-	if (gpu == 0)
-		return true;
-	while (i < g->gpus.n && g->gpus.v[i].gpu != gpu)
-		i++;
-	if (i == g->gpus.n && !vec_push(&g->gpus, (struct gpu_use){ .gpu = gpu }))
-		return false;
-	s->gpu = (uint32_t)i + 1;
-	return true;
-}
-
 static bool device_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	const struct world_ctx *ctx = world_get_ctx(g->w, p->ev->ctx);
@@ -380,7 +357,7 @@ static bool device_of(struct gaps *g, struct gap_thread *th, const struct line_p
 	while (g->side.n <= at) {
 		if (!vec_push(&g->side, (struct side){ 0 }))
 			return false;
-		if (!gpu_at(g, gpu, &g->side.v[g->side.n - 1]))
+		if (!gpu_use_add(&g->use, gpu))
 			return false;
 	}
 	th->gpu = gpu;
@@ -433,7 +410,7 @@ static bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
 	}
 	s->idle = false;
 	if (!was_busy)
-		gpu_use(g, s, true, p->start_ns);
+		gpu_use_busy(&g->use, device, true, p->start_ns);
 	if (p->op->flags & OP_LAUNCH)
 		s->launches += is_graph(p->op) ? GAP_GRAPH : 1;
 	run_adds(s, p);
@@ -455,7 +432,7 @@ static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_threa
 	else if (!run_ends(g, device, p))
 		return false;
 	s->idle = true;
-	gpu_use(g, s, false, ns);
+	gpu_use_busy(&g->use, device, false, ns);
 	idle_since(g, device, p, ns, seen ? th->ready_host_ns : 0);
 	s->launches = 0;
 	return true;
@@ -471,6 +448,26 @@ static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piec
 		return false;
 	idle_since(g, device, p, p->end_ns, 0);
 	return true;
+}
+
+/* A thread waited for what it had submitted. */
+static bool waited(struct gaps *g, uint32_t device, struct gap_thread *th,
+		   const struct line_piece *p)
+{
+	struct gap_wait wait = { .device = device,
+				 .thread = p->thread,
+				 .start_ns = th->work_ns,
+				 .end_ns = p->end_ns,
+				 .op = p->ev->op,
+				 .stack = p->ev->stack,
+				 .host_ns = parts_sum(p->parts, HOST_PARTS) };
+
+	if (!th->working)
+		return true;
+	th->working = false;
+	wait.others_ns = others_since(g, device, th->work_others_ns, p->end_ns,
+				      (uint64_t)(p->end_ns - th->work_ns), &wait.other);
+	return g->sink->wait(g->sink, &wait);
 }
 
 static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
@@ -498,6 +495,13 @@ static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_
 	device = th->device - 1;
 	if (call.act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
 		takes_back(&g->side.v[device], p->start_ns, p->end_ns);
+	if (call.act == DEVICE_SUBMIT && !th->working) {
+		uint32_t most;
+
+		th->working = true;
+		th->work_ns = p->start_ns;
+		th->work_others_ns = gpu_use_others(&g->use, device, p->start_ns, &most);
+	}
 	if (call.act == DEVICE_SUBMIT || call.act == DEVICE_COPY) {
 		if (!submits(g, device, p, &call))
 			return false;
@@ -511,6 +515,8 @@ static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_
 	if (g->partial && !partial_wait(g, device, p))
 		return false;
 	g->side.v[device].run.device_ns += parts_get(p->parts, PART_DEVICE);
+	if (p->op->flags & OP_SYNC && !g->partial && !waited(g, device, th, p))
+		return false;
 	d = &g->devices.v.v[device];
 	return d->busy || d->overflow || d->covers == 0 || g->side.v[device].idle ||
 	       becomes_idle(g, device, th, p);

@@ -44,10 +44,23 @@ struct gap_run {
 	uint32_t stack;
 };
 
+/* What a thread submitted and then waited for. */
+struct gap_wait {
+	uint32_t device, thread;
+	int64_t start_ns,
+		end_ns; /* its first submission since the wait before; the end of this one */
+	uint16_t op;
+	uint32_t stack;
+	uint64_t host_ns;   /* of it, while waiting: taken by the host */
+	uint64_t others_ns; /* of it, other processes had work on the same GPU */
+	uint32_t other; /* position of the device of that one of them that had most, in all; valid when others_ns */
+};
+
 /* Who is told: of gaps in the order in which they are known to stand, of runs as they end. Borrowed; false: out of memory. */
 struct gap_sink {
 	bool (*gap)(struct gap_sink *s, const struct gap *gap);
 	bool (*run)(struct gap_sink *s, const struct gap_run *run);
+	bool (*wait)(struct gap_sink *s, const struct gap_wait *wait);
 };
 
 struct gaps;
@@ -70,6 +83,8 @@ void gaps_partial(struct gaps *g);
 bool gaps_settle(struct gaps *g, int64_t ns);
 
 const struct device *gaps_device(const struct gaps *g, uint32_t at);
+/* Whether another process uses the same GPU. */
+bool gaps_shared(const struct gaps *g, uint32_t at);
 /* Whether some call ever waited for this device. */
 bool gaps_bounded(const struct gaps *g, uint32_t at);
 

@@ -13,7 +13,7 @@ sys.path.insert(0, "tests")
 import tap  # noqa: E402
 
 DEMO, EXPLAIN = f"{tap.BIN}/ingero-demo", f"{tap.BIN}/ingero-explain"
-NOT_YET = {"gpu-steal"}
+NOT_YET = set()
 DOSES = (0, 5, 20, 50)
 ERROR = 0.05  # of the lost time
 

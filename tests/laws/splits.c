@@ -106,6 +106,7 @@ int main(void)
 		"periodic-spike",
 		"cold-start",
 		"slow-down",
+		"gpu-steal",
 	};
 
 	for (unsigned i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {

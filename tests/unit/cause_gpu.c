@@ -195,6 +195,37 @@ static void shared_device(struct stage *s, struct actor v, struct actor peer)
 	tells(s, "gpu-idle", "pid 300", GAPS * 2 * MS);
 }
 
+/* In every other half of a second a peer works beside; a step then takes `beside`. */
+static void taking_turns(struct stage *s, struct actor a, struct actor b, int64_t beside)
+{
+	for (int64_t from = 0; from < LENGTH; from += 500 * MS) {
+		bool shared = from / (500 * MS) % 2;
+		int64_t step = shared ? beside : 5 * MS;
+
+		for (int64_t t = from; t + step <= from + 500 * MS; t += step)
+			work(s, a, t, 8, t + step);
+		for (int64_t t = from; shared && t + 4 * MS < from + 500 * MS; t += 4 * MS)
+			work(s, b, t + 100 * US, 8, t + 4 * MS);
+	}
+}
+
+static void shared(struct stage *s, struct actor v, struct actor peer)
+{
+	struct actor a = on_gpu(s, v, "GPU-1"), b = on_gpu(s, peer, "GPU-1"),
+		     c = on_gpu(s, peer, "GPU-2");
+
+	/* 62 steps of 8 ms in each of five halves of a second. */
+	taking_turns(s, a, b, 8 * MS);
+	tells(s, "gpu-shared", "serve (pid 300) shares the GPU with train (pid 100)",
+	      5 * 62 * 3 * MS);
+	taking_turns(s, a, b, 5 * MS);
+	not_told(s, "gpu-shared", "a peer beside whom nothing takes longer");
+	taking_turns(s, a, c, 8 * MS);
+	not_told(s, "gpu-shared", "a peer on another GPU");
+	taking_turns(s, v, peer, 8 * MS);
+	not_told(s, "gpu-shared", "a peer, and nobody says on which GPU");
+}
+
 static void storms(struct stage *s, struct actor v)
 {
 	int64_t t;
@@ -319,6 +350,7 @@ int main(void)
 	idle_by_state(&s, v, worker);
 	idle_or_not(&s, v, other);
 	shared_device(&s, v, peer);
+	shared(&s, v, peer);
 	storms(&s, v);
 	bursts(&s, v);
 	stage_free(&s);

@@ -69,11 +69,16 @@ static bool run_told(struct gap_sink *sink, const struct gap_run *run)
 	return launch_bound_run(work_of(sink), run);
 }
 
+static bool wait_told(struct gap_sink *sink, const struct gap_wait *wait)
+{
+	return gpu_shared_wait(work_of(sink), wait);
+}
+
 static bool begin(struct gpu_work *g, struct cause *c)
 {
 	if (!g->gaps) {
 		g->c = c;
-		g->sink = (struct gap_sink){ gap_told, run_told };
+		g->sink = (struct gap_sink){ gap_told, run_told, wait_told };
 		g->gaps = gaps_new(c->w, &g->sink);
 	}
 	return g->gaps != NULL;
@@ -134,6 +139,8 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	rc = sync_storm_settle(g, c, pane, e);
 	if (rc == 0)
 		rc = launch_bound_settle(g, c, pane, e);
+	if (rc == 0)
+		rc = gpu_shared_settle(g, c, pane, e);
 	return rc == 0 ? gpu_idle_settle(g, c, pane, e) : rc;
 }
 
@@ -150,6 +157,9 @@ static void release(void *state)
 	map_free(&g->wait_by);
 	map_free(&g->idle_by);
 	map_free(&g->issue_by);
+	vec_free(&g->shared);
+	map_free(&g->shared_by);
+	map_free(&g->shared_threads);
 }
 
 const struct watch_def watch_gpu_work = { .name = "gpu-work",

@@ -43,6 +43,17 @@ struct issue_cause {
 	struct cause_sum sum;
 };
 
+/* Waits at one place of a process, alone on the GPU and beside others. */
+struct shared_wait {
+	uint32_t device, stack;
+	uint16_t op;
+	uint64_t alone, alone_ns, beside, beside_ns;
+	uint32_t other; /* position of the device of who was there most */
+	struct cause_sum sum;
+	uint32_t thread; /* the first one met */
+	uint32_t threads;
+};
+
 struct gpu_device {
 	uint64_t idle_ns[2], gaps[2]; /* all of its gaps; [1]: of those that nobody bounds */
 };
@@ -57,7 +68,8 @@ struct gpu_work {
 	VEC(struct idle_cause) idle;
 	VEC(struct issue_cause) issue;
 	struct cause_frames frames;
-	struct map wait_by, idle_by, issue_by;
+	VEC(struct shared_wait) shared;
+	struct map wait_by, idle_by, issue_by, shared_by, shared_threads;
 };
 
 /* Whether the waits there are a storm: few launches each, and at once the next. */
@@ -70,5 +82,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
 int launch_bound_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *wait);
+int gpu_shared_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 
 #endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes use one GPU, and for how long each of them had work on it. A client is a process's device, by the position
+ * that its owner counts devices with.
+ */
+#ifndef INGERO_LINE_GPU_USE_H
+#define INGERO_LINE_GPU_USE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+struct gpu_client {
+	uint32_t gpu; /* world id, 0: not known which */
+	bool shared;  /* another client is on it too */
+	bool busy;
+	int64_t busy_ns, since_ns; /* busy_ns: until since_ns, while it is busy */
+};
+
+/* Zero-initialised is empty. */
+struct gpu_use {
+	VEC(struct gpu_client) v;
+};
+
+/* The next client, of this GPU. False: out of memory. */
+bool gpu_use_add(struct gpu_use *u, uint32_t gpu);
+/* It has work from now on, or none. */
+void gpu_use_busy(struct gpu_use *u, uint32_t client, bool busy, int64_t now_ns);
+/* How long the other clients of its GPU had work until now, added up; *most: who of them longest. 0: there are none. */
+uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns, uint32_t *most);
+
+#endif
