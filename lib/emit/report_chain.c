@@ -97,6 +97,9 @@ static bool is_bound(struct json body)
 
 static void lost(struct buf *out, const struct chain *c, bool color)
 {
+	struct json counted = json_get(c->body, "counted");
+	bool of_waits =
+		!json_bytes(counted).n || bytes_equal(json_bytes(counted), bytes_of("waits"));
 	struct json parts = json_get(c->body, "lost"), key, v;
 	char t[48];
 	int at = 0;
@@ -108,6 +111,7 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 		buf_putc(out, ' ');
 		report_member(out, c->body, "counted", "waits");
 		buf_putc(out, '\n');
+		json_free(counted);
 		json_free(parts);
 		return;
 	}
@@ -133,7 +137,9 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	json_free(parts);
 	if (is_number(c->body, "explained")) {
 		heading(out, color, "Explained");
-		buf_printf(out, "%.1f%% of what the host took from it; %.1f%% has no name\n",
+		buf_printf(out,
+			   of_waits ? "%.1f%% of what the host took from it; %.1f%% has no name\n"
+				    : "%.1f%% of all time lost in this way; %.1f%% in others\n",
 			   report_number(c->body, "explained") * 100,
 			   report_number(c->body, "unexplained") * 100);
 	}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # The recorder as a program: how recordings end, whatever ends them; statuses and messages; outputs of all kinds.
+import contextlib
 import errno
 import fcntl
 import os
@@ -37,9 +38,16 @@ def forget(path):
         os.unlink(path)
 
 
-def training(seconds=20, **settings):
-    return subprocess.Popen([rec.work("train"), "--seconds", str(seconds), "--step-us", "500"], env=rec.environment(**settings),
-                            stdout=subprocess.DEVNULL)
+@contextlib.contextmanager
+def training(seconds=300, **settings):
+    """A target that lives as long as it is needed."""
+    p = subprocess.Popen([rec.work("train"), "--seconds", str(seconds), "--step-us", "500"], env=rec.environment(**settings),
+                         stdout=subprocess.DEVNULL)
+    try:
+        yield p
+    finally:
+        p.kill()
+        p.wait()
 
 
 # ---- statuses of a command
