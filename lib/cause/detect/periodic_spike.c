@@ -54,14 +54,12 @@ static unsigned wants(const struct op_def *op)
 		       : 0;
 }
 
-static struct site *site_at(struct spikes *s, const struct line_piece *p, bool *nomem)
+/* NULL and *nomem unset: there are too many. */
+static struct site *site_new(struct spikes *s, uint64_t key, const struct line_piece *p,
+			     bool *nomem)
 {
-	uint64_t key = hash_u64(((uint64_t)p->process << 32 | p->ev->stack) ^ hash_u64(p->ev->op)),
-		 at;
 	struct site fresh = { .process = p->process, .stack = p->ev->stack, .op = p->ev->op };
 
-	if (map_get(&s->by, key, &at))
-		return &s->sites.v[at];
 	if (s->sites.n >= SPIKE_SITES)
 		return NULL;
 	fresh.own = calloc(1, sizeof(*fresh.own));
@@ -72,6 +70,14 @@ static struct site *site_at(struct spikes *s, const struct line_piece *p, bool *
 	}
 	*nomem = !map_put(&s->by, key, s->sites.n - 1);
 	return &s->sites.v[s->sites.n - 1];
+}
+
+static struct site *site_at(struct spikes *s, const struct line_piece *p, bool *nomem)
+{
+	uint64_t key = hash_u64(((uint64_t)p->process << 32 | p->ev->stack) ^ hash_u64(p->ev->op)),
+		 at;
+
+	return map_get(&s->by, key, &at) ? &s->sites.v[at] : site_new(s, key, p, nomem);
 }
 
 static void spike(struct site *x, const struct line_piece *p, uint64_t own)
