@@ -22,6 +22,7 @@ struct archive_legacy_told {
 	uint64_t boot;	     /* made up: the agent does not say */
 	uint64_t salt;	     /* differs between recordings */
 	uint64_t unmapped;   /* rows that have no op here, after the end */
+	uint64_t pauses;     /* between the sessions that it holds, after the end */
 	uint64_t impossible; /* rows with times that cannot be, after the end */
 };
 

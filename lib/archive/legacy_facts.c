@@ -14,6 +14,7 @@ enum stage {
 	STAGE_SESSION,
 	STAGE_NODE,
 	STAGE_CLOCK,
+	STAGE_PAUSES,
 	STAGE_LOST,
 	STAGE_LEFT_OUT,
 	STAGE_SAMPLES,
@@ -79,6 +80,14 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 	struct bytes name;
 	int rc;
 
+	if (archive_database_column(l->db, "sessions", "stopped_at") &&
+	    archive_database_column(l->db, "sessions", "started_at") &&
+	    sqlite3_prepare_v2(l->db,
+			       "SELECT stopped_at, began FROM (SELECT stopped_at,"
+			       " lead(started_at) OVER (ORDER BY started_at) began"
+			       " FROM main.sessions WHERE stopped_at > 0) WHERE began > stopped_at",
+			       -1, &l->pauses, NULL) != SQLITE_OK)
+		return archive_database_failed(l->db, l->path, e);
 	rc = archive_database_select(l->db, l->path, &l->sessions, "sessions", session, S_COLUMNS,
 				     "ORDER BY started_at LIMIT 1", e);
 	if (rc == 0)
@@ -121,6 +130,7 @@ void legacy_facts_close(struct archive_legacy *l)
 {
 	sqlite3_finalize(l->sessions);
 	sqlite3_finalize(l->holes);
+	sqlite3_finalize(l->pauses);
 	sqlite3_finalize(l->samples);
 	sqlite3_finalize(l->aggregates);
 	for (unsigned i = 0; i < 3; i++)
@@ -169,6 +179,23 @@ static void node_record(struct archive_legacy *l)
 	REC_SET(r, NODE, kernel, text);
 	REC_SET(r, NODE, cpus, (uint32_t)sqlite3_column_int64(l->sessions, S_CPUS));
 	REC_SET(r, NODE, memory_bytes, (uint64_t)l->memory_bytes);
+}
+
+/* Between two sessions nobody recorded: of that time nothing is known. */
+static int pause_record(struct archive_legacy *l, bool *has, struct err *e)
+{
+	struct record *r = &l->record;
+	int rc = archive_database_next(l->db, l->path, l->pauses, e);
+
+	*has = rc > 0;
+	if (rc <= 0)
+		return rc;
+	r->kind = RECORD_LOSS;
+	REC_SET(r, LOSS, since_ns, sqlite3_column_int64(l->pauses, 0));
+	REC_SET(r, LOSS, until_ns, sqlite3_column_int64(l->pauses, 1));
+	REC_SET(r, LOSS, count, 0);
+	l->told.pauses++;
+	return 0;
 }
 
 static int lost(struct archive_legacy *l, bool *has, struct err *e)
@@ -281,6 +308,10 @@ int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, stru
 			if (has)
 				clock_record(l, l->start_ns, "start");
 			l->stage++;
+			break;
+		case STAGE_PAUSES:
+			rc = pause_record(l, &has, e);
+			l->stage += !has;
 			break;
 		case STAGE_LOST:
 			rc = lost(l, &has, e);

@@ -67,7 +67,8 @@ struct archive_legacy {
 	bool started, off_cpu;
 	uint32_t node; /* of the session */
 	/* records that are told before the events, and after */
-	sqlite3_stmt *holes; /* at a row when has_hole */
+	sqlite3_stmt *pauses; /* between sessions */
+	sqlite3_stmt *holes;  /* at a row when has_hole */
 	bool has_hole;
 	int64_t lost_since_ns;
 	sqlite3_stmt *sessions, *samples, *aggregates;

@@ -85,6 +85,11 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e
 			   "%s: %" PRIu64
 			   " of its events are of kinds that are not known here: left out\n",
 			   path, archive_legacy_told(l)->unmapped);
+	if (rc == 0 && archive_legacy_told(l)->pauses)
+		buf_printf(notes,
+			   "%s: holds several sessions: of the %" PRIu64
+			   " pauses between them nothing is known\n",
+			   path, archive_legacy_told(l)->pauses);
 	if (rc == 0 && archive_legacy_told(l)->impossible)
 		buf_printf(notes, "%s: %" PRIu64 " of its events have impossible times: left out\n",
 			   path, archive_legacy_told(l)->impossible);

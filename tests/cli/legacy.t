@@ -141,6 +141,21 @@ whole = database("whole.db", rows, counts=[(T0, 1, 5, 8, 8)])
 text = run("explain", whole)[1].decode()
 tap.ok(text.startswith("No host cause found") and "Calls:" not in text, "with all calls there, nobody gave it work: silence", text)
 
+# ---- two sessions: nobody was there in between
+
+rows = [(T0 + s * 10**12 + i * 10**7, 100, 100, 1, 5, 40000, 0, 0, 0, 0) for s in (0, 1) for i in range(100)]
+rows += [(T0 + s * 10**12 + 10**6, 100, 100, 3, 1, 1000, 0, 100, 0, 0) for s in (0, 1)]
+twice = database("twice.db", rows, counts=[(T0, 1, 5, 100, 100), (T0, 1, 3, 300, 0)], stop=T0 + 10**9)
+chains = json.loads(run("explain", "--json", twice)[1])["chains"]
+tap.ok(sum(c["lost_ns"] for c in chains) > 900 * 10**9, "in one session that time would be the program's", str(chains)[:400])
+db = sqlite3.connect(twice)
+db.execute("INSERT INTO sessions (started_at, stopped_at) VALUES (?, ?)", (T0 + 10**12, T0 + 10**12 + 10**9))
+db.commit()
+db.close()
+status, out, err = run("explain", "--json", twice)
+tap.ok("the 1 pauses between them" in err, "several sessions are said", err)
+tap.ok(sum(c["lost_ns"] for c in json.loads(out)["chains"]) < 2 * 10**9, "of two nobody says so", out.decode()[:400])
+
 # ---- disk reads without a call, and rows that are gone
 
 rows, at = [], T0 + 20 * 10**9
