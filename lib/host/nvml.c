@@ -16,6 +16,20 @@ static void *function(const struct host_nvml *n, const char *name)
 /* dlsym gives data pointers; POSIX lets them be called. */
 #define BIND(to, n, name) (*(void **)&(to) = function(n, name))
 
+static void locate(struct host_nvml *n, nvml_device board, struct host_gpu *g)
+{
+	int (*place)(nvml_device, struct nvml_pci *);
+	struct nvml_pci pci = { 0 };
+
+	BIND(place, n, "nvmlDeviceGetPciInfo_v3");
+	if (!place || place(board, &pci) != 0)
+		return;
+	g->located = true;
+	g->domain = pci.domain;
+	g->bus = pci.bus;
+	g->device = pci.device;
+}
+
 static void add(struct host_nvml *n, nvml_device handle, uint32_t index, uint32_t slice)
 {
 	int (*uuid)(nvml_device, char *, unsigned), (*name)(nvml_device, char *, unsigned);
@@ -31,6 +45,8 @@ static void add(struct host_nvml *n, nvml_device handle, uint32_t index, uint32_
 		return;
 	if (!name || name(handle, g->name, sizeof(g->name)) != 0)
 		g->name[0] = '\0';
+	if (!slice)
+		locate(n, handle, g);
 	n->devices[n->count++] = (struct device){ .handle = handle };
 }
 

@@ -24,7 +24,9 @@ struct host_gpu {
 	char uuid[96]; /* "GPU-…" or "MIG-…" */
 	char name[96];
 	uint32_t index; /* as CUDA and nvidia-smi count with all GPUs visible; a slice has its board's */
-	uint32_t slice; /* 1-based; 0: the board */
+	uint32_t slice;		      /* 1-based; 0: the board */
+	bool located;		      /* the next three are known */
+	uint32_t domain, bus, device; /* its PCI address; of a slice not told */
 };
 
 /* One reading. */

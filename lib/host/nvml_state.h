@@ -27,6 +27,11 @@ typedef void *nvml_device;
 struct nvml_pair {
 	unsigned gpu, memory;
 };
+struct nvml_pci { /* nvmlPciInfo_t */
+	char legacy[16];
+	unsigned domain, bus, device, device_id, subsystem_id;
+	char id[32];
+};
 struct nvml_memory {
 	unsigned long long total, free, used;
 };

@@ -8,8 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/host/clock.h"
+#include "lib/host/cuda.h"
 #include "lib/host/visible.h"
 #include "lib/probe/statements.h"
+
+#define LIBRARY_NS 3000000000 /* so long it may take to begin */
+#define LOG_READS \
+	1024 /* of the kernel log in one turn: what writes it without end does not hold us */
 
 void probe_gpus_init(struct probe_gpus *g, struct world *w, uint32_t node,
 		     uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx)
@@ -20,6 +26,8 @@ void probe_gpus_init(struct probe_gpus *g, struct world *w, uint32_t node,
 	g->node = node;
 	g->process = process;
 	g->ctx = ctx;
+	g->start_ns = host_clock_mono();
+	host_xid_open(&g->kernel_log, &g->log_error);
 	if (host_gpus_start(&g->gpus, &why) == 0)
 		return;
 	host_gpus_stop(g->gpus);
@@ -34,6 +42,8 @@ void probe_gpus_free(struct probe_gpus *g)
 	g->gpus = NULL;
 	map_free(&g->named);
 	vec_free(&g->known);
+	if (g->world)
+		host_xid_close(&g->kernel_log);
 }
 
 static void on_ready(void *ctx, unsigned count, const char *text)
@@ -79,17 +89,15 @@ static void remember(struct probe_gpus *g, const struct host_gpu *gpu)
 	vec_push(&g->known, *gpu);
 }
 
-static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
-		     const struct host_gpu_value *v)
+static void say_value(struct probe_gpus *g, int64_t time_ns, uint32_t gpu,
+		      const struct host_gpu_value *v)
 {
-	struct probe_gpus *g = ctx;
 	struct record r = { .kind = RECORD_SAMPLE };
 
-	remember(g, gpu);
 	REC_SET(&r, SAMPLE, time_ns, time_ns);
 	REC_SET(&r, SAMPLE, metric, v->metric);
 	REC_SET(&r, SAMPLE, value, v->value);
-	REC_SET(&r, SAMPLE, gpu, gpu_of(g, gpu));
+	REC_SET(&r, SAMPLE, gpu, gpu);
 	if (v->pid) {
 		uint32_t process = g->process(g->ctx, v->pid);
 
@@ -97,6 +105,95 @@ static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
 		REC_SET(&r, SAMPLE, process, process);
 	}
 	say(g, &r);
+}
+
+static void on_value(void *ctx, int64_t time_ns, const struct host_gpu *gpu,
+		     const struct host_gpu_value *v)
+{
+	struct probe_gpus *g = ctx;
+	uint32_t id = gpu_of(g, gpu);
+
+	remember(g, gpu);
+	if (v->metric == METRIC_GPU_XID &&
+	    !probe_xids_new(&g->xids, XID_LIBRARY, id, (uint32_t)v->value, time_ns))
+		return;
+	say_value(g, time_ns, id, v);
+}
+
+static uint32_t gpu_of_xid(struct probe_gpus *g, const struct host_xid *xid)
+{
+	struct host_gpu gpu;
+
+	for (size_t i = 0; i < g->known.n; i++) {
+		const struct host_gpu *k = &g->known.v[i];
+
+		if (k->located && k->domain == xid->domain && k->bus == xid->bus &&
+		    k->device == xid->device)
+			return gpu_of(g, k);
+	}
+	host_xid_gpu(xid, &gpu);
+	return gpu_of(g, &gpu);
+}
+
+/* The library has told which GPUs there are, or will not. */
+static bool knows_gpus(const struct probe_gpus *g)
+{
+	return probe_gpus_settled(g) || host_clock_mono() - g->start_ns > LIBRARY_NS;
+}
+
+int probe_gpus_say_xids(struct probe_gpus *g, struct ige_writer *wr, bool at_end, struct err *e)
+{
+	struct host_xid xid;
+	unsigned left = LOG_READS;
+
+	g->writer = wr;
+	g->e = e;
+	g->rc = 0;
+	if (!g->world || (!at_end && !knows_gpus(g)))
+		return 0;
+	while (g->rc == 0 && host_xid_next(&g->kernel_log, &left, &xid)) {
+		struct host_gpu_value v = { .metric = METRIC_GPU_XID,
+					    .pid = xid.pid,
+					    .value = xid.number };
+		int64_t now = host_clock_mono();
+		uint32_t gpu = gpu_of_xid(g, &xid);
+
+		if (probe_xids_new(&g->xids, XID_KERNEL_LOG, gpu, xid.number, now))
+			say_value(g, now, gpu, &v);
+	}
+	return g->rc;
+}
+
+int probe_gpus_say_coverage(const struct probe_gpus *g, struct ige_writer *wr, int64_t now_ns,
+			    struct err *e)
+{
+	static const char *const from[] = { "/dev/kmsg", "libnvidia-ml" };
+	bool log = g->world && g->kernel_log.fd >= 0, any = g->count > 0;
+	char version[32];
+	unsigned gpus;
+	int rc = 0;
+
+	for (unsigned i = 0; i < XID_SOURCES; i++)
+		any |= g->xids.told[i] > 0;
+	if (!g->world || (!any && !host_gpu_driver(version, sizeof(version), &gpus)))
+		return 0;
+	for (unsigned i = 0; rc == 0 && i < XID_SOURCES; i++) {
+		struct record r = { .kind = RECORD_COVERAGE };
+		bool there = i == XID_KERNEL_LOG ? log : g->count > 0;
+
+		REC_SET(&r, COVERAGE, time_ns, now_ns);
+		REC_SET(&r, COVERAGE, layer, bytes_of("xid"));
+		REC_SET(&r, COVERAGE, path, bytes_of(from[i]));
+		REC_SET(&r, COVERAGE, requested, 1);
+		REC_SET(&r, COVERAGE, attached, there);
+		REC_SET(&r, COVERAGE, failed, !there);
+		if (!there)
+			REC_SET(&r, COVERAGE, reason,
+				bytes_of(i == XID_KERNEL_LOG ? g->log_error.text : g->text));
+		REC_SET(&r, COVERAGE, delivered, g->xids.told[i]);
+		rc = ige_writer_record(wr, &r, e);
+	}
+	return rc;
 }
 
 int probe_gpus_say(struct probe_gpus *g, struct ige_writer *wr, struct err *e)

@@ -2,7 +2,7 @@
 /*
  * GPU health into the recording: what lib/host/gpus.h reads, as SAMPLE records of GPUs and of the processes on them,
  * with a NAME record for processes that are not recorded otherwise. Without NVIDIA's management library a recording
- * has none, and the recorder says so where there is an NVIDIA driver.
+ * has none but the errors in the kernel log, and the recorder says so where there is an NVIDIA driver.
  */
 #ifndef INGERO_PROBE_GPUS_H
 #define INGERO_PROBE_GPUS_H
@@ -14,8 +14,10 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/host/gpus.h"
+#include "lib/host/xid.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/thin.h"
+#include "lib/probe/xids.h"
 #include "lib/world/world.h"
 
 struct probe_gpus {
@@ -24,7 +26,11 @@ struct probe_gpus {
 	uint32_t node;
 	uint32_t (*process)(void *ctx, uint32_t tgid); /* world id */
 	void *ctx;
-	struct map named;	 /* world process -> 1 */
+	struct map named; /* world process -> 1 */
+	int64_t start_ns;
+	struct host_xid_log kernel_log;
+	struct err log_error; /* why it cannot be read */
+	struct probe_xids xids;
 	struct probe_thin *thin; /* the owner's; set before the first readings are taken */
 	struct ige_writer *writer;
 	struct err *e;
@@ -39,6 +45,12 @@ struct probe_gpus {
 void probe_gpus_init(struct probe_gpus *g, struct world *w, uint32_t node,
 		     uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx);
 void probe_gpus_free(struct probe_gpus *g);
+
+/* Errors in the kernel log since the last call; they wait there until it is known which GPUs there are. */
+int probe_gpus_say_xids(struct probe_gpus *g, struct ige_writer *wr, bool at_end, struct err *e);
+/* COVERAGE of those errors, by who told of them; nothing where there is no NVIDIA GPU. */
+int probe_gpus_say_coverage(const struct probe_gpus *g, struct ige_writer *wr, int64_t now_ns,
+			    struct err *e);
 
 /* What was read since the last call. */
 int probe_gpus_say(struct probe_gpus *g, struct ige_writer *wr, struct err *e);

@@ -249,6 +249,8 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 
 	rc = r->session ? take_turn(r, e) : probe_recorder_idle(r, e);
 	probe_recorder_take_marks(r);
+	if (rc == 0)
+		rc = probe_gpus_say_xids(&r->gpus, r->writer, false, e);
 	if (rc)
 		return rc;
 	now = host_clock_mono();
@@ -312,6 +314,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0 && r->session)
 		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, &r->thin, now, e);
 	if (rc == 0)
+		rc = probe_gpus_say_xids(&r->gpus, r->writer, true, e);
+	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
 		rc = probe_recorder_say_cost(r, now, e);
@@ -323,6 +327,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
 	if (rc == 0 && r->session)
 		rc = probe_say_optional(r->writer, probe_session_optional(r->session), now, e);
+	if (rc == 0)
+		rc = probe_gpus_say_coverage(&r->gpus, r->writer, now, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)

@@ -144,7 +144,8 @@ API(nvmlDeviceGetUUID, (void *d, char *text, unsigned n),
 		     is_board(d) ? board_of(d) : (unsigned)((char *)d - slices)) > 0)
 API(nvmlDeviceGetPciInfo_v3, (void *d, struct pci *p),
     is_device(d) && memset(p, 0, sizeof *p) &&
-	    snprintf(p->id, sizeof p->id, "00000000:01:00.0") > 0 && (p->bus = 1))
+	    snprintf(p->id, sizeof p->id, "00000000:%02x:00.0", 1 + board_of(d)) > 0 &&
+	    (p->bus = 1 + board_of(d)))
 API(nvmlDeviceGetUtilizationRates, (void *d, struct utilization *u),
     is_device(d) && (u->gpu = 50) && (u->memory = 20))
 API(nvmlDeviceGetMemoryInfo, (void *d, struct memory *m),

@@ -4,6 +4,7 @@
 # GPU have names, and a library that fails, hangs or is not wanted costs the readings and nothing else.
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -28,12 +29,17 @@ BOARD = {
 }
 
 
+def read(path):
+    """Records, as the independent reader gives them."""
+    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), path], capture_output=True,
+                           text=True).stdout.splitlines()
+    return [x for x in map(rec.json.loads, lines) if "record" in x]
+
+
 def record(name, *arguments, **settings):
     out = rec.path(name)
     p = rec.run("-o", out, *arguments, "--", rec.work("calls"), "--count", 10, "--rate", 100, **settings)
-    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), out], capture_output=True,
-                           text=True).stdout.splitlines()
-    records = [x for x in map(rec.json.loads, lines) if "record" in x]
+    records = read(out)
     return p, [x for x in records if x["record"] == "sample" and x.get("gpu")], records
 
 
@@ -70,6 +76,47 @@ for name, arguments, settings in (("driver not loaded", (), {"DOUBLE_NVML_FAIL":
     tap.same((p.returncode, samples), (0, []), f"{name}: a recording without GPU health")
     counts, lost = rec.counts(rec.path("none.ige"))
     tap.same((counts[("cuda", "cudaLaunchKernel")], lost), (10, 0), f"{name}: and nothing else is missing")
+
+# The kernel log tells of errors too: of one that the library tells of as well, and of one with a process. A file in its
+# place, so that nobody who watches the log is alarmed.
+ige, log = rec.path("log.ige"), rec.path("kmsg")
+with open(log, "w") as f:
+    f.write("3,1,1,-;NVRM: Xid (PCI:0000:01:00): 48, pid=1, name=before, of before the recording\n")
+
+
+def errors(records):
+    return [r for r in records if r["record"] == "sample" and METRICS.get(r["metric"]) == "gpu.xid"]
+
+
+def wait_for(number):
+    """Until the recording that grows has it; one that never does shall fail, not hang."""
+    for _ in range(2000):
+        if q.poll() is not None or any(r["value"] == number for r in errors(rec.dump(ige)[1])):
+            return
+        select.select([], [], [], 0.02)
+
+
+if subprocess.run(["unshare", "-m", "mount", "--bind", log, "/dev/kmsg"], capture_output=True).returncode:
+    tap.skip("XIDs of the kernel log", "optional: nothing can be put in its place here")
+else:
+    rec.dump(ige)  # it is compiled now: the two have to tell within seconds
+    q = subprocess.Popen(["unshare", "-m", "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', log, rec.RECORD, "-o", ige,
+                          "--flush", "50ms", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL, text=True, env=rec.environment(DOUBLE_NVML_BOARDS=2, DOUBLE_NVML_XID=79))
+    wait_for(79)  # the library was first
+    with open(log, "a") as f:
+        f.write("3,2,1,-;NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+                f"3,3,1,-;NVRM: Xid (PCI:0000:01:00): 31, pid={me}, name=python3, Ch 00000008, MMU Fault\n")
+    wait_for(31)
+    q.communicate("")
+    tap.same(q.returncode, 0, "a recording with errors in the kernel log")
+    records = read(ige)
+    xids = errors(records)
+    cover = {r["path"]: (r["attached"], r["delivered"]) for r in records if r["record"] == "coverage" and r["layer"] == "xid"}
+    tap.same(sorted(r["value"] for r in xids), [31, 79], "each error once, and none of before")
+    tap.same(["process" in r for r in sorted(xids, key=lambda r: r["value"])], [True, False], "with its process, where one is told")
+    tap.same({r["value"]: r["gpu"]["index"] for r in xids}, {31: 0, 79: 1}, "of the GPU at that address")
+    tap.same(cover, {"/dev/kmsg": (1, 2), "libnvidia-ml": (1, 1)}, "coverage says who told of how many")
 
 
 def readers():
