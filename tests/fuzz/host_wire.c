@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer target: what crosses from the kernel beside calls (threads, files, sockets, block I/O, memory, segments sent
- * again) as records of any length and content: each a length in 2 bytes and its bytes, handed over in memory of just
- * their size.
+ * again) as records of any length and content, and lines of the kernel log. The first byte says which. Records are each a
+ * length in 2 bytes and their bytes, handed over in memory of just their size.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/host/xid.h"
 #include "lib/probe/host_wire.h"
 #include "lib/probe/wire.h"
 
@@ -81,9 +82,27 @@ static void fuzz_ring(const uint8_t *p, size_t n)
 	world_free(o.world);
 }
 
+static void fuzz_line(const uint8_t *p, size_t n)
+{
+	char *line = malloc(n ? n : 1);
+	struct host_xid xid;
+
+	if (!line)
+		abort();
+	memcpy(line, p, n);
+	if (!host_xid_parse((struct bytes){ line, n }, &xid) && xid.pid)
+		abort();
+	free(line);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-	fuzz_ring(p, n);
+	if (n == 0)
+		return 0;
+	if (p[0] & 1)
+		fuzz_line(p + 1, n - 1);
+	else
+		fuzz_ring(p + 1, n - 1);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fuzz target host_wire over mutations of records as the kernel side sends them. */
+/* The fuzz target host_wire over mutations of records as the kernel side sends them, and of lines of its log. */
 #include "tests/fuzz/host_wire.c"
 
 #include "tests/fuzz/bytes.h"
@@ -80,22 +80,29 @@ static void seed_wait(struct buf *b)
 
 int main(void)
 {
+	static const char line[] =
+		"3,1,2,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=4821, name=python3, MMU";
 	unsigned round;
 
 	for (round = 0; round < REPLAY_ROUNDS; round++) {
 		struct buf b = { 0 };
 
-		seed_thread(&b, 1);
-		seed_thread(&b, 2);
-		seed_file(&b);
-		seed_socket(&b);
-		for (unsigned i = 0; i < 6; i++)
-			(replay_below(3) ? seed_host : seed_wait)(&b);
+		buf_putc(&b, round % 8 == 0);
+		if (round % 8 == 0) {
+			buf_puts(&b, line);
+		} else {
+			seed_thread(&b, 1);
+			seed_thread(&b, 2);
+			seed_file(&b);
+			seed_socket(&b);
+			for (unsigned i = 0; i < 6; i++)
+				(replay_below(3) ? seed_host : seed_wait)(&b);
+		}
 		for (unsigned m = replay_below(8); m > 0 && b.n; m--)
 			replay_mutate(&b);
 		LLVMFuzzerTestOneInput((const uint8_t *)b.p, b.n);
 		buf_free(&b);
 	}
-	is_u64(round, REPLAY_ROUNDS, "mutated records of the ring");
+	is_u64(round, REPLAY_ROUNDS, "mutated records of the ring and lines of the log");
 	return tap_done();
 }
