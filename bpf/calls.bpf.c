@@ -6,6 +6,7 @@
  * Invariant: every entry of a target ends as one event or as one counted loss.
  */
 #include "bpf/fields.h"
+#include "bpf/join.h"
 #include "bpf/regs.h"
 #include "bpf/stack.h"
 #include "bpf/steal.h"
@@ -61,33 +62,6 @@ static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chaine
 	return n;
 }
 
-/* The state of the calling thread, made if its process is a target, else NULL. */
-static __always_inline struct task_state *caller_join(struct task_struct *task,
-						      struct op_spec *spec)
-{
-	struct task_state *st;
-	u32 tgid = task->tgid;
-
-	if (!bpf_map_lookup_elem(&targets, &tgid)) {
-		struct target joins = { .flags = TARGET_FOLLOW | TARGET_CALLED };
-
-		if (config_scope == SCOPE_LISTED || tgid == config_self)
-			return 0;
-		if (config_scope == SCOPE_USER && (u32)bpf_get_current_uid_gid() != config_uid)
-			return 0;
-		if (bpf_map_update_elem(&targets, &tgid, &joins, BPF_NOEXIST) == 0) {
-			struct wire_life *w = life_begin(WIRE_NEW, task);
-
-			if (w)
-				bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
-		}
-	}
-	st = task_state_make(task);
-	if (!st)
-		count_loss(spec->op >> 8, WIRE_LOST_STATE);
-	return st;
-}
-
 static __always_inline u64 cookie_of(struct pt_regs *ctx, struct task_struct *task,
 				     struct task_state *st)
 {
@@ -134,7 +108,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	if (!spec)
 		return 1;
 	if (!st) {
-		st = caller_join(task, spec);
+		st = caller_join(task, spec->op >> 8);
 		if (!st)
 			return 1;
 	}

@@ -24,6 +24,7 @@ enum wire_kind {
 	WIRE_LINES = 7,	    /* more of a code's line table */
 	WIRE_CALL_WIDE = 8, /* struct wire_call_wide */
 	WIRE_KERNEL = 9,    /* struct wire_kernel */
+	WIRE_NVTX = 10,	    /* struct wire_nvtx */
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
@@ -89,6 +90,44 @@ struct wire_kernel {
 	char name[WIRE_NAME_LONG]; /* zero terminated; the first WIRE_NAME_SHORT cross if they hold it */
 };
 #define WIRE_KERNEL_HEAD 16
+
+/* What a program said by NVTX. The text is ASCII or UTF-8, or of 4 bytes a character; the first NVTX_SHORT bytes cross
+ * where it is not the latter. */
+#define NVTX_SHORT 128
+#define NVTX_LONG  512
+#define NVTX_HEAD  48
+enum nvtx_what {
+	NVTX_PUSH = 1,
+	NVTX_POP,
+	NVTX_START,
+	NVTX_END,
+	NVTX_MARK,
+	NVTX_REGISTER, /* a text gets a handle; no event */
+};
+enum nvtx_text { /* as in messageType of nvtxEventAttributes_t */
+		 NVTX_NO_TEXT = 0,
+		 NVTX_NARROW = 1,
+		 NVTX_WIDE = 2,
+		 NVTX_HANDLE = 3,
+		 NVTX_ATTRIBUTES = 4, /* of a function: they say which; does not cross */
+};
+struct wire_nvtx {
+	__u8 kind;
+	__u8 what;
+	__u8 text;
+	__u8 cut; /* the text was longer */
+	__u32 tid : 22;
+	__u32 copy : 10;
+	__u32 lost;
+	__u32 level; /* of a push or pop, in its thread and domain, from 1; 0: nothing was pushed */
+	__u64 time_ns; /* of the function's entry */
+	__u64 domain;
+	__u64 id;     /* START, END: of the range; REGISTER: the handle that the text got */
+	__u64 handle; /* of NVTX_HANDLE */
+	char name[NVTX_LONG];
+};
+/* Which function a probe is on, in the low half of its cookie; domain: it is the first argument. */
+#define NVTX_COOKIE(what, text, domain) ((__u32)((what) | (text) << 8 | (domain) << 16))
 
 struct wire_thread {
 	__u8 kind;

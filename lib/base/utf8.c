@@ -25,3 +25,21 @@ size_t utf8_length(const unsigned char *p, size_t n)
 		return 0;
 	return len;
 }
+
+void utf8_put(struct buf *b, uint32_t c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		c = 0xfffd;
+	if (c < 0x80) {
+		buf_putc(b, (char)c);
+		return;
+	}
+	if (c >= 0x10000) {
+		buf_putc(b, (char)(0xf0 | c >> 18));
+		buf_putc(b, (char)(0x80 | (c >> 12 & 63)));
+	} else if (c >= 0x800) {
+		buf_putc(b, (char)(0xe0 | c >> 12));
+	}
+	buf_putc(b, (char)(c >= 0x800 ? 0x80 | (c >> 6 & 63) : 0xc0 | c >> 6));
+	buf_putc(b, (char)(0x80 | (c & 63)));
+}

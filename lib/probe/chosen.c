@@ -5,6 +5,7 @@
 #include "lib/probe/chosen.h"
 
 #include "lib/event/op.h"
+#include "lib/probe/nvtx_rows.h"
 #include "lib/probe/spec.h"
 #include "lib/select/select.h"
 
@@ -71,9 +72,11 @@ int probe_chosen(struct probe_names only, struct probe_names except, bool *sched
 	for (unsigned i = 0; i < n && rc == 0; i++) {
 		bool wanted = (only.n == 0 || named(only, &ops[i])) && !named(except, &ops[i]);
 
-		if (!wanted)
+		if (!wanted) {
 			probe_spec_leave_out(ops[i].id);
-		else if (ops[i].source == SOURCE_SCHED)
+			probe_nvtx_leave_out(ops[i].id);
+		}
+		if (wanted && ops[i].source == SOURCE_SCHED)
 			*sched = true;
 	}
 	return rc;

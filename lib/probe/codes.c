@@ -11,6 +11,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
+#include "lib/base/utf8.h"
 #include "lib/base/vec.h"
 #include "lib/sym/lines.h"
 
@@ -51,26 +52,12 @@ void probe_codes_free(struct probe_codes *c)
 	free(c);
 }
 
-static void put_utf8(struct buf *b, uint32_t c)
+static void put(struct buf *b, uint32_t c)
 {
-	if (c >= 0xdc80 && c <= 0xdcff) {
+	if (c >= 0xdc80 && c <= 0xdcff)
 		buf_putc(b, (char)(c - 0xdc00)); /* a byte of a file name that is no text */
-		return;
-	}
-	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		c = 0xfffd;
-	if (c < 0x80) {
-		buf_putc(b, (char)c);
-		return;
-	}
-	if (c >= 0x10000) {
-		buf_putc(b, (char)(0xf0 | c >> 18));
-		buf_putc(b, (char)(0x80 | (c >> 12 & 63)));
-	} else if (c >= 0x800) {
-		buf_putc(b, (char)(0xe0 | c >> 12));
-	}
-	buf_putc(b, (char)(c >= 0x800 ? 0x80 | (c >> 6 & 63) : 0xc0 | c >> 6));
-	buf_putc(b, (char)(0x80 | (c & 63)));
+	else
+		utf8_put(b, c);
 }
 
 /* "?" for what could not be read; of a file the front was cut, of a name the end. */
@@ -87,7 +74,7 @@ static uint32_t text_of(struct probe_codes *c, const char *p, size_t n, unsigned
 		uint32_t v = 0;
 
 		memcpy(&v, p + i, width); /* both machines we trace on are little-endian */
-		put_utf8(&b, v);
+		put(&b, v);
 	}
 	if (!width)
 		buf_puts(&b, "?");

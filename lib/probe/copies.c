@@ -15,6 +15,7 @@
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
 #include "lib/host/proc.h"
+#include "lib/probe/nvtx_rows.h"
 #include "lib/sym/elf.h"
 
 /* Files looked at that hold nothing for us, or a loader. */
@@ -140,21 +141,49 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 		c->hook_error = e;
 }
 
+/* Returns are probed only where a function returns what the rest is known by. */
+static size_t attach_nvtx(struct probe_copies *c, const char *path, const struct probe_site *sites,
+			  size_t n, bool *failed, struct err *first)
+{
+	struct probe_programs programs = *probe_session_nvtx(c->session);
+	struct probe_site *part = calloc(n, sizeof(*part));
+	size_t attached = 0, k;
+
+	for (int returns = 1; part && returns >= 0; returns--) {
+		k = 0;
+		for (size_t i = 0; i < n; i++)
+			if (probe_nvtx_returns(sites[i].cookie) == returns)
+				part[k++] = sites[i];
+		if (!returns)
+			programs.exit = -1;
+		attached += probe_link_attach(&programs, path, part, k, failed, &c->calls, first);
+	}
+	if (!part)
+		err_nomem(first);
+	free(part);
+	return attached;
+}
+
 static void attach(struct probe_copies *c, struct probe_copy *copy, const char *path)
 {
+	bool nvtx = copy->plan.library == PROBE_NVTX;
 	size_t n = copy->plan.n;
 	struct probe_site *sites = calloc(n ? n : 1, sizeof(*sites));
 	bool *failed = calloc(n ? n : 1, sizeof(*failed));
 	int64_t began = host_clock_mono();
 
 	copy->requested = n;
+	copy->link =
+		(nvtx ? probe_session_nvtx(c->session) : probe_session_programs(c->session))->link;
 	if (sites && failed) {
 		for (size_t i = 0; i < n; i++) {
 			sites[i] = copy->plan.v[i].site;
 			sites[i].cookie |= COOKIE_COPY(c->copies.n);
 		}
-		copy->attached = probe_link_attach(probe_session_programs(c->session), path, sites,
-						   n, failed, &c->calls, &copy->reason);
+		copy->attached =
+			nvtx ? attach_nvtx(c, path, sites, n, failed, &copy->reason)
+			     : probe_link_attach(probe_session_programs(c->session), path, sites, n,
+						 failed, &c->calls, &copy->reason);
 	} else {
 		err_nomem(&copy->reason);
 	}
@@ -242,6 +271,8 @@ static bool scan_mapping(void *ctx, const struct host_mapping *m)
 	library = probe_library_of(m->path.p);
 	if (is_loader(m->path.p))
 		hook_loader(s->c, s->tgid, m);
+	else if (probe_nvtx_library(m->path.p))
+		copy = copy_of(s->c, s->tgid, m, PROBE_NVTX, false);
 	else if (library != PROBE_LIBRARIES)
 		copy = copy_of(s->c, s->tgid, m, library, false);
 	else if (m->inode == s->exe_inode && !s->exe_known)
@@ -253,7 +284,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *m)
 	}
 	if (copy >= 0) {
 		use(s->c, s->tgid, copy, s->in_time);
-		s->found++;
+		s->found += s->c->copies.v[copy].plan.library != PROBE_NVTX;
 	}
 	return true;
 }

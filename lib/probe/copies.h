@@ -23,7 +23,8 @@ struct probe_copy {
 	char *path; /* as the first process saw it */
 	struct probe_plan plan;
 	size_t requested, attached;
-	struct err reason;    /* first failure */
+	struct err reason; /* first failure */
+	enum probe_link link;
 	uint64_t attached_ns; /* CLOCK_BOOTTIME */
 	uint64_t took_ns;     /* to attach */
 	char sites[24];	      /* "+10" */
@@ -45,7 +46,7 @@ void probe_copies_free(struct probe_copies *c);
 void probe_copies_detach(struct probe_copies *c);
 
 /* Read the process's maps, probe copies not met before, take the maps for stacks and Python. in_time: the process is stopped
- * at its start or where a library was loaded, so no call was missed. Returns the number of CUDA copies it maps,
+ * at its start or where a library was loaded, so no call was missed. Returns the number of CUDA copies (not NVTX) it maps,
  * < 0 when the process is gone. */
 int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e);
 /* Did a scan since the last call find Python in a process that had none before? Its threads are to be adopted. */

@@ -92,9 +92,8 @@ struct mark mark_parse(struct bytes line)
 	return m;
 }
 
-/* 0: no more texts are taken. */
-static uint64_t word(struct probe_marks *m, struct bytes text, int64_t now_ns,
-		     const struct probe_marks_owner *to)
+uint64_t probe_marks_word(struct probe_marks *m, struct bytes text, int64_t now_ns,
+			  const struct probe_marks_owner *to)
 {
 	struct record r = { .kind = RECORD_WORD };
 	uint64_t id = hash_bytes(text.p, text.n, 0);
@@ -115,10 +114,10 @@ static bool point(struct probe_marks *m, const struct mark *v, int64_t now_ns,
 {
 	const struct op_def *def = op_builtin(OP_MARK_POINT);
 	struct event ev = { .op = OP_MARK_POINT, .end_ns = now_ns, .ctx = m->ctx };
-	uint64_t name = word(m, v->name, now_ns, to), text = 0, bits;
+	uint64_t name = probe_marks_word(m, v->name, now_ns, to), text = 0, bits;
 
 	if (v->text.n)
-		text = word(m, v->text, now_ns, to);
+		text = probe_marks_word(m, v->text, now_ns, to);
 	if (!name || (v->text.n && !text))
 		return false;
 	event_set(&ev, def, COL_NAME, name);
@@ -171,7 +170,7 @@ static void take_line(struct probe_marks *m, struct bytes line, int64_t now_ns,
 	if (v.kind == MARK_IS_POINT)
 		good = point(m, &v, now_ns, to);
 	if (v.kind == MARK_BEGIN || v.kind == MARK_END) {
-		name = word(m, v.name, now_ns, to);
+		name = probe_marks_word(m, v.name, now_ns, to);
 		good = name &&
 		       (v.kind == MARK_END
 				? end_range(m, name, now_ns, to)

@@ -73,6 +73,9 @@ void probe_marks_take(struct probe_marks *m, int64_t now_ns, const struct probe_
 /* The same for bytes at hand. */
 void probe_marks_bytes(struct probe_marks *m, const char *p, size_t n, int64_t now_ns,
 		       const struct probe_marks_owner *to);
+/* The id of a text, which is said first when it is new; 0: no more texts are taken. */
+uint64_t probe_marks_word(struct probe_marks *m, struct bytes text, int64_t now_ns,
+			  const struct probe_marks_owner *to);
 /* Another file begins: names are said again. */
 void probe_marks_again(struct probe_marks *m);
 /* The FIFO goes, if it was made. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
+#include "lib/probe/nvtx_rows.h"
 #include "lib/sym/elf.h"
 
 unsigned probe_plan_ahead(const uint8_t *b, size_t n)
@@ -31,27 +32,35 @@ unsigned probe_plan_ahead(const uint8_t *b, size_t n)
 	return 0;
 }
 
+/* What the probe is to know of the function; false: it is not wanted. */
+static bool cookie_of(const struct probe_plan *plan, const char *name, uint64_t *cookie)
+{
+	size_t n;
+	const struct probe_spec *specs = probe_specs(&n);
+
+	if (plan->library == PROBE_NVTX)
+		return probe_nvtx_row(name, cookie);
+	for (*cookie = 0; *cookie < n; ++*cookie)
+		if (specs[*cookie].library == plan->library && !specs[*cookie].left_out &&
+		    probe_spec_matches(&specs[*cookie], name))
+			return true;
+	return false;
+}
+
 bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset,
 		       const uint8_t *bytes, size_t n)
 {
 	struct plan_site site = { .symbol = offset };
-	size_t nspecs;
-	const struct probe_spec *specs = probe_specs(&nspecs);
 
-	for (size_t i = 0; i < nspecs; i++) {
-		if (specs[i].library != plan->library || specs[i].left_out ||
-		    !probe_spec_matches(&specs[i], name))
-			continue;
-		for (size_t k = 0; k < plan->n; k++)
-			if (plan->v[k].symbol == offset)
-				return true;
-		site.ahead = (uint8_t)probe_plan_ahead(bytes, n);
-		site.site.offset = offset + site.ahead;
-		site.site.cookie = i;
-		snprintf(site.name, sizeof(site.name), "%s", name);
-		return vec_push(plan, site);
-	}
-	return true;
+	if (!cookie_of(plan, name, &site.site.cookie))
+		return true;
+	for (size_t k = 0; k < plan->n; k++)
+		if (plan->v[k].symbol == offset)
+			return true;
+	site.ahead = (uint8_t)probe_plan_ahead(bytes, n);
+	site.site.offset = offset + site.ahead;
+	snprintf(site.name, sizeof(site.name), "%s", name);
+	return vec_push(plan, site);
 }
 
 struct planning {

@@ -18,9 +18,10 @@
 
 /* One place, and the exported name that led there first. */
 struct plan_site {
-	struct probe_site site; /* file offset of the probe, index of the spec */
-	uint64_t symbol;	/* file offset of the symbol itself */
-	uint8_t ahead;		/* bytes between the two: 0, 4 or 10 */
+	struct probe_site
+		site;	 /* file offset of the probe, index of the spec (NVTX: the row's cookie) */
+	uint64_t symbol; /* file offset of the symbol itself */
+	uint8_t ahead;	 /* bytes between the two: 0, 4 or 10 */
 	char name[64];
 };
 

@@ -355,6 +355,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_gpus_free(&r->gpus);
 	probe_thin_free(&r->thin);
 	probe_marks_close(&r->marks);
+	probe_nvtx_free(&r->nvtx);
 	probe_cost_stop(&r->cost);
 	vec_free(&r->shed);
 	stack_ends_free(&r->stack_ends);

@@ -67,6 +67,31 @@ static void tell_marks(struct probe_recorder *r)
 				    human_count(m->bad).s, human_count(m->over).s);
 }
 
+static void tell_nvtx(struct probe_recorder *r)
+{
+	const struct probe_nvtx *v = &r->nvtx;
+
+	if (v->ranges + v->points + v->open.n + v->endless + v->unmatched + v->vague + v->over == 0)
+		return;
+	probe_recorder_tell(r, PROBE_LINE, "NVTX: %s range%s and %s mark%s taken; %s had not ended",
+			    human_count(v->ranges).s, v->ranges == 1 ? "" : "s",
+			    human_count(v->points).s, v->points == 1 ? "" : "s",
+			    human_count(v->open.n + v->endless).s);
+	if (v->unmatched)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "NVTX: %s end%s of ranges whose beginning was not seen",
+				    human_count(v->unmatched).s, v->unmatched == 1 ? "" : "s");
+	if (v->vague)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "NVTX: %s range%s left out: the library gave several at a time "
+				    "the same id 0",
+				    human_count(v->vague).s, v->vague == 1 ? "" : "s");
+	if (v->over)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "NVTX: %s left out: more than %d names, or %d ranges at a time",
+				    human_count(v->over).s, MARKS_TEXTS, NVTX_OPEN);
+}
+
 static void tell_missing(struct probe_recorder *r, const struct probe_recorder_totals *t)
 {
 	if (t->open)
@@ -112,6 +137,7 @@ void probe_recorder_closing(struct probe_recorder *r, const char *where, uint64_
 	tell_missing(r, &t);
 	tell_thinned(r);
 	tell_marks(r);
+	tell_nvtx(r);
 	if (removed)
 		probe_recorder_tell(r, PROBE_LINE,
 				    "removed %s older file%s to stay within --keep and --max-size",

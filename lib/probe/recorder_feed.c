@@ -222,6 +222,14 @@ void probe_recorder_take_marks(struct probe_recorder *r)
 	probe_marks_take(&r->marks, host_clock_mono(), &to);
 }
 
+static bool on_nvtx(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n)
+{
+	struct probe_recorder *r = ctx;
+	const struct probe_marks_owner to = { on_event, on_record, r };
+
+	return probe_nvtx_take(&r->nvtx, &r->marks, r->world, t, w, n, &to);
+}
+
 static bool on_whole(void *ctx, uint32_t tgid)
 {
 	struct probe_recorder *r = ctx;
@@ -255,6 +263,7 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .code = on_code,
 						       .lines = on_lines,
 						       .record = on_named,
+						       .nvtx = on_nvtx,
 						       .socket = on_socket,
 						       .process = on_process,
 						       .kernel = on_kernel,

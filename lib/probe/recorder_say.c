@@ -21,8 +21,7 @@ int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e)
 
 	if (!r->session)
 		return 0;
-	rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
-				probe_link_name(probe_session_programs(r->session)->link), e);
+	rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r, e);
 	return rc ? rc : probe_say_stack_ends(r->writer, r->world, &r->stack_ends, e);
 }
 

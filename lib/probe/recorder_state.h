@@ -16,6 +16,7 @@
 #include "lib/probe/flight.h"
 #include "lib/probe/gpus.h"
 #include "lib/probe/marks.h"
+#include "lib/probe/nvtx.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
 #include "lib/probe/samples.h"
@@ -59,6 +60,7 @@ struct probe_recorder {
 	struct probe_samples samples;
 	struct probe_gpus gpus;
 	struct probe_marks marks;
+	struct probe_nvtx nvtx;
 	struct probe_cost cost;
 	VEC(struct shed_op) shed;
 	VEC(struct probe_budget_op) budget; /* of each of these */

@@ -58,11 +58,9 @@ void probe_recorder_tell_copies(struct probe_recorder *r)
 					    "%s: %zu of %zu functions attached: %s", v->path,
 					    v->attached, v->requested, v->reason.text);
 		else
-			probe_recorder_tell(
-				r, PROBE_NOTE, "%-8s %s: %zu functions, %s links at %s",
-				probe_layer(v->plan.library), v->path, v->attached,
-				probe_link_name(probe_session_programs(r->session)->link),
-				v->sites);
+			probe_recorder_tell(r, PROBE_NOTE, "%-8s %s: %zu functions, %s links at %s",
+					    probe_layer(v->plan.library), v->path, v->attached,
+					    probe_link_name(v->link), v->sites);
 		probe_recorder_tell(r, PROBE_DETAIL,
 				    "copy %zu: %zu of %zu functions attached in %s", r->copies_told,
 				    v->attached, v->requested, human_ns(v->took_ns).s);

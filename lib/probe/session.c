@@ -210,6 +210,11 @@ const struct probe_programs *probe_session_freed(const struct probe_session *s)
 	return &s->freed;
 }
 
+const struct probe_programs *probe_session_nvtx(const struct probe_session *s)
+{
+	return &s->nvtx;
+}
+
 const struct probe_optionals *probe_session_optional(const struct probe_session *s)
 {
 	return &s->optional;

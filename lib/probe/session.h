@@ -50,6 +50,8 @@ const struct probe_programs *probe_session_hook(
 	const struct probe_session *s); /* for the loader's hook */
 const struct probe_programs *probe_session_freed(
 	const struct probe_session *s); /* for where Python frees code objects */
+const struct probe_programs *probe_session_nvtx(
+	const struct probe_session *s); /* for NVTX; exit: where a function returns an id */
 int probe_session_walker(const struct probe_session *s);
 
 /* What became of the programs that not every kernel takes; see probe/session_optional.h. */

@@ -51,10 +51,12 @@ static void choose_programs(struct ingero_bpf *b, enum probe_link link,
 		bpf_program__set_expected_attach_type(b->progs.call_session,
 						      (enum bpf_attach_type)PROBE_ATTACH_SESSION);
 	if (link != PROBE_LINK_PERF) {
-		bpf_program__set_expected_attach_type(b->progs.loader_hook,
-						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
-		bpf_program__set_expected_attach_type(b->progs.python_freed,
-						      (enum bpf_attach_type)PROBE_ATTACH_MULTI);
+		struct bpf_program *const plain[] = { b->progs.loader_hook, b->progs.python_freed,
+						      b->progs.nvtx_enter, b->progs.nvtx_return };
+
+		for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+			bpf_program__set_expected_attach_type(
+				plain[i], (enum bpf_attach_type)PROBE_ATTACH_MULTI);
 	}
 	if (link == PROBE_LINK_MULTI) {
 		bpf_program__set_expected_attach_type(b->progs.call_entry,
@@ -141,6 +143,9 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->hook.exit = -1;
 	s->freed = s->hook;
 	s->freed.entry = bpf_program__fd(b->progs.python_freed);
+	s->nvtx = s->hook;
+	s->nvtx.entry = bpf_program__fd(b->progs.nvtx_enter);
+	s->nvtx.exit = bpf_program__fd(b->progs.nvtx_return);
 	if (probe_trial_offset(&site.offset) == 0 &&
 	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) ==
 		    0) {

@@ -17,7 +17,7 @@
 
 struct probe_session {
 	struct ingero_bpf *bpf;
-	struct probe_programs calls, hook, freed;
+	struct probe_programs calls, hook, freed, nvtx;
 	int walker;
 	struct probe_ring ring, life;
 	struct loss_slot *losses;   /* one per possible CPU, shared with the kernel */

@@ -247,7 +247,7 @@ enum probe_library probe_library_of(const char *path)
 
 uint8_t probe_source(enum probe_library library)
 {
-	static const uint8_t source[] = { SOURCE_CUDA, SOURCE_DRIVER, SOURCE_NCCL };
+	static const uint8_t source[] = { SOURCE_CUDA, SOURCE_DRIVER, SOURCE_NCCL, SOURCE_MARK };
 
 	return library < PROBE_LIBRARIES ? source[library] : 0;
 }

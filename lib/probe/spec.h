@@ -12,7 +12,8 @@
 
 #include "bpf/wire.h"
 
-enum probe_library { PROBE_CUDART, PROBE_LIBCUDA, PROBE_NCCL, PROBE_LIBRARIES };
+/* PROBE_NVTX: libnvToolsExt, whose functions are no calls but say something; see probe/nvtx_rows.h. */
+enum probe_library { PROBE_CUDART, PROBE_LIBCUDA, PROBE_NCCL, PROBE_NVTX, PROBE_LIBRARIES };
 
 enum probe_variant { VARIANT_V = 1, VARIANT_PTSZ = 2, VARIANT_PTDS = 4 };
 
@@ -33,7 +34,7 @@ void probe_spec_leave_out(uint16_t op);
 /* Is name the entry point or one of its variants ("cuMemcpyHtoD_v2_ptds")? */
 bool probe_spec_matches(const struct probe_spec *spec, const char *name);
 
-/* Which library a file of this name is; PROBE_LIBRARIES: none. "libcudart.so.13", "libcudart-d0da41ae.so.11.0". */
+/* Which CUDA library a file of this name is; PROBE_LIBRARIES: none. "libcudart.so.13", "libcudart-d0da41ae.so.11.0". */
 enum probe_library probe_library_of(const char *path);
 
 const char *probe_layer(enum probe_library library); /* "runtime" */

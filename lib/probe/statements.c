@@ -121,13 +121,29 @@ int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint
 	return ige_writer_record(wr, &r, e);
 }
 
+/* CUDA, but no library that says something by NVTX: programs that use version 3 have it within. */
+static int say_no_nvtx(struct ige_writer *wr, struct err *e)
+{
+	struct record r = { .kind = RECORD_COVERAGE };
+
+	REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+	REC_SET(&r, COVERAGE, layer, bytes_of(probe_layer(PROBE_NVTX)));
+	REC_SET(&r, COVERAGE, requested, 0);
+	REC_SET(&r, COVERAGE, attached, 0);
+	REC_SET(&r, COVERAGE, failed, 0);
+	REC_SET(&r, COVERAGE, reason,
+		bytes_of("no libnvToolsExt was met: ranges of NVTX, if any, are not recorded"));
+	return ige_writer_record(wr, &r, e);
+}
+
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
-		       void *ctx, const char *link, struct err *e)
+		       void *ctx, struct err *e)
 {
 	size_t ncopies, nuses;
 	const struct probe_copy *copy = probe_copies_list(copies, &ncopies);
 	const struct probe_use *use = probe_copies_uses(copies, &nuses);
+	bool nvtx = false;
 
 	for (size_t i = 0; i < nuses; i++) {
 		const struct probe_copy *c = &copy[use[i].copy];
@@ -150,15 +166,16 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		if (use[i].copy < COOKIE_COPY_MAX)
 			REC_SET(&r, COVERAGE, delivered,
 				probe_wire_delivered(wire, use[i].tgid, use[i].copy));
-		REC_SET(&r, COVERAGE, link, bytes_of(link));
+		REC_SET(&r, COVERAGE, link, bytes_of(probe_link_name(c->link)));
 		if (c->sites[0])
 			REC_SET(&r, COVERAGE, site, bytes_of(c->sites));
 		REC_SET(&r, COVERAGE, gap_ns, use[i].gap_ns);
 		rc = ige_writer_record(wr, &r, e);
 		if (rc)
 			return rc;
+		nvtx |= c->plan.library == PROBE_NVTX;
 	}
-	return 0;
+	return nvtx || nuses == 0 ? 0 : say_no_nvtx(wr, e);
 }
 
 static uint32_t at_most_u32(uint64_t n)

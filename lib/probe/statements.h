@@ -41,10 +41,10 @@ int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, s
 int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint32_t tgid,
 		   uint32_t process, struct err *e);
 
-/* One record per process and copy. world ids of processes come from the decoder's threads by tgid. */
+/* One record per process and copy, and one if none of them is for NVTX. world ids of processes come from the decoder's threads by tgid. */
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
-		       void *ctx, const char *link, struct err *e);
+		       void *ctx, struct err *e);
 
 /* How far stacks reach: one record for all, one per module in which some end before main. */
 int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const struct stack_ends *s,

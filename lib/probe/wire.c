@@ -74,6 +74,12 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 			break;
 		take_call(wire, call, NULL, p);
 		return;
+	case WIRE_NVTX:
+		if (n >= NVTX_HEAD + NVTX_SHORT &&
+		    probe_wire_nvtx(wire, p,
+				    n < sizeof(struct wire_nvtx) ? n : sizeof(struct wire_nvtx)))
+			return;
+		break;
 	case WIRE_KERNEL:
 		if (n > WIRE_KERNEL_HEAD && take_kernel(wire, p, n))
 			return;

@@ -432,3 +432,14 @@ uint32_t probe_wire_current(struct probe_wire *wire, const struct probe_thread *
 	wire->threads.v[t - wire->threads.v].ctx = world_ctx(wire->world, &now);
 	return wire->threads.v[t - wire->threads.v].ctx;
 }
+
+bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t n)
+{
+	const struct probe_thread *t = probe_wire_thread(wire, w->tid);
+
+	if (!t || !wire->owner.nvtx)
+		return false;
+	probe_wire_lost(wire, w->lost);
+	probe_wire_count(wire, t->tgid, w->copy);
+	return wire->owner.nvtx(wire->owner.ctx, t, w, n);
+}

@@ -71,6 +71,8 @@ struct probe_wire_owner {
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
 	/* A FILE or SOCKET record, borrowed. */
 	void (*record)(void *ctx, struct record *r);
+	/* What a thread said by NVTX; n bytes. False: not understood. */
+	bool (*nvtx)(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n);
 	/* The process that has a socket open, by its inode: tgid, 0 none of the targets. */
 	uint32_t (*socket)(void *ctx, uint64_t inode);
 	/* A process of the targets was heard of for the first time (or after an exec). */
@@ -121,7 +123,8 @@ void probe_wire_number(struct probe_wire *wire, uint32_t number, uint64_t id, st
 bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_t *id);
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t probe_wire_process(const struct probe_wire *wire,
-			    uint32_t tgid);			     /* ctx of a thread of it, 0 */
+			    uint32_t tgid); /* ctx of a thread of it, 0 */
+bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t n);
 void probe_wire_unowned(struct probe_wire *wire, uint64_t segments); /* one more */
 void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */
 

@@ -14,7 +14,7 @@ from elf import Elf
 from support import DOUBLE, done, ok, same, skip
 
 runtime, driver = Elf(DOUBLE + "/libcudart.so.13"), Elf(DOUBLE + "/libcuda.so.1")
-for name in ("libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libnvidia-ml.so.1"):
+for name in ("libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libnvidia-ml.so.1", "libnvToolsExt.so.1"):
     same(Elf(f"{DOUBLE}/{name}").soname(), name, f"{name} carries its own soname")
 
 runtime_exports = {n: v for n, v in runtime.exported().items() if n.startswith(("cuda", "__cuda"))}

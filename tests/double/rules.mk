@@ -11,7 +11,7 @@ double_headers := $(wildcard tests/double/*.h tests/double/*.def tests/double/wo
 	tests/double/rules.mk
 
 double_work := $(filter-out work,$(patsubst tests/double/work/%.c,%,$(wildcard tests/double/work/*.c)))
-double_libs := libcuda.so.1 libcudart.so.12 libcudart.so.13 libnccl.so.2 libnvidia-ml.so.1
+double_libs := libcuda.so.1 libcudart.so.12 libcudart.so.13 libnccl.so.2 libnvidia-ml.so.1 libnvToolsExt.so.1
 double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-static libthrough-kept.so libthrough-lost.so)
 
 .PHONY: double
@@ -32,6 +32,7 @@ $(eval $(call double_library,libcudart.so.12,$(double_runtime)))
 $(eval $(call double_library,libcudart.so.13,$(double_runtime)))
 $(eval $(call double_library,libnccl.so.2,tests/double/nccl.c))
 $(eval $(call double_library,libnvidia-ml.so.1,tests/double/nvml.c))
+$(eval $(call double_library,libnvToolsExt.so.1,tests/double/nvtx.c))
 
 $(addprefix $(double_dir)/,$(double_work)): $(double_dir)/%: tests/double/work/%.c tests/double/work/work.c $(double_headers)
 	@mkdir -p $(@D)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/event/op.h"
+#include "lib/probe/nvtx_rows.h"
 #include "lib/probe/plan.h"
 #include "tests/tap.h"
 
@@ -49,6 +50,48 @@ static void names(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		ok(probe_spec_matches(spec(cases[i].base), cases[i].name) == cases[i].matches,
 		   "%s is%s %s", cases[i].name, cases[i].matches ? "" : " not", cases[i].base);
+}
+
+static void nvtx(void)
+{
+	static const struct {
+		const char *name;
+		bool row, returns;
+		uint64_t cookie;
+	} cases[] = {
+		{ "nvtxRangePushA", true, false, NVTX_COOKIE(NVTX_PUSH, NVTX_NARROW, 0) },
+		{ "nvtxDomainRangePop", true, false, NVTX_COOKIE(NVTX_POP, NVTX_NO_TEXT, 1) },
+		{ "nvtxRangeStartW", true, true, NVTX_COOKIE(NVTX_START, NVTX_WIDE, 0) },
+		{ "nvtxDomainRegisterStringA", true, true,
+		  NVTX_COOKIE(NVTX_REGISTER, NVTX_NARROW, 1) },
+		{ "nvtxRangePush", false, false, 0 },
+		{ "nvtxRangePushAx", false, false, 0 },
+		{ "nvtxDomainCreateA", false, false, 0 },
+	};
+	static const struct {
+		const char *path;
+		bool is;
+	} paths[] = {
+		{ "/usr/local/cuda/lib64/libnvToolsExt.so.1", true },
+		{ "/w/torch/lib/libnvToolsExt-24de1d56.so.1", true },
+		{ "libnvToolsExt.so", true },
+		{ "/x/libnvToolsExt.a", false },
+		{ "/x/libnvToolsExt", false },
+		{ "/libnvToolsExt.so.1/data", false },
+	};
+	uint64_t cookie;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ok(probe_nvtx_row(cases[i].name, &cookie) == cases[i].row, "%s is%s probed",
+		   cases[i].name, cases[i].row ? "" : " not");
+		if (!cases[i].row)
+			continue;
+		is_u64(cookie, cases[i].cookie, "as what it is");
+		ok(probe_nvtx_returns(cookie) == cases[i].returns, "its return%s, too",
+		   cases[i].returns ? "" : " not");
+	}
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		ok(probe_nvtx_library(paths[i].path) == paths[i].is, "%s", paths[i].path);
 }
 
 static void files(void)
@@ -154,6 +197,7 @@ int main(void)
 	struct err e = { 0 };
 
 	names();
+	nvtx();
 	files();
 	bytes();
 	sites();

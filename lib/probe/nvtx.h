@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what threads said by NVTX to marks: ranges, where both ends were seen, and points. A range pushed is its thread's,
+ * one that was started is the thread's that started it, whoever ends it.
+ */
+#ifndef INGERO_PROBE_NVTX_H
+#define INGERO_PROBE_NVTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/probe/marks.h"
+#include "lib/probe/wire_known.h"
+#include "lib/world/world.h"
+
+#define NVTX_OPEN 4096 /* ranges at a time, of all processes; beyond it the oldest is given up */
+
+struct nvtx_open {
+	uint64_t key; /* domain of a push, id of a start */
+	int64_t start_ns;
+	uint32_t ctx, process; /* of the world */
+	uint32_t name;	       /* string of the world */
+	uint32_t level;	       /* 0: started, not pushed */
+	bool vague;	       /* one of several of the same id: which has ended is not known */
+};
+
+/* Zero-initialised is empty. */
+struct probe_nvtx {
+	VEC(struct nvtx_open) open; /* oldest first */
+	struct map registered;	    /* hash of process and handle -> string of the world */
+	uint64_t ranges, points;    /* recorded */
+	uint64_t unmatched;	    /* ends without a beginning */
+	uint64_t endless;	    /* begun again at the same place: their ends were lost */
+	uint64_t vague;		    /* ranges that could be any of several */
+	uint64_t over;		    /* given up: too many at a time, too many names */
+};
+
+/* One record of n bytes, NVTX_HEAD + NVTX_SHORT at least. words: whose texts are said. False: not understood. */
+bool probe_nvtx_take(struct probe_nvtx *v, struct probe_marks *words, struct world *world,
+		     const struct probe_thread *t, const struct wire_nvtx *w, size_t n,
+		     const struct probe_marks_owner *to);
+void probe_nvtx_free(struct probe_nvtx *v);
+
+#endif
