@@ -131,7 +131,8 @@ static __always_inline struct task_state *task_state_of(struct task_struct *task
 {
 	u32 tid = task->pid, at = tid & (SLOTS - 1), key = at;
 
-	if (slot_tid[at] == tid) {
+	/* What runs when nothing does has the number that says that a slot is free. */
+	if (tid && slot_tid[at] == tid) {
 		struct task_state *st = bpf_map_lookup_elem(&slots, &key);
 
 		if (st && st->born_ns == task->start_boottime)
