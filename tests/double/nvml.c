@@ -162,8 +162,10 @@ API(nvmlDeviceGetTotalEccErrors, (void *d, int type, int counter, unsigned long 
     is_device(d) && !(*n = 0))
 API(nvmlDeviceGetTotalEnergyConsumption, (void *d, unsigned long long *mj),
     is_board(d) && (*mj = energy_mj += 250000))
-API(nvmlDeviceGetCurrPcieLinkGeneration, (void *d, unsigned *g), is_device(d) && (*g = 4))
-API(nvmlDeviceGetCurrPcieLinkWidth, (void *d, unsigned *w), is_device(d) && (*w = 8))
+API(nvmlDeviceGetCurrPcieLinkGeneration, (void *d, unsigned *g),
+    is_device(d) && (*g = getenv("DOUBLE_PCIE_WORN") ? 4 : 5))
+API(nvmlDeviceGetCurrPcieLinkWidth, (void *d, unsigned *w),
+    is_device(d) && (*w = getenv("DOUBLE_PCIE_WORN") ? 8 : 16))
 API(nvmlDeviceGetMaxPcieLinkGeneration, (void *d, unsigned *g), is_device(d) && (*g = 5))
 API(nvmlDeviceGetMaxPcieLinkWidth, (void *d, unsigned *w), is_device(d) && (*w = 16))
 API(nvmlDeviceGetEncoderUtilization, (void *d, unsigned *u, unsigned *us),

@@ -38,7 +38,7 @@ def read(path):
 
 def record(name, *arguments, **settings):
     out = rec.path(name)
-    p = rec.run("-o", out, *arguments, "--", rec.work("calls"), "--count", 10, "--rate", 100, **settings)
+    p = rec.run("-o", out, *arguments, "--", rec.work("calls"), "--count", 10, "--rate", 100, **{"DOUBLE_PCIE_WORN": 1, **settings})
     records = read(out)
     return p, [x for x in records if x["record"] == "sample" and x.get("gpu")], records
 
