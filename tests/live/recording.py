@@ -116,8 +116,8 @@ def dump(recording):
 
 
 def libraries(records):
-    """What the records say of the attachment of libraries; the layer "stacks" names libraries for what their frames do."""
-    return [r for r in records if r["record"] == "coverage" and "path" in r and r["layer"] != "stacks"]
+    """What the records say of the attachment of CUDA's libraries; other layers name files for other reasons."""
+    return [r for r in records if r["record"] == "coverage" and "path" in r and r["layer"] in ("runtime", "driver", "nccl")]
 
 
 def cpu_seconds_of_child(session, comm):
