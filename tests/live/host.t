@@ -30,7 +30,7 @@ def command(*words):
 
 
 def sources(records):
-    return {r["layer"]: r for r in records if r["record"] == "coverage" and "process" not in r and r["layer"] != "stacks"}
+    return {r["layer"]: r for r in records if r["record"] == "coverage" and "process" not in r and r["layer"] not in ("stacks", "xid", "nvtx")}
 
 
 def said(records, kind):

@@ -44,8 +44,8 @@ def work(name):
     return name if os.path.isabs(name) else os.path.join(DOUBLE, name)
 
 
-def run(*arguments, timeout=60, **settings):
-    """The recorder with these arguments, to its end."""
+def run(*arguments, timeout=200, **settings):
+    """The recorder with these arguments, to its end. Perf links take their time while others of them are being closed."""
     return subprocess.run([RECORD, *map(str, arguments)], env=environment(**settings), capture_output=True, text=True,
                           timeout=timeout)
 
