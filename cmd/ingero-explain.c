@@ -361,7 +361,8 @@ static int one_call(const struct cli_operands *operands)
 	if (!rc)
 		rc = print_call(found, start_ns, &e);
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
-	if (in && input_verdict(in, &notes) && status == CLI_EXIT_DONE)
+	/* What is not in a damaged recording may have been in the part that is missing. */
+	if (in && (!rc || rc == ERR_CANNOT) && input_verdict(in, &notes))
 		status = CLI_EXIT_DAMAGED;
 	cli_warn_lines(&notes);
 	buf_free(&notes);
@@ -395,6 +396,16 @@ int main(int argc, char **argv)
 		status = parse_pids(&pids);
 	if (status != CLI_GO)
 		goto out;
+	if ((values.diff &&
+	     (values.call || values.pids.n || values.chains || values.per_process)) ||
+	    (values.call && (values.pids.n || values.names.n || values.nodes.n || values.chains ||
+			     values.per_process || values.fail_on || values.since || values.until ||
+			     last_given))) {
+		status = cli_usage_error(&program,
+					 "%s does not go with the other choices of what is shown",
+					 values.diff ? "--diff" : "--call");
+		goto out;
+	}
 	if (values.diff || values.call) {
 		status = values.diff ? compare(&operands) : one_call(&operands);
 		goto out;

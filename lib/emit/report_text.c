@@ -119,16 +119,22 @@ static void coverage(struct buf *out, const struct report *r)
 void report_text(struct buf *out, const struct report *r, bool color)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
-	unsigned shown = 0, selected = 0, processes = 0;
+	unsigned shown = 0, selected = 0, hidden = 0, processes = 0;
 
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		selected += report_selects(r, &r->chains->v.v[i]);
+		hidden += r->chains->v.v[i].hidden;
+	}
+	if (selected == 0 && hidden)
+		buf_printf(out, "%u causes were found, none of them in what was asked for.\n",
+			   hidden);
+	else if (selected == 0)
+		verdict_none(out, r);
 	if (r->chains_only) {
-		report_view_chains(out, r, color);
+		if (selected)
+			report_view_chains(out, r, color);
 		goto out;
 	}
-	for (size_t i = 0; i < r->chains->v.n; i++)
-		selected += report_selects(r, &r->chains->v.v[i]);
-	if (selected == 0)
-		verdict_none(out, r);
 	if (r->per_process) {
 		report_view_processes(out, r, color);
 		coverage(out, r);

@@ -42,10 +42,8 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 		table_cell(t, "%s", buf_text(&text));
 		buf_reset(&text);
 	}
-	if (t && shown)
+	if (t)
 		table_fold(out, t, 0, false, r->columns);
-	else
-		buf_puts(out, "No chain.\n");
 	if (selected > shown)
 		buf_printf(out, "%u more not shown (--top 0 shows all).\n", selected - shown);
 	out->failed |= text.failed;

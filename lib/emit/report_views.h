@@ -8,7 +8,7 @@
 #include "lib/base/buf.h"
 #include "lib/emit/report.h"
 
-/* A row per chain that is selected: severity, kind, lost, share, id, who. Says so when there is none. */
+/* A row per chain that is selected: severity, kind, lost, share, id, who. */
 void report_view_chains(struct buf *out, const struct report *r, bool color);
 
 /* Every process selected: its chains, then what became of its time; last what concerns the machine. */

@@ -280,6 +280,15 @@ tap.same((out.count("== train"), out.count("collective-straggler"), out.count("N
 for args, want in (((), 1), (("-e", "cudaLaunchKernel"), 1), (("-e", "cuda:*Sync*"), 1), (("-e", "cudaMalloc"), 0), (("-n", "gpu-host-1"), 1), (("-n", "elsewhere"), 0),
                    (("-p", "1"), 0)):
     tap.same(len(explain(*args, path("incident"))[1]["chains"]), want, f"chains with {' '.join(args) or 'nothing asked for'}")
+out = run(EXPLAIN, "-e", "cudaMalloc", path("incident"))[1].decode()
+tap.ok(out.startswith("1 cause was found, none of them in what was asked for."), "causes that are not asked for are not denied", out[:200])
+for args in (["--chains"], ["--per-process"], []):
+    status, out, err = run(EXPLAIN, *args, data=b"")
+    tap.ok(status == 4 and out.startswith(b"Nothing can be said"), f"nothing read: nothing claimed, {args}", out)
+status, out, err = run(EXPLAIN, "--call", "cudaStreamSynchronize", data=incident[:100])
+tap.same(status, 4, "a call looked for in a stump: the stump is the news")
+tap.same([run(EXPLAIN, *a, path("incident"))[0] for a in (["--call", "cudaMalloc", "-p", "1"], ["--diff", "--chains"], ["--call", "cudaMalloc", "--last", "1s"])], [2, 2, 2],
+         "choices that would be ignored are refused")
 status, out, err = run(EXPLAIN, "-e", "cudaMaloc", path("incident"))
 tap.ok(status == 2 and "did you mean 'cudaMalloc'" in err, "a call that does not exist: the nearest one is named", err)
 
