@@ -126,8 +126,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		hidden += r->chains->v.v[i].hidden;
 	}
 	if (selected == 0 && hidden)
-		buf_printf(out, "%u causes were found, none of them in what was asked for.\n",
-			   hidden);
+		buf_printf(out, "%u cause%s found, none of them in what was asked for.\n", hidden,
+			   hidden == 1 ? " was" : "s were");
 	else if (selected == 0)
 		verdict_none(out, r);
 	if (r->chains_only) {
