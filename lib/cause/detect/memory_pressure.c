@@ -165,9 +165,8 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 		buf_printf(&f->summary, ": its cgroup %.*s is at its limit of %s", (int)path.n,
 			   path.p ? path.p : "", human_bytes((uint64_t)g->limit).s);
 		f->culprit.kind = "cgroup";
-		buf_printf(&command, "systemctl set-property --runtime <unit of %.*s> MemoryMax=%s",
-			   (int)path.n, path.p ? path.p : "",
-			   human_bytes((uint64_t)(g->limit * 1.5)).s);
+		buf_printf(&command, "echo %.0f > /sys/fs/cgroup%.*s/memory.max", g->limit * 1.5,
+			   (int)path.n, path.p ? path.p : "");
 		fact_fix(f, "Give its cgroup (container, pod) more memory", buf_text(&command), 0,
 			 f->lost_ns, "all of it, if what it touches fits then");
 	} else {

@@ -61,7 +61,7 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 	const struct world_thread *by = world_get_thread(c->w, k->trigger);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
 	bool limit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0;
-	struct buf who = { 0 }, cgroup = { 0 };
+	struct buf who = { 0 }, cgroup = { 0 }, command = { 0 };
 	struct fact f = { .kind = "oom-kill",
 			  .process = k->process,
 			  .first_ns = k->time_ns,
@@ -104,17 +104,18 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 							.thread = k->thread,
 							.op = OP_PROC_OOM,
 							.text = "chosen to die" };
+	buf_printf(&command, "cat /sys/fs/cgroup%s/memory.events", buf_text(&cgroup));
 	fact_fix(&f,
 		 limit ? "Raise the limit, or use less: fewer loader workers, less prefetch"
 		       : "Use less host memory: fewer loader workers, less prefetch, no copies of "
 			 "the data set per worker",
-		 limit ? "kubectl set resources ... --limits=memory="
-		       : "free -h; ps -eo pid,rss,comm --sort=-rss | head",
-		 0, 0, "the process lives on when its memory fits");
+		 limit ? buf_text(&command) : "free -h; ps -eo pid,rss,comm --sort=-rss | head", 0,
+		 0, "the process lives on when its memory fits");
 	rc = fact_tell(c, &f, &k->told, e);
 	fact_free(&f);
 	buf_free(&who);
 	buf_free(&cgroup);
+	buf_free(&command);
 	return rc;
 }
 
