@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text on standard output that is drawn over in place on a terminal, and what other programs say meanwhile: that comes
+ * through a descriptor and is put above, so that neither writes into the other.
+ */
+#ifndef INGERO_CLI_REDRAW_H
+#define INGERO_CLI_REDRAW_H
+
+#include <stdbool.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+struct cli_redraw {
+	bool terminal;	/* standard output is one */
+	int notices;	/* what is said there goes to standard error; -1: nobody says anything */
+	unsigned lines; /* on the terminal, to be drawn over */
+};
+
+void cli_redraw_init(struct cli_redraw *r, int notices);
+
+/* text in the place of what was drawn before, cut to what the screen holds (it is changed); elsewhere than on a terminal
+ * it is just written. */
+int cli_redraw(struct cli_redraw *r, struct buf *text, struct err *e);
+
+/* Takes away what was drawn, and passes on all that others say until nobody can say more. */
+int cli_redraw_end(struct cli_redraw *r, struct err *e);
+
+#endif
