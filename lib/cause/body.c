@@ -15,7 +15,8 @@
 
 static void culprit_json(const struct finding *f, struct jsonw *j)
 {
-	static const char *const kinds[] = { "process", "own", "thread", "device", "cgroup" };
+	static const char *const kinds[] = { "process", "own",	  "thread",
+					     "device",	"cgroup", "cgroup" };
 	const struct line_culprit *who = f->who;
 	const struct cause *c = f->c;
 	struct buf text = { 0 };
@@ -45,7 +46,7 @@ static void culprit_json(const struct finding *f, struct jsonw *j)
 	jsonw_array_end(j);
 	jsonw_key_u64(j, "parent", who ? who->parent : 0);
 	jsonw_key(j, "cgroup");
-	if (who && who->kind == CULPRIT_CGROUP) {
+	if (who && (who->kind == CULPRIT_CGROUP || who->kind == CULPRIT_NEIGHBOUR)) {
 		name_culprit(&text, c->w, &c->tally, who);
 		jsonw_bytes(j, buf_bytes(&text));
 		buf_reset(&text);
@@ -291,6 +292,8 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	body_coverage(c, false, j);
 	jsonw_key_str(j, "counted", "waits");
 	jsonw_key_array(j, "evidence");
+	if (d->evidence)
+		d->evidence(f, j);
 	jsonw_array_end(j);
 	jsonw_object_end(j);
 	buf_free(&text);

@@ -53,6 +53,7 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		name_device(out, c->object);
 		return;
 	case CULPRIT_CGROUP:
+	case CULPRIT_NEIGHBOUR:
 		g = world_get_cgroup(w, (uint32_t)c->object);
 		name = g ? world_text(w, g->path) : (struct bytes){ 0 };
 		if (name.n)

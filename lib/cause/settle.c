@@ -51,7 +51,7 @@ static bool material(const struct cause *c, const struct measure *m, double min_
 
 static int tell(struct cause *c, struct tally_group *g, struct err *e)
 {
-	const struct detector *d = g->kind ? detect_named(g->kind) : detect_for(g);
+	const struct detector *d = g->kind ? detect_named(g->kind) : detect_for(c, g);
 
 	if (!d)
 		return 0;

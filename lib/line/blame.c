@@ -59,12 +59,20 @@ static void wait_occupants(const struct blame *b, const struct line_thread *th,
 	occupancy_over(b->occupancy, th->node, cpu, from, iv->end_ns, ans);
 }
 
+static uint32_t cgroup_of(const struct blame *b, const struct line_thread *th)
+{
+	const struct world_ctx *ctx = th ? world_get_ctx(b->w, th->ctx) : NULL;
+
+	return ctx ? ctx->cgroup : 0;
+}
+
 /* Charge ns of waiting to the occupants in ans; what they do not cover has no name. */
 static void charge_occupants(const struct blame *b, uint32_t victim_process, uint32_t victim,
 			     enum part part, uint64_t ns, const struct occupancy_answer *ans,
 			     uint32_t via, struct parts *out)
 {
 	uint64_t left = ns, covered = ans->covered_ns;
+	uint32_t cgroup = cgroup_of(b, threads_get(b->threads, victim));
 
 	for (unsigned i = 0; i < ans->n; i++) {
 		const struct world_thread *t = world_get_thread(b->w, ans->v[i].thread);
@@ -81,7 +89,7 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 		}
 		who = ans->v[i].thread == victim
 			      ? 0
-			      : culprit_task(b->culprits, ans->v[i].thread, victim_process);
+			      : culprit_task(b->culprits, ans->v[i].thread, victim_process, cgroup);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
 		parts_add(out, who ? part : PART_WAIT_UNKNOWN, who, share);

@@ -16,6 +16,7 @@ void culprits_free(struct culprits *c)
 	map_free(&c->seen_pids);
 	vec_free(&c->v);
 	vec_free(&c->by_thread);
+	vec_free(&c->cgroup_of);
 }
 
 const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)
@@ -95,7 +96,81 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own)
 	return id;
 }
 
-uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process)
+/* By world thread id, zeroes where there is nothing yet. */
+static bool room_for(struct culprits *c, bool cgroups, uint32_t thread)
+{
+	size_t have = cgroups ? c->cgroup_of.n : c->by_thread.n, more = thread + 1 - have;
+	uint32_t *v;
+
+	if (thread < have)
+		return true;
+	if (!(cgroups ? vec_reserve(&c->cgroup_of, more) : vec_reserve(&c->by_thread, more)))
+		return false;
+	v = cgroups ? c->cgroup_of.v : c->by_thread.v;
+	memset(v + have, 0, more * sizeof(*v));
+	*(cgroups ? &c->cgroup_of.n : &c->by_thread.n) += more;
+	return true;
+}
+
+bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup)
+{
+	if (!cgroup || (thread < c->cgroup_of.n && c->cgroup_of.v[thread] == cgroup))
+		return true;
+	if (!room_for(c, true, thread))
+		return false;
+	c->cgroup_of.v[thread] = cgroup;
+	return true;
+}
+
+/* "/a" is above "/a/b", and "/" above both. */
+static bool above(struct bytes a, struct bytes b)
+{
+	return a.n <= b.n && memcmp(a.p, b.p, a.n) == 0 &&
+	       (a.n == b.n || a.n == 1 || b.p[a.n] == '/');
+}
+
+/* The neighbour that a task belongs to as this victim sees it, 0 when it is none: what is above or below the victim's own
+ * cgroup is the machine, or part of the victim. */
+static uint32_t neighbour(struct culprits *c, uint32_t cgroup, uint32_t victim_cgroup)
+{
+	const struct world_cgroup *g = world_get_cgroup(c->w, cgroup),
+				  *own = world_get_cgroup(c->w, victim_cgroup);
+	struct line_culprit v = { .kind = CULPRIT_NEIGHBOUR, .object = cgroup };
+	struct bytes path, own_path;
+
+	if (!g || !own || cgroup == victim_cgroup || g->node != own->node)
+		return 0;
+	path = world_text(c->w, g->path);
+	own_path = world_text(c->w, own->path);
+	if (!path.n || !own_path.n || above(path, own_path) || above(own_path, path))
+		return 0;
+	v.node = g->node;
+	return mint(c, mix(mix(g->id, v.node), 0x10000 + v.kind), &v);
+}
+
+/* The task, which is of this process, as one of its neighbour's. */
+static uint32_t in_neighbour(struct culprits *c, uint32_t task, uint32_t process, uint32_t cgroup,
+			     uint32_t victim_cgroup)
+{
+	const struct world_process *p = world_get_process(c->w, process);
+	uint32_t of = task ? neighbour(c, cgroup, victim_cgroup) : 0, id;
+	struct line_culprit v;
+
+	if (!of || !p)
+		return task;
+	v = c->v.v[task - 1];
+	v.base = of;
+	v.npids = 0;
+	id = mint(c, mix(mix(of, task), 0x30000), &v);
+	remember(c, id, process, p->tgid);
+	remember(c, of, process, p->tgid);
+	if (!c->v.v[of - 1].process)
+		c->v.v[of - 1].process = process;
+	return id;
+}
+
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
+		      uint32_t victim_cgroup)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 
@@ -103,17 +178,13 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_proce
 		return 0;
 	if (t->process == victim_process)
 		return task_mint(c, thread, true);
-	if (thread >= c->by_thread.n) {
-		size_t more = thread + 1 - c->by_thread.n;
-
-		if (!vec_reserve(&c->by_thread, more))
-			return 0;
-		memset(c->by_thread.v + c->by_thread.n, 0, more * sizeof(uint32_t));
-		c->by_thread.n += more;
-	}
+	if (!room_for(c, false, thread))
+		return 0;
 	if (c->by_thread.v[thread] == 0)
 		c->by_thread.v[thread] = task_mint(c, thread, false);
-	return c->by_thread.v[thread];
+	return thread < c->cgroup_of.n ? in_neighbour(c, c->by_thread.v[thread], t->process,
+						      c->cgroup_of.v[thread], victim_cgroup)
+				       : c->by_thread.v[thread];
 }
 
 uint32_t culprit_holder(struct culprits *c, uint32_t thread)
@@ -165,5 +236,5 @@ uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via)
 	v = *base;
 	v.base = base->base;
 	v.via = via;
-	return mint(c, mix(mix(v.base, via), 0x20000), &v);
+	return mint(c, mix(mix(culprit, via), 0x20000), &v);
 }

@@ -3,8 +3,9 @@
  * Who took the time, as findings name them. Tasks of one command under one parent are one culprit, and so
  * are all of one command that were started during the recording (a compiler's hundred children are one
  * fact, each of them started by its own driver); the process of the victim itself is always its own.
- * A culprit reached through a lock holder that was kept from releasing (via) is told apart from the
- * same culprit met directly. Ids are dense, in order of first appearance in the events.
+ * What runs in another cgroup that lies beside the victim's, as another container does, is its neighbour: its tasks are
+ * told apart, and the neighbour is the base of all of them. A culprit reached through a lock holder that was kept from
+ * releasing (via) is told apart from the same culprit met directly. Ids are dense, in order of first appearance in the events.
  */
 #ifndef INGERO_LINE_CULPRIT_H
 #define INGERO_LINE_CULPRIT_H
@@ -18,24 +19,25 @@
 #include "lib/world/world.h"
 
 enum culprit_kind {
-	CULPRIT_TASK,	/* another command's tasks */
-	CULPRIT_OWN,	/* other threads of the victim's own process */
-	CULPRIT_HOLDER, /* threads that held a lock */
-	CULPRIT_DEVICE, /* a block device */
-	CULPRIT_CGROUP, /* the quota of a cgroup */
+	CULPRIT_TASK,	   /* another command's tasks */
+	CULPRIT_OWN,	   /* other threads of the victim's own process */
+	CULPRIT_HOLDER,	   /* threads that held a lock */
+	CULPRIT_DEVICE,	   /* a block device */
+	CULPRIT_CGROUP,	   /* the quota of a cgroup */
+	CULPRIT_NEIGHBOUR, /* whatever runs in another cgroup */
 };
 
 #define CULPRIT_PIDS 8
 
 struct line_culprit {
 	enum culprit_kind kind;
-	uint32_t base; /* the same without via: itself when it has none */
+	uint32_t base; /* the same without via, of a neighbour's task the neighbour; else itself */
 	uint32_t via;  /* culprit id of the lock holder it was reached through, 0 none */
 	uint32_t name; /* string: command */
 	uint32_t node, process, thread; /* the first one met */
 	uint32_t parent;		/* tgid; 0: unknown, or several */
 	bool young;	 /* started during the recording: one of its command, whoever started it */
-	uint64_t object; /* DEVICE: device number; CGROUP: world cgroup id */
+	uint64_t object; /* DEVICE: device number; CGROUP, NEIGHBOUR: world cgroup id */
 	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
 	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
 };
@@ -48,16 +50,21 @@ struct culprits {
 	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
 	VEC(uint32_t) by_thread;    /* cache: culprit of a foreign task */
+	VEC(uint32_t) cgroup_of; /* world cgroup a task was last seen to run in, by world thread */
 };
 
 void culprits_free(struct culprits *c);
 
 /* All return 0 when memory is exhausted or the subject is unknown. */
-uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process);
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
+		      uint32_t victim_cgroup);
 uint32_t culprit_holder(struct culprits *c, uint32_t thread);
 uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device);
 uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup);
 uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via);
+
+/* A task ran in this cgroup. False: out of memory. */
+bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup);
 
 const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id); /* NULL for 0 */
 

@@ -306,7 +306,8 @@ static int occupied(struct line *l, const struct event *ev, const struct op_def 
 
 	if (!event_get(ev, op, COL_CPU, &cpu) || !event_get(ev, op, COL_OCCUPANT, &occupant))
 		return 0;
-	if (!occupancy_add(&l->occupancy, ctx ? ctx->node : 0, (uint32_t)cpu, event_start(ev),
+	if (!culprits_in_cgroup(&l->culprits, (uint32_t)occupant, ctx ? ctx->cgroup : 0) ||
+	    !occupancy_add(&l->occupancy, ctx ? ctx->node : 0, (uint32_t)cpu, event_start(ev),
 			   ev->end_ns, (uint32_t)occupant))
 		return err_nomem(e);
 	return 0;

@@ -99,6 +99,11 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 				&r->event_error);
 }
 
+static uint32_t on_cgroup(void *ctx, uint32_t tgid)
+{
+	return text_of(((struct probe_recorder *)ctx)->world, cgroup_path, tgid);
+}
+
 static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
 {
 	struct probe_recorder *r = ctx;
@@ -259,6 +264,7 @@ static uint32_t on_gpu(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t
 const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .lost = on_lost,
 						       .exe = on_exe,
+						       .cgroup = on_cgroup,
 						       .stack = on_stack,
 						       .code = on_code,
 						       .lines = on_lines,

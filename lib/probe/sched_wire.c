@@ -53,7 +53,8 @@ static bool emit_occupied(struct probe_wire *wire, uint32_t cpu, uint32_t tid, u
 	ev.end_ns = (int64_t)end_ns;
 	ev.dur_ns = dur_ns;
 	ev.ctx = world_ctx(probe_wire_world(wire),
-			   &(struct world_ctx){ .node = probe_wire_node(wire) });
+			   &(struct world_ctx){ .node = probe_wire_node(wire),
+						.cgroup = t ? t->cgroup : 0 });
 	set(&ev, 0, cpu);
 	set(&ev, 1, t ? t->thread : idle_thread(wire));
 	probe_wire_emit(wire, &ev);

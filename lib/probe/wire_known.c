@@ -29,6 +29,7 @@ struct probe_wire {
 	struct map delivered;	/* tgid << 10 | copy -> calls */
 	uint64_t last_key, last_count; /* most calls come in runs of one key */
 	struct probe_handles *handles;
+	struct map cgroups;	       /* kernel id -> world id, of those that are no targets */
 	struct map numbers;	       /* of files and sockets -> id of their record */
 	struct map said;	       /* ids whose record was given -> 1 */
 	struct probe_devices *devices; /* NULL: not followed */
@@ -74,6 +75,7 @@ void probe_wire_free(struct probe_wire *wire)
 	map_free(&wire->images);
 	map_free(&wire->image_start);
 	map_free(&wire->delivered);
+	map_free(&wire->cgroups);
 	map_free(&wire->numbers);
 	map_free(&wire->said);
 	probe_devices_free(wire->devices);
@@ -110,7 +112,7 @@ static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, u
 struct probe_thread probe_wire_make(struct probe_wire *wire, const struct wire_thread *w)
 {
 	struct probe_thread t = { .tid = w->tid, .tgid = w->tgid };
-	uint32_t image, cgroup = 0, path;
+	uint32_t image, path;
 
 	t.process = world_process(
 		wire->world, &(struct world_process){ .node = wire->node,
@@ -127,13 +129,13 @@ struct probe_thread probe_wire_make(struct probe_wire *wire, const struct wire_t
 					.start_ns = probe_start(w->start_ns),
 					.comm = world_string(wire->world, probe_comm(w->comm)) });
 	if (w->cgroup)
-		cgroup = world_cgroup(wire->world, &(struct world_cgroup){ .node = wire->node,
-									   .id = w->cgroup,
-									   .path = path });
+		t.cgroup = world_cgroup(wire->world, &(struct world_cgroup){ .node = wire->node,
+									     .id = w->cgroup,
+									     .path = path });
 	t.ctx = world_ctx(wire->world, &(struct world_ctx){ .node = wire->node,
 							    .image = image,
 							    .thread = t.thread,
-							    .cgroup = cgroup });
+							    .cgroup = t.cgroup });
 	return t;
 }
 
@@ -143,6 +145,22 @@ void probe_wire_announce(struct probe_wire *wire, const struct wire_thread *w)
 
 	if (vec_push(&wire->threads, t))
 		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
+}
+
+static uint32_t cgroup_of(struct probe_wire *wire, const struct wire_thread *w)
+{
+	struct world_cgroup g = { .node = wire->node, .id = w->cgroup };
+	uint64_t id;
+
+	if (!w->cgroup)
+		return 0;
+	if (map_get(&wire->cgroups, w->cgroup, &id))
+		return (uint32_t)id;
+	if (wire->owner.cgroup)
+		g.path = wire->owner.cgroup(wire->owner.ctx, w->tgid);
+	id = world_cgroup(wire->world, &g);
+	map_put(&wire->cgroups, w->cgroup, id);
+	return (uint32_t)id;
 }
 
 /* Somebody who is no target but is met on a CPU, or wakes one. Announced once per name: what a thread executes
@@ -171,6 +189,7 @@ void probe_wire_announce_occupant(struct probe_wire *wire, const struct wire_thr
 		thread.start_ns = was->start_ns + 1;
 	}
 	t.thread = world_thread(wire->world, &thread);
+	t.cgroup = cgroup_of(wire, w);
 	if (vec_push(&wire->threads, t))
 		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
 }

@@ -28,7 +28,7 @@ static inline uint64_t probe_start(uint64_t boot_ns)
 
 struct probe_thread {
 	uint32_t tid, tgid;
-	uint32_t process, thread, ctx; /* world ids */
+	uint32_t process, thread, ctx, cgroup; /* world ids */
 };
 
 /* What a process executes: strings of the world, 0 unknown. */
@@ -63,6 +63,9 @@ struct probe_wire_owner {
 		     uint64_t n); /* that many were lost between the last event and the next */
 	/* What tgid executes after that many execs; called once for each. */
 	void (*exe)(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out);
+	/* The path of the cgroup that tgid is in, a string of the world, 0 unknown; called once per cgroup of those that
+	 * are no targets. */
+	uint32_t (*cgroup)(void *ctx, uint32_t tgid);
 	/* The world stack of these addresses, 0 for none; called once per distinct stack. */
 	uint32_t (*stack)(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
 			  const struct probe_python_frames *python);

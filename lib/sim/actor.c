@@ -113,18 +113,25 @@ struct event *sim_actor_event(struct sim_actor *a, uint16_t op, int64_t start_ns
 	return &a->out.v[a->out.n - 1];
 }
 
+#define SIM_TURN_NS (100 * SIM_MS)
+
 void sim_actor_slice(struct sim_actor *a, uint32_t occupant, int64_t start_ns, int64_t end_ns)
 {
 	const struct op_def *def = op_builtin(OP_SCHED_OCCUPIED);
+	const struct sim_cast *c = &a->run->cast;
+	bool hog = occupant == c->hog_thread;
 	int64_t now = a->now_ns;
 	struct event *ev;
 
 	if (end_ns <= start_ns)
 		return;
+	/* It takes turns with the other command of its cgroup. */
+	if (hog && c->other_thread && start_ns / SIM_TURN_NS % 2)
+		occupant = c->other_thread;
 	a->now_ns = end_ns;
 	ev = sim_actor_event(a, OP_SCHED_OCCUPIED, start_ns, 0);
 	a->now_ns = now;
-	ev->ctx = a->run->cast.cpu_ctx;
+	ev->ctx = hog ? c->hog_ctx : c->cpu_ctx;
 	ev->depth = 0;
 	event_set(ev, def, COL_CPU, a->index);
 	event_set(ev, def, COL_OCCUPANT, occupant);

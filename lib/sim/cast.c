@@ -182,6 +182,31 @@ static void stacks(struct sim_cast *c, struct world *w, const struct sim_options
 	}
 }
 
+#define OWN_CGROUP "/kubepods/pod-train/main"
+
+/* Whose cgroup lies above or below the victim's is no neighbour. */
+static bool is_neighbour(const char *path)
+{
+	size_t n = strlen(path), own = strlen(OWN_CGROUP), least = n < own ? n : own;
+
+	return strncmp(path, OWN_CGROUP, least) != 0;
+}
+
+/* The cgroup in which the hog runs, and what else runs there. */
+static void hog_at(struct sim_cast *c, struct world *w, const char *path)
+{
+	struct world_cgroup cg = { .node = c->node, .id = 7402, .path = text(w, path) };
+	struct world_ctx ctx = { .node = c->node };
+	uint32_t image, pid = c->hog_pid + 11;
+
+	ctx.cgroup = world_cgroup(w, &cg);
+	c->hog_ctx = world_ctx(w, &ctx);
+	if (is_neighbour(path))
+		c->other_thread = thread(
+			w, process(c, w, pid, 1, 0, "/usr/bin/zstd", "zstd -19", "zstd", &image),
+			pid, "zstd");
+}
+
 void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options *o)
 {
 	struct world_node node = { .boot = sim_at(o->seed, 90, 0),
@@ -216,9 +241,7 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 	c->worker_thread = thread(w, kernel, 61, "kworker/0:1");
 	c->idle_thread = thread(w, idle, 0, "swapper/0");
 
-	cg = (struct world_cgroup){ .node = c->node,
-				    .id = 7301,
-				    .path = text(w, "/kubepods/pod-train/main") };
+	cg = (struct world_cgroup){ .node = c->node, .id = 7301, .path = text(w, OWN_CGROUP) };
 	c->cgroup = world_cgroup(w, &cg);
 	gpu.node = c->node;
 	gpu.uuid = text(w, "GPU-00000000-0000-4000-8000-000000000001");
@@ -266,5 +289,8 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 	}
 	ctx = (struct world_ctx){ .node = c->node };
 	c->cpu_ctx = world_ctx(w, &ctx);
+	c->hog_ctx = c->cpu_ctx;
+	if (o->hog_cgroup)
+		hog_at(c, w, o->hog_cgroup);
 	stacks(c, w, o);
 }

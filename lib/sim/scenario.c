@@ -31,6 +31,8 @@ static const struct sim_scenario loops[] = {
 	{ "periodic-spike", "one allocation of a hundred takes long", true },
 	{ "cpu-contention", "another process makes wake-ups late and takes the CPU", true },
 	{ "gpu-steal", "another process works on the same device", true },
+	{ "noisy-neighbour", "another container takes the CPU, by two of its commands" },
+	{ "host-service", "a command takes the CPU that is in no container of its own" },
 	{ "contended", "another process makes the loop's wake-ups late" },
 	{ "throttled", "the container's CPU quota is used up in every period" },
 	{ "lock", "a thread of the process itself holds a lock" },
@@ -83,6 +85,12 @@ int sim_scenario_options(const char *name, struct sim_options *o)
 		o->launches = 12;
 		o->driver_ns = 38000;
 		o->device_us = 950;
+	} else if (!strcmp(name, "noisy-neighbour")) {
+		o->hog_percent = 20;
+		o->hog_cgroup = "/kubepods/pod-etl/main";
+	} else if (!strcmp(name, "host-service")) {
+		o->hog_percent = 20;
+		o->hog_cgroup = "/kubepods";
 	} else if (!strcmp(name, "contended"))
 		o->contend_percent = 15;
 	else if (!strcmp(name, "throttled"))

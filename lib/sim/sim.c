@@ -15,10 +15,10 @@
 static uint32_t thread_of(const struct sim_run *r, const struct sim_actor *a,
 			  const struct event *ev)
 {
-	return ev->ctx == r->cast.cpu_ctx ? 0
-	       : a->peer		  ? r->o.threads + 2
-	       : a->holder		  ? r->o.threads + 1
-					  : a->index + 1;
+	return ev->ctx == r->cast.cpu_ctx || ev->ctx == r->cast.hog_ctx ? 0
+	       : a->peer						? r->o.threads + 2
+	       : a->holder						? r->o.threads + 1
+									: a->index + 1;
 }
 
 /* Canonical order. Thread ids were minted in the order of the actors. */
@@ -165,6 +165,11 @@ static void plan_truth(struct sim_run *r)
 		(struct sim_truth){ "cpu-preempted", r->o.hog_comm, c->hog_pid, victim, 0, 0 };
 	r->truth[PLANT_CONTENDED] =
 		(struct sim_truth){ "cpu-contended", r->o.hog_comm, c->hog_pid, victim, 0, 0 };
+	if (c->other_thread)
+		for (unsigned i = PLANT_PREEMPTED; i <= PLANT_CONTENDED; i++)
+			r->truth[i] = (struct sim_truth){
+				"noisy-neighbour", r->o.hog_cgroup, 0, victim, 0, 0
+			};
 	r->truth[PLANT_THROTTLED] =
 		(struct sim_truth){ "cpu-throttled", "/kubepods/pod-train/main", 0, victim, 0, 0 };
 	r->truth[PLANT_LOCK] =

@@ -37,6 +37,9 @@ struct sim_options {
 	unsigned hog_percent;
 	unsigned hog_period_us;
 	const char *hog_comm;
+	/* The cgroup it runs in; NULL: nothing is said of it. Where that does not lie above the victim's
+	 * (/kubepods/pod-train/main), this is noisy-neighbour, and it takes turns with another command there. */
+	const char *hog_cgroup;
 	/* cpu-contended: the same process, but it only starts while the victim sleeps, and makes its wake-up late. */
 	unsigned contend_percent;
 	/* cpu-throttled: the cgroup's quota is used up at the end of each period of 100 ms. */

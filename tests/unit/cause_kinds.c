@@ -24,6 +24,27 @@ static void blocked(struct stage *s, struct actor v, int64_t t, int64_t ns, enum
 	stage_set(stage_offcpu(s, v, 0, t, t + ns, 0, 0), COL_OBJECT_KIND, kind);
 }
 
+/* Every EVERY one of eight commands of this cgroup takes the CPU; the victims run in /job. */
+static void crowd(struct stage *s, struct actor v, const char *cgroup, uint64_t id)
+{
+	struct world_cgroup g = { .node = s->node,
+				  .id = id,
+				  .path = world_string(s->w, bytes_of(cgroup)) };
+	struct world_ctx c = { .node = s->node, .cgroup = world_cgroup(s->w, &g) };
+
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		uint32_t pid = (uint32_t)(4000 + t / EVERY % 8);
+		char comm[16];
+		struct actor a;
+
+		snprintf(comm, sizeof(comm), "part%u", pid % 8);
+		a = stage_actor(s, pid, pid, 80, comm);
+		stage_offcpu(s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(s, a, 0, t, t + MS)->ctx = world_ctx(s->w, &c);
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -193,6 +214,22 @@ int main(void)
 		stage_occupied(&s, a, 0, t, t + MS);
 	}
 	tells(&s, "cpu-preempted", "Several other commands", 500 * MS);
+
+	/* noisy-neighbour: the same in a cgroup beside the victim's, all of it one culprit */
+	crowd(&s, v, "/kubepods/pod-etl/main", 9);
+	tells(&s, "noisy-neighbour",
+	      "/kubepods/pod-etl/main (8 processes: pid 4000, 4001, 4002, ...), another cgroup",
+	      500 * MS);
+	crowd(&s, v, "/", 1);
+	not_told(&s, "noisy-neighbour", "commands of no container, in the cgroup above all");
+	crowd(&s, v, "/job/sidecar", 10);
+	not_told(&s, "noisy-neighbour", "a cgroup within the victim's");
+	crowd(&s, v, "/job", 5);
+	not_told(&s, "noisy-neighbour", "the victim's own cgroup");
+	crowd(&s, v, "/jobs", 11);
+	tells(&s, "noisy-neighbour", "/jobs (8 processes", 500 * MS);
+	crowd(&s, v, "", 12);
+	not_told(&s, "noisy-neighbour", "a cgroup whose path is not known");
 	stage_free(&s);
 	return tap_done();
 }

@@ -10,6 +10,7 @@
 #include "lib/probe/wire.h"
 #include "tests/tap.h"
 
+static unsigned asked; /* for the path of a cgroup */
 static struct event got[8];
 static unsigned ngot;
 static struct world *w;
@@ -29,9 +30,19 @@ static uint64_t column(const struct event *ev, uint16_t col, uint64_t absent)
 	return event_get(ev, op_builtin(ev->op), col, &v) ? v : absent;
 }
 
+static uint32_t on_cgroup(void *ctx, uint32_t tgid)
+{
+	char path[32];
+
+	(void)ctx;
+	asked++;
+	snprintf(path, sizeof(path), "/slice/of-%u", tgid);
+	return world_string(w, bytes_of(path));
+}
+
 static struct probe_wire *new_wire(void)
 {
-	struct probe_wire_owner owner = { .event = on_event };
+	struct probe_wire_owner owner = { .event = on_event, .cgroup = on_cgroup };
 	struct probe_wire *wire = NULL;
 	struct err e;
 
@@ -47,7 +58,8 @@ static void announce(struct probe_wire *wire, int kind, uint32_t tid, const char
 				 .tgid = tid,
 				 .parent = 1,
 				 .start_ns = 5000000000,
-				 .tgid_start_ns = 5000000000 };
+				 .tgid_start_ns = 5000000000,
+				 .cgroup = kind == WIRE_OCCUPANT ? tid % 2 : 0 };
 
 	snprintf(t.comm, sizeof(t.comm), "%s", comm);
 	probe_wire_record(wire, &t, sizeof(t));
@@ -58,6 +70,13 @@ static const char *who(uint64_t thread)
 	const struct world_thread *t = world_get_thread(w, (uint32_t)thread);
 
 	return t ? world_text(w, t->comm).p : "nobody";
+}
+
+static const char *cgroup_of(const struct event *ev)
+{
+	const struct world_cgroup *g = world_get_cgroup(w, world_get_ctx(w, ev->ctx)->cgroup);
+
+	return g ? world_text(w, g->path).p : "none";
 }
 
 static void test_offcpu(void)
@@ -99,6 +118,8 @@ static void test_offcpu(void)
 	is_u64(column(&got[0], COL_CPU, 99), 4, "on the CPU it got");
 	is_str(who(column(&got[0], COL_OCCUPANT, 0)), "hog", "by whom");
 	ok(world_get_ctx(w, got[0].ctx)->thread == 0, "on no thread's track");
+	is_u64(asked, 1, "asked for the one cgroup that was told");
+	is_str(cgroup_of(&got[0]), "/slice/of-9", "in which cgroup");
 	ok(got[1].op == OP_SCHED_OFFCPU && got[1].end_ns == 9000 && got[1].dur_ns == 800 &&
 		   got[1].depth == 2,
 	   "the interval");

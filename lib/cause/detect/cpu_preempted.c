@@ -6,8 +6,9 @@
  */
 #include "lib/cause/detect/kinds.h"
 
-static bool is(const struct tally_group *g)
+static bool is(const struct cause *c, const struct tally_group *g)
 {
+	(void)c;
 	return g->part_ns[PART_PREEMPTED] >= g->part_ns[PART_RUNQ];
 }
 

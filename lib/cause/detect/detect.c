@@ -41,8 +41,7 @@ static bool waits_on(const struct finding *f, unsigned cpu)
 	return (double)f->g->cpu_us[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
 }
 
-/* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; empty when there are none. */
-static void other_cpus(const struct finding *f, struct buf *out)
+void detect_other_cpus(const struct finding *f, struct buf *out)
 {
 	unsigned n = f->c->cpus < TALLY_CPUS ? f->c->cpus : TALLY_CPUS;
 
@@ -76,7 +75,7 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 			"how much depends on which of them keep running");
 		return;
 	}
-	other_cpus(f, &cpus);
+	detect_other_cpus(f, &cpus);
 	if (f->who->kind == CULPRIT_OWN) {
 		detect_recommend(f, j, "Run fewer busy threads than the process has CPUs",
 				 "export OMP_NUM_THREADS=1", 0,

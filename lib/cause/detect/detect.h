@@ -30,10 +30,12 @@ struct detector {
 	const char *kind;
 	enum cause_family family;
 	/* Whether this kind, and not another of its family, is what the group shows. */
-	bool (*is)(const struct tally_group *g);
+	bool (*is)(const struct cause *c, const struct tally_group *g);
 	void (*summary)(const struct finding *f, struct buf *out);
 	/* Elements of the recommendations array, by detect_recommend. */
 	void (*recommend)(const struct finding *f, struct jsonw *j);
+	/* Elements of the evidence array; NULL: the shares say it all. */
+	void (*evidence)(const struct finding *f, struct jsonw *j);
 };
 
 /* One recommendation. Its gain lies between keep (0..1) of the lost time, less what other causes take again, and all. */
@@ -45,6 +47,9 @@ void detect_amount(const struct finding *f, struct buf *out);
 
 /* ", mostly in …", or nothing. */
 void detect_where(const struct finding *f, struct buf *out);
+
+/* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; nothing when there are none. */
+void detect_other_cpus(const struct finding *f, struct buf *out);
 
 /* What keeps tasks off each other's CPUs: shared by the two kinds about that. */
 void detect_recommend_cpu(const struct finding *f, struct jsonw *j);

@@ -10,8 +10,9 @@
 
 #include "lib/base/human.h"
 
-static bool is(const struct tally_group *g)
+static bool is(const struct cause *c, const struct tally_group *g)
 {
+	(void)c;
 	return g->part_ns[PART_DISK] > 0;
 }
 

@@ -7,15 +7,15 @@
 #include <string.h>
 
 static const struct detector *const detectors[] = {
-	&detect_cpu_preempted, &detect_cpu_contended, &detect_cpu_throttled,
-	&detect_lock_wait,     &detect_disk_stall,
+	&detect_noisy_neighbour, &detect_cpu_preempted, &detect_cpu_contended,
+	&detect_cpu_throttled,	 &detect_lock_wait,	&detect_disk_stall,
 };
 #define NDETECTORS (sizeof(detectors) / sizeof(detectors[0]))
 
-const struct detector *detect_for(const struct tally_group *g)
+const struct detector *detect_for(const struct cause *c, const struct tally_group *g)
 {
 	for (unsigned i = 0; i < NDETECTORS; i++) {
-		if (detectors[i]->family == g->family && detectors[i]->is(g))
+		if (detectors[i]->family == g->family && detectors[i]->is(c, g))
 			return detectors[i];
 	}
 	return NULL;

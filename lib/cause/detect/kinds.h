@@ -8,9 +8,10 @@
 #include "lib/cause/detect/detect.h"
 
 extern const struct detector detect_cpu_preempted, detect_cpu_contended, detect_cpu_throttled,
-	detect_lock_wait, detect_disk_stall;
+	detect_lock_wait, detect_disk_stall, detect_noisy_neighbour;
 
-const struct detector *detect_for(const struct tally_group *g); /* NULL: none */
-const struct detector *detect_named(const char *kind);		/* NULL: none */
+/* NULL: none */
+const struct detector *detect_for(const struct cause *c, const struct tally_group *g);
+const struct detector *detect_named(const char *kind);
 
 #endif

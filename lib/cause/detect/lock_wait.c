@@ -8,8 +8,9 @@
 
 #include <inttypes.h>
 
-static bool is(const struct tally_group *g)
+static bool is(const struct cause *c, const struct tally_group *g)
 {
+	(void)c;
 	return g->part_ns[PART_LOCK] > 0;
 }
 

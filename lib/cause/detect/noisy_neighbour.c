@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * noisy-neighbour: what runs in another cgroup (a container, a pod, a service) takes the CPU from threads that run or are
+ * ready to. Proven as cpu-preempted and cpu-contended are, by the overlap of waits with the slices of who ran there, and
+ * by the cgroup in which they ran; all of its commands are one culprit. Not this: commands of the victim's own cgroup or
+ * of one above or below it, kernel threads, and recordings that do not say in which cgroup others ran.
+ */
+#include "lib/cause/detect/kinds.h"
+
+#include "lib/base/human.h"
+#include "lib/cause/names.h"
+
+#define COMMANDS_TOLD 4
+#define COMMANDS_MAX  64
+
+struct command {
+	const struct line_culprit *who;
+	uint64_t ns;
+};
+
+static bool is(const struct cause *c, const struct tally_group *g)
+{
+	const struct line_culprit *who = culprit_get(c->tally.culprits, g->culprit);
+
+	return who && who->kind == CULPRIT_NEIGHBOUR;
+}
+
+/* The commands of it that took most, most first; at most n. */
+static unsigned commands(const struct finding *f, struct command *v, unsigned n)
+{
+	struct command all[COMMANDS_MAX];
+	unsigned have = 0;
+
+	for (size_t i = 0; i < f->g->rows.n; i++) {
+		const struct tally_row *r = &f->c->tally.rows.v[f->g->rows.v[i]];
+		const struct line_culprit *who = culprit_get(f->c->tally.culprits, r->culprit);
+		unsigned k = 0;
+
+		while (k < have && all[k].who->name != who->name)
+			k++;
+		if (k == COMMANDS_MAX)
+			continue;
+		if (k == have)
+			all[have++] = (struct command){ .who = who };
+		all[k].ns += r->ns;
+	}
+	for (unsigned i = 0; i < n && i < have; i++) {
+		unsigned most = i;
+		struct command first = all[i];
+
+		for (unsigned k = i + 1; k < have; k++)
+			most = all[k].ns > all[most].ns ? k : most;
+		v[i] = all[most];
+		all[most] = first;
+	}
+	return n < have ? n : have;
+}
+
+static void summary(const struct finding *f, struct buf *out)
+{
+	struct command most;
+
+	buf_printf(out, "%s, another cgroup, took the CPU from %s for ", f->culprit, f->victim);
+	detect_amount(f, out);
+	if (commands(f, &most, 1)) {
+		buf_printf(out, ", %s of it by ", human_ns(most.ns).s);
+		name_culprit_full(out, f->c->w, &f->c->tally, most.who);
+	}
+	detect_where(f, out);
+}
+
+static void evidence(const struct finding *f, struct jsonw *j)
+{
+	struct command v[COMMANDS_TOLD];
+	unsigned n = commands(f, v, COMMANDS_TOLD);
+	struct buf text = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		buf_puts(&text, "taken by ");
+		name_culprit_full(&text, f->c->w, &f->c->tally, v[i].who);
+		jsonw_object_begin(j);
+		name_key(j, "what", &text);
+		jsonw_key_double(j, "value", (double)v[i].ns);
+		jsonw_key_str(j, "unit", "ns");
+		jsonw_object_end(j);
+	}
+	buf_free(&text);
+}
+
+/* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight). */
+#define WEIGHT	20
+#define DEFAULT 100.0
+
+static void recommend(const struct finding *f, struct jsonw *j)
+{
+	struct buf command = { 0 }, cpus = { 0 }, path = { 0 };
+
+	name_culprit(&path, f->c->w, &f->c->tally, f->who);
+	detect_other_cpus(f, &cpus);
+	if (cpus.n) {
+		buf_printf(&command, "echo %s | sudo tee /sys/fs/cgroup%s/cpuset.cpus",
+			   buf_text(&cpus), buf_text(&path));
+		detect_recommend(
+			f, j,
+			"Keep the neighbour off the CPUs that it takes (in Kubernetes: the static "
+			"CPU manager policy and whole CPUs for the pod that lost)",
+			buf_text(&command), 1,
+			"the time regained meets the remaining causes at their present rate");
+	}
+	buf_reset(&command);
+	buf_printf(&command, "echo %d | sudo tee /sys/fs/cgroup%s/cpu.weight", WEIGHT,
+		   buf_text(&path));
+	detect_recommend(f, j,
+			 "Give the neighbour less weight (in Kubernetes: resources.requests.cpu)",
+			 buf_text(&command), 1 - 2 * WEIGHT / (DEFAULT + WEIGHT),
+			 "a fifth of the usual weight leaves it a sixth of a CPU that both want, "
+			 "where both have one parent");
+	buf_free(&command);
+	buf_free(&cpus);
+	buf_free(&path);
+}
+
+const struct detector detect_noisy_neighbour = { "noisy-neighbour", FAMILY_CPU, is,
+						 summary,	    recommend,	evidence };
