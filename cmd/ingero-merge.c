@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "lib/base/human.h"
@@ -25,7 +26,7 @@
 #include "lib/input/skew.h"
 
 static struct values {
-	const char *output, *since, *until, *force_node;
+	const char *output, *since, *until, *force_node, *key;
 	bool slice, split, compact, reindex, recover, anonymize;
 	uint64_t last_ns, skew_ns;
 	struct cli_list pids, names;
@@ -82,13 +83,24 @@ static const struct cli_option options[] = {
 	  .arg = "TIME",
 	  .group = "Machines",
 	  .help = "Warn of clocks that may be off by more than this [100ms]" },
-	{ .name = "anonymize", .type = CLI_FLAG, AT(anonymize) },
+	{ .name = "anonymize",
+	  .type = CLI_FLAG,
+	  AT(anonymize),
+	  .group = "For others",
+	  .help = "Pseudonyms for hosts, users, paths, pods, addresses and command lines" },
+	{ .name = "anonymize-key",
+	  .type = CLI_STRING,
+	  AT(key),
+	  .arg = "FILE",
+	  .group = "For others",
+	  .help = "The same pseudonyms whenever this secret is used; otherwise they are new each "
+		  "time" },
 	{ 0 },
 };
 
 static const struct cli_program program = {
 	.name = "ingero-merge",
-	.summary = "Recordings in, one out: joined, cut, repaired or made small",
+	.summary = "Recordings in, one out: joined, cut, repaired, made small or anonymous",
 	.usage = "[FILE...]",
 	.options = options,
 	.footer = "  ingero-merge node-*.ige | ingero-correlate | ingero-explain\n"
@@ -107,8 +119,6 @@ static bool ends_in(const char *path, const char *ending)
 
 static int check_options(bool sliced, struct err *e)
 {
-	if (values.anonymize)
-		return err_set(e, ERR_CANNOT, "--anonymize is not there yet");
 	if (values.output && (ends_in(values.output, ".db") || ends_in(values.output, ".sqlite")))
 		return err_set(e, ERR_CANNOT,
 			       "%s: writing SQLite is not there yet; recordings end in .ige",
@@ -119,11 +129,50 @@ static int check_options(bool sliced, struct err *e)
 	if (values.split && (!values.output || !strcmp(values.output, "-")))
 		return err_set(e, ERR_USAGE,
 			       "--split writes several files: name them with -o FILE");
-	if (values.reindex && (sliced || values.compact || values.recover || values.split))
+	if (values.reindex &&
+	    (sliced || values.compact || values.recover || values.split || values.anonymize))
 		return err_set(e, ERR_USAGE,
 			       "--reindex leaves the recording as it is: what is written anew has "
 			       "its index anyway");
 	return 0;
+}
+
+/* ---- for others ---- */
+
+#define KEY_BYTES     16
+#define KEY_BYTES_MAX 65536
+
+static int read_key(struct keyhash *key, struct err *e)
+{
+	unsigned char fresh[32];
+	struct buf secret = { 0 };
+	int rc;
+
+	if (!values.key) {
+		if (getrandom(fresh, sizeof(fresh), 0) != (ssize_t)sizeof(fresh))
+			return err_sys(e, "cannot make a key for pseudonyms");
+		*key = keyhash_from(fresh, sizeof(fresh));
+		return 0;
+	}
+	rc = read_file(values.key, &secret, KEY_BYTES_MAX, e);
+	if (!rc && secret.n < KEY_BYTES)
+		rc = err_set(e, ERR_CANNOT,
+			     "%s: a key of %zu bytes is easily guessed, and with it the names; "
+			     "make one of "
+			     "at least %d: head -c 32 /dev/urandom >%s",
+			     values.key, secret.n, KEY_BYTES, values.key);
+	if (!rc)
+		*key = keyhash_from(secret.p, secret.n);
+	buf_free(&secret);
+	return rc;
+}
+
+static void say_left_out(uint64_t left_out)
+{
+	if (left_out)
+		cli_note("%s chains and analyses name what has pseudonyms now and were left out: "
+			 "ingero-correlate finds them again",
+			 human_count(left_out).s);
 }
 
 /* ---- outputs ---- */
@@ -307,7 +356,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	struct ige_sink *sink;
 	bool whole = input_reader(in) && input_told(in, 0, &first) && first.head->known;
 	bool pass = whole && !opt->select && !values.compact && !values.recover && !values.split &&
-		    !values.force_node;
+		    !values.force_node && !opt->anonymize;
 	int rc;
 
 	if (values.reindex && !pass)
@@ -328,6 +377,8 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	if (rc)
 		return rc;
 	say_inputs(in, pass ? &passed : NULL, w);
+	if (!pass)
+		say_left_out(merged.left_out);
 	say_clocks(in, w);
 	return keep_outputs(o, merged.events, e);
 }
@@ -339,14 +390,22 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 	struct merge_options opt = { .archive = values.compact,
 				     .recover = values.recover,
 				     .force_node = values.force_node };
-	struct world *w = world_new();
+	struct world *w = world_new(), *masked = values.anonymize ? world_new() : NULL;
+	struct keyhash key;
 	struct outputs o = { .target = { .sink = sink_of,
 					 .by_machine = values.split,
 					 .interrupted = interrupted },
-			     .w = w };
+			     .w = masked ? masked : w };
 	struct input *in = NULL;
-	int rc = w ? merge_name_nodes(w, &opt, e) : err_nomem(e);
+	int rc = w && !masked == !values.anonymize ? 0 : err_nomem(e);
 
+	if (!rc)
+		rc = merge_name_nodes(masked ? masked : w, &opt, e);
+	if (!rc && values.anonymize) {
+		rc = read_key(&key, e);
+		opt.anonymize = &key;
+		opt.masked = masked;
+	}
 	if (!rc && select_needs_end(sel))
 		rc = input_resolve(w, names, n, sel, e);
 	if (!rc)
@@ -361,6 +420,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 		*status = say_damage(in);
 	free_outputs(&o);
 	input_free(in);
+	world_free(masked);
 	world_free(w);
 	return rc;
 }
@@ -387,6 +447,7 @@ int main(int argc, char **argv)
 				       .until = values.until,
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
+	values.anonymize |= values.key != NULL;
 	sliced = words.npids || words.nnames || words.since || words.until || last_given;
 	piped = operands.n == 0;
 	for (size_t i = 0; i < operands.n; i++)

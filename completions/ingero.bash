@@ -203,8 +203,8 @@ complete -F _ingero_explain ingero-explain
 
 _ingero_merge() {
 	_ingero_complete '-o --output --compact --reindex --recover --split --slice -p --pid -e --event --since
-		--until --last --force-node --clock-skew-threshold -d --db -q --quiet -v --verbose --color
-		--progress -h --help --version' \
+		--until --last --force-node --clock-skew-threshold --anonymize --anonymize-key -d --db -q
+		--quiet -v --verbose --color --progress -h --help --version' \
 		'-o|--output FILE
 		-p|--pid PID
 		-e|--event OP
@@ -213,6 +213,7 @@ _ingero_merge() {
 		--last TIME
 		--force-node NAME
 		--clock-skew-threshold TIME
+		--anonymize-key FILE
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'

@@ -199,6 +199,8 @@ complete -c ingero-merge -l until -d 'Only up to then' -x
 complete -c ingero-merge -l last -d 'Only the last part of the recording' -x
 complete -c ingero-merge -l force-node -d 'Name of the machine of what does not say where it was recorded' -x
 complete -c ingero-merge -l clock-skew-threshold -d 'Warn of clocks that may be off by more than this [100ms]' -x
+complete -c ingero-merge -l anonymize -d 'Pseudonyms for hosts, users, paths, pods, addresses and command lines'
+complete -c ingero-merge -l anonymize-key -d 'The same pseudonyms whenever this secret is used; otherwise they are new each time' -r -F
 complete -c ingero-merge -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-merge -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-merge -s v -l verbose -d 'Say more; twice for everything'

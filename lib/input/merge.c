@@ -10,6 +10,8 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/json.h"
+#include "lib/input/alias.h"
+#include "lib/input/mask.h"
 #include "lib/input/slice.h"
 
 struct outlet {
@@ -48,6 +50,8 @@ static uint64_t salt_of(const struct merge *m)
 
 	for (unsigned i = 0; input_told(m->in, i, &t); i++)
 		salt = hash_bytes(t.head->bytes, sizeof(t.head->bytes), salt);
+	if (m->opt->anonymize)
+		salt = alias_u64(m->opt->anonymize, salt);
 	if (!sel)
 		return salt;
 	for (size_t i = 0; i < sel->pids.n; i++)
@@ -74,6 +78,8 @@ static int open_outlet(struct merge *m, uint32_t node, struct outlet **out, stru
 	int rc = m->target->sink(m->target, node, &sink, e);
 
 	memcpy(opt.node_uuid, machine ? machine->uuid : clock->node_uuid, sizeof(opt.node_uuid));
+	if (!machine && m->opt->anonymize)
+		input_mask_identity(m->opt->anonymize, opt.node_uuid, &opt.boot);
 	if (!rc)
 		rc = ige_writer_new(&o.writer, m->w, sink, &opt, e);
 	if (!rc && !vec_push(&m->outlets, o)) {
@@ -315,11 +321,19 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 			   .latest_ns = INT64_MIN,
 			   .floor_ns = INT64_MIN };
 	struct event_stream *stream = input_stream(in);
+	struct input_mask *mask = NULL;
 	struct input_told told;
 	struct stream_item item;
 	int rc;
 
 	*result = (struct merge_result){ 0 };
+	if (opt->anonymize) {
+		mask = input_mask_new(stream, w, opt->masked, opt->anonymize);
+		if (!mask)
+			return err_nomem(e);
+		stream = input_mask_stream(mask);
+		m.w = opt->masked;
+	}
 	while (input_told(in, m.inputs, &told))
 		m.inputs++;
 	m.salt = salt_of(&m);
@@ -334,6 +348,9 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	}
 	if (!rc)
 		rc = finish(&m, e);
+	if (mask)
+		result->left_out = input_mask_left_out(mask);
+	input_mask_free(mask);
 	for (size_t i = 0; i < m.outlets.n; i++)
 		ige_writer_free(m.outlets.v[i].writer);
 	vec_free(&m.outlets);

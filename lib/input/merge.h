@@ -6,6 +6,7 @@
 #ifndef INGERO_INPUT_MERGE_H
 #define INGERO_INPUT_MERGE_H
 
+#include "lib/base/keyhash.h"
 #include "lib/ige/writer.h"
 #include "lib/input/input.h"
 #include "lib/select/select.h"
@@ -16,6 +17,8 @@ struct merge_options {
 	bool recover; /* end cleanly whatever was lost, and say in the recording what was */
 	const char *
 		force_node; /* name of the machine of what does not say where it was recorded; NULL: it stays nameless */
+	const struct keyhash *anonymize; /* NULL: everybody is named */
+	struct world *masked; /* with it: the world of what is written, nameless when given */
 };
 
 /* Who is asked for a sink when the first event or record of a machine comes. */
@@ -28,13 +31,14 @@ struct merge_target {
 
 struct merge_result {
 	uint64_t events, records;
+	uint64_t left_out; /* chains and analyses that would have named everybody */
 };
 
 /* in was opened with input_open_counted, windowed if a time is selected. ERR_INTERRUPTED when asked to stop. */
 int merge_run(struct world *w, struct input *in, const struct merge_options *opt,
 	      struct merge_target *target, struct merge_result *result, struct err *e);
 
-/* Must come before input_open_counted, so that the name is there first. */
+/* Must come before input_open_counted, so that the name is there first. w: the world of what is written. */
 int merge_name_nodes(struct world *w, const struct merge_options *opt, struct err *e);
 
 #endif

@@ -14,6 +14,7 @@ import tempfile
 import zlib
 
 sys.path.insert(0, "tests")
+import ige_reader  # noqa: E402
 import tap  # noqa: E402
 
 MERGE, DEMO, STAT, CORRELATE, EXPLAIN = (os.path.join(tap.BIN, "ingero-" + p)
@@ -214,6 +215,52 @@ merge("--split", "-o", path("told.ige"), analyzed)
 tap.same([[n for n in "abc" if f'"node":"gpu-{n}"'.encode() in read(path(f"told.gpu-{m}.ige"))] for m in "abc"],
          [["a"], ["b"], ["c"]], "chains go with their machine")
 
+# ---- for others
+
+
+def plain(data):
+    """All bytes of a recording, and what is deflated in it inflated."""
+    at, out = 0, [data]
+    while at < len(data):
+        if data[at:at + 4] == b"\x89IGE":
+            at += ige_reader.SEGMENT
+            continue
+        header = ige_reader.Header(data, at)
+        out += [c.bytes(1 << 22) for c in ige_reader.columns_of(data, at, header)]
+        at += header.length
+    return b"\n".join(out)
+
+
+secret = demo("secret.ige", "incident", "--seed", "4", "--duration", "1s", "--node", "zyzzyva-gpu-7")
+told = json.loads(run(EXPLAIN, "--json", secret)[1])
+chain = told["chains"][0]
+names = {n.encode() for n in (chain["node"], chain["culprit"]["comm"], chain["victim"]["command"], "zyzzyva", "/opt/train")}
+key = write("site.key", bytes(range(32)))
+status, hidden, err = merge("--anonymize-key", key, secret)
+tap.same(status, 0, "--anonymize")
+tap.same({n for n in names if n not in plain(read(secret))}, set(), "what is looked for is in the original")
+tap.same({n for n in names if n in plain(hidden)}, set(), "and not in what is given away")
+head = read(secret)[24:48]
+tap.ok(head[:16] not in plain(hidden) and head[16:] not in plain(hidden), "nor are the machine's and the boot's identity")
+same(merge("--anonymize-key", key, secret)[1], hidden, "the same key: the same bytes")
+same(merge(data=hidden)[1], hidden, "which are a recording like others")
+fresh = merge("--anonymize", secret)[1]
+tap.ok(fresh != hidden and fresh != merge("--anonymize", secret)[1], "without a key the pseudonyms are new each time")
+tap.same(stat(write("hidden.ige", hidden))["ops"], stat(secret)["ops"], "the events are the same")
+masked = json.loads(run(EXPLAIN, "--json", path("hidden.ige"))[1])["chains"]
+tap.same([(c["kind"], c["lost_ns"], c["victim"]["pid"]) for c in masked],
+         [(c["kind"], c["lost_ns"], c["victim"]["pid"]) for c in told["chains"]], "and so is what explain finds in them")
+told = write("told.ige", run(CORRELATE, secret)[1])
+status, out, err = merge("--anonymize-key", key, told)
+tap.ok("left out" in err and not {n for n in names if n in plain(out)}, "chains that were there name nobody", err)
+merge("--anonymize-key", key, "--split", "-o", path("given.ige"), secret, a)
+given = [n for n in os.listdir(tmp.name) if n.startswith("given.")]
+tap.ok(len(given) == 2 and not any("gpu-a" in n or "zyzzyva" in n for n in given), "nor do the names of files", str(given))
+tap.same({n for g in given for n in names if n in plain(read(path(g)))}, set(), "which hold pseudonyms too")
+tap.ok(b"host-" in plain(merge("--anonymize", "--compact", secret)[1]), "--compact --anonymize")
+part = merge("--anonymize-key", key, "-e", "cudaLaunchKernel", secret)[1]
+tap.same([o["op"] if "op" in o else o["name"] for o in stat(write("part.ige", part))["ops"]], ["cudaLaunchKernel"], "and only a part")
+
 # ---- damage
 
 data = read(a)
@@ -257,7 +304,9 @@ for name, text, want, code in ("x.db", b"SQLite format 3\0" + bytes(100), "SQLit
 tap.same(merge(write("text", b"hello, this is a text\n" * 10), a)[0], 4, "neither is any text")
 empty = path("empty")
 os.makedirs(empty)
-for args, status, want in ((["--anonymize", a], 3, "--anonymize"), ([a, "-o", path("x.sqlite")], 3, "SQLite"),
+for args, status, want in ((["--anonymize-key", write("short.key", b"short"), a], 3, "easily guessed"),
+                           (["--anonymize-key", path("no.key"), a], 3, "No such file"),
+                           (["--anonymize", "--reindex", a], 2, "--reindex"), ([a, "-o", path("x.sqlite")], 3, "SQLite"),
                            ([path("missing.ige")], 3, "No such file"), ([empty], 3, "holds no recording"),
                            (["--slice", a], 2, "--slice needs"), (["--split", a], 2, "-o FILE"),
                            (["--last", "1s", "--since", "1s", a], 2, "both say"), (["-p", "x", a], 2, "process id"),
@@ -283,7 +332,7 @@ p.stdout.read(1000)
 p.stdout.close()
 tap.same((p.wait(), b"cannot" in p.stderr.read()), (0, False), "a reader that goes away ends it quietly")
 p.stderr.close()
-tap.none([n for n in os.listdir(tmp.name) if n.rsplit(".", 1)[-1] not in ("ige", "db", "gz", "zip") and n != "text"],
+tap.none([n for n in os.listdir(tmp.name) if n.rsplit(".", 1)[-1] not in ("ige", "db", "gz", "zip", "key") and n != "text"],
          "nothing unfinished is left behind")
 
 # ---- many

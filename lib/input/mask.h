@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream in another world, in which hosts, users, paths, pods, addresses and command lines have pseudonyms
+ * (lib/input/alias.h). That world is filled from nothing but what passed through here, so that what is written from it
+ * cannot hold a text that was not looked at. Texts of records of which nothing is known to be harmless are replaced;
+ * values of columns and records of a newer version are left out, and so are chains and analyses, whose sentences
+ * name everybody: they can be made again from the events.
+ */
+#ifndef INGERO_INPUT_MASK_H
+#define INGERO_INPUT_MASK_H
+
+#include "lib/base/keyhash.h"
+#include "lib/event/stream.h"
+#include "lib/world/world.h"
+
+struct input_mask;
+
+/* from and inner (whose ids are from's) and to stay the caller's. NULL: out of memory. */
+struct input_mask *input_mask_new(struct event_stream *inner, struct world *from, struct world *to,
+				  const struct keyhash *key);
+void input_mask_free(struct input_mask *m);
+
+/* Items in ids of `to`; owned by m. */
+struct event_stream *input_mask_stream(struct input_mask *m);
+
+/* Chains (revisions of one count once) and analyses that were left out so far. */
+uint64_t input_mask_left_out(const struct input_mask *m);
+
+/* What a machine's identity is then; all zero stays so. */
+void input_mask_identity(const struct keyhash *key, uint8_t uuid[16], uint64_t *boot);
+
+/* What a text field of a record becomes: an enum alias_kind. */
+unsigned input_mask_field(uint16_t record_kind, unsigned number);
+
+#endif
