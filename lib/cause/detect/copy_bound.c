@@ -10,7 +10,7 @@
 
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
-#include "lib/cause/toll.h"
+#include "lib/cause/tolls.h"
 
 /* An asynchronous copy only submitted, when it took no longer than this (a submission is a few us), or than a few of
  * the process's launches, which submit too. */
@@ -31,9 +31,7 @@ static const char *const said[DIRECTIONS] = { "within host memory", "to the devi
 					      "between host and device" };
 
 struct copies {
-	uint32_t process;
-	enum direction direction;
-	struct toll toll;
+	struct toll_row row;		     /* of: enum direction */
 	uint64_t bytes, pure_ns, pure_bytes; /* pure: with nothing to wait for */
 	uint64_t at_once, blocked; /* asynchronous ones that returned at once, and that did not */
 	uint64_t guessed_ns; /* of the toll: how long the bytes take is not known from others */
@@ -42,16 +40,16 @@ struct copies {
 
 struct per_process {
 	uint64_t launches, launches_ns;
-	bool busy;		 /* kernels were submitted since it last waited for the device */
-	uint32_t pinned;	 /* allocations of pinned memory */
-	uint32_t at[DIRECTIONS]; /* 1 + position in v */
+	bool busy;	 /* kernels were submitted since it last waited for the device */
+	uint32_t pinned; /* allocations of pinned memory */
 };
 
 struct state {
+	struct tolls tolls;
 	VEC(struct per_process) by_process; /* by world id */
-	VEC(struct copies) v;
-	struct where where; /* by position in v */
 };
+
+static const struct tolls_def copying;
 
 static bool pins(uint16_t op)
 {
@@ -75,17 +73,6 @@ static struct per_process *process_of(struct state *s, uint32_t process)
 	return &s->by_process.v[process];
 }
 
-static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_t process,
-				enum direction d)
-{
-	if (!pp->at[d]) {
-		if (!vec_push(&s->v, (struct copies){ .process = process, .direction = d }))
-			return NULL;
-		pp->at[d] = (uint32_t)s->v.n;
-	}
-	return &s->v.v[pp->at[d] - 1];
-}
-
 static bool copied(struct state *s, struct per_process *pp, const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = ANY,
@@ -100,7 +87,8 @@ static bool copied(struct state *s, struct per_process *pp, const struct line_pi
 	event_get(p->ev, p->op, COL_DIRECTION, &direction);
 	if (bytes > MOST_BYTES) /* of a damaged recording */
 		return true;
-	c = copies_of(s, pp, p->process, direction < ANY ? (enum direction)direction : ANY);
+	c = tolls_row(&s->tolls, &copying, p->process, direction < ANY ? (uint32_t)direction : ANY,
+		      NULL);
 	if (!c)
 		return false;
 	lost = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
@@ -126,13 +114,11 @@ static bool copied(struct state *s, struct per_process *pp, const struct line_pi
 		}
 		c->guessed_ns += c->pure_bytes ? 0 : lost;
 	}
-	place = where_at(&s->where, (uint32_t)(c - s->v.v), p->ev->op, p->ev->stack);
+	place = where_at(&s->tolls.where, c->row.at, p->ev->op, p->ev->stack);
 	if (!place)
 		return false;
 	place->bytes += bytes;
-	return where_add(&s->where, (uint32_t)(c - s->v.v), p->ev->op, p->ev->stack, lost,
-			 p->ev->dur_ns) &&
-	       toll_add(&c->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, lost);
+	return tolls_add(&s->tolls, &c->row, p->thread, p->ev, lost);
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
@@ -164,7 +150,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 static void fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)
 {
 	bool python = name_python(c->w, stack);
-	uint64_t each = k->bytes / k->toll.count;
+	uint64_t each = k->bytes / k->row.toll.count;
 
 	if (each < SMALL_BYTES)
 		fact_fix(f, "Copy what belongs together as one piece",
@@ -173,7 +159,7 @@ static void fixes(struct fact *f, const struct cause *c, const struct copies *k,
 			 0, f->lost_ns,
 			 "a copy so small is the cost of the call: fewer calls cost less, down to "
 			 "what the bytes take");
-	if (k->direction == FROM_DEVICE)
+	if (k->row.of == FROM_DEVICE)
 		fact_fix(f,
 			 "Copy results into pinned memory and go on; wait only when they are read",
 			 python ? "host = torch.empty_like(x, device=\"cpu\", pin_memory=True); "
@@ -183,7 +169,7 @@ static void fixes(struct fact *f, const struct cause *c, const struct copies *k,
 				  "cudaMemcpyDeviceToHost, stream)",
 			 0, f->lost_ns,
 			 "from nothing, if the next step needs the result, to all of the wait");
-	else if (k->direction == ON_DEVICE)
+	else if (k->row.of == ON_DEVICE)
 		fact_fix(f, "Copy on a stream of its own, or write to where it is needed",
 			 "cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream)", 0,
 			 f->lost_ns,
@@ -202,86 +188,60 @@ static void fixes(struct fact *f, const struct cause *c, const struct copies *k,
 
 static const char *memory_said(const struct copies *k, uint32_t pinned)
 {
-	if (k->direction != TO_DEVICE && k->direction != FROM_DEVICE && k->direction != ANY)
+	if (k->row.of != TO_DEVICE && k->row.of != FROM_DEVICE && k->row.of != ANY)
 		return NULL;
-	if (k->blocked * 2 > k->toll.count)
+	if (k->blocked * 2 > k->row.toll.count)
 		return "pageable: asynchronous copies of it did not return until the bytes were "
 		       "moved";
 	return pinned ? "the process has pinned memory, but these calls wait for the bytes"
 		      : "the process pinned no memory while it was recorded";
 }
 
-static int tell(struct state *s, struct cause *c, struct copies *k, double share, struct err *e)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
-	struct fact f = { .kind = "copy-bound",
-			  .process = k->process,
-			  .identity = said[k->direction],
-			  .share = share,
-			  .counted = "copies",
-			  .explained = -1,
-			  .unexplained = -1,
-			  .upper_bound = k->guessed_ns * 5 > k->toll.ns };
-	const char *memory = memory_said(k, s->by_process.v[k->process].pinned);
-	struct buf where = { 0 };
+	const struct state *s = state;
+	const struct copies *k = (struct copies *)r;
+	const char *memory = memory_said(k, s->by_process.v[r->process].pinned);
 	uint64_t moved = k->pure_bytes ? k->pure_bytes : k->bytes,
-		 took = k->pure_bytes ? k->pure_ns : k->toll.ns;
+		 took = k->pure_bytes ? k->pure_ns : r->toll.ns;
 	double rate = took ? (double)moved / (double)took * 1e9 : 0;
-	int rc;
+	struct fact *f = &t->f;
 
-	toll_fill(&k->toll, &f);
-	f.nsites = where_top(&s->where, (uint32_t)(k - s->v.v), f.sites, FACT_SITES);
-	f.op = f.nsites ? f.sites[0].op : 0;
-	fact_blame_site(c, &f, &where, said[k->direction]);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " waited ");
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, " for copies %s of %s", said[k->direction], human_bytes(k->bytes).s);
-	buf_printf(&f.summary, " at %s/s", human_bytes((uint64_t)rate).s);
-	if (where.n)
-		buf_printf(&f.summary, ", mostly in %s", buf_text(&where));
-	fact_evidence(&f, "bytes copied while it waited", (double)k->bytes, "B");
-	fact_evidence(&f, "bytes per copy", (double)k->bytes / (double)k->toll.count, "B");
-	fact_evidence(&f, "bandwidth reached", rate, "B/s");
-	fact_evidence(&f, "asynchronous copies that returned at once", (double)k->at_once, "");
+	f->identity = said[r->of];
+	f->upper_bound = k->guessed_ns * 5 > r->toll.ns;
+	fact_blame_site(c, f, &t->where, said[r->of]);
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " waited ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, " for copies %s of %s", said[r->of], human_bytes(k->bytes).s);
+	buf_printf(&f->summary, " at %s/s", human_bytes((uint64_t)rate).s);
+	if (t->where.n)
+		buf_printf(&f->summary, ", mostly in %s", buf_text(&t->where));
+	fact_evidence(f, "bytes copied while it waited", (double)k->bytes, "B");
+	fact_evidence(f, "bytes per copy", (double)k->bytes / (double)r->toll.count, "B");
+	fact_evidence(f, "bandwidth reached", rate, "B/s");
+	fact_evidence(f, "asynchronous copies that returned at once", (double)k->at_once, "");
 	if (k->waited_ns)
-		fact_evidence(&f, "waited in these calls for earlier work, not counted here",
+		fact_evidence(f, "waited in these calls for earlier work, not counted here",
 			      (double)k->waited_ns, "ns");
 	if (memory)
-		fact_evidence_text(&f, "host memory", memory);
-	fixes(&f, c, k, f.nsites ? f.sites[0].stack : 0);
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
+		fact_evidence_text(f, "host memory", memory);
+	fixes(f, c, k, f->nsites ? f->sites[0].stack : 0);
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct state *s = state;
-	double share;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (toll_due(c, &s->v.v[i].toll, pane, &share))
-			rc = tell(s, c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
+static const struct tolls_def copying = {
+	.kind = "copy-bound", .counted = "copies", .row = sizeof(struct copies), .tell = tell
+};
 
 static void end(void *state)
 {
-	struct state *s = state;
-
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
-	vec_free(&s->v);
-	vec_free(&s->by_process);
-	where_free(&s->where);
+	vec_free(&((struct state *)state)->by_process);
+	tolls_free(state);
 }
 
 const struct watch_def watch_copy_bound = { .name = "copy-bound",
 					    .size = sizeof(struct state),
 					    .wants = wants,
 					    .piece = piece,
-					    .settle = settle,
+					    .settle = tolls_settle,
 					    .free = end };

@@ -10,7 +10,7 @@
 
 #include "lib/base/human.h"
 #include "lib/base/timetext.h"
-#include "lib/cause/fact.h"
+#include "lib/cause/tolls.h"
 #include "lib/cause/names.h"
 #include "lib/event/chain.h"
 
@@ -28,17 +28,14 @@ struct before {
 };
 
 struct code {
-	uint32_t process;
+	struct toll_row row; /* its toll has no time, only a count */
 	int32_t ret;
-	uint8_t source; /* of the first */
-	uint64_t count;
-	int64_t first_ns, last_ns;
+	uint8_t source;		      /* of the first */
 	struct fact_moment moment[2]; /* the first and the last */
 	struct before before;	      /* of the first's thread; the newest is the first itself */
 	uint16_t first_op;
 	bool exited;
 	uint64_t status;
-	struct fact_told told;
 };
 
 struct library {
@@ -47,11 +44,12 @@ struct library {
 };
 
 struct state {
-	VEC(struct code) v;
+	struct tolls tolls;
 	VEC(struct before) by_thread; /* by world id */
 	VEC(struct library) libraries;
-	struct where where; /* by position in v */
 };
+
+static const struct tolls_def failing;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -100,27 +98,22 @@ static bool failed(struct state *s, const struct before *b, const struct line_pi
 		.end_ns = p->end_ns, .dur_ns = p->ev->dur_ns, .thread = p->thread, .op = p->ev->op
 	};
 	bool nccl = p->op->source == SOURCE_NCCL;
-	size_t i = 0;
+	struct code *k;
+	bool nomem;
 
-	while (i < s->v.n && (s->v.v[i].process != p->process || s->v.v[i].ret != p->ev->ret ||
-			      (s->v.v[i].source == SOURCE_NCCL) != nccl))
-		i++;
-	if (i == s->v.n) {
-		struct code fresh = { .process = p->process,
-				      .ret = p->ev->ret,
-				      .source = p->op->source,
-				      .first_ns = p->start_ns,
-				      .first_op = p->ev->op,
-				      .before = *b };
-
-		if (i >= CODES_MAX)
-			return true;
-		if (!vec_push(&s->v, fresh))
-			return false;
+	k = tolls_row(&s->tolls, &failing, p->process, (uint32_t)p->ev->ret << 1 | nccl, &nomem);
+	if (!k)
+		return !nomem;
+	if (k->row.toll.count == 0) {
+		k->ret = p->ev->ret;
+		k->source = p->op->source;
+		k->first_op = p->ev->op;
+		k->before = *b;
+		k->row.toll.first_ns = p->start_ns;
 	}
-	s->v.v[i].moment[s->v.v[i].count++ > 0] = m;
-	s->v.v[i].last_ns = p->end_ns;
-	return where_add(&s->where, (uint32_t)i, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
+	k->moment[k->row.toll.count++ > 0] = m;
+	k->row.toll.last_ns = p->end_ns;
+	return where_add(&s->tolls.where, k->row.at, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
@@ -150,11 +143,13 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
 
-	for (size_t i = 0; p && p->tgid == t->tid && i < s->v.n; i++) {
-		if (s->v.v[i].process != t->process)
+	for (size_t i = 0; p && p->tgid == t->tid && i < s->tolls.v.n; i++) {
+		struct code *k = (struct code *)s->tolls.v.v[i];
+
+		if (k->row.process != t->process)
 			continue;
-		s->v.v[i].exited = true;
-		event_get(ev, op, COL_STATUS, &s->v.v[i].status);
+		k->exited = true;
+		event_get(ev, op, COL_STATUS, &k->status);
 	}
 	return true;
 }
@@ -201,11 +196,12 @@ static void calls_before(const struct cause *c, const struct before *b, struct b
 
 static bool stopped(const struct cause *c, const struct code *k)
 {
-	const struct tally_process *t =
-		k->process < c->tally.processes.n ? &c->tally.processes.v[k->process] : NULL;
-	int64_t last = t && t->calls ? t->last_ns : k->last_ns;
+	const struct tally_process *t = k->row.process < c->tally.processes.n
+						? &c->tally.processes.v[k->row.process]
+						: NULL;
+	int64_t last = t && t->calls ? t->last_ns : k->row.toll.last_ns;
 
-	return c->ended && last - k->last_ns <= STOPPED_NS &&
+	return c->ended && last - k->row.toll.last_ns <= STOPPED_NS &&
 	       (k->exited || c->end_ns - last > STOPPED_NS);
 }
 
@@ -233,81 +229,69 @@ static void fixes(struct fact *f, const struct cause *c, const struct code *k)
 			 "no time is lost by it but what the program does about it");
 }
 
-static int tell(struct state *s, struct cause *c, size_t at, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	struct code *k = &s->v.v[at];
-	const char *name = event_error_name(k->source, k->ret);
-	bool stops = stopped(c, k);
-	struct fact f = { .kind = mismatch(k) ? "library-mismatch" : "errors",
-			  .process = k->process,
-			  .identity = name ? name : "unknown code",
-			  .counted = "failed calls",
-			  .count = k->count,
-			  .first_ns = k->first_ns,
-			  .last_ns = k->last_ns,
-			  .severity = sticky(k) || stops ? CHAIN_HIGH
-				      : mismatch(k)	 ? CHAIN_MEDIUM
-							 : CHAIN_LOW,
-			  .op = k->first_op,
-			  .explained = -1,
-			  .unexplained = -1 };
-	struct buf where = { 0 }, before = { 0 };
-	char took[48];
-	int rc;
+	(void)pane;
+	*share = 0;
+	return fact_due_count(c, &r->toll.told, r->toll.count);
+}
 
-	f.nsites = where_top(&s->where, (uint32_t)at, f.sites, FACT_SITES);
-	fact_blame_site(c, &f, &where, "a call");
-	f.moments[0] = k->moment[0];
-	f.moments[1] = k->moment[1];
-	f.nmoments = k->count > 1 ? 2 : 1;
-	calls_before(c, &k->before, &before);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " got ");
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct state *s = state;
+	const struct code *k = (struct code *)r;
+	const char *name = event_error_name(k->source, k->ret);
+	uint64_t count = r->toll.count;
+	bool stops = stopped(c, k);
+	struct fact *f = &t->f;
+	char took[48];
+
+	if (mismatch(k))
+		f->kind = "library-mismatch";
+	f->identity = name ? name : "unknown code";
+	f->severity = sticky(k) || stops ? CHAIN_HIGH : mismatch(k) ? CHAIN_MEDIUM : CHAIN_LOW;
+	f->op = k->first_op;
+	fact_blame_site(c, f, &t->where, "a call");
+	f->moments[0] = k->moment[0];
+	f->moments[1] = k->moment[1];
+	f->nmoments = count > 1 ? 2 : 1;
+	calls_before(c, &k->before, &t->more);
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " got ");
 	if (name)
-		buf_printf(&f.summary, "%s (%d)", name, k->ret);
+		buf_printf(&f->summary, "%s (%d)", name, k->ret);
 	else
-		buf_printf(&f.summary, "error %d", k->ret);
-	buf_printf(&f.summary, " %s%s", k->count == 1 ? "once" : human_count(k->count).s,
-		   k->count == 1 ? "" : " times");
-	buf_printf(&f.summary, ", first %s after the start",
+		buf_printf(&f->summary, "error %d", k->ret);
+	buf_printf(&f->summary, " %s%s", count == 1 ? "once" : human_count(count).s,
+		   count == 1 ? "" : " times");
+	buf_printf(&f->summary, ", first %s after the start",
 		   duration_text(took, sizeof(took),
 				 (uint64_t)(k->moment[0].end_ns - c->start_ns)));
-	buf_printf(&f.summary, ", %sin %s%s", k->count > 1 ? "mostly " : "", f.culprit.text,
+	buf_printf(&f->summary, ", %sin %s%s", count > 1 ? "mostly " : "", f->culprit.text,
 		   stops ? "; then it stopped" : "");
-	fact_evidence(&f, "return code", k->ret, "");
+	fact_evidence(f, "return code", k->ret, "");
 	if (name)
-		fact_evidence_text(&f, "its name", name);
-	if (before.n)
-		fact_evidence_text(&f, "called before the first of them", buf_text(&before));
+		fact_evidence_text(f, "its name", name);
+	if (t->more.n)
+		fact_evidence_text(f, "called before the first of them", buf_text(&t->more));
 	if (sticky(k))
-		fact_evidence_text(&f, "after it",
+		fact_evidence_text(f, "after it",
 				   "the context is of no use: each call returns the same");
 	if (k->exited)
-		fact_evidence(&f, "status with which the process ended", (double)k->status, "");
+		fact_evidence(f, "status with which the process ended", (double)k->status, "");
 	for (size_t i = 0; mismatch(k) && i < s->libraries.n; i++) {
-		if (s->libraries.v[i].process == k->process)
-			fact_evidence_text(&f, "library", s->libraries.v[i].text);
+		if (s->libraries.v[i].process == r->process)
+			fact_evidence_text(f, "library", s->libraries.v[i].text);
 	}
-	fixes(&f, c, k);
-	rc = where.failed || before.failed ? err_nomem(e) : fact_tell(c, &f, &k->told, e);
-	buf_free(&where);
-	buf_free(&before);
-	fact_free(&f);
-	return rc;
+	fixes(f, c, k);
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct state *s = state;
-	int rc = 0;
-
-	(void)pane;
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (fact_due_count(c, &s->v.v[i].told, s->v.v[i].count))
-			rc = tell(s, c, i, e);
-	}
-	return rc;
-}
+static const struct tolls_def failing = { .kind = "errors",
+					  .counted = "failed calls",
+					  .row = sizeof(struct code),
+					  .most = CODES_MAX,
+					  .due = due,
+					  .tell = tell };
 
 static void end(void *state)
 {
@@ -316,9 +300,8 @@ static void end(void *state)
 	for (size_t i = 0; i < s->libraries.n; i++)
 		free(s->libraries.v[i].text);
 	vec_free(&s->libraries);
-	vec_free(&s->v);
 	vec_free(&s->by_thread);
-	where_free(&s->where);
+	tolls_free(state);
 }
 
 const struct watch_def watch_errors = { .name = "errors",
@@ -327,5 +310,5 @@ const struct watch_def watch_errors = { .name = "errors",
 					.event = event,
 					.piece = piece,
 					.record = record,
-					.settle = settle,
+					.settle = tolls_settle,
 					.free = end };

@@ -7,7 +7,7 @@
 #include "lib/cause/detect/watches.h"
 
 #include "lib/base/human.h"
-#include "lib/cause/fact.h"
+#include "lib/cause/tolls.h"
 #include "lib/cause/names.h"
 #include "lib/event/chain.h"
 
@@ -26,21 +26,22 @@ struct open {
 };
 
 struct failed {
-	uint32_t process;
+	struct toll_row
+		row; /* its toll has no time, only a count; its places are what broke captures */
 	int32_t ret;
 	uint8_t source;
-	uint64_t count, calls;
+	uint64_t calls;
 	struct fact_moment moment[2]; /* the first and the last */
 	struct open first;
-	struct fact_told told;
 };
 
 struct state {
+	struct tolls tolls;
 	VEC(struct open) open;
-	VEC(struct failed) v;
-	struct where breakers; /* by position in v */
-	struct where ends;
+	struct where ends; /* by row */
 };
+
+static const struct tolls_def failing;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -76,26 +77,22 @@ static bool fails(struct state *s, const struct open *o, const struct graph_told
 				 .dur_ns = (uint64_t)(ev->end_ns - o->start_ns),
 				 .thread = t->call->thread,
 				 .op = ev->op };
-	size_t i = 0;
+	struct failed *k;
+	bool nomem;
 
-	while (i < s->v.n && (s->v.v[i].process != t->call->process || s->v.v[i].ret != ev->ret))
-		i++;
-	if (i == s->v.n) {
-		struct failed fresh = { .process = t->call->process,
-					.ret = ev->ret,
-					.source = t->call->op->source,
-					.first = *o };
-
-		if (i >= CODES_MAX)
-			return true;
-		if (!vec_push(&s->v, fresh))
-			return false;
+	k = tolls_row(&s->tolls, &failing, t->call->process, (uint32_t)ev->ret, &nomem);
+	if (!k)
+		return !nomem;
+	if (k->row.toll.count == 0) {
+		k->ret = ev->ret;
+		k->source = t->call->op->source;
+		k->first = *o;
 	}
-	s->v.v[i].moment[s->v.v[i].count++ > 0] = m;
-	s->v.v[i].calls += o->calls;
-	if (o->broken && !where_add(&s->breakers, (uint32_t)i, o->op, o->stack, 0, 0))
+	k->moment[k->row.toll.count++ > 0] = m;
+	k->calls += o->calls;
+	if (o->broken && !where_add(&s->tolls.where, k->row.at, o->op, o->stack, 0, 0))
 		return false;
-	return where_add(&s->ends, (uint32_t)i, t->capture->op, t->capture->stack, 0, m.dur_ns);
+	return where_add(&s->ends, k->row.at, t->capture->op, t->capture->stack, 0, m.dur_ns);
 }
 
 static bool graph(void *state, struct cause *c, const struct graph_told *t)
@@ -124,99 +121,93 @@ static bool graph(void *state, struct cause *c, const struct graph_told *t)
 
 static bool stopped(const struct cause *c, const struct failed *k)
 {
-	const struct tally_process *t =
-		k->process < c->tally.processes.n ? &c->tally.processes.v[k->process] : NULL;
-	int64_t at = k->moment[k->count > 1].end_ns, last = t && t->calls ? t->last_ns : at;
+	const struct tally_process *t = k->row.process < c->tally.processes.n
+						? &c->tally.processes.v[k->row.process]
+						: NULL;
+	int64_t at = k->moment[k->row.toll.count > 1].end_ns,
+		last = t && t->calls ? t->last_ns : at;
 
 	return c->ended && last - at <= STOPPED_NS && c->end_ns - last > STOPPED_NS;
 }
 
-static int tell(struct state *s, struct cause *c, size_t at, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	struct failed *k = &s->v.v[at];
-	const char *name = event_error_name(k->source, k->ret), *broke;
-	bool stops = stopped(c, k);
-	struct fact f = { .kind = "graph-capture-failed",
-			  .process = k->process,
-			  .identity = name ? name : "unknown code",
-			  .counted = "captures",
-			  .count = k->count,
-			  .first_ns = k->moment[0].end_ns - (int64_t)k->moment[0].dur_ns,
-			  .last_ns = k->moment[k->count > 1].end_ns,
-			  .severity = stops ? CHAIN_HIGH : CHAIN_LOW,
-			  .explained = -1,
-			  .unexplained = -1 };
-	struct where_place begun;
-	struct buf where = { 0 }, capture = { 0 };
-	int rc;
+	(void)pane;
+	*share = 0;
+	return fact_due_count(c, &r->toll.told, r->toll.count);
+}
 
-	f.nsites = where_top(&s->breakers, (uint32_t)at, f.sites, FACT_SITES - 1);
-	broke = f.nsites ? event_error_name(world_op(c->w, f.sites[0].op)
-						    ? world_op(c->w, f.sites[0].op)->source
-						    : SOURCE_CUDA,
-					    k->first.ret)
-			 : NULL;
-	if (where_top(&s->ends, (uint32_t)at, &begun, 1)) {
-		fact_place(c, &begun, &capture);
-		f.sites[f.nsites++] = begun;
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct state *s = state;
+	const struct failed *k = (struct failed *)r;
+	const char *name = event_error_name(k->source, k->ret), *broke;
+	uint64_t count = r->toll.count;
+	bool stops = stopped(c, k);
+	struct where_place begun;
+	struct fact *f = &t->f;
+
+	f->identity = name ? name : "unknown code";
+	f->first_ns = k->moment[0].end_ns - (int64_t)k->moment[0].dur_ns;
+	f->last_ns = k->moment[count > 1].end_ns;
+	f->severity = stops ? CHAIN_HIGH : CHAIN_LOW;
+	if (f->nsites == FACT_SITES) /* room for where captures began */
+		f->nsites--;
+	broke = f->nsites ? event_error_name(world_op(c->w, f->sites[0].op)
+						     ? world_op(c->w, f->sites[0].op)->source
+						     : SOURCE_CUDA,
+					     k->first.ret)
+			  : NULL;
+	if (where_top(&s->ends, r->at, &begun, 1)) {
+		fact_place(c, &begun, &t->more);
+		f->sites[f->nsites++] = begun;
 	}
-	f.op = f.sites[0].op;
-	fact_blame_site(c, &f, &where, "a capture");
-	f.moments[0] = k->moment[0];
-	f.moments[1] = k->moment[1];
-	f.nmoments = k->count > 1 ? 2 : 1;
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary, "'s capture of a CUDA graph failed %s%s with %s (%d), begun %s",
-		   k->count == 1 ? "once" : human_count(k->count).s, k->count == 1 ? "" : " times",
-		   name ? name : "error", k->ret, buf_text(&capture));
-	if (f.nsites > 1)
-		buf_printf(&f.summary, "; broken by %s", f.culprit.text);
+	f->op = f->sites[0].op;
+	fact_blame_site(c, f, &t->where, "a capture");
+	f->moments[0] = k->moment[0];
+	f->moments[1] = k->moment[1];
+	f->nmoments = count > 1 ? 2 : 1;
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary, "'s capture of a CUDA graph failed %s%s with %s (%d), begun %s",
+		   count == 1 ? "once" : human_count(count).s, count == 1 ? "" : " times",
+		   name ? name : "error", k->ret, buf_text(&t->more));
+	if (f->nsites > 1)
+		buf_printf(&f->summary, "; broken by %s", f->culprit.text);
 	if (stops)
-		buf_puts(&f.summary, "; then the process stopped");
-	fact_evidence(&f, "return code", k->ret, "");
+		buf_puts(&f->summary, "; then the process stopped");
+	fact_evidence(f, "return code", k->ret, "");
 	if (name)
-		fact_evidence_text(&f, "its name", name);
-	if (f.nsites > 1) {
-		fact_evidence(&f, "return code of the call that broke it", k->first.ret, "");
+		fact_evidence_text(f, "its name", name);
+	if (f->nsites > 1) {
+		fact_evidence(f, "return code of the call that broke it", k->first.ret, "");
 		if (broke)
-			fact_evidence_text(&f, "that is", broke);
+			fact_evidence_text(f, "that is", broke);
 	}
-	fact_evidence(&f, "calls captured before that", (double)k->calls / (double)k->count, "");
-	fact_fix(&f,
-		 f.nsites > 1 ? "Keep that call out of the capture"
-			      : "Keep calls that wait, allocate or copy pageable memory out of the "
-				"capture",
+	fact_evidence(f, "calls captured before that", (double)k->calls / (double)count, "");
+	fact_fix(f,
+		 f->nsites > 1
+			 ? "Keep that call out of the capture"
+			 : "Keep calls that wait, allocate or copy pageable memory out of the "
+			   "capture",
 		 "with torch.cuda.graph(g):  # after a warm-up on a side stream; nothing in it may "
 		 "wait or call .item()",
 		 0, 0, "what a graph would save is not known before there is one");
-	rc = where.failed || capture.failed ? err_nomem(e) : fact_tell(c, &f, &k->told, e);
-	buf_free(&where);
-	buf_free(&capture);
-	fact_free(&f);
-	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct state *s = state;
-	int rc = 0;
-
-	(void)pane;
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (fact_due_count(c, &s->v.v[i].told, s->v.v[i].count))
-			rc = tell(s, c, i, e);
-	}
-	return rc;
-}
+static const struct tolls_def failing = { .kind = "graph-capture-failed",
+					  .counted = "captures",
+					  .row = sizeof(struct failed),
+					  .most = CODES_MAX,
+					  .due = due,
+					  .tell = tell };
 
 static void end(void *state)
 {
 	struct state *s = state;
 
 	vec_free(&s->open);
-	vec_free(&s->v);
-	where_free(&s->breakers);
 	where_free(&s->ends);
+	tolls_free(state);
 }
 
 const struct watch_def watch_graph_capture_failed = { .name = "graph-capture-failed",
@@ -224,5 +215,5 @@ const struct watch_def watch_graph_capture_failed = { .name = "graph-capture-fai
 						      .wants = wants,
 						      .graph = graph,
 						      .piece = piece,
-						      .settle = settle,
+						      .settle = tolls_settle,
 						      .free = end };

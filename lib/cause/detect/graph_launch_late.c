@@ -12,7 +12,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
-#include "lib/cause/toll.h"
+#include "lib/cause/tolls.h"
 
 #define LATE_TIMES   5	    /* what is usual */
 #define LATE_NS	     100000 /* and at least so long */
@@ -20,10 +20,9 @@
 #define LOOKED_EVERY 64
 
 struct launches {
-	uint32_t process;
-	struct hist *own; /* what calls took in themselves, first launches left out */
+	struct toll_row row;
+	struct hist own; /* what calls took in themselves, first launches left out */
 	uint64_t usual_ns;
-	struct toll toll;
 	uint64_t unfinished; /* of the toll: launched again with no wait for the device since */
 };
 
@@ -33,14 +32,15 @@ struct seen {
 };
 
 struct state {
-	VEC(struct launches) v;
+	struct tolls tolls;
 	VEC(int64_t) waited_ns; /* by world process: end of its last wait for the device */
 	VEC(struct seen) seen;
 	struct map seen_by; /* process and handle -> position in seen */
-	struct where where; /* by process */
 };
 
 #define SEEN_MAX 65536
+
+static const struct tolls_def late;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -49,22 +49,6 @@ static unsigned wants(const struct op_def *op)
 	return op->id == OP_CUDA_GRAPH_LAUNCH || op->id == OP_CU_GRAPH_LAUNCH || op->flags & OP_SYNC
 		       ? WATCH_OUTER
 		       : 0;
-}
-
-static struct launches *launches_of(struct state *s, uint32_t process)
-{
-	struct launches k = { .process = process };
-
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	k.own = calloc(1, sizeof(*k.own));
-	if (!k.own || !vec_push(&s->v, k)) {
-		free(k.own);
-		return NULL;
-	}
-	return &s->v.v[s->v.n - 1];
 }
 
 static struct seen *seen_of(struct state *s, uint32_t process, uint64_t handle, bool *fresh)
@@ -86,7 +70,7 @@ static struct seen *seen_of(struct state *s, uint32_t process, uint64_t handle, 
 
 static bool launched(struct state *s, const struct line_piece *p)
 {
-	struct launches *k = launches_of(s, p->process);
+	struct launches *k = tolls_row(&s->tolls, &late, p->process, 0, NULL);
 	uint64_t handle = 0, host, own;
 	struct seen *x;
 	int64_t before;
@@ -102,17 +86,15 @@ static bool launched(struct state *s, const struct line_piece *p)
 		return true;
 	host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN);
 	own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
-	hist_add(k->own, own);
-	if (k->own->n < KNOWN_AFTER)
+	hist_add(&k->own, own);
+	if (k->own.n < KNOWN_AFTER)
 		return true;
-	if (k->own->n == KNOWN_AFTER || k->own->n % LOOKED_EVERY == 0)
-		k->usual_ns = hist_quantile(k->own, 0.25);
+	if (k->own.n == KNOWN_AFTER || k->own.n % LOOKED_EVERY == 0)
+		k->usual_ns = hist_quantile(&k->own, 0.25);
 	if (own < LATE_NS || own < LATE_TIMES * k->usual_ns)
 		return true;
 	k->unfinished += s->waited_ns.v[p->process] < before;
-	return where_add(&s->where, p->process, p->ev->op, p->ev->stack, own - k->usual_ns,
-			 p->ev->dur_ns) &&
-	       toll_add(&k->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, own - k->usual_ns);
+	return tolls_add(&s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
@@ -130,86 +112,66 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	return true;
 }
 
-static int tell(struct state *s, struct cause *c, struct launches *k, double share, struct err *e)
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	struct fact f = { .kind = "graph-launch-late",
-			  .process = k->process,
-			  .share = share,
-			  .counted = "launches",
-			  .upper_bound = true, /* the device may have had work meanwhile */
-			  .explained = -1,
-			  .unexplained = -1 };
-	bool unfinished = 2 * k->unfinished > k->toll.count;
-	struct buf where = { 0 };
-	int rc;
+	const struct launches *k = (const struct launches *)r;
 
-	toll_fill(&k->toll, &f);
-	f.nsites = where_top(&s->where, k->process, f.sites, FACT_SITES);
-	f.op = f.nsites ? f.sites[0].op : 0;
-	fact_blame_site(c, &f, &where, "its own launches");
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " was held up launching CUDA graphs for ");
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ", usually %s each, in %s", human_ns(k->usual_ns).s, f.culprit.text);
+	/* Where most launches are long the device has more than enough to do. */
+	return (r->toll.count * 10 <= k->own.n * 3 || r->toll.told.revision) &&
+	       toll_due(c, &r->toll, pane, share);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct launches *k = (struct launches *)r;
+	bool unfinished = 2 * k->unfinished > r->toll.count;
+	struct fact *f = &t->f;
+
+	(void)state;
+	f->upper_bound = true; /* the device may have had work meanwhile */
+	fact_blame_site(c, f, &t->where, "its own launches");
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " was held up launching CUDA graphs for ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", usually %s each, in %s", human_ns(k->usual_ns).s,
+		   f->culprit.text);
 	if (unfinished)
-		buf_puts(&f.summary, "; the same graph still ran");
-	fact_evidence(&f, "launches", (double)k->own->n, "");
-	fact_evidence(&f, "a launch usually takes", (double)k->usual_ns, "ns");
-	fact_evidence(&f, "late ones launched again what nobody had waited for",
+		buf_puts(&f->summary, "; the same graph still ran");
+	fact_evidence(f, "launches", (double)k->own.n, "");
+	fact_evidence(f, "a launch usually takes", (double)k->usual_ns, "ns");
+	fact_evidence(f, "late ones launched again what nobody had waited for",
 		      (double)k->unfinished, "");
 	if (unfinished)
-		fact_fix(&f,
+		fact_fix(f,
 			 "Launch another instance of the graph, or wait where there is other work",
 			 "cudaGraphInstantiate(&second, graph, 0); /* and take turns */", 0,
-			 k->toll.ns,
+			 r->toll.ns,
 			 "from nothing, if the device has work all the time anyway, to all of it");
 	else
-		fact_fix(&f,
-			 "Upload the graph before it is needed, and let fewer launches queue up",
-			 "cudaGraphUpload(exec, stream)", 0, k->toll.ns,
+		fact_fix(f, "Upload the graph before it is needed, and let fewer launches queue up",
+			 "cudaGraphUpload(exec, stream)", 0, r->toll.ns,
 			 "from nothing, if the device has work all the time anyway, to all of it");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct state *s = state;
-	double share;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		const struct launches *k = &s->v.v[i];
-
-		/* Where most launches are long the device has more than enough to do. */
-		if (k->toll.count * 10 > k->own->n * 3 && !k->toll.told.revision)
-			continue;
-		if (toll_due(c, &k->toll, pane, &share))
-			rc = tell(s, c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
+static const struct tolls_def late = { .kind = "graph-launch-late",
+				       .counted = "launches",
+				       .row = sizeof(struct launches),
+				       .due = due,
+				       .tell = tell };
 
 static void end(void *state)
 {
 	struct state *s = state;
 
-	for (size_t i = 0; i < s->v.n; i++) {
-		free(s->v.v[i].own);
-		toll_free(&s->v.v[i].toll);
-	}
-	vec_free(&s->v);
 	vec_free(&s->waited_ns);
 	vec_free(&s->seen);
 	map_free(&s->seen_by);
-	where_free(&s->where);
+	tolls_free(state);
 }
 
 const struct watch_def watch_graph_launch_late = { .name = "graph-launch-late",
 						   .size = sizeof(struct state),
 						   .wants = wants,
 						   .piece = piece,
-						   .settle = settle,
+						   .settle = tolls_settle,
 						   .free = end };

@@ -9,111 +9,72 @@
 
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
-#include "lib/cause/toll.h"
+#include "lib/cause/tolls.h"
 
 #define POOL 32 /* alive at once */
 
-struct remade {
-	uint32_t site; /* of c->graphs */
-	struct toll toll;
-};
-
-struct state {
-	VEC(struct remade) v;
-};
-
-static bool graph(void *state, struct cause *c, const struct graph_told *t)
+/* of: the site, of c->graphs. */
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
-	struct state *s = state;
-	size_t i = 0;
-
-	(void)c;
-	if (t->what != GRAPH_CREATED || !t->again)
-		return true;
-	while (i < s->v.n && s->v.v[i].site != t->site)
-		i++;
-	if (i == s->v.n && !vec_push(&s->v, (struct remade){ .site = t->site }))
-		return false;
-	return toll_add(&s->v.v[i].toll, t->call->thread, t->call->ev.op,
-			t->call->ev.end_ns - (int64_t)t->cost_ns, t->call->ev.end_ns, t->cost_ns);
-}
-
-static int tell(struct cause *c, struct remade *k, double share, struct err *e)
-{
-	const struct graph_site *g = &c->graphs->sites.v[k->site];
+	const struct graph_site *g = &c->graphs->sites.v[r->of];
 	bool pool = g->most_alive >= POOL && 2 * g->alive >= g->created;
-	struct fact f = { .kind = pool ? "graph-pool" : "graph-recapture",
-			  .process = g->process,
-			  .share = share,
-			  .counted = "graphs",
-			  .op = g->op,
-			  .nsites = 1,
-			  .sites = { { .subject = k->site,
-				       .stack = g->stack,
-				       .op = g->op,
-				       .lost_ns = k->toll.ns,
-				       .affected = k->toll.count,
-				       .count = g->created,
-				       .sum_ns = k->toll.ns,
-				       .max_ns = k->toll.worst[0].lost_ns } },
-			  .explained = -1,
-			  .unexplained = -1 };
 	double launches = (double)g->launches / (double)g->created;
-	struct buf where = { 0 };
-	int rc;
+	struct fact *f = &t->f;
 
-	toll_fill(&k->toll, &f);
-	fact_blame_site(c, &f, &where, "its own captures");
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, pool ? " makes CUDA graphs again and again and keeps them, for "
-				  : " makes CUDA graphs again and again, for ");
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ", each launched %.1f times, in %s", launches, f.culprit.text);
+	(void)state;
 	if (pool)
-		buf_printf(&f.summary, "; %s are alive", human_count(g->alive).s);
-	fact_evidence(&f, "graphs made", (double)g->created, "");
-	fact_evidence(&f, "of these after others of the site had been launched", (double)g->again,
+		f->kind = "graph-pool";
+	f->op = g->op;
+	f->nsites = 1;
+	f->sites[0] = (struct where_place){ .subject = r->of,
+					    .stack = g->stack,
+					    .op = g->op,
+					    .lost_ns = r->toll.ns,
+					    .affected = r->toll.count,
+					    .count = g->created,
+					    .sum_ns = r->toll.ns,
+					    .max_ns = r->toll.worst[0].lost_ns };
+	fact_blame_site(c, f, &t->where, "its own captures");
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, pool ? " makes CUDA graphs again and again and keeps them, for "
+				   : " makes CUDA graphs again and again, for ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", each launched %.1f times, in %s", launches, f->culprit.text);
+	if (pool)
+		buf_printf(&f->summary, "; %s are alive", human_count(g->alive).s);
+	fact_evidence(f, "graphs made", (double)g->created, "");
+	fact_evidence(f, "of these after others of the site had been launched", (double)g->again,
 		      "");
-	fact_evidence(&f, "launches of each", launches, "");
-	fact_evidence(&f, "capturing and instantiating one takes",
-		      (double)k->toll.ns / (double)k->toll.count, "ns");
-	fact_evidence(&f, "alive at most", (double)g->most_alive, "");
-	fact_fix(&f,
+	fact_evidence(f, "launches of each", launches, "");
+	fact_evidence(f, "capturing and instantiating one takes",
+		      (double)r->toll.ns / (double)r->toll.count, "ns");
+	fact_evidence(f, "alive at most", (double)g->most_alive, "");
+	fact_fix(f,
 		 pool ? "Round shapes up to a few sizes, and make one graph for each of these"
 		      : "Keep the graph and change it in place, or round shapes up to a few sizes",
 		 pool ? "size = min(s for s in SIZES if s >= n)  # pad the input to it"
 		      : "cudaGraphExecUpdate(exec, graph, &result)",
-		 0, k->toll.ns, "from nothing, if every shape is new, to all of it");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
+		 0, r->toll.ns, "from nothing, if every shape is new, to all of it");
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
+static const struct tolls_def remaking = {
+	.kind = "graph-recapture", .counted = "graphs", .row = sizeof(struct toll_row), .tell = tell
+};
+
+static bool graph(void *state, struct cause *c, const struct graph_told *t)
 {
-	struct state *s = state;
-	double share;
-	int rc = 0;
+	struct toll_row *r;
 
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (toll_due(c, &s->v.v[i].toll, pane, &share))
-			rc = tell(c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
-
-static void end(void *state)
-{
-	struct state *s = state;
-
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
-	vec_free(&s->v);
+	if (t->what != GRAPH_CREATED || !t->again)
+		return true;
+	r = tolls_row(state, &remaking, c->graphs->sites.v[t->site].process, t->site, NULL);
+	return r &&
+	       toll_add(&r->toll, t->call->thread, t->call->ev.op,
+			t->call->ev.end_ns - (int64_t)t->cost_ns, t->call->ev.end_ns, t->cost_ns);
 }
 
 const struct watch_def watch_graph_recapture = { .name = "graph-recapture",
-						 .size = sizeof(struct state),
+						 .size = sizeof(struct tolls),
 						 .graph = graph,
-						 .settle = settle,
-						 .free = end };
+						 .settle = tolls_settle,
+						 .free = tolls_free };

@@ -9,7 +9,7 @@
 
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
-#include "lib/cause/toll.h"
+#include "lib/cause/tolls.h"
 
 #define TOGETHER_NS   20000000 /* frees no further apart are one burst */
 #define BURST_FREES   8
@@ -20,8 +20,7 @@
 	1000000000 /* frees so soon after a refusal are its consequence: gpu-oom and fragmentation tell */
 
 struct pressure {
-	uint32_t process;
-	struct toll toll;
+	struct toll_row row;
 	uint64_t bursts, given, ceiling;
 	/* the run of frees that goes on */
 	uint64_t frees, bytes, held; /* held: when it began */
@@ -31,30 +30,7 @@ struct pressure {
 	uint64_t refill;     /* bytes still to be got again */
 };
 
-struct state {
-	VEC(struct pressure) v;
-	struct where where; /* by process */
-};
-
-static struct pressure *pressure_of(struct state *s, uint32_t process)
-{
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	if (!vec_push(&s->v, (struct pressure){ .process = process }))
-		return NULL;
-	return &s->v.v[s->v.n - 1];
-}
-
-static bool costs(struct state *s, struct pressure *k, const struct once_call *call, uint64_t ns)
-{
-	return where_add(&s->where, k->process, call->ev.op, call->ev.stack, ns, call->ev.dur_ns) &&
-	       toll_add(&k->toll, call->thread, call->ev.op, event_start(&call->ev),
-			call->ev.end_ns, ns);
-}
-
-static bool freed(struct state *s, struct pressure *k, const struct live_told *t)
+static bool freed(struct tolls *s, struct pressure *k, const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
 	uint64_t held = live_bytes(t->process) + t->bytes, ns = ev->dur_ns;
@@ -84,16 +60,53 @@ static bool freed(struct state *s, struct pressure *k, const struct live_told *t
 	}
 	k->given += t->bytes;
 	k->refill += t->bytes;
-	return costs(s, k, t->call, ns);
+	return tolls_add(s, &k->row, t->call->thread, ev, ns);
 }
+
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
+{
+	return ((const struct pressure *)r)->bursts >= BURSTS && toll_due(c, &r->toll, pane, share);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct pressure *k = (struct pressure *)r;
+	double n = (double)k->bursts;
+	struct fact *f = &t->f;
+
+	(void)state;
+	f->count = k->bursts;
+	fact_blame_site(c, f, &t->where, "its own allocations");
+	fact_victim(f, c, &f->summary);
+	buf_printf(&f->summary,
+		   " fills device memory up to %s and gives %s of it back at once, for ",
+		   human_bytes((uint64_t)((double)k->ceiling / n)).s,
+		   human_bytes((uint64_t)((double)k->given / n)).s);
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
+	fact_evidence(f, "held when a burst began", (double)k->ceiling / n, "B");
+	fact_evidence(f, "given back in a burst", (double)k->given / n, "B");
+	fact_evidence(f, "calls of a burst, and those that get as much again",
+		      (double)r->toll.count / n, "");
+	fact_evidence(f, "what they take", (double)r->toll.ns / n, "ns");
+	fact_fix(f, "Give the cache a fixed pool at the start, and admit fewer requests at once",
+		 "vllm serve MODEL --gpu-memory-utilization 0.92 --max-num-seqs 64", 0, r->toll.ns,
+		 "from nothing, if requests then wait instead, to all of these calls");
+}
+
+static const struct tolls_def pressure = { .kind = "kv-pressure",
+					   .counted = "bursts",
+					   .row = sizeof(struct pressure),
+					   .due = due,
+					   .tell = tell };
 
 static bool memory(void *state, struct cause *c, const struct live_told *t)
 {
-	struct state *s = state;
+	struct tolls *s = state;
 	struct pressure *k;
 
 	if (t->what == LIVE_FAILED) {
-		k = pressure_of(s, t->call->process);
+		k = tolls_row(s, &pressure, t->call->process, 0, NULL);
 		if (k)
 			k->refused_ns = t->call->ev.end_ns;
 		return k != NULL;
@@ -101,7 +114,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if ((t->what != LIVE_FREED && t->what != LIVE_ALLOCATED) ||
 	    c->live->sites.v[t->site].kind == LIVE_PINNED)
 		return true;
-	k = pressure_of(s, t->call->process);
+	k = tolls_row(s, &pressure, t->call->process, 0, NULL);
 	if (!k)
 		return false;
 	if (t->what == LIVE_FREED)
@@ -110,72 +123,11 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if (k->refill == 0)
 		return true;
 	k->refill -= t->bytes < k->refill ? t->bytes : k->refill;
-	return costs(s, k, t->call, t->call->ev.dur_ns);
-}
-
-static int tell(struct state *s, struct cause *c, struct pressure *k, double share, struct err *e)
-{
-	struct fact f = { .kind = "kv-pressure",
-			  .process = k->process,
-			  .share = share,
-			  .counted = "bursts",
-			  .explained = -1,
-			  .unexplained = -1 };
-	double n = (double)k->bursts;
-	struct buf where = { 0 };
-	int rc;
-
-	toll_fill(&k->toll, &f);
-	f.count = k->bursts;
-	f.nsites = where_top(&s->where, k->process, f.sites, FACT_SITES);
-	f.op = f.nsites ? f.sites[0].op : 0;
-	fact_blame_site(c, &f, &where, "its own allocations");
-	fact_victim(&f, c, &f.summary);
-	buf_printf(&f.summary,
-		   " fills device memory up to %s and gives %s of it back at once, for ",
-		   human_bytes((uint64_t)((double)k->ceiling / n)).s,
-		   human_bytes((uint64_t)((double)k->given / n)).s);
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ", mostly in %s", f.culprit.text);
-	fact_evidence(&f, "held when a burst began", (double)k->ceiling / n, "B");
-	fact_evidence(&f, "given back in a burst", (double)k->given / n, "B");
-	fact_evidence(&f, "calls of a burst, and those that get as much again",
-		      (double)k->toll.count / n, "");
-	fact_evidence(&f, "what they take", (double)k->toll.ns / n, "ns");
-	fact_fix(&f, "Give the cache a fixed pool at the start, and admit fewer requests at once",
-		 "vllm serve MODEL --gpu-memory-utilization 0.92 --max-num-seqs 64", 0, k->toll.ns,
-		 "from nothing, if requests then wait instead, to all of these calls");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
-}
-
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct state *s = state;
-	double share;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (s->v.v[i].bursts >= BURSTS && toll_due(c, &s->v.v[i].toll, pane, &share))
-			rc = tell(s, c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
-
-static void end(void *state)
-{
-	struct state *s = state;
-
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
-	vec_free(&s->v);
-	where_free(&s->where);
+	return tolls_add(s, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
 }
 
 const struct watch_def watch_kv_pressure = { .name = "kv-pressure",
-					     .size = sizeof(struct state),
+					     .size = sizeof(struct tolls),
 					     .memory = memory,
-					     .settle = settle,
-					     .free = end };
+					     .settle = tolls_settle,
+					     .free = tolls_free };

@@ -10,7 +10,7 @@
 #include "lib/base/human.h"
 #include "lib/cause/gpu_memory.h"
 #include "lib/cause/names.h"
-#include "lib/cause/toll.h"
+#include "lib/cause/tolls.h"
 
 #define RANGES_MAX 4096
 #define REPEATED   5 /* prefetches of one range, on average, before anything is said */
@@ -22,18 +22,18 @@ struct range {
 };
 
 struct thrash {
-	uint32_t process;
-	struct toll toll;
+	struct toll_row row;
 	uint64_t prefetches, ranges, bytes, faults, faults_ns; /* ranges: prefetched at all */
 };
 
 struct state {
+	struct tolls tolls;
 	VEC(struct range) ranges;
-	VEC(struct thrash) v;
-	size_t last;	    /* range found last */
-	struct where where; /* by process */
+	size_t last; /* range found last */
 	struct gpu_memory devices;
 };
+
+static const struct tolls_def thrashing;
 
 static bool prefetches(uint16_t op)
 {
@@ -45,17 +45,6 @@ static unsigned wants(const struct op_def *op)
 	if (!op)
 		return 0;
 	return op->id == OP_MEM_FAULT ? WATCH_EVENT : prefetches(op->id) ? WATCH_OUTER : 0;
-}
-
-static struct thrash *thrash_of(struct state *s, uint32_t process)
-{
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	if (!vec_push(&s->v, (struct thrash){ .process = process }))
-		return NULL;
-	return &s->v.v[s->v.n - 1];
 }
 
 /* NULL: no managed memory of the process lies there. */
@@ -109,7 +98,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	if (p->ev->ret != 0 || p->open || !event_get(p->ev, p->op, COL_PTR, &address))
 		return true;
 	r = range_at(s, p->process, address);
-	k = r ? thrash_of(s, p->process) : NULL;
+	k = r ? tolls_row(&s->tolls, &thrashing, p->process, 0, NULL) : NULL;
 	if (!r || !k)
 		return !r;
 	k->prefetches++;
@@ -118,8 +107,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return true;
 	event_get(p->ev, p->op, COL_BYTES, &bytes);
 	k->bytes += bytes;
-	return where_add(&s->where, p->process, p->ev->op, p->ev->stack, own, p->ev->dur_ns) &&
-	       toll_add(&k->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, own);
+	return tolls_add(&s->tolls, &k->row, p->thread, p->ev, own);
 }
 
 /* A page of it had to be brought to the host. */
@@ -133,13 +121,13 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 
 	if (!t || !event_get(ev, op, COL_ADDRESS, &address) || !range_at(s, t->process, address))
 		return true;
-	k = thrash_of(s, t->process);
+	k = tolls_row(&s->tolls, &thrashing, t->process, 0, NULL);
 	if (!k)
 		return false;
 	k->faults++;
 	k->faults_ns += ev->dur_ns;
-	return where_add(&s->where, t->process, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
-	       toll_add(&k->toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ev->dur_ns);
+	return where_add(&s->tolls.where, k->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
+	       toll_add(&k->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ev->dur_ns);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)
@@ -149,75 +137,56 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	return true;
 }
 
-static int tell(struct state *s, struct cause *c, struct thrash *k, double share, struct err *e)
+/* A range that moves now and then is nothing to speak of. */
+static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
-	const struct live_process *p = live_of(c->live, k->process);
+	const struct thrash *k = (const struct thrash *)r;
+
+	return k->prefetches + k->faults >= REPEATED * (k->ranges ? k->ranges : 1) &&
+	       toll_due(c, &r->toll, pane, share);
+}
+
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
+{
+	const struct state *s = state;
+	const struct thrash *k = (struct thrash *)r;
+	const struct live_process *p = live_of(c->live, r->process);
 	const struct gpu_memory_device *d = gpu_memory_of(&s->devices, 0);
 	uint64_t managed = p ? p->bytes[LIVE_MANAGED] : 0;
-	struct fact f = { .kind = "managed-thrash",
-			  .process = k->process,
-			  .share = share,
-			  .counted = "moves",
-			  .explained = -1,
-			  .unexplained = -1 };
-	struct buf where = { 0 };
-	int rc;
+	struct fact *f = &t->f;
 
-	toll_fill(&k->toll, &f);
-	f.nsites = where_top(&s->where, k->process, f.sites, FACT_SITES);
-	f.op = f.nsites ? f.sites[0].op : 0;
-	fact_blame_site(c, &f, &where, "its own prefetches");
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " moves the same managed memory again and again, for ");
-	fact_amount(&f, &f.summary);
+	fact_blame_site(c, f, &t->where, "its own prefetches");
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " moves the same managed memory again and again, for ");
+	fact_amount(f, &f->summary);
 	if (k->bytes)
-		buf_printf(&f.summary, ", %s prefetched anew", human_bytes(k->bytes).s);
-	buf_printf(&f.summary, ", mostly in %s", f.culprit.text);
-	fact_evidence(&f, "managed memory it holds", (double)managed, "B");
-	fact_evidence(&f, "ranges prefetched", (double)k->ranges, "");
-	fact_evidence(&f, "prefetches of them", (double)k->prefetches, "");
-	fact_evidence(&f, "page faults of the host in managed memory", (double)k->faults, "");
+		buf_printf(&f->summary, ", %s prefetched anew", human_bytes(k->bytes).s);
+	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
+	fact_evidence(f, "managed memory it holds", (double)managed, "B");
+	fact_evidence(f, "ranges prefetched", (double)k->ranges, "");
+	fact_evidence(f, "prefetches of them", (double)k->prefetches, "");
+	fact_evidence(f, "page faults of the host in managed memory", (double)k->faults, "");
 	if (k->faults)
-		fact_evidence(&f, "what these took", (double)k->faults_ns, "ns");
+		fact_evidence(f, "what these took", (double)k->faults_ns, "ns");
 	if (d && d->has_total && managed > d->total)
-		fact_evidence(&f, "memory of the device, which is less", (double)d->total, "B");
-	fact_fix(&f,
+		fact_evidence(f, "memory of the device, which is less", (double)d->total, "B");
+	fact_fix(f,
 		 "Keep what the device works on there; use ordinary memory and copies where both "
 		 "sides need it",
 		 "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, device)", 0,
-		 k->toll.ns, "from nothing, if it does not fit, to all of it");
-	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->toll.told, e);
-	buf_free(&where);
-	fact_free(&f);
-	return rc;
+		 r->toll.ns, "from nothing, if it does not fit, to all of it");
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct state *s = state;
-	double share;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		const struct thrash *k = &s->v.v[i];
-
-		if (k->prefetches + k->faults < REPEATED * (k->ranges ? k->ranges : 1))
-			continue;
-		if (toll_due(c, &k->toll, pane, &share))
-			rc = tell(s, c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
+static const struct tolls_def thrashing = { .kind = "managed-thrash",
+					    .counted = "moves",
+					    .row = sizeof(struct thrash),
+					    .due = due,
+					    .tell = tell };
 
 static void end(void *state)
 {
-	struct state *s = state;
-
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
-	vec_free(&s->v);
-	vec_free(&s->ranges);
-	where_free(&s->where);
+	vec_free(&((struct state *)state)->ranges);
+	tolls_free(state);
 }
 
 const struct watch_def watch_managed_thrash = { .name = "managed-thrash",
@@ -227,5 +196,5 @@ const struct watch_def watch_managed_thrash = { .name = "managed-thrash",
 						.piece = piece,
 						.memory = memory,
 						.record = record,
-						.settle = settle,
+						.settle = tolls_settle,
 						.free = end };

@@ -9,8 +9,7 @@
 
 #include "lib/base/human.h"
 #include "lib/cause/detect/watches.h"
-#include "lib/cause/toll.h"
-#include "lib/cause/where.h"
+#include "lib/cause/tolls.h"
 
 #define NESTED_MAX 8 /* sections of a thread that may lie in one to come */
 #define PAGE_BYTES 4096.0
@@ -18,9 +17,8 @@
 enum section { RECLAIM, COMPACT, SWAP_IN, FILE_READ, SECTIONS };
 
 struct process_memory {
-	uint32_t process, cgroup;
-	bool file; /* of FILE_READ, else all others together */
-	struct toll toll;
+	struct toll_row row; /* of: 1 of FILE_READ, 0 of all others together */
+	uint32_t cgroup;
 	uint64_t ns[SECTIONS], n[SECTIONS], pages;
 	uint64_t file_id, file_ns; /* read most */
 };
@@ -35,10 +33,11 @@ struct thread_spans {
 };
 
 struct pressure {
-	VEC(struct process_memory) v;
+	struct tolls tolls;
 	VEC(struct thread_spans) threads; /* by world id */
-	struct where where;		  /* by position in v */
 };
+
+static const struct tolls_def pressing;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -46,17 +45,6 @@ static unsigned wants(const struct op_def *op)
 		      op->id == OP_MEM_FAULT)
 		       ? WATCH_EVENT
 		       : 0;
-}
-
-static struct process_memory *memory_of(struct pressure *s, uint32_t process, bool file)
-{
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process && s->v.v[i].file == file)
-			return &s->v.v[i];
-	}
-	if (!vec_push(&s->v, (struct process_memory){ .process = process, .file = file }))
-		return NULL;
-	return &s->v.v[s->v.n - 1];
 }
 
 /* What of this section no section inside it has already been told to take. */
@@ -100,7 +88,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 			return false;
 	}
 	ns = own_ns(&s->threads.v[ctx->thread], ev);
-	m = memory_of(s, th->process, section == FILE_READ);
+	m = tolls_row(&s->tolls, &pressing, th->process, section == FILE_READ, NULL);
 	if (!m)
 		return false;
 	if (ctx->cgroup)
@@ -113,8 +101,8 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 		m->file_id = file;
 		m->file_ns = ns;
 	}
-	return where_add(&s->where, (uint32_t)(m - s->v.v), 0, ev->stack, ns, ev->dur_ns) &&
-	       toll_add(&m->toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ns);
+	return where_add(&s->tolls.where, m->row.at, 0, ev->stack, ns, ev->dur_ns) &&
+	       toll_add(&m->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ns);
 }
 
 static void grown(struct fact *f, const struct cause *c, enum metric_id metric, const char *what,
@@ -194,63 +182,41 @@ static void file_text(struct fact *f, const struct cause *c, const struct proces
 		 "from nothing, if it must be read first, to all of the wait");
 }
 
-static int tell(struct pressure *s, struct cause *c, struct process_memory *m, double share,
-		struct err *e)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
+	const struct process_memory *m = (struct process_memory *)r;
 	const struct world_cgroup *cg = world_get_cgroup(c->w, m->cgroup);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
-	const char *name = m->file ? cause_files_name(&c->files, m->file_id) : NULL;
-	struct fact f = { .kind = m->file ? "disk-stall" : "memory-pressure",
-			  .process = m->process,
-			  .identity = m->file ? "mapped files" : NULL,
-			  .share = share,
-			  .counted = m->file ? "page faults" : "times",
-			  .explained = -1,
-			  .unexplained = -1 };
-	struct buf text = { 0 };
-	int rc;
+	const char *name = r->of ? cause_files_name(&c->files, m->file_id) : NULL;
+	struct fact *f = &t->f;
 
-	toll_fill(&m->toll, &f);
-	f.nsites = where_top(&s->where, (uint32_t)(m - s->v.v), f.sites, FACT_SITES);
-	f.culprit.kind = "none";
-	if (m->file)
-		file_text(&f, c, m);
-	else
-		pressure_text(&f, c, m);
-	if (f.culprit.kind[0] == 'c') {
-		buf_add(&text, path.p ? path.p : "", path.n);
-		f.culprit.cgroup = f.culprit.text = buf_text(&text);
+	(void)state;
+	f->culprit.kind = "none";
+	if (r->of) {
+		f->kind = "disk-stall";
+		f->identity = "mapped files";
+		f->counted = "page faults";
+		file_text(f, c, m);
 	} else {
-		f.culprit.text = name ? name : m->file ? "a mapped file" : "the machine's memory";
+		pressure_text(f, c, m);
 	}
-	rc = fact_tell(c, &f, &m->toll.told, e);
-	fact_free(&f);
-	buf_free(&text);
-	return rc;
+	if (f->culprit.kind[0] == 'c') {
+		buf_add(&t->who, path.p ? path.p : "", path.n);
+		f->culprit.cgroup = f->culprit.text = buf_text(&t->who);
+	} else {
+		f->culprit.text = name ? name : r->of ? "a mapped file" : "the machine's memory";
+	}
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct pressure *s = state;
-	double share;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (toll_due(c, &s->v.v[i].toll, pane, &share))
-			rc = tell(s, c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
+static const struct tolls_def pressing = { .kind = "memory-pressure",
+					   .counted = "times",
+					   .row = sizeof(struct process_memory),
+					   .tell = tell };
 
 static void end(void *state)
 {
-	struct pressure *s = state;
-
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
-	vec_free(&s->v);
-	vec_free(&s->threads);
-	where_free(&s->where);
+	vec_free(&((struct pressure *)state)->threads);
+	tolls_free(state);
 }
 
 const struct watch_def watch_memory_pressure = {
@@ -258,6 +224,6 @@ const struct watch_def watch_memory_pressure = {
 	.size = sizeof(struct pressure),
 	.wants = wants,
 	.event = event,
-	.settle = settle,
+	.settle = tolls_settle,
 	.free = end,
 };

@@ -10,8 +10,7 @@
 
 #include "lib/base/human.h"
 #include "lib/cause/detect/watches.h"
-#include "lib/cause/toll.h"
-#include "lib/cause/where.h"
+#include "lib/cause/tolls.h"
 
 #define SOCKETS_MAX 65536
 #define RECENT	    16 /* retransmissions remembered of a socket, for waits that end after them */
@@ -24,18 +23,18 @@ struct connection {
 };
 
 struct lossy {
-	uint32_t process;
-	struct toll toll;
+	struct toll_row row;
 	uint64_t segments; /* sent again, whether or not somebody waited */
 	uint64_t worst_socket, worst_ns;
 };
 
 struct net_loss {
+	struct tolls tolls;
 	struct map by; /* socket id -> position */
 	VEC(struct connection) sockets;
-	VEC(struct lossy) v;
-	struct where where; /* by position in v */
 };
+
+static const struct tolls_def losing;
 
 static unsigned wants(const struct op_def *op)
 {
@@ -59,15 +58,6 @@ static struct connection *connection_of(struct net_loss *s, uint64_t id, bool *n
 	return &s->sockets.v[s->sockets.n - 1];
 }
 
-static struct lossy *lossy_of(struct net_loss *s, uint32_t process)
-{
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	return vec_push(&s->v, (struct lossy){ .process = process }) ? &s->v.v[s->v.n - 1] : NULL;
-}
-
 static uint32_t process_of(const struct cause *c, const struct event *ev, uint32_t *thread)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
@@ -82,7 +72,7 @@ static bool again(struct net_loss *s, struct connection *k, const struct event *
 		  const struct op_def *op, uint32_t process)
 {
 	uint64_t segments = 1;
-	struct lossy *l = lossy_of(s, process);
+	struct lossy *l = tolls_row(&s->tolls, &losing, process, 0, NULL);
 
 	if (!l)
 		return false;
@@ -103,15 +93,15 @@ static bool waited(struct net_loss *s, const struct connection *k, const struct 
 		within += k->at[i] >= start && k->at[i] <= ev->end_ns;
 	if (within == 0)
 		return true;
-	l = lossy_of(s, process);
+	l = tolls_row(&s->tolls, &losing, process, 0, NULL);
 	if (!l)
 		return false;
 	if (ev->dur_ns > l->worst_ns) {
 		l->worst_ns = ev->dur_ns;
 		l->worst_socket = k->id;
 	}
-	return where_add(&s->where, (uint32_t)(l - s->v.v), 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
-	       toll_add(&l->toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
+	return where_add(&s->tolls.where, l->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
+	       toll_add(&l->row.toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
 }
 
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
@@ -158,58 +148,36 @@ static const char *remote_of(const struct net_loss *s, uint64_t socket)
 								       : "a peer without address";
 }
 
-static int tell(struct net_loss *s, struct cause *c, struct lossy *l, double share, struct err *e)
+static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
-	const char *remote = remote_of(s, l->worst_socket);
-	struct buf who = { 0 }, command = { 0 };
-	struct fact f = { .kind = "net-loss",
-			  .process = l->process,
-			  .share = share,
-			  .counted = "waits",
-			  .upper_bound = true,
-			  .explained = -1,
-			  .unexplained = -1 };
-	int rc;
+	const struct lossy *l = (struct lossy *)r;
+	const char *remote = remote_of(state, l->worst_socket);
+	struct fact *f = &t->f;
 
-	toll_fill(&l->toll, &f);
-	f.nsites = where_top(&s->where, (uint32_t)(l - s->v.v), f.sites, FACT_SITES);
-	buf_printf(&who, "the network to %s", remote);
-	f.culprit.kind = "peer";
-	f.culprit.text = buf_text(&who);
-	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " waited ");
-	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary,
+	f->upper_bound = true;
+	buf_printf(&t->who, "the network to %s", remote);
+	f->culprit.kind = "peer";
+	f->culprit.text = buf_text(&t->who);
+	fact_victim(f, c, &f->summary);
+	buf_puts(&f->summary, " waited ");
+	fact_amount(f, &f->summary);
+	buf_printf(&f->summary,
 		   " for connections that lost segments, longest for %s; %" PRIu64
 		   " segments were sent again",
 		   remote, l->segments);
-	fact_evidence(&f, "segments sent again", (double)l->segments, "");
-	fact_evidence(&f, "longest wait", (double)l->worst_ns, "ns");
-	buf_printf(&command, "ss -tin dst %s", remote);
-	fact_fix(&f,
+	fact_evidence(f, "segments sent again", (double)l->segments, "");
+	fact_evidence(f, "longest wait", (double)l->worst_ns, "ns");
+	buf_printf(&t->more, "ss -tin dst %s", remote);
+	fact_fix(f,
 		 "Look for what drops segments on the way: errors and drops of the interfaces, a "
 		 "full queue",
-		 buf_text(&command), 0, l->toll.ns,
+		 buf_text(&t->more), 0, r->toll.ns,
 		 "of a wait only what came after the loss is the network's fault");
-	rc = fact_tell(c, &f, &l->toll.told, e);
-	fact_free(&f);
-	buf_free(&who);
-	buf_free(&command);
-	return rc;
 }
 
-static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
-{
-	struct net_loss *s = state;
-	double share;
-	int rc = 0;
-
-	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
-		if (toll_due(c, &s->v.v[i].toll, pane, &share))
-			rc = tell(s, c, &s->v.v[i], share, e);
-	}
-	return rc;
-}
+static const struct tolls_def losing = {
+	.kind = "net-loss", .counted = "waits", .row = sizeof(struct lossy), .tell = tell
+};
 
 static void end(void *state)
 {
@@ -217,12 +185,9 @@ static void end(void *state)
 
 	for (size_t i = 0; i < s->sockets.n; i++)
 		free(s->sockets.v[i].remote);
-	for (size_t i = 0; i < s->v.n; i++)
-		toll_free(&s->v.v[i].toll);
 	map_free(&s->by);
 	vec_free(&s->sockets);
-	vec_free(&s->v);
-	where_free(&s->where);
+	tolls_free(state);
 }
 
 const struct watch_def watch_net_loss = {
@@ -231,6 +196,6 @@ const struct watch_def watch_net_loss = {
 	.wants = wants,
 	.event = event,
 	.record = record,
-	.settle = settle,
+	.settle = tolls_settle,
 	.free = end,
 };
