@@ -133,6 +133,7 @@ _ingero() {
 		demo) _ingero_behind $i _ingero_demo '--speed --stack --no-gpu'; return ;;
 		merge) _ingero_behind $i _ingero_merge ''; return ;;
 		correlate) _ingero_behind $i _ingero_correlate ''; return ;;
+		export) _ingero_behind $i _ingero_export ''; return ;;
 		help) COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard' -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
 		-* | = | auto | always | never) ;;
 		*) COMPREPLY=(); return ;;
@@ -200,6 +201,26 @@ _ingero_explain() {
 		'FILE'
 }
 complete -F _ingero_explain ingero-explain
+
+_ingero_export() {
+	_ingero_complete '-f --format -o --output --gzip --no-stacks --records -p --pid -e --event --since --until
+		--last -n --node -w --where --arg -d --db -q --quiet -v --verbose --color --progress -h
+		--help --version' \
+		'-f|--format choice json csv text
+		-o|--output FILE
+		-p|--pid PID
+		-e|--event OP
+		--since TIME
+		--until TIME
+		--last TIME
+		-n|--node NODE
+		-w|--where EXPR
+		--arg NAME
+		-d|--db DIR
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_export ingero-export
 
 _ingero_merge() {
 	_ingero_complete '-o --output --compact --reindex --recover --split --slice -p --pid -e --event --since

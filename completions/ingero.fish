@@ -119,6 +119,7 @@ complete -c ingero -n '__fish_seen_subcommand_from demo' -l stack
 complete -c ingero -n '__fish_seen_subcommand_from demo' -l no-gpu
 complete -c ingero -n '__fish_seen_subcommand_from merge' -a '(__ingero_behind ingero-merge)'
 complete -c ingero -n '__fish_seen_subcommand_from correlate' -a '(__ingero_behind ingero-correlate)'
+complete -c ingero -n '__fish_seen_subcommand_from export' -a '(__ingero_behind ingero-export)'
 
 complete -c ingero-check -f
 complete -c ingero-check -s p -l pid -d 'Look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
@@ -185,6 +186,27 @@ complete -c ingero-explain -l color -d 'Colour: auto, always or never (auto: on 
 complete -c ingero-explain -l progress -d 'Show progress even when standard error is no terminal'
 complete -c ingero-explain -s h -l help -d 'Print this help and exit'
 complete -c ingero-explain -l version -d 'Print the version and exit'
+
+complete -c ingero-export -s f -l format -d 'What to write [by the ending of -o, else json]' -x -a 'json csv text'
+complete -c ingero-export -s o -l output -d 'Write there instead of standard output: whole or not at all' -r -F
+complete -c ingero-export -l gzip -d 'Compress; -o FILE.gz does so by itself'
+complete -c ingero-export -l no-stacks -d 'Events without their stacks'
+complete -c ingero-export -l records -d 'json: also what the recording says of itself (samples, losses, coverage)'
+complete -c ingero-export -s p -l pid -d 'Only events of these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-export -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-export -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
+complete -c ingero-export -l until -d 'Only up to then' -x
+complete -c ingero-export -l last -d 'Only the last part of the recording' -x
+complete -c ingero-export -s n -l node -d 'Only events of these machines' -x
+complete -c ingero-export -s w -l where -d 'Only events for which this jq expression of their JSON is true' -x
+complete -c ingero-export -l arg -d '$NAME in the expression is this text' -x
+complete -c ingero-export -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
+complete -c ingero-export -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-export -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-export -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-export -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-export -s h -l help -d 'Print this help and exit'
+complete -c ingero-export -l version -d 'Print the version and exit'
 
 complete -c ingero-merge -s o -l output -d 'Write there instead of standard output; the file appears when it is whole' -r -F
 complete -c ingero-merge -l compact -d 'In the smallest form, for keeping'

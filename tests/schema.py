@@ -15,7 +15,7 @@ TYPES = {
 }
 KNOWN = {
     "$schema", "$id", "$defs", "$ref", "title", "description", "type", "enum", "const", "properties", "required",
-    "additionalProperties", "items", "pattern", "minimum", "maximum", "minItems", "anyOf", "oneOf",
+    "additionalProperties", "items", "pattern", "minimum", "maximum", "minItems", "maxItems", "anyOf", "oneOf",
 }
 
 
@@ -67,6 +67,8 @@ def complaints(value, schema, root=None, at="$"):
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             out.append(f"{at}: fewer than {schema['minItems']} members")
+        if len(value) > schema.get("maxItems", len(value)):
+            out.append(f"{at}: more than {schema['maxItems']} members")
         if "items" in schema:
             for i, v in enumerate(value):
                 out += complaints(v, schema["items"], root, f"{at}[{i}]")

@@ -8,6 +8,7 @@
 
 #include "lib/ask/kernels.h"
 #include "lib/base/human.h"
+#include "lib/event/direction.h"
 #include "lib/cause/names.h"
 
 #define PLACES_MAX 65536 /* processes of which is told where they run; of more nothing is known */
@@ -269,15 +270,12 @@ static void key_size(const struct by_labels *l, const struct by_id *id, struct b
 static void key_direction(const struct by_labels *l, const struct by_id *id, struct by_row *row,
 			  struct buf *key)
 {
-	/* formats/ops.def: the direction column */
-	static const char *const said[] = { "within the host", "host to device", "device to host",
-					    "within the device", "by the pointers" };
-	static const char *const codes[] = { "H2H", "H2D", "D2H", "D2D", "default" };
+	const char *code = direction_code(id->a - 1);
 
 	row->order = id->a;
-	if (id->a - 1 < sizeof(codes) / sizeof(codes[0])) {
-		buf_puts(key, codes[id->a - 1]);
-		row->name = world_string(l->w, bytes_of(said[id->a - 1]));
+	if (code) {
+		buf_puts(key, code);
+		row->name = world_string(l->w, bytes_of(direction_text(id->a - 1)));
 	} else {
 		buf_printf(key, "%" PRIu64, id->a - 1);
 	}

@@ -6,6 +6,7 @@
 #include "lib/base/deflate.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <zlib.h>
 
 #include "lib/base/crcfold.h"
@@ -110,4 +111,55 @@ uint32_t crc_bytes(uint32_t crc, const void *p, size_t n)
 	if (folded)
 		crc = (uint32_t)crc32_z(UINT32_MAX, left, sizeof(left));
 	return folded == n ? crc : (uint32_t)crc32_z(crc, at + folded, n - folded);
+}
+
+struct gzip {
+	z_stream z;
+};
+
+int gzip_new(struct gzip **out, int level, struct err *e)
+{
+	struct gzip *g = calloc(1, sizeof(*g));
+
+	*out = g;
+	/* 16: a gzip file and not a zlib stream; 15 and 8 are zlib's defaults. */
+	if (g && deflateInit2(&g->z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK)
+		return 0;
+	free(g);
+	*out = NULL;
+	return err_nomem(e);
+}
+
+int gzip_add(struct gzip *g, struct buf *out, const void *p, size_t n, bool last, struct err *e)
+{
+	const unsigned char *in = p;
+	int rc = Z_OK;
+
+	do {
+		char *at = buf_reserve(out, CHUNK);
+
+		if (!at)
+			return err_nomem(e);
+		if (!g->z.avail_in && n) {
+			g->z.avail_in = chunk_of(n);
+			g->z.next_in = (unsigned char *)in;
+			in += g->z.avail_in;
+			n -= g->z.avail_in;
+		}
+		g->z.next_out = (unsigned char *)at;
+		g->z.avail_out = CHUNK;
+		rc = deflate(&g->z, last && !n ? Z_FINISH : Z_NO_FLUSH);
+		buf_added(out, CHUNK - g->z.avail_out);
+		if (rc != Z_OK && rc != Z_BUF_ERROR && rc != Z_STREAM_END)
+			return err_set(e, ERR_SYS, "zlib cannot compress (%d)", rc);
+	} while (last ? rc != Z_STREAM_END : n || g->z.avail_in);
+	return 0;
+}
+
+void gzip_free(struct gzip *g)
+{
+	if (!g)
+		return;
+	deflateEnd(&g->z);
+	free(g);
 }

@@ -21,6 +21,7 @@ void select_free(struct select *s)
 {
 	vec_free(&s->pids);
 	vec_free(&s->patterns);
+	vec_free(&s->nodes);
 	vec_free(&s->ctx_answers);
 	free(s->op_answers);
 	*s = (struct select){ 0 };
@@ -122,6 +123,8 @@ int select_words(struct select *s, const struct select_words *words, struct err 
 		rc = select_pid(s, words->pids[i], e);
 	for (size_t i = 0; i < words->nnames && !rc; i++)
 		rc = select_name(s, words->names[i], e);
+	for (size_t i = 0; i < words->nnodes && !rc; i++)
+		rc = vec_push(&s->nodes, words->nodes[i]) ? 0 : err_nomem(e);
 	if (words->last_given && words->since)
 		return err_set(e, ERR_USAGE, "--last and --since both say where to begin");
 	if (words->last_given)
@@ -197,6 +200,16 @@ static bool name_asked(struct select *s, const struct world *w, uint16_t op)
 	return false;
 }
 
+static bool node_matches(const struct select *s, const struct world *w, const struct world_ctx *c)
+{
+	const struct world_node *node = c ? world_get_node(w, c->node) : NULL;
+
+	for (size_t i = 0; node && i < s->nodes.n; i++)
+		if (bytes_equal(world_text(w, node->name), bytes_of(s->nodes.v[i])))
+			return true;
+	return s->nodes.n == 0;
+}
+
 static bool ctx_matches(const struct select *s, const struct world *w, uint32_t ctx)
 {
 	const struct world_ctx *c = world_get_ctx(w, ctx);
@@ -208,17 +221,19 @@ static bool ctx_matches(const struct select *s, const struct world *w, uint32_t 
 		p = world_get_process(w, thread->process);
 	else if (image)
 		p = world_get_process(w, image->process);
+	if (!node_matches(s, w, c))
+		return false;
 	for (size_t i = 0; p && i < s->pids.n; i++)
 		if (s->pids.v[i] == p->tgid)
 			return true;
-	return false;
+	return s->pids.n == 0;
 }
 
 static bool process_asked(struct select *s, const struct world *w, uint32_t ctx)
 {
 	bool yes;
 
-	if (s->pids.n == 0)
+	if (s->pids.n == 0 && s->nodes.n == 0)
 		return true;
 	if (ctx < s->ctx_answers.n && s->ctx_answers.v[ctx] != NOT_ASKED)
 		return s->ctx_answers.v[ctx] == YES;

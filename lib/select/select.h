@@ -25,6 +25,7 @@ struct select_time {
 struct select {
 	VEC(uint32_t) pids;
 	VEC(const char *) patterns; /* borrowed */
+	VEC(const char *) nodes;    /* names of machines; borrowed */
 	struct select_time since, until;
 	bool resolved;
 	int64_t since_ns,
@@ -48,10 +49,10 @@ bool select_name_matches(const char *pattern, const struct op_def *op);
 /* "5m" (before the end), "15:40", ISO time. text is borrowed. */
 int select_time(struct select_time *t, const char *text, struct err *e);
 
-/* What programs take on their command lines, as given: -p, -e, --since, --until, --last. All borrowed. */
+/* What programs take on their command lines, as given: -p, -e, -n, --since, --until, --last. All borrowed. */
 struct select_words {
-	const char *const *pids, *const *names;
-	size_t npids, nnames;
+	const char *const *pids, *const *names, *const *nodes;
+	size_t npids, nnames, nnodes;
 	const char *since, *until; /* NULL: not given */
 	bool last_given;
 	uint64_t last_ns;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-export: a recording as what other programs read. Streams: nothing is kept but what the format itself has to
+ * keep, and a pipe that still grows is written on as it grows. A file behind -o is there whole or not at all.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/deflate.h"
+#include "lib/base/human.h"
+#include "lib/base/io.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/progress.h"
+#include "lib/cli/signals.h"
+#include "lib/cli/window.h"
+#include "lib/emit/format.h"
+#include "lib/input/input.h"
+#include "lib/input/resolve.h"
+#include "lib/select/pick.h"
+
+static struct values {
+	const char *format, *output, *where, *weight;
+	struct cli_list pids, names, nodes, args;
+	const char *since, *until;
+	uint64_t last_ns;
+	bool no_stacks, records, gzip;
+} values;
+
+static bool last_given;
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	{ .name = "format",
+	  .letter = 'f',
+	  .type = CLI_CHOICE,
+	  AT(format),
+	  .choices = "json|csv|text",
+	  .arg = "FORMAT",
+	  .group = "Output",
+	  .help = "What to write [by the ending of -o, else json]" },
+	{ .name = "output",
+	  .letter = 'o',
+	  .type = CLI_STRING,
+	  AT(output),
+	  .arg = "FILE",
+	  .group = "Output",
+	  .help = "Write there instead of standard output: whole or not at all" },
+	{ .name = "gzip",
+	  .type = CLI_FLAG,
+	  AT(gzip),
+	  .group = "Output",
+	  .help = "Compress; -o FILE.gz does so by itself" },
+	{ .name = "no-stacks",
+	  .type = CLI_FLAG,
+	  AT(no_stacks),
+	  .group = "Output",
+	  .help = "Events without their stacks" },
+	{ .name = "records",
+	  .type = CLI_FLAG,
+	  AT(records),
+	  .group = "Output",
+	  .help = "json: also what the recording says of itself (samples, losses, coverage)" },
+	CLI_SELECT_OPTIONS("What is written", &last_given),
+	{ .name = "node",
+	  .letter = 'n',
+	  .type = CLI_LIST,
+	  AT(nodes),
+	  .arg = "NODE[,NODE]",
+	  .group = "What is written",
+	  .help = "Only events of these machines" },
+	{ .name = "where",
+	  .letter = 'w',
+	  .type = CLI_STRING,
+	  AT(where),
+	  .arg = "EXPR",
+	  .group = "What is written",
+	  .help = "Only events for which this jq expression of their JSON is true" },
+	{ .name = "arg",
+	  .type = CLI_REPEAT,
+	  AT(args),
+	  .arg = "NAME=VALUE",
+	  .group = "What is written",
+	  .help = "$NAME in the expression is this text" },
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-export",
+	.summary = "Write a recording as what other programs read",
+	.usage = "[FILE...]",
+	.options = options,
+	.footer = "  ingero-export -f json run.ige | jq 'select(.duration_ns > 1e6)'\n"
+		  "  ingero-export -e 'cuda:*' -w '.return_code != 0' -f text run.ige",
+	.reads_recordings = true,
+};
+
+struct export
+{
+	const struct emit_format *format;
+	struct emit em;
+	struct told told;
+	struct buf text, packed;
+	struct gzip *gzip;
+	struct cli_aside out;
+	uint64_t events, bytes;
+};
+
+static int choose(struct export *x, struct err *e)
+{
+	const char *path = values.output && strcmp(values.output, "-") ? values.output : NULL;
+	size_t n = path ? strlen(path) : 0;
+
+	x->format = values.format ? emit_format_named(values.format)
+		    : path	  ? emit_format_of_path(path)
+				  : emit_format_named("json");
+	if (!x->format)
+		return err_set(e, ERR_USAGE, "which format is %s? Its ending does not say: give -f",
+			       path);
+	values.gzip |= n > 3 && !strcmp(path + n - 3, ".gz");
+	if (!path && (x->format->binary || values.gzip) && isatty(STDOUT_FILENO))
+		return err_set(e, ERR_USAGE,
+			       "this is not for a terminal: name a file with -o, or a pipe");
+	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks, .records = values.records };
+	return 0;
+}
+
+/* --arg NAME=VALUE: cut at the first '='. */
+static int expression(struct select_expr **expr, struct err *e)
+{
+	const char **names = values.args.v, *vals[64];
+	int rc = 0;
+
+	*expr = NULL;
+	if (!values.where && values.args.n)
+		return err_set(e, ERR_USAGE, "--arg is for the expression behind -w");
+	if (values.args.n > sizeof(vals) / sizeof(vals[0]))
+		return err_set(e, ERR_USAGE, "at most 64 times --arg");
+	for (size_t i = 0; i < values.args.n && !rc; i++) {
+		char *equals = strchr(names[i], '=');
+
+		if (!equals || equals == names[i])
+			rc = err_set(e, ERR_USAGE, "--arg %s: NAME=VALUE is wanted", names[i]);
+		else
+			*equals = 0;
+		vals[i] = equals ? equals + 1 : NULL;
+	}
+	if (!rc && values.where)
+		rc = select_expr_new(expr, values.where, (const char *const *)names, vals,
+				     values.args.n, e);
+	return rc;
+}
+
+static int flush(struct export *x, bool last, struct err *e)
+{
+	struct buf *b = &x->text;
+	int rc = b->failed ? err_nomem(e) : 0;
+
+	if (!rc && x->gzip) {
+		rc = gzip_add(x->gzip, &x->packed, b->p, b->n, last, e);
+		b = &x->packed;
+	}
+	if (!rc && b->n)
+		rc = write_all(x->out.fd, b->p, b->n, e);
+	x->bytes += b->n;
+	buf_reset(&x->text);
+	buf_reset(&x->packed);
+	return rc;
+}
+
+static int read_all(struct export *x, struct input *in, struct select_pick *pick, struct err *e)
+{
+	struct event_stream *s = input_stream(in);
+	struct cli_progress progress;
+	void *state = x->format->open(&x->em);
+	struct stream_item item;
+	bool left;
+	int rc = state ? 0 : err_nomem(e);
+
+	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
+	while (!rc && (rc = s->next(s, &item, e)) > 0) {
+		if (item.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, item.record)) {
+			rc = err_nomem(e);
+			break;
+		}
+		rc = select_pick_item(pick, &item, &left, e);
+		if (!rc && left)
+			rc = x->format->item(state, &item, e);
+		if (!rc && item.kind == STREAM_EVENTS)
+			x->events += item.n;
+		if (!rc)
+			rc = flush(x, false, e);
+		if (!rc && cli_signal_received())
+			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
+		cli_progress_tick(&progress);
+	}
+	cli_progress_end(&progress);
+	if (!rc || rc == ERR_TOO_NEW) {
+		int end = x->format->finish(state, e);
+
+		if (!end)
+			end = flush(x, true, e);
+		rc = end ? end : rc;
+	}
+	if (state)
+		x->format->free(state);
+	return rc;
+}
+
+/* What could not be read, and what -w could not be asked of. */
+static int say(const struct input *in, const struct select_expr *expr)
+{
+	struct buf notes = { 0 }, details = { 0 };
+	int status = cli_exit_of(input_verdict(in, &notes));
+	const char *first;
+	uint64_t errors;
+
+	cli_warn_lines(&notes);
+	input_account(in, &details);
+	cli_detail_lines(&details);
+	first = expr ? select_expr_errors(expr, &errors) : NULL;
+	if (first)
+		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
+			 human_count(errors).s, first);
+	buf_free(&notes);
+	buf_free(&details);
+	return status;
+}
+
+static int run(struct export *x, const struct cli_operands *operands, struct select *sel,
+	       struct select_expr *expr, int *status, struct err *e)
+{
+	const char *path = values.output ? values.output : "-";
+	struct world *w = x->em.w;
+	struct select_pick pick = { .select = sel, .expr = expr, .w = w, .told = &x->told };
+	struct input *in = NULL;
+	int rc;
+
+	rc = input_open_within(&in, w, (const char *const *)operands->v, (unsigned)operands->n, sel,
+			       e);
+	if (!rc)
+		rc = cli_aside_open(&x->out, path, e);
+	if (!rc && values.gzip)
+		rc = gzip_new(&x->gzip, 6, e);
+	if (!rc)
+		rc = read_all(x, in, &pick, e);
+	/* A newer version ends the reading; what came before it is still worth having. */
+	if (rc == ERR_TOO_NEW) {
+		cli_error("%s", e->text);
+		*status = CLI_EXIT_DAMAGED;
+		rc = 0;
+	}
+	if (!rc && input_report(in).empty)
+		rc = err_set(e, ERR_DAMAGED, "the input is empty");
+	if (!rc)
+		rc = cli_aside_keep(&x->out, e);
+	if (!rc) {
+		int damage = say(in, expr);
+
+		*status = damage > *status ? damage : *status;
+		if (values.output && strcmp(values.output, "-"))
+			cli_note("%s: %s, %s events in %s", values.output, x->format->name,
+				 human_count(x->events).s, human_bytes(x->bytes).s);
+	}
+	cli_aside_drop(&x->out);
+	select_pick_free(&pick);
+	input_free(in);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct export x = { .out.fd = -1 };
+	struct select_expr *expr = NULL;
+	struct cli_operands operands;
+	struct select_words words;
+	struct select sel = { 0 };
+	struct err e = { 0 };
+	int rc, status;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	status = CLI_EXIT_DONE;
+	words = (struct select_words){ .pids = values.pids.v,
+				       .npids = values.pids.n,
+				       .names = values.names.v,
+				       .nnames = values.names.n,
+				       .nodes = values.nodes.v,
+				       .nnodes = values.nodes.n,
+				       .since = values.since,
+				       .until = values.until,
+				       .last_given = last_given,
+				       .last_ns = values.last_ns };
+	rc = choose(&x, &e);
+	if (!rc)
+		rc = select_words(&sel, &words, &e);
+	if (!rc)
+		rc = expression(&expr, &e);
+	if (!rc && values.output)
+		rc = cli_output_apart(values.output, operands.v, operands.n, &e);
+	/* From a pipe the rest is read; otherwise what was begun is taken away. */
+	if (!rc && operands.n)
+		rc = cli_signals_catch(&e);
+	else if (!rc)
+		cli_signals_let_first_pass(STDIN_FILENO);
+	x.em.w = rc ? NULL : world_new();
+	x.em.told = &x.told;
+	x.em.out = &x.text;
+	if (!rc)
+		rc = x.em.w ? run(&x, &operands, &sel, expr, &status, &e) : err_nomem(&e);
+	if (rc == ERR_INTERRUPTED)
+		status = 128 + cli_signal_received();
+	else if (rc)
+		status = cli_fail(&e);
+	gzip_free(x.gzip);
+	buf_free(&x.text);
+	buf_free(&x.packed);
+	told_free(&x.told);
+	select_expr_free(expr);
+	world_free(x.em.w);
+	select_free(&sel);
+	cli_list_free(&values.pids);
+	cli_list_free(&values.names);
+	cli_list_free(&values.nodes);
+	cli_list_free(&values.args);
+	return status;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The longest ending holds: "x.speedscope.json" is not plain JSON. */
+#include "lib/emit/format.h"
+
+#include <string.h>
+
+extern const struct emit_format emit_json, emit_csv, emit_text;
+
+static const struct emit_format *const formats[] = { &emit_json, &emit_csv, &emit_text };
+
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+const struct emit_format *const *emit_formats(size_t *n)
+{
+	*n = FORMATS;
+	return formats;
+}
+
+const struct emit_format *emit_format_named(const char *name)
+{
+	for (size_t i = 0; i < FORMATS; i++)
+		if (!strcmp(formats[i]->name, name))
+			return formats[i];
+	return NULL;
+}
+
+/* Length of the longest of the blank separated endings that path has. */
+static size_t ending(const char *endings, const char *path, size_t length)
+{
+	size_t longest = 0;
+
+	while (*endings) {
+		size_t n = strcspn(endings, " ");
+
+		if (n < length && n > longest && !strncmp(path + length - n, endings, n))
+			longest = n;
+		endings += n;
+		endings += *endings == ' ';
+	}
+	return longest;
+}
+
+const struct emit_format *emit_format_of_path(const char *path)
+{
+	const struct emit_format *best = NULL;
+	size_t length = strlen(path), longest = 0;
+
+	if (length > 3 && !strcmp(path + length - 3, ".gz"))
+		length -= 3;
+	for (size_t i = 0; i < FORMATS; i++) {
+		size_t n = ending(formats[i]->endings, path, length);
+
+		if (n > longest) {
+			longest = n;
+			best = formats[i];
+		}
+	}
+	return best;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recording can be written as: one format a file, one row of the table each. A format takes the items of a stream
+ * in their order and appends to a buffer that its caller empties whenever it likes, so that memory does not
+ * grow with the recording.
+ */
+#ifndef INGERO_EMIT_FORMAT_H
+#define INGERO_EMIT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/event/stream.h"
+#include "lib/world/told.h"
+#include "lib/world/world.h"
+
+enum emit_weight { EMIT_TIME, EMIT_COUNT, EMIT_LOST, EMIT_BYTES };
+
+struct emit_options {
+	bool stacks;  /* events with their stacks, where that is a choice */
+	bool records; /* everything the recording tells, not its events and chains alone */
+	enum emit_weight weight; /* of profiles: what a stack's number is */
+};
+
+/* What a format works with; all borrowed, and there until it is freed. */
+struct emit {
+	struct world *w;
+	const struct told *told; /* fed by the caller with each record, before the format sees it */
+	struct emit_options opt;
+	struct buf *out;
+};
+
+struct emit_format {
+	const char *name;
+	const char *
+		endings; /* of files that are this format when nobody says: ".json .ndjson"; "" none */
+	const char *help;		      /* a few words for --help and the manual */
+	bool binary;			      /* not to be written to a terminal */
+	bool profile;			      /* has a use for emit_options.weight */
+	void *(*open)(const struct emit *em); /* NULL: out of memory */
+	int (*item)(void *state, const struct stream_item *item, struct err *e);
+	int (*finish)(void *state, struct err *e);
+	void (*free)(void *state); /* of what open returned, at any time */
+};
+
+/* In the order they are listed; *n their count. */
+const struct emit_format *const *emit_formats(size_t *n);
+const struct emit_format *emit_format_named(const char *name); /* NULL: there is none */
+const struct emit_format *emit_format_of_path(
+	const char *path); /* by its ending, ".gz" put aside; NULL: none */
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A line of JSON per event, in the order of their ends, and one per chain: what jq and log shippers read. Lines of
+ * events have no key "record", all others do.
+ */
+#include <stdlib.h>
+
+#include "lib/emit/format.h"
+#include "lib/world/event_json.h"
+#include "lib/world/record_json.h"
+
+static void *open_lines(const struct emit *em)
+{
+	struct emit *own = malloc(sizeof(*own));
+
+	if (own)
+		*own = *em;
+	return own;
+}
+
+static int item(void *state, const struct stream_item *it, struct err *e)
+{
+	struct emit *em = state;
+	struct jsonw j;
+
+	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++) {
+		jsonw_init(&j, em->out, false);
+		event_json(&j, em->w, em->told, &it->events[i], em->opt.stacks);
+		buf_putc(em->out, '\n');
+	}
+	if (it->kind == STREAM_RECORD && (em->opt.records || it->record->kind == RECORD_CHAIN)) {
+		jsonw_init(&j, em->out, false);
+		record_json(&j, em->w, em->told, it->record);
+		buf_putc(em->out, '\n');
+	}
+	return em->out->failed ? err_nomem(e) : 0;
+}
+
+static int finish(void *state, struct err *e)
+{
+	(void)state;
+	(void)e;
+	return 0;
+}
+
+const struct emit_format emit_json = {
+	.name = "json",
+	.endings = ".json .ndjson .jsonl",
+	.help = "events, a line of JSON each",
+	.open = open_lines,
+	.item = item,
+	.finish = finish,
+	.free = free,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place that knows jq's programs; its values are known by base/json.c. */
+#include "lib/select/expr.h"
+
+#include <inttypes.h>
+#include <jq.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/buf.h"
+
+struct select_expr {
+	jq_state *jq;
+	struct buf said; /* what jq said of the program */
+	char first[256];
+	uint64_t errors;
+};
+
+static void said(void *arg, jv message)
+{
+	struct select_expr *x = arg;
+	jv text = jq_format_error(message);
+
+	if (jv_get_kind(text) == JV_KIND_STRING && !x->said.n)
+		buf_puts(&x->said, jv_string_value(text));
+	jv_free(text);
+}
+
+int select_expr_new(struct select_expr **out, const char *expression, const char *const *names,
+		    const char *const *values, size_t n, struct err *e)
+{
+	struct select_expr *x = calloc(1, sizeof(*x));
+	jv args;
+	int rc = 0;
+
+	*out = NULL;
+	if (!x)
+		return err_nomem(e);
+	x->jq = jq_init();
+	if (!x->jq) {
+		free(x);
+		return err_nomem(e);
+	}
+	jq_set_error_cb(x->jq, said, x);
+	args = jv_object();
+	for (size_t i = 0; i < n; i++)
+		args = jv_object_set(args, jv_string(names[i]), jv_string(values[i]));
+	if (!jq_compile_args(x->jq, expression, args)) {
+		char *newline = x->said.p ? strchr(x->said.p, '\n') : NULL;
+
+		if (newline)
+			*newline = 0;
+		rc = err_set(e, ERR_USAGE, "-w %s: %s", expression,
+			     x->said.n ? x->said.p : "jq does not understand it");
+	}
+	buf_free(&x->said);
+	if (rc)
+		select_expr_free(x);
+	else
+		*out = x;
+	return rc;
+}
+
+void select_expr_free(struct select_expr *x)
+{
+	if (!x)
+		return;
+	jq_teardown(&x->jq);
+	buf_free(&x->said);
+	free(x);
+}
+
+static void failed(struct select_expr *x, jv result)
+{
+	jv message = jv_invalid_get_msg(result);
+
+	if (jv_get_kind(message) != JV_KIND_NULL && x->errors++ == 0) {
+		jv text = jv_get_kind(message) == JV_KIND_STRING
+				  ? jv_copy(message)
+				  : jv_dump_string(jv_copy(message), 0);
+
+		snprintf(x->first, sizeof(x->first), "%s", jv_string_value(text));
+		jv_free(text);
+	}
+	jv_free(message);
+}
+
+int select_expr_is(struct select_expr *x, struct bytes object, bool *yes, struct err *e)
+{
+	jv input = jv_parse_sized(object.p, (int)object.n), result;
+
+	*yes = false;
+	if (!jv_is_valid(input)) {
+		jv_free(input);
+		return err_set(e, ERR_DAMAGED, "an event is no JSON object");
+	}
+	jq_start(x->jq, input, 0);
+	result = jq_next(x->jq);
+	if (jv_is_valid(result)) {
+		*yes = jv_get_kind(result) != JV_KIND_FALSE && jv_get_kind(result) != JV_KIND_NULL;
+		jv_free(result);
+	} else {
+		failed(x, result);
+	}
+	return 0;
+}
+
+const char *select_expr_errors(const struct select_expr *x, uint64_t *count)
+{
+	*count = x->errors;
+	return x->errors ? x->first : NULL;
+}

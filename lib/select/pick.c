@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cheap questions come first: an expression costs as much as writing the event. */
+#include "lib/select/pick.h"
+
+#include "lib/world/event_json.h"
+
+static int asked(struct select_pick *p, const struct event *ev, bool *yes, struct err *e)
+{
+	struct jsonw j;
+
+	*yes = select_event(p->select, p->w, ev);
+	if (!*yes || !p->expr)
+		return 0;
+	buf_reset(&p->line);
+	jsonw_init(&j, &p->line, false);
+	event_json(&j, p->w, p->told, ev, true);
+	if (p->line.failed)
+		return err_nomem(e);
+	return select_expr_is(p->expr, buf_bytes(&p->line), yes, e);
+}
+
+static int events(struct select_pick *p, struct stream_item *item, struct err *e)
+{
+	p->events.n = 0;
+	for (size_t i = 0; i < item->n; i++) {
+		bool yes;
+		int rc = asked(p, &item->events[i], &yes, e);
+
+		if (rc)
+			return rc;
+		if (yes && !vec_push(&p->events, item->events[i]))
+			return err_nomem(e);
+	}
+	item->events = p->events.v;
+	item->n = p->events.n;
+	return 0;
+}
+
+/* Whether [from, to] has a part in the selection's time. */
+static bool overlaps(const struct select *s, int64_t from, int64_t to)
+{
+	return !s->resolved || (to >= s->since_ns && from < s->until_ns);
+}
+
+static bool record(const struct select *s, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_SAMPLE:
+		return overlaps(s, r->u.SAMPLE.time_ns, r->u.SAMPLE.time_ns);
+	case RECORD_OPEN:
+		return overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
+	case RECORD_CHAIN:
+		return overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
+	case RECORD_LOSS:
+		return overlaps(s, r->u.LOSS.since_ns, r->u.LOSS.until_ns);
+	default:
+		return true;
+	}
+}
+
+int select_pick_item(struct select_pick *p, struct stream_item *item, bool *left, struct err *e)
+{
+	const struct select *s = p->select;
+
+	*left = true;
+	if (item->kind == STREAM_RECORD)
+		*left = record(s, item->record);
+	if (item->kind != STREAM_EVENTS ||
+	    (!p->expr && !s->resolved && !s->pids.n && !s->patterns.n && !s->nodes.n))
+		return 0;
+	return events(p, item, e);
+}
+
+void select_pick_free(struct select_pick *p)
+{
+	vec_free(&p->events);
+	buf_free(&p->line);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The items of a stream with only those events that were asked for, whole: for what shows events one by one. Records of
+ * another time are left out, those of no time stay. (select/cut.h is for analyses, whose parts must sum up.)
+ */
+#ifndef INGERO_SELECT_PICK_H
+#define INGERO_SELECT_PICK_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/vec.h"
+#include "lib/event/stream.h"
+#include "lib/select/expr.h"
+#include "lib/select/select.h"
+#include "lib/world/told.h"
+#include "lib/world/world.h"
+
+/* All borrowed; expr NULL: none. */
+struct select_pick {
+	struct select *select;
+	struct select_expr *expr;
+	const struct world *w;
+	const struct told *told;
+	VEC(struct event) events; /* from here on: zero */
+	struct buf line;
+};
+
+/* *item becomes what is left of it, borrowed from p until the next call. *left false: nothing is. */
+int select_pick_item(struct select_pick *p, struct stream_item *item, bool *left, struct err *e);
+void select_pick_free(struct select_pick *p);
+
+#endif

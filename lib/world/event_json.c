@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns and fields are written by their roles, so that those a newer recorder adds come out without a line here.
+ */
+#include "lib/world/event_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/event/direction.h"
+#include "lib/world/parts_json.h"
+#include "lib/world/who.h"
+
+/* Largest integer that every JSON reader keeps: 2^53. */
+#define EXACT_MAX (UINT64_C(1) << 53)
+
+/* A dim3 as three numbers: x | y << 32 | z << 48. */
+static void dim3(struct jsonw *j, const char *key, uint64_t v)
+{
+	jsonw_key_array(j, key);
+	jsonw_u64(j, v & UINT32_MAX);
+	jsonw_u64(j, v >> 32 & 0xffff);
+	jsonw_u64(j, v >> 48);
+	jsonw_array_end(j);
+}
+
+static void device(struct jsonw *j, const char *key, uint64_t v)
+{
+	char numbers[48];
+
+	snprintf(numbers, sizeof(numbers), "%" PRIu64 ":%" PRIu64, v >> 20, v & 0xfffff);
+	jsonw_key_str(j, key, numbers);
+}
+
+/* What a number of this event stands for, under the same name: true when it was told here. */
+static bool named_column(struct jsonw *j, const struct world *w, const struct told *t,
+			 const struct column_def *col, uint64_t v)
+{
+	const struct told_file *f;
+	const struct told_socket *s;
+	double number;
+
+	switch (col->id) {
+	case COL_DIRECTION:
+		jsonw_key_str(j, col->name, direction_code(v));
+		return true;
+	case COL_GRID:
+	case COL_BLOCK:
+		dim3(j, col->name, v);
+		return true;
+	case COL_DEVICE:
+		device(j, col->name, v);
+		return true;
+	case COL_VALUE:
+		memcpy(&number, &v, sizeof(number));
+		jsonw_key_double(j, col->name, number);
+		return true;
+	case COL_NAME:
+	case COL_TEXT:
+		jsonw_key_bytes(j, col->name, world_text(w, told_word(t, v)));
+		return true;
+	case COL_FILE:
+		f = told_file(t, v);
+		if (!f)
+			return false;
+		json_string_of(j, w, "file", f->path);
+		json_string_of(j, w, "fstype", f->fstype);
+		json_string_of(j, w, "mount", f->mount);
+		json_string_of(j, w, "origin", f->origin);
+		return true;
+	case COL_SOCKET:
+		s = told_socket(t, v);
+		if (!s)
+			return false;
+		json_string_of(j, w, "protocol", s->protocol);
+		json_string_of(j, w, "local", s->local);
+		json_string_of(j, w, "remote", s->remote);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void column(struct jsonw *j, const struct world *w, const struct told *t,
+		   const struct column_def *col, uint64_t v)
+{
+	if (named_column(j, w, t, col, v))
+		return;
+	switch (col->role) {
+	case ROLE_HANDLE:
+		json_hex(j, col->name, v);
+		return;
+	case ROLE_THREAD:
+		json_thread(j, w, col->name, (uint32_t)v);
+		return;
+	case ROLE_PROCESS:
+		json_process(j, w, col->name, (uint32_t)v);
+		return;
+	case ROLE_STACK:
+		return;
+	case ROLE_OPAQUE:
+		jsonw_key(j, col->name);
+		jsonw_id(j, v);
+		return;
+	default:
+		jsonw_key_u64(j, col->name, v);
+		return;
+	}
+}
+
+/* The first two values of an op in the order of its columns: what older tools call its arguments. A double cannot hold
+ * handles: they are strings. */
+static void args(struct jsonw *j, const struct world *w, const struct op_def *op,
+		 const struct event *ev)
+{
+	unsigned given = 0;
+
+	jsonw_key_array(j, "args");
+	for (unsigned i = 0; i < op->ncols && given < 2; i++) {
+		const struct column_def *col = world_column(w, op->cols[i]);
+		uint64_t v = 0;
+
+		event_get(ev, op, op->cols[i], &v);
+		if (!col || col->role == ROLE_HANDLE)
+			jsonw_hex(j, v);
+		else if (v > EXACT_MAX)
+			jsonw_id(j, v);
+		else
+			jsonw_u64(j, v);
+		given++;
+	}
+	jsonw_array_end(j);
+}
+
+static void who(struct jsonw *j, const struct world *w, const struct who *s)
+{
+	if (s->node)
+		json_string_of(j, w, "node", s->node->name);
+	if (s->process)
+		jsonw_key_u64(j, "pid", s->process->tgid);
+	if (s->thread)
+		jsonw_key_u64(j, "tid", s->thread->tid);
+	json_string_of(j, w, "process_name", s->process_name);
+	if (s->thread)
+		json_string_of(j, w, "thread_name", s->thread->comm);
+}
+
+void event_json(struct jsonw *j, const struct world *w, const struct told *t,
+		const struct event *ev, bool with_stack)
+{
+	const struct op_def *op = world_op(w, ev->op);
+	struct who s = who_of(w, ev->ctx);
+	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
+	uint64_t v;
+
+	jsonw_object_begin(j);
+	json_when(j, t, "timestamp", "start_ns", event_start(ev));
+	who(j, w, &s);
+	json_op(j, op, ev->op);
+	jsonw_key_u64(j, "duration_ns", ev->dur_ns);
+	jsonw_key_str(j, "duration", human_ns(ev->dur_ns).s);
+	if (s.ctx) {
+		json_gpu(j, w, s.ctx->gpu);
+		json_cgroup(j, w, s.ctx->cgroup);
+	}
+	if (op && op->flags & OP_CALL)
+		jsonw_key_i64(j, "return_code", ev->ret);
+	if (error)
+		jsonw_key_str(j, "error", error);
+	if (ev->depth)
+		jsonw_key_u64(j, "depth", ev->depth);
+	if (op)
+		args(j, w, op, ev);
+	for (unsigned i = 0; op && i < op->ncols; i++) {
+		const struct column_def *col = world_column(w, op->cols[i]);
+
+		if (col && event_get(ev, op, op->cols[i], &v))
+			column(j, w, t, col, v);
+	}
+	if (op && event_get(ev, op, COL_FUNC, &v))
+		json_string_of(j, w, "kernel_name", told_kernel(t, s.process_id, v));
+	if (with_stack)
+		json_stack(j, w, ev->stack);
+	jsonw_object_end(j);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One event as a JSON object: a line of `ingero-export -f json`, and what -w expressions see.
+ * The keys timestamp, pid, tid, process_name, source, op, duration_ns, gpu_id, args, return_code and stack are those
+ * of older tools' lines; each column of the op stands beside them under its own name. Types are fixed per
+ * key: handles and ids are strings, times are UTC text and a number of ns since the recording began, and what is
+ * not known is left out. formats/event.schema.json describes it.
+ */
+#ifndef INGERO_WORLD_EVENT_JSON_H
+#define INGERO_WORLD_EVENT_JSON_H
+
+#include <stdbool.h>
+
+#include "lib/base/jsonw.h"
+#include "lib/event/event.h"
+#include "lib/world/told.h"
+#include "lib/world/world.h"
+
+/* stack: with its frames. An event of an op that the world does not know is told by its number. */
+void event_json(struct jsonw *j, const struct world *w, const struct told *t,
+		const struct event *ev, bool stack);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Python frames bring their names, native ones get theirs when somebody knows it. */
+#include "lib/world/place.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct place place_of(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+	const struct world_symbol *s = f ? world_get_symbol(w, frame) : NULL;
+	const struct world_module *m = f ? world_get_module(w, f->module) : NULL;
+	struct place p = { 0 };
+
+	if (!f)
+		return p;
+	p.kind = f->kind;
+	p.module = m ? world_text(w, m->path) : p.module;
+	if (f->kind == FRAME_PYTHON || f->kind == FRAME_GAP) {
+		p.function = world_text(w, f->name);
+		p.file = world_text(w, f->file);
+		p.line = f->kind == FRAME_PYTHON ? f->offset : 0;
+		return p;
+	}
+	p.address = f->offset;
+	if (s) {
+		p.function = world_text(w, s->name);
+		p.file = world_text(w, s->file);
+		p.line = s->line;
+	}
+	return p;
+}
+
+void place_name(struct buf *out, const struct place *p)
+{
+	const char *slash;
+
+	if (p->kind == FRAME_GAP) {
+		buf_puts(out, "(frames are missing");
+		if (p->function.n) {
+			buf_puts(out, ": ");
+			buf_add(out, p->function.p, p->function.n);
+		}
+		buf_putc(out, ')');
+	} else if (p->function.n) {
+		buf_add(out, p->function.p, p->function.n);
+	} else if (p->module.n) {
+		slash = memrchr(p->module.p, '/', p->module.n);
+		if (slash)
+			buf_add(out, slash + 1, (size_t)(p->module.p + p->module.n - slash - 1));
+		else
+			buf_add(out, p->module.p, p->module.n);
+		buf_printf(out, "+0x%" PRIx64, p->address);
+	} else if (p->kind) {
+		buf_printf(out, "0x%" PRIx64, p->address);
+	} else {
+		buf_puts(out, "?");
+	}
+}

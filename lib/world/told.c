@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first that is said of an id holds; names of kernels are made readable once, when they come. */
+#include "lib/world/told.h"
+
+#include "lib/base/demangle.h"
+#include "lib/base/hash.h"
+
+static uint64_t kernel_key(uint32_t process, uint64_t func)
+{
+	return hash_u64(func ^ hash_u64(process));
+}
+
+static bool full(const struct told *t)
+{
+	return t->files.n + t->sockets.n + t->words.n + t->kernels.n >= TOLD_MAX;
+}
+
+/* Absent text is no string. */
+static uint32_t string(struct world *w, struct bytes text)
+{
+	return text.p ? world_string(w, text) : 0;
+}
+
+static bool file(struct told *t, struct world *w, const struct rec_FILE *r)
+{
+	struct told_file f = { string(w, r->path), string(w, r->fstype), string(w, r->mount),
+			       string(w, r->origin) };
+
+	if (map_get(&t->file_ids, r->id, NULL))
+		return true;
+	return vec_push(&t->files, f) && map_put(&t->file_ids, r->id, t->files.n);
+}
+
+static bool socket_told(struct told *t, struct world *w, const struct rec_SOCKET *r)
+{
+	struct told_socket s = { string(w, r->protocol), string(w, r->local),
+				 string(w, r->remote) };
+
+	if (map_get(&t->socket_ids, r->id, NULL))
+		return true;
+	return vec_push(&t->sockets, s) && map_put(&t->socket_ids, r->id, t->sockets.n);
+}
+
+static bool kernel(struct told *t, struct world *w, const struct rec_KERNEL *r)
+{
+	uint64_t key = kernel_key(r->process, r->func);
+	struct buf raw = { 0 }, name = { 0 };
+	bool kept;
+
+	if (map_get(&t->kernels, key, NULL))
+		return true;
+	buf_add(&raw, r->name.p, r->name.n);
+	demangle_name(&name, buf_text(&raw));
+	kept = !raw.failed && !name.failed &&
+	       map_put(&t->kernels, key, world_string(w, buf_bytes(&name)));
+	buf_free(&raw);
+	buf_free(&name);
+	return kept;
+}
+
+bool told_record(struct told *t, struct world *w, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_SESSION:
+		if (!t->has_start) {
+			t->has_start = true;
+			t->start_ns = r->u.SESSION.start_ns;
+		}
+		return true;
+	case RECORD_CLOCK:
+		t->has_real = true;
+		t->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
+		return true;
+	case RECORD_FILE:
+		return full(t) || file(t, w, &r->u.FILE);
+	case RECORD_SOCKET:
+		return full(t) || socket_told(t, w, &r->u.SOCKET);
+	case RECORD_WORD:
+		return full(t) || map_get(&t->words, r->u.WORD.id, NULL) ||
+		       map_put(&t->words, r->u.WORD.id, string(w, r->u.WORD.text));
+	case RECORD_KERNEL:
+		return full(t) || kernel(t, w, &r->u.KERNEL);
+	default:
+		return true;
+	}
+}
+
+const struct told_file *told_file(const struct told *t, uint64_t id)
+{
+	uint64_t at;
+
+	return map_get(&t->file_ids, id, &at) ? &t->files.v[at - 1] : NULL;
+}
+
+const struct told_socket *told_socket(const struct told *t, uint64_t id)
+{
+	uint64_t at;
+
+	return map_get(&t->socket_ids, id, &at) ? &t->sockets.v[at - 1] : NULL;
+}
+
+uint32_t told_word(const struct told *t, uint64_t id)
+{
+	uint64_t string_id;
+
+	return map_get(&t->words, id, &string_id) ? (uint32_t)string_id : 0;
+}
+
+uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func)
+{
+	uint64_t string_id;
+
+	return map_get(&t->kernels, kernel_key(process, func), &string_id) ? (uint32_t)string_id
+									   : 0;
+}
+
+void told_free(struct told *t)
+{
+	map_free(&t->file_ids);
+	map_free(&t->socket_ids);
+	vec_free(&t->files);
+	vec_free(&t->sockets);
+	map_free(&t->words);
+	map_free(&t->kernels);
+	*t = (struct told){ 0 };
+}

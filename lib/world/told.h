@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the records of a stream have told so far about what its events only number: files, sockets, words of marks,
+ * kernels, and how the recording's clock stands to UTC. Fed with every record before the events behind it; memory is
+ * bounded by TOLD_MAX things, the first that are met.
+ */
+#ifndef INGERO_WORLD_TOLD_H
+#define INGERO_WORLD_TOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+/* Names of files, sockets, words and kernels together: as many as a hostile recording may make us keep. */
+#define TOLD_MAX (1u << 20)
+
+struct told_file {
+	uint32_t path, fstype, mount, origin; /* world strings */
+};
+struct told_socket {
+	uint32_t protocol, local, remote; /* world strings */
+};
+
+/* Zero-initialised knows nothing. */
+struct told {
+	struct map file_ids, socket_ids; /* id -> index + 1 */
+	VEC(struct told_file) files;
+	VEC(struct told_socket) sockets;
+	struct map words, kernels; /* id; process and handle -> world string */
+	bool has_start, has_real;
+	int64_t start_ns;	    /* of the first session, on the recording's clock */
+	int64_t real_minus_mono_ns; /* by the newest clock record */
+};
+
+/* Takes what it knows, passes over the rest. False: out of memory. */
+bool told_record(struct told *t, struct world *w, const struct record *r);
+
+/* NULL and 0: never told. */
+const struct told_file *told_file(const struct told *t, uint64_t id);
+const struct told_socket *told_socket(const struct told *t, uint64_t id);
+uint32_t told_word(const struct told *t, uint64_t id);
+/* As people read it, not as the compiler mangles it. */
+uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func);
+
+void told_free(struct told *t);
+
+#endif

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# ingero-export: what it writes is what the recording holds, as ingero-stat counts it; choices leave out what they say;
+# an output is whole or not there.
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, "tests")
+import schema  # noqa: E402
+import tap  # noqa: E402
+
+EXPORT, DEMO, STAT, CORRELATE = (os.path.join(tap.BIN, "ingero-" + n) for n in ("export", "demo", "stat", "correlate"))
+TMP = tempfile.TemporaryDirectory()
+NEWS = {"timeout": 300, "capture_output": True}
+
+
+def run(*args, data=None):
+    how = {"input": data} if data is not None else {"stdin": subprocess.DEVNULL}
+    p = subprocess.run([EXPORT, *args], **how, **NEWS)
+    return p.returncode, p.stdout, p.stderr.decode("utf-8", "replace")
+
+
+def lines(out):
+    return [json.loads(x) for x in out.splitlines()]
+
+
+def path(name):
+    return os.path.join(TMP.name, name)
+
+
+def sums(events):
+    """By source and op: count, ns in all, failures."""
+    by = {}
+    for e in events:
+        row = by.setdefault((e["source"], e["op"]), [0, 0, 0])
+        row[0] += 1
+        row[1] += e["duration_ns"]
+        row[2] += e.get("return_code", 0) != 0
+    return by
+
+
+demo = subprocess.run([DEMO, "errors", "--duration", "1s"], **NEWS)
+data = demo.stdout if demo.returncode == 0 else subprocess.run([DEMO, "incident", "--duration", "1s"], **NEWS).stdout
+run_ige = path("run.ige")
+with open(run_ige, "wb") as f:
+    f.write(data)
+stat = json.loads(subprocess.run([STAT, "--json", run_ige], **NEWS).stdout)
+
+status, out, err = run(run_ige)
+events = lines(out)
+tap.same((status, err), (0, ""), "json: done without a word")
+tap.same(len(events), stat["coverage"]["events"], "as many lines as stat counts events")
+tap.same({k: v[:2] for k, v in sums(events).items()},
+         {(r["source"], r["op"]): [r["count"], r["total_ns"]] for r in stat["ops"]},
+         "count and time of each op are stat's")
+rules = json.load(open("formats/event.schema.json"))
+tap.none((x for e in events[:3000] for x in schema.complaints(e, rules)), "lines are of formats/event.schema.json")
+tap.same(run("-", data=data)[1], out, "from a pipe the same bytes")
+tap.same(lines(run("--no-stacks", run_ige)[1]), [{k: v for k, v in e.items() if k != "stack"} for e in events],
+         "--no-stacks leaves out the stacks and nothing else")
+
+# What is chosen.
+pid = events[0]["pid"]
+mine = [e for e in events if e.get("pid") == pid]
+tap.same(lines(run("-p", str(pid), run_ige)[1]), mine, "-p: events of that process")
+tap.same(lines(run("-e", "cuda", run_ige)[1]), [e for e in events if e["source"] == "cuda"], "-e: of that source")
+node = events[0]["node"]
+tap.same(run("-n", node, run_ige)[1], out, "-n: the machine")
+tap.same(run("-n", "elsewhere", run_ige)[:2], (0, b""), "-n: another machine has none")
+slow = sorted(e["duration_ns"] for e in events)[-50]
+tap.same(lines(run("-w", f".duration_ns >= {slow} and .pid == ($p | tonumber)", "--arg", f"p={pid}", run_ige)[1]),
+         [e for e in mine if e["duration_ns"] >= slow], "-w with --arg: for which it is true")
+status, some, err = run("-w", ".bytes | keys", run_ige)
+tap.ok(status == 0 and some == b"" and "left out" in err, "-w without an answer: left out, and told", err)
+last = lines(run("--last", "100ms", run_ige)[1])
+edge = max(e["start_ns"] + e["duration_ns"] for e in last) - 100_000_000
+tap.ok(last and len(last) < len(events) and
+       all(e["start_ns"] + e["duration_ns"] >= edge - 1 for e in last), "--last: what ended in that time")
+
+# Other forms of the same events.
+status, out_csv, err = run("-f", "csv", run_ige)
+rows = list(csv.DictReader(io.StringIO(out_csv.decode(), newline="")))
+tap.same(len(rows), len(events), "csv: a row per event")
+tap.none((f"{i}: {r} {e}" for i, (r, e) in enumerate(zip(rows, events))
+          if (r["op"], int(r["duration_ns"]), int(r["start_ns"]), r["pid"], r["bytes"]) !=
+          (e["op"], e["duration_ns"], e["start_ns"], str(e.get("pid", "")), str(e.get("bytes", "")))),
+         "csv: the same values as json")
+status, text, err = run("-f", "text", run_ige)
+tap.same(len(text.splitlines()), len(events) + 1, "text: a line per event under its heading")
+
+# Records and chains.
+told = [x for x in lines(run("--records", run_ige)[1]) if "record" in x]
+tap.ok({"session", "clock", "node", "coverage"} <= {x["record"] for x in told}, "--records: what the recording says of itself")
+analyzed = subprocess.run([CORRELATE], input=data, **NEWS).stdout
+both = lines(run(data=analyzed)[1])
+chains = [x for x in both if x.get("record") == "chain"]
+tap.same([x for x in both if "record" not in x], events, "correlated: the same events")
+told = subprocess.run([CORRELATE, "--json"], input=data, **NEWS).stdout
+tap.same([(x["id"], x["revision"], x["body"]) for x in chains],
+         [(x["id"], x["revision"], x["body"]) for x in lines(told) if x["record"] == "chain"],
+         "correlated: its chains, with what they say")
+
+# Files.
+target = path("x.json.gz")
+status, nothing, err = run("-o", target, run_ige)
+tap.ok(status == 0 and nothing == b"" and "events in" in err, "-o: says what was written", err)
+tap.same(gzip.open(target).read(), out, "-o FILE.json.gz: the same, compressed")
+tap.same(gzip.decompress(run("--gzip", run_ige)[1]), out, "--gzip: the same")
+tap.same(os.stat(target).st_mode & 0o777, 0o600, "for nobody else to read")
+before = set(os.listdir(TMP.name))
+status, nothing, err = run("-o", path("y.json"), path("none.ige"))
+tap.ok(status == 3 and set(os.listdir(TMP.name)) == before, "no input, no output", err)
+tap.same(run("-o", path("x.strange"), run_ige)[0], 2, "an ending that says nothing is asked about")
+tap.same(run("-o", run_ige, "-f", "json", run_ige)[0], 2, "never over its input")
+status, nothing, err = run("-o", "/dev/full", "-f", "json", run_ige)
+tap.ok(status == 3 and "/dev/full" not in before and "space" in err, "a full disk is told", err)
+
+# Damage.
+with open(path("cut.ige"), "wb") as f:
+    f.write(data[:len(data) // 2])
+status, some, err = run(path("cut.ige"))
+tap.ok(status == 4 and 0 < len(lines(some)) < len(events) and err, "cut short: what was there, and status 4", err)
+tap.ok(lines(some) == events[:len(lines(some))], "cut short: the events it begins with")
+tap.same(run(data=b"")[0], 4, "nothing is not a recording")
+tap.ok(run(data=b"not a recording at all" * 100)[0] in (3, 4), "nor is anything else")
+
+# Mistakes.
+for args, word in ((["-f", "jsonn"], "json"), (["-w", ".a ==="], "syntax"), (["--arg", "a=1"], "-w"),
+                   (["-w", ".", "--arg", "novalue"], "NAME=VALUE"), (["-e", "cudaMalocc"], "cudaMalloc"), (["-p", "me"], "process")):
+    status, nothing, err = run(*args, run_ige)
+    tap.ok(status == 2 and word in err and not nothing, f"{args}: status 2, and what is wrong", err)
+tap.done_testing()
