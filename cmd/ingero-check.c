@@ -32,6 +32,7 @@
 #include "lib/probe/tryout.h"
 
 #define GPU_WAIT_MS	3000
+#define KUBELET_WAIT_MS 2000
 #define LIBRARIES_SHOWN 8
 #define MISSING_SHOWN	4
 
@@ -405,6 +406,7 @@ int main(int argc, char **argv)
 	if (rc == 0) {
 		check_cuda(&s, &v);
 		check_gpu(&s);
+		host_ready_pods(&s.report.lines, KUBELET_WAIT_MS);
 		check_pythons(&s);
 	}
 	if (rc == 0 && (s.nomem || s.report.lines.nomem))

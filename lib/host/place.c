@@ -263,6 +263,17 @@ static void run_id(struct host_place *p, struct bytes env)
 			 host.p, (int)(port.n < 8 ? port.n : 8), port.n ? port.p : "");
 }
 
+/* NVIDIA's container runtime is told so which GPUs a container is to have: ids, numbers, "all", "none", "void". Outside of
+ * containers the variable means nothing. */
+static void given(struct host_place *p, struct bytes list)
+{
+	if (!*p->container && !*p->pod_uid)
+		return;
+	p->all_gpus = bytes_equal(list, bytes_of("all"));
+	if ((starts(list, "GPU-") || starts(list, "MIG-")) && list.n < sizeof(p->gpus))
+		KEEP(p->gpus, list);
+}
+
 void host_place_environ(struct host_place *p, struct bytes env)
 {
 	struct bytes v;
@@ -279,6 +290,7 @@ void host_place_environ(struct host_place *p, struct bytes env)
 		KEEP(p->step, v);
 	v = host_environ_variable(env, "CUDA_VISIBLE_DEVICES");
 	KEEP(p->devices, v);
+	given(p, host_environ_variable(env, "NVIDIA_VISIBLE_DEVICES"));
 	/* By convention a pod gets its names this way, beside the files that host_place_read looks at. */
 	v = host_environ_variable(env, "POD_NAME");
 	if (!*p->pod)
@@ -301,6 +313,18 @@ static bool file_of(uint32_t pid, const char *name, size_t max, struct buf *out)
 	buf_reset(out);
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
 	return read_file(path, out, max, &ignored) == 0;
+}
+
+bool host_place_in_pod(uint32_t pid)
+{
+	struct host_place p;
+	struct buf b = { 0 };
+
+	host_place_init(&p);
+	if (file_of(pid, "cgroup", CGROUP_TEXT_MAX, &b))
+		host_place_cgroup(&p, buf_bytes(&b));
+	buf_free(&b);
+	return *p.pod_uid != '\0';
 }
 
 int host_place_read(struct host_place *p, uint32_t pid, struct err *e)

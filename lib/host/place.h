@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 
 #define HOST_RANK_UNKNOWN UINT32_MAX
+#define HOST_PLACE_GPUS	  1024 /* bytes of a list: 24 UUIDs of 40 letters */
 
 /* Sizes hold what the parts may be: a container id has 64 digits, a Kubernetes name 253 letters, a namespace 63. */
 struct host_place {
@@ -25,7 +26,11 @@ struct host_place {
 	char job[80], step[40];
 	char launcher[16]; /* who set the rank: torchrun, openmpi, mvapich, pmi, slurm */
 	char run[128]; /* what ranks of one run have in common: its id, or host:port of its meeting point */
-	char devices[256];		       /* CUDA_VISIBLE_DEVICES */
+	char devices[256]; /* CUDA_VISIBLE_DEVICES */
+	/* What its container was given, by id, separated by commas: NVIDIA_VISIBLE_DEVICES where that lists ids, or what the
+	 * kubelet says (lib/host/pods.h). A container was given all of them where all_gpus. */
+	char gpus[HOST_PLACE_GPUS];
+	bool all_gpus;
 	uint32_t rank, local_rank, world_size; /* HOST_RANK_UNKNOWN */
 };
 
@@ -43,6 +48,8 @@ void host_place_names(struct host_place *p, const char *root);
 
 /* All of it for one process. ERR_CANNOT when there is no such process; what we may not read stays unknown. */
 int host_place_read(struct host_place *p, uint32_t pid, struct err *e);
+/* Only whether its cgroup is one of a pod; false where that cannot be read. */
+bool host_place_in_pod(uint32_t pid);
 /* Whether there is anything to say. */
 bool host_place_known(const struct host_place *p);
 

@@ -14,6 +14,7 @@
 #include "lib/base/io.h"
 #include "lib/host/cuda.h"
 #include "lib/host/gpus.h"
+#include "lib/host/kubelet.h"
 
 #define OLDEST_MAJOR 5
 #define OLDEST_MINOR 15
@@ -220,5 +221,31 @@ void host_ready_gpu(struct verdicts *to, struct host_ready_gpus *g, unsigned wai
 			    "nothing to do if the CUDA programs run elsewhere",
 			    "NVIDIA's kernel driver is not loaded: CUDA programs will get errors "
 			    "here");
+	buf_free(&b);
+}
+
+/* ---- pods ---- */
+
+void host_ready_pods(struct verdicts *to, unsigned wait_ms)
+{
+	struct host_kubelet k = { 0 };
+	struct buf b = { 0 };
+
+	host_kubelet_find(&k, NULL);
+	if (*k.path)
+		host_kubelet_wait(&k, wait_ms);
+	for (size_t i = 0; i < k.pods.n && i < HOST_READY_GPUS; i++)
+		buf_printf(&b, "%s%s/%s", i ? ", " : ": ", k.pods.v[i].namespace, k.pods.v[i].pod);
+	if (k.pods.n > HOST_READY_GPUS)
+		buf_printf(&b, " and %zu more", k.pods.n - HOST_READY_GPUS);
+	if (k.answers)
+		verdict_say(to, "pods", VERDICT_GOOD, NULL,
+			    "the kubelet gave GPUs to %zu container%s%s", k.pods.n,
+			    k.pods.n == 1 ? "" : "s", buf_text(&b));
+	else if (*k.path)
+		verdict_say(to, "pods", VERDICT_WARN,
+			    "pods are then known by the kubelet's log folders and their variables",
+			    "%s: %s", k.path, k.waiting ? "it does not answer" : k.error.text);
+	host_kubelet_close(&k);
 	buf_free(&b);
 }

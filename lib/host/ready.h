@@ -27,4 +27,7 @@ struct host_ready_gpus {
 };
 void host_ready_gpu(struct verdicts *to, struct host_ready_gpus *gpus, unsigned wait_ms);
 
+/* Which pods have GPUs, as the kubelet tells; nothing where there is none. It is given so long. */
+void host_ready_pods(struct verdicts *to, unsigned wait_ms);
+
 #endif

@@ -226,21 +226,47 @@ static const struct host_gpu *by_uuid(const struct probe_gpus *g, struct bytes t
 	return found;
 }
 
-/* Numbers are the machine's only where the process orders by bus, or where there is nothing to order by. */
-static const struct host_gpu *by_index(const struct probe_gpus *g, const struct host_visible *v,
-				       uint32_t index)
+/* A process in a container counts those that the container was given. False: not known which those are. */
+static bool given_to(const struct probe_gpus *g, uint32_t tgid, char gpus[HOST_PLACE_GPUS])
 {
-	const struct host_gpu *found = NULL;
-	bool alike = true;
+	struct err ignored = { 0 };
+	struct host_place p;
 
+	gpus[0] = '\0';
+	if (host_place_read(&p, tgid, &ignored))
+		return false;
+	if (g->given)
+		host_pods_complete(g->given, &p);
+	memcpy(gpus, p.gpus, sizeof(p.gpus));
+	return *gpus || p.all_gpus || g->known.n == 1 || (!*p.container && !*p.pod_uid);
+}
+
+/* Numbers are the machine's, among the GPUs that are given, only where the process orders by bus, or where there is nothing
+ * to order by. */
+static const struct host_gpu *by_index(const struct probe_gpus *g, const struct host_visible *v,
+				       uint32_t tgid, uint32_t index)
+{
+	const struct host_gpu *found = NULL, *first = NULL;
+	char gpus[HOST_PLACE_GPUS];
+	bool alike = true;
+	uint32_t n = 0;
+
+	if (!given_to(g, tgid, gpus))
+		return NULL;
+	if (*gpus && !strchr(gpus, ','))
+		return index == 0 ? by_uuid(g, bytes_of(gpus)) : NULL;
 	for (size_t i = 0; i < g->known.n; i++) {
 		const struct host_gpu *gpu = &g->known.v[i];
 
+		if (*gpus && !host_pods_lists(gpus, bytes_of(gpu->uuid)))
+			continue;
 		if (gpu->slice)
 			return NULL; /* of a board in slices only a slice is used, and not known which */
-		alike &= strcmp(gpu->name, g->known.v[0].name) == 0;
-		if (gpu->index == index)
+		first = first ? first : gpu;
+		alike &= strcmp(gpu->name, first->name) == 0;
+		if ((*gpus ? n : gpu->index) == index)
 			found = gpu;
+		n++;
 	}
 	return alike || v->by_bus ? found : NULL;
 }
@@ -277,7 +303,7 @@ uint32_t probe_gpus_device(struct probe_gpus *g, uint32_t tgid, uint32_t ordinal
 		enum host_visible_kind kind = host_visible_device(&v, ordinal, &index, &name);
 
 		found = kind == HOST_VISIBLE_UUID    ? by_uuid(g, name)
-			: kind == HOST_VISIBLE_INDEX ? by_index(g, &v, index)
+			: kind == HOST_VISIBLE_INDEX ? by_index(g, &v, tgid, index)
 						     : NULL;
 	}
 	if (!found) {

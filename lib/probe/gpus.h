@@ -14,6 +14,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/host/gpus.h"
+#include "lib/host/pods.h"
 #include "lib/host/xid.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/thin.h"
@@ -31,7 +32,8 @@ struct probe_gpus {
 	struct host_xid_log kernel_log;
 	struct err log_error; /* why it cannot be read */
 	struct probe_xids xids;
-	struct probe_thin *thin; /* the owner's; set before the first readings are taken */
+	const struct host_pods *given; /* the owner's: what containers were given */
+	struct probe_thin *thin;       /* the owner's; set before the first readings are taken */
 	struct ige_writer *writer;
 	struct err *e;
 	int rc;

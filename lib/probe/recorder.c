@@ -16,9 +16,10 @@
 #include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
 
-#define TURN_MS	  10
-#define SECOND_NS 1000000000
-#define CLOCK_NS  10000000000ll
+#define TURN_MS	   10
+#define SECOND_NS  1000000000
+#define CLOCK_NS   10000000000ll
+#define KUBELET_MS 500 /* for the kubelet of this machine to answer */
 #define GPUS_MS \
 	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake */
 
@@ -26,10 +27,14 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	int rc;
 
+	/* Processes that are there belong where they did not. */
+	rc = host_kubelet_step(&r->kubelet, now) ? probe_recorder_say_places(r, e) : 0;
 	if (r->session)
 		probe_targets_look(r->targets);
+	probe_recorder_tell_pods(r);
 	probe_recorder_tell_no_cuda(r);
-	rc = probe_recorder_say_losses(r, now, e);
+	if (rc == 0)
+		rc = probe_recorder_say_losses(r, now, e);
 	if (rc == 0)
 		rc = probe_samples_say(&r->samples, r->writer, now, e);
 	if (rc == 0)
@@ -190,6 +195,9 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	r->thin.deadband = opt->deadband;
 	r->thin.heartbeat_ns = opt->heartbeat_ns;
 	r->gpus.thin = &r->thin;
+	host_kubelet_find(&r->kubelet, NULL);
+	host_kubelet_wait(&r->kubelet, KUBELET_MS);
+	r->opt.targets.given = r->gpus.given = &r->kubelet.pods;
 	if (!opt->no_gpu)
 		probe_gpus_init(&r->gpus, r->world, r->node.id, probe_recorder_process, r);
 	rc = opt->mark ? probe_marks_open(&r->marks, opt->mark, &opt->flight_owner, e) : 0;
@@ -209,6 +217,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	r->next_second = r->start_ns + SECOND_NS / 2;
 	r->next_clock = r->start_ns + CLOCK_NS;
 	probe_recorder_tell_probes(r);
+	probe_recorder_tell_pods(r);
 	rc = opt->no_probes ? start_samples(r, e) : start_probes(r, e);
 	if (rc == 0 && opt->mark && r->session)
 		rc = probe_session_watch(r->session, r->marks.fd, e);
@@ -330,6 +339,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_gpus_say_coverage(&r->gpus, r->writer, now, e);
 	if (rc == 0)
+		rc = probe_say_pods(r->writer, &r->kubelet, now, e);
+	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
@@ -353,6 +364,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_opens_free(&r->opens);
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
+	host_kubelet_close(&r->kubelet);
 	probe_thin_free(&r->thin);
 	probe_marks_close(&r->marks);
 	probe_nvtx_free(&r->nvtx);

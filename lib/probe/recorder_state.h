@@ -9,6 +9,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/host/kubelet.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/budget.h"
 #include "lib/probe/codes.h"
@@ -59,6 +60,7 @@ struct probe_recorder {
 	struct probe_opens opens;
 	struct probe_samples samples;
 	struct probe_gpus gpus;
+	struct host_kubelet kubelet;
 	struct probe_marks marks;
 	struct probe_nvtx nvtx;
 	struct probe_cost cost;
@@ -98,7 +100,7 @@ struct probe_recorder {
 	uint64_t events, calls;
 	struct stack_ends stack_ends;
 	size_t copies_told, pythons_told;
-	bool no_cuda_told, gpus_told, finished;
+	bool no_cuda_told, gpus_told, pods_told, finished;
 	double start_cpu;	/* seconds of CPU spent before the recording began */
 	struct err event_error; /* first failure inside a callback */
 	VEC(struct notice) notices;
@@ -153,6 +155,8 @@ void probe_recorder_tell_probes(struct probe_recorder *r);
 void probe_recorder_tell_copies(struct probe_recorder *r);
 /* Once, when it is known whose health is recorded. */
 void probe_recorder_tell_gpus(struct probe_recorder *r);
+/* Once: which containers were given GPUs, or why that is not known. */
+void probe_recorder_tell_pods(struct probe_recorder *r);
 /* How long it took to take the probes away. */
 void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns);
 /* Notices about Python runtimes found. */

@@ -115,6 +115,22 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 				    r->gpus.text);
 }
 
+void probe_recorder_tell_pods(struct probe_recorder *r)
+{
+	const struct host_kubelet *k = &r->kubelet;
+
+	if (r->pods_told || !*k->path || k->waiting)
+		return;
+	r->pods_told = true;
+	if (k->answers)
+		probe_recorder_tell(r, PROBE_NOTE,
+				    "pods     %zu container%s with GPUs, as the kubelet lists them",
+				    k->pods.n, k->pods.n == 1 ? "" : "s");
+	else
+		probe_recorder_tell(r, PROBE_WARNING, "which pods have GPUs is not known: %s: %s",
+				    k->path, k->error.text);
+}
+
 void probe_recorder_tell_no_cuda(struct probe_recorder *r)
 {
 	if (!r->session || r->no_cuda_told || probe_targets_with_cuda(r->targets) > 0)

@@ -62,7 +62,7 @@ int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e)
 	} while (0)
 
 int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
-		    struct err *e)
+		    const struct host_pods *given, struct err *e)
 {
 	struct record r = { .kind = RECORD_PLACE };
 	struct err ignored = { 0 };
@@ -71,6 +71,7 @@ int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint3
 	/* A process that is gone already has no place that could still be asked for. */
 	if (host_place_read(&p, tgid, &ignored) != 0 || !host_place_known(&p))
 		return 0;
+	host_pods_complete(given, &p);
 	REC_SET(&r, PLACE, time_ns, time_ns);
 	REC_SET(&r, PLACE, process, process);
 	SET_TEXT(&r, runtime, p.runtime);
@@ -85,9 +86,31 @@ int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint3
 	SET_TEXT(&r, launcher, p.launcher);
 	SET_TEXT(&r, run, p.run);
 	SET_TEXT(&r, devices, p.devices);
+	SET_TEXT(&r, gpus, p.gpus);
 	SET_RANK(&r, rank, p.rank);
 	SET_RANK(&r, local_rank, p.local_rank);
 	SET_RANK(&r, world_size, p.world_size);
+	return ige_writer_record(wr, &r, e);
+}
+
+int probe_say_pods(struct ige_writer *wr, const struct host_kubelet *k, int64_t time_ns,
+		   struct err *e)
+{
+	struct record r = { .kind = RECORD_COVERAGE };
+
+	if (!*k->path)
+		return 0;
+	REC_SET(&r, COVERAGE, time_ns, time_ns);
+	REC_SET(&r, COVERAGE, layer, bytes_of("pods"));
+	REC_SET(&r, COVERAGE, path, bytes_of(k->path));
+	REC_SET(&r, COVERAGE, requested, 1);
+	REC_SET(&r, COVERAGE, attached, k->answers > 0);
+	REC_SET(&r, COVERAGE, failed, k->answers == 0);
+	if (k->error.code)
+		REC_SET(&r, COVERAGE, reason, bytes_of(k->error.text));
+	else if (k->answers == 0)
+		REC_SET(&r, COVERAGE, reason, bytes_of("it did not answer"));
+	REC_SET(&r, COVERAGE, delivered, k->pods.n);
 	return ige_writer_record(wr, &r, e);
 }
 

@@ -10,6 +10,7 @@
 
 #include "bpf/wire.h"
 #include "lib/base/err.h"
+#include "lib/host/kubelet.h"
 #include "lib/host/node.h"
 #include "lib/ige/writer.h"
 #include "lib/probe/copies.h"
@@ -30,9 +31,13 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 		      struct err *e);
 int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 
-/* Where the process belongs; nothing when nothing is known. */
+/* Where the process belongs; nothing when nothing is known. given: what the kubelet says of it, may be empty. */
 int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
-		    struct err *e);
+		    const struct host_pods *given, struct err *e);
+
+/* COVERAGE of the list of containers with GPUs; nothing where there is no kubelet. */
+int probe_say_pods(struct ige_writer *wr, const struct host_kubelet *k, int64_t time_ns,
+		   struct err *e);
 
 /* What a process launches is called. */
 int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, struct bytes name,

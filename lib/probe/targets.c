@@ -168,14 +168,33 @@ static int add_tree(struct probe_targets *t, uint32_t tgid, struct err *e)
 	return rc;
 }
 
-static bool in_pod(uint32_t tgid, const char *pod)
+static bool place_of(const struct probe_targets_options *opt, uint32_t tgid, struct host_place *p)
 {
-	size_t n = strcspn(pod, "/");
 	struct err ignored = { 0 };
+
+	if (host_place_read(p, tgid, &ignored))
+		return false;
+	if (opt->given)
+		host_pods_complete(opt->given, p);
+	return true;
+}
+
+static bool in_pod(const struct probe_targets_options *opt, uint32_t tgid)
+{
+	size_t n = strcspn(opt->pod, "/");
 	struct host_place p;
 
-	return host_place_read(&p, tgid, &ignored) == 0 && *p.pod && strlen(p.namespace) == n &&
-	       memcmp(p.namespace, pod, n) == 0 && strcmp(p.pod, pod + n + 1) == 0;
+	return place_of(opt, tgid, &p) && *p.pod && strlen(p.namespace) == n &&
+	       memcmp(p.namespace, opt->pod, n) == 0 && strcmp(p.pod, opt->pod + n + 1) == 0;
+}
+
+/* Most processes are of no pod: those cost a short file. */
+static bool was_given_gpus(const struct probe_targets_options *opt, uint32_t tgid)
+{
+	struct host_place p;
+
+	return opt->given && opt->given->n && host_place_in_pod(tgid) && place_of(opt, tgid, &p) &&
+	       host_pods_has(opt->given, &p);
 }
 
 bool probe_targets_due(uint32_t tgid, uint64_t looks)
@@ -189,10 +208,10 @@ bool probe_targets_fits(const struct probe_targets_options *opt, uint32_t tgid)
 	struct err ignored = { 0 };
 
 	if (opt->pod)
-		return in_pod(tgid, opt->pod);
+		return in_pod(opt, tgid);
 	if (opt->scope == SCOPE_USER && (host_proc_read(tgid, &p, &ignored) || p.uid != opt->uid))
 		return false;
-	return probe_copies_has_cuda(tgid);
+	return probe_copies_has_cuda(tgid) || was_given_gpus(opt, tgid);
 }
 
 static void look_at(struct probe_targets *t, uint32_t tgid)

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "lib/base/err.h"
+#include "lib/host/pods.h"
 #include "lib/probe/copies.h"
 #include "lib/probe/session.h"
 
@@ -22,6 +23,9 @@ struct probe_targets_options {
 	enum scope scope; /* SCOPE_LISTED: only pids and what comes from them */
 	uid_t uid;	  /* SCOPE_USER */
 	const char *pod; /* NAMESPACE/NAME: the processes of that pod, with SCOPE_LISTED; NULL none */
+	/* What the kubelet gave GPUs to, borrowed, may change: processes of those containers are targets as those with CUDA
+	 * are, and from their start. NULL: not known */
+	const struct host_pods *given;
 	const uint32_t *pids;
 	size_t npids;
 	uint32_t launched; /* a command of ours, 0 none: stopped where new code appears */

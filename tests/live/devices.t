@@ -134,20 +134,41 @@ for name, settings, board in (("as the machine counts", dict(VISIBLE, CUDA_VISIB
 p = rec.run("-o", ige, "--sample", 2, "--", sys.executable, ME, "workload", "now", **VISIBLE)
 tap.ok(p.returncode == 0 and all(gpus == [None, None] for gpus in allocations(ige).values()), "calls left out: no device is claimed")
 
+
 # There before us: its driver told it its GPUs when nobody listened, so the environment has to say.
-late = subprocess.Popen([sys.executable, ME, "workload", "late"], env=rec.environment(**VISIBLE), stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE, text=True)
-late.stdout.readline()
-r = rec.start("-o", ige, "-p", late.pid, DOUBLE_NVML_BOARDS=3)
-for line in r.stderr:
-    if "health of 3 GPUs" in line:
-        break
-late.stdin.write("go\n")
-late.stdin.flush()
-said = json.loads(late.stdout.readline())
-r.send_signal(signal.SIGINT)
-_, err = r.communicate(timeout=60)
-late.communicate("end\n")
-tap.same(r.returncode, 0, "a process that was there before: records")
-compare("a process that was there before", said, allocations(ige), BOARD)
+def late(name, board, where=None, **settings):
+    process = subprocess.Popen([sys.executable, ME, "workload", "late"], env=rec.environment(**settings), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    if where:
+        with open(os.path.join(where, "cgroup.procs"), "w", encoding="utf-8") as f:
+            f.write(str(process.pid))
+    process.stdout.readline()
+    r = rec.start("-o", ige, "-p", process.pid, DOUBLE_NVML_BOARDS=3)
+    for line in r.stderr:
+        if "health of 3 GPUs" in line:
+            break
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    said = json.loads(process.stdout.readline())
+    r.send_signal(signal.SIGINT)
+    r.communicate(timeout=60)
+    process.communicate("end\n")
+    tap.same(r.returncode, 0, f"{name}: records")
+    if board is None:
+        said, board = [dict(x, device=None) for x in said], {}
+    compare(name, said, allocations(ige), board)
+
+
+late("a process that was there before", BOARD, **VISIBLE)
+# In a container the process counts the GPUs that the container was given, and those only.
+group = rec.cgroup("docker-4f1c0f0b9a2d3e4c5b6a79888776655443322110ffeeddccbbaa99887766abcd.scope")
+if group:
+    TWO = {"DOUBLE_DEVICES": 2}
+    late("a container with two of three GPUs", {0: 1, 1: 2}, group, NVIDIA_VISIBLE_DEVICES=f"{uuid(2)},{uuid(1)}", **TWO)
+    late("the same, renamed", {0: 2, 1: 1}, group, NVIDIA_VISIBLE_DEVICES=f"{uuid(2)},{uuid(1)}", CUDA_VISIBLE_DEVICES="1,0", **TWO)
+    late("a container with all", {0: 0, 1: 1}, group, NVIDIA_VISIBLE_DEVICES="all", **TWO)
+    late("a container that does not say", None, group, NVIDIA_VISIBLE_DEVICES="void", **TWO)
+    os.rmdir(group)
+else:
+    tap.skip("GPUs of containers", "optional: no cgroup can be made here")
 tap.done_testing()

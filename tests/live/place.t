@@ -14,20 +14,12 @@ from recording import tap
 rec.need_bpf()
 ID = "4f1c0f0b9a2d3e4c5b6a79888776655443322110ffeeddccbbaa99887766abcd"
 
-
-def places(name):
-    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), rec.path(name)],
-                           capture_output=True, text=True).stdout.splitlines()
-    found = [x for x in map(rec.json.loads, lines) if x.get("record") == "place"]
-    return {x["process"]["pid"]: {k: v for k, v in x.items() if k not in ("record", "process", "time_ns")} for x in found}
-
-
 workers = "; ".join(f"RANK={r} LOCAL_RANK={r} WORLD_SIZE=3 MASTER_ADDR=head MASTER_PORT=29500 CUDA_VISIBLE_DEVICES={r} "
                     f"{rec.work('calls')} --count 3 &" for r in range(3)).replace(";", "")
 p = rec.run("-o", rec.path("ranks.ige"), "--", "sh", "-c", workers + " wait")
 pids = [t["pid"] for t in rec.truth(p.stdout)]
 tap.same((p.returncode, len(pids)), (0, 3), "three workers")
-got = places("ranks.ige")
+got = rec.places("ranks.ige")
 tap.same(sorted(got[pid]["rank"] for pid in pids if pid in got), [0, 1, 2], "each has its rank")
 for pid in pids:
     rank = got.get(pid, {}).get("rank")
@@ -55,33 +47,17 @@ for bad in ("ml", "/x", "ml/", "a/b/c"):
     tap.same(rec.run("--pod", bad).returncode, 2, f"--pod {bad} is no pod")
 
 # A cgroup of that name is all that a container is to the kernel.
-where = None
-with open("/proc/self/mountinfo") as f:
-    for line in f:
-        fields = line.split()
-        kind = fields[fields.index("-") + 1]
-        if kind in ("cgroup", "cgroup2"):
-            try:
-                os.mkdir(os.path.join(fields[4], f"docker-{ID}.scope"))
-            except OSError:
-                continue
-            where = os.path.join(fields[4], f"docker-{ID}.scope")
-            # A cpuset has to be told its CPUs first.
-            try:
-                with open(os.path.join(where, "cgroup.procs"), "w") as g:
-                    g.write("0")
-                break
-            except OSError:
-                os.rmdir(where)
-                where = None
+where = rec.cgroup(f"docker-{ID}.scope")
 if not where:
     tap.skip("the id of a container", "optional: no cgroup can be made here")
 else:
+    with open(os.path.join(where, "cgroup.procs"), "w") as g:
+        g.write("0")
     p = rec.run("-o", rec.path("container.ige"), "--", rec.work("calls"), "--count", 3)
     with open(os.path.join(os.path.dirname(where), "cgroup.procs"), "w") as g:
         g.write("0")
     os.rmdir(where)
     pid = rec.truth(p.stdout)[0]["pid"]
-    got = places("container.ige").get(pid, {})
+    got = rec.places("container.ige").get(pid, {})
     tap.same((got.get("runtime"), got.get("container")), ("docker", ID), "the id of a container from its cgroup")
 tap.done_testing()

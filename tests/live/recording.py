@@ -55,6 +55,41 @@ def start(*arguments, **settings):
                             stderr=subprocess.PIPE, text=True)
 
 
+def places(name):
+    """PLACE records of one of our recordings, as the independent reader gives them: process number -> columns, the newest."""
+    lines = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "ige_reader.py"), path(name)],
+                           capture_output=True, text=True).stdout.splitlines()
+    found = [x for x in map(json.loads, lines) if x.get("record") == "place"]
+    return {x["process"]["pid"]: {k: v for k, v in x.items() if k not in ("record", "process", "time_ns")} for x in found}
+
+
+def cgroup(name):
+    """A cgroup of that name that processes can be put into, the caller's to remove; None where none can be made."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        fields = [line.split() for line in f]
+    for one in fields:
+        if one[one.index("-") + 1] not in ("cgroup", "cgroup2"):
+            continue
+        where = os.path.join(one[4], name)
+        try:
+            os.mkdir(where)
+        except OSError:
+            continue
+        # A cpuset has to be told its CPUs first.
+        p = subprocess.Popen(["sleep", "1000"])
+        try:
+            with open(os.path.join(where, "cgroup.procs"), "w", encoding="utf-8") as f:
+                f.write(str(p.pid))
+            return where
+        except OSError:
+            pass
+        finally:
+            p.kill()
+            p.wait()
+        os.rmdir(where)
+    return None
+
+
 def truth(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call is one HTTP/2 stream: headers, the message behind five bytes (compressed or not, its length), trailers with a
+ * status (github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md). Types and numbers of libnghttp2.so.14 are those of its
+ * documentation (nghttp2.org/documentation); of a frame only the head is looked at.
+ */
+#include "lib/host/grpc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/buf.h"
+
+#define LIBRARY		"libnghttp2.so.14"
+#define FRAME_HEADER	5
+#define FLAG_EOF	0x01 /* NGHTTP2_DATA_FLAG_EOF */
+#define READ_AT_ONCE	16384
+#define READS_IN_A_STEP 64
+#define STATUS_MAX	200 /* letters kept of what a daemon says is wrong */
+
+struct session;
+struct callbacks;
+
+struct header {
+	uint8_t *name, *value;
+	size_t name_len, value_len;
+	uint8_t flags;
+};
+
+struct frame_head {
+	size_t length;
+	int32_t stream_id;
+	uint8_t type, flags, reserved;
+};
+
+union source {
+	int fd;
+	void *p;
+};
+
+struct provider {
+	union source source;
+	ssize_t (*read)(struct session *s, int32_t stream, uint8_t *to, size_t n, uint32_t *flags,
+			union source *source, void *user);
+};
+
+typedef int on_header_fn(struct session *s, const struct frame_head *f, const uint8_t *name,
+			 size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
+			 void *user);
+typedef int on_data_fn(struct session *s, uint8_t flags, int32_t stream, const uint8_t *p, size_t n,
+		       void *user);
+typedef int on_close_fn(struct session *s, int32_t stream, uint32_t code, void *user);
+
+/* member, name behind "nghttp2_", type */
+#define FUNCTIONS(X)                                                                           \
+	X(callbacks_new, session_callbacks_new, int (*)(struct callbacks **))                  \
+	X(callbacks_del, session_callbacks_del, void (*)(struct callbacks *))                  \
+	X(set_header, session_callbacks_set_on_header_callback,                                \
+	  void (*)(struct callbacks *, on_header_fn *))                                        \
+	X(set_data, session_callbacks_set_on_data_chunk_recv_callback,                         \
+	  void (*)(struct callbacks *, on_data_fn *))                                          \
+	X(set_close, session_callbacks_set_on_stream_close_callback,                           \
+	  void (*)(struct callbacks *, on_close_fn *))                                         \
+	X(client_new, session_client_new,                                                      \
+	  int (*)(struct session **, const struct callbacks *, void *))                        \
+	X(del, session_del, void (*)(struct session *))                                        \
+	X(settings, submit_settings, int (*)(struct session *, uint8_t, const void *, size_t)) \
+	X(request, submit_request,                                                             \
+	  int32_t (*)(struct session *, const void *, const struct header *, size_t,           \
+		      const struct provider *, void *))                                        \
+	X(send, session_mem_send, ssize_t (*)(struct session *, const uint8_t **))             \
+	X(recv, session_mem_recv, ssize_t (*)(struct session *, const uint8_t *, size_t))      \
+	X(wants_more, session_want_read, int (*)(struct session *))                            \
+	X(error, strerror, const char *(*)(int))
+
+struct library {
+#define X(member, function, type) __typeof__((type)0) member;
+	FUNCTIONS(X)
+#undef X
+};
+
+struct host_grpc {
+	struct library lib;
+	struct session *session;
+	int fd;
+	size_t max;
+	char method[128];
+	const uint8_t *out; /* of the library's, to be sent */
+	size_t out_len;
+	int32_t stream; /* that is waited for; 0 none */
+	size_t sent;	/* bytes of the request */
+	bool closed;	/* the stream is over */
+	struct buf body;
+	int status; /* grpc-status; -1 not told */
+	char http[8], said[STATUS_MAX];
+	struct err error; /* of a callback */
+};
+
+static int load(struct library *lib, struct err *e)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} functions[] = {
+#define X(member, function, type) { "nghttp2_" #function, offsetof(struct library, member) },
+		FUNCTIONS(X)
+#undef X
+	};
+	/* Never closed: opening it again finds it. */
+	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void *f = handle ? dlsym(handle, functions[i].name) : NULL;
+
+		if (!f)
+			return err_set(e, ERR_CANNOT,
+				       "asking takes libnghttp2, which is not on this machine "
+				       "(" LIBRARY "; Debian: libnghttp2-14)");
+		memcpy((char *)lib + functions[i].at, &f, sizeof(f));
+	}
+	return 0;
+}
+
+int host_grpc_library(struct err *e)
+{
+	struct library lib;
+
+	return load(&lib, e);
+}
+
+/* ---- what the library calls ------------------------------------------------------------------------ */
+
+static ssize_t request_body(struct session *s, int32_t stream, uint8_t *to, size_t n,
+			    uint32_t *flags, union source *source, void *user)
+{
+	struct host_grpc *g = user;
+	size_t left = FRAME_HEADER - g->sent;
+
+	(void)s;
+	(void)stream;
+	(void)source;
+	/* An empty message: not compressed, of length 0. */
+	n = n < left ? n : left;
+	memset(to, 0, n);
+	g->sent += n;
+	if (g->sent == FRAME_HEADER)
+		*flags |= FLAG_EOF;
+	return (ssize_t)n;
+}
+
+static bool is(const uint8_t *p, size_t n, const char *text)
+{
+	return bytes_equal((struct bytes){ (const char *)p, n }, bytes_of(text));
+}
+
+static void copy(char *to, size_t size, const uint8_t *p, size_t n)
+{
+	n = n < size - 1 ? n : size - 1;
+	for (size_t i = 0; i < n; i++)
+		to[i] = p[i] < ' ' || p[i] > '~' ? '?' : (char)p[i];
+	to[n] = '\0';
+}
+
+static int on_header(struct session *s, const struct frame_head *f, const uint8_t *name,
+		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
+		     void *user)
+{
+	struct host_grpc *g = user;
+	char number[8];
+
+	(void)s;
+	(void)flags;
+	if (f->stream_id != g->stream)
+		return 0;
+	if (is(name, name_len, ":status")) {
+		copy(g->http, sizeof(g->http), value, value_len);
+	} else if (is(name, name_len, "grpc-status")) {
+		copy(number, sizeof(number), value, value_len);
+		g->status =
+			number[0] >= '0' && number[0] <= '9' ? (int)strtoul(number, NULL, 10) : -1;
+	} else if (is(name, name_len, "grpc-message")) {
+		copy(g->said, sizeof(g->said), value, value_len);
+	}
+	return 0;
+}
+
+static int on_data(struct session *s, uint8_t flags, int32_t stream, const uint8_t *p, size_t n,
+		   void *user)
+{
+	struct host_grpc *g = user;
+
+	(void)s;
+	(void)flags;
+	if (stream != g->stream || g->error.code)
+		return 0;
+	if (g->body.n + n > g->max + FRAME_HEADER)
+		err_set(&g->error, ERR_LIMIT, "an answer of more than %zu bytes", g->max);
+	else
+		buf_add(&g->body, p, n);
+	if (g->body.failed)
+		err_nomem(&g->error);
+	return 0;
+}
+
+static int on_close(struct session *s, int32_t stream, uint32_t code, void *user)
+{
+	struct host_grpc *g = user;
+
+	(void)s;
+	if (stream == g->stream) {
+		g->closed = true;
+		if (code && !g->error.code)
+			err_set(&g->error, ERR_CANNOT, "it ended the call with HTTP/2 error %u",
+				(unsigned)code);
+	}
+	return 0;
+}
+
+/* ---- a connection ---------------------------------------------------------------------------------- */
+
+static int open_session(struct host_grpc *g, struct err *e)
+{
+	struct callbacks *c;
+	int rc;
+
+	if (g->lib.callbacks_new(&c))
+		return err_nomem(e);
+	g->lib.set_header(c, on_header);
+	g->lib.set_data(c, on_data);
+	g->lib.set_close(c, on_close);
+	rc = g->lib.client_new(&g->session, c, g);
+	g->lib.callbacks_del(c);
+	if (rc == 0)
+		rc = g->lib.settings(g->session, 0, NULL, 0);
+	return rc ? err_nomem(e) : 0;
+}
+
+static int open_socket(struct host_grpc *g, const char *path, struct err *e)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return err_set(e, ERR_CANNOT, "%s: the path of a socket has at most %zu letters",
+			       path, sizeof(to.sun_path) - 1);
+	memcpy(to.sun_path, path, strlen(path));
+	g->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	/* A queue that is full (EAGAIN) is as good as a daemon that does not answer. */
+	if (g->fd < 0 || connect(g->fd, (struct sockaddr *)&to, sizeof(to)))
+		return err_sys(e, "cannot connect to %s", path);
+	return 0;
+}
+
+int host_grpc_open(struct host_grpc **out, const char *socket_path, const char *method, size_t max,
+		   struct err *e)
+{
+	struct host_grpc *g = calloc(1, sizeof(*g));
+	int rc;
+
+	*out = NULL;
+	if (!g)
+		return err_nomem(e);
+	g->fd = -1;
+	g->max = max;
+	if (strlen(method) >= sizeof(g->method))
+		rc = err_set(e, ERR_USAGE, "the name of a method is too long");
+	else
+		rc = load(&g->lib, e);
+	if (rc == 0) {
+		memcpy(g->method, method, strlen(method));
+		rc = open_socket(g, socket_path, e);
+	}
+	if (rc == 0)
+		rc = open_session(g, e);
+	if (rc == 0)
+		rc = host_grpc_ask(g, e);
+	if (rc) {
+		host_grpc_free(g);
+		return rc;
+	}
+	*out = g;
+	return 0;
+}
+
+void host_grpc_free(struct host_grpc *g)
+{
+	if (!g)
+		return;
+	if (g->session)
+		g->lib.del(g->session);
+	if (g->fd >= 0)
+		close(g->fd);
+	buf_free(&g->body);
+	free(g);
+}
+
+int host_grpc_ask(struct host_grpc *g, struct err *e)
+{
+	struct provider body = { .read = request_body };
+	const char *fields[][2] = { { ":method", "POST" },
+				    { ":scheme", "http" },
+				    { ":path", g->method },
+				    { ":authority", "localhost" },
+				    { "te", "trailers" },
+				    { "content-type", "application/grpc" },
+				    { "grpc-accept-encoding", "identity" },
+				    { "user-agent", "ingero" } };
+	struct header headers[sizeof(fields) / sizeof(fields[0])];
+	int32_t stream;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		headers[i] = (struct header){ (uint8_t *)fields[i][0], (uint8_t *)fields[i][1],
+					      strlen(fields[i][0]), strlen(fields[i][1]), 0 };
+	g->sent = 0;
+	g->closed = false;
+	g->status = -1;
+	g->http[0] = g->said[0] = '\0';
+	buf_reset(&g->body);
+	stream = g->lib.request(g->session, NULL, headers, sizeof(fields) / sizeof(fields[0]),
+				&body, NULL);
+	if (stream < 0)
+		return err_set(e, ERR_CANNOT, "cannot ask: %s", g->lib.error(stream));
+	g->stream = stream;
+	return 0;
+}
+
+/* Whatever the library has to say goes out; what does not fit waits. */
+static int send_all(struct host_grpc *g, struct err *e)
+{
+	for (;;) {
+		ssize_t n;
+
+		if (g->out_len == 0) {
+			n = g->lib.send(g->session, &g->out);
+			if (n < 0)
+				return err_set(e, ERR_CANNOT, "%s", g->lib.error((int)n));
+			g->out_len = (size_t)n;
+		}
+		if (g->out_len == 0)
+			return 0;
+		n = send(g->fd, g->out, g->out_len, MSG_NOSIGNAL);
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : err_sys(e, "cannot ask");
+		g->out += n;
+		g->out_len -= (size_t)n;
+	}
+}
+
+static int receive(struct host_grpc *g, struct err *e)
+{
+	uint8_t p[READ_AT_ONCE];
+
+	for (unsigned i = 0; i < READS_IN_A_STEP && !g->closed; i++) {
+		ssize_t n = recv(g->fd, p, sizeof(p), 0), used;
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR
+				       ? 0
+				       : err_sys(e, "cannot hear the answer");
+		if (n == 0)
+			return err_set(e, ERR_CLOSED, "the connection was closed");
+		used = g->lib.recv(g->session, p, (size_t)n);
+		if (used < 0)
+			return err_set(e, ERR_DAMAGED, "that is no HTTP/2: %s",
+				       g->lib.error((int)used));
+		if (g->error.code)
+			return *e = g->error, e->code;
+		/* It allows more to be sent as it has taken what came. */
+		if (send_all(g, e))
+			return e->code;
+		if (!g->closed && !g->lib.wants_more(g->session))
+			return err_set(e, ERR_DAMAGED, "that is no HTTP/2");
+	}
+	return 0;
+}
+
+/* The stream is over: was it what was asked for? */
+static int answer(struct host_grpc *g, struct bytes *message, struct err *e)
+{
+	const unsigned char *p = (const unsigned char *)g->body.p;
+	size_t n;
+
+	g->stream = 0;
+	if (strcmp(g->http, "200") != 0)
+		return err_set(e, ERR_CANNOT, "it answers HTTP status %s",
+			       *g->http ? g->http : "none");
+	if (g->status != 0)
+		return err_set(e, ERR_CANNOT, "it refuses: gRPC status %d%s%s", g->status,
+			       *g->said ? ", " : "", g->said);
+	n = g->body.n < FRAME_HEADER
+		    ? 0
+		    : (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
+	if (g->body.n < FRAME_HEADER || p[0] || n != g->body.n - FRAME_HEADER)
+		return err_set(e, ERR_DAMAGED, "an answer that is no gRPC message");
+	*message = (struct bytes){ g->body.p + FRAME_HEADER, n };
+	return 1;
+}
+
+int host_grpc_step(struct host_grpc *g, struct bytes *message, struct err *e)
+{
+	struct err ignored;
+	int rc;
+
+	e = e ? e : &ignored;
+	rc = send_all(g, e);
+	if (rc == 0)
+		rc = receive(g, e);
+	if (rc == 0 && g->stream && g->closed)
+		return answer(g, message, e);
+	return rc;
+}
+
+int host_grpc_fd(const struct host_grpc *g, short *events)
+{
+	*events = (short)(POLLIN | (g->out_len ? POLLOUT : 0));
+	return g->fd;
+}
