@@ -113,6 +113,14 @@ struct ige_header {
 };
 #define IGE_FLOOR_UNKNOWN UINT32_MAX
 
+/* No later event starts before it, as far as the header knows: INT64_MIN when it does not. */
+static inline int64_t ige_header_floor(const struct ige_header *h)
+{
+	return h->start_floor_us == IGE_FLOOR_UNKNOWN || h->end_max == INT64_MIN
+		       ? INT64_MIN
+		       : h->end_max - (int64_t)h->start_floor_us * 1000;
+}
+
 struct ige_directory {
 	uint16_t id;
 	uint8_t encoding;

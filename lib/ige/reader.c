@@ -48,13 +48,18 @@ void ige_reader_free(struct ige_reader *r)
 {
 	if (!r)
 		return;
-	if (r->own_fd)
+	if (r->own_fd && r->in.fd >= 0)
 		close(r->in.fd);
 	ige_dict_reader_free(&r->dict);
 	ige_decoder_free(&r->decoder);
 	ige_record_list_free(&r->records);
 	free(r->in.bytes);
 	free(r);
+}
+
+int ige_reader_let_go(struct ige_reader *r, const char *path, struct err *e)
+{
+	return ige_window_let_go(&r->in, path, e);
 }
 
 const struct ige_report *ige_reader_report(const struct ige_reader *r)
@@ -86,13 +91,15 @@ static int end_of_input(struct ige_reader *r)
 {
 	struct stat st;
 
-	if (r->report.unterminated && fstat(r->in.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (r->report.unterminated && ige_window_open(&r->in, NULL) == 0 &&
+	    fstat(r->in.fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		/* Its recorder holds an exclusive lock for as long as it lives. */
 		if (flock(r->in.fd, LOCK_SH | LOCK_NB) == 0)
 			flock(r->in.fd, LOCK_UN);
 		else if (errno == EWOULDBLOCK)
 			r->report.growing = true;
 	}
+	ige_window_close(&r->in);
 	/* A block that is being written is not a damaged one. */
 	if (r->report.growing && r->tail) {
 		r->report = r->before_tail;

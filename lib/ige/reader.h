@@ -40,6 +40,10 @@ struct ige_report {
 int ige_reader_open(struct ige_reader **out, struct world *w, int fd, bool own_fd, const char *name,
 		    struct err *e);
 void ige_reader_free(struct ige_reader *r);
+
+/* Of more inputs than files may be open: r, which owns the descriptor of a regular file just opened, closes it, and opens
+ * path (borrowed) again whenever it reads. Another file that stands there then is an error of reading. */
+int ige_reader_let_go(struct ige_reader *r, const char *path, struct err *e);
 const struct ige_report *ige_reader_report(const struct ige_reader *r);
 
 /* One block as it stands in the input. bytes are borrowed until the next call. */

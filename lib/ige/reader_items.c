@@ -26,10 +26,7 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 		if (r->next == r->decoder.total) {
 			if (!item->late) {
 				item->watermark_ns = h->end_max;
-				if (h->start_floor_us != IGE_FLOOR_UNKNOWN &&
-				    h->end_max != INT64_MIN)
-					item->floor_ns =
-						h->end_max - (int64_t)h->start_floor_us * 1000;
+				item->floor_ns = ige_header_floor(h);
 			}
 			r->ready = h->flags & IGE_LAST ? LAST : NOTHING;
 		}

@@ -33,6 +33,7 @@ struct ige_seek {
 	uint64_t ops;
 	unsigned what;
 	const struct ige_place *events; /* whose events are being given */
+	int64_t floor_ns;		/* as that block says it */
 	size_t next;			/* of its events, or of records */
 	bool has_records, last;
 	struct stream_item skipped;
@@ -237,6 +238,7 @@ static int take(struct ige_seek *s, const struct ige_place *b, struct err *e)
 		rc = ige_decode_events(&s->decoder, &v, &partial, &why);
 		if (!rc) {
 			s->events = b;
+			s->floor_ns = ige_header_floor(&v.header);
 			s->report.events += s->decoder.events.n;
 			skip(s, b, s->decoder.passed);
 		}
@@ -263,8 +265,10 @@ static void give_events(struct ige_seek *s, struct stream_item *item)
 	s->next += item->n;
 	if (s->next < s->decoder.events.n)
 		return;
-	if (!item->late)
+	if (!item->late) {
 		item->watermark_ns = b->end_max;
+		item->floor_ns = s->floor_ns;
+	}
 	s->last = b->flags & IGE_LAST;
 	s->events = NULL;
 }

@@ -5,26 +5,72 @@
 #include "lib/ige/window.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/ige/block.h"
 
-int ige_window_fill(struct ige_window *w, size_t n, struct err *e)
+#define MANY_READ_BYTES (64u << 10) /* a block or so: who lets go of files has many of them */
+
+/* ---- more files than may be open ---- */
+
+int ige_window_let_go(struct ige_window *w, const char *path, struct err *e)
 {
+	struct stat st;
+
+	if (fstat(w->fd, &st))
+		return err_sys(e, "cannot read %s", w->name);
+	w->path = path;
+	w->device = st.st_dev;
+	w->inode = st.st_ino;
+	ige_window_close(w);
+	return 0;
+}
+
+int ige_window_open(struct ige_window *w, struct err *e)
+{
+	off_t at = (off_t)(w->offset + ige_window_held(w));
+	struct stat st;
+
+	if (!w->path || w->fd >= 0)
+		return 0;
+	w->fd = open(w->path, O_RDONLY | O_CLOEXEC);
+	if (w->fd < 0 || fstat(w->fd, &st) || lseek(w->fd, at, SEEK_SET) < 0)
+		return err_sys(e, "cannot open %s again", w->name);
+	if (st.st_dev != w->device || st.st_ino != w->inode)
+		return err_set(e, ERR_CANNOT, "%s: another file took its place while it was read",
+			       w->name);
+	return 0;
+}
+
+void ige_window_close(struct ige_window *w)
+{
+	if (!w->path || w->fd < 0)
+		return;
+	close(w->fd);
+	w->fd = -1;
+}
+
+/* ---- reading ---- */
+
+static int fill(struct ige_window *w, size_t n, struct err *e)
+{
+	size_t once = w->path ? MANY_READ_BYTES : IGE_READ_BYTES;
+
 	while (ige_window_held(w) < n && !w->eof) {
 		ssize_t got;
 
 		/* What was passed makes room before the window grows: it stays as large as a block or two. */
-		if (w->from && w->cap - w->to < IGE_READ_BYTES) {
+		if (w->from && w->cap - w->to < once) {
 			memmove(w->bytes, w->bytes + w->from, ige_window_held(w));
 			w->to -= w->from;
 			w->from = 0;
 		}
-		if (w->cap - w->to < IGE_READ_BYTES) {
-			size_t cap =
-				w->to + (n > IGE_READ_BYTES ? n : IGE_READ_BYTES) + IGE_READ_BYTES;
+		if (w->cap - w->to < once) {
+			size_t cap = w->to + (n > once ? n : once) + once;
 			unsigned char *window = realloc(w->bytes, cap);
 
 			if (!window)
@@ -42,6 +88,19 @@ int ige_window_fill(struct ige_window *w, size_t n, struct err *e)
 		w->to += (size_t)got;
 	}
 	return 0;
+}
+
+int ige_window_fill(struct ige_window *w, size_t n, struct err *e)
+{
+	int rc;
+
+	if (ige_window_held(w) >= n || w->eof)
+		return 0;
+	rc = ige_window_open(w, e);
+	if (!rc)
+		rc = fill(w, n, e);
+	ige_window_close(w);
+	return rc;
 }
 
 void ige_window_pass(struct ige_window *w, size_t n)

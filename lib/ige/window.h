@@ -10,12 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/types.h>
+
 #include "lib/base/err.h"
 
 #define IGE_READ_BYTES (256u << 10) /* one read(2) */
 
 struct ige_window {
-	int fd;
+	int fd;		  /* -1 between two reads where there is a path */
+	const char *path; /* NULL, or where the file is opened for each read; borrowed */
+	dev_t device;	  /* and which file that has to be */
+	ino_t inode;
 	bool eof;
 	char name[160]; /* of the input, for messages */
 	unsigned char *bytes;
@@ -33,6 +38,14 @@ static inline const unsigned char *ige_window_at(const struct ige_window *w)
 {
 	return w->bytes + w->from;
 }
+
+/* From here on the file is closed between two reads and opened again at path. It stays the same file, or nothing is read
+ * any more (ERR_CANNOT). For regular files, of which fd stands at their beginning; fd is closed. */
+int ige_window_let_go(struct ige_window *w, const char *path, struct err *e);
+
+/* Around whatever needs fd: 0 unless a file that was let go of cannot be opened. */
+int ige_window_open(struct ige_window *w, struct err *e);
+void ige_window_close(struct ige_window *w);
 
 /* At least n bytes in the window, or all there are. */
 int ige_window_fill(struct ige_window *w, size_t n, struct err *e);

@@ -17,11 +17,12 @@
 #include "lib/input/older.h"
 #include "lib/input/operand.h"
 
-static int open_one(struct one *o, struct world *w, const char *name, struct buf *notes,
-		    struct err *e)
+static int open_one(struct input *in, struct one *o, const char *name, struct err *e)
 {
-	struct stat st;
-	int fd = STDIN_FILENO;
+	struct world *w = in->world;
+	struct stat st = { .st_mode = 0 };
+	int fd = STDIN_FILENO, rc;
+	bool ours = true; /* as it stands there, and not made anew */
 
 	o->name = name;
 	o->unseekable = true;
@@ -39,23 +40,28 @@ static int open_one(struct one *o, struct world *w, const char *name, struct buf
 		return err_set(e, ERR_CANNOT, "cannot read %s: it is a directory", name);
 	}
 	if (pack_looks_so(fd)) {
-		int packed = fd, rc = input_bundle_open(&fd, w, packed, name, e);
+		int packed = fd;
 
+		rc = input_bundle_open(&fd, w, packed, name, e);
+		ours = false;
 		close(packed);
 		if (rc)
 			return rc;
 	}
 	if (input_older_looks_so(fd)) {
-		int rc;
-
 		close(fd);
-		rc = input_older_open(&fd, name, notes, e);
+		ours = false;
+		rc = input_older_open(&fd, name, &in->notes, e);
 		if (rc)
 			return rc;
 	}
-	o->unseekable = false;
 	o->fd = fd;
-	return ige_reader_open(&o->reader, w, fd, true, name, e);
+	rc = ige_reader_open(&o->reader, w, fd, true, name, e);
+	o->unseekable = !S_ISREG(st.st_mode) || (in->many && ours);
+	if (rc || !o->unseekable || !S_ISREG(st.st_mode))
+		return rc;
+	o->fd = -1;
+	return ige_reader_let_go(o->reader, name, e);
 }
 
 static void close_around(struct one *o)
@@ -177,20 +183,37 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 	return 0;
 }
 
+/* What can be read twice. */
+static bool is_file(const struct one *o)
+{
+	return !o->unseekable || o->fd < 0;
+}
+
 /* Files that begin alike: by the first byte in which they differ. */
 static int by_content(const struct one *a, const struct one *b)
 {
 	static _Thread_local char x[1 << 14], y[1 << 14];
 
-	if (a->unseekable || b->unseekable)
-		return 0;
-	for (off_t at = 0;; at += (off_t)sizeof(x)) {
-		ssize_t n = pread(a->fd, x, sizeof(x), at), m = pread(b->fd, y, sizeof(y), at);
-		int c = n > 0 && m > 0 ? memcmp(x, y, (size_t)(n < m ? n : m)) : 0;
+	int p, q, c = 0;
 
-		if (c || n != m || n < (ssize_t)sizeof(x))
-			return c ? c : (n > m) - (n < m);
+	if (!is_file(a) || !is_file(b))
+		return 0;
+	p = a->fd < 0 ? open(a->name, O_RDONLY | O_CLOEXEC) : a->fd;
+	q = b->fd < 0 ? open(b->name, O_RDONLY | O_CLOEXEC) : b->fd;
+	for (off_t at = 0;; at += (off_t)sizeof(x)) {
+		ssize_t n = pread(p, x, sizeof(x), at), m = pread(q, y, sizeof(y), at);
+
+		c = n > 0 && m > 0 ? memcmp(x, y, (size_t)(n < m ? n : m)) : 0;
+		if (!c && n != m)
+			c = n < m ? -1 : 1;
+		if (c || n < (ssize_t)sizeof(x))
+			break;
 	}
+	if (a->fd < 0 && p >= 0)
+		close(p);
+	if (b->fd < 0 && q >= 0)
+		close(q);
+	return c;
 }
 
 static int by_head(const void *a, const void *b)
@@ -216,7 +239,7 @@ static void drop_copies(struct input *in)
 	for (unsigned i = 0; i < in->n; i++) {
 		struct one *o = &in->each[i];
 
-		if (n && o->head.known && !o->unseekable && !in->each[n - 1].unseekable &&
+		if (n && o->head.known && is_file(o) && is_file(&in->each[n - 1]) &&
 		    by_head(&in->each[n - 1], o) == 0) {
 			buf_printf(&in->notes,
 				   "%s holds the same recording as %s: it was read once\n", o->name,
@@ -283,10 +306,9 @@ static int open_all(struct input **out, struct world *w, const char *const *name
 		rc = err_nomem(e);
 		goto out;
 	}
-	if (n > 1)
-		rc = input_operand_room(n, e);
+	in->many = n > 1 && !input_operand_room(n);
 	for (; in->n < n && !rc; in->n++) {
-		rc = open_one(&in->each[in->n], w, names[in->n], &in->notes, e);
+		rc = open_one(in, &in->each[in->n], names[in->n], e);
 		if (!rc)
 			streams[in->n] = ige_reader_stream(in->each[in->n].reader);
 	}

@@ -20,7 +20,7 @@ struct one {
 	struct input_head head;
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
-	int fd; /* the reader's */
+	int fd; /* the reader's; -1: it opens the file when it reads */
 };
 
 struct input {
@@ -32,6 +32,7 @@ struct input {
 	struct buf notes; /* for the verdict */
 	bool joined;	  /* stream is ours to close */
 	bool counts;	  /* what each brings */
+	bool many;	  /* more than may be open: files are opened when they are read */
 };
 
 /* Of what its stream reads. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files are opened once and stay open. What is no recording of ours, but what somebody would bring as one, is called by its name. */
+/* What is no recording of ours, but what somebody would bring as one, is called by its name. */
 #include "lib/input/operand.h"
 
 #include <fcntl.h>
@@ -38,21 +38,15 @@ int input_operand_check(const char *name, struct err *e)
 	return 0;
 }
 
-int input_operand_room(unsigned n, struct err *e)
+bool input_operand_room(unsigned n)
 {
 	const rlim_t others = 64; /* outputs, what the runtime has open */
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= n + others)
-		return 0;
+		return true;
 	if (limit.rlim_max < n + others)
-		return err_set(
-			e, ERR_CANNOT,
-			"%u inputs at once, but only %llu files may be open (ulimit -Hn): merge "
-			"them in parts, then the parts",
-			n, (unsigned long long)limit.rlim_max);
+		return false;
 	limit.rlim_cur = n + others;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		return err_sys(e, "cannot open %u files at once", n);
-	return 0;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -3,13 +3,15 @@
 #ifndef INGERO_INPUT_OPERAND_H
 #define INGERO_INPUT_OPERAND_H
 
+#include <stdbool.h>
+
 #include "lib/base/err.h"
 
 /* ERR_CANNOT: it is not there, may not be read, or is a recording of a kind that cannot be read yet, by its first bytes.
  * "-" and pipes are not looked at. */
 int input_operand_check(const char *name, struct err *e);
 
-/* Room for n open files beside those of a program; the limit is raised as far as it may be. ERR_CANNOT: not so many. */
-int input_operand_room(unsigned n, struct err *e);
+/* Whether n files may be open beside those of a program; the limit is raised as far as it has to be. */
+bool input_operand_room(unsigned n);
 
 #endif
