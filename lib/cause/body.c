@@ -8,6 +8,7 @@
 #include "lib/cause/group.h"
 #include "lib/cause/names.h"
 #include "lib/cause/timeline.h"
+#include "lib/cause/without.h"
 
 #define SITES_TOLD   5
 #define CLASSES_TOLD 5
@@ -289,6 +290,7 @@ void chain_body(const struct finding *f, const struct detector *d, struct jsonw 
 	jsonw_key_array(j, "recommendations");
 	d->recommend(f, j);
 	jsonw_array_end(j);
+	without_group(f, j);
 	body_coverage(c, false, j);
 	jsonw_key_str(j, "counted", "waits");
 	jsonw_key_array(j, "evidence");

@@ -14,11 +14,25 @@
 
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
+/* As it was when the piece began; what the piece submits, or waits for, holds from its end on. */
+static struct tally_when when_of(const struct cause *c, struct tally_thread *th,
+				 struct tally_process *proc, const struct line_piece *p)
+{
+	const struct steps_thread *steps = steps_of(c->steps, p->thread);
+	struct tally_when when = { .idle = !th->busy && !proc->busy,
+				   .stepping = steps && steps->current.nsequence };
+
+	if (p->op->flags & OP_CALL && p->op->flags & (OP_SUBMIT | OP_SYNC))
+		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
+	return when;
+}
+
 static void call_told(struct line_sink *s, const struct line_piece *p)
 {
 	struct cause *c = inside(s);
 	struct tally_thread *th;
 	struct tally_process *proc;
+	struct tally_when when;
 	struct class_of of;
 
 	if (!watches_piece(c, p, false))
@@ -50,6 +64,7 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 			proc->node = ctx->node;
 		}
 	}
+	when = when_of(c, th, proc, p);
 	if (proc->last_ns == 0)
 		proc->first_ns = p->start_ns;
 	proc->last_ns = p->end_ns;
@@ -60,12 +75,14 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 				 parts_sum(p->parts, PARTS_HOST), parts_get(p->parts, PART_UNKNOWN),
 				 &of))
 			c->nomem = true;
-		else if (p->parts->nculprits && !tally_hit(&c->tally, p, of.class_id, of.site_id))
+		else if (p->parts->nculprits &&
+			 !tally_hit(&c->tally, p, of.class_id, of.site_id, &when))
 			c->nomem = true;
 	} else if (p->parts->mask & PARTS_HOST) {
 		if (!classes_outside(&c->classes, p->process, p->ev->stack, &of))
 			c->nomem = true;
-		else if (p->parts->nculprits && !tally_hit(&c->tally, p, of.class_id, of.site_id))
+		else if (p->parts->nculprits &&
+			 !tally_hit(&c->tally, p, of.class_id, of.site_id, &when))
 			c->nomem = true;
 		else
 			c->classes.v.v[of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);

@@ -15,6 +15,7 @@
 #include "lib/cause/chain.h"
 #include "lib/cause/names.h"
 #include "lib/cause/timeline.h"
+#include "lib/cause/without.h"
 
 static void element(struct buf *list, struct jsonw *j)
 {
@@ -227,6 +228,7 @@ static void body(const struct cause *c, const struct fact *f, double worst, stru
 		timeline_moment(c, &f->moments[i], j);
 	jsonw_array_end(j);
 	list(j, "recommendations", &f->fixes);
+	without_fact(c, f, j);
 	body_coverage(c, f->upper_bound, j);
 	jsonw_key_str(j, "counted", f->counted ? f->counted : "times");
 	list(j, "evidence", &f->evidence);

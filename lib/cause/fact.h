@@ -48,8 +48,14 @@ struct fact {
 	} culprit;
 	int64_t first_ns, last_ns;
 	uint64_t lost_ns, count;
-	const char *counted;	       /* what count counts: "gaps", "calls", "steps" */
-	bool upper_bound;	       /* lost_ns is at most this */
+	const char *counted; /* what count counts: "gaps", "calls", "steps" */
+	bool upper_bound;    /* lost_ns is at most this */
+	/* By how much wall time would have been shorter without it (lib/cause/without.h). */
+	enum {
+		FACT_GAIN_SOME, /* something between nothing and lost_ns: the device may have worked */
+		FACT_GAIN_ALL,
+		FACT_GAIN_NOTHING /* there is no such thing */
+	} gain;
 	double share;		       /* of wall time; of steps where these are known */
 	uint32_t severity;	       /* 0: by the largest share (causal model, §5) */
 	double explained, unexplained; /* of the symptom's lost time; below 0: not a notion here */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/cause/hist.h"
 
 #define grow_to(vec, id)                                                                      \
 	((id) < (vec)->n ||                                                                   \
@@ -27,6 +28,8 @@ void tally_free(struct tally *t)
 	}
 	vec_free(&t->rows);
 	vec_free(&t->hits);
+	vec_free(&t->cells);
+	map_free(&t->cell_by);
 	vec_free(&t->groups);
 	vec_free(&t->processes);
 	vec_free(&t->threads);
@@ -239,19 +242,92 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 	return true;
 }
 
-bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id)
+enum { AS_IT_WAS, WITHOUT_ALL, WITHOUT_SURE };
+
+/* A call of this class took dur_ns. False: out of memory. */
+static bool cell_add(struct tally *t, uint32_t group, uint32_t class_id, unsigned which,
+		     uint64_t dur_ns)
 {
+	struct tally_cell fresh = { group, class_id, hist_cell(dur_ns), { 0 }, { 0 } }, *cell;
+	uint64_t key = hash_u64((uint64_t)group << 32 | class_id) ^ hash_u64(fresh.cell + 1), at;
+
+	if (!map_get(&t->cell_by, key, &at)) {
+		if (t->cells.n >= TALLY_CELLS_MAX)
+			return true;
+		at = t->cells.n;
+		if (!vec_push(&t->cells, fresh) || !map_put(&t->cell_by, key, at))
+			return false;
+	}
+	cell = &t->cells.v[at];
+	cell->n[which]++;
+	cell->sum_ns[which] += dur_ns;
+	return true;
+}
+
+/* What a call lost to one group, of all and of what is sure to have made it longer. */
+struct loss {
+	uint32_t group;
+	uint64_t ns, sure_ns;
+};
+
+static struct loss *loss_of(struct loss *v, unsigned *n, uint32_t group)
+{
+	unsigned i = 0;
+
+	while (i < *n && v[i].group != group)
+		i++;
+	if (i == *n)
+		v[(*n)++] = (struct loss){ .group = group };
+	return &v[i];
+}
+
+static bool cells_add(struct tally *t, const struct line_piece *p, uint32_t class_id,
+		      const struct loss *v, unsigned n)
+{
+	uint64_t dur = p->ev->dur_ns;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!cell_add(t, v[i].group, class_id, AS_IT_WAS, dur) ||
+		    !cell_add(t, v[i].group, class_id, WITHOUT_ALL,
+			      dur - (v[i].ns < dur ? v[i].ns : dur)) ||
+		    !cell_add(t, v[i].group, class_id, WITHOUT_SURE,
+			      dur - (v[i].sure_ns < dur ? v[i].sure_ns : dur)))
+			return false;
+	}
+	return true;
+}
+
+bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id,
+	       const struct tally_when *when)
+{
+	bool call = p->ev && p->op->flags & OP_CALL, sync = call && p->op->flags & OP_SYNC;
+	struct loss lost[PARTS_CULPRITS];
+	unsigned nlost = 0;
+
 	for (unsigned i = 0; i < p->parts->nculprits; i++) {
 		const struct part_culprit *c = &p->parts->c[i];
 		const struct line_culprit *who = culprit_get(t->culprits, c->culprit);
 		enum cause_family family = family_of(c->part);
 		struct tally_hit fresh = { class_id, site_id, 0 }, *hit;
+		/* A thread that is woken in a wait for the device is late for certain: the device is done. */
+		bool sure = sync ? c->part == PART_RUNQ : when->idle;
+		struct tally_row *row;
+		struct loss *l;
 		uint64_t key, pos;
 
 		if (!who || family == FAMILY_COUNT)
 			continue;
 		if (!group_find(t, p->process, family, who->base, p->start_ns, &fresh.group))
 			return false;
+		row = row_find(t, p->thread, c->part, c->culprit);
+		if (!row)
+			return false;
+		row->sure_ns += sure ? c->ns : 0;
+		row->step_ns += when->stepping ? c->ns : 0;
+		row->step_sure_ns += when->stepping && sure ? c->ns : 0;
+		l = loss_of(lost, &nlost, fresh.group);
+		l->ns += c->ns;
+		l->sure_ns += !sync || sure ? c->ns : 0;
 		key = hash_u64(((uint64_t)class_id << 32 | site_id) ^
 			       hash_u64((uint64_t)fresh.group + 1));
 		if (!map_get(&t->hit_by, key, &pos)) {
@@ -275,7 +351,7 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 							   (uint16_t)c->part };
 		}
 	}
-	return true;
+	return !call || cells_add(t, p, class_id, lost, nlost);
 }
 
 uint64_t tally_group_worst_thread(struct tally *t, const struct tally_group *g, int64_t pane)

@@ -47,7 +47,26 @@ struct tally_row {
 	uint32_t thread, culprit, group; /* group: position, UINT32_MAX none */
 	uint32_t part;
 	uint64_t ns, count;
+	/* Of ns, what certainly made its thread slower, nothing of it being hidden behind work of the device; and both of
+	 * what was lost in steps (lib/line/steps.h). As far as calls and stretches outside calls ended. */
+	uint64_t sure_ns, step_ns, step_sure_ns;
 	struct tally_pane panes[TALLY_PANES];
+};
+
+/* Calls of one class that a group took time from, by how long they took: as they were, without all of it, and without what
+ * is sure. Cells are those of cause/hist.h. */
+struct tally_cell {
+	uint32_t group, class_id;
+	uint32_t cell;
+	uint32_t n[3];
+	uint64_t sum_ns[3];
+};
+#define TALLY_CELLS_MAX 65536
+
+/* What is known about a call or stretch besides: whether the device had nothing to do when it began, and whether it is in
+ * a step. */
+struct tally_when {
+	bool idle, stepping;
 };
 
 /* One class and site that a group's culprit took time from. */
@@ -75,7 +94,7 @@ struct tally_group {
 
 struct tally_process {
 	uint32_t process, node, image; /* image: the last one seen in an event */
-	bool seen;
+	bool seen, busy;	       /* busy: as of a thread, any of them */
 	int64_t first_ns, last_ns;
 	uint64_t calls;
 	uint64_t host_ns; /* taken by the host, all rows */
@@ -89,6 +108,7 @@ struct tally_thread {
 	bool seen;
 	uint32_t ctx;	    /* the last one seen */
 	uint64_t calls, ns; /* ns: sum of ns_by */
+	bool busy;	    /* it submitted work since it last waited for the device */
 	uint64_t scratch;
 	uint64_t ns_by[PART_COUNT];
 };
@@ -98,11 +118,12 @@ struct tally {
 	struct culprits *culprits;
 	VEC(struct tally_row) rows;
 	VEC(struct tally_hit) hits;
+	VEC(struct tally_cell) cells;
 	VEC(struct tally_group) groups;
 	VEC(struct tally_process) processes; /* by world id */
 	VEC(struct tally_thread) threads;    /* by world id */
 	VEC(uint32_t) order;		     /* processes in order of appearance */
-	struct map row_by, hit_by, group_by;
+	struct map row_by, hit_by, group_by, cell_by;
 };
 
 void tally_free(struct tally *t);
@@ -115,7 +136,8 @@ struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t th
 bool tally_interval(struct tally *t, const struct line_piece *p);
 
 /* An outermost call or a stretch outside calls of this class and site. */
-bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id);
+bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id,
+	       const struct tally_when *when);
 
 /* Add to the second `pane` of a row of TALLY_PANES. */
 void tally_pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count);

@@ -353,6 +353,43 @@ static void symptom_line(struct buf *out, struct json symptom, bool color)
 	json_free(s);
 }
 
+/* "a step would take 1.4 ms to 1.5 ms instead of 1.8 ms" */
+static void without(struct buf *out, const struct chain *c, bool color)
+{
+	struct json all = json_get(c->body, "counterfactual");
+	char ns[48];
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json s = json_at(all, i), what = json_get(s, "what");
+		double low = report_number(s, "low_ns"), high = report_number(s, "high_ns");
+		struct bytes name = json_bytes(what);
+
+		if (i == 0)
+			heading(out, color, "Without it");
+		else
+			buf_puts(out, ", ");
+		if (bytes_equal(name, bytes_of("step"))) {
+			buf_puts(out, "an average step takes ");
+		} else if (bytes_equal(name, bytes_of("p99"))) {
+			buf_puts(out, "p99 of ");
+			report_member(out, s, "op", "?");
+			buf_puts(out, " is ");
+		} else {
+			buf_puts(out, "all of it takes ");
+		}
+		buf_puts(out, report_ns(ns, sizeof(ns), low));
+		if (high > 1.005 * low)
+			buf_printf(out, " to %s", report_ns(ns, sizeof(ns), high));
+		buf_printf(out, " instead of %s",
+			   report_ns(ns, sizeof(ns), report_number(s, "from_ns")));
+		json_free(what);
+		json_free(s);
+	}
+	if (json_length(all))
+		buf_putc(out, '\n');
+	json_free(all);
+}
+
 void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
 		  bool color)
 {
@@ -378,6 +415,7 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	culprit(out, c, color);
 	symptom_line(out, symptom, color);
 	json_free(symptom);
+	without(out, c, color);
 	evidence(out, c, color);
 	sites(out, r, c, color);
 	timeline(out, c, color);

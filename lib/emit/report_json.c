@@ -49,7 +49,8 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 					    "recommendations",
 					    "coverage",
 					    "counted",
-					    "evidence" };
+					    "evidence",
+					    "counterfactual" };
 	struct json o = json_object();
 
 	json_set(&o, "id", json_string(c->id));

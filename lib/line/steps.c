@@ -178,11 +178,15 @@ static uint64_t own_of(const struct step *step)
 	return own;
 }
 
+/* Of a step that takes a hundred times as long nobody can tell. */
+#define QUIET 100
+
 /* The open step ends here and the next begins. */
 static bool step_ends(struct steps_thread *th, int64_t end_ns)
 {
 	struct step_phase *p = &th->current;
 	struct step *step = &th->open;
+	uint64_t taken = 0;
 
 	step->dur_ns = end_ns > step->start_ns ? (uint64_t)(end_ns - step->start_ns) : 0;
 	step->number = ++p->count;
@@ -190,8 +194,16 @@ static bool step_ends(struct steps_thread *th, int64_t end_ns)
 		p->start_ns = step->start_ns;
 	p->end_ns = end_ns;
 	p->ns += step->dur_ns;
-	for (unsigned i = 0; i < PART_COUNT; i++)
+	for (unsigned i = 0; i < PART_COUNT; i++) {
 		p->part_ns[i] += step->part_ns[i];
+		taken += PARTS_HOST >> i & 1 ? step->part_ns[i] : 0;
+	}
+	if (taken * QUIET < step->dur_ns) {
+		p->quiet_count++;
+		p->quiet_ns += step->dur_ns;
+	} else {
+		p->taken_ns += taken;
+	}
 	slow_add(p, step);
 	series_add(&p->series, end_ns, own_of(step), step->part_ns[PART_DEVICE]);
 	th->ended = th->seen;

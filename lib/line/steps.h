@@ -55,6 +55,8 @@ struct step_phase {
 	int64_t start_ns, end_ns;
 	struct sketch dur;
 	uint64_t part_ns[PART_COUNT]; /* of all of them */
+	/* Of those of which the host took next to nothing, and what it took of the others. */
+	uint64_t quiet_count, quiet_ns, taken_ns;
 	struct step_series series;
 	struct step slow[STEPS_SLOW]; /* the longest, longest first */
 	unsigned nslow;

@@ -267,6 +267,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 						       : "threads",
 			  .share = wall ? (double)s->longest_ns / (double)wall : 0,
 			  .severity = 3, /* work stopped */
+			  .gain = FACT_GAIN_NOTHING,
 			  .explained = -1,
 			  .unexplained = -1,
 			  .op = (uint16_t)s->longest->open.op };
@@ -326,6 +327,7 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 			  .counted = "threads",
 			  .explained = -1,
 			  .unexplained = -1,
+			  .gain = FACT_GAIN_NOTHING,
 			  .share = of->told.worst_share };
 	int rc;
 

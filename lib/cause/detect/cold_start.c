@@ -170,6 +170,7 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	struct fact f = { .kind = "cold-start",
 			  .process = b->process,
 			  .counted = "calls",
+			  .gain = FACT_GAIN_ALL,
 			  .culprit.kind = "code",
 			  .explained = -1,
 			  .unexplained = -1 };

@@ -196,6 +196,7 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 			  .lost_ns = l->lost_ns,
 			  .count = l->count,
 			  .counted = "collectives",
+			  .gain = FACT_GAIN_ALL,
 			  .share = share,
 			  .explained = -1,
 			  .unexplained = -1,

@@ -196,6 +196,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 			  .counted = "gaps",
 			  .culprit.kind = waker ? "thread" : "code",
 			  .upper_bound = x->unbounded,
+			  .gain = x->unbounded ? FACT_GAIN_SOME : FACT_GAIN_ALL,
 			  /* A pace that the program keeps on purpose is no incident. */
 			  .severity = x->part == PART_SLEEP ? 1 : 0,
 			  .explained = (double)x->sum.ns / (double)side->idle_ns[x->unbounded],

@@ -86,6 +86,7 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 	struct fact f = { .kind = "gpu-shared",
 			  .process = d->process,
 			  .counted = "waits",
+			  .gain = FACT_GAIN_ALL,
 			  .culprit.kind = "process",
 			  .explained = -1,
 			  .unexplained = -1,

@@ -94,6 +94,7 @@ static int tell(struct cause *c, const struct steps_thread *th, const struct ste
 			  .lost_ns = x->lost_ns,
 			  .count = x->steps,
 			  .counted = "steps",
+			  .gain = FACT_GAIN_ALL,
 			  .culprit.kind = device ? "gpu" : "code",
 			  .culprit.text = device ? "the GPU" : "its own code",
 			  .share = wall ? (double)x->lost_ns / (double)wall : 0,

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Only what is kept per row, per step and per class is looked at: nothing is read twice.
+ */
+#include "lib/cause/without.h"
+
+#include <stdlib.h>
+
+#include "lib/cause/group.h"
+#include "lib/cause/names.h"
+
+#define QUIET_STEPS 30	/* so many tell what a step usually takes */
+#define VISIBLE	    0.9 /* of what they tell: what comes after a disturbance is not quite as usual */
+#define MOVED	    1.25 /* a tail is told when it would be a fifth shorter */
+#define CLASSES	    5
+
+/* What the worst-hit thread lost. */
+struct lost {
+	uint32_t thread;
+	uint64_t ns, sure_ns, step_ns, step_sure_ns;
+};
+
+static struct lost lost_of(const struct finding *f)
+{
+	const struct tally *t = &f->c->tally;
+	struct lost worst = { 0 };
+	bool calls = t->processes.v[f->g->process].calls > 0;
+
+	/* Rows of one thread are few, and stand in no order. */
+	for (size_t i = 0; i < f->g->rows.n; i++) {
+		struct lost l = { .thread = t->rows.v[f->g->rows.v[i]].thread };
+
+		if (l.thread == worst.thread && worst.ns)
+			continue;
+		for (size_t k = i; k < f->g->rows.n; k++) {
+			const struct tally_row *r = &t->rows.v[f->g->rows.v[k]];
+
+			if (r->thread != l.thread)
+				continue;
+			l.ns += r->ns;
+			l.sure_ns += r->sure_ns;
+			l.step_ns += r->step_ns;
+			l.step_sure_ns += r->step_sure_ns;
+		}
+		if (l.ns > worst.ns)
+			worst = l;
+	}
+	/* A thread beside those that give the device work: nobody may have waited for it. */
+	if (calls && worst.ns && !t->threads.v[worst.thread].calls)
+		worst.sure_ns = worst.step_sure_ns = 0;
+	return worst;
+}
+
+/* The loop of a thread that was in one loop alone; NULL: it was in none, or in several. */
+static const struct step_phase *loop_of(const struct cause *c, uint32_t thread)
+{
+	const struct steps_thread *th = steps_of(c->steps, thread);
+
+	return th && th->phases == 1 ? steps_told(th) : NULL;
+}
+
+/* The share of what the host took in steps by which they became longer. */
+static double visible(const struct step_phase *p)
+{
+	uint64_t n = p->count - p->quiet_count;
+	double usual, longer;
+
+	if (p->quiet_count < QUIET_STEPS || p->taken_ns == 0)
+		return 0;
+	usual = (double)p->quiet_ns / (double)p->quiet_count;
+	longer = ((double)(p->ns - p->quiet_ns) - usual * (double)n) / (double)p->taken_ns;
+	return longer < 0 ? 0 : longer > 1 ? VISIBLE : longer * VISIBLE;
+}
+
+static void span(struct jsonw *j, const char *what, struct buf *op, double from, double most,
+		 double least)
+{
+	most = most > from ? from : most < 0 ? 0 : most;
+	least = least > most ? most : least < 0 ? 0 : least;
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "what", what);
+	if (op)
+		name_key(j, "op", op);
+	jsonw_key_u64(j, "from_ns", (uint64_t)from);
+	jsonw_key_u64(j, "low_ns", (uint64_t)(from - most));
+	jsonw_key_u64(j, "high_ns", (uint64_t)(from - least));
+	jsonw_object_end(j);
+}
+
+/* The class's durations with the group's calls as they would have been. */
+static uint64_t tail_without(const struct cause *c, uint32_t group, uint32_t class_id,
+			     unsigned which, struct hist *h)
+{
+	*h = *c->classes.v.v[class_id].dur;
+	for (size_t i = 0; i < c->tally.cells.n; i++) {
+		const struct tally_cell *cell = &c->tally.cells.v[i];
+
+		if (cell->group != group || cell->class_id != class_id)
+			continue;
+		h->count[cell->cell] += cell->n[which] - cell->n[0];
+		h->sums[cell->cell] += cell->sum_ns[which] - cell->sum_ns[0];
+	}
+	return hist_quantile(h, 0.99);
+}
+
+static void tail(const struct finding *f, struct jsonw *j)
+{
+	const struct cause *c = f->c;
+	uint32_t group = (uint32_t)(f->g - c->tally.groups.v);
+	struct group_site top[CLASSES];
+	unsigned n = group_classes(c, f->g, top, CLASSES);
+	struct hist *h = malloc(sizeof(*h));
+	struct buf op = { 0 };
+
+	for (unsigned i = 0; i < n && h; i++) {
+		const struct cause_class *cl = &c->classes.v.v[top[i].id];
+		uint64_t from, low, high;
+
+		if (!cl->key.op)
+			continue;
+		from = hist_quantile(cl->dur, 0.99);
+		low = tail_without(c, group, top[i].id, 1, h);
+		if ((double)from <= MOVED * (double)low)
+			continue;
+		high = tail_without(c, group, top[i].id, 2, h);
+		name_op(&op, c->w, cl->key.op);
+		span(j, "p99", &op, (double)from, (double)(from - low),
+		     from > high ? (double)(from - high) : 0);
+		break;
+	}
+	buf_free(&op);
+	free(h);
+}
+
+void without_group(const struct finding *f, struct jsonw *j)
+{
+	const struct cause *c = f->c;
+	struct lost l = lost_of(f);
+	const struct step_phase *p = l.ns ? loop_of(c, l.thread) : NULL;
+	double keep = 1 - (f->others < 0   ? 0
+			   : f->others > 1 ? 1
+					   : f->others),
+	       seen = p ? visible(p) * (double)l.step_ns : 0, least = (double)l.sure_ns;
+
+	jsonw_key_array(j, "counterfactual");
+	if (p && l.step_ns) {
+		double in_steps = seen > (double)l.step_sure_ns ? seen : (double)l.step_sure_ns;
+
+		span(j, "step", NULL, (double)p->ns / (double)p->count,
+		     (double)l.step_ns / (double)p->count, in_steps * keep / (double)p->count);
+		least += in_steps - (double)l.step_sure_ns;
+	}
+	tail(f, j);
+	if (l.ns && cause_wall_ns(c))
+		span(j, "wall", NULL, (double)cause_wall_ns(c), (double)l.ns, least * keep);
+	jsonw_array_end(j);
+}
+
+void without_fact(const struct cause *c, const struct fact *f, struct jsonw *j)
+{
+	double wall = (double)cause_wall_ns(c), most = f->share * wall;
+
+	if (most > (double)f->lost_ns)
+		most = (double)f->lost_ns;
+	jsonw_key_array(j, "counterfactual");
+	if (f->lost_ns && wall > 0 && f->gain != FACT_GAIN_NOTHING)
+		span(j, "wall", NULL, wall, most, f->gain == FACT_GAIN_ALL ? most : 0);
+	jsonw_array_end(j);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The counterfactual: what would have been without a cause. Its intervals are taken out of the events they lie in, so
+ * that a call, a step, the whole are as much shorter. At most all of it is gained; what is certain is what was lost while
+ * the device had nothing to do, or as much as steps from which something was taken are longer than those from which
+ * nothing was: the rest may have been hidden behind work of the device.
+ */
+#ifndef INGERO_CAUSE_WITHOUT_H
+#define INGERO_CAUSE_WITHOUT_H
+
+#include "lib/cause/detect/detect.h"
+#include "lib/cause/fact.h"
+
+/* The "counterfactual" member: an array with one element for each of wall time, an average step of the worst-hit thread
+ * and the 99th percentile of the calls whose tail it moves, as far as they are known. */
+void without_group(const struct finding *f, struct jsonw *j);
+void without_fact(const struct cause *c, const struct fact *f, struct jsonw *j);
+
+#endif
