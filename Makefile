@@ -141,6 +141,7 @@ bpf_src := $(wildcard bpf/*.bpf.c)
 unit_src := $(wildcard tests/unit/*.c tests/laws/*.c)
 ifndef HAVE_SQLITE
 lib_src := $(filter-out lib/archive/%,$(lib_src))
+unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif
 ifdef HAVE_BPF
 lib_src := $(filter-out lib/probe/session_none.c,$(lib_src))
@@ -170,6 +171,12 @@ flags_now := $(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(LIBS) $(BPFCLA
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' $(call quote,$(flags_now)) | cmp -s - $@ || printf '%s\n' $(call quote,$(flags_now)) >$@
 quote = '$(subst ','\'',$(1))'
+
+# The archive's schema is text of formats/, and travels in the library.
+$(BUILD)/formats/archive.sql.h: formats/archive.sql
+	@mkdir -p $(@D); { echo 'static const char archive_sql[] ='; \
+		sed -e '/^[[:space:]]*--/d' -e 's/[[:space:]]*-- .*//' -e '/^[[:space:]]*$$/d' -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } >$@
+$(BUILD)/lib/archive/subjects.o: $(BUILD)/formats/archive.sql.h
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | required
 	@mkdir -p $(@D)
