@@ -20,7 +20,7 @@ const struct door_command door_commands[] = {
 	{ "stat", "ingero-stat", "How often, how long, how much, for each operation", .reads = true },
 	{ "check", "ingero-check", "Can this machine record? What is missing, and what to do" },
 	{ "demo", "ingero-demo", "Show what each kind of trouble looks like", .first = "--explain" },
-	{ "merge", "ingero-merge", "Recordings in, one out: joined, cut, repaired, made small or anonymous", .reads = true },
+	{ "merge", "ingero-merge", "Recordings in, one out: joined, cut, repaired or made small", .reads = true },
 	{ "correlate", "ingero-correlate", "Find what took the time: the recording again, with its chains", .reads = true },
 	{ "export", "ingero-export", "Timelines, tables and metrics for other programs",
 	  "ingero stat --json and ingero explain --json have the numbers", .reads = true },
