@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
 	  .letter = 'f',
 	  .type = CLI_CHOICE,
 	  AT(format),
-	  .choices = "json|csv|text",
+	  .choices = "json|csv|text|folded|speedscope|pprof",
 	  .arg = "FORMAT",
 	  .group = "Output",
 	  .help = "What to write [by the ending of -o, else json]" },
@@ -56,6 +56,13 @@ static const struct cli_option options[] = {
 	  AT(gzip),
 	  .group = "Output",
 	  .help = "Compress; -o FILE.gz does so by itself" },
+	{ .name = "weight",
+	  .type = CLI_CHOICE,
+	  AT(weight),
+	  .choices = "time|count|lost|bytes",
+	  .arg = "WHAT",
+	  .group = "Output",
+	  .help = "folded, speedscope, pprof: what a stack weighs [time]" },
 	{ .name = "no-stacks",
 	  .type = CLI_FLAG,
 	  AT(no_stacks),
@@ -111,6 +118,14 @@ struct export
 	uint64_t events, bytes;
 };
 
+static enum emit_weight weight_of(const char *name)
+{
+	return !name || name[0] == 't' ? EMIT_TIME
+	       : name[0] == 'c'	       ? EMIT_COUNT
+	       : name[0] == 'l'	       ? EMIT_LOST
+				       : EMIT_BYTES;
+}
+
 static int choose(struct export *x, struct err *e)
 {
 	const char *path = values.output && strcmp(values.output, "-") ? values.output : NULL;
@@ -122,11 +137,18 @@ static int choose(struct export *x, struct err *e)
 	if (!x->format)
 		return err_set(e, ERR_USAGE, "which format is %s? Its ending does not say: give -f",
 			       path);
-	values.gzip |= n > 3 && !strcmp(path + n - 3, ".gz");
+	if (values.weight && !x->format->profile)
+		return err_set(e, ERR_USAGE, "--weight is for stacks: folded, speedscope, pprof");
+	if (values.gzip && x->format->compressed)
+		return err_set(e, ERR_USAGE, "%s is compressed already", x->format->name);
+	values.gzip |= n > 3 && !strcmp(path + n - 3, ".gz") && !x->format->compressed;
 	if (!path && (x->format->binary || values.gzip) && isatty(STDOUT_FILENO))
 		return err_set(e, ERR_USAGE,
 			       "this is not for a terminal: name a file with -o, or a pipe");
-	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks, .records = values.records };
+	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks,
+					   .records = values.records,
+					   .chosen = values.names.n > 0,
+					   .weight = weight_of(values.weight) };
 	return 0;
 }
 

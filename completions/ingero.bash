@@ -203,11 +203,12 @@ _ingero_explain() {
 complete -F _ingero_explain ingero-explain
 
 _ingero_export() {
-	_ingero_complete '-f --format -o --output --gzip --no-stacks --records -p --pid -e --event --since --until
-		--last -n --node -w --where --arg -d --db -q --quiet -v --verbose --color --progress -h
-		--help --version' \
-		'-f|--format choice json csv text
+	_ingero_complete '-f --format -o --output --gzip --weight --no-stacks --records -p --pid -e --event --since
+		--until --last -n --node -w --where --arg -d --db -q --quiet -v --verbose --color
+		--progress -h --help --version' \
+		'-f|--format choice json csv text folded speedscope pprof
 		-o|--output FILE
+		--weight choice time count lost bytes
 		-p|--pid PID
 		-e|--event OP
 		--since TIME

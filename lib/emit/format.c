@@ -4,9 +4,11 @@
 
 #include <string.h>
 
-extern const struct emit_format emit_json, emit_csv, emit_text;
+extern const struct emit_format emit_json, emit_csv, emit_text, emit_folded, emit_speedscope,
+	emit_pprof;
 
-static const struct emit_format *const formats[] = { &emit_json, &emit_csv, &emit_text };
+static const struct emit_format *const formats[] = { &emit_json,   &emit_csv,	     &emit_text,
+						     &emit_folded, &emit_speedscope, &emit_pprof };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -40,13 +42,11 @@ static size_t ending(const char *endings, const char *path, size_t length)
 	return longest;
 }
 
-const struct emit_format *emit_format_of_path(const char *path)
+static const struct emit_format *of_path(const char *path, size_t length)
 {
 	const struct emit_format *best = NULL;
-	size_t length = strlen(path), longest = 0;
+	size_t longest = 0;
 
-	if (length > 3 && !strcmp(path + length - 3, ".gz"))
-		length -= 3;
 	for (size_t i = 0; i < FORMATS; i++) {
 		size_t n = ending(formats[i]->endings, path, length);
 
@@ -56,4 +56,14 @@ const struct emit_format *emit_format_of_path(const char *path)
 		}
 	}
 	return best;
+}
+
+const struct emit_format *emit_format_of_path(const char *path)
+{
+	size_t length = strlen(path);
+	const struct emit_format *f = of_path(path, length);
+
+	if (!f && length > 3 && !strcmp(path + length - 3, ".gz"))
+		f = of_path(path, length - 3);
+	return f;
 }

@@ -21,6 +21,7 @@ enum emit_weight { EMIT_TIME, EMIT_COUNT, EMIT_LOST, EMIT_BYTES };
 struct emit_options {
 	bool stacks;  /* events with their stacks, where that is a choice */
 	bool records; /* everything the recording tells, not its events and chains alone */
+	bool chosen;  /* ops were chosen by name: none is left out for what it is */
 	enum emit_weight weight; /* of profiles: what a stack's number is */
 };
 
@@ -38,6 +39,7 @@ struct emit_format {
 		endings; /* of files that are this format when nobody says: ".json .ndjson"; "" none */
 	const char *help;		      /* a few words for --help and the manual */
 	bool binary;			      /* not to be written to a terminal */
+	bool compressed;		      /* by itself: once is enough */
 	bool profile;			      /* has a use for emit_options.weight */
 	void *(*open)(const struct emit *em); /* NULL: out of memory */
 	int (*item)(void *state, const struct stream_item *item, struct err *e);
@@ -49,6 +51,6 @@ struct emit_format {
 const struct emit_format *const *emit_formats(size_t *n);
 const struct emit_format *emit_format_named(const char *name); /* NULL: there is none */
 const struct emit_format *emit_format_of_path(
-	const char *path); /* by its ending, ".gz" put aside; NULL: none */
+	const char *path); /* by its ending, with or without ".gz"; NULL: none */
 
 #endif

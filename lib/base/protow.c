@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The length of a message stands before it and is known after it: one byte is left for it, and what is longer moves up.
+ */
+#include "lib/base/protow.h"
+
+#include <string.h>
+
+enum { VARINT = 0, FIXED64 = 1, LENGTH = 2 };
+
+#define VARINT_MAX 10
+
+static unsigned varint(unsigned char *at, uint64_t v)
+{
+	unsigned n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		at[n++] = (unsigned char)(v | 0x80);
+	at[n++] = (unsigned char)v;
+	return n;
+}
+
+void proto_varint(struct buf *out, uint64_t v)
+{
+	unsigned char bytes[VARINT_MAX];
+
+	buf_add(out, bytes, varint(bytes, v));
+}
+
+static void tag(struct buf *out, unsigned field, unsigned type)
+{
+	proto_varint(out, (uint64_t)field << 3 | type);
+}
+
+void proto_u64(struct buf *out, unsigned field, uint64_t v)
+{
+	tag(out, field, VARINT);
+	proto_varint(out, v);
+}
+
+void proto_i64(struct buf *out, unsigned field, int64_t v)
+{
+	proto_u64(out, field, (uint64_t)v);
+}
+
+void proto_double(struct buf *out, unsigned field, double v)
+{
+	unsigned char bytes[8];
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	for (unsigned i = 0; i < 8; i++)
+		bytes[i] = (unsigned char)(bits >> 8 * i);
+	tag(out, field, FIXED64);
+	buf_add(out, bytes, sizeof(bytes));
+}
+
+void proto_bytes(struct buf *out, unsigned field, struct bytes v)
+{
+	tag(out, field, LENGTH);
+	proto_varint(out, v.n);
+	buf_add(out, v.p, v.n);
+}
+
+void proto_text(struct buf *out, unsigned field, const char *v)
+{
+	proto_bytes(out, field, bytes_of(v));
+}
+
+size_t proto_begin(struct buf *out, unsigned field)
+{
+	tag(out, field, LENGTH);
+	buf_putc(out, 0);
+	return out->n;
+}
+
+void proto_end(struct buf *out, size_t begin)
+{
+	unsigned char length[VARINT_MAX];
+	unsigned n;
+	size_t size;
+
+	if (out->failed || begin > out->n)
+		return;
+	size = out->n - begin;
+	n = varint(length, size);
+	if (n > 1) {
+		if (!buf_reserve(out, n - 1))
+			return;
+		memmove(out->p + begin + n - 1, out->p + begin, size);
+		buf_added(out, n - 1);
+	}
+	memcpy(out->p + begin - 1, length, n);
+}
