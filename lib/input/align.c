@@ -65,6 +65,7 @@ struct input_clock input_align(struct input_head *heads, size_t n)
 		for (size_t k = i; k < end; k++) {
 			const struct ige_segment *last = &heads[end - 1].segment;
 
+			heads[k].machine = clock.machines - 1;
 			heads[k].shift_ns = last->clock_id && sane(last->real_minus_mono_ns)
 						    ? last->real_minus_mono_ns
 						    : 0;
@@ -83,6 +84,16 @@ struct input_clock input_align(struct input_head *heads, size_t n)
 		clock.clock_id = s->clock_id;
 	}
 	return clock;
+}
+
+void input_align_fit(struct input_head *heads, size_t n, const struct input_fit *fits)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!heads[i].known || !sane(heads[i].shift_ns + fits[heads[i].machine].by_ns))
+			continue;
+		heads[i].fit = fits[heads[i].machine];
+		heads[i].shift_ns += heads[i].fit.by_ns;
+	}
 }
 
 /* ---- moved streams ---- */
@@ -150,6 +161,10 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 		if (!shift_record(&s->record, by, &s->body))
 			return err_nomem(e);
 		say_node(s, &s->record);
+		/* A reading of the wall clock is one of that which was put right. */
+		if (s->record.kind == RECORD_CLOCK && REC_HAS(&s->record, CLOCK, real_ns))
+			s->record.u.CLOCK.real_ns = (int64_t)((uint64_t)s->record.u.CLOCK.real_ns +
+							      (uint64_t)s->head.fit.by_ns);
 		item->record = &s->record;
 	} else if (item->kind == STREAM_EVENTS && item->n && by) {
 		s->events.n = 0;

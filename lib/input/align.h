@@ -10,6 +10,7 @@
 
 #include "lib/event/stream.h"
 #include "lib/ige/block.h"
+#include "lib/input/fit.h"
 #include "lib/world/world.h"
 
 /* How a recording begins. */
@@ -17,7 +18,9 @@ struct input_head {
 	bool known; /* it begins with a segment header */
 	unsigned char bytes[IGE_SEGMENT_BYTES];
 	struct ige_segment segment;
-	int64_t shift_ns; /* input_align: added to its times */
+	uint32_t machine;     /* input_align: they count from 0 in the order of heads */
+	int64_t shift_ns;     /* added to its times, fit included */
+	struct input_fit fit; /* what collectives with other machines made of it */
 };
 
 /* bytes of the first block read; anything but a segment header: not known. */
@@ -37,6 +40,9 @@ struct input_clock {
 
 /* heads[0..n) are sorted by input_head_order. */
 struct input_clock input_align(struct input_head *heads, size_t n);
+
+/* fits[0..machines) of these heads, by machine. */
+void input_align_fit(struct input_head *heads, size_t n, const struct input_fit *fits);
 
 /* A stream with its times moved by shift_ns, and its records saying which node they are about. The inner one stays the
  * caller's. NULL: out of memory. */

@@ -252,6 +252,37 @@ static void drop_copies(struct input *in)
 	in->n = n;
 }
 
+/* What collectives say of the machines' clocks, where all of it can be read twice. */
+static int fit(struct input *in, struct input_head *heads, struct err *e)
+{
+	uint32_t machines = in->clock.machines;
+	struct input_fit *fits = calloc(machines + 1, sizeof(*fits));
+	struct input_meetings meetings = { 0 };
+	int rc = fits ? 0 : err_nomem(e);
+
+	for (unsigned i = 0; i < in->n && !rc && machines <= INPUT_FIT_MACHINES; i++) {
+		const struct one *o = &in->each[i];
+		int fd = o->fd;
+
+		if (!heads[i].known || !is_file(o))
+			continue;
+		if (fd < 0)
+			fd = open(o->name, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0)
+			rc = input_meet(&meetings, fd, o->name, heads[i].machine, heads[i].shift_ns,
+					e);
+		if (fd >= 0 && o->fd < 0)
+			close(fd);
+	}
+	if (!rc)
+		rc = input_fit(&meetings, fits, machines, e);
+	if (!rc)
+		input_align_fit(heads, in->n, fits);
+	vec_free(&meetings.all);
+	free(fits);
+	return rc;
+}
+
 /* How all begin, then their order and clock, then their streams. */
 static int align(struct input *in, struct event_stream **streams, struct err *e)
 {
@@ -274,6 +305,8 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 	for (unsigned i = 0; i < in->n; i++)
 		heads[i] = in->each[i].head;
 	in->clock = input_align(heads, in->n);
+	if (in->clock.machines > 1)
+		rc = fit(in, heads, e);
 	for (unsigned i = 0; i < in->n && !rc; i++) {
 		in->each[i].head = heads[i];
 		streams[i] = on_clock(in, &in->each[i], ige_reader_stream(in->each[i].reader));

@@ -12,6 +12,7 @@
 
 struct machine {
 	const struct ige_segment *segment;
+	const struct input_fit *fit;
 	struct bytes name;
 	int64_t ahead_min_ns, ahead_max_ns, first_ns, last_ns;
 	uint64_t uncertainty_ns, clocks;
@@ -32,7 +33,7 @@ static const struct world_node *find_node(const struct world *w, const struct ig
 static void add(struct machine *m, const struct input_told *t)
 {
 	int64_t header = (int64_t)((uint64_t)t->head->segment.real_minus_mono_ns -
-				   (uint64_t)t->head->shift_ns);
+				   (uint64_t)(t->head->shift_ns - t->head->fit.by_ns));
 
 	/* The header is a reading like others. */
 	if (t->head->segment.clock_id && header < m->ahead_min_ns)
@@ -78,6 +79,33 @@ static void say_error(const struct machine *m, uint64_t threshold_ns, struct buf
 			"be off by as much (more than --clock-skew-threshold, %s)\n",
 			(int)m->name.n, m->name.p, duration_text(a, sizeof(a), error),
 			duration_text(b, sizeof(b), threshold_ns));
+}
+
+/* What collectives made of it. */
+static void say_fit(const struct machine *m, uint64_t threshold_ns, struct buf *notes,
+		    struct buf *warnings)
+{
+	bool ahead = m->fit->by_ns < 0;
+	uint64_t by = ahead ? -(uint64_t)m->fit->by_ns : (uint64_t)m->fit->by_ns;
+	char a[48], b[48];
+
+	if (!m->fit->known)
+		return;
+	if (!by)
+		buf_printf(notes,
+			   "%.*s: collectives with other machines agree with its clock%s%s\n",
+			   (int)m->name.n, m->name.p,
+			   m->fit->error_ns ? ", which is off by at most " : "",
+			   m->fit->error_ns ? duration_text(a, sizeof(a), m->fit->error_ns) : "");
+	else
+		buf_printf(by > threshold_ns ? warnings : notes,
+			   "the wall clock of %.*s is %s %s: by collectives with other machines, "
+			   "which "
+			   "cannot have been otherwise; its times were moved, and may be off by %s "
+			   "still\n",
+			   (int)m->name.n, m->name.p, duration_text(a, sizeof(a), by),
+			   ahead ? "ahead" : "behind",
+			   duration_text(b, sizeof(b), m->fit->error_ns));
 }
 
 /* Recorded together, machines overlap. How far one lies from the nearest other. */
@@ -153,6 +181,7 @@ void input_skew(const struct input *in, const struct world *w, uint64_t threshol
 
 			if (!vec_push(&all,
 				      (struct machine){ .segment = &t.head->segment,
+							.fit = &t.head->fit,
 							.name = node ? world_text(w, node->name)
 								     : bytes_of(t.name) }))
 				break;
@@ -162,6 +191,7 @@ void input_skew(const struct input *in, const struct world *w, uint64_t threshol
 	}
 	for (size_t i = 0; i < all.n; i++) {
 		say_error(&all.v[i], threshold_ns, notes, warnings);
+		say_fit(&all.v[i], threshold_ns, notes, warnings);
 		say_apart(&all.v[i], all.v, all.n, threshold_ns, warnings);
 		say_namesake(&all.v[i], all.v, warnings);
 	}
