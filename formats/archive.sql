@@ -360,6 +360,11 @@ CREATE TABLE event_values ( -- of columns that events does not have
 	PRIMARY KEY (seq, "column")
 ) WITHOUT ROWID;
 
+CREATE TABLE lost_events ( -- events known to be missing between the event after_seq and the next one here
+	after_seq INTEGER PRIMARY KEY,
+	count INTEGER NOT NULL
+);
+
 CREATE TABLE error_names (
 	source INTEGER NOT NULL,
 	ret_code INTEGER NOT NULL,

@@ -132,8 +132,10 @@ int archive_database_select(sqlite3 *db, const char *path, sqlite3_stmt **out, c
 		return 0;
 	buf_puts(&sql, "SELECT ");
 	for (unsigned i = 0; i < n && i < COLUMNS_MAX; i++)
-		buf_printf(&sql, "%s%s", i ? ", " : "",
-			   archive_database_column(db, table, columns[i]) ? columns[i] : "NULL");
+		if (archive_database_column(db, table, columns[i]))
+			buf_printf(&sql, "%s\"%s\"", i ? ", " : "", columns[i]);
+		else
+			buf_puts(&sql, i ? ", NULL" : "NULL");
 	buf_printf(&sql, " FROM main.%s %s", table, rest);
 	if (sqlite3_prepare_v2(db, buf_text(&sql), -1, out, NULL) != SQLITE_OK)
 		rc = archive_database_failed(db, path, e);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/archive/event_columns.h"
 #include "lib/archive/state.h"
 #include "lib/base/io.h"
 #include "lib/base/utf8.h"
@@ -14,21 +15,6 @@
 #define FIXED_COLUMNS 25 /* id ... stack, formats/archive.sql */
 
 /* ---- the table's columns ---- */
-
-/* Names that mean something else in the table, or to SQL. */
-static const char *column_name(const struct column_def *def)
-{
-	switch (def->id) {
-	case COL_COMM:
-		return "communicator";
-	case COL_RANK:
-		return "comm_rank";
-	case COL_ORDER:
-		return "page_order";
-	default:
-		return def->name;
-	}
-}
 
 int archive_rows_open(struct archive_writer *a, struct err *e)
 {
@@ -45,7 +31,7 @@ int archive_rows_open(struct archive_writer *a, struct err *e)
 		if (!def)
 			continue;
 		sqlite3_bind_int(s, 1, FIXED_COLUMNS);
-		sqlite3_bind_text(s, 2, column_name(def), -1, SQLITE_STATIC);
+		sqlite3_bind_text(s, 2, archive_column_name(def), -1, SQLITE_STATIC);
 		if (sqlite3_step(s) == SQLITE_ROW)
 			a->column_at[id] = (uint8_t)sqlite3_column_int(s, 0);
 		sqlite3_reset(s);

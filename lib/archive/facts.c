@@ -184,6 +184,23 @@ int archive_facts_add(struct archive_writer *a, const struct record *r, struct e
 	return rc ? rc : keep_record(a, r, e);
 }
 
+int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e)
+{
+	sqlite3_stmt *s = NULL;
+	int rc = archive_prepare(a, &s,
+				 "INSERT INTO lost_events VALUES (?1, ?2) ON CONFLICT DO UPDATE "
+				 "SET count = count + ?2",
+				 e);
+
+	if (!rc) {
+		sqlite3_bind_int64(s, 1, (int64_t)a->events);
+		sqlite3_bind_int64(s, 2, (int64_t)lost);
+		rc = archive_step(a, s, e);
+	}
+	sqlite3_finalize(s);
+	return rc;
+}
+
 /* ---- in the end, from the tables of records ---- */
 
 /* ?1: from the recording's clock to UTC; ?2: the node that records without one are about; ?3: when it ended; ?4: who wrote it. */
@@ -272,6 +289,7 @@ static const char *const old[] = {
 	"DELETE FROM thinned_records WHERE until_ns + ?1 < ?5",
 	"DELETE FROM cost_records WHERE until_ns + ?1 < ?5",
 	"DELETE FROM event_values WHERE seq <= ?6",
+	"DELETE FROM lost_events WHERE after_seq < ?6",
 	"INSERT INTO schema_info VALUES ('left_out_before', CAST(?5 AS TEXT)), ('left_out_events', "
 	"CAST(?6 AS TEXT))",
 };

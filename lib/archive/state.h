@@ -150,6 +150,8 @@ int archive_sums_write(struct archive_writer *a, struct err *e);
 /* ---- facts.c ---- */
 
 int archive_facts_add(struct archive_writer *a, const struct record *r, struct err *e);
+/* So many events are missing here. */
+int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e);
 int archive_facts_end(struct archive_writer *a, struct err *e);
 void archive_facts_free(struct archive_writer *a);
 

@@ -59,6 +59,8 @@ int archive_writer_item(struct archive_writer *a, const struct stream_item *item
 
 			a->node = ctx ? ctx->node : 0;
 		}
+		if (item->lost)
+			rc = archive_facts_lost(a, item->lost, e);
 		for (size_t i = 0; i < item->n && !rc; i++)
 			rc = archive_rows_add(a, &item->events[i], e);
 		break;

@@ -34,6 +34,44 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e
 #else
 
 #include "lib/archive/legacy.h"
+#include "lib/archive/read.h"
+
+/* One of the two, and what its header says. */
+struct older {
+	struct archive_reader *ours;
+	struct archive_legacy *theirs;
+	struct event_stream *stream;
+	struct ige_writer_options opt;
+	bool complete;
+};
+
+static int open_one(struct older *o, struct world *w, const char *path, struct err *e)
+{
+	int rc = archive_reader_open(&o->ours, w, path, e);
+
+	o->complete = true;
+	o->opt.index = true;
+	if (!rc && o->ours) {
+		const struct archive_reader_told *told = archive_reader_told(o->ours);
+
+		o->stream = archive_reader_stream(o->ours);
+		memcpy(o->opt.node_uuid, told->node_uuid, sizeof(o->opt.node_uuid));
+		o->opt.boot = told->boot;
+		o->opt.salt = told->salt;
+		o->complete = told->complete;
+		return 0;
+	}
+	rc = rc ? rc : archive_legacy_open(&o->theirs, w, path, e);
+	if (!rc) {
+		const struct archive_legacy_told *told = archive_legacy_told(o->theirs);
+
+		o->stream = archive_legacy_stream(o->theirs);
+		memcpy(o->opt.node_uuid, told->node_uuid, sizeof(o->opt.node_uuid));
+		o->opt.boot = told->boot;
+		o->opt.salt = told->salt;
+	}
+	return rc;
+}
 
 static int take(struct ige_writer *wr, const struct stream_item *item, struct err *e)
 {
@@ -41,59 +79,80 @@ static int take(struct ige_writer *wr, const struct stream_item *item, struct er
 
 	if (item->kind == STREAM_RECORD)
 		return ige_writer_record(wr, item->record, e);
+	if (item->lost)
+		ige_writer_lost(wr, item->lost);
 	for (size_t i = 0; i < item->n && rc == 0; i++)
 		rc = ige_writer_event(wr, &item->events[i], e);
 	return rc ? rc : ige_writer_flush(wr, item->watermark_ns, INT64_MIN, false, e);
 }
 
-static int rewrite(int fd, struct archive_legacy *l, struct world *w, struct err *e)
+static int rewrite(int fd, struct older *o, struct world *w, struct err *e)
 {
-	const struct archive_legacy_told *told = archive_legacy_told(l);
-	struct event_stream *s = archive_legacy_stream(l);
-	struct ige_writer_options opt = { .boot = told->boot, .salt = told->salt, .index = true };
+	struct event_stream *s = o->stream;
 	struct ige_writer *wr = NULL;
 	struct ige_fd_sink sink;
 	struct stream_item item;
+	int64_t until_ns = INT64_MIN;
 	int rc;
 
-	memcpy(opt.node_uuid, told->node_uuid, sizeof(opt.node_uuid));
 	ige_fd_sink_init(&sink, fd);
-	rc = ige_writer_new(&wr, w, &sink.sink, &opt, e);
-	while (rc == 0 && (rc = s->next(s, &item, e)) > 0)
+	rc = ige_writer_new(&wr, w, &sink.sink, &o->opt, e);
+	while (rc == 0 && (rc = s->next(s, &item, e)) > 0) {
+		if (item.kind == STREAM_EVENTS)
+			until_ns = item.watermark_ns;
 		rc = take(wr, &item, e);
-	if (rc == 0)
+	}
+	if (rc == 0 && o->complete)
 		rc = ige_writer_finish(wr, e);
+	else if (rc == 0)
+		rc = ige_writer_flush(wr, until_ns, INT64_MIN, true, e);
 	ige_writer_free(wr);
 	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		rc = err_sys(e, "cannot read an older recording");
 	return rc;
 }
 
+static void say(struct older *o, const char *path, struct buf *notes)
+{
+	uint64_t unmapped, impossible;
+
+	if (o->ours) {
+		unmapped = archive_reader_told(o->ours)->unmapped;
+		impossible = archive_reader_told(o->ours)->impossible;
+	} else {
+		unmapped = archive_legacy_told(o->theirs)->unmapped;
+		impossible = archive_legacy_told(o->theirs)->impossible;
+	}
+	if (unmapped)
+		buf_printf(notes,
+			   "%s: %" PRIu64
+			   " of its events are of kinds that are not known here: left out\n",
+			   path, unmapped);
+	if (o->theirs && archive_legacy_told(o->theirs)->pauses)
+		buf_printf(notes,
+			   "%s: holds several sessions: of the %" PRIu64
+			   " pauses between them nothing is known\n",
+			   path, archive_legacy_told(o->theirs)->pauses);
+	if (impossible)
+		buf_printf(notes, "%s: %" PRIu64 " of its events have impossible times: left out\n",
+			   path, impossible);
+}
+
 int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e)
 {
 	struct world *w = world_new();
-	struct archive_legacy *l = NULL;
-	int rc = w ? archive_legacy_open(&l, w, path, e) : err_nomem(e);
+	struct older o = { 0 };
+	int rc = w ? open_one(&o, w, path, e) : err_nomem(e);
 
 	*fd = -1;
 	if (rc == 0) {
 		*fd = io_nameless(e);
-		rc = *fd < 0 ? *fd : rewrite(*fd, l, w, e);
+		rc = *fd < 0 ? *fd : rewrite(*fd, &o, w, e);
 	}
-	if (rc == 0 && archive_legacy_told(l)->unmapped)
-		buf_printf(notes,
-			   "%s: %" PRIu64
-			   " of its events are of kinds that are not known here: left out\n",
-			   path, archive_legacy_told(l)->unmapped);
-	if (rc == 0 && archive_legacy_told(l)->pauses)
-		buf_printf(notes,
-			   "%s: holds several sessions: of the %" PRIu64
-			   " pauses between them nothing is known\n",
-			   path, archive_legacy_told(l)->pauses);
-	if (rc == 0 && archive_legacy_told(l)->impossible)
-		buf_printf(notes, "%s: %" PRIu64 " of its events have impossible times: left out\n",
-			   path, archive_legacy_told(l)->impossible);
-	archive_legacy_free(l);
+	if (rc == 0)
+		say(&o, path, notes);
+	archive_reader_free(o.ours);
+	archive_legacy_free(o.theirs);
 	world_free(w);
 	if (rc && *fd >= 0) {
 		close(*fd);

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "lib/archive/codes.h"
+#include "lib/archive/event_columns.h"
 #include "lib/archive/pages.h"
 #include "lib/archive/write.h"
 #include "tests/tap.h"
@@ -187,11 +188,7 @@ static void check_schema(void)
 	}
 	for (unsigned id = 0; id < 65536; id++) {
 		const struct column_def *c = column_builtin((uint16_t)id);
-		const char *name = !c		     ? NULL
-				   : id == COL_COMM  ? "communicator"
-				   : id == COL_RANK  ? "comm_rank"
-				   : id == COL_ORDER ? "page_order"
-						     : c->name;
+		const char *name = c ? archive_column_name(c) : NULL;
 
 		if (!c)
 			continue;
