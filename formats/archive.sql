@@ -542,7 +542,8 @@ CREATE TABLE place_records (
 	"devices" TEXT,
 	"rank" INTEGER,
 	"local_rank" INTEGER,
-	"world_size" INTEGER
+	"world_size" INTEGER,
+	"gpus" TEXT
 );
 
 CREATE TABLE kernel_records (

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "formats/archive.sql.h"
+#include "lib/archive/database.h"
+#include "lib/archive/event_columns.h"
 #include "lib/archive/state.h"
 
 /* ---- names, before anything else ---- */
@@ -79,10 +81,61 @@ static int name_rest(struct archive_writer *a, struct err *e)
 	return rc;
 }
 
+static int add_column(struct archive_writer *a, const char *table, const char *name,
+		      const char *type, struct err *e)
+{
+	struct buf sql = { 0 };
+	int rc;
+
+	if (archive_database_column(a->db, table, name))
+		return 0;
+	buf_printf(&sql, "ALTER TABLE %s ADD COLUMN \"%s\" %s", table, name, type);
+	rc = sql.failed ? err_nomem(e) : archive_exec(a, buf_text(&sql), e);
+	buf_free(&sql);
+	return rc;
+}
+
+/* What formats/ defines and the text of the schema forgot is there all the same, at the end: a test holds the text to it. */
+static int complete_schema(struct archive_writer *a, struct err *e)
+{
+	static const char *const types[] = { [REC_I64] = "INTEGER",
+					     [REC_U64] = "INTEGER",
+					     [REC_U32] = "INTEGER",
+					     [REC_F64] = "REAL",
+					     [REC_TEXT] = "TEXT" };
+	unsigned kinds;
+	const struct record_def *all = record_builtin_all(&kinds);
+	char table[64];
+	int rc = 0;
+
+	for (unsigned k = 0; k < kinds && !rc; k++) {
+		struct buf sql = { 0 };
+
+		snprintf(table, sizeof(table), "%s_records", all[k].name);
+		buf_printf(&sql,
+			   "CREATE TABLE IF NOT EXISTS %s (n INTEGER PRIMARY KEY, after_seq "
+			   "INTEGER NOT NULL)",
+			   table);
+		rc = sql.failed ? err_nomem(e) : archive_exec(a, buf_text(&sql), e);
+		buf_free(&sql);
+		for (unsigned i = 0; i < all[k].nfields && !rc; i++)
+			rc = add_column(a, table, all[k].fields[i].name,
+					types[all[k].fields[i].type], e);
+	}
+	for (unsigned id = 1; id < 65536 && !rc; id++) {
+		const struct column_def *c = column_builtin((uint16_t)id);
+
+		if (c)
+			rc = add_column(a, "events", archive_column_name(c), "INTEGER", e);
+	}
+	return rc;
+}
+
 int archive_names_write(struct archive_writer *a, struct err *e)
 {
 	int rc = archive_exec(a, archive_sql, e);
 
+	rc = rc ? rc : complete_schema(a, e);
 	if (!rc)
 		rc = name_ops(a, e);
 	return rc ? rc : name_rest(a, e);

@@ -10,6 +10,7 @@
 #include "lib/archive/event_columns.h"
 #include "lib/archive/pages.h"
 #include "lib/archive/write.h"
+#include "lib/base/io.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -169,10 +170,17 @@ static void check_limit(const struct fixture *f)
 
 static void check_schema(void)
 {
+	struct buf text = { 0 };
 	sqlite3_stmt *s = NULL;
 	unsigned kinds;
 	const struct record_def *records = record_builtin_all(&kinds);
 
+	sqlite3_close(db);
+	sqlite3_open(":memory:", &db);
+	ok(!read_file("formats/archive.sql", &text, 1 << 20, NULL) &&
+		   sqlite3_exec(db, buf_text(&text), NULL, NULL, NULL) == SQLITE_OK,
+	   "formats/archive.sql is SQL as it stands");
+	buf_free(&text);
 	sqlite3_prepare_v2(db, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?", -1, &s, NULL);
 	for (unsigned k = 0; k < kinds; k++) {
 		char table[64];
