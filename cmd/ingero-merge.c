@@ -43,7 +43,8 @@ static const struct cli_option options[] = {
 	  AT(output),
 	  .arg = "FILE",
 	  .group = "Output",
-	  .help = "Write there instead of standard output; the file appears when it is whole" },
+	  .help = "Write there instead of standard output, an SQLite archive where it ends in .db; "
+		  "the file appears when it is whole" },
 	{ .name = "compact",
 	  .type = CLI_FLAG,
 	  AT(compact),
@@ -117,12 +118,20 @@ static bool ends_in(const char *path, const char *ending)
 	return n > m && !strcmp(path + n - m, ending);
 }
 
+static bool to_database(void)
+{
+	return values.output &&
+	       (ends_in(values.output, ".db") || ends_in(values.output, ".sqlite"));
+}
+
 static int check_options(bool sliced, struct err *e)
 {
-	if (values.output && (ends_in(values.output, ".db") || ends_in(values.output, ".sqlite")))
-		return err_set(e, ERR_CANNOT,
-			       "%s: writing SQLite is not there yet; recordings end in .ige",
-			       values.output);
+	if (to_database() && (values.compact || values.split || values.reindex))
+		return err_set(
+			e, ERR_USAGE,
+			"%s: an archive is one file and has its own form: --compact, --split and "
+			"--reindex are for recordings, which end in .ige",
+			values.output);
 	if (values.slice && !sliced)
 		return err_set(e, ERR_USAGE,
 			       "--slice needs to know what: --since, --until, --last, -p or -e");
@@ -271,6 +280,17 @@ static int sink_of(struct merge_target *t, uint32_t node, struct ige_sink **sink
 	return add_output(o, path, sink, e);
 }
 
+static int file_of(struct merge_target *t, int *fd, struct err *e)
+{
+	struct outputs *o = (struct outputs *)t;
+	struct ige_sink *sink;
+	int rc = add_output(o, NULL, &sink, e);
+
+	if (!rc)
+		*fd = o->all.v[o->all.n - 1]->aside.fd;
+	return rc;
+}
+
 static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
 {
 	int rc = 0;
@@ -356,7 +376,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	struct ige_sink *sink;
 	bool whole = input_reader(in) && input_told(in, 0, &first) && first.head->known;
 	bool pass = whole && !opt->select && !values.compact && !values.recover && !values.split &&
-		    !values.force_node && !opt->anonymize;
+		    !values.force_node && !opt->anonymize && !opt->database;
 	int rc;
 
 	if (values.reindex && !pass)
@@ -380,6 +400,8 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	if (!pass)
 		say_left_out(merged.left_out);
 	say_clocks(in, w);
+	if (opt->database && o->all.n)
+		o->all.v[0]->bytes = merged.bytes;
 	return keep_outputs(o, merged.events, e);
 }
 
@@ -391,8 +413,11 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 				     .recover = values.recover,
 				     .force_node = values.force_node };
 	struct world *w = world_new(), *masked = values.anonymize ? world_new() : NULL;
+	char tool[64];
+	struct archive_options archive = { .tool = tool };
 	struct keyhash key;
 	struct outputs o = { .target = { .sink = sink_of,
+					 .file = file_of,
 					 .by_machine = values.split,
 					 .interrupted = interrupted },
 			     .w = masked ? masked : w };
@@ -401,6 +426,9 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 
 	if (!rc)
 		rc = merge_name_nodes(masked ? masked : w, &opt, e);
+	snprintf(tool, sizeof(tool), "%s %s", program.name, cli_version());
+	if (to_database())
+		opt.database = &archive;
 	if (!rc && values.anonymize) {
 		rc = read_key(&key, e);
 		opt.anonymize = &key;

@@ -209,7 +209,7 @@ complete -c ingero-export -l progress -d 'Show progress even when standard error
 complete -c ingero-export -s h -l help -d 'Print this help and exit'
 complete -c ingero-export -l version -d 'Print the version and exit'
 
-complete -c ingero-merge -s o -l output -d 'Write there instead of standard output; the file appears when it is whole' -r -F
+complete -c ingero-merge -s o -l output -d 'Write there instead of standard output, an SQLite archive where it ends in .db; the file appears when it is whole' -r -F
 complete -c ingero-merge -l compact -d 'In the smallest form, for keeping'
 complete -c ingero-merge -l reindex -d 'One recording as it is, with a new index'
 complete -c ingero-merge -l recover -d 'What is readable of damaged inputs becomes a sound recording that says what was lost'

@@ -26,7 +26,9 @@ struct merge {
 	struct merge_target *target;
 	struct merge_result *result;
 	VEC(struct outlet) outlets;
-	VEC(uint32_t) named; /* by world ctx: the same with a node; 0 not looked at */
+	struct archive_writer *archive; /* instead of them */
+	VEC(struct event) chosen;	/* for it */
+	VEC(uint32_t) named;		/* by world ctx: the same with a node; 0 not looked at */
 	uint64_t salt;
 	unsigned inputs;
 	int64_t latest_ns, floor_ns;
@@ -152,6 +154,42 @@ static int event(struct merge *m, const struct event *ev, struct outlet **last, 
 	return rc ? rc : ige_writer_event((*last)->writer, ev, e);
 }
 
+/* The archive, once there is something to be in it. */
+static int archive_item(struct merge *m, const struct stream_item *item, struct err *e)
+{
+	int fd, rc = 0;
+
+	if (!m->archive) {
+		rc = m->target->file(m->target, &fd, e);
+		if (!rc)
+			rc = archive_writer_new(&m->archive, m->w, fd, m->opt->database, e);
+	}
+	return rc ? rc : archive_writer_item(m->archive, item, e);
+}
+
+static int archive_events(struct merge *m, const struct stream_item *item, struct err *e)
+{
+	struct stream_item chosen = *item;
+
+	m->chosen.n = 0;
+	for (size_t i = 0; i < item->n; i++) {
+		struct event ev = item->events[i];
+
+		if (m->opt->select && !select_event(m->opt->select, m->w, &ev))
+			continue;
+		if (m->opt->force_node)
+			ev.ctx = named_ctx(m, ev.ctx);
+		if (!vec_push(&m->chosen, ev))
+			return err_nomem(e);
+	}
+	chosen.events = m->chosen.v;
+	chosen.n = m->chosen.n;
+	if (m->opt->select && (!chosen.n || item->skipped))
+		chosen.lost = 0;
+	m->result->events += chosen.n;
+	return archive_item(m, &chosen, e);
+}
+
 static int events(struct merge *m, const struct stream_item *item, struct err *e)
 {
 	struct outlet *last = m->target->by_machine || !m->outlets.n ? NULL : m->outlets.v;
@@ -254,6 +292,13 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 	if (m->opt->select && !slice_record(m->opt->select, m->w, r))
 		return 0;
 	m->result->records++;
+	if (m->opt->database)
+		return archive_item(m,
+				    &(struct stream_item){ .kind = STREAM_RECORD,
+							   .record = r,
+							   .watermark_ns = INT64_MIN,
+							   .floor_ns = INT64_MIN },
+				    e);
 	if (!m->target->by_machine || node) {
 		rc = outlet_of(m, node, &out, e);
 		return rc ? rc : ige_writer_record(out->writer, r, e);
@@ -297,6 +342,21 @@ static int finish(struct merge *m, struct err *e)
 	if (m->opt->recover)
 		rc = tell_holes(m, e);
 	/* Nothing selected is a recording too, but no bytes at all are none. */
+	if (m->opt->database) {
+		struct stream_item none = { .kind = STREAM_EVENTS,
+					    .watermark_ns = INT64_MIN,
+					    .floor_ns = INT64_MIN };
+		struct archive_written written;
+
+		if (rc || report.empty)
+			return rc;
+		rc = archive_item(m, &none, e);
+		if (!rc)
+			rc = archive_writer_finish(m->archive, &written, e);
+		if (!rc)
+			m->result->bytes = written.bytes;
+		return rc;
+	}
 	if (!rc && !m->target->by_machine && !report.empty)
 		rc = outlet_of(m, 0, &only, e);
 	for (size_t i = 0; i < m->outlets.n && !rc; i++) {
@@ -338,7 +398,8 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 		m.inputs++;
 	m.salt = salt_of(&m);
 	while ((rc = stream->next(stream, &item, e)) > 0) {
-		rc = item.kind == STREAM_EVENTS	  ? events(&m, &item, e)
+		rc = item.kind == STREAM_EVENTS
+			     ? (opt->database ? archive_events(&m, &item, e) : events(&m, &item, e))
 		     : item.kind == STREAM_RECORD ? record(&m, item.record, e)
 						  : 0;
 		if (!rc && target->interrupted && target->interrupted())
@@ -353,6 +414,8 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	input_mask_free(mask);
 	for (size_t i = 0; i < m.outlets.n; i++)
 		ige_writer_free(m.outlets.v[i].writer);
+	archive_writer_free(m.archive);
+	vec_free(&m.chosen);
 	vec_free(&m.outlets);
 	vec_free(&m.named);
 	return rc;

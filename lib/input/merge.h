@@ -6,6 +6,7 @@
 #ifndef INGERO_INPUT_MERGE_H
 #define INGERO_INPUT_MERGE_H
 
+#include "lib/archive/write.h"
 #include "lib/base/keyhash.h"
 #include "lib/ige/writer.h"
 #include "lib/input/input.h"
@@ -17,7 +18,8 @@ struct merge_options {
 	bool recover; /* end cleanly whatever was lost, and say in the recording what was */
 	const char *
 		force_node; /* name of the machine of what does not say where it was recorded; NULL: it stays nameless */
-	const struct keyhash *anonymize; /* NULL: everybody is named */
+	const struct archive_options *database; /* NULL: a recording; else an SQLite archive */
+	const struct keyhash *anonymize;	/* NULL: everybody is named */
 	struct world *masked; /* with it: the world of what is written, nameless when given */
 };
 
@@ -25,12 +27,15 @@ struct merge_options {
 struct merge_target {
 	/* node 0: the only sink. Otherwise the world's id of a machine. The sink stays the target's. */
 	int (*sink)(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e);
-	bool by_machine;
+	/* Instead of it, for an archive: an empty file that can be sought. It stays the target's. */
+	int (*file)(struct merge_target *t, int *fd, struct err *e);
+	bool by_machine;	   /* not of an archive */
 	bool (*interrupted)(void); /* asked now and then; NULL: never */
 };
 
 struct merge_result {
 	uint64_t events, records;
+	uint64_t bytes;	   /* of an archive */
 	uint64_t left_out; /* chains and analyses that would have named everybody */
 };
 

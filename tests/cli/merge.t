@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -215,6 +216,35 @@ merge("--split", "-o", path("told.ige"), analyzed)
 tap.same([[n for n in "abc" if f'"node":"gpu-{n}"'.encode() in read(path(f"told.gpu-{m}.ige"))] for m in "abc"],
          [["a"], ["b"], ["c"]], "chains go with their machine")
 
+# ---- an archive
+
+
+def rows(name, sql):
+    db = sqlite3.connect(f"file:{path(name)}?mode=ro", uri=True)
+    out = db.execute(sql).fetchall()
+    db.close()
+    return out
+
+
+status, out, err = merge(a, b, chained, "-o", path("all.db"))
+tap.same(status, 0, "-o FILE.db")
+tap.same(rows("all.db", "SELECT node, count(*) FROM events GROUP BY node ORDER BY node"), [("gpu-a", 2 * na), ("gpu-b", nb)],
+         "has the events of each machine")
+tap.same(rows("all.db", "SELECT count(*) FROM causal_chains")[0][0], 1, "and chains")
+counts = {o["op"]: o["count"] for o in stat("-e", "cuda*", a)["ops"]}
+merge("-e", "cuda*", "--force-node", "x", a, "-o", path("part.sqlite"))
+tap.same(rows("part.sqlite", "SELECT count(*) FROM events")[0][0], sum(counts.values()), "-e: an archive of a part")
+merge("-p", "1", a, "-o", path("none.db"))
+tap.same(rows("none.db", "SELECT count(*) FROM events"), [(0,)], "nothing selected is an archive too")
+status, out, err = merge(write("half.ige", read(a)[:len(read(a)) // 2 + 3]), "-o", path("half.db"))
+tap.ok(status == 4 and 0 < rows("half.db", "SELECT count(*) FROM events")[0][0] < na, "of a damaged one what is readable", err)
+whole_db = read(path("all.db"))
+p = subprocess.run([MERGE, a, b, "-o", path("all.db")], stdin=subprocess.DEVNULL, capture_output=True,
+                   preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)),
+                                       signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+tap.same(p.returncode, 3, "an archive that cannot be finished")
+same(read(path("all.db")), whole_db, "leaves what was there")
+
 # ---- for others
 
 
@@ -258,6 +288,9 @@ given = [n for n in os.listdir(tmp.name) if n.startswith("given.")]
 tap.ok(len(given) == 2 and not any("gpu-a" in n or "zyzzyva" in n for n in given), "nor do the names of files", str(given))
 tap.same({n for g in given for n in names if n in plain(read(path(g)))}, set(), "which hold pseudonyms too")
 tap.ok(b"host-" in plain(merge("--anonymize", "--compact", secret)[1]), "--compact --anonymize")
+merge("--anonymize-key", key, secret, "-o", path("hidden.db"))
+tap.ok(not {n for n in names if n in read(path("hidden.db"))} and rows("hidden.db", "SELECT count(*) FROM events")[0][0] > 0,
+       "an archive for others")
 part = merge("--anonymize-key", key, "-e", "cudaLaunchKernel", secret)[1]
 tap.same([o["op"] if "op" in o else o["name"] for o in stat(write("part.ige", part))["ops"]], ["cudaLaunchKernel"], "and only a part")
 
@@ -306,7 +339,10 @@ empty = path("empty")
 os.makedirs(empty)
 for args, status, want in ((["--anonymize-key", write("short.key", b"short"), a], 3, "easily guessed"),
                            (["--anonymize-key", path("no.key"), a], 3, "No such file"),
-                           (["--anonymize", "--reindex", a], 2, "--reindex"), ([a, "-o", path("x.sqlite")], 3, "SQLite"),
+                           (["--anonymize", "--reindex", a], 2, "--reindex"),
+                           (["--compact", a, "-o", path("x.sqlite")], 2, "archive is one file"),
+                           (["--split", a, "-o", path("x.db")], 2, "archive is one file"),
+
                            ([path("missing.ige")], 3, "No such file"), ([empty], 3, "holds no recording"),
                            (["--slice", a], 2, "--slice needs"), (["--split", a], 2, "-o FILE"),
                            (["--last", "1s", "--since", "1s", a], 2, "both say"), (["-p", "x", a], 2, "process id"),
@@ -332,7 +368,7 @@ p.stdout.read(1000)
 p.stdout.close()
 tap.same((p.wait(), b"cannot" in p.stderr.read()), (0, False), "a reader that goes away ends it quietly")
 p.stderr.close()
-tap.none([n for n in os.listdir(tmp.name) if n.rsplit(".", 1)[-1] not in ("ige", "db", "gz", "zip", "key") and n != "text"],
+tap.none([n for n in os.listdir(tmp.name) if n.rsplit(".", 1)[-1] not in ("ige", "db", "sqlite", "gz", "zip", "key") and n != "text"],
          "nothing unfinished is left behind")
 
 # ---- many
