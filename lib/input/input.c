@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/input/bundle.h"
+#include "lib/input/copies.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
 #include "lib/input/older.h"
@@ -183,46 +184,6 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 	return 0;
 }
 
-/* What can be read twice. */
-static bool is_file(const struct one *o)
-{
-	return !o->unseekable || o->fd < 0;
-}
-
-/* Files that begin alike: by the first byte in which they differ. */
-static int by_content(const struct one *a, const struct one *b)
-{
-	static _Thread_local char x[1 << 14], y[1 << 14];
-
-	int p, q, c = 0;
-
-	if (!is_file(a) || !is_file(b))
-		return 0;
-	p = a->fd < 0 ? open(a->name, O_RDONLY | O_CLOEXEC) : a->fd;
-	q = b->fd < 0 ? open(b->name, O_RDONLY | O_CLOEXEC) : b->fd;
-	for (off_t at = 0;; at += (off_t)sizeof(x)) {
-		ssize_t n = pread(p, x, sizeof(x), at), m = pread(q, y, sizeof(y), at);
-
-		c = n > 0 && m > 0 ? memcmp(x, y, (size_t)(n < m ? n : m)) : 0;
-		if (!c && n != m)
-			c = n < m ? -1 : 1;
-		if (c || n < (ssize_t)sizeof(x))
-			break;
-	}
-	if (a->fd < 0 && p >= 0)
-		close(p);
-	if (b->fd < 0 && q >= 0)
-		close(q);
-	return c;
-}
-
-static int by_head(const void *a, const void *b)
-{
-	int c = input_head_order(&((const struct one *)a)->head, &((const struct one *)b)->head);
-
-	return c ? c : by_content(a, b);
-}
-
 static void free_one(struct one *o)
 {
 	close_around(o);
@@ -231,19 +192,32 @@ static void free_one(struct one *o)
 	ige_reader_free(o->reader);
 }
 
-/* A file named twice, or a copy of it, is one recording. */
+/* A file named twice, or a copy of it, is one recording; so is a copy that was not finished. */
 static void drop_copies(struct input *in)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < in->n; i++) {
-		struct one *o = &in->each[i];
+		struct one *o = &in->each[i], *before = n ? &in->each[n - 1] : NULL;
+		enum input_copy copy = before ? input_copy_of(before, o) : INPUT_OTHER;
 
-		if (n && o->head.known && is_file(o) && is_file(&in->each[n - 1]) &&
-		    by_head(&in->each[n - 1], o) == 0) {
+		if (copy == INPUT_ALIKE)
+			buf_printf(&in->notes,
+				   "%s and %s begin with the same segment: if they are one "
+				   "recording, its "
+				   "events were taken twice\n",
+				   before->name, o->name);
+		if (copy == INPUT_BEGINNING) {
+			buf_printf(&in->notes, "%s holds the beginning of %s: it was read once\n",
+				   before->name, o->name);
+			free_one(before);
+			*before = *o;
+			continue;
+		}
+		if (copy == INPUT_SAME) {
 			buf_printf(&in->notes,
 				   "%s holds the same recording as %s: it was read once\n", o->name,
-				   in->each[n - 1].name);
+				   before->name);
 			free_one(o);
 			continue;
 		}
@@ -264,7 +238,7 @@ static int fit(struct input *in, struct input_head *heads, struct err *e)
 		const struct one *o = &in->each[i];
 		int fd = o->fd;
 
-		if (!heads[i].known || !is_file(o))
+		if (!heads[i].known || !input_is_file(o))
 			continue;
 		if (fd < 0)
 			fd = open(o->name, O_RDONLY | O_CLOEXEC);
@@ -299,7 +273,7 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 	}
 	if (rc)
 		goto out;
-	qsort(in->each, in->n, sizeof(in->each[0]), by_head);
+	qsort(in->each, in->n, sizeof(in->each[0]), input_copies_order);
 	if (in->counts)
 		drop_copies(in);
 	for (unsigned i = 0; i < in->n; i++)
