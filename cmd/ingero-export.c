@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
 	  .letter = 'f',
 	  .type = CLI_CHOICE,
 	  AT(format),
-	  .choices = "json|csv|text|folded|speedscope|pprof",
+	  .choices = "json|csv|text|folded|speedscope|pprof|prometheus|otlp",
 	  .arg = "FORMAT",
 	  .group = "Output",
 	  .help = "What to write [by the ending of -o, else json]" },
@@ -138,7 +138,8 @@ static int choose(struct export *x, struct err *e)
 		return err_set(e, ERR_USAGE, "which format is %s? Its ending does not say: give -f",
 			       path);
 	if (values.weight && !x->format->profile)
-		return err_set(e, ERR_USAGE, "--weight is for stacks: folded, speedscope, pprof");
+		return err_set(e, ERR_USAGE,
+			       "--weight is for stacks: folded, speedscope, pprof|prometheus|otlp");
 	if (values.gzip && x->format->compressed)
 		return err_set(e, ERR_USAGE, "%s is compressed already", x->format->name);
 	values.gzip |= n > 3 && !strcmp(path + n - 3, ".gz") && !x->format->compressed;
@@ -148,6 +149,7 @@ static int choose(struct export *x, struct err *e)
 	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks,
 					   .records = values.records,
 					   .chosen = values.names.n > 0,
+					   .version = cli_version(),
 					   .weight = weight_of(values.weight) };
 	return 0;
 }

@@ -5,10 +5,12 @@
 #include <string.h>
 
 extern const struct emit_format emit_json, emit_csv, emit_text, emit_folded, emit_speedscope,
-	emit_pprof;
+	emit_pprof, emit_prometheus, emit_otlp;
 
-static const struct emit_format *const formats[] = { &emit_json,   &emit_csv,	     &emit_text,
-						     &emit_folded, &emit_speedscope, &emit_pprof };
+static const struct emit_format *const formats[] = { &emit_json,       &emit_csv,
+						     &emit_text,       &emit_folded,
+						     &emit_speedscope, &emit_pprof,
+						     &emit_prometheus, &emit_otlp };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 

@@ -19,9 +19,10 @@
 enum emit_weight { EMIT_TIME, EMIT_COUNT, EMIT_LOST, EMIT_BYTES };
 
 struct emit_options {
-	bool stacks;  /* events with their stacks, where that is a choice */
-	bool records; /* everything the recording tells, not its events and chains alone */
-	bool chosen;  /* ops were chosen by name: none is left out for what it is */
+	bool stacks;	     /* events with their stacks, where that is a choice */
+	bool records;	     /* everything the recording tells, not its events and chains alone */
+	bool chosen;	     /* ops were chosen by name: none is left out for what it is */
+	const char *version; /* of this program, where formats name who wrote them */
 	enum emit_weight weight; /* of profiles: what a stack's number is */
 };
 

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names are those of the Go agent where they are sound; Prometheus' are made from OpenTelemetry's as its specification
+ * says (dots become underscores, the unit and _total are appended), so that both tell of one thing.
+ */
+#include "lib/emit/meters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/hash.h"
+#include "lib/event/chain.h"
+#include "lib/event/direction.h"
+#include "lib/world/who.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+#define S  UINT64_C(1000000000)
+
+/* 1, 2.5, 5 of each decade from the cost of a cheap call to that of a hung one. */
+const uint64_t meters_bounds_ns[METERS_BOUNDS] = {
+	US,	  5 * US / 2, 5 * US,	  10 * US,   25 * US, 50 * US, 100 * US, 250 * US,
+	500 * US, MS,	      5 * MS / 2, 5 * MS,    10 * MS, 25 * MS, 50 * MS,	 100 * MS,
+	250 * MS, 500 * MS,   S,	  5 * S / 2, 5 * S,   10 * S,  30 * S,	 60 * S
+};
+
+enum {
+	CALLS,
+	CALL_TIME,
+	ERRORS,
+	HOST_TIME,
+	COPIED,
+	COLLECTIVE,
+	LOST_EVENTS,
+	CHAINS,
+	LOST_TIME,
+	OPEN_CALLS
+};
+
+static const struct {
+	const char *dotted, *unit, *help;
+	enum meter_type type;
+} fixed[] = {
+	[CALLS] = { "gpu.cuda.operation.count", "{call}", "Calls of libraries that have returned",
+		    METER_COUNTER },
+	[CALL_TIME] = { "gpu.cuda.operation.duration", "s", "How long calls of libraries took",
+			METER_HISTOGRAM },
+	[ERRORS] = { "gpu.cuda.operation.errors", "{call}", "Calls that returned an error",
+		     METER_COUNTER },
+	[HOST_TIME] = { "ingero.host.event.duration", "s",
+			"How long the kernel kept threads: off the CPU, in block I/O, in faults",
+			METER_HISTOGRAM },
+	[COPIED] = { "gpu.memcpy.bytes", "By", "Copied by calls that succeeded", METER_COUNTER },
+	[COLLECTIVE] = { "gpu.nccl.collective.bytes", "By",
+			 "Handed to collectives by this machine's ranks", METER_COUNTER },
+	[LOST_EVENTS] = { "ingero.events.lost", "{event}", "Events that are not in the recording",
+			  METER_COUNTER },
+	[CHAINS] = { "ingero.chains", "{chain}", "Causes found", METER_GAUGE },
+	[LOST_TIME] = { "ingero.lost.time", "s", "Time lost to causes that were found",
+			METER_GAUGE },
+	[OPEN_CALLS] = { "ingero.calls.hung", "{call}", "Calls that have not returned for long",
+			 METER_GAUGE },
+};
+
+bool meters_begin(struct meters *m, const struct emit *em)
+{
+	*m = (struct meters){ .em = em, .begin_ns = INT64_MAX, .newest_ns = INT64_MIN };
+	for (unsigned i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (meters_family(m, fixed[i].dotted, fixed[i].unit, fixed[i].help, fixed[i].type) <
+		    0)
+			return false;
+	return true;
+}
+
+void meters_free(struct meters *m)
+{
+	for (size_t i = 0; i < m->families.n; i++) {
+		for (size_t k = 0; k < m->families.v[i].points.n; k++)
+			free(m->families.v[i].points.v[k].buckets);
+		vec_free(&m->families.v[i].points);
+	}
+	vec_free(&m->families);
+	vec_free(&m->told);
+	map_free(&m->by_key);
+	map_free(&m->chains);
+	map_free(&m->open);
+}
+
+/* What Prometheus appends for a unit; those in braces are annotations and say nothing. */
+static const char *unit_word(const char *unit, enum meter_type type)
+{
+	static const char *const words[][2] = {
+		{ "s", "_seconds" },
+		{ "By", "_bytes" },
+		{ "Hz", "_hertz" },
+		{ "W", "_watts" },
+		{ "J", "_joules" },
+		{ "Cel", "_celsius" },
+		{ "By/s", "_bytes_per_second" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(unit, words[i][0]))
+			return words[i][1];
+	return !strcmp(unit, "1") && type == METER_GAUGE ? "_ratio" : "";
+}
+
+static bool ends(const char *text, const char *with)
+{
+	size_t n = strlen(text), k = strlen(with);
+
+	return n >= k && !strcmp(text + n - k, with);
+}
+
+/* Names that people's dashboards have already. */
+static const char *kept_name(const char *dotted)
+{
+	static const char *const kept[][2] = {
+		{ "system.cpu.utilization", "system_cpu_utilization" },
+		{ "system.memory.utilization", "system_memory_utilization" },
+		{ "system.memory.usage.available", "system_memory_usage_available" },
+		{ "system.cpu.load_average.1m", "system_cpu_load_average_1m" },
+		{ "gpu.cuda.operation.count", "gpu_cuda_operations_total" },
+		{ "ingero.lost.time", "ingero_lost_time_seconds" },
+	};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (!strcmp(dotted, kept[i][0]))
+			return kept[i][1];
+	return NULL;
+}
+
+static void prometheus_name(struct meter_family *f)
+{
+	const char *kept = kept_name(f->dotted), *unit = unit_word(f->unit, f->type);
+	size_t n;
+
+	if (kept) {
+		snprintf(f->name, sizeof(f->name), "%s", kept);
+		return;
+	}
+	snprintf(f->name, sizeof(f->name), "%s", f->dotted);
+	for (char *c = f->name; *c; c++)
+		*c = *c == '.' ? '_' : *c;
+	n = strlen(f->name);
+	snprintf(f->name + n, sizeof(f->name) - n, "%s%s", ends(f->name, unit) ? "" : unit,
+		 f->type == METER_COUNTER ? "_total" : "");
+}
+
+int meters_family(struct meters *m, const char *dotted, const char *unit, const char *help,
+		  enum meter_type type)
+{
+	struct meter_family f = { .unit = unit, .help = help, .type = type };
+
+	for (size_t i = 0; i < m->families.n; i++)
+		if (!strcmp(m->families.v[i].dotted, dotted))
+			return (int)i;
+	snprintf(f.dotted, sizeof(f.dotted), "%s", dotted);
+	prometheus_name(&f);
+	return vec_push(&m->families, f) ? (int)m->families.n - 1 : -1;
+}
+
+struct meter_point *meters_point(struct meters *m, unsigned family, uint32_t node,
+				 const struct meter_label *labels)
+{
+	struct meter_family *f = &m->families.v[family];
+	struct meter_point p = { .node = node };
+	uint64_t key = hash_u64((uint64_t)family << 32 | node), at;
+
+	for (unsigned i = 0; i < METER_LABELS && labels[i].key; i++) {
+		p.labels[i] = labels[i];
+		key = hash_u64(key ^ labels[i].text) + i;
+	}
+	if (map_get(&m->by_key, key, &at))
+		return &f->points.v[at - 1];
+	if (m->points >= METERS_POINTS) {
+		m->dropped++;
+		return NULL;
+	}
+	if (f->type == METER_HISTOGRAM &&
+	    !(p.buckets = calloc(METERS_BOUNDS + 1, sizeof(*p.buckets))))
+		return NULL;
+	if (!vec_push(&f->points, p) || !map_put(&m->by_key, key, f->points.n)) {
+		free(p.buckets);
+		return NULL;
+	}
+	m->points++;
+	return &f->points.v[f->points.n - 1];
+}
+
+static uint32_t text(struct meters *m, const char *t)
+{
+	return world_string(m->em->w, bytes_of(t ? t : "?"));
+}
+
+static void duration(struct meter_point *p, uint64_t ns)
+{
+	unsigned at = 0;
+
+	while (at < METERS_BOUNDS && ns > meters_bounds_ns[at])
+		at++;
+	p->buckets[at]++;
+	p->count++;
+	p->sum_ns += ns;
+}
+
+/* Returns the point for more to be said of it; NULL: there is no room. */
+static struct meter_point *add(struct meters *m, unsigned family, const struct event *ev,
+			       uint32_t node, const struct meter_label *labels, double value)
+{
+	struct meter_point *p = meters_point(m, family, node, labels);
+
+	if (p) {
+		p->value += value;
+		p->time_ns = ev->end_ns;
+	}
+	return p;
+}
+
+static uint64_t open_key(uint32_t thread, int64_t start_ns)
+{
+	return hash_u64((uint64_t)start_ns ^ hash_u64(thread));
+}
+
+static void call(struct meters *m, const struct event *ev, const struct op_def *op,
+		 const struct who *who, const struct meter_label *labels)
+{
+	struct meter_label more[METER_LABELS] = { labels[0], labels[1] };
+	uint32_t node = who->ctx ? who->ctx->node : 0;
+	const char *error = event_error_name(op->source, ev->ret);
+	struct meter_point *p = add(m, CALL_TIME, ev, node, labels, 0);
+	uint64_t bytes, way;
+
+	if (p)
+		duration(p, ev->dur_ns);
+	add(m, CALLS, ev, node, labels, 1);
+	if (who->ctx && m->open.n)
+		map_del(&m->open, open_key(who->ctx->thread, event_start(ev)));
+	if (ev->ret) {
+		more[2] = (struct meter_label){ "error", text(m, error ? error : "unknown") };
+		add(m, ERRORS, ev, node, more, 1);
+		return;
+	}
+	if (ev->depth || !event_get(ev, op, COL_BYTES, &bytes))
+		return;
+	if (op->flags & OP_COPY && event_get(ev, op, COL_DIRECTION, &way)) {
+		struct meter_label direction[METER_LABELS] = { { "direction",
+								 text(m, direction_code(way)) } };
+
+		add(m, COPIED, ev, node, direction, (double)bytes);
+	} else if (op->source == SOURCE_NCCL) {
+		struct meter_label type[METER_LABELS] = { { "op_type", text(m, op->name) } };
+
+		add(m, COLLECTIVE, ev, node, type, (double)bytes);
+	}
+}
+
+static void event(struct meters *m, const struct event *ev)
+{
+	const struct op_def *op = world_op(m->em->w, ev->op);
+	struct who who = who_of(m->em->w, ev->ctx);
+	struct meter_label labels[METER_LABELS] = { { 0 } };
+	struct meter_point *p;
+
+	if (event_start(ev) < m->begin_ns)
+		m->begin_ns = event_start(ev);
+	if (ev->end_ns > m->newest_ns)
+		m->newest_ns = ev->end_ns;
+	if (!op)
+		return;
+	labels[0] = (struct meter_label){ "source", text(m, op->source_name) };
+	labels[1] = (struct meter_label){ "operation", text(m, op->name) };
+	if (op->flags & OP_CALL) {
+		call(m, ev, op, &who, labels);
+	} else if (op->track != TRACK_INSTANT) {
+		p = add(m, HOST_TIME, ev, who.ctx ? who.ctx->node : 0, labels, 0);
+		if (p)
+			duration(p, ev->dur_ns);
+	}
+}
+
+/* The newest telling of a chain holds. */
+static bool chain(struct meters *m, const struct rec_CHAIN *r)
+{
+	struct meter_chain c = { .id = hash_bytes(r->id.p, r->id.n, 0),
+				 .lost_ns = r->lost_ns,
+				 .kind = world_string(m->em->w, r->kind),
+				 .severity = r->severity };
+	uint64_t at;
+
+	if (r->last_ns > m->newest_ns)
+		m->newest_ns = r->last_ns;
+	if (map_get(&m->chains, c.id, &at)) {
+		m->told.v[at - 1] = c;
+		return true;
+	}
+	return vec_push(&m->told, c) && map_put(&m->chains, c.id, m->told.n);
+}
+
+static bool record(struct meters *m, const struct record *r)
+{
+	struct meter_label labels[METER_LABELS] = { { 0 } };
+	struct meter_point *p;
+
+	switch (r->kind) {
+	case RECORD_SESSION:
+		if (r->u.SESSION.start_ns < m->begin_ns)
+			m->begin_ns = r->u.SESSION.start_ns;
+		return true;
+	case RECORD_NODE:
+		m->memory_bytes = r->u.NODE.memory_bytes;
+		return true;
+	case RECORD_SAMPLE:
+		if (r->u.SAMPLE.time_ns > m->newest_ns)
+			m->newest_ns = r->u.SAMPLE.time_ns;
+		return meters_sample(m, &r->u.SAMPLE, r);
+	case RECORD_CHAIN:
+		return chain(m, &r->u.CHAIN);
+	case RECORD_OPEN:
+		return m->open.n >= METERS_POINTS ||
+		       map_put(&m->open, open_key(r->u.OPEN.thread, r->u.OPEN.start_ns),
+			       r->u.OPEN.op);
+	case RECORD_LOSS:
+		labels[0] = (struct meter_label){ "reason",
+						  text(m, loss_reason_text(r->u.LOSS.reason)) };
+		p = meters_point(m, LOST_EVENTS, r->u.LOSS.node, labels);
+		if (p) {
+			p->value += (double)r->u.LOSS.count;
+			p->time_ns = r->u.LOSS.until_ns;
+		}
+		return true;
+	default:
+		return true;
+	}
+}
+
+int meters_item(struct meters *m, const struct stream_item *it, struct err *e)
+{
+	bool kept = true;
+
+	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++)
+		event(m, &it->events[i]);
+	if (it->kind == STREAM_RECORD)
+		kept = record(m, it->record);
+	return kept && !world_failed(m->em->w) ? 0 : err_nomem(e);
+}
+
+/* Gauges that are sums over what is said now. */
+static void zero(struct meters *m, unsigned family)
+{
+	for (size_t i = 0; i < m->families.v[family].points.n; i++) {
+		m->families.v[family].points.v[i].value = 0;
+		m->families.v[family].points.v[i].time_ns = m->newest_ns;
+	}
+}
+
+static void gauge(struct meters *m, unsigned family, const struct meter_label *labels, double value)
+{
+	struct meter_point *p = meters_point(m, family, 0, labels);
+
+	if (p) {
+		p->value += value;
+		p->time_ns = m->newest_ns;
+	}
+}
+
+bool meters_settle(struct meters *m)
+{
+	uint64_t key, op;
+	size_t at = 0;
+
+	zero(m, CHAINS);
+	zero(m, LOST_TIME);
+	zero(m, OPEN_CALLS);
+	for (size_t i = 0; i < m->told.n; i++) {
+		const struct meter_chain *c = &m->told.v[i];
+		struct meter_label labels[METER_LABELS] = {
+			{ "kind", c->kind },
+			{ "severity", text(m, chain_severity_name(c->severity)) }
+		};
+
+		gauge(m, CHAINS, labels, 1);
+		gauge(m, LOST_TIME, labels, (double)c->lost_ns / 1e9);
+	}
+	while (map_each(&m->open, &at, &key, &op)) {
+		const struct op_def *def = world_op(m->em->w, (uint16_t)op);
+		struct meter_label labels[METER_LABELS] = {
+			{ "source", text(m, def ? def->source_name : NULL) },
+			{ "operation", text(m, def ? def->name : NULL) }
+		};
+
+		gauge(m, OPEN_CALLS, labels, 1);
+	}
+	return !world_failed(m->em->w);
+}
