@@ -151,6 +151,7 @@ void cause_free(struct cause *c)
 	live_free(c->live);
 	graphs_free(c->graphs);
 	steps_free(c->steps);
+	clocks_free(&c->clocks);
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);

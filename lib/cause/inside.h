@@ -13,6 +13,7 @@
 #include "lib/cause/files.h"
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
+#include "lib/line/clocks.h"
 #include "lib/line/steps.h"
 
 /* A sampled metric of the node over the recording. */
@@ -50,7 +51,8 @@ struct cause {
 	struct watches watches;
 	struct live *live;
 	struct graphs *graphs;
-	struct steps *steps;	     /* lib/line/steps.h */
+	struct steps *steps;  /* lib/line/steps.h */
+	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;

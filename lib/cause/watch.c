@@ -24,6 +24,7 @@ static const struct watch_def *const defs[] = {
 	&watch_graph_capture_failed,
 	&watch_graph_launch_late,
 	&watch_collective_straggler,
+	&watch_clock_skew, /* after what it is learned from */
 	&watch_call_hung,
 	&watch_memory_pressure,
 	&watch_oom_kill,

@@ -330,6 +330,40 @@ static int tell_holes(struct merge *m, struct err *e)
 	return rc;
 }
 
+/* What was done to the clocks of machines: readings, at the end, of the clock that all are on now (mono) and of the
+ * machine's own (real). */
+static int tell_fits(struct merge *m, struct err *e)
+{
+	struct input_told t;
+	uint32_t said = UINT32_MAX;
+	int rc = 0;
+
+	for (unsigned i = 0; input_told(m->in, i, &t) && !rc; i++) {
+		const struct ige_segment *s = &t.head->segment;
+		struct record r = { .kind = RECORD_CLOCK };
+
+		if (!t.head->known || !t.head->fit.by_ns || t.head->machine == said ||
+		    m->latest_ns == INT64_MIN)
+			continue;
+		said = t.head->machine;
+		for (uint32_t k = 1; k <= world_count(m->w, WORLD_NODE); k++) {
+			const struct world_node *node = world_get_node(m->w, k);
+
+			if (node->boot == s->boot &&
+			    !memcmp(node->uuid, s->node_uuid, sizeof(node->uuid)))
+				REC_SET(&r, CLOCK, node, k);
+		}
+		if (!REC_HAS(&r, CLOCK, node))
+			continue;
+		REC_SET(&r, CLOCK, mono_ns, m->latest_ns);
+		REC_SET(&r, CLOCK, real_ns, m->latest_ns - t.head->fit.by_ns);
+		REC_SET(&r, CLOCK, uncertainty_ns, t.head->fit.error_ns);
+		REC_SET(&r, CLOCK, source, bytes_of("merge"));
+		rc = record(m, &r, e);
+	}
+	return rc;
+}
+
 /* ---- all of it ---- */
 
 static int finish(struct merge *m, struct err *e)
@@ -341,6 +375,8 @@ static int finish(struct merge *m, struct err *e)
 
 	if (m->opt->recover)
 		rc = tell_holes(m, e);
+	if (!rc && m->inputs > 1)
+		rc = tell_fits(m, e);
 	/* Nothing selected is a recording too, but no bytes at all are none. */
 	if (m->opt->database) {
 		struct stream_item none = { .kind = STREAM_EVENTS,

@@ -84,7 +84,7 @@ static struct collective_pending *slot_of(struct collective_comm *comm, uint64_t
 	memset(p->entries, 0, p->room * sizeof(*p->entries));
 	p->used = true;
 	p->sequence = sequence;
-	p->entered = 0;
+	p->entered = p->done = 0;
 	return p;
 }
 
@@ -138,6 +138,17 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 	}
 	memset(since, 0, sizeof(*since));
 	return true;
+}
+
+struct collective_comm *collectives_rank(const struct collectives *c, uint32_t process,
+					 uint64_t handle, uint32_t *member)
+{
+	uint64_t at;
+
+	if (!map_get(&c->by_handle, handle_key(process, handle), &at))
+		return NULL;
+	*member = (uint32_t)at;
+	return c->comms.v[at >> 32];
 }
 
 bool collectives_piece(struct collectives *c, const struct line_piece *p)

@@ -23,8 +23,9 @@
 
 /* One rank's entry into one collective. */
 struct collective_entry {
-	bool entered;
+	bool entered, waited; /* waited: for its end, and not just afterwards (lib/line/clocks.h) */
 	int64_t enter_ns;
+	int64_t done_ns; /* by then it was done; 0: not known */
 	/* What its thread did from its entry before to this one: states, and who took most of what was taken. */
 	uint64_t part_ns[PART_COUNT];
 	uint32_t culprit; /* id in the line's culprits; 0 none */
@@ -44,7 +45,7 @@ struct collective_rank {
 struct collective_pending {
 	bool used;
 	uint64_t sequence;
-	uint32_t entered;
+	uint32_t entered, done;
 	struct collective_entry *entries; /* by member, `room` of them */
 	uint32_t room;
 };
@@ -75,6 +76,10 @@ struct collectives {
 bool collectives_event(struct collectives *c, const struct event *ev, const struct op_def *op,
 		       uint32_t process, uint32_t thread, struct collective_comm **comm,
 		       struct collective_pending **done);
+
+/* The communicator of this handle, and which of its members the process is there; NULL: not known. */
+struct collective_comm *collectives_rank(const struct collectives *c, uint32_t process,
+					 uint64_t handle, uint32_t *member);
 
 /* An outermost piece of a thread, before the collective it may end with. False: out of memory. */
 bool collectives_piece(struct collectives *c, const struct line_piece *p);

@@ -132,6 +132,12 @@ void sim_actor_slice(struct sim_actor *a, uint32_t occupant, int64_t start_ns, i
 	ev = sim_actor_event(a, OP_SCHED_OCCUPIED, start_ns, 0);
 	a->now_ns = now;
 	ev->ctx = hog ? c->hog_ctx : c->cpu_ctx;
+	if (c->other_node && a->index % 2) {
+		ev->ctx = c->other_cpu_ctx;
+		occupant = occupant == c->idle_thread	  ? c->other_idle_thread
+			   : occupant == c->worker_thread ? c->other_worker_thread
+							  : occupant;
+	}
 	ev->depth = 0;
 	event_set(ev, def, COL_CPU, a->index);
 	event_set(ev, def, COL_OCCUPANT, occupant);

@@ -62,6 +62,7 @@ struct sim_actor {
 	unsigned index; /* also its CPU */
 	uint32_t ctx;
 	struct sim_random random;
+	int64_t skew_ns;	 /* by how much its clock stands ahead */
 	int64_t now_ns, step_ns; /* its clock; start of the step whose events are in out */
 	unsigned depth;
 	uint64_t steps, allocations;

@@ -207,6 +207,24 @@ static void hog_at(struct sim_cast *c, struct world *w, const char *path)
 			pid, "zstd");
 }
 
+/* The second machine and its kernel. */
+static void other_node(struct sim_cast *c, struct world *w, const struct sim_options *o)
+{
+	uint32_t own = c->node, image;
+	struct world_node node = { .boot = sim_at(o->seed, 90, 1), .name = text(w, "gpu-host-2") };
+	struct world_ctx ctx = { 0 };
+
+	memcpy(node.uuid, c->uuid, sizeof(node.uuid));
+	node.uuid[15] ^= 0x55;
+	c->node = c->other_node = ctx.node = world_node(w, &node);
+	c->other_worker_thread = thread(w, process(c, w, 61, 2, 0, "", "", "kworker/0:1", &image),
+					61, "kworker/0:1");
+	c->other_idle_thread =
+		thread(w, process(c, w, 0, 0, 0, "", "", "swapper/0", &image), 0, "swapper/0");
+	c->other_cpu_ctx = world_ctx(w, &ctx);
+	c->node = own;
+}
+
 void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options *o)
 {
 	struct world_node node = { .boot = sim_at(o->seed, 90, 0),
@@ -251,17 +269,24 @@ void sim_cast_fill(struct sim_cast *c, struct world *w, const struct sim_options
 				  .cgroup = c->cgroup,
 				  .gpu = world_gpu(w, &gpu) };
 	c->gpu = ctx.gpu;
+	if (o->play && o->play->two_nodes)
+		other_node(c, w, o);
 	for (unsigned i = 0; i < o->threads; i++) {
-		char comm[16];
+		char comm[24];
 
 		snprintf(comm, sizeof(comm), i ? "train-%u" : "train", i);
 		if (i && o->play && o->play->processes) {
-			uint32_t own = process(c, w, c->victim_pid + i, 4700, 1000,
-					       "/opt/train/bin/train", "train", comm, &ctx.image);
+			uint32_t first = c->node, own;
+
+			if (o->play->two_nodes && i % 2)
+				c->node = ctx.node = c->other_node;
+			own = process(c, w, c->victim_pid + i, 4700, 1000, "/opt/train/bin/train",
+				      "train", comm, &ctx.image);
 
 			ctx.thread = thread(w, own, c->victim_pid + i, comm);
 			c->thread[i] = ctx.thread;
 			c->thread_ctx[i] = world_ctx(w, &ctx);
+			c->node = ctx.node = first;
 			continue;
 		}
 		ctx.thread = thread_at(w, c->victim_process, c->victim_pid + i, comm,

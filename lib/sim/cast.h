@@ -46,10 +46,11 @@ struct sim_site_def {
 };
 
 struct sim_cast {
-	uint32_t node, victim_process, hog_process, cgroup, gpu;
+	uint32_t node, other_node, victim_process, hog_process, cgroup, gpu;
 	uint32_t victim_pid, hog_pid, holder_tid, peer_pid;
 	uint32_t thread[SIM_THREADS], thread_ctx[SIM_THREADS], holder_ctx, peer_ctx, cpu_ctx,
 		hog_ctx; /* of a CPU on which the hog runs */
+	uint32_t other_cpu_ctx, other_worker_thread, other_idle_thread; /* on the second machine */
 	uint32_t holder_thread, hog_thread, worker_thread,
 		idle_thread; /* as occupants and wakers */
 	uint32_t other_thread; /* that runs beside the hog in the cgroup of a neighbour; 0: there is none */

@@ -18,6 +18,7 @@ struct sim_play {
 	unsigned percent; /* of wall time planted unless a dose is asked for; 0: it has no dose */
 	unsigned threads; /* 0: one */
 	bool processes;	  /* each thread is a process of its own: train, train-1 ... */
+	bool two_nodes;	  /* every other one of them on a second machine */
 	const struct sim_site_def *sites;  /* SIM_SITES at most, ended by one without function */
 	void (*step)(struct sim_actor *a); /* of thread a->index; must move its clock */
 };

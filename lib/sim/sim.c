@@ -15,10 +15,12 @@
 static uint32_t thread_of(const struct sim_run *r, const struct sim_actor *a,
 			  const struct event *ev)
 {
-	return ev->ctx == r->cast.cpu_ctx || ev->ctx == r->cast.hog_ctx ? 0
-	       : a->peer						? r->o.threads + 2
-	       : a->holder						? r->o.threads + 1
-									: a->index + 1;
+	return ev->ctx == r->cast.cpu_ctx || ev->ctx == r->cast.hog_ctx ||
+			       ev->ctx == r->cast.other_cpu_ctx
+		       ? 0
+	       : a->peer   ? r->o.threads + 2
+	       : a->holder ? r->o.threads + 1
+			   : a->index + 1;
 }
 
 /* Canonical order. Thread ids were minted in the order of the actors. */

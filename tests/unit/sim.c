@@ -153,6 +153,9 @@ static void event(struct sums *s, struct world *w, const struct event *ev, struc
 			slices[nslices].start = event_start(ev);
 			slices[nslices].end = ev->end_ns;
 			slices[nslices].cpu = (uint32_t)cpu;
+			/* A neighbour's two commands are one culprit. */
+			if (who && who == hog_thread(w, "zstd"))
+				who = hog;
 			slices[nslices++].who = (uint32_t)who;
 		}
 		return;

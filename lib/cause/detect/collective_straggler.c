@@ -16,7 +16,7 @@
 
 struct late_rank {
 	struct collective_comm *comm;
-	uint32_t member;
+	uint32_t member, of; /* of: so many, as far as they were known */
 	int64_t first_ns, last_ns;
 	uint64_t lost_ns, count;
 	uint64_t more_ns[PART_COUNT]; /* than the others did, by state */
@@ -40,13 +40,29 @@ static unsigned wants(const struct op_def *op)
 	return WATCH_OUTER | (op && op->source == SOURCE_NCCL ? WATCH_INNER : 0);
 }
 
+/* What was said while not all members were known: they are in the recording later, by a clock that is far behind. */
+static void forget(struct straggler *s, const struct collective_comm *comm)
+{
+	for (size_t i = 0; i < s->late.n; i++) {
+		struct late_rank *l = &s->late.v[i];
+
+		if (l->comm == comm && l->of != comm->members.n)
+			*l = (struct late_rank){ .comm = l->comm,
+						 .member = l->member,
+						 .of = (uint32_t)comm->members.n,
+						 .told = l->told };
+	}
+}
+
 static struct late_rank *late_of(struct straggler *s, struct collective_comm *comm, uint32_t member)
 {
 	for (size_t i = 0; i < s->late.n; i++) {
 		if (s->late.v[i].comm == comm && s->late.v[i].member == member)
 			return &s->late.v[i];
 	}
-	if (!vec_push(&s->late, (struct late_rank){ .comm = comm, .member = member }))
+	if (!vec_push(&s->late, (struct late_rank){ .comm = comm,
+						    .member = member,
+						    .of = (uint32_t)comm->members.n }))
 		return NULL;
 	return &s->late.v[s->late.n - 1];
 }
@@ -91,18 +107,27 @@ static void compare(struct late_rank *l, const struct collective_comm *comm,
 	}
 }
 
+static uint32_t node_of(const struct cause *c, const struct collective_comm *comm, uint32_t member)
+{
+	const struct world_process *p = world_get_process(c->w, comm->members.v[member].process);
+
+	return p ? p->node : 0;
+}
+
 /* `p` was entered by all, and what followed it is known as far as `done`. */
-static bool judge(struct straggler *s, struct collective_comm *comm,
+static bool judge(struct straggler *s, const struct cause *c, struct collective_comm *comm,
 		  const struct collective_pending *p, const struct collective_pending *done)
 {
 	int64_t last = INT64_MIN, second = INT64_MIN;
+	uint32_t reference = node_of(c, comm, 0);
 	struct late_rank *l;
 	struct tally_pane *pane;
 	uint32_t who = 0;
 	uint64_t ns, wait;
 
 	for (uint32_t i = 0; i < comm->members.n; i++) {
-		int64_t at = p->entries[i].enter_ns;
+		int64_t at = p->entries[i].enter_ns -
+			     clocks_ahead(&c->clocks, reference, node_of(c, comm, i));
 
 		if (at > last) {
 			second = last;
@@ -117,6 +142,7 @@ static bool judge(struct straggler *s, struct collective_comm *comm,
 	ns = wait < ns ? wait : ns;
 	if (ns == 0)
 		return true;
+	forget(s, comm);
 	l = late_of(s, comm, who);
 	if (!l)
 		return false;
@@ -127,7 +153,7 @@ static bool judge(struct straggler *s, struct collective_comm *comm,
 	l->op = comm->members.v[who].op;
 	l->stack = comm->members.v[who].stack;
 	if (ns > l->worst.lost_ns)
-		l->worst = (struct fact_moment){ .end_ns = last,
+		l->worst = (struct fact_moment){ .end_ns = p->entries[who].enter_ns,
 						 .dur_ns = (uint64_t)(last - second),
 						 .lost_ns = ns,
 						 .thread = comm->members.v[who].thread,
@@ -148,14 +174,16 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	const struct collective_pending *before;
 	struct collective_comm *comm;
 
-	(void)c;
 	if (p->ev && p->op->source == SOURCE_NCCL && !p->open &&
-	    !collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm, &done))
+	    (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm, &done) ||
+	     !clocks_entered(&c->clocks, &s->all, p)))
 		return false;
+	if (p->depth == 0 && p->ev && p->op->flags & OP_CALL)
+		clocks_call(&c->clocks, c->w, p);
 	if (done && comm->members.n > 1) {
 		s->joined++;
 		before = collectives_before(comm, done);
-		if (before && !judge(s, comm, before, done))
+		if (before && !judge(s, c, comm, before, done))
 			return false;
 	}
 	return p->depth > 0 || collectives_piece(&s->all, p);

@@ -7,7 +7,8 @@
 
 #include "lib/cause/inside.h"
 
-extern const struct watch_def watch_copy_bound, watch_collective_straggler, watch_call_hung;
+extern const struct watch_def watch_copy_bound, watch_collective_straggler, watch_call_hung,
+	watch_clock_skew;
 extern const struct watch_def watch_memory_pressure, watch_oom_kill, watch_throttle,
 	watch_device_fault, watch_net_loss;
 /* memory of a device */

@@ -40,6 +40,9 @@ static uint64_t late_ns(const struct sim_run *r, uint64_t step)
 	return step % 2 ? 2 * (STEP_NS + DEVICE_NS) * percent / (100 - percent) : 0;
 }
 
+/* By how much the clock of the second machine stands ahead. */
+#define SKEW_NS(percent) ((int64_t)(percent)*2 * SIM_MS)
+
 /* When the last rank enters the all-reduce of a step, of one whose step began at t. */
 static int64_t all_entered(const struct sim_actor *a, int64_t t, uint64_t step)
 {
@@ -54,20 +57,35 @@ static int64_t all_entered(const struct sim_actor *a, int64_t t, uint64_t step)
 	return t + (int64_t)latest;
 }
 
+/* The same where no rank is late. */
+static int64_t all_entered_even(const struct sim_actor *a, int64_t t, uint64_t step)
+{
+	uint64_t latest = 0;
+
+	for (unsigned i = 0; i < a->run->o.threads; i++) {
+		uint64_t ns = spread_ns(a->run, i, step);
+
+		latest = ns > latest ? ns : latest;
+	}
+	return t + (int64_t)(STEP_NS + latest);
+}
+
 static void join(struct sim_actor *a)
 {
 	struct sim_call c;
 	struct event *ev;
 
+	int64_t begin = a->run->begin_ns + a->skew_ns;
+
 	sim_call_begin(a, &c, AT_INIT, 2000);
-	sim_actor_work(a, (uint64_t)(a->run->begin_ns + INIT_NS - a->now_ns));
+	sim_actor_work(a, (uint64_t)(begin + INIT_NS - a->now_ns));
 	sim_call_driver(a, &c, OP_CU_CTX_SYNC);
 	ev = sim_call_runtime(a, &c, OP_NCCL_COMM_INIT_RANK, 0);
 	sim_set(ev, COL_COMM, 0x7f1000 + a->index * 0x100u);
 	sim_set(ev, COL_RANK, a->index);
 	sim_set(ev, COL_RANKS, a->run->o.threads);
 	sim_set(ev, COL_COMM_ID, COMM_ID);
-	a->play[0] = (uint64_t)(a->run->begin_ns + INIT_NS + 100000); /* when the step begins */
+	a->play[0] = (uint64_t)(begin + INIT_NS + 100000); /* when the step begins */
 }
 
 static void reduce(struct sim_actor *a, uint64_t sequence)
@@ -79,6 +97,7 @@ static void reduce(struct sim_actor *a, uint64_t sequence)
 	sim_work(a, 4000);
 	sim_call_driver(a, &c, OP_CU_LAUNCH);
 	ev = sim_call_runtime(a, &c, OP_NCCL_ALL_REDUCE, 800);
+	sim_set(ev, COL_STREAM, SIM_STREAM_HANDLE);
 	sim_set(ev, COL_COMM, 0x7f1000 + a->index * 0x100u);
 	sim_set(ev, COL_BYTES, BYTES);
 	sim_set(ev, COL_SEQUENCE, sequence);
@@ -156,6 +175,44 @@ static void straggler_step(struct sim_actor *a)
 	compute(a, begin + (int64_t)(STEP_NS + spread_ns(a->run, a->index, k) + late));
 	reduce(a, k);
 	finish(a, entered + DEVICE_NS);
+}
+
+/* Nobody is late, but the clock of the second machine stands ahead. */
+static void skewed_step(struct sim_actor *a)
+{
+	uint64_t k = a->steps ? a->steps - 1 : 0;
+	int64_t begin = (int64_t)a->play[0];
+
+	if (a->steps == 0) {
+		a->skew_ns = a->index % 2 ? SKEW_NS(a->run->o.play_percent) : 0;
+		if (a->index == 1 && a->skew_ns)
+			sim_planted(a, PLANT_PLAY, 0);
+		join(a);
+		return;
+	}
+	compute(a, begin + (int64_t)(STEP_NS + spread_ns(a->run, a->index, k)));
+	reduce(a, k);
+	finish(a, all_entered_even(a, begin, k) + DEVICE_NS);
+}
+
+/* A wait that covers no collective: each rank waits for what it computed itself, and none for the others. */
+static void apart_step(struct sim_actor *a)
+{
+	uint64_t k = a->steps ? a->steps - 1 : 0;
+
+	if (a->steps == 0) {
+		a->play[1] =
+			a->index % 2 ? STEP_NS * 2 : 0; /* so far behind is the second machine */
+		join(a);
+		sim_actor_work(a, a->play[1]);
+		a->play[0] += a->play[1];
+		return;
+	}
+	compute(a, (int64_t)(a->play[0] + STEP_NS + spread_ns(a->run, a->index, k)));
+	reduce(a, k);
+	a->out.v[a->out.n - 1].x[op_column(op_builtin(OP_NCCL_ALL_REDUCE), COL_STREAM)] =
+		SIM_STREAM_HANDLE + 0x100;
+	finish(a, a->now_ns + DEVICE_NS / 2);
 }
 
 /* Ranks prepare very differently long, but all wait for devices that are busy with what was submitted before. */
@@ -263,4 +320,41 @@ const struct sim_play play_long_steps = {
 	.summary = "waits for the device take eight seconds each, and that is usual",
 	.sites = sites,
 	.step = long_step,
+};
+
+const struct sim_play play_clock_skew = {
+	.name = "clock-skew",
+	.summary = "the clock of a second machine stands ahead",
+	.kind = "clock-skew",
+	.culprit = "gpu-host-2",
+	.percent = 20,
+	.threads = 4,
+	.processes = true,
+	.two_nodes = true,
+	.sites = sites,
+	.step = skewed_step,
+};
+
+const struct sim_play play_two_nodes = {
+	.name = "two-nodes",
+	.summary = "one rank of four, on two machines, enters every other all-reduce late",
+	.kind = "collective-straggler",
+	.culprit = "train-2",
+	.culprit_thread = LATE_RANK,
+	.percent = 20,
+	.threads = 4,
+	.processes = true,
+	.two_nodes = true,
+	.sites = sites,
+	.step = straggler_step,
+};
+
+const struct sim_play play_ranks_apart = {
+	.name = "ranks-apart",
+	.summary = "a second machine runs steps behind, and nobody waits for its collectives",
+	.threads = 4,
+	.processes = true,
+	.two_nodes = true,
+	.sites = sites,
+	.step = apart_step,
 };
