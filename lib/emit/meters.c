@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Names are those of the Go agent where they are sound; Prometheus' are made from OpenTelemetry's as its specification
- * says (dots become underscores, the unit and _total are appended), so that both tell of one thing.
- */
+/* Families that always exist are numbered; what samples bring comes behind them. */
 #include "lib/emit/meters.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/hash.h"
 #include "lib/event/chain.h"
 #include "lib/event/direction.h"
 #include "lib/world/who.h"
-
-#define US UINT64_C(1000)
-#define MS UINT64_C(1000000)
-#define S  UINT64_C(1000000000)
-
-/* 1, 2.5, 5 of each decade from the cost of a cheap call to that of a hung one. */
-const uint64_t meters_bounds_ns[METERS_BOUNDS] = {
-	US,	  5 * US / 2, 5 * US,	  10 * US,   25 * US, 50 * US, 100 * US, 250 * US,
-	500 * US, MS,	      5 * MS / 2, 5 * MS,    10 * MS, 25 * MS, 50 * MS,	 100 * MS,
-	250 * MS, 500 * MS,   S,	  5 * S / 2, 5 * S,   10 * S,  30 * S,	 60 * S
-};
 
 enum {
 	CALLS,
@@ -35,7 +17,8 @@ enum {
 	LOST_EVENTS,
 	CHAINS,
 	LOST_TIME,
-	OPEN_CALLS
+	OPEN_CALLS,
+	DROPPED
 };
 
 static const struct {
@@ -61,132 +44,27 @@ static const struct {
 			METER_GAUGE },
 	[OPEN_CALLS] = { "ingero.calls.hung", "{call}", "Calls that have not returned for long",
 			 METER_GAUGE },
+	[DROPPED] = { "ingero.series.dropped", "{series}",
+		      "Values that were left out: there are more series than are kept",
+		      METER_COUNTER },
 };
 
 bool meters_begin(struct meters *m, const struct emit *em)
 {
 	*m = (struct meters){ .em = em, .begin_ns = INT64_MAX, .newest_ns = INT64_MIN };
 	for (unsigned i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		if (meters_family(m, fixed[i].dotted, fixed[i].unit, fixed[i].help, fixed[i].type) <
-		    0)
+		if (meter_family(&m->table, fixed[i].dotted, fixed[i].unit, fixed[i].help,
+				 fixed[i].type) < 0)
 			return false;
 	return true;
 }
 
 void meters_free(struct meters *m)
 {
-	for (size_t i = 0; i < m->families.n; i++) {
-		for (size_t k = 0; k < m->families.v[i].points.n; k++)
-			free(m->families.v[i].points.v[k].buckets);
-		vec_free(&m->families.v[i].points);
-	}
-	vec_free(&m->families);
+	meter_table_free(&m->table);
 	vec_free(&m->told);
-	map_free(&m->by_key);
 	map_free(&m->chains);
 	map_free(&m->open);
-}
-
-/* What Prometheus appends for a unit; those in braces are annotations and say nothing. */
-static const char *unit_word(const char *unit, enum meter_type type)
-{
-	static const char *const words[][2] = {
-		{ "s", "_seconds" },
-		{ "By", "_bytes" },
-		{ "Hz", "_hertz" },
-		{ "W", "_watts" },
-		{ "J", "_joules" },
-		{ "Cel", "_celsius" },
-		{ "By/s", "_bytes_per_second" },
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(unit, words[i][0]))
-			return words[i][1];
-	return !strcmp(unit, "1") && type == METER_GAUGE ? "_ratio" : "";
-}
-
-static bool ends(const char *text, const char *with)
-{
-	size_t n = strlen(text), k = strlen(with);
-
-	return n >= k && !strcmp(text + n - k, with);
-}
-
-/* Names that people's dashboards have already. */
-static const char *kept_name(const char *dotted)
-{
-	static const char *const kept[][2] = {
-		{ "system.cpu.utilization", "system_cpu_utilization" },
-		{ "system.memory.utilization", "system_memory_utilization" },
-		{ "system.memory.usage.available", "system_memory_usage_available" },
-		{ "system.cpu.load_average.1m", "system_cpu_load_average_1m" },
-		{ "gpu.cuda.operation.count", "gpu_cuda_operations_total" },
-		{ "ingero.lost.time", "ingero_lost_time_seconds" },
-	};
-
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		if (!strcmp(dotted, kept[i][0]))
-			return kept[i][1];
-	return NULL;
-}
-
-static void prometheus_name(struct meter_family *f)
-{
-	const char *kept = kept_name(f->dotted), *unit = unit_word(f->unit, f->type);
-	size_t n;
-
-	if (kept) {
-		snprintf(f->name, sizeof(f->name), "%s", kept);
-		return;
-	}
-	snprintf(f->name, sizeof(f->name), "%s", f->dotted);
-	for (char *c = f->name; *c; c++)
-		*c = *c == '.' ? '_' : *c;
-	n = strlen(f->name);
-	snprintf(f->name + n, sizeof(f->name) - n, "%s%s", ends(f->name, unit) ? "" : unit,
-		 f->type == METER_COUNTER ? "_total" : "");
-}
-
-int meters_family(struct meters *m, const char *dotted, const char *unit, const char *help,
-		  enum meter_type type)
-{
-	struct meter_family f = { .unit = unit, .help = help, .type = type };
-
-	for (size_t i = 0; i < m->families.n; i++)
-		if (!strcmp(m->families.v[i].dotted, dotted))
-			return (int)i;
-	snprintf(f.dotted, sizeof(f.dotted), "%s", dotted);
-	prometheus_name(&f);
-	return vec_push(&m->families, f) ? (int)m->families.n - 1 : -1;
-}
-
-struct meter_point *meters_point(struct meters *m, unsigned family, uint32_t node,
-				 const struct meter_label *labels)
-{
-	struct meter_family *f = &m->families.v[family];
-	struct meter_point p = { .node = node };
-	uint64_t key = hash_u64((uint64_t)family << 32 | node), at;
-
-	for (unsigned i = 0; i < METER_LABELS && labels[i].key; i++) {
-		p.labels[i] = labels[i];
-		key = hash_u64(key ^ labels[i].text) + i;
-	}
-	if (map_get(&m->by_key, key, &at))
-		return &f->points.v[at - 1];
-	if (m->points >= METERS_POINTS) {
-		m->dropped++;
-		return NULL;
-	}
-	if (f->type == METER_HISTOGRAM &&
-	    !(p.buckets = calloc(METERS_BOUNDS + 1, sizeof(*p.buckets))))
-		return NULL;
-	if (!vec_push(&f->points, p) || !map_put(&m->by_key, key, f->points.n)) {
-		free(p.buckets);
-		return NULL;
-	}
-	m->points++;
-	return &f->points.v[f->points.n - 1];
 }
 
 static uint32_t text(struct meters *m, const char *t)
@@ -209,7 +87,7 @@ static void duration(struct meter_point *p, uint64_t ns)
 static struct meter_point *add(struct meters *m, unsigned family, const struct event *ev,
 			       uint32_t node, const struct meter_label *labels, double value)
 {
-	struct meter_point *p = meters_point(m, family, node, labels);
+	struct meter_point *p = meter_point(&m->table, family, node, labels);
 
 	if (p) {
 		p->value += value;
@@ -324,7 +202,7 @@ static bool record(struct meters *m, const struct record *r)
 	case RECORD_LOSS:
 		labels[0] = (struct meter_label){ "reason",
 						  text(m, loss_reason_text(r->u.LOSS.reason)) };
-		p = meters_point(m, LOST_EVENTS, r->u.LOSS.node, labels);
+		p = meter_point(&m->table, LOST_EVENTS, r->u.LOSS.node, labels);
 		if (p) {
 			p->value += (double)r->u.LOSS.count;
 			p->time_ns = r->u.LOSS.until_ns;
@@ -349,15 +227,15 @@ int meters_item(struct meters *m, const struct stream_item *it, struct err *e)
 /* Gauges that are sums over what is said now. */
 static void zero(struct meters *m, unsigned family)
 {
-	for (size_t i = 0; i < m->families.v[family].points.n; i++) {
-		m->families.v[family].points.v[i].value = 0;
-		m->families.v[family].points.v[i].time_ns = m->newest_ns;
+	for (size_t i = 0; i < m->table.families.v[family].points.n; i++) {
+		m->table.families.v[family].points.v[i].value = 0;
+		m->table.families.v[family].points.v[i].time_ns = m->newest_ns;
 	}
 }
 
 static void gauge(struct meters *m, unsigned family, const struct meter_label *labels, double value)
 {
-	struct meter_point *p = meters_point(m, family, 0, labels);
+	struct meter_point *p = meter_point(&m->table, family, 0, labels);
 
 	if (p) {
 		p->value += value;
@@ -391,6 +269,11 @@ bool meters_settle(struct meters *m)
 		};
 
 		gauge(m, OPEN_CALLS, labels, 1);
+	}
+	if (m->table.dropped) {
+		zero(m, DROPPED);
+		gauge(m, DROPPED, (struct meter_label[METER_LABELS]){ { 0 } },
+		      (double)m->table.dropped);
 	}
 	return !world_failed(m->em->w);
 }

@@ -88,7 +88,8 @@ static void subject(struct meters *m, const struct rec_SAMPLE *r, const struct r
 static void set(struct meters *m, int family, uint32_t node, const struct meter_label *labels,
 		int64_t time_ns, double value)
 {
-	struct meter_point *p = family < 0 ? NULL : meters_point(m, (unsigned)family, node, labels);
+	struct meter_point *p =
+		family < 0 ? NULL : meter_point(&m->table, (unsigned)family, node, labels);
 
 	if (p) {
 		p->value = value;
@@ -114,14 +115,14 @@ bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct re
 			unit = &units[i];
 	name_of(dotted, sizeof(dotted), def->name);
 	subject(m, r, rec, labels);
-	family = meters_family(m, dotted, unit->theirs, def->name,
-			       def->counter ? METER_COUNTER : METER_GAUGE);
+	family = meter_family(&m->table, dotted, unit->theirs, def->name,
+			      def->counter ? METER_COUNTER : METER_GAUGE);
 	if (family < 0)
 		return false;
 	set(m, family, node, labels, r->time_ns, r->value * unit->scale);
 	if (r->metric == METRIC_MEM_USED && m->memory_bytes) {
-		family = meters_family(m, "system.memory.utilization", "1",
-				       "Share of the machine's memory that is used", METER_GAUGE);
+		family = meter_family(&m->table, "system.memory.utilization", "1",
+				      "Share of the machine's memory that is used", METER_GAUGE);
 		if (family < 0)
 			return false;
 		set(m, family, node, labels, r->time_ns, r->value / (double)m->memory_bytes);

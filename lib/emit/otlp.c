@@ -122,9 +122,9 @@ static void resource(struct jsonw *j, const struct meters *m, uint32_t node)
 	jsonw_key_str(j, "name", "ingero");
 	jsonw_object_end(j);
 	jsonw_key_array(j, "metrics");
-	for (size_t i = 0; i < m->families.n; i++)
-		if (has(&m->families.v[i], node))
-			family(j, m, &m->families.v[i], node);
+	for (size_t i = 0; i < m->table.families.n; i++)
+		if (has(&m->table.families.v[i], node))
+			family(j, m, &m->table.families.v[i], node);
 	jsonw_array_end(j);
 	jsonw_object_end(j);
 	jsonw_array_end(j);
@@ -142,8 +142,8 @@ void otlp_metrics(struct buf *out, struct meters *m)
 	for (uint32_t node = 0; node <= nodes; node++) {
 		bool any = false;
 
-		for (size_t i = 0; !any && i < m->families.n; i++)
-			any = has(&m->families.v[i], node);
+		for (size_t i = 0; !any && i < m->table.families.n; i++)
+			any = has(&m->table.families.v[i], node);
 		if (any)
 			resource(&j, m, node);
 	}

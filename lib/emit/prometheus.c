@@ -105,8 +105,8 @@ void prometheus_text(struct buf *out, struct meters *m, bool timed)
 {
 	static const char *const types[] = { "gauge", "counter", "histogram" };
 
-	for (size_t i = 0; i < m->families.n; i++) {
-		const struct meter_family *f = &m->families.v[i];
+	for (size_t i = 0; i < m->table.families.n; i++) {
+		const struct meter_family *f = &m->table.families.v[i];
 
 		if (!f->points.n)
 			continue;
