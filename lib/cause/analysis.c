@@ -32,6 +32,7 @@ static void classes_json(struct cause *c, struct jsonw *j)
 		const struct cause_class *cl = &c->classes.v.v[i];
 		const struct world_process *v = world_get_process(c->w, cl->key.process);
 		const struct op_def *op = world_op(c->w, cl->key.op);
+		struct hist all;
 		uint64_t expected;
 		bool borrowed;
 
@@ -48,15 +49,17 @@ static void classes_json(struct cause *c, struct jsonw *j)
 		if (cl->key.size)
 			jsonw_key_u64(j, "bytes_below",
 				      cl->key.size >= 64 ? UINT64_MAX : 1ull << cl->key.size);
-		jsonw_key_u64(j, "n", cl->dur->n);
-		jsonw_key_u64(j, "total_ns", cl->dur->sum);
-		jsonw_key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
-		jsonw_key_u64(j, "p99_ns", hist_quantile(cl->dur, 0.99));
-		jsonw_key_u64(j, "max_ns", cl->dur->max);
+		class_whole(cl, &all);
+		jsonw_key_u64(j, "n", all.n);
+		jsonw_key_u64(j, "total_ns", all.sum);
+		jsonw_key_u64(j, "p50_ns", hist_quantile(&all, 0.5));
+		jsonw_key_u64(j, "p99_ns", hist_quantile(&all, 0.99));
+		jsonw_key_u64(j, "max_ns", all.max);
 		jsonw_key_u64(j, "host_ns", cl->host_ns);
 		jsonw_key_u64(j, "expected_ns", expected);
 		jsonw_key_bool(j, "expected_borrowed", borrowed);
-		jsonw_key_u64(j, "slow_ns", cl->key.first ? 0 : hist_above(cl->own, expected));
+		class_own(cl, &all);
+		jsonw_key_u64(j, "slow_ns", cl->key.first ? 0 : hist_above(&all, expected));
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);

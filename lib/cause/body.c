@@ -117,6 +117,7 @@ static void symptom_json(const struct finding *f, struct jsonw *j)
 	for (unsigned i = 0; i < n; i++) {
 		const struct cause_class *cl = &c->classes.v.v[top[i].id];
 		const struct op_def *op = cl->key.op ? world_op(c->w, cl->key.op) : NULL;
+		struct hist all;
 		bool borrowed;
 
 		jsonw_object_begin(j);
@@ -126,15 +127,17 @@ static void symptom_json(const struct finding *f, struct jsonw *j)
 		jsonw_key_u64(j, "lost_ns", top[i].lost_ns);
 		jsonw_key_u64(j, "affected", top[i].count);
 		if (cl->key.op) {
-			jsonw_key_u64(j, "n", cl->dur->n);
-			jsonw_key_u64(j, "p50_ns", hist_quantile(cl->dur, 0.5));
-			jsonw_key_u64(j, "p99_ns", hist_quantile(cl->dur, 0.99));
-			jsonw_key_u64(j, "max_ns", cl->dur->max);
+			class_whole(cl, &all);
+			jsonw_key_u64(j, "n", all.n);
+			jsonw_key_u64(j, "p50_ns", hist_quantile(&all, 0.5));
+			jsonw_key_u64(j, "p99_ns", hist_quantile(&all, 0.99));
+			jsonw_key_u64(j, "max_ns", all.max);
 			jsonw_key_u64(j, "expected_ns",
 				      class_expected(&c->classes, top[i].id, &borrowed));
 			jsonw_key_bool(j, "expected_borrowed", borrowed);
 			/* What the slow calls would have taken had the host taken nothing. */
-			jsonw_key_u64(j, "p99_without_ns", hist_quantile(cl->own, 0.99));
+			class_own(cl, &all);
+			jsonw_key_u64(j, "p99_without_ns", hist_quantile(&all, 0.99));
 			jsonw_key_bool(j, "first_use", cl->key.first);
 			kernel_json(c, cl, j);
 			if (cl->key.size)

@@ -33,11 +33,15 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 	struct tally_thread *th;
 	struct tally_process *proc;
 	struct tally_when when;
-	struct class_of of;
+	bool is_call = p->ev && p->op->flags & OP_CALL;
 
+	if (is_call && p->depth == 0 && !classes_site(&c->classes, p->process, p->ev, &c->of)) {
+		c->nomem = true;
+		return;
+	}
 	if (!watches_piece(c, p, false))
 		c->nomem = true;
-	c->calls += p->ev && p->op->flags & OP_CALL;
+	c->calls += is_call;
 	if (p->depth > 0)
 		return;
 	th = tally_thread(&c->tally, p->process, p->thread);
@@ -68,24 +72,24 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 	if (proc->last_ns == 0)
 		proc->first_ns = p->start_ns;
 	proc->last_ns = p->end_ns;
-	if (p->op->flags & OP_CALL) {
+	if (is_call) {
 		th->calls++;
 		proc->calls++;
 		if (!classes_add(&c->classes, p->process, p->ev, p->op,
 				 parts_sum(p->parts, PARTS_HOST), parts_get(p->parts, PART_UNKNOWN),
-				 &of))
+				 &c->of))
 			c->nomem = true;
 		else if (p->parts->nculprits &&
-			 !tally_hit(&c->tally, p, of.class_id, of.site_id, &when))
+			 !tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when))
 			c->nomem = true;
 	} else if (p->parts->mask & PARTS_HOST) {
-		if (!classes_outside(&c->classes, p->process, p->ev->stack, &of))
+		if (!classes_outside(&c->classes, p->process, p->ev->stack, &c->of))
 			c->nomem = true;
 		else if (p->parts->nculprits &&
-			 !tally_hit(&c->tally, p, of.class_id, of.site_id, &when))
+			 !tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when))
 			c->nomem = true;
 		else
-			c->classes.v.v[of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
+			c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
 	}
 }
 

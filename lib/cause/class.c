@@ -13,7 +13,8 @@
 void classes_free(struct classes *c)
 {
 	for (size_t i = 0; i < c->v.n; i++) {
-		free(c->v.v[i].dur);
+		free(c->v.v[i].plain);
+		free(c->v.v[i].whole);
 		free(c->v.v[i].own);
 	}
 	vec_free(&c->v);
@@ -36,31 +37,37 @@ static bool class_find(struct classes *c, const struct class_key *key, uint32_t 
 		*id = (uint32_t)c->v.n - 1;
 		return true;
 	}
-	fresh.dur = calloc(1, sizeof(struct hist));
-	fresh.own = calloc(1, sizeof(struct hist));
-	if (!fresh.dur || !fresh.own || !vec_push(&c->v, fresh) ||
-	    !map_put(&c->by_key, hash, c->v.n - 1)) {
-		if (c->v.n && c->v.v[c->v.n - 1].dur == fresh.dur)
-			c->v.n--;
-		free(fresh.dur);
-		free(fresh.own);
+	fresh.plain = calloc(1, sizeof(struct hist));
+	if (!fresh.plain || !vec_push(&c->v, fresh)) {
+		free(fresh.plain);
+		return false;
+	}
+	if (!map_put(&c->by_key, hash, c->v.n - 1)) {
+		free(fresh.plain);
+		c->v.n--;
 		return false;
 	}
 	*id = (uint32_t)c->v.n - 1;
 	return true;
 }
 
-static bool site_find(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
-		      uint32_t *id, bool *first)
+static inline bool site_is(const struct cause_site *s, uint32_t process, uint16_t op,
+			   uint32_t stack)
+{
+	return s->stack == stack && s->process == process && s->op == op;
+}
+
+static bool site_look_up(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
+			 uint32_t *id, bool *first)
 {
 	uint64_t hash = hash_u64(((uint64_t)process << 32 | stack) ^ hash_u64(op)), at;
 	struct cause_site fresh = {
 		.process = process, .op = op, .stack = stack, .last_class = UINT32_MAX
 	};
 
-	*first = false;
 	if (map_get(&c->by_site, hash, &at)) {
 		*id = (uint32_t)at;
+		*classes_newest(c, process, op, stack) = *id + 1;
 		return true;
 	}
 	if (c->sites.n >= SITES_MAX) {
@@ -75,7 +82,21 @@ static bool site_find(struct classes *c, uint32_t process, uint16_t op, uint32_t
 	}
 	*first = true;
 	*id = (uint32_t)c->sites.n - 1;
+	*classes_newest(c, process, op, stack) = *id + 1;
 	return true;
+}
+
+static inline bool site_find(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
+			     uint32_t *id, bool *first)
+{
+	uint32_t at = *classes_newest(c, process, op, stack);
+
+	*first = false;
+	if (at && site_is(&c->sites.v[at - 1], process, op, stack)) {
+		*id = at - 1;
+		return true;
+	}
+	return site_look_up(c, process, op, stack, id, first);
 }
 
 static const struct class_columns *columns_of(struct classes *c, const struct op_def *op)
@@ -112,20 +133,27 @@ static enum stream_class stream_class_of(uint64_t handle)
 	return handle == 2 ? STREAM_CLASS_PER_THREAD : STREAM_CLASS_OWN;
 }
 
+bool classes_site(struct classes *c, uint32_t process, const struct event *ev, struct class_of *of)
+{
+	if (!site_find(c, process, ev->op, ev->stack, &of->site_id, &of->first))
+		return false;
+	of->shared = of->site_id == SITES_MAX - 1 &&
+		     !site_is(&c->sites.v[of->site_id], process, ev->op, ev->stack);
+	return true;
+}
+
 bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
 		 struct class_of *of)
 {
 	const struct class_columns *col = columns_of(c, op);
-	struct class_key key = { .process = process, .op = ev->op };
+	struct class_key key = { .process = process, .op = ev->op, .first = of->first };
 	struct cause_class *cl;
 	struct cause_site *site;
-	bool first;
 
-	if (!col || !site_find(c, process, ev->op, ev->stack, &of->site_id, &first))
+	if (!col)
 		return false;
 	site = &c->sites.v[of->site_id];
-	key.first = first;
 	if (present(ev, col->bytes))
 		key.size =
 			ev->x[col->bytes] ? (uint8_t)(64 - __builtin_clzll(ev->x[col->bytes])) : 0;
@@ -133,11 +161,16 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 		key.direction = (uint8_t)(1 + (ev->x[col->direction] & 7));
 	if (present(ev, col->stream))
 		key.stream = stream_class_of(ev->x[col->stream]);
-	if (site->last_class == UINT32_MAX || memcmp(&site->last_key, &key, sizeof(key)) != 0) {
+	if (site->last_class == UINT32_MAX || site->last_size != key.size ||
+	    site->last_direction != key.direction || site->last_stream != key.stream ||
+	    site->last_first != key.first) {
 		if (!class_find(c, &key, &of->class_id))
 			return false;
 		site->last_class = of->class_id;
-		site->last_key = key;
+		site->last_size = key.size;
+		site->last_direction = key.direction;
+		site->last_stream = key.stream;
+		site->last_first = key.first;
 	}
 	of->class_id = site->last_class;
 	site->n++;
@@ -145,11 +178,22 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 	if (ev->dur_ns > site->max_ns)
 		site->max_ns = ev->dur_ns;
 	cl = &c->v.v[of->class_id];
+	if (unknown_ns)
+		cl->unknown_ns += unknown_ns;
+	if (host_ns == 0) {
+		hist_add(cl->plain, ev->dur_ns);
+		return true;
+	}
+	if (!cl->whole)
+		cl->whole = calloc(1, sizeof(*cl->whole));
+	if (!cl->own)
+		cl->own = calloc(1, sizeof(*cl->own));
+	if (!cl->whole || !cl->own)
+		return false;
 	cl->host_ns += host_ns;
-	if (host_ns && present(ev, col->func))
+	if (present(ev, col->func))
 		launched_add(&cl->launched, ev->x[col->func], host_ns);
-	cl->unknown_ns += unknown_ns;
-	hist_add(cl->dur, ev->dur_ns);
+	hist_add(cl->whole, ev->dur_ns);
 	hist_add(cl->own, ev->dur_ns - host_ns);
 	return true;
 }
@@ -163,26 +207,41 @@ bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct
 	       class_find(c, &key, &of->class_id);
 }
 
+static void gathered(const struct hist *plain, const struct hist *others, struct hist *all)
+{
+	*all = *plain;
+	if (others)
+		hist_merge(all, others);
+}
+
+void class_whole(const struct cause_class *cl, struct hist *all)
+{
+	gathered(cl->plain, cl->whole, all);
+}
+
+void class_own(const struct cause_class *cl, struct hist *all)
+{
+	gathered(cl->plain, cl->own, all);
+}
+
 uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed)
 {
 	const struct cause_class *cl = &c->v.v[class_id];
-	struct hist *all;
-	uint64_t median;
+	struct hist own, all = { 0 };
 
 	*borrowed = false;
-	if (cl->own->n >= CLASS_BORROWS_BELOW)
-		return hist_quantile(cl->own, 0.5);
-	all = calloc(1, sizeof(*all));
-	if (!all)
-		return hist_quantile(cl->own, 0.5);
+	class_own(cl, &own);
+	if (own.n >= CLASS_BORROWS_BELOW)
+		return hist_quantile(&own, 0.5);
 	for (size_t i = 0; i < c->v.n; i++) {
 		const struct cause_class *o = &c->v.v[i];
 
-		if (o->key.process == cl->key.process && o->key.op == cl->key.op)
-			hist_merge(all, o->own);
+		if (o->key.process != cl->key.process || o->key.op != cl->key.op)
+			continue;
+		hist_merge(&all, o->plain);
+		if (o->own)
+			hist_merge(&all, o->own);
 	}
-	median = hist_quantile(all, 0.5);
-	*borrowed = all->n > cl->own->n;
-	free(all);
-	return median;
+	*borrowed = all.n > own.n;
+	return hist_quantile(&all, 0.5);
 }

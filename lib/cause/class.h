@@ -21,6 +21,7 @@
 #define CLASSES_MAX	    4096
 #define SITES_MAX	    65536
 #define CLASS_BORROWS_BELOW 30
+#define CLASS_NEWEST	    65536
 
 enum stream_class {
 	STREAM_CLASS_NONE,
@@ -44,14 +45,16 @@ struct cause_class {
 	uint64_t host_ns; /* taken by the host, in full */
 	uint64_t unknown_ns;
 	struct launched launched; /* what its host_ns was lost with */
-	struct hist *dur;	  /* whole durations */
-	struct hist *own;	  /* what the host did not take: self and device */
+	struct hist *plain;	  /* durations of calls of which the host took nothing */
+	/* Of the others, NULL until there is one: whole durations, and what the host did not take (self and device). */
+	struct hist *whole, *own;
 };
 
 struct cause_site {
 	uint32_t process, stack;
 	uint16_t op;
-	struct class_key last_key; /* class of its last call: most sites have one */
+	/* Class of its last call, and what of its key does not follow from the site: most sites have one. */
+	uint8_t last_size, last_direction, last_stream, last_first;
 	uint32_t last_class;
 	uint64_t n, sum_ns, max_ns;
 };
@@ -65,6 +68,7 @@ struct classes {
 	VEC(struct cause_class) v;
 	VEC(struct cause_site) sites;
 	struct map by_key, by_site;
+	uint32_t newest[CLASS_NEWEST]; /* site of the last call of such a place + 1 */
 	/* where ops keep what classes look at; filled on first use */
 	VEC(struct class_columns) columns;
 };
@@ -73,15 +77,31 @@ void classes_free(struct classes *c);
 
 struct class_of {
 	uint32_t class_id, site_id;
+	bool first;  /* call of its site */
+	bool shared; /* the site holds calls of others too: there were too many */
 };
 
-/* Count a call of which the host took host_ns. False: out of memory. */
+/* Where the newest site of such a place is remembered: places of one process stand beside each other. */
+static inline uint32_t *classes_newest(struct classes *c, uint32_t process, uint16_t op,
+				       uint32_t stack)
+{
+	return &c->newest[(stack + process * 40503u + op * 5u) % CLASS_NEWEST];
+}
+
+/* The site of an outermost call. False: out of memory. */
+bool classes_site(struct classes *c, uint32_t process, const struct event *ev, struct class_of *of);
+
+/* Count a call at the site found for it, of which the host took host_ns. False: out of memory. */
 bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
 		 struct class_of *of);
 
 /* Time outside calls of a process: a class without durations. */
 bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct class_of *of);
+
+/* Durations of all its calls, whole or without what the host took. */
+void class_whole(const struct cause_class *cl, struct hist *all);
+void class_own(const struct cause_class *cl, struct hist *all);
 
 /* What the class is expected to take, and whether that is its own median or one borrowed from all calls of its op. */
 uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed);

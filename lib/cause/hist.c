@@ -11,8 +11,8 @@ void hist_merge(struct hist *into, const struct hist *from)
 	if (from->max > into->max)
 		into->max = from->max;
 	for (unsigned i = 0; i < HIST_CELLS; i++) {
-		into->count[i] += from->count[i];
-		into->sums[i] += from->sums[i];
+		into->v[i].count += from->v[i].count;
+		into->v[i].sum += from->v[i].sum;
 	}
 }
 
@@ -23,9 +23,9 @@ uint64_t hist_quantile(const struct hist *h, double q)
 	if (rank >= h->n)
 		rank = h->n ? h->n - 1 : 0;
 	for (unsigned i = 0; i < HIST_CELLS; i++) {
-		seen += h->count[i];
+		seen += h->v[i].count;
 		if (seen > rank)
-			return h->sums[i] / h->count[i];
+			return h->v[i].sum / h->v[i].count;
 	}
 	return 0;
 }
@@ -35,6 +35,6 @@ uint64_t hist_above(const struct hist *h, uint64_t expected)
 	uint64_t above = 0;
 
 	for (unsigned i = hist_cell(expected) + 1; i < HIST_CELLS; i++)
-		above += h->sums[i] - h->count[i] * expected;
+		above += h->v[i].sum - h->v[i].count * expected;
 	return above;
 }

@@ -7,13 +7,15 @@
 #define INGERO_CAUSE_HIST_H
 
 #include <stdint.h>
+#include <string.h>
 
 #define HIST_CELLS (16 + 16 * 40)
 
 struct hist {
 	uint64_t n, sum, max;
-	uint32_t count[HIST_CELLS];
-	uint64_t sums[HIST_CELLS];
+	struct hist_cell {
+		uint64_t count, sum;
+	} v[HIST_CELLS]; /* count and sum beside each other: an addition touches one line of memory */
 };
 
 static inline unsigned hist_cell(uint64_t v)
@@ -35,8 +37,13 @@ static inline void hist_add(struct hist *h, uint64_t v)
 	h->sum += v;
 	if (v > h->max)
 		h->max = v;
-	h->count[cell]++;
-	h->sums[cell] += v;
+	h->v[cell].count++;
+	h->v[cell].sum += v;
+}
+
+static inline void hist_clear(struct hist *h)
+{
+	memset(h, 0, sizeof(*h));
 }
 
 void hist_merge(struct hist *into, const struct hist *from);

@@ -42,6 +42,7 @@ struct cause {
 	struct cause_sink *sink;
 	struct line *line;
 	struct classes classes;
+	struct class_of of; /* the site of the outermost call that is being told */
 	struct launched_names kernels;
 	struct tally tally;
 	struct map disk_by;

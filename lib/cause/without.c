@@ -91,14 +91,14 @@ static void span(struct jsonw *j, const char *what, struct buf *op, double from,
 static uint64_t tail_without(const struct cause *c, uint32_t group, uint32_t class_id,
 			     unsigned which, struct hist *h)
 {
-	*h = *c->classes.v.v[class_id].dur;
+	class_whole(&c->classes.v.v[class_id], h);
 	for (size_t i = 0; i < c->tally.cells.n; i++) {
 		const struct tally_cell *cell = &c->tally.cells.v[i];
 
 		if (cell->group != group || cell->class_id != class_id)
 			continue;
-		h->count[cell->cell] += cell->n[which] - cell->n[0];
-		h->sums[cell->cell] += cell->sum_ns[which] - cell->sum_ns[0];
+		h->v[cell->cell].count += (uint64_t)cell->n[which] - cell->n[0];
+		h->v[cell->cell].sum += cell->sum_ns[which] - cell->sum_ns[0];
 	}
 	return hist_quantile(h, 0.99);
 }
@@ -118,7 +118,8 @@ static void tail(const struct finding *f, struct jsonw *j)
 
 		if (!cl->key.op)
 			continue;
-		from = hist_quantile(cl->dur, 0.99);
+		class_whole(cl, h);
+		from = hist_quantile(h, 0.99);
 		low = tail_without(c, group, top[i].id, 1, h);
 		if ((double)from <= MOVED * (double)low)
 			continue;

@@ -120,7 +120,10 @@ static const struct usual *usual_of(const struct cause *c, uint32_t process, uin
 	for (size_t i = 0; i < c->classes.v.n; i++) {
 		const struct cause_class *cl = &c->classes.v.v[i];
 
-		if (cl->key.process == process && cl->key.op == op && !cl->key.first)
+		if (cl->key.process != process || cl->key.op != op || cl->key.first)
+			continue;
+		hist_merge(scratch, cl->plain);
+		if (cl->own)
 			hist_merge(scratch, cl->own);
 	}
 	v[*n] = (struct usual){ op, scratch->n >= LATER, hist_quantile(scratch, 0.5) };

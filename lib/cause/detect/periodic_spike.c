@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/base/hash.h"
 #include "lib/base/human.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/hist.h"
@@ -32,6 +31,11 @@ struct site {
 	int64_t last_ns;
 	uint64_t median; /* of own times, looked up now and then */
 	struct hist *own;
+	struct slow *slow; /* NULL until there are some */
+};
+
+/* The slow calls of a site. */
+struct slow {
 	struct site_gap {
 		uint32_t calls;
 		int64_t ns;
@@ -42,8 +46,10 @@ struct site {
 
 struct spikes {
 	VEC(struct site) sites;
-	struct map by;
+	VEC(uint32_t) by; /* site among the classes -> position + 1, TOO_MANY */
 };
+
+#define TOO_MANY UINT32_MAX
 
 static unsigned wants(const struct op_def *op)
 {
@@ -54,44 +60,71 @@ static unsigned wants(const struct op_def *op)
 		       : 0;
 }
 
+static bool look_up_room(struct spikes *s, uint32_t site)
+{
+	while (s->by.n <= site) {
+		if (!vec_push(&s->by, 0))
+			return false;
+	}
+	return true;
+}
+
 /* NULL and *nomem unset: there are too many. */
-static struct site *site_new(struct spikes *s, uint64_t key, const struct line_piece *p,
+static struct site *site_new(struct spikes *s, uint32_t site, const struct line_piece *p,
 			     bool *nomem)
 {
-	struct site fresh = { .process = p->process, .stack = p->ev->stack, .op = p->ev->op };
+	struct hist *own;
 
-	if (s->sites.n >= SPIKE_SITES)
+	*nomem = !look_up_room(s, site);
+	if (*nomem)
 		return NULL;
-	fresh.own = calloc(1, sizeof(*fresh.own));
-	*nomem = !fresh.own || !vec_push(&s->sites, fresh);
-	if (*nomem) {
-		free(fresh.own);
+	if (s->sites.n >= SPIKE_SITES) {
+		s->by.v[site] = TOO_MANY;
 		return NULL;
 	}
-	*nomem = !map_put(&s->by, key, s->sites.n - 1);
+	own = calloc(1, sizeof(*own));
+	*nomem = !own || !vec_push(&s->sites, (struct site){ .process = p->process,
+							     .stack = p->ev->stack,
+							     .op = p->ev->op,
+							     .own = own });
+	if (*nomem) {
+		free(own);
+		return NULL;
+	}
+	s->by.v[site] = (uint32_t)s->sites.n;
 	return &s->sites.v[s->sites.n - 1];
 }
 
-static struct site *site_at(struct spikes *s, const struct line_piece *p, bool *nomem)
+static inline struct site *site_at(struct spikes *s, const struct class_of *of,
+				   const struct line_piece *p, bool *nomem)
 {
-	uint64_t key = hash_u64(((uint64_t)p->process << 32 | p->ev->stack) ^ hash_u64(p->ev->op)),
-		 at;
+	uint32_t at = of->site_id < s->by.n ? s->by.v[of->site_id] : 0;
 
-	return map_get(&s->by, key, &at) ? &s->sites.v[at] : site_new(s, key, p, nomem);
+	if (at == TOO_MANY || of->shared)
+		return NULL;
+	return at ? &s->sites.v[at - 1] : site_new(s, of->site_id, p, nomem);
 }
 
-static void spike(struct site *x, const struct line_piece *p, uint64_t own)
+/* False: out of memory. */
+static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 {
+	struct slow *slow = x->slow;
+
+	if (!slow)
+		slow = x->slow = calloc(1, sizeof(*slow));
+	if (!slow)
+		return false;
 	if (x->last_n)
-		x->gaps[x->ngaps++ % GAPS_KEPT] =
+		slow->gaps[slow->ngaps++ % GAPS_KEPT] =
 			(struct site_gap){ (uint32_t)(x->n - x->last_n), p->end_ns - x->last_ns };
 	x->last_n = x->n;
 	x->last_ns = p->end_ns;
-	cause_sum_add(&x->sum, &(struct sum_worst){ .end_ns = p->end_ns,
-						    .dur_ns = p->ev->dur_ns,
-						    .lost_ns = own - x->median,
-						    .thread = p->thread,
-						    .op = p->ev->op });
+	cause_sum_add(&slow->sum, &(struct sum_worst){ .end_ns = p->end_ns,
+						       .dur_ns = p->ev->dur_ns,
+						       .lost_ns = own - x->median,
+						       .thread = p->thread,
+						       .op = p->ev->op });
+	return true;
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
@@ -102,8 +135,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	bool nomem = false;
 	struct site *x;
 
-	(void)c;
-	x = site_at(s, p, &nomem);
+	x = site_at(s, &c->of, p, &nomem);
 	if (!x)
 		return !nomem;
 	own -= other < own ? other : own;
@@ -112,12 +144,12 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		x->median = hist_quantile(x->own, 0.5);
 	hist_add(x->own, own);
 	if (x->n > WARM && own > SLOW_TIMES * x->median && own > x->median + SLOW_NS)
-		spike(x, p, own);
+		return spike(x, p, own);
 	return true;
 }
 
 /* Chance of distances as equal as these; the period in calls and in time. */
-static double chance_of(const struct site *x, double *calls, double *ns)
+static double chance_of(const struct slow *x, double *calls, double *ns)
 {
 	double v[GAPS_KEPT];
 	size_t n = x->ngaps < GAPS_KEPT ? x->ngaps : GAPS_KEPT;
@@ -130,7 +162,7 @@ static double chance_of(const struct site *x, double *calls, double *ns)
 	return period_chance(v, n, calls);
 }
 
-static int tell(struct site *x, struct cause *c, double chance, double calls, double ns,
+static int tell(const struct site *x, struct cause *c, double chance, double calls, double ns,
 		struct err *e)
 {
 	struct fact f = { .kind = "periodic-spike",
@@ -141,17 +173,18 @@ static int tell(struct site *x, struct cause *c, double chance, double calls, do
 			  .unexplained = -1,
 			  .op = x->op,
 			  .nsites = 1 };
+	struct slow *slow = x->slow;
 	struct buf place = { 0 };
 	int rc;
 
 	f.sites[0] = (struct where_place){ .stack = x->stack,
 					   .op = x->op,
-					   .lost_ns = x->sum.ns,
-					   .affected = x->sum.count,
+					   .lost_ns = slow->sum.ns,
+					   .affected = slow->sum.count,
 					   .count = x->n,
 					   .sum_ns = x->own->sum,
 					   .max_ns = x->own->max };
-	cause_sum_fill(c, &x->sum, &f, "a slow call");
+	cause_sum_fill(c, &slow->sum, &f, "a slow call");
 	fact_place(c, &f.sites[0], &place);
 	f.identity = f.culprit.text = buf_text(&place);
 	buf_printf(&f.summary, "Every %.0fth call of ", calls);
@@ -164,13 +197,13 @@ static int tell(struct site *x, struct cause *c, double chance, double calls, do
 	fact_evidence(&f, "chance of distances as equal", chance, "");
 	fact_evidence(&f, "median of all calls", (double)x->median, "ns");
 	fact_evidence(&f, "mean of what slow ones take longer",
-		      (double)x->sum.ns / (double)x->sum.count, "ns");
+		      (double)slow->sum.ns / (double)slow->sum.count, "ns");
 	fact_fix(&f,
 		 "Find what happens at that pace: logging, checkpoints, clearing a cache, growing "
 		 "a pool",
-		 "ingero-explain --json | jq '.chains[].timeline'", 0, x->sum.ns,
+		 "ingero-explain --json | jq '.chains[].timeline'", 0, slow->sum.ns,
 		 "from nothing, if it has to be done then, to all of it");
-	rc = fact_tell(c, &f, &x->sum.told, e);
+	rc = fact_tell(c, &f, &slow->sum.told, e);
 	buf_free(&place);
 	fact_free(&f);
 	return rc;
@@ -182,13 +215,14 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < s->sites.n && rc == 0; i++) {
-		struct site *x = &s->sites.v[i];
+		const struct site *x = &s->sites.v[i];
 		double calls, ns, chance;
 
-		if (x->ngaps < MIN_GAPS || !cause_sum_due(c, &x->sum, pane, 0))
+		if (!x->slow || x->slow->ngaps < MIN_GAPS ||
+		    !cause_sum_due(c, &x->slow->sum, pane, 0))
 			continue;
-		chance = chance_of(x, &calls, &ns);
-		if (x->sum.told.revision || (chance < CHANCE && calls >= MIN_PERIOD))
+		chance = chance_of(x->slow, &calls, &ns);
+		if (x->slow->sum.told.revision || (chance < CHANCE && calls >= MIN_PERIOD))
 			rc = tell(x, c, chance, calls, ns, e);
 	}
 	return rc;
@@ -198,10 +232,12 @@ static void release(void *state)
 {
 	struct spikes *s = state;
 
-	for (size_t i = 0; i < s->sites.n; i++)
+	for (size_t i = 0; i < s->sites.n; i++) {
 		free(s->sites.v[i].own);
+		free(s->sites.v[i].slow);
+	}
 	vec_free(&s->sites);
-	map_free(&s->by);
+	vec_free(&s->by);
 }
 
 const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
