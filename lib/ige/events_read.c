@@ -10,7 +10,7 @@
 #include "lib/ige/events.h"
 #include "lib/ige/order.h"
 
-#define WINDOW 512 /* events put together at a time: they stay in the processor's second cache */
+#define WINDOW 128 /* events put together at a time: they stay in the processor's first cache */
 #define AHEAD  24
 
 void ige_decoder_free(struct ige_decoder *d)
