@@ -25,6 +25,7 @@
 #include "lib/emit/compare.h"
 #include "lib/emit/ops_json.h"
 #include "lib/emit/ops_text.h"
+#include "lib/event/view.h"
 
 static struct values {
 	bool json, brief, exact, compare;
@@ -33,16 +34,28 @@ static struct values {
 	uint64_t interval_ns, last_ns, memory_bytes;
 	int64_t top;
 	const char *since, *until, *by;
-	struct cli_list pids, names;
+	struct cli_list pids, names, sections;
+	bool plot;
 } values = { .notices = -1, .top = 40, .threshold = 10 };
 
 static bool interval_given, last_given, memory_given, threshold_given;
+static unsigned sections = VIEW_ALL; /* of VIEW_BIT */
 
 #define MEMORY_BYTES (64u << 20) /* 16 million durations that are not counted one by one */
 
 /* "op|pid|…": each key and a bar, less the first bar. */
 #define KEY_AND_BAR(id, name) "|" name
 #define KEYS		      (&(BY_KEYS(KEY_AND_BAR))[1])
+
+/* "all, processes, system…" */
+#define COMMA_AND_NAME(id, name) ", " name
+#define SECTIONS		 "all" VIEW_SECTIONS(COMMA_AND_NAME)
+
+/* What blocks and records tell. */
+#define BRIEF_SECTIONS                                                             \
+	(VIEW_BIT(SYSTEM) | VIEW_BIT(GPU) | VIEW_BIT(RUNTIME) | VIEW_BIT(DRIVER) | \
+	 VIEW_BIT(GRAPHS) | VIEW_BIT(NCCL) | VIEW_BIT(MARKS) | VIEW_BIT(HOST) |    \
+	 VIEW_BIT(LATENCY) | VIEW_BIT(ERRORS) | VIEW_BIT(CAUSES))
 
 #define AT(member) .offset = offsetof(struct values, member)
 
@@ -56,6 +69,17 @@ static const struct cli_option options[] = {
 	  .group = "Output",
 	  .help = "One table by: op, pid, thread, stack, line (of code), kernel, size, direction, "
 		  "stream, device, cgroup, pod, container, node, rank, step (of a loop)" },
+	{ .name = "sections",
+	  .type = CLI_LIST,
+	  AT(sections),
+	  .arg = "NAME[,NAME]",
+	  .group = "Output",
+	  .help = "Only these: " SECTIONS },
+	{ .name = "plot",
+	  .type = CLI_FLAG,
+	  AT(plot),
+	  .group = "Output",
+	  .help = "Rates and latencies as plots of several lines" },
 	{ .name = "compare",
 	  .type = CLI_FLAG,
 	  AT(compare),
@@ -77,7 +101,7 @@ static const struct cli_option options[] = {
 	  .max = 1000000,
 	  .arg = "N",
 	  .group = "Output",
-	  .help = "With --by and --compare: rows shown, 0 all [40]" },
+	  .help = "Rows of tables with --by and --compare, 0 all, also elsewhere [40]" },
 	{ .name = "brief",
 	  .type = CLI_FLAG,
 	  AT(brief),
@@ -140,10 +164,15 @@ static int64_t now_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static void text_of(struct buf *out, const struct job *job, const struct ops_summary *s, bool over)
+static struct emit_style style(void)
 {
-	ops_text(out, job->stat.w, s, over, (unsigned)values.top, cli_color(STDOUT_FILENO),
-		 cli_columns(STDOUT_FILENO));
+	return (struct emit_style){ .color = cli_color(STDOUT_FILENO),
+				    .utf8 = cli_utf8(),
+				    .columns = cli_columns(STDOUT_FILENO),
+				    .top = (unsigned)values.top,
+				    .sections = sections,
+				    .asked = values.sections.n > 0,
+				    .plot = values.plot };
 }
 
 /* ---- while it is read ---- */
@@ -175,18 +204,20 @@ static void line_of(struct buf *out, const struct job *job, const struct ops_sum
 static int live_show(struct job *job, struct err *e)
 {
 	const struct ops_summary *s = ask_stat_answer(&job->stat, e);
-	struct buf out = { 0 };
+	struct buf out = { 0 }, foot = { 0 };
+	struct emit_style st = style();
 	int rc;
 
 	if (!s)
 		return e->code;
 	if (job->redraw.terminal)
-		text_of(&out, job, s, false);
+		ops_text_live(&out, &foot, job->stat.w, s, &st);
 	else
 		line_of(&out, job, s);
-	rc = cli_redraw(&job->redraw, &out, e);
+	rc = cli_redraw(&job->redraw, &out, &foot, e);
 	job->events = s->events;
 	job->next_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)job->interval_ns;
+	buf_free(&foot);
 	buf_free(&out);
 	return rc;
 }
@@ -229,6 +260,7 @@ static int print(struct job *job, struct err *e)
 {
 	const struct ops_summary *s = ask_stat_answer(&job->stat, e);
 	struct ops_input quality = quality_of(job->stat.in);
+	struct emit_style st = style();
 	struct buf out = { 0 };
 	int rc;
 
@@ -245,7 +277,7 @@ static int print(struct job *job, struct err *e)
 	if (values.json)
 		ops_json(&out, job->stat.w, s, &quality);
 	else
-		text_of(&out, job, s, true);
+		ops_text(&out, job->stat.w, s, &st);
 	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
 	buf_free(&out);
 	return rc;
@@ -340,6 +372,27 @@ static int compare(const struct cli_operands *operands)
 
 /* ---- one recording, or several as one ---- */
 
+static int find_sections(void)
+{
+	for (size_t i = 0; i < values.sections.n; i++) {
+		enum view_section found;
+		bool all = !strcmp(values.sections.v[i], "all");
+
+		if (!all && !view_section_find(values.sections.v[i], &found))
+			return cli_usage_error(&program, "--sections: '%s' is none of %s",
+					       values.sections.v[i], SECTIONS);
+		sections = (i ? sections : 0) | (all ? VIEW_ALL : 1u << found);
+	}
+	if (values.sections.n && values.brief && sections & ~BRIEF_SECTIONS)
+		return cli_usage_error(&program,
+				       "--brief looks at no event: of the sections it has the "
+				       "tables of calls, system, gpu, latency, errors and causes");
+	if (values.sections.n && values.by)
+		return cli_usage_error(&program,
+				       "--by is a table of its own: it goes without --sections");
+	return CLI_GO;
+}
+
 static int read_all(struct job *job, struct err *e)
 {
 	struct buf what = { 0 };
@@ -391,7 +444,7 @@ static int one(const struct cli_operands *operands)
 {
 	struct select_words words = selected();
 	struct job job = { 0 };
-	const struct ask_stat_want want = {
+	struct ask_stat_want want = {
 		.names = (const char *const *)operands->v,
 		.n = (unsigned)operands->n,
 		.words = &words,
@@ -408,6 +461,10 @@ static int one(const struct cli_operands *operands)
 
 	if (memory_given && !values.exact)
 		return cli_usage_error(&program, "--memory is of --exact");
+	status = find_sections();
+	if (status != CLI_GO)
+		return status;
+	want.sections = values.by && !values.json ? 0 : sections; /* which it does not show */
 	cli_signals_let_first_pass(STDIN_FILENO);
 	cli_redraw_init(&job.redraw, (int)values.notices);
 	live_begin(&job, operands);
@@ -444,5 +501,6 @@ int main(int argc, char **argv)
 		status = values.compare ? compare(&operands) : one(&operands);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
+	cli_list_free(&values.sections);
 	return cli_finish_stdout(status);
 }

@@ -282,15 +282,16 @@ _ingero_record() {
 complete -F _ingero_record ingero-record
 
 _ingero_stat() {
-	_ingero_complete '-p --pid -e --event --since --until --last --by --compare --threshold --top --brief
-		--exact --memory --json --interval -d --db -q --quiet -v --verbose --color --progress -h
-		--help --version' \
+	_ingero_complete '-p --pid -e --event --since --until --last --by --sections --plot --compare --threshold
+		--top --brief --exact --memory --json --interval -d --db -q --quiet -v --verbose --color
+		--progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME
 		--until TIME
 		--last TIME
 		--by choice op pid thread stack line kernel size direction stream device cgroup pod container node rank step
+		--sections NAME
 		--threshold PERCENT
 		--top N
 		--memory SIZE

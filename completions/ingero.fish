@@ -280,9 +280,11 @@ complete -c ingero-stat -l since -d 'Only from then on: 5m before the end, 15:40
 complete -c ingero-stat -l until -d 'Only up to then' -x
 complete -c ingero-stat -l last -d 'Only the last part of the recording' -x
 complete -c ingero-stat -l by -d 'One table by: op, pid, thread, stack, line (of code), kernel, size, direction, stream, device, cgroup, pod, container, node, rank, step (of a loop)' -x -a 'op pid thread stack line kernel size direction stream device cgroup pod container node rank step'
+complete -c ingero-stat -l sections -d 'Only these: all, processes, system, time, runtime, driver, graphs, nccl, marks, host, kernels, io, net, gpu, memory, rates, latency, errors, causes' -x
+complete -c ingero-stat -l plot -d 'Rates and latencies as plots of several lines'
 complete -c ingero-stat -l compare -d 'Two recordings, before and after: what got slower (status 1 if anything did), by operation or --by'
 complete -c ingero-stat -l threshold -d 'With --compare: by how much at least [10]' -x
-complete -c ingero-stat -l top -d 'With --by and --compare: rows shown, 0 all [40]' -x
+complete -c ingero-stat -l top -d 'Rows of tables with --by and --compare, 0 all, also elsewhere [40]' -x
 complete -c ingero-stat -l brief -d 'Only counts, errors and durations, of everything: many times faster'
 complete -c ingero-stat -l exact -d 'Quantiles to the nanosecond instead of within 0.4 %'
 complete -c ingero-stat -l memory -d 'With --exact: keep so much, then read a file again [64m]' -x

@@ -12,30 +12,25 @@
 #include "lib/ask/exact.h"
 #include "lib/ask/findings.h"
 #include "lib/ask/kernels.h"
+#include "lib/ask/ops_counter.h"
 #include "lib/ask/ops_facts.h"
 #include "lib/ask/ops_rows.h"
+#include "lib/ask/view.h"
 #include "lib/base/map.h"
 #include "lib/line/line.h"
-#include "lib/stat/sketch.h"
 #include "lib/world/stack_ends.h"
-
-struct counter {
-	struct ops_row row;
-	struct sketch durations;
-	struct exact_op *exact;
-};
 
 struct ask_ops_run {
 	struct line_sink sink;	   /* first: the sink is the run */
 	struct ops_summary answer; /* rows and processes are filled in when asked */
-	VEC(struct counter) counters;
+	struct ops_counters counters;
 	VEC(struct ops_process) processes;
 	struct world *w;
 	struct select *sel;
 	struct line *line;
-	struct exact *exact;   /* NULL: nobody asks for so much */
-	struct ask_by *by;     /* NULL: nobody asks */
-	struct map row_of;     /* op number -> index + 1 */
+	struct exact *exact; /* NULL: nobody asks for so much */
+	struct ask_by *by;   /* NULL: nobody asks, the same of the next */
+	struct ask_view *view;
 	struct map process_of; /* world process -> index + 1 */
 	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
 	struct map seen_thread;
@@ -47,18 +42,12 @@ struct ask_ops_run {
 	int64_t first_ns, last_ns;
 };
 
-static struct counter *counter_of(struct ask_ops_run *r, const struct op_def *op)
+static struct ops_counter *counter_of(struct ask_ops_run *r, const struct op_def *op)
 {
-	uint64_t at;
+	struct ops_counter *c = ops_counter_of(&r->counters, op);
 
-	if (map_get(&r->row_of, op->id, &at))
-		return &r->counters.v[at - 1];
-	if (!vec_push(&r->counters, (struct counter){ .row.op = op }) ||
-	    !map_put(&r->row_of, op->id, r->counters.n)) {
-		r->nomem = true;
-		return NULL;
-	}
-	return &r->counters.v[r->counters.n - 1];
+	r->nomem |= !c;
+	return c;
 }
 
 static struct ops_process *process_of(struct ask_ops_run *r, uint32_t process, uint32_t image)
@@ -122,29 +111,26 @@ static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t 
 		r->nomem = true;
 }
 
-static void count(struct ask_ops_run *r, const struct event *ev, bool late)
+static uint32_t gpu_of(const struct ask_ops_run *r, uint32_t ctx)
 {
-	const struct op_def *op = world_op(r->w, ev->op);
+	const struct world_ctx *c = world_get_ctx(r->w, ctx);
+
+	return c ? c->gpu : 0;
+}
+
+static void count(struct ask_ops_run *r, const struct event *ev, const struct op_def *op, bool late)
+{
 	uint64_t self_ns;
 	struct ops_process *p;
-	struct counter *row;
+	struct ops_counter *row;
 
-	if (!op)
-		return;
 	r->answer.selected++;
 	row = counter_of(r, op);
 	if (!row)
 		return;
-	row->row.count++;
-	if (!stack_ends_add(&r->stack_ends, ev->stack, ev->ctx))
+	if (!ops_counter_add(row, r->exact, ev->dur_ns) ||
+	    !stack_ends_add(&r->stack_ends, ev->stack, ev->ctx))
 		r->nomem = true;
-	if (!sketch_add(&row->durations, ev->dur_ns))
-		r->nomem = true;
-	if (r->exact) {
-		row->exact = row->exact ? row->exact : exact_op(r->exact, op->id);
-		if (!row->exact || !exact_count(r->exact, row->exact, ev->dur_ns))
-			r->nomem = true;
-	}
 	self_ns = late || op->track != TRACK_THREAD || !(op->flags & OP_CALL) ? ev->dur_ns : 0;
 	row->row.self_ns += self_ns;
 	p = process_of_ctx(r, ev->ctx);
@@ -152,6 +138,8 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 		r->nomem = true;
 	if (!ask_kernels_event(r->kernels, ev, op, p ? p->process : 0))
 		r->nomem = true;
+	if (op->flags & OP_CALL)
+		ops_counter_device(row, gpu_of(r, ev->ctx), ev);
 	if (p) {
 		p->events++;
 		p->calls += (op->flags & OP_CALL) != 0;
@@ -168,7 +156,7 @@ static void count(struct ask_ops_run *r, const struct event *ev, bool late)
 static void add_time(struct ask_ops_run *r, const struct line_piece *piece, uint64_t self_ns,
 		     uint64_t lost_ns)
 {
-	struct counter *row = counter_of(r, piece->op);
+	struct ops_counter *row = counter_of(r, piece->op);
 	const struct ops_process *p;
 
 	if (row) {
@@ -195,12 +183,20 @@ static void count_call(struct ask_ops_run *r, const struct line_piece *piece)
 	}
 }
 
+static void tell_view(struct ask_ops_run *r, enum ask_view_piece what,
+		      const struct line_piece *piece)
+{
+	if (r->view && !ask_view_piece(r->view, what, piece))
+		r->nomem = true;
+}
+
 static void on_call(struct line_sink *s, const struct line_piece *piece)
 {
 	struct ask_ops_run *r = (struct ask_ops_run *)s;
 
 	if (piece->open || !piece->ev)
 		return;
+	tell_view(r, ASK_VIEW_CALL, piece);
 	if (select_event(r->sel, r->w, piece->ev))
 		count_call(r, piece);
 	if (r->by && !ask_by_call(r->by, piece))
@@ -213,6 +209,7 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
 	struct ops_process *p;
 	uint64_t lost;
 
+	tell_view(r, ASK_VIEW_OFFCPU, piece);
 	if (!piece->ev || !select_event(r->sel, r->w, piece->ev))
 		return;
 	lost = parts_sum(piece->parts, PARTS_HOST);
@@ -224,8 +221,7 @@ static void on_offcpu(struct line_sink *s, const struct line_piece *piece)
 
 static void on_outside(struct line_sink *s, const struct line_piece *piece)
 {
-	(void)s;
-	(void)piece;
+	tell_view((struct ask_ops_run *)s, ASK_VIEW_OUTSIDE, piece);
 }
 
 struct ask_ops_run *ask_ops_new(struct world *w, struct select *sel)
@@ -250,9 +246,7 @@ void ask_ops_free(struct ask_ops_run *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->counters.n; i++)
-		sketch_free(&r->counters.v[i].durations);
-	vec_free(&r->counters);
+	ops_counters_free(&r->counters);
 	vec_free(&r->processes);
 	vec_free(&r->answer.rows);
 	vec_free(&r->answer.errors);
@@ -261,7 +255,6 @@ void ask_ops_free(struct ask_ops_run *r)
 	ask_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);
 	ask_kernels_free(r->kernels);
-	map_free(&r->row_of);
 	map_free(&r->process_of);
 	map_free(&r->seen_ctx);
 	map_free(&r->seen_thread);
@@ -281,6 +274,16 @@ void ask_ops_by(struct ask_ops_run *r, struct ask_by *by)
 	r->by = by;
 }
 
+void ask_ops_view(struct ask_ops_run *r, struct ask_view *view)
+{
+	r->view = view;
+}
+
+bool ask_ops_over(struct ask_ops_run *r)
+{
+	return !r->view || ask_view_floor(r->view, INT64_MAX);
+}
+
 struct exact *ask_ops_exact_of(const struct ask_ops_run *r)
 {
 	return r->exact;
@@ -288,9 +291,12 @@ struct exact *ask_ops_exact_of(const struct ask_ops_run *r)
 
 bool ask_ops_seek(struct ask_ops_run *r)
 {
-	for (size_t i = 0; i < r->counters.n; i++)
-		if (!exact_seek(r->exact, r->counters.v[i].row.op->id, &r->counters.v[i].durations))
+	for (size_t i = 0; i < r->counters.v.n; i++) {
+		const struct ops_counter *c = &r->counters.v.v[i];
+
+		if (!exact_seek(r->exact, c->row.op->id, &c->durations))
 			return false;
+	}
 	return true;
 }
 
@@ -301,6 +307,23 @@ static void reaches(struct ask_ops_run *r, int64_t from_ns, int64_t to_ns)
 	if (!r->begun || to_ns > r->last_ns)
 		r->last_ns = to_ns;
 	r->begun = true;
+}
+
+static void one(struct ask_ops_run *r, const struct event *ev, bool late)
+{
+	const struct op_def *op = world_op(r->w, ev->op);
+	bool asked = select_event(r->sel, r->w, ev);
+	const struct ops_process *p;
+
+	if (!op)
+		return;
+	if (asked)
+		count(r, ev, op, late);
+	if (!r->view)
+		return;
+	p = asked ? process_of_ctx(r, ev->ctx) : NULL;
+	if (!ask_view_event(r->view, ev, op, p ? p->process : 0, asked))
+		r->nomem = true;
 }
 
 static int events(struct ask_ops_run *r, const struct stream_item *item, struct err *e)
@@ -319,16 +342,17 @@ static int events(struct ask_ops_run *r, const struct stream_item *item, struct 
 		r->answer.late += item->late;
 		/* A call that began before the recording did is in it; the time before is not. */
 		reaches(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
-		if (select_event(r->sel, r->w, ev))
-			count(r, ev, item->late);
+		one(r, ev, item->late);
 		rc = line_event(r->line, ev, item->late, e);
 	}
+	if (r->view && !item->late && !ask_view_floor(r->view, item->floor_ns))
+		r->nomem = true;
 	return !rc && r->nomem ? err_nomem(e) : rc;
 }
 
 bool ask_ops_counted(struct ask_ops_run *r, const struct op_def *op, const struct sketch *durations)
 {
-	struct counter *row = counter_of(r, op);
+	struct ops_counter *row = counter_of(r, op);
 
 	if (!row || !sketch_merge(&row->durations, durations))
 		return false;
@@ -340,7 +364,7 @@ bool ask_ops_counted(struct ask_ops_run *r, const struct op_def *op, const struc
 
 bool ask_ops_failed(struct ask_ops_run *r, const struct op_def *op, int32_t ret)
 {
-	struct counter *row = counter_of(r, op);
+	struct ops_counter *row = counter_of(r, op);
 
 	if (!row)
 		return false;
@@ -387,7 +411,8 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 		break;
 	}
 	if (!ops_facts_record(&r->answer, r->w, rec) || !ask_kernels_record(r->kernels, rec) ||
-	    !ask_findings_record(&r->answer, rec) || (r->by && !ask_by_record(r->by, rec)))
+	    !ask_findings_record(&r->answer, rec) || (r->by && !ask_by_record(r->by, rec)) ||
+	    (r->view && !ask_view_record(r->view, rec)))
 		r->nomem = true;
 }
 
@@ -415,25 +440,11 @@ static bool fill_rows(struct ask_ops_run *r)
 
 	a->rows.n = a->processes.n = 0;
 	a->exact = r->exact != NULL;
-	for (size_t i = 0; i < r->counters.n; i++) {
-		const struct sketch *d = &r->counters.v[i].durations;
-		struct ops_row row = r->counters.v[i].row;
-		uint64_t q[EXACT_QUANTILES];
+	for (size_t i = 0; i < r->counters.v.n; i++) {
+		struct ops_row row = ops_counter_row(&r->counters.v.v[i], r->exact);
 
-		row.p50_ns = sketch_quantile(d, 0.50);
-		row.p95_ns = sketch_quantile(d, 0.95);
-		row.p99_ns = sketch_quantile(d, 0.99);
-		row.exact = r->exact && exact_found(r->exact, row.op->id, q);
-		if (row.exact) {
-			row.p50_ns = q[0];
-			row.p95_ns = q[1];
-			row.p99_ns = q[2];
-		}
 		if (row.count)
 			a->exact &= row.exact;
-		row.min_ns = d->min;
-		row.max_ns = d->max;
-		row.total_ns = d->sum;
 		if (row.count && !vec_push(&a->rows, row))
 			return false;
 	}
@@ -454,6 +465,9 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 		return NULL;
 	a->by = r->by ? ask_by_rows(r->by, r->kernels) : NULL;
 	if (r->by && !a->by)
+		return NULL;
+	a->view = r->view ? ask_view_rows(r->view, line_culprits(r->line)) : NULL;
+	if (r->view && !a->view)
 		return NULL;
 	a->stacks = a->brief ? NULL : &r->stacks;
 	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;

@@ -41,6 +41,14 @@ bool ask_ops_seek(struct ask_ops_run *run);
 struct ask_by;
 void ask_ops_by(struct ask_ops_run *run, struct ask_by *by);
 
+/* What the recording tells besides: view, the caller's, is told of all that comes from here on (ask/view.h), and the answer
+ * has it. */
+struct ask_view;
+void ask_ops_view(struct ask_ops_run *run, struct ask_view *view);
+
+/* There are no more items. False: out of memory. */
+bool ask_ops_over(struct ask_ops_run *run);
+
 /* The answer so far, borrowed until asked again. NULL: out of memory. */
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *run);
 void ask_ops_free(struct ask_ops_run *run);

@@ -38,6 +38,12 @@ static int want_more(struct ask_stat *a, struct err *e)
 			return err_nomem(e);
 		ask_ops_by(a->run, a->by);
 	}
+	if (a->want.sections) {
+		a->view = ask_view_new(a->w, &a->sel, a->want.sections);
+		if (!a->view)
+			return err_nomem(e);
+		ask_ops_view(a->run, a->view);
+	}
 	a->brief = a->want.brief ? brief_new(a->w, a->run) : NULL;
 	return a->want.brief && !a->brief ? err_nomem(e) : 0;
 }
@@ -69,6 +75,7 @@ void ask_stat_free(struct ask_stat *a)
 	brief_free(a->brief);
 	ask_ops_free(a->run);
 	ask_by_free(a->by);
+	ask_view_free(a->view);
 	exact_free(a->exact);
 	input_free(a->in);
 	world_free(a->w);
@@ -133,6 +140,8 @@ int ask_stat_read(struct ask_stat *a, struct err *e)
 			rc = told;
 		}
 	}
+	if (!ask_ops_over(a->run) && !rc)
+		rc = err_nomem(e);
 	return rc;
 }
 

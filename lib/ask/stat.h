@@ -10,6 +10,7 @@
 #include "lib/ask/by.h"
 #include "lib/ask/exact_find.h"
 #include "lib/ask/ops.h"
+#include "lib/ask/view.h"
 #include "lib/input/input.h"
 
 struct ask_stat_want {
@@ -18,6 +19,7 @@ struct ask_stat_want {
 	const struct select_words *words; /* what is counted */
 	bool brief;			  /* counts, errors and durations only */
 	const char *by;			  /* a key's name; NULL: none */
+	unsigned sections;		  /* what else, of VIEW_BIT (event/view.h); none with by */
 	bool exact;
 	uint64_t exact_bytes;
 	/* Between two items of the input; what is not 0 ends the reading. NULL: nobody wants to know. */
@@ -34,6 +36,7 @@ struct ask_stat {
 	struct brief *brief; /* NULL: not wanted, the same of the next two */
 	struct exact *exact;
 	struct ask_by *by;
+	struct ask_view *view;
 	struct exact_source again;
 };
 

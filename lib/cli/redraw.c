@@ -22,20 +22,31 @@ void cli_redraw_init(struct cli_redraw *r, int notices)
 	*r = (struct cli_redraw){ .terminal = isatty(STDOUT_FILENO), .notices = notices };
 }
 
-static void clip(struct cli_redraw *r, struct buf *text)
+static unsigned lines_of(const struct buf *text)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < text->n; i++)
+		n += text->p[i] == '\n';
+	return n;
+}
+
+/* To what leaves room for so many lines, and for the one the cursor is on. */
+static void clip(struct cli_redraw *r, struct buf *text, unsigned below)
 {
 	struct winsize size = { 0 };
-	unsigned max = ROWS_USUAL;
+	unsigned max = ROWS_USUAL, lines = 0;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row >= ROWS_LEAST)
 		max = size.ws_row;
-	r->lines = 0;
+	max = max > below + 2 ? max - below - 1 : 1;
 	for (size_t i = 0; i < text->n; i++) {
-		if (text->p[i] != '\n' || ++r->lines < max - 1)
+		if (text->p[i] != '\n' || ++lines < max)
 			continue;
 		text->n = i + 1;
-		return;
+		break;
 	}
+	r->lines = lines + below;
 }
 
 /* To standard error; to_end: all of it, until nobody can say more. */
@@ -71,7 +82,7 @@ static void erase(struct cli_redraw *r, struct buf *out)
 	r->lines = 0;
 }
 
-int cli_redraw(struct cli_redraw *r, struct buf *text, struct err *e)
+int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, struct err *e)
 {
 	struct buf out = { 0 };
 	int rc;
@@ -79,7 +90,8 @@ int cli_redraw(struct cli_redraw *r, struct buf *text, struct err *e)
 	if (!r->terminal) {
 		if (notices_wait(r))
 			pass_notices(r, false);
-		return cli_print(text, e);
+		rc = cli_print(text, e);
+		return rc ? rc : cli_print(foot, e);
 	}
 	erase(r, &out);
 	if (notices_wait(r)) {
@@ -89,11 +101,12 @@ int cli_redraw(struct cli_redraw *r, struct buf *text, struct err *e)
 		buf_reset(&out);
 		pass_notices(r, false);
 	}
-	clip(r, text);
+	clip(r, text, lines_of(foot));
 	buf_puts(&out, NO_WRAP);
 	buf_add(&out, text->p, text->n);
+	buf_add(&out, foot->p, foot->n);
 	buf_puts(&out, WRAP);
-	rc = out.failed || text->failed ? err_nomem(e) : cli_print(&out, e);
+	rc = out.failed || text->failed || foot->failed ? err_nomem(e) : cli_print(&out, e);
 out:
 	buf_free(&out);
 	return rc;

@@ -19,9 +19,9 @@ struct cli_redraw {
 
 void cli_redraw_init(struct cli_redraw *r, int notices);
 
-/* text in the place of what was drawn before, cut to what the screen holds (it is changed); elsewhere than on a terminal
- * it is just written. */
-int cli_redraw(struct cli_redraw *r, struct buf *text, struct err *e);
+/* text and foot in the place of what was drawn before; of text only what the screen holds above the foot (it is changed).
+ * Elsewhere than on a terminal they are just written. */
+int cli_redraw(struct cli_redraw *r, struct buf *text, const struct buf *foot, struct err *e);
 
 /* Takes away what was drawn, and passes on all that others say until nobody can say more. */
 int cli_redraw_end(struct cli_redraw *r, struct err *e);

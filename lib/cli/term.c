@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -30,4 +31,16 @@ unsigned cli_columns(int fd)
 	if (ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
 		return 0;
 	return size.ws_col;
+}
+
+bool cli_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value = NULL, *coding;
+
+	for (unsigned i = 0; i < 3 && (!value || !*value); i++)
+		value = getenv(names[i]);
+	coding = value ? strchr(value, '.') : NULL;
+	return coding &&
+	       (!strncasecmp(coding + 1, "UTF-8", 5) || !strncasecmp(coding + 1, "UTF8", 4));
 }

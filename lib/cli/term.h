@@ -14,4 +14,7 @@ bool cli_color(int fd);
 /* How many columns text for descriptor fd may take; 0: it is no terminal, or says nothing. */
 unsigned cli_columns(int fd);
 
+/* Whether text can be in UTF-8, as the locale says (LC_ALL, LC_CTYPE, LANG: the first that is set). */
+bool cli_utf8(void);
+
 #endif

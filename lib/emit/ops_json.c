@@ -11,20 +11,59 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/by.h"
+#include "lib/emit/view_json.h"
+#include "lib/event/chain.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/event/view.h"
 #include "lib/world/stack_ends.h"
 
-static void text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
+/* How many durations lie in each power of two, from the first that has any to the last. */
+static void powers(struct jsonw *j, const struct ops_row *r)
 {
-	jsonw_key(j, key);
-	if (string)
-		jsonw_bytes(j, world_text(w, string));
-	else
-		jsonw_null(j);
+	unsigned from = 0, to = OPS_POWERS;
+
+	while (from < OPS_POWERS && r->powers[from] == 0)
+		from++;
+	while (to > from && r->powers[to - 1] == 0)
+		to--;
+	jsonw_key_object(j, "durations");
+	jsonw_key_u64(j, "from_ns", from && from < OPS_POWERS ? 1ull << (from - 1) : 0);
+	jsonw_key_array(j, "counts");
+	for (unsigned i = from; i < to; i++)
+		jsonw_u64(j, r->powers[i]);
+	jsonw_array_end(j);
+	jsonw_object_end(j);
 }
 
-static void ops(struct jsonw *j, const struct ops_summary *s, double wall)
+static void devices(struct jsonw *j, const struct world *w, const struct ops_summary *s,
+		    const struct ops_row *r)
+{
+	jsonw_key(j, "devices");
+	if (s->brief || !(r->op->flags & OP_CALL)) {
+		jsonw_null(j);
+		return;
+	}
+	jsonw_array_begin(j);
+	for (unsigned i = 0; i < r->ndevices; i++) {
+		const struct world_gpu *g = world_get_gpu(w, r->devices[i].gpu);
+
+		jsonw_object_begin(j);
+		view_json_text(j, w, "gpu", g ? g->uuid : 0);
+		jsonw_key(j, "index");
+		if (g)
+			jsonw_u64(j, g->index);
+		else
+			jsonw_null(j);
+		jsonw_key_u64(j, "count", r->devices[i].count);
+		jsonw_key_u64(j, "errors", r->devices[i].errors);
+		jsonw_key_u64(j, "total_ns", r->devices[i].total_ns);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void ops(struct jsonw *j, const struct world *w, const struct ops_summary *s, double wall)
 {
 	jsonw_key_array(j, "ops");
 	for (size_t i = 0; i < s->rows.n; i++) {
@@ -60,6 +99,8 @@ static void ops(struct jsonw *j, const struct ops_summary *s, double wall)
 		if (ops_row_flags(r) & OPS_FLAG_ERRORS)
 			jsonw_str(j, "errors");
 		jsonw_array_end(j);
+		powers(j, r);
+		devices(j, w, s, r);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -82,19 +123,6 @@ static void errors(struct jsonw *j, const struct ops_summary *s)
 	jsonw_array_end(j);
 }
 
-static void process_id(struct jsonw *j, const struct world *w, uint32_t id)
-{
-	const struct world_process *p = world_get_process(w, id);
-	const struct world_node *n = p ? world_get_node(w, p->node) : NULL;
-
-	jsonw_key(j, "pid");
-	if (p)
-		jsonw_u64(j, p->tgid);
-	else
-		jsonw_null(j);
-	text(j, w, "node", n ? n->name : 0);
-}
-
 static void kernels(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	if (s->brief) {
@@ -110,8 +138,8 @@ static void kernels(struct jsonw *j, const struct world *w, const struct ops_sum
 		jsonw_object_begin(j);
 		jsonw_key_str(j, "source", k->op->source_name);
 		jsonw_key_str(j, "op", k->op->name);
-		text(j, w, "name", k->name);
-		process_id(j, w, k->process);
+		view_json_text(j, w, "name", k->name);
+		view_json_process(j, w, k->process);
 		snprintf(handle, sizeof(handle), "0x%" PRIx64, k->func);
 		jsonw_key_str(j, "handle", k->func ? handle : NULL);
 		jsonw_key_u64(j, "count", k->count);
@@ -132,8 +160,8 @@ static void processes(struct jsonw *j, const struct world *w, const struct ops_s
 		const struct ops_process *p = &s->processes.v[i];
 
 		jsonw_object_begin(j);
-		process_id(j, w, p->process);
-		text(j, w, "comm", p->comm);
+		view_json_process(j, w, p->process);
+		view_json_text(j, w, "comm", p->comm);
 		jsonw_key_u64(j, "threads", p->threads);
 		jsonw_key_u64(j, "events", p->events);
 		jsonw_key_u64(j, "calls", p->calls);
@@ -164,14 +192,14 @@ static void layers(struct jsonw *j, const struct world *w, const struct ops_summ
 		const struct ops_layer *l = &s->layers.v[i];
 
 		jsonw_object_begin(j);
-		process_id(j, w, l->process);
-		text(j, w, "layer", l->layer);
-		text(j, w, "path", l->path);
+		view_json_process(j, w, l->process);
+		view_json_text(j, w, "layer", l->layer);
+		view_json_text(j, w, "path", l->path);
 		jsonw_key_u64(j, "requested", l->requested);
 		jsonw_key_u64(j, "attached", l->attached);
 		jsonw_key_u64(j, "failed", l->failed);
-		text(j, w, "reason", l->reason);
-		text(j, w, "link", l->link);
+		view_json_text(j, w, "reason", l->reason);
+		view_json_text(j, w, "link", l->link);
 		jsonw_key_u64(j, "gap_ns", l->gap_ns);
 		jsonw_object_end(j);
 	}
@@ -194,8 +222,8 @@ static void stacks(struct jsonw *j, const struct world *w, const struct stack_en
 		const struct world_module *m = world_get_module(w, sum->ends.v[i].module);
 
 		jsonw_object_begin(j);
-		text(j, w, "path", m ? m->path : 0);
-		text(j, w, "build_id", m ? m->build_id : 0);
+		view_json_text(j, w, "path", m ? m->path : 0);
+		view_json_text(j, w, "build_id", m ? m->build_id : 0);
 		jsonw_key_u64(j, "events", sum->ends.v[i].events);
 		jsonw_object_end(j);
 	}
@@ -271,6 +299,24 @@ static void samples(struct jsonw *j, const struct ops_summary *s)
 	jsonw_array_end(j);
 }
 
+/* What the stream says was found. */
+static void causes(struct jsonw *j, const struct ops_summary *s)
+{
+	jsonw_key_array(j, "causes");
+	for (size_t i = 0; i < s->findings.n; i++) {
+		const struct ops_finding *f = &s->findings.v[i];
+
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "id", f->id);
+		jsonw_key_str(j, "severity", chain_severity_name(f->severity));
+		jsonw_key_u64(j, "lost_ns", f->lost_ns);
+		jsonw_key(j, "summary");
+		jsonw_bytes(j, bytes_of(f->summary));
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
 void ops_json(struct buf *out, const struct world *w, const struct ops_summary *s,
 	      const struct ops_input *in)
 {
@@ -280,7 +326,7 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	jsonw_object_begin(&j);
 	jsonw_key_str(&j, "schema", "ingero.stat/1");
 	jsonw_key_bool(&j, "exact", s->exact);
-	ops(&j, s, (double)(s->end_ns - s->start_ns));
+	ops(&j, w, s, (double)(s->end_ns - s->start_ns));
 	if (s->by)
 		by_json(&j, w, s);
 	kernels(&j, w, s);
@@ -288,6 +334,9 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	processes(&j, w, s);
 	coverage(&j, w, s, in);
 	samples(&j, s);
+	if (s->view)
+		view_json(&j, w, s);
+	causes(&j, s);
 	jsonw_object_end(&j);
 	buf_putc(out, '\n');
 }

@@ -12,6 +12,15 @@
 #include "lib/base/vec.h"
 #include "lib/event/op.h"
 
+/* Calls of an operation on one GPU, or without one. */
+struct ops_device {
+	uint32_t gpu; /* world id, 0: not known */
+	uint64_t count, errors, total_ns;
+};
+
+#define OPS_POWERS  65
+#define OPS_DEVICES 17 /* sixteen GPUs, and all else: on none, not known, on further ones */
+
 struct ops_row {
 	const struct op_def *op;
 	uint64_t count, errors;
@@ -20,6 +29,10 @@ struct ops_row {
 	uint64_t self_ns;		   /* total less the calls inside */
 	uint64_t lost_ns; /* taken by the host: preempted, waiting for a CPU, throttled, disk, lock … */
 	bool exact;
+	uint64_t powers
+		[OPS_POWERS]; /* durations: of 0, 1, 2 to 3, 4 to 7, ... ns, of those that have one */
+	struct ops_device devices[OPS_DEVICES]; /* first met first */
+	unsigned ndevices;
 };
 
 /* What is out of the ordinary about the calls of a row, a mask. */
@@ -82,6 +95,7 @@ struct ops_metric {
 
 struct stack_ends_sum;
 struct by_table;
+struct view;
 
 /* A cause that the stream says was found. */
 struct ops_finding {
@@ -121,6 +135,7 @@ struct ops_summary {
 		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
 	int64_t real_minus_mono_ns;
 	const struct by_table *by;		/* event/by.h; NULL: not asked for */
+	const struct view *view;		/* event/view.h; NULL: not asked for */
 	const struct stack_ends_sum *stacks;	/* world/stack_ends.h; NULL: not counted */
 	struct ops_metric metrics[OPS_METRICS]; /* of the node, by enum metric_id */
 	uint32_t hostname, kernel;		/* strings, 0 unknown */

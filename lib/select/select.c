@@ -200,9 +200,9 @@ static bool name_asked(struct select *s, const struct world *w, uint16_t op)
 	return false;
 }
 
-static bool node_matches(const struct select *s, const struct world *w, const struct world_ctx *c)
+static bool node_matches(const struct select *s, const struct world *w, uint32_t id)
 {
-	const struct world_node *node = c ? world_get_node(w, c->node) : NULL;
+	const struct world_node *node = world_get_node(w, id);
 
 	for (size_t i = 0; node && i < s->nodes.n; i++)
 		if (bytes_equal(world_text(w, node->name), bytes_of(s->nodes.v[i])))
@@ -210,23 +210,30 @@ static bool node_matches(const struct select *s, const struct world *w, const st
 	return s->nodes.n == 0;
 }
 
+static bool pid_matches(const struct select *s, const struct world_process *p)
+{
+	for (size_t i = 0; p && i < s->pids.n; i++)
+		if (s->pids.v[i] == p->tgid)
+			return true;
+	return s->pids.n == 0;
+}
+
+bool select_process(const struct select *s, const struct world *w, uint32_t process)
+{
+	const struct world_process *p = world_get_process(w, process);
+
+	return node_matches(s, w, p ? p->node : 0) && pid_matches(s, p);
+}
+
 static bool ctx_matches(const struct select *s, const struct world *w, uint32_t ctx)
 {
 	const struct world_ctx *c = world_get_ctx(w, ctx);
 	const struct world_image *image = c ? world_get_image(w, c->image) : NULL;
 	const struct world_thread *thread = c ? world_get_thread(w, c->thread) : NULL;
-	const struct world_process *p = NULL;
+	uint32_t process = thread ? thread->process : image ? image->process : 0;
 
-	if (thread)
-		p = world_get_process(w, thread->process);
-	else if (image)
-		p = world_get_process(w, image->process);
-	if (!node_matches(s, w, c))
-		return false;
-	for (size_t i = 0; p && i < s->pids.n; i++)
-		if (s->pids.v[i] == p->tgid)
-			return true;
-	return s->pids.n == 0;
+	return node_matches(s, w, c ? c->node : 0) &&
+	       pid_matches(s, world_get_process(w, process));
 }
 
 static bool process_asked(struct select *s, const struct world *w, uint32_t ctx)

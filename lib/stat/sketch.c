@@ -6,6 +6,7 @@
 #include "lib/stat/sketch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct place {
 	unsigned octave, sub;
@@ -143,6 +144,18 @@ uint64_t sketch_quantile(const struct sketch *s, double q)
 	at = sketch_locate(s, q);
 	v = at.span ? at.low + (at.span + 1) / 2 : at.low;
 	return v < s->min ? s->min : v > s->max ? s->max : v;
+}
+
+void sketch_powers(const struct sketch *s, uint64_t counts[SKETCH_POWERS])
+{
+	memset(counts, 0, SKETCH_POWERS * sizeof(*counts));
+	for (unsigned i = 0; i < SKETCH_OCTAVES; i++) {
+		for (unsigned k = 0; s->octave[i] && k < SKETCH_SUB; k++) {
+			uint64_t v = bucket_value(i, k);
+
+			counts[v ? 64 - (unsigned)__builtin_clzll(v) : 0] += s->octave[i][k];
+		}
+	}
 }
 
 uint64_t sketch_between(const struct sketch *s, uint64_t from, uint64_t to)

@@ -52,5 +52,8 @@ struct sketch_place sketch_locate(const struct sketch *s, double q);
 
 /* How many values lie in [from, to), by bucket: the shape of the distribution. */
 uint64_t sketch_between(const struct sketch *s, uint64_t from, uint64_t to);
+/* All at once, by powers of two: counts[0] of value 0, counts[k] of values from 2^(k-1) to below 2^k. */
+#define SKETCH_POWERS 65
+void sketch_powers(const struct sketch *s, uint64_t counts[SKETCH_POWERS]);
 
 #endif

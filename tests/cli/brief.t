@@ -17,7 +17,7 @@ import tap  # noqa: E402
 
 STAT = os.path.join(tap.BIN, "ingero-stat")
 DEMO = os.path.join(tap.BIN, "ingero-demo")
-UNKNOWN = ("self_ns", "lost_ns", "share")
+UNKNOWN = ("self_ns", "lost_ns", "share", "devices")
 
 
 def answer(*args, data=None):

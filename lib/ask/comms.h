@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NCCL communicators: who is which rank of how many, and what went through each. A communicator is known by its handle in
+ * its process. Bytes are those of the calls' own arguments. Memory is bounded by COMMS_MAX of them; what is beyond is not
+ * told.
+ */
+#ifndef INGERO_ASK_COMMS_H
+#define INGERO_ASK_COMMS_H
+
+#include "lib/base/map.h"
+#include "lib/event/event.h"
+#include "lib/event/view.h"
+
+/* Zero-initialised is empty. */
+struct ask_comms {
+	VEC(struct view_comm) v;
+	struct map by; /* hash of process and handle -> index */
+};
+
+/* An event of NCCL; others are ignored. False: out of memory. */
+bool ask_comms_event(struct ask_comms *c, const struct event *ev, const struct op_def *op,
+		     uint32_t process);
+/* comms of the view, emptied before. False: out of memory. */
+bool ask_comms_rows(const struct ask_comms *c, struct view *v);
+void ask_comms_free(struct ask_comms *c);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of threads went that make calls: in calls, those inside others folded, and outside them, by state
+ * (event/part.h). Told of the outermost pieces of line/, which tile a thread's time. Memory is bounded by threads.
+ */
+#ifndef INGERO_ASK_SPENT_H
+#define INGERO_ASK_SPENT_H
+
+#include "lib/event/view.h"
+#include "lib/line/line.h"
+
+struct ask_spent_thread {
+	uint32_t process;
+	bool calls;
+	uint64_t in_calls[PART_COUNT], outside[PART_COUNT];
+};
+
+/* Zero-initialised is empty. */
+struct ask_spent {
+	VEC(struct ask_spent_thread *) by_thread; /* by world id; NULL: nothing is known of it */
+};
+
+/* A call at depth 0, or time outside calls. False: out of memory. */
+bool ask_spent_piece(struct ask_spent *s, const struct line_piece *p, bool call);
+/* times of the view, emptied before, most time first. False: out of memory. */
+bool ask_spent_rows(const struct ask_spent *s, struct view *v);
+void ask_spent_free(struct ask_spent *s);
+
+#endif

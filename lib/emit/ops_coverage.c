@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is not known is said before what was left out on purpose. */
+#include "lib/emit/ops_coverage.h"
+
+#include "lib/base/human.h"
+#include "lib/emit/cells.h"
+#include "lib/event/record.h"
+#include "lib/world/stack_ends.h"
+
+#define ENDS_SHOWN 4 /* modules in which stacks end */
+
+/* Calls that are missing on purpose: what that is called, and why. */
+static void left_out_line(struct buf *out, const char *what, const char *why, uint64_t calls)
+{
+	if (calls)
+		buf_printf(
+			out,
+			"coverage: %s: %s calls more were made and counted, and not recorded (%s): "
+			"counts and totals here are of those recorded\n",
+			what, human_count(calls).s, why);
+}
+
+static void stacks_line(struct buf *out, const struct world *w, const struct stack_ends_sum *sum)
+{
+	if (!sum || sum->events == 0 || sum->whole == sum->events)
+		return;
+	buf_printf(out, "coverage: native stacks: %.2f%% of %s reach main or a thread's start",
+		   100.0 * (double)sum->whole / (double)sum->events, human_count(sum->events).s);
+	stack_ends_text(sum, w, ENDS_SHOWN, out);
+	buf_putc(out, '\n');
+}
+
+void ops_coverage_line(struct buf *out, const struct ops_summary *s, bool over)
+{
+	buf_printf(out, "coverage: %s events", human_count(s->events).s);
+	if (s->selected != s->events)
+		buf_printf(out, " (%s counted here)", human_count(s->selected).s);
+	buf_printf(out, ", %s lost", human_count(s->lost).s);
+	for (unsigned i = 0; i < OPS_LOSS_REASONS; i++)
+		if (s->loss_by_reason[i])
+			buf_printf(out, " (%s: %s)", loss_reason_text(i),
+				   human_count(s->loss_by_reason[i]).s);
+	if (s->late)
+		buf_printf(out, ", %s late", human_count(s->late).s);
+	if (s->open)
+		buf_printf(out, ", %s call%s still open at the end", human_count(s->open).s,
+			   s->open == 1 ? "" : "s");
+	buf_printf(out, ", window %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
+	if (over && !s->complete)
+		buf_puts(out, ", without an end");
+	if (s->exact)
+		buf_puts(out, ", quantiles exact");
+	buf_putc(out, '\n');
+}
+
+void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops_summary *s,
+			bool over, bool few)
+{
+	ops_coverage_line(out, s, over);
+	left_out_line(out, "sampled", "one of several was asked for", s->sampled_out);
+	left_out_line(out, "given up", "to stay within the budget", s->given_up);
+	left_out_line(out, "not kept", "waits among them: its recorder keeps a part", s->not_kept);
+	if (s->cpu_hz)
+		buf_printf(out,
+			   "coverage: each CPU sample stands for about %s of CPU time (%u a "
+			   "second of each CPU; ingero-explain says where)\n",
+			   human_ns(1000000000 / s->cpu_hz).s, s->cpu_hz);
+	stacks_line(out, w, s->stacks);
+	if (s->cost_over_ns)
+		buf_printf(out,
+			   "coverage: recording took about %s of the wall time from the programs "
+			   "(estimate: calibrated traps, measured programs)\n",
+			   human_percent((double)s->cost_ns / (double)s->cost_over_ns).s);
+	for (size_t i = 0; i < s->layers.n; i++) {
+		const struct ops_layer *l = &s->layers.v[i];
+
+		if (l->failed == 0 || bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
+			continue; /* stacks: counted anew from what is looked at */
+		buf_puts(out, "coverage: ");
+		human_safe(out, world_text(w, l->layer));
+		buf_printf(out, ": %u of %u not traced", l->failed, l->requested);
+		if (l->reason) {
+			buf_puts(out, ": ");
+			human_safe(out, world_text(w, l->reason));
+		}
+		buf_putc(out, '\n');
+	}
+	if (few)
+		buf_printf(out,
+			   "~ a quantile over fewer than %d calls; share is of wall time, calls "
+			   "inside not counted again\n",
+			   CELL_FEW);
+}

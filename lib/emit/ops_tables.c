@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names from outside go through human_safe or a table cell.
+ */
+#include "lib/emit/ops_tables.h"
+
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/base/table.h"
+#include "lib/emit/cells.h"
+#include "lib/event/event.h"
+#include "lib/event/view.h"
+
+#define ERRORS_SHOWN   20
+#define KERNELS_SHOWN  5 /* of each launching op */
+#define KERNEL_CHARS   60
+#define DETAILS_SHOWN  3 /* of an operation of the host, as far as they fit */
+#define DETAIL_COLUMNS 56
+#define DETAIL_CHARS   32
+#define DETAIL_LEAST   0.01 /* of its time */
+
+static void flags_cell(struct table *t, unsigned flags)
+{
+	if (flags == 0)
+		table_cell(t, "-");
+	else
+		table_cell_styled(t, HUMAN_RED, "%s%s%s", flags & OPS_FLAG_TAIL ? "tail" : "",
+				  flags == (OPS_FLAG_TAIL | OPS_FLAG_ERRORS) ? "," : "",
+				  flags & OPS_FLAG_ERRORS ? "errors" : "");
+}
+
+static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
+{
+	table_cell(t, "%s", r->op->name);
+	table_cell(t, "%s", human_count(r->count).s);
+	if (calls)
+		cell_errors(t, r->errors);
+	if (r->op->track == TRACK_INSTANT) {
+		for (unsigned i = 0; i < 5; i++)
+			table_cell(t, "-");
+	} else {
+		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->count);
+		table_cell(t, "%s", human_ns(r->max_ns).s);
+		table_cell(t, "%s", human_ns(r->total_ns).s);
+	}
+	if (!brief && calls) {
+		table_cell(t, "%s", human_ns(r->self_ns).s);
+		cell_share(t, r->self_ns, wall);
+	}
+	if (!brief)
+		cell_lost(t, r->lost_ns);
+	if (calls)
+		flags_cell(t, ops_row_flags(r));
+}
+
+static uint64_t amount(const struct ops_row *r, const struct view_detail *d)
+{
+	return r->total_ns ? d->ns : d->count;
+}
+
+/* Of those of one operation, that who took time in several ways is one here. */
+static uint64_t all_of(const struct view *v, const struct ops_row *r, const struct view_detail *d)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < v->details.n; i++) {
+		const struct view_detail *x = &v->details.v[i];
+
+		if (x->op != r->op || x->text != d->text)
+			continue;
+		if (x < d)
+			return 0; /* told there */
+		sum += amount(r, x);
+	}
+	return sum;
+}
+
+static void cut(struct buf *out, struct bytes what, bool tail)
+{
+	if (what.n <= DETAIL_CHARS)
+		buf_add(out, what.p, what.n);
+	else if (tail)
+		buf_printf(out, "...%.*s", DETAIL_CHARS - 3, what.p + what.n - (DETAIL_CHARS - 3));
+	else
+		buf_printf(out, "%.*s...", DETAIL_CHARS - 3, what.p);
+}
+
+/* What most of its time was about, with the share of it. */
+static void detail_cell(struct table *t, const struct ops_summary *s, const struct world *w,
+			const struct ops_row *r)
+{
+	double all = (double)(r->total_ns ? r->total_ns : r->count);
+	const struct view *v = s->view;
+	struct buf text = { 0 }, one = { 0 };
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < v->details.n && shown < DETAILS_SHOWN; i++) {
+		const struct view_detail *d = &v->details.v[i];
+		uint64_t sum = d->op == r->op ? all_of(v, r, d) : 0;
+
+		if (sum == 0 || (double)sum < DETAIL_LEAST * all)
+			continue;
+		/* Of a path its end says more. */
+		cut(&one, world_text(w, d->text), d->about == VIEW_ABOUT_FILE);
+		buf_printf(&one, " %s", human_percent((double)sum / all).s);
+		if (shown && text.n + 2 + one.n > DETAIL_COLUMNS)
+			break;
+		buf_puts(&text, shown++ ? ", " : "");
+		buf_add(&text, one.p, one.n);
+		buf_reset(&one);
+	}
+	table_cell(t, "%s", shown ? buf_text(&text) : "-");
+	buf_free(&text);
+	buf_free(&one);
+}
+
+static bool is_of(const struct ops_row *r, const char *layer)
+{
+	static const char *const named[] = { "runtime", "driver", "graph", "nccl", "mark" };
+	const char *own = source_layer(r->op->source);
+
+	if (layer)
+		return own && !strcmp(own, layer);
+	for (unsigned i = 0; own && i < sizeof(named) / sizeof(named[0]); i++)
+		if (!strcmp(own, named[i]))
+			return false;
+	return true;
+}
+
+static const char *heading(const char *layer)
+{
+	if (!layer)
+		return "Host";
+	if (!strcmp(layer, "runtime"))
+		return "Runtime API";
+	if (!strcmp(layer, "driver"))
+		return "Driver API";
+	if (!strcmp(layer, "graph"))
+		return "Graphs";
+	if (!strcmp(layer, "nccl"))
+		return "NCCL";
+	if (!strcmp(layer, "mark"))
+		return "Marks";
+	return "Host";
+}
+
+bool ops_layer_table(struct buf *out, const struct ops_summary *s, const struct world *w,
+		     const char *layer, const struct emit_style *st, bool *few)
+{
+	static const char *const call_headers[] = { "op",    ">count", ">errors", ">p50", ">p95",
+						    ">p99",  ">max",   ">total",  ">own", ">share",
+						    ">lost", "flags",  NULL };
+	static const char *const host_headers[] = { "event", ">count", ">p50",	">p95",	  ">p99",
+						    ">max",  ">total", ">lost", "detail", NULL };
+	static const char *const brief_calls[] = { "op",   ">count", ">errors", ">p50",	 ">p95",
+						   ">p99", ">max",   ">total",	"flags", NULL };
+	static const char *const brief_host[] = { "event", ">count", ">p50",   ">p95",
+						  ">p99",  ">max",   ">total", NULL };
+	double wall = (double)(s->end_ns - s->start_ns);
+	struct table *t = NULL;
+	bool calls;
+
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct ops_row *r = &s->rows.v[i];
+
+		if (!is_of(r, layer))
+			continue;
+		calls = r->op->flags & OP_CALL;
+		if (!t) {
+			t = table_new(s->brief ? (calls ? brief_calls : brief_host)
+				      : calls  ? call_headers
+					       : host_headers);
+			if (!t) {
+				out->failed = true;
+				return false;
+			}
+		}
+		ops_cells(t, r, calls, s->brief, wall);
+		if (!calls && !s->brief && s->view)
+			detail_cell(t, s, w, r);
+		else if (!calls && !s->brief)
+			table_cell(t, "-");
+		*few |= r->count < CELL_FEW && r->op->track != TRACK_INSTANT;
+	}
+	if (!t)
+		return false;
+	buf_putc(out, '\n');
+	human_styled(out, st->color, HUMAN_CYAN, heading(layer));
+	buf_putc(out, '\n');
+	table_fold(out, t, 2, st->color, st->columns);
+	table_free(t);
+	return true;
+}
+
+bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct world *w,
+		      const struct emit_style *st)
+{
+	static const char *const headers[] = { "kernel", "launched by", ">count", ">p50",
+					       ">p99",	 ">max",	">total", NULL };
+	struct table *t = table_new(headers);
+	struct human_text text;
+	unsigned shown = 0, any = 0;
+	struct bytes name;
+
+	for (size_t i = 0; t && i < s->kernels.n; i++) {
+		const struct ops_kernel *k = &s->kernels.v[i];
+
+		shown = i && s->kernels.v[i - 1].op == k->op ? shown : 0;
+		if (!k->name || shown++ >= KERNELS_SHOWN)
+			continue;
+		any++;
+		name = world_text(w, k->name);
+		if (name.n > KERNEL_CHARS) /* templates have no end */
+			table_cell(t, "%.*s...", KERNEL_CHARS - 3, name.p);
+		else
+			table_cell(t, "%.*s", (int)name.n, name.p);
+		table_cell(t, "%s", k->op->name);
+		table_cell(t, "%s", human_count(k->count).s);
+		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));
+		table_cell(t, "%s", cell_quantile(&text, k->p99_ns, k->count));
+		table_cell(t, "%s", human_ns(k->max_ns).s);
+		table_cell(t, "%s", human_ns(k->total_ns).s);
+	}
+	out->failed |= !t;
+	if (any) {
+		buf_putc(out, '\n');
+		human_styled(out, st->color, HUMAN_CYAN, "Kernels, by their launching calls");
+		buf_putc(out, '\n');
+		table_fold(out, t, 2, st->color, st->columns);
+	}
+	table_free(t);
+	return any > 0;
+}
+
+bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct emit_style *st)
+{
+	if (s->errors.n == 0)
+		return false;
+	buf_putc(out, '\n');
+	human_styled(out, st->color, HUMAN_RED, "Errors");
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < s->errors.n && i < ERRORS_SHOWN; i++) {
+		const struct ops_error *x = &s->errors.v[i];
+		const char *name = event_error_name(x->op->source, x->ret);
+
+		buf_printf(out, "  %s returned %d%s%s%s %s times\n", x->op->name, x->ret,
+			   name ? " (" : "", name ? name : "", name ? ")" : "",
+			   human_count(x->count).s);
+	}
+	return true;
+}

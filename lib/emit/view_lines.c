@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Labels and bars stand in columns, so that lines below each other can be compared. */
+#include "lib/emit/view_lines.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/base/plot.h"
+
+#define BAR_COLUMNS 10
+
+void view_heading(struct buf *out, const struct emit_style *st, const char *title)
+{
+	buf_putc(out, '\n');
+	human_styled(out, st->color, HUMAN_CYAN, title);
+	buf_putc(out, '\n');
+}
+
+void view_bar(struct buf *out, const struct emit_style *st, const char *label, double fraction,
+	      double low, double high)
+{
+	enum human_style style = fraction >= high  ? HUMAN_RED
+				 : fraction >= low ? HUMAN_YELLOW
+						   : HUMAN_GREEN;
+
+	buf_printf(out, "  %-12s ", label);
+	if (fraction >= 0)
+		plot_bar(out, fraction, BAR_COLUMNS, st->utf8, st->color, style);
+	else
+		buf_printf(out, "%*s", BAR_COLUMNS + 2, "");
+	buf_putc(out, ' ');
+}
+
+void view_course(struct buf *out, const struct emit_style *st, const struct view_metric *m,
+		 double top)
+{
+	double v[VIEW_SPARK], most;
+	unsigned n = m ? series_means(m->series, v, VIEW_SPARK, &most) : 0;
+
+	if (n > 1) {
+		buf_puts(out, "  ");
+		plot_spark(out, v, n, top > 0 ? top : most, st->utf8);
+	}
+	buf_putc(out, '\n');
+}
+
+const struct view_metric *view_find(const struct view *v, enum view_scope scope, uint32_t node,
+				    uint64_t subject, enum metric_id metric)
+{
+	for (size_t i = 0; i < v->metrics.n; i++) {
+		const struct view_metric *m = &v->metrics.v[i];
+
+		if (m->scope == scope && m->node == node && m->subject == subject &&
+		    m->metric == metric)
+			return m;
+	}
+	return NULL;
+}
+
+double view_mean(const struct view_metric *m)
+{
+	return m->n ? m->sum / (double)m->n : 0;
+}
+
+double view_growth(const struct view_metric *m)
+{
+	double seconds = (double)(m->last_ns - m->first_ns) / 1e9;
+
+	return seconds > 0 ? (m->last - m->first) / seconds : 0;
+}
+
+void view_process(struct buf *out, const struct world *w, uint32_t process)
+{
+	const struct world_process *p = world_get_process(w, process);
+	struct bytes comm = { 0 };
+
+	for (uint32_t i = 1; p && !comm.n && i <= world_count(w, WORLD_THREAD); i++) {
+		const struct world_thread *th = world_get_thread(w, i);
+
+		if (th && th->process == process && th->tid == p->tgid)
+			comm = world_text(w, th->comm);
+	}
+	if (comm.n)
+		human_safe(out, comm);
+	else
+		buf_putc(out, '?');
+	buf_printf(out, " (pid %" PRIu32 ")", p ? p->tgid : 0);
+}

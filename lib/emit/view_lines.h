@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines that the sections of ingero-stat have in common: a heading, a figure with its bar and its course over time.
+ */
+#ifndef INGERO_EMIT_VIEW_LINES_H
+#define INGERO_EMIT_VIEW_LINES_H
+
+#include "lib/base/buf.h"
+#include "lib/emit/style.h"
+#include "lib/event/record.h"
+#include "lib/event/view.h"
+#include "lib/stat/series.h"
+#include "lib/world/world.h"
+
+#define VIEW_SPARK 32 /* columns */
+
+/* An empty line, and the title. */
+void view_heading(struct buf *out, const struct emit_style *st, const char *title);
+
+/* "  label      [####------] ": fraction < 0: no bar. low, high: from where on it is yellow, red. The caller goes on with
+ * the text, and ends the line with view_course. */
+void view_bar(struct buf *out, const struct emit_style *st, const char *label, double fraction,
+	      double low, double high);
+/* Ends a line: the course of a metric as a line of blocks, where there are several values; top 0: of its own largest. */
+void view_course(struct buf *out, const struct emit_style *st, const struct view_metric *m,
+		 double top);
+
+/* The metric of a subject; NULL: it was not sampled. */
+const struct view_metric *view_find(const struct view *v, enum view_scope scope, uint32_t node,
+				    uint64_t subject, enum metric_id metric);
+double view_mean(const struct view_metric *m);
+/* Growth of a counter per second, from its first sample to its last; 0 where there is one only. */
+double view_growth(const struct view_metric *m);
+
+/* "python3 (pid 4821)" */
+void view_process(struct buf *out, const struct world *w, uint32_t process);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table each; names of code are cut, the JSON value has them whole. */
+#include "lib/emit/view_lives.h"
+
+#include <inttypes.h>
+
+#include "lib/base/human.h"
+#include "lib/base/plot.h"
+#include "lib/base/table.h"
+#include "lib/emit/cells.h"
+
+#define PROCESSES_SHOWN 4
+#define GRAPHS_SHOWN	8
+#define COMMS_SHOWN	16
+
+static void text_cell(struct table *t, const struct world *w, uint32_t string, const char *none)
+{
+	struct bytes text = world_text(w, string);
+	struct buf b = { 0 };
+
+	if (text.n)
+		buf_add(&b, text.p, text.n);
+	else
+		buf_puts(&b, none);
+	cell_title(t, &b);
+	buf_free(&b);
+}
+
+static void process_cell(struct table *t, const struct world *w, uint32_t process)
+{
+	struct buf b = { 0 };
+
+	view_process(&b, w, process);
+	cell_title(t, &b);
+	buf_free(&b);
+}
+
+static void put(struct buf *out, struct table *t, const struct emit_style *st)
+{
+	out->failed |= !t;
+	if (t)
+		table_fold(out, t, 2, st->color, st->columns);
+	table_free(t);
+}
+
+static void memory_line(struct buf *out, const struct world *w, const struct view_memory *m,
+			const struct emit_style *st)
+{
+	double v[VIEW_SPARK], top = 0;
+	unsigned each = (m->npoints + VIEW_SPARK - 1) / VIEW_SPARK, n = 0;
+
+	for (unsigned i = 0; i < m->npoints; i++) {
+		n = i / each + 1;
+		v[n - 1] = i % each && v[n - 1] > m->points[i] ? v[n - 1] : m->points[i];
+		top = m->points[i] > top ? m->points[i] : top;
+	}
+	buf_puts(out, "  ");
+	view_process(out, w, m->process);
+	buf_printf(out, ": %s at most", human_bytes(m->peak_bytes).s);
+	buf_printf(out, ", %s %s", human_bytes(m->live_bytes).s,
+		   m->ended ? "when it ended" : "at the end");
+	if (m->managed_bytes)
+		buf_printf(out, " (%s managed)", human_bytes(m->managed_bytes).s);
+	if (m->pinned_bytes)
+		buf_printf(out, ", %s of the host pinned", human_bytes(m->pinned_bytes).s);
+	buf_printf(out, ", %s allocations", human_count(m->allocations).s);
+	buf_printf(out, ", %s frees", human_count(m->frees).s);
+	if (m->failed)
+		buf_printf(out, ", %s failed", human_count(m->failed).s);
+	if (m->unknown_frees)
+		buf_printf(out, ", %s more of what was allocated before or unseen",
+			   human_count(m->unknown_frees).s);
+	if (m->beyond)
+		buf_printf(out, "; %s were too many to keep: bytes are a lower bound",
+			   human_count(m->beyond).s);
+	if (n > 1) {
+		buf_puts(out, "  ");
+		plot_spark(out, v, n, top, st->utf8);
+	}
+	buf_putc(out, '\n');
+}
+
+bool view_memory_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		      const struct emit_style *st)
+{
+	static const char *const headers[] = { ">at most", ">at the end", ">allocations",
+					       "call",	   "from",	  NULL };
+	const struct view *v = s->view;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < v->memory.n && shown < PROCESSES_SHOWN; i++) {
+		const struct view_memory *m = &v->memory.v[i];
+		struct table *t;
+
+		if (!m->allocations && !m->failed)
+			continue;
+		if (shown++ == 0)
+			view_heading(out, st, "Memory of devices");
+		memory_line(out, w, m, st);
+		t = m->nsites ? table_new(headers) : NULL;
+		out->failed |= m->nsites && !t;
+		for (unsigned k = 0; t && k < m->nsites; k++) {
+			const struct view_site *x = &m->sites[k];
+
+			table_cell(t, "%s", human_bytes(x->at_peak_bytes).s);
+			table_cell(t, "%s", human_bytes(x->bytes).s);
+			table_cell(t, "%s", human_count(x->allocations).s);
+			table_cell(t, "%s", x->op ? x->op->name : "?");
+			text_cell(t, w, x->text, "(no stack)");
+		}
+		if (t)
+			table_fold(out, t, 4, st->color, st->columns);
+		table_free(t);
+	}
+	return shown > 0;
+}
+
+bool view_graphs_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		      const struct emit_style *st, bool heading)
+{
+	static const char *const headers[] = { "graphs made in", ">made",    ">again",	">launches",
+					       ">alive",	 ">at most", "process", NULL };
+	const struct view *v = s->view;
+	struct table *t;
+
+	if (v->graphs.n == 0)
+		return false;
+	if (heading)
+		view_heading(out, st, "Graphs");
+	t = table_new(headers);
+	for (size_t i = 0; t && i < v->graphs.n && (st->top == 0 || i < GRAPHS_SHOWN); i++) {
+		const struct view_graph *g = &v->graphs.v[i];
+
+		text_cell(t, w, g->site, g->op ? g->op->name : "(no stack)");
+		table_cell(t, "%s", human_count(g->created).s);
+		table_cell(t, "%s", human_count(g->again).s);
+		table_cell(t, "%s", human_count(g->launches).s);
+		table_cell(t, "%s", human_count(g->alive).s);
+		table_cell(t, "%s", human_count(g->most_alive).s);
+		process_cell(t, w, g->process);
+	}
+	put(out, t, st);
+	if (st->top && v->graphs.n > GRAPHS_SHOWN)
+		cell_more(out, v->graphs.n - GRAPHS_SHOWN);
+	return true;
+}
+
+bool view_comms_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		     const struct emit_style *st, bool heading)
+{
+	static const char *const headers[] = { "communicator", "rank",	  ">calls",
+					       ">bytes",       ">total",  ">max",
+					       ">errors",      "process", NULL };
+	const struct view *v = s->view;
+	struct table *t;
+
+	if (v->comms.n == 0)
+		return false;
+	if (heading)
+		view_heading(out, st, "NCCL");
+	t = table_new(headers);
+	for (size_t i = 0; t && i < v->comms.n && (st->top == 0 || i < COMMS_SHOWN); i++) {
+		const struct view_comm *c = &v->comms.v[i];
+
+		table_cell(t, "0x%" PRIx64, c->handle);
+		if (c->has_rank && c->ranks)
+			table_cell(t, "%u of %u", c->rank, c->ranks);
+		else if (c->has_rank)
+			table_cell(t, "%u", c->rank);
+		else
+			table_cell(t, "?");
+		table_cell(t, "%s", human_count(c->calls).s);
+		table_cell(t, "%s", human_bytes(c->bytes).s);
+		table_cell(t, "%s", human_ns(c->ns).s);
+		table_cell(t, "%s", human_ns(c->max_ns).s);
+		cell_errors(t, c->errors + c->async_errors);
+		process_cell(t, w, c->process);
+	}
+	put(out, t, st);
+	if (st->top && v->comms.n > COMMS_SHOWN)
+		cell_more(out, v->comms.n - COMMS_SHOWN);
+	return true;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shares of one process add up to all of its time: what is too little for a line of its own is told together. */
+#include "lib/emit/view_time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/human.h"
+#include "lib/base/plot.h"
+
+#define PROCESSES_SHOWN 4
+#define SHARE_LEAST	0.005 /* of a line of its own */
+#define OPS_SHOWN	8     /* of most total time */
+#define PLOT_COLUMNS	64
+#define PLOT_LINES	4
+#define BAR_COLUMNS	20
+
+struct share {
+	uint64_t ns;
+	enum part part;
+	bool call;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (int)(x->part * 2u + x->call) - (int)(y->part * 2u + y->call);
+}
+
+/* What the host takes is red, what somebody waits for by himself is plain. */
+static enum human_style style_of(enum part part)
+{
+	switch (part) {
+	case PART_SELF:
+		return HUMAN_GREEN;
+	case PART_DEVICE:
+		return HUMAN_CYAN;
+	case PART_PREEMPTED:
+	case PART_RUNQ:
+	case PART_THROTTLED:
+	case PART_STOLEN:
+	case PART_DISK:
+	case PART_LOCK:
+	case PART_FAULT:
+		return HUMAN_RED;
+	default:
+		return HUMAN_PLAIN;
+	}
+}
+
+static void share_line(struct buf *out, const struct emit_style *st, double share,
+		       enum human_style style, const char *what, uint64_t ns)
+{
+	buf_printf(out, "    %6s ", human_percent(share).s);
+	plot_bar(out, share, BAR_COLUMNS, st->utf8, st->color, style);
+	buf_printf(out, " %s: %s\n", what, human_ns(ns).s);
+}
+
+static void process(struct buf *out, const struct world *w, const struct view_time *t,
+		    const struct emit_style *st)
+{
+	struct share v[2 * PART_COUNT];
+	uint64_t calls = 0, rest = 0;
+	char what[160];
+
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		calls += t->in_calls[i];
+		v[2 * i] = (struct share){ t->in_calls[i], (enum part)i, true };
+		v[2 * i + 1] = (struct share){ t->outside[i], (enum part)i, false };
+	}
+	qsort(v, 2 * PART_COUNT, sizeof(v[0]), most_first);
+	buf_puts(out, "  ");
+	view_process(out, w, t->process);
+	buf_printf(out, ": %s of %s thread%s that call%s", human_ns(t->ns).s,
+		   human_count(t->threads).s, t->threads == 1 ? "" : "s",
+		   t->threads == 1 ? "s" : "");
+	buf_printf(out, ", %s in calls\n", human_percent((double)calls / (double)t->ns).s);
+	for (unsigned i = 0; i < 2 * PART_COUNT && v[i].ns; i++) {
+		double share = (double)v[i].ns / (double)t->ns;
+
+		if (share < SHARE_LEAST) {
+			rest += v[i].ns;
+			continue;
+		}
+		snprintf(what, sizeof(what), "%s, %s", v[i].call ? "in calls" : "outside",
+			 part_text(v[i].part));
+		share_line(out, st, share, style_of(v[i].part), what, v[i].ns);
+	}
+	if (rest)
+		share_line(out, st, (double)rest / (double)t->ns, HUMAN_PLAIN, "all else", rest);
+}
+
+bool view_time_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		    const struct emit_style *st)
+{
+	const struct view *v = s->view;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < v->times.n && shown < PROCESSES_SHOWN; i++) {
+		if (v->times.v[i].ns == 0)
+			continue;
+		if (shown++ == 0)
+			view_heading(out, st, "Where the time went, calls inside calls folded");
+		process(out, w, &v->times.v[i], st);
+	}
+	return shown > 0;
+}
+
+static const char *per_second(char *text, size_t size, double rate)
+{
+	if (rate < 10)
+		snprintf(text, size, "%.1f/s", rate);
+	else
+		snprintf(text, size, "%s/s", human_count((uint64_t)(rate + 0.5)).s);
+	return text;
+}
+
+bool view_rates_text(struct buf *out, const struct ops_summary *s, const struct emit_style *st)
+{
+	const struct view *v = s->view;
+	double points[PLOT_COLUMNS], top, seconds = (double)(s->end_ns - s->start_ns) / 1e9;
+	char mean[64], most[64];
+	bool any = false;
+
+	for (size_t i = 0; i < v->rates.n; i++) {
+		const struct view_rate *r = &v->rates.v[i];
+		unsigned width = st->plot ? PLOT_COLUMNS : VIEW_SPARK;
+		unsigned n = series_rates(r->series, s->start_ns, s->end_ns, points, width, &top);
+		uint64_t events = 0;
+
+		for (unsigned k = 0; k < r->series->n; k++)
+			events += r->series->v[k].n;
+		if (seconds <= 0 || events == 0)
+			continue;
+		if (!any)
+			view_heading(out, st, "Events per second, over time");
+		any = true;
+		per_second(mean, sizeof(mean), (double)events / seconds);
+		per_second(most, sizeof(most), top);
+		buf_printf(out, "  %-8s %12s, at most %12s%s", source_name(r->source), mean, most,
+			   st->plot ? "\n" : "  ");
+		if (st->plot) {
+			plot_curve(out, points, n, top, most, PLOT_LINES, 2, st->utf8);
+		} else {
+			plot_spark(out, points, n, top, st->utf8);
+			buf_putc(out, '\n');
+		}
+	}
+	return any;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct ops_row *const *x = a, *const *y = b;
+
+	if ((*x)->total_ns != (*y)->total_ns)
+		return (*x)->total_ns > (*y)->total_ns ? -1 : 1;
+	return (*x)->op->id < (*y)->op->id ? -1 : (*x)->op->id > (*y)->op->id;
+}
+
+static uint64_t power_low(unsigned k)
+{
+	return k ? 1ull << (k - 1) : 0;
+}
+
+static void histogram(struct buf *out, const struct ops_row *r, unsigned from, unsigned to,
+		      uint64_t most, const struct emit_style *st)
+{
+	buf_printf(out, "  %s\n", r->op->name);
+	for (unsigned k = from; k <= to; k++) {
+		double share = (double)r->powers[k] / (double)r->count;
+
+		buf_printf(out, "    %8s up to %-8s ", human_ns(power_low(k)).s,
+			   human_ns(k < 64 ? 1ull << k : UINT64_MAX).s);
+		plot_bar(out, (double)r->powers[k] / (double)most, 2 * BAR_COLUMNS, st->utf8,
+			 st->color, HUMAN_CYAN);
+		buf_printf(out, " %s, %s\n", human_count(r->powers[k]).s, human_percent(share).s);
+	}
+}
+
+static void shape(struct buf *out, const struct ops_row *r, unsigned from, unsigned to,
+		  uint64_t most, const struct emit_style *st)
+{
+	double v[OPS_POWERS];
+
+	for (unsigned k = from; k <= to; k++)
+		v[k - from] = (double)r->powers[k];
+	buf_printf(out, "  %-24s %8s ", r->op->name, human_ns(power_low(from)).s);
+	plot_spark(out, v, to - from + 1, (double)most, st->utf8);
+	buf_printf(out, " %s\n", human_ns(to < 64 ? 1ull << to : UINT64_MAX).s);
+}
+
+bool view_latency_text(struct buf *out, const struct ops_summary *s, const struct emit_style *st)
+{
+	const struct ops_row **v = calloc(s->rows.n ? s->rows.n : 1, sizeof(*v));
+	size_t n = 0, shown;
+
+	if (!v) {
+		out->failed = true;
+		return false;
+	}
+	for (size_t i = 0; i < s->rows.n; i++)
+		if (s->rows.v[i].op->flags & OP_CALL && s->rows.v[i].total_ns)
+			v[n++] = &s->rows.v[i];
+	if (n)
+		qsort(v, n, sizeof(*v), by_total);
+	shown = st->top == 0 || n < OPS_SHOWN ? n : OPS_SHOWN;
+	if (shown)
+		view_heading(out, st,
+			     "How long calls took, by powers of two: calls of most time first");
+	for (size_t i = 0; i < shown; i++) {
+		unsigned from = 0, to = OPS_POWERS - 1;
+		uint64_t most = 0;
+
+		while (v[i]->powers[from] == 0)
+			from++;
+		while (v[i]->powers[to] == 0)
+			to--;
+		for (unsigned k = from; k <= to; k++)
+			most = v[i]->powers[k] > most ? v[i]->powers[k] : most;
+		if (st->plot)
+			histogram(out, v[i], from, to, most, st);
+		else
+			shape(out, v[i], from, to, most, st);
+	}
+	free(v);
+	return shown > 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The section of time: where that of the threads went that make calls; and the plots of rates and latencies.
+ */
+#ifndef INGERO_EMIT_VIEW_TIME_H
+#define INGERO_EMIT_VIEW_TIME_H
+
+#include "lib/emit/view_lines.h"
+#include "lib/event/ops.h"
+
+/* All false where there is nothing, and nothing is said then. */
+bool view_time_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		    const struct emit_style *st);
+bool view_rates_text(struct buf *out, const struct ops_summary *s, const struct emit_style *st);
+bool view_latency_text(struct buf *out, const struct ops_summary *s, const struct emit_style *st);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of the system calls in which threads wait, by their number on the machine that was recorded. Others have no name
+ * here: a thread rarely sleeps in them.
+ */
+#ifndef INGERO_EVENT_SYSCALL_H
+#define INGERO_EVENT_SYSCALL_H
+
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+
+enum syscall_arch { SYSCALL_UNKNOWN, SYSCALL_X86_64, SYSCALL_AARCH64 };
+
+/* As uname -m and NODE records have it: "x86_64", "aarch64". */
+enum syscall_arch syscall_arch_of(struct bytes machine);
+/* "futex"; NULL when it is not known. */
+const char *syscall_name(enum syscall_arch arch, uint64_t number);
+
+#endif
