@@ -149,7 +149,7 @@ for rows, columns in ((24, 80), (50, 140), (8, 40)):
 
 live = Live(24, 100)
 sent = 0
-while sent < len(data) and "found: " not in live.out:
+while sent < len(data) and "found: " not in live.out[:live.out.rfind("\033[?7h") + 1]:
     live.process.stdin.write(data[sent:sent + 8192])
     live.process.stdin.flush()
     sent += 8192
