@@ -232,8 +232,7 @@ static bool ctx_matches(const struct select *s, const struct world *w, uint32_t 
 	const struct world_thread *thread = c ? world_get_thread(w, c->thread) : NULL;
 	uint32_t process = thread ? thread->process : image ? image->process : 0;
 
-	return node_matches(s, w, c ? c->node : 0) &&
-	       pid_matches(s, world_get_process(w, process));
+	return node_matches(s, w, c ? c->node : 0) && pid_matches(s, world_get_process(w, process));
 }
 
 static bool process_asked(struct select *s, const struct world *w, uint32_t ctx)
