@@ -267,7 +267,7 @@ tests: all $(unit_tests) $(test_programs) double
 # Suites in the order they are run. Those of the first list share the machine, the others have it to
 # themselves: they count what the kernel reports, or measure.
 quick_suites := lint cli laws double
-alone_suites := live kernels
+alone_suites := live kernels scenarios
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
@@ -396,6 +396,7 @@ help:
 		'make demo         record a real stall on this machine and explain it' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
 		'make lint         only the rules of the house; make format applies .clang-format' \
+		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \
 		'make check-asan, check-ubsan, check-valgrind' \
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \
 		'make bench        benchmarks' \
