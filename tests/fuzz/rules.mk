@@ -5,7 +5,8 @@
 
 fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
 	lib/input/*.c) lib/probe/codes.c \
-	lib/probe/wire.c lib/probe/wire_known.c lib/probe/host_wire.c lib/probe/sched_wire.c lib/probe/handles.c lib/probe/devices.c lib/host/xid.c lib/host/pods.c
+	lib/probe/wire.c lib/probe/wire_known.c lib/probe/host_wire.c lib/probe/sched_wire.c lib/probe/handles.c lib/probe/devices.c lib/host/xid.c lib/host/pods.c \
+	$(if $(HAVE_SQLITE),$(wildcard lib/archive/*.c))
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
 
@@ -13,7 +14,7 @@ fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize
 fuzz-%: $(BUILD)/fuzz/%
 	@echo "mkdir -p $(BUILD)/fuzz/corpus-$*; $(BUILD)/fuzz/$* -max_len=20000 -max_total_time=300 $(BUILD)/fuzz/corpus-$*"
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib) $(if $(HAVE_SQLITE),$(BUILD)/formats/archive.sql.h)
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) -lelf -lz -ljq -lm -ldl -o $@
+	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -lz -ljq -lm -ldl -o $@
