@@ -183,6 +183,7 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 	}
 	if (rc) {
 		damaged_block(r, &why, damaged);
+		r->report.damaged_events += h->type == IGE_EVENTS ? h->n : 0;
 		return 0;
 	}
 	switch (h->type) {
@@ -202,6 +203,7 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 				partial = r->decoder.a.dropped > 0 || r->decoder.a.damaged;
 				r->have_arrays = true;
 				r->report.events += r->decoder.a.n - r->decoder.a.dropped;
+				r->report.damaged_events += r->decoder.a.dropped;
 			}
 			break;
 		}
@@ -209,6 +211,7 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 		if (!rc) {
 			r->ready = EVENTS;
 			r->report.events += r->decoder.total;
+			r->report.damaged_events += h->n - r->decoder.total;
 		}
 		break;
 	case IGE_RECORDS:
@@ -236,9 +239,10 @@ static int take(struct ige_reader *r, bool *damaged, struct err *e)
 		return too_new(r, &why, e);
 	if (rc == ERR_CANNOT)
 		r->report.unknown_blocks++;
-	else if (rc)
+	else if (rc) {
 		damaged_block(r, &why, damaged);
-	else if (partial)
+		r->report.damaged_events += h->type == IGE_EVENTS ? h->n : 0;
+	} else if (partial)
 		/* Without a reason of its own the block is whole: definitions before it are missing. */
 		damaged_block(
 			r,

@@ -22,7 +22,8 @@ struct ige_reader;
 struct ige_report {
 	uint64_t segments, blocks, events, records;
 	uint64_t damaged_blocks; /* header intact, content refused: checksum or values */
-	uint64_t skipped_bytes;	 /* passed over while looking for the next block */
+	uint64_t damaged_events; /* that those would have held, by their headers, and are not given */
+	uint64_t skipped_bytes; /* passed over while looking for the next block */
 	uint64_t first_damage; /* input offset of the first damage; valid when damaged_blocks or skipped_bytes */
 	char first_reason[120];	 /* what was wrong there */
 	uint64_t unknown_blocks; /* types, ops or columns of a newer writer, passed by */

@@ -174,6 +174,8 @@ static int judge(struct ige_seek *s, const struct ige_place *b, int rc, bool par
 		s->report.unknown_blocks++;
 	else if (rc || partial)
 		note(s, b, why);
+	if (rc && rc != ERR_CANNOT && b->type == IGE_EVENTS)
+		s->report.damaged_events += b->n;
 	return 0;
 }
 
@@ -241,6 +243,8 @@ static int take(struct ige_seek *s, const struct ige_place *b, struct err *e)
 			s->floor_ns = ige_header_floor(&v.header);
 			s->report.events += s->decoder.events.n;
 			skip(s, b, s->decoder.passed);
+			s->report.damaged_events +=
+				v.header.n - s->decoder.passed - s->decoder.events.n;
 		}
 	} else if (!rc) {
 		rc = ige_records_decode(&s->records, &v, dict, &partial, &why);

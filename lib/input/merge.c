@@ -323,6 +323,8 @@ static int tell_holes(struct merge *m, struct err *e)
 			REC_SET(&r, LOSS, reason, LOSS_DAMAGED);
 			if (hole->since_ns != INT64_MIN)
 				REC_SET(&r, LOSS, since_ns, hole->since_ns);
+			if (hole->events)
+				REC_SET(&r, LOSS, count, hole->events);
 			if (hole->until_ns != INT64_MAX)
 				REC_SET(&r, LOSS, until_ns, hole->until_ns);
 			rc = record(m, &r, e);

@@ -66,16 +66,19 @@ static bool see_record(struct input_tally *t, const struct record *r)
 static bool see_damage(struct input_tally *t, const struct ige_report *r, int64_t until)
 {
 	uint64_t damage = r->damaged_blocks + r->skipped_bytes;
+	uint64_t missing = r->damaged_events - t->missing;
 	struct input_hole *last = t->holes.n ? &t->holes.v[t->holes.n - 1] : NULL;
 
 	if (damage == t->damage)
 		return true;
 	t->damage = damage;
+	t->missing = r->damaged_events;
 	if (last && (last->until_ns >= t->now_ns || t->holes.n == HOLES_MAX)) {
 		last->until_ns = until;
+		last->events += missing;
 		return true;
 	}
-	return vec_push(&t->holes, (struct input_hole){ t->now_ns, until });
+	return vec_push(&t->holes, (struct input_hole){ t->now_ns, until, missing });
 }
 
 static int tally_next(struct event_stream *stream, struct stream_item *item, struct err *e)

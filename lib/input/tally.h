@@ -13,6 +13,7 @@
 /* Between these times something could not be read; INT64_MIN and INT64_MAX: from the beginning, to the end. */
 struct input_hole {
 	int64_t since_ns, until_ns;
+	uint64_t events; /* missing there; 0: how many is not known */
 };
 
 struct input_tally {
@@ -26,8 +27,8 @@ struct input_tally {
 
 	VEC(uint8_t) stack_seen; /* a bit per world stack */
 	struct map chain_seen;
-	uint64_t damage; /* of the report, when last looked at */
-	int64_t now_ns;	 /* greatest end or watermark so far */
+	uint64_t damage, missing; /* of the report, when last looked at */
+	int64_t now_ns;		  /* greatest end or watermark so far */
 };
 
 void input_tally_free(struct input_tally *t);

@@ -59,6 +59,9 @@ static void say(struct buf *notes, const char *name, const struct ige_report *r)
 		if (r->damaged_blocks)
 			buf_printf(notes, "%" PRIu64 " blocks in part or whole unusable",
 				   r->damaged_blocks);
+		if (r->damaged_events)
+			buf_printf(notes, ", which held %s events that are missing",
+				   human_count(r->damaged_events).s);
 		if (r->damaged_blocks && r->skipped_bytes)
 			buf_puts(notes, ", ");
 		if (r->skipped_bytes)
@@ -117,6 +120,7 @@ struct ige_report input_report(const struct input *in)
 		sum.events += r->events;
 		sum.records += r->records;
 		sum.damaged_blocks += r->damaged_blocks;
+		sum.damaged_events += r->damaged_events;
 		sum.skipped_bytes += r->skipped_bytes;
 		sum.unknown_blocks += r->unknown_blocks;
 		sum.lost_events += r->lost_events;

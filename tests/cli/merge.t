@@ -318,6 +318,16 @@ for bad in cut, flipped:
     tap.same(events(data=out), events(bad), "and holds all that is readable")
 tap.ok("damaged" in json.dumps(stat(data=out)["coverage"]), "the recording says itself that something was lost",
        json.dumps(stat(data=out)["coverage"]))
+block = max((x for x in blocks(data) if x[:4] == b"IGBK" and x[4] == 3), key=len)
+at = data.index(block)
+ends = at + 64 + 16 * struct.unpack_from("<H", block, 6)[0]
+held, = struct.unpack_from("<I", block, 12)
+bad = write("no-ends.ige", data[:ends] + bytes([data[ends] ^ 1]) + data[ends + 1:])
+status, out, err = merge("--recover", bad)
+tap.same((status, events(data=out)), (0, na - held), "a block whose column of ends is damaged is lost")
+tap.ok(f"held {held:,} events that are missing" in err, "which is told exactly", err)
+tap.ok(f"{held:,}" in run(STAT, data=out)[1].decode() or str(held) in json.dumps(stat(data=out)["coverage"]),
+       "and by the recording too", json.dumps(stat(data=out)["coverage"]))
 head = write("headless.ige", data[100:])
 tap.same(merge(head, b)[0], 4, "without its beginning")
 tap.same(merge("--recover", head)[0], 0, "even that is recovered")

@@ -126,7 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	fds[0] = file_of(p + 4, half - 4, a);
 	fds[1] = file_of(p + half, n - half, b);
 	rc = merge(a, b, false, &one, &lost);
-	if (merge(b, a, false, &other, &lost) != rc || merge(a, b, true, &hidden, &lost) != rc)
+	/* Of two that cannot be read the first one met is told. */
+	if (!merge(b, a, false, &other, &lost) != !rc || !merge(a, b, true, &hidden, &lost) != !rc)
 		abort();
 	if (!rc) {
 		uint64_t events;
