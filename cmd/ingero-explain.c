@@ -35,7 +35,7 @@ static struct values {
 	bool json;
 	int64_t top;
 	struct cli_list pids, names, nodes;
-	bool chains, per_process, diff;
+	bool chains, per_process, steps, diff;
 	const char *since, *until, *fail_on, *call;
 	uint64_t last_ns;
 } values = { .top = 10 };
@@ -85,6 +85,11 @@ static const struct cli_option options[] = {
 	  AT(per_process),
 	  .group = "Output",
 	  .help = "Process by process: its causes, and what became of its time" },
+	{ .name = "steps",
+	  .type = CLI_FLAG,
+	  AT(steps),
+	  .group = "Output",
+	  .help = "Step by step of loops: what a step is made of, and what made slow ones slow" },
 	{ .name = "call",
 	  .type = CLI_STRING,
 	  AT(call),
@@ -200,6 +205,7 @@ static int report(const struct ask_chains *a, const struct failures *failures,
 			    .top = (unsigned)values.top,
 			    .chains_only = values.chains,
 			    .per_process = values.per_process,
+			    .steps = values.steps,
 			    .pids = pids,
 			    .npids = pids ? (unsigned)values.pids.n : 0 };
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
@@ -396,14 +402,19 @@ int main(int argc, char **argv)
 		status = parse_pids(&pids);
 	if (status != CLI_GO)
 		goto out;
-	if ((values.diff &&
-	     (values.call || values.pids.n || values.chains || values.per_process)) ||
+	if ((values.diff && (values.call || values.pids.n || values.chains || values.per_process ||
+			     values.steps)) ||
 	    (values.call && (values.pids.n || values.names.n || values.nodes.n || values.chains ||
-			     values.per_process || values.fail_on || values.since || values.until ||
-			     last_given))) {
+			     values.per_process || values.steps || values.fail_on || values.since ||
+			     values.until || last_given))) {
 		status = cli_usage_error(&program,
 					 "%s does not go with the other choices of what is shown",
 					 values.diff ? "--diff" : "--call");
+		goto out;
+	}
+	if (values.steps && (values.chains || values.per_process)) {
+		status = cli_usage_error(&program, "--steps is a view of its own: it goes neither "
+						   "with --chains nor with --per-process");
 		goto out;
 	}
 	if (values.diff || values.call) {

@@ -184,9 +184,9 @@ _ingero_demo() {
 complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
-	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --call
-		--diff --json --fail-on -d --db -q --quiet -v --verbose --color --progress -h --help
-		--version' \
+	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --steps
+		--call --diff --json --fail-on -d --db -q --quiet -v --verbose --color --progress -h
+		--help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		-n|--node NODE

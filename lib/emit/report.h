@@ -30,6 +30,7 @@ struct report {
 	const uint32_t *pids;	  /* only these victims; npids 0: all */
 	unsigned npids;
 	bool chains_only; /* text: a table of chains and nothing else */
+	bool steps;	  /* text: step by step, and nothing else */
 	bool per_process; /* text: every process with its chains, however many */
 	unsigned columns; /* of the terminal, 0 none: tables fold to it */
 };

@@ -12,6 +12,7 @@
 #include "lib/emit/report_memory.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_step_table.h"
 #include "lib/emit/report_steps.h"
 #include "lib/emit/report_views.h"
 
@@ -124,6 +125,11 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	for (size_t i = 0; i < r->chains->v.n; i++) {
 		selected += report_selects(r, &r->chains->v.v[i]);
 		hidden += r->chains->v.v[i].hidden;
+	}
+	if (r->steps) {
+		report_view_steps(out, r, color);
+		coverage(out, r);
+		goto out;
 	}
 	if (selected == 0 && hidden)
 		buf_printf(out, "%u cause%s found, none of them in what was asked for.\n", hidden,
