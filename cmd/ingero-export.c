@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
 	  .letter = 'f',
 	  .type = CLI_CHOICE,
 	  AT(format),
-	  .choices = "json|csv|text|folded|speedscope|pprof|prometheus|otlp",
+	  .choices = "json|csv|text|perfetto|chrome|folded|speedscope|pprof|prometheus|otlp",
 	  .arg = "FORMAT",
 	  .group = "Output",
 	  .help = "What to write [by the ending of -o, else json]" },
@@ -131,9 +131,7 @@ static int choose(struct export *x, struct err *e)
 	const char *path = values.output && strcmp(values.output, "-") ? values.output : NULL;
 	size_t n = path ? strlen(path) : 0;
 
-	x->format = values.format ? emit_format_named(values.format)
-		    : path	  ? emit_format_of_path(path)
-				  : emit_format_named("json");
+	x->format = emit_format_of(values.format, path);
 	if (!x->format)
 		return err_set(e, ERR_USAGE, "which format is %s? Its ending does not say: give -f",
 			       path);

@@ -5,12 +5,12 @@
 #include <string.h>
 
 extern const struct emit_format emit_json, emit_csv, emit_text, emit_folded, emit_speedscope,
-	emit_pprof, emit_prometheus, emit_otlp;
+	emit_pprof, emit_prometheus, emit_otlp, emit_perfetto, emit_chrome;
 
-static const struct emit_format *const formats[] = { &emit_json,       &emit_csv,
-						     &emit_text,       &emit_folded,
-						     &emit_speedscope, &emit_pprof,
-						     &emit_prometheus, &emit_otlp };
+static const struct emit_format *const formats[] = {
+	&emit_json,   &emit_csv,	&emit_text,  &emit_perfetto,   &emit_chrome,
+	&emit_folded, &emit_speedscope, &emit_pprof, &emit_prometheus, &emit_otlp
+};
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
@@ -67,5 +67,17 @@ const struct emit_format *emit_format_of_path(const char *path)
 
 	if (!f && length > 3 && !strcmp(path + length - 3, ".gz"))
 		f = of_path(path, length - 3);
+	return f;
+}
+
+const struct emit_format *emit_format_of(const char *name, const char *path)
+{
+	const struct emit_format *f = name   ? emit_format_named(name)
+				      : path ? emit_format_of_path(path)
+					     : &emit_json;
+
+	/* Timelines in JSON are Chrome's. */
+	if (f == &emit_perfetto && path && emit_format_of_path(path) == &emit_json)
+		f = &emit_chrome;
 	return f;
 }

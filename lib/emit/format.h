@@ -53,5 +53,8 @@ const struct emit_format *const *emit_formats(size_t *n);
 const struct emit_format *emit_format_named(const char *name); /* NULL: there is none */
 const struct emit_format *emit_format_of_path(
 	const char *path); /* by its ending, with or without ".gz"; NULL: none */
+/* What is meant by a format's name and the path it is written to, either of which may be missing (NULL): the name holds, but that a
+ * Perfetto timeline into "x.json" is Chrome's; neither: JSON lines. */
+const struct emit_format *emit_format_of(const char *name, const char *path);
 
 #endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a timeline says of an event when it is asked: its values under the names of their columns, with the names of
+ * kernels, files, peers, marks, threads and errors for what the event only numbers. Handles that nothing names are left
+ * out, and durations of nothing.
+ */
+#ifndef INGERO_EMIT_NOTES_H
+#define INGERO_EMIT_NOTES_H
+
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/event/event.h"
+#include "lib/world/told.h"
+#include "lib/world/world.h"
+
+enum note_kind {
+	NOTE_NUMBER,
+	NOTE_REAL,
+	NOTE_STRING, /* number is a world string */
+	NOTE_TEXT,   /* note_text writes it; the same for the same id and number */
+};
+
+/* Ids of notes that are no column; below the numbers of columns (formats/ops.def). */
+enum note_id { NOTE_ERROR = 1, NOTE_RETURN = 2, NOTE_GPU = 3, NOTE_KERNEL = 4 };
+
+#define NOTES_MAX    (OP_COLUMNS_MAX + 4)
+#define NOTES_ID_MAX 256 /* columns of higher numbers are not told */
+
+struct note {
+	uint16_t id;
+	uint8_t kind;	 /* enum note_kind */
+	const char *key; /* as in formats/ops.def */
+	uint64_t number;
+	double real;
+};
+
+/* How many were put into notes[0..NOTES_MAX). process: the world process it is of. */
+unsigned notes_of(struct note *notes, const struct world *w, const struct told *told,
+		  const struct event *ev, const struct op_def *op, uint32_t process);
+
+/* Text of a NOTE_STRING or NOTE_TEXT. */
+void note_text(struct buf *out, const struct world *w, const struct note *note);
+
+/* Where in the program: its innermost frame whose source is known, else the innermost; 0: no stack. */
+uint32_t notes_site(const struct world *w, uint32_t stack);
+
+/* Text from outside as UTF-8: what is none becomes U+FFFD; cut to NOTES_TEXT_MAX. */
+#define NOTES_TEXT_MAX 2048
+void notes_clean(struct buf *out, struct bytes text);
+
+#endif

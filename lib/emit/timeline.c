@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A line remembers, by depth, where what stands on it ends, and where that began which nothing has enclosed yet: enough
+ * to see whether an event fits beside it, or around it.
+ */
+#include "lib/emit/timeline.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/emit/notes.h"
+
+/* Kinds of lanes that are no op. */
+#define LANE_ACROSS   (UINT64_C(1) << 32)
+#define LANE_CPU      (UINT64_C(2) << 32) /* | cpu */
+#define LANE_FINDINGS (UINT64_C(3) << 32)
+
+#define OPEN_MAX 4096
+
+void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
+		   const struct world *w, const struct told *told)
+{
+	*tl = (struct timeline){ .sink = sink, .ctx = ctx };
+	tl->tracks.w = w;
+	tl->tracks.told = told;
+	tl->tracks.told_new = sink->track;
+	tl->tracks.ctx = ctx;
+}
+
+static unsigned depth_of(const struct event *ev)
+{
+	return ev->depth < TRACKS_DEPTHS ? ev->depth : TRACKS_DEPTHS - 1;
+}
+
+static bool is_instant(const struct op_def *op)
+{
+	return op && op->track == TRACK_INSTANT;
+}
+
+static uint32_t process_of(const struct timeline *tl, const struct track *t)
+{
+	const struct world_thread *th;
+
+	if (t->kind == LINE_THREAD) {
+		th = world_get_thread(tl->tracks.w, t->subject);
+		return th ? th->process : 0;
+	}
+	return t->kind == LINE_PROCESS ? t->subject : 0;
+}
+
+/* What it is called by, if not its op. */
+static uint32_t name_of(const struct timeline *tl, const struct event *ev, const struct op_def *op)
+{
+	const struct world_thread *th;
+	uint64_t v;
+
+	if (!op || !event_get(ev, op, ev->op == OP_SCHED_OCCUPIED ? COL_OCCUPANT : COL_NAME, &v))
+		return 0;
+	if (ev->op != OP_SCHED_OCCUPIED)
+		return told_word(tl->tracks.told, v);
+	th = world_get_thread(tl->tracks.w, (uint32_t)v);
+	return th ? th->comm : 0;
+}
+
+/* Begins it, or tells all of an instant. */
+static bool tell(struct timeline *tl, const struct track *t, const struct track *owner,
+		 const struct event *ev, const struct op_def *op)
+{
+	struct timeline_slice s = { .start_ns = timeline_start(ev),
+				    .end_ns = timeline_end(ev),
+				    .event = ev,
+				    .op = op,
+				    .process = process_of(tl, owner),
+				    .stack = ev->stack };
+	struct arrows_of arrows;
+
+	if (op && (op->source == SOURCE_SCHED || op->source == SOURCE_MARK))
+		s.name = name_of(tl, ev, op);
+	if (op && arrows_wanted(ev, op)) {
+		if (!arrows_event(&tl->arrows, s.process, ev, op, &arrows))
+			return false;
+		s.arrows = &arrows;
+	}
+	if (is_instant(op)) {
+		s.start_ns = s.end_ns;
+		return tl->sink->instant(tl->ctx, t, &s);
+	}
+	return tl->sink->begin(tl->ctx, t, &s);
+}
+
+/* On a lane; where there are too many of them, an instant on the line itself. */
+static bool lane(struct timeline *tl, const struct track *parent, uint64_t what, const char *name,
+		 const struct event *ev, const struct op_def *op)
+{
+	int64_t start = timeline_start(ev), end = timeline_end(ev);
+	struct timeline_slice s = { end,       end, ev, op, NULL, 0, process_of(tl, parent),
+				    ev->stack, NULL };
+	bool full;
+	struct track *t = tracks_lane(&tl->tracks, parent, what, name, is_instant(op) ? end : start,
+				      end, &full);
+
+	if (!t)
+		return full && tl->sink->instant(tl->ctx, parent, &s);
+	return tell(tl, t, parent, ev, op) && (is_instant(op) || tl->sink->end(tl->ctx, t, end));
+}
+
+/* Whether an event can stand on the line: behind all that does, or around all that is deeper. */
+static bool fits(const struct track *t, const struct event *ev, int64_t start)
+{
+	unsigned depth = depth_of(ev);
+
+	if (start >= t->cursor_ns)
+		return true;
+	if (timeline_end(ev) < t->cursor_ns)
+		return false;
+	for (unsigned d = 0; d <= depth; d++)
+		if (start < t->last_ns[d])
+			return false;
+	for (unsigned d = depth + 1; d < TRACKS_DEPTHS; d++)
+		if (start >= t->first_ns[d])
+			return false;
+	return true;
+}
+
+static void stands(struct track *t, const struct event *ev, const struct op_def *op, int64_t start)
+{
+	unsigned depth = depth_of(ev);
+	int64_t end = timeline_end(ev);
+
+	if (end > t->cursor_ns)
+		t->cursor_ns = end;
+	if (is_instant(op))
+		return;
+	for (unsigned d = depth + 1; d < TRACKS_DEPTHS; d++)
+		t->first_ns[d] = INT64_MAX;
+	if (depth && start < t->first_ns[depth])
+		t->first_ns[depth] = start;
+	if (end > t->last_ns[depth])
+		t->last_ns[depth] = end;
+}
+
+/* Containers first: by start, the longer one before, then the less deep; those equal in all as they came. */
+static bool before(const struct event *a, const struct event *b)
+{
+	int64_t s = timeline_start(a), u = timeline_start(b);
+
+	if (s != u)
+		return s < u;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns;
+	return a->depth < b->depth;
+}
+
+static void order(const struct event *held, size_t n, uint16_t *at)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = i;
+
+		for (; k > 0 && before(&held[i], &held[at[k - 1]]); k--)
+			at[k] = at[k - 1];
+		at[k] = (uint16_t)i;
+	}
+}
+
+/* Everything held of a line. */
+static bool let_go(struct timeline *tl, struct track *t)
+{
+	const struct event *held = t->held.v;
+	int64_t open[TIMELINE_HELD + 1];
+	uint16_t at[TIMELINE_HELD + 1];
+	size_t n = t->held.n, nopen = 0;
+	bool ok = true;
+
+	order(held, n, at);
+	for (size_t i = 0; ok && i < n; i++) {
+		const struct event *ev = &held[at[i]];
+		const struct op_def *op = world_op(tl->tracks.w, ev->op);
+		int64_t end = timeline_end(ev), start = is_instant(op) ? end : timeline_start(ev);
+
+		while (ok && nopen && open[nopen - 1] <= start)
+			ok = tl->sink->end(tl->ctx, t, open[--nopen]);
+		if (!ok)
+			break;
+		if (nopen ? end > open[nopen - 1] : !fits(t, ev, start)) {
+			ok = lane(tl, t, LANE_ACROSS, "across", ev, op);
+			continue;
+		}
+		if (!nopen)
+			stands(t, ev, op, start);
+		ok = tell(tl, t, t, ev, op);
+		if (!is_instant(op))
+			open[nopen++] = end;
+	}
+	while (ok && nopen)
+		ok = tl->sink->end(tl->ctx, t, open[--nopen]);
+	t->held.n = 0;
+	return ok;
+}
+
+/* An event of a thread's line. A call that is not inside another ends what is waited for. */
+static bool of_thread(struct timeline *tl, struct track *t, const struct event *ev,
+		      const struct op_def *op)
+{
+	bool outermost = op->flags & OP_CALL && ev->depth == 0;
+
+	if (outermost && t->held.n == 0 && timeline_start(ev) >= t->cursor_ns) {
+		stands(t, ev, op, timeline_start(ev));
+		return tell(tl, t, t, ev, op) && tl->sink->end(tl->ctx, t, timeline_end(ev));
+	}
+	return vec_push(&t->held, *ev) &&
+	       ((!outermost && t->held.n < TIMELINE_HELD) || let_go(tl, t));
+}
+
+static bool of_cpu(struct timeline *tl, const struct event *ev, const struct op_def *op)
+{
+	const struct world_ctx *c = world_get_ctx(tl->tracks.w, ev->ctx);
+	struct track *node = tracks_of_node(&tl->tracks, c ? c->node : 0);
+	uint64_t cpu = 0;
+	char name[32];
+
+	if (c && c->node)
+		tl->tracks.node = c->node;
+	event_get(ev, op, COL_CPU, &cpu);
+	snprintf(name, sizeof(name), "CPU %" PRIu64, cpu);
+	return node && lane(tl, node, LANE_CPU ^ cpu, name, ev, op);
+}
+
+static const char *lane_name(const struct op_def *op)
+{
+	switch (op ? op->id : 0) {
+	case 0:
+		return "unknown";
+	case OP_IO_BLOCK:
+		return "block I/O";
+	case OP_IO_FILE:
+		return "waits for files";
+	case OP_NET_SOCKET:
+		return "waits for the network";
+	case OP_MARK_RANGE:
+		return "marked ranges";
+	default:
+		return op->name;
+	}
+}
+
+static bool event(struct timeline *tl, const struct event *ev)
+{
+	const struct op_def *op = world_op(tl->tracks.w, ev->op);
+	struct track *t;
+
+	if (op && op->track == TRACK_CPU)
+		return of_cpu(tl, ev, op);
+	t = tracks_of_ctx(&tl->tracks, ev->ctx);
+	if (!t)
+		return false;
+	if (op && op->track != TRACK_ASYNC && t->kind == LINE_THREAD)
+		return of_thread(tl, t, ev, op);
+	if (is_instant(op))
+		return tell(tl, t, t, ev, op);
+	return lane(tl, t, ev->op, lane_name(op), ev, op);
+}
+
+/* Who has which rank: told, or by the communicator a process joins first. */
+static bool rank_of(struct timeline *tl, const struct event *ev)
+{
+	const struct op_def *op = world_op(tl->tracks.w, ev->op);
+	struct track *t;
+	uint64_t rank;
+
+	if (!op || !event_get(ev, op, COL_RANK, &rank) || op_column(op, COL_COMM_ID) < 0)
+		return true;
+	t = tracks_of_ctx(&tl->tracks, ev->ctx);
+	return t &&
+	       (!process_of(tl, t) || tracks_rank(&tl->tracks, process_of(tl, t), (uint32_t)rank));
+}
+
+static int record(struct timeline *tl, const struct record *r, struct err *e)
+{
+	struct track *t;
+	bool ok = true;
+
+	switch (r->kind) {
+	case RECORD_SAMPLE:
+		if (!isfinite(r->u.SAMPLE.value))
+			return 0;
+		t = tracks_of_sample(&tl->tracks, &r->u.SAMPLE, r);
+		ok = t &&
+		     tl->sink->value(tl->ctx, t, r->u.SAMPLE.time_ns > 0 ? r->u.SAMPLE.time_ns : 0,
+				     r->u.SAMPLE.value);
+		break;
+	case RECORD_PLACE:
+		if (REC_HAS(r, PLACE, rank) && REC_HAS(r, PLACE, process))
+			ok = tracks_rank(&tl->tracks, r->u.PLACE.process, r->u.PLACE.rank);
+		break;
+	case RECORD_CLOCK:
+		ok = tl->sink->clock(tl->ctx, &r->u.CLOCK, r);
+		break;
+	case RECORD_OPEN:
+		if (r->u.OPEN.at_end && tl->open.n < OPEN_MAX &&
+		    world_get_thread(tl->tracks.w, r->u.OPEN.thread))
+			ok = vec_push(&tl->open, r->u.OPEN);
+		break;
+	case RECORD_CHAIN:
+		return chain_list_add(&tl->chains, r, e);
+	default:
+		break;
+	}
+	return ok ? 0 : err_nomem(e);
+}
+
+int timeline_item(struct timeline *tl, const struct stream_item *item, struct err *e)
+{
+	bool ok = true;
+
+	if (item->kind == STREAM_RECORD)
+		return record(tl, item->record, e);
+	for (size_t i = 0; ok && item->kind == STREAM_EVENTS && i < item->n; i++) {
+		const struct event *ev = &item->events[i];
+
+		ok = event(tl, ev) && (ev->op >> 8 != SOURCE_NCCL || rank_of(tl, ev));
+	}
+	return ok ? 0 : err_nomem(e);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct chain *x = a, *y = b;
+
+	return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+/* The machine a chain is about: by its name in the evidence, else the first. */
+static struct track *node_of(struct timeline *tl, const struct chain *c)
+{
+	struct json node = json_get(c->body, "node");
+	struct bytes name = json_bytes(node);
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i <= world_count(tl->tracks.w, WORLD_NODE) && !found; i++)
+		if (bytes_equal(world_text(tl->tracks.w, world_get_node(tl->tracks.w, i)->name),
+				name))
+			found = i;
+	json_free(node);
+	return tracks_of_node(&tl->tracks, found ? found : 1);
+}
+
+static bool finding(struct timeline *tl, const struct chain *c)
+{
+	int64_t from = c->first_ns > 0 ? c->first_ns : 0,
+		to = c->last_ns > from ? c->last_ns : from;
+	struct timeline_slice s = { .start_ns = from, .end_ns = to, .chain = c };
+	struct track *node = node_of(tl, c), *t;
+	bool full;
+
+	if (!node)
+		return false;
+	t = tracks_lane(&tl->tracks, node, LANE_FINDINGS, "findings", from, to, &full);
+	if (!t)
+		return full;
+	if (from == to)
+		return tl->sink->instant(tl->ctx, t, &s);
+	return tl->sink->begin(tl->ctx, t, &s) && tl->sink->end(tl->ctx, t, to);
+}
+
+/* Calls that had not returned; the records come outermost first or not, the line wants them so. */
+static bool still_open(struct timeline *tl, unsigned depth)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < tl->open.n; i++) {
+		const struct rec_OPEN *r = &tl->open.v[i];
+		struct timeline_slice s = { .start_ns = r->start_ns > 0 ? r->start_ns : 0,
+					    .end_ns = INT64_MAX,
+					    .op = world_op(tl->tracks.w, (uint16_t)r->op),
+					    .stack = r->stack };
+		uint64_t id;
+
+		if (r->depth != depth ||
+		    !map_get(&tl->tracks.by_subject, (uint64_t)LINE_THREAD << 32 | r->thread, &id))
+			continue;
+		ok = tl->sink->open(tl->ctx, tracks_get(&tl->tracks, (uint32_t)id), &s);
+	}
+	return ok;
+}
+
+int timeline_finish(struct timeline *tl, struct err *e)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < tl->tracks.v.n; i++)
+		ok = let_go(tl, tl->tracks.v.v[i]);
+	for (unsigned d = 0; ok && d < TRACKS_DEPTHS; d++)
+		ok = still_open(tl, d);
+	if (tl->chains.v.n)
+		qsort(tl->chains.v.v, tl->chains.v.n, sizeof(*tl->chains.v.v), by_start);
+	for (size_t i = 0; ok && i < tl->chains.v.n; i++)
+		ok = finding(tl, &tl->chains.v.v[i]);
+	return ok ? 0 : err_nomem(e);
+}
+
+void timeline_free(struct timeline *tl)
+{
+	tracks_free(&tl->tracks);
+	arrows_free(&tl->arrows);
+	chain_list_free(&tl->chains);
+	vec_free(&tl->open);
+}
