@@ -206,7 +206,7 @@ _ingero_export() {
 	_ingero_complete '-f --format -o --output --gzip --weight --no-stacks --records -p --pid -e --event --since
 		--until --last -n --node -w --where --arg -d --db -q --quiet -v --verbose --color
 		--progress -h --help --version' \
-		'-f|--format choice json csv text folded speedscope pprof prometheus otlp
+		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp
 		-o|--output FILE
 		--weight choice time count lost bytes
 		-p|--pid PID
