@@ -104,7 +104,8 @@ static __always_inline void file_step(struct file_room *room)
 	room->dentry = above;
 }
 
-static __always_inline void file_names(struct file_room *room, u64 dentry, u64 mnt)
+/* last: the name behind dentry, which has no dentry of its own yet; 0 none. */
+static __always_inline void file_names(struct file_room *room, u64 dentry, u64 mnt, u64 last)
 {
 	struct wire_file *w = &room->record;
 	u32 i;
@@ -112,6 +113,17 @@ static __always_inline void file_names(struct file_room *room, u64 dentry, u64 m
 	room->dentry = dentry;
 	room->mnt = mnt;
 	room->n = room->mounted = room->done = 0;
+	if (last) {
+		u32 n = BPF_CORE_READ((struct qstr *)last, hash_len) >> 32;
+		const void *name = BPF_CORE_READ((struct qstr *)last, name);
+
+		/* The rest of the path stands behind it. */
+		if (bpf_probe_read_kernel_str(w->name[0], WIRE_FILE_NAME, name) < 0)
+			n = 0;
+		if (n < WIRE_FILE_NAME)
+			w->name[0][n] = 0;
+		room->n = 1;
+	}
 	for (i = 0; i < FILE_STEPS; i++) {
 		if (room->done)
 			break;
@@ -127,22 +139,24 @@ static __always_inline u32 number_next(void)
 	return __sync_fetch_and_add(&file_number, 1) + 1;
 }
 
-/* 0: could not be told, and counted. */
-__weak __noinline u32 number_of_file(u64 address)
+/* Of the file at a place, or of the name behind it (a struct qstr), 0 none. 0: could not be told, and counted. */
+__weak __noinline u32 number_of_path(u64 dentry, u64 vfsmount, u64 last)
 {
-	struct file *file = (void *)address;
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
-	u64 dentry = (u64)BPF_CORE_READ(file, f_path.dentry);
-	u64 mnt = (u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	struct inode *inode = BPF_CORE_READ((struct dentry *)dentry, d_inode);
+	struct super_block *sb = BPF_CORE_READ((struct dentry *)dentry, d_sb);
+	u64 mnt = vfsmount - bpf_core_field_offset(struct mount, mnt);
 	u64 hash = BPF_CORE_READ((struct dentry *)dentry, d_name.hash_len);
 	u64 key = mix(mix(mix(mix(mix(7, dentry), (u64)inode), BPF_CORE_READ(inode, i_ino)), mnt),
 		      hash);
-	u32 *known = bpf_map_lookup_elem(&files, &key), zero = 0, number, names;
+	u32 *known = last ? 0 : bpf_map_lookup_elem(&files, &key), zero = 0, number, names;
 	struct file_room *room;
 	struct wire_file *w;
 	const char *text;
 
+	if (last) {
+		key = mix(key, BPF_CORE_READ((struct qstr *)last, hash_len));
+		known = bpf_map_lookup_elem(&files, &key);
+	}
 	if (known)
 		return *known;
 	room = bpf_map_lookup_elem(&file_rooms, &zero);
@@ -166,7 +180,7 @@ __weak __noinline u32 number_of_file(u64 address)
 		bpf_probe_read_kernel_str(w->subtype, sizeof(w->subtype), text);
 	text = BPF_CORE_READ((struct mount *)mnt, mnt_devname);
 	bpf_probe_read_kernel_str(w->origin, sizeof(w->origin), text);
-	file_names(room, dentry, mnt);
+	file_names(room, dentry, mnt, last);
 	names = w->names;
 	if (names > WIRE_FILE_NAMES)
 		names = WIRE_FILE_NAMES;
@@ -179,6 +193,32 @@ __weak __noinline u32 number_of_file(u64 address)
 	}
 	room->busy = 0;
 	return number;
+}
+
+/* Of an open file. */
+__weak __noinline u32 number_of_file(u64 address)
+{
+	struct file *file = (void *)address;
+
+	return number_of_path((u64)BPF_CORE_READ(file, f_path.dentry),
+			      (u64)BPF_CORE_READ(file, f_path.mnt), 0);
+}
+
+/* Of the name that a path is at. Hashes of names are made with the folder they are looked up in: a place that has the last
+ * name's is what that name led to, itself or over a mount point. */
+__weak __noinline u32 number_of_lookup(u64 address)
+{
+	struct nameidata *nd = (void *)address;
+	u64 vfsmount = (u64)BPF_CORE_READ(nd, path.mnt), hash = BPF_CORE_READ(nd, last.hash_len);
+	struct mount *mnt = (void *)(vfsmount - bpf_core_field_offset(struct mount, mnt));
+	struct dentry *dentry = BPF_CORE_READ(nd, path.dentry);
+	u64 last = address + bpf_core_field_offset(struct nameidata, last);
+
+	if (BPF_CORE_READ(nd, last_type) != 0 || BPF_CORE_READ(dentry, d_name.hash_len) == hash ||
+	    (dentry == BPF_CORE_READ(mnt, mnt.mnt_root) &&
+	     BPF_CORE_READ(mnt, mnt_mountpoint, d_name.hash_len) == hash))
+		last = 0;
+	return number_of_path((u64)dentry, vfsmount, last);
 }
 
 /* 0: the ring is full, and counted. */

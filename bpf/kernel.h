@@ -145,6 +145,8 @@ struct qstr {
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	struct inode *d_inode;
+	struct super_block *d_sb;
 };
 struct vfsmount {
 	struct dentry *mnt_root;
@@ -158,6 +160,11 @@ struct mount {
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+struct nameidata {	  /* of a path that is being followed */
+	struct path path; /* how far it got */
+	struct qstr last; /* the name behind that, or its own */
+	int last_type;
 };
 struct file {
 	struct inode *f_inode;
@@ -199,6 +206,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	bool throttled; /* 6.18 */
 	unsigned in_iowait : 1;
+	struct nameidata *nameidata;
 	struct files_struct *files;
 	struct bpf_local_storage *bpf_storage;
 	struct uprobe_task *utask;

@@ -68,13 +68,22 @@ static __always_inline struct inode *object_inode(struct file *file, u16 *mode)
 	return inode;
 }
 
+static __always_inline bool is_gpu(u32 rdev)
+{
+	u32 major = rdev >> 20, i;
+
+	for (i = 0; i < 4; i++)
+		if (major && major == config_gpu_majors[i])
+			return 1;
+	return 0;
+}
+
 /* What a descriptor is: OBJECT_SOCKET, OBJECT_GPU, OBJECT_DISK (then *dev is its device) or OBJECT_FD. */
 static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *dev)
 {
 	struct fdtable *table;
 	struct inode *inode;
 	struct file *file;
-	u32 major, i;
 	u16 mode;
 
 	/* Loads through a task that the verifier knows cost nothing; behind the array of files it knows no more. */
@@ -96,10 +105,8 @@ static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *de
 		*dev = BPF_CORE_READ(inode, i_rdev);
 		return OBJECT_DISK;
 	case MODE_CHAR:
-		major = BPF_CORE_READ(inode, i_rdev) >> 20;
-		for (i = 0; i < 4; i++)
-			if (major && major == config_gpu_majors[i])
-				return OBJECT_GPU;
+		if (is_gpu(BPF_CORE_READ(inode, i_rdev)))
+			return OBJECT_GPU;
 	}
 	return OBJECT_FD;
 }
@@ -154,69 +161,142 @@ static __always_inline void object_poll(struct sched_state *s, struct task_struc
 	}
 }
 
-/* The task is leaving the CPU and will not run until something wakes it. Still current: its memory can be read. True:
- * its first argument is the descriptor of a file or socket that it sleeps on. */
-static __always_inline bool object_of_sleep(struct sched_state *s, struct task_struct *task,
-					    struct pt_regs *regs, u32 state)
+/* Where the file or socket is told that a thread sleeps on. */
+enum sleep_at {
+	SLEEP_NOWHERE,
+	SLEEP_FD,     /* the descriptor that is the first argument */
+	SLEEP_LOOKUP, /* a path that is being followed */
+	SLEEP_STAT,   /* host.stat_dentry */
+};
+
+static __always_inline u64 path_followed(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->nameidata) || !bpf_core_type_exists(struct nameidata))
+		return 0;
+	return (u64)BPF_CORE_READ(task, nameidata);
+}
+
+/* Without one, and with a flag that allows that, it is the descriptor's file that is meant. */
+static __always_inline bool has_name(u64 address)
+{
+	char first = 0;
+
+	return !bpf_probe_read_user(&first, 1, (void *)address) && first;
+}
+
+static __always_inline u32 device_of(struct dentry *dentry)
+{
+	return BPF_CORE_READ(dentry, d_sb, s_dev);
+}
+
+/* Whatever the call is: it goes along a path, and waits for the file system it has come to, whose name it is then to be
+ * told by; or for who holds the other end of a pipe, or a driver, that is being opened. */
+static __always_inline bool object_path(struct sched_state *s, u64 address)
+{
+	struct nameidata *nd = (void *)address;
+	struct dentry *dentry = BPF_CORE_READ(nd, path.dentry);
+	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
+	u16 mode = BPF_CORE_READ(inode, i_mode) & MODE_TYPE;
+
+	switch (mode) {
+	case MODE_REGULAR:
+	case MODE_FOLDER:
+		object_disk(s, device_of(dentry));
+		return 1;
+	case MODE_BLOCK:
+		object_disk(s, BPF_CORE_READ(inode, i_rdev));
+		return 0;
+	case MODE_CHAR:
+		s->object_kind = is_gpu(BPF_CORE_READ(inode, i_rdev)) ? OBJECT_GPU : OBJECT_FD;
+		return 0;
+	default:
+		s->object_kind = OBJECT_FD;
+		return 0;
+	}
+}
+
+/* The task is leaving the CPU and will not run until something wakes it. Still current: its memory can be read. */
+static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
+						     struct task_struct *task,
+						     struct host_state *host, struct pt_regs *regs,
+						     u32 state)
 {
 	bool disk = BPF_CORE_READ_BITFIELD(task, in_iowait);
+	u32 class;
 
 	s->object_kind = OBJECT_NONE;
 	if (state & STATE_STOPPED) {
 		s->object_kind = OBJECT_STOP;
-		return 0;
+		return SLEEP_NOWHERE;
 	}
 	if (s->syscall < 0) {
 		/* Not in a system call and not stopped: what sleeps on the way there and back are faults. */
 		s->object_kind = OBJECT_FAULT;
-		return 0;
+		return SLEEP_NOWHERE;
 	}
-	switch (call_class(s->syscall)) {
+	class = call_class(s->syscall);
+	if (class == CALL_STAT_AT && !has_name(SYSCALL_ARG1(regs)))
+		class = CALL_FD;
+	else if (class == CALL_STAT_AT)
+		class = CALL_STAT;
+	if (class != CALL_STAT)
+		host->stat_dentry = 0;
+	switch (class) {
 	case CALL_FD:
-		return object_fd(s, task, SYSCALL_ARG0(regs), disk, 0);
+		return object_fd(s, task, SYSCALL_ARG0(regs), disk, 0) ? SLEEP_FD : SLEEP_NOWHERE;
 	case CALL_LOCK:
-		return object_fd(s, task, SYSCALL_ARG0(regs), disk, 1);
+		return object_fd(s, task, SYSCALL_ARG0(regs), disk, 1) ? SLEEP_FD : SLEEP_NOWHERE;
 	case CALL_SYNC:
-		return object_fd(s, task, SYSCALL_ARG0(regs), 1, 0);
+		return object_fd(s, task, SYSCALL_ARG0(regs), 1, 0) ? SLEEP_FD : SLEEP_NOWHERE;
 	case CALL_FUTEX:
 		object_set(s, OBJECT_FUTEX, SYSCALL_ARG0(regs));
 		s->futex_op = SYSCALL_ARG1(regs) & FUTEX_CMD_MASK;
 		s->futex_val = SYSCALL_ARG2(regs);
 		s->flags |= OFFCPU_FUTEX;
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_FUTEX_WAIT:
 		object_set(s, OBJECT_FUTEX, SYSCALL_ARG0(regs));
 		s->futex_op = 0;
 		s->futex_val = SYSCALL_ARG1(regs);
 		s->flags |= OFFCPU_FUTEX;
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_FUTEX_VECTOR:
 		s->object_kind = OBJECT_FUTEX;
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_SLEEP:
 		s->object_kind = OBJECT_TIMER;
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_CHILD:
 		s->object_kind = OBJECT_CHILD;
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_POLL:
 		object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs));
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_SELECT:
 		s->object_kind = (s32)SYSCALL_ARG0(regs) > 0 ? OBJECT_POLL : OBJECT_TIMER;
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_EPOLL:
 		object_set(s, OBJECT_POLL, (u32)SYSCALL_ARG0(regs));
-		return 0;
+		return SLEEP_NOWHERE;
 	case CALL_DISK:
 		s->object_kind = OBJECT_DISK;
-		return 0;
+		return SLEEP_NOWHERE;
+	case CALL_STAT:
+	case CALL_STAT_AT:
 	case CALL_OTHER:
 		break;
 	}
+	if (path_followed(task))
+		return object_path(s, path_followed(task)) ? SLEEP_LOOKUP : SLEEP_NOWHERE;
+	if (class == CALL_STAT && host->stat_dentry) {
+		object_disk(s, device_of((struct dentry *)host->stat_dentry));
+		return SLEEP_STAT;
+	}
+	if (class == CALL_STAT)
+		s->object_kind = OBJECT_DISK;
 	if (disk)
 		s->object_kind = OBJECT_DISK;
-	return 0;
+	return SLEEP_NOWHERE;
 }
 
 #endif

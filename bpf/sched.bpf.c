@@ -134,8 +134,14 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	s->throttled = 0;
 	s->steal_known = 0; /* until it is woken */
 	if (regs) {
-		if (object_of_sleep(s, task, regs, state))
+		enum sleep_at at = object_of_sleep(s, task, &st->host, regs, state);
+
+		if (at == SLEEP_FD)
 			s->number = number_of_fd((u32)SYSCALL_ARG0(regs));
+		else if (at == SLEEP_LOOKUP)
+			s->number = number_of_lookup(path_followed(task));
+		else if (at == SLEEP_STAT)
+			s->number = number_of_path(st->host.stat_dentry, st->host.stat_mnt, 0);
 		else if (s->object_kind == OBJECT_FAULT && !st->host.fault_ns)
 			st->host.fault_ns = now;
 		stack_of_sleep(ctx, task, st, regs);

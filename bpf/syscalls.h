@@ -18,11 +18,13 @@ enum call_class {
 	CALL_FUTEX_WAIT,   /* address, value */
 	CALL_FUTEX_VECTOR, /* addresses in memory */
 	CALL_SLEEP,
-	CALL_CHILD,  /* clone and vfork: until the child executes */
-	CALL_POLL,   /* array of struct pollfd, its length */
-	CALL_SELECT, /* highest descriptor + 1 */
-	CALL_EPOLL,  /* first argument is the descriptor of many */
-	CALL_DISK,   /* whole file systems, mappings */
+	CALL_CHILD,   /* clone and vfork: until the child executes */
+	CALL_POLL,    /* array of struct pollfd, its length */
+	CALL_SELECT,  /* highest descriptor + 1 */
+	CALL_EPOLL,   /* first argument is the descriptor of many */
+	CALL_DISK,    /* whole file systems, mappings */
+	CALL_STAT,    /* the state of a file: its name looked up, then asked */
+	CALL_STAT_AT, /* the same with the name behind a descriptor, or no name */
 };
 
 /* Class, name, number on x86-64 and on arm64. */
@@ -81,6 +83,11 @@ enum call_class {
 	X(CALL_EPOLL, io_pgetevents, 333, 292)      \
 	X(CALL_EPOLL, io_uring_enter, 426, 426)     \
 	X(CALL_EPOLL, epoll_pwait2, 441, 441)       \
+	X(CALL_STAT, stat, 4, ABSENT(5))            \
+	X(CALL_FD, fstat, 5, 80)                    \
+	X(CALL_STAT, lstat, 6, ABSENT(6))           \
+	X(CALL_STAT_AT, newfstatat, 262, 79)        \
+	X(CALL_STAT_AT, statx, 332, 291)            \
 	X(CALL_DISK, msync, 26, 227)                \
 	X(CALL_DISK, sync, 162, 81)
 

@@ -14,7 +14,7 @@ bool cause_files_event(struct cause_files *f, const struct world *w, const struc
 	const struct world_ctx *ctx = world_get_ctx(w, ev->ctx);
 	const struct world_thread *th = ctx ? world_get_thread(w, ctx->thread) : NULL;
 	struct cause_file fresh = { .process = th ? th->process : 0 };
-	uint64_t key, at, way = 0;
+	uint64_t key, at, way = CAUSE_FILE_WAYS - 1;
 
 	if (!op || !event_get(ev, op, COL_FILE, &fresh.id))
 		return true;
@@ -27,7 +27,7 @@ bool cause_files_event(struct cause_files *f, const struct world *w, const struc
 			return false;
 	}
 	event_get(ev, op, COL_WRITE, &way);
-	f->v.v[at].ns[way < 3 ? way : 0] += ev->dur_ns;
+	f->v.v[at].ns[way < CAUSE_FILE_WAYS ? way : 0] += ev->dur_ns;
 	f->v.v[at].waits++;
 	return true;
 }
@@ -68,7 +68,7 @@ const char *cause_files_top(const struct cause_files *f, uint32_t process, uint6
 
 	for (size_t i = 0; i < f->v.n; i++) {
 		const struct cause_file *v = &f->v.v[i];
-		uint64_t sum = v->ns[0] + v->ns[1] + v->ns[2], at;
+		uint64_t sum = v->ns[0] + v->ns[1] + v->ns[2] + v->ns[3], at;
 		const struct cause_file_name *name;
 
 		if (v->process != process || sum <= most || !map_get(&f->names, v->id, &at))

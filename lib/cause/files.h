@@ -12,12 +12,14 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-#define CAUSE_FILES 65536
+#define CAUSE_FILES	65536
+#define CAUSE_FILE_WAYS 4
 
 struct cause_file {
 	uint32_t process;
 	uint64_t id;
-	uint64_t ns[3]; /* waited in reads, in writes, in waits for what was written */
+	/* waited in reads, in writes, in waits for what was written, in neither: opening it, asking for its state */
+	uint64_t ns[CAUSE_FILE_WAYS];
 	uint64_t waits;
 };
 struct cause_file_name {

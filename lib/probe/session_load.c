@@ -206,9 +206,10 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 	for (int walker = opt->walker; walker <= last_walker; walker++)
 		for (enum probe_link link = from; link <= to; link++) {
 			loading = &s->optional;
-			do
+			do {
+				load_log[0] = 0; /* what was left out is not what failed */
 				rc = load_once(s, link, walker, opt);
-			while (rc && probe_optional_again(&s->optional, &refused));
+			} while (rc && probe_optional_again(&s->optional, &refused));
 			loading = NULL;
 			if (rc == 0)
 				return 0;

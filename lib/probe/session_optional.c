@@ -39,6 +39,7 @@ struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct
 static void place_of(struct probe_optional *v, const struct btf *kernel, const char *section)
 {
 	const char *slash = strchr(section, '/'), *at = slash ? slash + 1 : section;
+	const char *what = "tracepoint";
 	bool found = true;
 	char name[80];
 
@@ -46,11 +47,15 @@ static void place_of(struct probe_optional *v, const struct btf *kernel, const c
 		snprintf(name, sizeof(name), "btf_trace_%s", at);
 		found = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF) > 0;
 	}
+	if (strncmp(section, "fentry/", 7) == 0) {
+		found = btf__find_by_name_kind(kernel, at, BTF_KIND_FUNC) > 0;
+		what = "function";
+	}
 	if (found)
 		return;
 	v->refused = true;
 	if (!v->stands_in)
-		snprintf(v->reason, sizeof(v->reason), "this kernel has no tracepoint %s", at);
+		snprintf(v->reason, sizeof(v->reason), "this kernel has no %s %s", what, at);
 }
 
 void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bool host,

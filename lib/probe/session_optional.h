@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that not every kernel takes, by source: block, memory, fault, tcp, oom (the second word of a program's
+ * Programs that not every kernel takes, by source: block, memory, fault, file, tcp, oom (the second word of a program's
  * name). One whose tracepoint or function is not there, or that the kernel refuses, is left out with the reason, and
  * everything else is recorded. Part of the room that knows libbpf.
  */

@@ -74,6 +74,11 @@ def main(package, links):
     tap.same(text("calls.exit").strip(), "0", "the default way records")
     compare("calls")
 
+    got = stat("calls")
+    if got:
+        tap.none((x for x in got["coverage"]["layers"] if x["layer"] in ("block", "memory", "file", "oom") and x["failed"]),
+                 "every source of the host's side is there")
+
     tap.same(text("samples.exit").strip(), "0", "-F records")
     compare("samples")
     got = stat("samples")

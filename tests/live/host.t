@@ -188,8 +188,11 @@ def files(device):
 
 # ---- a file system in user space: the kernel's side of the protocol is linux/fuse.h --------------------------------------
 
+FILES_THERE = {(1, b"model.bin"): 2, (1, b"data"): 3, (3, b"part.bin"): 4}  # folder, name: node
+
+
 def fuse(mount):
-    """Serves one file "model.bin", each read after a sleep. None: not possible here."""
+    """Serves some files, each answer after a sleep, and nothing may be kept. None: not possible here."""
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         fd = os.open("/dev/fuse", os.O_RDWR)
@@ -202,7 +205,7 @@ def fuse(mount):
     size = 1 << 20
 
     def attr(node):
-        mode, n = (0o40755, 0) if node == 1 else (0o100644, size)
+        mode, n = (0o40755, 0) if node in (1, 3) else (0o100644, size)
         return node.to_bytes(8, "little") + n.to_bytes(8, "little") + b"\0" * 44 + mode.to_bytes(4, "little") \
             + (1).to_bytes(4, "little") + b"\0" * 12 + (4096).to_bytes(4, "little") + b"\0" * 4
 
@@ -218,22 +221,28 @@ def fuse(mount):
             body, error = b"", 0
             if op in (2, 42):  # forget: nobody waits
                 continue
+            if op in (1, 3, 14, 15, 27, 28):
+                time.sleep(0.01)
             if op == 26:  # init
                 body = struct.pack("<IIIIHHIIHHI28x", 7, 31, 65536, 0, 8, 6, 65536, 1, 0, 0, 0)
             elif op == 1:  # lookup
-                if got[40:].split(b"\0")[0] == b"model.bin":
-                    body = struct.pack("<QQQQII", 2, 0, 60, 60, 0, 0) + attr(2)
+                found = FILES_THERE.get((node, got[40:].split(b"\0")[0]))
+                if found:
+                    body = struct.pack("<QQQQII", found, 0, 0, 0, 0, 0) + attr(found)
                 else:
                     error = -2
             elif op == 3:  # getattr
-                body = struct.pack("<QII", 60, 0, 0) + attr(node)
-            elif op == 14:  # open: past the page cache
+                body = struct.pack("<QII", 0, 0, 0) + attr(node)
+            elif op in (14, 27):  # open: past the page cache
                 body = struct.pack("<QII", 1, 1, 0)
             elif op == 15:  # read
                 n = struct.unpack_from("<QQI", got, 40)[2]
-                time.sleep(0.01)
                 body = b"x" * n
-            elif op in (18, 25):  # release, flush
+            elif op == 28:  # readdir
+                names = [n for (folder, n) in FILES_THERE if folder == node]
+                for i, n in list(enumerate(names))[struct.unpack_from("<QQ", got, 40)[1]:]:
+                    body += struct.pack("<QQII", i + 100, i + 1, len(n), 8) + n + b"\0" * (-len(n) % 8)
+            elif op in (18, 25, 29):  # release, flush
                 pass
             else:
                 error = -38
@@ -256,7 +265,53 @@ print(json.dumps({"pid": os.getpid(), "begin": begin, "end": time.monotonic_ns()
 '''
 
 
-def user_space_files():
+NAMES = r'''
+mount = sys.argv[1]
+model, data, none = (os.path.join(mount, n) for n in ("model.bin", "data", "none.bin"))
+said = []
+def phase(name, waits, path, do, *arguments):
+    begin = time.monotonic_ns()
+    for i in range(5):
+        try:
+            do(*arguments)
+        except FileNotFoundError:
+            pass
+    said.append({"name": name, "waits": waits, "path": path, "begin": begin, "end": time.monotonic_ns()})
+fd, folder = os.open(model, os.O_RDONLY), os.open(data, os.O_RDONLY)
+phase("opened", [2, 0], model, os.open, model, os.O_RDONLY)
+phase("looked up in vain", [1, 0], none, os.stat, none)
+phase("asked for its state", [1, 1], model, os.stat, model)
+phase("opened from a folder", [2, 0], os.path.join(data, "part.bin"), lambda: os.open("part.bin", os.O_RDONLY, dir_fd=folder))
+phase("by descriptor", [1, 0], model, os.fstat, fd)
+phase("listed", [2, 0], data, lambda: os.listdir(folder))
+os.chdir(mount)
+phase("relative", [1, 1], model, os.stat, "./data/../model.bin")
+print(json.dumps({"pid": os.getpid(), "phases": said}))
+'''
+
+
+def names(mount, states):
+    """states: the kernel tells of whom a file's state is asked."""
+    truth, events, records = record("fuse-names", NAMES, mount)
+    if not truth:
+        return
+    known = said(records, "file")
+    for phase in truth["phases"]:
+        during = [e for e in of(events, "io", "file", truth["pid"]) if phase["begin"] <= e["end"] <= phase["end"]]
+        found = [(known[e["x"]["file"]]["path"], known[e["x"]["file"]]["fstype"], known[e["x"]["file"]]["mount"]) for e in during
+                 if e["dur"] > 5_000_000]
+        # What the way leads over is looked up as well.
+        at = [f for f in found if f[0] == phase["path"]]
+        waits, unnamed = phase["waits"]
+        tap.ok(len(at) >= 5 * (waits + unnamed * states) and set(at) == {(phase["path"], "fuse.slow", mount)} and
+               all(phase["path"].startswith(f[0]) or f[0].startswith(mount + "/data") for f in found),
+               f"fuse, {phase['name']}: the file that was waited for, each time", (phase, found))
+        kinds = {e["x"].get("object_kind") for e in tracks.of_thread(events, truth["pid"])
+                 if phase["begin"] <= e["end"] <= phase["end"] and e["dur"] > 5_000_000}
+        tap.same(kinds, {tracks.DISK}, f"fuse, {phase['name']}: and waited for as a file")
+
+
+def user_space_files(states):
     mount = tempfile.mkdtemp(prefix="ingero-fuse-")
     undo.append(lambda: os.rmdir(mount))
     why = fuse(mount)
@@ -279,6 +334,7 @@ def user_space_files():
     stalls = [c["summary"] for c in json.loads(told or "{}").get("chains", []) if c["kind"] == "disk-stall"]
     tap.ok(any(f"slow reads of {path} (fuse.slow, server:/export) took " in line for line in stalls),
            "fuse: the explanation names it", told[:2000])
+    names(mount, states)
 
 
 # ---- connections ------------------------------------------------------------------------------------------------------------
@@ -661,7 +717,7 @@ def memory():
 try:
     first = record("nothing", "print('{\"pid\": 0}')")[2]
     got = sources(first)
-    tap.same(set(got), {"block", "memory", "fault", "tcp", "oom"}, "which sources there are is said")
+    tap.same(set(got), {"block", "memory", "fault", "file", "tcp", "oom"}, "which sources there are is said")
     tap.none([r for r in got.values() if r["requested"] != r["attached"] + r["failed"] or (r["failed"] and not r.get("reason"))],
              "and why one is missing")
     print("#", ", ".join(f"{k}: {v['attached']} of {v['requested']}" for k, v in got.items()))
@@ -672,7 +728,7 @@ try:
         files(device)
     else:
         tap.skip("block I/O", f"optional: {why or got['block'].get('reason')}")
-    user_space_files()
+    user_space_files("file" in have)
     sockets()
     # Who accepts a connection is also found without a program of its own.
     if got["tcp"]["attached"] + 1 >= got["tcp"]["requested"]:

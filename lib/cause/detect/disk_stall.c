@@ -38,6 +38,8 @@ static struct cause_disk io_of(const struct finding *f)
 /* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for longest. */
 static void slowest(const struct finding *f, struct buf *out)
 {
+	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",
+							   "opens and lookups" };
 	uint64_t device = f->who ? f->who->object : 0;
 	const uint64_t *ns;
 	const char *name = cause_files_top(&f->c->files, f->g->process, device, &ns);
@@ -45,13 +47,10 @@ static void slowest(const struct finding *f, struct buf *out)
 
 	if (!name)
 		return;
-	for (unsigned i = 1; i < 3; i++)
+	for (unsigned i = 1; i < CAUSE_FILE_WAYS; i++)
 		most = ns[i] > ns[most] ? i : most;
-	buf_printf(out, "; slow %s of %s took %s",
-		   most == 0   ? "reads"
-		   : most == 1 ? "writes"
-			       : "syncs",
-		   name, human_ns(ns[0] + ns[1] + ns[2]).s);
+	buf_printf(out, "; slow %s of %s took %s", ways[most], name,
+		   human_ns(ns[0] + ns[1] + ns[2] + ns[3]).s);
 }
 
 static void summary(const struct finding *f, struct buf *out)
