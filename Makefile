@@ -84,6 +84,9 @@ define probe_functions
 			[ -n "$$static" ] || [ -z "$$(have "$$bpf" "$$l")" ] || static=$$l; done; \
 		echo "STATIC_LIBS := $$static"; \
 		echo "STATIC_SQLITE := $$([ -z "$$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' '-static -lsqlite3 -lm')" ] || echo '-lsqlite3 -lm')"; \
+		jq=; for l in '-ljq -lm' '-ljq -lonig -lm'; do \
+			[ -n "$$jq" ] || [ -z "$$(have $$'#include <stdio.h>\n#include <jq.h>\nint main(void){return !jq_init();}' "-static $$l")" ] || jq=$$l; done; \
+		echo "STATIC_JQ := $$jq"; \
 		echo "BPFTOOL := $$(find_bpftool)"; \
 		echo "BPFCLANG := $$(find_bpfclang)"; \
 		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
@@ -201,21 +204,38 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
 
-# Programs that need nothing on the machine they run on, not even a C library: for nodes without a network. Those that
-# read JSON are not among them where libjq comes as a shared library only. The linker warns that what the C library
-# loads by itself (names of users, libnvidia-ml) wants the same C library there; without it numbers stand for names.
-static_programs := $(addprefix $(BUILD)/static/ingero-,$(if $(HAVE_BPF),record check) \
-	$(if $(HAVE_SQLITE),$(if $(STATIC_SQLITE),stat correlate),stat correlate) demo)
-ifdef STATIC_LIBS
+# Programs that need nothing on the machine they run on, not even a C library: for nodes without a network. Those whose
+# libraries come as shared ones only are left out, and said to be. The linker warns that what the C library loads by itself
+# (names of users, libnvidia-ml) wants the same C library there; without it numbers stand for names.
+static_core := ingero $(if $(HAVE_BPF),ingero-record ingero-check) ingero-demo
+static_archive := ingero-correlate
+static_json := $(filter-out $(static_core) $(static_archive) ingero-record ingero-check,$(notdir $(programs)))
+static_no_archive := $(if $(HAVE_SQLITE),$(if $(STATIC_SQLITE),,libsqlite3.a))
+static_no_json := $(static_no_archive) $(if $(STATIC_JQ),,libjq.a)
+static_programs := $(addprefix $(BUILD)/static/,$(static_core) $(if $(strip $(static_no_archive)),,$(static_archive)) \
+	$(if $(strip $(static_no_json)),,$(static_json)))
 .PHONY: static
+ifdef STATIC_LIBS
 static: $(static_programs)
+	$(Q)$(if $(HAVE_BPF),:,echo "ingero: no static ingero-record: this build has no BPF (it lacks $(bpf_lacks))" >&2; exit 1)
+	$(Q)$(if $(strip $(static_no_archive)),echo "ingero: not linked statically: $(static_archive)$(comma) for want of $(strip $(static_no_archive))" >&2,:)
+	$(Q)$(if $(strip $(static_no_json)),echo "ingero: not linked statically: $(static_json)$(comma) for want of $(strip $(static_no_json))" >&2,:)
 
 $(BUILD)/static/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	@mkdir -p $(@D)
 	$(say) STATIC $@
-	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(if $(HAVE_SQLITE),$(STATIC_SQLITE)) $(STATIC_LIBS) -lm -s -o $@ 2>$@.log || { cat $@.log >&2; exit 1; }
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(if $(HAVE_SQLITE),$(STATIC_SQLITE)) $(STATIC_JQ) $(STATIC_LIBS) -lm -s \
+		-o $@ 2>$@.log || { cat $@.log >&2; exit 1; }
 	@rm -f $@.log
 test_programs += $(if $(HAVE_BPF),$(if $(SAN),,$(BUILD)/static/ingero-record))
+else
+# One by one, so that a person knows which package to ask for.
+static:
+	@lacks() { printf 'int main(void){return 0;}\n' | $(CC) -x c - -static $$1 -o $(BUILD)/.static >/dev/null 2>&1 || echo " $$2"; }; \
+	missing=$$(lacks '' libc.a; lacks -lz libz.a; lacks -lelf libelf.a; lacks -lbpf libbpf.a); \
+	rm -f $(BUILD)/.static; \
+	echo "ingero: cannot link statically:" $${missing:-libbpf, libelf and zlib do not fit together} \
+		$${missing:+"is missing (Debian and Ubuntu: libc6-dev, zlib1g-dev, libelf-dev, libbpf-dev have them)"} >&2; exit 1
 endif
 
 $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a

@@ -29,6 +29,10 @@ like "$list" '/man/man5/ige\.5$' "the format's page"
 p=$(ls "$root/opt/ingero/bin" | head -1)
 like "$(cd / && "$root/opt/ingero/bin/$p" --version)" "^$p [0-9]" "$p runs from there"
 unlike "$(grep -rlI "$root" "$root" 2>/dev/null)" . "nothing mentions DESTDIR"
+# Programs without shared libraries: where none can be linked it is said what is missing.
+make --no-print-directory INSTALL=no BUILD="$BUILD" static STATIC_LIBS= >"$TMP/log" 2>&1
+is "$?" 2 "make static fails where it cannot"
+like "$(cat "$TMP/log")" "^ingero: cannot link statically: " "and says why"
 ok "make uninstall" quietly uninstall DESTDIR="$root" PREFIX=/opt/ingero
 is "$(installed)" "" "nothing is left"
 done_testing
