@@ -78,25 +78,41 @@ bool ask_details_event(struct ask_details *d, const struct world *w, const struc
 	return !known || add(d, op, &x, ev->dur_ns);
 }
 
+/* Ready to run, and not running. */
+#define WAITING                                                                                   \
+	(1u << PART_PREEMPTED | 1u << PART_RUNQ | 1u << PART_CPU_IDLE | 1u << PART_WAIT_UNKNOWN | \
+	 1u << PART_THROTTLED | 1u << PART_STOLEN)
+
 bool ask_details_offcpu(struct ask_details *d, const struct line_piece *p)
 {
-	uint64_t taken = 0, all = (uint64_t)(p->end_ns - p->start_ns);
+	uint64_t all = (uint64_t)(p->end_ns - p->start_ns), named[PART_COUNT] = { 0 };
 	struct about slept = { VIEW_ABOUT_SYSCALL, PART_COUNT, NO_SYSCALL, 0, 0 };
 
 	for (unsigned i = 0; i < p->parts->nculprits; i++) {
 		const struct part_culprit *c = &p->parts->c[i];
 		struct about by = { VIEW_ABOUT_TASK, (enum part)c->part, c->culprit, 0, 0 };
-		uint64_t ns = c->ns < all - taken ? c->ns : all - taken;
+		uint64_t ns = c->ns < all ? c->ns : all;
 
 		if (ns && !add(d, p->op, &by, ns))
 			return false;
-		taken += ns;
+		all -= ns;
+		named[c->part < PART_COUNT ? c->part : 0] += ns;
 	}
-	if (all == taken)
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		struct about state = { VIEW_ABOUT_STATE, (enum part)i, i, 0, 0 };
+		uint64_t ns = WAITING >> i & 1 ? parts_get(p->parts, (enum part)i) : 0;
+
+		ns = ns > named[i] ? ns - named[i] : 0;
+		ns = ns < all ? ns : all;
+		if (ns && !add(d, p->op, &state, ns))
+			return false;
+		all -= ns;
+	}
+	if (all == 0)
 		return true;
 	event_get(p->ev, p->op, COL_SYSCALL, &slept.id);
 	event_get(p->ev, p->op, COL_OBJECT_KIND, &slept.more);
-	return add(d, p->op, &slept, all - taken);
+	return add(d, p->op, &slept, all);
 }
 
 void ask_details_record(struct ask_details *d, const struct record *rec)
@@ -137,7 +153,9 @@ static void syscall_text(const struct ask_details *d, const struct ask_detail *x
 	const char *name = syscall_name(d->arch, x->id);
 
 	if (x->id == NO_SYSCALL)
-		buf_puts(out, x->more == OBJECT_FAULT ? "page fault" : "no system call");
+		buf_puts(out, x->more == OBJECT_FAULT  ? "page fault"
+			      : x->more == OBJECT_STOP ? "stopped"
+						       : "cause not recorded");
 	else if (name)
 		buf_puts(out, name);
 	else
@@ -165,6 +183,9 @@ static void text_of(const struct ask_details *d, const struct ask_detail *x, con
 		break;
 	case VIEW_ABOUT_SOCKET:
 		ask_things_socket_text(things, w, x->id, out);
+		break;
+	case VIEW_ABOUT_STATE:
+		buf_puts(out, part_text(x->row.part));
 		break;
 	}
 }

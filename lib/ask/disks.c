@@ -14,11 +14,12 @@ static bool block(struct ask_disks *d, const struct world *w, const struct event
 	uint64_t way = 0, bytes = 0, queue_ns = 0;
 	struct ask_disk *disk;
 	size_t i = 0;
+	bool queued;
 
 	event_get(ev, op, COL_DEVICE, &new.row.device);
 	event_get(ev, op, COL_WRITE, &way);
 	event_get(ev, op, COL_BYTES, &bytes);
-	event_get(ev, op, COL_QUEUE_NS, &queue_ns);
+	queued = event_get(ev, op, COL_QUEUE_NS, &queue_ns);
 	new.row.way = way < UINT32_MAX ? (unsigned)way : UINT32_MAX;
 	while (i < d->disks.n &&
 	       (d->disks.v[i].row.node != new.row.node ||
@@ -30,8 +31,9 @@ static bool block(struct ask_disks *d, const struct world *w, const struct event
 	queue_ns = queue_ns < ev->dur_ns ? queue_ns : ev->dur_ns;
 	disk->row.count++;
 	disk->row.bytes += bytes;
-	disk->row.queue_ns += queue_ns;
-	disk->row.device_ns += ev->dur_ns - queue_ns;
+	disk->row.queued += queued;
+	disk->row.queue_ns += queued ? queue_ns : 0;
+	disk->row.device_ns += queued ? ev->dur_ns - queue_ns : 0;
 	return sketch_add(&disk->durations, ev->dur_ns);
 }
 

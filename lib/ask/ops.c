@@ -14,9 +14,9 @@
 #include "lib/ask/kernels.h"
 #include "lib/ask/ops_counter.h"
 #include "lib/ask/ops_facts.h"
+#include "lib/ask/ops_process.h"
 #include "lib/ask/ops_rows.h"
 #include "lib/ask/view.h"
-#include "lib/base/map.h"
 #include "lib/line/line.h"
 #include "lib/world/stack_ends.h"
 
@@ -24,16 +24,13 @@ struct ask_ops_run {
 	struct line_sink sink;	   /* first: the sink is the run */
 	struct ops_summary answer; /* rows and processes are filled in when asked */
 	struct ops_counters counters;
-	VEC(struct ops_process) processes;
+	struct ops_processes processes;
 	struct world *w;
 	struct select *sel;
 	struct line *line;
 	struct exact *exact; /* NULL: nobody asks for so much */
 	struct ask_by *by;   /* NULL: nobody asks, the same of the next */
 	struct ask_view *view;
-	struct map process_of; /* world process -> index + 1 */
-	struct map seen_ctx;   /* world ctx -> process index + 1, 0 none */
-	struct map seen_thread;
 	struct ask_kernels *kernels;
 	struct stack_ends stack_ends;
 	struct stack_ends_sum stacks;
@@ -50,52 +47,9 @@ static struct ops_counter *counter_of(struct ask_ops_run *r, const struct op_def
 	return c;
 }
 
-static struct ops_process *process_of(struct ask_ops_run *r, uint32_t process, uint32_t image)
-{
-	const struct world_image *im = world_get_image(r->w, image);
-	struct ops_process *p;
-	uint64_t at;
-
-	if (process == 0)
-		return NULL;
-	if (map_get(&r->process_of, process, &at)) {
-		p = &r->processes.v[at - 1];
-		if (im)
-			p->comm = im->comm;
-		return p;
-	}
-	if (!vec_push(&r->processes,
-		      (struct ops_process){ .process = process, .comm = im ? im->comm : 0 }) ||
-	    !map_put(&r->process_of, process, r->processes.n)) {
-		r->nomem = true;
-		return NULL;
-	}
-	return &r->processes.v[r->processes.n - 1];
-}
-
-/* The process an event belongs to; NULL for events of a CPU. */
 static struct ops_process *process_of_ctx(struct ask_ops_run *r, uint32_t ctx)
 {
-	const struct world_ctx *c;
-	const struct world_image *im;
-	const struct world_thread *th;
-	struct ops_process *p;
-	uint64_t at;
-
-	if (map_get(&r->seen_ctx, ctx, &at))
-		return at ? &r->processes.v[at - 1] : NULL;
-	c = world_get_ctx(r->w, ctx);
-	im = c ? world_get_image(r->w, c->image) : NULL;
-	th = c ? world_get_thread(r->w, c->thread) : NULL;
-	p = process_of(r, im ? im->process : th ? th->process : 0, c ? c->image : 0);
-	if (p && th && !map_get(&r->seen_thread, c->thread, NULL)) {
-		p->threads++;
-		if (!map_put(&r->seen_thread, c->thread, 1))
-			r->nomem = true;
-	}
-	if (!map_put(&r->seen_ctx, ctx, p ? (uint64_t)(p - r->processes.v) + 1 : 0))
-		r->nomem = true;
-	return p;
+	return ops_process_of(&r->processes, r->w, ctx, &r->nomem);
 }
 
 static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t ret)
@@ -247,7 +201,7 @@ void ask_ops_free(struct ask_ops_run *r)
 	if (!r)
 		return;
 	ops_counters_free(&r->counters);
-	vec_free(&r->processes);
+	ops_processes_free(&r->processes);
 	vec_free(&r->answer.rows);
 	vec_free(&r->answer.errors);
 	vec_free(&r->answer.processes);
@@ -255,9 +209,6 @@ void ask_ops_free(struct ask_ops_run *r)
 	ask_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);
 	ask_kernels_free(r->kernels);
-	map_free(&r->process_of);
-	map_free(&r->seen_ctx);
-	map_free(&r->seen_thread);
 	stack_ends_free(&r->stack_ends);
 	stack_ends_sum_free(&r->stacks);
 	line_free(r->line);
@@ -448,8 +399,8 @@ static bool fill_rows(struct ask_ops_run *r)
 		if (row.count && !vec_push(&a->rows, row))
 			return false;
 	}
-	for (size_t i = 0; i < r->processes.n; i++)
-		if (!vec_push(&a->processes, r->processes.v[i]))
+	for (size_t i = 0; i < r->processes.v.n; i++)
+		if (!vec_push(&a->processes, r->processes.v.v[i]))
 			return false;
 	ops_rows_sort(a);
 	ask_findings_sort(a);

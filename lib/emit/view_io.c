@@ -21,8 +21,11 @@ static void device_cell(struct table *t, const struct world *w, const struct vie
 	struct bytes origin = world_text(w, d->origin), mount = world_text(w, d->mount);
 	struct buf text = { 0 };
 
-	buf_printf(&text, "%llu:%llu", (unsigned long long)d->device >> 20,
-		   (unsigned long long)d->device & 0xfffff);
+	if (d->device)
+		buf_printf(&text, "%llu:%llu", (unsigned long long)d->device >> 20,
+			   (unsigned long long)d->device & 0xfffff);
+	else
+		buf_puts(&text, "unknown");
 	if (origin.n)
 		buf_printf(&text, " %.*s", (int)origin.n, origin.p);
 	if (mount.n)
@@ -49,8 +52,8 @@ static void disks(struct buf *out, const struct world *w, const struct view *v,
 		table_cell(t, "%s", cell_quantile(&text, d->p50_ns, d->count));
 		table_cell(t, "%s", cell_quantile(&text, d->p99_ns, d->count));
 		table_cell(t, "%s", human_ns(d->max_ns).s);
-		table_cell(t, "%s", human_ns(d->queue_ns).s);
-		table_cell(t, "%s", human_ns(d->device_ns).s);
+		table_cell(t, "%s", d->queued ? human_ns(d->queue_ns).s : "-");
+		table_cell(t, "%s", d->queued ? human_ns(d->device_ns).s : "-");
 	}
 	out->failed |= !t;
 	if (t)

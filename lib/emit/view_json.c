@@ -210,7 +210,9 @@ static void times(struct jsonw *j, const struct world *w, const struct view *v)
 
 static void details(struct jsonw *j, const struct world *w, const struct view *v)
 {
-	static const char *const about[] = { "task", "syscall", "file", "device", "socket" };
+	static const char *const about[] = {
+		"task", "syscall", "file", "device", "socket", "state"
+	};
 
 	jsonw_key_array(j, "host");
 	for (size_t i = 0; i < v->details.n; i++) {
@@ -246,6 +248,7 @@ static void disks(struct jsonw *j, const struct world *w, const struct view *v)
 		jsonw_key_str(j, "what", d->way < 4 ? ways[d->way] : "other");
 		jsonw_key_u64(j, "count", d->count);
 		jsonw_key_u64(j, "bytes", d->bytes);
+		jsonw_key_u64(j, "queued", d->queued);
 		jsonw_key_u64(j, "queue_ns", d->queue_ns);
 		jsonw_key_u64(j, "device_ns", d->device_ns);
 		jsonw_key_u64(j, "p50_ns", d->p50_ns);
@@ -404,8 +407,10 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 		gpus(j, w, s);
 	if (s->brief)
 		return; /* events were not looked at */
-	if (v->sections & VIEW_BIT(TIME))
+	if (v->sections & VIEW_BIT(TIME)) {
+		jsonw_key_bool(j, "off_cpu_recorded", v->off_cpu);
 		times(j, w, v);
+	}
 	if (v->sections & VIEW_BIT(HOST))
 		details(j, w, v);
 	if (v->sections & VIEW_BIT(IO))

@@ -59,8 +59,16 @@ static void share_line(struct buf *out, const struct emit_style *st, double shar
 	buf_printf(out, " %s: %s\n", what, human_ns(ns).s);
 }
 
+/* What is no recorded wait is the thread's own code only where all waits are recorded. */
+static const char *self_text(const struct ops_summary *s)
+{
+	if (!s->view->off_cpu)
+		return "running or waiting (which is not recorded)";
+	return s->not_kept || s->lost ? "on CPU, or in what is missing here" : part_text(PART_SELF);
+}
+
 static void process(struct buf *out, const struct world *w, const struct view_time *t,
-		    const struct emit_style *st)
+		    const char *self, const struct emit_style *st)
 {
 	struct share v[2 * PART_COUNT];
 	uint64_t calls = 0, rest = 0;
@@ -86,7 +94,7 @@ static void process(struct buf *out, const struct world *w, const struct view_ti
 			continue;
 		}
 		snprintf(what, sizeof(what), "%s, %s", v[i].call ? "in calls" : "outside",
-			 part_text(v[i].part));
+			 v[i].part == PART_SELF ? self : part_text(v[i].part));
 		share_line(out, st, share, style_of(v[i].part), what, v[i].ns);
 	}
 	if (rest)
@@ -104,7 +112,7 @@ bool view_time_text(struct buf *out, const struct world *w, const struct ops_sum
 			continue;
 		if (shown++ == 0)
 			view_heading(out, st, "Where the time went, calls inside calls folded");
-		process(out, w, &v->times.v[i], st);
+		process(out, w, &v->times.v[i], self_text(s), st);
 	}
 	return shown > 0;
 }

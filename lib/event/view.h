@@ -80,7 +80,9 @@ struct view_disk {
 	uint32_t node;
 	uint64_t device;
 	unsigned way; /* 0 read 1 write 2 flush 3 discard */
-	uint64_t count, bytes, queue_ns, device_ns, p50_ns, p99_ns, max_ns;
+	uint64_t count, bytes, p50_ns, p99_ns, max_ns;
+	uint64_t queued, queue_ns,
+		device_ns;	/* of so many it was told when the device was given them */
 	uint32_t origin, mount; /* strings: what is known of it by the files met */
 };
 /* Calls that waited for one file. */
@@ -101,12 +103,13 @@ enum view_about {
 	VIEW_ABOUT_FILE,
 	VIEW_ABOUT_DEVICE,
 	VIEW_ABOUT_SOCKET,
+	VIEW_ABOUT_STATE, /* waiting for a CPU, and nobody can be named */
 };
 struct view_detail {
 	const struct op_def *op;
 	enum view_about about;
 	uint32_t text;	/* string */
-	enum part part; /* of off-CPU time that somebody took; else PART_COUNT */
+	enum part part; /* of off-CPU time that was taken; else PART_COUNT */
 	uint64_t count, ns;
 };
 

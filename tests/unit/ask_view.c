@@ -200,6 +200,10 @@ static void input_output(void)
 	block(&s, a, 10 * US, 40 * US, 10 * US, 4096, 0);
 	block(&s, a, 50 * US, 60 * US, 2 * US, 8192, 0);
 	block(&s, a, 70 * US, 75 * US, 0, 512, 1);
+	ev = stage_event(&s, OP_IO_BLOCK, a.ctx, 0, 80 * US,
+			 81 * US); /* without its time in the queue */
+	stage_set(ev, COL_DEVICE, 8ull << 20 | 16);
+	stage_set(ev, COL_WRITE, 1);
 	ev = stage_event(&s, OP_IO_FILE, a.ctx, 0, 10 * US, 90 * US);
 	stage_set(ev, COL_FILE, 5);
 	for (unsigned i = 0; i < 3; i++) {
@@ -219,8 +223,10 @@ static void input_output(void)
 	is_u64(v->disks.v[0].device_ns, 28 * US, "and at the device");
 	is_u64(v->disks.v[0].max_ns, 30 * US, "the longest, both together");
 	ok(is_text(&s, v->disks.v[0].mount, "/data"), "what is mounted from it");
-	is_u64(v->disks.v[1].way, 1, "one write");
-	is_u64(v->disks.v[1].device_ns, 5 * US, "all at the device");
+	is_u64(v->disks.v[1].way, 1, "writes");
+	is_u64(v->disks.v[1].count, 2, "two");
+	is_u64(v->disks.v[1].queued, 1, "of one of which it is known when the device got it");
+	is_u64(v->disks.v[1].device_ns, 5 * US, "which was at once");
 	is_u64(v->files.n, 1, "one file waited for");
 	ok(is_text(&s, v->files.v[0].path, "/data/x"), "which");
 	is_u64(v->files.v[0].ns, 80 * US, "how long");
@@ -258,8 +264,8 @@ static void host(void)
 	struct record node = { .kind = RECORD_NODE };
 	struct asked run = { 0 };
 	const struct view *v;
+	uint64_t sum = 0, waited = 0;
 	struct event *ev;
-	uint64_t sum = 0;
 
 	begin(&run, &s);
 	REC_SET(&node, NODE, arch, bytes_of("x86_64"));
@@ -272,6 +278,8 @@ static void host(void)
 	stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
 	ev = stage_offcpu(&s, a, 0, 400 * US, 420 * US, 0, 0);
 	stage_set(ev, COL_SYSCALL, 4242);
+	stage_offcpu(&s, a, 0, 500 * US, 540 * US, 30 * US,
+		     3); /* 10 us asleep, 30 us ready; who ran there is not known */
 	v = answer(&run, &s);
 
 	is_u64(detail(&s, v, OP_SCHED_OFFCPU, "hog (pid 200)")->ns, 30 * US, "who had the CPU");
@@ -283,9 +291,15 @@ static void host(void)
 	is_u64(detail(&s, v, OP_SCHED_OCCUPIED, "hog (pid 200)")->ns, 30 * US, "who ran");
 	for (size_t i = 0; i < v->details.n; i++)
 		sum += v->details.v[i].op->id == OP_SCHED_OFFCPU ? v->details.v[i].ns : 0;
-	is_u64(sum, 100 * US, "what it was about sums up to all time off the CPU");
+	is_u64(detail(&s, v, OP_SCHED_OFFCPU, "cause not recorded")->ns, 10 * US,
+	       "why is not known");
+	for (size_t i = 0; i < v->details.n; i++)
+		if (v->details.v[i].about == VIEW_ABOUT_STATE)
+			waited += v->details.v[i].ns;
+	is_u64(waited, 30 * US, "ready to run, and nobody to name");
+	is_u64(sum, 140 * US, "what it was about sums up to all time off the CPU");
 	is_u64(v->times.n, 1, "one process calls");
-	is_u64(v->times.v[0].ns, 220 * US,
+	is_u64(v->times.v[0].ns, 340 * US,
 	       "its time, from the first call to the last it is known of");
 	is_u64(v->times.v[0].in_calls[PART_PREEMPTED], 30 * US, "taken in a call");
 	is_u64(v->times.v[0].in_calls[PART_SELF], 30 * US, "and the rest of it");
