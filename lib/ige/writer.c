@@ -10,6 +10,7 @@
 
 #include "lib/base/io.h"
 #include "lib/ige/records.h"
+#include "lib/world/order.h"
 
 #define BLOCK_EVENTS  8192
 #define SEGMENT_BYTES (64u << 20)
@@ -122,14 +123,20 @@ static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct 
 	return rc;
 }
 
+/* No file can hold times from nowhere: counted, not written. */
+static bool from_nowhere(struct ige_writer *wr, const struct event *ev)
+{
+	bool nowhere = ev->end_ns <= -IGE_TIME_MAX / 2 || ev->end_ns >= IGE_TIME_MAX / 2 ||
+		       ev->dur_ns >= (uint64_t)IGE_TIME_MAX / 2;
+
+	wr->lost += nowhere;
+	return nowhere;
+}
+
 int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *e)
 {
-	/* No file can hold times from nowhere: counted, not written. */
-	if (ev->end_ns <= -IGE_TIME_MAX / 2 || ev->end_ns >= IGE_TIME_MAX / 2 ||
-	    ev->dur_ns >= (uint64_t)IGE_TIME_MAX / 2) {
-		wr->lost++;
+	if (from_nowhere(wr, ev))
 		return 0;
-	}
 	if (!ige_dict_op(&wr->dict, ev->op))
 		return err_set(e, ERR_USAGE, "event of unknown op %u", ev->op);
 	if (ige_pending_count(&wr->pending) >= PENDING_MAX) {
@@ -171,17 +178,49 @@ void ige_writer_lost(struct ige_writer *wr, uint64_t n)
 	wr->lost += n;
 }
 
+static void set_times(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns)
+{
+	wr->watermark = watermark_ns;
+	wr->floor = floor_ns;
+	wr->due = watermark_ns < INT64_MIN + (int64_t)wr->opt.window_ns
+			  ? INT64_MIN
+			  : watermark_ns - (int64_t)wr->opt.window_ns;
+}
+
+static bool in_order(const struct event *events, size_t n, const struct world *w)
+{
+	for (size_t i = 1; i < n; i++)
+		if (events[i].end_ns <= events[i - 1].end_ns &&
+		    world_event_order(w, &events[i - 1], &events[i]) > 0)
+			return false;
+	return true;
+}
+
+int ige_writer_ordered(struct ige_writer *wr, const struct event *events, size_t n,
+		       int64_t watermark_ns, int64_t floor_ns, struct err *e)
+{
+	int rc = 0;
+
+	if (!n || wr->opt.window_ns || ige_pending_count(&wr->pending) ||
+	    events[n - 1].end_ns > watermark_ns || !in_order(events, n, wr->world))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (!ige_dict_op(&wr->dict, events[i].op))
+			return 0;
+	set_times(wr, watermark_ns, floor_ns);
+	for (size_t i = 0; i < n && !rc; i++)
+		if (!from_nowhere(wr, &events[i]))
+			rc = let_go(wr, &events[i], e);
+	return rc ? rc : 1;
+}
+
 int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns, bool force,
 		     struct err *e)
 {
 	bool idle;
 	int rc;
 
-	wr->watermark = watermark_ns;
-	wr->floor = floor_ns;
-	wr->due = watermark_ns < INT64_MIN + (int64_t)wr->opt.window_ns
-			  ? INT64_MIN
-			  : watermark_ns - (int64_t)wr->opt.window_ns;
+	set_times(wr, watermark_ns, floor_ns);
 	rc = release(wr, wr->due, 0, e);
 	if (rc || !force)
 		return rc;

@@ -55,6 +55,11 @@ int ige_writer_new(struct ige_writer **out, struct world *w, struct ige_sink *si
 /* Add one event. Any order within the window; later than that goes to a LATE block. */
 int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *e);
 
+/* The same as adding n events and then flushing without force, for who has them in stream order: they are not kept
+ * waiting, and so not copied. 0: nothing was done, because they are not in order, or some may still come before them. */
+int ige_writer_ordered(struct ige_writer *wr, const struct event *events, size_t n,
+		       int64_t watermark_ns, int64_t floor_ns, struct err *e);
+
 /* Add one record; written in a RECORDS block of its kind, before any event added later. */
 int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err *e);
 

@@ -14,7 +14,7 @@
 
 #define MEETINGS_MAX 16384 /* of one recording: enough for a bound, wherever they lie */
 #define WAITING_MAX  256   /* collectives of all its processes that nobody has waited for yet */
-#define EVENTS_MAX   (64u << 20)
+#define EVENTS_MAX   (64u << 20) /* looked at for them */
 
 struct waiting {
 	size_t at; /* in the meetings */

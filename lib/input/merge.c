@@ -190,12 +190,35 @@ static int archive_events(struct merge *m, const struct stream_item *item, struc
 	return archive_item(m, &chosen, e);
 }
 
+/* All of a joined batch goes where the one before went, as it is. 0: not so. */
+static int whole_batch(struct merge *m, const struct stream_item *item, struct err *e)
+{
+	struct ige_writer *wr = m->outlets.n == 1 ? m->outlets.v[0].writer : NULL;
+	int rc;
+
+	if (!wr || !item->n || item->lost || item->late || m->target->by_machine ||
+	    m->opt->select || m->opt->force_node)
+		return 0;
+	rc = ige_writer_ordered(wr, item->events, item->n, item->watermark_ns,
+				item->floor_ns == INT64_MIN ? m->floor_ns : item->floor_ns, e);
+	if (rc <= 0)
+		return rc;
+	if (item->floor_ns != INT64_MIN)
+		m->floor_ns = item->floor_ns;
+	if (item->events[item->n - 1].end_ns > m->latest_ns)
+		m->latest_ns = item->events[item->n - 1].end_ns;
+	m->result->events += item->n;
+	return 1;
+}
+
 static int events(struct merge *m, const struct stream_item *item, struct err *e)
 {
 	struct outlet *last = m->target->by_machine || !m->outlets.n ? NULL : m->outlets.v;
 	uint64_t before = m->result->events;
-	int rc = 0;
+	int rc = whole_batch(m, item, e);
 
+	if (rc)
+		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < item->n && !rc; i++) {
 		const struct event *ev = &item->events[i];
 
