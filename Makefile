@@ -144,6 +144,7 @@ bpf_src := $(wildcard bpf/*.bpf.c)
 unit_src := $(wildcard tests/unit/*.c tests/laws/*.c)
 ifndef HAVE_SQLITE
 lib_src := $(filter-out lib/archive/%,$(lib_src))
+cmd_src := $(filter-out cmd/ingero-query.c,$(cmd_src))
 unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif
 ifdef HAVE_BPF
@@ -176,10 +177,10 @@ $(BUILD)/flags: FORCE
 quote = '$(subst ','\'',$(1))'
 
 # The archive's schema is text of formats/, and travels in the library.
-$(BUILD)/formats/archive.sql.h: formats/archive.sql
+$(BUILD)/formats/archive.sql.h: formats/archive.sql Makefile
 	@mkdir -p $(@D); { echo 'static const char archive_sql[] ='; \
-		sed -e '/^[[:space:]]*--/d' -e 's/[[:space:]]*-- .*//' -e '/^[[:space:]]*$$/d' -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } >$@
-$(BUILD)/lib/archive/subjects.o: $(BUILD)/formats/archive.sql.h
+		sed -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } >$@
+$(BUILD)/lib/archive/schema.o: $(BUILD)/formats/archive.sql.h
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | required
 	@mkdir -p $(@D)

@@ -134,6 +134,7 @@ _ingero() {
 		merge) _ingero_behind $i _ingero_merge ''; return ;;
 		correlate) _ingero_behind $i _ingero_correlate ''; return ;;
 		export) _ingero_behind $i _ingero_export ''; return ;;
+		query) _ingero_behind $i _ingero_query '--op --clock-skew-threshold'; return ;;
 		help) COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard' -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
 		-* | = | auto | always | never) ;;
 		*) COMPREPLY=(); return ;;
@@ -241,6 +242,22 @@ _ingero_merge() {
 		'FILE'
 }
 complete -F _ingero_merge ingero-merge
+
+_ingero_query() {
+	_ingero_complete '-p --pid -e --event --since --until --last --cache --timeout --limit --json --csv
+		--explain-schema -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+		'-p|--pid PID
+		-e|--event OP
+		--since TIME
+		--until TIME
+		--last TIME
+		--timeout TIME
+		--limit N
+		-d|--db DIR
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_query ingero-query
 
 _ingero_record() {
 	_ingero_complete '-p --pid -u --user -a --all --pod -o --output -d --db --flush --rotate --rotate-every

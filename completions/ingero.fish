@@ -120,6 +120,9 @@ complete -c ingero -n '__fish_seen_subcommand_from demo' -l no-gpu
 complete -c ingero -n '__fish_seen_subcommand_from merge' -a '(__ingero_behind ingero-merge)'
 complete -c ingero -n '__fish_seen_subcommand_from correlate' -a '(__ingero_behind ingero-correlate)'
 complete -c ingero -n '__fish_seen_subcommand_from export' -a '(__ingero_behind ingero-export)'
+complete -c ingero -n '__fish_seen_subcommand_from query' -a '(__ingero_behind ingero-query)'
+complete -c ingero -n '__fish_seen_subcommand_from query' -l op
+complete -c ingero -n '__fish_seen_subcommand_from query' -l clock-skew-threshold
 
 complete -c ingero-check -f
 complete -c ingero-check -s p -l pid -d 'Look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
@@ -232,6 +235,25 @@ complete -c ingero-merge -l color -d 'Colour: auto, always or never (auto: on a 
 complete -c ingero-merge -l progress -d 'Show progress even when standard error is no terminal'
 complete -c ingero-merge -s h -l help -d 'Print this help and exit'
 complete -c ingero-merge -l version -d 'Print the version and exit'
+
+complete -c ingero-query -s p -l pid -d 'Only events of these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
+complete -c ingero-query -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-query -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x
+complete -c ingero-query -l until -d 'Only up to then' -x
+complete -c ingero-query -l last -d 'Only the last part of the recording' -x
+complete -c ingero-query -l cache -d 'Keep the archive of run.ige as run.ige.db, and use it the next time'
+complete -c ingero-query -l timeout -d 'End a question that takes longer' -x
+complete -c ingero-query -l limit -d 'Rows at most, 0 all [10000]' -x
+complete -c ingero-query -l json -d 'Rows as JSON; without SQL the newest events'
+complete -c ingero-query -l csv -d 'Rows as CSV'
+complete -c ingero-query -l explain-schema -d 'Print the tables that can be asked, with what is in their columns'
+complete -c ingero-query -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
+complete -c ingero-query -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-query -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-query -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-query -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-query -s h -l help -d 'Print this help and exit'
+complete -c ingero-query -l version -d 'Print the version and exit'
 
 complete -c ingero-record -x -a '(__fish_complete_subcommand)'
 complete -c ingero-record -s p -l pid -d 'Record these processes and their children' -x -a '(__fish_complete_list , __fish_complete_pids)'

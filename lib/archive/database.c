@@ -14,13 +14,13 @@
 #define COLUMNS_MAX 24
 #define PROGRAM_MAX 100000 /* steps of a statement's program; ours take a few hundred */
 
-static bool has_log(const char *path)
+static bool has_beside(const char *path, const char *ending)
 {
 	struct buf name = { 0 };
 	struct stat st;
 	bool has;
 
-	buf_printf(&name, "%s-wal", path);
+	buf_printf(&name, "%s%s", path, ending);
 	has = stat(buf_text(&name), &st) == 0 && st.st_size > 0;
 	buf_free(&name);
 	return has;
@@ -63,6 +63,17 @@ int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 	case SQLITE_FORMAT:
 		return err_set(e, ERR_DAMAGED, "%s: damaged SQLite database: %s", path,
 			       sqlite3_errmsg(db));
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return err_set(
+			e, ERR_CANNOT,
+			"cannot read %s: another program is writing to it (try again, or copy it)",
+			path);
+	case SQLITE_READONLY:
+		return err_set(e, ERR_CANNOT,
+			       "cannot read %s: whoever wrote it did not finish (open it once with "
+			       "sqlite3, which takes back what was begun)",
+			       path);
 	default:
 		return err_set(e, ERR_CANNOT, "cannot read %s: %s", path, sqlite3_errmsg(db));
 	}
@@ -70,10 +81,12 @@ int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 
 int archive_database_open(sqlite3 **out, const char *path, struct err *e)
 {
-	bool log = has_log(path);
-	int rc = open_as(out, path, log ? "mode=ro" : "immutable=1");
+	bool log = has_beside(path, "-wal"), begun = has_beside(path, "-journal");
+	int rc = open_as(out, path, log || begun ? "mode=ro" : "immutable=1");
 
-	if (rc != SQLITE_OK && log && (rc & 0xff) != SQLITE_NOTADB) {
+	/* Somebody who has it locked is in the middle of a change; so is one who left a journal. */
+	if (rc != SQLITE_OK && log && !begun && (rc & 0xff) != SQLITE_NOTADB &&
+	    (rc & 0xff) != SQLITE_BUSY) {
 		sqlite3_close(*out);
 		rc = open_as(out, path, "immutable=1");
 	}

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "formats/archive.sql.h"
+#include "lib/archive/ask.h"
 #include "lib/archive/database.h"
 #include "lib/archive/event_columns.h"
 #include "lib/archive/state.h"
@@ -133,7 +133,7 @@ static int complete_schema(struct archive_writer *a, struct err *e)
 
 int archive_names_write(struct archive_writer *a, struct err *e)
 {
-	int rc = archive_exec(a, archive_sql, e);
+	int rc = archive_exec(a, archive_schema(), e);
 
 	rc = rc ? rc : complete_schema(a, e);
 	if (!rc)

@@ -80,6 +80,8 @@ const struct door_option door_options[] = {
 
 	/* query */
 	{ "query", "op", 0, DOOR_VALUE, .now = "-e %" },
+	{ "query", "nodes", 0, DOOR_VALUE, .note = "other nodes cannot be asked by this build: carry their recordings here, then ingero query node-*.ige 'SQL'", .refused = true },
+	{ "query", "clock-skew-threshold", 0, DOOR_VALUE, .note = "clocks are compared when recordings are merged (ingero merge)" },
 
 	/* demo */
 	{ "demo", "duration", 'd', DOOR_VALUE, DOOR_DURATION, "--duration %" },

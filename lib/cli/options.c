@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/vec.h"
 #include "lib/cli/config.h"
@@ -288,6 +289,11 @@ static void parse_letters(struct parser *ps, char *word)
 	}
 }
 
+static bool is_statement(const char *word)
+{
+	return strpbrk(word, " \t\n") && access(word, F_OK) != 0;
+}
+
 int cli_parse(const struct cli_program *program, void *values, int argc, char **argv,
 	      struct cli_operands *operands)
 {
@@ -316,7 +322,10 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 		} else {
 			if (program->stop_at_operand)
 				options = false;
-			words[n++] = word;
+			if (program->statement && !*program->statement && is_statement(word))
+				*program->statement = word;
+			else
+				words[n++] = word;
 		}
 	}
 	if (ps.status == CLI_GO)

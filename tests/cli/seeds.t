@@ -39,7 +39,9 @@ def answers(command, p):
     if what == "export":
         with open(os.path.join(here, "trace.json"), encoding="utf-8") as f:
             return None if json.load(f)["traceEvents"] else "an empty trace"
-    wanted = {"explain": r"log-compactor \(pid \d+\) took the CPU", "demo": r"log-compactor|embed-server", "check": r"btf", "version": r"^ingero \d"}[what]
+    if what == "query" and "--json" in command:
+        return None if isinstance(json.loads(p.stdout), list) else "no array"
+    wanted = {"query": r"cudaLaunchKernel", "explain": r"log-compactor \(pid \d+\) took the CPU", "demo": r"log-compactor|embed-server", "check": r"btf", "version": r"^ingero \d"}[what]
     return None if re.search(wanted, p.stdout) else "not in it: " + wanted
 
 

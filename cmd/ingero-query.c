@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-query: SQL asked of a recording or of an archive. A recording becomes an archive first, which is thrown away
+ * afterwards or kept beside it; the question itself can only read. Without one: the operations, or the events as JSON.
+ */
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/archive/answer.h"
+#include "lib/archive/ask.h"
+#include "lib/archive/write.h"
+#include "lib/ask/analyzed.h"
+#include "lib/ask/ops.h"
+#include "lib/base/human.h"
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/progress.h"
+#include "lib/cli/signals.h"
+#include "lib/cli/term.h"
+#include "lib/cli/window.h"
+#include "lib/emit/format.h"
+#include "lib/emit/ops_text.h"
+#include "lib/event/view.h"
+#include "lib/input/input.h"
+#include "lib/input/older.h"
+#include "lib/input/resolve.h"
+#include "lib/select/pick.h"
+
+#define LIMIT 10000
+
+static struct values {
+	bool json, csv, cache, explain_schema;
+	int64_t limit;
+	const char *since, *until;
+	uint64_t last_ns, timeout_ns;
+	struct cli_list pids, names;
+} values = { .limit = LIMIT };
+
+static bool last_given;
+static const char *sql;
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	CLI_SELECT_OPTIONS("What is asked", &last_given),
+	{ .name = "op", .type = CLI_LIST, AT(names) },
+	{ .name = "cache",
+	  .type = CLI_FLAG,
+	  AT(cache),
+	  .group = "What is asked",
+	  .help = "Keep the archive of run.ige as run.ige.db, and use it the next time" },
+	{ .name = "timeout",
+	  .type = CLI_DURATION,
+	  AT(timeout_ns),
+	  .arg = "TIME",
+	  .group = "What is asked",
+	  .help = "End a question that takes longer" },
+	{ .name = "limit",
+	  .type = CLI_INT,
+	  AT(limit),
+	  .min = 0,
+	  .max = INT64_MAX,
+	  .arg = "N",
+	  .group = "Output",
+	  .help = "Rows at most, 0 all [10000]" },
+	{ .name = "json",
+	  .type = CLI_FLAG,
+	  AT(json),
+	  .group = "Output",
+	  .help = "Rows as JSON; without SQL the newest events" },
+	{ .name = "csv", .type = CLI_FLAG, AT(csv), .group = "Output", .help = "Rows as CSV" },
+	{ .name = "explain-schema",
+	  .type = CLI_FLAG,
+	  AT(explain_schema),
+	  .group = "Output",
+	  .help = "Print the tables that can be asked, with what is in their columns" },
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-query",
+	.summary = "Ask a recording in SQL",
+	.usage = "[FILE...] ['SQL']",
+	.options = options,
+	.footer = "  ingero-query run.ige 'SELECT op_name, count(*) FROM named_events GROUP BY 1'\n"
+		  "  ingero-query --since 5m -e cudaMemcpy --json run.ige",
+	.reads_recordings = true,
+	.statement = &sql,
+};
+
+struct query {
+	struct world *w;
+	struct select sel;
+	struct input *in;
+	struct cli_progress progress;
+	int status;
+};
+
+static bool filtered(void)
+{
+	return values.pids.n || values.names.n || values.since || values.until || last_given;
+}
+
+static bool stop(void)
+{
+	return cli_signal_received() != 0;
+}
+
+static void say_damage(struct query *q)
+{
+	struct buf notes = { 0 };
+	int status = cli_exit_of(input_verdict(q->in, &notes));
+
+	cli_warn_lines(&notes);
+	buf_free(&notes);
+	q->status = status > q->status ? status : q->status;
+}
+
+/* What takes items, of those that are chosen. */
+typedef int take_item(void *to, const struct stream_item *item, struct err *e);
+
+static int read_all(struct query *q, const struct cli_operands *operands, take_item *take, void *to,
+		    struct err *e)
+{
+	struct told told = { 0 };
+	struct select_pick pick = { .select = &q->sel, .w = q->w, .told = &told };
+	struct stream_item item;
+	bool left;
+	int rc = input_open_within(&q->in, q->w, (const char *const *)operands->v,
+				   (unsigned)operands->n, &q->sel, e);
+
+	if (rc)
+		return rc;
+	cli_progress_begin(&q->progress, input_position, q->in, false);
+	while (!rc && (rc = input_stream(q->in)->next(input_stream(q->in), &item, e)) > 0) {
+		rc = select_pick_item(&pick, &item, &left, e);
+		if (!rc && left)
+			rc = take(to, &item, e);
+		if (!rc && stop())
+			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
+		cli_progress_tick(&q->progress);
+	}
+	cli_progress_end(&q->progress);
+	select_pick_free(&pick);
+	told_free(&told);
+	if (!rc && input_report(q->in).empty)
+		rc = err_set(e, ERR_DAMAGED, "the input is empty");
+	if (!rc)
+		say_damage(q);
+	return rc;
+}
+
+/* ---- an archive to ask ---- */
+
+static int take_analyzed(void *to, const struct stream_item *item, struct err *e)
+{
+	return analyzed_item(to, item, e);
+}
+
+static int give_to_archive(void *to, const struct stream_item *item, struct err *e)
+{
+	return archive_writer_item(to, item, e);
+}
+
+/* Chains are found where the question is about them and nobody did before. */
+static bool asks_for_chains(void)
+{
+	return strcasestr(sql, "chain") || strcasestr(sql, "analysis");
+}
+
+static int build(struct query *q, const struct cli_operands *operands, int fd, bool chains,
+		 struct err *e)
+{
+	const struct archive_options opt = { .tool = "ingero-query" };
+	struct archive_writer *a = NULL;
+	struct archive_written written;
+	struct analyzed *z = NULL;
+	int rc = archive_writer_new(&a, q->w, fd, &opt, e);
+
+	if (!rc && chains && !(z = analyzed_new(q->w, give_to_archive, a)))
+		rc = err_nomem(e);
+	rc = rc	 ? rc
+	     : z ? read_all(q, operands, take_analyzed, z, e)
+		 : read_all(q, operands, give_to_archive, a, e);
+	if (!rc && z)
+		rc = analyzed_end(z, e);
+	rc = rc ? rc : archive_writer_finish(a, &written, e);
+	if (!rc)
+		cli_detail("archive of %s events, %s", human_count(written.events).s,
+			   human_bytes(written.bytes).s);
+	analyzed_free(z);
+	archive_writer_free(a);
+	return rc;
+}
+
+static bool is_database(const char *path)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	bool is = fd >= 0 && input_older_looks_so(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static int open_scratch(struct query *q, const struct cli_operands *operands,
+			const struct archive_ask_limits *limits, struct archive_ask **ask,
+			struct err *e)
+{
+	const char *folder = getenv("TMPDIR");
+	char *path = NULL;
+	int fd, rc;
+
+	if (asprintf(&path, "%s/ingero-query-XXXXXX", folder && *folder ? folder : "/var/tmp") < 0)
+		return err_nomem(e);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0) {
+		rc = err_sys(e, "cannot make %s for the archive (TMPDIR says where)", path);
+	} else {
+		rc = build(q, operands, fd, asks_for_chains(), e);
+		rc = rc ? rc : archive_ask_open(ask, path, limits, e);
+		unlink(path);
+		close(fd);
+	}
+	free(path);
+	return rc;
+}
+
+/* run.ige.db, made when it is not there or older than run.ige. */
+static int open_cached(struct query *q, const struct cli_operands *operands,
+		       const struct archive_ask_limits *limits, struct archive_ask **ask,
+		       struct err *e)
+{
+	struct stat recording, kept;
+	struct cli_aside aside = { .fd = -1 };
+	char *path = NULL;
+	int rc = 0;
+
+	if (operands->n != 1 || stat(operands->v[0], &recording) || !S_ISREG(recording.st_mode))
+		return err_set(e, ERR_USAGE, "--cache is for one recording that is a file");
+	if (filtered())
+		return err_set(e, ERR_USAGE,
+			       "--cache keeps the whole recording: choose in SQL instead");
+	if (asprintf(&path, "%s.db", operands->v[0]) < 0)
+		return err_nomem(e);
+	if (stat(path, &kept) || kept.st_mtim.tv_sec < recording.st_mtim.tv_sec ||
+	    (kept.st_mtim.tv_sec == recording.st_mtim.tv_sec &&
+	     kept.st_mtim.tv_nsec < recording.st_mtim.tv_nsec)) {
+		cli_note("making %s, which is asked from then on", path);
+		rc = cli_aside_open(&aside, path, e);
+		rc = rc ? rc : build(q, operands, aside.fd, true, e);
+		rc = rc ? rc : cli_aside_keep(&aside, e);
+		cli_aside_drop(&aside);
+	}
+	rc = rc ? rc : archive_ask_open(ask, path, limits, e);
+	free(path);
+	return rc;
+}
+
+static int ask_sql(struct query *q, const struct cli_operands *operands, struct err *e)
+{
+	const struct archive_ask_limits limits = { .time_ns = values.timeout_ns,
+						   .rows = (uint64_t)values.limit,
+						   .stop = stop };
+	struct archive_ask *ask = NULL;
+	struct archive_asked asked = { 0 };
+	struct answer *answer;
+	int rc;
+
+	if (operands->n == 1 && !filtered() && is_database(operands->v[0])) {
+		rc = archive_ask_open(&ask, operands->v[0], &limits, e);
+	} else if (values.cache) {
+		rc = open_cached(q, operands, &limits, &ask, e);
+	} else {
+		if (isatty(STDERR_FILENO))
+			cli_note("making an archive to ask (--cache keeps it)");
+		rc = open_scratch(q, operands, &limits, &ask, e);
+	}
+	if (rc)
+		return rc;
+	answer = answer_new(values.json	 ? ANSWER_JSON
+			    : values.csv ? ANSWER_CSV
+					 : ANSWER_TABLE,
+			    cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO), cli_print);
+	rc = answer ? archive_ask_run(ask, sql, answer_taker(answer), &asked, e) : err_nomem(e);
+	if (!rc)
+		rc = answer_end(answer, asked.truncated, e);
+	if (!rc && asked.truncated)
+		cli_note("only the first %s rows are shown (--limit)", human_count(asked.rows).s);
+	answer_free(answer);
+	archive_ask_free(ask);
+	return rc;
+}
+
+/* ---- without SQL ---- */
+
+static int count_item(void *to, const struct stream_item *item, struct err *e)
+{
+	return ask_ops_item(to, item, e);
+}
+
+static int show_ops(struct query *q, const struct cli_operands *operands, struct err *e)
+{
+	struct ask_ops_run *run = ask_ops_new(q->w, &q->sel);
+	const struct ops_summary *s = NULL;
+	struct buf out = { 0 };
+	int rc = run ? read_all(q, operands, count_item, run, e) : err_nomem(e);
+
+	if (!rc && !(s = ask_ops_answer(run)))
+		rc = err_nomem(e);
+	if (!rc) {
+		const struct emit_style st = { .color = cli_color(STDOUT_FILENO),
+					       .utf8 = cli_utf8(),
+					       .columns = cli_columns(STDOUT_FILENO),
+					       .sections = VIEW_ALL };
+
+		ops_text(&out, q->w, s, &st);
+		rc = cli_print_text(&out, e);
+	}
+	buf_free(&out);
+	ask_ops_free(run);
+	return rc;
+}
+
+/* The newest events, as lines that stand in a ring. */
+struct newest {
+	struct emit em;
+	struct told told;
+	struct buf text;
+	void *state;
+	const struct emit_format *format;
+	struct buf *lines; /* limit of them; 0: printed at once */
+	uint64_t n;
+};
+
+static int print_element(struct newest *v, bool first, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	buf_puts(&out, first ? "[\n" : ",\n");
+	buf_add(&out, v->text.p, v->text.n);
+	rc = cli_print(&out, e);
+	buf_free(&out);
+	return rc;
+}
+
+static int keep_line(struct newest *v, struct err *e)
+{
+	struct buf swap;
+
+	while (v->text.n && v->text.p[v->text.n - 1] == '\n')
+		v->text.n--;
+	if (!v->text.n)
+		return v->text.failed ? err_nomem(e) : 0;
+	v->n++;
+	if (!v->lines)
+		return print_element(v, v->n == 1, e);
+	swap = v->lines[(v->n - 1) % (uint64_t)values.limit];
+	v->lines[(v->n - 1) % (uint64_t)values.limit] = v->text;
+	v->text = swap;
+	return 0;
+}
+
+static int list_item(void *to, const struct stream_item *item, struct err *e)
+{
+	struct newest *v = to;
+	int rc = 0;
+
+	if (item->kind == STREAM_RECORD) {
+		if (!told_record(&v->told, v->em.w, item->record))
+			return err_nomem(e);
+		rc = v->format->item(v->state, item, e);
+		buf_reset(&v->text);
+		return rc;
+	}
+	for (size_t i = 0; i < item->n && !rc; i++) {
+		struct stream_item one = *item;
+
+		one.events = item->events + i;
+		one.n = 1;
+		buf_reset(&v->text);
+		rc = v->format->item(v->state, &one, e);
+		rc = rc ? rc : keep_line(v, e);
+	}
+	return rc;
+}
+
+static int show_events(struct query *q, const struct cli_operands *operands, struct err *e)
+{
+	struct newest v = { .em = { .w = q->w, .opt = { .stacks = true, .chosen = true } },
+			    .format = emit_format_named("json") };
+	uint64_t first = 0;
+	int rc = 0;
+
+	v.em.told = &v.told;
+	v.em.out = &v.text;
+	v.state = v.format->open(&v.em);
+	if (values.limit)
+		v.lines = calloc((size_t)values.limit, sizeof(*v.lines));
+	if (!v.state || (values.limit && !v.lines))
+		rc = err_nomem(e);
+	rc = rc ? rc : read_all(q, operands, list_item, &v, e);
+	if (v.lines && v.n > (uint64_t)values.limit)
+		first = v.n - (uint64_t)values.limit;
+	for (uint64_t i = first; i < v.n && v.lines && !rc; i++) {
+		struct buf *line = &v.lines[i % (uint64_t)values.limit], swap = v.text;
+
+		v.text = *line;
+		*line = swap;
+		rc = print_element(&v, i == first, e);
+	}
+	if (!rc) {
+		buf_reset(&v.text);
+		buf_puts(&v.text, v.n ? "\n]\n" : "[]\n");
+		rc = cli_print(&v.text, e);
+	}
+	if (!rc && first)
+		cli_note("only the newest %s of %s events are shown (--limit)",
+			 human_count((uint64_t)values.limit).s, human_count(v.n).s);
+	for (int64_t i = 0; v.lines && i < values.limit; i++)
+		buf_free(&v.lines[i]);
+	free(v.lines);
+	buf_free(&v.text);
+	if (v.state)
+		v.format->free(v.state);
+	told_free(&v.told);
+	return rc;
+}
+
+static int print_schema(struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	buf_puts(&out, archive_schema());
+	rc = cli_print(&out, e);
+	buf_free(&out);
+	return rc;
+}
+
+static int run(struct query *q, const struct cli_operands *operands, struct err *e)
+{
+	if (values.json && values.csv)
+		return err_set(e, ERR_USAGE, "--json or --csv, not both");
+	if (values.csv && !sql)
+		return err_set(e, ERR_USAGE,
+			       "--csv is for answers of SQL: ingero-export -f csv writes events");
+	if (values.cache && !sql)
+		return err_set(e, ERR_USAGE, "--cache is for questions in SQL");
+	if (sql)
+		return ask_sql(q, operands, e);
+	return values.json ? show_events(q, operands, e) : show_ops(q, operands, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct query q = { 0 };
+	struct cli_operands operands;
+	struct select_words words;
+	struct err e = { 0 };
+	int rc, status;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	words = (struct select_words){ .pids = values.pids.v,
+				       .npids = values.pids.n,
+				       .names = values.names.v,
+				       .nnames = values.names.n,
+				       .since = values.since,
+				       .until = values.until,
+				       .last_given = last_given,
+				       .last_ns = values.last_ns };
+	rc = select_words(&q.sel, &words, &e);
+	if (!rc && operands.n)
+		rc = cli_signals_catch(&e);
+	else if (!rc)
+		cli_signals_let_first_pass(STDIN_FILENO);
+	q.w = rc ? NULL : world_new();
+	if (!rc && !q.w)
+		rc = err_nomem(&e);
+	if (!rc)
+		rc = values.explain_schema ? print_schema(&e) : run(&q, &operands, &e);
+	status = q.status;
+	if (rc == ERR_INTERRUPTED)
+		status = 128 + cli_signal_received();
+	else if (rc)
+		status = cli_fail(&e);
+	input_free(q.in);
+	world_free(q.w);
+	select_free(&q.sel);
+	cli_list_free(&values.pids);
+	cli_list_free(&values.names);
+	return cli_finish_stdout(status);
+}

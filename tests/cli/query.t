@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Questions in SQL: of a recording, of its archive and of a database of the older agent; what they may not do; and the archive itself,
+# seen with Python's sqlite3.
+
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, "tests")
+import schema  # noqa: E402
+import tap  # noqa: E402
+
+folder = tempfile.TemporaryDirectory(prefix="ingero-query.")
+here = folder.name
+
+
+def path(name):
+    return os.path.join(here, name)
+
+
+def run(program, *args, **more):
+    p = subprocess.run([os.path.join(tap.BIN, "ingero-" + program), *args], capture_output=True, cwd=here, **more)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+run("demo", "incident", "--duration", "3s", "-o", "run.ige")
+status, _, err = run("merge", "run.ige", "-o", "run.db")
+tap.same(status, 0, "a recording becomes an archive")
+stat = json.loads(run("stat", "--json", "run.ige")[1])
+db = sqlite3.connect(f"file:{path('run.db')}?mode=ro", uri=True)
+tap.same(db.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "which SQLite finds sound")
+
+# ---- the same numbers everywhere
+
+OPS = """SELECT coalesce(o.description, o.name), count(*), sum(e.duration), min(e.duration), max(e.duration), sum(e.ret_code <> 0)
+    FROM events e JOIN ops o ON o.source_id = e.source AND o.op_id = e.op GROUP BY 1 ORDER BY 1"""
+SUMS = """SELECT o.description, sum(a.count), sum(a.sum_dur), min(a.min_dur), max(a.max_dur) FROM event_aggregates a
+    JOIN ops o ON o.source_id = a.source AND o.op_id = a.op GROUP BY 1 ORDER BY 1"""
+want = sorted([f"{o['source']}:{o['op']}", o["count"], o["total_ns"], o["min_ns"], o["max_ns"], o["errors"]] for o in stat["ops"])
+tap.same([list(r) for r in db.execute(OPS)], want, "rows are what ingero-stat counts, to the nanosecond")
+tap.same([list(r) for r in db.execute(SUMS)], [w[:5] for w in want], "and so are the sums per minute")
+for name in ("run.ige", "run.db"):
+    status, out, err = run("query", "--json", name, OPS)
+    answer = json.loads(out)
+    tap.same([[status], answer["rows"], answer["truncated"]], [[0], want, False], f"asked of {name}: the same")
+    tap.same(schema.check(answer, "formats/query.schema.json"), [], "of the documented shape")
+out = run("query", "--csv", "run.db", OPS)[1]
+tap.same([[r[0], *map(int, r[1:])] for r in list(csv.reader(io.StringIO(out)))[1:]], want, "as CSV")
+table = run("query", "run.db", "SELECT 'a' AS name, 12 AS n, NULL AS missing")[1]
+tap.same(table.split(), ["name", "n", "missing", "a", "12"], "as a table")
+
+run("correlate", "run.ige", "-o", "found.ige")
+chains = json.loads(run("explain", "--json", "found.ige")[1])["chains"]
+want = [[c["id"], c["severity"], c["culprit"]["text"], c["count"], c["lost_ns"]] for c in chains]
+for name in ("run.ige", "found.ige"):
+    rows = json.loads(run("query", "--json", name, "SELECT id, severity, root_cause, count, lost_ns FROM causal_chains ORDER BY lost_ns DESC")[1])["rows"]
+    tap.same(rows, sorted(want, key=lambda c: -c[4]), f"chains asked of {name} are those of ingero-explain")
+
+# ---- the Go agent's table, its columns first and in its order
+
+GO = ("id timestamp pid tid source op duration gpu_id arg0 arg1 ret_code stack_hash node rank local_rank world_size comm stack_ips cgroup_id").split()
+columns = [r[1] for r in db.execute("PRAGMA table_info(events)")]
+tap.same(columns[:19], GO, "events has the 19 columns of the Go agent first")
+tap.same(db.execute("SELECT id, node FROM events WHERE seq = 7").fetchone(), ("gpu-host-1:7", "gpu-host-1"), "ids are node and number")
+row = db.execute("SELECT timestamp, start_ns, end_ns, duration FROM events WHERE source = 1 AND op = 3 LIMIT 1").fetchone()
+off = db.execute("SELECT timestamp, start_ns, end_ns, duration FROM events WHERE source = 3 AND op = 1 LIMIT 1").fetchone()
+offset = int(db.execute("SELECT value FROM schema_info WHERE key = 'clock_offset_ns'").fetchone()[0])
+tap.ok(row[0] == row[1] + offset and row[1] + row[3] == row[2], "calls stand with their beginning", row)
+tap.ok(off[0] == off[2] + offset and off[1] + off[3] == off[2], "what the kernel did with its end", off)
+frames = json.loads(db.execute("SELECT frames FROM stack_traces JOIN events ON hash = stack_hash LIMIT 1").fetchone()[0])
+tap.ok(all("s" in f or "pfn" in f or "i" in f for f in frames), "stacks are JSON as that agent's", frames)
+
+# ---- choosing
+
+n = db.execute("SELECT count(*) FROM events WHERE source = 1 AND op = 7").fetchone()[0]
+rows = json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "run.ige", "SELECT count(*), count(DISTINCT op) FROM events")[1])["rows"]
+tap.same(rows, [[n, 1]], "--op chooses what is asked")
+events = json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "--limit", "5", "run.ige")[1])
+tap.same([e["op"] for e in events], ["cudaMemcpyAsync"] * 5, "without SQL: the newest events, as JSON")
+tap.ok("cudaMemcpyAsync" in run("query", "run.ige")[1], "or the operations")
+status, out, err = run("query", "--json", "--limit", "3", "run.db", "SELECT seq FROM events")
+answer = json.loads(out)
+tap.same([len(answer["rows"]), answer["truncated"]], [3, True], "rows are limited, and it is said")
+tap.ok("first 3 rows" in err, "on standard error too", err)
+
+# ---- kept
+
+tap.same(run("query", "--cache", "run.ige", "SELECT count(*) FROM events")[0], 0, "an archive is kept where it is asked for")
+first = os.stat(path("run.ige.db")).st_mtime_ns
+tap.same(os.stat(path("run.ige.db")).st_mode & 0o777, 0o600, "for its owner alone")
+status, out, err = run("query", "--cache", "run.ige", "SELECT count(*) FROM events")
+tap.ok(status == 0 and os.stat(path("run.ige.db")).st_mtime_ns == first and "making" not in err, "and used again", err)
+os.utime(path("run.ige"), ns=(first + 10**9, first + 10**9))
+tap.ok("making" in run("query", "--cache", "run.ige", "SELECT 1 AS one")[2], "unless the recording is newer")
+
+# ---- what is refused
+
+before = open(path("run.db"), "rb").read()
+files = sorted(os.listdir(here))
+for sql in ("DELETE FROM events", "WITH x AS (SELECT 1) DELETE\tFROM events", "ATTACH 'other.db' AS other", "PRAGMA journal_mode = WAL",
+            "PRAGMA user_version = 7", "CREATE TABLE t (x)", "CREATE TEMP TABLE t (x)", "VACUUM INTO 'other.db'", "SELECT load_extension('x')",
+            "SELECT writefile('other.db', 'x')", "SELECT 1; DELETE FROM events", "BEGIN IMMEDIATE", "DROP TABLE events", "REINDEX events ",
+            "UPDATE events SET op = 1", "INSERT INTO events (id) VALUES (1)", "ANALYZE main.events", "DETACH DATABASE main", "-- nothing at all",
+            "SELECT * FROM no_such_table", "PRAGMA writable_schema = ON", "EXPLAIN DELETE FROM events",
+            "SELECT readfile('/etc/passwd')", "SELECT edit('x', 'vi')"):
+    status, out, err = run("query", "run.db", sql)
+    tap.ok(status == 2 and not out and err.startswith("ingero-query: "), f"refused: {sql}", f"{status} {out} {err}")
+tap.same(open(path("run.db"), "rb").read() == before and sorted(os.listdir(here)) == files, True, "and nothing has changed")
+for sql in ("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c",
+            "SELECT count(*) FROM events a, events b, events c WHERE a.duration + b.duration + c.duration = 1"):
+    status, out, err = run("query", "--timeout", "200ms", "run.db", sql)
+    tap.ok(status == 3 and "longer than 0.2 s" in err, f"ended: {sql}", f"{status} {err}")
+for sql in ("SELECT 1;", "SELECT 1; -- done", "PRAGMA table_info(events)", "EXPLAIN QUERY PLAN SELECT * FROM events", "VALUES (1), (2)",
+            "WITH x AS (SELECT 1 AS y) SELECT y FROM x", "SELECT name FROM pragma_table_info('events') WHERE cid < 3",
+            "SELECT value FROM json_each('[1, 2]')"):
+    tap.same(run("query", "run.db", sql)[0], 0, f"allowed: {sql}")
+
+# ---- what is no database, or not now
+
+open(path("text.db"), "w").write("SQLite format 3\0" + "x" * 5000)
+status, out, err = run("query", "text.db", "SELECT 1 AS one")
+tap.ok(status == 4 and "text.db" in err and not out, "a damaged database is told as one", err)
+status, _, err = run("query", "nowhere.ige", "SELECT 1 AS one")
+tap.ok(status == 3 and "nowhere.ige" in err, "one that is not there too", err)
+busy = sqlite3.connect(path("busy.db"), isolation_level=None)
+busy.executescript("PRAGMA journal_mode = DELETE; CREATE TABLE t (x); BEGIN EXCLUSIVE; INSERT INTO t VALUES (1)")
+status, _, err = run("query", "busy.db", "SELECT * FROM t")
+tap.ok(status == 3 and "writing" in err, "one that somebody is writing to is told as that", err)
+busy.close()
+status, out, _ = run("query", "--explain-schema")
+tap.ok(status == 0 and "CREATE TABLE events" in out and "-- sources.id" in out, "the schema is printed with its comments")
+tap.done_testing()
