@@ -214,6 +214,23 @@ static void lost(struct cause *c, int64_t since_ns, int64_t until_ns)
 	c->lost_told = all;
 }
 
+/* A recorder sees calls and waits from their beginning on, so that none began before it did. */
+#define BEFORE_NS 1000000000
+
+/* An event that lasted longer than there was time says nothing: it is as good as lost. */
+static bool impossible(struct cause *c, const struct event *ev)
+{
+	int64_t earliest = c->session_ns - BEFORE_NS;
+
+	if (!c->has_session || ev->end_ns < earliest ||
+	    ev->dur_ns <= (uint64_t)ev->end_ns - (uint64_t)earliest)
+		return false;
+	c->lost_by_block++;
+	c->lost_by_record++;
+	lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN, ev->end_ns);
+	return true;
+}
+
 static int events(struct cause *c, const struct stream_item *item, struct err *e)
 {
 	int rc;
@@ -226,6 +243,8 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	for (size_t i = 0; i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
+		if (impossible(c, ev))
+			continue;
 		if (!item->late) {
 			int64_t pane = ev->end_ns / TALLY_PANE_NS;
 
@@ -274,6 +293,9 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 	switch (r->kind) {
 	case RECORD_SESSION:
 		starts(c, r->u.SESSION.start_ns);
+		if (!c->has_session || r->u.SESSION.start_ns < c->session_ns)
+			c->session_ns = r->u.SESSION.start_ns;
+		c->has_session = true;
 		if (REC_HAS(r, SESSION, off_cpu))
 			c->off_cpu_known = true;
 		break;

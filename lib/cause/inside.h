@@ -57,9 +57,10 @@ struct cause {
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
-	bool has_start, has_pane, off_cpu_known, off_cpu;
+	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
 	bool steal;	    /* a wait said what a hypervisor took of it */
 	int64_t start_ns;   /* of the recording */
+	int64_t session_ns; /* the earliest that was said to begin */
 	int64_t end_ns;	    /* latest event or clock reading */
 	int64_t settled_ns; /* what is told covers the time up to here */
 	bool ended;	    /* the whole stream was seen */

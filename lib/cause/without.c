@@ -22,31 +22,28 @@ struct lost {
 
 static struct lost lost_of(const struct finding *f)
 {
-	const struct tally *t = &f->c->tally;
+	struct tally *t = &f->c->tally;
 	struct lost worst = { 0 };
-	bool calls = t->processes.v[f->g->process].calls > 0;
 
-	/* Rows of one thread are few, and stand in no order. */
 	for (size_t i = 0; i < f->g->rows.n; i++) {
-		struct lost l = { .thread = t->rows.v[f->g->rows.v[i]].thread };
+		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
+		uint64_t ns = t->threads.v[r->thread].scratch += r->ns;
 
-		if (l.thread == worst.thread && worst.ns)
+		if (ns > worst.ns)
+			worst = (struct lost){ .thread = r->thread, .ns = ns };
+	}
+	for (size_t i = 0; i < f->g->rows.n; i++) {
+		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
+
+		t->threads.v[r->thread].scratch = 0;
+		if (r->thread != worst.thread)
 			continue;
-		for (size_t k = i; k < f->g->rows.n; k++) {
-			const struct tally_row *r = &t->rows.v[f->g->rows.v[k]];
-
-			if (r->thread != l.thread)
-				continue;
-			l.ns += r->ns;
-			l.sure_ns += r->sure_ns;
-			l.step_ns += r->step_ns;
-			l.step_sure_ns += r->step_sure_ns;
-		}
-		if (l.ns > worst.ns)
-			worst = l;
+		worst.sure_ns += r->sure_ns;
+		worst.step_ns += r->step_ns;
+		worst.step_sure_ns += r->step_sure_ns;
 	}
 	/* A thread beside those that give the device work: nobody may have waited for it. */
-	if (calls && worst.ns && !t->threads.v[worst.thread].calls)
+	if (t->processes.v[f->g->process].calls && worst.ns && !t->threads.v[worst.thread].calls)
 		worst.sure_ns = worst.step_sure_ns = 0;
 	return worst;
 }

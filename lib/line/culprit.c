@@ -114,7 +114,8 @@ static bool room_for(struct culprits *c, bool cgroups, uint32_t thread)
 
 bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup)
 {
-	if (!cgroup || (thread < c->cgroup_of.n && c->cgroup_of.v[thread] == cgroup))
+	if (!cgroup || (thread < c->cgroup_of.n && c->cgroup_of.v[thread] == cgroup) ||
+	    !world_get_thread(c->w, thread))
 		return true;
 	if (!room_for(c, true, thread))
 		return false;

@@ -10,8 +10,9 @@
 
 #include "lib/line/gpu_use.h"
 
-#define HOPS 4 /* threads followed that waited for each other */
-#define NONE UINT32_MAX
+#define HOPS	     4	  /* threads followed that waited for each other */
+#define GAPS_THREADS 1024 /* of one device */
+#define NONE	     UINT32_MAX
 /* Wake-ups are short and belong to no finding: they count as the gap's own time. */
 #define HOST_PARTS (PARTS_HOST & ~(1u << PART_CPU_IDLE))
 
@@ -367,6 +368,9 @@ static bool device_of(struct gaps *g, struct gap_thread *th, const struct line_p
 		if (s->threads.v[i] == p->thread)
 			return true;
 	}
+	/* Gaps do not wait for what so many more do. */
+	if (s->threads.n >= GAPS_THREADS)
+		return true;
 	s->laggard = p->thread;
 	return vec_push(&s->threads, p->thread);
 }

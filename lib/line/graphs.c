@@ -80,6 +80,18 @@ static bool site_at(struct graphs *g, uint32_t process, uint16_t op, uint32_t st
 	}
 }
 
+/* A stream is captured once at a time: where a capture begins, one that is open has ended, and that was lost. */
+static void close_lost(struct graphs *g, uint32_t process, uint64_t stream)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->open.n; i++) {
+		if (g->open.v[i].process != process || g->open.v[i].stream != stream)
+			g->open.v[n++] = g->open.v[i];
+	}
+	g->open.n = n;
+}
+
 static bool begun(struct graphs *g, const struct once_call *c)
 {
 	struct graph_told t = { .what = GRAPH_BEGUN, .call = c };
@@ -91,6 +103,8 @@ static bool begun(struct graphs *g, const struct once_call *c)
 				   .end_ns = c->ev.end_ns };
 
 	event_get(&c->ev, c->op, COL_STREAM, &k.stream);
+	if (c->ev.ret == 0)
+		close_lost(g, c->process, k.stream);
 	if (c->ev.ret == 0 && g->open.n < GRAPH_OPEN_MAX && !vec_push(&g->open, k))
 		return false;
 	t.capture = &k;
