@@ -143,6 +143,7 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 			   report_number(c->body, "explained") * 100,
 			   report_number(c->body, "unexplained") * 100);
 	}
+	json_free(counted);
 }
 
 static void culprit(struct buf *out, const struct chain *c, bool color)
