@@ -48,6 +48,12 @@ bool ask_details_event(struct ask_details *d, const struct world *w, const struc
 	bool known;
 
 	switch (ev->op) {
+	case OP_SCHED_OFFCPU: /* which came too late to be put in order: who took of it is not known */
+		x = (struct about){ VIEW_ABOUT_SYSCALL, PART_COUNT, NO_SYSCALL, 0, 0 };
+		event_get(ev, op, COL_SYSCALL, &x.id);
+		event_get(ev, op, COL_OBJECT_KIND, &x.more);
+		known = ev->dur_ns > 0;
+		break;
 	case OP_SCHED_OCCUPIED:
 		x.about = VIEW_ABOUT_TASK;
 		known = event_get(ev, op, COL_OCCUPANT, &x.more);
@@ -187,6 +193,8 @@ static void text_of(const struct ask_details *d, const struct ask_detail *x, con
 	case VIEW_ABOUT_STATE:
 		buf_puts(out, part_text(x->row.part));
 		break;
+	case VIEW_ABOUT_OTHER:
+		break;
 	}
 }
 
@@ -205,8 +213,8 @@ static int order(const void *a, const void *b)
 	return (x->text > y->text) - (x->text < y->text);
 }
 
-/* Things that read the same are one: sockets to one server, a file met by two ids. */
-static void fold(struct view *v)
+/* Things that read the same are one: sockets to one server, a file met by two ids. What is beyond those told is one more. */
+static void fold(struct view *v, uint32_t other)
 {
 	size_t n = 0, of_op = 0;
 
@@ -218,12 +226,19 @@ static void fold(struct view *v)
 		if (x.about == VIEW_ABOUT_SOCKET || x.about == VIEW_ABOUT_FILE)
 			for (k = n - of_op; k < n && v->details.v[k].text != x.text;)
 				k++;
-		if (k < n) {
-			v->details.v[k].count += x.count;
-			v->details.v[k].ns += x.ns;
-		} else if (of_op < DETAILS_TOLD) {
+		if (k == n && of_op == DETAILS_TOLD)
+			k = n - 1;
+		if (k == n) {
 			v->details.v[n++] = x;
 			of_op++;
+			continue;
+		}
+		v->details.v[k].count += x.count;
+		v->details.v[k].ns += x.ns;
+		if (of_op == DETAILS_TOLD && k == n - 1) {
+			v->details.v[k].about = VIEW_ABOUT_OTHER;
+			v->details.v[k].part = PART_COUNT;
+			v->details.v[k].text = other;
 		}
 	}
 	v->details.n = n;
@@ -249,7 +264,7 @@ bool ask_details_rows(const struct ask_details *d, struct world *w, const struct
 	buf_free(&text);
 	if (v->details.n)
 		qsort(v->details.v, v->details.n, sizeof(*v->details.v), order);
-	fold(v);
+	fold(v, world_string(w, bytes_of("all else")));
 	return good;
 }
 

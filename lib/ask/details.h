@@ -28,7 +28,7 @@ struct ask_details {
 	enum syscall_arch arch;
 };
 
-/* An event of the host that is no off-CPU interval. False, as all here: out of memory. */
+/* An event of the host; of off-CPU intervals only those that line/ did not take, as too late. False, as all here: out of memory. */
 bool ask_details_event(struct ask_details *d, const struct world *w, const struct event *ev,
 		       const struct op_def *op);
 /* An off-CPU interval and its parts. */

@@ -273,7 +273,7 @@ static void one(struct ask_ops_run *r, const struct event *ev, bool late)
 	if (!r->view)
 		return;
 	p = asked ? process_of_ctx(r, ev->ctx) : NULL;
-	if (!ask_view_event(r->view, ev, op, p ? p->process : 0, asked))
+	if (!ask_view_event(r->view, ev, op, p ? p->process : 0, asked, late))
 		r->nomem = true;
 }
 

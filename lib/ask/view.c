@@ -114,7 +114,7 @@ static bool rate(struct ask_view *v, const struct event *ev, const struct op_def
 }
 
 bool ask_view_event(struct ask_view *v, const struct event *ev, const struct op_def *op,
-		    uint32_t process, bool selected)
+		    uint32_t process, bool selected, bool late)
 {
 	if (!v->sel->resolved || ev->end_ns < v->sel->until_ns)
 		if (!ask_lives_event(&v->lives, ev, op))
@@ -129,6 +129,8 @@ bool ask_view_event(struct ask_view *v, const struct event *ev, const struct op_
 		return false;
 	if (wants(v, VIEW_BIT(NET)) && !ask_sockets_event(&v->sockets, ev, op))
 		return false;
+	if (ev->op == OP_SCHED_OFFCPU && !late) /* comes as a piece */
+		return true;
 	return !wants(v, VIEW_BIT(HOST)) || ask_details_event(&v->details, v->w, ev, op);
 }
 

@@ -22,9 +22,9 @@ struct ask_view;
 struct ask_view *ask_view_new(struct world *w, struct select *sel, unsigned sections);
 void ask_view_free(struct ask_view *v);
 
-/* All false when out of memory. process: world id, 0 unknown; selected: it is counted. */
+/* All false when out of memory. process: world id, 0 unknown; selected: it is counted; late: line/ does not place it. */
 bool ask_view_event(struct ask_view *v, const struct event *ev, const struct op_def *op,
-		    uint32_t process, bool selected);
+		    uint32_t process, bool selected, bool late);
 bool ask_view_record(struct ask_view *v, const struct record *rec);
 /* Nothing later in the stream starts before this. INT64_MAX: there is no more. */
 bool ask_view_floor(struct ask_view *v, int64_t floor_ns);

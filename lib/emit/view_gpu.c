@@ -71,10 +71,10 @@ static void memory(struct buf *out, const struct one *g)
 		return;
 	view_bar(out, g->st, "memory", whole ? used->last / all->last : -1, MEMORY_LOW,
 		 MEMORY_HIGH);
-	buf_printf(out, "%s used", human_bytes((uint64_t)used->last).s);
+	buf_printf(out, "%s used", human_bytes(view_bytes(used->last)).s);
 	if (whole)
-		buf_printf(out, " of %s", human_bytes((uint64_t)all->last).s);
-	buf_printf(out, ", at most %s", human_bytes((uint64_t)used->max).s);
+		buf_printf(out, " of %s", human_bytes(view_bytes(all->last)).s);
+	buf_printf(out, ", at most %s", human_bytes(view_bytes(used->max)).s);
 	view_course(out, g->st, used, whole ? all->last : 0);
 }
 
@@ -170,8 +170,8 @@ static void link(struct buf *out, const struct one *g)
 	}
 	if (tx && rx) {
 		buf_printf(out, "%ssends %s/s", gen && width ? ", " : "",
-			   human_bytes((uint64_t)view_mean(tx)).s);
-		buf_printf(out, ", gets %s/s", human_bytes((uint64_t)view_mean(rx)).s);
+			   human_bytes(view_bytes(view_mean(tx))).s);
+		buf_printf(out, ", gets %s/s", human_bytes(view_bytes(view_mean(rx))).s);
 	}
 	if (replays && replays->last > replays->first)
 		buf_printf(out, ", %.0f replays", replays->last - replays->first);
@@ -230,8 +230,9 @@ static void processes(struct buf *out, const struct world *w, const struct one *
 			buf_puts(out, ":");
 		}
 		if (x->metric == METRIC_GPU_MEM_USED)
-			buf_printf(out, " memory %s, at most %s;", human_bytes((uint64_t)x->last).s,
-				   human_bytes((uint64_t)x->max).s);
+			buf_printf(out, " memory %s, at most %s;",
+				   human_bytes(view_bytes(x->last)).s,
+				   human_bytes(view_bytes(x->max)).s);
 		else if (known)
 			buf_printf(out, " busy %.1f%%;", view_mean(x));
 		if (i + 1 == g->v->metrics.n || x[1].scope != x->scope ||

@@ -57,6 +57,11 @@ const struct view_metric *view_find(const struct view *v, enum view_scope scope,
 	return NULL;
 }
 
+uint64_t view_bytes(double value)
+{
+	return value > 0 ? value < 9e18 ? (uint64_t)value : UINT64_MAX : 0;
+}
+
 double view_mean(const struct view_metric *m)
 {
 	return m->n ? m->sum / (double)m->n : 0;

@@ -28,6 +28,8 @@ void view_course(struct buf *out, const struct emit_style *st, const struct view
 /* The metric of a subject; NULL: it was not sampled. */
 const struct view_metric *view_find(const struct view *v, enum view_scope scope, uint32_t node,
 				    uint64_t subject, enum metric_id metric);
+/* A value as a number of bytes: none where it is none. */
+uint64_t view_bytes(double value);
 double view_mean(const struct view_metric *m);
 /* Growth of a counter per second, from its first sample to its last; 0 where there is one only. */
 double view_growth(const struct view_metric *m);

@@ -51,11 +51,6 @@ static void cpu(struct buf *out, const struct machine *m)
 	view_course(out, m->st, busy, 100);
 }
 
-static uint64_t bytes_of_value(double x)
-{
-	return x > 0 ? (uint64_t)x : 0;
-}
-
 static void memory(struct buf *out, const struct machine *m, uint64_t all)
 {
 	const struct view_metric *used = of(m, METRIC_MEM_USED),
@@ -63,22 +58,21 @@ static void memory(struct buf *out, const struct machine *m, uint64_t all)
 				 *swap = of(m, METRIC_SWAP_USED);
 
 	if (!all && used && left)
-		all = bytes_of_value(used->last + left->last);
+		all = view_bytes(used->last + left->last);
 	if (used) {
 		view_bar(out, m->st, "memory", all ? used->last / (double)all : -1, BUSY_LOW,
 			 BUSY_HIGH);
-		buf_printf(out, "%s used", human_bytes(bytes_of_value(used->last)).s);
+		buf_printf(out, "%s used", human_bytes(view_bytes(used->last)).s);
 		if (all)
 			buf_printf(out, " of %s", human_bytes(all).s);
 		if (left)
-			buf_printf(out, ", %s available",
-				   human_bytes(bytes_of_value(left->last)).s);
+			buf_printf(out, ", %s available", human_bytes(view_bytes(left->last)).s);
 		view_course(out, m->st, used, (double)all);
 	}
 	if (swap && swap->max > 0) {
 		view_bar(out, m->st, "swap", -1, 0, 0);
-		buf_printf(out, "%s used, at most %s", human_bytes(bytes_of_value(swap->last)).s,
-			   human_bytes(bytes_of_value(swap->max)).s);
+		buf_printf(out, "%s used, at most %s", human_bytes(view_bytes(swap->last)).s,
+			   human_bytes(view_bytes(swap->max)).s);
 		view_course(out, m->st, swap, 0);
 	}
 }

@@ -104,6 +104,7 @@ enum view_about {
 	VIEW_ABOUT_DEVICE,
 	VIEW_ABOUT_SOCKET,
 	VIEW_ABOUT_STATE, /* waiting for a CPU, and nobody can be named */
+	VIEW_ABOUT_OTHER, /* what is too little to be told by itself */
 };
 struct view_detail {
 	const struct op_def *op;

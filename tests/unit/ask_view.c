@@ -307,6 +307,43 @@ static void host(void)
 	end(&run, &s);
 }
 
+/* More threads took a thread's CPU than are told one by one: the rest is told together, and nothing is missing. */
+static void many(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 1, "train");
+	struct asked run = { 0 };
+	const struct view *v;
+	uint64_t sum = 0, other = 0, rows = 0;
+	char comm[16];
+
+	begin(&run, &s);
+	for (unsigned i = 0; i < 200; i++) {
+		struct actor hog;
+
+		snprintf(comm, sizeof(comm), "hog-%u", i);
+		hog = stage_actor(&s, 1000 + i, 1000 + i, 1, comm);
+		stage_occupied(&s, hog, 0, (int64_t)(100 * i) * US,
+			       (int64_t)(100 * i + 10 + i) * US);
+		stage_offcpu(&s, a, 0, (int64_t)(100 * i) * US, (int64_t)(100 * i + 10 + i) * US,
+			     (10 + i) * US, 0);
+	}
+	v = answer(&run, &s);
+	for (size_t i = 0; i < v->details.n; i++) {
+		const struct view_detail *d = &v->details.v[i];
+
+		if (d->op->id != OP_SCHED_OFFCPU)
+			continue;
+		rows++;
+		sum += d->ns;
+		other += d->about == VIEW_ABOUT_OTHER;
+	}
+	is_u64(rows, 64, "no more than are told");
+	is_u64(other, 1, "one of them is all else");
+	is_u64(sum, (200 * 10 + 199 * 100) * US, "together all of it");
+	end(&run, &s);
+}
+
 static void lives(void)
 {
 	struct stage s = stage_new();
@@ -418,6 +455,7 @@ int main(void)
 	samples();
 	input_output();
 	host();
+	many();
 	lives();
 	devices();
 	return tap_done();
