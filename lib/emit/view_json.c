@@ -211,7 +211,10 @@ static void times(struct jsonw *j, const struct world *w, const struct view *v)
 static void details(struct jsonw *j, const struct world *w, const struct view *v)
 {
 	static const char *const about[] = {
-		"task", "syscall", "file", "device", "socket", "state"
+		[VIEW_ABOUT_TASK] = "task",	[VIEW_ABOUT_SYSCALL] = "syscall",
+		[VIEW_ABOUT_FILE] = "file",	[VIEW_ABOUT_DEVICE] = "device",
+		[VIEW_ABOUT_SOCKET] = "socket", [VIEW_ABOUT_STATE] = "state",
+		[VIEW_ABOUT_OTHER] = "other",
 	};
 
 	jsonw_key_array(j, "host");
