@@ -3,7 +3,10 @@
  * ingero-export: a recording as what other programs read. Streams: nothing is kept but what the format itself has to
  * keep, and a pipe that still grows is written on as it grows. A file behind -o is there whole or not at all.
  */
+#include <poll.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +14,7 @@
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
+#include "lib/base/vec.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -22,12 +26,13 @@
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
 #include "lib/select/pick.h"
+#include "lib/serve/live.h"
 
 static struct values {
 	const char *format, *output, *where, *weight;
-	struct cli_list pids, names, nodes, args;
-	const char *since, *until;
-	uint64_t last_ns;
+	struct cli_list pids, names, nodes, args, headers;
+	const char *since, *until, *push, *ca_cert, *listen;
+	uint64_t last_ns, interval_ns;
 	bool no_stacks, records, gzip;
 } values;
 
@@ -73,6 +78,36 @@ static const struct cli_option options[] = {
 	  AT(records),
 	  .group = "Output",
 	  .help = "json: also what the recording says of itself (samples, losses, coverage)" },
+	{ .name = "push",
+	  .type = CLI_STRING,
+	  AT(push),
+	  .arg = "URL",
+	  .group = "Metrics",
+	  .help = "Send them to this OTLP/HTTP receiver (env: OTEL_EXPORTER_OTLP_ENDPOINT)" },
+	{ .name = "interval",
+	  .type = CLI_DURATION,
+	  AT(interval_ns),
+	  .arg = "TIME",
+	  .group = "Metrics",
+	  .help = "That often, in the recording's time [10s from a pipe, else once]" },
+	{ .name = "header",
+	  .type = CLI_REPEAT,
+	  AT(headers),
+	  .arg = "NAME:VALUE",
+	  .group = "Metrics",
+	  .help = "With this header" },
+	{ .name = "ca-cert",
+	  .type = CLI_STRING,
+	  AT(ca_cert),
+	  .arg = "FILE",
+	  .group = "Metrics",
+	  .help = "Trust these certificates (PEM) [the system's]" },
+	{ .name = "listen",
+	  .type = CLI_STRING,
+	  AT(listen),
+	  .arg = "[HOST]:PORT",
+	  .group = "Metrics",
+	  .help = "Answer /metrics there, without HOST on this machine only" },
 	CLI_SELECT_OPTIONS("What is written", &last_given),
 	{ .name = "node",
 	  .letter = 'n',
@@ -110,6 +145,8 @@ static const struct cli_program program = {
 struct export
 {
 	const struct emit_format *format;
+	struct serve_live_options live;
+	VEC(char *) headers; /* of the command line and the environment; each freed */
 	struct emit em;
 	struct told told;
 	struct buf text, packed;
@@ -124,6 +161,103 @@ static enum emit_weight weight_of(const char *name)
 	       : name[0] == 'c'	       ? EMIT_COUNT
 	       : name[0] == 'l'	       ? EMIT_LOST
 				       : EMIT_BYTES;
+}
+
+static bool interrupted(void)
+{
+	return cli_signal_received() != 0;
+}
+
+static void listening(const char *address)
+{
+	cli_note("listening: http://%s/metrics", address);
+}
+
+static void missed(const char *why)
+{
+	cli_warn("%s (later pushes say it all again)", why);
+}
+
+static int add_header(struct export *x, char *line, struct err *e)
+{
+	if (line && vec_push(&x->headers, line))
+		return 0;
+	free(line);
+	return err_nomem(e);
+}
+
+/* "k=v,k2=v2", as the environment has them; what is escaped there stays so. */
+static int environment_headers(struct export *x, const char *text, struct err *e)
+{
+	char *copy = strdup(text), *rest = copy, *line;
+	int rc = copy ? 0 : err_nomem(e);
+
+	for (char *pair; !rc && (pair = strsep(&rest, ","));) {
+		char *equals = strchr(pair, '=');
+
+		if (!equals)
+			continue;
+		*equals = 0;
+		rc = add_header(x, asprintf(&line, "%s: %s", pair, equals + 1) < 0 ? NULL : line,
+				e);
+	}
+	free(copy);
+	return rc;
+}
+
+/* What OpenTelemetry's environment says where the command line does not. */
+static int otel_environment(struct export *x, struct err *e)
+{
+	struct serve_live_options *live = &x->live;
+	const char *headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
+		   *timeout = getenv("OTEL_EXPORTER_OTLP_TIMEOUT");
+
+	if (!strcmp(live->push_url, "env")) {
+		live->push_url = getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
+		if (!live->push_url)
+			live->push_url = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
+		if (!live->push_url)
+			return err_set(e, ERR_USAGE,
+				       "--push env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
+	}
+	if (!live->client.ca_file)
+		live->client.ca_file = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+	if (timeout)
+		live->client.timeout_ns = strtoull(timeout, NULL, 10) * 1000000;
+	return headers ? environment_headers(x, headers, e) : 0;
+}
+
+/* --push and --listen take the place of what would be written. */
+static int choose_live(struct export *x, bool piped, struct err *e)
+{
+	int rc = 0;
+
+	if (values.output || values.gzip ||
+	    (values.format && strcmp(values.format, "otlp") && strcmp(values.format, "prometheus")))
+		return err_set(e, ERR_USAGE,
+			       "--push and --listen are for metrics, and write nothing: not with "
+			       "-o, --gzip or -f");
+	x->live = (struct serve_live_options){
+		.push_url = values.push,
+		.interval_ns = values.interval_ns     ? values.interval_ns
+			       : piped && values.push ? UINT64_C(10000000000)
+						      : 0,
+		.listen = values.listen,
+		.client = { .ca_file = values.ca_cert, .agent = "ingero-export" },
+		.interrupted = interrupted,
+		.stay = !piped,
+		.listening = listening,
+		.missed = missed
+	};
+	if (values.push)
+		rc = otel_environment(x, e);
+	for (size_t i = 0; !rc && i < values.headers.n; i++)
+		rc = add_header(x, strdup(values.headers.v[i]), e);
+	x->live.client.headers = (const char *const *)x->headers.v;
+	x->live.client.nheaders = x->headers.n;
+	x->format = &serve_live;
+	x->em.opt = (struct emit_options){ .live = &x->live, .version = cli_version() };
+	return rc;
 }
 
 static int choose(struct export *x, struct err *e)
@@ -195,6 +329,14 @@ static int flush(struct export *x, bool last, struct err *e)
 	return rc;
 }
 
+/* Whether a read of standard input would wait. */
+static bool nothing_yet(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, 0) == 0;
+}
+
 static int read_all(struct export *x, struct input *in, struct select_pick *pick, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
@@ -204,6 +346,8 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	bool left;
 	int rc = state ? 0 : err_nomem(e);
 
+	if (!rc && x->format->begin)
+		rc = x->format->begin(state, e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
 	while (!rc && (rc = s->next(s, &item, e)) > 0) {
 		if (item.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, item.record)) {
@@ -215,6 +359,8 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 			rc = x->format->item(state, &item, e);
 		if (!rc && item.kind == STREAM_EVENTS)
 			x->events += item.n;
+		if (!rc && x->format->idle && nothing_yet())
+			rc = x->format->idle(state, e);
 		if (!rc)
 			rc = flush(x, false, e);
 		if (!rc && cli_signal_received())
@@ -320,7 +466,12 @@ int main(int argc, char **argv)
 				       .until = values.until,
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
-	rc = choose(&x, &e);
+	if (values.push || values.listen)
+		rc = choose_live(&x, operands.n == 0, &e);
+	else if (values.headers.n || values.ca_cert || values.interval_ns)
+		rc = err_set(&e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
+	else
+		rc = choose(&x, &e);
 	if (!rc)
 		rc = select_words(&sel, &words, &e);
 	if (!rc)
@@ -341,6 +492,9 @@ int main(int argc, char **argv)
 		status = 128 + cli_signal_received();
 	else if (rc)
 		status = cli_fail(&e);
+	for (size_t i = 0; i < x.headers.n; i++)
+		free(x.headers.v[i]);
+	vec_free(&x.headers);
 	gzip_free(x.gzip);
 	buf_free(&x.text);
 	buf_free(&x.packed);
@@ -352,5 +506,6 @@ int main(int argc, char **argv)
 	cli_list_free(&values.names);
 	cli_list_free(&values.nodes);
 	cli_list_free(&values.args);
+	cli_list_free(&values.headers);
 	return status;
 }

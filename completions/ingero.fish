@@ -197,6 +197,11 @@ complete -c ingero-export -l gzip -d 'Compress; -o FILE.gz does so by itself'
 complete -c ingero-export -l weight -d 'folded, speedscope, pprof: what a stack weighs [time]' -x -a 'time count lost bytes'
 complete -c ingero-export -l no-stacks -d 'Events without their stacks'
 complete -c ingero-export -l records -d 'json: also what the recording says of itself (samples, losses, coverage)'
+complete -c ingero-export -l push -d 'Send them to this OTLP/HTTP receiver (env: OTEL_EXPORTER_OTLP_ENDPOINT)' -x
+complete -c ingero-export -l interval -d 'That often, in the recording\'s time [10s from a pipe, else once]' -x
+complete -c ingero-export -l header -d 'With this header' -x
+complete -c ingero-export -l ca-cert -d 'Trust these certificates (PEM) [the system\'s]' -r -F
+complete -c ingero-export -l listen -d 'Answer /metrics there, without HOST on this machine only' -x
 complete -c ingero-export -s p -l pid -d 'Only events of these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
 complete -c ingero-export -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-export -l since -d 'Only from then on: 5m before the end, 15:40, or an ISO time' -x

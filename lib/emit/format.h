@@ -23,6 +23,7 @@ struct emit_options {
 	bool records;	     /* everything the recording tells, not its events and chains alone */
 	bool chosen;	     /* ops were chosen by name: none is left out for what it is */
 	const char *version; /* of this program, where formats name who wrote them */
+	const void *live; /* of metrics that are pushed or asked for: struct serve_live_options */
 	enum emit_weight weight; /* of profiles: what a stack's number is */
 };
 
@@ -43,7 +44,11 @@ struct emit_format {
 	bool compressed;		      /* by itself: once is enough */
 	bool profile;			      /* has a use for emit_options.weight */
 	void *(*open)(const struct emit *em); /* NULL: out of memory */
+	int (*begin)(void *state,
+		     struct err *e); /* before the first item, once; NULL: needs none */
 	int (*item)(void *state, const struct stream_item *item, struct err *e);
+	int (*idle)(void *state,
+		    struct err *e); /* nothing more is there yet; NULL: it does not matter */
 	int (*finish)(void *state, struct err *e);
 	void (*free)(void *state); /* of what open returned, at any time */
 };

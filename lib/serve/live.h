@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metrics of a stream while it is read: pushed to an OTLP receiver every so often, and given to who asks for /metrics.
+ * What could not be pushed is in the next push, since counters run from the beginning.
+ */
+#ifndef INGERO_SERVE_LIVE_H
+#define INGERO_SERVE_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/emit/format.h"
+#include "lib/net/client.h"
+
+struct serve_live_options {
+	const char *push_url; /* NULL: nothing is pushed. Without a path /v1/metrics is meant */
+	uint64_t interval_ns; /* of event time between two pushes; 0: only one, at the end */
+	struct net_client_options client;
+	const char *listen; /* NULL: nobody can ask */
+	bool (*interrupted)(void);
+	bool stay;				/* listen on behind the end, until interrupted */
+	void (*listening)(const char *address); /* told once; NULL: nobody wants to know */
+	void (*missed)(const char *why);	/* the first push that failed; NULL */
+};
+
+/* To be opened with emit_options.live. Writes nothing itself; finish fails when the last push does. */
+extern const struct emit_format serve_live;
+
+#endif
