@@ -307,6 +307,12 @@ check: tests deps-check
 lint: tests
 	$(Q)$(call run_tests,$(call suite,lint))
 
+# What is written for other programs, judged by them: needs the tools in CHECKERS, and says so without.
+CHECKERS ?= ../shared/checkers
+.PHONY: check-consumers
+check-consumers: tests
+	$(Q)CHECKERS=$(CHECKERS) $(call run_tests,$(call suite,consumers))
+
 # The suites without the kernel, in a build of their own.
 san_check: tests
 	$(Q)ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
@@ -427,6 +433,8 @@ help:
 		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \
 		'make check-asan, check-ubsan, check-valgrind' \
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \
+		'make check-consumers' \
+		'                  what is written for other programs, judged by those (CHECKERS=$(CHECKERS))' \
 		'make bench        benchmarks' \
 		'make install      programs, manual, completions; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
 		'make uninstall    takes the same files away' \

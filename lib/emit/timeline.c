@@ -107,7 +107,7 @@ static bool lane(struct timeline *tl, const struct track *parent, uint64_t what,
 }
 
 /* Whether an event can stand on the line: behind all that does, or around all that is deeper. */
-static bool fits(const struct track *t, const struct event *ev, int64_t start)
+static bool fits(const struct track_taken *t, const struct event *ev, int64_t start)
 {
 	unsigned depth = depth_of(ev);
 
@@ -124,7 +124,8 @@ static bool fits(const struct track *t, const struct event *ev, int64_t start)
 	return true;
 }
 
-static void stands(struct track *t, const struct event *ev, const struct op_def *op, int64_t start)
+static void stands(struct track_taken *t, const struct event *ev, const struct op_def *op,
+		   int64_t start)
 {
 	unsigned depth = depth_of(ev);
 	int64_t end = timeline_end(ev);
@@ -133,8 +134,11 @@ static void stands(struct track *t, const struct event *ev, const struct op_def 
 		t->cursor_ns = end;
 	if (is_instant(op))
 		return;
-	for (unsigned d = depth + 1; d < TRACKS_DEPTHS; d++)
+	/* What was deeper is inside it, or its outer calls were lost: then it still has to be got around. */
+	for (unsigned d = depth + 1; d < TRACKS_DEPTHS; d++) {
+		start = t->first_ns[d] < start ? t->first_ns[d] : start;
 		t->first_ns[d] = INT64_MAX;
+	}
 	if (depth && start < t->first_ns[depth])
 		t->first_ns[depth] = start;
 	if (end > t->last_ns[depth])
@@ -168,6 +172,7 @@ static void order(const struct event *held, size_t n, uint16_t *at)
 static bool let_go(struct timeline *tl, struct track *t)
 {
 	const struct event *held = t->held.v;
+	struct track_taken was = t->taken; /* before the piece that is open began */
 	int64_t open[TIMELINE_HELD + 1];
 	uint16_t at[TIMELINE_HELD + 1];
 	size_t n = t->held.n, nopen = 0;
@@ -183,12 +188,15 @@ static bool let_go(struct timeline *tl, struct track *t)
 			ok = tl->sink->end(tl->ctx, t, open[--nopen]);
 		if (!ok)
 			break;
-		if (nopen ? end > open[nopen - 1] : !fits(t, ev, start)) {
+		if (!nopen)
+			was = t->taken;
+		/* Around the open piece there is nothing; inside it there may be what was let go before. */
+		if ((nopen && end > open[nopen - 1]) || !fits(&was, ev, start)) {
 			ok = lane(tl, t, LANE_ACROSS, "across", ev, op);
 			continue;
 		}
 		if (!nopen)
-			stands(t, ev, op, start);
+			stands(&t->taken, ev, op, start);
 		ok = tell(tl, t, t, ev, op);
 		if (!is_instant(op))
 			open[nopen++] = end;
@@ -205,12 +213,15 @@ static bool of_thread(struct timeline *tl, struct track *t, const struct event *
 {
 	bool outermost = op->flags & OP_CALL && ev->depth == 0;
 
-	if (outermost && t->held.n == 0 && timeline_start(ev) >= t->cursor_ns) {
-		stands(t, ev, op, timeline_start(ev));
+	if (outermost && t->held.n == 0 && timeline_start(ev) >= t->taken.cursor_ns) {
+		stands(&t->taken, ev, op, timeline_start(ev));
 		return tell(tl, t, t, ev, op) && tl->sink->end(tl->ctx, t, timeline_end(ev));
 	}
-	return vec_push(&t->held, *ev) &&
-	       ((!outermost && t->held.n < TIMELINE_HELD) || let_go(tl, t));
+	if (!vec_push(&t->held, *ev))
+		return false;
+	if (is_instant(op)) /* whatever it says */
+		t->held.v[t->held.n - 1].dur_ns = 0;
+	return (!outermost && t->held.n < TIMELINE_HELD) || let_go(tl, t);
 }
 
 static bool of_cpu(struct timeline *tl, const struct event *ev, const struct op_def *op)

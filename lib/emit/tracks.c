@@ -29,10 +29,10 @@ static struct track *make(struct tracks *ts, enum track_kind kind, uint32_t subj
 	t->kind = kind;
 	t->id = (uint32_t)ts->v.n;
 	t->subject = subject;
-	t->cursor_ns = INT64_MIN;
+	t->taken.cursor_ns = INT64_MIN;
 	for (unsigned d = 0; d < TRACKS_DEPTHS; d++) {
-		t->first_ns[d] = INT64_MAX;
-		t->last_ns[d] = INT64_MIN;
+		t->taken.first_ns[d] = INT64_MAX;
+		t->taken.last_ns[d] = INT64_MIN;
 	}
 	if (parent) {
 		t->parent = parent->id;

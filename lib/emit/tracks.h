@@ -31,6 +31,12 @@ enum track_kind {
 	LINE_VALUES, /* of a metric */
 };
 
+/* What stands on a line so far, by depth: where the last ends, and where that begins which nothing encloses yet. */
+struct track_taken {
+	int64_t cursor_ns; /* where all of it ends */
+	int64_t first_ns[TRACKS_DEPTHS], last_ns[TRACKS_DEPTHS];
+};
+
 struct track {
 	enum track_kind kind;
 	uint32_t id;	  /* from 1, dense */
@@ -38,11 +44,9 @@ struct track {
 	uint32_t subject; /* world id of the node, process or thread */
 	uint32_t pid,
 		tid; /* unique; tid 0: of the process; pid of nodes: a number that no process has */
-	const char *unit; /* of values */
-	/* What stands on it so far: see timeline.c. */
-	VEC(struct event) held;
-	int64_t cursor_ns;
-	int64_t first_ns[TRACKS_DEPTHS], last_ns[TRACKS_DEPTHS];
+	const char *unit;	/* of values */
+	VEC(struct event) held; /* not told yet: see timeline.c */
+	struct track_taken taken;
 };
 
 /* A new line, or one with a new name. False: out of memory. */
