@@ -12,169 +12,6 @@
 
 #define BATCH	 1024
 #define HEAP_MAX (1 << 18) /* calls that overlap: more of them come late */
-/* A thread that sleeps for its request has issued it shortly before, and runs shortly after it is done. */
-#define REQUEST_SLACK_NS 200000
-/* Between the end of a timer's slack and running again; a sleep is entered a little after its time began. */
-#define TIMER_LATE_MIN_NS 20000
-#define TIMER_LATE_MAX_NS 150000
-#define ALIKE_NS	  100000
-#define ALIKE_MIN	  3
-#define RAN_MIN_NS	  100000
-
-/* ---- one row ---- */
-
-static struct legacy_thread *thread_of(struct archive_legacy *l, sqlite3_stmt *row)
-{
-	uint64_t tid = (uint64_t)sqlite3_column_int64(row, LEGACY_TID), at;
-
-	if (!map_get(&l->thread_by, tid, &at)) {
-		at = l->threads.n;
-		if (!vec_push(&l->threads, (struct legacy_thread){ .request.end_ns = INT64_MIN }) ||
-		    !map_put(&l->thread_by, tid, at))
-			return NULL;
-	}
-	return &l->threads.v[at];
-}
-
-/* How many calls of the thread are around a span; those that ended before anything still to come are forgotten. */
-static unsigned depth_of(struct legacy_thread *th, int64_t start_ns, int64_t end_ns,
-			 int64_t past_ns)
-{
-	unsigned depth = 0;
-	size_t left = 0;
-
-	for (size_t i = 0; i < th->calls.n; i++) {
-		struct legacy_span s = th->calls.v[i];
-
-		if (s.end_ns < past_ns)
-			continue;
-		th->calls.v[left++] = s;
-		depth += s.start_ns <= start_ns && s.end_ns >= end_ns;
-	}
-	th->calls.n = left;
-	return depth;
-}
-
-/* Nor that it slept by the clock; but waits outside calls that are whole milliseconds and what the kernel lets a timer run
- * late by default (50 us), several in a row as long as each other, are. One that runs out and is taken up again at once is a wait for something
- * else, with a timeout. */
-static bool paced(struct legacy_thread *th, const struct event *ev)
-{
-	int64_t ns = (int64_t)ev->dur_ns, past = ns % 1000000, apart = ns - th->wait_ns,
-		ran = event_start(ev) - th->waited_ns;
-
-	if (ev->depth)
-		return false;
-	th->wait_ns = ns;
-	th->waited_ns = ev->end_ns;
-	if (ns < 1000000 || ran < RAN_MIN_NS || past < TIMER_LATE_MIN_NS ||
-	    past > TIMER_LATE_MAX_NS || apart < -ALIKE_NS || apart > ALIKE_NS)
-		th->alike = 0;
-	else
-		th->alike++;
-	return th->alike >= ALIKE_MIN;
-}
-
-static void fill(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev,
-		 struct legacy_thread *th)
-{
-	const struct op_def *op = world_op(l->w, ev->op);
-	uint64_t arg0 = (uint64_t)sqlite3_column_int64(row, LEGACY_ARG0),
-		 arg1 = (uint64_t)sqlite3_column_int64(row, LEGACY_ARG1),
-		 code = (uint64_t)sqlite3_column_int64(row, LEGACY_OP);
-
-	switch (ev->op) {
-	case OP_CUDA_FREE:
-		event_set(ev, op, COL_PTR, arg0);
-		break;
-	case OP_CUDA_LAUNCH:
-	case OP_CU_LAUNCH:
-		event_set(ev, op, COL_FUNC, arg0);
-		break;
-	case OP_CUDA_STREAM_SYNC:
-		event_set(ev, op, COL_STREAM, arg0);
-		break;
-	case OP_CUDA_MEMCPY:
-	case OP_CUDA_MEMCPY_ASYNC:
-		event_set(ev, op, COL_DIRECTION, arg1);
-		event_set(ev, op, COL_BYTES, arg0);
-		break;
-	case OP_IO_BLOCK:
-		event_set(ev, op, COL_SECTOR, arg1);
-		event_set(ev, op, COL_BYTES, arg0 * 512);
-		event_set(ev, op, COL_WRITE, code == 3 ? 3 : code - 1);
-		th->request.start_ns = event_start(ev);
-		th->request.end_ns = ev->end_ns;
-		break;
-	case OP_PROC_FORK:
-		if (arg1 && arg1 <= UINT32_MAX)
-			event_set(ev, op, COL_CHILD,
-				  legacy_thread_id(l, world_get_ctx(l->w, ev->ctx)->node,
-						   (uint32_t)arg1));
-		break;
-	case OP_NET_SOCKET:
-		event_set(ev, op, COL_FD, arg0);
-		event_set(ev, op, COL_WRITE, code == 1);
-		break;
-	case OP_NET_RETRANSMIT:
-		event_set(ev, op, COL_SEGMENTS, 1);
-		break;
-	case OP_SCHED_OFFCPU:
-		/* Why a thread was off its CPU was not recorded; that it slept until its own request was done shows. */
-		if (th->request.end_ns <= ev->end_ns &&
-		    th->request.end_ns >= ev->end_ns - REQUEST_SLACK_NS &&
-		    th->request.start_ns >= event_start(ev) - REQUEST_SLACK_NS)
-			event_set(ev, op, COL_OBJECT_KIND, OBJECT_DISK);
-		else if (paced(th, ev))
-			event_set(ev, op, COL_OBJECT_KIND, OBJECT_TIMER);
-		break;
-	default:
-		if (op->flags & OP_ALLOC)
-			event_set(ev, op, COL_BYTES, arg0);
-		break;
-	}
-}
-
-/* 1: *ev is the row's; 0: it has none here. */
-static int take(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, struct err *e)
-{
-	int64_t ns = sqlite3_column_int64(row, LEGACY_TIME),
-		dur = sqlite3_column_int64(row, LEGACY_DURATION),
-		source = sqlite3_column_int64(row, LEGACY_SOURCE),
-		tid = sqlite3_column_int64(row, LEGACY_TID),
-		pid = sqlite3_column_int64(row, LEGACY_PID);
-	struct legacy_thread *th;
-	const struct op_def *op;
-
-	*ev = (struct event){ .op = legacy_op(source, sqlite3_column_int64(row, LEGACY_OP)) };
-	op = world_op(l->w, ev->op);
-	if (!ev->op || !op) {
-		l->told.unmapped++;
-		return 0;
-	}
-	/* Twice as long would not fit beside itself: clocks run from 1970, and nothing took a century. */
-	if (ns <= 0 || ns > INT64_MAX / 2 || dur < 0 || dur > ns || tid < 0 || tid > INT32_MAX ||
-	    pid < 0 || pid > INT32_MAX) {
-		l->told.impossible++;
-		return 0;
-	}
-	th = thread_of(l, row);
-	if (!th)
-		return err_nomem(e);
-	ev->dur_ns = op->track == TRACK_INSTANT ? 0 : (uint64_t)dur;
-	ev->end_ns = legacy_is_call(source) ? ns + dur : ns;
-	ev->ctx = legacy_ctx(l, row, legacy_is_call(source));
-	ev->stack = legacy_stack(l, sqlite3_column_int64(row, LEGACY_STACK));
-	if (op->track == TRACK_THREAD)
-		ev->depth = (uint16_t)depth_of(th, event_start(ev), ev->end_ns, l->emitted_ns);
-	if (op->flags & OP_CALL) {
-		ev->ret = (int32_t)sqlite3_column_int64(row, LEGACY_RET);
-		if (!vec_push(&th->calls, (struct legacy_span){ ns, ev->end_ns }))
-			return err_nomem(e);
-	}
-	fill(l, row, ev, th);
-	return world_failed(l->w) ? err_nomem(e) : 1;
-}
 
 /* ---- in order of ends ---- */
 
@@ -234,7 +71,7 @@ static int read_calls(struct archive_legacy *l, int64_t ns, struct err *e)
 		l->calls_end = rc == 0;
 		if (rc == 0)
 			break;
-		rc = take(l, l->calls, &ev, e);
+		rc = legacy_event(l, l->calls, &ev, e);
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
@@ -260,7 +97,7 @@ static int read_host(struct archive_legacy *l, struct err *e)
 		/* A wait lies in calls that begin before its end. */
 		rc = read_calls(l, sqlite3_column_int64(l->host, LEGACY_TIME), e);
 		if (rc == 0)
-			rc = take(l, l->host, &l->next_host, e);
+			rc = legacy_event(l, l->host, &l->next_host, e);
 		if (rc < 0)
 			return rc;
 		l->has_host = rc > 0;

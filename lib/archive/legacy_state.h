@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reading an older recording keeps, for the files of this room that do it: events (legacy.c), who and where
- * (legacy_who.c), and records (legacy_facts.c).
+ * What reading an older recording keeps, for the files of this room that do it: the order of events (legacy.c), rows
+ * (legacy_row.c), waits (legacy_waits.c), who and where (legacy_who.c), and records (legacy_facts.c).
  */
 #ifndef INGERO_ARCHIVE_LEGACY_STATE_H
 #define INGERO_ARCHIVE_LEGACY_STATE_H
@@ -38,8 +38,8 @@ struct legacy_span {
 struct legacy_thread {
 	VEC(struct legacy_span) calls;
 	struct legacy_span request;
-	int64_t waited_ns; /* when its newest wait outside calls ended */
-	int64_t wait_ns; /* length of its newest wait outside calls, and how many in a row were as long */
+	/* Its newest wait outside calls: when it ended, its whole milliseconds, and how many in a row were as long. */
+	int64_t waited_ns, wait_ms;
 	unsigned alike;
 };
 
@@ -78,6 +78,16 @@ struct archive_legacy {
 	double memory_bytes;
 	unsigned metric; /* of the sample at hand */
 };
+
+/* ---- legacy_row.c ---- */
+
+/* 1: *ev is the row's; 0: it has none here. */
+int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, struct err *e);
+
+/* ---- legacy_waits.c ---- */
+
+/* OBJECT_ of a wait that the thread has just ended; 0: not known. */
+int legacy_waited_for(struct legacy_thread *th, const struct event *ev);
 
 /* ---- legacy_who.c ---- */
 
