@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file without a log beside it is opened as one that nobody changes: no lock, no second file.
+ * A file without a log beside it is opened as one that nobody changes: no lock, no second file. Nothing is ever written:
+ * neither to it nor beside it, except where another program has it open and shares its locks.
  */
 #include "lib/archive/database.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +15,11 @@
 #define VALUE_MAX   (16 << 20) /* of a text: a stack takes a few KiB */
 #define COLUMNS_MAX 24
 #define PROGRAM_MAX 100000 /* steps of a statement's program; ours take a few hundred */
+/* Steps for each byte of the file, before it is believed to say the same over and over: a page may name itself as its child,
+ * and a hundred bytes hold years of rows. A row takes 20 bytes or more and a few hundred steps, with what is looked up. */
+#define STEPS_PER_BYTE 1024
+#define STEPS_AT_LEAST (1 << 24)
+#define STEPS_LOOKED   1000 /* at once */
 
 static bool has_beside(const char *path, const char *ending)
 {
@@ -26,7 +33,39 @@ static bool has_beside(const char *path, const char *ending)
 	return has;
 }
 
-static int open_as(sqlite3 **out, const char *path, const char *how)
+static int spent(void *left)
+{
+	uint64_t *steps = left;
+
+	*steps -= *steps < STEPS_LOOKED ? *steps : STEPS_LOOKED;
+	return *steps == 0;
+}
+
+static void no_function(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	sqlite3_result_null(c);
+}
+
+int archive_database_bound(sqlite3 *db, const char *path, struct err *e)
+{
+	uint64_t *left = malloc(sizeof(*left));
+	struct stat st;
+
+	if (!left)
+		return err_nomem(e);
+	*left = STEPS_AT_LEAST;
+	if (stat(path, &st) == 0 && (uint64_t)st.st_size < UINT64_MAX / 2 / STEPS_PER_BYTE)
+		*left += (uint64_t)st.st_size * STEPS_PER_BYTE;
+	/* A function that nobody calls: what belongs to it is freed when the database is closed, whatever happens here. */
+	if (sqlite3_create_function_v2(db, "ingero_steps", 0, SQLITE_UTF8, left, no_function, NULL,
+				       NULL, free) != SQLITE_OK)
+		return archive_database_failed(db, path, e);
+	sqlite3_progress_handler(db, STEPS_LOOKED, spent, left);
+	return 0;
+}
+
+/* alone: nobody else has it open. */
+static int open_as(sqlite3 **out, const char *path, const char *how, bool alone)
 {
 	struct buf uri = { 0 };
 	int rc;
@@ -44,6 +83,11 @@ static int open_as(sqlite3 **out, const char *path, const char *how)
 	rc = sqlite3_open_v2(buf_text(&uri), out,
 			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	buf_free(&uri);
+	/* What only we read needs no index of the log beside it that others see, and its log stays as it is. */
+	if (rc == SQLITE_OK)
+		rc = sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (rc == SQLITE_OK && alone)
+		rc = sqlite3_exec(*out, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL);
 	/* Opening reads nothing: this does. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
@@ -57,6 +101,9 @@ int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
 		return err_nomem(e);
+	case SQLITE_INTERRUPT:
+		return err_set(e, ERR_DAMAGED,
+			       "%s: damaged SQLite database: it says the same over and over", path);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_TOOBIG:
@@ -81,14 +128,20 @@ int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 
 int archive_database_open(sqlite3 **out, const char *path, struct err *e)
 {
-	bool log = has_beside(path, "-wal"), begun = has_beside(path, "-journal");
-	int rc = open_as(out, path, log || begun ? "mode=ro" : "immutable=1");
+	/* Whoever has it open shares an index of the log; without one there is nobody to share it with. */
+	bool log = has_beside(path, "-wal"), begun = has_beside(path, "-journal"),
+	     alone = log && !begun && !has_beside(path, "-shm");
+	int rc = open_as(out, path,
+			 alone		? "mode=ro&vfs=unix-none"
+			 : log || begun ? "mode=ro"
+					: "immutable=1",
+			 alone);
 
 	/* Somebody who has it locked is in the middle of a change; so is one who left a journal. */
 	if (rc != SQLITE_OK && log && !begun && (rc & 0xff) != SQLITE_NOTADB &&
 	    (rc & 0xff) != SQLITE_BUSY) {
 		sqlite3_close(*out);
-		rc = open_as(out, path, "immutable=1");
+		rc = open_as(out, path, "immutable=1", false);
 	}
 	if (rc != SQLITE_OK) {
 		rc = archive_database_failed(*out, path, e);

@@ -17,6 +17,10 @@
  * ERR_DAMAGED: it is no database. */
 int archive_database_open(sqlite3 **out, const char *path, struct err *e);
 
+/* Everything that is read from now on takes steps in proportion to the file; beyond that it is ERR_DAMAGED. For what reads
+ * whole tables: a tree whose pages share their children holds years of rows in a few thousand bytes. */
+int archive_database_bound(sqlite3 *db, const char *path, struct err *e);
+
 /* What went wrong last, as an err: ERR_DAMAGED for what the file holds, ERR_NOMEM, ERR_CANNOT for the rest. */
 int archive_database_failed(sqlite3 *db, const char *path, struct err *e);
 

@@ -241,6 +241,8 @@ int archive_legacy_open(struct archive_legacy **out, struct world *w, const char
 		rc = archive_database_open(&l->db, path, e);
 	}
 	if (rc == 0)
+		rc = archive_database_bound(l->db, path, e);
+	if (rc == 0)
 		rc = prepare(l, e);
 	if (rc == 0)
 		rc = legacy_owners(l, e);

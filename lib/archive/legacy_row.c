@@ -4,6 +4,10 @@
  */
 #include "lib/archive/legacy_state.h"
 
+#include <string.h>
+
+#define CALLS_MAX 256 /* of a thread that overlap: no stack of library calls is as deep */
+
 static struct legacy_thread *thread_of(struct archive_legacy *l, sqlite3_stmt *row)
 {
 	uint64_t tid = (uint64_t)sqlite3_column_int64(row, LEGACY_TID), at;
@@ -124,6 +128,8 @@ int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, 
 	if (op->track == TRACK_THREAD)
 		ev->depth = (uint16_t)depth_of(th, event_start(ev), ev->end_ns, l->emitted_ns);
 	if (op->flags & OP_CALL) {
+		if (th->calls.n == CALLS_MAX)
+			memmove(th->calls.v, th->calls.v + 1, --th->calls.n * sizeof(*th->calls.v));
 		ev->ret = (int32_t)sqlite3_column_int64(row, LEGACY_RET);
 		if (!vec_push(&th->calls, (struct legacy_span){ ns, ev->end_ns }))
 			return err_nomem(e);

@@ -298,6 +298,8 @@ int archive_reader_open(struct archive_reader **out, struct world *w, const char
 		r->stream = (struct event_stream){ stream_next, stream_close };
 		rc = archive_database_open(&r->db, path, e);
 	}
+	if (rc == 0)
+		rc = archive_database_bound(r->db, path, e);
 	if (rc == 0 && is_archive(r->db)) {
 		ours = true;
 		rc = prepare(r, e);

@@ -184,6 +184,22 @@ tap.ok(sums.get("sleep", 0) > 55 * 50 * MS, "its sleep is known by its length", 
 rows = [(T0 + 10**9 + i * 5065000, 100, 100, 3, 1, 5055000, 0, 100, 0, 0) for i in range(60)]
 tap.ok("sleep" not in parts(database("timeout.db", rows))[1], "one that is taken up again at once is not a sleep")
 
+rows = [(T0 + 10**9 + i * 60 * MS, 100, 100, 3, 1, (5 + i % 40) * MS + 50000, 0, 100, 0, 0) for i in range(60)]
+tap.ok("sleep" not in parts(database("lengths.db", rows))[1], "nor are waits that end on whole milliseconds, each on others")
+
+# ---- a wait is for a disk only where it lies under a request of its own
+
+rows, at = [], T0 + 10**9
+for i in range(60):
+    rows.append((at + 4 * MS, 100, 100, 5, 1, MS, 64, i * 64, 0, 0))  # done long before it runs again
+    rows.append((at + 11 * MS, 100, 100, 3, 1, 11 * MS - 300000, 0, 100, 0, 0))
+    rows.append((at + 20 * MS, 100, 101, 5, 1, MS, 64, i * 64, 0, 0))  # another's
+    rows.append((at + 20 * MS + 15000, 100, 100, 3, 1, MS, 0, 100, 0, 0))
+    rows.append((at + 40 * MS, 100, 100, 5, 1, 300000, 64, i * 64, 0, 0))  # a small part of it
+    rows.append((at + 40 * MS + 15000, 100, 100, 3, 1, 5 * MS + 333333, 0, 100, 0, 0))
+    at += 60 * MS
+tap.ok("disk" not in parts(database("aside.db", rows))[1], "requests beside a wait do not explain it")
+
 # ---- everything else
 
 status, out, err = run("correlate", disk)
@@ -197,6 +213,19 @@ log.commit()
 count = json.loads(run("stat", "--json", paced)[1])["coverage"]["events"]
 log.close()
 tap.same(count, 121, "what is still in the log beside the file is read")
+log = sqlite3.connect(paced)
+log.execute("INSERT INTO events VALUES (NULL, ?, 100, 100, 4, 5, 1000, 1, 0, 0, 0)", (at,))
+log.commit()
+apart = path("apart")
+os.mkdir(apart)
+for ending in ("", "-wal"):
+    with open(paced + ending, "rb") as a, open(os.path.join(apart, "moved.db" + ending), "wb") as b:
+        b.write(a.read())
+log.close()
+held = {n: open(os.path.join(apart, n), "rb").read() for n in os.listdir(apart)}
+count = json.loads(run("stat", "--json", os.path.join(apart, "moved.db"))[1])["coverage"]["events"]
+tap.same(count, 122, "also where nobody has it open")
+tap.same({n: open(os.path.join(apart, n), "rb").read() for n in os.listdir(apart)}, held, "and nothing is written beside it")
 
 # ---- what is none, or damaged
 
