@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A gap that ends is explained by what threads did in its epoch, and waits for the other threads of its device.
+ */
+#include <string.h>
+
+#include "lib/line/gaps_state.h"
+
+#define HOPS 4 /* threads followed that waited for each other */
+
+/* Who explains what thread did in this epoch: whoever it waited for, if that is one of those that submit. */
+static const struct gap_thread *explains(const struct gaps *g, uint32_t thread, uint32_t epoch)
+{
+	const struct gap_thread *th = &g->threads.v[thread];
+
+	for (unsigned hop = 0; hop < HOPS; hop++) {
+		const struct doing *most = doings_most(&th->did);
+		const struct gap_thread *next;
+
+		if (!most || most->part != PART_IDLE || most->waker == 0 ||
+		    most->waker >= g->threads.n)
+			break;
+		next = &g->threads.v[most->waker];
+		if (next->device != th->device || next->epoch != epoch || next == th)
+			break;
+		th = next;
+	}
+	return th;
+}
+
+/* The first n of the pending gaps stand. */
+static bool stand(struct gaps *g, struct gap_side *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!g->sink->gap(g->sink, &s->pending.v[i]))
+			return false;
+	}
+	s->pending.n -= n;
+	memmove(s->pending.v, s->pending.v + n, s->pending.n * sizeof(*s->pending.v));
+	return true;
+}
+
+bool gaps_stand_past(struct gaps *g, struct gap_side *s)
+{
+	int64_t past = INT64_MAX;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->threads.n; i++) {
+		int64_t last = g->threads.v[s->threads.v[i]].last_ns;
+
+		if (last < past) {
+			past = last;
+			s->laggard = s->threads.v[i];
+		}
+	}
+	while (n < s->pending.n && s->pending.v[n].end_ns <= past)
+		n++;
+	return n == 0 || stand(g, s, n);
+}
+
+void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < s->pending.n; i++) {
+		const struct gap *gap = &s->pending.v[i];
+		int64_t from = start_ns > gap->start_ns ? start_ns : gap->start_ns,
+			to = end_ns < gap->end_ns ? end_ns : gap->end_ns;
+
+		if (to - from <= (gap->end_ns - gap->start_ns) / 10)
+			s->pending.v[left++] = *gap;
+	}
+	s->pending.n = left;
+}
+
+bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t end_ns,
+	      bool unbounded)
+{
+	struct gap_side *s = &g->side.v[device];
+	const struct gap_thread *th = &g->threads.v[p->thread];
+	struct gap gap = { .device = device,
+			   .thread = p->thread,
+			   .start_ns = s->idle_ns,
+			   .end_ns = end_ns,
+			   .unbounded = unbounded,
+			   .since_op = s->since_op,
+			   .since_stack = s->since_stack,
+			   .until_op = p->ev->op,
+			   .until_stack = p->ev->stack,
+			   .launches = s->gap_launches,
+			   .host_ns = s->tail_host_ns + parts_sum(p->parts, GAPS_HOST_PARTS) };
+	uint32_t other = GAPS_NONE;
+
+	if (end_ns <= s->idle_ns)
+		return true;
+	gap.others_ns = gaps_others_since(g, device, s->others_ns, end_ns,
+					  (uint64_t)(end_ns - s->idle_ns), &other);
+	if (th->device == device + 1 && th->epoch == s->epoch) {
+		th = explains(g, p->thread, s->epoch);
+		gap.did = th->did;
+		gap.host_ns += th->did.host_ns;
+		for (unsigned i = 0; i < gap.did.n; i++) {
+			if (gap.did.v[i].part == PART_SELF)
+				gap.did.v[i].stack = th->did.sample;
+		}
+	}
+	if (s->threads.n <= 1)
+		return g->sink->gap(g->sink, &gap);
+	if (s->pending.n == GAP_PENDING && !stand(g, s, 1))
+		return false;
+	return vec_push(&s->pending, gap);
+}
+
+bool gaps_settle(struct gaps *g, int64_t ns)
+{
+	for (size_t i = 0; i < g->side.n; i++) {
+		struct gap_side *s = &g->side.v[i];
+		size_t n = 0;
+
+		while (n < s->pending.n &&
+		       (ns == INT64_MAX || s->pending.v[n].end_ns < ns - GAP_STANDS_NS))
+			n++;
+		if (n && !stand(g, s, n))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What gaps keep, for the files of this room that do it: pieces and what they make of a device (gaps.c), the ends of
+ * gaps (gaps_end.c), and runs (gaps_run.c).
+ */
+#ifndef INGERO_LINE_GAPS_STATE_H
+#define INGERO_LINE_GAPS_STATE_H
+
+#include "lib/base/vec.h"
+#include "lib/line/gaps.h"
+#include "lib/line/gpu_use.h"
+
+#define GAPS_NONE UINT32_MAX
+/* Wake-ups are short and belong to no finding: they count as the gap's own time. */
+#define GAPS_HOST_PARTS (PARTS_HOST & ~(1u << PART_CPU_IDLE))
+
+struct gap_side { /* what is kept of a device besides its work */
+	bool idle;
+	int64_t idle_ns;
+	uint32_t epoch;
+	uint16_t since_op;
+	uint32_t since_stack;
+	uint64_t launches; /* since the wait before */
+	uint64_t gap_launches;
+	uint64_t tail_host_ns; /* of the wait, after the device was done */
+	struct gap_run run;
+	bool running; /* run holds */
+	uint32_t issuer;
+	int64_t issued_ns;	 /* end of the newest submission */
+	uint64_t others_ns;	 /* of other processes' work on its GPU, when the gap began */
+	VEC(uint32_t) threads;	 /* that submit to it */
+	uint32_t laggard;	 /* of these, the one that was seen least lately */
+	VEC(struct gap) pending; /* gaps, oldest first */
+};
+
+struct gap_thread {
+	uint32_t device; /* position + 1, 0: never submitted */
+	uint32_t gpu;
+	uint32_t epoch;
+	int64_t last_ns;  /* its newest piece ended */
+	int64_t ready_ns; /* when its newest wait inside a call ended; then it waited for a CPU */
+	uint64_t ready_host_ns;
+	bool working; /* it submitted something since it last waited, first at work_ns */
+	int64_t work_ns;
+	uint64_t work_others_ns;	      /* others' work on the GPU until then */
+	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
+	bool has_inner, has_sync;
+	struct doings did;
+};
+
+struct gaps {
+	const struct world *w;
+	struct gap_sink *sink;
+	struct devices devices;
+	struct gpu_use use;		/* by device */
+	VEC(struct gap_side) side;	/* by device */
+	VEC(struct gap_thread) threads; /* by world id */
+	bool partial;
+	struct gap_op {
+		uint8_t known, act;
+		int8_t stream, event; /* positions of these columns; -1 none */
+	} op[1 << 16];
+};
+
+/* A launch of a CUDA graph counts as many. */
+static inline bool gaps_is_graph(const struct op_def *op)
+{
+	return op->id == OP_CUDA_GRAPH_LAUNCH || op->id == OP_CU_GRAPH_LAUNCH;
+}
+
+/* How long it was busy for others since then, at most so long. */
+static inline uint64_t gaps_others_since(const struct gaps *g, uint32_t device, uint64_t then_ns,
+					 int64_t now_ns, uint64_t most_ns, uint32_t *who)
+{
+	uint64_t ns = gpu_use_others(&g->use, device, now_ns, who);
+
+	ns = ns > then_ns ? ns - then_ns : 0;
+	return ns < most_ns ? ns : most_ns;
+}
+
+/* ---- gaps_end.c ---- */
+
+/* The device's gap ends here, with this call. False: out of memory, as below. */
+bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t end_ns,
+	      bool unbounded);
+/* Gaps that all threads of the device have gone past are told. */
+bool gaps_stand_past(struct gaps *g, struct gap_side *s);
+/* The device worked from start to end, as a thread now tells: gaps of which that is more than a little were none. */
+void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns);
+
+/* ---- gaps_run.c ---- */
+
+void gaps_run_add(struct gap_side *s, const struct line_piece *p);
+bool gaps_run_end(struct gaps *g, uint32_t device, const struct line_piece *p);
+
+#endif
