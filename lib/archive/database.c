@@ -17,8 +17,8 @@
 #define PROGRAM_MAX 100000 /* steps of a statement's program; ours take a few hundred */
 /* Steps for each byte of the file, before it is believed to say the same over and over: a page may name itself as its child,
  * and a hundred bytes hold years of rows. A row takes 20 bytes or more and a few hundred steps, with what is looked up. */
-#define STEPS_PER_BYTE 1024
-#define STEPS_AT_LEAST (1 << 24)
+#define STEPS_PER_BYTE 512
+#define STEPS_AT_LEAST (1 << 20)
 #define STEPS_LOOKED   1000 /* at once */
 
 static bool has_beside(const char *path, const char *ending)
