@@ -228,6 +228,7 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 			return false;
 	}
 	p->allocs++;
+	p->allocated_ns = c->ev.end_ns;
 	if (l->unused.n == 0 && l->blocks.n >= LIVE_BLOCKS_MAX) {
 		p->beyond++;
 		return true;

@@ -52,6 +52,7 @@ struct live_process {
 	int64_t peak_ns;
 	uint64_t peaks; /* how often it grew to a new one */
 	uint64_t allocs, frees, failed;
+	int64_t allocated_ns;	/* when it last allocated something */
 	uint64_t unknown_frees; /* of what was allocated before the recording, or of what was lost */
 	uint64_t beyond;	/* allocations beyond LIVE_BLOCKS_MAX: not kept */
 	uint64_t replaced;	/* pointers handed out again whose freeing was not seen */

@@ -355,7 +355,8 @@ class Loop:
         """The device had nothing to do since then: what of it was this thread's own code, and what was not."""
         wall, cpu, _ = (b - a for a, b in zip(self.idle_since, now))
         self.gap += wall
-        self.idle += cpu
+        if cpu >= MS // 10:  # to launch anything takes a little of its own
+            self.idle += cpu
         self.idle_since = None
 
     def owed(self):

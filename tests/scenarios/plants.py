@@ -320,6 +320,12 @@ def churn(run):
     run.loop(plant="churn")
 
 
+def leak(run):
+    """Long enough for memory to show where it is going."""
+    run.seconds = 12
+    run.loop(plant="leak")
+
+
 def storm(run, plant):
     """Kernels of a few microseconds, in a loop whose device is busy with copies otherwise."""
     run.env.update(DOUBLE_LAUNCH_NS=3000, DOUBLE_COPY_NS_PER_KB=15000)
@@ -368,5 +374,5 @@ def load(run):
     return p
 
 
-TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, gil, churn, storm,
+TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, gil, churn, leak, storm,
                                  failing, hung, memory_limit)}

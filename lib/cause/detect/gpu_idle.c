@@ -6,6 +6,7 @@
  * that never submit work, and a device that is never seen without work.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/base/hash.h"
 #include "lib/base/human.h"
@@ -22,21 +23,128 @@
 /* Of the device's gaps. */
 #define MIN_OF_IDLE 0.20
 
-static uint32_t comm_of(const struct cause *c, uint32_t thread)
+static struct idle_comm comm_text(struct bytes text)
+{
+	struct idle_comm comm = { 0 };
+
+	if (text.n)
+		memcpy(comm.text, text.p,
+		       text.n < sizeof(comm.text) ? text.n : sizeof(comm.text) - 1);
+	return comm;
+}
+
+bool gpu_idle_name(struct gpu_work *g, const struct cause *c, const struct record *r)
+{
+	uint32_t thread = r->u.NAME.thread;
+
+	if (!world_get_thread(c->w, thread))
+		return true;
+	while (g->comms.n <= thread) {
+		if (!vec_push(&g->comms, (struct idle_comm){ 0 }))
+			return false;
+	}
+	g->comms.v[thread] = comm_text(r->u.NAME.comm);
+	return true;
+}
+
+/* Workers take their names after they have begun. */
+static struct idle_comm comm_of(const struct gpu_work *g, const struct cause *c, uint32_t thread)
 {
 	const struct world_thread *th = world_get_thread(c->w, thread);
 
-	return th ? th->comm : 0;
+	if (thread < g->comms.n && g->comms.v[thread].text[0])
+		return g->comms.v[thread];
+	return comm_text(th ? world_text(c->w, th->comm) : (struct bytes){ 0 });
+}
+
+/* The first frame met of the same function. */
+static uint32_t function_of(struct gpu_work *g, const struct cause *c, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(c->w, frame);
+	const struct world_symbol *s = world_get_symbol(c->w, frame);
+	uint64_t key, first;
+
+	if (!f || (f->kind != FRAME_PYTHON && !s))
+		return frame;
+	key = f->kind == FRAME_PYTHON ? (uint64_t)f->file << 32 | f->name
+				      : (uint64_t)f->module << 32 | s->name;
+	key = hash_u64(key ^ (uint64_t)f->kind << 60);
+	if (map_get(&g->function_by, key, &first))
+		return (uint32_t)first;
+	map_put(&g->function_by, key, frame); /* where that fails it is looked up again */
+	return frame;
+}
+
+/* Whose line it is told by: what leads when each line outvotes the others. */
+static void line_votes(struct idle_cause *x, uint32_t frame, uint32_t stack, uint64_t ns)
+{
+	if (x->line == frame) {
+		x->line_ns += ns;
+	} else if (x->line_ns >= ns) {
+		x->line_ns -= ns;
+	} else {
+		x->line = frame;
+		x->line_stack = stack;
+		x->line_ns = ns - x->line_ns;
+	}
+}
+
+/* Position of the place of a gap; UINT32_MAX: out of memory, or too many. */
+static uint32_t place_at(struct gpu_work *g, const struct cause *c, const struct gap *gap)
+{
+	uint64_t since = cause_frame(&g->frames, c->w, gap->since_stack),
+		 until = cause_frame(&g->frames, c->w, gap->until_stack), at,
+		 key = hash_u64((since << 32 | until) ^
+				hash_u64((uint64_t)gap->device << 1 | gap->unbounded));
+
+	if (map_get(&g->place_by, key, &at))
+		return (uint32_t)at;
+	if (g->places.n >= GPU_CAUSES_MAX || !vec_push(&g->places, (struct idle_place){ 0 }) ||
+	    !map_put(&g->place_by, key, g->places.n - 1))
+		return UINT32_MAX;
+	return (uint32_t)g->places.n - 1;
+}
+
+/* Of what was seen running at a place, what got least of the gaps in which nothing was seen: in the end each gets as large a part
+ * of them as it has of the others. UINT32_MAX: nothing was. */
+static uint32_t likely(const struct gpu_work *g, const struct idle_place *p)
+{
+	uint32_t best = UINT32_MAX;
+	double most = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct idle_cause *x = &g->idle.v[p->seen[i]];
+		double share = (double)x->seen_ns / (double)(x->sum.ns + 1);
+
+		if (share > most) {
+			most = share;
+			best = p->seen[i];
+		}
+	}
+	return best;
+}
+
+/* Remembers that the cause was seen running there. */
+static void seen_at(struct gpu_work *g, uint32_t place, uint32_t at)
+{
+	struct idle_place *p = place != UINT32_MAX ? &g->places.v[place] : NULL;
+
+	for (uint32_t i = 0; p && i < p->n; i++) {
+		if (p->seen[i] == at)
+			return;
+	}
+	if (p && p->n < IDLE_SEEN)
+		p->seen[p->n++] = at;
 }
 
 /* Position of the cause; UINT32_MAX: out of memory, or too many (then *full). */
 static uint32_t cause_at(struct gpu_work *g, const struct idle_cause *fresh, bool *full)
 {
-	uint64_t key = hash_u64(
-			 ((uint64_t)fresh->device << 32 | fresh->frame) ^
-			 hash_u64(((uint64_t)fresh->until_frame << 32 |
-				   (uint32_t)fresh->part << 24 | fresh->unbounded) ^
-				  hash_u64((uint64_t)fresh->waker_comm << 32 | fresh->wait))),
+	uint64_t key = hash_u64(((uint64_t)fresh->device << 32 | fresh->frame) ^
+				hash_u64(((uint64_t)fresh->until_frame << 32 |
+					  (uint32_t)fresh->part << 24 | fresh->unbounded) ^
+					 hash_bytes(fresh->waker_comm.text,
+						    sizeof(fresh->waker_comm.text), fresh->wait))),
 		 at;
 
 	*full = false;
@@ -48,6 +156,26 @@ static uint32_t cause_at(struct gpu_work *g, const struct idle_cause *fresh, boo
 	return (uint32_t)g->idle.n - 1;
 }
 
+/* Own code in a gap: of the function it was seen in, or most likely in, else between two calls. */
+static bool own_code(struct gpu_work *g, const struct cause *c, const struct gap *gap,
+		     const struct doing *d, struct idle_cause *fresh, uint32_t *at, bool *full)
+{
+	uint32_t frame = cause_frame(&g->frames, c->w, d->stack), place = place_at(g, c, gap);
+
+	if (frame) {
+		fresh->frame = function_of(g, c, frame);
+		*at = cause_at(g, fresh, full);
+		if (*at == UINT32_MAX)
+			return false;
+		seen_at(g, place, *at);
+		g->idle.v[*at].seen_ns += d->ns;
+		line_votes(&g->idle.v[*at], frame, d->stack, d->ns);
+		return true;
+	}
+	*at = place != UINT32_MAX ? likely(g, &g->places.v[place]) : UINT32_MAX;
+	return *at != UINT32_MAX;
+}
+
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
 {
 	for (unsigned i = 0; i < gap->did.n; i++) {
@@ -57,25 +185,28 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 					    .stack = d->stack,
 					    .waker = d->waker,
 					    .unbounded = gap->unbounded };
-		bool full;
-		uint32_t at;
+		bool full = false;
+		uint32_t at = UINT32_MAX;
 
 		if (!(CLAIMED >> d->part & 1) || d->ns < (d->part == PART_SELF ? MIN_SELF_NS : 1))
 			continue;
-		fresh.frame = cause_frame(&g->frames, c->w, d->stack);
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
-		if (fresh.frame == 0 && g->left_out) {
-			/* The calls around it are those that happened to be recorded: they tell nothing. */
-			fresh.wait = 0;
-			fresh.stack = 0;
-		} else if (fresh.frame == 0) {
-			fresh.frame = cause_frame(&g->frames, c->w, gap->since_stack);
-			fresh.until_frame = cause_frame(&g->frames, c->w, gap->until_stack);
-			fresh.stack = gap->until_stack;
+		fresh.waker_comm = comm_of(g, c, d->waker);
+		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
+			fresh.frame = cause_frame(&g->frames, c->w, d->stack);
+			if (fresh.frame == 0 && g->left_out) {
+				/* The calls around it are those that happened to be recorded: they
+				 * tell nothing. */
+				fresh.wait = 0;
+				fresh.stack = 0;
+			} else if (fresh.frame == 0) {
+				fresh.frame = cause_frame(&g->frames, c->w, gap->since_stack);
+				fresh.until_frame = cause_frame(&g->frames, c->w, gap->until_stack);
+				fresh.stack = gap->until_stack;
+			}
+			at = cause_at(g, &fresh, &full);
 		}
-		fresh.waker_comm = comm_of(c, d->waker);
-		at = cause_at(g, &fresh, &full);
 		if (at == UINT32_MAX && full)
 			continue;
 		if (at == UINT32_MAX)
@@ -113,17 +244,18 @@ static const char *doing_text(enum part part)
 }
 
 /* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ..." */
-static void cause_text(const struct idle_cause *x, const struct cause *c, struct buf *out)
+static void cause_text(const struct idle_cause *x, const struct cause *c, uint32_t frame,
+		       struct buf *out)
 {
-	struct bytes comm = world_text(c->w, x->waker_comm);
+	const char *comm = x->waker_comm.text;
 
 	buf_puts(out, doing_text(x->part));
-	if (comm.n)
-		buf_printf(out, ", ended by %.*s,", (int)comm.n, comm.p);
+	if (comm[0])
+		buf_printf(out, ", ended by %s,", comm);
 	if (x->frame == 0 && x->until_frame == 0)
 		return;
 	buf_puts(out, x->until_frame ? " between " : " in ");
-	name_frame(out, c->w, x->frame);
+	name_frame(out, c->w, frame);
 	if (x->until_frame) {
 		buf_puts(out, " and ");
 		name_frame(out, c->w, x->until_frame);
@@ -202,23 +334,25 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 			  .explained = (double)x->sum.ns / (double)side->idle_ns[x->unbounded],
 			  .part_ns = part_ns,
 			  .nsites = 1 };
-	struct buf text = { 0 };
-	struct bytes comm = world_text(c->w, x->waker_comm);
+	struct buf text = { 0 }, identity = { 0 };
 	int rc;
 
 	part_ns[x->part] = x->sum.ns;
 	f.unexplained = f.explained < 1 ? 1 - f.explained : 0;
 	cause_sum_fill(c, &x->sum, &f, "the device had nothing to do");
-	f.sites[0] = (struct where_place){ .stack = x->stack,
+	f.sites[0] = (struct where_place){ .stack = x->line ? x->line_stack : x->stack,
 					   .lost_ns = x->sum.ns,
 					   .affected = x->sum.count,
 					   .count = x->sum.count,
 					   .max_ns = x->sum.max_ns };
-	cause_text(x, c, &text);
-	f.identity = f.culprit.text = buf_text(&text);
+	/* Which line leads may change: it is one cause all the same. */
+	cause_text(x, c, x->frame, &identity);
+	cause_text(x, c, x->line ? x->line : x->frame, &text);
+	f.identity = buf_text(&identity);
+	f.culprit.text = buf_text(&text);
 	if (waker && worker) {
 		f.culprit.pid = worker->tgid;
-		f.culprit.comm = comm.p;
+		f.culprit.comm = x->waker_comm.text;
 	}
 	fact_victim(&f, c, &f.summary);
 	buf_puts(&f.summary, " left the GPU without work for ");
@@ -236,6 +370,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 		g->waits.v[x->wait - 1].told = WAIT_IDLE;
 	rc = fact_tell(c, &f, &x->sum.told, e);
 	buf_free(&text);
+	buf_free(&identity);
 	fact_free(&f);
 	return rc;
 }

@@ -21,8 +21,10 @@
 #define LEAST_BYTES	(1u << 20)
 #define LEAST_SHARE	0.01 /* of what is held */
 #define STEADY		0.45 /* of the growth, in the second half */
-#define CALLS_PER_BLOCK 20   /* a loop does something with what it allocates */
-#define HOUR_NS		3600000000000.0
+#define CALLS_PER_BLOCK 5 /* a loop does something with what it allocates, loading copies into it */
+#define TIDYING \
+	0.05 /* of the time: a process that allocates no more before its end puts its things away */
+#define HOUR_NS 3600000000000.0
 
 struct leak {
 	uint32_t process;
@@ -136,6 +138,18 @@ static bool never_freed(const struct cause *c, struct leak *k)
 	return well;
 }
 
+/* What is freed at the very end was not freed while it was of use: to the last whole span before that. */
+static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ended)
+{
+	int64_t span = p->history.span_ns, first = p->history.first_span * span;
+
+	return ended && span &&
+			       (double)(now_ns - p->allocated_ns) <
+				       TIDYING * (double)(now_ns - first)
+		       ? p->allocated_ns / span * span
+		       : now_ns;
+}
+
 static bool judge(struct state *s, struct cause *c, const struct live_process *p, int64_t now_ns)
 {
 	struct leak *k = leak_of(s, p->process);
@@ -148,6 +162,7 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 	if (k->ended)
 		return true;
 	k->ended = c->ended || p->ended;
+	now_ns = judged_to(p, now_ns, k->ended);
 	k->is = grows(p, now_ns, k);
 	if (k->is && !never_freed(c, k))
 		return false;

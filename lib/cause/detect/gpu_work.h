@@ -23,6 +23,11 @@ struct gpu_wait {
 	struct cause_sum sum; /* its short gaps */
 };
 
+/* A command name; empty: none is known, or it never changed. */
+struct idle_comm {
+	char text[16];
+};
+
 /* Gaps with one cause: a state at a place. */
 struct idle_cause {
 	uint32_t device, wait; /* wait: position of where the gap began */
@@ -30,9 +35,18 @@ struct idle_cause {
 	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
 	uint32_t stack;
 	uint32_t waker; /* thread; wakers of one command are one */
-	uint32_t waker_comm;
+	struct idle_comm waker_comm;
 	bool unbounded; /* gaps of a device that nobody waited for so far */
 	struct cause_sum sum;
+	uint64_t seen_ns;	   /* of sum: gaps in which it was seen itself */
+	uint32_t line, line_stack; /* of own code: the frame that has most of it, by majority */
+	uint64_t line_ns;	   /* by which that one leads */
+};
+
+/* Between which two calls gaps of own code lie, and what was seen running in them. */
+#define IDLE_SEEN 4
+struct idle_place {
+	uint32_t n, seen[IDLE_SEEN]; /* positions of causes */
 };
 
 /* Places that launch, where the device could not be kept busy. */
@@ -66,10 +80,12 @@ struct gpu_work {
 	VEC(struct gpu_device) devices;
 	VEC(struct gpu_wait) waits;
 	VEC(struct idle_cause) idle;
+	VEC(struct idle_place) places;
+	VEC(struct idle_comm) comms; /* newest names of threads by world id, where they changed */
 	VEC(struct issue_cause) issue;
 	struct cause_frames frames;
 	VEC(struct shared_wait) shared;
-	struct map wait_by, idle_by, issue_by, shared_by, shared_threads;
+	struct map wait_by, idle_by, place_by, function_by, issue_by, shared_by, shared_threads;
 };
 
 /* Whether the waits there are a storm: few launches each, and at once the next. */
@@ -78,6 +94,7 @@ bool gpu_wait_storms(const struct gpu_wait *w);
 /* All return false when out of memory, settle as watches do. */
 bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap);
 int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+bool gpu_idle_name(struct gpu_work *g, const struct cause *c, const struct record *r);
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap);
 int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
