@@ -150,7 +150,7 @@ void cause_free(struct cause *c)
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
-	vec_free(&c->cgroups.v);
+	cause_cgroups_free(&c->cgroups);
 	watches_free(&c->watches);
 	live_free(c->live);
 	graphs_free(c->graphs);

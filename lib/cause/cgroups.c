@@ -11,19 +11,60 @@ static void counted(struct cause_counter *k, double value)
 	k->last = value;
 }
 
+void cause_cgroups_free(struct cause_cgroups *g)
+{
+	vec_free(&g->v);
+	vec_free(&g->members);
+}
+
+static bool member(struct cause_cgroups *g, uint32_t process, uint32_t cgroup)
+{
+	for (size_t i = g->members.n; i-- > 0;) {
+		if (g->members.v[i].process == process && g->members.v[i].cgroup == cgroup)
+			return true;
+	}
+	return g->members.n >= CAUSE_CGROUPS ||
+	       vec_push(&g->members, (struct cause_member){ process, cgroup });
+}
+
+uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < g->members.n; i++) {
+		uint32_t at = g->members.v[i].cgroup;
+
+		if (g->members.v[i].process != process || at >= g->v.n ||
+		    g->v.v[at].throttled_ns <= most)
+			continue;
+		most = g->v.v[at].throttled_ns;
+		otherwise = at;
+	}
+	return otherwise;
+}
+
 bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 {
 	const struct rec_SAMPLE *s = &r->u.SAMPLE;
 	struct cause_cgroup *c;
+	bool memory;
 
-	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, cgroup) || s->cgroup >= CAUSE_CGROUPS ||
-	    s->metric < METRIC_CGROUP_MEM_USED || s->metric > METRIC_CGROUP_OOM_KILLS)
+	if (r->kind != RECORD_SAMPLE || !REC_HAS(r, SAMPLE, cgroup) || s->cgroup >= CAUSE_CGROUPS)
+		return true;
+	memory = s->metric >= METRIC_CGROUP_MEM_USED && s->metric <= METRIC_CGROUP_OOM_KILLS;
+	if (REC_HAS(r, SAMPLE, process))
+		return s->metric != METRIC_CGROUP_PERIODS || member(g, s->process, s->cgroup);
+	if (!memory && s->metric != METRIC_CGROUP_THROTTLED_NS)
 		return true;
 	while (g->v.n <= s->cgroup) {
 		if (!vec_push(&g->v, (struct cause_cgroup){ 0 }))
 			return false;
 	}
 	c = &g->v.v[s->cgroup];
+	if (!memory) {
+		c->throttled_ns = s->value;
+		return true;
+	}
 	c->samples++;
 	switch (s->metric) {
 	case METRIC_CGROUP_MEM_USED:

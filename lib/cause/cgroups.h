@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What samples say of the memory of cgroups: how much of its limit each used, and how often the kernel held it
- * back. Bounded by CAUSE_CGROUPS.
+ * What samples say of cgroups: how much of its limit each used, how often the kernel held it back for memory, and whose
+ * CPU quota it counts. Bounded by CAUSE_CGROUPS.
  */
 #ifndef INGERO_CAUSE_CGROUPS_H
 #define INGERO_CAUSE_CGROUPS_H
@@ -22,18 +22,30 @@ struct cause_cgroup {
 	double used_max;  /* bytes */
 	double limit;	  /* bytes; 0: it has none, or none was said */
 	struct cause_counter limit_hits, high_hits, kills;
+	double throttled_ns; /* its CPU quota's work, as last sampled */
+};
+
+/* A process that is in a cgroup whose CPU quota is counted. */
+struct cause_member {
+	uint32_t process, cgroup;
 };
 
 /* Zero-initialised is empty. By world id. */
 struct cause_cgroups {
 	VEC(struct cause_cgroup) v;
+	VEC(struct cause_member) members;
 };
+
+void cause_cgroups_free(struct cause_cgroups *g);
 
 /* A SAMPLE record; others are ignored. False: out of memory. */
 bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r);
 
 /* NULL: nothing is known of its memory. */
 const struct cause_cgroup *cause_cgroup(const struct cause_cgroups *g, uint32_t cgroup);
+
+/* Of the cgroups whose CPU time the process counts in, the one whose quota held it back most; otherwise where none is known to. */
+uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
 
 /* How much a counter grew. */
 static inline double cause_counted(const struct cause_counter *k)

@@ -147,10 +147,17 @@ int chain_tell(struct cause *c, const struct tally_group *g, const struct detect
 			     .others = others_rate(c, g),
 			     .victim_pid = v ? v->tgid : 0 };
 	struct record r = { .kind = RECORD_CHAIN };
+	struct line_culprit quota;
 	char id[17], match[17];
 	struct jsonw j;
 	int rc;
 
+	if (f.who && f.who->kind == CULPRIT_CGROUP) {
+		/* The events say in which cgroup a thread is, samples whose quota it uses up. */
+		quota = *f.who;
+		quota.object = cause_cgroups_quota(&c->cgroups, g->process, (uint32_t)quota.object);
+		f.who = &quota;
+	}
 	buf_printf(&victim, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, f.victim_pid);
 	if (f.who)
 		name_culprit_full(&culprit, c->w, &c->tally, f.who);

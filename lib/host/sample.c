@@ -309,6 +309,20 @@ static void find_limits(struct host_sampler *s, struct target *t)
 	}
 }
 
+/* In which of them it is: with version 1 the cgroup of its events is another one. */
+static void say_place(struct host_sampler *s, const struct host_target *which,
+		      const struct target *t)
+{
+	for (unsigned i = 0; i < t->nlimits; i++) {
+		const struct limit *limit = &s->limits.v[t->limits[i] - 1];
+		struct record r = sample(s, METRIC_CGROUP_PERIODS, (double)limit->last.periods);
+
+		REC_SET(&r, SAMPLE, process, which->process);
+		REC_SET(&r, SAMPLE, cgroup, limit->cgroup);
+		say(s, &r);
+	}
+}
+
 static struct target *target_of(struct host_sampler *s, uint32_t tgid)
 {
 	struct target t = { .tgid = tgid };
@@ -353,6 +367,7 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 	}
 	if (now.moved) {
 		find_limits(s, t);
+		say_place(s, which, t);
 		t->ngroups = host_groups_find(&s->groups, &s->trees, s->world, s->node, t->tgid,
 					      t->groups);
 	}

@@ -7,6 +7,7 @@
 #include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static bool is(const struct cause *c, const struct tally_group *g)
 {
@@ -28,7 +29,10 @@ static void recommend(const struct finding *f, struct jsonw *j)
 	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
 	struct buf command = { 0 };
 
-	if (path.n)
+	if (path.n > 4 && memcmp(path.p, "cpu:", 4) == 0) /* version 1 */
+		buf_printf(&command, "echo -1 | sudo tee /sys/fs/cgroup/cpu%.*s/cpu.cfs_quota_us",
+			   (int)path.n - 4, path.p + 4);
+	else if (path.n)
 		buf_printf(&command, "echo max | sudo tee /sys/fs/cgroup%.*s/cpu.max", (int)path.n,
 			   path.p);
 	else
