@@ -151,7 +151,8 @@ def true_ns(run):
         delay = t.get("life_run_delay_ns", t["run_delay_ns"])
         return max(0, min(delay, hog) - run.others_ns), min(delay, hog)
     if name == "throttled":
-        return max(0, t["life_run_delay_ns"] - run.others_ns), t["life_run_delay_ns"]
+        # Two accounts of the kernel: of the cgroup, and of its only thread.
+        return (min(run.facts["throttled_ns"], t["life_run_delay_ns"]),) * 2
     if name == "blocked":
         return (t["planted_blocked_ns"],) * 2
     if name == "blkio":
