@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -27,12 +28,13 @@
 #include "lib/input/resolve.h"
 #include "lib/select/pick.h"
 #include "lib/serve/live.h"
+#include "lib/serve/sqlite.h"
 
 static struct values {
 	const char *format, *output, *where, *weight;
 	struct cli_list pids, names, nodes, args, headers;
 	const char *since, *until, *push, *ca_cert, *listen;
-	uint64_t last_ns, interval_ns;
+	uint64_t last_ns, interval_ns, max_db;
 	bool no_stacks, records, gzip;
 } values;
 
@@ -45,7 +47,7 @@ static const struct cli_option options[] = {
 	  .letter = 'f',
 	  .type = CLI_CHOICE,
 	  AT(format),
-	  .choices = "json|csv|text|perfetto|chrome|folded|speedscope|pprof|prometheus|otlp",
+	  .choices = "json|csv|text|perfetto|chrome|folded|speedscope|pprof|prometheus|otlp|sqlite",
 	  .arg = "FORMAT",
 	  .group = "Output",
 	  .help = "What to write [by the ending of -o, else json]" },
@@ -68,6 +70,12 @@ static const struct cli_option options[] = {
 	  .arg = "WHAT",
 	  .group = "Output",
 	  .help = "folded, speedscope, pprof: what a stack weighs [time]" },
+	{ .name = "max-db",
+	  .type = CLI_SIZE,
+	  AT(max_db),
+	  .arg = "SIZE",
+	  .group = "Output",
+	  .help = "sqlite: leave out the oldest minutes until it is no larger" },
 	{ .name = "no-stacks",
 	  .type = CLI_FLAG,
 	  AT(no_stacks),
@@ -153,6 +161,7 @@ struct export
 	struct gzip *gzip;
 	struct cli_aside out;
 	uint64_t events, bytes;
+	bool piped; /* standard input is read */
 };
 
 static enum emit_weight weight_of(const char *name)
@@ -266,14 +275,21 @@ static int choose(struct export *x, struct err *e)
 	size_t n = path ? strlen(path) : 0;
 
 	x->format = emit_format_of(values.format, path);
+	if (values.format ? !strcmp(values.format, serve_sqlite.name)
+			  : path && emit_format_ends(&serve_sqlite, path))
+		x->format = &serve_sqlite;
 	if (!x->format)
 		return err_set(e, ERR_USAGE, "which format is %s? Its ending does not say: give -f",
 			       path);
 	if (values.weight && !x->format->profile)
-		return err_set(e, ERR_USAGE,
-			       "--weight is for stacks: folded, speedscope, pprof|prometheus|otlp");
+		return err_set(e, ERR_USAGE, "--weight is for stacks: folded, speedscope, pprof");
 	if (values.gzip && x->format->compressed)
 		return err_set(e, ERR_USAGE, "%s is compressed already", x->format->name);
+	if (x->format->seeks && (!path || values.gzip))
+		return err_set(e, ERR_USAGE, "%s is a file: name it with -o, and not with --gzip",
+			       x->format->name);
+	if (values.max_db && !x->format->seeks)
+		return err_set(e, ERR_USAGE, "--max-db is for archives: -f sqlite");
 	values.gzip |= n > 3 && !strcmp(path + n - 3, ".gz") && !x->format->compressed;
 	if (!path && (x->format->binary || values.gzip) && isatty(STDOUT_FILENO))
 		return err_set(e, ERR_USAGE,
@@ -281,6 +297,8 @@ static int choose(struct export *x, struct err *e)
 	x->em.opt = (struct emit_options){ .stacks = !values.no_stacks,
 					   .records = values.records,
 					   .chosen = values.names.n > 0,
+					   .tool = "ingero-export",
+					   .max_bytes = values.max_db,
 					   .version = cli_version(),
 					   .weight = weight_of(values.weight) };
 	return 0;
@@ -341,11 +359,14 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
-	void *state = x->format->open(&x->em);
 	struct stream_item item;
+	void *state;
 	bool left;
-	int rc = state ? 0 : err_nomem(e);
+	int rc;
 
+	x->em.opt.fd = x->out.fd;
+	state = x->format->open(&x->em);
+	rc = state ? 0 : err_nomem(e);
 	if (!rc && x->format->begin)
 		rc = x->format->begin(state, e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
@@ -359,7 +380,7 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 			rc = x->format->item(state, &item, e);
 		if (!rc && item.kind == STREAM_EVENTS)
 			x->events += item.n;
-		if (!rc && x->format->idle && nothing_yet())
+		if (!rc && x->piped && x->format->idle && nothing_yet())
 			rc = x->format->idle(state, e);
 		if (!rc)
 			rc = flush(x, false, e);
@@ -407,6 +428,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	struct world *w = x->em.w;
 	struct select_pick pick = { .select = sel, .expr = expr, .w = w, .told = &x->told };
 	struct input *in = NULL;
+	struct stat st;
 	int rc;
 
 	rc = input_open_within(&in, w, (const char *const *)operands->v, (unsigned)operands->n, sel,
@@ -425,6 +447,8 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	}
 	if (!rc && input_report(in).empty)
 		rc = err_set(e, ERR_DAMAGED, "the input is empty");
+	if (!rc && x->format->seeks && fstat(x->out.fd, &st) == 0)
+		x->bytes = (uint64_t)st.st_size;
 	if (!rc)
 		rc = cli_aside_keep(&x->out, e);
 	if (!rc) {
@@ -466,8 +490,9 @@ int main(int argc, char **argv)
 				       .until = values.until,
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
+	x.piped = operands.n == 0;
 	if (values.push || values.listen)
-		rc = choose_live(&x, operands.n == 0, &e);
+		rc = choose_live(&x, x.piped, &e);
 	else if (values.headers.n || values.ca_cert || values.interval_ns)
 		rc = err_set(&e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
 	else

@@ -204,12 +204,13 @@ _ingero_explain() {
 complete -F _ingero_explain ingero-explain
 
 _ingero_export() {
-	_ingero_complete '-f --format -o --output --gzip --weight --no-stacks --records --push --interval --header
-		--ca-cert --listen -p --pid -e --event --since --until --last -n --node -w --where --arg
-		-d --db -q --quiet -v --verbose --color --progress -h --help --version' \
-		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp
+	_ingero_complete '-f --format -o --output --gzip --weight --max-db --no-stacks --records --push --interval
+		--header --ca-cert --listen -p --pid -e --event --since --until --last -n --node -w
+		--where --arg -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite
 		-o|--output FILE
 		--weight choice time count lost bytes
+		--max-db SIZE
 		--push URL
 		--interval TIME
 		--header NAME

@@ -44,6 +44,11 @@ static size_t ending(const char *endings, const char *path, size_t length)
 	return longest;
 }
 
+bool emit_format_ends(const struct emit_format *f, const char *path)
+{
+	return ending(f->endings, path, strlen(path)) > 0;
+}
+
 static const struct emit_format *of_path(const char *path, size_t length)
 {
 	const struct emit_format *best = NULL;

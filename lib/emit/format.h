@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
@@ -19,9 +20,12 @@
 enum emit_weight { EMIT_TIME, EMIT_COUNT, EMIT_LOST, EMIT_BYTES };
 
 struct emit_options {
-	bool stacks;	     /* events with their stacks, where that is a choice */
-	bool records;	     /* everything the recording tells, not its events and chains alone */
-	bool chosen;	     /* ops were chosen by name: none is left out for what it is */
+	bool stacks;	  /* events with their stacks, where that is a choice */
+	bool records;	  /* everything the recording tells, not its events and chains alone */
+	bool chosen;	  /* ops were chosen by name: none is left out for what it is */
+	const char *tool; /* who writes it: "ingero-export 0.1.0" */
+	int fd;		  /* of the output, for formats that seek in it */
+	uint64_t max_bytes; /* of the output, for formats that can leave out what is oldest; 0: no limit */
 	const char *version; /* of this program, where formats name who wrote them */
 	const void *live; /* of metrics that are pushed or asked for: struct serve_live_options */
 	enum emit_weight weight; /* of profiles: what a stack's number is */
@@ -39,10 +43,11 @@ struct emit_format {
 	const char *name;
 	const char *
 		endings; /* of files that are this format when nobody says: ".json .ndjson"; "" none */
-	const char *help;		      /* a few words for --help and the manual */
-	bool binary;			      /* not to be written to a terminal */
-	bool compressed;		      /* by itself: once is enough */
-	bool profile;			      /* has a use for emit_options.weight */
+	const char *help; /* a few words for --help and the manual */
+	bool binary;	  /* not to be written to a terminal */
+	bool compressed;  /* by itself: once is enough */
+	bool seeks;	  /* in a file it writes by itself: not a stream, not to be compressed */
+	bool profile;	  /* has a use for emit_options.weight */
 	void *(*open)(const struct emit *em); /* NULL: out of memory */
 	int (*begin)(void *state,
 		     struct err *e); /* before the first item, once; NULL: needs none */
@@ -61,5 +66,8 @@ const struct emit_format *emit_format_of_path(
 /* What is meant by a format's name and the path it is written to, either of which may be missing (NULL): the name holds, but that a
  * Perfetto timeline into "x.json" is Chrome's; neither: JSON lines. */
 const struct emit_format *emit_format_of(const char *name, const char *path);
+
+/* Whether path ends as files of this format do: for formats that are not in the list. */
+bool emit_format_ends(const struct emit_format *f, const char *path);
 
 #endif

@@ -123,6 +123,22 @@ tap.same(run("-o", run_ige, "-f", "json", run_ige)[0], 2, "never over its input"
 status, nothing, err = run("-o", "/dev/full", "-f", "json", run_ige)
 tap.ok(status == 3 and "/dev/full" not in before and "space" in err, "a full disk is told", err)
 
+# An archive: rows are the events.
+import sqlite3  # noqa: E402
+target = path("x.db")
+status, nothing, err = run("-o", target, run_ige)
+db = sqlite3.connect(f"file:{target}?mode=ro", uri=True)
+tap.same((status, db.execute("select count(*), sum(duration) from events").fetchone()),
+         (0, (len(events), sum(e["duration_ns"] for e in events))), "sqlite: a row per event")
+db.close()
+run("-o", target, "-e", "cuda", run_ige)
+db = sqlite3.connect(f"file:{target}?mode=ro", uri=True)
+tap.same(db.execute("select count(*) from events").fetchone()[0], sum(e["source"] == "cuda" for e in events),
+         "sqlite: of those that were chosen")
+db.close()
+tap.same(run("-f", "sqlite", run_ige)[0], 2, "sqlite wants a file")
+tap.same(run("-f", "json", "--max-db", "1m", run_ige)[0], 2, "--max-db is for archives")
+
 # Damage.
 with open(path("cut.ige"), "wb") as f:
     f.write(data[:len(data) // 2])
