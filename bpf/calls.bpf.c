@@ -43,6 +43,10 @@ extern bool bpf_session_is_return(void) __ksym __weak;
 
 __u32 session_asks SEC(".bss"); /* the short way to tell entry from return does not hold here */
 
+/* Probes are being taken away, one after the other: returns that are not seen any more are those of calls that were open
+ * at the end, which are not lost. */
+__u32 calls_over SEC(".bss");
+
 /* Number of open calls after dropping those whose frames are gone: the stack has been unwound past them. */
 static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chained)
 {
@@ -56,7 +60,8 @@ static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chaine
 		top = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
 		if (top->sp > sp || (top->sp == sp && chained))
 			break;
-		count_loss(top->op >> 8, WIRE_LOST_RETURN);
+		if (!calls_over)
+			count_loss(top->op >> 8, WIRE_LOST_RETURN);
 		n--;
 	}
 	return n;

@@ -169,6 +169,8 @@ int probe_session_adopt(struct probe_session *s, struct err *e)
 void probe_session_stop(struct probe_session *s)
 {
 	s->sockets_link = NULL;
+	if (s->bpf)
+		__atomic_store_n(&s->bpf->bss->calls_over, 1, __ATOMIC_SEQ_CST);
 	while (s->links.n > 0)
 		bpf_link__destroy(s->links.v[--s->links.n]);
 }

@@ -192,7 +192,7 @@ out = w.communicate(timeout=60)[0]
 ended(a)
 same_counts(first, expected(out), "the other goes on undisturbed")
 got, lost = rec.counts(second)
-tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has is whole", str(got))
+tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has is whole", f"{lost} lost of {got}")
 decoy.communicate(timeout=20)
 
 # ---- one call of so many, and a budget

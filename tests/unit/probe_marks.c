@@ -52,10 +52,8 @@ static void parsed(void)
 		is_int(m.kind, lines[i].kind, "kind of '%s'", lines[i].line);
 		if (m.kind == MARK_BAD || m.kind == MARK_NOTHING)
 			continue;
-		ok(m.name.n == strlen(lines[i].name) &&
-			   !memcmp(m.name.p, lines[i].name, m.name.n) &&
-			   m.text.n == strlen(lines[i].text) &&
-			   !memcmp(m.text.p, lines[i].text, m.text.n) &&
+		ok(bytes_equal(m.name, bytes_of(lines[i].name)) &&
+			   bytes_equal(m.text, bytes_of(lines[i].text)) &&
 			   (m.has_value ? m.value : 0) == lines[i].value,
 		   "its parts");
 	}
