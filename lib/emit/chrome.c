@@ -184,12 +184,18 @@ static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice 
 		buf_printf(&x->text, "%s: ", chain_severity_name(s->chain->severity));
 	if (s->chain)
 		notes_clean(&x->text, s->chain->summary);
+	else if (s->lost)
+		buf_puts(&x->text, s->lost);
 	else if (s->name)
 		notes_clean(&x->text, world_text(x->em.w, s->name));
 	else
 		buf_puts(&x->text, s->op ? s->op->name : "unknown");
 	jsonw_key_bytes(j, "name", buf_bytes(&x->text));
-	jsonw_key_str(j, "cat", s->chain ? "causal_chain" : s->op ? s->op->source_name : "unknown");
+	jsonw_key_str(j, "cat",
+		      s->chain	? "causal_chain"
+		      : s->lost ? "loss"
+		      : s->op	? s->op->source_name
+				: "unknown");
 }
 
 static bool slice(struct chrome *x, const struct track *t, const struct timeline_slice *s,

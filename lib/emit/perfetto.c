@@ -278,6 +278,17 @@ static char *put_arrows(char *p, const struct arrows_of *a)
 	return p;
 }
 
+/* Short ones: EVENT_MAX has room for them. */
+static char *put_text(char *p, unsigned field, const char *text)
+{
+	size_t n = strlen(text);
+
+	p = proto_at_varint(p, field << 3 | PROTO_BYTES);
+	p = proto_at_varint(p, n);
+	memcpy(p, text, n);
+	return p + n;
+}
+
 static bool told_slice(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
 		       unsigned type)
 {
@@ -290,7 +301,12 @@ static bool told_slice(struct perfetto *x, const struct track *t, const struct t
 	if (!q)
 		return false;
 	p = proto_at_u64(p, EVENT_TYPE, type);
-	p = proto_at_u64(p, EVENT_NAME, name_number(x, q, s));
+	if (s->lost) {
+		p = put_text(p, EVENT_NAME_TEXT, s->lost);
+		p = put_text(p, EVENT_CATEGORY_TEXT, "loss");
+	} else {
+		p = proto_at_u64(p, EVENT_NAME, name_number(x, q, s));
+	}
 	if (s->op && source < 64) {
 		if (!(q->categories >> source & 1))
 			entry(x, INTERNED_CATEGORY, source + 1, bytes_of(s->op->source_name));

@@ -17,6 +17,8 @@
 #define LANE_CPU      (UINT64_C(2) << 32) /* | cpu */
 #define LANE_FINDINGS (UINT64_C(3) << 32)
 
+#define LANE_LOST (UINT64_C(4) << 32)
+
 #define OPEN_MAX 4096
 
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
@@ -95,8 +97,12 @@ static bool lane(struct timeline *tl, const struct track *parent, uint64_t what,
 		 const struct event *ev, const struct op_def *op)
 {
 	int64_t start = timeline_start(ev), end = timeline_end(ev);
-	struct timeline_slice s = { end,       end, ev, op, NULL, 0, process_of(tl, parent),
-				    ev->stack, NULL };
+	struct timeline_slice s = { .start_ns = end,
+				    .end_ns = end,
+				    .event = ev,
+				    .op = op,
+				    .process = process_of(tl, parent),
+				    .stack = ev->stack };
 	bool full;
 	struct track *t = tracks_lane(&tl->tracks, parent, what, name, is_instant(op) ? end : start,
 				      end, &full);
@@ -287,6 +293,39 @@ static bool rank_of(struct timeline *tl, const struct event *ev)
 	       (!process_of(tl, t) || tracks_rank(&tl->tracks, process_of(tl, t), (uint32_t)rank));
 }
 
+/* A stretch of its own, a slice or an instant, on a lane of a machine. */
+static bool stretch(struct timeline *tl, struct track *node, uint64_t what, const char *name,
+		    const struct timeline_slice *s)
+{
+	struct track *t;
+	bool full;
+
+	if (!node)
+		return false;
+	t = tracks_lane(&tl->tracks, node, what, name, s->start_ns, s->end_ns, &full);
+	if (!t)
+		return full;
+	if (s->start_ns == s->end_ns)
+		return tl->sink->instant(tl->ctx, t, s);
+	return tl->sink->begin(tl->ctx, t, s) && tl->sink->end(tl->ctx, t, s->end_ns);
+}
+
+/* Where events are missing. */
+static bool loss(struct timeline *tl, const struct rec_LOSS *r, const struct record *rec)
+{
+	int64_t since = REC_HAS(rec, LOSS, since_ns) ? r->since_ns : r->until_ns;
+	struct timeline_slice s = { .start_ns = since > 0 ? since : 0 };
+	uint32_t node = REC_HAS(rec, LOSS, node) ? r->node : tl->tracks.node;
+	char text[96];
+
+	s.end_ns = r->until_ns > s.start_ns ? r->until_ns : s.start_ns;
+	snprintf(text, sizeof(text), "lost %" PRIu64 " events: %s", r->count,
+		 loss_reason_text(r->reason));
+	s.lost = text;
+	return stretch(tl, tracks_of_node(&tl->tracks, node ? node : 1), LANE_LOST, "lost events",
+		       &s);
+}
+
 static int record(struct timeline *tl, const struct record *r, struct err *e)
 {
 	struct track *t;
@@ -312,6 +351,9 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 		if (r->u.OPEN.at_end && tl->open.n < OPEN_MAX &&
 		    world_get_thread(tl->tracks.w, r->u.OPEN.thread))
 			ok = vec_push(&tl->open, r->u.OPEN);
+		break;
+	case RECORD_LOSS:
+		ok = loss(tl, &r->u.LOSS, r);
 		break;
 	case RECORD_CHAIN:
 		return chain_list_add(&tl->chains, r, e);
@@ -362,17 +404,8 @@ static bool finding(struct timeline *tl, const struct chain *c)
 	int64_t from = c->first_ns > 0 ? c->first_ns : 0,
 		to = c->last_ns > from ? c->last_ns : from;
 	struct timeline_slice s = { .start_ns = from, .end_ns = to, .chain = c };
-	struct track *node = node_of(tl, c), *t;
-	bool full;
 
-	if (!node)
-		return false;
-	t = tracks_lane(&tl->tracks, node, LANE_FINDINGS, "findings", from, to, &full);
-	if (!t)
-		return full;
-	if (from == to)
-		return tl->sink->instant(tl->ctx, t, &s);
-	return tl->sink->begin(tl->ctx, t, &s) && tl->sink->end(tl->ctx, t, to);
+	return stretch(tl, node_of(tl, c), LANE_FINDINGS, "findings", &s);
 }
 
 /* Calls that had not returned; the records come outermost first or not, the line wants them so. */

@@ -138,6 +138,17 @@ for scenario in ("incident", "disk", "tool-call", "errors", "rank-hang", "graph-
 hang = perfetto.Trace(run("-f", "perfetto", data=demo("call-hang", "--duration", "12s"))[1])
 tap.ok(hang.open and all("Synchronize" in s["name"] for s in hang.open), "a call that had not returned has no end", hang.open[:2])
 
+# What is missing is told.
+for name in ("lost", "records"):
+    with open(f"formats/samples/v1/good/{name}.ige", "rb") as f:
+        data = f.read()
+    told = [json.loads(x) for x in run("--records", data=data)[1].splitlines()]
+    told = sorted(f"lost {r.get('count', 0)} events: {r.get('reason', 'unknown reason')}" for r in told if r.get("record") == "loss")
+    lossy = perfetto.Trace(run("-f", "perfetto", data=data)[1])
+    tap.same(sorted(s["name"] for s in lossy.slices if s["category"] == "loss"), told, f"{name}.ige: where events were lost")
+    lossy = json.loads(run("-f", "chrome", data=data)[1])["traceEvents"]
+    tap.same(sorted(e["name"] for e in lossy if e.get("cat") == "loss"), told, f"{name}.ige: in JSON too")
+
 # Several machines with the same pids.
 paths = []
 for i in range(2):
