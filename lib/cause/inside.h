@@ -77,10 +77,17 @@ struct cause {
 /* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
 
-/* Severity follows effect: 3 from a tenth of wall time, 2 from a fiftieth. */
+/* Severity follows effect: 3 from a tenth of wall time, or of the time of steps, 2 from a fiftieth. */
 static inline uint32_t cause_severity(double share)
 {
 	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
+}
+
+/* Not a single off-CPU interval is in a recording: what threads did outside of calls, or lost in them, is not known, and
+ * cannot be called their own code. */
+static inline bool cause_blind(const struct cause *c)
+{
+	return c->has_session && !c->off_cpu;
 }
 
 /* Share of the library calls made that was recorded, as far as is told. */

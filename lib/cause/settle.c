@@ -11,6 +11,7 @@
 #include "lib/cause/chain.h"
 #include "lib/cause/detect/kinds.h"
 #include "lib/cause/inside.h"
+#include "lib/cause/without.h"
 
 /* Many small takers are only a finding of their own when together they take this much of wall time. */
 #define SEVERAL_SHARE 0.05
@@ -52,11 +53,13 @@ static bool material(const struct cause *c, const struct measure *m, double min_
 static int tell(struct cause *c, struct tally_group *g, struct err *e)
 {
 	const struct detector *d = g->kind ? detect_named(g->kind) : detect_for(c, g);
+	double steps;
 
 	if (!d)
 		return 0;
 	g->kind = d->kind;
-	g->severity = cause_severity(g->worst_share);
+	steps = without_step_share(c, g);
+	g->severity = cause_severity(steps > g->worst_share ? steps : g->worst_share);
 	if (g->revision++ == 0)
 		c->chains++;
 	g->told_ns = g->ns;

@@ -20,20 +20,20 @@ struct lost {
 	uint64_t ns, sure_ns, step_ns, step_sure_ns;
 };
 
-static struct lost lost_of(const struct finding *f)
+static struct lost lost_of(struct cause *c, const struct tally_group *g)
 {
-	struct tally *t = &f->c->tally;
+	struct tally *t = &c->tally;
 	struct lost worst = { 0 };
 
-	for (size_t i = 0; i < f->g->rows.n; i++) {
-		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
+	for (size_t i = 0; i < g->rows.n; i++) {
+		const struct tally_row *r = &t->rows.v[g->rows.v[i]];
 		uint64_t ns = t->threads.v[r->thread].scratch += r->ns;
 
 		if (ns > worst.ns)
 			worst = (struct lost){ .thread = r->thread, .ns = ns };
 	}
-	for (size_t i = 0; i < f->g->rows.n; i++) {
-		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
+	for (size_t i = 0; i < g->rows.n; i++) {
+		const struct tally_row *r = &t->rows.v[g->rows.v[i]];
 
 		t->threads.v[r->thread].scratch = 0;
 		if (r->thread != worst.thread)
@@ -43,7 +43,7 @@ static struct lost lost_of(const struct finding *f)
 		worst.step_sure_ns += r->step_sure_ns;
 	}
 	/* A thread beside those that give the device work: nobody may have waited for it. */
-	if (t->processes.v[f->g->process].calls && worst.ns && !t->threads.v[worst.thread].calls)
+	if (t->processes.v[g->process].calls && worst.ns && !t->threads.v[worst.thread].calls)
 		worst.sure_ns = worst.step_sure_ns = 0;
 	return worst;
 }
@@ -130,10 +130,18 @@ static void tail(const struct finding *f, struct jsonw *j)
 	free(h);
 }
 
+double without_step_share(struct cause *c, const struct tally_group *g)
+{
+	struct lost l = lost_of(c, g);
+	const struct step_phase *p = l.ns ? loop_of(c, l.thread) : NULL;
+
+	return p && p->ns ? (double)l.step_ns / (double)p->ns : 0;
+}
+
 void without_group(const struct finding *f, struct jsonw *j)
 {
 	const struct cause *c = f->c;
-	struct lost l = lost_of(f);
+	struct lost l = lost_of(f->c, f->g);
 	const struct step_phase *p = l.ns ? loop_of(c, l.thread) : NULL;
 	double keep = 1 - (f->others < 0   ? 0
 			   : f->others > 1 ? 1

@@ -16,4 +16,7 @@
 void without_group(const struct finding *f, struct jsonw *j);
 void without_fact(const struct cause *c, const struct fact *f, struct jsonw *j);
 
+/* Of the time of the steps of the worst-hit thread's loop, what the group took; 0: it is in none. */
+double without_step_share(struct cause *c, const struct tally_group *g);
+
 #endif

@@ -45,6 +45,34 @@ static void crowd(struct stage *s, struct actor v, const char *cgroup, uint64_t 
 	}
 }
 
+/* A loop of two seconds in a recording of a minute: what a sixth of its steps' time goes to is severe, however little of
+ * the whole it is. */
+static void short_loop(struct stage *s, struct actor v, struct actor hog, int64_t taken,
+		       uint32_t severity)
+{
+	struct kinds_run p;
+	uint32_t got = 0;
+
+	for (int64_t t = 0; t < 2000 * MS; t += 2 * MS) {
+		stage_call(s, v, OP_CUDA_MEMCPY_ASYNC, 0, t + 100 * US, t + 150 * US);
+		stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 200 * US, t + 400 * US);
+		if (t % EVERY == 0) {
+			stage_offcpu(s, v, 0, t + 400 * US, t + 400 * US + taken, (uint64_t)taken,
+				     0);
+			stage_occupied(s, hog, 0, t + 400 * US, t + 400 * US + taken);
+		}
+	}
+	stage_call(s, v, OP_CUDA_LAUNCH, 0, 60000 * MS, 60001 * MS);
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		if (bytes_equal(p.list.v.v[i].kind, bytes_of("cpu-preempted")))
+			got = p.list.v.v[i].severity;
+	}
+	is_u64(got, severity, "%u us of every ten ms of the steps: severity",
+	       (unsigned)(taken / US));
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -82,6 +110,9 @@ int main(void)
 		stage_occupied(&s, hog, 0, t * 500 * MS, t * 500 * MS + 50 * MS);
 	}
 	silent(&s, "long ones, but only four");
+
+	short_loop(&s, v, hog, 1500 * US, 3);
+	short_loop(&s, v, hog, 600 * US, 2);
 
 	/* cpu-contended */
 	calls(&s, v, OP_CUDA_LAUNCH);

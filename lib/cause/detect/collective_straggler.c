@@ -197,7 +197,7 @@ static void reason(const struct cause *c, const struct late_rank *l, struct buf 
 
 	for (unsigned k = 0; k < PART_COUNT; k++)
 		most = l->more_ns[k] > l->more_ns[most] ? k : most;
-	if (l->more_ns[most] == 0) {
+	if (l->more_ns[most] == 0 || (most == PART_SELF && cause_blind(c))) {
 		buf_puts(out, "for no reason that was recorded");
 		return;
 	}

@@ -243,13 +243,20 @@ static const char *doing_text(enum part part)
 	}
 }
 
+/* Neither waits nor samples say what the thread did. */
+static bool unknown(const struct idle_cause *x, const struct cause *c)
+{
+	return x->part == PART_SELF && cause_blind(c) && !x->line;
+}
+
 /* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ..." */
 static void cause_text(const struct idle_cause *x, const struct cause *c, uint32_t frame,
 		       struct buf *out)
 {
 	const char *comm = x->waker_comm.text;
 
-	buf_puts(out, doing_text(x->part));
+	buf_puts(out,
+		 unknown(x, c) ? "what its thread did then is not recorded," : doing_text(x->part));
 	if (comm[0])
 		buf_printf(out, ", ended by %s,", comm);
 	if (x->frame == 0 && x->until_frame == 0)
@@ -262,10 +269,18 @@ static void cause_text(const struct idle_cause *x, const struct cause *c, uint32
 	}
 }
 
-static void fixes(struct fact *f, const struct idle_cause *x, uint32_t pid, uint32_t waker_tid)
+static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
+		  uint32_t waker_tid)
 {
 	struct buf command = { 0 };
 
+	if (blind) {
+		buf_printf(&command, "sudo ingero-record -p %" PRIu32, pid);
+		fact_fix(f, "Record what threads wait for, too: it takes root", buf_text(&command),
+			 0, f->lost_ns, "from nothing to all of the gaps");
+		buf_free(&command);
+		return;
+	}
 	switch (x->part) {
 	case PART_SELF:
 		fact_fix(f,
@@ -350,6 +365,8 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	cause_text(x, c, x->line ? x->line : x->frame, &text);
 	f.identity = buf_text(&identity);
 	f.culprit.text = buf_text(&text);
+	if (unknown(x, c))
+		f.culprit.kind = "none";
 	if (waker && worker) {
 		f.culprit.pid = worker->tgid;
 		f.culprit.comm = x->waker_comm.text;
@@ -362,7 +379,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	fact_evidence(&f, "longest gap", (double)x->sum.max_ns, "ns");
 	fact_evidence(&f, "gaps of the device", (double)side->gaps[x->unbounded], "");
 	fact_evidence(&f, "time of all of them", (double)side->idle_ns[x->unbounded], "ns");
-	fixes(&f, x, p ? p->tgid : 0, waker ? waker->tid : 0);
+	fixes(&f, x, unknown(x, c), p ? p->tgid : 0, waker ? waker->tid : 0);
 	if (g->left_out)
 		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),
 			      "%");

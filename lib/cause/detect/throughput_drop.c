@@ -80,12 +80,18 @@ static bool slower_of(const struct step_series *s, struct slower *out)
 	return true;
 }
 
+/* Else it is the program's own code, as far as is known what the host took. */
+static bool by_device(const struct slower *x)
+{
+	return x->device_after_ns - x->device_before_ns > (x->after_ns - x->before_ns) / 2;
+}
+
 static int tell(struct cause *c, const struct steps_thread *th, const struct step_phase *p,
 		const struct slower *x, struct fact_told *told, struct err *e)
 {
 	uint64_t wall = cause_wall_ns(c);
 	int64_t from = p->series.first_ns + (int64_t)x->at * p->series.cell_ns;
-	bool device = x->device_after_ns - x->device_before_ns > (x->after_ns - x->before_ns) / 2;
+	bool device = by_device(x);
 	const struct step_call *last = &p->sequence[p->nsequence - 1];
 	struct fact f = { .kind = "throughput-drop",
 			  .process = th->process,
@@ -162,7 +168,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		struct slower x = { 0 };
 		bool nomem;
 
-		if (!p || !slower_of(&p->series, &x) ||
+		if (!p || !slower_of(&p->series, &x) || (cause_blind(c) && !by_device(&x)) ||
 		    !fact_material(c, x.lost_ns, x.steps, cause_wall_ns(c)))
 			continue;
 		told = told_of(state, th->thread, &nomem);
