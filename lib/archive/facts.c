@@ -244,7 +244,8 @@ static const char *const derived[] = {
 	" CASE severity WHEN 3 THEN 'HIGH' WHEN 2 THEN 'MEDIUM' ELSE 'LOW' END, coalesce(summary, "
 	"''),"
 	" coalesce(json_extract(body, '$.culprit.text'), ''), coalesce(summary, ''),"
-	" coalesce((SELECT json_group_array(coalesce(json_extract(value, '$.text'), value)) FROM "
+	" coalesce((SELECT json_group_array(CASE type WHEN 'object' THEN json_extract(value, "
+	"'$.text') ELSE value END) FROM "
 	"json_each(body, '$.recommendations')), ''),"
 	" coalesce(json_extract(body, '$.op'), ''), coalesce(json_extract(body, "
 	"'$.symptom[0].p99_ns'), 0) / 1000,"
@@ -255,14 +256,29 @@ static const char *const derived[] = {
 	"'op', coalesce(json_extract(value, '$.event.op'), ''),"
 	"  'detail', coalesce(json_extract(value, '$.text'), ''), 'dur_us', "
 	"coalesce(json_extract(value, '$.dur_ns'), 0) / 1000))"
-	"  FROM json_each(body, '$.timeline')), ''),"
+	"  FROM json_each(body, '$.timeline') WHERE type = 'object'), ''),"
 	" coalesce(json_extract(body, '$.node'), (SELECT name FROM nodes WHERE nodes.id = ?2), ''),"
 	" kind, \"match\", revision, first_ns, last_ns, count, lost_ns, body"
 	" FROM (SELECT *, max(revision * 4294967296 + n) FROM"
 	"  (SELECT n, time_ns, id, \"match\", coalesce(revision, 0) revision, kind, severity, "
 	"first_ns, last_ns, count, lost_ns,"
 	"   summary, CASE WHEN json_valid(body) THEN body END body FROM chain_records WHERE id IS "
-	"NOT NULL) GROUP BY id)",
+	"NOT NULL AND kind IS NOT 'go-agent') GROUP BY id)",
+
+	/* Those of the Go agent, as it had them (legacy.h). */
+	"INSERT OR IGNORE INTO causal_chains SELECT coalesce(json_extract(body, '$.id'), id),"
+	" time_ns + ?1, coalesce(json_extract(body, '$.severity'), ''), coalesce(summary, ''),"
+	" coalesce(json_extract(body, '$.root_cause'), ''),"
+	" coalesce(json_extract(body, '$.explanation'), ''),"
+	" coalesce(json_extract(body, '$.recommendations'), ''),"
+	" coalesce(json_extract(body, '$.cuda_op'), ''),"
+	" coalesce(json_extract(body, '$.cuda_p99_us'), 0),"
+	" coalesce(json_extract(body, '$.cuda_p50_us'), 0),"
+	" coalesce(json_extract(body, '$.tail_ratio'), 0),"
+	" coalesce(json_extract(body, '$.timeline'), ''), coalesce(json_extract(body, '$.node'), "
+	"''),"
+	" NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
+	" FROM chain_records WHERE kind = 'go-agent' AND json_valid(body)",
 
 	"INSERT INTO schema_info VALUES ('version', '0.9'), ('timestamp_unit', 'nanoseconds since "
 	"1970 UTC'),"

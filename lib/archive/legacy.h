@@ -21,6 +21,10 @@
 #include "lib/event/stream.h"
 #include "lib/world/world.h"
 
+/* Kind of the CHAIN records that say what the agent itself took for a cause: findings of nobody here. Their body is its
+ * row, by the names of its columns. */
+#define ARCHIVE_LEGACY_CHAIN "go-agent"
+
 struct archive_legacy;
 
 /* Who recorded it, and what was left out of it in reading. */

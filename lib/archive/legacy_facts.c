@@ -3,9 +3,12 @@
  * What an older recording says of itself, as records: who recorded what on which machine, how many calls were made and
  * not kept, and how the machine was.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/archive/legacy_state.h"
+#include "lib/base/hash.h"
+#include "lib/base/jsonw.h"
 
 #define MINUTE_NS 60000000000 /* the agent counts per minute */
 #define MIB	  1048576.0
@@ -17,11 +20,20 @@ enum stage {
 	STAGE_PAUSES,
 	STAGE_LOST,
 	STAGE_LEFT_OUT,
+	STAGE_CHAINS,
 	STAGE_SAMPLES,
 	STAGE_DONE
 };
 
 enum { S_START, S_STOP, S_CPUS, S_MEMORY, S_KERNEL, S_VERSION, S_PIDS, S_FLAGS, S_NODE, S_COLUMNS };
+
+/* Of causal_chains, in this order; the first four and node are asked for themselves, too. */
+static const char *const chain_columns[] = {
+	"id",	       "detected_at",	  "severity", "summary",     "root_cause",
+	"explanation", "recommendations", "cuda_op",  "cuda_p99_us", "cuda_p50_us",
+	"tail_ratio",  "timeline",	  "node"
+};
+#define CHAIN_COLUMNS (sizeof(chain_columns) / sizeof(chain_columns[0]))
 
 static void take(struct archive_legacy *l, unsigned i, const char *before, struct bytes text,
 		 struct bytes *out)
@@ -93,6 +105,10 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 	if (rc == 0)
 		rc = archive_database_select(l->db, l->path, &l->samples, "system_snapshots",
 					     samples, 6, "ORDER BY timestamp", e);
+	if (rc == 0 && archive_database_column(l->db, "causal_chains", "summary"))
+		rc = archive_database_select(l->db, l->path, &l->chains, "causal_chains",
+					     chain_columns, CHAIN_COLUMNS,
+					     "ORDER BY detected_at, id", e);
 	/* Rows of a minute that are there are counted: the agent's own count of them is of what it meant to keep. */
 	if (rc == 0 && archive_database_table(l->db, "event_aggregates") &&
 	    sqlite3_prepare_v2(
@@ -132,6 +148,7 @@ void legacy_facts_close(struct archive_legacy *l)
 	sqlite3_finalize(l->holes);
 	sqlite3_finalize(l->pauses);
 	sqlite3_finalize(l->samples);
+	sqlite3_finalize(l->chains);
 	sqlite3_finalize(l->aggregates);
 	for (unsigned i = 0; i < 3; i++)
 		buf_free(&l->text[i]);
@@ -251,6 +268,72 @@ static int left_out(struct archive_legacy *l, bool *has, struct err *e)
 	return rc;
 }
 
+/* The row as JSON, which holds all of it. */
+static void chain_body(struct archive_legacy *l, struct buf *out)
+{
+	struct jsonw w;
+
+	buf_reset(out);
+	jsonw_init(&w, out, false);
+	jsonw_object_begin(&w);
+	for (unsigned i = 0; i < CHAIN_COLUMNS; i++) {
+		switch (sqlite3_column_type(l->chains, (int)i)) {
+		case SQLITE_INTEGER:
+			jsonw_key_i64(&w, chain_columns[i],
+				      sqlite3_column_int64(l->chains, (int)i));
+			break;
+		case SQLITE_FLOAT:
+			jsonw_key_double(&w, chain_columns[i],
+					 sqlite3_column_double(l->chains, (int)i));
+			break;
+		case SQLITE_NULL:
+			break;
+		default:
+			jsonw_key_bytes(&w, chain_columns[i],
+					archive_database_text(l->chains, (int)i));
+		}
+	}
+	jsonw_object_end(&w);
+}
+
+/* What the agent itself took for a cause: kept under a kind of its own, for it is no finding of ours. */
+static int chain(struct archive_legacy *l, bool *has, struct err *e)
+{
+	struct record *r = &l->record;
+	int rc = archive_database_next(l->db, l->path, l->chains, e);
+	struct bytes id, severity, text;
+	char hex[17];
+	int64_t ns;
+
+	*has = rc > 0;
+	if (rc <= 0)
+		return rc;
+	id = archive_database_text(l->chains, 0);
+	ns = sqlite3_column_int64(l->chains, 1);
+	severity = archive_database_text(l->chains, 2);
+	snprintf(hex, sizeof(hex), "%016llx", (unsigned long long)hash_bytes(id.p, id.n, 0));
+	take(l, 0, hex, (struct bytes){ NULL, 0 }, &text);
+	r->kind = RECORD_CHAIN;
+	REC_SET(r, CHAIN, time_ns, ns);
+	REC_SET(r, CHAIN, id, text);
+	REC_SET(r, CHAIN, match, text);
+	REC_SET(r, CHAIN, revision, 1);
+	REC_SET(r, CHAIN, kind, bytes_of(ARCHIVE_LEGACY_CHAIN));
+	REC_SET(r, CHAIN, severity,
+		bytes_equal(severity, bytes_of("HIGH"))	    ? 3
+		: bytes_equal(severity, bytes_of("MEDIUM")) ? 2
+							    : 1);
+	REC_SET(r, CHAIN, first_ns, ns);
+	REC_SET(r, CHAIN, last_ns, ns);
+	REC_SET(r, CHAIN, count, 1);
+	REC_SET(r, CHAIN, lost_ns, 0);
+	take(l, 1, "", archive_database_text(l->chains, 3), &text);
+	REC_SET(r, CHAIN, summary, text);
+	chain_body(l, &l->text[2]);
+	REC_SET(r, CHAIN, body, buf_bytes(&l->text[2]));
+	return l->text[0].failed || l->text[1].failed || l->text[2].failed ? err_nomem(e) : 0;
+}
+
 static int sample(struct archive_legacy *l, bool *has, struct err *e)
 {
 	static const struct {
@@ -319,6 +402,10 @@ int legacy_facts_before(struct archive_legacy *l, struct stream_item *item, stru
 			break;
 		case STAGE_LEFT_OUT:
 			rc = left_out(l, &has, e);
+			l->stage += !has;
+			break;
+		case STAGE_CHAINS:
+			rc = chain(l, &has, e);
 			l->stage += !has;
 			break;
 		default:

@@ -71,7 +71,7 @@ struct archive_legacy {
 	sqlite3_stmt *holes;  /* at a row when has_hole */
 	bool has_hole;
 	int64_t lost_since_ns;
-	sqlite3_stmt *sessions, *samples, *aggregates;
+	sqlite3_stmt *sessions, *samples, *aggregates, *chains;
 	unsigned stage;
 	struct record record;
 	struct buf text[3]; /* of the record */

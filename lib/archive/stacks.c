@@ -53,7 +53,7 @@ static uint64_t hash_stack(const struct archive_writer *a, uint32_t stack)
 		if (!f)
 			continue;
 		fnv(&raw, &f->offset, 8);
-		if (!s && !python && !f->name)
+		if (!s && !python && !f->name && !(m && m->path))
 			continue;
 		any = true;
 		if (s) {
@@ -113,10 +113,14 @@ static void texts_of_stack(const struct archive_writer *a, uint32_t stack, struc
 		if (!f)
 			continue;
 		jsonw_hex(&wi, f->offset);
-		if (!s && !f->name)
+		if (!s && !f->name && !(m && m->path))
 			continue;
 		said++;
 		jsonw_object_begin(&wf);
+		if (!s && !f->name) {
+			jsonw_key(&wf, "i");
+			jsonw_hex(&wf, f->offset);
+		}
 		if (s) {
 			buf_reset(&symbol);
 			buf_add(&symbol, world_text(a->w, s->name).p, world_text(a->w, s->name).n);

@@ -70,10 +70,9 @@ int analyzed_item(struct analyzed *z, const struct stream_item *item, struct err
 {
 	int rc = 0;
 
-	if (item->kind == STREAM_RECORD &&
-	    (item->record->kind == RECORD_CHAIN || item->record->kind == RECORD_ANALYSIS))
+	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_ANALYSIS)
 		z->carried = true;
-	else
+	else if (item->kind != STREAM_RECORD || item->record->kind != RECORD_CHAIN)
 		rc = cause_item(z->cause, item, e);
 	return rc ? rc : z->take(z->to, item, e);
 }

@@ -25,6 +25,9 @@ bool ask_findings_record(struct ops_summary *s, const struct record *rec)
 
 	if (rec->kind != RECORD_CHAIN || c->id.n == 0 || c->id.n >= sizeof(fresh.id))
 		return true;
+	/* What the Go agent took for a cause is kept with its recordings, and is no finding. */
+	if (bytes_equal(c->kind, bytes_of("go-agent")))
+		return true;
 	f = find(s, c->id);
 	if ((f && c->revision < f->revision) || (!f && s->findings.n >= FINDINGS_MAX))
 		return true;
