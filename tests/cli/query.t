@@ -100,6 +100,26 @@ tap.ok(status == 0 and os.stat(path("run.ige.db")).st_mtime_ns == first and "mak
 os.utime(path("run.ige"), ns=(first + 10**9, first + 10**9))
 tap.ok("making" in run("query", "--cache", "run.ige", "SELECT 1 AS one")[2], "unless the recording is newer")
 
+# ---- exported, as the same; and with a limit
+
+status, _, err = run("export", "run.ige", "-o", "exported.db")
+tap.ok(status == 0 and "sqlite" in err, "ingero-export makes one too", err)
+other = sqlite3.connect(path("exported.db"))
+tap.same(other.execute(OPS).fetchall(), db.execute(OPS).fetchall(), "which says the same")
+run("demo", "incident", "--duration", "150s", "--threads", "1", "-o", "long.ige")
+status, _, err = run("export", "-e", "sched", "--max-db", "15m", "long.ige", "-o", "small.db")
+small = sqlite3.connect(path("small.db"))
+tap.ok(status == 0 and os.path.getsize(path("small.db")) <= 15 << 20, "--max-db leaves out what does not fit", err)
+first, n = small.execute("SELECT min(timestamp), count(*) FROM events").fetchone()
+tap.ok(0 < n < 251152 and first % (60 * 10**9) < 10**9, "whole minutes", (first, n))
+tap.same(small.execute("SELECT sum(count) FROM event_aggregates").fetchone()[0], n, "and sums are of what is there")
+tap.same(small.execute("PRAGMA integrity_check").fetchone()[0], "ok", "it is sound")
+tap.same(run("export", "--max-db", "5m", "-f", "csv", "run.ige")[0], 2, "a limit is for archives")
+status, out, err = run("export", "-f", "sqlite", "run.ige")
+tap.ok(status == 2 and not out and "-o" in err, "an archive is not for a pipe", err)
+if os.path.exists("/dev/full"):
+    tap.same(run("export", "-f", "sqlite", "run.ige", "-o", "/dev/full")[0], 3, "nor for a full disk")
+
 # ---- what is refused
 
 before = open(path("run.db"), "rb").read()
