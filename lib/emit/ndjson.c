@@ -9,23 +9,30 @@
 #include "lib/world/event_json.h"
 #include "lib/world/record_json.h"
 
+struct ndjson {
+	struct emit em;
+	struct event_json_stacks stacks;
+};
+
 static void *open_lines(const struct emit *em)
 {
-	struct emit *own = malloc(sizeof(*own));
+	struct ndjson *own = calloc(1, sizeof(*own));
 
 	if (own)
-		*own = *em;
+		own->em = *em;
 	return own;
 }
 
 static int item(void *state, const struct stream_item *it, struct err *e)
 {
-	struct emit *em = state;
+	struct ndjson *own = state;
+	const struct emit *em = &own->em;
 	struct jsonw j;
 
 	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++) {
 		jsonw_init(&j, em->out, false);
-		event_json(&j, em->w, em->told, &it->events[i], em->opt.stacks);
+		event_json(&j, em->w, em->told, &it->events[i],
+			   em->opt.stacks ? &own->stacks : NULL);
 		buf_putc(em->out, '\n');
 	}
 	if (it->kind == STREAM_RECORD && (em->opt.records || it->record->kind == RECORD_CHAIN)) {
@@ -43,6 +50,14 @@ static int finish(void *state, struct err *e)
 	return 0;
 }
 
+static void release(void *state)
+{
+	struct ndjson *own = state;
+
+	event_json_stacks_free(&own->stacks);
+	free(own);
+}
+
 const struct emit_format emit_json = {
 	.name = "json",
 	.endings = ".json .ndjson .jsonl",
@@ -50,5 +65,5 @@ const struct emit_format emit_json = {
 	.open = open_lines,
 	.item = item,
 	.finish = finish,
-	.free = free,
+	.free = release,
 };

@@ -13,7 +13,7 @@ static int asked(struct select_pick *p, const struct event *ev, bool *yes, struc
 		return 0;
 	buf_reset(&p->line);
 	jsonw_init(&j, &p->line, false);
-	event_json(&j, p->w, p->told, ev, true);
+	event_json(&j, p->w, p->told, ev, &p->stacks);
 	if (p->line.failed)
 		return err_nomem(e);
 	return select_expr_is(p->expr, buf_bytes(&p->line), yes, e);
@@ -75,4 +75,5 @@ void select_pick_free(struct select_pick *p)
 {
 	vec_free(&p->events);
 	buf_free(&p->line);
+	event_json_stacks_free(&p->stacks);
 }

@@ -12,6 +12,7 @@
 #include "lib/event/stream.h"
 #include "lib/select/expr.h"
 #include "lib/select/select.h"
+#include "lib/world/event_json.h"
 #include "lib/world/told.h"
 #include "lib/world/world.h"
 
@@ -23,6 +24,7 @@ struct select_pick {
 	const struct told *told;
 	VEC(struct event) events; /* from here on: zero */
 	struct buf line;
+	struct event_json_stacks stacks;
 };
 
 /* *item becomes what is left of it, borrowed from p until the next call. *left false: nothing is. */

@@ -147,8 +147,49 @@ static void who(struct jsonw *j, const struct world *w, const struct who *s)
 		json_string_of(j, w, "thread_name", s->thread->comm);
 }
 
+void event_json_stacks_free(struct event_json_stacks *s)
+{
+	map_free(&s->at);
+	buf_free(&s->text);
+}
+
+/* The value behind the key "stack"; {NULL, 0} when there is none or no memory. */
+static struct bytes stack_text(struct event_json_stacks *s, const struct world *w, uint32_t stack)
+{
+	struct jsonw j;
+	uint64_t at;
+	size_t begin;
+
+	if (s->symbols != world_symbols(w) || s->text.n > EVENT_JSON_STACKS_MAX) {
+		map_clear(&s->at);
+		buf_reset(&s->text);
+		s->symbols = world_symbols(w);
+	}
+	if (map_get(&s->at, stack, &at))
+		return (struct bytes){ s->text.p + (at >> 32), at & UINT32_MAX };
+	begin = s->text.n;
+	jsonw_init(&j, &s->text, false);
+	json_frames(&j, w, stack);
+	/* A name may have been looked up just now: then this text is used once. */
+	if (!s->text.failed && s->symbols == world_symbols(w))
+		map_put(&s->at, stack, (uint64_t)begin << 32 | (s->text.n - begin));
+	return (struct bytes){ s->text.p + begin, s->text.failed ? 0 : s->text.n - begin };
+}
+
+static void stack_of(struct jsonw *j, struct event_json_stacks *s, const struct world *w,
+		     uint32_t stack)
+{
+	struct bytes text = stack ? stack_text(s, w, stack) : (struct bytes){ 0 };
+
+	j->out->failed |= s->text.failed;
+	if (text.n > 2) {
+		jsonw_key(j, "stack");
+		jsonw_raw(j, text);
+	}
+}
+
 void event_json(struct jsonw *j, const struct world *w, const struct told *t,
-		const struct event *ev, bool with_stack)
+		const struct event *ev, struct event_json_stacks *stacks)
 {
 	const struct op_def *op = world_op(w, ev->op);
 	struct who s = who_of(w, ev->ctx);
@@ -181,7 +222,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 	}
 	if (op && event_get(ev, op, COL_FUNC, &v))
 		json_string_of(j, w, "kernel_name", told_kernel(t, s.process_id, v));
-	if (with_stack)
-		json_stack(j, w, ev->stack);
+	if (stacks)
+		stack_of(j, stacks, w, ev->stack);
 	jsonw_object_end(j);
 }

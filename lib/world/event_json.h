@@ -10,14 +10,27 @@
 #define INGERO_WORLD_EVENT_JSON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/jsonw.h"
+#include "lib/base/map.h"
 #include "lib/event/event.h"
 #include "lib/world/told.h"
 #include "lib/world/world.h"
 
-/* stack: with its frames. An event of an op that the world does not know is told by its number. */
+/* Stacks as text, made once each while nothing becomes known of their frames. Zero-initialised is empty. */
+struct event_json_stacks {
+	struct map at;	  /* world stack -> begin in text << 32 | bytes */
+	struct buf text;  /* at most EVENT_JSON_STACKS_MAX bytes, then it begins anew */
+	uint32_t symbols; /* names of frames that were known when it was made */
+};
+#define EVENT_JSON_STACKS_MAX (32u << 20)
+
+void event_json_stacks_free(struct event_json_stacks *s);
+
+/* stacks: with its frames; NULL: without. An event of an op that the world does not know is told by its number. */
 void event_json(struct jsonw *j, const struct world *w, const struct told *t,
-		const struct event *ev, bool stack);
+		const struct event *ev, struct event_json_stacks *stacks);
 
 #endif

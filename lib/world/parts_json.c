@@ -101,17 +101,25 @@ static void frame(struct jsonw *j, const struct world *w, uint32_t id)
 	buf_free(&name);
 }
 
-void json_stack(struct jsonw *j, const struct world *w, uint32_t id)
+void json_frames(struct jsonw *j, const struct world *w, uint32_t id)
 {
 	unsigned n = 0;
 	const uint32_t *frames = id ? world_get_stack(w, id, &n) : NULL;
 
-	if (!n)
-		return;
-	jsonw_key_array(j, "stack");
+	jsonw_array_begin(j);
 	for (unsigned i = 0; i < n; i++)
 		frame(j, w, frames[i]);
 	jsonw_array_end(j);
+}
+
+void json_stack(struct jsonw *j, const struct world *w, uint32_t id)
+{
+	unsigned n = 0;
+
+	if (!id || !world_get_stack(w, id, &n) || !n)
+		return;
+	jsonw_key(j, "stack");
+	json_frames(j, w, id);
 }
 
 void json_op(struct jsonw *j, const struct op_def *op, uint16_t number)

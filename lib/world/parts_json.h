@@ -27,6 +27,8 @@ void json_gpu(struct jsonw *j, const struct world *w, uint32_t id);    /* gpu_id
 void json_cgroup(struct jsonw *j, const struct world *w, uint32_t id); /* cgroup_id, cgroup */
 void json_stack(struct jsonw *j, const struct world *w,
 		uint32_t id); /* stack: its frames, innermost first */
+void json_frames(struct jsonw *j, const struct world *w,
+		 uint32_t id); /* its frames, a bare array */
 void json_op(struct jsonw *j, const struct op_def *op, uint16_t number); /* source, op */
 
 #endif
