@@ -155,8 +155,6 @@ def true_ns(run):
         return (min(run.facts["throttled_ns"], t["life_run_delay_ns"]),) * 2
     if name == "blocked":
         return (t["planted_blocked_ns"],) * 2
-    if name == "blkio":
-        return (t["delays_ns"]["blkio"] or t["planted_blocked_ns"],) * 2
     if name == "gap":
         return (t["gap_cpu_ns"],) * 2
     if name == "gil":
