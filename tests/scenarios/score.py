@@ -78,10 +78,15 @@ def record(run):
     with open(run.path("out"), "w+") as out, open(run.path("err"), "w+") as err:
         p = subprocess.Popen([os.path.join(BIN, "ingero-record"), "-o", run.ige, *run.options,
                               *(["--duration", f"{run.duration}s"] if run.duration else []), "--", *map(str, run.command)],
-                             env=run.environment(), stdout=out, stderr=err)
-        if run.duration:
-            end_hung(run, p)
-        p.wait(timeout=run.seconds * 10 + 60)
+                             env=run.environment(), stdout=out, stderr=err, preexec_fn=os.setpgrp)
+        try:
+            if run.duration:
+                end_hung(run, p)
+            p.wait(timeout=run.seconds * 10 + 60)
+        finally:
+            if p.poll() is None:  # with what it started: nothing of this goes on beside the next
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(p.pid, signal.SIGKILL)
         out.seek(0)
         err.seek(0)
         out, err = out.read(), err.read()
