@@ -346,8 +346,10 @@ demo: all double
 # ---- installing ------------------------------------------------------------------------------------
 
 man_pages := $(wildcard man/*.[1-8])
-installed := $(programs:$(BUILD)/bin/%=$(BINDIR)/%) $(foreach m,$(man_pages),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
-	$(programs:$(BUILD)/bin/%=$(BASHCOMPDIR)/%) $(ZSHCOMPDIR)/_ingero $(programs:$(BUILD)/bin/%=$(FISHCOMPDIR)/%.fish)
+# Whatever a build with more or fewer libraries may have put there.
+ever_built := $(wildcard cmd/*.c)
+installed := $(ever_built:cmd/%.c=$(BINDIR)/%) $(foreach m,$(man_pages),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+	$(ever_built:cmd/%.c=$(BASHCOMPDIR)/%) $(ZSHCOMPDIR)/_ingero $(ever_built:cmd/%.c=$(FISHCOMPDIR)/%.fish)
 
 .PHONY: install uninstall
 install: $(if $(NOBUILD),,all)

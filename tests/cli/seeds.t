@@ -4,10 +4,12 @@
 # Lines of the older agent's documents (seeds.txt) that need no rights run through `ingero` as they stand. Those whose program
 # is not there yet say so and name what to use instead; they are marked TODO until they run.
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,13 +24,19 @@ db = os.path.join(here, "runs")
 os.makedirs(db)
 run = os.path.join(db, "run-20260101-000000-7.ige")
 subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "10s", "-o", run], check=True)
-for name in ("node-a.db", "node-b.db", "node-c.db", "old.db"):
-    shutil.copy(run, os.path.join(here, name))
+subprocess.run([os.path.join(tap.BIN, "ingero-export"), "-q", "-o", os.path.join(here, "old.db"), run], check=True)
+for name in ("node-a.db", "node-b.db", "node-c.db"):
+    shutil.copy(os.path.join(here, "old.db"), os.path.join(here, name))
 victim = subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--truth", "--json"], check=True, capture_output=True, text=True)
 victim = json.loads(victim.stdout)["truths"][0]["victim_pid"]
 # The recording begins at midnight UTC: 15:40 where clocks are so far ahead.
 env = {**os.environ, "INGERO_DB": db, "INGERO_CONFIG": "", "TZ": "AHEAD-15:40"}
 stand_for = {"{DB}": run, "{CERT}": "cert.pem", "{KEY}": "key.pem", "{HOSTS}": "127.0.0.1:1", "4821": victim, "5032": 1}
+
+
+def counted(path):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as archive:
+        return archive.execute("select count(*) from events").fetchone()[0]
 
 
 def answers(command, p):
@@ -39,6 +47,9 @@ def answers(command, p):
     if what == "export":
         with open(os.path.join(here, "trace.json"), encoding="utf-8") as f:
             return None if json.load(f)["traceEvents"] else "an empty trace"
+    if what == "merge":
+        rows = [counted(os.path.join(here, name)) for name in ("old.db", command.split()[-1])]
+        return None if rows[0] and rows[0] == rows[1] else f"{rows[1]} events of {rows[0]}"  # copies count once
     if what == "query" and "--json" in command:
         return None if isinstance(json.loads(p.stdout), list) else "no array"
     wanted = {"query": r"cudaLaunchKernel", "explain": r"log-compactor \(pid \d+\) took the CPU", "demo": r"log-compactor|embed-server", "check": r"btf", "version": r"^ingero \d"}[what]

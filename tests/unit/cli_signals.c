@@ -137,6 +137,8 @@ int main(void)
 {
 	int status;
 
+	/* Whoever runs this may ignore signals, as nohup and background jobs of a shell do. */
+	cli_signals_restore();
 	is_int(in_child(first), 0, "each first signal is remembered and readable");
 	status = in_child(second);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "the second ends at once");
