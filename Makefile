@@ -373,7 +373,7 @@ uninstall:
 # Debian; on Ubuntu it comes with the kernel tools.
 deps_packages := gcc make libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libbpf-dev clang perl python3 mandoc
 # What only tests use and the build does without.
-deps_check_packages := qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
+deps_check_packages := jq qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
 # The reader on other CPUs. Apart, so that where they are not to be had the others still are.
 deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
