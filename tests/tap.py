@@ -7,10 +7,16 @@
 # runs in the repository root, and ends with tap.done_testing(). A test without a check fails.
 
 import os
+import signal
 import sys
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 BIN = os.path.join(BUILD, "bin")
+
+# Whoever runs a test may ignore signals, as nohup and background jobs of a shell do; what it starts would ignore them too.
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 _count = 0
 _failed = 0
