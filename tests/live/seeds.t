@@ -3,7 +3,9 @@
 # Lines of the older agent's documents (tests/cli/seeds.txt) that record: each runs as it stands beside a loop on the double until
 # Ctrl-C, and leaves a recording unless it says otherwise. How trace ends, whoever is told to end it.
 import glob
+import fcntl
 import json
+import fcntl
 import os
 import pty
 import pwd
@@ -11,8 +13,10 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.dont_write_bytecode = True
@@ -126,6 +130,7 @@ try:
 
     # ---- on a terminal the table is drawn over
     master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 60, 160, 0, 0))  # what does not fit a screen is not drawn
     p = subprocess.Popen([seeds.FRONT, "trace", "--record=false", "--pid", str(loops[0].pid)], stdin=slave, stdout=slave, stderr=slave,
                          env={**rec.environment(), "TERM": "xterm", "INGERO_CONFIG": ""}, start_new_session=True)
     os.close(slave)

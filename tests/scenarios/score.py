@@ -246,6 +246,12 @@ def confirmed(chain, run, cpu_left):
     return False
 
 
+def besides(chain, run):
+    """Whether the plant did this too, by the workload's own clock: its system calls are its own code while the device idles."""
+    return (run.dose > 0 and chain["kind"] == "gpu-idle" and chain["victim"]["pid"] == run.victim_pid and set(chain["lost"]) == {"self"} and
+            chain["lost_ns"] <= run.truth.get("gap_cpu_ns", 0) * 1.05 + 1e6)
+
+
 def judge(run, report):
     row, chains = run.row, report["chains"]
     planted = bool(row.kinds) and run.dose > 0
@@ -259,7 +265,7 @@ def judge(run, report):
     cpu_left = delay - (told["lost_ns"] if told and told["kind"] in (*CPU_KINDS, "cpu-throttled") else 0)
     strange, disturbed = [], []
     for chain in chains:
-        if chain is not told:
+        if chain is not told and not besides(chain, run):
             (disturbed if confirmed(chain, run, cpu_left) else strange).append(chain)
     result = {
         "name": row.name, "dose": run.dose, "seed": run.seed, "machine": "loaded" if row.loaded else "idle", "made": "real",
