@@ -3,6 +3,7 @@
  * ingero-export: a recording as what other programs read. Streams: nothing is kept but what the format itself has to
  * keep, and a pipe that still grows is written on as it grows. A file behind -o is there whole or not at all.
  */
+#include <ctype.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -154,6 +155,7 @@ struct export
 {
 	const struct emit_format *format;
 	struct serve_live_options live;
+	char *url;	     /* with OTLP's path; NULL: as given */
 	VEC(char *) headers; /* of the command line and the environment; each freed */
 	struct emit em;
 	struct told told;
@@ -187,6 +189,11 @@ static void missed(const char *why)
 	cli_warn("%s (later pushes say it all again)", why);
 }
 
+static void waiting(const char *why, uint64_t ns)
+{
+	cli_warn("%s; trying again in %s", why, human_ns(ns).s);
+}
+
 static int add_header(struct export *x, char *line, struct err *e)
 {
 	if (line && vec_push(&x->headers, line))
@@ -195,7 +202,24 @@ static int add_header(struct export *x, char *line, struct err *e)
 	return err_nomem(e);
 }
 
-/* "k=v,k2=v2", as the environment has them; what is escaped there stays so. */
+/* "%20" as the character it stands for, in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		char digits[3] = { text[0] == '%' ? text[1] : 0,
+				   text[0] == '%' && text[1] ? text[2] : 0 };
+		bool escaped =
+			isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1]);
+
+		*to++ = escaped ? (char)strtol(digits, NULL, 16) : *text;
+		text += escaped ? 2 : 0;
+	}
+	*to = 0;
+}
+
+/* "k=v,k2=v2", as the environment has them. */
 static int environment_headers(struct export *x, const char *text, struct err *e)
 {
 	char *copy = strdup(text), *rest = copy, *line;
@@ -207,6 +231,7 @@ static int environment_headers(struct export *x, const char *text, struct err *e
 		if (!equals)
 			continue;
 		*equals = 0;
+		unescape(equals + 1);
 		rc = add_header(x, asprintf(&line, "%s: %s", pair, equals + 1) < 0 ? NULL : line,
 				e);
 	}
@@ -214,25 +239,52 @@ static int environment_headers(struct export *x, const char *text, struct err *e
 	return rc;
 }
 
+/* A receiver's address with the path that OTLP's metrics have below it. */
+static int below(struct export *x, const char *url, struct err *e)
+{
+	size_t n = strlen(url);
+
+	while (n && url[n - 1] == '/')
+		n--;
+	if (asprintf(&x->url, "%.*s/v1/metrics", (int)n, url) < 0) {
+		x->url = NULL;
+		return err_nomem(e);
+	}
+	x->live.push_url = x->url;
+	return 0;
+}
+
+/* Where to push: as given when that has a path; the environment's for all signals never has. */
+static int push_where(struct export *x, struct err *e)
+{
+	const char *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
+		   *metrics = getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), *host, *path;
+
+	if (strcmp(values.push, "env") != 0) {
+		host = strstr(values.push, "://");
+		path = host ? strchr(host + 3, '/') : NULL;
+		x->live.push_url = values.push;
+		return path && path[1] ? 0 : below(x, values.push, e);
+	}
+	if (metrics && *metrics) {
+		x->live.push_url = metrics;
+		return 0;
+	}
+	if (all && *all)
+		return below(x, all, e);
+	return err_set(e, ERR_USAGE, "--push env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
+}
+
 /* What OpenTelemetry's environment says where the command line does not. */
 static int otel_environment(struct export *x, struct err *e)
 {
-	struct serve_live_options *live = &x->live;
 	const char *headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
 		   *timeout = getenv("OTEL_EXPORTER_OTLP_TIMEOUT");
 
-	if (!strcmp(live->push_url, "env")) {
-		live->push_url = getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
-		if (!live->push_url)
-			live->push_url = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
-		if (!live->push_url)
-			return err_set(e, ERR_USAGE,
-				       "--push env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
-	}
-	if (!live->client.ca_file)
-		live->client.ca_file = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+	if (!x->live.client.ca_file)
+		x->live.client.ca_file = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
 	if (timeout)
-		live->client.timeout_ns = strtoull(timeout, NULL, 10) * 1000000;
+		x->live.client.timeout_ns = strtoull(timeout, NULL, 10) * 1000000;
 	return headers ? environment_headers(x, headers, e) : 0;
 }
 
@@ -247,7 +299,6 @@ static int choose_live(struct export *x, bool piped, struct err *e)
 			       "--push and --listen are for metrics, and write nothing: not with "
 			       "-o, --gzip or -f");
 	x->live = (struct serve_live_options){
-		.push_url = values.push,
 		.interval_ns = values.interval_ns     ? values.interval_ns
 			       : piped && values.push ? UINT64_C(10000000000)
 						      : 0,
@@ -256,9 +307,12 @@ static int choose_live(struct export *x, bool piped, struct err *e)
 		.interrupted = interrupted,
 		.stay = !piped,
 		.listening = listening,
-		.missed = missed
+		.missed = missed,
+		.waiting = waiting
 	};
 	if (values.push)
+		rc = push_where(x, e);
+	if (values.push && !rc)
 		rc = otel_environment(x, e);
 	for (size_t i = 0; !rc && i < values.headers.n; i++)
 		rc = add_header(x, strdup(values.headers.v[i]), e);
@@ -446,7 +500,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 		rc = 0;
 	}
 	if (!rc && input_report(in).empty)
-		rc = err_set(e, ERR_DAMAGED, "the input is empty");
+		rc = err_set(e, ERR_DAMAGED, "the input is empty: there is no recording in it");
 	if (!rc && x->format->seeks && fstat(x->out.fd, &st) == 0)
 		x->bytes = (uint64_t)st.st_size;
 	if (!rc)
@@ -520,6 +574,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < x.headers.n; i++)
 		free(x.headers.v[i]);
 	vec_free(&x.headers);
+	free(x.url);
 	gzip_free(x.gzip);
 	buf_free(&x.text);
 	buf_free(&x.packed);

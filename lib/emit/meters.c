@@ -7,6 +7,9 @@
 #include "lib/event/direction.h"
 #include "lib/world/who.h"
 
+/* The recorder's --hung, unless it was told otherwise. */
+#define HUNG_NS INT64_C(5000000000)
+
 enum {
 	CALLS,
 	CALL_TIME,
@@ -196,6 +199,9 @@ static bool record(struct meters *m, const struct record *r)
 	case RECORD_CHAIN:
 		return chain(m, &r->u.CHAIN);
 	case RECORD_OPEN:
+		/* At the end all that are open are told, however short they were. */
+		if (r->u.OPEN.at_end && r->u.OPEN.time_ns - r->u.OPEN.start_ns < HUNG_NS)
+			return true;
 		return m->open.n >= METERS_POINTS ||
 		       map_put(&m->open, open_key(r->u.OPEN.thread, r->u.OPEN.start_ns),
 			       r->u.OPEN.op);

@@ -62,7 +62,10 @@ int net_push(struct net_client *c, const struct net_push_options *opt, const cha
 		if (!worth || i >= tries)
 			return rc;
 		asked = asked > wait ? asked : wait;
-		if (pause_for(asked < longest ? asked : longest, opt->interrupted, e))
+		asked = asked < longest ? asked : longest;
+		if (opt->waiting)
+			opt->waiting(e->text, asked);
+		if (pause_for(asked, opt->interrupted, e))
 			return ERR_INTERRUPTED;
 		wait = wait < longest / 2 ? wait * 2 : longest;
 	}

@@ -15,6 +15,8 @@ struct net_push_options {
 	uint64_t wait_ns;	   /* before the second one, doubled for each further; 0: 1 s */
 	uint64_t wait_max_ns;	   /* longest wait, also of those the receiver asks for; 0: 30 s */
 	bool (*interrupted)(void); /* ends the waiting; NULL: never */
+	void (*waiting)(const char *why,
+			uint64_t ns); /* told before each wait; NULL: nobody wants to know */
 };
 
 /* 0: the receiver took it (2xx). ERR_CANNOT with what it said. What is worth another try: no answer at all, and 429, 502,

@@ -42,11 +42,20 @@ static bool overlaps(const struct select *s, int64_t from, int64_t to)
 	return !s->resolved || (to >= s->since_ns && from < s->until_ns);
 }
 
-static bool record(const struct select *s, const struct record *r)
+/* Of what was asked for. What names neither machine nor process is of the only machine, and of all of it. */
+static bool sample(const struct select *s, const struct world *w, const struct rec_SAMPLE *r)
+{
+	uint32_t node = r->node ? r->node : world_count(w, WORLD_NODE) == 1;
+
+	return overlaps(s, r->time_ns, r->time_ns) && select_node(s, w, node) &&
+	       (!r->process || select_process(s, w, r->process));
+}
+
+static bool record(const struct select *s, const struct world *w, const struct record *r)
 {
 	switch (r->kind) {
 	case RECORD_SAMPLE:
-		return overlaps(s, r->u.SAMPLE.time_ns, r->u.SAMPLE.time_ns);
+		return sample(s, w, &r->u.SAMPLE);
 	case RECORD_OPEN:
 		return overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
 	case RECORD_CHAIN:
@@ -64,7 +73,7 @@ int select_pick_item(struct select_pick *p, struct stream_item *item, bool *left
 
 	*left = true;
 	if (item->kind == STREAM_RECORD)
-		*left = record(s, item->record);
+		*left = record(s, p->w, item->record);
 	if (item->kind != STREAM_EVENTS ||
 	    (!p->expr && !s->resolved && !s->pids.n && !s->patterns.n && !s->nodes.n))
 		return 0;

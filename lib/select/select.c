@@ -200,7 +200,7 @@ static bool name_asked(struct select *s, const struct world *w, uint16_t op)
 	return false;
 }
 
-static bool node_matches(const struct select *s, const struct world *w, uint32_t id)
+bool select_node(const struct select *s, const struct world *w, uint32_t id)
 {
 	const struct world_node *node = world_get_node(w, id);
 
@@ -222,7 +222,7 @@ bool select_process(const struct select *s, const struct world *w, uint32_t proc
 {
 	const struct world_process *p = world_get_process(w, process);
 
-	return node_matches(s, w, p ? p->node : 0) && pid_matches(s, p);
+	return select_node(s, w, p ? p->node : 0) && pid_matches(s, p);
 }
 
 static bool ctx_matches(const struct select *s, const struct world *w, uint32_t ctx)
@@ -232,7 +232,7 @@ static bool ctx_matches(const struct select *s, const struct world *w, uint32_t 
 	const struct world_thread *thread = c ? world_get_thread(w, c->thread) : NULL;
 	uint32_t process = thread ? thread->process : image ? image->process : 0;
 
-	return node_matches(s, w, c ? c->node : 0) && pid_matches(s, world_get_process(w, process));
+	return select_node(s, w, c ? c->node : 0) && pid_matches(s, world_get_process(w, process));
 }
 
 static bool process_asked(struct select *s, const struct world *w, uint32_t ctx)

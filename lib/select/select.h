@@ -72,6 +72,9 @@ int select_resolve(struct select *s, int64_t end_ns, bool has_real, int64_t real
 /* Whether ev is asked for; by what happened (name, process) and by when. */
 bool select_event(struct select *s, const struct world *w, const struct event *ev);
 
+/* Whether a machine (world id) is asked for; unknown ones are when all are. */
+bool select_node(const struct select *s, const struct world *w, uint32_t node);
+
 /* Whether a process (world id) is asked for, whatever it did and when. */
 bool select_process(const struct select *s, const struct world *w, uint32_t process);
 

@@ -23,7 +23,6 @@ struct live {
 	struct meters meters;
 	struct net_client *client;
 	struct net_server *server;
-	struct buf url;
 	bool missed, stale;  /* stale: the text is older than what was read */
 	int64_t pushed_ns;   /* event time of the last push */
 	int64_t rendered_ns; /* CLOCK_MONOTONIC */
@@ -73,16 +72,6 @@ static void answer(void *ctx, const struct net_call *call, struct net_reply *rep
 	}
 }
 
-/* Without a path: where OTLP's metrics go. */
-static void full_url(struct buf *out, const char *url)
-{
-	const char *host = strstr(url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
-
-	buf_puts(out, url);
-	if (host && (!path || !path[1]))
-		buf_puts(out, path ? "v1/metrics" : "/v1/metrics");
-}
-
 /* Whoever asks is answered before there is anything: that it is there is worth knowing. */
 static int begin(void *state, struct err *e)
 {
@@ -90,10 +79,8 @@ static int begin(void *state, struct err *e)
 	struct net_server_options listen = { .address = l->opt->listen };
 	int rc = 0;
 
-	if (l->opt->push_url) {
-		full_url(&l->url, l->opt->push_url);
-		rc = l->url.failed ? err_nomem(e) : net_client_new(&l->client, &l->opt->client, e);
-	}
+	if (l->opt->push_url)
+		rc = net_client_new(&l->client, &l->opt->client, e);
 	if (!rc && l->opt->listen)
 		rc = net_server_start(&l->server, &listen, answer, l, e);
 	if (!rc && l->server && l->opt->listening)
@@ -103,7 +90,9 @@ static int begin(void *state, struct err *e)
 
 static int push(struct live *l, unsigned tries, struct err *e)
 {
-	const struct net_push_options how = { .tries = tries, .interrupted = l->opt->interrupted };
+	const struct net_push_options how = { .tries = tries,
+					      .interrupted = l->opt->interrupted,
+					      .waiting = l->opt->waiting };
 	struct buf body = { 0 };
 	int rc;
 
@@ -111,7 +100,7 @@ static int push(struct live *l, unsigned tries, struct err *e)
 		return err_nomem(e);
 	otlp_metrics(&body, &l->meters);
 	rc = body.failed ? err_nomem(e)
-			 : net_push(l->client, &how, buf_text(&l->url), "application/json",
+			 : net_push(l->client, &how, l->opt->push_url, "application/json",
 				    buf_bytes(&body), e);
 	buf_free(&body);
 	return rc;
@@ -196,7 +185,6 @@ static void release(void *state)
 	net_server_stop(l->server);
 	net_client_free(l->client);
 	meters_free(&l->meters);
-	buf_free(&l->url);
 	buf_free(&l->text);
 	pthread_mutex_destroy(&l->lock);
 	free(l);

@@ -13,7 +13,7 @@
 #include "lib/net/client.h"
 
 struct serve_live_options {
-	const char *push_url; /* NULL: nothing is pushed. Without a path /v1/metrics is meant */
+	const char *push_url; /* NULL: nothing is pushed */
 	uint64_t interval_ns; /* of event time between two pushes; 0: only one, at the end */
 	struct net_client_options client;
 	const char *listen; /* NULL: nobody can ask */
@@ -21,6 +21,8 @@ struct serve_live_options {
 	bool stay;				/* listen on behind the end, until interrupted */
 	void (*listening)(const char *address); /* told once; NULL: nobody wants to know */
 	void (*missed)(const char *why);	/* the first push that failed; NULL */
+	void (*waiting)(const char *why,
+			uint64_t ns); /* before the last push is tried again; NULL */
 };
 
 /* To be opened with emit_options.live. Writes nothing itself; finish fails when the last push does. */

@@ -75,6 +75,7 @@ tap.same(lines(run("-e", "cuda", run_ige)[1]), [e for e in events if e["source"]
 node = events[0]["node"]
 tap.same(run("-n", node, run_ige)[1], out, "-n: the machine")
 tap.same(run("-n", "elsewhere", run_ige)[:2], (0, b""), "-n: another machine has none")
+tap.ok(not [x for x in lines(run("--records", "-n", "elsewhere", run_ige)[1]) if x["record"] == "sample"], "-n: nor samples")
 slow = sorted(e["duration_ns"] for e in events)[-50]
 tap.same(lines(run("-w", f".duration_ns >= {slow} and .pid == ($p | tonumber)", "--arg", f"p={pid}", run_ige)[1]),
          [e for e in mine if e["duration_ns"] >= slow], "-w with --arg: for which it is true")

@@ -86,6 +86,7 @@ tap.same(s.came[-1][0], "/otlp/here", "a path that is given is kept")
 s = receiver([(503, {}), (429, {"Retry-After": "1"})])
 status, out, err = export("--push", url(s), recording)
 tap.ok(status == 0 and len(s.came) == 3 and all(json.loads(b) == body for _, _, b in s.came), "busy: tried again", err)
+tap.ok(err.count("trying again in") == 2 and "503" in err and "429" in err, "and told why it takes so long", err)
 s = receiver([(400, {})])
 status, out, err = export("--push", url(s), recording)
 tap.ok(status == 3 and len(s.came) == 1 and "400" in err and "well" in err, "refused: told, with what it said", err)
@@ -104,8 +105,11 @@ tap.ok(status == 0 and err.count("500") == 1 and json.loads(s.came[-1][2]) == bo
 
 # What OpenTelemetry's environment says.
 s = receiver()
-status, out, err = export("--push", "env", recording, env={"OTEL_EXPORTER_OTLP_ENDPOINT": url(s), "OTEL_EXPORTER_OTLP_HEADERS": "k=v,x-y=z"})
-tap.ok(status == 0 and s.came and (s.came[0][1].get("k"), s.came[0][1].get("x-y")) == ("v", "z"), "endpoint and headers of the environment", err)
+status, out, err = export("--push", "env", recording, env={"OTEL_EXPORTER_OTLP_ENDPOINT": url(s), "OTEL_EXPORTER_OTLP_HEADERS": "k=v%20w,x-y=z"})
+tap.ok(status == 0 and s.came and (s.came[0][1].get("k"), s.came[0][1].get("x-y")) == ("v w", "z"), "endpoint and headers of the environment", err)
+for name, path, arrives in (("OTEL_EXPORTER_OTLP_ENDPOINT", "/below/", "/below/v1/metrics"), ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "/exactly", "/exactly")):
+    export("--push", "env", recording, env={name: url(s, path)})
+    tap.same(s.came[-1][0], arrives, f"{name}: its path as OpenTelemetry has it")
 tap.same(export("--push", "env", recording, env={"OTEL_EXPORTER_OTLP_ENDPOINT": "", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": ""})[0], 2,
          "none there: a mistake")
 
