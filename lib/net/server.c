@@ -26,7 +26,8 @@ struct request {
 
 const char *net_call_header(const struct net_call *call, const char *name)
 {
-	return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+	return MHD_lookup_connection_value((struct MHD_Connection *)call->request, MHD_HEADER_KIND,
+					   name);
 }
 
 static enum MHD_Result queue(struct MHD_Connection *c, struct net_reply *r)
@@ -63,7 +64,9 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *connecti
 	struct net_server *s = cls;
 	struct request *q = *state;
 	struct net_reply reply = { .status = MHD_HTTP_OK };
-	struct net_call call = { .method = method, .path = url, .connection = connection };
+	struct net_call call = { .method = method,
+				 .path = url,
+				 .request = (struct net_request *)connection };
 
 	(void)version;
 	if (!q) {
