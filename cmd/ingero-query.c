@@ -108,8 +108,9 @@ static bool filtered(void)
 	return values.pids.n || values.names.n || values.since || values.until || last_given;
 }
 
-static bool stop(void)
+static bool stop(void *ctx)
 {
+	(void)ctx;
 	return cli_signal_received() != 0;
 }
 
@@ -143,7 +144,7 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 		rc = select_pick_item(&pick, &item, &left, e);
 		if (!rc && left)
 			rc = take(to, &item, e);
-		if (!rc && stop())
+		if (!rc && stop(NULL))
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 		cli_progress_tick(&q->progress);
 	}

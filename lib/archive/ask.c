@@ -5,6 +5,7 @@
  */
 #include "lib/archive/ask.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +26,20 @@ struct archive_ask {
 	char what[120]; /* was refused */
 };
 
+/* SQLite's limit is of the whole process: of what it had before the first statement, and what is allowed to each that runs. */
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+static sqlite3_int64 memory_allowed, memory_before;
+
+static void allow_memory(sqlite3_int64 bytes)
+{
+	pthread_mutex_lock(&memory_lock);
+	if (!memory_allowed)
+		memory_before = sqlite3_memory_used();
+	memory_allowed += bytes;
+	sqlite3_hard_heap_limit64(memory_allowed ? memory_before + memory_allowed : 0);
+	pthread_mutex_unlock(&memory_lock);
+}
+
 static int64_t now_ns(void)
 {
 	struct timespec t;
@@ -38,7 +53,7 @@ static int on_progress(void *ctx)
 	struct archive_ask *q = ctx;
 
 	q->late |= q->limits.time_ns && now_ns() > q->until_ns;
-	q->stopped |= q->limits.stop && q->limits.stop();
+	q->stopped |= q->limits.stop && q->limits.stop(q->limits.ctx);
 	return q->late || q->stopped;
 }
 
@@ -167,6 +182,11 @@ int archive_ask_open(struct archive_ask **out, const char *path,
 	return 0;
 }
 
+void archive_ask_limit(struct archive_ask *q, const struct archive_ask_limits *limits)
+{
+	q->limits = *limits;
+}
+
 static int failed(struct archive_ask *q, struct err *e)
 {
 	if (q->refused)
@@ -284,7 +304,6 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 		    struct archive_asked *asked, struct err *e)
 {
 	sqlite3_stmt *s = NULL;
-	sqlite3_int64 before = 0;
 	int rc;
 
 	*asked = (struct archive_asked){ 0 };
@@ -293,13 +312,12 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 	if (strlen(sql) > SQL_MAX)
 		return err_set(e, ERR_LIMIT, "a statement of more than 64 KiB");
 	if (q->limits.memory_bytes)
-		before = sqlite3_hard_heap_limit64(sqlite3_memory_used() +
-						   (sqlite3_int64)q->limits.memory_bytes);
+		allow_memory((sqlite3_int64)q->limits.memory_bytes);
 	rc = prepare(q, &s, sql, e);
 	rc = rc ? rc : run(q, s, answer, asked, e);
 	sqlite3_finalize(s);
 	if (q->limits.memory_bytes)
-		sqlite3_hard_heap_limit64(before);
+		allow_memory(-(sqlite3_int64)q->limits.memory_bytes);
 	return rc;
 }
 

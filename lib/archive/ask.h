@@ -16,10 +16,11 @@
 struct archive_ask;
 
 struct archive_ask_limits {
-	uint64_t time_ns; /* of one statement; 0: none */
-	uint64_t rows;	  /* given out of one statement; 0: all */
-	uint64_t memory_bytes; /* of SQLite in this process while a statement runs, which then puts nothing on disk; 0: none */
-	bool (*stop)(void); /* asked now and then; true: ERR_INTERRUPTED. NULL: never */
+	uint64_t time_ns;      /* of one statement; 0: none */
+	uint64_t rows;	       /* given out of one statement; 0: all */
+	uint64_t memory_bytes; /* of SQLite in this process for each statement that runs, which then puts nothing on disk; 0: none */
+	bool (*stop)(void *ctx); /* asked now and then; true: ERR_INTERRUPTED. NULL: never */
+	void *ctx;
 };
 
 enum archive_value_type {
@@ -52,6 +53,8 @@ struct archive_asked {
 /* Any SQLite file; it stays as it is. ERR_CANNOT: not there, locked; ERR_DAMAGED: none. */
 int archive_ask_open(struct archive_ask **out, const char *path,
 		     const struct archive_ask_limits *limits, struct err *e);
+/* Other limits for the statements from here on. memory_bytes stays 0, or other than 0. */
+void archive_ask_limit(struct archive_ask *q, const struct archive_ask_limits *limits);
 /* ERR_USAGE: no statement, several, one that is wrong or would not only read; ERR_LIMIT: it took too long, or too
  * much memory; ERR_DAMAGED, ERR_CANNOT. What was given out until then stands. */
 int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answer *answer,

@@ -27,6 +27,24 @@ struct serve_asker {
 	void (*log)(const struct serve_asker *a, enum serve_level level, const char *message);
 };
 
+/* The same of an asker that may be NULL, or wants to know nothing. */
+static inline bool serve_asker_stops(const struct serve_asker *a)
+{
+	return a && a->stop && a->stop(a);
+}
+static inline void serve_asker_progress(const struct serve_asker *a, double done, double total,
+					const char *message)
+{
+	if (a && a->progress)
+		a->progress(a, done, total, message);
+}
+static inline void serve_asker_log(const struct serve_asker *a, enum serve_level level,
+				   const char *message)
+{
+	if (a && a->log)
+		a->log(a, level, message);
+}
+
 /* Zero-initialised is empty; what is in it belongs to it. */
 struct serve_answer {
 	struct buf text;	/* for a reader; one text block, left out when empty */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The chains a recording carries, without its events: blocks of events are passed by, so that an analyzed recording answers
+ * in the time it takes to go over its bytes.
+ */
+#ifndef INGERO_ASK_CARRIED_H
+#define INGERO_ASK_CARRIED_H
+
+#include "lib/ask/chains.h"
+#include "lib/input/input.h"
+
+/* in: just opened, read to its end here. *is false: there is no one whole analysis of all of it (several inputs, damage, none was made),
+ * so that ask/chains.h has to find it; *out is then empty. out->list is the caller's: chain_list_free. */
+int ask_chains_carried(struct input *in, struct ask_chains *out, bool *is, struct err *e);
+
+#endif

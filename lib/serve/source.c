@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every question opens the files anew, with a world of its own: what stands in them may have changed, and whoever works an
+ * answer out needs no lock meanwhile.
+ */
+#include "lib/serve/source.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/input/older.h"
+#include "lib/input/operand.h"
+#include "lib/serve/source_state.h"
+
+#define KEPT	 12 /* answers; the largest take some ten MiB each */
+#define ARCHIVES 1
+
+static bool is_database(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && input_older_looks_so(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+int serve_source_open(struct serve_source **out, const struct serve_source_options *opt,
+		      struct err *e)
+{
+	struct serve_source *s;
+	struct stat st;
+	int rc = 0;
+
+	*out = NULL;
+	if (!opt->n)
+		return err_set(e, ERR_USAGE, "no recording to answer from was given");
+	for (unsigned i = 0; i < opt->n && !rc; i++) {
+		rc = input_operand_check(opt->names[i], e);
+		if (!rc && (!strcmp(opt->names[i], "-") ||
+			    (!stat(opt->names[i], &st) && !S_ISREG(st.st_mode))))
+			rc = err_set(e, ERR_USAGE,
+				     "%s is no file: a server reads its recordings more than once",
+				     opt->names[i]);
+	}
+	if (rc)
+		return rc;
+	s = calloc(1, sizeof(*s));
+	if (!s || !(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
+		serve_source_free(s);
+		return err_nomem(e);
+	}
+	s->opt = *opt;
+	if (!s->opt.sql_time_ns)
+		s->opt.sql_time_ns = UINT64_C(30000000000);
+	if (!s->opt.sql_memory_bytes)
+		s->opt.sql_memory_bytes = UINT64_C(256) << 20;
+	s->archive = opt->n == 1 && is_database(opt->names[0]);
+	*out = s;
+	return 0;
+}
+
+void serve_source_free(struct serve_source *s)
+{
+	if (!s)
+		return;
+	s->over = true;
+	if (s->warming)
+		pthread_join(s->warmer, NULL);
+	held_shelf_free(s->shelf);
+	held_shelf_free(s->archives);
+	free(s);
+}
+
+const char *const *serve_source_names(const struct serve_source *s, unsigned *n)
+{
+	*n = s->opt.n;
+	return s->opt.names;
+}
+
+bool serve_source_is_archive(const struct serve_source *s)
+{
+	return s->archive;
+}
+
+/* ---- the state of files ---- */
+
+int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e)
+{
+	struct stat f;
+
+	*st = (struct source_state){ 0 };
+	for (unsigned i = 0; i < s->opt.n; i++) {
+		if (stat(s->opt.names[i], &f))
+			return err_sys(e, "cannot open %s", s->opt.names[i]);
+		buf_printf(&st->thing, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
+		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld;", (uintmax_t)f.st_dev,
+			   (uintmax_t)f.st_ino, (intmax_t)f.st_size, (intmax_t)f.st_mtim.tv_sec,
+			   f.st_mtim.tv_nsec);
+		st->size += (uint64_t)f.st_size;
+	}
+	return st->thing.failed || st->state.failed ? err_nomem(e) : 0;
+}
+
+void source_state_free(struct source_state *st)
+{
+	buf_free(&st->state);
+	buf_free(&st->thing);
+}
+
+int source_take(struct serve_source *s, struct held_shelf *shelf, const char *question,
+		held_make *make, void *ctx, void (*release)(void *value),
+		const struct serve_asker *asker, struct held **out, struct err *e)
+{
+	struct source_state st;
+	int rc = source_state_of(s, &st, e);
+
+	*out = NULL;
+	if (!rc) {
+		const struct held_want want = { .question = question,
+						.state = buf_text(&st.state),
+						.thing = buf_text(&st.thing),
+						.size = st.size,
+						.make = make,
+						.ctx = ctx,
+						.free = release };
+
+		rc = held_take(shelf, &want, asker, out, e);
+	}
+	source_state_free(&st);
+	return rc;
+}
+
+int source_tick(const struct serve_asker *asker, struct input *in, const char *doing, struct err *e)
+{
+	uint64_t done, total, events;
+
+	if (!asker)
+		return 0;
+	if (serve_asker_stops(asker))
+		return err_set(e, ERR_INTERRUPTED, "interrupted");
+	if (asker->progress) {
+		input_position(in, &done, &total, &events);
+		asker->progress(asker, (double)done, (double)total, doing);
+	}
+	return 0;
+}
+
+struct ops_input source_quality(const struct input *in, struct buf *notes)
+{
+	struct ige_report r = input_report(in);
+
+	input_verdict(in, notes);
+	return (struct ops_input){ .damaged = r.damaged_blocks || r.skipped_bytes,
+				   .truncated = r.truncated,
+				   .unterminated = r.unterminated && !r.growing,
+				   .growing = r.growing,
+				   .damaged_blocks = r.damaged_blocks,
+				   .skipped_bytes = r.skipped_bytes };
+}
+
+static void list_words(struct buf *out, char what, const char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_printf(out, " %c%zu:%s", what, strlen(v[i]), v[i]);
+}
+
+void source_words(struct buf *out, const struct select_words *w)
+{
+	list_words(out, 'p', w->pids, w->npids);
+	list_words(out, 'e', w->names, w->nnames);
+	list_words(out, 'n', w->nodes, w->nnodes);
+	if (w->since)
+		list_words(out, 's', &w->since, 1);
+	if (w->until)
+		list_words(out, 'u', &w->until, 1);
+	if (w->last_given)
+		buf_printf(out, " l%" PRIu64, w->last_ns);
+}

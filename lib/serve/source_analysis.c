@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two answers that are worth keeping: how often and how long, and what went wrong.
+ */
+#include <stdlib.h>
+
+#include "lib/ask/brief.h"
+#include "lib/ask/carried.h"
+#include "lib/ask/failures.h"
+#include "lib/ask/oncpu.h"
+#include "lib/ask/stat.h"
+#include "lib/input/resolve.h"
+#include "lib/select/cut.h"
+#include "lib/serve/source_state.h"
+
+/* ---- how often, how long ---- */
+
+struct stat_value {
+	struct ask_stat ask;
+	struct serve_stat st;
+	struct buf notes;
+	/* while it is made */
+	const struct serve_asker *asker;
+};
+
+struct stat_ctx {
+	struct serve_source *source;
+	const struct serve_stat_want *want;
+};
+
+static void free_stat(void *value)
+{
+	struct stat_value *v = value;
+
+	ask_stat_free(&v->ask);
+	buf_free(&v->notes);
+	free(v);
+}
+
+static int between(void *ctx, struct err *e)
+{
+	struct stat_value *v = ctx;
+
+	return source_tick(v->asker, v->ask.in, "counting", e);
+}
+
+static bool nothing_chosen(const struct select_words *w)
+{
+	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given;
+}
+
+static int make_stat(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
+		     struct err *e)
+{
+	const struct stat_ctx *c = ctx;
+	const struct serve_stat_want *want = c->want;
+	struct stat_value *v = calloc(1, sizeof(*v));
+	struct ask_stat_want ask = { .names = c->source->opt.names,
+				     .n = c->source->opt.n,
+				     .words = &want->words,
+				     .brief = want->brief && nothing_chosen(&want->words) &&
+					      !want->by,
+				     .by = want->by,
+				     .sections = want->by ? 0 : want->sections,
+				     .between = between,
+				     .ctx = v };
+	int rc;
+
+	if (!v)
+		return err_nomem(e);
+	v->asker = asker;
+	rc = ask_stat_open(&v->ask, &ask, e);
+	rc = rc ? rc : ask_stat_read(&v->ask, e);
+	if (rc == ERR_TOO_NEW)
+		rc = 0;
+	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
+		rc = e->code;
+	if (rc) {
+		free_stat(v);
+		return rc;
+	}
+	v->st.w = v->ask.w;
+	v->st.quality.input = source_quality(v->ask.in, &v->notes);
+	v->st.quality.notes = buf_text(&v->notes);
+	*growing = v->st.quality.input.growing;
+	/* The words were the asker's, and go with the question. */
+	v->asker = NULL;
+	*value = v;
+	return 0;
+}
+
+int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
+		      const struct serve_stat_want *want, serve_use_stat *use, void *ctx,
+		      struct err *e)
+{
+	struct stat_ctx c = { s, want };
+	struct buf question = { 0 };
+	struct held *h = NULL;
+	int rc;
+
+	buf_printf(&question, "stat%s by=%s sections=%x", want->brief ? " brief" : "",
+		   want->by ? want->by : "", want->sections);
+	source_words(&question, &want->words);
+	rc = question.failed
+		     ? err_nomem(e)
+		     : source_take(s, s->shelf, question.p, make_stat, &c, free_stat, asker, &h, e);
+	if (!rc) {
+		struct stat_value *v = held_value(h);
+
+		v->st.quality.took_ns = held_took_ns(h);
+		v->st.quality.age_ns = held_age_ns(h);
+		rc = use(ctx, &v->st, e);
+	}
+	held_give(s->shelf, h);
+	buf_free(&question);
+	return rc;
+}
+
+/* ---- what went wrong ---- */
+
+struct chains_value {
+	struct serve_chains c;
+	struct world *w;
+	struct ask_chains_run *run;
+	struct ask_failures *failures;
+	struct ask_oncpu *oncpu;
+	struct ask_chains carried;
+	struct buf notes;
+};
+
+struct chains_ctx {
+	struct serve_source *source;
+	const struct select_words *words;
+	bool complete;
+};
+
+static void free_chains(void *value)
+{
+	struct chains_value *v = value;
+
+	ask_chains_free(v->run);
+	ask_failures_free(v->failures);
+	ask_oncpu_free(v->oncpu);
+	chain_list_free(&v->carried.list);
+	world_free(v->w);
+	buf_free(&v->notes);
+	free(v);
+}
+
+/* Whether the recording says it itself. */
+static int try_carried(struct chains_value *v, const struct serve_source *s, bool *is,
+		       struct err *e)
+{
+	struct input *in = NULL;
+	int rc;
+
+	*is = false;
+	v->w = world_new();
+	rc = v->w ? input_open(&in, v->w, s->opt.names, s->opt.n, e) : err_nomem(e);
+	rc = rc ? rc : ask_chains_carried(in, &v->carried, is, e);
+	if (!rc && *is) {
+		v->c.answer = &v->carried;
+		v->c.quality.input = source_quality(in, &v->notes);
+	}
+	input_free(in);
+	if (!*is) {
+		world_free(v->w);
+		v->w = NULL;
+	}
+	/* What is wrong with it is found again, by who reads all of it. */
+	return rc == ERR_TOO_NEW || rc == ERR_DAMAGED ? 0 : rc;
+}
+
+static int read_chains(struct chains_value *v, struct input *in, const struct select *sel,
+		       const struct serve_asker *asker, struct err *e)
+{
+	struct event_stream *stream = input_stream(in);
+	struct select_cut cut = { 0 };
+	struct stream_item item;
+	int rc = 0;
+
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		bool left = true;
+
+		rc = sel->resolved ? select_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
+		if (rc >= 0 && left)
+			rc = ask_chains_item(v->run, &item, e);
+		if (rc >= 0 && left)
+			rc = ask_failures_item(v->failures, &item, e);
+		if (rc >= 0 && left)
+			rc = ask_oncpu_item(v->oncpu, &item, e);
+		rc = rc < 0 ? rc : source_tick(asker, in, "looking for causes", e);
+	}
+	select_cut_free(&cut);
+	return rc == ERR_TOO_NEW ? 0 : rc;
+}
+
+static int find_chains(struct chains_value *v, const struct chains_ctx *c,
+		       const struct serve_asker *asker, struct err *e)
+{
+	struct select sel = { 0 };
+	struct input *in = NULL;
+	int rc = select_words(&sel, c->words, e);
+
+	v->w = world_new();
+	v->run = v->w ? ask_chains_new(v->w, NULL) : NULL;
+	v->failures = v->w ? ask_failures_new(v->w) : NULL;
+	v->oncpu = v->w ? ask_oncpu_new(v->w) : NULL;
+	if (!rc && (!v->run || !v->failures || !v->oncpu))
+		rc = err_nomem(e);
+	rc = rc ? rc
+		: input_open_within(&in, v->w, c->source->opt.names, c->source->opt.n, &sel, e);
+	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
+	rc = rc ? rc : ask_chains_end(v->run, &v->c.answer, e);
+	if (!rc) {
+		v->c.failures = ask_failures_end(v->failures);
+		v->c.oncpu = ask_oncpu_end(v->oncpu);
+		rc = v->c.failures && v->c.oncpu ? 0 : err_nomem(e);
+	}
+	if (!rc)
+		v->c.quality.input = source_quality(in, &v->notes);
+	input_free(in);
+	select_free(&sel);
+	return rc;
+}
+
+static int make_chains(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
+		       struct err *e)
+{
+	const struct chains_ctx *c = ctx;
+	struct chains_value *v = calloc(1, sizeof(*v));
+	bool is = false;
+	int rc = v ? 0 : err_nomem(e);
+
+	if (!rc && !c->complete && nothing_chosen(c->words))
+		rc = try_carried(v, c->source, &is, e);
+	if (!rc && !is)
+		rc = find_chains(v, c, asker, e);
+	if (rc) {
+		if (v)
+			free_chains(v);
+		return rc;
+	}
+	v->c.w = v->w;
+	v->c.quality.notes = buf_text(&v->notes);
+	*growing = v->c.quality.input.growing;
+	*value = v;
+	return 0;
+}
+
+int serve_source_chains(struct serve_source *s, const struct serve_asker *asker,
+			const struct select_words *words, bool complete, serve_use_chains *use,
+			void *ctx, struct err *e)
+{
+	struct chains_ctx c = { s, words, complete };
+	struct buf question = { 0 };
+	struct held *h = NULL;
+	int rc;
+
+	buf_printf(&question, "chains%s", complete ? " complete" : "");
+	source_words(&question, words);
+	rc = question.failed ? err_nomem(e)
+			     : source_take(s, s->shelf, question.p, make_chains, &c, free_chains,
+					   asker, &h, e);
+	if (!rc) {
+		struct chains_value *v = held_value(h);
+
+		v->c.quality.took_ns = held_took_ns(h);
+		v->c.quality.age_ns = held_age_ns(h);
+		rc = use(ctx, &v->c, e);
+	}
+	held_give(s->shelf, h);
+	buf_free(&question);
+	return rc;
+}

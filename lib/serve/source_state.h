@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of a source, for the files that make one up.
+ */
+#ifndef INGERO_SERVE_SOURCE_STATE_H
+#define INGERO_SERVE_SOURCE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lib/base/buf.h"
+#include "lib/input/input.h"
+#include "lib/serve/held.h"
+#include "lib/serve/source.h"
+
+struct serve_source {
+	struct serve_source_options opt;
+	bool archive;
+	struct held_shelf *shelf;
+	struct held_shelf *archives; /* made of recordings: one is kept */
+	pthread_t warmer;
+	bool warming;
+	atomic_bool over;
+};
+
+/* The state of the inputs as they stand, for held_take. */
+struct source_state {
+	struct buf state, thing;
+	uint64_t size;
+};
+int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e);
+void source_state_free(struct source_state *st);
+
+/* An answer of the shelf to question, asked of the inputs as they stand. */
+int source_take(struct serve_source *s, struct held_shelf *shelf, const char *question,
+		held_make *make, void *ctx, void (*release)(void *value),
+		const struct serve_asker *asker, struct held **out, struct err *e);
+
+/* Between two items: tells how far it is; ERR_INTERRUPTED when the asker gave up. */
+int source_tick(const struct serve_asker *asker, struct input *in, const char *doing,
+		struct err *e);
+
+/* What was wrong with the input is appended to notes. */
+struct ops_input source_quality(const struct input *in, struct buf *notes);
+
+/* The words, as part of a question. */
+void source_words(struct buf *out, const struct select_words *words);
+
+#endif

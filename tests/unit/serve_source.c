@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A served recording: asked by many at once, replaced, cut and removed meanwhile; and answers that are kept.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/io.h"
+#include "lib/event/view.h"
+#include "lib/serve/held.h"
+#include "lib/serve/source.h"
+#include "tests/tap.h"
+
+#define THREADS 8
+
+/* ---- the shelf ---- */
+
+static unsigned made, freed;
+
+static int make_number(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
+		       struct err *e)
+{
+	if (!ctx)
+		return err_set(e, ERR_CANNOT, "no number");
+	made++;
+	*value = ctx;
+	*growing = *(int *)ctx < 0;
+	return 0;
+}
+
+static void free_number(void *value)
+{
+	freed++;
+}
+
+static void ask_shelf(struct held_shelf *s, const char *question, const char *state, uint64_t size,
+		      int *number, int want)
+{
+	const struct held_want w = { question,	  state,  "thing",    size,
+				     make_number, number, free_number };
+	struct held *h = NULL;
+	struct err e;
+
+	is_int(held_take(s, &w, NULL, &h, &e), 0, "%s of %s", question, state);
+	is_int(*(int *)held_value(h), want, "%s of %s: its value", question, state);
+	held_give(s, h);
+}
+
+static void test_shelf(void)
+{
+	int one = 1, two = 2, grows = -3, four = 4;
+	struct held_shelf *s = held_shelf_new(2);
+	const struct held_want bad = { "bad", "x", "thing", 0, make_number, NULL, free_number };
+	struct held *h = NULL;
+	struct err e;
+
+	made = freed = 0;
+	ask_shelf(s, "a", "1", 1, &one, 1);
+	ask_shelf(s, "a", "1", 1, &two, 1);
+	is_u64(made, 1, "made once");
+	ask_shelf(s, "a", "2", 1, &two, 2);
+	is_u64(freed, 1, "what is of another state goes");
+	ask_shelf(s, "b", "1", 1, &grows, -3);
+	ask_shelf(s, "b", "2", 2, &four, -3);
+	is_u64(made, 3, "what grows is given again for a while");
+	ask_shelf(s, "b", "3", 0, &four, 4);
+	is_u64(made, 4, "not when it shrank");
+	is_int(held_take(s, &bad, NULL, &h, &e), ERR_CANNOT, "what cannot be made");
+	is_int(held_take(s, &bad, NULL, &h, &e), ERR_CANNOT, "is tried again");
+	ask_shelf(s, "c", "1", 0, &one, 1);
+	ask_shelf(s, "d", "1", 0, &one, 1);
+	held_shelf_free(s);
+	is_u64(made, freed, "all are freed");
+}
+
+/* ---- a recording ---- */
+
+static bool copy(const char *from, const char *to, size_t most)
+{
+	struct buf b = { 0 };
+	struct err e;
+	int fd = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	bool good = fd >= 0 && !read_file(from, &b, 1 << 28, &e) && !ftruncate(fd, 0) &&
+		    !write_all(fd, b.p, b.n < most ? b.n : most, &e);
+
+	if (fd >= 0)
+		close(fd);
+	buf_free(&b);
+	return good;
+}
+
+static int take_stat(void *ctx, const struct serve_stat *st, struct err *e)
+{
+	*(uint64_t *)ctx = st->ops->events;
+	return 0;
+}
+
+static int take_chains(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	*(uint64_t *)ctx = c->answer->events;
+	return 0;
+}
+
+static int count_items(void *ctx, const struct serve_items *from, const struct stream_item *item,
+		       struct err *e)
+{
+	if (item && item->kind == STREAM_EVENTS)
+		*(uint64_t *)ctx += item->n;
+	return 0;
+}
+
+struct one_number {
+	struct archive_answer answer;
+	int64_t number;
+};
+
+static int take_columns(struct archive_answer *a, const char *const *names, unsigned n,
+			struct err *e)
+{
+	return 0;
+}
+
+static int take_row(struct archive_answer *a, const struct archive_value *v, unsigned n,
+		    struct err *e)
+{
+	((struct one_number *)a)->number = v[0].integer;
+	return 0;
+}
+
+static const struct serve_stat_want briefly = { .brief = true };
+static const struct serve_stat_want whole = { .sections = VIEW_ALL };
+static const struct select_words everything;
+
+struct events_of {
+	struct serve_source *s;
+	uint64_t brief, whole, chains, items, sql;
+	int rc;
+};
+
+static void *ask_all(void *ctx)
+{
+	struct events_of *of = ctx;
+	struct archive_asked asked;
+	struct one_number n = { { take_columns, take_row }, -1 };
+	struct err e;
+
+	of->items = 0;
+	of->rc = serve_source_stat(of->s, NULL, &briefly, take_stat, &of->brief, &e);
+	of->rc |= serve_source_stat(of->s, NULL, &whole, take_stat, &of->whole, &e);
+	of->rc |=
+		serve_source_chains(of->s, NULL, &everything, false, take_chains, &of->chains, &e);
+	of->rc |= serve_source_each(of->s, NULL, &everything, count_items, &of->items, &e);
+	of->rc |= serve_source_sql(of->s, NULL, "SELECT count(*) FROM events", 1, &n.answer, &asked,
+				   &e);
+	of->sql = (uint64_t)n.number;
+	return NULL;
+}
+
+static bool agree(const struct events_of *of)
+{
+	return !of->rc && of->brief == of->whole && of->brief == of->chains &&
+	       of->brief == of->items && of->brief == of->sql;
+}
+
+static bool gives_up(const struct serve_asker *a)
+{
+	return true;
+}
+
+static void test_changes(const char *folder)
+{
+	char path[200];
+	const char *names[] = { path };
+	const struct serve_source_options opt = { .names = names, .n = 1, .tool = "test" };
+	const struct serve_asker gone = { .stop = gives_up };
+	struct events_of of[THREADS] = { 0 }, now = { 0 };
+	struct serve_source *s = NULL;
+	pthread_t threads[THREADS];
+	unsigned agreed = 0;
+	uint64_t n = 0;
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s/run.ige", folder);
+	ok(copy("formats/samples/v1/good/fixture.ige", path, SIZE_MAX), "a recording");
+	is_int(serve_source_open(&s, &opt, &e), 0, "is served");
+	is_int(serve_source_stat(s, &gone, &whole, take_stat, &n, &e), ERR_INTERRUPTED,
+	       "who gives up is let go");
+	serve_source_warm(s);
+	for (unsigned i = 0; i < THREADS; i++) {
+		of[i].s = s;
+		pthread_create(&threads[i], NULL, ask_all, &of[i]);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		agreed += agree(&of[i]) && of[i].brief == of[0].brief;
+	}
+	is_u64(agreed, THREADS, "all who ask at once hear the same");
+	ok(of[0].brief > 0, "of its events");
+
+	now.s = s;
+	ok(copy("formats/samples/v1/good/fixture.ige", path, 2200), "cut");
+	ask_all(&now);
+	ok(agree(&now) && now.brief < of[0].brief, "it is asked anew: %" PRIu64 " events",
+	   now.brief);
+	ok(copy("README.md", path, SIZE_MAX), "something else in its place");
+	ask_all(&now);
+	ok(now.rc != 0, "is an error");
+	unlink(path);
+	ask_all(&now);
+	ok(now.rc != 0, "so is nothing");
+	ok(copy("formats/samples/v1/good/fixture.ige", path, SIZE_MAX), "and back again");
+	ask_all(&now);
+	ok(agree(&now) && now.brief == of[0].brief, "it answers again");
+	serve_source_free(s);
+	unlink(path);
+}
+
+static void test_refused(const char *folder)
+{
+	const char *names[] = { "-", folder, "/nowhere/at/all.ige" };
+	struct serve_source *s = NULL;
+	struct err e;
+
+	for (unsigned i = 0; i < 3; i++) {
+		const struct serve_source_options opt = { .names = names + i, .n = 1 };
+
+		ok(serve_source_open(&s, &opt, &e) < 0 && !s, "refused: %s", e.text);
+	}
+	is_int(serve_source_open(&s, &(struct serve_source_options){ 0 }, &e), ERR_USAGE,
+	       "nothing to serve");
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/serve_source.XXXXXX";
+
+	if (!mkdtemp(folder))
+		return 1;
+	test_shelf();
+	test_changes(folder);
+	test_refused(folder);
+	rmdir(folder);
+	return tap_done();
+}
