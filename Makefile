@@ -302,7 +302,7 @@ run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL
 	tests/run $(if $(V),-v) $(1)
 
 check: tests deps-check
-	$(Q)$(call run_tests,$(unit_tests) $(call suite,$(quick_suites)) -- $(call suite,$(alone_suites)))
+	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(unit_tests) $(call suite,$(quick_suites)) -- $(call suite,$(alone_suites)))
 
 lint: tests
 	$(Q)$(call run_tests,$(call suite,lint))

@@ -49,4 +49,28 @@ else
 	is "$(last unit/good live/skip_all)" "2 passed, 0 failed, 1 skipped, status 0" "without BPF a live test may skip"
 fi
 is "$(last live/optional)" "1 passed, 0 failed, 1 skipped, status 0" "what no machine must have may be missing"
+
+# The report for programs: what its schema says, and the same counts.
+is "$(tests/run -r "$TMP/report.json" "$BUILD"/unit/{good,silent_bad,skips,killed}.t -- "$BUILD/live/optional.t" 2>/dev/null | tail -n 1)" \
+	"5 passed, 2 failed, 2 skipped" "with a report"
+is "$(python3 - "$TMP/report.json" <<'EOF'
+import json, sys
+sys.path.insert(0, "tests")
+import schema
+report = json.load(open(sys.argv[1]))
+print(*schema.complaints(report, json.load(open("formats/test-report.schema.json"))), sep="\n", end="")
+print({k: report[k] for k in ("passed", "failed", "skipped")})
+print([(s["suite"], s["files"], s["passed"], s["failed"], s["skipped"]) for s in report["suites"]])
+for t in report["tests"]:
+    print(t["file"], t["status"], t["failures"], t["skips"])
+print(report["wall_s"] > 0, report["cpu_s"] >= 0)
+EOF
+)" "{'passed': 5, 'failed': 2, 'skipped': 2}
+[('live', 1, 1, 0, 1), ('unit', 4, 4, 2, 1)]
+live/optional.t 0 [] ['b # SKIP optional: no such library']
+unit/good.t 0 [] []
+unit/killed.t 137 [] []
+unit/silent_bad.t 0 ['a'] []
+unit/skips.t 0 [] ['b # SKIP no reason']
+True True" "it says what was counted, per suite and per file"
 done_testing
