@@ -14,17 +14,13 @@
 
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
-/* As it was when the piece began; what the piece submits, or waits for, holds from its end on. */
-static struct tally_when when_of(const struct cause *c, struct tally_thread *th,
-				 struct tally_process *proc, const struct line_piece *p)
+/* What the piece submits, or waits for, holds from its end on: idle is as it was when it began. */
+static bool hit(struct cause *c, const struct line_piece *p, bool idle)
 {
 	const struct steps_thread *steps = steps_of(c->steps, p->thread);
-	struct tally_when when = { .idle = !th->busy && !proc->busy,
-				   .stepping = steps && steps->current.nsequence };
+	struct tally_when when = { .idle = idle, .stepping = steps && steps->current.nsequence };
 
-	if (p->op->flags & OP_CALL && p->op->flags & (OP_SUBMIT | OP_SYNC))
-		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
-	return when;
+	return tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when);
 }
 
 static void call_told(struct line_sink *s, const struct line_piece *p)
@@ -32,8 +28,7 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 	struct cause *c = inside(s);
 	struct tally_thread *th;
 	struct tally_process *proc;
-	struct tally_when when;
-	bool is_call = p->ev && p->op->flags & OP_CALL;
+	bool is_call = p->ev && p->op->flags & OP_CALL, idle;
 
 	if (is_call && p->depth == 0 && !classes_site(&c->classes, p->process, p->ev, &c->of)) {
 		c->nomem = true;
@@ -68,7 +63,9 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 			proc->node = ctx->node;
 		}
 	}
-	when = when_of(c, th, proc, p);
+	idle = !th->busy && !proc->busy;
+	if (is_call && p->op->flags & (OP_SUBMIT | OP_SYNC))
+		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
 	if (proc->last_ns == 0)
 		proc->first_ns = p->start_ns;
 	proc->last_ns = p->end_ns;
@@ -79,14 +76,12 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 				 parts_sum(p->parts, PARTS_HOST), parts_get(p->parts, PART_UNKNOWN),
 				 &c->of))
 			c->nomem = true;
-		else if (p->parts->nculprits &&
-			 !tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when))
+		else if (p->parts->nculprits && !hit(c, p, idle))
 			c->nomem = true;
 	} else if (p->parts->mask & PARTS_HOST) {
 		if (!classes_outside(&c->classes, p->process, p->ev->stack, &c->of))
 			c->nomem = true;
-		else if (p->parts->nculprits &&
-			 !tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when))
+		else if (p->parts->nculprits && !hit(c, p, idle))
 			c->nomem = true;
 		else
 			c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);

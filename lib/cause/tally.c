@@ -55,37 +55,28 @@ enum cause_family family_of(enum part part)
 	return (enum cause_family)f;
 }
 
-struct tally_process *tally_process(struct tally *t, uint32_t process)
+struct tally_process *tally_process_new(struct tally *t, uint32_t process)
 {
 	struct tally_process *p;
 
-	if (!grow_to(&t->processes, process))
+	if (!grow_to(&t->processes, process) || !vec_push(&t->order, process))
 		return NULL;
 	p = &t->processes.v[process];
-	if (!p->seen) {
-		if (!vec_push(&t->order, process))
-			return NULL;
-		p->seen = true;
-		p->process = process;
-	}
+	p->seen = true;
+	p->process = process;
 	return p;
 }
 
-struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t thread)
+struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_t thread)
 {
+	struct tally_process *p = tally_process(t, process);
 	struct tally_thread *th;
 
-	if (!grow_to(&t->threads, thread))
+	if (!p || !grow_to(&t->threads, thread) || !vec_push(&p->threads, thread))
 		return NULL;
 	th = &t->threads.v[thread];
-	if (!th->seen) {
-		struct tally_process *p = tally_process(t, process);
-
-		if (!p || !vec_push(&p->threads, thread))
-			return NULL;
-		th->seen = true;
-		th->process = process;
-	}
+	th->seen = true;
+	th->process = process;
 	return th;
 }
 

@@ -128,9 +128,23 @@ struct tally {
 
 void tally_free(struct tally *t);
 
+struct tally_process *tally_process_new(struct tally *t, uint32_t process);
+struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_t thread);
+
 /* NULL: out of memory. */
-struct tally_process *tally_process(struct tally *t, uint32_t process);
-struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t thread);
+static inline struct tally_process *tally_process(struct tally *t, uint32_t process)
+{
+	return process < t->processes.n && t->processes.v[process].seen
+		       ? &t->processes.v[process]
+		       : tally_process_new(t, process);
+}
+
+static inline struct tally_thread *tally_thread(struct tally *t, uint32_t process, uint32_t thread)
+{
+	return thread < t->threads.n && t->threads.v[thread].seen
+		       ? &t->threads.v[thread]
+		       : tally_thread_new(t, process, thread);
+}
 
 /* An off-CPU interval: rows of everything the host took in it. */
 bool tally_interval(struct tally *t, const struct line_piece *p);

@@ -47,6 +47,7 @@ bool watches_start(struct watches *w)
 		if (!w->state[i])
 			return false;
 	}
+	w->since = 1;
 	return true;
 }
 
@@ -58,9 +59,40 @@ void watches_free(struct watches *w)
 		free(w->state[i]);
 	}
 	vec_free(&w->ears);
+	vec_free(&w->lists);
 }
 
-/* NULL: out of memory. */
+void watches_wake(struct watches *w, const struct watch_def *def)
+{
+	for (unsigned i = 0; defs[i]; i++) {
+		if (defs[i] == def && !(w->awake >> i & 1)) {
+			w->awake |= 1u << i;
+			w->since++;
+		}
+	}
+}
+
+/* False: out of memory. */
+static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
+		      struct watch_list *list)
+{
+	list->from = (uint32_t)w->lists.n;
+	for (unsigned i = 0; defs[i]; i++) {
+		const struct watch_def *d = defs[i];
+		unsigned wants = d->wants ? d->wants(op) : 0;
+		struct watch_ear ear = { want == WATCH_OFFCPU && d->offcpu ? d->offcpu : d->piece,
+					 w->state[i] };
+
+		if (!(wants & want) || (wants & WATCH_ASLEEP && !(w->awake >> i & 1)))
+			continue;
+		if (!vec_push(&w->lists, ear))
+			return false;
+	}
+	list->n = (uint32_t)w->lists.n - list->from;
+	return true;
+}
+
+/* NULL: out of memory. Lists of when fewer were awake are left behind: few ever wake. */
 static const struct watch_ears *ears_made(struct cause *c, uint16_t op)
 {
 	const struct op_def *def = op ? world_op(c->w, op) : NULL;
@@ -72,17 +104,16 @@ static const struct watch_ears *ears_made(struct cause *c, uint16_t op)
 			return NULL;
 	}
 	ears = &w->ears.v[op];
-	for (unsigned i = 0; defs[i]; i++) {
-		unsigned wants = defs[i]->wants ? defs[i]->wants(def) : 0;
-
-		ears->event |= (wants & WATCH_EVENT ? 1u : 0) << i;
-		ears->outer |= (wants & WATCH_OUTER ? 1u : 0) << i;
-		ears->inner |= (wants & WATCH_INNER ? 1u : 0) << i;
-		ears->offcpu |= (wants & WATCH_OFFCPU ? 1u : 0) << i;
-	}
+	if (!list_make(w, def, WATCH_OUTER, &ears->outer) ||
+	    !list_make(w, def, WATCH_INNER, &ears->inner) ||
+	    !list_make(w, def, WATCH_OFFCPU, &ears->offcpu))
+		return NULL;
+	ears->event = 0;
+	for (unsigned i = 0; defs[i]; i++)
+		ears->event |= (defs[i]->wants && defs[i]->wants(def) & WATCH_EVENT ? 1u : 0) << i;
 	ears->memory = def && live_wants(def);
 	ears->graph = def && graphs_want(def);
-	ears->known = true;
+	ears->since = w->since;
 	return ears;
 }
 
@@ -90,7 +121,8 @@ static inline const struct watch_ears *ears_of(struct cause *c, uint16_t op)
 {
 	const struct watches *w = &c->watches;
 
-	return op < w->ears.n && w->ears.v[op].known ? &w->ears.v[op] : ears_made(c, op);
+	return op < w->ears.n && w->ears.v[op].since == w->since ? &w->ears.v[op]
+								 : ears_made(c, op);
 }
 
 bool watches_event(struct cause *c, const struct event *ev)
@@ -115,17 +147,16 @@ bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu)
 	/* An interval outside calls is a stretch outside calls for those who hear of these. */
 	bool call = p->ev && p->op->flags & OP_CALL;
 	const struct watch_ears *ears = ears_of(c, offcpu || call ? p->ev->op : 0);
-	bool well = ears != NULL;
-	uint32_t m = 0;
+	const struct watch_list *list;
+	const struct watch_ear *ear;
+	bool well = true;
 
-	if (well)
-		m = offcpu ? ears->offcpu : p->depth ? ears->inner : ears->outer;
-	for (; m && well; m &= m - 1) {
-		unsigned i = (unsigned)__builtin_ctz(m);
-
-		well = (offcpu && defs[i]->offcpu ? defs[i]->offcpu
-						  : defs[i]->piece)(c->watches.state[i], c, p);
-	}
+	if (!ears)
+		return false;
+	list = offcpu ? &ears->offcpu : p->depth ? &ears->inner : &ears->outer;
+	ear = c->watches.lists.v + list->from;
+	for (uint32_t n = list->n; n && well; n--, ear++)
+		well = ear->hear(ear->state, c, p);
 	return well;
 }
 

@@ -24,7 +24,11 @@ enum watch_wants {
 		2, /* each outermost call with its parts; op NULL: each stretch outside calls */
 	WATCH_INNER = 4,  /* each call inside another, with its parts */
 	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
+	WATCH_ASLEEP =
+		16, /* what it wants of this op it hears only once watches_wake was called for it */
 };
+
+typedef bool watch_hear(void *state, struct cause *c, const struct line_piece *p);
 
 struct watch_def {
 	const char *name;
@@ -34,7 +38,7 @@ struct watch_def {
 	/* All may be NULL. False: out of memory. What they are given is borrowed until they return. */
 	bool (*event)(void *state, struct cause *c, const struct event *ev,
 		      const struct op_def *op);
-	bool (*piece)(void *state, struct cause *c, const struct line_piece *p);
+	watch_hear *piece;
 	bool (*record)(void *state, struct cause *c, const struct record *r); /* every record */
 	/* Memory of a device was got, given back or refused (line/live.h). */
 	bool (*memory)(void *state, struct cause *c, const struct live_told *t);
@@ -44,24 +48,41 @@ struct watch_def {
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
 	void (*free)(void *state); /* what the state owns, not itself */
 	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece hears them. */
-	bool (*offcpu)(void *state, struct cause *c, const struct line_piece *p);
+	watch_hear *offcpu;
 };
 
 #define WATCHES_MAX 32
 
+/* Who hears pieces, a stretch of struct watches' lists. */
+struct watch_list {
+	uint32_t from, n;
+};
+
 struct watch_ears {
-	bool known, memory, graph;
-	uint32_t event, outer, inner, offcpu; /* bit i: watch i hears it */
+	uint32_t since;	    /* what watches' since was when it was worked out; 0: never */
+	uint32_t event;	    /* bit i: watch i hears it */
+	bool memory, graph; /* as live and graphs have it */
+	struct watch_list outer, inner, offcpu;
 };
 
 /* Zero-initialised is empty. */
 struct watches {
 	void *state[WATCHES_MAX];
+	uint32_t awake;		     /* bit i: watch i */
+	uint32_t since;		     /* counts who woke, from 1 */
 	VEC(struct watch_ears) ears; /* by op; 0 is outside calls */
+	VEC(struct watch_ear {
+		watch_hear *hear;
+		void *state;
+	})
+	lists;
 };
 
 bool watches_start(struct watches *w);
 void watches_free(struct watches *w);
+
+/* From the next piece on. */
+void watches_wake(struct watches *w, const struct watch_def *def);
 
 bool watches_event(struct cause *c, const struct event *ev);
 /* From line_sink: call and outside (offcpu false), offcpu. */

@@ -55,7 +55,7 @@ bool gaps_shared(const struct gaps *g, uint32_t at)
 	return g->use.v.v[at].shared;
 }
 
-static struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
+static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
 {
 	while (g->threads.n <= thread) {
 		if (!vec_push(&g->threads, (struct gap_thread){ 0 }))
@@ -64,16 +64,25 @@ static struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
 	return &g->threads.v[thread];
 }
 
-static const struct gap_op *op_of(struct gaps *g, const struct op_def *op)
+static inline struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
+{
+	return thread < g->threads.n ? &g->threads.v[thread] : thread_new(g, thread);
+}
+
+static void op_learn(struct gap_op *o, const struct op_def *op)
+{
+	o->known = 1;
+	o->act = (uint8_t)device_act_of(op);
+	o->stream = (int8_t)op_column(op, COL_STREAM);
+	o->event = (int8_t)op_column(op, COL_EVENT);
+}
+
+static inline const struct gap_op *op_of(struct gaps *g, const struct op_def *op)
 {
 	struct gap_op *o = &g->op[op->id];
 
-	if (!o->known) {
-		o->known = 1;
-		o->act = (uint8_t)device_act_of(op);
-		o->stream = (int8_t)op_column(op, COL_STREAM);
-		o->event = (int8_t)op_column(op, COL_EVENT);
-	}
+	if (!o->known)
+		op_learn(o, op);
 	return o;
 }
 

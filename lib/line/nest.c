@@ -122,17 +122,11 @@ bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t sta
 	return true;
 }
 
-void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
-	       struct nest_call *c)
+void nest_take_some(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
+		    struct nest_call *c)
 {
-	struct nest_level *l;
+	struct nest_level *l = levels_gather(n, depth);
 
-	c->inner_ns = c->calls_ns = c->orphans_ns = 0;
-	c->sync = false;
-	c->sound = true;
-	if (n->deepest <= depth)
-		return;
-	l = levels_gather(n, depth);
 	n->deepest = depth;
 	if (!l)
 		return;

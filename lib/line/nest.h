@@ -53,8 +53,18 @@ struct nest_call {
 
 /* What happened inside a call at this depth that ran from start to end. Takes it out of the nest. For calls at
  * depth >= 1, orphans are left with the siblings and not returned. c->inner and c->orphans: cleared by the caller. */
-void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
-	       struct nest_call *c);
+void nest_take_some(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
+		    struct nest_call *c);
+
+static inline void nest_take(struct nest *n, unsigned depth, int64_t start_ns, int64_t end_ns,
+			     struct nest_call *c)
+{
+	c->inner_ns = c->calls_ns = c->orphans_ns = 0;
+	c->sync = false;
+	c->sound = true;
+	if (n->deepest > depth)
+		nest_take_some(n, depth, start_ns, end_ns, c);
+}
 
 /* End of the last child waiting at this depth; INT64_MIN when there is none. */
 static inline int64_t nest_last(const struct nest *n, unsigned depth)

@@ -25,20 +25,6 @@ static void culprit_add(struct parts *p, enum part part, uint32_t culprit, uint6
 	p->c[least] = (struct part_culprit){ culprit, (uint32_t)part, ns };
 }
 
-void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
-{
-	if (ns == 0)
-		return;
-	if (p->mask >> part & 1) {
-		p->ns[part] += ns;
-	} else {
-		p->mask |= 1u << part;
-		p->ns[part] = ns;
-	}
-	if (culprit)
-		culprit_add(p, part, culprit, ns);
-}
-
 void parts_blame(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
 {
 	if (culprit && ns)
@@ -56,12 +42,6 @@ void parts_merge(struct parts *into, const struct parts *from)
 		culprit_add(into, from->c[i].part, from->c[i].culprit, from->c[i].ns);
 }
 
-void parts_clear(struct parts *p)
-{
-	p->mask = 0;
-	p->nculprits = 0;
-}
-
 void parts_to_device(struct parts *p)
 {
 	uint64_t ns = parts_sum(p, PARTS_DEVICE_LIKE);
@@ -70,13 +50,4 @@ void parts_to_device(struct parts *p)
 		return;
 	p->mask &= ~PARTS_DEVICE_LIKE;
 	parts_add(p, PART_DEVICE, 0, ns);
-}
-
-uint64_t parts_sum(const struct parts *p, uint32_t which)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t m = p->mask & which; m; m &= m - 1)
-		sum += p->ns[__builtin_ctz(m)];
-	return sum;
 }

@@ -39,12 +39,26 @@ struct parts {
 	struct part_culprit c[PARTS_CULPRITS];
 };
 
-/* culprit 0: nobody to name. ns 0 is ignored. */
-void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns);
 /* ns already in a category now have a name: only the list of takers grows. */
 void parts_blame(struct parts *p, enum part part, uint32_t culprit, uint64_t ns);
 void parts_merge(struct parts *into, const struct parts *from);
-void parts_clear(struct parts *p);
+
+/* culprit 0: nobody to name. ns 0 is ignored. */
+static inline void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
+{
+	if (ns == 0)
+		return;
+	p->ns[part] = (p->mask >> part & 1 ? p->ns[part] : 0) + ns;
+	p->mask |= 1u << part;
+	if (culprit)
+		parts_blame(p, part, culprit, ns);
+}
+
+static inline void parts_clear(struct parts *p)
+{
+	p->mask = 0;
+	p->nculprits = 0;
+}
 
 /* Turn the device-like waits of p into PART_DEVICE. */
 void parts_to_device(struct parts *p);
@@ -55,7 +69,14 @@ static inline uint64_t parts_get(const struct parts *p, enum part part)
 }
 
 /* Sum of the categories in which (a mask of 1 << part). */
-uint64_t parts_sum(const struct parts *p, uint32_t which);
+static inline uint64_t parts_sum(const struct parts *p, uint32_t which)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t m = p->mask & which; m; m &= m - 1)
+		sum += p->ns[__builtin_ctz(m)];
+	return sum;
+}
 #define PARTS_ALL ((1u << PART_COUNT) - 1)
 
 #endif

@@ -47,8 +47,10 @@ static unsigned wants(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return (op->flags & OP_CALL ? WATCH_OUTER : 0) |
-	       (op->source == SOURCE_NCCL ? WATCH_INNER : 0);
+	if (op->source == SOURCE_NCCL)
+		return WATCH_OUTER | WATCH_INNER;
+	/* Of other calls it matters that they return once one is known to be open. */
+	return !(op->flags & OP_CALL) ? 0 : WATCH_OUTER | (op->flags & OP_SYNC ? 0 : WATCH_ASLEEP);
 }
 
 static struct hung_process *process_of(struct hung *h, uint32_t process)
@@ -117,6 +119,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	if (!th || h->calls.n >= HUNG_OPEN)
 		return true;
 	call.process = th->process;
+	watches_wake(&c->watches, &watch_call_hung);
 	return vec_push(&h->calls, call) && map_put(&h->at, key, h->calls.n - 1) &&
 	       map_put(&h->threads, o->thread, 1) && process_of(h, call.process);
 }

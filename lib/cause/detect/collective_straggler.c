@@ -37,7 +37,7 @@ struct straggler {
 
 static unsigned wants(const struct op_def *op)
 {
-	return WATCH_OUTER | (op && op->source == SOURCE_NCCL ? WATCH_INNER : 0);
+	return WATCH_OUTER | (op && op->source == SOURCE_NCCL ? WATCH_INNER : WATCH_ASLEEP);
 }
 
 /* What was said while not all members were known: they are in the recording later, by a clock that is far behind. */
@@ -174,10 +174,14 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	const struct collective_pending *before;
 	struct collective_comm *comm;
 
-	if (p->ev && p->op->source == SOURCE_NCCL && !p->open &&
-	    (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm, &done) ||
-	     !clocks_entered(&c->clocks, &s->all, p)))
-		return false;
+	if (p->ev && p->op->source == SOURCE_NCCL && !p->open) {
+		/* Until now there was no communicator that other calls could matter to. */
+		watches_wake(&c->watches, &watch_collective_straggler);
+		if (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm,
+				       &done) ||
+		    !clocks_entered(&c->clocks, &s->all, p))
+			return false;
+	}
 	if (p->depth == 0 && p->ev && p->op->flags & OP_CALL)
 		clocks_call(&c->clocks, c->w, p);
 	if (done && comm->members.n > 1) {

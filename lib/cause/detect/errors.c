@@ -20,7 +20,7 @@
 
 struct before {
 	unsigned n; /* ever */
-	struct {
+	struct kept_call {
 		uint16_t op;
 		int32_t ret;
 		uint32_t stack;
@@ -119,6 +119,7 @@ static bool failed(struct state *s, const struct before *b, const struct line_pi
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
+	struct kept_call *kept;
 	struct before *b;
 
 	(void)c;
@@ -129,10 +130,10 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 			return false;
 	}
 	b = &s->by_thread.v[p->thread];
-	b->v[b->n % CALLS_KEPT].op = p->ev->op;
-	b->v[b->n % CALLS_KEPT].ret = p->ev->ret;
-	b->v[b->n % CALLS_KEPT].stack = p->ev->stack;
-	b->n++;
+	kept = &b->v[b->n++ % CALLS_KEPT];
+	kept->op = p->ev->op;
+	kept->ret = p->ev->ret;
+	kept->stack = p->ev->stack;
 	return p->ev->ret == 0 || !counts(p->ev, p->op) || failed(s, b, p);
 }
 
