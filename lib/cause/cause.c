@@ -301,6 +301,11 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
 		break;
+	case RECORD_NAME:
+		if (world_get_thread(c->w, r->u.NAME.thread) &&
+		    !tally_named(&c->tally, r->u.NAME.thread, r->u.NAME.comm))
+			return err_nomem(e);
+		break;
 	case RECORD_KERNEL:
 		if (!launched_name(&c->kernels, r))
 			c->nomem = true;

@@ -43,7 +43,14 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 	struct buf who = { 0 };
 	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
 
-	name_culprit(&who, c->w, &c->tally, f->who);
+	/* A thread may change its name; it stays the one it was. */
+	if (f->who && f->who->kind == CULPRIT_HOLDER) {
+		struct bytes first = world_text(c->w, f->who->name);
+
+		buf_add(&who, first.p ? first.p : "", first.n);
+	} else {
+		name_culprit(&who, c->w, &c->tally, f->who);
+	}
 	a = chain_hash(a, kind, strlen(kind));
 	a = chain_hash(a, who.p ? who.p : "", who.n);
 	b = chain_hash(a, victim.p, victim.n);

@@ -32,6 +32,19 @@ struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t
 	return im ? world_text(w, im->cmdline) : (struct bytes){ 0 };
 }
 
+struct bytes name_thread(const struct world *w, const struct tally *t, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(w, thread);
+
+	const struct world_process *p = th ? world_get_process(w, th->process) : NULL;
+
+	if (thread < t->comms.n && t->comms.v[thread].text[0])
+		return bytes_of(t->comms.v[thread].text);
+	if (p && p->tgid == th->tid && th->process < t->processes.n)
+		return name_process(w, t, th->process); /* as what it executes now */
+	return th ? world_text(w, th->comm) : (struct bytes){ 0 };
+}
+
 void name_device(struct buf *out, uint64_t device)
 {
 	if (device == 0)
@@ -63,6 +76,9 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		return;
 	case CULPRIT_OWN:
 		name = name_process(w, t, c->process);
+		break;
+	case CULPRIT_HOLDER:
+		name = name_thread(w, t, c->thread);
 		break;
 	default:
 		name = world_text(w, c->name);

@@ -18,6 +18,9 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 struct bytes name_cmdline(const struct world *w, const struct tally *t,
 			  uint32_t process); /* {NULL, 0} unknown */
 
+/* What a thread calls itself now; {NULL, 0} unknown. Valid until it changes. */
+struct bytes name_thread(const struct world *w, const struct tally *t, uint32_t thread);
+
 /* Command of a culprit without pids: "hog", "8:0", "/user.slice/job" */
 void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		  const struct line_culprit *c);

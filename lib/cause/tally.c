@@ -34,6 +34,7 @@ void tally_free(struct tally *t)
 	vec_free(&t->processes);
 	vec_free(&t->threads);
 	vec_free(&t->order);
+	vec_free(&t->comms);
 	map_free(&t->row_by);
 	map_free(&t->hit_by);
 	map_free(&t->group_by);
@@ -78,6 +79,19 @@ struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_
 	th->seen = true;
 	th->process = process;
 	return th;
+}
+
+bool tally_named(struct tally *t, uint32_t thread, struct bytes comm)
+{
+	struct tally_comm *at;
+
+	if (!grow_to(&t->comms, thread))
+		return false;
+	at = &t->comms.v[thread];
+	*at = (struct tally_comm){ 0 };
+	memcpy(at->text, comm.p ? comm.p : "",
+	       comm.n < sizeof(at->text) ? comm.n : sizeof(at->text) - 1);
+	return true;
 }
 
 void tally_pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count)
@@ -199,10 +213,26 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 	return true;
 }
 
+bool tally_moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder)
+{
+	return holder && holder->kind == CULPRIT_HOLDER && holder->gil &&
+	       holder->thread < t->threads.n && t->threads.v[holder->thread].calls &&
+	       !(thread < t->threads.n && t->threads.v[thread].calls);
+}
+
+/* What was nobody's has got a name (parts_blame). */
+static void named_now(struct tally *t, uint32_t thread, unsigned part, uint64_t ns)
+{
+	struct tally_row *row = row_find(t, thread, part, 0);
+
+	if (row)
+		row->ns -= ns < row->ns ? ns : row->ns;
+}
+
 bool tally_interval(struct tally *t, const struct line_piece *p)
 {
 	struct tally_process *proc;
-	uint64_t host = parts_sum(p->parts, PARTS_HOST), named[PART_COUNT] = { 0 };
+	uint64_t host = parts_sum(p->parts, PARTS_HOST), named[PART_COUNT] = { 0 }, moved_on = 0;
 	int64_t pane = p->end_ns / TALLY_PANE_NS;
 
 	if (host == 0)
@@ -212,20 +242,27 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 	proc = tally_process(t, p->process);
 	if (!proc)
 		return false;
-	proc->host_ns += host;
-	tally_pane_add(proc->host_panes, pane, host, 1);
 	for (unsigned i = 0; i < p->parts->nculprits; i++) {
 		const struct part_culprit *c = &p->parts->c[i];
 
 		if (!(PARTS_HOST >> c->part & 1))
 			continue;
 		named[c->part] += c->ns;
+		if (tally_moves_on(t, p->thread, culprit_get(t->culprits, c->culprit)))
+			moved_on += c->ns;
 		if (!book(t, p, c->part, c->culprit, c->ns, pane))
 			return false;
 	}
+	if (moved_on > host) /* with waits before this one, which were counted */
+		proc->host_ns -= moved_on - host < proc->host_ns ? moved_on - host : proc->host_ns;
+	host -= moved_on < host ? moved_on : host;
+	proc->host_ns += host;
+	tally_pane_add(proc->host_panes, pane, host, 1);
 	for (uint32_t m = p->parts->mask & PARTS_HOST; m; m &= m - 1) {
 		unsigned part = (unsigned)__builtin_ctz(m);
 
+		if (named[part] > p->parts->ns[part])
+			named_now(t, p->thread, part, named[part] - p->parts->ns[part]);
 		if (p->parts->ns[part] > named[part] &&
 		    !book(t, p, part, 0, p->parts->ns[part] - named[part], pane))
 			return false;

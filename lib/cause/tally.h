@@ -113,6 +113,11 @@ struct tally_thread {
 	uint64_t ns_by[PART_COUNT];
 };
 
+/* A command name; empty: it never changed. */
+struct tally_comm {
+	char text[16];
+};
+
 /* Zero-initialised is empty, once culprits is set. */
 struct tally {
 	struct culprits *culprits;
@@ -122,6 +127,7 @@ struct tally {
 	VEC(struct tally_group) groups;
 	VEC(struct tally_process) processes; /* by world id */
 	VEC(struct tally_thread) threads;    /* by world id */
+	VEC(struct tally_comm) comms;	     /* newest names of threads, by world id */
 	VEC(uint32_t) order;		     /* processes in order of appearance */
 	struct map row_by, hit_by, group_by, cell_by;
 };
@@ -145,6 +151,13 @@ static inline struct tally_thread *tally_thread(struct tally *t, uint32_t proces
 		       ? &t->threads.v[thread]
 		       : tally_thread_new(t, process, thread);
 }
+
+/* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is what the one that makes calls
+ * waits for. While that one holds it, the program moves on, and what another waits is not lost to it. */
+bool tally_moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder);
+
+/* A thread has another name from now on. False: out of memory. */
+bool tally_named(struct tally *t, uint32_t thread, struct bytes comm);
 
 /* An off-CPU interval: rows of everything the host took in it. */
 bool tally_interval(struct tally *t, const struct line_piece *p);

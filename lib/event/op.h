@@ -96,6 +96,8 @@ enum event_object {
 	OBJECT_STOP = 8,  /* stopped or traced (SIGSTOP, ptrace) */
 	OBJECT_POLL = 9,  /* poll, select, epoll: several descriptors */
 	OBJECT_SOCKET = 10,
+	OBJECT_GIL =
+		11, /* a futex that is part of the lock of CPython's interpreter; object = address */
 };
 
 enum event_waker {

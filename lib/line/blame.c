@@ -107,11 +107,11 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 }
 
 /* Blame of [a, b) of a lock wait that thread `holder` ended: what kept the holder, else the holder. */
-static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_t holder,
-			 int64_t from, int64_t to, unsigned hops, struct parts *out)
+static void blame_holder(const struct blame *b, const struct line_thread *victim, uint32_t holder,
+			 bool gil, int64_t from, int64_t to, unsigned hops, struct parts *out)
 {
 	const struct line_thread *h = threads_get(b->threads, holder);
-	uint32_t who = culprit_holder(b->culprits, holder);
+	uint32_t who = culprit_holder(b->culprits, holder, gil);
 	uint64_t left = (uint64_t)(to - from);
 	const struct waker_interval *iv;
 
@@ -125,8 +125,9 @@ static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_
 		if (bb > ba) {
 			uint64_t ns = (uint64_t)(bb - ba);
 
-			if (iv->part == PART_LOCK && iv->waker && iv->waker != holder) {
-				blame_holder(b, victim_process, iv->waker, ba, bb, hops + 1, out);
+			if (iv->part == PART_LOCK && iv->waker && iv->waker != holder &&
+			    iv->waker != victim->id) {
+				blame_holder(b, victim, iv->waker, iv->gil, ba, bb, hops + 1, out);
 				left -= ns;
 			} else if (iv->part == PART_DISK || iv->part == PART_FAULT) {
 				parts_add(out, iv->part, culprit_via(b->culprits, iv->culprit, who),
@@ -145,7 +146,7 @@ static void blame_holder(const struct blame *b, uint32_t victim_process, uint32_
 			occupancy_over(b->occupancy, h->node, iv->cpu, wa, wb, &ans);
 			parts_add(out, PART_THROTTLED, culprit_via(b->culprits, iv->culprit, who),
 				  thr);
-			charge_occupants(b, victim_process, holder,
+			charge_occupants(b, victim->process, holder,
 					 iv->preempted ? PART_PREEMPTED : PART_RUNQ, ns - thr, &ans,
 					 who, out);
 			left -= ns;
@@ -176,6 +177,8 @@ static enum part blocked_part(const struct event *ev, const struct op_def *def)
 	switch (column(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
 	case OBJECT_FUTEX:
 		return is_mutex(ev, def) ? PART_LOCK : PART_IDLE;
+	case OBJECT_GIL:
+		return PART_LOCK;
 	case OBJECT_FD:
 		return PART_FD;
 	case OBJECT_TIMER:
@@ -207,8 +210,8 @@ static void blame_lock(const struct blame *b, const struct line_thread *th, uint
 		r->lock_ns = ns;
 		return;
 	}
-	r->lock_holder = culprit_holder(b->culprits, r->iv.waker);
-	blame_holder(b, th->process, r->iv.waker, r->iv.start_ns, r->iv.ready_ns, 0, &r->parts);
+	r->lock_holder = culprit_holder(b->culprits, r->iv.waker, r->iv.gil);
+	blame_holder(b, th, r->iv.waker, r->iv.gil, r->iv.start_ns, r->iv.ready_ns, 0, &r->parts);
 }
 
 void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
@@ -236,7 +239,8 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 		iv->waker = (uint32_t)column(ev, def, COL_WAKER, 0);
 	if (blocked) {
 		iv->part = blocked_part(ev, def);
-		r->lock_object = column(ev, def, COL_OBJECT, 0);
+		iv->gil = column(ev, def, COL_OBJECT_KIND, OBJECT_NONE) == OBJECT_GIL;
+		r->lock_object = iv->gil ? BLAME_GIL : column(ev, def, COL_OBJECT, 0);
 		if (iv->part == PART_DISK) {
 			uint64_t device = column(ev, def, COL_OBJECT, 0);
 

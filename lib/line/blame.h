@@ -18,6 +18,9 @@
 #include "lib/line/thread.h"
 
 #define BLAME_CHAIN 8 /* holders followed */
+/* Stands for the lock of the process's interpreter: its condition has two addresses in turn. Not an address of a futex, which
+ * are multiples of four. */
+#define BLAME_GIL 1
 
 struct blame {
 	const struct world *w;

@@ -188,11 +188,11 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_proce
 				       : c->by_thread.v[thread];
 }
 
-uint32_t culprit_holder(struct culprits *c, uint32_t thread)
+uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
-	struct line_culprit v = { .kind = CULPRIT_HOLDER, .thread = thread };
+	struct line_culprit v = { .kind = CULPRIT_HOLDER, .thread = thread, .gil = gil };
 	struct bytes name;
 	uint64_t key;
 	uint32_t id;
@@ -206,9 +206,33 @@ uint32_t culprit_holder(struct culprits *c, uint32_t thread)
 	v.parent = p->parent;
 	key = mix(mix(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid),
 		  mix(p->start_ns, p->node));
-	id = mint(c, mix(key, v.kind), &v);
+	id = mint(c, mix(key, v.kind + (gil ? 0x100 : 0)), &v);
 	remember(c, id, thread, t->tid);
 	return id;
+}
+
+void culprit_held_at(struct culprits *c, uint32_t holder, uint32_t stack, uint64_t ns)
+{
+	struct line_culprit *h = holder && holder <= c->v.n ? &c->v.v[holder - 1] : NULL;
+	struct culprit_place *least;
+
+	if (!h || !stack)
+		return;
+	least = &h->at[0];
+	for (unsigned i = 0; i < CULPRIT_PLACES; i++) {
+		if (h->at[i].ns && h->at[i].stack == stack) {
+			h->at[i].ns += ns;
+			return;
+		}
+		if (h->at[i].ns < least->ns)
+			least = &h->at[i];
+	}
+	if (least->ns >= ns) {
+		least->ns -= ns;
+	} else {
+		least->ns = ns - least->ns;
+		least->stack = stack;
+	}
 }
 
 uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device)

@@ -27,7 +27,8 @@ enum culprit_kind {
 	CULPRIT_NEIGHBOUR, /* whatever runs in another cgroup */
 };
 
-#define CULPRIT_PIDS 8
+#define CULPRIT_PIDS   8
+#define CULPRIT_PLACES 4
 
 struct line_culprit {
 	enum culprit_kind kind;
@@ -40,6 +41,13 @@ struct line_culprit {
 	uint64_t object; /* DEVICE: device number; CGROUP, NEIGHBOUR: world cgroup id */
 	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
 	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
+	bool gil;		     /* HOLDER: of the lock of a CPython interpreter */
+	/* HOLDER: stacks in which it was while it held the lock, of those seen most; ns 0: none. What each says is how much of
+	 * the waiting it has more than those that were forgotten. */
+	struct culprit_place {
+		uint32_t stack;
+		uint64_t ns;
+	} at[CULPRIT_PLACES];
 };
 
 /* Zero-initialised is empty, once w is set. */
@@ -58,10 +66,13 @@ void culprits_free(struct culprits *c);
 /* All return 0 when memory is exhausted or the subject is unknown. */
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
 		      uint32_t victim_cgroup);
-uint32_t culprit_holder(struct culprits *c, uint32_t thread);
+uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil);
 uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device);
 uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup);
 uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via);
+
+/* The holder was there while others waited for so long. */
+void culprit_held_at(struct culprits *c, uint32_t holder, uint32_t stack, uint64_t ns);
 
 /* A task ran in this cgroup. False: out of memory. */
 bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup);

@@ -15,6 +15,9 @@
 
 /* Waits on one lock this close together are one wait: woken by the clock, tried again. */
 #define LOCK_AGAIN_NS 100000
+/* CPython waits five ms for its interpreter and, woken by the clock, asks for it and waits on. What that takes on a slow machine
+ * is little against another five ms. */
+#define GIL_AGAIN_NS 1000000
 
 struct line {
 	const struct world *w;
@@ -145,19 +148,59 @@ static void orphans_flush(struct line *l, struct line_thread *th, int64_t before
 	orphans_outside(l, th, &c);
 }
 
-/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
-static void lock_join(struct line_thread *th, struct blame_result *r)
+/* Where the holder was while the thread waited since then: where it was sampled, or else where it is when it wants the lock
+ * back. */
+static void holder_at(struct line *l, const struct blame_result *r, int64_t since_ns)
 {
-	bool again = th->lock_ns && th->lock_object == r->lock_object &&
-		     r->iv.start_ns >= th->lock_end_ns &&
-		     r->iv.start_ns - th->lock_end_ns <= LOCK_AGAIN_NS;
+	struct line_thread *h = threads_get(&l->threads, r->iv.waker);
+	uint64_t ns = (uint64_t)(r->iv.ready_ns - since_ns);
 
+	if (!h)
+		return;
+	if (h->sample && h->sample_ns >= since_ns) {
+		culprit_held_at(&l->culprits, r->lock_holder, h->sample, ns);
+		return;
+	}
+	h->held = r->lock_holder;
+	h->held_ns = ns;
+	h->released_ns = r->iv.ready_ns;
+}
+
+/* The thread waits: for the lock that it had to let go of just now, where it still is? */
+static void wants_back(struct line *l, struct line_thread *th, const struct event *ev,
+		       const struct blame_result *r)
+{
+	int64_t since = r->iv.start_ns - th->released_ns;
+
+	if (th->held && r->iv.gil && since < LOCK_AGAIN_NS && since > -LOCK_AGAIN_NS)
+		culprit_held_at(&l->culprits, th->held, ev->stack, th->held_ns);
+	if (!r->iv.preempted)
+		th->held = 0;
+}
+
+/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
+static void lock_join(struct line *l, struct line_thread *th, struct blame_result *r)
+{
+	int64_t soon = th->lock_object == BLAME_GIL ? GIL_AGAIN_NS : LOCK_AGAIN_NS;
+	bool again = th->lock_ns && th->lock_object == r->lock_object &&
+		     r->iv.start_ns >= th->lock_end_ns && r->iv.start_ns - th->lock_end_ns <= soon;
+
+	if (r->iv.preempted) {
+		/* It would have tried again at once. */
+		if (r->iv.start_ns - th->lock_end_ns <= soon)
+			th->lock_end_ns = r->iv.end_ns;
+		return;
+	}
 	if (r->iv.part != PART_LOCK || r->lock_holder) {
 		if (again)
 			parts_blame(&r->parts, PART_LOCK, r->lock_holder, th->lock_ns);
+		if (r->lock_holder)
+			holder_at(l, r, again ? th->lock_start_ns : r->iv.start_ns);
 		th->lock_ns = 0;
 		return;
 	}
+	if (!again)
+		th->lock_start_ns = r->iv.start_ns;
 	th->lock_ns = r->lock_ns + (again ? th->lock_ns : 0);
 	th->lock_object = r->lock_object;
 	th->lock_end_ns = r->iv.end_ns;
@@ -208,7 +251,8 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 	struct line_piece p = piece_of(th, ev, op);
 
 	blame_offcpu(&l->blame, th, ev, op, r);
-	lock_join(th, r);
+	lock_join(l, th, r);
+	wants_back(l, th, ev, r);
 	p.parts = &r->parts;
 	l->sink->offcpu(l->sink, &p);
 	if (!wakers_add(&th->wakers, &r->iv))
@@ -342,11 +386,16 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 		return 0;
 	if (ev->op == OP_SCHED_OCCUPIED)
 		return occupied(l, ev, op, e);
-	if (op->track != TRACK_THREAD && ev->op != OP_SCHED_MIGRATE)
+	if (op->track != TRACK_THREAD && ev->op != OP_SCHED_MIGRATE && ev->op != OP_CPU_SAMPLE)
 		return 0;
 	th = threads_of_ctx(&l->threads, ev->ctx, &nomem);
 	if (!th)
 		return nomem ? err_nomem(e) : 0;
+	if (ev->op == OP_CPU_SAMPLE) {
+		th->sample = ev->stack;
+		th->sample_ns = ev->end_ns;
+		return 0;
+	}
 	if (ev->op == OP_SCHED_MIGRATE) {
 		moved(th, ev, op);
 		return 0;

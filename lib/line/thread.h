@@ -32,7 +32,14 @@ struct line_thread {
 	uint32_t nmoves; /* more than THREAD_MOVES: the rest was not kept */
 	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by the next. */
 	uint64_t lock_object, lock_ns;
-	int64_t lock_end_ns;
+	int64_t lock_start_ns, lock_end_ns;
+	uint32_t sample; /* stack in which it was found on its CPU last */
+	int64_t sample_ns;
+	/* It let go of a lock then that others had waited for so long; held: the culprit that it is as its holder, 0 none.
+	 * If it has to wait for the lock at once, it is where it was. */
+	uint32_t held;
+	uint64_t held_ns;
+	int64_t released_ns;
 };
 
 struct threads {

@@ -15,8 +15,10 @@ struct probe_pythons {
 	struct probe_stacks *stacks;
 	VEC(struct probe_python_file *) files;
 	VEC(struct probe_python_use) uses;
-	struct map by_inode; /* -> index of the newest file with it */
-	struct map used;     /* tgid << 32 | file -> 1 */
+	struct map by_inode;	  /* -> index of the newest file with it */
+	struct map used;	  /* tgid << 32 | file -> 1 */
+	struct map runtimes;	  /* tgid -> address of its runtime's state; */
+	struct map runtime_bytes; /* and how large that is */
 	struct probe_fds links;
 	uint64_t told; /* how often a process was */
 
@@ -51,6 +53,8 @@ void probe_pythons_free(struct probe_pythons *p)
 	vec_free(&p->uses);
 	map_free(&p->by_inode);
 	map_free(&p->used);
+	map_free(&p->runtimes);
+	map_free(&p->runtime_bytes);
 	free(p);
 }
 
@@ -146,6 +150,7 @@ bool probe_pythons_end(struct probe_pythons *p)
 	struct python_process process = { 0 };
 	uint64_t key = (uint64_t)p->tgid << 32 | p->found;
 
+	map_del(&p->runtimes, p->tgid);
 	if (!f)
 		return false;
 	if (!map_get(&p->used, key, NULL) &&
@@ -154,12 +159,22 @@ bool probe_pythons_end(struct probe_pythons *p)
 	if (f->python.kind != SYM_PYTHON_KNOWN)
 		return false;
 	process.runtime = p->bias + f->python.runtime;
+	if (map_put(&p->runtime_bytes, p->tgid, f->python.runtime_bytes))
+		map_put(&p->runtimes, p->tgid, process.runtime); /* else waits for it stay waits */
 	process.layout = f->python.layout;
 	process.slot = f->python.slot.at;
 	process.slot_pair = f->python.slot.pair ? p->bias + f->python.slot.pair : 0;
 	process.counted = f->counted;
 	process.freed = ++p->told << 32; /* no count of before is met again */
 	return probe_session_python(p->session, p->tgid, &process);
+}
+
+bool probe_pythons_gil(const struct probe_pythons *p, uint32_t tgid, uint64_t address)
+{
+	uint64_t start, bytes;
+
+	return map_get(&p->runtimes, tgid, &start) && map_get(&p->runtime_bytes, tgid, &bytes) &&
+	       address - start < bytes;
 }
 
 struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n)

@@ -37,6 +37,11 @@ void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid, uint64_t exe_in
 void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m);
 bool probe_pythons_end(struct probe_pythons *p);
 
+/* Whether that address lies in the state that the process's CPython keeps for all its threads. What threads sleep on there is
+ * the lock of the main interpreter (its condition, and the mutexes around it): all other locks of the runtime are made in
+ * memory of their own, or are parked on the waiter's stack. */
+bool probe_pythons_gil(const struct probe_pythons *p, uint32_t tgid, uint64_t address);
+
 /* Files looked at, those without a runtime among them; and who uses one that has. */
 struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n);
 const struct probe_python_use *probe_pythons_uses(const struct probe_pythons *p, size_t *n);

@@ -171,6 +171,11 @@ static uint32_t on_socket(void *ctx, uint64_t inode)
 	return probe_sockets_owner(&r->sockets, &r->processes, inode, host_clock_mono());
 }
 
+static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
+{
+	return probe_pythons_gil(((struct probe_recorder *)ctx)->pythons, tgid, address);
+}
+
 static void on_ring(void *ctx, const void *p, size_t n)
 {
 	struct probe_recorder *r = ctx;
@@ -271,6 +276,7 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .record = on_named,
 						       .nvtx = on_nvtx,
 						       .socket = on_socket,
+						       .gil = on_gil,
 						       .process = on_process,
 						       .kernel = on_kernel,
 						       .whole = on_whole,

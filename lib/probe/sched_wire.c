@@ -91,7 +91,10 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 	if (o->syscall >= 0)
 		set(&ev, X_SYSCALL, (uint64_t)o->syscall);
 	if (o->object_kind != OBJECT_NONE)
-		set(&ev, X_OBJECT_KIND, o->object_kind);
+		set(&ev, X_OBJECT_KIND,
+		    o->object_kind == OBJECT_FUTEX && probe_wire_gil(wire, t->tgid, o->object)
+			    ? OBJECT_GIL
+			    : o->object_kind);
 	if (o->flags & OFFCPU_OBJECT)
 		set(&ev, X_OBJECT, o->object);
 	if (o->waker_kind != WAKER_NONE)

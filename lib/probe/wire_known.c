@@ -452,6 +452,11 @@ uint32_t probe_wire_current(struct probe_wire *wire, const struct probe_thread *
 	return wire->threads.v[t - wire->threads.v].ctx;
 }
 
+bool probe_wire_gil(const struct probe_wire *wire, uint32_t tgid, uint64_t address)
+{
+	return wire->owner.gil && wire->owner.gil(wire->owner.ctx, tgid, address);
+}
+
 bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t n)
 {
 	const struct probe_thread *t = probe_wire_thread(wire, w->tid);

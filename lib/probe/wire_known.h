@@ -78,6 +78,8 @@ struct probe_wire_owner {
 	bool (*nvtx)(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n);
 	/* The process that has a socket open, by its inode: tgid, 0 none of the targets. */
 	uint32_t (*socket)(void *ctx, uint64_t inode);
+	/* Whether a futex is part of the lock of the process's Python interpreter. */
+	bool (*gil)(void *ctx, uint32_t tgid, uint64_t address);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
 	/* What a process (world id) launches for the first time, and its name. */
@@ -127,6 +129,7 @@ bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t probe_wire_process(const struct probe_wire *wire,
 			    uint32_t tgid); /* ctx of a thread of it, 0 */
+bool probe_wire_gil(const struct probe_wire *wire, uint32_t tgid, uint64_t address);
 bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t n);
 void probe_wire_unowned(struct probe_wire *wire, uint64_t segments); /* one more */
 void probe_wire_refuse(struct probe_wire *wire); /* one more that was not understood */

@@ -389,10 +389,13 @@ void sym_python_read(struct sym_python *out, const struct sym_elf *f, const char
 	struct sym_elf_part section;
 
 	memset(out, 0, sizeof(*out));
-	if (sym_lookup(f, "_PyRuntime", &s))
+	if (sym_lookup(f, "_PyRuntime", &s)) {
 		out->runtime = s.value;
-	else if (sym_lookup_section(f, ".PyRuntime", &section))
+		out->runtime_bytes = s.size;
+	} else if (sym_lookup_section(f, ".PyRuntime", &section)) {
 		out->runtime = section.address;
+		out->runtime_bytes = section.size;
+	}
 	if (out->runtime)
 		read_cpython(out, f);
 	else

@@ -24,9 +24,10 @@ struct sym_python_loop {
 
 struct sym_python {
 	enum sym_python_kind kind;
-	char version[40]; /* "CPython 3.11", "PyPy" */
-	char why[96];	  /* UNKNOWN: why not */
-	uint64_t runtime; /* address of _PyRuntime, as linked */
+	char version[40];	/* "CPython 3.11", "PyPy" */
+	char why[96];		/* UNKNOWN: why not */
+	uint64_t runtime;	/* address of _PyRuntime, as linked */
+	uint64_t runtime_bytes; /* 0 not known */
 	struct sym_python_slot slot;
 	uint64_t freed; /* where in the file the function stands that frees a code object; 0 not known */
 	struct python_layout layout;

@@ -73,6 +73,70 @@ static void short_loop(struct stage *s, struct actor v, struct actor hog, int64_
 	chain_list_free(&p.list);
 }
 
+static uint32_t python_stack(struct stage *s, const char *function, unsigned line)
+{
+	uint32_t file = world_string(s->w, bytes_of("/srv/train.py")),
+		 frame = world_frame(
+			 s->w,
+			 &(struct world_frame){ .kind = FRAME_PYTHON,
+						.offset = line,
+						.file = file,
+						.name = world_string(s->w, bytes_of(function)) });
+
+	return world_stack(s->w, &frame, 1);
+}
+
+/* The interpreter's lock: five ms until the clock asks for it, then until the other one lets go, which wants it back at
+ * once. */
+static void interpreter(struct stage *s, struct actor waits, struct actor holds, int64_t t,
+			uint32_t holds_in)
+{
+	struct event *ev = stage_lock(s, waits, 0, t, t + 5 * MS, t + 5 * MS, holds, 0x7000);
+
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
+	stage_set(ev, COL_FUTEX_OP, 9);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+	stage_set(ev, COL_WAKER, 0);
+	t += 5 * MS + 200 * US;
+	ev = stage_lock(s, waits, 0, t, t + MS, t + MS, holds, 0x7004);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
+	stage_set(ev, COL_FUTEX_OP, 9);
+	t += MS;
+	ev = stage_lock(s, holds, 0, t + 20 * US, t + 120 * US, t + 120 * US, waits, 0x7000);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
+	stage_set(ev, COL_FUTEX_OP, 9);
+	ev->stack = holds_in;
+}
+
+static void gil(struct stage *s, struct actor v, struct actor holder)
+{
+	uint32_t in = python_stack(s, "augment", 41);
+	struct record name = { .kind = RECORD_NAME };
+	int64_t t;
+
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += 2 * EVERY)
+		interpreter(s, v, holder, t, in);
+	REC_SET(&name, NAME, thread, holder.thread);
+	REC_SET(&name, NAME, comm, bytes_of("augment"));
+	if (!vec_push(&s->rec, name))
+		abort();
+	tells(s, "lock-wait",
+	      "thread augment (tid 101) held Python's interpreter lock (GIL) that train (pid 100) "
+	      "waited for, 1.50 s",
+	      1500 * MS);
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += 2 * EVERY)
+		interpreter(s, v, holder, t, in);
+	told_among(s, "lock-wait", "the holder was in augment (train.py:41)", 1500 * MS);
+
+	/* the same the other way round: what feeds the device goes on */
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (t = 0; t < LENGTH; t += 2 * EVERY)
+		interpreter(s, holder, v, t, in);
+	silent(s, "a thread waits for the interpreter while the one that launches has it");
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -180,6 +244,8 @@ int main(void)
 		stage_set(stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000), COL_FUTEX_VAL,
 			  16);
 	silent(&s, "a barrier of a worker team");
+
+	gil(&s, v, holder);
 
 	/* a lock whose holder was kept from running is not the holder's fault */
 	calls(&s, v, OP_CUDA_LAUNCH);

@@ -68,7 +68,7 @@ static void seed_wait(struct buf *b)
 {
 	struct wire_offcpu o = { .kind = WIRE_OFFCPU,
 				 .flags = (uint8_t)replay_below(32),
-				 .object_kind = (uint8_t)replay_below(12),
+				 .object_kind = (uint8_t)replay_below(13),
 				 .tid = 1 + replay_below(3),
 				 .end_ns = 2000,
 				 .dur_ns = 100,

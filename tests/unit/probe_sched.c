@@ -40,9 +40,15 @@ static uint32_t on_cgroup(void *ctx, uint32_t tgid)
 	return world_string(w, bytes_of(path));
 }
 
+static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
+{
+	(void)ctx;
+	return tgid == 7 && address == 0x7e00;
+}
+
 static struct probe_wire *new_wire(void)
 {
-	struct probe_wire_owner owner = { .event = on_event, .cgroup = on_cgroup };
+	struct probe_wire_owner owner = { .event = on_event, .cgroup = on_cgroup, .gil = on_gil };
 	struct probe_wire *wire = NULL;
 	struct err e;
 
@@ -135,6 +141,14 @@ static void test_offcpu(void)
 	is_u64(column(&got[1], COL_CPU_IN, 0), 4, "came back on");
 	is_u64(column(&got[1], COL_FUTEX_OP, 0), 6, "futex command");
 	is_u64(column(&got[1], COL_FUTEX_VAL, 0), 2, "futex value");
+
+	ngot = 0;
+	o.object = 0x7e00;
+	o.occupied_ns = 0;
+	probe_wire_record(wire, &o, sizeof(o));
+	is_u64(column(&got[0], COL_OBJECT_KIND, 0), OBJECT_GIL,
+	       "a futex of the interpreter's lock");
+	is_u64(column(&got[0], COL_OBJECT, 0), 0x7e00, "and where it is");
 
 	ngot = 0;
 	o.flags = 0;

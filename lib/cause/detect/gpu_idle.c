@@ -23,38 +23,16 @@
 /* Of the device's gaps. */
 #define MIN_OF_IDLE 0.20
 
-static struct idle_comm comm_text(struct bytes text)
+/* Workers take their names after they have begun. */
+static struct tally_comm comm_of(const struct cause *c, uint32_t thread)
 {
-	struct idle_comm comm = { 0 };
+	struct bytes text = name_thread(c->w, &c->tally, thread);
+	struct tally_comm comm = { 0 };
 
 	if (text.n)
 		memcpy(comm.text, text.p,
 		       text.n < sizeof(comm.text) ? text.n : sizeof(comm.text) - 1);
 	return comm;
-}
-
-bool gpu_idle_name(struct gpu_work *g, const struct cause *c, const struct record *r)
-{
-	uint32_t thread = r->u.NAME.thread;
-
-	if (!world_get_thread(c->w, thread))
-		return true;
-	while (g->comms.n <= thread) {
-		if (!vec_push(&g->comms, (struct idle_comm){ 0 }))
-			return false;
-	}
-	g->comms.v[thread] = comm_text(r->u.NAME.comm);
-	return true;
-}
-
-/* Workers take their names after they have begun. */
-static struct idle_comm comm_of(const struct gpu_work *g, const struct cause *c, uint32_t thread)
-{
-	const struct world_thread *th = world_get_thread(c->w, thread);
-
-	if (thread < g->comms.n && g->comms.v[thread].text[0])
-		return g->comms.v[thread];
-	return comm_text(th ? world_text(c->w, th->comm) : (struct bytes){ 0 });
 }
 
 /* The first frame met of the same function. */
@@ -192,7 +170,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			continue;
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
-		fresh.waker_comm = comm_of(g, c, d->waker);
+		fresh.waker_comm = comm_of(c, d->waker);
 		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
 			fresh.frame = cause_frame(&g->frames, c->w, d->stack);
 			if (fresh.frame == 0 && g->left_out) {

@@ -96,8 +96,6 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	struct gpu_work *g = state;
 	const struct op_def *op;
 
-	if (r->kind == RECORD_NAME)
-		return gpu_idle_name(g, c, r);
 	if (r->kind != RECORD_SAMPLED || r->u.SAMPLED.left_out == 0)
 		return true;
 	op = world_op(c->w, (uint16_t)r->u.SAMPLED.op);
@@ -155,7 +153,6 @@ static void release(void *state)
 	vec_free(&g->waits);
 	vec_free(&g->idle);
 	vec_free(&g->places);
-	vec_free(&g->comms);
 	map_free(&g->place_by);
 	map_free(&g->function_by);
 	vec_free(&g->issue);

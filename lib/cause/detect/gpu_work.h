@@ -23,11 +23,6 @@ struct gpu_wait {
 	struct cause_sum sum; /* its short gaps */
 };
 
-/* A command name; empty: none is known, or it never changed. */
-struct idle_comm {
-	char text[16];
-};
-
 /* Gaps with one cause: a state at a place. */
 struct idle_cause {
 	uint32_t device, wait; /* wait: position of where the gap began */
@@ -35,7 +30,7 @@ struct idle_cause {
 	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
 	uint32_t stack;
 	uint32_t waker; /* thread; wakers of one command are one */
-	struct idle_comm waker_comm;
+	struct tally_comm waker_comm;
 	bool unbounded; /* gaps of a device that nobody waited for so far */
 	struct cause_sum sum;
 	uint64_t seen_ns;	   /* of sum: gaps in which it was seen itself */
@@ -81,7 +76,6 @@ struct gpu_work {
 	VEC(struct gpu_wait) waits;
 	VEC(struct idle_cause) idle;
 	VEC(struct idle_place) places;
-	VEC(struct idle_comm) comms; /* newest names of threads by world id, where they changed */
 	VEC(struct issue_cause) issue;
 	struct cause_frames frames;
 	VEC(struct shared_wait) shared;
@@ -94,7 +88,6 @@ bool gpu_wait_storms(const struct gpu_wait *w);
 /* All return false when out of memory, settle as watches do. */
 bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap);
 int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
-bool gpu_idle_name(struct gpu_work *g, const struct cause *c, const struct record *r);
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap);
 int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
