@@ -168,7 +168,7 @@ static int newest_default_run(struct names *to, struct err *e)
 	return rc;
 }
 
-int cli_default_operands(struct cli_operands *operands, const char *db, struct err *e)
+int cli_default_operands(struct cli_operands *operands, const char *db, bool serves, struct err *e)
 {
 	static struct names names; /* the operands from here on */
 	bool folders = false;
@@ -180,7 +180,7 @@ int cli_default_operands(struct cli_operands *operands, const char *db, struct e
 		if (rc == 0 && names.n == 0)
 			rc = err_set(e, ERR_CANNOT,
 				     "%s holds no recording yet (ingero-record makes them)", db);
-	} else if (operands->n == 0 && isatty(STDIN_FILENO)) {
+	} else if (operands->n == 0 && (serves || isatty(STDIN_FILENO))) {
 		rc = newest_default_run(&names, e);
 	}
 	folders = names.n > 0;

@@ -6,6 +6,8 @@
 #ifndef INGERO_CLI_DEFAULTS_H
 #define INGERO_CLI_DEFAULTS_H
 
+#include <stdbool.h>
+
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/cli/options.h"
@@ -18,10 +20,11 @@ void cli_default_folder(struct buf *out);
 
 /*
  * Operands that are folders become the recordings in them, by name. No operand: the newest run in the folder db, or the
- * recording of that name; ERR_CANNOT when there is none. No db either, and a terminal on standard input: the newest run
- * of the default recording; nothing when there is none. What is chosen so is named on standard error.
+ * recording of that name; ERR_CANNOT when there is none. No db either, and a terminal on standard input, or one that is no
+ * recording anyway (serves): the newest run of the default recording; nothing when there is none. What is chosen so is named
+ * on standard error.
  * The operands are then this module's, for as long as the program runs.
  */
-int cli_default_operands(struct cli_operands *operands, const char *db, struct err *e);
+int cli_default_operands(struct cli_operands *operands, const char *db, bool serves, struct err *e);
 
 #endif

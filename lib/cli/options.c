@@ -341,7 +341,8 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 	words[n] = NULL;
 	operands->v = words;
 	operands->n = n;
-	if (program->reads_recordings && cli_default_operands(operands, cli_settings.db, &e))
+	if (program->reads_recordings &&
+	    cli_default_operands(operands, cli_settings.db, program->serves, &e))
 		return cli_fail(&e);
 	return CLI_GO;
 }

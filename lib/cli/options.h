@@ -55,6 +55,7 @@ struct cli_program {
 	bool stop_at_operand;  /* options end at the first operand (it is a command) */
 	size_t operands_max;   /* 0: as many as are given */
 	bool reads_recordings; /* operands are recordings: see cli_default_operands */
+	bool serves; /* standard input is no recording: without operands the default one is read */
 	/* An operand with blanks in it that no file is called is kept here instead, for it is a statement (SQL); NULL: none is. */
 	const char **statement;
 };
