@@ -100,6 +100,7 @@ struct serve_offer {
 	int (*complete)(void *ctx, const char *of, const char *argument, const char *value,
 			struct json context, struct json *values, struct err *e);
 	void *ctx;
+	unsigned page; /* entries of one page of a list; 0: 100 */
 };
 
 #endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who asks, as the offer sees it (struct serve_asker): whether to stop, and where progress and log messages go. Holds texts, no
+ * JSON values: a tool may say how far it is from any of its threads.
+ */
+#ifndef INGERO_SERVE_MCP_ASKER_H
+#define INGERO_SERVE_MCP_ASKER_H
+
+#include <pthread.h>
+
+#include "lib/serve/mcp_request.h"
+
+struct mcp_asker {
+	struct serve_asker asker; /* what is handed out; first */
+	const struct mcp_request *q;
+	struct buf token; /* of progress, as JSON; empty: nobody wants to know */
+	int level;	  /* the least that is wanted; 8: none */
+	uint64_t began_ns, told_ns;
+	double told; /* progress only grows */
+	pthread_mutex_t lock;
+};
+
+void mcp_asker_init(struct mcp_asker *a, const struct mcp_request *q);
+void mcp_asker_free(struct mcp_asker *a);
+
+#endif
