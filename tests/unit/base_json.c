@@ -8,6 +8,7 @@
 #include "lib/base/cpu.h"
 #include "lib/base/deflate.h"
 #include "lib/base/json.h"
+#include "lib/base/jsoncheck.h"
 #include "lib/base/jsonw.h"
 #include "tests/tap.h"
 
@@ -51,6 +52,55 @@ static void values(void)
 	is_int(n, 3, "each member once");
 	json_free(o);
 	buf_free(&b);
+}
+
+static void checking(void)
+{
+	static const struct {
+		const char *text;
+		int code;
+	} cases[] = {
+		{ "{}", 0 },
+		{ " [ ] ", 0 },
+		{ "null", 0 },
+		{ "-0.5e+10", 0 },
+		{ "{\"a\":[1,{\"b\":\"\\u00e9\\n\"},[]],\"c\":true}", 0 },
+		{ "\"\xc3\xa9\"", 0 },
+		{ "", ERR_DAMAGED },
+		{ "nan", ERR_DAMAGED },
+		{ "[1", ERR_DAMAGED },
+		{ "[1,]", ERR_DAMAGED },
+		{ "[\"a\" \"b\"", ERR_DAMAGED },
+		{ "{\"a\"}", ERR_DAMAGED },
+		{ "{\"a\":}", ERR_DAMAGED },
+		{ "{\"a\":1,}", ERR_DAMAGED },
+		{ "{1:2}", ERR_DAMAGED },
+		{ "[}", ERR_DAMAGED },
+		{ "01", ERR_DAMAGED },
+		{ "1.", ERR_DAMAGED },
+		{ "1e", ERR_DAMAGED },
+		{ "-", ERR_DAMAGED },
+		{ "tru", ERR_DAMAGED },
+		{ "\"\\x\"", ERR_DAMAGED },
+		{ "\"\\u12g4\"", ERR_DAMAGED },
+		{ "\"\\u12", ERR_DAMAGED },
+		{ "\"a\nb\"", ERR_DAMAGED },
+		{ "\"\xff\"", ERR_DAMAGED },
+		{ "\"open", ERR_DAMAGED },
+		{ "1 2", ERR_DAMAGED },
+		{ "[[[[[[[[1]]]]]]]]", 0 },
+		{ "[[[[[[[[[1]]]]]]]]]", ERR_LIMIT },
+	};
+	struct buf digits = { 0 };
+	struct err e;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		is_int(json_check(bytes_of(cases[i].text), 8, &e), cases[i].code, "%s",
+		       cases[i].code ? "no JSON, or too deep" : "JSON");
+	for (int i = 0; i < 401; i++)
+		buf_putc(&digits, '1');
+	is_int(json_check(buf_bytes(&digits), 8, &e), ERR_DAMAGED, "a number without end");
+	buf_free(&digits);
 }
 
 static void parsing(void)
@@ -225,6 +275,7 @@ static void compression(void)
 int main(void)
 {
 	values();
+	checking();
 	parsing();
 	writing();
 	compression();

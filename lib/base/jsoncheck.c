@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass without memory: a bit per level says whether it is an object. */
+#include "lib/base/jsoncheck.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+
+#define DEPTH_MAX 512
+/* Reading a number takes time by the square of its digits; a double has 17, and 324 zeros in front at most. */
+#define NUMBER_MAX 400
+
+struct scan {
+	const char *p, *end, *begin;
+	const char *wrong; /* NULL: nothing so far */
+};
+
+static bool fail(struct scan *s, const char *why)
+{
+	if (!s->wrong)
+		s->wrong = why;
+	return false;
+}
+
+static void blanks(struct scan *s)
+{
+	while (s->p < s->end && memchr(" \t\n\r", *s->p, 4))
+		s->p++;
+}
+
+static bool word(struct scan *s, const char *text)
+{
+	size_t n = strlen(text);
+
+	if ((size_t)(s->end - s->p) < n || memcmp(s->p, text, n))
+		return fail(s, "no value");
+	s->p += n;
+	return true;
+}
+
+static bool digits(struct scan *s)
+{
+	const char *begin = s->p;
+
+	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
+		s->p++;
+	return s->p > begin || fail(s, "a digit is missing");
+}
+
+static bool number_text(struct scan *s)
+{
+	if (*s->p == '-')
+		s->p++;
+	if (s->p < s->end && *s->p == '0')
+		s->p++;
+	else if (!digits(s))
+		return false;
+	if (s->p < s->end && *s->p == '.') {
+		s->p++;
+		if (!digits(s))
+			return false;
+	}
+	if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
+		s->p++;
+		if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
+			s->p++;
+		return digits(s);
+	}
+	return true;
+}
+
+static bool number(struct scan *s)
+{
+	const char *begin = s->p;
+
+	return number_text(s) && (s->p - begin <= NUMBER_MAX || fail(s, "a number is too long"));
+}
+
+static bool escape(struct scan *s)
+{
+	if (s->p >= s->end)
+		return fail(s, "a text does not end");
+	if (*s->p++ != 'u')
+		return memchr("\"\\/bfnrt", s->p[-1], 8) ? true : fail(s, "no such escape");
+	for (int i = 0; i < 4; i++, s->p++)
+		if (s->p >= s->end || !*s->p || !strchr("0123456789abcdefABCDEF", *s->p))
+			return fail(s, "four hexadecimal digits are wanted");
+	return true;
+}
+
+static bool text(struct scan *s)
+{
+	s->p++;
+	while (s->p < s->end) {
+		unsigned char c = (unsigned char)*s->p;
+		size_t n;
+
+		if (c == '"') {
+			s->p++;
+			return true;
+		}
+		if (c < 0x20)
+			return fail(s, "a control character in a text");
+		if (c == '\\') {
+			s->p++;
+			if (!escape(s))
+				return false;
+			continue;
+		}
+		n = utf8_length((const unsigned char *)s->p, (size_t)(s->end - s->p));
+		if (!n)
+			return fail(s, "no UTF-8");
+		s->p += n;
+	}
+	return fail(s, "a text does not end");
+}
+
+static bool scalar(struct scan *s)
+{
+	switch (*s->p) {
+	case '"':
+		return text(s);
+	case 't':
+		return word(s, "true");
+	case 'f':
+		return word(s, "false");
+	case 'n':
+		return word(s, "null");
+	default:
+		return *s->p == '-' || (*s->p >= '0' && *s->p <= '9') ? number(s)
+								      : fail(s, "no value");
+	}
+}
+
+/* "key": of an object. */
+static bool key(struct scan *s)
+{
+	blanks(s);
+	if (s->p >= s->end || *s->p != '"')
+		return fail(s, "a key is missing");
+	if (!text(s))
+		return false;
+	blanks(s);
+	if (s->p >= s->end || *s->p != ':')
+		return fail(s, "a colon is missing");
+	s->p++;
+	return true;
+}
+
+/* Levels that are open. */
+struct levels {
+	uint64_t object[DEPTH_MAX / 64];
+	unsigned n;
+};
+
+static bool is_object(const struct levels *l)
+{
+	return l->object[(l->n - 1) / 64] >> ((l->n - 1) % 64) & 1;
+}
+
+/* Behind a value: closes what ends here; false when nothing more is open, or something is wrong. */
+static bool next(struct scan *s, struct levels *l)
+{
+	while (l->n) {
+		blanks(s);
+		if (s->p >= s->end)
+			return fail(s, "it is cut short");
+		if (*s->p == ',') {
+			s->p++;
+			return !is_object(l) || key(s);
+		}
+		if (*s->p != (is_object(l) ? '}' : ']'))
+			return fail(s, "a comma is missing");
+		s->p++;
+		l->n--;
+	}
+	return false;
+}
+
+/* Opens an object or array. 1: it is not empty, a value follows; 0: it was closed at once; -1: something is wrong. */
+static int open_level(struct scan *s, struct levels *l)
+{
+	bool object = *s->p++ == '{';
+	uint64_t bit = (uint64_t)1 << (l->n % 64);
+
+	l->object[l->n / 64] = (l->object[l->n / 64] & ~bit) | (object ? bit : 0);
+	l->n++;
+	blanks(s);
+	if (s->p < s->end && *s->p == (object ? '}' : ']')) {
+		s->p++;
+		l->n--;
+		return 0;
+	}
+	return !object || key(s) ? 1 : -1;
+}
+
+int json_check(struct bytes value, unsigned depth_max, struct err *e)
+{
+	struct scan s = { .p = value.p, .begin = value.p, .end = value.p + value.n };
+	struct levels l = { .n = 0 };
+
+	do {
+		int inside = 0;
+
+		blanks(&s);
+		if (s.p >= s.end) {
+			fail(&s, "it is cut short");
+		} else if (*s.p == '{' || *s.p == '[') {
+			if (l.n >= depth_max || l.n >= DEPTH_MAX)
+				return err_set(e, ERR_LIMIT, "nested more than %u levels deep",
+					       l.n);
+			inside = open_level(&s, &l);
+		} else {
+			scalar(&s);
+		}
+		if (inside > 0)
+			continue;
+		if (s.wrong || !next(&s, &l))
+			break;
+	} while (!s.wrong);
+	blanks(&s);
+	if (!s.wrong && s.p < s.end)
+		fail(&s, "something follows the value");
+	if (s.wrong)
+		return err_set(e, ERR_DAMAGED, "not JSON: %s at byte %zu", s.wrong,
+			       (size_t)(s.p - s.begin) + 1);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is a text one JSON value as RFC 8259 has it, in UTF-8, and not nested too deeply? Asked of text from outside before it is parsed
+ * into values: the parser behind base/json.h takes more than JSON (nan), loses memory over some texts that are none, and takes very long over
+ * numbers of a million digits.
+ */
+#ifndef INGERO_BASE_JSONCHECK_H
+#define INGERO_BASE_JSONCHECK_H
+
+#include "lib/base/bytes.h"
+#include "lib/base/err.h"
+
+/* ERR_DAMAGED: says at which byte it ends to be JSON; ERR_LIMIT: nested deeper than depth_max (at most 512). */
+int json_check(struct bytes text, unsigned depth_max, struct err *e);
+
+#endif
