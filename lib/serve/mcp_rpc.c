@@ -5,11 +5,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/jsoncheck.h"
 #include "lib/base/jsonw.h"
-#include "lib/base/utf8.h"
 
 #define ID_MAX	     9007199254740992.0 /* 2^53 */
 #define ID_BYTES_MAX 1024
+#define DEPTH_MAX    100 /* of arguments of arguments; the parser's own is 256 */
 
 int mcp_fault_set(struct mcp_fault *f, enum mcp_code code, const char *fmt, ...)
 {
@@ -37,23 +38,11 @@ void mcp_message_free(struct mcp_message *m)
 	*m = (struct mcp_message){ 0 };
 }
 
-static bool is_utf8(struct bytes text)
-{
-	for (size_t i = 0, n; i < text.n; i += n) {
-		n = utf8_length((const unsigned char *)text.p + i, text.n - i);
-		if (!n)
-			return false;
-	}
-	return true;
-}
-
 int mcp_parse(struct bytes text, struct json *out, struct mcp_fault *f)
 {
 	struct err e = { 0 };
 
-	if (!is_utf8(text))
-		return mcp_fault_set(f, MCP_PARSE, "the message is not UTF-8");
-	if (json_parse(text, out, &e))
+	if (json_check(text, DEPTH_MAX, &e) || json_parse(text, out, &e))
 		return mcp_fault_set(f, MCP_PARSE, "the message is %s", e.text);
 	return 0;
 }
