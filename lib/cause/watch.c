@@ -62,16 +62,6 @@ void watches_free(struct watches *w)
 	vec_free(&w->lists);
 }
 
-void watches_wake(struct watches *w, const struct watch_def *def)
-{
-	for (unsigned i = 0; defs[i]; i++) {
-		if (defs[i] == def && !(w->awake >> i & 1)) {
-			w->awake |= 1u << i;
-			w->since++;
-		}
-	}
-}
-
 /* False: out of memory. */
 static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
 		      struct watch_list *list)

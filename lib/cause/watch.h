@@ -81,8 +81,18 @@ struct watches {
 bool watches_start(struct watches *w);
 void watches_free(struct watches *w);
 
-/* From the next piece on. */
-void watches_wake(struct watches *w, const struct watch_def *def);
+/* The watch of this state hears all it wants from the next piece on. */
+static inline void watches_wake(struct watches *w, const void *state)
+{
+	unsigned i = 0;
+
+	while (i < WATCHES_MAX && w->state[i] != state)
+		i++;
+	if (i < WATCHES_MAX && !(w->awake >> i & 1)) {
+		w->awake |= 1u << i;
+		w->since++;
+	}
+}
 
 bool watches_event(struct cause *c, const struct event *ev);
 /* From line_sink: call and outside (offcpu false), offcpu. */

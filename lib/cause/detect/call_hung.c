@@ -119,7 +119,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	if (!th || h->calls.n >= HUNG_OPEN)
 		return true;
 	call.process = th->process;
-	watches_wake(&c->watches, &watch_call_hung);
+	watches_wake(&c->watches, h);
 	return vec_push(&h->calls, call) && map_put(&h->at, key, h->calls.n - 1) &&
 	       map_put(&h->threads, o->thread, 1) && process_of(h, call.process);
 }

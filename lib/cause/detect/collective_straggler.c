@@ -176,7 +176,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 
 	if (p->ev && p->op->source == SOURCE_NCCL && !p->open) {
 		/* Until now there was no communicator that other calls could matter to. */
-		watches_wake(&c->watches, &watch_collective_straggler);
+		watches_wake(&c->watches, s);
 		if (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm,
 				       &done) ||
 		    !clocks_entered(&c->clocks, &s->all, p))
