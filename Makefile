@@ -78,6 +78,7 @@ define probe_functions
 		echo "HAVE_ARCHIVE := $$(have $$'#include <archive.h>\nint main(void){return sizeof(archive_version_number()) == 0;}' '')"; \
 		echo "HAVE_CURL := $$(have $$'#include <curl/curl.h>\nint main(void){return !curl_version();}' -lcurl)"; \
 		echo "HAVE_MICROHTTPD := $$(have $$'#include <microhttpd.h>\nint main(void){return !MHD_get_version();}' -lmicrohttpd)"; \
+		echo "HAVE_GNUTLS := $$(have $$'#include <gnutls/gnutls.h>\nint main(void){return !gnutls_check_version("3.6.3");}' -lgnutls)"; \
 		bpf=$$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}'; libbpf=; \
 		for l in '-lbpf' '-lbpf -lelf -lz'; do \
 			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
@@ -100,7 +101,7 @@ endef
 
 ifneq ($(building),)
 missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_ELF),,ELF) $(if $(HAVE_JQ),,JQ) \
-	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_CURL),,CURL) $(if $(HAVE_MICROHTTPD),,MICROHTTPD) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
+	$(if $(HAVE_SQLITE),,SQLITE) $(if $(HAVE_ARCHIVE),,ARCHIVE) $(if $(HAVE_CURL),,CURL) $(if $(HAVE_MICROHTTPD),,MICROHTTPD) $(if $(HAVE_GNUTLS),,GNUTLS) $(if $(HAVE_LIBBPF),,LIBBPF) $(if $(BPFTOOL),,BPFTOOL) \
 	$(if $(BPFCLANG),,BPFCLANG) $(if $(HAVE_PROVE),,PROVE) $(if $(HAVE_PYTHON),,PYTHON))
 
 # Probed again as long as something is missing, so that installing a package is noticed; written
@@ -150,7 +151,8 @@ cmd_src := $(filter-out cmd/ingero-query.c,$(cmd_src))
 unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif
 lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,lib/net/client.c) \
-	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,lib/net/server.c),$(lib_src))
+	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,lib/net/server.c) \
+	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(lib_src))
 ifdef HAVE_BPF
 lib_src := $(filter-out lib/probe/session_none.c,$(lib_src))
 else
@@ -205,7 +207,8 @@ $(BUILD)/libingero.a: $(lib_obj) $(BUILD)/libingero.list
 	$(Q)rm -f $@ && $(AR) rcs $@ $(lib_obj)
 
 # Only who speaks HTTP links with what does.
-$(BUILD)/bin/ingero-export: NET_LIBS = $(if $(HAVE_CURL),-lcurl) $(if $(HAVE_MICROHTTPD),-lmicrohttpd)
+net_libs := $(if $(HAVE_CURL),-lcurl) $(if $(HAVE_MICROHTTPD),-lmicrohttpd) $(if $(HAVE_GNUTLS),-lgnutls)
+$(addprefix $(BUILD)/bin/ingero-,export mcp dashboard): NET_LIBS = $(net_libs)
 
 $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	@mkdir -p $(@D)
@@ -246,9 +249,11 @@ static:
 		$${missing:+"is missing (Debian and Ubuntu: libc6-dev, zlib1g-dev, libelf-dev, libbpf-dev have them)"} >&2; exit 1
 endif
 
+$(BUILD)/tests/unit/net_%.t $(BUILD)/tests/unit/serve_%.t: NET_LIBS = $(net_libs)
+
 $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(NET_LIBS) $(LIBS) -o $@
 
 # This one decides which allocation of the library fails.
 $(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -371,7 +376,7 @@ uninstall:
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
 # Debian; on Ubuntu it comes with the kernel tools.
-deps_packages := gcc make libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libbpf-dev clang perl python3 mandoc
+deps_packages := gcc make libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libbpf-dev clang perl python3 mandoc
 # What only tests use and the build does without.
 deps_check_packages := jq qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
 # The reader on other CPUs. Apart, so that where they are not to be had the others still are.
@@ -381,7 +386,7 @@ deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross 
 install_packages = \
 	if ! command -v apt-get >/dev/null; then \
 		echo "ingero: no apt-get here; needed: a C compiler, clang, bpftool, and the development files of" \
-			"zlib, libelf, libjq, sqlite3, libarchive, libcurl, libmicrohttpd and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
+			"zlib, libelf, libjq, sqlite3, libarchive, libcurl, libmicrohttpd, GnuTLS and libbpf 1.0 or later; for tests perl (prove), python3" >&2; exit 1; \
 	fi; \
 	missing=; for p in $(1); do \
 		case "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" in *' installed') ;; *) missing="$$missing $$p";; esac; \

@@ -2,13 +2,6 @@
 /* In builds without libmicrohttpd: every use says so. */
 #include "lib/net/server.h"
 
-const char *net_call_header(const struct net_call *call, const char *name)
-{
-	(void)call;
-	(void)name;
-	return NULL;
-}
-
 int net_server_start(struct net_server **out, const struct net_server_options *opt,
 		     net_handler *handler, void *ctx, struct err *e)
 {

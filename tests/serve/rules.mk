@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Servers for tests: of the room that serves, with handlers that a test knows.
+
+serve_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/serve/*.c))
+test_programs += $(if $(HAVE_MICROHTTPD),$(serve_programs))
+
+$(serve_programs): $(BUILD)/tests/serve/%: $(BUILD)/tests/serve/%.o $(BUILD)/libingero.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(net_libs) $(LIBS) -o $@
+
+-include $(wildcard $(serve_programs:=.d))
