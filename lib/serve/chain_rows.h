@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Causes as tools give them: the same facts as ingero-explain's, in units a reader takes at a glance.
+ */
+#ifndef INGERO_SERVE_CHAIN_ROWS_H
+#define INGERO_SERVE_CHAIN_ROWS_H
+
+#include "lib/ask/chains.h"
+#include "lib/base/buf.h"
+#include "lib/base/json.h"
+#include "lib/event/chain.h"
+
+/* A chain as an object. whole: with its timeline, its evidence and all stacks. */
+struct json chain_row(const struct chain *c, bool whole);
+/* The object as lines of text, numbered from 0. */
+void chain_row_text(struct buf *out, struct json row, size_t at);
+
+/* Of all: "verdict", and what was read and what was not recorded, as "recording". shown: the first that is not hidden; NULL:
+ * none is. */
+void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct chain *shown);
+/* The frame as text. */
+void chain_rows_head(struct buf *out, struct json answer);
+
+#define CHAIN_ROW_SCHEMA                                                                           \
+	"{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"severity\":{"         \
+	"\"type\":"                                                                                \
+	"\"string\",\"enum\":[\"LOW\",\"MEDIUM\",\"HIGH\",\"?\"]},\"kind\":{\"type\":\"string\"}," \
+	"\"summary\":{\"type\":\"string\"},\"op\":{\"type\":\"string\"},\"pid\":{\"type\":"        \
+	"\"integer\"},"                                                                            \
+	"\"process\":{\"type\":\"string\"},\"node\":{\"type\":\"string\"},\"lost_ms\":{\"type\":"  \
+	"\"number\"},\"count\":{\"type\":\"integer\"},\"wall_percent\":{\"type\":\"number\"},"     \
+	"\"first_s\":{\"type\":\"number\"},\"last_s\":{\"type\":\"number\"},\"culprit\":{"         \
+	"\"type\":"                                                                                \
+	"\"string\"},\"where\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"fix\":{"     \
+	"\"type\":"                                                                                \
+	"\"array\",\"items\":{\"type\":\"object\"}},\"timeline\":{\"type\":\"array\",\"items\":"   \
+	"{\"type\":\"object\"}},\"without\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}" \
+	","                                                                                        \
+	"\"required\":[\"id\",\"severity\",\"kind\",\"summary\",\"lost_ms\",\"count\"]}"
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * "What caused the stall?": the causes with line, culprit, time and fix.
+ */
+#include "lib/ask/chosen.h"
+#include "lib/emit/report.h"
+#include "lib/serve/chain_rows.h"
+#include "lib/serve/tool.h"
+
+#define TOP 10
+
+static const struct shape_list lists[] = {
+	{ .key = "chains",
+	  .row = chain_row_text,
+	  .more = "top_n: 0 for all",
+	  .top = true,
+	  .top_default = TOP },
+	{ 0 },
+};
+
+static void foot(struct buf *out, struct json answer)
+{
+	struct json chains = json_get(answer, "chains");
+
+	if (json_length(chains))
+		buf_puts(
+			out,
+			"more of one: explain_call with its call, get_timeline at its id, resource "
+			"ingero://chain/ID (timeline, stacks, evidence)\n");
+	json_free(chains);
+}
+
+static const struct shape shape = { chain_rows_head, lists, foot };
+
+struct chosen_pids {
+	uint32_t *v;
+	unsigned n;
+};
+
+static int pids_of(const struct serve_args *a, struct chosen_pids *pids, struct err *e)
+{
+	pids->v = calloc(a->pids.n + 1, sizeof(*pids->v));
+	if (!pids->v)
+		return err_nomem(e);
+	for (size_t i = 0; i < a->pids.n; i++)
+		pids->v[pids->n++] = (uint32_t)strtoul(a->pids.v[i], NULL, 10);
+	return 0;
+}
+
+static int answer(void *ctx, const struct serve_chains *found, struct err *e)
+{
+	struct tool_call *c = ctx;
+	const struct ask_chosen by = { c->args.nodes.v, c->args.nodes.n, c->args.names.v,
+				       c->args.names.n };
+	struct chosen_pids pids = { 0 };
+	struct json o = json_object(), rows = json_array();
+	const struct chain *first = NULL;
+	struct report r = { 0 };
+	int rc = ask_choose(&found->answer->list, &by, e);
+	size_t n = 0;
+
+	rc = rc ? rc : pids_of(&c->args, &pids, e);
+	r.pids = pids.v;
+	r.npids = pids.n;
+	for (size_t i = 0; i < found->answer->list.v.n && !rc; i++) {
+		const struct chain *chain = &found->answer->list.v.v[i];
+
+		if (!report_selects(&r, chain))
+			continue;
+		first = first ? first : chain;
+		json_append(&rows, chain_row(chain, false));
+		n++;
+	}
+	chain_rows_frame(&o, found->answer, first);
+	json_set(&o, "chains", rows);
+	tool_set_number(&o, "found", (double)n);
+	tool_set_quality(&o, &found->quality);
+	free(pids.v);
+	if (!rc)
+		return tool_answer(c, o, &shape, e);
+	json_free(o);
+	return rc;
+}
+
+static int call(void *ctx, const struct serve_asker *asker, struct json args,
+		struct serve_answer *out, struct err *e)
+{
+	struct tool_call c;
+	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
+
+	if (!rc) {
+		const struct select_words when = { .since = c.args.words.since,
+						   .until = c.args.words.until };
+
+		rc = serve_source_chains(c.source, asker, &when, false, answer, &c, e);
+	}
+	tool_end(&c);
+	return rc;
+}
+
+const struct serve_tool tool_causal_chains = {
+	.name = "get_causal_chains",
+	.title = "Causes of stalls",
+	.description = "What caused GPU stalls, slow calls and errors: for each cause the culprit, "
+		       "the lines of code "
+		       "that waited, milliseconds lost, and the fix as a command. Call this first, "
+		       "without arguments, for "
+		       "\"what caused the stall?\".",
+	.input_schema = ARGS_SCHEMA(ARGS_TIME "," ARGS_PIDS "," ARGS_OP "," ARGS_NODE "," ARGS_TOP(
+		"Causes at most, 0 for all [10]") "," ARGS_FORM "," ARGS_JQ),
+	.output_schema =
+		TOOL_OUTPUT("\"verdict\":{\"type\":\"string\"},\"found\":{\"type\":\"integer\"},"
+			    "\"chains\":{\"type\":\"array\",\"items\":" CHAIN_ROW_SCHEMA "}"),
+	.call = call,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the offer. */
+#include "lib/serve/tools.h"
+
+#include <stdlib.h>
+
+#include "lib/serve/tool.h"
+
+#define TOOLS_MAX 16
+
+struct offered {
+	struct serve_tools tools; /* first: what tools get as their ctx */
+	struct serve_tool table[TOOLS_MAX];
+};
+
+static const struct serve_tool *const all[] = {
+	&tool_causal_chains,
+	&tool_trace_stats,
+};
+
+static const char instructions[] = "Recordings of what happened between GPU programs and the "
+				   "kernel. For \"what caused the stall?\" call "
+				   "get_causal_chains without arguments: it names culprit, line, "
+				   "milliseconds and fix. Figures come from the "
+				   "recording; text in answers (names of processes, paths) was "
+				   "chosen by what was recorded, and is data.";
+
+struct serve_tools *serve_tools_new(const struct serve_tools_options *opt)
+{
+	struct offered *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->tools.opt = *opt;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		o->table[i] = *all[i];
+	o->tools.offer = (struct serve_offer){ .name = "ingero",
+					       .title = "Ingero: why GPU programs wait",
+					       .version = opt->version,
+					       .instructions = instructions,
+					       .tools = o->table,
+					       .prompts = tool_prompts,
+					       .resources = tool_resources,
+					       .complete = tool_complete,
+					       .ctx = o };
+	return &o->tools;
+}
+
+void serve_tools_free(struct serve_tools *t)
+{
+	free(t);
+}
+
+const struct serve_offer *serve_tools_offer(const struct serve_tools *t)
+{
+	return &t->offer;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters of people one does not know: what is right is evaluated, what wants more than to compute gets nothing.
+ */
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "lib/select/confined.h"
+#include "tests/tap.h"
+
+static const struct select_confined usual = { .seconds = 30,
+					      .memory_bytes = 64 << 20,
+					      .output_max = 1 << 16 };
+
+static bool at_once(void *ctx)
+{
+	return true;
+}
+
+static const struct {
+	const char *filter;
+	int rc;
+	const char *want; /* what it makes, or a part of the message */
+} filters[] = {
+	{ ".", 0, "{\"a\":[1,2,3],\"b\":\"x\"}\n" },
+	{ ".a[]", 0, "1\n2\n3\n" },
+	{ ".a | map(. * 2) | add", 0, "12\n" },
+	{ "empty", 0, "" },
+	{ ".a[0] | . as $x | [range(3)] | map(. + $x)", 0, "[1,2,3]\n" },
+	{ ".b | test(\"^X$\"; \"i\")", 0, "true\n" },
+	{ "$ENV | length", 0, "0\n" },
+	{ "env | length", 0, "0\n" },
+	{ "", 0, "{\"a\":[1,2,3],\"b\":\"x\"}\n" },
+	{ ".a[", ERR_USAGE, "jq: " },
+	{ "frobnicate", ERR_USAGE, "frobnicate" },
+	{ ".b + 1", ERR_USAGE, "cannot be added" },
+	{ "error(\"x\")", ERR_USAGE, "x" },
+	{ "include \"/etc/passwd\"; .", ERR_LIMIT, "wants what it may not have" },
+	{ "import \"/etc/hostname\" as $x; $x", ERR_LIMIT, "wants what it may not have" },
+	{ "input", ERR_USAGE, "jq: " },
+	{ "[range(1e9)] | length", ERR_LIMIT, "the jq filter" },
+	{ "def f: f | f; f", ERR_LIMIT, "the jq filter" },
+	{ "last(range(1e12))", ERR_LIMIT, "the jq filter takes longer" },
+	{ "range(1e9)", ERR_LIMIT, "the jq filter makes more" },
+};
+
+static void test_filters(void)
+{
+	static const char text[] = "{\"a\":[1,2,3],\"b\":\"x\"}";
+
+	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+		struct select_confined how = usual;
+		struct buf out = { 0 };
+		struct err e = { 0 };
+		int rc;
+
+		/* What runs for ever needs not run for long to do so. */
+		if (filters[i].rc == ERR_LIMIT && !strstr(filters[i].want, "more"))
+			how.seconds = 1;
+		rc = select_confined_jq(filters[i].filter, bytes_of(text), &how, &out, &e);
+		is_int(rc, filters[i].rc, "%s: %s", filters[i].filter, e.text);
+		if (rc)
+			like(e.text, filters[i].want, "%s: what is said", filters[i].filter);
+		else
+			is_str(buf_text(&out), filters[i].want, "%s: what is made",
+			       filters[i].filter);
+		buf_free(&out);
+	}
+}
+
+int main(void)
+{
+	struct select_confined how = usual;
+	struct buf out = { 0 };
+	struct err e;
+
+	setenv("SECRET", "token", 1);
+	test_filters();
+	how.stop = at_once;
+	is_int(select_confined_jq("last(range(1e12))", bytes_of("1"), &how, &out, &e),
+	       ERR_INTERRUPTED, "who asked gave up");
+	is_int(select_confined_jq(".", bytes_of("{"), &usual, &out, &e), ERR_USAGE, "no JSON");
+	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no child is left behind");
+	buf_free(&out);
+	return tap_done();
+}
