@@ -3,7 +3,6 @@
  * ingero-export: a recording as what other programs read. Streams: nothing is kept but what the format itself has to
  * keep, and a pipe that still grows is written on as it grows. A file behind -o is there whole or not at all.
  */
-#include <ctype.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,10 +15,10 @@
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
-#include "lib/base/vec.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
+#include "lib/cli/otel.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/signals.h"
@@ -27,8 +26,10 @@
 #include "lib/emit/format.h"
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
+#include "lib/select/cut.h"
 #include "lib/select/pick.h"
 #include "lib/serve/live.h"
+#include "lib/serve/page.h"
 #include "lib/serve/sqlite.h"
 
 static struct values {
@@ -48,7 +49,8 @@ static const struct cli_option options[] = {
 	  .letter = 'f',
 	  .type = CLI_CHOICE,
 	  AT(format),
-	  .choices = "json|csv|text|perfetto|chrome|folded|speedscope|pprof|prometheus|otlp|sqlite",
+	  .choices = "json|csv|text|perfetto|chrome|folded|speedscope|pprof|prometheus|otlp|sqlite|"
+		     "html",
 	  .arg = "FORMAT",
 	  .group = "Output",
 	  .help = "What to write [by the ending of -o, else json]" },
@@ -155,8 +157,9 @@ struct export
 {
 	const struct emit_format *format;
 	struct serve_live_options live;
-	char *url;	     /* with OTLP's path; NULL: as given */
-	VEC(char *) headers; /* of the command line and the environment; each freed */
+	struct serve_page_options page;
+	struct cli_otel otel;
+	void *state; /* of the format */
 	struct emit em;
 	struct told told;
 	struct buf text, packed;
@@ -194,100 +197,6 @@ static void waiting(const char *why, uint64_t ns)
 	cli_warn("%s; trying again in %s", why, human_ns(ns).s);
 }
 
-static int add_header(struct export *x, char *line, struct err *e)
-{
-	if (line && vec_push(&x->headers, line))
-		return 0;
-	free(line);
-	return err_nomem(e);
-}
-
-/* "%20" as the character it stands for, in place. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		char digits[3] = { text[0] == '%' ? text[1] : 0,
-				   text[0] == '%' && text[1] ? text[2] : 0 };
-		bool escaped =
-			isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1]);
-
-		*to++ = escaped ? (char)strtol(digits, NULL, 16) : *text;
-		text += escaped ? 2 : 0;
-	}
-	*to = 0;
-}
-
-/* "k=v,k2=v2", as the environment has them. */
-static int environment_headers(struct export *x, const char *text, struct err *e)
-{
-	char *copy = strdup(text), *rest = copy, *line;
-	int rc = copy ? 0 : err_nomem(e);
-
-	for (char *pair; !rc && (pair = strsep(&rest, ","));) {
-		char *equals = strchr(pair, '=');
-
-		if (!equals)
-			continue;
-		*equals = 0;
-		unescape(equals + 1);
-		rc = add_header(x, asprintf(&line, "%s: %s", pair, equals + 1) < 0 ? NULL : line,
-				e);
-	}
-	free(copy);
-	return rc;
-}
-
-/* A receiver's address with the path that OTLP's metrics have below it. */
-static int below(struct export *x, const char *url, struct err *e)
-{
-	size_t n = strlen(url);
-
-	while (n && url[n - 1] == '/')
-		n--;
-	if (asprintf(&x->url, "%.*s/v1/metrics", (int)n, url) < 0) {
-		x->url = NULL;
-		return err_nomem(e);
-	}
-	x->live.push_url = x->url;
-	return 0;
-}
-
-/* Where to push: as given when that has a path; the environment's for all signals never has. */
-static int push_where(struct export *x, struct err *e)
-{
-	const char *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
-		   *metrics = getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"), *host, *path;
-
-	if (strcmp(values.push, "env") != 0) {
-		host = strstr(values.push, "://");
-		path = host ? strchr(host + 3, '/') : NULL;
-		x->live.push_url = values.push;
-		return path && path[1] ? 0 : below(x, values.push, e);
-	}
-	if (metrics && *metrics) {
-		x->live.push_url = metrics;
-		return 0;
-	}
-	if (all && *all)
-		return below(x, all, e);
-	return err_set(e, ERR_USAGE, "--push env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
-}
-
-/* What OpenTelemetry's environment says where the command line does not. */
-static int otel_environment(struct export *x, struct err *e)
-{
-	const char *headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
-		   *timeout = getenv("OTEL_EXPORTER_OTLP_TIMEOUT");
-
-	if (!x->live.client.ca_file)
-		x->live.client.ca_file = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
-	if (timeout)
-		x->live.client.timeout_ns = strtoull(timeout, NULL, 10) * 1000000;
-	return headers ? environment_headers(x, headers, e) : 0;
-}
-
 /* --push and --listen take the place of what would be written. */
 static int choose_live(struct export *x, bool piped, struct err *e)
 {
@@ -298,29 +207,42 @@ static int choose_live(struct export *x, bool piped, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--push and --listen are for metrics, and write nothing: not with "
 			       "-o, --gzip or -f");
-	x->live = (struct serve_live_options){
-		.interval_ns = values.interval_ns     ? values.interval_ns
-			       : piped && values.push ? UINT64_C(10000000000)
-						      : 0,
-		.listen = values.listen,
-		.client = { .ca_file = values.ca_cert, .agent = "ingero-export" },
-		.interrupted = interrupted,
-		.stay = !piped,
-		.listening = listening,
-		.missed = missed,
-		.waiting = waiting
-	};
+	x->live =
+		(struct serve_live_options){ .interval_ns = values.interval_ns ? values.interval_ns
+							    : piped && values.push
+								    ? UINT64_C(10000000000)
+								    : 0,
+					     .listen = values.listen,
+					     .interrupted = interrupted,
+					     .stay = !piped,
+					     .listening = listening,
+					     .missed = missed,
+					     .waiting = waiting };
+	x->otel.ca_file = values.ca_cert;
 	if (values.push)
-		rc = push_where(x, e);
-	if (values.push && !rc)
-		rc = otel_environment(x, e);
+		rc = cli_otel_find(&x->otel, values.push, e);
 	for (size_t i = 0; !rc && i < values.headers.n; i++)
-		rc = add_header(x, strdup(values.headers.v[i]), e);
-	x->live.client.headers = (const char *const *)x->headers.v;
-	x->live.client.nheaders = x->headers.n;
+		rc = cli_otel_header(&x->otel, values.headers.v[i], e);
+	x->live.push_url = x->otel.url;
+	x->live.client =
+		(struct net_client_options){ .ca_file = x->otel.ca_file,
+					     .agent = "ingero-export",
+					     .timeout_ns = x->otel.timeout_ns,
+					     .headers = (const char *const *)x->otel.headers.v,
+					     .nheaders = x->otel.headers.n };
 	x->format = &serve_live;
 	x->em.opt = (struct emit_options){ .live = &x->live, .version = cli_version() };
 	return rc;
+}
+
+static const struct emit_format *format_of(const char *name, const char *path)
+{
+	static const struct emit_format *const more[] = { &serve_sqlite, &serve_page };
+
+	for (unsigned i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (name ? !strcmp(name, more[i]->name) : path && emit_format_ends(more[i], path))
+			return more[i];
+	return emit_format_of(name, path);
 }
 
 static int choose(struct export *x, struct err *e)
@@ -328,10 +250,7 @@ static int choose(struct export *x, struct err *e)
 	const char *path = values.output && strcmp(values.output, "-") ? values.output : NULL;
 	size_t n = path ? strlen(path) : 0;
 
-	x->format = emit_format_of(values.format, path);
-	if (values.format ? !strcmp(values.format, serve_sqlite.name)
-			  : path && emit_format_ends(&serve_sqlite, path))
-		x->format = &serve_sqlite;
+	x->format = format_of(values.format, path);
 	if (!x->format)
 		return err_set(e, ERR_USAGE, "which format is %s? Its ending does not say: give -f",
 			       path);
@@ -341,6 +260,11 @@ static int choose(struct export *x, struct err *e)
 		return err_set(e, ERR_USAGE, "%s is compressed already", x->format->name);
 	if (x->format->seeks && (!path || values.gzip))
 		return err_set(e, ERR_USAGE, "%s is a file: name it with -o, and not with --gzip",
+			       x->format->name);
+	if (values.where && x->format->whole)
+		return err_set(e, ERR_USAGE,
+			       "-w chooses events, and %s is of all of them: -p, -e, -n and times "
+			       "choose what it shows",
 			       x->format->name);
 	if (values.max_db && !x->format->seeks)
 		return err_set(e, ERR_USAGE, "--max-db is for archives: -f sqlite");
@@ -353,6 +277,7 @@ static int choose(struct export *x, struct err *e)
 					   .chosen = values.names.n > 0,
 					   .tool = "ingero-export",
 					   .max_bytes = values.max_db,
+					   .page = &x->page,
 					   .version = cli_version(),
 					   .weight = weight_of(values.weight) };
 	return 0;
@@ -409,33 +334,46 @@ static bool nothing_yet(void)
 	return poll(&in, 1, 0) == 0;
 }
 
+static int item(struct export *x, struct stream_item *it, struct select_pick *pick,
+		struct select_cut *cut, struct err *e)
+{
+	bool left = true;
+	int rc = 0;
+
+	if (!x->format->whole)
+		rc = select_pick_item(pick, it, &left, e);
+	else if (pick->select->resolved)
+		rc = select_cut_item(cut, pick->select, x->em.w, it, &left, e);
+	if (!rc && left)
+		rc = x->format->item(x->state, it, e);
+	if (!rc && it->kind == STREAM_EVENTS)
+		x->events += it->n;
+	return rc;
+}
+
 static int read_all(struct export *x, struct input *in, struct select_pick *pick, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
 	struct cli_progress progress;
-	struct stream_item item;
-	void *state;
-	bool left;
+	struct select_cut cut = { 0 };
+	struct stream_item it;
 	int rc;
 
 	x->em.opt.fd = x->out.fd;
-	state = x->format->open(&x->em);
-	rc = state ? 0 : err_nomem(e);
+	x->page = (struct serve_page_options){ .select = pick->select, .input = in, .top = 20 };
+	x->state = x->format->open(&x->em);
+	rc = x->state ? 0 : err_nomem(e);
 	if (!rc && x->format->begin)
-		rc = x->format->begin(state, e);
+		rc = x->format->begin(x->state, e);
 	cli_progress_begin(&progress, input_position, in, isatty(x->out.fd));
-	while (!rc && (rc = s->next(s, &item, e)) > 0) {
-		if (item.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, item.record)) {
+	while (!rc && (rc = s->next(s, &it, e)) > 0) {
+		if (it.kind == STREAM_RECORD && !told_record(&x->told, x->em.w, it.record)) {
 			rc = err_nomem(e);
 			break;
 		}
-		rc = select_pick_item(pick, &item, &left, e);
-		if (!rc && left)
-			rc = x->format->item(state, &item, e);
-		if (!rc && item.kind == STREAM_EVENTS)
-			x->events += item.n;
+		rc = item(x, &it, pick, &cut, e);
 		if (!rc && x->piped && x->format->idle && nothing_yet())
-			rc = x->format->idle(state, e);
+			rc = x->format->idle(x->state, e);
 		if (!rc)
 			rc = flush(x, false, e);
 		if (!rc && cli_signal_received())
@@ -444,14 +382,15 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	}
 	cli_progress_end(&progress);
 	if (!rc || rc == ERR_TOO_NEW) {
-		int end = x->format->finish(state, e);
+		int end = x->format->finish(x->state, e);
 
 		if (!end)
 			end = flush(x, true, e);
 		rc = end ? end : rc;
 	}
-	if (state)
-		x->format->free(state);
+	if (x->state)
+		x->format->free(x->state);
+	select_cut_free(&cut);
 	return rc;
 }
 
@@ -571,10 +510,7 @@ int main(int argc, char **argv)
 		status = 128 + cli_signal_received();
 	else if (rc)
 		status = cli_fail(&e);
-	for (size_t i = 0; i < x.headers.n; i++)
-		free(x.headers.v[i]);
-	vec_free(&x.headers);
-	free(x.url);
+	cli_otel_free(&x.otel);
 	gzip_free(x.gzip);
 	buf_free(&x.text);
 	buf_free(&x.packed);

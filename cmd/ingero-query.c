@@ -318,7 +318,7 @@ static int show_ops(struct query *q, const struct cli_operands *operands, struct
 		rc = err_nomem(e);
 	if (!rc) {
 		const struct emit_style st = { .color = cli_color(STDOUT_FILENO),
-					       .utf8 = cli_utf8(),
+					       .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
 					       .columns = cli_columns(STDOUT_FILENO),
 					       .sections = VIEW_ALL };
 

@@ -167,7 +167,7 @@ static int64_t now_ns(clockid_t clock)
 static struct emit_style style(void)
 {
 	return (struct emit_style){ .color = cli_color(STDOUT_FILENO),
-				    .utf8 = cli_utf8(),
+				    .form = cli_utf8() ? PLOT_BLOCKS : PLOT_ASCII,
 				    .columns = cli_columns(STDOUT_FILENO),
 				    .top = (unsigned)values.top,
 				    .sections = sections,

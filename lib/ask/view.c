@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/ask/comms.h"
+#include "lib/ask/course.h"
 #include "lib/ask/details.h"
 #include "lib/ask/disks.h"
 #include "lib/ask/lives.h"
@@ -30,6 +31,7 @@ struct ask_view {
 	struct ask_lives lives;
 	struct ask_comms comms;
 	struct ask_spent spent;
+	struct ask_course course;
 	struct series *rates[SOURCES]; /* by source; NULL: none of it */
 	int64_t settled_ns;
 };
@@ -70,6 +72,7 @@ void ask_view_free(struct ask_view *v)
 	ask_lives_free(&v->lives);
 	ask_comms_free(&v->comms);
 	ask_spent_free(&v->spent);
+	ask_course_free(&v->course);
 	for (unsigned i = 0; i < SOURCES; i++)
 		free(v->rates[i]);
 	vec_free(&v->answer.metrics);
@@ -136,6 +139,9 @@ bool ask_view_event(struct ask_view *v, const struct event *ev, const struct op_
 
 bool ask_view_piece(struct ask_view *v, enum ask_view_piece what, const struct line_piece *p)
 {
+	if (what == ASK_VIEW_OFFCPU && wants(v, VIEW_BIT(TIME)) && within(v, p->end_ns) &&
+	    of_process(v, p->process) && !ask_course_piece(&v->course, p))
+		return false;
 	if (what == ASK_VIEW_OFFCPU)
 		return !wants(v, VIEW_BIT(HOST)) || !p->ev || p->ev->op != OP_SCHED_OFFCPU ||
 		       !select_event(v->sel, v->w, p->ev) || ask_details_offcpu(&v->details, p);
@@ -191,5 +197,6 @@ const struct view *ask_view_rows(struct ask_view *v, const struct culprits *culp
 		    ask_lives_rows(&v->lives, v->w, of_process, v, a) &&
 		    ask_comms_rows(&v->comms, a) && ask_spent_rows(&v->spent, a) && rate_rows(v);
 
+	ask_course_rows(&v->course, a);
 	return good && !world_failed(v->w) ? a : NULL;
 }

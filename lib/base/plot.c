@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "lib/base/marks.h"
 #include "lib/base/utf8.h"
 
 #define BLOCK_LOWEST 0x2581 /* one eighth; the seven behind it rise to a full block */
@@ -28,12 +29,25 @@ static unsigned level(double value, double top, unsigned n)
 	return at ? at : 1;
 }
 
-void plot_bar(struct buf *out, double fraction, unsigned width, bool utf8, bool color,
+static void curve_mark(struct buf *out, const double *v, unsigned n, double top)
+{
+	buf_printf(out, "%cc%.9g;", MARK_PLOT, top);
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(out, "%s%.9g", i ? "," : "", v[i]);
+	buf_putc(out, MARK_PLOT_END);
+}
+
+void plot_bar(struct buf *out, double fraction, unsigned width, enum plot_form form, bool color,
 	      enum human_style style)
 {
+	bool utf8 = form == PLOT_BLOCKS;
 	unsigned full = level(fraction, 1, width);
 	struct buf bar = { 0 };
 
+	if (form == PLOT_MARKS) {
+		buf_printf(out, "%cb%.6f;%u%c", MARK_PLOT, fraction, style, MARK_PLOT_END);
+		return;
+	}
 	for (unsigned i = 0; i < full; i++) {
 		if (utf8)
 			utf8_put(&bar, BLOCK_FULL);
@@ -54,14 +68,18 @@ void plot_bar(struct buf *out, double fraction, unsigned width, bool utf8, bool 
 	buf_free(&bar);
 }
 
-void plot_spark(struct buf *out, const double *v, unsigned n, double top, bool utf8)
+void plot_spark(struct buf *out, const double *v, unsigned n, double top, enum plot_form form)
 {
 	static const char ascii[] = "_.,:-=+*#";
 
+	if (form == PLOT_MARKS) {
+		curve_mark(out, v, n, top);
+		return;
+	}
 	for (unsigned i = 0; i < n; i++) {
 		unsigned at = level(v[i], top, LEVELS);
 
-		if (!utf8)
+		if (form == PLOT_ASCII)
 			buf_putc(out, ascii[at]);
 		else if (at == 0)
 			buf_putc(out, '_');
@@ -88,10 +106,16 @@ static unsigned rows_in(unsigned height, unsigned line, unsigned lines, unsigned
 }
 
 void plot_curve(struct buf *out, const double *v, unsigned n, double top, const char *top_text,
-		unsigned lines, unsigned indent, bool utf8)
+		unsigned lines, unsigned indent, enum plot_form form)
 {
+	bool utf8 = form == PLOT_BLOCKS;
 	unsigned rows = utf8 ? 4 : 2;
 
+	if (form == PLOT_MARKS) {
+		curve_mark(out, v, n, top);
+		buf_putc(out, '\n');
+		return;
+	}
 	lines = lines > PLOT_LINES_MAX ? PLOT_LINES_MAX : lines;
 	for (unsigned line = 0; line < lines; line++) {
 		const char *axis = line == 0 ? top_text : line + 1 == lines ? "0" : "";

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/marks.h"
 #include "lib/base/vec.h"
 
 struct cell {
@@ -169,11 +170,32 @@ static void fold_row(struct buf *out, const struct table *t, size_t row, unsigne
 	buf_putc(out, '\n');
 }
 
+static void table_marks(struct buf *out, const struct table *t, bool color)
+{
+	buf_putc(out, MARK_TABLE);
+	for (size_t i = 0; i < t->cells.n; i++) {
+		const struct cell *c = &t->cells.v[i];
+
+		if (i < t->ncols && t->right[i])
+			buf_putc(out, '>');
+		human_styled(out, color && i >= t->ncols, c->style, t->text.p + c->at);
+		buf_putc(out, MARK_CELL);
+		if ((i + 1) % t->ncols == 0)
+			buf_putc(out, MARK_ROW);
+	}
+	buf_putc(out, MARK_TABLE_END);
+	buf_putc(out, '\n');
+}
+
 void table_fold(struct buf *out, const struct table *t, unsigned indent, bool color,
 		unsigned columns)
 {
 	size_t needs = indent;
 
+	if (columns == MARKS_COLUMNS && !t->failed) {
+		table_marks(out, t, color);
+		return;
+	}
 	for (size_t i = 0; i < t->ncols; i++)
 		needs += column_width(t, i) + (i ? 2 : 0);
 	if (t->failed || columns == 0 || needs <= columns) {

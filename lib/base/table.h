@@ -23,7 +23,8 @@ void table_cell_styled(struct table *t, enum human_style style, const char *fmt,
 /* Appends the table, each line behind indent spaces; out->failed when memory ran out anywhere. */
 void table_text(struct buf *out, const struct table *t, unsigned indent, bool color);
 /* The same for a terminal of so many columns (0: as wide as it takes). A table that does not fit has each row on
- * lines of its own: the first cell, below it the others as "header value", as many to a line as fit. */
+ * lines of its own: the first cell, below it the others as "header value", as many to a line as fit. MARKS_COLUMNS: as
+ * marks (base/marks.h). */
 void table_fold(struct buf *out, const struct table *t, unsigned indent, bool color,
 		unsigned columns);
 void table_free(struct table *t);

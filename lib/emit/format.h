@@ -27,6 +27,7 @@ struct emit_options {
 	int fd;		  /* of the output, for formats that seek in it */
 	uint64_t max_bytes; /* of the output, for formats that can leave out what is oldest; 0: no limit */
 	const char *version; /* of this program, where formats name who wrote them */
+	const void *page;    /* of the page in HTML: struct serve_page_options */
 	const void *live; /* of metrics that are pushed or asked for: struct serve_live_options */
 	enum emit_weight weight; /* of profiles: what a stack's number is */
 };
@@ -47,7 +48,8 @@ struct emit_format {
 	bool binary;	  /* not to be written to a terminal */
 	bool compressed;  /* by itself: once is enough */
 	bool seeks;	  /* in a file it writes by itself: not a stream, not to be compressed */
-	bool profile;	  /* has a use for emit_options.weight */
+	bool whole; /* wants all items of the time asked for, and chooses what it shows by itself */
+	bool profile;			      /* has a use for emit_options.weight */
 	void *(*open)(const struct emit *em); /* NULL: out of memory */
 	int (*begin)(void *state,
 		     struct err *e); /* before the first item, once; NULL: needs none */

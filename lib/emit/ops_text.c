@@ -93,9 +93,8 @@ static bool finding_lines(struct buf *out, const struct ops_summary *s)
 	return n > 0;
 }
 
-/* One section; false: the recording has nothing of it. */
-static bool section(struct buf *out, const struct world *w, const struct ops_summary *s,
-		    enum view_section which, const struct emit_style *st, bool *few)
+bool ops_section_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		      enum view_section which, const struct emit_style *st, bool *few)
 {
 	bool any;
 
@@ -158,7 +157,8 @@ static unsigned sections(struct buf *out, const struct world *w, const struct op
 	unsigned missing = 0;
 
 	for (unsigned i = 0; i < VIEW_COUNT; i++) {
-		if (!(which & 1u << i) || section(out, w, s, (enum view_section)i, st, few))
+		if (!(which & 1u << i) ||
+		    ops_section_text(out, w, s, (enum view_section)i, st, few))
 			continue;
 		if (st->asked || !(SAID_WHEN_ASKED & 1u << i))
 			missing |= 1u << i;
@@ -192,7 +192,7 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
 		process_lines(out, w, s);
 		few = by_text(out, w, s, st->top, st->color, st->columns);
 		ops_error_lines(out, s, st);
-		section(out, w, s, VIEW_CAUSES, st, &few);
+		ops_section_text(out, w, s, VIEW_CAUSES, st, &few);
 	} else {
 		missing = sections(out, w, s, st, st->sections, &few);
 	}

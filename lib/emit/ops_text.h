@@ -8,6 +8,7 @@
 #include "lib/base/buf.h"
 #include "lib/emit/style.h"
 #include "lib/event/ops.h"
+#include "lib/event/view.h"
 #include "lib/world/world.h"
 
 /* All of it, at the end of the recording. Sections it has nothing of are named in one line. */
@@ -18,5 +19,9 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
  * rest fits. */
 void ops_text_live(struct buf *out, struct buf *foot, const struct world *w,
 		   const struct ops_summary *s, const struct emit_style *st);
+
+/* One section; false: the recording has nothing of it. *few: a quantile was marked. */
+bool ops_section_text(struct buf *out, const struct world *w, const struct ops_summary *s,
+		      enum view_section which, const struct emit_style *st, bool *few);
 
 #endif

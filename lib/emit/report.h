@@ -32,7 +32,7 @@ struct report {
 	bool chains_only; /* text: a table of chains and nothing else */
 	bool steps;	  /* text: step by step, and nothing else */
 	bool per_process; /* text: every process with its chains, however many */
-	unsigned columns; /* of the terminal, 0 none: tables fold to it */
+	unsigned columns; /* of the terminal, 0 none: tables fold to it; MARKS_COLUMNS: marks (base/marks.h) */
 };
 
 /* Whether this chain is to be shown at all (-p). */

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 #include "lib/base/human.h"
+#include "lib/base/marks.h"
+#include "lib/base/plot.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/view_time.h"
 #include "lib/event/part.h"
 
 #define BAR_WIDTH 24
@@ -83,7 +86,11 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	for (unsigned i = 0; i < n; i++) {
 		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns),
 			   v[i].ns / all * 100);
-		human_bar(out, v[i].ns / all, BAR_WIDTH);
+		if (r->columns == MARKS_COLUMNS)
+			plot_bar(out, v[i].ns / all, BAR_WIDTH, PLOT_MARKS, color,
+				 view_part_style(v[i].part));
+		else
+			human_bar(out, v[i].ns / all, BAR_WIDTH);
 		buf_printf(out, "  %s\n", part_said(v[i].part, host));
 	}
 	if (host && !steal)

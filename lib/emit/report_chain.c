@@ -12,25 +12,8 @@
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
+#include "lib/emit/report_moments.h"
 #include "lib/emit/report_parts.h"
-
-static void heading(struct buf *out, bool color, const char *title)
-{
-	buf_puts(out, "    ");
-	report_style(out, color, "1");
-	buf_printf(out, "%-12s", title);
-	report_style(out, color, "0");
-}
-
-/* A heading with a line of its own. */
-static void title_line(struct buf *out, bool color, const char *title)
-{
-	buf_puts(out, "    ");
-	report_style(out, color, "1");
-	buf_puts(out, title);
-	report_style(out, color, "0");
-	buf_putc(out, '\n');
-}
 
 /* Whether chains are of several machines, so that each has to say of which. */
 static bool several_nodes(const struct chain_list *list)
@@ -55,7 +38,7 @@ static void machine(struct buf *out, const struct report *r, const struct chain 
 	struct json node = json_get(c->body, "node");
 
 	if (several_nodes(r->chains)) {
-		heading(out, color, "Node");
+		report_chain_heading(out, r, color, "Node");
 		human_safe(out, json_bytes(node));
 		buf_putc(out, '\n');
 	}
@@ -67,7 +50,7 @@ static void when(struct buf *out, const struct report *r, const struct chain *c,
 	char a[64], b[64];
 	double first = report_number(c->body, "first_ns"), last = report_number(c->body, "last_ns");
 
-	heading(out, color, "When");
+	report_chain_heading(out, r, color, "When");
 	buf_printf(out, "%s to %s after the start", report_ns(a, sizeof(a), first),
 		   report_ns(b, sizeof(b), last));
 	if (r->has_real)
@@ -95,7 +78,7 @@ static bool is_bound(struct json body)
 	return is;
 }
 
-static void lost(struct buf *out, const struct chain *c, bool color)
+static void lost(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json counted = json_get(c->body, "counted");
 	bool of_waits =
@@ -106,7 +89,7 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	unsigned n = 0;
 
 	if (c->lost_ns == 0) { /* a fact that takes no time */
-		heading(out, color, "Count");
+		report_chain_heading(out, r, color, "Count");
 		buf_puts(out, human_count(c->count).s);
 		buf_putc(out, ' ');
 		report_member(out, c->body, "counted", "waits");
@@ -115,7 +98,7 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 		json_free(parts);
 		return;
 	}
-	heading(out, color, "Lost");
+	report_chain_heading(out, r, color, "Lost");
 	buf_printf(out, "%s%s in ", is_bound(c->body) ? "up to " : "",
 		   report_ns(t, sizeof(t), (double)c->lost_ns));
 	buf_puts(out, human_count(c->count).s);
@@ -136,7 +119,7 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	buf_putc(out, '\n');
 	json_free(parts);
 	if (is_number(c->body, "explained")) {
-		heading(out, color, "Explained");
+		report_chain_heading(out, r, color, "Explained");
 		buf_printf(out,
 			   of_waits ? "%.1f%% of what the host took from it; %.1f%% has no name\n"
 				    : "%.1f%% of all time lost in this way; %.1f%% in others\n",
@@ -146,11 +129,11 @@ static void lost(struct buf *out, const struct chain *c, bool color)
 	json_free(counted);
 }
 
-static void culprit(struct buf *out, const struct chain *c, bool color)
+static void culprit(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json who = json_get(c->body, "culprit"), via = json_get(who, "via"), v;
 
-	heading(out, color, "Culprit");
+	report_chain_heading(out, r, color, "Culprit");
 	report_member(out, who, "text", "?");
 	v = json_get(who, "kind");
 	if (json_bytes(v).n == 3 && memcmp(json_bytes(v).p, "own", 3) == 0)
@@ -218,7 +201,7 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 		json_free(s);
 	}
 	if (t) {
-		title_line(out, color, "Call sites");
+		report_chain_title(out, r, color, "Call sites");
 		table_fold(out, t, 8, false, r->columns);
 	}
 	out->failed |= text.failed;
@@ -227,38 +210,15 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 	json_free(all);
 }
 
-static void timeline(struct buf *out, const struct chain *c, bool color)
-{
-	struct json all = json_get(c->body, "timeline");
-	char t[48];
-
-	if (json_length(all))
-		title_line(out, color, "Timeline");
-	for (size_t i = 0; i < json_length(all); i++) {
-		struct json m = json_at(all, i), layer = json_get(m, "layer");
-
-		snprintf(t, sizeof(t), "%.6f", report_number(m, "t_ns") / 1e9);
-		buf_printf(out, "        +%12s s  ", t);
-		human_safe(out, json_bytes(layer));
-		buf_printf(out, "%*s", json_bytes(layer).n < 8 ? 8 - (int)json_bytes(layer).n : 1,
-			   "");
-		report_member(out, m, "text", "");
-		buf_putc(out, '\n');
-		json_free(layer);
-		json_free(m);
-	}
-	json_free(all);
-}
-
 /* "launches per synchronization 3.2", one number a line. */
-static void evidence(struct buf *out, const struct chain *c, bool color)
+static void evidence(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json all = json_get(c->body, "evidence");
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json o = json_at(all, i), unit = json_get(o, "unit");
 
-		heading(out, color, i ? "" : "Evidence");
+		report_chain_heading(out, r, color, i ? "" : "Evidence");
 		report_member(out, o, "what", "");
 		buf_puts(out, ": ");
 		if (is_number(o, "value"))
@@ -272,7 +232,7 @@ static void evidence(struct buf *out, const struct chain *c, bool color)
 	json_free(all);
 }
 
-static void fixes(struct buf *out, const struct chain *c, bool color)
+static void fixes(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json all = json_get(c->body, "recommendations");
 	char a[48], b[48];
@@ -280,7 +240,7 @@ static void fixes(struct buf *out, const struct chain *c, bool color)
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json f = json_at(all, i);
 
-		heading(out, color, i ? "" : "Fix");
+		report_chain_heading(out, r, color, i ? "" : "Fix");
 		report_member(out, f, "action", "");
 		buf_puts(out, "\n                  $ ");
 		report_style(out, color, "36");
@@ -316,7 +276,7 @@ static void of_kernel(struct buf *out, struct json symptom)
 	json_free(kernel);
 }
 
-static void symptom_line(struct buf *out, struct json symptom, bool color)
+static void symptom_line(struct buf *out, const struct report *r, struct json symptom, bool color)
 {
 	size_t at = SIZE_MAX;
 	bool moved = false;
@@ -336,7 +296,7 @@ static void symptom_line(struct buf *out, struct json symptom, bool color)
 	if (at == SIZE_MAX)
 		return;
 	s = json_at(symptom, at);
-	heading(out, color, "Symptom");
+	report_chain_heading(out, r, color, "Symptom");
 	report_member(out, s, "op", "");
 	of_kernel(out, s);
 	if (moved) {
@@ -355,7 +315,7 @@ static void symptom_line(struct buf *out, struct json symptom, bool color)
 }
 
 /* "a step would take 1.4 ms to 1.5 ms instead of 1.8 ms" */
-static void without(struct buf *out, const struct chain *c, bool color)
+static void without(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json all = json_get(c->body, "counterfactual");
 	char ns[48];
@@ -366,7 +326,7 @@ static void without(struct buf *out, const struct chain *c, bool color)
 		struct bytes name = json_bytes(what);
 
 		if (i == 0)
-			heading(out, color, "Without it");
+			report_chain_heading(out, r, color, "Without it");
 		else
 			buf_puts(out, ", ");
 		if (bytes_equal(name, bytes_of("step"))) {
@@ -394,8 +354,6 @@ static void without(struct buf *out, const struct chain *c, bool color)
 void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
 		  bool color)
 {
-	struct json symptom = json_get(c->body, "symptom");
-
 	buf_putc(out, '\n');
 	report_style(out, color,
 		     c->severity >= CHAIN_HIGH	   ? "1;31"
@@ -410,15 +368,22 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	buf_puts(out, at > 1 ? "  (" : "(");
 	human_safe(out, c->id);
 	buf_puts(out, ")\n");
+	report_chain_facts(out, r, c, color);
+}
+
+void report_chain_facts(struct buf *out, const struct report *r, const struct chain *c, bool color)
+{
+	struct json symptom = json_get(c->body, "symptom");
+
 	machine(out, r, c, color);
 	when(out, r, c, color);
-	lost(out, c, color);
-	culprit(out, c, color);
-	symptom_line(out, symptom, color);
+	lost(out, r, c, color);
+	culprit(out, r, c, color);
+	symptom_line(out, r, symptom, color);
 	json_free(symptom);
-	without(out, c, color);
-	evidence(out, c, color);
+	without(out, r, c, color);
+	evidence(out, r, c, color);
 	sites(out, r, c, color);
-	timeline(out, c, color);
-	fixes(out, c, color);
+	report_moments(out, r, c, color);
+	fixes(out, r, c, color);
 }

@@ -11,4 +11,7 @@
 void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
 		  bool color);
 
+/* The same without its first line. */
+void report_chain_facts(struct buf *out, const struct report *r, const struct chain *c, bool color);
+
 #endif

@@ -6,6 +6,7 @@
 #include "lib/emit/report_parts.h"
 
 #include "lib/base/human.h"
+#include "lib/base/marks.h"
 #include "lib/base/timetext.h"
 
 void report_style(struct buf *out, bool color, const char *code)
@@ -78,4 +79,30 @@ bool report_shows(const struct report *r, struct json process)
 			return true;
 	}
 	return r->npids == 0;
+}
+
+void report_chain_heading(struct buf *out, const struct report *r, bool color, const char *title)
+{
+	if (r->columns == MARKS_COLUMNS) {
+		buf_printf(out, "%c%s%c", MARK_NAME, title, MARK_NAME_END);
+		return;
+	}
+	buf_puts(out, "    ");
+	report_style(out, color, "1");
+	buf_printf(out, "%-12s", title);
+	report_style(out, color, "0");
+}
+
+void report_chain_title(struct buf *out, const struct report *r, bool color, const char *title)
+{
+	if (r->columns == MARKS_COLUMNS) {
+		report_chain_heading(out, r, color, title);
+		buf_putc(out, '\n');
+		return;
+	}
+	buf_puts(out, "    ");
+	report_style(out, color, "1");
+	buf_puts(out, title);
+	report_style(out, color, "0");
+	buf_putc(out, '\n');
 }

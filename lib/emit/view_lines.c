@@ -24,8 +24,8 @@ void view_bar(struct buf *out, const struct emit_style *st, const char *label, d
 						   : HUMAN_GREEN;
 
 	buf_printf(out, "  %-12s ", label);
-	if (fraction >= 0)
-		plot_bar(out, fraction, BAR_COLUMNS, st->utf8, st->color, style);
+	if (fraction >= 0 || st->form == PLOT_MARKS)
+		plot_bar(out, fraction, BAR_COLUMNS, st->form, st->color, style);
 	else
 		buf_printf(out, "%*s", BAR_COLUMNS + 2, "");
 	buf_putc(out, ' ');
@@ -39,7 +39,7 @@ void view_course(struct buf *out, const struct emit_style *st, const struct view
 
 	if (n > 1) {
 		buf_puts(out, "  ");
-		plot_spark(out, v, n, top > 0 ? top : most, st->utf8);
+		plot_spark(out, v, n, top > 0 ? top : most, st->form);
 	}
 	buf_putc(out, '\n');
 }

@@ -75,7 +75,7 @@ static void memory_line(struct buf *out, const struct world *w, const struct vie
 			   human_count(m->beyond).s);
 	if (n > 1) {
 		buf_puts(out, "  ");
-		plot_spark(out, v, n, top, st->utf8);
+		plot_spark(out, v, n, top, st->form);
 	}
 	buf_putc(out, '\n');
 }

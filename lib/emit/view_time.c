@@ -31,7 +31,7 @@ static int most_first(const void *a, const void *b)
 }
 
 /* What the host takes is red, what somebody waits for by himself is plain. */
-static enum human_style style_of(enum part part)
+enum human_style view_part_style(enum part part)
 {
 	switch (part) {
 	case PART_SELF:
@@ -55,7 +55,7 @@ static void share_line(struct buf *out, const struct emit_style *st, double shar
 		       enum human_style style, const char *what, uint64_t ns)
 {
 	buf_printf(out, "    %6s ", human_percent(share).s);
-	plot_bar(out, share, BAR_COLUMNS, st->utf8, st->color, style);
+	plot_bar(out, share, BAR_COLUMNS, st->form, st->color, style);
 	buf_printf(out, " %s: %s\n", what, human_ns(ns).s);
 }
 
@@ -95,7 +95,7 @@ static void process(struct buf *out, const struct world *w, const struct view_ti
 		}
 		snprintf(what, sizeof(what), "%s, %s", v[i].call ? "in calls" : "outside",
 			 v[i].part == PART_SELF ? self : part_text(v[i].part));
-		share_line(out, st, share, style_of(v[i].part), what, v[i].ns);
+		share_line(out, st, share, view_part_style(v[i].part), what, v[i].ns);
 	}
 	if (rest)
 		share_line(out, st, (double)rest / (double)t->ns, HUMAN_PLAIN, "all else", rest);
@@ -151,9 +151,9 @@ bool view_rates_text(struct buf *out, const struct ops_summary *s, const struct 
 		buf_printf(out, "  %-8s %12s, at most %12s%s", source_name(r->source), mean, most,
 			   st->plot ? "\n" : "  ");
 		if (st->plot) {
-			plot_curve(out, points, n, top, most, PLOT_LINES, 2, st->utf8);
+			plot_curve(out, points, n, top, most, PLOT_LINES, 2, st->form);
 		} else {
-			plot_spark(out, points, n, top, st->utf8);
+			plot_spark(out, points, n, top, st->form);
 			buf_putc(out, '\n');
 		}
 	}
@@ -183,7 +183,7 @@ static void histogram(struct buf *out, const struct ops_row *r, unsigned from, u
 
 		buf_printf(out, "    %8s up to %-8s ", human_ns(power_low(k)).s,
 			   human_ns(k < 64 ? 1ull << k : UINT64_MAX).s);
-		plot_bar(out, (double)r->powers[k] / (double)most, 2 * BAR_COLUMNS, st->utf8,
+		plot_bar(out, (double)r->powers[k] / (double)most, 2 * BAR_COLUMNS, st->form,
 			 st->color, HUMAN_CYAN);
 		buf_printf(out, " %s, %s\n", human_count(r->powers[k]).s, human_percent(share).s);
 	}
@@ -197,7 +197,7 @@ static void shape(struct buf *out, const struct ops_row *r, unsigned from, unsig
 	for (unsigned k = from; k <= to; k++)
 		v[k - from] = (double)r->powers[k];
 	buf_printf(out, "  %-24s %8s ", r->op->name, human_ns(power_low(from)).s);
-	plot_spark(out, v, to - from + 1, (double)most, st->utf8);
+	plot_spark(out, v, to - from + 1, (double)most, st->form);
 	buf_printf(out, " %s\n", human_ns(to < 64 ? 1ull << to : UINT64_MAX).s);
 }
 

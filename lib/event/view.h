@@ -175,6 +175,8 @@ struct view {
 	VEC(struct view_memory) memory;
 	VEC(struct view_time) times;
 	VEC(struct view_rate) rates;
+	/* With times: what the host took from threads, when; NULL: none. Points count nanoseconds. */
+	const struct series *lost[PART_COUNT];
 	uint64_t memory_bytes; /* of the node, 0 unknown */
 	bool off_cpu;	       /* it was asked to record where threads wait */
 };

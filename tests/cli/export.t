@@ -6,6 +6,7 @@
 
 import csv
 import gzip
+import html
 import io
 import json
 import os
@@ -139,6 +140,44 @@ tap.same(db.execute("select count(*) from events").fetchone()[0], sum(e["source"
 db.close()
 tap.same(run("-f", "sqlite", run_ige)[0], 2, "sqlite wants a file")
 tap.same(run("-f", "json", "--max-db", "1m", run_ige)[0], 2, "--max-db is for archives")
+
+# The report as a page: what explain and stat say, in any form of input, and nothing that a browser would fetch or run.
+EXPLAIN = os.path.join(tap.BIN, "ingero-explain")
+
+
+def esc(text):
+    return html.escape(text).replace("&#x27;", "&#39;")
+
+
+status, page, err = run("-f", "html", run_ige)
+page = page.decode()
+told = json.loads(subprocess.run([EXPLAIN, "--json", "--top", "20", run_ige], **NEWS).stdout)
+tap.ok(status == 0 and err == "" and page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n"), "html: a page", err)
+tap.ok(told["chains"] and all(esc(c["summary"]) in page for c in told["chains"]),
+       "html: every cause with its sentence")
+tap.ok(page.index(esc(told["chains"][0]["summary"])[:40]) < page.index("</title>"), "html: the first one is the title")
+tap.none((c["recommendations"][0]["command"] for c in told["chains"]
+          if c["recommendations"] and esc(c["recommendations"][0]["command"]) not in page), "html: with the command of its fix")
+tap.none((r["op"] for r in stat["ops"] if f'>{r["op"]}</td><td class="n" data-h="count">{r["count"]:,}</td>' not in page),
+         "html: every operation, as often as stat counts it")
+tap.ok(f'{stat["coverage"]["events"]:,} events, {stat["coverage"]["lost"]:,} lost' in page, "html: what is covered")
+tap.none((x for x in ("<script", "http://", "https://", "url(", "@import", "<img", "<link", " onload", "javascript:") if x in page.lower()),
+         "html: nothing from elsewhere, nothing that runs")
+tap.same(run("-f", "html", data=data)[1].decode(), page, "html: from a pipe the same bytes")
+tap.same(run("-o", path("x.html"), run_ige)[0], 0, "html: by its ending")
+with open(path("x.html")) as f:
+    tap.same(f.read(), page, "html: the same bytes in a file")
+analyzed_page = run("-f", "html", data=analyzed)[1].decode()
+tap.ok(esc(told["chains"][0]["summary"]) in analyzed_page, "html: of a stream that was analyzed before")
+tap.ok("No cause found" in run("-f", "html", "-n", "elsewhere", run_ige)[1].decode() or
+       "none of them in what was asked for" in run("-f", "html", "-n", "elsewhere", run_ige)[1].decode(), "html: -n chooses causes")
+part = run("-f", "html", "--last", "100ms", run_ige)[1].decode()
+tap.ok("100 ms recorded" in part, "html: --last", part[part.find("recorded") - 60:][:100])
+tap.same(run("-f", "html", "-w", ".pid == 1", run_ige)[0], 2, "html: not with -w")
+with open(path("half.ige"), "wb") as f:
+    f.write(data[:len(data) // 2])
+status, half, err = run("-f", "html", path("half.ige"))
+tap.ok(status == 4 and b"<b>Incomplete:</b>" in half and err, "html: a recording that was cut says so first", err)
 
 # Damage.
 with open(path("cut.ige"), "wb") as f:

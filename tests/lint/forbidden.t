@@ -39,6 +39,7 @@ ALLOWED = {
     ("lib/cli/serving.c", "getenv"): "a token, which no option may hold",
     ("lib/cli/term.c", "getenv"): "NO_COLOR and TERM decide about colour",
     ("lib/cli/sibling.c", "getenv"): "PATH",
+    ("lib/cli/otel.c", "getenv"): "OTEL_EXPORTER_OTLP_*, where a push goes",
     ("lib/cli/sibling.c", "_exit"): "the forked child that could not become another program",
     ("lib/cli/signals.c", "_exit"): "the second interrupt ends at once",
     ("lib/select/confined.c", "_exit"): "the forked child that evaluates what others wrote",

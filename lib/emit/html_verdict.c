@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values are the chain's own: nothing is worked out here. */
+#include "lib/emit/html_verdict.h"
+
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/emit/html_course.h"
+#include "lib/emit/html_text.h"
+#include "lib/emit/report_breakdown.h"
+#include "lib/emit/report_parts.h"
+#include "lib/emit/report_verdict.h"
+
+#define TEXT_MOST 400
+
+static unsigned level(const struct chain *c)
+{
+	return c->severity >= CHAIN_HIGH ? 3 : c->severity == CHAIN_MEDIUM ? 2 : 1;
+}
+
+/* The worst that is to be shown; NULL: none. *n: how many there are. */
+static const struct chain *worst(const struct report *r, unsigned *n)
+{
+	const struct chain *first = NULL;
+
+	*n = 0;
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		if (!report_selects(r, &r->chains->v.v[i]))
+			continue;
+		first = first ? first : &r->chains->v.v[i];
+		(*n)++;
+	}
+	return first;
+}
+
+void html_title(struct buf *out, const struct html_page *p, size_t most)
+{
+	unsigned n;
+	const struct chain *c = worst(p->report, &n);
+
+	html_escape(out, c ? c->summary : bytes_of("ingero: no cause found"), most);
+}
+
+static void text_of(struct buf *out, struct json o, const char *key, const char *otherwise)
+{
+	struct json v = json_get(o, key);
+	struct bytes text = json_bytes(v);
+
+	html_escape(out, text.n ? text : bytes_of(otherwise), TEXT_MOST);
+	json_free(v);
+}
+
+static void lost(struct buf *out, const struct chain *c)
+{
+	char ns[48];
+
+	buf_puts(out, "<div><dt>");
+	if (c->lost_ns == 0) {
+		buf_puts(out, "Count</dt><dd>");
+		buf_puts(out, human_count(c->count).s);
+		buf_putc(out, ' ');
+		text_of(out, c->body, "counted", "waits");
+	} else {
+		buf_printf(out, "Lost</dt><dd>%s <small>%s of wall time, ",
+			   report_ns(ns, sizeof(ns), (double)c->lost_ns),
+			   human_percent(report_number(c->body, "share_of_wall")).s);
+		buf_puts(out, human_count(c->count).s);
+		buf_putc(out, ' ');
+		text_of(out, c->body, "counted", "waits");
+		buf_puts(out, "</small>");
+	}
+	buf_puts(out, "</dd></div>");
+}
+
+static void facts(struct buf *out, const struct chain *c)
+{
+	struct json who = json_get(c->body, "culprit"), sites = json_get(c->body, "sites"),
+		    site = json_at(sites, 0), victim = json_get(c->body, "victim");
+
+	buf_puts(out, "<dl class=\"key\">");
+	lost(out, c);
+	buf_puts(out, "<div><dt>Culprit</dt><dd>");
+	text_of(out, who, "text", "nobody to name");
+	buf_puts(out, "</dd></div><div><dt>Where</dt><dd>");
+	if (site.is) {
+		text_of(out, site, "text", "(no stack)");
+		buf_puts(out, " <small>");
+		text_of(out, site, "op", "");
+		buf_puts(out, "</small>");
+	} else {
+		text_of(out, victim, "comm", "the machine");
+	}
+	buf_puts(out, "</dd></div></dl>\n");
+	json_free(victim);
+	json_free(site);
+	json_free(sites);
+	json_free(who);
+}
+
+static void fix(struct buf *out, const struct chain *c)
+{
+	struct json all = json_get(c->body, "recommendations"), first = json_at(all, 0),
+		    command = json_get(first, "command");
+
+	if (first.is) {
+		buf_puts(out, "<p><b>Fix:</b> ");
+		text_of(out, first, "action", "");
+		buf_puts(out, "</p>\n");
+	}
+	if (json_bytes(command).n) {
+		buf_puts(out, "<pre><code>");
+		html_escape(out, json_bytes(command), 0);
+		buf_puts(out, "</code></pre>\n");
+	}
+	json_free(command);
+	json_free(first);
+	json_free(all);
+}
+
+/* Every cause a line: how bad, what, whose doing, what it took. Bars are of the largest. */
+static void blame(struct buf *out, const struct report *r)
+{
+	double most = 0;
+	unsigned at = 0;
+	char ns[48];
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		if (report_selects(r, &r->chains->v.v[i]) &&
+		    (double)r->chains->v.v[i].lost_ns > most)
+			most = (double)r->chains->v.v[i].lost_ns;
+	buf_puts(out, "<h3>Who took it</h3>\n");
+	for (size_t i = 0; i < r->chains->v.n && at < HTML_LANES; i++) {
+		const struct chain *c = &r->chains->v.v[i];
+		struct json who;
+
+		if (!report_selects(r, c))
+			continue;
+		who = json_get(c->body, "culprit");
+		buf_printf(out,
+			   "<div class=\"blame\"><span class=\"badge v%u\">%s</span><span><a "
+			   "href=\"#cause-%u\">",
+			   level(c), chain_severity_name(c->severity), at + 1);
+		at++;
+		html_escape(out, c->kind, TEXT_MOST);
+		buf_puts(out, "</a> ");
+		text_of(out, who, "text", "");
+		buf_puts(out, "</span>");
+		html_bar(out, most > 0 ? (double)c->lost_ns / most : 0,
+			 level(c) == 3	 ? HUMAN_RED
+			 : level(c) == 2 ? HUMAN_YELLOW
+					 : HUMAN_BLUE);
+		buf_printf(out, "<span class=\"n\">%s</span></div>\n",
+			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
+		json_free(who);
+	}
+}
+
+/* What makes every figure a lower bound is said before anybody believes one. */
+static void warning(struct buf *out, const struct html_page *p)
+{
+	const struct report *r = p->report;
+
+	if (r->partial) {
+		buf_puts(out, "<div class=\"warn\"><b>Incomplete:</b> ");
+		html_escape(out,
+			    bytes_of(r->partial_text ? r->partial_text
+						     : "the input could not be read to its end"),
+			    TEXT_MOST);
+		buf_puts(out, "; the page covers what could be read.</div>\n");
+	}
+	if (p->ops->lost || r->lost)
+		buf_printf(out,
+			   "<div class=\"warn\"><b>%s events were lost:</b> every figure is a "
+			   "lower bound "
+			   "(<a href=\"#coverage\">what is covered</a>).</div>\n",
+			   human_count(p->ops->lost > r->lost ? p->ops->lost : r->lost).s);
+	if (r->growing)
+		buf_puts(out,
+			 "<div class=\"warn\">The recording was still being written: the page says "
+			 "what there was.</div>\n");
+}
+
+/* The first line is the verdict; green only where somebody looked and nothing was there. */
+static void nothing(struct buf *out, struct bytes text, bool healthy)
+{
+	const char *end = text.n ? memchr(text.p, '\n', text.n) : NULL;
+	size_t n = end ? (size_t)(end - text.p) : text.n;
+
+	buf_printf(out, "<div class=\"verdict%s\"><h1>", healthy ? " v0" : "");
+	html_escape(out, (struct bytes){ text.p, n }, 0);
+	buf_puts(out, "</h1>\n");
+	html_blocks(out, (struct bytes){ text.p + n, text.n - n });
+	buf_puts(out, "</div>\n");
+}
+
+void html_verdict(struct buf *out, const struct html_page *p)
+{
+	unsigned n;
+	const struct chain *c = worst(p->report, &n);
+	struct buf text = { 0 };
+
+	if (c) {
+		buf_printf(out, "<div class=\"verdict v%u\"><span class=\"badge v%u\">%s</span> ",
+			   level(c), level(c), chain_severity_name(c->severity));
+		buf_puts(out, "<h1>");
+		html_escape(out, c->summary, 0);
+		buf_puts(out, "</h1>\n");
+		facts(out, c);
+		fix(out, c);
+		if (n > 1)
+			blame(out, p->report);
+		buf_puts(out, "</div>\n");
+	} else {
+		report_verdict_none(&text, p->report);
+		nothing(out, buf_bytes(&text),
+			p->report->events && !p->report->partial &&
+				report_recorded(p->report, "host_recorded"));
+		out->failed |= text.failed;
+	}
+	warning(out, p);
+	buf_free(&text);
+}
+
+void html_cause(struct buf *out, const struct chain *c, unsigned at)
+{
+	buf_printf(out, "<section id=\"cause-%u\"><h2><span class=\"badge v%u\">%s</span> ", at,
+		   level(c), chain_severity_name(c->severity));
+	html_escape(out, c->kind, TEXT_MOST);
+	buf_puts(out, "</h2>\n<p>");
+	html_escape(out, c->summary, 0);
+	buf_puts(out, "</p>\n");
+}

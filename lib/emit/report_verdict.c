@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* That nothing was found means something else where nothing was recorded: it is said with the numbers. */
+#include "lib/emit/report_verdict.h"
+
+#include "lib/base/human.h"
+#include "lib/base/timetext.h"
+#include "lib/emit/report_breakdown.h"
+#include "lib/emit/report_oncpu.h"
+#include "lib/emit/report_parts.h"
+
+void report_verdict_none(struct buf *out, const struct report *r)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+	double host = 0, whole = 0, thread = 0, device = 0;
+	unsigned hidden = 0;
+	size_t shown = 0;
+	char a[48];
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		hidden += r->chains->v.v[i].hidden;
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json p = json_at(all, i), parts = json_get(p, "calling_parts");
+
+		if (report_shows(r, p)) {
+			shown++;
+			host += report_number(p, "host_ns");
+			whole += report_number(p, "thread_ns");
+			thread += report_number(p, "calling_thread_ns");
+			device += report_number(parts, "device");
+		}
+		json_free(parts);
+		json_free(p);
+	}
+	if (hidden)
+		buf_printf(out, "%u cause%s found, none of them in what was asked for.\n", hidden,
+			   hidden == 1 ? " was" : "s were");
+	else if (r->events == 0 && r->partial)
+		buf_puts(out, "Nothing can be said: no event could be read.\n");
+	else if (r->events == 0 && r->growing)
+		buf_puts(out, "Nothing can be said yet: the recording has just begun and holds no "
+			      "events.\n");
+	else if (r->events == 0)
+		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can "
+			      "be said about its processes.\n");
+	else if (json_length(all) == 0)
+		buf_puts(out,
+			 "Nothing can be said: the recording holds no thread's calls or waits.\n");
+	else if (shown == 0)
+		buf_puts(out, "Nothing can be said: the recording holds no process of that number "
+			      "that made calls or waited.\n");
+	else if (!report_recorded(r, "host_recorded"))
+		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU "
+			      "intervals (recorded without "
+			      "scheduler events), so only the calls themselves are known.\n");
+	else {
+		buf_printf(out, "No host cause found: the host took %s",
+			   report_ns(a, sizeof(a), host));
+		if (whole > 0)
+			buf_printf(out, ", %.1f%% of the time of the recorded threads",
+				   host / whole * 100);
+		if (thread > 0)
+			buf_printf(out,
+				   "; those that make calls waited %.1f%% of theirs for the device",
+				   device / thread * 100);
+		buf_puts(out, ". If anything is slow, it is the device or the program itself.\n");
+		report_oncpu_sentence(out, r);
+	}
+	json_free(all);
+}
+
+/* What share of the calls figures are of. */
+static void left_out(struct buf *out, const struct report *r)
+{
+	double missing = report_number(r->chains->analysis, "calls_left_out"),
+	       calls = report_number(r->chains->analysis, "calls");
+
+	if (!(missing > 0))
+		return;
+	buf_printf(out,
+		   "Calls: %.0f of %.0f were recorded (%.0f %%), the others only counted: "
+		   "counts and sums are lower bounds, times without calls upper bounds.\n",
+		   calls, calls + missing, calls / (calls + missing) * 100);
+}
+
+void report_coverage(struct buf *out, const struct report *r)
+{
+	double lost = report_number(r->chains->analysis, "lost_events"),
+	       late = report_number(r->chains->analysis, "late_events");
+	char t[64];
+
+	buf_puts(out, "\nCoverage: ");
+	buf_puts(out, human_count(r->events).s);
+	buf_printf(out, " events over %s, ",
+		   report_ns(t, sizeof(t), (double)(r->end_ns - r->start_ns)));
+	buf_puts(out, human_count(lost > (double)r->lost ? (uint64_t)lost : r->lost).s);
+	buf_puts(out, " lost");
+	if (late > 0)
+		buf_printf(out, ", %.0f too late to be placed", late);
+	if (lost > 0 || r->lost)
+		buf_puts(out, " (every figure is a lower bound)");
+	if (r->has_real && r->has_start)
+		buf_printf(out, ", from %s",
+			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
+	buf_putc(out, '\n');
+	left_out(out, r);
+	if (r->partial) {
+		buf_puts(out, "Incomplete: ");
+		human_safe(out,
+			   bytes_of(r->partial_text ? r->partial_text
+						    : "the input could not be read to its end"));
+		buf_puts(out, "; the report covers what could be read.\n");
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the report says when no cause was found, and what it covers.
+ */
+#ifndef INGERO_EMIT_REPORT_VERDICT_H
+#define INGERO_EMIT_REPORT_VERDICT_H
+
+#include "lib/emit/report.h"
+
+/* When nothing was found: what that means here. */
+void report_verdict_none(struct buf *out, const struct report *r);
+
+/* Events, time, losses; behind an empty line. */
+void report_coverage(struct buf *out, const struct report *r);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each question is asked of every item; the answers meet in the page. */
+#include "lib/serve/page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/ask/chains.h"
+#include "lib/ask/chosen.h"
+#include "lib/ask/failures.h"
+#include "lib/ask/oncpu.h"
+#include "lib/ask/ops.h"
+#include "lib/ask/view.h"
+#include "lib/emit/html_page.h"
+
+struct state {
+	struct emit em;
+	const struct serve_page_options *opt;
+	struct ask_chains_run *chains;
+	struct ask_failures *failures;
+	struct ask_oncpu *oncpu;
+	struct ask_ops_run *ops;
+	struct ask_view *view;
+	struct html_gap gaps[HTML_GAPS];
+	size_t ngaps;
+};
+
+static void release(void *state)
+{
+	struct state *s = state;
+
+	ask_chains_free(s->chains);
+	ask_failures_free(s->failures);
+	ask_oncpu_free(s->oncpu);
+	ask_ops_free(s->ops);
+	ask_view_free(s->view);
+	free(s);
+}
+
+static void *open_page(const struct emit *em)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->em = *em;
+	s->opt = em->opt.page;
+	s->chains = ask_chains_new(em->w, NULL);
+	s->failures = ask_failures_new(em->w);
+	s->oncpu = ask_oncpu_new(em->w);
+	s->ops = ask_ops_new(em->w, s->opt->select);
+	s->view = ask_view_new(em->w, s->opt->select, VIEW_ALL);
+	if (!s->chains || !s->failures || !s->oncpu || !s->ops || !s->view) {
+		release(s);
+		return NULL;
+	}
+	ask_ops_view(s->ops, s->view);
+	return s;
+}
+
+static void gap(struct state *s, const struct rec_LOSS *l, const struct record *rec)
+{
+	if (REC_HAS(rec, LOSS, since_ns) && REC_HAS(rec, LOSS, until_ns) && s->ngaps < HTML_GAPS)
+		s->gaps[s->ngaps++] = (struct html_gap){ l->since_ns, l->until_ns, l->count };
+}
+
+static int item(void *state, const struct stream_item *it, struct err *e)
+{
+	struct state *s = state;
+	int rc = ask_chains_item(s->chains, it, e);
+
+	if (!rc)
+		rc = ask_failures_item(s->failures, it, e);
+	if (!rc)
+		rc = ask_oncpu_item(s->oncpu, it, e);
+	if (!rc)
+		rc = ask_ops_item(s->ops, it, e);
+	if (it->kind == STREAM_RECORD && it->record->kind == RECORD_LOSS)
+		gap(s, &it->record->u.LOSS, it->record);
+	return rc;
+}
+
+static int write_page(struct state *s, const struct ask_chains *a, const struct failures *failed,
+		      const struct oncpu *used, const struct ops_summary *ops, struct err *e)
+{
+	const struct select *sel = s->opt->select;
+	struct buf notes = { 0 };
+	struct report r = { .chains = &a->list,
+			    .failures = failed,
+			    .oncpu = used,
+			    .events = a->events,
+			    .lost = a->lost,
+			    .start_ns = a->start_ns,
+			    .end_ns = a->end_ns,
+			    .real_minus_mono_ns = a->real_minus_mono_ns,
+			    .has_start = a->has_start,
+			    .has_real = a->has_real,
+			    .found_analyzed = a->found_analyzed,
+			    .top = s->opt->top,
+			    .pids = sel->pids.v,
+			    .npids = (unsigned)sel->pids.n };
+	struct html_page page = {
+		.report = &r, .ops = ops, .world = s->em.w, .gaps = s->gaps, .ngaps = s->ngaps
+	};
+	char tool[96];
+
+	snprintf(tool, sizeof(tool), "%s %s", s->em.opt.tool, s->em.opt.version);
+	page.tool = tool;
+	if (s->opt->input) {
+		r.growing = input_report(s->opt->input).growing;
+		r.partial = input_verdict(s->opt->input, &notes) != 0;
+	}
+	if (r.partial && notes.n)
+		*strchrnul(notes.p, '\n') = 0;
+	r.partial_text = r.partial && notes.n ? notes.p : NULL;
+	html_page(s->em.out, &page);
+	buf_free(&notes);
+	return s->em.out->failed ? err_nomem(e) : 0;
+}
+
+static int finish(void *state, struct err *e)
+{
+	struct state *s = state;
+	const struct select *sel = s->opt->select;
+	const struct ask_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
+				       sel->patterns.n };
+	const struct ask_chains *answer;
+	const struct failures *failed;
+	const struct oncpu *used;
+	const struct ops_summary *ops;
+	int rc = ask_chains_end(s->chains, &answer, e);
+
+	if (!rc)
+		rc = ask_choose(&answer->list, &by, e);
+	if (rc)
+		return rc;
+	failed = ask_failures_end(s->failures);
+	used = ask_oncpu_end(s->oncpu);
+	ops = ask_ops_over(s->ops) ? ask_ops_answer(s->ops) : NULL;
+	return failed && used && ops ? write_page(s, answer, failed, used, ops, e) : err_nomem(e);
+}
+
+const struct emit_format serve_page = {
+	.name = "html",
+	.endings = ".html .htm",
+	.help = "the report, one page that needs nothing else",
+	.whole = true,
+	.open = open_page,
+	.item = item,
+	.finish = finish,
+	.free = release,
+};
