@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What memory costs a followed thread itself: direct reclaim (for the machine or for its cgroup), compaction, faults
- * that had to wait for pages to be read. One event each, at its end.
+ * that had to wait for pages to be read. One event each, at its end. What the thread was doing that needed the memory is
+ * told by its stack, where getting it took longer than finding that out does.
  */
 #include "bpf/file.h"
+#include "bpf/stack.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct vm_area_struct {
@@ -11,19 +13,36 @@ struct vm_area_struct {
 };
 #pragma clang attribute pop
 
-static __always_inline void finish(struct task_struct *task, struct task_state *st, u8 kind,
-				   u64 start, u64 got, s32 order)
+#define STACK_NS 5000 /* about what walking the stack of a Python program takes */
+
+/* In a call its own stack says it. */
+static __always_inline u32 stack_of_memory(void *ctx, struct task_struct *task,
+					   struct task_state *st, u64 ns)
 {
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (config_walker == WALKER_NONE || st->ncalls || ns < STACK_NS || !regs)
+		return 0;
+	return stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task,
+			       st, ROOM_HAVE);
+}
+
+static __always_inline void finish(void *ctx, struct task_struct *task, struct task_state *st,
+				   u8 kind, u64 start, u64 got, s32 order)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 stack = stack_of_memory(ctx, task, st, now - start);
 	struct wire_host *w;
 
 	if (!task_announce(task, st)) {
 		count_loss(SOURCE_HOST, WIRE_LOST_RING);
 		return;
 	}
-	w = host_record(kind, SOURCE_HOST, task->pid, start, bpf_ktime_get_ns());
+	w = host_record(kind, SOURCE_HOST, task->pid, start, now);
 	if (!w)
 		return;
 	w->depth = st->ncalls;
+	w->x[3] = stack;
 	if (kind == WIRE_RECLAIM) {
 		w->x[0] = got;
 		w->present = 1;
@@ -46,7 +65,7 @@ static __always_inline int reclaim_begins(s32 order)
 	return 0;
 }
 
-static __always_inline int reclaim_ends(u64 got)
+static __always_inline int reclaim_ends(void *ctx, u64 got)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = task_state_of(task);
@@ -56,7 +75,7 @@ static __always_inline int reclaim_ends(u64 got)
 		return 0;
 	start = st->host.reclaim_ns;
 	st->host.reclaim_ns = 0;
-	finish(task, st, WIRE_RECLAIM, start, got, st->host.order);
+	finish(ctx, task, st, WIRE_RECLAIM, start, got, st->host.order);
 	return 0;
 }
 
@@ -69,7 +88,7 @@ int host_memory_reclaim_begin(u64 *ctx)
 SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int host_memory_reclaim_end(u64 *ctx)
 {
-	return reclaim_ends(ctx[0]);
+	return reclaim_ends(ctx, ctx[0]);
 }
 
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
@@ -81,7 +100,7 @@ int host_memory_group_begin(u64 *ctx)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")
 int host_memory_group_end(u64 *ctx)
 {
-	return reclaim_ends(ctx[0]);
+	return reclaim_ends(ctx, ctx[0]);
 }
 
 SEC("tp_btf/mm_compaction_begin")
@@ -105,7 +124,7 @@ int host_memory_compact_end(u64 *ctx)
 		return 0;
 	start = st->host.compact_ns;
 	st->host.compact_ns = 0;
-	finish(task, st, WIRE_COMPACT, start, 0, -1);
+	finish(ctx, task, st, WIRE_COMPACT, start, 0, -1);
 	return 0;
 }
 

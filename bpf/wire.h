@@ -280,7 +280,7 @@ struct wire_stolen {
 
 /* What the kernel did for a thread, or a device for it, from end - dur to end. 72 bytes; x by kind:
  *   BLOCK      device, sector, bytes, ns before the device was given the request
- *   RECLAIM    pages got, order wanted
+ *   RECLAIM    pages got, order wanted; of this and COMPACT x[3] is the number of a WIRE_STACK (no column), 0 none
  *   FAULT      address
  *   RETRANSMIT segments, TCP state, tgid (no column); tid is who connected or accepted it, 0 unknown; inode: the
  *              socket's */

@@ -43,6 +43,24 @@ uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, ui
 	return otherwise;
 }
 
+uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < g->members.n; i++) {
+		uint32_t at = g->members.v[i].cgroup;
+		double hits = at < g->v.n ? cause_counted(&g->v.v[at].limit_hits) +
+						    cause_counted(&g->v.v[at].high_hits)
+					  : 0;
+
+		if (g->members.v[i].process != process || hits <= most)
+			continue;
+		most = hits;
+		otherwise = at;
+	}
+	return otherwise;
+}
+
 bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 {
 	const struct rec_SAMPLE *s = &r->u.SAMPLE;
@@ -53,7 +71,9 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 		return true;
 	memory = s->metric >= METRIC_CGROUP_MEM_USED && s->metric <= METRIC_CGROUP_OOM_KILLS;
 	if (REC_HAS(r, SAMPLE, process))
-		return s->metric != METRIC_CGROUP_PERIODS || member(g, s->process, s->cgroup);
+		return (s->metric != METRIC_CGROUP_PERIODS &&
+			s->metric != METRIC_CGROUP_MEM_USED) ||
+		       member(g, s->process, s->cgroup);
 	if (!memory && s->metric != METRIC_CGROUP_THROTTLED_NS)
 		return true;
 	while (g->v.n <= s->cgroup) {

@@ -25,7 +25,7 @@ struct cause_cgroup {
 	double throttled_ns; /* its CPU quota's work, as last sampled */
 };
 
-/* A process that is in a cgroup whose CPU quota is counted. */
+/* A process that is in a cgroup whose CPU quota or memory is counted. */
 struct cause_member {
 	uint32_t process, cgroup;
 };
@@ -46,6 +46,9 @@ const struct cause_cgroup *cause_cgroup(const struct cause_cgroups *g, uint32_t 
 
 /* Of the cgroups whose CPU time the process counts in, the one whose quota held it back most; otherwise where none is known to. */
 uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
+
+/* Of the cgroups whose memory the process counts in, the one whose limit was hit most; otherwise where none is known to. */
+uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
 
 /* How much a counter grew. */
 static inline double cause_counted(const struct cause_counter *k)

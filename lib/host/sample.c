@@ -321,6 +321,18 @@ static void say_place(struct host_sampler *s, const struct host_target *which,
 		REC_SET(&r, SAMPLE, cgroup, limit->cgroup);
 		say(s, &r);
 	}
+	for (unsigned i = 0; i < t->ngroups; i++) {
+		const struct host_group *group = &s->groups.v.v[t->groups[i] - 1];
+		struct host_memory_group_now now;
+		struct record r;
+
+		if (!host_memory_group_read(&group->files, &s->room, &now))
+			continue;
+		r = sample(s, METRIC_CGROUP_MEM_USED, (double)now.used_bytes);
+		REC_SET(&r, SAMPLE, process, which->process);
+		REC_SET(&r, SAMPLE, cgroup, group->cgroup);
+		say(s, &r);
+	}
 }
 
 static struct target *target_of(struct host_sampler *s, uint32_t tgid)
@@ -367,9 +379,9 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 	}
 	if (now.moved) {
 		find_limits(s, t);
-		say_place(s, which, t);
 		t->ngroups = host_groups_find(&s->groups, &s->trees, s->world, s->node, t->tgid,
 					      t->groups);
+		say_place(s, which, t);
 	}
 	host_groups_seen(&s->groups, t->groups, t->ngroups, s->tick);
 	for (unsigned i = 0; i < t->nlimits; i++)

@@ -258,6 +258,8 @@ static bool take_host(struct probe_wire *wire, const struct wire_host *h)
 	ev.end_ns = (int64_t)h->end_ns;
 	ev.dur_ns = h->dur_ns;
 	ev.depth = h->depth;
+	if (h->kind == WIRE_RECLAIM || h->kind == WIRE_COMPACT)
+		ev.stack = probe_wire_stack(wire, (uint32_t)h->x[3]);
 	for (unsigned i = 0; i < 4; i++)
 		if (h->present >> i & 1)
 			event_set(&ev, def, shapes[shape].cols[i], h->x[i]);

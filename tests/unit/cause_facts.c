@@ -5,6 +5,7 @@
  */
 #include "tests/tap.h"
 
+#include "lib/base/hash.h"
 #include "lib/event/chain.h"
 #include "tests/unit/events.h"
 
@@ -163,6 +164,38 @@ static void clock_at(struct stage *s, int64_t time)
 	REC_SET(r, CLOCK, source, bytes_of("end"));
 }
 
+/* The process's memory counts in a cgroup that no event names; its limit was hit that often before and after. */
+static void memory_of(struct stage *s, struct actor a, const char *path, double before,
+		      double after)
+{
+	struct world_cgroup g = { .node = s->node,
+				  .id = hash_bytes(path, strlen(path), 0),
+				  .path = world_string(s->w, bytes_of(path)) };
+	uint32_t cgroup = world_cgroup(s->w, &g);
+	struct {
+		uint32_t metric;
+		double value;
+		bool of_process;
+	} said[] = { { METRIC_CGROUP_MEM_USED, 1 << 29, true },
+		     { METRIC_CGROUP_MEM_USED, 1 << 30, false },
+		     { METRIC_CGROUP_MEM_LIMIT, 1 << 30, false },
+		     { METRIC_CGROUP_MEM_MAX, before, false },
+		     { METRIC_CGROUP_MEM_MAX, after, false } };
+
+	for (unsigned i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, time_ns, 0);
+		REC_SET(&r, SAMPLE, metric, said[i].metric);
+		REC_SET(&r, SAMPLE, value, said[i].value);
+		REC_SET(&r, SAMPLE, cgroup, cgroup);
+		if (said[i].of_process)
+			REC_SET(&r, SAMPLE, process, a.process);
+		if (!vec_push(&s->rec, r))
+			abort();
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -249,6 +282,13 @@ int main(void)
 	for (t = 0; t < LENGTH; t += 10 * MS)
 		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 2 * MS + 50 * US);
 	silent(&s, "reclaiming for half a percent of the time");
+	calls(&s, v);
+	memory_of(&s, v, "memory:/pod", 0, 0);
+	memory_of(&s, v, "memory:/pod/app", 10, 15);
+	for (t = 0; t < LENGTH; t += 10 * MS)
+		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 3 * MS);
+	tells(&s, "memory-pressure", "its cgroup memory:/pod/app is at its limit of 1.0 GiB",
+	      500 * MS);
 	calls(&s, v);
 	for (t = 0; t < LENGTH; t += 10 * MS)
 		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,

@@ -6,9 +6,11 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/human.h"
 #include "lib/cause/detect/watches.h"
+#include "lib/cause/names.h"
 #include "lib/cause/tolls.h"
 
 #define NESTED_MAX 8 /* sections of a thread that may lie in one to come */
@@ -114,13 +116,20 @@ static void grown(struct fact *f, const struct cause *c, enum metric_id metric, 
 		fact_evidence(f, what, (m->last - m->first) * scale, unit);
 }
 
+/* The events say in which cgroup a thread is, samples in which of them its memory counts. */
+static uint32_t limit_of(const struct cause *c, const struct process_memory *m)
+{
+	return cause_cgroups_limit(&c->cgroups, m->row.process, m->cgroup);
+}
+
 static void pressure_text(struct fact *f, const struct cause *c, const struct process_memory *m)
 {
 	static const char *const what[] = { [RECLAIM] = "reclaiming memory for itself",
 					    [COMPACT] = "compacting memory for itself",
 					    [SWAP_IN] = "reading back what was swapped out" };
-	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, m->cgroup);
-	const struct world_cgroup *cg = world_get_cgroup(c->w, m->cgroup);
+	uint32_t cgroup = limit_of(c, m);
+	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, cgroup);
+	const struct world_cgroup *cg = world_get_cgroup(c->w, cgroup);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
 	bool limited = g && g->limit > 0 &&
 		       cause_counted(&g->limit_hits) + cause_counted(&g->high_hits) > 0;
@@ -133,6 +142,15 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 	buf_puts(&f->summary, " lost ");
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, " for want of memory, mostly %s", what[most]);
+	for (unsigned i = 0; i < f->nsites; i++) {
+		uint32_t frame = name_site_frame(c->w, f->sites[i].stack);
+
+		if (!frame)
+			continue; /* too short for its stack to be told */
+		buf_puts(&f->summary, " in ");
+		name_frame(&f->summary, c->w, frame);
+		break;
+	}
 	for (unsigned i = 0; i < FILE_READ; i++) {
 		if (m->n[i])
 			fact_evidence(f, what[i], (double)m->ns[i], "ns");
@@ -153,8 +171,14 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 		buf_printf(&f->summary, ": its cgroup %.*s is at its limit of %s", (int)path.n,
 			   path.p ? path.p : "", human_bytes((uint64_t)g->limit).s);
 		f->culprit.kind = "cgroup";
-		buf_printf(&command, "echo %.0f > /sys/fs/cgroup%.*s/memory.max", g->limit * 1.5,
-			   (int)path.n, path.p ? path.p : "");
+		if (path.n > 7 && memcmp(path.p, "memory:", 7) == 0) /* version 1 */
+			buf_printf(&command,
+				   "echo %.0f | sudo tee "
+				   "/sys/fs/cgroup/memory%.*s/memory.limit_in_bytes",
+				   g->limit * 1.5, (int)path.n - 7, path.p + 7);
+		else
+			buf_printf(&command, "echo %.0f | sudo tee /sys/fs/cgroup%.*s/memory.max",
+				   g->limit * 1.5, (int)path.n, path.p ? path.p : "");
 		fact_fix(f, "Give its cgroup (container, pod) more memory", buf_text(&command), 0,
 			 f->lost_ns, "all of it, if what it touches fits then");
 	} else {
@@ -185,7 +209,7 @@ static void file_text(struct fact *f, const struct cause *c, const struct proces
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
 	const struct process_memory *m = (struct process_memory *)r;
-	const struct world_cgroup *cg = world_get_cgroup(c->w, m->cgroup);
+	const struct world_cgroup *cg = world_get_cgroup(c->w, limit_of(c, m));
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
 	const char *name = r->of ? cause_files_name(&c->files, m->file_id) : NULL;
 	struct fact *f = &t->f;
