@@ -150,7 +150,7 @@ lib_src := $(filter-out lib/archive/%,$(lib_src))
 cmd_src := $(filter-out cmd/ingero-query.c,$(cmd_src))
 unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif
-lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,lib/net/client.c) \
+lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c easy.c fan.c)) \
 	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,lib/net/server.c) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(lib_src))
 ifdef HAVE_BPF
@@ -208,7 +208,7 @@ $(BUILD)/libingero.a: $(lib_obj) $(BUILD)/libingero.list
 
 # Only who speaks HTTP links with what does.
 net_libs := $(if $(HAVE_CURL),-lcurl) $(if $(HAVE_MICROHTTPD),-lmicrohttpd) $(if $(HAVE_GNUTLS),-lgnutls)
-$(addprefix $(BUILD)/bin/ingero-,export mcp dashboard): NET_LIBS = $(net_libs)
+$(addprefix $(BUILD)/bin/ingero-,export mcp dashboard query explain): NET_LIBS = $(net_libs)
 
 $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
 	@mkdir -p $(@D)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In builds without libcurl: every use says so. */
-#include "lib/net/client.h"
+#include "lib/net/fan.h"
+
+static const char *const without = "built without libcurl (make deps, then make)";
 
 int net_client_new(struct net_client **out, const struct net_client_options *opt, struct err *e)
 {
 	(void)opt;
 	*out = NULL;
-	return err_set(e, ERR_CANNOT, "built without libcurl (make deps, then make)");
+	return err_set(e, ERR_CANNOT, "%s", without);
 }
 
 void net_client_free(struct net_client *c)
@@ -22,4 +24,30 @@ int net_client_send(struct net_client *c, const char *url, const char *type, str
 	(void)body;
 	(void)answer;
 	return err_set(e, ERR_CANNOT, "%s: built without libcurl", url);
+}
+
+int net_fan_new(struct net_fan **out, const struct net_client_options *opt, struct err *e)
+{
+	(void)opt;
+	*out = NULL;
+	return err_set(e, ERR_CANNOT, "%s", without);
+}
+
+void net_fan_free(struct net_fan *f)
+{
+	(void)f;
+}
+
+int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_once,
+		void (*done)(void *ctx, struct net_ask *ask), bool (*stop)(void *ctx), void *ctx,
+		struct err *e)
+{
+	(void)f;
+	(void)asks;
+	(void)n;
+	(void)at_once;
+	(void)done;
+	(void)stop;
+	(void)ctx;
+	return err_set(e, ERR_CANNOT, "%s", without);
 }

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a request was sent is taken before libcurl hears of it, when its answer came after: what lies between is never too short. */
+#include "lib/net/fan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/net/easy.h"
+
+#define LOOK_MS 100 /* how late a stop is noticed */
+
+struct net_fan {
+	struct net_client_options opt;
+	CURLM *multi;
+};
+
+/* One that runs. */
+struct running {
+	struct net_ask *ask;
+	CURL *h;
+	struct net_taking taking;
+	char error[CURL_ERROR_SIZE];
+	struct curl_slist *headers;
+};
+
+static int64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+int net_fan_new(struct net_fan **out, const struct net_client_options *opt, struct err *e)
+{
+	struct net_fan *f;
+
+	*out = NULL;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return err_set(e, ERR_CANNOT, "libcurl cannot be initialised");
+	f = calloc(1, sizeof(*f));
+	if (f)
+		f->multi = curl_multi_init();
+	if (!f || !f->multi) {
+		free(f);
+		return err_nomem(e);
+	}
+	f->opt = *opt;
+	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(10000000000);
+	f->opt.answer_max = opt->answer_max ? opt->answer_max : 1 << 20;
+	*out = f;
+	return 0;
+}
+
+void net_fan_free(struct net_fan *f)
+{
+	if (!f)
+		return;
+	curl_multi_cleanup(f->multi);
+	free(f);
+}
+
+static size_t began(char *p, size_t size, size_t n, void *arg)
+{
+	struct net_ask *a = arg;
+
+	(void)p;
+	if (!a->came_ns)
+		a->came_ns = now();
+	return size * n;
+}
+
+/* The whole may take as long as it likes, silence may not. */
+static void without_end(CURL *h, const struct net_client_options *opt)
+{
+	long seconds = (long)((opt->timeout_ns + 999999999) / 1000000000);
+
+	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 0L);
+	curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
+	curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, seconds);
+}
+
+static void let_go(struct net_fan *f, struct running *r)
+{
+	if (r->h) {
+		curl_multi_remove_handle(f->multi, r->h);
+		curl_easy_cleanup(r->h);
+	}
+	curl_slist_free_all(r->headers);
+	if (r->ask->rc)
+		net_answer_free(&r->ask->answer);
+	r->ask->running = NULL;
+	free(r);
+}
+
+static int begin(struct net_fan *f, struct net_ask *a, struct err *e)
+{
+	struct running *r = calloc(1, sizeof(*r));
+	bool good;
+
+	a->answer = (struct net_answer){ 0 };
+	a->came_ns = 0;
+	a->rc = 0;
+	if (!r)
+		return a->rc = err_nomem(e);
+	a->running = r;
+	r->ask = a;
+	r->taking = (struct net_taking){ .into = a->to_file ? NULL : &a->answer.body,
+					 .fd = a->fd,
+					 .max = a->to_file ? SIZE_MAX : f->opt.answer_max };
+	r->h = curl_easy_init();
+	r->headers = net_easy_headers(&f->opt, a->type);
+	good = r->h && r->headers &&
+	       net_easy_set(r->h, &f->opt, a->url, a->type, a->body, r->headers, &r->taking,
+			    r->error);
+	if (good) {
+		curl_easy_setopt(r->h, CURLOPT_PRIVATE, r);
+		curl_easy_setopt(r->h, CURLOPT_HEADERFUNCTION, began);
+		curl_easy_setopt(r->h, CURLOPT_HEADERDATA, a);
+		if (a->to_file)
+			without_end(r->h, &f->opt);
+		a->sent_ns = now();
+		good = curl_multi_add_handle(f->multi, r->h) == CURLM_OK;
+	}
+	if (good)
+		return 0;
+	a->rc = err_nomem(e);
+	let_go(f, r);
+	return a->rc;
+}
+
+static struct running *ended(struct net_fan *f, CURLcode *code)
+{
+	struct running *r = NULL;
+	CURLMsg *m;
+	int left;
+
+	while ((m = curl_multi_info_read(f->multi, &left))) {
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		*code = m->data.result;
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&r);
+		return r;
+	}
+	return NULL;
+}
+
+static void finish(struct net_fan *f, struct running *r, CURLcode code,
+		   void (*done)(void *ctx, struct net_ask *ask), void *ctx)
+{
+	struct net_ask *a = r->ask;
+
+	a->rc = net_easy_end(r->h, code, a->url, &r->taking, r->error, &a->answer, &a->e);
+	let_go(f, r);
+	if (done)
+		done(ctx, a);
+}
+
+/* What still runs is given up. */
+static void give_up(struct net_fan *f, struct net_ask *asks, size_t n, int rc, const struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!asks[i].running)
+			continue;
+		asks[i].rc = rc;
+		if (e)
+			asks[i].e = *e;
+		let_go(f, asks[i].running);
+	}
+}
+
+int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_once,
+		void (*done)(void *ctx, struct net_ask *ask), bool (*stop)(void *ctx), void *ctx,
+		struct err *e)
+{
+	size_t next = 0, open = 0;
+	CURLcode code = CURLE_OK;
+	struct running *r;
+	int rc = 0, alive;
+
+	at_once = at_once ? at_once : n;
+	while (!rc && (next < n || open)) {
+		for (; !rc && next < n && open < at_once; next++) {
+			if (asks[next].skip)
+				continue;
+			rc = begin(f, &asks[next], e);
+			open += !rc;
+			/* Sent now, since its time runs. */
+			if (!rc && curl_multi_perform(f->multi, &alive) != CURLM_OK)
+				rc = err_set(e, ERR_CANNOT, "libcurl cannot go on");
+		}
+		while (!rc && (r = ended(f, &code))) {
+			finish(f, r, code, done, ctx);
+			open--;
+		}
+		if (rc || (!open && next >= n))
+			break;
+		if (open == at_once || next >= n) {
+			curl_multi_poll(f->multi, NULL, 0, LOOK_MS, NULL);
+			if (curl_multi_perform(f->multi, &alive) != CURLM_OK)
+				rc = err_set(e, ERR_CANNOT, "libcurl cannot go on");
+		}
+		if (!rc && stop && stop(ctx))
+			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
+	}
+	give_up(f, asks, n, rc, e);
+	return rc;
+}

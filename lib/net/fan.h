@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to many servers at once. Each has its own time; connections are kept from one round to the next.
+ */
+#ifndef INGERO_NET_FAN_H
+#define INGERO_NET_FAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/net/client.h"
+
+struct net_ask {
+	/* What is asked, as net_client_send has it; borrowed. */
+	const char *url, *type;
+	struct bytes body;
+	bool skip;    /* not this time */
+	bool to_file; /* the answer goes to fd as it comes; its time counts from the last byte */
+	int fd;
+	/* What came: rc 0 and the answer, freed by the caller; else why. */
+	int rc;
+	struct err e;
+	struct net_answer answer;
+	int64_t sent_ns,
+		came_ns; /* CLOCK_REALTIME: before it was sent, when its answer began; known where rc is 0 */
+	void *running; /* while it does; the fan's */
+};
+
+struct net_fan;
+
+int net_fan_new(struct net_fan **out, const struct net_client_options *opt, struct err *e);
+void net_fan_free(struct net_fan *f);
+
+/* All of them, so many at a time (0: all). done, when not NULL, is told each as it ends, in any order. stop: ten times a second; true:
+ * ERR_INTERRUPTED, and what has not ended by then has that, too. */
+int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_once,
+		void (*done)(void *ctx, struct net_ask *ask), bool (*stop)(void *ctx), void *ctx,
+		struct err *e);
+
+#endif

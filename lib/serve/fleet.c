@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One round of one question. An answer is parsed as it comes, so that only its value is kept. */
+#include "lib/serve/fleet.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/timetext.h"
+#include "lib/serve/fleet_state.h"
+
+#define WARNINGS_MAX 65536 /* bytes; the rest says nothing new */
+#define TEXT_MAX     4096  /* of one name that another machine gives */
+#define SAID_MAX     200   /* of what it says went wrong */
+
+void fleet_warn(struct serve_fleet *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (f->warnings.n > WARNINGS_MAX)
+		return;
+	va_start(ap, fmt);
+	buf_vprintf(&f->warnings, fmt, ap);
+	va_end(ap);
+	buf_putc(&f->warnings, '\n');
+}
+
+/* ---- who is asked ---- */
+
+static int add(struct serve_fleet *f, const char *name, struct err *e)
+{
+	const char *scheme = strstr(name, "://") ? "" : f->opt.ca_file ? "https://" : "http://";
+	struct fleet_place *p = &f->places[f->n];
+	size_t n = strlen(name);
+
+	while (n && name[n - 1] == '/')
+		n--;
+	if (!n || n > 1000 || name[0] == '-' || strcspn(name, " \t\r\n?#@\\") < n ||
+	    (strstr(name, "://") && strncmp(name, "http://", 7) && strncmp(name, "https://", 8)))
+		return err_set(e, ERR_USAGE, "'%s' is no node: HOST:PORT or an URL is wanted",
+			       name);
+	for (size_t i = 0; i < f->n; i++)
+		if (strlen(f->places[i].name) == n && !strncmp(f->places[i].name, name, n))
+			return 0;
+	p->name = strndup(name, n);
+	if (!p->name || asprintf(&p->base, "%s%s", scheme, p->name) < 0) {
+		free(p->name);
+		return err_nomem(e);
+	}
+	f->nodes[f->n].name = p->name;
+	f->n++;
+	return 0;
+}
+
+int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *opt, struct err *e)
+{
+	struct net_client_options how = { .ca_file = opt->ca_file, .agent = opt->agent };
+	struct serve_fleet *f;
+	int rc = 0;
+
+	*out = NULL;
+	if (!opt->nnodes)
+		return err_set(e, ERR_USAGE, "no node is named");
+	if (opt->nnodes > FLEET_NODES_MAX)
+		return err_set(e, ERR_USAGE, "at most %d nodes at once", FLEET_NODES_MAX);
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_nomem(e);
+	f->opt = *opt;
+	f->opt.skew_ns = opt->skew_ns ? opt->skew_ns : 10000000;
+	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(5000000000);
+	f->nodes = calloc(opt->nnodes, sizeof(*f->nodes));
+	f->places = calloc(opt->nnodes, sizeof(*f->places));
+	f->asks = calloc(opt->nnodes, sizeof(*f->asks));
+	f->urls = calloc(opt->nnodes, sizeof(*f->urls));
+	if (!f->nodes || !f->places || !f->asks || !f->urls ||
+	    (opt->token && asprintf(&f->header, "Authorization: Bearer %s", opt->token) < 0))
+		rc = err_nomem(e);
+	for (size_t i = 0; !rc && i < opt->nnodes; i++)
+		rc = add(f, opt->nodes[i], e);
+	f->headers[0] = f->header;
+	how.headers = f->headers;
+	how.nheaders = f->header ? 1 : 0;
+	how.timeout_ns = f->opt.timeout_ns;
+	how.answer_max = opt->answer_max ? opt->answer_max : 32u << 20;
+	rc = rc ? rc : net_fan_new(&f->fan, &how, e);
+	if (rc)
+		serve_fleet_free(f);
+	else
+		*out = f;
+	return rc;
+}
+
+void serve_fleet_free(struct serve_fleet *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		json_free(f->places[i].answer);
+		free(f->places[i].name);
+		free(f->places[i].base);
+	}
+	net_fan_free(f->fan);
+	buf_free(&f->warnings);
+	free(f->header);
+	free(f->nodes);
+	free(f->places);
+	free(f->asks);
+	free(f->urls);
+	free(f);
+}
+
+const struct fleet_node *serve_fleet_nodes(const struct serve_fleet *f, size_t *n)
+{
+	*n = f->n;
+	return f->nodes;
+}
+
+const struct buf *serve_fleet_warnings(const struct serve_fleet *f)
+{
+	return &f->warnings;
+}
+
+/* ---- what they answer ---- */
+
+/* What is said to have gone wrong, in one line. */
+static void said(const struct net_answer *a, struct err *e)
+{
+	struct json v = JSON_NONE, text = JSON_NONE;
+	struct bytes what = { 0 };
+
+	if (json_parse(buf_bytes(&a->body), &v, NULL) == 0) {
+		text = json_get(v, "error");
+		what = json_bytes(text);
+	}
+	err_set(e, ERR_CANNOT, "HTTP status %u%s%.*s%s", a->status, what.n ? ": " : "",
+		(int)(what.n < SAID_MAX ? what.n : SAID_MAX), what.n ? what.p : "",
+		a->status == 401 ? " (a token is wanted: --token-file)" : "");
+	json_free(text);
+	json_free(v);
+}
+
+static int value_of(struct net_ask *a, struct json *out)
+{
+	int rc;
+
+	if (a->answer.status != 200) {
+		said(&a->answer, &a->e);
+		return ERR_CANNOT;
+	}
+	if (a->to_file)
+		return 0;
+	rc = json_parse(buf_bytes(&a->answer.body), out, &a->e);
+	if (!rc && json_type(*out) != JSON_TYPE_OBJECT) {
+		json_free(*out);
+		*out = JSON_NONE;
+		rc = err_set(&a->e, ERR_DAMAGED, "its answer is no JSON object");
+	}
+	return rc;
+}
+
+struct round {
+	struct serve_fleet *f;
+	const struct fleet_question *q;
+};
+
+static void done(void *ctx, struct net_ask *a)
+{
+	struct serve_fleet *f = ((struct round *)ctx)->f;
+	size_t i = (size_t)(a - f->asks);
+
+	if (!a->rc) {
+		f->places[i].sent_ns = a->sent_ns;
+		f->places[i].came_ns = a->came_ns;
+		a->rc = value_of(a, &f->places[i].answer);
+		f->nodes[i].answered = !a->rc;
+		net_answer_free(&a->answer);
+	}
+}
+
+static bool stop(void *ctx)
+{
+	const struct serve_fleet *f = ((struct round *)ctx)->f;
+
+	return f->opt.stop && f->opt.stop(f->opt.stop_ctx);
+}
+
+/* The text of an error without the address it begins with, for the node's name stands before it. */
+static const char *reason(const struct fleet_place *p, const struct net_ask *a)
+{
+	size_t n = strlen(p->base);
+	const char *text = a->e.text, *rest;
+
+	if (strncmp(text, p->base, n) != 0 || !(rest = strstr(text + n, ": ")))
+		return text;
+	return rest + 2;
+}
+
+static void tell(struct serve_fleet *f, const struct fleet_question *q)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct net_ask *a = &f->asks[i];
+
+		if (a->skip || !a->rc)
+			continue;
+		if (!f->first.text[0])
+			err_set(&f->first, ERR_CANNOT, "%s: %s", f->places[i].name,
+				reason(&f->places[i], a));
+		if (!q->quietly)
+			fleet_warn(f, "node %s is left out: %s", f->places[i].name,
+				   reason(&f->places[i], a));
+	}
+}
+
+void fleet_done(struct serve_fleet *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		json_free(f->places[i].answer);
+		f->places[i].answer = JSON_NONE;
+	}
+}
+
+int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *answered,
+		struct err *e)
+{
+	struct round round = { f, q };
+	int rc = 0;
+
+	*answered = 0;
+	f->first = (struct err){ 0 };
+	fleet_done(f);
+	for (size_t i = 0; i < f->n; i++) {
+		f->asks[i] =
+			(struct net_ask){ .skip = (q->only_answered && !f->nodes[i].answered) ||
+						  (q->fds && q->fds[i] < 0),
+					  .type = q->body.p ? "application/json" : NULL,
+					  .body = q->body,
+					  .to_file = q->fds,
+					  .fd = q->fds ? q->fds[i] : -1 };
+		f->nodes[i].answered = false;
+		if (asprintf(&f->urls[i], "%s%s", f->places[i].base, q->path) < 0) {
+			f->urls[i] = NULL;
+			rc = err_nomem(e);
+		}
+		f->asks[i].url = f->urls[i];
+	}
+	rc = rc ? rc : net_fan_out(f->fan, f->asks, f->n, q->at_once, done, stop, &round, e);
+	for (size_t i = 0; i < f->n; i++)
+		*answered += f->nodes[i].answered;
+	if (!rc)
+		tell(f, q);
+	for (size_t i = 0; i < f->n; i++) {
+		free(f->urls[i]);
+		f->urls[i] = NULL;
+	}
+	if (!rc && !*answered)
+		rc = err_set(e, ERR_CANNOT, "no node answered: %s", f->first.text);
+	if (rc)
+		fleet_done(f);
+	return rc;
+}
+
+void fleet_since(struct buf *path, const char *since)
+{
+	if (!since)
+		return;
+	buf_puts(path, strchr(buf_text(path), '?') ? "&since=" : "?since=");
+	for (; *since; since++) {
+		if (strchr("-_.~", *since) || (*since >= '0' && *since <= '9') ||
+		    ((*since | 32) >= 'a' && (*since | 32) <= 'z'))
+			buf_putc(path, *since);
+		else
+			buf_printf(path, "%%%02X", (unsigned char)*since);
+	}
+}
+
+double fleet_number(struct json object, const char *key)
+{
+	struct json v = json_get(object, key);
+	double x = json_double(v, 0);
+
+	json_free(v);
+	return isfinite(x) && x > 0 ? (x < 1e18 ? x : 1e18) : 0;
+}
+
+char *fleet_text(struct json object, const char *key)
+{
+	struct json v = json_get(object, key);
+	struct bytes b = json_bytes(v);
+	char *text = strndup(b.n ? b.p : "", b.n < TEXT_MAX ? b.n : TEXT_MAX);
+
+	json_free(v);
+	return text;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to many dashboards at once, ours or the older agent's, and their answers as one. Who does not answer, or not as agreed, is told
+ * in a warning and left out; what others say is taken as what it is: text of other machines. Durations are merged as the sketches that our
+ * dashboards send, never as means of percentiles. For one thread at a time.
+ */
+#ifndef INGERO_SERVE_FLEET_H
+#define INGERO_SERVE_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/vec.h"
+#include "lib/stat/sketch.h"
+
+#define FLEET_NODES_MAX 4096
+
+struct serve_fleet_options {
+	/* "HOST:PORT", "http://…", "https://…"; without a scheme https where ca_file is given, else http. Twice the same counts once. */
+	const char *const *nodes;
+	size_t nnodes;
+	const char *token;	 /* sent to every node; NULL: none */
+	const char *ca_file;	 /* PEM; NULL: those of the system */
+	uint64_t timeout_ns;	 /* of one node's answer; 0: 5 s */
+	uint64_t skew_ns;	 /* clocks further apart than that are told; 0: 10 ms */
+	size_t answer_max;	 /* bytes of one answer; 0: 32 MiB */
+	const char *agent;	 /* User-Agent: "ingero-query" */
+	bool (*stop)(void *ctx); /* asked ten times a second; true: ERR_INTERRUPTED. NULL: never */
+	void *stop_ctx;
+};
+
+struct serve_fleet;
+
+struct fleet_node {
+	const char *name; /* as given */
+	bool answered;	  /* the last question */
+	bool clock_known;
+	int64_t ahead_ns; /* of this machine's clock, off by error_ns at most */
+	uint64_t rtt_ns, error_ns;
+};
+
+/* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Texts of opt are borrowed until free. */
+int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *opt, struct err *e);
+void serve_fleet_free(struct serve_fleet *f);
+const struct fleet_node *serve_fleet_nodes(const struct serve_fleet *f, size_t *n);
+
+/* What was wrong so far, a line each: borrowed until the next question. */
+const struct buf *serve_fleet_warnings(const struct serve_fleet *f);
+
+/*
+ * All questions: ERR_CANNOT when nobody answered (the text says what the first one lacked), ERR_INTERRUPTED, ERR_NOMEM. since: "5m", or NULL
+ * for all; borrowed. What is returned is the caller's.
+ */
+
+/* A statement, asked of each node. columns: names; rows: arrays of values, in the order of nodes. A column "node" stands first that names
+ * the node as given, unless the statement has one of that name itself. limit: rows of each node; 0: their default. */
+struct fleet_rows {
+	struct json columns, rows;
+	bool truncated; /* some node had more */
+	size_t nodes;	/* that answered */
+};
+int serve_fleet_sql(struct serve_fleet *f, const char *sql, uint64_t limit, struct fleet_rows *out,
+		    struct err *e);
+void fleet_rows_free(struct fleet_rows *r);
+
+/* Chains of all, most severe first and then by what they lost: an array of the objects the nodes gave, each with "node". */
+int serve_fleet_chains(struct serve_fleet *f, const char *since, struct json *chains,
+		       struct err *e);
+
+/* One row per operation of all nodes. Where a node sent no sketch, quantiles of its calls are not known: then those of the slowest node
+ * stand for all, and approximate says so. */
+struct fleet_op {
+	char *operation, *source;
+	uint64_t count, errors;
+	double total_ns, p50_ns, p95_ns, p99_ns, max_ns;
+	bool approximate;
+	size_t nodes;	      /* that had it */
+	struct sketch sketch; /* of those that sent one */
+};
+struct fleet_ops {
+	VEC(struct fleet_op) v; /* most time first */
+	size_t nodes;		/* that answered */
+};
+int serve_fleet_ops(struct serve_fleet *f, const char *since, struct fleet_ops *out, struct err *e);
+void fleet_ops_free(struct fleet_ops *o);
+
+/* What each says of itself: an array of the objects the nodes gave, each with "node". */
+int serve_fleet_overview(struct serve_fleet *f, struct json *nodes, struct err *e);
+
+/* Recordings of the nodes as files of events, written to fds[i] for node i (-1: not asked); query: "since=5m&…", escaped, or "". */
+int serve_fleet_recordings(struct serve_fleet *f, const char *query, const int *fds, struct err *e);
+
+/* Clocks of those that answered last, each by the quickest of several probes: its answer is older than none of them, and by no more than
+ * half the time it took. Fills the nodes, and warns of those that are certainly further than skew_ns from the middle one. */
+int serve_fleet_clocks(struct serve_fleet *f, struct err *e);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fleet inside: one round of one question, and what its answers have to be.
+ */
+#ifndef INGERO_SERVE_FLEET_STATE_H
+#define INGERO_SERVE_FLEET_STATE_H
+
+#include "lib/net/fan.h"
+#include "lib/serve/fleet.h"
+
+struct fleet_place {
+	char *name, *base;  /* "a:8080", "http://a:8080" */
+	struct json answer; /* to the question of this round; JSON_NONE: none, or it was refused */
+	int64_t sent_ns, came_ns;
+};
+
+struct serve_fleet {
+	struct serve_fleet_options opt;
+	struct net_fan *fan;
+	char *header; /* with the token */
+	const char *headers[1];
+	struct fleet_node *nodes;
+	struct fleet_place *places;
+	size_t n;
+	struct net_ask *asks;
+	char **urls;
+	struct buf warnings;
+	struct err first; /* what the first that did not answer lacked */
+};
+
+void fleet_warn(struct serve_fleet *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+struct fleet_question {
+	const char *path;   /* "/api/v1/ops?since=5m" */
+	struct bytes body;  /* POSTed when it is there */
+	const int *fds;	    /* answers go there; NULL: they are objects */
+	size_t at_once;	    /* 0: all */
+	bool only_answered; /* not those that did not the last time */
+	bool quietly;	    /* nobody is told who does not answer */
+};
+/* Objects lie in places afterwards, until fleet_done. 0, and how many answered in *answered; ERR_CANNOT: nobody. */
+int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *answered,
+		struct err *e);
+void fleet_done(struct serve_fleet *f);
+
+/* "?since=…", escaped, behind path; "" when since is NULL. */
+void fleet_since(struct buf *path, const char *since);
+
+/* What another machine says, where it is of that type and bounded; else what stands for it. */
+double fleet_number(struct json object, const char *key);
+char *fleet_text(struct json object,
+		 const char *key); /* the caller's; "" when there is none; NULL: out of memory */
+
+#endif
