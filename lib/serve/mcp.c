@@ -266,8 +266,8 @@ struct mcp_outcome mcp_answer_batch(const struct serve_offer *offer, struct mcp_
 	const struct mcp_revision *r = mcp_session_revision(s);
 	size_t n = json_length(batch), begin = out->n;
 
-	if (!r && way->version)
-		r = mcp_revision_named(bytes_of(way->version));
+	if (!r && way->version.p)
+		r = mcp_revision_named(way->version);
 	if (r && !r->batches)
 		return refuse(
 			out, MCP_INVALID_REQUEST,

@@ -27,7 +27,7 @@ struct mcp_way {
 	bool (*gone)(void *ctx);
 	void *ctx;
 	uint64_t time_max_ns; /* of one call; 0: any */
-	const char *version;  /* the header MCP-Protocol-Version, or NULL */
+	struct bytes version; /* the header MCP-Protocol-Version, when there is one */
 };
 
 /* What became of a message. */

@@ -42,49 +42,63 @@ static bool decode64(struct bytes text, struct buf *out)
 	return true;
 }
 
-bool mcp_header_decode(const char *value, struct buf *out)
+struct bytes mcp_header(const struct net_call *call, const char *name)
 {
-	size_t n = strlen(value), open = strlen(OPEN), close = strlen(CLOSE);
+	struct bytes value = bytes_of(net_call_header(call, name));
 
-	if (n >= open + close && !memcmp(value, OPEN, open) &&
-	    !memcmp(value + n - close, CLOSE, close))
-		return decode64((struct bytes){ value + open, n - open - close }, out);
-	buf_add(out, value, n);
+	for (; value.n && strchr(" \t", *value.p); value.n--)
+		value.p++;
+	while (value.n && strchr(" \t", value.p[value.n - 1]))
+		value.n--;
+	return value;
+}
+
+bool mcp_header_decode(struct bytes value, struct buf *out)
+{
+	size_t open = strlen(OPEN), close = strlen(CLOSE);
+
+	if (value.n >= open + close && !memcmp(value.p, OPEN, open) &&
+	    !memcmp(value.p + value.n - close, CLOSE, close))
+		return decode64((struct bytes){ value.p + open, value.n - open - close }, out);
+	buf_add(out, value.p, value.n);
 	return true;
 }
 
+/* Part of a message: so much of a text. */
+#define SHOWN(text) (int)((text).n < 100 ? (text).n : 100), (text).p ? (text).p : ""
+
 static int check_name(const struct net_call *call, struct bytes name, struct mcp_fault *f)
 {
-	const char *header = net_call_header(call, "Mcp-Name");
+	struct bytes header = mcp_header(call, "Mcp-Name");
 	struct buf value = { 0 };
 	int rc = 0;
 
-	if (!header)
+	if (!header.p)
 		return mcp_fault_set(f, MCP_HEADER_MISMATCH, "the header Mcp-Name is missing");
 	if (!mcp_header_decode(header, &value))
 		rc = mcp_fault_set(f, MCP_HEADER_MISMATCH, "the header Mcp-Name is no base64");
 	else if (!bytes_equal(buf_bytes(&value), name))
 		rc = mcp_fault_set(f, MCP_HEADER_MISMATCH,
-				   "the header Mcp-Name says '%.100s', the body '%.*s'",
-				   buf_text(&value), (int)(name.n < 100 ? name.n : 100), name.p);
+				   "the header Mcp-Name says '%.*s', the body '%.*s'",
+				   SHOWN(header), SHOWN(name));
 	buf_free(&value);
 	return rc;
 }
 
 int mcp_headers_check(const struct net_call *call, const struct mcp_message *m, struct mcp_fault *f)
 {
-	const char *method = net_call_header(call, "Mcp-Method");
+	struct bytes method = mcp_header(call, "Mcp-Method");
 	struct bytes name = { 0 }, said = json_bytes(m->method);
 
-	if (!net_call_header(call, "MCP-Protocol-Version"))
+	if (!mcp_header(call, "MCP-Protocol-Version").p)
 		return mcp_fault_set(f, MCP_HEADER_MISMATCH,
 				     "the header MCP-Protocol-Version is missing");
-	if (!method)
+	if (!method.p)
 		return mcp_fault_set(f, MCP_HEADER_MISMATCH, "the header Mcp-Method is missing");
-	if (!bytes_equal(bytes_of(method), said))
+	if (!bytes_equal(method, said))
 		return mcp_fault_set(f, MCP_HEADER_MISMATCH,
-				     "the header Mcp-Method says '%.100s', the body '%.*s'", method,
-				     (int)(said.n < 100 ? said.n : 100), said.p);
+				     "the header Mcp-Method says '%.*s', the body '%.*s'",
+				     SHOWN(method), SHOWN(said));
 	if (mcp_message_is(m, "tools/call") || mcp_message_is(m, "prompts/get"))
 		name = mcp_text(m->params, "name");
 	else if (mcp_message_is(m, "resources/read"))

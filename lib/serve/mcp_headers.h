@@ -13,7 +13,10 @@
 int mcp_headers_check(const struct net_call *call, const struct mcp_message *m,
 		      struct mcp_fault *f);
 
+/* Without the blanks around it; absent when there is none. */
+struct bytes mcp_header(const struct net_call *call, const char *name);
+
 /* A header's value into out: as it stands, or decoded when it says =?base64?…?=. False: it cannot be. */
-bool mcp_header_decode(const char *value, struct buf *out);
+bool mcp_header_decode(struct bytes value, struct buf *out);
 
 #endif

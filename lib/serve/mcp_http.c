@@ -188,13 +188,13 @@ static void answer_message(struct mcp_http *h, struct post *p, const struct mcp_
 static void post(struct mcp_http *h, const struct net_call *call, struct net_reply *reply)
 {
 	const char *accept = net_call_header(call, "Accept");
-	const char *id = net_call_header(call, "Mcp-Session-Id");
+	struct bytes id = mcp_header(call, "Mcp-Session-Id");
 	struct post p = { .call = call, .reply = reply };
 	struct mcp_way way = { .send = send_event,
 			       .gone = is_gone,
 			       .ctx = &p,
 			       .time_max_ns = h->time_max_ns,
-			       .version = net_call_header(call, "MCP-Protocol-Version") };
+			       .version = mcp_header(call, "MCP-Protocol-Version") };
 	struct mcp_session *s;
 	struct mcp_fault f = { 0 };
 	struct json v = JSON_NONE;
@@ -203,9 +203,10 @@ static void post(struct mcp_http *h, const struct net_call *call, struct net_rep
 		fail(reply, 415, "Content-Type has to be application/json");
 		return;
 	}
-	s = id ? mcp_sessions_find(h->sessions, id) : mcp_session_new();
+	s = id.p ? mcp_sessions_find(h->sessions, id) : mcp_session_new();
 	if (!s) {
-		fail(reply, id ? 404 : 500, id ? "no such session: initialize again" : "no memory");
+		fail(reply, id.p ? 404 : 500,
+		     id.p ? "no such session: initialize again" : "no memory");
 		return;
 	}
 	p.takes_events = accept && strcasestr(accept, EVENTS_TYPE);
@@ -225,9 +226,9 @@ static void post(struct mcp_http *h, const struct net_call *call, struct net_rep
 
 static void end_session(struct mcp_http *h, const struct net_call *call, struct net_reply *reply)
 {
-	const char *id = net_call_header(call, "Mcp-Session-Id");
+	struct bytes id = mcp_header(call, "Mcp-Session-Id");
 
-	if (!id)
+	if (!id.p)
 		fail(reply, 400, "the header Mcp-Session-Id says which session ends");
 	else if (!mcp_sessions_end(h->sessions, id))
 		fail(reply, 404, "no such session");

@@ -126,15 +126,16 @@ static int check_meta(struct json meta, struct json claim, struct mcp_fault *f)
 	return rc;
 }
 
-static int mismatch(struct mcp_fault *f, const char *header, struct bytes body)
+static int mismatch(struct mcp_fault *f, struct bytes header, struct bytes body)
 {
 	return mcp_fault_set(f, MCP_HEADER_MISMATCH,
-			     "the header MCP-Protocol-Version says '%.40s', the body '%.*s'",
-			     header, (int)(body.n < 40 ? body.n : 40), body.p);
+			     "the header MCP-Protocol-Version says '%.*s', the body '%.*s'",
+			     (int)(header.n < 40 ? header.n : 40), header.p,
+			     (int)(body.n < 40 ? body.n : 40), body.p);
 }
 
 static int claimed(const struct mcp_message *m, struct json meta, struct json claim,
-		   const char *header, const struct mcp_revision **out, struct mcp_fault *f)
+		   struct bytes header, const struct mcp_revision **out, struct mcp_fault *f)
 {
 	struct bytes name = json_bytes(claim);
 	const struct mcp_revision *r;
@@ -142,7 +143,7 @@ static int claimed(const struct mcp_message *m, struct json meta, struct json cl
 
 	if (rc)
 		return rc;
-	if (header && !bytes_equal(bytes_of(header), name))
+	if (header.p && !bytes_equal(header, name))
 		return mismatch(f, header, name);
 	r = mcp_revision_named(name);
 	if (!r || !r->stateless)
@@ -151,11 +152,11 @@ static int claimed(const struct mcp_message *m, struct json meta, struct json cl
 	return 0;
 }
 
-static int unclaimed(const struct mcp_message *m, struct json meta, const char *header,
+static int unclaimed(const struct mcp_message *m, struct json meta, struct bytes header,
 		     const struct mcp_revision *settled, const struct mcp_revision **out,
 		     struct mcp_fault *f)
 {
-	const struct mcp_revision *r = header ? mcp_revision_named(bytes_of(header)) : NULL;
+	const struct mcp_revision *r = header.p ? mcp_revision_named(header) : NULL;
 
 	if (mcp_message_is(m, "initialize")) {
 		if (r && r->stateless)
@@ -163,15 +164,15 @@ static int unclaimed(const struct mcp_message *m, struct json meta, const char *
 		*out = mcp_revision_default(); /* what it settles is in its params */
 		return 0;
 	}
-	if (header && !r)
-		return unsupported(bytes_of(header), f);
+	if (header.p && !r)
+		return unsupported(header, f);
 	if (r && r->stateless && m->kind == MCP_REQUEST)
 		return envelope(f, meta.is ? MCP_META_VERSION : "_meta", "is missing");
 	*out = r && r->stateless ? r : settled ? settled : r ? r : mcp_revision_default();
 	return 0;
 }
 
-int mcp_revision_of(const struct mcp_message *m, const char *header,
+int mcp_revision_of(const struct mcp_message *m, struct bytes header,
 		    const struct mcp_revision *settled, const struct mcp_revision **out,
 		    struct mcp_fault *f)
 {

@@ -43,10 +43,10 @@ const struct mcp_revision *mcp_revision_default(void);
 struct json mcp_revision_names(void);
 
 /*
- * The revision of a request or notification. header: of MCP-Protocol-Version, NULL when there was none (and on stdio). settled:
+ * The revision of a request or notification. header: of MCP-Protocol-Version, absent when there was none (and on stdio). settled:
  * what initialize settled, NULL when nothing did. Returns 0 or the code of *f.
  */
-int mcp_revision_of(const struct mcp_message *m, const char *header,
+int mcp_revision_of(const struct mcp_message *m, struct bytes header,
 		    const struct mcp_revision *settled, const struct mcp_revision **out,
 		    struct mcp_fault *f);
 

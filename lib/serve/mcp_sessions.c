@@ -40,10 +40,10 @@ void mcp_sessions_free(struct mcp_sessions *t)
 	free(t);
 }
 
-static struct row *find(struct mcp_sessions *t, const char *id)
+static struct row *find(struct mcp_sessions *t, struct bytes id)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (!strcmp(t->rows[i].id, id))
+		if (bytes_equal(bytes_of(t->rows[i].id), id))
 			return &t->rows[i];
 	return NULL;
 }
@@ -77,7 +77,7 @@ int mcp_sessions_add(struct mcp_sessions *t, struct mcp_session *s, char id[MCP_
 	return 0;
 }
 
-struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, const char *id)
+struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, struct bytes id)
 {
 	struct mcp_session *s = NULL;
 	struct row *r;
@@ -92,7 +92,7 @@ struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, const char *id)
 	return s;
 }
 
-bool mcp_sessions_end(struct mcp_sessions *t, const char *id)
+bool mcp_sessions_end(struct mcp_sessions *t, struct bytes id)
 {
 	struct row *r;
 

@@ -20,8 +20,8 @@ void mcp_sessions_free(struct mcp_sessions *t);
 int mcp_sessions_add(struct mcp_sessions *t, struct mcp_session *s, char id[MCP_SESSION_ID_SIZE],
 		     struct err *e);
 /* To be released. NULL: there is none of that id. */
-struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, const char *id);
+struct mcp_session *mcp_sessions_find(struct mcp_sessions *t, struct bytes id);
 /* False: there is none. What it answers is cancelled. */
-bool mcp_sessions_end(struct mcp_sessions *t, const char *id);
+bool mcp_sessions_end(struct mcp_sessions *t, struct bytes id);
 
 #endif

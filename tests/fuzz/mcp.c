@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf out = { 0 };
 
 	if (size && s) {
-		way.version = versions[data[0] % 4];
+		way.version = bytes_of(versions[data[0] % 4]);
 		mcp_answer_text(&offer, s, &way, (struct bytes){ (const char *)data + 1, size - 1 },
 				&out);
 		if (out.n)
