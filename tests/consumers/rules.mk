@@ -6,6 +6,6 @@ test_programs += $(BUILD)/tests/consumers/mcp_server
 
 $(BUILD)/tests/consumers/mcp_server: $(BUILD)/tests/consumers/mcp_server.o $(BUILD)/libingero.a
 	$(say) LINK $@
-	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(if $(HAVE_MICROHTTPD),-lmicrohttpd) $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(net_libs) $(LIBS) -o $@
 
 -include $(wildcard $(BUILD)/tests/consumers/*.d)
