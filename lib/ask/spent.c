@@ -45,6 +45,11 @@ bool ask_spent_piece(struct ask_spent *s, const struct line_piece *p, bool call)
 	return true;
 }
 
+bool ask_spent_calls(const struct ask_spent *s, uint32_t thread)
+{
+	return thread < s->by_thread.n && s->by_thread.v[thread] && s->by_thread.v[thread]->calls;
+}
+
 static int order(const void *a, const void *b)
 {
 	const struct view_time *x = a, *y = b;

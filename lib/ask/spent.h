@@ -22,6 +22,8 @@ struct ask_spent {
 
 /* A call at depth 0, or time outside calls. False: out of memory. */
 bool ask_spent_piece(struct ask_spent *s, const struct line_piece *p, bool call);
+/* Whether this thread has made a call by now. */
+bool ask_spent_calls(const struct ask_spent *s, uint32_t thread);
 /* times of the view, emptied before, most time first. False: out of memory. */
 bool ask_spent_rows(const struct ask_spent *s, struct view *v);
 void ask_spent_free(struct ask_spent *s);

@@ -8,6 +8,7 @@
 #include "lib/ask/course.h"
 #include "lib/ask/details.h"
 #include "lib/ask/disks.h"
+#include "lib/ask/lapse.h"
 #include "lib/ask/lives.h"
 #include "lib/ask/samples.h"
 #include "lib/ask/sockets.h"
@@ -31,6 +32,7 @@ struct ask_view {
 	struct ask_lives lives;
 	struct ask_comms comms;
 	struct ask_spent spent;
+	struct ask_lapse *lapse;
 	struct ask_course course;
 	struct series *rates[SOURCES]; /* by source; NULL: none of it */
 	int64_t settled_ns;
@@ -52,8 +54,10 @@ struct ask_view *ask_view_new(struct world *w, struct select *sel, unsigned sect
 	v->answer.sections = sections;
 	v->settled_ns = INT64_MIN;
 	v->samples = ask_samples_new();
-	if (!v->samples || !ask_lives_start(&v->lives, w, wants(v, VIEW_BIT(MEMORY)),
-					    wants(v, VIEW_BIT(GRAPHS)))) {
+	v->lapse = ask_lapse_new();
+	if (!v->samples || !v->lapse ||
+	    !ask_lives_start(&v->lives, w, wants(v, VIEW_BIT(MEMORY)),
+			     wants(v, VIEW_BIT(GRAPHS)))) {
 		ask_view_free(v);
 		return NULL;
 	}
@@ -72,6 +76,7 @@ void ask_view_free(struct ask_view *v)
 	ask_lives_free(&v->lives);
 	ask_comms_free(&v->comms);
 	ask_spent_free(&v->spent);
+	ask_lapse_free(v->lapse);
 	ask_course_free(&v->course);
 	for (unsigned i = 0; i < SOURCES; i++)
 		free(v->rates[i]);
@@ -87,6 +92,7 @@ void ask_view_free(struct ask_view *v)
 	vec_free(&v->answer.memory);
 	vec_free(&v->answer.times);
 	vec_free(&v->answer.rates);
+	vec_free(&v->answer.courses);
 	free(v);
 }
 
@@ -126,6 +132,8 @@ bool ask_view_event(struct ask_view *v, const struct event *ev, const struct op_
 		return true;
 	if (wants(v, VIEW_BIT(RATES)) && !rate(v, ev, op))
 		return false;
+	if (wants(v, VIEW_BIT(LATENCY)) && !ask_lapse_event(v->lapse, ev, op))
+		return false;
 	if (op->flags & OP_CALL)
 		return !wants(v, VIEW_BIT(NCCL)) || ask_comms_event(&v->comms, ev, op, process);
 	if (wants(v, VIEW_BIT(IO)) && !ask_disks_event(&v->disks, v->w, ev, op))
@@ -146,7 +154,8 @@ bool ask_view_piece(struct ask_view *v, enum ask_view_piece what, const struct l
 		return !wants(v, VIEW_BIT(HOST)) || !p->ev || p->ev->op != OP_SCHED_OFFCPU ||
 		       !select_event(v->sel, v->w, p->ev) || ask_details_offcpu(&v->details, p);
 	return !wants(v, VIEW_BIT(TIME)) || !within(v, p->end_ns) || !of_process(v, p->process) ||
-	       ask_spent_piece(&v->spent, p, what == ASK_VIEW_CALL);
+	       (ask_spent_piece(&v->spent, p, what == ASK_VIEW_CALL) &&
+		(!ask_spent_calls(&v->spent, p->thread) || ask_lapse_piece(v->lapse, p)));
 }
 
 bool ask_view_record(struct ask_view *v, const struct record *rec)
@@ -195,7 +204,8 @@ const struct view *ask_view_rows(struct ask_view *v, const struct culprits *culp
 		    ask_sockets_rows(&v->sockets, &v->things, a) &&
 		    ask_details_rows(&v->details, v->w, &v->things, culprits, a) &&
 		    ask_lives_rows(&v->lives, v->w, of_process, v, a) &&
-		    ask_comms_rows(&v->comms, a) && ask_spent_rows(&v->spent, a) && rate_rows(v);
+		    ask_comms_rows(&v->comms, a) && ask_spent_rows(&v->spent, a) && rate_rows(v) &&
+		    ask_lapse_rows(v->lapse, a);
 
 	ask_course_rows(&v->course, a);
 	return good && !world_failed(v->w) ? a : NULL;

@@ -3,7 +3,9 @@
 #include "lib/emit/view_json.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/base/timetext.h"
 #include "lib/event/record.h"
@@ -400,6 +402,67 @@ static void rates(struct jsonw *j, const struct ops_summary *s)
 	jsonw_array_end(j);
 }
 
+static void course_array(struct jsonw *j, const char *key, const struct view_course *c, size_t at)
+{
+	jsonw_key_array(j, key);
+	for (unsigned i = 0; i < c->n; i++) {
+		uint64_t v;
+
+		memcpy(&v, (const char *)&c->v[i] + at, sizeof(v));
+		if (c->v[i].n || !at)
+			jsonw_u64(j, v);
+		else
+			jsonw_null(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void courses(struct jsonw *j, const struct ops_summary *s)
+{
+	const struct view *v = s->view;
+
+	jsonw_key_array(j, "latency");
+	for (size_t i = 0; i < v->courses.n; i++) {
+		const struct view_course *c = &v->courses.v[i];
+
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "source", source_name(c->op->source));
+		jsonw_key_str(j, "op", c->op->name);
+		jsonw_key_i64(j, "t_ns", c->from_ns - s->start_ns);
+		jsonw_key_i64(j, "span_ns", c->span_ns);
+		course_array(j, "counts", c, offsetof(struct view_course_point, n));
+		course_array(j, "p50_ns", c, offsetof(struct view_course_point, p50_ns));
+		course_array(j, "p99_ns", c, offsetof(struct view_course_point, p99_ns));
+		course_array(j, "max_ns", c, offsetof(struct view_course_point, max_ns));
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void states(struct jsonw *j, const struct ops_summary *s)
+{
+	const struct view_states *t = &s->view->states;
+
+	jsonw_key_object(j, "states");
+	jsonw_key_i64(j, "t_ns", t->n ? t->from_ns - s->start_ns : 0);
+	jsonw_key_i64(j, "span_ns", t->span_ns);
+	jsonw_key_object(j, "parts");
+	for (unsigned p = 0; p < PART_COUNT; p++) {
+		uint64_t sum = 0;
+
+		for (unsigned i = 0; i < t->n; i++)
+			sum += t->part_ns[i][p];
+		if (!sum)
+			continue;
+		jsonw_key_array(j, part_name(p));
+		for (unsigned i = 0; i < t->n; i++)
+			jsonw_u64(j, t->part_ns[i][p]);
+		jsonw_array_end(j);
+	}
+	jsonw_object_end(j);
+	jsonw_object_end(j);
+}
+
 void view_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	const struct view *v = s->view;
@@ -413,6 +476,7 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 	if (v->sections & VIEW_BIT(TIME)) {
 		jsonw_key_bool(j, "off_cpu_recorded", v->off_cpu);
 		times(j, w, v);
+		states(j, s);
 	}
 	if (v->sections & VIEW_BIT(HOST))
 		details(j, w, v);
@@ -428,4 +492,6 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 		comms(j, w, v);
 	if (v->sections & VIEW_BIT(RATES))
 		rates(j, s);
+	if (v->sections & VIEW_BIT(LATENCY))
+		courses(j, s);
 }

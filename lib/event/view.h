@@ -161,6 +161,24 @@ struct view_rate {
 	const struct series *series; /* events by their end */
 };
 
+/* How long an operation took, by when it ended, in equal spans. */
+#define VIEW_COURSE 64
+struct view_course_point {
+	uint64_t n, p50_ns, p99_ns, max_ns; /* quantiles within 3 % */
+};
+struct view_course {
+	const struct op_def *op;
+	int64_t from_ns, span_ns;
+	unsigned n;
+	struct view_course_point v[VIEW_COURSE];
+};
+/* In which states the threads were that make calls, since the first of each, all together. */
+struct view_states {
+	int64_t from_ns, span_ns;
+	unsigned n;
+	uint64_t part_ns[VIEW_COURSE][PART_COUNT];
+};
+
 struct view {
 	unsigned sections;		 /* asked for, of VIEW_BIT */
 	VEC(struct view_metric) metrics; /* by scope, subject, metric */
@@ -175,6 +193,8 @@ struct view {
 	VEC(struct view_memory) memory;
 	VEC(struct view_time) times;
 	VEC(struct view_rate) rates;
+	VEC(struct view_course) courses; /* of section latency */
+	struct view_states states;	 /* of section time */
 	/* With times: what the host took from threads, when; NULL: none. Points count nanoseconds. */
 	const struct series *lost[PART_COUNT];
 	uint64_t memory_bytes; /* of the node, 0 unknown */
