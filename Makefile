@@ -188,6 +188,21 @@ $(BUILD)/formats/archive.sql.h: formats/archive.sql Makefile
 		sed -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } >$@
 $(BUILD)/lib/archive/schema.o: $(BUILD)/formats/archive.sql.h
 
+# The dashboard's page: its files as bytes, and the table of them.
+page_src := $(sort $(wildcard lib/serve/page/*))
+page_type = $(or $(page_type$(suffix $(1))),$(error $(1): no type is known for it))
+page_type.html := text/html; charset=utf-8
+page_type.css := text/css; charset=utf-8
+page_type.js := text/javascript; charset=utf-8
+page_type.svg := image/svg+xml
+$(BUILD)/lib/serve/page.files.h: $(page_src) Makefile
+	@mkdir -p $(@D); { n=0; for f in $(page_src); do \
+		echo "static const unsigned char page_bytes_$$n[] = {"; od -An -v -tu1 $$f | sed 's/[0-9][0-9]*/&,/g'; echo '};'; n=$$((n + 1)); done; \
+		echo 'static const struct page_file page_files[] = {'; n=0; \
+		$(foreach f,$(page_src),echo '{ "/$(notdir $(f))"$(comma) "$(call page_type,$(f))"$(comma) page_bytes_'$$n'$(comma) sizeof(page_bytes_'$$n') }$(comma)'; n=$$((n + 1));) \
+		echo '};'; echo 'static const char *const page_paths[] = { "/",$(foreach f,$(page_src), "/$(notdir $(f))",) NULL };'; } >$@
+$(BUILD)/lib/serve/page_files.o: $(BUILD)/lib/serve/page.files.h
+
 $(BUILD)/%.o: %.c $(BUILD)/flags | required
 	@mkdir -p $(@D)
 	$(say) CC $<

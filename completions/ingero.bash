@@ -135,6 +135,7 @@ _ingero() {
 		correlate) _ingero_behind $i _ingero_correlate ''; return ;;
 		export) _ingero_behind $i _ingero_export ''; return ;;
 		query) _ingero_behind $i _ingero_query '--op --clock-skew-threshold'; return ;;
+		dashboard) _ingero_behind $i _ingero_dashboard ''; return ;;
 		help) COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard' -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
 		-* | = | auto | always | never) ;;
 		*) COMPREPLY=(); return ;;
@@ -169,6 +170,20 @@ _ingero_correlate() {
 		'FILE'
 }
 complete -F _ingero_correlate ingero-correlate
+
+_ingero_dashboard() {
+	_ingero_complete '--addr --tls-cert --tls-key --no-tls --allow-host --token-file -d --db -q --quiet -v
+		--verbose --color --progress -h --help --version' \
+		'--addr ADDRESS
+		--tls-cert FILE
+		--tls-key FILE
+		--allow-host HOST
+		--token-file FILE
+		-d|--db DIR
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_dashboard ingero-dashboard
 
 _ingero_demo() {
 	_ingero_complete '--seed --duration --threads --dose -n --node -o --output --archive --explain --gpu --list

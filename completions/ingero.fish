@@ -123,6 +123,7 @@ complete -c ingero -n '__fish_seen_subcommand_from export' -a '(__ingero_behind 
 complete -c ingero -n '__fish_seen_subcommand_from query' -a '(__ingero_behind ingero-query)'
 complete -c ingero -n '__fish_seen_subcommand_from query' -l op
 complete -c ingero -n '__fish_seen_subcommand_from query' -l clock-skew-threshold
+complete -c ingero -n '__fish_seen_subcommand_from dashboard' -a '(__ingero_behind ingero-dashboard)'
 
 complete -c ingero-check -f
 complete -c ingero-check -s p -l pid -d 'Look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
@@ -148,6 +149,20 @@ complete -c ingero-correlate -l color -d 'Colour: auto, always or never (auto: o
 complete -c ingero-correlate -l progress -d 'Show progress even when standard error is no terminal'
 complete -c ingero-correlate -s h -l help -d 'Print this help and exit'
 complete -c ingero-correlate -l version -d 'Print the version and exit'
+
+complete -c ingero-dashboard -l addr -d 'Address and port; a port alone is of this machine only [127.0.0.1:8080]' -x
+complete -c ingero-dashboard -l tls-cert -d 'Certificate (PEM), with --tls-key [one of its own, for 24 hours]' -r -F
+complete -c ingero-dashboard -l tls-key -d 'Its private key (PEM)' -r -F
+complete -c ingero-dashboard -l no-tls -d 'Plain HTTP'
+complete -c ingero-dashboard -l allow-host -d 'Answer also who calls it by these names [localhost and its address]' -x
+complete -c ingero-dashboard -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else everybody]' -r -F
+complete -c ingero-dashboard -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
+complete -c ingero-dashboard -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-dashboard -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-dashboard -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-dashboard -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-dashboard -s h -l help -d 'Print this help and exit'
+complete -c ingero-dashboard -l version -d 'Print the version and exit'
 
 complete -c ingero-demo -f
 complete -c ingero-demo -l seed -d 'Another recording of the same scenario [1]' -x

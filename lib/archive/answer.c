@@ -55,31 +55,31 @@ static int flush(struct answer *a, size_t most, struct err *e)
 
 /* ---- JSON ---- */
 
-static void json_value(struct answer *a, const struct archive_value *v)
+void answer_value_json(struct jsonw *j, const struct archive_value *v)
 {
 	struct buf text = { 0 };
 
 	switch (v->type) {
 	case ARCHIVE_NULL:
-		jsonw_null(&a->json);
+		jsonw_null(j);
 		break;
 	case ARCHIVE_INTEGER:
 		if (v->integer >= -DOUBLE_HOLDS && v->integer <= DOUBLE_HOLDS) {
-			jsonw_i64(&a->json, v->integer);
+			jsonw_i64(j, v->integer);
 			break;
 		}
 		buf_printf(&text, "%" PRId64, v->integer);
-		jsonw_bytes(&a->json, buf_bytes(&text));
+		jsonw_bytes(j, buf_bytes(&text));
 		break;
 	case ARCHIVE_REAL:
-		jsonw_double(&a->json, v->real);
+		jsonw_double(j, v->real);
 		break;
 	case ARCHIVE_TEXT:
-		jsonw_bytes(&a->json, v->bytes);
+		jsonw_bytes(j, v->bytes);
 		break;
 	case ARCHIVE_BLOB:
 		hex(&text, v->bytes);
-		jsonw_bytes(&a->json, buf_bytes(&text));
+		jsonw_bytes(j, buf_bytes(&text));
 		break;
 	}
 	buf_free(&text);
@@ -102,7 +102,7 @@ static void json_row(struct answer *a, const struct archive_value *values, unsig
 	buf_putc(&a->out, '\n');
 	jsonw_array_begin(&a->json);
 	for (unsigned i = 0; i < n; i++)
-		json_value(a, &values[i]);
+		answer_value_json(&a->json, &values[i]);
 	jsonw_array_end(&a->json);
 }
 

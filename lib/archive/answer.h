@@ -10,6 +10,7 @@
 
 #include "lib/archive/ask.h"
 #include "lib/base/buf.h"
+#include "lib/base/jsonw.h"
 
 enum answer_form { ANSWER_TABLE, ANSWER_JSON, ANSWER_CSV };
 
@@ -22,6 +23,8 @@ typedef int answer_put(const struct buf *text, struct err *e);
 struct answer *answer_new(enum answer_form form, bool color, unsigned columns, answer_put *put);
 /* For archive_ask_run; owned by the answer. */
 struct archive_answer *answer_taker(struct answer *a);
+/* A value of an answer as JSON: an integer that a double cannot hold is text, a blob hexadecimal. */
+void answer_value_json(struct jsonw *j, const struct archive_value *v);
 /* All rows were given, or there are more (truncated). */
 int answer_end(struct answer *a, bool truncated, struct err *e);
 void answer_free(struct answer *a);

@@ -63,6 +63,7 @@ struct ops_row ops_counter_row(const struct ops_counter *c, const struct exact *
 	row.max_ns = d->max;
 	row.total_ns = d->sum;
 	sketch_powers(d, row.powers);
+	row.durations = d;
 	return row;
 }
 

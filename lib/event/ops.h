@@ -18,6 +18,8 @@ struct ops_device {
 	uint64_t count, errors, total_ns;
 };
 
+struct sketch;
+
 #define OPS_POWERS  65
 #define OPS_DEVICES 17 /* sixteen GPUs, and all else: on none, not known, on further ones */
 
@@ -33,6 +35,7 @@ struct ops_row {
 		[OPS_POWERS]; /* durations: of 0, 1, 2 to 3, 4 to 7, ... ns, of those that have one */
 	struct ops_device devices[OPS_DEVICES]; /* first met first */
 	unsigned ndevices;
+	const struct sketch *durations; /* borrowed, until asked again */
 };
 
 /* What is out of the ordinary about the calls of a row, a mask. */

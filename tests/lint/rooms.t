@@ -127,8 +127,8 @@ def check(path, where, kind, header, broken, unknown, owners):
         if header not in SYSTEM and not header.startswith(SYSTEM_FOLDERS) and not bpf_helpers:
             unknown.append(f"{where}: <{header}> is nobody's; name its owner in this test")
         return
-    # A skeleton is made from the programs beside it, a text from the file of its name.
-    if not os.path.exists(re.sub(r"\.sql\.h$", ".sql", re.sub(r"\.bpf\.skel\.h$", ".bpf.c", header))):
+    # A skeleton is made from the programs beside it, a text from the file of its name, a table of files from their folder.
+    if not os.path.exists(re.sub(r"\.sql\.h$", ".sql", re.sub(r"\.bpf\.skel\.h$", ".bpf.c", re.sub(r"\.files\.h$", "", header)))):
         unknown.append(f"{where}: \"{header}\" is not a path from the repository root")
         return
     own, allowed = rooms_of(path)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-dashboard: recordings shown in a browser, and their data to programs. A server that reads its files and nothing
+ * else, until it is interrupted.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/select.h>
+
+#include "lib/cli/exit.h"
+#include "lib/cli/help.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/serving.h"
+#include "lib/cli/signals.h"
+#include "lib/serve/api.h"
+#include "lib/serve/listen.h"
+
+static struct values {
+	const char *addr, *tls_cert, *tls_key, *token_file;
+	bool no_tls;
+	struct cli_list allow_hosts;
+} values = { .addr = "127.0.0.1:8080" };
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	{ .name = "addr",
+	  .type = CLI_STRING,
+	  AT(addr),
+	  .arg = "ADDRESS",
+	  .group = "Where it answers",
+	  .help = "Address and port; a port alone is of this machine only [127.0.0.1:8080]" },
+	CLI_SERVING_OPTIONS("Where it answers"),
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-dashboard",
+	.summary = "Show recordings in a browser",
+	.usage = "[FILE...]",
+	.options = options,
+	.footer = "  ingero-dashboard run.ige\n"
+		  "  ssh -L 8080:localhost:8080 gpu-host ingero-dashboard",
+	.reads_recordings = true,
+	.serves = true,
+};
+
+static void note(const char *line)
+{
+	cli_note("%s", line);
+}
+
+static void warn(const char *line)
+{
+	cli_warn("%s", line);
+}
+
+static void wait_for_signal(void)
+{
+	int fd = cli_signals_fd();
+	fd_set set;
+
+	while (!cli_signal_received()) {
+		FD_ZERO(&set);
+		FD_SET(fd, &set);
+		select(fd + 1, &set, NULL, NULL, NULL);
+	}
+}
+
+static int serve(struct serve_source *source, const char *token, struct err *e)
+{
+	struct serve_api *api = serve_api_new(source, cli_version());
+	struct serve_listen_options listen = { .address = values.addr,
+					       .tls_cert = values.tls_cert,
+					       .tls_key = values.tls_key,
+					       .no_tls = values.no_tls,
+					       .hosts = values.allow_hosts.v,
+					       .nhosts = values.allow_hosts.n,
+					       .token = token,
+					       .open = serve_api_open_paths(),
+					       .body_max = SERVE_API_BODY_MAX,
+					       .connections_max = 128,
+					       .threads_max = 32,
+					       .streams_max = 24,
+					       .note = note,
+					       .warn = warn };
+	struct serve_listener *listener = NULL;
+	struct buf url = { 0 };
+	int rc = api ? serve_listen(&listener, &listen, serve_api_answer, api, e) : err_nomem(e);
+
+	if (!rc) {
+		buf_printf(&url, "%s/\n", serve_listener_url(listener));
+		rc = cli_print(&url, e);
+	}
+	if (!rc)
+		wait_for_signal();
+	serve_listener_stop(listener);
+	serve_api_free(api);
+	buf_free(&url);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct serve_source_options opt = { .tool = "ingero-dashboard" };
+	struct serve_source *source = NULL;
+	struct cli_operands operands;
+	char *token = NULL;
+	struct err e = { 0 };
+	int status, rc;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	opt.names = (const char *const *)operands.v;
+	opt.n = (unsigned)operands.n;
+	rc = cli_signals_catch(&e);
+	rc = rc ? rc : cli_token(&token, values.token_file, &e);
+	rc = rc ? rc : serve_source_open(&source, &opt, &e);
+	if (!rc) {
+		serve_source_warm(source);
+		rc = serve(source, token, &e);
+	}
+	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
+	serve_source_free(source);
+	cli_list_free(&values.allow_hosts);
+	free(token);
+	return cli_finish_stdout(status);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the page is drawn from: the values of ingero-stat and ingero-explain, whole (their schemas stand in formats/), one
+ * call, and the news while a recording grows.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/hash.h"
+#include "lib/emit/call.h"
+#include "lib/emit/report.h"
+#include "lib/event/part.h"
+#include "lib/serve/api_state.h"
+#include "lib/serve/source_state.h"
+
+#define LOOK_NS	     UINT64_C(1000000000) /* how often files are looked at for news */
+#define HEARTBEAT    15			  /* looks between two signs of life */
+#define STREAM_LOOKS 3600		  /* then the page asks again */
+
+int api_time(struct api_request *q, struct err *e)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	jsonw_object_begin(&q->j);
+	jsonw_key_i64(&q->j, "timestamp_ns", t.tv_sec * INT64_C(1000000000) + t.tv_nsec);
+	jsonw_object_end(&q->j);
+	return 0;
+}
+
+int api_about(struct api_request *q, struct err *e)
+{
+	unsigned n;
+	const char *const *names = serve_source_names(q->api->source, &n);
+	struct jsonw *j = &q->j;
+
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "version", q->api->version);
+	jsonw_key_array(j, "recordings");
+	for (unsigned i = 0; i < n; i++) {
+		const char *slash = strrchr(names[i], '/');
+
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "name", slash ? slash + 1 : names[i]);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	jsonw_key_object(j, "states");
+	for (unsigned p = 0; p < PART_COUNT; p++)
+		jsonw_key_str(j, part_name(p), part_text(p));
+	jsonw_object_end(j);
+	jsonw_object_end(j);
+	return 0;
+}
+
+static int use_stat(void *ctx, const struct serve_stat *st, struct err *e)
+{
+	struct api_request *q = ctx;
+
+	ops_json(&q->reply->body, st->w, st->ops, &st->quality.input);
+	return 0;
+}
+
+int api_stat_whole(struct api_request *q, struct err *e)
+{
+	return api_stat(q, use_stat, e);
+}
+
+static int use_report(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	const struct ask_chains *a = c->answer;
+	struct api_request *q = ctx;
+	struct report r = { .chains = &a->list,
+			    .failures = c->failures,
+			    .oncpu = c->oncpu,
+			    .events = a->events,
+			    .lost = a->lost,
+			    .start_ns = a->start_ns,
+			    .end_ns = a->end_ns,
+			    .real_minus_mono_ns = a->real_minus_mono_ns,
+			    .has_start = a->has_start,
+			    .has_real = a->has_real,
+			    .found_analyzed = a->found_analyzed,
+			    .growing = c->quality.input.growing };
+	char *notes = NULL, *end;
+
+	if (c->quality.notes[0] && (c->quality.input.damaged || c->quality.input.truncated ||
+				    c->quality.input.unterminated)) {
+		notes = strdup(c->quality.notes);
+		if (!notes)
+			return err_nomem(e);
+		end = strchr(notes, '\n');
+		if (end)
+			*end = 0;
+		r.partial = true;
+		r.partial_text = notes;
+	}
+	report_json(&q->reply->body, &r);
+	free(notes);
+	return 0;
+}
+
+int api_report(struct api_request *q, struct err *e)
+{
+	return serve_source_chains(q->api->source, &q->asker, &q->words, true, use_report, q, e);
+}
+
+static int use_call(void *ctx, const struct serve_call *c, struct err *e)
+{
+	struct api_request *q = ctx;
+
+	if (!c->found)
+		return err_set(e, ERR_CANNOT, "no call %s in this recording",
+			       net_call_query(q->call, "id"));
+	call_json(&q->reply->body, c->found, c->start_ns);
+	return 0;
+}
+
+int api_call(struct api_request *q, struct err *e)
+{
+	const char *id = net_call_query(q->call, "id");
+
+	if (!id || !*id)
+		return err_set(
+			e, ERR_USAGE,
+			"id: THREAD@END as in a report's events, or the name of an operation");
+	return serve_source_call(q->api->source, &q->asker, id, use_call, q, e);
+}
+
+/* ---- news ---- */
+
+struct news {
+	struct api_request *q;
+	bool growing;
+};
+
+static int use_brief(void *ctx, const struct serve_stat *st, struct err *e)
+{
+	((struct news *)ctx)->growing = st->quality.input.growing;
+	return 0;
+}
+
+/* A number that is another one when a file is another one. */
+static int version_of(struct api_request *q, uint64_t *version, struct err *e)
+{
+	struct source_state st;
+	int rc = source_state_of(q->api->source, &st, e);
+
+	*version = rc ? 0 : hash_bytes(st.state.p, st.state.n, 0);
+	source_state_free(&st);
+	return rc;
+}
+
+static int tell(struct news *n, uint64_t version, struct err *e)
+{
+	const struct serve_stat_want want = { .brief = true };
+	struct buf line = { 0 };
+	int rc = serve_source_stat(n->q->api->source, &n->q->asker, &want, use_brief, n, e);
+
+	if (!rc) {
+		buf_printf(&line, "data: {\"version\":\"%016" PRIx64 "\",\"growing\":%s}\n\n",
+			   version, n->growing ? "true" : "false");
+		rc = line.failed ? err_nomem(e) : net_stream_write(n->q->call, line.p, line.n, e);
+	}
+	buf_free(&line);
+	return rc;
+}
+
+int api_live(struct api_request *q, struct err *e)
+{
+	struct news n = { .q = q };
+	uint64_t version = 0, now;
+	int rc;
+
+	rc = version_of(q, &now, e);
+	rc = rc ? rc : net_stream_begin(q->call, q->reply, e);
+	if (rc)
+		return rc;
+	q->streamed = true;
+	for (unsigned look = 0; !rc && look < STREAM_LOOKS; look++) {
+		rc = version_of(q, &now, e);
+		if (!rc && (now != version || look == 0)) {
+			version = now;
+			rc = tell(&n, version, e);
+			if (!n.growing)
+				break;
+		} else if (!rc && look % HEARTBEAT == 0) {
+			rc = net_stream_write(q->call, ":\n\n", 3, e);
+		}
+		if (rc || net_call_wait(q->call, LOOK_NS))
+			break;
+	}
+	return rc;
+}

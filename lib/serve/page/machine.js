@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes, their loops and device memory; CUDA graphs; NCCL; what the host was waited for.
+
+import { byId, card, h, none, put, table, wide } from "./dom.js";
+import { bars, chart, parts } from "./chart.js";
+import { bytes, count, ns, percent, since } from "./format.js";
+
+const sorts = { steps: {}, graphs: {}, events: {}, comms: {}, host: {} };
+const who = (x) => `${x.comm || "?"} (pid ${x.pid ?? "?"})`;
+
+function process(p, words) {
+	return wide(who(p), h("p", { class: "note" }, `${p.command ? `${p.command} · ` : ""}${count(p.calls)} calls · ${p.calling_threads ?? p.threads} threads that make calls, of ${p.threads}${p.node ? ` · on ${p.node}` : ""}`),
+		parts(p.calling_threads ? p.calling_parts : p.parts, words));
+}
+
+function loop(st, words) {
+	const slow = st.slow || [];
+
+	return wide(`Steps of ${st.comm || "?"} (thread ${st.tid})`,
+		h("p", { class: "note" }, `${count(st.count)} steps, median ${ns(st.p50_ns)}, p99 ${ns(st.p99_ns)}, longest ${ns(st.max_ns)}; ${count(st.slow_count)} took half as much again as the median, or more`),
+		parts(st.parts, words),
+		slow.length > 0 && table(slow, [
+			{ name: "slow step", text: true, show: (x) => `number ${count(x.number)}` },
+			{ name: "began", show: (x) => since(x.t_ns) },
+			{ name: "took", show: (x) => ns(x.dur_ns) },
+			{ name: "mostly", text: true, show: (x) => { const [k, v] = Object.entries(x.parts || {}).sort(([a, p], [b, q]) => (a === "self") - (b === "self") || q - p)[0] || []; return k ? `${words[k] || k} ${ns(v)}` : ""; } },
+		]));
+}
+
+function memory(m, to) {
+	const hist = m.history, at = (hist?.most_bytes || []).map((_, i) => hist.first_ns + (i + 0.5) * hist.span_ns);
+
+	return card(`Device memory of ${who(m)}`,
+		h("p", { class: "note" }, `${bytes(m.peak_bytes)} at most, ${since(m.peak_ns)} after the start; ${bytes(m.live_bytes)} ${m.ended ? "when it ended" : "in the end"}; ${count(m.allocations)} allocations, ${count(m.frees)} frees${m.failed ? `, ${count(m.failed)} refused` : ""}`),
+		at.length > 0 && chart([{ name: "held at most", of: "c0", at, v: hist.most_bytes, area: true }], { from: 0, to: Math.max(to, at[at.length - 1]), show: bytes, bytes: true, height: 120, label: "Device memory held over time" }),
+		m.sites?.length > 0 && table(m.sites, [
+			{ name: "from", text: true, wrap: true, show: (x) => x.text || "no stack" },
+			{ name: "at the peak", show: (x) => bytes(x.bytes_at_peak) },
+			{ name: "in the end", show: (x) => bytes(x.live_bytes) },
+			{ name: "allocations", show: (x) => count(x.allocations) },
+		]));
+}
+
+function processes(stat, report, words) {
+	const at = byId("processes").querySelector(".body"), list = report.breakdown || [], to = stat.coverage.duration_ns;
+	const loops = [...(report.steps || [])].sort((a, b) => b.slow_count - a.slow_count).slice(0, 4);
+
+	put(at, list.length || stat.processes.length ? h("div", { class: "grid" }, list.slice(0, 8).map((p) => process(p, words)), loops.map((l) => loop(l, words)), (report.memory || []).slice(0, 8).map((m) => memory(m, to))) : none("No process made a call."));
+}
+
+function graphs(stat, metrics, events) {
+	const at = byId("graphs").querySelector(".body"), rows = stat.graphs || [], again = () => graphs(stat, metrics, events);
+
+	if (!rows.length && !metrics?.total_events) {
+		put(at, none("No CUDA graph was captured, made or launched."));
+		return;
+	}
+	const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value));
+
+	put(at, h("div", { class: "card stack" },
+		metrics && h("dl", { class: "facts" }, fact("captures", count(metrics.captures)), fact("made executable", count(metrics.instantiations)), fact("launches", count(metrics.launches)),
+			metrics.avg_capture_dur_us !== undefined && fact("a capture takes", ns(metrics.avg_capture_dur_us * 1e3)), metrics.avg_instantiate_dur_us !== undefined && fact("making one executable takes", ns(metrics.avg_instantiate_dur_us * 1e3)),
+			metrics.launch_rate_per_sec !== undefined && fact("launches per second", metrics.launch_rate_per_sec.toFixed(1))),
+		rows.length > 0 && table(rows, [
+			{ name: "made in", text: true, wrap: true, of: (x) => x.text || "no stack" },
+			{ name: "made", of: (x) => x.created, show: (x) => count(x.created) },
+			{ name: "made again", tip: "After others of that place had been launched", of: (x) => x.again, show: (x) => count(x.again) },
+			{ name: "launches", of: (x) => x.launches, show: (x) => count(x.launches) },
+			{ name: "launches of each", of: (x) => x.launches / (x.created || 1), show: (x) => (x.launches / (x.created || 1)).toFixed(1) },
+			{ name: "alive", of: (x) => x.alive, show: (x) => count(x.alive) },
+		], sorts.graphs, again, "graphs"),
+		events?.length > 0 && h("details", {}, h("summary", {}, `The last ${count(events.length)} graph operations`), table(events.slice(0, 100), [
+			{ name: "time", text: true, of: (x) => x.timestamp, show: (x) => x.timestamp.slice(11, 26) },
+			{ name: "operation", text: true, of: (x) => x.op },
+			{ name: "took", of: (x) => x.duration_us, show: (x) => ns(x.duration_us * 1e3) },
+			{ name: "graph", text: true, of: (x) => x.graph_handle || x.exec_handle || "", cls: "mono" },
+			{ name: "stream", text: true, of: (x) => x.stream_handle || "", cls: "mono" },
+			{ name: "result", of: (x) => x.ret_code },
+		], sorts.events, again, "events"))));
+}
+
+function nccl(stat, report) {
+	const at = byId("nccl").querySelector(".body"), rows = stat.communicators || [];
+	const ops = stat.ops.filter((o) => o.source === "nccl" || o.layer === "nccl"), late = report.chains.filter((c) => c.kind.startsWith("collective"));
+
+	if (!rows.length && !ops.length) {
+		put(at, none("No collective was recorded: this is one GPU, or the program has no NCCL that could be found."));
+		return;
+	}
+	put(at, h("div", { class: "grid" },
+		late.map((c) => wide(null, h("p", {}, h("b", {}, c.summary)))),
+		rows.length > 0 && card("Time in calls, by rank", bars([...rows].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0)).slice(0, 32).map((r) => ({ name: `rank ${r.rank ?? "?"} of ${r.ranks ?? "?"}${r.node ? ` on ${r.node}` : ""}`, v: r.total_ns, of: "c0", text: ns(r.total_ns) })))),
+		rows.length > 0 && card("Communicators", table(rows, [
+			{ name: "rank", of: (r) => r.rank, show: (r) => `${r.rank ?? "?"} of ${r.ranks ?? "?"}`, text: true },
+			{ name: "process", text: true, of: (r) => r.pid },
+			{ name: "calls", of: (r) => r.calls, show: (r) => count(r.calls) },
+			{ name: "bytes", of: (r) => r.bytes, show: (r) => bytes(r.bytes) },
+			{ name: "longest", of: (r) => r.max_ns, show: (r) => ns(r.max_ns) },
+			{ name: "failed", of: (r) => r.errors + r.async_errors, show: (r) => count(r.errors + r.async_errors) },
+		], sorts.comms, () => nccl(stat, report), "comms"))));
+}
+
+function host(stat, words) {
+	const at = byId("host").querySelector(".body"), waits = (stat.host || []).filter((x) => x.ns > 0 && x.op !== "occupied").sort((a, b) => b.ns - a.ns);
+	const cards = [];
+
+	if (waits.length)
+		cards.push(wide("What threads waited for, and who had the CPU", bars(waits.slice(0, 10).map((x) => ({ name: x.state && x.about === "task" ? `${x.text} (${words[x.state] || x.state})` : x.text || x.op, v: x.ns, of: x.about === "task" ? "c1" : "c0", text: `${ns(x.ns)}, ${count(x.count)} times` })))));
+	if (stat.disks?.length)
+		cards.push(card("Disks", table(stat.disks, [
+			{ name: "device", text: true, show: (x) => `${x.mount || x.origin || x.device} ${x.what}` },
+			{ name: "requests", show: (x) => count(x.count) },
+			{ name: "bytes", show: (x) => bytes(x.bytes) },
+			{ name: "p50", show: (x) => ns(x.p50_ns) },
+			{ name: "p99", show: (x) => ns(x.p99_ns) },
+			{ name: "queued", show: (x) => (x.queued ? percent(x.queue_ns / (x.queue_ns + x.device_ns)) : "–") },
+		])));
+	if (stat.files?.length)
+		cards.push(card("Files that calls waited for", table(stat.files.slice(0, 20), [
+			{ name: "file", text: true, wrap: true, show: (x) => x.path || "?" },
+			{ name: "times", show: (x) => count(x.count) },
+			{ name: "waited", show: (x) => ns(x.ns ?? x.total_ns) },
+		])));
+	if (stat.sockets?.length)
+		cards.push(card("Sockets", table(stat.sockets.slice(0, 20), [
+			{ name: "to", text: true, wrap: true, show: (x) => x.remote || x.local || "?" },
+			{ name: "times", show: (x) => count(x.count) },
+			{ name: "waited", show: (x) => ns(x.ns ?? x.total_ns) },
+			{ name: "sent again", show: (x) => count(x.retransmits) },
+		])));
+	put(at, cards.length ? h("div", { class: "grid" }, cards) : none(stat.off_cpu_recorded === false ? "Where threads waited was not recorded." : "Nothing was waited for."));
+}
+
+export function machine(stat, report, words, graphMetrics, graphEvents) {
+	processes(stat, report, words);
+	graphs(stat, graphMetrics, graphEvents);
+	nccl(stat, report);
+	host(stat, words);
+}
