@@ -458,11 +458,11 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--plain"))
 			tools[sizeof(tools) / sizeof(tools[0]) - 2].name = NULL;
 		else if (!strcmp(argv[i], "--page"))
-			offer.page = (unsigned)atoi(argv[i + 1]);
+			offer.page = (unsigned)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--calls"))
-			io.calls_max = (unsigned)atoi(argv[i + 1]);
+			io.calls_max = (unsigned)strtoul(argv[i + 1], NULL, 10);
 		else if (!strcmp(argv[i], "--waiting"))
-			io.waiting_max = (unsigned)atoi(argv[i + 1]);
+			io.waiting_max = (unsigned)strtoul(argv[i + 1], NULL, 10);
 	}
 	if (pipe(stop_pipe))
 		return 1;
