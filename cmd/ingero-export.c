@@ -50,6 +50,7 @@ static const struct cli_option options[] = {
 	  .type = CLI_CHOICE,
 	  AT(format),
 	  .choices = "json|csv|text|perfetto|chrome|folded|speedscope|pprof|prometheus|otlp|sqlite|"
+		     "clickhouse|"
 		     "html",
 	  .arg = "FORMAT",
 	  .group = "Output",

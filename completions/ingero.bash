@@ -222,7 +222,7 @@ _ingero_export() {
 	_ingero_complete '-f --format -o --output --gzip --weight --max-db --no-stacks --records --push --interval
 		--header --ca-cert --listen -p --pid -e --event --since --until --last -n --node -w
 		--where --arg -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
-		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite html
+		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite clickhouse html
 		-o|--output FILE
 		--weight choice time count lost bytes
 		--max-db SIZE

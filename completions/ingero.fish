@@ -206,7 +206,7 @@ complete -c ingero-explain -l progress -d 'Show progress even when standard erro
 complete -c ingero-explain -s h -l help -d 'Print this help and exit'
 complete -c ingero-explain -l version -d 'Print the version and exit'
 
-complete -c ingero-export -s f -l format -d 'What to write [by the ending of -o, else json]' -x -a 'json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite html'
+complete -c ingero-export -s f -l format -d 'What to write [by the ending of -o, else json]' -x -a 'json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite clickhouse html'
 complete -c ingero-export -s o -l output -d 'Write there instead of standard output: whole or not at all' -r -F
 complete -c ingero-export -l gzip -d 'Compress; -o FILE.gz does so by itself'
 complete -c ingero-export -l weight -d 'folded, speedscope, pprof: what a stack weighs [time]' -x -a 'time count lost bytes'

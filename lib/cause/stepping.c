@@ -102,19 +102,53 @@ static void thread_json(const struct cause *c, const struct steps_thread *th,
 	jsonw_object_end(j);
 }
 
+/* By how much its longest step is beyond the median one. */
+static uint64_t excess(const struct step_phase *p)
+{
+	uint64_t median = sketch_quantile(&p->dur, 0.5);
+
+	return p->dur.max > median ? p->dur.max - median : 0;
+}
+
+/* The THREADS_TOLD largest of all threads; returns how many there are. */
+static unsigned largest(const struct cause *c, uint64_t top[THREADS_TOLD])
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < steps_threads(c->steps); i++) {
+		const struct step_phase *p = steps_told(steps_thread(c->steps, i));
+		uint64_t x = p ? excess(p) : 0;
+		unsigned at;
+
+		if (!p || (n == THREADS_TOLD && x <= top[n - 1]))
+			continue;
+		n += n < THREADS_TOLD;
+		for (at = n - 1; at && top[at - 1] < x; at--)
+			top[at] = top[at - 1];
+		top[at] = x;
+	}
+	return n;
+}
+
+/* In the order in which they were met; of too many those with the longest steps. */
 void cause_steps_json(const struct cause *c, struct jsonw *j)
 {
-	unsigned told = 0;
+	uint64_t top[THREADS_TOLD], least;
+	unsigned n = largest(c, top), as_least = 0;
 
+	least = n ? top[n - 1] : 0;
+	for (unsigned i = 0; i < n; i++)
+		as_least += top[i] == least;
 	jsonw_key_array(j, "steps");
-	for (size_t i = 0; i < steps_threads(c->steps) && told < THREADS_TOLD; i++) {
+	for (size_t i = 0; i < steps_threads(c->steps); i++) {
 		const struct steps_thread *th = steps_thread(c->steps, i);
 		const struct step_phase *p = steps_told(th);
+		uint64_t x = p ? excess(p) : 0;
 
-		if (!p)
+		if (!p || x < least || (x == least && as_least == 0))
 			continue;
+		as_least -= x == least;
 		thread_json(c, th, p, j);
-		told++;
 	}
 	jsonw_array_end(j);
 }

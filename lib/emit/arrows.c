@@ -61,23 +61,15 @@ static void waited(struct arrows_process *p, const uint64_t *stream, int64_t sta
 	}
 }
 
-static uint64_t comm_key(uint32_t process, uint64_t handle)
-{
-	return hash_u64(handle) ^ hash_u64((uint64_t)process << 20 | 1);
-}
-
 static bool nccl(struct arrows *a, uint32_t process, const struct event *ev,
 		 const struct op_def *op, struct arrows_of *out)
 {
-	uint64_t handle, id, sequence;
+	uint64_t id, sequence;
+	bool known;
 
-	if (!event_get(ev, op, COL_COMM, &handle))
-		return true;
-	if (event_get(ev, op, COL_COMM_ID, &id))
-		return a->comms.n >= ARROWS_COMMS || ev->ret ||
-		       map_put(&a->comms, comm_key(process, handle), id);
-	if (event_get(ev, op, COL_SEQUENCE, &sequence) &&
-	    map_get(&a->comms, comm_key(process, handle), &id))
+	if (!comm_ids_event(&a->comms, process, ev, op, &id, &known))
+		return false;
+	if (known && event_get(ev, op, COL_SEQUENCE, &sequence))
 		out->collective = hash_u64(id ^ hash_u64(sequence + 1)) | COLLECTIVE_BIT;
 	return true;
 }
@@ -109,5 +101,5 @@ void arrows_free(struct arrows *a)
 {
 	map_free(&a->by_process);
 	vec_free(&a->processes);
-	map_free(&a->comms);
+	map_free(&a->comms.of);
 }

@@ -2,7 +2,7 @@
 /*
  * What belongs together on a timeline: work given to a stream and the call that then waits for it (from the first call
  * after the last wait), and one collective on all its ranks, by communicator and sequence number. Only of outermost
- * calls. Bounded by ARROWS_PROCESSES, ARROWS_STREAMS of each and ARROWS_COMMS: what comes beyond has no arrows.
+ * calls. Bounded by ARROWS_PROCESSES, ARROWS_STREAMS of each and COMM_IDS_MAX: what comes beyond has no arrows.
  */
 #ifndef INGERO_EMIT_ARROWS_H
 #define INGERO_EMIT_ARROWS_H
@@ -12,11 +12,11 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/emit/comm_ids.h"
 #include "lib/event/event.h"
 
 #define ARROWS_PROCESSES 65536
 #define ARROWS_STREAMS	 16
-#define ARROWS_COMMS	 65536
 
 /* Work of a stream that nobody has waited for. */
 struct arrows_stream {
@@ -32,7 +32,7 @@ struct arrows_process {
 struct arrows {
 	struct map by_process; /* world process -> position, plus one */
 	VEC(struct arrows_process) processes;
-	struct map comms; /* process and handle -> id of the communicator */
+	struct comm_ids comms;
 	uint64_t made;
 	uint32_t last, last_at; /* the process asked for last, and where it is, plus one */
 };

@@ -9,6 +9,7 @@
 
 #include "lib/base/timetext.h"
 #include "lib/emit/format.h"
+#include "lib/emit/notes.h"
 #include "lib/event/direction.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
@@ -77,38 +78,15 @@ static void column(struct buf *out, const struct event *ev, const struct op_def 
 	buf_putc(out, ',');
 }
 
-/* Whatever names what the event had to do with: a kernel, a file, a socket, a mark. */
-static void detail(struct buf *out, const struct emit *em, const struct event *ev,
-		   const struct op_def *op, uint32_t process)
-{
-	const struct told_socket *s;
-	const struct told_file *f;
-	uint32_t string = 0;
-	uint64_t v;
-
-	if (op && event_get(ev, op, COL_FUNC, &v))
-		string = told_kernel(em->told, process, v);
-	else if (op && event_get(ev, op, COL_FILE, &v) && (f = told_file(em->told, v)))
-		string = f->path;
-	else if (op && event_get(ev, op, COL_SOCKET, &v) && (s = told_socket(em->told, v)))
-		string = s->remote ? s->remote : s->local;
-	else if (op && event_get(ev, op, COL_NAME, &v))
-		string = told_word(em->told, v);
-	name(out, em->w, string);
-}
-
 /* Innermost frame that says where it is in a source, else the innermost. */
 static void site(struct buf *out, const struct world *w, uint32_t stack)
 {
-	unsigned n = 0, at = 0;
-	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+	uint32_t frame = notes_site(w, stack);
 	struct buf text = { 0 };
 	struct place p;
 
-	while (at < n && !place_of(w, frames[at]).line)
-		at++;
-	if (n) {
-		p = place_of(w, frames[at < n ? at : 0]);
+	if (frame) {
+		p = place_of(w, frame);
 		place_name(&text, &p);
 		cell(out, buf_bytes(&text));
 		cell(out, p.file.n ? p.file : p.module);
@@ -150,7 +128,7 @@ static void row(const struct emit *em, const struct event *ev)
 	column(out, ev, op, COL_BYTES, "u");
 	column(out, ev, op, COL_DIRECTION, "d");
 	column(out, ev, op, COL_STREAM, "x");
-	detail(out, em, ev, op, who.process_id);
+	name(out, em->w, op ? notes_detail(em->told, ev, op, who.process_id) : 0);
 	site(out, em->w, ev->stack);
 }
 

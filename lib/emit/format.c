@@ -5,11 +5,12 @@
 #include <string.h>
 
 extern const struct emit_format emit_json, emit_csv, emit_text, emit_folded, emit_speedscope,
-	emit_pprof, emit_prometheus, emit_otlp, emit_perfetto, emit_chrome;
+	emit_pprof, emit_prometheus, emit_otlp, emit_perfetto, emit_chrome, emit_clickhouse;
 
 static const struct emit_format *const formats[] = {
-	&emit_json,   &emit_csv,	&emit_text,  &emit_perfetto,   &emit_chrome,
-	&emit_folded, &emit_speedscope, &emit_pprof, &emit_prometheus, &emit_otlp
+	&emit_json,	  &emit_csv,	&emit_text,	  &emit_perfetto,
+	&emit_chrome,	  &emit_folded, &emit_speedscope, &emit_pprof,
+	&emit_prometheus, &emit_otlp,	&emit_clickhouse
 };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))

@@ -181,6 +181,24 @@ uint32_t notes_site(const struct world *w, uint32_t stack)
 	return n ? frames[0] : 0;
 }
 
+uint32_t notes_detail(const struct told *told, const struct event *ev, const struct op_def *op,
+		      uint32_t process)
+{
+	static const uint16_t naming[] = { COL_FILE, COL_SOCKET, COL_NAME };
+	uint64_t v;
+
+	if (event_get(ev, op, COL_FUNC, &v))
+		return told_kernel(told, process, v);
+	for (unsigned i = 0; i < sizeof(naming) / sizeof(naming[0]); i++) {
+		uint32_t string =
+			event_get(ev, op, naming[i], &v) ? string_of(told, naming[i], v) : 0;
+
+		if (string)
+			return string;
+	}
+	return 0;
+}
+
 void notes_clean(struct buf *out, struct bytes text)
 {
 	const unsigned char *p = (const unsigned char *)text.p;

@@ -45,6 +45,10 @@ void note_text(struct buf *out, const struct world *w, const struct note *note);
 /* Where in the program: its innermost frame whose source is known, else the innermost; 0: no stack. */
 uint32_t notes_site(const struct world *w, uint32_t stack);
 
+/* Whatever names what an event had to do with: a kernel, a file, a socket, a mark; a world string, 0: nothing does. */
+uint32_t notes_detail(const struct told *told, const struct event *ev, const struct op_def *op,
+		      uint32_t process);
+
 /* Text from outside as UTF-8: what is none becomes U+FFFD; cut to NOTES_TEXT_MAX. */
 #define NOTES_TEXT_MAX 2048
 void notes_clean(struct buf *out, struct bytes text);

@@ -18,7 +18,7 @@ sys.path.insert(0, "tests")
 import schema  # noqa: E402
 import tap  # noqa: E402
 
-EXPORT, DEMO, STAT, CORRELATE = (os.path.join(tap.BIN, "ingero-" + n) for n in ("export", "demo", "stat", "correlate"))
+EXPORT, DEMO, STAT, CORRELATE, EXPLAIN = (os.path.join(tap.BIN, "ingero-" + n) for n in ("export", "demo", "stat", "correlate", "explain"))
 TMP = tempfile.TemporaryDirectory()
 NEWS = {"timeout": 300, "capture_output": True}
 
@@ -141,9 +141,31 @@ db.close()
 tap.same(run("-f", "sqlite", run_ige)[0], 2, "sqlite wants a file")
 tap.same(run("-f", "json", "--max-db", "1m", run_ige)[0], 2, "--max-db is for archives")
 
-# The report as a page: what explain and stat say, in any form of input, and nothing that a browser would fetch or run.
-EXPLAIN = os.path.join(tap.BIN, "ingero-explain")
+# Rows for a column store: each of a kind, every event once, and no text of the recording beyond its value.
+SHAPES = {"row": str, "node": str, "job": str, "rank": int, "pid": int, "tid": int, "process": str, "thread": str, "cgroup": str, "gpu": int,
+          "time_ns": int, "until_ns": int, "duration_ns": int, "source": str, "op": str, "return_code": int, "error": str, "bytes": int,
+          "direction": str, "detail": str, "other": str, "wait_ns": int, "comm_id": str, "sequence": int, "function": str, "file": str, "line": int,
+          "metric": str, "unit": str, "value": (int, float), "device": int, "id": str, "revision": int, "kind": str, "severity": str, "count": int,
+          "lost_ns": int, "share": (int, float), "culprit": str, "culprit_kind": str, "site": str, "fix": str, "summary": str, "body": str,
+          "reason": str, "part": str, "wall_ns": int, "slow": int, "p50_ns": int, "p99_ns": int, "max_ns": int}
+status, out, err = run("-f", "clickhouse", data=analyzed)
+rows = lines(out)
+tap.same((status, err), (0, ""), "clickhouse: done without a word")
+tap.none((r for r in rows if not all(isinstance(v, SHAPES.get(k, ())) for k, v in r.items())), "clickhouse: values of their column's type")
+schema_sql = open("formats/clickhouse/schema.sql").read()
+feed = schema_sql[schema_sql.index("feed ("):schema_sql.index("ENGINE = Null")]
+tap.same({x.split()[0] for x in feed.splitlines()[1:] if x.startswith("\t")}, set(SHAPES), "clickhouse: columns are those of schema.sql")
+tap.same([(r["source"], r["op"], r["duration_ns"], r.get("pid"), r.get("bytes")) for r in rows if r["row"] == "event"],
+         [(e["source"], e["op"], e["duration_ns"], e.get("pid"), e.get("bytes")) for e in events], "clickhouse: a row per event")
+tap.same([r["summary"] for r in rows if r["row"] == "cause"], [c["summary"] for c in chains], "clickhouse: its causes")
+tap.ok({"sample", "time", "loop"} <= {r["row"] for r in rows}, "clickhouse: samples, where the time went, loops")
+tap.same(sum(r["count"] for r in rows if r["row"] == "loop"), sum(s["count"] for s in
+         json.loads(subprocess.run([EXPLAIN, "--json", run_ige], **NEWS).stdout)["steps"]), "clickhouse: as many steps")
+odd = "n\"'\\\n\t{}\x01\u00e9"
+evil = subprocess.run([DEMO, "clean", "--duration", "20ms", "-n", odd], **NEWS).stdout
+tap.same({r["node"] for r in lines(run("-f", "clickhouse", data=evil)[1])}, {odd}, "clickhouse: a name that is anything stays a name")
 
+# The report as a page: what explain and stat say, in any form of input, and nothing that a browser would fetch or run.
 
 def esc(text):
     return html.escape(text).replace("&#x27;", "&#39;")

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies are JSON of any version: what is missing in them is not written. */
+#include <string.h>
+
+#include "lib/emit/clickhouse_found.h"
+#include "lib/event/chain.h"
+#include "lib/event/part.h"
+
+#define LIST_MOST 100000 /* of processes, loops, slow steps of a body */
+
+static double number(struct json o, const char *key)
+{
+	struct json v = json_get(o, key);
+	double x = json_double(v, 0);
+
+	json_free(v);
+	return x;
+}
+
+static void copy_number(struct jsonw *j, struct json o, const char *from, const char *key)
+{
+	double x = number(o, from);
+
+	if (x > 0)
+		jsonw_key_u64(j, key, x < 1.8e19 ? (uint64_t)x : UINT64_MAX);
+}
+
+static void copy_text(struct jsonw *j, struct json o, const char *from, const char *key)
+{
+	struct json v = json_get(o, from);
+
+	if (json_bytes(v).n)
+		jsonw_key_bytes(j, key, json_bytes(v));
+	json_free(v);
+}
+
+static bool parse(struct bytes text, struct json *out)
+{
+	struct err e;
+
+	return text.n && json_parse(text, out, &e) == 0;
+}
+
+/* Begins a row about the process that an object of a body names. */
+static void begin(struct jsonw *j, const struct clickhouse *c, const char *row, struct json of,
+		  struct bytes node)
+{
+	double pid = number(of, "pid");
+
+	clickhouse_begin(j, c, row, node,
+			 placed_pid(&c->placed, c->em.w, node,
+				    pid > 0 && pid < UINT32_MAX ? (uint32_t)pid : 0));
+	copy_number(j, of, "pid", "pid");
+	copy_number(j, of, "tid", "tid");
+	copy_text(j, of, "comm", "process");
+}
+
+void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
+{
+	struct json body = JSON_NONE, node, victim, culprit, sites, site, fixes, fix;
+	struct jsonw j;
+
+	if (!parse(r->body, &body))
+		return;
+	node = json_get(body, "node");
+	victim = json_get(body, "victim");
+	culprit = json_get(body, "culprit");
+	sites = json_get(body, "sites");
+	site = json_at(sites, 0);
+	fixes = json_get(body, "recommendations");
+	fix = json_at(fixes, 0);
+	begin(&j, c, "cause", victim, json_bytes(node));
+	jsonw_key_i64(&j, "time_ns", clickhouse_time(c, r->first_ns));
+	jsonw_key_i64(&j, "until_ns", clickhouse_time(c, r->last_ns));
+	jsonw_key_bytes(&j, "id", r->id);
+	jsonw_key_u64(&j, "revision", r->revision);
+	jsonw_key_bytes(&j, "kind", r->kind);
+	jsonw_key_str(&j, "severity", chain_severity_name(r->severity));
+	jsonw_key_u64(&j, "count", r->count);
+	jsonw_key_u64(&j, "lost_ns", r->lost_ns);
+	jsonw_key_double(&j, "share", number(body, "share_of_wall"));
+	copy_text(&j, body, "op", "op");
+	copy_text(&j, culprit, "text", "culprit");
+	copy_text(&j, culprit, "kind", "culprit_kind");
+	copy_text(&j, site, "text", "site");
+	copy_text(&j, fix, "command", "fix");
+	jsonw_key_bytes(&j, "summary", r->summary);
+	jsonw_key_bytes(&j, "body", r->body);
+	clickhouse_end(&j);
+	json_free(fix);
+	json_free(fixes);
+	json_free(site);
+	json_free(sites);
+	json_free(culprit);
+	json_free(victim);
+	json_free(node);
+	json_free(body);
+}
+
+/* A row for each state its threads were in. */
+static void times(const struct clickhouse *c, struct json process, int64_t start)
+{
+	struct json parts = json_get(process, "parts"), node = json_get(process, "node");
+	struct jsonw j;
+
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		if (number(parts, part_name((enum part)i)) <= 0)
+			continue;
+		begin(&j, c, "time", process, json_bytes(node));
+		jsonw_key_i64(&j, "time_ns", start);
+		jsonw_key_str(&j, "part", part_name((enum part)i));
+		copy_number(&j, parts, part_name((enum part)i), "duration_ns");
+		copy_number(&j, process, "wall_ns", "wall_ns");
+		clickhouse_end(&j);
+	}
+	json_free(node);
+	json_free(parts);
+}
+
+/* What of a slow step was no own code and no wait for the device, and took longest. */
+static void blame(struct jsonw *j, struct json step)
+{
+	struct json parts = json_get(step, "parts");
+	const char *most = NULL;
+	double ns = 0;
+
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		double x = number(parts, part_name((enum part)i));
+
+		if (i == PART_SELF || i == PART_DEVICE || x <= ns)
+			continue;
+		most = part_name((enum part)i);
+		ns = x;
+	}
+	if (most) {
+		jsonw_key_str(j, "part", most);
+		copy_number(j, parts, most, "lost_ns");
+	}
+	json_free(parts);
+}
+
+/* A row for the loop, and one for each of its slow steps that the analysis kept. */
+static void loop(const struct clickhouse *c, struct json l, int64_t start)
+{
+	struct json slow = json_get(l, "slow"), node = json_get(l, "node");
+	struct jsonw j;
+
+	begin(&j, c, "loop", l, json_bytes(node));
+	jsonw_key_i64(&j, "time_ns", start + (int64_t)number(l, "first_ns"));
+	copy_number(&j, l, "count", "count");
+	copy_number(&j, l, "slow_count", "slow");
+	copy_number(&j, l, "p50_ns", "p50_ns");
+	copy_number(&j, l, "p99_ns", "p99_ns");
+	copy_number(&j, l, "max_ns", "max_ns");
+	clickhouse_end(&j);
+	for (size_t i = 0; i < json_length(slow) && i < LIST_MOST; i++) {
+		struct json step = json_at(slow, i);
+
+		begin(&j, c, "step", l, json_bytes(node));
+		jsonw_key_i64(&j, "time_ns", start + (int64_t)number(step, "t_ns"));
+		copy_number(&j, step, "number", "sequence");
+		copy_number(&j, step, "dur_ns", "duration_ns");
+		copy_number(&j, l, "p50_ns", "p50_ns");
+		blame(&j, step);
+		clickhouse_end(&j);
+		json_free(step);
+	}
+	json_free(node);
+	json_free(slow);
+}
+
+void clickhouse_analysis(const struct clickhouse *c, const struct rec_ANALYSIS *r)
+{
+	int64_t start = clickhouse_time(c, c->em.told->has_start ? c->em.told->start_ns : 0);
+	struct json body = JSON_NONE, all;
+
+	if (!parse(r->body, &body))
+		return;
+	for (unsigned what = 0; what < 2; what++) {
+		all = json_get(body, what ? "steps" : "processes");
+		for (size_t i = 0; i < json_length(all) && i < LIST_MOST; i++) {
+			struct json one = json_at(all, i);
+
+			if (what)
+				loop(c, one, start);
+			else
+				times(c, one, start);
+			json_free(one);
+		}
+		json_free(all);
+	}
+	json_free(body);
+}
