@@ -39,7 +39,7 @@
 struct values {
 	struct cli_list pids, folders;
 	const char *btf;
-	bool json;
+	bool json, look_only;
 };
 
 #define AT(member) offsetof(struct values, member)
@@ -50,6 +50,8 @@ static const struct cli_option options[] = {
 	  "Look for CUDA libraries there too; may be given again", "What is checked" },
 	{ "btf", 0, CLI_STRING, AT(btf), "FILE",
 	  "What describes the kernel, where it does not itself", "What is checked" },
+	{ "look-only", 0, CLI_FLAG, AT(look_only), NULL, "Load no probe to see whether it works",
+	  "What is checked" },
 	{ "json", 0, CLI_FLAG, AT(json), NULL, "One JSON value (formats/check.schema.json)",
 	  "Output" },
 	{ 0 },
@@ -85,7 +87,7 @@ static void describe_host(struct state *s)
 	s->report.memory_bytes = s->node.memory_bytes;
 }
 
-static void check_probes(struct state *s, const char *btf)
+static void check_probes(struct state *s, const char *btf, bool look_only)
 {
 	struct probe_tryout t;
 
@@ -95,6 +97,11 @@ static void check_probes(struct state *s, const char *btf)
 		    INGERO_NO_BPF);
 	return;
 #endif
+	if (look_only) {
+		verdict_say(&s->report.lines, "probes", VERDICT_WARN, NULL,
+			    "not tried: --look-only loads none");
+		return;
+	}
 	if (!host_caps_may_bpf(&s->caps)) {
 		verdict_say(&s->report.lines, "probes", VERDICT_WARN, NULL,
 			    "not tried: loading them takes root");
@@ -362,12 +369,12 @@ static void check_gpu(struct state *s)
 }
 
 /* What the kernel took decides about the kernel, so that is tried first. */
-static void check_host(struct state *s, const char *btf)
+static void check_host(struct state *s, const char *btf, bool look_only)
 {
 	static const char *const lockdown[] = { NULL, "none", "integrity", "confidentiality" };
 	struct verdicts first = { 0 }, *lines = &s->report.lines;
 
-	check_probes(s, btf);
+	check_probes(s, btf, look_only);
 	first = *lines;
 	*lines = (struct verdicts){ 0 };
 	host_ready_kernel(lines, &s->caps, s->node.kernel, btf, s->report.links[0] != NULL);
@@ -401,7 +408,7 @@ int main(int argc, char **argv)
 	host_node_read(&s.node);
 	host_caps_read(&s.caps);
 	describe_host(&s);
-	check_host(&s, v.btf);
+	check_host(&s, v.btf, v.look_only);
 	rc = find_libraries(&s, &v, &e);
 	if (rc == 0) {
 		check_cuda(&s, &v);

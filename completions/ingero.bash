@@ -149,8 +149,8 @@ _ingero() {
 complete -F _ingero ingero
 
 _ingero_check() {
-	_ingero_complete '-p --pid --library-path --btf --json -q --quiet -v --verbose --color --progress -h --help
-		--version' \
+	_ingero_complete '-p --pid --library-path --btf --look-only --json -q --quiet -v --verbose --color
+		--progress -h --help --version' \
 		'-p|--pid PID
 		--library-path DIR
 		--btf FILE

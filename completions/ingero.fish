@@ -129,6 +129,7 @@ complete -c ingero-check -f
 complete -c ingero-check -s p -l pid -d 'Look at the CUDA libraries of these processes only' -x -a '(__fish_complete_list , __fish_complete_pids)'
 complete -c ingero-check -l library-path -d 'Look for CUDA libraries there too; may be given again' -x -a '(__fish_complete_directories)'
 complete -c ingero-check -l btf -d 'What describes the kernel, where it does not itself' -r -F
+complete -c ingero-check -l look-only -d 'Load no probe to see whether it works'
 complete -c ingero-check -l json -d 'One JSON value (formats/check.schema.json)'
 complete -c ingero-check -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-check -s v -l verbose -d 'Say more; twice for everything'

@@ -85,13 +85,9 @@ void shape_value(struct buf *out, struct json v)
 	case JSON_TYPE_NUMBER:
 		shape_number(out, json_double(v, 0));
 		break;
-	case JSON_TYPE_STRING: {
-		struct bytes b = json_bytes(v);
-
-		for (size_t i = 0; i < b.n; i++)
-			buf_putc(out, (char)(b.p[i] == '|' ? '/' : b.p[i]));
+	case JSON_TYPE_STRING:
+		buf_add(out, json_bytes(v).p, json_bytes(v).n);
 		break;
-	}
 	case JSON_TYPE_BOOL:
 		buf_puts(out, json_is_true(v) ? "yes" : "no");
 		break;
@@ -161,6 +157,25 @@ static unsigned used_columns(const struct shape_list *l, struct json rows,
 	return n;
 }
 
+/* A cell: what parts cells is marked where it is text. */
+static void put_cell(struct buf *out, struct json v)
+{
+	size_t from = out->n;
+	struct buf text = { 0 };
+
+	shape_value(out, v);
+	if (out->failed || !memchr(out->p + from, '|', out->n - from))
+		return;
+	buf_add(&text, out->p + from, out->n - from);
+	out->n = from;
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '|')
+			buf_putc(out, '\\');
+		buf_putc(out, text.p[i]);
+	}
+	buf_free(&text);
+}
+
 static void write_row(struct buf *out, const struct shape_list *l, struct json row, size_t at,
 		      const struct shape_column *const *used, unsigned nused)
 {
@@ -174,14 +189,18 @@ static void write_row(struct buf *out, const struct shape_list *l, struct json r
 
 			if (i)
 				buf_putc(out, '|');
-			shape_value(out, v);
+			put_cell(out, v);
 			json_free(v);
 		}
 	} else {
 		for (unsigned i = 0; i < nused; i++) {
+			struct json v;
+
 			if (i)
 				buf_putc(out, '|');
-			shape_member(out, row, used[i]->key);
+			v = json_get(row, used[i]->key);
+			put_cell(out, v);
+			json_free(v);
 		}
 	}
 	buf_putc(out, '\n');
@@ -278,6 +297,12 @@ static void fill_list(struct filler *f, struct json *answer, const struct shape_
 			json_free(row);
 	}
 	i -= !fits;
+	if (l->total) {
+		struct json all = json_get(*answer, l->total);
+
+		n = json_double(all, 0) > (double)n ? (size_t)json_double(all, 0) : n;
+		json_free(all);
+	}
 	if (i < n) {
 		note(f, l, n - i, i < most, args->budget);
 		f->left -= note_tokens(f) < f->left ? note_tokens(f) : f->left;

@@ -22,6 +22,8 @@ struct shape_list {
 	const struct shape_column *
 		columns; /* ended by a NULL key; columns without a value in any row are not there */
 	void (*row)(struct buf *out, struct json row, size_t at); /* instead of columns */
+	const char *
+		total; /* member with the number of rows, where not all are in the list; NULL: they are */
 	const char *more;     /* how to ask for rows that are left out: "top_n" */
 	bool top;	      /* serve_args.top is of this list */
 	uint64_t top_default; /* rows when nobody says, 0: all */

@@ -14,8 +14,10 @@ struct offered {
 };
 
 static const struct serve_tool *const all[] = {
-	&tool_causal_chains,
-	&tool_trace_stats,
+	&tool_causal_chains, &tool_trace_stats,	    &tool_stacks,	   &tool_run_sql,
+	&tool_explain_call,  &tool_graph_lifecycle, &tool_graph_frequency, &tool_timeline,
+	&tool_compare_runs,  &tool_run_demo,	    &tool_check,	   &tool_test_report,
+	&tool_query_fleet,
 };
 
 static const char instructions[] = "Recordings of what happened between GPU programs and the "

@@ -35,7 +35,8 @@ ROOMS = {
     "ask": ["input", "cause"],
     "emit": ["world", "stat"],
     "net": ["base"],
-    "serve": ["ask", "emit", "archive", "net"],
+    # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring
+    "serve": ["ask", "emit", "archive", "net", "cli", "sim"],
 }
 
 # header (or its folder) -> the one file or room that includes it
