@@ -161,14 +161,9 @@ static int one_input(struct correlate *c, struct ige_reader *r, struct err *e)
 static int say_damage(const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
-	int rc = input_verdict(in, &notes);
 
-	cli_warn_lines(&notes);
 	input_account(in, &details);
-	cli_detail_lines(&details);
-	buf_free(&details);
-	buf_free(&notes);
-	return cli_exit_of(rc);
+	return cli_say_input(input_verdict(in, &notes), &notes, &details);
 }
 
 /* Whether every input is there: asked before anything is written for the first of them. */

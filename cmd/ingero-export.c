@@ -399,19 +399,16 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 static int say(const struct input *in, const struct select_expr *expr)
 {
 	struct buf notes = { 0 }, details = { 0 };
-	int status = cli_exit_of(input_verdict(in, &notes));
 	const char *first;
 	uint64_t errors;
+	int status;
 
-	cli_warn_lines(&notes);
 	input_account(in, &details);
-	cli_detail_lines(&details);
+	status = cli_say_input(input_verdict(in, &notes), &notes, &details);
 	first = expr ? select_expr_errors(expr, &errors) : NULL;
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
 			 human_count(errors).s, first);
-	buf_free(&notes);
-	buf_free(&details);
 	return status;
 }
 

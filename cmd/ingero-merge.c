@@ -359,12 +359,10 @@ static void say_clocks(const struct input *in, const struct world *w)
 /* Damage, as far as it is worth a status: one that was repaired is not. */
 static int say_damage(const struct input *in)
 {
-	struct buf notes = { 0 };
-	int rc = input_verdict(in, &notes);
+	struct buf notes = { 0 }, details = { 0 };
+	int status = cli_say_input(input_verdict(in, &notes), &notes, &details);
 
-	cli_warn_lines(&notes);
-	buf_free(&notes);
-	return values.recover && !input_report(in).empty ? 0 : cli_exit_of(rc);
+	return values.recover && !input_report(in).empty ? CLI_EXIT_DONE : status;
 }
 
 static int merge(struct world *w, struct input *in, const struct merge_options *opt,

@@ -116,11 +116,9 @@ static bool stop(void *ctx)
 
 static void say_damage(struct query *q)
 {
-	struct buf notes = { 0 };
-	int status = cli_exit_of(input_verdict(q->in, &notes));
+	struct buf notes = { 0 }, details = { 0 };
+	int status = cli_say_input(input_verdict(q->in, &notes), &notes, &details);
 
-	cli_warn_lines(&notes);
-	buf_free(&notes);
 	q->status = status > q->status ? status : q->status;
 }
 

@@ -287,14 +287,9 @@ static int print(struct job *job, struct err *e)
 static int say_verdict(const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
-	int status = cli_exit_of(input_verdict(in, &notes));
 
-	cli_warn_lines(&notes);
 	input_account(in, &details);
-	cli_detail_lines(&details);
-	buf_free(&details);
-	buf_free(&notes);
-	return status;
+	return cli_say_input(input_verdict(in, &notes), &notes, &details);
 }
 
 static struct select_words selected(void)

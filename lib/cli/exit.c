@@ -28,3 +28,12 @@ int cli_fail(const struct err *e)
 		cli_error("%s", e->text);
 	return cli_exit_of(e->code);
 }
+
+int cli_say_input(int verdict, struct buf *notes, struct buf *details)
+{
+	cli_warn_lines(notes);
+	cli_detail_lines(details);
+	buf_free(notes);
+	buf_free(details);
+	return cli_exit_of(verdict);
+}
