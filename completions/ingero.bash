@@ -135,6 +135,7 @@ _ingero() {
 		correlate) _ingero_behind $i _ingero_correlate ''; return ;;
 		export) _ingero_behind $i _ingero_export ''; return ;;
 		query) _ingero_behind $i _ingero_query '--op --clock-skew-threshold'; return ;;
+		mcp) _ingero_behind $i _ingero_mcp ''; return ;;
 		dashboard) _ingero_behind $i _ingero_dashboard ''; return ;;
 		help) COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard' -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
 		-* | = | auto | always | never) ;;
@@ -244,6 +245,20 @@ _ingero_export() {
 		'FILE'
 }
 complete -F _ingero_export ingero-export
+
+_ingero_mcp() {
+	_ingero_complete '--http --tls-cert --tls-key --no-tls --allow-host --token-file -d --db -q --quiet -v
+		--verbose --color --progress -h --help --version' \
+		'--http ADDRESS
+		--tls-cert FILE
+		--tls-key FILE
+		--allow-host HOST
+		--token-file FILE
+		-d|--db DIR
+		--color choice auto always never' \
+		'FILE'
+}
+complete -F _ingero_mcp ingero-mcp
 
 _ingero_merge() {
 	_ingero_complete '-o --output --compact --reindex --recover --split --slice -p --pid -e --event --since

@@ -123,6 +123,7 @@ complete -c ingero -n '__fish_seen_subcommand_from export' -a '(__ingero_behind 
 complete -c ingero -n '__fish_seen_subcommand_from query' -a '(__ingero_behind ingero-query)'
 complete -c ingero -n '__fish_seen_subcommand_from query' -l op
 complete -c ingero -n '__fish_seen_subcommand_from query' -l clock-skew-threshold
+complete -c ingero -n '__fish_seen_subcommand_from mcp' -a '(__ingero_behind ingero-mcp)'
 complete -c ingero -n '__fish_seen_subcommand_from dashboard' -a '(__ingero_behind ingero-dashboard)'
 
 complete -c ingero-check -f
@@ -234,6 +235,20 @@ complete -c ingero-export -l color -d 'Colour: auto, always or never (auto: on a
 complete -c ingero-export -l progress -d 'Show progress even when standard error is no terminal'
 complete -c ingero-export -s h -l help -d 'Print this help and exit'
 complete -c ingero-export -l version -d 'Print the version and exit'
+
+complete -c ingero-mcp -l http -d 'Answer there, at /mcp (":8080" is this machine only), not on standard input' -x
+complete -c ingero-mcp -l tls-cert -d 'Certificate (PEM), with --tls-key [one of its own, for 24 hours]' -r -F
+complete -c ingero-mcp -l tls-key -d 'Its private key (PEM)' -r -F
+complete -c ingero-mcp -l no-tls -d 'Plain HTTP'
+complete -c ingero-mcp -l allow-host -d 'Answer also who calls it by these names [localhost and its address]' -x
+complete -c ingero-mcp -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else everybody]' -r -F
+complete -c ingero-mcp -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
+complete -c ingero-mcp -s q -l quiet -d 'Say only what went wrong'
+complete -c ingero-mcp -s v -l verbose -d 'Say more; twice for everything'
+complete -c ingero-mcp -l color -d 'Colour: auto, always or never (auto: on a terminal)' -x -a 'auto always never'
+complete -c ingero-mcp -l progress -d 'Show progress even when standard error is no terminal'
+complete -c ingero-mcp -s h -l help -d 'Print this help and exit'
+complete -c ingero-mcp -l version -d 'Print the version and exit'
 
 complete -c ingero-merge -s o -l output -d 'Write there instead of standard output, an SQLite archive where it ends in .db; the file appears when it is whole' -r -F
 complete -c ingero-merge -l compact -d 'In the smallest form, for keeping'

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -381,6 +382,30 @@ try:
 except OSError:
     pass
 tap.same(p.wait(WAIT), 0, "nobody reads: it ends, whoever still writes")
+
+# ---- the program itself ----
+
+MCP = os.path.join(tap.BIN, "ingero-mcp")
+with tempfile.TemporaryDirectory() as tmp:
+    run = os.path.join(tmp, "run.ige")
+    subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "10s", "-o", run], check=True)
+    c = Client(command=[MCP, run])
+    tap.same(c.initialize("2025-11-25")["serverInfo"]["name"], "ingero", "ingero-mcp")
+    names = [t["name"] for t in c.ask(request(1, "tools/list"))["result"]["tools"]]
+    tap.ok("get_causal_chains" in names and "get_trace_stats" in names, "its tools", names)
+    r = c.ask(call(2, "get_causal_chains"))
+    tap.ok("log-compactor" in json.dumps(r["result"]), "what caused the stall: one call", json.dumps(r)[:600])
+    tap.ok("only" in text(c.ask(call(3, "get_causal_chains", {"no_such": 1}))), "an argument that is not there")
+    tap.same(c.end(), ([], 0), "ends with its input")
+    env = {**os.environ, "INGERO_DB": os.path.join(tmp, "empty"), "INGERO_CONFIG": ""}
+    hello = json.dumps(request(1, "server/discover", {"_meta": meta()})) + "\n"
+    for args, status, why in (([run + ".no"], 3, "run.ige.no"), (["--tls-cert", "x", run], 2, "--http"), (["--http", ":0", "--no-tls", "--tls-cert", "x", "--tls-key", "y", run], 2, "no-tls"),
+                              (["--http", "nowhere:x", run], 2, "nowhere"), (["--no-such"], 2, "no-such"), ([], 0, "no recording yet")):  # fmt: skip
+        p = subprocess.run([MCP, *args], input=hello, env=env, capture_output=True, text=True, timeout=WAIT)
+        if "built without" in p.stderr:
+            tap.skip(f"ingero-mcp {' '.join(args[:1])}", "optional: " + p.stderr.strip()[:100])
+            continue
+        tap.ok(p.returncode == status and why in p.stderr, f"ingero-mcp {' '.join(a.replace(tmp, '') for a in args)}: status {status}", f"{p.returncode} {p.stderr}")
 
 # ---- over HTTP ----
 

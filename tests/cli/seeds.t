@@ -84,13 +84,20 @@ def serve(command):
         tap.ok(p.returncode == 0 and said.startswith(f"{scheme}://"), command, f"status {p.returncode}\n{said}\n{rest}")
 
 
+def ask(command):
+    """A server on standard input and output answers whom it gets to know."""
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "seeds", "version": "1"}}}
+    p = subprocess.run(seeds.words(command, stand_for), cwd=here, env=env, input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=120)
+    tap.ok(p.returncode == 0 and '"serverInfo":{"name":"ingero"' in p.stdout, command, f"status {p.returncode}\n{p.stdout[:600]}\n{p.stderr}")
+
+
 count = 0
 for kind, reason, command in seeds.lines():
     count += 1
     if kind == "live":
         continue
-    if kind == "serve":
-        serve(command)
+    if kind in ("serve", "ask"):
+        serve(command) if kind == "serve" else ask(command)
         continue
     p = seeds.run(command, stand_for, cwd=here, env=env)
     said = f"status {p.returncode}\n{p.stdout[:600]}\n{p.stderr}"

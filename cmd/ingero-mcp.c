@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingero-mcp: recordings behind the Model Context Protocol, for an assistant that asks. Over standard input and output for the
+ * client that started it, or over HTTP. It reads the files it was given, and no other on anybody's word.
+ */
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/cli/exit.h"
+#include "lib/cli/message.h"
+#include "lib/cli/options.h"
+#include "lib/cli/output.h"
+#include "lib/cli/serving.h"
+#include "lib/cli/signals.h"
+#include "lib/serve/listen.h"
+#include "lib/serve/mcp_http.h"
+#include "lib/serve/mcp_stdio.h"
+#include "lib/serve/source.h"
+#include "lib/serve/tools.h"
+
+/* Handlers at the same time, and how long one call may take over HTTP. */
+#define THREADS 16
+#define CALL_NS 300000000000u
+
+static struct values {
+	const char *http, *tls_cert, *tls_key, *token_file;
+	bool no_tls;
+	struct cli_list allow_hosts;
+} values;
+
+#define AT(member) .offset = offsetof(struct values, member)
+
+static const struct cli_option options[] = {
+	{ .name = "http",
+	  .type = CLI_STRING,
+	  AT(http),
+	  .arg = "ADDRESS",
+	  .group = "Over HTTP",
+	  .help = "Answer there, at /mcp (\":8080\" is this machine only), not on standard input" },
+	CLI_SERVING_OPTIONS("Over HTTP"),
+	{ 0 },
+};
+
+static const struct cli_program program = {
+	.name = "ingero-mcp",
+	.summary = "Answer an assistant's questions about recordings (Model Context Protocol)",
+	.usage = "[FILE...]",
+	.options = options,
+	.footer = "  ingero-mcp run.ige                started by the client\n"
+		  "  ingero-mcp --http :8080 run.ige   at https://127.0.0.1:8080/mcp",
+	.reads_recordings = true,
+	.serves = true,
+};
+
+static void say(const char *line)
+{
+	cli_note("%s", line);
+}
+
+static void warn(const char *line)
+{
+	cli_warn("%s", line);
+}
+
+static void handle(void *ctx, const struct net_call *call, struct net_reply *reply)
+{
+	if (!strcmp(call->path, MCP_PATH)) {
+		mcp_http_answer(ctx, call, reply);
+		return;
+	}
+	reply->status = 404;
+	buf_puts(&reply->body, "the Model Context Protocol is at " MCP_PATH "\n");
+}
+
+static int serve_http(const struct serve_offer *offer, struct err *e)
+{
+	struct serve_listen_options opt = { .address = values.http,
+					    .tls_cert = values.tls_cert,
+					    .tls_key = values.tls_key,
+					    .no_tls = values.no_tls,
+					    .hosts = values.allow_hosts.v,
+					    .nhosts = values.allow_hosts.n,
+					    .body_max = MCP_HTTP_BODY_MAX,
+					    .threads_max = THREADS,
+					    .note = say,
+					    .warn = warn };
+	struct pollfd end = { .fd = cli_signals_fd(), .events = POLLIN };
+	struct serve_listener *l = NULL;
+	struct mcp_http *h = NULL;
+	char *token = NULL;
+	int rc = cli_token(&token, values.token_file, e);
+
+	opt.token = token;
+	rc = rc ? rc : mcp_http_new(&h, offer, CALL_NS, e);
+	rc = rc ? rc : serve_listen(&l, &opt, handle, h, e);
+	if (!rc) {
+		printf("%s%s\n", serve_listener_url(l), MCP_PATH);
+		fflush(stdout);
+		while (!cli_signal_received())
+			poll(&end, 1, -1);
+	}
+	serve_listener_stop(l);
+	mcp_http_free(h);
+	free(token);
+	return rc;
+}
+
+static int serve_stdio(const struct serve_offer *offer, struct err *e)
+{
+	const struct mcp_stdio io = { .in = STDIN_FILENO,
+				      .out = STDOUT_FILENO,
+				      .stop = cli_signals_fd() };
+
+	if (isatty(STDIN_FILENO))
+		cli_note("waiting for a client of the Model Context Protocol on standard input; "
+			 "--http serves over HTTP");
+	return mcp_stdio_serve(offer, &io, e);
+}
+
+static int check_options(struct err *e)
+{
+	if (!values.http && (values.tls_cert || values.tls_key || values.no_tls ||
+			     values.token_file || values.allow_hosts.n))
+		return err_set(e, ERR_USAGE, "certificates, tokens and hosts are for --http");
+	return 0;
+}
+
+/* What is open while it serves. */
+struct served {
+	struct serve_source *source;
+	struct serve_tools *tools;
+};
+
+static int open_all(struct served *s, const struct cli_operands *operands, struct err *e)
+{
+	struct serve_source_options from = { .names = (const char *const *)operands->v,
+					     .n = (unsigned)operands->n,
+					     .tool = program.name,
+					     .folder = getenv("TMPDIR") };
+	struct serve_tools_options to = { .version = cli_version() };
+	int rc = operands->n ? serve_source_open(&s->source, &from, e) : 0;
+
+	if (rc)
+		return rc;
+	if (!operands->n)
+		cli_warn("no recording yet: tools that need one will say so (ingero-record makes "
+			 "them)");
+	to.source = s->source;
+	s->tools = serve_tools_new(&to);
+	return s->tools ? 0 : err_nomem(e);
+}
+
+int main(int argc, char **argv)
+{
+	struct served s = { 0 };
+	struct cli_operands operands;
+	struct err e = { 0 };
+	int rc, status;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status != CLI_GO)
+		return status;
+	rc = check_options(&e);
+	rc = rc ? rc : cli_signals_catch(&e);
+	rc = rc ? rc : open_all(&s, &operands, &e);
+	if (!rc && s.source)
+		serve_source_warm(s.source);
+	if (!rc)
+		rc = values.http ? serve_http(serve_tools_offer(s.tools), &e)
+				 : serve_stdio(serve_tools_offer(s.tools), &e);
+	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
+	serve_tools_free(s.tools);
+	serve_source_free(s.source);
+	cli_list_free(&values.allow_hosts);
+	return status;
+}
