@@ -65,9 +65,11 @@ def cases(quick):
                 yield name, dose, seed
 
 
-def results(quick, only):
+def results(quick, only, wanted=lambda name, dose, seed: True):
     for name, dose, seed in cases(quick):
         if only and not re.search(only, f"{name}/{100 if dose is None else dose}/{seed}"):
+            continue
+        if not wanted(name, 100 if dose is None else dose, seed):
             continue
         try:
             yield one(name, dose, seed)

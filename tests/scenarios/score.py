@@ -451,21 +451,49 @@ def delay_accounting():
                 plants.write(path, old)
 
 
-def run_all(quick, only, seconds, keep=None, tell=print, with_generated=True):
-    results = []
+class Shard:
+    """Every n-th of what would be run, and of that what no piece before has run: (name, dose, seed) of done."""
+
+    def __init__(self, text="1/1", done=()):
+        self.at, self.of = map(int, text.split("/"))
+        if not 1 <= self.at <= self.of:
+            raise ValueError(text)
+        self.met, self.done = 0, set(done)
+
+    def has(self, name, dose, seed):
+        self.met += 1
+        return self.met % self.of == self.at % self.of and (name, dose, seed) not in self.done
+
+
+def run_all(quick, only, seconds, keep=None, tell=print, with_generated=True, shard=None, results=None):
+    """Adds to results as it goes; tell has them all."""
+    results, shard = [] if results is None else results, shard or Shard()
+
+    def add(r):
+        results.append(r)
+        tell(told_of(r))
+
     with delay_accounting():
         for row in rows():
             for dose, seed in row.runs(quick):
-                if only and not re.search(only, f"{row.name}/{dose}/{seed}"):
+                if only and not re.search(only, f"{row.name}/{dose}/{seed}") or not shard.has(row.name, dose, seed):
                     continue
                 r = scored(row, dose, seed, seconds, keep)
                 r.setdefault("made", "real")
-                results.append(r)
-                tell(told_of(r))
-    for r in generated.results(quick, only) if with_generated else ():
-        results.append(r)
-        tell(told_of(r))
+                add(r)
+    for r in generated.results(quick, only, shard.has) if with_generated else ():
+        add(r)
     return results
+
+
+def keep_card(path, results):
+    """After each scenario: a score that is broken off can be gone on with."""
+    if not path:
+        return
+    with open(path + ".new", "w") as f:
+        json.dump({"schema": "ingero.scorecard/1", "summary": summary(results), "results": results}, f, indent=1)
+        f.write("\n")
+    os.replace(path + ".new", path)
 
 
 def main():
@@ -476,6 +504,8 @@ def main():
     p.add_argument("--json", metavar="FILE", help="write the scorecard there too")
     p.add_argument("--keep", metavar="DIR", help="keep the recordings there")
     p.add_argument("--no-generated", action="store_true", help="only what really happens")
+    p.add_argument("--shard", metavar="K/N", default="1/1", help="the K-th of N pieces of it")
+    p.add_argument("--resume", action="store_true", help="with --json: what FILE has already is not run again")
     p.add_argument("--list", action="store_true", help="list the scenarios and end")
     p.add_argument("--from", dest="merge", nargs="+", metavar="FILE", help="print one scorecard of these instead of running")
     args = p.parse_args()
@@ -491,15 +521,24 @@ def main():
     else:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         plants.first()
-        results = run_all(args.quick, args.only, args.seconds, args.keep, lambda text: print(text, flush=True), not args.no_generated)
+        results = []
+        if args.resume and args.json and os.path.exists(args.json):
+            with open(args.json) as f:
+                results = [r for r in json.load(f)["results"] if "failed" not in r]
+            for r in results:
+                print(told_of(r))
+        shard = Shard(args.shard, {(r["name"], r["dose"], r["seed"]) for r in results})
+
+        def told(text):
+            print(text, flush=True)
+            keep_card(args.json, results)
+
+        run_all(args.quick, args.only, args.seconds, args.keep, told, not args.no_generated, shard, results)
     if not results:
         p.error("no scenario matches")
     s = summary(results)
     print_summary(s)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump({"schema": "ingero.scorecard/1", "summary": s, "results": results}, f, indent=1)
-            f.write("\n")
+    keep_card(args.json, results)
     return 1 if goal(s) else 0
 
 
