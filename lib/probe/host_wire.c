@@ -203,6 +203,7 @@ bool probe_host_wait(struct probe_wire *wire, const struct wire_offcpu *o, uint3
 	ev.dur_ns = o->dur_ns;
 	ev.depth = o->depth;
 	ev.ctx = ctx;
+	ev.stack = probe_wire_stack(wire, o->stack);
 	event_set(&ev, def, socket ? COL_SOCKET : COL_FILE, id);
 	if (socket && o->flags & OFFCPU_OBJECT)
 		event_set(&ev, def, COL_FD, o->object);

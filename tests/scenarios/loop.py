@@ -114,6 +114,29 @@ class Socket(Nothing):
         self.sock.recv(1)  # line: socket
 
 
+class Remote(Nothing):
+    """Asks a server on another node, which answers at once, for every batch; the network may lose what is asked."""
+    portion = (1, 2)
+    again = 10 * MS  # no answer takes that long, but those that were asked for again
+
+    def __init__(self, loop):
+        super().__init__(loop)
+        self.sock, self.lossy, self.times = socket.create_connection((self.args.host, self.args.port)), 0, 0
+        self.ask = b"x" * 999 + b"\n"
+
+    def take(self, ns):
+        begin = time.monotonic_ns()
+        self.sock.sendall(self.ask)
+        self.sock.recv(1)  # line: remote
+        took = time.monotonic_ns() - begin
+        if took > self.again:
+            self.lossy += took
+            self.times += 1
+
+    def truth(self):
+        return {"lossy_ns": self.lossy, "lossy": self.times}
+
+
 class Worker(Nothing):
     """Waits for a batch that another process of its own makes, by a pipe."""
 
@@ -312,7 +335,7 @@ class Reclaim(Nothing):
                 self.at = (self.at + self.chunk) % self.size
 
 
-PLANTS = {c.__name__.lower(): c for c in (Nothing, Sleep, Compute, Read, Fsync, Socket, Worker, Child, Lock, Gil, Churn, Leak, Launches,
+PLANTS = {c.__name__.lower(): c for c in (Nothing, Sleep, Compute, Read, Fsync, Socket, Remote, Worker, Child, Lock, Gil, Churn, Leak, Launches,
                                           Syncs, Reclaim)}
 
 
@@ -420,7 +443,7 @@ def arguments():
     p.add_argument("--file", help="file or device to read or write")
     p.add_argument("--cached", action="store_true", help="read what is in memory, write without waiting")
     p.add_argument("--port", type=int)
-    p.add_argument("--netns", help="network namespace to enter first")
+    p.add_argument("--host", default="127.0.0.1")
     p.add_argument("--comm", help="command name to take")
     p.add_argument("--truth", help="file for the truth [standard output]")
     return p.parse_args()

@@ -312,6 +312,60 @@ def server(run, *words):
     run.loop("--port", run.facts["port"], plant="socket")
 
 
+SERVER = r"""
+import socket, sys
+listener = socket.socket()
+listener.bind((sys.argv[1], 0))
+listener.listen()
+print(listener.getsockname()[1], flush=True)
+s = listener.accept()[0]
+for line in s.makefile("rb"):
+    s.sendall(b"x")
+"""
+
+
+def node(run, number):
+    """Another node: a network namespace with a link to this one. Its name, the address there, and its end of the link."""
+    name, here, there = f"{run.group_name}-{number}", f"isc{os.getpid() % 100000}h{number}", f"isc{os.getpid() % 100000}t{number}"
+    net = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
+    for command in (["ip", "netns", "add", name], ["ip", "link", "add", here, "type", "veth", "peer", "name", there, "netns", name],
+                    ["ip", "addr", "add", f"{net}.{4 * number + 1}/30", "dev", here], ["ip", "link", "set", here, "up"],
+                    ["ip", "-n", name, "addr", "add", f"{net}.{4 * number + 2}/30", "dev", there], ["ip", "-n", name, "link", "set", there, "up"],
+                    # What was lost is sent again after 20 ms, as in a network of a data center, and not after 200.
+                    ["ip", "route", "replace", f"{net}.{4 * number}/30", "dev", here, "rto_min", "20ms"]):
+        if not shutil.which(command[0]):
+            raise Cannot(f"no {command[0]}")
+        p = subprocess.run(command, capture_output=True, text=True)
+        if command[2] == "add" and command[1] == "netns" and p.returncode == 0:
+            run.stack.callback(subprocess.run, ["ip", "netns", "del", name], capture_output=True)
+        if command[2] == "add" and command[1] == "link" and p.returncode == 0:
+            run.stack.callback(subprocess.run, ["ip", "link", "del", here], capture_output=True)
+        if p.returncode:
+            raise Cannot(f"no network of its own: {p.stderr.strip()}")
+    return name, f"{net}.{4 * number + 2}", there
+
+
+def lossy(run, *words):
+    """A server on another node; what arrives there is lost now and then, or (slow) nothing is and the server takes its time."""
+    if not shutil.which("clang") or not shutil.which("tc"):
+        raise Cannot("no clang or no tc")
+    name, address, device = node(run, 1)
+    inside = ["ip", "netns", "exec", name]
+    if "whole" not in words:
+        program = run.path("drop.o")
+        for command in (["clang", "-O2", "-g", "-target", "bpf", "-c", os.path.join(HERE, "drop.bpf.c"), "-o", program],
+                        [*inside, "tc", "qdisc", "add", "dev", device, "clsact"],
+                        [*inside, "tc", "filter", "add", "dev", device, "ingress", "bpf", "direct-action", "obj", program, "sec", "classifier"]):
+            p = subprocess.run(command, capture_output=True, text=True)
+            if p.returncode:
+                raise Cannot(f"no loss can be planted: {p.stderr.strip()[-200:]}")
+    p = run.spawn(*inside, *(["taskset", "-c", run.other] if run.other is not None else []), sys.executable, "-c", SERVER, address)
+    run.facts["port"] = int(p.stdout.readline())
+    if 0 < run.dose < 20:
+        run.seconds = 16  # a loss takes 20 to 80 ms, and a few are none
+    run.loop("--host", address, "--port", run.facts["port"], plant="remote")
+
+
 def gil(run):
     run.two_cpus()
     run.loop("--device-us", 0, "--step-us", 1000, plant="gil")
@@ -376,5 +430,5 @@ def load(run):
     return p
 
 
-TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, gil, churn, leak, storm,
+TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, lossy, gil, churn, leak, storm,
                                  failing, hung, memory_limit)}

@@ -170,6 +170,8 @@ def true_ns(run):
     if name == "calls":
         ns = logged_ns(run, words.split(","))
         return max(0, ns - t["run_delay_ns"]), ns
+    if name == "lossy":
+        return (t["lossy_ns"],) * 2
     if name == "freepages":
         return (t["delays_ns"]["freepages"] + t["delays_ns"]["compact"],) * 2
     return None

@@ -154,10 +154,21 @@ static bool own_code(struct gpu_work *g, const struct cause *c, const struct gap
 	return *at != UINT32_MAX;
 }
 
+/* Less what the network took, which is told as that (net_loss.c). */
+static uint64_t not_lossy(const struct cause *c, const struct gap *gap, const struct doing *d)
+{
+	uint64_t lossy = 0;
+
+	if (d->part == PART_SOCKET)
+		lossy = cause_lossy_within(c, gap->thread, gap->start_ns, gap->end_ns);
+	return d->ns > lossy ? d->ns - lossy : 0;
+}
+
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
 {
 	for (unsigned i = 0; i < gap->did.n; i++) {
 		const struct doing *d = &gap->did.v[i];
+		uint64_t ns = not_lossy(c, gap, d);
 		struct idle_cause fresh = { .device = gap->device,
 					    .part = d->part,
 					    .stack = d->stack,
@@ -166,7 +177,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		bool full = false;
 		uint32_t at = UINT32_MAX;
 
-		if (!(CLAIMED >> d->part & 1) || d->ns < (d->part == PART_SELF ? MIN_SELF_NS : 1))
+		if (!(CLAIMED >> d->part & 1) || ns < (d->part == PART_SELF ? MIN_SELF_NS : 1))
 			continue;
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
@@ -193,7 +204,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			      &(struct sum_worst){ .end_ns = gap->end_ns,
 						   .dur_ns =
 							   (uint64_t)(gap->end_ns - gap->start_ns),
-						   .lost_ns = d->ns,
+						   .lost_ns = ns,
 						   .thread = gap->thread });
 	}
 	return true;

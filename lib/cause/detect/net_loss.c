@@ -82,8 +82,8 @@ static bool again(struct net_loss *s, struct connection *k, const struct event *
 	return true;
 }
 
-static bool waited(struct net_loss *s, const struct connection *k, const struct event *ev,
-		   uint32_t process, uint32_t thread)
+static bool waited(struct net_loss *s, struct cause *c, const struct connection *k,
+		   const struct event *ev, uint32_t process, uint32_t thread)
 {
 	int64_t start = event_start(ev);
 	uint64_t n = k->n < RECENT ? k->n : RECENT, within = 0;
@@ -100,7 +100,8 @@ static bool waited(struct net_loss *s, const struct connection *k, const struct 
 		l->worst_ns = ev->dur_ns;
 		l->worst_socket = k->id;
 	}
-	return where_add(&s->tolls.where, l->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
+	return cause_lossy_add(c, thread, start, ev->end_ns) &&
+	       where_add(&s->tolls.where, l->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
 	       toll_add(&l->row.toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
 }
 
@@ -121,7 +122,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	if (!k)
 		return !nomem;
 	return ev->op == OP_NET_RETRANSMIT ? again(s, k, ev, op, process)
-					   : waited(s, k, ev, process, thread);
+					   : waited(s, c, k, ev, process, thread);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)
@@ -165,6 +166,10 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		   " for connections that lost segments, longest for %s; %" PRIu64
 		   " segments were sent again",
 		   remote, l->segments);
+	if (f->nsites && f->sites[0].stack) {
+		buf_puts(&f->summary, ", mostly ");
+		fact_place(c, &f->sites[0], &f->summary);
+	}
 	fact_evidence(f, "segments sent again", (double)l->segments, "");
 	fact_evidence(f, "longest wait", (double)l->worst_ns, "ns");
 	buf_printf(&t->more, "ss -tin dst %s", remote);
