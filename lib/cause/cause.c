@@ -142,7 +142,7 @@ void cause_free(struct cause *c)
 	classes_free(&c->classes);
 	launched_names_free(&c->kernels);
 	tally_free(&c->tally);
-	vec_free(&c->lossy);
+	cause_lossy_free(&c->lossy);
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
@@ -155,33 +155,6 @@ void cause_free(struct cause *c)
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);
-}
-
-bool cause_lossy_add(struct cause *c, uint32_t thread, int64_t start_ns, int64_t end_ns)
-{
-	struct cause_lossy *l;
-
-	while (c->lossy.n <= thread) {
-		if (!vec_push(&c->lossy, (struct cause_lossy){ 0 }))
-			return false;
-	}
-	l = &c->lossy.v[thread];
-	l->v[l->n++ % CAUSE_LOSSY] = (struct cause_span){ start_ns, end_ns };
-	return true;
-}
-
-uint64_t cause_lossy_within(const struct cause *c, uint32_t thread, int64_t from_ns, int64_t to_ns)
-{
-	const struct cause_lossy *l = thread < c->lossy.n ? &c->lossy.v[thread] : NULL;
-	uint64_t ns = 0;
-
-	for (uint64_t i = 0; l && i < l->n && i < CAUSE_LOSSY; i++) {
-		int64_t from = l->v[i].start_ns > from_ns ? l->v[i].start_ns : from_ns,
-			to = l->v[i].end_ns < to_ns ? l->v[i].end_ns : to_ns;
-
-		ns += to > from ? (uint64_t)(to - from) : 0;
-	}
-	return ns;
 }
 
 static void disk_event(struct cause *c, const struct event *ev)

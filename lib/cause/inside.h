@@ -11,6 +11,7 @@
 #include "lib/cause/cgroups.h"
 #include "lib/cause/class.h"
 #include "lib/cause/files.h"
+#include "lib/cause/lossy.h"
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
 #include "lib/line/clocks.h"
@@ -35,15 +36,6 @@ struct cause_disk {
 	uint64_t device, reads, writes, read_bytes, write_bytes, ns, queue_ns;
 };
 
-/* Waits of a thread for a connection that lost segments, the newest of them: they are told as that, and by no other kind. */
-#define CAUSE_LOSSY 16
-struct cause_lossy {
-	uint64_t n;
-	struct cause_span {
-		int64_t start_ns, end_ns;
-	} v[CAUSE_LOSSY];
-};
-
 struct cause {
 	struct line_sink line_sink;
 	const struct world *w;
@@ -54,7 +46,7 @@ struct cause {
 	struct class_of of; /* the site of the outermost call that is being told */
 	struct launched_names kernels;
 	struct tally tally;
-	VEC(struct cause_lossy) lossy; /* by world thread */
+	struct cause_lossy lossy;
 	struct map disk_by;
 	VEC(struct cause_disk) disks;
 	struct cause_files files;
@@ -83,10 +75,6 @@ struct cause {
 	uint32_t chains;
 	bool nomem;
 };
-
-/* A wait for a lossy connection; and how much of a stretch of a thread's time such waits were. False: out of memory. */
-bool cause_lossy_add(struct cause *c, uint32_t thread, int64_t start_ns, int64_t end_ns);
-uint64_t cause_lossy_within(const struct cause *c, uint32_t thread, int64_t from_ns, int64_t to_ns);
 
 /* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);

@@ -353,7 +353,7 @@ def lossy(run, *words):
     inside = ["ip", "netns", "exec", name]
     if "whole" not in words:
         program = run.path("drop.o")
-        for command in (["clang", "-O2", "-g", "-target", "bpf", "-c", os.path.join(HERE, "drop.bpf.c"), "-o", program],
+        for command in (["clang", "-O2", "-g", "-target", "bpf", "-c", os.path.join(HERE, "drop.c"), "-o", program],
                         [*inside, "tc", "qdisc", "add", "dev", device, "clsact"],
                         [*inside, "tc", "filter", "add", "dev", device, "ingress", "bpf", "direct-action", "obj", program, "sec", "classifier"]):
             p = subprocess.run(command, capture_output=True, text=True)

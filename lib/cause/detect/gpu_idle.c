@@ -160,7 +160,7 @@ static uint64_t not_lossy(const struct cause *c, const struct gap *gap, const st
 	uint64_t lossy = 0;
 
 	if (d->part == PART_SOCKET)
-		lossy = cause_lossy_within(c, gap->thread, gap->start_ns, gap->end_ns);
+		lossy = cause_lossy_within(&c->lossy, gap->thread, gap->start_ns, gap->end_ns);
 	return d->ns > lossy ? d->ns - lossy : 0;
 }
 
