@@ -3,7 +3,7 @@
 
 import { byId, h, none, put, table } from "./dom.js";
 import { parts, partColour } from "./chart.js";
-import { ns, since } from "./format.js";
+import { callOf, ns, since } from "./format.js";
 import { api } from "./net.js";
 
 let shown = null, names = [];
@@ -55,10 +55,10 @@ export async function open(id, words, quiet) {
 
 export function call(stat, report, words) {
 	names = stat.ops.filter((o) => o.layer && o.layer !== "host").map((o) => o.op);
-	const worst = report.chains[0]?.timeline?.filter((m) => m.event && m.layer !== "HOST").sort((a, b) => b.lost_ns - a.lost_ns)[0]?.event;
+	const worst = report.chains[0]?.timeline?.filter(callOf).sort((a, b) => b.lost_ns - a.lost_ns)[0];
 
 	if (shown === null && !names.length)
 		put(byId("call").querySelector(".body"), none("No calls were recorded."));
 	else if (shown === null)
-		open(worst ? `${worst.tid}@${worst.end}` : report.chains[0]?.op || names[0], words, true);
+		open(worst ? callOf(worst) : names.includes(report.chains[0]?.op) ? report.chains[0].op : names[0], words, true);
 }

@@ -214,7 +214,7 @@ export function parts(of, words, tall) {
 	return [
 		h("div", { class: `parts ${tall ? "tall" : ""}`, role: "img", "aria-label": all.map(([k, v]) => `${words[k] || k} ${((100 * v) / sum).toFixed(1)} %`).join(", ") },
 			all.map(([k, v]) => h("span", { class: `p ${partPattern(k)}`, of: partColour(k), css: { width: `${(100 * v) / sum}%` }, title: `${words[k] || k} ${((100 * v) / sum).toFixed(1)} %` }))),
-		h("ul", { class: "key" }, [...all].sort(([, x], [, y]) => y - x).map(([k, v]) => h("li", {}, h("i", { class: `swatch ${partPattern(k)}`, of: partColour(k) }), `${words[k] || k} `, h("b", { class: "num" }, `${((100 * v) / sum).toFixed(1)} %`)))),
+		h("ul", { class: "key" }, all.filter(([, v]) => v / sum >= 0.0005).sort(([, x], [, y]) => y - x).map(([k, v]) => h("li", {}, h("i", { class: `swatch ${partPattern(k)}`, of: partColour(k) }), `${words[k] || k} `, h("b", { class: "num" }, `${((100 * v) / sum).toFixed(1)} %`)))),
 	];
 }
 

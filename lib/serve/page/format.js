@@ -37,6 +37,10 @@ export const percent = (x) => (x === null || x === undefined ? "–" : `${(x * 1
 export const small = (x) => (Number.isInteger(x) ? count(x) : Math.abs(x) >= 1000 ? count(x) : String(Number(x.toPrecision(3))));
 export const since = (x) => (x >= 60e9 ? `+${ns(x)}` : `+${(x / 1e9).toFixed(x < 10e9 ? 3 : 1)} s`);
 
+// The call that a moment of a cause shows, by the name the server knows it by; null: it shows none. Collectives are told by
+// when they were entered: there the longest of the operation is taken.
+export const callOf = (m) => (!m.event || m.layer === "HOST" ? null : m.layer === "CUDA" || m.layer === "DRIVER" ? `${m.event.tid}@${m.event.end}` : m.event.op || null);
+
 // A value of a metric or of evidence in its unit.
 export function unit(x, u) {
 	switch (u) {
@@ -46,6 +50,7 @@ export function unit(x, u) {
 	case "B/s": return `${bytes(x)}/s`;
 	case "": case undefined: case null: return small(x);
 	case "%": return `${small(x)} %`;
+	case "Hz": return x >= 1e9 ? `${three(x / 1e9)} GHz` : `${three(x / 1e6)} MHz`;
 	case "C": return `${small(x)} °C`;
 	case "/s": return `${small(x)} /s`;
 	default: return `${small(x)} ${u}`;

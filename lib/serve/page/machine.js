@@ -23,7 +23,7 @@ function loop(st, words) {
 			{ name: "slow step", text: true, show: (x) => `number ${count(x.number)}` },
 			{ name: "began", show: (x) => since(x.t_ns) },
 			{ name: "took", show: (x) => ns(x.dur_ns) },
-			{ name: "mostly", text: true, show: (x) => { const [k, v] = Object.entries(x.parts || {}).sort(([a, p], [b, q]) => (a === "self") - (b === "self") || q - p)[0] || []; return k ? `${words[k] || k} ${ns(v)}` : ""; } },
+			{ name: "mostly", text: true, show: (x) => { const [k, v] = Object.entries(x.parts || {}).sort(([, a], [, b]) => b - a)[0] || []; return k ? `${words[k] || k} ${ns(v)}` : ""; } },
 		]));
 }
 

@@ -60,7 +60,6 @@ async function read() {
 			machine(stat, report, words, graphMetrics, graphEvents);
 			recorded(caps, stat);
 			call(stat, report, words);
-			document.documentElement.dataset.ready = "true";
 		}
 	} catch (e) {
 		notice(`The recording cannot be shown: ${e.message}`);
@@ -164,6 +163,7 @@ function state(now) {
 	if (seen !== null && seen !== now.version)
 		read();
 	seen = now.version;
+	document.documentElement.dataset.ready = "true"; // for who draws pictures of the page
 }
 
 navigation(null);

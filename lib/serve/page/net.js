@@ -57,7 +57,7 @@ export async function live(told, lost) {
 			if (!r.ok)
 				throw new Error(String(r.status));
 			const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
-			let text = "";
+			let text = "", last = null;
 
 			for (;;) {
 				const { value, done } = await reader.read();
@@ -72,10 +72,14 @@ export async function live(told, lost) {
 						const state = JSON.parse(data);
 
 						pause = state.growing ? 1000 : 10000;
-						told(state);
+						last = state.growing ? null : state; // after which the answer ends
+						if (!last)
+							told(state);
 					}
 				}
 			}
+			if (last)
+				told(last);
 		} catch {
 			lost();
 		}

@@ -3,7 +3,7 @@
 
 import { byId, h, none, put, severity, table } from "./dom.js";
 import { parts } from "./chart.js";
-import { count, ns, percent, since, unit } from "./format.js";
+import { callOf, count, ns, percent, since, unit } from "./format.js";
 import { fix, without } from "./verdict.js";
 
 const opened = new Set();
@@ -73,7 +73,7 @@ function chain(c, words, open) {
 		])),
 		(c.timeline || []).length > 0 && h("div", { class: "wide" }, h("h3", {}, "Moments that show it best"), h("ol", { class: "timeline" }, c.timeline.map((m) => h("li", {},
 			h("span", { class: "num" }, since(m.t_ns)), h("span", { class: "layer" }, m.layer),
-			h("span", {}, m.event && m.layer !== "HOST" ? h("button", { type: "button", class: "link", title: "Take this call apart", onclick: () => open(`${m.event.tid}@${m.event.end}`) }, m.text) : m.text))))));
+			h("span", {}, callOf(m) ? h("button", { type: "button", class: "link", title: "Take this call apart", onclick: () => open(callOf(m)) }, m.text) : m.text))))));
 
 	box.append(more);
 	box.addEventListener("toggle", () => (box.open ? opened.add(c.id) : opened.delete(c.id)));

@@ -3,7 +3,7 @@
 
 import { byId, h, none, put, severity, wide, card } from "./dom.js";
 import { bars, chart, legend, partColour, partPattern, rank } from "./chart.js";
-import { bytes, ns, percent, unit } from "./format.js";
+import { bytes, callOf, ns, percent, since, unit } from "./format.js";
 
 const kept = { op: null, log: true };
 const middle = (x) => x.map((_, i) => i);
@@ -21,7 +21,7 @@ function latency(stat, report, open, again) {
 	const chosen = all.find((c) => `${c.source} ${c.op}` === kept.op) || all.find((c) => c.op === named) || all[0];
 	const at = times(chosen, chosen.counts);
 	const series = [["p50", "p50_ns", "c0"], ["p99", "p99_ns", "c1"], ["longest", "max_ns", "c6"]].map(([name, key, of]) => ({ name, of, at, v: chosen[key] }));
-	const moments = (top?.timeline || []).filter((m) => m.event && m.layer !== "HOST").map((m) => ({ t: m.t_ns, text: `${m.text} (show this call)`, go: () => open(`${m.event.tid}@${m.event.end}`) }));
+	const moments = (top?.timeline || []).filter(callOf).map((m) => ({ t: m.t_ns, text: `${m.text} (show this call)`, go: () => open(callOf(m)) }));
 
 	return wide("Latency of calls",
 		h("div", { class: "chips", role: "group", "aria-label": "Operation" }, all.slice(0, 12).map((c) =>
@@ -55,22 +55,30 @@ function lost(report, show, to) {
 		bars(rows.slice(0, 10).map((c) => ({ name: `${c.kind.replaceAll("-", " ")}: ${c.culprit?.text || c.victim?.comm || ""}`, v: c.lost_ns, of: c.severity === "HIGH" ? "c1" : c.severity === "MEDIUM" ? "c4" : "c6", text: `${ns(c.lost_ns)} (${percent(c.share_of_wall)})`, sign: severity(c.severity), href: "#problems", go: () => show(c.id) })), to));
 }
 
-const METRICS = { "cpu.busy": "CPU busy", "cpu.iowait": "Waiting for disks", "mem.used": "Memory used", "load.1m": "Load", "gpu.utilization": "GPU busy", "gpu.memory.used": "GPU memory used", "gpu.power": "GPU power", "gpu.temperature": "GPU temperature", "gpu.clock.sm": "GPU clock" };
+const METRICS = { "cpu.busy": "CPU busy", "cpu.iowait": "Waiting for disks", "mem.used": "Memory used", "load.1m": "Load", "gpu.utilization": "GPU busy", "gpu.memory_used": "GPU memory used", "gpu.power": "GPU power", "gpu.temperature": "GPU temperature", "gpu.sm_clock": "GPU clock", "gpu.memory_utilization": "GPU memory busy", "gpu.pcie_rx": "To the GPU by PCIe", "gpu.pcie_tx": "From the GPU by PCIe",
+	"psi.cpu.some": "Threads waited for a CPU", "psi.io.some": "Threads waited for disks", "psi.memory.some": "Threads waited for memory", "cpu.steal_time": "Stolen by the hypervisor" };
 
 function metric(m, i, to) {
 	const bytesUnit = m.unit === "B", c = m.series, name = METRICS[m.metric] || m.metric;
 	const at = times(c, c.counts).map((t) => Math.min(Math.max(t, 0), to));
-	const show = (v) => unit(v, m.counter ? `${m.unit}/s` : m.unit);
+	const time = m.counter && { us: 1e6, ns: 1e9 }[m.unit]; // of a second: a share
+	const show = (v) => (time ? percent(v / time) : m.counter ? `${unit(v, m.unit)}/s` : unit(v, m.unit));
 	const whose = m.index === undefined || m.index === null ? (m.node || "") : `GPU ${m.index}`;
+	const known = c.means.filter((v) => v !== null), average = m.counter ? known.reduce((a, v) => a + v, 0) / (known.length || 1) : m.mean, most = m.counter ? Math.max(...known, 0) : m.max;
 	const topOf = m.unit === "%" ? 100 : undefined;
 
-	return h("div", {}, h("h3", {}, name), h("p", { class: "note" }, `${whose ? `${whose}: ` : ""}${show(m.mean)} on average${m.max > m.mean ? `, ${show(m.max)} at most` : ""}`),
+	return h("div", {}, h("h3", {}, name), h("p", { class: "note" }, `${whose ? `${whose}: ` : ""}${show(average)} on average${most > average ? `, ${show(most)} at most` : ""}`),
 		chart([{ name, of: `c${i % 6}`, dash: "none", at, v: c.means }], { from: 0, to, show: bytesUnit ? bytes : show, top: topOf, bytes: bytesUnit, height: 110, label: `${name} over time` }));
 }
 
-function metrics(title, list, missing, to) {
-	return card(title, list.length ? h("div", { class: "minis" }, list.map((m, i) => metric(m, i, to))) : none(missing));
+function metrics(title, list, missing, to, more) {
+	return card(title, list.length ? h("div", { class: "minis" }, list.map((m, i) => metric(m, i, to))) : !more?.length && none(missing), more);
 }
+
+// What held a GPU down, for how long, and the errors its driver told.
+const limits = (gpus) => (gpus || []).map((g) => [
+	g.limits.filter((l) => l.held_down).map((l) => h("p", {}, `GPU ${g.index ?? "?"} was held down for ${ns(l.ns)}: ${l.reason || "a reason that is not known"}`)),
+	g.xids.map((x) => h("p", {}, `GPU ${g.index ?? "?"} had error XID ${x.xid}${x.pid ? ` (pid ${x.pid})` : ""}, ${since(x.t_ns)} after the start`))]).flat(2);
 
 export function time(stat, report, words, open, show) {
 	const to = stat.coverage.duration_ns, again = () => time(stat, report, words, open, show);
@@ -82,5 +90,5 @@ export function time(stat, report, words, open, show) {
 	gpu.sort((a, b) => (a.index ?? 0) - (b.index ?? 0) || rankOf(a) - rankOf(b));
 	put(byId("time").querySelector(".body"), latency(stat, report, open, again), states(stat, words), lost(report, show, to),
 		metrics("CPU and memory of the machine", system.slice(0, 4), "The machine was not sampled.", to),
-		metrics("GPU", gpu.slice(0, 8), "The GPU was not sampled: there is no NVML on that machine, or it was not asked for. nvidia-smi dmon shows it live.", to));
+		metrics("GPU", gpu.slice(0, 8), "The GPU was not sampled: there is no NVML on that machine, or it was not asked for. nvidia-smi dmon shows it live.", to, limits(stat.gpus)));
 }

@@ -19,7 +19,7 @@ export function without(c) {
 export function gain(r) {
 	if (!(r.gain_high_ns > 0) && !(r.gain_low_ns > 0))
 		return r.basis || null;
-	return `Expected to give back ${ns(r.gain_low_ns)}${r.gain_high_ns > r.gain_low_ns ? ` to ${ns(r.gain_high_ns)}` : ""}${r.basis ? `: ${r.basis}` : ""}`;
+	return `Expected to give back ${!r.gain_low_ns ? `up to ${ns(r.gain_high_ns)}` : `${ns(r.gain_low_ns)}${r.gain_high_ns > r.gain_low_ns ? ` to ${ns(r.gain_high_ns)}` : ""}`}${r.basis ? `: ${r.basis}` : ""}`;
 }
 
 export const fix = (r, key) => h("div", { class: "fix" }, h("p", {}, r.action), r.command && command(r.command, key), gain(r) && h("p", { class: "gain" }, gain(r)));
