@@ -34,6 +34,7 @@ static void take_ms(struct json *to, const char *as, struct json from, const cha
 	json_free(v);
 }
 
+/* JSON_NONE: not this one. */
 typedef struct json of_one(struct json v, bool whole);
 
 static void take_list(struct json *to, const char *as, struct json from, const char *key,
@@ -41,11 +42,12 @@ static void take_list(struct json *to, const char *as, struct json from, const c
 {
 	struct json list = json_get(from, key), made = json_array();
 
-	for (size_t i = 0; i < json_length(list) && (whole || i < most); i++) {
-		struct json v = json_at(list, i);
+	for (size_t i = 0; i < json_length(list) && (whole || json_length(made) < most); i++) {
+		struct json v = json_at(list, i), row = one(v, whole);
 
-		json_append(&made, one(v, whole));
 		json_free(v);
+		if (row.is)
+			json_append(&made, row);
 	}
 	if (json_length(made))
 		json_set(to, as, made);
@@ -114,6 +116,13 @@ static struct json moment(struct json v, bool whole)
 	set_call(&o, event);
 	json_free(event);
 	json_free(t);
+	/* In a list of causes only what can be asked about further. */
+	v = json_get(o, "call");
+	if (!whole && !v.is) {
+		json_free(o);
+		return JSON_NONE;
+	}
+	json_free(v);
 	return o;
 }
 

@@ -22,6 +22,12 @@ static const struct shape_column inner_columns[] = { { "at_ms", "at" },
 						     { "error", NULL },
 						     { 0 } };
 
+static void frame_text(struct buf *out, struct json row, size_t at)
+{
+	shape_value(out, row);
+	buf_putc(out, '\n');
+}
+
 static const struct shape_list lists[] = {
 	{ .key = "parts", .title = "time:", .columns = part_columns },
 	{ .key = "takers", .title = "taken by:", .columns = taker_columns, .top_default = 20 },
@@ -32,12 +38,13 @@ static const struct shape_list lists[] = {
 	  .more = "limit",
 	  .top = true,
 	  .top_default = 25 },
+	{ .key = "stack", .title = "from:", .row = frame_text, .more = "a larger budget" },
 	{ 0 },
 };
 
 static void head(struct buf *out, struct json answer)
 {
-	struct json stack = json_get(answer, "stack"), error = json_get(answer, "error");
+	struct json error = json_get(answer, "error");
 
 	shape_member(out, answer, "op");
 	buf_puts(out, " of ");
@@ -57,16 +64,6 @@ static void head(struct buf *out, struct json answer)
 		shape_value(out, error);
 	}
 	buf_putc(out, '\n');
-	for (size_t i = 0; i < json_length(stack); i++) {
-		struct json frame = json_at(stack, i);
-
-		buf_puts(out, i ? " < " : "from ");
-		shape_value(out, frame);
-		json_free(frame);
-	}
-	if (json_length(stack))
-		buf_putc(out, '\n');
-	json_free(stack);
 	json_free(error);
 }
 

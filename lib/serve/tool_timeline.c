@@ -144,7 +144,12 @@ static void as_words(struct moment *m, struct select_words *words)
 {
 	int64_t since = m->end_ns - m->from_ns, until = m->end_ns - m->to_ns;
 
-	snprintf(m->since, sizeof(m->since), "%lldns", (long long)(since > 0 ? since : 0));
+	/* Clocks of the causes and of the events may end apart: then it is the end that is shown. */
+	until = until > 0 ? until : 0;
+	if (since <= until)
+		since = until + (int64_t)m->window_ns;
+
+	snprintf(m->since, sizeof(m->since), "%lldns", (long long)since);
 	words->since = m->since;
 	if (until > 0) {
 		snprintf(m->until, sizeof(m->until), "%lldns", (long long)until);
@@ -212,8 +217,12 @@ static int finish(struct timeline *t, const struct serve_items *from, struct err
 	const struct select *s = from->select;
 	int64_t zero = t->m->zero_ns, begin = t->m->from_ns, end = t->m->to_ns;
 
-	if (s->resolved && s->since_ns > begin)
+	if (from->told->has_start)
+		zero = from->told->start_ns;
+	if (s->resolved) {
 		begin = s->since_ns;
+		end = s->until_ns;
+	}
 	qsort(t->v.v, t->v.n, sizeof(*t->v.v), longest_first);
 	qsort(t->v.v, shown, sizeof(*t->v.v), earliest_first);
 	for (size_t i = 0; i < shown; i++)
