@@ -97,6 +97,30 @@ static void set(struct meters *m, int family, uint32_t node, const struct meter_
 	}
 }
 
+/* An XID is an event with a number, not a value: each counts. */
+static bool xid(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec,
+		uint32_t node)
+{
+	struct meter_label labels[METER_LABELS] = { { 0 } };
+	unsigned n = 0;
+	struct meter_point *p;
+	int family = meter_family(&m->table, "gpu.xid.errors", "{error}",
+				  "Errors of GPUs that the driver told, by XID", METER_COUNTER);
+
+	if (family < 0)
+		return false;
+	subject(m, r, rec, labels);
+	while (n < METER_LABELS && labels[n].key)
+		n++;
+	labels[n] = (struct meter_label){ "xid", number(m, (uint64_t)r->value) };
+	p = meter_point(&m->table, (unsigned)family, node, labels);
+	if (p) {
+		p->value++;
+		p->time_ns = r->time_ns;
+	}
+	return true;
+}
+
 bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec)
 {
 	const struct metric_def *def = metric_builtin((uint16_t)r->metric);
@@ -107,9 +131,10 @@ bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct re
 	char dotted[80];
 	int family;
 
-	/* An XID is an event with a number, not a value. */
-	if (!def || r->metric == METRIC_GPU_XID)
+	if (!def)
 		return true;
+	if (r->metric == METRIC_GPU_XID)
+		return xid(m, r, rec, node);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(def->unit, units[i].ours))
 			unit = &units[i];

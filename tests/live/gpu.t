@@ -117,6 +117,11 @@ else:
     tap.same(["process" in r for r in sorted(xids, key=lambda r: r["value"])], [True, False], "with its process, where one is told")
     tap.same({r["value"]: r["gpu"]["index"] for r in xids}, {31: 0, 79: 1}, "of the GPU at that address")
     tap.same(cover, {"/dev/kmsg": (1, 2), "libnvidia-ml": (1, 1)}, "coverage says who told of how many")
+    told = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-export"), "-f", "prometheus", ige], capture_output=True, text=True).stdout
+    found = [(dict(re.findall(r'(\w+)="([^"]*)"', line)), line.split()[-2]) for line in told.splitlines()
+             if line.startswith("gpu_xid_errors_total{")]
+    tap.same(sorted((x.get("xid"), x.get("gpu"), count) for x, count in found), [("31", "0", "1"), ("79", "1", "1")],
+             "as metrics each is counted, with its GPU")
 
 
 def readers():
