@@ -120,11 +120,7 @@ endif
 
 HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG)),1)
 bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf-1.0) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
-ifdef HAVE_BPF
-ALL_CPPFLAGS += -DINGERO_HAVE_BPF=1
-else
-ALL_CPPFLAGS += -DINGERO_NO_BPF='"built without BPF: this build had no $(subst $() $(),$(comma) ,$(bpf_lacks)) (make deps, then make)"'
-endif
+bpf_flags := $(if $(HAVE_BPF),-DINGERO_HAVE_BPF=1,-DINGERO_NO_BPF='"built without BPF: this build had no $(subst $() $(),$(comma) ,$(bpf_lacks)) (make deps, then make)"')
 
 # libarchive is opened when a bundle is met: its header alone is needed to build.
 ifdef HAVE_ARCHIVE
@@ -177,9 +173,14 @@ required:
 		$(HAVE_ZLIB),, zlib)$(if $(HAVE_ELF),, libelf)$(if $(HAVE_JQ),, libjq) (make deps installs it on Debian and Ubuntu)" >&2; exit 1)
 
 # Everything that changes what the compiler makes of an unchanged file.
-flags_now := $(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(LIBS) $(BPFCLANG) $(BPFTOOL) $(VERSION)
+flags_now := $(CC) $(ALL_CFLAGS) $(filter-out -I$(BUILD),$(ALL_CPPFLAGS)) $(VERSION)
+link_flags_now := $(flags_now) $(bpf_flags) $(ALL_LDFLAGS) $(LIBS) $(BPFCLANG) $(BPFTOOL)
+keep = mkdir -p $(@D); printf '%s\n' $(call quote,$(1)) | cmp -s - $@ || printf '%s\n' $(call quote,$(1)) >$@
 $(BUILD)/flags: FORCE
-	@mkdir -p $(@D); printf '%s\n' $(call quote,$(flags_now)) | cmp -s - $@ || printf '%s\n' $(call quote,$(flags_now)) >$@
+	@$(call keep,$(flags_now))
+# And what changes only what a few files, the kernel side and the linker make of it.
+$(BUILD)/link-flags: FORCE
+	@$(call keep,$(link_flags_now))
 quote = '$(subst ','\'',$(1))'
 
 # The archive's schema is text of formats/, and travels in the library.
@@ -211,6 +212,11 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | required
 # Loops over columns are what reading costs; -O2 leaves most of them one value at a time.
 $(addprefix $(BUILD)/lib/ige/,column.o forpack.o forpack_put.o rowcheck.o): ALL_CPPFLAGS += $(if $(filter -O2,$(CFLAGS)),-O3)
 
+# Who has to know whether there is a kernel side.
+bpf_knowing := $(addprefix $(BUILD)/,lib/probe/session_none.o cmd/ingero-check.o)
+$(bpf_knowing): ALL_CPPFLAGS += $(bpf_flags)
+$(bpf_knowing): $(BUILD)/link-flags
+
 $(BUILD)/lib/cli/%.o: ALL_CPPFLAGS += -DINGERO_VERSION='"$(VERSION)"'
 
 # The list of members is part of the archive's state: a removed source must leave it.
@@ -225,7 +231,7 @@ $(BUILD)/libingero.a: $(lib_obj) $(BUILD)/libingero.list
 net_libs := $(if $(HAVE_CURL),-lcurl) $(if $(HAVE_MICROHTTPD),-lmicrohttpd) $(if $(HAVE_GNUTLS),-lgnutls)
 $(addprefix $(BUILD)/bin/ingero-,export mcp dashboard query explain): NET_LIBS = $(net_libs)
 
-$(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a
+$(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a $(BUILD)/link-flags
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(NET_LIBS) $(LIBS) -o $@
@@ -284,14 +290,14 @@ bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(machine)))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(bpf_arch) -Wall -Wno-missing-declarations \
 	$(if $(DEVELOPER),-Werror) $(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH)) -I.
 
-$(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/flags
+$(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/link-flags
 	@mkdir -p $(@D)
 	$(say) BPF $<
 	$(Q)$(BPFCLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
 # Programs are loaded in this order, and all of them again without one that the kernel refuses: those that take it long to
 # verify, and what shares a section with them, come last.
-bpf_long := $(patsubst %,$(BUILD)/bpf/%.bpf.o,python loader calls sched)
+bpf_long := $(patsubst %,$(BUILD)/bpf/%.bpf.o,nvtx python loader calls sched)
 $(BUILD)/bpf/ingero.linked.o: $(filter-out $(bpf_long),$(bpf_obj)) $(bpf_long)
 	$(say) BPFLINK $@
 	$(Q)$(BPFTOOL) gen object $@ $^
@@ -308,21 +314,25 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_o
 # ---- tests -----------------------------------------------------------------------------------------
 
 .PHONY: tests check check-asan check-ubsan check-valgrind lint bench
-include $(wildcard tests/*/rules.mk)
+include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double
 
-# Suites in the order they are run. Those of the first list share the machine, the others have it to
-# themselves: they count what the kernel reports, or measure.
+# Suites in the order they are run. Those of the first list share the machine, the others have it to themselves: they account
+# for what the whole machine does, or measure. Of the live tests those do that say so in a line "# Alone: why".
 quick_suites := lint cli laws double
-alone_suites := live kernels scenarios
+shared_suites := kernels
+alone_suites := scenarios
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
+alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
 	tests/run $(if $(V),-v) $(1)
 
 check: tests deps-check
-	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(unit_tests) $(call suite,$(quick_suites)) -- $(call suite,$(alone_suites)))
+	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(call suite,$(shared_suites)) \
+		$(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites)) -- \
+		$(alone_tests) $(call suite,$(alone_suites)))
 
 lint: tests
 	$(Q)$(call run_tests,$(call suite,lint))
@@ -458,6 +468,8 @@ help:
 		'make check-consumers' \
 		'                  what is written for other programs, judged by those (CHECKERS=$(CHECKERS))' \
 		'make bench        benchmarks' \
+		'make tarball, deb, image, dist' \
+		'                  packages; make check-packaging tries them' \
 		'make install      programs, manual, completions; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
 		'make uninstall    takes the same files away' \
 		'make deps         install what the build needs (Debian, Ubuntu)' \

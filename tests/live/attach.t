@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Probes are where they should be: each kind of link, the cheap instruction, every copy of a library whenever and
 # wherever it appears, for the targets asked for and for nobody else.
+# Alone: it takes every CUDA process of the machine.
 import os
 import shutil
 import signal

@@ -3,6 +3,7 @@
 #
 # What ingero-check says this kernel loads is what ingero-record can use, kind by kind; and a process that has the
 # CUDA double mapped is found with its libraries.
+# Alone: it looks at every process of the machine.
 
 import json
 import os

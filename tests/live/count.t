@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the recorder counts is what the libraries counted, call by call, runtime and driver, first call included:
 # with each kind of link, with threads, with children, at full speed.
+# Alone: it makes as many calls a second as the machine can.
 import os
 import sys
 

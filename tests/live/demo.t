@@ -3,6 +3,7 @@
 #
 # `make demo`, as a new user sees it: with BPF the report on a real stall names the hog that caused
 # it, and agrees with the kernel's accounting; without, it says so and explains a generated recording.
+# Alone: it names who took the CPU.
 . tests/tap.sh
 
 [ -r /sys/kernel/btf/vmlinux ] && [ "$(id -u)" = 0 ] || skip_all "recording needs root and /sys/kernel/btf/vmlinux"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host's side of a stall, laid against what the kernel itself counts: block I/O of a loop device, files of a disk and
 # of a file system in user space by path, major faults, segments sent again, reclaim, a process killed for memory.
+# Alone: it counts what the whole machine does.
 import ctypes
 import json
 import mmap

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a recorder meets that nobody planned: targets that end while it attaches, thousands of processes, a thousand
 # threads, libraries that are none, interpreters that are no CPython, a reader that is slow, a clock that steps. Counts are the workload's own.
+# Alone: it makes thousands of processes and threads.
 import ctypes
 import os
 import shutil

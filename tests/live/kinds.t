@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The other kinds of findings on the real kernel: a lock's holder, a disk, a used-up quota are named with what the
 # workloads' own clocks and the kernel say they cost; a process that only sleeps has nobody to blame.
+# Alone: it names who took the CPU.
 import json
 import os
 import subprocess

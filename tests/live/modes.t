@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Ways to record: samples thinned and counted, two recorders at once, what was lost told with its reason.
+# Alone: it takes every CUDA process of the machine.
 import os
 import re
 import select

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Where processes belong: ranks from the environment they were started with, each worker's own; a container's id from
 # the cgroup the kernel says they are in.
+# Alone: it moves processes between cgroups.
 import os
 import subprocess
 import sys

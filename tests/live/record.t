@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # The recorder as a program: how recordings end, whatever ends them; statuses and messages; outputs of all kinds.
+# Alone: it takes every CUDA process of the machine.
 import contextlib
 import errno
 import fcntl

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Waiting for a CPU, against the kernel's own accounting of the same thread: run delay (schedstat) at several
 # doses of a hog on its core, time throttled by a quota, and who had the CPU meanwhile, without a hole.
+# Alone: it accounts for each CPU.
 import json
 import os
 import signal

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a hypervisor takes from a thread that always wants its CPU is what the kernel's own account says was taken
 # from that CPU, to the ticks in which it is kept.
+# Alone: it accounts for each CPU.
 import json
 import os
 import sys

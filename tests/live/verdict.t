@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job on the real kernel: a planted hog is named, with what the kernel's own accounting says it cost; nothing
 # planted, nothing found; an interrupted pipe still ends in the verdict; a killed recorder leaves what it had written.
+# Alone: it names who took the CPU.
 import json
 import os
 import signal
