@@ -158,10 +158,11 @@ static void notice(struct mcp_session *s, const struct mcp_message *m)
 /* What results say of themselves since 2026-07-28. */
 static void stamp(const struct mcp_request *q, const struct row *row, struct json *result)
 {
-	struct json meta = json_object();
+	struct json meta;
 
 	if (!q->revision->stateless)
 		return;
+	meta = json_object();
 	json_set(result, "resultType", json_text("complete"));
 	if (row->keep_ms >= 0) {
 		json_set(result, "ttlMs", json_number(row->keep_ms));
