@@ -235,7 +235,7 @@ def line_of(run):
     return f"loop.py:{n}" if n else None
 
 
-def confirmed(chain, run, cpu_left):
+def confirmed(chain, run, cpu_left, told):
     """Whether the kernel's own accounting shows a loss that nobody planted."""
     lost, delays = chain["lost_ns"], run.truth.get("delays_ns", {})
     if chain["victim"]["pid"] != run.victim_pid:
@@ -244,7 +244,9 @@ def confirmed(chain, run, cpu_left):
         who = chain["culprit"]
         return who.get("pid") != run.facts.get("bystander", -1) and lost <= cpu_left * 1.02 + 2e6
     if chain["kind"] == "disk-stall":
-        return lost <= delays.get("blkio", 0) * 1.05 + 1e6
+        # What the planted disk took is nobody else's.
+        planted = told["lost_ns"] if told and told["kind"] == "disk-stall" else 0
+        return lost <= max(0, delays.get("blkio", 0) - planted) * 1.05 + 1e6
     return False
 
 
@@ -268,7 +270,7 @@ def judge(run, report):
     strange, disturbed = [], []
     for chain in chains:
         if chain is not told and not besides(chain, run):
-            (disturbed if confirmed(chain, run, cpu_left) else strange).append(chain)
+            (disturbed if confirmed(chain, run, cpu_left, told) else strange).append(chain)
     result = {
         "name": row.name, "dose": run.dose, "seed": run.seed, "machine": "loaded" if row.loaded else "idle", "made": "real",
         "expected": {"kinds": list(row.kinds) if planted else [], "culprit": row.culprit.format(**known(run)) if planted else None,

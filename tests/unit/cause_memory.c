@@ -181,6 +181,16 @@ static void leaks(unsigned i, int64_t t)
 		get(t, 50 * US, 0x1000 + i, 4 * MIB);
 }
 
+/* In a program that allocates and frees for every operation, with few calls beside. */
+static void leaks_among_others(unsigned i, int64_t t)
+{
+	for (unsigned k = 0; k < 24; k++) {
+		get(t + k * 20 * US, 2 * US, 0x100000 + k, (1 + k) * 4096);
+		put(t + k * 20 * US + 10 * US, 2 * US, 0x100000 + k);
+	}
+	leaks(i, t + MS);
+}
+
 static void fills(unsigned i, int64_t t)
 {
 	if (i % 10 == 0 && i < 300)
@@ -348,6 +358,8 @@ int main(void)
 
 	steps(leaks);
 	tells(&s, "gpu-leak", "never freed", 0);
+	steps(leaks_among_others);
+	told_among(&s, "gpu-leak", "never freed", 0);
 	steps(fills);
 	silent(&s, "what grows for the first third only");
 	steps(comes_and_goes);
