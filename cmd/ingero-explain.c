@@ -16,11 +16,13 @@
 #include "lib/ask/failures.h"
 #include "lib/ask/oncpu.h"
 #include "lib/base/buf.h"
+#include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
@@ -30,6 +32,7 @@
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
+#include "lib/serve/fleet_text.h"
 
 static struct values {
 	bool json;
@@ -37,7 +40,9 @@ static struct values {
 	struct cli_list pids, names, nodes;
 	bool chains, per_process, steps, diff;
 	const char *since, *until, *fail_on, *call;
-	uint64_t last_ns;
+	uint64_t last_ns, skew_ns, timeout_ns;
+	struct cli_list fleet;
+	const char *token_file, *ca_cert;
 } values = { .top = 10 };
 
 static bool last_given;
@@ -114,6 +119,13 @@ static const struct cli_option options[] = {
 	  .arg = "SEVERITY",
 	  .group = "Output",
 	  .help = "Exit with status 1 when a cause of this severity or worse was found" },
+	CLI_FLEET_OPTIONS("Other machines"),
+	{ .name = "timeout",
+	  .type = CLI_DURATION,
+	  AT(timeout_ns),
+	  .arg = "TIME",
+	  .group = "Other machines",
+	  .help = "Wait so long for each [5s]" },
 	{ 0 },
 };
 
@@ -125,6 +137,7 @@ static const struct cli_program program = {
 	.footer = "  ingero-explain run.ige\n"
 		  "  ingero-record -o - -- python3 train.py | ingero-correlate | ingero-explain",
 	.reads_recordings = true,
+	.nodes = &values.fleet,
 };
 
 static int parse_pids(uint32_t **pids)
@@ -378,6 +391,91 @@ static int one_call(const struct cli_operands *operands)
 	return status;
 }
 
+/* ---- of other machines ---- */
+
+static bool stop_fleet(void *ctx)
+{
+	(void)ctx;
+	return cli_signal_received() != 0;
+}
+
+/* Whether one is so bad that it was asked for. */
+static bool fails(struct json chains)
+{
+	bool is = false;
+
+	for (size_t i = 0; !is && i < json_length(chains); i++) {
+		struct json c = json_at(chains, i), s = json_get(c, "severity");
+
+		for (uint32_t k = fail_severity(); !is && k <= CHAIN_HIGH; k++)
+			is = bytes_equal(json_bytes(s), bytes_of(chain_severity_name(k)));
+		is = is || (values.fail_on && bytes_equal(json_bytes(s), bytes_of("CRITICAL")));
+		json_free(s);
+		json_free(c);
+	}
+	return is;
+}
+
+static int give_chains(struct serve_fleet *f, int *status, struct err *e)
+{
+	struct json chains = JSON_NONE;
+	struct buf out = { 0 };
+	int rc = serve_fleet_chains(f, values.since, &chains, e);
+
+	if (!rc && values.json) {
+		json_dump(&out, chains, JSON_DUMP_PRETTY);
+		buf_putc(&out, '\n');
+	} else if (!rc) {
+		fleet_chains_text(&out, chains, (size_t)values.top, cli_color(STDOUT_FILENO));
+	}
+	rc = rc ? rc : values.json ? cli_print(&out, e) : cli_print_text(&out, e);
+	if (!rc && fails(chains))
+		*status = CLI_EXIT_NO;
+	json_free(chains);
+	buf_free(&out);
+	return rc;
+}
+
+static int ask_fleet(int *status, struct err *e)
+{
+	struct serve_fleet_options how = { .nodes = values.fleet.v,
+					   .nnodes = values.fleet.n,
+					   .ca_file = values.ca_cert,
+					   .timeout_ns = values.timeout_ns,
+					   .skew_ns = values.skew_ns,
+					   .agent = "ingero-explain",
+					   .stop = stop_fleet };
+	struct serve_fleet *f = NULL;
+	char *token = NULL;
+	int rc = cli_token(&token, values.token_file, e);
+
+	how.token = token;
+	rc = rc ? rc : cli_signals_catch(e);
+	rc = rc ? rc : serve_fleet_new(&f, &how, e);
+	rc = rc ? rc : give_chains(f, status, e);
+	rc = rc ? rc : serve_fleet_clocks(f, e);
+	if (f)
+		cli_warn_lines(serve_fleet_warnings(f));
+	serve_fleet_free(f);
+	free(token);
+	return rc;
+}
+
+static int fleet(void)
+{
+	int status = CLI_EXIT_DONE, rc;
+	struct err e = { 0 };
+
+	if (values.pids.n || values.names.n || values.nodes.n || values.until || last_given ||
+	    values.per_process || values.steps || values.diff || values.call)
+		return cli_usage_error(&program, "of other machines --since, --top, --json and "
+						 "--fail-on choose what is shown");
+	rc = ask_fleet(&status, &e);
+	if (rc == ERR_INTERRUPTED)
+		return 128 + cli_signal_received();
+	return rc ? cli_fail(&e) : status;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
@@ -402,6 +500,10 @@ int main(int argc, char **argv)
 		status = parse_pids(&pids);
 	if (status != CLI_GO)
 		goto out;
+	if (values.fleet.n) {
+		status = fleet();
+		goto out;
+	}
 	if ((values.diff && (values.call || values.pids.n || values.chains || values.per_process ||
 			     values.steps)) ||
 	    (values.call && (values.pids.n || values.names.n || values.nodes.n || values.chains ||
@@ -469,6 +571,7 @@ out:
 	world_free(w);
 	select_free(&sel);
 	cli_list_free(&values.pids);
+	cli_list_free(&values.fleet);
 	free(pids);
 	return cli_finish_stdout(status);
 }

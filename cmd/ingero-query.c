@@ -17,11 +17,13 @@
 #include "lib/ask/analyzed.h"
 #include "lib/ask/ops.h"
 #include "lib/base/human.h"
+#include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
@@ -32,6 +34,7 @@
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
 #include "lib/select/pick.h"
+#include "lib/serve/fleet_text.h"
 
 #define LIMIT 10000
 
@@ -40,7 +43,9 @@ static struct values {
 	int64_t limit;
 	const char *since, *until;
 	uint64_t last_ns, timeout_ns;
-	struct cli_list pids, names;
+	struct cli_list pids, names, fleet;
+	const char *token_file, *ca_cert;
+	uint64_t skew_ns;
 } values = { .limit = LIMIT };
 
 static bool last_given;
@@ -61,7 +66,8 @@ static const struct cli_option options[] = {
 	  AT(timeout_ns),
 	  .arg = "TIME",
 	  .group = "What is asked",
-	  .help = "End a question that takes longer" },
+	  .help = "End a question that takes longer; of each node [5s]" },
+	CLI_FLEET_OPTIONS("Other machines"),
 	{ .name = "limit",
 	  .type = CLI_INT,
 	  AT(limit),
@@ -92,6 +98,7 @@ static const struct cli_program program = {
 	.footer = "  ingero-query run.ige 'SELECT op_name, count(*) FROM named_events GROUP BY 1'\n"
 		  "  ingero-query --since 5m -e cudaMemcpy --json run.ige",
 	.reads_recordings = true,
+	.nodes = &values.fleet,
 	.statement = &sql,
 };
 
@@ -445,6 +452,72 @@ static int print_schema(struct err *e)
 	return rc;
 }
 
+/* ---- of other machines ---- */
+
+static int give_rows(struct serve_fleet *f, struct err *e)
+{
+	struct answer *answer =
+		answer_new(values.json	? ANSWER_JSON
+			   : values.csv ? ANSWER_CSV
+					: ANSWER_TABLE,
+			   cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO), cli_print);
+	struct fleet_rows rows = { 0 };
+	int rc = answer ? serve_fleet_sql(f, sql, (uint64_t)values.limit, &rows, e) : err_nomem(e);
+
+	rc = rc ? rc : fleet_rows_give(&rows, answer_taker(answer), e);
+	rc = rc ? rc : answer_end(answer, rows.truncated, e);
+	if (!rc && rows.truncated)
+		cli_note("only the first rows of each node are shown (--limit)");
+	fleet_rows_free(&rows);
+	answer_free(answer);
+	return rc;
+}
+
+static int give_ops(struct serve_fleet *f, struct err *e)
+{
+	struct fleet_ops ops = { 0 };
+	struct buf out = { 0 };
+	int rc = serve_fleet_ops(f, values.since, &ops, e);
+
+	if (!rc && values.json)
+		fleet_ops_json(&out, &ops);
+	else if (!rc)
+		fleet_ops_text(&out, &ops, cli_color(STDOUT_FILENO), cli_columns(STDOUT_FILENO));
+	rc = rc ? rc : cli_print(&out, e);
+	fleet_ops_free(&ops);
+	buf_free(&out);
+	return rc;
+}
+
+static int ask_fleet(struct err *e)
+{
+	struct serve_fleet_options how = { .nodes = values.fleet.v,
+					   .nnodes = values.fleet.n,
+					   .ca_file = values.ca_cert,
+					   .timeout_ns = values.timeout_ns,
+					   .skew_ns = values.skew_ns,
+					   .agent = "ingero-query",
+					   .stop = stop };
+	struct serve_fleet *f = NULL;
+	char *token = NULL;
+	int rc = 0;
+
+	if (values.pids.n || values.names.n || values.until || last_given || values.cache ||
+	    (values.since && sql))
+		return err_set(e, ERR_USAGE, "of other machines %s",
+			       sql ? "choose in SQL" : "only --since chooses: ask in SQL for more");
+	rc = cli_token(&token, values.token_file, e);
+	how.token = token;
+	rc = rc ? rc : serve_fleet_new(&f, &how, e);
+	rc = rc ? rc : sql ? give_rows(f, e) : give_ops(f, e);
+	rc = rc ? rc : serve_fleet_clocks(f, e);
+	if (f)
+		cli_warn_lines(serve_fleet_warnings(f));
+	serve_fleet_free(f);
+	free(token);
+	return rc;
+}
+
 static int run(struct query *q, const struct cli_operands *operands, struct err *e)
 {
 	if (values.json && values.csv)
@@ -454,6 +527,8 @@ static int run(struct query *q, const struct cli_operands *operands, struct err 
 			       "--csv is for answers of SQL: ingero-export -f csv writes events");
 	if (values.cache && !sql)
 		return err_set(e, ERR_USAGE, "--cache is for questions in SQL");
+	if (values.fleet.n)
+		return ask_fleet(e);
 	if (sql)
 		return ask_sql(q, operands, e);
 	return values.json ? show_events(q, operands, e) : show_ops(q, operands, e);
@@ -480,7 +555,7 @@ int main(int argc, char **argv)
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
 	rc = select_words(&q.sel, &words, &e);
-	if (!rc && operands.n)
+	if (!rc && (operands.n || values.fleet.n))
 		rc = cli_signals_catch(&e);
 	else if (!rc)
 		cli_signals_let_first_pass(STDIN_FILENO);
@@ -499,5 +574,6 @@ int main(int argc, char **argv)
 	select_free(&q.sel);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
+	cli_list_free(&values.fleet);
 	return cli_finish_stdout(status);
 }

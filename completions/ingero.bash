@@ -127,14 +127,14 @@ _ingero() {
 		case ${COMP_WORDS[i]} in
 		trace) _ingero_behind $i _ingero_record '--record --max-db --json --debug --stack --stack-samples --py-walker --record-all --prometheus --otlp --otlp-insecure --ringbuf-size --sampling-rate --no-io --no-net --no-tcp --log --cuda-lib --nccl --nccl-lib --remediate --throttle-poll-interval'; return ;;
 		record) _ingero_behind $i _ingero_record ''; return ;;
-		explain) _ingero_behind $i _ingero_explain '--from --to --annotations --clock-skew-threshold'; return ;;
+		explain) _ingero_behind $i _ingero_explain '--from --to --annotations'; return ;;
 		stat) _ingero_behind $i _ingero_stat ''; return ;;
 		check) _ingero_behind $i _ingero_check ''; return ;;
 		demo) _ingero_behind $i _ingero_demo '--speed --stack --no-gpu'; return ;;
 		merge) _ingero_behind $i _ingero_merge ''; return ;;
 		correlate) _ingero_behind $i _ingero_correlate ''; return ;;
 		export) _ingero_behind $i _ingero_export ''; return ;;
-		query) _ingero_behind $i _ingero_query '--op --clock-skew-threshold'; return ;;
+		query) _ingero_behind $i _ingero_query '--op'; return ;;
 		mcp) _ingero_behind $i _ingero_mcp ''; return ;;
 		dashboard) _ingero_behind $i _ingero_dashboard ''; return ;;
 		help) COMPREPLY=($(compgen -W 'trace record explain stat check demo merge correlate export query mcp dashboard' -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
@@ -202,8 +202,8 @@ complete -F _ingero_demo ingero-demo
 
 _ingero_explain() {
 	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --steps
-		--call --diff --json --fail-on -d --db -q --quiet -v --verbose --color --progress -h
-		--help --version' \
+		--call --diff --json --fail-on --nodes --token-file --ca-cert --clock-skew-threshold
+		--timeout -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		-n|--node NODE
@@ -213,6 +213,11 @@ _ingero_explain() {
 		--top N
 		--call TID
 		--fail-on choice low medium high
+		--nodes HOST
+		--token-file FILE
+		--ca-cert FILE
+		--clock-skew-threshold TIME
+		--timeout TIME
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
@@ -280,14 +285,19 @@ _ingero_merge() {
 complete -F _ingero_merge ingero-merge
 
 _ingero_query() {
-	_ingero_complete '-p --pid -e --event --since --until --last --cache --timeout --limit --json --csv
-		--explain-schema -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+	_ingero_complete '-p --pid -e --event --since --until --last --cache --timeout --nodes --token-file
+		--ca-cert --clock-skew-threshold --limit --json --csv --explain-schema -d --db -q --quiet
+		-v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME
 		--until TIME
 		--last TIME
 		--timeout TIME
+		--nodes HOST
+		--token-file FILE
+		--ca-cert FILE
+		--clock-skew-threshold TIME
 		--limit N
 		-d|--db DIR
 		--color choice auto always never' \

@@ -110,7 +110,6 @@ complete -c ingero -n '__fish_seen_subcommand_from explain' -a '(__ingero_behind
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l from
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l to
 complete -c ingero -n '__fish_seen_subcommand_from explain' -l annotations
-complete -c ingero -n '__fish_seen_subcommand_from explain' -l clock-skew-threshold
 complete -c ingero -n '__fish_seen_subcommand_from stat' -a '(__ingero_behind ingero-stat)'
 complete -c ingero -n '__fish_seen_subcommand_from check' -a '(__ingero_behind ingero-check)'
 complete -c ingero -n '__fish_seen_subcommand_from demo' -a '(__ingero_behind ingero-demo)'
@@ -122,7 +121,6 @@ complete -c ingero -n '__fish_seen_subcommand_from correlate' -a '(__ingero_behi
 complete -c ingero -n '__fish_seen_subcommand_from export' -a '(__ingero_behind ingero-export)'
 complete -c ingero -n '__fish_seen_subcommand_from query' -a '(__ingero_behind ingero-query)'
 complete -c ingero -n '__fish_seen_subcommand_from query' -l op
-complete -c ingero -n '__fish_seen_subcommand_from query' -l clock-skew-threshold
 complete -c ingero -n '__fish_seen_subcommand_from mcp' -a '(__ingero_behind ingero-mcp)'
 complete -c ingero -n '__fish_seen_subcommand_from dashboard' -a '(__ingero_behind ingero-dashboard)'
 
@@ -200,6 +198,11 @@ complete -c ingero-explain -l call -d 'One call, taken apart: by thread and end 
 complete -c ingero-explain -l diff -d 'Two recordings: what changed from the first to the second'
 complete -c ingero-explain -l json -d 'One JSON value instead of text (schema ingero.explain/1)'
 complete -c ingero-explain -l fail-on -d 'Exit with status 1 when a cause of this severity or worse was found' -x -a 'low medium high'
+complete -c ingero-explain -l nodes -d 'Ask the dashboards there instead' -x
+complete -c ingero-explain -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
+complete -c ingero-explain -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
+complete -c ingero-explain -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
+complete -c ingero-explain -l timeout -d 'Wait so long for each [5s]' -x
 complete -c ingero-explain -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-explain -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-explain -s v -l verbose -d 'Say more; twice for everything'
@@ -279,7 +282,11 @@ complete -c ingero-query -l since -d 'Only from then on: 5m before the end, 15:4
 complete -c ingero-query -l until -d 'Only up to then' -x
 complete -c ingero-query -l last -d 'Only the last part of the recording' -x
 complete -c ingero-query -l cache -d 'Keep the archive of run.ige as run.ige.db, and use it the next time'
-complete -c ingero-query -l timeout -d 'End a question that takes longer' -x
+complete -c ingero-query -l timeout -d 'End a question that takes longer; of each node [5s]' -x
+complete -c ingero-query -l nodes -d 'Ask the dashboards there instead' -x
+complete -c ingero-query -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
+complete -c ingero-query -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
+complete -c ingero-query -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
 complete -c ingero-query -l limit -d 'Rows at most, 0 all [10000]' -x
 complete -c ingero-query -l json -d 'Rows as JSON; without SQL the newest events'
 complete -c ingero-query -l csv -d 'Rows as CSV'

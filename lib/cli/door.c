@@ -34,8 +34,6 @@ const struct door_command door_commands[] = {
 	{ 0 },
 };
 
-#define OVER_THE_NETWORK \
-	"other nodes cannot be asked by this build: carry their recordings here, then ingero merge node-*.ige | ingero explain"
 #define NOT_SERVED "this build serves and sends no metrics; ingero stat --json has the numbers"
 #define NO_CHOICE "every library copy of a process is traced, wherever it is"
 
@@ -74,13 +72,9 @@ const struct door_option door_options[] = {
 	{ "explain", "chains", 0, DOOR_SWITCH, .note = "chains that a recording holds are always shown, others are found" },
 	{ "explain", "per-process", 0, DOOR_SWITCH, .note = "the report tells processes apart; ingero stat -p PID has one's operations" },
 	{ "explain", "annotations", 0, DOOR_SWITCH, .note = "marks of the program are events of the recording (ingero record --mark)" },
-	{ "explain", "nodes", 0, DOOR_VALUE, .note = OVER_THE_NETWORK, .refused = true },
-	{ "explain", "clock-skew-threshold", 0, DOOR_VALUE, .note = "clocks are compared when recordings are merged (ingero merge)" },
 
 	/* query */
 	{ "query", "op", 0, DOOR_VALUE, .now = "-e %" },
-	{ "query", "nodes", 0, DOOR_VALUE, .note = "other nodes cannot be asked by this build: carry their recordings here, then ingero query node-*.ige 'SQL'", .refused = true },
-	{ "query", "clock-skew-threshold", 0, DOOR_VALUE, .note = "clocks are compared when recordings are merged (ingero merge)" },
 
 	/* demo */
 	{ "demo", "duration", 'd', DOOR_VALUE, DOOR_DURATION, "--duration %" },

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/vec.h"
@@ -294,6 +295,39 @@ static bool is_statement(const char *word)
 	return strpbrk(word, " \t\n") && access(word, F_OK) != 0;
 }
 
+/* Whether a recording may come through standard input. */
+static bool read_from(int fd)
+{
+	struct stat st;
+
+	return !isatty(fd) && fstat(fd, &st) == 0 && !S_ISCHR(st.st_mode);
+}
+
+/* The front door names the folder that is read anyway. */
+static bool db_named(void)
+{
+	struct buf usual = { 0 };
+	bool named;
+
+	cli_default_folder(&usual);
+	named = cli_settings.db && strcmp(cli_settings.db, buf_text(&usual)) != 0;
+	buf_free(&usual);
+	return named;
+}
+
+static int choose_nodes(const struct cli_program *program, size_t said, size_t operands)
+{
+	struct cli_list *nodes = program->nodes;
+
+	if (!nodes || !nodes->n)
+		return CLI_GO;
+	if (said && operands)
+		return cli_usage_error(program, "a recording or --nodes, not both");
+	if (!said && (operands || db_named() || read_from(STDIN_FILENO)))
+		nodes->n = 0;
+	return CLI_GO;
+}
+
 int cli_parse(const struct cli_program *program, void *values, int argc, char **argv,
 	      struct cli_operands *operands)
 {
@@ -305,8 +339,8 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 			     .status = CLI_GO };
 	char **words = argv + (argc > 0); /* operands move to the front of argv: there is room */
 	struct err e = { 0 };
+	size_t n = 0, said;
 	bool options = true;
-	size_t n = 0;
 
 	cli_settings.program = program->name;
 	while (ps.at < argc && ps.status == CLI_GO) {
@@ -328,8 +362,11 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 				words[n++] = word;
 		}
 	}
+	said = program->nodes ? program->nodes->n : 0;
 	if (ps.status == CLI_GO)
 		ps.status = apply_config(&ps);
+	if (ps.status == CLI_GO)
+		ps.status = choose_nodes(program, said, n);
 	vec_free(&ps.given);
 	if (ps.status != CLI_GO)
 		return ps.status;
@@ -341,7 +378,7 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 	words[n] = NULL;
 	operands->v = words;
 	operands->n = n;
-	if (program->reads_recordings &&
+	if (program->reads_recordings && !(program->nodes && program->nodes->n) &&
 	    cli_default_operands(operands, cli_settings.db, program->serves, &e))
 		return cli_fail(&e);
 	return CLI_GO;

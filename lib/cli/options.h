@@ -56,6 +56,9 @@ struct cli_program {
 	size_t operands_max;   /* 0: as many as are given */
 	bool reads_recordings; /* operands are recordings: see cli_default_operands */
 	bool serves; /* standard input is no recording: without operands the default one is read */
+	/* Other machines that are asked instead of recordings, NULL: none ever. Those of the configuration are left out where a recording is
+	 * named or comes through standard input. */
+	struct cli_list *nodes;
 	/* An operand with blanks in it that no file is called is kept here instead, for it is a statement (SQL); NULL: none is. */
 	const char **statement;
 };

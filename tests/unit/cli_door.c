@@ -43,7 +43,7 @@ static const struct row {
 	{ "explain --last 30s", "--last 30s", "" },
 	{ "explain --last=100 --json", "--json", "count of events" },
 	{ "explain --chains -d x.db", "-d x.db", "chains" },
-	{ "explain --nodes a:1,b:2", "", "", .refused = true },
+	{ "explain --nodes a:1,b:2", "--nodes a:1,b:2", "" },
 	{ "explain --nosuch", "--nosuch", "" },
 	{ "query --op cudaMemcpy --json", "-e cudaMemcpy --json", "" },
 	{ "query -- --op x", "-- --op x", "" },

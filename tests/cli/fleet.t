@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Many machines asked at once, by processes here that answer as dashboards do: sixty of them, some dead, some that stall, some that
+# lie, and clocks that differ.
+
+import csv
+import io
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, "tests")
+import tap  # noqa: E402
+
+NODE = os.path.join(tap.BUILD, "tests", "serve", "node")
+QUERY, EXPLAIN = (os.path.join(tap.BIN, "ingero-" + n) for n in ("query", "explain"))
+if not os.path.exists(NODE):
+    tap.skip_all("optional: built without libmicrohttpd")
+TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("INGERO_")} | {"INGERO_CONFIG": "", "TERM": "dumb"}
+PATIENCE = 120
+running = []
+
+
+def start(*nodes):
+    """Addresses of nodes of (id, clock ahead by, lie, token)."""
+    begun = []
+    for id_, ahead, lie, *token in nodes:
+        begun.append(subprocess.Popen([NODE, str(id_), str(ahead), lie, *token], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    running.extend(begun)
+    return [p.stdout.readline().strip() for p in begun]
+
+
+def run(program, *args, env=None):
+    p = subprocess.run([program, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, env={**ENV, **(env or {})})
+    return p.returncode, p.stdout, p.stderr
+
+
+def nobody():
+    """An address where nobody listens."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return "127.0.0.1:%d" % s.getsockname()[1]
+
+
+# ---- fifty that are well
+fifty = start(*((i, 0, "") for i in range(1, 51)))
+everybody = ",".join(fifty)
+status, out, err = run(QUERY, "--nodes", everybody, "--json", "SELECT count(*) AS n FROM events")
+got = json.loads(out)
+tap.same((status, got["columns"], got["rows"]), (0, ["node", "n"], [[a, i + 1] for i, a in enumerate(fifty)]), "rows of fifty nodes, in their order, with their names")
+tap.same(err, "", "without a word")
+status, out, err = run(QUERY, "--nodes", everybody, "--csv", "SELECT node, count(*) AS n FROM events GROUP BY node")
+rows = list(csv.reader(io.StringIO(out)))
+tap.same((rows[0], sorted(rows[1:])), (["node", "n"], sorted([f"gpu-{i}", str(i)] for i in range(1, 51))), "a statement's own column node is the only one")
+status, out, err = run(QUERY, "--nodes", everybody, "--json")
+row = json.loads(out)["ops"][0]
+durations = sorted(1000 * i + k * k for i in range(1, 51) for k in range(100) for _ in range(i))
+tap.same((row["count"], row["errors"], row["total_ns"], row["max_ns"], row["nodes"]), (len(durations), sum(range(51)), sum(durations), durations[-1], 50), "calls of all nodes")
+for q in (50, 95, 99):
+    exact = durations[-(-len(durations) * q // 100) - 1]
+    tap.ok(abs(row[f"p{q}_ns"] - exact) <= exact / 256 + 1, f"p{q} is that of all calls, not a mean of percentiles", f"{row[f'p{q}_ns']} {exact}")
+tap.same(row["approximate"], False, "and said to be")
+status, out, err = run(EXPLAIN, "--nodes", everybody, "--json")
+chains = json.loads(out)
+order = sorted(range(1, 51), key=lambda i: (-(i % 3), -i))
+tap.same([c["node"] for c in chains], [fifty[i - 1] for i in order], "causes of all nodes, most severe first and then by what they lost")
+status, out, err = run(EXPLAIN, "--nodes", everybody, "--top", "2")
+tap.ok(out.startswith(f"[HIGH] [{fifty[49]}] node 50 stood still\n  root cause: somebody else\n  fix: move it\n") and "48 more" in out, "as text", out)
+tap.same([run(EXPLAIN, "--nodes", fifty[k], "--fail-on", s)[0] for k, s in ((1, "high"), (0, "high"), (0, "medium"), (2, "low"))], [1, 0, 1, 1], "--fail-on")
+status, out, err = run(QUERY, "--nodes", f"{fifty[0]},http://{fifty[1]}/,{fifty[0]}", "--csv", "SELECT 1")
+tap.same(out, f"node,n\n{fifty[0]},1\nhttp://{fifty[1]},2\n", "URLs are nodes, too, and nobody counts twice")
+
+# ---- some that are not
+bad = {lie: start((60, 0, lie))[0] for lie in ("500", "away", "html", "list", "empty", "types", "deep", "numbers", "columns", "rows", "flood")}
+dead = nobody()
+some = [fifty[0], *bad.values(), dead, fifty[1]]
+for name, args in (("rows", ("--csv", "SELECT 1")), ("operations", ("--json",))):
+    status, out, err = run(QUERY, "--nodes", ",".join(some), "--timeout", "20s", *args)
+    well = {"columns", "rows"} if name == "operations" else set()
+    unsaid = [lie for lie, a in {**bad, "dead": dead}.items() if (f"node {a} is left out" in err) == (lie in well)]
+    tap.same((status, unsaid), (0, []), f"{name}: whoever does not answer as agreed is named, and left out")
+    if name == "rows":
+        tap.same(out, f"node,n\n{fifty[0]},1\n{fifty[1]},2\n", "the others' rows are there")
+    else:
+        tap.same([o["operation"] for o in json.loads(out)["ops"]], ["cudaMalloc"], "the others' operations are there")
+    tap.ok("\033" not in err, "what nodes say reaches no terminal as it is")
+status, out, err = run(EXPLAIN, "--nodes", ",".join(some), "--json", "--timeout", "20s")
+unsaid = [lie for lie, a in bad.items() if (f"node {a} is left out" in err) == (lie in ("columns", "rows", "empty"))]
+tap.ok(status == 0 and {c["node"] for c in json.loads(out)} == {fifty[0], fifty[1], bad["columns"], bad["rows"]}, "causes: the same", f"{unsaid} {err}")
+status, out, err = run(QUERY, "--nodes", f"{dead},{bad['500']}", "SELECT 1")
+tap.ok(status == 3 and not out and "no node answered" in err, "nobody answers: status 3", err)
+slow = start((1, 0, "stall"), (2, 0, "drip"))
+began = time.monotonic()
+status, out, err = run(QUERY, "--nodes", ",".join([*slow, fifty[4]]), "--timeout", "500ms", "--csv", "SELECT 1")
+tap.same((status, out, [a in err for a in slow]), (0, f"node,n\n{fifty[4]},5\n", [True, True]), "nodes that take too long are not waited for")
+(escapes,) = start((7, 0, "escapes"))
+for program, args in ((QUERY, ()), (QUERY, ("SELECT 1",)), (EXPLAIN, ())):
+    tap.ok("\033" not in run(program, "--nodes", escapes, *args)[1], f"{os.path.basename(program)} {' '.join(args)}: what stands in names is harmless")
+
+# ---- one that has percentiles only
+(plain,) = start((9, 0, "plain"))
+status, out, err = run(QUERY, "--nodes", f"{fifty[2]},{plain}", "--json")
+row = json.loads(out)["ops"][0]
+both = sorted([3000 + k * k for k in range(100)] * 3 + [9000 + k * k for k in range(100)] * 9)
+tap.ok(row["approximate"] and row["nodes"] == 2 and row["count"] == 1200, "a node without sketches makes quantiles approximate", out)
+tap.ok(all(row[f"p{q}_ns"] >= both[len(both) * q // 100 - 1] for q in (50, 95, 99)), "and they are not too small", out)
+tap.ok("<= " in run(QUERY, "--nodes", f"{fifty[2]},{plain}")[1], "which the table says")
+
+# ---- clocks
+clocks = start((1, 0, ""), (2, 2_000_000_000, ""), (3, 0, ""), (4, -3_000_000_000, ""))
+status, out, err = run(QUERY, "--nodes", ",".join(clocks), "--clock-skew-threshold", "1s", "SELECT 1")
+found = {m[1]: (float(m[2]), m[3]) for m in re.finditer(r"clock skew: (\S+) is ~([\d.]+) s (ahead of|behind) \S+ \(RTT: ", err)}
+tap.ok(status == 0 and set(found) == {clocks[1], clocks[3]}, "clocks that differ are told", err)
+tap.ok(found.get(clocks[1], (0, ""))[1] == "ahead of" and 1.9 < found[clocks[1]][0] < 2.1, "by how much one is ahead", err)
+tap.ok(found.get(clocks[3], (0, ""))[1] == "behind" and 2.9 < found[clocks[3]][0] < 3.1, "or behind", err)
+status, out, err = run(QUERY, "--nodes", ",".join(clocks), "--clock-skew-threshold", "1h", "SELECT 1")
+tap.ok(status == 0 and "clock skew" not in err, "and not within the threshold", err)
+
+# ---- tokens
+(guarded,) = start((5, 0, "", "tok-1234"))
+status, out, err = run(QUERY, "--nodes", guarded, "SELECT 1")
+tap.ok(status == 3 and "401" in err and "token" in err, "a node that wants a token", err)
+token = os.path.join(TMP.name, "token")
+with open(token, "w", encoding="utf-8") as f:
+    f.write("tok-1234\n")
+os.chmod(token, 0o600)
+tap.same([run(QUERY, "--nodes", guarded, "--csv", "SELECT 1", *a, env=e)[:2] for a, e in ((("--token-file", token), {}), ((), {"INGERO_TOKEN": "tok-1234"}))],
+         [(0, f"node,n\n{guarded},5\n")] * 2, "from a file or the environment")
+
+# ---- words
+config = os.path.join(TMP.name, "ingero.yaml")
+with open(config, "w", encoding="utf-8") as f:
+    f.write(f"fleet:\n  nodes: [{fifty[5]}, {fifty[6]}]\n")
+tap.same(run(QUERY, "--csv", "SELECT 1", env={"INGERO_CONFIG": config})[:2], (0, f"node,n\n{fifty[5]},6\n{fifty[6]},7\n"), "nodes of the configuration")
+run_ige = os.path.join(TMP.name, "run.ige")
+subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "2s", "-o", run_ige], check=True, env=ENV)
+status, out, err = run(QUERY, "--csv", run_ige, "SELECT 1 AS one", env={"INGERO_CONFIG": config})
+tap.same((status, out), (0, "one\n1\n"), "are left out where a recording is named")
+with open(run_ige, "rb") as f:
+    p = subprocess.run([EXPLAIN, "--json"], stdin=f, capture_output=True, text=True, timeout=PATIENCE, env={**ENV, "INGERO_CONFIG": config})
+tap.ok(p.returncode == 0 and json.loads(p.stdout)["schema"].startswith("ingero.explain"), "or comes through standard input", p.stderr)
+for name, program, args in (("a recording, too", QUERY, (run_ige, "SELECT 1")), ("a choice that nodes do not know", QUERY, ("-p", "1")), ("a view that is of recordings", EXPLAIN, ("--steps",))):
+    tap.same(run(program, "--nodes", fifty[0], *args)[0], 2, f"{name}: a mistake")
+for node in ("ftp://a", "a b", "-x", "http://a?b", "user@a:80"):
+    tap.same(run(QUERY, f"--nodes={node}", "SELECT 1")[0], 2, f"'{node}' is no node")
+
+for p in running:
+    p.stdin.close()
+tap.same({p.wait(PATIENCE) for p in running}, {0}, "all nodes end well")
+tap.done_testing()

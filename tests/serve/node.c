@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node of a fleet for tests: answers as a dashboard does, with numbers that its id gives, or lies in one of several ways. Prints its
+ * address; ends with standard input. Durations of node ID: 1000 * ID + k * k for k in [0, 100) nanoseconds, ID times each.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/jsonw.h"
+#include "lib/net/server.h"
+#include "lib/serve/sketch_json.h"
+
+struct node {
+	uint64_t id;
+	int64_t ahead_ns;
+	const char *lie;
+};
+
+static bool lies(const struct node *n, const char *how)
+{
+	return !strcmp(n->lie, how);
+}
+
+static void ops(const struct node *n, struct jsonw *j)
+{
+	struct sketch s = { 0 };
+
+	for (uint64_t k = 0; k < 100; k++)
+		for (uint64_t i = 0; i < n->id; i++)
+			if (!sketch_add(&s, 1000 * n->id + k * k))
+				abort();
+	jsonw_key_str(j, "mode", "percentile");
+	jsonw_key_array(j, "ops");
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "operation", lies(n, "escapes") ? "cuda\033[31mMalloc\n" : "cudaMalloc");
+	jsonw_key_str(j, "source", lies(n, "plain") ? "CUDA" : "cuda");
+	jsonw_key_u64(j, "count", s.count + lies(n, "counts"));
+	jsonw_key_u64(j, "errors", n->id);
+	jsonw_key_double(j, "p50_us", (double)sketch_quantile(&s, 0.5) / 1e3);
+	jsonw_key_double(j, "p95_us", (double)sketch_quantile(&s, 0.95) / 1e3);
+	jsonw_key_double(j, "p99_us", (double)sketch_quantile(&s, 0.99) / 1e3);
+	jsonw_key_double(j, "max_us", (double)s.max / 1e3);
+	if (lies(n, "plain"))
+		jsonw_key_double(j, "avg_us", (double)s.sum / (double)s.count / 1e3);
+	else
+		jsonw_key_u64(j, "total_ns", s.sum);
+	if (!lies(n, "plain")) {
+		jsonw_key(j, "sketch");
+		sketch_json(j, &s);
+	}
+	jsonw_object_end(j);
+	jsonw_array_end(j);
+	sketch_free(&s);
+}
+
+static void query(const struct node *n, const struct net_call *call, struct jsonw *j)
+{
+	bool grouped = memmem(call->body.p, call->body.n, "GROUP BY node", 13);
+	char name[32];
+
+	snprintf(name, sizeof(name), "gpu-%" PRIu64, n->id);
+	jsonw_key_array(j, "columns");
+	if (grouped)
+		jsonw_str(j, "node");
+	jsonw_str(j, lies(n, "columns") ? "other" : "n");
+	jsonw_array_end(j);
+	jsonw_key_array(j, "rows");
+	jsonw_array_begin(j);
+	if (grouped)
+		jsonw_str(j, name);
+	if (lies(n, "escapes"))
+		jsonw_str(j, "\033]0;owned\a");
+	else if (!lies(n, "rows"))
+		jsonw_u64(j, n->id);
+	jsonw_array_end(j);
+	jsonw_array_end(j);
+}
+
+static void chains(const struct node *n, struct jsonw *j)
+{
+	static const char *const severities[] = { "LOW", "MEDIUM", "HIGH" };
+	char text[64];
+
+	snprintf(text, sizeof(text), "node %" PRIu64 " stood still%s", n->id,
+		 lies(n, "escapes") ? "\033[2J" : "");
+	jsonw_key_array(j, "chains");
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "severity", severities[n->id % 3]);
+	jsonw_key_str(j, "summary", text);
+	jsonw_key_str(j, "root_cause", "somebody else");
+	jsonw_key_u64(j, "lost_ns", n->id * 1000);
+	jsonw_key_array(j, "recommendations");
+	jsonw_str(j, "move it");
+	jsonw_array_end(j);
+	jsonw_object_end(j);
+	jsonw_array_end(j);
+}
+
+static void clock_now(const struct node *n, struct jsonw *j)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	jsonw_key_i64(j, "timestamp_ns", t.tv_sec * INT64_C(1000000000) + t.tv_nsec + n->ahead_ns);
+}
+
+/* Answers that are none; false: it tells the truth, or lies in its members. */
+static bool nonsense(const struct node *n, const struct net_call *call, struct net_reply *reply)
+{
+	char flood[4096];
+	struct err e;
+
+	if (lies(n, "stall")) {
+		net_call_wait(call, UINT64_C(3600000000000));
+	} else if (lies(n, "drip")) {
+		reply->status = net_stream_begin(call, reply, &e) ? 503 : 200;
+		while (!net_stream_write(call, "{", 1, &e) && !net_call_wait(call, 50000000))
+			;
+	} else if (lies(n, "flood")) {
+		reply->status = net_stream_begin(call, reply, &e) ? 503 : 200;
+		memset(flood, '[', sizeof(flood));
+		while (!net_stream_write(call, flood, sizeof(flood), &e))
+			;
+	} else if (lies(n, "500")) {
+		reply->status = 500;
+		buf_puts(&reply->body, "{\"error\":\"out of \\u001b[31mluck\"}");
+	} else if (lies(n, "away")) {
+		reply->status = 302;
+		net_reply_header(reply, "Location", "http://127.0.0.1:1/");
+	} else if (lies(n, "html")) {
+		buf_puts(&reply->body, "<!doctype html>");
+	} else if (lies(n, "list")) {
+		buf_puts(&reply->body, "[]");
+	} else if (lies(n, "empty")) {
+		buf_puts(&reply->body, "{}");
+	} else if (lies(n, "types")) {
+		buf_puts(&reply->body,
+			 "{\"ops\":[3,null],\"chains\":[\"x\"],\"columns\":[1],\"rows\":7}");
+	} else if (lies(n, "deep")) {
+		for (int i = 0; i < 100000; i++)
+			buf_puts(&reply->body, "[");
+	} else if (lies(n, "numbers")) {
+		buf_puts(&reply->body,
+			 "{\"ops\":[{\"operation\":\"x\",\"count\":-1e308,\"p50_us\":1e308,"
+			 "\"sketch\":{\"sub\":128,\"min\":0,\"max\":9e99,\"sum\":\"-1\","
+			 "\"buckets\":[-1,1e99]}}],"
+			 "\"chains\":{},\"columns\":[\"n\"],\"rows\":[[1,2,3]]}");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void answer(void *ctx, const struct net_call *call, struct net_reply *reply)
+{
+	const struct node *n = ctx;
+	struct jsonw j;
+
+	if (nonsense(n, call, reply))
+		return;
+	jsonw_init(&j, &reply->body, false);
+	jsonw_object_begin(&j);
+	if (!strcmp(call->path, "/api/v1/ops"))
+		ops(n, &j);
+	else if (!strcmp(call->path, "/api/v1/query"))
+		query(n, call, &j);
+	else if (!strcmp(call->path, "/api/v1/chains"))
+		chains(n, &j);
+	else if (!strcmp(call->path, "/api/v1/time"))
+		clock_now(n, &j);
+	else
+		reply->status = 404;
+	jsonw_object_end(&j);
+}
+
+int main(int argc, char **argv)
+{
+	struct node n = { .id = strtoull(argv[1], NULL, 10),
+			  .ahead_ns = strtoll(argv[2], NULL, 10),
+			  .lie = argv[3] };
+	struct net_guard guard = { .token = argc > 4 ? argv[4] : NULL };
+	struct net_server_options how = {
+		.address = ":0", .body_max = 65536, .threads_max = 2, .guard = &guard
+	};
+	struct net_server *s = NULL;
+	struct err e = { 0 };
+	char byte;
+
+	if (net_server_start(&s, &how, answer, &n, &e)) {
+		fprintf(stderr, "%s\n", e.text);
+		return 1;
+	}
+	printf("%s\n", net_server_address(s));
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	net_server_stop(s);
+	return 0;
+}
