@@ -5,6 +5,7 @@
  */
 #include "lib/sim/cast.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,26 @@ static uint32_t frame(struct world *w, uint32_t module, uint64_t offset, const c
 	return id;
 }
 
+/* A function of a library: where it lies depends on its name, so that every recording has it in the same place. */
+static uint32_t function(struct world *w, uint32_t module, uint64_t base, const char *name)
+{
+	uint64_t at = name ? hash_bytes(name, strlen(name), 0) % 0x10000 : 0;
+
+	return frame(w, module, base + at * 0x400 + 0x41, name, NULL, 0);
+}
+
+/* The program: another one for each play. */
+static uint32_t program(struct world *w, const struct sim_options *o)
+{
+	uint64_t salt = o->play ? hash_bytes(o->play->name, strlen(o->play->name), 0) : 0;
+	char build_id[41];
+
+	snprintf(build_id, sizeof(build_id), "5d1f0c7be2a94d4f9d0c1a6b%016" PRIx64,
+		 UINT64_C(0x7e8f9a0b1c2d3e4f) ^ salt);
+	return world_module(w, &(struct world_module){ text(w, "/opt/train/bin/train"),
+						       text(w, build_id) });
+}
+
 /* Call sites of the training loop: which function calls what, through which layers. */
 static const struct sim_site_def loop_sites[SITES] = {
 	[SITE_LOAD] = { "load_batch", "read", NULL, 31 },
@@ -123,8 +144,6 @@ static bool uses(const struct sim_options *o, unsigned site)
 static void stacks(struct sim_cast *c, struct world *w, const struct sim_options *o)
 {
 	struct world_module m[] = {
-		{ text(w, "/opt/train/bin/train"),
-		  text(w, "5d1f0c7be2a94d4f9d0c1a6b7e8f9a0b1c2d3e4f") },
 		{ text(w, "/usr/local/cuda/lib64/libcudart.so.12"),
 		  text(w, "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567") },
 		{ text(w, "/usr/lib/x86_64-linux-gnu/libcuda.so.1"),
@@ -132,9 +151,8 @@ static void stacks(struct sim_cast *c, struct world *w, const struct sim_options
 		{ text(w, "/usr/lib/x86_64-linux-gnu/libc.so.6"),
 		  text(w, "c0ffee00112233445566778899aabbccddeeff00") },
 	};
-	uint32_t app = world_module(w, &m[0]), runtime = world_module(w, &m[1]),
-		 driver = world_module(w, &m[2]);
-	uint32_t libc = world_module(w, &m[3]);
+	uint32_t app = program(w, o), runtime = world_module(w, &m[0]),
+		 driver = world_module(w, &m[1]), libc = world_module(w, &m[2]);
 	uint32_t step = frame(w, app, 0x2c40, "train_step", "train.cpp", 104);
 	uint32_t top = frame(w, app, 0x2d58, "main", "train.cpp", 131);
 	uint32_t start = frame(w, libc, 0x27249, "__libc_start_call_main", NULL, 0);
@@ -160,13 +178,9 @@ static void stacks(struct sim_cast *c, struct world *w, const struct sim_options
 		site = frame(w, app, 0x2100 + i * 0x110, sites[i].function,
 			     o->play || i < SITE_REQUEST ? "train.cpp" : "embed.cpp",
 			     sites[i].line);
-		call = frame(w, bare_wait ? libc : runtime, 0x41000 + i * 0x900, sites[i].runtime,
-			     NULL, 0);
-		inner = bare_wait
-				? 0
-				: frame(w, driver, 0x1f8000 + i * 0x4000, sites[i].driver, NULL, 0);
-		wait = frame(w, libc, 0x10e000 + i * 0x40, bare_wait ? sites[i].runtime : "poll",
-			     NULL, 0);
+		call = function(w, bare_wait ? libc : runtime, 0x40000, sites[i].runtime);
+		inner = bare_wait ? 0 : function(w, driver, 0x100000, sites[i].driver);
+		wait = function(w, libc, 0x100000, bare_wait ? sites[i].runtime : "poll");
 
 		uint32_t f[] = { wait, inner, call, site, step, top, start };
 
