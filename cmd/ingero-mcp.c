@@ -30,6 +30,9 @@ static struct values {
 	const char *http, *tls_cert, *tls_key, *token_file;
 	bool no_tls;
 	struct cli_list allow_hosts;
+	const char *nodes_token_file, *ca_cert;
+	uint64_t skew_ns;
+	struct cli_list nodes;
 } values;
 
 #define AT(member) .offset = offsetof(struct values, member)
@@ -42,6 +45,30 @@ static const struct cli_option options[] = {
 	  .group = "Over HTTP",
 	  .help = "Answer there, at /mcp (\":8080\" is this machine only), not on standard input" },
 	CLI_SERVING_OPTIONS("Over HTTP"),
+	{ .name = "nodes",
+	  .type = CLI_LIST,
+	  AT(nodes),
+	  .arg = "HOST:PORT[,HOST:PORT]",
+	  .group = "Other machines",
+	  .help = "Dashboards that query_fleet asks" },
+	{ .name = "nodes-token-file",
+	  .type = CLI_STRING,
+	  AT(nodes_token_file),
+	  .arg = "FILE",
+	  .group = "Other machines",
+	  .help = "The token they want [none]" },
+	{ .name = "ca-cert",
+	  .type = CLI_STRING,
+	  AT(ca_cert),
+	  .arg = "FILE",
+	  .group = "Other machines",
+	  .help = "Ask them over TLS, and trust these certificates (PEM)" },
+	{ .name = "clock-skew-threshold",
+	  .type = CLI_DURATION,
+	  AT(skew_ns),
+	  .arg = "TIME",
+	  .group = "Other machines",
+	  .help = "Warn of clocks that are further apart [10ms]" },
 	{ 0 },
 };
 
@@ -126,6 +153,10 @@ static int check_options(struct err *e)
 	if (!values.http && (values.tls_cert || values.tls_key || values.no_tls ||
 			     values.token_file || values.allow_hosts.n))
 		return err_set(e, ERR_USAGE, "certificates, tokens and hosts are for --http");
+	if (!values.nodes.n && (values.nodes_token_file || values.ca_cert || values.skew_ns))
+		return err_set(
+			e, ERR_USAGE,
+			"--nodes-token-file, --ca-cert and --clock-skew-threshold are for --nodes");
 	return 0;
 }
 
@@ -133,7 +164,27 @@ static int check_options(struct err *e)
 struct served {
 	struct serve_source *source;
 	struct serve_tools *tools;
+	struct serve_fleet_options fleet;
+	char *nodes_token;
 };
+
+/* Whether they can be asked at all is found out now, not when somebody asks. */
+static int name_nodes(struct served *s, struct err *e)
+{
+	struct serve_fleet *f = NULL;
+	int rc = values.nodes_token_file ? cli_token(&s->nodes_token, values.nodes_token_file, e)
+					 : 0;
+
+	s->fleet = (struct serve_fleet_options){ .nodes = values.nodes.v,
+						 .nnodes = values.nodes.n,
+						 .token = s->nodes_token,
+						 .ca_file = values.ca_cert,
+						 .skew_ns = values.skew_ns,
+						 .agent = program.name };
+	rc = rc ? rc : serve_fleet_new(&f, &s->fleet, e);
+	serve_fleet_free(f);
+	return rc;
+}
 
 static int open_all(struct served *s, const struct cli_operands *operands, struct err *e)
 {
@@ -144,6 +195,10 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 	struct serve_tools_options to = { .version = cli_version() };
 	int rc = operands->n ? serve_source_open(&s->source, &from, e) : 0;
 
+	if (!rc && values.nodes.n) {
+		rc = name_nodes(s, e);
+		to.fleet = &s->fleet;
+	}
 	if (rc)
 		return rc;
 	if (!operands->n)
@@ -176,6 +231,8 @@ int main(int argc, char **argv)
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	serve_tools_free(s.tools);
 	serve_source_free(s.source);
+	free(s.nodes_token);
 	cli_list_free(&values.allow_hosts);
+	cli_list_free(&values.nodes);
 	return status;
 }

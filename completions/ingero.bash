@@ -252,13 +252,18 @@ _ingero_export() {
 complete -F _ingero_export ingero-export
 
 _ingero_mcp() {
-	_ingero_complete '--http --tls-cert --tls-key --no-tls --allow-host --token-file -d --db -q --quiet -v
-		--verbose --color --progress -h --help --version' \
+	_ingero_complete '--http --tls-cert --tls-key --no-tls --allow-host --token-file --nodes --nodes-token-file
+		--ca-cert --clock-skew-threshold -d --db -q --quiet -v --verbose --color --progress -h
+		--help --version' \
 		'--http ADDRESS
 		--tls-cert FILE
 		--tls-key FILE
 		--allow-host HOST
 		--token-file FILE
+		--nodes HOST
+		--nodes-token-file FILE
+		--ca-cert FILE
+		--clock-skew-threshold TIME
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'

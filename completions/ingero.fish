@@ -245,6 +245,10 @@ complete -c ingero-mcp -l tls-key -d 'Its private key (PEM)' -r -F
 complete -c ingero-mcp -l no-tls -d 'Plain HTTP'
 complete -c ingero-mcp -l allow-host -d 'Answer also who calls it by these names [localhost and its address]' -x
 complete -c ingero-mcp -l token-file -d 'Answer only who has the token in it [$INGERO_TOKEN, else everybody]' -r -F
+complete -c ingero-mcp -l nodes -d 'Dashboards that query_fleet asks' -x
+complete -c ingero-mcp -l nodes-token-file -d 'The token they want [none]' -r -F
+complete -c ingero-mcp -l ca-cert -d 'Ask them over TLS, and trust these certificates (PEM)' -r -F
+complete -c ingero-mcp -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
 complete -c ingero-mcp -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-mcp -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-mcp -s v -l verbose -d 'Say more; twice for everything'

@@ -19,7 +19,7 @@ sys.path.insert(0, "tests")
 import tap  # noqa: E402
 
 NODE = os.path.join(tap.BUILD, "tests", "serve", "node")
-QUERY, EXPLAIN = (os.path.join(tap.BIN, "ingero-" + n) for n in ("query", "explain"))
+QUERY, EXPLAIN, MCP = (os.path.join(tap.BIN, "ingero-" + n) for n in ("query", "explain", "mcp"))
 if not os.path.exists(NODE):
     tap.skip_all("optional: built without libmicrohttpd")
 TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
@@ -112,6 +112,29 @@ both = sorted([3000 + k * k for k in range(100)] * 3 + [9000 + k * k for k in ra
 tap.ok(row["approximate"] and row["nodes"] == 2 and row["count"] == 1200, "a node without sketches makes quantiles approximate", out)
 tap.ok(all(row[f"p{q}_ns"] >= both[len(both) * q // 100 - 1] for q in (50, 95, 99)), "and they are not too small", out)
 tap.ok("<= " in run(QUERY, "--nodes", f"{fifty[2]},{plain}")[1], "which the table says")
+
+# ---- an assistant that asks
+def ask(action, *args, **more):
+    """What query_fleet answers: (failed, text, structured)."""
+    asked = [("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+             ("tools/call", {"name": "query_fleet", "arguments": {"action": action, **more}})]
+    said = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) + "\n" for i, (m, p) in enumerate(asked))
+    p = subprocess.run([MCP, *args], input=said, capture_output=True, text=True, timeout=PATIENCE, env={**ENV, "INGERO_DB": os.path.join(TMP.name, "none")})
+    result = {m["id"]: m for m in map(json.loads, p.stdout.splitlines()) if "id" in m}.get(1, {}).get("result", {})
+    return result.get("isError", False), "".join(c.get("text", "") for c in result.get("content", [])), result.get("structuredContent")
+
+
+three = ",".join([*fifty[:2], dead])
+failed, text, got = ask("sql", "--nodes", three, query="SELECT count(*) AS n FROM events")
+tap.ok(not failed and dead in text, "an assistant hears of the one that does not answer", text)
+tap.same((got["rows"], got["nodes"], got["nodes_answered"]), ([[fifty[0], 1], [fifty[1], 2]], 3, 2), "and gets the rows of the others")
+failed, text, got = ask("ops", "--nodes", three)
+tap.same([o["count"] for o in got["ops"]], [300], "operations of both are one")
+failed, text, got = ask("chains", "--nodes", everybody)
+tap.same([c["node"] for c in got["chains"]], [c["node"] for c in chains[:20]], "the first twenty causes, in the order that explain has")
+failed, text, got = ask("chains")
+tap.ok(failed and "--nodes" in text, "who was given no nodes says so", text)
+tap.same(subprocess.run([MCP, "--nodes", "a b"], stdin=subprocess.DEVNULL, capture_output=True, env=ENV).returncode, 2, "a node that is none is refused at the start")
 
 # ---- clocks
 clocks = start((1, 0, ""), (2, 2_000_000_000, ""), (3, 0, ""), (4, -3_000_000_000, ""))
