@@ -15,12 +15,14 @@
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
+#include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/otel.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/window.h"
 #include "lib/emit/format.h"
@@ -28,15 +30,16 @@
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/pick.h"
+#include "lib/serve/fleet_files.h"
 #include "lib/serve/live.h"
 #include "lib/serve/page.h"
 #include "lib/serve/sqlite.h"
 
 static struct values {
 	const char *format, *output, *where, *weight;
-	struct cli_list pids, names, nodes, args, headers;
-	const char *since, *until, *push, *ca_cert, *listen;
-	uint64_t last_ns, interval_ns, max_db;
+	struct cli_list pids, names, nodes, args, headers, fleet;
+	const char *since, *until, *push, *ca_cert, *listen, *token_file;
+	uint64_t last_ns, interval_ns, max_db, timeout_ns, skew_ns, max_node;
 	bool no_stacks, records, gzip;
 } values;
 
@@ -108,12 +111,6 @@ static const struct cli_option options[] = {
 	  .arg = "NAME:VALUE",
 	  .group = "Metrics",
 	  .help = "With this header" },
-	{ .name = "ca-cert",
-	  .type = CLI_STRING,
-	  AT(ca_cert),
-	  .arg = "FILE",
-	  .group = "Metrics",
-	  .help = "Trust these certificates (PEM) [the system's]" },
 	{ .name = "listen",
 	  .type = CLI_STRING,
 	  AT(listen),
@@ -141,6 +138,19 @@ static const struct cli_option options[] = {
 	  .arg = "NAME=VALUE",
 	  .group = "What is written",
 	  .help = "$NAME in the expression is this text" },
+	CLI_FLEET_OPTIONS("Other machines"),
+	{ .name = "timeout",
+	  .type = CLI_DURATION,
+	  AT(timeout_ns),
+	  .arg = "TIME",
+	  .group = "Other machines",
+	  .help = "Leave out nodes that are silent for longer [5s]" },
+	{ .name = "max-node",
+	  .type = CLI_SIZE,
+	  AT(max_node),
+	  .arg = "SIZE",
+	  .group = "Other machines",
+	  .help = "Leave out nodes whose recording is larger [4G]" },
 	{ 0 },
 };
 
@@ -152,6 +162,7 @@ static const struct cli_program program = {
 	.footer = "  ingero-export -f json run.ige | jq 'select(.duration_ns > 1e6)'\n"
 		  "  ingero-export -e 'cuda:*' -w '.return_code != 0' -f text run.ige",
 	.reads_recordings = true,
+	.nodes = &values.fleet,
 };
 
 struct export
@@ -166,6 +177,8 @@ struct export
 	struct buf text, packed;
 	struct gzip *gzip;
 	struct cli_aside out;
+	struct serve_fleet *fleet; /* other machines, and what came of them */
+	struct fleet_files files;
 	uint64_t events, bytes;
 	bool piped; /* standard input is read */
 };
@@ -396,15 +409,17 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 }
 
 /* What could not be read, and what -w could not be asked of. */
-static int say(const struct input *in, const struct select_expr *expr)
+static int say(const struct export *x, const struct input *in, const struct select_expr *expr)
 {
 	struct buf notes = { 0 }, details = { 0 };
 	const char *first;
 	uint64_t errors;
-	int status;
+	int status, verdict = input_verdict(in, &notes);
 
 	input_account(in, &details);
-	status = cli_say_input(input_verdict(in, &notes), &notes, &details);
+	fleet_files_tell(&x->files, &notes);
+	fleet_files_tell(&x->files, &details);
+	status = cli_say_input(verdict, &notes, &details);
 	first = expr ? select_expr_errors(expr, &errors) : NULL;
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
@@ -443,7 +458,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	if (!rc)
 		rc = cli_aside_keep(&x->out, e);
 	if (!rc) {
-		int damage = say(in, expr);
+		int damage = say(x, in, expr);
 
 		*status = damage > *status ? damage : *status;
 		if (values.output && strcmp(values.output, "-"))
@@ -453,6 +468,48 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	cli_aside_drop(&x->out);
 	select_pick_free(&pick);
 	input_free(in);
+	return rc;
+}
+
+/* ---- of other machines ---- */
+
+static struct cli_progress fetching;
+
+static bool stop_fetching(void *ctx)
+{
+	(void)ctx;
+	cli_progress_tick(&fetching);
+	return interrupted();
+}
+
+static int fetch(struct export *x, const struct select_words *words, struct cli_operands *operands,
+		 struct err *e)
+{
+	const char *folder = getenv("TMPDIR");
+	struct serve_fleet_options how = { .nodes = values.fleet.v,
+					   .nnodes = values.fleet.n,
+					   .ca_file = values.ca_cert,
+					   .timeout_ns = values.timeout_ns,
+					   .skew_ns = values.skew_ns,
+					   .recording_max = values.max_node,
+					   .agent = "ingero-export",
+					   .stop = stop_fetching };
+	char *token = NULL;
+	int rc = cli_token(&token, values.token_file, e);
+
+	how.token = token;
+	rc = rc ? rc : serve_fleet_new(&x->fleet, &how, e);
+	cli_progress_begin(&fetching, fleet_files_position, &x->files, false);
+	rc = rc ? rc
+		: serve_fleet_fetch(&x->files, x->fleet, words,
+				    folder && *folder ? folder : "/var/tmp", e);
+	cli_progress_end(&fetching);
+	rc = rc ? rc : serve_fleet_clocks(x->fleet, e);
+	if (x->fleet)
+		cli_warn_lines(serve_fleet_warnings(x->fleet));
+	operands->v = x->files.names;
+	operands->n = x->files.n;
+	free(token);
 	return rc;
 }
 
@@ -481,10 +538,10 @@ int main(int argc, char **argv)
 				       .until = values.until,
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
-	x.piped = operands.n == 0;
+	x.piped = operands.n == 0 && !values.fleet.n;
 	if (values.push || values.listen)
 		rc = choose_live(&x, x.piped, &e);
-	else if (values.headers.n || values.ca_cert || values.interval_ns)
+	else if (values.headers.n || (values.ca_cert && !values.fleet.n) || values.interval_ns)
 		rc = err_set(&e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
 	else
 		rc = choose(&x, &e);
@@ -495,19 +552,23 @@ int main(int argc, char **argv)
 	if (!rc && values.output)
 		rc = cli_output_apart(values.output, operands.v, operands.n, &e);
 	/* From a pipe the rest is read; otherwise what was begun is taken away. */
-	if (!rc && operands.n)
+	if (!rc && (operands.n || values.fleet.n))
 		rc = cli_signals_catch(&e);
 	else if (!rc)
 		cli_signals_let_first_pass(STDIN_FILENO);
 	x.em.w = rc ? NULL : world_new();
 	x.em.told = &x.told;
 	x.em.out = &x.text;
+	if (!rc && values.fleet.n)
+		rc = fetch(&x, &words, &operands, &e);
 	if (!rc)
 		rc = x.em.w ? run(&x, &operands, &sel, expr, &status, &e) : err_nomem(&e);
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();
 	else if (rc)
-		status = cli_fail(&e);
+		status = cli_fail(fleet_files_tell_err(&x.files, &e));
+	fleet_files_free(&x.files);
+	serve_fleet_free(x.fleet);
 	cli_otel_free(&x.otel);
 	gzip_free(x.gzip);
 	buf_free(&x.text);
@@ -521,5 +582,6 @@ int main(int argc, char **argv)
 	cli_list_free(&values.nodes);
 	cli_list_free(&values.args);
 	cli_list_free(&values.headers);
+	cli_list_free(&values.fleet);
 	return status;
 }

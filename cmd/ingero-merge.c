@@ -329,6 +329,12 @@ static bool interrupted(void)
 	return cli_signal_received() != 0;
 }
 
+static bool interrupted_merge(const struct merge_target *t)
+{
+	(void)t;
+	return interrupted();
+}
+
 /* A line per input: what it brought. */
 static void say_inputs(const struct input *in, const struct pass_result *passed,
 		       const struct world *w)
@@ -386,7 +392,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	if (pass) {
 		rc = sink_of(&o->target, 0, &sink, e);
 		if (!rc)
-			rc = pass_run(in, values.reindex, sink, o->target.interrupted, &passed, e);
+			rc = pass_run(in, values.reindex, sink, interrupted, &passed, e);
 		merged.events = passed.events;
 	} else {
 		rc = merge_run(w, in, opt, &o->target, &merged, e);
@@ -417,7 +423,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 	struct outputs o = { .target = { .sink = sink_of,
 					 .file = file_of,
 					 .by_machine = values.split,
-					 .interrupted = interrupted },
+					 .interrupted = interrupted_merge },
 			     .w = masked ? masked : w };
 	struct input *in = NULL;
 	int rc = w && !masked == !values.anonymize ? 0 : err_nomem(e);

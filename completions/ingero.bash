@@ -226,8 +226,9 @@ complete -F _ingero_explain ingero-explain
 
 _ingero_export() {
 	_ingero_complete '-f --format -o --output --gzip --weight --max-db --no-stacks --records --push --interval
-		--header --ca-cert --listen -p --pid -e --event --since --until --last -n --node -w
-		--where --arg -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+		--header --listen -p --pid -e --event --since --until --last -n --node -w --where --arg
+		--nodes --token-file --ca-cert --clock-skew-threshold --timeout --max-node -d --db -q
+		--quiet -v --verbose --color --progress -h --help --version' \
 		'-f|--format choice json csv text perfetto chrome folded speedscope pprof prometheus otlp sqlite clickhouse html
 		-o|--output FILE
 		--weight choice time count lost bytes
@@ -235,7 +236,6 @@ _ingero_export() {
 		--push URL
 		--interval TIME
 		--header NAME
-		--ca-cert FILE
 		--listen VALUE
 		-p|--pid PID
 		-e|--event OP
@@ -245,6 +245,12 @@ _ingero_export() {
 		-n|--node NODE
 		-w|--where EXPR
 		--arg NAME
+		--nodes HOST
+		--token-file FILE
+		--ca-cert FILE
+		--clock-skew-threshold TIME
+		--timeout TIME
+		--max-node SIZE
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'

@@ -221,7 +221,6 @@ complete -c ingero-export -l records -d 'json: also what the recording says of i
 complete -c ingero-export -l push -d 'Send them to this OTLP/HTTP receiver (env: OTEL_EXPORTER_OTLP_ENDPOINT)' -x
 complete -c ingero-export -l interval -d 'That often, in the recording\'s time [10s from a pipe, else once]' -x
 complete -c ingero-export -l header -d 'With this header' -x
-complete -c ingero-export -l ca-cert -d 'Trust these certificates (PEM) [the system\'s]' -r -F
 complete -c ingero-export -l listen -d 'Answer /metrics there, without HOST on this machine only' -x
 complete -c ingero-export -s p -l pid -d 'Only events of these processes' -x -a '(__fish_complete_list , __fish_complete_pids)'
 complete -c ingero-export -s e -l event -d 'Only these: a name, a pattern (cu*Alloc*), a source (cuda), both (driver:cu*)' -x -a '(__fish_complete_list , __ingero_ops)'
@@ -231,6 +230,12 @@ complete -c ingero-export -l last -d 'Only the last part of the recording' -x
 complete -c ingero-export -s n -l node -d 'Only events of these machines' -x
 complete -c ingero-export -s w -l where -d 'Only events for which this jq expression of their JSON is true' -x
 complete -c ingero-export -l arg -d '$NAME in the expression is this text' -x
+complete -c ingero-export -l nodes -d 'Ask the dashboards there instead' -x
+complete -c ingero-export -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
+complete -c ingero-export -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
+complete -c ingero-export -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
+complete -c ingero-export -l timeout -d 'Leave out nodes that are silent for longer [5s]' -x
+complete -c ingero-export -l max-node -d 'Leave out nodes whose recording is larger [4G]' -x
 complete -c ingero-export -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-export -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-export -s v -l verbose -d 'Say more; twice for everything'

@@ -394,7 +394,8 @@ static int tell_fits(struct merge *m, struct err *e)
 static int finish(struct merge *m, struct err *e)
 {
 	struct ige_report report = input_report(m->in);
-	bool whole = !report.unterminated && !report.damaged_blocks && !report.skipped_bytes;
+	bool ended = !report.unterminated || (report.growing && m->opt->growing_ends);
+	bool whole = ended && !report.damaged_blocks && !report.skipped_bytes;
 	struct outlet *only;
 	int rc = 0;
 
@@ -463,7 +464,7 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 			     ? (opt->database ? archive_events(&m, &item, e) : events(&m, &item, e))
 		     : item.kind == STREAM_RECORD ? record(&m, item.record, e)
 						  : 0;
-		if (!rc && target->interrupted && target->interrupted())
+		if (!rc && target->interrupted && target->interrupted(target))
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 		if (rc)
 			break;

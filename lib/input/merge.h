@@ -15,7 +15,8 @@
 struct merge_options {
 	struct select *select; /* NULL: everything */
 	bool archive;
-	bool recover; /* end cleanly whatever was lost, and say in the recording what was */
+	bool recover;	   /* end cleanly whatever was lost, and say in the recording what was */
+	bool growing_ends; /* what is still being written ends cleanly where it was read */
 	const char *
 		force_node; /* name of the machine of what does not say where it was recorded; NULL: it stays nameless */
 	const struct archive_options *database; /* NULL: a recording; else an SQLite archive */
@@ -29,8 +30,8 @@ struct merge_target {
 	int (*sink)(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e);
 	/* Instead of it, for an archive: an empty file that can be sought. It stays the target's. */
 	int (*file)(struct merge_target *t, int *fd, struct err *e);
-	bool by_machine;	   /* not of an archive */
-	bool (*interrupted)(void); /* asked now and then; NULL: never */
+	bool by_machine;				   /* not of an archive */
+	bool (*interrupted)(const struct merge_target *t); /* asked now and then; NULL: never */
 };
 
 struct merge_result {

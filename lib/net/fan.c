@@ -109,7 +109,9 @@ static int begin(struct net_fan *f, struct net_ask *a, struct err *e)
 	r->ask = a;
 	r->taking = (struct net_taking){ .into = a->to_file ? NULL : &a->answer.body,
 					 .fd = a->fd,
-					 .max = a->to_file ? SIZE_MAX : f->opt.answer_max };
+					 .max = !a->to_file   ? f->opt.answer_max
+						: a->file_max ? a->file_max
+							      : SIZE_MAX };
 	r->h = curl_easy_init();
 	r->headers = net_easy_headers(&f->opt, a->type);
 	good = r->h && r->headers &&

@@ -17,6 +17,7 @@ struct net_ask {
 	bool skip;    /* not this time */
 	bool to_file; /* the answer goes to fd as it comes; its time counts from the last byte */
 	int fd;
+	size_t file_max; /* bytes that may go there; 0: any */
 	/* What came: rc 0 and the answer, freed by the caller; else why. */
 	int rc;
 	struct err e;

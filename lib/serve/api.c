@@ -35,6 +35,7 @@ static const struct endpoint {
 	{ "/api/v1/stat", "GET, HEAD", api_stat_whole, NULL },
 	{ "/api/v1/report", "GET, HEAD", api_report, NULL },
 	{ "/api/v1/call", "GET, HEAD", api_call, NULL },
+	{ "/api/v1/recording", "GET", api_recording, "application/octet-stream" },
 	{ "/api/v1/live", "GET", api_live, "text/event-stream" },
 	{ "/metrics", "GET, HEAD", api_metrics, "text/plain; version=0.0.4; charset=utf-8" },
 };

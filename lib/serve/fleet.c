@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/timetext.h"
 #include "lib/serve/fleet_state.h"
@@ -14,6 +15,7 @@
 #define WARNINGS_MAX 65536 /* bytes; the rest says nothing new */
 #define TEXT_MAX     4096  /* of one name that another machine gives */
 #define SAID_MAX     200   /* of what it says went wrong */
+#define REASON_MAX   4096  /* the JSON around that */
 
 void fleet_warn(struct serve_fleet *f, const char *fmt, ...)
 {
@@ -70,6 +72,7 @@ int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *
 		return err_nomem(e);
 	f->opt = *opt;
 	f->opt.skew_ns = opt->skew_ns ? opt->skew_ns : 10000000;
+	f->opt.recording_max = opt->recording_max ? opt->recording_max : (size_t)4 << 30;
 	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(5000000000);
 	f->nodes = calloc(opt->nnodes, sizeof(*f->nodes));
 	f->places = calloc(opt->nnodes, sizeof(*f->places));
@@ -142,11 +145,23 @@ static void said(const struct net_answer *a, struct err *e)
 	json_free(v);
 }
 
+/* Of an answer that went to a file, when it is no recording. */
+static void read_reason(struct net_ask *a)
+{
+	char text[REASON_MAX];
+	ssize_t n = pread(a->fd, text, sizeof(text), 0);
+
+	if (n > 0)
+		buf_add(&a->answer.body, text, (size_t)n);
+}
+
 static int value_of(struct net_ask *a, struct json *out)
 {
 	int rc;
 
 	if (a->answer.status != 200) {
+		if (a->to_file)
+			read_reason(a);
 		said(&a->answer, &a->e);
 		return ERR_CANNOT;
 	}
@@ -238,7 +253,8 @@ int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *a
 					  .type = q->body.p ? "application/json" : NULL,
 					  .body = q->body,
 					  .to_file = q->fds,
-					  .fd = q->fds ? q->fds[i] : -1 };
+					  .fd = q->fds ? q->fds[i] : -1,
+					  .file_max = f->opt.recording_max };
 		f->nodes[i].answered = false;
 		if (asprintf(&f->urls[i], "%s%s", f->places[i].base, q->path) < 0) {
 			f->urls[i] = NULL;
@@ -260,6 +276,13 @@ int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *a
 	if (rc)
 		fleet_done(f);
 	return rc;
+}
+
+void fleet_leave_out(struct serve_fleet *f, size_t i, size_t *nodes, const struct err *e)
+{
+	fleet_warn(f, "node %s is left out: %s", f->nodes[i].name, e->text);
+	f->nodes[i].answered = false;
+	--*nodes;
 }
 
 void fleet_since(struct buf *path, const char *since)

@@ -28,6 +28,7 @@ struct serve_fleet_options {
 	uint64_t timeout_ns;	 /* of one node's answer; 0: 5 s */
 	uint64_t skew_ns;	 /* clocks further apart than that are told; 0: 10 ms */
 	size_t answer_max;	 /* bytes of one answer; 0: 32 MiB */
+	size_t recording_max;	 /* bytes of one recording; 0: 4 GiB */
 	const char *agent;	 /* User-Agent: "ingero-query" */
 	bool (*stop)(void *ctx); /* asked ten times a second; true: ERR_INTERRUPTED. NULL: never */
 	void *stop_ctx;
@@ -90,9 +91,6 @@ void fleet_ops_free(struct fleet_ops *o);
 
 /* What each says of itself: an array of the objects the nodes gave, each with "node". */
 int serve_fleet_overview(struct serve_fleet *f, struct json *nodes, struct err *e);
-
-/* Recordings of the nodes as files of events, written to fds[i] for node i (-1: not asked); query: "since=5m&…", escaped, or "". */
-int serve_fleet_recordings(struct serve_fleet *f, const char *query, const int *fds, struct err *e);
 
 /* Clocks of those that answered last, each by the quickest of several probes: its answer is older than none of them, and by no more than
  * half the time it took. Fills the nodes, and warns of those that are certainly further than skew_ns from the middle one. */

@@ -117,14 +117,6 @@ static int take(struct serve_fleet *f, size_t i, struct fleet_rows *out, struct 
 	return rc;
 }
 
-/* One node's answer is not as it should be: all others count. */
-static void leave_out(struct serve_fleet *f, size_t i, size_t *nodes, const struct err *e)
-{
-	fleet_warn(f, "node %s is left out: %s", f->nodes[i].name, e->text);
-	f->nodes[i].answered = false;
-	--*nodes;
-}
-
 int serve_fleet_sql(struct serve_fleet *f, const char *sql, uint64_t limit, struct fleet_rows *out,
 		    struct err *e)
 {
@@ -148,7 +140,7 @@ int serve_fleet_sql(struct serve_fleet *f, const char *sql, uint64_t limit, stru
 		struct err bad = { 0 };
 
 		if (f->nodes[i].answered && take(f, i, out, &first, &bad))
-			leave_out(f, i, &out->nodes, &bad);
+			fleet_leave_out(f, i, &out->nodes, &bad);
 		/* Its rows are kept by reference: the rest of its answer goes. */
 		json_free(f->places[i].answer);
 		f->places[i].answer = JSON_NONE;
@@ -256,7 +248,7 @@ int serve_fleet_chains(struct serve_fleet *f, const char *since, struct json *ch
 		if (f->nodes[i].answered && rank_all(&r, list, f->nodes[i].name, &bad)) {
 			while (r.v.n > before)
 				json_free(r.v.v[--r.v.n].chain);
-			leave_out(f, i, &nodes, &bad);
+			fleet_leave_out(f, i, &nodes, &bad);
 		}
 		json_free(list);
 	}
@@ -299,20 +291,5 @@ int serve_fleet_overview(struct serve_fleet *f, struct json *nodes, struct err *
 		json_append(nodes, v);
 	}
 	fleet_done(f);
-	return rc;
-}
-
-int serve_fleet_recordings(struct serve_fleet *f, const char *query, const int *fds, struct err *e)
-{
-	struct fleet_question q = { .fds = fds };
-	struct buf path = { 0 };
-	size_t answered;
-	int rc;
-
-	buf_reset(&f->warnings);
-	buf_printf(&path, "/api/v1/recording%s%s", *query ? "?" : "", query);
-	q.path = buf_text(&path);
-	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &answered, e);
-	buf_free(&path);
 	return rc;
 }

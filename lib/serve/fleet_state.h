@@ -43,6 +43,9 @@ int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *a
 		struct err *e);
 void fleet_done(struct serve_fleet *f);
 
+/* One node's answer is not as it should be: all others count, *nodes of them. */
+void fleet_leave_out(struct serve_fleet *f, size_t i, size_t *nodes, const struct err *e);
+
 /* "?since=…", escaped, behind path; "" when since is NULL. */
 void fleet_since(struct buf *path, const char *since);
 

@@ -112,6 +112,17 @@ for c in chains["chains"][:1]:
     keys(c["timeline"][0], ["layer", "detail"], "a moment of it")
     tap.ok(all(isinstance(r, str) for r in c["recommendations"]), "recommendations are text")
 
+copy = os.path.join(TMP.name, "copy.ige")
+status, headers, body = d.ask("/api/v1/recording")
+with open(copy, "wb") as f:
+    f.write(body)
+tap.same((status, headers["content-type"], said(STAT, "--json", copy)["ops"]), (200, "application/octet-stream", counted["ops"]), "the recording itself says the same")
+status, headers, body = d.ask("/api/v1/recording?since=1s")
+with open(copy, "wb") as f:
+    f.write(body)
+tap.same([(o["op"], o["count"]) for o in said(STAT, "--json", copy)["ops"]], [(o["operation"], o["count"]) for o in few["ops"]], "and its last second that second")
+tap.same([d.ask("/api/v1/recording?since=soon")[0], d.ask("/api/v1/recording", method="POST")[0]], [400, 405], "wrong questions for it")
+
 status, snapshots = d.json("snapshots")
 keys(snapshots["snapshots"][0], ["timestamp", "cpu_percent", "mem_percent", "mem_avail_mb", "swap_mb", "load_avg"], "a snapshot")
 tap.ok(len(snapshots["snapshots"]) >= 3, "one for each second or so", len(snapshots["snapshots"]))
@@ -192,6 +203,7 @@ with dashboard.Dashboard(run, "--token-file", secret, tls=True) as t:
         ok, bad = {"Authorization": "Bearer a-token-for-tests"}, {"Authorization": "Bearer another"}
         tap.ok(t.url.startswith("https://"), "TLS unless told otherwise", t.url)
         tap.same([t.ask("/")[0], t.ask("/main.js")[0]], [200, 200], "the page itself needs no token")
+        tap.same([t.ask("/api/v1/recording", headers=h)[0] for h in ({}, bad, ok)], [401, 401, 200], "the recording does")
         tap.same([t.ask(p, headers=h)[0] for p in ("/api/v1/overview", "/metrics", "/api/v1/time") for h in (None, bad)], [401] * 6, "all that is told does")
         tap.same(t.json("overview", headers=ok)[1]["event_count"], counted["coverage"]["events"], "with it")
         t.end()

@@ -5,6 +5,7 @@
 # lie, and clocks that differ.
 
 import csv
+import fcntl
 import io
 import json
 import os
@@ -16,10 +17,11 @@ import tempfile
 import time
 
 sys.path.insert(0, "tests")
+import dashboard  # noqa: E402
 import tap  # noqa: E402
 
 NODE = os.path.join(tap.BUILD, "tests", "serve", "node")
-QUERY, EXPLAIN, MCP = (os.path.join(tap.BIN, "ingero-" + n) for n in ("query", "explain", "mcp"))
+QUERY, EXPLAIN, EXPORT, STAT, DEMO, MCP = (os.path.join(tap.BIN, "ingero-" + n) for n in ("query", "explain", "export", "stat", "demo", "mcp"))
 if not os.path.exists(NODE):
     tap.skip_all("optional: built without libmicrohttpd")
 TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
@@ -173,6 +175,73 @@ for name, program, args in (("a recording, too", QUERY, (run_ige, "SELECT 1")), 
     tap.same(run(program, "--nodes", fifty[0], *args)[0], 2, f"{name}: a mistake")
 for node in ("ftp://a", "a b", "-x", "http://a?b", "user@a:80"):
     tap.same(run(QUERY, f"--nodes={node}", "SELECT 1")[0], 2, f"'{node}' is no node")
+
+# ---- their recordings
+def recording(name, *args):
+    path = os.path.join(TMP.name, name)
+    subprocess.run([DEMO, "incident", "-q", "--duration", "1s", "--node", name, "-o", path, *args], check=True, env=ENV)
+    return path
+
+
+def counted(*paths):
+    return json.loads(run(STAT, "--json", *paths)[1])["coverage"]["events"]
+
+
+def address(board):
+    return board.url.split("/")[2]
+
+
+files = [recording("gpu-a"), recording("gpu-b", "--seed", "2")]
+boards = [dashboard.Dashboard(path) for path in files]
+both = ",".join(address(b) for b in boards)
+wanted = counted(*files)
+status, out, err = run(EXPORT, "--nodes", both, "-f", "json")
+lines = [json.loads(line) for line in out.splitlines()]
+events = [x for x in lines if "record" not in x]
+tap.same((status, len(events), {x["node"] for x in events}, err), (0, wanted, {"gpu-a", "gpu-b"}, ""), "events of two nodes are those of their recordings, without a word")
+tap.same([sum(x["node"] == f"gpu-{k}" for x in events) for k in "ab"], [counted(f) for f in files], "as many of each as it has")
+tap.same(out, run(EXPORT, "-f", "json", *files)[1], "line for line what their files give")
+recent = run(EXPORT, "--nodes", both, "--last", "200ms", "-f", "csv", "--no-stacks")[1]
+tap.ok(0 < recent.count("\n") < wanted / 2 and recent == run(EXPORT, "--last", "200ms", "-f", "csv", "--no-stacks", *files)[1], "and their last part")
+trace = os.path.join(TMP.name, "trace.json")
+status, out, err = run(EXPORT, "--nodes", both, "--format", "perfetto", "-o", trace)
+with open(trace, encoding="utf-8") as f:
+    drawn = json.load(f)["traceEvents"]
+run(EXPORT, "--format", "perfetto", "-o", trace, *files)
+with open(trace, encoding="utf-8") as f:
+    same = sorted(map(str, drawn)) == sorted(map(str, json.load(f)["traceEvents"]))  # samples may stand elsewhere among events
+tap.ok(status == 0 and len(drawn) > wanted and same, "a timeline of both", err)
+status, out, err = run(EXPORT, "--nodes", f"{both},{dead}", "-f", "csv")
+tap.ok(status == 0 and out.count("\n") == wanted + 1 and f"node {dead} is left out" in err, "one that is not there is named, and the others are written", err)
+liars = {lie: bad[lie] for lie in ("500", "away", "html", "empty", "flood")}
+status, out, err = run(EXPORT, "--nodes", ",".join([both, *liars.values(), slow[0]]), "-f", "csv", "--max-node", "64M", "--timeout", "1s")
+unsaid = [lie for lie, a in {**liars, "stall": slow[0]}.items() if f"node {a} is left out" not in err]
+tap.same((status, out.count("\n"), unsaid), (0, wanted + 1, []), "whoever sends something else, or without end, is left out by name")
+tap.ok(f"{liars['html']} is left out: its answer is no recording" in err and f"{liars['flood']} is left out: the answer is longer than" in err, "with the reason", err)
+status, out, err = run(EXPORT, "--nodes", ",".join(liars.values()), "-f", "csv", "--max-node", "1M", "-o", trace + ".csv")
+tap.ok(status == 3 and not os.path.exists(trace + ".csv"), "nobody has one: status 3, and nothing is written", err)
+half = os.path.join(TMP.name, "half.ige")
+with open(files[0], "rb") as f, open(half, "wb") as g:
+    g.write(f.read()[: os.path.getsize(files[0]) // 2])
+with dashboard.Dashboard(half) as b:
+    status, out, err = run(EXPORT, "--nodes", f"{address(b)},{address(boards[1])}", "-f", "csv")
+    tap.ok(status == 4 and 0 < out.count("\n") - 1 < wanted and address(b) in err and "/proc" not in err, "what a node has of a damaged recording is written, and said by its name: status 4", f"{status} {err}")
+    with open(half, "rb") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        status, out, err = run(EXPORT, "--nodes", address(b), "-f", "csv")
+        tap.ok(status == 0 and out.count("\n") > 1 and not err, "one that still grows is whole as far as it is", f"{status} {err}")
+with dashboard.Dashboard(files[0], "--token-file", token) as b:
+    tap.same([run(EXPORT, "--nodes", address(b), "-f", "csv", *a)[0] for a in ((), ("--token-file", token))], [3, 0], "a node that wants a token")
+with dashboard.Dashboard(*files) as b:
+    status, out, err = run(EXPORT, "--nodes", address(b), "-f", "csv")
+    tap.same((status, out.count("\n")), (0, wanted + 1), "several recordings of one node")
+archive = os.path.join(TMP.name, "both.db")
+subprocess.run([EXPORT, "-q", "-o", archive, *files], check=True, env=ENV)
+with dashboard.Dashboard(archive) as b:
+    status, out, err = run(EXPORT, "--nodes", address(b), "-f", "csv")
+    tap.same((status, out.count("\n")), (0, wanted + 1), "an archive of one")
+tap.same([run(EXPORT, "--nodes", both, *a)[0] for a in (("-f", "csv", files[0]), ("--interval", "1s"))], [2, 2], "a recording, too, is a mistake")
+tap.same([b.end() for b in boards], [0, 0], "the dashboards live")
 
 for p in running:
     p.stdin.close()

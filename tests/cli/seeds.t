@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, "tests")
+import dashboard  # noqa: E402
 import seeds  # noqa: E402
 import tap  # noqa: E402
 
@@ -36,6 +37,9 @@ env = {**os.environ, "INGERO_DB": db, "INGERO_CONFIG": "", "TZ": "AHEAD-15:40"}
 nodes = [subprocess.Popen([os.path.join(tap.BUILD, "tests", "serve", "node"), str(i), "0", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
          for i in (1, 2)] if os.path.exists(os.path.join(tap.BUILD, "tests", "serve", "node")) else []
 hosts = ",".join(n.stdout.readline().strip() for n in nodes)
+other = os.path.join(here, "other.ige")
+subprocess.run([os.path.join(tap.BIN, "ingero-demo"), "incident", "--duration", "4s", "--node", "gpu-2", "-o", other], check=True)
+boards = [dashboard.Dashboard(path) for path in (run, other)] if nodes else []
 stand_for = {"{DB}": run, "{CERT}": "cert.pem", "{KEY}": "key.pem", "{HOSTS}": hosts or "127.0.0.1:1", "4821": victim, "5032": 1}
 
 
@@ -47,14 +51,17 @@ def counted(path):
 def answers(command, p):
     """What a person expects of the answer; None: it is there."""
     what = command.split()[1]
-    if "--nodes" in command:
+    if "--nodes" in command and what != "export":
         wanted = "node 2 stood still" if what == "explain" else "gpu-2"
         return None if wanted in p.stdout else "not in it: " + wanted
     if what == "explain" and "--json" in command:
         return None if json.loads(p.stdout)["chains"][0]["culprit"]["comm"] == "log-compactor" else "another culprit"
     if what == "export":
         with open(os.path.join(here, "trace.json"), encoding="utf-8") as f:
-            return None if json.load(f)["traceEvents"] else "an empty trace"
+            text = f.read()
+        if "--nodes" in command and "gpu-2" not in text:
+            return "not in it: gpu-2"
+        return None if json.loads(text)["traceEvents"] else "an empty trace"
     if what == "merge":
         rows = [counted(os.path.join(here, name)) for name in ("old.db", command.split()[-1])]
         return None if rows[0] and rows[0] == rows[1] else f"{rows[1]} events of {rows[0]}"  # copies count once
@@ -109,7 +116,9 @@ for kind, reason, command in seeds.lines():
     if kind == "run" and "{HOSTS}" in command and not nodes:
         tap.skip(command, "optional: built without libmicrohttpd")
         continue
-    p = seeds.run(command, stand_for, cwd=here, env=env)
+    # What is asked for recordings are those who have some.
+    hosts_of = {"{HOSTS}": ",".join(b.url.split("/")[2] for b in boards)} if boards and "export" in command else {}
+    p = seeds.run(command, {**stand_for, **hosts_of}, cwd=here, env=env)
     said = f"status {p.returncode}\n{p.stdout[:600]}\n{p.stderr}"
     if kind == "todo":
         if p.returncode == 3:
@@ -119,6 +128,8 @@ for kind, reason, command in seeds.lines():
         continue
     why = f"status {p.returncode}" if p.returncode > (command == "ingero check") else answers(command, p)
     tap.ok(why is None and not seeds.unknown(p.stderr), command, f"{why}\n{said}")
+for b in boards:
+    b.end()
 for n in nodes:
     n.stdin.close()
     n.wait(60)

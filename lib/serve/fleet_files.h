@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings fetched from other machines, as inputs: files without a name, which are gone with whoever has them open. What is not
+ * begun as a recording is refused with its node; what follows is for whoever reads it, as of any file.
+ */
+#ifndef INGERO_SERVE_FLEET_FILES_H
+#define INGERO_SERVE_FLEET_FILES_H
+
+#include "lib/select/select.h"
+#include "lib/serve/fleet.h"
+
+struct fleet_files {
+	char **names; /* for input_open */
+	size_t n;     /* of those that were had */
+	int *fds;     /* of all nodes, in their order; -1: not had */
+	const struct fleet_node *nodes;
+	size_t nodes_n;
+};
+
+/* words: what of them is wanted at all; nodes leave out what is certainly older. folder: where the files are. ERR_CANNOT: no node has a recording. Also after an error out is to be freed,
+ * before f. */
+int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
+		      const struct select_words *words, const char *folder, struct err *e);
+/* While it fetches: how much has come. For cli_measure; of: the struct fleet_files. */
+void fleet_files_position(void *of, uint64_t *done, uint64_t *total, uint64_t *events);
+/* What was said of the inputs' names is said of the nodes, for they mean nothing to anybody. */
+void fleet_files_tell(const struct fleet_files *x, struct buf *text);
+struct err *fleet_files_tell_err(const struct fleet_files *x, struct err *e); /* e */
+void fleet_files_free(struct fleet_files *x);
+
+#endif
