@@ -34,7 +34,7 @@ const struct door_command door_commands[] = {
 	{ 0 },
 };
 
-#define NOT_SERVED "this build serves and sends no metrics; ingero stat --json has the numbers"
+#define NOT_SERVED "metrics are given out by ingero export --listen and --push, also of ingero record -o -"
 #define NO_CHOICE "every library copy of a process is traced, wherever it is"
 
 const struct door_option door_options[] = {
@@ -44,7 +44,7 @@ const struct door_option door_options[] = {
 	{ "trace", "output", 'o', DOOR_VALUE, .now = "@output %" },
 	{ "trace", "record", 0, DOOR_SWITCH, .now_off = "@no-file" },
 	{ "trace", "max-db", 0, DOOR_VALUE, .now = "--max-size %" },
-	{ "trace", "json", 0, DOOR_SWITCH, .now = "@json", .note = "one JSON value at the end; single events as JSON are not part of this build" },
+	{ "trace", "json", 0, DOOR_SWITCH, .now = "@json", .note = "one JSON value at the end; single events are lines of ingero record -o - | ingero export" },
 	{ "trace", "debug", 0, DOOR_SWITCH, .now = "-v -v" },
 	{ "trace", "stack", 0, DOOR_SWITCH, .now_off = "--no-stacks" },
 	{ "trace", "stack-samples", 0, DOOR_VALUE, .note = "every call keeps its stack; equal ones are stored once" },

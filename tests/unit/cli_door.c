@@ -35,7 +35,7 @@ static const struct row {
 	{ "trace --max-db 10g", "--max-size 10g", "" },
 	{ "trace --max-db=0", "--max-size 0", "" },
 	{ "trace --deadband 5 --heartbeat 30s", "--deadband 5 --heartbeat 30s", "" },
-	{ "trace --otlp localhost:4318 --debug", "-v -v", "serves and sends no metrics" },
+	{ "trace --otlp localhost:4318 --debug", "-v -v", "ingero export --listen" },
 	{ "trace --no-io -- sh -c --debug", "--exclude io -- sh -c --debug", "" },
 	{ "trace --max-db", .rc = ERR_USAGE },
 	{ "explain --from 15:40 --to 15:45", "--since 15:40 --until 15:45", "" },
