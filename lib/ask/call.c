@@ -40,6 +40,8 @@ struct ask_call {
 	struct arena texts;
 	/* the call so far */
 	bool have, nomem;
+	enum found_as { AS_EVENT, AS_INTERVAL, AS_CALL } as;
+	unsigned depth;
 	struct call_detail found;
 	struct parts parts;
 	uint32_t ctx, stack;
@@ -92,26 +94,30 @@ static void keep(struct ask_call *a, const struct line_piece *p, bool call)
 	}
 }
 
-static bool wanted(const struct ask_call *a, const struct line_piece *p)
+static bool wanted(const struct ask_call *a, const struct line_piece *p, enum found_as as)
 {
 	const struct world_thread *th;
 
 	if (a->op)
-		return select_name_matches(a->op, p->op) &&
+		return as == AS_CALL && select_name_matches(a->op, p->op) &&
 		       (!a->have ||
 			p->ev->dur_ns > (uint64_t)(a->found.end_ns - a->found.start_ns));
 	th = p->end_ns == a->end_ns ? world_get_thread(a->w, p->thread) : NULL;
-	/* of calls that end together the outermost, which comes last */
-	return th && th->tid == a->tid;
+	if (!th || th->tid != a->tid)
+		return false;
+	/* Of calls that end together the outermost: those that are open come in any order. What ends with a call is in it. */
+	return !a->have || (as == a->as ? p->depth <= a->depth : as > a->as);
 }
 
-static void take(struct ask_call *a, const struct line_piece *p)
+static void take(struct ask_call *a, const struct line_piece *p, enum found_as as)
 {
 	const struct world_thread *th = world_get_thread(a->w, p->thread);
 	const struct ring *r = p->thread < a->rings.n ? a->rings.v[p->thread] : NULL;
 	uint64_t first = r && r->n > CALL_RECENT ? r->n - CALL_RECENT : 0;
 
 	a->have = true;
+	a->as = as;
+	a->depth = p->depth;
 	a->inside.n = 0;
 	a->parts = *p->parts;
 	a->ctx = p->ev->ctx;
@@ -141,8 +147,8 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 {
 	struct ask_call *a = of_sink(s);
 
-	if (wanted(a, p))
-		take(a, p);
+	if (wanted(a, p, AS_CALL))
+		take(a, p, AS_CALL);
 	if (p->depth > 0)
 		keep(a, p, true);
 }
@@ -155,8 +161,32 @@ static void outside_told(struct line_sink *s, const struct line_piece *p)
 
 static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 {
+	struct ask_call *a = of_sink(s);
+
+	if (p->ev && wanted(a, p, AS_INTERVAL))
+		take(a, p, AS_INTERVAL);
 	if (p->depth > 0)
-		keep(of_sink(s), p, false);
+		keep(a, p, false);
+}
+
+/* What is neither a call nor an interval off the CPU, as a wait for a socket or a reclaim, has no states. */
+static void event_seen(struct ask_call *a, const struct event *ev)
+{
+	const struct world_ctx *ctx =
+		!a->op && ev->end_ns == a->end_ns ? world_get_ctx(a->w, ev->ctx) : NULL;
+	struct parts parts = { 0 };
+	struct line_piece p = { .ev = ev,
+				.op = world_op(a->w, ev->op),
+				.thread = ctx ? ctx->thread : 0,
+				.start_ns = event_start(ev),
+				.end_ns = ev->end_ns,
+				.parts = &parts,
+				.sound = true };
+
+	if (!ctx || !p.op || a->have || !wanted(a, &p, AS_EVENT))
+		return;
+	parts_add(&parts, PART_UNKNOWN, 0, ev->dur_ns);
+	take(a, &p, AS_EVENT);
 }
 
 static bool parse_id(struct ask_call *a, const char *id)
@@ -202,8 +232,10 @@ int ask_call_item(struct ask_call *a, const struct stream_item *item, struct err
 {
 	int rc = 0;
 
-	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n && rc == 0; i++)
+	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n && rc == 0; i++) {
 		rc = line_event(a->line, &item->events[i], item->late, e);
+		event_seen(a, &item->events[i]);
+	}
 	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_OPEN &&
 	    item->record->u.OPEN.at_end) {
 		const struct rec_OPEN *o = &item->record->u.OPEN;

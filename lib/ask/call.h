@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "What happened in this call?": the one that ended at that time on that thread, as reports name it, or the longest
- * of an op. Memory is bounded: of each thread the last CALL_RECENT stretches are kept for the call they turn out to be in.
+ * "What happened in this call?": the one that ended at that time on that thread, as reports name it (or what else did, an
+ * interval off the CPU), or the longest of an op. Memory is bounded: of each thread the last CALL_RECENT stretches are kept for the call they turn out to be in.
  */
 #ifndef INGERO_ASK_CALL_H
 #define INGERO_ASK_CALL_H

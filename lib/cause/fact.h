@@ -22,8 +22,11 @@ struct fact_told {
 struct fact_moment {
 	int64_t end_ns;
 	uint64_t dur_ns, lost_ns;
+	/* The event that shows it: its op and thread; op 0: there is none. */
 	uint32_t thread; /* world id; 0: of the node */
 	uint16_t op;
+	int64_t event_ns; /* when that ended, where the moment ends at another time; 0: then */
+	bool unended;	  /* it has not, as far as is known: it cannot be pointed at */
 	const char *text;
 };
 

@@ -65,6 +65,7 @@ void cause_sum_fill(const struct cause *c, const struct cause_sum *s, struct fac
 						       .lost_ns = w->lost_ns,
 						       .thread = w->thread,
 						       .op = w->op,
+						       .event_ns = w->event_ns,
 						       .text = moment };
 	}
 }

@@ -19,7 +19,8 @@ struct cause_sum {
 		uint64_t dur_ns, lost_ns;
 		uint32_t thread;
 		uint16_t op;
-	} worst[SUM_WORST]; /* most lost first */
+		int64_t event_ns; /* as struct fact_moment has it */
+	} worst[SUM_WORST];	  /* most lost first */
 	struct fact_told told;
 };
 

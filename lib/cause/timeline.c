@@ -50,13 +50,17 @@ void timeline_moment(const struct cause *c, const struct fact_moment *m, struct 
 		jsonw_key_str(j, "text", m->text);
 	else
 		name_key(j, "text", &text);
-	jsonw_key_object(j, "event");
-	jsonw_key_u64(j, "tid", th ? th->tid : 0);
-	jsonw_key(j, "end");
-	snprintf(end, sizeof(end), "%" PRId64, m->end_ns);
-	jsonw_str(j, end);
-	jsonw_key_str(j, "op", op ? op->name : "");
-	jsonw_object_end(j);
+	if (op && th && !m->unended) {
+		jsonw_key_object(j, "event");
+		jsonw_key_u64(j, "tid", th->tid);
+		jsonw_key(j, "end");
+		snprintf(end, sizeof(end), "%" PRId64, m->event_ns ? m->event_ns : m->end_ns);
+		jsonw_str(j, end);
+		jsonw_key_str(j, "op", op->name);
+		jsonw_object_end(j);
+	} else {
+		jsonw_key_null(j, "event");
+	}
 	jsonw_object_end(j);
 	buf_free(&text);
 }

@@ -133,6 +133,9 @@ bool collectives_event(struct collectives *c, const struct event *ev, const stru
 		*e = since->e;
 		e->entered = true;
 		e->enter_ns = m->enter_ns;
+		e->return_ns = ev->end_ns;
+		e->thread = thread;
+		e->op = ev->op;
 		if (++p->entered == (*comm)->members.n)
 			*done = p;
 	}

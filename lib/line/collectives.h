@@ -23,9 +23,11 @@
 
 /* One rank's entry into one collective. */
 struct collective_entry {
+	uint32_t thread; /* that entered it, with this call */
+	uint16_t op;
 	bool entered, waited; /* waited: for its end, and not just afterwards (lib/line/clocks.h) */
-	int64_t enter_ns;
-	int64_t done_ns; /* by then it was done; 0: not known */
+	int64_t enter_ns, return_ns; /* of the call that enters it */
+	int64_t done_ns;	     /* by then it was done; 0: not known */
 	/* What its thread did from its entry before to this one: states, and who took most of what was taken. */
 	uint64_t part_ns[PART_COUNT];
 	uint32_t culprit; /* id in the line's culprits; 0 none */

@@ -40,8 +40,9 @@ struct gap_run {
 	int64_t start_ns, wait_ns, end_ns; /* first submission, begin and end of the wait */
 	uint64_t launches, issue_ns; /* in bursts: calls that launch and what lies between them */
 	uint64_t device_ns; /* waiting for the device, in this wait and in those before it that did not cover everything */
-	uint16_t op; /* of most launches: the first */
-	uint32_t stack;
+	uint16_t op;		/* of most launches: the first */
+	uint32_t stack, issuer; /* issuer: thread of that one */
+	int64_t issued_ns;	/* end of that one */
 };
 
 /* What a thread submitted and then waited for. */

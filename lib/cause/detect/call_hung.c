@@ -299,6 +299,8 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		.lost_ns = s->longest_ns,
 		.thread = s->longest->open.thread,
 		.op = f.op,
+		.event_ns = s->longest->open.time_ns,
+		.unended = !s->longest->open.at_end,
 		.text = "was entered, and has not returned",
 	};
 	buf_printf(&command, "gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",

@@ -156,8 +156,9 @@ static bool judge(struct straggler *s, const struct cause *c, struct collective_
 		l->worst = (struct fact_moment){ .end_ns = p->entries[who].enter_ns,
 						 .dur_ns = (uint64_t)(last - second),
 						 .lost_ns = ns,
-						 .thread = comm->members.v[who].thread,
-						 .op = l->op };
+						 .thread = p->entries[who].thread,
+						 .op = p->entries[who].op,
+						 .event_ns = p->entries[who].return_ns };
 	pane = &l->panes[(uint64_t)(last / TALLY_PANE_NS) % TALLY_PANES];
 	if (pane->pane != last / TALLY_PANE_NS)
 		*pane = (struct tally_pane){ .pane = last / TALLY_PANE_NS };

@@ -43,8 +43,9 @@ bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 	cause_sum_add(&x->sum, &(struct sum_worst){ .end_ns = run->wait_ns,
 						    .dur_ns = all,
 						    .lost_ns = issue,
-						    .thread = run->thread,
-						    .op = run->op });
+						    .thread = run->issuer,
+						    .op = run->op,
+						    .event_ns = run->issued_ns });
 	return true;
 }
 

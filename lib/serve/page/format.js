@@ -37,9 +37,8 @@ export const percent = (x) => (x === null || x === undefined ? "–" : `${(x * 1
 export const small = (x) => (Number.isInteger(x) ? count(x) : Math.abs(x) >= 1000 ? count(x) : String(Number(x.toPrecision(3))));
 export const since = (x) => (x >= 60e9 ? `+${ns(x)}` : `+${(x / 1e9).toFixed(x < 10e9 ? 3 : 1)} s`);
 
-// The call that a moment of a cause shows, by the name the server knows it by; null: it shows none. Collectives are told by
-// when they were entered: there the longest of the operation is taken.
-export const callOf = (m) => (!m.event || m.layer === "HOST" ? null : m.layer === "CUDA" || m.layer === "DRIVER" ? `${m.event.tid}@${m.event.end}` : m.event.op || null);
+// The call that a moment of a cause shows, by the name the server knows it by; null: it shows none.
+export const callOf = (m) => (!m.event || m.event.op === "offcpu" ? null : `${m.event.tid}@${m.event.end}`);
 
 // A value of a metric or of evidence in its unit.
 export function unit(x, u) {
