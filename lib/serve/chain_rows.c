@@ -307,14 +307,15 @@ void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct c
 void chain_rows_head(struct buf *out, struct json answer)
 {
 	struct json r = json_get(answer, "recording"), chains = json_get(answer, "chains"),
-		    lost = json_get(r, "lost_events"), warnings = json_get(answer, "warnings");
+		    lost = json_get(r, "lost_events"), warnings = json_get(answer, "warnings"),
+		    found = json_get(answer, "found");
 
 	if (!json_length(chains)) {
 		shape_member(out, answer, "verdict");
 		buf_putc(out, '\n');
 	}
-	shape_member(out, answer, "found");
-	buf_puts(out, " causes in ");
+	shape_value(out, found);
+	buf_puts(out, json_double(found, 0) == 1 ? " cause in " : " causes in ");
 	shape_member(out, r, "events");
 	buf_puts(out, " events over ");
 	shape_member(out, r, "seconds");
@@ -329,6 +330,7 @@ void chain_rows_head(struct buf *out, struct json answer)
 		shape_value(out, warnings);
 		buf_putc(out, '\n');
 	}
+	json_free(found);
 	json_free(r);
 	json_free(chains);
 	json_free(lost);
