@@ -69,8 +69,6 @@ const struct door_option door_options[] = {
 	{ "explain", "from", 0, DOOR_VALUE, .now = "--since %" },
 	{ "explain", "to", 0, DOOR_VALUE, .now = "--until %" },
 	{ "explain", "last", 0, DOOR_VALUE, DOOR_NUMBER, .note = "a count of events is no stretch of time (as --last 30s): all of the recording is explained" },
-	{ "explain", "chains", 0, DOOR_SWITCH, .note = "chains that a recording holds are always shown, others are found" },
-	{ "explain", "per-process", 0, DOOR_SWITCH, .note = "the report tells processes apart; ingero stat -p PID has one's operations" },
 	{ "explain", "annotations", 0, DOOR_SWITCH, .note = "marks of the program are events of the recording (ingero record --mark)" },
 
 	/* query */

@@ -65,6 +65,8 @@ def answers(command, p):
     if what == "merge":
         rows = [counted(os.path.join(here, name)) for name in ("old.db", command.split()[-1])]
         return None if rows[0] and rows[0] == rows[1] else f"{rows[1]} events of {rows[0]}"  # copies count once
+    if "--per-process" in command:
+        return None if re.search(r"^== train .*?^ +Culprit +log-compactor \(pid \d+\)", p.stdout, re.M | re.S) else "not in it: train and its culprit"
     if what == "query" and "--json" in command:
         return None if isinstance(json.loads(p.stdout), list) else "no array"
     wanted = {"query": r"cudaLaunchKernel", "explain": r"log-compactor \(pid \d+\) took the CPU", "demo": r"log-compactor|embed-server", "check": r"btf", "version": r"^ingero \d"}[what]

@@ -191,6 +191,20 @@ static void leaks_among_others(unsigned i, int64_t t)
 	leaks(i, t + MS);
 }
 
+/* It works on some blocks at a time, more than a section of the time grows by, and puts these away before it exits. */
+static void leaks_and_tidies(unsigned i, int64_t t)
+{
+	if (i >= 60)
+		put(t + 100 * US, 5 * US, 0x90000 + i - 60);
+	get(t + 200 * US, 5 * US, 0x90000 + i, 8 * MIB);
+	leaks(i, t + MS);
+	if (i < STEPS - 1)
+		return;
+	for (unsigned k = 0; k < 60; k++)
+		put(t + 9300 * US + k * 10 * US, 5 * US, 0x90000 + i - k);
+	stage_call(&s, v, OP_PROC_EXIT, 0, t + 9990 * US, t + 9990 * US);
+}
+
 static void fills(unsigned i, int64_t t)
 {
 	if (i % 10 == 0 && i < 300)
@@ -359,6 +373,8 @@ int main(void)
 	steps(leaks);
 	tells(&s, "gpu-leak", "never freed", 0);
 	steps(leaks_among_others);
+	told_among(&s, "gpu-leak", "never freed", 0);
+	steps(leaks_and_tidies);
 	told_among(&s, "gpu-leak", "never freed", 0);
 	steps(fills);
 	silent(&s, "what grows for the first third only");

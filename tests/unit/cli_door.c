@@ -42,7 +42,7 @@ static const struct row {
 	{ "explain --last 100", "", "count of events" },
 	{ "explain --last 30s", "--last 30s", "" },
 	{ "explain --last=100 --json", "--json", "count of events" },
-	{ "explain --chains -d x.db", "-d x.db", "chains" },
+	{ "explain --chains -d x.db", "--chains -d x.db", "" },
 	{ "explain --nodes a:1,b:2", "--nodes a:1,b:2", "" },
 	{ "explain --nosuch", "--nosuch", "" },
 	{ "query --op cudaMemcpy --json", "-e cudaMemcpy --json", "" },

@@ -153,7 +153,9 @@ static int64_t judged_to(const struct live_process *p, int64_t now_ns, bool ende
 		       : now_ns;
 }
 
-static bool judge(struct state *s, struct cause *c, const struct live_process *p, int64_t now_ns)
+/* ended: it holds nothing more after this, or nothing more is known. */
+static bool judge(struct state *s, struct cause *c, const struct live_process *p, int64_t now_ns,
+		  bool ended)
 {
 	struct leak *k = leak_of(s, p->process);
 	struct leak was;
@@ -164,8 +166,8 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 	was = *k;
 	if (k->ended)
 		return true;
-	k->ended = c->ended || p->ended;
-	now_ns = judged_to(p, now_ns, k->ended);
+	k->ended = ended;
+	now_ns = judged_to(p, now_ns, ended);
 	k->is = grows(p, now_ns, k);
 	if (k->is && !never_freed(c, k))
 		return false;
@@ -185,16 +187,7 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 
 static bool memory(void *state, struct cause *c, const struct live_told *t)
 {
-	struct leak *k;
-
-	if (t->what != LIVE_ENDED)
-		return true;
-	if (!judge(state, c, t->process, t->call->ev.end_ns))
-		return false;
-	k = leak_of(state, t->process->process);
-	if (k)
-		k->ended = true;
-	return k != NULL;
+	return t->what != LIVE_ENDED || judge(state, c, t->process, t->call->ev.end_ns, true);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)
@@ -285,7 +278,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 		if (!p->ended && h->n &&
 		    (c->ended || c->settled_ns - h->first_span * h->span_ns >= WHILE_RUNS_NS) &&
-		    !judge(s, c, p, c->settled_ns))
+		    !judge(s, c, p, c->settled_ns, c->ended))
 			return err_nomem(e);
 	}
 	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
