@@ -19,7 +19,8 @@ import tap
 card = tempfile.NamedTemporaryFile(prefix="score-", suffix=".json", dir=plants.BUILD)
 p = subprocess.run([sys.executable, os.path.join(HERE, "score.py"), "--quick", "--json", card.name], stdout=subprocess.PIPE, text=True)
 try:
-    results = json.load(card)["results"]
+    with open(card.name, encoding="utf-8") as f:  # another file by now than the one that was made above
+        results = json.load(f)["results"]
 except ValueError:
     tap.ok(False, "the scorecard is made", p.stdout[-2000:])
     tap.done_testing()
