@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	rc = rc ? rc : cli_token(&token, values.token_file, &e);
 	rc = rc ? rc : serve_source_open(&source, &opt, &e);
 	if (!rc) {
-		serve_source_warm(source);
+		serve_source_warm(source, warn);
 		rc = serve(source, token, &e);
 	}
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;

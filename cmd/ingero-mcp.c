@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	rc = rc ? rc : cli_signals_catch(&e);
 	rc = rc ? rc : open_all(&s, &operands, &e);
 	if (!rc && s.source)
-		serve_source_warm(s.source);
+		serve_source_warm(s.source, warn);
 	if (!rc)
 		rc = values.http ? serve_http(serve_tools_offer(s.tools), &e)
 				 : serve_stdio(serve_tools_offer(s.tools), &e);

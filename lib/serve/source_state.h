@@ -20,6 +20,7 @@ struct serve_source {
 	struct held_shelf *archives; /* made of recordings: one is kept */
 	pthread_t warmer;
 	bool warming;
+	void (*failed)(const char *why); /* of the warmer */
 	atomic_bool over;
 };
 

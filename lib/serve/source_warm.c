@@ -25,20 +25,23 @@ static void *warm(void *ctx)
 {
 	struct warmer w = { .asker.stop = warmer_stops, .source = ctx };
 	const struct select_words everything = { 0 };
-	struct err e;
+	struct err e = { 0 };
 
-	/* What does not work is said to whoever asks. */
-	serve_source_chains(ctx, &w.asker, &everything, false, look_away, NULL, &e);
+	/* Whoever asks is told again: by then the file may be another one. */
+	if (serve_source_chains(ctx, &w.asker, &everything, false, look_away, NULL, &e) < 0 &&
+	    !w.source->over && w.source->failed)
+		w.source->failed(e.text);
 	return NULL;
 }
 
-void serve_source_warm(struct serve_source *s)
+void serve_source_warm(struct serve_source *s, void (*failed)(const char *why))
 {
 	sigset_t all, before;
 
 	if (s->warming)
 		return;
 	/* Signals are for the thread that waits for them. */
+	s->failed = failed;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	s->warming = pthread_create(&s->warmer, NULL, warm, s) == 0;

@@ -187,7 +187,7 @@ static void test_changes(const char *folder)
 	is_int(serve_source_open(&s, &opt, &e), 0, "is served");
 	is_int(serve_source_stat(s, &gone, &whole, take_stat, &n, &e), ERR_INTERRUPTED,
 	       "who gives up is let go");
-	serve_source_warm(s);
+	serve_source_warm(s, NULL);
 	for (unsigned i = 0; i < THREADS; i++) {
 		of[i].s = s;
 		pthread_create(&threads[i], NULL, ask_all, &of[i]);
