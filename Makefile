@@ -229,7 +229,8 @@ $(BUILD)/libingero.a: $(lib_obj) $(BUILD)/libingero.list
 
 # Only who speaks HTTP links with what does.
 net_libs := $(if $(HAVE_CURL),-lcurl) $(if $(HAVE_MICROHTTPD),-lmicrohttpd) $(if $(HAVE_GNUTLS),-lgnutls)
-$(addprefix $(BUILD)/bin/ingero-,export mcp dashboard query explain): NET_LIBS = $(net_libs)
+net_programs := $(addprefix ingero-,export mcp dashboard query explain)
+$(addprefix $(BUILD)/bin/,$(net_programs)): NET_LIBS = $(net_libs)
 
 $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libingero.a $(BUILD)/link-flags
 	@mkdir -p $(@D)

@@ -1,23 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the tarball for machines without a network, the same bytes from the same build: every program, what those that
-# cannot be linked statically need, the manual as text and HTML, completions, recipes, checksums and a list of parts.
+# Makes the tarball for machines without a network, the same bytes from the same build: every program, the libraries of those
+# that are not linked statically, the manual as text and HTML, completions, recipes, checksums and a list of parts.
 # `make tarball` calls it; of what is not a program it takes what git knows.
 #
-#   tarball.sh BUILD VERSION MACHINE OUTDIR PROGRAM...
+#   tarball.sh BUILD VERSION MACHINE OUTDIR FILE:PROGRAM...
 #
-# With SMALL only what must be is linked statically: that takes less room where the others' libraries are anyway.
-# CC finds libraries; STRIP and READELF fit the machine; SOURCE_DATE_EPOCH is the time of all files.
+# PROGRAM is one of those in BUILD/multi/FILE. CC finds libraries; READELF fits the machine; SOURCE_DATE_EPOCH is the time of
+# all files.
 set -eu
 build=$1 version=$2 machine=$3 outdir=$4
 shift 4
 cd "$(dirname "$0")/../.."
-strip=${STRIP:-strip} readelf=${READELF:-readelf}
+readelf=${READELF:-readelf}
 name=ingero-$version-linux-$machine
 stage=$outdir/$name
 rm -rf "$stage"
-mkdir -p "$stage/bin" "$stage/share/doc"
+mkdir -p "$stage/bin" "$stage/lib" "$stage/share/doc"
 
 # where LIBRARY: the file the linker would take.
 where() {
@@ -62,34 +62,27 @@ small_archive() {
 }
 
 : >"$outdir/taken"
-for program; do
-	if [ -e "$build/static/$program" ] && { [ -z "${SMALL-}" ] || [ "$program" = ingero ] || [ "$program" = ingero-record ]; }; then
-		cp "$build/static/$program" "$stage/bin/"
-	else
-		mkdir -p "$stage/lib"
-		[ -e "$stage/lib/launch" ] || cp "$build/static/launch" "$stage/lib/launch"
-		"$strip" -o "$stage/lib/$program.elf" "$build/bin/$program"
-		ln -s ../lib/launch "$stage/bin/$program"
-		ln -s launch "$stage/lib/$program"
-		gather "$build/bin/$program"
-	fi
+cp "$build/static/ingero" "$build/static/ingero-record" "$stage/bin/"
+cp "$build/multi/launch" "$stage/lib/launch"
+for one; do
+	file=${one%%:*} program=${one#*:}
+	[ -e "$stage/lib/$file.elf" ] || { cp "$build/multi/$file" "$stage/lib/$file.elf"; gather "$build/multi/$file"; }
+	ln -s "$file.elf" "$stage/lib/$program.elf"
+	ln -s ../lib/launch "$stage/bin/$program"
+	ln -s launch "$stage/lib/$program"
 done
-if [ -d "$stage/lib" ]; then
-	# What programs open by name when there is a use for it: bundles, names of C++ functions, answers of a kubelet.
-	small_archive
-	for optional in libstdc++.so.6 libnghttp2.so.14; do
-		[ ! -e "$stage/lib/$optional" ] || continue
-		path=$(where "$optional") || continue
-		cp "$path" "$stage/lib/$optional"
-		chmod 755 "$stage/lib/$optional"
-		printf '%s\t%s\n' "lib/$optional" "$path" >>"$outdir/taken"
-		gather "$path"
-	done
-	# Who starts others looks for them beside itself.
-	for program in "$stage"/bin/*; do
-		[ -e "$stage/lib/${program##*/}" ] || ln -s "../bin/${program##*/}" "$stage/lib/${program##*/}"
-	done
-fi
+# What programs open by name when there is a use for it: bundles, names of C++ functions, answers of a kubelet.
+small_archive
+for optional in libstdc++.so.6 libnghttp2.so.14; do
+	[ ! -e "$stage/lib/$optional" ] || continue
+	path=$(where "$optional") || continue
+	cp "$path" "$stage/lib/$optional"
+	chmod 755 "$stage/lib/$optional"
+	printf '%s\t%s\n' "lib/$optional" "$path" >>"$outdir/taken"
+	gather "$path"
+done
+# Who starts others looks for them beside itself.
+ln -s ../bin/ingero ../bin/ingero-record "$stage/lib/"
 
 for page in man/*.[1-8]; do
 	section=${page##*.} base=${page##*/}
