@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	struct serve_source_options opt = { .tool = "ingero-dashboard" };
 	struct serve_source *source = NULL;
 	struct cli_operands operands;
-	char *token = NULL;
+	char *token = NULL, *kept = cli_kept_folder();
 	struct err e = { 0 };
 	int status, rc;
 
@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 		return status;
 	opt.names = (const char *const *)operands.v;
 	opt.n = (unsigned)operands.n;
+	opt.kept = kept;
 	rc = cli_signals_catch(&e);
 	rc = rc ? rc : cli_token(&token, values.token_file, &e);
 	rc = rc ? rc : serve_source_open(&source, &opt, &e);
@@ -128,5 +129,6 @@ int main(int argc, char **argv)
 	serve_source_free(source);
 	cli_list_free(&values.allow_hosts);
 	free(token);
+	free(kept);
 	return cli_finish_stdout(status);
 }

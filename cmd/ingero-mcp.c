@@ -165,7 +165,7 @@ struct served {
 	struct serve_source *source;
 	struct serve_tools *tools;
 	struct serve_fleet_options fleet;
-	char *nodes_token;
+	char *nodes_token, *kept;
 };
 
 /* Whether they can be asked at all is found out now, not when somebody asks. */
@@ -191,7 +191,8 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 	struct serve_source_options from = { .names = (const char *const *)operands->v,
 					     .n = (unsigned)operands->n,
 					     .tool = program.name,
-					     .folder = getenv("TMPDIR") };
+					     .folder = getenv("TMPDIR"),
+					     .kept = s->kept = cli_kept_folder() };
 	struct serve_tools_options to = { .version = cli_version() };
 	int rc = operands->n ? serve_source_open(&s->source, &from, e) : 0;
 
@@ -232,6 +233,7 @@ int main(int argc, char **argv)
 	serve_tools_free(s.tools);
 	serve_source_free(s.source);
 	free(s.nodes_token);
+	free(s.kept);
 	cli_list_free(&values.allow_hosts);
 	cli_list_free(&values.nodes);
 	return status;

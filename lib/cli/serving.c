@@ -71,3 +71,21 @@ int cli_token(char **token, const char *file, struct err *e)
 	}
 	return 0;
 }
+
+char *cli_kept_folder(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	struct buf path = { 0 };
+
+	if (cache && *cache == '/')
+		buf_printf(&path, "%s/ingero", cache);
+	else if (home && *home == '/')
+		buf_printf(&path, "%s/.cache/ingero", home);
+	if (!path.n)
+		return NULL;
+	buf_putc(&path, '\0');
+	if (!path.failed)
+		return path.p;
+	buf_free(&path);
+	return NULL;
+}

@@ -52,4 +52,8 @@
  */
 int cli_token(char **token, const char *file, struct err *e);
 
+/* Where servers keep what took long to find: $XDG_CACHE_HOME/ingero, else ~/.cache/ingero; the caller's. NULL: there is no
+ * such place. */
+char *cli_kept_folder(void);
+
 #endif

@@ -36,7 +36,7 @@ struct held_shelf {
 	uint64_t uses;
 };
 
-static int64_t now_ns(void)
+int64_t held_now_ns(void)
 {
 	struct timespec t;
 
@@ -133,7 +133,7 @@ static bool fits(const struct held *h, const struct held_want *want)
 		return true;
 	if (!h->ready || !h->growing || strcmp(h->thing, want->thing) != 0 || want->size < h->size)
 		return false;
-	age = (uint64_t)(now_ns() - h->made_ns);
+	age = (uint64_t)(held_now_ns() - h->made_ns);
 	allowed = h->took_ns * SHARE > FRESH_NS ? h->took_ns * SHARE : FRESH_NS;
 	return age <= allowed;
 }
@@ -173,7 +173,7 @@ static int make(struct held_shelf *s, const struct held_want *want, const struct
 		struct held **out, struct err *e)
 {
 	struct held *h = begin(s, want);
-	int64_t from = now_ns();
+	int64_t from = held_now_ns();
 	int rc;
 
 	if (!h)
@@ -189,7 +189,7 @@ static int make(struct held_shelf *s, const struct held_want *want, const struct
 		return rc;
 	}
 	h->ready = true;
-	h->made_ns = now_ns();
+	h->made_ns = held_now_ns();
 	h->took_ns = (uint64_t)(h->made_ns - from);
 	h->used = ++s->uses;
 	make_room(s, h);
@@ -199,7 +199,7 @@ static int make(struct held_shelf *s, const struct held_want *want, const struct
 
 static void wait_a_little(struct held_shelf *s)
 {
-	int64_t until = now_ns() + LOOK_NS;
+	int64_t until = held_now_ns() + LOOK_NS;
 	struct timespec t = { until / 1000000000, until % 1000000000 };
 
 	pthread_cond_timedwait(&s->changed, &s->lock, &t);
@@ -244,7 +244,7 @@ uint64_t held_took_ns(const struct held *h)
 
 uint64_t held_age_ns(const struct held *h)
 {
-	return (uint64_t)(now_ns() - h->made_ns);
+	return (uint64_t)(held_now_ns() - h->made_ns);
 }
 
 void held_give(struct held_shelf *s, struct held *h)

@@ -43,6 +43,7 @@ void *held_value(const struct held *h);
 /* How long it took to work out, and how old it is. */
 uint64_t held_took_ns(const struct held *h);
 uint64_t held_age_ns(const struct held *h);
+int64_t held_now_ns(void); /* CLOCK_MONOTONIC */
 void held_give(struct held_shelf *s, struct held *h);
 
 #endif

@@ -57,6 +57,8 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	s->opt = *opt;
 	if (!s->opt.sql_time_ns)
 		s->opt.sql_time_ns = UINT64_C(30000000000);
+	if (!s->opt.keep_ns)
+		s->opt.keep_ns = UINT64_C(200000000);
 	if (!s->opt.sql_memory_bytes)
 		s->opt.sql_memory_bytes = UINT64_C(256) << 20;
 	s->archive = opt->n == 1 && is_database(opt->names[0]);
@@ -161,6 +163,11 @@ struct ops_input source_quality(const struct input *in, struct buf *notes)
 				   .growing = r.growing,
 				   .damaged_blocks = r.damaged_blocks,
 				   .skipped_bytes = r.skipped_bytes };
+}
+
+bool source_everything(const struct select_words *w)
+{
+	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given;
 }
 
 static void list_words(struct buf *out, char what, const char *const *v, size_t n)

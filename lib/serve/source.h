@@ -28,8 +28,10 @@ struct serve_source;
 struct serve_source_options {
 	const char *const *names; /* files; borrowed for good */
 	unsigned n;
-	const char *tool;	   /* who makes archives of them, for those: "ingero-mcp" */
-	const char *folder;	   /* for archives that are made of recordings, NULL: /var/tmp */
+	const char *tool;   /* who makes archives of them, for those: "ingero-mcp" */
+	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
+	const char *kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
+	uint64_t keep_ns;	   /* what took so long is kept; 0: 200 ms */
 	uint64_t sql_time_ns;	   /* of a statement; 0: 30 s */
 	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
 };

@@ -44,6 +44,8 @@ int source_tick(const struct serve_asker *asker, struct input *in, const char *d
 /* What was wrong with the input is appended to notes. */
 struct ops_input source_quality(const struct input *in, struct buf *notes);
 
+/* Whether the words choose nothing. */
+bool source_everything(const struct select_words *words);
 /* The words, as part of a question. */
 void source_words(struct buf *out, const struct select_words *words);
 

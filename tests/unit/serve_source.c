@@ -2,6 +2,7 @@
 /*
  * A served recording: asked by many at once, replaced, cut and removed meanwhile; and answers that are kept.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -217,6 +218,114 @@ static void test_changes(const char *folder)
 	unlink(path);
 }
 
+/* ---- what is kept for the next server ---- */
+
+static uint64_t chains_of(const char *file, const char *kept)
+{
+	const struct serve_source_options opt = {
+		.names = &file, .n = 1, .tool = "test", .kept = kept, .keep_ns = 1
+	};
+	struct serve_source *s = NULL;
+	uint64_t n = 0;
+	struct err e;
+
+	if (serve_source_open(&s, &opt, &e) ||
+	    serve_source_chains(s, NULL, &everything, false, take_chains, &n, &e))
+		n = UINT64_MAX;
+	serve_source_free(s);
+	return n;
+}
+
+/* The one file that is kept; false: there is none, or there are several. */
+static bool kept_file(const char *folder, char *path, size_t size)
+{
+	struct dirent *d;
+	unsigned n = 0;
+	DIR *all = opendir(folder);
+
+	while (all && (d = readdir(all)))
+		if (d->d_name[0] != '.') {
+			snprintf(path, size, "%s/%s", folder, d->d_name);
+			n++;
+		}
+	if (all)
+		closedir(all);
+	return n == 1;
+}
+
+/* Removes the folder with its files; 0. */
+static int remove_folder(const char *folder)
+{
+	char path[600];
+	struct dirent *d;
+	DIR *all = opendir(folder);
+
+	while (all && (d = readdir(all)))
+		if (d->d_name[0] != '.') {
+			snprintf(path, sizeof(path), "%s/%s", folder, d->d_name);
+			unlink(path);
+		}
+	if (all)
+		closedir(all);
+	return rmdir(folder);
+}
+
+/* Another number of events in it, by which it is known again. */
+static bool forge(const char *path, const char *number)
+{
+	struct buf b = { 0 };
+	struct err e;
+	char *at;
+	int fd = -1;
+	bool good = !read_file(path, &b, 1 << 20, &e) &&
+		    (at = strstr(buf_text(&b), "\"events\":\"")) &&
+		    (memcpy(at + 10, number, strlen(number)), true) &&
+		    (fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)) >= 0 &&
+		    !write_all(fd, b.p, b.n, &e);
+
+	if (fd >= 0)
+		close(fd);
+	buf_free(&b);
+	return good;
+}
+
+static void test_kept(const char *folder)
+{
+	char path[200], kept[200], file[600], other[600];
+	uint64_t n, forged;
+
+	snprintf(path, sizeof(path), "%s/run.ige", folder);
+	snprintf(kept, sizeof(kept), "%s/cache/kept", folder);
+	ok(copy("formats/samples/v1/good/fixture.ige", path, SIZE_MAX),
+	   "a recording without its analysis");
+	n = chains_of(path, kept);
+	ok(n > 0 && n != UINT64_MAX && kept_file(kept, file, sizeof(file)),
+	   "what was found in it is kept");
+	ok(forge(file, "9"), "made recognizable");
+	forged = chains_of(path, kept);
+	ok(forged != n && forged != UINT64_MAX, "the next server has it from there: %" PRIu64,
+	   forged);
+	is_u64(chains_of(path, NULL), n, "not one that keeps nothing");
+	is_int(chmod(kept, 0777), 0, "where everybody may write");
+	is_u64(chains_of(path, kept), n, "it is not believed");
+	chmod(kept, 0700);
+	is_int(truncate(file, 40), 0, "cut");
+	is_u64(chains_of(path, kept), n, "it is found anew");
+	is_u64(chains_of(path, kept), n, "and kept again");
+	ok(forge(file, "9") && copy("formats/samples/v1/good/fixture.ige", path, SIZE_MAX),
+	   "the recording is written again");
+	is_u64(chains_of(path, kept), n, "what was kept of the one before is not of this one");
+	ok(!kept_file(kept, other, sizeof(other)), "both are kept");
+	ok(copy("formats/samples/v1/good/fixture.ige", path, 2200), "a cut recording");
+	is_int(remove_folder(kept), 0, "nothing is kept");
+	ok(chains_of(path, kept) < n, "it is answered");
+	ok(!kept_file(kept, other, sizeof(other)), "and not kept");
+	remove_folder(kept);
+	snprintf(kept, sizeof(kept), "%s/cache", folder);
+	rmdir(kept);
+	unlink(path);
+}
+
 static void test_refused(const char *folder)
 {
 	const char *names[] = { "-", folder, "/nowhere/at/all.ige" };
@@ -240,6 +349,7 @@ int main(void)
 		return 1;
 	test_shelf();
 	test_changes(folder);
+	test_kept(folder);
 	test_refused(folder);
 	rmdir(folder);
 	return tap_done();

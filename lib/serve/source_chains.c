@@ -1,122 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two answers that are worth keeping: how often and how long, and what went wrong.
+ * What went wrong: as the recording says itself, as a server before us kept it, or found now.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "lib/ask/brief.h"
 #include "lib/ask/carried.h"
 #include "lib/ask/failures.h"
 #include "lib/ask/oncpu.h"
-#include "lib/ask/stat.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
+#include "lib/serve/kept.h"
 #include "lib/serve/source_state.h"
-
-/* ---- how often, how long ---- */
-
-struct stat_value {
-	struct ask_stat ask;
-	struct serve_stat st;
-	struct buf notes;
-	/* while it is made */
-	const struct serve_asker *asker;
-};
-
-struct stat_ctx {
-	struct serve_source *source;
-	const struct serve_stat_want *want;
-};
-
-static void free_stat(void *value)
-{
-	struct stat_value *v = value;
-
-	ask_stat_free(&v->ask);
-	buf_free(&v->notes);
-	free(v);
-}
-
-static int between(void *ctx, struct err *e)
-{
-	struct stat_value *v = ctx;
-
-	return source_tick(v->asker, v->ask.in, "counting", e);
-}
-
-static bool nothing_chosen(const struct select_words *w)
-{
-	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given;
-}
-
-static int make_stat(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
-		     struct err *e)
-{
-	const struct stat_ctx *c = ctx;
-	const struct serve_stat_want *want = c->want;
-	struct stat_value *v = calloc(1, sizeof(*v));
-	struct ask_stat_want ask = { .names = c->source->opt.names,
-				     .n = c->source->opt.n,
-				     .words = &want->words,
-				     .brief = want->brief && nothing_chosen(&want->words) &&
-					      !want->by,
-				     .by = want->by,
-				     .sections = want->by ? 0 : want->sections,
-				     .between = between,
-				     .ctx = v };
-	int rc;
-
-	if (!v)
-		return err_nomem(e);
-	v->asker = asker;
-	rc = ask_stat_open(&v->ask, &ask, e);
-	rc = rc ? rc : ask_stat_read(&v->ask, e);
-	if (rc == ERR_TOO_NEW)
-		rc = 0;
-	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
-		rc = e->code;
-	if (rc) {
-		free_stat(v);
-		return rc;
-	}
-	v->st.w = v->ask.w;
-	v->st.quality.input = source_quality(v->ask.in, &v->notes);
-	v->st.quality.notes = buf_text(&v->notes);
-	*growing = v->st.quality.input.growing;
-	/* The words were the asker's, and go with the question. */
-	v->asker = NULL;
-	*value = v;
-	return 0;
-}
-
-int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
-		      const struct serve_stat_want *want, serve_use_stat *use, void *ctx,
-		      struct err *e)
-{
-	struct stat_ctx c = { s, want };
-	struct buf question = { 0 };
-	struct held *h = NULL;
-	int rc;
-
-	buf_printf(&question, "stat%s by=%s sections=%x", want->brief ? " brief" : "",
-		   want->by ? want->by : "", want->sections);
-	source_words(&question, &want->words);
-	rc = question.failed
-		     ? err_nomem(e)
-		     : source_take(s, s->shelf, question.p, make_stat, &c, free_stat, asker, &h, e);
-	if (!rc) {
-		struct stat_value *v = held_value(h);
-
-		v->st.quality.took_ns = held_took_ns(h);
-		v->st.quality.age_ns = held_age_ns(h);
-		rc = use(ctx, &v->st, e);
-	}
-	held_give(s->shelf, h);
-	buf_free(&question);
-	return rc;
-}
-
-/* ---- what went wrong ---- */
 
 struct chains_value {
 	struct serve_chains c;
@@ -224,17 +119,65 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 	return rc;
 }
 
+/* Whether a server before us kept it. */
+static bool try_kept(struct chains_value *v, const char *folder, const struct source_state *st)
+{
+	if (!folder || !(v->w = world_new()))
+		return false;
+	if (kept_read(folder, buf_text(&st->state), &v->carried)) {
+		v->c.answer = &v->carried;
+		return true;
+	}
+	world_free(v->w);
+	v->w = NULL;
+	return false;
+}
+
+/* Of whole files only, and only where they are still what was read. */
+static void keep(const struct chains_value *v, const struct serve_source *s,
+		 const struct source_state *before)
+{
+	struct source_state now = { 0 };
+	struct err e;
+
+	if (!v->notes.n && !v->c.answer->unfinished && !source_state_of(s, &now, &e) &&
+	    !strcmp(buf_text(&now.state), buf_text(&before->state)))
+		kept_write(s->opt.kept, buf_text(&now.state), v->c.answer);
+	source_state_free(&now);
+}
+
+/* All of it, as cheaply as it can be had. */
+static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
+			const struct serve_asker *asker, struct err *e)
+{
+	struct source_state st;
+	int rc = source_state_of(c->source, &st, e);
+	bool is = !rc && try_kept(v, c->source->opt.kept, &st);
+
+	if (!rc && !is)
+		rc = try_carried(v, c->source, &is, e);
+	if (!rc && !is) {
+		int64_t from = held_now_ns();
+
+		rc = find_chains(v, c, asker, e);
+		if (!rc && c->source->opt.kept &&
+		    held_now_ns() - from >= (int64_t)c->source->opt.keep_ns)
+			keep(v, c->source, &st);
+	}
+	source_state_free(&st);
+	return rc;
+}
+
 static int make_chains(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
 		       struct err *e)
 {
 	const struct chains_ctx *c = ctx;
 	struct chains_value *v = calloc(1, sizeof(*v));
-	bool is = false;
 	int rc = v ? 0 : err_nomem(e);
 
-	if (!rc && !c->complete && nothing_chosen(c->words))
-		rc = try_carried(v, c->source, &is, e);
-	if (!rc && !is)
+	if (!rc && !c->complete && source_everything(c->words))
+		rc = whole_chains(v, c, asker, e);
+	else if (!rc)
 		rc = find_chains(v, c, asker, e);
 	if (rc) {
 		if (v)

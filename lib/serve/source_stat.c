@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How often and how long: of everything from blocks, of what is chosen event by event.
+ */
+#include <stdlib.h>
+
+#include "lib/ask/stat.h"
+#include "lib/serve/source_state.h"
+
+struct stat_value {
+	struct ask_stat ask;
+	struct serve_stat st;
+	struct buf notes;
+	/* while it is made */
+	const struct serve_asker *asker;
+};
+
+struct stat_ctx {
+	struct serve_source *source;
+	const struct serve_stat_want *want;
+};
+
+static void free_stat(void *value)
+{
+	struct stat_value *v = value;
+
+	ask_stat_free(&v->ask);
+	buf_free(&v->notes);
+	free(v);
+}
+
+static int between(void *ctx, struct err *e)
+{
+	struct stat_value *v = ctx;
+
+	return source_tick(v->asker, v->ask.in, "counting", e);
+}
+
+static int make_stat(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
+		     struct err *e)
+{
+	const struct stat_ctx *c = ctx;
+	const struct serve_stat_want *want = c->want;
+	struct stat_value *v = calloc(1, sizeof(*v));
+	struct ask_stat_want ask = { .names = c->source->opt.names,
+				     .n = c->source->opt.n,
+				     .words = &want->words,
+				     .brief = want->brief && source_everything(&want->words) &&
+					      !want->by,
+				     .by = want->by,
+				     .sections = want->by ? 0 : want->sections,
+				     .between = between,
+				     .ctx = v };
+	int rc;
+
+	if (!v)
+		return err_nomem(e);
+	v->asker = asker;
+	rc = ask_stat_open(&v->ask, &ask, e);
+	rc = rc ? rc : ask_stat_read(&v->ask, e);
+	if (rc == ERR_TOO_NEW)
+		rc = 0;
+	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
+		rc = e->code;
+	if (rc) {
+		free_stat(v);
+		return rc;
+	}
+	v->st.w = v->ask.w;
+	v->st.quality.input = source_quality(v->ask.in, &v->notes);
+	v->st.quality.notes = buf_text(&v->notes);
+	*growing = v->st.quality.input.growing;
+	/* The words were the asker's, and go with the question. */
+	v->asker = NULL;
+	*value = v;
+	return 0;
+}
+
+int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
+		      const struct serve_stat_want *want, serve_use_stat *use, void *ctx,
+		      struct err *e)
+{
+	struct stat_ctx c = { s, want };
+	struct buf question = { 0 };
+	struct held *h = NULL;
+	int rc;
+
+	buf_printf(&question, "stat%s by=%s sections=%x", want->brief ? " brief" : "",
+		   want->by ? want->by : "", want->sections);
+	source_words(&question, &want->words);
+	rc = question.failed
+		     ? err_nomem(e)
+		     : source_take(s, s->shelf, question.p, make_stat, &c, free_stat, asker, &h, e);
+	if (!rc) {
+		struct stat_value *v = held_value(h);
+
+		v->st.quality.took_ns = held_took_ns(h);
+		v->st.quality.age_ns = held_age_ns(h);
+		rc = use(ctx, &v->st, e);
+	}
+	held_give(s->shelf, h);
+	buf_free(&question);
+	return rc;
+}
