@@ -8,93 +8,151 @@
 #include "lib/event/part.h"
 #include "lib/serve/tool.h"
 
-static const struct shape_column part_columns[] = {
-	{ "state", NULL }, { "ms", NULL }, { "percent", "%" }, { 0 }
-};
-static const struct shape_column taker_columns[] = {
-	{ "who", NULL }, { "state", NULL }, { "ms", NULL }, { 0 }
-};
-static const struct shape_column inner_columns[] = { { "at_ms", "at" },
-						     { "depth", NULL },
-						     { "what", NULL },
-						     { "us", NULL },
-						     { "who", NULL },
-						     { "error", NULL },
-						     { 0 } };
-
 static void frame_text(struct buf *out, struct json row, size_t at)
 {
 	shape_value(out, row);
 	buf_putc(out, '\n');
 }
 
+/* "4.973|woken, waiting for a busy CPU|4.933 log-compactor (pid 5301), 0.04 kworker/0:1 (pid 61)" */
+static void part_text_row(struct buf *out, struct json row, size_t at)
+{
+	struct json takers = json_get(row, "takers");
+
+	shape_member(out, row, "ms");
+	buf_putc(out, '|');
+	shape_member(out, row, "state");
+	for (size_t i = 0; i < json_length(takers); i++) {
+		struct json t = json_at(takers, i);
+
+		buf_puts(out, i ? ", " : "|");
+		shape_member(out, t, "ms");
+		buf_putc(out, ' ');
+		shape_member(out, t, "who");
+		json_free(t);
+	}
+	buf_putc(out, '\n');
+	json_free(takers);
+}
+
+/* "0.002|5251|2 woken, waiting for a busy CPU, log-compactor (pid 5301)" */
+static void inner_text_row(struct buf *out, struct json row, size_t at)
+{
+	static const char *const more[] = { "who", "error" };
+
+	shape_member(out, row, "at_ms");
+	buf_putc(out, '|');
+	shape_member(out, row, "us");
+	buf_putc(out, '|');
+	shape_member(out, row, "depth");
+	buf_putc(out, ' ');
+	shape_member(out, row, "what");
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		struct json v = json_get(row, more[i]);
+
+		if (v.is) {
+			buf_puts(out, ", ");
+			shape_value(out, v);
+		}
+		json_free(v);
+	}
+	buf_putc(out, '\n');
+}
+
 static const struct shape_list lists[] = {
-	{ .key = "parts", .title = "time:", .columns = part_columns },
-	{ .key = "takers", .title = "taken by:", .columns = taker_columns, .top_default = 20 },
+	{ .key = "parts", .title = "ms|state|ms taken by", .row = part_text_row },
 	{ .key = "inside",
-	  .title = "inside (ms after its start):",
-	  .columns = inner_columns,
+	  .title = "inside, at ms|us|depth what",
+	  .row = inner_text_row,
 	  .total = "inside_found",
 	  .more = "limit",
 	  .top = true,
 	  .top_default = 25 },
-	{ .key = "stack", .title = "from:", .row = frame_text, .more = "a larger budget" },
+	{ .key = "stack", .title = "from", .row = frame_text, .more = "a larger budget" },
 	{ 0 },
 };
 
 static void head(struct buf *out, struct json answer)
 {
-	struct json error = json_get(answer, "error");
+	struct json error = json_get(answer, "error"), pid = json_get(answer, "pid"),
+		    tid = json_get(answer, "tid"), returned = json_get(answer, "returned");
 
+	/* The call's name begins with its thread. */
 	shape_member(out, answer, "op");
+	buf_putc(out, ' ');
+	shape_member(out, answer, "call");
 	buf_puts(out, " of ");
 	shape_member(out, answer, "process");
-	buf_puts(out, " (pid ");
-	shape_member(out, answer, "pid");
-	buf_puts(out, ", tid ");
-	shape_member(out, answer, "tid");
-	buf_puts(out, ") took ");
+	if (json_double(pid, 0) != json_double(tid, 0)) {
+		buf_puts(out, " (pid ");
+		shape_value(out, pid);
+		buf_putc(out, ')');
+	}
+	buf_puts(out, " took ");
 	shape_member(out, answer, "ms");
 	buf_puts(out, " ms at ");
 	shape_member(out, answer, "start_s");
-	buf_puts(out, " s; call ");
-	shape_member(out, answer, "call");
+	buf_puts(out, json_is_true(returned) ? " s" : " s and had not returned");
 	if (json_bytes(error).n) {
 		buf_puts(out, "; returned ");
 		shape_value(out, error);
 	}
 	buf_putc(out, '\n');
 	json_free(error);
+	json_free(pid);
+	json_free(tid);
+	json_free(returned);
 }
 
 static const struct shape shape = { head, lists, NULL };
 
-static void set_parts(struct json *o, const struct call_detail *d)
+/* At most eight: those that took most (line/parts.h). */
+static struct json takers_of(const struct call_detail *d, enum part part)
 {
-	double all = d->end_ns > d->start_ns ? (double)(d->end_ns - d->start_ns) : 1;
-	struct json parts = json_array(), takers = json_array();
+	struct json takers = json_array();
 
-	for (unsigned i = 0; i < PART_COUNT; i++) {
+	for (size_t i = 0; i < d->takers.n; i++) {
 		struct json row;
 
-		if (!d->part_ns[i])
+		if (d->takers.v[i].part != part)
 			continue;
 		row = json_object();
-		tool_set_text(&row, "state", part_text((enum part)i));
-		tool_set_ms(&row, "ms", (double)d->part_ns[i]);
-		tool_set_percent(&row, "percent", (double)d->part_ns[i] / all);
-		json_append(&parts, row);
-	}
-	for (size_t i = 0; i < d->takers.n; i++) {
-		struct json row = json_object();
-
 		tool_set_bytes(&row, "who", d->takers.v[i].who);
-		tool_set_text(&row, "state", part_text(d->takers.v[i].part));
 		tool_set_ms(&row, "ms", (double)d->takers.v[i].ns);
 		json_append(&takers, row);
 	}
-	json_set(o, "parts", parts);
-	json_set(o, "takers", takers);
+	return takers;
+}
+
+/* The longest first; each with who took it. */
+static struct json part_rows(const struct call_detail *d)
+{
+	double all = d->end_ns > d->start_ns ? (double)(d->end_ns - d->start_ns) : 1;
+	struct json parts = json_array();
+	bool told[PART_COUNT] = { 0 };
+
+	for (;;) {
+		unsigned longest = PART_COUNT;
+		struct json row, takers;
+
+		for (unsigned i = 0; i < PART_COUNT; i++)
+			if (!told[i] && d->part_ns[i] &&
+			    (longest == PART_COUNT || d->part_ns[i] > d->part_ns[longest]))
+				longest = i;
+		if (longest == PART_COUNT)
+			return parts;
+		told[longest] = true;
+		row = json_object();
+		takers = takers_of(d, (enum part)longest);
+		tool_set_text(&row, "state", part_text((enum part)longest));
+		tool_set_ms(&row, "ms", (double)d->part_ns[longest]);
+		tool_set_percent(&row, "percent", (double)d->part_ns[longest] / all);
+		if (json_length(takers))
+			json_set(&row, "takers", takers);
+		else
+			json_free(takers);
+		json_append(&parts, row);
+	}
 }
 
 static struct json inner_rows(const struct call_detail *d)
@@ -147,7 +205,7 @@ static int answer(void *ctx, const struct serve_call *found, struct err *e)
 	tool_set_ms(&o, "in_inner_calls_ms", (double)d->calls_ns);
 	json_set(&o, "returned", json_bool(!d->open));
 	tool_set_text(&o, "error", d->ret ? d->error ? d->error : "failed" : NULL);
-	set_parts(&o, d);
+	json_set(&o, "parts", part_rows(d));
 	json_set(&o, "inside", inner_rows(d));
 	tool_set_number(&o, "inside_found", (double)d->inner.n + (double)d->inner_left_out);
 	for (size_t i = 0; i < d->stack.n; i++)
@@ -189,7 +247,6 @@ const struct serve_tool tool_explain_call = {
 			    "\"tid\":{\"type\":\"integer\"},\"ms\":{\"type\":\"number\"},\"start_"
 			    "s\":{\"type\":\"number\"},"
 			    "\"parts\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
-			    "\"takers\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"inside\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
 			    "\"stack\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"),
 	.call = call,
