@@ -7,11 +7,9 @@
 #include "bpf/occupancy.h"
 #include "bpf/stack.h"
 
-/* All a thread needs to be followed, before the scheduler comes to it. */
-static __always_inline void follow(struct task_struct *task)
+/* All a thread needs to be followed, before the scheduler comes to it. tgid: the process whose Python it runs. */
+static __always_inline void follow(struct task_struct *task, u32 tgid)
 {
-	u32 tgid = task->tgid;
-
 	if (!task_state_make(task) ||
 	    (config_walker != WALKER_NONE && bpf_map_lookup_elem(&pythons, &tgid) &&
 	     !bpf_task_storage_get(&python_walks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)))
@@ -28,7 +26,7 @@ int follow_fork(u64 *ctx)
 
 	if (!t || (child->tgid != tgid && !(t->flags & TARGET_FOLLOW)))
 		return 0;
-	follow(child);
+	follow(child, tgid); /* a new process is the Python that its parent is */
 	return 0;
 }
 
@@ -44,6 +42,6 @@ int follow_adopt(struct bpf_iter__task *ctx)
 	tgid = task->tgid;
 	if (!bpf_map_lookup_elem(&targets, &tgid))
 		return 0;
-	follow(task);
+	follow(task, tgid);
 	return 0;
 }

@@ -235,6 +235,7 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	iv->end_ns = ev->end_ns;
 	iv->ready_ns = ev->end_ns - (int64_t)wait;
 	iv->cpu = (uint32_t)cpu_in;
+	iv->stack = ev->stack;
 	if (column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK)
 		iv->waker = (uint32_t)column(ev, def, COL_WAKER, 0);
 	if (blocked) {

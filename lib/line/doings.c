@@ -14,6 +14,8 @@ static void add(struct doings *d, const struct doing *more)
 		if (at->part == more->part && at->stack == more->stack &&
 		    at->waker == more->waker) {
 			at->ns += more->ns;
+			for (unsigned k = 0; k < more->behind.n; k++)
+				behind_add(&at->behind, &more->behind.v[k]);
 			return;
 		}
 		if (at->ns < d->v[least].ns)
@@ -23,6 +25,17 @@ static void add(struct doings *d, const struct doing *more)
 		d->v[d->n++] = *more;
 	else if (d->v[least].ns < more->ns)
 		d->v[least] = *more;
+}
+
+/* Of all of the wait, ns of which count. */
+static void take_behind(struct doing *d, const struct line_piece *p, uint64_t all_ns)
+{
+	for (unsigned i = 0; i < p->behind->n; i++) {
+		struct behind_item item = p->behind->v[i];
+
+		item.ns = (uint64_t)((unsigned __int128)item.ns * d->ns / all_ns);
+		behind_add(&d->behind, &item);
+	}
 }
 
 void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
@@ -50,6 +63,8 @@ void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 		if (p->ev && part != PART_SELF) {
 			more.stack = p->ev->stack;
 			more.waker = (uint32_t)waker;
+			if (p->behind)
+				take_behind(&more, p, p->parts->ns[part]);
 		}
 		add(d, &more);
 		rest -= ns;

@@ -15,6 +15,7 @@ struct doing {
 	uint32_t stack; /* where it went off its CPU, or was found on it most often; 0 not known */
 	uint32_t waker; /* thread that ended the wait; 0 none, or not one */
 	uint64_t ns;
+	struct behind behind; /* what that one did meanwhile */
 };
 
 /* Zero-initialised is empty. */

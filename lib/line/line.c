@@ -30,6 +30,7 @@ struct line {
 	struct line_totals totals;
 	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
 	struct blame_result offcpu;
+	struct behind behind; /* of offcpu */
 	const struct op_def *ops[1 << 16];
 };
 
@@ -94,6 +95,7 @@ static void outside_until(struct line *l, struct line_thread *th, int64_t to,
 				.start_ns = th->cursor_ns,
 				.end_ns = to,
 				.parts = parts,
+				.behind = ev && l->behind.n ? &l->behind : NULL,
 				.sound = true };
 
 	if (to <= th->cursor_ns)
@@ -257,6 +259,10 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 	l->sink->offcpu(l->sink, &p);
 	if (!wakers_add(&th->wakers, &r->iv))
 		return err_nomem(e);
+	l->behind.n = 0;
+	if (ev->depth == 0 && BEHIND_WAITS >> r->iv.part & 1)
+		behind_of(&l->threads, &l->losses, th->id, r->iv.waker, r->iv.start_ns,
+			  r->iv.ready_ns, &l->behind);
 	return place(l, th, ev, op, &r->parts, e);
 }
 
@@ -267,6 +273,7 @@ static int stolen(struct line *l, struct line_thread *th, const struct event *ev
 	struct line_piece p = piece_of(th, ev, op);
 
 	p.parts = &l->leaf;
+	l->behind.n = 0;
 	parts_clear(&l->leaf);
 	parts_add(&l->leaf, PART_STOLEN, 0, ev->dur_ns);
 	l->sink->offcpu(l->sink, &p);

@@ -14,6 +14,7 @@
 
 #include "lib/base/err.h"
 #include "lib/event/event.h"
+#include "lib/line/behind.h"
 #include "lib/line/culprit.h"
 #include "lib/line/parts.h"
 #include "lib/world/world.h"
@@ -25,7 +26,9 @@ struct line_piece {
 	unsigned depth; /* calls open around it */
 	int64_t start_ns, end_ns;
 	const struct parts *parts; /* sum to end - start */
-	uint64_t calls_ns;	   /* of a call: spent in calls inside it; the rest is its own */
+	/* Of a wait outside calls that another thread ended: what that one did meanwhile; NULL: there is none. */
+	const struct behind *behind;
+	uint64_t calls_ns;   /* of a call: spent in calls inside it; the rest is its own */
 	uint64_t overlap_ns; /* of its unknown time: already told as part of the piece before */
 	bool sound;	     /* false: what was inside contradicts itself */
 	bool open;	     /* a call that had not returned when the recording ended */

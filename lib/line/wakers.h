@@ -22,6 +22,7 @@ struct waker_interval {
 	uint32_t culprit;		    /* of the blocked part, 0 none */
 	uint32_t waker;			    /* thread that ended the blocked part, 0 none */
 	uint32_t cpu;			    /* of the runnable part */
+	uint32_t stack;			    /* where it went off its CPU, 0 not known */
 	bool gil;			    /* the lock is a Python interpreter's */
 	bool preempted;			    /* it was running before: nobody woke it */
 	bool placed;			    /* that CPU is known for the whole of it */

@@ -83,6 +83,37 @@ def kinds_of(python, parts, options=()):
     tap.ok(len(said) > 20 and not wrong, f"{python.name}: {len(said)} stacks with {what}", explain(wrong))
 
 
+ASLEEP = """import ctypes, os, time
+lib = ctypes.CDLL('libcudart.so.13')
+p = ctypes.c_void_p()
+lib.cudaMalloc(ctypes.byref(p), 64)
+def nap():
+    for _ in range(20):
+        time.sleep(0.01)
+child = os.fork()
+if child == 0:
+    nap()
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+def asleep(python):
+    """A forked process that makes no call, as workers that prepare input are: where it sleeps is told."""
+    script, ige = rec.path("asleep.py"), rec.path("python.ige")
+    inside = "/asleep.py" if python.root else script
+    for path in {script, python.root + inside}:
+        with open(path, "w") as f:
+            f.write(ASLEEP)
+    p = rec.run("-o", ige, "--", *python.argv, inside, **python.settings)
+    events, _, _ = rec.dump(ige)
+    parent = {e["pid"] for e in events if e["op"] == "cudaMalloc"}
+    naps = [e for e in events if e["op"] == "offcpu" and e["pid"] not in parent and e["dur"] >= 9000000
+            and any(frame[0] == "nap" for frame in python_of(e))]
+    tap.ok(p.returncode == 0 and len(naps) == 20, f"{python.name}: a forked process's sleeps, by line",
+           (len(naps), [(e["pid"], e["dur"], e.get("stack")) for e in events if e["op"] == "offcpu"][:30], p.stderr))
+
+
 def known(python):
     """A CPython whose frames are to be told."""
     name = python.name
@@ -114,6 +145,7 @@ def known(python):
         # Nothing there says which of them is the inner one.
         inner = [calls[s["pid"], s["n"]]["stack"] for s in said if s["part"] == "interpreter"]
         tap.ok(inner and all("several interpreters" in stack[-1][0] for stack in inner), what + ", so it is said", inner)
+    asleep(python)
     for options in (["--walker", "helper"], ["--link", "multi"], []):
         kinds_of(python, "nested,through_c,threads,forked", options)
 

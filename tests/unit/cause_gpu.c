@@ -91,6 +91,68 @@ static void idle_by_state(struct stage *s, struct actor v, struct actor worker)
 	tells(s, "gpu-idle", "ended by pt_data_worker", GAPS * 1800 * US);
 }
 
+/* The victim waits in every step for what a worker ends, and the worker, or a third one that it waits for, does something. */
+static void behind_the_wait(struct stage *s, struct actor v, struct actor worker,
+			    struct actor third)
+{
+	static const struct {
+		enum event_object worker, third; /* OBJECT_NONE: runs */
+		int64_t wait_ns; /* of the worker: for a CPU that others have, at the end */
+		const char *told;
+	} table[] = {
+		{ OBJECT_TIMER, OBJECT_NONE, 0, "; meanwhile pt_data_worker (pid 200) slept" },
+		{ OBJECT_DISK, OBJECT_NONE, 0,
+		  "; meanwhile pt_data_worker (pid 200) was blocked on disk" },
+		{ OBJECT_NONE, OBJECT_NONE, 0,
+		  "; meanwhile pt_data_worker (pid 200) ran its own code" },
+		{ OBJECT_NONE, OBJECT_NONE, 1500 * US,
+		  "; meanwhile pt_data_worker (pid 200) was ready to run" },
+		{ OBJECT_FD, OBJECT_TIMER, 0, "; meanwhile cache (pid 400) slept" },
+		{ OBJECT_FUTEX, OBJECT_SOCKET, 0,
+		  "; meanwhile cache (pid 400) waited for a socket" },
+		{ OBJECT_FD, OBJECT_NONE, 0, "; meanwhile cache (pid 400) ran its own code" },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		for_steps(t)
+		{
+			int64_t at = t + 8 * MS + 100 * US;
+
+			work(s, v, t, 8, t + 8 * MS);
+			/* They are known to be followed before that. */
+			blocked(s, worker, t + MS, 10 * US, OBJECT_TIMER);
+			blocked(s, third, t + MS, 10 * US, OBJECT_TIMER);
+			if (table[i].third)
+				blocked(s, third, at + 50 * US, 1600 * US, table[i].third);
+			if (table[i].worker)
+				woken(blocked(s, worker, at + 20 * US, 1700 * US, table[i].worker),
+				      third);
+			if (table[i].wait_ns)
+				stage_offcpu(s, worker, 0, at + 20 * US,
+					     at + 20 * US + table[i].wait_ns,
+					     (uint64_t)table[i].wait_ns, 0);
+			woken(blocked(s, v, at, 1800 * US, OBJECT_FD), worker);
+		}
+		told_among(s, "gpu-idle", table[i].told, GAPS * 1800 * US);
+	}
+	/* Nothing is known of who ended the wait. */
+	for_steps(t)
+	{
+		work(s, v, t, 8, t + 8 * MS);
+		woken(blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, OBJECT_FD), worker);
+	}
+	never_says(s, "meanwhile", "of a process that is not followed");
+	/* It waited for the victim's request, and then worked on it. */
+	for_steps(t)
+	{
+		work(s, v, t, 8, t + 8 * MS);
+		woken(blocked(s, worker, t + MS, 7120 * US, OBJECT_FD), v);
+		woken(blocked(s, v, t + 8 * MS + 100 * US, 1800 * US, OBJECT_FD), worker);
+	}
+	told_among(s, "gpu-idle", "; meanwhile pt_data_worker (pid 200) ran its own code",
+		   GAPS * 1800 * US);
+}
+
 static void idle_or_not(struct stage *s, struct actor v, struct actor other)
 {
 	for_steps(t)
@@ -344,10 +406,12 @@ int main(void)
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
 		     other = stage_actor(&s, 100, 101, 1, "backward"),
 		     worker = stage_actor(&s, 200, 200, 100, "pt_data_worker"),
-		     peer = stage_actor(&s, 300, 300, 1, "serve");
+		     peer = stage_actor(&s, 300, 300, 1, "serve"),
+		     cache = stage_actor(&s, 400, 400, 1, "cache");
 
 	streams();
 	idle_by_state(&s, v, worker);
+	behind_the_wait(&s, v, worker, cache);
 	idle_or_not(&s, v, other);
 	shared_device(&s, v, peer);
 	shared(&s, v, peer);

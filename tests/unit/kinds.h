@@ -72,6 +72,19 @@ static inline void tells(struct stage *s, const char *kind, const char *culprit,
 	chain_list_free(&p.list);
 }
 
+/* Whatever is told, not in these words. */
+static inline void never_says(struct stage *s, const char *text, const char *name)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		n += strstr(p.list.v.v[i].summary.p, text) != NULL;
+	ok(p.list.v.n && n == 0, "never \"%s\": %s", text, name);
+	chain_list_free(&p.list);
+}
+
 /* Whatever else is told, not this kind. */
 static inline void not_told(struct stage *s, const char *kind, const char *name)
 {

@@ -23,18 +23,6 @@
 /* Of the device's gaps. */
 #define MIN_OF_IDLE 0.20
 
-/* Workers take their names after they have begun. */
-static struct tally_comm comm_of(const struct cause *c, uint32_t thread)
-{
-	struct bytes text = name_thread(c->w, &c->tally, thread);
-	struct tally_comm comm = { 0 };
-
-	if (text.n)
-		memcpy(comm.text, text.p,
-		       text.n < sizeof(comm.text) ? text.n : sizeof(comm.text) - 1);
-	return comm;
-}
-
 /* The first frame met of the same function. */
 static uint32_t function_of(struct gpu_work *g, const struct cause *c, uint32_t frame)
 {
@@ -181,7 +169,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			continue;
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
-		fresh.waker_comm = comm_of(c, d->waker);
+		fresh.waker_comm = gpu_comm(c, d->waker);
 		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
 			fresh.frame = cause_frame(&g->frames, c->w, d->stack);
 			if (fresh.frame == 0 && g->left_out) {
@@ -200,6 +188,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			continue;
 		if (at == UINT32_MAX)
 			return false;
+		gpu_behind_add(&g->idle.v[at].behind, c, &g->frames, d);
 		cause_sum_add(&g->idle.v[at].sum,
 			      &(struct sum_worst){ .end_ns = gap->end_ns,
 						   .dur_ns =
@@ -259,7 +248,7 @@ static void cause_text(const struct idle_cause *x, const struct cause *c, uint32
 }
 
 static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
-		  uint32_t waker_tid)
+		  uint32_t worker)
 {
 	struct buf command = { 0 };
 
@@ -300,8 +289,8 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 		break;
 	case PART_FD:
 	case PART_IDLE:
-		if (waker_tid)
-			buf_printf(&command, "ingero-record -F 99 -p %" PRIu32, waker_tid);
+		if (worker)
+			buf_printf(&command, "ingero-record -F 99 -p %" PRIu32, worker);
 		else
 			buf_printf(&command, "cat /proc/%" PRIu32 "/stack", pid);
 		fact_fix(f,
@@ -339,6 +328,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 			  .part_ns = part_ns,
 			  .nsites = 1 };
 	struct buf text = { 0 }, identity = { 0 };
+	const struct gpu_behind_item *behind;
 	int rc;
 
 	part_ns[x->part] = x->sum.ns;
@@ -364,11 +354,18 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	buf_puts(&f.summary, " left the GPU without work for ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, ": %s", f.culprit.text);
+	behind = gpu_behind_most(&x->behind, &f);
+	if (behind)
+		gpu_behind_text(behind, c, &f.summary);
 	fact_evidence(&f, "mean gap", (double)x->sum.ns / (double)x->sum.count, "ns");
 	fact_evidence(&f, "longest gap", (double)x->sum.max_ns, "ns");
 	fact_evidence(&f, "gaps of the device", (double)side->gaps[x->unbounded], "");
 	fact_evidence(&f, "time of all of them", (double)side->idle_ns[x->unbounded], "ns");
-	fixes(&f, x, unknown(x, c), p ? p->tgid : 0, waker ? waker->tid : 0);
+	gpu_behind_evidence(&x->behind, c, &f);
+	if (behind)
+		gpu_behind_fix(behind, c, &f);
+	if (!f.fixes.n)
+		fixes(&f, x, unknown(x, c), p ? p->tgid : 0, worker ? worker->tgid : 0);
 	if (g->left_out)
 		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),
 			      "%");

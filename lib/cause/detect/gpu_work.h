@@ -7,6 +7,7 @@
 #ifndef INGERO_CAUSE_DETECT_GPU_WORK_H
 #define INGERO_CAUSE_DETECT_GPU_WORK_H
 
+#include "lib/cause/detect/gpu_behind.h"
 #include "lib/cause/frames.h"
 #include "lib/cause/sum.h"
 #include "lib/cause/watch.h"
@@ -31,6 +32,7 @@ struct idle_cause {
 	uint32_t stack;
 	uint32_t waker; /* thread; wakers of one command are one */
 	struct tally_comm waker_comm;
+	struct gpu_behind behind;
 	bool unbounded; /* gaps of a device that nobody waited for so far */
 	struct cause_sum sum;
 	uint64_t seen_ns;	   /* of sum: gaps in which it was seen itself */
