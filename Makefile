@@ -147,7 +147,7 @@ cmd_src := $(filter-out cmd/ingero-query.c,$(cmd_src))
 unit_src := $(filter-out tests/unit/archive_%.c tests/laws/archive_%.c,$(unit_src))
 endif
 lib_src := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c easy.c fan.c)) \
-	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,lib/net/server.c) \
+	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_coming.c server_answer.c)) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(lib_src))
 ifdef HAVE_BPF
 lib_src := $(filter-out lib/probe/session_none.c,$(lib_src))

@@ -1,265 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The only place that knows libmicrohttpd, whose one thread reads requests and writes answers. A request that is whole lies suspended
- * until a thread of the pool has answered it, or has begun to.
- */
+/* A server begins, is asked, and ends. */
 #include "lib/net/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/utf8.h"
 #include "lib/net/cert_tls.h"
-#include "lib/net/guard.h"
-#include "lib/net/pool.h"
-#include "lib/net/request.h"
-#include "lib/net/watch.h"
+#include "lib/net/listen.h"
+#include "lib/net/server_state.h"
 
-#define SLOWEST	     4096    /* bytes a second in which an answer has to be taken at least */
-#define REFUSED_MAX  1048576 /* of a refused request's body that is read before it is told so */
-#define STOP_NS	     INT64_C(3000000000) /* for answers that stand to be taken when the server stops */
-#define HEADERS_MAX  32768		 /* bytes of a request's line and headers; more: 431 */
-#define STREAM_PIECE 16384
+#define REFUSED_MAX 1048576 /* of a refused request's body that is read before it is told so */
+#define STOP_NS	    INT64_C(3000000000) /* for answers that stand to be taken when the server stops */
+#define HEADERS_MAX 32768		/* bytes of a request's line and headers; more: 431 */
 
-struct net_server {
-	struct net_server_options opt;
-	struct net_requests all;
-	struct MHD_Daemon *daemon;
-	struct net_pool *pool;
-	struct net_watch *watch;
-	net_handler *handler;
-	void *ctx;
-	char address[64];
-	pthread_mutex_t lock;
-	unsigned answering; /* requests that are whole and not over; under the lock */
-};
-
-/* What a request is while it comes in, and until it is over. */
-struct coming {
-	struct net_request *q;
-	const char *why; /* it is refused, or NULL */
-	unsigned status;
-	size_t dropped; /* bytes of a refused one's body */
-	bool counted;
-};
-
-static struct net_watched *watched(struct MHD_Connection *c)
+struct net_watched *net_server_watched(struct MHD_Connection *m)
 {
 	const union MHD_ConnectionInfo *i =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		MHD_get_connection_info(m, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return i ? i->socket_context : NULL;
 }
 
-static int socket_of(struct MHD_Connection *c)
+int net_server_socket(struct MHD_Connection *m)
 {
 	const union MHD_ConnectionInfo *i =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+		MHD_get_connection_info(m, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 	return i ? i->connect_fd : -1;
-}
-
-static void sleep_request(struct net_request *q)
-{
-	MHD_suspend_connection(q->connection);
-}
-
-static void resume_request(struct net_request *q)
-{
-	MHD_resume_connection(q->connection);
-}
-
-/* ---- what a request says ---- */
-
-static bool valid(const char *text)
-{
-	size_t n = strlen(text), k;
-
-	for (; n; text += k, n -= k)
-		if (!(k = utf8_length((const unsigned char *)text, n)))
-			return false;
-	return true;
-}
-
-static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind, const char *name,
-				  const char *value)
-{
-	struct coming *c = cls;
-	bool query = kind == MHD_GET_ARGUMENT_KIND;
-
-	if (query && (!valid(name) || (value && !valid(value)))) {
-		c->status = 400;
-		c->why = "the query is not UTF-8";
-	}
-	return net_request_field(c->q, query, name, value) ? MHD_YES : MHD_NO;
-}
-
-static void numeric(const struct sockaddr *a, socklen_t n, char *out, socklen_t size)
-{
-	if (getnameinfo(a, n, out, size, NULL, 0, NI_NUMERICHOST))
-		*out = 0;
-}
-
-static const char *single(const struct net_call *call, const char *name)
-{
-	return net_call_header(call, name);
-}
-
-/* Whether it is let in. */
-static void guard(struct net_server *s, struct coming *c)
-{
-	const struct net_request *q = c->q;
-	struct net_call call = { .request = c->q };
-	struct net_asking a = { .path = q->path,
-				.host = single(&call, "Host"),
-				.origin = single(&call, "Origin"),
-				.site = single(&call, "Sec-Fetch-Site"),
-				.mode = single(&call, "Sec-Fetch-Mode"),
-				.authorization = single(&call, "Authorization") };
-	struct sockaddr_storage here;
-	socklen_t n = sizeof(here);
-	char address[64] = "";
-
-	if (!s->opt.guard || c->why)
-		return;
-	for (size_t i = 0; i < q->headers.n; i++)
-		a.nhosts += !strcasecmp(q->headers.v[i].name, "Host");
-	if (getsockname(q->fd, (struct sockaddr *)&here, &n) == 0)
-		numeric((struct sockaddr *)&here, n, address, sizeof(address));
-	a.here = address;
-	c->status = net_guard_ask(s->opt.guard, &a, &c->why);
-}
-
-static void too_long(struct net_server *s, struct coming *c, uint64_t length)
-{
-	if (!c->why && length > s->opt.body_max) {
-		c->status = 413;
-		c->why = "the request's body is too long";
-	}
-}
-
-static struct coming *begin(struct net_server *s, struct MHD_Connection *m, const char *url,
-			    const char *method)
-{
-	const union MHD_ConnectionInfo *peer =
-		MHD_get_connection_info(m, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	struct coming *c = calloc(1, sizeof(*c));
-	struct net_call call;
-	const char *length;
-
-	if (!c || !(c->q = net_request_new(&s->all, socket_of(m), method, url))) {
-		free(c);
-		return NULL;
-	}
-	c->q->connection = m;
-	c->q->suspend = sleep_request;
-	c->q->resume = resume_request;
-	if (peer && peer->client_addr)
-		numeric(peer->client_addr,
-			peer->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								 : sizeof(struct sockaddr_in),
-			c->q->peer, sizeof(c->q->peer));
-	MHD_get_connection_values(m, MHD_HEADER_KIND, keep_field, c);
-	MHD_get_connection_values(m, MHD_GET_ARGUMENT_KIND, keep_field, c);
-	if (!valid(url)) {
-		c->status = 400;
-		c->why = "the path is not UTF-8";
-	}
-	guard(s, c);
-	call.request = c->q;
-	length = single(&call, "Content-Length");
-	too_long(s, c, length ? strtoull(length, NULL, 10) : 0);
-	return c;
-}
-
-/* ---- answers ---- */
-
-static ssize_t take(void *cls, uint64_t pos, char *to, size_t max)
-{
-	int64_t n = net_request_take(cls, to, max);
-
-	(void)pos;
-	return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : n;
-}
-
-static struct MHD_Response *response_of(struct net_request *q)
-{
-	struct net_reply *r = &q->reply;
-	struct MHD_Response *a;
-
-	if (q->state == NET_STREAMING)
-		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, take, q,
-							 NULL);
-	if (r->body.failed || r->headers.failed) {
-		buf_free(&r->body);
-		buf_free(&r->headers);
-		r->status = 500;
-	}
-	/* libmicrohttpd frees the body with free(), as buf_free would. */
-	a = MHD_create_response_from_buffer(r->body.n, r->body.n ? r->body.p : "",
-					    r->body.n ? MHD_RESPMEM_MUST_FREE
-						      : MHD_RESPMEM_PERSISTENT);
-	if (a && r->body.n)
-		r->body = (struct buf){ 0 };
-	return a;
-}
-
-static void add_headers(struct MHD_Response *a, const struct net_reply *r)
-{
-	const char *p = r->headers.p, *end = p + r->headers.n;
-
-	if (r->status != 204 && r->status != 304)
-		MHD_add_response_header(a, "Content-Type",
-					r->type ? r->type : "text/plain; charset=utf-8");
-	MHD_add_response_header(a, "X-Content-Type-Options", "nosniff");
-	while (p && p < end) {
-		const char *value = p + strlen(p) + 1;
-
-		MHD_add_response_header(a, p, value);
-		p = value + strlen(value) + 1;
-	}
-}
-
-/* Under the request's lock, but for what no handler has seen. */
-static enum MHD_Result send_answer(struct net_server *s, struct MHD_Connection *m,
-				   struct net_request *q)
-{
-	size_t n = q->reply.body.n;
-	struct MHD_Response *a = response_of(q);
-	enum MHD_Result done;
-
-	if (!a)
-		return MHD_NO;
-	add_headers(a, &q->reply);
-	done = MHD_queue_response(m, q->reply.status, a);
-	MHD_destroy_response(a);
-	net_watch_until(s->watch, watched(m),
-			q->state == NET_STREAMING
-				? INT64_MAX
-				: net_now() + s->all.timeout_ns +
-					  (int64_t)(n / SLOWEST) * INT64_C(1000000000));
-	return done;
-}
-
-/* Answered by ourselves, as the dashboard's API says what is wrong. */
-static enum MHD_Result refuse(struct net_server *s, struct MHD_Connection *m, struct net_request *q,
-			      unsigned status, const char *why)
-{
-	struct net_reply *r = &q->reply;
-
-	*r = (struct net_reply){ .status = status, .type = "application/json" };
-	buf_printf(&r->body, "{\"error\":\"%s\"}\n", why);
-	if (status == 401)
-		net_reply_header(r, "WWW-Authenticate", "Bearer");
-	if (status == 503)
-		net_reply_header(r, "Retry-After", "1");
-	return send_answer(s, m, q);
 }
 
 static void handle(void *ctx, struct net_job *job)
@@ -284,7 +54,7 @@ static void handle(void *ctx, struct net_job *job)
 }
 
 /* It is whole: somebody else answers. */
-static enum MHD_Result ask(struct net_server *s, struct MHD_Connection *m, struct coming *c)
+static enum MHD_Result ask(struct net_server *s, struct MHD_Connection *m, struct net_coming *c)
 {
 	struct net_request *q = c->q;
 
@@ -292,7 +62,7 @@ static enum MHD_Result ask(struct net_server *s, struct MHD_Connection *m, struc
 	pthread_mutex_lock(&s->lock);
 	s->answering++;
 	pthread_mutex_unlock(&s->lock);
-	net_watch_until(s->watch, watched(m), INT64_MAX);
+	net_watch_until(s->watch, net_server_watched(m), INT64_MAX);
 	q->state = NET_ASKED;
 	q->refs++;
 	MHD_suspend_connection(m);
@@ -310,21 +80,20 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *m, const
 				      size_t *upload_size, void **state)
 {
 	struct net_server *s = cls;
-	struct coming *c = *state;
-	enum MHD_Result done;
+	struct net_coming *c = *state;
 
 	(void)version;
 	if (!c) {
-		*state = c = begin(s, m, url, method);
+		*state = c = net_coming_begin(s, m, url, method);
 		if (!c)
 			return MHD_NO;
 		/* What is refused anyway is not asked for. */
 		if (c->why && net_call_header(&(struct net_call){ .request = c->q }, "Expect"))
-			return refuse(s, m, c->q, c->status, c->why);
+			return net_answer_refuse(s, m, c->q, c->status, c->why);
 		return MHD_YES;
 	}
 	if (*upload_size) {
-		too_long(s, c, c->q->body.n + *upload_size);
+		net_coming_too_long(s, c, c->q->body.n + *upload_size);
 		if (!c->why)
 			buf_add(&c->q->body, upload, *upload_size);
 		else
@@ -333,25 +102,22 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *m, const
 		return c->dropped > REFUSED_MAX + 2 * s->opt.body_max ? MHD_NO : MHD_YES;
 	}
 	if (c->why)
-		return refuse(s, m, c->q, c->status, c->why);
+		return net_answer_refuse(s, m, c->q, c->status, c->why);
 	if (c->q->body.failed)
-		return refuse(s, m, c->q, 500, "out of memory");
+		return net_answer_refuse(s, m, c->q, 500, "out of memory");
 	if (c->q->state == NET_READING)
 		return ask(s, m, c);
-	pthread_mutex_lock(&c->q->lock);
-	done = send_answer(s, m, c->q);
-	pthread_mutex_unlock(&c->q->lock);
-	return done;
+	return net_answer_send(s, m, c->q);
 }
 
 static void completed(void *cls, struct MHD_Connection *m, void **state,
 		      enum MHD_RequestTerminationCode code)
 {
 	struct net_server *s = cls;
-	struct coming *c = *state;
+	struct net_coming *c = *state;
 
 	(void)code;
-	net_watch_until(s->watch, watched(m), net_now() + s->all.timeout_ns);
+	net_watch_until(s->watch, net_server_watched(m), net_now() + s->all.timeout_ns);
 	if (!c)
 		return;
 	if (c->counted) {
@@ -370,52 +136,12 @@ static void connection(void *cls, struct MHD_Connection *m, void **socket_contex
 	struct net_server *s = cls;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*socket_context = net_watch_add(s->watch, socket_of(m));
+		*socket_context = net_watch_add(s->watch, net_server_socket(m));
 		net_watch_until(s->watch, *socket_context, net_now() + s->all.timeout_ns);
 	} else {
 		net_watch_end(s->watch, *socket_context);
 		*socket_context = NULL;
 	}
-}
-
-/* ---- where ---- */
-
-/* "host:port", ":port" or "port" in two parts; host is loopback when it is not said. */
-static int split(const char *address, char *host, size_t size, const char **port, struct err *e)
-{
-	const char *colon = strrchr(address, ':');
-	size_t n = colon ? (size_t)(colon - address) : 0;
-
-	*port = colon ? colon + 1 : address;
-	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
-		address++;
-		n -= 2;
-	}
-	if (n >= size || !**port || strspn(*port, "0123456789") != strlen(*port) ||
-	    strlen(*port) > 5)
-		return err_set(e, ERR_USAGE, "'%s' is no address to listen on: HOST:PORT is wanted",
-			       address);
-	snprintf(host, size, "%.*s", (int)n, address);
-	if (!n)
-		snprintf(host, size, "127.0.0.1");
-	return 0;
-}
-
-static int bound_address(struct net_server *s, int family, struct err *e)
-{
-	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD);
-	struct sockaddr_storage at;
-	socklen_t n = sizeof(at);
-	char host[INET6_ADDRSTRLEN], port[8];
-
-	if (!info || getsockname(info->listen_fd, (struct sockaddr *)&at, &n) < 0 ||
-	    getnameinfo((struct sockaddr *)&at, n, host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return err_sys(e, "cannot listen on %s", s->opt.address);
-	snprintf(s->address, sizeof(s->address), family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
-		 port);
-	return 0;
 }
 
 /* What libmicrohttpd would print about the connections of others is nobody's business. */
@@ -428,6 +154,7 @@ static void quiet(void *cls, const char *fmt, va_list ap)
 
 static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 {
+	const union MHD_DaemonInfo *info;
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_ALLOW_SUSPEND_RESUME |
 			 MHD_USE_ERROR_LOG | (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0);
 	struct MHD_OptionItem tls[] = {
@@ -453,7 +180,10 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 	if (!s->daemon)
 		return errno ? err_sys(e, "cannot listen on %s", s->opt.address)
 			     : err_set(e, ERR_CANNOT, "cannot listen on %s", s->opt.address);
-	return bound_address(s, at->ai_family, e);
+	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+	if (!info)
+		return err_set(e, ERR_CANNOT, "cannot listen on %s", s->opt.address);
+	return net_listen_text(info->listen_fd, s->opt.address, s->address, sizeof(s->address), e);
 }
 
 static int prepare(struct net_server *s, const struct net_server_options *opt, struct err *e)
@@ -478,22 +208,15 @@ static int prepare(struct net_server *s, const struct net_server_options *opt, s
 int net_server_start(struct net_server **out, const struct net_server_options *opt,
 		     net_handler *handler, void *ctx, struct err *e)
 {
-	struct addrinfo wanted = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-				   .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL, *at;
+	const struct addrinfo *at;
+	struct addrinfo *found;
 	struct net_server *s;
-	const char *port;
-	char host[256];
 	int rc;
 
 	*out = NULL;
-	rc = split(opt->address, host, sizeof(host), &port, e);
+	rc = net_listen_find(opt->address, &found, &at, e);
 	if (rc)
 		return rc;
-	rc = getaddrinfo(host, port, &wanted, &found);
-	if (rc)
-		return err_set(e, ERR_CANNOT, "cannot listen on %s: %s", opt->address,
-			       gai_strerror(rc));
 	s = calloc(1, sizeof(*s));
 	rc = s ? 0 : err_nomem(e);
 	if (!rc) {
@@ -502,9 +225,6 @@ int net_server_start(struct net_server **out, const struct net_server_options *o
 		s->ctx = ctx;
 		rc = prepare(s, opt, e);
 	}
-	/* A name may have both; the older family is what people type. */
-	for (at = found; at->ai_next && at->ai_family != AF_INET;)
-		at = at->ai_next;
 	if (!rc)
 		rc = start(s, at, e);
 	freeaddrinfo(found);
