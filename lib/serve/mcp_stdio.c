@@ -6,6 +6,7 @@
 #include "lib/serve/mcp_stdio.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 #define CALLS	8
 #define WAITING 256
 #define CHUNK	65536
+#define LAST_MS 300 /* for a client to take what is being written when we are told to end */
 
 struct job {
 	struct job *next;
@@ -35,8 +37,9 @@ struct stdio {
 	struct mcp_way way;
 
 	pthread_mutex_t writing;
-	atomic_bool gone;  /* nobody reads, or we were told to end */
-	struct err broken; /* under writing: the first write that failed */
+	atomic_bool gone; /* nobody reads, or we were told to end */
+	bool cut; /* under writing: a line was not written whole, and nothing may follow it… */
+	struct err broken; /* …since that failed; code 0: since we were told to end */
 
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake, idle;
@@ -46,6 +49,37 @@ struct stdio {
 	bool ending;
 };
 
+/* As much as a pipe that can be written to takes without waiting for its reader: a client that does not read must not keep us
+ * when we are told to end. Once we are, it has a little time left for each piece. */
+static int write_line(struct stdio *s, const char *p, size_t n, struct err *e)
+{
+	struct pollfd fds[2] = { { .fd = s->io->out, .events = POLLOUT },
+				 { .fd = s->io->stop, .events = POLLIN } };
+	bool told = false;
+
+	while (n) {
+		size_t piece = n < PIPE_BUF ? n : PIPE_BUF;
+		int ready = poll(fds, told ? 1 : 2, told ? LAST_MS : -1);
+
+		if (ready < 0 && errno != EINTR)
+			return err_sys(e, "cannot write to the client");
+		if (ready < 0)
+			continue;
+		if (fds[0].revents) {
+			int rc = write_all(s->io->out, p, piece, e);
+
+			if (rc)
+				return rc;
+			p += piece;
+			n -= piece;
+		} else if (told) {
+			return ERR_CLOSED;
+		}
+		told = told || fds[1].revents;
+	}
+	return 0;
+}
+
 static void put(struct stdio *s, struct buf *line)
 {
 	struct err e = { 0 };
@@ -54,7 +88,8 @@ static void put(struct stdio *s, struct buf *line)
 		return;
 	buf_putc(line, '\n');
 	pthread_mutex_lock(&s->writing);
-	if (!s->broken.code && write_all(s->io->out, line->p, line->n, &e)) {
+	if (!s->cut && write_line(s, line->p, line->n, &e)) {
+		s->cut = true;
 		s->broken = e;
 		atomic_store(&s->gone, true);
 	}

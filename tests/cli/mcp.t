@@ -5,15 +5,18 @@
 # what is hostile. The server is a table of fixtures behind the product's protocol room (tests/consumers/mcp_server.c).
 
 import base64
+import fcntl
 import http.client
 import json
 import os
 import queue
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 
@@ -373,6 +376,20 @@ c.send(call(1, "wait", {"ms": 1000000}, progressToken=1))
 c.next()
 c.p.send_signal(signal.SIGTERM)
 tap.same(c.p.wait(WAIT), 0, "told to end while a call runs, it ends")
+for slow in (False, True):
+    p = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    fcntl.fcntl(p.stdout, fcntl.F_SETPIPE_SZ, 4096)  # one page: with anything in it nobody is told that there is room
+    question = call(1, "echo", {"op": "x" * 20}) if slow else request(1, "tools/list")
+    p.stdin.write(b"".join(json.dumps(question).encode() + b"\n" for i in range(100)))
+    p.stdin.flush()
+    until = time.monotonic() + WAIT
+    held = lambda: struct.unpack("i", fcntl.ioctl(p.stdout, termios.FIONREAD, b"\0\0\0\0"))[0]  # noqa: E731
+    while not held() and time.monotonic() < until:
+        time.sleep(0.01)
+    tap.ok(held() > 0, "a client that does not read: there is no room for a second answer")
+    p.send_signal(signal.SIGTERM)
+    tap.same(p.wait(WAIT), 0, f"told once, the server ends, {'and calls that answer' if slow else 'and whoever answers at once'}")
+    p.stdout.close()
 p = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 p.stdout.close()
 try:
