@@ -3,7 +3,7 @@
  * Host tracks of target threads: one event per off-CPU interval, at its end, and while a target waits for a
  * CPU, one event per stretch of another task running there. Having task storage is what makes a thread one to
  * follow (follow.bpf.c): it is never made here in the scheduler, where memory must not be asked for.
- * How long a woken thread waited is the kernel's own figure, the one behind /proc/TID/schedstat.
+ * A woken thread waits since its wake-up was seen, or since the kernel queued it (schedstat's figure), whichever was first.
  */
 #define KERNEL_LOADS
 #include "bpf/file.h"
@@ -45,16 +45,27 @@ static __always_inline u64 queued(struct task_struct *task, u64 now)
 	return now - clock_since(task, task->sched_info.last_queued);
 }
 
-/* How long it waited since it left the CPU, over all run queues it was on. */
-static __always_inline u64 waited(struct task_struct *task, struct sched_state *s, u64 now)
+/* How long it waited since it was woken, over all run queues it was on. own: the end of that in which the CPU was its own by
+ * the kernel's account. A CPU that idles, or that somebody has to leave for it, is given with the wake-up: the kernel's clock
+ * stands still until it has switched. */
+static __always_inline u64 waited(struct task_struct *task, struct sched_state *s, u64 now,
+				  u64 *own)
 {
-	u64 wait, dur = now - s->out_ns;
+	u64 wait = 0, dur = now - s->out_ns, delay, since;
 
+	*own = 0;
 	if (s->preempted)
 		return dur;
-	if (!bpf_core_field_exists(task->sched_info.run_delay))
-		return s->ready_ns ? now - s->ready_ns : 0;
-	wait = task->sched_info.run_delay - s->run_delay + (now - queued(task, now));
+	if (s->ready_ns && s->ready_ns < now)
+		wait = now - s->ready_ns;
+	if (bpf_core_field_exists(task->sched_info.run_delay)) {
+		since = now - queued(task, now);
+		delay = task->sched_info.run_delay - s->run_delay + since;
+		if (delay > wait)
+			wait = delay;
+		else if (!since)
+			*own = wait - delay;
+	}
 	return wait < dur ? wait : dur;
 }
 
@@ -154,7 +165,7 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 					struct task_state *from_st)
 {
 	struct sched_state *s = &st->sched;
-	u64 out = s->out_ns, occupied = 0, stolen = s->stolen_ns;
+	u64 out = s->out_ns, occupied = 0, stolen = s->stolen_ns, own;
 	u32 waker_kind = s->waker_kind;
 	bool known;
 	struct wire_offcpu *w;
@@ -191,7 +202,8 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->end_ns = now;
 	w->dur_ns = now - out;
 	s->out_ns = out;
-	w->wait_ns = waited(task, s, now);
+	w->wait_ns = waited(task, s, now, &own);
+	w->own_ns = own < occupied ? own : occupied;
 	s->out_ns = 0;
 	w->throttled_ns = throttle_ends(s, task);
 	if (w->throttled_ns > w->wait_ns)
@@ -241,7 +253,9 @@ static __always_inline void steal_moves(struct sched_state *s, struct task_struc
 static __always_inline void woken_unseen(struct task_struct *task, struct sched_state *s,
 					 struct cpu_track *track, u32 cpu, u64 now)
 {
-	s->ready_ns = now - waited(task, s, now);
+	u64 own;
+
+	s->ready_ns = now - waited(task, s, now, &own);
 	wait_begins(s, track, cpu, s->ready_ns);
 }
 

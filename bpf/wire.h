@@ -232,7 +232,7 @@ struct python_process {
 };
 
 /* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it: most waits have
- * only that one. 96 bytes. */
+ * only that one. 104 bytes. */
 struct wire_offcpu {
 	__u8 kind;
 	__u8 flags;	  /* enum offcpu_flag */
@@ -246,6 +246,7 @@ struct wire_offcpu {
 	__u64 stolen_ns; /* part of the wait */
 	__u64 object;
 	__u64 occupied_ns; /* up to the end of the interval; 0: no slice */
+	__u64 own_ns;	   /* the end of the slice in which the CPU was given to the thread already */
 	__u32 occupant;	   /* tid, 0: the CPU was idle */
 	__u32 waker;	   /* tid */
 	__u32 stack;

@@ -16,9 +16,18 @@
 /* Many small takers are only a finding of their own when together they take this much of wall time. */
 #define SEVERAL_SHARE 0.05
 
+/* alike: what the host took in like manner, and in none that is known. */
 struct measure {
-	uint64_t ns, count, worst, wall, host;
+	uint64_t ns, count, worst, wall, alike;
 };
+
+/* Waiting for a CPU is one thing whoever is the reason, as are locks and disks: a disk is as slow beside a hog. */
+static bool is_alike(enum cause_family f, enum cause_family to)
+{
+	bool cpu = f == FAMILY_CPU || f == FAMILY_THROTTLED;
+
+	return f == to || f == FAMILY_COUNT || (cpu && (to == FAMILY_CPU || to == FAMILY_THROTTLED));
+}
 
 static struct measure measure_of(struct cause *c, const struct tally_group *g, int64_t pane)
 {
@@ -31,15 +40,15 @@ static struct measure measure_of(struct cause *c, const struct tally_group *g, i
 		m.ns = g->ns;
 		m.count = g->count;
 		m.wall = cause_wall_ns(c);
-		m.host = p->host_ns;
+		for (unsigned f = 0; f <= FAMILY_COUNT; f++)
+			m.alike += is_alike(f, g->family) ? p->taken_ns[f] : 0;
 		return m;
 	}
-	for (size_t i = 0; i < g->rows.n; i++) {
-		m.ns += tally_window(c->tally.rows.v[g->rows.v[i]].panes, pane, &count);
-		m.count += count;
-	}
+	m.ns = tally_window(g->panes, pane, &m.count);
 	m.wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
-	m.host = tally_window(p->host_panes, pane, &count);
+	for (unsigned f = 0; f <= FAMILY_COUNT; f++)
+		m.alike += is_alike(f, g->family) ? tally_window(p->taken_panes[f], pane, &count)
+						  : 0;
 	return m;
 }
 
@@ -47,7 +56,7 @@ static bool material(const struct cause *c, const struct measure *m, double min_
 {
 	return m->ns >= c->opt.min_lost_ns && m->count >= c->opt.min_count && m->wall > 0 &&
 	       (double)m->worst >= min_share * (double)m->wall &&
-	       (double)m->ns >= c->opt.min_explained * (double)m->host;
+	       (double)m->ns >= c->opt.min_explained * (double)m->alike;
 }
 
 static int tell(struct cause *c, struct tally_group *g, struct err *e)

@@ -174,6 +174,14 @@ static void wait_at(struct tally_group *g, unsigned cpu, uint64_t ns)
 	g->cpu_us[cpu] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
+/* Whether the thread waited for another of its process, which was kept by this one: that one's interval has ended before. */
+static bool counted(const struct tally *t, const struct line_piece *p, const struct line_culprit *c)
+{
+	const struct line_culprit *holder = c ? culprit_get(t->culprits, c->via) : NULL;
+
+	return holder && holder->process == p->process;
+}
+
 /* Book ns of a category of this interval for a culprit (base and with its path; 0: nobody to name). */
 static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uint32_t culprit,
 		 uint64_t ns, int64_t pane)
@@ -200,10 +208,13 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 			return false;
 		row->group = at;
 	}
+	if (counted(t, p, c))
+		return true;
 	g = &t->groups.v[at];
 	g->ns += ns;
 	g->count++;
 	g->part_ns[part] += ns;
+	tally_pane_add(g->panes, pane, ns, 1);
 	g->last_ns = p->end_ns;
 	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS)
 		wait_at(g, (unsigned)cpu, ns);
@@ -229,13 +240,27 @@ static void named_now(struct tally *t, uint32_t thread, unsigned part, uint64_t 
 		row->ns -= ns < row->ns ? ns : row->ns;
 }
 
+static void taken(struct tally_process *proc, enum cause_family f, uint64_t ns, uint64_t not_lost,
+		  int64_t pane)
+{
+	/* More: with waits before this one, which were counted. */
+	uint64_t before = not_lost > ns ? not_lost - ns : 0;
+
+	ns -= not_lost < ns ? not_lost : ns;
+	before = before < proc->taken_ns[f] ? before : proc->taken_ns[f];
+	proc->taken_ns[f] += ns - before;
+	proc->host_ns += ns - before;
+	tally_pane_add(proc->taken_panes[f], pane, ns, 1);
+}
+
 bool tally_interval(struct tally *t, const struct line_piece *p)
 {
-	struct tally_process *proc;
-	uint64_t host = parts_sum(p->parts, PARTS_HOST), named[PART_COUNT] = { 0 }, moved_on = 0;
+	uint64_t host[FAMILY_COUNT + 1] = { 0 }, not_lost[FAMILY_COUNT + 1] = { 0 };
+	uint64_t named[PART_COUNT] = { 0 };
 	int64_t pane = p->end_ns / TALLY_PANE_NS;
+	struct tally_process *proc;
 
-	if (host == 0)
+	if (!(p->parts->mask & PARTS_HOST))
 		return true;
 	if (!tally_thread(t, p->process, p->thread))
 		return false;
@@ -244,28 +269,29 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 		return false;
 	for (unsigned i = 0; i < p->parts->nculprits; i++) {
 		const struct part_culprit *c = &p->parts->c[i];
+		const struct line_culprit *who = culprit_get(t->culprits, c->culprit);
 
 		if (!(PARTS_HOST >> c->part & 1))
 			continue;
 		named[c->part] += c->ns;
-		if (tally_moves_on(t, p->thread, culprit_get(t->culprits, c->culprit)))
-			moved_on += c->ns;
+		if (tally_moves_on(t, p->thread, who) || counted(t, p, who))
+			not_lost[family_of(c->part)] += c->ns;
 		if (!book(t, p, c->part, c->culprit, c->ns, pane))
 			return false;
 	}
-	if (moved_on > host) /* with waits before this one, which were counted */
-		proc->host_ns -= moved_on - host < proc->host_ns ? moved_on - host : proc->host_ns;
-	host -= moved_on < host ? moved_on : host;
-	proc->host_ns += host;
-	tally_pane_add(proc->host_panes, pane, host, 1);
 	for (uint32_t m = p->parts->mask & PARTS_HOST; m; m &= m - 1) {
 		unsigned part = (unsigned)__builtin_ctz(m);
 
+		host[family_of(part)] += p->parts->ns[part];
 		if (named[part] > p->parts->ns[part])
 			named_now(t, p->thread, part, named[part] - p->parts->ns[part]);
 		if (p->parts->ns[part] > named[part] &&
 		    !book(t, p, part, 0, p->parts->ns[part] - named[part], pane))
 			return false;
+	}
+	for (unsigned f = 0; f <= FAMILY_COUNT; f++) {
+		if (host[f] || not_lost[f])
+			taken(proc, f, host[f], not_lost[f], pane);
 	}
 	return true;
 }

@@ -80,7 +80,10 @@ struct tally_group {
 	uint32_t process, culprit; /* culprit: base id; 0: all culprits of the family together */
 	enum cause_family family;
 	int64_t first_ns, last_ns;
+	/* What a thread waits for a lock while a thread of the same process that has it is kept is that one's loss already: in
+	 * the rows of both, here once. */
 	uint64_t ns, count, part_ns[PART_COUNT];
+	struct tally_pane panes[TALLY_PANES];
 	struct tally_worst worst[TALLY_WORST]; /* intervals, longest first */
 	uint32_t cpu_us[TALLY_CPUS]; /* how long the victim waited where; CPUs beyond are not kept */
 	VEC(uint32_t) rows, hits;    /* positions */
@@ -97,8 +100,9 @@ struct tally_process {
 	bool seen, busy;	       /* busy: as of a thread, any of them */
 	int64_t first_ns, last_ns;
 	uint64_t calls;
-	uint64_t host_ns; /* taken by the host, all rows */
-	struct tally_pane host_panes[TALLY_PANES];
+	uint64_t host_ns; /* taken by the host: of all families, and what belongs to none */
+	uint64_t taken_ns[FAMILY_COUNT + 1]; /* that by family, with what belongs to none at the end */
+	struct tally_pane taken_panes[FAMILY_COUNT + 1][TALLY_PANES];
 	VEC(uint32_t) groups;
 	VEC(uint32_t) threads; /* world ids, in order of appearance */
 };

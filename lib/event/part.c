@@ -12,7 +12,7 @@ static const struct {
 	[PART_SELF] = { "self", "on CPU, own code" },
 	[PART_PREEMPTED] = { "preempted", "preempted" },
 	[PART_RUNQ] = { "runqueue", "woken, waiting for a busy CPU" },
-	[PART_CPU_IDLE] = { "wakeup", "woken, waiting for an idle CPU" },
+	[PART_CPU_IDLE] = { "wakeup", "woken, waiting for its CPU to wake up or switch" },
 	[PART_WAIT_UNKNOWN] = { "wait_unknown", "waiting for a CPU, occupant not recorded" },
 	[PART_THROTTLED] = { "throttled", "throttled by a CPU quota" },
 	[PART_STOLEN] = { "stolen", "stolen by the hypervisor" },

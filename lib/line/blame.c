@@ -83,7 +83,8 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 		if (covered > ns)
 			share = (uint64_t)((unsigned __int128)share * ns / covered);
 		left -= share;
-		if (p && p->tgid == 0) {
+		/* Its own when it was woken: nobody takes what it takes to switch. */
+		if ((p && p->tgid == 0) || (ans->v[i].thread == victim && part == PART_RUNQ)) {
 			parts_add(out, PART_CPU_IDLE, 0, share);
 			continue;
 		}
@@ -156,6 +157,13 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 	if (losses_within(b->losses, from, to) || (h && !wakers_covers(&h->wakers, from, to)))
 		who = 0;
 	parts_add(out, PART_LOCK, who, left);
+}
+
+void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder, bool gil,
+		     int64_t from, int64_t to, struct parts *out)
+{
+	if (to > from)
+		blame_holder(b, th, holder, gil, from, to, 0, out);
 }
 
 static bool is_mutex(const struct event *ev, const struct op_def *def)

@@ -42,4 +42,8 @@ struct blame_result {
 void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
 		  const struct op_def *def, struct blame_result *r);
 
+/* A wait of th for a lock, from..to, of which this thread is known now to have had it: into out, whose it was. */
+void blame_lock_held(const struct blame *b, const struct line_thread *th, uint32_t holder, bool gil,
+		     int64_t from, int64_t to, struct parts *out);
+
 #endif

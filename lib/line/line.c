@@ -180,6 +180,23 @@ static void wants_back(struct line *l, struct line_thread *th, const struct even
 		th->held = 0;
 }
 
+/* Who had the lock while the thread waited for it and was woken by the clock: whoever let it go, but for what kept that one. */
+static void held_before(struct line *l, struct line_thread *th, struct blame_result *r)
+{
+	uint64_t span = (uint64_t)(th->lock_end_ns - th->lock_start_ns);
+
+	parts_clear(&l->between);
+	blame_lock_held(&l->blame, th, r->iv.waker, r->iv.gil, th->lock_start_ns, th->lock_end_ns,
+			&l->between);
+	for (unsigned i = 0; i < l->between.nculprits; i++) {
+		const struct part_culprit *c = &l->between.c[i];
+
+		if (c->part == PART_LOCK)
+			parts_blame(&r->parts, PART_LOCK, c->culprit,
+				    (uint64_t)((unsigned __int128)c->ns * th->lock_ns / span));
+	}
+}
+
 /* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
 static void lock_join(struct line *l, struct line_thread *th, struct blame_result *r)
 {
@@ -194,8 +211,8 @@ static void lock_join(struct line *l, struct line_thread *th, struct blame_resul
 		return;
 	}
 	if (r->iv.part != PART_LOCK || r->lock_holder) {
-		if (again)
-			parts_blame(&r->parts, PART_LOCK, r->lock_holder, th->lock_ns);
+		if (again && r->lock_holder)
+			held_before(l, th, r);
 		if (r->lock_holder)
 			holder_at(l, r, again ? th->lock_start_ns : r->iv.start_ns);
 		th->lock_ns = 0;

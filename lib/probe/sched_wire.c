@@ -67,6 +67,18 @@ static bool take_occupied(struct probe_wire *wire, const struct wire_occupied *o
 	return emit_occupied(wire, o->cpu, o->tid, o->end_ns, o->dur_ns);
 }
 
+/* Up to the end of an interval. A CPU that idled did so until it had switched; of another, the thread has had the end. */
+static bool emit_behind(struct probe_wire *wire, const struct wire_offcpu *o)
+{
+	uint64_t own = o->occupant && o->own_ns < o->occupied_ns ? o->own_ns
+		       : o->occupant				 ? o->occupied_ns
+								 : 0;
+
+	return (own == o->occupied_ns || emit_occupied(wire, o->cpu_in, o->occupant, o->end_ns - own,
+						       o->occupied_ns - own)) &
+	       (!own || emit_occupied(wire, o->cpu_in, o->tid, o->end_ns, own));
+}
+
 static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 {
 	const struct probe_thread *t = probe_wire_thread(wire, o->tid), *waker;
@@ -76,8 +88,7 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 	if (!t || !t->ctx)
 		return false;
 	probe_wire_lost(wire, o->lost);
-	whole = !o->occupied_ns ||
-		emit_occupied(wire, o->cpu_in, o->occupant, o->end_ns, o->occupied_ns);
+	whole = !o->occupied_ns || emit_behind(wire, o);
 	ev.end_ns = (int64_t)o->end_ns;
 	ev.dur_ns = o->dur_ns;
 	ev.depth = o->depth;

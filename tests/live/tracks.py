@@ -47,10 +47,11 @@ def waits(events, tid):
 
 def occupancy(events, tid, truth=None):
     """Who had the CPU while the thread waited for it: ({comm: ns}, ns waited, ns no slice covers, unsound moves).
-    With a truth only of intervals that ended while the workload kept its own account."""
+    With a truth only of intervals that ended while the workload kept its own account. None is the thread itself."""
     slices = collections.defaultdict(list)
     for e in sched(events, "occupied"):
-        slices[e["x"]["cpu"]].append((e["end"] - e["dur"], e["end"], e["threads"]["occupant"][2]))
+        who = e["threads"]["occupant"]
+        slices[e["x"]["cpu"]].append((e["end"] - e["dur"], e["end"], None if who[0] == tid else who[2]))
     who, waited, covered, unsound = collections.Counter(), 0, 0, 0
     for e, pieces, sound in waits(events, tid):
         if truth and not within([e], truth):

@@ -137,6 +137,44 @@ static void gil(struct stage *s, struct actor v, struct actor holder)
 	silent(s, "a thread waits for the interpreter while the one that launches has it");
 }
 
+/* The holder has the interpreter and no CPU: that is the hog's, once, and not the holder's, whether the wait ended by the
+ * clock or by the release in the end. */
+static void gil_kept(struct stage *s, struct actor v, struct actor holder, struct actor hog)
+{
+	static const struct {
+		int64_t from, to;
+		uint64_t hog_ns, lock_ns;
+	} kept[] = {
+		{ MS, 4 * MS, 750 * MS, 750 * MS },
+		{ 5300 * US, 6100 * US, 200 * MS, 1300 * MS },
+		{ MS, 6 * MS, 1250 * MS, 300 * MS },
+	};
+	static const char *kinds[] = { "cpu-preempted", "lock-wait" };
+	uint32_t in = python_stack(s, "augment", 41);
+
+	for (unsigned i = 0; i < 2 * sizeof(kept) / sizeof(*kept); i++) {
+		int64_t from = kept[i / 2].from, to = kept[i / 2].to;
+
+		calls(s, v, OP_CUDA_LAUNCH);
+		for (int64_t t = 0; t < LENGTH; t += 2 * EVERY) {
+			interpreter(s, v, holder, t, in);
+			stage_offcpu(s, holder, 0, t + from, t + to, (uint64_t)(to - from), 3);
+			stage_occupied(s, hog, 3, t + from, t + to);
+		}
+		told_among(s, kinds[i % 2], i % 2 ? "(tid 101)" : "hog (pid 200)",
+			   i % 2 ? kept[i / 2].lock_ns : kept[i / 2].hog_ns);
+	}
+
+	/* the one that launches has it, and no CPU: another that waits for it loses nothing more */
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 0; t < LENGTH; t += 2 * EVERY) {
+		interpreter(s, holder, v, t, in);
+		stage_offcpu(s, v, 0, t + 5300 * US, t + 6100 * US, 800 * US, 3);
+		stage_occupied(s, hog, 3, t + 5300 * US, t + 6100 * US);
+	}
+	tells(s, "cpu-preempted", "hog (pid 200)", 200 * MS);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -246,15 +284,16 @@ int main(void)
 	silent(&s, "a barrier of a worker team");
 
 	gil(&s, v, holder);
+	gil_kept(&s, v, holder, hog);
 
-	/* a lock whose holder was kept from running is not the holder's fault */
+	/* a lock whose holder was kept from running is not the holder's fault, nor lost twice */
 	calls(&s, v, OP_CUDA_LAUNCH);
 	for (t = EVERY; t < LENGTH; t += EVERY) {
 		stage_lock(&s, v, 0, t, t + MS, t + MS, holder, 0x1000);
 		stage_offcpu(&s, holder, 0, t - MS, t + MS - 10 * US, 2 * MS - 10 * US, 3);
 		stage_occupied(&s, hog, 3, t - MS, t + MS - 10 * US);
 	}
-	tells(&s, "cpu-preempted", "hog (pid 200)", 499 * (3 * MS - 20 * US));
+	tells(&s, "cpu-preempted", "hog (pid 200)", 499 * (2 * MS - 10 * US));
 
 	/* disk-stall */
 	calls(&s, v, OP_CUDA_LAUNCH);

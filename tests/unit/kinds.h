@@ -115,6 +115,8 @@ static inline void told_among(struct stage *s, const char *kind, const char *cul
 		like(c->summary.p, culprit, "%s: names the culprit", kind);
 		is_u64(c->lost_ns, lost_ns, "%s: the time", kind);
 	}
+	for (size_t i = 0; i < p.list.v.n && n != 1; i++)
+		printf("# %s\n", p.list.v.v[i].summary.p);
 	ok(n == 1, "%s: one chain of it", kind);
 	chain_list_free(&p.list);
 }

@@ -217,6 +217,25 @@ static void throttle(void)
 	stage_free(&s);
 }
 
+/* Woken at 60, while the hog has the CPU, which is the thread's own from 75 on: the hog took 15. */
+static void given(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     hog = stage_actor(&s, 200, 200, 1, "hog");
+	struct told t;
+	struct line *l;
+
+	stage_occupied(&s, hog, 0, 60, 75);
+	stage_occupied(&s, v, 0, 75, 100);
+	stage_offcpu(&s, v, 0, 0, 100, 40, 0);
+	l = play(&s, &t);
+	is_u64(parts_get(&t.off_parts[0], PART_RUNQ), 15, "woken: the hog had the CPU");
+	is_u64(parts_get(&t.off_parts[0], PART_CPU_IDLE), 25, "woken: it switched");
+	line_free(l);
+	stage_free(&s);
+}
+
 static void locks(void)
 {
 	struct stage s = stage_new();
@@ -404,6 +423,7 @@ int main(void)
 	stolen();
 	slices();
 	throttle();
+	given();
 	locks();
 	device();
 	broken();

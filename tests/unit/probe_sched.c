@@ -143,6 +143,20 @@ static void test_offcpu(void)
 	is_u64(column(&got[1], COL_FUTEX_VAL, 0), 2, "futex value");
 
 	ngot = 0;
+	o.own_ns = 40;
+	probe_wire_record(wire, &o, sizeof(o));
+	is_int(ngot, 3, "given the CPU when it was woken: two slices");
+	ok(got[0].end_ns == 8960 && got[0].dur_ns == 210, "the other's ends then");
+	ok(got[1].end_ns == 9000 && got[1].dur_ns == 40, "and its own begins");
+	is_str(who(column(&got[1], COL_OCCUPANT, 0)), "work", "which is its own");
+	ngot = 0;
+	o.occupant = 0;
+	probe_wire_record(wire, &o, sizeof(o));
+	ok(ngot == 2 && got[0].dur_ns == 250, "of a CPU that idled there is one");
+	o.occupant = 9;
+	o.own_ns = 0;
+
+	ngot = 0;
 	o.object = 0x7e00;
 	o.occupied_ns = 0;
 	probe_wire_record(wire, &o, sizeof(o));
