@@ -153,6 +153,35 @@ static void behind_the_wait(struct stage *s, struct actor v, struct actor worker
 		   GAPS * 1800 * US);
 }
 
+/* Between two steps it waits for a connection; of every `lossy` of them the network loses a segment, 0: of none. */
+static void remote(struct stage *s, struct actor v, unsigned lossy)
+{
+	for_steps(t)
+	{
+		int64_t from = t + 8 * MS + 100 * US, to = from + 1800 * US;
+
+		work(s, v, t, 8, t + 8 * MS);
+		blocked(s, v, from, 1800 * US, OBJECT_SOCKET);
+		stage_set(stage_event(s, OP_NET_SOCKET, v.ctx, 0, from, to), COL_SOCKET, 5);
+		if (lossy && t / STEP % lossy == 0)
+			stage_set(stage_event(s, OP_NET_RETRANSMIT, v.ctx, 0, from + MS, from + MS),
+				  COL_SOCKET, 5);
+	}
+}
+
+/* What the network took is the network's, and no idle device beside. */
+static void idle_or_lossy(struct stage *s, struct actor v)
+{
+	remote(s, v, 0);
+	tells(s, "gpu-idle", "a socket", GAPS * 1800 * US);
+	remote(s, v, 1);
+	tells(s, "net-loss", "a peer without address", STEPS * 1800 * US);
+	remote(s, v, 2);
+	told_among(s, "net-loss", "a peer without address", STEPS / 2 * 1800 * US);
+	remote(s, v, 2);
+	told_among(s, "gpu-idle", "a socket", (GAPS - STEPS / 2) * 1800 * US);
+}
+
 static void idle_or_not(struct stage *s, struct actor v, struct actor other)
 {
 	for_steps(t)
@@ -411,7 +440,11 @@ int main(void)
 
 	streams();
 	idle_by_state(&s, v, worker);
+<<<<<<< HEAD
 	behind_the_wait(&s, v, worker, cache);
+=======
+	idle_or_lossy(&s, v);
+>>>>>>> 2a4f227 (Unit tests: what the network took is no idle device)
 	idle_or_not(&s, v, other);
 	shared_device(&s, v, peer);
 	shared(&s, v, peer);
