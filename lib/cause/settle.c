@@ -26,7 +26,8 @@ static bool is_alike(enum cause_family f, enum cause_family to)
 {
 	bool cpu = f == FAMILY_CPU || f == FAMILY_THROTTLED;
 
-	return f == to || f == FAMILY_COUNT || (cpu && (to == FAMILY_CPU || to == FAMILY_THROTTLED));
+	return f == to || f == FAMILY_COUNT ||
+	       (cpu && (to == FAMILY_CPU || to == FAMILY_THROTTLED));
 }
 
 static struct measure measure_of(struct cause *c, const struct tally_group *g, int64_t pane)
@@ -47,8 +48,8 @@ static struct measure measure_of(struct cause *c, const struct tally_group *g, i
 	m.ns = tally_window(g->panes, pane, &m.count);
 	m.wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
 	for (unsigned f = 0; f <= FAMILY_COUNT; f++)
-		m.alike += is_alike(f, g->family) ? tally_window(p->taken_panes[f], pane, &count)
-						  : 0;
+		m.alike +=
+			is_alike(f, g->family) ? tally_window(p->taken_panes[f], pane, &count) : 0;
 	return m;
 }
 

@@ -101,7 +101,8 @@ struct tally_process {
 	int64_t first_ns, last_ns;
 	uint64_t calls;
 	uint64_t host_ns; /* taken by the host: of all families, and what belongs to none */
-	uint64_t taken_ns[FAMILY_COUNT + 1]; /* that by family, with what belongs to none at the end */
+	uint64_t taken_ns[FAMILY_COUNT +
+			  1]; /* that by family, with what belongs to none at the end */
 	struct tally_pane taken_panes[FAMILY_COUNT + 1][TALLY_PANES];
 	VEC(uint32_t) groups;
 	VEC(uint32_t) threads; /* world ids, in order of appearance */

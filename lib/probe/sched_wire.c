@@ -74,8 +74,8 @@ static bool emit_behind(struct probe_wire *wire, const struct wire_offcpu *o)
 		       : o->occupant				 ? o->occupied_ns
 								 : 0;
 
-	return (own == o->occupied_ns || emit_occupied(wire, o->cpu_in, o->occupant, o->end_ns - own,
-						       o->occupied_ns - own)) &
+	return (own == o->occupied_ns || emit_occupied(wire, o->cpu_in, o->occupant,
+						       o->end_ns - own, o->occupied_ns - own)) &
 	       (!own || emit_occupied(wire, o->cpu_in, o->tid, o->end_ns, own));
 }
 

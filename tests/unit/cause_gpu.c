@@ -440,11 +440,8 @@ int main(void)
 
 	streams();
 	idle_by_state(&s, v, worker);
-<<<<<<< HEAD
 	behind_the_wait(&s, v, worker, cache);
-=======
 	idle_or_lossy(&s, v);
->>>>>>> 2a4f227 (Unit tests: what the network took is no idle device)
 	idle_or_not(&s, v, other);
 	shared_device(&s, v, peer);
 	shared(&s, v, peer);
