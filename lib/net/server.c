@@ -16,22 +16,6 @@
 #define STOP_NS	    INT64_C(3000000000) /* for answers that stand to be taken when the server stops */
 #define HEADERS_MAX 32768		/* bytes of a request's line and headers; more: 431 */
 
-struct net_watched *net_server_watched(struct MHD_Connection *m)
-{
-	const union MHD_ConnectionInfo *i =
-		MHD_get_connection_info(m, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return i ? i->socket_context : NULL;
-}
-
-int net_server_socket(struct MHD_Connection *m)
-{
-	const union MHD_ConnectionInfo *i =
-		MHD_get_connection_info(m, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-	return i ? i->connect_fd : -1;
-}
-
 static void handle(void *ctx, struct net_job *job)
 {
 	struct net_request *q = (struct net_request *)job;
@@ -62,7 +46,7 @@ static enum MHD_Result ask(struct net_server *s, struct MHD_Connection *m, struc
 	pthread_mutex_lock(&s->lock);
 	s->answering++;
 	pthread_mutex_unlock(&s->lock);
-	net_watch_until(s->watch, net_server_watched(m), INT64_MAX);
+	net_watch_until(s->watch, net_answer_watched(m), INT64_MAX);
 	q->state = NET_ASKED;
 	q->refs++;
 	MHD_suspend_connection(m);
@@ -117,7 +101,7 @@ static void completed(void *cls, struct MHD_Connection *m, void **state,
 	struct net_coming *c = *state;
 
 	(void)code;
-	net_watch_until(s->watch, net_server_watched(m), net_now() + s->all.timeout_ns);
+	net_watch_until(s->watch, net_answer_watched(m), net_now() + s->all.timeout_ns);
 	if (!c)
 		return;
 	if (c->counted) {
@@ -136,7 +120,7 @@ static void connection(void *cls, struct MHD_Connection *m, void **socket_contex
 	struct net_server *s = cls;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*socket_context = net_watch_add(s->watch, net_server_socket(m));
+		*socket_context = net_watch_add(s->watch, net_coming_socket(m));
 		net_watch_until(s->watch, *socket_context, net_now() + s->all.timeout_ns);
 	} else {
 		net_watch_end(s->watch, *socket_context);

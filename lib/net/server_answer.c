@@ -5,6 +5,14 @@
 #define SLOWEST	     4096 /* bytes a second in which an answer has to be taken at least */
 #define STREAM_PIECE 16384
 
+struct net_watched *net_answer_watched(struct MHD_Connection *m)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(m, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return i ? i->socket_context : NULL;
+}
+
 static ssize_t take(void *cls, uint64_t pos, char *to, size_t max)
 {
 	int64_t n = net_request_take(cls, to, max);
@@ -71,7 +79,7 @@ enum MHD_Result net_answer_send(struct net_server *s, struct MHD_Connection *m,
 		add_headers(a, &r);
 		done = MHD_queue_response(m, r.status, a);
 		MHD_destroy_response(a);
-		net_watch_until(s->watch, net_server_watched(m),
+		net_watch_until(s->watch, net_answer_watched(m),
 				streams ? INT64_MAX
 					: net_now() + s->all.timeout_ns +
 						  (int64_t)(n / SLOWEST) * INT64_C(1000000000));

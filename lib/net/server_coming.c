@@ -8,6 +8,14 @@
 #include "lib/base/utf8.h"
 #include "lib/net/server_state.h"
 
+int net_coming_socket(struct MHD_Connection *m)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(m, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return i ? i->connect_fd : -1;
+}
+
 static void sleep_request(struct net_request *q)
 {
 	MHD_suspend_connection(q->connection);
@@ -94,7 +102,7 @@ struct net_coming *net_coming_begin(struct net_server *s, struct MHD_Connection 
 	struct net_call call;
 	const char *length;
 
-	if (!c || !(c->q = net_request_new(&s->all, net_server_socket(m), method, url))) {
+	if (!c || !(c->q = net_request_new(&s->all, net_coming_socket(m), method, url))) {
 		free(c);
 		return NULL;
 	}

@@ -36,17 +36,16 @@ struct net_coming {
 	bool counted;
 };
 
-/* NULL: none, out of memory. */
-struct net_watched *net_server_watched(struct MHD_Connection *m);
 /* -1: it has none. */
-int net_server_socket(struct MHD_Connection *m);
-
+int net_coming_socket(struct MHD_Connection *m);
 /* A request whose head has come; NULL: out of memory. Why it is refused stands in it. */
 struct net_coming *net_coming_begin(struct net_server *s, struct MHD_Connection *m, const char *url,
 				    const char *method);
 /* So many bytes of a body are more than may come. */
 void net_coming_too_long(struct net_server *s, struct net_coming *c, uint64_t length);
 
+/* What is known of a connection for watch.h. NULL: nothing, out of memory. */
+struct net_watched *net_answer_watched(struct MHD_Connection *m);
 /* In the thread that reads and writes, and under no lock. What stands in the request's reply is taken out of it. */
 enum MHD_Result net_answer_send(struct net_server *s, struct MHD_Connection *m,
 				struct net_request *q);
