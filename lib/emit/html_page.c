@@ -89,27 +89,6 @@ static void causes(struct buf *out, const struct report *r, struct buf *text)
 			selected - shown);
 }
 
-static void breakdown(struct buf *text, const struct report *r)
-{
-	struct json all = json_get(r->chains->analysis, "processes");
-	unsigned shown = 0, left = 0;
-
-	for (size_t i = 0; i < json_length(all); i++) {
-		struct json one = json_at(all, i);
-
-		if (report_shows(r, one) && shown < PROCESSES_SHOWN) {
-			report_breakdown(text, r, one, true);
-			shown++;
-		} else if (report_shows(r, one)) {
-			left++;
-		}
-		json_free(one);
-	}
-	if (left)
-		buf_printf(text, "and %u more processes\n", left);
-	json_free(all);
-}
-
 /* Sections of ingero-stat; which: of VIEW_BIT. What the recording has nothing of is put into *missing. */
 static void sections(struct buf *text, const struct html_page *p, unsigned which, unsigned *missing,
 		     bool *few)
@@ -161,7 +140,7 @@ void html_page(struct buf *out, const struct html_page *p)
 	buf_puts(out, "</header><main>\n");
 	html_course(out, p);
 	causes(out, r, &text);
-	breakdown(&text, r);
+	report_breakdowns(&text, r, PROCESSES_SHOWN, true);
 	part(out, "where", "Where the time went", &text);
 	report_steps_text(&text, r, true);
 	part(out, "steps", "Steps", &text);

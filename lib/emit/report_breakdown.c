@@ -13,7 +13,9 @@
 #include "lib/emit/view_time.h"
 #include "lib/event/part.h"
 
-#define BAR_WIDTH 24
+#define BAR_WIDTH  24
+#define LEAST	   0.001 /* of the time: what is less is one line together */
+#define LEAST_IDLE 0.01	 /* of the longest process's time: of one that makes no calls */
 
 bool report_recorded(const struct report *r, const char *what)
 {
@@ -84,6 +86,14 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
 	buf_puts(out, " calls)\n");
 	for (unsigned i = 0; i < n; i++) {
+		if (v[i].ns < LEAST * all && n - i > 1) {
+			for (unsigned k = i + 1; k < n; k++)
+				v[i].ns += v[k].ns;
+			buf_printf(out, "    %10s %5.1f%%  %*s  %u more, each below 0.1%%\n",
+				   report_ns(t, sizeof(t), v[i].ns), v[i].ns / all * 100, BAR_WIDTH,
+				   "", n - i);
+			break;
+		}
 		buf_printf(out, "    %10s %5.1f%%  ", report_ns(t, sizeof(t), v[i].ns),
 			   v[i].ns / all * 100);
 		if (r->columns == MARKS_COLUMNS)
@@ -96,4 +106,59 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	if (host && !steal)
 		buf_printf(out, "    %10s %6s  %*s  %s (the kernel did not say)\n", "unknown", "",
 			   BAR_WIDTH, "", part_text(PART_STOLEN));
+}
+
+struct candidate {
+	size_t at;
+	bool calling;
+	double ns;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->calling != y->calling)
+		return x->calling ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void report_breakdowns(struct buf *out, const struct report *r, unsigned most, bool color)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+	size_t n = 0, many = json_length(all), shown = 0;
+	struct candidate *v = calloc(many ? many : 1, sizeof(*v));
+	double longest = 0;
+
+	if (!v)
+		out->failed = true;
+	for (size_t i = 0; v && i < many; i++) {
+		struct json p = json_at(all, i);
+
+		if (report_shows(r, p)) {
+			v[n] = (struct candidate){ i, report_number(p, "calling_threads") > 0,
+						   report_number(p, "thread_ns") };
+			longest = v[n].ns > longest ? v[n].ns : longest;
+			n++;
+		}
+		json_free(p);
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_weight);
+	for (; shown < n && shown < most; shown++) {
+		struct json p;
+
+		if (r->npids == 0 && !v[shown].calling && v[shown].ns < LEAST_IDLE * longest)
+			break;
+		p = json_at(all, v[shown].at);
+		report_breakdown(out, r, p, color);
+		json_free(p);
+	}
+	if (n > shown)
+		buf_printf(out, "\n%zu more process%s not shown (-p PID shows one).\n", n - shown,
+			   n - shown == 1 ? "" : "es");
+	free(v);
+	json_free(all);
 }

@@ -20,27 +20,26 @@
 
 void report_text(struct buf *out, const struct report *r, bool color)
 {
-	struct json all = json_get(r->chains->analysis, "processes");
-	unsigned shown = 0, selected = 0, processes = 0;
+	unsigned shown = 0, selected = 0;
 
 	for (size_t i = 0; i < r->chains->v.n; i++)
 		selected += report_selects(r, &r->chains->v.v[i]);
 	if (r->steps) {
 		report_view_steps(out, r, color);
 		report_coverage(out, r);
-		goto out;
+		return;
 	}
 	if (selected == 0)
 		report_verdict_none(out, r);
 	if (r->chains_only) {
 		if (selected)
 			report_view_chains(out, r, color);
-		goto out;
+		return;
 	}
 	if (r->per_process) {
 		report_view_processes(out, r, color);
 		report_coverage(out, r);
-		goto out;
+		return;
 	}
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
 		const struct chain *c = &r->chains->v.v[i];
@@ -61,19 +60,6 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	report_memory_text(out, r, color);
 	report_steps_text(out, r, color);
 	report_oncpu_text(out, r, color);
-	for (size_t i = 0; i < json_length(all) && processes < PROCESSES_SHOWN; i++) {
-		struct json p = json_at(all, i);
-
-		if (report_shows(r, p)) {
-			report_breakdown(out, r, p, color);
-			processes++;
-		}
-		json_free(p);
-	}
-	if (json_length(all) > PROCESSES_SHOWN && r->npids == 0)
-		buf_printf(out, "\n%zu more processes not shown (-p PID shows one).\n",
-			   json_length(all) - PROCESSES_SHOWN);
+	report_breakdowns(out, r, PROCESSES_SHOWN, color);
 	report_coverage(out, r);
-out:
-	json_free(all);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Intervals of one thread do not overlap; what lies between them it was on its CPU. */
 #include "lib/line/behind.h"
 
 #define FOLLOWED (BEHIND_WAITS | 1u << PART_LOCK)

@@ -203,7 +203,8 @@ int main(void)
 			       .uuid = world_string(s.w, bytes_of("GPU-1234")),
 			       .name = world_string(s.w, bytes_of("H200")) };
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
-		     other = stage_actor(&s, 200, 200, 50, "hog");
+		     other = stage_actor(&s, 200, 200, 50, "hog"),
+		     second = stage_actor(&s, 100, 101, 1, "loader");
 	int64_t t;
 
 	is_u64(world_gpu(s.w, &g), GPU, "the GPU's id");
@@ -314,6 +315,28 @@ int main(void)
 		else
 			silent(&s, lossy ? "segments sent again on another socket"
 					 : "waits for a peer that is slow");
+	}
+
+	/* stopped: both threads of the process stand still, at once */
+	for (unsigned i = 0; i < 2; i++) {
+		struct actor by =
+			stage_actor(&s, 700 + i, 700 + i, 1, i ? "ingero-record" : "slurmstepd");
+
+		calls(&s, v);
+		for (t = 2000 * MS; t < 4000 * MS; t += 1000 * MS) {
+			for (unsigned k = 0; k < 2; k++) {
+				struct event *ev = stage_offcpu(&s, k ? v : second, 0, t + MS,
+								t + 501 * MS + k * 10 * US, 0, 0);
+
+				stage_set(ev, COL_OBJECT_KIND, OBJECT_STOP);
+				stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+				stage_set(ev, COL_WAKER, by.thread);
+			}
+		}
+		if (i)
+			silent(&s, "stopped by the recorder, to attach");
+		else
+			tells(&s, "stopped", "slurmstepd (pid 700) let it go on", 2 * 500 * MS);
 	}
 
 	/* call-hung: the call itself is not among the events, as it has not returned */

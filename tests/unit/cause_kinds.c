@@ -324,7 +324,7 @@ int main(void)
 	calls(&s, v, OP_CUDA_LAUNCH);
 	for (t = 0; t < LENGTH; t += EVERY)
 		blocked(&s, v, t, MS, OBJECT_STOP);
-	silent(&s, "stopped by a signal");
+	tells(&s, "stopped", "was stopped for", LENGTH / EVERY * MS);
 
 	/* a compiler's children: one chain for all of them */
 	calls(&s, v, OP_CUDA_LAUNCH);

@@ -14,7 +14,12 @@ static bool is(const struct cause *c, const struct tally_group *g)
 
 static void summary(const struct finding *f, struct buf *out)
 {
-	buf_printf(out, "%s held the CPU while %s was ready to run, for ", f->culprit, f->victim);
+	if (detect_own(f))
+		buf_printf(out, "other threads of %s held the CPU while it was ready to run, for ",
+			   f->victim);
+	else
+		buf_printf(out, "%s held the CPU while %s was ready to run, for ", f->culprit,
+			   f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
 }

@@ -14,7 +14,10 @@ static bool is(const struct cause *c, const struct tally_group *g)
 
 static void summary(const struct finding *f, struct buf *out)
 {
-	buf_printf(out, "%s took the CPU from %s for ", f->culprit, f->victim);
+	if (detect_own(f))
+		buf_printf(out, "other threads of %s took the CPU from it for ", f->victim);
+	else
+		buf_printf(out, "%s took the CPU from %s for ", f->culprit, f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
 }

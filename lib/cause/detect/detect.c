@@ -20,10 +20,63 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 	jsonw_object_end(j);
 }
 
+#define NEARLY_ALL	0.95 /* of the time: then it is told as one thread's */
+#define THREADS_COUNTED 1024 /* rows; counting them takes their square */
+
+bool detect_own(const struct finding *f)
+{
+	return f->who && f->who->kind == CULPRIT_OWN;
+}
+
+/* The time of one thread of those that it was taken from, in rows of its own. */
+static uint64_t thread_ns(const struct finding *f, uint32_t thread, size_t *first)
+{
+	const struct tally *t = &f->c->tally;
+	uint64_t ns = 0;
+
+	*first = f->g->rows.n;
+	for (size_t i = f->g->rows.n; i-- > 0;) {
+		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
+
+		if (r->thread == thread && r->ns) {
+			ns += r->ns;
+			*first = i;
+		}
+	}
+	return ns;
+}
+
+/* How many threads it was taken from; 1 where one has nearly all of it. */
+static unsigned threads_hit(const struct finding *f)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < f->g->rows.n; i++) {
+		uint32_t thread = f->c->tally.rows.v[f->g->rows.v[i]].thread;
+		size_t first;
+		uint64_t ns = thread_ns(f, thread, &first);
+
+		if ((double)ns >= NEARLY_ALL * (double)f->g->ns)
+			return 1;
+		n += first == i;
+	}
+	return n;
+}
+
 void detect_amount(const struct finding *f, struct buf *out)
 {
-	buf_printf(out, "%s (%.1f%% of wall time, %s time%s)", human_ns(f->lost_ns).s,
-		   f->share * 100, human_count(f->count).s, f->count == 1 ? "" : "s");
+	unsigned n = f->g->rows.n <= THREADS_COUNTED ? threads_hit(f) : 0;
+
+	buf_puts(out, human_ns(f->lost_ns).s);
+	if (n > 1)
+		buf_printf(out, " in %u threads (at most %.1f%% of wall time in one, ", n,
+			   f->share * 100);
+	else if (n == 0)
+		buf_printf(out, " in many threads (at most %.1f%% of wall time in one, ",
+			   f->share * 100);
+	else
+		buf_printf(out, " (%.1f%% of wall time, ", f->share * 100);
+	buf_printf(out, "%s time%s)", human_count(f->count).s, f->count == 1 ? "" : "s");
 }
 
 void detect_where(const struct finding *f, struct buf *out)

@@ -42,7 +42,11 @@ struct detector {
 void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
 		      const char *command, double keep, const char *basis);
 
-/* "1.51 s (14.8% of wall time, 312 times)" */
+/* Whether the culprit is the victim's own other threads. */
+bool detect_own(const struct finding *f);
+
+/* "1.51 s (14.8% of wall time, 312 times)"; where it is the sum of several threads' time,
+ * "9.89 s in 9 threads (at most 22.0% of wall time in one, 312 times)" */
 void detect_amount(const struct finding *f, struct buf *out);
 
 /* ", mostly in …", or nothing. */

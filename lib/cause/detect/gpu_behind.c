@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Items are kept as in lib/line/doings.c: the largest, whichever come first. */
 #include "lib/cause/detect/gpu_behind.h"
 
 #include <inttypes.h>
