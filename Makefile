@@ -321,7 +321,7 @@ tests: all $(unit_tests) $(test_programs) double
 
 # Suites in the order they are run. Those of the first list share the machine, the others have it to themselves: they account
 # for what the whole machine does, or measure. Of the live tests those do that say so in a line "# Alone: why".
-quick_suites := lint cli laws double
+quick_suites := lint cli laws double fault
 shared_suites := kernels
 alone_suites := scenarios
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
@@ -466,6 +466,7 @@ help:
 		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \
 		'make check-asan, check-ubsan, check-valgrind' \
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \
+		'make faults       disks, memory, processes that fail, kill -9: at every place, for an hour' \
 		'make check-consumers' \
 		'                  what is written for other programs, judged by those (CHECKERS=$(CHECKERS))' \
 		'make bench        benchmarks' \

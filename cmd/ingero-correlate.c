@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/nomem.h"
 #include "lib/cause/cause.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -178,6 +180,21 @@ static int all_there(const struct cli_operands *operands, struct err *e)
 	return 0;
 }
 
+/* Whether what is read may go on for long, and others follow what we write of it. */
+static bool piped(const struct cli_operands *operands)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < (operands->n ? operands->n : 1); i++) {
+		const char *name = operands->n ? operands->v[i] : "-";
+
+		if ((strcmp(name, "-") ? stat(name, &st) : fstat(STDIN_FILENO, &st)) ||
+		    !S_ISREG(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
 static int one_operand(struct correlate *c, struct world *w, const char *const *name, int *status,
 		       struct err *e)
 {
@@ -229,7 +246,7 @@ int main(int argc, char **argv)
 		return cli_fail(&e);
 	if (values.output && cli_output_apart(values.output, operands.v, operands.n, &e) < 0)
 		return cli_fail(&e);
-	if (cli_outfile_open(&c.out, values.output, &e) < 0)
+	if (cli_outfile_open(&c.out, values.output, !piped(&operands), &e) < 0)
 		return cli_fail(&e);
 	if (!c.out.path && !values.json && cli_refuse_terminal(c.out.fd, &e) < 0)
 		return cli_fail(&e);
@@ -246,9 +263,11 @@ int main(int argc, char **argv)
 		rc = cause_finish(c.cause, &e);
 	if (!rc && c.begun)
 		rc = flush(&c, &c.told, &e);
+	if (!rc && nomem_seen()) /* no end for what may lack something */
+		rc = err_nomem(&e);
 	if (!rc)
 		rc = flush(&c, &c.last, &e);
-	if (cli_outfile_close(&c.out, rc ? NULL : &e) && !rc)
+	if (cli_outfile_close(&c.out, !rc, rc ? NULL : &e) && !rc)
 		rc = e.code;
 	if (rc)
 		status = cli_fail(&e);

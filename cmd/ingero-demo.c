@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/aside.h"
 #include "lib/base/jsonw.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
@@ -174,13 +175,15 @@ out:
 static int record_to(const struct sim_options *o, const char *path)
 {
 	struct err e = { 0 };
-	int fd = path ? cli_output_open(path, &e) : STDOUT_FILENO;
-	int rc = fd < 0 ? e.code : cli_refuse_terminal(fd, &e);
+	struct aside out;
+	int rc = aside_open(&out, path ? path : "-", &e);
 
 	if (!rc)
-		rc = write_recording(o, fd, NULL, NULL, &e);
-	if (fd > STDERR_FILENO && close(fd) && !rc)
-		rc = err_sys(&e, "cannot write %s", path);
+		rc = cli_refuse_terminal(out.fd, &e);
+	if (!rc && (rc = write_recording(o, out.fd, NULL, NULL, &e)))
+		err_prefix(&e, "%s", out.path);
+	rc = rc ? rc : aside_keep(&out, &e);
+	aside_drop(&out);
 	return rc ? cli_fail(&e) : CLI_EXIT_DONE;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/aside.h"
 #include "lib/base/buf.h"
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
@@ -176,7 +177,7 @@ struct export
 	struct told told;
 	struct buf text, packed;
 	struct gzip *gzip;
-	struct cli_aside out;
+	struct aside out;
 	struct serve_fleet *fleet; /* other machines, and what came of them */
 	struct fleet_files files;
 	uint64_t events, bytes;
@@ -333,7 +334,7 @@ static int flush(struct export *x, bool last, struct err *e)
 		b = &x->packed;
 	}
 	if (!rc && b->n)
-		rc = write_all(x->out.fd, b->p, b->n, e);
+		rc = write_all(x->out.fd, b->p, b->n, e) ? err_prefix(e, "%s", x->out.path) : 0;
 	x->bytes += b->n;
 	buf_reset(&x->text);
 	buf_reset(&x->packed);
@@ -440,7 +441,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	rc = input_open_within(&in, w, (const char *const *)operands->v, (unsigned)operands->n, sel,
 			       e);
 	if (!rc)
-		rc = cli_aside_open(&x->out, path, e);
+		rc = aside_open(&x->out, path, e);
 	if (!rc && values.gzip)
 		rc = gzip_new(&x->gzip, 6, e);
 	if (!rc)
@@ -456,7 +457,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	if (!rc && x->format->seeks && fstat(x->out.fd, &st) == 0)
 		x->bytes = (uint64_t)st.st_size;
 	if (!rc)
-		rc = cli_aside_keep(&x->out, e);
+		rc = aside_keep(&x->out, e);
 	if (!rc) {
 		int damage = say(x, in, expr);
 
@@ -465,7 +466,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 			cli_note("%s: %s, %s events in %s", values.output, x->format->name,
 				 human_count(x->events).s, human_bytes(x->bytes).s);
 	}
-	cli_aside_drop(&x->out);
+	aside_drop(&x->out);
 	select_pick_free(&pick);
 	input_free(in);
 	return rc;

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "lib/base/aside.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
 #include "lib/cli/exit.h"
@@ -189,7 +190,7 @@ static void say_left_out(uint64_t left_out)
 struct output {
 	struct ige_sink sink; /* first: the writer gives it back to us */
 	uint64_t bytes;
-	struct cli_aside aside;
+	struct aside aside;
 	char *path; /* of one of several */
 };
 
@@ -208,13 +209,13 @@ static int put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t
 	(void)kind;
 	(void)events;
 	out->bytes += n;
-	return rc && out->aside.path ? err_prefix(e, "%s", out->aside.path) : rc;
+	return rc ? err_prefix(e, "%s", out->aside.path) : rc;
 }
 
 static int add_output(struct outputs *o, char *path, struct ige_sink **sink, struct err *e)
 {
 	struct output *out = calloc(1, sizeof(*out));
-	int rc = 0;
+	int rc;
 
 	if (!out || !vec_push(&o->all, out)) {
 		free(out);
@@ -222,11 +223,7 @@ static int add_output(struct outputs *o, char *path, struct ige_sink **sink, str
 		return err_nomem(e);
 	}
 	out->path = path;
-	out->aside.fd = STDOUT_FILENO;
-	if (path || values.output)
-		rc = cli_aside_open(&out->aside, path ? path : values.output, e);
-	if (rc)
-		out->aside.fd = -1;
+	rc = aside_open(&out->aside, path ? path : values.output ? values.output : "-", e);
 	out->sink.put = put;
 	*sink = &out->sink;
 	return rc;
@@ -298,7 +295,7 @@ static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
 	for (size_t i = 0; i < o->all.n && !rc; i++) {
 		struct output *out = o->all.v[i];
 
-		rc = cli_aside_keep(&out->aside, e);
+		rc = aside_keep(&out->aside, e);
 		if (!rc && out->path)
 			cli_note("%s: %s", out->path, human_bytes(out->bytes).s);
 		else if (!rc)
@@ -311,7 +308,7 @@ static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
 static void free_outputs(struct outputs *o)
 {
 	for (size_t i = 0; i < o->all.n; i++) {
-		cli_aside_drop(&o->all.v[i]->aside);
+		aside_drop(&o->all.v[i]->aside);
 		free(o->all.v[i]->path);
 		free(o->all.v[i]);
 	}

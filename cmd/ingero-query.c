@@ -16,6 +16,7 @@
 #include "lib/archive/write.h"
 #include "lib/ask/analyzed.h"
 #include "lib/ask/ops.h"
+#include "lib/base/aside.h"
 #include "lib/base/human.h"
 #include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
@@ -221,20 +222,22 @@ static int open_scratch(struct query *q, const struct cli_operands *operands,
 			struct err *e)
 {
 	const char *folder = getenv("TMPDIR");
-	char *path = NULL;
-	int fd, rc;
+	struct aside scratch;
+	const char *name;
+	char *path;
+	int rc;
 
-	if (asprintf(&path, "%s/ingero-query-XXXXXX", folder && *folder ? folder : "/var/tmp") < 0)
+	if (asprintf(&path, "%s/ingero-query", folder && *folder ? folder : "/var/tmp") < 0)
 		return err_nomem(e);
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0) {
-		rc = err_sys(e, "cannot make %s for the archive (TMPDIR says where)", path);
-	} else {
-		rc = build(q, operands, fd, asks_for_chains(), e);
-		rc = rc ? rc : archive_ask_open(ask, path, limits, e);
-		unlink(path);
-		close(fd);
+	rc = aside_scratch(&scratch, path, e);
+	if (rc)
+		err_prefix(e, "no place for the archive (TMPDIR says where)");
+	rc = rc ? rc : build(q, operands, scratch.fd, asks_for_chains(), e);
+	if (!rc) {
+		name = aside_name(&scratch, e);
+		rc = name ? archive_ask_open(ask, name, limits, e) : e->code;
 	}
+	aside_drop(&scratch);
 	free(path);
 	return rc;
 }
@@ -245,7 +248,7 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 		       struct err *e)
 {
 	struct stat recording, kept;
-	struct cli_aside aside = { .fd = -1 };
+	struct aside aside = { .fd = -1 };
 	char *path = NULL;
 	int rc = 0;
 
@@ -260,10 +263,10 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 	    (kept.st_mtim.tv_sec == recording.st_mtim.tv_sec &&
 	     kept.st_mtim.tv_nsec < recording.st_mtim.tv_nsec)) {
 		cli_note("making %s, which is asked from then on", path);
-		rc = cli_aside_open(&aside, path, e);
+		rc = aside_open(&aside, path, e);
 		rc = rc ? rc : build(q, operands, aside.fd, true, e);
-		rc = rc ? rc : cli_aside_keep(&aside, e);
-		cli_aside_drop(&aside);
+		rc = rc ? rc : aside_keep(&aside, e);
+		aside_drop(&aside);
 	}
 	rc = rc ? rc : archive_ask_open(ask, path, limits, e);
 	free(path);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/nomem.h"
 
 #define VALUE_MAX   (16 << 20) /* of a text: a stack takes a few KiB */
 #define COLUMNS_MAX 24
@@ -97,6 +98,7 @@ static int open_as(sqlite3 **out, const char *path, const char *how, bool alone)
 int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 {
 	int code = db ? sqlite3_errcode(db) : SQLITE_NOMEM;
+	int number = db ? sqlite3_system_errno(db) : 0;
 
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
@@ -122,7 +124,8 @@ int archive_database_failed(sqlite3 *db, const char *path, struct err *e)
 			       "sqlite3, which takes back what was begun)",
 			       path);
 	default:
-		return err_set(e, ERR_CANNOT, "cannot read %s: %s", path, sqlite3_errmsg(db));
+		return err_set(e, ERR_CANNOT, "cannot read %s: %s%s%s", path, sqlite3_errmsg(db),
+			       number ? ": " : "", number ? strerror(number) : "");
 	}
 }
 
@@ -170,6 +173,8 @@ static bool found(sqlite3 *db, const char *sql, const char *a, const char *b)
 			sqlite3_bind_text(s, 2, b, -1, SQLITE_STATIC);
 		is = sqlite3_step(s) == SQLITE_ROW;
 	}
+	if (sqlite3_errcode(db) == SQLITE_NOMEM)
+		nomem_note();
 	sqlite3_finalize(s);
 	return is;
 }

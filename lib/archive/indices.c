@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/archive/state.h"
+#include "lib/base/io.h"
 
 /* ---- one order, one index ---- */
 
@@ -180,8 +181,8 @@ static int copy_leaves(struct archive_writer *a, struct page_file *f, struct pag
 
 		if (leaf.last <= left_out)
 			continue;
-		if (pread(a->spool.fd, page, sizeof(page), (off_t)(leaf.page - 1) * ARCHIVE_PAGE) !=
-		    sizeof(page)) {
+		if (read_at(a->spool.fd, page, sizeof(page),
+			    (off_t)(leaf.page - 1) * ARCHIVE_PAGE) != sizeof(page)) {
 			rc = err_sys(e, "cannot read scratch");
 		} else if (alone) {
 			rc = rest_of_leaf(f, page,

@@ -3,6 +3,7 @@
  * What is asked of the library while an archive is made: its errors as ours, and text that any reader can take.
  */
 #include "lib/archive/state.h"
+#include "lib/base/nomem.h"
 #include "lib/base/utf8.h"
 
 int archive_failed(struct archive_writer *a, struct err *e)
@@ -35,6 +36,7 @@ int archive_step(struct archive_writer *a, sqlite3_stmt *s, struct err *e)
 void archive_bind_text(sqlite3_stmt *s, int i, struct bytes text)
 {
 	size_t n = 0, len = 1;
+	int rc;
 
 	if (!text.p) {
 		sqlite3_bind_null(s, i);
@@ -42,10 +44,10 @@ void archive_bind_text(sqlite3_stmt *s, int i, struct bytes text)
 	}
 	while (n < text.n && (len = utf8_length((const unsigned char *)text.p + n, text.n - n)))
 		n += len;
-	if (len)
-		sqlite3_bind_text64(s, i, text.p, text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
-	else
-		sqlite3_bind_blob64(s, i, text.p, text.n, SQLITE_TRANSIENT);
+	rc = len ? sqlite3_bind_text64(s, i, text.p, text.n, SQLITE_TRANSIENT, SQLITE_UTF8)
+		 : sqlite3_bind_blob64(s, i, text.p, text.n, SQLITE_TRANSIENT);
+	if (rc == SQLITE_NOMEM) /* it would be NULL */
+		nomem_note();
 }
 
 void archive_bind_id(sqlite3_stmt *s, int i, uint32_t id)

@@ -26,7 +26,7 @@ static int name_ops(struct archive_writer *a, struct err *e)
 		sqlite3_bind_int(s, 1, c.code.source);
 		sqlite3_bind_int(s, 2, c.code.op);
 		sqlite3_bind_text(s, 3, c.name, -1, SQLITE_STATIC);
-		sqlite3_bind_text(s, 4, text, -1, SQLITE_TRANSIENT);
+		archive_bind_text(s, 4, bytes_of(text));
 		rc = archive_step(a, s, e);
 	}
 	sqlite3_finalize(s);
@@ -155,7 +155,7 @@ static void bind_node(struct archive_writer *a, sqlite3_stmt *s, uint32_t id)
 
 	for (unsigned i = 0; i < 16; i++)
 		snprintf(uuid + 2 * i, 3, "%02x", v->uuid[i]);
-	sqlite3_bind_text(s, 2, uuid, 32, SQLITE_TRANSIENT);
+	archive_bind_text(s, 2, (struct bytes){ uuid, 32 });
 	sqlite3_bind_int64(s, 3, (int64_t)v->boot);
 	bind_string(a, s, 4, v->name);
 }

@@ -5,6 +5,7 @@
  */
 #include "lib/archive/write.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,10 @@ int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 	a->opt = *opt;
 	a->spool.fd = -1;
 	if (lseek(fd, 0, SEEK_SET) < 0)
-		rc = err_set(e, ERR_CANNOT,
-			     "an SQLite archive cannot be written to a pipe: name a file with -o");
+		rc = errno == ESPIPE ? err_set(e, ERR_CANNOT,
+					       "an SQLite archive cannot be written to a pipe: "
+					       "name a file with -o")
+				     : err_sys(e, "cannot write an archive");
 	/* A database without a name is on disk as soon as it outgrows memory. */
 	if (!rc && sqlite3_open_v2("", &a->db,
 				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,

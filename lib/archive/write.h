@@ -5,13 +5,13 @@
  * are sums: event_aggregates, exact over all that was given, and causal_chains, the newest revision of each chain of the
  * stream. To append a recording to an archive, read both (an archive is an operand like any other) and write a new one.
  *
- *	cli_aside_open(&aside, "x.db", e);
+ *	aside_open(&aside, "x.db", e);
  *	archive_writer_new(&a, w, aside.fd, &(struct archive_options){ .tool = "ingero-export 0.1.0" }, e);
  *	while ((rc = s->next(s, &item, e)) > 0)
  *		archive_writer_item(a, &item, e);
  *	archive_writer_finish(a, &written, e);
  *	archive_writer_free(a);
- *	cli_aside_keep(&aside, e);
+ *	aside_keep(&aside, e);
  */
 #ifndef INGERO_ARCHIVE_WRITE_H
 #define INGERO_ARCHIVE_WRITE_H

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/check.h"
+#include "lib/base/nomem.h"
 
 #define BLOCK_FIRST 4096u
 #define BLOCK_MAX   (1u << 20)
@@ -27,8 +28,10 @@ static struct arena_block_ *block_new(struct arena *a, size_t cap)
 	if (!size_add(cap, sizeof(*b), &size))
 		return NULL;
 	b = malloc(size);
-	if (!b)
+	if (!b) {
+		nomem_note();
 		return NULL;
+	}
 	*b = (struct arena_block_){ .cap = cap };
 	a->total += size;
 	return b;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/check.h"
+#include "lib/base/nomem.h"
 
 char *buf_reserve(struct buf *b, size_t n)
 {
@@ -33,6 +34,7 @@ char *buf_reserve(struct buf *b, size_t n)
 	b->cap = cap;
 	return b->p + b->n;
 fail:
+	nomem_note();
 	b->failed = true;
 	return NULL;
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/nomem.h"
+
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -75,5 +77,6 @@ int err_prefix(struct err *e, const char *fmt, ...)
 
 int err_nomem(struct err *e)
 {
+	nomem_note();
 	return err_set(e, ERR_NOMEM, "out of memory");
 }

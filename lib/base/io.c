@@ -33,6 +33,23 @@ int write_all(int fd, const void *data, size_t n, struct err *e)
 	return 0;
 }
 
+ssize_t read_at(int fd, void *p, size_t n, off_t at)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t k = pread(fd, (char *)p + got, n - got, at + (off_t)got);
+
+		if (k == 0)
+			break;
+		if (k > 0)
+			got += (size_t)k;
+		else if (errno != EINTR)
+			return -1;
+	}
+	return (ssize_t)got;
+}
+
 int io_nameless(struct err *e)
 {
 	static const char *const folders[] = { "/var/tmp", "/tmp" };

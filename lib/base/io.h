@@ -6,12 +6,16 @@
 #define INGERO_BASE_IO_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 
 /* All of p[0..n), waiting when a non-blocking descriptor is full. The error text says "cannot write". */
 int write_all(int fd, const void *p, size_t n, struct err *e);
+
+/* p[0..n) from there on. How many bytes, fewer than n only at the end of the file; negative: errno says why. */
+ssize_t read_at(int fd, void *p, size_t n, off_t at);
 
 /* A descriptor of a file for scratch that has no name and ends with it, on disk where there is room, else in memory.
  * Negative: an error. */

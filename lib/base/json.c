@@ -11,7 +11,18 @@
 
 #include <jv.h>
 
+#include "lib/base/nomem.h"
+
 _Static_assert(sizeof(jv) <= sizeof(((struct json *)0)->jv_), "a jv must fit into struct json");
+
+void json_ready(void)
+{
+	static _Thread_local bool is;
+
+	if (!is)
+		jv_nomem_handler(nomem_end, NULL);
+	is = true;
+}
 
 static struct json wrap(jv v)
 {
@@ -42,16 +53,19 @@ static struct json wrap_valid(jv v)
 
 struct json json_object(void)
 {
+	json_ready();
 	return wrap(jv_object());
 }
 
 struct json json_array(void)
 {
+	json_ready();
 	return wrap(jv_array());
 }
 
 struct json json_string(struct bytes text)
 {
+	json_ready();
 	return wrap(jv_string_sized(text.n ? text.p : "", (int)text.n));
 }
 
@@ -177,6 +191,7 @@ int json_parse(struct bytes text, struct json *out, struct err *e)
 
 	if (text.n > INT32_MAX)
 		return err_set(e, ERR_LIMIT, "JSON text is longer than 2 GiB");
+	json_ready();
 	v = jv_parse_sized(text.n ? text.p : "", (int)text.n);
 	if (!jv_is_valid(v)) {
 		jv msg = jv_invalid_get_msg(v);

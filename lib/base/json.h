@@ -34,6 +34,9 @@ struct json {
 
 #define JSON_NONE ((struct json){ 0 })
 
+/* Before jv is used otherwise in this thread: without memory it aborts, and then comes to nomem_end. */
+void json_ready(void);
+
 struct json json_object(void);
 struct json json_array(void);
 struct json json_string(struct bytes text); /* invalid UTF-8 becomes U+FFFD */

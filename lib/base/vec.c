@@ -5,6 +5,7 @@
 #include "lib/base/vec.h"
 
 #include "lib/base/check.h"
+#include "lib/base/nomem.h"
 
 bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each)
 {
@@ -22,8 +23,10 @@ bool vec_grow_(void **v, size_t *cap, size_t n, size_t more, size_t each)
 	if (!size_mul(room, each, &size))
 		return false;
 	p = realloc(*v, size);
-	if (!p)
+	if (!p) {
+		nomem_note();
 		return false;
+	}
 	*v = p;
 	*cap = room;
 	return true;

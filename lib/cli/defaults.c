@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/human.h"
 #include "lib/base/vec.h"
 #include "lib/cli/message.h"
 
@@ -138,6 +139,18 @@ static void keep_newest(struct names *files)
 	free(run);
 }
 
+/* What lies in a folder that somebody named may be more than was thought of. */
+static void say_folder(const char *folder, char *const *names, size_t n)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += stat(names[i], &st) == 0 ? (uint64_t)st.st_size : 0;
+	if (n > 1)
+		cli_note("reading all of %s: %zu recordings, %s", folder, n, human_bytes(bytes).s);
+}
+
 /* In the folder where, or the recording of that name. */
 static int newest_run(struct names *to, const char *where, struct err *e)
 {
@@ -194,6 +207,8 @@ int cli_default_operands(struct cli_operands *operands, const char *db, bool ser
 			    : add(&names, NULL, operands->v[i], e);
 		if (rc == 0 && folder && names.n == before)
 			rc = err_set(e, ERR_CANNOT, "%s holds no recording", operands->v[i]);
+		else if (rc == 0 && folder)
+			say_folder(operands->v[i], names.v + before, names.n - before);
 	}
 	if (rc || !folders)
 		return rc;

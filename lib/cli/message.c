@@ -6,19 +6,42 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/human.h"
 
+#define SHORT_BYTES 1024
+
 struct cli_settings cli_settings = { .program = "ingero", .color = "auto" };
+
+/* Cut where it is long, and only what every terminal shows. */
+static ssize_t without_memory(const char *before, const char *fmt, va_list ap)
+{
+	char line[SHORT_BYTES] = "";
+	size_t n = 0;
+
+	if (before)
+		n = (size_t)snprintf(line, sizeof(line) / 2, "%s: %s", cli_settings.program,
+				     before);
+	vsnprintf(line + n, sizeof(line) - 1 - n, fmt, ap);
+	n = strlen(line);
+	for (size_t i = 0; i < n; i++)
+		if ((line[i] < ' ' && line[i] != '\n' && line[i] != '\t') || line[i] > '~')
+			line[i] = '?';
+	line[n++] = '\n';
+	return write(STDERR_FILENO, line, n);
+}
 
 static void say(const char *before, const char *fmt, va_list ap)
 {
 	struct buf line = { 0 }, text = { 0 };
 	ssize_t done;
+	va_list ap2;
 	size_t n;
 
+	va_copy(ap2, ap);
 	if (before)
 		buf_printf(&line, "%s: %s", cli_settings.program, before);
 	buf_vprintf(&text, fmt, ap);
@@ -30,10 +53,10 @@ static void say(const char *before, const char *fmt, va_list ap)
 			human_safe(&line, (struct bytes){ p, n });
 	}
 	buf_putc(&line, '\n');
-	if (!line.failed && !text.failed) {
-		done = write(STDERR_FILENO, line.p, line.n);
-		(void)done;
-	}
+	done = line.failed || text.failed ? without_memory(before, fmt, ap2)
+					  : write(STDERR_FILENO, line.p, line.n);
+	(void)done;
+	va_end(ap2);
 	buf_free(&text);
 	buf_free(&line);
 }

@@ -159,11 +159,13 @@ static void apply(struct parser *ps, const struct cli_option *o, bool common, co
 		value = ps->argv[ps->at++];
 	}
 	if (cli_value_set(o, common ? (void *)&cli_settings : ps->values, value, &e) < 0) {
-		ps->status = cli_usage_error(ps->program, "option '%s': %s", shown, e.text);
+		ps->status = e.code == ERR_NOMEM ? cli_fail(&e)
+						 : cli_usage_error(ps->program, "option '%s': %s",
+								   shown, e.text);
 		return;
 	}
 	if (!vec_push(&ps->given, o))
-		ps->status = cli_usage_error(ps->program, "out of memory");
+		ps->status = cli_fail(&(struct err){ ERR_NOMEM, "out of memory" });
 	if (o->given)
 		*o->given = true;
 }

@@ -35,12 +35,19 @@ static int folder_takes(const char *path, struct err *e)
 	return rc;
 }
 
-int cli_outfile_open(struct cli_outfile *o, const char *path, struct err *e)
+int cli_outfile_open(struct cli_outfile *o, const char *path, bool whole, struct err *e)
 {
-	*o = (struct cli_outfile){ .fd = STDOUT_FILENO };
+	*o = (struct cli_outfile){ .fd = STDOUT_FILENO, .aside.fd = -1 };
 	if (!path || strcmp(path, "-") == 0)
 		return 0;
 	o->path = path;
+	o->whole = whole;
+	if (whole) {
+		int rc = aside_open(&o->aside, path, e);
+
+		o->fd = o->aside.fd;
+		return rc;
+	}
 	o->fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (o->fd >= 0)
 		return 0;
@@ -54,7 +61,7 @@ static int begin(struct cli_outfile *o, struct err *e)
 	struct stat st;
 
 	o->begun = true;
-	if (!o->path)
+	if (!o->path || o->whole)
 		return 0;
 	if (o->fd < 0)
 		o->fd = open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -67,13 +74,23 @@ int cli_outfile_write(struct cli_outfile *o, const void *p, size_t n, struct err
 {
 	int rc = o->begun || n == 0 ? 0 : begin(o, e);
 
-	return rc ? rc : write_all(o->fd, p, n, e);
+	if (rc)
+		return rc;
+	rc = write_all(o->fd, p, n, e);
+	return rc ? err_prefix(e, "%s", o->path ? o->path : "standard output") : rc;
 }
 
-int cli_outfile_close(struct cli_outfile *o, struct err *e)
+int cli_outfile_close(struct cli_outfile *o, bool good, struct err *e)
 {
-	int rc = o->path && o->fd >= 0 ? close(o->fd) : 0;
+	int rc = 0;
 
+	if (o->whole) {
+		rc = good && o->begun ? aside_keep(&o->aside, e) : 0;
+		aside_drop(&o->aside);
+		return rc;
+	}
+	if (o->path && o->fd >= 0)
+		rc = close(o->fd);
 	o->fd = -1;
 	return rc ? err_sys(e, "cannot write %s", o->path) : 0;
 }

@@ -14,9 +14,21 @@
 #include <unistd.h>
 
 #include "lib/base/human.h"
+#include "lib/base/io.h"
+#include "lib/base/nomem.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/term.h"
+
+/* A failure of standard output is reported once. */
+static bool told;
+
+/* Unnamed files go with us. */
+static void end(void)
+{
+	cli_error("out of memory");
+	_exit(CLI_EXIT_CANNOT);
+}
 
 void cli_start(void)
 {
@@ -29,6 +41,7 @@ void cli_start(void)
 	if (fd > STDERR_FILENO)
 		close(fd);
 	sigaction(SIGPIPE, &ignore, NULL);
+	nomem_at_last(end);
 }
 
 int cli_finish_stdout(int status)
@@ -44,7 +57,11 @@ int cli_finish_stdout(int status)
 		number = errno;
 	}
 	/* The stream's error may be older than errno: a closed pipe shows as EPIPE only on the first write. */
-	if (!failed || number == EPIPE || number == 0)
+	if (!failed && status == CLI_EXIT_DONE && nomem_seen()) {
+		cli_error("out of memory: something may be missing");
+		return CLI_EXIT_CANNOT;
+	}
+	if (!failed || told || number == EPIPE || number == 0)
 		return status;
 	cli_error("cannot write standard output: %s", strerror(number));
 	return CLI_EXIT_CANNOT;
@@ -54,8 +71,10 @@ int cli_print(const struct buf *b, struct err *e)
 {
 	if (b->failed)
 		return err_nomem(e);
-	if (fwrite(buf_text(b), 1, b->n, stdout) != b->n || fflush(stdout))
+	if (fflush(stdout) || write_all(STDOUT_FILENO, buf_text(b), b->n, NULL)) {
+		told = true;
 		return err_sys(e, "cannot write standard output");
+	}
 	return 0;
 }
 
@@ -69,72 +88,6 @@ int cli_print_text(const struct buf *b, struct err *e)
 	rc = cli_print(&folded, e);
 	buf_free(&folded);
 	return rc;
-}
-
-int cli_output_open(const char *path, struct err *e)
-{
-	int fd;
-
-	if (!strcmp(path, "-"))
-		return STDOUT_FILENO;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_sys(e, "cannot create %s", path);
-	return fd;
-}
-
-int cli_aside_open(struct cli_aside *a, const char *path, struct err *e)
-{
-	struct stat st;
-
-	*a = (struct cli_aside){ .fd = -1, .path = path };
-	if (!strcmp(path, "-") || (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))) {
-		a->fd = cli_output_open(path, e);
-		return a->fd < 0 ? a->fd : 0;
-	}
-	if (asprintf(&a->temporary, "%s.XXXXXX", path) < 0) {
-		a->temporary = NULL;
-		return err_nomem(e);
-	}
-	a->fd = mkostemp(a->temporary, O_CLOEXEC); /* mode 0600 */
-	if (a->fd >= 0)
-		return 0;
-	free(a->temporary);
-	a->temporary = NULL;
-	return err_sys(e, "cannot create %s", path);
-}
-
-int cli_aside_keep(struct cli_aside *a, struct err *e)
-{
-	int rc = 0;
-
-	if (a->fd == STDOUT_FILENO) {
-		a->fd = -1;
-		return 0;
-	}
-	if (a->temporary && fsync(a->fd) < 0)
-		rc = err_sys(e, "cannot write %s", a->path);
-	if (close(a->fd) < 0 && !rc)
-		rc = err_sys(e, "cannot write %s", a->path);
-	a->fd = -1;
-	if (a->temporary && !rc && rename(a->temporary, a->path) < 0)
-		rc = err_sys(e, "cannot create %s", a->path);
-	if (a->temporary && rc)
-		unlink(a->temporary);
-	free(a->temporary);
-	a->temporary = NULL;
-	return rc;
-}
-
-void cli_aside_drop(struct cli_aside *a)
-{
-	if (a->fd >= 0 && a->fd != STDOUT_FILENO)
-		close(a->fd);
-	a->fd = -1;
-	if (a->temporary)
-		unlink(a->temporary);
-	free(a->temporary);
-	a->temporary = NULL;
 }
 
 int cli_output_apart(const char *path, char *const *inputs, size_t n, struct err *e)

@@ -19,27 +19,11 @@ void cli_start(void);
 /* Flush and close standard output; returns status, or CLI_EXIT_CANNOT with a message when that fails. */
 int cli_finish_stdout(int status);
 
-/* All of b to standard output now (through stdio); ERR_CLOSED when its reader went away. */
+/* All of b to standard output now, behind what is in the stream; ERR_CLOSED when its reader went away. */
 int cli_print(const struct buf *b, struct err *e);
 
 /* The same, text for people: folded to the terminal's width where standard output is one. */
 int cli_print_text(const struct buf *b, struct err *e);
-
-/* The descriptor of `-o path` ("-" is standard output): created with mode 0600, truncated, close-on-exec. */
-int cli_output_open(const char *path, struct err *e);
-
-/* A file that is there whole or not at all: written beside its place and moved there in the end. What is no regular file
- * (a pipe, /dev/full) and "-" are written where they are. */
-struct cli_aside {
-	int fd;
-	const char *path; /* borrowed */
-	char *temporary;  /* NULL: written in place */
-};
-int cli_aside_open(struct cli_aside *a, const char *path, struct err *e);
-/* Closes it, and moves it into its place. Everything is on the disk by then, or it fails and nothing has changed. */
-int cli_aside_keep(struct cli_aside *a, struct err *e);
-/* Closes it and takes it away; nothing after cli_aside_keep, or when it was never opened (fd < 0). */
-void cli_aside_drop(struct cli_aside *a);
 
 /* ERR_USAGE when the file at path is one of the inputs (none: standard input): opening it would empty it. */
 int cli_output_apart(const char *path, char *const *inputs, size_t n, struct err *e);

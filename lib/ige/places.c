@@ -11,33 +11,28 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/ige/index.h"
 
 #define PLACES_MAX (64u << 20)
 
 /* ---- reading places ---- */
 
-static int read_at(struct ige_places *s, uint64_t offset, void *p, size_t n, struct err *e)
+static int take(struct ige_places *s, uint64_t offset, void *p, size_t n, struct err *e)
 {
-	for (size_t got = 0; got < n;) {
-		ssize_t k = pread(s->fd, (char *)p + got, n - got, (off_t)(offset + got));
+	ssize_t got = read_at(s->fd, p, n, (off_t)offset);
 
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return err_sys(e, "cannot read %s", s->name);
-		if (k == 0)
-			return err_set(e, ERR_CANNOT, "%s became shorter while it was read",
-				       s->name);
-		got += (size_t)k;
-	}
-	return 0;
+	if (got < 0)
+		return err_sys(e, "cannot read %s", s->name);
+	return (size_t)got == n
+		       ? 0
+		       : err_set(e, ERR_CANNOT, "%s became shorter while it was read", s->name);
 }
 
 static int read_header(struct ige_places *s, uint64_t offset, struct ige_header *h, struct err *e)
 {
 	unsigned char header[IGE_BLOCK_BYTES];
-	int rc = read_at(s, offset, header, sizeof(header), e);
+	int rc = take(s, offset, header, sizeof(header), e);
 
 	if (rc)
 		return rc;
@@ -52,7 +47,7 @@ int ige_places_read(struct ige_places *s, uint64_t offset, uint32_t length, stru
 	buf_reset(&s->bytes);
 	if (!buf_reserve(&s->bytes, length))
 		return err_nomem(e);
-	rc = read_at(s, offset, s->bytes.p, length, e);
+	rc = take(s, offset, s->bytes.p, length, e);
 	if (rc)
 		return rc;
 	v->bytes = (const unsigned char *)s->bytes.p;
@@ -116,7 +111,7 @@ static int read_segment(struct ige_places *s, uint64_t offset, uint32_t *tag, st
 	unsigned char header[IGE_SEGMENT_BYTES];
 	struct ige_segment segment;
 	int rc = s->size - offset < sizeof(header) ? ERR_CANNOT
-						   : read_at(s, offset, header, sizeof(header), e);
+						   : take(s, offset, header, sizeof(header), e);
 
 	if (rc)
 		return rc;
@@ -163,7 +158,7 @@ static int cut_block(struct ige_places *s, uint64_t at, struct err *e)
 	buf_reset(&s->bytes);
 	if (!buf_reserve(&s->bytes, n))
 		return err_nomem(e);
-	rc = read_at(s, at, s->bytes.p, n, e);
+	rc = take(s, at, s->bytes.p, n, e);
 	if (rc)
 		return rc;
 	header = n >= IGE_BLOCK_BYTES &&
@@ -261,7 +256,7 @@ static int read_part(struct ige_places *s, uint64_t end, struct part *p, struct 
 	*p = (struct part){ .to = end };
 	if (end < sizeof(bytes) + IGE_SEGMENT_BYTES)
 		return 0;
-	rc = read_at(s, end - sizeof(bytes), bytes, sizeof(bytes), e);
+	rc = take(s, end - sizeof(bytes), bytes, sizeof(bytes), e);
 	if (rc)
 		return rc;
 	at = end - IGE_TRAILER_BYTES;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written beside its place and renamed when whole, so that no half bundle is ever found under its name. */
+/* There whole or not at all, so that no half bundle is ever found under its name. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/aside.h"
 #include "lib/base/io.h"
 #include "lib/input/bundle.h"
 
@@ -42,9 +42,8 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 		      uint32_t owner_gid, input_bundle_find_fn *find, void *find_ctx,
 		      struct input_bundle_told *told, struct buf *notes, struct err *e)
 {
-	struct target t = { .fd = STDOUT_FILENO };
-	char beside[sizeof(told->path) + 8];
-	bool named = !out || strcmp(out, "-") != 0;
+	struct target t = { 0 };
+	struct aside file;
 	int fd, rc = name_it(told, recording, out, e);
 
 	if (rc)
@@ -52,25 +51,15 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 	fd = open(recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_sys(e, "cannot open %s", recording);
-	snprintf(beside, sizeof(beside), "%s.XXXXXX", told->path);
-	if (named) {
-		t.fd = mkostemp(beside, O_CLOEXEC);
-		if (t.fd < 0)
-			rc = err_sys(e, "cannot create %s", told->path);
-		else if (owner_uid && fchown(t.fd, owner_uid, owner_gid))
-			rc = err_sys(e, "cannot create %s", told->path);
-	}
+	rc = aside_open(&file, told->path, e);
+	if (rc == 0 && !file.placed && owner_uid && fchown(file.fd, owner_uid, owner_gid))
+		rc = err_sys(e, "cannot create %s", told->path);
+	t.fd = file.fd;
 	if (rc == 0)
 		rc = input_bundle_write(fd, recording, find, find_ctx, put, &t, told, notes, e);
 	close(fd);
-	if (named && t.fd >= 0) {
-		if (close(t.fd) && rc == 0)
-			rc = err_sys(e, "cannot write %s", told->path);
-		if (rc == 0 && rename(beside, told->path))
-			rc = err_sys(e, "cannot create %s", told->path);
-		if (rc)
-			unlink(beside);
-	}
+	rc = rc ? rc : aside_keep(&file, e);
+	aside_drop(&file);
 	told->bytes = t.bytes;
 	return rc;
 }

@@ -166,7 +166,7 @@ static int pack_recording(struct packing *p, int fd, const char *name, struct er
 	left = (uint64_t)st.st_size;
 	rc = pack_add(p->writer, BUNDLE_RECORDING, left, e);
 	while (rc == 0 && left) {
-		ssize_t n = pread(fd, chunk, left < sizeof(chunk) ? left : sizeof(chunk), at);
+		ssize_t n = read_at(fd, chunk, left < sizeof(chunk) ? left : sizeof(chunk), at);
 
 		if (n <= 0)
 			return n ? err_sys(e, "cannot read %s", name)

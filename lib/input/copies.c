@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
+
 static int open_again(const struct one *o)
 {
 	return o->fd < 0 ? open(o->name, O_RDONLY | O_CLOEXEC) : o->fd;
@@ -25,7 +27,7 @@ static int by_content(const struct one *a, const struct one *b, bool *beginning)
 
 	*beginning = false;
 	for (off_t at = 0;; at += (off_t)sizeof(x)) {
-		ssize_t n = pread(p, x, sizeof(x), at), m = pread(q, y, sizeof(y), at);
+		ssize_t n = read_at(p, x, sizeof(x), at), m = read_at(q, y, sizeof(y), at);
 
 		c = n > 0 && m > 0 ? memcmp(x, y, (size_t)(n < m ? n : m)) : 0;
 		*beginning = !c && n != m && n >= 0 && m >= 0;

@@ -16,7 +16,7 @@ bool input_older_looks_so(int fd)
 	static const char magic[16] = "SQLite format 3"; /* with its NUL */
 	char head[sizeof(magic)];
 
-	return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	return read_at(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
 	       memcmp(head, magic, sizeof(head)) == 0;
 }
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
+
 int input_operand_check(const char *name, struct err *e)
 {
 	static const struct {
@@ -26,7 +28,7 @@ int input_operand_check(const char *name, struct err *e)
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "cannot open %s", name);
-	if (pread(fd, head, sizeof(head) - 1, 0) < 0)
+	if (read_at(fd, head, sizeof(head) - 1, 0) < 0)
 		head[0] = '\0';
 	close(fd);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

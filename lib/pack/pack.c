@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/pack/library.h"
 
 bool pack_name_ok(const char *name)
@@ -34,7 +35,7 @@ bool pack_name_ok(const char *name)
 bool pack_looks_so(int fd)
 {
 	char head[263] = { 0 };
-	ssize_t n = pread(fd, head, sizeof(head), 0);
+	ssize_t n = read_at(fd, head, sizeof(head), 0);
 
 	return (n >= 2 && memcmp(head, "\x1f\x8b", 2) == 0) ||
 	       (n >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0) ||
@@ -154,7 +155,7 @@ void pack_writer_free(struct pack_writer *w)
 static la_ssize_t get_bytes(struct archive *a, void *ctx, const void **p)
 {
 	struct pack_reader *r = ctx;
-	ssize_t n = pread(r->fd, r->chunk, sizeof(r->chunk), r->at);
+	ssize_t n = read_at(r->fd, r->chunk, sizeof(r->chunk), r->at);
 
 	(void)a;
 	*p = r->chunk;

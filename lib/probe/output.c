@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks are copied into the queue whole and leave it whole: what a full disk cut off is taken back, so a file
+ * Blocks are copied into the queue whole and leave it whole: what a full or broken disk cut off is taken back, so a file
  * always ends at the end of a block.
  */
 #include "lib/probe/output.h"
@@ -97,6 +97,7 @@ static int open_as(const char *path, const struct probe_owner *owner, bool *made
 static int write_chunk(struct probe_output *o, const struct chunk *c, struct err *e)
 {
 	size_t at = 0;
+	bool room, back;
 
 	while (at < c->n) {
 		ssize_t n = write(o->fd, c->p + at, c->n - at);
@@ -108,12 +109,10 @@ static int write_chunk(struct probe_output *o, const struct chunk *c, struct err
 		if (errno == EINTR)
 			continue;
 		err_sys(e, "cannot write %s", o->path);
-		if (o->regular && (errno == ENOSPC || errno == EDQUOT)) {
-			if (ftruncate(o->fd, o->good) == 0 &&
-			    lseek(o->fd, o->good, SEEK_SET) == o->good)
-				return 1;
-		}
-		return -1;
+		room = errno != ENOSPC && errno != EDQUOT;
+		back = o->regular && ftruncate(o->fd, o->good) == 0 &&
+		       lseek(o->fd, o->good, SEEK_SET) == o->good;
+		return back && !room ? 1 : -1;
 	}
 	o->good += (off_t)c->n;
 	return 0;
@@ -140,24 +139,28 @@ static bool give_up(struct probe_output *o, const struct chunk *c)
 	return false;
 }
 
-/* The file is whole; the next one of the row takes its place. */
+/* The file is whole; the next one of the row takes its place: 0; 1 no room for one now; -1 failed for good. */
 static int change_file(struct probe_output *o, struct err *e)
 {
 	const char *path;
 	uint64_t removed;
-	bool made;
+	bool made, full;
 	int fd;
 
 	probe_rotation_grown(o->rotation, (uint64_t)o->good);
 	path = probe_rotation_next(o->rotation);
-	if (!path)
-		return err_nomem(e);
+	if (!path) {
+		err_nomem(e);
+		return -1;
+	}
 	fd = open_as(path, &o->owner, &made);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) {
+		full = errno == ENOSPC || errno == EDQUOT;
 		err_sys(e, "cannot write %s", path);
 		if (fd >= 0)
 			close(fd);
-		return e->code;
+		probe_rotation_unmade(o->rotation);
+		return full ? 1 : -1;
 	}
 	close(o->fd);
 	o->fd = fd;
@@ -188,10 +191,7 @@ static void *write_loop(void *arg)
 		}
 		if (!o->state.gone) {
 			pthread_mutex_unlock(&o->lock);
-			if (!c->next_file)
-				rc = write_chunk(o, c, &e);
-			else if (change_file(o, &e))
-				rc = -1;
+			rc = c->next_file ? change_file(o, &e) : write_chunk(o, c, &e);
 			pthread_mutex_lock(&o->lock);
 		}
 		if (rc && !o->state.error.code && e.code != ERR_CLOSED)

@@ -150,6 +150,12 @@ static void tidy_folder(struct probe_rotation *r)
 	free(folder);
 }
 
+void probe_rotation_unmade(struct probe_rotation *r)
+{
+	free(r->files.v[--r->files.n].path);
+	r->number--;
+}
+
 void probe_rotation_grown(struct probe_rotation *r, uint64_t bytes)
 {
 	if (r->files.n)

@@ -27,6 +27,9 @@ void probe_rotation_free(struct probe_rotation *r);
 /* The name of the next file, which nobody has yet; borrowed until the next call. */
 const char *probe_rotation_next(struct probe_rotation *r);
 
+/* The file of that name could not be made: the one before is the current one still. */
+void probe_rotation_unmade(struct probe_rotation *r);
+
 /* How large the current file has become. */
 void probe_rotation_grown(struct probe_rotation *r, uint64_t bytes);
 

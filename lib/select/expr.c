@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/json.h"
+#include "lib/base/nomem.h"
 
 struct select_expr {
 	jq_state *jq;
@@ -37,12 +39,14 @@ int select_expr_new(struct select_expr **out, const char *expression, const char
 	*out = NULL;
 	if (!x)
 		return err_nomem(e);
+	json_ready();
 	x->jq = jq_init();
 	if (!x->jq) {
 		free(x);
 		return err_nomem(e);
 	}
 	jq_set_error_cb(x->jq, said, x);
+	jq_set_nomem_handler(x->jq, nomem_end, NULL);
 	args = jv_object();
 	for (size_t i = 0; i < n; i++)
 		args = jv_object_set(args, jv_string(names[i]), jv_string(values[i]));

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/base/timetext.h"
 #include "lib/serve/fleet_state.h"
 
@@ -149,7 +150,7 @@ static void said(const struct net_answer *a, struct err *e)
 static void read_reason(struct net_ask *a)
 {
 	char text[REASON_MAX];
-	ssize_t n = pread(a->fd, text, sizeof(text), 0);
+	ssize_t n = read_at(a->fd, text, sizeof(text), 0);
 
 	if (n > 0)
 		buf_add(&a->answer.body, text, (size_t)n);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/base/timetext.h"
 #include "lib/ige/block.h"
 #include "lib/input/operand.h"
@@ -40,7 +41,7 @@ static int check(int fd, struct err *e)
 	unsigned char head[IGE_SEGMENT_BYTES];
 	struct ige_segment s;
 
-	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	if (read_at(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
 	    memcmp(head, IGE_SEGMENT_MAGIC, 8) != 0)
 		return err_set(e, ERR_DAMAGED, "its answer is no recording");
 	return ige_segment_unpack(&s, head, e);

@@ -10,6 +10,7 @@
 
 #include "lib/archive/write.h"
 #include "lib/ask/analyzed.h"
+#include "lib/base/aside.h"
 #include "lib/serve/source_state.h"
 
 #ifdef INGERO_HAVE_SQLITE
@@ -72,22 +73,24 @@ static int make_archive(void *ctx, const struct serve_asker *asker, void **value
 	const struct sql_ctx *c = ctx;
 	const char *folder = c->source->opt.folder ? c->source->opt.folder : "/var/tmp";
 	struct archive_ask *ask = NULL;
-	char *path = NULL;
-	int fd, rc;
+	struct aside scratch;
+	const char *name;
+	char *path;
+	int rc;
 
-	if (asprintf(&path, "%s/ingero-archive-XXXXXX", folder) < 0)
+	if (asprintf(&path, "%s/ingero-archive", folder) < 0)
 		return err_nomem(e);
 	serve_asker_log(asker, SERVE_INFO,
 			"making an archive of the recording to ask; later questions use it");
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0) {
-		rc = err_sys(e, "cannot make %s for the archive (TMPDIR says where)", path);
-	} else {
-		rc = build(c->source, fd, asker, growing, e);
-		rc = rc ? rc : archive_ask_open(&ask, path, c->limits, e);
-		unlink(path);
-		close(fd);
+	rc = aside_scratch(&scratch, path, e);
+	if (rc)
+		err_prefix(e, "no place for the archive (TMPDIR says where)");
+	rc = rc ? rc : build(c->source, scratch.fd, asker, growing, e);
+	if (!rc) {
+		name = aside_name(&scratch, e);
+		rc = name ? archive_ask_open(&ask, name, c->limits, e) : e->code;
 	}
+	aside_drop(&scratch);
 	free(path);
 	*value = ask;
 	return rc;

@@ -108,6 +108,7 @@ struct event *sim_actor_event(struct sim_actor *a, uint16_t op, int64_t start_ns
 
 	if (!vec_push(&a->out, ev)) {
 		a->run->nomem = true;
+		scratch = ev;
 		return &scratch;
 	}
 	return &a->out.v[a->out.n - 1];

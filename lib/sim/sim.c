@@ -260,6 +260,13 @@ int sim_open(struct event_stream **out, struct world *w, const struct sim_option
 		add_actor(s, o->threads, true, false);
 	if (o->share_percent)
 		add_actor(s, s->nactors, false, true);
+	/* From then on an actor has a last event wherever a play asks for one. */
+	for (unsigned i = 0; i < s->nactors; i++) {
+		if (!vec_reserve(&s->actors[i].out, 1)) {
+			close_stream(&s->base);
+			return err_nomem(e);
+		}
+	}
 	*out = &s->base;
 	return 0;
 }

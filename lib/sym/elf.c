@@ -4,9 +4,9 @@
  * sizes is held against the file and our limits before libelf is asked for that part, for it allocates what is said.
  * What it has read is given back when the question is answered: a library's symbols take no memory in between.
  */
+#include "lib/base/io.h"
 #include "lib/sym/elf_state.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,22 +22,14 @@
 
 size_t sym_elf_bytes(const struct sym_elf *f, uint64_t offset, void *out, size_t n)
 {
-	size_t done = 0;
+	ssize_t got;
 
 	if (offset >= f->size)
 		return 0;
 	if (n > f->size - offset)
 		n = f->size - offset;
-	while (done < n) {
-		ssize_t got = pread(f->fd, (char *)out + done, n - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
-	return done;
+	got = read_at(f->fd, out, n, (off_t)offset);
+	return got < 0 ? 0 : (size_t)got;
 }
 
 static bool take(const struct sym_elf *f, uint64_t offset, void *out, size_t n)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/nomem.h"
+
 /* One half of the hash gives both the position and the first comparison, so that growing needs no
  * look at the elements. */
 static uint32_t intern_tag(uint64_t hash)
@@ -46,8 +48,10 @@ static bool grow(struct intern *t)
 	if (cap < t->cap)
 		return false;
 	slots = calloc(cap, sizeof(*slots));
-	if (!slots)
+	if (!slots) {
+		nomem_note();
 		return false;
+	}
 	for (uint32_t i = 0; i < t->cap; i++)
 		if (t->slots[i].id)
 			place(slots, cap, t->slots[i].tag, t->slots[i].id);
@@ -69,13 +73,17 @@ uint32_t intern_append(struct intern *t, const void *element)
 			void **chunks =
 				realloc(t->chunks, (chunk ? chunk * 2 : 1) * sizeof(*chunks));
 
-			if (!chunks)
+			if (!chunks) {
+				nomem_note();
 				return 0;
+			}
 			t->chunks = chunks;
 		}
 		t->chunks[chunk] = malloc(INTERN_CHUNK * t->each);
-		if (!t->chunks[chunk])
+		if (!t->chunks[chunk]) {
+			nomem_note();
 			return 0;
+		}
 	}
 	t->n++;
 	memcpy(intern_at(t, t->n), element, t->each);

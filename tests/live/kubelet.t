@@ -4,6 +4,7 @@
 # processes of such a container are targets before they load CUDA, pods that no folder names have their names from there,
 # and a kubelet that refuses, talks nonsense or says nothing costs the names and nothing else.
 # Alone: it takes every CUDA process of the machine.
+import atexit
 import os
 import shutil
 import socket
@@ -47,6 +48,7 @@ def serve():
     """The server, listening; None: it cannot be had here."""
     for python in (sys.executable, "/usr/bin/python3"):
         p = subprocess.Popen([python, SERVER, SOCKET, ANSWER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        atexit.register(p.kill)  # however this test ends
         if p.stdout.readline() == "listening\n":
             return p
         p.wait()
