@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared.h"
 #include "truth.h"
 
 #define SLOTS	   (1u << 20)
@@ -17,8 +18,13 @@
 #define SLOT_BASE  0x100000000000ull /* below where programs and heaps are mapped */
 #define HOST_MAGIC 0x646f75626c653031ull
 
+/* With a collective in it that not all ranks are known to have entered (one, and one thread per stream): what was given
+ * after that comes behind it. */
 struct stream {
 	_Atomic uint64_t busy_until_ns;
+	bool meeting;
+	uint32_t ranks;
+	uint64_t sequence, behind_ns;
 };
 
 struct event {
@@ -31,7 +37,7 @@ struct host_header {
 };
 
 static struct stream legacy;
-static __thread struct stream per_thread;
+static __thread struct stream per_thread, *meets; /* meets: where this thread is in a collective */
 static _Atomic uint64_t device_busy_until_ns;
 
 static uint64_t launch_ns, copy_ns_per_kb, never_after = UINT64_MAX;
@@ -62,6 +68,7 @@ void device_start(void)
 	slots = calloc(SLOTS, sizeof *slots); /* untouched pages cost nothing */
 	if (!slots)
 		abort();
+	shared_start();
 	device_wait_start();
 }
 
@@ -80,6 +87,21 @@ static void raise_to(_Atomic uint64_t *p, uint64_t v)
 		;
 }
 
+/* Whether all ranks have come, if they had to. */
+static bool met(struct stream *s, bool wait)
+{
+	uint64_t all;
+
+	if (!s->meeting)
+		return true;
+	if (!shared_met(s->sequence, s->ranks, wait, &all))
+		return false;
+	s->meeting = false;
+	raise_to(&s->busy_until_ns, all + launch_ns + s->behind_ns);
+	raise_to(&device_busy_until_ns, atomic_load(&s->busy_until_ns));
+	return true;
+}
+
 /* Queues work behind what the stream already has. */
 static uint64_t submit(struct stream *s, uint64_t ns)
 {
@@ -87,7 +109,16 @@ static uint64_t submit(struct stream *s, uint64_t ns)
 
 	if (!ns)
 		return old;
+	if (!met(s, false)) {
+		s->behind_ns += ns;
+		return old;
+	}
 	now = truth_now();
+	if (ns != UINT64_MAX && shared_turn(old > now ? old : now, ns, &end)) {
+		raise_to(&s->busy_until_ns, end);
+		raise_to(&device_busy_until_ns, end);
+		return end;
+	}
 	do {
 		end = (old > now ? old : now) + ns;
 		if (old == UINT64_MAX || ns == UINT64_MAX)
@@ -126,6 +157,7 @@ int device_copy(void *stream, int pt, uint64_t bytes)
 
 int device_copy_wait(void *stream, int pt, uint64_t bytes)
 {
+	met(stream_of(stream, pt), true);
 	wait_for(submit(stream_of(stream, pt), copy_ns(bytes)));
 	return CU_OK;
 }
@@ -140,8 +172,30 @@ int device_stream_destroy(void *stream)
 {
 	if ((uintptr_t)stream <= 2)
 		return CU_INVALID_HANDLE;
+	met(stream, true);
+	meets = NULL;
 	free(stream);
 	return CU_OK;
+}
+
+/* For the double of NCCL: a collective, the sequence-th of so many ranks, takes as long as a kernel from when all are there. */
+__attribute__((visibility("default"))) void double_collective(void *stream, uint64_t sequence,
+							      uint32_t ranks)
+{
+	struct stream *s = stream_of(stream, 0);
+	uint64_t now, busy;
+
+	if (!shared_meets())
+		return;
+	met(s, true);
+	now = truth_now();
+	busy = atomic_load(&s->busy_until_ns);
+	shared_enter(sequence, busy > now ? busy : now);
+	s->meeting = true;
+	s->sequence = sequence;
+	s->ranks = ranks;
+	s->behind_ns = 0;
+	meets = s;
 }
 
 static int done(uint64_t ns)
@@ -151,11 +205,14 @@ static int done(uint64_t ns)
 
 int device_stream_query(void *stream, int pt)
 {
+	if (!met(stream_of(stream, pt), false))
+		return CU_NOT_READY;
 	return done(atomic_load(&stream_of(stream, pt)->busy_until_ns));
 }
 
 int device_stream_sync(void *stream, int pt)
 {
+	met(stream_of(stream, pt), true);
 	wait_for(atomic_load(&stream_of(stream, pt)->busy_until_ns));
 	return CU_OK;
 }
@@ -171,6 +228,8 @@ int device_stream_wait_event(void *stream, int pt, void *event)
 
 int device_sync(void)
 {
+	if (meets)
+		met(meets, true);
 	wait_for(atomic_load(&device_busy_until_ns));
 	return CU_OK;
 }
@@ -191,10 +250,13 @@ int device_event_destroy(void *event)
 
 int device_event_record(void *event, void *stream, int pt)
 {
-	uint64_t at = atomic_load(&stream_of(stream, pt)->busy_until_ns), now = truth_now();
+	uint64_t at, now;
 
 	if (!event)
 		return CU_INVALID_HANDLE;
+	met(stream_of(stream, pt), true);
+	at = atomic_load(&stream_of(stream, pt)->busy_until_ns);
+	now = truth_now();
 	atomic_store(&((struct event *)event)->at_ns, at > now ? at : now);
 	return CU_OK;
 }

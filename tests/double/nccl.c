@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libnccl.so.2 of the double: the exported collectives and communicator calls succeed at once. As
- * in the real library each nccl name has a pnccl twin at the same address.
+ * libnccl.so.2 of the double: the exported collectives and communicator calls succeed at once, and what collectives give
+ * the device ends when all ranks have entered, where $DOUBLE_SHARED couples them. As in the real library each nccl name
+ * has a pnccl twin at the same address.
  */
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +24,23 @@ struct id {
 
 struct comm {
 	int ranks, rank;
+	uint64_t sequence;
 };
+
+/* Enters a collective with the other ranks, in the driver's double if that is loaded. */
+static int meet(struct comm *c, void *stream)
+{
+	static void (*collective)(void *, uint64_t, uint32_t);
+	void *driver = collective ? NULL : dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+
+	if (!c)
+		return 0;
+	if (driver)
+		*(void **)&collective = dlsym(driver, "double_collective");
+	if (collective && c->ranks > 1)
+		collective(stream, c->sequence++, (uint32_t)c->ranks);
+	return 1;
+}
 
 static int new_comm(struct comm **out, int ranks, int rank)
 {
@@ -56,22 +75,31 @@ API(ncclCommGetAsyncError, (struct comm * c, int *error), c &&error && !(*error 
 API(ncclGroupStart, (void), 1)
 API(ncclGroupEnd, (void), 1)
 API(ncclAllReduce,
-    (const void *s, void *r, size_t n, int type, int op, struct comm *c, void *stream), c)
+    (const void *s, void *r, size_t n, int type, int op, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclReduceScatter,
-    (const void *s, void *r, size_t n, int type, int op, struct comm *c, void *stream), c)
+    (const void *s, void *r, size_t n, int type, int op, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclReduce,
-    (const void *s, void *r, size_t n, int type, int op, int root, struct comm *c, void *stream), c)
+    (const void *s, void *r, size_t n, int type, int op, int root, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclBroadcast,
-    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream), c)
-API(ncclBcast, (void *buffer, size_t n, int type, int root, struct comm *c, void *stream), c)
-API(ncclAllGather, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream), c)
+    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream),
+    meet(c, stream))
+API(ncclBcast, (void *buffer, size_t n, int type, int root, struct comm *c, void *stream),
+    meet(c, stream))
+API(ncclAllGather, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclSend, (const void *s, size_t n, int type, int peer, struct comm *c, void *stream), c)
 API(ncclRecv, (void *r, size_t n, int type, int peer, struct comm *c, void *stream), c)
-API(ncclAlltoAll, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream), c)
+API(ncclAlltoAll, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclGather,
-    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream), c)
+    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclScatter,
-    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream), c)
+    (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream),
+    meet(c, stream))
 API(ncclCommInitRankScalable,
     (struct comm * *c, int ranks, int rank, int n, struct id *ids, void *config),
     new_comm(c, ranks, rank))

@@ -17,7 +17,7 @@ double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-s
 .PHONY: double
 double: $(double_files)
 
-double_driver := $(addprefix tests/double/,driver.c device.c wait.c truth.c plan.c)
+double_driver := $(addprefix tests/double/,driver.c device.c shared.c wait.c truth.c plan.c)
 double_runtime := $(addprefix tests/double/,runtime.c plan.c)
 
 # soname as NVIDIA's; libcuda stays loaded once loaded because it holds the process's truth.

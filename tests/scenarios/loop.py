@@ -335,6 +335,54 @@ class Reclaim(Nothing):
                 self.at = (self.at + self.chunk) % self.size
 
 
+class Ranks:
+    """The other ranks of a job, which meet in every step; when this one came is its own clock's."""
+
+    class Id(ctypes.Structure):
+        _fields_ = [("bytes", ctypes.c_char * 128)]
+
+    def __init__(self, loop):
+        self.loop, self.nccl, self.comm, self.entered = loop, ctypes.CDLL("libnccl.so.2"), ctypes.c_void_p(), []
+        self.waited = []
+        name = self.Id()
+        self.nccl.ncclGetUniqueId(ctypes.byref(name))
+        self.nccl.ncclCommInitRank(ctypes.byref(self.comm), loop.args.ranks, name, loop.args.rank)
+        self.nccl.ncclAllReduce.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
+                                            ctypes.c_void_p]
+
+    def meet(self):
+        self.entered.append(time.monotonic_ns())
+        self.loop.errors += self.nccl.ncclAllReduce(self.loop.weights, self.loop.weights, 1 << 18, 7, 0, self.comm, self.loop.stream) != 0
+
+    def waits(self, before, after):
+        """For the others and the device, less what it waited for its CPU then."""
+        wall, cpu, delay = (b - a for a, b in zip(before, after))
+        self.waited.append(wall - cpu - delay)
+
+    def go_on(self, steps):
+        """Whether all ranks do: each takes as many steps as the others."""
+        return steps < self.loop.args.steps
+
+
+class Beside:
+    """What the device had to do for others meanwhile, by its own account: steps as they are without that, and with it."""
+
+    def __init__(self):
+        self.put_off = ctypes.CDLL("libcuda.so.1").double_put_off
+        self.put_off.restype = ctypes.c_uint64
+        self.alone, self.beside = [], []
+
+    def step(self, loop):
+        before, off = loop.thread.read(), self.put_off()
+        loop.step()
+        wall, _, delay = (b - a for a, b in zip(before, loop.thread.read()))
+        (self.beside if self.put_off() > off else self.alone).append(wall - delay)
+
+    def truth(self):
+        usual = sum(self.alone) / len(self.alone) if self.alone else 0
+        return {"beside_ns": int(sum(self.beside) - usual * len(self.beside)), "beside": len(self.beside), "alone": len(self.alone)}
+
+
 PLANTS = {c.__name__.lower(): c for c in (Nothing, Sleep, Compute, Read, Fsync, Socket, Remote, Worker, Child, Lock, Gil, Churn, Leak, Launches,
                                           Syncs, Reclaim)}
 
@@ -358,6 +406,8 @@ class Loop:
             self.errors += self.c.cudaMalloc(p, size) != 0
         self.errors += self.c.cudaMallocHost(self.pinned, self.size) != 0
         self.errors += self.c.cudaStreamCreate(self.stream) != 0
+        self.ranks = Ranks(self) if args.ranks > 1 else None
+        self.beside = Beside() if args.shared else None
         self.forward, self.backward = ((ctypes.addressof(k), cuda.Dim3(128, 1, 1), cuda.Dim3(256, 1, 1), None, 0, self.stream)
                                        for k in (self.forward_kernel, self.backward_kernel))
 
@@ -373,10 +423,15 @@ class Loop:
             self.errors += c.cudaLaunchKernel(*self.forward) != 0
         for _ in range(self.args.launches // 2):
             self.errors += c.cudaLaunchKernel(*self.backward) != 0
+        if self.ranks:
+            self.ranks.meet()
         self.prepare_batch()  # the next one, while the device works
         self.errors += c.cudaMemcpyAsync(ctypes.byref(self.host_loss), self.loss, 4, 2, self.stream) != 0
+        before = self.thread.read() if self.ranks else None
         self.errors += c.cudaStreamSynchronize(self.stream) != 0  # line: wait
         self.idle_since = self.thread.read()
+        if before:
+            self.ranks.waits(before, self.idle_since)
 
     def idles(self, now):
         """The device had nothing to do since then: what of it was this thread's own code, and what was not."""
@@ -409,9 +464,11 @@ class Loop:
     def run(self):
         plant = PLANTS[self.args.plant](self)
         steps = 0
+        if self.ranks:
+            self.step()  # they begin together
         self.begin, self.delayed_before = self.thread.read(), self.delays.read()
-        while time.monotonic_ns() - self.begin[0] < self.args.seconds * 1e9:
-            self.step()
+        while self.ranks.go_on(steps) if self.ranks else time.monotonic_ns() - self.begin[0] < self.args.seconds * 1e9:
+            self.beside.step(self) if self.beside else self.step()
             self.plant(plant)
             steps += 1
         end, delays, all_delay = self.thread.read(), self.delays.read(), accounts.process_delay()
@@ -424,7 +481,8 @@ class Loop:
                 "planted_blocked_ns": max(0, self.planted[0] - self.planted[1] - self.planted[2]), "portions": self.portions,
                 "gap_ns": self.gap, "gap_cpu_ns": self.idle,
                 "delays_ns": {k: delays[k] - self.delayed_before[k] for k in delays},
-                "lines": LINES, **plant.truth()}
+                "lines": LINES, **plant.truth(), **(self.beside.truth() if self.beside else {}),
+                **({"rank": self.args.rank, "entered_ns": self.ranks.entered, "waited_ns": self.ranks.waited} if self.ranks else {})}
         text = json.dumps(line, separators=(",", ":")) + "\n"
         with open(self.args.truth, "a") if self.args.truth else os.fdopen(1, "w") as f:
             f.write(text)
@@ -444,6 +502,10 @@ def arguments():
     p.add_argument("--cached", action="store_true", help="read what is in memory, write without waiting")
     p.add_argument("--port", type=int)
     p.add_argument("--host", default="127.0.0.1")
+    p.add_argument("--shared", action="store_true", help="others use the device, too")
+    p.add_argument("--rank", type=int, default=0, help="of --ranks, which take --steps each")
+    p.add_argument("--ranks", type=int, default=1)
+    p.add_argument("--steps", type=int, default=0)
     p.add_argument("--comm", help="command name to take")
     p.add_argument("--truth", help="file for the truth [standard output]")
     return p.parse_args()

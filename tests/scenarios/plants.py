@@ -76,8 +76,18 @@ class Run:
         return env
 
     def loop(self, *arguments, dose=None, plant="nothing", group=None):
-        self.command = [*FIRST, *([*ENTER, group] if group else []), sys.executable, LOOP, "--cpu", self.cpu, "--seconds", self.seconds, "--seed", self.seed, "--plant", plant,
-                        "--dose", self.dose if dose is None else dose, "--truth", self.truth_file, *arguments]
+        self.command = [*FIRST, *([*ENTER, group] if group else []), *self.looping(self.cpu, plant, self.dose if dose is None else dose, *arguments)]
+
+    def looping(self, cpu, plant, dose, *arguments):
+        return [sys.executable, LOOP, "--cpu", cpu, "--seconds", self.seconds, "--seed", self.seed, "--plant", plant, "--dose", dose,
+                "--truth", self.truth_file, *arguments]
+
+    def several(self, *commands):
+        """Records them together; each is (command, environment), or with True behind it one that goes on beside."""
+        with open(self.path("several"), "w") as f:
+            json.dump([{"command": list(map(str, c)), "env": {k: str(v) for k, v in env.items()}, "beside": bool(beside)}
+                       for c, env, *beside in commands], f)
+        self.command = [*FIRST, sys.executable, os.path.join(HERE, "several.py"), self.path("several"), self.truth_file]
 
     def spawn(self, *command, **more):
         """A process beside, ended with the run; its standard output is a pipe."""
@@ -414,6 +424,36 @@ def memory_limit(run):
     run.loop("--file", path, plant="reclaim", group=folder)
 
 
+def shared(run, *words):
+    """Another process gives the device work for the dose of the time; or another device, or one that does both at once."""
+    run.two_cpus()
+    period = run.random.choice((40, 60, 90)) * 1000
+    busy = period * run.dose // 100
+    machine = {"DOUBLE_SHARED": run.path("machine"), "DOUBLE_DEVICES": 2}
+    other = {**machine, "CUDA_VISIBLE_DEVICES": "1"} if "apart" in words else machine
+    if "both" in words:  # at once, as instances of MIG are
+        machine, other = ({k: v for k, v in env.items() if k != "DOUBLE_SHARED"} for env in (machine, other))
+    run.several((run.looping(run.cpu, "nothing", 0, *(["--shared"] if "both" not in words else [])), machine),
+                *([([os.path.join(DOUBLE, "sleeper"), "--cpu", run.other, "--rounds", 1000000, "--sleep-us", period - busy],
+                    {**other, "DOUBLE_LAUNCH_NS": busy * 1000}, True)] if run.dose else []))
+    run.facts["asleep"] = "sleeper"
+
+
+def ranks(run, *words):
+    """Two ranks that meet in every step. One of them takes its time before it does, or works while the devices do."""
+    run.two_cpus()
+    late = run.random.randrange(2)
+    step_ms = 4.6 / (1 - run.dose / 100) if words[0] != "busy" else 4.6
+    machine = {"DOUBLE_SHARED": run.path("machine"), "DOUBLE_DEVICES": 2}
+    each = ["--ranks", 2, "--steps", int(run.seconds * 1000 / step_ms)]
+    plants = [words[0] if rank == late and words[0] != "busy" else "nothing" for rank in range(2)]
+    run.several(*((run.looping(cpu, plant, run.dose if plant != "nothing" else 0, "--rank", rank, "--step-us",
+                               3000 if words[0] == "busy" and rank == late else 500, *each),
+                   {**machine, "CUDA_VISIBLE_DEVICES": rank})
+                  for rank, (cpu, plant) in enumerate(zip((run.cpu, run.other), plants))))
+    run.facts["rank"] = late
+
+
 NEIGHBOUR = r"""
 import os, subprocess, sys
 os.sched_setaffinity(0, {int(sys.argv[1])})
@@ -431,4 +471,4 @@ def load(run):
 
 
 TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, lossy, gil, churn, leak, storm,
-                                 failing, hung, memory_limit)}
+                                 failing, hung, memory_limit, shared, ranks)}

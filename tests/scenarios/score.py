@@ -98,7 +98,7 @@ def record(run):
         raise plants.Cannot("recording: " + (err.strip().splitlines() or ["?"])[-1])
     if (p.returncode and not run.duration) or not run.truths:
         raise RuntimeError(f"the recorder ended with {p.returncode}: {err.strip()[-500:]}")
-    run.truth = run.truths[0]
+    run.truth = next((t for t in run.truths if t.get("rank") == run.facts.get("rank")), run.truths[0])
     run.victim_pid = run.truth["pid"]
     run.used = [b - a for a, b in zip(before, accounts.cpu_busy())]
     if run.switches:
@@ -170,11 +170,24 @@ def true_ns(run):
     if name == "calls":
         ns = logged_ns(run, words.split(","))
         return max(0, ns - t["run_delay_ns"]), ns
+    if name == "beside":
+        return (t["beside_ns"],) * 2
+    if name == "late":
+        return (lateness(run, t),) * 2
     if name == "lossy":
         return (t["lossy_ns"],) * 2
     if name == "freepages":
         return (t["delays_ns"]["freepages"] + t["delays_ns"]["compact"],) * 2
     return None
+
+
+def lateness(run, t):
+    """How much later than the others this rank entered collectives, and they waited meanwhile, by the clocks of them all."""
+    ns, rest = 0, [o for o in run.truths if o is not t]
+    for i, at in enumerate(t["entered_ns"]):
+        late = at - max(o["entered_ns"][i] for o in rest)
+        ns += max(0, min(late, sum(o["waited_ns"][i] for o in rest) // len(rest) - t["waited_ns"][i]))
+    return ns
 
 
 def others(run):
@@ -235,11 +248,20 @@ def line_of(run):
     return f"loop.py:{n}" if n else None
 
 
+def waited_for_cpus(truth):
+    return max(truth.get(k, 0) for k in ("process_run_delay_ns", "life_run_delay_ns", "run_delay_ns"))
+
+
 def confirmed(chain, run, cpu_left, told):
     """Whether the kernel's own accounting shows a loss that nobody planted."""
-    lost, delays = chain["lost_ns"], run.truth.get("delays_ns", {})
-    if chain["victim"]["pid"] != run.victim_pid:
+    truth = next((t for t in run.truths if t["pid"] == chain["victim"]["pid"]), None)
+    if truth is None:
         return False
+    lost, delays = chain["lost_ns"], truth.get("delays_ns", {})
+    if chain["kind"] == "collective-straggler":
+        return lost <= lateness(run, truth) * 1.05 + 1e6
+    if truth is not run.truth:
+        cpu_left = waited_for_cpus(truth)
     if chain["kind"] in CPU_KINDS:
         who = chain["culprit"]
         return who.get("pid") != run.facts.get("bystander", -1) and lost <= cpu_left * 1.02 + 2e6
@@ -252,6 +274,11 @@ def confirmed(chain, run, cpu_left, told):
 
 def besides(chain, run):
     """Whether the plant did this too, by the workload's own clock: its system calls are its own code while the device idles."""
+    who = chain["victim"]
+    if run.dose > 0 and chain["kind"] == "gpu-idle" and who["comm"] == run.facts.get("asleep"):
+        return True  # it gives the device nothing to do for the rest of the time
+    if run.dose > 0 and chain["kind"] == "gpu-idle" and "rank" in run.facts and who["pid"] == run.victim_pid:
+        return chain["lost_ns"] <= run.truth["planted_ns"] * 1.05 + 1e6  # the device of a rank that is late idles
     return (run.dose > 0 and chain["kind"] == "gpu-idle" and chain["victim"]["pid"] == run.victim_pid and set(chain["lost"]) == {"self"} and
             chain["lost_ns"] <= run.truth.get("gap_cpu_ns", 0) * 1.05 + 1e6)
 
@@ -265,7 +292,7 @@ def judge(run, report):
         if planted and chain["kind"] in row.kinds and same_culprit(chain, run):
             told, rank = chain, n
             break
-    delay = max(run.truth.get(k, 0) for k in ("process_run_delay_ns", "life_run_delay_ns", "run_delay_ns"))
+    delay = waited_for_cpus(run.truth)
     cpu_left = delay - (told["lost_ns"] if told and told["kind"] in (*CPU_KINDS, "cpu-throttled") else 0)
     strange, disturbed = [], []
     for chain in chains:
