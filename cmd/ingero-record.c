@@ -24,6 +24,7 @@
 #include "lib/cli/output.h"
 #include "lib/cli/quote.h"
 #include "lib/cli/signals.h"
+#include "lib/host/rights.h"
 #include "lib/input/bundle.h"
 #include "lib/probe/choice.h"
 #include "lib/probe/chosen.h"
@@ -370,6 +371,22 @@ static int begin_outputs(struct job *j, struct err *e)
 	return rc;
 }
 
+/* What it took to attach, and was not needed since. Files are only made now, by their own threads, unless the recording's
+ * end makes some. */
+static void drop_rights(const struct job *j, const struct probe_recorder *r)
+{
+	uint64_t keep = probe_recorder_rights(r);
+	int error;
+
+	if (j->v.flight_ns || j->v.bundle || j->v.mark)
+		keep |= host_rights_files(j->owner.uid != 0);
+	if (j->run.launched)
+		keep |= host_rights_signals();
+	error = host_rights_keep(keep);
+	if (error)
+		cli_warn("goes on with all its rights: %s", strerror(error));
+}
+
 /* The recorder has them open, whatever became of their names, or of the container they are in. */
 static int recorded_file(void *ctx, const char *path, const char *build_id)
 {
@@ -406,8 +423,10 @@ static int record(struct job *j)
 			rc = probe_command_over(&j->run, cli_signal_received())
 				     ? 0
 				     : probe_recorder_step(r, &e);
-			if (rc >= 0 && !j->begun && probe_command_runs(&j->run))
+			if (rc >= 0 && !j->begun && probe_command_runs(&j->run)) {
 				rc = begin_outputs(j, &e) ? e.code : rc;
+				drop_rights(j, r);
+			}
 		} while (rc == 1);
 		if (rc == 0 && !j->begun &&
 		    !j->run.exec_errno) /* interrupted before the command ran */

@@ -7,19 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/host/clock.h"
-
-#define PIPE_FD	     3 /* where the child keeps its end */
-#define STOP_WAIT_MS 100
+#include "lib/host/helper.h"
+#include "lib/host/rights.h"
 
 struct message {
 	enum { READY = 1, GPU, VALUE } kind;
@@ -46,7 +41,7 @@ struct host_gpus {
 static void send(const struct message *m)
 {
 	/* Without a reader there is nothing left to do. */
-	if (write(PIPE_FD, m, sizeof(*m)) != (ssize_t)sizeof(*m))
+	if (write(HOST_HELPER_FD, m, sizeof(*m)) != (ssize_t)sizeof(*m))
 		_exit(0);
 }
 
@@ -78,7 +73,7 @@ static void send_gpus(const struct host_nvml *n)
 /* Till the parent closes its end. */
 static void serve(void)
 {
-	struct pollfd gone = { .fd = PIPE_FD };
+	struct pollfd gone = { .fd = HOST_HELPER_FD };
 	struct host_nvml *n;
 	struct err e = { 0 };
 	int64_t next;
@@ -91,6 +86,8 @@ static void serve(void)
 		host_nvml_close(n);
 		return;
 	}
+	/* The library has its devices open. Where the rights do not go it reads with them, as before. */
+	(void)host_rights_keep(HOST_RIGHTS_NONE);
 	send_gpus(n);
 	next = host_clock_mono();
 	for (;;) {
@@ -107,35 +104,11 @@ static void serve(void)
 	host_nvml_close(n);
 }
 
-static void child(int fd, pid_t parent)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2 };
-	int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "ingero-gpus");
-	if (getppid() != parent)
-		_exit(0);
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
-	for (int i = 0; i < PIPE_FD; i++)
-		dup2(quiet, i);
-	if (fd != PIPE_FD)
-		dup2(fd, PIPE_FD);
-	/* Locks and outputs of the recorder must not live on here. */
-	if (syscall(SYS_close_range, PIPE_FD + 1, ~0u, 0) != 0)
-		for (int i = PIPE_FD + 1; i < 1024; i++)
-			close(i);
-	serve();
-	_exit(0);
-}
-
 /* ---- the parent ----------------------------------------------------------------------------------- */
 
 int host_gpus_start(struct host_gpus **out, struct err *e)
 {
 	struct host_gpus *g = calloc(1, sizeof(*g));
-	pid_t parent = getpid();
 	int ends[2];
 
 	*out = g;
@@ -144,14 +117,12 @@ int host_gpus_start(struct host_gpus **out, struct err *e)
 	g->fd = -1;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return err_sys(e, "cannot make a pipe");
-	g->pid = fork();
+	g->pid = host_helper_start("ingero-gpus", ends[1], serve);
 	if (g->pid < 0) {
 		close(ends[0]);
 		close(ends[1]);
 		return err_sys(e, "cannot start the reader of GPU health");
 	}
-	if (g->pid == 0)
-		child(ends[1], parent);
 	close(ends[1]);
 	g->fd = ends[0];
 	fcntl(g->fd, F_SETFL, O_NONBLOCK);
@@ -214,11 +185,7 @@ void host_gpus_stop(struct host_gpus *g)
 		return;
 	if (g->fd >= 0)
 		ended(g);
-	if (g->pid > 0) {
-		kill(g->pid, SIGKILL);
-		/* One that hangs in the driver is left to init. */
-		for (int i = 0; i < STOP_WAIT_MS && waitpid(g->pid, NULL, WNOHANG) == 0; i++)
-			poll(NULL, 0, 1);
-	}
+	if (g->pid > 0)
+		host_helper_stop(g->pid);
 	free(g);
 }

@@ -46,15 +46,6 @@ static struct run_times run_times(struct probe_session *s)
 	return t;
 }
 
-static int stats_on(void)
-{
-	union bpf_attr a;
-
-	memset(&a, 0, sizeof(a));
-	a.enable_stats.type = BPF_STATS_RUN_TIME;
-	return (int)syscall(__NR_bpf, BPF_ENABLE_STATS, &a, sizeof(a));
-}
-
 static void pass_by(void *ctx, const void *p, size_t n)
 {
 	(void)ctx;
@@ -126,8 +117,8 @@ void probe_cost_start(struct probe_cost *c, struct probe_session *s)
 	struct err ignored = { 0 };
 	double free_ns = calls_ns();
 
-	c->stats = stats_on();
-	c->measures = c->stats >= 0;
+	probe_meter_start(&c->meter);
+	c->measures = probe_meter_on(&c->meter);
 	if (probe_session_trial(s, &fds, &ignored) == 0) {
 		c->skipped_ns = calls_ns() - free_ns;
 		before = run_times(s);
@@ -142,17 +133,14 @@ void probe_cost_start(struct probe_cost *c, struct probe_session *s)
 	}
 	probe_link_detach(&fds);
 	probe_session_drain(s, pass_by, pass_by, NULL);
-	if (c->stats >= 0)
-		close(c->stats);
-	c->stats = -1;
+	probe_meter_off(&c->meter);
 }
 
 static void begin(struct probe_cost *c, struct probe_session *s, int64_t now_ns, uint64_t calls)
 {
 	struct run_times t;
 
-	c->stats = stats_on();
-	if (c->stats < 0)
+	if (!probe_meter_on(&c->meter))
 		return;
 	t = run_times(s);
 	memcpy(c->before, t.ns, sizeof(c->before));
@@ -169,16 +157,15 @@ static void end(struct probe_cost *c, struct probe_session *s, int64_t now_ns, u
 		c->ran_ns[i] += t.ns[i] - c->before[i];
 	c->measured_calls += calls - c->calls_before;
 	c->measured_ns += (uint64_t)(now_ns - c->window_ns);
-	close(c->stats);
-	c->stats = -1;
+	probe_meter_off(&c->meter);
 }
 
 void probe_cost_look(struct probe_cost *c, struct probe_session *s, int64_t now_ns, uint64_t calls,
 		     bool at_end)
 {
-	if (c->stats >= 0 && (at_end || now_ns - c->window_ns >= SECOND_NS * 9 / 10))
+	if (c->meter.on && (at_end || now_ns - c->window_ns >= SECOND_NS * 9 / 10))
 		end(c, s, now_ns, calls);
-	else if (c->measures && c->stats < 0 && !at_end && now_ns >= c->next_ns)
+	else if (c->measures && !c->meter.on && !at_end && now_ns >= c->next_ns)
 		begin(c, s, now_ns, calls);
 }
 
@@ -198,7 +185,5 @@ double probe_cost_host(const struct probe_cost *c)
 
 void probe_cost_stop(struct probe_cost *c)
 {
-	if (c->stats >= 0)
-		close(c->stats);
-	c->stats = -1;
+	probe_meter_stop(&c->meter);
 }

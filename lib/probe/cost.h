@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/probe/meter.h"
 #include "lib/probe/session.h"
 
 struct probe_cost {
 	double call_ns,
 		program_ns; /* calibration: of one call, and the programs' part of it; program_ns 0: unknown */
 	double skipped_ns;		  /* of a call that is not recorded */
-	int stats;			  /* descriptor while the kernel measures; -1 */
+	struct probe_meter meter;	  /* on while the kernel measures */
 	bool measures;			  /* it can */
 	int64_t window_ns, next_ns;	  /* begin of this measurement, of the next */
 	uint64_t before[2], calls_before; /* run times (calls, others) and calls at its begin */

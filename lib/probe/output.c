@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/host/rights.h"
+
 #define QUEUE_BYTES (64u << 20)
 #define RETRY_NS    200000000 /* a full disk is tried again */
 
@@ -176,6 +178,7 @@ static int change_file(struct probe_output *o, struct err *e)
 static void *write_loop(void *arg)
 {
 	struct probe_output *o = arg;
+	bool settled = false;
 
 	pthread_mutex_lock(&o->lock);
 	for (;;) {
@@ -183,6 +186,10 @@ static void *write_loop(void *arg)
 		struct err e = { 0 };
 		int rc = 0;
 
+		if (o->begun && !settled) /* whether there will be other files is known */
+			(void)host_rights_keep(o->rotation ? host_rights_files(has_owner(&o->owner))
+							   : HOST_RIGHTS_NONE);
+		settled = o->begun;
 		if (!c || !o->begun) {
 			if (o->finish)
 				break;

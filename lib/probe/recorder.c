@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lib/host/clock.h"
+#include "lib/host/rights.h"
 #include "lib/probe/chosen.h"
 #include "lib/probe/devices.h"
 #include "lib/probe/host_say.h"
@@ -186,7 +187,6 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!r)
 		return err_nomem(e);
 	r->opt = *opt;
-	r->cost.stats = -1;
 	r->world = world_new();
 	if (!r->world)
 		return err_nomem(e);
@@ -229,6 +229,13 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 		return rc;
 	r->start_cpu = r->cost_cpu = probe_recorder_cpu();
 	return probe_samples_say(&r->samples, r->writer, r->start_ns, e);
+}
+
+uint64_t probe_recorder_rights(const struct probe_recorder *r)
+{
+	bool perf = r->session && probe_session_programs(r->session)->link == PROBE_LINK_PERF;
+
+	return host_rights_recording() | (perf ? host_rights_admin() : HOST_RIGHTS_NONE);
 }
 
 static int look_at_opens(struct probe_recorder *r, int64_t now, bool at_end, struct err *e)

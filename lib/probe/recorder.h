@@ -69,6 +69,9 @@ void probe_recorder_dump(struct probe_recorder *r);
 int probe_recorder_finish(struct probe_recorder *r, struct err *e);
 void probe_recorder_free(struct probe_recorder *r);
 
+/* The rights that going on takes (lib/host/rights.h), of one that is open. */
+uint64_t probe_recorder_rights(const struct probe_recorder *r);
+
 /* A descriptor, yours, of the file with that build-id that stacks went through; negative: none is open. Its place in
  * the file is not yours to rely on. path: as in the recording. */
 int probe_recorder_file(const struct probe_recorder *r, const char *path, const char *build_id);

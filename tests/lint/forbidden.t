@@ -32,6 +32,7 @@ ALLOWED = {
     ("lib/probe/link.c", "_exit"): "the forked child that closes descriptors",
     ("lib/probe/cost.c", "_exit"): "the forked child that is measured",
     ("lib/host/gpus.c", "_exit"): "the forked child that reads GPU health",
+    ("lib/host/helper.c", "_exit"): "forked children beside the recorder",
     ("lib/cli/options.c", "stdout"): "--help and --version",
     ("lib/cli/output.c", "stdout"): "the owner of standard output",
     ("lib/cli/config.c", "getenv"): "which configuration",

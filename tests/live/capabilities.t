@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # The list of capabilities that the recipes give the recorder is enough to record another user's program whose libraries
-# only that user may read, and none of the list can be left out.
+# only that user may read, and none of the list can be left out. Who has more gives the rest away when it records.
 import os
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -56,4 +58,114 @@ tap.ok(counted > 0, f"and what was called: {counted} launches", words)
 for left_out in LIST:
     status, counted, words = record("without-" + left_out, [c for c in LIST if c != left_out])
     tap.ok(status != 0 or counted == 0, f"without {left_out} it does not", f"{counted} launches, {words}")
+
+
+# ---- what root keeps ------------------------------------------------------------------------------------
+
+KERNEL = ["CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"]
+BITS = {name.lower(): i for i, name in enumerate(KERNEL)}
+BITS |= {"sys_ptrace": 19, "sys_admin": 21, "syslog": 34, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
+RECORDING = {*LIST, "checkpoint_restore"}
+FILES = {"dac_override", "fowner", "chown", "setuid", "setgid"}
+
+
+def names(mask):
+    return {next((n for n, i in BITS.items() if i == bit), str(bit)) for bit in range(64) if mask >> bit & 1}
+
+
+def status_of(where):
+    with open(where + "/status", encoding="utf-8") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def rights(where):
+    """What a thread or process may do, or could make itself do again: its sets, and whether a program it runs gets more."""
+    s = status_of(where)
+    mask = 0
+    for field in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+        mask |= int(s[field], 16)
+    return names(mask), s["NoNewPrivs"] == "1"
+
+
+def helpers_of(pid):
+    """Rights of the processes that it started, by name; those it recorded are other users'."""
+    found = {}
+    for child in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            s = status_of("/proc/" + child)
+            if s["PPid"] == str(pid) and s["Uid"].split()[0] == "0":
+                found[s["Name"]] = rights("/proc/" + child)
+        except (OSError, KeyError):
+            pass
+    return found
+
+
+def dropped(recorder):
+    """Waits until all of the recorder has dropped rights; (of its main thread, of its others, of its processes by name)."""
+    task = f"/proc/{recorder.pid}/task/"
+    gone = select.poll()
+    gone.register(os.pidfd_open(recorder.pid), select.POLLIN)
+    for _ in range(6000):
+        main = rights(task + str(recorder.pid))
+        others = [rights(task + t) for t in os.listdir(task) if int(t) != recorder.pid]
+        helpers = helpers_of(recorder.pid)
+        if all(no_more for _, no_more in [main, *others, *helpers.values()]) or gone.poll(10):
+            break
+    return main, others, helpers
+
+
+def calls(count):
+    subprocess.run([*NOBODY, os.path.join(home, "calls"), "--count", str(count), "--rate", "2000"], stdout=subprocess.DEVNULL,
+                   cwd=home, env={**rec.environment(), "LD_LIBRARY_PATH": home}, check=True)
+
+
+def end(recorder):
+    recorder.send_signal(signal.SIGINT)
+    out, err = recorder.communicate(timeout=120)
+    return recorder.returncode, err
+
+
+def owners(pattern):
+    found = sorted(n for n in os.listdir(home) if re.fullmatch(pattern, n))
+    return found, {os.stat(os.path.join(home, n)).st_uid for n in found}
+
+
+out = rec.path("later.ige")
+recorder = rec.start("-q", "-u", "65534", "-o", out)
+main, others, helpers = dropped(recorder)
+tap.same(main, (RECORDING, True), "root keeps what recording takes, and cannot get more")
+tap.same(others, [(set(), True)] * 2, "the threads that write and look up names keep nothing")
+tap.same(helpers, {"ingero-gpus": (set(), True), "ingero-meter": ({"sys_admin"}, True)},
+         "nor who reads the GPUs; who switches the measuring of programs can do that alone")
+calls(2000)
+status, words = end(recorder)
+counted = rec.counts(out)[0].get(("cuda", "cudaLaunchKernel"), 0)
+tap.ok(status == 0 and counted > 0, f"a program that begins after that is recorded: {counted} launches", words)
+
+recorder = rec.start("-q", "--link", "perf", "-u", "65534", "-o", out)
+main, _, _ = dropped(recorder)
+tap.same(main, (RECORDING | {"sys_admin"}, True), "perf links take more")
+calls(2000)
+status, words = end(recorder)
+counted = rec.counts(out)[0].get(("cuda", "cudaLaunchKernel"), 0)
+tap.ok(status == 0 and counted > 0, f"and are made with it: {counted} launches", words)
+
+SUDO = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
+row, mark = os.path.join(home, "row.ige"), os.path.join(home, "marks")
+recorder = rec.start("-q", "-o", row, "--rotate-every", "100ms", "--mark", mark, "--", os.path.join(home, "calls"), "--count",
+                     "3000", "--rate", "2000", **SUDO)
+main, others, _ = dropped(recorder)
+tap.same(main, (RECORDING | FILES | {"kill"}, True), "with a command and a FIFO it may still end the one and remove the other")
+tap.same(sorted(others, key=lambda o: len(o[0])), [(set(), True), (FILES, True)], "who writes a row of files may make files")
+out, words = recorder.communicate(timeout=120)
+found, owned = owners(r"row-\d+\.ige")
+tap.ok(recorder.returncode == 0 and len(found) > 2, f"it does: {len(found)} files", words)
+tap.same(owned, {65534}, "which are the user's behind sudo")
+tap.ok(not os.path.exists(mark), "the FIFO is removed")
+
+recorder = rec.start("-q", "-u", "65534", "--flight-recorder", "5s", "-o", os.path.join(home, "flight.ige"), **SUDO)
+main, _, _ = dropped(recorder)
+tap.same(main, (RECORDING | FILES, True), "a flight recorder may make files")
+status, words = end(recorder)
+tap.same((status, owners(r"flight-.*\.ige")[1]), (0, {65534}), "and does, the user's")
 tap.done_testing()
