@@ -221,6 +221,7 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 						     struct host_state *host, struct pt_regs *regs,
 						     u32 state)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a field has one of the sizes */
 	bool disk = BPF_CORE_READ_BITFIELD(task, in_iowait);
 	u32 class;
 

@@ -157,8 +157,10 @@ static void take_library(struct state *s, const struct host_cuda_file *f)
 		return;
 	l.path = strdup(f->path);
 	plan_library(s, &l, f->open_as, f->kind);
-	if (!l.path || !vec_push(&s->report.libraries, l))
+	if (!l.path || !vec_push(&s->report.libraries, l)) {
+		free(l.path);
 		s->nomem = true;
+	}
 }
 
 static void say_library(struct state *s, const struct check_library *l)
@@ -241,7 +243,8 @@ static void python_in_process(struct state *s, uint32_t pid)
 /* What python3 starts: an executable with the runtime in it, or beside its libpython. */
 static void python_on_disk(struct state *s)
 {
-	char *folders = strdup(getenv("PATH") ? getenv("PATH") : ""), *save = NULL, real[PATH_MAX];
+	const char *list = getenv("PATH");
+	char *folders = strdup(list ? list : ""), *save = NULL, real[PATH_MAX];
 	char path[PATH_MAX + 40];
 
 	for (char *f = folders ? strtok_r(folders, ":", &save) : NULL; f;

@@ -373,7 +373,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 {
 	struct input_told first;
 	struct merge_result merged;
-	struct pass_result passed;
+	struct pass_result passed = { 0 };
 	struct ige_sink *sink;
 	bool whole = input_reader(in) && input_told(in, 0, &first) && first.head->known;
 	bool pass = whole && !opt->select && !values.compact && !values.recover && !values.split &&

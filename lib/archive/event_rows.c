@@ -123,13 +123,15 @@ static int make_ctx(struct archive_writer *a, uint32_t id, struct ctx_row *c, st
 	struct archive_place where = { 0 };
 	struct row *r = &a->row;
 	struct row_part *kept;
+	uint32_t whose;
 	uint64_t at;
 
 	ctx = ctx ? ctx : &nobody;
 	node = world_get_node(a->w, ctx->node);
 	image = world_get_image(a->w, ctx->image);
 	thread = world_get_thread(a->w, ctx->thread);
-	process = world_get_process(a->w, image ? image->process : thread ? thread->process : 0);
+	whose = image ? image->process : thread ? thread->process : 0;
+	process = world_get_process(a->w, whose);
 	cgroup = world_get_cgroup(a->w, ctx->cgroup);
 	gpu = world_get_gpu(a->w, ctx->gpu);
 	c->pid = process ? process->tgid : 0;
@@ -137,7 +139,7 @@ static int make_ctx(struct archive_writer *a, uint32_t id, struct ctx_row *c, st
 	c->gpu = gpu ? gpu->index : 0;
 	c->cgroup = cgroup ? (int64_t)cgroup->id : 0;
 	c->node_name = node ? node->name : 0;
-	if (process && map_get(&a->places, image ? image->process : thread->process, &at))
+	if (process && map_get(&a->places, whose, &at))
 		where = a->place.v[at - 1];
 	row_begin(r);
 	add_clean(r, world_text(a->w, c->node_name));

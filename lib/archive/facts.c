@@ -3,6 +3,7 @@
  * Records: each into the table of its kind as it is, and what they say of the machine, the session and the causes into the
  * tables that the Go agent has for it.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,8 +138,8 @@ static int write_snapshots(struct archive_writer *a, struct err *e)
 		sqlite3_bind_int64(s, 1, archive_utc(a, v->time_ns));
 		sqlite3_bind_double(s, 2, v->value[0]);
 		sqlite3_bind_double(s, 3, memory > 0 ? 100 * v->value[1] / memory : 0);
-		sqlite3_bind_int64(s, 4, (int64_t)(v->value[2] / MIB + 0.5));
-		sqlite3_bind_int64(s, 5, (int64_t)(v->value[3] / MIB + 0.5));
+		sqlite3_bind_int64(s, 4, llround(v->value[2] / MIB));
+		sqlite3_bind_int64(s, 5, llround(v->value[3] / MIB));
 		sqlite3_bind_double(s, 6, v->value[4]);
 		archive_bind_text(s, 7, name_of_node(a, v->node));
 		rc = archive_step(a, s, e);
@@ -306,8 +307,9 @@ static const char *const old[] = {
 	"DELETE FROM cost_records WHERE until_ns + ?1 < ?5",
 	"DELETE FROM event_values WHERE seq <= ?6",
 	"DELETE FROM lost_events WHERE after_seq < ?6",
-	"INSERT INTO schema_info VALUES ('left_out_before', CAST(?5 AS TEXT)), ('left_out_events', "
-	"CAST(?6 AS TEXT))",
+	("INSERT INTO schema_info VALUES ('left_out_before', CAST(?5 AS TEXT)), "
+	 "('left_out_events', "
+	 "CAST(?6 AS TEXT))"),
 };
 
 static int run(struct archive_writer *a, const char *sql, struct err *e)

@@ -120,7 +120,7 @@ static int next_event(struct archive_legacy *l, struct event *ev, struct err *e)
 		rc = read_calls(l, l->calls_ns, e);
 	if (rc == 0 && l->heap.n)
 		rc = read_calls(l, l->heap.v[0].end_ns, e);
-	if (rc)
+	if (rc < 0)
 		return rc;
 	if (l->heap.n == 0 && !l->has_host)
 		return 0;

@@ -47,11 +47,13 @@ static uint64_t hash_stack(const struct archive_writer *a, uint32_t stack)
 		const struct world_module *m = f ? world_get_module(a->w, f->module) : NULL;
 		bool python = f && f->kind == FRAME_PYTHON;
 		struct bytes none = { NULL, 0 };
-		uint32_t line = python ? (uint32_t)f->offset : 0;
+		uint32_t line = 0;
 		char text[32] = "";
 
 		if (!f)
 			continue;
+		if (python)
+			line = (uint32_t)f->offset;
 		fnv(&raw, &f->offset, 8);
 		if (!s && !python && !f->name && !(m && m->path))
 			continue;

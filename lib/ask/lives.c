@@ -73,9 +73,9 @@ static void sites(const struct live *l, const struct live_process *p, struct wor
 
 static void history(const struct live_history *h, struct view_memory *row)
 {
-	unsigned each = (h->n + VIEW_POINTS - 1) / VIEW_POINTS;
+	unsigned each = h->n ? (h->n - 1) / VIEW_POINTS + 1 : 1;
 
-	row->span_ns = h->span_ns * (each ? each : 1);
+	row->span_ns = h->span_ns * each;
 	for (unsigned i = 0; i < h->n; i++) {
 		double *point = &row->points[i / each], most = (double)h->v[i].most;
 

@@ -136,6 +136,7 @@ static bool fold(struct ask_oncpu *a, struct function **functions, size_t *n)
 			i = frames.n;
 		}
 		if (good) {
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the map has places of what is in the array */
 			frames.v[i - 1].count += s->count;
 			frames.v[i - 1].inside += s->inside;
 		}
@@ -153,6 +154,7 @@ static bool fold(struct ask_oncpu *a, struct function **functions, size_t *n)
 		if (!good)
 			break;
 		f = &out.v[i - 1];
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the map has places of what is in the array */
 		f->count += s->count;
 		f->inside += s->inside;
 		if (s->count > f->frame_count) {

@@ -137,7 +137,7 @@ bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu)
 {
 	/* An interval outside calls is a stretch outside calls for those who hear of these. */
 	bool call = p->ev && p->op->flags & OP_CALL;
-	const struct watch_ears *ears = ears_of(c, offcpu || call ? p->ev->op : 0);
+	const struct watch_ears *ears = ears_of(c, p->ev && (offcpu || call) ? p->ev->op : 0);
 	const struct watch_list *list;
 	const struct watch_ear *ear;
 	bool well = true;

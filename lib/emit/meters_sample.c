@@ -112,7 +112,8 @@ static bool xid(struct meters *m, const struct rec_SAMPLE *r, const struct recor
 	subject(m, r, rec, labels);
 	while (n < METER_LABELS && labels[n].key)
 		n++;
-	labels[n] = (struct meter_label){ "xid", number(m, (uint64_t)r->value) };
+	if (n < METER_LABELS)
+		labels[n] = (struct meter_label){ "xid", number(m, (uint64_t)r->value) };
 	p = meter_point(&m->table, (unsigned)family, node, labels);
 	if (p) {
 		p->value++;

@@ -45,7 +45,7 @@ struct perfetto {
 static void packet(struct perfetto *x, const char *head, size_t nhead, unsigned field,
 		   struct bytes body)
 {
-	char front[3 * PROTO_FIELD_MAX], behind[2 * PROTO_FIELD_MAX], *p = behind, *q = front, *out;
+	char front[3 * PROTO_FIELD_MAX], behind[2 * PROTO_FIELD_MAX], *p, *q = front, *out;
 	size_t n = nhead;
 
 	if (x->interned.n) {

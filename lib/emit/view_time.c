@@ -171,6 +171,7 @@ static int by_total(const void *a, const void *b)
 
 static uint64_t power_low(unsigned k)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): k is 64 at most */
 	return k ? 1ull << (k - 1) : 0;
 }
 

@@ -28,7 +28,7 @@ bool host_visible_read(struct host_visible *v, uint32_t pid)
 		v->set = list.p != NULL;
 		v->by_bus = bytes_equal(order, bytes_of("PCI_BUS_ID"));
 		good = list.n < sizeof(v->devices);
-		if (good && list.n)
+		if (good && v->set)
 			memcpy(v->devices, list.p, list.n);
 	}
 	buf_free(&b);

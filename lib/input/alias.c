@@ -131,7 +131,7 @@ static void path_text(const struct keyhash *key, struct bytes path, struct buf *
 
 		if (is(p, "site-packages") || is(p, "dist-packages")) {
 			packages = true;
-			standard = everybodys = false;
+			everybodys = false;
 		} else if (packages) {
 			everybodys = is_public(p);
 			packages = false;

@@ -161,7 +161,7 @@ int input_fit(struct input_meetings *m, struct input_fit *fits, uint32_t machine
 
 	if (!m->all.n || machines < 2 || machines > INPUT_FIT_MACHINES)
 		return 0;
-	f.room = malloc((size_t)machines * machines * sizeof(*f.room));
+	f.room = calloc((size_t)machines * machines, sizeof(*f.room));
 	f.queue = malloc((machines + 1) * sizeof(*f.queue));
 	if (!f.room || !f.queue) {
 		rc = err_nomem(e);

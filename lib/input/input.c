@@ -221,6 +221,7 @@ static void drop_copies(struct input *in)
 			free_one(o);
 			continue;
 		}
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each has in->n of them */
 		in->each[n++] = *o;
 	}
 	in->n = n;

@@ -408,7 +408,7 @@ static int finish(struct merge *m, struct err *e)
 		struct stream_item none = { .kind = STREAM_EVENTS,
 					    .watermark_ns = INT64_MIN,
 					    .floor_ns = INT64_MIN };
-		struct archive_written written;
+		struct archive_written written = { 0 };
 
 		if (rc || report.empty)
 			return rc;

@@ -60,22 +60,22 @@ void probe_flight_free(struct probe_flight *f)
 
 void probe_flight_cut(struct probe_flight *f, int64_t now_ns)
 {
-	struct segment *next;
+	struct segment *last = f->last, *next;
 
-	if (!f->last || f->last->text.n == 0)
+	if (!last || last->text.n == 0)
 		return;
-	f->last->end_ns = now_ns;
+	last->end_ns = now_ns;
 	/* A segment is needed as long as its end lies in the window. */
-	while (f->first != f->last && now_ns - f->first->end_ns > (int64_t)f->window_ns)
+	while (f->first != last && now_ns - f->first->end_ns > (int64_t)f->window_ns)
 		let_go(f);
-	while (f->first != f->last && f->bytes > f->bytes_max) {
+	while (f->first != last && f->bytes > f->bytes_max) {
 		let_go(f);
 		f->dropped++;
 	}
 	next = calloc(1, sizeof(*next));
 	if (!next) /* the next segment joins this one: longer, as good */
 		return;
-	f->last->next = next;
+	last->next = next;
 	f->last = next;
 }
 

@@ -50,7 +50,7 @@ static void child(int go, int failed, char *const *argv, uid_t uid, void (*prepa
 		execvp(argv[0], argv);
 	saved = errno;
 	n = write(failed, &saved, sizeof(saved));
-	_exit(saved == ENOENT ? 127 : 126);
+	_exit(n != sizeof(saved) ? 125 : saved == ENOENT ? 127 : 126);
 }
 
 #define SETTLE_NS    1000000

@@ -246,7 +246,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 	(void)pane;
 	for (uint32_t i = 0; c->ended && i < s->by_thread.n; i++) {
-		if (s->by_thread.v[i].begun && i < c->tally.threads.n &&
+		if (i < c->tally.threads.n && s->by_thread.v[i].begun &&
 		    !over(s, c, i, &s->by_thread.v[i], c->end_ns))
 			return err_nomem(e);
 	}
