@@ -467,6 +467,7 @@ help:
 		'make check-asan, check-ubsan, check-valgrind' \
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \
 		'make faults       disks, memory, processes that fail, kill -9: at every place, for an hour' \
+		'make soak         the recorder under load, with rotation and readers, for SOAK=$(SOAK): what grew, what was lost' \
 		'make check-consumers' \
 		'                  what is written for other programs, judged by those (CHECKERS=$(CHECKERS))' \
 		'make bench        benchmarks' \

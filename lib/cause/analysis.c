@@ -3,13 +3,18 @@
  * The analysis record: what became of the time of every process, whether or not anything was found
  * (formats/analysis.schema.json). Thread time is summed over a process's threads; its parts sum to it exactly.
  */
+#include <stdlib.h>
+
 #include "lib/base/jsonw.h"
+#include "lib/base/nomem.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/memory.h"
 #include "lib/cause/names.h"
 #include "lib/cause/stepping.h"
 
 #define CLASSES_TOLD 64
+#define PROCESSES_TOLD \
+	1024 /* those with the most time: a record of all that came and went in days would be no record */
 
 static void parts_json(struct jsonw *j, const char *key, const uint64_t *ns_by)
 {
@@ -110,6 +115,57 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 	jsonw_object_end(j);
 }
 
+static int most_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static uint64_t thread_ns(const struct cause *c, const struct tally_process *p)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		ns += c->tally.threads.v[p->threads.v[i]].ns;
+	return ns;
+}
+
+/* In order of appearance, as many as are told. */
+static void processes_json(struct cause *c, struct jsonw *j)
+{
+	size_t n = c->tally.order.n, alike = n;
+	uint64_t *ns = n > PROCESSES_TOLD ? malloc(n * sizeof(*ns)) : NULL, least = 0;
+
+	if (n > PROCESSES_TOLD && !ns) {
+		nomem_note();
+		j->out->failed = true;
+		return;
+	}
+	for (size_t i = 0; ns && i < n; i++)
+		ns[i] = thread_ns(c, &c->tally.processes.v[c->tally.order.v[i]]);
+	if (ns) {
+		qsort(ns, n, sizeof(*ns), most_first);
+		least = ns[PROCESSES_TOLD - 1];
+		for (alike = 0; alike < PROCESSES_TOLD && ns[PROCESSES_TOLD - 1 - alike] == least;)
+			alike++;
+	}
+	free(ns);
+	jsonw_key_array(j, "processes");
+	for (size_t i = 0; i < n; i++) {
+		const struct tally_process *p = &c->tally.processes.v[c->tally.order.v[i]];
+		uint64_t x = n > PROCESSES_TOLD ? thread_ns(c, p) : UINT64_MAX;
+
+		if (x < least || (x == least && !alike))
+			continue;
+		alike -= x == least;
+		process_json(c, p, j);
+	}
+	jsonw_array_end(j);
+	if (n > PROCESSES_TOLD)
+		jsonw_key_u64(j, "processes_total", n);
+}
+
 void cause_analysis_body(struct cause *c, struct buf *out)
 {
 	const struct line_totals *totals = line_totals(c->line);
@@ -131,10 +187,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	jsonw_key_bool(&j, "host_recorded", c->off_cpu);
 	jsonw_key_bool(&j, "steal_recorded", c->steal);
 	jsonw_key_u64(&j, "chains", c->chains);
-	jsonw_key_array(&j, "processes");
-	for (size_t i = 0; i < c->tally.order.n; i++)
-		process_json(c, &c->tally.processes.v[c->tally.order.v[i]], &j);
-	jsonw_array_end(&j);
+	processes_json(c, &j);
 	classes_json(c, &j);
 	cause_memory_json(c, &j);
 	cause_steps_json(c, &j);

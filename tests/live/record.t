@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
 
+PATIENCE = 120  # seconds until an end that does not come is given up: nothing is asserted of it
 rec.need_bpf()
 ige = rec.path("a.ige")
 
@@ -118,7 +119,7 @@ with training() as t:
         r = rec.start("-o", ige, "-p", t.pid)
         until(lambda: size(ige) > 20000)
         r.send_signal(number)
-        status, err = r.wait(10), r.stderr.read()
+        status, err = r.wait(PATIENCE), r.stderr.read()
         events, records, report = rec.dump(ige)
         tap.same((status, report["unterminated"], report["damaged"]), (0, 0, 0), f"{number.name} ends it cleanly")
     coverage = rec.libraries(records)
@@ -144,7 +145,7 @@ with training() as t:
     # Two recorders at once, and one file.
     a, b = rec.path("two-a.ige"), rec.path("two-b.ige")
     r = [rec.start("-o", x, "-p", t.pid, "--duration", "700ms") for x in (a, b)]
-    tap.same([x.wait(10) for x in r], [0, 0], "two recorders at once")
+    tap.same([x.wait(PATIENCE) for x in r], [0, 0], "two recorders at once")
     n = [sum(rec.counts(x)[0].values()) for x in (a, b)]
     tap.ok(min(n) > 0 and min(n) > 0.5 * max(n), f"both saw the calls: {n}")
     forget(a)
@@ -153,12 +154,12 @@ with training() as t:
     p = rec.run("-o", a, "-p", t.pid)
     tap.ok(p.returncode == 3 and "another recorder" in p.stderr, "a file has one recorder", p.stderr)
     r.send_signal(signal.SIGINT)
-    r.wait(10)
+    r.wait(PATIENCE)
     forget(ige)
     r = rec.start("-o", ige, "-p", t.pid)
     until(lambda: size(ige) > 1000)
     t.kill()
-    tap.same(r.wait(10), 0, "it ends with its last target")
+    tap.same(r.wait(PATIENCE), 0, "it ends with its last target")
 
 # ---- outputs
 both = rec.path("both.ige")
@@ -203,7 +204,7 @@ else:
 r = rec.start("-o", ige, "--hung", "300ms", "--", rec.work("hang"), "--in", "stream", DOUBLE_NEVER_AFTER=0)
 time.sleep(1)
 r.send_signal(signal.SIGINT)
-r.wait(15)
+r.wait(PATIENCE)
 events, records, report = rec.dump(ige)
 opens = [o for o in records if o["record"] == "open"]
 tap.ok([o for o in opens if "at_end" not in o] and [o for o in opens if "depth" in o and o["depth"] == 0],
