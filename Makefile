@@ -471,6 +471,7 @@ help:
 		'make check-consumers' \
 		'                  what is written for other programs, judged by those (CHECKERS=$(CHECKERS))' \
 		'make bench        benchmarks' \
+		'make soak-serve   both servers under a mixed load, for SOAK_SECONDS=$(SOAK_SECONDS)' \
 		'make tarball, deb, image, dist' \
 		'                  packages; make check-packaging tries them' \
 		'make install      programs, manual, completions; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \

@@ -10,3 +10,9 @@ $(serve_programs): $(BUILD)/tests/serve/%: $(BUILD)/tests/serve/%.o $(BUILD)/lib
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(BUILD)/libingero.a $(ALL_LDFLAGS) $(net_libs) $(LIBS) -o $@
 
 -include $(wildcard $(serve_programs:=.d))
+
+# Both servers under a mixed load for so many seconds, over TLS: no request may fail, and memory has to stay.
+SOAK_SECONDS ?= 600
+.PHONY: soak-serve
+soak-serve: all
+	$(Q)BUILD=$(BUILD) tests/soak/serve.sh $(SOAK_SECONDS)
