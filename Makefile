@@ -271,7 +271,8 @@ static:
 		$${missing:+"is missing (Debian and Ubuntu: libc6-dev, zlib1g-dev, libelf-dev, libbpf-dev have them)"} >&2; exit 1
 endif
 
-$(BUILD)/tests/unit/net_%.t $(BUILD)/tests/unit/serve_%.t: NET_LIBS = $(net_libs)
+$(BUILD)/tests/unit/net_%.t $(BUILD)/tests/unit/serve_%.t $(BUILD)/tests/unit/fuzz_http.t $(BUILD)/tests/unit/fuzz_fleet.t: \
+	NET_LIBS = $(net_libs)
 
 $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 	$(say) LINK $@

@@ -12,6 +12,14 @@ fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all $(ALL_CPPFLAGS)
 
+# Targets that ask or are asked over a socket.
+fuzz_net := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c easy.c fan.c)) \
+	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_coming.c server_answer.c)) \
+	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(wildcard lib/net/*.c)) \
+	$(addprefix lib/serve/,mcp_http.c mcp_headers.c clean.c sketch_json.c $(notdir $(wildcard lib/serve/fleet*.c)))
+$(addprefix $(BUILD)/fuzz/,http fleet): fuzz_more = $(fuzz_net) $(net_libs)
+$(addprefix $(BUILD)/fuzz/,http fleet): $(fuzz_net)
+
 .PRECIOUS: $(BUILD)/fuzz/%
 fuzz-%: $(BUILD)/fuzz/%
 	@echo "mkdir -p $(BUILD)/fuzz/corpus-$*; $(BUILD)/fuzz/$* -max_len=20000 -max_total_time=300 $(BUILD)/fuzz/corpus-$*"
@@ -19,4 +27,4 @@ fuzz-%: $(BUILD)/fuzz/%
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib) $(if $(HAVE_SQLITE),$(BUILD)/formats/archive.sql.h)
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -lz -ljq -lm -ldl -o $@
+	$(Q)$(CLANG) $(fuzz_flags) $< $(fuzz_lib) $(fuzz_more) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -lz -ljq -lm -ldl -o $@
