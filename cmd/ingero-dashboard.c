@@ -112,6 +112,7 @@ int main(int argc, char **argv)
 	int status, rc;
 
 	cli_start();
+	cli_serving_memory();
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

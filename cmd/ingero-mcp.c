@@ -218,6 +218,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
+	cli_serving_memory();
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

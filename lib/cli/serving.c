@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,6 +71,14 @@ int cli_token(char **token, const char *file, struct err *e)
 			return take(token, text, names[i], e);
 	}
 	return 0;
+}
+
+/* Each thread would get a heap of its own, and each of those grow as large as the largest answer needs. */
+void cli_serving_memory(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_ARENA_MAX, 2);
+#endif
 }
 
 char *cli_kept_folder(void)

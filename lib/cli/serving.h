@@ -52,6 +52,10 @@
  */
 int cli_token(char **token, const char *file, struct err *e);
 
+/* For a process whose threads take turns at work that needs much memory: what one gave back is there for the next. Before there are
+ * threads. */
+void cli_serving_memory(void);
+
 /* Where servers keep what took long to find: $XDG_CACHE_HOME/ingero, else ~/.cache/ingero; the caller's. NULL: there is no
  * such place. */
 char *cli_kept_folder(void);
