@@ -281,6 +281,9 @@ $(BUILD)/tests/%.t: $(BUILD)/tests/%.o $(BUILD)/libingero.a
 # This one decides which allocation of the library fails.
 $(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+# This one has a clock of its own.
+$(BUILD)/tests/unit/net_cert.t: ALL_LDFLAGS += -Wl,--wrap=time
+
 # And this one stands for a runtime, whose symbols are found by name.
 $(BUILD)/tests/unit/python_find.t: ALL_LDFLAGS += -rdynamic
 

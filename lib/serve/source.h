@@ -39,8 +39,8 @@ struct serve_source_options {
 /* ERR_USAGE: none, or one that is no file: a server reads them more than once. ERR_CANNOT, as for who else reads them. */
 int serve_source_open(struct serve_source **out, const struct serve_source_options *opt,
 		      struct err *e);
-/* Begins to look for causes, in a thread of its own, so that whoever asks finds them found. failed: told there, once, when the
- * recording cannot be read now; NULL: only those who ask hear of it. */
+/* Begins to look for causes, in a thread of its own, so that whoever asks finds them found. failed: told there, when the
+ * recording cannot be read now, and what is wrong with it, once; NULL: only those who ask hear of it. */
 void serve_source_warm(struct serve_source *s, void (*failed)(const char *why));
 /* Nobody may ask any more. */
 void serve_source_free(struct serve_source *s);

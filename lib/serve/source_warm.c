@@ -3,6 +3,7 @@
  * One question is asked before anybody does.
  */
 #include <signal.h>
+#include <string.h>
 
 #include "lib/serve/source_state.h"
 
@@ -16,8 +17,20 @@ static bool warmer_stops(const struct serve_asker *a)
 	return ((const struct warmer *)a)->source->over;
 }
 
-static int look_away(void *ctx, const struct serve_chains *c, struct err *e)
+/* That it is cut, damaged or empty, a line each. */
+static int hear(void *ctx, const struct serve_chains *c, struct err *e)
 {
+	struct serve_source *s = ctx;
+	const char *p = c->quality.notes;
+	struct buf line = { 0 };
+
+	for (size_t n; *p && s->failed && !s->over; p += n + (p[n] == '\n')) {
+		n = strcspn(p, "\n");
+		buf_reset(&line);
+		buf_add(&line, p, n);
+		s->failed(buf_text(&line));
+	}
+	buf_free(&line);
 	return 0;
 }
 
@@ -28,7 +41,7 @@ static void *warm(void *ctx)
 	struct err e = { 0 };
 
 	/* Whoever asks is told again: by then the file may be another one. */
-	if (serve_source_chains(ctx, &w.asker, &everything, false, look_away, NULL, &e) < 0 &&
+	if (serve_source_chains(ctx, &w.asker, &everything, false, hear, ctx, &e) < 0 &&
 	    !w.source->over && w.source->failed)
 		w.source->failed(e.text);
 	return NULL;

@@ -414,6 +414,35 @@ with tempfile.TemporaryDirectory() as tmp:
     tap.ok("log-compactor" in json.dumps(r["result"]), "what caused the stall: one call", json.dumps(r)[:600])
     tap.ok("only" in text(c.ask(call(3, "get_causal_chains", {"no_such": 1}))), "an argument that is not there")
     tap.same(c.end(), ([], 0), "ends with its input")
+    # What is wrong with its files is told at once, whoever asks or not.
+    cut, empty, other = (os.path.join(tmp, n) for n in ("cut.ige", "empty.ige", "other.ige"))
+    with open(run, "rb") as f, open(cut, "wb") as to:
+        to.write(f.read()[: os.path.getsize(run) // 2])
+    open(empty, "wb").close()
+    with open(other, "w", encoding="ascii") as f:
+        f.write("kept, and no recording at all\n" * 9)
+    for program, args in (("ingero-mcp", []), ("ingero-dashboard", ["--no-tls", "--addr", ":0"])):
+        for path, why in ((cut, b"it ends inside a block"), (empty, b"is empty"), (other, b"is not an .ige file"), (run, None)):
+            p = subprocess.Popen([os.path.join(tap.BIN, program), *args, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            what = f"{program} {os.path.basename(path)}"
+            if program == "ingero-dashboard" and not p.stdout.readline():
+                tap.skip(what, "optional: " + p.stderr.read().decode().strip()[-100:])
+            elif why:
+                line = p.stderr.readline()
+                tap.ok(why in line and b"warning" in line, f"{what}: told when it starts", line)
+                p.send_signal(signal.SIGTERM)
+                tap.same((p.wait(WAIT), p.stderr.read()), (0, b""), f"{what}: once, and it serves")
+            elif program == "ingero-mcp":
+                p.stdin.write((json.dumps(request(1, "ping")) + "\n" + json.dumps(call(2, "get_causal_chains")) + "\n").encode())
+                p.stdin.flush()
+                while json.loads(p.stdout.readline()).get("id") != 2:
+                    pass
+                p.stdin.close()
+                tap.same((p.wait(WAIT), p.stderr.read()), (0, b""), f"{what}: of a whole recording there is nothing to tell")
+            p.kill()
+            p.wait(WAIT)
+            for pipe in (p.stdout, p.stderr):
+                pipe.close()
     env = {**os.environ, "INGERO_DB": os.path.join(tmp, "empty"), "INGERO_CONFIG": ""}
     hello = json.dumps(request(1, "server/discover", {"_meta": meta()})) + "\n"
     for args, status, why in (([run + ".no"], 3, "run.ige.no"), (["--tls-cert", "x", run], 2, "--http"), (["--http", ":0", "--no-tls", "--tls-cert", "x", "--tls-key", "y", run], 2, "no-tls"),

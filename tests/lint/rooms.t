@@ -64,7 +64,7 @@ OWNERS = {
 # What the C library and the kernel's user-space headers bring.
 SYSTEM = set(
     """assert.h ctype.h dirent.h dlfcn.h elf.h endian.h errno.h fcntl.h fnmatch.h getopt.h glob.h grp.h
-    inttypes.h libgen.h limits.h link.h locale.h math.h mntent.h netdb.h poll.h pthread.h pwd.h regex.h
+    inttypes.h libgen.h limits.h link.h locale.h malloc.h math.h mntent.h netdb.h poll.h pthread.h pwd.h regex.h
     sched.h search.h semaphore.h setjmp.h signal.h spawn.h stdalign.h stdarg.h stdatomic.h stdbool.h
     stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h strings.h syscall.h sysexits.h syslog.h
     cpuid.h immintrin.h termios.h threads.h time.h ucontext.h unistd.h utime.h wchar.h ucred.h fts.h ftw.h pty.h""".split()
