@@ -3,8 +3,8 @@
 """The recorder for a long time: threads that call all along and processes that come and go beside them, a row of files that
 are read as they are done and one that is read while it grows, and a pipe of readers that follow. Then: what grew, what of
 the calls that the libraries counted themselves is neither there nor told as lost, and whether every file could be read.
-Half of the time the same threads call all along, and nothing may grow; the other half processes come and go beside them,
-and what is remembered of each has a limit.
+Half of the time the same threads call all along, the other half processes come and go beside them. What is remembered of
+each process of the machine (any can be one that took a CPU) has a limit, and besides nothing may grow.
 
   record.py TIME     90s, 10m, 1h, 2d"""
 import json
@@ -23,9 +23,9 @@ from recording import tap
 
 RATE, THREADS = 2000, 2   # calls of the runtime a second, of all threads together
 CHURN = 0.1               # seconds between processes that come and go
-# KiB for each that came and went: what it was called, whose child it was, its calls, what was taken from it by whom. The
-# first 256 fill the table of classes of the analysis, which has 4096 of 10 KiB.
-REMEMBERED = {"ingero-record": 8, "ingero-correlate": 200, "ingero-stat": 24}
+# KiB for each process or thread that came to be on the machine: its name, whose child it was, its calls, what was taken
+# from it by whom. The first 256 that call fill the table of classes of the analysis, which has 4096 of 10 KiB.
+REMEMBERED = {"ingero-record": 8, "ingero-correlate": 100, "ingero-stat": 16}
 ROTATE = "10s"
 WARM = 0.25               # of the time: tables have their size then
 GROWN, MIB = 1.10, 1 << 20  # what a program may have grown since, and what is no growth in any case
@@ -41,6 +41,12 @@ def seconds(text):
     return float(text[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[text[-1]]
 
 
+def born():
+    """Processes and threads since the machine started."""
+    with open("/proc/stat", encoding="utf-8") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("processes "))
+
+
 class Memory:
     """What a process keeps in memory of its own, over time; files it maps are not counted."""
 
@@ -51,13 +57,14 @@ class Memory:
         try:
             with open(f"/proc/{self.pid}/status", encoding="utf-8") as f:
                 held = {line.split(":")[0]: line.split()[1] for line in f if line.startswith("Rss")}
-            self.samples.append((at, (int(held["RssAnon"]) + int(held["RssShmem"])) * 1024))
+            self.samples.append((at, (int(held["RssAnon"]) + int(held["RssShmem"])) * 1024, born()))
         except (OSError, KeyError):
             pass  # it has ended
 
     def between(self, begin, end):
-        found = sorted(b for at, b in self.samples if begin <= at < end)
-        return found[len(found) // 2] if found else 0
+        """(bytes, processes born until then) in the middle of that time."""
+        found = sorted((b, n) for at, b, n in self.samples if begin <= at < end)
+        return found[len(found) // 2] if found else (0, 0)
 
 
 class Tally:
@@ -149,7 +156,7 @@ def soak(length, churn):
         for p in (r, c, s):
             if p.poll() is None:
                 os.killpg(p.pid, signal.SIGKILL) if p is r else p.kill()
-    lasted = max(at for at, _ in watched[0].samples)
+    lasted = watched[0].samples[-1][0]
     truth = rec.logged(log)
     piped = Tally()
     piped.add(json.loads(out))
@@ -162,19 +169,13 @@ def soak(length, churn):
         got = sum(t.calls.get(k, 0) for k in truth)
         tap.same(t.unaccounted(truth), {}, f"{what}, {where}: {sum(truth.values()):,} calls made, {got:,} there, {sum(t.lost.values()):,} told as lost")
     for m in watched:
-        warm = m.between(WARM * lasted, (WARM + 0.15) * lasted)
-        end = m.between(0.85 * lasted, lasted)
-        came = processes(log) * (0.925 - WARM - 0.075)  # between the middles of both spans
-        allowed = max(warm * GROWN, warm + MIB) + (came * REMEMBERED[m.name] * 1024 if churn else 0)
-        each = f", {(end - warm) / 1024 / came:.1f} KiB for each of {came:.0f} that came and went" if churn else ""
-        tap.ok(0 < warm and end <= allowed, f"{what}: {m.name}: {warm / MIB:.1f} MiB when warm, {end / MIB:.1f} MiB at the end{each}")
+        warm, before = m.between(WARM * lasted, (WARM + 0.15) * lasted)
+        end, after = m.between(0.85 * lasted, lasted)
+        came = after - before
+        tap.ok(0 < warm and end <= max(warm * GROWN, warm + MIB) + came * REMEMBERED[m.name] * 1024,
+               f"{what}: {m.name}: {warm / MIB:.1f} MiB when warm, {end / MIB:.1f} MiB at the end, {came:,} processes and threads later: "
+               f"{max(end - warm, 0) / 1024 / max(came, 1):.1f} KiB each")
     shutil.rmtree(folder)
-
-
-def processes(log):
-    """How many called."""
-    with open(log, encoding="utf-8") as f:
-        return sum(1 for _ in f)
 
 
 if len(sys.argv) != 2:
