@@ -83,12 +83,12 @@ define probe_functions
 		for l in '-lbpf' '-lbpf -lelf -lz'; do \
 			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
 		echo "HAVE_LIBBPF := $$libbpf"; \
-		static=; for l in '-static -lbpf -lelf -lz' '-static -lbpf -lelf -lz -lzstd'; do \
+		static=; for l in '-fPIE -static-pie -lbpf -lelf -lz' '-fPIE -static-pie -lbpf -lelf -lz -lzstd'; do \
 			[ -n "$$static" ] || [ -z "$$(have "$$bpf" "$$l")" ] || static=$$l; done; \
 		echo "STATIC_LIBS := $$static"; \
-		echo "STATIC_SQLITE := $$([ -z "$$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' '-static -lsqlite3 -lm')" ] || echo '-lsqlite3 -lm')"; \
+		echo "STATIC_SQLITE := $$([ -z "$$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' '-fPIE -static-pie -lsqlite3 -lm')" ] || echo '-lsqlite3 -lm')"; \
 		jq=; for l in '-ljq -lm' '-ljq -lonig -lm'; do \
-			[ -n "$$jq" ] || [ -z "$$(have $$'#include <stdio.h>\n#include <jq.h>\nint main(void){return !jq_init();}' "-static $$l")" ] || jq=$$l; done; \
+			[ -n "$$jq" ] || [ -z "$$(have $$'#include <stdio.h>\n#include <jq.h>\nint main(void){return !jq_init();}' "-fPIE -static-pie $$l")" ] || jq=$$l; done; \
 		echo "STATIC_JQ := $$jq"; \
 		echo "BPFTOOL := $$(find_bpftool)"; \
 		echo "BPFCLANG := $$(find_bpfclang)"; \
@@ -264,7 +264,7 @@ test_programs += $(if $(HAVE_BPF),$(if $(SAN),,$(BUILD)/static/ingero-record))
 else
 # One by one, so that a person knows which package to ask for.
 static:
-	@lacks() { printf 'int main(void){return 0;}\n' | $(CC) -x c - -static $$1 -o $(BUILD)/.static >/dev/null 2>&1 || echo " $$2"; }; \
+	@lacks() { printf 'int main(void){return 0;}\n' | $(CC) -x c - -fPIE -static-pie $$1 -o $(BUILD)/.static >/dev/null 2>&1 || echo " $$2"; }; \
 	missing=$$(lacks '' libc.a; lacks -lz libz.a; lacks -lelf libelf.a; lacks -lbpf libbpf.a); \
 	rm -f $(BUILD)/.static; \
 	echo "ingero: cannot link statically:" $${missing:-libbpf, libelf and zlib do not fit together} \
@@ -467,6 +467,7 @@ help:
 		'make demo         record a real stall on this machine and explain it' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
 		'make lint         only the rules of the house; make format applies .clang-format' \
+		'make analyze      clang-tidy and cppcheck over lib, cmd and bpf; what is asked: tests/lint/analyze.checks' \
 		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \
 		'make check-asan, check-ubsan, check-valgrind' \
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \

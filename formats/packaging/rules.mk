@@ -44,7 +44,7 @@ $(BUILD)/multi/net: $(multi_net:ingero-%=$(BUILD)/multi/%.o)
 $(BUILD)/multi/launch: formats/packaging/launch.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) STATIC $@
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Os $(WARN) -static -s $< -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Os $(WARN) -fPIE -static-pie -Wl,-z,relro,-z,now -s $< -o $@
 
 tarball: all $(multi) $(BUILD)/multi/launch $(if $(STATIC_LIBS),$(addprefix $(BUILD)/static/,ingero ingero-record),static)
 	$(Q)$(if $(HAVE_BPF),:,echo "ingero: no recorder for the tarball: this build has no BPF (it lacks $(bpf_lacks))" >&2; exit 1)
