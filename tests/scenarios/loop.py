@@ -162,11 +162,13 @@ class Worker(Nothing):
         os.read(self.out, 1)  # line: worker
 
     def end(self):
+        with open(f"/proc/{self.pid}/schedstat") as f:
+            self.delay = int(f.read().split()[1])
         os.close(self.back)
         os.waitpid(self.pid, 0)
 
     def truth(self):
-        return {"worker": self.pid}
+        return {"worker": self.pid, "children": [{"pid": self.pid, "life_run_delay_ns": self.delay}]}
 
 
 class Child(Nothing):

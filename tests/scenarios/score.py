@@ -254,7 +254,8 @@ def waited_for_cpus(truth):
 
 def confirmed(chain, run, cpu_left, told):
     """Whether the kernel's own accounting shows a loss that nobody planted."""
-    truth = next((t for t in run.truths if t["pid"] == chain["victim"]["pid"]), None)
+    known = [*run.truths, *run.truth.get("children", [])]
+    truth = next((t for t in known if t["pid"] == chain["victim"]["pid"]), None)
     if truth is None:
         return False
     lost, delays = chain["lost_ns"], truth.get("delays_ns", {})
