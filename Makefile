@@ -11,6 +11,7 @@ MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 SHELL := /bin/bash
 export LC_ALL := C
 
+# The version in one place; a release is its annotated tag, v0.1.0.
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -22,16 +23,24 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 comma := ,
 SAN ?=
 san_suffix := $(if $(SAN),-$(subst $(comma),-,$(subst undefined,ubsan,$(subst address,asan,$(SAN)))))
-BUILD ?= build$(san_suffix)
+machine_arm64 := aarch64
+# Another machine's programs, made here by Debian's cross compiler with that machine's libraries in a folder of the build (or
+# in SYSROOT; / where they are installed beside this machine's).
+ARCH ?=
+BUILD ?= build$(addprefix -,$(ARCH))$(san_suffix)
 V ?=
 Q := $(if $(V),,@)
 silent := $(findstring s,$(firstword -$(filter-out --%,$(MAKEFLAGS))))
 say = $(if $(V)$(silent),@:,@printf '  %-8s %s\n')
 
 ccache := $(shell command -v ccache)
-CC := $(if $(filter undefined default,$(origin CC)),$(if $(ccache),ccache )gcc,$(CC))
+machine := $(if $(ARCH),$(or $(machine_$(ARCH)),$(error ARCH=$(ARCH): there is only ARCH=arm64)),$(shell uname -m))
+tools := $(addsuffix -linux-gnu-,$(if $(ARCH),$(machine)))
+SYSROOT ?= $(if $(ARCH),$(BUILD)/sysroot/root)
+own_sysroot := $(if $(ARCH),$(filter $(BUILD)/sysroot/root,$(SYSROOT)))
+CC := $(if $(filter undefined default,$(origin CC)),$(if $(ccache),ccache )$(tools)gcc$(if $(SYSROOT), --sysroot=$(SYSROOT)),$(CC))
 CLANG ?= clang
-AR := $(if $(filter undefined default,$(origin AR)),ar,$(AR))
+AR := $(if $(filter undefined default,$(origin AR)),$(tools)ar,$(AR))
 INSTALL_PROGRAM ?= install -m 755
 INSTALL_DATA ?= install -m 644
 
@@ -50,7 +59,7 @@ ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(if $(SAN),-fs
 
 # ---- features: what this machine can build, probed by compiling ----------------------------------
 
-no_build_goals := clean distclean help deps format uninstall
+no_build_goals := clean distclean help deps format uninstall changelog
 building := $(if $(MAKECMDGOALS),$(filter-out $(no_build_goals) check-asan check-ubsan check-valgrind,$(MAKECMDGOALS)),all)
 
 ifneq ($(building),)
@@ -107,7 +116,7 @@ missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $
 # Probed again as long as something is missing, so that installing a package is noticed; written
 # only when something changed, so that make does not start over for nothing. Packages are fetched
 # once per build directory: a machine that cannot fetch them is not asked again and again.
-$(BUILD)/features.mk: Makefile $(if $(missing_features),FORCE)
+$(BUILD)/features.mk: Makefile $(if $(missing_features),FORCE) $(if $(own_sysroot),$(BUILD)/sysroot/files)
 	@mkdir -p $(BUILD); $(probe_functions); probe_all >$@.new; \
 	if [ -n "$$(lacks $@.new)" ] && [ "$(INSTALL)" != no ] && [ ! -e $(BUILD)/.deps-tried ]; then \
 		touch $(BUILD)/.deps-tried; \
@@ -117,6 +126,11 @@ $(BUILD)/features.mk: Makefile $(if $(missing_features),FORCE)
 	fi; \
 	if cmp -s $@.new $@; then rm $@.new; touch -r $@ $@; else mv $@.new $@; fi
 endif
+
+$(BUILD)/sysroot/files:
+	$(Q)[ "$(INSTALL)" != no ] || { echo "ingero: no libraries of $(ARCH) in $(SYSROOT), and INSTALL=no fetches none" >&2; exit 1; }
+	$(say) FETCH $(@D)
+	$(Q)formats/packaging/sysroot.sh $(ARCH) $(@D) $(deps_dev_packages) libstdc++6
 
 HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG)),1)
 bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf-1.0) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
@@ -289,11 +303,10 @@ $(BUILD)/tests/unit/python_find.t: ALL_LDFLAGS += -rdynamic
 
 # ---- kernel side -----------------------------------------------------------------------------------
 
-machine := $(shell uname -m)
 bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(machine)))
 # linux/types.h wants asm/types.h, which Debian and Ubuntu keep in the architecture's folder.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(bpf_arch) -Wall -Wno-missing-declarations \
-	$(if $(DEVELOPER),-Werror) $(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH)) -I.
+	$(if $(DEVELOPER),-Werror) $(if $(MULTIARCH),$(if $(SYSROOT),-idirafter $(SYSROOT)/usr/include )-idirafter $(filter-out /,$(SYSROOT))/usr/include/$(MULTIARCH)) -I.
 
 $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/link-flags
 	@mkdir -p $(@D)
@@ -318,7 +331,7 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_o
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-.PHONY: tests check check-asan check-ubsan check-valgrind lint bench
+.PHONY: tests check check-kernels check-asan check-ubsan check-valgrind lint bench
 include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double
@@ -334,10 +347,24 @@ alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
 	tests/run $(if $(V),-v) $(1)
 
+# Kernels that take minutes to boot are left to check-kernels.
+slow_kernels := $(wildcard tests/kernels/arm64-*.t)
+
+ifdef ARCH
+# What needs no kernel of its own, run by an emulator.
+check: tests
+	$(Q)tests/emulated $(machine) $(SYSROOT) env $(call run_tests,-r $(BUILD)/test-report.json $(unit_tests) $(emulated_tests))
+else
 check: tests deps-check
-	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(call suite,$(shared_suites)) \
+	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
 		$(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites)) -- \
 		$(alone_tests) $(call suite,$(alone_suites)))
+endif
+
+# Every kernel there is a test for, those of another machine too, with programs built for it.
+check-kernels: all double
+	$(Q)[ "$(INSTALL)" = no ] || ( $(call install_packages,$(deps_kernel_packages)) ) || true
+	$(Q)$(call run_tests,$(call suite,kernels))
 
 lint: tests
 	$(Q)$(call run_tests,$(call suite,lint))
@@ -406,10 +433,12 @@ uninstall:
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
 # Debian; on Ubuntu it comes with the kernel tools.
-deps_packages := gcc make libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libbpf-dev clang perl python3 mandoc
+deps_dev_packages := libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libbpf-dev
+deps_packages := gcc$(if $(ARCH),-$(machine)-linux-gnu) make $(if $(ARCH),,$(deps_dev_packages)) clang perl python3 mandoc
 # What only tests use and the build does without.
 deps_check_packages := jq qemu-system-x86 cpio busybox-static xz-utils zstd python3-grpcio
-# The reader on other CPUs. Apart, so that where they are not to be had the others still are.
+# Kernels in QEMU, and the reader on other CPUs. Apart, so that where they are not to be had the others still are.
+deps_kernel_packages := qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu cpio busybox-static xz-utils zstd
 deps_cpu_packages := qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 # $(1): packages
@@ -466,6 +495,8 @@ help:
 		'make static       programs without shared libraries, into build/static' \
 		'make demo         record a real stall on this machine and explain it' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
+		'make check-kernels' \
+		'                  recording on every kernel that QEMU boots here, arm64 too; some of them are in make check' \
 		'make lint         only the rules of the house; make format applies .clang-format' \
 		'make analyze      clang-tidy and cppcheck over lib, cmd and bpf; what is asked: tests/lint/analyze.checks' \
 		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \
@@ -479,6 +510,9 @@ help:
 		'make soak-serve   both servers under a mixed load, for SOAK_SECONDS=$(SOAK_SECONDS)' \
 		'make tarball, deb, image, dist' \
 		'                  packages; make check-packaging tries them' \
+		'make tarball ARCH=arm64, make check ARCH=arm64' \
+		'                  built here for that machine into build-arm64, and what needs no kernel tried by qemu-user' \
+		'make changelog    what is new: notes of tagged versions, commits since' \
 		'make install      programs, manual, completions; PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
 		'make uninstall    takes the same files away' \
 		'make deps         install what the build needs (Debian, Ubuntu)' \

@@ -5,16 +5,26 @@
  */
 #include "bpf/host.h"
 
+static __always_inline int asked(struct path *path)
+{
+	struct task_state *st = task_state_of(bpf_get_current_task_btf());
+
+	if (st) {
+		st->host.stat_mnt = (u64)BPF_CORE_READ(path, mnt);
+		st->host.stat_dentry = (u64)BPF_CORE_READ(path, dentry);
+	}
+	return 0;
+}
+
 /* Of whoever asks, by name or by descriptor, on any file system. */
 SEC("fentry/security_inode_getattr")
 int host_file_stat(u64 *ctx)
 {
-	struct task_state *st = task_state_of(bpf_get_current_task_btf());
-	struct path *path = (void *)ctx[0];
+	return asked((void *)ctx[0]);
+}
 
-	if (st) {
-		st->host.stat_mnt = (u64)path->mnt;
-		st->host.stat_dentry = (u64)path->dentry;
-	}
-	return 0;
+SEC("kprobe/security_inode_getattr")
+int host_file_stat_kprobe(struct pt_regs *ctx)
+{
+	return asked((void *)REGS_FIRST(ctx));
 }

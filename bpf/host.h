@@ -2,7 +2,9 @@
 /*
  * What the programs around block I/O, memory and connections share: whether the current thread is followed, and the
  * one shape of their records. Like the scheduler's, they ask for no memory: a thread's state was made before. Programs
- * are named host_SOURCE_WHAT: a kernel that lacks or refuses one costs what that one sees, and the recording says so.
+ * are named host_SOURCE_WHAT: a kernel that lacks or refuses one costs what that one sees, and the recording says so. With
+ * _kprobe behind its name a program is another way to the same place, for kernels that cannot put the first one there
+ * (arm64 before 6.4): a trap instead of a call.
  */
 #ifndef INGERO_BPF_HOST_H
 #define INGERO_BPF_HOST_H

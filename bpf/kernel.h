@@ -32,6 +32,7 @@ struct pt_regs {
 #define REGS_SP(r)	  ((r)->sp)
 #define REGS_FP(r)	  ((r)->bp)
 #define REGS_RC(r)	  ((r)->ax)
+#define REGS_FIRST(r)	  ((r)->di)
 #define REGS_IN_KERNEL(r) (((r)->cs & 3) == 0)
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
@@ -41,6 +42,7 @@ struct pt_regs {
 #define REGS_SP(r)	  ((r)->sp)
 #define REGS_FP(r)	  ((r)->regs[29])
 #define REGS_RC(r)	  ((r)->regs[0])
+#define REGS_FIRST(r)	  ((r)->regs[0])
 #define REGS_IN_KERNEL(r) (((r)->pstate & 15) != 0)
 #else
 #error "this architecture's registers are not described here"

@@ -75,15 +75,24 @@ int host_tcp_state(u64 *ctx)
 	return 0;
 }
 
+static __always_inline int accepted(u64 sk)
+{
+	if (sk)
+		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
+	return 0;
+}
+
 /* The result stands behind the arguments: two since Linux 6.10, four before. */
 SEC("fexit/inet_csk_accept")
 int host_tcp_accept(u64 *ctx)
 {
-	u64 sk = bpf_core_type_exists(struct proto_accept_arg) ? ctx[2] : ctx[4];
+	return accepted(bpf_core_type_exists(struct proto_accept_arg) ? ctx[2] : ctx[4]);
+}
 
-	if (sk)
-		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
-	return 0;
+SEC("kretprobe/inet_csk_accept")
+int host_tcp_accept_kprobe(struct pt_regs *ctx)
+{
+	return accepted(REGS_RC(ctx));
 }
 
 /* Run by the recorder when it has named targets: what they have open already. */

@@ -25,8 +25,9 @@ finish() {
 	shift 2
 	mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
 	sed 1d $here/debian/copyright >"$root/usr/share/doc/$package/copyright"
-	printf 'ingero (%s) unstable; urgency=medium\n\n  * Packaged from the sources of this version.\n\n -- %s  %s\n' \
-		"$version" "$maintainer" "$date" | gzip -9n >"$root/usr/share/doc/$package/changelog.gz"
+	{ $here/changelog.sh "$version" ingero "$maintainer" 2>/dev/null ||
+		printf 'ingero (%s) unstable; urgency=medium\n\n  * Packaged from the sources of this version.\n\n -- %s  %s\n' \
+			"$version" "$maintainer" "$date"; } | gzip -9n >"$root/usr/share/doc/$package/changelog.gz"
 	find "$root" -path "$root/DEBIAN" -prune -o -type d -exec chmod 755 {} + -o -type f ! -perm -u+x -exec chmod 644 {} +
 	(cd "$root" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 	{

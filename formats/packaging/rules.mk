@@ -6,11 +6,15 @@
 commit_time := $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
 export SOURCE_DATE_EPOCH ?= $(commit_time)
 dist := $(BUILD)/dist
-STRIP ?= strip
-OBJCOPY ?= objcopy
-READELF ?= readelf
+STRIP ?= $(tools)strip
+OBJCOPY ?= $(tools)objcopy
+READELF ?= $(tools)readelf
 
-.PHONY: dist tarball deb image check-packaging
+.PHONY: dist tarball deb image changelog check-packaging
+# What is new, from the tags of releases and the commits since.
+changelog:
+	@formats/packaging/changelog.sh $(VERSION)
+
 # The sources of a commit; of a tree without git, what is in it.
 dist:
 	@mkdir -p $(dist)
@@ -48,7 +52,7 @@ $(BUILD)/multi/launch: formats/packaging/launch.c $(BUILD)/flags
 
 tarball: all $(multi) $(BUILD)/multi/launch $(if $(STATIC_LIBS),$(addprefix $(BUILD)/static/,ingero ingero-record),static)
 	$(Q)$(if $(HAVE_BPF),:,echo "ingero: no recorder for the tarball: this build has no BPF (it lacks $(bpf_lacks))" >&2; exit 1)
-	$(Q)CC=$(call quote,$(CC)) READELF=$(READELF) formats/packaging/tarball.sh $(BUILD) $(VERSION) $(machine) $(dist) \
+	$(Q)CC=$(call quote,$(CC)) READELF=$(READELF) SYSROOT=$(SYSROOT) formats/packaging/tarball.sh $(BUILD) $(VERSION) $(machine) $(dist) \
 		$(patsubst %,local:%,$(multi_local)) $(patsubst %,net:%,$(multi_net))
 
 deb: all

@@ -6,7 +6,8 @@
 #
 #   sbom.py STAGE NAME VERSION TAKEN SECONDS
 #
-# TAKEN has a line "FILE <tab> LIBRARY" for each copied library; SECONDS is the time to be told.
+# TAKEN has a line "FILE <tab> LIBRARY" for each copied library; SECONDS is the time to be told. SYSROOT is where libraries of
+# another machine are, unpacked by sysroot.sh; "" or / where they are this machine's.
 
 import functools
 import hashlib
@@ -23,9 +24,23 @@ INSIDE = {"libc.a": "LGPL-2.1-or-later", "libz.a": "Zlib", "libelf.a": "GPL-2.0-
           "libbpf.a": "LGPL-2.1-only OR BSD-2-Clause", "libsqlite3.a": "blessing"}
 
 
+SYSROOT = os.path.realpath(os.environ.get("SYSROOT") or "/").rstrip("/")
+
+
+@functools.cache
+def unpacked():
+    """{path: (package, version)} of a sysroot."""
+    with open(f"{SYSROOT}/../files", encoding="utf-8") as f:
+        return {path: (package, version) for path, package, version in (line.rstrip("\n").split("\t") for line in f)}
+
+
 @functools.cache
 def package_of(path):
     """(name, version) of Debian's package with this file."""
+    if SYSROOT and path.startswith(SYSROOT):
+        path = path.removeprefix(SYSROOT)
+        found = [unpacked()[p] for p in (path, path.removeprefix("/usr"), "/usr" + path) if p in unpacked()]
+        return found[0] if found else (os.path.basename(path), "NOASSERTION")
     for candidate in (path, path.removeprefix("/usr"), "/usr" + path):
         found = subprocess.run(["dpkg", "-S", candidate], capture_output=True, text=True)
         if found.returncode == 0:
@@ -37,7 +52,7 @@ def package_of(path):
 
 def archive(name):
     path = subprocess.run([*os.environ["CC"].split(), "-print-file-name=" + name], capture_output=True, text=True).stdout.strip()
-    return os.path.realpath(path) if path.startswith("/") else None
+    return os.path.realpath(path) if "/" in path else None
 
 
 def digest(path):
@@ -60,7 +75,7 @@ def main():
         if archive(base):
             static[package_of(archive(base))] = license_text
     for package in [*packages, *static]:
-        words = f"/usr/share/doc/{package[0]}/copyright"
+        words = f"{SYSROOT}/usr/share/doc/{package[0]}/copyright"
         if os.path.exists(words):
             os.makedirs(f"{stage}/licenses", exist_ok=True)
             shutil.copyfile(words, f"{stage}/licenses/{package[0]}.txt")

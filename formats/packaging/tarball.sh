@@ -7,8 +7,8 @@
 #
 #   tarball.sh BUILD VERSION MACHINE OUTDIR FILE:PROGRAM...
 #
-# PROGRAM is one of those in BUILD/multi/FILE. CC finds libraries; READELF fits the machine; SOURCE_DATE_EPOCH is the time of
-# all files.
+# PROGRAM is one of those in BUILD/multi/FILE. CC finds libraries, SYSROOT has those of another machine; READELF fits the
+# machine; SOURCE_DATE_EPOCH is the time of all files.
 set -eu
 build=$1 version=$2 machine=$3 outdir=$4
 shift 4
@@ -19,12 +19,16 @@ stage=$outdir/$name
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib" "$stage/share/doc"
 
-# where LIBRARY: the file the linker would take.
+# where LIBRARY: the file the linker would take. Of another machine's, all from one place: a cross compiler brings a C library
+# of its own, and a loader takes none but its own.
 where() {
 	local path
+	for path in ${SYSROOT:+"$SYSROOT"/lib/*-linux-gnu/"$1" "$SYSROOT"/usr/lib/*-linux-gnu/"$1"}; do
+		[ ! -e "$path" ] || { readlink -f "$path"; return; }
+	done
 	path=$($CC -print-file-name="$1")
 	case $path in
-	/*) readlink -f "$path" ;;
+	*/*) readlink -f "$path" ;;
 	*) echo "ingero: $1 is not on this machine" >&2; return 1 ;;
 	esac
 }
@@ -50,7 +54,7 @@ small_archive() {
 	link="$CC -shared -s -o $out $functions -Wl,-soname,libarchive.so.13 -Wl,-Bsymbolic -Wl,--as-needed -Wl,--gc-sections -l:libarchive.a
 		-l:libzstd.so.1 -l:libz.so.1 -l:libbz2.so.1.0 -l:liblzma.so.5 -l:libnettle.so.8"
 	if [ -n "$path" ] && $link 2>/dev/null; then
-		absent=$(nm -D --undefined-only "$out" | sed -n 's/^ *U \(xml[A-Za-z0-9]*\|UTF8Toisolat1\)$/-Wl,--defsym,\1=0/p')
+		absent=$(${READELF%readelf}nm -D --undefined-only "$out" | sed -n 's/^ *U \(xml[A-Za-z0-9]*\|UTF8Toisolat1\)$/-Wl,--defsym,\1=0/p')
 		# shellcheck disable=SC2086
 		[ -z "$absent" ] || $link $absent
 	else

@@ -13,7 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PREFIX	  "host_"
+#define PREFIX "host_"
+#define SLOWER \
+	"_kprobe" /* behind the name of the program that it replaces where that one cannot be attached */
+#define ENOTSUPP  524 /* of the kernel's own, without words in the C library */
 #define SECOND_NS 1000000000
 
 /* What another program of the source sees too, where this one's place is missing. */
@@ -31,6 +34,7 @@ struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct
 	if (o->n == PROBE_OPTIONAL_MAX)
 		return NULL;
 	snprintf(o->v[o->n].name, sizeof(o->v[o->n].name), "%s", name);
+	o->v[o->n].stands_in = strstr(name, SLOWER) != NULL;
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
 		o->v[o->n].stands_in |= strcmp(stand_ins[i], name) == 0;
 	return &o->v[o->n++];
@@ -149,11 +153,26 @@ static size_t attach_event(struct perf_event_attr attr, const struct bpf_program
 	return n;
 }
 
+/* The program that v is the slower way to; NULL: it is none. */
+static struct probe_optional *faster(struct probe_optionals *o, const struct probe_optional *v)
+{
+	const char *end = strstr(v->name, SLOWER);
+
+	for (size_t i = 0; end && i < o->n; i++)
+		if (strncmp(o->v[i].name, v->name, (size_t)(end - v->name)) == 0 &&
+		    !o->v[i].name[end - v->name])
+			return &o->v[i];
+	return NULL;
+}
+
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu)
 {
+	struct probe_optional *first = faster(o, v);
 	size_t n = 1;
 
+	if (first && first->attached)
+		return 0;
 	errno = 0;
 	if (bpf_program__type(p) == BPF_PROG_TYPE_PERF_EVENT)
 		n = attach_event(event_of(o, v), p, links, ncpu);
@@ -161,7 +180,11 @@ size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v
 		links[0] = bpf_program__attach(p);
 	v->attached = n && links[0];
 	if (!v->attached)
-		snprintf(v->reason, sizeof(v->reason), "%s", strerror(errno));
+		snprintf(v->reason, sizeof(v->reason), "%s",
+			 errno == ENOTSUPP ? "this kernel has no way to attach to a function"
+					   : strerror(errno));
+	else if (first)
+		first->stands_in = true; /* one of the two is counted */
 	return v->attached ? n : 0;
 }
 

@@ -47,7 +47,8 @@ bool probe_optional_again(const struct probe_optionals *o, size_t *refused_befor
 /* NULL: not one of these. */
 struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct bpf_program *p);
 
-/* Up to ncpu links at links, the caller's to destroy: how many. What fails is in v. */
+/* Up to ncpu links at links, the caller's to destroy: how many. What fails is in v. In the order of the object: a slower way
+ * to a place (NAME_kprobe) is tried after the program NAME, and where that one is attached is not. */
 struct bpf_link;
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu);

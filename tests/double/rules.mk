@@ -5,7 +5,7 @@
 
 double_dir := $(BUILD)/double
 double_soflags := -O2 -g -std=gnu11 -D_GNU_SOURCE -fPIC -fno-omit-frame-pointer -fvisibility=hidden \
-	$(if $(filter x86_64,$(shell uname -m)),-fcf-protection=none) -pthread $(WARN) -I.
+	$(if $(filter x86_64,$(machine)),-fcf-protection=none) -pthread $(WARN) -I.
 double_workflags := -O2 -g -std=gnu11 -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread $(WARN) -I.
 double_headers := $(wildcard tests/double/*.h tests/double/*.def tests/double/work/*.h tests/double/work/*.def) \
 	tests/double/rules.mk

@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Debian 12's own kernel on arm64, emulated: the recorder is cross-built and linked statically.
+import sys
+
+sys.path.insert(0, "tests/kernels")
+import debian  # noqa: E402
+
+debian.main("linux-image-cloud-arm64", {"perf"}, arch="arm64")

@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# The backported kernel on arm64, emulated: uprobes by multi links.
+import sys
+
+sys.path.insert(0, "tests/kernels")
+import debian  # noqa: E402
+
+debian.main("linux-image-6.12-cloud-arm64", {"multi", "perf"}, arch="arm64")
