@@ -44,7 +44,7 @@ static struct MHD_Response *response_of(struct net_request *q, bool streams, str
 
 static void add_headers(struct MHD_Response *a, const struct net_reply *r)
 {
-	const char *p = r->headers.p, *end = p + r->headers.n;
+	const char *p = r->headers.p, *end = p ? p + r->headers.n : NULL;
 
 	if (r->status != 204 && r->status != 304)
 		MHD_add_response_header(a, "Content-Type",
