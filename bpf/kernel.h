@@ -203,6 +203,7 @@ struct task_struct {
 	unsigned int cpu; /* before 5.16 */
 	unsigned int __state;
 	unsigned int flags;
+	int on_cpu, on_rq;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
 	struct sched_info sched_info;

@@ -145,13 +145,13 @@ static __always_inline bool object_fd(struct sched_state *s, struct task_struct 
 
 /* The first descriptors of a poll: waiting for the GPU's driver looks like this. */
 static __always_inline void object_poll(struct sched_state *s, struct task_struct *task, u64 fds,
-					u64 n)
+					u64 n, bool current)
 {
 	u32 i, dev = 0;
 	s32 fd;
 
 	s->object_kind = n ? OBJECT_POLL : OBJECT_TIMER;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; current && i < 2; i++) {
 		if (i >= n || bpf_probe_read_user(&fd, sizeof(fd), (void *)(fds + 8 * i)) || fd < 0)
 			break;
 		if (object_of_fd(task, fd, &dev) == OBJECT_GPU) {
@@ -215,11 +215,12 @@ static __always_inline bool object_path(struct sched_state *s, u64 address)
 	}
 }
 
-/* The task is leaving the CPU and will not run until something wakes it. Still current: its memory can be read. */
+/* The task is leaving the CPU and will not run until something wakes it, or has left it long ago. current: its memory can be
+ * read still. */
 static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 						     struct task_struct *task,
 						     struct host_state *host, struct pt_regs *regs,
-						     u32 state)
+						     u32 state, bool current)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a field has one of the sizes */
 	bool disk = BPF_CORE_READ_BITFIELD(task, in_iowait);
@@ -236,7 +237,7 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 		return SLEEP_NOWHERE;
 	}
 	class = call_class(s->syscall);
-	if (class == CALL_STAT_AT && !has_name(SYSCALL_ARG1(regs)))
+	if (class == CALL_STAT_AT && current && !has_name(SYSCALL_ARG1(regs)))
 		class = CALL_FD;
 	else if (class == CALL_STAT_AT)
 		class = CALL_STAT;
@@ -271,7 +272,7 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 		s->object_kind = OBJECT_CHILD;
 		return SLEEP_NOWHERE;
 	case CALL_POLL:
-		object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs));
+		object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs), current);
 		return SLEEP_NOWHERE;
 	case CALL_SELECT:
 		s->object_kind = (s32)SYSCALL_ARG0(regs) > 0 ? OBJECT_POLL : OBJECT_TIMER;

@@ -6,6 +6,7 @@
  * A woken thread waits since its wake-up was seen, or since the kernel queued it (schedstat's figure), whichever was first.
  */
 #define KERNEL_LOADS
+#include "bpf/asleep.h"
 #include "bpf/file.h"
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
@@ -145,7 +146,7 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	s->throttled = 0;
 	s->steal_known = 0; /* until it is woken */
 	if (regs) {
-		enum sleep_at at = object_of_sleep(s, task, &st->host, regs, state);
+		enum sleep_at at = object_of_sleep(s, task, &st->host, regs, state, 1);
 
 		if (at == SLEEP_FD)
 			s->number = number_of_fd((u32)SYSCALL_ARG0(regs));
@@ -430,5 +431,30 @@ int sched_migrate_task(u64 *ctx)
 		steal_moves(s, task, to, now);
 	}
 	send_migrate(task, st, from, to, now);
+	return 0;
+}
+
+/* The recorder has named targets: who of their threads sleeps already. */
+SEC("iter/task")
+int sched_asleep_begin(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *st = task ? task_state_of(task) : 0;
+
+	if (st && !st->sched.out_ns && is_asleep(task))
+		asleep_begin(task, st, task_cpu(task), bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Recording ends, nothing else is attached any more: who sleeps still. */
+SEC("iter/task")
+int sched_asleep_end(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *st = task ? task_state_of(task) : 0;
+
+	if (st && st->sched.out_ns && !st->sched.ready_ns && is_asleep(task) &&
+	    !asleep_end(task, st, bpf_ktime_get_ns()))
+		count_loss(SOURCE_SCHED, WIRE_LOST_RING);
 	return 0;
 }

@@ -73,9 +73,14 @@ void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
 
 void fact_amount(const struct fact *f, struct buf *out)
 {
-	buf_printf(out, "%s%s (%.1f%% of wall time, %s %s)", f->upper_bound ? "up to " : "",
-		   human_ns(f->lost_ns).s, f->share * 100, human_count(f->count).s,
-		   f->counted ? f->counted : "times");
+	const char *counted = f->counted ? f->counted : "times";
+
+	buf_printf(out, "%s%s (%.1f%% of wall time, ", f->upper_bound ? "up to " : "",
+		   human_ns(f->lost_ns).s, f->share * 100);
+	if (f->count == 1) /* "1 gap" */
+		buf_printf(out, "1 %.*s)", (int)strlen(counted) - 1, counted);
+	else
+		buf_printf(out, "%s %s)", human_count(f->count).s, counted);
 }
 
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)

@@ -104,6 +104,8 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 	buf_puts(out, human_count(c->count).s);
 	buf_putc(out, ' ');
 	report_member(out, c->body, "counted", "waits");
+	if (c->count == 1 && out->n)
+		out->n--; /* "1 gap" */
 	buf_printf(out, ", %.1f ms per second of wall time",
 		   report_number(c->body, "lost_ms_per_s"));
 	if (json_length(parts) > 1) {

@@ -7,11 +7,52 @@
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/event/part.h"
+
+#define STANDS_STILL 0.9 /* of the time of a process, in one state */
+
+/* The state in which a process was nearly all of its time; PART_COUNT: there is none, or it ran. */
+static enum part stood_in(struct json p)
+{
+	struct json parts = json_get(p, "parts");
+	double all = report_number(p, "thread_ns");
+	enum part in = PART_COUNT;
+
+	for (unsigned i = 0; i < PART_COUNT; i++)
+		if (i != PART_SELF && i != PART_UNKNOWN && all > 0 &&
+		    report_number(parts, part_name((enum part)i)) > STANDS_STILL * all)
+			in = (enum part)i;
+	json_free(parts);
+	return in;
+}
+
+/* Nobody made a call: what they did instead, and how to see where. */
+static void no_calls(struct buf *out, const struct report *r, struct json all)
+{
+	char a[48];
+
+	buf_printf(out, "No call was made in %s.\n",
+		   report_ns(a, sizeof(a), report_number(r->chains->analysis, "wall_ns")));
+	for (size_t i = 0, said = 0; i < json_length(all) && said < 3; i++) {
+		struct json p = json_at(all, i);
+		enum part in = report_shows(r, p) ? stood_in(p) : PART_COUNT;
+
+		if (in != PART_COUNT) {
+			report_member(out, p, "comm", "?");
+			buf_printf(out,
+				   " (pid %.0f) stood still: %s. Where, all its threads say:\n"
+				   "    $ sudo gdb -p %.0f -batch -ex 'thread apply all bt'\n",
+				   report_number(p, "pid"), part_text(in), report_number(p, "pid"));
+			said++;
+		}
+		json_free(p);
+	}
+}
 
 void report_verdict_none(struct buf *out, const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
-	double host = 0, whole = 0, thread = 0, device = 0;
+	double host = 0, whole = 0, thread = 0, device = 0, calls = 0;
 	unsigned hidden = 0;
 	size_t shown = 0;
 	char a[48];
@@ -23,6 +64,7 @@ void report_verdict_none(struct buf *out, const struct report *r)
 
 		if (report_shows(r, p)) {
 			shown++;
+			calls += report_number(p, "calls");
 			host += report_number(p, "host_ns");
 			whole += report_number(p, "thread_ns");
 			thread += report_number(p, "calling_thread_ns");
@@ -52,6 +94,8 @@ void report_verdict_none(struct buf *out, const struct report *r)
 		buf_puts(out, "Nothing can be said about the host: the recording has no off-CPU "
 			      "intervals (recorded without "
 			      "scheduler events), so only the calls themselves are known.\n");
+	else if (calls == 0)
+		no_calls(out, r, all);
 	else {
 		buf_printf(out, "No host cause found: the host took %s",
 			   report_ns(a, sizeof(a), host));

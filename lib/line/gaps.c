@@ -129,6 +129,7 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->epoch++;
 	s->since_op = p->ev->op;
 	s->since_stack = p->ev->stack;
+	s->since_thread = p->thread;
 	s->gap_launches = s->launches;
 	s->tail_host_ns = host_ns;
 	s->others_ns = gpu_use_others(&g->use, device, ns, &other);
@@ -333,6 +334,15 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 	return true;
 }
 
+/* It left its CPU, and never came to another. */
+static bool unended(const struct line_piece *p)
+{
+	uint64_t cpu;
+
+	return p->op->id == OP_SCHED_OFFCPU && event_get(p->ev, p->op, COL_CPU_OUT, &cpu) &&
+	       !event_get(p->ev, p->op, COL_CPU_IN, &cpu);
+}
+
 bool gaps_piece(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = thread_at(g, p->thread);
@@ -340,6 +350,7 @@ bool gaps_piece(struct gaps *g, const struct line_piece *p)
 
 	if (!th)
 		return false;
+	th->blocked = p->ev && unended(p);
 	if (!p->ev || !(p->op->flags & OP_CALL)) {
 		if (gathers(g, th))
 			doings_add(&th->did, p, g->side.v[th->device - 1].idle_ns);

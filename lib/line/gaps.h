@@ -5,7 +5,8 @@
  * thread if that is seen, to the end of the next call that submits work is a gap. What the thread that made that call did
  * in it is the gap's explanation; where it waited for work from another thread that submits to the device too, what that one
  * did. A gap stands until every other thread that submits to the device has gone past it: one that turns out to have waited
- * for the device, or to have copied, meanwhile takes it back. The time from the first submission to the wait that covers it all is a run: what issuing work cost, and whether the
+ * for the device, or to have copied, meanwhile takes it back. A gap in which the recording ends while the thread that last
+ * waited for the device is known to be blocked is one, too, and one in which its process ended where it had waited long. The time from the first submission to the wait that covers it all is a run: what issuing work cost, and whether the
  * device was still busy in the end. One pass; memory is bounded by threads, devices and streams.
  */
 #ifndef INGERO_LINE_GAPS_H
@@ -18,14 +19,17 @@
 #define GAP_UNBOUNDED_NS 5000000     /* shorter ones are not told where a gap is only at most one */
 #define GAP_ISSUE_NS	 50000	     /* submissions this close together are one burst */
 #define GAP_STANDS_NS	 10000000000 /* after this at the latest */
-#define GAP_PENDING	 256
-#define GAP_GRAPH	 64 /* kernels that a graph counts as: nobody makes one of a few */
+#define GAP_LAST_NS \
+	1000000000 /* a wait in the last gap of a process that ended lasts this long at least */
+#define GAP_PENDING 256
+#define GAP_GRAPH   64 /* kernels that a graph counts as: nobody makes one of a few */
 
 struct gap {
 	uint32_t device;	  /* position */
 	uint32_t thread;	  /* which submits next */
 	int64_t start_ns, end_ns; /* of the gap: end of the call that submits */
 	bool unbounded; /* it had nothing to do for at most this: no call ever waited for the device, or calls are missing */
+	bool unended;	/* the recording or the process ended in it: no call after */
 	uint16_t since_op, until_op; /* the wait before and the call after */
 	uint32_t since_stack, until_stack;
 	uint64_t launches;  /* since the wait before that one */

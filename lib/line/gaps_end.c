@@ -73,11 +73,68 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 	s->pending.n = left;
 }
 
+/* What the thread did in this epoch, or whoever it waited for. */
+static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
+{
+	uint32_t epoch = g->side.v[gap->device].epoch;
+	const struct gap_thread *th = &g->threads.v[thread];
+
+	if (th->device != gap->device + 1 || th->epoch != epoch)
+		return;
+	th = explains(g, thread, epoch);
+	gap->did = th->did;
+	gap->host_ns += th->did.host_ns;
+	for (unsigned i = 0; i < gap->did.n; i++) {
+		if (gap->did.v[i].part == PART_SELF)
+			gap->did.v[i].stack = th->did.sample;
+	}
+}
+
+/* It waited in this epoch, and was then told to end: what a process computes on its way out is no gap. */
+static bool waited_long(const struct gap_thread *th, uint32_t epoch)
+{
+	const struct doing *most = th->epoch == epoch ? doings_most(&th->did) : NULL;
+
+	return most && most->part != PART_SELF && most->ns >= GAP_LAST_NS;
+}
+
+bool gaps_last(struct gaps *g, uint32_t device)
+{
+	struct gap_side *s = &g->side.v[device];
+	const struct gap_thread *th;
+	uint32_t other = GAPS_NONE;
+	struct gap gap = { .device = device,
+			   .thread = s->since_thread,
+			   .start_ns = s->idle_ns,
+			   .unended = true,
+			   .since_op = s->since_op,
+			   .since_stack = s->since_stack,
+			   .launches = s->gap_launches,
+			   .host_ns = s->tail_host_ns };
+
+	if (!s->idle || g->partial || s->since_thread >= g->threads.n)
+		return true;
+	th = &g->threads.v[s->since_thread];
+	gap.end_ns = th->last_ns;
+	if (gap.end_ns <= gap.start_ns || (!th->blocked && !waited_long(th, s->epoch)))
+		return true;
+	for (size_t i = 0; i < s->threads.n && th->blocked; i++) {
+		const struct gap_thread *peer = &g->threads.v[s->threads.v[i]];
+
+		if (!peer->blocked && peer->last_ns > gap.start_ns)
+			return true; /* it may be about to submit */
+	}
+	gap.others_ns = gaps_others_since(g, device, s->others_ns, gap.end_ns,
+					  (uint64_t)(gap.end_ns - s->idle_ns), &other);
+	explain(g, s->since_thread, &gap);
+	s->idle = false;
+	return g->sink->gap(g->sink, &gap);
+}
+
 bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t end_ns,
 	      bool unbounded)
 {
 	struct gap_side *s = &g->side.v[device];
-	const struct gap_thread *th = &g->threads.v[p->thread];
 	struct gap gap = { .device = device,
 			   .thread = p->thread,
 			   .start_ns = s->idle_ns,
@@ -95,15 +152,7 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 		return true;
 	gap.others_ns = gaps_others_since(g, device, s->others_ns, end_ns,
 					  (uint64_t)(end_ns - s->idle_ns), &other);
-	if (th->device == device + 1 && th->epoch == s->epoch) {
-		th = explains(g, p->thread, s->epoch);
-		gap.did = th->did;
-		gap.host_ns += th->did.host_ns;
-		for (unsigned i = 0; i < gap.did.n; i++) {
-			if (gap.did.v[i].part == PART_SELF)
-				gap.did.v[i].stack = th->did.sample;
-		}
-	}
+	explain(g, p->thread, &gap);
 	if (s->threads.n <= 1)
 		return g->sink->gap(g->sink, &gap);
 	if (s->pending.n == GAP_PENDING && !stand(g, s, 1))
@@ -120,7 +169,7 @@ bool gaps_settle(struct gaps *g, int64_t ns)
 		while (n < s->pending.n &&
 		       (ns == INT64_MAX || s->pending.v[n].end_ns < ns - GAP_STANDS_NS))
 			n++;
-		if (n && !stand(g, s, n))
+		if ((n && !stand(g, s, n)) || (ns == INT64_MAX && !gaps_last(g, (uint32_t)i)))
 			return false;
 	}
 	return true;

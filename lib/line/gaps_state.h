@@ -20,7 +20,8 @@ struct gap_side { /* what is kept of a device besides its work */
 	uint32_t epoch;
 	uint16_t since_op;
 	uint32_t since_stack;
-	uint64_t launches; /* since the wait before */
+	uint32_t since_thread; /* which waited */
+	uint64_t launches;     /* since the wait before */
 	uint64_t gap_launches;
 	uint64_t tail_host_ns; /* of the wait, after the device was done */
 	struct gap_run run;
@@ -38,6 +39,7 @@ struct gap_thread {
 	uint32_t gpu;
 	uint32_t epoch;
 	int64_t last_ns;  /* its newest piece ended */
+	bool blocked;	  /* and is a wait that had not ended with the recording */
 	int64_t ready_ns; /* when its newest wait inside a call ended; then it waited for a CPU */
 	uint64_t ready_host_ns;
 	bool working; /* it submitted something since it last waited, first at work_ns */
@@ -83,6 +85,8 @@ static inline uint64_t gaps_others_since(const struct gaps *g, uint32_t device, 
 /* The device's gap ends here, with this call. False: out of memory, as below. */
 bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64_t end_ns,
 	      bool unbounded);
+/* The recording is over: what is idle and stays it. */
+bool gaps_last(struct gaps *g, uint32_t device);
 /* Gaps that all threads of the device have gone past are told. */
 bool gaps_stand_past(struct gaps *g, struct gap_side *s);
 /* The device worked from start to end, as a thread now tells: gaps of which that is more than a little were none. */

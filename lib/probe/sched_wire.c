@@ -116,7 +116,8 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 			set(&ev, X_WAKER, waker->thread);
 	}
 	set(&ev, X_CPU_OUT, o->cpu_out);
-	set(&ev, X_CPU_IN, o->cpu_in);
+	if (!(o->flags & OFFCPU_UNENDED))
+		set(&ev, X_CPU_IN, o->cpu_in);
 	if (o->flags & OFFCPU_FUTEX) {
 		set(&ev, X_FUTEX_OP, o->futex_op);
 		set(&ev, X_FUTEX_VAL, o->futex_val);

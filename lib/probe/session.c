@@ -136,6 +136,12 @@ int probe_session_start(struct probe_session *s, struct err *e)
 		s->adopt_link = bpf_program__attach_iter(s->bpf->progs.follow_adopt, NULL);
 	if (!s->adopt_link)
 		return err_sys(e, "cannot find the targets' threads");
+	if (bpf_program__fd(s->bpf->progs.sched_asleep_begin) >= 0) {
+		s->begin_link = bpf_program__attach_iter(s->bpf->progs.sched_asleep_begin, NULL);
+		s->end_link = bpf_program__attach_iter(s->bpf->progs.sched_asleep_end, NULL);
+		if (!s->begin_link || !s->end_link)
+			return err_sys(e, "cannot find the targets' threads that sleep");
+	}
 	return probe_session_adopt(s, e);
 }
 
@@ -163,16 +169,31 @@ int probe_session_adopt(struct probe_session *s, struct err *e)
 {
 	int rc = run(s->adopt_link, "threads", e);
 
+	if (rc == 0)
+		rc = run(s->begin_link, "threads that sleep", e);
 	return rc ? rc : run(s->sockets_link, "sockets", e);
+}
+
+static void iterator_end(struct bpf_link **link)
+{
+	if (*link)
+		bpf_link__destroy(*link);
+	*link = NULL;
 }
 
 void probe_session_stop(struct probe_session *s)
 {
+	struct err ignored = { 0 };
+
 	s->sockets_link = NULL;
 	if (s->bpf)
 		__atomic_store_n(&s->bpf->bss->calls_over, 1, __ATOMIC_SEQ_CST);
 	while (s->links.n > 0)
 		bpf_link__destroy(s->links.v[--s->links.n]);
+	if (s->begin_link)
+		run(s->end_link, "threads that sleep", &ignored);
+	iterator_end(&s->begin_link);
+	iterator_end(&s->end_link);
 }
 
 void probe_session_free(struct probe_session *s)
@@ -180,10 +201,8 @@ void probe_session_free(struct probe_session *s)
 	if (!s)
 		return;
 	probe_session_stop(s);
-	if (s->open_link)
-		bpf_link__destroy(s->open_link);
-	if (s->adopt_link)
-		bpf_link__destroy(s->adopt_link);
+	iterator_end(&s->open_link);
+	iterator_end(&s->adopt_link);
 	if (s->losses)
 		munmap(s->losses, s->ncpu * sizeof(*s->losses));
 	if (s->passed)

@@ -180,7 +180,8 @@ int device_stream_destroy(void *stream)
 
 /* For the double of NCCL: a collective, the sequence-th of so many ranks, takes as long as a kernel from when all are there. */
 __attribute__((visibility("default"))) void double_collective(void *stream, uint64_t sequence,
-							      uint32_t ranks)
+							      uint32_t ranks);
+void double_collective(void *stream, uint64_t sequence, uint32_t ranks)
 {
 	struct stream *s = stream_of(stream, 0);
 	uint64_t now, busy;

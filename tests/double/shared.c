@@ -30,7 +30,8 @@ static unsigned board;
 static _Atomic uint64_t put_off_ns;
 
 /* How long work of this process has had to wait for that of others so far: the device's own account. */
-__attribute__((visibility("default"))) uint64_t double_put_off(void)
+__attribute__((visibility("default"))) uint64_t double_put_off(void);
+uint64_t double_put_off(void)
 {
 	return atomic_load(&put_off_ns);
 }

@@ -64,11 +64,12 @@ static int fuzz_start(struct err *e)
 	rc = rc ? rc : net_server_start(&fuzz_server, &opt, fuzz_handle, h, e);
 	if (rc)
 		return rc;
-	fuzz_address =
-		(struct sockaddr_in){ .sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)atoi(
-					      strrchr(net_server_address(fuzz_server), ':') + 1)),
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	fuzz_address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)strtoul(
+			strrchr(net_server_address(fuzz_server), ':') + 1, NULL, 10)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
 	return 0;
 }
 

@@ -267,6 +267,40 @@ static void idle_or_not(struct stage *s, struct actor v, struct actor other)
 	tells(s, "gpu-idle", "a sleep", GAPS * 1900 * US);
 }
 
+/* Work for half a second, and then nothing: the recording ends while the thread waits. */
+static void stands_still(struct stage *s, struct actor v, struct actor other)
+{
+	static const struct {
+		const char *name;
+		bool unended, other;
+		int64_t ns;
+	} table[] = { { "until the end: waiting for another thread", true, false, 4000 * MS },
+		      { "until the end: waiting for another thread", false, false, 4000 * MS },
+		      { "a wait that has lasted for less than a second", true, false, 900 * MS },
+		      { "another thread of the device that goes on", true, true, 4000 * MS } };
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int64_t last = 500 * MS - STEP + 9 * MS;
+		struct event *ev;
+
+		for (int64_t t = 0; t < 500 * MS; t += STEP) {
+			work(s, v, t, 8, t + 9 * MS);
+			if (table[i].other)
+				work(s, other, t, 8, t + 9 * MS);
+		}
+		ev = blocked(s, v, last + 10 * US, table[i].ns, OBJECT_FUTEX);
+		if (table[i].unended)
+			ev->present &= ~(1ull << op_column(world_op(s->w, ev->op), COL_CPU_IN));
+		/* It is off its CPU for a moment only. */
+		if (table[i].other)
+			blocked(s, other, last + 3000 * MS, 10 * MS, OBJECT_TIMER);
+		if (i < 2)
+			told_among(s, "gpu-idle", table[i].name, (uint64_t)table[i].ns);
+		else
+			never_says(s, "until the end", table[i].name);
+	}
+}
+
 static void shared_device(struct stage *s, struct actor v, struct actor peer)
 {
 	struct actor a = on_gpu(s, v, "GPU-1"), b = on_gpu(s, peer, "GPU-1"),
@@ -443,6 +477,7 @@ int main(void)
 	behind_the_wait(&s, v, worker, cache);
 	idle_or_lossy(&s, v);
 	idle_or_not(&s, v, other);
+	stands_still(&s, v, other);
 	shared_device(&s, v, peer);
 	shared(&s, v, peer);
 	storms(&s, v);

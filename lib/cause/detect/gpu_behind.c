@@ -68,7 +68,7 @@ struct tally_comm gpu_comm(const struct cause *c, uint32_t thread)
 	struct bytes text = name_thread(c->w, &c->tally, thread);
 	struct tally_comm comm = { 0 };
 
-	if (text.n)
+	if (text.n && !bytes_equal(text, bytes_of("?"))) /* as who is not known calls itself */
 		memcpy(comm.text, text.p,
 		       text.n < sizeof(comm.text) ? text.n : sizeof(comm.text) - 1);
 	return comm;

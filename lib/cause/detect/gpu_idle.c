@@ -20,6 +20,7 @@
 /* A step has to do a little between two others, and so much it takes to launch anything. */
 #define MIN_SELF_NS    100000
 #define MIN_SHARE_SELF 0.02
+#define MIN_STALL_NS   1000000000 /* shorter ones are a step that the recording cut off */
 /* Of the device's gaps. */
 #define MIN_OF_IDLE 0.20
 
@@ -189,6 +190,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		if (at == UINT32_MAX)
 			return false;
 		gpu_behind_add(&g->idle.v[at].behind, c, &g->frames, d);
+		g->idle.v[at].unended_ns += gap->unended ? ns : 0;
 		cause_sum_add(&g->idle.v[at].sum,
 			      &(struct sum_worst){ .end_ns = gap->end_ns,
 						   .dur_ns =
@@ -247,6 +249,12 @@ static void cause_text(const struct idle_cause *x, const struct cause *c, uint32
 	}
 }
 
+/* Most of it lies in a gap that had not ended. */
+static bool hangs(const struct idle_cause *x)
+{
+	return x->unended_ns > x->sum.ns / 2;
+}
+
 static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
 		  uint32_t worker)
 {
@@ -259,6 +267,16 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 		buf_free(&command);
 		return;
 	}
+	if (hangs(x) && x->part != PART_SELF && x->part != PART_SLEEP) {
+		buf_printf(&command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+			   pid);
+		fact_fix(f, "Find out who was to end that wait, and whether it still can",
+			 buf_text(&command), 0, f->lost_ns,
+			 "all of it, if it would never have ended; the command shows where all "
+			 "threads stand");
+		buf_free(&command);
+		return;
+	}
 	switch (x->part) {
 	case PART_SELF:
 		fact_fix(f,
@@ -268,6 +286,11 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 			 "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)", 0,
 			 f->lost_ns,
 			 "from nothing, if the device's work depends on it, to all of the gaps");
+		if (x->line)
+			break;
+		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s", pid);
+		fact_fix(f, "See which lines they are: sample where it computes",
+			 buf_text(&command), 0, 0, "it only shows what to look at");
 		break;
 	case PART_SLEEP:
 		buf_printf(&command, "strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
@@ -353,7 +376,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	fact_victim(&f, c, &f.summary);
 	buf_puts(&f.summary, " left the GPU without work for ");
 	fact_amount(&f, &f.summary);
-	buf_printf(&f.summary, ": %s", f.culprit.text);
+	buf_printf(&f.summary, "%s: %s", hangs(x) ? " until the end" : "", f.culprit.text);
 	behind = gpu_behind_most(&x->behind, &f);
 	if (behind)
 		gpu_behind_text(behind, c, &f.summary);
@@ -378,6 +401,13 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	return rc;
 }
 
+/* Once is enough of what never ended: the program stands still. */
+static bool stalled(const struct cause *c, const struct idle_cause *x, int64_t pane)
+{
+	return pane == INT64_MAX && !x->sum.told.revision && x->unended_ns >= MIN_STALL_NS &&
+	       (double)x->sum.ns >= c->opt.min_share * (double)cause_wall_ns(c);
+}
+
 int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e)
 {
 	int rc = 0;
@@ -396,7 +426,8 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
 		if (x->unbounded && !g->left_out &&
 		    (pane != INT64_MAX || gaps_bounded(g->gaps, x->device)))
 			continue;
-		if (cause_sum_due(c, &x->sum, pane, x->part == PART_SELF ? MIN_SHARE_SELF : 0))
+		if (cause_sum_due(c, &x->sum, pane, x->part == PART_SELF ? MIN_SHARE_SELF : 0) ||
+		    stalled(c, x, pane))
 			rc = tell(g, x, c, e);
 	}
 	return rc;

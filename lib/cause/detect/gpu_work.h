@@ -33,7 +33,8 @@ struct idle_cause {
 	uint32_t waker; /* thread; wakers of one command are one */
 	struct tally_comm waker_comm;
 	struct gpu_behind behind;
-	bool unbounded; /* gaps of a device that nobody waited for so far */
+	uint64_t unended_ns; /* of sum: in which the recording ended */
+	bool unbounded;	     /* gaps of a device that nobody waited for so far */
 	struct cause_sum sum;
 	uint64_t seen_ns;	   /* of sum: gaps in which it was seen itself */
 	uint32_t line, line_stack; /* of own code: the frame that has most of it, by majority */

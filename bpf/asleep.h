@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Threads that sleep when recording begins or ends: nobody sees them leave their CPU, or come back. What they wait for is
+ * read from where they stand; a run that hangs is nothing but such threads. Run by the recorder over all tasks.
+ */
+#ifndef INGERO_BPF_ASLEEP_H
+#define INGERO_BPF_ASLEEP_H
+
+#include "bpf/file.h"
+#include "bpf/object.h"
+#include "bpf/occupancy.h"
+
+/* It has left its CPU for good: while the scheduler is at it, it sees to the state itself. */
+static __always_inline bool is_asleep(struct task_struct *task)
+{
+	return task->__state && !(task->__state & STATE_DEAD) && !task->on_rq && !task->on_cpu;
+}
+
+/* Followed from now on, and asleep already. It is not the current task: its memory is not read, nor its stack. */
+static __always_inline void asleep_begin(struct task_struct *task, struct task_state *st, u32 cpu,
+					 u64 now)
+{
+	struct sched_state *s = &st->sched;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
+	s->flags = OFFCPU_BEFORE;
+	s->cpu_out = s->cpu_at = cpu;
+	s->depth = 0;
+	s->throttled_ns = s->stolen_ns = 0;
+	s->throttled = s->steal_known = 0;
+	s->stack = s->number = 0;
+	s->ready_ns = 0;
+	s->preempted = 0;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		s->run_delay = task->sched_info.run_delay;
+	s->object_kind = OBJECT_NONE;
+	if (regs)
+		object_of_sleep(s, task, &st->host, regs, task->__state, 0);
+	s->out_ns = now;
+}
+
+/* Recording ends and it sleeps still. False: no room. */
+static __always_inline bool asleep_end(struct task_struct *task, struct task_state *st, u64 now)
+{
+	struct sched_state *s = &st->sched;
+	struct wire_offcpu *w;
+
+	if (!task_announce(task, st))
+		return 0;
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		return 0;
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_OFFCPU;
+	w->flags = s->flags | OFFCPU_UNENDED | (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
+	w->object_kind = s->object_kind;
+	w->tid = task->pid;
+	w->end_ns = now;
+	w->dur_ns = now - s->out_ns;
+	w->object = s->object;
+	w->stack = s->stack;
+	w->lost = lost_total;
+	w->futex_val = s->futex_val;
+	w->syscall = s->syscall;
+	w->cpu_out = s->cpu_out;
+	w->futex_op = s->futex_op;
+	w->depth = s->depth;
+	w->number = s->number & ~NUMBER_SOCKET;
+	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# A run that hangs: threads that sleep when recording begins, or still sleep when it ends, are in the recording with what they
+# wait for, as long as the kernel and the recording's own length say; and the report says who stands still, and where.
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recording as rec
+from recording import tap
+
+rec.need_bpf()
+MS = 1000000
+
+# A hundred steps, and then it waits for what never comes; it says so just before.
+HANG = r"""
+import ctypes, os, socket, sys, threading, time
+c = ctypes.CDLL("libcudart.so.13")
+p, s = ctypes.c_void_p(), ctypes.c_void_p()
+c.cudaMalloc(ctypes.byref(p), 1 << 20)
+c.cudaStreamCreate(ctypes.byref(s))
+for _ in range(100):
+    c.cudaMemsetAsync(p, 0, 1 << 16, s)
+    c.cudaStreamSynchronize(s)
+lock, (a, b) = threading.Lock(), socket.socketpair()
+lock.acquire()
+def checkpoint():
+    lock.acquire()
+def fetch():
+    b.recv(1)
+print("hangs", flush=True)
+{"lock": checkpoint, "socket": fetch}[sys.argv[1]]()
+"""
+script = rec.path("hang.py")
+with open(script, "w") as f:
+    f.write(HANG)
+
+
+def explain(ige):
+    p = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), ige], capture_output=True, text=True, timeout=300)
+    return p.stdout
+
+
+def waits(ige, pid):
+    events, _, _ = rec.dump(ige)
+    return [e for e in events if e["op"] == "offcpu" and e["pid"] == pid and "cpu_in" not in e["x"]]
+
+
+KINDS = {"lock": (1, "waiting for work (condition, semaphore)", "waiting for another thread in checkpoint"),
+         "socket": (10, "blocked on a socket", "waiting for a socket in fetch")}
+for what, (kind, state, cause) in KINDS.items():
+    # It hangs already, and is attached to.
+    hung = subprocess.Popen([sys.executable, script, what], stdout=subprocess.PIPE, text=True, env=rec.environment())
+    hung.stdout.readline()
+    while open(f"/proc/{hung.pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S":
+        pass
+    ige = rec.path(what + ".ige")
+    p = rec.run("-o", ige, "-p", str(hung.pid), "--duration", "1500ms")
+    asleep = waits(ige, hung.pid)
+    tap.ok(p.returncode == 0 and len(asleep) == 1, f"{what}: attached to, one wait without an end", (p.stderr, asleep))
+    tap.ok(asleep and asleep[0]["x"].get("object_kind") == kind, f"{what}: what it waits for", asleep)
+    tap.ok(asleep and asleep[0]["dur"] > 1200 * MS, f"{what}: nearly as long as the recording", asleep)
+    said = explain(ige)
+    tap.ok("No call was made" in said and f"(pid {hung.pid}) stood still: {state}" in said, f"{what}: the report says so", said)
+    hung.kill()
+    hung.wait()
+    hung.stdout.close()
+
+    # It was recorded before it hung.
+    if os.path.exists(ige):
+        os.unlink(ige)
+    recorder = subprocess.Popen([os.path.join(rec.BUILD, "bin", "ingero-record"), "-o", ige, "--", sys.executable, script, what],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=rec.environment())
+    recorder.stdout.readline()
+    try:
+        recorder.communicate(timeout=2.5)
+        tap.ok(False, f"{what}: it hangs")
+    except subprocess.TimeoutExpired:
+        pass
+    recorder.send_signal(signal.SIGTERM)
+    err = recorder.communicate(timeout=120)[1]
+    said = explain(ige)
+    first = said.splitlines()[0] if said else ""
+    tap.ok("until the end" in first and cause in first and "hang.py:" in first, f"{what}: recorded from the beginning", said + err)
+tap.done_testing()
