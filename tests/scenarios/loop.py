@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -169,6 +170,42 @@ class Worker(Nothing):
 
     def truth(self):
         return {"worker": self.pid, "children": [{"pid": self.pid, "life_run_delay_ns": self.delay}]}
+
+
+class Suspended(Nothing):
+    """Another process stops it and lets it go on, as a batch system does that gives the machine to somebody else."""
+
+    def __init__(self, loop):
+        super().__init__(loop)
+        there, self.ask = os.pipe()
+        self.back, here = os.pipe()
+        self.ns, me = 0, os.getpid()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.ask)
+            os.close(self.back)
+            ctypes.CDLL(None).prctl(15, b"suspender", 0, 0, 0)
+            os.sched_setaffinity(0, self.loop.elsewhere)
+            while (word := os.read(there, 8)):
+                begin = time.monotonic_ns()
+                os.kill(me, signal.SIGSTOP)
+                time.sleep(int.from_bytes(word, "little") / 1e9)
+                os.kill(me, signal.SIGCONT)
+                os.write(here, (time.monotonic_ns() - begin).to_bytes(8, "little"))
+            os._exit(0)
+        os.close(there)
+        os.close(here)
+
+    def take(self, ns):
+        os.write(self.ask, ns.to_bytes(8, "little"))
+        self.ns += int.from_bytes(os.read(self.back, 8), "little")
+
+    def end(self):
+        os.close(self.ask)
+        os.waitpid(self.pid, 0)
+
+    def truth(self):
+        return {"suspender": self.pid, "stopped_ns": self.ns}
 
 
 class Child(Nothing):
@@ -385,7 +422,7 @@ class Beside:
         return {"beside_ns": int(sum(self.beside) - usual * len(self.beside)), "beside": len(self.beside), "alone": len(self.alone)}
 
 
-PLANTS = {c.__name__.lower(): c for c in (Nothing, Sleep, Compute, Read, Fsync, Socket, Remote, Worker, Child, Lock, Gil, Churn, Leak, Launches,
+PLANTS = {c.__name__.lower(): c for c in (Nothing, Sleep, Compute, Read, Fsync, Socket, Remote, Worker, Suspended, Child, Lock, Gil, Churn, Leak, Launches,
                                           Syncs, Reclaim)}
 
 

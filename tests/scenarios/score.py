@@ -174,6 +174,8 @@ def true_ns(run):
         return (t["beside_ns"],) * 2
     if name == "late":
         return (lateness(run, t),) * 2
+    if name == "stopped":
+        return (t["stopped_ns"],) * 2
     if name == "lossy":
         return (t["lossy_ns"],) * 2
     if name == "freepages":
