@@ -40,8 +40,12 @@ struct bytes name_thread(const struct world *w, const struct tally *t, uint32_t 
 
 	if (thread < t->comms.n && t->comms.v[thread].text[0])
 		return bytes_of(t->comms.v[thread].text);
-	if (p && p->tgid == th->tid && th->process < t->processes.n)
-		return name_process(w, t, th->process); /* as what it executes now */
+	if (p && p->tgid == th->tid && th->process < t->processes.n) {
+		struct bytes now = name_process(w, t, th->process); /* as what it executes now */
+
+		if (!bytes_equal(now, bytes_of("?")))
+			return now;
+	}
 	return th ? world_text(w, th->comm) : (struct bytes){ 0 };
 }
 

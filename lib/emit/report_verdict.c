@@ -40,9 +40,11 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 		if (in != PART_COUNT) {
 			report_member(out, p, "comm", "?");
 			buf_printf(out,
-				   " (pid %.0f) stood still: %s. Where, all its threads say:\n"
-				   "    $ sudo gdb -p %.0f -batch -ex 'thread apply all bt'\n",
-				   report_number(p, "pid"), part_text(in), report_number(p, "pid"));
+				   " (pid %.0f) stood still: %s. Where, its threads say:\n"
+				   "    $ sudo gdb -p %.0f -batch -ex 'thread apply all bt'\n"
+				   "    $ sudo py-spy dump --pid %.0f      (of Python)\n",
+				   report_number(p, "pid"), part_text(in), report_number(p, "pid"),
+				   report_number(p, "pid"));
 			said++;
 		}
 		json_free(p);

@@ -109,7 +109,8 @@ bad, places = [], seen()
 for calls, kind, count in (("openat,open", "ENOENT", places[0]), ("reads,getdents64,readlink,readlinkat", "ESRCH", places[1])):
     for n in spread(count, PLACES):
         status, err, made, got, lost, report = record(rules=(f"{calls}:{n}:{kind}",), at="/proc/")
-        if not ((status == 0 and got == made and report["damaged"] == 0) or (status == 125 and os.strerror(getattr(errno, kind)) in err)):
+        missed = got == 0 and "no CUDA library was seen" in err  # the one look at its libraries found nothing
+        if not ((status == 0 and (got == made or missed) and report["damaged"] == 0) or (status == 125 and os.strerror(getattr(errno, kind)) in err)):
             bad.append((calls, n, status, err[-300:], made, got, lost))
 tap.none(bad, f"/proc fails at one of {sum(places)} places: every call, or said")
 
@@ -128,14 +129,14 @@ tap.none(bad, f"one of {count} allocations fails: no crash, whole blocks")
 target = subprocess.Popen([rec.work("calls"), "--count", "100000000", "--rate", "20000"], env=rec.environment(), stdout=subprocess.DEVNULL)
 try:
     bad, held_something = [], 0
-    for _ in range(KILLS):
+    for i in range(KILLS):
         if os.path.exists(ige):
             os.unlink(ige)
         r = rec.start("-o", ige, "-p", target.pid, "--flush", "20ms")
-        # Half of them while it attaches, the others once it writes.
+        # Every other one while it attaches, the others once it has written more than how a file begins.
         after = dice.random() * 1.0
-        if dice.random() < 0.5:
-            while r.poll() is None and (not os.path.exists(ige) or not os.path.getsize(ige)):
+        if i % 2:
+            while r.poll() is None and (not os.path.exists(ige) or os.path.getsize(ige) < 65536):
                 time.sleep(0.01)
         time.sleep(after)
         r.kill()

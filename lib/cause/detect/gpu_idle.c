@@ -161,7 +161,8 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		struct idle_cause fresh = { .device = gap->device,
 					    .part = d->part,
 					    .stack = d->stack,
-					    .waker = d->waker,
+					    /* Who ends a program ends its waits, too. */
+					    .waker = gap->unended ? 0 : d->waker,
 					    .unbounded = gap->unbounded };
 		bool full = false;
 		uint32_t at = UINT32_MAX;
@@ -170,7 +171,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			continue;
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
-		fresh.waker_comm = gpu_comm(c, d->waker);
+		fresh.waker_comm = gpu_comm(c, fresh.waker);
 		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
 			fresh.frame = cause_frame(&g->frames, c->w, d->stack);
 			if (fresh.frame == 0 && g->left_out) {
