@@ -60,7 +60,7 @@ def check_waits(name, events, truth, stolen):
     # A CPU takes a moment to wake up or to switch, which the kernel counts as the thread's own or as its delay.
     waking, want = who["swapper"] + who[None], truth["run_delay_ns"]
     got = tracks.total(mine, "wait_ns") - waking
-    tap.ok(tracks.near(got, want) or got <= want <= got + waking,
+    tap.ok(tracks.near(got, want) or tracks.near(got + waking, want) or got <= want <= got + waking,
            f"{name}: waited {tracks.ms(got)} and {tracks.ms(waking)} to wake up, run delay {tracks.ms(want)}")
     tap.ok(hole <= max(waited / 1000, 200_000), f"{name}: slices cover the waits", f"{tracks.ms(hole)} of {tracks.ms(waited)}")
     tap.same(unsound, 0, f"{name}: moves lead from CPU to CPU")
@@ -73,7 +73,9 @@ def check_waits(name, events, truth, stolen):
            f"{name}: off the CPU {tracks.ms(off)} and on it {tracks.ms(cpu)} make {tracks.ms(truth['wall_ns'])}", f"stolen {tracks.ms(stolen)}")
     # What blocked it ended when it was woken: else every wait would be as much too long as its CPU takes to come back.
     blocked, slept = off - tracks.total(mine, "wait_ns"), truth["wall_ns"] - cpu - want
-    tap.ok(slept - stolen - 1_000_000 <= blocked <= slept + len(mine) * 3000 + 1_000_000 + stolen,
+    # The kernel's two sums leave out a thousandth of the time: interrupts, and what switching takes.
+    left_out = max(1_000_000, truth["wall_ns"] // 500)
+    tap.ok(slept - stolen - left_out <= blocked <= slept + len(mine) * 3000 + 1_000_000 + stolen,
            f"{name}: blocked {tracks.ms(blocked)}, neither ran nor waited {tracks.ms(slept)} ({len(mine)} intervals)", f"stolen {tracks.ms(stolen)}")
     return who, got
 
