@@ -24,7 +24,7 @@ static __always_inline void asleep_begin(struct task_struct *task, struct task_s
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
-	s->flags = OFFCPU_BEFORE;
+	s->flags = 0;
 	s->cpu_out = s->cpu_at = cpu;
 	s->depth = 0;
 	s->throttled_ns = s->stolen_ns = 0;

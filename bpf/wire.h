@@ -265,8 +265,7 @@ enum offcpu_flag {
 	OFFCPU_THROTTLED = 1 << 2, /* this kernel says what was throttled */
 	OFFCPU_STOLEN = 1 << 3,	   /* and what the hypervisor took */
 	OFFCPU_SOCKET = 1 << 4,	   /* number is a socket's */
-	OFFCPU_BEFORE = 1 << 5,	   /* asleep when recording began: since when is not known */
-	OFFCPU_UNENDED = 1 << 6,   /* and still when it ended: cpu_in holds no value */
+	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still when recording ends: cpu_in holds no value */
 };
 
 /* Taken by the hypervisor since the thread's last record, while it had the CPU. */

@@ -31,7 +31,7 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 {
 	char a[48];
 
-	buf_printf(out, "No call was made in %s.\n",
+	buf_printf(out, "No call was made in %s: none began, and none returned.\n",
 		   report_ns(a, sizeof(a), report_number(r->chains->analysis, "wall_ns")));
 	for (size_t i = 0, said = 0; i < json_length(all) && said < 3; i++) {
 		struct json p = json_at(all, i);
