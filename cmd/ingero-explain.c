@@ -10,19 +10,15 @@
 #include <unistd.h>
 
 #include "lib/ask/call.h"
-#include "lib/ask/chains.h"
 #include "lib/ask/chosen.h"
 #include "lib/ask/diff.h"
-#include "lib/ask/failures.h"
-#include "lib/ask/oncpu.h"
+#include "lib/ask/story.h"
 #include "lib/base/buf.h"
-#include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
@@ -32,6 +28,7 @@
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
+#include "lib/serve/asking.h"
 #include "lib/serve/fleet_text.h"
 
 static struct values {
@@ -40,9 +37,8 @@ static struct values {
 	struct cli_list pids, names, nodes;
 	bool chains, per_process, steps, diff;
 	const char *since, *until, *fail_on, *call;
-	uint64_t last_ns, skew_ns, timeout_ns;
-	struct cli_list fleet;
-	const char *token_file, *ca_cert;
+	uint64_t last_ns;
+	struct cli_asking fleet;
 } values = { .top = 10 };
 
 static bool last_given;
@@ -122,7 +118,7 @@ static const struct cli_option options[] = {
 	CLI_FLEET_OPTIONS("Other machines"),
 	{ .name = "timeout",
 	  .type = CLI_DURATION,
-	  AT(timeout_ns),
+	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "Other machines",
 	  .help = "Wait so long for each [5s]" },
@@ -137,7 +133,7 @@ static const struct cli_program program = {
 	.footer = "  ingero-explain run.ige\n"
 		  "  ingero-record -o - -- python3 train.py | ingero-correlate | ingero-explain",
 	.reads_recordings = true,
-	.nodes = &values.fleet,
+	.nodes = &values.fleet.nodes,
 };
 
 static int parse_pids(uint32_t **pids)
@@ -164,8 +160,7 @@ static uint32_t fail_severity(void)
 					  : CHAIN_LOW;
 }
 
-static int read_all(struct ask_chains_run *run, struct ask_failures *failures,
-		    struct ask_oncpu *oncpu, struct input *in, const struct select *sel,
+static int read_all(struct ask_story *story, struct input *in, const struct select *sel,
 		    const struct world *w, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
@@ -184,11 +179,7 @@ static int read_all(struct ask_chains_run *run, struct ask_failures *failures,
 		left = true;
 		rc = sel->resolved ? select_cut_item(&cut, sel, w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = ask_chains_item(run, &item, e);
-		if (rc >= 0 && left)
-			rc = ask_failures_item(failures, &item, e);
-		if (rc >= 0 && left)
-			rc = ask_oncpu_item(oncpu, &item, e);
+			rc = ask_story_item(story, &item, e);
 		if (rc < 0)
 			break;
 		cli_progress_tick(&progress);
@@ -198,13 +189,13 @@ static int read_all(struct ask_chains_run *run, struct ask_failures *failures,
 	return rc;
 }
 
-static int report(const struct ask_chains *a, const struct failures *failures,
-		  const struct oncpu *used, const struct input *in, const uint32_t *pids,
+static int report(const struct story *told, const struct input *in, const uint32_t *pids,
 		  int *status, struct err *e)
 {
+	const struct ask_chains *a = told->chains;
 	struct report r = { .chains = &a->list,
-			    .failures = failures,
-			    .oncpu = used,
+			    .failures = told->failures,
+			    .oncpu = told->oncpu,
 			    .events = a->events,
 			    .lost = a->lost,
 			    .start_ns = a->start_ns,
@@ -438,26 +429,14 @@ static int give_chains(struct serve_fleet *f, int *status, struct err *e)
 
 static int ask_fleet(int *status, struct err *e)
 {
-	struct serve_fleet_options how = { .nodes = values.fleet.v,
-					   .nnodes = values.fleet.n,
-					   .ca_file = values.ca_cert,
-					   .timeout_ns = values.timeout_ns,
-					   .skew_ns = values.skew_ns,
-					   .agent = "ingero-explain",
-					   .stop = stop_fleet };
+	const struct serve_fleet_options how = { .agent = program.name, .stop = stop_fleet };
 	struct serve_fleet *f = NULL;
-	char *token = NULL;
-	int rc = cli_token(&token, values.token_file, e);
+	int rc = cli_signals_catch(e);
 
-	how.token = token;
-	rc = rc ? rc : cli_signals_catch(e);
-	rc = rc ? rc : serve_fleet_new(&f, &how, e);
+	rc = rc ? rc : serve_asking_open(&f, &values.fleet, how, e);
 	rc = rc ? rc : give_chains(f, status, e);
-	rc = rc ? rc : serve_fleet_clocks(f, e);
-	if (f)
-		cli_warn_lines(serve_fleet_warnings(f));
+	rc = serve_asking_end(f, rc, e);
 	serve_fleet_free(f);
-	free(token);
 	return rc;
 }
 
@@ -476,69 +455,29 @@ static int fleet(void)
 	return rc ? cli_fail(&e) : status;
 }
 
-int main(int argc, char **argv)
+/* ---- of recordings ---- */
+
+/* Returns the exit status. */
+static int explain(const struct cli_operands *operands, const uint32_t *pids)
 {
-	struct cli_operands operands;
-	struct ask_chains_run *run = NULL;
-	struct ask_failures *failures = NULL;
-	const struct failures *failed = NULL;
-	struct ask_oncpu *oncpu = NULL;
-	const struct oncpu *used = NULL;
-	struct select_words words;
+	struct world *w = world_new();
+	struct ask_story *story = w ? ask_story_new(w) : NULL;
+	struct select_words words = window();
+	struct ask_chosen by = chosen();
 	struct select sel = { 0 };
-	const struct ask_chains *answer;
 	struct input *in = NULL;
-	uint32_t *pids = NULL;
-	struct world *w = NULL;
+	struct story told;
 	struct err e = { 0 };
 	int64_t began_ns = 0;
-	int status, rc;
+	int status = CLI_EXIT_DONE, rc = story ? select_words(&sel, &words, &e) : err_nomem(&e);
 
-	cli_start();
-	status = cli_parse(&program, &values, argc, argv, &operands);
-	if (status == CLI_GO)
-		status = parse_pids(&pids);
-	if (status != CLI_GO)
-		goto out;
-	if (values.fleet.n) {
-		status = fleet();
-		goto out;
-	}
-	if ((values.diff && (values.call || values.pids.n || values.chains || values.per_process ||
-			     values.steps)) ||
-	    (values.call && (values.pids.n || values.names.n || values.nodes.n || values.chains ||
-			     values.per_process || values.steps || values.fail_on || values.since ||
-			     values.until || last_given))) {
-		status = cli_usage_error(&program,
-					 "%s does not go with the other choices of what is shown",
-					 values.diff ? "--diff" : "--call");
-		goto out;
-	}
-	if (values.steps && (values.chains || values.per_process)) {
-		status = cli_usage_error(&program, "--steps is a view of its own: it goes neither "
-						   "with --chains nor with --per-process");
-		goto out;
-	}
-	if (values.diff || values.call) {
-		status = values.diff ? compare(&operands) : one_call(&operands);
-		goto out;
-	}
-	words = window();
-	status = CLI_EXIT_DONE;
 	cli_signals_let_first_pass(STDIN_FILENO);
 	cli_phase(&began_ns, "");
-	w = world_new();
-	run = w ? ask_chains_new(w, NULL) : NULL;
-	failures = w ? ask_failures_new(w) : NULL;
-	oncpu = w ? ask_oncpu_new(w) : NULL;
-	rc = run && failures && oncpu ? 0 : err_nomem(&e);
 	if (!rc)
-		rc = select_words(&sel, &words, &e);
+		rc = input_open_within(&in, w, (const char *const *)operands->v,
+				       (unsigned)operands->n, &sel, &e);
 	if (!rc)
-		rc = input_open_within(&in, w, (const char *const *)operands.v,
-				       (unsigned)operands.n, &sel, &e);
-	if (!rc)
-		rc = read_all(run, failures, oncpu, in, &sel, w, &e);
+		rc = read_all(story, in, &sel, w, &e);
 	/* A newer version ends the reading; what came before it is still worth telling. */
 	if (rc == ERR_TOO_NEW) {
 		cli_error("%s", e.text);
@@ -547,31 +486,57 @@ int main(int argc, char **argv)
 	}
 	cli_phase(&began_ns, "read and analyzed");
 	if (!rc)
-		rc = ask_chains_end(run, &answer, &e);
-	if (!rc) {
-		struct ask_chosen by = chosen();
-
-		rc = ask_choose(&answer->list, &by, &e);
-	}
+		rc = ask_story_end(story, &told, &e);
 	if (!rc)
-		failed = ask_failures_end(failures);
+		rc = ask_choose(&told.chains->list, &by, &e);
 	if (!rc)
-		used = ask_oncpu_end(oncpu);
-	if (!rc)
-		rc = !failed || !used ? err_nomem(&e)
-				      : report(answer, failed, used, in, pids, &status, &e);
+		rc = report(&told, in, pids, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
-out:
 	input_free(in);
-	ask_failures_free(failures);
-	ask_oncpu_free(oncpu);
-	ask_chains_free(run);
+	ask_story_free(story);
 	world_free(w);
 	select_free(&sel);
+	return status;
+}
+
+/* Options that do not go together; CLI_GO when all do. */
+static int check_options(void)
+{
+	if ((values.diff && (values.call || values.pids.n || values.chains || values.per_process ||
+			     values.steps)) ||
+	    (values.call && (values.pids.n || values.names.n || values.nodes.n || values.chains ||
+			     values.per_process || values.steps || values.fail_on || values.since ||
+			     values.until || last_given)))
+		return cli_usage_error(&program,
+				       "%s does not go with the other choices of what is shown",
+				       values.diff ? "--diff" : "--call");
+	if (values.steps && (values.chains || values.per_process))
+		return cli_usage_error(&program, "--steps is a view of its own: it goes neither "
+						 "with --chains nor with --per-process");
+	return CLI_GO;
+}
+
+int main(int argc, char **argv)
+{
+	struct cli_operands operands;
+	uint32_t *pids = NULL;
+	int status;
+
+	cli_start();
+	status = cli_parse(&program, &values, argc, argv, &operands);
+	if (status == CLI_GO)
+		status = parse_pids(&pids);
+	if (status == CLI_GO && !values.fleet.nodes.n)
+		status = check_options();
+	if (status == CLI_GO)
+		status = values.fleet.nodes.n ? fleet()
+			 : values.diff	      ? compare(&operands)
+			 : values.call	      ? one_call(&operands)
+					      : explain(&operands, pids);
 	cli_list_free(&values.pids);
-	cli_list_free(&values.fleet);
+	cli_list_free(&values.fleet.nodes);
 	free(pids);
 	return cli_finish_stdout(status);
 }

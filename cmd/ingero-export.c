@@ -16,14 +16,12 @@
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
-#include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/otel.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/window.h"
 #include "lib/emit/format.h"
@@ -31,16 +29,19 @@
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/pick.h"
+#include "lib/serve/asking.h"
 #include "lib/serve/fleet_files.h"
 #include "lib/serve/live.h"
 #include "lib/serve/page.h"
+#include "lib/serve/pushing.h"
 #include "lib/serve/sqlite.h"
 
 static struct values {
 	const char *format, *output, *where, *weight;
-	struct cli_list pids, names, nodes, args, headers, fleet;
-	const char *since, *until, *push, *ca_cert, *listen, *token_file;
-	uint64_t last_ns, interval_ns, max_db, timeout_ns, skew_ns, max_node;
+	struct cli_list pids, names, nodes, args, headers;
+	struct cli_asking fleet;
+	const char *since, *until, *push, *listen;
+	uint64_t last_ns, interval_ns, max_db, max_node;
 	bool no_stacks, records, gzip;
 } values;
 
@@ -142,7 +143,7 @@ static const struct cli_option options[] = {
 	CLI_FLEET_OPTIONS("Other machines"),
 	{ .name = "timeout",
 	  .type = CLI_DURATION,
-	  AT(timeout_ns),
+	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "Other machines",
 	  .help = "Leave out nodes that are silent for longer [5s]" },
@@ -163,7 +164,7 @@ static const struct cli_program program = {
 	.footer = "  ingero-export -f json run.ige | jq 'select(.duration_ns > 1e6)'\n"
 		  "  ingero-export -e 'cuda:*' -w '.return_code != 0' -f text run.ige",
 	.reads_recordings = true,
-	.nodes = &values.fleet,
+	.nodes = &values.fleet.nodes,
 };
 
 struct export
@@ -178,6 +179,8 @@ struct export
 	struct buf text, packed;
 	struct gzip *gzip;
 	struct aside out;
+	struct select sel;
+	struct select_expr *expr;
 	struct serve_fleet *fleet; /* other machines, and what came of them */
 	struct fleet_files files;
 	uint64_t events, bytes;
@@ -192,62 +195,25 @@ static enum emit_weight weight_of(const char *name)
 				       : EMIT_BYTES;
 }
 
-static bool interrupted(void)
-{
-	return cli_signal_received() != 0;
-}
-
-static void listening(const char *address)
-{
-	cli_note("listening: http://%s/metrics", address);
-}
-
-static void missed(const char *why)
-{
-	cli_warn("%s (later pushes say it all again)", why);
-}
-
-static void waiting(const char *why, uint64_t ns)
-{
-	cli_warn("%s; trying again in %s", why, human_ns(ns).s);
-}
-
 /* --push and --listen take the place of what would be written. */
-static int choose_live(struct export *x, bool piped, struct err *e)
+static int choose_live(struct export *x, struct err *e)
 {
-	int rc = 0;
+	const struct serve_pushing to = { .push = values.push,
+					  .listen = values.listen,
+					  .ca_cert = values.fleet.ca_cert,
+					  .headers = &values.headers,
+					  .interval_ns = values.interval_ns,
+					  .piped = x->piped,
+					  .agent = program.name };
 
 	if (values.output || values.gzip ||
 	    (values.format && strcmp(values.format, "otlp") && strcmp(values.format, "prometheus")))
 		return err_set(e, ERR_USAGE,
 			       "--push and --listen are for metrics, and write nothing: not with "
 			       "-o, --gzip or -f");
-	x->live =
-		(struct serve_live_options){ .interval_ns = values.interval_ns ? values.interval_ns
-							    : piped && values.push
-								    ? UINT64_C(10000000000)
-								    : 0,
-					     .listen = values.listen,
-					     .interrupted = interrupted,
-					     .stay = !piped,
-					     .listening = listening,
-					     .missed = missed,
-					     .waiting = waiting };
-	x->otel.ca_file = values.ca_cert;
-	if (values.push)
-		rc = cli_otel_find(&x->otel, values.push, e);
-	for (size_t i = 0; !rc && i < values.headers.n; i++)
-		rc = cli_otel_header(&x->otel, values.headers.v[i], e);
-	x->live.push_url = x->otel.url;
-	x->live.client =
-		(struct net_client_options){ .ca_file = x->otel.ca_file,
-					     .agent = "ingero-export",
-					     .timeout_ns = x->otel.timeout_ns,
-					     .headers = (const char *const *)x->otel.headers.v,
-					     .nheaders = x->otel.headers.n };
 	x->format = &serve_live;
 	x->em.opt = (struct emit_options){ .live = &x->live, .version = cli_version() };
-	return rc;
+	return serve_pushing(&x->live, &x->otel, &to, e);
 }
 
 static const struct emit_format *format_of(const char *name, const char *path)
@@ -298,30 +264,13 @@ static int choose(struct export *x, struct err *e)
 	return 0;
 }
 
-/* --arg NAME=VALUE: cut at the first '='. */
-static int expression(struct select_expr **expr, struct err *e)
+static int expression(struct export *x, struct err *e)
 {
-	const char **names = values.args.v, *vals[64];
-	int rc = 0;
-
-	*expr = NULL;
-	if (!values.where && values.args.n)
-		return err_set(e, ERR_USAGE, "--arg is for the expression behind -w");
-	if (values.args.n > sizeof(vals) / sizeof(vals[0]))
-		return err_set(e, ERR_USAGE, "at most 64 times --arg");
-	for (size_t i = 0; i < values.args.n && !rc; i++) {
-		char *equals = strchr(names[i], '=');
-
-		if (!equals || equals == names[i])
-			rc = err_set(e, ERR_USAGE, "--arg %s: NAME=VALUE is wanted", names[i]);
-		else
-			*equals = 0;
-		vals[i] = equals ? equals + 1 : NULL;
-	}
-	if (!rc && values.where)
-		rc = select_expr_new(expr, values.where, (const char *const *)names, vals,
-				     values.args.n, e);
-	return rc;
+	if (!values.where)
+		return values.args.n
+			       ? err_set(e, ERR_USAGE, "--arg is for the expression behind -w")
+			       : 0;
+	return select_expr_new(&x->expr, values.where, values.args.v, values.args.n, e);
 }
 
 static int flush(struct export *x, bool last, struct err *e)
@@ -410,7 +359,7 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 }
 
 /* What could not be read, and what -w could not be asked of. */
-static int say(const struct export *x, const struct input *in, const struct select_expr *expr)
+static int say(const struct export *x, const struct input *in)
 {
 	struct buf notes = { 0 }, details = { 0 };
 	const char *first;
@@ -421,25 +370,24 @@ static int say(const struct export *x, const struct input *in, const struct sele
 	fleet_files_tell(&x->files, &notes);
 	fleet_files_tell(&x->files, &details);
 	status = cli_say_input(verdict, &notes, &details);
-	first = expr ? select_expr_errors(expr, &errors) : NULL;
+	first = x->expr ? select_expr_errors(x->expr, &errors) : NULL;
 	if (first)
 		cli_warn("-w had no answer for %s events, which were left out; the first: %s",
 			 human_count(errors).s, first);
 	return status;
 }
 
-static int run(struct export *x, const struct cli_operands *operands, struct select *sel,
-	       struct select_expr *expr, int *status, struct err *e)
+static int run(struct export *x, const struct cli_operands *operands, int *status, struct err *e)
 {
 	const char *path = values.output ? values.output : "-";
 	struct world *w = x->em.w;
-	struct select_pick pick = { .select = sel, .expr = expr, .w = w, .told = &x->told };
+	struct select_pick pick = { .select = &x->sel, .expr = x->expr, .w = w, .told = &x->told };
 	struct input *in = NULL;
 	struct stat st;
 	int rc;
 
-	rc = input_open_within(&in, w, (const char *const *)operands->v, (unsigned)operands->n, sel,
-			       e);
+	rc = input_open_within(&in, w, (const char *const *)operands->v, (unsigned)operands->n,
+			       &x->sel, e);
 	if (!rc)
 		rc = aside_open(&x->out, path, e);
 	if (!rc && values.gzip)
@@ -459,7 +407,7 @@ static int run(struct export *x, const struct cli_operands *operands, struct sel
 	if (!rc)
 		rc = aside_keep(&x->out, e);
 	if (!rc) {
-		int damage = say(x, in, expr);
+		int damage = say(x, in);
 
 		*status = damage > *status ? damage : *status;
 		if (values.output && strcmp(values.output, "-"))
@@ -480,47 +428,85 @@ static bool stop_fetching(void *ctx)
 {
 	(void)ctx;
 	cli_progress_tick(&fetching);
-	return interrupted();
+	return cli_signal_received() != 0;
 }
 
 static int fetch(struct export *x, const struct select_words *words, struct cli_operands *operands,
 		 struct err *e)
 {
 	const char *folder = getenv("TMPDIR");
-	struct serve_fleet_options how = { .nodes = values.fleet.v,
-					   .nnodes = values.fleet.n,
-					   .ca_file = values.ca_cert,
-					   .timeout_ns = values.timeout_ns,
-					   .skew_ns = values.skew_ns,
-					   .recording_max = values.max_node,
-					   .agent = "ingero-export",
-					   .stop = stop_fetching };
-	char *token = NULL;
-	int rc = cli_token(&token, values.token_file, e);
+	const struct serve_fleet_options how = { .recording_max = values.max_node,
+						 .agent = program.name,
+						 .stop = stop_fetching };
+	int rc = serve_asking_open(&x->fleet, &values.fleet, how, e);
 
-	how.token = token;
-	rc = rc ? rc : serve_fleet_new(&x->fleet, &how, e);
 	cli_progress_begin(&fetching, fleet_files_position, &x->files, false);
 	rc = rc ? rc
 		: serve_fleet_fetch(&x->files, x->fleet, words,
 				    folder && *folder ? folder : "/var/tmp", e);
 	cli_progress_end(&fetching);
-	rc = rc ? rc : serve_fleet_clocks(x->fleet, e);
-	if (x->fleet)
-		cli_warn_lines(serve_fleet_warnings(x->fleet));
+	rc = serve_asking_end(x->fleet, rc, e);
 	operands->v = x->files.names;
 	operands->n = x->files.n;
-	free(token);
 	return rc;
+}
+
+static int prepare(struct export *x, const struct cli_operands *operands,
+		   const struct select_words *words, struct err *e)
+{
+	int rc;
+
+	if (values.push || values.listen)
+		rc = choose_live(x, e);
+	else if (values.headers.n || (values.fleet.ca_cert && !values.fleet.nodes.n) ||
+		 values.interval_ns)
+		rc = err_set(e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
+	else
+		rc = choose(x, e);
+	if (!rc)
+		rc = select_words(&x->sel, words, e);
+	if (!rc)
+		rc = expression(x, e);
+	if (!rc && values.output)
+		rc = cli_output_apart(values.output, operands->v, operands->n, e);
+	/* From a pipe the rest is read; otherwise what was begun is taken away. */
+	if (!rc && !x->piped)
+		rc = cli_signals_catch(e);
+	else if (!rc)
+		cli_signals_let_first_pass(STDIN_FILENO);
+	x->em.w = rc ? NULL : world_new();
+	if (!rc && !x->em.w)
+		rc = err_nomem(e);
+	x->em.told = &x->told;
+	x->em.out = &x->text;
+	return rc;
+}
+
+static void release(struct export *x)
+{
+	fleet_files_free(&x->files);
+	serve_fleet_free(x->fleet);
+	cli_otel_free(&x->otel);
+	gzip_free(x->gzip);
+	buf_free(&x->text);
+	buf_free(&x->packed);
+	told_free(&x->told);
+	select_expr_free(x->expr);
+	world_free(x->em.w);
+	select_free(&x->sel);
+	cli_list_free(&values.pids);
+	cli_list_free(&values.names);
+	cli_list_free(&values.nodes);
+	cli_list_free(&values.args);
+	cli_list_free(&values.headers);
+	cli_list_free(&values.fleet.nodes);
 }
 
 int main(int argc, char **argv)
 {
 	struct export x = { .out.fd = -1 };
-	struct select_expr *expr = NULL;
 	struct cli_operands operands;
 	struct select_words words;
-	struct select sel = { 0 };
 	struct err e = { 0 };
 	int rc, status;
 
@@ -539,50 +525,16 @@ int main(int argc, char **argv)
 				       .until = values.until,
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
-	x.piped = operands.n == 0 && !values.fleet.n;
-	if (values.push || values.listen)
-		rc = choose_live(&x, x.piped, &e);
-	else if (values.headers.n || (values.ca_cert && !values.fleet.n) || values.interval_ns)
-		rc = err_set(&e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
-	else
-		rc = choose(&x, &e);
-	if (!rc)
-		rc = select_words(&sel, &words, &e);
-	if (!rc)
-		rc = expression(&expr, &e);
-	if (!rc && values.output)
-		rc = cli_output_apart(values.output, operands.v, operands.n, &e);
-	/* From a pipe the rest is read; otherwise what was begun is taken away. */
-	if (!rc && (operands.n || values.fleet.n))
-		rc = cli_signals_catch(&e);
-	else if (!rc)
-		cli_signals_let_first_pass(STDIN_FILENO);
-	x.em.w = rc ? NULL : world_new();
-	x.em.told = &x.told;
-	x.em.out = &x.text;
-	if (!rc && values.fleet.n)
+	x.piped = operands.n == 0 && !values.fleet.nodes.n;
+	rc = prepare(&x, &operands, &words, &e);
+	if (!rc && values.fleet.nodes.n)
 		rc = fetch(&x, &words, &operands, &e);
 	if (!rc)
-		rc = x.em.w ? run(&x, &operands, &sel, expr, &status, &e) : err_nomem(&e);
+		rc = run(&x, &operands, &status, &e);
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();
 	else if (rc)
 		status = cli_fail(fleet_files_tell_err(&x.files, &e));
-	fleet_files_free(&x.files);
-	serve_fleet_free(x.fleet);
-	cli_otel_free(&x.otel);
-	gzip_free(x.gzip);
-	buf_free(&x.text);
-	buf_free(&x.packed);
-	told_free(&x.told);
-	select_expr_free(expr);
-	world_free(x.em.w);
-	select_free(&sel);
-	cli_list_free(&values.pids);
-	cli_list_free(&values.names);
-	cli_list_free(&values.nodes);
-	cli_list_free(&values.args);
-	cli_list_free(&values.headers);
-	cli_list_free(&values.fleet);
+	release(&x);
 	return status;
 }

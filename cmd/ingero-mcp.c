@@ -16,6 +16,7 @@
 #include "lib/cli/output.h"
 #include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
+#include "lib/serve/asking.h"
 #include "lib/serve/listen.h"
 #include "lib/serve/mcp_http.h"
 #include "lib/serve/mcp_stdio.h"
@@ -30,9 +31,7 @@ static struct values {
 	const char *http, *tls_cert, *tls_key, *token_file;
 	bool no_tls;
 	struct cli_list allow_hosts;
-	const char *nodes_token_file, *ca_cert;
-	uint64_t skew_ns;
-	struct cli_list nodes;
+	struct cli_asking fleet;
 } values;
 
 #define AT(member) .offset = offsetof(struct values, member)
@@ -45,30 +44,9 @@ static const struct cli_option options[] = {
 	  .group = "Over HTTP",
 	  .help = "Answer there, at /mcp (\":8080\" is this machine only), not on standard input" },
 	CLI_SERVING_OPTIONS("Over HTTP"),
-	{ .name = "nodes",
-	  .type = CLI_LIST,
-	  AT(nodes),
-	  .arg = "HOST:PORT[,HOST:PORT]",
-	  .group = "Other machines",
-	  .help = "Dashboards that query_fleet asks" },
-	{ .name = "nodes-token-file",
-	  .type = CLI_STRING,
-	  AT(nodes_token_file),
-	  .arg = "FILE",
-	  .group = "Other machines",
-	  .help = "The token they want [none]" },
-	{ .name = "ca-cert",
-	  .type = CLI_STRING,
-	  AT(ca_cert),
-	  .arg = "FILE",
-	  .group = "Other machines",
-	  .help = "Ask them over TLS, and trust these certificates (PEM)" },
-	{ .name = "clock-skew-threshold",
-	  .type = CLI_DURATION,
-	  AT(skew_ns),
-	  .arg = "TIME",
-	  .group = "Other machines",
-	  .help = "Warn of clocks that are further apart [10ms]" },
+	CLI_FLEET_OPTIONS_AS("Other machines", "Dashboards that query_fleet asks",
+			     "nodes-token-file", "The token they want [none]",
+			     "Ask them over TLS, and trust these certificates (PEM)"),
 	{ 0 },
 };
 
@@ -153,7 +131,8 @@ static int check_options(struct err *e)
 	if (!values.http && (values.tls_cert || values.tls_key || values.no_tls ||
 			     values.token_file || values.allow_hosts.n))
 		return err_set(e, ERR_USAGE, "certificates, tokens and hosts are for --http");
-	if (!values.nodes.n && (values.nodes_token_file || values.ca_cert || values.skew_ns))
+	if (!values.fleet.nodes.n &&
+	    (values.fleet.token_file || values.fleet.ca_cert || values.fleet.skew_ns))
 		return err_set(
 			e, ERR_USAGE,
 			"--nodes-token-file, --ca-cert and --clock-skew-threshold are for --nodes");
@@ -172,15 +151,11 @@ struct served {
 static int name_nodes(struct served *s, struct err *e)
 {
 	struct serve_fleet *f = NULL;
-	int rc = values.nodes_token_file ? cli_token(&s->nodes_token, values.nodes_token_file, e)
+	int rc = values.fleet.token_file ? cli_token(&s->nodes_token, values.fleet.token_file, e)
 					 : 0;
 
-	s->fleet = (struct serve_fleet_options){ .nodes = values.nodes.v,
-						 .nnodes = values.nodes.n,
-						 .token = s->nodes_token,
-						 .ca_file = values.ca_cert,
-						 .skew_ns = values.skew_ns,
-						 .agent = program.name };
+	s->fleet = (struct serve_fleet_options){ .token = s->nodes_token, .agent = program.name };
+	serve_asking(&s->fleet, &values.fleet);
 	rc = rc ? rc : serve_fleet_new(&f, &s->fleet, e);
 	serve_fleet_free(f);
 	return rc;
@@ -196,7 +171,7 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 	struct serve_tools_options to = { .version = cli_version() };
 	int rc = operands->n ? serve_source_open(&s->source, &from, e) : 0;
 
-	if (!rc && values.nodes.n) {
+	if (!rc && values.fleet.nodes.n) {
 		rc = name_nodes(s, e);
 		to.fleet = &s->fleet;
 	}
@@ -236,6 +211,6 @@ int main(int argc, char **argv)
 	free(s.nodes_token);
 	free(s.kept);
 	cli_list_free(&values.allow_hosts);
-	cli_list_free(&values.nodes);
+	cli_list_free(&values.fleet.nodes);
 	return status;
 }

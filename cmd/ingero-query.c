@@ -13,28 +13,27 @@
 
 #include "lib/archive/answer.h"
 #include "lib/archive/ask.h"
-#include "lib/archive/write.h"
-#include "lib/ask/analyzed.h"
+#include "lib/archive/made.h"
+#include "lib/ask/archived.h"
 #include "lib/ask/ops.h"
 #include "lib/base/aside.h"
 #include "lib/base/human.h"
-#include "lib/cli/asking.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/cli/term.h"
 #include "lib/cli/window.h"
-#include "lib/emit/format.h"
+#include "lib/emit/newest.h"
 #include "lib/emit/ops_text.h"
 #include "lib/event/view.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
 #include "lib/select/pick.h"
+#include "lib/serve/asking.h"
 #include "lib/serve/fleet_text.h"
 
 #define LIMIT 10000
@@ -43,10 +42,9 @@ static struct values {
 	bool json, csv, cache, explain_schema;
 	int64_t limit;
 	const char *since, *until;
-	uint64_t last_ns, timeout_ns;
-	struct cli_list pids, names, fleet;
-	const char *token_file, *ca_cert;
-	uint64_t skew_ns;
+	uint64_t last_ns;
+	struct cli_list pids, names;
+	struct cli_asking fleet;
 } values = { .limit = LIMIT };
 
 static bool last_given;
@@ -64,7 +62,7 @@ static const struct cli_option options[] = {
 	  .help = "Keep the archive of run.ige as run.ige.db, and use it the next time" },
 	{ .name = "timeout",
 	  .type = CLI_DURATION,
-	  AT(timeout_ns),
+	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "What is asked",
 	  .help = "End a question that takes longer; of each node [5s]" },
@@ -99,7 +97,7 @@ static const struct cli_program program = {
 	.footer = "  ingero-query run.ige 'SELECT op_name, count(*) FROM named_events GROUP BY 1'\n"
 		  "  ingero-query --since 5m -e cudaMemcpy --json run.ige",
 	.reads_recordings = true,
-	.nodes = &values.fleet,
+	.nodes = &values.fleet.nodes,
 	.statement = &sql,
 };
 
@@ -166,14 +164,9 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 
 /* ---- an archive to ask ---- */
 
-static int take_analyzed(void *to, const struct stream_item *item, struct err *e)
+static int archive_item(void *to, const struct stream_item *item, struct err *e)
 {
-	return analyzed_item(to, item, e);
-}
-
-static int give_to_archive(void *to, const struct stream_item *item, struct err *e)
-{
-	return archive_writer_item(to, item, e);
+	return ask_archive_item(to, item, e);
 }
 
 /* Chains are found where the question is about them and nobody did before. */
@@ -185,25 +178,16 @@ static bool asks_for_chains(void)
 static int build(struct query *q, const struct cli_operands *operands, int fd, bool chains,
 		 struct err *e)
 {
-	const struct archive_options opt = { .tool = "ingero-query" };
-	struct archive_writer *a = NULL;
+	struct ask_archive *a = NULL;
 	struct archive_written written;
-	struct analyzed *z = NULL;
-	int rc = archive_writer_new(&a, q->w, fd, &opt, e);
+	int rc = ask_archive_new(&a, q->w, fd, program.name, chains, e);
 
-	if (!rc && chains && !(z = analyzed_new(q->w, give_to_archive, a)))
-		rc = err_nomem(e);
-	rc = rc	 ? rc
-	     : z ? read_all(q, operands, take_analyzed, z, e)
-		 : read_all(q, operands, give_to_archive, a, e);
-	if (!rc && z)
-		rc = analyzed_end(z, e);
-	rc = rc ? rc : archive_writer_finish(a, &written, e);
+	rc = rc ? rc : read_all(q, operands, archive_item, a, e);
+	rc = rc ? rc : ask_archive_end(a, &written, e);
 	if (!rc)
 		cli_detail("archive of %s events, %s", human_count(written.events).s,
 			   human_bytes(written.bytes).s);
-	analyzed_free(z);
-	archive_writer_free(a);
+	ask_archive_free(a);
 	return rc;
 }
 
@@ -217,29 +201,17 @@ static bool is_database(const char *path)
 	return is;
 }
 
-static int open_scratch(struct query *q, const struct cli_operands *operands,
-			const struct archive_ask_limits *limits, struct archive_ask **ask,
-			struct err *e)
-{
-	const char *folder = getenv("TMPDIR");
-	struct aside scratch;
-	const char *name;
-	char *path;
-	int rc;
+/* What an archive is made of. */
+struct making {
+	struct query *q;
+	const struct cli_operands *operands;
+};
 
-	if (asprintf(&path, "%s/ingero-query", folder && *folder ? folder : "/var/tmp") < 0)
-		return err_nomem(e);
-	rc = aside_scratch(&scratch, path, e);
-	if (rc)
-		err_prefix(e, "no place for the archive (TMPDIR says where)");
-	rc = rc ? rc : build(q, operands, scratch.fd, asks_for_chains(), e);
-	if (!rc) {
-		name = aside_name(&scratch, e);
-		rc = name ? archive_ask_open(ask, name, limits, e) : e->code;
-	}
-	aside_drop(&scratch);
-	free(path);
-	return rc;
+static int make_scratch(void *ctx, int fd, struct err *e)
+{
+	const struct making *m = ctx;
+
+	return build(m->q, m->operands, fd, asks_for_chains(), e);
 }
 
 /* run.ige.db, made when it is not there or older than run.ige. */
@@ -275,7 +247,7 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 
 static int ask_sql(struct query *q, const struct cli_operands *operands, struct err *e)
 {
-	const struct archive_ask_limits limits = { .time_ns = values.timeout_ns,
+	const struct archive_ask_limits limits = { .time_ns = values.fleet.timeout_ns,
 						   .rows = (uint64_t)values.limit,
 						   .stop = stop };
 	struct archive_ask *ask = NULL;
@@ -290,7 +262,8 @@ static int ask_sql(struct query *q, const struct cli_operands *operands, struct 
 	} else {
 		if (isatty(STDERR_FILENO))
 			cli_note("making an archive to ask (--cache keeps it)");
-		rc = open_scratch(q, operands, &limits, &ask, e);
+		rc = archive_ask_made(&ask, getenv("TMPDIR"), &limits, make_scratch,
+				      &(struct making){ q, operands }, e);
 	}
 	if (rc)
 		return rc;
@@ -338,109 +311,22 @@ static int show_ops(struct query *q, const struct cli_operands *operands, struct
 	return rc;
 }
 
-/* The newest events, as lines that stand in a ring. */
-struct newest {
-	struct emit em;
-	struct told told;
-	struct buf text;
-	void *state;
-	const struct emit_format *format;
-	struct buf *lines; /* limit of them; 0: printed at once */
-	uint64_t n;
-};
-
-static int print_element(struct newest *v, bool first, struct err *e)
-{
-	struct buf out = { 0 };
-	int rc;
-
-	buf_puts(&out, first ? "[\n" : ",\n");
-	buf_add(&out, v->text.p, v->text.n);
-	rc = cli_print(&out, e);
-	buf_free(&out);
-	return rc;
-}
-
-static int keep_line(struct newest *v, struct err *e)
-{
-	struct buf swap;
-
-	while (v->text.n && v->text.p[v->text.n - 1] == '\n')
-		v->text.n--;
-	if (!v->text.n)
-		return v->text.failed ? err_nomem(e) : 0;
-	v->n++;
-	if (!v->lines)
-		return print_element(v, v->n == 1, e);
-	swap = v->lines[(v->n - 1) % (uint64_t)values.limit];
-	v->lines[(v->n - 1) % (uint64_t)values.limit] = v->text;
-	v->text = swap;
-	return 0;
-}
-
 static int list_item(void *to, const struct stream_item *item, struct err *e)
 {
-	struct newest *v = to;
-	int rc = 0;
-
-	if (item->kind == STREAM_RECORD) {
-		if (!told_record(&v->told, v->em.w, item->record))
-			return err_nomem(e);
-		rc = v->format->item(v->state, item, e);
-		buf_reset(&v->text);
-		return rc;
-	}
-	for (size_t i = 0; i < item->n && !rc; i++) {
-		struct stream_item one = *item;
-
-		one.events = item->events + i;
-		one.n = 1;
-		buf_reset(&v->text);
-		rc = v->format->item(v->state, &one, e);
-		rc = rc ? rc : keep_line(v, e);
-	}
-	return rc;
+	return emit_newest_item(to, item, e);
 }
 
 static int show_events(struct query *q, const struct cli_operands *operands, struct err *e)
 {
-	struct newest v = { .em = { .w = q->w, .opt = { .stacks = true, .chosen = true } },
-			    .format = emit_format_named("json") };
-	uint64_t first = 0;
-	int rc = 0;
+	struct emit_newest *v = emit_newest_new(q->w, (uint64_t)values.limit, cli_print);
+	uint64_t seen = 0;
+	int rc = v ? read_all(q, operands, list_item, v, e) : err_nomem(e);
 
-	v.em.told = &v.told;
-	v.em.out = &v.text;
-	v.state = v.format->open(&v.em);
-	if (values.limit)
-		v.lines = calloc((size_t)values.limit, sizeof(*v.lines));
-	if (!v.state || (values.limit && !v.lines))
-		rc = err_nomem(e);
-	rc = rc ? rc : read_all(q, operands, list_item, &v, e);
-	if (v.lines && v.n > (uint64_t)values.limit)
-		first = v.n - (uint64_t)values.limit;
-	for (uint64_t i = first; i < v.n && v.lines && !rc; i++) {
-		struct buf *line = &v.lines[i % (uint64_t)values.limit], swap = v.text;
-
-		v.text = *line;
-		*line = swap;
-		rc = print_element(&v, i == first, e);
-	}
-	if (!rc) {
-		buf_reset(&v.text);
-		buf_puts(&v.text, v.n ? "\n]\n" : "[]\n");
-		rc = cli_print(&v.text, e);
-	}
-	if (!rc && first)
+	rc = rc ? rc : emit_newest_end(v, &seen, e);
+	if (!rc && values.limit && seen > (uint64_t)values.limit)
 		cli_note("only the newest %s of %s events are shown (--limit)",
-			 human_count((uint64_t)values.limit).s, human_count(v.n).s);
-	for (int64_t i = 0; v.lines && i < values.limit; i++)
-		buf_free(&v.lines[i]);
-	free(v.lines);
-	buf_free(&v.text);
-	if (v.state)
-		v.format->free(v.state);
-	told_free(&v.told);
+			 human_count((uint64_t)values.limit).s, human_count(seen).s);
+	emit_newest_free(v);
 	return rc;
 }
 
@@ -494,30 +380,18 @@ static int give_ops(struct serve_fleet *f, struct err *e)
 
 static int ask_fleet(struct err *e)
 {
-	struct serve_fleet_options how = { .nodes = values.fleet.v,
-					   .nnodes = values.fleet.n,
-					   .ca_file = values.ca_cert,
-					   .timeout_ns = values.timeout_ns,
-					   .skew_ns = values.skew_ns,
-					   .agent = "ingero-query",
-					   .stop = stop };
+	const struct serve_fleet_options how = { .agent = program.name, .stop = stop };
 	struct serve_fleet *f = NULL;
-	char *token = NULL;
-	int rc = 0;
+	int rc;
 
 	if (values.pids.n || values.names.n || values.until || last_given || values.cache ||
 	    (values.since && sql))
 		return err_set(e, ERR_USAGE, "of other machines %s",
 			       sql ? "choose in SQL" : "only --since chooses: ask in SQL for more");
-	rc = cli_token(&token, values.token_file, e);
-	how.token = token;
-	rc = rc ? rc : serve_fleet_new(&f, &how, e);
+	rc = serve_asking_open(&f, &values.fleet, how, e);
 	rc = rc ? rc : sql ? give_rows(f, e) : give_ops(f, e);
-	rc = rc ? rc : serve_fleet_clocks(f, e);
-	if (f)
-		cli_warn_lines(serve_fleet_warnings(f));
+	rc = serve_asking_end(f, rc, e);
 	serve_fleet_free(f);
-	free(token);
 	return rc;
 }
 
@@ -530,7 +404,7 @@ static int run(struct query *q, const struct cli_operands *operands, struct err 
 			       "--csv is for answers of SQL: ingero-export -f csv writes events");
 	if (values.cache && !sql)
 		return err_set(e, ERR_USAGE, "--cache is for questions in SQL");
-	if (values.fleet.n)
+	if (values.fleet.nodes.n)
 		return ask_fleet(e);
 	if (sql)
 		return ask_sql(q, operands, e);
@@ -558,7 +432,7 @@ int main(int argc, char **argv)
 				       .last_given = last_given,
 				       .last_ns = values.last_ns };
 	rc = select_words(&q.sel, &words, &e);
-	if (!rc && (operands.n || values.fleet.n))
+	if (!rc && (operands.n || values.fleet.nodes.n))
 		rc = cli_signals_catch(&e);
 	else if (!rc)
 		cli_signals_let_first_pass(STDIN_FILENO);
@@ -577,6 +451,6 @@ int main(int argc, char **argv)
 	select_free(&q.sel);
 	cli_list_free(&values.pids);
 	cli_list_free(&values.names);
-	cli_list_free(&values.fleet);
+	cli_list_free(&values.fleet.nodes);
 	return cli_finish_stdout(status);
 }

@@ -6,37 +6,48 @@
 #define INGERO_CLI_ASKING_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/cli/options.h"
 
-/* Rows of an option table, for the members fleet (list), token_file, ca_cert (const char *) and skew_ns (uint64_t) of the program's struct
- * values; cli_program.nodes is to point to the list. heading: the group. */
+struct cli_asking {
+	struct cli_list nodes; /* freed by who parsed it */
+	const char *token_file, *ca_cert;
+	uint64_t skew_ns, timeout_ns; /* 0: not said */
+};
+
+/* Rows of an option table for the member fleet (struct cli_asking) of the program's struct values, all but a timeout; cli_program.nodes is
+ * to point to its list. heading: the group; token: the name of the option for a token's file. */
 /* clang-format off */
-#define CLI_FLEET_OPTIONS(heading)                                                                 \
+#define CLI_FLEET_OPTIONS_AS(heading, nodes_help, token, token_help, ca_help)                      \
 	{ .name = "nodes",                                                                         \
 	  .type = CLI_LIST,                                                                        \
-	  .offset = offsetof(struct values, fleet),                                                \
+	  .offset = offsetof(struct values, fleet.nodes),                                          \
 	  .arg = "HOST:PORT[,HOST:PORT]",                                                          \
 	  .group = heading,                                                                        \
-	  .help = "Ask the dashboards there instead" },                                            \
-	{ .name = "token-file",                                                                    \
+	  .help = nodes_help },                                                                    \
+	{ .name = token,                                                                           \
 	  .type = CLI_STRING,                                                                      \
-	  .offset = offsetof(struct values, token_file),                                           \
+	  .offset = offsetof(struct values, fleet.token_file),                                     \
 	  .arg = "FILE",                                                                           \
 	  .group = heading,                                                                        \
-	  .help = "The token they want [$INGERO_TOKEN]" },                                         \
+	  .help = token_help },                                                                    \
 	{ .name = "ca-cert",                                                                       \
 	  .type = CLI_STRING,                                                                      \
-	  .offset = offsetof(struct values, ca_cert),                                              \
+	  .offset = offsetof(struct values, fleet.ca_cert),                                        \
 	  .arg = "FILE",                                                                           \
 	  .group = heading,                                                                        \
-	  .help = "Ask over TLS, and trust these certificates (PEM)" },                            \
+	  .help = ca_help },                                                                       \
 	{ .name = "clock-skew-threshold",                                                          \
 	  .type = CLI_DURATION,                                                                    \
-	  .offset = offsetof(struct values, skew_ns),                                              \
+	  .offset = offsetof(struct values, fleet.skew_ns),                                        \
 	  .arg = "TIME",                                                                           \
 	  .group = heading,                                                                        \
 	  .help = "Warn of clocks that are further apart [10ms]" }
+#define CLI_FLEET_OPTIONS(heading)                                                                 \
+	CLI_FLEET_OPTIONS_AS(heading, "Ask the dashboards there instead", "token-file",            \
+			     "The token they want [$INGERO_TOKEN]",                                \
+			     "Ask over TLS, and trust these certificates (PEM)")
 /* clang-format on */
 
 #endif

@@ -29,14 +29,18 @@ static void said(void *arg, jv message)
 	jv_free(text);
 }
 
-int select_expr_new(struct select_expr **out, const char *expression, const char *const *names,
-		    const char *const *values, size_t n, struct err *e)
+int select_expr_new(struct select_expr **out, const char *expression, const char *const *args,
+		    size_t nargs, struct err *e)
 {
-	struct select_expr *x = calloc(1, sizeof(*x));
-	jv args;
+	struct select_expr *x;
+	jv named;
 	int rc = 0;
 
 	*out = NULL;
+	for (size_t i = 0; i < nargs; i++)
+		if (!strchr(args[i], '=') || args[i][0] == '=')
+			return err_set(e, ERR_USAGE, "--arg %s: NAME=VALUE is wanted", args[i]);
+	x = calloc(1, sizeof(*x));
 	if (!x)
 		return err_nomem(e);
 	json_ready();
@@ -47,10 +51,14 @@ int select_expr_new(struct select_expr **out, const char *expression, const char
 	}
 	jq_set_error_cb(x->jq, said, x);
 	jq_set_nomem_handler(x->jq, nomem_end, NULL);
-	args = jv_object();
-	for (size_t i = 0; i < n; i++)
-		args = jv_object_set(args, jv_string(names[i]), jv_string(values[i]));
-	if (!jq_compile_args(x->jq, expression, args)) {
+	named = jv_object();
+	for (size_t i = 0; i < nargs; i++) {
+		const char *equals = strchr(args[i], '=');
+
+		named = jv_object_set(named, jv_string_sized(args[i], (int)(equals - args[i])),
+				      jv_string(equals + 1));
+	}
+	if (!jq_compile_args(x->jq, expression, named)) {
 		char *newline = x->said.p ? strchr(x->said.p, '\n') : NULL;
 
 		if (newline)

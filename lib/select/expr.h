@@ -15,10 +15,10 @@
 
 struct select_expr;
 
-/* names[i] is $name in the expression, a string with the value values[i]. ERR_USAGE: jq does not understand it; e says
- * what it said. */
-int select_expr_new(struct select_expr **out, const char *expression, const char *const *names,
-		    const char *const *values, size_t n, struct err *e);
+/* args: "NAME=VALUE", which makes $NAME in the expression a string with that value. ERR_USAGE: one has no name, or jq does
+ * not understand the expression; e says what it said. */
+int select_expr_new(struct select_expr **out, const char *expression, const char *const *args,
+		    size_t nargs, struct err *e);
 void select_expr_free(struct select_expr *x);
 
 /* *yes: the first thing the expression makes of this JSON object is neither false nor null. An error in the evaluation

@@ -72,6 +72,7 @@ int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *
 	if (!f)
 		return err_nomem(e);
 	f->opt = *opt;
+	f->opt.token = NULL; /* it is in the header */
 	f->opt.skew_ns = opt->skew_ns ? opt->skew_ns : 10000000;
 	f->opt.recording_max = opt->recording_max ? opt->recording_max : (size_t)4 << 30;
 	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(5000000000);

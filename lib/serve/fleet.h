@@ -23,7 +23,7 @@ struct serve_fleet_options {
 	/* "HOST:PORT", "http://…", "https://…"; without a scheme https where ca_file is given, else http. Twice the same counts once. */
 	const char *const *nodes;
 	size_t nnodes;
-	const char *token;	 /* sent to every node; NULL: none */
+	const char *token;	 /* sent to every node, and copied; NULL: none */
 	const char *ca_file;	 /* PEM; NULL: those of the system */
 	uint64_t timeout_ns;	 /* of one node's answer; 0: 5 s */
 	uint64_t skew_ns;	 /* clocks further apart than that are told; 0: 10 ms */
@@ -44,7 +44,7 @@ struct fleet_node {
 	uint64_t rtt_ns, error_ns;
 };
 
-/* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Texts of opt are borrowed until free. */
+/* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Other texts of opt are borrowed until free. */
 int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *opt, struct err *e);
 void serve_fleet_free(struct serve_fleet *f);
 const struct fleet_node *serve_fleet_nodes(const struct serve_fleet *f, size_t *n);

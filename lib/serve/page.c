@@ -6,20 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ask/chains.h"
 #include "lib/ask/chosen.h"
-#include "lib/ask/failures.h"
-#include "lib/ask/oncpu.h"
 #include "lib/ask/ops.h"
+#include "lib/ask/story.h"
 #include "lib/ask/view.h"
 #include "lib/emit/html_page.h"
 
 struct state {
 	struct emit em;
 	const struct serve_page_options *opt;
-	struct ask_chains_run *chains;
-	struct ask_failures *failures;
-	struct ask_oncpu *oncpu;
+	struct ask_story *story;
 	struct ask_ops_run *ops;
 	struct ask_view *view;
 	struct html_gap gaps[HTML_GAPS];
@@ -30,9 +26,7 @@ static void release(void *state)
 {
 	struct state *s = state;
 
-	ask_chains_free(s->chains);
-	ask_failures_free(s->failures);
-	ask_oncpu_free(s->oncpu);
+	ask_story_free(s->story);
 	ask_ops_free(s->ops);
 	ask_view_free(s->view);
 	free(s);
@@ -46,12 +40,10 @@ static void *open_page(const struct emit *em)
 		return NULL;
 	s->em = *em;
 	s->opt = em->opt.page;
-	s->chains = ask_chains_new(em->w, NULL);
-	s->failures = ask_failures_new(em->w);
-	s->oncpu = ask_oncpu_new(em->w);
+	s->story = ask_story_new(em->w);
 	s->ops = ask_ops_new(em->w, s->opt->select);
 	s->view = ask_view_new(em->w, s->opt->select, VIEW_ALL);
-	if (!s->chains || !s->failures || !s->oncpu || !s->ops || !s->view) {
+	if (!s->story || !s->ops || !s->view) {
 		release(s);
 		return NULL;
 	}
@@ -68,12 +60,8 @@ static void gap(struct state *s, const struct rec_LOSS *l, const struct record *
 static int item(void *state, const struct stream_item *it, struct err *e)
 {
 	struct state *s = state;
-	int rc = ask_chains_item(s->chains, it, e);
+	int rc = ask_story_item(s->story, it, e);
 
-	if (!rc)
-		rc = ask_failures_item(s->failures, it, e);
-	if (!rc)
-		rc = ask_oncpu_item(s->oncpu, it, e);
 	if (!rc)
 		rc = ask_ops_item(s->ops, it, e);
 	if (it->kind == STREAM_RECORD && it->record->kind == RECORD_LOSS)
@@ -81,14 +69,15 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 	return rc;
 }
 
-static int write_page(struct state *s, const struct ask_chains *a, const struct failures *failed,
-		      const struct oncpu *used, const struct ops_summary *ops, struct err *e)
+static int write_page(struct state *s, const struct story *told, const struct ops_summary *ops,
+		      struct err *e)
 {
+	const struct ask_chains *a = told->chains;
 	const struct select *sel = s->opt->select;
 	struct buf notes = { 0 };
 	struct report r = { .chains = &a->list,
-			    .failures = failed,
-			    .oncpu = used,
+			    .failures = told->failures,
+			    .oncpu = told->oncpu,
 			    .events = a->events,
 			    .lost = a->lost,
 			    .start_ns = a->start_ns,
@@ -125,20 +114,16 @@ static int finish(void *state, struct err *e)
 	const struct select *sel = s->opt->select;
 	const struct ask_chosen by = { sel->nodes.v, sel->nodes.n, sel->patterns.v,
 				       sel->patterns.n };
-	const struct ask_chains *answer;
-	const struct failures *failed;
-	const struct oncpu *used;
 	const struct ops_summary *ops;
-	int rc = ask_chains_end(s->chains, &answer, e);
+	struct story told;
+	int rc = ask_story_end(s->story, &told, e);
 
 	if (!rc)
-		rc = ask_choose(&answer->list, &by, e);
+		rc = ask_choose(&told.chains->list, &by, e);
 	if (rc)
 		return rc;
-	failed = ask_failures_end(s->failures);
-	used = ask_oncpu_end(s->oncpu);
 	ops = ask_ops_over(s->ops) ? ask_ops_answer(s->ops) : NULL;
-	return failed && used && ops ? write_page(s, answer, failed, used, ops, e) : err_nomem(e);
+	return ops ? write_page(s, &told, ops, e) : err_nomem(e);
 }
 
 const struct emit_format serve_page = {

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "lib/ask/carried.h"
-#include "lib/ask/failures.h"
-#include "lib/ask/oncpu.h"
+#include "lib/ask/story.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/serve/kept.h"
@@ -16,9 +15,7 @@
 struct chains_value {
 	struct serve_chains c;
 	struct world *w;
-	struct ask_chains_run *run;
-	struct ask_failures *failures;
-	struct ask_oncpu *oncpu;
+	struct ask_story *story;
 	struct ask_chains carried;
 	struct buf notes;
 };
@@ -33,9 +30,7 @@ static void free_chains(void *value)
 {
 	struct chains_value *v = value;
 
-	ask_chains_free(v->run);
-	ask_failures_free(v->failures);
-	ask_oncpu_free(v->oncpu);
+	ask_story_free(v->story);
 	chain_list_free(&v->carried.list);
 	world_free(v->w);
 	buf_free(&v->notes);
@@ -79,11 +74,7 @@ static int read_chains(struct chains_value *v, struct input *in, const struct se
 
 		rc = sel->resolved ? select_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
-			rc = ask_chains_item(v->run, &item, e);
-		if (rc >= 0 && left)
-			rc = ask_failures_item(v->failures, &item, e);
-		if (rc >= 0 && left)
-			rc = ask_oncpu_item(v->oncpu, &item, e);
+			rc = ask_story_item(v->story, &item, e);
 		rc = rc < 0 ? rc : source_tick(asker, in, "looking for causes", e);
 	}
 	select_cut_free(&cut);
@@ -95,25 +86,23 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 {
 	struct select sel = { 0 };
 	struct input *in = NULL;
+	struct story told;
 	int rc = select_words(&sel, c->words, e);
 
 	v->w = world_new();
-	v->run = v->w ? ask_chains_new(v->w, NULL) : NULL;
-	v->failures = v->w ? ask_failures_new(v->w) : NULL;
-	v->oncpu = v->w ? ask_oncpu_new(v->w) : NULL;
-	if (!rc && (!v->run || !v->failures || !v->oncpu))
+	v->story = v->w ? ask_story_new(v->w) : NULL;
+	if (!rc && !v->story)
 		rc = err_nomem(e);
 	rc = rc ? rc
 		: input_open_within(&in, v->w, c->source->opt.names, c->source->opt.n, &sel, e);
 	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
-	rc = rc ? rc : ask_chains_end(v->run, &v->c.answer, e);
+	rc = rc ? rc : ask_story_end(v->story, &told, e);
 	if (!rc) {
-		v->c.failures = ask_failures_end(v->failures);
-		v->c.oncpu = ask_oncpu_end(v->oncpu);
-		rc = v->c.failures && v->c.oncpu ? 0 : err_nomem(e);
-	}
-	if (!rc)
+		v->c.answer = told.chains;
+		v->c.failures = told.failures;
+		v->c.oncpu = told.oncpu;
 		v->c.quality.input = source_quality(in, &v->notes);
+	}
 	input_free(in);
 	select_free(&sel);
 	return rc;

@@ -3,14 +3,8 @@
  * A recording becomes an archive in a file that nobody else sees, which is gone when its last user is. Connections to it are
  * opened while it still has a name.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "lib/archive/write.h"
-#include "lib/ask/analyzed.h"
-#include "lib/base/aside.h"
+#include "lib/archive/made.h"
+#include "lib/ask/archived.h"
 #include "lib/serve/source_state.h"
 
 #ifdef INGERO_HAVE_SQLITE
@@ -30,38 +24,34 @@ static void free_archive(void *value)
 	archive_ask_free(value);
 }
 
-static int give(void *to, const struct stream_item *item, struct err *e)
-{
-	return archive_writer_item(to, item, e);
-}
+struct making {
+	struct serve_source *source;
+	const struct serve_asker *asker;
+	bool *growing;
+};
 
-static int build(struct serve_source *s, int fd, const struct serve_asker *asker, bool *growing,
-		 struct err *e)
+static int build(void *ctx, int fd, struct err *e)
 {
-	const struct archive_options opt = { .tool = s->opt.tool };
-	struct archive_writer *a = NULL;
+	const struct making *m = ctx;
+	struct serve_source *s = m->source;
+	struct ask_archive *a = NULL;
 	struct archive_written written;
 	struct world *w = world_new();
-	struct analyzed *z = NULL;
 	struct event_stream *stream;
 	struct stream_item item;
 	struct input *in = NULL;
 	int rc = w ? input_open(&in, w, s->opt.names, s->opt.n, e) : err_nomem(e);
 
-	rc = rc ? rc : archive_writer_new(&a, w, fd, &opt, e);
-	if (!rc && !(z = analyzed_new(w, give, a)))
-		rc = err_nomem(e);
+	rc = rc ? rc : ask_archive_new(&a, w, fd, s->opt.tool, true, e);
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		rc = analyzed_item(z, &item, e);
-		rc = rc ? rc : source_tick(asker, in, "making an archive to ask", e);
+		rc = ask_archive_item(a, &item, e);
+		rc = rc ? rc : source_tick(m->asker, in, "making an archive to ask", e);
 	}
-	rc = rc && rc != ERR_TOO_NEW ? rc : analyzed_end(z, e);
-	rc = rc ? rc : archive_writer_finish(a, &written, e);
+	rc = rc && rc != ERR_TOO_NEW ? rc : ask_archive_end(a, &written, e);
 	if (!rc)
-		*growing = input_report(in).growing;
-	analyzed_free(z);
-	archive_writer_free(a);
+		*m->growing = input_report(in).growing;
+	ask_archive_free(a);
 	input_free(in);
 	world_free(w);
 	return rc;
@@ -71,27 +61,13 @@ static int make_archive(void *ctx, const struct serve_asker *asker, void **value
 			struct err *e)
 {
 	const struct sql_ctx *c = ctx;
-	const char *folder = c->source->opt.folder ? c->source->opt.folder : "/var/tmp";
+	struct making m = { c->source, asker, growing };
 	struct archive_ask *ask = NULL;
-	struct aside scratch;
-	const char *name;
-	char *path;
 	int rc;
 
-	if (asprintf(&path, "%s/ingero-archive", folder) < 0)
-		return err_nomem(e);
 	serve_asker_log(asker, SERVE_INFO,
 			"making an archive of the recording to ask; later questions use it");
-	rc = aside_scratch(&scratch, path, e);
-	if (rc)
-		err_prefix(e, "no place for the archive (TMPDIR says where)");
-	rc = rc ? rc : build(c->source, scratch.fd, asker, growing, e);
-	if (!rc) {
-		name = aside_name(&scratch, e);
-		rc = name ? archive_ask_open(&ask, name, c->limits, e) : e->code;
-	}
-	aside_drop(&scratch);
-	free(path);
+	rc = archive_ask_made(&ask, c->source->opt.folder, c->limits, build, &m, e);
 	*value = ask;
 	return rc;
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ask/archived.h"
+
+#include <stdlib.h>
+
+#include "lib/ask/analyzed.h"
+
+struct ask_archive {
+	struct archive_writer *writer;
+	struct analyzed *analyzed; /* NULL: items go to the writer as they are */
+};
+
+static int give(void *to, const struct stream_item *item, struct err *e)
+{
+	return archive_writer_item(to, item, e);
+}
+
+int ask_archive_new(struct ask_archive **out, struct world *w, int fd, const char *tool,
+		    bool analyze, struct err *e)
+{
+	const struct archive_options opt = { .tool = tool };
+	struct ask_archive *a = calloc(1, sizeof(*a));
+	int rc = a ? archive_writer_new(&a->writer, w, fd, &opt, e) : err_nomem(e);
+
+	*out = NULL;
+	if (!rc && analyze && !(a->analyzed = analyzed_new(w, give, a->writer)))
+		rc = err_nomem(e);
+	if (rc)
+		ask_archive_free(a);
+	else
+		*out = a;
+	return rc;
+}
+
+int ask_archive_item(struct ask_archive *a, const struct stream_item *item, struct err *e)
+{
+	return a->analyzed ? analyzed_item(a->analyzed, item, e)
+			   : archive_writer_item(a->writer, item, e);
+}
+
+int ask_archive_end(struct ask_archive *a, struct archive_written *written, struct err *e)
+{
+	int rc = a->analyzed ? analyzed_end(a->analyzed, e) : 0;
+
+	return rc ? rc : archive_writer_finish(a->writer, written, e);
+}
+
+void ask_archive_free(struct ask_archive *a)
+{
+	if (!a)
+		return;
+	analyzed_free(a->analyzed);
+	archive_writer_free(a->writer);
+	free(a);
+}

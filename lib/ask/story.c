@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/ask/story.h"
+
+#include <stdlib.h>
+
+#include "lib/ask/failures.h"
+#include "lib/ask/oncpu.h"
+
+struct ask_story {
+	struct ask_chains_run *chains;
+	struct ask_failures *failures;
+	struct ask_oncpu *oncpu;
+};
+
+struct ask_story *ask_story_new(const struct world *w)
+{
+	struct ask_story *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->chains = ask_chains_new(w, NULL);
+	a->failures = ask_failures_new(w);
+	a->oncpu = ask_oncpu_new(w);
+	if (a->chains && a->failures && a->oncpu)
+		return a;
+	ask_story_free(a);
+	return NULL;
+}
+
+int ask_story_item(struct ask_story *a, const struct stream_item *item, struct err *e)
+{
+	int rc = ask_chains_item(a->chains, item, e);
+
+	rc = rc < 0 ? rc : ask_failures_item(a->failures, item, e);
+	return rc < 0 ? rc : ask_oncpu_item(a->oncpu, item, e);
+}
+
+int ask_story_end(struct ask_story *a, struct story *told, struct err *e)
+{
+	int rc = ask_chains_end(a->chains, &told->chains, e);
+
+	if (rc)
+		return rc;
+	told->failures = ask_failures_end(a->failures);
+	told->oncpu = ask_oncpu_end(a->oncpu);
+	return told->failures && told->oncpu ? 0 : err_nomem(e);
+}
+
+void ask_story_free(struct ask_story *a)
+{
+	if (!a)
+		return;
+	ask_chains_free(a->chains);
+	ask_failures_free(a->failures);
+	ask_oncpu_free(a->oncpu);
+	free(a);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All that a report tells of a stream, asked at once: its causes, the calls that failed, and where the CPU was used.
+ */
+#ifndef INGERO_ASK_STORY_H
+#define INGERO_ASK_STORY_H
+
+#include "lib/ask/chains.h"
+#include "lib/event/failure.h"
+#include "lib/event/oncpu.h"
+
+struct ask_story;
+
+struct story {
+	const struct ask_chains *chains;
+	const struct failures *failures;
+	const struct oncpu *oncpu;
+};
+
+struct ask_story *ask_story_new(const struct world *w); /* w must outlive it. NULL: out of memory. */
+int ask_story_item(struct ask_story *a, const struct stream_item *item, struct err *e);
+/* No more items: what it points to is borrowed until freed. */
+int ask_story_end(struct ask_story *a, struct story *told, struct err *e);
+void ask_story_free(struct ask_story *a);
+
+#endif

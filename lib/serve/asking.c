@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/serve/asking.h"
+
+#include <stdlib.h>
+
+#include "lib/cli/message.h"
+#include "lib/cli/serving.h"
+
+void serve_asking(struct serve_fleet_options *how, const struct cli_asking *asked)
+{
+	how->nodes = asked->nodes.v;
+	how->nnodes = asked->nodes.n;
+	how->ca_file = asked->ca_cert;
+	how->timeout_ns = asked->timeout_ns;
+	how->skew_ns = asked->skew_ns;
+}
+
+int serve_asking_open(struct serve_fleet **out, const struct cli_asking *asked,
+		      struct serve_fleet_options how, struct err *e)
+{
+	char *token = NULL;
+	int rc = cli_token(&token, asked->token_file, e);
+
+	*out = NULL;
+	serve_asking(&how, asked);
+	how.token = token;
+	rc = rc ? rc : serve_fleet_new(out, &how, e);
+	free(token);
+	return rc;
+}
+
+int serve_asking_end(struct serve_fleet *f, int rc, struct err *e)
+{
+	rc = rc ? rc : serve_fleet_clocks(f, e);
+	if (f)
+		cli_warn_lines(serve_fleet_warnings(f));
+	return rc;
+}
