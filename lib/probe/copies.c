@@ -301,6 +301,7 @@ static uint64_t exe_inode(uint32_t tgid)
 int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e)
 {
 	struct scanning s = { .c = c, .tgid = tgid, .in_time = in_time };
+	size_t loaders = c->loaders.n;
 	int rc;
 
 	s.exe_inode = exe_inode(tgid);
@@ -312,6 +313,9 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 	rc = host_maps_read(tgid, scan_mapping, &s, e);
 	if (rc == 0 && probe_pythons_end(c->pythons))
 		c->new_python = true;
+	/* What was loaded after the mappings were read and before the hook was there told nobody. */
+	if (rc == 0 && !in_time && c->loaders.n > loaders)
+		return probe_copies_scan(c, tgid, in_time, e);
 	return rc ? rc : s.found;
 }
 

@@ -57,6 +57,17 @@ def seen():
         return [int(x) for x in c.read().split()]
 
 
+def children(parent):
+    """Process -> its state."""
+    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as c:
+        found = c.read().split()
+    states = {}
+    for child in found:
+        with open(f"/proc/{child}/stat", encoding="ascii") as s:
+            states[int(child)] = s.read().rsplit(") ", 1)[1][0]
+    return states
+
+
 # ---- without harm; how many places there are
 status, err, made, got, lost, report = record("--flush", "20ms", rules=("writes:0:EIO", "any:0:EIO"), at=ige)
 tap.same((status, made, got, lost, report["damaged"], report["unterminated"]), (0, OPS * COUNT, made, 0, 0, 0), "without harm: every call")
@@ -150,6 +161,22 @@ try:
 finally:
     target.kill()
     target.wait()
+
+# ---- stopped where it has read what a process has mapped: what that loads meanwhile is not overlooked
+w = subprocess.Popen([rec.work("latedl"), "--asked", "--second", "", "--count", "500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                     env=rec.environment())
+r = subprocess.Popen([f.INJECT, "-a", f"/proc/{w.pid}/maps", "close:1:stop", "--", rec.RECORD, "-o", ige, "-p", str(w.pid)], env=rec.environment(),
+                     stderr=subprocess.PIPE, text=True)
+rec.until(lambda: "T" in children(r.pid).values())
+w.stdin.write("load\n")
+w.stdin.flush()
+w.stdout.readline()
+os.kill(next(iter(children(r.pid))), signal.SIGCONT)
+rec.attached(r)
+out, _ = w.communicate("call\n")
+r.wait(rec.PATIENCE)
+got, lost, report = held(ige, {})
+tap.same((r.returncode, got, lost), (0, 1000, 0), "a library loaded while the recorder attaches: every call after that")
 
 # ---- stopped, as a machine that sleeps: what came meanwhile is there or counted, and times go on
 if os.path.exists(ige):

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -25,28 +24,24 @@ def coverage(records):
     return rec.libraries(records)
 
 
-def until(true, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def begin(*arguments, **settings):
-    """A recorder that is known to be attached: its session record is in the file."""
+    """A recorder that has its probes."""
     if os.path.exists(ige):
         os.unlink(ige)
     r = rec.start("-o", ige, *arguments, **settings)
-    until(lambda: os.path.exists(ige) and os.path.getsize(ige) > 500)
+    rec.attached(r)
     return r
 
 
 def end(r):
     r.send_signal(signal.SIGINT)
-    r.wait(20)
+    r.wait(rec.PATIENCE)
     return rec.dump(ige)
+
+
+def await_calls(pid, source="cuda"):
+    """Until the recording, which grows, holds calls of that process."""
+    return rec.until(lambda: any(e["pid"] == pid and e["source"] == source for e in rec.dump(ige)[0]))
 
 
 # ---- kinds of links, places of probes
@@ -72,37 +67,41 @@ p = rec.run("-o", ige, "--", rec.work("latedl"), "--after-ms", 50, "--again-ms",
 c = coverage(rec.dump(ige)[1])
 tap.same(sorted(os.path.basename(x["path"]) for x in c), ["libcuda.so.1", "libcudart.so.12", "libcudart.so.13"],
          "a second copy of the runtime, loaded later")
-w = subprocess.Popen([rec.work("latedl"), "--after-ms", "1500", "--again-ms", "100", "--count", "100000"], stdout=subprocess.PIPE,
-                     text=True, env=rec.environment())
+w = subprocess.Popen([rec.work("latedl"), "--asked", "--count", "500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                     env=rec.environment())
 r = begin("-p", w.pid)
-out = w.communicate()[0]
-status = r.wait(20)
+for name in ("libcudart.so.13", "libcudart.so.12"):
+    w.stdin.write("load\n")
+    w.stdin.flush()
+    w.stdout.readline()
+    rec.said(r, f"/{name}: ")
+    w.stdin.write("call\n")
+    w.stdin.flush()
+want = rec.truth(w.communicate()[0])[0]["ops"]
+status = r.wait(rec.PATIENCE)
 events, records, _ = rec.dump(ige)
-seen = sum(e["source"] == "cuda" for e in events)
-tap.ok(status == 0 and seen > 0, f"a running process that loads the runtime later: {seen} calls seen", coverage(records))
+tap.same((status, {op: sum(e["op"] == op and e["source"] == "cuda" for e in events) for op in want}), (0, want),
+         "a running process that loads the runtime later: every call once that is probed")
 
 # ---- a library that was deleted after it was loaded
 gone = rec.path("gone")
 shutil.copytree(rec.DOUBLE, gone)
-w = subprocess.Popen([os.path.join(gone, "train"), "--seconds", "15", "--step-us", "500"], stdout=subprocess.DEVNULL,
+w = subprocess.Popen([os.path.join(gone, "train"), "--seconds", "1000", "--step-us", "500"], stdout=subprocess.DEVNULL,
                      env={**rec.environment(), "LD_LIBRARY_PATH": gone})
-until(lambda: "libcuda" in open(f"/proc/{w.pid}/maps").read())
+rec.until(lambda: "libcuda" in open(f"/proc/{w.pid}/maps").read())
 shutil.rmtree(gone)
-r = begin("-p", w.pid, "--duration", "500ms")
-r.wait(20)
-events, records, _ = rec.dump(ige)
-tap.ok(any(e["source"] == "driver" and e["pid"] == w.pid for e in events), "a deleted library is probed all the same",
-       coverage(records))
+r = begin("-p", w.pid, "--flush", "50ms")
+seen = await_calls(w.pid, "driver")
+tap.ok(seen, "a deleted library is probed all the same", coverage(end(r)[1]))
 w.kill()
 w.wait()
 
 # ---- whose processes
-busy = subprocess.Popen([rec.work("train"), "--seconds", "30", "--step-us", "500"], stdout=subprocess.DEVNULL, env=rec.environment())
+busy = subprocess.Popen([rec.work("train"), "--seconds", "1000", "--step-us", "500"], stdout=subprocess.DEVNULL, env=rec.environment())
 r = begin("-a", "--flush", "50ms")
-until(lambda: any(e["pid"] == busy.pid for e in rec.dump(ige)[0]), 5)
+await_calls(busy.pid)
 p = subprocess.run([rec.work("calls"), "--count", "50", "--no-setup"], capture_output=True, text=True, env=rec.environment())
 late = rec.truth(p.stdout)[0]
-until(lambda: any(e["pid"] == late["pid"] for e in rec.dump(ige)[0]), 5)
 events, records, _ = end(r)
 tap.same(sum(e["pid"] == late["pid"] and e["source"] == "cuda" for e in events), late["calls"],
          "-a: a process that starts later, from its first call on")
@@ -110,9 +109,9 @@ tap.ok(any(e["pid"] == busy.pid for e in events), "-a: a process that was there"
 if os.geteuid() == 0:
     os.chmod(rec.SCRATCH.name, 0o755)
     r = begin("-u", NOBODY, "--flush", "50ms")
-    w = subprocess.Popen([rec.work("train"), "--seconds", "4", "--step-us", "500"], user=NOBODY, stdout=subprocess.DEVNULL,
+    w = subprocess.Popen([rec.work("train"), "--seconds", "1000", "--step-us", "500"], user=NOBODY, stdout=subprocess.DEVNULL,
                          env=rec.environment())
-    until(lambda: any(e["pid"] == w.pid for e in rec.dump(ige)[0]), 6)
+    await_calls(w.pid)
     events, _, _ = end(r)
     w.kill()
     w.wait()

@@ -22,15 +22,6 @@ rec.need_bpf()
 ige = rec.path("a.ige")
 
 
-def until(true, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def size(path):
     return os.path.getsize(path) if os.path.exists(path) else 0
 
@@ -117,7 +108,7 @@ with training() as t:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         forget(ige)
         r = rec.start("-o", ige, "-p", t.pid)
-        until(lambda: size(ige) > 20000)
+        rec.until(lambda: size(ige) > 20000)
         r.send_signal(number)
         status, err = r.wait(PATIENCE), r.stderr.read()
         events, records, report = rec.dump(ige)
@@ -131,7 +122,7 @@ with training() as t:
     # Killed: what was flushed is there, whole, and the file says that it has no end.
     forget(ige)
     r = rec.start("-o", ige, "-p", t.pid, "--flush", "50ms")
-    until(lambda: size(ige) > 40000)
+    rec.until(lambda: size(ige) > 40000)
     mid = rec.dump(ige)[2]
     r.kill()
     r.wait()
@@ -150,14 +141,14 @@ with training() as t:
     tap.ok(min(n) > 0 and min(n) > 0.5 * max(n), f"both saw the calls: {n}")
     forget(a)
     r = rec.start("-o", a, "-p", t.pid)
-    until(lambda: size(a) > 1000)
+    rec.until(lambda: size(a) > 1000)
     p = rec.run("-o", a, "-p", t.pid)
     tap.ok(p.returncode == 3 and "another recorder" in p.stderr, "a file has one recorder", p.stderr)
     r.send_signal(signal.SIGINT)
     r.wait(PATIENCE)
     forget(ige)
     r = rec.start("-o", ige, "-p", t.pid)
-    until(lambda: size(ige) > 1000)
+    rec.until(lambda: size(ige) > 1000)
     t.kill()
     tap.same(r.wait(PATIENCE), 0, "it ends with its last target")
 

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -17,6 +18,7 @@ DOUBLE = os.path.join(BUILD, "double")
 WORK = os.path.join(ROOT, "tests", "double", "work")
 RECORD = os.path.join(BUILD, "bin", "ingero-record")
 STAT = os.path.join(BUILD, "bin", "ingero-stat")
+PATIENCE = 120  # seconds until what does not come is given up: nothing is asserted of how long it took
 SCRATCH = tempfile.TemporaryDirectory(prefix="ingero-live-")
 
 
@@ -53,6 +55,31 @@ def run(*arguments, timeout=200, **settings):
 def start(*arguments, **settings):
     return subprocess.Popen([RECORD, *map(str, arguments)], env=environment(**settings), stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
+
+
+def until(true, seconds=PATIENCE):
+    """Whether it became true: what a test waits for happens, or the test has failed; how long it took says nothing."""
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def said(recorder, words):
+    """Waits until the recorder has said these words on standard error; all of it until then. It fails when it ends without."""
+    text = ""
+    for line in recorder.stderr:
+        text += line
+        if words in line:
+            return text
+    raise RuntimeError(f"the recorder ended and had not said {words!r}: {text}")
+
+
+def attached(recorder):
+    """Waits until the probes are in every target that was there when the recorder was started; not for one that runs a command."""
+    return said(recorder, "Ctrl-C ends the recording")
 
 
 def places(name):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * latedl: loads CUDA late, calls at once, and later loads a second copy of the runtime and calls
- * that at once. With --thread the load happens in a thread of its own.
+ * that at once. With --thread the load happens in a thread of its own; with --asked each load and the calls
+ * after it wait for a line on standard input, and a line on standard output says that a load is done.
  */
 #include <pthread.h>
 
@@ -9,7 +10,17 @@
 
 static uint64_t after_ms = 200, again_ms = 200, count = 100, again_count, errors;
 static const char *second = "libcudart.so.12";
-static bool in_thread;
+static bool in_thread, asked;
+
+static void await(uint64_t ms)
+{
+	if (!asked)
+		work_sleep_until(work_now() + ms * 1000000);
+	else
+		for (int c = getchar(); c != '\n'; c = getchar())
+			if (c == EOF)
+				work_die("nobody asks any more");
+}
 
 static void call(const char *lib, uint64_t n)
 {
@@ -17,6 +28,11 @@ static void call(const char *lib, uint64_t n)
 	struct dim3 one = { 1, 1, 1 };
 
 	work_cuda_open(&cuda, lib);
+	if (asked) {
+		printf("loaded\n");
+		fflush(stdout);
+		await(0);
+	}
 	for (uint64_t i = 0; i < n; i++) {
 		errors += cuda.cudaLaunchKernel("step", one, one, NULL, 0, NULL) != 0;
 		errors += cuda.cudaStreamSynchronize(NULL) != 0;
@@ -26,10 +42,10 @@ static void call(const char *lib, uint64_t n)
 static void *late(void *unused)
 {
 	(void)unused;
-	work_sleep_until(work_now() + after_ms * 1000000);
+	await(after_ms);
 	call(NULL, count);
 	if (*second) {
-		work_sleep_until(work_now() + again_ms * 1000000);
+		await(again_ms);
 		call(second, again_count ? again_count : count);
 	}
 	return NULL;
@@ -43,6 +59,8 @@ int main(int argc, char **argv)
 		{ "second", WORK_TEXT, &second, "the second copy, '' for none [libcudart.so.12]" },
 		{ "count", WORK_U64, &count, "calls of each of two ops of each copy [100]" },
 		{ "again-count", WORK_U64, &again_count, "of the second copy [as the first]" },
+		{ "asked", WORK_FLAG, &asked,
+		  "a line on standard input for each load and its calls" },
 		{ "thread", WORK_FLAG, &in_thread, "load and call in a second thread" },
 		{ 0 },
 	};
