@@ -14,6 +14,7 @@
 #include "lib/cli/output.h"
 #include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
+#include "lib/host/node.h"
 #include "lib/serve/api.h"
 #include "lib/serve/listen.h"
 
@@ -87,10 +88,13 @@ static int serve(struct serve_source *source, const char *token, struct err *e)
 					       .note = note,
 					       .warn = warn };
 	struct serve_listener *listener = NULL;
+	struct host_node node;
 	struct buf url = { 0 };
 	int rc = api ? serve_listen(&listener, &listen, serve_api_answer, api, e) : err_nomem(e);
 
 	if (!rc) {
+		host_node_read(&node);
+		serve_api_machine(api, node.uuid, node.boot);
 		buf_printf(&url, "%s/\n", serve_listener_url(listener));
 		rc = cli_print(&url, e);
 	}

@@ -386,8 +386,8 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 	struct stat st;
 	int rc;
 
-	rc = input_open_within(&in, w, (const char *const *)operands->v, (unsigned)operands->n,
-			       &x->sel, e);
+	rc = input_open_within_ahead(&in, w, (const char *const *)operands->v,
+				     (unsigned)operands->n, x->files.ahead_ns, &x->sel, e);
 	if (!rc)
 		rc = aside_open(&x->out, path, e);
 	if (!rc && values.gzip)
@@ -438,6 +438,7 @@ static int fetch(struct export *x, const struct select_words *words, struct cli_
 	const struct serve_fleet_options how = { .recording_max = values.max_node,
 						 .agent = program.name,
 						 .stop = stop_fetching };
+	struct buf notes = { 0 };
 	int rc = serve_asking_open(&x->fleet, &values.fleet, how, e);
 
 	cli_progress_begin(&fetching, fleet_files_position, &x->files, false);
@@ -446,6 +447,9 @@ static int fetch(struct export *x, const struct select_words *words, struct cli_
 				    folder && *folder ? folder : "/var/tmp", e);
 	cli_progress_end(&fetching);
 	rc = serve_asking_end(x->fleet, rc, e);
+	rc = rc ? rc : fleet_files_clocks(&x->files, &notes, e);
+	cli_note_lines(&notes);
+	buf_free(&notes);
 	operands->v = x->files.names;
 	operands->n = x->files.n;
 	return rc;

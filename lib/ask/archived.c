@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is analyzed on the way passes through the analysis before it is written. */
 #include "lib/ask/archived.h"
 
 #include <stdlib.h>

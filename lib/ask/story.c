@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Three questions that each item is asked; the first that fails ends it. */
 #include "lib/ask/story.h"
 
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 void input_head_take(struct input_head *h, const void *bytes, size_t n)
 {
-	*h = (struct input_head){ .known = false };
+	*h = (struct input_head){ .known = false, .ahead_ns = h->ahead_ns };
 	if (n != IGE_SEGMENT_BYTES || memcmp(bytes, IGE_SEGMENT_MAGIC, 8) != 0)
 		return;
 	memcpy(h->bytes, bytes, n);
@@ -56,25 +56,29 @@ struct input_clock input_align(struct input_head *heads, size_t n)
 
 	/* Sorted: what does not begin with a segment header comes first. */
 	for (; n && !heads->known; heads++, n--)
-		heads->shift_ns = 0;
+		heads->shift_ns = heads->ahead_ns = 0;
 	for (size_t i = 0, end; i < n; i = end) {
 		clock.machines++;
 		for (end = i + 1; end < n && same_machine(&heads[i], &heads[end]); end++)
 			;
 		/* Sorted: the last of a machine has its greatest offset. */
 		for (size_t k = i; k < end; k++) {
-			const struct ige_segment *last = &heads[end - 1].segment;
+			const struct input_head *last = &heads[end - 1];
+			int64_t real = last->segment.real_minus_mono_ns;
+			bool is = last->segment.clock_id && sane(real);
 
 			heads[k].machine = clock.machines - 1;
-			heads[k].shift_ns = last->clock_id && sane(last->real_minus_mono_ns)
-						    ? last->real_minus_mono_ns
-						    : 0;
+			heads[k].ahead_ns =
+				is && sane(last->ahead_ns) && sane(real - last->ahead_ns)
+					? last->ahead_ns
+					: 0;
+			heads[k].shift_ns = is ? real - heads[k].ahead_ns : 0;
 		}
 	}
 	if (clock.machines > 1)
 		return clock;
 	for (size_t i = 0; i < n; i++)
-		heads[i].shift_ns = 0;
+		heads[i].shift_ns = heads[i].ahead_ns = 0;
 	if (n) {
 		const struct ige_segment *s = &heads[n - 1].segment;
 
@@ -163,8 +167,9 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 		say_node(s, &s->record);
 		/* A reading of the wall clock is one of that which was put right. */
 		if (s->record.kind == RECORD_CLOCK && REC_HAS(&s->record, CLOCK, real_ns))
-			s->record.u.CLOCK.real_ns = (int64_t)((uint64_t)s->record.u.CLOCK.real_ns +
-							      (uint64_t)s->head.fit.by_ns);
+			s->record.u.CLOCK.real_ns =
+				(int64_t)((uint64_t)s->record.u.CLOCK.real_ns +
+					  (uint64_t)input_head_put_right(&s->head));
 		item->record = &s->record;
 	} else if (item->kind == STREAM_EVENTS && item->n && by) {
 		s->events.n = 0;

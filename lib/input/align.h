@@ -18,12 +18,19 @@ struct input_head {
 	bool known; /* it begins with a segment header */
 	unsigned char bytes[IGE_SEGMENT_BYTES];
 	struct ige_segment segment;
-	uint32_t machine;     /* input_align: they count from 0 in the order of heads */
-	int64_t shift_ns;     /* added to its times, fit included */
+	uint32_t machine; /* input_align: they count from 0 in the order of heads */
+	int64_t shift_ns; /* added to its times, fit and ahead_ns included */
+	int64_t ahead_ns; /* what somebody measured of its wall clock; subtracted from its times */
 	struct input_fit fit; /* what collectives with other machines made of it */
 };
 
-/* bytes of the first block read; anything but a segment header: not known. */
+/* What is added to its wall clock. */
+static inline int64_t input_head_put_right(const struct input_head *h)
+{
+	return (int64_t)((uint64_t)h->fit.by_ns - (uint64_t)h->ahead_ns);
+}
+
+/* bytes of the first block read; anything but a segment header: not known. ahead_ns stays. */
 void input_head_take(struct input_head *h, const void *bytes, size_t n);
 
 /* < 0, 0, > 0: by node, boot, clock and what identifies the segment. */

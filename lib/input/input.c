@@ -95,6 +95,7 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 		struct ige_seek *s = seek_of(in, &in->each[i], e);
 		struct event_stream *records;
 		int64_t shift = in->each[i].head.shift_ns, mono;
+		uint64_t right = (uint64_t)input_head_put_right(&in->each[i].head);
 		struct stream_item item;
 		int rc;
 
@@ -110,8 +111,8 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 			mono = (int64_t)((uint64_t)item.record->u.CLOCK.mono_ns + (uint64_t)shift);
 			if (mono > *end_ns)
 				*end_ns = mono;
-			*real_minus_mono_ns =
-				(int64_t)((uint64_t)item.record->u.CLOCK.real_ns - (uint64_t)mono);
+			*real_minus_mono_ns = (int64_t)((uint64_t)item.record->u.CLOCK.real_ns +
+							right - (uint64_t)mono);
 			*has_real = true;
 		}
 		if (rc < 0)
@@ -293,7 +294,7 @@ out:
 }
 
 static int open_all(struct input **out, struct world *w, const char *const *names, unsigned n,
-		    bool counted, struct err *e)
+		    const int64_t *ahead_ns, bool counted, struct err *e)
 {
 	static const char *const standard[] = { "-" };
 	struct input *in = calloc(1, sizeof(*in));
@@ -319,6 +320,8 @@ static int open_all(struct input **out, struct world *w, const char *const *name
 		rc = open_one(in, &in->each[in->n], names[in->n], e);
 		if (!rc)
 			streams[in->n] = ige_reader_stream(in->each[in->n].reader);
+		if (ahead_ns && n > 1)
+			in->each[in->n].head.ahead_ns = ahead_ns[in->n];
 	}
 	if (rc)
 		goto out;
@@ -343,13 +346,19 @@ out:
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e)
 {
-	return open_all(out, w, names, n, false, e);
+	return open_all(out, w, names, n, NULL, false, e);
+}
+
+int input_open_ahead(struct input **out, struct world *w, const char *const *names, unsigned n,
+		     const int64_t *ahead_ns, struct err *e)
+{
+	return open_all(out, w, names, n, ahead_ns, false, e);
 }
 
 int input_open_counted(struct input **out, struct world *w, const char *const *names, unsigned n,
 		       struct err *e)
 {
-	return open_all(out, w, names, n, true, e);
+	return open_all(out, w, names, n, NULL, true, e);
 }
 
 void input_free(struct input *in)

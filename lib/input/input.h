@@ -23,6 +23,10 @@ struct input;
  * clock and into an order that does not depend on that of their names (input/align.h). On error nothing is left open. */
 int input_open(struct input **out, struct world *w, const char *const *names, unsigned n,
 	       struct err *e);
+/* The same of machines whose wall clocks somebody compared: that of names[i] is ahead of the others' by ahead_ns[i], which is taken off its
+ * times where they are brought onto one clock. NULL: nobody did. */
+int input_open_ahead(struct input **out, struct world *w, const char *const *names, unsigned n,
+		     const int64_t *ahead_ns, struct err *e);
 /* The same for who joins them for good: a file and copies of it count once (the verdict says so), and what each brings
  * is counted. input_clock is known for a single one too. */
 int input_open_counted(struct input **out, struct world *w, const char *const *names, unsigned n,

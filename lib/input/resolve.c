@@ -18,8 +18,8 @@ static bool can_be_read_twice(const char *name)
 	       (stat(name, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
-int input_resolve(struct world *w, const char *const *names, unsigned n, struct select *sel,
-		  struct err *e)
+static int resolve(struct world *w, const char *const *names, unsigned n, const int64_t *ahead_ns,
+		   struct select *sel, struct err *e)
 {
 	struct input *in;
 	struct stream_item item;
@@ -32,7 +32,7 @@ int input_resolve(struct world *w, const char *const *names, unsigned n, struct 
 			return err_set(e, ERR_USAGE,
 				       "--since, --until and --last count from the recording's end "
 				       "and need a file, not a pipe");
-	rc = input_open(&in, w, names, n, e);
+	rc = input_open_ahead(&in, w, names, n, ahead_ns, e);
 	if (rc)
 		return rc;
 	rc = input_end(in, &end, &has_real, &real, e);
@@ -55,15 +55,27 @@ out:
 	return rc;
 }
 
-int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
-		      struct select *sel, struct err *e)
+int input_resolve(struct world *w, const char *const *names, unsigned n, struct select *sel,
+		  struct err *e)
 {
-	int rc = select_needs_end(sel) ? input_resolve(w, names, n, sel, e) : 0;
+	return resolve(w, names, n, NULL, sel, e);
+}
+
+int input_open_within_ahead(struct input **in, struct world *w, const char *const *names,
+			    unsigned n, const int64_t *ahead_ns, struct select *sel, struct err *e)
+{
+	int rc = select_needs_end(sel) ? resolve(w, names, n, ahead_ns, sel, e) : 0;
 
 	*in = NULL;
 	if (!rc)
-		rc = input_open(in, w, names, n, e);
+		rc = input_open_ahead(in, w, names, n, ahead_ns, e);
 	if (!rc && sel->resolved)
 		rc = input_window(*in, sel->since_ns, sel->until_ns, e);
 	return rc;
+}
+
+int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
+		      struct select *sel, struct err *e)
+{
+	return input_open_within_ahead(in, w, names, n, NULL, sel, e);
 }

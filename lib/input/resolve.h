@@ -19,5 +19,8 @@ int input_resolve(struct world *w, const char *const *names, unsigned n, struct 
 /* input_open of no more than the selection's time asks for, which is resolved first. */
 int input_open_within(struct input **in, struct world *w, const char *const *names, unsigned n,
 		      struct select *sel, struct err *e);
+/* The same as input_open_ahead opens them. */
+int input_open_within_ahead(struct input **in, struct world *w, const char *const *names,
+			    unsigned n, const int64_t *ahead_ns, struct select *sel, struct err *e);
 
 #endif

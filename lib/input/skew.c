@@ -33,7 +33,7 @@ static const struct world_node *find_node(const struct world *w, const struct ig
 static void add(struct machine *m, const struct input_told *t)
 {
 	int64_t header = (int64_t)((uint64_t)t->head->segment.real_minus_mono_ns -
-				   (uint64_t)(t->head->shift_ns - t->head->fit.by_ns));
+				   (uint64_t)(t->head->shift_ns - input_head_put_right(t->head)));
 
 	/* The header is a reading like others. */
 	if (t->head->segment.clock_id && header < m->ahead_min_ns)

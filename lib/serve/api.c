@@ -40,6 +40,11 @@ static const struct endpoint {
 	{ "/metrics", "GET, HEAD", api_metrics, "text/plain; version=0.0.4; charset=utf-8" },
 };
 
+void serve_api_machine(struct serve_api *a, const uint8_t uuid[16], uint64_t boot)
+{
+	serve_machine_text(a->machine, uuid, boot);
+}
+
 struct serve_api *serve_api_new(struct serve_source *source, const char *version)
 {
 	struct serve_api *a = calloc(1, sizeof(*a));

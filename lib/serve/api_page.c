@@ -27,6 +27,8 @@ int api_time(struct api_request *q, struct err *e)
 	clock_gettime(CLOCK_REALTIME, &t);
 	jsonw_object_begin(&q->j);
 	jsonw_key_i64(&q->j, "timestamp_ns", t.tv_sec * INT64_C(1000000000) + t.tv_nsec);
+	if (q->api->machine[0])
+		jsonw_key_str(&q->j, "machine", q->api->machine);
 	jsonw_object_end(&q->j);
 	return 0;
 }

@@ -10,10 +10,12 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/serve/api.h"
+#include "lib/serve/machine.h"
 
 struct serve_api {
 	struct serve_source *source;
 	const char *version;
+	char machine[SERVE_MACHINE_TEXT];
 	pthread_mutex_t lock; /* of what follows */
 	char *metrics_state;  /* of the recordings when metrics were made; NULL: never */
 	struct buf metrics;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The token is needed only until there is a fleet, which has a header of it. */
 #include "lib/serve/asking.h"
 
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/vec.h"
+#include "lib/serve/machine.h"
 #include "lib/stat/sketch.h"
 
 #define FLEET_NODES_MAX 4096
@@ -42,6 +43,8 @@ struct fleet_node {
 	bool clock_known;
 	int64_t ahead_ns; /* of this machine's clock, off by error_ns at most */
 	uint64_t rtt_ns, error_ns;
+	int64_t off_ns; /* of the clock in the middle of all: 0 where it may be right */
+	char machine[SERVE_MACHINE_TEXT]; /* it says it runs on; "": it does not say */
 };
 
 /* ERR_USAGE: no node, or one that is none; ERR_CANNOT: built without libcurl. Other texts of opt are borrowed until free. */

@@ -18,9 +18,12 @@ static void probe(struct serve_fleet *f, size_t i)
 	const struct fleet_place *p = &f->places[i];
 	struct fleet_node *n = &f->nodes[i];
 	struct json v = json_get(p->answer, "timestamp_ns");
+	char *machine = fleet_text(p->answer, "machine");
 	double at = json_double(v, -1), rtt = (double)(p->came_ns - p->sent_ns);
 
 	json_free(v);
+	snprintf(n->machine, sizeof(n->machine), "%s", machine ? machine : "");
+	free(machine);
 	if (at < 0 || at > 9e18 || rtt < 0 || (n->clock_known && rtt >= (double)n->rtt_ns))
 		return;
 	n->clock_known = true;
@@ -37,8 +40,7 @@ static int by_clock(const void *a, const void *b)
 	return x->ahead_ns < y->ahead_ns ? -1 : x->ahead_ns > y->ahead_ns;
 }
 
-static void compare(struct serve_fleet *f, const struct fleet_node *n,
-		    const struct fleet_node *middle)
+static void compare(struct serve_fleet *f, struct fleet_node *n, const struct fleet_node *middle)
 {
 	/* Of a clock that is years off, too. */
 	uint64_t by = n->ahead_ns < middle->ahead_ns
@@ -48,6 +50,8 @@ static void compare(struct serve_fleet *f, const struct fleet_node *n,
 
 	if (n == middle)
 		return;
+	if (by > error)
+		n->off_ns = (int64_t)((uint64_t)n->ahead_ns - (uint64_t)middle->ahead_ns);
 	if (by > f->opt.skew_ns && by - f->opt.skew_ns > error)
 		fleet_warn(f, "clock skew: %s is ~%s %s %s (RTT: %s, ± %s)", n->name,
 			   human_ns(by).s, n->ahead_ns > middle->ahead_ns ? "ahead of" : "behind",
@@ -89,6 +93,7 @@ int serve_fleet_clocks(struct serve_fleet *f, struct err *e)
 	for (size_t i = 0; !rc && i < f->n; i++) {
 		before[i] = f->nodes[i].answered;
 		f->nodes[i].clock_known = false;
+		f->nodes[i].off_ns = 0;
 		answered += before[i];
 	}
 	/* One clock alone differs from none. */

@@ -35,16 +35,15 @@ static int scratch(int *fd, const char *folder, struct err *e)
 	return rc;
 }
 
-/* Whether a recording begins there. */
-static int check(int fd, struct err *e)
+/* How the recording there begins. */
+static int check(int fd, struct ige_segment *s, struct err *e)
 {
 	unsigned char head[IGE_SEGMENT_BYTES];
-	struct ige_segment s;
 
 	if (read_at(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
 	    memcmp(head, IGE_SEGMENT_MAGIC, 8) != 0)
 		return err_set(e, ERR_DAMAGED, "its answer is no recording");
-	return ige_segment_unpack(&s, head, e);
+	return ige_segment_unpack(s, head, e);
 }
 
 static int open_all(struct fleet_files *x, const char *folder, struct err *e)
@@ -107,10 +106,11 @@ int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
 	rc = rc ? rc : ask(f, words, out->fds, e);
 	for (size_t i = 0; !rc && i < out->nodes_n; i++) {
 		size_t before = out->n;
+		struct ige_segment begin;
 		struct err bad = { 0 };
 
 		out->n += out->nodes[i].answered;
-		if (out->nodes[i].answered && check(out->fds[i], &bad))
+		if (out->nodes[i].answered && check(out->fds[i], &begin, &bad))
 			fleet_leave_out(f, i, &out->n, &bad);
 		if (out->n == before) {
 			close(out->fds[i]);
@@ -123,6 +123,39 @@ int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
 	if (!rc && !out->n)
 		rc = err_set(e, ERR_CANNOT, "no node has a recording for us");
 	return rc;
+}
+
+int fleet_files_clocks(struct fleet_files *x, struct buf *notes, struct err *e)
+{
+	char made_on[SERVE_MACHINE_TEXT], by[48];
+	struct ige_segment begin;
+	size_t at = 0;
+
+	x->ahead_ns = calloc(x->n + 1, sizeof(*x->ahead_ns));
+	if (!x->ahead_ns)
+		return err_nomem(e);
+	for (size_t i = 0; i < x->nodes_n; i++) {
+		const struct fleet_node *n = &x->nodes[i];
+
+		if (x->fds[i] < 0)
+			continue;
+		if (n->off_ns && !check(x->fds[i], &begin, NULL)) {
+			serve_machine_text(made_on, begin.node_uuid, begin.boot);
+			if (made_on[0] && !strcmp(made_on, n->machine))
+				x->ahead_ns[at] = n->off_ns;
+		}
+		if (x->ahead_ns[at])
+			buf_printf(notes,
+				   "%s: its clock is %s %s, and the times of its recording were "
+				   "put right by that\n",
+				   n->name,
+				   duration_text(by, sizeof(by),
+						 n->off_ns < 0 ? -(uint64_t)n->off_ns
+							       : (uint64_t)n->off_ns),
+				   n->off_ns < 0 ? "behind" : "ahead");
+		at++;
+	}
+	return 0;
 }
 
 void fleet_files_position(void *of, uint64_t *done, uint64_t *total, uint64_t *events)
@@ -189,5 +222,6 @@ void fleet_files_free(struct fleet_files *x)
 	}
 	free(x->names);
 	free(x->fds);
+	free(x->ahead_ns);
 	*x = (struct fleet_files){ 0 };
 }

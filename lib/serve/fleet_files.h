@@ -15,12 +15,16 @@ struct fleet_files {
 	int *fds;     /* of all nodes, in their order; -1: not had */
 	const struct fleet_node *nodes;
 	size_t nodes_n;
+	int64_t *ahead_ns; /* for input_open_within_ahead; NULL: no clock is known to be wrong */
 };
 
 /* words: what of them is wanted at all; nodes leave out what is certainly older. folder: where the files are. ERR_CANNOT: no node has a recording. Also after an error out is to be freed,
  * before f. */
 int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
 		      const struct select_words *words, const char *folder, struct err *e);
+/* Behind serve_fleet_clocks: what nodes' clocks are off by is so for the recordings that they themselves have made since they booted, and
+ * for no other. Whose times are to be moved is appended to notes, a line each. */
+int fleet_files_clocks(struct fleet_files *x, struct buf *notes, struct err *e);
 /* While it fetches: how much has come. For cli_measure; of: the struct fleet_files. */
 void fleet_files_position(void *of, uint64_t *done, uint64_t *total, uint64_t *events);
 /* What was said of the inputs' names is said of the nodes, for they mean nothing to anybody. */

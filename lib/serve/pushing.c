@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What options do not say OpenTelemetry's environment may, and a pipe is pushed again and again. */
 #include "lib/serve/pushing.h"
 
 #include "lib/base/human.h"

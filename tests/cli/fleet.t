@@ -240,6 +240,31 @@ subprocess.run([EXPORT, "-q", "-o", archive, *files], check=True, env=ENV)
 with dashboard.Dashboard(archive) as b:
     status, out, err = run(EXPORT, "--nodes", address(b), "-f", "csv")
     tap.same((status, out.count("\n")), (0, wanted + 1), "an archive of one")
+
+# A clock that is three seconds ahead, and so are the times of the recording that was made by it: the other two agree.
+third = recording("gpu-c", "--seed", "3")
+wrong = start((1, 0, "", "", files[0]), (2, 3_000_000_000, "", "", files[1]), (3, 0, "", "", third))
+right = [json.loads(line) for line in run(EXPORT, "-f", "json", "--no-stacks", *files, third)[1].splitlines()]
+status, out, err = run(EXPORT, "--nodes", ",".join(wrong), "-f", "json", "--no-stacks")
+told = re.search(rf"clock skew: {re.escape(wrong[1])} is ~3(?:\.\d+)? s ahead of .*± ([\d.]+) (ns|us|ms|s)\)", err)
+tap.ok(status == 0 and told and f"{wrong[1]}: its clock is 3" in err and "put right" in err, "a clock that is 3 s ahead is told, and that times were put right", err)
+
+
+def moved(lines, node):
+    """By how much its events, in their order."""
+    return {a["start_ns"] - b["start_ns"] for a, b in zip(*([x for x in of if x["node"] == node and "record" not in x] for of in (lines, right)))}
+
+
+lines = [json.loads(line) for line in out.splitlines()]
+error = float(told[1]) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[told[2]] * 1.06 + 2 if told else 0
+tap.same((moved(lines, "gpu-a"), moved(lines, "gpu-c"), len(moved(lines, "gpu-b")), len(lines)), ({0}, {0}, 1, len(right)), "events of the clocks in the middle stay, those of the third move as one")
+tap.ok(all(abs(by) <= error for by in moved(lines, "gpu-b")), "to where they were, as exactly as was said", f"{moved(lines, 'gpu-b')} {error}")
+last = run(EXPORT, "--nodes", ",".join(wrong), "--last", "500ms", "-f", "csv", "--no-stacks")[1]
+tap.ok({line.split(",")[3] for line in last.splitlines()[1:]} >= {"gpu-a", "gpu-b", "gpu-c"}, "so that the last half second is that of all", last[:300])
+(stranger,) = start((2, 3_000_000_000, "stranger", "", files[1]))
+status, out, err = run(EXPORT, "--nodes", f"{wrong[0]},{stranger},{wrong[2]}", "-f", "json", "--no-stacks")
+lines = [json.loads(line) for line in out.splitlines()]
+tap.ok(status == 0 and moved(lines, "gpu-b") == {3_000_000_000} and "put right" not in err, "a recording that another machine made says nothing of the clock of who has it", f"{moved(lines, 'gpu-b')} {err}")
 tap.same([run(EXPORT, "--nodes", both, *a)[0] for a in (("-f", "csv", files[0]), ("--interval", "1s"))], [2, 2], "a recording, too, is a mistake")
 tap.same([b.end() for b in boards], [0, 0], "the dashboards live")
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node of a fleet for tests: answers as a dashboard does, with numbers that its id gives, or lies in one of several ways. Prints its
- * address; ends with standard input. Durations of node ID: 1000 * ID + k * k for k in [0, 100) nanoseconds, ID times each.
+ * address; ends with standard input. Durations of node ID: 1000 * ID + k * k for k in [0, 100) nanoseconds, ID times each. With a
+ * recording it is the machine that made it, by its wrong clock.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +12,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/base/jsonw.h"
+#include "lib/ige/block.h"
+#include "lib/ige/reader.h"
+#include "lib/ige/writer.h"
 #include "lib/net/server.h"
+#include "lib/serve/machine.h"
 #include "lib/serve/sketch_json.h"
 
 struct node {
 	uint64_t id;
 	int64_t ahead_ns;
 	const char *lie;
+	struct buf recording;
+	char machine[SERVE_MACHINE_TEXT];
 };
 
 static bool lies(const struct node *n, const char *how)
@@ -106,6 +115,64 @@ static void clock_now(const struct node *n, struct jsonw *j)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	jsonw_key_i64(j, "timestamp_ns", t.tv_sec * INT64_C(1000000000) + t.tv_nsec + n->ahead_ns);
+	jsonw_key_str(j, "machine", lies(n, "stranger") ? "somebody" : n->machine);
+}
+
+struct put {
+	struct ige_sink sink; /* first */
+	struct buf *to;
+};
+
+static int put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events,
+	       struct err *e)
+{
+	buf_add(((struct put *)s)->to, p, n);
+	return 0;
+}
+
+/* What the machine that made the recording at path would have recorded by a clock that is ahead. */
+static void record(struct node *n, const char *path)
+{
+	struct put to = { { put }, &n->recording };
+	struct world *w = world_new();
+	struct ige_reader *r = NULL;
+	struct ige_writer *wr = NULL;
+	unsigned char head[IGE_SEGMENT_BYTES];
+	struct ige_writer_options opt = { .clock_id = 1, .index = true };
+	struct ige_segment s;
+	struct stream_item item;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read_at(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    ige_segment_unpack(&s, head, NULL))
+		abort();
+	serve_machine_text(n->machine, s.node_uuid, s.boot);
+	memcpy(opt.node_uuid, s.node_uuid, sizeof(opt.node_uuid));
+	opt.boot = s.boot;
+	opt.real_minus_mono_ns = s.real_minus_mono_ns + n->ahead_ns;
+	if (ige_reader_open(&r, w, fd, true, path, NULL) ||
+	    ige_writer_new(&wr, w, &to.sink, &opt, NULL))
+		abort();
+	while (ige_reader_stream(r)->next(ige_reader_stream(r), &item, NULL) > 0) {
+		if (item.kind == STREAM_RECORD) {
+			struct record rec = *item.record;
+
+			if (rec.kind == RECORD_CLOCK)
+				rec.u.CLOCK.real_ns += n->ahead_ns;
+			if (ige_writer_record(wr, &rec, NULL))
+				abort();
+		}
+		for (size_t i = 0; i < item.n; i++)
+			if (ige_writer_event(wr, &item.events[i], NULL))
+				abort();
+		if (ige_writer_flush(wr, item.watermark_ns, item.floor_ns, false, NULL))
+			abort();
+	}
+	if (ige_writer_finish(wr, NULL))
+		abort();
+	ige_writer_free(wr);
+	ige_reader_free(r);
+	world_free(w);
 }
 
 /* Answers that are none; false: it tells the truth, or lies in its members. */
@@ -162,6 +229,10 @@ static void answer(void *ctx, const struct net_call *call, struct net_reply *rep
 
 	if (nonsense(n, call, reply))
 		return;
+	if (n->recording.n && !strcmp(call->path, "/api/v1/recording")) {
+		buf_add(&reply->body, n->recording.p, n->recording.n);
+		return;
+	}
 	jsonw_init(&j, &reply->body, false);
 	jsonw_object_begin(&j);
 	if (!strcmp(call->path, "/api/v1/ops"))
@@ -182,7 +253,7 @@ int main(int argc, char **argv)
 	struct node n = { .id = strtoull(argv[1], NULL, 10),
 			  .ahead_ns = strtoll(argv[2], NULL, 10),
 			  .lie = argv[3] };
-	struct net_guard guard = { .token = argc > 4 ? argv[4] : NULL };
+	struct net_guard guard = { .token = argc > 4 && *argv[4] ? argv[4] : NULL };
 	struct net_server_options how = {
 		.address = ":0", .body_max = 65536, .threads_max = 2, .guard = &guard
 	};
@@ -190,6 +261,8 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	char byte;
 
+	if (argc > 5)
+		record(&n, argv[5]);
 	if (net_server_start(&s, &how, answer, &n, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		return 1;
@@ -199,5 +272,6 @@ int main(int argc, char **argv)
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	net_server_stop(s);
+	buf_free(&n.recording);
 	return 0;
 }
