@@ -16,7 +16,40 @@ static __always_inline bool is_asleep(struct task_struct *task)
 	return task->__state && !(task->__state & STATE_DEAD) && !task->on_rq && !task->on_cpu;
 }
 
-/* Followed from now on, and asleep already. It is not the current task: its memory is not read, nor its stack. */
+/* A number for its stack, which is not the current task's and so not read here; 0: no room. */
+static __always_inline u32 asleep_stack(struct task_struct *task, struct task_state *st,
+					struct pt_regs *regs)
+{
+	struct wire_asleep *w;
+	u32 stack;
+
+	if (!regs || !bpf_core_field_exists(task->sched_info.pcount))
+		return 0;
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		return 0;
+	stack = __sync_fetch_and_add(&stack_number, 1) + 1;
+	w->kind = WIRE_ASLEEP;
+	w->pad[0] = w->pad[1] = w->pad[2] = 0;
+	w->tid = task->pid;
+	w->tgid = task->tgid;
+	w->inner = task_inner_id(BPF_CORE_READ(task, thread_pid));
+	w->stack = stack;
+	w->pad2 = 0;
+	w->ip = REGS_IP(regs);
+	w->sp = REGS_SP(regs);
+	w->fp = REGS_FP(regs);
+#if defined(__TARGET_ARCH_x86)
+	w->pointer = task->thread.fsbase;
+#else
+	w->pointer = 0;
+#endif
+	w->slices = task->sched_info.pcount;
+	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	return stack;
+}
+
+/* Followed from now on, and asleep already. */
 static __always_inline void asleep_begin(struct task_struct *task, struct task_state *st, u32 cpu,
 					 u64 now)
 {
@@ -29,7 +62,8 @@ static __always_inline void asleep_begin(struct task_struct *task, struct task_s
 	s->depth = 0;
 	s->throttled_ns = s->stolen_ns = 0;
 	s->throttled = s->steal_known = 0;
-	s->stack = s->number = 0;
+	s->number = 0;
+	s->stack = asleep_stack(task, st, regs);
 	s->ready_ns = 0;
 	s->preempted = 0;
 	if (bpf_core_field_exists(task->sched_info.run_delay))

@@ -100,6 +100,7 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 struct sched_info {
+	unsigned long pcount; /* how often it was given a CPU */
 	u64 run_delay; /* waited for a CPU in all, up to the last time it got one; clock of the run queue */
 	u64 last_arrival; /* when it got the CPU last */
 	u64 last_queued;  /* waits since then; 0 while it runs or sleeps */

@@ -7,6 +7,7 @@
 #ifndef INGERO_BPF_MAPS_H
 #define INGERO_BPF_MAPS_H
 
+#include "bpf/mix.h"
 #include "bpf/task.h"
 
 /* Settings, written before loading; the verifier sees constants and removes what is switched off. */
@@ -73,13 +74,6 @@ static __always_inline u64 ring_flags(void)
 
 /* A thread looks how full the ring is once in that many events: it costs as much as the record. */
 #define RING_LOOK 16
-
-static __always_inline u64 mix(u64 h, u64 v)
-{
-	h ^= v;
-	h *= 0x9fb21c651e98df25ull;
-	return h ^ h >> 32;
-}
 
 /* Linux 6.2: from here on the verifier takes this pointer for one to a kernel struct, and loads through it are plain
  * loads; a helper call costs several times as much. One file only may name it, or libbpf 1.1 cannot link them: that of the

@@ -32,6 +32,8 @@ enum wire_kind {
 		19, /* struct wire_thread of a task that is no target: occupies a CPU, or woke a target */
 	WIRE_STOLEN = 20,
 	WIRE_SAMPLE = 21,
+	WIRE_ASLEEP =
+		22, /* what the recorder finds a stack from; its WIRE_STACK is the recorder's own */
 	WIRE_FILE = 24, /* what a file number means */
 	WIRE_SOCKET = 25,
 	WIRE_FORK = 32, /* life ring */
@@ -266,6 +268,21 @@ enum offcpu_flag {
 	OFFCPU_STOLEN = 1 << 3,	   /* and what the hypervisor took */
 	OFFCPU_SOCKET = 1 << 4,	   /* number is a socket's */
 	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still when recording ends: cpu_in holds no value */
+};
+
+/* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the
+ * recorder reads it (lib/probe/peek.h), and what it finds is the stack of this number. */
+struct wire_asleep {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 tid;
+	__u32 tgid;
+	__u32 inner; /* its number in its own pid namespace */
+	__u32 stack;
+	__u32 pad2;
+	__u64 ip, sp, fp;
+	__u64 pointer; /* the thread pointer, 0 unknown */
+	__u64 slices;  /* how often it was given a CPU so far: with that it has not run since */
 };
 
 /* Taken by the hypervisor since the thread's last record, while it had the CPU. */

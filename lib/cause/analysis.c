@@ -10,6 +10,7 @@
 #include "lib/cause/inside.h"
 #include "lib/cause/memory.h"
 #include "lib/cause/names.h"
+#include "lib/cause/standing.h"
 #include "lib/cause/stepping.h"
 
 #define CLASSES_TOLD 64
@@ -188,6 +189,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	jsonw_key_bool(&j, "steal_recorded", c->steal);
 	jsonw_key_u64(&j, "chains", c->chains);
 	processes_json(c, &j);
+	standing_json(c, &j);
 	classes_json(c, &j);
 	cause_memory_json(c, &j);
 	cause_steps_json(c, &j);

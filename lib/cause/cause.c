@@ -9,6 +9,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/cause/inside.h"
+#include "lib/cause/standing.h"
 
 #define OPEN_MAX 65536
 
@@ -99,7 +100,7 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 	if (!c->steal &&
 	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
 		c->steal = true;
-	if (!tally_interval(&c->tally, p))
+	if (!tally_interval(&c->tally, p) || !standing_add(&c->standing, p))
 		c->nomem = true;
 }
 
@@ -147,6 +148,7 @@ void cause_free(struct cause *c)
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
 	cause_cgroups_free(&c->cgroups);
+	where_free(&c->standing);
 	watches_free(&c->watches);
 	live_free(c->live);
 	graphs_free(c->graphs);

@@ -14,6 +14,7 @@
 #include "lib/cause/lossy.h"
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
+#include "lib/cause/where.h"
 #include "lib/line/clocks.h"
 #include "lib/line/steps.h"
 
@@ -51,6 +52,7 @@ struct cause {
 	VEC(struct cause_disk) disks;
 	struct cause_files files;
 	struct cause_cgroups cgroups;
+	struct where standing; /* lib/cause/standing.h */
 	struct watches watches;
 	struct live *live;
 	struct graphs *graphs;

@@ -140,21 +140,36 @@ static struct bytes base_name(struct bytes path)
 	return path;
 }
 
-/* Libraries that only pass a call on: who called them is the news. */
-static bool passes_on(const struct world *w, const struct world_frame *f)
+static bool is_of(const struct world *w, const struct world_frame *f, const char *const *libraries,
+		  unsigned nlibraries)
 {
-	static const char *const libraries[] = { "libc.so",  "libc-",	   "libpthread",
-						 "ld-linux", "libcuda.so", "libcudart.so" };
 	const struct world_module *m = world_get_module(w, f->module);
 	struct bytes name = m ? base_name(world_text(w, m->path)) : (struct bytes){ 0 };
 
-	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+	for (unsigned i = 0; i < nlibraries; i++) {
 		size_t n = strlen(libraries[i]);
 
 		if (name.n >= n && memcmp(name.p, libraries[i], n) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* Libraries that only pass a call on: who called them is the news. */
+static bool passes_on(const struct world *w, const struct world_frame *f)
+{
+	static const char *const libraries[] = { "libc.so",  "libc-",	   "libpthread",
+						 "ld-linux", "libcuda.so", "libcudart.so" };
+
+	return is_of(w, f, libraries, sizeof(libraries) / sizeof(libraries[0]));
+}
+
+bool name_of_device(const struct world *w, uint32_t frame)
+{
+	static const char *const libraries[] = { "libcuda.so", "libcudart.so", "libnccl.so" };
+	const struct world_frame *f = world_get_frame(w, frame);
+
+	return f && is_of(w, f, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }
 
 /* Python's own library and installed packages: code that the user calls, and rarely can change. */

@@ -37,6 +37,9 @@ uint32_t name_site_frame(const struct world *w, uint32_t stack);
 /* Whether that frame is Python. */
 bool name_python(const struct world *w, uint32_t stack);
 
+/* Whether it is of a library that drives devices: CUDA's, NCCL. */
+bool name_of_device(const struct world *w, uint32_t frame);
+
 /* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */
 void name_frame(struct buf *out, const struct world *w, uint32_t frame);
 

@@ -56,6 +56,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 	}
 	if (selected > shown)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
+	if (selected)
+		report_verdict_calls(out, r);
 	report_failures_text(out, r, color);
 	report_memory_text(out, r, color);
 	report_steps_text(out, r, color);

@@ -7,6 +7,7 @@
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_standing.h"
 #include "lib/event/part.h"
 
 #define STANDS_STILL 0.9 /* of the time of a process, in one state */
@@ -37,18 +38,35 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 		struct json p = json_at(all, i);
 		enum part in = report_shows(r, p) ? stood_in(p) : PART_COUNT;
 
-		if (in != PART_COUNT) {
+		if (report_shows(r, p) && report_standing(out, r, p)) {
+			said++;
+		} else if (in != PART_COUNT) {
 			report_member(out, p, "comm", "?");
-			buf_printf(out,
-				   " (pid %.0f) stood still: %s. Where, its threads say:\n"
-				   "    $ sudo gdb -p %.0f -batch -ex 'thread apply all bt'\n"
-				   "    $ sudo py-spy dump --pid %.0f      (of Python)\n",
-				   report_number(p, "pid"), part_text(in), report_number(p, "pid"),
-				   report_number(p, "pid"));
+			buf_printf(out, " (pid %.0f) stood still: %s. Where, its threads say:\n",
+				   report_number(p, "pid"), part_text(in));
+			report_standing_commands(out, report_number(p, "pid"));
 			said++;
 		}
 		json_free(p);
 	}
+}
+
+void report_verdict_calls(struct buf *out, const struct report *r)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+	double calls = 0;
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json p = json_at(all, i);
+
+		calls += report_shows(r, p) ? report_number(p, "calls") : 0;
+		json_free(p);
+	}
+	if (calls == 0 && json_length(all)) {
+		buf_putc(out, '\n');
+		no_calls(out, r, all);
+	}
+	json_free(all);
 }
 
 void report_verdict_none(struct buf *out, const struct report *r)

@@ -10,6 +10,9 @@
 /* When nothing was found: what that means here. */
 void report_verdict_none(struct buf *out, const struct report *r);
 
+/* Behind causes: that, for all of them, nobody made a call. */
+void report_verdict_calls(struct buf *out, const struct report *r);
+
 /* Events, time, losses; behind an empty line. */
 void report_coverage(struct buf *out, const struct report *r);
 

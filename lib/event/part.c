@@ -40,3 +40,12 @@ const char *part_text(enum part part)
 {
 	return (unsigned)part < PART_COUNT ? part_names[part].text : "unknown";
 }
+
+enum part part_of(struct bytes name)
+{
+	unsigned i = 0;
+
+	while (i < PART_COUNT && !bytes_equal(name, bytes_of(part_names[i].name)))
+		i++;
+	return (enum part)i;
+}

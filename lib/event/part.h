@@ -35,5 +35,7 @@ enum part {
 /* "self", "preempted" …: the names in JSON. And for people: "on CPU, own code" … */
 const char *part_name(enum part part);
 const char *part_text(enum part part);
+/* PART_COUNT: none is called that. */
+enum part part_of(struct bytes name);
 
 #endif

@@ -334,15 +334,6 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 	return true;
 }
 
-/* It left its CPU, and never came to another. */
-static bool unended(const struct line_piece *p)
-{
-	uint64_t cpu;
-
-	return p->op->id == OP_SCHED_OFFCPU && event_get(p->ev, p->op, COL_CPU_OUT, &cpu) &&
-	       !event_get(p->ev, p->op, COL_CPU_IN, &cpu);
-}
-
 bool gaps_piece(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = thread_at(g, p->thread);
@@ -350,7 +341,7 @@ bool gaps_piece(struct gaps *g, const struct line_piece *p)
 
 	if (!th)
 		return false;
-	th->blocked = p->ev && unended(p);
+	th->blocked = p->ev && line_unended(p);
 	if (!p->ev || !(p->op->flags & OP_CALL)) {
 		if (gathers(g, th))
 			doings_add(&th->did, p, g->side.v[th->device - 1].idle_ns);

@@ -34,6 +34,15 @@ struct line_piece {
 	bool open;	     /* a call that had not returned when the recording ended */
 };
 
+/* It left its CPU, and never came to another. */
+static inline bool line_unended(const struct line_piece *p)
+{
+	uint64_t cpu;
+
+	return p->op->id == OP_SCHED_OFFCPU && event_get(p->ev, p->op, COL_CPU_OUT, &cpu) &&
+	       !event_get(p->ev, p->op, COL_CPU_IN, &cpu);
+}
+
 /* Who is told. All pieces come in the order in which they ended; borrowed until the function returns. */
 struct line_sink {
 	void (*call)(struct line_sink *s,

@@ -11,6 +11,7 @@
 #include "lib/base/io.h"
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
+#include "lib/probe/peek.h"
 
 #define GPUS_NS 10000000 /* between two looks whether the GPUs have been read by now */
 
@@ -171,16 +172,25 @@ static uint32_t on_socket(void *ctx, uint64_t inode)
 	return probe_sockets_owner(&r->sockets, &r->processes, inode, host_clock_mono());
 }
 
-static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
-{
-	return probe_pythons_gil(((struct probe_recorder *)ctx)->pythons, tgid, address);
-}
-
 static void on_ring(void *ctx, const void *p, size_t n)
 {
 	struct probe_recorder *r = ctx;
 
 	probe_wire_record(r->wire, p, n);
+}
+
+static void on_asleep(void *ctx, const struct wire_asleep *a)
+{
+	struct probe_recorder *r = ctx;
+	struct python_process python;
+
+	probe_peek(a, probe_session_python_of(r->session, a->tgid, &python) ? &python : NULL,
+		   on_ring, r);
+}
+
+static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
+{
+	return probe_pythons_gil(((struct probe_recorder *)ctx)->pythons, tgid, address);
 }
 
 static void say_name(struct probe_recorder *r, const struct wire_life *l)
@@ -276,6 +286,7 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .record = on_named,
 						       .nvtx = on_nvtx,
 						       .socket = on_socket,
+						       .asleep = on_asleep,
 						       .gil = on_gil,
 						       .process = on_process,
 						       .kernel = on_kernel,

@@ -272,6 +272,12 @@ bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct p
 	return true;
 }
 
+bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
+			     struct python_process *out)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.pythons), &tgid, out) == 0;
+}
+
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid)
 {
 	struct target t;

@@ -67,6 +67,9 @@ int probe_session_adopt(struct probe_session *s, struct err *e);
 /* CPython runs in that process: where. Replaces what was said before; true: that was something else, so that threads
  * the process has already are to be adopted. Forgotten at its exec and exit, and inherited by its children. */
 bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct python_process *p);
+/* What the kernel side knows of it. False: it has no Python that is known. */
+bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
+			     struct python_process *out);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 
 /* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for real errors. */

@@ -104,6 +104,11 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 		if (probe_wire_announce_code(wire, p, n))
 			return;
 		break;
+	case WIRE_ASLEEP:
+		if (n < sizeof(struct wire_asleep))
+			break;
+		probe_wire_asleep(wire, p);
+		return;
 	case WIRE_OCCUPANT:
 		if (n < sizeof(struct wire_thread))
 			break;

@@ -452,6 +452,12 @@ uint32_t probe_wire_current(struct probe_wire *wire, const struct probe_thread *
 	return wire->threads.v[t - wire->threads.v].ctx;
 }
 
+void probe_wire_asleep(struct probe_wire *wire, const struct wire_asleep *a)
+{
+	if (wire->owner.asleep)
+		wire->owner.asleep(wire->owner.ctx, a);
+}
+
 bool probe_wire_gil(const struct probe_wire *wire, uint32_t tgid, uint64_t address)
 {
 	return wire->owner.gil && wire->owner.gil(wire->owner.ctx, tgid, address);

@@ -72,6 +72,8 @@ struct probe_wire_owner {
 	/* A Python code object, or more of one. False: not understood. */
 	bool (*code)(void *ctx, const struct wire_code *r, size_t n);
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
+	/* A thread slept when it began to be followed: its stack may be told now, as records of the ring. */
+	void (*asleep)(void *ctx, const struct wire_asleep *a);
 	/* A FILE or SOCKET record, borrowed. */
 	void (*record)(void *ctx, struct record *r);
 	/* What a thread said by NVTX; n bytes. False: not understood. */
@@ -129,6 +131,7 @@ bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t probe_wire_process(const struct probe_wire *wire,
 			    uint32_t tgid); /* ctx of a thread of it, 0 */
+void probe_wire_asleep(struct probe_wire *wire, const struct wire_asleep *a);
 bool probe_wire_gil(const struct probe_wire *wire, uint32_t tgid, uint64_t address);
 bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t n);
 void probe_wire_unowned(struct probe_wire *wire, uint64_t segments); /* one more */

@@ -10,11 +10,15 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, "tests")
+import pythons
 import recording as rec
+import schema
 from recording import tap
 
 rec.need_bpf()
 MS = 1000000
+SCHEMA = json.load(open("formats/explain.schema.json"))
 
 # A hundred steps, and then it waits for what never comes; it says so just before.
 HANG = r"""
@@ -50,9 +54,15 @@ def waits(ige, pid):
     return [e for e in events if e["op"] == "offcpu" and e["pid"] == pid and "cpu_in" not in e["x"]]
 
 
-KINDS = {"lock": (1, "waiting for work (condition, semaphore)", "waiting for another thread in checkpoint"),
-         "socket": (10, "blocked on a socket", "waiting for a socket in fetch")}
-for what, (kind, state, cause) in KINDS.items():
+def line_of(text):
+    return 1 + next(i for i, line in enumerate(HANG.splitlines()) if text in line)
+
+
+KINDS = {"lock": (1, "waiting for another thread (condition, semaphore)", "waiting for another thread in checkpoint",
+                  "checkpoint", line_of("    lock.acquire()")),
+         "socket": (10, "blocked on a socket", "waiting for a socket in fetch", "fetch", line_of("b.recv"))}
+LAST = line_of("sys.argv[1]]()")
+for what, (kind, state, cause, function, line) in KINDS.items():
     # It hangs already, and is attached to.
     hung = subprocess.Popen([sys.executable, script, what], stdout=subprocess.PIPE, text=True, env=rec.environment())
     hung.stdout.readline()
@@ -64,8 +74,15 @@ for what, (kind, state, cause) in KINDS.items():
     tap.ok(p.returncode == 0 and len(asleep) == 1, f"{what}: attached to, one wait without an end", (p.stderr, asleep))
     tap.ok(asleep and asleep[0]["x"].get("object_kind") == kind, f"{what}: what it waits for", asleep)
     tap.ok(asleep and asleep[0]["dur"] > 1200 * MS, f"{what}: nearly as long as the recording", asleep)
+    tap.same(asleep and [(name, at) for name, _, at in pythons.python_of(asleep[0])], [(function, line), ("<module>", LAST)], f"{what}: with the stack it had before")
     said = explain(ige)
-    tap.ok("No call was made" in said and f"(pid {hung.pid}) stood still: {state}" in said, f"{what}: the report says so", said)
+    tap.ok("No call was made" in said and f"(pid {hung.pid}) stood still" in said and state in said and
+           f"{function} (hang.py:{line})" in said, f"{what}: the report says so, and where", said)
+    p = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), "--json", ige], capture_output=True, text=True, timeout=300)
+    standing = json.loads(p.stdout)["standing"]
+    tap.same([(x["pid"], x["threads"], x["frames"]) for x in standing],
+             [(hung.pid, 1, [f"{function} (hang.py:{line})", f"<module> (hang.py:{LAST})"])], f"{what}: as JSON, too")
+    tap.none(schema.complaints(json.loads(p.stdout), SCHEMA), f"{what}: and as its schema says")
     hung.kill()
     hung.wait()
     hung.stdout.close()

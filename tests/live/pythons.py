@@ -114,6 +114,63 @@ def asleep(python):
            (len(naps), [(e["pid"], e["dur"], e.get("stack")) for e in events if e["op"] == "offcpu"][:30], p.stderr))
 
 
+HUNG = """import ctypes, sys, threading
+lib = ctypes.CDLL('libcudart.so.13')
+p = ctypes.c_void_p()
+lib.cudaMalloc(ctypes.byref(p), 64)
+never = threading.Lock()
+never.acquire()
+def inner(items):
+    for _ in items:
+        never.acquire()
+def outer():
+    inner(x for x in [1])
+def worker():
+    sys.stdin.read(1)
+threading.Thread(target=worker, daemon=True).start()
+print('hangs', flush=True)
+outer()
+"""
+
+
+def innermost(pid):
+    """What a program that only starts others has started."""
+    while True:
+        children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+        if not children:
+            return pid
+        pid = int(children[0])
+
+
+def sleeps(pid):
+    return all(open(f"/proc/{pid}/task/{tid}/stat").read().rsplit(")", 1)[1].split()[0] == "S" for tid in os.listdir(f"/proc/{pid}/task"))
+
+
+def attached(python):
+    """Attached to while all its threads sleep: where each of them stands."""
+    script, ige = rec.path("hung.py"), rec.path("python.ige")
+    inside = "/hung.py" if python.root else script
+    for path in {script, python.root + inside}:
+        with open(path, "w") as f:
+            f.write(HUNG)
+    p = subprocess.Popen([*python.argv, inside], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                         env=rec.environment(**python.settings))
+    p.stdout.readline()
+    hung = innermost(p.pid)
+    while len(os.listdir(f"/proc/{hung}/task")) < 2 or not sleeps(hung):
+        pass
+    r = rec.run("-o", ige, "-p", hung, "--duration", "300ms")
+    p.kill()
+    os.kill(hung, 9)
+    p.communicate()
+    stacks = {e["tid"] == hung: [(name, line) for name, _, line in python_of(e)] for e in rec.dump(ige)[0] if e["op"] == "offcpu"}
+    stacks = stacks.get(True), stacks.get(False, [])[:1]  # of the other one, the rest is Python's own
+    want = [("inner", 9), ("outer", 11), ("<module>", 16)], [("worker", 13)]
+    tap.same(stacks, want, f"{python.name}: attached to while it hangs, by line")
+    if stacks != want:
+        print("# " + r.stderr.replace("\n", "\n# "))
+
+
 def known(python):
     """A CPython whose frames are to be told."""
     name = python.name
@@ -146,6 +203,7 @@ def known(python):
         inner = [calls[s["pid"], s["n"]]["stack"] for s in said if s["part"] == "interpreter"]
         tap.ok(inner and all("several interpreters" in stack[-1][0] for stack in inner), what + ", so it is said", inner)
     asleep(python)
+    attached(python)
     for options in (["--walker", "helper"], ["--link", "multi"], []):
         kinds_of(python, "nested,through_c,threads,forked", options)
 

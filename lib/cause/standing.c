@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A place is a process, a part (in the field for an op), and a stack. */
+#include "lib/cause/standing.h"
+
+#include <stdlib.h>
+
+#include "lib/base/nomem.h"
+#include "lib/cause/inside.h"
+#include "lib/cause/names.h"
+
+#define TOLD   64 /* places */
+#define FRAMES 12 /* of each stack; */
+#define INSIDE 4  /* of them inside of the program's own code */
+
+bool standing_add(struct where *standing, const struct line_piece *p)
+{
+	enum part most = PART_UNKNOWN;
+
+	if (!line_unended(p))
+		return true;
+	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
+		enum part part = (enum part)__builtin_ctz(m);
+
+		if (most == PART_UNKNOWN || p->parts->ns[part] > p->parts->ns[most])
+			most = part;
+	}
+	return where_add(standing, p->process, (uint16_t)most, p->ev->stack, p->ev->dur_ns,
+			 p->ev->dur_ns);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct where_place *x = *(const struct where_place *const *)a,
+				 *y = *(const struct where_place *const *)b;
+
+	if (x->max_ns != y->max_ns)
+		return x->max_ns < y->max_ns ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+/* Frames worth reading: around Python code what lies between is the interpreter, but for the libraries of the device. */
+static bool readable(const struct cause *c, uint32_t frame, bool python)
+{
+	const struct world_frame *f = world_get_frame(c->w, frame);
+
+	if (!f || f->kind == FRAME_GAP)
+		return false;
+	if (python && f->kind == FRAME_NATIVE)
+		return world_get_symbol(c->w, frame) && name_of_device(c->w, frame);
+	return f->kind == FRAME_PYTHON || world_get_symbol(c->w, frame);
+}
+
+/* Innermost first, and in any case from the frame that the site is told by outward. */
+static void frames_json(struct cause *c, struct jsonw *j, uint32_t stack)
+{
+	unsigned n = 0, told = 0;
+	const uint32_t *frame = world_get_stack(c->w, stack, &n);
+	uint32_t site = name_site_frame(c->w, stack);
+	bool python = name_python(c->w, stack), met = false;
+	struct buf text = { 0 };
+
+	jsonw_key_array(j, "frames");
+	for (unsigned i = 0; i < n && told < FRAMES; i++) {
+		met |= frame[i] == site;
+		if (!readable(c, frame[i], python) || (!met && told == INSIDE))
+			continue;
+		name_frame(&text, c->w, frame[i]);
+		jsonw_bytes(j, buf_bytes(&text));
+		text.n = 0;
+		told++;
+	}
+	jsonw_array_end(j);
+	j->out->failed |= text.failed;
+	buf_free(&text);
+}
+
+void standing_json(struct cause *c, struct jsonw *j)
+{
+	size_t n = c->standing.v.n;
+	const struct where_place **all = n ? malloc(n * sizeof(*all)) : NULL;
+
+	if (n && !all) {
+		nomem_note();
+		j->out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		all[i] = &c->standing.v.v[i];
+	if (n)
+		qsort(all, n, sizeof(*all), longest_first);
+	jsonw_key_array(j, "standing");
+	for (size_t i = 0; i < n && i < TOLD; i++) {
+		const struct world_process *v = world_get_process(c->w, all[i]->subject);
+		const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
+
+		jsonw_object_begin(j);
+		jsonw_key_u64(j, "pid", v ? v->tgid : 0);
+		jsonw_key(j, "node");
+		jsonw_bytes(j, node ? world_text(c->w, node->name) : bytes_of(""));
+		jsonw_key(j, "comm");
+		jsonw_bytes(j, name_process(c->w, &c->tally, all[i]->subject));
+		jsonw_key_str(j, "part", part_name((enum part)all[i]->op));
+		jsonw_key_u64(j, "threads", all[i]->count);
+		jsonw_key_u64(j, "longest_ns", all[i]->max_ns);
+		jsonw_key_u64(j, "sum_ns", all[i]->sum_ns);
+		frames_json(c, j, all[i]->stack);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	jsonw_key_u64(j, "standing_total", n);
+	free(all);
+}

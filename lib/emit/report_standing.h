@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that waited, and waited still when recording ended, with their stacks. */
+#ifndef INGERO_EMIT_REPORT_STANDING_H
+#define INGERO_EMIT_REPORT_STANDING_H
+
+#include "lib/base/buf.h"
+#include "lib/base/json.h"
+#include "lib/emit/report.h"
+
+/* Those of one process (an element of the analysis record's "processes"), if that is what it did nearly all of the time.
+ * False: it is not, and nothing was said. */
+bool report_standing(struct buf *out, const struct report *r, struct json process);
+
+/* What else shows where a process's threads are. */
+void report_standing_commands(struct buf *out, double pid);
+
+#endif
