@@ -16,6 +16,7 @@
 #include "lib/cli/signals.h"
 #include "lib/host/node.h"
 #include "lib/serve/api.h"
+#include "lib/serve/confine.h"
 #include "lib/serve/listen.h"
 
 static struct values {
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
 	rc = rc ? rc : cli_token(&token, values.token_file, &e);
 	rc = rc ? rc : serve_source_open(&source, &opt, &e);
 	if (!rc) {
+		serve_confine(&(struct serve_confine){ .kept = kept });
 		serve_source_warm(source, warn);
 		rc = serve(source, token, &e);
 	}

@@ -17,6 +17,7 @@
 #include "lib/cli/serving.h"
 #include "lib/cli/signals.h"
 #include "lib/serve/asking.h"
+#include "lib/serve/confine.h"
 #include "lib/serve/listen.h"
 #include "lib/serve/mcp_http.h"
 #include "lib/serve/mcp_stdio.h"
@@ -143,6 +144,7 @@ static int check_options(struct err *e)
 struct served {
 	struct serve_source *source;
 	struct serve_tools *tools;
+	struct serve_checker *checker;
 	struct serve_fleet_options fleet;
 	char *nodes_token, *kept;
 };
@@ -169,7 +171,10 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 					     .folder = getenv("TMPDIR"),
 					     .kept = s->kept = cli_kept_folder() };
 	struct serve_tools_options to = { .version = cli_version() };
-	int rc = operands->n ? serve_source_open(&s->source, &from, e) : 0;
+	int rc = values.http ? serve_checker_new(&s->checker, e) : 0;
+
+	if (!rc && operands->n)
+		rc = serve_source_open(&s->source, &from, e);
 
 	if (!rc && values.fleet.nodes.n) {
 		rc = name_nodes(s, e);
@@ -181,6 +186,7 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 		cli_warn("no recording yet: tools that need one will say so (ingero-record makes "
 			 "them)");
 	to.source = s->source;
+	to.checker = s->checker;
 	s->tools = serve_tools_new(&to);
 	return s->tools ? 0 : err_nomem(e);
 }
@@ -200,6 +206,12 @@ int main(int argc, char **argv)
 	rc = check_options(&e);
 	rc = rc ? rc : cli_signals_catch(&e);
 	rc = rc ? rc : open_all(&s, &operands, &e);
+	/* Over standard input it is the client's own program, which that has started. */
+	if (!rc && values.http)
+		serve_confine(&(struct serve_confine){ .kept = s.kept,
+						       .folder = getenv("TMPDIR"),
+						       .filters = true,
+						       .nodes = values.fleet.nodes.n });
 	if (!rc && s.source)
 		serve_source_warm(s.source, warn);
 	if (!rc)
@@ -208,6 +220,7 @@ int main(int argc, char **argv)
 	status = rc ? cli_fail(&e) : CLI_EXIT_DONE;
 	serve_tools_free(s.tools);
 	serve_source_free(s.source);
+	serve_checker_free(s.checker);
 	free(s.nodes_token);
 	free(s.kept);
 	cli_list_free(&values.allow_hosts);

@@ -37,7 +37,7 @@ static bool program_state(struct buf *out)
 }
 
 /* And the one it is in, of a person who never had a ~/.cache. */
-static void make_folder(const char *path)
+void kept_make(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	struct buf above = { 0 };
@@ -57,7 +57,7 @@ static int open_folder(const char *path, bool make)
 	int fd;
 
 	if (make)
-		make_folder(path);
+		kept_make(path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & 022)) {
 		close(fd);

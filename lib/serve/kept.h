@@ -10,6 +10,8 @@
 
 #include "lib/ask/chains.h"
 
+/* Makes the folder, where it is not there and can be made. */
+void kept_make(const char *folder);
 /* folder: made when it is not there; one that is another user's, or open to others, is left alone. state: of the files.
  * False: nothing of it is kept. out->list is the caller's: chain_list_free. */
 bool kept_read(const char *folder, const char *state, struct ask_chains *out);

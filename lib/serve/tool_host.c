@@ -60,12 +60,31 @@ static int read_check(int fd, const struct serve_asker *asker, struct buf *out, 
 	}
 }
 
-static int run_check(const struct serve_asker *asker, struct buf *text, struct err *e)
+/* By the process that is there for it. */
+static int have_checked(const struct serve_checker *checker, const struct serve_asker *asker,
+			struct buf *text, struct err *e)
+{
+	int fds[2], rc = cli_sibling_pipe(fds, e);
+
+	if (rc)
+		return rc;
+	rc = serve_checker_run(checker, fds[1], CHECK_SECONDS, e);
+	close(fds[1]);
+	rc = rc ? rc : read_check(fds[0], asker, text, e);
+	close(fds[0]);
+	return rc;
+}
+
+static int run_check(const struct serve_checker *checker, const struct serve_asker *asker,
+		     struct buf *text, struct err *e)
 {
 	char *argv[] = { "ingero-check", "--look-only", "--json", NULL };
-	int fds[2], rc = cli_sibling_pipe(fds, e), nothing[2];
+	int fds[2], rc, nothing[2];
 	pid_t pid;
 
+	if (checker)
+		return have_checked(checker, asker, text, e);
+	rc = cli_sibling_pipe(fds, e);
 	if (rc)
 		return rc;
 	rc = cli_sibling_pipe(nothing, e);
@@ -97,7 +116,7 @@ static int call_check(void *ctx, const struct serve_asker *asker, struct json ar
 	struct tool_call c;
 	int rc = tool_begin(&c, ctx, asker, args, out, false, e);
 
-	rc = rc ? rc : run_check(asker, &text, e);
+	rc = rc ? rc : run_check(c.tools->opt.checker, asker, &text, e);
 	if (!rc && json_parse(buf_bytes(&text), &o, e))
 		rc = err_set(e, ERR_CANNOT, "ingero-check is not there, or did not answer: %.200s",
 			     buf_text(&text));

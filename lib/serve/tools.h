@@ -6,6 +6,7 @@
 #ifndef INGERO_SERVE_TOOLS_H
 #define INGERO_SERVE_TOOLS_H
 
+#include "lib/serve/checker.h"
 #include "lib/serve/fleet.h"
 #include "lib/serve/offer.h"
 #include "lib/serve/source.h"
@@ -18,6 +19,8 @@ struct serve_tools_options {
 	const char *version; /* of the server; borrowed, as all here */
 	const struct serve_fleet_options
 		*fleet; /* nodes that query_fleet asks; NULL: none. Its stop is not looked at */
+	const struct serve_checker
+		*checker; /* who starts ingero-check for get_check; NULL: this process */
 	const char *
 		test_report; /* file that get_test_report shows, NULL: the one of the build this program is of */
 };

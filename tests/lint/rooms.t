@@ -35,8 +35,9 @@ ROOMS = {
     "ask": ["input", "cause"],
     "emit": ["world", "stat"],
     "net": ["base"],
-    # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring
-    "serve": ["ask", "emit", "archive", "net", "cli", "sim"],
+    # cli: another program of the house is asked; sim: a generated recording is one that nobody had to bring; host: rights are
+    # given away before anybody asks
+    "serve": ["ask", "emit", "archive", "net", "cli", "sim", "host"],
 }
 
 # header (or its folder) -> the one file or room that includes it

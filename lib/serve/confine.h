@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a server of ours still may, once it has what it needs to begin: read, and write what it keeps and archives that it makes.
+ */
+#ifndef INGERO_SERVE_CONFINE_H
+#define INGERO_SERVE_CONFINE_H
+
+#include <stdbool.h>
+
+struct serve_confine {
+	const char *kept;   /* of serve_source_options; made when it is not there; NULL: none */
+	const char *folder; /* for archives; NULL or "": /var/tmp */
+	bool filters;	    /* jq is asked for, in children */
+	bool nodes;	    /* others are asked */
+};
+
+/* Of the calling thread and those it makes: before there are others. Where the kernel cannot all of that it is said, with -v. */
+void serve_confine(const struct serve_confine *c);
+
+#endif
