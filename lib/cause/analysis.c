@@ -13,7 +13,6 @@
 #include "lib/cause/standing.h"
 #include "lib/cause/stepping.h"
 
-#define CLASSES_TOLD 64
 #define PROCESSES_TOLD \
 	1024 /* those with the most time: a record of all that came and went in days would be no record */
 
@@ -32,13 +31,13 @@ static void classes_json(struct cause *c, struct jsonw *j)
 {
 	struct buf text = { 0 };
 	unsigned told = 0;
+	struct hist all;
 
 	jsonw_key_array(j, "classes");
-	for (size_t i = 0; i < c->classes.v.n && told < CLASSES_TOLD; i++) {
+	for (size_t i = 0; i < c->classes.told_end && told < CLASSES_FIRST; i++) {
 		const struct cause_class *cl = &c->classes.v.v[i];
 		const struct world_process *v = world_get_process(c->w, cl->key.process);
 		const struct op_def *op = world_op(c->w, cl->key.op);
-		struct hist all;
 		uint64_t expected;
 		bool borrowed;
 
@@ -69,7 +68,11 @@ static void classes_json(struct cause *c, struct jsonw *j)
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
-	jsonw_key_u64(j, "classes_total", c->classes.v.n);
+	jsonw_key_u64(j, "classes_total", c->classes.made);
+	if (c->classes.others) {
+		class_whole(&c->classes.v.v[c->classes.others - 1], &all);
+		jsonw_key_u64(j, "calls_not_classed", all.n);
+	}
 	buf_free(&text);
 }
 
@@ -78,20 +81,9 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 	const struct world_process *v = world_get_process(c->w, p->process);
 	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
 	struct bytes cmdline = name_cmdline(c->w, &c->tally, p->process);
-	uint64_t all[PART_COUNT] = { 0 }, calling[PART_COUNT] = { 0 }, all_ns = 0, calling_ns = 0,
-		 ncalling = 0;
+	struct tally_gone sum;
 
-	for (size_t i = 0; i < p->threads.n; i++) {
-		const struct tally_thread *th = &c->tally.threads.v[p->threads.v[i]];
-
-		all_ns += th->ns;
-		calling_ns += th->calls ? th->ns : 0;
-		ncalling += th->calls > 0;
-		for (unsigned k = 0; k < PART_COUNT; k++) {
-			all[k] += th->ns_by[k];
-			calling[k] += th->calls ? th->ns_by[k] : 0;
-		}
-	}
+	tally_threads_sum(&c->tally, p, &sum);
 	jsonw_object_begin(j);
 	jsonw_key_u64(j, "pid", v ? v->tgid : 0);
 	jsonw_key(j, "node");
@@ -107,12 +99,12 @@ static void process_json(struct cause *c, const struct tally_process *p, struct 
 	jsonw_key_u64(j, "wall_ns",
 		      p->last_ns > p->first_ns ? (uint64_t)(p->last_ns - p->first_ns) : 0);
 	jsonw_key_u64(j, "host_ns", p->host_ns);
-	jsonw_key_u64(j, "threads", p->threads.n);
-	jsonw_key_u64(j, "thread_ns", all_ns);
-	parts_json(j, "parts", all);
-	jsonw_key_u64(j, "calling_threads", ncalling);
-	jsonw_key_u64(j, "calling_thread_ns", calling_ns);
-	parts_json(j, "calling_parts", calling);
+	jsonw_key_u64(j, "threads", sum.threads);
+	jsonw_key_u64(j, "thread_ns", sum.ns);
+	parts_json(j, "parts", sum.ns_by);
+	jsonw_key_u64(j, "calling_threads", sum.calling_threads);
+	jsonw_key_u64(j, "calling_thread_ns", sum.calling_ns);
+	parts_json(j, "calling_parts", sum.calling_ns_by);
 	jsonw_object_end(j);
 }
 
@@ -121,15 +113,6 @@ static int most_first(const void *a, const void *b)
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-static uint64_t thread_ns(const struct cause *c, const struct tally_process *p)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < p->threads.n; i++)
-		ns += c->tally.threads.v[p->threads.v[i]].ns;
-	return ns;
 }
 
 /* In order of appearance, as many as are told. */
@@ -144,7 +127,7 @@ static void processes_json(struct cause *c, struct jsonw *j)
 		return;
 	}
 	for (size_t i = 0; ns && i < n; i++)
-		ns[i] = thread_ns(c, &c->tally.processes.v[c->tally.order.v[i]]);
+		ns[i] = tally_threads_ns(&c->tally, &c->tally.processes.v[c->tally.order.v[i]]);
 	if (ns) {
 		qsort(ns, n, sizeof(*ns), most_first);
 		least = ns[PROCESSES_TOLD - 1];
@@ -155,7 +138,7 @@ static void processes_json(struct cause *c, struct jsonw *j)
 	jsonw_key_array(j, "processes");
 	for (size_t i = 0; i < n; i++) {
 		const struct tally_process *p = &c->tally.processes.v[c->tally.order.v[i]];
-		uint64_t x = n > PROCESSES_TOLD ? thread_ns(c, p) : UINT64_MAX;
+		uint64_t x = n > PROCESSES_TOLD ? tally_threads_ns(&c->tally, p) : UINT64_MAX;
 
 		if (x < least || (x == least && !alike))
 			continue;

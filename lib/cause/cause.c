@@ -143,6 +143,7 @@ void cause_free(struct cause *c)
 	classes_free(&c->classes);
 	launched_names_free(&c->kernels);
 	tally_free(&c->tally);
+	vec_free(&c->leaving.v);
 	cause_lossy_free(&c->lossy);
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
@@ -252,12 +253,15 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 			c->has_pane = true;
 			if (pane > c->pane) {
 				rc = cause_settle(c, c->pane, e);
+				if (rc == 0)
+					rc = cause_ended_settle(c, e);
 				if (rc < 0)
 					return rc;
 				c->pane = pane;
 			}
 			c->previous_end_ns = ev->end_ns;
-			if (!watches_event(c, ev))
+			if (!watches_event(c, ev) ||
+			    (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev)))
 				return err_nomem(e);
 			if (ev->end_ns > c->end_ns)
 				c->end_ns = ev->end_ns;

@@ -125,10 +125,8 @@ static void where_text(const struct cause *c, const struct tally_group *g, struc
 static double others_rate(const struct cause *c, const struct tally_group *g)
 {
 	const struct tally_process *p = &c->tally.processes.v[g->process];
-	uint64_t all = 0;
+	uint64_t all = tally_threads_ns(&c->tally, p);
 
-	for (size_t i = 0; i < p->threads.n; i++)
-		all += c->tally.threads.v[p->threads.v[i]].ns;
 	return all && p->host_ns > g->ns ? (double)(p->host_ns - g->ns) / (double)all : 0;
 }
 

@@ -19,35 +19,75 @@ void classes_free(struct classes *c)
 	}
 	vec_free(&c->v);
 	vec_free(&c->sites);
+	vec_free(&c->unused);
+	vec_free(&c->unused_sites);
+	map_free(&c->of_process);
+	map_free(&c->sites_of);
 	vec_free(&c->columns);
 	map_free(&c->by_key);
 	map_free(&c->by_site);
 }
 
+/* Nobody's: no process has this number. */
+#define NOBODY UINT32_MAX
+
+static uint64_t class_hash(const struct class_key *key)
+{
+	return hash_bytes(key, sizeof(*key), 0);
+}
+
+/* The newest of its process. */
+static uint32_t newest_of(const struct map *m, uint32_t process)
+{
+	uint64_t at;
+
+	return map_get(m, process, &at) ? (uint32_t)at : 0;
+}
+
+static bool class_new(struct classes *c, const struct class_key *key, uint32_t *id)
+{
+	struct cause_class fresh = { .key = *key, .next = newest_of(&c->of_process, key->process) };
+
+	fresh.plain = calloc(1, sizeof(struct hist));
+	if (!fresh.plain || !vec_reserve(&c->v, 1))
+		goto failed;
+	*id = c->unused.n ? c->unused.v[c->unused.n - 1] : (uint32_t)c->v.n;
+	if (!map_put(&c->by_key, class_hash(key), *id) ||
+	    !map_put(&c->of_process, key->process, (uint64_t)*id + 1))
+		goto failed;
+	if (c->unused.n)
+		c->unused.n--;
+	else
+		c->v.n++;
+	c->v.v[*id] = fresh;
+	c->made++;
+	if (c->told < CLASSES_FIRST && key->op) {
+		c->told++;
+		c->told_end = (uint32_t)c->v.n;
+	}
+	return true;
+failed:
+	free(fresh.plain);
+	return false;
+}
+
 static bool class_find(struct classes *c, const struct class_key *key, uint32_t *id)
 {
-	uint64_t hash = hash_bytes(key, sizeof(*key), 0), at;
-	struct cause_class fresh = { .key = *key };
+	static const struct class_key others = { .process = NOBODY };
+	uint64_t at;
 
-	if (map_get(&c->by_key, hash, &at)) {
+	if (map_get(&c->by_key, class_hash(key), &at)) {
 		*id = (uint32_t)at;
 		return true;
 	}
-	if (c->v.n >= CLASSES_MAX) {
-		*id = (uint32_t)c->v.n - 1;
-		return true;
+	if (c->v.n - c->unused.n < CLASSES_MAX - 1)
+		return class_new(c, key, id);
+	if (!c->others) {
+		if (!class_new(c, &others, id))
+			return false;
+		c->others = *id + 1;
 	}
-	fresh.plain = calloc(1, sizeof(struct hist));
-	if (!fresh.plain || !vec_push(&c->v, fresh)) {
-		free(fresh.plain);
-		return false;
-	}
-	if (!map_put(&c->by_key, hash, c->v.n - 1)) {
-		free(fresh.plain);
-		c->v.n--;
-		return false;
-	}
-	*id = (uint32_t)c->v.n - 1;
+	*id = c->others - 1;
 	return true;
 }
 
@@ -57,31 +97,52 @@ static inline bool site_is(const struct cause_site *s, uint32_t process, uint16_
 	return s->stack == stack && s->process == process && s->op == op;
 }
 
+static uint64_t site_hash(uint32_t process, uint16_t op, uint32_t stack)
+{
+	return hash_u64(((uint64_t)process << 32 | stack) ^ hash_u64(op));
+}
+
+static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t stack, uint32_t *id)
+{
+	struct cause_site fresh = { .process = process,
+				    .op = op,
+				    .stack = stack,
+				    .next = newest_of(&c->sites_of, process),
+				    .last_class = UINT32_MAX };
+
+	*id = c->unused_sites.n ? c->unused_sites.v[c->unused_sites.n - 1] : (uint32_t)c->sites.n;
+	if (!vec_reserve(&c->sites, 1) ||
+	    !map_put(&c->by_site, site_hash(process, op, stack), *id) ||
+	    !map_put(&c->sites_of, process, (uint64_t)*id + 1))
+		return false;
+	if (c->unused_sites.n)
+		c->unused_sites.n--;
+	else
+		c->sites.n++;
+	c->sites.v[*id] = fresh;
+	return true;
+}
+
 static bool site_look_up(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
 			 uint32_t *id, bool *first)
 {
-	uint64_t hash = hash_u64(((uint64_t)process << 32 | stack) ^ hash_u64(op)), at;
-	struct cause_site fresh = {
-		.process = process, .op = op, .stack = stack, .last_class = UINT32_MAX
-	};
+	uint64_t at;
 
-	if (map_get(&c->by_site, hash, &at)) {
+	if (map_get(&c->by_site, site_hash(process, op, stack), &at)) {
 		*id = (uint32_t)at;
-		*classes_newest(c, process, op, stack) = *id + 1;
+	} else if (c->sites.n - c->unused_sites.n < SITES_MAX - 1) {
+		if (!site_new(c, process, op, stack, id))
+			return false;
+		*first = true;
+	} else {
+		if (!c->other_sites) {
+			if (!site_new(c, NOBODY, 0, 0, id))
+				return false;
+			c->other_sites = *id + 1;
+		}
+		*id = c->other_sites - 1;
 		return true;
 	}
-	if (c->sites.n >= SITES_MAX) {
-		*id = (uint32_t)c->sites.n - 1;
-		return true;
-	}
-	if (!vec_push(&c->sites, fresh))
-		return false;
-	if (!map_put(&c->by_site, hash, c->sites.n - 1)) {
-		c->sites.n--;
-		return false;
-	}
-	*first = true;
-	*id = (uint32_t)c->sites.n - 1;
 	*classes_newest(c, process, op, stack) = *id + 1;
 	return true;
 }
@@ -137,8 +198,7 @@ bool classes_site(struct classes *c, uint32_t process, const struct event *ev, s
 {
 	if (!site_find(c, process, ev->op, ev->stack, &of->site_id, &of->first))
 		return false;
-	of->shared = of->site_id == SITES_MAX - 1 &&
-		     !site_is(&c->sites.v[of->site_id], process, ev->op, ev->stack);
+	of->shared = classes_is_other_sites(c, of->site_id);
 	return true;
 }
 
@@ -207,6 +267,46 @@ bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct
 	       class_find(c, &key, &of->class_id);
 }
 
+uint32_t classes_sites_of(const struct classes *c, uint32_t process)
+{
+	return newest_of(&c->sites_of, process);
+}
+
+bool classes_forget(struct classes *c, uint32_t process)
+{
+	uint32_t at, next, kept = 0;
+
+	for (at = newest_of(&c->of_process, process); at; at = next) {
+		struct cause_class *cl = &c->v.v[at - 1];
+
+		next = cl->next;
+		if (at <= c->told_end) { /* it is told in the end */
+			cl->next = kept;
+			kept = at;
+			continue;
+		}
+		map_del(&c->by_key, class_hash(&cl->key));
+		free(cl->plain);
+		free(cl->whole);
+		free(cl->own);
+		*cl = (struct cause_class){ 0 };
+		if (!vec_push(&c->unused, at - 1))
+			return false;
+	}
+	for (at = newest_of(&c->sites_of, process); at; at = next) {
+		struct cause_site *s = &c->sites.v[at - 1];
+
+		next = s->next;
+		map_del(&c->by_site, site_hash(process, s->op, s->stack));
+		*s = (struct cause_site){ .last_class = UINT32_MAX };
+		if (!vec_push(&c->unused_sites, at - 1))
+			return false;
+	}
+	map_del(&c->of_process, process);
+	map_del(&c->sites_of, process);
+	return !kept || map_put(&c->of_process, process, kept);
+}
+
 static void gathered(const struct hist *plain, const struct hist *others, struct hist *all)
 {
 	*all = *plain;
@@ -226,17 +326,16 @@ void class_own(const struct cause_class *cl, struct hist *all)
 
 uint64_t class_expected(const struct classes *c, uint32_t class_id, bool *borrowed)
 {
-	const struct cause_class *cl = &c->v.v[class_id];
+	const struct cause_class *cl = &c->v.v[class_id], *o;
 	struct hist own, all = { 0 };
 
 	*borrowed = false;
 	class_own(cl, &own);
 	if (own.n >= CLASS_BORROWS_BELOW)
 		return hist_quantile(&own, 0.5);
-	for (size_t i = 0; i < c->v.n; i++) {
-		const struct cause_class *o = &c->v.v[i];
-
-		if (o->key.process != cl->key.process || o->key.op != cl->key.op)
+	for (uint32_t at = newest_of(&c->of_process, cl->key.process); at; at = o->next) {
+		o = &c->v.v[at - 1];
+		if (o->key.op != cl->key.op)
 			continue;
 		hist_merge(&all, o->plain);
 		if (o->own)

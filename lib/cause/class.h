@@ -3,7 +3,8 @@
  * Which calls are comparable, and where they are called from. A class is what a call's duration is
  * expected from: process, op, size, direction, stream kind, first use of its site or not. A site is a
  * process, op and stack. Only outermost calls are classed: the driver call inside a runtime call
- * is the same call. Bounded by CLASSES_MAX and SITES_MAX; what does not fit shares the last one.
+ * is the same call. Bounded by CLASSES_MAX and SITES_MAX; what does not fit is together in one of its own, which is
+ * nobody's. Those of a process that is given up (cause/ended.h) make room, but for the first CLASSES_FIRST.
  */
 #ifndef INGERO_CAUSE_CLASS_H
 #define INGERO_CAUSE_CLASS_H
@@ -19,6 +20,7 @@
 #include "lib/event/event.h"
 
 #define CLASSES_MAX	    4096
+#define CLASSES_FIRST	    64 /* of calls, in the order in which they were met */
 #define SITES_MAX	    65536
 #define CLASS_BORROWS_BELOW 30
 #define CLASS_NEWEST	    65536
@@ -42,6 +44,7 @@ struct class_key {
 
 struct cause_class {
 	struct class_key key;
+	uint32_t next;	  /* of its process: position + 1 */
 	uint64_t host_ns; /* taken by the host, in full */
 	uint64_t unknown_ns;
 	struct launched launched; /* what its host_ns was lost with */
@@ -52,6 +55,7 @@ struct cause_class {
 
 struct cause_site {
 	uint32_t process, stack;
+	uint32_t next; /* of its process: position + 1 */
 	uint16_t op;
 	/* Class of its last call, and what of its key does not follow from the site: most sites have one. */
 	uint8_t last_size, last_direction, last_stream, last_first;
@@ -68,6 +72,12 @@ struct classes {
 	VEC(struct cause_class) v;
 	VEC(struct cause_site) sites;
 	struct map by_key, by_site;
+	struct map of_process, sites_of; /* world process -> its newest class, site: position + 1 */
+	VEC(uint32_t) unused, unused_sites;
+	uint64_t made;		 /* classes, ever */
+	uint32_t told, told_end; /* of these as many of calls were met, up to this position */
+	/* What did not fit: position + 1, 0 as long as everything does. */
+	uint32_t others, other_sites;
 	uint32_t newest[CLASS_NEWEST]; /* site of the last call of such a place + 1 */
 	/* where ops keep what classes look at; filled on first use */
 	VEC(struct class_columns) columns;
@@ -98,6 +108,22 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 
 /* Time outside calls of a process: a class without durations. */
 bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct class_of *of);
+
+/* The newest of the process's sites, which the others follow (next): position + 1, 0 none. */
+uint32_t classes_sites_of(const struct classes *c, uint32_t process);
+
+/* Give up those of a process. False: out of memory. */
+bool classes_forget(struct classes *c, uint32_t process);
+
+/* Whether it holds the calls of many, because there was no room for more classes or sites. */
+static inline bool classes_is_others(const struct classes *c, uint32_t class_id)
+{
+	return c->others && class_id == c->others - 1;
+}
+static inline bool classes_is_other_sites(const struct classes *c, uint32_t site_id)
+{
+	return c->other_sites && site_id == c->other_sites - 1;
+}
 
 /* Durations of all its calls, whole or without what the host took. */
 void class_whole(const struct cause_class *cl, struct hist *all);

@@ -263,6 +263,8 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 		rc = err_nomem(e);
 		goto out;
 	}
+	if (f->process < c->tally.processes.n)
+		c->tally.processes.v[f->process].told = true;
 	REC_SET(&r, CHAIN, time_ns, c->settled_ns);
 	REC_SET(&r, CHAIN, id, bytes_of(id));
 	REC_SET(&r, CHAIN, match, bytes_of(match));

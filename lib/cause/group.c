@@ -25,13 +25,18 @@ static unsigned top_hits(const struct cause *c, const struct tally_group *g, boo
 {
 	VEC(struct group_site) sites = { 0 };
 	struct map at = { 0 };
-	uint64_t pos;
+	uint64_t pos, others_ns = 0;
 
 	for (size_t i = 0; i < g->hits.n; i++) {
 		const struct tally_hit *h = &c->tally.hits.v[g->hits.v[i]];
 
 		uint32_t id = classes ? h->class_id : h->site_id;
 
+		if (classes ? classes_is_others(&c->classes, id)
+			    : classes_is_other_sites(&c->classes, id)) {
+			others_ns += h->ns;
+			continue;
+		}
 		if (!map_get(&at, id, &pos)) {
 			pos = sites.n;
 			if (!vec_push(&sites, (struct group_site){ .id = id }) ||
@@ -46,6 +51,9 @@ static unsigned top_hits(const struct cause *c, const struct tally_group *g, boo
 		qsort(sites.v, sites.n, sizeof(*sites.v), site_order);
 	if (n > sites.n)
 		n = (unsigned)sites.n;
+	/* Where there were too many to keep all, the largest that was kept may not be the largest. */
+	if (n && others_ns > sites.v[0].lost_ns)
+		n = 0;
 	for (unsigned i = 0; i < n; i++)
 		v[i] = sites.v[i];
 	vec_free(&sites);
@@ -81,18 +89,21 @@ void group_shares(const struct cause *c, const struct tally_group *g, double *ex
 		  double *unexplained)
 {
 	const struct tally_process *p = &c->tally.processes.v[g->process];
-	uint64_t unknown = 0, nobody = 0;
+	uint64_t unknown = p->gone ? p->gone->ns_by[PART_UNKNOWN] : 0, nobody = 0;
 	double all;
 
-	for (size_t i = 0; i < p->threads.n; i++)
-		unknown += c->tally.threads.v[p->threads.v[i]].ns_by[PART_UNKNOWN];
-	for (size_t i = 0; i < c->tally.rows.n; i++) {
-		const struct tally_row *r = &c->tally.rows.v[i];
+	for (size_t i = 0; i < p->threads.n; i++) {
+		const struct tally_thread *th = &c->tally.threads.v[p->threads.v[i]];
+		const struct tally_row *r;
 
-		if (r->culprit == 0 && c->tally.threads.v[r->thread].process == g->process &&
-		    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED |
-				      1u << PART_RUNQ | 1u << PART_LOCK)))
-			nobody += r->ns;
+		unknown += th->ns_by[PART_UNKNOWN];
+		for (uint32_t at = th->rows; at; at = r->next) {
+			r = &c->tally.rows.v[at - 1];
+			if (r->culprit == 0 &&
+			    (1u << r->part & (1u << PART_WAIT_UNKNOWN | 1u << PART_PREEMPTED |
+					      1u << PART_RUNQ | 1u << PART_LOCK)))
+				nobody += r->ns;
+		}
 	}
 	all = (double)(p->host_ns + unknown);
 	*explained = all > 0 ? (double)g->ns / all : 0;

@@ -10,6 +10,7 @@
 #include "lib/cause/cause.h"
 #include "lib/cause/cgroups.h"
 #include "lib/cause/class.h"
+#include "lib/cause/ended.h"
 #include "lib/cause/files.h"
 #include "lib/cause/lossy.h"
 #include "lib/cause/tally.h"
@@ -59,6 +60,7 @@ struct cause {
 	struct steps *steps;  /* lib/line/steps.h */
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
+	struct cause_leaving leaving;
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
 	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
@@ -80,6 +82,9 @@ struct cause {
 
 /* Look at all groups at the end of `pane`; pane INT64_MAX: over the whole recording, and tell what is new. */
 int cause_settle(struct cause *c, int64_t pane, struct err *e);
+
+/* What was told of this process's lost time, once more. */
+int cause_settle_last(struct cause *c, uint32_t process, struct err *e);
 
 /* Severity follows effect: 3 from a tenth of wall time, or of the time of steps, 2 from a fiftieth. */
 static inline uint32_t cause_severity(double share)

@@ -9,9 +9,8 @@
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
 
-#define SITES_TOLD     10
-#define POINTS_TOLD    64
-#define PROCESSES_TOLD 256
+#define SITES_TOLD  10
+#define POINTS_TOLD 64
 
 static const char *const kinds[LIVE_KINDS] = { "device", "managed", "pinned" };
 
@@ -101,7 +100,7 @@ static void process_json(const struct cause *c, const struct live_process *p, st
 void cause_memory_json(const struct cause *c, struct jsonw *j)
 {
 	jsonw_key_array(j, "memory");
-	for (size_t i = 0; i < c->live->processes.n && i < PROCESSES_TOLD; i++)
+	for (size_t i = 0; i < c->live->processes.n && i < LIVE_TOLD; i++)
 		process_json(c, c->live->processes.v[i], j);
 	jsonw_array_end(j);
 }

@@ -15,8 +15,9 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 
 	if (im)
 		name = world_text(w, im->comm);
-	if (!name.n && p && p->threads.n) {
-		const struct world_thread *th = world_get_thread(w, p->threads.v[0]);
+	if (!name.n && p && (p->gone || p->threads.n)) {
+		const struct world_thread *th =
+			world_get_thread(w, p->gone ? p->gone->thread : p->threads.v[0]);
 
 		if (th)
 			name = world_text(w, th->comm);

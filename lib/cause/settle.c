@@ -11,6 +11,7 @@
 #include "lib/cause/chain.h"
 #include "lib/cause/detect/kinds.h"
 #include "lib/cause/inside.h"
+#include "lib/cause/tally_keys.h"
 #include "lib/cause/without.h"
 
 /* Many small takers are only a finding of their own when together they take this much of wall time. */
@@ -48,8 +49,9 @@ static struct measure measure_of(struct cause *c, const struct tally_group *g, i
 	m.ns = tally_window(g->panes, pane, &m.count);
 	m.wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
 	for (unsigned f = 0; f <= FAMILY_COUNT; f++)
-		m.alike +=
-			is_alike(f, g->family) ? tally_window(p->taken_panes[f], pane, &count) : 0;
+		m.alike += p->taken_panes && is_alike(f, g->family)
+				   ? tally_window(p->taken_panes[f], pane, &count)
+				   : 0;
 	return m;
 }
 
@@ -72,6 +74,7 @@ static int tell(struct cause *c, struct tally_group *g, struct err *e)
 	g->severity = cause_severity(steps > g->worst_share ? steps : g->worst_share);
 	if (g->revision++ == 0)
 		c->chains++;
+	c->tally.processes.v[g->process].told = true;
 	g->told_ns = g->ns;
 	g->told_count = g->count;
 	return chain_tell(c, g, d, c->settled_ns, e);
@@ -82,7 +85,7 @@ static int settle_window(struct cause *c, struct tally_group *g, int64_t pane, s
 	struct measure m;
 	double share;
 
-	if (g->last_ns / TALLY_PANE_NS <= pane - TALLY_PANES)
+	if (!g->process || g->last_ns / TALLY_PANE_NS <= pane - TALLY_PANES)
 		return 0;
 	m = measure_of(c, g, pane);
 	if (!material(c, &m, c->opt.min_share))
@@ -132,10 +135,10 @@ static bool several(struct cause *c, uint32_t process, uint32_t *at)
 		all.count += g->count;
 		all.part_ns[PART_PREEMPTED] += g->part_ns[PART_PREEMPTED];
 		all.part_ns[PART_RUNQ] += g->part_ns[PART_RUNQ];
-		for (unsigned k = 0; k < TALLY_CPUS; k++)
-			all.cpu_us[k] = g->cpu_us[k] < UINT32_MAX - all.cpu_us[k]
-						? all.cpu_us[k] + g->cpu_us[k]
-						: UINT32_MAX;
+		for (unsigned k = 0; k < g->cpu_us.n; k++) {
+			if (!tally_wait_at(&all, k, g->cpu_us.v[k]))
+				goto failed;
+		}
 		for (size_t k = 0; k < g->rows.n; k++) {
 			if (!vec_push(&all.rows, g->rows.v[k]))
 				goto failed;
@@ -147,17 +150,22 @@ static bool several(struct cause *c, uint32_t process, uint32_t *at)
 		for (unsigned k = 0; k < TALLY_WORST; k++)
 			tally_worst_add(&all, &g->worst[k]);
 	}
-	if (all.count == 0 || !vec_push(&c->tally.groups, all))
+	/* One is enough, of all processes: it is told at once, or nothing to tell. */
+	if (all.count == 0)
 		goto nothing;
+	if (!vec_push(&c->tally.groups, all))
+		goto failed;
 	*at = (uint32_t)c->tally.groups.n - 1;
 	return true;
 nothing:
 	vec_free(&all.rows);
 	vec_free(&all.hits);
+	vec_free(&all.cpu_us);
 	return true;
 failed:
 	vec_free(&all.rows);
 	vec_free(&all.hits);
+	vec_free(&all.cpu_us);
 	return false;
 }
 
@@ -184,7 +192,7 @@ static int settle_end(struct cause *c, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < ngroups; i++) {
-		if (due_at_end(c, (uint32_t)i, c->opt.min_share) &&
+		if (t->groups.v[i].process && due_at_end(c, (uint32_t)i, c->opt.min_share) &&
 		    !vec_push(&due, (struct due){ (uint32_t)i, t->groups.v[i].ns }))
 			goto nomem;
 	}
@@ -197,10 +205,12 @@ static int settle_end(struct cause *c, struct err *e)
 
 		if (!several(c, t->order.v[i], &at))
 			goto nomem;
-		if (at != UINT32_MAX &&
-		    due_at_end(c, at,
+		if (at == UINT32_MAX)
+			continue;
+		if (due_at_end(c, at,
 			       c->opt.min_share > SEVERAL_SHARE ? c->opt.min_share : SEVERAL_SHARE))
 			rc = tell(c, &t->groups.v[at], e);
+		tally_group_free(&t->groups.v[--t->groups.n]);
 	}
 	vec_free(&due);
 	return rc;
@@ -209,20 +219,33 @@ nomem:
 	return err_nomem(e);
 }
 
+int cause_settle_last(struct cause *c, uint32_t process, struct err *e)
+{
+	const struct tally_process *p = &c->tally.processes.v[process];
+	int rc = 0;
+
+	for (size_t i = 0; i < p->groups.n && rc == 0; i++) {
+		struct tally_group *g = &c->tally.groups.v[p->groups.v[i]];
+
+		if (g->revision)
+			rc = tell(c, g, e);
+	}
+	return rc;
+}
+
 int cause_settle(struct cause *c, int64_t pane, struct err *e)
 {
+	int rc = 0;
+
 	c->ended = pane == INT64_MAX;
 	c->settled_ns = c->ended ? c->end_ns : (pane + 1) * TALLY_PANE_NS;
 	if (c->ended) {
-		int rc = settle_end(c, e);
-
+		rc = settle_end(c, e);
 		return rc < 0 ? rc : watches_settle(c, pane, e);
 	}
-	for (size_t i = 0; i < c->tally.groups.n; i++) {
-		int rc = settle_window(c, &c->tally.groups.v[i], pane, e);
-
-		if (rc < 0)
-			return rc;
-	}
+	for (size_t i = 0; i < c->tally.groups.n && rc == 0; i++)
+		rc = settle_window(c, &c->tally.groups.v[i], pane, e);
+	if (rc < 0)
+		return rc;
 	return watches_settle(c, pane, e);
 }

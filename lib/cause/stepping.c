@@ -8,7 +8,6 @@
 #include "lib/cause/names.h"
 #include "lib/line/steps.h"
 
-#define THREADS_TOLD 32
 /* A step is slow when it takes half as much again as the median does. */
 #define SLOW(median) ((median) + (median) / 2)
 
@@ -102,27 +101,19 @@ static void thread_json(const struct cause *c, const struct steps_thread *th,
 	jsonw_object_end(j);
 }
 
-/* By how much its longest step is beyond the median one. */
-static uint64_t excess(const struct step_phase *p)
-{
-	uint64_t median = sketch_quantile(&p->dur, 0.5);
-
-	return p->dur.max > median ? p->dur.max - median : 0;
-}
-
-/* The THREADS_TOLD largest of all threads; returns how many there are. */
-static unsigned largest(const struct cause *c, uint64_t top[THREADS_TOLD])
+/* The STEPPING_TOLD largest of all threads; returns how many there are. */
+static unsigned largest(const struct cause *c, uint64_t top[STEPPING_TOLD])
 {
 	unsigned n = 0;
 
 	for (size_t i = 0; i < steps_threads(c->steps); i++) {
 		const struct step_phase *p = steps_told(steps_thread(c->steps, i));
-		uint64_t x = p ? excess(p) : 0;
+		uint64_t x = p ? steps_excess(p) : 0;
 		unsigned at;
 
-		if (!p || (n == THREADS_TOLD && x <= top[n - 1]))
+		if (!p || (n == STEPPING_TOLD && x <= top[n - 1]))
 			continue;
-		n += n < THREADS_TOLD;
+		n += n < STEPPING_TOLD;
 		for (at = n - 1; at && top[at - 1] < x; at--)
 			top[at] = top[at - 1];
 		top[at] = x;
@@ -133,7 +124,7 @@ static unsigned largest(const struct cause *c, uint64_t top[THREADS_TOLD])
 /* In the order in which they were met; of too many those with the longest steps. */
 void cause_steps_json(const struct cause *c, struct jsonw *j)
 {
-	uint64_t top[THREADS_TOLD], least;
+	uint64_t top[STEPPING_TOLD], least;
 	unsigned n = largest(c, top), as_least = 0;
 
 	least = n ? top[n - 1] : 0;
@@ -143,7 +134,7 @@ void cause_steps_json(const struct cause *c, struct jsonw *j)
 	for (size_t i = 0; i < steps_threads(c->steps); i++) {
 		const struct steps_thread *th = steps_thread(c->steps, i);
 		const struct step_phase *p = steps_told(th);
-		uint64_t x = p ? excess(p) : 0;
+		uint64_t x = p ? steps_excess(p) : 0;
 
 		if (!p || x < least || (x == least && as_least == 0))
 			continue;

@@ -8,6 +8,8 @@
 #include "lib/base/jsonw.h"
 #include "lib/cause/inside.h"
 
+#define STEPPING_TOLD 32 /* threads */
+
 /* The "steps" member. */
 void cause_steps_json(const struct cause *c, struct jsonw *j);
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/cause/hist.h"
+#include "lib/cause/tally_keys.h"
 
 #define grow_to(vec, id)                                                                      \
 	((id) < (vec)->n ||                                                                   \
@@ -18,14 +19,20 @@
 
 void tally_free(struct tally *t)
 {
-	for (size_t i = 0; i < t->groups.n; i++) {
-		vec_free(&t->groups.v[i].rows);
-		vec_free(&t->groups.v[i].hits);
-	}
+	for (size_t i = 0; i < t->groups.n; i++)
+		tally_group_free(&t->groups.v[i]);
 	for (size_t i = 0; i < t->processes.n; i++) {
 		vec_free(&t->processes.v[i].groups);
 		vec_free(&t->processes.v[i].threads);
+		free(t->processes.v[i].taken_panes);
+		free(t->processes.v[i].gone);
 	}
+	for (size_t i = 0; i < t->threads.n; i++)
+		free(t->threads.v[i].ns_by);
+	vec_free(&t->unused_rows);
+	vec_free(&t->unused_hits);
+	vec_free(&t->unused_groups);
+	vec_free(&t->unused_cells);
 	vec_free(&t->rows);
 	vec_free(&t->hits);
 	vec_free(&t->cells);
@@ -71,14 +78,17 @@ struct tally_process *tally_process_new(struct tally *t, uint32_t process)
 struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_t thread)
 {
 	struct tally_process *p = tally_process(t, process);
-	struct tally_thread *th;
+	struct tally_thread fresh = { .process = process, .seen = true };
 
-	if (!p || !grow_to(&t->threads, thread) || !vec_push(&p->threads, thread))
+	if (!p || !grow_to(&t->threads, thread))
 		return NULL;
-	th = &t->threads.v[thread];
-	th->seen = true;
-	th->process = process;
-	return th;
+	fresh.ns_by = calloc(PART_COUNT, sizeof(*fresh.ns_by));
+	if (!fresh.ns_by || !vec_push(&p->threads, thread)) {
+		free(fresh.ns_by);
+		return NULL;
+	}
+	t->threads.v[thread] = fresh;
+	return &t->threads.v[thread];
 }
 
 bool tally_named(struct tally *t, uint32_t thread, struct bytes comm)
@@ -121,8 +131,7 @@ uint64_t tally_window(const struct tally_pane *panes, int64_t pane, uint64_t *co
 static bool group_find(struct tally *t, uint32_t process, enum cause_family family,
 		       uint32_t culprit, int64_t first_ns, uint32_t *at)
 {
-	uint64_t key = hash_u64(((uint64_t)process << 32 | culprit) ^ hash_u64((uint64_t)family)),
-		 pos;
+	uint64_t key = group_key(process, family, culprit), pos;
 	struct tally_group fresh = {
 		.process = process, .culprit = culprit, .family = family, .first_ns = first_ns
 	};
@@ -133,26 +142,29 @@ static bool group_find(struct tally *t, uint32_t process, enum cause_family fami
 		return true;
 	}
 	p = tally_process(t, process);
-	if (!p || !vec_push(&t->groups, fresh))
-		return false;
-	*at = (uint32_t)t->groups.n - 1;
-	return map_put(&t->group_by, key, *at) && vec_push(&p->groups, *at);
+	*at = p ? place_for(&t->groups, &t->unused_groups, fresh) : UINT32_MAX;
+	return *at != UINT32_MAX && map_put(&t->group_by, key, *at) && vec_push(&p->groups, *at);
 }
 
 static struct tally_row *row_find(struct tally *t, uint32_t thread, uint32_t part, uint32_t culprit)
 {
-	uint64_t key = hash_u64(((uint64_t)thread << 32 | culprit) ^ hash_u64(part)), pos;
+	uint64_t key = row_key(thread, part, culprit), pos;
 	struct tally_row fresh = {
 		.thread = thread, .part = part, .culprit = culprit, .group = UINT32_MAX
 	};
+	struct tally_thread *th;
 
 	if (map_get(&t->row_by, key, &pos))
 		return &t->rows.v[pos];
-	if (t->rows.n >= TALLY_ROWS_MAX && culprit)
+	if (t->rows.n - t->unused_rows.n >= TALLY_ROWS_MAX && culprit)
 		return row_find(t, thread, part, 0);
-	if (!vec_push(&t->rows, fresh) || !map_put(&t->row_by, key, t->rows.n - 1))
+	th = &t->threads.v[thread];
+	fresh.next = th->rows;
+	pos = place_for(&t->rows, &t->unused_rows, fresh);
+	if (pos == UINT32_MAX || !map_put(&t->row_by, key, pos))
 		return NULL;
-	return &t->rows.v[t->rows.n - 1];
+	th->rows = (uint32_t)pos + 1;
+	return &t->rows.v[pos];
 }
 
 void tally_worst_add(struct tally_group *g, const struct tally_worst *w)
@@ -167,11 +179,13 @@ void tally_worst_add(struct tally_group *g, const struct tally_worst *w)
 	g->worst[i] = *w;
 }
 
-static void wait_at(struct tally_group *g, unsigned cpu, uint64_t ns)
+bool tally_wait_at(struct tally_group *g, unsigned cpu, uint64_t us)
 {
-	uint64_t us = g->cpu_us[cpu] + (ns + 999) / 1000;
-
-	g->cpu_us[cpu] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	if (!grow_to(&g->cpu_us, cpu))
+		return false;
+	us += g->cpu_us.v[cpu];
+	g->cpu_us.v[cpu] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	return true;
 }
 
 /* Whether the thread waited for another of its process, which was kept by this one: that one's interval has ended before. */
@@ -216,8 +230,9 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 	g->part_ns[part] += ns;
 	tally_pane_add(g->panes, pane, ns, 1);
 	g->last_ns = p->end_ns;
-	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS)
-		wait_at(g, (unsigned)cpu, ns);
+	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS &&
+	    !tally_wait_at(g, (unsigned)cpu, (ns + 999) / 1000))
+		return false;
 	tally_worst_add(g,
 			&(struct tally_worst){ p->end_ns, (uint64_t)(p->end_ns - p->start_ns), ns,
 					       p->thread, p->ev ? p->ev->op : 0, (uint16_t)part });
@@ -240,7 +255,7 @@ static void named_now(struct tally *t, uint32_t thread, unsigned part, uint64_t 
 		row->ns -= ns < row->ns ? ns : row->ns;
 }
 
-static void taken(struct tally_process *proc, enum cause_family f, uint64_t ns, uint64_t not_lost,
+static bool taken(struct tally_process *proc, enum cause_family f, uint64_t ns, uint64_t not_lost,
 		  int64_t pane)
 {
 	/* More: with waits before this one, which were counted. */
@@ -250,7 +265,12 @@ static void taken(struct tally_process *proc, enum cause_family f, uint64_t ns, 
 	before = before < proc->taken_ns[f] ? before : proc->taken_ns[f];
 	proc->taken_ns[f] += ns - before;
 	proc->host_ns += ns - before;
+	if (!proc->taken_panes)
+		proc->taken_panes = calloc(FAMILY_COUNT + 1, sizeof(*proc->taken_panes));
+	if (!proc->taken_panes)
+		return false;
 	tally_pane_add(proc->taken_panes[f], pane, ns, 1);
+	return true;
 }
 
 bool tally_interval(struct tally *t, const struct line_piece *p)
@@ -290,8 +310,8 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 			return false;
 	}
 	for (unsigned f = 0; f <= FAMILY_COUNT; f++) {
-		if (host[f] || not_lost[f])
-			taken(proc, f, host[f], not_lost[f], pane);
+		if ((host[f] || not_lost[f]) && !taken(proc, f, host[f], not_lost[f], pane))
+			return false;
 	}
 	return true;
 }
@@ -302,15 +322,20 @@ enum { AS_IT_WAS, WITHOUT_ALL, WITHOUT_SURE };
 static bool cell_add(struct tally *t, uint32_t group, uint32_t class_id, unsigned which,
 		     uint64_t dur_ns)
 {
-	struct tally_cell fresh = { group, class_id, hist_cell(dur_ns), { 0 }, { 0 } }, *cell;
-	uint64_t key = hash_u64((uint64_t)group << 32 | class_id) ^ hash_u64(fresh.cell + 1), at;
+	struct tally_cell fresh = { .group = group,
+				    .class_id = class_id,
+				    .cell = hist_cell(dur_ns) },
+			  *cell;
+	uint64_t key = cell_key(group, class_id, fresh.cell), at;
 
 	if (!map_get(&t->cell_by, key, &at)) {
-		if (t->cells.n >= TALLY_CELLS_MAX)
+		if (t->cells.n - t->unused_cells.n >= TALLY_CELLS_MAX)
 			return true;
-		at = t->cells.n;
-		if (!vec_push(&t->cells, fresh) || !map_put(&t->cell_by, key, at))
+		fresh.next = t->groups.v[group].cells;
+		at = place_for(&t->cells, &t->unused_cells, fresh);
+		if (at == UINT32_MAX || !map_put(&t->cell_by, key, at))
 			return false;
+		t->groups.v[group].cells = (uint32_t)at + 1;
 	}
 	cell = &t->cells.v[at];
 	cell->n[which]++;
@@ -362,7 +387,7 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 		const struct part_culprit *c = &p->parts->c[i];
 		const struct line_culprit *who = culprit_get(t->culprits, c->culprit);
 		enum cause_family family = family_of(c->part);
-		struct tally_hit fresh = { class_id, site_id, 0 }, *hit;
+		struct tally_hit fresh = { .class_id = class_id, .site_id = site_id }, *hit;
 		/* A thread that is woken in a wait for the device is late for certain: the device is done. */
 		bool sure = sync ? c->part == PART_RUNQ : when->idle;
 		struct tally_row *row;
@@ -371,10 +396,12 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 
 		if (!who || family == FAMILY_COUNT)
 			continue;
-		if (!group_find(t, p->process, family, who->base, p->start_ns, &fresh.group))
-			return false;
 		row = row_find(t, p->thread, c->part, c->culprit);
 		if (!row)
+			return false;
+		if (!row->culprit) /* there are too many to tell them apart */
+			continue;
+		if (!group_find(t, p->process, family, who->base, p->start_ns, &fresh.group))
 			return false;
 		row->sure_ns += sure ? c->ns : 0;
 		row->step_ns += when->stepping ? c->ns : 0;
@@ -382,13 +409,12 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 		l = loss_of(lost, &nlost, fresh.group);
 		l->ns += c->ns;
 		l->sure_ns += !sync || sure ? c->ns : 0;
-		key = hash_u64(((uint64_t)class_id << 32 | site_id) ^
-			       hash_u64((uint64_t)fresh.group + 1));
+		key = hit_key(class_id, site_id, fresh.group);
 		if (!map_get(&t->hit_by, key, &pos)) {
-			if (t->hits.n >= TALLY_ROWS_MAX)
+			if (t->hits.n - t->unused_hits.n >= TALLY_ROWS_MAX)
 				continue;
-			pos = t->hits.n;
-			if (!vec_push(&t->hits, fresh) || !map_put(&t->hit_by, key, pos) ||
+			pos = place_for(&t->hits, &t->unused_hits, fresh);
+			if (pos == UINT32_MAX || !map_put(&t->hit_by, key, pos) ||
 			    !vec_push(&t->groups.v[fresh.group].hits, (uint32_t)pos))
 				return false;
 		}

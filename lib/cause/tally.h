@@ -2,8 +2,9 @@
 /*
  * Who took how much from whom, by the second. A row is one thread, one category and one culprit,
  * with the last TALLY_PANES seconds of event time kept apart; a group is what one finding is about:
- * one victim process, one family of causes, one culprit. Sums are exact; the number of rows is bounded by
- * TALLY_ROWS_MAX, beyond which takers are no longer told apart ("nobody to name").
+ * one victim process, one family of causes, one culprit. Sums are exact; the number of rows, and with it of groups, is
+ * bounded by TALLY_ROWS_MAX, beyond which takers are no longer told apart ("nobody to name"). What a process has in here
+ * can be given up (cause/ended.h): its sums stay, its rows make room for those of others.
  */
 #ifndef INGERO_CAUSE_TALLY_H
 #define INGERO_CAUSE_TALLY_H
@@ -46,6 +47,7 @@ struct tally_pane {
 struct tally_row {
 	uint32_t thread, culprit, group; /* group: position, UINT32_MAX none */
 	uint32_t part;
+	uint32_t next; /* of the thread: position + 1 */
 	uint64_t ns, count;
 	/* Of ns, what certainly made its thread slower, nothing of it being hidden behind work of the device; and both of
 	 * what was lost in steps (lib/line/steps.h). As far as calls and stretches outside calls ended. */
@@ -58,6 +60,7 @@ struct tally_row {
 struct tally_cell {
 	uint32_t group, class_id;
 	uint32_t cell;
+	uint32_t next; /* of the group: position + 1 */
 	uint32_t n[3];
 	uint64_t sum_ns[3];
 };
@@ -85,8 +88,10 @@ struct tally_group {
 	uint64_t ns, count, part_ns[PART_COUNT];
 	struct tally_pane panes[TALLY_PANES];
 	struct tally_worst worst[TALLY_WORST]; /* intervals, longest first */
-	uint32_t cpu_us[TALLY_CPUS]; /* how long the victim waited where; CPUs beyond are not kept */
-	VEC(uint32_t) rows, hits;    /* positions */
+	VEC(uint32_t)
+	cpu_us; /* how long the victim waited where, TALLY_CPUS at most: CPUs beyond are not kept */
+	VEC(uint32_t) rows, hits; /* positions */
+	uint32_t cells;		  /* first of them: position + 1 */
 	/* findings: see cause/settle.c */
 	uint32_t revision; /* 0: never told */
 	uint64_t told_ns, told_count;
@@ -103,9 +108,20 @@ struct tally_process {
 	uint64_t host_ns; /* taken by the host: of all families, and what belongs to none */
 	uint64_t taken_ns[FAMILY_COUNT +
 			  1]; /* that by family, with what belongs to none at the end */
-	struct tally_pane taken_panes[FAMILY_COUNT + 1][TALLY_PANES];
+	struct tally_pane (
+		*taken_panes)[TALLY_PANES]; /* FAMILY_COUNT + 1 of them; NULL: nothing was taken */
 	VEC(uint32_t) groups;
-	VEC(uint32_t) threads; /* world ids, in order of appearance */
+	VEC(uint32_t) threads;	 /* world ids, in order of appearance */
+	struct tally_gone *gone; /* of threads that were given up; NULL: none was */
+	bool told;		 /* a finding about it was */
+};
+
+/* What is left of threads. */
+struct tally_gone {
+	uint32_t thread; /* the first of them */
+	uint64_t threads, calling_threads;
+	uint64_t ns, calling_ns; /* sums of those below */
+	uint64_t ns_by[PART_COUNT], calling_ns_by[PART_COUNT];
 };
 
 struct tally_thread {
@@ -115,8 +131,14 @@ struct tally_thread {
 	uint64_t calls, ns; /* ns: sum of ns_by */
 	bool busy;	    /* it submitted work since it last waited for the device */
 	uint64_t scratch;
-	uint64_t ns_by[PART_COUNT];
+	uint64_t *ns_by; /* PART_COUNT; NULL: not seen */
+	uint32_t rows;	 /* first of them: position + 1 */
 };
+
+static inline uint64_t tally_thread_part(const struct tally_thread *th, unsigned part)
+{
+	return th->ns_by ? th->ns_by[part] : 0;
+}
 
 /* A command name; empty: it never changed. */
 struct tally_comm {
@@ -135,9 +157,19 @@ struct tally {
 	VEC(struct tally_comm) comms;	     /* newest names of threads, by world id */
 	VEC(uint32_t) order;		     /* processes in order of appearance */
 	struct map row_by, hit_by, group_by, cell_by;
+	VEC(uint32_t) unused_rows, unused_hits, unused_groups, unused_cells; /* positions */
 };
 
 void tally_free(struct tally *t);
+
+/* Give up all of a process but its sums. False: out of memory, and then it is as it was, or some of it. */
+bool tally_forget(struct tally *t, uint32_t process);
+
+/* All its threads added up, those that are still kept and those that are not. */
+void tally_threads_sum(const struct tally *t, const struct tally_process *p,
+		       struct tally_gone *sum);
+/* Of that, the time alone. */
+uint64_t tally_threads_ns(const struct tally *t, const struct tally_process *p);
 
 struct tally_process *tally_process_new(struct tally *t, uint32_t process);
 struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_t thread);
@@ -170,6 +202,9 @@ bool tally_interval(struct tally *t, const struct line_piece *p);
 /* An outermost call or a stretch outside calls of this class and site. */
 bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, uint32_t site_id,
 	       const struct tally_when *when);
+
+/* The group's victim waited so long on that CPU, less than TALLY_CPUS. False: out of memory. */
+bool tally_wait_at(struct tally_group *g, unsigned cpu, uint64_t us);
 
 /* Add to the second `pane` of a row of TALLY_PANES. */
 void tally_pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count);

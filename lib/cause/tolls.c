@@ -17,25 +17,24 @@ void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, 
 		*nomem = false;
 	if (map_get(&t->by, key, &at))
 		return t->v.v[at];
-	if (def->most && t->v.n >= def->most)
+	if (def->most && t->v.n - t->unused.n >= def->most)
 		return NULL;
 	r = calloc(1, def->row);
-	if (!r || !vec_push(&t->v, r)) {
+	at = t->unused.n ? t->unused.v[t->unused.n - 1] : t->v.n;
+	if (!r || !vec_reserve(&t->v, 1) || !map_put(&t->by, key, at)) {
 		free(r);
-		r = NULL;
-	} else if (!map_put(&t->by, key, t->v.n - 1)) {
-		t->v.n--;
-		free(r);
-		r = NULL;
-	}
-	if (!r) {
 		if (nomem)
 			*nomem = true;
 		return NULL;
 	}
+	if (t->unused.n)
+		t->unused.n--;
+	else
+		t->v.n++;
+	t->v.v[at] = r;
 	r->process = process;
 	r->of = of;
-	r->at = (uint32_t)t->v.n - 1;
+	r->at = (uint32_t)at;
 	return r;
 }
 
@@ -80,6 +79,8 @@ int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	for (size_t i = 0; i < t->v.n && rc == 0; i++) {
 		struct toll_row *r = t->v.v[i];
 
+		if (!r)
+			continue;
 		if (t->def->due ? t->def->due(c, r, pane, &share)
 				: toll_due(c, &r->toll, pane, &share))
 			rc = tell(t, c, r, share, e);
@@ -87,17 +88,44 @@ int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc;
 }
 
+static void row_free(struct tolls *t, struct toll_row *r)
+{
+	if (!r)
+		return;
+	if (t->def->free)
+		t->def->free(r);
+	toll_free(&r->toll);
+	free(r);
+}
+
+/* Rows that were told are told again in the end, and stay. */
+bool tolls_forget(void *state, struct cause *c, uint32_t process)
+{
+	struct tolls *t = state;
+
+	(void)c;
+	for (uint32_t i = 0; i < t->v.n; i++) {
+		struct toll_row *r = t->v.v[i];
+
+		if (!r || r->process != process || r->toll.told.revision)
+			continue;
+		map_del(&t->by, (uint64_t)r->process << 32 | r->of);
+		if (!where_forget(&t->where, i) || !vec_push(&t->unused, i))
+			return false;
+		row_free(t, r);
+		t->v.v[i] = NULL;
+	}
+	return true;
+}
+
 void tolls_free(void *state)
 {
 	struct tolls *t = state;
 
-	for (size_t i = 0; i < t->v.n; i++) {
-		if (t->def->free)
-			t->def->free(t->v.v[i]);
-		toll_free(&t->v.v[i]->toll);
-		free(t->v.v[i]);
-	}
+	for (size_t i = 0; i < t->v.n; i++)
+		row_free(t, t->v.v[i]);
 	vec_free(&t->v);
+	vec_free(&t->unused);
 	map_free(&t->by);
 	where_free(&t->where);
 }

@@ -40,7 +40,8 @@ struct tolls_def {
 struct tolls {
 	const struct tolls_def *def;
 	struct map by;
-	VEC(struct toll_row *) v; /* they stay where they are */
+	VEC(struct toll_row *) v; /* they stay where they are; NULL: given up */
+	VEC(uint32_t) unused;	  /* positions of these */
 	struct where where;	  /* by row */
 };
 
@@ -55,6 +56,7 @@ bool tolls_add(struct tolls *t, struct toll_row *r, uint32_t thread, const struc
 
 /* For struct watch_def: of a state that begins with a struct tolls. */
 int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e);
+bool tolls_forget(void *state, struct cause *c, uint32_t process);
 void tolls_free(void *state);
 
 #endif

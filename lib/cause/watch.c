@@ -186,6 +186,17 @@ bool watches_record(struct cause *c, const struct record *r)
 	return well;
 }
 
+bool watches_forget(struct cause *c, uint32_t process)
+{
+	bool well = true;
+
+	for (unsigned i = 0; defs[i] && well; i++) {
+		if (defs[i]->forget)
+			well = defs[i]->forget(c->watches.state[i], c, process);
+	}
+	return well;
+}
+
 int watches_settle(struct cause *c, int64_t pane, struct err *e)
 {
 	int64_t before_ns = pane == INT64_MAX ? pane : pane * TALLY_PANE_NS;

@@ -46,6 +46,9 @@ struct watch_def {
 	bool (*graph)(void *state, struct cause *c, const struct graph_told *t);
 	/* A second of event time is over (its number), or the recording is (INT64_MAX): tell what is due. */
 	int (*settle)(void *state, struct cause *c, int64_t pane, struct err *e);
+	/* The process ended long ago and nothing told in the end can be of it any more (cause/ended.h): let go of what is
+	 * kept of it and was not told. */
+	bool (*forget)(void *state, struct cause *c, uint32_t process);
 	void (*free)(void *state); /* what the state owns, not itself */
 	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece hears them. */
 	watch_hear *offcpu;
@@ -101,6 +104,7 @@ bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu);
 bool watches_memory(void *cause, const struct live_told *t);
 bool watches_graph(void *cause, const struct graph_told *t);
 bool watches_record(struct cause *c, const struct record *r);
+bool watches_forget(struct cause *c, uint32_t process);
 int watches_settle(struct cause *c, int64_t pane, struct err *e);
 
 #endif

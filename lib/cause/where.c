@@ -6,23 +6,35 @@
 
 #include "lib/base/hash.h"
 
+static uint64_t key_of(uint32_t subject, uint16_t op, uint32_t stack)
+{
+	return hash_u64((uint64_t)subject << 32 | stack) ^ hash_u64(op);
+}
+
 struct where_place *where_at(struct where *w, uint32_t subject, uint16_t op, uint32_t stack)
 {
 	uint64_t key, at;
 
-	if (w->v.n >= WHERE_MAX)
+	if (w->v.n - w->unused.n >= WHERE_MAX)
 		stack = 0;
-	key = hash_u64((uint64_t)subject << 32 | stack) ^ hash_u64(op);
+	key = key_of(subject, op, stack);
 	for (;; key++) {
 		if (!map_get(&w->by, key, &at)) {
-			if (w->v.n >= 2 * WHERE_MAX) /* even without stacks there are too many */
+			if (w->v.n - w->unused.n >= 2 * WHERE_MAX) /* even without stacks */
 				return &w->v.v[w->v.n - 1];
-			if (!vec_push(&w->v, (struct where_place){ .subject = subject,
-								   .op = op,
-								   .stack = stack }) ||
-			    !map_put(&w->by, key, w->v.n - 1))
+			if (!vec_reserve(&w->v, 1))
 				return NULL;
-			return &w->v.v[w->v.n - 1];
+			at = w->unused.n ? w->unused.v[w->unused.n - 1] : w->v.n;
+			if (!map_put(&w->by, key, at))
+				return NULL;
+			if (w->unused.n)
+				w->unused.n--;
+			else
+				w->v.n++;
+			w->v.v[at] = (struct where_place){
+				.used = true, .subject = subject, .op = op, .stack = stack
+			};
+			return &w->v.v[at];
 		}
 		if (w->v.v[at].subject == subject && w->v.v[at].op == op &&
 		    w->v.v[at].stack == stack)
@@ -59,7 +71,7 @@ unsigned where_top(const struct where *w, uint32_t subject, struct where_place *
 		const struct where_place *p = &w->v.v[i];
 		unsigned at = have;
 
-		if (p->subject != subject)
+		if (!p->used || p->subject != subject)
 			continue;
 		while (at > 0 && before(p, &v[at - 1]))
 			at--;
@@ -74,8 +86,24 @@ unsigned where_top(const struct where *w, uint32_t subject, struct where_place *
 	return have;
 }
 
+bool where_forget(struct where *w, uint32_t subject)
+{
+	for (uint32_t i = 0; i < w->v.n; i++) {
+		struct where_place *p = &w->v.v[i];
+
+		if (!p->used || p->subject != subject)
+			continue;
+		map_del(&w->by, key_of(subject, p->op, p->stack));
+		*p = (struct where_place){ 0 };
+		if (!vec_push(&w->unused, i))
+			return false;
+	}
+	return true;
+}
+
 void where_free(struct where *w)
 {
+	vec_free(&w->unused);
 	map_free(&w->by);
 	vec_free(&w->v);
 }

@@ -15,6 +15,7 @@
 #define WHERE_MAX 16384
 
 struct where_place {
+	bool used;
 	uint32_t subject; /* what the amounts are told apart by besides: a world process, a finding's number */
 	uint32_t stack; /* world id, 0 none */
 	uint16_t op;	/* 0: outside calls */
@@ -29,6 +30,7 @@ struct where_place {
 struct where {
 	struct map by;
 	VEC(struct where_place) v;
+	VEC(uint32_t) unused; /* positions */
 };
 
 /* The place of this subject, op and stack, made when it is new. NULL: out of memory. */
@@ -40,6 +42,9 @@ bool where_add(struct where *w, uint32_t subject, uint16_t op, uint32_t stack, u
 
 /* The subject's places by lost time (then count), most first; at most n. Returns how many. */
 unsigned where_top(const struct where *w, uint32_t subject, struct where_place *v, unsigned n);
+
+/* Let go of the subject's places. False: out of memory. */
+bool where_forget(struct where *w, uint32_t subject);
 
 void where_free(struct where *w);
 

@@ -88,11 +88,12 @@ static void span(struct jsonw *j, const char *what, struct buf *op, double from,
 static uint64_t tail_without(const struct cause *c, uint32_t group, uint32_t class_id,
 			     unsigned which, struct hist *h)
 {
-	class_whole(&c->classes.v.v[class_id], h);
-	for (size_t i = 0; i < c->tally.cells.n; i++) {
-		const struct tally_cell *cell = &c->tally.cells.v[i];
+	const struct tally_cell *cell;
 
-		if (cell->group != group || cell->class_id != class_id)
+	class_whole(&c->classes.v.v[class_id], h);
+	for (uint32_t at = c->tally.groups.v[group].cells; at; at = cell->next) {
+		cell = &c->tally.cells.v[at - 1];
+		if (cell->class_id != class_id)
 			continue;
 		h->v[cell->cell].count += (uint64_t)cell->n[which] - cell->n[0];
 		h->v[cell->cell].sum += cell->sum_ns[which] - cell->sum_ns[0];

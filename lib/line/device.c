@@ -15,6 +15,7 @@ void devices_free(struct devices *ds)
 		vec_free(&ds->v.v[i].streams);
 	vec_free(&ds->v);
 	vec_free(&ds->events);
+	vec_free(&ds->unused_events);
 	map_free(&ds->by);
 	map_free(&ds->event_by);
 }
@@ -68,6 +69,13 @@ uint32_t devices_find(struct devices *ds, uint32_t process, uint32_t gpu)
 	if (!vec_push(&ds->v, fresh) || !map_put(&ds->by, key, ds->v.n - 1))
 		return UINT32_MAX;
 	return (uint32_t)ds->v.n - 1;
+}
+
+uint32_t devices_known(const struct devices *ds, uint32_t process, uint32_t gpu)
+{
+	uint64_t at;
+
+	return map_get(&ds->by, (uint64_t)process << 32 | gpu, &at) ? (uint32_t)at : UINT32_MAX;
 }
 
 /* Position of the stream; UINT32_MAX when there are too many, *nomem when for lack of memory. */
@@ -138,16 +146,39 @@ static void submit(struct device *d, uint32_t stream, int64_t ns)
 static bool record(struct devices *ds, uint32_t device, uint32_t stream,
 		   const struct device_call *call)
 {
-	struct device_event ev = { device, stream, call->start_ns };
 	uint64_t key = hash_u64(call->event) ^ ds->v.v[device].process, at;
+	struct device_event ev = { device, stream, call->start_ns, key };
 
 	if (map_get(&ds->event_by, key, &at)) {
 		ds->events.v[at] = ev;
 		return true;
 	}
+	if (ds->unused_events.n) {
+		at = ds->unused_events.v[--ds->unused_events.n];
+		ds->events.v[at] = ev;
+		return map_put(&ds->event_by, key, at);
+	}
 	if (ds->events.n >= DEVICE_EVENTS)
 		return true;
 	return vec_push(&ds->events, ev) && map_put(&ds->event_by, key, ds->events.n - 1);
+}
+
+bool devices_forget(struct devices *ds, uint32_t device)
+{
+	struct device *d = &ds->v.v[device];
+
+	for (uint32_t i = 0; i < ds->events.n; i++) {
+		struct device_event *ev = &ds->events.v[i];
+
+		if (ev->device != device || !map_del(&ds->event_by, ev->key))
+			continue;
+		*ev = (struct device_event){ .device = UINT32_MAX };
+		if (!vec_push(&ds->unused_events, i))
+			return false;
+	}
+	vec_free(&d->streams);
+	d->busy = 0;
+	return true;
 }
 
 /* NULL: recorded before anything was seen, or for another device. */

@@ -63,6 +63,7 @@ struct device {
 struct device_event {
 	uint32_t device, stream;
 	int64_t ns;
+	uint64_t key;
 };
 
 /* Zero-initialised is empty. */
@@ -70,12 +71,19 @@ struct devices {
 	VEC(struct device) v;
 	struct map by, event_by;
 	VEC(struct device_event) events;
+	VEC(uint32_t) unused_events; /* positions */
 };
 
 void devices_free(struct devices *ds);
 
 /* Position of this process's device. UINT32_MAX: out of memory. */
 uint32_t devices_find(struct devices *ds, uint32_t process, uint32_t gpu);
+
+/* No call comes of it any more: let go of its streams and events. False: out of memory. */
+bool devices_forget(struct devices *ds, uint32_t device);
+
+/* The same, if it was found before; else UINT32_MAX. */
+uint32_t devices_known(const struct devices *ds, uint32_t process, uint32_t gpu);
 
 /* A call of thread that ended well, as act. stream and event: its columns, 0 absent. False: out of memory. */
 struct device_call {

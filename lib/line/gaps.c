@@ -30,9 +30,39 @@ void gaps_free(struct gaps *g)
 	}
 	devices_free(&g->devices);
 	vec_free(&g->side);
-	vec_free(&g->use.v);
+	gpu_use_free(&g->use);
+	for (size_t i = 0; i < g->threads.n; i++)
+		free(g->threads.v[i]);
 	vec_free(&g->threads);
 	free(g);
+}
+
+bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(gaps_thread(g, threads[i]));
+		if (threads[i] < g->threads.n)
+			g->threads.v[threads[i]] = NULL;
+	}
+	for (uint32_t gpu = 0; gpu <= world_count(g->w, WORLD_GPU); gpu++) {
+		uint32_t at = gaps_device_of(g, process, gpu);
+		struct gap_side *s;
+
+		if (at >= g->side.n)
+			continue;
+		s = &g->side.v[at];
+		vec_free(&s->threads);
+		vec_free(&s->pending);
+		s->idle = s->running = false;
+		if (!devices_forget(&g->devices, at) || !gpu_use_forget(&g->use, at))
+			return false;
+	}
+	return true;
+}
+
+uint32_t gaps_device_of(const struct gaps *g, uint32_t process, uint32_t gpu)
+{
+	return devices_known(&g->devices, process, gpu);
 }
 
 const struct device *gaps_device(const struct gaps *g, uint32_t at)
@@ -58,15 +88,17 @@ bool gaps_shared(const struct gaps *g, uint32_t at)
 static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
 {
 	while (g->threads.n <= thread) {
-		if (!vec_push(&g->threads, (struct gap_thread){ 0 }))
+		if (!vec_push(&g->threads, NULL))
 			return NULL;
 	}
-	return &g->threads.v[thread];
+	return g->threads.v[thread] = calloc(1, sizeof(struct gap_thread));
 }
 
 static inline struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
 {
-	return thread < g->threads.n ? &g->threads.v[thread] : thread_new(g, thread);
+	struct gap_thread *th = gaps_thread(g, thread);
+
+	return th ? th : thread_new(g, thread);
 }
 
 static void op_learn(struct gap_op *o, const struct op_def *op)

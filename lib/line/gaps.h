@@ -84,9 +84,15 @@ bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack);
 /* Calls were left out of the recording on purpose: from here on every gap is at most one, and a wait ends it too. */
 void gaps_partial(struct gaps *g);
 
+/* Nothing is heard of a process any more, whose threads these are: let go of what is kept of it. Its devices keep their
+ * positions. */
+bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size_t n);
+
 /* Everything up to here was seen: gaps that wait for threads which do nothing stand. INT64_MAX: the end. */
 bool gaps_settle(struct gaps *g, int64_t ns);
 
+/* Position of this process's device; UINT32_MAX: it has none there. */
+uint32_t gaps_device_of(const struct gaps *g, uint32_t process, uint32_t gpu);
 const struct device *gaps_device(const struct gaps *g, uint32_t at);
 /* Whether another process uses the same GPU. */
 bool gaps_shared(const struct gaps *g, uint32_t at);

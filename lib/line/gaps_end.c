@@ -11,17 +11,16 @@
 /* Who explains what thread did in this epoch: whoever it waited for, if that is one of those that submit. */
 static const struct gap_thread *explains(const struct gaps *g, uint32_t thread, uint32_t epoch)
 {
-	const struct gap_thread *th = &g->threads.v[thread];
+	const struct gap_thread *th = gaps_thread(g, thread);
 
 	for (unsigned hop = 0; hop < HOPS; hop++) {
 		const struct doing *most = doings_most(&th->did);
 		const struct gap_thread *next;
 
-		if (!most || most->part != PART_IDLE || most->waker == 0 ||
-		    most->waker >= g->threads.n)
+		if (!most || most->part != PART_IDLE || most->waker == 0)
 			break;
-		next = &g->threads.v[most->waker];
-		if (next->device != th->device || next->epoch != epoch || next == th)
+		next = gaps_thread(g, most->waker);
+		if (!next || next->device != th->device || next->epoch != epoch || next == th)
 			break;
 		th = next;
 	}
@@ -46,7 +45,7 @@ bool gaps_stand_past(struct gaps *g, struct gap_side *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->threads.n; i++) {
-		int64_t last = g->threads.v[s->threads.v[i]].last_ns;
+		int64_t last = gaps_thread(g, s->threads.v[i])->last_ns;
 
 		if (last < past) {
 			past = last;
@@ -77,7 +76,7 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
 {
 	uint32_t epoch = g->side.v[gap->device].epoch;
-	const struct gap_thread *th = &g->threads.v[thread];
+	const struct gap_thread *th = gaps_thread(g, thread);
 
 	if (th->device != gap->device + 1 || th->epoch != epoch)
 		return;
@@ -112,14 +111,16 @@ bool gaps_last(struct gaps *g, uint32_t device)
 			   .launches = s->gap_launches,
 			   .host_ns = s->tail_host_ns };
 
-	if (!s->idle || g->partial || s->since_thread >= g->threads.n)
+	if (!s->idle || g->partial)
 		return true;
-	th = &g->threads.v[s->since_thread];
+	th = gaps_thread(g, s->since_thread);
+	if (!th)
+		return true;
 	gap.end_ns = th->last_ns;
 	if (gap.end_ns <= gap.start_ns || (!th->blocked && !waited_long(th, s->epoch)))
 		return true;
 	for (size_t i = 0; i < s->threads.n && th->blocked; i++) {
-		const struct gap_thread *peer = &g->threads.v[s->threads.v[i]];
+		const struct gap_thread *peer = gaps_thread(g, s->threads.v[i]);
 
 		if (!peer->blocked && peer->last_ns > gap.start_ns)
 			return true; /* it may be about to submit */

@@ -54,15 +54,21 @@ struct gaps {
 	const struct world *w;
 	struct gap_sink *sink;
 	struct devices devices;
-	struct gpu_use use;		/* by device */
-	VEC(struct gap_side) side;	/* by device */
-	VEC(struct gap_thread) threads; /* by world id */
+	struct gpu_use use;		  /* by device */
+	VEC(struct gap_side) side;	  /* by device */
+	VEC(struct gap_thread *) threads; /* by world id; NULL: nothing is known of it */
 	bool partial;
 	struct gap_op {
 		uint8_t known, act;
 		int8_t stream, event; /* positions of these columns; -1 none */
 	} op[1 << 16];
 };
+
+/* NULL: nothing is known of it. */
+static inline struct gap_thread *gaps_thread(const struct gaps *g, uint32_t thread)
+{
+	return thread < g->threads.n ? g->threads.v[thread] : NULL;
+}
 
 /* A launch of a CUDA graph counts as many. */
 static inline bool gaps_is_graph(const struct op_def *op)

@@ -21,13 +21,22 @@ struct gpu_client {
 /* Zero-initialised is empty. */
 struct gpu_use {
 	VEC(struct gpu_client) v;
+	VEC(uint32_t) here; /* clients that are not gone */
+	VEC(struct gpu_gone {
+		uint32_t gpu;
+		int64_t busy_ns;
+	})
+	gone; /* by GPU: what those had that are */
 };
 
 /* The next client, of this GPU. False: out of memory. */
 bool gpu_use_add(struct gpu_use *u, uint32_t gpu);
 /* It has work from now on, or none. */
 void gpu_use_busy(struct gpu_use *u, uint32_t client, bool busy, int64_t now_ns);
-/* How long the other clients of its GPU had work until now, added up; *most: who of them longest. 0: there are none. */
+/* It is never asked for again, and what it had is the gone ones'. False: out of memory. */
+bool gpu_use_forget(struct gpu_use *u, uint32_t client);
+void gpu_use_free(struct gpu_use *u);
+/* How long the other clients of its GPU had work until now, added up; *most: who of them that are not gone longest. 0: there are none. */
 uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns, uint32_t *most);
 
 #endif

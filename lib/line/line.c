@@ -6,6 +6,7 @@
 #include "lib/line/line.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/line/blame.h"
 #include "lib/line/losses.h"
@@ -28,6 +29,12 @@ struct line {
 	struct losses losses;
 	struct blame blame;
 	struct line_totals totals;
+	VEC(struct leaving {
+		uint32_t thread;
+		int64_t exit_ns;
+	})
+	leaving;				    /* threads that ended, in order */
+	size_t left;				    /* of these the first so many are let go of */
 	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
 	struct blame_result offcpu;
 	struct behind behind; /* of offcpu */
@@ -55,6 +62,7 @@ void line_free(struct line *l)
 	threads_free(&l->threads);
 	occupancy_free(&l->occupancy);
 	culprits_free(&l->culprits);
+	vec_free(&l->leaving);
 	free(l);
 }
 
@@ -381,6 +389,31 @@ static int occupied(struct line *l, const struct event *ev, const struct op_def 
 	return 0;
 }
 
+/* A thread ends: those that did long ago are let go of. Were one heard of after all, it would begin anew. */
+static bool leaves(struct line *l, const struct event *ev)
+{
+	const struct world_ctx *ctx = world_get_ctx(l->w, ev->ctx);
+	struct leaving *v;
+
+	if (ctx && threads_get(&l->threads, ctx->thread) &&
+	    !vec_push(&l->leaving, (struct leaving){ ctx->thread, ev->end_ns }))
+		return false;
+	v = l->leaving.v;
+	for (; l->left < l->leaving.n && v[l->left].exit_ns + WAKERS_AGE_NS < ev->end_ns;
+	     l->left++) {
+		const struct line_thread *th = threads_get(&l->threads, v[l->left].thread);
+
+		if (th && th->cursor_ns <= v[l->left].exit_ns)
+			threads_forget(&l->threads, v[l->left].thread);
+	}
+	if (l->left > l->leaving.n / 2) {
+		l->leaving.n -= l->left;
+		memmove(v, v + l->left, l->leaving.n * sizeof(*v));
+		l->left = 0;
+	}
+	return true;
+}
+
 static void count(struct line *l, const struct event *ev)
 {
 	int64_t start = event_start(ev);
@@ -408,6 +441,8 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 	}
 	if (!op)
 		return 0;
+	if (ev->op == OP_PROC_EXIT)
+		return leaves(l, ev) ? 0 : err_nomem(e);
 	if (ev->op == OP_SCHED_OCCUPIED)
 		return occupied(l, ev, op, e);
 	if (op->track != TRACK_THREAD && ev->op != OP_SCHED_MIGRATE && ev->op != OP_CPU_SAMPLE)
@@ -450,12 +485,14 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 
 void line_memory(const struct line *l, struct line_memory *m)
 {
-	*m = (struct line_memory){ .threads = l->threads.order.n,
-				   .slices = occupancy_held(&l->occupancy),
+	*m = (struct line_memory){ .slices = occupancy_held(&l->occupancy),
 				   .culprits = l->culprits.v.n };
-	for (size_t i = 0; i < l->threads.order.n; i++) {
-		const struct line_thread *th = threads_get(&l->threads, l->threads.order.v[i]);
+	for (uint32_t i = 0; i < l->threads.by_id.n; i++) {
+		const struct line_thread *th = threads_get(&l->threads, i);
 
+		if (!th)
+			continue;
+		m->threads++;
 		m->levels += nest_held(&th->nest);
 		m->wakers += th->wakers.n;
 	}

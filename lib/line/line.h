@@ -2,7 +2,8 @@
 /*
  * From events in stream order to stretches of time with their parts: every call, every off-CPU
  * interval, and the time of each thread outside its calls. Streaming: one pass, memory bounded by
- * threads, CPUs and fixed windows. The pieces handed out at depth 0 (outermost calls, outside)
+ * threads, CPUs and fixed windows; a thread that ended is kept until others can no longer be found to have waited for it
+ * (WAKERS_AGE_NS). The pieces handed out at depth 0 (outermost calls, outside)
  * tile each thread's time from its first event to its last without gap or overlap.
  */
 #ifndef INGERO_LINE_LINE_H

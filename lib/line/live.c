@@ -121,6 +121,11 @@ struct live_process *live_of(const struct live *l, uint32_t process)
 	return l->processes.v[l->by_process.v[process] - 1];
 }
 
+static uint64_t site_key(uint32_t process, uint16_t op, uint32_t stack)
+{
+	return hash_u64((uint64_t)process << 32 | stack) ^ hash_u64(op);
+}
+
 static bool site_at(struct live *l, uint32_t process, uint16_t op, uint32_t stack, uint32_t *at)
 {
 	struct live_site fresh = {
@@ -128,13 +133,21 @@ static bool site_at(struct live *l, uint32_t process, uint16_t op, uint32_t stac
 	};
 	uint64_t key, pos;
 
-	if (l->sites.n >= LIVE_SITES_MAX)
+	if (l->sites.n - l->unused_sites.n >= LIVE_SITES_MAX)
 		fresh.stack = stack = 0;
-	key = hash_u64((uint64_t)process << 32 | stack) ^ hash_u64(op);
+	key = site_key(process, op, stack);
 	for (;; key++) {
 		if (!map_get(&l->site_by, key, &pos)) {
-			*at = (uint32_t)l->sites.n;
-			return vec_push(&l->sites, fresh) && map_put(&l->site_by, key, *at);
+			*at = l->unused_sites.n ? l->unused_sites.v[l->unused_sites.n - 1]
+						: (uint32_t)l->sites.n;
+			if (!vec_reserve(&l->sites, 1) || !map_put(&l->site_by, key, *at))
+				return false;
+			if (l->unused_sites.n)
+				l->unused_sites.n--;
+			else
+				l->sites.n++;
+			l->sites.v[*at] = fresh;
+			return true;
 		}
 		*at = (uint32_t)pos;
 		if (l->sites.v[pos].process == process && l->sites.v[pos].op == op &&
@@ -338,6 +351,33 @@ bool live_event(struct live *l, const struct event *ev, const struct op_def *op)
 	return once_event(&l->once, ev, op, class);
 }
 
+bool live_forget(struct live *l, uint32_t process)
+{
+	const struct live_process *p = live_of(l, process);
+	uint32_t at = p ? l->by_process.v[process] - 1 : 0;
+
+	if (!p || p->n || at < LIVE_TOLD)
+		return true;
+	for (uint32_t i = 0; i < l->sites.n; i++) {
+		struct live_site *s = &l->sites.v[i];
+
+		if (s->process != process)
+			continue;
+		map_del(&l->site_by, site_key(process, s->op, s->stack));
+		*s = (struct live_site){ 0 };
+		if (!vec_push(&l->unused_sites, i))
+			return false;
+	}
+	free(l->processes.v[at]);
+	l->processes.n--;
+	for (; at < l->processes.n; at++) {
+		l->processes.v[at] = l->processes.v[at + 1];
+		l->by_process.v[l->processes.v[at]->process] = at + 1;
+	}
+	l->by_process.v[process] = 0;
+	return true;
+}
+
 bool live_settle(struct live *l, int64_t before_ns)
 {
 	return once_flush(&l->once, before_ns);
@@ -368,6 +408,7 @@ void live_free(struct live *l)
 	vec_free(&l->blocks);
 	vec_free(&l->unused);
 	vec_free(&l->sites);
+	vec_free(&l->unused_sites);
 	for (size_t i = 0; i < l->processes.n; i++)
 		free(l->processes.v[i]);
 	vec_free(&l->processes);
@@ -388,10 +429,10 @@ unsigned live_top(const struct live *l, uint32_t process, bool at_peak, uint32_t
 
 	for (uint32_t i = 0; i < l->sites.n; i++) {
 		const struct live_site *s = &l->sites.v[i];
-		uint64_t bytes = amount(l, s, at_peak);
+		uint64_t bytes = s->process == process ? amount(l, s, at_peak) : 0;
 		unsigned at = have;
 
-		if (s->process != process || bytes == 0)
+		if (bytes == 0)
 			continue;
 		while (at > 0 && bytes > amount(l, &l->sites.v[v[at - 1]], at_peak))
 			at--;

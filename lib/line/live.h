@@ -15,6 +15,7 @@
 #define LIVE_BLOCKS_MAX (1u << 18)
 #define LIVE_SITES_MAX	8192
 #define LIVE_POINTS	256 /* of a history */
+#define LIVE_TOLD	256 /* processes of which an analysis tells */
 
 enum live_kind {
 	LIVE_DEVICE,
@@ -89,6 +90,7 @@ struct live {
 	VEC(uint32_t) unused; /* positions */
 	struct map site_by;
 	VEC(struct live_site) sites;
+	VEC(uint32_t) unused_sites;	      /* positions */
 	VEC(struct live_process *) processes; /* in order of appearance */
 	VEC(uint32_t) by_process;	      /* world id -> 1 + position */
 };
@@ -104,6 +106,9 @@ bool live_event(struct live *l, const struct event *ev, const struct op_def *op)
 
 /* Everything that ended before this is accounted for. INT64_MAX: everything. */
 bool live_settle(struct live *l, int64_t before_ns);
+
+/* Let go of a process that ended, unless it is one of the first LIVE_TOLD. False: out of memory. */
+bool live_forget(struct live *l, uint32_t process);
 
 /* NULL: it has made no allocation. */
 struct live_process *live_of(const struct live *l, uint32_t process);

@@ -78,6 +78,21 @@ bool once_flush(struct once *o, int64_t before_ns)
 	return true;
 }
 
+void once_forget(struct once *o, uint32_t thread)
+{
+	struct once_thread *th = thread < o->by_thread.n ? o->by_thread.v[thread] : NULL;
+	size_t at = 0;
+
+	if (!th || th->n)
+		return;
+	while (o->order.v[at] != thread)
+		at++;
+	o->order.n--;
+	memmove(o->order.v + at, o->order.v + at + 1, (o->order.n - at) * sizeof(o->order.v[0]));
+	o->by_thread.v[thread] = NULL;
+	free(th);
+}
+
 void once_free(struct once *o)
 {
 	for (size_t i = 0; i < o->order.n; i++)

@@ -38,8 +38,8 @@ struct once {
 	once_told *told;
 	void *ctx;
 	VEC(struct once_thread *) by_thread; /* by world id; NULL: none waits or ever did */
-	VEC(uint32_t) order;
-	unsigned waiting; /* of all threads */
+	VEC(uint32_t) order; /* threads that were ever looked at, and are not let go of */
+	unsigned waiting;    /* of all threads */
 };
 
 /* The next event of a class, in stream order. Events without a thread are ignored. False: out of memory. */
@@ -47,6 +47,9 @@ bool once_event(struct once *o, const struct event *ev, const struct op_def *op,
 
 /* Tell those that ended before this; INT64_MAX: all of them. */
 bool once_flush(struct once *o, int64_t before_ns);
+
+/* Nothing waits of this thread any more, nor comes: let go of it. */
+void once_forget(struct once *o, uint32_t thread);
 
 void once_free(struct once *o);
 

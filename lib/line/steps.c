@@ -14,7 +14,8 @@
 
 struct steps {
 	VEC(struct steps_thread *) v;
-	VEC(uint32_t) by_thread; /* world id -> position + 1 */
+	VEC(struct steps_thread *) by_thread; /* by world id */
+	unsigned gone;
 };
 
 bool steps_hears(const struct op_def *op)
@@ -31,15 +32,19 @@ struct steps *steps_new(void)
 	return calloc(1, sizeof(struct steps));
 }
 
+static void thread_free(struct steps_thread *th)
+{
+	sketch_free(&th->best.dur);
+	sketch_free(&th->current.dur);
+	free(th);
+}
+
 void steps_free(struct steps *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->v.n; i++) {
-		sketch_free(&s->v.v[i]->best.dur);
-		sketch_free(&s->v.v[i]->current.dur);
-		free(s->v.v[i]);
-	}
+	for (size_t i = 0; i < s->v.n; i++)
+		thread_free(s->v.v[i]);
 	vec_free(&s->v);
 	vec_free(&s->by_thread);
 	free(s);
@@ -57,9 +62,7 @@ const struct steps_thread *steps_thread(const struct steps *s, size_t i)
 
 static struct steps_thread *find(const struct steps *s, uint32_t thread)
 {
-	uint32_t at = thread < s->by_thread.n ? s->by_thread.v[thread] : 0;
-
-	return at ? s->v.v[at - 1] : NULL;
+	return thread < s->by_thread.n ? s->by_thread.v[thread] : NULL;
 }
 
 /* NULL with *nomem false: there are too many. */
@@ -67,24 +70,40 @@ static struct steps_thread *need(struct steps *s, const struct line_piece *p, bo
 {
 	struct steps_thread *th = find(s, p->thread);
 
-	if (th || s->v.n >= STEPS_THREADS)
+	if (th || s->v.n - s->gone >= STEPS_THREADS)
 		return th;
 	th = calloc(1, sizeof(*th));
 	*nomem = true;
-	if (!th || !vec_push(&s->v, th)) {
+	while (s->by_thread.n <= p->thread) {
+		if (!vec_push(&s->by_thread, NULL))
+			break;
+	}
+	if (!th || s->by_thread.n <= p->thread || !vec_push(&s->v, th)) {
 		free(th);
 		return NULL;
 	}
 	th->thread = p->thread;
 	th->process = p->process;
 	th->node = p->node;
-	while (s->by_thread.n <= p->thread) {
-		if (!vec_push(&s->by_thread, 0))
-			return NULL;
-	}
-	s->by_thread.v[p->thread] = (uint32_t)s->v.n;
+	s->by_thread.v[p->thread] = th;
 	*nomem = false;
 	return th;
+}
+
+void steps_forget(struct steps *s, uint32_t thread)
+{
+	struct steps_thread *th = find(s, thread);
+	size_t at = 0;
+
+	if (!th)
+		return;
+	while (s->v.v[at] != th)
+		at++;
+	s->v.n--;
+	memmove(s->v.v + at, s->v.v + at + 1, (s->v.n - at) * sizeof(s->v.v[0]));
+	s->by_thread.v[thread] = NULL;
+	s->gone -= th->gone;
+	thread_free(th);
 }
 
 static struct step_call *back(struct steps_thread *th, uint64_t n)
@@ -107,6 +126,39 @@ const struct step_phase *steps_told(const struct steps_thread *th)
 	const struct step_phase *p = th->current.ns > th->best.ns ? &th->current : &th->best;
 
 	return p->count >= STEPS_PERIODS ? p : NULL;
+}
+
+uint64_t steps_excess(const struct step_phase *p)
+{
+	uint64_t median = sketch_quantile(&p->dur, 0.5);
+
+	return p->dur.max > median ? p->dur.max - median : 0;
+}
+
+void steps_gone(struct steps *s, uint32_t thread, unsigned most)
+{
+	struct steps_thread *th = find(s, thread);
+	const struct steps_thread *least = NULL;
+	uint64_t least_ns = 0;
+
+	if (!th || th->gone)
+		return;
+	if (!steps_told(th)) {
+		steps_forget(s, thread);
+		return;
+	}
+	th->gone = true;
+	if (++s->gone <= most)
+		return;
+	for (size_t i = 0; i < s->v.n; i++) {
+		uint64_t ns = s->v.v[i]->gone ? steps_excess(steps_told(s->v.v[i])) : 0;
+
+		if (s->v.v[i]->gone && (!least || ns <= least_ns)) {
+			least = s->v.v[i];
+			least_ns = ns;
+		}
+	}
+	steps_forget(s, least->thread);
 }
 
 static void phase_over(struct steps_thread *th)

@@ -75,6 +75,7 @@ struct steps_thread {
 	uint32_t run[STEPS_SEQUENCE + 1]; /* calls in a row that equal the one so many before */
 	uint64_t ended;			  /* seen, when the newest step ended */
 	struct step open;
+	bool gone; /* it ended; for who lets go of them */
 };
 
 struct steps;
@@ -90,6 +91,15 @@ bool steps_interval(struct steps *s, const struct line_piece *p);
 /* Threads with calls of steps, in order of appearance. */
 size_t steps_threads(const struct steps *s);
 const struct steps_thread *steps_thread(const struct steps *s, size_t i);
+/* Let go of what is kept of this thread: it is none of those that had calls. */
+void steps_forget(struct steps *s, uint32_t thread);
+/* It ended. Of such threads as were in a loop at most `most` are kept, those with the longest steps beyond the usual
+ * (steps_excess), of equal ones the earlier. */
+void steps_gone(struct steps *s, uint32_t thread, unsigned most);
+
+/* By how much the loop's longest step is beyond the median one. */
+uint64_t steps_excess(const struct step_phase *p);
+
 /* Of a world thread id; NULL: none of its calls were heard. */
 const struct steps_thread *steps_of(const struct steps *s, uint32_t thread);
 /* What is told of a thread: NULL when it has no five steps. */

@@ -7,18 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void thread_free(struct line_thread *th)
+{
+	if (!th)
+		return;
+	nest_free(&th->nest);
+	wakers_free(&th->wakers);
+	vec_free(&th->ctxs);
+	free(th);
+}
+
 void threads_free(struct threads *t)
 {
-	for (size_t i = 0; i < t->order.n; i++) {
-		struct line_thread *th = t->by_id.v[t->order.v[i]];
-
-		nest_free(&th->nest);
-		wakers_free(&th->wakers);
-		free(th);
-	}
+	for (size_t i = 0; i < t->by_id.n; i++)
+		thread_free(t->by_id.v[i]);
 	vec_free(&t->by_id);
 	vec_free(&t->by_ctx);
-	vec_free(&t->order);
+}
+
+void threads_forget(struct threads *t, uint32_t id)
+{
+	struct line_thread *th = threads_get(t, id);
+
+	if (!th)
+		return;
+	for (size_t i = 0; i < th->ctxs.n; i++)
+		t->by_ctx.v[th->ctxs.v[i]] = NULL;
+	t->by_id.v[id] = NULL;
+	thread_free(th);
 }
 
 #define grow_to(vec, id)                                                                      \
@@ -42,8 +58,7 @@ struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *n
 	th = t->by_id.v[c->thread];
 	if (!th) {
 		th = calloc(1, sizeof(*th));
-		if (!th || !vec_push(&t->order, c->thread)) {
-			free(th);
+		if (!th) {
 			*nomem = true;
 			return NULL;
 		}
@@ -52,6 +67,10 @@ struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *n
 		th->node = c->node;
 		th->ctx = ctx;
 		t->by_id.v[c->thread] = th;
+	}
+	if (!vec_push(&th->ctxs, ctx)) {
+		*nomem = true;
+		return NULL;
 	}
 	t->by_ctx.v[ctx] = th;
 	return th;

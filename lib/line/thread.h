@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state kept per traced thread, found by world id without hashing: ids are dense. Memory
- * grows with threads that have events, never with events.
+ * grows with threads that have events and are not given up, never with events.
  */
 #ifndef INGERO_LINE_THREAD_H
 #define INGERO_LINE_THREAD_H
@@ -22,6 +22,7 @@ struct line_thread {
 	uint32_t id, process, node, ctx; /* world ids; ctx: the first it was seen in */
 	bool seen;			 /* cursor_ns holds */
 	int64_t cursor_ns;		 /* time outside calls is settled up to here */
+	VEC(uint32_t) ctxs;		 /* all it was seen in */
 	struct nest nest;
 	struct wakers wakers;
 	/* Moves between run queues since it last ran. */
@@ -46,10 +47,12 @@ struct threads {
 	const struct world *w;
 	VEC(struct line_thread *) by_id;  /* by world thread id */
 	VEC(struct line_thread *) by_ctx; /* by world ctx id; NULL not looked up yet */
-	VEC(uint32_t) order;		  /* ids in order of first appearance */
 };
 
 void threads_free(struct threads *t);
+
+/* Give up what is kept of it. */
+void threads_forget(struct threads *t, uint32_t id);
 
 /* The thread of a context. NULL when the context has none; *nomem says when that is for lack of memory. */
 struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *nomem);

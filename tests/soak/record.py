@@ -23,9 +23,8 @@ from recording import tap
 
 RATE, THREADS = 2000, 2   # calls of the runtime a second, of all threads together
 CHURN = 0.1               # seconds between processes that come and go
-# KiB for each process or thread that came to be on the machine: its name, whose child it was, its calls, what was taken
-# from it by whom. The first 256 that call fill the table of classes of the analysis, which has 4096 of 10 KiB.
-REMEMBERED = {"ingero-record": 8, "ingero-correlate": 100, "ingero-stat": 16}
+# KiB for each process or thread that came to be on the machine: its name, whose child it was, what it lost in all.
+REMEMBERED = {"ingero-record": 8, "ingero-correlate": 8, "ingero-stat": 8}
 ROTATE = "10s"
 WARM = 0.25               # of the time: tables have their size then
 GROWN, MIB = 1.10, 1 << 20  # what a program may have grown since, and what is no growth in any case

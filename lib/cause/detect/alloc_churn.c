@@ -102,4 +102,5 @@ const struct watch_def watch_alloc_churn = { .name = "alloc-churn",
 					     .size = sizeof(struct state),
 					     .memory = memory,
 					     .settle = tolls_settle,
+					     .forget = tolls_forget,
 					     .free = end };

@@ -14,7 +14,7 @@
 #include "lib/cause/names.h"
 #include "lib/cause/sum.h"
 
-#define PROCESSES  64	/* that start in the recording; of more nothing is told */
+#define PROCESSES  64	/* that start in the recording, at a time; of more nothing is told */
 #define CALLS_KEPT 4096 /* the first of each */
 #define WARM_CALLS 512	/* in a row that are not slow: the start is over */
 #define SLOW_TIMES 10
@@ -38,6 +38,7 @@ struct beginning {
 
 struct cold {
 	VEC(struct beginning) v;
+	VEC(uint32_t) unused;	  /* positions */
 	VEC(uint32_t) by_process; /* world id -> 0 not looked at, 1 no start of it, position + 2 */
 };
 
@@ -69,10 +70,15 @@ static struct beginning *beginning_of(struct cold *s, const struct cause *c, uin
 	at = &s->by_process.v[process];
 	if (*at == 0) {
 		*at = 1;
-		if (s->v.n < PROCESSES && starts(c, process)) {
-			*nomem = !vec_push(&s->v, (struct beginning){ .process = process });
-			if (!*nomem)
-				*at = (uint32_t)s->v.n + 1;
+		if (s->v.n - s->unused.n < PROCESSES && starts(c, process)) {
+			*nomem = !vec_reserve(&s->v, 1);
+			if (!*nomem) {
+				uint32_t i = s->unused.n ? s->unused.v[--s->unused.n]
+							 : (uint32_t)s->v.n++;
+
+				s->v.v[i] = (struct beginning){ .process = process };
+				*at = i + 2;
+			}
 		}
 	}
 	if (*at < 2 || s->v.v[*at - 2].calls.n >= CALLS_KEPT)
@@ -240,10 +246,25 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc;
 }
 
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct cold *s = state;
+	uint32_t at = process < s->by_process.n ? s->by_process.v[process] : 0;
+
+	(void)c;
+	if (at < 2 || s->v.v[at - 2].told.revision)
+		return true;
+	s->by_process.v[process] = 1;
+	vec_free(&s->v.v[at - 2].calls);
+	s->v.v[at - 2] = (struct beginning){ 0 };
+	return vec_push(&s->unused, at - 2);
+}
+
 static void release(void *state)
 {
 	struct cold *s = state;
 
+	vec_free(&s->unused);
 	for (size_t i = 0; i < s->v.n; i++)
 		vec_free(&s->v.v[i].calls);
 	vec_free(&s->v);
@@ -255,4 +276,5 @@ const struct watch_def watch_cold_start = { .name = "cold-start",
 					    .wants = wants,
 					    .piece = piece,
 					    .settle = settle,
+					    .forget = forget,
 					    .free = release };

@@ -244,4 +244,5 @@ const struct watch_def watch_copy_bound = { .name = "copy-bound",
 					    .wants = wants,
 					    .piece = piece,
 					    .settle = tolls_settle,
+					    .forget = tolls_forget,
 					    .free = end };

@@ -91,7 +91,8 @@ void detect_where(const struct finding *f, struct buf *out)
 
 static bool waits_on(const struct finding *f, unsigned cpu)
 {
-	return (double)f->g->cpu_us[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
+	return cpu < f->g->cpu_us.n &&
+	       (double)f->g->cpu_us.v[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
 }
 
 void detect_other_cpus(const struct finding *f, struct buf *out)

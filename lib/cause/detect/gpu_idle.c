@@ -63,13 +63,13 @@ static uint32_t place_at(struct gpu_work *g, const struct cause *c, const struct
 		 until = cause_frame(&g->frames, c->w, gap->until_stack), at,
 		 key = hash_u64((since << 32 | until) ^
 				hash_u64((uint64_t)gap->device << 1 | gap->unbounded));
+	struct idle_place fresh;
+	bool full;
 
 	if (map_get(&g->place_by, key, &at))
 		return (uint32_t)at;
-	if (g->places.n >= GPU_CAUSES_MAX || !vec_push(&g->places, (struct idle_place){ 0 }) ||
-	    !map_put(&g->place_by, key, g->places.n - 1))
-		return UINT32_MAX;
-	return (uint32_t)g->places.n - 1;
+	fresh = (struct idle_place){ .device = gap->device, .key = key };
+	return gpu_place(&g->places, &g->unused_places, &g->place_by, fresh, &full);
 }
 
 /* Of what was seen running at a place, what got least of the gaps in which nothing was seen: in the end each gets as large a part
@@ -105,7 +105,7 @@ static void seen_at(struct gpu_work *g, uint32_t place, uint32_t at)
 }
 
 /* Position of the cause; UINT32_MAX: out of memory, or too many (then *full). */
-static uint32_t cause_at(struct gpu_work *g, const struct idle_cause *fresh, bool *full)
+static uint32_t cause_at(struct gpu_work *g, struct idle_cause *fresh, bool *full)
 {
 	uint64_t key = hash_u64(((uint64_t)fresh->device << 32 | fresh->frame) ^
 				hash_u64(((uint64_t)fresh->until_frame << 32 |
@@ -117,10 +117,8 @@ static uint32_t cause_at(struct gpu_work *g, const struct idle_cause *fresh, boo
 	*full = false;
 	if (map_get(&g->idle_by, key, &at))
 		return (uint32_t)at;
-	*full = g->idle.n >= GPU_CAUSES_MAX;
-	if (*full || !vec_push(&g->idle, *fresh) || !map_put(&g->idle_by, key, g->idle.n - 1))
-		return UINT32_MAX;
-	return (uint32_t)g->idle.n - 1;
+	fresh->key = key;
+	return gpu_place(&g->idle, &g->unused_idle, &g->idle_by, *fresh, full);
 }
 
 /* Own code in a gap: of the function it was seen in, or most likely in, else between two calls. */
@@ -415,9 +413,11 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
 
 	for (size_t i = 0; i < g->idle.n && rc == 0; i++) {
 		struct idle_cause *x = &g->idle.v[i];
+		const struct gpu_device *side =
+			x->device == GPU_GONE ? NULL : &g->devices.v[x->device];
 
-		const struct gpu_device *side = &g->devices.v[x->device];
-
+		if (!side)
+			continue;
 		if ((double)x->sum.ns < MIN_OF_IDLE * (double)side->idle_ns[x->unbounded] &&
 		    !x->sum.told.revision)
 			continue;

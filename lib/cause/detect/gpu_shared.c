@@ -19,14 +19,15 @@ static struct shared_wait *shared_at(struct gpu_work *g, const struct gap_wait *
 {
 	uint64_t key = hash_u64(((uint64_t)w->device << 32 | w->stack) ^ hash_u64(w->op)), at;
 	struct shared_wait fresh = { .device = w->device, .stack = w->stack, .op = w->op };
+	bool full;
 
 	*nomem = false;
 	if (map_get(&g->shared_by, key, &at))
 		return &g->shared.v[at];
-	if (g->shared.n >= GPU_CAUSES_MAX)
-		return NULL;
-	*nomem = !vec_push(&g->shared, fresh) || !map_put(&g->shared_by, key, g->shared.n - 1);
-	return *nomem ? NULL : &g->shared.v[g->shared.n - 1];
+	fresh.key = key;
+	at = gpu_place(&g->shared, &g->unused_shared, &g->shared_by, fresh, &full);
+	*nomem = at == UINT32_MAX && !full;
+	return at == UINT32_MAX ? NULL : &g->shared.v[at];
 }
 
 /* Threads that wait there lose side by side. */

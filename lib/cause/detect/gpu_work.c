@@ -21,24 +21,27 @@ static unsigned wants(const struct op_def *op)
 	return WATCH_OUTER | (device_act_of(op) != DEVICE_NOTHING ? WATCH_INNER : 0);
 }
 
-/* Position of the place where the gap began; UINT32_MAX: out of memory. */
-static uint32_t wait_at(struct gpu_work *g, const struct cause *c, const struct gap *gap)
+/* Position of the place where the gap began; UINT32_MAX: out of memory, or there are too many. */
+static uint32_t wait_at(struct gpu_work *g, const struct cause *c, const struct gap *gap,
+			bool *too_many)
 {
 	uint32_t frame = cause_frame(&g->frames, c->w, gap->since_stack);
 	uint64_t key = hash_u64(((uint64_t)gap->device << 32 | frame) ^ hash_u64(gap->since_op)),
 		 at;
+	bool full;
 	struct gpu_wait fresh = { .device = gap->device,
+				  .key = key,
 				  .frame = frame,
 				  .stack = gap->since_stack,
 				  .op = gap->since_op };
 
 	if (map_get(&g->wait_by, key, &at))
 		return (uint32_t)at;
-	if (g->waits.n >= GPU_CAUSES_MAX)
-		return (uint32_t)g->waits.n - 1;
-	if (!vec_push(&g->waits, fresh) || !map_put(&g->wait_by, key, g->waits.n - 1))
-		return UINT32_MAX;
-	return (uint32_t)g->waits.n - 1;
+	at = gpu_place(&g->waits, &g->unused_waits, &g->wait_by, fresh, &full);
+	if (at != UINT32_MAX)
+		return (uint32_t)at;
+	*too_many = full;
+	return UINT32_MAX;
 }
 
 #define work_of(sink) ((struct gpu_work *)(sink)) /* the first member */
@@ -47,20 +50,21 @@ static bool gap_told(struct gap_sink *sink, const struct gap *gap)
 {
 	struct gpu_work *g = work_of(sink);
 	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns);
+	bool too_many = false;
 	uint32_t wait;
 
 	/* Another process kept it busy: nothing was lost, or not to this. */
 	if (2 * gap->others_ns > ns)
 		return true;
-	wait = wait_at(g, g->c, gap);
-	while (wait != UINT32_MAX && g->devices.n <= gap->device) {
+	wait = wait_at(g, g->c, gap, &too_many);
+	while (g->devices.n <= gap->device) {
 		if (!vec_push(&g->devices, (struct gpu_device){ 0 }))
 			return false;
 	}
-	if (wait == UINT32_MAX)
-		return false;
 	g->devices.v[gap->device].idle_ns[gap->unbounded] += ns;
 	g->devices.v[gap->device].gaps[gap->unbounded]++;
+	if (wait == UINT32_MAX)
+		return too_many; /* no more than is told of the device itself */
 	return sync_storm_gap(&g->waits.v[wait], gap) && gpu_idle_gap(g, g->c, wait, gap);
 }
 
@@ -144,9 +148,63 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc == 0 ? gpu_idle_settle(g, c, pane, e) : rc;
 }
 
+/* Of its devices, all that was not told. A cause keeps the place where its gaps begin. */
+#define let_go(vec, unused, by, of, told)                                         \
+	do {                                                                      \
+		for (uint32_t i_ = 0; i_ < (vec)->n; i_++) {                      \
+			if ((vec)->v[i_].device != (of) || (told))                \
+				continue;                                         \
+			map_del((by), (vec)->v[i_].key);                          \
+			(vec)->v[i_] = (typeof(*(vec)->v)){ .device = GPU_GONE }; \
+			if (!vec_push((unused), i_))                              \
+				return false;                                     \
+		}                                                                 \
+	} while (0)
+
+static bool device_forget(struct gpu_work *g, uint32_t device)
+{
+	bool kept = false;
+
+	for (size_t i = 0; i < g->idle.n; i++)
+		kept |= g->idle.v[i].device == device && g->idle.v[i].sum.told.revision;
+	if (!kept) {
+		let_go(&g->idle, &g->unused_idle, &g->idle_by, device, false);
+		let_go(&g->places, &g->unused_places, &g->place_by, device, false);
+		let_go(&g->waits, &g->unused_waits, &g->wait_by, device,
+		       g->waits.v[i_].sum.told.revision);
+	}
+	let_go(&g->issue, &g->unused_issue, &g->issue_by, device, g->issue.v[i_].sum.told.revision);
+	let_go(&g->shared, &g->unused_shared, &g->shared_by, device,
+	       g->shared.v[i_].sum.told.revision);
+	return true;
+}
+
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	struct gpu_work *g = state;
+
+	if (!g->gaps || !p)
+		return true;
+	for (uint32_t gpu = 0; gpu <= world_count(c->w, WORLD_GPU); gpu++) {
+		uint32_t device = gaps_device_of(g->gaps, process, gpu);
+
+		if (device != UINT32_MAX && !device_forget(g, device))
+			return false;
+	}
+	return gaps_forget(g->gaps, process, p->threads.v, p->threads.n);
+}
+
 static void release(void *state)
 {
 	struct gpu_work *g = state;
+
+	vec_free(&g->unused_waits);
+	vec_free(&g->unused_idle);
+	vec_free(&g->unused_places);
+	vec_free(&g->unused_issue);
+	vec_free(&g->unused_shared);
 
 	gaps_free(g->gaps);
 	vec_free(&g->devices);
@@ -172,5 +230,6 @@ const struct watch_def watch_gpu_work = { .name = "gpu-work",
 					  .piece = piece,
 					  .record = record,
 					  .settle = settle,
+					  .forget = forget,
 					  .free = release,
 					  .offcpu = offcpu };

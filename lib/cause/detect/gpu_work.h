@@ -13,11 +13,13 @@
 #include "lib/cause/watch.h"
 #include "lib/line/gaps.h"
 
-#define GPU_CAUSES_MAX 4096 /* of each kind; what does not fit is not told */
+#define GPU_CAUSES_MAX 4096	  /* of each kind; what does not fit is not told */
+#define GPU_GONE       UINT32_MAX /* device of what was let go of */
 
 /* A place in the program that waits for a device. */
 struct gpu_wait {
 	uint32_t device, frame, stack;
+	uint64_t key; /* of wait_by */
 	uint16_t op;
 	enum { WAIT_OPEN, WAIT_IDLE, WAIT_STORM } told; /* its gaps on CPU are told as that */
 	uint64_t waits, launches, shorts;
@@ -27,6 +29,7 @@ struct gpu_wait {
 /* Gaps with one cause: a state at a place. */
 struct idle_cause {
 	uint32_t device, wait; /* wait: position of where the gap began */
+	uint64_t key;	       /* of idle_by */
 	enum part part;
 	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
 	uint32_t stack;
@@ -44,12 +47,15 @@ struct idle_cause {
 /* Between which two calls gaps of own code lie, and what was seen running in them. */
 #define IDLE_SEEN 4
 struct idle_place {
+	uint32_t device;
+	uint64_t key;		     /* of place_by */
 	uint32_t n, seen[IDLE_SEEN]; /* positions of causes */
 };
 
 /* Places that launch, where the device could not be kept busy. */
 struct issue_cause {
 	uint32_t device, stack;
+	uint64_t key; /* of issue_by */
 	uint16_t op;
 	uint64_t launches;
 	struct cause_sum sum;
@@ -58,6 +64,7 @@ struct issue_cause {
 /* Waits at one place of a process, alone on the GPU and beside others. */
 struct shared_wait {
 	uint32_t device, stack;
+	uint64_t key; /* of shared_by */
 	uint16_t op;
 	uint64_t alone, alone_ns, beside, beside_ns;
 	uint32_t other; /* position of the device of who was there most */
@@ -82,8 +89,22 @@ struct gpu_work {
 	VEC(struct issue_cause) issue;
 	struct cause_frames frames;
 	VEC(struct shared_wait) shared;
+	VEC(uint32_t)
+	unused_waits, unused_idle, unused_places, unused_issue, unused_shared; /* positions */
 	struct map wait_by, idle_by, place_by, function_by, issue_by, shared_by, shared_threads;
 };
+
+/* A place for one more, of what was let go of or at the end: its position; UINT32_MAX: out of memory, or (*full) too many. */
+#define gpu_place(vec, unused, by, fresh, full)                                    \
+	(*(full) = (vec)->n - (unused)->n >= GPU_CAUSES_MAX,                       \
+	 *(full)       ? UINT32_MAX                                                \
+	 : (unused)->n ? ((vec)->v[(unused)->v[(unused)->n - 1]] = (fresh),        \
+			  map_put((by), (fresh).key, (unused)->v[(unused)->n - 1]) \
+				  ? (unused)->v[--(unused)->n]                     \
+				  : UINT32_MAX)                                    \
+	 : vec_push((vec), (fresh)) && map_put((by), (fresh).key, (vec)->n - 1)    \
+		 ? (uint32_t)(vec)->n - 1                                          \
+		 : UINT32_MAX)
 
 /* Whether the waits there are a storm: few launches each, and at once the next. */
 bool gpu_wait_storms(const struct gpu_wait *w);

@@ -174,4 +174,5 @@ const struct watch_def watch_graph_launch_late = { .name = "graph-launch-late",
 						   .wants = wants,
 						   .piece = piece,
 						   .settle = tolls_settle,
+						   .forget = tolls_forget,
 						   .free = end };

@@ -77,4 +77,5 @@ const struct watch_def watch_graph_recapture = { .name = "graph-recapture",
 						 .size = sizeof(struct tolls),
 						 .graph = graph,
 						 .settle = tolls_settle,
+						 .forget = tolls_forget,
 						 .free = tolls_free };

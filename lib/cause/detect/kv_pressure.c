@@ -130,4 +130,5 @@ const struct watch_def watch_kv_pressure = { .name = "kv-pressure",
 					     .size = sizeof(struct tolls),
 					     .memory = memory,
 					     .settle = tolls_settle,
+					     .forget = tolls_forget,
 					     .free = tolls_free };

@@ -26,17 +26,17 @@ bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 		 issue = run->issue_ns > all ? all : run->issue_ns, key, at;
 	struct issue_cause fresh = { .device = run->device, .stack = run->stack, .op = run->op };
 	struct issue_cause *x;
+	bool full;
 
 	if (run->launches < MANY_LAUNCHES || (double)issue < MOST * (double)all ||
 	    (run->device_ns > DONE_NS && (double)run->device_ns > DONE_SHARE * (double)all))
 		return true;
 	key = hash_u64(((uint64_t)run->device << 32 | run->stack) ^ hash_u64(run->op));
 	if (!map_get(&g->issue_by, key, &at)) {
-		at = g->issue.n;
-		if (at >= GPU_CAUSES_MAX)
-			return true;
-		if (!vec_push(&g->issue, fresh) || !map_put(&g->issue_by, key, at))
-			return false;
+		fresh.key = key;
+		at = gpu_place(&g->issue, &g->unused_issue, &g->issue_by, fresh, &full);
+		if (at == UINT32_MAX)
+			return full;
 	}
 	x = &g->issue.v[at];
 	x->launches += run->launches;

@@ -197,4 +197,5 @@ const struct watch_def watch_managed_thrash = { .name = "managed-thrash",
 						.memory = memory,
 						.record = record,
 						.settle = tolls_settle,
+						.forget = tolls_forget,
 						.free = end };

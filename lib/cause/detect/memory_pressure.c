@@ -249,5 +249,6 @@ const struct watch_def watch_memory_pressure = {
 	.wants = wants,
 	.event = event,
 	.settle = tolls_settle,
+	.forget = tolls_forget,
 	.free = end,
 };

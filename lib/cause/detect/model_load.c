@@ -38,7 +38,7 @@ struct model {
 };
 
 struct state {
-	VEC(struct loading) by_thread; /* by world id */
+	VEC(struct loading *) by_thread; /* by world id; NULL: nothing is known of it */
 	VEC(struct model) v;
 	struct where where; /* by process */
 };
@@ -53,11 +53,13 @@ static struct loading *loading_of(struct state *s, struct cause *c, uint32_t thr
 	struct loading *l;
 
 	while (s->by_thread.n <= thread) {
-		if (!vec_push(&s->by_thread, (struct loading){ 0 }))
+		if (!vec_push(&s->by_thread, NULL))
 			return NULL;
 	}
-	l = &s->by_thread.v[thread];
-	if (!l->begun && thread < c->tally.threads.n) {
+	if (!s->by_thread.v[thread])
+		s->by_thread.v[thread] = calloc(1, sizeof(*l));
+	l = s->by_thread.v[thread];
+	if (l && !l->begun && thread < c->tally.threads.n) {
 		const struct tally_thread *t = &c->tally.threads.v[thread];
 
 		/* Its time began where its first piece did: the books hold all of it. */
@@ -76,7 +78,7 @@ static void sign(struct loading *l, const struct cause *c, uint32_t thread, int6
 	l->launches_then = l->launches;
 	l->last_ns = ns;
 	for (unsigned i = 0; i < PART_COUNT; i++)
-		l->now[i] = t->ns_by[i] + (parts ? parts_get(parts, (enum part)i) : 0);
+		l->now[i] = tally_thread_part(t, i) + (parts ? parts_get(parts, (enum part)i) : 0);
 	l->copy_then = l->copy_ns;
 	l->async_then = l->async_ns;
 	l->alloc_then = l->alloc_ns;
@@ -103,7 +105,7 @@ static bool over(struct state *s, struct cause *c, uint32_t thread, struct loadi
 
 	*l = (struct loading){ .begun = true, .start_ns = ns };
 	for (unsigned i = 0; i < PART_COUNT; i++) {
-		l->base[i] = t->ns_by[i];
+		l->base[i] = tally_thread_part(t, i);
 		d[i] = was.now[i] > was.base[i] ? was.now[i] - was.base[i] : 0;
 	}
 	if (was.growth < LEAST_BYTES || was.copied < was.growth / 2)
@@ -246,8 +248,8 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 	(void)pane;
 	for (uint32_t i = 0; c->ended && i < s->by_thread.n; i++) {
-		if (i < c->tally.threads.n && s->by_thread.v[i].begun &&
-		    !over(s, c, i, &s->by_thread.v[i], c->end_ns))
+		if (i < c->tally.threads.n && s->by_thread.v[i] && s->by_thread.v[i]->begun &&
+		    !over(s, c, i, s->by_thread.v[i], c->end_ns))
 			return err_nomem(e);
 	}
 	/* A load is rare: it need not come often, but must weigh something in the whole. */
@@ -261,10 +263,28 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc;
 }
 
+/* Its loads stay, which are few. */
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	const struct tally_process *p =
+		process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+	struct state *s = state;
+
+	for (size_t i = 0; p && i < p->threads.n; i++) {
+		if (p->threads.v[i] >= s->by_thread.n)
+			continue;
+		free(s->by_thread.v[p->threads.v[i]]);
+		s->by_thread.v[p->threads.v[i]] = NULL;
+	}
+	return true;
+}
+
 static void end(void *state)
 {
 	struct state *s = state;
 
+	for (size_t i = 0; i < s->by_thread.n; i++)
+		free(s->by_thread.v[i]);
 	for (size_t i = 0; i < s->v.n; i++)
 		toll_free(&s->v.v[i].toll);
 	vec_free(&s->v);
@@ -278,4 +298,5 @@ const struct watch_def watch_model_load = { .name = "model-load",
 					    .piece = piece,
 					    .memory = memory,
 					    .settle = settle,
+					    .forget = forget,
 					    .free = end };

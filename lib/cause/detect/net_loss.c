@@ -202,5 +202,6 @@ const struct watch_def watch_net_loss = {
 	.event = event,
 	.record = record,
 	.settle = tolls_settle,
+	.forget = tolls_forget,
 	.free = end,
 };

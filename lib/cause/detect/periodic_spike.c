@@ -25,7 +25,8 @@
 #define CHANCE	    1e-4
 
 struct site {
-	uint32_t process, stack;
+	uint32_t process, stack; /* process 0: unused */
+	uint32_t among;		 /* the classes' sites */
 	uint16_t op;
 	uint64_t n, last_n; /* calls; of which the newest slow one */
 	int64_t last_ns;
@@ -46,7 +47,8 @@ struct slow {
 
 struct spikes {
 	VEC(struct site) sites;
-	VEC(uint32_t) by; /* site among the classes -> position + 1, TOO_MANY */
+	VEC(uint32_t) unused; /* positions */
+	VEC(uint32_t) by;     /* site among the classes -> position + 1, TOO_MANY */
 };
 
 #define TOO_MANY UINT32_MAX
@@ -74,25 +76,29 @@ static struct site *site_new(struct spikes *s, uint32_t site, const struct line_
 			     bool *nomem)
 {
 	struct hist *own;
+	uint32_t at;
 
 	*nomem = !look_up_room(s, site);
 	if (*nomem)
 		return NULL;
-	if (s->sites.n >= SPIKE_SITES) {
+	if (s->sites.n - s->unused.n >= SPIKE_SITES) {
 		s->by.v[site] = TOO_MANY;
 		return NULL;
 	}
 	own = calloc(1, sizeof(*own));
-	*nomem = !own || !vec_push(&s->sites, (struct site){ .process = p->process,
-							     .stack = p->ev->stack,
-							     .op = p->ev->op,
-							     .own = own });
+	*nomem = !own || !vec_reserve(&s->sites, 1);
 	if (*nomem) {
 		free(own);
 		return NULL;
 	}
-	s->by.v[site] = (uint32_t)s->sites.n;
-	return &s->sites.v[s->sites.n - 1];
+	at = s->unused.n ? s->unused.v[--s->unused.n] : (uint32_t)s->sites.n++;
+	s->sites.v[at] = (struct site){ .process = p->process,
+					.stack = p->ev->stack,
+					.op = p->ev->op,
+					.among = site,
+					.own = own };
+	s->by.v[site] = at + 1;
+	return &s->sites.v[at];
 }
 
 static inline struct site *site_at(struct spikes *s, const struct class_of *of,
@@ -228,10 +234,38 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc;
 }
 
+/* The classes give its sites to others: they are none of these any more. */
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct spikes *s = state;
+
+	for (uint32_t at = classes_sites_of(&c->classes, process); at;
+	     at = c->classes.sites.v[at - 1].next) {
+		if (at <= s->by.n && s->by.v[at - 1] == TOO_MANY)
+			s->by.v[at - 1] = 0;
+	}
+	for (uint32_t i = 0; i < s->sites.n; i++) {
+		struct site *x = &s->sites.v[i];
+
+		if (x->process != process)
+			continue;
+		s->by.v[x->among] = 0;
+		if (x->slow && x->slow->sum.told.revision)
+			continue;
+		free(x->own);
+		free(x->slow);
+		*x = (struct site){ 0 };
+		if (!vec_push(&s->unused, i))
+			return false;
+	}
+	return true;
+}
+
 static void release(void *state)
 {
 	struct spikes *s = state;
 
+	vec_free(&s->unused);
 	for (size_t i = 0; i < s->sites.n; i++) {
 		free(s->sites.v[i].own);
 		free(s->sites.v[i].slow);
@@ -245,4 +279,5 @@ const struct watch_def watch_periodic_spike = { .name = "periodic-spike",
 						.wants = wants,
 						.piece = piece,
 						.settle = settle,
+						.forget = forget,
 						.free = release };

@@ -141,5 +141,6 @@ const struct watch_def watch_stopped = {
 	.wants = wants,
 	.offcpu = piece,
 	.settle = tolls_settle,
+	.forget = tolls_forget,
 	.free = end,
 };
