@@ -69,6 +69,9 @@ struct ige_reader *input_one(struct input *in, unsigned i);
  * recording is none of these) or there was not a byte. One line per fact is appended to notes, each ending in a newline. */
 int input_verdict(const struct input *in, struct buf *notes);
 
+/* After the end, for who has nothing to give without it: ERR_DAMAGED, naming them, where none had a byte; else 0. */
+int input_something(const struct input *in, struct err *e);
+
 /* Sums over all inputs. */
 struct ige_report input_report(const struct input *in);
 

@@ -68,6 +68,8 @@ static void say(struct buf *notes, const char *name, const struct ige_report *r)
 			buf_printf(notes, "%" PRIu64 " bytes passed over", r->skipped_bytes);
 		buf_puts(notes, "; the rest was used\n");
 	}
+	if (r->empty)
+		buf_printf(notes, "%s is empty: there is no recording in it\n", name);
 	if (r->truncated)
 		buf_printf(notes,
 			   "%s: truncated: it ends inside a block%s; all whole blocks were used\n",
@@ -92,8 +94,6 @@ int input_verdict(const struct input *in, struct buf *notes)
 {
 	bool damaged = input_report(in).empty;
 
-	if (damaged)
-		buf_puts(notes, "the input is empty: there is no recording in it\n");
 	if (in->notes.n)
 		buf_add(notes, in->notes.p, in->notes.n);
 	for (unsigned i = 0; i < in->n; i++) {
@@ -106,6 +106,17 @@ int input_verdict(const struct input *in, struct buf *notes)
 		damaged |= r->damaged_blocks || r->skipped_bytes || r->unterminated;
 	}
 	return damaged ? ERR_DAMAGED : 0;
+}
+
+int input_something(const struct input *in, struct err *e)
+{
+	if (!input_report(in).empty)
+		return 0;
+	if (in->n == 1)
+		return err_set(e, ERR_DAMAGED, "%s is empty: there is no recording in it",
+			       in->each[0].name);
+	return err_set(e, ERR_DAMAGED, "%s and the other %u are empty: there is no recording in them",
+		       in->each[0].name, in->n - 1);
 }
 
 struct ige_report input_report(const struct input *in)
