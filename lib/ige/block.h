@@ -182,6 +182,10 @@ int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *ou
 /* A column's checksum only: 0 or ERR_DAMAGED. */
 int ige_column_check(const struct ige_directory *d, const unsigned char *data, struct err *e);
 
+/* Columns that are read or written together begin so many values apart from multiples of a page: a processor's cache has
+ * few places for equal offsets. */
+#define IGE_APART(column) ((size_t)(column)*72)
+
 #define IGE_ROOM 128 /* a decoder works in groups of this many values */
 
 /* Decode an integer column into v, which has room for d->count + IGE_ROOM. Checks the column's checksum. */

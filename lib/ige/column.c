@@ -56,21 +56,58 @@ static const uint64_t *differences(struct ige_builder *b, const uint64_t *v, siz
 	return b->deltas.v;
 }
 
+/* What is to be known of a column before it is encoded. */
+struct seen {
+	uint64_t any, differ; /* all bits; those that are not in all */
+	bool falls;	      /* a value is below the one before it */
+};
+
+static inline __attribute__((always_inline)) struct seen look(const uint64_t *v, size_t n)
+{
+	struct seen s = { .any = n ? v[0] : 0 };
+	uint64_t falls = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		s.any |= v[i];
+		s.differ |= v[i] ^ v[i - 1];
+		falls |= v[i] - v[i - 1];
+	}
+	/* Below 2^63 the sign of a difference tells; where one is not, they are compared. */
+	s.falls = falls >> 63;
+	if (s.any >> 63) {
+		s.falls = false;
+		for (size_t i = 1; i < n && !s.falls; i++)
+			s.falls = v[i] < v[i - 1];
+	}
+	return s;
+}
+
+static struct seen look_plain(const uint64_t *v, size_t n)
+{
+	return look(v, n);
+}
+
+#if CPU_X86
+static CPU_AVX2 struct seen look_avx2(const uint64_t *v, size_t n)
+{
+	return look(v, n);
+}
+
+#define BEST(what) (cpu_has_avx2() ? what##_avx2 : what##_plain)
+#else
+#define BEST(what) what##_plain
+#endif
+
 void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n)
 {
 	struct ige_directory d = { .id = id, .encoding = IGE_PACKED, .count = (uint32_t)n };
-	uint64_t any = 0, differ = 0;
-	unsigned falls = 0;
+	struct seen seen;
 	unsigned char eight[8];
 	const void *best;
 	size_t raw, best_bytes;
 
-	for (size_t i = 0; i < n; i++) {
-		any |= v[i];
-		differ |= v[i] ^ v[0];
-		falls += i && v[i] < v[i - 1];
-	}
-	if (n && !differ) {
+	seen = BEST(look)(v, n);
+	if (n && !seen.differ) {
 		d.encoding = IGE_CONSTANT;
 		d.width = 8;
 		le_put(eight, 8, v[0]);
@@ -78,8 +115,8 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 		return;
 	}
 	buf_reset(&b->packed);
-	raw = n * width_of(any);
-	if (n && !falls) {
+	raw = n * width_of(seen.any);
+	if (n && !seen.falls) {
 		const uint64_t *deltas = differences(b, v, n);
 
 		if (!deltas) {
@@ -98,7 +135,7 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 		buf_reset(&b->packed);
 		p = (unsigned char *)buf_reserve(&b->packed, raw);
 		d.encoding = IGE_RAW;
-		d.width = (uint8_t)width_of(any);
+		d.width = (uint8_t)width_of(seen.any);
 		if (p) {
 			put_raw(p, v, n, d.width);
 			buf_added(&b->packed, raw);
@@ -107,7 +144,7 @@ void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v,
 	best = b->packed.p;
 	best_bytes = b->packed.n;
 	if (b->packed.failed ||
-	    (b->small && ige_smallest_integers(b, v, n, any, &d, &best, &best_bytes, NULL)))
+	    (b->small && ige_smallest_integers(b, v, n, seen.any, &d, &best, &best_bytes, NULL)))
 		b->data.failed = true;
 	else
 		ige_builder_column(b, d, best, best_bytes);

@@ -19,9 +19,9 @@ static int decode_column(struct ige_arrays_decoder *d, const struct ige_director
 			 const unsigned char *data, struct err *e)
 {
 	d->values[dir->id].n = 0;
-	if (!vec_reserve(&d->values[dir->id], dir->count + IGE_ROOM))
+	if (!vec_reserve(&d->values[dir->id], IGE_APART(dir->id) + dir->count + IGE_ROOM))
 		return err_nomem(e);
-	return ige_column_integers(dir, data, d->values[dir->id].v, e);
+	return ige_column_integers(dir, data, d->values[dir->id].v + IGE_APART(dir->id), e);
 }
 
 /* A column nobody wants may still be one that a reader must be able to read. */
@@ -108,7 +108,7 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 		/* Without one of its own columns a block is of no use. */
 		if (rc)
 			return rc == ERR_TOO_NEW && !dir.critical ? ERR_CANNOT : rc;
-		a->column[dir.id] = d->values[dir.id].v;
+		a->column[dir.id] = d->values[dir.id].v + IGE_APART(dir.id);
 	}
 	if (a->n == 0)
 		return 0;
@@ -119,6 +119,7 @@ int ige_arrays_decode(struct ige_arrays_decoder *d, struct ige_arrays *a,
 			return err_set(e, ERR_DAMAGED, "events without column %u", id);
 	rc = ige_check_times(&a->header, a->column[IGE_END], a->column[IGE_DUR], a->n, e);
 	if (!rc && wanted & IGE_WANT(IGE_SITE))
-		rc = ige_check_sites(dict, d->values[IGE_SITE].v, a->n, &a->dropped, e);
+		rc = ige_check_sites(dict, d->values[IGE_SITE].v + IGE_APART(IGE_SITE), a->n,
+				     &a->dropped, e);
 	return rc;
 }

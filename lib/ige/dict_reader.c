@@ -8,6 +8,7 @@
 
 #include "lib/base/wirebytes.h"
 #include "lib/ige/dict_reader.h"
+#include "lib/ige/index.h"
 
 void ige_dict_reader_init(struct ige_dict_reader *d, struct world *w)
 {
@@ -21,6 +22,7 @@ void ige_dict_reader_reset(struct ige_dict_reader *d)
 		d->kind[k].ids.n = 0;
 	d->sites.n = d->sites_defined = 0;
 	d->generation++;
+	d->site_ops = 0;
 	d->args.n = 0;
 	d->ops.n = 0;
 	map_clear(&d->op_index);
@@ -260,6 +262,9 @@ static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 	}
 	if (!sites_room(d, id + 1))
 		return false;
+	/* A file that says of a site twice what it is lies about one: nothing of it is remembered. */
+	d->generation += d->sites.v[id].op != 0;
+	d->site_ops |= ige_op_bit(s.op);
 	d->sites.v[id] = s;
 	return true;
 }

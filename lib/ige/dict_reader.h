@@ -51,6 +51,7 @@ struct ige_dict_reader {
 	} kind[IGE_D_KINDS];		 /* ids[file id] = world id */
 	VEC(struct ige_read_site) sites; /* [file id] */
 	uint64_t generation;		 /* counts segments: sites of another one are others */
+	uint64_t site_ops;		 /* ige_op_bit of every op that has one */
 	size_t sites_defined;		 /* all of 1..this are; see ige/rowcheck.c */
 	VEC(uint64_t) args;		 /* of sites with more than IGE_SITE_X */
 	VEC(struct ige_file_op) ops;

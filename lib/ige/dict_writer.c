@@ -32,6 +32,7 @@ void ige_dict_writer_reset(struct ige_dict_writer *d)
 	if (d->lanes.v)
 		memset(d->lanes.v, 0, d->lanes.n * sizeof(d->lanes.v[0]));
 	d->full = false;
+	d->generation++;
 	if (d->named.v)
 		memset(d->named.v, 0, d->named.n);
 	d->bytes = d->pending_bytes = 0;

@@ -48,6 +48,7 @@ struct ige_dict_writer {
 	struct ige_sites sites;
 	struct ige_written_op ops[IGE_WRITTEN_OPS]; /* by ige_written_at */
 	VEC(struct ige_lane) lanes;		    /* by world ctx id */
+	uint64_t generation; /* counts segments: ids of another one are others */
 	uint32_t symbols_seen;
 	VEC(uint8_t) named;   /* by world frame id: its symbol was queued in this segment */
 	uint64_t bytes;	      /* of definitions written in this segment */

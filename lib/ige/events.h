@@ -19,8 +19,10 @@ struct ige_extra {
 
 struct ige_rows {
 	struct ige_dict_writer *dict;
-	uint64_t *column[IGE_DEPTH + 1]; /* by enum ige_column; END holds end_ns until sealing */
-	size_t n, cap;			 /* of each of them */
+	uint64_t *values;
+	uint64_t *column[IGE_DEPTH +
+			 1]; /* in values, by enum ige_column; END holds end_ns until sealing */
+	size_t n, cap;	     /* of each of them */
 	VEC(struct ige_extra) extras;
 	VEC(uint64_t) order; /* of grouped rows, when ends and places do not tell it */
 	bool grouped;	     /* rows stand by context, see ige/archive.h */
@@ -30,6 +32,9 @@ struct ige_rows {
 
 void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict);
 void ige_rows_free(struct ige_rows *r);
+/* Room for n rows in all; false: out of memory. */
+bool ige_rows_room(struct ige_rows *r, size_t n);
+#define IGE_ROW_BYTES 28 /* bound of what a row's own columns take */
 /* Adds one event; false: out of memory. Its definitions are queued in dict. */
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_written_op *op);
 /* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. */

@@ -9,6 +9,7 @@
 #include "lib/base/cpu.h"
 #include "lib/ige/events.h"
 #include "lib/ige/order.h"
+#include "lib/ige/weave.h"
 
 #define WINDOW 128 /* events put together at a time: they stay in the processor's first cache */
 #define AHEAD  24
@@ -143,6 +144,36 @@ INLINE size_t put_rows(struct ige_decoder *d, struct event *events, uint32_t fro
 		n++;
 	}
 	return n;
+}
+
+struct event ige_sheet_place(const struct ige_sheet *s, uint32_t row)
+{
+	const struct from f = from_block(s->decoder);
+	uint64_t ctx = f.ctx[row];
+
+	return (struct event){ .end_ns = f.end_min + s->by_ns + (int64_t)f.end[row],
+			       .ctx = f.ctxs[ctx < f.nctxs ? ctx : 0],
+			       .depth = (uint16_t)f.depth[row & f.depths] };
+}
+
+void ige_sheet_event(const struct ige_sheet *s, uint32_t row, struct event *ev)
+{
+	struct ige_decoder *d = s->decoder;
+	const struct from f = from_block(d);
+	const struct ige_read_site *site = &f.sites[f.site[row]];
+
+	put_event(&f, ev, site, row);
+	ev->end_ns += s->by_ns;
+	if (!d->sparse.idle.v[site->layout])
+		put_values(d, ev, site);
+}
+
+void ige_weave_event(const struct ige_weave *v, size_t i, struct event *ev)
+{
+	if (v->refs)
+		ige_sheet_event(v->sheets[v->refs[i] >> 16], v->refs[i] & 0xffff, ev);
+	else
+		ige_sheet_event(v->sheets[0], (uint32_t)i, ev);
 }
 
 static size_t put_rows_plain(struct ige_decoder *d, struct event *events, uint32_t from,

@@ -17,8 +17,7 @@ void ige_rows_init(struct ige_rows *r, struct ige_dict_writer *dict)
 
 void ige_rows_free(struct ige_rows *r)
 {
-	for (int i = IGE_END; i <= IGE_DEPTH; i++)
-		free(r->column[i]);
+	free(r->values);
 	for (size_t i = 0; i < r->extras.n; i++) {
 		vec_free(&r->extras.v[i].values);
 		vec_free(&r->extras.v[i].eligible);
@@ -27,15 +26,23 @@ void ige_rows_free(struct ige_rows *r)
 	vec_free(&r->order);
 }
 
-static bool grow(struct ige_rows *r)
+bool ige_rows_room(struct ige_rows *r, size_t n)
 {
-	size_t cap = r->n;
+	size_t cap = n < 2 * r->cap ? 2 * r->cap : n < 64 ? 64 : n, at = 0;
+	uint64_t *values;
 
-	for (int i = IGE_END; i <= IGE_DEPTH; i++) {
-		cap = r->n;
-		if (!vec_grow_((void **)&r->column[i], &cap, r->n, 1, sizeof(uint64_t)))
-			return false;
+	if (n <= r->cap)
+		return true;
+	values = calloc(IGE_APART(IGE_DEPTH + 1) + (IGE_DEPTH + 1) * cap, sizeof(*values));
+	if (!values)
+		return false;
+	for (int i = IGE_END; i <= IGE_DEPTH; i++, at += cap + IGE_APART(1)) {
+		if (r->n)
+			memcpy(values + at, r->column[i], r->n * sizeof(*values));
+		r->column[i] = values + at;
 	}
+	free(r->values);
+	r->values = values;
 	r->cap = cap;
 	return true;
 }
@@ -87,7 +94,7 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_w
 	int64_t start = event_start(ev);
 	size_t n = r->n;
 
-	if (n == r->cap && !grow(r))
+	if (!ige_rows_room(r, n + 1))
 		return false;
 	if (!add_extras(r, ev, op->def, ((1u << op->def->ncols) - 1) & ~args))
 		return false;
@@ -96,7 +103,7 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_w
 	r->column[IGE_CTX][n] = ctx;
 	r->column[IGE_SITE][n] = site;
 	r->column[IGE_DEPTH][n] = ev->depth;
-	r->bytes += 28;
+	r->bytes += IGE_ROW_BYTES;
 	if (!n || ev->end_ns < r->end_min)
 		r->end_min = ev->end_ns;
 	if (!n || ev->end_ns > r->end_max)

@@ -8,6 +8,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "lib/base/cpu.h"
 #include "lib/base/wirebytes.h"
 #include "lib/ige/forpack.h"
 
@@ -58,27 +59,6 @@ static unsigned choose_width(const uint8_t need[65], size_t n)
 	return best;
 }
 
-/* The same for values below 2^31, in four lanes at a time: the exponent of v as a float. The bit below the highest is
- * cleared, so that nothing rounds up to the next power of two. */
-static void bits_of_group(const uint64_t *v, uint8_t *bits)
-{
-	union {
-		float f;
-		int32_t i;
-	} x[FORPACK_GROUP];
-
-	for (unsigned i = 0; i < FORPACK_GROUP; i++) {
-		int32_t small = (int32_t)v[i];
-
-		x[i].f = (float)(small & ~(small >> 1));
-	}
-	for (unsigned i = 0; i < FORPACK_GROUP; i++) {
-		int32_t b = (x[i].i >> 23) - 126;
-
-		bits[i] = (uint8_t)(b & ~(b >> 31));
-	}
-}
-
 /* Eight values of one width stand in `width` bytes; what is written behind those is written over by the next eight. */
 static inline __attribute__((always_inline)) void pack(unsigned char *p, const uint64_t *v,
 						       const unsigned width)
@@ -121,54 +101,184 @@ typedef void pack_fn(unsigned char *p, const uint64_t *v);
 #define NAME(w) pack_##w,
 static pack_fn *const packers[] = { FORPACK_EACH_WIDTH(NAME) };
 
-static void put_group(struct buf *out, const uint64_t *v, size_t n)
-{
-	unsigned char packed[FORPACK_GROUP * 7 + 8];
-	uint8_t need[NEEDS][72] = { 0 }, bits[FORPACK_GROUP], patches[FORPACK_GROUP], head[2];
-	uint64_t above[FORPACK_GROUP], lowest[4], base, any = 0;
-	unsigned width, npatch = 0;
-	size_t i;
+/* One group on its way: what its values are above the smallest of them, and how many bits that takes. */
+struct group {
+	uint64_t above[FORPACK_GROUP];
+	uint8_t bits[FORPACK_GROUP]; /* of those that are there, and 0 behind them */
+	uint8_t need[65];	     /* how many take so many */
+	uint64_t base, any;	     /* all bits of above */
+};
 
-	for (i = 0; i < 4; i++)
-		lowest[i] = v[i < n ? i : 0];
-	for (i = 4; i + 4 <= n; i += 4)
+/* v as it stands above the smallest of a whole group. */
+static inline __attribute__((always_inline)) void level(struct group *g, const uint64_t *v)
+{
+	uint64_t lowest[4] = { v[0], v[1], v[2], v[3] }, any[4] = { 0 };
+
+	for (size_t i = 4; i < FORPACK_GROUP; i += 4)
 		for (size_t k = 0; k < 4; k++)
 			lowest[k] = v[i + k] < lowest[k] ? v[i + k] : lowest[k];
-	for (; i < n; i++)
-		lowest[0] = v[i] < lowest[0] ? v[i] : lowest[0];
 	lowest[0] = lowest[0] < lowest[1] ? lowest[0] : lowest[1];
 	lowest[2] = lowest[2] < lowest[3] ? lowest[2] : lowest[3];
-	base = lowest[0] < lowest[2] ? lowest[0] : lowest[2];
-	for (i = 0; i < n; i++) {
-		above[i] = v[i] - base;
-		any |= above[i];
+	g->base = lowest[0] < lowest[2] ? lowest[0] : lowest[2];
+	for (size_t i = 0; i < FORPACK_GROUP; i += 4)
+		for (size_t k = 0; k < 4; k++) {
+			g->above[i + k] = v[i + k] - g->base;
+			any[k] |= g->above[i + k];
+		}
+	g->any = any[0] | any[1] | any[2] | any[3];
+}
+
+/* The same for values below 2^31, in four lanes at a time: the exponent of v as a float. The bit below the highest is
+ * cleared, so that nothing rounds up to the next power of two. */
+static inline __attribute__((always_inline)) void bits_of_group(const uint64_t *v, uint8_t *bits)
+{
+	union {
+		float f;
+		int32_t i;
+	} x[FORPACK_GROUP];
+
+	for (unsigned i = 0; i < FORPACK_GROUP; i++) {
+		int32_t small = (int32_t)v[i];
+
+		x[i].f = (float)(small & ~(small >> 1));
 	}
-	for (; i < FORPACK_GROUP; i++)
-		above[i] = 0;
-	if (any >> 31)
-		for (i = 0; i < n; i++)
-			bits[i] = (uint8_t)bits_of(above[i]);
+	for (unsigned i = 0; i < FORPACK_GROUP; i++) {
+		int32_t b = (x[i].i >> 23) - 126;
+
+		bits[i] = (uint8_t)(b & ~(b >> 31));
+	}
+}
+
+static void measure_plain(struct group *g, const uint64_t *v)
+{
+	uint8_t need[NEEDS][72] = { 0 };
+
+	level(g, v);
+	if (g->any >> 31)
+		for (size_t i = 0; i < FORPACK_GROUP; i++)
+			g->bits[i] = (uint8_t)bits_of(g->above[i]);
 	else
-		bits_of_group(above, bits);
-	for (i = 0; i < n; i++)
-		need[i % NEEDS][bits[i]]++;
-	for (i = 0; i < sizeof(need[0]); i++)
-		for (unsigned k = 1; k < NEEDS; k++)
-			need[0][i] = (uint8_t)(need[0][i] + need[k][i]);
-	width = choose_width(need[0], n);
-	packers[width](packed, above);
-	for (i = 0; i < n; i++) {
-		patches[npatch] = (uint8_t)i;
-		npatch += bits[i] > width;
+		bits_of_group(g->above, g->bits);
+	for (size_t i = 0; i < FORPACK_GROUP; i++)
+		need[i % NEEDS][g->bits[i]]++;
+	for (size_t i = 0; i < sizeof(g->need); i++)
+		g->need[i] = (uint8_t)(need[0][i] + need[1][i] + need[2][i] + need[3][i]);
+}
+
+static unsigned patches_plain(const struct group *g, unsigned width,
+			      uint8_t patches[FORPACK_GROUP + 1])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < FORPACK_GROUP; i++) {
+		patches[n] = (uint8_t)i;
+		n += g->bits[i] > width;
 	}
+	return n;
+}
+
+#if CPU_X86
+#include <immintrin.h>
+
+static inline CPU_AVX2 __m256i load32(const void *p)
+{
+	return _mm256_loadu_si256(p);
+}
+
+/* How many bits eight numbers below 2^31 take: see bits_of_group. */
+static inline CPU_AVX2 __m256i bits_of_eight(const uint64_t *v)
+{
+	__m256i x = _mm256_castps_si256(_mm256_shuffle_ps(
+		_mm256_castsi256_ps(load32(v)), _mm256_castsi256_ps(load32(v + 4)), 0x88));
+
+	x = _mm256_castps_si256(
+		_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(x, 1), x)));
+	x = _mm256_sub_epi32(_mm256_srli_epi32(x, 23), _mm256_set1_epi32(126));
+	return _mm256_max_epi32(x, _mm256_setzero_si256());
+}
+
+static CPU_AVX2 void measure_avx2(struct group *g, const uint64_t *v)
+{
+	unsigned most;
+
+	level(g, v);
+	most = bits_of(g->any);
+	if (most > 31)
+		for (size_t i = 0; i < FORPACK_GROUP; i++)
+			g->bits[i] = (uint8_t)bits_of(g->above[i]);
+	for (size_t i = 0; i < FORPACK_GROUP && most <= 31; i += 32) {
+		const uint64_t *at = g->above + i;
+		__m256i low = _mm256_packs_epi32(bits_of_eight(at), bits_of_eight(at + 8)),
+			high = _mm256_packs_epi32(bits_of_eight(at + 16), bits_of_eight(at + 24)),
+			all = _mm256_packs_epi16(low, high);
+		__m128i a = _mm256_castsi256_si128(all), b = _mm256_extracti128_si256(all, 1);
+
+		/* Two values here, the next two there. */
+		_mm_storeu_si128((__m128i *)(void *)(g->bits + i), _mm_unpacklo_epi16(a, b));
+		_mm_storeu_si128((__m128i *)(void *)(g->bits + i + 16), _mm_unpackhi_epi16(a, b));
+	}
+	memset(g->need, 0, sizeof(g->need));
+	for (unsigned b = 0; b <= most; b++) {
+		const __m256i is = _mm256_set1_epi8((char)b);
+		__m256i n = _mm256_setzero_si256(), zero = n, sums;
+
+		for (size_t i = 0; i < FORPACK_GROUP; i += 32)
+			n = _mm256_sub_epi8(n, _mm256_cmpeq_epi8(load32(g->bits + i), is));
+		sums = _mm256_sad_epu8(n, zero);
+		g->need[b] =
+			(uint8_t)(_mm256_extract_epi64(sums, 0) + _mm256_extract_epi64(sums, 1) +
+				  _mm256_extract_epi64(sums, 2) + _mm256_extract_epi64(sums, 3));
+	}
+}
+
+static CPU_AVX2 unsigned patches_avx2(const struct group *g, unsigned width,
+				      uint8_t patches[FORPACK_GROUP + 1])
+{
+	const __m256i above = _mm256_set1_epi8((char)width);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < FORPACK_GROUP; i += 32) {
+		unsigned more = (unsigned)_mm256_movemask_epi8(
+			_mm256_cmpgt_epi8(load32(g->bits + i), above));
+
+		for (; more; more &= more - 1)
+			patches[n++] = (uint8_t)(i + (unsigned)__builtin_ctz(more));
+	}
+	return n;
+}
+
+#define BEST(what) (cpu_has_avx2() ? what##_avx2 : what##_plain)
+#else
+#define BEST(what) what##_plain
+#endif
+
+static void put_group(struct buf *out, const uint64_t *v, size_t n)
+{
+	unsigned char packed[FORPACK_GROUP * 7 + 8], head[2];
+	uint8_t patches[FORPACK_GROUP + 1];
+	uint64_t whole[FORPACK_GROUP];
+	struct group g;
+	unsigned width, npatch;
+
+	/* A short group is filled up with a value of its own, which is not counted then. */
+	for (size_t i = 0; n < FORPACK_GROUP && i < FORPACK_GROUP; i++)
+		whole[i] = v[i < n ? i : 0];
+	BEST(measure)(&g, n < FORPACK_GROUP ? whole : v);
+	for (size_t i = n; i < FORPACK_GROUP; i++) {
+		g.need[g.bits[i]]--;
+		g.above[i] = g.bits[i] = 0;
+	}
+	width = choose_width(g.need, n);
+	packers[width](packed, g.above);
+	npatch = BEST(patches)(&g, width, patches);
 	head[0] = (uint8_t)width;
 	head[1] = (uint8_t)npatch;
 	buf_add(out, head, 2);
-	varint_put(out, base);
+	varint_put(out, g.base);
 	buf_add(out, packed, packed_bytes(n, width));
-	for (i = 0; i < npatch; i++) {
+	for (unsigned i = 0; i < npatch; i++) {
 		buf_add(out, &patches[i], 1);
-		varint_put(out, above[patches[i]] >> width);
+		varint_put(out, g.above[patches[i]] >> width);
 	}
 }
 

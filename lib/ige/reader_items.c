@@ -6,6 +6,29 @@
 
 #include <stddef.h>
 
+/* Rows that are events, all of them, and stand in their order. */
+static bool is_sheet(const struct ige_reader *r)
+{
+	const struct ige_decoder *d = &r->decoder;
+
+	return r->weaves && !(r->view.header.flags & IGE_LATE) && !d->whole && d->total &&
+	       d->total == d->a.n;
+}
+
+static void put_sheet(struct ige_reader *r, struct stream_item *item)
+{
+	r->sheet = (struct ige_sheet){ .decoder = &r->decoder };
+	r->sheets[0] = &r->sheet;
+	r->weave = (struct ige_weave){ .sheets = r->sheets, .ordered = true };
+	item->weave = &r->weave;
+	item->n = r->decoder.total;
+}
+
+void ige_reader_weave(struct ige_reader *r)
+{
+	r->weaves = true;
+}
+
 int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err *e)
 {
 	const struct ige_header *h = &r->view.header;
@@ -19,8 +42,11 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 		return 1;
 	case EVENTS:
 		item->kind = STREAM_EVENTS;
-		item->n = ige_decoder_next(&r->decoder, &item->events);
 		item->late = h->flags & IGE_LATE;
+		if (is_sheet(r))
+			put_sheet(r, item);
+		else
+			item->n = ige_decoder_next(&r->decoder, &item->events);
 		item->lost = r->next ? 0 : h->lost;
 		r->next += item->n;
 		if (r->next == r->decoder.total) {

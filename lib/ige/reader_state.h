@@ -10,6 +10,7 @@
 #include "lib/ige/events.h"
 #include "lib/ige/reader.h"
 #include "lib/ige/records.h"
+#include "lib/ige/weave.h"
 #include "lib/ige/window.h"
 
 struct ige_reader {
@@ -37,6 +38,10 @@ struct ige_reader {
 	} ready;     /* what ige_reader_items gives next */
 	size_t next; /* within the block's events or records */
 	struct event_stream stream;
+	bool weaves; /* sheets instead of events */
+	struct ige_sheet sheet;
+	const struct ige_sheet *sheets[1];
+	struct ige_weave weave;
 };
 
 #endif

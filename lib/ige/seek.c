@@ -315,6 +315,7 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 	*item = nothing;
 	for (;;) {
 		const struct ige_place *b;
+		bool taken;
 		int rc = 0;
 
 		if (s->events) {
@@ -357,7 +358,12 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 			break;
 		case IGE_EVENTS:
 			s->report.lost_events += b->lost;
-			if (wanted(s, b))
+			taken = wanted(s, b);
+			/* Without an index its segment's definitions may still say that it holds none. */
+			if (taken && s->ops && !s->dicts[b->section].loaded)
+				rc = load(s, b->section, e);
+			taken &= !s->ops || s->dicts[b->section].reader.site_ops & s->ops;
+			if (!rc && taken)
 				rc = take(s, b, e);
 			else
 				leave_out(s, b);

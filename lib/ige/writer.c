@@ -15,8 +15,7 @@
 #define BLOCK_EVENTS  8192
 #define SEGMENT_BYTES (64u << 20)
 #define SEGMENT_NS    60000000000u
-#define PENDING_MAX   65536	 /* events held for sorting; beyond it the older half is let go */
-#define ROW_BYTES_MAX (3u << 20) /* a block is sealed well before the format's 4 MiB */
+#define PENDING_MAX   65536 /* events held for sorting; beyond it the older half is let go */
 
 /* ---- sink on a descriptor ---- */
 
@@ -75,6 +74,7 @@ void ige_writer_free(struct ige_writer *wr)
 	ige_rows_free(&wr->late);
 	ige_archive_free(&wr->archive);
 	ige_pending_free(&wr->pending);
+	ige_weaver_free(&wr->weaver);
 	vec_free(&wr->records);
 	arena_free(&wr->texts);
 	buf_free(&wr->out);
@@ -96,16 +96,13 @@ static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
 		if (!ige_archive_add(&wr->archive, ev, op->def))
 			return err_nomem(e);
 		return wr->archive.held.n >= wr->opt.block_events ||
-				       wr->archive.bytes > ROW_BYTES_MAX
+				       wr->archive.bytes > IGE_ROWS_BYTES_MAX
 			       ? ige_writer_seal(wr, e)
 			       : 0;
 	}
 	if (!ige_rows_add(rows, ev, op))
 		return err_nomem(e);
-	if (rows->n >= wr->opt.block_events || rows->bytes > ROW_BYTES_MAX ||
-	    ige_dict_due(&wr->dict))
-		return ige_writer_seal(wr, e);
-	return 0;
+	return ige_writer_full(wr, rows) ? ige_writer_seal(wr, e) : 0;
 }
 
 static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct err *e)
@@ -123,11 +120,9 @@ static int release(struct ige_writer *wr, int64_t upto, size_t at_least, struct 
 	return rc;
 }
 
-/* No file can hold times from nowhere: counted, not written. */
 static bool from_nowhere(struct ige_writer *wr, const struct event *ev)
 {
-	bool nowhere = ev->end_ns <= -IGE_TIME_MAX / 2 || ev->end_ns >= IGE_TIME_MAX / 2 ||
-		       ev->dur_ns >= (uint64_t)IGE_TIME_MAX / 2;
+	bool nowhere = ige_event_nowhere(ev);
 
 	wr->lost += nowhere;
 	return nowhere;
@@ -178,15 +173,6 @@ void ige_writer_lost(struct ige_writer *wr, uint64_t n)
 	wr->lost += n;
 }
 
-static void set_times(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns)
-{
-	wr->watermark = watermark_ns;
-	wr->floor = floor_ns;
-	wr->due = watermark_ns < INT64_MIN + (int64_t)wr->opt.window_ns
-			  ? INT64_MIN
-			  : watermark_ns - (int64_t)wr->opt.window_ns;
-}
-
 static bool in_order(const struct event *events, size_t n, const struct world *w)
 {
 	for (size_t i = 1; i < n; i++)
@@ -207,7 +193,7 @@ int ige_writer_ordered(struct ige_writer *wr, const struct event *events, size_t
 	for (size_t i = 0; i < n; i++)
 		if (!ige_dict_op(&wr->dict, events[i].op))
 			return 0;
-	set_times(wr, watermark_ns, floor_ns);
+	ige_writer_set_times(wr, watermark_ns, floor_ns);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (!from_nowhere(wr, &events[i]))
 			rc = let_go(wr, &events[i], e);
@@ -220,7 +206,7 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	bool idle;
 	int rc;
 
-	set_times(wr, watermark_ns, floor_ns);
+	ige_writer_set_times(wr, watermark_ns, floor_ns);
 	rc = release(wr, wr->due, 0, e);
 	if (rc || !force)
 		return rc;

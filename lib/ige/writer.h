@@ -60,6 +60,12 @@ int ige_writer_event(struct ige_writer *wr, const struct event *ev, struct err *
 int ige_writer_ordered(struct ige_writer *wr, const struct event *events, size_t n,
 		       int64_t watermark_ns, int64_t floor_ns, struct err *e);
 
+/* The same for rows of other recordings, without events being put together: 1, or 0: not so, they have to come as events.
+ * Not for an archive. Sheets keep their numbers from call to call. */
+struct ige_weave;
+int ige_writer_weave(struct ige_writer *wr, const struct ige_weave *v, size_t n,
+		     int64_t watermark_ns, int64_t floor_ns, struct err *e);
+
 /* Add one record; written in a RECORDS block of its kind, before any event added later. */
 int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err *e);
 

@@ -174,6 +174,21 @@ int ige_writer_put_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t fl
 	return rc;
 }
 
+bool ige_writer_full(const struct ige_writer *wr, const struct ige_rows *rows)
+{
+	return rows->n >= wr->opt.block_events || rows->bytes > IGE_ROWS_BYTES_MAX ||
+	       ige_dict_due(&wr->dict);
+}
+
+void ige_writer_set_times(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns)
+{
+	wr->watermark = watermark_ns;
+	wr->floor = floor_ns;
+	wr->due = watermark_ns < INT64_MIN + (int64_t)wr->opt.window_ns
+			  ? INT64_MIN
+			  : watermark_ns - (int64_t)wr->opt.window_ns;
+}
+
 int ige_writer_seal(struct ige_writer *wr, struct err *e)
 {
 	int rc = wr->open ? 0 : begin_segment(wr, e);

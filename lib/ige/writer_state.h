@@ -12,6 +12,13 @@
 #include "lib/ige/pending.h"
 #include "lib/ige/writer.h"
 
+struct ige_woven;
+struct ige_weaver { /* see weave_write.c */
+	VEC(struct ige_woven) inputs;
+	uint64_t turn;
+};
+void ige_weaver_free(struct ige_weaver *v);
+
 struct ige_writer {
 	struct world *world;
 	struct ige_sink *sink;
@@ -21,6 +28,7 @@ struct ige_writer {
 	struct ige_rows rows, late;
 	struct ige_archive archive;
 	struct ige_pending pending;
+	struct ige_weaver weaver;
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
 	struct buf out;
@@ -38,6 +46,17 @@ struct ige_writer {
 	bool cutting; /* the segment is about to end with LAST: it does not end by itself */
 };
 
+#define IGE_ROWS_BYTES_MAX (3u << 20) /* a block is sealed well before the format's 4 MiB */
+
+/* Time for a block of these rows. */
+bool ige_writer_full(const struct ige_writer *wr, const struct ige_rows *rows);
+void ige_writer_set_times(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_ns);
+/* No file can hold times from nowhere: such events are counted, not written. */
+static inline bool ige_event_nowhere(const struct event *ev)
+{
+	return ev->end_ns <= -IGE_TIME_MAX / 2 || ev->end_ns >= IGE_TIME_MAX / 2 ||
+	       ev->dur_ns >= (uint64_t)IGE_TIME_MAX / 2;
+}
 /* Everything queued, in the order readers need it. */
 int ige_writer_seal(struct ige_writer *wr, struct err *e);
 /* One block of these rows, or of none: a heartbeat. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
+#include "lib/ige/weave.h"
 #include "lib/input/shift.h"
 
 void input_head_take(struct input_head *h, const void *bytes, size_t n)
@@ -108,6 +109,9 @@ struct shifted {
 	struct input_head head;
 	uint32_t node; /* world id, once its definition was met */
 	VEC(struct event) events;
+	struct ige_sheet sheet;
+	const struct ige_sheet *sheets[1];
+	struct ige_weave weave;
 	struct record record;
 	struct buf body;
 };
@@ -171,6 +175,12 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 				(int64_t)((uint64_t)s->record.u.CLOCK.real_ns +
 					  (uint64_t)input_head_put_right(&s->head));
 		item->record = &s->record;
+	} else if (item->kind == STREAM_EVENTS && item->weave) {
+		s->sheet = *item->weave->sheets[0];
+		s->sheet.by_ns += by;
+		s->sheets[0] = &s->sheet;
+		s->weave = (struct ige_weave){ .sheets = s->sheets, .ordered = true };
+		item->weave = &s->weave;
 	} else if (item->kind == STREAM_EVENTS && item->n && by) {
 		s->events.n = 0;
 		if (!vec_reserve(&s->events, item->n))

@@ -13,6 +13,7 @@
 
 #include "lib/input/bundle.h"
 #include "lib/input/copies.h"
+#include "lib/ige/weave.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
 #include "lib/input/older.h"
@@ -382,6 +383,12 @@ struct event_stream *input_stream(struct input *in)
 const struct input_clock *input_clock(const struct input *in)
 {
 	return &in->clock;
+}
+
+void input_weave(struct input *in)
+{
+	for (unsigned i = 0; in->joined && in->n > 1 && in->n <= IGE_SHEETS_MAX && i < in->n; i++)
+		ige_reader_weave(in->each[i].reader);
 }
 
 struct ige_reader *input_reader(struct input *in)

@@ -65,6 +65,10 @@ struct ige_reader *input_reader(struct input *in);
 /* One of them, by number; NULL past the last: for programs to which their order does not matter. */
 struct ige_reader *input_one(struct input *in, unsigned i);
 
+/* For who only writes them again: events of several inputs come as rows (stream_item.weave) where they can. Before the
+ * first item only. */
+void input_weave(struct input *in);
+
 /* After the end: 0 when all was read whole; ERR_DAMAGED when something was damaged, cut, not ended cleanly (a growing
  * recording is none of these) or there was not a byte. One line per fact is appended to notes, each ending in a newline. */
 int input_verdict(const struct input *in, struct buf *notes);

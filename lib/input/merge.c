@@ -10,6 +10,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/json.h"
+#include "lib/ige/weave.h"
 #include "lib/input/alias.h"
 #include "lib/input/mask.h"
 #include "lib/input/slice.h"
@@ -194,19 +195,24 @@ static int archive_events(struct merge *m, const struct stream_item *item, struc
 static int whole_batch(struct merge *m, const struct stream_item *item, struct err *e)
 {
 	struct ige_writer *wr = m->outlets.n == 1 ? m->outlets.v[0].writer : NULL;
+	int64_t last_ns, floor_ns = item->floor_ns == INT64_MIN ? m->floor_ns : item->floor_ns;
 	int rc;
 
-	if (!wr || !item->n || item->lost || item->late || m->target->by_machine ||
-	    m->opt->select || m->opt->force_node)
+	if (!wr || !item->n || item->late || (item->lost && !item->weave) ||
+	    m->target->by_machine || m->opt->select || m->opt->force_node)
 		return 0;
-	rc = ige_writer_ordered(wr, item->events, item->n, item->watermark_ns,
-				item->floor_ns == INT64_MIN ? m->floor_ns : item->floor_ns, e);
+	rc = item->weave
+		     ? ige_writer_weave(wr, item->weave, item->n, item->watermark_ns, floor_ns, e)
+		     : ige_writer_ordered(wr, item->events, item->n, item->watermark_ns, floor_ns,
+					  e);
 	if (rc <= 0)
 		return rc;
+	ige_writer_lost(wr, item->lost);
 	if (item->floor_ns != INT64_MIN)
 		m->floor_ns = item->floor_ns;
-	if (item->events[item->n - 1].end_ns > m->latest_ns)
-		m->latest_ns = item->events[item->n - 1].end_ns;
+	last_ns = item->weave ? item->weave->ends[item->n - 1] : item->events[item->n - 1].end_ns;
+	if (last_ns > m->latest_ns)
+		m->latest_ns = last_ns;
 	m->result->events += item->n;
 	return 1;
 }
@@ -215,13 +221,16 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 {
 	struct outlet *last = m->target->by_machine || !m->outlets.n ? NULL : m->outlets.v;
 	uint64_t before = m->result->events;
+	struct event row;
 	int rc = whole_batch(m, item, e);
 
 	if (rc)
 		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < item->n && !rc; i++) {
-		const struct event *ev = &item->events[i];
+		const struct event *ev = item->weave ? &row : &item->events[i];
 
+		if (item->weave)
+			ige_weave_event(item->weave, i, &row);
 		if (ev->end_ns > m->latest_ns)
 			m->latest_ns = ev->end_ns;
 		if (!m->opt->select || select_event(m->opt->select, m->w, ev))
@@ -459,6 +468,9 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	while (input_told(in, m.inputs, &told))
 		m.inputs++;
 	m.salt = salt_of(&m);
+	if (!opt->anonymize && !opt->select && !opt->force_node && !opt->archive &&
+	    !opt->database && !target->by_machine)
+		input_weave(in);
 	while ((rc = stream->next(stream, &item, e)) > 0) {
 		rc = item.kind == STREAM_EVENTS
 			     ? (opt->database ? archive_events(&m, &item, e) : events(&m, &item, e))

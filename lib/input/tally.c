@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/ige/weave.h"
 
 #define HOLES_MAX 256 /* then the last one grows */
 
@@ -32,6 +33,32 @@ static bool see_stack(struct input_tally *t, uint32_t stack)
 		t->stacks++;
 	}
 	return true;
+}
+
+/* The stacks of a sheet's sites, each looked at once. */
+static bool see_sheet(struct input_tally *t, const struct ige_sheet *s)
+{
+	const struct ige_dict_reader *dict = s->decoder->dict;
+	const uint64_t *site = s->decoder->a.column[IGE_SITE];
+	bool room = true;
+
+	if (t->generation != dict->generation)
+		t->site_seen.n = 0;
+	t->generation = dict->generation;
+	if (dict->sites.n > t->site_seen.n) {
+		size_t more = dict->sites.n - t->site_seen.n;
+
+		if (!vec_reserve(&t->site_seen, more))
+			return false;
+		memset(t->site_seen.v + t->site_seen.n, 0, more);
+		t->site_seen.n += more;
+	}
+	for (uint32_t i = 0; i < s->decoder->a.n && room; i++)
+		if (!t->site_seen.v[site[i]]) {
+			t->site_seen.v[site[i]] = true;
+			room = see_stack(t, dict->sites.v[site[i]].stack);
+		}
+	return room;
 }
 
 static bool see_record(struct input_tally *t, const struct record *r)
@@ -81,6 +108,14 @@ static bool see_damage(struct input_tally *t, const struct ige_report *r, int64_
 	return vec_push(&t->holes, (struct input_hole){ t->now_ns, until, missing });
 }
 
+static int64_t end_of(const struct stream_item *item, size_t i)
+{
+	const struct ige_sheet *s = item->weave ? item->weave->sheets[0] : NULL;
+
+	return s ? ige_sheet_base(s) + (int64_t)s->decoder->a.column[IGE_END][i]
+		 : item->events[i].end_ns;
+}
+
 static int tally_next(struct event_stream *stream, struct stream_item *item, struct err *e)
 {
 	struct tallying *s = (struct tallying *)stream;
@@ -93,11 +128,14 @@ static int tally_next(struct event_stream *stream, struct stream_item *item, str
 		return room ? rc : err_nomem(e);
 	}
 	if (item->kind == STREAM_EVENTS && item->n) {
-		int64_t first = item->events[0].end_ns, last = item->events[item->n - 1].end_ns;
+		const struct ige_sheet *sheet = item->weave ? item->weave->sheets[0] : NULL;
+		int64_t first = end_of(item, 0), last = end_of(item, item->n - 1);
 
 		room = see_damage(t, s->report, first);
-		for (size_t i = 0; i < item->n && room; i++)
+		for (size_t i = 0; i < item->n && room && !sheet; i++)
 			room = see_stack(t, item->events[i].stack);
+		if (room && sheet)
+			room = see_sheet(t, sheet);
 		if (!t->events || first < t->first_ns)
 			t->first_ns = first;
 		if (!t->events || last > t->last_ns)
@@ -136,6 +174,7 @@ void input_tally_free(struct input_tally *t)
 {
 	vec_free(&t->holes);
 	vec_free(&t->stack_seen);
+	vec_free(&t->site_seen);
 	map_free(&t->chain_seen);
 	memset(t, 0, sizeof(*t));
 }

@@ -26,6 +26,8 @@ struct input_tally {
 	VEC(struct input_hole) holes;
 
 	VEC(uint8_t) stack_seen; /* a bit per world stack */
+	VEC(uint8_t) site_seen;	 /* of sheets: whether a site of this segment was looked at */
+	uint64_t generation;	 /* of its dictionary */
 	struct map chain_seen;
 	uint64_t damage, missing; /* of the report, when last looked at */
 	int64_t now_ns;		  /* greatest end or watermark so far */

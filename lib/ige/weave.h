@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of several inputs' blocks in one order, without events being put together: what is joined only to be written again
+ * stays columns. A sheet is one EVENTS block of one input; a weave says which row of which sheet comes next.
+ */
+#ifndef INGERO_IGE_WEAVE_H
+#define INGERO_IGE_WEAVE_H
+
+#include "lib/ige/events.h"
+#include "lib/ige/reader.h"
+
+#define IGE_SHEETS_MAX 65536 /* a ref has 16 bits for its sheet and 16 for its row */
+
+struct ige_sheet {
+	struct ige_decoder *decoder; /* its columns, and the definitions of its segment */
+	int64_t by_ns;		     /* to be added to its ends */
+};
+
+/* What stream_item.weave points to; all of it borrowed until the next call. */
+struct ige_weave {
+	const struct ige_sheet *const *sheets;
+	const uint32_t *
+		refs; /* sheet << 16 | row, as many as the item says; NULL: all rows of the only sheet */
+	const int64_t *ends; /* of those, by_ns added; NULL with refs */
+	bool ordered;	     /* in canonical order; otherwise they have to be sorted */
+};
+
+static inline int64_t ige_sheet_base(const struct ige_sheet *s)
+{
+	return s->decoder->a.header.end_min + s->by_ns;
+}
+
+/* What the order of events knows of a row: end, context, depth. */
+struct event ige_sheet_place(const struct ige_sheet *s, uint32_t row);
+/* The whole event. Rows of a sheet are asked for in their order, each once: their values are taken in turn. */
+void ige_sheet_event(const struct ige_sheet *s, uint32_t row, struct event *ev);
+
+/* The i-th of a weave; with refs, in turn. */
+void ige_weave_event(const struct ige_weave *v, size_t i, struct event *ev);
+
+/* From here on items of blocks that can be sheets have one instead of events. Before the first item only. */
+void ige_reader_weave(struct ige_reader *r);
+
+#endif
