@@ -162,16 +162,17 @@ static void event(struct meters *m, const struct event *ev)
 }
 
 /* The newest telling of a chain holds. */
-static bool chain(struct meters *m, const struct rec_CHAIN *r)
+static bool chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t severity,
+		  int64_t last_ns, uint64_t lost_ns)
 {
-	struct meter_chain c = { .id = hash_bytes(r->id.p, r->id.n, 0),
-				 .lost_ns = r->lost_ns,
-				 .kind = world_string(m->em->w, r->kind),
-				 .severity = r->severity };
+	struct meter_chain c = { .id = hash_bytes(id.p, id.n, 0),
+				 .lost_ns = lost_ns,
+				 .kind = world_string(m->em->w, kind),
+				 .severity = severity };
 	uint64_t at;
 
-	if (r->last_ns > m->newest_ns)
-		m->newest_ns = r->last_ns;
+	if (last_ns > m->newest_ns)
+		m->newest_ns = last_ns;
 	if (map_get(&m->chains, c.id, &at)) {
 		m->told.v[at - 1] = c;
 		return true;
@@ -197,7 +198,8 @@ static bool record(struct meters *m, const struct record *r)
 			m->newest_ns = r->u.SAMPLE.time_ns;
 		return meters_sample(m, &r->u.SAMPLE, r);
 	case RECORD_CHAIN:
-		return chain(m, &r->u.CHAIN);
+		return chain(m, r->u.CHAIN.id, r->u.CHAIN.kind, r->u.CHAIN.severity,
+			     r->u.CHAIN.last_ns, r->u.CHAIN.lost_ns);
 	case RECORD_OPEN:
 		/* At the end all that are open are told, however short they were. */
 		if (r->u.OPEN.at_end && r->u.OPEN.time_ns - r->u.OPEN.start_ns < HUNG_NS)
@@ -247,6 +249,19 @@ static void gauge(struct meters *m, unsigned family, const struct meter_label *l
 		p->value += value;
 		p->time_ns = m->newest_ns;
 	}
+}
+
+bool meters_chains(struct meters *m, const struct chain_list *list)
+{
+	m->told.n = 0;
+	map_free(&m->chains);
+	for (size_t i = 0; i < list->v.n; i++) {
+		const struct chain *c = &list->v.v[i];
+
+		if (!chain(m, c->id, c->kind, c->severity, c->last_ns, c->lost_ns))
+			return false;
+	}
+	return true;
 }
 
 bool meters_settle(struct meters *m)

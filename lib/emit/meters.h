@@ -8,6 +8,7 @@
 
 #include "lib/emit/format.h"
 #include "lib/emit/meter_table.h"
+#include "lib/event/chain.h"
 
 struct meter_chain {
 	uint64_t id, lost_ns;
@@ -25,6 +26,8 @@ struct meters {
 
 bool meters_begin(struct meters *m, const struct emit *em); /* false: out of memory */
 int meters_item(struct meters *m, const struct stream_item *it, struct err *e);
+/* These causes and no others, whatever the stream told: for who finds them himself. False: out of memory. */
+bool meters_chains(struct meters *m, const struct chain_list *list);
 /* Bring what is worked out at the time of asking up to date: before families are read. False: out of memory. */
 bool meters_settle(struct meters *m);
 void meters_free(struct meters *m);

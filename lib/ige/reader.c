@@ -62,6 +62,11 @@ int ige_reader_let_go(struct ige_reader *r, const char *path, struct err *e)
 	return ige_window_let_go(&r->in, path, e);
 }
 
+void ige_reader_follow(struct ige_reader *r)
+{
+	r->follow = true;
+}
+
 const struct ige_report *ige_reader_report(const struct ige_reader *r)
 {
 	return &r->report;
@@ -87,19 +92,26 @@ static void note_damage(struct ige_reader *r, const char *reason)
 
 /* ---- blocks ---- */
 
-static int end_of_input(struct ige_reader *r)
+/* Its recorder holds an exclusive lock for as long as it lives. */
+static bool still_written(struct ige_reader *r)
 {
+	bool written = false;
 	struct stat st;
 
 	if (r->report.unterminated && ige_window_open(&r->in, NULL) == 0 &&
 	    fstat(r->in.fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		/* Its recorder holds an exclusive lock for as long as it lives. */
 		if (flock(r->in.fd, LOCK_SH | LOCK_NB) == 0)
 			flock(r->in.fd, LOCK_UN);
-		else if (errno == EWOULDBLOCK)
-			r->report.growing = true;
+		else
+			written = errno == EWOULDBLOCK;
 	}
 	ige_window_close(&r->in);
+	return written;
+}
+
+static int end_of_input(struct ige_reader *r)
+{
+	r->report.growing = still_written(r);
 	/* A block that is being written is not a damaged one. */
 	if (r->report.growing && r->tail) {
 		r->report = r->before_tail;
@@ -305,6 +317,8 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 	r->ready = NOTHING;
 	r->have_arrays = false;
 	r->next = 0;
+	if (r->follow)
+		r->in.eof = false;
 	if (!r->began) {
 		rc = begin(r, e);
 		if (rc)
@@ -332,6 +346,8 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 				return rc;
 			if (ige_window_held(&r->in) >= r->view.header.length)
 				break;
+			if (r->follow && still_written(r))
+				return end_of_input(r);
 			/* The input ends inside this block; a header in its rest would be another file's. */
 			begin_tail(r);
 			r->report.truncated = true;
@@ -346,6 +362,8 @@ int ige_reader_block(struct ige_reader *r, struct ige_block *b, struct err *e)
 		if (r->in.eof && (ige_window_held(&r->in) < IGE_BLOCK_BYTES ||
 				  (ige_window_held(&r->in) < IGE_SEGMENT_BYTES &&
 				   !memcmp(p, IGE_SEGMENT_MAGIC, 8)))) {
+			if (r->follow && still_written(r))
+				return end_of_input(r);
 			begin_tail(r);
 			r->report.truncated = true;
 			note_damage(r, "the input ends inside a header");

@@ -45,6 +45,9 @@ void ige_reader_free(struct ige_reader *r);
 /* Of more inputs than files may be open: r, which owns the descriptor of a regular file just opened, closes it, and opens
  * path (borrowed) again whenever it reads. Another file that stands there then is an error of reading. */
 int ige_reader_let_go(struct ige_reader *r, const char *path, struct err *e);
+/* From here on the end of a file whose recorder still writes it (report.growing) is no end for good: what comes after it is read when it is
+ * asked for again. A block that is not whole yet waits for its rest. Regular files only. */
+void ige_reader_follow(struct ige_reader *r);
 const struct ige_report *ige_reader_report(const struct ige_reader *r);
 
 /* One block as it stands in the input. bytes are borrowed until the next call. */

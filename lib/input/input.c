@@ -375,6 +375,14 @@ void input_free(struct input *in)
 	free(in);
 }
 
+bool input_follow(struct input *in)
+{
+	if (in->n != 1 || in->joined)
+		return false;
+	ige_reader_follow(in->each[0].reader);
+	return true;
+}
+
 struct event_stream *input_stream(struct input *in)
 {
 	return in->stream;

@@ -33,6 +33,10 @@ int input_open_counted(struct input **out, struct world *w, const char *const *n
 		       struct err *e);
 void input_free(struct input *in);
 
+/* Behind the end of a recording that is still written its stream goes on when it is asked again (ige_reader_follow). False: there are
+ * several, whose order can only be told at their ends. Before the first item only. */
+bool input_follow(struct input *in);
+
 /* The joined stream; owned by the input. */
 struct event_stream *input_stream(struct input *in);
 

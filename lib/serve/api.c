@@ -64,6 +64,7 @@ void serve_api_free(struct serve_api *a)
 	pthread_mutex_destroy(&a->lock);
 	free(a->metrics_state);
 	buf_free(&a->metrics);
+	api_tally_free(a->tally);
 	free(a);
 }
 

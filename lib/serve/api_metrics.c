@@ -1,60 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /metrics: the recording in Prometheus' text form, causes with it. Made once for each state of the files; of what grows
- * anew for each who asks, one at a time.
+ * /metrics: the recording in Prometheus' text form, causes with it. What was counted is kept: of a recording that grows only what is new
+ * is read, as long as it is the same recording; causes are those that its other answers have, too.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "lib/ask/analyzed.h"
+#include "lib/base/io.h"
 #include "lib/emit/prometheus.h"
+#include "lib/ige/block.h"
 #include "lib/serve/api_state.h"
 #include "lib/serve/source_state.h"
 
-struct making {
-	struct api_request *q;
+struct api_tally {
 	struct emit em;
+	struct told told;
 	struct meters meters;
-	struct analyzed *analyzed; /* NULL: nothing came yet */
+	struct input *in;
+	char *thing;				/* which files they were */
+	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first of them */
+	uint64_t size;				/* that they had at least */
+	bool goes_on;				/* more can be read behind what was counted */
 };
 
-static int count(void *to, const struct stream_item *item, struct err *e)
+void api_tally_free(struct api_tally *t)
 {
-	return meters_item(to, item, e);
+	if (!t)
+		return;
+	meters_free(&t->meters);
+	input_free(t->in);
+	told_free(&t->told);
+	world_free(t->em.w);
+	free(t->thing);
+	free(t);
 }
 
-static int take(void *ctx, const struct serve_items *from, const struct stream_item *item,
-		struct err *e)
+/* The first bytes, of which no two recordings have the same. */
+static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
 {
-	struct making *m = ctx;
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
 
-	if (!m->analyzed) {
-		m->em = (struct emit){ .w = from->w, .told = from->told };
-		if (!meters_begin(&m->meters, &m->em) ||
-		    !(m->analyzed = analyzed_new(from->w, count, &m->meters)))
-			return err_nomem(e);
-	}
-	if (item)
-		return analyzed_item(m->analyzed, item, e);
-	if (analyzed_end(m->analyzed, e))
-		return e->code;
-	if (!meters_settle(&m->meters))
+	memset(begin, 0, IGE_SEGMENT_BYTES);
+	if (fd >= 0 && read_at(fd, begin, IGE_SEGMENT_BYTES, 0) < 0)
+		memset(begin, 0, IGE_SEGMENT_BYTES);
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool is_same(const struct api_tally *t, const char *name, const struct source_state *now)
+{
+	unsigned char begin[IGE_SEGMENT_BYTES];
+
+	begin_of(name, begin);
+	return !strcmp(t->thing, buf_text(&now->thing)) && now->size >= t->size &&
+	       !memcmp(begin, t->begin, sizeof(begin));
+}
+
+static int begin(struct api_tally **out, const struct serve_source *s,
+		 const struct source_state *now, struct err *e)
+{
+	struct api_tally *t = calloc(1, sizeof(*t));
+	int rc = 0;
+
+	*out = NULL;
+	if (!t)
 		return err_nomem(e);
-	prometheus_text(&m->q->api->metrics, &m->meters, false);
-	return m->q->api->metrics.failed ? err_nomem(e) : 0;
+	t->em = (struct emit){ .w = world_new(), .told = &t->told };
+	t->thing = strdup(buf_text(&now->thing));
+	if (!t->em.w || !t->thing || !meters_begin(&t->meters, &t->em))
+		rc = err_nomem(e);
+	begin_of(s->opt.names[0], t->begin);
+	rc = rc ? rc : input_open(&t->in, t->em.w, s->opt.names, s->opt.n, e);
+	if (rc)
+		api_tally_free(t);
+	else
+		*out = t;
+	t = rc ? NULL : t;
+	if (t)
+		t->goes_on = input_follow(t->in);
+	return rc;
 }
 
-static int make(struct api_request *q, struct err *e)
+static int read_on(struct api_tally *t, const struct serve_asker *asker, struct err *e)
+{
+	struct event_stream *stream = input_stream(t->in);
+	struct stream_item item;
+	int rc = 0;
+
+	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+		if (item.kind == STREAM_RECORD && !told_record(&t->told, t->em.w, item.record))
+			return err_nomem(e);
+		rc = meters_item(&t->meters, &item, e);
+		rc = rc ? rc : source_tick(asker, t->in, "counting", e);
+	}
+	t->goes_on = t->goes_on && input_report(t->in).growing;
+	return rc == ERR_TOO_NEW ? 0 : rc;
+}
+
+static int use_chains(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	struct serve_api *a = ctx;
+	struct meters *m = &a->tally->meters;
+
+	if (!meters_chains(m, &c->answer->list) || !meters_settle(m))
+		return err_nomem(e);
+	buf_reset(&a->metrics);
+	prometheus_text(&a->metrics, m, false);
+	return a->metrics.failed ? err_nomem(e) : 0;
+}
+
+static int make(struct api_request *q, const struct source_state *now, struct err *e)
 {
 	const struct select_words all = { 0 };
-	struct making m = { .q = q };
-	int rc;
+	struct serve_api *a = q->api;
+	int rc = 0;
 
-	buf_reset(&q->api->metrics);
-	rc = serve_source_each(q->api->source, &q->asker, &all, take, &m, e);
-	if (m.analyzed)
-		meters_free(&m.meters);
-	analyzed_free(m.analyzed);
+	if (a->tally && (!a->tally->goes_on || !is_same(a->tally, a->source->opt.names[0], now))) {
+		api_tally_free(a->tally);
+		a->tally = NULL;
+	}
+	if (!a->tally)
+		rc = begin(&a->tally, a->source, now, e);
+	rc = rc ? rc : read_on(a->tally, &q->asker, e);
+	if (!rc)
+		a->tally->size = now->size;
+	rc = rc ? rc : serve_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
+	/* What was counted in part, or will not be counted on, is not kept. */
+	if (rc || !a->tally->goes_on) {
+		api_tally_free(a->tally);
+		a->tally = NULL;
+	}
 	return rc;
 }
 
@@ -68,7 +145,7 @@ int api_metrics(struct api_request *q, struct err *e)
 	if (!rc && (!a->metrics_state || strcmp(a->metrics_state, buf_text(&st.state)) != 0)) {
 		free(a->metrics_state);
 		a->metrics_state = NULL;
-		rc = make(q, e);
+		rc = make(q, &st, e);
 		if (!rc && !(a->metrics_state = strdup(buf_text(&st.state))))
 			rc = err_nomem(e);
 	}

@@ -19,6 +19,7 @@ struct serve_api {
 	pthread_mutex_t lock; /* of what follows */
 	char *metrics_state;  /* of the recordings when metrics were made; NULL: never */
 	struct buf metrics;
+	struct api_tally *tally; /* of a recording that grows; NULL: none */
 };
 
 struct api_request {
@@ -45,6 +46,8 @@ api_endpoint api_query;				   /* api_query.c */
 api_endpoint api_about, api_stat_whole, api_report, api_call, api_live, api_time; /* api_page.c */
 api_endpoint api_metrics;   /* api_metrics.c */
 api_endpoint api_recording; /* api_recording.c */
+
+void api_tally_free(struct api_tally *t);
 
 /* "system": what the machine was like at the end of the time looked at; nothing when it was not sampled. */
 void api_system(struct jsonw *j, const struct serve_stat *st);

@@ -4,9 +4,11 @@
 # The dashboard's API as programs see it: the shape of every endpoint, that they say what the other programs say, wrong questions,
 # names and tokens, news while a recording grows, and names that attack who shows them.
 
+import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -178,6 +180,7 @@ status, headers, metrics = d.ask("/metrics")
 tap.ok(status == 200 and headers["content-type"].startswith("text/plain") and re.search(rb'^gpu_cuda_operations_total\{.*operation="cudaLaunchKernel"\} \d+$', metrics, re.M), "metrics")
 tap.ok(b"cpu-preempted" in metrics, "with causes")
 tap.same(d.ask("/metrics")[2], metrics, "and the same again")
+metrics_whole = metrics
 
 # ---- wrong questions ----
 
@@ -252,6 +255,42 @@ with dashboard.Dashboard(names) as a:
     tap.ok('node="<img src=x onerror=alert(1)>\\"' in metrics, "also in metrics")
 
 # ---- starting ----
+
+# ---- metrics of a recording that grows: what was counted is counted on, and is what one reading of all of it counts
+def counted(board):
+    """Status and metrics but for causes, of which some may be found only a second later."""
+    status, _, text = board.ask("/metrics")
+    return status, sorted(line for line in text.split(b"\n") if b"ingero_chains" not in line and b"ingero_lost_time" not in line)
+
+
+def counted_anew(path):
+    with dashboard.Dashboard(path) as board:
+        return counted(board)
+
+
+with open(run, "rb") as f:
+    whole = f.read()
+grows = os.path.join(TMP.name, "grows.ige")
+with open(recording("other.ige", "incident", "--duration", "1s", "--seed", "9"), "rb") as f:
+    other = f.read()
+with open(grows, "wb") as f:
+    fcntl.flock(f, fcntl.LOCK_EX)
+    f.write(whole[:10])
+    f.flush()
+    with dashboard.Dashboard(grows) as d:
+        # Most of these ends lie inside blocks or their headers, the first before anything has begun.
+        for end in (10, 64, 1000, len(whole) // 7, len(whole) // 7 + 11, len(whole) // 3, len(whole) // 2, len(whole) - 1, len(whole)):
+            f.write(whole[f.tell() : end])
+            f.flush()
+            tap.same(counted(d), counted_anew(grows), f"metrics of a recording that has grown to {end} bytes")
+        for what, content in (("another that is longer", other + whole), ("one that is shorter", other)):
+            f.seek(0)
+            f.truncate()
+            f.write(content)
+            f.flush()
+            tap.same(counted(d), counted_anew(grows), f"{what} in the same file is counted anew")
+        os.replace(shutil.copy(run, grows + ".new"), grows)
+        tap.same(d.ask("/metrics")[2], metrics_whole, "another file of its name, too")
 
 for args, status, text in ((["/nowhere/x.ige"], 3, "x.ige"), (["--tls-cert", "x", run], 2, "tls"), (["--addr", "nowhere", run], 2, "nowhere"), (["--no-such"], 2, "no-such")):
     p = subprocess.run([dashboard.PROGRAM, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=dashboard.ENV, timeout=60)
