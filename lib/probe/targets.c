@@ -24,6 +24,7 @@
 struct member {
 	uint32_t tgid;
 	bool alive, cuda;
+	bool unread;	/* its maps could not be read when they should have been */
 	unsigned looks; /* how often its maps were read without a hook telling */
 };
 
@@ -90,8 +91,14 @@ static void scan(struct probe_targets *t, uint32_t tgid, bool in_time)
 {
 	struct member *m = member_make(t, tgid);
 	struct err ignored = { 0 };
+	int found = probe_copies_scan(t->copies, tgid, in_time, &ignored);
 
-	if (probe_copies_scan(t->copies, tgid, in_time, &ignored) > 0 && m && !m->cuda) {
+	/* Once more before it runs on: of one that is there it was chance. */
+	if (found < 0 && host_proc_sight(tgid) == HOST_OPEN)
+		found = probe_copies_scan(t->copies, tgid, in_time, &ignored);
+	if (m)
+		m->unread = found < 0;
+	if (found > 0 && m && !m->cuda) {
 		m->cuda = true;
 		t->cuda++;
 	}
@@ -308,7 +315,7 @@ void probe_targets_look(struct probe_targets *t)
 			continue;
 		}
 		/* The hook tells of new libraries; without one, look while the process is young, then rarely. */
-		if (!hooked && (m->looks++ < 10 || m->looks % 10 == 0))
+		if (m->unread || (!hooked && (m->looks++ < 10 || m->looks % 10 == 0)))
 			scan(t, m->tgid, false);
 	}
 }
