@@ -224,7 +224,7 @@ static int report(const struct story *told, const struct input *in, const uint32
 		if (end)
 			*end = 0;
 		r.partial = true;
-		r.partial_text = input_report(in).empty ? "the input is empty" : notes.p;
+		r.partial_text = notes.p;
 		*status = CLI_EXIT_DAMAGED;
 	}
 	if (values.json)

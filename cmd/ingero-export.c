@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/archive/replace.h"
 #include "lib/base/aside.h"
 #include "lib/base/buf.h"
 #include "lib/base/deflate.h"
@@ -400,8 +401,8 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 		*status = CLI_EXIT_DAMAGED;
 		rc = 0;
 	}
-	if (!rc && input_report(in).empty)
-		rc = err_set(e, ERR_DAMAGED, "the input is empty: there is no recording in it");
+	if (!rc)
+		rc = input_something(in, e);
 	if (!rc && x->format->seeks && fstat(x->out.fd, &st) == 0)
 		x->bytes = (uint64_t)st.st_size;
 	if (!rc)
@@ -473,6 +474,8 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 		rc = expression(x, e);
 	if (!rc && values.output)
 		rc = cli_output_apart(values.output, operands->v, operands->n, e);
+	if (!rc && values.output && x->format && x->format->seeks)
+		rc = archive_replaceable(values.output, e);
 	/* From a pipe the rest is read; otherwise what was begun is taken away. */
 	if (!rc && !x->piped)
 		rc = cli_signals_catch(e);

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "lib/archive/replace.h"
 #include "lib/base/aside.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
@@ -295,7 +296,9 @@ static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
 	for (size_t i = 0; i < o->all.n && !rc; i++) {
 		struct output *out = o->all.v[i];
 
-		rc = aside_keep(&out->aside, e);
+		rc = to_database() ? archive_replaceable(values.output, e) : 0;
+		if (!rc)
+			rc = aside_keep(&out->aside, e);
 		if (!rc && out->path)
 			cli_note("%s: %s", out->path, human_bytes(out->bytes).s);
 		else if (!rc)
@@ -486,7 +489,10 @@ int main(int argc, char **argv)
 		rc = select_words(&sel, &words, &e);
 	for (size_t i = 0; i < operands.n && !rc; i++)
 		rc = input_operand_check(operands.v[i], &e);
-	if (!rc && values.output)
+	/* An archive takes more: what it holds is read to its end before the new one has its name. */
+	if (!rc && to_database())
+		rc = archive_replaceable(values.output, &e);
+	else if (!rc && values.output)
 		rc = cli_output_apart(values.output, operands.v, operands.n, &e);
 	if (!rc && (!values.output || !strcmp(values.output, "-")))
 		rc = cli_refuse_terminal(STDOUT_FILENO, &e);

@@ -155,8 +155,8 @@ static int read_all(struct query *q, const struct cli_operands *operands, take_i
 	cli_progress_end(&q->progress);
 	select_pick_free(&pick);
 	told_free(&told);
-	if (!rc && input_report(q->in).empty)
-		rc = err_set(e, ERR_DAMAGED, "the input is empty");
+	if (!rc)
+		rc = input_something(q->in, e);
 	if (!rc)
 		say_damage(q);
 	return rc;

@@ -278,6 +278,8 @@ static int prepare(struct archive_reader *r, struct err *e)
 		memcpy(r->told.node_uuid, node->uuid, sizeof(r->told.node_uuid));
 		r->told.boot = node->boot;
 	}
+	if (world_count(r->w, WORLD_NODE) <= 1)
+		r->told.real_minus_mono_ns = said(r, "clock_offset_ns", 0);
 	r->told.complete = said(r, "complete", 0);
 	r->told.left_out = (uint64_t)said(r, "left_out_events", 0);
 	r->told.salt = (uint64_t)(r->has_event ? sqlite3_column_int64(r->events, E_END) : 0);

@@ -18,6 +18,8 @@ struct archive_reader;
 struct archive_reader_told {
 	uint8_t node_uuid[16]; /* of the node that records without one are about */
 	uint64_t boot;
+	/* Times are of a monotonic clock, and this makes UTC of them; 0: they are UTC, as those of several machines are */
+	int64_t real_minus_mono_ns;
 	uint64_t salt;	     /* differs between recordings */
 	bool complete;	     /* what it was made of had ended cleanly */
 	uint64_t unmapped;   /* rows that have no op here */

@@ -422,6 +422,10 @@ static int finish(struct merge *m, struct err *e)
 		if (rc || report.empty)
 			return rc;
 		rc = archive_item(m, &none, e);
+		/* What did not end cleanly does not pretend to. */
+		none.kind = STREAM_LAST;
+		if (!rc && (whole || m->opt->recover))
+			rc = archive_item(m, &none, e);
 		if (!rc)
 			rc = archive_writer_finish(m->archive, &written, e);
 		if (!rc)

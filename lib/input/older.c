@@ -58,6 +58,8 @@ static int open_one(struct older *o, struct world *w, const char *path, struct e
 		memcpy(o->opt.node_uuid, told->node_uuid, sizeof(o->opt.node_uuid));
 		o->opt.boot = told->boot;
 		o->opt.salt = told->salt;
+		o->opt.clock_id = told->real_minus_mono_ns != 0;
+		o->opt.real_minus_mono_ns = told->real_minus_mono_ns;
 		o->complete = told->complete;
 		return 0;
 	}
@@ -123,6 +125,11 @@ static void say(struct older *o, const char *path, struct buf *notes)
 		unmapped = archive_legacy_told(o->theirs)->unmapped;
 		impossible = archive_legacy_told(o->theirs)->impossible;
 	}
+	if (o->ours && archive_reader_told(o->ours)->left_out)
+		buf_printf(notes,
+			   "%s: %" PRIu64 " of its events were left out when it was made: they "
+			   "stand in its sums only, which are not read\n",
+			   path, archive_reader_told(o->ours)->left_out);
 	if (unmapped)
 		buf_printf(notes,
 			   "%s: %" PRIu64

@@ -115,8 +115,7 @@ int input_something(const struct input *in, struct err *e)
 	if (in->n == 1)
 		return err_set(e, ERR_DAMAGED, "%s is empty: there is no recording in it",
 			       in->each[0].name);
-	return err_set(e, ERR_DAMAGED,
-		       "%s and the other %u are empty: there is no recording in them",
+	return err_set(e, ERR_DAMAGED, "%s and %u more are empty: there is no recording in them",
 		       in->each[0].name, in->n - 1);
 }
 

@@ -250,6 +250,36 @@ p = subprocess.run([MERGE, a, b, "-o", path("all.db")], stdin=subprocess.DEVNULL
 tap.same(p.returncode, 3, "an archive that cannot be finished")
 same(read(path("all.db")), whole_db, "leaves what was there")
 
+# An archive takes a further recording, and holds then what it would hold had both been there from the beginning.
+grows = path("grows.db")
+merge(a, "-o", grows)
+tap.same(run(STAT, data=merge(grows)[1])[0], 0, "what an archive was made of had ended, and so has it")
+tap.same(merge(grows, b, "-o", grows)[0], 0, "-o of an archive that is an input: one more recording is in it")
+merge(a, b, "-o", path("both.db"))
+tap.same(rows("grows.db", "SELECT node, timestamp, duration, source, op, tid FROM events ORDER BY seq"),
+         rows("both.db", "SELECT node, timestamp, duration, source, op, tid FROM events ORDER BY seq"), "as if both had come at once")
+status, out, err = merge(a, b, "-o", write("twice.ige", data := read(a)))
+tap.same((status, read(path("twice.ige")) != data), (0, True), "what is no input is replaced")
+tap.same((merge(a, b, "-o", a)[0], read(a) == data), (2, True), "a recording that is an input is not")
+grown = read(grows)
+p = subprocess.run([MERGE, grows, b, "-o", grows], stdin=subprocess.DEVNULL, capture_output=True,
+                   preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (len(grown) // 2,) * 2),
+                                       signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+tap.same((p.returncode, read(grows) == grown), (3, True), "where the disk is full it stays as it was")
+for how, why in ("BEGIN IMMEDIATE", "is being written by another program"), ("PRAGMA journal_mode=WAL", "belongs to a program that writes"):
+    writer = sqlite3.connect(grows, isolation_level=None)
+    writer.execute(how)
+    if "WAL" in how:
+        writer.execute("CREATE TABLE others(x)")
+    inode = os.stat(grows).st_ino  # not read: to close the file would be to let go of this process's locks
+    for program in [MERGE, b, "-o", grows], [os.path.join(tap.BIN, "ingero-export"), "-f", "sqlite", "-o", grows, b]:
+        status, out, err = run(program[0], *program[1:])
+        tap.ok(status == 3 and why in err and os.stat(grows).st_ino == inode, f"{how}: nothing is put in the place of a database in use", err)
+    if writer.in_transaction:
+        writer.execute("ROLLBACK")
+    writer.close()
+tap.same(merge(b, "-o", grows)[0], 0, "once it is closed it is replaced")
+
 # ---- for others
 
 
