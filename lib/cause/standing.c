@@ -8,9 +8,9 @@
 #include "lib/cause/inside.h"
 #include "lib/cause/names.h"
 
-#define TOLD   64 /* places */
-#define FRAMES 12 /* of each stack; */
-#define INSIDE 4  /* of them inside of the program's own code */
+#define TOLD   256 /* places */
+#define FRAMES 12  /* of each stack; */
+#define INSIDE 4   /* of them inside of the program's own code */
 
 bool standing_add(struct where *standing, const struct line_piece *p)
 {

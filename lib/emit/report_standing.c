@@ -1,43 +1,126 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One heading a process, then a stack a place, as debuggers show them: innermost first. */
+/*
+ * A stack a place, as debuggers show them: innermost first. Where many wait alike for one, that one stands somewhere else:
+ * hence the rarest first.
+ */
 #include "lib/emit/report_standing.h"
 
+#include <stdlib.h>
+
 #include "lib/base/human.h"
+#include "lib/base/vec.h"
 #include "lib/emit/report_parts.h"
 #include "lib/event/part.h"
 
 #define STANDS_STILL 0.9 /* of the time of a process */
 #define PLACES	     8
+#define PIDS	     4 /* named of a place */
 
-static bool of_process(struct json wait, struct json process)
+/* Waits that are told as one. */
+struct place {
+	struct json wait; /* the first of them, owned */
+	double pid[PIDS];
+	unsigned nprocesses;
+	double threads, longest_ns;
+	size_t at; /* in order of appearance */
+};
+
+static bool same(struct json a, struct json b, const char *key)
 {
-	struct json a = json_get(wait, "node"), b = json_get(process, "node");
-	bool is = report_number(wait, "pid") == report_number(process, "pid") &&
-		  bytes_equal(json_bytes(a), json_bytes(b));
+	struct json x = json_get(a, key), y = json_get(b, key);
+	bool is = bytes_equal(json_bytes(x), json_bytes(y));
 
-	json_free(a);
-	json_free(b);
+	json_free(x);
+	json_free(y);
 	return is;
 }
 
-/* False: it has no stack. */
-static bool place(struct buf *out, struct json wait)
+static bool same_frames(struct json a, struct json b)
 {
-	struct json frames = json_get(wait, "frames"), part = json_get(wait, "part");
-	double threads = report_number(wait, "threads");
-	size_t n = json_length(frames);
+	struct json x = json_get(a, "frames"), y = json_get(b, "frames");
+	size_t n = json_length(x), i = 0;
+	bool is = n == json_length(y);
+
+	for (; is && i < n; i++) {
+		struct json f = json_at(x, i), g = json_at(y, i);
+
+		is = bytes_equal(json_bytes(f), json_bytes(g));
+		json_free(f);
+		json_free(g);
+	}
+	json_free(x);
+	json_free(y);
+	return is;
+}
+
+static bool same_process(struct json a, struct json b)
+{
+	return report_number(a, "pid") == report_number(b, "pid") && same(a, b, "node");
+}
+
+bool report_stands(const struct report *r, struct json process)
+{
+	struct json all = json_get(r->chains->analysis, "standing");
+	double sum = 0;
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json wait = json_at(all, i);
+
+		sum += same_process(wait, process) ? report_number(wait, "sum_ns") : 0;
+		json_free(wait);
+	}
+	json_free(all);
+	return sum > 0 && sum > STANDS_STILL * report_number(process, "thread_ns");
+}
+
+/* wait is taken over. */
+static void add(struct place *p, struct json wait)
+{
+	double pid = report_number(wait, "pid"), ns = report_number(wait, "longest_ns");
+
+	if (p->nprocesses < PIDS)
+		p->pid[p->nprocesses] = pid;
+	p->nprocesses++;
+	p->threads += report_number(wait, "threads");
+	if (ns > p->longest_ns)
+		p->longest_ns = ns;
+	if (p->wait.is)
+		json_free(wait);
+	else
+		p->wait = wait;
+}
+
+static int rarest_first(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->threads != y->threads)
+		return x->threads < y->threads ? -1 : 1;
+	if (x->longest_ns != y->longest_ns)
+		return x->longest_ns < y->longest_ns ? 1 : -1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void place_text(struct buf *out, const struct place *p)
+{
+	struct json frames = json_get(p->wait, "frames"), part = json_get(p->wait, "part");
+	enum part in = part_of(json_bytes(part));
 	char a[48];
 
-	enum part in = part_of(json_bytes(part));
-
+	buf_printf(out, "  %9s  ", report_ns(a, sizeof(a), p->longest_ns));
+	report_member(out, p->wait, "comm", "?");
+	buf_puts(out, " (pid ");
+	for (unsigned i = 0; i < p->nprocesses && i < PIDS; i++)
+		buf_printf(out, "%s%.0f", i ? ", " : "", p->pid[i]);
+	if (p->nprocesses > PIDS)
+		buf_printf(out, " and %u more", p->nprocesses - PIDS);
+	if (p->threads > p->nprocesses)
+		buf_printf(out, "; %.0f threads", p->threads);
 	/* Of one that does not come on, "for work" is not known. */
-	buf_printf(out, "  %9s  %s", report_ns(a, sizeof(a), report_number(wait, "longest_ns")),
+	buf_printf(out, "): %s\n",
 		   in == PART_IDLE ? "waiting for another thread (condition, semaphore)"
 				   : part_text(in));
-	if (threads > 1)
-		buf_printf(out, ", %.0f threads", threads);
-	buf_putc(out, '\n');
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < json_length(frames); i++) {
 		struct json f = json_at(frames, i);
 
 		buf_puts(out, "             ");
@@ -45,9 +128,10 @@ static bool place(struct buf *out, struct json wait)
 		buf_putc(out, '\n');
 		json_free(f);
 	}
+	if (json_length(frames) == 0)
+		report_standing_commands(out, p->pid[0]);
 	json_free(part);
 	json_free(frames);
-	return n > 0;
 }
 
 void report_standing_commands(struct buf *out, double pid)
@@ -58,44 +142,76 @@ void report_standing_commands(struct buf *out, double pid)
 		   pid, pid);
 }
 
-bool report_standing(struct buf *out, const struct report *r, struct json process)
+/* Processes, owned. */
+struct processes {
+	struct json *v;
+	size_t n, cap;
+};
+
+static bool is_among(const struct processes *still, struct json wait)
 {
-	struct json all = json_get(r->chains->analysis, "standing");
-	double sum = 0, shown = 0, more = 0;
-	bool whole = true, is;
+	for (size_t i = 0; i < still->n; i++)
+		if (same_process(wait, still->v[i]))
+			return true;
+	return false;
+}
+
+unsigned report_standing(struct buf *out, const struct report *r)
+{
+	struct json waits = json_get(r->chains->analysis, "standing"),
+		    all = json_get(r->chains->analysis, "processes");
+	VEC(struct place) places = { 0 };
+	struct processes still = { 0 };
+	unsigned processes;
+	double more = 0;
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json wait = json_at(all, i);
+		struct json p = json_at(all, i);
 
-		sum += of_process(wait, process) ? report_number(wait, "sum_ns") : 0;
-		json_free(wait);
+		if (!report_shows(r, p) || !report_stands(r, p) || !vec_push(&still, p))
+			json_free(p);
 	}
-	is = sum > 0 && sum > STANDS_STILL * report_number(process, "thread_ns");
-	if (is) {
-		report_member(out, process, "comm", "?");
-		buf_printf(
-			out,
-			" (pid %.0f) stood still. What its threads waited for when the recording "
-			"ended:\n",
-			report_number(process, "pid"));
-	}
-	for (size_t i = 0; is && i < json_length(all); i++) {
-		struct json wait = json_at(all, i);
+	processes = (unsigned)still.n;
+	for (size_t i = 0; processes && i < json_length(waits); i++) {
+		struct json wait = json_at(waits, i);
+		size_t k = 0;
 
-		if (!of_process(wait, process))
-			;
-		else if (shown++ < PLACES)
-			whole &= place(out, wait);
+		if (!is_among(&still, wait)) {
+			json_free(wait);
+			continue;
+		}
+		while (k < places.n && !(same(places.v[k].wait, wait, "comm") &&
+					 same(places.v[k].wait, wait, "part") &&
+					 same_frames(places.v[k].wait, wait)))
+			k++;
+		if (k == places.n && !vec_push(&places, (struct place){ .at = k })) {
+			json_free(wait);
+			continue;
+		}
+		add(&places.v[k], wait);
+	}
+	if (places.n) {
+		qsort(places.v, places.n, sizeof(*places.v), rarest_first);
+		buf_printf(out,
+			   "%u process%s stood still. What %s threads waited for when the "
+			   "recording ended%s:\n",
+			   processes, processes == 1 ? "" : "es", processes == 1 ? "its" : "their",
+			   places.n > 1 ? ", the rarest first" : "");
+	}
+	for (size_t i = 0; i < places.n; i++) {
+		if (i < PLACES)
+			place_text(out, &places.v[i]);
 		else
-			more += report_number(wait, "threads");
-		json_free(wait);
+			more += places.v[i].threads;
+		json_free(places.v[i].wait);
 	}
 	if (more)
 		buf_printf(out, "             and %.0f more threads elsewhere\n", more);
-	if (is && !whole) {
-		buf_puts(out, "Where, its threads say:\n");
-		report_standing_commands(out, report_number(process, "pid"));
-	}
+	for (size_t i = 0; i < still.n; i++)
+		json_free(still.v[i]);
+	vec_free(&still);
+	vec_free(&places);
+	json_free(waits);
 	json_free(all);
-	return is;
+	return processes;
 }

@@ -7,9 +7,12 @@
 #include "lib/base/json.h"
 #include "lib/emit/report.h"
 
-/* Those of one process (an element of the analysis record's "processes"), if that is what it did nearly all of the time.
- * False: it is not, and nothing was said. */
-bool report_standing(struct buf *out, const struct report *r, struct json process);
+/* Those of the processes shown that did nearly nothing else: each place once, with who waits there, the rarest first. Returns
+ * how many processes that are; 0: nothing was said. */
+unsigned report_standing(struct buf *out, const struct report *r);
+
+/* Whether that process (an element of the analysis record's "processes") is one of them. */
+bool report_stands(const struct report *r, struct json process);
 
 /* What else shows where a process's threads are. */
 void report_standing_commands(struct buf *out, double pid);

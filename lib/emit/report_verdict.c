@@ -34,13 +34,13 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 
 	buf_printf(out, "No call was made in %s: none began, and none returned.\n",
 		   report_ns(a, sizeof(a), report_number(r->chains->analysis, "wall_ns")));
+	report_standing(out, r);
 	for (size_t i = 0, said = 0; i < json_length(all) && said < 3; i++) {
 		struct json p = json_at(all, i);
-		enum part in = report_shows(r, p) ? stood_in(p) : PART_COUNT;
+		enum part in =
+			report_shows(r, p) && !report_stands(r, p) ? stood_in(p) : PART_COUNT;
 
-		if (report_shows(r, p) && report_standing(out, r, p)) {
-			said++;
-		} else if (in != PART_COUNT) {
+		if (in != PART_COUNT) {
 			report_member(out, p, "comm", "?");
 			buf_printf(out, " (pid %.0f) stood still: %s. Where, its threads say:\n",
 				   report_number(p, "pid"), part_text(in));

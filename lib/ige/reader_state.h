@@ -17,7 +17,7 @@ struct ige_reader {
 	struct world *world;
 	struct ige_window in;
 	bool own_fd, began;
-	bool follow; /* see ige_reader_follow */
+	bool follow;	 /* see ige_reader_follow */
 	uint64_t reread; /* bytes, see REREAD_MAX */
 	uint32_t tag;	 /* of the segment whose ids the dictionary holds */
 	bool tagged;

@@ -76,7 +76,7 @@ for what, (kind, state, cause, function, line) in KINDS.items():
     tap.ok(asleep and asleep[0]["dur"] > 1200 * MS, f"{what}: nearly as long as the recording", asleep)
     tap.same(asleep and [(name, at) for name, _, at in pythons.python_of(asleep[0])], [(function, line), ("<module>", LAST)], f"{what}: with the stack it had before")
     said = explain(ige)
-    tap.ok("No call was made" in said and f"(pid {hung.pid}) stood still" in said and state in said and
+    tap.ok("No call was made" in said and "1 process stood still" in said and f"(pid {hung.pid}): {state}" in said and
            f"{function} (hang.py:{line})" in said, f"{what}: the report says so, and where", said)
     p = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), "--json", ige], capture_output=True, text=True, timeout=300)
     standing = json.loads(p.stdout)["standing"]
@@ -103,4 +103,38 @@ for what, (kind, state, cause, function, line) in KINDS.items():
     said = explain(ige)
     first = said.splitlines()[0] if said else ""
     tap.ok("until the end" in first and cause in first and "hang.py:" in first, f"{what}: recorded from the beginning", said + err)
+# Ranks that wait for one that waits for something else: that one is told first.
+RANKS = r"""
+import os, socket, threading
+pairs, lock = [socket.socketpair() for _ in range(4)], threading.Lock()
+lock.acquire()
+def load_batch():
+    lock.acquire()
+def all_reduce(rank):
+    pairs[rank][0].recv(1)
+for rank in range(4):
+    pid = os.fork()
+    if pid == 0:
+        load_batch() if rank == 2 else all_reduce(rank)
+    print(pid, flush=True)
+os.wait()
+"""
+with open(script, "w") as f:
+    f.write(RANKS)
+parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=rec.environment())
+ranks = [int(parent.stdout.readline()) for _ in range(4)]
+while any(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S" for pid in (parent.pid, *ranks)):
+    pass
+ige = rec.path("ranks.ige")
+p = rec.run("-o", ige, "-p", str(parent.pid), "--duration", "300ms")
+said = explain(ige)
+lines = said.splitlines()
+tap.ok(len(lines) > 9 and lines[1].startswith("5 processes stood still.") and f"(pid {ranks[2]}): waiting for another thread" in lines[2] and
+       "load_batch (hang.py:" in lines[3], "of five processes, the one that waits for something else comes first", said)
+together = [line for line in lines if all(str(pid) in line for pid in (ranks[0], ranks[1], ranks[3]))]
+tap.ok(len(together) == 1 and "blocked on a socket" in together[0], "those that wait alike are told once", said)
+for pid in (*ranks, parent.pid):
+    os.kill(pid, signal.SIGKILL)
+parent.wait()
+parent.stdout.close()
 tap.done_testing()
