@@ -14,6 +14,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -118,24 +119,32 @@ class Socket(Nothing):
 class Remote(Nothing):
     """Asks a server on another node, which answers at once, for every batch; the network may lose what is asked."""
     portion = (1, 2)
-    again = 10 * MS  # no answer takes that long, but those that were asked for again
 
     def __init__(self, loop):
         super().__init__(loop)
         self.sock, self.lossy, self.times = socket.create_connection((self.args.host, self.args.port)), 0, 0
-        self.ask = b"x" * 999 + b"\n"
+        self.in_recv = 0
+        self.ask, self.again = b"x" * 999 + b"\n", self.sent_again()
+
+    def sent_again(self):
+        """Segments of the connection that the kernel sent more than once, by its own account (tcpi_total_retrans)."""
+        return struct.unpack_from("I", self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 100)[0]
 
     def take(self, ns):
         begin = time.monotonic_ns()
         self.sock.sendall(self.ask)
+        asked = time.monotonic_ns()
         self.sock.recv(1)  # line: remote
-        took = time.monotonic_ns() - begin
-        if took > self.again:
+        end, again = time.monotonic_ns(), self.sent_again()
+        took = end - begin
+        self.in_recv += end - asked
+        if again > self.again:
             self.lossy += took
             self.times += 1
+        self.again = again
 
     def truth(self):
-        return {"lossy_ns": self.lossy, "lossy": self.times}
+        return {"lossy_ns": self.lossy, "lossy": self.times, "in_recv_ns": self.in_recv}
 
 
 class Worker(Nothing):

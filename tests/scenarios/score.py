@@ -176,6 +176,10 @@ def true_ns(run):
         return (lateness(run, t),) * 2
     if name == "stopped":
         return (t["stopped_ns"],) * 2
+    if name == "answers":
+        # Thousands of waits that are as short as what it takes to go to sleep and to be woken: the kernel counts that as
+        # running, the program's own clock as waiting.
+        return t["planted_blocked_ns"], t["in_recv_ns"]
     if name == "lossy":
         return (t["lossy_ns"],) * 2
     if name == "freepages":
