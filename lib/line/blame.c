@@ -66,12 +66,26 @@ static uint32_t cgroup_of(const struct blame *b, const struct line_thread *th)
 	return ctx ? ctx->cgroup : 0;
 }
 
+/* Many that are one culprit count together, before the largest few are kept. */
+static void fold(struct part_culprit *v, unsigned *n, uint32_t culprit, enum part part, uint64_t ns)
+{
+	unsigned i = 0;
+
+	while (i < *n && (v[i].culprit != culprit || v[i].part != (uint32_t)part))
+		i++;
+	if (i == *n)
+		v[(*n)++] = (struct part_culprit){ .culprit = culprit, .part = part };
+	v[i].ns += ns;
+}
+
 /* Charge ns of waiting to the occupants in ans; what they do not cover has no name. */
 static void charge_occupants(const struct blame *b, uint32_t victim_process, uint32_t victim,
 			     enum part part, uint64_t ns, const struct occupancy_answer *ans,
 			     uint32_t via, struct parts *out)
 {
 	uint64_t left = ns, covered = ans->covered_ns;
+	struct part_culprit takers[OCCUPANCY_SHARES];
+	unsigned ntakers = 0;
 	uint32_t cgroup = cgroup_of(b, threads_get(b->threads, victim));
 
 	for (unsigned i = 0; i < ans->n; i++) {
@@ -93,8 +107,10 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 			      : culprit_task(b->culprits, ans->v[i].thread, victim_process, cgroup);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
-		parts_add(out, who ? part : PART_WAIT_UNKNOWN, who, share);
+		fold(takers, &ntakers, who, who ? part : PART_WAIT_UNKNOWN, share);
 	}
+	for (unsigned i = 0; i < ntakers; i++)
+		parts_add(out, (enum part)takers[i].part, takers[i].culprit, takers[i].ns);
 	if (ans->unnamed_ns && left) {
 		uint64_t share = ans->unnamed_ns;
 
@@ -142,8 +158,9 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 			uint64_t thr =
 				wait ? (uint64_t)((unsigned __int128)iv->throttled_ns * ns / wait)
 				     : 0;
-			struct occupancy_answer ans = { 0 };
+			struct occupancy_answer ans;
 
+			occupancy_none(&ans);
 			occupancy_over(b->occupancy, h->node, iv->cpu, wa, wb, &ans);
 			parts_add(out, PART_THROTTLED, culprit_via(b->culprits, iv->culprit, who),
 				  thr);
@@ -277,12 +294,13 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	wait -= throttled + stolen;
 	if (cpu_out <= UINT16_MAX && cpu_in <= UINT16_MAX &&
 	    moves_sound(th, iv->start_ns, cpu_out, cpu_in)) {
-		struct occupancy_answer ans = { 0 };
+		struct occupancy_answer ans;
 		uint32_t moved = 0;
 
 		for (uint32_t i = 0; i < th->nmoves; i++)
 			moved += th->moves[i].time_ns > iv->ready_ns;
 		iv->placed = moved == 0;
+		occupancy_none(&ans);
 		if (wait)
 			wait_occupants(b, th, iv, (uint32_t)cpu_out, &ans);
 		charge_occupants(b, th->process, th->id, preempted ? PART_PREEMPTED : PART_RUNQ,

@@ -41,16 +41,22 @@ struct occupancy_share {
 	uint32_t thread;
 	uint64_t ns;
 };
-#define OCCUPANCY_SHARES 32
+#define OCCUPANCY_SHARES 256 /* a build starts as many processes while one thread waits */
 
 /* Who held the CPU during [a, b): n shares, newest occupant first; unnamed_ns: held by more occupants than fit. */
 struct occupancy_answer {
 	unsigned n;
-	struct occupancy_share v[OCCUPANCY_SHARES];
 	uint64_t covered_ns, unnamed_ns;
+	struct occupancy_share v[OCCUPANCY_SHARES]; /* the first n */
 };
 
-/* Adds to *ans, so that the pieces of a wait on several CPUs can be gathered; the caller zeroes it first. */
+static inline void occupancy_none(struct occupancy_answer *ans)
+{
+	ans->n = 0;
+	ans->covered_ns = ans->unnamed_ns = 0;
+}
+
+/* Adds to *ans, so that the pieces of a wait on several CPUs can be gathered; the caller begins with occupancy_none. */
 void occupancy_over(const struct occupancy *o, uint32_t node, uint32_t cpu, int64_t a, int64_t b,
 		    struct occupancy_answer *ans);
 

@@ -417,6 +417,34 @@ static void folding(void)
 	stage_free(&s);
 }
 
+/* A thread that waits long on a busy CPU: what many short processes of one command took is one sum, before the largest are
+ * kept, however small each of them was and whoever came after. */
+static void many(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	static const char *const others[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
+	int64_t at = 0;
+	struct told t;
+	struct line *l;
+	uint32_t who;
+
+	for (uint32_t i = 0; i < 200; i++, at += 4)
+		stage_occupied(&s, stage_actor(&s, 1000 + i, 1000 + i, 50, "cc1"), 0, at, at + 4);
+	for (uint32_t i = 0; i < 9; i++, at += 20)
+		stage_occupied(&s, stage_actor(&s, 2000 + i, 2000 + i, 1, others[i]), 0, at,
+			       at + 20);
+	stage_offcpu(&s, v, 0, 0, at, (uint64_t)at, 0);
+	l = play(&s, &t);
+	who = culprit_task(line_culprits(l), stage_actor(&s, 1000, 1000, 50, "cc1").thread,
+			   v.process, 0);
+	is_u64(parts_get(&t.off_parts[0], PART_PREEMPTED), (uint64_t)at, "all of it by somebody");
+	is_u64(taken(&t.off_parts[0], PART_PREEMPTED, who), 800,
+	       "most by one command, in 200 processes");
+	line_free(l);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	nesting();
@@ -428,5 +456,6 @@ int main(void)
 	device();
 	broken();
 	folding();
+	many();
 	return tap_done();
 }
