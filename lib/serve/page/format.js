@@ -37,6 +37,13 @@ export const percent = (x) => (x === null || x === undefined ? "–" : `${(x * 1
 export const small = (x) => (Number.isInteger(x) ? count(x) : Math.abs(x) >= 1000 ? count(x) : String(Number(x.toPrecision(3))));
 export const since = (x) => (x >= 60e9 ? `+${ns(x)}` : `+${(x / 1e9).toFixed(x < 10e9 ? 3 : 1)} s`);
 
+// "1 thread", "2 threads".
+export const of = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// What a kind of cause is called: "GPU shared".
+export const kindName = (kind) => kind.replaceAll("-", " ").replace(/\b(cpu|gpu|cuda|nccl|mps|numa|oom|pcie|psi|tcp|xid|gc|io)\b/g, (w) => w.toUpperCase());
+
 // The call that a moment of a cause shows, by the name the server knows it by; null: it shows none.
 export const callOf = (m) => (!m.event || m.event.op === "offcpu" ? null : `${m.event.tid}@${m.event.end}`);
 

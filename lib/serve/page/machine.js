@@ -3,13 +3,13 @@
 
 import { byId, card, h, none, put, table, wide } from "./dom.js";
 import { bars, chart, parts } from "./chart.js";
-import { bytes, count, ns, percent, since } from "./format.js";
+import { bytes, count, ns, of, percent, since, small } from "./format.js";
 
 const sorts = { steps: {}, graphs: {}, events: {}, comms: {}, host: {} };
 const who = (x) => `${x.comm || "?"} (pid ${x.pid ?? "?"})`;
 
 function process(p, words) {
-	return wide(who(p), h("p", { class: "note" }, `${p.command ? `${p.command} · ` : ""}${count(p.calls)} calls · ${p.calling_threads ?? p.threads} threads that make calls, of ${p.threads}${p.node ? ` · on ${p.node}` : ""}`),
+	return wide(who(p), h("p", { class: "note" }, `${p.command ? `${p.command} · ` : ""}${count(p.calls)} calls · ${of(p.calling_threads ?? p.threads, "thread that makes calls", "threads that make calls")}, of ${p.threads}${p.node ? ` · on ${p.node}` : ""}`),
 		parts(p.calling_threads ? p.calling_parts : p.parts, words));
 }
 
@@ -60,7 +60,7 @@ function graphs(stat, metrics, events) {
 	put(at, h("div", { class: "card stack" },
 		metrics && h("dl", { class: "facts" }, fact("captures", count(metrics.captures)), fact("made executable", count(metrics.instantiations)), fact("launches", count(metrics.launches)),
 			metrics.avg_capture_dur_us !== undefined && fact("a capture takes", ns(metrics.avg_capture_dur_us * 1e3)), metrics.avg_instantiate_dur_us !== undefined && fact("making one executable takes", ns(metrics.avg_instantiate_dur_us * 1e3)),
-			metrics.launch_rate_per_sec !== undefined && fact("launches per second", metrics.launch_rate_per_sec.toFixed(1))),
+			metrics.launch_rate_per_sec !== undefined && fact("launches per second", small(Math.round(metrics.launch_rate_per_sec * 10) / 10))),
 		rows.length > 0 && table(rows, [
 			{ name: "made in", text: true, wrap: true, of: (x) => x.text || "no stack" },
 			{ name: "made", of: (x) => x.created, show: (x) => count(x.created) },
@@ -90,7 +90,7 @@ function nccl(stat, report) {
 	put(at, h("div", { class: "grid" },
 		late.map((c) => wide(null, h("p", {}, h("b", {}, c.summary)))),
 		rows.length > 0 && card("Time in calls, by rank", bars([...rows].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0)).slice(0, 32).map((r) => ({ name: `rank ${r.rank ?? "?"} of ${r.ranks ?? "?"}${r.node ? ` on ${r.node}` : ""}`, v: r.total_ns, of: "c0", text: ns(r.total_ns) })))),
-		rows.length > 0 && card("Communicators", table(rows, [
+		rows.length > 0 && card("Communicators", table([...rows].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0)), [
 			{ name: "rank", of: (r) => r.rank, show: (r) => `${r.rank ?? "?"} of ${r.ranks ?? "?"}`, text: true },
 			{ name: "process", text: true, of: (r) => r.pid },
 			{ name: "calls", of: (r) => r.calls, show: (r) => count(r.calls) },
@@ -105,7 +105,7 @@ function host(stat, words) {
 	const cards = [];
 
 	if (waits.length)
-		cards.push(wide("What threads waited for, and who had the CPU", bars(waits.slice(0, 10).map((x) => ({ name: x.state && x.about === "task" ? `${x.text} (${words[x.state] || x.state})` : x.text || x.op, v: x.ns, of: x.about === "task" ? "c1" : "c0", text: `${ns(x.ns)}, ${count(x.count)} times` })))));
+		cards.push(wide("What threads waited for, and who had the CPU", bars(waits.slice(0, 10).map((x) => ({ name: x.state && x.about === "task" ? `${x.text} (${words[x.state] || x.state})` : x.text || x.op, v: x.ns, of: x.about === "task" ? "c1" : "c0", text: `${ns(x.ns)}, ${of(x.count, "time")}` })))));
 	if (stat.disks?.length)
 		cards.push(card("Disks", table(stat.disks, [
 			{ name: "device", text: true, show: (x) => `${x.mount || x.origin || x.device} ${x.what}` },

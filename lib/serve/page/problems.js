@@ -3,7 +3,7 @@
 
 import { byId, h, none, put, severity, table } from "./dom.js";
 import { parts } from "./chart.js";
-import { callOf, count, ns, percent, since, unit } from "./format.js";
+import { callOf, capital, count, ns, percent, since, unit } from "./format.js";
 import { fix, without } from "./verdict.js";
 
 const opened = new Set();
@@ -34,7 +34,7 @@ function evidence(c) {
 	if (c.explained > 0)
 		add("Explains, of what the host took", percent(c.explained));
 	for (const e of c.evidence || [])
-		add(e.what, e.text ?? (typeof e.value === "number" ? unit(e.value, e.unit) : null));
+		add(capital(e.what), e.text ?? (typeof e.value === "number" ? unit(e.value, e.unit) : null));
 	const better = without(c);
 
 	if (better)

@@ -3,7 +3,7 @@
 
 import { byId, h, none, put, severity, wide, card } from "./dom.js";
 import { bars, chart, legend, partColour, partPattern, rank } from "./chart.js";
-import { bytes, callOf, ns, percent, since, unit } from "./format.js";
+import { bytes, callOf, kindName, ns, percent, since, unit } from "./format.js";
 
 const kept = { op: null, log: true };
 const middle = (x) => x.map((_, i) => i);
@@ -51,8 +51,8 @@ function lost(report, show, to) {
 
 	if (!rows.length)
 		return card("Time lost, by cause", none(report.chains.length ? "The causes that were found cost no time that could be measured." : "Nothing was lost to a cause that can be told."));
-	return card("Time lost, by cause", h("p", { class: "note" }, `Of ${ns(to)} of wall time; causes overlap where two take the same`),
-		bars(rows.slice(0, 10).map((c) => ({ name: `${c.kind.replaceAll("-", " ")}: ${c.culprit?.text || c.victim?.comm || ""}`, v: c.lost_ns, of: c.severity === "HIGH" ? "c1" : c.severity === "MEDIUM" ? "c4" : "c6", text: `${ns(c.lost_ns)} (${percent(c.share_of_wall)})`, sign: severity(c.severity), href: "#problems", go: () => show(c.id) })), to));
+	return card("Time lost, by cause", h("p", { class: "note" }, `Of all threads together, and as a share of the ${ns(to)} of the one that lost most; causes overlap where two take the same`),
+		bars(rows.slice(0, 10).map((c) => ({ name: `${kindName(c.kind)}: ${c.culprit?.text || c.victim?.comm || ""}`, v: c.share_of_wall ?? c.lost_ns / to, of: c.severity === "HIGH" ? "c1" : c.severity === "MEDIUM" ? "c4" : "c6", text: `${ns(c.lost_ns)} (${percent(c.share_of_wall)})`, sign: severity(c.severity), href: "#problems", go: () => show(c.id) })), 1));
 }
 
 const METRICS = { "cpu.busy": "CPU busy", "cpu.iowait": "Waiting for disks", "mem.used": "Memory used", "load.1m": "Load", "gpu.utilization": "GPU busy", "gpu.memory_used": "GPU memory used", "gpu.power": "GPU power", "gpu.temperature": "GPU temperature", "gpu.sm_clock": "GPU clock", "gpu.memory_utilization": "GPU memory busy", "gpu.pcie_rx": "To the GPU by PCIe", "gpu.pcie_tx": "From the GPU by PCIe",

@@ -3,7 +3,7 @@
 
 import { byId, command, h, put, severity } from "./dom.js";
 import { parts } from "./chart.js";
-import { count, ns, percent } from "./format.js";
+import { count, kindName, ns, percent } from "./format.js";
 
 const fact = (name, ...value) => [h("dt", {}, name), ...value];
 
@@ -37,7 +37,7 @@ function stalled(report, words) {
 		facts.push(h("div", {}, fact("Where in the program", h("dd", {}, site.text.split(" < ")[0], h("small", {}, `in ${site.op}`)))));
 	if (better)
 		facts.push(h("div", {}, fact("Without it", h("dd", { class: "num" }, better[0], h("small", {}, better[1])))));
-	return h("div", { class: `card ${c.severity}` }, severity(c.severity, `${WORD[c.severity] || c.severity}: ${c.kind.replaceAll("-", " ")}`),
+	return h("div", { class: `card ${c.severity}` }, severity(c.severity, `${WORD[c.severity] || c.severity}: ${kindName(c.kind)}`),
 		h("h1", {}, c.summary), h("dl", { class: "facts" }, facts),
 		whose && [h("h3", {}, `Where the time of ${whose.comm || "the process"} (pid ${whose.pid}) went`), parts(whose.calling_threads ? whose.calling_parts : whose.parts, words, true)],
 		c.recommendations?.[0] && [h("h3", { css: { "margin-top": "1rem" } }, "What to do"), fix(c.recommendations[0], "fix")],
