@@ -344,6 +344,11 @@ alone_suites := scenarios
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
+# The longest first, so that at the end no core waits for one that began late.
+long_tests := $(addprefix tests/,kernels/debian-6.12.t live/python_debian.t live/modes.t live/record.t kernels/debian-6.1.t live/seeds.t laws/kinds.t \
+	live/hostile.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t laws/second_reader.t live/rotate.t)
+longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
+
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
 	tests/run $(if $(V),-v) $(1)
 
@@ -356,8 +361,8 @@ check: tests
 	$(Q)tests/emulated $(machine) $(SYSROOT) env $(call run_tests,-r $(BUILD)/test-report.json $(filter-out %/host_live.t,$(unit_tests)))
 else
 check: tests deps-check
-	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
-		$(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites)) -- \
+	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(call longest_first,$(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
+		$(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites))) -- \
 		$(alone_tests) $(call suite,$(alone_suites)))
 endif
 

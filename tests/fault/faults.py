@@ -19,7 +19,7 @@ INJECT = os.path.join(tap.BUILD, "tests", "fault", "inject")
 NOMEM = os.path.join(tap.BUILD, "tests", "fault", "nomem.so")
 SCRATCH = tempfile.TemporaryDirectory(prefix="ingero-fault-")
 OLD = b"what was there before\n"
-TIMEOUT = 60
+TIMEOUT = 300
 
 
 def path(name):

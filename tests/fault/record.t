@@ -33,7 +33,7 @@ def record(*arguments, rules=(), at=None, command=("--count", COUNT), **env):
         os.unlink(ige)
     before = [f.INJECT, *(["-a", at] if at else []), "-o", counts, *rules, "--"] if rules else []
     p = subprocess.run([*before, rec.RECORD, "-o", ige, *map(str, arguments), "--", rec.work("calls"), *map(str, command)],
-                       env=rec.environment(**env), capture_output=True, text=True, timeout=100)
+                       env=rec.environment(**env), capture_output=True, text=True, timeout=rec.PATIENCE)
     truth = rec.truth(p.stdout)
     return p.returncode, p.stderr, truth[0]["calls"] if truth else None, *held(ige, truth[0]["ops"] if truth else {})
 
@@ -55,17 +55,6 @@ def spread(count, few):
 def seen():
     with open(counts) as c:
         return [int(x) for x in c.read().split()]
-
-
-def children(parent):
-    """Process -> its state."""
-    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as c:
-        found = c.read().split()
-    states = {}
-    for child in found:
-        with open(f"/proc/{child}/stat", encoding="ascii") as s:
-            states[int(child)] = s.read().rsplit(") ", 1)[1][0]
-    return states
 
 
 # ---- without harm; how many places there are
@@ -98,7 +87,7 @@ row = rec.path("row")
 os.mkdir(row)
 p = subprocess.run([f.INJECT, "-a", row + "/it-000002", "openat,open:1:ENOSPC", "openat,open:2:EDQUOT", "--", rec.RECORD, "-o", row + "/it.ige",
                     "--rotate-every", "300ms", "--", rec.work("calls"), "--count", "1500", "--rate", "20000"],
-                   env=rec.environment(), capture_output=True, text=True, timeout=100)
+                   env=rec.environment(), capture_output=True, text=True, timeout=rec.PATIENCE)
 truth, files = rec.truth(p.stdout)[0], sorted(os.listdir(row))
 each = [held(os.path.join(row, name), truth["ops"]) for name in files]
 tap.ok(len(files) > 1 and sum(got for got, _, _ in each) == truth["calls"] and not any(r["damaged"] or r["unterminated"] for _, _, r in each),
@@ -167,11 +156,11 @@ w = subprocess.Popen([rec.work("latedl"), "--asked", "--second", "", "--count", 
                      env=rec.environment())
 r = subprocess.Popen([f.INJECT, "-a", f"/proc/{w.pid}/maps", "close:1:stop", "--", rec.RECORD, "-o", ige, "-p", str(w.pid)], env=rec.environment(),
                      stderr=subprocess.PIPE, text=True)
-rec.until(lambda: "T" in children(r.pid).values())
+rec.until(lambda: "T" in rec.children(r.pid).values())
 w.stdin.write("load\n")
 w.stdin.flush()
 w.stdout.readline()
-os.kill(next(iter(children(r.pid))), signal.SIGCONT)
+os.kill(next(iter(rec.children(r.pid))), signal.SIGCONT)
 rec.attached(r)
 out, _ = w.communicate("call\n")
 r.wait(rec.PATIENCE)
@@ -187,7 +176,7 @@ while r.poll() is None and (not os.path.exists(ige) or os.path.getsize(ige) < 10
 r.send_signal(signal.SIGSTOP)
 time.sleep(1.5)
 r.send_signal(signal.SIGCONT)
-out, err = r.communicate(timeout=60)
+out, err = r.communicate(timeout=rec.PATIENCE)
 made = rec.truth(out)[0]["ops"]["cudaMalloc"]["count"]
 events, records, report = rec.dump(ige)
 mine = [e["end"] for e in events if e["op"] == "cudaMalloc"]

@@ -38,13 +38,14 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 def record(name, capabilities):
     """Root with these capabilities and no way to others, over calls of nobody's: status, counted, made, words."""
     out = rec.path(name + ".ige")
-    target = subprocess.Popen([*NOBODY, os.path.join(home, "calls"), "--count", "1000000", "--rate", "2000"], stdout=subprocess.PIPE,
+    target = subprocess.Popen([*NOBODY, os.path.join(home, "calls"), "--count", "100000000", "--rate", "2000"], stdout=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, cwd=home,
                               env={**rec.environment(), "LD_LIBRARY_PATH": home})
+    rec.until(lambda: "libcudart" in open(f"/proc/{target.pid}/maps").read())
     caps = ",".join(["-all", *("+" + c for c in capabilities)])
     try:
         p = subprocess.run(["setpriv", "--bounding-set=" + caps, "--inh-caps=" + caps, "--no-new-privs", rec.RECORD, "-q", "-p", str(target.pid),
-                            "--duration", "500ms", "-o", out], capture_output=True, text=True, timeout=120, env=rec.environment())
+                            "--duration", "500ms", "-o", out], capture_output=True, text=True, timeout=rec.PATIENCE, env=rec.environment())
     finally:
         target.kill()
         target.wait()
@@ -114,14 +115,18 @@ def dropped(recorder):
     return main, others, helpers
 
 
-def calls(count):
-    subprocess.run([*NOBODY, os.path.join(home, "calls"), "--count", str(count), "--rate", "2000"], stdout=subprocess.DEVNULL,
-                   cwd=home, env={**rec.environment(), "LD_LIBRARY_PATH": home}, check=True)
+def calls():
+    """A program that calls until launches are in the recording; how many are."""
+    w = subprocess.Popen([*NOBODY, os.path.join(home, "calls"), "--count", "100000000", "--rate", "2000"], stdout=subprocess.DEVNULL,
+                         cwd=home, env={**rec.environment(), "LD_LIBRARY_PATH": home})
+    rec.until(lambda: rec.counts(out)[0].get(("cuda", "cudaLaunchKernel"), 0))
+    w.kill()
+    w.wait()
 
 
 def end(recorder):
     recorder.send_signal(signal.SIGINT)
-    out, err = recorder.communicate(timeout=120)
+    out, err = recorder.communicate(timeout=rec.PATIENCE)
     return recorder.returncode, err
 
 
@@ -131,21 +136,21 @@ def owners(pattern):
 
 
 out = rec.path("later.ige")
-recorder = rec.start("-q", "-u", "65534", "-o", out)
+recorder = rec.start("-q", "-u", "65534", "--flush", "50ms", "-o", out)
 main, others, helpers = dropped(recorder)
 tap.same(main, (RECORDING, True), "root keeps what recording takes, and cannot get more")
 tap.same(others, [(set(), True)] * 2, "the threads that write and look up names keep nothing")
 tap.same(helpers, {"ingero-gpus": (set(), True), "ingero-meter": ({"sys_admin"}, True)},
          "nor who reads the GPUs; who switches the measuring of programs can do that alone")
-calls(2000)
+calls()
 status, words = end(recorder)
 counted = rec.counts(out)[0].get(("cuda", "cudaLaunchKernel"), 0)
 tap.ok(status == 0 and counted > 0, f"a program that begins after that is recorded: {counted} launches", words)
 
-recorder = rec.start("-q", "--link", "perf", "-u", "65534", "-o", out)
+recorder = rec.start("-q", "--link", "perf", "-u", "65534", "--flush", "50ms", "-o", out)
 main, _, _ = dropped(recorder)
 tap.same(main, (RECORDING | {"sys_admin"}, True), "perf links take more")
-calls(2000)
+calls()
 status, words = end(recorder)
 counted = rec.counts(out)[0].get(("cuda", "cudaLaunchKernel"), 0)
 tap.ok(status == 0 and counted > 0, f"and are made with it: {counted} launches", words)
@@ -157,7 +162,7 @@ recorder = rec.start("-q", "-o", row, "--rotate-every", "100ms", "--mark", mark,
 main, others, _ = dropped(recorder)
 tap.same(main, (RECORDING | FILES | {"kill"}, True), "with a command and a FIFO it may still end the one and remove the other")
 tap.same(sorted(others, key=lambda o: len(o[0])), [(set(), True), (FILES, True)], "who writes a row of files may make files")
-out, words = recorder.communicate(timeout=120)
+out, words = recorder.communicate(timeout=rec.PATIENCE)
 found, owned = owners(r"row-\d+\.ige")
 tap.ok(recorder.returncode == 0 and len(found) > 2, f"it does: {len(found)} files", words)
 tap.same(owned, {65534}, "which are the user's behind sudo")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Threads are found on their CPU as often as they have it: what programs in C and in Python say they spent in each of two
 # functions, by their own clock of CPU time, is what the samples say, within what chance allows.
-# Alone: it lays shares of CPU time against each other.
 import glob
 import json
 import math

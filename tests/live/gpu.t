@@ -4,7 +4,6 @@
 # GPU have names, and a library that fails, hangs or is not wanted costs the readings and nothing else.
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -90,10 +89,7 @@ def errors(records):
 
 def wait_for(number):
     """Until the recording that grows has it; one that never does shall fail, not hang."""
-    for _ in range(2000):
-        if q.poll() is not None or any(r["value"] == number for r in errors(rec.dump(ige)[1])):
-            return
-        select.select([], [], [], 0.02)
+    rec.until(lambda: q.poll() is not None or any(r["value"] == number for r in errors(rec.dump(ige)[1])))
 
 
 if subprocess.run(["unshare", "-m", "mount", "--bind", log, "/dev/kmsg"], capture_output=True).returncode:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host's side of a stall, laid against what the kernel itself counts: block I/O of a loop device, files of a disk and
 # of a file system in user space by path, major faults, segments sent again, reclaim, a process killed for memory.
-# Alone: it counts what the whole machine does.
 import ctypes
 import json
 import mmap
@@ -53,7 +52,7 @@ def record(name, script, *arguments, before=None):
     if before:
         p.stdout.readline()
         before()
-    out, err = p.communicate("go\n", timeout=60)
+    out, err = p.communicate("go\n", timeout=rec.PATIENCE)
     lines = [line for line in out.splitlines() if line.startswith("{")]
     events, records, report = rec.dump(ige)
     tap.ok(p.returncode == 0 and lines, f"{name}: recorded", err)
@@ -348,10 +347,16 @@ def talk(family, address):
     listener.listen()
     client = socket.create_connection(listener.getsockname()[:2])
     server = listener.accept()[0]
-    def answer():
-        time.sleep(0.03)
+    def answer(tid):
+        # It answers who waits: in a call whose first argument is that descriptor.
+        while True:
+            with open("/proc/self/task/%d/syscall" % tid) as f:
+                words = f.read().split()
+            if len(words) > 1 and words[1] == hex(client.fileno()):
+                break
+            time.sleep(0.001)
         server.send(b"x")
-    t = threading.Thread(target=answer)
+    t = threading.Thread(target=answer, args=(threading.get_native_id(),))
     t.start()
     begin = time.monotonic_ns()
     client.recv(1)
@@ -584,11 +589,9 @@ def older(version, command_line):
     ige = rec.path("older.ige")
     counted = Counted("tcp/tcp_retransmit_skb")
     r = rec.start("-o", ige, "-p", child)
-    for line in r.stderr:
-        if "Ctrl-C" in line:
-            break
-    both = [json.loads(line) for line in w.communicate("go\n", timeout=60)[0].splitlines()]
-    err, status = r.stderr.read(), r.wait(20)
+    rec.attached(r)
+    both = [json.loads(line) for line in w.communicate("go\n", timeout=rec.PATIENCE)[0].splitlines()]
+    err, status = r.stderr.read(), r.wait(rec.PATIENCE)
     lines = counted.end() if counted.top else []
     if not tap.ok(status == 0 and len(both) == 2, f"{version}: a connection older than the recording", err):
         return

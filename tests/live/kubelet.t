@@ -3,7 +3,6 @@
 # Which containers were given GPUs is asked of the kubelet, here a real gRPC server in a namespace where its socket is:
 # processes of such a container are targets before they load CUDA, pods that no folder names have their names from there,
 # and a kubelet that refuses, talks nonsense or says nothing costs the names and nothing else.
-# Alone: it takes every CUDA process of the machine.
 import atexit
 import os
 import shutil

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Ways to record: samples thinned and counted, two recorders at once, what was lost told with its reason.
-# Alone: it takes every CUDA process of the machine.
 import os
 import re
 import select
@@ -90,14 +89,12 @@ names = {x["comm"] for x in records(out, "name") if x["thread"]["tid"] == pid}
 tap.ok(any(name.startswith("python3") for name in names), "under the name it executes", str(names))
 tap.ok(any("gpu" in s for s in records(out, "sample")), "GPU health is there")
 tap.same(subprocess.run([rec.STAT, out], capture_output=True).returncode, 0, "it is a recording")
-child = subprocess.Popen(["sleep", "60"])
+child = subprocess.Popen(["sleep", "1000"])
 r = rec.start("--no-probes", "-o", out, "-p", child.pid)
-for line in r.stderr:
-    if "Ctrl-C" in line:
-        break
+rec.attached(r)
 child.kill()
 child.wait()
-tap.same((r.wait(20), rec.run("--no-probes", "-o", out, "-p", child.pid).returncode), (0, 3),
+tap.same((r.wait(rec.PATIENCE), rec.run("--no-probes", "-o", out, "-p", child.pid).returncode), (0, 3),
          "it ends with its target; there must be one")
 
 # ---- marks
@@ -155,17 +152,13 @@ def waiting(*arguments):
 
 def recorder(out, pid):
     r = rec.start("-o", out, "-p", f"{decoy.pid},{pid}")
-    text = ""
-    for line in r.stderr:
-        text += line
-        if re.search(r"^  driver .* functions", line):
-            return r
-    raise RuntimeError(text)
+    rec.said(r, "  driver ")
+    return r
 
 
 def ended(r):
     r.send_signal(signal.SIGINT)
-    text = r.communicate(timeout=30)[1]
+    text = r.communicate(timeout=rec.PATIENCE)[1]
     tap.same(r.returncode, 0, "a recorder ends well")
     return text
 
@@ -173,7 +166,7 @@ def ended(r):
 first, second = rec.path("first.ige"), rec.path("second.ige")
 w = waiting("--count", "500", "--rate", "20000")
 a, b = recorder(first, w.pid), recorder(second, w.pid)
-out = w.communicate("\n", timeout=60)[0]
+out = w.communicate("\n", timeout=rec.PATIENCE)[0]
 ended(a)
 ended(b)
 same_counts(first, expected(out), "the first of two recorders has every call")
@@ -189,12 +182,12 @@ while (not os.path.exists(second) or os.path.getsize(second) < 40000) and w.poll
     select.select([], [], [], 0.01)
 ended(b)
 tap.ok(w.poll() is None, "one recorder ends while the program runs")
-out = w.communicate(timeout=60)[0]
+out = w.communicate(timeout=rec.PATIENCE)[0]
 ended(a)
 same_counts(first, expected(out), "the other goes on undisturbed")
 got, lost = rec.counts(second)
 tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has is whole", f"{lost} lost of {got}")
-decoy.communicate(timeout=20)
+decoy.communicate(timeout=rec.PATIENCE)
 
 # ---- one call of so many, and a budget
 def left_out(path, said):

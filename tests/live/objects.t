@@ -17,7 +17,7 @@ from recording import tap
 rec.need_bpf()
 SLEEP = 0.03
 
-# Each way sleeps once for SLEEP seconds; one JSON line each: name, when, the thread that ends it.
+# Each way sleeps once for SLEEP seconds at least; one JSON line each: name, when, the thread that ends it.
 WAYS = r'''
 import ctypes, json, mmap, os, select, signal, socket, sys, threading, time
 SLEEP = %r
@@ -26,13 +26,26 @@ FUTEX = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
 word = ctypes.c_int(7)
 
 
+def await_sleep(pid, tid):
+    """Until that thread sleeps, and has for SLEEP: it did not run in between, though Python's lock was free."""
+    seen = None
+    while True:
+        with open("/proc/%%d/task/%%d/status" %% (pid, tid)) as f:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in f)
+        now = [fields[k] for k in ("State", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")]
+        if now == seen and now[0][0] == "S":
+            return
+        seen = now
+        time.sleep(SLEEP)
+
+
 def later(fn):
-    """Calls fn in a thread after SLEEP; the thread's id."""
-    got = []
+    """Calls fn in a thread when the caller has slept for SLEEP; the thread's id."""
+    got, caller = [], threading.get_native_id()
 
     def body():
         got.append(threading.get_native_id())
-        time.sleep(SLEEP)
+        await_sleep(os.getpid(), caller)
         fn()
     t = threading.Thread(target=body)
     t.start()
@@ -68,18 +81,19 @@ woken("socket", lambda: a.recv(1), lambda: b.send(b"x"), fd=a.fileno())
 timed("select with nothing to watch", lambda: select.select([], [], [], SLEEP))
 p = select.poll()
 p.register(r, select.POLLIN)
-woken("poll", lambda: p.poll(5000), lambda: os.write(w, b"x"))
+woken("poll", lambda: p.poll(500000), lambda: os.write(w, b"x"))
 os.read(r, 1)
 timed("poll that times out", lambda: p.poll(SLEEP * 1000))
 e = select.epoll()
 e.register(r, select.EPOLLIN)
-woken("epoll", lambda: e.poll(5), lambda: os.write(w, b"x"), fd=e.fileno())
+woken("epoll", lambda: e.poll(500), lambda: os.write(w, b"x"), fd=e.fileno())
 os.read(r, 1)
 woken("futex", lambda: libc.syscall(FUTEX, ctypes.byref(word), 0, 7, None, None, 0),
       lambda: libc.syscall(FUTEX, ctypes.byref(word), 1, 1, None, None, 0), address=ctypes.addressof(word))
+parent, caller = os.getpid(), threading.get_native_id()
 pid = os.fork()
 if pid == 0:
-    time.sleep(SLEEP)
+    await_sleep(parent, caller)
     os._exit(0)
 timed("child", lambda: os.waitpid(pid, 0))
 pid = os.fork()
@@ -170,11 +184,12 @@ cpus = sorted(os.sched_getaffinity(0))
 if len(cpus) < 2:
     tap.skip("moving", "one CPU")
 else:
-    burn = "import time, threading; print(threading.get_native_id(), flush=True)\nend = time.monotonic() + 2\n" \
-           "while time.monotonic() < end: pass\n"
+    burn = "import threading; print(threading.get_native_id(), flush=True)\nwhile True: pass\n"
     mover = f'''
 import os, subprocess, sys, time
-kids = [subprocess.Popen([sys.executable, "-c", {burn!r}]) for _ in range(3)]
+kids = [subprocess.Popen([sys.executable, "-c", {burn!r}], stdout=subprocess.PIPE) for _ in range(3)]
+for k in kids:
+    print(int(k.stdout.readline()), flush=True)
 end = time.monotonic() + 1.8
 n = 0
 while time.monotonic() < end:
@@ -183,6 +198,7 @@ while time.monotonic() < end:
         os.sched_setaffinity(k.pid, {{{cpus!r}[(n + i // 2) % 2]}})
     time.sleep(0.005)
 for k in kids:
+    k.kill()
     k.wait()
 '''
     with open(script, "w") as f:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Where processes belong: ranks from the environment they were started with, each worker's own; a container's id from
 # the cgroup the kernel says they are in.
-# Alone: it moves processes between cgroups.
 import os
+import signal
 import subprocess
 import sys
 
@@ -32,15 +32,18 @@ for pid in pids:
 procs = {}
 for name in ("trainer-0", "trainer-1"):
     env = rec.environment(POD_NAMESPACE="ml", POD_NAME=name)
-    procs[name] = subprocess.Popen([rec.work("calls"), "--count", "1000000", "--rate", "2000"], env=env,
+    procs[name] = subprocess.Popen([rec.work("calls"), "--count", "100000000", "--rate", "2000"], env=env,
                                    stdout=subprocess.DEVNULL)
 out = rec.path("pod.ige")
-p = rec.run("-o", out, "--pod", "ml/trainer-1", "--duration", "1s")
+r = rec.start("-o", out, "--pod", "ml/trainer-1", "--flush", "50ms")
+rec.until(lambda: os.path.exists(out) and any(rec.counts(out)[0].values()))
+r.send_signal(signal.SIGINT)
+r.wait(rec.PATIENCE)
 for q in procs.values():
     q.kill()
     q.wait()
 events, _, _ = rec.dump(out)
-tap.same((p.returncode, {e["pid"] for e in events if e["source"] in ("cuda", "driver")}), (0, {procs["trainer-1"].pid}),
+tap.same((r.returncode, {e["pid"] for e in events if e["source"] in ("cuda", "driver")}), (0, {procs["trainer-1"].pid}),
          "--pod records that pod's processes")
 p = rec.run("-o", out, "--pod", "ml/none", "--duration", "100ms")
 tap.ok(p.returncode == 0 and "in pod ml/none" in p.stderr, "a pod that is not here is said to be missing", p.stderr)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # The recorder as a program: how recordings end, whatever ends them; statuses and messages; outputs of all kinds.
-# Alone: it takes every CUDA process of the machine.
 import contextlib
 import errno
 import fcntl
@@ -10,14 +9,12 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
 
-PATIENCE = 120  # seconds until an end that does not come is given up: nothing is asserted of it
 rec.need_bpf()
 ige = rec.path("a.ige")
 
@@ -110,7 +107,7 @@ with training() as t:
         r = rec.start("-o", ige, "-p", t.pid)
         rec.until(lambda: size(ige) > 20000)
         r.send_signal(number)
-        status, err = r.wait(PATIENCE), r.stderr.read()
+        status, err = r.wait(rec.PATIENCE), r.stderr.read()
         events, records, report = rec.dump(ige)
         tap.same((status, report["unterminated"], report["damaged"]), (0, 0, 0), f"{number.name} ends it cleanly")
     coverage = rec.libraries(records)
@@ -136,21 +133,21 @@ with training() as t:
     # Two recorders at once, and one file.
     a, b = rec.path("two-a.ige"), rec.path("two-b.ige")
     r = [rec.start("-o", x, "-p", t.pid, "--duration", "700ms") for x in (a, b)]
-    tap.same([x.wait(PATIENCE) for x in r], [0, 0], "two recorders at once")
+    tap.same([x.wait(rec.PATIENCE) for x in r], [0, 0], "two recorders at once")
     n = [sum(rec.counts(x)[0].values()) for x in (a, b)]
-    tap.ok(min(n) > 0 and min(n) > 0.5 * max(n), f"both saw the calls: {n}")
+    tap.ok(min(n) > 0, f"both saw calls: {n}; that each sees all of them is in modes.t")
     forget(a)
     r = rec.start("-o", a, "-p", t.pid)
     rec.until(lambda: size(a) > 1000)
     p = rec.run("-o", a, "-p", t.pid)
     tap.ok(p.returncode == 3 and "another recorder" in p.stderr, "a file has one recorder", p.stderr)
     r.send_signal(signal.SIGINT)
-    r.wait(PATIENCE)
+    r.wait(rec.PATIENCE)
     forget(ige)
     r = rec.start("-o", ige, "-p", t.pid)
     rec.until(lambda: size(ige) > 1000)
     t.kill()
-    tap.same(r.wait(PATIENCE), 0, "it ends with its last target")
+    tap.same(r.wait(rec.PATIENCE), 0, "it ends with its last target")
 
 # ---- outputs
 both = rec.path("both.ige")
@@ -163,7 +160,7 @@ got, lost = rec.counts(rec.path("pipe.ige"))
 # What sets the device up is called a few times only.
 tap.same(sum(n for n in got.values() if n >= 200), 6000, "all of it through the pipe")
 p = subprocess.run(f"{rec.RECORD} -o - -- {rec.work('calls')} --count 3000 --truth /dev/null | head -c 200 | wc -c", shell=True,
-                   executable="/bin/bash", capture_output=True, text=True, env=rec.environment(), timeout=30)
+                   executable="/bin/bash", capture_output=True, text=True, env=rec.environment(), timeout=rec.PATIENCE)
 tap.ok(p.stdout.strip() == "200" and "Broken pipe" not in p.stderr and "cannot" not in p.stderr,
        "a pipe closed early ends quietly", p.stderr)
 home = rec.path("db")
@@ -192,10 +189,11 @@ else:
     tap.skip("a full disk", "optional: no right to mount one")
 
 # ---- calls that do not return
-r = rec.start("-o", ige, "--hung", "300ms", "--", rec.work("hang"), "--in", "stream", DOUBLE_NEVER_AFTER=0)
-time.sleep(1)
+forget(ige)
+r = rec.start("-o", ige, "--hung", "300ms", "--flush", "50ms", "--", rec.work("hang"), "--in", "stream", DOUBLE_NEVER_AFTER=0)
+rec.until(lambda: size(ige) and any(o["record"] == "open" and o.get("depth") == 0 for o in rec.dump(ige)[1]))
 r.send_signal(signal.SIGINT)
-r.wait(PATIENCE)
+r.wait(rec.PATIENCE)
 events, records, report = rec.dump(ige)
 opens = [o for o in records if o["record"] == "open"]
 tap.ok([o for o in opens if "at_end" not in o] and [o for o in opens if "depth" in o and o["depth"] == 0],

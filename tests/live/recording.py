@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,13 +34,30 @@ def environment(**settings):
     return env
 
 
+def kept(name):
+    """Where a thing is that the tests of one run have in common; a test alone has its own."""
+    return os.path.join(os.path.abspath(os.environ.get("INGERO_RESULTS") or SCRATCH.name), "kept", name)
+
+
+def keep(made, name):
+    """Puts it there, whole, whoever else does at the same time; where it is then."""
+    os.makedirs(os.path.dirname(kept(name)), exist_ok=True)
+    beside = f"{kept(name)}.{os.getpid()}"
+    shutil.copy(made, beside)
+    os.rename(beside, kept(name))
+    return kept(name)
+
+
 def need_bpf():
-    """Skips the whole test where the kernel or our rights do not allow it."""
+    """Skips the whole test where the kernel or our rights do not allow it: tried once."""
     if not os.path.exists(RECORD):
         tap.skip_all("no ingero-record was built")
+    if os.path.exists(kept("recorded")):
+        return
     p = run("-o", path("trial.ige"), "--", "true")
     if p.returncode == 125:
         tap.skip_all(p.stderr.strip().splitlines()[-1])
+    keep(path("trial.ige"), "recorded")
 
 
 def work(name):
@@ -80,6 +98,19 @@ def said(recorder, words):
 def attached(recorder):
     """Waits until the probes are in every target that was there when the recorder was started; not for one that runs a command."""
     return said(recorder, "Ctrl-C ends the recording")
+
+
+def children(parent):
+    """Process -> its state, of those that this one started; none when it is gone."""
+    states = {}
+    try:
+        with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as c:
+            for child in c.read().split():
+                with open(f"/proc/{child}/stat", encoding="ascii") as s:
+                    states[int(child)] = s.read().rsplit(") ", 1)[1][0]
+    except OSError:
+        pass
+    return states
 
 
 def places(name):
@@ -167,14 +198,31 @@ def ops():
 
 def dump(recording):
     """Events, records and the reader's report of a recording, as dicts."""
-    tool = path("dump")
+    tool = kept("dump")
     if not os.path.exists(tool):
         compiler = shlex.split(os.environ.get("INGERO_COMPILE", "gcc -std=gnu11 -D_GNU_SOURCE -I."))
-        subprocess.run([*compiler, os.path.join(HERE, "dump.c"), os.path.join(BUILD, "libingero.a"), "-o", tool, "-lbpf",
+        subprocess.run([*compiler, os.path.join(HERE, "dump.c"), os.path.join(BUILD, "libingero.a"), "-o", path("dump"), "-lbpf",
                         "-lelf", "-ljq", "-lz", "-lm", "-ldl", "-lpthread"], check=True, cwd=ROOT)
+        keep(path("dump"), "dump")
     lines = [json.loads(line) for line in subprocess.run([tool, recording], capture_output=True, text=True).stdout.splitlines()]
     return ([x for x in lines if "op" in x and "source" in x and "record" not in x], [x for x in lines if "record" in x],
             next((x for x in lines if "report" in x), None))
+
+
+def every_call(name, arguments, *command, minimum=0):
+    """One recording; its counts must be the log's. Returns the truths the workload printed."""
+    ige, log = path("count.ige"), path("count.log")
+    if os.path.exists(log):
+        os.unlink(log)
+    p = run("-o", ige, *arguments, "--", *command, DOUBLE_LOG=log)
+    if not tap.ok(p.returncode == 0, f"{name}: the recorder is content", p.stderr):
+        return []
+    got, lost = counts(ige)
+    want = logged(log)
+    tap.same(got, want, f"{name}: every call, runtime and driver")
+    tap.ok(len(want) >= minimum and sum(want.values()) > 0, f"{name}: the libraries were called", want)
+    tap.ok(" lost 0" in p.stderr, f"{name}: nothing lost", p.stderr)
+    return truth(p.stdout)
 
 
 def libraries(records):

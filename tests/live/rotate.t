@@ -37,7 +37,7 @@ def records(path):
 
 
 where = folder("rows")
-p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "300ms", "--", rec.work("calls"), "--count", 1500,
+p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "100ms", "--", rec.work("calls"), "--count", 1500,
             "--rate", 20000, RANK="1", WORLD_SIZE="2")
 calls = rec.truth(p.stdout)[0]["ops"]
 found = files(where, "run")
@@ -57,7 +57,7 @@ tap.ok(all({"node", "session", "clock", "coverage"} <= k for k in kinds), "and s
 tap.ok(all("place" in k for k in kinds[:-1]), "and where its processes belong", str(kinds))
 
 where = folder("kept")
-p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "200ms", "--keep", 2, "--", rec.work("calls"),
+p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "100ms", "--keep", 2, "--", rec.work("calls"),
             "--count", 1500, "--rate", 20000)
 found = files(where, "run")
 tap.same(len(found), 2, "--keep 2")
@@ -65,7 +65,7 @@ tap.ok("removed" in p.stderr and found[-1] > os.path.join(where, "run-000003.ige
 
 where = folder("sized")
 p = rec.run("-o", os.path.join(where, "run.ige"), "--max-size", "1m", "--rotate", "256k", "--", rec.work("calls"), "--count",
-            30000, "--threads", 2, timeout=120)
+            30000, "--threads", 2, timeout=rec.PATIENCE)
 found = files(where, "run")
 size = sum(os.path.getsize(f) for f in found)
 # What is put between two looks of 10 ms comes on top.
@@ -108,7 +108,7 @@ def flight(name, *arguments, until, then, **settings):
         if until in line:
             break
     then(p)
-    text += p.communicate(timeout=60)[1] or ""
+    text += p.communicate(timeout=rec.PATIENCE)[1] or ""
     return files(where, "f"), text, p.returncode
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The sections of ingero-stat on the real kernel: memory, devices and GPU health against the double's own account, sleeps
 # and sockets against the clock of the workload. What it sleeps for is the least, what its clock says the most there can be.
-# Alone: it bounds what nothing but its own work may cost.
 import json
 import os
 import subprocess

@@ -27,11 +27,11 @@ from recording import tap
 import seeds
 
 rec.need_bpf()
-SECONDS = 60  # that nothing here takes
+SECONDS = 300  # until what does not come is given up
 
 
 def loop():
-    return subprocess.Popen([rec.work("train"), "--seconds", "600", "--step-us", "500"], env=rec.environment(), stdout=subprocess.DEVNULL)
+    return subprocess.Popen([rec.work("train"), "--seconds", "6000", "--step-us", "500"], env=rec.environment(), stdout=subprocess.DEVNULL)
 
 
 loops = [loop(), loop()]
