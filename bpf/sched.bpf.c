@@ -25,7 +25,7 @@ static __always_inline u32 task_cpu(struct task_struct *task)
 /* How long ago that was on the run queue's clock; 0: the kernel does not say. */
 static __always_inline u64 clock_since(struct task_struct *task, u64 then)
 {
-	u64 clock = task->se.cfs_rq->rq->clock;
+	u64 clock = task_queue(task)->rq->clock;
 
 	return then && then < clock ? clock - then : 0;
 }

@@ -37,7 +37,7 @@ static __always_inline bool steal_clock(void *rq, u64 *ns)
 /* Of the CPU the task runs or waits on. */
 static __always_inline void *run_queue(struct task_struct *task)
 {
-	return (void *)(u64)task->se.cfs_rq->rq;
+	return (void *)(u64)task_queue(task)->rq;
 }
 
 /* A thread begins to run or to wait on the CPU of this run queue. */

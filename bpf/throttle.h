@@ -51,7 +51,7 @@ static __always_inline void throttle_begins(struct sched_state *s, struct task_s
 	if (bpf_core_field_exists(task->throttled))
 		s->throttled = s->throttled && s->preempted && task->throttled;
 	if (s->throttled)
-		s->throttle_ns = throttle_clock(task->se.cfs_rq);
+		s->throttle_ns = throttle_clock(task_queue(task));
 }
 
 /* The waiting task is put on another CPU's run queue: its group has another clock there. */
@@ -61,7 +61,7 @@ static __always_inline void throttle_moves(struct sched_state *s, struct task_st
 
 	if (!s->throttled)
 		return;
-	s->throttled_ns += throttle_clock(task->se.cfs_rq) - s->throttle_ns;
+	s->throttled_ns += throttle_clock(task_queue(task)) - s->throttle_ns;
 	if (bpf_probe_read_kernel(&q, sizeof(q), queues + cpu))
 		s->throttled = 0;
 	else
@@ -74,7 +74,7 @@ static __always_inline u64 throttle_ends(struct sched_state *s, struct task_stru
 	u64 ns = s->throttled_ns;
 
 	if (s->throttled)
-		ns += throttle_clock(task->se.cfs_rq) - s->throttle_ns;
+		ns += throttle_clock(task_queue(task)) - s->throttle_ns;
 	return ns;
 }
 

@@ -57,7 +57,7 @@ static __always_inline bool timer_running(void *rq)
 /* enum event_waker, less WAKER_SELF. WAKER_NONE: this kernel does not say. */
 static __always_inline u32 waker_context(struct task_struct *current)
 {
-	void *rq = (void *)(u64)current->se.cfs_rq->rq;
+	void *rq = (void *)(u64)task_queue(current)->rq;
 	u32 count = 0;
 
 #if defined(__TARGET_ARCH_arm64)
