@@ -158,7 +158,7 @@ tap.ok(status == 0 and counted > 0, f"and are made with it: {counted} launches",
 SUDO = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
 row, mark = os.path.join(home, "row.ige"), os.path.join(home, "marks")
 recorder = rec.start("-q", "-o", row, "--rotate-every", "100ms", "--mark", mark, "--", os.path.join(home, "calls"), "--count",
-                     "3000", "--rate", "2000", **SUDO)
+                     "300", "--rate", "2000", **SUDO)
 main, others, _ = dropped(recorder)
 tap.same(main, (RECORDING | FILES | {"kill"}, True), "with a command and a FIFO it may still end the one and remove the other")
 tap.same(sorted(others, key=lambda o: len(o[0])), [(set(), True), (FILES, True)], "who writes a row of files may make files")

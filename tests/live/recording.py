@@ -36,7 +36,7 @@ def environment(**settings):
 
 def kept(name):
     """Where a thing is that the tests of one run have in common; a test alone has its own."""
-    return os.path.join(os.path.abspath(os.environ.get("INGERO_RESULTS") or SCRATCH.name), "kept", name)
+    return os.path.join(os.path.abspath(os.environ.get("INGERO_RESULTS") or SCRATCH.name), "common", name)
 
 
 def keep(made, name):
