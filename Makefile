@@ -336,16 +336,15 @@ include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double
 
-# Suites in the order they are run. Those of the first list share the machine, the others have it to themselves: they account
-# for what the whole machine does, or measure. Of the live tests those do that say so in a line "# Alone: why".
+# Suites that share the machine; the scorecard goes before whatever else runs there. Of the live tests those that account for
+# what the whole machine does, or measure, have it to themselves: they say so in a line "# Alone: why".
 quick_suites := lint cli laws double fault
-shared_suites := kernels
-alone_suites := scenarios
+shared_suites := scenarios kernels
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
 # The longest first, so that at the end no core waits for one that began late.
-long_tests := $(addprefix tests/,kernels/debian-6.12.t live/python_debian.t live/modes.t live/record.t kernels/debian-6.1.t live/seeds.t laws/kinds.t \
+long_tests := $(addprefix tests/,scenarios/quick.t kernels/debian-6.12.t live/python_debian.t live/modes.t live/record.t kernels/debian-6.1.t live/seeds.t laws/kinds.t \
 	live/hostile.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 
@@ -363,7 +362,7 @@ else
 check: tests deps-check
 	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(call longest_first,$(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
 		$(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites))) -- \
-		$(alone_tests) $(call suite,$(alone_suites)))
+		$(alone_tests))
 endif
 
 # Every kernel there is a test for, those of another machine too, with programs built for it.

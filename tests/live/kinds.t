@@ -13,7 +13,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
 
+sys.path.append(os.path.join(rec.ROOT, "tests", "scenarios"))
+import plants  # noqa: E402
+
 rec.need_bpf()
+plants.first()  # before whatever else this machine does
 EXPLAIN = os.path.join(tap.BIN, "ingero-explain")
 
 
@@ -84,7 +88,9 @@ if got:
         throttled = parts_of(report, truth["pid"]).get("throttled", 0)
         near(throttled, kernel["throttled_ns"], "quota: time throttled", within=0.10, floor=30e6)
         chains = [c for c in report["chains"] if c["kind"] == "cpu-throttled"]
-        if tap.same(len(chains), 1, "quota: one chain"):
+        if kernel["throttled_ns"] < 0.05 * truth["wall_ns"]:
+            tap.skip("quota: named", f"optional: others left it less than its quota, which took {kernel['throttled_ns'] / 1e6:.1f} ms")
+        elif tap.same(len(chains), 1, "quota: one chain"):
             tap.same(chains[0]["culprit"]["kind"], "cgroup", "quota: the cgroup is the culprit")
             tap.same(chains[0], report["chains"][0], "quota: before any other")
 

@@ -15,7 +15,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
 
+sys.path.append(os.path.join(rec.ROOT, "tests", "scenarios"))
+import plants  # noqa: E402
+
 rec.need_bpf()
+plants.first()  # before whatever else this machine does
 CPU = 0
 # A quiet minute cannot be ordered: how often a run that the kernel says was disturbed may be repeated.
 TRIES = 3
