@@ -17,18 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/base/sanitized.h"
+
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
 #endif
 
 /* ---- files and connections ---- */
@@ -212,14 +206,10 @@ static unsigned confine_calls(const struct host_confine *c)
 
 unsigned host_confine(const struct host_confine *c)
 {
-#ifdef SANITIZED
-	return 0;
-#else
 	unsigned done;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (SANITIZED || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return 0;
 	done = confine_files(c);
 	return done | confine_calls(c);
-#endif
 }

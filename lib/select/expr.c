@@ -50,6 +50,13 @@ int select_expr_new(struct select_expr **out, const char *expression, const char
 		return err_nomem(e);
 	}
 	jq_set_error_cb(x->jq, said, x);
+	/* Where nobody is asked for further inputs, some versions say so only when they are told. */
+	jq_set_input_cb(x->jq, NULL, NULL);
+	jq_set_debug_cb(x->jq, NULL, NULL);
+	/* Where jq itself looks for modules first; without any word about it asking for one is the end of the process. */
+	jq_set_attr(x->jq, jv_string("JQ_LIBRARY_PATH"),
+		    jv_array_append(jv_array(), jv_string("~/.jq")));
+	jq_set_attr(x->jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));
 	jq_set_nomem_handler(x->jq, nomem_end, NULL);
 	named = jv_object();
 	for (size_t i = 0; i < nargs; i++) {

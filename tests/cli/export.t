@@ -23,9 +23,9 @@ TMP = tempfile.TemporaryDirectory()
 NEWS = {"timeout": 300, "capture_output": True}
 
 
-def run(*args, data=None):
+def run(*args, data=None, env=None):
     how = {"input": data} if data is not None else {"stdin": subprocess.DEVNULL}
-    p = subprocess.run([EXPORT, *args], **how, **NEWS)
+    p = subprocess.run([EXPORT, *args], env={**os.environ, **(env or {})}, **how, **NEWS)
     return p.returncode, p.stdout, p.stderr.decode("utf-8", "replace")
 
 
@@ -80,6 +80,13 @@ tap.ok(not [x for x in lines(run("--records", "-n", "elsewhere", run_ige)[1]) if
 slow = sorted(e["duration_ns"] for e in events)[-50]
 tap.same(lines(run("-w", f".duration_ns >= {slow} and .pid == ($p | tonumber)", "--arg", f"p={pid}", run_ige)[1]),
          [e for e in mine if e["duration_ns"] >= slow], "-w with --arg: for which it is true")
+os.mkdir(path(".jq"))
+with open(path(".jq/own.jq"), "w") as f:
+    f.write(f"def slow: .duration_ns >= {slow};")
+tap.same(lines(run("-w", 'include "own"; slow', run_ige, env={"HOME": path(""), "MALLOC_PERTURB_": "165"})[1]),
+         lines(run("-w", f".duration_ns >= {slow}", run_ige)[1]), "-w: modules of ~/.jq")
+status, some, err = run("-w", "input", run_ige, env={"MALLOC_PERTURB_": "165"})
+tap.ok(status == 0 and some == b"" and "had no answer" in err, "-w: there are no further inputs", f"{status} {err}")
 status, some, err = run("-w", ".bytes | keys", run_ige)
 tap.ok(status == 0 and some == b"" and "left out" in err, "-w without an answer: left out, and told", err)
 last = lines(run("--last", "100ms", run_ige)[1])
@@ -211,7 +218,7 @@ tap.same(run(data=b"")[0], 4, "nothing is not a recording")
 tap.ok(run(data=b"not a recording at all" * 100)[0] in (3, 4), "nor is anything else")
 
 # Mistakes.
-for args, word in ((["-f", "jsonn"], "json"), (["-w", ".a ==="], "syntax"), (["--arg", "a=1"], "-w"),
+for args, word in ((["-f", "jsonn"], "json"), (["-w", ".a ==="], "syntax"), (["-w", 'include "nowhere"; .'], "module not found"), (["--arg", "a=1"], "-w"),
                    (["-w", ".", "--arg", "novalue"], "NAME=VALUE"), (["-e", "cudaMalocc"], "cudaMalloc"), (["-p", "me"], "process")):
     status, nothing, err = run(*args, run_ige)
     tap.ok(status == 2 and word in err and not nothing, f"{args}: status 2, and what is wrong", err)
