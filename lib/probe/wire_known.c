@@ -363,6 +363,7 @@ uint32_t probe_wire_process(const struct probe_wire *wire, uint32_t tgid)
 	if (t && t->tgid == tgid && t->ctx)
 		return t->ctx;
 	for (size_t i = wire->threads.n; tgid && i-- > 0;)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as many as are counted stand there */
 		if (wire->threads.v[i].tgid == tgid && wire->threads.v[i].ctx)
 			return wire->threads.v[i].ctx;
 	return 0;

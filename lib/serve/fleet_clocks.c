@@ -63,7 +63,7 @@ static void compare(struct serve_fleet *f, struct fleet_node *n, const struct fl
 
 static int tell(struct serve_fleet *f, struct err *e)
 {
-	const struct fleet_node **known = calloc(f->n, sizeof(*known));
+	const struct fleet_node **known = calloc(f->n + 1, sizeof(*known));
 	size_t n = 0;
 
 	if (!known)

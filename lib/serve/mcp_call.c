@@ -146,7 +146,7 @@ int mcp_call_tool(const struct mcp_request *q, struct json *result, struct mcp_f
 	if (!rc && !(tool && tool->name))
 		rc = mcp_fault_set(f, MCP_INVALID_PARAMS, "Unknown tool: %.*s", SHOWN(name));
 	rc = rc ? rc : arguments_of(q, false, &args, f);
-	rc = rc ? rc : answer_tool(q, tool, args, result, f);
+	rc = rc || !tool ? rc : answer_tool(q, tool, args, result, f);
 	json_free(args);
 	return rc;
 }
@@ -184,10 +184,10 @@ int mcp_get_prompt(const struct mcp_request *q, struct json *result, struct mcp_
 	if (!rc && !p)
 		rc = mcp_fault_set(f, MCP_INVALID_PARAMS, "Unknown prompt: %.*s", SHOWN(name));
 	rc = rc ? rc : arguments_of(q, true, &args, f);
-	rc = rc ? rc : check_prompt(p, args, f);
-	if (!rc && p->get(q->offer->ctx, args, &messages, &e))
+	rc = rc || !p ? rc : check_prompt(p, args, f);
+	if (!rc && p && p->get(q->offer->ctx, args, &messages, &e))
 		rc = fault_of(f, &e);
-	if (!rc) {
+	if (!rc && p) {
 		*result = json_object();
 		if (p->description)
 			json_set(result, "description", json_text(p->description));

@@ -125,8 +125,8 @@ static int find_moment(void *ctx, const struct serve_chains *c, struct err *e)
 	}
 	if (!m->found && sign && isdigit((unsigned char)sign[1]))
 		m->found = around_time(m, strtoll(sign + 1, NULL, 10));
-	if (!m->found && m->at && end != m->at && !*end && isfinite(seconds) && seconds >= 0 &&
-	    seconds < 1e9)
+	if (!m->found && m->at && end && end != m->at && !*end && isfinite(seconds) &&
+	    seconds >= 0 && seconds < 1e9)
 		m->found = around_time(m, start + (int64_t)(seconds * 1e9));
 	if (!m->found && m->at)
 		return err_set(

@@ -74,14 +74,17 @@ static void pend_sample(struct sim_stream *s, int64_t now_ns, enum metric_id met
 void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 {
 	const struct sim_options *o = &s->run.o;
-	uint64_t delay = 0, throttled = s->actors[0].throttled_ns, times = s->actors[0].throttled;
+	const uint64_t periods = (uint64_t)(now_ns - s->run.begin_ns) / SIM_QUOTA_NS;
+	uint64_t delay = 0, delay_us, throttled = s->actors[0].throttled_ns,
+		 times = s->actors[0].throttled;
 
 	for (unsigned i = 0; i < s->nactors; i++)
 		delay += s->actors[i].run_delay_ns;
+	delay_us = delay / 1000;
 	pend_sample(s, now_ns, METRIC_CPU_BUSY, 40 + o->hog_percent / 4.0);
 	pend_sample(s, now_ns, METRIC_LOAD_1, o->threads + o->hog_percent / 100.0);
 	pend_sample(s, now_ns, METRIC_MEM_USED, 12.0 * (1 << 30));
-	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)(delay / 1000));
+	pend_sample(s, now_ns, METRIC_PSI_CPU_SOME, (double)delay_us);
 	pend_sample(s, now_ns, METRIC_STEAL_NS, (double)s->run.truth[PLANT_STOLEN].lost_ns);
 	pend_sample(s, now_ns, METRIC_PROC_RUN_DELAY_NS, (double)delay);
 	/* What a GPU monitor shows of a device that waits for copies, or does two processes' work: nothing is wrong. */
@@ -90,8 +93,7 @@ void sim_say_samples(struct sim_stream *s, int64_t now_ns)
 	if (o->throttle_percent) {
 		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED_NS, (double)throttled);
 		pend_sample(s, now_ns, METRIC_CGROUP_THROTTLED, (double)times);
-		pend_sample(s, now_ns, METRIC_CGROUP_PERIODS,
-			    (double)((now_ns - s->run.begin_ns) / SIM_QUOTA_NS));
+		pend_sample(s, now_ns, METRIC_CGROUP_PERIODS, (double)periods);
 	}
 }
 
