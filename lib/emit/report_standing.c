@@ -101,39 +101,6 @@ static int rarest_first(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void place_text(struct buf *out, const struct place *p)
-{
-	struct json frames = json_get(p->wait, "frames"), part = json_get(p->wait, "part");
-	enum part in = part_of(json_bytes(part));
-	char a[48];
-
-	buf_printf(out, "  %9s  ", report_ns(a, sizeof(a), p->longest_ns));
-	report_member(out, p->wait, "comm", "?");
-	buf_puts(out, " (pid ");
-	for (unsigned i = 0; i < p->nprocesses && i < PIDS; i++)
-		buf_printf(out, "%s%.0f", i ? ", " : "", p->pid[i]);
-	if (p->nprocesses > PIDS)
-		buf_printf(out, " and %u more", p->nprocesses - PIDS);
-	if (p->threads > p->nprocesses)
-		buf_printf(out, "; %.0f threads", p->threads);
-	/* Of one that does not come on, "for work" is not known. */
-	buf_printf(out, "): %s\n",
-		   in == PART_IDLE ? "waiting for another thread (condition, semaphore)"
-				   : part_text(in));
-	for (size_t i = 0; i < json_length(frames); i++) {
-		struct json f = json_at(frames, i);
-
-		buf_puts(out, "             ");
-		human_safe(out, json_bytes(f));
-		buf_putc(out, '\n');
-		json_free(f);
-	}
-	if (json_length(frames) == 0)
-		report_standing_commands(out, p->pid[0]);
-	json_free(part);
-	json_free(frames);
-}
-
 void report_standing_commands(struct buf *out, double pid)
 {
 	buf_printf(out,
@@ -156,14 +123,28 @@ static bool is_among(const struct processes *still, struct json wait)
 	return false;
 }
 
-unsigned report_standing(struct buf *out, const struct report *r)
+static struct json place_json(const struct place *p)
+{
+	static const char *const as_is[] = { "comm", "part", "frames" };
+	struct json o = json_object(), pids = json_array();
+
+	for (unsigned i = 0; i < sizeof(as_is) / sizeof(as_is[0]); i++)
+		json_set(&o, as_is[i], json_get(p->wait, as_is[i]));
+	for (unsigned i = 0; i < p->nprocesses && i < PIDS; i++)
+		json_append(&pids, json_number(p->pid[i]));
+	json_set(&o, "pids", pids);
+	json_set(&o, "processes", json_number(p->nprocesses));
+	json_set(&o, "threads", json_number(p->threads));
+	json_set(&o, "longest_ns", json_number(p->longest_ns));
+	return o;
+}
+
+struct json report_standing_places(const struct report *r, unsigned *processes)
 {
 	struct json waits = json_get(r->chains->analysis, "standing"),
-		    all = json_get(r->chains->analysis, "processes");
+		    all = json_get(r->chains->analysis, "processes"), out = json_array();
 	VEC(struct place) places = { 0 };
 	struct processes still = { 0 };
-	unsigned processes;
-	double more = 0;
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i);
@@ -171,8 +152,8 @@ unsigned report_standing(struct buf *out, const struct report *r)
 		if (!report_shows(r, p) || !report_stands(r, p) || !vec_push(&still, p))
 			json_free(p);
 	}
-	processes = (unsigned)still.n;
-	for (size_t i = 0; processes && i < json_length(waits); i++) {
+	*processes = (unsigned)still.n;
+	for (size_t i = 0; still.n && i < json_length(waits); i++) {
 		struct json wait = json_at(waits, i);
 		size_t k = 0;
 
@@ -190,28 +171,91 @@ unsigned report_standing(struct buf *out, const struct report *r)
 		}
 		add(&places.v[k], wait);
 	}
-	if (places.n) {
+	if (places.n)
 		qsort(places.v, places.n, sizeof(*places.v), rarest_first);
-		buf_printf(out,
-			   "%u process%s stood still. What %s threads waited for when the "
-			   "recording ended%s:\n",
-			   processes, processes == 1 ? "" : "es", processes == 1 ? "its" : "their",
-			   places.n > 1 ? ", the rarest first" : "");
-	}
 	for (size_t i = 0; i < places.n; i++) {
-		if (i < PLACES)
-			place_text(out, &places.v[i]);
-		else
-			more += places.v[i].threads;
+		json_append(&out, place_json(&places.v[i]));
 		json_free(places.v[i].wait);
 	}
-	if (more)
-		buf_printf(out, "             and %.0f more threads elsewhere\n", more);
 	for (size_t i = 0; i < still.n; i++)
 		json_free(still.v[i]);
 	vec_free(&still);
 	vec_free(&places);
 	json_free(waits);
 	json_free(all);
-	return processes;
+	return out;
+}
+
+const char *report_standing_state(struct bytes part)
+{
+	enum part in = part_of(part);
+
+	/* Of one that does not come on, "for work" is not known. */
+	return in == PART_IDLE ? "waiting for another thread (condition, semaphore)"
+			       : part_text(in);
+}
+
+static void place_text(struct buf *out, struct json p)
+{
+	struct json frames = json_get(p, "frames"), part = json_get(p, "part"),
+		    pids = json_get(p, "pids");
+	double processes = report_number(p, "processes"), threads = report_number(p, "threads");
+	double pid = 0;
+	char a[48];
+
+	buf_printf(out, "  %9s  ", report_ns(a, sizeof(a), report_number(p, "longest_ns")));
+	report_member(out, p, "comm", "?");
+	buf_puts(out, " (pid ");
+	for (size_t i = 0; i < json_length(pids); i++) {
+		struct json v = json_at(pids, i);
+
+		pid = json_double(v, 0);
+		buf_printf(out, "%s%.0f", i ? ", " : "", pid);
+		json_free(v);
+	}
+	if (processes > (double)json_length(pids))
+		buf_printf(out, " and %.0f more", processes - (double)json_length(pids));
+	if (threads > processes)
+		buf_printf(out, "; %.0f threads", threads);
+	buf_printf(out, "): %s\n", report_standing_state(json_bytes(part)));
+	for (size_t i = 0; i < json_length(frames); i++) {
+		struct json f = json_at(frames, i);
+
+		buf_puts(out, "             ");
+		human_safe(out, json_bytes(f));
+		buf_putc(out, '\n');
+		json_free(f);
+	}
+	if (json_length(frames) == 0)
+		report_standing_commands(out, pid);
+	json_free(part);
+	json_free(frames);
+	json_free(pids);
+}
+
+void report_standing(struct buf *out, const struct report *r)
+{
+	unsigned processes;
+	struct json places = report_standing_places(r, &processes);
+	size_t n = json_length(places);
+	double more = 0;
+
+	if (n)
+		buf_printf(out,
+			   "%u process%s stood still. What %s threads waited for when the "
+			   "recording ended%s:\n",
+			   processes, processes == 1 ? "" : "es", processes == 1 ? "its" : "their",
+			   n > 1 ? ", the rarest first" : "");
+	for (size_t i = 0; i < n; i++) {
+		struct json p = json_at(places, i);
+
+		if (i < PLACES)
+			place_text(out, p);
+		else
+			more += report_number(p, "threads");
+		json_free(p);
+	}
+	if (more)
+		buf_printf(out, "             and %.0f more threads elsewhere\n", more);
+	json_free(places);
 }

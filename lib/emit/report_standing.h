@@ -7,9 +7,16 @@
 #include "lib/base/json.h"
 #include "lib/emit/report.h"
 
-/* Those of the processes shown that did nearly nothing else: each place once, with who waits there, the rarest first. Returns
- * how many processes that are; 0: nothing was said. */
-unsigned report_standing(struct buf *out, const struct report *r);
+/* Where the threads of those processes stand that did nearly nothing else, of those that are shown: an array of {"comm",
+ * "pids" (four at most), "processes", "threads", "longest_ns", "part", "frames"}, each place once, the rarest first.
+ * *processes: how many stand still. */
+struct json report_standing_places(const struct report *r, unsigned *processes);
+
+/* What a place's "part" means for who does not come on. */
+const char *report_standing_state(struct bytes part);
+
+/* The same as text; nothing when nobody stands still. */
+void report_standing(struct buf *out, const struct report *r);
 
 /* Whether that process (an element of the analysis record's "processes") is one of them. */
 bool report_stands(const struct report *r, struct json process);

@@ -51,10 +51,11 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 	}
 }
 
-void report_verdict_calls(struct buf *out, const struct report *r)
+bool report_no_calls(const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
 	double calls = 0;
+	bool none;
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i);
@@ -62,7 +63,16 @@ void report_verdict_calls(struct buf *out, const struct report *r)
 		calls += report_shows(r, p) ? report_number(p, "calls") : 0;
 		json_free(p);
 	}
-	if (calls == 0 && json_length(all)) {
+	none = calls == 0 && json_length(all);
+	json_free(all);
+	return none;
+}
+
+void report_verdict_calls(struct buf *out, const struct report *r)
+{
+	struct json all = json_get(r->chains->analysis, "processes");
+
+	if (report_no_calls(r)) {
 		buf_putc(out, '\n');
 		no_calls(out, r, all);
 	}

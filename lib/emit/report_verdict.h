@@ -10,6 +10,9 @@
 /* When nothing was found: what that means here. */
 void report_verdict_none(struct buf *out, const struct report *r);
 
+/* Whether there are processes, of those shown, and none of them made a call. */
+bool report_no_calls(const struct report *r);
+
 /* Behind causes: that, for all of them, nobody made a call. */
 void report_verdict_calls(struct buf *out, const struct report *r);
 

@@ -4,10 +4,38 @@
  */
 #include "lib/ask/chosen.h"
 #include "lib/emit/report.h"
+#include "lib/emit/report_standing.h"
+#include "lib/emit/report_verdict.h"
 #include "lib/serve/chain_rows.h"
 #include "lib/serve/tool.h"
 
 #define TOP 10
+
+/* "1.40 s python3 (2 threads): waiting for another thread: load_batch (ranks.py:6) < train_rank (ranks.py:12)" */
+static void standing_text(struct buf *out, struct json row, size_t at)
+{
+	struct json frames = json_get(row, "frames");
+
+	buf_printf(out, "stands: ");
+	shape_member(out, row, "ms");
+	buf_puts(out, " ms ");
+	shape_member(out, row, "process");
+	buf_puts(out, " (pid ");
+	shape_member(out, row, "pids");
+	buf_puts(out, ", ");
+	shape_member(out, row, "threads");
+	buf_puts(out, " threads): ");
+	shape_member(out, row, "state");
+	for (size_t i = 0; i < json_length(frames); i++) {
+		struct json f = json_at(frames, i);
+
+		buf_puts(out, i ? " < " : ": ");
+		shape_value(out, f);
+		json_free(f);
+	}
+	buf_putc(out, '\n');
+	json_free(frames);
+}
 
 static const struct shape_list lists[] = {
 	{ .key = "chains",
@@ -15,6 +43,7 @@ static const struct shape_list lists[] = {
 	  .more = "top_n: 0 for all",
 	  .top = true,
 	  .top_default = TOP },
+	{ .key = "standing", .row = standing_text, .more = "ingero-explain --json" },
 	{ 0 },
 };
 
@@ -47,6 +76,40 @@ static int pids_of(const struct serve_args *a, struct chosen_pids *pids, struct 
 	return 0;
 }
 
+/* Of a run that hangs: where its threads stand, the rarest place first. */
+static void set_standing(struct json *o, const struct report *r, bool verdict)
+{
+	unsigned processes;
+	struct json places = report_standing_places(r, &processes), rows = json_array();
+
+	for (size_t i = 0; i < json_length(places); i++) {
+		struct json p = json_at(places, i), row = json_object(), v;
+
+		v = json_get(p, "comm");
+		json_set(&row, "process", v);
+		json_set(&row, "pids", json_get(p, "pids"));
+		json_set(&row, "threads", json_get(p, "threads"));
+		v = json_get(p, "longest_ns");
+		tool_set_ms(&row, "ms", json_double(v, 0));
+		json_free(v);
+		v = json_get(p, "part");
+		tool_set_text(&row, "state", report_standing_state(json_bytes(v)));
+		json_free(v);
+		json_set(&row, "frames", json_get(p, "frames"));
+		json_append(&rows, row);
+		json_free(p);
+	}
+	json_free(places);
+	if (verdict)
+		tool_set_text(o, "verdict",
+			      processes
+				      ? "no call was made: none began, and none returned. It "
+					"hangs, or has "
+					"nothing to do; what its threads wait for, the rarest first"
+				      : "no call was made: none began, and none returned");
+	json_set(o, "standing", rows);
+}
+
 static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 {
 	struct tool_call *c = ctx;
@@ -60,6 +123,7 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 	size_t n = 0;
 
 	rc = rc ? rc : pids_of(&c->args, &pids, e);
+	r.chains = &found->answer->list;
 	r.pids = pids.v;
 	r.npids = pids.n;
 	for (size_t i = 0; i < found->answer->list.v.n && !rc; i++) {
@@ -73,6 +137,8 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 	}
 	chain_rows_frame(&o, found->answer, first);
 	json_set(&o, "chains", rows);
+	if (report_no_calls(&r))
+		set_standing(&o, &r, !first);
 	tool_set_number(&o, "found", (double)n);
 	tool_set_quality(&o, &found->quality);
 	free(pids.v);
@@ -110,6 +176,7 @@ const struct serve_tool tool_causal_chains = {
 		"Causes at most, 0 for all [10]") "," ARGS_FORM "," ARGS_JQ),
 	.output_schema =
 		TOOL_OUTPUT("\"verdict\":{\"type\":\"string\"},\"found\":{\"type\":\"integer\"},"
-			    "\"chains\":{\"type\":\"array\",\"items\":" CHAIN_ROW_SCHEMA "}"),
+			    "\"chains\":{\"type\":\"array\",\"items\":" CHAIN_ROW_SCHEMA
+			    "},\"standing\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
 	.call = call,
 };

@@ -131,6 +131,16 @@ said = explain(ige)
 lines = said.splitlines()
 tap.ok(len(lines) > 9 and lines[1].startswith("5 processes stood still.") and f"(pid {ranks[2]}): waiting for another thread" in lines[2] and
        "load_batch (hang.py:" in lines[3], "of five processes, the one that waits for something else comes first", said)
+asked = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                                                                       "clientInfo": {"name": "asleep.t", "version": "1"}}},
+         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get_causal_chains", "arguments": {}}}]
+p = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-mcp"), ige], input="".join(json.dumps(x) + "\n" for x in asked),
+                   capture_output=True, text=True, timeout=300)
+told = json.loads(p.stdout.splitlines()[-1])["result"]
+standing = told["structuredContent"]["standing"]
+tap.ok(standing[0]["pids"] == [ranks[2]] and standing[0]["frames"][0].startswith("load_batch (hang.py:") and
+       "load_batch (hang.py:" in told["content"][0]["text"] and "no call was made" in told["structuredContent"]["verdict"],
+       "an assistant is told, too", told)
 together = [line for line in lines if all(str(pid) in line for pid in (ranks[0], ranks[1], ranks[3]))]
 tap.ok(len(together) == 1 and "blocked on a socket" in together[0], "those that wait alike are told once", said)
 for pid in (*ranks, parent.pid):
