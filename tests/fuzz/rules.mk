@@ -16,7 +16,7 @@ fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize
 fuzz_net := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib/net/,client.c easy.c fan.c)) \
 	$(if $(HAVE_MICROHTTPD),lib/net/server_none.c,$(addprefix lib/net/,server.c server_coming.c server_answer.c)) \
 	$(if $(HAVE_GNUTLS),lib/net/cert_none.c,lib/net/cert.c),$(wildcard lib/net/*.c)) \
-	$(addprefix lib/serve/,mcp_http.c mcp_headers.c clean.c sketch_json.c $(notdir $(wildcard lib/serve/fleet*.c)))
+	$(addprefix lib/serve/,mcp_http.c mcp_headers.c clean.c sketch_json.c machine.c $(notdir $(wildcard lib/serve/fleet*.c)))
 $(addprefix $(BUILD)/fuzz/,http fleet): fuzz_more = $(fuzz_net) $(net_libs)
 $(addprefix $(BUILD)/fuzz/,http fleet): $(fuzz_net)
 
