@@ -129,8 +129,8 @@ bool fact_due(const struct cause *c, const struct fact_told *told, uint64_t lost
 
 bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns)
 {
-	return lost_ns >= c->opt.min_lost_ns && count >= c->opt.min_count && wall_ns > 0 &&
-	       (double)lost_ns >= c->opt.min_share * (double)wall_ns;
+	return lost_ns >= c->opt.min_lost_ns && cause_often(c, count, lost_ns, wall_ns) &&
+	       wall_ns > 0 && (double)lost_ns >= c->opt.min_share * (double)wall_ns;
 }
 
 static void ids(const struct cause *c, const struct fact *f, char id[17], char match[17])

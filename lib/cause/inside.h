@@ -92,6 +92,15 @@ static inline uint32_t cause_severity(double share)
 	return share >= 0.10 ? 3 : share >= 0.02 ? 2 : 1;
 }
 
+/* Whether something happened often enough to be no accident or, if it did not, took so much that it does not matter whether
+ * it was one: a tenth of wall time, and once alone only where it was a second. */
+static inline bool cause_often(const struct cause *c, uint64_t count, uint64_t lost_ns,
+			       uint64_t wall_ns)
+{
+	return count >= c->opt.min_count ||
+	       ((double)lost_ns >= 0.10 * (double)wall_ns && (count > 1 || lost_ns >= 1000000000));
+}
+
 /* Not a single off-CPU interval is in a recording: what threads did outside of calls, or lost in them, is not known, and
  * cannot be called their own code. */
 static inline bool cause_blind(const struct cause *c)

@@ -57,8 +57,8 @@ static struct measure measure_of(struct cause *c, const struct tally_group *g, i
 
 static bool material(const struct cause *c, const struct measure *m, double min_share)
 {
-	return m->ns >= c->opt.min_lost_ns && m->count >= c->opt.min_count && m->wall > 0 &&
-	       (double)m->worst >= min_share * (double)m->wall &&
+	return m->ns >= c->opt.min_lost_ns && cause_often(c, m->count, m->worst, m->wall) &&
+	       m->wall > 0 && (double)m->worst >= min_share * (double)m->wall &&
 	       (double)m->ns >= c->opt.min_explained * (double)m->alike;
 }
 

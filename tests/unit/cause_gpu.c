@@ -301,6 +301,37 @@ static void stands_still(struct stage *s, struct actor v, struct actor other)
 	}
 }
 
+/* A loop of four seconds that waits for an answer a few times, so long each time. */
+static void few_stalls(struct stage *s, struct actor v)
+{
+	static const struct {
+		unsigned times;
+		int64_t ns;
+		bool told;
+	} table[] = { { 3, 300 * MS, true },  { 2, 300 * MS, true },  { 3, 100 * MS, false },
+		      { 1, 900 * MS, false }, { 1, 1200 * MS, true }, { 5, 20 * MS, true } };
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int64_t t = 0, ns = table[i].ns;
+		char name[64];
+
+		for (unsigned k = 0; k < table[i].times; k++, t += ns) {
+			for (unsigned n = 0; n < 2000 * MS / STEP / table[i].times; n++, t += STEP)
+				work(s, v, t, 8, t + STEP - 100 * US);
+			blocked(s, v, t, ns, OBJECT_SOCKET);
+		}
+		for (unsigned n = 0; n < 2000 * MS / STEP; n++, t += STEP)
+			work(s, v, t, 8, t + STEP - 100 * US);
+		snprintf(name, sizeof(name), "%u waits of %lld ms", table[i].times,
+			 (long long)(ns / MS));
+		if (table[i].told)
+			told_among(s, "gpu-idle", "waiting for a socket",
+				   table[i].times * (uint64_t)ns);
+		else
+			never_says(s, "waiting for a socket", name);
+	}
+}
+
 static void shared_device(struct stage *s, struct actor v, struct actor peer)
 {
 	struct actor a = on_gpu(s, v, "GPU-1"), b = on_gpu(s, peer, "GPU-1"),
@@ -478,6 +509,7 @@ int main(void)
 	idle_or_lossy(&s, v);
 	idle_or_not(&s, v, other);
 	stands_still(&s, v, other);
+	few_stalls(&s, v);
 	shared_device(&s, v, peer);
 	shared(&s, v, peer);
 	storms(&s, v);

@@ -415,6 +415,7 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
 		struct idle_cause *x = &g->idle.v[i];
 		const struct gpu_device *side =
 			x->device == GPU_GONE ? NULL : &g->devices.v[x->device];
+		bool few;
 
 		if (!side)
 			continue;
@@ -427,7 +428,10 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
 		if (x->unbounded && !g->left_out &&
 		    (pane != INT64_MAX || gaps_bounded(g->gaps, x->device)))
 			continue;
-		if (cause_sum_due(c, &x->sum, pane, x->part == PART_SELF ? MIN_SHARE_SELF : 0) ||
+		/* How long one that had not ended would have lasted is not known: few of them are the steps cut off. */
+		few = hangs(x) && x->sum.count < c->opt.min_count && !x->sum.told.revision;
+		if ((!few &&
+		     cause_sum_due(c, &x->sum, pane, x->part == PART_SELF ? MIN_SHARE_SELF : 0)) ||
 		    stalled(c, x, pane))
 			rc = tell(g, x, c, e);
 	}
