@@ -84,7 +84,7 @@ bad = {lie: start((60, 0, lie))[0] for lie in ("500", "away", "html", "list", "e
 dead = nobody()
 some = [fifty[0], *bad.values(), dead, fifty[1]]
 for name, args in (("rows", ("--csv", "SELECT 1")), ("operations", ("--json",))):
-    status, out, err = run(QUERY, "--nodes", ",".join(some), "--timeout", "20s", *args)
+    status, out, err = run(QUERY, "--nodes", ",".join(some), "--timeout", "60s", *args)
     well = {"columns", "rows"} if name == "operations" else set()
     unsaid = [lie for lie, a in {**bad, "dead": dead}.items() if (f"node {a} is left out" in err) == (lie in well)]
     tap.same((status, unsaid), (0, []), f"{name}: whoever does not answer as agreed is named, and left out")
@@ -93,14 +93,14 @@ for name, args in (("rows", ("--csv", "SELECT 1")), ("operations", ("--json",)))
     else:
         tap.same([o["operation"] for o in json.loads(out)["ops"]], ["cudaMalloc"], "the others' operations are there")
     tap.ok("\033" not in err, "what nodes say reaches no terminal as it is")
-status, out, err = run(EXPLAIN, "--nodes", ",".join(some), "--json", "--timeout", "20s")
+status, out, err = run(EXPLAIN, "--nodes", ",".join(some), "--json", "--timeout", "60s")
 unsaid = [lie for lie, a in bad.items() if (f"node {a} is left out" in err) == (lie in ("columns", "rows", "empty"))]
 tap.ok(status == 0 and {c["node"] for c in json.loads(out)} == {fifty[0], fifty[1], bad["columns"], bad["rows"]}, "causes: the same", f"{unsaid} {err}")
 status, out, err = run(QUERY, "--nodes", f"{dead},{bad['500']}", "SELECT 1")
 tap.ok(status == 3 and not out and "no node answered" in err, "nobody answers: status 3", err)
 slow = start((1, 0, "stall"), (2, 0, "drip"))
 began = time.monotonic()
-status, out, err = run(QUERY, "--nodes", ",".join([*slow, fifty[4]]), "--timeout", "500ms", "--csv", "SELECT 1")
+status, out, err = run(QUERY, "--nodes", ",".join([*slow, fifty[4]]), "--timeout", "5s", "--csv", "SELECT 1")
 tap.same((status, out, [a in err for a in slow]), (0, f"node,n\n{fifty[4]},5\n", [True, True]), "nodes that take too long are not waited for")
 (escapes,) = start((7, 0, "escapes"))
 for program, args in ((QUERY, ()), (QUERY, ("SELECT 1",)), (EXPLAIN, ())):
@@ -214,7 +214,7 @@ tap.ok(status == 0 and len(drawn) > wanted and same, "a timeline of both", err)
 status, out, err = run(EXPORT, "--nodes", f"{both},{dead}", "-f", "csv")
 tap.ok(status == 0 and out.count("\n") == wanted + 1 and f"node {dead} is left out" in err, "one that is not there is named, and the others are written", err)
 liars = {lie: bad[lie] for lie in ("500", "away", "html", "empty", "flood")}
-status, out, err = run(EXPORT, "--nodes", ",".join([both, *liars.values(), slow[0]]), "-f", "csv", "--max-node", "64M", "--timeout", "1s")
+status, out, err = run(EXPORT, "--nodes", ",".join([both, *liars.values(), slow[0]]), "-f", "csv", "--max-node", "64M", "--timeout", "10s")
 unsaid = [lie for lie, a in {**liars, "stall": slow[0]}.items() if f"node {a} is left out" not in err]
 tap.same((status, out.count("\n"), unsaid), (0, wanted + 1, []), "whoever sends something else, or without end, is left out by name")
 tap.ok(f"{liars['html']} is left out: its answer is no recording" in err and f"{liars['flood']} is left out: the answer is longer than" in err, "with the reason", err)

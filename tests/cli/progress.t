@@ -73,7 +73,7 @@ for program in (STAT, CORRELATE, EXPLAIN):
 # Slow work on a terminal: pieces come until the line is drawn, which takes two seconds by design.
 master, slave = os.openpty()
 p = subprocess.Popen([CORRELATE, "--progress"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=slave)
-seen, at, end = b"", 0, time.monotonic() + 60
+seen, at, end = b"", 0, time.monotonic() + 300
 while b"events" not in seen and time.monotonic() < end:
     piece = recording[at % len(recording):at % len(recording) + 4096]
     p.stdin.write(piece)

@@ -80,7 +80,7 @@ r = Ran("reader", "--rounds", 8, "--file-mb", 8, "--dir", os.environ.get("TMPDIR
 check(r, {"cudaMemcpy": 8, "cudaMalloc": 1, "cudaFree": 1}, "reader")
 same(r.truth[0]["bytes"], 8 << 20, "reader: what it read")
 
-r = Ran("hang", "--count", 10, timeout=1)
+r = Ran("hang", "--count", 10, timeout=4)
 same((r.status, r.truth[0]["hangs_in"] if r.truth else r.err), (None, "cudaStreamSynchronize"),
      "hang: says where, and never returns")
 

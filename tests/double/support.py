@@ -38,7 +38,7 @@ def done():
 class Ran:
     """status, out, err of a command; truth: its JSON lines; log: what the libraries counted, a dict per process."""
 
-    def __init__(self, *command, timeout=30, **settings):
+    def __init__(self, *command, timeout=300, **settings):
         command = [str(c) for c in command]
         if not command[0].startswith("/"):
             command[0] = os.path.join(DOUBLE, command[0])

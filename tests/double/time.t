@@ -52,7 +52,7 @@ same(r.count("cudaMalloc", "errors"), 0, "and gets it back, whatever threads all
 
 r = Ran("hog", "--duty", 20, "--period-ms", 5, "--seconds", 1)
 t = r.truth[0]
-ok(abs(t["thread_cpu_ns"] - 200 * MS) < 20 * MS or t["run_delay_ns"] > 700 * MS, "hog: a fifth of a CPU", r.out)
+ok(t["thread_cpu_ns"] < 220 * MS and t["thread_cpu_ns"] + t["run_delay_ns"] > 180 * MS, "hog: a fifth of a CPU, or what others left of it", r.out)
 r = Ran("locker", "--rounds", 5, "--hold-us", 8000)
 t = r.truth[0]
 ok(t["contended"] and t["waited_ns"] > 0.5 * t["contended"] * 6 * MS and t["held_ns"] >= 5 * 8 * MS,
