@@ -30,6 +30,7 @@
 #define LOOK_MS	    50
 #define MESSAGE_MAX 300 /* bytes of what jq says of an error */
 #define FDS_MAX	    65536
+#define PATIENCE    10 /* times its CPU time: on a machine that has no time a filter takes longer */
 
 enum frame { FRAME_RESULT = 'r', FRAME_ERROR = 'e', FRAME_END = '.' };
 
@@ -117,7 +118,8 @@ static void confine(const struct select_confined *how)
 	close_from(4);
 	environ = nothing;
 	set_limit(RLIMIT_CORE, 0);
-	set_limit(RLIMIT_CPU, how->seconds + 1);
+	/* SIGXCPU says what it was; SIGKILL, a second later, would not. */
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ how->seconds, how->seconds + 1 });
 	set_limit(RLIMIT_AS, mapped_bytes() + how->memory_bytes);
 	set_limit(RLIMIT_FSIZE, 0);
 	set_limit(RLIMIT_NOFILE, 0);
@@ -240,7 +242,7 @@ static int64_t now_ms(void)
 /* Until the other end is closed. */
 static int read_all(int fd, const struct select_confined *how, struct buf *in, struct err *e)
 {
-	int64_t until = now_ms() + (int64_t)how->seconds * 1000;
+	int64_t until = now_ms() + (int64_t)how->seconds * 1000 * PATIENCE;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char block[65536];
 

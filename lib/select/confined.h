@@ -14,7 +14,7 @@
 #include "lib/base/err.h"
 
 struct select_confined {
-	unsigned seconds; /* of CPU time, and of the clock */
+	unsigned seconds; /* of CPU time; ten times as much of the clock */
 	uint64_t memory_bytes;
 	uint64_t output_max; /* bytes */
 	bool (*stop)(
