@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "lib/base/io.h"
+#include "lib/base/jsoncheck.h"
 #include "lib/base/timetext.h"
 #include "lib/serve/fleet_state.h"
 
+#define DEPTH_MAX    100   /* of what a node answers: no answer of ours is a tenth of that */
 #define WARNINGS_MAX 65536 /* bytes; the rest says nothing new */
 #define TEXT_MAX     4096  /* of one name that another machine gives */
 #define SAID_MAX     200   /* of what it says went wrong */
@@ -170,7 +172,8 @@ static int value_of(struct net_ask *a, struct json *out)
 	}
 	if (a->to_file)
 		return 0;
-	rc = json_parse(buf_bytes(&a->answer.body), out, &a->e);
+	rc = json_check(buf_bytes(&a->answer.body), DEPTH_MAX, &a->e);
+	rc = rc ? rc : json_parse(buf_bytes(&a->answer.body), out, &a->e);
 	if (!rc && json_type(*out) != JSON_TYPE_OBJECT) {
 		json_free(*out);
 		*out = JSON_NONE;
