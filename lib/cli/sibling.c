@@ -68,8 +68,20 @@ pid_t cli_sibling_start(char *const *argv, const struct cli_sibling_fds *fds, st
 {
 	const int given[] = { fds->in, fds->out, fds->err };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	pid_t pid = fork();
+	sigset_t interrupt, before;
+	pid_t pid;
+	int failed;
 
+	/* Ctrl-C is for all of the row: it waits until they are ready for it (cli_signals_let_first_pass). */
+	sigemptyset(&interrupt);
+	if (fds->keep_running)
+		sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	pid = fork();
+	failed = errno;
+	if (pid != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = failed;
 	if (pid < 0)
 		return err_sys(e, "cannot start %s", argv[0]);
 	if (pid > 0)

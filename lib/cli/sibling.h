@@ -21,7 +21,7 @@ void cli_sibling_exec(char *const *argv);
 /* Standard descriptors of a started program; -1 leaves one as it is here. */
 struct cli_sibling_fds {
 	int in, out, err;
-	bool keep_running; /* SIGTERM and SIGHUP do not end it: what it reads does */
+	bool keep_running; /* SIGTERM and SIGHUP do not end it, nor SIGINT before it asks for that: what it reads does */
 };
 
 /* Negative: said in e. A program that is not there ends with status 127 and a message. */

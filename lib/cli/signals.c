@@ -103,10 +103,14 @@ void cli_signals_let_first_pass(int fd)
 {
 	struct sigaction action = { .sa_handler = on_first_interrupt,
 				    .sa_flags = SA_RESTART | SA_RESETHAND };
+	sigset_t interrupt; /* whoever started the row of programs may have it wait until now */
 	struct stat st;
 
 	if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
 		sigaction(SIGINT, &action, NULL);
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
 }
 
 void cli_signals_restore(void)

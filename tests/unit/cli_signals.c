@@ -89,6 +89,23 @@ static void pipe_first(void)
 	_exit(7);
 }
 
+/* Ctrl-C while the program was being started, with the signal blocked for that long. */
+static void pipe_early(void)
+{
+	sigset_t interrupt;
+	int fds[2];
+
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, NULL);
+	raise(SIGINT);
+	if (pipe(fds) < 0)
+		_exit(9);
+	cli_signals_let_first_pass(fds[0]);
+	sigpending(&interrupt);
+	_exit(sigismember(&interrupt, SIGINT) ? 8 : 7);
+}
+
 static void pipe_second(void)
 {
 	int fds[2];
@@ -146,6 +163,9 @@ int main(void)
 	status = in_child(pipe_first);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
 	   "a reader of a pipe survives the first interrupt");
+	status = in_child(pipe_early);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
+	   "one that came while it was being started, too");
 	status = in_child(pipe_second);
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT, "not the second");
 	status = in_child(no_pipe);
