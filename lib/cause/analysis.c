@@ -78,18 +78,12 @@ static void classes_json(struct cause *c, struct jsonw *j)
 
 static void process_json(struct cause *c, const struct tally_process *p, struct jsonw *j)
 {
-	const struct world_process *v = world_get_process(c->w, p->process);
-	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
 	struct bytes cmdline = name_cmdline(c->w, &c->tally, p->process);
 	struct tally_gone sum;
 
 	tally_threads_sum(&c->tally, p, &sum);
 	jsonw_object_begin(j);
-	jsonw_key_u64(j, "pid", v ? v->tgid : 0);
-	jsonw_key(j, "node");
-	jsonw_bytes(j, node ? world_text(c->w, node->name) : bytes_of(""));
-	jsonw_key(j, "comm");
-	jsonw_bytes(j, name_process(c->w, &c->tally, p->process));
+	name_process_keys(j, c->w, &c->tally, p->process);
 	jsonw_key(j, "command");
 	if (cmdline.p)
 		jsonw_bytes(j, cmdline);

@@ -71,15 +71,8 @@ static void sites_json(const struct cause *c, const struct live_process *p, stru
 
 static void process_json(const struct cause *c, const struct live_process *p, struct jsonw *j)
 {
-	const struct world_process *v = world_get_process(c->w, p->process);
-	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
-
 	jsonw_object_begin(j);
-	jsonw_key_u64(j, "pid", v ? v->tgid : 0);
-	jsonw_key(j, "node");
-	jsonw_bytes(j, node ? world_text(c->w, node->name) : bytes_of(""));
-	jsonw_key(j, "comm");
-	jsonw_bytes(j, name_process(c->w, &c->tally, p->process));
+	name_process_keys(j, c->w, &c->tally, p->process);
 	jsonw_key_u64(j, "live_bytes", live_bytes(p));
 	jsonw_key_u64(j, "managed_bytes", p->bytes[LIVE_MANAGED]);
 	jsonw_key_u64(j, "pinned_bytes", p->bytes[LIVE_PINNED]);

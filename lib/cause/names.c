@@ -132,6 +132,19 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 	buf_puts(out, c->npids > shown ? ", ...)" : ")");
 }
 
+void name_process_keys(struct jsonw *j, const struct world *w, const struct tally *t,
+		       uint32_t process)
+{
+	const struct world_process *v = world_get_process(w, process);
+	const struct world_node *node = v ? world_get_node(w, v->node) : NULL;
+
+	jsonw_key_u64(j, "pid", v ? v->tgid : 0);
+	jsonw_key(j, "node");
+	jsonw_bytes(j, node ? world_text(w, node->name) : bytes_of(""));
+	jsonw_key(j, "comm");
+	jsonw_bytes(j, name_process(w, t, process));
+}
+
 static struct bytes base_name(struct bytes path)
 {
 	for (size_t i = path.n; i > 0; i--) {

@@ -18,6 +18,10 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 struct bytes name_cmdline(const struct world *w, const struct tally *t,
 			  uint32_t process); /* {NULL, 0} unknown */
 
+/* Members of an object: "pid", "node" and "comm". */
+void name_process_keys(struct jsonw *j, const struct world *w, const struct tally *t,
+		       uint32_t process);
+
 /* What a thread calls itself now; {NULL, 0} unknown. Valid until it changes. */
 struct bytes name_thread(const struct world *w, const struct tally *t, uint32_t thread);
 

@@ -90,15 +90,8 @@ void standing_json(struct cause *c, struct jsonw *j)
 		qsort(all, n, sizeof(*all), longest_first);
 	jsonw_key_array(j, "standing");
 	for (size_t i = 0; i < n && i < TOLD; i++) {
-		const struct world_process *v = world_get_process(c->w, all[i]->subject);
-		const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
-
 		jsonw_object_begin(j);
-		jsonw_key_u64(j, "pid", v ? v->tgid : 0);
-		jsonw_key(j, "node");
-		jsonw_bytes(j, node ? world_text(c->w, node->name) : bytes_of(""));
-		jsonw_key(j, "comm");
-		jsonw_bytes(j, name_process(c->w, &c->tally, all[i]->subject));
+		name_process_keys(j, c->w, &c->tally, all[i]->subject);
 		jsonw_key_str(j, "part", part_name((enum part)all[i]->op));
 		jsonw_key_u64(j, "threads", all[i]->count);
 		jsonw_key_u64(j, "longest_ns", all[i]->max_ns);

@@ -98,13 +98,17 @@ os.waitpid(child, 0)
 """
 
 
+def put(python, name, text):
+    """A script where the interpreter finds it. Its path there."""
+    inside = "/" + name if python.root else rec.path(name)
+    with open(python.root + inside, "w") as f:
+        f.write(text)
+    return inside
+
+
 def asleep(python):
     """A forked process that makes no call, as workers that prepare input are: where it sleeps is told."""
-    script, ige = rec.path("asleep.py"), rec.path("python.ige")
-    inside = "/asleep.py" if python.root else script
-    for path in {script, python.root + inside}:
-        with open(path, "w") as f:
-            f.write(ASLEEP)
+    ige, inside = rec.path("python.ige"), put(python, "asleep.py", ASLEEP)
     p = rec.run("-o", ige, "--", *python.argv, inside, **python.settings)
     events, _, _ = rec.dump(ige)
     parent = {e["pid"] for e in events if e["op"] == "cudaMalloc"}
@@ -148,11 +152,7 @@ def sleeps(pid):
 
 def attached(python):
     """Attached to while all its threads sleep: where each of them stands."""
-    script, ige = rec.path("hung.py"), rec.path("python.ige")
-    inside = "/hung.py" if python.root else script
-    for path in {script, python.root + inside}:
-        with open(path, "w") as f:
-            f.write(HUNG)
+    ige, inside = rec.path("python.ige"), put(python, "hung.py", HUNG)
     p = subprocess.Popen([*python.argv, inside], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                          env=rec.environment(**python.settings))
     p.stdout.readline()
