@@ -121,7 +121,7 @@ static const struct cli_option options[] = {
 	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "Other machines",
-	  .help = "Wait so long for each [5s]" },
+	  .help = "Wait so long for each [60s]" },
 	{ 0 },
 };
 

@@ -147,7 +147,7 @@ static const struct cli_option options[] = {
 	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "Other machines",
-	  .help = "Leave out nodes that are silent for longer [5s]" },
+	  .help = "Leave out nodes that are silent for longer [60s]" },
 	{ .name = "max-node",
 	  .type = CLI_SIZE,
 	  AT(max_node),

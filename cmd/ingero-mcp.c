@@ -24,7 +24,7 @@
 #include "lib/serve/source.h"
 #include "lib/serve/tools.h"
 
-/* Handlers at the same time, and how long one call may take over HTTP. */
+/* Handlers at the same time, and for how long one call over HTTP may come no further. */
 #define THREADS 16
 #define CALL_NS 300000000000u
 

@@ -65,7 +65,7 @@ static const struct cli_option options[] = {
 	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "What is asked",
-	  .help = "End a question that takes longer; of each node [5s]" },
+	  .help = "End a question that takes longer; of each node [60s]" },
 	CLI_FLEET_OPTIONS("Other machines"),
 	{ .name = "limit",
 	  .type = CLI_INT,

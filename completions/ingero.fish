@@ -202,7 +202,7 @@ complete -c ingero-explain -l nodes -d 'Ask the dashboards there instead' -x
 complete -c ingero-explain -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
 complete -c ingero-explain -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
 complete -c ingero-explain -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
-complete -c ingero-explain -l timeout -d 'Wait so long for each [5s]' -x
+complete -c ingero-explain -l timeout -d 'Wait so long for each [60s]' -x
 complete -c ingero-explain -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-explain -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-explain -s v -l verbose -d 'Say more; twice for everything'
@@ -234,7 +234,7 @@ complete -c ingero-export -l nodes -d 'Ask the dashboards there instead' -x
 complete -c ingero-export -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
 complete -c ingero-export -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
 complete -c ingero-export -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
-complete -c ingero-export -l timeout -d 'Leave out nodes that are silent for longer [5s]' -x
+complete -c ingero-export -l timeout -d 'Leave out nodes that are silent for longer [60s]' -x
 complete -c ingero-export -l max-node -d 'Leave out nodes whose recording is larger [4G]' -x
 complete -c ingero-export -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-export -s q -l quiet -d 'Say only what went wrong'
@@ -291,7 +291,7 @@ complete -c ingero-query -l since -d 'Only from then on: 5m before the end, 15:4
 complete -c ingero-query -l until -d 'Only up to then' -x
 complete -c ingero-query -l last -d 'Only the last part of the recording' -x
 complete -c ingero-query -l cache -d 'Keep the archive of run.ige as run.ige.db, and use it the next time'
-complete -c ingero-query -l timeout -d 'End a question that takes longer; of each node [5s]' -x
+complete -c ingero-query -l timeout -d 'End a question that takes longer; of each node [60s]' -x
 complete -c ingero-query -l nodes -d 'Ask the dashboards there instead' -x
 complete -c ingero-query -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
 complete -c ingero-query -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F

@@ -21,7 +21,7 @@ struct archive_ask {
 	sqlite3 *db;
 	char *path;
 	struct archive_ask_limits limits;
-	int64_t until_ns; /* CLOCK_MONOTONIC */
+	int64_t until_ns; /* as now_ns has it */
 	bool late, stopped, refused;
 	char what[120]; /* was refused */
 };
@@ -40,11 +40,12 @@ static void allow_memory(sqlite3_int64 bytes)
 	pthread_mutex_unlock(&memory_lock);
 }
 
-static int64_t now_ns(void)
+/* A statement runs in the thread that asks. */
+static int64_t now_ns(const struct archive_ask *q)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(q->limits.own_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -52,7 +53,7 @@ static int on_progress(void *ctx)
 {
 	struct archive_ask *q = ctx;
 
-	q->late |= q->limits.time_ns && now_ns() > q->until_ns;
+	q->late |= q->limits.time_ns && now_ns(q) > q->until_ns;
 	q->stopped |= q->limits.stop && q->limits.stop(q->limits.ctx);
 	return q->late || q->stopped;
 }
@@ -194,8 +195,9 @@ static int failed(struct archive_ask *q, struct err *e)
 	switch (sqlite3_errcode(q->db) & 0xff) {
 	case SQLITE_INTERRUPT:
 		if (q->late)
-			return err_set(e, ERR_LIMIT, "it took longer than %.3g s and was ended",
-				       (double)q->limits.time_ns / 1e9);
+			return err_set(e, ERR_LIMIT, "it took longer than %.3g s%s and was ended",
+				       (double)q->limits.time_ns / 1e9,
+				       q->limits.own_time ? " of processor time" : "");
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	case SQLITE_NOMEM:
 		if (q->limits.memory_bytes)
@@ -308,7 +310,7 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 
 	*asked = (struct archive_asked){ 0 };
 	q->late = q->stopped = false;
-	q->until_ns = now_ns() + (int64_t)q->limits.time_ns;
+	q->until_ns = now_ns(q) + (int64_t)q->limits.time_ns;
 	if (strlen(sql) > SQL_MAX)
 		return err_set(e, ERR_LIMIT, "a statement of more than 64 KiB");
 	if (q->limits.memory_bytes)

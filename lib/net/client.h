@@ -18,6 +18,7 @@ struct net_client_options {
 	size_t nheaders;
 	const char *ca_file; /* PEM; NULL: those of the system */
 	uint64_t timeout_ns; /* of one request as a whole; 0: 10 s */
+	uint64_t reach_ns;   /* of it, until the server is connected to; 0: all */
 	size_t answer_max;   /* bytes of an answer's body; 0: 1 MiB */
 	const char *agent;   /* User-Agent */
 };

@@ -39,6 +39,8 @@ bool net_easy_set(CURL *h, const struct net_client_options *opt, const char *url
 	curl_easy_setopt(h, CURLOPT_ERRORBUFFER, error);
 	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
+	if (opt->reach_ns)
+		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->reach_ns / 1000000));
 	curl_easy_setopt(h, CURLOPT_USERAGENT, opt->agent ? opt->agent : "ingero");
 	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, take);
 	curl_easy_setopt(h, CURLOPT_WRITEDATA, t);

@@ -77,7 +77,8 @@ static void without_end(CURL *h, const struct net_client_options *opt)
 	long seconds = (long)((opt->timeout_ns + 999999999) / 1000000000);
 
 	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 0L);
-	curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
+	if (!opt->reach_ns)
+		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
 	curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, seconds);
 }

@@ -30,7 +30,8 @@
 #define LOOK_MS	    50
 #define MESSAGE_MAX 300 /* bytes of what jq says of an error */
 #define FDS_MAX	    65536
-#define PATIENCE    10 /* times its CPU time: on a machine that has no time a filter takes longer */
+#define PATIENCE \
+	60 /* times its CPU time, which is what limits it: only one that is stuck is found so */
 
 enum frame { FRAME_RESULT = 'r', FRAME_ERROR = 'e', FRAME_END = '.' };
 

@@ -14,6 +14,10 @@
 #include "lib/base/timetext.h"
 #include "lib/serve/fleet_state.h"
 
+/* A machine that is not there is known soon; one that is there may have a long recording to read first. */
+#define REACH_NS  UINT64_C(10000000000)
+#define ANSWER_NS UINT64_C(60000000000)
+
 #define DEPTH_MAX    100   /* of what a node answers: no answer of ours is a tenth of that */
 #define WARNINGS_MAX 65536 /* bytes; the rest says nothing new */
 #define TEXT_MAX     4096  /* of one name that another machine gives */
@@ -78,7 +82,7 @@ int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *
 	f->opt.token = NULL; /* it is in the header */
 	f->opt.skew_ns = opt->skew_ns ? opt->skew_ns : 10000000;
 	f->opt.recording_max = opt->recording_max ? opt->recording_max : (size_t)4 << 30;
-	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(5000000000);
+	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : ANSWER_NS;
 	f->nodes = calloc(opt->nnodes, sizeof(*f->nodes));
 	f->places = calloc(opt->nnodes, sizeof(*f->places));
 	f->asks = calloc(opt->nnodes, sizeof(*f->asks));
@@ -92,6 +96,7 @@ int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *
 	how.headers = f->headers;
 	how.nheaders = f->header ? 1 : 0;
 	how.timeout_ns = f->opt.timeout_ns;
+	how.reach_ns = opt->timeout_ns ? 0 : REACH_NS;
 	how.answer_max = opt->answer_max ? opt->answer_max : 32u << 20;
 	rc = rc ? rc : net_fan_new(&f->fan, &how, e);
 	if (rc)

@@ -24,10 +24,10 @@ struct serve_fleet_options {
 	/* "HOST:PORT", "http://…", "https://…"; without a scheme https where ca_file is given, else http. Twice the same counts once. */
 	const char *const *nodes;
 	size_t nnodes;
-	const char *token;	 /* sent to every node, and copied; NULL: none */
-	const char *ca_file;	 /* PEM; NULL: those of the system */
-	uint64_t timeout_ns;	 /* of one node's answer; 0: 5 s */
-	uint64_t skew_ns;	 /* clocks further apart than that are told; 0: 10 ms */
+	const char *token;   /* sent to every node, and copied; NULL: none */
+	const char *ca_file; /* PEM; NULL: those of the system */
+	uint64_t timeout_ns; /* of one node's answer; 0: 60 s, of them 10 s until it is connected to */
+	uint64_t skew_ns;    /* clocks further apart than that are told; 0: 10 ms */
 	size_t answer_max;	 /* bytes of one answer; 0: 32 MiB */
 	size_t recording_max;	 /* bytes of one recording; 0: 4 GiB */
 	const char *agent;	 /* User-Agent: "ingero-query" */

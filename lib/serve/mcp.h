@@ -26,7 +26,7 @@ struct mcp_way {
 	/* Nobody waits any more, or the server ends. May be NULL. */
 	bool (*gone)(void *ctx);
 	void *ctx;
-	uint64_t time_max_ns; /* of one call; 0: any */
+	uint64_t time_max_ns; /* of one call without progress; 0: any */
 	struct bytes version; /* the header MCP-Protocol-Version, when there is one */
 };
 

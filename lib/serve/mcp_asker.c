@@ -29,7 +29,7 @@ static bool stop(const struct serve_asker *asker)
 	const struct mcp_way *way = a->q->way;
 
 	return mcp_running_cancelled(a->q->running) || (way->gone && way->gone(way->ctx)) ||
-	       (way->time_max_ns && now_ns() - a->began_ns > way->time_max_ns);
+	       (way->time_max_ns && now_ns() - a->moved_ns > way->time_max_ns);
 }
 
 static void begin(struct jsonw *w, struct buf *out, const char *method)
@@ -58,11 +58,15 @@ static void progress(const struct serve_asker *asker, double done, double total,
 	struct jsonw w;
 	uint64_t now;
 
-	if (!a->token.n || !a->q->way->send || !isfinite(done))
+	if (!isfinite(done))
 		return;
 	pthread_mutex_lock(&a->lock);
 	now = now_ns();
-	if (done > a->told &&
+	if (done > a->done) {
+		a->done = done;
+		a->moved_ns = now;
+	}
+	if (a->token.n && a->q->way->send && done > a->told &&
 	    (!a->told_ns || now - a->told_ns >= PROGRESS_NS || (total > 0 && done >= total))) {
 		a->told = done;
 		a->told_ns = now;
@@ -105,8 +109,9 @@ void mcp_asker_init(struct mcp_asker *a, const struct mcp_request *q)
 
 	*a = (struct mcp_asker){ .asker = { stop, progress, log_message },
 				 .q = q,
-				 .began_ns = now_ns(),
-				 .told = -INFINITY };
+				 .moved_ns = now_ns(),
+				 .told = -INFINITY,
+				 .done = -INFINITY };
 	if (json_type(token) == JSON_TYPE_STRING || json_type(token) == JSON_TYPE_NUMBER)
 		json_dump(&a->token, token, 0);
 	if (!q->revision->stateless)

@@ -13,10 +13,11 @@
 struct mcp_asker {
 	struct serve_asker asker; /* what is handed out; first */
 	const struct mcp_request *q;
-	struct buf token; /* of progress, as JSON; empty: nobody wants to know */
-	int level;	  /* the least that is wanted; 8: none */
-	uint64_t began_ns, told_ns;
-	double told; /* progress only grows */
+	struct buf token;	   /* of progress, as JSON; empty: nobody wants to know */
+	int level;		   /* the least that is wanted; 8: none */
+	_Atomic uint64_t moved_ns; /* when it came further the last time */
+	uint64_t told_ns;
+	double told, done; /* progress only grows */
 	pthread_mutex_t lock;
 };
 

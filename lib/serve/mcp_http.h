@@ -17,7 +17,7 @@
 
 struct mcp_http;
 
-/* time_max_ns: of one call, 0: any. offer is borrowed. */
+/* time_max_ns: of one call without progress, 0: any. offer is borrowed. */
 int mcp_http_new(struct mcp_http **out, const struct serve_offer *offer, uint64_t time_max_ns,
 		 struct err *e);
 

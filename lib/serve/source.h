@@ -32,7 +32,7 @@ struct serve_source_options {
 	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
 	const char *kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
 	uint64_t keep_ns;	   /* what took so long is kept; 0: 200 ms */
-	uint64_t sql_time_ns;	   /* of a statement; 0: 30 s */
+	uint64_t sql_time_ns;	   /* that a statement may compute; 0: 30 s */
 	uint64_t sql_memory_bytes; /* of a statement; 0: 256 MiB */
 };
 

@@ -77,6 +77,7 @@ int serve_source_sql(struct serve_source *s, const struct serve_asker *asker, co
 		     struct err *e)
 {
 	const struct archive_ask_limits limits = { .time_ns = s->opt.sql_time_ns,
+						   .own_time = true,
 						   .rows = rows,
 						   .memory_bytes = s->opt.sql_memory_bytes,
 						   .stop = stop,

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/io.h"
@@ -218,6 +219,44 @@ static void test_changes(const char *folder)
 	unlink(path);
 }
 
+/* ---- how long a statement takes ---- */
+
+#define OWN_MS 100
+
+/* As on a machine where others have the processor for twice the time the statement may take. */
+static int take_late(struct archive_answer *a, const struct archive_value *v, unsigned n,
+		     struct err *e)
+{
+	nanosleep(&(struct timespec){ 0, 2 * OWN_MS * 1000000L }, NULL);
+	return take_row(a, v, n, e);
+}
+
+static void test_own_time(void)
+{
+	const char *names[] = { "formats/samples/v1/good/fixture.ige" };
+	const struct serve_source_options opt = {
+		.names = names, .n = 1, .tool = "test", .sql_time_ns = OWN_MS * 1000000u
+	};
+	struct one_number n = { { take_columns, take_late }, -1 };
+	struct serve_source *s = NULL;
+	struct archive_asked asked;
+	struct err e = { 0 };
+
+	is_int(serve_source_open(&s, &opt, &e), 0, "served with little time for a statement");
+	is_int(serve_source_sql(s, NULL,
+				"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c "
+				"WHERE x < 20000) SELECT x FROM c WHERE x % 10000 = 0",
+				10, &n.answer, &asked, &e),
+	       0, "while others have the processor none of it is over: %s", e.text);
+	is_int(n.number, 20000, "all rows come");
+	is_int(serve_source_sql(s, NULL,
+				"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+				"SELECT count(*) FROM c",
+				10, &n.answer, &asked, &e),
+	       ERR_LIMIT, "a statement without an end is ended: %s", e.text);
+	serve_source_free(s);
+}
+
 /* ---- what is kept for the next server ---- */
 
 static uint64_t chains_of(const char *file, const char *kept)
@@ -349,6 +388,7 @@ int main(void)
 		return 1;
 	test_shelf();
 	test_changes(folder);
+	test_own_time();
 	test_kept(folder);
 	test_refused(folder);
 	rmdir(folder);
