@@ -14,6 +14,7 @@
 
 struct shape_column {
 	const char *key, *head; /* head NULL: as the key */
+	double times;		/* what a row has, so many times: another unit of it; 0: once */
 };
 
 struct shape_list {
@@ -44,6 +45,9 @@ void shape_number(struct buf *out, double x);
 void shape_value(struct buf *out, struct json v);
 /* The same of a member of an object. */
 void shape_member(struct buf *out, struct json object, const char *key);
+/* The same of a member that is an array: each of its values, behind what stands before the first, and between two. */
+void shape_members(struct buf *out, struct json object, const char *key, const char *first,
+		   const char *between);
 
 /* Fills in both parts of an answer. answer: an object, taken over. Its texts are made clean. */
 int shape_answer(struct serve_answer *out, struct json answer, const struct shape *shape,

@@ -14,9 +14,7 @@
 /* "1.40 s python3 (2 threads): waiting for another thread: load_batch (ranks.py:6) < train_rank (ranks.py:12)" */
 static void standing_text(struct buf *out, struct json row, size_t at)
 {
-	struct json frames = json_get(row, "frames");
-
-	buf_printf(out, "stands: ");
+	buf_puts(out, "stands: ");
 	shape_member(out, row, "ms");
 	buf_puts(out, " ms ");
 	shape_member(out, row, "process");
@@ -26,15 +24,8 @@ static void standing_text(struct buf *out, struct json row, size_t at)
 	shape_member(out, row, "threads");
 	buf_puts(out, " threads): ");
 	shape_member(out, row, "state");
-	for (size_t i = 0; i < json_length(frames); i++) {
-		struct json f = json_at(frames, i);
-
-		buf_puts(out, i ? " < " : ": ");
-		shape_value(out, f);
-		json_free(f);
-	}
+	shape_members(out, row, "frames", ": ", " < ");
 	buf_putc(out, '\n');
-	json_free(frames);
 }
 
 static const struct shape_list lists[] = {

@@ -24,14 +24,7 @@ static void head(struct buf *out, struct json answer)
 	if (!json_length(rows)) {
 		struct json columns = json_get(answer, "columns");
 
-		for (size_t i = 0; i < json_length(columns); i++) {
-			struct json v = json_at(columns, i);
-
-			if (i)
-				buf_putc(out, '|');
-			shape_value(out, v);
-			json_free(v);
-		}
+		shape_members(out, answer, "columns", "", "|");
 		buf_puts(out, json_length(columns) ? "\nno rows\n" : "no rows\n");
 		json_free(columns);
 	}

@@ -37,8 +37,8 @@ struct timeline {
 };
 
 static const struct shape_column columns[] = {
-	{ "at_ms", "at" }, { "tid", NULL },   { "depth", "d" }, { "op", NULL }, { "us", NULL },
-	{ "who", NULL },   { "error", NULL }, { "call", NULL }, { 0 }
+	{ "at_ms", "at", 1000 }, { "tid", NULL }, { "depth", "d" },  { "op", NULL }, { "us", NULL },
+	{ "call", NULL },	 { "who", NULL }, { "error", NULL }, { 0 }
 };
 static const struct shape_list lists[] = {
 	{ .key = "events",
@@ -56,7 +56,7 @@ static void head(struct buf *out, struct json answer)
 	shape_member(out, answer, "from_s");
 	buf_puts(out, " s to ");
 	shape_member(out, answer, "to_s");
-	buf_puts(out, " s; the longest, by their beginning, in ms from there\n");
+	buf_puts(out, " s; the longest, by their beginning, in us from there\n");
 }
 
 static const struct shape shape = { head, lists, NULL };

@@ -7,6 +7,7 @@
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -187,6 +188,31 @@ text, got = s.answer("run_sql", query="SELECT op_name, count(*) AS n FROM named_
 tap.same(sorted(n for _, n in got["rows"]), sorted(o["count"] for o in counted["ops"] if o["source"] == "cuda"), "SQL counts the same")
 text, got = s.answer("run_sql", query="SELECT 'a|b' AS x")
 tap.same(text.splitlines(), ["x", "a\\|b"], "what parts cells is marked in a text")
+def rows_of(text):
+    """What a table says, as texts in the order of its columns: what its head says of all rows, and is counted from, is put back."""
+    lines, same, nothing = text.splitlines(), {}, []
+    if lines[0].startswith("in every row: "):
+        same = dict(c.split(" ", 1) for c in re.split(r"(?<!\\)\|", lines.pop(0).removeprefix("in every row: ")))
+    if lines[0].startswith("in no row: "):
+        nothing = lines.pop(0).removeprefix("in no row: ").split("|")
+    names = [re.fullmatch(r"(.*?)(?:-(\d+))?", n).groups() for n in lines.pop(0).split("|")]
+    for line in lines:
+        cells = re.split(r"(?<!\\)\|", line)
+        cells += [""] * (len(names) - len(cells))
+        row = {n: str(int(c) + int(base)) if base else c for (n, base), c in zip(names, cells)}
+        yield {k: v.replace("\\|", "|") for k, v in (row | same | dict.fromkeys(nothing, "")).items()}
+
+
+for query, head in (("SELECT * FROM named_events LIMIT 50", ["in every row: ", "in no row: ", "timestamp-1"]),
+                    ("SELECT 'a|b' AS same, NULL AS none, CASE pid % 2 WHEN 0 THEN NULL ELSE 'x|y' END AS some, timestamp, -timestamp AS minus, 0 AS zero, "
+                     "timestamp || 'x' AS text, NULL AS last FROM events LIMIT 40", ["in every row: same a\\|b|", "zero 0", "in no row: none|", "|minus|", "timestamp-1"]),
+                    ("SELECT 1767225600000000000 + value * 1000 AS t FROM json_each('[5, 3, 9007]')", ["t-1767225600000003000"]),
+                    ("SELECT 1767225600000000000 + value * 1000 AS t, NULL AS n FROM json_each('[5, 3]')", ["t|n"]),
+                    ("SELECT 7 AS n, 8 AS m FROM json_each('[5, 3, 2]')", ["in every row: m 8", "\nn\n"])):
+    text, got = s.answer("run_sql", query=query)
+    want_rows = [{c: "" if v is None else str(v) for c, v in zip(got["columns"], r)} for r in got["rows"]]
+    tap.same(list(rows_of(text)), want_rows, f"the text says what the rows say: {query[:60]}")
+    tap.ok(all(h in text for h in head), "and not the same twice", text[:400])
 text, got = s.answer("run_sql", query="SELECT pid FROM events", limit=3)
 tap.same([got["row_count"], got["truncated"]], [3, True], "rows are limited, and it is said")
 text, got = s.answer("run_demo", scenario="throttled")
