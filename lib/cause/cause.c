@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/rare.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/standing.h"
 
@@ -16,7 +17,7 @@
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
 /* What the piece submits, or waits for, holds from its end on: idle is as it was when it began. */
-static bool hit(struct cause *c, const struct line_piece *p, bool idle)
+APART static bool hit(struct cause *c, const struct line_piece *p, bool idle)
 {
 	const struct steps_thread *steps = steps_of(c->steps, p->thread);
 	struct tally_when when = { .idle = idle, .stepping = steps && steps->current.nsequence };
@@ -24,37 +25,34 @@ static bool hit(struct cause *c, const struct line_piece *p, bool idle)
 	return tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when);
 }
 
-static void call_told(struct line_sink *s, const struct line_piece *p)
+/* The books of the piece's thread have its time, and its process is in them. NULL: out of memory. */
+USUAL struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 {
-	struct cause *c = inside(s);
-	struct tally_thread *th;
-	struct tally_process *proc;
-	bool is_call = p->ev && p->op->flags & OP_CALL, idle;
+	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
 
-	if (is_call && p->depth == 0 && !classes_site(&c->classes, p->process, p->ev, &c->of)) {
+	if (!th || !tally_process(&c->tally, p->process)) {
 		c->nomem = true;
-		return;
-	}
-	if (!watches_piece(c, p, false))
-		c->nomem = true;
-	c->calls += is_call;
-	if (p->depth > 0)
-		return;
-	th = tally_thread(&c->tally, p->process, p->thread);
-	proc = th ? tally_process(&c->tally, p->process) : NULL;
-	if (!proc) {
-		c->nomem = true;
-		return;
+		return NULL;
 	}
 	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
 		unsigned part = (unsigned)__builtin_ctz(m);
 
 		th->ns_by[part] += p->parts->ns[part];
 	}
-	th->ns_by[PART_UNKNOWN] -= p->overlap_ns;
-	th->ns += (uint64_t)(p->end_ns - p->start_ns) - p->overlap_ns;
-	if (!p->ev) /* outside calls, on CPU */
-		return;
+	th->ns += (uint64_t)(p->end_ns - p->start_ns);
+	if (p->overlap_ns) {
+		th->ns_by[PART_UNKNOWN] -= p->overlap_ns;
+		th->ns -= p->overlap_ns;
+	}
+	return th;
+}
+
+/* Its process lives as long as that has events, and looks as in the newest of them. */
+USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
+				  const struct line_piece *p)
+{
+	struct tally_process *proc = &c->tally.processes.v[p->process];
+
 	if (th->ctx != p->ev->ctx) {
 		const struct world_ctx *ctx = world_get_ctx(c->w, p->ev->ctx);
 
@@ -64,29 +62,74 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 			proc->node = ctx->node;
 		}
 	}
-	idle = !th->busy && !proc->busy;
-	if (is_call && p->op->flags & (OP_SUBMIT | OP_SYNC))
-		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
 	if (proc->last_ns == 0)
 		proc->first_ns = p->start_ns;
 	proc->last_ns = p->end_ns;
-	if (is_call) {
-		th->calls++;
-		proc->calls++;
-		if (!classes_add(&c->classes, p->process, p->ev, p->op,
-				 parts_sum(p->parts, PARTS_HOST), parts_get(p->parts, PART_UNKNOWN),
-				 &c->of))
-			c->nomem = true;
-		else if (p->parts->nculprits && !hit(c, p, idle))
-			c->nomem = true;
-	} else if (p->parts->mask & PARTS_HOST) {
-		if (!classes_outside(&c->classes, p->process, p->ev->stack, &c->of))
-			c->nomem = true;
-		else if (p->parts->nculprits && !hit(c, p, idle))
-			c->nomem = true;
-		else
-			c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
+	return proc;
+}
+
+static void inner_told(struct cause *c, const struct line_piece *p)
+{
+	if (!watches_call(&c->watches, c, p))
+		c->nomem = true;
+	c->calls++;
+}
+
+static void outer_told(struct cause *c, const struct line_piece *p)
+{
+	struct tally_process *proc;
+	struct tally_thread *th;
+	bool idle;
+
+	if (!classes_site(&c->classes, p->process, p->ev, &c->of)) {
+		c->nomem = true;
+		return;
 	}
+	if (!watches_call(&c->watches, c, p))
+		c->nomem = true;
+	c->calls++;
+	th = booked(c, p);
+	if (!th)
+		return;
+	proc = lives(c, th, p);
+	idle = !th->busy && !proc->busy;
+	if (p->op->flags & (OP_SUBMIT | OP_SYNC))
+		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
+	th->calls++;
+	proc->calls++;
+	if (!classes_add(&c->classes, p->process, p->ev, p->op, parts_sum(p->parts, PARTS_HOST),
+			 parts_get(p->parts, PART_UNKNOWN), &c->of) ||
+	    (p->parts->nculprits && !hit(c, p, idle)))
+		c->nomem = true;
+}
+
+static void call_told(struct line_sink *s, const struct line_piece *p)
+{
+	if (p->depth)
+		inner_told(inside(s), p);
+	else
+		outer_told(inside(s), p);
+}
+
+static void outside_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+	struct tally_process *proc;
+	struct tally_thread *th;
+
+	if (!watches_outside(&c->watches, c, p))
+		c->nomem = true;
+	th = booked(c, p);
+	if (!th || !p->ev) /* on CPU */
+		return;
+	proc = lives(c, th, p);
+	if (!(p->parts->mask & PARTS_HOST))
+		return;
+	if (!classes_outside(&c->classes, p->process, p->ev, &c->of) ||
+	    (p->parts->nculprits && !hit(c, p, !th->busy && !proc->busy)))
+		c->nomem = true;
+	else
+		c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
 }
 
 static void offcpu_told(struct line_sink *s, const struct line_piece *p)
@@ -95,7 +138,7 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 	uint64_t ns;
 
 	c->off_cpu = true;
-	if (!watches_piece(c, p, true))
+	if (!watches_offcpu(&c->watches, c, p))
 		c->nomem = true;
 	if (!c->steal &&
 	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
@@ -123,7 +166,7 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 		c->opt.min_lost_ns = 10000000;
 	if (c->opt.min_count == 0)
 		c->opt.min_count = 5;
-	c->line_sink = (struct line_sink){ call_told, call_told, offcpu_told };
+	c->line_sink = (struct line_sink){ call_told, outside_told, offcpu_told };
 	c->line = line_new(w, &c->line_sink);
 	c->live = live_new(w, watches_memory, c);
 	c->graphs = graphs_new(w, watches_graph, c);
@@ -230,6 +273,53 @@ static bool impossible(struct cause *c, const struct event *ev)
 	return true;
 }
 
+/* How many events ahead. */
+#define AHEAD_NEWEST 16
+#define AHEAD_SITE   10
+#define AHEAD_HISTS  5
+
+/* What the calls that follow event `at` of the item need lies all over memory. */
+USUAL void fetch_ahead(struct cause *c, const struct stream_item *item, size_t at)
+{
+	if (at + AHEAD_NEWEST < item->n)
+		classes_fetch(&c->classes, &item->events[at + AHEAD_NEWEST]);
+	if (at + AHEAD_SITE < item->n)
+		classes_fetch_site(&c->classes, &item->events[at + AHEAD_SITE]);
+	if (at + AHEAD_HISTS < item->n)
+		classes_fetch_hists(&c->classes, &item->events[at + AHEAD_HISTS]);
+}
+
+/* Seconds of event time that are over before this event are looked at, and its own begins. */
+static int begin_pane(struct cause *c, int64_t ns, struct err *e)
+{
+	int64_t pane = ns / TALLY_PANE_NS;
+	int rc = 0;
+
+	if (c->has_pane) {
+		rc = cause_settle(c, c->pane, e);
+		if (rc == 0)
+			rc = cause_ended_settle(c, e);
+	}
+	c->has_pane = true;
+	c->pane = pane;
+	/* Of times before 0 the second numbered 0 ends where that numbered -1 begins. */
+	c->pane_end_ns = pane < 0 ? pane * TALLY_PANE_NS + 1 : (pane + 1) * TALLY_PANE_NS;
+	return rc < 0 ? rc : 0;
+}
+
+/* What is looked at of an event besides the time that it took of its thread. */
+static int looked_at(struct cause *c, const struct event *ev, bool late, struct err *e)
+{
+	if (!late &&
+	    (!watches_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
+		return err_nomem(e);
+	if (ev->op == OP_IO_BLOCK)
+		disk_event(c, ev);
+	if (ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev))
+		return err_nomem(e);
+	return 0;
+}
+
 static int events(struct cause *c, const struct stream_item *item, struct err *e)
 {
 	int rc;
@@ -242,34 +332,25 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	for (size_t i = 0; i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
+		fetch_ahead(c, item, i);
 		if (impossible(c, ev))
 			continue;
 		if (!item->late) {
-			int64_t pane = ev->end_ns / TALLY_PANE_NS;
-
 			starts(c, event_start(ev));
-			if (!c->has_pane)
-				c->pane = pane;
-			c->has_pane = true;
-			if (pane > c->pane) {
-				rc = cause_settle(c, c->pane, e);
-				if (rc == 0)
-					rc = cause_ended_settle(c, e);
+			if (!c->has_pane || ev->end_ns >= c->pane_end_ns) {
+				rc = begin_pane(c, ev->end_ns, e);
 				if (rc < 0)
 					return rc;
-				c->pane = pane;
 			}
 			c->previous_end_ns = ev->end_ns;
-			if (!watches_event(c, ev) ||
-			    (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev)))
-				return err_nomem(e);
-			if (ev->end_ns > c->end_ns)
-				c->end_ns = ev->end_ns;
 		}
-		if (ev->op == OP_IO_BLOCK)
-			disk_event(c, ev);
-		if (ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev))
-			return err_nomem(e);
+		if (item->late || !watches_deaf(&c->watches, ev->op)) {
+			rc = looked_at(c, ev, item->late, e);
+			if (rc < 0)
+				return rc;
+		}
+		if (!item->late && ev->end_ns > c->end_ns)
+			c->end_ns = ev->end_ns;
 		rc = line_event(c->line, ev, item->late, e);
 		if (rc < 0)
 			return rc;

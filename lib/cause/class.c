@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/rare.h"
 
 void classes_free(struct classes *c)
 {
@@ -91,12 +92,6 @@ static bool class_find(struct classes *c, const struct class_key *key, uint32_t 
 	return true;
 }
 
-static inline bool site_is(const struct cause_site *s, uint32_t process, uint16_t op,
-			   uint32_t stack)
-{
-	return s->stack == stack && s->process == process && s->op == op;
-}
-
 static uint64_t site_hash(uint32_t process, uint16_t op, uint32_t stack)
 {
 	return hash_u64(((uint64_t)process << 32 | stack) ^ hash_u64(op));
@@ -123,44 +118,34 @@ static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t 
 	return true;
 }
 
-static bool site_look_up(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
-			 uint32_t *id, bool *first)
+bool classes_site_look_up(struct classes *c, uint32_t process, const struct event *ev, uint16_t op,
+			  struct class_of *of)
 {
+	uint32_t stack = ev->stack;
 	uint64_t at;
 
+	of->first = of->shared = false;
 	if (map_get(&c->by_site, site_hash(process, op, stack), &at)) {
-		*id = (uint32_t)at;
+		of->site_id = (uint32_t)at;
 	} else if (c->sites.n - c->unused_sites.n < SITES_MAX - 1) {
-		if (!site_new(c, process, op, stack, id))
+		if (!site_new(c, process, op, stack, &of->site_id))
 			return false;
-		*first = true;
+		of->first = true;
 	} else {
 		if (!c->other_sites) {
-			if (!site_new(c, NOBODY, 0, 0, id))
+			if (!site_new(c, NOBODY, 0, 0, &of->site_id))
 				return false;
-			c->other_sites = *id + 1;
+			c->other_sites = of->site_id + 1;
 		}
-		*id = c->other_sites - 1;
+		of->site_id = c->other_sites - 1;
+		of->shared = true;
 		return true;
 	}
-	*classes_newest(c, process, op, stack) = *id + 1;
+	*classes_newest(c, ev, op) = of->site_id + 1;
 	return true;
 }
 
-static inline bool site_find(struct classes *c, uint32_t process, uint16_t op, uint32_t stack,
-			     uint32_t *id, bool *first)
-{
-	uint32_t at = *classes_newest(c, process, op, stack);
-
-	*first = false;
-	if (at && site_is(&c->sites.v[at - 1], process, op, stack)) {
-		*id = at - 1;
-		return true;
-	}
-	return site_look_up(c, process, op, stack, id, first);
-}
-
-static const struct class_columns *columns_of(struct classes *c, const struct op_def *op)
+RARE static const struct class_columns *columns_learn(struct classes *c, const struct op_def *op)
 {
 	if (op->id >= c->columns.n) {
 		size_t more = (size_t)op->id + 1 - c->columns.n;
@@ -182,68 +167,71 @@ static const struct class_columns *columns_of(struct classes *c, const struct op
 	return &c->columns.v[op->id];
 }
 
-static bool present(const struct event *ev, int column)
+static inline const struct class_columns *columns_of(struct classes *c, const struct op_def *op)
+{
+	return op->id < c->columns.n && c->columns.v[op->id].known ? &c->columns.v[op->id]
+								   : columns_learn(c, op);
+}
+
+static inline bool present(const struct event *ev, int column)
 {
 	return column >= 0 && ev->present >> column & 1;
 }
 
-static enum stream_class stream_class_of(uint64_t handle)
+static inline enum stream_class stream_class_of(uint64_t handle)
 {
 	if (handle <= 1)
 		return STREAM_CLASS_DEFAULT;
 	return handle == 2 ? STREAM_CLASS_PER_THREAD : STREAM_CLASS_OWN;
 }
 
-bool classes_site(struct classes *c, uint32_t process, const struct event *ev, struct class_of *of)
+/* What of a class's key does not follow from the site, in one number. */
+#define KIND(size, direction, stream, first)                                        \
+	((uint32_t)(size) | (uint32_t)(direction) << 8 | (uint32_t)(stream) << 16 | \
+	 (uint32_t)(first) << 24)
+
+static inline uint32_t kind_of(const struct class_columns *col, const struct event *ev, bool first)
 {
-	if (!site_find(c, process, ev->op, ev->stack, &of->site_id, &of->first))
-		return false;
-	of->shared = classes_is_other_sites(c, of->site_id);
+	uint64_t bytes = present(ev, col->bytes) ? ev->x[col->bytes] : 0;
+	unsigned size = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0, direction = 0,
+		 stream = STREAM_CLASS_NONE;
+
+	if (present(ev, col->direction))
+		direction = 1 + (unsigned)(ev->x[col->direction] & 7);
+	if (present(ev, col->stream))
+		stream = stream_class_of(ev->x[col->stream]);
+	return KIND(size, direction, stream, first);
+}
+
+/* Another class than that of the site's last call. False: out of memory. */
+APART static bool another_class(struct classes *c, struct cause_site *site, uint32_t process,
+				uint16_t op, uint32_t kind)
+{
+	struct class_key key = { .process = process,
+				 .op = op,
+				 .size = (uint8_t)kind,
+				 .direction = (uint8_t)(kind >> 8),
+				 .stream = (uint8_t)(kind >> 16),
+				 .first = (uint8_t)(kind >> 24) };
+	uint16_t *memo =
+		&c->memo[(process * 40503u + op * 977u + (kind ^ kind >> 12) * 61u) % CLASS_MEMO];
+	uint32_t id = *memo ? *memo - 1u : 0;
+
+	if (!*memo || memcmp(&c->v.v[id].key, &key, sizeof(key)) != 0) {
+		if (!class_find(c, &key, &id))
+			return false;
+		if (!classes_is_others(c, id))
+			*memo = (uint16_t)(id + 1);
+	}
+	site->last_class = id;
+	site->last_kind = kind;
 	return true;
 }
 
-bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
-		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
-		 struct class_of *of)
+/* Of a call of which the host took something. False: out of memory. */
+APART static bool add_taken(struct cause_class *cl, const struct class_columns *col,
+			    const struct event *ev, uint64_t host_ns)
 {
-	const struct class_columns *col = columns_of(c, op);
-	struct class_key key = { .process = process, .op = ev->op, .first = of->first };
-	struct cause_class *cl;
-	struct cause_site *site;
-
-	if (!col)
-		return false;
-	site = &c->sites.v[of->site_id];
-	if (present(ev, col->bytes))
-		key.size =
-			ev->x[col->bytes] ? (uint8_t)(64 - __builtin_clzll(ev->x[col->bytes])) : 0;
-	if (present(ev, col->direction))
-		key.direction = (uint8_t)(1 + (ev->x[col->direction] & 7));
-	if (present(ev, col->stream))
-		key.stream = stream_class_of(ev->x[col->stream]);
-	if (site->last_class == UINT32_MAX || site->last_size != key.size ||
-	    site->last_direction != key.direction || site->last_stream != key.stream ||
-	    site->last_first != key.first) {
-		if (!class_find(c, &key, &of->class_id))
-			return false;
-		site->last_class = of->class_id;
-		site->last_size = key.size;
-		site->last_direction = key.direction;
-		site->last_stream = key.stream;
-		site->last_first = key.first;
-	}
-	of->class_id = site->last_class;
-	site->n++;
-	site->sum_ns += ev->dur_ns;
-	if (ev->dur_ns > site->max_ns)
-		site->max_ns = ev->dur_ns;
-	cl = &c->v.v[of->class_id];
-	if (unknown_ns)
-		cl->unknown_ns += unknown_ns;
-	if (host_ns == 0) {
-		hist_add(cl->plain, ev->dur_ns);
-		return true;
-	}
 	if (!cl->whole)
 		cl->whole = calloc(1, sizeof(*cl->whole));
 	if (!cl->own)
@@ -258,13 +246,41 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 	return true;
 }
 
-bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct class_of *of)
+bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
+		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
+		 struct class_of *of)
+{
+	const struct class_columns *col = columns_of(c, op);
+	struct cause_site *site = &c->sites.v[of->site_id];
+	struct cause_class *cl;
+	uint32_t kind;
+
+	if (!col)
+		return false;
+	kind = kind_of(col, ev, of->first);
+	if ((site->last_kind != kind || site->last_class == UINT32_MAX) &&
+	    !another_class(c, site, process, ev->op, kind))
+		return false;
+	of->class_id = site->last_class;
+	site->n++;
+	site->sum_ns += ev->dur_ns;
+	if (ev->dur_ns > site->max_ns)
+		site->max_ns = ev->dur_ns;
+	cl = &c->v.v[of->class_id];
+	if (unknown_ns)
+		cl->unknown_ns += unknown_ns;
+	if (host_ns)
+		return add_taken(cl, col, ev, host_ns);
+	hist_add(cl->plain, ev->dur_ns);
+	return true;
+}
+
+bool classes_outside(struct classes *c, uint32_t process, const struct event *ev,
+		     struct class_of *of)
 {
 	struct class_key key = { .process = process };
-	bool first;
 
-	return site_find(c, process, 0, stack, &of->site_id, &first) &&
-	       class_find(c, &key, &of->class_id);
+	return classes_site_of(c, process, ev, 0, of) && class_find(c, &key, &of->class_id);
 }
 
 uint32_t classes_sites_of(const struct classes *c, uint32_t process)

@@ -53,19 +53,25 @@ struct cause_class {
 	struct hist *whole, *own;
 };
 
+/* One line of memory: recordings have thousands of them, and whose turn it is cannot be foreseen. */
 struct cause_site {
 	uint32_t process, stack;
 	uint32_t next; /* of its process: position + 1 */
 	uint16_t op;
+	bool no_own; /* there is no room for its own times */
 	/* Class of its last call, and what of its key does not follow from the site: most sites have one. */
-	uint8_t last_size, last_direction, last_stream, last_first;
-	uint32_t last_class;
+	uint32_t last_kind, last_class;
 	uint64_t n, sum_ns, max_ns;
+	/* What calls took of themselves, and from where on one is slow: periodic-spike's; NULL: not kept. */
+	struct hist *own;
+	uint64_t slow_ns;
 };
 
 struct class_columns {
 	int8_t known, bytes, direction, stream, func; /* positions among an op's columns, -1 none */
 };
+
+#define CLASS_MEMO 4096
 
 /* Zero-initialised is empty. Ids are positions. */
 struct classes {
@@ -79,6 +85,7 @@ struct classes {
 	/* What did not fit: position + 1, 0 as long as everything does. */
 	uint32_t others, other_sites;
 	uint32_t newest[CLASS_NEWEST]; /* site of the last call of such a place + 1 */
+	uint16_t memo[CLASS_MEMO];     /* class of the last call of such a kind + 1 */
 	/* where ops keep what classes look at; filled on first use */
 	VEC(struct class_columns) columns;
 };
@@ -91,15 +98,65 @@ struct class_of {
 	bool shared; /* the site holds calls of others too: there were too many */
 };
 
-/* Where the newest site of such a place is remembered: places of one process stand beside each other. */
-static inline uint32_t *classes_newest(struct classes *c, uint32_t process, uint16_t op,
-				       uint32_t stack)
+/* Where the newest site of such a place is remembered: places of one context stand beside each other. */
+static inline uint32_t *classes_newest(struct classes *c, const struct event *ev, uint16_t op)
 {
-	return &c->newest[(stack + process * 40503u + op * 5u) % CLASS_NEWEST];
+	return &c->newest[(ev->stack + ev->ctx * 40503u + op * 5u) % CLASS_NEWEST];
+}
+
+/* The call comes soon: what is kept of its place is fetched into the processor's cache, of what is there already. First
+ * where its site is remembered, then the site, then what its class and the site keep of durations. */
+USUAL void classes_fetch(struct classes *c, const struct event *ev)
+{
+	if (ev->depth == 0)
+		__builtin_prefetch(classes_newest(c, ev, ev->op));
+}
+USUAL void classes_fetch_site(struct classes *c, const struct event *ev)
+{
+	uint32_t at = ev->depth ? 0 : *classes_newest(c, ev, ev->op);
+
+	if (!at)
+		return;
+	__builtin_prefetch(&c->sites.v[at - 1].process);
+	__builtin_prefetch(&c->sites.v[at - 1].slow_ns);
+}
+USUAL void classes_fetch_hists(struct classes *c, const struct event *ev)
+{
+	uint32_t at = ev->depth ? 0 : *classes_newest(c, ev, ev->op);
+	const struct cause_site *s;
+
+	if (!at)
+		return;
+	s = &c->sites.v[at - 1];
+	if (s->last_class < c->v.n)
+		hist_fetch(c->v.v[s->last_class].plain, ev->dur_ns);
+	if (s->own)
+		hist_fetch(s->own, ev->dur_ns);
+}
+
+/* …where that is not remembered. */
+bool classes_site_look_up(struct classes *c, uint32_t process, const struct event *ev, uint16_t op,
+			  struct class_of *of);
+
+static inline bool classes_site_of(struct classes *c, uint32_t process, const struct event *ev,
+				   uint16_t op, struct class_of *of)
+{
+	uint32_t at = *classes_newest(c, ev, op);
+	const struct cause_site *s = at ? &c->sites.v[at - 1] : NULL;
+
+	if (!s || s->stack != ev->stack || s->process != process || s->op != op)
+		return classes_site_look_up(c, process, ev, op, of);
+	of->site_id = at - 1;
+	of->first = of->shared = false;
+	return true;
 }
 
 /* The site of an outermost call. False: out of memory. */
-bool classes_site(struct classes *c, uint32_t process, const struct event *ev, struct class_of *of);
+static inline bool classes_site(struct classes *c, uint32_t process, const struct event *ev,
+				struct class_of *of)
+{
+	return classes_site_of(c, process, ev, ev->op, of);
+}
 
 /* Count a call at the site found for it, of which the host took host_ns. False: out of memory. */
 bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
@@ -107,7 +164,8 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 		 struct class_of *of);
 
 /* Time outside calls of a process: a class without durations. */
-bool classes_outside(struct classes *c, uint32_t process, uint32_t stack, struct class_of *of);
+bool classes_outside(struct classes *c, uint32_t process, const struct event *ev,
+		     struct class_of *of);
 
 /* The newest of the process's sites, which the others follow (next): position + 1, 0 none. */
 uint32_t classes_sites_of(const struct classes *c, uint32_t process);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lib/base/rare.h"
+
 #define HIST_CELLS (16 + 16 * 40)
 
 struct hist {
@@ -39,6 +41,14 @@ static inline void hist_add(struct hist *h, uint64_t v)
 		h->max = v;
 	h->v[cell].count++;
 	h->v[cell].sum += v;
+}
+
+/* It is added to soon. Of a function that does nothing but fetch compilers think that it does nothing, and leave it out unless
+ * it must be inlined. */
+USUAL void hist_fetch(const struct hist *h, uint64_t v)
+{
+	__builtin_prefetch(h);
+	__builtin_prefetch(&h->v[hist_cell(v)]);
 }
 
 static inline void hist_clear(struct hist *h)

@@ -64,13 +64,14 @@ struct cause {
 	struct cause_metric metric[CAUSE_METRICS];
 	uint32_t cpus;
 	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
-	bool steal;	    /* a wait said what a hypervisor took of it */
-	int64_t start_ns;   /* of the recording */
-	int64_t session_ns; /* the earliest that was said to begin */
-	int64_t end_ns;	    /* latest event or clock reading */
-	int64_t settled_ns; /* what is told covers the time up to here */
-	bool ended;	    /* the whole stream was seen */
-	int64_t pane;	    /* the one being filled */
+	bool steal;	     /* a wait said what a hypervisor took of it */
+	int64_t start_ns;    /* of the recording */
+	int64_t session_ns;  /* the earliest that was said to begin */
+	int64_t end_ns;	     /* latest event or clock reading */
+	int64_t settled_ns;  /* what is told covers the time up to here */
+	bool ended;	     /* the whole stream was seen */
+	int64_t pane;	     /* the one being filled */
+	int64_t pane_end_ns; /* the first that does not belong to it; valid when has_pane */
 	int64_t previous_end_ns;
 	/* The same losses are told by blocks (where) and by records (why): events lost by either, and told. */
 	uint64_t lost_by_block, lost_by_record, lost_told;

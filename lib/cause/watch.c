@@ -83,8 +83,8 @@ static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
 	return true;
 }
 
-/* NULL: out of memory. Lists of when fewer were awake are left behind: few ever wake. */
-static const struct watch_ears *ears_made(struct cause *c, uint16_t op)
+/* Lists of when fewer were awake are left behind: few ever wake. */
+const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op)
 {
 	const struct op_def *def = op ? world_op(c->w, op) : NULL;
 	struct watches *w = &c->watches;
@@ -104,21 +104,14 @@ static const struct watch_ears *ears_made(struct cause *c, uint16_t op)
 		ears->event |= (defs[i]->wants && defs[i]->wants(def) & WATCH_EVENT ? 1u : 0) << i;
 	ears->memory = def && live_wants(def);
 	ears->graph = def && graphs_want(def);
+	ears->deaf = def && def->flags & OP_CALL && !ears->event && !ears->memory && !ears->graph;
 	ears->since = w->since;
 	return ears;
 }
 
-static inline const struct watch_ears *ears_of(struct cause *c, uint16_t op)
-{
-	const struct watches *w = &c->watches;
-
-	return op < w->ears.n && w->ears.v[op].since == w->since ? &w->ears.v[op]
-								 : ears_made(c, op);
-}
-
 bool watches_event(struct cause *c, const struct event *ev)
 {
-	const struct watch_ears *ears = ears_of(c, ev->op);
+	const struct watch_ears *ears = watches_ears_of(&c->watches, c, ev->op);
 	bool well = ears != NULL;
 
 	if (well && ears->memory)
@@ -130,24 +123,6 @@ bool watches_event(struct cause *c, const struct event *ev)
 
 		well = defs[i]->event(c->watches.state[i], c, ev, world_op(c->w, ev->op));
 	}
-	return well;
-}
-
-bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu)
-{
-	/* An interval outside calls is a stretch outside calls for those who hear of these. */
-	bool call = p->ev && p->op->flags & OP_CALL;
-	const struct watch_ears *ears = ears_of(c, p->ev && (offcpu || call) ? p->ev->op : 0);
-	const struct watch_list *list;
-	const struct watch_ear *ear;
-	bool well = true;
-
-	if (!ears)
-		return false;
-	list = offcpu ? &ears->offcpu : p->depth ? &ears->inner : &ears->outer;
-	ear = c->watches.lists.v + list->from;
-	for (uint32_t n = list->n; n && well; n--, ear++)
-		well = ear->hear(ear->state, c, p);
 	return well;
 }
 

@@ -65,6 +65,7 @@ struct watch_ears {
 	uint32_t since;	    /* what watches' since was when it was worked out; 0: never */
 	uint32_t event;	    /* bit i: watch i hears it */
 	bool memory, graph; /* as live and graphs have it */
+	bool deaf;	    /* a call that nobody hears as an event */
 	struct watch_list outer, inner, offcpu;
 };
 
@@ -97,9 +98,60 @@ static inline void watches_wake(struct watches *w, const void *state)
 	}
 }
 
+/* Worked out anew. NULL: out of memory. */
+const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op);
+
+static inline const struct watch_ears *watches_ears_of(const struct watches *w, struct cause *c,
+						       uint16_t op)
+{
+	return op < w->ears.n && w->ears.v[op].since == w->since ? &w->ears.v[op]
+								 : watches_ears_made(c, op);
+}
+
+/* Whether an event of this op is a call of which watches_event tells nobody. */
+static inline bool watches_deaf(const struct watches *w, uint16_t op)
+{
+	return op < w->ears.n && w->ears.v[op].deaf && w->ears.v[op].since == w->since;
+}
+
 bool watches_event(struct cause *c, const struct event *ev);
-/* From line_sink: call and outside (offcpu false), offcpu. */
-bool watches_piece(struct cause *c, const struct line_piece *p, bool offcpu);
+
+/* All that a list hears of. */
+static inline bool watches_tell(const struct watches *w, struct cause *c,
+				const struct watch_list *list, const struct line_piece *p)
+{
+	const struct watch_ear *ear = w->lists.v + list->from;
+	bool well = true;
+
+	for (const struct watch_ear *end = ear + list->n; ear < end && well; ear++)
+		well = ear->hear(ear->state, c, p);
+	return well;
+}
+
+/* From line_sink: calls, stretches outside calls, and off-CPU intervals. */
+static inline bool watches_call(const struct watches *w, struct cause *c,
+				const struct line_piece *p)
+{
+	const struct watch_ears *ears = watches_ears_of(w, c, p->ev->op);
+
+	return ears && watches_tell(w, c, p->depth ? &ears->inner : &ears->outer, p);
+}
+
+static inline bool watches_outside(const struct watches *w, struct cause *c,
+				   const struct line_piece *p)
+{
+	const struct watch_ears *ears = watches_ears_of(w, c, 0);
+
+	return ears && watches_tell(w, c, &ears->outer, p);
+}
+
+static inline bool watches_offcpu(const struct watches *w, struct cause *c,
+				  const struct line_piece *p)
+{
+	const struct watch_ears *ears = watches_ears_of(w, c, p->ev->op);
+
+	return ears && watches_tell(w, c, &ears->offcpu, p);
+}
 /* The listeners of a struct live and a struct graphs whose ctx is the struct cause. */
 bool watches_memory(void *cause, const struct live_told *t);
 bool watches_graph(void *cause, const struct graph_told *t);

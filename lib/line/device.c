@@ -7,8 +7,6 @@
 
 #include "lib/base/hash.h"
 
-#define PER_THREAD 2 /* cudaStreamPerThread */
-
 void devices_free(struct devices *ds)
 {
 	for (size_t i = 0; i < ds->v.n; i++)
@@ -83,8 +81,8 @@ static uint32_t stream_at(struct device *d, const struct device_call *call, bool
 {
 	uint64_t handle = call->stream == 1 ? 0 : call->stream; /* 1: the default stream by name */
 
-	if (handle == PER_THREAD)
-		handle = hash_u64((uint64_t)call->thread << 8 | PER_THREAD);
+	if (handle == DEVICE_PER_THREAD)
+		handle = hash_u64((uint64_t)call->thread << 8 | DEVICE_PER_THREAD);
 	for (size_t i = 0; i < d->streams.n; i++) {
 		if (d->streams.v[i].handle == handle)
 			return (uint32_t)i;
@@ -127,20 +125,6 @@ static void cover(struct device *d, uint32_t stream, int64_t upto_ns, unsigned h
 			s->waits[left++] = w;
 	}
 	s->nwaits = left;
-}
-
-static void submit(struct device *d, uint32_t stream, int64_t ns)
-{
-	struct device_stream *s = &d->streams.v[stream];
-
-	if (s->capturing)
-		return;
-	if (ns > s->last_ns)
-		s->last_ns = ns;
-	if (!s->busy && s->last_ns > s->done_ns) {
-		s->busy = true;
-		d->busy++;
-	}
 }
 
 static bool record(struct devices *ds, uint32_t device, uint32_t stream,
@@ -221,10 +205,10 @@ bool devices_call(struct devices *ds, uint32_t device, const struct device_call 
 	}
 	switch (call->act) {
 	case DEVICE_SUBMIT:
-		submit(d, stream, call->end_ns);
+		device_submit(d, &d->streams.v[stream], call->end_ns);
 		break;
 	case DEVICE_COPY:
-		submit(d, stream, call->start_ns);
+		device_submit(d, &d->streams.v[stream], call->start_ns);
 		cover(d, stream, call->start_ns, DEVICE_WAITS);
 		break;
 	case DEVICE_SYNC:

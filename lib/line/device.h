@@ -85,6 +85,19 @@ bool devices_forget(struct devices *ds, uint32_t device);
 /* The same, if it was found before; else UINT32_MAX. */
 uint32_t devices_known(const struct devices *ds, uint32_t process, uint32_t gpu);
 
+/* Work was submitted to one of its streams until then. */
+static inline void device_submit(struct device *d, struct device_stream *s, int64_t ns)
+{
+	if (s->capturing)
+		return;
+	if (ns > s->last_ns)
+		s->last_ns = ns;
+	if (!s->busy && s->last_ns > s->done_ns) {
+		s->busy = true;
+		d->busy++;
+	}
+}
+
 /* A call of thread that ended well, as act. stream and event: its columns, 0 absent. False: out of memory. */
 struct device_call {
 	enum device_act act;
@@ -93,5 +106,23 @@ struct device_call {
 	int64_t start_ns, end_ns;
 };
 bool devices_call(struct devices *ds, uint32_t device, const struct device_call *call);
+
+#define DEVICE_PER_THREAD 2 /* cudaStreamPerThread */
+
+/* The same of a call that submits. */
+static inline bool devices_submit(struct devices *ds, uint32_t device,
+				  const struct device_call *call)
+{
+	struct device *d = &ds->v.v[device];
+	uint64_t handle = call->stream == 1 ? 0 : call->stream;
+
+	for (size_t i = 0; handle != DEVICE_PER_THREAD && i < d->streams.n; i++) {
+		if (d->streams.v[i].handle == handle) {
+			device_submit(d, &d->streams.v[i], call->end_ns);
+			return true;
+		}
+	}
+	return devices_call(ds, device, call);
+}
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "lib/base/rare.h"
 #include "lib/line/gaps_state.h"
 
 #define GAPS_THREADS 1024 /* of one device */
@@ -85,7 +86,7 @@ bool gaps_shared(const struct gaps *g, uint32_t at)
 	return g->use.v.v[at].shared;
 }
 
-static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
+RARE static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
 {
 	while (g->threads.n <= thread) {
 		if (!vec_push(&g->threads, NULL))
@@ -121,12 +122,12 @@ static inline const struct gap_op *op_of(struct gaps *g, const struct op_def *op
 /* ---- what threads do while their device is idle ---- */
 
 /* Nobody ever waited, or not all was seen: it may be idle from the newest call on. */
-static bool watching(const struct gaps *g, uint32_t device)
+USUAL bool watching(const struct gaps *g, uint32_t device)
 {
 	return g->side.v[device].idle || g->partial || g->devices.v.v[device].covers == 0;
 }
 
-static bool gathers(struct gaps *g, struct gap_thread *th)
+USUAL bool gathers(struct gaps *g, struct gap_thread *th)
 {
 	const struct gap_side *s;
 
@@ -167,12 +168,13 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->others_ns = gpu_use_others(&g->use, device, ns, &other);
 }
 
-static bool device_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
 	const struct world_ctx *ctx = world_get_ctx(g->w, p->ev->ctx);
 	uint32_t gpu = ctx ? ctx->gpu : 0, at;
 	struct gap_side *s;
 
+	th->ctx = p->ev->ctx;
 	if (th->device && th->gpu == gpu)
 		return true;
 	at = devices_find(&g->devices, p->process, gpu);
@@ -198,13 +200,18 @@ static bool device_of(struct gaps *g, struct gap_thread *th, const struct line_p
 	return vec_push(&s->threads, p->thread);
 }
 
-static uint64_t column(const struct event *ev, int at)
+USUAL bool device_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+{
+	return (th->device && th->ctx == p->ev->ctx) || device_look_up(g, th, p);
+}
+
+static inline uint64_t column(const struct event *ev, int at)
 {
 	return at >= 0 && ev->present >> at & 1 ? ev->x[at] : 0;
 }
 
 /* The call as the device sees it, from its columns. */
-static struct device_call call_of(const struct line_piece *p, const struct gap_op *op)
+USUAL struct device_call call_of(const struct line_piece *p, const struct gap_op *op)
 {
 	return (struct device_call){ .act = (enum device_act)op->act,
 				     .thread = p->thread,
@@ -214,16 +221,16 @@ static struct device_call call_of(const struct line_piece *p, const struct gap_o
 				     .end_ns = p->end_ns };
 }
 
-static bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
-		    const struct device_call *call)
+USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
+		   const struct device_call *call)
 {
 	struct gap_side *s = &g->side.v[device];
 	const struct device *d = &g->devices.v.v[device];
 	bool never = d->covers == 0 || g->partial, was_busy = d->busy > 0;
 
-	if (!devices_call(&g->devices, device, call))
+	if (!(call->act == DEVICE_SUBMIT ? devices_submit(&g->devices, device, call)
+					 : devices_call(&g->devices, device, call)))
 		return false;
-	d = &g->devices.v.v[device];
 	if (d->busy == 0 && call->act == DEVICE_SUBMIT)
 		return true; /* recorded into a graph: nothing runs */
 	if (s->idle && !g->partial) {
@@ -247,8 +254,8 @@ static bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
 }
 
 /* Nothing is outstanding after this wait. */
-static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_thread *th,
-			 const struct line_piece *p)
+APART static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_thread *th,
+			       const struct line_piece *p)
 {
 	struct gap_side *s = &g->side.v[device];
 	bool seen = th->ready_ns > p->start_ns && th->ready_ns <= p->end_ns;
@@ -266,7 +273,7 @@ static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap_threa
 }
 
 /* Whoever waits has submitted something, seen or not: until then the device had nothing for at most this long. */
-static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
+RARE static bool partial_wait(struct gaps *g, uint32_t device, const struct line_piece *p)
 {
 	struct gap_side *s = &g->side.v[device];
 
@@ -297,8 +304,29 @@ static bool waited(struct gaps *g, uint32_t device, struct gap_thread *th,
 	return g->sink->wait(g->sink, &wait);
 }
 
-static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-		       const struct gap_op *op)
+/* Work was submitted, and that was all. */
+USUAL bool submitted(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
+		     const struct device_call *call)
+{
+	uint32_t device;
+
+	if (!device_of(g, th, p))
+		return false;
+	device = th->device - 1;
+	if (call->act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
+		gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
+	if (call->act == DEVICE_SUBMIT && !th->working) {
+		uint32_t most;
+
+		th->working = true;
+		th->work_ns = p->start_ns;
+		th->work_others_ns = gpu_use_others(&g->use, device, p->start_ns, &most);
+	}
+	return submits(g, device, p, call);
+}
+
+APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
+			     const struct gap_op *op)
 {
 	enum device_act act = (enum device_act)op->act;
 	struct device_call call = call_of(p, op), sync = { 0 };
@@ -312,28 +340,23 @@ static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_
 			sync = th->inner_sync;
 		call = th->has_inner ? th->inner : sync;
 		call.end_ns = p->end_ns;
-	} else if (act != DEVICE_SUBMIT) {
+	} else {
 		sync = call;
 	}
 	if (p->ev->ret != 0 || p->open)
 		return true;
-	if (!device_of(g, th, p))
-		return false;
-	device = th->device - 1;
-	if (call.act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
-		gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
-	if (call.act == DEVICE_SUBMIT && !th->working) {
-		uint32_t most;
-
-		th->working = true;
-		th->work_ns = p->start_ns;
-		th->work_others_ns = gpu_use_others(&g->use, device, p->start_ns, &most);
-	}
 	if (call.act == DEVICE_SUBMIT || call.act == DEVICE_COPY) {
-		if (!submits(g, device, p, &call))
+		if (!submitted(g, th, p, &call))
 			return false;
-	} else if (!devices_call(&g->devices, device, &call)) {
-		return false;
+		device = th->device - 1;
+	} else {
+		if (!device_of(g, th, p))
+			return false;
+		device = th->device - 1;
+		if (parts_get(p->parts, PART_DEVICE))
+			gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
+		if (!devices_call(&g->devices, device, &call))
+			return false;
 	}
 	if (call.act == DEVICE_SUBMIT && sync.act && !devices_call(&g->devices, device, &sync))
 		return false;
@@ -347,6 +370,19 @@ static bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_
 	d = &g->devices.v.v[device];
 	return d->busy || d->overflow || d->covers == 0 || g->side.v[device].idle ||
 	       becomes_idle(g, device, th, p);
+}
+
+USUAL bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
+		      const struct gap_op *op)
+{
+	struct device_call call;
+
+	if (op->act != DEVICE_SUBMIT)
+		return other_call(g, th, p, op);
+	if (p->ev->ret != 0 || p->open)
+		return true;
+	call = call_of(p, op);
+	return submitted(g, th, p, &call);
 }
 
 bool gaps_wait(struct gaps *g, const struct line_piece *p)
@@ -366,35 +402,54 @@ bool gaps_wait(struct gaps *g, const struct line_piece *p)
 	return true;
 }
 
-bool gaps_piece(struct gaps *g, const struct line_piece *p)
+/* What was done ended: gaps may stand now. */
+USUAL bool went_past(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+{
+	struct gap_side *s = th->device ? &g->side.v[th->device - 1] : NULL;
+
+	th->last_ns = p->end_ns;
+	return !s || !s->pending.n || s->laggard != p->thread || gaps_stand_past(g, s);
+}
+
+bool gaps_outside(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = thread_at(g, p->thread);
-	const struct gap_op *op;
 
 	if (!th)
 		return false;
 	th->blocked = p->ev && line_unended(p);
-	if (!p->ev || !(p->op->flags & OP_CALL)) {
-		if (gathers(g, th))
-			doings_add(&th->did, p, g->side.v[th->device - 1].idle_ns);
-	} else if (p->depth > 0) {
-		op = op_of(g, p->op);
-		if (op->act == DEVICE_SUBMIT || op->act == DEVICE_COPY) {
-			th->inner = call_of(p, op);
-			th->has_inner = p->ev->ret == 0;
-		} else if (op->act != DEVICE_NOTHING && p->ev->ret == 0) {
-			th->inner_sync = call_of(p, op);
-			th->has_sync = true;
-		}
-		return true;
-	} else {
-		if (!outer_call(g, th, p, op_of(g, p->op)))
-			return false;
-		th->has_inner = th->has_sync = false;
+	if (gathers(g, th))
+		doings_add(&th->did, p, g->side.v[th->device - 1].idle_ns);
+	return went_past(g, th, p);
+}
+
+bool gaps_inner(struct gaps *g, const struct line_piece *p)
+{
+	const struct gap_op *op = op_of(g, p->op);
+	struct gap_thread *th = thread_at(g, p->thread);
+
+	if (!th)
+		return false;
+	th->blocked = false;
+	if (op->act == DEVICE_SUBMIT || op->act == DEVICE_COPY) {
+		th->inner = call_of(p, op);
+		th->has_inner = p->ev->ret == 0;
+	} else if (op->act != DEVICE_NOTHING && p->ev->ret == 0) {
+		th->inner_sync = call_of(p, op);
+		th->has_sync = true;
 	}
-	th->last_ns = p->end_ns;
-	if (th->device && g->side.v[th->device - 1].pending.n &&
-	    g->side.v[th->device - 1].laggard == p->thread)
-		return gaps_stand_past(g, &g->side.v[th->device - 1]);
 	return true;
+}
+
+bool gaps_call(struct gaps *g, const struct line_piece *p)
+{
+	struct gap_thread *th = thread_at(g, p->thread);
+
+	if (!th)
+		return false;
+	th->blocked = false;
+	if (!outer_call(g, th, p, op_of(g, p->op)))
+		return false;
+	th->has_inner = th->has_sync = false;
+	return went_past(g, th, p);
 }

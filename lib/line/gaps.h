@@ -74,8 +74,10 @@ struct gaps;
 struct gaps *gaps_new(const struct world *w, struct gap_sink *sink);
 void gaps_free(struct gaps *g);
 
-/* All return false when out of memory. Every piece at depth 0, and calls at any depth, in order. */
-bool gaps_piece(struct gaps *g, const struct line_piece *p);
+/* All return false when out of memory. In order: outermost calls, calls inside one, and stretches outside calls. */
+bool gaps_call(struct gaps *g, const struct line_piece *p);
+bool gaps_inner(struct gaps *g, const struct line_piece *p);
+bool gaps_outside(struct gaps *g, const struct line_piece *p);
 /* Every off-CPU interval inside a call, before the call. */
 bool gaps_wait(struct gaps *g, const struct line_piece *p);
 /* A thread was found on its CPU outside calls. */

@@ -35,8 +35,8 @@ struct gap_side { /* what is kept of a device besides its work */
 };
 
 struct gap_thread {
-	uint32_t device; /* position + 1, 0: never submitted */
-	uint32_t gpu;
+	uint32_t device;   /* position + 1, 0: never submitted */
+	uint32_t gpu, ctx; /* ctx: in which it submitted last */
 	uint32_t epoch;
 	int64_t last_ns;  /* its newest piece ended */
 	bool blocked;	  /* and is a wait that had not ended with the recording */
@@ -100,7 +100,36 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns);
 
 /* ---- gaps_run.c ---- */
 
-void gaps_run_add(struct gap_side *s, const struct line_piece *p);
+static inline void gaps_run_first(struct gap_run *r, const struct line_piece *p)
+{
+	r->op = p->ev->op;
+	r->stack = p->ev->stack;
+	r->issuer = p->thread;
+	r->issued_ns = p->end_ns;
+}
+
+static inline void gaps_run_add(struct gap_side *s, const struct line_piece *p)
+{
+	uint64_t host = parts_sum(p->parts, PARTS_HOST);
+	struct gap_run *r = &s->run;
+
+	if (!s->running) {
+		s->running = true;
+		r->start_ns = p->start_ns;
+		r->launches = r->issue_ns = r->device_ns = 0;
+		gaps_run_first(r, p);
+	} else if (s->issuer == p->thread && p->start_ns - s->issued_ns <= GAP_ISSUE_NS) {
+		r->issue_ns += (uint64_t)(p->start_ns - s->issued_ns);
+	}
+	if (p->op->flags & OP_LAUNCH && !gaps_is_graph(p->op)) {
+		if (r->launches++ == 0)
+			gaps_run_first(r, p);
+	}
+	r->issue_ns += p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
+	s->issuer = p->thread;
+	s->issued_ns = p->end_ns;
+}
+
 bool gaps_run_end(struct gaps *g, uint32_t device, const struct line_piece *p);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/rare.h"
 #include "lib/line/blame.h"
 #include "lib/line/losses.h"
 #include "lib/line/nest.h"
@@ -38,7 +39,15 @@ struct line {
 	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
 	struct blame_result offcpu;
 	struct behind behind; /* of offcpu */
-	const struct op_def *ops[1 << 16];
+	struct line_op {
+		const struct op_def *def;
+		enum {
+			ANEW,
+			CALL,
+			ON_THREAD,
+			OTHER
+		} what; /* ANEW: not looked up yet, or not known */
+	} ops[1 << 16];
 };
 
 struct line *line_new(const struct world *w, struct line_sink *sink)
@@ -83,14 +92,30 @@ void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t even
 	l->totals.loss_intervals = l->losses.intervals;
 }
 
-static const struct op_def *op_of(struct line *l, uint16_t op)
+RARE static const struct op_def *op_learn(struct line *l, uint16_t op)
 {
-	if (!l->ops[op])
-		l->ops[op] = world_op(l->w, op);
-	return l->ops[op];
+	struct line_op *o = &l->ops[op];
+
+	o->def = world_op(l->w, op);
+	if (!o->def)
+		return NULL;
+	if (op == OP_PROC_EXIT || op == OP_SCHED_OCCUPIED ||
+	    (o->def->track != TRACK_THREAD && op != OP_SCHED_MIGRATE && op != OP_CPU_SAMPLE))
+		o->what = OTHER;
+	else if (o->def->flags & OP_CALL && op != OP_CPU_SAMPLE && op != OP_SCHED_MIGRATE &&
+		 op != OP_SCHED_OFFCPU && op != OP_SCHED_STOLEN)
+		o->what = CALL;
+	else
+		o->what = ON_THREAD;
+	return o->def;
 }
 
-/* Time outside calls from the thread's cursor to `to`, in which `parts` (if any) happened; the rest was on CPU. */
+static inline const struct op_def *op_of(struct line *l, uint16_t op)
+{
+	return l->ops[op].what != ANEW ? l->ops[op].def : op_learn(l, op);
+}
+
+/* Time outside calls from the thread's cursor to `to`, in which `parts` happened. */
 static void outside_until(struct line *l, struct line_thread *th, int64_t to,
 			  const struct parts *parts, const struct event *ev,
 			  const struct op_def *op)
@@ -108,20 +133,34 @@ static void outside_until(struct line *l, struct line_thread *th, int64_t to,
 
 	if (to <= th->cursor_ns)
 		return;
-	if (!parts) {
-		enum part self =
-			losses_within(&l->losses, th->cursor_ns, to) ? PART_UNKNOWN : PART_SELF;
+	th->cursor_ns = to;
+	l->sink->outside(l->sink, &p);
+}
 
-		parts_clear(&l->between);
-		parts_add(&l->between, self, 0, (uint64_t)(to - th->cursor_ns));
-		p.parts = &l->between;
-	}
+/* …in which nothing is known to have happened. */
+USUAL void on_cpu_until(struct line *l, struct line_thread *th, int64_t to)
+{
+	struct line_piece p;
+
+	if (to <= th->cursor_ns)
+		return;
+	p = (struct line_piece){ .thread = th->id,
+				 .process = th->process,
+				 .node = th->node,
+				 .start_ns = th->cursor_ns,
+				 .end_ns = to,
+				 .parts = &l->between,
+				 .sound = true };
+	parts_clear(&l->between);
+	parts_add(&l->between,
+		  losses_within(&l->losses, th->cursor_ns, to) ? PART_UNKNOWN : PART_SELF, 0,
+		  (uint64_t)(to - th->cursor_ns));
 	th->cursor_ns = to;
 	l->sink->outside(l->sink, &p);
 }
 
 /* Its time begins with the first thing known of it that lies in no call: calls end after what is in them. */
-static void thread_seen(struct line_thread *th, int64_t start_ns)
+static inline void thread_seen(struct line_thread *th, int64_t start_ns)
 {
 	if (th->seen)
 		return;
@@ -130,7 +169,7 @@ static void thread_seen(struct line_thread *th, int64_t start_ns)
 }
 
 /* Children of a call at depth 0 that never arrived: their parts are facts, what lies between them is not known. */
-static void orphans_outside(struct line *l, struct line_thread *th, const struct nest_call *c)
+APART static void orphans_outside(struct line *l, struct line_thread *th, const struct nest_call *c)
 {
 	uint64_t span;
 
@@ -234,8 +273,8 @@ static void lock_join(struct line *l, struct line_thread *th, struct blame_resul
 	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
 }
 
-static struct line_piece piece_of(const struct line_thread *th, const struct event *ev,
-				  const struct op_def *op)
+USUAL struct line_piece piece_of(const struct line_thread *th, const struct event *ev,
+				 const struct op_def *op)
 {
 	return (struct line_piece){ .ev = ev,
 				    .op = op,
@@ -262,7 +301,7 @@ static int place(struct line *l, struct line_thread *th, const struct event *ev,
 	if (th->nest.deepest)
 		orphans_flush(l, th, start);
 	thread_seen(th, start);
-	outside_until(l, th, start, NULL, NULL, NULL);
+	on_cpu_until(l, th, start);
 	if (start < th->cursor_ns && ev->end_ns > th->cursor_ns) {
 		parts_clear(parts);
 		parts_add(parts, PART_UNKNOWN, 0, (uint64_t)(ev->end_ns - th->cursor_ns));
@@ -271,8 +310,8 @@ static int place(struct line *l, struct line_thread *th, const struct event *ev,
 	return 0;
 }
 
-static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
-		  const struct op_def *op, struct err *e)
+APART static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
+			const struct op_def *op, struct err *e)
 {
 	struct blame_result *r = &l->offcpu;
 	struct line_piece p = piece_of(th, ev, op);
@@ -292,8 +331,8 @@ static int offcpu(struct line *l, struct line_thread *th, const struct event *ev
 }
 
 /* What the hypervisor took from a thread that had the CPU. */
-static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
-		  const struct op_def *op, struct err *e)
+APART static int stolen(struct line *l, struct line_thread *th, const struct event *ev,
+			const struct op_def *op, struct err *e)
 {
 	struct line_piece p = piece_of(th, ev, op);
 
@@ -305,8 +344,8 @@ static int stolen(struct line *l, struct line_thread *th, const struct event *ev
 	return place(l, th, ev, op, &l->leaf, e);
 }
 
-static int call(struct line *l, struct line_thread *th, const struct event *ev,
-		const struct op_def *op, bool open, struct err *e)
+USUAL int call(struct line *l, struct line_thread *th, const struct event *ev,
+	       const struct op_def *op, bool open, struct err *e)
 {
 	int64_t start = event_start(ev), before;
 	struct nest_call c = { .inner = &l->inner, .orphans = &l->orphans };
@@ -319,7 +358,8 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev,
 	parts_clear(&l->orphans);
 	nest_take(&th->nest, ev->depth, start, ev->end_ns, &c);
 	if (ev->depth == 0) {
-		orphans_outside(l, th, &c);
+		if (c.orphans_ns)
+			orphans_outside(l, th, &c);
 		thread_seen(th, start);
 	}
 	before = ev->depth ? nest_last(&th->nest, ev->depth) : th->cursor_ns;
@@ -345,7 +385,7 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev,
 		l->totals.unsound++;
 	}
 	if (ev->depth == 0)
-		outside_until(l, th, start, NULL, NULL, NULL);
+		on_cpu_until(l, th, start);
 	l->sink->call(l->sink, &p);
 	if (ev->depth == 0) {
 		if (ev->end_ns > th->cursor_ns)
@@ -362,7 +402,7 @@ static int call(struct line *l, struct line_thread *th, const struct event *ev,
 		       : err_nomem(e);
 }
 
-static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
+APART static void moved(struct line_thread *th, const struct event *ev, const struct op_def *op)
 {
 	uint64_t from, to;
 
@@ -414,7 +454,7 @@ static bool leaves(struct line *l, const struct event *ev)
 	return true;
 }
 
-static void count(struct line *l, const struct event *ev)
+static inline void count(struct line *l, const struct event *ev)
 {
 	int64_t start = event_start(ev);
 
@@ -426,6 +466,36 @@ static void count(struct line *l, const struct event *ev)
 		l->totals.first_ns = start;
 	if (ev->end_ns > l->totals.last_ns)
 		l->totals.last_ns = ev->end_ns;
+}
+
+/* An event that is not of a thread's own time. */
+APART static int other(struct line *l, const struct event *ev, const struct op_def *op,
+		       struct err *e)
+{
+	if (ev->op == OP_PROC_EXIT)
+		return leaves(l, ev) ? 0 : err_nomem(e);
+	return ev->op == OP_SCHED_OCCUPIED ? occupied(l, ev, op, e) : 0;
+}
+
+/* An event of a thread's own time that is no call. */
+APART static int on_thread(struct line *l, struct line_thread *th, const struct event *ev,
+			   const struct op_def *op, struct err *e)
+{
+	switch (ev->op) {
+	case OP_CPU_SAMPLE:
+		th->sample = ev->stack;
+		th->sample_ns = ev->end_ns;
+		return 0;
+	case OP_SCHED_MIGRATE:
+		moved(th, ev, op);
+		return 0;
+	case OP_SCHED_OFFCPU:
+		return offcpu(l, th, ev, op, e);
+	case OP_SCHED_STOLEN:
+		return stolen(l, th, ev, op, e);
+	default:
+		return 0;
+	}
 }
 
 int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
@@ -441,31 +511,13 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 	}
 	if (!op)
 		return 0;
-	if (ev->op == OP_PROC_EXIT)
-		return leaves(l, ev) ? 0 : err_nomem(e);
-	if (ev->op == OP_SCHED_OCCUPIED)
-		return occupied(l, ev, op, e);
-	if (op->track != TRACK_THREAD && ev->op != OP_SCHED_MIGRATE && ev->op != OP_CPU_SAMPLE)
-		return 0;
+	if (l->ops[ev->op].what == OTHER)
+		return other(l, ev, op, e);
 	th = threads_of_ctx(&l->threads, ev->ctx, &nomem);
 	if (!th)
 		return nomem ? err_nomem(e) : 0;
-	if (ev->op == OP_CPU_SAMPLE) {
-		th->sample = ev->stack;
-		th->sample_ns = ev->end_ns;
-		return 0;
-	}
-	if (ev->op == OP_SCHED_MIGRATE) {
-		moved(th, ev, op);
-		return 0;
-	}
-	if (ev->op == OP_SCHED_OFFCPU)
-		return offcpu(l, th, ev, op, e);
-	if (ev->op == OP_SCHED_STOLEN)
-		return stolen(l, th, ev, op, e);
-	if (op->flags & OP_CALL)
-		return call(l, th, ev, op, false, e);
-	return 0;
+	return l->ops[ev->op].what == CALL ? call(l, th, ev, op, false, e)
+					   : on_thread(l, th, ev, op, e);
 }
 
 int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,

@@ -55,6 +55,11 @@ static struct nest_level *levels_gather(struct nest *n, unsigned depth)
 {
 	struct nest_level *l = NULL;
 
+	if (n->deepest == depth + 1) { /* there are none */
+		l = n->level[n->deepest];
+		return l && l->ns ? l : NULL;
+	}
+
 	for (unsigned k = n->deepest; k > depth; k--) {
 		struct nest_level *at = n->level[k];
 

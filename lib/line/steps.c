@@ -308,15 +308,40 @@ static bool found(struct steps_thread *th, unsigned n)
 	return true;
 }
 
+/* Eight lengths at a time are compared in a few vectors. */
+#define LENGTHS 8
+
 static bool look(struct steps_thread *th)
 {
-	for (unsigned n = 1; n <= STEPS_SEQUENCE && n < th->seen; n++)
-		th->run[n] = same(back(th, 1), back(th, n + 1)) ? th->run[n] + 1 : 0;
-	for (unsigned n = 1; n <= STEPS_SEQUENCE && n < th->seen; n++) {
+	const struct step_call *now = back(th, 1);
+	unsigned longest = th->seen <= STEPS_SEQUENCE ? (unsigned)th->seen - 1 : STEPS_SEQUENCE;
+	uint32_t any = 0;
+
+	/* Lengths beyond the longest count what is thrown away as long as nothing stands there: nothing equals it. */
+	for (unsigned at = 0; at < longest; at += LENGTHS) {
+		for (unsigned i = at; i < at + LENGTHS; i++) {
+			uint32_t other =
+				(th->before.stack[i] ^ now->stack) | (th->before.op[i] ^ now->op);
+
+			th->run[i + 1] = other ? 0 : th->run[i + 1] + 1;
+			any |= th->run[i + 1];
+		}
+	}
+	for (unsigned n = 1; any && n <= longest; n++) {
 		if (th->run[n] >= (STEPS_PERIODS - 1) * n)
 			return found(th, n);
 	}
 	return true;
+}
+
+/* It is not the newest any more. */
+static void remember(struct steps_thread *th, const struct step_call *call)
+{
+	memmove(th->before.stack + 1, th->before.stack,
+		sizeof(th->before.stack) - sizeof(th->before.stack[0]));
+	memmove(th->before.op + 1, th->before.op, sizeof(th->before.op) - sizeof(th->before.op[0]));
+	th->before.stack[0] = call->stack;
+	th->before.op[0] = call->op;
 }
 
 bool steps_call(struct steps *s, const struct line_piece *p)
@@ -339,6 +364,8 @@ bool steps_call(struct steps *s, const struct line_piece *p)
 		back(th, 1)->end_ns = call.end_ns;
 		return true;
 	}
+	if (th->seen)
+		remember(th, back(th, 1));
 	th->ring[th->seen++ % RING] = call;
 	th->open.part_ns[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);
 	if (now->nsequence == 0)

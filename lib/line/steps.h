@@ -73,7 +73,10 @@ struct steps_thread {
 	struct step_call ring[STEPS_SEQUENCE * STEPS_PERIODS];
 	uint64_t seen;			  /* calls; the newest is ring[(seen - 1) % ...] */
 	uint32_t run[STEPS_SEQUENCE + 1]; /* calls in a row that equal the one so many before */
-	uint64_t ended;			  /* seen, when the newest step ended */
+	struct {			  /* of the calls before the newest, newest first */
+		uint32_t stack[STEPS_SEQUENCE], op[STEPS_SEQUENCE];
+	} before;
+	uint64_t ended; /* seen, when the newest step ended */
 	struct step open;
 	bool gone; /* it ended; for who lets go of them */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/human.h"
+#include "lib/base/rare.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/names.h"
 #include "lib/cause/sum.h"
@@ -56,8 +57,8 @@ static bool starts(const struct cause *c, uint32_t process)
 }
 
 /* NULL with *nomem false: it did not start in the recording, or is warm. */
-static struct beginning *beginning_of(struct cold *s, const struct cause *c, uint32_t process,
-				      bool *nomem)
+RARE static struct beginning *beginning_of(struct cold *s, const struct cause *c, uint32_t process,
+					   bool *nomem)
 {
 	uint32_t *at;
 
@@ -86,13 +87,13 @@ static struct beginning *beginning_of(struct cold *s, const struct cause *c, uin
 	return &s->v.v[*at - 2];
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+RARE static bool keep(struct cold *s, struct cause *c, const struct line_piece *p)
 {
 	uint32_t not_own =
 		PARTS_HOST | 1u << PART_UNKNOWN | (p->op->flags & OP_SYNC ? 1u << PART_DEVICE : 0);
 	uint64_t other = parts_sum(p->parts, not_own);
 	bool nomem;
-	struct beginning *b = beginning_of(state, c, p->process, &nomem);
+	struct beginning *b = beginning_of(s, c, p->process, &nomem);
 
 	if (!b)
 		return !nomem;
@@ -105,6 +106,14 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 				     .thread = p->thread,
 				     .stack = p->ev->stack,
 				     .op = p->ev->op });
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	const struct cold *s = state;
+
+	return (p->process < s->by_process.n && s->by_process.v[p->process] == 1) ||
+	       keep(state, c, p);
 }
 
 /* What calls of an op take later on. */

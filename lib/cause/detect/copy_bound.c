@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "lib/base/human.h"
+#include "lib/base/rare.h"
 #include "lib/cause/names.h"
 #include "lib/cause/tolls.h"
 
@@ -64,7 +65,7 @@ static unsigned wants(const struct op_def *op)
 	return op->flags & (OP_COPY | OP_LAUNCH | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
 }
 
-static struct per_process *process_of(struct state *s, uint32_t process)
+RARE static struct per_process *process_new(struct state *s, uint32_t process)
 {
 	while (s->by_process.n <= process) {
 		if (!vec_push(&s->by_process, (struct per_process){ 0 }))
@@ -73,7 +74,12 @@ static struct per_process *process_of(struct state *s, uint32_t process)
 	return &s->by_process.v[process];
 }
 
-static bool copied(struct state *s, struct per_process *pp, const struct line_piece *p)
+static inline struct per_process *process_of(struct state *s, uint32_t process)
+{
+	return process < s->by_process.n ? &s->by_process.v[process] : process_new(s, process);
+}
+
+APART static bool copied(struct state *s, struct per_process *pp, const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = ANY,
 		 host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN), lost;
@@ -125,26 +131,25 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct per_process *pp = process_of(s, p->process);
-	bool well = pp != NULL;
+	uint32_t flags = p->op->flags;
 
 	(void)c;
-	if (!well)
+	if (!pp)
 		return false;
-	if (p->op->flags & OP_LAUNCH) {
+	if (flags & OP_LAUNCH) {
 		uint64_t host = parts_sum(p->parts, PARTS_HOST);
 
 		pp->launches++;
 		pp->launches_ns += p->ev->dur_ns - (host < p->ev->dur_ns ? host : p->ev->dur_ns);
-	}
-	if (pins(p->ev->op))
-		pp->pinned += p->ev->ret == 0;
-	if (p->op->flags & OP_COPY)
-		well = copied(s, pp, p);
-	if (p->op->flags & OP_SYNC)
-		pp->busy = false;
-	else if (p->op->flags & OP_LAUNCH)
 		pp->busy = true;
-	return well;
+	} else if (pins(p->ev->op)) {
+		pp->pinned += p->ev->ret == 0;
+	}
+	if (flags & OP_COPY && !copied(s, pp, p))
+		return false;
+	if (flags & OP_SYNC)
+		pp->busy = false;
+	return true;
 }
 
 static void fixes(struct fact *f, const struct cause *c, const struct copies *k, uint32_t stack)

@@ -9,6 +9,7 @@
 #include "lib/cause/detect/watches.h"
 
 #include "lib/base/human.h"
+#include "lib/base/rare.h"
 #include "lib/base/timetext.h"
 #include "lib/cause/tolls.h"
 #include "lib/cause/names.h"
@@ -92,7 +93,7 @@ static bool counts(const struct event *ev, const struct op_def *op)
 	       !(ev->ret >= 900 && ev->ret <= 908); /* of a capture */
 }
 
-static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
+RARE static bool failed(struct state *s, const struct before *b, const struct line_piece *p)
 {
 	struct fact_moment m = {
 		.end_ns = p->end_ns, .dur_ns = p->ev->dur_ns, .thread = p->thread, .op = p->ev->op
@@ -116,6 +117,15 @@ static bool failed(struct state *s, const struct before *b, const struct line_pi
 	return where_add(&s->tolls.where, k->row.at, p->ev->op, p->ev->stack, 0, p->ev->dur_ns);
 }
 
+RARE static bool room_for(struct state *s, uint32_t thread)
+{
+	while (s->by_thread.n <= thread) {
+		if (!vec_push(&s->by_thread, (struct before){ 0 }))
+			return false;
+	}
+	return true;
+}
+
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
@@ -125,10 +135,8 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	(void)c;
 	if (p->open)
 		return true;
-	while (s->by_thread.n <= p->thread) {
-		if (!vec_push(&s->by_thread, (struct before){ 0 }))
-			return false;
-	}
+	if (s->by_thread.n <= p->thread && !room_for(s, p->thread))
+		return false;
 	b = &s->by_thread.v[p->thread];
 	kept = &b->v[b->n++ % CALLS_KEPT];
 	kept->op = p->ev->op;

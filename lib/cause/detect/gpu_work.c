@@ -5,6 +5,7 @@
 #include "lib/cause/detect/gpu_work.h"
 
 #include "lib/base/hash.h"
+#include "lib/base/rare.h"
 #include "lib/cause/detect/watches.h"
 
 static unsigned wants(const struct op_def *op)
@@ -78,7 +79,7 @@ static bool wait_told(struct gap_sink *sink, const struct gap_wait *wait)
 	return gpu_shared_wait(work_of(sink), wait);
 }
 
-static bool begin(struct gpu_work *g, struct cause *c)
+RARE static bool begin(struct gpu_work *g, struct cause *c)
 {
 	if (!g->gaps) {
 		g->c = c;
@@ -92,7 +93,11 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct gpu_work *g = state;
 
-	return begin(g, c) && gaps_piece(g->gaps, p);
+	if (!g->gaps && !begin(g, c))
+		return false;
+	if (!p->ev || !(p->op->flags & OP_CALL))
+		return gaps_outside(g->gaps, p);
+	return p->depth ? gaps_inner(g->gaps, p) : gaps_call(g->gaps, p);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)

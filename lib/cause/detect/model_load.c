@@ -8,6 +8,7 @@
 #include "lib/cause/detect/watches.h"
 
 #include "lib/base/human.h"
+#include "lib/base/rare.h"
 #include "lib/cause/names.h"
 #include "lib/cause/toll.h"
 
@@ -48,7 +49,8 @@ static unsigned wants(const struct op_def *op)
 	return op && op->flags & (OP_COPY | OP_LAUNCH | OP_SYNC) ? WATCH_OUTER : 0;
 }
 
-static struct loading *loading_of(struct state *s, struct cause *c, uint32_t thread, int64_t ns)
+RARE static struct loading *loading_begins(struct state *s, struct cause *c, uint32_t thread,
+					   int64_t ns)
 {
 	struct loading *l;
 
@@ -69,9 +71,17 @@ static struct loading *loading_of(struct state *s, struct cause *c, uint32_t thr
 	return l;
 }
 
+static inline struct loading *loading_of(struct state *s, struct cause *c, uint32_t thread,
+					 int64_t ns)
+{
+	struct loading *l = thread < s->by_thread.n ? s->by_thread.v[thread] : NULL;
+
+	return l && l->begun ? l : loading_begins(s, c, thread, ns);
+}
+
 /* parts: of the call that is it, which is not in the books yet; NULL: it has not been looked at. */
-static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
-		 const struct parts *parts)
+APART static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
+		       const struct parts *parts)
 {
 	const struct tally_thread *t = &c->tally.threads.v[thread];
 
@@ -96,7 +106,8 @@ static struct model *model_of(struct state *s, uint32_t process)
 }
 
 /* It runs, or the recording is over: what came before was a load, or not. */
-static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l, int64_t ns)
+APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
+		       int64_t ns)
 {
 	const struct tally_thread *t = &c->tally.threads.v[thread];
 	uint64_t d[PART_COUNT], disk, self, device, calls, all;
@@ -129,24 +140,16 @@ static bool over(struct state *s, struct cause *c, uint32_t thread, struct loadi
 	       toll_add(&m->toll, thread, 0, was.start_ns, was.last_ns, all);
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
 {
-	struct state *s = state;
-	struct loading *l = loading_of(s, c, p->thread, p->start_ns);
 	uint64_t bytes = 0, direction = 1;
 
-	if (!l)
-		return false;
-	if (p->thread >= c->tally.threads.n || p->open) /* its first piece */
-		return true;
-	if (p->op->flags & OP_LAUNCH)
-		return ++l->launches < RUNS_AFTER || over(s, c, p->thread, l, p->end_ns);
 	if (p->op->flags & OP_COPY) {
 		event_get(p->ev, p->op, COL_BYTES, &bytes);
 		event_get(p->ev, p->op, COL_DIRECTION, &direction);
 		if (bytes < COPY_BYTES || bytes > MOST_BYTES ||
 		    (direction != 1 && direction != 4) || p->ev->ret != 0)
-			return true;
+			return;
 		l->copied += bytes;
 		l->copy_ns += p->ev->dur_ns;
 		l->async_ns += p->op->flags & OP_SYNC ? 0 : p->ev->dur_ns;
@@ -161,6 +164,20 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	} else if (l->launches == l->launches_then && l->copied && l->copied <= 2 * l->growth) {
 		sign(l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
 	}
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+	struct loading *l = loading_of(s, c, p->thread, p->start_ns);
+
+	if (!l)
+		return false;
+	if (p->thread >= c->tally.threads.n || p->open) /* its first piece */
+		return true;
+	if (p->op->flags & OP_LAUNCH)
+		return ++l->launches < RUNS_AFTER || over(s, c, p->thread, l, p->end_ns);
+	no_launch(l, c, p);
 	return true;
 }
 

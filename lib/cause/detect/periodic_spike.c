@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lib/base/human.h"
+#include "lib/base/rare.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/hist.h"
 #include "lib/cause/names.h"
@@ -28,7 +29,7 @@ struct site {
 	uint32_t process, stack; /* process 0: unused */
 	uint32_t among;		 /* the classes' sites */
 	uint16_t op;
-	uint64_t n, last_n; /* calls; of which the newest slow one */
+	uint64_t last_n; /* which call was the newest slow one */
 	int64_t last_ns;
 	uint64_t median; /* of own times, looked up now and then */
 	struct hist *own;
@@ -48,10 +49,8 @@ struct slow {
 struct spikes {
 	VEC(struct site) sites;
 	VEC(uint32_t) unused; /* positions */
-	VEC(uint32_t) by;     /* site among the classes -> position + 1, TOO_MANY */
+	VEC(uint32_t) by;     /* site among the classes -> position + 1 */
 };
-
-#define TOO_MANY UINT32_MAX
 
 static unsigned wants(const struct op_def *op)
 {
@@ -71,48 +70,36 @@ static bool look_up_room(struct spikes *s, uint32_t site)
 	return true;
 }
 
-/* NULL and *nomem unset: there are too many. */
-static struct site *site_new(struct spikes *s, uint32_t site, const struct line_piece *p,
-			     bool *nomem)
+/* False: out of memory. */
+RARE static bool site_new(struct spikes *s, const struct class_of *of, const struct line_piece *p,
+			  struct cause_site *among)
 {
 	struct hist *own;
 	uint32_t at;
 
-	*nomem = !look_up_room(s, site);
-	if (*nomem)
-		return NULL;
-	if (s->sites.n - s->unused.n >= SPIKE_SITES) {
-		s->by.v[site] = TOO_MANY;
-		return NULL;
+	if (of->shared || s->sites.n - s->unused.n >= SPIKE_SITES) {
+		among->no_own = true;
+		return true;
 	}
 	own = calloc(1, sizeof(*own));
-	*nomem = !own || !vec_reserve(&s->sites, 1);
-	if (*nomem) {
+	if (!own || !look_up_room(s, of->site_id) || !vec_reserve(&s->sites, 1)) {
 		free(own);
-		return NULL;
+		return false;
 	}
 	at = s->unused.n ? s->unused.v[--s->unused.n] : (uint32_t)s->sites.n++;
 	s->sites.v[at] = (struct site){ .process = p->process,
 					.stack = p->ev->stack,
 					.op = p->ev->op,
-					.among = site,
+					.among = of->site_id,
 					.own = own };
-	s->by.v[site] = at + 1;
-	return &s->sites.v[at];
-}
-
-static inline struct site *site_at(struct spikes *s, const struct class_of *of,
-				   const struct line_piece *p, bool *nomem)
-{
-	uint32_t at = of->site_id < s->by.n ? s->by.v[of->site_id] : 0;
-
-	if (at == TOO_MANY || of->shared)
-		return NULL;
-	return at ? &s->sites.v[at - 1] : site_new(s, of->site_id, p, nomem);
+	s->by.v[of->site_id] = at + 1;
+	among->own = own;
+	among->slow_ns = UINT64_MAX;
+	return true;
 }
 
 /* False: out of memory. */
-static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
+RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 {
 	struct slow *slow = x->slow;
 
@@ -122,8 +109,9 @@ static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 		return false;
 	if (x->last_n)
 		slow->gaps[slow->ngaps++ % GAPS_KEPT] =
-			(struct site_gap){ (uint32_t)(x->n - x->last_n), p->end_ns - x->last_ns };
-	x->last_n = x->n;
+			(struct site_gap){ (uint32_t)(x->own->n - x->last_n),
+					   p->end_ns - x->last_ns };
+	x->last_n = x->own->n;
 	x->last_ns = p->end_ns;
 	cause_sum_add(&slow->sum, &(struct sum_worst){ .end_ns = p->end_ns,
 						       .dur_ns = p->ev->dur_ns,
@@ -133,24 +121,33 @@ static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 	return true;
 }
 
+/* What is slow, as of now. */
+RARE static void look(struct site *x, struct cause_site *among)
+{
+	x->median = hist_quantile(x->own, 0.5);
+	among->slow_ns = x->median + SLOW_NS;
+	if (among->slow_ns < SLOW_TIMES * x->median)
+		among->slow_ns = SLOW_TIMES * x->median;
+}
+
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct spikes *s = state;
-	uint64_t own = p->ev->dur_ns,
-		 other = parts_sum(p->parts, PARTS_HOST | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
-	bool nomem = false;
-	struct site *x;
+	struct cause_site *among = &c->classes.sites.v[c->of.site_id];
+	uint64_t own = p->ev->dur_ns, other, n;
 
-	x = site_at(s, &c->of, p, &nomem);
-	if (!x)
-		return !nomem;
+	if (among->no_own)
+		return true;
+	if (!among->own && (!site_new(s, &c->of, p, among) || !among->own))
+		return among->no_own;
+	other = parts_sum(p->parts, PARTS_HOST | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
 	own -= other < own ? other : own;
-	x->n++;
-	if (x->n == WARM || (x->n > WARM && (x->n & (x->n - 1)) == 0))
-		x->median = hist_quantile(x->own, 0.5);
-	hist_add(x->own, own);
-	if (x->n > WARM && own > SLOW_TIMES * x->median && own > x->median + SLOW_NS)
-		return spike(x, p, own);
+	n = among->own->n + 1;
+	if (n >= WARM && (n & (n - 1)) == 0)
+		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
+	hist_add(among->own, own);
+	if (own > among->slow_ns && n > WARM)
+		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], p, own);
 	return true;
 }
 
@@ -187,7 +184,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 					   .op = x->op,
 					   .lost_ns = slow->sum.ns,
 					   .affected = slow->sum.count,
-					   .count = x->n,
+					   .count = x->own->n,
 					   .sum_ns = x->own->sum,
 					   .max_ns = x->own->max };
 	cause_sum_fill(c, &slow->sum, &f, "a slow call");
@@ -239,17 +236,15 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 {
 	struct spikes *s = state;
 
-	for (uint32_t at = classes_sites_of(&c->classes, process); at;
-	     at = c->classes.sites.v[at - 1].next) {
-		if (at <= s->by.n && s->by.v[at - 1] == TOO_MANY)
-			s->by.v[at - 1] = 0;
-	}
 	for (uint32_t i = 0; i < s->sites.n; i++) {
 		struct site *x = &s->sites.v[i];
 
 		if (x->process != process)
 			continue;
-		s->by.v[x->among] = 0;
+		if (s->by.v[x->among] == i + 1) {
+			s->by.v[x->among] = 0;
+			c->classes.sites.v[x->among].own = NULL;
+		}
 		if (x->slow && x->slow->sum.told.revision)
 			continue;
 		free(x->own);
