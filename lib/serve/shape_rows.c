@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/serve/shape_words.h"
+
 #define SAME_ROWS 3 /* fewer are not worth a line of their own */
 #define LONG \
 	INT64_C(1000000000000) /* counted from the least: times in nanoseconds, not ids and sizes */
@@ -20,6 +22,7 @@ struct shape_cells {
 	enum { SHOWN, SAME, NOTHING } what;
 	int64_t base;	 /* subtracted from what is shown; 0: nothing is */
 	struct buf same; /* in all rows */
+	struct shape_words words;
 };
 
 static struct json cell_of(const struct shape_cells *c, struct json row)
@@ -27,19 +30,26 @@ static struct json cell_of(const struct shape_cells *c, struct json row)
 	return c->key ? json_get(row, c->key) : json_at(row, c->at);
 }
 
-/* What parts cells is marked where it is text. */
+static bool looks_marked(const char *p, size_t n)
+{
+	return n > 1 && p[0] == '$' && p[1] >= '0' && p[1] <= '9';
+}
+
+/* What parts cells, and what looks like a mark, has a backslash before it where it is text. */
 static void put_text(struct buf *out, struct json v)
 {
 	size_t from = out->n;
 	struct buf text = { 0 };
 
 	shape_value(out, v);
-	if (out->failed || out->n == from || !memchr(out->p + from, '|', out->n - from))
+	if (out->failed || out->n == from ||
+	    (!memchr(out->p + from, '|', out->n - from) &&
+	     !looks_marked(out->p + from, out->n - from)))
 		return;
 	buf_add(&text, out->p + from, out->n - from);
 	out->n = from;
 	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '|')
+		if (text.p[i] == '|' || (i == 0 && looks_marked(text.p, text.n)))
 			buf_putc(out, '\\');
 		buf_putc(out, text.p[i]);
 	}
@@ -122,7 +132,27 @@ static int64_t base_of(const struct shape_cells *c, struct json rows)
 	return most - least < least / 1000 ? least : 0;
 }
 
-static void look(struct shape_cells *c, struct json rows)
+static bool find_words(struct shape_cells *c, struct json rows)
+{
+	struct buf text = { 0 };
+	bool good = true;
+
+	for (size_t i = 0, n = json_length(rows); i < n && good; i++) {
+		struct json row = json_at(rows, i), v = cell_of(c, row);
+
+		buf_reset(&text);
+		put_text(&text, v);
+		good = shape_words_look(&c->words, buf_bytes(&text));
+		json_free(v);
+		json_free(row);
+	}
+	shape_words_settle(&c->words);
+	buf_free(&text);
+	return good;
+}
+
+/* false: out of memory. */
+static bool look(struct shape_cells *c, struct json rows)
 {
 	size_t n = json_length(rows);
 
@@ -132,6 +162,9 @@ static void look(struct shape_cells *c, struct json rows)
 		c->what = SAME;
 	else if (n >= SAME_ROWS)
 		c->base = base_of(c, rows);
+	if (c->what != SHOWN || n < SAME_ROWS || c->base || c->times > 0)
+		return !c->same.failed;
+	return find_words(c, rows);
 }
 
 /* ---- the head ---- */
@@ -175,6 +208,12 @@ static void put_names(struct buf *out, const struct shape_rows *r, int what, con
 		buf_putc(out, '\n');
 }
 
+static void free_cells(struct shape_cells *c)
+{
+	buf_free(&c->same);
+	shape_words_free(&c->words);
+}
+
 void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape_list *l,
 		      struct json answer, struct json rows)
 {
@@ -189,11 +228,10 @@ void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape
 						 .at = i,
 						 .times = l->columns ? l->columns[i].times : 0 };
 
-			look(&c, rows);
-			head->failed |= c.same.failed;
+			head->failed |= !look(&c, rows);
 			if (!vec_push(&r->columns, c)) {
 				head->failed = true;
-				buf_free(&c.same);
+				free_cells(&c);
 				break;
 			}
 			shown |= c.what == SHOWN;
@@ -214,9 +252,10 @@ void shape_rows_begin(struct shape_rows *r, struct buf *head, const struct shape
 
 /* ---- rows ---- */
 
-static void put_cell(struct buf *out, const struct shape_cells *c, struct json row)
+static void put_cell(struct buf *out, struct shape_cells *c, struct json row, unsigned *marks)
 {
 	struct json v = cell_of(c, row);
+	struct buf text = { 0 };
 	int64_t x = 0;
 
 	if (c->base && whole(v, &x))
@@ -224,12 +263,16 @@ static void put_cell(struct buf *out, const struct shape_cells *c, struct json r
 	else if (c->times > 0 && json_type(v) == JSON_TYPE_NUMBER)
 		shape_number(out, json_double(v, 0) * c->times);
 	else
-		put_text(out, v);
+		put_text(c->words.v.n ? &text : out, v);
+	if (text.n)
+		shape_words_put(&c->words, out, buf_bytes(&text), marks);
+	out->failed |= text.failed;
+	buf_free(&text);
 	json_free(v);
 }
 
 /* Empty cells at the end are not written. */
-void shape_rows_write(const struct shape_rows *r, struct buf *out, struct json row, size_t at)
+void shape_rows_write(struct shape_rows *r, struct buf *out, struct json row, size_t at)
 {
 	size_t full = out->n;
 	bool any = false;
@@ -247,7 +290,7 @@ void shape_rows_write(const struct shape_rows *r, struct buf *out, struct json r
 			buf_putc(out, '|');
 		any = true;
 		from = out->n;
-		put_cell(out, &r->columns.v[i], row);
+		put_cell(out, &r->columns.v[i], row, &r->marks);
 		full = out->n > from ? out->n : full;
 	}
 	out->n = full;
@@ -257,6 +300,6 @@ void shape_rows_write(const struct shape_rows *r, struct buf *out, struct json r
 void shape_rows_end(struct shape_rows *r)
 {
 	for (size_t i = 0; i < r->columns.n; i++)
-		buf_free(&r->columns.v[i].same);
+		free_cells(&r->columns.v[i]);
 	vec_free(&r->columns);
 }

@@ -195,18 +195,25 @@ def rows_of(text):
         same = dict(c.split(" ", 1) for c in re.split(r"(?<!\\)\|", lines.pop(0).removeprefix("in every row: ")))
     if lines[0].startswith("in no row: "):
         nothing = lines.pop(0).removeprefix("in no row: ").split("|")
+    marks = {}
     names = [re.fullmatch(r"(.*?)(?:-(\d+))?", n).groups() for n in lines.pop(0).split("|")]
     for line in lines:
         cells = re.split(r"(?<!\\)\|", line)
         cells += [""] * (len(names) - len(cells))
+        marks |= dict(c.split("=", 1) for c in cells if re.match(r"\$\d+=", c))
+        cells = [marks.get(c.split("=")[0], c) for c in cells]
         row = {n: str(int(c) + int(base)) if base else c for (n, base), c in zip(names, cells)}
-        yield {k: v.replace("\\|", "|") for k, v in (row | same | dict.fromkeys(nothing, "")).items()}
+        yield {k: re.sub(r"^\\(?=\$)", "", v).replace("\\|", "|") for k, v in (row | same | dict.fromkeys(nothing, "")).items()}
 
 
 for query, head in (("SELECT * FROM named_events LIMIT 50", ["in every row: ", "in no row: ", "timestamp-1"]),
                     ("SELECT 'a|b' AS same, NULL AS none, CASE pid % 2 WHEN 0 THEN NULL ELSE 'x|y' END AS some, timestamp, -timestamp AS minus, 0 AS zero, "
                      "timestamp || 'x' AS text, NULL AS last FROM events LIMIT 40", ["in every row: same a\\|b|", "zero 0", "in no row: none|", "|minus|", "timestamp-1"]),
                     ("SELECT 1767225600000000000 + value * 1000 AS t FROM json_each('[5, 3, 9007]')", ["t-1767225600000003000"]),
+                    ("SELECT op_name, stack_hash, source_name || ' of process ' || pid || ' | ' || op_name AS a, 'no mark either ' || pid || tid AS b FROM named_events LIMIT 60",
+                     ["|$1=", "|$2=", "|$1|", "|$2|"]),
+                    ("SELECT value AS twice, CASE value WHEN 'x' THEN '$1=y' ELSE value END AS dollar FROM json_each('[\"cudaStreamSynchronize of some thread of ours\", \"x\", "
+                     "\"cudaStreamSynchronize of some thread of ours\", \"cudaStreamSynchronize of some thread of ours\"]')", ["$1=cuda", "\nx|\\$1=y\n", "\n$1|$2\n"]),
                     ("SELECT 1767225600000000000 + value * 1000 AS t, NULL AS n FROM json_each('[5, 3]')", ["t|n"]),
                     ("SELECT 7 AS n, 8 AS m FROM json_each('[5, 3, 2]')", ["in every row: m 8", "\nn\n"])):
     text, got = s.answer("run_sql", query=query)
