@@ -220,8 +220,9 @@ static int finish(struct timeline *t, const struct serve_items *from, struct err
 	if (from->told->has_start)
 		zero = from->told->start_ns;
 	if (s->resolved) {
-		begin = s->since_ns;
-		end = s->until_ns;
+		/* A side that nobody named has no end. */
+		begin = s->since_ns > zero ? s->since_ns : zero;
+		end = s->until_ns < INT64_MAX ? s->until_ns : t->m->end_ns;
 	}
 	qsort(t->v.v, t->v.n, sizeof(*t->v.v), longest_first);
 	qsort(t->v.v, shown, sizeof(*t->v.v), earliest_first);
