@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "lib/archive/replace.h"
-#include "lib/base/aside.h"
 #include "lib/base/human.h"
-#include "lib/base/io.h"
+#include "lib/base/keyfile.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -23,6 +21,7 @@
 #include "lib/cli/window.h"
 #include "lib/input/merge.h"
 #include "lib/input/operand.h"
+#include "lib/input/outputs.h"
 #include "lib/input/pass.h"
 #include "lib/input/resolve.h"
 #include "lib/input/skew.h"
@@ -150,34 +149,6 @@ static int check_options(bool sliced, struct err *e)
 
 /* ---- for others ---- */
 
-#define KEY_BYTES     16
-#define KEY_BYTES_MAX 65536
-
-static int read_key(struct keyhash *key, struct err *e)
-{
-	unsigned char fresh[32];
-	struct buf secret = { 0 };
-	int rc;
-
-	if (!values.key) {
-		if (getrandom(fresh, sizeof(fresh), 0) != (ssize_t)sizeof(fresh))
-			return err_sys(e, "cannot make a key for pseudonyms");
-		*key = keyhash_from(fresh, sizeof(fresh));
-		return 0;
-	}
-	rc = read_file(values.key, &secret, KEY_BYTES_MAX, e);
-	if (!rc && secret.n < KEY_BYTES)
-		rc = err_set(e, ERR_CANNOT,
-			     "%s: a key of %zu bytes is easily guessed, and with it the names; "
-			     "make one of "
-			     "at least %d: head -c 32 /dev/urandom >%s",
-			     values.key, secret.n, KEY_BYTES, values.key);
-	if (!rc)
-		*key = keyhash_from(secret.p, secret.n);
-	buf_free(&secret);
-	return rc;
-}
-
 static void say_left_out(uint64_t left_out)
 {
 	if (left_out)
@@ -188,117 +159,16 @@ static void say_left_out(uint64_t left_out)
 
 /* ---- outputs ---- */
 
-struct output {
-	struct ige_sink sink; /* first: the writer gives it back to us */
-	uint64_t bytes;
-	struct aside aside;
-	char *path; /* of one of several */
-};
-
-struct outputs {
-	struct merge_target target;
-	const struct world *w;
-	VEC(struct output *) all;
-};
-
-static int put(struct ige_sink *s, enum ige_put_kind kind, const void *p, size_t n, uint32_t events,
-	       struct err *e)
-{
-	struct output *out = (struct output *)s;
-	int rc = write_all(out->aside.fd, p, n, e);
-
-	(void)kind;
-	(void)events;
-	out->bytes += n;
-	return rc ? err_prefix(e, "%s", out->aside.path) : rc;
-}
-
-static int add_output(struct outputs *o, char *path, struct ige_sink **sink, struct err *e)
-{
-	struct output *out = calloc(1, sizeof(*out));
-	int rc;
-
-	if (!out || !vec_push(&o->all, out)) {
-		free(out);
-		free(path);
-		return err_nomem(e);
-	}
-	out->path = path;
-	rc = aside_open(&out->aside, path ? path : values.output ? values.output : "-", e);
-	out->sink.put = put;
-	*sink = &out->sink;
-	return rc;
-}
-
-/* FILE.ige of machine gpu-7 is FILE.gpu-7.ige; of another one of that name FILE.gpu-7-2.ige. */
-static char *split_path(const struct outputs *o, uint32_t node)
-{
-	const struct world_node *machine = world_get_node(o->w, node);
-	struct bytes name = world_text(o->w, machine ? machine->name : 0);
-	size_t stem = strlen(values.output) - (ends_in(values.output, ".ige") ? 4 : 0);
-	unsigned again = 1;
-	struct buf safe = { 0 };
-	char *path = NULL;
-
-	for (size_t i = 0; i < name.n && i < 64; i++)
-		buf_putc(&safe, strchr("/\\", name.p[i]) || (unsigned char)name.p[i] <= ' '
-					? '_'
-					: name.p[i]);
-	if (!safe.n)
-		buf_puts(&safe, "unknown");
-	for (bool taken = true; taken && !safe.failed; again++) {
-		char number[16] = "";
-
-		free(path);
-		if (again > 1)
-			snprintf(number, sizeof(number), "-%u", again);
-		if (asprintf(&path, "%.*s.%s%s.ige", (int)stem, values.output, buf_text(&safe),
-			     number) < 0) {
-			path = NULL;
-			break;
-		}
-		taken = false;
-		for (size_t i = 0; i < o->all.n; i++)
-			taken |= !strcmp(o->all.v[i]->path, path);
-	}
-	buf_free(&safe);
-	return path;
-}
-
-static int sink_of(struct merge_target *t, uint32_t node, struct ige_sink **sink, struct err *e)
-{
-	struct outputs *o = (struct outputs *)t;
-	char *path = NULL;
-
-	if (t->by_machine) {
-		path = split_path(o, node);
-		if (!path)
-			return err_nomem(e);
-	}
-	return add_output(o, path, sink, e);
-}
-
-static int file_of(struct merge_target *t, int *fd, struct err *e)
-{
-	struct outputs *o = (struct outputs *)t;
-	struct ige_sink *sink;
-	int rc = add_output(o, NULL, &sink, e);
-
-	if (!rc)
-		*fd = o->all.v[o->all.n - 1]->aside.fd;
-	return rc;
-}
-
-static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
+static int keep_outputs(struct merge_outputs *o, uint64_t events, struct err *e)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < o->all.n && !rc; i++) {
-		struct output *out = o->all.v[i];
+		const struct merge_output *out = o->all.v[i];
 
 		rc = to_database() ? archive_replaceable(values.output, e) : 0;
 		if (!rc)
-			rc = aside_keep(&out->aside, e);
+			rc = merge_output_keep(o, i, e);
 		if (!rc && out->path)
 			cli_note("%s: %s", out->path, human_bytes(out->bytes).s);
 		else if (!rc)
@@ -306,16 +176,6 @@ static int keep_outputs(struct outputs *o, uint64_t events, struct err *e)
 				 human_count(events).s, human_bytes(out->bytes).s);
 	}
 	return rc;
-}
-
-static void free_outputs(struct outputs *o)
-{
-	for (size_t i = 0; i < o->all.n; i++) {
-		aside_drop(&o->all.v[i]->aside);
-		free(o->all.v[i]->path);
-		free(o->all.v[i]);
-	}
-	vec_free(&o->all);
 }
 
 /* ---- running ---- */
@@ -372,7 +232,7 @@ static int say_damage(const struct input *in)
 }
 
 static int merge(struct world *w, struct input *in, const struct merge_options *opt,
-		 struct outputs *o, struct err *e)
+		 struct merge_outputs *o, struct err *e)
 {
 	struct input_told first;
 	struct merge_result merged;
@@ -390,7 +250,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 			"several are indexed when they are merged, damaged ones with --recover");
 	cli_progress_begin(&progress, input_position, in, false);
 	if (pass) {
-		rc = sink_of(&o->target, 0, &sink, e);
+		rc = o->target.sink(&o->target, 0, &sink, e);
 		if (!rc)
 			rc = pass_run(in, values.reindex, sink, interrupted, &passed, e);
 		merged.events = passed.events;
@@ -420,21 +280,19 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 	char tool[64];
 	struct archive_options archive = { .tool = tool };
 	struct keyhash key;
-	struct outputs o = { .target = { .sink = sink_of,
-					 .file = file_of,
-					 .by_machine = values.split,
-					 .interrupted = interrupted_merge },
-			     .w = masked ? masked : w };
+	struct merge_outputs o;
 	struct input *in = NULL;
 	int rc = w && !masked == !values.anonymize ? 0 : err_nomem(e);
 
+	merge_outputs_init(&o, masked ? masked : w, values.output, values.split);
+	o.target.interrupted = interrupted_merge;
 	if (!rc)
 		rc = merge_name_nodes(masked ? masked : w, &opt, e);
 	snprintf(tool, sizeof(tool), "%s %s", program.name, cli_version());
 	if (to_database())
 		opt.database = &archive;
 	if (!rc && values.anonymize) {
-		rc = read_key(&key, e);
+		rc = keyhash_read(&key, values.key, e);
 		opt.anonymize = &key;
 		opt.masked = masked;
 	}
@@ -450,7 +308,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 		rc = merge(w, in, &opt, &o, e);
 	if (!rc)
 		*status = say_damage(in);
-	free_outputs(&o);
+	merge_outputs_free(&o);
 	input_free(in);
 	world_free(masked);
 	world_free(w);
