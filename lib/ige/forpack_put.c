@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packing. The width of a group is found from how many values need how many bits: only widths that
- * occur are tried. Loops over a group have no branches and no chains longer than they must be, since
+ * occur are tried, from the widest down. Loops over a group have no branches and no chains longer than they must be, since
  * they run over every column of every event; packing has one loop per width, so that every shift is
  * a constant.
  */
@@ -28,35 +28,6 @@ static size_t packed_bytes(size_t n, unsigned width)
 static size_t patch_bytes(unsigned bits, unsigned width)
 {
 	return 1 + (bits - width + 6) / 7;
-}
-
-/* The cheapest width for values of which need[b] take b bits. */
-static unsigned choose_width(const uint8_t need[65], size_t n)
-{
-	unsigned lengths[65], nlengths = 0, best = 0;
-	size_t best_cost = SIZE_MAX;
-
-	for (unsigned b = 0; b <= 64; b++)
-		if (need[b])
-			lengths[nlengths++] = b;
-	/* From the widest down; narrower only adds patches, so stop when those alone cost too much. */
-	for (unsigned i = nlengths; i-- > 0;) {
-		unsigned width = lengths[i] < FORPACK_WIDTH_MAX ? lengths[i] : FORPACK_WIDTH_MAX;
-		size_t cost = 0;
-
-		for (unsigned k = i + 1; k < nlengths; k++)
-			cost += need[lengths[k]] * patch_bytes(lengths[k], width);
-		if (lengths[i] > width)
-			cost += need[lengths[i]] * patch_bytes(lengths[i], width);
-		if (cost >= best_cost)
-			break;
-		cost += packed_bytes(n, width);
-		if (cost < best_cost) {
-			best_cost = cost;
-			best = width;
-		}
-	}
-	return best;
 }
 
 /* Eight values of one width stand in `width` bytes; what is written behind those is written over by the next eight. */
@@ -104,10 +75,45 @@ static pack_fn *const packers[] = { FORPACK_EACH_WIDTH(NAME) };
 /* One group on its way: what its values are above the smallest of them, and how many bits that takes. */
 struct group {
 	uint64_t above[FORPACK_GROUP];
-	uint8_t bits[FORPACK_GROUP]; /* of those that are there, and 0 behind them */
-	uint8_t need[65];	     /* how many take so many */
-	uint64_t base, any;	     /* all bits of above */
+	uint8_t bits[FORPACK_GROUP]; /* NONE behind those that are there */
+	uint64_t base, any;	     /* any: all bits of above */
+	unsigned width;		     /* the cheapest */
 };
+#define NONE 0xff
+
+/* How many values take so many bits. */
+typedef unsigned count_fn(const void *counts, unsigned bits);
+
+static inline __attribute__((always_inline)) unsigned cheapest(unsigned most, size_t n,
+							       count_fn *count, const void *counts)
+{
+	unsigned lengths[65], each[65], nlengths = 0, best = 0;
+	size_t best_cost = SIZE_MAX;
+
+	/* Narrower only adds patches, so stop when those alone cost too much. */
+	for (unsigned length = most + 1; length-- > 0;) {
+		unsigned width = length < FORPACK_WIDTH_MAX ? length : FORPACK_WIDTH_MAX;
+		unsigned here = count(counts, length);
+		size_t cost = 0;
+
+		if (!here)
+			continue;
+		for (unsigned k = 0; k < nlengths; k++)
+			cost += each[k] * patch_bytes(lengths[k], width);
+		if (length > width)
+			cost += here * patch_bytes(length, width);
+		if (cost >= best_cost)
+			break;
+		cost += packed_bytes(n, width);
+		if (cost < best_cost) {
+			best_cost = cost;
+			best = width;
+		}
+		lengths[nlengths] = length;
+		each[nlengths++] = here;
+	}
+	return best;
+}
 
 /* v as it stands above the smallest of a whole group. */
 static inline __attribute__((always_inline)) void level(struct group *g, const uint64_t *v)
@@ -149,20 +155,33 @@ static inline __attribute__((always_inline)) void bits_of_group(const uint64_t *
 	}
 }
 
-static void measure_plain(struct group *g, const uint64_t *v)
+static inline __attribute__((always_inline)) void bits_of_all(struct group *g)
+{
+	for (size_t i = 0; i < FORPACK_GROUP; i++)
+		g->bits[i] = (uint8_t)bits_of(g->above[i]);
+}
+
+static unsigned count_plain(const void *counts, unsigned bits)
+{
+	return ((const uint8_t *)counts)[bits];
+}
+
+/* v is a whole group, of which n values are there. */
+static void measure_plain(struct group *g, const uint64_t *v, size_t n)
 {
 	uint8_t need[NEEDS][72] = { 0 };
 
 	level(g, v);
 	if (g->any >> 31)
-		for (size_t i = 0; i < FORPACK_GROUP; i++)
-			g->bits[i] = (uint8_t)bits_of(g->above[i]);
+		bits_of_all(g);
 	else
 		bits_of_group(g->above, g->bits);
-	for (size_t i = 0; i < FORPACK_GROUP; i++)
+	memset(g->bits + n, NONE, FORPACK_GROUP - n);
+	for (size_t i = 0; i < n; i++)
 		need[i % NEEDS][g->bits[i]]++;
-	for (size_t i = 0; i < sizeof(g->need); i++)
-		g->need[i] = (uint8_t)(need[0][i] + need[1][i] + need[2][i] + need[3][i]);
+	for (size_t i = 0; i <= 64; i++)
+		need[0][i] = (uint8_t)(need[0][i] + need[1][i] + need[2][i] + need[3][i]);
+	g->width = cheapest(bits_of(g->any), n, count_plain, need[0]);
 }
 
 static unsigned patches_plain(const struct group *g, unsigned width,
@@ -172,7 +191,7 @@ static unsigned patches_plain(const struct group *g, unsigned width,
 
 	for (unsigned i = 0; i < FORPACK_GROUP; i++) {
 		patches[n] = (uint8_t)i;
-		n += g->bits[i] > width;
+		n += g->bits[i] > width && g->bits[i] != NONE;
 	}
 	return n;
 }
@@ -197,15 +216,59 @@ static inline CPU_AVX2 __m256i bits_of_eight(const uint64_t *v)
 	return _mm256_max_epi32(x, _mm256_setzero_si256());
 }
 
-static CPU_AVX2 void measure_avx2(struct group *g, const uint64_t *v)
+/* Below 2^63, where signed comparison will do. */
+static CPU_AVX2 void level_avx2(struct group *g, const uint64_t *v)
+{
+	__m256i lowest = load32(v), any = lowest, base;
+	uint64_t four[4];
+
+	for (size_t i = 4; i < FORPACK_GROUP; i += 4)
+		any = _mm256_or_si256(any, load32(v + i));
+	if (_mm256_movemask_pd(_mm256_castsi256_pd(any))) {
+		level(g, v);
+		return;
+	}
+	for (size_t i = 4; i < FORPACK_GROUP; i += 4) {
+		__m256i next = load32(v + i);
+
+		lowest = _mm256_blendv_epi8(lowest, next, _mm256_cmpgt_epi64(lowest, next));
+	}
+	_mm256_storeu_si256((__m256i *)(void *)four, lowest);
+	for (size_t k = 1; k < 4; k++)
+		four[0] = four[k] < four[0] ? four[k] : four[0];
+	g->base = four[0];
+	base = _mm256_set1_epi64x((long long)g->base);
+	any = _mm256_setzero_si256();
+	for (size_t i = 0; i < FORPACK_GROUP; i += 4) {
+		__m256i above = _mm256_sub_epi64(load32(v + i), base);
+
+		_mm256_storeu_si256((__m256i *)(void *)(g->above + i), above);
+		any = _mm256_or_si256(any, above);
+	}
+	_mm256_storeu_si256((__m256i *)(void *)four, any);
+	g->any = four[0] | four[1] | four[2] | four[3];
+}
+
+static CPU_AVX2 unsigned count_avx2(const void *counts, unsigned bits)
+{
+	const uint8_t *at = counts;
+	const __m256i is = _mm256_set1_epi8((char)bits);
+	unsigned n = 0;
+
+	for (size_t i = 0; i < FORPACK_GROUP; i += 32)
+		n += (unsigned)__builtin_popcount(
+			(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load32(at + i), is)));
+	return n;
+}
+
+static CPU_AVX2 void measure_avx2(struct group *g, const uint64_t *v, size_t n)
 {
 	unsigned most;
 
-	level(g, v);
+	level_avx2(g, v);
 	most = bits_of(g->any);
 	if (most > 31)
-		for (size_t i = 0; i < FORPACK_GROUP; i++)
-			g->bits[i] = (uint8_t)bits_of(g->above[i]);
+		bits_of_all(g);
 	for (size_t i = 0; i < FORPACK_GROUP && most <= 31; i += 32) {
 		const uint64_t *at = g->above + i;
 		__m256i low = _mm256_packs_epi32(bits_of_eight(at), bits_of_eight(at + 8)),
@@ -217,18 +280,8 @@ static CPU_AVX2 void measure_avx2(struct group *g, const uint64_t *v)
 		_mm_storeu_si128((__m128i *)(void *)(g->bits + i), _mm_unpacklo_epi16(a, b));
 		_mm_storeu_si128((__m128i *)(void *)(g->bits + i + 16), _mm_unpackhi_epi16(a, b));
 	}
-	memset(g->need, 0, sizeof(g->need));
-	for (unsigned b = 0; b <= most; b++) {
-		const __m256i is = _mm256_set1_epi8((char)b);
-		__m256i n = _mm256_setzero_si256(), zero = n, sums;
-
-		for (size_t i = 0; i < FORPACK_GROUP; i += 32)
-			n = _mm256_sub_epi8(n, _mm256_cmpeq_epi8(load32(g->bits + i), is));
-		sums = _mm256_sad_epu8(n, zero);
-		g->need[b] =
-			(uint8_t)(_mm256_extract_epi64(sums, 0) + _mm256_extract_epi64(sums, 1) +
-				  _mm256_extract_epi64(sums, 2) + _mm256_extract_epi64(sums, 3));
-	}
+	memset(g->bits + n, NONE, FORPACK_GROUP - n);
+	g->width = cheapest(most, n, count_avx2, g->bits);
 }
 
 static CPU_AVX2 unsigned patches_avx2(const struct group *g, unsigned width,
@@ -252,34 +305,45 @@ static CPU_AVX2 unsigned patches_avx2(const struct group *g, unsigned width,
 #define BEST(what) what##_plain
 #endif
 
+/* A varint at p; where the next byte goes. */
+static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = (unsigned char)(v | 0x80);
+	*p++ = (unsigned char)v;
+	return p;
+}
+
+/* What a group may take: head, base, values with what is written behind them, patches. */
+#define ROOM (2 + 10 + FORPACK_GROUP * 7 + 8 + FORPACK_GROUP * 11)
+
 static void put_group(struct buf *out, const uint64_t *v, size_t n)
 {
-	unsigned char packed[FORPACK_GROUP * 7 + 8], head[2];
+	unsigned char *const begin = (unsigned char *)buf_reserve(out, ROOM), *p = begin;
 	uint8_t patches[FORPACK_GROUP + 1];
 	uint64_t whole[FORPACK_GROUP];
 	struct group g;
-	unsigned width, npatch;
+	unsigned npatch;
 
+	if (!begin)
+		return;
 	/* A short group is filled up with a value of its own, which is not counted then. */
 	for (size_t i = 0; n < FORPACK_GROUP && i < FORPACK_GROUP; i++)
 		whole[i] = v[i < n ? i : 0];
-	BEST(measure)(&g, n < FORPACK_GROUP ? whole : v);
-	for (size_t i = n; i < FORPACK_GROUP; i++) {
-		g.need[g.bits[i]]--;
-		g.above[i] = g.bits[i] = 0;
-	}
-	width = choose_width(g.need, n);
-	packers[width](packed, g.above);
-	npatch = BEST(patches)(&g, width, patches);
-	head[0] = (uint8_t)width;
-	head[1] = (uint8_t)npatch;
-	buf_add(out, head, 2);
-	varint_put(out, g.base);
-	buf_add(out, packed, packed_bytes(n, width));
+	BEST(measure)(&g, n < FORPACK_GROUP ? whole : v, n);
+	for (size_t i = n; i < FORPACK_GROUP; i++)
+		g.above[i] = 0;
+	npatch = BEST(patches)(&g, g.width, patches);
+	*p++ = (unsigned char)g.width;
+	*p++ = (unsigned char)npatch;
+	p = put_varint(p, g.base);
+	packers[g.width](p, g.above);
+	p += packed_bytes(n, g.width);
 	for (unsigned i = 0; i < npatch; i++) {
-		buf_add(out, &patches[i], 1);
-		varint_put(out, g.above[patches[i]] >> width);
+		*p++ = patches[i];
+		p = put_varint(p, g.above[patches[i]] >> g.width);
 	}
+	buf_added(out, (size_t)(p - begin));
 }
 
 void forpack_put(struct buf *out, const uint64_t *v, size_t n)

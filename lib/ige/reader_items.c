@@ -19,7 +19,7 @@ static void put_sheet(struct ige_reader *r, struct stream_item *item)
 {
 	r->sheet = (struct ige_sheet){ .decoder = &r->decoder };
 	r->sheets[0] = &r->sheet;
-	r->weave = (struct ige_weave){ .sheets = r->sheets, .ordered = true };
+	r->weave = (struct ige_weave){ .sheets = r->sheets, .nsheets = 1, .ordered = true };
 	item->weave = &r->weave;
 	item->n = r->decoder.total;
 }

@@ -18,9 +18,11 @@ struct ige_sheet {
 
 /* What stream_item.weave points to; all of it borrowed until the next call. */
 struct ige_weave {
-	const struct ige_sheet *const *sheets;
-	const uint32_t *
-		refs; /* sheet << 16 | row, as many as the item says; NULL: all rows of the only sheet */
+	const struct ige_sheet *const *sheets; /* NULL: none under this number now */
+	unsigned nsheets;
+	/* sheet << 16 | row, as many as the item says, rows of a sheet in their order and none left out; NULL: all rows of the
+	 * only sheet */
+	const uint32_t *refs;
 	const int64_t *ends; /* of those, by_ns added; NULL with refs */
 	bool ordered;	     /* in canonical order; otherwise they have to be sorted */
 };

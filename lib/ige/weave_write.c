@@ -1,193 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows into the open block without events in between. The id that a site of an input's segment has in the segment being
- * written is remembered where all of its events stand in the site; a row whose site or context is not known yet, or that
- * has values of its own, goes the way of events, which mints the same ids in the same order.
+ * Rows into the open block without events in between. What a site or a context of an input is called in the segment being
+ * written is remembered; first all rows are written down as far as that is known, then those that need more are looked at,
+ * in their order: what has values of its own, and whose site or context is new, which goes the way of events, so that the
+ * same ids are minted in the same order.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ige/weave.h"
-#include "lib/ige/writer_state.h"
+#include "lib/base/cpu.h"
+#include "lib/ige/weave_state.h"
 
-/* What a site of an input is here; id 0: not known. */
-struct ige_woven_site {
-	uint32_t id;
-	uint16_t layout; /* of the input's ops */
-	uint8_t op_bit;
-	uint8_t nleft; /* columns that do not stand in it */
-};
-
-/* Where the columns come from that do not stand in sites of an op, and which of the block's they go to. */
-struct ige_woven_op {
-	uint64_t block; /* of the input: queues are those of one */
-	unsigned n;
-	struct ige_woven_left {
-		uint16_t slot; /* in the rows' extras */
-		uint8_t column;
-		int8_t queue; /* -1: no event of this block has it */
-	} left[OP_COLUMNS_MAX];
-};
-
-/* Where one input stands, next to what the loop over rows needs. */
-struct ige_woven {
-	uint64_t turn; /* of the call this was made ready for */
-	const uint64_t *dur, *ctx, *site, *depth;
-	const uint32_t *ctxs;
-	const struct ige_woven_site *known;
-	uint32_t nctxs, nknown;
-	uint32_t depths;	      /* and-ed with a row: where its depth stands */
-	uint64_t generation, written; /* what `known` holds for: segments read and written */
-	VEC(struct ige_woven_site) sites;
-	VEC(struct ige_woven_op) ops; /* by layout */
-	struct ige_sparse *sparse;
-};
-
-void ige_weaver_free(struct ige_weaver *v)
+/* The earliest start of rows, or what was before. */
+static inline __attribute__((always_inline)) int64_t start(const uint64_t *end, const uint64_t *dur,
+							   size_t n, int64_t before)
 {
-	for (size_t i = 0; i < v->inputs.n; i++) {
-		vec_free(&v->inputs.v[i].sites);
-		vec_free(&v->inputs.v[i].ops);
+	for (size_t i = 0; i < n; i++) {
+		int64_t at = (int64_t)(end[i] - dur[i]);
+
+		before = at < before ? at : before;
 	}
-	vec_free(&v->inputs);
+	return before;
 }
 
-static bool sane(int64_t t)
+static int64_t start_plain(const uint64_t *end, const uint64_t *dur, size_t n, int64_t before)
 {
-	return t > -IGE_TIME_MAX / 2 && t < IGE_TIME_MAX / 2;
+	return start(end, dur, n, before);
 }
 
-#define MAKE_ROOM(vec, room)                                                          \
-	((vec)->n >= (room) ||                                                        \
-	 (vec_reserve((vec), (room) - (vec)->n) &&                                    \
-	  (memset((vec)->v + (vec)->n, 0, ((room) - (vec)->n) * sizeof((vec)->v[0])), \
-	   (vec)->n = (room), true)))
-
-static bool make_ready(struct ige_writer *wr, struct ige_woven *in, const struct ige_sheet *s)
+#if CPU_X86
+static CPU_AVX2 int64_t start_avx2(const uint64_t *end, const uint64_t *dur, size_t n,
+				   int64_t before)
 {
-	static const uint64_t no_depth[1];
-	static const uint32_t no_ctx[1];
-	const struct ige_arrays *a = &s->decoder->a;
-	const struct ige_dict_reader *dict = s->decoder->dict;
+	return start(end, dur, n, before);
+}
 
-	if (in->generation != dict->generation || in->written != wr->dict.generation) {
-		in->generation = dict->generation;
-		in->written = wr->dict.generation;
-		in->sites.n = in->ops.n = 0;
+#define BEST(what) (cpu_has_avx2() ? what##_avx2 : what##_plain)
+#else
+#define BEST(what) what##_plain
+#endif
+
+/* Of classes that have some of these slots, their slots are told how many rows had nothing for them. False: out of
+ * memory. */
+static bool tell(struct ige_writer *wr, uint64_t slots)
+{
+	struct ige_rows *rows = &wr->rows;
+
+	for (size_t k = 0; k < wr->weaver.classes.n; k++) {
+		struct ige_woven_class *class = &wr->weaver.classes.v[k];
+
+		if (!class->plain || !(class->slots & slots))
+			continue;
+		wr->row_ops |= class->bit;
+		for (unsigned i = 0; i < class->n; i++) {
+			struct ige_extra *x = &rows->extras.v[class->slot[i]];
+
+			if (!vec_reserve(&x->eligible, class->plain))
+				return false;
+			memset(x->eligible.v + x->eligible.n, 0, class->plain);
+			x->eligible.n += class->plain;
+			x->gaps = true;
+			rows->bytes += class->plain;
+		}
+		class->plain = 0;
 	}
-	if (!MAKE_ROOM(&in->sites, dict->sites.n) || !MAKE_ROOM(&in->ops, dict->ops.n))
-		return false;
-	in->turn = wr->weaver.turn;
-	in->sparse = &s->decoder->sparse;
-	in->dur = a->column[IGE_DUR];
-	in->ctx = a->column[IGE_CTX];
-	in->site = a->column[IGE_SITE];
-	in->depth = a->column[IGE_DEPTH] ? a->column[IGE_DEPTH] : no_depth;
-	in->depths = a->column[IGE_DEPTH] ? UINT32_MAX : 0;
-	in->nctxs = (uint32_t)dict->kind[IGE_D_CTX].ids.n;
-	in->ctxs = in->nctxs ? dict->kind[IGE_D_CTX].ids.v : no_ctx;
-	in->known = in->sites.v;
-	/* Times from nowhere are looked at one by one. */
-	in->nknown = sane(a->header.start_min + s->by_ns) && sane(ige_sheet_base(s)) &&
-				     sane(a->header.end_max + s->by_ns) &&
-				     a->header.end_max - a->header.start_min < IGE_TIME_MAX / 2
-			     ? (uint32_t)in->sites.n
-			     : 0;
 	return true;
 }
 
-/* Columns of the op as the world has it that stand in this site; false: what else its events have is not simply values
- * of the others. */
-static bool stands(const struct ige_dict_reader *dict, const struct ige_read_site *site,
-		   const struct op_def *def, unsigned *args)
+static bool tell_all(struct ige_writer *wr)
 {
-	const struct ige_file_op *op = &dict->ops.v[site->layout];
-	unsigned all = 0;
+	bool told = tell(wr, UINT64_MAX);
 
-	*args = 0;
-	for (unsigned i = 0; i < op->ncols; i++) {
-		bool in_site = site->args >> i & 1;
+	for (size_t k = 0; k < wr->weaver.classes.n; k++) {
+		struct ige_woven_class *class = &wr->weaver.classes.v[k];
 
-		if (op->to[i] < 0 || all >> op->to[i] & 1 || (!in_site && op->kind[i] >= 0))
-			return false;
-		all |= 1u << op->to[i];
-		*args |= (unsigned)in_site << op->to[i];
+		if (class->plain)
+			wr->row_ops |= class->bit;
+		class->plain = 0;
 	}
-	return def->ncols <= OP_COLUMNS_MAX;
-}
-
-/* The event just added was of this site, which is `id` here: its next ones need not be looked at. */
-static void learn(struct ige_writer *wr, struct ige_woven *in, const struct ige_sheet *s,
-		  uint64_t site, uint32_t id, const struct op_def *def)
-{
-	const struct ige_dict_reader *dict = s->decoder->dict;
-	const struct ige_read_site *from = &dict->sites.v[site];
-	struct ige_woven_op *op = &in->ops.v[from->layout];
-	unsigned args, left;
-
-	if (site >= in->nknown || from->layout > UINT16_MAX || !stands(dict, from, def, &args) ||
-	    args != wr->dict.sites.list.v[id - 1].site.args)
-		return;
-	left = ((1u << def->ncols) - 1) & ~args;
-	/* Those sites of an op that are learned are all alike. */
-	op->block = 0;
-	op->n = 0;
-	for (; left; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctz(left);
-		size_t slot = 0;
-
-		while (slot < wr->rows.extras.n && wr->rows.extras.v[slot].id != def->cols[i])
-			slot++;
-		if (slot == wr->rows.extras.n || slot > UINT16_MAX)
-			return;
-		op->left[op->n++] = (struct ige_woven_left){ (uint16_t)slot, (uint8_t)i, -1 };
-	}
-	in->sites.v[site] = (struct ige_woven_site){ id, (uint16_t)from->layout,
-						     (uint8_t)__builtin_ctzll(ige_op_bit(def->id)),
-						     (uint8_t)op->n };
-}
-
-static void find_queues(const struct ige_woven *in, struct ige_woven_op *op, uint32_t layout,
-			const struct ige_dict_reader *dict)
-{
-	const struct ige_plan *plan = ige_sparse_plan(in->sparse, dict, layout);
-
-	op->block = in->sparse->block;
-	for (unsigned i = 0; i < op->n; i++) {
-		op->left[i].queue = -1;
-		for (unsigned k = 0; k < plan->n; k++)
-			if (plan->take[k].to == op->left[i].column)
-				op->left[i].queue = (int8_t)plan->take[k].queue;
-	}
+	return told;
 }
 
 /* Values of the columns that do not stand in the site; false: out of memory. */
-static bool put_left(struct ige_rows *rows, const struct ige_woven *in, uint32_t layout,
-		     const struct ige_dict_reader *dict)
+static bool put_left(struct ige_writer *wr, const struct ige_woven *in, uint32_t layout)
 {
+	struct ige_rows *rows = &wr->rows;
+	struct ige_dict_reader *dict = in->sheet->decoder->dict;
 	struct ige_woven_op *op = &in->ops.v[layout];
 
+	wr->row_ops |= wr->weaver.classes.v[op->class].bit;
+	if (!tell(wr, op->slots))
+		return false;
 	if (op->block != in->sparse->block)
-		find_queues(in, op, layout, dict);
+		ige_weaver_queues(in, op, layout, dict);
 	for (unsigned i = 0; i < op->n; i++) {
-		struct ige_extra *x = &rows->extras.v[op->left[i].slot];
-		int queue = op->left[i].queue;
+		const struct ige_woven_left *left = &op->left[i];
+		struct ige_extra *x = &rows->extras.v[left->slot];
 		uint64_t value;
-		bool there = queue >= 0 && ige_sparse_take(in->sparse, (unsigned)queue, &value);
+		bool there = left->queue >= 0 &&
+			     ige_sparse_take(in->sparse, (unsigned)left->queue, &value);
 
+		if (there && left->kind >= 0)
+			value = ige_dict_world_id(dict, (enum world_kind)left->kind, value);
+		if (there && left->to >= 0)
+			value = ige_dict_id(&wr->dict, (enum world_kind)left->to, (uint32_t)value);
 		if (!vec_push(&x->eligible, there) || (there && !vec_push(&x->values, value)))
 			return false;
 		x->gaps |= !there;
 		rows->bytes += there ? 9 : 1;
 	}
-	return true;
+	return !wr->dict.failed;
 }
 
 /* The way of events. */
-static int put_event(struct ige_writer *wr, struct ige_woven *in, const struct ige_sheet *s,
-		     uint32_t row, struct err *e)
+static int put_event(struct ige_writer *wr, struct ige_woven *in, uint32_t row, struct err *e)
 {
-	uint64_t site = in->site[row];
+	const struct ige_sheet *s = in->sheet;
+	uint64_t site = s->decoder->a.column[IGE_SITE][row];
 	const struct ige_written_op *op;
 	struct event ev;
 	uint32_t id;
@@ -205,123 +134,168 @@ static int put_event(struct ige_writer *wr, struct ige_woven *in, const struct i
 	wr->row_ops |= ige_op_bit(ev.op);
 	wr->last_end = ev.end_ns;
 	id = (uint32_t)wr->rows.column[IGE_SITE][wr->rows.n - 1];
-	learn(wr, in, s, site, id, op->def);
+	ige_weaver_learn(wr, in, site, id, op->def);
 	return 0;
 }
 
-/* So many columns of so many inputs are more streams than a processor sees by itself. */
-#define AHEAD 16
-static inline __attribute__((always_inline)) void fetch_ahead(const struct ige_woven *in,
-							      uint32_t row)
+/* Rows as far as they are known, behind those of the open block. An input at a time: the columns of all of them together are
+ * more streams than a processor sees by itself. False: out of memory. */
+static bool put_down(struct ige_weaver *weaver, struct ige_rows *rows, const uint32_t *refs,
+		     size_t n)
 {
-	/* A few rows behind the block's last there is room, whatever stands there. */
-	__builtin_prefetch(in->known + in->site[row + AHEAD / 2]);
-	__builtin_prefetch(in->site + row + AHEAD);
-	__builtin_prefetch(in->ctx + row + AHEAD);
-	__builtin_prefetch(in->dur + row + AHEAD);
-	__builtin_prefetch(in->depth + (row & in->depths) + AHEAD);
-}
-
-/* Rows that need nothing but ids, of at most n; *done: how many they were. False: out of memory. */
-static bool put_known(struct ige_writer *wr, const struct ige_weave *v, size_t n, size_t *done)
-{
-	struct ige_rows *rows = &wr->rows;
-	uint64_t *const end_ns = rows->column[IGE_END] + rows->n,
-			*const dur_ns = rows->column[IGE_DUR] + rows->n,
+	uint64_t *const durs = rows->column[IGE_DUR] + rows->n,
 			*const ctxs = rows->column[IGE_CTX] + rows->n,
 			*const sites = rows->column[IGE_SITE] + rows->n,
 			*const depths = rows->column[IGE_DEPTH] + rows->n;
-	const uint32_t *ids = wr->dict.kind[WORLD_CTX].ids.v;
-	const size_t nids = wr->dict.kind[WORLD_CTX].ids.n;
-	const struct ige_woven *const all = wr->weaver.inputs.v;
-	const uint64_t turn = wr->weaver.turn;
-	int64_t start_min = INT64_MAX;
-	uint64_t ops = 0;
+	struct ige_stand *const all = weaver->stands.v;
+	uint32_t at = 0;
+
+	weaver->places.n = 0;
+	if (!vec_reserve(&weaver->places, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		all[refs[i] >> 16].count++;
+	for (size_t k = 0; k < weaver->stands.n; k++) {
+		all[k].at = at;
+		at += all[k].count;
+	}
+	for (size_t i = 0; i < n; i++)
+		weaver->places.v[all[refs[i] >> 16].at++] = (uint16_t)i;
+	for (size_t k = 0; k < weaver->stands.n; k++) {
+		const struct ige_stand in = all[k];
+		const uint16_t *place = weaver->places.v + in.at - in.count;
+		uint64_t row = in.count ? refs[*place] & 0xffff : 0;
+
+		for (uint32_t i = 0; i < in.count; i++, row++) {
+			durs[place[i]] = in.dur[row];
+			ctxs[place[i]] = in.here[in.ctx[row]];
+			sites[place[i]] = in.known[in.site[row]];
+			depths[place[i]] = (uint16_t)in.depth[row & in.depths];
+		}
+		all[k].count = 0;
+	}
+	return true;
+}
+
+/* n rows of the open block from `from` on are whole: what is known of them together. */
+static void count_in(struct ige_writer *wr, size_t from, size_t n)
+{
+	struct ige_rows *rows = &wr->rows;
+	const uint64_t *end = rows->column[IGE_END] + from, *dur = rows->column[IGE_DUR] + from;
+
+	rows->start_min = BEST(start)(end, dur, n, rows->start_min);
+	rows->n = from + n;
+	rows->end_max = wr->last_end = (int64_t)end[n - 1];
+}
+
+/* A row that needs more than was put down; *events is counted up where it went the way of events. */
+static int put_special(struct ige_writer *wr, uint32_t ref, size_t at, size_t *events,
+		       struct err *e)
+{
+	struct ige_woven *in = &wr->weaver.inputs.v[ref >> 16];
+	const struct ige_stand *stand = &wr->weaver.stands.v[ref >> 16];
+	struct ige_rows *rows = &wr->rows;
+	const uint32_t row = ref & 0xffff;
+	uint64_t site = stand->known[stand->site[row]], ctx = stand->here[stand->ctx[row]];
+
+	/* Since it was put down others may have made them known. */
+	if (site & ID_MASK && !ctx) {
+		ige_weaver_contexts(wr, in);
+		ctx = stand->here[stand->ctx[row]];
+	}
+	if (!(site & ID_MASK) || !ctx) {
+		rows->n = at;
+		++*events;
+		return tell(wr, UINT64_MAX) ? put_event(wr, in, row, e) : err_nomem(e);
+	}
+	rows->column[IGE_CTX][at] = ctx;
+	rows->column[IGE_SITE][at] = site;
+	if (site & PLAIN)
+		wr->weaver.classes.v[site >> CLASS_SHIFT].plain++;
+	else if (!put_left(wr, in, (uint16_t)(site >> LAYOUT_SHIFT)))
+		return err_nomem(e);
+	return 0;
+}
+
+/* So many of n rows that were put down need nothing more. */
+static size_t put_plain(struct ige_woven_class *classes, uint64_t *sites, uint64_t *ctxs, size_t n)
+{
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		const struct ige_woven *in = &all[v->refs[i] >> 16];
-		const struct ige_woven_site *known;
-		const uint32_t row = v->refs[i] & 0xffff;
-		uint64_t site, ctx;
-		uint32_t world;
-		int64_t start;
+	for (i = 0; i < n && sites[i] & ctxs[i] & PLAIN & KNOWN; i++) {
+		classes[sites[i] >> CLASS_SHIFT].plain++;
+		sites[i] &= ID_MASK;
+		ctxs[i] &= KNOWN - 1;
+	}
+	return i;
+}
 
-		if (in->turn != turn)
-			break;
-		fetch_ahead(in, row);
-		site = in->site[row];
-		ctx = in->ctx[row];
-		known = in->known + site;
-		if (site >= in->nknown || !known->id)
-			break;
-		world = in->ctxs[ctx < in->nctxs ? ctx : 0];
-		if (world >= nids || (world && !ids[world]))
-			break;
-		if (known->nleft &&
-		    !put_left(rows, in, known->layout, v->sheets[v->refs[i] >> 16]->decoder->dict))
-			return false;
-		ops |= UINT64_C(1) << known->op_bit;
-		start = v->ends[i] - (int64_t)in->dur[row];
-		start_min = start < start_min ? start : start_min;
-		end_ns[i] = (uint64_t)v->ends[i];
-		dur_ns[i] = in->dur[row];
-		ctxs[i] = world ? ids[world] : 0;
-		sites[i] = known->id;
-		depths[i] = (uint16_t)in->depth[row & in->depths];
-	}
-	*done = i;
-	if (!i)
-		return true;
-	if (!rows->n) {
+/* Rows of sheets that are ready into the open block, up to where it is full; *done: how many they were. */
+static int put_rows(struct ige_writer *wr, const struct ige_weave *v, size_t n, size_t *done,
+		    struct err *e)
+{
+	struct ige_rows *rows = &wr->rows;
+	const size_t from = rows->n;
+	uint64_t *sites = rows->column[IGE_SITE] + from, *ctxs = rows->column[IGE_CTX] + from;
+	size_t i, events = 0;
+	bool full = false;
+
+	if (!from) {
 		rows->end_min = v->ends[0];
-		rows->start_min = start_min;
+		rows->start_min = INT64_MAX;
 	}
-	if (start_min < rows->start_min)
-		rows->start_min = start_min;
-	rows->end_max = wr->last_end = v->ends[i - 1];
-	rows->bytes += i * IGE_ROW_BYTES;
-	rows->n += i;
-	wr->row_ops |= ops;
-	return true;
+	if (!put_down(&wr->weaver, rows, v->refs, n))
+		return err_nomem(e);
+	memcpy(rows->column[IGE_END] + from, v->ends, n * sizeof(*v->ends));
+	for (i = 0; i < n && !full; i++) {
+		int rc;
+
+		i += put_plain(wr->weaver.classes.v, sites + i, ctxs + i, n - i);
+		if (i == n)
+			break;
+		rc = put_special(wr, v->refs[i], from + i, &events, e);
+		if (rc)
+			return rc;
+		sites[i] &= ID_MASK;
+		ctxs[i] &= KNOWN - 1;
+		full = ige_dict_due(&wr->dict);
+	}
+	rows->bytes += (i - events) * IGE_ROW_BYTES;
+	count_in(wr, from, i);
+	*done = i;
+	return tell_all(wr) ? 0 : err_nomem(e);
 }
 
 int ige_writer_weave(struct ige_writer *wr, const struct ige_weave *v, size_t n,
 		     int64_t watermark_ns, int64_t floor_ns, struct err *e)
 {
-	struct ige_weaver *weaver = &wr->weaver;
-	int rc = 0;
+	int rc;
 
 	if (!n || !v->refs || !v->ordered || wr->opt.archive || wr->opt.window_ns ||
 	    ige_pending_count(&wr->pending) || v->ends[0] < wr->last_end ||
 	    v->ends[n - 1] > watermark_ns)
 		return 0;
+	rc = ige_weaver_ready(wr, v);
+	if (rc <= 0)
+		return rc ? err_nomem(e) : 0;
+	if (!ige_rows_room(&wr->rows, wr->opt.block_events))
+		return err_nomem(e);
 	ige_writer_set_times(wr, watermark_ns, floor_ns);
-	weaver->turn++;
-	for (size_t i = 0, more; i < n && !rc; i += more) {
-		const uint32_t from = v->refs[i] >> 16, row = v->refs[i] & 0xffff;
-		struct ige_weave rest = { v->sheets, v->refs + i, v->ends + i, true };
+	for (size_t i = 0, more = 0; i < n; i += more) {
+		struct ige_weave rest = { v->sheets, v->nsheets, v->refs + i, v->ends + i, true };
 		size_t room = wr->opt.block_events - wr->rows.n;
 
-		if (!ige_rows_room(&wr->rows, wr->opt.block_events))
+		rc = put_rows(wr, &rest, room < n - i ? room : n - i, &more, e);
+		if (rc)
+			return rc;
+		if (!ige_writer_full(wr, &wr->rows))
+			continue;
+		rc = ige_writer_seal(wr, e);
+		if (rc)
+			return rc;
+		/* In a new segment they have other ids. */
+		if (ige_weaver_ready(wr, v) < 0)
 			return err_nomem(e);
-		while (weaver->inputs.n <= from)
-			if (!vec_push(&weaver->inputs, (struct ige_woven){ 0 }))
-				return err_nomem(e);
-		if (weaver->inputs.v[from].turn != weaver->turn &&
-		    !make_ready(wr, &weaver->inputs.v[from], v->sheets[from]))
-			return err_nomem(e);
-		if (!put_known(wr, &rest, room < n - i ? room : n - i, &more))
-			return err_nomem(e);
-		if (!more) {
-			more = 1;
-			rc = put_event(wr, &weaver->inputs.v[from], v->sheets[from], row, e);
-		}
-		if (!rc && ige_writer_full(wr, &wr->rows)) {
-			rc = ige_writer_seal(wr, e);
-			/* In a new segment they have other ids. */
-			weaver->turn++;
-		}
 	}
-	return rc ? rc : 1;
+	return 1;
 }

@@ -13,9 +13,13 @@
 #include "lib/ige/writer.h"
 
 struct ige_woven;
-struct ige_weaver { /* see weave_write.c */
-	VEC(struct ige_woven) inputs;
-	uint64_t turn;
+struct ige_stand;
+struct ige_woven_class;
+struct ige_weaver {		      /* see weave_state.h */
+	VEC(struct ige_woven) inputs; /* by number of sheet */
+	VEC(struct ige_stand) stands; /* the same */
+	VEC(struct ige_woven_class) classes;
+	VEC(uint16_t) places; /* of rows being put down, input by input */
 };
 void ige_weaver_free(struct ige_weaver *v);
 

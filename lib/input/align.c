@@ -179,7 +179,7 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 		s->sheet = *item->weave->sheets[0];
 		s->sheet.by_ns += by;
 		s->sheets[0] = &s->sheet;
-		s->weave = (struct ige_weave){ .sheets = s->sheets, .ordered = true };
+		s->weave = (struct ige_weave){ .sheets = s->sheets, .nsheets = 1, .ordered = true };
 		item->weave = &s->weave;
 	} else if (item->kind == STREAM_EVENTS && item->n && by) {
 		s->events.n = 0;

@@ -5,91 +5,19 @@
  * again only when its item is used up, so that the cost of an event grows with the logarithm of
  * the number of inputs and not with their number.
  */
-#include "lib/input/join.h"
+#include "lib/input/join_state.h"
 
 #include <stdlib.h>
 
-#include "lib/ige/weave.h"
-#include "lib/input/tree.h"
 #include "lib/world/order.h"
-
-#define BATCH 1024
-#define AHEAD 16
-#define REFS  4096 /* rows of sheets at a time: what stays in the nearest caches */
-
-/* Where a lane stands within a sheet, next to what the loop over rows needs. end NULL: it has events, or none. */
-struct place {
-	const uint64_t *end;
-	uint64_t base; /* key of the sheet's earliest end */
-	uint32_t next, n;
-};
-
-struct lane {
-	struct event_stream *stream;
-	struct stream_item item;
-	size_t next; /* event within item */
-	int state;   /* 1 standing at item, 0 ended, < 0 failed: told once its turn comes */
-	int64_t floor;
-};
-
-struct join {
-	struct event_stream stream;
-	const struct world *world;
-	unsigned n;
-	bool told;	  /* that all ended */
-	uint64_t lost;	  /* told by lanes, not yet by us */
-	uint64_t untimed; /* events given since the times of all lanes were looked at */
-	struct input_tree tree;
-	uint64_t *keys; /* of the first events, until the tree is built */
-	bool built;
-	unsigned unsettled; /* this lane was not brought to its next event yet; n: all were */
-	struct err err;	    /* of the lane that failed */
-	struct event batch[BATCH];
-	uint32_t refs[REFS];
-	int64_t ends[REFS];
-	const struct ige_sheet **sheets; /* by lane; NULL: it has none */
-	struct place *places;
-	struct ige_weave weave;
-	struct lane lanes[];
-};
-
-static struct event place_of(const struct join *j, uint32_t lane)
-{
-	const struct lane *l = &j->lanes[lane];
-
-	return j->sheets[lane] ? ige_sheet_place(j->sheets[lane], j->places[lane].next)
-			       : l->item.events[l->next];
-}
 
 static bool before(const void *arg, uint32_t a, uint32_t b)
 {
 	const struct join *j = arg;
-	struct event x = place_of(j, a), y = place_of(j, b);
+	struct event x = join_place(j, a), y = join_place(j, b);
 	int order = world_event_order(j->world, &x, &y);
 
 	return order ? order < 0 : a < b;
-}
-
-static uint64_t key_of(const struct join *j, uint32_t lane)
-{
-	const struct lane *l = &j->lanes[lane];
-	const struct place *p = &j->places[lane];
-
-	if (l->state <= 0)
-		return INPUT_TREE_ENDED;
-	return p->end ? p->base + p->end[p->next] : input_tree_key(l->item.events[l->next].end_ns);
-}
-
-/* At the first row of a sheet, where the item has one. */
-static void stand(struct join *j, const struct lane *l)
-{
-	const struct ige_sheet *s = l->state > 0 && l->item.weave ? l->item.weave->sheets[0] : NULL;
-
-	j->sheets[l - j->lanes] = s;
-	j->places[l - j->lanes] = s ? (struct place){ .end = s->decoder->a.column[IGE_END],
-						      .base = input_tree_key(ige_sheet_base(s)),
-						      .n = (uint32_t)l->item.n }
-				    : (struct place){ 0 };
 }
 
 /* Take what a used item knew about time, and move on. */
@@ -103,7 +31,7 @@ static void leave(struct join *j, struct lane *l)
 		if (l->state <= 0)
 			l->floor = INT64_MAX;
 	} while (l->state > 0 && l->item.kind == STREAM_LAST); /* told once, at the end of all */
-	stand(j, l);
+	join_stand(j, l);
 }
 
 /* Without an event, but not only about time. */
@@ -156,15 +84,6 @@ static void set_times(struct join *j, struct stream_item *item)
 		item->floor_ns = INT64_MIN;
 }
 
-/* Does the row that this lane stands at come after the one before it? */
-static bool follows(const struct join *j, uint32_t before_it, uint32_t lane)
-{
-	struct event x = ige_sheet_place(j->sheets[before_it >> 16], before_it & 0xffff),
-		     y = place_of(j, lane);
-
-	return world_event_order(j->world, &x, &y) <= 0;
-}
-
 static size_t fill(struct join *j)
 {
 	size_t n = 0;
@@ -187,38 +106,7 @@ static size_t fill(struct join *j)
 				l->item.lost = 0;
 			}
 		}
-		input_tree_replace(&j->tree, key_of(j, input_tree_first(&j->tree)));
-	}
-	return n;
-}
-
-/* Rows, up to where a sheet ends: the lane's next item takes its memory. */
-static size_t weave(struct join *j)
-{
-	struct input_tree *tree = &j->tree;
-	uint64_t last = 0;
-	size_t n = 0;
-
-	j->weave = (struct ige_weave){ j->sheets, j->refs, j->ends, true };
-	while (n < REFS) {
-		uint32_t lane = input_tree_first(tree);
-		uint64_t key = input_tree_first_key(tree);
-		struct place *p = lane < j->n ? &j->places[lane] : NULL;
-
-		if (!p || !p->end)
-			break;
-		if (key <= last && n)
-			j->weave.ordered &= key == last && follows(j, j->refs[n - 1], lane);
-		last = key;
-		__builtin_prefetch(p->end + p->next + AHEAD);
-		j->refs[n] = lane << 16 | p->next;
-		j->ends[n++] = input_tree_time(key);
-		if (++p->next == p->n) {
-			j->lanes[lane].next = p->n;
-			j->unsettled = lane;
-			break;
-		}
-		input_tree_replace(tree, p->base + p->end[p->next]);
+		input_tree_replace(&j->tree, join_key(j, input_tree_first(&j->tree)));
 	}
 	return n;
 }
@@ -239,11 +127,11 @@ static int join_next(struct event_stream *s, struct stream_item *item, struct er
 			return l->state;
 		}
 		if (j->built) {
-			input_tree_replace(&j->tree, key_of(j, j->unsettled));
+			input_tree_replace(&j->tree, join_key(j, j->unsettled));
 			j->unsettled = j->n;
 			continue;
 		}
-		j->keys[j->unsettled] = key_of(j, j->unsettled);
+		j->keys[j->unsettled] = join_key(j, j->unsettled);
 		if (++j->unsettled == j->n) {
 			input_tree_build(&j->tree, j->keys, j->n);
 			j->built = true;
@@ -251,7 +139,7 @@ static int join_next(struct event_stream *s, struct stream_item *item, struct er
 	}
 	*item = (struct stream_item){ .watermark_ns = INT64_MIN, .floor_ns = INT64_MIN };
 	n = fill(j);
-	if (!n && (n = weave(j)))
+	if (!n && (n = join_rows(j)))
 		item->weave = &j->weave;
 	if (!n) {
 		if (j->told)
