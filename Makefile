@@ -22,7 +22,7 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 comma := ,
 SAN ?=
-san_suffix := $(if $(SAN),-$(subst $(comma),-,$(subst undefined,ubsan,$(subst address,asan,$(SAN)))))
+san_suffix := $(if $(SAN),-$(subst $(comma),-,$(subst thread,tsan,$(subst undefined,ubsan,$(subst address,asan,$(SAN))))))
 machine_arm64 := aarch64
 # Another machine's programs, made here by Debian's cross compiler with that machine's libraries in a folder of the build (or
 # in SYSROOT; / where they are installed beside this machine's).
@@ -60,7 +60,7 @@ ALL_LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(if $(SAN),-fs
 # ---- features: what this machine can build, probed by compiling ----------------------------------
 
 no_build_goals := clean distclean help deps format uninstall changelog
-building := $(if $(MAKECMDGOALS),$(filter-out $(no_build_goals) check-asan check-ubsan check-valgrind,$(MAKECMDGOALS)),all)
+building := $(if $(MAKECMDGOALS),$(filter-out $(no_build_goals) check-asan check-ubsan check-tsan check-valgrind,$(MAKECMDGOALS)),all)
 
 ifneq ($(building),)
 -include $(BUILD)/features.mk
@@ -332,7 +332,7 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_o
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-.PHONY: tests check check-kernels check-asan check-ubsan check-valgrind lint bench
+.PHONY: tests check check-kernels check-asan check-ubsan check-tsan check-valgrind lint bench
 include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double
@@ -388,6 +388,15 @@ check-asan:
 	$(Q)$(MAKE) --no-print-directory SAN=address san_check
 check-ubsan:
 	$(Q)$(MAKE) --no-print-directory SAN=undefined san_check
+
+# What has threads, only: servers and who asks them, and the recorder, where it may record.
+threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% serve_% fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
+threads_tests = $(shell grep -lE 'ingero-(mcp|dashboard)|import dashboard|http[.]server|httpd' $(call suite,cli)) \
+	$(addprefix tests/live/,record.t rotate.t stack.t attach.t)
+threads_check: all double $(threads_unit) $(test_programs)
+	$(Q)TSAN_OPTIONS=halt_on_error=1 $(call run_tests,$(threads_unit) $(threads_tests))
+check-tsan:
+	$(Q)$(MAKE) --no-print-directory SAN=thread threads_check
 
 # Programs and unit tests stand behind wrappers of the same names that run them under valgrind; the
 # laws, which generate minutes of recordings, are left to the sanitizers.
@@ -507,6 +516,7 @@ help:
 		'make score        causes planted for real: found? SCORE=quick is what make check runs of it' \
 		'make check-asan, check-ubsan, check-valgrind' \
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \
+		'make check-tsan   tests of what has threads, under the checker of those' \
 		'make faults       disks, memory, processes that fail, kill -9: at every place, for an hour' \
 		'make soak         the recorder under load, with rotation and readers, for SOAK=$(SOAK): what grew, what was lost' \
 		'make check-consumers' \

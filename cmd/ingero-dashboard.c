@@ -3,9 +3,9 @@
  * ingero-dashboard: recordings shown in a browser, and their data to programs. A server that reads its files and nothing
  * else, until it is interrupted.
  */
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/select.h>
 
 #include "lib/cli/exit.h"
 #include "lib/cli/help.h"
@@ -61,14 +61,10 @@ static void warn(const char *line)
 
 static void wait_for_signal(void)
 {
-	int fd = cli_signals_fd();
-	fd_set set;
+	struct pollfd end = { .fd = cli_signals_fd(), .events = POLLIN };
 
-	while (!cli_signal_received()) {
-		FD_ZERO(&set);
-		FD_SET(fd, &set);
-		select(fd + 1, &set, NULL, NULL, NULL);
-	}
+	while (!cli_signal_received())
+		poll(&end, 1, -1);
 }
 
 static int serve(struct serve_source *source, const char *token, struct err *e)
@@ -91,11 +87,15 @@ static int serve(struct serve_source *source, const char *token, struct err *e)
 	struct serve_listener *listener = NULL;
 	struct host_node node;
 	struct buf url = { 0 };
-	int rc = api ? serve_listen(&listener, &listen, serve_api_answer, api, e) : err_nomem(e);
+	int rc = api ? 0 : err_nomem(e);
 
 	if (!rc) {
+		/* Before anybody can ask. */
 		host_node_read(&node);
 		serve_api_machine(api, node.uuid, node.boot);
+		rc = serve_listen(&listener, &listen, serve_api_answer, api, e);
+	}
+	if (!rc) {
 		buf_printf(&url, "%s/\n", serve_listener_url(listener));
 		rc = cli_print(&url, e);
 	}

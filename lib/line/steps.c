@@ -138,8 +138,8 @@ uint64_t steps_excess(const struct step_phase *p)
 void steps_gone(struct steps *s, uint32_t thread, unsigned most)
 {
 	struct steps_thread *th = find(s, thread);
-	const struct steps_thread *least = NULL;
-	uint64_t least_ns = 0;
+	const struct steps_thread *least = th;
+	uint64_t least_ns;
 
 	if (!th || th->gone)
 		return;
@@ -150,10 +150,11 @@ void steps_gone(struct steps *s, uint32_t thread, unsigned most)
 	th->gone = true;
 	if (++s->gone <= most)
 		return;
+	least_ns = steps_excess(steps_told(th));
 	for (size_t i = 0; i < s->v.n; i++) {
 		uint64_t ns = s->v.v[i]->gone ? steps_excess(steps_told(s->v.v[i])) : 0;
 
-		if (s->v.v[i]->gone && (!least || ns <= least_ns)) {
+		if (s->v.v[i]->gone && ns <= least_ns) {
 			least = s->v.v[i];
 			least_ns = ns;
 		}

@@ -54,7 +54,7 @@ int net_listen_find(const char *address, struct addrinfo **all, const struct add
 int net_listen_text(int fd, const char *address, char *out, size_t size, struct err *e)
 {
 	char host[INET6_ADDRSTRLEN], port[8];
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	socklen_t n = sizeof(at);
 
 	if (getsockname(fd, (struct sockaddr *)&at, &n) < 0 ||

@@ -73,7 +73,8 @@ bool net_call_allowed(const struct net_call *call, const char *methods, struct n
 
 /*
  * An answer in pieces. begin sends status, type, headers and what stands in body; write waits while the peer leaves more than some
- * 100 KB lying. The answer ends when the handler returns; its reply is not looked at any more.
+ * 100 KB lying. The answer ends when the handler returns; its reply is not looked at any more, and not to be touched once it
+ * has begun.
  * ERR_LIMIT (begin): too many streams at once, to be answered with 503. ERR_CLOSED: nobody waits any more, or takes what is sent.
  */
 int net_stream_begin(const struct net_call *call, struct net_reply *reply, struct err *e);

@@ -13,7 +13,7 @@ struct serve_api;
 
 /* source is borrowed; version: of the program. NULL: out of memory. */
 struct serve_api *serve_api_new(struct serve_source *source, const char *version);
-/* The machine it runs on, as recordings name theirs: who compares clocks hears of it. */
+/* The machine it runs on, as recordings name theirs: who compares clocks hears of it. Said before anybody asks. */
 void serve_api_machine(struct serve_api *a, const uint8_t uuid[16], uint64_t boot);
 /* Nobody may ask any more. */
 void serve_api_free(struct serve_api *a);

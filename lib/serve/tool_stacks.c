@@ -182,7 +182,8 @@ static int finish(struct stacks *s, const struct world *w, struct err *e)
 {
 	struct json o = json_object(), rows = json_array();
 
-	qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_total);
+	if (s->v.n)
+		qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_total);
 	for (size_t i = 0; i < s->v.n && i < ROWS_MAX; i++)
 		json_append(&rows, row_of(w, &s->v.v[i]));
 	tool_set_number(&o, "events", (double)s->events);

@@ -223,13 +223,16 @@ static int finish(struct timeline *t, const struct serve_items *from, struct err
 		/* A side that nobody named has no end. */
 		begin = s->since_ns > zero ? s->since_ns : zero;
 		end = s->until_ns < INT64_MAX ? s->until_ns : t->m->end_ns;
+		end = end > begin ? end : begin; /* it may say that it began after its last event */
 	}
-	qsort(t->v.v, t->v.n, sizeof(*t->v.v), longest_first);
-	qsort(t->v.v, shown, sizeof(*t->v.v), earliest_first);
+	if (shown) {
+		qsort(t->v.v, t->v.n, sizeof(*t->v.v), longest_first);
+		qsort(t->v.v, shown, sizeof(*t->v.v), earliest_first);
+	}
 	for (size_t i = 0; i < shown; i++)
 		json_append(&rows, row_of(t, from->w, &t->v.v[i], begin));
-	json_set(&o, "from_s", json_number((double)(begin - zero) / 1e9));
-	json_set(&o, "to_s", json_number((double)(end - zero) / 1e9));
+	json_set(&o, "from_s", json_number(((double)begin - (double)zero) / 1e9));
+	json_set(&o, "to_s", json_number(((double)end - (double)zero) / 1e9));
 	tool_set_number(&o, "events_found", (double)t->n);
 	json_set(&o, "events", rows);
 	return tool_answer(t->c, o, &shape, e);

@@ -403,6 +403,8 @@ for sample in sorted(os.listdir(GOOD)):
         s = Server(os.path.join(GOOD, sample))
         failed = [t for t in ("get_causal_chains", "get_trace_stats", "get_stacks", "get_timeline") if s.answer(t)[0] is None]
         tap.none(failed, f"{sample} is answered from")
+        when = s.answer("get_timeline")[1]
+        tap.ok(0 <= when["to_s"] - when["from_s"] <= 60, f"{sample}: its time line is of the time around a moment", when)
         s.end()
 
 tap.done_testing()

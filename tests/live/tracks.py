@@ -82,11 +82,14 @@ def overlapping(events):
     return twice, total, bad
 
 
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
 def stolen_ns(cpu):
-    """Time the hypervisor took from this CPU so far: in nobody's account."""
+    """Time the hypervisor took from this CPU so far, in whole ticks: in nobody's account."""
     with open("/proc/stat") as f:
         line = next(line.split() for line in f if line.startswith(f"cpu{cpu} "))
-    return int(line[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return int(line[8]) * TICK_NS
 
 
 def near(got, want, share=0.02, at_least=1_000_000):

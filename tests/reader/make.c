@@ -17,10 +17,12 @@ static uint64_t any(void)
 	return seed >> 11;
 }
 
-/* Values of every size, small ones often. */
+/* Values of every size, small ones often; one draw after the other, whichever a compiler would have evaluated first. */
 static uint64_t value(void)
 {
-	return (any() << 32 ^ any()) >> any() % 64;
+	uint64_t high = any() << 32, low = any();
+
+	return (high ^ low) >> any() % 64;
 }
 
 static uint32_t subject(struct world *own, enum world_kind kind)

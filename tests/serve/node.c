@@ -175,6 +175,15 @@ static void record(struct node *n, const char *path)
 	world_free(w);
 }
 
+/* Once it has begun, the reply is the server's. */
+static void begin(const struct net_call *call, struct net_reply *reply)
+{
+	struct err e;
+
+	if (net_stream_begin(call, reply, &e))
+		reply->status = 503;
+}
+
 /* Answers that are none; false: it tells the truth, or lies in its members. */
 static bool nonsense(const struct node *n, const struct net_call *call, struct net_reply *reply)
 {
@@ -184,11 +193,11 @@ static bool nonsense(const struct node *n, const struct net_call *call, struct n
 	if (lies(n, "stall")) {
 		net_call_wait(call, UINT64_C(3600000000000));
 	} else if (lies(n, "drip")) {
-		reply->status = net_stream_begin(call, reply, &e) ? 503 : 200;
+		begin(call, reply);
 		while (!net_stream_write(call, "{", 1, &e) && !net_call_wait(call, 50000000))
 			;
 	} else if (lies(n, "flood")) {
-		reply->status = net_stream_begin(call, reply, &e) ? 503 : 200;
+		begin(call, reply);
 		memset(flood, '[', sizeof(flood));
 		while (!net_stream_write(call, flood, sizeof(flood), &e))
 			;

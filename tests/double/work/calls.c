@@ -30,7 +30,7 @@ struct args {
 
 struct thread {
 	pthread_t id;
-	uint64_t made[OPS], failed[OPS], start_ns, end_ns;
+	uint64_t made[OPS], failed[OPS];
 	struct work_sched before, after;
 };
 
@@ -65,7 +65,7 @@ static void iteration(struct args *a, struct thread *t)
 /* Calls come in bursts of at most a millisecond: a sleep per call would measure the sleep. */
 static void pace(const struct thread *t, uint64_t done, uint64_t per_iteration)
 {
-	uint64_t due = t->start_ns + done * per_iteration * threads * 1000000000u / rate;
+	uint64_t due = t->before.at_ns + done * per_iteration * threads * 1000000000u / rate;
 
 	if (due > work_now() + 1000000)
 		work_sleep_until(due);
@@ -81,7 +81,6 @@ static void *run(void *arg)
 		per_iteration += chosen[i];
 	a.host = calloc(1, bytes);
 	work_sched_read(&t->before);
-	t->start_ns = work_now();
 	if (!quiet_setup && (cuda.cudaStreamCreate(&a.stream) || cuda.cudaEventCreate(&a.event)))
 		fprintf(stderr, "calls: no stream or event: their calls will fail\n");
 	for (uint64_t i = 0; i < count; i++) {
@@ -89,7 +88,6 @@ static void *run(void *arg)
 		if (rate)
 			pace(t, i + 1, per_iteration);
 	}
-	t->end_ns = work_now();
 	work_sched_read(&t->after);
 	free(a.host);
 	return NULL;
@@ -126,8 +124,8 @@ static void print(const struct thread *t)
 	bool first = true;
 
 	for (uint64_t k = 0; k < threads; k++) {
-		start = t[k].start_ns < start ? t[k].start_ns : start;
-		end = t[k].end_ns > end ? t[k].end_ns : end;
+		start = t[k].before.at_ns < start ? t[k].before.at_ns : start;
+		end = t[k].after.at_ns > end ? t[k].after.at_ns : end;
 		before.cpu_ns += t[k].before.cpu_ns, after.cpu_ns += t[k].after.cpu_ns;
 		before.run_delay_ns += t[k].before.run_delay_ns,
 			after.run_delay_ns += t[k].after.run_delay_ns;

@@ -28,7 +28,7 @@ __attribute__((noinline)) static void burn_to(uint64_t cpu_ns)
 
 int main(int argc, char **argv)
 {
-	uint64_t duty = 20, period_ms = 10, seconds = 10, fifo = 0, start, end, cpu, period = 0;
+	uint64_t duty = 20, period_ms = 10, seconds = 10, fifo = 0, end, period = 0;
 	struct work_sched before, after;
 	const struct work_option options[] = {
 		{ "duty", WORK_U64, &duty, "per cent of the CPU [20]" },
@@ -48,23 +48,21 @@ int main(int argc, char **argv)
 	    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = (int)fifo }))
 		work_die("cannot run in real time");
 	work_sched_read(&before);
-	start = work_now();
-	cpu = work_cpu_now();
-	end = seconds ? start + seconds * 1000000000u : UINT64_MAX;
+	end = seconds ? before.at_ns + seconds * 1000000000u : UINT64_MAX;
 	while (!stop && work_now() < end) {
 		period++;
-		burn_to(cpu + period * period_ms * 10000 * duty);
+		burn_to(before.cpu_ns + period * period_ms * 10000 * duty);
 		if (!stop)
-			work_sleep_until(start + period * period_ms * 1000000);
+			work_sleep_until(before.at_ns + period * period_ms * 1000000);
 	}
 	work_sched_read(&after);
 	f = work_truth_open("hog");
 	fprintf(f,
 		",\"duty\":%llu,\"periods\":%llu,\"start_ns\":%llu,\"wall_ns\":%llu,\"thread_cpu_"
 		"ns\":%llu",
-		(unsigned long long)duty, (unsigned long long)period, (unsigned long long)start,
-		(unsigned long long)(work_now() - start),
-		(unsigned long long)(work_cpu_now() - cpu));
+		(unsigned long long)duty, (unsigned long long)period,
+		(unsigned long long)before.at_ns, (unsigned long long)(after.at_ns - before.at_ns),
+		(unsigned long long)(after.cpu_ns - before.cpu_ns));
 	work_truth_sched(f, &before, &after);
 	work_truth_close(f);
 	return 0;

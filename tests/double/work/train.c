@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 {
 	struct model m = { 0 };
 	struct work_sched before, after;
-	uint64_t start, now, cpu, last, longest = 0, shortest = UINT64_MAX, done = 0, errors = 0;
+	uint64_t now, last, longest = 0, shortest = UINT64_MAX, done = 0, errors = 0;
 	const struct work_option options[] = {
 		{ "steps", WORK_U64, &steps, "steps to make [200 when there is no --seconds]" },
 		{ "seconds", WORK_U64, &seconds, "stop after that long" },
@@ -115,13 +115,12 @@ int main(int argc, char **argv)
 		setenv("DOUBLE_SYNC", sync_mode, 1);
 	work_cuda_open(&cuda, NULL);
 	work_sched_read(&before);
-	start = last = work_now();
-	cpu = work_cpu_now();
+	last = before.at_ns;
 	if (cuda.cudaMalloc(&m.weights, 64 << 20) || cuda.cudaMalloc(&m.batch, batch_kb << 10) ||
 	    cuda.cudaMalloc(&m.loss, 256) || cuda.cudaMallocHost(&m.pinned, batch_kb << 10) ||
 	    cuda.cudaStreamCreate(&m.stream))
 		errors++;
-	while (done < steps && (!seconds || last - start < seconds * 1000000000u)) {
+	while (done < steps && (!seconds || last - before.at_ns < seconds * 1000000000u)) {
 		uint64_t took;
 
 		errors += train_step(&m) != 0;
@@ -136,15 +135,14 @@ int main(int argc, char **argv)
 	cuda.cudaFree(m.batch);
 	cuda.cudaFree(m.weights);
 	cuda.cudaFreeHost(m.pinned);
-	now = work_now();
-	cpu = work_cpu_now() - cpu;
 	work_sched_read(&after);
 	f = work_truth_open("train");
 	fprintf(f,
 		",\"steps\":%llu,\"errors\":%llu,\"start_ns\":%llu,\"wall_ns\":%llu,\"thread_cpu_"
 		"ns\":%llu",
-		(unsigned long long)done, (unsigned long long)errors, (unsigned long long)start,
-		(unsigned long long)(now - start), (unsigned long long)cpu);
+		(unsigned long long)done, (unsigned long long)errors,
+		(unsigned long long)before.at_ns, (unsigned long long)(after.at_ns - before.at_ns),
+		(unsigned long long)(after.cpu_ns - before.cpu_ns));
 	fprintf(f, ",\"step_min_ns\":%llu,\"step_max_ns\":%llu", (unsigned long long)shortest,
 		(unsigned long long)longest);
 	fprintf(f,

@@ -191,16 +191,31 @@ void work_pin(int64_t to)
 		work_die("cannot stay on that CPU");
 }
 
-void work_sched_read(struct work_sched *s)
+/* How long it waited for a CPU, and how many times it got one. */
+static void read_schedstat(unsigned long long *run_delay_ns, unsigned long long *slices)
 {
 	FILE *f = fopen("/proc/thread-self/schedstat", "re");
-	unsigned long long v[3] = { 0 };
 
-	if (f && fscanf(f, "%llu %llu %llu", &v[0], &v[1], &v[2]) != 3)
-		v[0] = v[1] = v[2] = 0;
+	if (!f || fscanf(f, "%*u %llu %llu", run_delay_ns, slices) != 2)
+		*run_delay_ns = *slices = 0;
 	if (f)
 		fclose(f);
-	*s = (struct work_sched){ .cpu_ns = v[0], .run_delay_ns = v[1], .slices = v[2] };
+}
+
+void work_sched_read(struct work_sched *s)
+{
+	unsigned long long delay, slices, delay_after, slices_after;
+
+	read_schedstat(&delay_after, &slices_after);
+	do {
+		delay = delay_after;
+		slices = slices_after;
+		s->at_ns = work_now();
+		s->cpu_ns = work_cpu_now();
+		read_schedstat(&delay_after, &slices_after);
+	} while (slices_after != slices);
+	s->run_delay_ns = delay;
+	s->slices = slices;
 }
 
 FILE *work_truth_open(const char *workload)
