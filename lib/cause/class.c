@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/nomem.h"
 #include "lib/base/rare.h"
 
 void classes_free(struct classes *c)
@@ -61,6 +62,7 @@ static bool class_new(struct classes *c, const struct class_key *key, uint32_t *
 	else
 		c->v.n++;
 	c->v.v[*id] = fresh;
+	c->plain[*id] = fresh.plain;
 	c->made++;
 	if (c->told < CLASSES_FIRST && key->op) {
 		c->told++;
@@ -97,6 +99,24 @@ static uint64_t site_hash(uint32_t process, uint16_t op, uint32_t stack)
 	return hash_u64(((uint64_t)process << 32 | stack) ^ hash_u64(op));
 }
 
+/* Room for one more. */
+RARE static bool sites_grow(struct classes *c)
+{
+	size_t cap = c->sites.cap ? 2 * c->sites.cap : 256;
+	struct cause_site *v = aligned_alloc(CLASS_LINE, cap * sizeof(*v));
+
+	if (!v) {
+		nomem_note();
+		return false;
+	}
+	if (c->sites.n)
+		memcpy(v, c->sites.v, c->sites.n * sizeof(*v));
+	free(c->sites.v);
+	c->sites.v = v;
+	c->sites.cap = cap;
+	return true;
+}
+
 static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t stack, uint32_t *id)
 {
 	struct cause_site fresh = { .process = process,
@@ -106,7 +126,7 @@ static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t 
 				    .last_class = UINT32_MAX };
 
 	*id = c->unused_sites.n ? c->unused_sites.v[c->unused_sites.n - 1] : (uint32_t)c->sites.n;
-	if (!vec_reserve(&c->sites, 1) ||
+	if ((c->sites.n == c->sites.cap && !sites_grow(c)) ||
 	    !map_put(&c->by_site, site_hash(process, op, stack), *id) ||
 	    !map_put(&c->sites_of, process, (uint64_t)*id + 1))
 		return false;
@@ -252,7 +272,6 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 {
 	const struct class_columns *col = columns_of(c, op);
 	struct cause_site *site = &c->sites.v[of->site_id];
-	struct cause_class *cl;
 	uint32_t kind;
 
 	if (!col)
@@ -266,12 +285,11 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 	site->sum_ns += ev->dur_ns;
 	if (ev->dur_ns > site->max_ns)
 		site->max_ns = ev->dur_ns;
-	cl = &c->v.v[of->class_id];
 	if (unknown_ns)
-		cl->unknown_ns += unknown_ns;
+		c->v.v[of->class_id].unknown_ns += unknown_ns;
 	if (host_ns)
-		return add_taken(cl, col, ev, host_ns);
-	hist_add(cl->plain, ev->dur_ns);
+		return add_taken(&c->v.v[of->class_id], col, ev, host_ns);
+	hist_add(c->plain[of->class_id], ev->dur_ns);
 	return true;
 }
 
@@ -306,6 +324,7 @@ bool classes_forget(struct classes *c, uint32_t process)
 		free(cl->whole);
 		free(cl->own);
 		*cl = (struct cause_class){ 0 };
+		c->plain[at - 1] = NULL;
 		if (!vec_push(&c->unused, at - 1))
 			return false;
 	}

@@ -23,7 +23,7 @@
 #define CLASSES_FIRST	    64 /* of calls, in the order in which they were met */
 #define SITES_MAX	    65536
 #define CLASS_BORROWS_BELOW 30
-#define CLASS_NEWEST	    65536
+#define CLASS_NEWEST	    (1 << 18) /* places seldom share one */
 
 enum stream_class {
 	STREAM_CLASS_NONE,
@@ -66,6 +66,8 @@ struct cause_site {
 	struct hist *own;
 	uint64_t slow_ns;
 };
+#define CLASS_LINE 64 /* bytes */
+_Static_assert(sizeof(struct cause_site) == CLASS_LINE, "a site is one line of memory");
 
 struct class_columns {
 	int8_t known, bytes, direction, stream, func; /* positions among an op's columns, -1 none */
@@ -76,7 +78,7 @@ struct class_columns {
 /* Zero-initialised is empty. Ids are positions. */
 struct classes {
 	VEC(struct cause_class) v;
-	VEC(struct cause_site) sites;
+	VEC(struct cause_site) sites; /* each begins a line of memory */
 	struct map by_key, by_site;
 	struct map of_process, sites_of; /* world process -> its newest class, site: position + 1 */
 	VEC(uint32_t) unused, unused_sites;
@@ -84,8 +86,9 @@ struct classes {
 	uint32_t told, told_end; /* of these as many of calls were met, up to this position */
 	/* What did not fit: position + 1, 0 as long as everything does. */
 	uint32_t others, other_sites;
-	uint32_t newest[CLASS_NEWEST]; /* site of the last call of such a place + 1 */
-	uint16_t memo[CLASS_MEMO];     /* class of the last call of such a kind + 1 */
+	uint32_t newest[CLASS_NEWEST];	 /* site of the last call of such a place + 1 */
+	struct hist *plain[CLASSES_MAX]; /* those of v, near each other */
+	uint16_t memo[CLASS_MEMO];	 /* class of the last call of such a kind + 1 */
 	/* where ops keep what classes look at; filled on first use */
 	VEC(struct class_columns) columns;
 };
@@ -104,32 +107,34 @@ static inline uint32_t *classes_newest(struct classes *c, const struct event *ev
 	return &c->newest[(ev->stack + ev->ctx * 40503u + op * 5u) % CLASS_NEWEST];
 }
 
-/* The call comes soon: what is kept of its place is fetched into the processor's cache, of what is there already. First
- * where its site is remembered, then the site, then what its class and the site keep of durations. */
+/* The event comes soon: what is kept of its place is fetched into the processor's cache, of what is there already. First
+ * where its site is remembered, then the site, then what its class and the site keep of durations. Which events are outermost
+ * calls is as hard to foresee as where they are from: it is done for all of them. */
 USUAL void classes_fetch(struct classes *c, const struct event *ev)
 {
-	if (ev->depth == 0)
-		__builtin_prefetch(classes_newest(c, ev, ev->op));
+	__builtin_prefetch(classes_newest(c, ev, ev->op));
 }
+
+USUAL const struct cause_site *classes_perhaps(struct classes *c, const struct event *ev)
+{
+	uint32_t at = *classes_newest(c, ev, ev->op);
+
+	return &c->sites.v[at - (at != 0)];
+}
+
 USUAL void classes_fetch_site(struct classes *c, const struct event *ev)
 {
-	uint32_t at = ev->depth ? 0 : *classes_newest(c, ev, ev->op);
-
-	if (!at)
-		return;
-	__builtin_prefetch(&c->sites.v[at - 1].process);
-	__builtin_prefetch(&c->sites.v[at - 1].slow_ns);
+	if (c->sites.n)
+		__builtin_prefetch(classes_perhaps(c, ev));
 }
+
 USUAL void classes_fetch_hists(struct classes *c, const struct event *ev)
 {
-	uint32_t at = ev->depth ? 0 : *classes_newest(c, ev, ev->op);
-	const struct cause_site *s;
+	const struct cause_site *s = c->sites.n && c->v.n ? classes_perhaps(c, ev) : NULL;
 
-	if (!at)
+	if (!s)
 		return;
-	s = &c->sites.v[at - 1];
-	if (s->last_class < c->v.n)
-		hist_fetch(c->v.v[s->last_class].plain, ev->dur_ns);
+	hist_fetch(c->plain[s->last_class % CLASSES_MAX], ev->dur_ns);
 	if (s->own)
 		hist_fetch(s->own, ev->dur_ns);
 }

@@ -6,6 +6,7 @@
 #ifndef INGERO_CAUSE_HIST_H
 #define INGERO_CAUSE_HIST_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ struct hist {
 	uint64_t n, sum, max;
 	struct hist_cell {
 		uint64_t count, sum;
-	} v[HIST_CELLS]; /* count and sum beside each other: an addition touches one line of memory */
+	} v[HIST_CELLS] __attribute__((aligned(
+		16))); /* count and sum beside each other: an addition touches one line of memory */
 };
 
 static inline unsigned hist_cell(uint64_t v)
@@ -48,7 +50,8 @@ static inline void hist_add(struct hist *h, uint64_t v)
 USUAL void hist_fetch(const struct hist *h, uint64_t v)
 {
 	__builtin_prefetch(h);
-	__builtin_prefetch(&h->v[hist_cell(v)]);
+	__builtin_prefetch((const char *)(uintptr_t)((uintptr_t)h + offsetof(struct hist, v) +
+						     hist_cell(v) * sizeof(struct hist_cell)));
 }
 
 static inline void hist_clear(struct hist *h)

@@ -121,11 +121,11 @@ static inline bool watches_tell(const struct watches *w, struct cause *c,
 				const struct watch_list *list, const struct line_piece *p)
 {
 	const struct watch_ear *ear = w->lists.v + list->from;
-	bool well = true;
 
-	for (const struct watch_ear *end = ear + list->n; ear < end && well; ear++)
-		well = ear->hear(ear->state, c, p);
-	return well;
+	for (const struct watch_ear *end = ear + list->n; ear != end; ear++)
+		if (!ear->hear(ear->state, c, p))
+			return false;
+	return true;
 }
 
 /* From line_sink: calls, stretches outside calls, and off-CPU intervals. */

@@ -381,7 +381,11 @@ USUAL bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_p
 		return other_call(g, th, p, op);
 	if (p->ev->ret != 0 || p->open)
 		return true;
-	call = call_of(p, op);
+	call = (struct device_call){ .act = DEVICE_SUBMIT,
+				     .thread = p->thread,
+				     .stream = column(p->ev, op->stream),
+				     .start_ns = p->start_ns,
+				     .end_ns = p->end_ns };
 	return submitted(g, th, p, &call);
 }
 

@@ -309,24 +309,18 @@ static bool found(struct steps_thread *th, unsigned n)
 	return true;
 }
 
-/* Eight lengths at a time are compared in a few vectors. */
-#define LENGTHS 8
-
 static bool look(struct steps_thread *th)
 {
-	const struct step_call *now = back(th, 1);
+	const uint32_t stack = back(th, 1)->stack, op = back(th, 1)->op;
 	unsigned longest = th->seen <= STEPS_SEQUENCE ? (unsigned)th->seen - 1 : STEPS_SEQUENCE;
-	uint32_t any = 0;
+	uint32_t *run = th->run + 1, any = 0;
 
-	/* Lengths beyond the longest count what is thrown away as long as nothing stands there: nothing equals it. */
-	for (unsigned at = 0; at < longest; at += LENGTHS) {
-		for (unsigned i = at; i < at + LENGTHS; i++) {
-			uint32_t other =
-				(th->before.stack[i] ^ now->stack) | (th->before.op[i] ^ now->op);
+	/* All lengths, so that vectors do it: where no call stands yet, nothing equals this one. */
+	for (unsigned i = 0; i < STEPS_SEQUENCE; i++) {
+		uint32_t other = (th->before.stack[i] ^ stack) | (th->before.op[i] ^ op);
 
-			th->run[i + 1] = other ? 0 : th->run[i + 1] + 1;
-			any |= th->run[i + 1];
-		}
+		run[i] = other ? 0 : run[i] + 1;
+		any |= run[i];
 	}
 	for (unsigned n = 1; any && n <= longest; n++) {
 		if (th->run[n] >= (STEPS_PERIODS - 1) * n)
