@@ -324,6 +324,7 @@ static int run(struct archive_writer *a, const char *sql, struct err *e)
 		sqlite3_bind_text(s, 4, a->opt.tool ? a->opt.tool : "", -1, SQLITE_STATIC);
 		sqlite3_bind_int64(s, 5, a->keep_from_ns);
 		sqlite3_bind_int64(s, 6, (int64_t)a->left_out_rows);
+		sqlite3_bind_text(s, 7, a->opt.recordings, -1, SQLITE_STATIC);
 		rc = archive_step(a, s, e);
 	}
 	sqlite3_finalize(s);
@@ -340,6 +341,8 @@ int archive_facts_end(struct archive_writer *a, struct err *e)
 		rc = run(a, derived[i], e);
 	if (!rc && a->ended)
 		rc = archive_exec(a, "INSERT INTO schema_info VALUES ('complete', '1')", e);
+	if (!rc && a->opt.recordings && *a->opt.recordings)
+		rc = run(a, "INSERT INTO schema_info VALUES ('recordings', ?7)", e);
 	return rc ? rc : write_snapshots(a, e);
 }
 

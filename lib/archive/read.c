@@ -210,6 +210,18 @@ static int64_t said(struct archive_reader *r, const char *key, int64_t otherwise
 	return otherwise;
 }
 
+static void read_recordings(struct archive_reader *r)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (sqlite3_prepare_v2(r->db, "SELECT value FROM main.schema_info WHERE key = 'recordings'",
+			       -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0))
+		buf_puts(&r->recordings, (const char *)sqlite3_column_text(s, 0));
+	sqlite3_finalize(s);
+	r->told.recordings = buf_text(&r->recordings);
+}
+
 static bool is_archive(sqlite3 *db)
 {
 	static const char *const tables[] = { "events", "schema_info", "contexts", "nodes" };
@@ -280,6 +292,7 @@ static int prepare(struct archive_reader *r, struct err *e)
 	}
 	if (world_count(r->w, WORLD_NODE) <= 1)
 		r->told.real_minus_mono_ns = said(r, "clock_offset_ns", 0);
+	read_recordings(r);
 	r->told.complete = said(r, "complete", 0);
 	r->told.left_out = (uint64_t)said(r, "left_out_events", 0);
 	r->told.salt = (uint64_t)(r->has_event ? sqlite3_column_int64(r->events, E_END) : 0);
@@ -327,6 +340,7 @@ void archive_reader_free(struct archive_reader *r)
 	for (unsigned i = 0; i < WORLD_KINDS; i++)
 		map_free(&r->ids[i]);
 	vec_free(&r->batch);
+	buf_free(&r->recordings);
 	free(r->path);
 	free(r);
 }

@@ -20,11 +20,12 @@ struct archive_reader_told {
 	uint64_t boot;
 	/* Times are of a monotonic clock, and this makes UTC of them; 0: they are UTC, as those of several machines are */
 	int64_t real_minus_mono_ns;
-	uint64_t salt;	     /* differs between recordings */
-	bool complete;	     /* what it was made of had ended cleanly */
-	uint64_t unmapped;   /* rows that have no op here */
-	uint64_t impossible; /* rows with times that cannot be */
-	uint64_t left_out;   /* events of minutes that were left out when it was made */
+	uint64_t salt;		/* differs between recordings */
+	bool complete;		/* what it was made of had ended cleanly */
+	uint64_t unmapped;	/* rows that have no op here */
+	uint64_t impossible;	/* rows with times that cannot be */
+	uint64_t left_out;	/* events of minutes that were left out when it was made */
+	const char *recordings; /* which it holds, as who made it said; "": nobody said */
 };
 
 /* The file stays as it is. *out NULL: a database of something else. ERR_CANNOT, ERR_DAMAGED; ERR_TOO_NEW. */

@@ -8,6 +8,7 @@
 
 #include "lib/archive/database.h"
 #include "lib/archive/read.h"
+#include "lib/base/buf.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
@@ -27,6 +28,7 @@ struct archive_reader {
 	struct world *w;
 	sqlite3 *db;
 	char *path;
+	struct buf recordings;
 	struct map ids[WORLD_KINDS]; /* of the archive to the world's */
 	sqlite3_stmt *events, *more; /* by seq; columns that events does not have */
 	sqlite3_stmt *lost;	     /* lost_events */

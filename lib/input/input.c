@@ -13,6 +13,7 @@
 
 #include "lib/input/bundle.h"
 #include "lib/input/copies.h"
+#include "lib/input/held.h"
 #include "lib/ige/weave.h"
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
@@ -53,7 +54,7 @@ static int open_one(struct input *in, struct one *o, const char *name, struct er
 	if (input_older_looks_so(fd)) {
 		close(fd);
 		ours = false;
-		rc = input_older_open(&fd, name, &in->notes, e);
+		rc = input_older_open(&fd, name, &in->notes, &o->holds, e);
 		if (rc)
 			return rc;
 	}
@@ -190,6 +191,7 @@ static void free_one(struct one *o)
 {
 	close_around(o);
 	input_tally_free(&o->tally);
+	buf_free(&o->holds);
 	ige_seek_free(o->seek);
 	ige_reader_free(o->reader);
 }
@@ -227,6 +229,38 @@ static void drop_copies(struct input *in)
 		in->each[n++] = *o;
 	}
 	in->n = n;
+}
+
+/* What an archive holds already is not taken again. */
+static int drop_held(struct input *in, struct err *e)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < in->n; i++) {
+		struct one *o = &in->each[i];
+		const struct one *held = NULL;
+		bool grown = false;
+
+		for (unsigned k = 0; k < in->n && !held; k++)
+			if ((k < n || k > i) && input_holds(&in->each[k], o, &grown))
+				held = &in->each[k];
+		if (grown)
+			return err_set(e, ERR_CANNOT,
+				       "%s holds %s as it was when it had fewer bytes: make the "
+				       "archive again from what it was made of",
+				       held->name, o->name);
+		if (held) {
+			buf_printf(&in->notes,
+				   "%s holds the recording %s already: nothing of it was added\n",
+				   held->name, o->name);
+			free_one(o);
+			continue;
+		}
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each has in->n of them */
+		in->each[n++] = *o;
+	}
+	in->n = n;
+	return 0;
 }
 
 /* What collectives say of the machines' clocks, where all of it can be read twice. */
@@ -277,8 +311,12 @@ static int align(struct input *in, struct event_stream **streams, struct err *e)
 	if (rc)
 		goto out;
 	qsort(in->each, in->n, sizeof(in->each[0]), input_copies_order);
-	if (in->counts)
+	if (in->counts) {
 		drop_copies(in);
+		rc = drop_held(in, e);
+	}
+	if (rc)
+		goto out;
 	for (unsigned i = 0; i < in->n; i++)
 		heads[i] = in->each[i].head;
 	in->clock = input_align(heads, in->n);

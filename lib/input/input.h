@@ -69,6 +69,9 @@ struct ige_reader *input_reader(struct input *in);
 /* One of them, by number; NULL past the last: for programs to which their order does not matter. */
 struct ige_reader *input_one(struct input *in, unsigned i);
 
+/* Which recordings all of it is, for an archive of it (archive_options.recordings). Of input_open_counted. */
+void input_recordings(const struct input *in, struct buf *out);
+
 /* For who only writes them again: events of several inputs come as rows (stream_item.weave) where they can. Before the
  * first item only. */
 void input_weave(struct input *in);

@@ -18,6 +18,7 @@ struct one {
 	struct event_stream *counted; /* around that, where somebody wants to know */
 	struct input_tally tally;
 	struct input_head head;
+	struct buf holds;	   /* recordings, of an archive that says which */
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
 	int fd; /* the reader's; -1: it opens the file when it reads */

@@ -28,8 +28,10 @@ struct merge {
 	struct merge_result *result;
 	VEC(struct outlet) outlets;
 	struct archive_writer *archive; /* instead of them */
-	VEC(struct event) chosen;	/* for it */
-	VEC(uint32_t) named;		/* by world ctx: the same with a node; 0 not looked at */
+	struct archive_options database;
+	struct buf recordings;	  /* for it */
+	VEC(struct event) chosen; /* for it */
+	VEC(uint32_t) named;	  /* by world ctx: the same with a node; 0 not looked at */
 	uint64_t salt;
 	unsigned inputs;
 	int64_t latest_ns, floor_ns;
@@ -155,6 +157,19 @@ static int event(struct merge *m, const struct event *ev, struct outlet **last, 
 	return rc ? rc : ige_writer_event((*last)->writer, ev, e);
 }
 
+static int open_archive(struct merge *m, int fd, struct err *e)
+{
+	m->database = *m->opt->database;
+	/* A part is none of them, and what was made anonymous says nothing of whose it was. */
+	if (!m->opt->select && !m->opt->anonymize) {
+		input_recordings(m->in, &m->recordings);
+		m->database.recordings = buf_text(&m->recordings);
+		if (m->recordings.failed)
+			return err_nomem(e);
+	}
+	return archive_writer_new(&m->archive, m->w, fd, &m->database, e);
+}
+
 /* The archive, once there is something to be in it. */
 static int archive_item(struct merge *m, const struct stream_item *item, struct err *e)
 {
@@ -163,7 +178,7 @@ static int archive_item(struct merge *m, const struct stream_item *item, struct 
 	if (!m->archive) {
 		rc = m->target->file(m->target, &fd, e);
 		if (!rc)
-			rc = archive_writer_new(&m->archive, m->w, fd, m->opt->database, e);
+			rc = open_archive(m, fd, e);
 	}
 	return rc ? rc : archive_writer_item(m->archive, item, e);
 }
@@ -493,6 +508,7 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	for (size_t i = 0; i < m.outlets.n; i++)
 		ige_writer_free(m.outlets.v[i].writer);
 	archive_writer_free(m.archive);
+	buf_free(&m.recordings);
 	vec_free(&m.chosen);
 	vec_free(&m.outlets);
 	vec_free(&m.named);

@@ -22,7 +22,7 @@ bool input_older_looks_so(int fd)
 
 #ifndef INGERO_HAVE_SQLITE
 
-int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e)
+int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *holds, struct err *e)
 {
 	*fd = -1;
 	return err_set(e, ERR_CANNOT,
@@ -145,7 +145,7 @@ static void say(struct older *o, const char *path, struct buf *notes)
 			   path, impossible);
 }
 
-int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e)
+int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *holds, struct err *e)
 {
 	struct world *w = world_new();
 	struct older o = { 0 };
@@ -158,6 +158,8 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e
 	}
 	if (rc == 0)
 		say(&o, path, notes);
+	if (rc == 0 && o.ours)
+		buf_puts(holds, archive_reader_told(o.ours)->recordings);
 	archive_reader_free(o.ours);
 	archive_legacy_free(o.theirs);
 	world_free(w);

@@ -15,7 +15,9 @@
 bool input_older_looks_so(int fd);
 
 /* The recording at path: *fd becomes a descriptor of what it says, the caller's. What could not be taken over is appended to
- * notes, a line each. ERR_CANNOT: it is no recording, or there is no room, or no sqlite3; ERR_DAMAGED. */
-int input_older_open(int *fd, const char *path, struct buf *notes, struct err *e);
+ * notes, a line each, and to holds which recordings it says it has. ERR_CANNOT: it is no recording, or there is no room, or
+ * no sqlite3; ERR_DAMAGED. */
+int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *holds,
+		     struct err *e);
 
 #endif

@@ -258,6 +258,23 @@ tap.same(merge(grows, b, "-o", grows)[0], 0, "-o of an archive that is an input:
 merge(a, b, "-o", path("both.db"))
 tap.same(rows("grows.db", "SELECT node, timestamp, duration, source, op, tid FROM events ORDER BY seq"),
          rows("both.db", "SELECT node, timestamp, duration, source, op, tid FROM events ORDER BY seq"), "as if both had come at once")
+COLUMNS = "SELECT node, timestamp, duration, source, op, tid FROM events ORDER BY seq"
+grown = rows("grows.db", COLUMNS)
+for again in (a,), (write("renamed.ige", read(b)),), (b, a):
+    status, out, err = merge(grows, *again, "-o", grows)
+    tap.same((status, rows("grows.db", COLUMNS) == grown), (0, True), "what it holds is not added again")
+    tap.ok("already: nothing of it was added" in err, "and that is said", err)
+whole_db = read(grows)
+status, out, err = merge(grows, write("goes-on.ige", read(b) + read(c)), "-o", grows)
+tap.same((status, read(grows) == whole_db), (3, True), "what goes on since is refused")
+tap.ok("fewer bytes" in err, "and why", err)
+tap.same(merge(grows, c, "-o", path("three.db"))[0], 0, "another one is added")
+tap.same(rows("three.db", "SELECT count(*) FROM events")[0][0], na + nb + nc, "whole")
+tap.same(merge(path("three.db"), a, b, c, "-o", path("three.db"))[0], 0, "all of those that were added are known")
+tap.same(rows("three.db", "SELECT count(*) FROM events")[0][0], na + nb + nc, "and are there once")
+merge("-e", "cuda*", a, "-o", path("some.db"))
+merge(path("some.db"), a, "-o", path("some.db"))
+tap.ok(rows("some.db", "SELECT count(*) FROM events")[0][0] > na, "a part is not the recording")
 status, out, err = merge(a, b, "-o", write("twice.ige", data := read(a)))
 tap.same((status, read(path("twice.ige")) != data), (0, True), "what is no input is replaced")
 tap.same((merge(a, b, "-o", a)[0], read(a) == data), (2, True), "a recording that is an input is not")

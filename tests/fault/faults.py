@@ -43,15 +43,24 @@ def digest(name):
 
 class Case:
     """A program with its arguments. {o}: where it writes, over a file that is there or not; without it to standard output.
-    beside: what else it may make. dies: statuses of a library of others that ends the process without memory."""
+    beside: what else it may make. dies: statuses of a library of others that ends the process without memory.
+    over: the input of which a copy stands where it writes."""
 
-    def __init__(self, name, arguments, ending=None, beside=(), dies=()):
+    def __init__(self, name, arguments, ending=None, beside=(), dies=(), over=None):
         self.name, self.arguments, self.ending, self.beside, self.dies = name, arguments, ending, beside, dies
+        self.over = over
         self.program = arguments.split()[0]
 
     def command(self):
         words = self.arguments.format(o=self.out(), i=path("in")).split()
         return [program(words[0]), *(w.replace("+", " ") for w in words[1:])]
+
+    def old(self, there):
+        """What stands where it writes; None: nothing."""
+        if not self.over:
+            return OLD if there else None
+        with open(path("in/" + self.over), "rb") as f:
+            return f.read()
 
     def out(self):
         return path("out/it" + self.ending) if self.ending else None
@@ -65,6 +74,7 @@ CASES = [
     Case("merge --recover", "merge --recover {i}/cut.ige -o {o}", ".ige"),
     Case("merge of an archive", "merge {i}/a.db -o {o}", ".ige"),
     Case("merge to an archive", "merge {i}/a.ige {i}/b.ige -o {o}", ".db"),
+    Case("merge, one more into an archive", "merge {o} {i}/b.ige -o {o}", ".db", over="a.db"),
     Case("correlate", "correlate {i}/a.ige -o {o}", ".ige"),
     Case("export, perfetto", "export {i}/a.ige -o {o}", ".pftrace"),
     Case("export, gzip", "export {i}/a.ige -f json -o {o}", ".json.gz"),
@@ -111,9 +121,10 @@ def run(case, wrapped=(), there=False, env=None):
     for name in tree("out") | tree("tmp") | {path("in/" + b) for b in case.beside}:
         if os.path.exists(name):
             os.unlink(name)
-    if out and there:
+    old = case.old(there) if out else None
+    if old is not None:
         with open(out, "wb") as f:
-            f.write(OLD)
+            f.write(old)
     before = {f: digest(f) for f in tree("in")}
     try:
         p = subprocess.run([*wrapped, *case.command()], stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
@@ -135,7 +146,7 @@ def run(case, wrapped=(), there=False, env=None):
 
 def wrong(case, r, good, there, why=None, killed=False, reads=False):
     """What is wrong with a run, as text; None: nothing. why: words of which the message has one."""
-    base = OLD if there else None
+    base = case.old(there)
 
     if r.changed:
         return f"inputs changed: {r.changed}"
