@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -16,8 +17,9 @@
 /* A signal that a supervisor sends to a process and to its group arrives twice. */
 #define SAME_NS 250000000
 
-static volatile sig_atomic_t received;
-static int64_t received_ns;
+/* Whichever thread a signal comes to, another one looks. */
+static atomic_int received;
+static _Atomic int64_t received_ns;
 static int wake[2] = { -1, -1 };
 
 static void on_signal(int number)
@@ -62,7 +64,7 @@ int cli_signals_catch(struct err *e)
 	return 0;
 }
 
-static volatile sig_atomic_t requested;
+static atomic_int requested;
 
 static void on_request(int number)
 {
@@ -78,10 +80,7 @@ int cli_signals_catch_request(struct err *e)
 
 bool cli_signal_request(void)
 {
-	bool was = requested;
-
-	requested = 0;
-	return was;
+	return atomic_exchange(&requested, 0) != 0;
 }
 
 int cli_signal_received(void)

@@ -147,6 +147,7 @@ static void list_threads(struct host_watch *w, unsigned *files)
 		w->threads.v[w->threads.n++] = t;
 	}
 	for (size_t i = w->threads.n; i-- > 0;)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): n > 0, so v is somewhere */
 		if (!w->threads.v[i].seen)
 			forget(w, i, files);
 }

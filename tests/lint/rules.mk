@@ -7,8 +7,7 @@
 analyze_src := $(lib_src) $(cmd_src)
 analyze_marks := $(patsubst %.c,$(BUILD)/analyze/%.tidy,$(analyze_src) $(bpf_src))
 analyze_checks := tests/lint/analyze.checks
-# What is generated is no code of ours.
-analyze_flags = -std=gnu11 -D_GNU_SOURCE $(patsubst -I$(BUILD),-isystem$(BUILD),$(ALL_CPPFLAGS)) $(bpf_flags) -DINGERO_VERSION='"$(VERSION)"'
+analyze_flags = -std=gnu11 -D_GNU_SOURCE $(ALL_CPPFLAGS) $(bpf_flags) -DINGERO_VERSION='"$(VERSION)"'
 
 analyze: all
 	@lacks=; for t in clang-tidy cppcheck; do command -v $$t >/dev/null || lacks=1; done; [ -z "$$lacks" ] || \
