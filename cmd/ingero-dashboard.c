@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	struct serve_source_options opt = { .tool = "ingero-dashboard" };
 	struct serve_source *source = NULL;
 	struct cli_operands operands;
-	char *token = NULL, *kept = cli_kept_folder();
+	char *token = NULL, *kept;
 	struct err e = { 0 };
 	int status, rc;
 
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		return status;
 	opt.names = (const char *const *)operands.v;
 	opt.n = (unsigned)operands.n;
-	opt.kept = kept;
+	opt.kept = kept = cli_kept_folder();
 	rc = cli_signals_catch(&e);
 	rc = rc ? rc : cli_token(&token, values.token_file, &e);
 	rc = rc ? rc : serve_source_open(&source, &opt, &e);
