@@ -143,28 +143,33 @@ static __always_inline bool object_fd(struct sched_state *s, struct task_struct 
 	return s->object_kind == OBJECT_SOCKET || (kind == OBJECT_DISK && !lock);
 }
 
-/* The first descriptors of a poll: waiting for the GPU's driver looks like this. */
-static __always_inline void object_poll(struct sched_state *s, struct task_struct *task, u64 fds,
+/* The first descriptors of a poll: waiting for the GPU's driver looks like this, and one alone that is a socket is how
+ * libraries wait for it no longer than a timeout. Returns whether it is that. */
+static __always_inline bool object_poll(struct sched_state *s, struct task_struct *task, u64 fds,
 					u64 n, bool current)
 {
 	u32 i, dev = 0;
+	u8 kind;
 	s32 fd;
 
 	s->object_kind = n ? OBJECT_POLL : OBJECT_TIMER;
 	for (i = 0; current && i < 2; i++) {
 		if (i >= n || bpf_probe_read_user(&fd, sizeof(fd), (void *)(fds + 8 * i)) || fd < 0)
 			break;
-		if (object_of_fd(task, fd, &dev) == OBJECT_GPU) {
-			object_set(s, OBJECT_GPU, fd);
-			break;
+		kind = object_of_fd(task, fd, &dev);
+		if (kind == OBJECT_GPU || (kind == OBJECT_SOCKET && n == 1)) {
+			object_set(s, kind, fd);
+			return kind == OBJECT_SOCKET;
 		}
 	}
+	return 0;
 }
 
 /* Where the file or socket is told that a thread sleeps on. */
 enum sleep_at {
 	SLEEP_NOWHERE,
 	SLEEP_FD,     /* the descriptor that is the first argument */
+	SLEEP_POLLED, /* the descriptor that is the object */
 	SLEEP_LOOKUP, /* a path that is being followed */
 	SLEEP_STAT,   /* host.stat_dentry */
 };
@@ -272,8 +277,9 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 		s->object_kind = OBJECT_CHILD;
 		return SLEEP_NOWHERE;
 	case CALL_POLL:
-		object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs), current);
-		return SLEEP_NOWHERE;
+		return object_poll(s, task, SYSCALL_ARG0(regs), SYSCALL_ARG1(regs), current)
+			       ? SLEEP_POLLED
+			       : SLEEP_NOWHERE;
 	case CALL_SELECT:
 		s->object_kind = (s32)SYSCALL_ARG0(regs) > 0 ? OBJECT_POLL : OBJECT_TIMER;
 		return SLEEP_NOWHERE;

@@ -150,6 +150,9 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 
 		if (at == SLEEP_FD)
 			s->number = number_of_fd((u32)SYSCALL_ARG0(regs));
+		else if (at == SLEEP_POLLED)
+			/* Read apart: the verifier wants no load that may be of either. */
+			s->number = number_of_fd(*(volatile u32 *)&s->object);
 		else if (at == SLEEP_LOOKUP)
 			s->number = number_of_lookup(path_followed(task));
 		else if (at == SLEEP_STAT)

@@ -191,6 +191,7 @@ void cause_free(struct cause *c)
 	map_free(&c->disk_by);
 	vec_free(&c->disks);
 	cause_files_free(&c->files);
+	cause_peers_free(&c->peers);
 	cause_cgroups_free(&c->cgroups);
 	where_free(&c->standing);
 	watches_free(&c->watches);
@@ -315,7 +316,8 @@ static int looked_at(struct cause *c, const struct event *ev, bool late, struct 
 		return err_nomem(e);
 	if (ev->op == OP_IO_BLOCK)
 		disk_event(c, ev);
-	if (ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev))
+	if ((ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev)) ||
+	    (ev->op == OP_NET_SOCKET && !cause_peers_event(&c->peers, c->w, ev)))
 		return err_nomem(e);
 	return 0;
 }
@@ -400,6 +402,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_FILE:
 		if (!cause_files_record(&c->files, r))
+			return err_nomem(e);
+		break;
+	case RECORD_SOCKET:
+		if (!cause_peers_record(&c->peers, r))
 			return err_nomem(e);
 		break;
 	case RECORD_NODE:

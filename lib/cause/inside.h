@@ -13,6 +13,7 @@
 #include "lib/cause/ended.h"
 #include "lib/cause/files.h"
 #include "lib/cause/lossy.h"
+#include "lib/cause/peers.h"
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
 #include "lib/cause/where.h"
@@ -52,6 +53,7 @@ struct cause {
 	struct map disk_by;
 	VEC(struct cause_disk) disks;
 	struct cause_files files;
+	struct cause_peers peers;
 	struct cause_cgroups cgroups;
 	struct where standing; /* lib/cause/standing.h */
 	struct watches watches;

@@ -84,6 +84,11 @@ p.register(r, select.POLLIN)
 woken("poll", lambda: p.poll(500000), lambda: os.write(w, b"x"))
 os.read(r, 1)
 timed("poll that times out", lambda: p.poll(SLEEP * 1000))
+a.settimeout(500)
+woken("socket with a timeout", lambda: a.recv(1), lambda: b.send(b"x"), fd=a.fileno())
+p.register(a, select.POLLIN)
+woken("poll of a socket and a pipe", lambda: p.poll(500000), lambda: b.send(b"x"))
+a.recv(1)
 e = select.epoll()
 e.register(r, select.EPOLLIN)
 woken("epoll", lambda: e.poll(500), lambda: os.write(w, b"x"), fd=e.fileno())
@@ -119,6 +124,8 @@ WANT = {  # way -> (object, waker)
     "select with nothing to watch": (tracks.TIMER, tracks.BY_TIMER),
     "poll": (tracks.POLL, tracks.BY_TASK),
     "poll that times out": (tracks.POLL, tracks.BY_TIMER),
+    "socket with a timeout": (tracks.SOCKET, tracks.BY_TASK),
+    "poll of a socket and a pipe": (tracks.POLL, tracks.BY_TASK),
     "epoll": (tracks.POLL, tracks.BY_TASK),
     "futex": (tracks.FUTEX, tracks.BY_TASK),
     "child": (tracks.CHILD, tracks.BY_TASK),

@@ -76,18 +76,9 @@ static void calls(struct stage *s, struct actor v)
 		stage_call(s, v, OP_CUDA_LAUNCH, 0, t, t + 200 * US);
 }
 
-static struct record *said(struct stage *s, enum record_kind kind)
-{
-	struct record r = { .kind = (uint16_t)kind };
-
-	if (!vec_push(&s->rec, r))
-		abort();
-	return &s->rec.v[s->rec.n - 1];
-}
-
 static struct record *sample(struct stage *s, int64_t time, enum metric_id metric, double value)
 {
-	struct record *r = said(s, RECORD_SAMPLE);
+	struct record *r = stage_record(s, RECORD_SAMPLE);
 
 	REC_SET(r, SAMPLE, time_ns, time);
 	REC_SET(r, SAMPLE, metric, metric);
@@ -134,7 +125,7 @@ static void link(struct stage *s, double busy, double width, double gen)
 
 static void open_call(struct stage *s, struct actor v, int64_t start, bool at_end)
 {
-	struct record *r = said(s, RECORD_OPEN);
+	struct record *r = stage_record(s, RECORD_OPEN);
 
 	REC_SET(r, OPEN, time_ns, LENGTH);
 	REC_SET(r, OPEN, thread, v.thread);
@@ -145,20 +136,12 @@ static void open_call(struct stage *s, struct actor v, int64_t start, bool at_en
 		REC_SET(r, OPEN, at_end, 1);
 }
 
-static void socket_to(struct stage *s, uint64_t id, const char *remote)
-{
-	struct record *r = said(s, RECORD_SOCKET);
-
-	REC_SET(r, SOCKET, id, id);
-	REC_SET(r, SOCKET, remote, bytes_of(remote));
-}
-
 static void clock_at(struct stage *s, int64_t time)
 {
-	struct record *r = said(s, RECORD_SESSION);
+	struct record *r = stage_record(s, RECORD_SESSION);
 
 	REC_SET(r, SESSION, start_ns, 0);
-	r = said(s, RECORD_CLOCK);
+	r = stage_record(s, RECORD_CLOCK);
 
 	REC_SET(r, CLOCK, mono_ns, time);
 	REC_SET(r, CLOCK, source, bytes_of("end"));
@@ -299,7 +282,7 @@ int main(void)
 	/* net-loss */
 	for (unsigned lossy = 0; lossy < 3; lossy++) {
 		calls(&s, v);
-		socket_to(&s, 5, "192.0.2.7:5000");
+		stage_socket(&s, 5, "192.0.2.7:5000");
 		for (t = 0; t < LENGTH; t += 100 * MS) {
 			/* waits for 20 ms; in the midst of it something is sent again, on this socket or another */
 			stage_set(stage_event(&s, OP_NET_SOCKET, v.ctx, 0, t + MS, t + 21 * MS),

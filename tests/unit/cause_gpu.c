@@ -64,6 +64,43 @@ static struct actor on_gpu(struct stage *s, struct actor a, const char *uuid)
 	return a;
 }
 
+/* Every step waits on a socket: whose other end is named, and how sure that is. */
+static void whose_socket(struct stage *s, struct actor v)
+{
+	static const struct {
+		unsigned first; /* of ten waits: on the first socket, not on the second */
+		bool named;
+		const char *told;
+	} table[] = {
+		{ 10, true, "waiting for a socket to 192.0.2.7:6379" },
+		{ 6, true, "waiting for a socket, longest to 192.0.2.7:6379," },
+		{ 3, true, "waiting for a socket, longest to [2001:db8::1]:443," },
+		{ 10, false, NULL },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		unsigned n = 0;
+
+		if (table[i].named) {
+			stage_socket(s, 5, "192.0.2.7:6379");
+			stage_socket(s, 6, "[2001:db8::1]:443");
+		}
+		for_steps(t)
+		{
+			int64_t at = t + 8 * MS + 100 * US;
+
+			work(s, v, t, 8, t + 8 * MS);
+			blocked(s, v, at, 1800 * US, OBJECT_SOCKET);
+			stage_set(stage_event(s, OP_NET_SOCKET, v.ctx, 0, at, at + 1800 * US),
+				  COL_SOCKET, n++ % 10 < table[i].first ? 5 : 6);
+		}
+		if (table[i].told)
+			tells(s, "gpu-idle", table[i].told, GAPS * 1800 * US);
+		else
+			never_says(s, " to ", "a socket that leads nobody knows where");
+	}
+}
+
 static void idle_by_state(struct stage *s, struct actor v, struct actor worker)
 {
 	static const struct {
@@ -83,6 +120,7 @@ static void idle_by_state(struct stage *s, struct actor v, struct actor worker)
 		}
 		tells(s, "gpu-idle", states[i].told, GAPS * 1800 * US);
 	}
+	whose_socket(s, v);
 	for_steps(t)
 	{
 		work(s, v, t, 8, t + 8 * MS);

@@ -69,6 +69,24 @@ static inline struct actor stage_actor(struct stage *s, uint32_t tgid, uint32_t 
 	return a;
 }
 
+/* Valid until the next one. */
+static inline struct record *stage_record(struct stage *s, enum record_kind kind)
+{
+	struct record r = { .kind = (uint16_t)kind };
+
+	if (!vec_push(&s->rec, r))
+		abort();
+	return &s->rec.v[s->rec.n - 1];
+}
+
+static inline void stage_socket(struct stage *s, uint64_t id, const char *remote)
+{
+	struct record *r = stage_record(s, RECORD_SOCKET);
+
+	REC_SET(r, SOCKET, id, id);
+	REC_SET(r, SOCKET, remote, bytes_of(remote));
+}
+
 static inline struct event *stage_event(struct stage *s, uint16_t op, uint32_t ctx, unsigned depth,
 					int64_t start, int64_t end)
 {

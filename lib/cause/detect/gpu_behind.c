@@ -143,6 +143,8 @@ static void clause(const struct gpu_behind_item *x, const struct cause *c, struc
 	if (pid)
 		buf_printf(out, " (pid %" PRIu32 ")", pid);
 	buf_printf(out, " %s", states[x->part].was);
+	if (x->part == PART_SOCKET && t)
+		cause_peers_text(&c->peers, t->process, x->frame, out);
 	if (x->frame) {
 		buf_puts(out, " in ");
 		name_frame(out, c->w, x->frame);

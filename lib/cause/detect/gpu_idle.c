@@ -228,14 +228,23 @@ static bool unknown(const struct idle_cause *x, const struct cause *c)
 	return x->part == PART_SELF && cause_blind(c) && !x->line;
 }
 
-/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ..." */
-static void cause_text(const struct idle_cause *x, const struct cause *c, uint32_t frame,
-		       struct buf *out)
+/* It waited on a socket at a place of its own. */
+static bool peered(const struct idle_cause *x)
+{
+	return x->part == PART_SOCKET && !x->until_frame;
+}
+
+/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
+ * 192.0.2.1:80 in ...". process 0: without those it waited for, of which another may lead later. */
+static void cause_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
+		       uint32_t frame, struct buf *out)
 {
 	const char *comm = x->waker_comm.text;
 
 	buf_puts(out,
 		 unknown(x, c) ? "what its thread did then is not recorded," : doing_text(x->part));
+	if (process && peered(x))
+		cause_peers_text(&c->peers, process, x->frame, out);
 	if (comm[0])
 		buf_printf(out, ", ended by %s,", comm);
 	if (x->frame == 0 && x->until_frame == 0)
@@ -254,8 +263,9 @@ static bool hangs(const struct idle_cause *x)
 	return x->unended_ns > x->sum.ns / 2;
 }
 
+/* peer: whom it waited for on its socket, NULL not known. */
 static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
-		  uint32_t worker)
+		  uint32_t worker, const char *peer)
 {
 	struct buf command = { 0 };
 
@@ -302,7 +312,10 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 		break;
 	case PART_SOCKET:
 	case PART_POLL:
-		buf_printf(&command, "ss -tnpi | grep pid=%" PRIu32, pid);
+		if (peer)
+			buf_printf(&command, "ss -tnpi dst '%s'", peer);
+		else
+			buf_printf(&command, "ss -tnpi | grep pid=%" PRIu32, pid);
 		fact_fix(f,
 			 "Ask for the data before the device runs out of work, several requests at "
 			 "a time",
@@ -351,8 +364,12 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 			  .nsites = 1 };
 	struct buf text = { 0 }, identity = { 0 };
 	const struct gpu_behind_item *behind;
+	const char *peer = NULL;
+	double share;
 	int rc;
 
+	if (peered(x))
+		peer = cause_peers_top(&c->peers, d->process, x->frame, &share);
 	part_ns[x->part] = x->sum.ns;
 	f.unexplained = f.explained < 1 ? 1 - f.explained : 0;
 	cause_sum_fill(c, &x->sum, &f, "the device had nothing to do");
@@ -362,8 +379,8 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 					   .count = x->sum.count,
 					   .max_ns = x->sum.max_ns };
 	/* Which line leads may change: it is one cause all the same. */
-	cause_text(x, c, x->frame, &identity);
-	cause_text(x, c, x->line ? x->line : x->frame, &text);
+	cause_text(x, c, 0, x->frame, &identity);
+	cause_text(x, c, d->process, x->line ? x->line : x->frame, &text);
 	f.identity = buf_text(&identity);
 	f.culprit.text = buf_text(&text);
 	if (unknown(x, c))
@@ -387,7 +404,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	if (behind)
 		gpu_behind_fix(behind, c, &f);
 	if (!f.fixes.n)
-		fixes(&f, x, unknown(x, c), p ? p->tgid : 0, worker ? worker->tgid : 0);
+		fixes(&f, x, unknown(x, c), p ? p->tgid : 0, worker ? worker->tgid : 0, peer);
 	if (g->left_out)
 		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),
 			      "%");

@@ -5,8 +5,6 @@
  * segments sent again that nobody waits for, and waits for a peer that is merely slow.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/human.h"
 #include "lib/cause/detect/watches.h"
@@ -17,7 +15,6 @@
 
 struct connection {
 	uint64_t id;
-	char *remote; /* NULL: not known */
 	int64_t at[RECENT];
 	uint64_t n; /* retransmissions ever */
 };
@@ -125,36 +122,15 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 					   : waited(s, c, k, ev, process, thread);
 }
 
-static bool record(void *state, struct cause *c, const struct record *r)
-{
-	struct net_loss *s = state;
-	struct connection *k;
-	bool nomem = false;
-
-	(void)c;
-	if (r->kind != RECORD_SOCKET || !REC_HAS(r, SOCKET, remote))
-		return true;
-	k = connection_of(s, r->u.SOCKET.id, &nomem);
-	if (!k || k->remote)
-		return !nomem;
-	k->remote = strndup(r->u.SOCKET.remote.p ? r->u.SOCKET.remote.p : "", r->u.SOCKET.remote.n);
-	return k->remote != NULL;
-}
-
-static const char *remote_of(const struct net_loss *s, uint64_t socket)
-{
-	uint64_t at;
-
-	return map_get(&s->by, socket, &at) && s->sockets.v[at].remote ? s->sockets.v[at].remote
-								       : "a peer without address";
-}
-
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
 	const struct lossy *l = (struct lossy *)r;
-	const char *remote = remote_of(state, l->worst_socket);
+	const char *remote = cause_peers_name(&c->peers, l->worst_socket);
 	struct fact *f = &t->f;
 
+	(void)state;
+	if (!remote)
+		remote = "a peer without address";
 	f->upper_bound = true;
 	buf_printf(&t->who, "the network to %s", remote);
 	f->culprit.kind = "peer";
@@ -188,8 +164,6 @@ static void end(void *state)
 {
 	struct net_loss *s = state;
 
-	for (size_t i = 0; i < s->sockets.n; i++)
-		free(s->sockets.v[i].remote);
 	map_free(&s->by);
 	vec_free(&s->sockets);
 	tolls_free(state);
@@ -200,7 +174,6 @@ const struct watch_def watch_net_loss = {
 	.size = sizeof(struct net_loss),
 	.wants = wants,
 	.event = event,
-	.record = record,
 	.settle = tolls_settle,
 	.forget = tolls_forget,
 	.free = end,
