@@ -40,6 +40,8 @@ struct socket {
 #define INET6	      10
 
 __weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets alike */
+/* Part of every key: when the recorder counts it on, all are told again, under new numbers. */
+__weak __u32 file_epoch SEC(".bss");
 
 /* Hash of what tells files and sockets apart to their number. Forgetting one means that it is told again. */
 __weak struct {
@@ -146,7 +148,9 @@ __weak __noinline u32 number_of_path(u64 dentry, u64 vfsmount, u64 last)
 	struct super_block *sb = BPF_CORE_READ((struct dentry *)dentry, d_sb);
 	u64 mnt = vfsmount - bpf_core_field_offset(struct mount, mnt);
 	u64 hash = BPF_CORE_READ((struct dentry *)dentry, d_name.hash_len);
-	u64 key = mix(mix(mix(mix(mix(7, dentry), (u64)inode), BPF_CORE_READ(inode, i_ino)), mnt),
+	u64 key = mix(mix(mix(mix(mix(7 + ((u64)file_epoch << 32), dentry), (u64)inode),
+			      BPF_CORE_READ(inode, i_ino)),
+			  mnt),
 		      hash);
 	u32 *known = last ? 0 : bpf_map_lookup_elem(&files, &key), zero = 0, number, names;
 	struct file_room *room;
@@ -247,7 +251,7 @@ __weak __noinline u32 number_of_socket(u64 address)
 		s.local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 		s.remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	}
-	key = mix(mix(11, address), (u64)s.family << 32 | s.protocol);
+	key = mix(mix(11 + ((u64)file_epoch << 32), address), (u64)s.family << 32 | s.protocol);
 	key = mix(mix(mix(mix(key, part[0]), part[1]), part[2]), part[3]);
 	key = mix(key, (u64)s.local_port << 16 | s.remote_port);
 	known = bpf_map_lookup_elem(&files, &key);

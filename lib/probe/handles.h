@@ -22,9 +22,17 @@ void probe_handles_free(struct probe_handles *h);
 /* The process named handle; a later name of the same handle holds from there on. False: no memory. */
 bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle, struct bytes name);
 
-/* A call of the process. The name of what it launches if that has one and has not been told: borrowed, until the
- * next call. Then *handle is what was launched. */
-bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, const struct event *ev,
-			  const struct op_def *def, uint64_t *handle, struct bytes *name);
+/* A call of the process (number and world id). The name of what it launches if that has one and has not been told:
+ * borrowed, until the next call. Then *handle is what was launched. */
+bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,
+			  const struct event *ev, const struct op_def *def, uint64_t *handle,
+			  struct bytes *name);
+
+/* Another file begins: names count as not told yet, but for those launched during the last one, the latest of which may
+ * be written to this one: these are told at once, by say. */
+void probe_handles_again(struct probe_handles *h,
+			 void (*say)(void *ctx, uint32_t process, uint64_t handle,
+				     struct bytes name),
+			 void *ctx);
 
 #endif

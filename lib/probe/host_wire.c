@@ -95,7 +95,7 @@ static bool take_file(struct probe_wire *wire, const struct wire_file *f, size_t
 		SET_TEXT(&r, FILE, origin, said[3]);
 		if (f->device >> 20)
 			REC_SET(&r, FILE, device, f->device);
-		probe_wire_number(wire, f->number, r.u.FILE.id, &r);
+		probe_numbers_put(probe_wire_numbers(wire), f->number, r.u.FILE.id, &r);
 	}
 	buf_free(&path);
 	buf_free(&mount);
@@ -142,7 +142,7 @@ static bool take_socket(struct probe_wire *wire, const struct wire_socket *s)
 		SET_TEXT(&r, SOCKET, protocol, said[0]);
 		SET_TEXT(&r, SOCKET, local, said[1]);
 		SET_TEXT(&r, SOCKET, remote, said[2]);
-		probe_wire_number(wire, s->number, r.u.SOCKET.id, &r);
+		probe_numbers_put(probe_wire_numbers(wire), s->number, r.u.SOCKET.id, &r);
 	}
 	buf_free(&local);
 	buf_free(&remote);
@@ -196,15 +196,17 @@ bool probe_host_wait(struct probe_wire *wire, const struct wire_offcpu *o, uint3
 	const struct op_def *def = op_builtin(ev.op);
 	unsigned way = direction(o->syscall);
 	uint64_t id;
+	bool known = probe_wire_numbered(wire, o->number, (int64_t)o->end_ns, &id);
 
-	if (!probe_wire_numbered(wire, o->number, &id))
+	if (!known && !probe_numbers_forgotten(probe_wire_numbers(wire), o->number))
 		return false;
 	ev.end_ns = (int64_t)o->end_ns;
 	ev.dur_ns = o->dur_ns;
 	ev.depth = o->depth;
 	ev.ctx = ctx;
 	ev.stack = probe_wire_stack(wire, o->stack);
-	event_set(&ev, def, socket ? COL_SOCKET : COL_FILE, id);
+	if (known)
+		event_set(&ev, def, socket ? COL_SOCKET : COL_FILE, id);
 	if (socket && o->flags & OFFCPU_OBJECT)
 		event_set(&ev, def, COL_FD, o->object);
 	if (o->syscall >= 0)
@@ -266,7 +268,7 @@ static bool take_host(struct probe_wire *wire, const struct wire_host *h)
 			event_set(&ev, def, shapes[shape].cols[i], h->x[i]);
 	if (h->write != HOST_NEITHER)
 		event_set(&ev, def, COL_WRITE, h->write);
-	if (h->number && probe_wire_numbered(wire, h->number, &id)) {
+	if (h->number && probe_wire_numbered(wire, h->number, ev.end_ns, &id)) {
 		event_set(&ev, def, COL_FILE, id);
 		event_set(&ev, def, COL_SOCKET, id);
 	}

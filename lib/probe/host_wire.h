@@ -17,7 +17,8 @@
  * never announced. */
 bool probe_host_record(struct probe_wire *wire, const void *p, size_t n);
 
-/* The second event of an off-CPU interval: what file or socket was waited for. False: its number was never told. */
+/* The second event of an off-CPU interval: what file or socket was waited for, if that is known still. False: its number was
+ * never told. */
 bool probe_host_wait(struct probe_wire *wire, const struct wire_offcpu *o, uint32_t ctx);
 
 /* A process chosen to die. False: it is not known. */

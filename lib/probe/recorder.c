@@ -32,6 +32,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	rc = host_kubelet_step(&r->kubelet, now) ? probe_recorder_say_places(r, e) : 0;
 	if (r->session)
 		probe_targets_look(r->targets);
+	if (r->session && probe_numbers_many(probe_wire_numbers(r->wire)))
+		probe_session_number_anew(r->session);
 	probe_recorder_tell_pods(r);
 	probe_recorder_tell_no_cuda(r);
 	if (rc == 0)

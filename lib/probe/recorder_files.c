@@ -45,6 +45,10 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	map_clear(&r->others);
 	map_clear(&r->comms);
 	probe_marks_again(&r->marks);
+	if (r->session) {
+		probe_wire_again(r->wire, r->watermark);
+		probe_session_number_anew(r->session);
+	}
 	map_free(&r->opens.named);
 	r->opens.named = (struct map){ 0 };
 	rc = probe_recorder_say_start(r, e);

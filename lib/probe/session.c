@@ -272,6 +272,11 @@ bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct p
 	return true;
 }
 
+void probe_session_number_anew(struct probe_session *s)
+{
+	__atomic_fetch_add(&s->bpf->bss->file_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
 bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
 			     struct python_process *out)
 {

@@ -70,6 +70,8 @@ bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct p
 /* What the kernel side knows of it. False: it has no Python that is known. */
 bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
 			     struct python_process *out);
+/* Files and sockets get new numbers from here on, and are told by them: those of the old ones may be forgotten. */
+void probe_session_number_anew(struct probe_session *s);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);
 
 /* Wait until the life ring has something, the event ring is filling up, or timeout. < 0 only for real errors. */

@@ -29,9 +29,8 @@ struct probe_wire {
 	struct map delivered;	/* tgid << 10 | copy -> calls */
 	uint64_t last_key, last_count; /* most calls come in runs of one key */
 	struct probe_handles *handles;
-	struct map cgroups;	       /* kernel id -> world id, of those that are no targets */
-	struct map numbers;	       /* of files and sockets -> id of their record */
-	struct map said;	       /* ids whose record was given -> 1 */
+	struct map cgroups; /* kernel id -> world id, of those that are no targets */
+	struct probe_numbers numbers;
 	struct probe_devices *devices; /* NULL: not followed */
 	uint32_t lost_seen;
 	bool lost_known;
@@ -76,8 +75,7 @@ void probe_wire_free(struct probe_wire *wire)
 	map_free(&wire->image_start);
 	map_free(&wire->delivered);
 	map_free(&wire->cgroups);
-	map_free(&wire->numbers);
-	map_free(&wire->said);
+	probe_numbers_free(&wire->numbers);
 	probe_devices_free(wire->devices);
 	free(wire);
 }
@@ -341,18 +339,41 @@ uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint
 	return n;
 }
 
-void probe_wire_number(struct probe_wire *wire, uint32_t number, uint64_t id, struct record *r)
+static void say_number(void *ctx, struct record *r)
 {
-	map_put(&wire->numbers, number, id);
-	if (map_get(&wire->said, id, NULL) || !map_put(&wire->said, id, 1))
-		return;
+	struct probe_wire *wire = ctx;
+
 	if (wire->owner.record)
 		wire->owner.record(wire->owner.ctx, r);
 }
 
-bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_t *id)
+bool probe_wire_numbered(struct probe_wire *wire, uint32_t number, int64_t end_ns, uint64_t *id)
 {
-	return map_get(&wire->numbers, number, id);
+	struct record *say;
+	bool known = probe_numbers_use(&wire->numbers, number, end_ns, id, &say);
+
+	if (say)
+		say_number(wire, say);
+	return known;
+}
+
+struct probe_numbers *probe_wire_numbers(struct probe_wire *wire)
+{
+	return &wire->numbers;
+}
+
+static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+{
+	struct probe_wire *wire = ctx;
+
+	if (wire->owner.kernel)
+		wire->owner.kernel(wire->owner.ctx, process, handle, name);
+}
+
+void probe_wire_again(struct probe_wire *wire, int64_t since_ns)
+{
+	probe_numbers_again(&wire->numbers, since_ns, say_number, wire);
+	probe_handles_again(wire->handles, say_kernel, wire);
 }
 
 uint32_t probe_wire_process(const struct probe_wire *wire, uint32_t tgid)
@@ -421,7 +442,7 @@ void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 	uint64_t handle;
 
 	if (def && wire->owner.kernel &&
-	    probe_handles_launch(wire->handles, t->tgid, ev, def, &handle, &name))
+	    probe_handles_launch(wire->handles, t->tgid, t->process, ev, def, &handle, &name))
 		wire->owner.kernel(wire->owner.ctx, t->process, handle, name);
 }
 

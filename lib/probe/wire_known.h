@@ -16,6 +16,7 @@
 #include "lib/base/err.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/probe/numbers.h"
 #include "lib/world/world.h"
 
 /* /proc shows start times in clock ticks; so that a process seen there and one announced by the kernel are the
@@ -74,7 +75,7 @@ struct probe_wire_owner {
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
 	/* A thread slept when it began to be followed: its stack may be told now, as records of the ring. */
 	void (*asleep)(void *ctx, const struct wire_asleep *a);
-	/* A FILE or SOCKET record, borrowed. */
+	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. */
 	void (*record)(void *ctx, struct record *r);
 	/* What a thread said by NVTX; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n);
@@ -95,6 +96,10 @@ struct probe_wire_owner {
 int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
 		   const struct probe_wire_owner *owner, struct err *e);
 void probe_wire_free(struct probe_wire *wire);
+
+/* Another file of the recording begins, with the events that ended at since_ns or later: what files, sockets and kernels
+ * are called is to be said again, of those of these events at once. */
+void probe_wire_again(struct probe_wire *wire, int64_t since_ns);
 
 uint64_t probe_wire_refused(const struct probe_wire *wire);
 const struct probe_shares *probe_wire_shares(const struct probe_wire *wire);
@@ -125,9 +130,11 @@ uint32_t probe_wire_current(
 	const struct event *ev); /* world ctx of a call, with the GPU current behind it */
 void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
-/* The id that a file's or socket's number stands for, with the record that says so; and asked for. */
-void probe_wire_number(struct probe_wire *wire, uint32_t number, uint64_t id, struct record *r);
-bool probe_wire_numbered(const struct probe_wire *wire, uint32_t number, uint64_t *id);
+/* What numbers of files and sockets stand for. */
+struct probe_numbers *probe_wire_numbers(struct probe_wire *wire);
+/* The id, which an event is about to name: the record is handed on before it where this file of the recording does not
+ * have it. False: never told, or long ago. */
+bool probe_wire_numbered(struct probe_wire *wire, uint32_t number, int64_t end_ns, uint64_t *id);
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t probe_wire_process(const struct probe_wire *wire,
 			    uint32_t tgid); /* ctx of a thread of it, 0 */

@@ -89,6 +89,65 @@ tap.same(left, ["busy.ige", "notes.txt", "second.ige"], "the ring lets the oldes
 busy.close()
 tap.ok(len(files(where, "run")) > 1, "and goes on in files of its own", str(os.listdir(where)))
 
+# ---- each file says what its events only number: the ones before it may be gone
+NAMED = r"""
+import ctypes, os, socket, sys, threading, time
+cuda = ctypes.CDLL("libcuda.so.1")
+function = ctypes.c_void_p()
+cuda.cuModuleGetFunction(ctypes.byref(function), ctypes.c_void_p(16), b"_Z6scale2Pf")
+listener = socket.create_server(("127.0.0.1", 0))
+near = socket.create_connection(listener.getsockname())
+far = listener.accept()[0]
+def answer():
+    while far.recv(1):
+        time.sleep(0.005)
+        far.send(b"x")
+threading.Thread(target=answer).start()
+print(listener.getsockname()[1], near.fileno(), far.fileno(), flush=True)
+f = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+while os.path.exists(sys.argv[1]):
+    near.send(b"x")
+    near.recv(1)
+    os.pwrite(f, os.urandom(1 << 18), 0)
+    os.fsync(f)
+    cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+near.close()
+far.shutdown(socket.SHUT_RDWR)
+"""
+WANTED = {"socket": 0, "file": 0, "cuLaunchKernel": 0}
+
+
+def nameless(path, port, fds, data):
+    """How many of the waits and launches in a file say whom, what and which, and how many do not."""
+    named, silent = dict(WANTED), dict(WANTED)
+    for line in subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-export"), "-f", "json", path], capture_output=True, text=True).stdout.splitlines():
+        e = rec.json.loads(line)
+        if e.get("op") == "socket" and e.get("fd") in fds:
+            (named if f"127.0.0.1:{port}" in (e.get("remote"), e.get("local")) else silent)["socket"] += 1
+        elif e.get("op") == "file" and e.get("write") == 2:
+            (named if e.get("file") == data else silent)["file"] += 1
+        elif e.get("op") == "cuLaunchKernel":
+            (named if "scale2" in e.get("kernel_name", "") else silent)["cuLaunchKernel"] += 1
+    return named, silent
+
+
+def many_files(name, *arguments, enough):
+    where, data, script = folder(name), os.path.join(rec.BUILD, f"rotate-{name}.tmp"), rec.path("named.py")
+    with open(script, "w") as f:
+        f.write(NAMED)
+    open(data, "w").close()
+    p = rec.start("-o", os.path.join(where, "run.ige"), *arguments, "--", sys.executable, script, data)
+    port, *fds = map(int, p.stdout.readline().split())
+    rec.until(lambda: enough(where) or p.poll() is not None)
+    os.unlink(data)
+    p.communicate(timeout=rec.PATIENCE)
+    return [nameless(f, port, fds, data) for f in files(where, "run")]
+
+
+rows = many_files("named", "--rotate-every", "300ms", enough=lambda where: len(files(where, "run")) > 4)
+tap.ok(sum(all(n.values()) for n, _ in rows) > 1, "several files with waits and launches", str(rows))
+tap.same([s for _, s in rows if any(s.values())], [], "each says for which file and socket, and what is launched")
+
 # ---- the flight recorder
 
 

@@ -93,11 +93,12 @@ static void owners(struct probe_wire *wire, struct world *w)
 				 .remote = { 192, 0, 2, 2 } };
 
 	probe_wire_record(wire, &s, sizeof(s));
-	is_str(remote, "192.0.2.2:443", "a socket's other end");
+	is_u64(records, 0, "a socket that nothing happens to is not told");
 	announce(wire, 10, 10);
 	announce(wire, 10, 11);
 	announce(wire, 20, 20);
 	resent(wire, 11, 10, 0);
+	is_str(remote, "192.0.2.2:443", "a socket's other end");
 	is_u64(tgid_of_last(w), 10, "of the thread that got the socket");
 	is_u64(last.x[1], 3, "segments");
 	is_u64(last.x[0], said.u.SOCKET.id, "on that socket");
@@ -115,6 +116,35 @@ static void owners(struct probe_wire *wire, struct world *w)
 	is_u64(probe_wire_others(wire)->retransmits, 3, "counted");
 	is_u64(probe_wire_others(wire)->segments, 9, "with their segments");
 	is_u64(probe_wire_refused(wire), 0, "and not refused");
+}
+
+/* So many that the first is forgotten. */
+static void numbers_come_and_go(struct probe_wire *wire, struct wire_file *f, struct wire_offcpu *o)
+{
+	uint64_t refused = probe_wire_refused(wire);
+	struct probe_numbers *numbers = probe_wire_numbers(wire);
+	unsigned many = 0;
+
+	for (unsigned i = 0; i < PROBE_NUMBERS; i++) {
+		f->number = 6 + i;
+		snprintf(f->name[0], sizeof(f->name[0]), "%u.jpg", i);
+		probe_wire_record(wire, f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME);
+		many += probe_numbers_many(numbers);
+	}
+	is_u64(many, 2, "after each half of the room they are to be numbered anew");
+	events = 0;
+	last = (struct event){ 0 };
+	probe_wire_record(wire, o, sizeof(*o));
+	ok(events == 2 && last.op == OP_IO_FILE,
+	   "a wait for a file whose name was forgotten is a wait");
+	ok(!event_get(&last, op_builtin(last.op), COL_FILE, NULL), "and says not for which");
+	o->number = 6;
+	probe_wire_record(wire, o, sizeof(*o));
+	is_str(path, "/mnt/a folder/0.jpg", "the oldest that is known");
+	is_u64(probe_wire_refused(wire), refused, "none of them is refused");
+	o->number = 6 + PROBE_NUMBERS;
+	probe_wire_record(wire, o, sizeof(*o));
+	is_u64(probe_wire_refused(wire), refused + 1, "a number nobody told of is");
 }
 
 static void files(struct probe_wire *wire)
@@ -140,14 +170,27 @@ static void files(struct probe_wire *wire)
 	is_u64(probe_wire_refused(wire), refused + 1, "names that did not cross are refused");
 	records = 0;
 	probe_wire_record(wire, &f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME);
-	is_str(path, "/mnt/a folder/model.bin", "a file by its path");
-	f.number = 5;
-	probe_wire_record(wire, &f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME);
-	is_u64(records, 1, "told once, whatever its number");
 	events = 0;
 	probe_wire_record(wire, &o, sizeof(o));
+	is_str(path, "/mnt/a folder/model.bin", "a file by its path");
 	is_u64(events, 2, "a wait for it is an interval and a wait");
 	ok(last.op == OP_IO_FILE && last.dur_ns == 100, "as long as the interval");
+	o.number = f.number = 5;
+	probe_wire_record(wire, &f, WIRE_FILE_HEAD + 3 * WIRE_FILE_NAME);
+	probe_wire_record(wire, &o, sizeof(o));
+	o.number = 4;
+	probe_wire_record(wire, &o, sizeof(o));
+	is_u64(records, 1, "told once, whatever its number");
+	probe_wire_again(wire, 9001);
+	is_u64(records, 1, "in the next file of the recording not before it is used there");
+	probe_wire_record(wire, &o, sizeof(o));
+	probe_wire_record(wire, &o, sizeof(o));
+	is_u64(records, 2, "but then, once more");
+	probe_wire_again(wire, 9000);
+	is_u64(records, 3, "at once, when what names it may go to that file");
+	probe_wire_record(wire, &o, sizeof(o));
+	is_u64(records, 3, "which is enough");
+	numbers_come_and_go(wire, &f, &o);
 }
 
 static void threads(struct probe_wire *wire)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring by number: numbers grow by one, whoever gets them. */
+#include "lib/probe/numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Texts of the record become the copy's own. */
+static bool own_texts(struct probe_number *name)
+{
+	const struct record_def *def = record_builtin(name->record.kind);
+	char *body = (char *)&name->record.u, *to;
+	struct bytes text;
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < def->nfields; i++) {
+		if (def->fields[i].type != REC_TEXT)
+			continue;
+		memcpy(&text, body + def->fields[i].offset, sizeof(text));
+		bytes += text.n;
+	}
+	to = name->texts = malloc(bytes + 1);
+	for (unsigned i = 0; to && i < def->nfields; i++) {
+		if (def->fields[i].type != REC_TEXT)
+			continue;
+		memcpy(&text, body + def->fields[i].offset, sizeof(text));
+		if (text.n)
+			memcpy(to, text.p, text.n);
+		text.p = to;
+		to += text.n;
+		memcpy(body + def->fields[i].offset, &text, sizeof(text));
+	}
+	return to != NULL;
+}
+
+bool probe_numbers_put(struct probe_numbers *n, uint32_t number, uint64_t id,
+		       const struct record *r)
+{
+	struct probe_number name = { .number = number, .id = id, .record = *r }, *at;
+
+	while (n->v.n <= number % PROBE_NUMBERS) {
+		if (!vec_push(&n->v, (struct probe_number){ 0 }))
+			return false;
+	}
+	if (!own_texts(&name))
+		return false;
+	at = &n->v.v[number % PROBE_NUMBERS];
+	free(at->texts);
+	*at = name;
+	n->newest = number > n->newest ? number : n->newest;
+	return true;
+}
+
+bool probe_numbers_use(struct probe_numbers *n, uint32_t number, int64_t end_ns, uint64_t *id,
+		       struct record **say)
+{
+	uint32_t place = number % PROBE_NUMBERS;
+	struct probe_number *at = place < n->v.n ? &n->v.v[place] : NULL;
+
+	*say = NULL;
+	if (!at || at->number != number)
+		return false;
+	*id = at->id;
+	at->used_ns = end_ns > at->used_ns ? end_ns : at->used_ns;
+	if (n->said.n >= PROBE_NUMBERS)
+		map_clear(&n->said); /* some are said twice */
+	if (!map_get(&n->said, at->id, NULL) && map_put(&n->said, at->id, 1))
+		*say = &at->record;
+	return true;
+}
+
+void probe_numbers_again(struct probe_numbers *n, int64_t since_ns,
+			 void (*say)(void *ctx, struct record *r), void *ctx)
+{
+	map_clear(&n->said);
+	for (size_t i = 0; i < n->v.n; i++) {
+		struct probe_number *at = &n->v.v[i];
+
+		if (at->number && at->used_ns >= since_ns && !map_get(&n->said, at->id, NULL) &&
+		    map_put(&n->said, at->id, 1))
+			say(ctx, &at->record);
+	}
+}
+
+bool probe_numbers_many(struct probe_numbers *n)
+{
+	if (n->newest - n->renewed < PROBE_NUMBERS / 2)
+		return false;
+	n->renewed = n->newest;
+	return true;
+}
+
+void probe_numbers_free(struct probe_numbers *n)
+{
+	for (size_t i = 0; i < n->v.n; i++)
+		free(n->v.v[i].texts);
+	vec_free(&n->v);
+	map_free(&n->said);
+}

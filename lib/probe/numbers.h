@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel side's numbers of files and sockets stand for: the records that say so, of the newest PROBE_NUMBERS. Each
+ * file of a recording says them again, before the first event in it that names one: the files before it may be gone.
+ */
+#ifndef INGERO_PROBE_NUMBERS_H
+#define INGERO_PROBE_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/event/record.h"
+
+/* About 350 bytes each: 6 MB. Twice what is given out before all are numbered anew, which a thread that sleeps the whole
+ * time has to outlast to lose the name of what it sleeps on. */
+#define PROBE_NUMBERS 16384
+
+struct probe_number {
+	uint32_t number; /* 0: free */
+	uint64_t id;
+	int64_t used_ns; /* end of the latest event that names it */
+	struct record record;
+	char *texts; /* of the record */
+};
+
+/* Zero-initialised knows none. */
+struct probe_numbers {
+	VEC(struct probe_number) v; /* number % PROBE_NUMBERS */
+	struct map said;	    /* ids, in this file of the recording */
+	uint32_t newest, renewed;   /* numbers */
+};
+
+/* The record is copied. False: out of memory; nothing changed. */
+bool probe_numbers_put(struct probe_numbers *n, uint32_t number, uint64_t id,
+		       const struct record *r);
+
+/* The id, for an event that ends at end_ns; *say is the record where this file of the recording does not have it yet (valid until the next call), else NULL.
+ * False: never told, or long ago. */
+bool probe_numbers_use(struct probe_numbers *n, uint32_t number, int64_t end_ns, uint64_t *id,
+		       struct record **say);
+
+/* It was told, as far as can be known, and does not stand for anything any more. */
+static inline bool probe_numbers_forgotten(const struct probe_numbers *n, uint32_t number)
+{
+	return number && number <= n->newest;
+}
+
+/* Another file begins: everything is to be said again, by say at once what events name that end at since_ns or later, for
+ * they may be written to it. */
+void probe_numbers_again(struct probe_numbers *n, int64_t since_ns,
+			 void (*say)(void *ctx, struct record *r), void *ctx);
+
+/* So many have come that the oldest will be forgotten soon, and may be in use: all are to be numbered anew. Said once per
+ * half of the room. */
+bool probe_numbers_many(struct probe_numbers *n);
+
+void probe_numbers_free(struct probe_numbers *n);
+
+#endif
