@@ -14,6 +14,9 @@
 struct in6_addr {
 	u8 bytes[16];
 };
+typedef struct {
+	struct net *net;
+} possible_net_t;
 struct sock_common {
 	u32 skc_daddr;
 	u32 skc_rcv_saddr;
@@ -23,6 +26,7 @@ struct sock_common {
 	u8 skc_state;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
+	possible_net_t skc_net;
 };
 struct sock {
 	struct sock_common __sk_common;
@@ -38,6 +42,7 @@ struct socket {
 #define NUMBER_SOCKET 0x80000000 /* in what number_of_fd returns */
 #define INET	      2
 #define INET6	      10
+#define TCP	      6
 
 __weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets alike */
 /* Part of every key: when the recorder counts it on, all are told again, under new numbers. */
@@ -225,6 +230,67 @@ __weak __noinline u32 number_of_lookup(u64 address)
 	return number_of_path((u64)dentry, vfsmount, last);
 }
 
+static __always_inline void socket_ends(struct wire_socket *s, struct sock *sk)
+{
+	s->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (s->family == INET) {
+		u32 from = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		u32 to = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+
+		__builtin_memcpy(s->local, &from, 4);
+		__builtin_memcpy(s->remote, &to, 4);
+	} else if (s->family == INET6) {
+		BPF_CORE_READ_INTO(&s->local, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&s->remote, sk, __sk_common.skc_v6_daddr);
+	}
+	if (s->family == INET || s->family == INET6) {
+		s->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+		s->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	}
+}
+
+#define LOOPBACK 127 /* first byte */
+
+/* A connection as one of its ends has it, in IPv4 or mapped into IPv6 (::ffff:192.0.2.1) alike; a loopback address counts
+ * with its network namespace, which each have one of their own. */
+static __always_inline u64 socket_tuple(const struct wire_socket *s, struct sock *sk,
+					bool other_end)
+{
+	const u32 *a = (const u32 *)(other_end ? s->remote : s->local),
+		  *b = (const u32 *)(other_end ? s->local : s->remote);
+	u16 from = other_end ? s->remote_port : s->local_port,
+	    to = other_end ? s->local_port : s->remote_port;
+	bool four = s->family == INET, mapped = !four && !a[0] && !a[1] && a[2] == 0xffff0000;
+	u32 first = mapped ? a[3] : a[0], second = mapped ? b[3] : b[0];
+	u64 key = mix(mix(mix(13, first), second), (u64)from << 16 | to);
+
+	if (!four && !mapped) {
+		key = mix(mix(mix(key, a[1]), a[2]), a[3]);
+		key = mix(mix(mix(key, b[1]), b[2]), b[3]);
+	}
+	if (*(const u8 *)&first == LOOPBACK || (!four && !mapped && !a[0] && !a[1] && !a[2]))
+		key = mix(key, (u64)BPF_CORE_READ(sk, __sk_common.skc_net.net));
+	return key;
+}
+
+/* Connections, as their other end has them, to their number: who has that end is to be found. 0: it was. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, u32);
+} peers SEC(".maps");
+__weak __u32 peers_wanted SEC(".bss"); /* how many have come into it */
+
+static __always_inline void want_peer(const struct wire_socket *s, struct sock *sk)
+{
+	u64 key = socket_tuple(s, sk, 1);
+	u32 number = s->number;
+
+	if (!bpf_map_update_elem(&peers, &key, &number, BPF_ANY))
+		__sync_fetch_and_add(&peers_wanted, 1);
+}
+
 /* 0: the ring is full, and counted. */
 __weak __noinline u32 number_of_socket(u64 address)
 {
@@ -234,23 +300,9 @@ __weak __noinline u32 number_of_socket(u64 address)
 	u32 *known;
 
 	s.state = BPF_CORE_READ(sk, __sk_common.skc_state);
-	s.family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	s.type = BPF_CORE_READ(sk, sk_type);
 	s.protocol = BPF_CORE_READ(sk, sk_protocol);
-	if (s.family == INET) {
-		u32 from = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
-		u32 to = BPF_CORE_READ(sk, __sk_common.skc_daddr);
-
-		__builtin_memcpy(s.local, &from, 4);
-		__builtin_memcpy(s.remote, &to, 4);
-	} else if (s.family == INET6) {
-		BPF_CORE_READ_INTO(&s.local, sk, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&s.remote, sk, __sk_common.skc_v6_daddr);
-	}
-	if (s.family == INET || s.family == INET6) {
-		s.local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-		s.remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	}
+	socket_ends(&s, sk);
 	key = mix(mix(11 + ((u64)file_epoch << 32), address), (u64)s.family << 32 | s.protocol);
 	key = mix(mix(mix(mix(key, part[0]), part[1]), part[2]), part[3]);
 	key = mix(key, (u64)s.local_port << 16 | s.remote_port);
@@ -263,6 +315,8 @@ __weak __noinline u32 number_of_socket(u64 address)
 		return 0;
 	}
 	bpf_map_update_elem(&files, &key, &s.number, BPF_ANY);
+	if (s.protocol == TCP && s.remote_port)
+		want_peer(&s, sk);
 	return s.number;
 }
 

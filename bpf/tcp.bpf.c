@@ -30,7 +30,6 @@ struct bpf_iter__task_file {
 
 #define TCP_SYN_SENT 2
 #define TCP_CLOSE    7
-#define TCP	     6
 
 /* Socket to its owner: the process, and its thread that got it. */
 struct tcp_owner {
@@ -115,6 +114,45 @@ int host_tcp_adopt(struct bpf_iter__task_file *ctx)
 	    BPF_CORE_READ((struct sock *)sk, __sk_common.skc_state) == TCP_CLOSE)
 		return 0;
 	owns(task, sk, BPF_NOEXIST);
+	return 0;
+}
+
+/* Run by the recorder when peers are wanted: who of the whole machine has them open. */
+SEC("iter/task_file")
+int host_tcp_peers(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct wire_socket s = { 0 };
+	struct socket *socket;
+	struct wire_peer *w;
+	struct sock *sk;
+	u32 *number;
+	u64 key;
+
+	if (!task || !file || (BPF_CORE_READ(file, f_inode, i_mode) & 0170000) != 0140000)
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	if (!sk || BPF_CORE_READ(sk, sk_protocol) != TCP)
+		return 0;
+	socket_ends(&s, sk);
+	if (!s.remote_port)
+		return 0;
+	key = socket_tuple(&s, sk, 0);
+	number = bpf_map_lookup_elem(&peers, &key);
+	if (!number || !*number)
+		return 0;
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		return 0; /* found again in the next run */
+	__builtin_memset(w, 0, sizeof(*w));
+	w->kind = WIRE_PEER;
+	w->number = *number;
+	w->tgid = task->tgid;
+	BPF_CORE_READ_STR_INTO(&w->comm, task, group_leader, comm);
+	bpf_ringbuf_submit(w, ring_flags());
+	*number = 0;
 	return 0;
 }
 

@@ -36,6 +36,7 @@ enum wire_kind {
 		22, /* what the recorder finds a stack from; its WIRE_STACK is the recorder's own */
 	WIRE_FILE = 24, /* what a file number means */
 	WIRE_SOCKET = 25,
+	WIRE_PEER = 26, /* who has the other end of a socket */
 	WIRE_FORK = 32, /* life ring */
 	WIRE_EXEC = 33,
 	WIRE_EXIT = 34,
@@ -355,6 +356,16 @@ struct wire_socket {
 	__u16 remote_port;
 	__u8 local[16]; /* an IPv4 address in the first 4 */
 	__u8 remote[16];
+};
+
+/* A process of this machine, whoever it belongs to. */
+struct wire_peer {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 number; /* of a WIRE_SOCKET before it */
+	__u32 tgid;
+	__u32 pad2;
+	char comm[16];
 };
 
 struct wire_occupied {

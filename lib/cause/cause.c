@@ -405,6 +405,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			return err_nomem(e);
 		break;
 	case RECORD_SOCKET:
+	case RECORD_PEER:
 		if (!cause_peers_record(&c->peers, r))
 			return err_nomem(e);
 		break;

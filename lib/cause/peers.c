@@ -2,6 +2,7 @@
 /* Names come in records before the first event that needs them; many connections lead to one address. */
 #include "lib/cause/peers.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,20 +40,38 @@ bool cause_peers_event(struct cause_peers *p, const struct world *w, const struc
 static uint32_t name_at(struct cause_peers *p, struct bytes remote, bool *nomem)
 {
 	uint64_t key = hash_bytes(remote.p, remote.n, 0), at;
-	char *text;
+	struct cause_peer fresh = { 0 };
 
 	if (map_get(&p->names, key, &at))
 		return (uint32_t)at;
 	if (p->name.n >= CAUSE_PEERS)
 		return UNKNOWN;
-	text = strndup(remote.p, remote.n);
-	*nomem = !text || !vec_push(&p->name, text);
+	fresh.text = strndup(remote.p, remote.n);
+	*nomem = !fresh.text || !vec_push(&p->name, fresh);
 	if (*nomem) {
-		free(text);
+		free(fresh.text);
 		return UNKNOWN;
 	}
 	*nomem = !map_put(&p->names, key, p->name.n - 1);
 	return (uint32_t)p->name.n - 1;
+}
+
+/* Workers of one server are several processes of one command. */
+static void who(struct cause_peers *p, const struct rec_PEER *said)
+{
+	struct cause_peer fresh = { .known = true, .pid = said->pid }, *was;
+	uint64_t at;
+
+	if (!map_get(&p->sockets, said->socket, &at))
+		return;
+	memcpy(fresh.comm, said->comm.n ? said->comm.p : "",
+	       said->comm.n < sizeof(fresh.comm) ? said->comm.n : sizeof(fresh.comm) - 1);
+	was = &p->name.v[at];
+	fresh.text = was->text;
+	if (was->known && was->pid != fresh.pid)
+		fresh.pid = 0;
+	fresh.several = was->several || (was->known && strcmp(was->comm, fresh.comm) != 0);
+	*was = fresh;
 }
 
 bool cause_peers_record(struct cause_peers *p, const struct record *r)
@@ -61,6 +80,10 @@ bool cause_peers_record(struct cause_peers *p, const struct record *r)
 	bool nomem = false;
 	uint32_t at;
 
+	if (r->kind == RECORD_PEER) {
+		who(p, &r->u.PEER);
+		return true;
+	}
 	if (!REC_HAS(r, SOCKET, remote) || !said->remote.n || map_get(&p->sockets, said->id, NULL))
 		return true;
 	at = name_at(p, said->remote, &nomem);
@@ -71,11 +94,11 @@ const char *cause_peers_name(const struct cause_peers *p, uint64_t socket)
 {
 	uint64_t at;
 
-	return map_get(&p->sockets, socket, &at) ? p->name.v[at] : NULL;
+	return map_get(&p->sockets, socket, &at) ? p->name.v[at].text : NULL;
 }
 
-const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint32_t frame,
-			    double *share)
+static const struct cause_peer *top_of(const struct cause_peers *p, uint32_t process,
+				       uint32_t frame, double *share)
 {
 	const struct cause_peer_wait *top = NULL;
 	uint64_t all = 0;
@@ -90,23 +113,42 @@ const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint3
 			top = v;
 	}
 	*share = top ? (double)top->ns / (double)(all ? all : 1) : 0;
-	return top ? p->name.v[top->peer] : NULL;
+	return top ? &p->name.v[top->peer] : NULL;
+}
+
+const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint32_t frame,
+			    uint32_t *pid)
+{
+	double share;
+	const struct cause_peer *top = top_of(p, process, frame, &share);
+
+	*pid = top && !top->several ? top->pid : 0;
+	return top ? top->text : NULL;
 }
 
 void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t frame,
 		      struct buf *out)
 {
 	double share;
-	const char *name = cause_peers_top(p, process, frame, &share);
+	const struct cause_peer *top = top_of(p, process, frame, &share);
 
-	if (name)
-		buf_printf(out, share >= ALONE ? " to %s" : ", longest to %s,", name);
+	if (!top)
+		return;
+	buf_printf(out, share >= ALONE ? " to %s" : ", longest to %s", top->text);
+	if (top->known && top->several)
+		buf_puts(out, " (several processes)");
+	else if (top->known && top->pid)
+		buf_printf(out, " (%s, pid %" PRIu32 ")", top->comm, top->pid);
+	else if (top->known)
+		buf_printf(out, " (%s)", top->comm);
+	if (share < ALONE)
+		buf_puts(out, ",");
 }
 
 void cause_peers_free(struct cause_peers *p)
 {
 	for (size_t i = 0; i < p->name.n; i++)
-		free(p->name.v[i]);
+		free(p->name.v[i].text);
 	map_free(&p->frames.by);
 	map_free(&p->by);
 	map_free(&p->sockets);

@@ -23,28 +23,36 @@ struct cause_peer_wait {
 	uint64_t ns;
 };
 
+struct cause_peer {
+	char *text; /* "192.0.2.1:8080" */
+	/* Who is there, where it is this machine: of one command, or several; pid 0: several processes */
+	bool known, several;
+	uint32_t pid;
+	char comm[32];
+};
+
 /* Zero-initialised is empty. */
 struct cause_peers {
 	struct cause_frames frames;
 	struct map by, sockets,
 		names; /* place and peer -> v; id of a socket, hash of an address -> name */
 	VEC(struct cause_peer_wait) v;
-	VEC(char *) name; /* "192.0.2.1:8080" */
+	VEC(struct cause_peer) name;
 };
 
-/* A NET_SOCKET event; a SOCKET record. Both false: out of memory. */
+/* A NET_SOCKET event; a SOCKET or PEER record. Both false: out of memory. */
 bool cause_peers_event(struct cause_peers *p, const struct world *w, const struct event *ev);
 bool cause_peers_record(struct cause_peers *p, const struct record *r);
 
 /* Where that socket leads; NULL: not known. */
 const char *cause_peers_name(const struct cause_peers *p, uint64_t socket);
 
-/* For whom the process waited longest at that place, and with which share of all its waits on sockets there. NULL: not
- * known. */
+/* For whom the process waited longest at that place, and the process there (0: not known, or several); NULL: not known. */
 const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint32_t frame,
-			    double *share);
+			    uint32_t *pid);
 
-/* " to 192.0.2.1:8080", where (nearly) all of it is for that one, ", longest to 192.0.2.1:8080,", or nothing. */
+/* " to 192.0.2.1:8080", where (nearly) all of it is for that one, ", longest to 192.0.2.1:8080,", or nothing; and who that
+ * is: " to 127.0.0.1:6379 (redis-server, pid 812)". */
 void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t frame,
 		      struct buf *out);
 

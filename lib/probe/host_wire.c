@@ -149,6 +149,20 @@ static bool take_socket(struct probe_wire *wire, const struct wire_socket *s)
 	return true;
 }
 
+static bool take_peer(struct probe_wire *wire, const struct wire_peer *p)
+{
+	struct record r = { .kind = RECORD_PEER };
+	uint64_t id;
+
+	if (!probe_wire_numbered(wire, p->number, 0, &id))
+		return probe_numbers_forgotten(probe_wire_numbers(wire), p->number);
+	REC_SET(&r, PEER, socket, id);
+	REC_SET(&r, PEER, pid, p->tgid);
+	SET_TEXT(&r, PEER, comm, text(p->comm, sizeof(p->comm)));
+	probe_wire_say(wire, &r);
+	return true;
+}
+
 /* As the write column has it; HOST_NEITHER: it moves no data. */
 static unsigned direction(int syscall)
 {
@@ -283,6 +297,8 @@ bool probe_host_record(struct probe_wire *wire, const void *p, size_t n)
 		return take_file(wire, p, n);
 	case WIRE_SOCKET:
 		return n >= sizeof(struct wire_socket) && take_socket(wire, p);
+	case WIRE_PEER:
+		return n >= sizeof(struct wire_peer) && take_peer(wire, p);
 	default:
 		return n >= sizeof(struct wire_host) && *(const uint8_t *)p >= WIRE_BLOCK &&
 		       take_host(wire, p);

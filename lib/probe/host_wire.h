@@ -13,7 +13,7 @@
 #include "lib/base/buf.h"
 #include "lib/probe/wire_known.h"
 
-/* WIRE_FILE, WIRE_SOCKET, or a kind from WIRE_BLOCK on. False: too short, of an unknown kind, or about a thread that was
+/* WIRE_FILE, WIRE_SOCKET, WIRE_PEER, or a kind from WIRE_BLOCK on. False: too short, of an unknown kind, or about a thread that was
  * never announced. */
 bool probe_host_record(struct probe_wire *wire, const void *p, size_t n);
 

@@ -24,6 +24,17 @@
 #define GPUS_MS \
 	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake */
 
+/* A look of so long is followed by that many times as long without one. */
+#define PEERS_REST 50
+
+static void find_peers(struct probe_recorder *r, int64_t now)
+{
+	int64_t began = host_clock_mono();
+
+	if (r->session && now >= r->next_peers && probe_session_find_peers(r->session))
+		r->next_peers = now + PEERS_REST * (host_clock_mono() - began);
+}
+
 static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	int rc;
@@ -34,6 +45,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 		probe_targets_look(r->targets);
 	if (r->session && probe_numbers_many(probe_wire_numbers(r->wire)))
 		probe_session_number_anew(r->session);
+	find_peers(r, now);
 	probe_recorder_tell_pods(r);
 	probe_recorder_tell_no_cuda(r);
 	if (rc == 0)
@@ -299,6 +311,7 @@ static void stop_probes(struct probe_recorder *r)
 {
 	int64_t began = host_clock_mono();
 
+	find_peers(r, r->next_peers);
 	probe_session_stop(r->session);
 	probe_copies_detach(r->copies);
 	probe_recorder_tell_detached(r, host_clock_mono() - began);

@@ -159,8 +159,10 @@ static void on_named(void *ctx, struct record *rec)
 
 	if (rec->kind == RECORD_FILE)
 		REC_SET(rec, FILE, time_ns, host_clock_mono());
-	else
+	else if (rec->kind == RECORD_SOCKET)
 		REC_SET(rec, SOCKET, time_ns, host_clock_mono());
+	else
+		REC_SET(rec, PEER, time_ns, host_clock_mono());
 	if (!r->event_error.code)
 		ige_writer_record(r->writer, rec, &r->event_error);
 }

@@ -80,6 +80,7 @@ struct probe_recorder {
 	struct ige_writer *writer;
 	struct op_spec *specs;
 	struct probe_sockets sockets;
+	int64_t next_peers;   /* not looked for before */
 	struct map others;    /* see probe_say_others */
 	struct map processes; /* tgid -> world process */
 	struct map comms;     /* world process -> hash of its name as last said; without probes */

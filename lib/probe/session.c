@@ -116,6 +116,8 @@ int probe_session_start(struct probe_session *s, struct err *e)
 			s->links.n += probe_optional_attach(&s->optional, optional, p, at, s->ncpu);
 			if (p == s->bpf->progs.host_tcp_adopt && optional->attached)
 				s->sockets_link = *at;
+			if (p == s->bpf->progs.host_tcp_peers && optional->attached)
+				s->peers_link = *at;
 			continue;
 		}
 		link = bpf_program__attach(p);
@@ -174,6 +176,18 @@ int probe_session_adopt(struct probe_session *s, struct err *e)
 	return rc ? rc : run(s->sockets_link, "sockets", e);
 }
 
+bool probe_session_find_peers(struct probe_session *s)
+{
+	uint32_t wanted = s->peers_link ? s->bpf->bss->peers_wanted : s->peers_looked;
+	struct err ignored = { 0 };
+
+	if (wanted == s->peers_looked)
+		return false;
+	s->peers_looked = wanted;
+	run(s->peers_link, "peers", &ignored);
+	return true;
+}
+
 static void iterator_end(struct bpf_link **link)
 {
 	if (*link)
@@ -185,7 +199,7 @@ void probe_session_stop(struct probe_session *s)
 {
 	struct err ignored = { 0 };
 
-	s->sockets_link = NULL;
+	s->sockets_link = s->peers_link = NULL;
 	if (s->bpf)
 		__atomic_store_n(&s->bpf->bss->calls_over, 1, __ATOMIC_SEQ_CST);
 	while (s->links.n > 0)

@@ -70,6 +70,9 @@ bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct p
 /* What the kernel side knows of it. False: it has no Python that is known. */
 bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
 			     struct python_process *out);
+/* Who on this machine has the other end of the targets' connections that came since the last look: told by the ring. False:
+ * none came, and nothing was done; else it took a pass over the files of all processes. */
+bool probe_session_find_peers(struct probe_session *s);
 /* Files and sockets get new numbers from here on, and are told by them: those of the old ones may be forgotten. */
 void probe_session_number_anew(struct probe_session *s);
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid);

@@ -38,6 +38,7 @@ NEVER(int, probe_session_target, struct probe_session *s, uint32_t tgid, uint32_
 NEVER(int, probe_session_adopt, struct probe_session *s, struct err *e)
 NEVER(bool, probe_session_python, struct probe_session *s, uint32_t tgid, const struct python_process *p)
 NEVER(bool, probe_session_python_of, const struct probe_session *s, uint32_t tgid, struct python_process *out)
+NEVER(bool, probe_session_find_peers, struct probe_session *s)
 NEVER(void, probe_session_number_anew, struct probe_session *s)
 NEVER(bool, probe_session_is_target, const struct probe_session *s, uint32_t tgid)
 NEVER(int, probe_session_wait, struct probe_session *s, int timeout_ms)

@@ -27,9 +27,10 @@ struct probe_session {
 	size_t ncpu;
 	VEC(struct bpf_link *) links;
 	struct bpf_link *open_link;
-	struct bpf_link *adopt_link;		/* NULL without host tracks */
-	struct bpf_link *begin_link, *end_link; /* threads that sleep; the same */
-	struct bpf_link *sockets_link;		/* one of links; NULL: not to be had */
+	struct bpf_link *adopt_link;		    /* NULL without host tracks */
+	struct bpf_link *begin_link, *end_link;	    /* threads that sleep; the same */
+	struct bpf_link *sockets_link, *peers_link; /* of links; NULL: not to be had */
+	uint32_t peers_looked;			    /* for so many */
 	struct probe_sched_config sched;
 	struct probe_optionals optional;
 	int epoll;

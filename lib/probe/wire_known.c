@@ -339,10 +339,8 @@ uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint
 	return n;
 }
 
-static void say_number(void *ctx, struct record *r)
+void probe_wire_say(struct probe_wire *wire, struct record *r)
 {
-	struct probe_wire *wire = ctx;
-
 	if (wire->owner.record)
 		wire->owner.record(wire->owner.ctx, r);
 }
@@ -353,13 +351,18 @@ bool probe_wire_numbered(struct probe_wire *wire, uint32_t number, int64_t end_n
 	bool known = probe_numbers_use(&wire->numbers, number, end_ns, id, &say);
 
 	if (say)
-		say_number(wire, say);
+		probe_wire_say(wire, say);
 	return known;
 }
 
 struct probe_numbers *probe_wire_numbers(struct probe_wire *wire)
 {
 	return &wire->numbers;
+}
+
+static void say_number(void *ctx, struct record *r)
+{
+	probe_wire_say(ctx, r);
 }
 
 static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)

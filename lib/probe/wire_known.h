@@ -75,7 +75,7 @@ struct probe_wire_owner {
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
 	/* A thread slept when it began to be followed: its stack may be told now, as records of the ring. */
 	void (*asleep)(void *ctx, const struct wire_asleep *a);
-	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. */
+	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or a PEER record. */
 	void (*record)(void *ctx, struct record *r);
 	/* What a thread said by NVTX; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n);
@@ -135,6 +135,7 @@ struct probe_numbers *probe_wire_numbers(struct probe_wire *wire);
 /* The id, which an event is about to name: the record is handed on before it where this file of the recording does not
  * have it. False: never told, or long ago. */
 bool probe_wire_numbered(struct probe_wire *wire, uint32_t number, int64_t end_ns, uint64_t *id);
+void probe_wire_say(struct probe_wire *wire, struct record *r);		   /* hand it on */
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t probe_wire_process(const struct probe_wire *wire,
 			    uint32_t tgid); /* ctx of a thread of it, 0 */

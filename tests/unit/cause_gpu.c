@@ -71,11 +71,25 @@ static void whose_socket(struct stage *s, struct actor v)
 		unsigned first; /* of ten waits: on the first socket, not on the second */
 		bool named;
 		const char *told;
+		struct {
+			uint32_t pid;
+			const char *comm;
+		} peer[2]; /* of the first socket, and of another one to the same address */
 	} table[] = {
-		{ 10, true, "waiting for a socket to 192.0.2.7:6379" },
-		{ 6, true, "waiting for a socket, longest to 192.0.2.7:6379," },
-		{ 3, true, "waiting for a socket, longest to [2001:db8::1]:443," },
-		{ 10, false, NULL },
+		{ 10, true, "waiting for a socket to 192.0.2.7:6379", { { 0 } } },
+		{ 6, true, "waiting for a socket, longest to 192.0.2.7:6379,", { { 0 } } },
+		{ 3, true, "waiting for a socket, longest to [2001:db8::1]:443,", { { 0 } } },
+		{ 10, false, NULL, { { 0 } } },
+		{ 10, true, " to 192.0.2.7:6379 (redis, pid 812)", { { 812, "redis" } } },
+		{ 6,
+		  true,
+		  " longest to 192.0.2.7:6379 (redis, pid 812),",
+		  { { 812, "redis" }, { 812, "redis" } } },
+		{ 10, true, " to 192.0.2.7:6379 (api)", { { 812, "api" }, { 813, "api" } } },
+		{ 10,
+		  true,
+		  " to 192.0.2.7:6379 (several processes)",
+		  { { 812, "api" }, { 813, "proxy" } } },
 	};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -84,6 +98,12 @@ static void whose_socket(struct stage *s, struct actor v)
 		if (table[i].named) {
 			stage_socket(s, 5, "192.0.2.7:6379");
 			stage_socket(s, 6, "[2001:db8::1]:443");
+			stage_socket(s, 7, "192.0.2.7:6379");
+		}
+		for (unsigned k = 0; k < 2; k++) {
+			if (table[i].peer[k].pid)
+				stage_peer(s, k ? 7 : 5, table[i].peer[k].pid,
+					   table[i].peer[k].comm);
 		}
 		for_steps(t)
 		{

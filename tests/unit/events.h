@@ -87,6 +87,15 @@ static inline void stage_socket(struct stage *s, uint64_t id, const char *remote
 	REC_SET(r, SOCKET, remote, bytes_of(remote));
 }
 
+static inline void stage_peer(struct stage *s, uint64_t socket, uint32_t pid, const char *comm)
+{
+	struct record *r = stage_record(s, RECORD_PEER);
+
+	REC_SET(r, PEER, socket, socket);
+	REC_SET(r, PEER, pid, pid);
+	REC_SET(r, PEER, comm, bytes_of(comm));
+}
+
 static inline struct event *stage_event(struct stage *s, uint16_t op, uint32_t ctx, unsigned depth,
 					int64_t start, int64_t end)
 {

@@ -49,6 +49,14 @@ static void seed_socket(struct buf *b)
 	put(b, &s, sizeof(s));
 }
 
+static void seed_peer(struct buf *b)
+{
+	struct wire_peer p = { .kind = WIRE_PEER, .number = replay_below(4), .tgid = 77 };
+
+	memset(p.comm, 'c', replay_below(sizeof(p.comm) + 1));
+	put(b, &p, sizeof(p));
+}
+
 static void seed_host(struct buf *b)
 {
 	struct wire_host h = { .kind = (uint8_t)(WIRE_BLOCK + replay_below(6)),
@@ -95,6 +103,7 @@ int main(void)
 			seed_thread(&b, 2);
 			seed_file(&b);
 			seed_socket(&b);
+			seed_peer(&b);
 			for (unsigned i = 0; i < 6; i++)
 				(replay_below(3) ? seed_host : seed_wait)(&b);
 		}

@@ -263,9 +263,9 @@ static bool hangs(const struct idle_cause *x)
 	return x->unended_ns > x->sum.ns / 2;
 }
 
-/* peer: whom it waited for on its socket, NULL not known. */
+/* peer: whom it waited for on its socket, NULL not known; server: the process there, 0 not known. */
 static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
-		  uint32_t worker, const char *peer)
+		  uint32_t worker, const char *peer, uint32_t server)
 {
 	struct buf command = { 0 };
 
@@ -321,6 +321,13 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 			 "a time",
 			 buf_text(&command), 0, f->lost_ns,
 			 "from nothing, if each request depends on the device, to all of the wait");
+		if (!server)
+			break;
+		buf_reset(&command);
+		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+			   server);
+		fact_fix(f, "See what the server does meanwhile", buf_text(&command), 0, 0,
+			 "it only shows what to look at");
 		break;
 	case PART_FD:
 	case PART_IDLE:
@@ -365,11 +372,11 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	struct buf text = { 0 }, identity = { 0 };
 	const struct gpu_behind_item *behind;
 	const char *peer = NULL;
-	double share;
+	uint32_t server = 0;
 	int rc;
 
 	if (peered(x))
-		peer = cause_peers_top(&c->peers, d->process, x->frame, &share);
+		peer = cause_peers_top(&c->peers, d->process, x->frame, &server);
 	part_ns[x->part] = x->sum.ns;
 	f.unexplained = f.explained < 1 ? 1 - f.explained : 0;
 	cause_sum_fill(c, &x->sum, &f, "the device had nothing to do");
@@ -404,7 +411,8 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	if (behind)
 		gpu_behind_fix(behind, c, &f);
 	if (!f.fixes.n)
-		fixes(&f, x, unknown(x, c), p ? p->tgid : 0, worker ? worker->tgid : 0, peer);
+		fixes(&f, x, unknown(x, c), p ? p->tgid : 0, worker ? worker->tgid : 0, peer,
+		      server);
 	if (g->left_out)
 		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),
 			      "%");
