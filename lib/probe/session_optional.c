@@ -91,7 +91,9 @@ void probe_optional_heard(struct probe_optionals *o, const char *words)
 {
 	const char *at = strstr(words, "prog '" PREFIX), *end = at ? strchr(at + 6, '\'') : NULL;
 
-	for (size_t i = 0; end && i < o->n; i++) {
+	if (!end)
+		return;
+	for (size_t i = 0; i < o->n; i++) {
 		struct probe_optional *v = &o->v[i];
 
 		if (strlen(v->name) != (size_t)(end - at - 6) ||
@@ -100,6 +102,7 @@ void probe_optional_heard(struct probe_optionals *o, const char *words)
 		v->refused = true;
 		end += strspn(end, "': ");
 		snprintf(v->reason, sizeof(v->reason), "%.*s", (int)strcspn(end, "\n"), end);
+		return;
 	}
 }
 

@@ -2,6 +2,7 @@
 /* One line a chain for its node, then who and what to do: whoever wants to know more asks that node. */
 #include "lib/serve/fleet_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/serve/fleet_state.h"
+
+#define EXACT 9007199254740992.0 /* 2^53: up to it a double has every whole number */
 
 static void quantile(struct table *t, const struct fleet_op *o, double ns)
 {
@@ -152,8 +155,8 @@ static struct archive_value value_of(struct json v, struct buf *text)
 		break;
 	case JSON_TYPE_NUMBER:
 		x = json_double(v, 0);
-		out.type = x >= -0x1p53 && x <= 0x1p53 && x == (double)(int64_t)x ? ARCHIVE_INTEGER
-										  : ARCHIVE_REAL;
+		out.type = fabs(x) <= EXACT && x == (double)(int64_t)x ? ARCHIVE_INTEGER
+								       : ARCHIVE_REAL;
 		out.integer = out.type == ARCHIVE_INTEGER ? (int64_t)x : 0;
 		out.real = x;
 		break;

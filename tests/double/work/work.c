@@ -202,9 +202,12 @@ static void read_schedstat(unsigned long long *run_delay_ns, unsigned long long 
 		fclose(f);
 }
 
+#define TRIES 100 /* under a tracer every call is a switch, and no two figures are of one moment */
+
 void work_sched_read(struct work_sched *s)
 {
 	unsigned long long delay, slices, delay_after, slices_after;
+	unsigned tries = 0;
 
 	read_schedstat(&delay_after, &slices_after);
 	do {
@@ -213,7 +216,7 @@ void work_sched_read(struct work_sched *s)
 		s->at_ns = work_now();
 		s->cpu_ns = work_cpu_now();
 		read_schedstat(&delay_after, &slices_after);
-	} while (slices_after != slices);
+	} while (slices_after != slices && ++tries < TRIES);
 	s->run_delay_ns = delay;
 	s->slices = slices;
 }

@@ -58,7 +58,7 @@ void work_pin(int64_t cpu); /* this thread; negative: leave it */
 
 /*
  * The kernel's accounting of this thread, and the time by work_now: of one moment, since it did not leave its CPU from the
- * first figure to the last. What it ran is of its CPU clock, which schedstat tells as of the last tick, the rest of
+ * first figure to the last (unless it is traced). What it ran is of its CPU clock, which schedstat tells as of the last tick, the rest of
  * /proc/thread-self/schedstat.
  */
 struct work_sched {
