@@ -577,6 +577,15 @@ CREATE TABLE socket_records (
 	"remote" TEXT
 );
 
+CREATE TABLE peer_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"socket" INTEGER,
+	"pid" INTEGER,
+	"comm" TEXT
+);
+
 CREATE TABLE thinned_records (
 	n INTEGER PRIMARY KEY,
 	after_seq INTEGER NOT NULL,

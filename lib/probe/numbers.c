@@ -58,7 +58,7 @@ bool probe_numbers_use(struct probe_numbers *n, uint32_t number, int64_t end_ns,
 	struct probe_number *at = place < n->v.n ? &n->v.v[place] : NULL;
 
 	*say = NULL;
-	if (!at || at->number != number)
+	if (!at || !number || at->number != number)
 		return false;
 	*id = at->id;
 	at->used_ns = end_ns > at->used_ns ? end_ns : at->used_ns;

@@ -18,7 +18,7 @@
 #define PROBE_NUMBERS 16384
 
 struct probe_number {
-	uint32_t number; /* 0: free */
+	uint32_t number; /* from 1 on; 0: free */
 	uint64_t id;
 	int64_t used_ns; /* end of the latest event that names it */
 	struct record record;

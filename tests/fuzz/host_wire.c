@@ -35,8 +35,9 @@ static void fuzz_record(void *ctx, struct record *r)
 	struct fuzz_owner *o = ctx;
 
 	/* Ids stand for what is said: told once, and never without. */
-	if (r->kind == RECORD_FILE ? !REC_HAS(r, FILE, id)
-				   : r->kind != RECORD_SOCKET || !REC_HAS(r, SOCKET, id))
+	if (r->kind == RECORD_FILE     ? !REC_HAS(r, FILE, id)
+	    : r->kind == RECORD_SOCKET ? !REC_HAS(r, SOCKET, id)
+				       : r->kind != RECORD_PEER || !REC_HAS(r, PEER, socket))
 		abort();
 	o->records++;
 }
