@@ -519,6 +519,7 @@ help:
 		'                  tests without the kernel, under that checker (SAN=address builds only)' \
 		'make check-tsan   tests of what has threads, under the checker of those' \
 		'make faults       disks, memory, processes that fail, kill -9: at every place, for an hour' \
+		'make fuzz         every parser of outside bytes with libFuzzer, each for FUZZ_SECONDS=600 (clang)' \
 		'make soak         the recorder under load, with rotation and readers, for SOAK=$(SOAK): what grew, what was lost' \
 		'make check-consumers' \
 		'                  what is written for other programs, judged by those (CHECKERS=$(CHECKERS))' \

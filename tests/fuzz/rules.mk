@@ -6,7 +6,7 @@
 fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
 	lib/input/*.c) lib/probe/codes.c \
 	$(addprefix lib/emit/,perfetto.c chrome.c timeline.c tracks.c arrows.c notes.c comm_ids.c) \
-	lib/probe/wire.c lib/probe/wire_known.c lib/probe/host_wire.c lib/probe/sched_wire.c lib/probe/handles.c lib/probe/devices.c lib/host/xid.c lib/host/pods.c \
+	lib/probe/wire.c lib/probe/wire_known.c lib/probe/host_wire.c lib/probe/sched_wire.c lib/probe/handles.c lib/probe/numbers.c lib/probe/devices.c lib/host/xid.c lib/host/pods.c \
 	$(filter-out lib/serve/mcp_http.c lib/serve/mcp_headers.c,$(wildcard lib/serve/mcp*.c)) lib/serve/offer.c \
 	$(if $(HAVE_SQLITE),$(wildcard lib/archive/*.c))
 fuzz_flags := -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
@@ -19,6 +19,19 @@ fuzz_net := $(filter-out $(if $(HAVE_CURL),lib/net/client_none.c,$(addprefix lib
 	$(addprefix lib/serve/,mcp_http.c mcp_headers.c clean.c sketch_json.c machine.c $(notdir $(wildcard lib/serve/fleet*.c)))
 $(addprefix $(BUILD)/fuzz/,http fleet): fuzz_more = $(fuzz_net) $(net_libs)
 $(addprefix $(BUILD)/fuzz/,http fleet): $(fuzz_net)
+
+# All of them, one after the other; each says how many inputs it tried, and ends at the first finding, which it keeps.
+FUZZ_SECONDS ?= 600
+fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+.PHONY: fuzz
+fuzz: $(fuzz_targets:%=$(BUILD)/fuzz/%)
+	$(Q)for t in $(fuzz_targets); do \
+		mkdir -p $(BUILD)/fuzz/corpus-$$t; \
+		$(BUILD)/fuzz/$$t -max_len=20000 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/$$t- -print_final_stats=1 \
+			$(BUILD)/fuzz/corpus-$$t $$(test ! -d tests/fuzz/corpus/$$t || echo tests/fuzz/corpus/$$t) >$(BUILD)/fuzz/$$t.log 2>&1 || \
+			{ tail -30 $(BUILD)/fuzz/$$t.log >&2; exit 1; }; \
+		echo "$$t: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(BUILD)/fuzz/$$t.log) inputs, nothing found"; \
+	done
 
 .PRECIOUS: $(BUILD)/fuzz/%
 fuzz-%: $(BUILD)/fuzz/%
