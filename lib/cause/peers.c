@@ -11,6 +11,16 @@
 #define UNKNOWN UINT32_MAX
 #define ALONE	0.95 /* of the waits at a place: the others are not worth a word */
 
+static void add_socket(struct cause_peer_wait *v, uint64_t id)
+{
+	for (unsigned i = 0; i < v->nsockets; i++) {
+		if (v->socket[i] == id)
+			return;
+	}
+	if (v->nsockets < CAUSE_PEER_SOCKETS)
+		v->socket[v->nsockets++] = id;
+}
+
 bool cause_peers_event(struct cause_peers *p, const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
@@ -32,6 +42,7 @@ bool cause_peers_event(struct cause_peers *p, const struct world *w, const struc
 		if (!vec_push(&p->v, fresh) || !map_put(&p->by, key, at))
 			return false;
 	}
+	add_socket(&p->v.v[at], id);
 	p->v.v[at].ns += ev->dur_ns;
 	return true;
 }
@@ -40,38 +51,32 @@ bool cause_peers_event(struct cause_peers *p, const struct world *w, const struc
 static uint32_t name_at(struct cause_peers *p, struct bytes remote, bool *nomem)
 {
 	uint64_t key = hash_bytes(remote.p, remote.n, 0), at;
-	struct cause_peer fresh = { 0 };
+	char *text;
 
 	if (map_get(&p->names, key, &at))
 		return (uint32_t)at;
 	if (p->name.n >= CAUSE_PEERS)
 		return UNKNOWN;
-	fresh.text = strndup(remote.p, remote.n);
-	*nomem = !fresh.text || !vec_push(&p->name, fresh);
+	text = strndup(remote.p, remote.n);
+	*nomem = !text || !vec_push(&p->name, text);
 	if (*nomem) {
-		free(fresh.text);
+		free(text);
 		return UNKNOWN;
 	}
 	*nomem = !map_put(&p->names, key, p->name.n - 1);
 	return (uint32_t)p->name.n - 1;
 }
 
-/* Workers of one server are several processes of one command. */
-static void who(struct cause_peers *p, const struct rec_PEER *said)
+static bool peer_told(struct cause_peers *p, const struct rec_PEER *said)
 {
-	struct cause_peer fresh = { .known = true, .pid = said->pid }, *was;
-	uint64_t at;
+	struct cause_peer fresh = { .pid = said->pid };
 
-	if (!map_get(&p->sockets, said->socket, &at))
-		return;
-	memcpy(fresh.comm, said->comm.n ? said->comm.p : "",
-	       said->comm.n < sizeof(fresh.comm) ? said->comm.n : sizeof(fresh.comm) - 1);
-	was = &p->name.v[at];
-	fresh.text = was->text;
-	if (was->known && was->pid != fresh.pid)
-		fresh.pid = 0;
-	fresh.several = was->several || (was->known && strcmp(was->comm, fresh.comm) != 0);
-	*was = fresh;
+	if (p->peer.n >= CAUSE_PEERS || map_get(&p->peer_by, said->socket, NULL))
+		return true;
+	if (said->comm.n)
+		memcpy(fresh.comm, said->comm.p,
+		       said->comm.n < sizeof(fresh.comm) ? said->comm.n : sizeof(fresh.comm) - 1);
+	return vec_push(&p->peer, fresh) && map_put(&p->peer_by, said->socket, p->peer.n - 1);
 }
 
 bool cause_peers_record(struct cause_peers *p, const struct record *r)
@@ -80,10 +85,8 @@ bool cause_peers_record(struct cause_peers *p, const struct record *r)
 	bool nomem = false;
 	uint32_t at;
 
-	if (r->kind == RECORD_PEER) {
-		who(p, &r->u.PEER);
-		return true;
-	}
+	if (r->kind == RECORD_PEER)
+		return peer_told(p, &r->u.PEER);
 	if (!REC_HAS(r, SOCKET, remote) || !said->remote.n || map_get(&p->sockets, said->id, NULL))
 		return true;
 	at = name_at(p, said->remote, &nomem);
@@ -94,11 +97,11 @@ const char *cause_peers_name(const struct cause_peers *p, uint64_t socket)
 {
 	uint64_t at;
 
-	return map_get(&p->sockets, socket, &at) ? p->name.v[at].text : NULL;
+	return map_get(&p->sockets, socket, &at) ? p->name.v[at] : NULL;
 }
 
-static const struct cause_peer *top_of(const struct cause_peers *p, uint32_t process,
-				       uint32_t frame, double *share)
+static const struct cause_peer_wait *top_of(const struct cause_peers *p, uint32_t process,
+					    uint32_t frame, double *share)
 {
 	const struct cause_peer_wait *top = NULL;
 	uint64_t all = 0;
@@ -113,34 +116,59 @@ static const struct cause_peer *top_of(const struct cause_peers *p, uint32_t pro
 			top = v;
 	}
 	*share = top ? (double)top->ns / (double)(all ? all : 1) : 0;
-	return top ? &p->name.v[top->peer] : NULL;
+	return top;
+}
+
+/* False: not known of one of the connections. Of several processes pid is 0; of several commands comm is "", too. Workers
+ * of one server are several processes of one command. */
+static bool who(const struct cause_peers *p, const struct cause_peer_wait *v,
+		struct cause_peer *out)
+{
+	uint64_t at;
+
+	for (unsigned i = 0; i < v->nsockets; i++) {
+		const struct cause_peer *x;
+
+		if (!map_get(&p->peer_by, v->socket[i], &at))
+			return false;
+		x = &p->peer.v[at];
+		if (i == 0)
+			*out = *x;
+		if (x->pid != out->pid)
+			out->pid = 0;
+		if (strcmp(x->comm, out->comm) != 0)
+			out->comm[0] = 0;
+	}
+	return v->nsockets > 0;
 }
 
 const char *cause_peers_top(const struct cause_peers *p, uint32_t process, uint32_t frame,
 			    uint32_t *pid)
 {
 	double share;
-	const struct cause_peer *top = top_of(p, process, frame, &share);
+	const struct cause_peer_wait *top = top_of(p, process, frame, &share);
+	struct cause_peer peer;
 
-	*pid = top && !top->several ? top->pid : 0;
-	return top ? top->text : NULL;
+	*pid = top && who(p, top, &peer) ? peer.pid : 0;
+	return top ? p->name.v[top->peer] : NULL;
 }
 
 void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t frame,
 		      struct buf *out)
 {
 	double share;
-	const struct cause_peer *top = top_of(p, process, frame, &share);
+	const struct cause_peer_wait *top = top_of(p, process, frame, &share);
+	struct cause_peer peer;
 
 	if (!top)
 		return;
-	buf_printf(out, share >= ALONE ? " to %s" : ", longest to %s", top->text);
-	if (top->known && top->several)
-		buf_puts(out, " (several processes)");
-	else if (top->known && top->pid)
-		buf_printf(out, " (%s, pid %" PRIu32 ")", top->comm, top->pid);
-	else if (top->known)
-		buf_printf(out, " (%s)", top->comm);
+	buf_printf(out, share >= ALONE ? " to %s" : ", longest to %s", p->name.v[top->peer]);
+	if (who(p, top, &peer)) {
+		if (peer.pid)
+			buf_printf(out, " (%s, pid %" PRIu32 ")", peer.comm, peer.pid);
+		else
+			buf_printf(out, " (%s)", peer.comm[0] ? peer.comm : "several processes");
+	}
 	if (share < ALONE)
 		buf_puts(out, ",");
 }
@@ -148,11 +176,13 @@ void cause_peers_text(const struct cause_peers *p, uint32_t process, uint32_t fr
 void cause_peers_free(struct cause_peers *p)
 {
 	for (size_t i = 0; i < p->name.n; i++)
-		free(p->name.v[i].text);
+		free(p->name.v[i]);
 	map_free(&p->frames.by);
 	map_free(&p->by);
 	map_free(&p->sockets);
 	map_free(&p->names);
+	map_free(&p->peer_by);
 	vec_free(&p->v);
 	vec_free(&p->name);
+	vec_free(&p->peer);
 }

@@ -15,20 +15,23 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-#define CAUSE_PEERS 16384
+#define CAUSE_PEERS	   16384
+#define CAUSE_PEER_SOCKETS 4
 
 struct cause_peer_wait {
 	uint32_t process, frame; /* lib/cause/frames.h */
 	uint32_t peer;		 /* position in name; UINT32_MAX: not known */
 	uint64_t ns;
+	/* Its connections, the first that were met: one address is not one process, on other nodes and in other network
+	 * namespaces. */
+	uint64_t socket[CAUSE_PEER_SOCKETS];
+	unsigned nsockets;
 };
 
+/* Who has a socket's other end. */
 struct cause_peer {
-	char *text; /* "192.0.2.1:8080" */
-	/* Who is there, where it is this machine: of one command, or several; pid 0: several processes */
-	bool known, several;
 	uint32_t pid;
-	char comm[32];
+	char comm[16];
 };
 
 /* Zero-initialised is empty. */
@@ -37,7 +40,9 @@ struct cause_peers {
 	struct map by, sockets,
 		names; /* place and peer -> v; id of a socket, hash of an address -> name */
 	VEC(struct cause_peer_wait) v;
-	VEC(struct cause_peer) name;
+	VEC(char *) name;   /* "192.0.2.1:8080" */
+	struct map peer_by; /* id of a socket -> peer */
+	VEC(struct cause_peer) peer;
 };
 
 /* A NET_SOCKET event; a SOCKET or PEER record. Both false: out of memory. */

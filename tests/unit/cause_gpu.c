@@ -71,25 +71,30 @@ static void whose_socket(struct stage *s, struct actor v)
 		unsigned first; /* of ten waits: on the first socket, not on the second */
 		bool named;
 		const char *told;
+		bool both; /* the first socket, and another one to the same address, in turn */
 		struct {
 			uint32_t pid;
 			const char *comm;
-		} peer[2]; /* of the first socket, and of another one to the same address */
+		} peer[2]; /* of these two */
 	} table[] = {
-		{ 10, true, "waiting for a socket to 192.0.2.7:6379", { { 0 } } },
-		{ 6, true, "waiting for a socket, longest to 192.0.2.7:6379,", { { 0 } } },
-		{ 3, true, "waiting for a socket, longest to [2001:db8::1]:443,", { { 0 } } },
-		{ 10, false, NULL, { { 0 } } },
-		{ 10, true, " to 192.0.2.7:6379 (redis, pid 812)", { { 812, "redis" } } },
+		{ 10, true, "waiting for a socket to 192.0.2.7:6379", false, { { 0 } } },
+		{ 6, true, "waiting for a socket, longest to 192.0.2.7:6379,", false, { { 0 } } },
+		{ 3, true, "waiting for a socket, longest to [2001:db8::1]:443,", false, { { 0 } } },
+		{ 10, false, NULL, false, { { 0 } } },
+		{ 10, true, " to 192.0.2.7:6379 (redis, pid 812)", false, { { 812, "redis" } } },
 		{ 6,
 		  true,
 		  " longest to 192.0.2.7:6379 (redis, pid 812),",
+		  true,
 		  { { 812, "redis" }, { 812, "redis" } } },
-		{ 10, true, " to 192.0.2.7:6379 (api)", { { 812, "api" }, { 813, "api" } } },
+		{ 10, true, " to 192.0.2.7:6379 (api)", true, { { 812, "api" }, { 813, "api" } } },
 		{ 10,
 		  true,
 		  " to 192.0.2.7:6379 (several processes)",
+		  true,
 		  { { 812, "api" }, { 813, "proxy" } } },
+		/* Who another process reaches by that address is not who this one does. */
+		{ 10, true, " to 192.0.2.7:6379", false, { { 0 }, { 813, "api" } } },
 	};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -109,12 +114,19 @@ static void whose_socket(struct stage *s, struct actor v)
 		{
 			int64_t at = t + 8 * MS + 100 * US;
 
+			unsigned socket = n % 10 >= table[i].first ? 6
+					  : table[i].both && n % 2 ? 7
+								   : 5;
+
+			n++;
 			work(s, v, t, 8, t + 8 * MS);
 			blocked(s, v, at, 1800 * US, OBJECT_SOCKET);
 			stage_set(stage_event(s, OP_NET_SOCKET, v.ctx, 0, at, at + 1800 * US),
-				  COL_SOCKET, n++ % 10 < table[i].first ? 5 : 6);
+				  COL_SOCKET, socket);
 		}
-		if (table[i].told)
+		if (table[i].peer[1].pid && !table[i].both)
+			never_says(s, "pid 813", "who has the other end of another connection");
+		else if (table[i].told)
 			tells(s, "gpu-idle", table[i].told, GAPS * 1800 * US);
 		else
 			never_says(s, " to ", "a socket that leads nobody knows where");
