@@ -23,6 +23,7 @@ last() { # TEST...: last line and status of a run of these
 
 t unit/good 'echo "ok 1 - a"; echo "ok 2 - b"; echo 1..2'
 t unit/bad 'echo "ok 1 - a"; echo "not ok 2 - b"; echo 1..2; exit 1'
+t unit/explains 'echo "not ok 1 - a"; echo "# got: 7" >&2; echo 1..1; exit 1'
 t unit/silent_bad 'echo "not ok 1 - a"; echo 1..1'
 t unit/dies 'echo "ok 1 - a"; exit 3'
 t unit/killed 'echo "ok 1 - a"; echo 1..1; kill -9 $$'
@@ -38,6 +39,11 @@ is "$(last unit/good unit/bad)" "3 passed, 1 failed, status 1" "a failing check"
 for bad in bad silent_bad dies killed short empty; do
 	like "$(last "unit/$bad")" '^[01] passed, 1 failed, status 1$' "$bad is one failure"
 done
+is "$(last unit/explains unit/bad)" "1 passed, 2 failed, status 1" "checks of two tests fail"
+is "$(tail -n 4 "$TMP/log")" "unit-bad.tap: not ok 2 - b
+unit-explains.tap: not ok 1 - a
+unit-explains.tap:   # got: 7
+1 passed, 2 failed" "what failed, and why, stands right above the sum"
 is "$(last unit/skips)" "1 passed, 0 failed, 1 skipped, status 0" "skipped checks are counted"
 like "$(cat "$TMP/log")" 'unit-skips.tap: ok 2 - b # SKIP no reason' "with their reason"
 is "$(last unit/good unit/skip_all)" "2 passed, 0 failed, 1 skipped, status 0" "a skipped test too"
