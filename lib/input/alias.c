@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A path is taken apart at its slashes. A part stays when it is one of the words below, with or without a version
- * behind it ("python3.11", "libnccl.so.2"), and so does what lies below the standard library and below a public
- * package of Python. Of other parts a known ending stays ("n-41c0…fe.py"), and what the kernel or an orchestrator puts
- * in front ("docker-…").
+ * behind it ("python3.11", "libnccl.so.2"; not "node-17", which is somebody's), and so does what lies below the standard
+ * library and below a public package of Python. Of other parts a known ending stays ("n-41c0…fe.py"), and what the
+ * kernel or an orchestrator puts in front ("docker-…").
  */
 #include "lib/input/alias.h"
 
@@ -59,9 +59,13 @@ static bool is_public(struct bytes text)
 	if (text.n <= 3 && all_of(text, "0123456789."))
 		return true;
 	/* The longest word it begins with may not be the one that leaves a version: "lib" and "lib64". */
-	for (size_t n = text.n; n; n--)
-		if (alias_word_known((struct bytes){ text.p, n }) && is_version(from(text, n)))
+	for (size_t n = text.n; n; n--) {
+		struct bytes word = { text.p, n };
+
+		if (alias_word_known(word) && is_version(from(text, n)) &&
+		    (n == text.n || !alias_word_names(word)))
 			return true;
+	}
 	return false;
 }
 
@@ -287,14 +291,46 @@ static void gpu(const struct keyhash *key, struct bytes text, struct buf *out)
 	}
 }
 
+static const char closing[] = ",;:.)";
+
+/* How far a name goes that has blanks in it: to its other quotation mark; a path to the word behind which a colon tells
+ * what was wrong with it, or to the last one that has a slash within. */
+static size_t name_words(struct bytes text, size_t n)
+{
+	const char *mark =
+		strchr("\"'", text.p[0]) ? memchr(text.p + 1, text.p[0], text.n - 1) : NULL;
+	size_t end = n;
+
+	if (mark && mark >= text.p + n) {
+		struct bytes rest = from(text, (size_t)(mark - text.p));
+
+		return (size_t)(mark - text.p) + next_part(&rest, ' ').n;
+	}
+	if (text.p[0] != '/' || strchr(closing, text.p[n - 1]))
+		return n;
+	for (size_t at = n + 1, next; at < text.n; at = next + 1) {
+		struct bytes rest = from(text, at), w = next_part(&rest, ' ');
+
+		next = at + w.n;
+		if (w.n && w.p[w.n - 1] == ':')
+			return next;
+		if (w.n && w.p[0] != '/' && memchr(w.p, '/', w.n))
+			end = next;
+	}
+	return end;
+}
+
 /* Words of a sentence are ours, unless they name something: a path, or what stands in quotation marks. */
 static void sentence(const struct keyhash *key, struct bytes text, struct buf *out)
 {
 	while (text.n) {
-		struct bytes w = next_part(&text, ' ');
+		struct bytes rest = text, w = next_part(&rest, ' ');
 		size_t behind = 0;
 
-		while (behind < w.n && strchr(",;:.)", w.p[w.n - 1 - behind]))
+		if (w.n)
+			w.n = name_words(text, w.n);
+		text = from(text, w.n);
+		while (behind < w.n && strchr(closing, w.p[w.n - 1 - behind]))
 			behind++;
 		w.n -= behind;
 		if (w.n > 1 && (memchr(w.p, '/', w.n) || w.p[0] == '"' || w.p[0] == '\'' ||

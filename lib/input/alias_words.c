@@ -83,6 +83,14 @@ static const char *const words[] = {
 	"xz", "yaml", "yum", "zero", "zmq", "zsh", "zstd",
 };
 
+/* Of them: what machines, their groups and disks are called at many sites, with a number behind. */
+static const char *const naming[] = {
+	"batch", "beegfs", "block", "ceph-mon", "ceph-osd", "class", "data", "device", "etcd", "git",
+	"gpu", "grafana", "haproxy", "head", "home", "lustre", "media", "memory", "mlflow", "mnt",
+	"mysqld", "net", "nginx", "node", "opt", "postgres", "prometheus", "ray", "redis-server", "root",
+	"run", "share", "slurm", "slurmctld", "spool", "srv", "ssh", "stack", "task", "tmp", "vllm",
+};
+
 static const char *const fronts[] = {
 	"cri-containerd-", "crio-", "docker-", "libpod-", "buildkit-", "user-", "session-", "user@",
 	"pod", "kubepods-burstable-pod", "kubepods-besteffort-pod", "kubepods-pod",
@@ -102,6 +110,8 @@ static const char *const endings[] = {
 /* clang-format on */
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+#define AMONG(table, text) \
+	(bsearch(&(text), table, COUNT(table), sizeof((table)[0]), compare) != NULL)
 
 static int compare(const void *key, const void *entry)
 {
@@ -115,13 +125,22 @@ static int compare(const void *key, const void *entry)
 
 bool alias_word_known(struct bytes text)
 {
-	return bsearch(&text, words, COUNT(words), sizeof(words[0]), compare) != NULL;
+	return AMONG(words, text);
+}
+
+bool alias_word_names(struct bytes text)
+{
+	return AMONG(naming, text);
 }
 
 bool alias_words_sorted(void)
 {
 	for (size_t i = 1; i < COUNT(words); i++)
 		if (strcmp(words[i - 1], words[i]) >= 0)
+			return false;
+	for (size_t i = 0; i < COUNT(naming); i++)
+		if ((i && strcmp(naming[i - 1], naming[i]) >= 0) ||
+		    !alias_word_known((struct bytes){ naming[i], strlen(naming[i]) }))
 			return false;
 	return true;
 }

@@ -13,7 +13,10 @@
 
 bool alias_word_known(struct bytes text);
 
-/* They are, or some would not be found. */
+/* A known word that with a number behind it names a machine or a disk of a site ("node-017", "data2"). */
+bool alias_word_names(struct bytes text);
+
+/* They are, or some would not be found; and those that name are known. */
 bool alias_words_sorted(void);
 
 /* Bytes in front that say what it is of ("docker-") or 0; never all of it. */

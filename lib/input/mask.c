@@ -224,11 +224,13 @@ static const struct op_def *known_op(struct input_mask *m, uint16_t op)
 	return def;
 }
 
-/* Ids of files, sockets and words are made of what they stand for, and so lead back to it. */
+/* Ids of files, sockets and words are made of what they stand for, and so lead back to it; a communicator's begin with
+ * the network address of a rank where NCCL is old. */
 static bool leads_back(uint16_t column)
 {
 	return column == COL_FILE || column == COL_SOCKET || column == COL_NAME ||
-	       column == COL_TEXT || column == COL_UUID_HEAD || column == COL_UUID_TAIL;
+	       column == COL_TEXT || column == COL_UUID_HEAD || column == COL_UUID_TAIL ||
+	       column == COL_COMM_ID;
 }
 
 static void mask_event(struct input_mask *m, struct event *ev)
