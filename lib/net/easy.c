@@ -21,6 +21,17 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
 	return t->failed ? 0 : size * n;
 }
 
+static int going(void *arg, curl_off_t all, curl_off_t came, curl_off_t out, curl_off_t went)
+{
+	const struct net_client_options *opt = arg;
+
+	(void)all;
+	(void)came;
+	(void)out;
+	(void)went;
+	return opt->stop();
+}
+
 bool net_easy_set(CURL *h, const struct net_client_options *opt, const char *url, const char *type,
 		  struct bytes body, struct curl_slist *headers, struct net_taking *t, char *error)
 {
@@ -44,6 +55,11 @@ bool net_easy_set(CURL *h, const struct net_client_options *opt, const char *url
 	curl_easy_setopt(h, CURLOPT_USERAGENT, opt->agent ? opt->agent : "ingero");
 	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, take);
 	curl_easy_setopt(h, CURLOPT_WRITEDATA, t);
+	if (opt->stop) {
+		curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, going);
+		curl_easy_setopt(h, CURLOPT_XFERINFODATA, (void *)opt);
+	}
 	if (opt->ca_file)
 		curl_easy_setopt(h, CURLOPT_CAINFO, opt->ca_file);
 	if (type) {
@@ -96,6 +112,8 @@ int net_easy_end(CURL *h, CURLcode code, const char *url, const struct net_takin
 	if (t->failed)
 		return t->into ? err_nomem(e)
 			       : err_set(e, ERR_SYS, "%s: cannot write what it sends", url);
+	if (code == CURLE_ABORTED_BY_CALLBACK)
+		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
 		return err_set(e, ERR_USAGE, "'%s' is no URL of http or https", url);
 	if (code != CURLE_OK)

@@ -51,8 +51,10 @@ int net_push(struct net_client *c, const struct net_push_options *opt, const cha
 
 		if (!rc) {
 			if (answer.status >= 200 && answer.status < 300) {
+				rc = opt->taken ? opt->taken(opt->ctx, buf_bytes(&answer.body), e)
+						: 0;
 				net_answer_free(&answer);
-				return 0;
+				return rc;
 			}
 			worth = again(answer.status);
 			asked = answer.retry_after_ns;

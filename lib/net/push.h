@@ -17,6 +17,11 @@ struct net_push_options {
 	bool (*interrupted)(void); /* ends the waiting; NULL: never */
 	void (*waiting)(const char *why,
 			uint64_t ns); /* told before each wait; NULL: nobody wants to know */
+	int (*taken)(
+		void *ctx, struct bytes body,
+		struct err *
+			e); /* what a receiver that took it said: the result is its; NULL: nobody reads it */
+	void *ctx;
 };
 
 /* 0: the receiver took it (2xx). ERR_CANNOT with what it said. What is worth another try: no answer at all, and 429, 502,

@@ -10,12 +10,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/json.h"
+#include "lib/base/jsoncheck.h"
 #include "lib/emit/otlp.h"
 #include "lib/emit/prometheus.h"
 #include "lib/net/push.h"
 #include "lib/net/server.h"
 
-#define RENDER_NS 1000000000 /* how old what is asked for may be */
+#define RENDER_NS    1000000000 /* how old what is asked for may be */
+#define ANSWER_DEPTH 20		/* of a receiver's JSON: what is asked of it lies two deep */
 
 struct live {
 	struct emit em;
@@ -23,9 +26,9 @@ struct live {
 	struct meters meters;
 	struct net_client *client;
 	struct net_server *server;
-	bool missed, stale;  /* stale: the text is older than what was read */
-	int64_t pushed_ns;   /* event time of the last push */
-	int64_t rendered_ns; /* CLOCK_MONOTONIC */
+	bool missed, warned, stale; /* stale: the text is older than what was read */
+	int64_t pushed_ns;	    /* event time of the last push */
+	int64_t rendered_ns;	    /* CLOCK_MONOTONIC */
 	pthread_mutex_t lock;
 	struct buf text; /* under the lock */
 };
@@ -88,11 +91,45 @@ static int begin(void *state, struct err *e)
 	return rc;
 }
 
+/* A receiver may take a part, or all and have something to say: OTLP's partialSuccess. What is no such JSON says nothing. */
+static int taken(void *ctx, struct bytes body, struct err *e)
+{
+	struct json answer = JSON_NONE, part, rejected, text;
+	struct live *l = ctx;
+	struct buf what = { 0 };
+	double points;
+	int rc = 0;
+
+	if (!body.n || json_check(body, ANSWER_DEPTH, NULL) || json_parse(body, &answer, NULL))
+		return 0;
+	part = json_get(answer, "partialSuccess");
+	rejected = json_get(part, "rejectedDataPoints");
+	text = json_get(part, "errorMessage");
+	points = json_type(rejected) == JSON_TYPE_STRING ? strtod(json_bytes(rejected).p, NULL)
+							 : json_double(rejected, 0);
+	buf_add(&what, json_bytes(text).p, json_bytes(text).n);
+	if (points > 0) {
+		rc = err_set(e, ERR_CANNOT, "%s: it did not take %.0f of the values%s%.200s",
+			     l->opt->push_url, points, what.n ? ": " : "", buf_text(&what));
+	} else if (what.n && !l->warned && l->opt->warned) {
+		l->warned = true;
+		l->opt->warned(buf_text(&what));
+	}
+	buf_free(&what);
+	json_free(text);
+	json_free(rejected);
+	json_free(part);
+	json_free(answer);
+	return rc;
+}
+
 static int push(struct live *l, unsigned tries, struct err *e)
 {
 	const struct net_push_options how = { .tries = tries,
 					      .interrupted = l->opt->interrupted,
-					      .waiting = l->opt->waiting };
+					      .waiting = l->opt->waiting,
+					      .taken = taken,
+					      .ctx = l };
 	struct buf body = { 0 };
 	int rc;
 

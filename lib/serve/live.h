@@ -21,6 +21,8 @@ struct serve_live_options {
 	bool stay;				/* listen on behind the end, until interrupted */
 	void (*listening)(const char *address); /* told once; NULL: nobody wants to know */
 	void (*missed)(const char *why);	/* the first push that failed; NULL */
+	void (*warned)(
+		const char *what); /* the first that a receiver which took all has to say; NULL */
 	void (*waiting)(const char *why,
 			uint64_t ns); /* before the last push is tried again; NULL */
 };

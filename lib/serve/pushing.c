@@ -18,6 +18,11 @@ static void listening(const char *address)
 	cli_note("listening: http://%s/metrics", address);
 }
 
+static void warned(const char *what)
+{
+	cli_warn("%s", what);
+}
+
 static void missed(const char *why)
 {
 	cli_warn("%s (later pushes say it all again)", why);
@@ -46,6 +51,7 @@ int serve_pushing(struct serve_live_options *out, struct cli_otel *otel,
 		.client = { .ca_file = otel->ca_file,
 			    .agent = p->agent,
 			    .timeout_ns = otel->timeout_ns,
+			    .stop = interrupted,
 			    .headers = (const char *const *)otel->headers.v,
 			    .nheaders = otel->headers.n },
 		.listen = p->listen,
@@ -53,6 +59,7 @@ int serve_pushing(struct serve_live_options *out, struct cli_otel *otel,
 		.stay = !p->piped,
 		.listening = listening,
 		.missed = missed,
+		.warned = warned,
 		.waiting = waiting
 	};
 	return rc;

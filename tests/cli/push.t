@@ -34,13 +34,14 @@ class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.came.append((self.path, dict(self.headers), body))
-        status, extra = self.server.say.pop(0) if self.server.say else (200, {})
+        status, extra, *said = self.server.say.pop(0) if self.server.say else (200, {})
+        said = said[0].encode() if said else b"well"
         self.send_response(status)
         for k, v in extra.items():
             self.send_header(k, v)
-        self.send_header("Content-Length", "4")
+        self.send_header("Content-Length", str(len(said)))
         self.end_headers()
-        self.wfile.write(b"well")
+        self.wfile.write(said)
 
     def log_message(self, *args):
         pass
@@ -90,6 +91,29 @@ tap.ok(err.count("trying again in") == 2 and "503" in err and "429" in err, "and
 s = receiver([(400, {})])
 status, out, err = export("--push", url(s), recording)
 tap.ok(status == 3 and len(s.came) == 1 and "400" in err and "well" in err, "refused: told, with what it said", err)
+
+# Taken in part, or with something to say about it.
+for part, want, says in ((r'"rejectedDataPoints":"7","errorMessage":"too old\u001b[2J"', 3, "7 of the values: too old"), ('"rejectedDataPoints":7', 3, "7 of the values"),
+                         ('"errorMessage":"use v2"', 0, "warning: use v2"), ('"rejectedDataPoints":"0"', 0, ""), ("", 0, "")):
+    s = receiver([(200, {}, '{"partialSuccess":{%s}}' % part)])
+    status, out, err = export("--push", url(s), recording)
+    tap.ok((status, len(s.came), bool(err)) == (want, 1, bool(says)) and says in err and "\033" not in err, f"a receiver that says {part}", f"{status} {err}")
+s = receiver([(200, {}, '{"partialSuccess":{"rejectedDataPoints":"1"}}')])
+status, out, err = export("--push", url(s), "--interval", "1s", recording)
+tap.ok(status == 0 and err.count("1 of the values") == 1 and len(s.came) == 5, "on the way that is told once, and made up for", err)
+for said in ("[" * 100000, "{" + "[[[" * 30, '{"partialSuccess":[]}', '{"partialSuccess":{"rejectedDataPoints":"x"}}'):
+    s = receiver([(200, {}, said)])
+    tap.same(export("--push", url(s), recording)[0], 0, f"what is no such answer says nothing: {said[:40]}")
+
+# One that says nothing is not waited for once that is enough.
+with socket.create_server(("127.0.0.1", 0)) as silent:
+    p = subprocess.Popen([EXPORT, "--push", f"http://127.0.0.1:{silent.getsockname()[1]}", recording], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         env={**os.environ, "OTEL_EXPORTER_OTLP_TIMEOUT": "600000"})
+    asking, _ = silent.accept()
+    asking.recv(1)
+    p.send_signal(signal.SIGINT)
+    tap.same((p.wait(timeout=60), p.stderr.read()), (130, b""), "Ctrl-C ends it while a receiver stalls")
+    asking.close()
 
 # Several in the recording's time.
 s = receiver()
