@@ -71,6 +71,8 @@ static size_t began(char *p, size_t size, size_t n, void *arg)
 	return size * n;
 }
 
+#define SLOWEST 1024 /* bytes a second at least, on average: less is no more than silence */
+
 /* The whole may take as long as it likes, silence may not. */
 static void without_end(CURL *h, const struct net_client_options *opt)
 {
@@ -79,7 +81,7 @@ static void without_end(CURL *h, const struct net_client_options *opt)
 	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 0L);
 	if (!opt->reach_ns)
 		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
-	curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST);
 	curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, seconds);
 }
 
