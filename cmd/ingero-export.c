@@ -185,7 +185,8 @@ struct export
 	struct serve_fleet *fleet; /* other machines, and what came of them */
 	struct fleet_files files;
 	uint64_t events, bytes;
-	bool piped; /* standard input is read */
+	bool piped;   /* standard input is read */
+	bool partial; /* not all of it could be */
 };
 
 static enum emit_weight weight_of(const char *name)
@@ -259,6 +260,7 @@ static int choose(struct export *x, struct err *e)
 					   .chosen = values.names.n > 0,
 					   .tool = "ingero-export",
 					   .max_bytes = values.max_db,
+					   .partial = &x->partial,
 					   .page = &x->page,
 					   .version = cli_version(),
 					   .weight = weight_of(values.weight) };
@@ -347,7 +349,10 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	}
 	cli_progress_end(&progress);
 	if (!rc || rc == ERR_TOO_NEW) {
-		int end = x->format->finish(x->state, e);
+		int end;
+
+		x->partial = rc || input_partial(in);
+		end = x->format->finish(x->state, e);
 
 		if (!end)
 			end = flush(x, true, e);

@@ -183,6 +183,8 @@ static int build(struct query *q, const struct cli_operands *operands, int fd, b
 	int rc = ask_archive_new(&a, q->w, fd, program.name, chains, e);
 
 	rc = rc ? rc : read_all(q, operands, archive_item, a, e);
+	if (!rc)
+		ask_archive_whole(a, !input_partial(q->in));
 	rc = rc ? rc : ask_archive_end(a, &written, e);
 	if (!rc)
 		cli_detail("archive of %s events, %s", human_count(written.events).s,
@@ -214,7 +216,13 @@ static int make_scratch(void *ctx, int fd, struct err *e)
 	return build(m->q, m->operands, fd, asks_for_chains(), e);
 }
 
-/* run.ige.db, made when it is not there or older than run.ige. */
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* run.ige.db, made when it is not there or not of run.ige as that is now: it bears the time at which that was last written
+ * when reading began. */
 static int open_cached(struct query *q, const struct cli_operands *operands,
 		       const struct archive_ask_limits *limits, struct archive_ask **ask,
 		       struct err *e)
@@ -231,12 +239,14 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 			       "--cache keeps the whole recording: choose in SQL instead");
 	if (asprintf(&path, "%s.db", operands->v[0]) < 0)
 		return err_nomem(e);
-	if (stat(path, &kept) || kept.st_mtim.tv_sec < recording.st_mtim.tv_sec ||
-	    (kept.st_mtim.tv_sec == recording.st_mtim.tv_sec &&
-	     kept.st_mtim.tv_nsec < recording.st_mtim.tv_nsec)) {
+	if (stat(path, &kept) || !same_time(&kept.st_mtim, &recording.st_mtim)) {
+		const struct timespec times[] = { recording.st_atim, recording.st_mtim };
+
 		cli_note("making %s, which is asked from then on", path);
 		rc = aside_open(&aside, path, e);
 		rc = rc ? rc : build(q, operands, aside.fd, true, e);
+		if (!rc && futimens(aside.fd, times))
+			rc = err_sys(e, "cannot set the time of %s", path);
 		rc = rc ? rc : aside_keep(&aside, e);
 		aside_drop(&aside);
 	}
@@ -276,6 +286,14 @@ static int ask_sql(struct query *q, const struct cli_operands *operands, struct 
 		rc = answer_end(answer, asked.truncated, e);
 	if (!rc && asked.truncated)
 		cli_note("only the first %s rows are shown (--limit)", human_count(asked.rows).s);
+	/* Of what is read now that is said already. */
+	if (!rc && !q->in && asked.partial) {
+		cli_warn("%s: the recording it was made of was damaged or had not ended: it holds "
+			 "what "
+			 "could be read",
+			 operands->v[0]);
+		q->status = CLI_EXIT_DAMAGED;
+	}
 	answer_free(answer);
 	archive_ask_free(ask);
 	return rc;

@@ -183,6 +183,22 @@ int archive_ask_open(struct archive_ask **out, const char *path,
 	return 0;
 }
 
+bool archive_ask_partial(struct archive_ask *q)
+{
+	sqlite3_stmt *s = NULL;
+	bool partial = false;
+
+	/* The older agent's have no row of that name. */
+	if (sqlite3_prepare_v2(
+		    q->db,
+		    "SELECT 1 FROM main.schema_info WHERE key = 'archive' AND NOT EXISTS "
+		    "(SELECT 1 FROM main.schema_info WHERE key = 'complete')",
+		    -1, &s, NULL) == SQLITE_OK)
+		partial = sqlite3_step(s) == SQLITE_ROW;
+	sqlite3_finalize(s);
+	return partial;
+}
+
 void archive_ask_limit(struct archive_ask *q, const struct archive_ask_limits *limits)
 {
 	q->limits = *limits;
@@ -318,6 +334,7 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 	rc = prepare(q, &s, sql, e);
 	rc = rc ? rc : run(q, s, answer, asked, e);
 	sqlite3_finalize(s);
+	asked->partial = !rc && archive_ask_partial(q);
 	if (q->limits.memory_bytes)
 		allow_memory(-(sqlite3_int64)q->limits.memory_bytes);
 	return rc;

@@ -49,11 +49,14 @@ struct archive_answer {
 struct archive_asked {
 	uint64_t rows;	/* given out */
 	bool truncated; /* there are more */
+	bool partial; /* they are of an archive that is not of a whole recording: see archive_ask_partial */
 };
 
 /* Any SQLite file; it stays as it is. ERR_CANNOT: not there, locked; ERR_DAMAGED: none. */
 int archive_ask_open(struct archive_ask **out, const char *path,
 		     const struct archive_ask_limits *limits, struct err *e);
+/* Whether it is an archive of ours that says it is not of a whole recording. */
+bool archive_ask_partial(struct archive_ask *q);
 /* Other limits for the statements from here on. memory_bytes stays 0, or other than 0. */
 void archive_ask_limit(struct archive_ask *q, const struct archive_ask_limits *limits);
 /* ERR_USAGE: no statement, several, one that is wrong or would not only read; ERR_LIMIT: it took too long, or too

@@ -339,7 +339,7 @@ int archive_facts_end(struct archive_writer *a, struct err *e)
 		rc = run(a, old[i], e);
 	for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]) && !rc; i++)
 		rc = run(a, derived[i], e);
-	if (!rc && a->ended)
+	if (!rc && (a->whole_known ? a->whole : a->ended))
 		rc = archive_exec(a, "INSERT INTO schema_info VALUES ('complete', '1')", e);
 	if (!rc && a->opt.recordings && *a->opt.recordings)
 		rc = run(a, "INSERT INTO schema_info VALUES ('recordings', ?7)", e);

@@ -68,7 +68,7 @@ struct archive_writer {
 	sqlite3 *db;   /* everything but events, on its way */
 	uint32_t node; /* that records without one are about */
 	int64_t offset_ns;
-	bool has_clock, ended;
+	bool has_clock, ended, whole, whole_known;
 
 	/* rows of events */
 	struct op_plan *plans[65536];

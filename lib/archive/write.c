@@ -82,6 +82,12 @@ int archive_writer_item(struct archive_writer *a, const struct stream_item *item
 
 /* ---- the end ---- */
 
+void archive_writer_whole(struct archive_writer *a, bool whole)
+{
+	a->whole = whole;
+	a->whole_known = true;
+}
+
 /* The oldest minutes go until the rest fits: what a row takes with its keys in the indices is known on average. */
 static void choose_minutes(struct archive_writer *a)
 {

@@ -48,6 +48,10 @@ int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 /* After an error only archive_writer_free may follow. */
 int archive_writer_item(struct archive_writer *a, const struct stream_item *item, struct err *e);
 
+/* Before the end: whether all that it is made of could be read, and had ended. Otherwise the archive says what the stream
+ * did, which hears nothing of damage. */
+void archive_writer_whole(struct archive_writer *a, bool whole);
+
 /* Once, at the end. Not synchronised to the disk: that is the caller's. */
 int archive_writer_finish(struct archive_writer *a, struct archive_written *written, struct err *e);
 void archive_writer_free(struct archive_writer *a);
@@ -73,6 +77,10 @@ static inline int archive_writer_finish(struct archive_writer *a, struct archive
 					struct err *e)
 {
 	return ERR_CANNOT;
+}
+
+static inline void archive_writer_whole(struct archive_writer *a, bool whole)
+{
 }
 
 static inline void archive_writer_free(struct archive_writer *a)

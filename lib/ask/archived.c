@@ -39,6 +39,11 @@ int ask_archive_item(struct ask_archive *a, const struct stream_item *item, stru
 			   : archive_writer_item(a->writer, item, e);
 }
 
+void ask_archive_whole(struct ask_archive *a, bool whole)
+{
+	archive_writer_whole(a->writer, whole);
+}
+
 int ask_archive_end(struct ask_archive *a, struct archive_written *written, struct err *e)
 {
 	int rc = a->analyzed ? analyzed_end(a->analyzed, e) : 0;

@@ -18,6 +18,8 @@ struct ask_archive;
 int ask_archive_new(struct ask_archive **out, struct world *w, int fd, const char *tool,
 		    bool analyze, struct err *e);
 int ask_archive_item(struct ask_archive *a, const struct stream_item *item, struct err *e);
+/* Before the end: see archive_writer_whole. */
+void ask_archive_whole(struct ask_archive *a, bool whole);
 /* No more items. */
 int ask_archive_end(struct ask_archive *a, struct archive_written *written, struct err *e);
 void ask_archive_free(struct ask_archive *a);

@@ -86,6 +86,9 @@ int input_something(const struct input *in, struct err *e);
 /* Sums over all inputs. */
 struct ige_report input_report(const struct input *in);
 
+/* Whether something was damaged, cut off or is still to come. After the end. */
+bool input_partial(const struct input *in);
+
 /* How many bytes of the struct input at `in` have been read of how many, and the events in them. *total 0: some of it is
  * no file, or only a part is wanted and sought. */
 void input_position(void *in, uint64_t *done, uint64_t *total, uint64_t *events);

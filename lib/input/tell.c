@@ -144,6 +144,13 @@ struct ige_report input_report(const struct input *in)
 	return sum;
 }
 
+bool input_partial(const struct input *in)
+{
+	struct ige_report r = input_report(in);
+
+	return r.damaged_blocks || r.skipped_bytes || r.unterminated;
+}
+
 /* Whether o is a file, and its size. */
 static bool is_file(const struct one *o, uint64_t *size)
 {

@@ -150,6 +150,7 @@ static int use_ops(void *ctx, const struct serve_stat *st, struct err *e)
 	}
 	jsonw_array_end(j);
 	api_system(j, st);
+	jsonw_key_bool(j, "partial", serve_quality_partial(&st->quality));
 	jsonw_object_end(j);
 	return 0;
 }
@@ -193,6 +194,7 @@ static int use_overview_stat(void *ctx, const struct serve_stat *st, struct err 
 	jsonw_key_i64(&q->j, "duration_ns", st->ops->end_ns - st->ops->start_ns);
 	jsonw_key_u64(&q->j, "lost_events", st->ops->lost);
 	jsonw_key_bool(&q->j, "growing", st->quality.input.growing);
+	jsonw_key_bool(&q->j, "partial", serve_quality_partial(&st->quality));
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /api/v1/query: {"sql": text, "limit": rows} → {"columns": [...], "rows": [[...]], "truncated": bool}. Reads only,
- * within the limits of the source; an answer that grows past SERVE_API_ANSWER_MAX is refused, not cut.
+ * POST /api/v1/query: {"sql": text, "limit": rows} → {"columns": [...], "rows": [[...]], "truncated": bool, "partial":
+ * bool}, partial where the recording was damaged, cut or did not end cleanly. Reads only, within the limits of the source;
+ * an answer that grows past SERVE_API_ANSWER_MAX is refused, not cut.
  */
 #include "lib/archive/answer.h"
 #include "lib/base/json.h"
@@ -79,6 +80,7 @@ static int ask(struct api_request *q, struct json body, struct err *e)
 	if (!rc) {
 		jsonw_array_end(&q->j);
 		jsonw_key_bool(&q->j, "truncated", asked.truncated);
+		jsonw_key_bool(&q->j, "partial", asked.partial);
 		jsonw_object_end(&q->j);
 	}
 	buf_free(&sql);

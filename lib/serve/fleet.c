@@ -224,10 +224,25 @@ static const char *reason(const struct fleet_place *p, const struct net_ask *a)
 	return rest + 2;
 }
 
+static bool is_partial(struct json answer)
+{
+	struct json v = json_get(answer, "partial");
+	bool is = json_is_true(v);
+
+	json_free(v);
+	return is;
+}
+
 static void tell(struct serve_fleet *f, const struct fleet_question *q)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct net_ask *a = &f->asks[i];
+
+		if (f->nodes[i].answered && is_partial(f->places[i].answer))
+			fleet_warn(f,
+				   "node %s: its recording was damaged or did not end cleanly: its "
+				   "answer is of what could be read",
+				   f->places[i].name);
 
 		if (a->skip || !a->rc)
 			continue;

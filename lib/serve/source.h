@@ -56,6 +56,15 @@ struct serve_quality {
 	uint64_t took_ns, age_ns;
 };
 
+/* Whether some of it could not be read, or it did not end cleanly. The last block of what grows may be caught half written. */
+static inline bool serve_quality_partial(const struct serve_quality *q)
+{
+	const struct ops_input *in = &q->input;
+
+	return in->growing ? in->damaged_blocks > 0
+			   : in->damaged || in->truncated || in->unterminated;
+}
+
 /* Whoever uses an answer has it alone, and only during the call. What they return is returned. */
 
 /* ---- how often, how long (ask/stat.h) ---- */

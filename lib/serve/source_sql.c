@@ -40,6 +40,7 @@ static int build(void *ctx, int fd, struct err *e)
 	struct event_stream *stream;
 	struct stream_item item;
 	struct input *in = NULL;
+	struct buf notes = { 0 };
 	int rc = w ? input_open(&in, w, s->opt.names, s->opt.n, e) : err_nomem(e);
 
 	rc = rc ? rc : ask_archive_new(&a, w, fd, s->opt.tool, true, e);
@@ -48,10 +49,14 @@ static int build(void *ctx, int fd, struct err *e)
 		rc = ask_archive_item(a, &item, e);
 		rc = rc ? rc : source_tick(m->asker, in, "making an archive to ask", e);
 	}
+	/* What grows is whole as far as it is: who asks again hears the rest. */
+	if (!rc)
+		ask_archive_whole(a, !input_verdict(in, &notes));
 	rc = rc && rc != ERR_TOO_NEW ? rc : ask_archive_end(a, &written, e);
 	if (!rc)
 		*m->growing = input_report(in).growing;
 	ask_archive_free(a);
+	buf_free(&notes);
 	input_free(in);
 	world_free(w);
 	return rc;

@@ -41,6 +41,8 @@ static int finish(void *state, struct err *e)
 	struct sqlite_state *s = state;
 	struct archive_written written;
 
+	if (s->em.opt.partial)
+		archive_writer_whole(s->writer, !*s->em.opt.partial);
 	return archive_writer_finish(s->writer, &written, e);
 }
 

@@ -33,14 +33,19 @@ static void head(struct buf *out, struct json answer)
 
 static void foot(struct buf *out, struct json answer)
 {
-	struct json truncated = json_get(answer, "truncated");
+	struct json truncated = json_get(answer, "truncated"),
+		    partial = json_get(answer, "partial");
 
 	if (json_is_true(truncated)) {
 		buf_puts(out, "there are more rows than the limit of ");
 		shape_member(out, answer, "limit");
 		buf_puts(out, " (limit: up to 10000; or LIMIT … OFFSET)\n");
 	}
+	if (json_is_true(partial))
+		buf_puts(out, "the recording was damaged or did not end cleanly: rows are of what "
+			      "could be read\n");
 	json_free(truncated);
+	json_free(partial);
 }
 
 static const struct shape shape = { head, lists, foot };
@@ -134,6 +139,8 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 		tool_set_number(&o, "row_count", (double)asked.rows);
 		tool_set_number(&o, "limit", (double)limit);
 		json_set(&o, "truncated", json_bool(asked.truncated));
+		if (asked.partial)
+			json_set(&o, "partial", json_bool(true));
 		rc = tool_answer(&c, o, &shape, e);
 	} else {
 		json_free(t.columns);
@@ -164,6 +171,7 @@ const struct serve_tool tool_run_sql = {
 		"\"columns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 		"\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}},\"row_count\":{"
 		"\"type\":\"integer\"},"
-		"\"limit\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"}"),
+		"\"limit\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"},"
+		"\"partial\":{\"type\":\"boolean\"}"),
 	.call = call,
 };

@@ -19,7 +19,7 @@ import schema  # noqa: E402
 import tap  # noqa: E402
 
 TMP = tempfile.TemporaryDirectory(prefix="ingero-test.")
-DEMO, EXPLAIN, STAT = (os.path.join(tap.BIN, "ingero-" + n) for n in ("demo", "explain", "stat"))
+DEMO, EXPLAIN, QUERY, STAT = (os.path.join(tap.BIN, "ingero-" + n) for n in ("demo", "explain", "query", "stat"))
 
 
 def recording(name, *args):
@@ -241,6 +241,12 @@ with dashboard.Dashboard(grows) as n:
         f.truncate(os.path.getsize(grows) // 2)
     report = n.json("report")[1]
     tap.ok(report["coverage"]["partial"] and report["coverage"]["partial_reason"], "a file that was cut: told, from what is left", report["coverage"])
+    cut = [n.json(q)[1]["partial"] for q in ("overview", "ops", "chains")] + [n.sql("SELECT 1")[1]["partial"]]
+    tap.same(cut, [True] * 4, "by each answer")
+    at = f"127.0.0.1:{n.port}"
+    for program, *args in ((QUERY, "SELECT 1"), (QUERY,), (EXPLAIN,)):
+        p = subprocess.run([program, "--nodes", at, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        tap.ok(p.returncode == 0 and "of what could be read" in p.stderr, f"{os.path.basename(program)} {args}: who asks several machines hears of it", p.stderr)
     os.unlink(grows)
     tap.same(n.json("overview")[0], 404, "a file that is gone")
     tap.same(n.ask("/")[0], 200, "and the server lives")

@@ -99,6 +99,32 @@ status, out, err = run("query", "--cache", "run.ige", "SELECT count(*) FROM even
 tap.ok(status == 0 and os.stat(path("run.ige.db")).st_mtime_ns == first and "making" not in err, "and used again", err)
 os.utime(path("run.ige"), ns=(first + 10**9, first + 10**9))
 tap.ok("making" in run("query", "--cache", "run.ige", "SELECT 1 AS one")[2], "unless the recording is newer")
+run("demo", "clean", "--duration", "1s", "-o", "older.ige")
+os.utime(path("older.ige"), ns=(10**18, 10**18))
+os.rename(path("run.ige"), path("kept.ige"))
+os.rename(path("older.ige"), path("run.ige"))
+want = int(run("query", "--csv", "run.ige", "SELECT count(*) FROM events")[1].split()[1])
+tap.same(int(run("query", "--cache", "--csv", "run.ige", "SELECT count(*) FROM events")[1].split()[1]), want, "or another one, however old")
+os.rename(path("kept.ige"), path("run.ige"))
+
+# ---- of what was not whole
+
+data = open(path("run.ige"), "rb").read()
+with open(path("cut.ige"), "wb") as f:
+    f.write(data[:len(data) * 2 // 3])
+bad = bytearray(data)
+bad[len(data) // 2:len(data) // 2 + 64] = bytes(64)
+with open(path("bad.ige"), "wb") as f:
+    f.write(bad)
+for name in ("cut", "bad"):
+    run("merge", f"{name}.ige", "-o", f"{name}-merged.db")
+    run("export", f"{name}.ige", "-o", f"{name}-exported.db")
+    run("export", f"{name}.ige", "run.ige", "-o", f"{name}-joined.db")
+    for args in (["--cache", f"{name}.ige"], ["--cache", f"{name}.ige"], [f"{name}-merged.db"], [f"{name}-exported.db"], [f"{name}-joined.db"]):
+        status, out, err = run("query", "--csv", *args, "SELECT count(*) FROM events")
+        tap.ok(status == 4 and int(out.split()[1]) > 0 and "warning" in err, f"{' '.join(args)}: answered, and said that it is not all", f"{status} {err}")
+for name in ("run.db", "run.ige.db"):
+    tap.same(run("query", "--csv", name, "SELECT 1")[::2], (0, ""), f"{name}: nothing to say of what is whole")
 
 # ---- exported, as the same; and with a limit
 

@@ -33,7 +33,7 @@ export function box() {
 				return;
 			const number = r.columns.map((_, i) => r.rows.every((row) => row[i] === null || typeof row[i] === "number"));
 
-			put(out, h("p", { class: "note" }, `${count(r.rows.length)} row${r.rows.length === 1 ? "" : "s"} in ${ns((performance.now() - began) * 1e6)}${r.truncated ? "; there are more" : ""}`),
+			put(out, h("p", { class: "note" }, `${count(r.rows.length)} row${r.rows.length === 1 ? "" : "s"} in ${ns((performance.now() - began) * 1e6)}${r.truncated ? "; there are more" : ""}${r.partial ? "; of a recording that could not be read whole" : ""}`),
 				h("div", { class: "table card", tabindex: 0, role: "group", "aria-label": "Answer" }, h("table", {}, h("thead", {}, h("tr", {}, r.columns.map((c, i) => h("th", { scope: "col", class: number[i] ? null : "text" }, c)))),
 					h("tbody", {}, r.rows.map((row) => h("tr", {}, row.map((v, i) => h("td", { class: number[i] ? null : "text wrap" }, cell(v)))))))));
 		} catch (e) {
