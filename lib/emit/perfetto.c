@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perfetto's own trace format, as it comes: packets of track events, by hand. Each line of the timeline is a packet sequence of
- * its own, so that its line need not be named in each packet, times are differences to the packet before, and names and
- * texts stand once and are numbers from then on. There are no whole slices in this format: each is a beginning and an end.
+ * Perfetto's own trace format, as it comes: what the lines of the timeline, their slices and values are in it. There are no
+ * whole slices in this format: each is a beginning and an end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,168 +11,28 @@
 #include "lib/emit/format.h"
 #include "lib/emit/notes.h"
 #include "lib/emit/perfetto_form.h"
+#include "lib/emit/perfetto_packets.h"
 #include "lib/emit/timeline.h"
 #include "lib/world/place.h"
 
 #define EVENT_MAX 1024 /* bytes of a track event: all of its fields at their longest fit */
-#define TEXTS_MAX \
-	65536 /* of a sequence, which then forgets them and begins anew: ours and the reader's memory */
-
-/* What is remembered of a sequence's texts; with the id of the text as key. */
-enum text_of { OF_OP = 1, OF_NAME, OF_STRING, OF_TEXT, OF_STACK, OF_FRAME };
-
-struct sequence {
-	bool begun;
-	int64_t last_ns;
-	struct map texts;		/* what and id -> its number in the sequence */
-	uint32_t names, strings, sites; /* numbers given */
-	uint64_t categories, keys[NOTES_ID_MAX / 64];
-};
 
 struct perfetto {
 	struct emit em;
 	struct timeline tl;
-	VEC(struct sequence) sequences; /* by the id of the line; 0: of values */
-	struct buf interned;		/* of the packet that is being made */
+	struct packets packets;
 	struct buf text, entry;
-	bool has_node, has_clock, nomem;
+	bool has_node, has_clock;
 	uint32_t clock_node;
 	struct rec_CLOCK clock; /* the last that was written */
 };
 
-/* A packet with what is ready; head: its fields in front. */
-static void packet(struct perfetto *x, const char *head, size_t nhead, unsigned field,
-		   struct bytes body)
-{
-	char front[3 * PROTO_FIELD_MAX], behind[2 * PROTO_FIELD_MAX], *p, *q = front, *out;
-	size_t n = nhead;
-
-	if (x->interned.n) {
-		n += x->interned.n + (size_t)(proto_at_varint(behind, x->interned.n) - behind) + 1;
-	}
-	p = proto_at_varint(behind, field << 3 | PROTO_BYTES);
-	p = proto_at_varint(p, body.n);
-	n += (size_t)(p - behind) + body.n;
-	*q++ = TRACE_PACKET << 3 | PROTO_BYTES;
-	q = proto_at_varint(q, n);
-	out = buf_reserve(x->em.out, n + (size_t)(q - front));
-	if (!out)
-		return;
-	memcpy(out, front, (size_t)(q - front));
-	n = (size_t)(q - front);
-	memcpy(out + n, head, nhead);
-	n += nhead;
-	if (x->interned.n) {
-		out[n++] = PACKET_INTERNED << 3 | PROTO_BYTES;
-		n = (size_t)(proto_at_varint(out + n, x->interned.n) - out);
-		memcpy(out + n, x->interned.p, x->interned.n);
-		n += x->interned.n;
-		buf_reset(&x->interned);
-	}
-	memcpy(out + n, behind, (size_t)(p - behind));
-	n += (size_t)(p - behind);
-	memcpy(out + n, body.p, body.n);
-	buf_added(x->em.out, n + body.n);
-}
-
-static void clock_reading(struct buf *snapshot, struct buf *entry, unsigned id, int64_t ns,
-			  bool incremental)
-{
-	buf_reset(entry);
-	proto_u64(entry, CLOCK_ID, id);
-	proto_u64(entry, CLOCK_VALUE, (uint64_t)ns);
-	if (incremental)
-		proto_u64(entry, CLOCK_INCREMENTAL, 1);
-	proto_bytes(snapshot, SNAPSHOT_CLOCK, buf_bytes(entry));
-}
-
-/* From here on its times are differences, from ns on, and its events stand on its line. */
-static void sequence_begin(struct perfetto *x, struct sequence *q, uint32_t id, int64_t ns)
-{
-	struct buf head = { 0 }, defaults = { 0 };
-
-	buf_reset(&x->text);
-	clock_reading(&x->text, &x->entry, CLOCK_OF_MONO, ns, false);
-	clock_reading(&x->text, &x->entry, CLOCK_OF_SEQUENCE, ns, true);
-	proto_u64(&x->text, SNAPSHOT_PRIMARY, CLOCK_OF_MONO);
-	buf_reset(&x->entry);
-	proto_u64(&x->entry, EVENT_TRACK, id);
-	proto_bytes(&defaults, DEFAULTS_TRACK_EVENT, buf_bytes(&x->entry));
-	proto_u64(&defaults, DEFAULTS_CLOCK, CLOCK_OF_SEQUENCE);
-	proto_u64(&head, PACKET_SEQUENCE, (uint64_t)id + 1);
-	proto_u64(&head, PACKET_FLAGS, FLAG_STATE_CLEARED);
-	proto_bytes(&head, PACKET_DEFAULTS, buf_bytes(&defaults));
-	packet(x, head.p, head.n, PACKET_CLOCK_SNAPSHOT, buf_bytes(&x->text));
-	x->em.out->failed |= head.failed || defaults.failed;
-	buf_free(&head);
-	buf_free(&defaults);
-	map_clear(&q->texts);
-	q->names = q->strings = q->sites = 0;
-	q->categories = 0;
-	memset(q->keys, 0, sizeof(q->keys));
-	q->last_ns = ns;
-	q->begun = true;
-}
-
-/* The sequence that a packet of this time will be of; what it refers to may be made known from then on. */
-static struct sequence *sequence_of(struct perfetto *x, uint32_t id, int64_t ns)
-{
-	struct sequence *q;
-
-	while (x->sequences.n <= id)
-		if (!vec_push(&x->sequences, (struct sequence){ 0 }))
-			return NULL;
-	q = &x->sequences.v[id];
-	if (!q->begun || q->texts.n >= TEXTS_MAX)
-		sequence_begin(x, q, id, q->begun && q->last_ns > ns ? q->last_ns : ns);
-	return q;
-}
-
-static void event_packet(struct perfetto *x, struct sequence *q, uint32_t id, int64_t ns,
-			 struct bytes body)
-{
-	char head[3 * PROTO_FIELD_MAX], *p = head;
-
-	if (ns >= q->last_ns) {
-		p = proto_at_u64(p, PACKET_TIMESTAMP, (uint64_t)(ns - q->last_ns));
-		q->last_ns = ns;
-	} else {
-		p = proto_at_u64(p, PACKET_TIMESTAMP, (uint64_t)ns);
-		p = proto_at_u64(p, PACKET_CLOCK, CLOCK_OF_MONO);
-	}
-	p = proto_at_u64(p, PACKET_SEQUENCE, (uint64_t)id + 1);
-	packet(x, head, (size_t)(p - head), PACKET_TRACK_EVENT, body);
-}
-
-static void entry(struct perfetto *x, unsigned kind, uint32_t number, struct bytes text)
-{
-	buf_reset(&x->entry);
-	proto_u64(&x->entry, ENTRY_ID, number);
-	proto_bytes(&x->entry, ENTRY_TEXT, text);
-	proto_bytes(&x->interned, kind, buf_bytes(&x->entry));
-}
-
-static uint64_t text_key(enum text_of of, uint64_t id)
-{
-	return of == OF_TEXT ? id : (uint64_t)of << 40 | id;
-}
-
-/* The number of a text that was told; 0: it gets *next, which the caller tells. */
-static uint32_t number_of(struct perfetto *x, struct sequence *q, uint64_t key, uint32_t *next)
-{
-	uint64_t number;
-
-	if (map_get(&q->texts, key, &number))
-		return (uint32_t)number;
-	x->nomem |= !map_put(&q->texts, key, ++*next);
-	return 0;
-}
-
-static uint32_t name_number(struct perfetto *x, struct sequence *q, const struct timeline_slice *s)
+static uint32_t name_number(struct perfetto *x, struct packet_sequence *q,
+			    const struct timeline_slice *s)
 {
 	uint64_t key =
-		s->name ? text_key(OF_NAME, s->name) : text_key(OF_OP, s->op ? s->op->id : 0);
-	uint32_t number = number_of(x, q, key, &q->names);
+		s->name ? packets_key(OF_NAME, s->name) : packets_key(OF_OP, s->op ? s->op->id : 0);
+	uint32_t number = packets_number(&x->packets, q, key, &q->names);
 
 	if (number)
 		return number;
@@ -182,22 +41,23 @@ static uint32_t name_number(struct perfetto *x, struct sequence *q, const struct
 		notes_clean(&x->text, world_text(x->em.w, s->name));
 	else
 		buf_puts(&x->text, s->op ? s->op->name : "unknown");
-	entry(x, INTERNED_NAME, q->names, buf_bytes(&x->text));
+	packets_entry(&x->packets, INTERNED_NAME, q->names, buf_bytes(&x->text));
 	return q->names;
 }
 
-static uint32_t string_number(struct perfetto *x, struct sequence *q, const struct note *note)
+static uint32_t string_number(struct perfetto *x, struct packet_sequence *q,
+			      const struct note *note)
 {
 	uint64_t key = note->kind == NOTE_STRING
-			       ? text_key(OF_STRING, note->number)
-			       : text_key(OF_TEXT, hash_u64(note->number) ^ hash_u64(note->id));
-	uint32_t number = number_of(x, q, key, &q->strings);
+			       ? packets_key(OF_STRING, note->number)
+			       : packets_key(OF_TEXT, hash_u64(note->number) ^ hash_u64(note->id));
+	uint32_t number = packets_number(&x->packets, q, key, &q->strings);
 
 	if (number)
 		return number;
 	buf_reset(&x->text);
 	note_text(&x->text, x->em.w, note);
-	entry(x, INTERNED_STRING, q->strings, buf_bytes(&x->text));
+	packets_entry(&x->packets, INTERNED_STRING, q->strings, buf_bytes(&x->text));
 	return q->strings;
 }
 
@@ -219,36 +79,37 @@ static void site_entry(struct perfetto *x, uint32_t frame, uint32_t number)
 	proto_bytes(&x->entry, SITE_FUNCTION, buf_bytes(&x->text));
 	if (p.line && p.line <= UINT32_MAX)
 		proto_u64(&x->entry, SITE_LINE, p.line);
-	proto_bytes(&x->interned, INTERNED_SITE, buf_bytes(&x->entry));
+	proto_bytes(&x->packets.interned, INTERNED_SITE, buf_bytes(&x->entry));
 }
 
 /* Where in the program; 0: not known. Many stacks share a site. */
-static uint32_t site_number(struct perfetto *x, struct sequence *q, uint32_t stack)
+static uint32_t site_number(struct perfetto *x, struct packet_sequence *q, uint32_t stack)
 {
 	uint64_t number;
 	uint32_t frame;
 
-	if (map_get(&q->texts, text_key(OF_STACK, stack), &number))
+	if (map_get(&q->texts, packets_key(OF_STACK, stack), &number))
 		return (uint32_t)number;
 	frame = notes_site(x->em.w, stack);
 	if (!frame)
 		return 0;
-	number = number_of(x, q, text_key(OF_FRAME, frame), &q->sites);
+	number = packets_number(&x->packets, q, packets_key(OF_FRAME, frame), &q->sites);
 	if (!number) {
 		number = q->sites;
 		site_entry(x, frame, q->sites);
 	}
-	x->nomem |= !map_put(&q->texts, text_key(OF_STACK, stack), number);
+	x->packets.nomem |= !map_put(&q->texts, packets_key(OF_STACK, stack), number);
 	return (uint32_t)number;
 }
 
-static char *put_note(struct perfetto *x, struct sequence *q, char *p, const struct note *note)
+static char *put_note(struct perfetto *x, struct packet_sequence *q, char *p,
+		      const struct note *note)
 {
 	char body[3 * PROTO_FIELD_MAX], *b = body;
 
 	if (!(q->keys[note->id / 64] >> note->id % 64 & 1)) {
 		q->keys[note->id / 64] |= UINT64_C(1) << note->id % 64;
-		entry(x, INTERNED_KEY, note->id, bytes_of(note->key));
+		packets_entry(&x->packets, INTERNED_KEY, note->id, bytes_of(note->key));
 	}
 	b = proto_at_u64(b, NOTE_F_KEY, note->id);
 	if (note->kind == NOTE_REAL)
@@ -292,7 +153,7 @@ static char *put_text(char *p, unsigned field, const char *text)
 static bool told_slice(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
 		       unsigned type)
 {
-	struct sequence *q = sequence_of(x, t->id, s->start_ns);
+	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
 	char body[EVENT_MAX], *p = body;
 	struct note notes[NOTES_MAX];
 	unsigned n, source = s->op ? s->op->source : 0;
@@ -309,7 +170,8 @@ static bool told_slice(struct perfetto *x, const struct track *t, const struct t
 	}
 	if (s->op && source < 64) {
 		if (!(q->categories >> source & 1))
-			entry(x, INTERNED_CATEGORY, source + 1, bytes_of(s->op->source_name));
+			packets_entry(&x->packets, INTERNED_CATEGORY, source + 1,
+				      bytes_of(s->op->source_name));
 		q->categories |= UINT64_C(1) << source;
 		p = proto_at_u64(p, EVENT_CATEGORY, source + 1);
 	}
@@ -321,8 +183,9 @@ static bool told_slice(struct perfetto *x, const struct track *t, const struct t
 	n = s->event ? notes_of(notes, x->em.w, x->em.told, s->event, s->op, s->process) : 0;
 	for (unsigned i = 0; i < n; i++)
 		p = put_note(x, q, p, &notes[i]);
-	event_packet(x, q, t->id, s->start_ns, (struct bytes){ body, (size_t)(p - body) });
-	return !x->nomem;
+	packets_event(&x->packets, q, t->id, s->start_ns,
+		      (struct bytes){ body, (size_t)(p - body) });
+	return !x->packets.nomem;
 }
 
 static void chain_note(struct perfetto *x, struct buf *body, const char *key, unsigned field,
@@ -345,7 +208,7 @@ static void chain_note(struct perfetto *x, struct buf *body, const char *key, un
 static bool told_chain(struct perfetto *x, const struct track *t, const struct timeline_slice *s,
 		       unsigned type)
 {
-	struct sequence *q = sequence_of(x, t->id, s->start_ns);
+	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
 	const char *severity = chain_severity_name(s->chain->severity);
 	struct buf body = { 0 };
 
@@ -369,7 +232,7 @@ static bool told_chain(struct perfetto *x, const struct track *t, const struct t
 		chain_note(x, &body, "evidence", NOTE_F_JSON, buf_bytes(&x->text), 0);
 	}
 	x->em.out->failed |= body.failed;
-	event_packet(x, q, t->id, s->start_ns, buf_bytes(&body));
+	packets_event(&x->packets, q, t->id, s->start_ns, buf_bytes(&body));
 	buf_free(&body);
 	return true;
 }
@@ -388,16 +251,16 @@ static bool sink_end(void *ctx, const struct track *t, int64_t ns)
 {
 	static const char body[] = { EVENT_TYPE << 3 | PROTO_VARINT, TYPE_END };
 	struct perfetto *x = ctx;
-	struct sequence *q = &x->sequences.v[t->id];
+	struct packet_sequence *q = &x->packets.sequences.v[t->id];
 
-	event_packet(x, q, t->id, ns, (struct bytes){ body, sizeof(body) });
+	packets_event(&x->packets, q, t->id, ns, (struct bytes){ body, sizeof(body) });
 	return true;
 }
 
 static bool sink_value(void *ctx, const struct track *t, int64_t ns, double value)
 {
 	struct perfetto *x = ctx;
-	struct sequence *q = sequence_of(x, 0, ns);
+	struct packet_sequence *q = packets_sequence(&x->packets, 0, ns);
 	char body[3 * PROTO_FIELD_MAX], *p = body;
 
 	if (!q)
@@ -405,7 +268,7 @@ static bool sink_value(void *ctx, const struct track *t, int64_t ns, double valu
 	p = proto_at_u64(p, EVENT_TYPE, TYPE_VALUE);
 	p = proto_at_u64(p, EVENT_TRACK, t->id);
 	p = proto_at_double(p, EVENT_VALUE, value);
-	event_packet(x, q, 0, ns, (struct bytes){ body, (size_t)(p - body) });
+	packets_event(&x->packets, q, 0, ns, (struct bytes){ body, (size_t)(p - body) });
 	return true;
 }
 
@@ -425,11 +288,11 @@ static bool sink_clock(void *ctx, const struct rec_CLOCK *r, const struct record
 	x->has_clock = true;
 	x->clock = *r;
 	buf_reset(&x->text);
-	clock_reading(&x->text, &x->entry, CLOCK_OF_MONO, r->mono_ns, false);
-	clock_reading(&x->text, &x->entry, CLOCK_OF_BOOT, r->boot_ns, false);
-	clock_reading(&x->text, &x->entry, CLOCK_OF_REAL, r->real_ns, false);
+	packets_clock(&x->packets, &x->text, CLOCK_OF_MONO, r->mono_ns, false);
+	packets_clock(&x->packets, &x->text, CLOCK_OF_BOOT, r->boot_ns, false);
+	packets_clock(&x->packets, &x->text, CLOCK_OF_REAL, r->real_ns, false);
 	proto_u64(&x->text, SNAPSHOT_PRIMARY, CLOCK_OF_MONO);
-	packet(x, "", 0, PACKET_CLOCK_SNAPSHOT, buf_bytes(&x->text));
+	packets_put(&x->packets, "", 0, PACKET_CLOCK_SNAPSHOT, buf_bytes(&x->text));
 	return true;
 }
 
@@ -473,7 +336,7 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 			proto_u64(&body, TRACK_PARENT, t->parent);
 		proto_bytes(&body, TRACK_NAME, name);
 	}
-	packet(x, "", 0, PACKET_DESCRIPTOR, buf_bytes(&body));
+	packets_put(&x->packets, "", 0, PACKET_DESCRIPTOR, buf_bytes(&body));
 	ok = !body.failed && !inner.failed;
 	buf_free(&body);
 	buf_free(&inner);
@@ -490,13 +353,14 @@ static void *open_trace(const struct emit *em)
 	if (!x)
 		return NULL;
 	x->em = *em;
+	x->packets.out = em->out;
 	timeline_init(&x->tl, &sink, x, em->w, em->told);
 	return x;
 }
 
 static int whole(const struct perfetto *x, int rc, struct err *e)
 {
-	bool failed = x->em.out->failed || x->interned.failed || x->text.failed || x->entry.failed;
+	bool failed = packets_failed(&x->packets) || x->text.failed || x->entry.failed;
 
 	return rc ? rc : failed ? err_nomem(e) : 0;
 }
@@ -519,11 +383,8 @@ static void free_trace(void *state)
 {
 	struct perfetto *x = state;
 
-	for (size_t i = 0; i < x->sequences.n; i++)
-		map_free(&x->sequences.v[i].texts);
-	vec_free(&x->sequences);
+	packets_free(&x->packets);
 	timeline_free(&x->tl);
-	buf_free(&x->interned);
 	buf_free(&x->text);
 	buf_free(&x->entry);
 	free(x);
