@@ -9,7 +9,7 @@
 #define INGERO_BPF_REGS_H
 
 #include "bpf/kernel.h"
-#include "bpf/wire.h"
+#include "bpf/spec.h"
 
 #if defined(__TARGET_ARCH_x86)
 

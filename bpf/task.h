@@ -7,7 +7,7 @@
 #define INGERO_BPF_TASK_H
 
 #include "bpf/kernel.h"
-#include "bpf/wire.h"
+#include "bpf/spec.h"
 
 #define CALLS_OPEN_MAX 16
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/wire.h"
+#include "bpf/spec.h"
 #include "lib/base/err.h"
 #include "lib/probe/link.h"
 #include "lib/probe/ring.h"

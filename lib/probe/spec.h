@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/wire.h"
+#include "bpf/spec.h"
 
 /* PROBE_NVTX: libnvToolsExt, whose functions are no calls but say something; see probe/nvtx_rows.h. */
 enum probe_library { PROBE_CUDART, PROBE_LIBCUDA, PROBE_NCCL, PROBE_NVTX, PROBE_LIBRARIES };
