@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "lib/base/hash.h"
 #include "lib/base/rare.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/standing.h"
@@ -188,8 +187,7 @@ void cause_free(struct cause *c)
 	tally_free(&c->tally);
 	vec_free(&c->leaving.v);
 	cause_lossy_free(&c->lossy);
-	map_free(&c->disk_by);
-	vec_free(&c->disks);
+	cause_disks_free(&c->disks);
 	cause_files_free(&c->files);
 	cause_peers_free(&c->peers);
 	cause_cgroups_free(&c->cgroups);
@@ -202,42 +200,6 @@ void cause_free(struct cause *c)
 	vec_free(&c->open);
 	line_free(c->line);
 	free(c);
-}
-
-static void disk_event(struct cause *c, const struct event *ev)
-{
-	const struct op_def *op = world_op(c->w, ev->op);
-	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
-	const struct world_image *im = ctx ? world_get_image(c->w, ctx->image) : NULL;
-	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
-	struct cause_disk fresh = { .process = im ? im->process : th ? th->process : 0 }, *d;
-	uint64_t bytes = 0, write = 0, queue = 0, at;
-
-	if (!op)
-		return;
-	event_get(ev, op, COL_DEVICE, &fresh.device); /* 0: not told */
-	if (!map_get(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device), &at)) {
-		at = c->disks.n;
-		if (!vec_push(&c->disks, fresh) ||
-		    !map_put(&c->disk_by, hash_u64((uint64_t)fresh.process << 32 ^ fresh.device),
-			     at)) {
-			c->nomem = true;
-			return;
-		}
-	}
-	d = &c->disks.v[at];
-	event_get(ev, op, COL_BYTES, &bytes);
-	event_get(ev, op, COL_WRITE, &write);
-	event_get(ev, op, COL_QUEUE_NS, &queue);
-	if (write) {
-		d->writes++;
-		d->write_bytes += bytes;
-	} else {
-		d->reads++;
-		d->read_bytes += bytes;
-	}
-	d->ns += ev->dur_ns;
-	d->queue_ns += queue;
 }
 
 static void starts(struct cause *c, int64_t ns)
@@ -314,9 +276,8 @@ static int looked_at(struct cause *c, const struct event *ev, bool late, struct 
 	if (!late &&
 	    (!watches_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
 		return err_nomem(e);
-	if (ev->op == OP_IO_BLOCK)
-		disk_event(c, ev);
-	if ((ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev)) ||
+	if ((ev->op == OP_IO_BLOCK && !cause_disks_event(&c->disks, c->w, ev)) ||
+	    (ev->op == OP_IO_FILE && !cause_files_event(&c->files, c->w, ev)) ||
 	    (ev->op == OP_NET_SOCKET && !cause_peers_event(&c->peers, c->w, ev)))
 		return err_nomem(e);
 	return 0;

@@ -10,6 +10,7 @@
 #include "lib/cause/cause.h"
 #include "lib/cause/cgroups.h"
 #include "lib/cause/class.h"
+#include "lib/cause/disks.h"
 #include "lib/cause/ended.h"
 #include "lib/cause/files.h"
 #include "lib/cause/lossy.h"
@@ -33,12 +34,6 @@ struct cause_open {
 	uint32_t tgid, tid;
 };
 
-/* Block I/O of one process on one device. */
-struct cause_disk {
-	uint32_t process;
-	uint64_t device, reads, writes, read_bytes, write_bytes, ns, queue_ns;
-};
-
 struct cause {
 	struct line_sink line_sink;
 	const struct world *w;
@@ -50,8 +45,7 @@ struct cause {
 	struct launched_names kernels;
 	struct tally tally;
 	struct cause_lossy lossy;
-	struct map disk_by;
-	VEC(struct cause_disk) disks;
+	struct cause_disks disks;
 	struct cause_files files;
 	struct cause_peers peers;
 	struct cause_cgroups cgroups;

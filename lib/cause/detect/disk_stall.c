@@ -21,8 +21,8 @@ static struct cause_disk io_of(const struct finding *f)
 {
 	struct cause_disk sum = { 0 };
 
-	for (size_t i = 0; i < f->c->disks.n; i++) {
-		const struct cause_disk *d = &f->c->disks.v[i];
+	for (size_t i = 0; i < f->c->disks.v.n; i++) {
+		const struct cause_disk *d = &f->c->disks.v.v[i];
 
 		if (d->process != f->g->process ||
 		    (f->who && f->who->object && d->device != f->who->object))
