@@ -13,6 +13,7 @@
 
 #include "lib/base/aside.h"
 #include "lib/base/jsonw.h"
+#include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -489,17 +490,21 @@ static int loop(void)
 
 static int show_live(void)
 {
-	char path[] = "/tmp/ingero-demo.XXXXXX.ige";
-	char *show[] = { "ingero-explain", values.json ? "--json" : NULL, NULL, NULL };
-	const char *to = values.output ? values.output : path;
+	char *path = NULL,
+	     *show[] = { "ingero-explain", values.json ? "--json" : NULL, NULL, NULL };
+	const char *to = values.output;
 	struct err e = { 0 };
 	int fd = -1, status;
 	pid_t hog = -1, pid;
 
-	if (!values.output && (fd = mkstemps(path, 4)) < 0) {
-		err_sys(&e, "cannot create %s", path);
+	if (!to && asprintf(&path, "%s/ingero-demo.XXXXXX.ige", cli_scratch_folder()) < 0)
+		return err_nomem(&e), cli_fail(&e);
+	if (path && (fd = mkstemps(path, 4)) < 0) {
+		err_sys(&e, "cannot create %s (TMPDIR says where)", path);
+		free(path);
 		return cli_fail(&e);
 	}
+	to = path ? path : to;
 	status = record_live(to, &hog, &e);
 	show[values.json ? 2 : 1] = (char *)to;
 	if (status == 0) {
@@ -514,6 +519,7 @@ static int show_live(void)
 		if (status == 0)
 			cli_note("The recording is gone; -o FILE keeps it.");
 	}
+	free(path);
 	return status;
 }
 

@@ -17,6 +17,7 @@
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
+#include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -440,7 +441,6 @@ static bool stop_fetching(void *ctx)
 static int fetch(struct export *x, const struct select_words *words, struct cli_operands *operands,
 		 struct err *e)
 {
-	const char *folder = getenv("TMPDIR");
 	const struct serve_fleet_options how = { .recording_max = values.max_node,
 						 .agent = program.name,
 						 .stop = stop_fetching };
@@ -448,9 +448,7 @@ static int fetch(struct export *x, const struct select_words *words, struct cli_
 	int rc = serve_asking_open(&x->fleet, &values.fleet, how, e);
 
 	cli_progress_begin(&fetching, fleet_files_position, &x->files, false);
-	rc = rc ? rc
-		: serve_fleet_fetch(&x->files, x->fleet, words,
-				    folder && *folder ? folder : "/var/tmp", e);
+	rc = rc ? rc : serve_fleet_fetch(&x->files, x->fleet, words, cli_scratch_folder(), e);
 	cli_progress_end(&fetching);
 	rc = serve_asking_end(x->fleet, rc, e);
 	rc = rc ? rc : fleet_files_clocks(&x->files, &notes, e);

@@ -45,6 +45,13 @@ void cli_default_folder(struct buf *out)
 		buf_printf(out, "%s/.ingero", cli_home());
 }
 
+const char *cli_scratch_folder(void)
+{
+	const char *named = getenv("TMPDIR");
+
+	return named && *named ? named : "/var/tmp";
+}
+
 static int add(struct names *to, const char *folder, const char *name, struct err *e)
 {
 	struct buf path = { 0 };

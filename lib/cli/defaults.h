@@ -18,6 +18,9 @@ const char *cli_home(void);
 /* Appended: $INGERO_DB, else /var/lib/ingero inside a container, else ~/.ingero. */
 void cli_default_folder(struct buf *out);
 
+/* For files that nobody keeps and that may be large: $TMPDIR, else /var/tmp; borrowed. */
+const char *cli_scratch_folder(void);
+
 /*
  * Operands that are folders become the recordings in them, by name. No operand: the newest run in the folder db, or the
  * recording of that name; ERR_CANNOT when there is none. No db either, and a terminal on standard input, or one that is no

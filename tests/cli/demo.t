@@ -76,6 +76,9 @@ run "$demo" incident --json
 is "$status" 2 "a recording is not JSON"
 run "$demo" cold-start --gpu
 is "$status" 2 "only the incident happens for real"
+run env TMPDIR="$TMP/none" "$demo" --gpu
+is "$status" 3 "what happens for real is recorded where TMPDIR says"
+like "$err" "cannot create $TMP/none/ingero-demo" "which it cannot where that is not there"
 run "$demo" incident --dose 81
 is "$status" 2 "a dose beyond 80 is refused"
 run "$demo" incident -o "$TMP/none/x"
