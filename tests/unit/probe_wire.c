@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "bpf/spec.h"
 #include "lib/probe/ring.h"
 #include "lib/probe/wire.h"
 #include "tests/tap.h"
