@@ -188,33 +188,38 @@ class Suspended(Nothing):
         super().__init__(loop)
         there, self.ask = os.pipe()
         self.back, here = os.pipe()
-        self.ns, me = 0, os.getpid()
+        self.ns, self.asked, self.delay, me = 0, 0, 0, os.getpid()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.ask)
             os.close(self.back)
             ctypes.CDLL(None).prctl(15, b"suspender", 0, 0, 0)
             os.sched_setaffinity(0, self.loop.elsewhere)
+            own = accounts.Thread()
             while (word := os.read(there, 8)):
                 begin = time.monotonic_ns()
                 os.kill(me, signal.SIGSTOP)
                 time.sleep(int.from_bytes(word, "little") / 1e9)
                 os.kill(me, signal.SIGCONT)
-                os.write(here, (time.monotonic_ns() - begin).to_bytes(8, "little"))
+                os.write(here, struct.pack("QQ", time.monotonic_ns() - begin, own.read()[2]))
             os._exit(0)
         os.close(there)
         os.close(here)
 
     def take(self, ns):
+        begin = time.monotonic_ns()
         os.write(self.ask, ns.to_bytes(8, "little"))
-        self.ns += int.from_bytes(os.read(self.back, 8), "little")
+        stopped, self.delay = struct.unpack("QQ", os.read(self.back, 16))
+        self.ns += stopped
+        self.asked += time.monotonic_ns() - begin - stopped
 
     def end(self):
         os.close(self.ask)
         os.waitpid(self.pid, 0)
 
     def truth(self):
-        return {"suspender": self.pid, "stopped_ns": self.ns}
+        return {"suspender": self.pid, "stopped_ns": self.ns, "asked_ns": self.asked,
+                "children": [{"pid": self.pid, "life_run_delay_ns": self.delay}]}
 
 
 class Child(Nothing):
