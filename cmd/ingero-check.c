@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@
 #include "lib/sym/python.h"
 #include "lib/probe/plan.h"
 #include "lib/probe/tryout.h"
+#include "lib/select/select.h"
 
 #define GPU_WAIT_MS	3000
 #define KUBELET_WAIT_MS 2000
@@ -286,23 +288,23 @@ static int find_libraries(struct state *s, const struct values *v, struct err *e
 {
 	struct host_cuda_files files = { 0 };
 	struct host_pids pids = { 0 };
+	struct select asked = { 0 };
 	size_t unseen = 0;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < v->pids.n; i++) {
-		char *end;
-		unsigned long pid = strtoul(v->pids.v[i], &end, 10);
+	for (size_t i = 0; rc == 0 && i < v->pids.n; i++)
+		rc = select_pid(&asked, v->pids.v[i], e);
+	for (size_t i = 0; rc == 0 && i < asked.pids.n; i++) {
+		uint32_t pid = asked.pids.v[i];
 
-		if (*end || end == v->pids.v[i] || v->pids.v[i][0] == '-' || pid == 0 ||
-		    pid > INT32_MAX)
-			rc = err_set(e, ERR_USAGE, "%s is not a process number", v->pids.v[i]);
-		else if (kill((pid_t)pid, 0) && errno == ESRCH)
-			rc = err_set(e, ERR_CANNOT, "no process %lu", pid);
+		if (kill((pid_t)pid, 0) && errno == ESRCH)
+			rc = err_set(e, ERR_CANNOT, "no process %" PRIu32, pid);
 		else
-			rc = host_cuda_in_process(&files, (uint32_t)pid, e);
+			rc = host_cuda_in_process(&files, pid, e);
 		if (rc == 0)
-			python_in_process(s, (uint32_t)pid);
+			python_in_process(s, pid);
 	}
+	select_free(&asked);
 	if (rc == 0 && v->pids.n == 0)
 		rc = host_cuda_processes(&pids, HOST_ANYONE, &unseen, e);
 	for (size_t i = 0; rc == 0 && i < pids.n; i++) {

@@ -3,9 +3,7 @@
  * ingero-explain: what went wrong, who did it, and what to do about it. Reads a stream with or
  * without chains; what nobody analyzed it analyzes itself.
  */
-#include <ctype.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,6 +26,7 @@
 #include "lib/input/input.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
+#include "lib/select/select.h"
 #include "lib/serve/asking.h"
 #include "lib/serve/fleet_text.h"
 
@@ -136,18 +135,13 @@ static const struct cli_program program = {
 	.nodes = &values.fleet.nodes,
 };
 
-static int parse_pids(uint32_t **pids)
+static int parse_pids(struct select *asked)
 {
-	*pids = values.pids.n ? calloc(values.pids.n, sizeof(**pids)) : NULL;
-	for (size_t i = 0; *pids && i < values.pids.n; i++) {
-		char *end;
-		unsigned long v = strtoul(values.pids.v[i], &end, 10);
+	struct err e = { 0 };
 
-		if (!isdigit((unsigned char)values.pids.v[i][0]) || *end || v == 0 ||
-		    v > UINT32_MAX)
-			return cli_usage_error(&program, "not a process id: %s", values.pids.v[i]);
-		(*pids)[i] = (uint32_t)v;
-	}
+	for (size_t i = 0; i < values.pids.n; i++)
+		if (select_pid(asked, values.pids.v[i], &e))
+			return cli_fail(&e);
 	return CLI_GO;
 }
 
@@ -189,7 +183,7 @@ static int read_all(struct ask_story *story, struct input *in, const struct sele
 	return rc;
 }
 
-static int report(const struct story *told, const struct input *in, const uint32_t *pids,
+static int report(const struct story *told, const struct input *in, const struct select *asked,
 		  int *status, struct err *e)
 {
 	const struct ask_chains *a = told->chains;
@@ -210,8 +204,8 @@ static int report(const struct story *told, const struct input *in, const uint32
 			    .chains_only = values.chains,
 			    .per_process = values.per_process,
 			    .steps = values.steps,
-			    .pids = pids,
-			    .npids = pids ? (unsigned)values.pids.n : 0 };
+			    .pids = asked->pids.v,
+			    .npids = (unsigned)asked->pids.n };
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
 	int rc = input_verdict(in, &notes);
 
@@ -286,37 +280,33 @@ static struct ask_chosen chosen(void)
 /* Returns the exit status. */
 static int compare(const struct cli_operands *operands)
 {
-	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
+	struct ask_diff_source *sides[DIFF_SIDES];
 	const struct ask_diff_want want = { .causes = true };
 	struct select_words words = window();
 	struct ask_chosen by = chosen();
-	int status = CLI_EXIT_DONE, rc = 0;
+	struct buf notes = { 0 };
 	struct diff d = { 0 };
+	bool damaged;
+	int status, rc;
 	struct err e = { 0 };
 
 	if (operands->n != DIFF_SIDES)
 		return cli_usage_error(&program,
 				       "--diff takes two recordings: the one before, and the one "
 				       "after");
-	for (unsigned i = 0; i < DIFF_SIDES && rc == 0; i++) {
-		struct buf notes = { 0 };
-
-		rc = ask_diff_read(&sides[i], operands->v[i], &words, &want, &e);
-		if (!rc && ask_diff_damaged(sides[i], &notes))
-			status = CLI_EXIT_DAMAGED;
-		if (!rc)
-			rc = ask_choose(ask_diff_chains(sides[i]), &by, &e);
-		cli_warn_lines(&notes);
-		buf_free(&notes);
-	}
+	rc = ask_diff_read_both(sides, operands->v, &words, &want, &damaged, &notes, &e);
+	cli_warn_lines(&notes);
+	buf_free(&notes);
+	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++)
+		rc = ask_choose(ask_diff_chains(sides[i]), &by, &e);
 	if (!rc)
 		rc = ask_diff(&d, sides, &e);
 	if (!rc)
 		rc = print_diff(&d, &e);
-	if (!rc && status == CLI_EXIT_DONE && got_worse(&d))
-		status = CLI_EXIT_NO;
-	if (rc)
-		status = cli_fail(&e);
+	status = rc		 ? cli_fail(&e)
+		 : damaged	 ? CLI_EXIT_DAMAGED
+		 : got_worse(&d) ? CLI_EXIT_NO
+				 : CLI_EXIT_DONE;
 	ask_diff_free(&d);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		ask_diff_source_free(sides[i]);
@@ -458,7 +448,7 @@ static int fleet(void)
 /* ---- of recordings ---- */
 
 /* Returns the exit status. */
-static int explain(const struct cli_operands *operands, const uint32_t *pids)
+static int explain(const struct cli_operands *operands, const struct select *asked)
 {
 	struct world *w = world_new();
 	struct ask_story *story = w ? ask_story_new(w) : NULL;
@@ -490,7 +480,7 @@ static int explain(const struct cli_operands *operands, const uint32_t *pids)
 	if (!rc)
 		rc = ask_choose(&told.chains->list, &by, &e);
 	if (!rc)
-		rc = report(&told, in, pids, &status, &e);
+		rc = report(&told, in, asked, &status, &e);
 	cli_phase(&began_ns, "reported");
 	if (rc)
 		status = cli_fail(&e);
@@ -521,22 +511,24 @@ static int check_options(void)
 int main(int argc, char **argv)
 {
 	struct cli_operands operands;
-	uint32_t *pids = NULL;
+	struct select asked = { 0 }; /* processes */
 	int status;
 
 	cli_start();
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status == CLI_GO)
-		status = parse_pids(&pids);
+		status = parse_pids(&asked);
 	if (status == CLI_GO && !values.fleet.nodes.n)
 		status = check_options();
 	if (status == CLI_GO)
 		status = values.fleet.nodes.n ? fleet()
 			 : values.diff	      ? compare(&operands)
 			 : values.call	      ? one_call(&operands)
-					      : explain(&operands, pids);
+					      : explain(&operands, &asked);
 	cli_list_free(&values.pids);
+	cli_list_free(&values.names);
+	cli_list_free(&values.nodes);
 	cli_list_free(&values.fleet.nodes);
-	free(pids);
+	select_free(&asked);
 	return cli_finish_stdout(status);
 }

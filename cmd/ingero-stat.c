@@ -325,10 +325,12 @@ static int print_compared(const struct compare *c, struct err *e)
 static int compare(const struct cli_operands *operands)
 {
 	struct ask_diff_want want = { .key = BY_OP, .calls_only = values.names.n == 0 };
-	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
+	struct ask_diff_source *sides[DIFF_SIDES];
 	struct select_words words = selected();
-	int status = CLI_EXIT_DONE, rc = 0;
 	struct compare c = { 0 };
+	struct buf notes = { 0 };
+	bool damaged;
+	int status, rc;
 	struct err e = { 0 };
 
 	if (operands->n != DIFF_SIDES)
@@ -342,23 +344,17 @@ static int compare(const struct cli_operands *operands)
 	if (values.by && by_key_find(values.by, &want.key) && want.key == BY_STEP)
 		return cli_usage_error(&program, "--compare: steps of two runs are not the same, "
 						 "compare by op or line");
-	for (unsigned i = 0; i < DIFF_SIDES && rc == 0; i++) {
-		struct buf notes = { 0 };
-
-		rc = ask_diff_read(&sides[i], operands->v[i], &words, &want, &e);
-		if (!rc && ask_diff_damaged(sides[i], &notes))
-			status = CLI_EXIT_DAMAGED;
-		cli_warn_lines(&notes);
-		buf_free(&notes);
-	}
+	rc = ask_diff_read_both(sides, operands->v, &words, &want, &damaged, &notes, &e);
+	cli_warn_lines(&notes);
+	buf_free(&notes);
 	if (!rc)
 		rc = ask_compare(&c, sides, &want, values.threshold / 100, &e);
 	if (!rc)
 		rc = print_compared(&c, &e);
-	if (!rc && status == CLI_EXIT_DONE && c.worse)
-		status = CLI_EXIT_NO;
-	if (rc)
-		status = cli_fail(&e);
+	status = rc	   ? cli_fail(&e)
+		 : damaged ? CLI_EXIT_DAMAGED
+		 : c.worse ? CLI_EXIT_NO
+			   : CLI_EXIT_DONE;
 	ask_compare_free(&c);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		ask_diff_source_free(sides[i]);

@@ -94,6 +94,23 @@ bool ask_diff_damaged(const struct ask_diff_source *s, struct buf *notes)
 	return input_verdict(s->in, notes) != 0;
 }
 
+int ask_diff_read_both(struct ask_diff_source *sides[DIFF_SIDES], char *const *names,
+		       const struct select_words *words, const struct ask_diff_want *want,
+		       bool *damaged, struct buf *notes, struct err *e)
+{
+	int rc = 0;
+
+	*damaged = false;
+	for (unsigned i = 0; i < DIFF_SIDES; i++)
+		sides[i] = NULL;
+	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++) {
+		rc = ask_diff_read(&sides[i], names[i], words, want, e);
+		if (!rc)
+			*damaged |= ask_diff_damaged(sides[i], notes);
+	}
+	return rc;
+}
+
 const struct chain_list *ask_diff_chains(const struct ask_diff_source *s)
 {
 	return &s->chains->list;

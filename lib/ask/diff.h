@@ -28,6 +28,10 @@ int ask_diff_read(struct ask_diff_source **out, const char *name, const struct s
 		  const struct ask_diff_want *want, struct err *e);
 /* Whether it was damaged or cut; why, a line each, appended to notes. */
 bool ask_diff_damaged(const struct ask_diff_source *s, struct buf *notes);
+/* Both, of which those that were read are the caller's on error too. *damaged, notes: as ask_diff_damaged has it, of either. */
+int ask_diff_read_both(struct ask_diff_source *sides[DIFF_SIDES], char *const *names,
+		       const struct select_words *words, const struct ask_diff_want *want,
+		       bool *damaged, struct buf *notes, struct err *e);
 /* Its chains, for ask_choose. */
 const struct chain_list *ask_diff_chains(const struct ask_diff_source *s);
 /* What it holds, its rows by a key among that; and the world of their names. */

@@ -156,7 +156,7 @@ else:
 status, out, err = run("--json", "-p", str(os.getpid()))
 tap.ok(status in (0, 1), "a process without CUDA is no failure", err)
 tap.same(lines(json.loads(out), "cuda")[0]["status"], "warn", "but is said")
-for pid, want, words in (("x", 2, "not a process number"), ("0", 2, "not a process number"), ("-4", 2, "not a process number"),
+for pid, want, words in (("x", 2, "not a process id"), ("0", 2, "not a process id"), ("-4", 2, "not a process id"),
                          ("2147483646", 3, "no process 2147483646")):
     status, out, err = run("-p", pid)
     tap.same((status, out), (want, ""), f"-p {pid} is status {want}")
