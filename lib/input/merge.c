@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/json.h"
 #include "lib/ige/weave.h"
+#include "lib/input/about.h"
 #include "lib/input/alias.h"
 #include "lib/input/mask.h"
 #include "lib/input/slice.h"
@@ -271,65 +271,9 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 
 /* ---- records ---- */
 
-/* The machine a record is about; 0 when it does not say. */
-static uint32_t node_of(const struct world *w, const struct record *r)
-{
-	const struct record_def *def = record_builtin(r->kind);
-
-	for (unsigned i = 0; def && i < def->nfields; i++) {
-		const struct world_process *p = NULL;
-		const struct world_thread *t;
-		const struct world_cgroup *g;
-		uint32_t id;
-
-		if (def->fields[i].type != REC_U32 || !record_has(r, def->fields[i].number))
-			continue;
-		memcpy(&id, (const char *)&r->u + def->fields[i].offset, sizeof(id));
-		switch (def->fields[i].role) {
-		case RROLE_NODE:
-			return id;
-		case RROLE_PROCESS:
-			p = world_get_process(w, id);
-			break;
-		case RROLE_THREAD:
-			t = world_get_thread(w, id);
-			p = t ? world_get_process(w, t->process) : NULL;
-			break;
-		case RROLE_CGROUP:
-			g = world_get_cgroup(w, id);
-			if (g)
-				return g->node;
-			break;
-		default:
-			break;
-		}
-		if (p)
-			return p->node;
-	}
-	return 0;
-}
-
-/* Whether a chain, which has no references, is of the outlet's machine by the name in its body. */
-static bool chain_elsewhere(const struct merge *m, const struct record *r, const struct outlet *o)
-{
-	const struct world_node *machine = world_get_node(m->w, o->node);
-	struct json body = JSON_NONE, name;
-	bool elsewhere;
-
-	if (r->kind != RECORD_CHAIN || !machine || !REC_HAS(r, CHAIN, body) ||
-	    json_parse(r->u.CHAIN.body, &body, NULL))
-		return false;
-	name = json_get(body, "node");
-	elsewhere = json_bytes(name).p &&
-		    !bytes_equal(json_bytes(name), world_text(m->w, machine->name));
-	json_free(name);
-	json_free(body);
-	return elsewhere;
-}
-
 static int record(struct merge *m, const struct record *r, struct err *e)
 {
-	uint32_t node = m->target->by_machine ? node_of(m->w, r) : 0;
+	uint32_t node = m->target->by_machine ? about_node(m->w, r) : 0;
 	struct outlet *out = NULL;
 	int rc = 0;
 
@@ -351,7 +295,7 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 		return rc ? rc : ige_writer_record(out->writer, r, e);
 	}
 	for (size_t i = 0; i < m->outlets.n && !rc; i++)
-		if (!chain_elsewhere(m, r, &m->outlets.v[i]))
+		if (!about_chain_elsewhere(m->w, r, m->outlets.v[i].node))
 			rc = ige_writer_record(m->outlets.v[i].writer, r, e);
 	return rc;
 }
