@@ -185,9 +185,10 @@ struct export
 	struct select_expr *expr;
 	struct serve_fleet *fleet; /* other machines, and what came of them */
 	struct fleet_files files;
-	uint64_t events, bytes;
-	bool piped;   /* standard input is read */
-	bool partial; /* not all of it could be */
+	uint64_t events, bytes,
+		left_out; /* left_out: of events, those that --max-db has no room for */
+	bool piped;	  /* standard input is read */
+	bool partial;	  /* not all of it could be */
 };
 
 static enum emit_weight weight_of(const char *name)
@@ -262,6 +263,7 @@ static int choose(struct export *x, struct err *e)
 					   .tool = "ingero-export",
 					   .max_bytes = values.max_db,
 					   .partial = &x->partial,
+					   .left_out = &x->left_out,
 					   .page = &x->page,
 					   .version = cli_version(),
 					   .weight = weight_of(values.weight) };
@@ -328,6 +330,7 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 	int rc;
 
 	x->em.opt.fd = x->out.fd;
+	x->em.opt.path = x->out.path;
 	x->page = (struct serve_page_options){ .select = pick->select, .input = in, .top = 20 };
 	x->state = x->format->open(&x->em);
 	rc = x->state ? 0 : err_nomem(e);
@@ -384,6 +387,20 @@ static int say(const struct export *x, const struct input *in)
 	return status;
 }
 
+static void say_written(const struct export *x)
+{
+	cli_note("%s: %s, %s events in %s", values.output, x->format->name,
+		 human_count(x->events - x->left_out).s, human_bytes(x->bytes).s);
+	if (x->left_out)
+		cli_note("%s events of older minutes were left out (--max-db)",
+			 human_count(x->left_out).s);
+	if (values.max_db && x->bytes > values.max_db)
+		cli_warn("%s is larger than --max-db: its last minute stays, and what says whose "
+			 "events "
+			 "they are",
+			 values.output);
+}
+
 static int run(struct export *x, const struct cli_operands *operands, int *status, struct err *e)
 {
 	const char *path = values.output ? values.output : "-";
@@ -418,8 +435,7 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 
 		*status = damage > *status ? damage : *status;
 		if (values.output && strcmp(values.output, "-"))
-			cli_note("%s: %s, %s events in %s", values.output, x->format->name,
-				 human_count(x->events).s, human_bytes(x->bytes).s);
+			say_written(x);
 	}
 	aside_drop(&x->out);
 	select_pick_free(&pick);

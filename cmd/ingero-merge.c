@@ -278,7 +278,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 				     .force_node = values.force_node };
 	struct world *w = world_new(), *masked = values.anonymize ? world_new() : NULL;
 	char tool[64];
-	struct archive_options archive = { .tool = tool };
+	struct archive_options archive = { .tool = tool, .path = values.output };
 	struct keyhash key;
 	struct merge_outputs o;
 	struct input *in = NULL;

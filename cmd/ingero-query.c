@@ -175,12 +175,12 @@ static bool asks_for_chains(void)
 	return strcasestr(sql, "chain") || strcasestr(sql, "analysis");
 }
 
-static int build(struct query *q, const struct cli_operands *operands, int fd, bool chains,
-		 struct err *e)
+static int build(struct query *q, const struct cli_operands *operands, int fd, const char *path,
+		 bool chains, struct err *e)
 {
 	struct ask_archive *a = NULL;
 	struct archive_written written;
-	int rc = ask_archive_new(&a, q->w, fd, program.name, chains, e);
+	int rc = ask_archive_new(&a, q->w, fd, path, program.name, chains, e);
 
 	rc = rc ? rc : read_all(q, operands, archive_item, a, e);
 	if (!rc)
@@ -213,7 +213,7 @@ static int make_scratch(void *ctx, int fd, struct err *e)
 {
 	const struct making *m = ctx;
 
-	return build(m->q, m->operands, fd, asks_for_chains(), e);
+	return build(m->q, m->operands, fd, ARCHIVE_MADE, asks_for_chains(), e);
 }
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -244,7 +244,7 @@ static int open_cached(struct query *q, const struct cli_operands *operands,
 
 		cli_note("making %s, which is asked from then on", path);
 		rc = aside_open(&aside, path, e);
-		rc = rc ? rc : build(q, operands, aside.fd, true, e);
+		rc = rc ? rc : build(q, operands, aside.fd, path, true, e);
 		if (!rc && futimens(aside.fd, times))
 			rc = err_sys(e, "cannot set the time of %s", path);
 		rc = rc ? rc : aside_keep(&aside, e);

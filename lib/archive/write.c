@@ -51,6 +51,12 @@ int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 	return 0;
 }
 
+/* Which file has no room. */
+static int named(const struct archive_writer *a, int rc, struct err *e)
+{
+	return rc == ERR_SYS && a->opt.path ? err_prefix(e, "%s", a->opt.path) : rc;
+}
+
 int archive_writer_item(struct archive_writer *a, const struct stream_item *item, struct err *e)
 {
 	int rc = 0;
@@ -77,7 +83,7 @@ int archive_writer_item(struct archive_writer *a, const struct stream_item *item
 		a->ended = false;
 		break;
 	}
-	return rc;
+	return named(a, rc, e);
 }
 
 /* ---- the end ---- */
@@ -168,7 +174,7 @@ int archive_writer_finish(struct archive_writer *a, struct archive_written *writ
 	rc = rc ? rc : put_together(a, written, e);
 	written->left_out = a->left_out_rows;
 	written->events = a->events - a->left_out_rows;
-	return rc;
+	return named(a, rc, e);
 }
 
 void archive_writer_free(struct archive_writer *a)

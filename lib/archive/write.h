@@ -27,6 +27,7 @@ struct archive_writer;
 
 struct archive_options {
 	const char *tool; /* who writes it, NULL nobody says */
+	const char *path; /* what errors of writing call it; NULL: nothing. Borrowed */
 	const char *
 		recordings; /* which it holds whole, as input_recordings has it; NULL: nobody says. Borrowed */
 	uint64_t max_bytes; /* the oldest minutes are left out until it is no larger; 0 no limit */

@@ -16,10 +16,10 @@ static int give(void *to, const struct stream_item *item, struct err *e)
 	return archive_writer_item(to, item, e);
 }
 
-int ask_archive_new(struct ask_archive **out, struct world *w, int fd, const char *tool,
-		    bool analyze, struct err *e)
+int ask_archive_new(struct ask_archive **out, struct world *w, int fd, const char *path,
+		    const char *tool, bool analyze, struct err *e)
 {
-	const struct archive_options opt = { .tool = tool };
+	const struct archive_options opt = { .tool = tool, .path = path };
 	struct ask_archive *a = calloc(1, sizeof(*a));
 	int rc = a ? archive_writer_new(&a->writer, w, fd, &opt, e) : err_nomem(e);
 

@@ -14,9 +14,9 @@
 
 struct ask_archive;
 
-/* w must outlive it; fd stays the caller's; tool: who writes it, "ingero-query". */
-int ask_archive_new(struct ask_archive **out, struct world *w, int fd, const char *tool,
-		    bool analyze, struct err *e);
+/* w must outlive it; fd stays the caller's; path: what errors call it; tool: who writes it, "ingero-query". */
+int ask_archive_new(struct ask_archive **out, struct world *w, int fd, const char *path,
+		    const char *tool, bool analyze, struct err *e);
 int ask_archive_item(struct ask_archive *a, const struct stream_item *item, struct err *e);
 /* Before the end: see archive_writer_whole. */
 void ask_archive_whole(struct ask_archive *a, bool whole);

@@ -25,9 +25,11 @@ struct emit_options {
 	bool chosen;	  /* ops were chosen by name: none is left out for what it is */
 	const char *tool; /* who writes it: "ingero-export 0.1.0" */
 	int fd;		  /* of the output, for formats that seek in it */
+	const char *path; /* and what it is called */
 	uint64_t max_bytes; /* of the output, for formats that can leave out what is oldest; 0: no limit */
 	const bool *
 		partial; /* before finish: not all that should be there was read; NULL: nobody knows */
+	uint64_t *left_out; /* for events of what max_bytes has no room for; NULL: nobody wants to know */
 	const char *version; /* of this program, where formats name who wrote them */
 	const void *page;    /* of the page in HTML: struct serve_page_options */
 	const void *live; /* of metrics that are pushed or asked for: struct serve_live_options */

@@ -51,21 +51,28 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 	}
 }
 
-bool report_no_calls(const struct report *r)
+size_t report_processes(const struct report *r, double *calls)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
-	double calls = 0;
-	bool none;
+	size_t shown = 0;
 
+	*calls = 0;
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i);
 
-		calls += report_shows(r, p) ? report_number(p, "calls") : 0;
+		shown += report_shows(r, p);
+		*calls += report_shows(r, p) ? report_number(p, "calls") : 0;
 		json_free(p);
 	}
-	none = calls == 0 && json_length(all);
 	json_free(all);
-	return none;
+	return shown;
+}
+
+bool report_no_calls(const struct report *r)
+{
+	double calls;
+
+	return report_processes(r, &calls) && calls == 0;
 }
 
 void report_verdict_calls(struct buf *out, const struct report *r)

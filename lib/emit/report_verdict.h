@@ -10,6 +10,9 @@
 /* When nothing was found: what that means here. */
 void report_verdict_none(struct buf *out, const struct report *r);
 
+/* How many of the processes that are shown the analysis knows, and the calls they made. */
+size_t report_processes(const struct report *r, double *calls);
+
 /* Whether there are processes, of those shown, and none of them made a call. */
 bool report_no_calls(const struct report *r);
 

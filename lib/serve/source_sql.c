@@ -43,7 +43,7 @@ static int build(void *ctx, int fd, struct err *e)
 	struct buf notes = { 0 };
 	int rc = w ? input_open(&in, w, s->opt.names, s->opt.n, e) : err_nomem(e);
 
-	rc = rc ? rc : ask_archive_new(&a, w, fd, s->opt.tool, true, e);
+	rc = rc ? rc : ask_archive_new(&a, w, fd, ARCHIVE_MADE, s->opt.tool, true, e);
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		rc = ask_archive_item(a, &item, e);

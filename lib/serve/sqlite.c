@@ -24,6 +24,7 @@ static int begin(void *state, struct err *e)
 {
 	struct sqlite_state *s = state;
 	const struct archive_options how = { .tool = s->em.opt.tool,
+					     .path = s->em.opt.path,
 					     .max_bytes = s->em.opt.max_bytes };
 
 	return archive_writer_new(&s->writer, s->em.w, s->em.opt.fd, &how, e);
@@ -40,10 +41,14 @@ static int finish(void *state, struct err *e)
 {
 	struct sqlite_state *s = state;
 	struct archive_written written;
+	int rc;
 
 	if (s->em.opt.partial)
 		archive_writer_whole(s->writer, !*s->em.opt.partial);
-	return archive_writer_finish(s->writer, &written, e);
+	rc = archive_writer_finish(s->writer, &written, e);
+	if (!rc && s->em.opt.left_out)
+		*s->em.opt.left_out = written.left_out;
+	return rc;
 }
 
 static void release(void *state)

@@ -101,6 +101,25 @@ static void set_standing(struct json *o, const struct report *r, bool verdict)
 	json_set(o, "standing", rows);
 }
 
+/* What was asked for left none of them over: that is not that there is none. */
+static void set_chosen_none(struct json *o, const struct report *r)
+{
+	size_t all = r->chains->v.n;
+	struct buf verdict = { 0 };
+	double calls;
+
+	if (all)
+		buf_printf(&verdict, "%zu cause%s found, none of them in what was asked for", all,
+			   all == 1 ? " was" : "s were");
+	else if (r->npids && !report_processes(r, &calls))
+		buf_puts(&verdict,
+			 "the recording holds no process of that number that made calls or waited");
+	else
+		return;
+	json_set(o, "verdict", json_string(buf_bytes(&verdict)));
+	buf_free(&verdict);
+}
+
 static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 {
 	struct tool_call *c = ctx;
@@ -127,6 +146,8 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 		n++;
 	}
 	chain_rows_frame(&o, found->answer, first);
+	if (!first)
+		set_chosen_none(&o, &r);
 	json_set(&o, "chains", rows);
 	if (report_no_calls(&r))
 		set_standing(&o, &r, !first);

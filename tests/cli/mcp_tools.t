@@ -133,6 +133,9 @@ tap.ok(tokens(json.dumps([{k: t[k] for k in ("name", "description", "inputSchema
 # ---- one call answers "what caused the GPU stall?" ----
 
 text, got = s.answer("get_causal_chains")
+for none in ({"pid": 99}, {"node": "elsewhere"}, {"op": "cudaFree"}):
+    said, left = s.answer("get_causal_chains", **none)
+    tap.ok(left["found"] == 0 and said.startswith("1 cause was found, none of them in what was asked for"), f"{none}: that none is left is not that there is none", said)
 for what, part in [
     ("culprit", first["culprit"]["text"]),
     ("line", "train.cpp:80"),
@@ -382,10 +385,14 @@ os.replace(at("other.ige"), at("served.ige"))
 after = s.answer("get_trace_stats")[1]["recording"]["events"]
 tap.same(after, json.loads(run("ingero-stat", "--json", clean))["coverage"]["events"], "another file in its place is answered from")
 tap.same(s.answer("get_causal_chains")[1]["found"], 0, "nothing is wrong with that one")
+tap.ok("no process of that number" in s.answer("get_causal_chains", pid=99)[0], "of a process that is not there nothing is said", s.answer("get_causal_chains", pid=99))
+tap.ok("partial" not in s.answer("run_sql", query="SELECT 1")[1], "SQL of a whole one")
 with open(at("served.ige"), "r+b") as f:
     f.truncate(os.path.getsize(clean) // 2)
 text, got = s.answer("get_trace_stats")
 tap.ok(0 < got["recording"]["events"] < after and got.get("warnings"), "a cut one is told to be cut", text)
+text, got = s.answer("run_sql", query="SELECT count(*) FROM events")
+tap.ok(got.get("partial") and "did not end cleanly" in text, "by SQL, too", text)
 text, got = s.answer("get_causal_chains")
 tap.ok(text is not None and got.get("warnings"), "causes, too")
 with open(at("served.ige"), "wb") as f:

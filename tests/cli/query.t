@@ -8,6 +8,8 @@ import csv
 import io
 import json
 import os
+import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -136,6 +138,10 @@ run("demo", "incident", "--duration", "150s", "--threads", "1", "-o", "long.ige"
 status, _, err = run("export", "-e", "sched", "--max-db", "15m", "long.ige", "-o", "small.db")
 small = sqlite3.connect(path("small.db"))
 tap.ok(status == 0 and os.path.getsize(path("small.db")) <= 15 << 20, "--max-db leaves out what does not fit", err)
+kept = sqlite3.connect(path("small.db")).execute("SELECT count(*) FROM events").fetchone()[0]
+tap.ok(f"sqlite, {kept:,} events" in err and f"{251152 - kept:,} events of older minutes were left out" in err, "and says how much", err)
+status, _, err = run("export", "-e", "sched", "--max-db", "64k", "long.ige", "-o", "last.db")
+tap.ok(status == 0 and "warning" in err and "larger than --max-db" in err, "the last minute stays, and it is said that it is larger", err)
 first, n = small.execute("SELECT min(timestamp), count(*) FROM events").fetchone()
 tap.ok(0 < n < 251152 and first % (60 * 10**9) < 10**9, "whole minutes", (first, n))
 tap.same(small.execute("SELECT sum(count) FROM event_aggregates").fetchone()[0], n, "and sums are of what is there")
@@ -144,6 +150,10 @@ tap.same(run("export", "--max-db", "5m", "-f", "csv", "run.ige")[0], 2, "a limit
 status, out, err = run("export", "-f", "sqlite", "run.ige")
 tap.ok(status == 2 and not out and "-o" in err, "an archive is not for a pipe", err)
 if os.path.exists("/dev/full"):
+    for program, *args in (("export", "-f", "sqlite", "run.ige", "-o", "full.db"), ("merge", "run.ige", "-o", "full.db"), ("query", "--cache", "run.ige", "SELECT 1")):
+        os.path.exists(path("run.ige.db")) and os.unlink(path("run.ige.db"))
+        status, _, err = run(program, *args, preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
+        tap.ok(status == 3 and args[-1].replace("SELECT 1", "run.ige.db") in err and not os.path.exists(path("full.db")), f"{program}: an archive there is no room for is called by its name", f"{status} {err}")
     tap.same(run("export", "-f", "sqlite", "run.ige", "-o", "/dev/full")[0], 3, "nor for a full disk")
 
 # ---- what is refused
