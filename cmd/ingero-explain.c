@@ -24,6 +24,7 @@
 #include "lib/emit/diff.h"
 #include "lib/emit/report.h"
 #include "lib/input/input.h"
+#include "lib/input/older.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/select.h"
@@ -515,6 +516,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_start();
+	input_older_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status == CLI_GO)
 		status = parse_pids(&asked);

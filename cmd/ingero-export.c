@@ -28,6 +28,7 @@
 #include "lib/cli/window.h"
 #include "lib/emit/format.h"
 #include "lib/input/input.h"
+#include "lib/input/older.h"
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/pick.h"
@@ -537,6 +538,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
+	input_older_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

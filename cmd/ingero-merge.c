@@ -20,6 +20,7 @@
 #include "lib/cli/signals.h"
 #include "lib/cli/window.h"
 #include "lib/input/merge.h"
+#include "lib/input/older.h"
 #include "lib/input/operand.h"
 #include "lib/input/outputs.h"
 #include "lib/input/pass.h"
@@ -325,6 +326,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
+	input_older_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

@@ -438,6 +438,7 @@ int main(int argc, char **argv)
 	int rc, status;
 
 	cli_start();
+	input_older_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

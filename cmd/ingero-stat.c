@@ -26,6 +26,7 @@
 #include "lib/emit/ops_json.h"
 #include "lib/emit/ops_text.h"
 #include "lib/event/view.h"
+#include "lib/input/older.h"
 
 static struct values {
 	bool json, brief, exact, compare;
@@ -483,6 +484,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_start();
+	input_older_watch(cli_preparing);
 	status = cli_parse(&program, &values, argc, argv, &operands);
 	if (status != CLI_GO)
 		return status;

@@ -6,12 +6,14 @@
 #include "lib/cli/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/human.h"
 #include "lib/cli/message.h"
+#include "lib/cli/signals.h"
 
 #define S_NS	 1000000000ll
 #define FIRST_NS (2 * S_NS)
@@ -60,6 +62,10 @@ static void describe(struct buf *out, const struct cli_progress *p, bool over)
 
 	p->measure(p->of, &done, &total, &events);
 	buf_printf(out, "%s: ", cli_settings.program);
+	if (p->what) {
+		human_safe(out, (struct bytes){ p->what, strlen(p->what) });
+		buf_puts(out, ": ");
+	}
 	share = total ? (double)done / (double)total : 0;
 	if (total && !over)
 		buf_printf(out, "%s, %s of ", human_percent(share).s, human_bytes(done).s);
@@ -107,6 +113,37 @@ void cli_progress_end(struct cli_progress *p)
 	}
 	put(&line);
 	p->on = false;
+}
+
+/* What is prepared: one thing at a time. */
+static struct {
+	struct cli_progress p;
+	const char *what;
+	uint64_t events;
+} preparing;
+
+static void measure_preparing(void *of, uint64_t *done, uint64_t *total, uint64_t *events)
+{
+	(void)of;
+	*done = *total = 0;
+	*events = preparing.events;
+}
+
+bool cli_preparing(const char *what, uint64_t events, bool over)
+{
+	preparing.events = events;
+	if (preparing.what != what) {
+		cli_progress_begin(&preparing.p, measure_preparing, NULL, false);
+		preparing.p.on |= preparing.p.terminal && !cli_settings.quiet;
+		preparing.p.what = preparing.what = what;
+	}
+	if (!over)
+		cli_progress_tick(&preparing.p);
+	else
+		cli_progress_end(&preparing.p);
+	if (over)
+		preparing.what = NULL;
+	return cli_signal_received() != 0;
 }
 
 void cli_phase(int64_t *since_ns, const char *what)

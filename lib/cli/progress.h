@@ -17,6 +17,7 @@ typedef void cli_measure(void *of, uint64_t *done_bytes, uint64_t *total_bytes, 
 struct cli_progress {
 	cli_measure *measure;
 	void *of;
+	const char *what;	    /* stands before it; NULL: nothing */
 	int64_t began_ns, shown_ns; /* CLOCK_MONOTONIC */
 	bool on, terminal, shown;
 };
@@ -28,6 +29,10 @@ void cli_progress_begin(struct cli_progress *p, cli_measure *measure, void *of, 
 void cli_progress_tick(struct cli_progress *p);
 /* Clears the line on a terminal; with --progress says what it came to. */
 void cli_progress_end(struct cli_progress *p);
+
+/* While something is prepared that takes long where it is large, as input_older_look: shows what and how far, and is true
+ * once a signal came. */
+bool cli_preparing(const char *what, uint64_t events, bool over);
 
 /* -v: "read and analyzed in 12.3 ms", the time since *since_ns, which becomes now. *since_ns 0: only that. */
 void cli_phase(int64_t *since_ns, const char *what);

@@ -11,6 +11,13 @@
 #include "lib/base/io.h"
 #include "lib/ige/writer.h"
 
+static input_older_look *watcher;
+
+void input_older_watch(input_older_look *look)
+{
+	watcher = look;
+}
+
 bool input_older_looks_so(int fd)
 {
 	static const char magic[16] = "SQLite format 3"; /* with its NUL */
@@ -88,13 +95,22 @@ static int take(struct ige_writer *wr, const struct stream_item *item, struct er
 	return rc ? rc : ige_writer_flush(wr, item->watermark_ns, INT64_MIN, false, e);
 }
 
-static int rewrite(int fd, struct older *o, struct world *w, struct err *e)
+/* Whether to go on. */
+static int look(const char *path, uint64_t events, bool over, struct err *e)
+{
+	if (watcher && watcher(path, events, over))
+		return err_set(e, ERR_INTERRUPTED, "interrupted");
+	return 0;
+}
+
+static int rewrite(int fd, struct older *o, const char *path, struct world *w, struct err *e)
 {
 	struct event_stream *s = o->stream;
 	struct ige_writer *wr = NULL;
 	struct ige_fd_sink sink;
 	struct stream_item item;
 	int64_t until_ns = INT64_MIN;
+	uint64_t events = 0;
 	int rc;
 
 	ige_fd_sink_init(&sink, fd);
@@ -102,13 +118,18 @@ static int rewrite(int fd, struct older *o, struct world *w, struct err *e)
 	while (rc == 0 && (rc = s->next(s, &item, e)) > 0) {
 		if (item.kind == STREAM_EVENTS)
 			until_ns = item.watermark_ns;
+		events += item.kind == STREAM_EVENTS ? item.n : 0;
 		rc = take(wr, &item, e);
+		rc = rc ? rc : look(path, events, false, e);
 	}
 	if (rc == 0 && o->complete)
 		rc = ige_writer_finish(wr, e);
 	else if (rc == 0)
 		rc = ige_writer_flush(wr, until_ns, INT64_MIN, true, e);
 	ige_writer_free(wr);
+	/* However it ended. */
+	if (look(path, events, true, rc ? NULL : e))
+		rc = rc ? rc : ERR_INTERRUPTED;
 	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		rc = err_sys(e, "cannot read an older recording");
 	return rc;
@@ -154,7 +175,7 @@ int input_older_open(int *fd, const char *path, struct buf *notes, struct buf *h
 	*fd = -1;
 	if (rc == 0) {
 		*fd = io_nameless(e);
-		rc = *fd < 0 ? *fd : rewrite(*fd, &o, w, e);
+		rc = *fd < 0 ? *fd : rewrite(*fd, &o, path, w, e);
 	}
 	if (rc == 0)
 		say(&o, path, notes);

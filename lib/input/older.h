@@ -7,9 +7,15 @@
 #define INGERO_INPUT_OLDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+
+/* What is done while one is rewritten, which takes seconds where it is large: hears of how many events it is so far, over:
+ * that it is done. True: it is given up, ERR_INTERRUPTED. Once, before anything is opened. */
+typedef bool input_older_look(const char *path, uint64_t events, bool over);
+void input_older_watch(input_older_look *look);
 
 /* Whether an open file may be one. */
 bool input_older_looks_so(int fd);

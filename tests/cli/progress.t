@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, "tests")
 import tap  # noqa: E402
 
-STAT, CORRELATE, EXPLAIN, DEMO = (os.path.join(tap.BIN, "ingero-" + p) for p in ("stat", "correlate", "explain", "demo"))
+STAT, CORRELATE, EXPLAIN, DEMO, MERGE = (os.path.join(tap.BIN, "ingero-" + p) for p in ("stat", "correlate", "explain", "demo", "merge"))
 tmp = tempfile.TemporaryDirectory(prefix="ingero-test.")
 path = lambda name: os.path.join(tmp.name, name)  # noqa: E731
 
@@ -69,6 +69,12 @@ for program in (STAT, CORRELATE, EXPLAIN):
     run(program, path("run.ige"), stderr=slave)
     tap.same(drained(master), b"", f"{name}: quick work shows no progress on a terminal")
     os.close(master), os.close(slave)
+
+# An archive is read as a recording before that begins.
+subprocess.run([MERGE, "-q", path("run.ige"), "-o", path("run.db")], check=True)
+for program in (MERGE, STAT):
+    status, out, err = run(program, "--progress", path("run.db"))
+    tap.ok(status == 0 and re.search(rf"^ingero-\w+: {path('run.db')}: {told[1]} events, [0-9,]+/s, done in ", err, re.M), "an archive is prepared, and that is shown", err)
 
 # Slow work on a terminal: pieces come until the line is drawn, which takes two seconds by design.
 master, slave = os.openpty()

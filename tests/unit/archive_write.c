@@ -11,6 +11,7 @@
 #include "lib/archive/pages.h"
 #include "lib/archive/write.h"
 #include "lib/base/io.h"
+#include "lib/input/older.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -265,6 +266,42 @@ static void check_varint(void)
 	}
 }
 
+static struct {
+	unsigned looks, ends;
+	uint64_t events;
+	bool stop;
+} watched;
+
+static bool watch(const char *of, uint64_t events, bool over)
+{
+	watched.looks += !strcmp(of, path);
+	watched.ends += over;
+	watched.events = events;
+	return watched.stop;
+}
+
+/* Who reads one as a recording sees how far that is, and can end it. */
+static void check_watched(const struct fixture *f)
+{
+	struct buf notes = { 0 }, holds = { 0 };
+	struct err e = { 0 };
+	int fd;
+
+	make(f, 5000, 1000, 0);
+	input_older_watch(watch);
+	is_int(input_older_open(&fd, path, &notes, &holds, &e), 0, "read to its end");
+	ok(watched.looks > 2 && watched.ends == 1 && watched.events == 5000, "and told of it");
+	close(fd);
+	watched.stop = true;
+	watched.looks = watched.ends = 0;
+	is_int(input_older_open(&fd, path, &notes, &holds, &e), ERR_INTERRUPTED, "given up");
+	ok(fd < 0 && watched.looks == 2 && watched.ends == 1 && e.code == ERR_INTERRUPTED,
+	   "at once");
+	input_older_watch(NULL);
+	buf_free(&notes);
+	buf_free(&holds);
+}
+
 int main(void)
 {
 	struct fixture f;
@@ -277,6 +314,7 @@ int main(void)
 	check_sizes(&f);
 	check_references();
 	check_limit(&f);
+	check_watched(&f);
 	check_schema();
 	sqlite3_close(db);
 	unlink(path);
