@@ -11,12 +11,22 @@
 #include "lib/cause/names.h"
 
 #define FAILURES_MAX 1024
+#define WAITING_MAX  256
 
 struct ask_failures {
 	const struct world *world;
 	struct failures answer;
 	struct arena texts;
 	size_t newest; /* the row found last: failures come in runs */
+	/* Failed inside calls that have not returned yet. */
+	VEC(struct waiting {
+		size_t row;
+		uint32_t thread;
+		uint16_t depth;
+		int64_t start_ns; /* of the first */
+		uint64_t count;
+	})
+	waiting;
 };
 
 struct ask_failures *ask_failures_new(const struct world *w)
@@ -79,6 +89,50 @@ static struct failure *row_of(struct ask_failures *a, const struct event *ev,
 	return &f->v.v[a->newest];
 }
 
+static uint32_t thread_of(const struct world *w, const struct event *ev)
+{
+	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
+
+	return c ? c->thread : 0;
+}
+
+/* A call returned: what failed directly inside it is known now to be the same failure, or not. */
+static void returned(struct ask_failures *a, const struct event *ev)
+{
+	uint32_t thread = thread_of(a->world, ev);
+	size_t left = 0;
+
+	for (size_t i = 0; i < a->waiting.n; i++) {
+		const struct waiting *w = &a->waiting.v[i];
+
+		if (w->thread != thread || w->depth <= ev->depth)
+			a->waiting.v[left++] = *w;
+		else if (ev->ret && event_start(ev) <= w->start_ns)
+			a->answer.v.v[w->row].passed_on += w->count;
+	}
+	a->waiting.n = left;
+}
+
+/* Of too many it stays unknown: they are failures of their own. False: out of memory. */
+static bool wait_for_caller(struct ask_failures *a, const struct event *ev)
+{
+	struct waiting new = { .row = a->newest,
+			       .thread = thread_of(a->world, ev),
+			       .depth = ev->depth,
+			       .start_ns = event_start(ev),
+			       .count = 1 };
+
+	for (size_t i = 0; i < a->waiting.n; i++) {
+		struct waiting *w = &a->waiting.v[i];
+
+		if (w->row == new.row && w->thread == new.thread && w->depth == new.depth) {
+			w->count++;
+			return true;
+		}
+	}
+	return a->waiting.n >= WAITING_MAX || vec_push(&a->waiting, new);
+}
+
 static int one(struct ask_failures *a, const struct event *ev, const struct op_def *op,
 	       struct err *e)
 {
@@ -86,7 +140,10 @@ static int one(struct ask_failures *a, const struct event *ev, const struct op_d
 	bool full = false;
 	uint32_t i;
 
-	a->answer.count++;
+	if (a->waiting.n)
+		returned(a, ev);
+	if (!ev->ret)
+		return 0;
 	f = row_of(a, ev, op, &full);
 	if (!f) {
 		a->answer.untold++;
@@ -94,6 +151,8 @@ static int one(struct ask_failures *a, const struct event *ev, const struct op_d
 	}
 	f->count++;
 	f->inside += ev->depth > 0;
+	if (ev->depth && !wait_for_caller(a, ev))
+		return err_nomem(e);
 	f->dur_ns += ev->dur_ns;
 	if (ev->end_ns < f->first_ns)
 		f->first_ns = ev->end_ns;
@@ -115,7 +174,8 @@ int ask_failures_item(struct ask_failures *a, const struct stream_item *item, st
 {
 	for (size_t i = 0; i < item->n; i++) {
 		const struct event *ev = &item->events[i];
-		const struct op_def *op = ev->ret ? world_op(a->world, ev->op) : NULL;
+		const struct op_def *op =
+			ev->ret || a->waiting.n ? world_op(a->world, ev->op) : NULL;
 		int rc = op && op->flags & OP_CALL ? one(a, ev, op, e) : 0;
 
 		if (rc)
@@ -194,6 +254,7 @@ void ask_failures_free(struct ask_failures *a)
 	if (!a)
 		return;
 	vec_free(&a->answer.v);
+	vec_free(&a->waiting);
 	arena_free(&a->texts);
 	free(a);
 }

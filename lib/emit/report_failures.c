@@ -60,6 +60,12 @@ static uint64_t untold(const struct report *r)
 	return r->npids ? 0 : r->failures->untold;
 }
 
+/* A failure that a call passed on to the call around it is that one's. */
+static uint64_t own(const struct failure *f)
+{
+	return f->count - f->passed_on;
+}
+
 static void times(struct buf *out, uint64_t n)
 {
 	buf_puts(out, n == 1 ? "once" : human_count(n).s);
@@ -107,7 +113,7 @@ static void row(struct buf *out, const struct report *r, const struct failure *f
 
 void report_failures_text(struct buf *out, const struct report *r, bool color)
 {
-	uint64_t count = 0, above = 0;
+	uint64_t count = 0, above = 0, passed_on = 0;
 	size_t rows = 0, shown = 0;
 
 	if (!r->failures)
@@ -115,11 +121,12 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 	for (size_t i = 0; i < r->failures->v.n; i++) {
 		if (!shows(r, &r->failures->v.v[i]))
 			continue;
-		count += r->failures->v.v[i].count;
+		count += own(&r->failures->v.v[i]);
+		passed_on += r->failures->v.v[i].passed_on;
 		if (told(r, &r->failures->v.v[i]))
-			above += r->failures->v.v[i].count;
+			above += own(&r->failures->v.v[i]);
 		else
-			rows++;
+			rows += own(&r->failures->v.v[i]) > 0;
 	}
 	count += untold(r);
 	if (count == 0)
@@ -130,6 +137,9 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 	report_style(out, color, "0");
 	buf_printf(out, ": %s call%s returned an error", human_count(count).s,
 		   count == 1 ? "" : "s");
+	if (passed_on)
+		buf_printf(out, " (and so did %s call%s inside them)", human_count(passed_on).s,
+			   passed_on == 1 ? "" : "s");
 	if (above == count)
 		buf_puts(out, ", as told above.\n");
 	else if (above)
@@ -138,7 +148,8 @@ void report_failures_text(struct buf *out, const struct report *r, bool color)
 		buf_puts(out, ". An error is no stall by itself: the host's share of its time, if "
 			      "any, is counted above.\n");
 	for (size_t i = 0; i < r->failures->v.n && shown < FAILURES_SHOWN; i++) {
-		if (!shows(r, &r->failures->v.v[i]) || told(r, &r->failures->v.v[i]))
+		if (!shows(r, &r->failures->v.v[i]) || !own(&r->failures->v.v[i]) ||
+		    told(r, &r->failures->v.v[i]))
 			continue;
 		row(out, r, &r->failures->v.v[i]);
 		shown++;
@@ -161,6 +172,7 @@ static struct json row_json(const struct report *r, const struct failure *f)
 	json_set(&o, "comm", json_string(f->comm));
 	json_set(&o, "count", json_number((double)f->count));
 	json_set(&o, "inside", json_number((double)f->inside));
+	json_set(&o, "passed_on", json_number((double)f->passed_on));
 	json_set(&o, "total_ns", json_number((double)f->dur_ns));
 	json_set(&o, "first_ns", json_number((double)(f->first_ns - r->start_ns)));
 	json_set(&o, "last_ns", json_number((double)(f->last_ns - r->start_ns)));
@@ -188,7 +200,7 @@ struct json report_failures_json(const struct report *r, uint64_t *count)
 		if (!shows(r, &r->failures->v.v[i]))
 			continue;
 		json_append(&out, row_json(r, &r->failures->v.v[i]));
-		*count += r->failures->v.v[i].count;
+		*count += own(&r->failures->v.v[i]);
 	}
 	*count += untold(r);
 	return out;

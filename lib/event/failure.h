@@ -27,9 +27,10 @@ struct failure {
 	uint32_t process; /* world id, 0 unknown */
 	uint32_t pid;
 	struct bytes comm;
-	uint64_t count, inside;	   /* inside: of count, those made by another traced call */
-	uint64_t dur_ns;	   /* of all of them */
-	int64_t first_ns, last_ns; /* their ends, on the recording's clock */
+	uint64_t count, inside; /* inside: of count, those made by another traced call */
+	uint64_t passed_on; /* of inside, those that made that call return an error, too: one failure, not two */
+	uint64_t dur_ns;			  /* of all of them */
+	int64_t first_ns, last_ns;		  /* their ends, on the recording's clock */
 	struct failure_site sites[FAILURE_SITES]; /* most first */
 	uint32_t nsites;
 	uint64_t elsewhere; /* of count, at further sites */
@@ -37,8 +38,7 @@ struct failure {
 
 struct failures {
 	VEC(struct failure) v; /* most first */
-	uint64_t count;	       /* all calls that failed */
-	uint64_t untold;       /* of those, not in v: there were too many different ones */
+	uint64_t untold; /* calls that failed and are not in v: there were too many different ones */
 };
 
 #endif

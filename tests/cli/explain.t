@@ -8,6 +8,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -97,13 +98,16 @@ tap.same(said["chains"][0]["count"], counted[0]["count"], "errors: the chain cou
 tap.ok(counted and sorted((f["op"], f["name"], f["count"]) for f in said["errors"]) ==
        sorted((f["op"], f["name"], f["count"]) for f in counted), "errors: as many as ingero-stat counts",
        f"{said['errors']} {counted}")
-tap.same(said["errors_found"], sum(f["count"] for f in counted), "errors: in all")
+tap.same(said["errors_found"], said["chains"][0]["count"], "errors: in all, as the chain has it")
+tap.same([f["passed_on"] for f in said["errors"]], [f["inside"] for f in said["errors"]], "errors: what the driver told the runtime is no other one")
 for f in said["errors"]:
     tap.same(sum(s["count"] for s in f["sites"]), f["count"], f"errors: every call of {f['op']} has its site")
     tap.same(f["inside"], f["count"] if f["source"] == "driver" else 0, f"errors: {f['op']}: which were made by another call")
     tap.ok(0 < f["first_ns"] < f["last_ns"] < said["coverage"]["duration_ns"], f"errors: when {f['op']} failed")
     tap.ok(0 < f["total_ns"] and f["comm"] == "train", f"errors: what {f['op']} took, and who called", f)
 out = run(EXPLAIN, path("errors"))[1].decode()
+tap.ok(re.search(r"Errors: ([\d,]+) calls returned an error \(and so did \1 calls inside them\), as told above", out) and
+       said["errors_found"] == int(re.search(r"Errors: ([\d,]+) calls", out)[1].replace(",", "")), "errors: as many as the chain says", out)
 tap.ok("was refused device memory" in out and "as told above" in out and "cudaMalloc returned 2" not in out, "errors: in the text, once", out)
 pid = said["errors"][0]["pid"]
 tap.same(len(explain("-p", str(pid), path("errors"))[1]["errors"]), len(said["errors"]), "errors: -p of who made them")
