@@ -64,6 +64,15 @@ static int by_time(const void *a, const void *b)
 	return by_end(a, b);
 }
 
+/* Of two connections to one end: what is so of both. */
+static void same_peer(struct view_socket *into, const struct view_socket *from)
+{
+	if (into->peer_pid != from->peer_pid)
+		into->peer_pid = 0;
+	if (into->peer_comm != from->peer_comm)
+		into->peer_comm = 0;
+}
+
 bool ask_sockets_rows(const struct ask_sockets *s, const struct ask_things *things, struct view *v)
 {
 	size_t n = 0;
@@ -71,12 +80,17 @@ bool ask_sockets_rows(const struct ask_sockets *s, const struct ask_things *thin
 	v->sockets.n = 0;
 	for (size_t i = 0; i < s->v.n; i++) {
 		const struct thing_socket *t = ask_things_socket(things, s->v.v[i].id);
+		const struct thing_peer *p = ask_things_peer(things, s->v.v[i].id);
 		struct view_socket row = s->v.v[i].row;
 
 		if (t) {
 			row.protocol = t->protocol;
 			row.local = t->local;
 			row.remote = t->remote;
+		}
+		if (p) {
+			row.peer_pid = p->pid;
+			row.peer_comm = p->comm;
 		}
 		if (!vec_push(&v->sockets, row))
 			return false;
@@ -93,6 +107,7 @@ bool ask_sockets_rows(const struct ask_sockets *s, const struct ask_things *thin
 		}
 		if (into->local != from->local)
 			into->local = 0; /* several */
+		same_peer(into, from);
 		into->count += from->count;
 		into->ns += from->ns;
 		into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;

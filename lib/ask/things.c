@@ -2,6 +2,8 @@
 /* A dictionary by id each. */
 #include "lib/ask/things.h"
 
+#include <inttypes.h>
+
 #define THINGS_MAX 65536
 
 static uint32_t string_of(struct world *w, struct bytes text)
@@ -35,6 +37,16 @@ static bool sock(struct ask_things *t, struct world *w, const struct record *rec
 	return vec_push(&t->sockets, new) && map_put(&t->socket_by, r->id, t->sockets.n - 1);
 }
 
+static bool peer(struct ask_things *t, struct world *w, const struct record *rec)
+{
+	const struct rec_PEER *r = &rec->u.PEER;
+	struct thing_peer new = { r->pid, string_of(w, r->comm) };
+
+	if (map_get(&t->peer_by, r->socket, NULL) || t->peers.n >= THINGS_MAX)
+		return true;
+	return vec_push(&t->peers, new) && map_put(&t->peer_by, r->socket, t->peers.n - 1);
+}
+
 bool ask_things_record(struct ask_things *t, struct world *w, const struct record *rec)
 {
 	switch (rec->kind) {
@@ -42,6 +54,8 @@ bool ask_things_record(struct ask_things *t, struct world *w, const struct recor
 		return file(t, w, rec);
 	case RECORD_SOCKET:
 		return sock(t, w, rec);
+	case RECORD_PEER:
+		return peer(t, w, rec);
 	default:
 		return true;
 	}
@@ -59,6 +73,13 @@ const struct thing_socket *ask_things_socket(const struct ask_things *t, uint64_
 	uint64_t at;
 
 	return map_get(&t->socket_by, id, &at) ? &t->sockets.v[at] : NULL;
+}
+
+const struct thing_peer *ask_things_peer(const struct ask_things *t, uint64_t socket)
+{
+	uint64_t at;
+
+	return map_get(&t->peer_by, socket, &at) ? &t->peers.v[at] : NULL;
 }
 
 const struct thing_file *ask_things_on(const struct ask_things *t, uint64_t device)
@@ -98,6 +119,7 @@ void ask_things_socket_text(const struct ask_things *t, const struct world *w, u
 			    struct buf *out)
 {
 	const struct thing_socket *s = ask_things_socket(t, id);
+	const struct thing_peer *p = ask_things_peer(t, id);
 
 	if (!s || !s->protocol) {
 		buf_putc(out, '?');
@@ -105,12 +127,18 @@ void ask_things_socket_text(const struct ask_things *t, const struct world *w, u
 	}
 	put(out, "", world_text(w, s->protocol));
 	put(out, " ", world_text(w, s->remote ? s->remote : s->local));
+	if (!p)
+		return;
+	put(out, " (", p->comm ? world_text(w, p->comm) : bytes_of("?"));
+	buf_printf(out, ", pid %" PRIu32 ")", p->pid);
 }
 
 void ask_things_free(struct ask_things *t)
 {
 	vec_free(&t->files);
 	vec_free(&t->sockets);
+	vec_free(&t->peers);
 	map_free(&t->file_by);
 	map_free(&t->socket_by);
+	map_free(&t->peer_by);
 }

@@ -130,11 +130,23 @@ bool view_io_text(struct buf *out, const struct world *w, const struct ops_summa
 	return any;
 }
 
+/* Who has the other end. */
+static void peer_cell(struct table *t, const struct world *w, const struct view_socket *x)
+{
+	struct bytes comm = world_text(w, x->peer_comm);
+
+	if (x->peer_pid)
+		table_cell(t, "%.*s (pid %u)", comm.n ? (int)comm.n : 1, comm.n ? comm.p : "?",
+			   x->peer_pid);
+	else
+		table_cell(t, "%.*s", (int)comm.n, comm.n ? comm.p : "");
+}
+
 static void sockets(struct buf *out, const struct world *w, const struct view *v,
 		    const struct emit_style *st)
 {
-	static const char *const headers[] = { "socket",      ">waits",	   ">total", ">max",
-					       ">sent again", ">segments", NULL };
+	static const char *const headers[] = { "socket", "process",	">waits",    ">total",
+					       ">max",	 ">sent again", ">segments", NULL };
 	struct table *t = table_new(headers);
 	struct buf text = { 0 };
 
@@ -148,6 +160,7 @@ static void sockets(struct buf *out, const struct world *w, const struct view *v
 			   end.n ? (x->remote ? " to " : " at ") : "", (int)end.n,
 			   end.n ? end.p : "");
 		cell_title(t, &text);
+		peer_cell(t, w, x);
 		table_cell(t, "%s", human_count(x->count).s);
 		table_cell(t, "%s", x->count ? human_ns(x->ns).s : "-");
 		table_cell(t, "%s", x->count ? human_ns(x->max_ns).s : "-");

@@ -289,6 +289,12 @@ static void sockets(struct jsonw *j, const struct world *w, const struct view *v
 		view_json_text(j, w, "protocol", x->protocol);
 		view_json_text(j, w, "local", x->local);
 		view_json_text(j, w, "remote", x->remote);
+		jsonw_key(j, "remote_pid");
+		if (x->peer_pid)
+			jsonw_u64(j, x->peer_pid);
+		else
+			jsonw_null(j);
+		view_json_text(j, w, "remote_process", x->peer_comm);
 		jsonw_key_u64(j, "count", x->count);
 		jsonw_key_u64(j, "total_ns", x->ns);
 		jsonw_key_u64(j, "max_ns", x->max_ns);

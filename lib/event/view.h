@@ -92,6 +92,8 @@ struct view_file {
 };
 struct view_socket {
 	uint32_t protocol, local, remote;
+	/* Who has the other end: pid 0 not known of all connections, or several; then comm says of which command all are, or 0. */
+	uint32_t peer_pid, peer_comm;
 	uint64_t count, ns, max_ns; /* calls that waited for it */
 	uint64_t retransmits, segments;
 };

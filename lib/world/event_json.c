@@ -34,6 +34,18 @@ static void device(struct jsonw *j, const char *key, uint64_t v)
 	jsonw_key_str(j, key, numbers);
 }
 
+static void remote(struct jsonw *j, const struct world *w, const struct told *t,
+		   const struct told_socket *s, uint64_t socket)
+{
+	const struct told_peer *p = told_peer(t, socket);
+
+	json_string_of(j, w, "remote", s->remote);
+	if (!p)
+		return;
+	jsonw_key_u64(j, "remote_pid", p->pid);
+	json_string_of(j, w, "remote_process", p->comm);
+}
+
 /* What a number of this event stands for, under the same name: true when it was told here. */
 static bool named_column(struct jsonw *j, const struct world *w, const struct told *t,
 			 const struct column_def *col, uint64_t v)
@@ -76,7 +88,7 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct to
 			return false;
 		json_string_of(j, w, "protocol", s->protocol);
 		json_string_of(j, w, "local", s->local);
-		json_string_of(j, w, "remote", s->remote);
+		remote(j, w, t, s, v);
 		return true;
 	default:
 		return false;

@@ -12,7 +12,7 @@ static uint64_t kernel_key(uint32_t process, uint64_t func)
 
 static bool full(const struct told *t)
 {
-	return t->files.n + t->sockets.n + t->words.n + t->kernels.n >= TOLD_MAX;
+	return t->files.n + t->sockets.n + t->peers.n + t->words.n + t->kernels.n >= TOLD_MAX;
 }
 
 /* Absent text is no string. */
@@ -39,6 +39,15 @@ static bool socket_told(struct told *t, struct world *w, const struct rec_SOCKET
 	if (map_get(&t->socket_ids, r->id, NULL))
 		return true;
 	return vec_push(&t->sockets, s) && map_put(&t->socket_ids, r->id, t->sockets.n);
+}
+
+static bool peer(struct told *t, struct world *w, const struct rec_PEER *r)
+{
+	struct told_peer p = { r->pid, string(w, r->comm) };
+
+	if (map_get(&t->peer_ids, r->socket, NULL))
+		return true;
+	return vec_push(&t->peers, p) && map_put(&t->peer_ids, r->socket, t->peers.n);
 }
 
 static bool kernel(struct told *t, struct world *w, const struct rec_KERNEL *r)
@@ -75,6 +84,8 @@ bool told_record(struct told *t, struct world *w, const struct record *r)
 		return full(t) || file(t, w, &r->u.FILE);
 	case RECORD_SOCKET:
 		return full(t) || socket_told(t, w, &r->u.SOCKET);
+	case RECORD_PEER:
+		return full(t) || peer(t, w, &r->u.PEER);
 	case RECORD_WORD:
 		return full(t) || map_get(&t->words, r->u.WORD.id, NULL) ||
 		       map_put(&t->words, r->u.WORD.id, string(w, r->u.WORD.text));
@@ -99,6 +110,13 @@ const struct told_socket *told_socket(const struct told *t, uint64_t id)
 	return map_get(&t->socket_ids, id, &at) ? &t->sockets.v[at - 1] : NULL;
 }
 
+const struct told_peer *told_peer(const struct told *t, uint64_t socket)
+{
+	uint64_t at;
+
+	return map_get(&t->peer_ids, socket, &at) ? &t->peers.v[at - 1] : NULL;
+}
+
 uint32_t told_word(const struct told *t, uint64_t id)
 {
 	uint64_t string_id;
@@ -118,8 +136,10 @@ void told_free(struct told *t)
 {
 	map_free(&t->file_ids);
 	map_free(&t->socket_ids);
+	map_free(&t->peer_ids);
 	vec_free(&t->files);
 	vec_free(&t->sockets);
+	vec_free(&t->peers);
 	map_free(&t->words);
 	map_free(&t->kernels);
 	*t = (struct told){ 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the records of a stream have told so far about what its events only number: files, sockets, words of marks,
- * kernels, and how the recording's clock stands to UTC. Fed with every record before the events behind it; memory is
+ * What the records of a stream have told so far about what its events only number: files, sockets and their peers, words
+ * of marks, kernels, and how the recording's clock stands to UTC. Fed with every record before the events behind it; memory is
  * bounded by TOLD_MAX things, the first that are met.
  */
 #ifndef INGERO_WORLD_TOLD_H
@@ -15,7 +15,7 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-/* Names of files, sockets, words and kernels together: as many as a hostile recording may make us keep. */
+/* Names of files, sockets, peers, words and kernels together: as many as a hostile recording may make us keep. */
 #define TOLD_MAX (1u << 20)
 
 struct told_file {
@@ -24,12 +24,17 @@ struct told_file {
 struct told_socket {
 	uint32_t protocol, local, remote; /* world strings */
 };
+struct told_peer {
+	uint32_t pid, comm; /* comm: world string */
+};
 
 /* Zero-initialised knows nothing. */
 struct told {
-	struct map file_ids, socket_ids; /* id -> index + 1 */
+	struct map file_ids, socket_ids,
+		peer_ids; /* id, of peers that of the socket -> index + 1 */
 	VEC(struct told_file) files;
 	VEC(struct told_socket) sockets;
+	VEC(struct told_peer) peers;
 	struct map words, kernels; /* id; process and handle -> world string */
 	bool has_start, has_real;
 	int64_t start_ns;	    /* of the first session, on the recording's clock */
@@ -42,6 +47,8 @@ bool told_record(struct told *t, struct world *w, const struct record *r);
 /* NULL and 0: never told. */
 const struct told_file *told_file(const struct told *t, uint64_t id);
 const struct told_socket *told_socket(const struct told *t, uint64_t id);
+/* Who has that socket's other end: it is found out a moment after the socket is met. */
+const struct told_peer *told_peer(const struct told *t, uint64_t socket);
 uint32_t told_word(const struct told *t, uint64_t id);
 /* As people read it, not as the compiler mangles it. */
 uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func);

@@ -51,11 +51,19 @@ for name, text in (("server", SERVER), ("client", CLIENT)):
         f.write(text)
 
 
+ends, rows, text = {}, {}, {}  # of each recording: what events and tables say of the far ends of sockets
+
+
 def cause(name, *command):
     ige = rec.path("peer.ige")
     p = rec.run("-o", ige, "--", *command)
     got = json.loads(subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-explain"), "--json", ige], capture_output=True,
                                     text=True).stdout)
+    ends[name] = [e for e in subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-export"), "-f", "json", "-e", "net", ige], capture_output=True,
+                                            text=True).stdout.splitlines()]
+    ends[name] = {(e["remote"], e.get("remote_process"), e.get("remote_pid")) for e in map(json.loads, ends[name]) if e.get("op") == "socket" and "remote" in e}
+    rows[name] = json.loads(subprocess.run([rec.STAT, "--json", ige], capture_output=True, text=True).stdout)["sockets"]
+    text[name] = subprocess.run([rec.STAT, ige], capture_output=True, text=True).stdout
     idle = [c for c in got["chains"] if c["kind"] == "gpu-idle" and "socket" in c["lost"]]
     tap.ok(idle, f"{name}: the device waits for the socket", p.stderr)
     return idle[0]["culprit"]["text"] if idle else ""
@@ -83,6 +91,10 @@ for name, listens, to, timeout in (("IPv4", "127.0.0.1", "127.0.0.1", 0), ("with
     port = int(p.stdout.readline())
     told(cause(name, sys.executable, paths["client"], to, port, timeout, 0), f"to {where(to, port)} ({comm(p.pid)}, pid {p.pid}) in fetch"
          f" (client.py:{LINE})", f"{name}: which address, which process, and the line")
+    far = where(to, port), comm(p.pid), p.pid
+    tap.ok(far in ends[name], f"{name}: the events say who it is", f"{far} {ends[name]}")
+    tap.ok(far in [(r["remote"], r["remote_process"], r["remote_pid"]) for r in rows[name]], f"{name}: and the table of sockets", rows[name])
+    told(text[name], f"{far[1]} (pid {far[2]})", f"{name}: as text, too")
     p.kill()
     p.wait()
 
@@ -111,10 +123,10 @@ echo $! > "$1.pid"
 kill $!
 """)
     far = rec.path("far")
-    text = cause("another namespace", "unshare", "--net", "sh", both, far)
+    said = cause("another namespace", "unshare", "--net", "sh", both, far)
     with open(far + ".pid") as f:
         pid = int(f.read())
-    told(text, f"to 127.0.0.1:{port} (", "another namespace: the address")
-    told(text, f", pid {pid})", "not who has it in this one")
+    told(said, f"to 127.0.0.1:{port} (", "another namespace: the address")
+    told(said, f", pid {pid})", "not who has it in this one")
     hold.communicate()
 tap.done_testing()

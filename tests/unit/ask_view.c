@@ -176,7 +176,8 @@ static void input_output(void)
 {
 	struct stage s = stage_new();
 	struct actor a = stage_actor(&s, 100, 100, 1, "train");
-	struct record file = { .kind = RECORD_FILE }, sock[2] = { { .kind = RECORD_SOCKET } };
+	struct record file = { .kind = RECORD_FILE }, sock[2] = { { .kind = RECORD_SOCKET } },
+		      peer[2] = { { .kind = RECORD_PEER }, { .kind = RECORD_PEER } };
 	struct asked run = { 0 };
 	const struct view *v;
 	struct event *ev;
@@ -196,6 +197,12 @@ static void input_output(void)
 		REC_SET(&sock[i], SOCKET, local, bytes_of(i ? "10.0.0.1:1001" : "10.0.0.1:1000"));
 		REC_SET(&sock[i], SOCKET, remote, bytes_of("10.0.0.2:80"));
 		tell(&run, &sock[i]);
+	}
+	for (unsigned i = 0; i < 2; i++) { /* by two workers of it */
+		REC_SET(&peer[i], PEER, socket, 70 + i);
+		REC_SET(&peer[i], PEER, pid, 4711 + i);
+		REC_SET(&peer[i], PEER, comm, bytes_of("server"));
+		tell(&run, &peer[i]);
 	}
 	block(&s, a, 10 * US, 40 * US, 10 * US, 4096, 0);
 	block(&s, a, 50 * US, 60 * US, 2 * US, 8192, 0);
@@ -237,6 +244,8 @@ static void input_output(void)
 	is_u64(v->sockets.v[0].retransmits, 1, "sent again");
 	is_u64(v->sockets.v[0].segments, 3, "segments");
 	is_u64(v->sockets.v[0].local, 0, "the near ends are several");
+	is_u64(v->sockets.v[0].peer_pid, 0, "and so are the processes at the far one");
+	ok(is_text(&s, v->sockets.v[0].peer_comm, "server"), "of one command");
 	end(&run, &s);
 }
 
