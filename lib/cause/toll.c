@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads of a toll are few and come in runs: the one of the last call is looked at first.
+ * Threads come in runs: the one of the last call is looked at first. There may be as many of them as a server had requests:
+ * seconds are kept of few.
  */
 #include "lib/cause/toll.h"
 
 static struct toll_thread *thread_of(struct toll *t, uint32_t thread)
 {
-	for (size_t i = t->threads.n; i > 0; i--) {
-		if (t->threads.v[i - 1].thread == thread)
-			return &t->threads.v[i - 1];
-	}
-	if (!vec_push(&t->threads, (struct toll_thread){ .thread = thread }))
+	struct toll_thread fresh = { .thread = thread, .newest = INT64_MIN };
+	uint64_t at = t->threads.n - 1;
+
+	if (t->threads.n && (t->threads.v[at].thread == thread || map_get(&t->at, thread, &at)))
+		return &t->threads.v[at];
+	map_get(&t->before, thread, &fresh.ns);
+	if (!vec_push(&t->threads, fresh))
 		return NULL;
-	return &t->threads.v[t->threads.n - 1];
+	at = t->threads.n - 1;
+	if (map_put(&t->at, thread, at))
+		return &t->threads.v[at];
+	t->threads.n--;
+	return NULL;
 }
 
 static void worst_add(struct toll *t, const struct fact_moment *m)
@@ -49,32 +56,61 @@ bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, in
 	t->ns += lost_ns;
 	t->count++;
 	th->ns += lost_ns;
+	t->worst_ns = th->ns > t->worst_ns ? th->ns : t->worst_ns;
+	if (end_ns / TALLY_PANE_NS > th->newest)
+		th->newest = end_ns / TALLY_PANE_NS;
 	tally_pane_add(th->panes, end_ns / TALLY_PANE_NS, lost_ns, 1);
 	worst_add(t, &m);
 	return true;
 }
 
+struct toll_lately toll_lately(const struct toll *t, int64_t pane)
+{
+	struct toll_lately sum = { 0 };
+
+	for (size_t i = 0; i < t->threads.n; i++) {
+		uint64_t n, ns = tally_window(t->threads.v[i].panes, pane, &n);
+
+		sum.ns += ns;
+		sum.count += n;
+		sum.worst_ns = ns > sum.worst_ns ? ns : sum.worst_ns;
+	}
+	return sum;
+}
+
+bool toll_settle(struct toll *t, int64_t pane)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < t->threads.n; i++) {
+		const struct toll_thread *th = &t->threads.v[i];
+		bool keep = th->newest > pane - TALLY_PANES;
+
+		if (keep ? left != i && !map_put(&t->at, th->thread, left)
+			 : !map_put(&t->before, th->thread, th->ns))
+			return false;
+		if (keep)
+			t->threads.v[left++] = *th;
+		else
+			map_del(&t->at, th->thread);
+	}
+	t->threads.n = left;
+	return true;
+}
+
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share)
 {
-	uint64_t wall = cause_wall_ns(c), ns = t->ns, count = t->count, worst = 0, n, in;
+	struct toll_lately sum = { t->ns, t->count, t->worst_ns };
+	uint64_t wall = cause_wall_ns(c);
 
-	if (c->ended) {
-		for (size_t i = 0; i < t->threads.n; i++)
-			worst = t->threads.v[i].ns > worst ? t->threads.v[i].ns : worst;
-	} else {
+	if (!c->ended) {
 		wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
-		ns = count = 0;
-		for (size_t i = 0; i < t->threads.n; i++) {
-			in = tally_window(t->threads.v[i].panes, pane, &n);
-			ns += in;
-			count += n;
-			worst = in > worst ? in : worst;
-		}
+		sum = toll_lately(t, pane);
 	}
-	*share = wall ? (double)worst / (double)wall : 0;
+	*share = wall ? (double)sum.worst_ns / (double)wall : 0;
 	if (c->ended && t->told.revision)
 		return true;
-	return fact_material(c, ns, count, wall) && *share >= c->opt.min_share &&
+	return fact_material(c, sum.ns, sum.count, wall) && *share >= c->opt.min_share &&
 	       fact_due(c, &t->told, t->ns, *share);
 }
 
@@ -101,4 +137,6 @@ void toll_fill(const struct toll *t, struct fact *f)
 void toll_free(struct toll *t)
 {
 	vec_free(&t->threads);
+	map_free(&t->at);
+	map_free(&t->before);
 }

@@ -7,6 +7,7 @@
 #ifndef INGERO_CAUSE_TOLL_H
 #define INGERO_CAUSE_TOLL_H
 
+#include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/cause/fact.h"
 
@@ -15,6 +16,7 @@
 struct toll_thread {
 	uint32_t thread;
 	uint64_t ns;
+	int64_t newest; /* pane */
 	struct tally_pane panes[TALLY_PANES];
 };
 
@@ -22,7 +24,10 @@ struct toll_thread {
 struct toll {
 	uint64_t ns, count;
 	int64_t first_ns, last_ns;
-	VEC(struct toll_thread) threads;
+	uint64_t worst_ns;		 /* most that one thread lost */
+	VEC(struct toll_thread) threads; /* that lost something lately */
+	struct map at;			 /* thread -> position in threads */
+	struct map before;		 /* of those that did not: thread -> what it had lost */
 	struct fact_moment worst[TOLL_WORST]; /* most lost first */
 	unsigned nworst;
 	struct fact_told told;
@@ -31,6 +36,15 @@ struct toll {
 /* Something of this thread from start to end lost lost_ns; op is what it was, 0 between calls. False: out of memory. */
 bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, int64_t end_ns,
 	      uint64_t lost_ns);
+
+/* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
+struct toll_lately {
+	uint64_t ns, count, worst_ns;
+};
+struct toll_lately toll_lately(const struct toll *t, int64_t pane);
+
+/* Keep no seconds of threads that lost nothing in these. False: out of memory. */
+bool toll_settle(struct toll *t, int64_t pane);
 
 /* Whether it must be told now (pane as in settle), and then as which share of wall time of its worst-hit thread. */
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share);

@@ -81,6 +81,8 @@ int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 		if (!r)
 			continue;
+		if (pane != INT64_MAX && !toll_settle(&r->toll, pane))
+			return err_nomem(e);
 		if (t->def->due ? t->def->due(c, r, pane, &share)
 				: toll_due(c, &r->toll, pane, &share))
 			rc = tell(t, c, r, share, e);

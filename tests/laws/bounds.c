@@ -143,6 +143,7 @@ struct crowd {
 	uint64_t n; /* of what it is about */
 	/* The i-th of them: what makes it another one. */
 	unsigned threads, processes, hogs, stacks, nodes;
+	bool copies;  /* each waits for a copy, too */
 	uint64_t mib; /* at most; a generous constant, and so much for each */
 	uint64_t bytes_each;
 };
@@ -187,13 +188,18 @@ static void feed(struct cause *c, struct world *w, const struct crowd *crowd)
 		int64_t t = BEGIN + (int64_t)i * 50 * US;
 		struct world_ctx victim = thread_of(w, crowd, i, false),
 				 hog = thread_of(w, crowd, i, true), cpu = { .node = victim.node };
-		struct event ev[3] = { { .op = OP_SCHED_OCCUPIED, .end_ns = t, .dur_ns = 20000 },
-				       { .op = OP_SCHED_OFFCPU, .end_ns = t, .dur_ns = 20000 },
-				       { .op = OP_CUDA_LAUNCH, .end_ns = t, .dur_ns = 25000 } };
-		struct stream_item it = { .kind = STREAM_EVENTS, .events = ev, .n = 3 };
+		struct event ev[4] = {
+			{ .op = OP_SCHED_OCCUPIED, .end_ns = t, .dur_ns = 20000 },
+			{ .op = OP_SCHED_OFFCPU, .end_ns = t, .dur_ns = 20000 },
+			{ .op = OP_CUDA_LAUNCH, .end_ns = t, .dur_ns = 25000 },
+			{ .op = OP_CUDA_MEMCPY, .end_ns = t + 20 * US, .dur_ns = 20000 }
+		};
+		struct stream_item it = { .kind = STREAM_EVENTS,
+					  .events = ev,
+					  .n = crowd->copies ? 4 : 3 };
 
 		ev[0].ctx = world_ctx(w, &cpu);
-		ev[1].ctx = ev[2].ctx = world_ctx(w, &victim);
+		ev[1].ctx = ev[2].ctx = ev[3].ctx = world_ctx(w, &victim);
 		ev[2].stack = stack_of(w, crowd->stacks ? i : 0);
 		event_set(&ev[0], on, COL_CPU, 0);
 		event_set(&ev[0], on, COL_OCCUPANT, hog.thread);
@@ -247,6 +253,8 @@ int main(void)
 	static const struct crowd all[] = {
 		{ "a million events of one thread", 1000000, .mib = 64 },
 		{ "a million threads", 1000000, .threads = 1, .mib = 64, .bytes_each = 4500 },
+		{ "a quarter of a million threads that copy", 250000, .threads = 1, .copies = true,
+		  .mib = 64, .bytes_each = 5000 },
 		{ "a quarter of a million processes", 250000, .processes = 1, .mib = 64,
 		  .bytes_each = 12000 },
 		{ "a quarter of a million commands that take the CPU", 250000, .hogs = 1,

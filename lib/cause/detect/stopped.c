@@ -71,7 +71,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
 {
 	const struct toll *t = &r->toll;
-	uint64_t wall = cause_wall_ns(c), ns = t->ns, n;
+	uint64_t wall = cause_wall_ns(c), ns = t->ns;
 
 	if (c->ended && t->told.revision) {
 		*share = wall ? (double)ns / (double)wall : 0;
@@ -79,9 +79,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 	}
 	if (!c->ended) {
 		wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
-		ns = 0;
-		for (size_t i = 0; i < t->threads.n; i++)
-			ns += tally_window(t->threads.v[i].panes, pane, &n);
+		ns = toll_lately(t, pane).ns;
 	}
 	*share = wall ? (double)ns / (double)wall : 0;
 	return ns >= c->opt.min_lost_ns && *share >= c->opt.min_share &&
