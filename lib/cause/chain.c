@@ -64,6 +64,8 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 	}
 	if (f->who) {
 		a = chain_hash_u64(a, (uint64_t)f->who->kind);
+		if (f->who->gil || f->who->first)
+			a = chain_hash_u64(a, 2u * f->who->first + f->who->gil);
 		/* What would change with the next process of the same culprit is no part of its identity. */
 		if (!f->who->young)
 			a = chain_hash_u64(a, f->who->parent);
@@ -137,6 +139,18 @@ static double share_of_wall(struct cause *c, const struct tally_group *g)
 	return wall ? (double)tally_group_worst_thread(&c->tally, g, INT64_MAX) / (double)wall : 0;
 }
 
+/* Its tasks as this victim sees them: of workers of one command each is one of the others' culprit, and none its own. */
+static void without_victim(struct line_culprit *who, uint32_t victim_pid)
+{
+	uint32_t n = who->npids < CULPRIT_PIDS ? who->npids : CULPRIT_PIDS, left = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (who->pids[i] != victim_pid)
+			who->pids[left++] = who->pids[i];
+	}
+	who->npids -= n - left;
+}
+
 int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
 	       int64_t time_ns, struct err *e)
 {
@@ -152,16 +166,20 @@ int chain_tell(struct cause *c, const struct tally_group *g, const struct detect
 			     .others = others_rate(c, g),
 			     .victim_pid = v ? v->tgid : 0 };
 	struct record r = { .kind = RECORD_CHAIN };
-	struct line_culprit quota;
+	struct line_culprit who;
 	char id[17], match[17];
 	struct jsonw j;
 	int rc;
 
 	if (f.who && f.who->kind == CULPRIT_CGROUP) {
 		/* The events say in which cgroup a thread is, samples whose quota it uses up. */
-		quota = *f.who;
-		quota.object = cause_cgroups_quota(&c->cgroups, g->process, (uint32_t)quota.object);
-		f.who = &quota;
+		who = *f.who;
+		who.object = cause_cgroups_quota(&c->cgroups, g->process, (uint32_t)who.object);
+		f.who = &who;
+	} else if (f.who && f.who->kind == CULPRIT_TASK) {
+		who = *f.who;
+		without_victim(&who, f.victim_pid);
+		f.who = &who;
 	}
 	buf_printf(&victim, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, f.victim_pid);
 	if (f.who)

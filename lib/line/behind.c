@@ -27,13 +27,6 @@ void behind_add(struct behind *b, const struct behind_item *more)
 		b->v[least] = *more;
 }
 
-static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
-{
-	a = a > from ? a : from;
-	b = b < to ? b : to;
-	return b > a ? b - a : 0;
-}
-
 /* Since when it is known what the thread did; INT64_MAX: it is not recorded. */
 static int64_t known_since(const struct line_thread *h)
 {
@@ -56,8 +49,8 @@ static void follow(const struct threads *t, const struct losses *l, uint32_t vic
 		return;
 	left = (uint64_t)(to - from);
 	for (uint32_t i = 1; (iv = wakers_back(&h->wakers, i, from)); i++) {
-		uint64_t blocked = (uint64_t)overlap(iv->start_ns, iv->ready_ns, from, to),
-			 ready = (uint64_t)overlap(iv->ready_ns, iv->end_ns, from, to);
+		uint64_t blocked = wakers_overlap(iv->start_ns, iv->ready_ns, from, to),
+			 ready = wakers_overlap(iv->ready_ns, iv->end_ns, from, to);
 		struct behind_item off = { .thread = thread,
 					   .stack = iv->stack,
 					   .culprit = iv->culprit,

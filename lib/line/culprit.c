@@ -206,21 +206,23 @@ uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil)
 	v.parent = p->parent;
 	key = mix(mix(hash_bytes(name.p ? name.p : "", name.n, 2), p->tgid),
 		  mix(p->start_ns, p->node));
-	id = mint(c, mix(key, v.kind + (gil ? 0x100 : 0)), &v);
+	v.first = t->tid == p->tgid;
+	id = mint(c, mix(key, v.kind + (gil ? 0x100 : 0) + (v.first ? 0x200 : 0)), &v);
 	remember(c, id, thread, t->tid);
 	return id;
 }
 
-void culprit_held_at(struct culprits *c, uint32_t holder, uint32_t stack, uint64_t ns)
+void culprit_held_at(struct culprits *c, uint32_t holder, enum part part, uint32_t stack,
+		     uint64_t ns)
 {
 	struct line_culprit *h = holder && holder <= c->v.n ? &c->v.v[holder - 1] : NULL;
 	struct culprit_place *least;
 
-	if (!h || !stack)
+	if (!h || ns == 0 || (part == PART_SELF && !stack))
 		return;
 	least = &h->at[0];
 	for (unsigned i = 0; i < CULPRIT_PLACES; i++) {
-		if (h->at[i].ns && h->at[i].stack == stack) {
+		if (h->at[i].ns && h->at[i].part == part && h->at[i].stack == stack) {
 			h->at[i].ns += ns;
 			return;
 		}
@@ -230,8 +232,7 @@ void culprit_held_at(struct culprits *c, uint32_t holder, uint32_t stack, uint64
 	if (least->ns >= ns) {
 		least->ns -= ns;
 	} else {
-		least->ns = ns - least->ns;
-		least->stack = stack;
+		*least = (struct culprit_place){ stack, part, ns - least->ns };
 	}
 }
 

@@ -16,6 +16,7 @@
 
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/event/part.h"
 #include "lib/world/world.h"
 
 enum culprit_kind {
@@ -42,10 +43,12 @@ struct line_culprit {
 	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
 	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
 	bool gil;		     /* HOLDER: of the lock of a CPython interpreter */
-	/* HOLDER: stacks in which it was while it held the lock, of those seen most; ns 0: none. What each says is how much of
-	 * the waiting it has more than those that were forgotten. */
+	bool first; /* HOLDER: the first thread of its process, which is none of its workers, whatever their names */
+	/* HOLDER: where it was while it held the lock, and in which state, of what was seen most; ns 0: none. What each says is
+	 * how much of the waiting it has more than those that were forgotten. */
 	struct culprit_place {
-		uint32_t stack;
+		uint32_t stack; /* 0 not known */
+		enum part part; /* PART_SELF: on its CPU */
 		uint64_t ns;
 	} at[CULPRIT_PLACES];
 };
@@ -71,8 +74,9 @@ uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device);
 uint32_t culprit_cgroup(struct culprits *c, uint32_t cgroup);
 uint32_t culprit_via(struct culprits *c, uint32_t culprit, uint32_t via);
 
-/* The holder was there while others waited for so long. */
-void culprit_held_at(struct culprits *c, uint32_t holder, uint32_t stack, uint64_t ns);
+/* The holder was there, in this state, while others waited for so long. */
+void culprit_held_at(struct culprits *c, uint32_t holder, enum part part, uint32_t stack,
+		     uint64_t ns);
 
 /* A task ran in this cgroup. False: out of memory. */
 bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup);

@@ -197,17 +197,39 @@ static void orphans_flush(struct line *l, struct line_thread *th, int64_t before
 	orphans_outside(l, th, &c);
 }
 
-/* Where the holder was while the thread waited since then: where it was sampled, or else where it is when it wants the lock
- * back. */
+/* Where the holder waited for something else while the thread waited for it since then. Other locks, disks and pages are to
+ * blame themselves. Returns how long it was off its CPU, whatever for. */
+static uint64_t holder_off(struct line *l, const struct line_thread *h,
+			   const struct blame_result *r, int64_t since_ns)
+{
+	const struct waker_interval *iv;
+	uint64_t off = 0;
+
+	for (uint32_t i = 1; (iv = wakers_back(&h->wakers, i, since_ns)); i++) {
+		uint64_t blocked =
+			wakers_overlap(iv->start_ns, iv->ready_ns, since_ns, r->iv.ready_ns);
+
+		if (!(PARTS_HOST >> iv->part & 1))
+			culprit_held_at(&l->culprits, r->lock_holder, (enum part)iv->part,
+					iv->stack, blocked);
+		off += blocked + wakers_overlap(iv->ready_ns, iv->end_ns, since_ns, r->iv.ready_ns);
+	}
+	return off;
+}
+
+/* Where the holder was while the thread waited since then: where it waited itself and, on its CPU, where it was sampled, or
+ * else where it is when it wants the lock back. */
 static void holder_at(struct line *l, const struct blame_result *r, int64_t since_ns)
 {
 	struct line_thread *h = threads_get(&l->threads, r->iv.waker);
-	uint64_t ns = (uint64_t)(r->iv.ready_ns - since_ns);
+	uint64_t ns = (uint64_t)(r->iv.ready_ns - since_ns), off;
 
-	if (!h)
+	if (!h || losses_within(&l->losses, since_ns, r->iv.ready_ns))
 		return;
+	off = holder_off(l, h, r, since_ns);
+	ns -= off < ns ? off : ns;
 	if (h->sample && h->sample_ns >= since_ns) {
-		culprit_held_at(&l->culprits, r->lock_holder, h->sample, ns);
+		culprit_held_at(&l->culprits, r->lock_holder, PART_SELF, h->sample, ns);
 		return;
 	}
 	h->held = r->lock_holder;
@@ -222,7 +244,7 @@ static void wants_back(struct line *l, struct line_thread *th, const struct even
 	int64_t since = r->iv.start_ns - th->released_ns;
 
 	if (th->held && r->iv.gil && since < LOCK_AGAIN_NS && since > -LOCK_AGAIN_NS)
-		culprit_held_at(&l->culprits, th->held, ev->stack, th->held_ns);
+		culprit_held_at(&l->culprits, th->held, PART_SELF, ev->stack, th->held_ns);
 	if (!r->iv.preempted)
 		th->held = 0;
 }

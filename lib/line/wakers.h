@@ -34,6 +34,14 @@ struct wakers {
 	uint32_t cap, next, n;
 };
 
+/* How much of [a, b) lies in [from, to). */
+static inline uint64_t wakers_overlap(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+	a = a > from ? a : from;
+	b = b < to ? b : to;
+	return b > a ? (uint64_t)(b - a) : 0;
+}
+
 void wakers_free(struct wakers *w);
 bool wakers_add(struct wakers *w, const struct waker_interval *iv); /* false: out of memory */
 

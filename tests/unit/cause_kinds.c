@@ -137,6 +137,77 @@ static void gil(struct stage *s, struct actor v, struct actor holder)
 	silent(s, "a thread waits for the interpreter while the one that launches has it");
 }
 
+/* What a holder waits for with the lock in its hands is told with it: where, and in which state. */
+static void held_while(struct stage *s, struct actor v, struct actor holder)
+{
+	static const struct {
+		uint64_t kind;
+		const char *said;
+	} waits[] = {
+		{ OBJECT_TIMER, "; the holder slept in upload (train.py:12)" },
+		{ OBJECT_SOCKET, "; the holder waited for a socket in upload (train.py:12)" },
+		{ OBJECT_CHILD, "; the holder waited for a child process in upload (train.py:12)" },
+	};
+	uint32_t in = python_stack(s, "upload", 12);
+
+	for (unsigned k = 0; k < sizeof(waits) / sizeof(waits[0]); k++) {
+		for (int64_t t = 0; t < 1000 * MS; t += 2 * MS) {
+			struct event *ev =
+				stage_offcpu(s, holder, 0, t - 100 * US, t + 900 * US, 0, 1);
+
+			stage_set(ev, COL_OBJECT_KIND, waits[k].kind);
+			ev->stack = in;
+			stage_call(s, v, OP_CUDA_LAUNCH, 0, t + MS + MS / 2,
+				   t + MS + MS / 2 + 10 * US);
+			stage_lock(s, v, 0, t, t + MS, t + MS, holder, 0x1000);
+		}
+		told_among(s, "lock-wait", waits[k].said, 500 * MS);
+	}
+	/* now and then is no reason */
+	for (int64_t t = 0; t < 1000 * MS; t += 2 * MS) {
+		struct event *ev = stage_offcpu(s, holder, 0, t + 100 * US, t + 300 * US, 0, 1);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+		stage_lock(s, v, 0, t, t + MS, t + MS, holder, 0x1000);
+	}
+	never_says(s, "the holder", "it slept for a fifth of the waiting");
+}
+
+/* Two locks of one thread are two facts: the interpreter's, and a mutex. */
+static void two_locks(struct stage *s, struct actor v, struct actor holder)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	for (int64_t t = 0; t < LENGTH; t += 2 * EVERY) {
+		stage_call(s, v, OP_CUDA_LAUNCH, 0, t + 10 * MS, t + 10 * MS + 10 * US);
+		interpreter(s, v, holder, t, 0);
+		stage_lock(s, v, 0, t + 11 * MS, t + 15 * MS, t + 15 * MS, holder, 0x1000);
+	}
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++)
+		n += bytes_equal(p.list.v.v[i].kind, bytes_of("lock-wait"));
+	is_u64(n, 2, "waits for the interpreter and for a mutex that the same thread has");
+	chain_list_free(&p.list);
+}
+
+/* Threads of Python are named as their process is: the one that feeds the device is none of the others. */
+static void same_names(struct stage *s, struct actor v)
+{
+	struct actor a = stage_actor(s, 100, 111, 1, "train"),
+		     b = stage_actor(s, 100, 112, 1, "train");
+
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 0; t < LENGTH; t += 2 * EVERY) {
+		if (t < 12 * EVERY)
+			interpreter(s, a, b, t, 0);
+		else
+			interpreter(s, a, v, t, 0);
+	}
+	never_says(s, "tid 100",
+		   "what waits while the thread that feeds the device has the interpreter");
+}
+
 /* The holder has the interpreter and no CPU: that is the hog's, once, and not the holder's, whether the wait ended by the
  * clock or by the release in the end. */
 static void gil_kept(struct stage *s, struct actor v, struct actor holder, struct actor hog)
@@ -265,6 +336,10 @@ int main(void)
 		stage_set(&s.ev.v[s.ev.n - 1], COL_THROTTLED_NS, 0);
 	}
 	silent(&s, "short waits every 100 ms without throttle marks");
+
+	held_while(&s, v, holder);
+	two_locks(&s, v, holder);
+	same_names(&s, v);
 
 	/* lock-wait */
 	calls(&s, v, OP_CUDA_LAUNCH);

@@ -5,6 +5,7 @@
 #include "lib/cause/detect/detect.h"
 
 #include "lib/base/human.h"
+#include "lib/cause/names.h"
 
 void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
 		      const char *command, double keep, const char *basis)
@@ -118,6 +119,21 @@ static void pids(const struct line_culprit *who, const char *between, struct buf
 		buf_printf(out, "%s%u", i ? between : "", who->pids[i]);
 }
 
+/* The culprit's processes are of the same program as the victim: it started them, was started by them, or they are workers of
+ * one command beside it. */
+static bool relatives(const struct finding *f)
+{
+	const struct world_process *v = world_get_process(f->c->w, f->g->process);
+
+	if (f->who->kind != CULPRIT_TASK || !v)
+		return false;
+	if (f->who->parent == v->tgid || (f->who->npids == 1 && f->who->pids[0] == v->parent))
+		return true;
+	return v->parent > 1 && f->who->parent == v->parent &&
+	       bytes_equal(world_text(f->c->w, f->who->name),
+			   name_process(f->c->w, &f->c->tally, f->g->process));
+}
+
 void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 {
 	struct buf command = { 0 }, action = { 0 }, cpus = { 0 };
@@ -128,6 +144,17 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 			"systemctl set-property --runtime system.slice CPUWeight=20", 0,
 			"how much depends on which of them keep running");
 		return;
+	}
+	if (relatives(f)) {
+		buf_printf(&command, "ps -o pid,ppid,psr,pcpu,comm -p %u,", f->victim_pid);
+		pids(f->who, ",", &command);
+		detect_recommend(f, j,
+				 "Start fewer workers, or give the program more CPUs: its own "
+				 "processes take turns",
+				 buf_text(&command), 0,
+				 "the processes that compete belong to one program: their work "
+				 "has to be done somewhere; the command shows them and their CPUs");
+		goto out;
 	}
 	detect_other_cpus(f, &cpus);
 	if (f->who->kind == CULPRIT_OWN) {

@@ -53,7 +53,7 @@ static const struct {
 			 "shows who sleeps" },
 	[PART_SOCKET] = { "waited for a socket",
 			  "Let it ask for the data before it is needed, several requests at a time",
-			  "ss -tnpi | grep pid=%" PRIu32,
+			  "ss -tunpi | grep pid=%" PRIu32,
 			  "from nothing, if each request depends on the last, to all of the wait" },
 	[PART_IDLE] = { "waited for another thread", NULL, NULL, NULL },
 	[PART_POLL] = { "waited in poll", NULL, NULL, NULL },
@@ -62,6 +62,11 @@ static const struct {
 	[PART_BLOCKED] = { "was blocked in the kernel", NULL, NULL, NULL },
 	[PART_DEVICE] = { "waited for the GPU", NULL, NULL, NULL },
 };
+
+const char *gpu_behind_was(enum part part)
+{
+	return states[part].was;
+}
 
 struct tally_comm gpu_comm(const struct cause *c, uint32_t thread)
 {

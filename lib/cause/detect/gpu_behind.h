@@ -22,6 +22,9 @@ struct gpu_behind {
 	unsigned n;
 };
 
+/* What is said of a thread in that state: "slept"; NULL: nothing that the state of who waits for it does not say. */
+const char *gpu_behind_was(enum part part);
+
 /* What threads take as their command: they may take it after they have begun. */
 struct tally_comm gpu_comm(const struct cause *c, uint32_t thread);
 

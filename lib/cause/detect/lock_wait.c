@@ -3,8 +3,10 @@
  * lock-wait: threads wait for a mutex that another thread holds, or for the lock of a CPython interpreter. Proven by the
  * futex command and value, or by an address that is the interpreter's, and by who released it. Not this: threads waiting
  * for work on a condition, semaphore or barrier, holders that were themselves kept from running (that is whoever kept
- * them), and what waits for the interpreter while the thread that feeds the device has it.
+ * them), and what waits for the interpreter while the thread that feeds the device has it. What a holder waits for
+ * that is neither a disk, a page nor another lock is its own affair, and told with it.
  */
+#include "lib/cause/detect/gpu_behind.h"
 #include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
@@ -30,58 +32,80 @@ static bool is(const struct cause *c, const struct tally_group *g)
 	return g->part_ns[PART_LOCK] > 0 && !moves_on(c, g);
 }
 
-/* The frame in which the holder was most while others waited, for *ns of it; 0: not known. */
-static uint32_t held_in(const struct finding *f, uint64_t *ns)
-{
-	uint32_t best = 0;
+/* Most of the waiting: what a holder waits for now and then does not say why it holds the lock. */
+#define MOST 0.5
 
-	*ns = 0;
+/* Where the holder was most while others waited, in which state, and for how much of it. */
+struct held {
+	enum part part;
+	uint32_t frame; /* 0 not known */
+	uint64_t ns;	/* 0: nothing is known */
+};
+
+static struct held held_in(const struct finding *f)
+{
+	struct held best = { 0 };
+
 	for (unsigned i = 0; f->who && i < CULPRIT_PLACES; i++) {
-		uint32_t frame = name_site_frame(f->c->w, f->who->at[i].stack);
-		uint64_t sum = 0;
+		const struct culprit_place *at = &f->who->at[i];
+		struct held x = { at->part, name_site_frame(f->c->w, at->stack), 0 };
 
 		for (unsigned k = 0; k < CULPRIT_PLACES; k++) {
-			if (f->who->at[k].ns &&
-			    name_site_frame(f->c->w, f->who->at[k].stack) == frame)
-				sum += f->who->at[k].ns;
+			const struct culprit_place *same = &f->who->at[k];
+
+			if (same->ns && same->part == x.part &&
+			    name_site_frame(f->c->w, same->stack) == x.frame)
+				x.ns += same->ns;
 		}
-		if (f->who->at[i].ns && frame && sum > *ns) {
-			best = frame;
-			*ns = sum;
-		}
+		if (x.part == PART_SELF ? !x.frame : (double)x.ns < MOST * (double)f->lost_ns)
+			continue;
+		if (at->ns && x.ns > best.ns)
+			best = x;
 	}
 	return best;
+}
+
+/* "was in tokenize (data.py:31)", "slept in retry (store.py:12)" */
+static void held_text(const struct finding *f, const struct held *x, struct buf *out)
+{
+	const char *was = x->part == PART_SELF ? "was" : gpu_behind_was(x->part);
+
+	buf_puts(out, was ? was : "waited");
+	if (x->part == PART_SOCKET)
+		cause_peers_text(&f->c->peers, f->who->process, x->frame, out);
+	if (x->frame) {
+		buf_puts(out, " in ");
+		name_frame(out, f->c->w, x->frame);
+	}
 }
 
 static void summary(const struct finding *f, struct buf *out)
 {
 	bool gil = f->who && f->who->gil;
-	uint64_t ns;
-	uint32_t frame = held_in(f, &ns);
+	struct held at = held_in(f);
 
 	buf_printf(out, "%s held %s that %s waited for, ", f->culprit,
 		   gil ? "Python's interpreter lock (GIL)" : "a lock", f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
-	if (frame) {
-		buf_puts(out, "; the holder was in ");
-		name_frame(out, f->c->w, frame);
+	if (at.ns) {
+		buf_puts(out, "; the holder ");
+		held_text(f, &at, out);
 	}
 }
 
 static void evidence(const struct finding *f, struct jsonw *j)
 {
+	struct held at = held_in(f);
 	struct buf what = { 0 };
-	uint64_t ns;
-	uint32_t frame = held_in(f, &ns);
 
-	if (!frame)
+	if (!at.ns)
 		return;
-	buf_puts(&what, "of the waiting, as far as it was seen, the holder was in ");
-	name_frame(&what, f->c->w, frame);
+	buf_puts(&what, "of the waiting, as far as it was seen, the holder ");
+	held_text(f, &at, &what);
 	jsonw_object_begin(j);
 	name_key(j, "what", &what);
-	jsonw_key_u64(j, "value", ns);
+	jsonw_key_u64(j, "value", at.ns);
 	jsonw_key_str(j, "unit", "ns");
 	jsonw_object_end(j);
 	buf_free(&what);
@@ -90,6 +114,7 @@ static void evidence(const struct finding *f, struct jsonw *j)
 static void recommend(const struct finding *f, struct jsonw *j)
 {
 	struct buf action = { 0 }, command = { 0 };
+	bool waits = held_in(f).part != PART_SELF;
 
 	if (f->who && f->who->gil) {
 		buf_printf(&action,
@@ -104,8 +129,8 @@ static void recommend(const struct finding *f, struct jsonw *j)
 		goto out;
 	}
 	buf_printf(&action,
-		   "Hold the lock for less time in %s: move its work out of the critical section",
-		   f->culprit);
+		   "Hold the lock for less time in %s: move its %s out of the critical section",
+		   f->culprit, waits ? "waiting" : "work");
 	buf_printf(&command, "gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'", f->victim_pid);
 	detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
 			 "from nothing, if the work must stay inside, to all of the wait; the "
