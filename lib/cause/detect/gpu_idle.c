@@ -151,8 +151,30 @@ static uint64_t not_lossy(const struct cause *c, const struct gap *gap, const st
 	return d->ns > lossy ? d->ns - lossy : 0;
 }
 
+/* What of one gap goes to one cause: it is one gap, in however many pieces it lay in it. */
+struct idle_share {
+	uint32_t at[DOINGS];
+	uint64_t ns[DOINGS];
+	unsigned n;
+};
+
+static void share_add(struct idle_share *s, uint32_t at, uint64_t ns)
+{
+	unsigned i = 0;
+
+	while (i < s->n && s->at[i] != at)
+		i++;
+	if (i == s->n) {
+		s->at[s->n] = at;
+		s->ns[s->n++] = 0;
+	}
+	s->ns[i] += ns;
+}
+
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
 {
+	struct idle_share shares = { .n = 0 };
+
 	for (unsigned i = 0; i < gap->did.n; i++) {
 		const struct doing *d = &gap->did.v[i];
 		uint64_t ns = not_lossy(c, gap, d);
@@ -190,13 +212,15 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			return false;
 		gpu_behind_add(&g->idle.v[at].behind, c, &g->frames, d);
 		g->idle.v[at].unended_ns += gap->unended ? ns : 0;
-		cause_sum_add(&g->idle.v[at].sum,
+		share_add(&shares, at, ns);
+	}
+	for (unsigned i = 0; i < shares.n; i++)
+		cause_sum_add(&g->idle.v[shares.at[i]].sum,
 			      &(struct sum_worst){ .end_ns = gap->end_ns,
 						   .dur_ns =
 							   (uint64_t)(gap->end_ns - gap->start_ns),
-						   .lost_ns = ns,
+						   .lost_ns = shares.ns[i],
 						   .thread = gap->thread });
-	}
 	return true;
 }
 
@@ -234,10 +258,8 @@ static bool peered(const struct idle_cause *x)
 	return x->part == PART_SOCKET && !x->until_frame;
 }
 
-/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
- * 192.0.2.1:80 in ...". process 0: without those it waited for, of which another may lead later. */
-static void cause_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
-		       uint32_t frame, struct buf *out)
+void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
+		   uint32_t frame, struct buf *out)
 {
 	const char *comm = x->waker_comm.text;
 
@@ -267,6 +289,8 @@ static bool hangs(const struct idle_cause *x)
 static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
 		  uint32_t worker, const char *peer, uint32_t server)
 {
+	/* Another process ended it, not the network: what was polled is a pipe to it, or like one. */
+	bool piped = x->part == PART_POLL && worker && worker != pid;
 	struct buf command = { 0 };
 
 	if (blind) {
@@ -286,7 +310,7 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 		buf_free(&command);
 		return;
 	}
-	switch (x->part) {
+	switch (piped ? PART_FD : x->part) {
 	case PART_SELF:
 		fact_fix(f,
 			 "Do it while the device works: in worker processes or another thread, or "
@@ -313,9 +337,9 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 	case PART_SOCKET:
 	case PART_POLL:
 		if (peer)
-			buf_printf(&command, "ss -tnpi dst '%s'", peer);
+			buf_printf(&command, "ss -tunpi dst '%s'", peer);
 		else
-			buf_printf(&command, "ss -tnpi | grep pid=%" PRIu32, pid);
+			buf_printf(&command, "ss -tunpi | grep pid=%" PRIu32, pid);
 		fact_fix(f,
 			 "Ask for the data before the device runs out of work, several requests at "
 			 "a time",
@@ -386,8 +410,8 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 					   .count = x->sum.count,
 					   .max_ns = x->sum.max_ns };
 	/* Which line leads may change: it is one cause all the same. */
-	cause_text(x, c, 0, x->frame, &identity);
-	cause_text(x, c, d->process, x->line ? x->line : x->frame, &text);
+	gpu_idle_text(x, c, 0, x->frame, &identity);
+	gpu_idle_text(x, c, d->process, x->line ? x->line : x->frame, &text);
 	f.identity = buf_text(&identity);
 	f.culprit.text = buf_text(&text);
 	if (unknown(x, c))

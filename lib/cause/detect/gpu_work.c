@@ -150,7 +150,9 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		rc = launch_bound_settle(g, c, pane, e);
 	if (rc == 0)
 		rc = gpu_shared_settle(g, c, pane, e);
-	return rc == 0 ? gpu_idle_settle(g, c, pane, e) : rc;
+	if (rc == 0)
+		rc = gpu_idle_settle(g, c, pane, e);
+	return rc == 0 && pane == INT64_MAX ? gpu_idle_several(g, c, e) : rc;
 }
 
 /* Of its devices, all that was not told. A cause keeps the place where its gaps begin. */

@@ -75,6 +75,7 @@ struct shared_wait {
 
 struct gpu_device {
 	uint64_t idle_ns[2], gaps[2]; /* all of its gaps; [1]: of those that nobody bounds */
+	struct fact_told several;     /* many causes of which none is told by itself */
 };
 
 struct gpu_work {
@@ -114,6 +115,12 @@ bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap);
 int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap);
 int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+/* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
+ * 192.0.2.1:80 in ...". process 0: without those it waited for, of which another may lead later. frame: which is named. */
+void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
+		   uint32_t frame, struct buf *out);
+/* The device was without work for many reasons, of which none is told alone: at the end, when those are. */
+int gpu_idle_several(struct gpu_work *g, struct cause *c, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);
 int launch_bound_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *wait);

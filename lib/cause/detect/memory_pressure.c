@@ -122,6 +122,20 @@ static uint32_t limit_of(const struct cause *c, const struct process_memory *m)
 	return cause_cgroups_limit(&c->cgroups, m->row.process, m->cgroup);
 }
 
+/* " in lookup (data.py:31)" */
+static void place(struct fact *f, const struct cause *c)
+{
+	for (unsigned i = 0; i < f->nsites; i++) {
+		uint32_t frame = name_site_frame(c->w, f->sites[i].stack);
+
+		if (!frame)
+			continue; /* too short for its stack to be told */
+		buf_puts(&f->summary, " in ");
+		name_frame(&f->summary, c->w, frame);
+		return;
+	}
+}
+
 static void pressure_text(struct fact *f, const struct cause *c, const struct process_memory *m)
 {
 	static const char *const what[] = { [RECLAIM] = "reclaiming memory for itself",
@@ -142,15 +156,7 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 	buf_puts(&f->summary, " lost ");
 	fact_amount(f, &f->summary);
 	buf_printf(&f->summary, " for want of memory, mostly %s", what[most]);
-	for (unsigned i = 0; i < f->nsites; i++) {
-		uint32_t frame = name_site_frame(c->w, f->sites[i].stack);
-
-		if (!frame)
-			continue; /* too short for its stack to be told */
-		buf_puts(&f->summary, " in ");
-		name_frame(&f->summary, c->w, frame);
-		break;
-	}
+	place(f, c);
 	for (unsigned i = 0; i < FILE_READ; i++) {
 		if (m->n[i])
 			fact_evidence(f, what[i], (double)m->ns[i], "ns");
@@ -194,16 +200,27 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 
 static void file_text(struct fact *f, const struct cause *c, const struct process_memory *m)
 {
-	const char *name = cause_files_name(&c->files, m->file_id);
+	const char *name = cause_files_name(&c->files, m->file_id), *end = name;
+	struct buf command = { 0 };
 
+	/* The path, without what stands behind it in brackets. */
+	for (const char *at = name; at && (at = strstr(at, " (")); at++)
+		end = at;
 	fact_victim(f, c, &f->summary);
 	buf_puts(&f->summary, " waited ");
 	fact_amount(f, &f->summary);
-	buf_printf(&f->summary, " for pages of mapped files to be read%s%s",
-		   name ? ", longest for " : "", name ? name : "");
+	buf_puts(&f->summary, " for pages of mapped files to be read");
+	place(f, c);
+	buf_printf(&f->summary, "%s%s", name ? ", longest for " : "", name ? name : "");
+	if (name &&
+	    !memchr(name, '\'', (size_t)(end - name))) /* a shell is to read it as one word */
+		buf_printf(&command, "vmtouch -t '%.*s'", (int)(end - name), name);
+	else
+		buf_puts(&command, "vmtouch -t FILE");
 	fact_fix(f, "Read the file ahead before it is used, or copy it to memory or a faster disk",
-		 "vmtouch -t FILE", 0, f->lost_ns,
+		 buf_text(&command), 0, f->lost_ns,
 		 "from nothing, if it must be read first, to all of the wait");
+	buf_free(&command);
 }
 
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)

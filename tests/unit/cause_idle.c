@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu-idle of many causes, and of causes that come in pieces: five seconds of steps, each some launches, a wait for the
+ * device, and something before the next step.
+ */
+#include "tests/tap.h"
+
+#include "tests/unit/kinds.h"
+
+#define LENGTH (5000 * MS)
+#define STEP   (10 * MS)
+#define STEPS  (LENGTH / STEP)
+#define GAPS   (STEPS - 1)
+
+#define for_steps(t) for (int64_t t = 0; t < LENGTH; t += STEP)
+
+/* Eight launches, and a wait for them that ends at `until`. */
+static void work(struct stage *s, struct actor a, int64_t t, int64_t until)
+{
+	for (unsigned i = 0; i < 8; i++)
+		stage_set(stage_call(s, a, OP_CUDA_LAUNCH, 0, t + i * 10 * US,
+				     t + i * 10 * US + 5 * US),
+			  COL_STREAM, 7);
+	stage_set(stage_call(s, a, OP_CUDA_STREAM_SYNC, 0, t + 80 * US, until), COL_STREAM, 7);
+}
+
+static struct event *blocked(struct stage *s, struct actor a, int64_t t, int64_t ns,
+			     enum event_object kind)
+{
+	struct event *ev = stage_offcpu(s, a, 0, t, t + ns, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, kind);
+	return ev;
+}
+
+/* Seven things in turn, of which none is a fifth of the gaps: they are told together, if that is enough of the time. */
+static void idle_several(struct stage *s, struct actor v)
+{
+	static const struct {
+		int64_t ns;
+		unsigned most; /* of so many steps one is disturbed */
+	} doses[] = { { 1800 * US, 1 }, { 1800 * US, 10 } };
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n = 0;
+
+		for_steps(t)
+		{
+			struct world_frame f = { .kind = FRAME_PYTHON, .offset = 10 + n++ % 7 };
+			uint32_t frame;
+
+			f.name = world_string(s->w, bytes_of("part"));
+			frame = world_frame(s->w, &f);
+			if (n % doses[i].most) {
+				work(s, v, t, t + STEP - 20 * US);
+				continue;
+			}
+			work(s, v, t, t + 8 * MS);
+			blocked(s, v, t + 8 * MS + 50 * US, doses[i].ns, OBJECT_FD)->stack =
+				world_stack(s->w, &frame, 1);
+		}
+		if (i == 0)
+			tells(s, "gpu-idle",
+			      "8 causes, longest waiting for a pipe or file in part (",
+			      GAPS * 2 * MS); /* the eighth: its own code around them */
+		else
+			silent(s, "several things, and all of them little");
+	}
+}
+
+/* A gap in which the thread waits twice for the same is one gap. */
+static void idle_in_pieces(struct stage *s, struct actor v)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = 31 },
+			   inner = { .kind = FRAME_UNKNOWN };
+	struct kinds_run p;
+	uint32_t frames[2];
+
+	f.name = world_string(s->w, bytes_of("fetch"));
+	frames[1] = world_frame(s->w, &f);
+	for_steps(t)
+	{
+		work(s, v, t, t + 8 * MS);
+		for (unsigned i = 0; i < 2; i++) {
+			inner.offset = 0x1000 + i;
+			frames[0] = world_frame(s->w, &inner);
+			blocked(s, v, t + 8 * MS + 50 * US + i * 900 * US, 850 * US, OBJECT_FD)
+				->stack = world_stack(s->w, frames, 2);
+		}
+	}
+	analyze(s, &p);
+	is_u64(p.list.v.n, 1, "two waits in each gap, one cause");
+	is_u64(p.list.v.n ? p.list.v.v[0].count : 0, GAPS, "counted by the gap");
+	is_u64(p.list.v.n ? p.list.v.v[0].lost_ns : 0, GAPS * 1700 * US, "with the time of both");
+	chain_list_free(&p.list);
+}
+
+int main(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+
+	idle_several(&s, v);
+	idle_in_pieces(&s, v);
+	stage_free(&s);
+	return tap_done();
+}
