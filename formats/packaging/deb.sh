@@ -23,7 +23,8 @@ trap 'rm -rf "$work"' EXIT
 finish() {
 	local package=$1 arch=$2 root=$work/$1
 	shift 2
-	mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
+	mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package" "$root/usr/share/lintian/overrides"
+	printf '# What was said in a commit stays so.\n%s: spelling-error-in-changelog *\n' "$package" >"$root/usr/share/lintian/overrides/$package"
 	sed 1d $here/debian/copyright >"$root/usr/share/doc/$package/copyright"
 	{ $here/changelog.sh "$version" ingero "$maintainer" 2>/dev/null ||
 		printf 'ingero (%s) unstable; urgency=medium\n\n  * Packaged from the sources of this version.\n\n -- %s  %s\n' \
@@ -46,7 +47,7 @@ make --no-print-directory -s NOBUILD=1 INSTALL=no BUILD="$build" PREFIX=/usr DES
 "${STRIP:-strip}" --remove-section=.comment --remove-section=.note "$root"/usr/bin/*
 gzip -9nr "$root/usr/share/man"
 # zsh of Debian looks into vendor-completions.
-mkdir -p "$root/usr/share/zsh/vendor-completions" "$root/usr/lib/systemd/system" "$root/usr/share/lintian/overrides"
+mkdir -p "$root/usr/share/zsh/vendor-completions" "$root/usr/lib/systemd/system"
 mv "$root/usr/share/zsh/site-functions/_ingero" "$root/usr/share/zsh/vendor-completions/"
 rmdir "$root/usr/share/zsh/site-functions"
 cp $here/systemd/ingero-flight.service "$root/usr/lib/systemd/system/"
