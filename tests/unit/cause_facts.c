@@ -179,6 +179,20 @@ static void memory_of(struct stage *s, struct actor a, const char *path, double 
 	}
 }
 
+/* Asleep in a page fault, in that function. */
+static void faulting(struct stage *s, struct actor a, int64_t t, int64_t ns, const char *function)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON,
+				 .offset = 31,
+				 .name = world_string(s->w, bytes_of(function)),
+				 .file = world_string(s->w, bytes_of("/job/data.py")) };
+	uint32_t frame = world_frame(s->w, &f);
+	struct event *ev = stage_offcpu(s, a, 0, t, t + ns, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_FAULT);
+	ev->stack = world_stack(s->w, &frame, 1);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -278,6 +292,14 @@ int main(void)
 		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,
 			  77);
 	tells(&s, "disk-stall", "pages of mapped files", 500 * MS);
+	calls(&s, v);
+	for (t = 0; t < LENGTH; t += 10 * MS) { /* where it slept in them, and not before */
+		stage_set(stage_event(&s, OP_MEM_FAULT, v.ctx, 0, t + 2 * MS, t + 3 * MS), COL_FILE,
+			  77);
+		faulting(&s, v, t + 2 * MS, 900 * US, "lookup");
+		faulting(&s, v, t + 5 * MS, 950 * US, "elsewhere");
+	}
+	tells(&s, "disk-stall", "to be read in lookup (data.py:31)", 500 * MS);
 
 	/* net-loss */
 	for (unsigned lossy = 0; lossy < 3; lossy++) {

@@ -95,13 +95,36 @@ static void idle_in_pieces(struct stage *s, struct actor v)
 	chain_list_free(&p.list);
 }
 
+/* It waits for a worker, which does several things meanwhile: the longest is told as that. */
+static void behind_in_pieces(struct stage *s, struct actor v, struct actor worker)
+{
+	for_steps(t)
+	{
+		int64_t at = t + 8 * MS + 50 * US;
+		struct event *ev;
+
+		work(s, v, t, t + 8 * MS);
+		blocked(s, worker, at, 720 * US, OBJECT_DISK);
+		blocked(s, worker, at + 720 * US, 540 * US, OBJECT_TIMER);
+		ev = blocked(s, v, at, 1800 * US, OBJECT_FUTEX);
+		stage_set(ev, COL_FUTEX_OP, 9);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(ev, COL_WAKER, worker.thread);
+	}
+	told_among(s, "gpu-idle",
+		   "; meanwhile, longest of several, loader (pid 200) was blocked on disk",
+		   GAPS * 1800 * US);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
-	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     worker = stage_actor(&s, 200, 200, 100, "loader");
 
 	idle_several(&s, v);
 	idle_in_pieces(&s, v);
+	behind_in_pieces(&s, v, worker);
 	stage_free(&s);
 	return tap_done();
 }

@@ -116,7 +116,8 @@ void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct cause_fr
 	}
 }
 
-const struct gpu_behind_item *gpu_behind_most(const struct gpu_behind *b, const struct fact *f)
+const struct gpu_behind_item *gpu_behind_most(const struct gpu_behind *b, const struct fact *f,
+					      double share)
 {
 	const struct gpu_behind_item *most = NULL;
 
@@ -124,7 +125,9 @@ const struct gpu_behind_item *gpu_behind_most(const struct gpu_behind *b, const 
 		if (!most || b->v[i].ns > most->ns)
 			most = &b->v[i];
 	}
-	return most && most->ns >= f->lost_ns / 2 && states[most->part].was ? most : NULL;
+	return most && (double)most->ns >= share * (double)f->lost_ns && states[most->part].was
+		       ? most
+		       : NULL;
 }
 
 static uint32_t pid_of(const struct gpu_behind_item *x, const struct cause *c)
@@ -164,7 +167,6 @@ static void clause(const struct gpu_behind_item *x, const struct cause *c, struc
 
 void gpu_behind_text(const struct gpu_behind_item *x, const struct cause *c, struct buf *out)
 {
-	buf_puts(out, "; meanwhile ");
 	clause(x, c, out);
 }
 

@@ -31,10 +31,11 @@ struct tally_comm gpu_comm(const struct cause *c, uint32_t thread);
 void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct cause_frames *frames,
 		    const struct doing *d);
 
-/* What most of the wait went to, when it is at least half of the fact's lost time: NULL otherwise. */
-const struct gpu_behind_item *gpu_behind_most(const struct gpu_behind *b, const struct fact *f);
+/* What most of the wait went to, when it is at least this share of the fact's lost time: NULL otherwise. */
+const struct gpu_behind_item *gpu_behind_most(const struct gpu_behind *b, const struct fact *f,
+					      double share);
 
-/* "; meanwhile loader (pid 4821) was blocked on disk in read_batch (data.py:31)" */
+/* "loader (pid 4821) was blocked on disk in read_batch (data.py:31)" */
 void gpu_behind_text(const struct gpu_behind_item *x, const struct cause *c, struct buf *out);
 
 /* A line for each that took a twentieth of the lost time; what to do about the largest. */

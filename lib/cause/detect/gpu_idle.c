@@ -23,6 +23,8 @@
 #define MIN_STALL_NS   1000000000 /* shorter ones are a step that the recording cut off */
 /* Of the device's gaps. */
 #define MIN_OF_IDLE 0.20
+/* Of a wait: then it was for that, and what is done about that helps. */
+#define MOST 0.5
 
 /* The first frame met of the same function. */
 static uint32_t function_of(struct gpu_work *g, const struct cause *c, uint32_t frame)
@@ -394,7 +396,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 			  .part_ns = part_ns,
 			  .nsites = 1 };
 	struct buf text = { 0 }, identity = { 0 };
-	const struct gpu_behind_item *behind;
+	const struct gpu_behind_item *behind, *longest;
 	const char *peer = NULL;
 	uint32_t server = 0;
 	int rc;
@@ -424,9 +426,12 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	buf_puts(&f.summary, " left the GPU without work for ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, "%s: %s", hangs(x) ? " until the end" : "", f.culprit.text);
-	behind = gpu_behind_most(&x->behind, &f);
-	if (behind)
-		gpu_behind_text(behind, c, &f.summary);
+	behind = gpu_behind_most(&x->behind, &f, MOST);
+	longest = gpu_behind_most(&x->behind, &f, MIN_OF_IDLE);
+	if (longest) {
+		buf_puts(&f.summary, behind ? "; meanwhile " : "; meanwhile, longest of several, ");
+		gpu_behind_text(longest, c, &f.summary);
+	}
 	fact_evidence(&f, "mean gap", (double)x->sum.ns / (double)x->sum.count, "ns");
 	fact_evidence(&f, "longest gap", (double)x->sum.max_ns, "ns");
 	fact_evidence(&f, "gaps of the device", (double)side->gaps[x->unbounded], "");

@@ -32,6 +32,10 @@ struct span {
 struct thread_spans {
 	struct span v[NESTED_MAX];
 	unsigned n;
+	/* Where it slept longest in the fault to come: the kernel tells of a fault when it is over, without a stack. */
+	uint32_t stack;
+	int64_t slept_at_ns;
+	uint64_t slept_ns;
 };
 
 struct pressure {
@@ -43,10 +47,54 @@ static const struct tolls_def pressing;
 
 static unsigned wants(const struct op_def *op)
 {
+	if (op && op->id == OP_SCHED_OFFCPU)
+		return WATCH_OFFCPU;
 	return op && (op->id == OP_MEM_RECLAIM || op->id == OP_MEM_COMPACT ||
 		      op->id == OP_MEM_FAULT)
 		       ? WATCH_EVENT
 		       : 0;
+}
+
+/* NULL: out of memory. */
+static struct thread_spans *spans_of(struct pressure *s, uint32_t thread)
+{
+	while (s->threads.n <= thread) {
+		if (!vec_push(&s->threads, (struct thread_spans){ 0 }))
+			return NULL;
+	}
+	return &s->threads.v[thread];
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	uint64_t ns = parts_get(p->parts, PART_FAULT);
+	struct thread_spans *t;
+
+	(void)c;
+	if (ns == 0 || p->ev->stack == 0)
+		return true;
+	t = spans_of(state, p->thread);
+	if (!t)
+		return false;
+	if (ns > t->slept_ns) {
+		t->stack = p->ev->stack;
+		t->slept_at_ns = p->start_ns;
+		t->slept_ns = ns;
+	}
+	return true;
+}
+
+/* The stack of a section; of a fault the one in which it slept, 0 not known. */
+static uint32_t stack_of(struct thread_spans *t, const struct event *ev)
+{
+	uint32_t stack = ev->stack;
+
+	if (ev->op != OP_MEM_FAULT)
+		return stack;
+	if (!stack && t->slept_ns && t->slept_at_ns >= event_start(ev))
+		stack = t->stack;
+	t->slept_ns = 0;
+	return stack;
 }
 
 /* What of this section no section inside it has already been told to take. */
@@ -76,6 +124,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
 	const struct world_thread *th = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
 	uint64_t file = 0, pages = 0, ns;
+	struct thread_spans *spans;
 	struct process_memory *m;
 	enum section section;
 
@@ -85,11 +134,10 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 		  : ev->op == OP_MEM_COMPACT		       ? COMPACT
 		  : event_get(ev, op, COL_FILE, &file) && file ? FILE_READ
 							       : SWAP_IN;
-	while (s->threads.n <= ctx->thread) {
-		if (!vec_push(&s->threads, (struct thread_spans){ 0 }))
-			return false;
-	}
-	ns = own_ns(&s->threads.v[ctx->thread], ev);
+	spans = spans_of(s, ctx->thread);
+	if (!spans)
+		return false;
+	ns = own_ns(spans, ev);
 	m = tolls_row(&s->tolls, &pressing, th->process, section == FILE_READ, NULL);
 	if (!m)
 		return false;
@@ -103,7 +151,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 		m->file_id = file;
 		m->file_ns = ns;
 	}
-	return where_add(&s->tolls.where, m->row.at, 0, ev->stack, ns, ev->dur_ns) &&
+	return where_add(&s->tolls.where, m->row.at, 0, stack_of(spans, ev), ns, ev->dur_ns) &&
 	       toll_add(&m->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ns);
 }
 
@@ -265,6 +313,7 @@ const struct watch_def watch_memory_pressure = {
 	.size = sizeof(struct pressure),
 	.wants = wants,
 	.event = event,
+	.offcpu = piece,
 	.settle = tolls_settle,
 	.forget = tolls_forget,
 	.free = end,
