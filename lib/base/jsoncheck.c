@@ -10,10 +10,14 @@
 #define DEPTH_MAX 512
 /* Reading a number takes time by the square of its digits; a double has 17, and 324 zeros in front at most. */
 #define NUMBER_MAX 400
+/* What they take of memory, in numbers. */
+#define TEXT	  2
+#define CONTAINER 16
 
 struct scan {
 	const char *p, *end, *begin;
 	const char *wrong; /* NULL: nothing so far */
+	size_t size;	   /* of its values so far */
 };
 
 static bool fail(struct scan *s, const char *why)
@@ -92,6 +96,7 @@ static bool escape(struct scan *s)
 static bool text(struct scan *s)
 {
 	s->p++;
+	s->size += TEXT;
 	while (s->p < s->end) {
 		unsigned char c = (unsigned char)*s->p;
 		size_t n;
@@ -197,6 +202,11 @@ static int open_level(struct scan *s, struct levels *l)
 
 int json_check(struct bytes value, unsigned depth_max, struct err *e)
 {
+	return json_check_size(value, depth_max, SIZE_MAX, e);
+}
+
+int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, struct err *e)
+{
 	struct scan s = { .p = value.p, .begin = value.p, .end = value.p + value.n };
 	struct levels l = { .n = 0 };
 
@@ -211,9 +221,13 @@ int json_check(struct bytes value, unsigned depth_max, struct err *e)
 				return err_set(e, ERR_LIMIT, "nested more than %u levels deep",
 					       l.n);
 			inside = open_level(&s, &l);
+			s.size += CONTAINER;
 		} else {
 			scalar(&s);
+			s.size++;
 		}
+		if (s.size > size_max)
+			return err_set(e, ERR_LIMIT, "it holds more values than are taken");
 		if (inside > 0)
 			continue;
 		if (s.wrong || !next(&s, &l))

@@ -6,7 +6,10 @@
  */
 #include "lib/archive/answer.h"
 #include "lib/base/json.h"
+#include "lib/base/jsoncheck.h"
 #include "lib/serve/api_state.h"
+
+#define DEPTH_MAX 16 /* of a question: what is asked for lies one deep */
 
 struct rows {
 	struct archive_answer answer; /* first: SQL's answer is the rows */
@@ -91,9 +94,10 @@ static int ask(struct api_request *q, struct json body, struct err *e)
 int api_query(struct api_request *q, struct err *e)
 {
 	struct json body = JSON_NONE;
-	int rc = json_parse(q->call->body, &body, e);
+	int rc = json_check(q->call->body, DEPTH_MAX, e);
 
-	if (rc == ERR_DAMAGED)
+	rc = rc ? rc : json_parse(q->call->body, &body, e);
+	if (rc == ERR_DAMAGED || rc == ERR_LIMIT)
 		rc = err_set(e, ERR_USAGE, "the body is no JSON object with a member sql");
 	rc = rc ? rc : ask(q, body, e);
 	json_free(body);

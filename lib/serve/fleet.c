@@ -18,11 +18,12 @@
 #define REACH_NS  UINT64_C(10000000000)
 #define ANSWER_NS UINT64_C(60000000000)
 
-#define DEPTH_MAX    100   /* of what a node answers: no answer of ours is a tenth of that */
-#define WARNINGS_MAX 65536 /* bytes; the rest says nothing new */
-#define TEXT_MAX     4096  /* of one name that another machine gives */
-#define SAID_MAX     200   /* of what it says went wrong */
-#define REASON_MAX   4096  /* the JSON around that */
+#define DEPTH_MAX    100	/* of what a node answers: no answer of ours is a tenth of that */
+#define VALUES_MAX   (4u << 20) /* as json_check_size counts: ten thousand rows of 400 columns */
+#define WARNINGS_MAX 65536	/* bytes; the rest says nothing new */
+#define TEXT_MAX     4096	/* of one name that another machine gives */
+#define SAID_MAX     200	/* of what it says went wrong */
+#define REASON_MAX   4096	/* the JSON around that */
 
 void fleet_warn(struct serve_fleet *f, const char *fmt, ...)
 {
@@ -177,7 +178,7 @@ static int value_of(struct net_ask *a, struct json *out)
 	}
 	if (a->to_file)
 		return 0;
-	rc = json_check(buf_bytes(&a->answer.body), DEPTH_MAX, &a->e);
+	rc = json_check_size(buf_bytes(&a->answer.body), DEPTH_MAX, VALUES_MAX, &a->e);
 	rc = rc ? rc : json_parse(buf_bytes(&a->answer.body), out, &a->e);
 	if (!rc && json_type(*out) != JSON_TYPE_OBJECT) {
 		json_free(*out);

@@ -66,10 +66,9 @@ static struct json labelled(struct json row, size_t columns, const char *node)
 	return out;
 }
 
-static int take_rows(struct json *to, struct json rows, size_t columns, const char *node,
+static int take_rows(struct json *to, struct json rows, size_t n, size_t columns, const char *node,
 		     struct err *e)
 {
-	size_t n = json_length(rows);
 	bool good = json_type(rows) == JSON_TYPE_ARRAY || json_type(rows) == JSON_TYPE_NULL;
 	struct json mine = json_array();
 
@@ -86,11 +85,13 @@ static int take_rows(struct json *to, struct json rows, size_t columns, const ch
 	return good ? 0 : err_set(e, ERR_DAMAGED, "its rows are no rows of its columns");
 }
 
-static int take(struct serve_fleet *f, size_t i, struct fleet_rows *out, struct json *first,
-		struct err *e)
+/* limit: rows of a node, more of which are not taken; 0: none was asked for. */
+static int take(struct serve_fleet *f, size_t i, uint64_t limit, struct fleet_rows *out,
+		struct json *first, struct err *e)
 {
 	struct json answer = f->places[i].answer, columns = json_get(answer, "columns"),
 		    rows = json_get(answer, "rows"), more = json_get(answer, "truncated");
+	size_t n = json_length(rows), taken = limit && n > limit ? (size_t)limit : n;
 	bool own;
 	int rc;
 
@@ -99,7 +100,7 @@ static int take(struct serve_fleet *f, size_t i, struct fleet_rows *out, struct 
 	} else if (json_type(*first) != JSON_TYPE_NONE && !same_text(*first, columns)) {
 		rc = err_set(e, ERR_DAMAGED, "its columns are other ones");
 	} else {
-		rc = take_rows(&out->rows, rows, json_length(columns),
+		rc = take_rows(&out->rows, rows, taken, json_length(columns),
 			       own ? NULL : f->nodes[i].name, e);
 		if (!rc && json_type(*first) == JSON_TYPE_NONE) {
 			*first = columns;
@@ -109,7 +110,7 @@ static int take(struct serve_fleet *f, size_t i, struct fleet_rows *out, struct 
 			for (size_t k = 0; k < json_length(*first); k++)
 				json_append(&out->columns, json_at(*first, k));
 		}
-		out->truncated |= !rc && json_is_true(more);
+		out->truncated |= !rc && (json_is_true(more) || taken < n);
 	}
 	json_free(columns);
 	json_free(rows);
@@ -139,7 +140,7 @@ int serve_fleet_sql(struct serve_fleet *f, const char *sql, uint64_t limit, stru
 	for (size_t i = 0; !rc && i < f->n; i++) {
 		struct err bad = { 0 };
 
-		if (f->nodes[i].answered && take(f, i, out, &first, &bad))
+		if (f->nodes[i].answered && take(f, i, limit, out, &first, &bad))
 			fleet_leave_out(f, i, &out->nodes, &bad);
 		/* Its rows are kept by reference: the rest of its answer goes. */
 		json_free(f->places[i].answer);

@@ -10,7 +10,8 @@
 
 #define ID_MAX	     9007199254740992.0 /* 2^53 */
 #define ID_BYTES_MAX 1024
-#define DEPTH_MAX    100 /* of arguments of arguments; the parser's own is 256 */
+#define VALUES_MAX   (1u << 20) /* as json_check_size counts: far more than any request has */
+#define DEPTH_MAX    100	/* of arguments of arguments; the parser's own is 256 */
 
 int mcp_fault_set(struct mcp_fault *f, enum mcp_code code, const char *fmt, ...)
 {
@@ -42,7 +43,7 @@ int mcp_parse(struct bytes text, struct json *out, struct mcp_fault *f)
 {
 	struct err e = { 0 };
 
-	if (json_check(text, DEPTH_MAX, &e) || json_parse(text, out, &e))
+	if (json_check_size(text, DEPTH_MAX, VALUES_MAX, &e) || json_parse(text, out, &e))
 		return mcp_fault_set(f, MCP_PARSE, "the message is %s", e.text);
 	return 0;
 }

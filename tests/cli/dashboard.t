@@ -152,7 +152,7 @@ for statement, why in (("DELETE FROM events", "writing"), ("WITH x AS (SELECT 1)
                        ("ATTACH '/etc/passwd' AS x", "another file"), ("PRAGMA journal_mode=WAL", "a setting"), ("SELECT load_extension('x')", "a library"), ("", "nothing")):
     status, answer = d.sql(statement)
     tap.ok(status == 400 and isinstance(answer["error"], str), f"refused: {why}", answer)
-for body, why in ((b"", "no body"), (b"[1]", "an array"), (b'{"sql": 5}', "sql that is a number"), (b'{"sql": "SELECT 1", "limit": "x"}', "a limit that is text"), (b'{"sql": "SELECT 1", "limit": -1}', "a negative limit"), (b"\xff{", "no JSON")):
+for body, why in ((b"", "no body"), (b"[1]", "an array"), (b'{"sql": 5}', "sql that is a number"), (b'{"sql": "SELECT 1", "limit": "x"}', "a limit that is text"), (b'{"sql": "SELECT 1", "limit": -1}', "a negative limit"), (b"\xff{", "no JSON"), (b'{"sql":"SELECT 1","x":' + b"[" * 30000 + b"]" * 30000 + b"}", "much in much")):
     status, answer = d.json("query", method="POST", body=body)
     tap.ok(status == 400 and answer["error"], f"refused: {why}", answer)
 status, _, _ = d.ask("/api/v1/query", "POST", b"x" * 200000)

@@ -96,6 +96,12 @@ for name, args in (("rows", ("--csv", "SELECT 1")), ("operations", ("--json",)))
 status, out, err = run(EXPLAIN, "--nodes", ",".join(some), "--json", "--timeout", "60s")
 unsaid = [lie for lie, a in bad.items() if (f"node {a} is left out" in err) == (lie in ("columns", "rows", "empty"))]
 tap.ok(status == 0 and {c["node"] for c in json.loads(out)} == {fifty[0], fifty[1], bad["columns"], bad["rows"]}, "causes: the same", f"{unsaid} {err}")
+wide, more = start((60, 0, "wide"), (61, 0, "more"))
+status, out, err = run(QUERY, "--nodes", f"{wide},{fifty[4]}", "--csv", "SELECT 1")
+tap.ok((status, out) == (0, f"node,n\n{fifty[4]},5\n") and f"node {wide} is left out: it holds more values than are taken" in err,
+       "a short text that would take gigabytes is not taken apart", err)
+status, out, err = run(QUERY, "--nodes", more, "--limit", "2", "--csv", "SELECT 1")
+tap.ok((status, out) == (0, f"node,n\n{more},1\n{more},2\n") and "only the first rows" in err, "nobody gives more rows than were asked for", f"{out} {err}")
 status, out, err = run(QUERY, "--nodes", f"{dead},{bad['500']}", "SELECT 1")
 tap.ok(status == 3 and not out and "no node answered" in err, "nobody answers: status 3", err)
 slow = start((1, 0, "stall"), (2, 0, "drip"))

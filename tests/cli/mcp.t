@@ -178,6 +178,7 @@ MALFORMED = [
     ("nan", b'{"jsonrpc":"2.0","id":nan,"method":"ping"}', -32700, None),
     ("a comma too many", b'{"jsonrpc":"2.0","id":1,"method":"ping",}', -32700, None),
     ("nested without end", b"[" * 100000, -32700, None),
+    ("a million arrays", b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[' + b"[]," * 1000000 + b"[]]}}", -32700, None),
     ("nested deeply", b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 200 + b"]" * 200 + b"}}", -32700, None),
     ("a number of a million digits", b'{"jsonrpc":"2.0","id":' + b"1" * 1000000 + b',"method":"ping"}', -32700, None),
     ("a number", b"7", -32600, None),

@@ -201,6 +201,14 @@ static bool nonsense(const struct node *n, const struct net_call *call, struct n
 		memset(flood, '[', sizeof(flood));
 		while (!net_stream_write(call, flood, sizeof(flood), &e))
 			;
+	} else if (lies(n, "wide")) {
+		buf_puts(&reply->body, "{\"columns\":[\"n\"],\"rows\":[[1]],\"x\":[{}");
+		for (int i = 0; i < 10000000; i++)
+			buf_puts(&reply->body, ",{}");
+		buf_puts(&reply->body, "]}");
+	} else if (lies(n, "more")) {
+		buf_puts(&reply->body,
+			 "{\"columns\":[\"n\"],\"rows\":[[1],[2],[3],[4]],\"truncated\":false}");
 	} else if (lies(n, "500")) {
 		reply->status = 500;
 		buf_puts(&reply->body, "{\"error\":\"out of \\u001b[31mluck\"}");

@@ -101,6 +101,14 @@ static void checking(void)
 		buf_putc(&digits, '1');
 	is_int(json_check(buf_bytes(&digits), 8, &e), ERR_DAMAGED, "a number without end");
 	buf_free(&digits);
+	/* Ten arrays in one, numbers, texts and keys: 16, 1, 3 and 2 each. */
+	is_int(json_check_size(bytes_of("[[],[],[],[],[],[],[],[],[],[]]"), 8, 176, &e), 0,
+	       "so many arrays");
+	is_int(json_check_size(bytes_of("[[],[],[],[],[],[],[],[],[],[]]"), 8, 175, &e), ERR_LIMIT,
+	       "and no more");
+	is_int(json_check_size(bytes_of("{\"a\":1,\"b\":\"c\"}"), 8, 24, &e), 0, "so many members");
+	is_int(json_check_size(bytes_of("{\"a\":1,\"b\":\"c\"}"), 8, 23, &e), ERR_LIMIT,
+	       "and no more");
 }
 
 static void parsing(void)
