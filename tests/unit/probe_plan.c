@@ -177,13 +177,14 @@ static void library(const char *path, enum probe_library which, const char *want
 	struct probe_plan plan;
 	struct err e = { 0 };
 	char text[24];
+	int rc;
 
 	if (access(path, R_OK)) {
 		skip("optional: the double is not built");
 		return;
 	}
-	ok(probe_plan_file(&plan, path, which, false, &e) == 0 && plan.n > 15, "%s: %zu sites",
-	   path, plan.n);
+	rc = probe_plan_file(&plan, path, which, false, &e);
+	ok(rc == 0 && plan.n > 15, "%s: %zu sites", path, plan.n);
 	is_str(probe_plan_sites(&plan, text, sizeof(text)), want, "where its probes sit");
 	ok(strlen(plan.build_id) >= 16, "its build-id");
 	probe_plan_free(&plan);
