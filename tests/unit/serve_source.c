@@ -245,10 +245,10 @@ static void test_own_time(void)
 	is_int(serve_source_open(&s, &opt, &e), 0, "served with little time for a statement");
 	is_int(serve_source_sql(s, NULL,
 				"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c "
-				"WHERE x < 20000) SELECT x FROM c WHERE x % 10000 = 0",
+				"WHERE x < 2000) SELECT x FROM c WHERE x % 1000 = 0",
 				10, &n.answer, &asked, &e),
 	       0, "while others have the processor none of it is over: %s", e.text);
-	is_int(n.number, 20000, "all rows come");
+	is_int(n.number, 2000, "all rows come");
 	is_int(serve_source_sql(s, NULL,
 				"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
 				"SELECT count(*) FROM c",
