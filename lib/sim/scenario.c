@@ -4,6 +4,7 @@
  */
 #include "lib/sim/sim.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "lib/sim/play.h"
@@ -41,16 +42,27 @@ static const struct sim_scenario loops[] = {
 	{ "clean", "nothing is wrong" },
 };
 
+static struct {
+	struct sim_scenario v[SCENARIOS_MAX];
+	unsigned n;
+} all;
+
+static void list_all(void)
+{
+	all.n = sizeof(loops) / sizeof(loops[0]);
+	memcpy(all.v, loops, sizeof(loops));
+	for (const struct sim_play *const *p = sim_plays(); *p && all.n < SCENARIOS_MAX; p++)
+		all.v[all.n++] = (struct sim_scenario){ (*p)->name, (*p)->summary, false };
+}
+
+/* Threads of a server ask at the same time. */
 const struct sim_scenario *sim_scenarios(unsigned *n)
 {
-	static struct sim_scenario all[SCENARIOS_MAX];
-	unsigned have = sizeof(loops) / sizeof(loops[0]);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	memcpy(all, loops, sizeof(loops));
-	for (const struct sim_play *const *p = sim_plays(); *p && have < SCENARIOS_MAX; p++)
-		all[have++] = (struct sim_scenario){ (*p)->name, (*p)->summary, false };
-	*n = have;
-	return all;
+	pthread_once(&once, list_all);
+	*n = all.n;
+	return all.v;
 }
 
 const char *sim_scenario_name(const char *name)
