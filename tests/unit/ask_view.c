@@ -5,6 +5,7 @@
 #include "lib/ask/view.h"
 
 #include "lib/ask/ops.h"
+#include "lib/emit/view_lines.h"
 #include "lib/stat/series.h"
 #include "tests/tap.h"
 #include "tests/unit/events.h"
@@ -459,8 +460,29 @@ static void devices(void)
 	end(&run, &s);
 }
 
+/* env, which executed python3 before its first call. */
+static void names(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 1, "env");
+	struct world_image im = { .process = a.process,
+				  .exec = 1,
+				  .comm = world_string(s.w, bytes_of("python3")) };
+	struct buf text = { 0 };
+
+	view_process(&text, s.w, a.process);
+	is_str(buf_text(&text), "env (pid 100)", "a process is called as what it executes");
+	world_image(s.w, &im);
+	buf_reset(&text);
+	view_process(&text, s.w, a.process);
+	is_str(buf_text(&text), "python3 (pid 100)", "and that is the newest of it");
+	buf_free(&text);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	names();
 	samples();
 	input_output();
 	host();
