@@ -4,6 +4,10 @@
  */
 #include "lib/line/doings.h"
 
+/* Waits that may have a time limit; a sleep has nothing else. */
+#define TIMED \
+	(1u << PART_IDLE | 1u << PART_FD | 1u << PART_POLL | 1u << PART_SOCKET | 1u << PART_BLOCKED)
+
 static void add(struct doings *d, const struct doing *more)
 {
 	unsigned least = 0;
@@ -12,7 +16,7 @@ static void add(struct doings *d, const struct doing *more)
 		struct doing *at = &d->v[i];
 
 		if (at->part == more->part && at->stack == more->stack &&
-		    at->waker == more->waker) {
+		    at->waker == more->waker && at->timed_out == more->timed_out) {
 			at->ns += more->ns;
 			for (unsigned k = 0; k < more->behind.n; k++)
 				behind_add(&at->behind, &more->behind.v[k]);
@@ -63,6 +67,7 @@ void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 		if (p->ev && part != PART_SELF) {
 			more.stack = p->ev->stack;
 			more.waker = (uint32_t)waker;
+			more.timed_out = kind == WAKER_TIMER && TIMED >> part & 1;
 			if (p->behind)
 				take_behind(&more, p, p->parts->ns[part]);
 		}

@@ -116,6 +116,44 @@ static void behind_in_pieces(struct stage *s, struct actor v, struct actor worke
 		   GAPS * 1800 * US);
 }
 
+/* Waits with a time limit: of which nobody ended one, and those that were taken up again until somebody did. */
+static void time_limits(struct stage *s, struct actor v, struct actor worker)
+{
+	static const struct {
+		bool answered;
+		const char *told, *not_told;
+	} table[] = {
+		{ false, "waiting in poll, until its time ran out, in fetch (", "ended by" },
+		{ true, "waiting in poll, ended by loader, in fetch (", "until its time" },
+	};
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = 31 };
+	uint32_t frame;
+
+	f.name = world_string(s->w, bytes_of("fetch"));
+	frame = world_frame(s->w, &f);
+	for (unsigned k = 0; k < 4; k++) {
+		for_steps(t)
+		{
+			work(s, v, t, t + 8 * MS);
+			for (unsigned i = 0; i < 3; i++) {
+				bool last = i == 2 && table[k / 2].answered;
+				struct event *ev =
+					blocked(s, v, t + 8 * MS + 50 * US + i * 600 * US, 590 * US,
+						OBJECT_POLL);
+
+				ev->stack = world_stack(s->w, &frame, 1);
+				stage_set(ev, COL_WAKER_KIND, last ? WAKER_TASK : WAKER_TIMER);
+				if (last)
+					stage_set(ev, COL_WAKER, worker.thread);
+			}
+		}
+		if (k % 2)
+			never_says(s, table[k / 2].not_told, "of waits with a time limit");
+		else
+			tells(s, "gpu-idle", table[k / 2].told, GAPS * 3 * 590 * US);
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -125,6 +163,7 @@ int main(void)
 	idle_several(&s, v);
 	idle_in_pieces(&s, v);
 	behind_in_pieces(&s, v, worker);
+	time_limits(&s, v, worker);
 	stage_free(&s);
 	return tap_done();
 }

@@ -111,7 +111,8 @@ static uint32_t cause_at(struct gpu_work *g, struct idle_cause *fresh, bool *ful
 {
 	uint64_t key = hash_u64(((uint64_t)fresh->device << 32 | fresh->frame) ^
 				hash_u64(((uint64_t)fresh->until_frame << 32 |
-					  (uint32_t)fresh->part << 24 | fresh->unbounded) ^
+					  (uint32_t)fresh->part << 24 |
+					  (uint32_t)fresh->timed_out << 1 | fresh->unbounded) ^
 					 hash_bytes(fresh->waker_comm.text,
 						    sizeof(fresh->waker_comm.text), fresh->wait))),
 		 at;
@@ -173,6 +174,22 @@ static void share_add(struct idle_share *s, uint32_t at, uint64_t ns)
 	s->ns[i] += ns;
 }
 
+/* Who ended the wait: of one whose time ran out, and that was then taken up again at the same place, who did so in the end. */
+static uint32_t ended_by(struct gpu_work *g, const struct cause *c, const struct gap *gap,
+			 const struct doing *d)
+{
+	uint32_t frame = d->timed_out ? cause_frame(&g->frames, c->w, d->stack) : 0;
+
+	for (unsigned i = 0; i < gap->did.n && frame; i++) {
+		const struct doing *other = &gap->did.v[i];
+
+		if (other->waker && other->part == d->part &&
+		    cause_frame(&g->frames, c->w, other->stack) == frame)
+			return other->waker;
+	}
+	return d->waker;
+}
+
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
 {
 	struct idle_share shares = { .n = 0 };
@@ -184,7 +201,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 					    .part = d->part,
 					    .stack = d->stack,
 					    /* Who ends a program ends its waits, too. */
-					    .waker = gap->unended ? 0 : d->waker,
+					    .waker = gap->unended ? 0 : ended_by(g, c, gap, d),
 					    .unbounded = gap->unbounded };
 		bool full = false;
 		uint32_t at = UINT32_MAX;
@@ -193,6 +210,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 			continue;
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
+		fresh.timed_out = d->timed_out && !fresh.waker;
 		fresh.waker_comm = gpu_comm(c, fresh.waker);
 		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
 			fresh.frame = cause_frame(&g->frames, c->w, d->stack);
@@ -271,6 +289,8 @@ void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t p
 		cause_peers_text(&c->peers, process, x->frame, out);
 	if (comm[0])
 		buf_printf(out, ", ended by %s,", comm);
+	else if (x->timed_out)
+		buf_puts(out, ", until its time ran out,");
 	if (x->frame == 0 && x->until_frame == 0)
 		return;
 	buf_puts(out, x->until_frame ? " between " : " in ");
@@ -309,6 +329,19 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 			 buf_text(&command), 0, f->lost_ns,
 			 "all of it, if it would never have ended; the command shows where all "
 			 "threads stand");
+		buf_free(&command);
+		return;
+	}
+	if (x->timed_out) {
+		buf_printf(&command,
+			   "strace -f -k -e trace=futex,poll,ppoll,select,epoll_wait -p %" PRIu32,
+			   pid);
+		fact_fix(f,
+			 "Find out who was to end that wait: nobody did before its time ran out. "
+			 "If it only keeps a pace, it is a sleep",
+			 buf_text(&command), 0, f->lost_ns,
+			 "from nothing, if the pace is wanted, to all of the wait; the command "
+			 "shows who waits");
 		buf_free(&command);
 		return;
 	}

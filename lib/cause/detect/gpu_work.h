@@ -34,6 +34,7 @@ struct idle_cause {
 	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
 	uint32_t stack;
 	uint32_t waker; /* thread; wakers of one command are one */
+	bool timed_out; /* nobody ended it: its time ran out */
 	struct tally_comm waker_comm;
 	struct gpu_behind behind;
 	uint64_t unended_ns; /* of sum: in which the recording ended */
