@@ -322,16 +322,24 @@ static int item(struct export *x, struct stream_item *it, struct select_pick *pi
 	return rc;
 }
 
+static struct cli_progress progress;
+
+static bool interrupted(void)
+{
+	cli_progress_tick(&progress);
+	return cli_signal_received() != 0;
+}
+
 static int read_all(struct export *x, struct input *in, struct select_pick *pick, struct err *e)
 {
 	struct event_stream *s = input_stream(in);
-	struct cli_progress progress;
 	struct select_cut cut = { 0 };
 	struct stream_item it;
 	int rc;
 
 	x->em.opt.fd = x->out.fd;
 	x->em.opt.path = x->out.path;
+	x->em.opt.stop = interrupted;
 	x->page = (struct serve_page_options){ .select = pick->select, .input = in, .top = 20 };
 	x->state = x->format->open(&x->em);
 	rc = x->state ? 0 : err_nomem(e);
@@ -352,7 +360,6 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 		cli_progress_tick(&progress);
 	}
-	cli_progress_end(&progress);
 	if (!rc || rc == ERR_TOO_NEW) {
 		int end;
 
@@ -363,6 +370,7 @@ static int read_all(struct export *x, struct input *in, struct select_pick *pick
 			end = flush(x, true, e);
 		rc = end ? end : rc;
 	}
+	cli_progress_end(&progress);
 	if (x->state)
 		x->format->free(x->state);
 	select_cut_free(&cut);

@@ -279,7 +279,9 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 				     .force_node = values.force_node };
 	struct world *w = world_new(), *masked = values.anonymize ? world_new() : NULL;
 	char tool[64];
-	struct archive_options archive = { .tool = tool, .path = values.output };
+	struct archive_options archive = { .tool = tool,
+					   .path = values.output,
+					   .stop = interrupted };
 	struct keyhash key;
 	struct merge_outputs o;
 	struct input *in = NULL;

@@ -88,8 +88,11 @@ int page_file_put(struct page_file *f, const uint8_t *page, uint32_t *number, st
 		return err_set(e, ERR_LIMIT, "an SQLite file cannot be larger than 16 TiB");
 	buf_add(&f->chunk, page, ARCHIVE_PAGE);
 	*number = ++f->pages;
-	if (!rc && f->chunk.n >= CHUNK)
+	if (!rc && f->chunk.n >= CHUNK) {
 		rc = page_file_flush(f, e);
+		if (!rc && f->stop && f->stop())
+			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
+	}
 	return rc;
 }
 

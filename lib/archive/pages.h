@@ -7,6 +7,7 @@
 #ifndef INGERO_ARCHIVE_PAGES_H
 #define INGERO_ARCHIVE_PAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/buf.h"
@@ -24,8 +25,9 @@ unsigned archive_varint_put(uint8_t *p, uint64_t x);
 /* Pages in the order of their numbers, from 1, to a file that can be sought. */
 struct page_file {
 	int fd;
-	uint32_t pages;	  /* have a number */
-	struct buf chunk; /* of those, not written yet: the last ones */
+	uint32_t pages;	    /* have a number */
+	struct buf chunk;   /* of those, not written yet: the last ones */
+	bool (*stop)(void); /* asked now and then; true: ERR_INTERRUPTED. NULL: never */
 };
 /* *number: of the page, which begins at that place of the file. The page at 1 GiB is left out, as SQLite leaves it. */
 int page_file_put(struct page_file *f, const uint8_t *page, uint32_t *number, struct err *e);

@@ -137,7 +137,7 @@ static void finish_header(uint8_t *small, uint32_t pages)
 
 static int put_together(struct archive_writer *a, struct archive_written *written, struct err *e)
 {
-	struct page_file f = { .fd = a->fd };
+	struct page_file f = { .fd = a->fd, .stop = a->opt.stop };
 	sqlite3_int64 bytes = 0;
 	uint8_t *small = sqlite3_serialize(a->db, "main", &bytes, 0);
 	int rc = small ? 0 : err_nomem(e);

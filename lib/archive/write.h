@@ -30,6 +30,8 @@ struct archive_options {
 	const char *path; /* what errors of writing call it; NULL: nothing. Borrowed */
 	const char *
 		recordings; /* which it holds whole, as input_recordings has it; NULL: nobody says. Borrowed */
+	bool (*stop)(
+		void); /* asked now and then while indices are built; true: ERR_INTERRUPTED. NULL: never */
 	uint64_t max_bytes; /* the oldest minutes are left out until it is no larger; 0 no limit */
 };
 

@@ -26,6 +26,8 @@ struct emit_options {
 	const char *tool; /* who writes it: "ingero-export 0.1.0" */
 	int fd;		  /* of the output, for formats that seek in it */
 	const char *path; /* and what it is called */
+	bool (*stop)(
+		void); /* asked while it is finished, where that takes long: true ends it. NULL: never */
 	uint64_t max_bytes; /* of the output, for formats that can leave out what is oldest; 0: no limit */
 	const bool *
 		partial; /* before finish: not all that should be there was read; NULL: nobody knows */

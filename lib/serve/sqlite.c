@@ -25,6 +25,7 @@ static int begin(void *state, struct err *e)
 	struct sqlite_state *s = state;
 	const struct archive_options how = { .tool = s->em.opt.tool,
 					     .path = s->em.opt.path,
+					     .stop = s->em.opt.stop,
 					     .max_bytes = s->em.opt.max_bytes };
 
 	return archive_writer_new(&s->writer, s->em.w, s->em.opt.fd, &how, e);

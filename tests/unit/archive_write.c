@@ -266,6 +266,33 @@ static void check_varint(void)
 	}
 }
 
+static bool stops(void)
+{
+	return true;
+}
+
+/* While indices are built, which takes a third of the time. */
+static void check_stopped(const struct fixture *f)
+{
+	struct archive_options opt = { .tool = "test", .stop = stops };
+	struct archive_written written;
+	struct archive_writer *a = NULL;
+	struct err e = { 0 };
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	is_int(archive_writer_new(&a, f->w, fd, &opt, &e), 0, "one that will be stopped");
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct event ev = fixture_event(f, i);
+
+		archive_writer_item(
+			a, &(struct stream_item){ .kind = STREAM_EVENTS, .events = &ev, .n = 1 },
+			&e);
+	}
+	is_int(archive_writer_finish(a, &written, &e), ERR_INTERRUPTED, "is not finished");
+	archive_writer_free(a);
+	close(fd);
+}
+
 static struct {
 	unsigned looks, ends;
 	uint64_t events;
@@ -315,6 +342,7 @@ int main(void)
 	check_references();
 	check_limit(&f);
 	check_watched(&f);
+	check_stopped(&f);
 	check_schema();
 	sqlite3_close(db);
 	unlink(path);
