@@ -10,16 +10,11 @@
 
 #include "lib/base/rare.h"
 #include "lib/line/blame.h"
+#include "lib/line/locks.h"
 #include "lib/line/losses.h"
 #include "lib/line/nest.h"
 #include "lib/line/occupancy.h"
 #include "lib/line/thread.h"
-
-/* Waits on one lock this close together are one wait: woken by the clock, tried again. */
-#define LOCK_AGAIN_NS 100000
-/* CPython waits five ms for its interpreter and, woken by the clock, asks for it and waits on. What that takes on a slow machine
- * is little against another five ms. */
-#define GIL_AGAIN_NS 1000000
 
 struct line {
 	const struct world *w;
@@ -197,104 +192,6 @@ static void orphans_flush(struct line *l, struct line_thread *th, int64_t before
 	orphans_outside(l, th, &c);
 }
 
-/* Where the holder waited for something else while the thread waited for it since then. Other locks, disks and pages are to
- * blame themselves. Returns how long it was off its CPU, whatever for. */
-static uint64_t holder_off(struct line *l, const struct line_thread *h,
-			   const struct blame_result *r, int64_t since_ns)
-{
-	const struct waker_interval *iv;
-	uint64_t off = 0;
-
-	for (uint32_t i = 1; (iv = wakers_back(&h->wakers, i, since_ns)); i++) {
-		uint64_t blocked =
-			wakers_overlap(iv->start_ns, iv->ready_ns, since_ns, r->iv.ready_ns);
-
-		if (!(PARTS_HOST >> iv->part & 1))
-			culprit_held_at(&l->culprits, r->lock_holder, (enum part)iv->part,
-					iv->stack, blocked);
-		off += blocked + wakers_overlap(iv->ready_ns, iv->end_ns, since_ns, r->iv.ready_ns);
-	}
-	return off;
-}
-
-/* Where the holder was while the thread waited since then: where it waited itself and, on its CPU, where it was sampled, or
- * else where it is when it wants the lock back. */
-static void holder_at(struct line *l, const struct blame_result *r, int64_t since_ns)
-{
-	struct line_thread *h = threads_get(&l->threads, r->iv.waker);
-	uint64_t ns = (uint64_t)(r->iv.ready_ns - since_ns), off;
-
-	if (!h || losses_within(&l->losses, since_ns, r->iv.ready_ns))
-		return;
-	off = holder_off(l, h, r, since_ns);
-	ns -= off < ns ? off : ns;
-	if (h->sample && h->sample_ns >= since_ns) {
-		culprit_held_at(&l->culprits, r->lock_holder, PART_SELF, h->sample, ns);
-		return;
-	}
-	h->held = r->lock_holder;
-	h->held_ns = ns;
-	h->released_ns = r->iv.ready_ns;
-}
-
-/* The thread waits: for the lock that it had to let go of just now, where it still is? */
-static void wants_back(struct line *l, struct line_thread *th, const struct event *ev,
-		       const struct blame_result *r)
-{
-	int64_t since = r->iv.start_ns - th->released_ns;
-
-	if (th->held && r->iv.gil && since < LOCK_AGAIN_NS && since > -LOCK_AGAIN_NS)
-		culprit_held_at(&l->culprits, th->held, PART_SELF, ev->stack, th->held_ns);
-	if (!r->iv.preempted)
-		th->held = 0;
-}
-
-/* Who had the lock while the thread waited for it and was woken by the clock: whoever let it go, but for what kept that one. */
-static void held_before(struct line *l, struct line_thread *th, struct blame_result *r)
-{
-	uint64_t span = (uint64_t)(th->lock_end_ns - th->lock_start_ns);
-
-	parts_clear(&l->between);
-	blame_lock_held(&l->blame, th, r->iv.waker, r->iv.gil, th->lock_start_ns, th->lock_end_ns,
-			&l->between);
-	for (unsigned i = 0; i < l->between.nculprits; i++) {
-		const struct part_culprit *c = &l->between.c[i];
-
-		if (c->part == PART_LOCK)
-			parts_blame(&r->parts, PART_LOCK, c->culprit,
-				    (uint64_t)((unsigned __int128)c->ns * th->lock_ns / span));
-	}
-}
-
-/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
-static void lock_join(struct line *l, struct line_thread *th, struct blame_result *r)
-{
-	int64_t soon = th->lock_object == BLAME_GIL ? GIL_AGAIN_NS : LOCK_AGAIN_NS;
-	bool again = th->lock_ns && th->lock_object == r->lock_object &&
-		     r->iv.start_ns >= th->lock_end_ns && r->iv.start_ns - th->lock_end_ns <= soon;
-
-	if (r->iv.preempted) {
-		/* It would have tried again at once. */
-		if (r->iv.start_ns - th->lock_end_ns <= soon)
-			th->lock_end_ns = r->iv.end_ns;
-		return;
-	}
-	if (r->iv.part != PART_LOCK || r->lock_holder) {
-		if (again && r->lock_holder)
-			held_before(l, th, r);
-		if (r->lock_holder)
-			holder_at(l, r, again ? th->lock_start_ns : r->iv.start_ns);
-		th->lock_ns = 0;
-		return;
-	}
-	if (!again)
-		th->lock_start_ns = r->iv.start_ns;
-	th->lock_ns = r->lock_ns + (again ? th->lock_ns : 0);
-	th->lock_object = r->lock_object;
-	th->lock_end_ns = r->iv.end_ns;
-	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
-}
-
 USUAL struct line_piece piece_of(const struct line_thread *th, const struct event *ev,
 				 const struct op_def *op)
 {
@@ -339,8 +236,7 @@ APART static int offcpu(struct line *l, struct line_thread *th, const struct eve
 	struct line_piece p = piece_of(th, ev, op);
 
 	blame_offcpu(&l->blame, th, ev, op, r);
-	lock_join(l, th, r);
-	wants_back(l, th, ev, r);
+	locks_waited(&l->blame, th, ev->stack, r, &l->between);
 	p.parts = &r->parts;
 	l->sink->offcpu(l->sink, &p);
 	if (!wakers_add(&th->wakers, &r->iv))

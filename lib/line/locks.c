@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A wait alone does not tell all: one that the clock ended is the next one's, and where a lock's holder was shows in what it
+ * waited for itself, in samples, or in its own next wait for the lock.
+ */
+#include "lib/line/locks.h"
+
+/* Waits on one lock this close together are one wait: woken by the clock, tried again. */
+#define LOCK_AGAIN_NS 100000
+/* CPython waits five ms for its interpreter and, woken by the clock, asks for it and waits on. What that takes on a slow machine
+ * is little against another five ms. */
+#define GIL_AGAIN_NS 1000000
+
+/* Where the holder waited for something else while the thread waited for it since then. Other locks, disks and pages are to
+ * blame themselves. Returns how long it was off its CPU, whatever for. */
+static uint64_t holder_off(const struct blame *b, const struct line_thread *h,
+			   const struct blame_result *r, int64_t since_ns)
+{
+	const struct waker_interval *iv;
+	uint64_t off = 0;
+
+	for (uint32_t i = 1; (iv = wakers_back(&h->wakers, i, since_ns)); i++) {
+		uint64_t blocked =
+			wakers_overlap(iv->start_ns, iv->ready_ns, since_ns, r->iv.ready_ns);
+
+		if (!(PARTS_HOST >> iv->part & 1))
+			culprit_held_at(b->culprits, r->lock_holder, (enum part)iv->part, iv->stack,
+					blocked);
+		off += blocked + wakers_overlap(iv->ready_ns, iv->end_ns, since_ns, r->iv.ready_ns);
+	}
+	return off;
+}
+
+/* Where the holder was while the thread waited since then: where it waited itself and, on its CPU, where it was sampled, or
+ * else where it is when it wants the lock back. */
+static void holder_at(const struct blame *b, const struct blame_result *r, int64_t since_ns)
+{
+	struct line_thread *h = threads_get(b->threads, r->iv.waker);
+	uint64_t ns = (uint64_t)(r->iv.ready_ns - since_ns), off;
+
+	if (!h || losses_within(b->losses, since_ns, r->iv.ready_ns))
+		return;
+	off = holder_off(b, h, r, since_ns);
+	ns -= off < ns ? off : ns;
+	if (h->sample && h->sample_ns >= since_ns) {
+		culprit_held_at(b->culprits, r->lock_holder, PART_SELF, h->sample, ns);
+		return;
+	}
+	h->held = r->lock_holder;
+	h->held_ns = ns;
+	h->released_ns = r->iv.ready_ns;
+}
+
+/* The thread waits: for the lock that it had to let go of just now, where it still is? */
+static void wants_back(const struct blame *b, struct line_thread *th, uint32_t stack,
+		       const struct blame_result *r)
+{
+	int64_t since = r->iv.start_ns - th->released_ns;
+
+	if (th->held && r->iv.gil && since < LOCK_AGAIN_NS && since > -LOCK_AGAIN_NS)
+		culprit_held_at(b->culprits, th->held, PART_SELF, stack, th->held_ns);
+	if (!r->iv.preempted)
+		th->held = 0;
+}
+
+/* Who had the lock while the thread waited for it and was woken by the clock: whoever let it go, but for what kept that one. */
+static void held_before(const struct blame *b, struct line_thread *th, struct blame_result *r,
+			struct parts *scratch)
+{
+	uint64_t span = (uint64_t)(th->lock_end_ns - th->lock_start_ns);
+
+	parts_clear(scratch);
+	blame_lock_held(b, th, r->iv.waker, r->iv.gil, th->lock_start_ns, th->lock_end_ns, scratch);
+	for (unsigned i = 0; i < scratch->nculprits; i++) {
+		const struct part_culprit *c = &scratch->c[i];
+
+		if (c->part == PART_LOCK)
+			parts_blame(&r->parts, PART_LOCK, c->culprit,
+				    (uint64_t)((unsigned __int128)c->ns * th->lock_ns / span));
+	}
+}
+
+/* A wait for a mutex that a release ended is charged, with the timed-out waits just before it, to the releaser. */
+static void lock_join(const struct blame *b, struct line_thread *th, struct blame_result *r,
+		      struct parts *scratch)
+{
+	int64_t soon = th->lock_object == BLAME_GIL ? GIL_AGAIN_NS : LOCK_AGAIN_NS;
+	bool again = th->lock_ns && th->lock_object == r->lock_object &&
+		     r->iv.start_ns >= th->lock_end_ns && r->iv.start_ns - th->lock_end_ns <= soon;
+
+	if (r->iv.preempted) {
+		/* It would have tried again at once. */
+		if (r->iv.start_ns - th->lock_end_ns <= soon)
+			th->lock_end_ns = r->iv.end_ns;
+		return;
+	}
+	if (r->iv.part != PART_LOCK || r->lock_holder) {
+		if (again && r->lock_holder)
+			held_before(b, th, r, scratch);
+		if (r->lock_holder)
+			holder_at(b, r, again ? th->lock_start_ns : r->iv.start_ns);
+		th->lock_ns = 0;
+		return;
+	}
+	if (!again)
+		th->lock_start_ns = r->iv.start_ns;
+	th->lock_ns = r->lock_ns + (again ? th->lock_ns : 0);
+	th->lock_object = r->lock_object;
+	th->lock_end_ns = r->iv.end_ns;
+	parts_add(&r->parts, PART_LOCK, 0, r->lock_ns);
+}
+
+void locks_waited(const struct blame *b, struct line_thread *th, uint32_t stack,
+		  struct blame_result *r, struct parts *scratch)
+{
+	lock_join(b, th, r, scratch);
+	wants_back(b, th, stack, r);
+}
