@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { VARINT = 0, FIXED64 = 1, LENGTH = 2 };
+enum { VARINT = 0, LENGTH = 2 };
 
 #define VARINT_MAX 10
 
@@ -41,18 +41,6 @@ void proto_u64(struct buf *out, unsigned field, uint64_t v)
 void proto_i64(struct buf *out, unsigned field, int64_t v)
 {
 	proto_u64(out, field, (uint64_t)v);
-}
-
-void proto_double(struct buf *out, unsigned field, double v)
-{
-	unsigned char bytes[8];
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	for (unsigned i = 0; i < 8; i++)
-		bytes[i] = (unsigned char)(bits >> 8 * i);
-	tag(out, field, FIXED64);
-	buf_add(out, bytes, sizeof(bytes));
 }
 
 void proto_bytes(struct buf *out, unsigned field, struct bytes v)

@@ -16,7 +16,6 @@ void proto_varint(struct buf *out, uint64_t v); /* a bare number, as in packed f
 void proto_u64(struct buf *out, unsigned field, uint64_t v);
 void proto_i64(struct buf *out, unsigned field,
 	       int64_t v); /* int64, not sint64: negative ones take 10 bytes */
-void proto_double(struct buf *out, unsigned field, double v);
 void proto_bytes(struct buf *out, unsigned field, struct bytes v);
 void proto_text(struct buf *out, unsigned field, const char *v);
 

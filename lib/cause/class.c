@@ -301,11 +301,6 @@ bool classes_outside(struct classes *c, uint32_t process, const struct event *ev
 	return classes_site_of(c, process, ev, 0, of) && class_find(c, &key, &of->class_id);
 }
 
-uint32_t classes_sites_of(const struct classes *c, uint32_t process)
-{
-	return newest_of(&c->sites_of, process);
-}
-
 bool classes_forget(struct classes *c, uint32_t process)
 {
 	uint32_t at, next, kept = 0;

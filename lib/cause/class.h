@@ -172,9 +172,6 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 bool classes_outside(struct classes *c, uint32_t process, const struct event *ev,
 		     struct class_of *of);
 
-/* The newest of the process's sites, which the others follow (next): position + 1, 0 none. */
-uint32_t classes_sites_of(const struct classes *c, uint32_t process);
-
 /* Give up those of a process. False: out of memory. */
 bool classes_forget(struct classes *c, uint32_t process);
 

@@ -15,12 +15,6 @@ static const struct emit_format *const formats[] = {
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-const struct emit_format *const *emit_formats(size_t *n)
-{
-	*n = FORMATS;
-	return formats;
-}
-
 const struct emit_format *emit_format_named(const char *name)
 {
 	for (size_t i = 0; i < FORMATS; i++)

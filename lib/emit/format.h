@@ -66,8 +66,6 @@ struct emit_format {
 	void (*free)(void *state); /* of what open returned, at any time */
 };
 
-/* In the order they are listed; *n their count. */
-const struct emit_format *const *emit_formats(size_t *n);
 const struct emit_format *emit_format_named(const char *name); /* NULL: there is none */
 const struct emit_format *emit_format_of_path(
 	const char *path); /* by its ending, with or without ".gz"; NULL: none */

@@ -129,13 +129,6 @@ static int load(struct library *lib, struct err *e)
 	return 0;
 }
 
-int host_grpc_library(struct err *e)
-{
-	struct library lib;
-
-	return load(&lib, e);
-}
-
 /* ---- what the library calls ------------------------------------------------------------------------ */
 
 static ssize_t request_body(struct session *s, int32_t stream, uint8_t *to, size_t n,

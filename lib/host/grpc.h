@@ -14,9 +14,6 @@
 
 struct host_grpc;
 
-/* Is libnghttp2 on this machine? ERR_CANNOT says that it is not, and what it is called. */
-int host_grpc_library(struct err *e);
-
 /* Connects and asks for method, "/package.Service/Method". max: an answer that has more bytes is refused. The connection
  * is made when the daemon gets to it. */
 int host_grpc_open(struct host_grpc **out, const char *socket_path, const char *method, size_t max,

@@ -89,11 +89,6 @@ uint64_t ige_seek_indexed(const struct ige_seek *s)
 	return s->places.indexed;
 }
 
-uint64_t ige_seek_blocks(const struct ige_seek *s)
-{
-	return s->places.list.n;
-}
-
 int64_t ige_seek_end(const struct ige_seek *s)
 {
 	size_t n = s->places.list.n;

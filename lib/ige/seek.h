@@ -20,7 +20,6 @@ void ige_seek_free(struct ige_seek *s);
 
 /* Blocks whose place came from an index; the rest was found from header to header. */
 uint64_t ige_seek_indexed(const struct ige_seek *s);
-uint64_t ige_seek_blocks(const struct ige_seek *s);
 
 /* Greatest end of all events; INT64_MIN: there are none. */
 int64_t ige_seek_end(const struct ige_seek *s);

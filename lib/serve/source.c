@@ -84,11 +84,6 @@ const char *const *serve_source_names(const struct serve_source *s, unsigned *n)
 	return s->opt.names;
 }
 
-bool serve_source_is_archive(const struct serve_source *s)
-{
-	return s->archive;
-}
-
 /* ---- the state of files ---- */
 
 int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e)

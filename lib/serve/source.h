@@ -46,8 +46,6 @@ void serve_source_warm(struct serve_source *s, void (*failed)(const char *why));
 void serve_source_free(struct serve_source *s);
 
 const char *const *serve_source_names(const struct serve_source *s, unsigned *n);
-/* "events" when there is one recording of events or several; "archive" for a single archive. */
-bool serve_source_is_archive(const struct serve_source *s);
 
 /* How the inputs could be read. */
 struct serve_quality {
