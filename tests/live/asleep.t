@@ -98,7 +98,7 @@ for what, (kind, state, cause, function, line) in KINDS.items():
     except subprocess.TimeoutExpired:
         pass
     recorder.send_signal(signal.SIGTERM)
-    err = recorder.communicate(timeout=120)[1]
+    err = recorder.communicate(timeout=rec.PATIENCE)[1]
     said = explain(ige)
     first = said.splitlines()[0] if said else ""
     tap.ok("until the end" in first and cause in first and "hang.py:" in first, f"{what}: recorded from the beginning", said + err)

@@ -16,7 +16,7 @@ rec.need_bpf()
 
 
 def run(*args):
-    p = subprocess.run(args, env=rec.environment(), capture_output=True, text=True, timeout=60)
+    p = subprocess.run(args, env=rec.environment(), capture_output=True, text=True, timeout=rec.PATIENCE)
     return p.returncode, p.stdout, p.stderr
 
 

@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, "tests")
 import tap  # noqa: E402
 
-PATIENCE = 120  # seconds until what does not come is given up
+PATIENCE = 300  # seconds until what does not come is given up
 CHECK, RECORD = (os.path.join(tap.BIN, "ingero-" + name) for name in ("check", "record"))
 DOUBLE = os.path.abspath(os.path.join(tap.BUILD, "double"))
 

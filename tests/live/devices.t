@@ -151,7 +151,7 @@ def late(name, board, where=None, **settings):
     process.stdin.flush()
     said = json.loads(process.stdout.readline())
     r.send_signal(signal.SIGINT)
-    r.communicate(timeout=60)
+    r.communicate(timeout=rec.PATIENCE)
     process.communicate("end\n")
     tap.same(r.returncode, 0, f"{name}: records")
     if board is None:

@@ -210,7 +210,7 @@ tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "recorded a
 tap.none((k for k in calls if abs(got[k] * 10 - calls[k]) > 20), "one of ten is recorded")
 tap.same(rec.stat(out)["coverage"]["left_out"], sum(by_op.values()), "and told")
 tap.same(left_out(out, p.stderr), (sum(by_op.values()), 0, ["sampled"], ["sampled"]), "as sampled")
-p = rec.run("--budget", "0.01%", "-o", out, "--", rec.work("calls"), "--count", 6000, "--rate", 2000, timeout=100)
+p = rec.run("--budget", "0.01%", "-o", out, "--", rec.work("calls"), "--count", 6000, "--rate", 2000)
 calls = expected(p.stdout)
 by_op = {}
 for x in records(out, "sampled"):
@@ -232,7 +232,7 @@ else:
 # A load that is too much for a moment: the busy ops are given up together, and taken back when there is room, each once.
 out = rec.path("back.ige")
 busy, calm = (f"{rec.work('calls')} --count {n} {more}" for n, more in ((30000, "--threads 2"), (300, "--rate 400")))
-p = rec.run("--budget", "1%", "--no-sched", "-o", out, "--", "sh", "-c", f"{busy}; {calm}", timeout=120)
+p = rec.run("--budget", "1%", "--no-sched", "-o", out, "--", "sh", "-c", f"{busy}; {calm}")
 calls = {}
 for each in rec.truth(p.stdout):
     for op, n in each["ops"].items():

@@ -126,12 +126,12 @@ with Hog(40) as hog:
              *(os.path.join(tap.BIN, n) for n in ("ingero-record", "ingero-correlate", "ingero-explain")), rec.work("train")],
             stdout=o, stderr=e, env=rec.environment(), start_new_session=True)
         # The interrupt comes when there is something to tell: two seconds of the loop's own CPU time.
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + rec.PATIENCE
         while time.monotonic() < deadline and rec.cpu_seconds_of_child(pipe.pid, "train") < 1:
             time.sleep(0.02)
         os.killpg(pipe.pid, signal.SIGINT)
         try:
-            pipe.wait(20)
+            pipe.wait(rec.PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(pipe.pid, signal.SIGKILL)
             pipe.wait()

@@ -155,7 +155,7 @@ def end(p):
     if p.poll() is None:
         p.send_signal(signal.SIGTERM)
     try:
-        out, _ = p.communicate(timeout=10)
+        out, _ = p.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         p.kill()
         out, _ = p.communicate()

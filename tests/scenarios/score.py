@@ -7,6 +7,7 @@ A chain that no scenario asked for is a false one, unless the kernel's own accou
 machine may have work of its own. A run in which others took the scenario's CPU is made again, at most three times in all."""
 import argparse
 import contextlib
+import glob
 import json
 import os
 import re
@@ -29,6 +30,7 @@ BIN = os.path.join(plants.BUILD, "bin")
 TRIES = 3
 DISTURBED = 0.03  # of the true loss: more than this taken by others, and it is done again
 CPU_KINDS = ("cpu-preempted", "cpu-contended")
+PATIENCE = 270  # s: how long attaching and detaching take says nothing: a busy kernel may wait minutes for its own workers
 MISSING = 125  # the recorder's status where BPF is not permitted
 
 
@@ -68,6 +70,20 @@ def rows(path=os.path.join(HERE, "scenarios.txt")):
 
 # ---- one run --------------------------------------------------------------------------------------------------------------------
 
+def standing(group):
+    """Where the threads of a process group are, and what the kernel does for them."""
+    told = []
+    for path in glob.glob("/proc/[0-9]*/task/[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            with open(f"{path}/stat") as f:
+                comm, rest = f.read().split("(", 1)[1].rsplit(")", 1)
+            if rest.split()[2] != str(group):
+                continue
+            with open(f"{path}/stack") as f:
+                told.append(f"{path.rsplit('/', 1)[1]} {comm} {rest.split()[0]}: " + ", ".join(line.split()[1] for line in f))
+    return "\n".join(told)
+
+
 def record(run):
     """The recording of what the plant set up; ends with run.truths, run.others_ns and run.wall_ns."""
     run.switches = accounts.switches(run.cpu) if run.row.account == "cpu" and run.dose else None
@@ -82,7 +98,10 @@ def record(run):
         try:
             if run.duration:
                 end_hung(run, p)
-            p.wait(timeout=run.seconds * 10 + 60)
+            p.wait(timeout=run.seconds * 10 + PATIENCE)
+        except subprocess.TimeoutExpired as late:
+            err.seek(0)
+            raise RuntimeError(f"the recorder has not ended:\n{err.read()[-500:]}\n{standing(p.pid)}") from late
         finally:
             if p.poll() is None:  # with what it started: nothing of this goes on beside the next
                 with contextlib.suppress(ProcessLookupError):
