@@ -12,7 +12,6 @@
 
 /* As of the host's takers together (cause/settle.c). */
 #define SEVERAL_SHARE 0.05
-#define MIN_OF_IDLE   0.20
 
 /* The causes of one device. */
 struct several {

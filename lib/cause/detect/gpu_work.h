@@ -114,6 +114,8 @@ bool gpu_wait_storms(const struct gpu_wait *w);
 /* All return false when out of memory, settle as watches do. */
 bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap);
 int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
+/* Of the device's gaps: what has less is told with others, if at all. */
+#define MIN_OF_IDLE 0.20
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap);
 int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 /* "a sleep in fetch (train.py:31)", "waiting for a pipe or file, ended by pt_data_worker, in ...", "waiting for a socket to
