@@ -122,6 +122,7 @@ static const struct cli_option options[] = {
 	  .arg = "TIME",
 	  .group = "Other machines",
 	  .help = "Wait so long for each [60s]" },
+	CLI_FLEET_ANSWERS("Other machines"),
 	{ 0 },
 };
 

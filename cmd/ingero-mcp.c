@@ -48,6 +48,7 @@ static const struct cli_option options[] = {
 	CLI_FLEET_OPTIONS_AS("Other machines", "Dashboards that query_fleet asks",
 			     "nodes-token-file", "The token they want [none]",
 			     "Ask them over TLS, and trust these certificates (PEM)"),
+	CLI_FLEET_ANSWERS("Other machines"),
 	{ 0 },
 };
 
@@ -132,11 +133,11 @@ static int check_options(struct err *e)
 	if (!values.http && (values.tls_cert || values.tls_key || values.no_tls ||
 			     values.token_file || values.allow_hosts.n))
 		return err_set(e, ERR_USAGE, "certificates, tokens and hosts are for --http");
-	if (!values.fleet.nodes.n &&
-	    (values.fleet.token_file || values.fleet.ca_cert || values.fleet.skew_ns))
-		return err_set(
-			e, ERR_USAGE,
-			"--nodes-token-file, --ca-cert and --clock-skew-threshold are for --nodes");
+	if (!values.fleet.nodes.n && (values.fleet.token_file || values.fleet.ca_cert ||
+				      values.fleet.skew_ns || values.fleet.answers_max))
+		return err_set(e, ERR_USAGE,
+			       "--nodes-token-file, --ca-cert, --clock-skew-threshold and "
+			       "--max-answers are for --nodes");
 	return 0;
 }
 

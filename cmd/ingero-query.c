@@ -67,6 +67,7 @@ static const struct cli_option options[] = {
 	  .group = "What is asked",
 	  .help = "End a question that takes longer; of each node [60s]" },
 	CLI_FLEET_OPTIONS("Other machines"),
+	CLI_FLEET_ANSWERS("Other machines"),
 	{ .name = "limit",
 	  .type = CLI_INT,
 	  AT(limit),

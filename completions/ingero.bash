@@ -203,7 +203,8 @@ complete -F _ingero_demo ingero-demo
 _ingero_explain() {
 	_ingero_complete '-p --pid -e --event -n --node --since --until --last --top --chains --per-process --steps
 		--call --diff --json --fail-on --nodes --token-file --ca-cert --clock-skew-threshold
-		--timeout -d --db -q --quiet -v --verbose --color --progress -h --help --version' \
+		--timeout --max-answers -d --db -q --quiet -v --verbose --color --progress -h --help
+		--version' \
 		'-p|--pid PID
 		-e|--event OP
 		-n|--node NODE
@@ -218,6 +219,7 @@ _ingero_explain() {
 		--ca-cert FILE
 		--clock-skew-threshold TIME
 		--timeout TIME
+		--max-answers SIZE
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
@@ -259,8 +261,8 @@ complete -F _ingero_export ingero-export
 
 _ingero_mcp() {
 	_ingero_complete '--http --tls-cert --tls-key --no-tls --allow-host --token-file --nodes --nodes-token-file
-		--ca-cert --clock-skew-threshold -d --db -q --quiet -v --verbose --color --progress -h
-		--help --version' \
+		--ca-cert --clock-skew-threshold --max-answers -d --db -q --quiet -v --verbose --color
+		--progress -h --help --version' \
 		'--http ADDRESS
 		--tls-cert FILE
 		--tls-key FILE
@@ -270,6 +272,7 @@ _ingero_mcp() {
 		--nodes-token-file FILE
 		--ca-cert FILE
 		--clock-skew-threshold TIME
+		--max-answers SIZE
 		-d|--db DIR
 		--color choice auto always never' \
 		'FILE'
@@ -297,8 +300,8 @@ complete -F _ingero_merge ingero-merge
 
 _ingero_query() {
 	_ingero_complete '-p --pid -e --event --since --until --last --cache --timeout --nodes --token-file
-		--ca-cert --clock-skew-threshold --limit --json --csv --explain-schema -d --db -q --quiet
-		-v --verbose --color --progress -h --help --version' \
+		--ca-cert --clock-skew-threshold --max-answers --limit --json --csv --explain-schema -d
+		--db -q --quiet -v --verbose --color --progress -h --help --version' \
 		'-p|--pid PID
 		-e|--event OP
 		--since TIME
@@ -309,6 +312,7 @@ _ingero_query() {
 		--token-file FILE
 		--ca-cert FILE
 		--clock-skew-threshold TIME
+		--max-answers SIZE
 		--limit N
 		-d|--db DIR
 		--color choice auto always never' \

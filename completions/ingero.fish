@@ -203,6 +203,7 @@ complete -c ingero-explain -l token-file -d 'The token they want [$INGERO_TOKEN]
 complete -c ingero-explain -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
 complete -c ingero-explain -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
 complete -c ingero-explain -l timeout -d 'Wait so long for each [60s]' -x
+complete -c ingero-explain -l max-answers -d 'Memory for the answers of all nodes; the largest are left out [2G]' -x
 complete -c ingero-explain -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-explain -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-explain -s v -l verbose -d 'Say more; twice for everything'
@@ -254,6 +255,7 @@ complete -c ingero-mcp -l nodes -d 'Dashboards that query_fleet asks' -x
 complete -c ingero-mcp -l nodes-token-file -d 'The token they want [none]' -r -F
 complete -c ingero-mcp -l ca-cert -d 'Ask them over TLS, and trust these certificates (PEM)' -r -F
 complete -c ingero-mcp -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
+complete -c ingero-mcp -l max-answers -d 'Memory for the answers of all nodes; the largest are left out [2G]' -x
 complete -c ingero-mcp -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-mcp -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-mcp -s v -l verbose -d 'Say more; twice for everything'
@@ -296,6 +298,7 @@ complete -c ingero-query -l nodes -d 'Ask the dashboards there instead' -x
 complete -c ingero-query -l token-file -d 'The token they want [$INGERO_TOKEN]' -r -F
 complete -c ingero-query -l ca-cert -d 'Ask over TLS, and trust these certificates (PEM)' -r -F
 complete -c ingero-query -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
+complete -c ingero-query -l max-answers -d 'Memory for the answers of all nodes; the largest are left out [2G]' -x
 complete -c ingero-query -l limit -d 'Rows at most, 0 all [10000]' -x
 complete -c ingero-query -l json -d 'Rows as JSON; without SQL the newest events'
 complete -c ingero-query -l csv -d 'Rows as CSV'

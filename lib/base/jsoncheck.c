@@ -202,10 +202,11 @@ static int open_level(struct scan *s, struct levels *l)
 
 int json_check(struct bytes value, unsigned depth_max, struct err *e)
 {
-	return json_check_size(value, depth_max, SIZE_MAX, e);
+	return json_check_size(value, depth_max, SIZE_MAX, NULL, e);
 }
 
-int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, struct err *e)
+int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, size_t *size,
+		    struct err *e)
 {
 	struct scan s = { .p = value.p, .begin = value.p, .end = value.p + value.n };
 	struct levels l = { .n = 0 };
@@ -233,6 +234,8 @@ int json_check_size(struct bytes value, unsigned depth_max, size_t size_max, str
 		if (s.wrong || !next(&s, &l))
 			break;
 	} while (!s.wrong);
+	if (size)
+		*size = s.size;
 	blanks(&s);
 	if (!s.wrong && s.p < s.end)
 		fail(&s, "something follows the value");

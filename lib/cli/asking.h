@@ -13,7 +13,7 @@
 struct cli_asking {
 	struct cli_list nodes; /* freed by who parsed it */
 	const char *token_file, *ca_cert;
-	uint64_t skew_ns, timeout_ns; /* 0: not said */
+	uint64_t skew_ns, timeout_ns, answers_max; /* 0: not said */
 };
 
 /* Rows of an option table for the member fleet (struct cli_asking) of the program's struct values, all but a timeout; cli_program.nodes is
@@ -48,6 +48,14 @@ struct cli_asking {
 	CLI_FLEET_OPTIONS_AS(heading, "Ask the dashboards there instead", "token-file",            \
 			     "The token they want [$INGERO_TOKEN]",                                \
 			     "Ask over TLS, and trust these certificates (PEM)")
+/* And where what they answer is held in memory. */
+#define CLI_FLEET_ANSWERS(heading)                                                                 \
+	{ .name = "max-answers",                                                                   \
+	  .type = CLI_SIZE,                                                                        \
+	  .offset = offsetof(struct values, fleet.answers_max),                                    \
+	  .arg = "SIZE",                                                                           \
+	  .group = heading,                                                                        \
+	  .help = "Memory for the answers of all nodes; the largest are left out [2G]" }
 /* clang-format on */
 
 #endif

@@ -26,9 +26,11 @@ int net_client_send(struct net_client *c, const char *url, const char *type, str
 	return err_set(e, ERR_CANNOT, "%s: built without libcurl", url);
 }
 
-int net_fan_new(struct net_fan **out, const struct net_client_options *opt, struct err *e)
+int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size_t coming_max,
+		struct err *e)
 {
 	(void)opt;
+	(void)coming_max;
 	*out = NULL;
 	return err_set(e, ERR_CANNOT, "%s", without);
 }

@@ -14,6 +14,8 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
 		t->over = true;
 		return 0;
 	}
+	if (t->pushed || (t->room && !t->room(t, size * n)))
+		return 0;
 	t->n += size * n;
 	if (t->into)
 		buf_add(t->into, p, size * n);
@@ -109,6 +111,11 @@ int net_easy_end(CURL *h, CURLcode code, const char *url, const struct net_takin
 	if (t->over)
 		return err_set(e, ERR_LIMIT, "%s: the answer is longer than %zu bytes", url,
 			       t->max);
+	if (t->pushed)
+		return err_set(e, ERR_LIMIT,
+			       "%s: its answer is the longest of more than may come at "
+			       "once (--max-answers)",
+			       url);
 	if (t->failed)
 		return t->into ? err_nomem(e)
 			       : err_set(e, ERR_SYS, "%s: cannot write what it sends", url);

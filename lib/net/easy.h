@@ -15,7 +15,10 @@ struct net_taking {
 	struct buf *into; /* or NULL: */
 	int fd;
 	size_t max, n;
+	/* Whether so many bytes more may come, beside those of others; NULL: it is alone. */
+	bool (*room)(struct net_taking *t, size_t n);
 	bool over;   /* it is longer than max */
+	bool pushed; /* out, by others */
 	bool failed; /* it could not be written */
 };
 

@@ -10,18 +10,22 @@
 
 #define LOOK_MS 100 /* how late a stop is noticed */
 
+/* One that runs. */
+struct running {
+	struct net_taking taking; /* first: it asks us for room */
+	struct running *next;
+	struct net_fan *fan;
+	struct net_ask *ask;
+	CURL *h;
+	char error[CURL_ERROR_SIZE];
+	struct curl_slist *headers;
+};
+
 struct net_fan {
 	struct net_client_options opt;
 	CURLM *multi;
-};
-
-/* One that runs. */
-struct running {
-	struct net_ask *ask;
-	CURL *h;
-	struct net_taking taking;
-	char error[CURL_ERROR_SIZE];
-	struct curl_slist *headers;
+	struct running *first;
+	size_t coming, coming_max; /* bytes of all that run and go to no file */
 };
 
 static int64_t now(void)
@@ -32,7 +36,8 @@ static int64_t now(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-int net_fan_new(struct net_fan **out, const struct net_client_options *opt, struct err *e)
+int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size_t coming_max,
+		struct err *e)
 {
 	struct net_fan *f;
 
@@ -49,6 +54,7 @@ int net_fan_new(struct net_fan **out, const struct net_client_options *opt, stru
 	f->opt = *opt;
 	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(10000000000);
 	f->opt.answer_max = opt->answer_max ? opt->answer_max : 1 << 20;
+	f->coming_max = coming_max ? coming_max : SIZE_MAX;
 	*out = f;
 	return 0;
 }
@@ -59,6 +65,39 @@ void net_fan_free(struct net_fan *f)
 		return;
 	curl_multi_cleanup(f->multi);
 	free(f);
+}
+
+/* What came of it is let go at once, it itself when it has more to say. */
+static void push_out(struct net_fan *f, struct running *r)
+{
+	f->coming -= r->taking.n;
+	r->taking.n = 0;
+	r->taking.pushed = true;
+	net_answer_free(&r->ask->answer);
+}
+
+static struct running *longest(const struct net_fan *f)
+{
+	struct running *most = f->first;
+
+	for (struct running *r = f->first; r; r = r->next)
+		if (r->taking.into && r->taking.n > most->taking.n)
+			most = r;
+	return most;
+}
+
+static bool room(struct net_taking *t, size_t n)
+{
+	struct running *r = (struct running *)t, *most;
+	struct net_fan *f = r->fan;
+
+	while (!t->pushed && f->coming + n > f->coming_max) {
+		most = longest(f);
+		push_out(f, most->taking.n > t->n + n ? most : r);
+	}
+	if (!t->pushed)
+		f->coming += n;
+	return !t->pushed;
 }
 
 static size_t began(char *p, size_t size, size_t n, void *arg)
@@ -92,6 +131,14 @@ static void let_go(struct net_fan *f, struct running *r)
 		curl_easy_cleanup(r->h);
 	}
 	curl_slist_free_all(r->headers);
+	for (struct running **at = &f->first; *at; at = &(*at)->next) {
+		if (*at == r) {
+			*at = r->next;
+			break;
+		}
+	}
+	if (r->taking.into)
+		f->coming -= r->taking.n;
 	if (r->ask->rc)
 		net_answer_free(&r->ask->answer);
 	r->ask->running = NULL;
@@ -110,7 +157,11 @@ static int begin(struct net_fan *f, struct net_ask *a, struct err *e)
 		return a->rc = err_nomem(e);
 	a->running = r;
 	r->ask = a;
+	r->fan = f;
+	r->next = f->first;
+	f->first = r;
 	r->taking = (struct net_taking){ .into = a->to_file ? NULL : &a->answer.body,
+					 .room = a->to_file ? NULL : room,
 					 .fd = a->fd,
 					 .max = !a->to_file   ? f->opt.answer_max
 						: a->file_max ? a->file_max

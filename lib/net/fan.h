@@ -29,7 +29,10 @@ struct net_ask {
 
 struct net_fan;
 
-int net_fan_new(struct net_fan **out, const struct net_client_options *opt, struct err *e);
+/* coming_max: bytes of answers that may be on their way at once and do not go to files: what is more than that is taken from the longest,
+ * which end with ERR_LIMIT; 0: any. */
+int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size_t coming_max,
+		struct err *e);
 void net_fan_free(struct net_fan *f);
 
 /* All of them, so many at a time (0: all). done, when not NULL, is told each as it ends, in any order. stop: ten times a second; true:

@@ -14,6 +14,7 @@ void serve_asking(struct serve_fleet_options *how, const struct cli_asking *aske
 	how->ca_file = asked->ca_cert;
 	how->timeout_ns = asked->timeout_ns;
 	how->skew_ns = asked->skew_ns;
+	how->answers_max = asked->answers_max;
 }
 
 int serve_asking_open(struct serve_fleet **out, const struct cli_asking *asked,

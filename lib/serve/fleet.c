@@ -24,6 +24,10 @@
 #define TEXT_MAX     4096	/* of one name that another machine gives */
 #define SAID_MAX     200	/* of what it says went wrong */
 #define REASON_MAX   4096	/* the JSON around that */
+#define SHARE	     ((size_t)2 << 20)
+#define ANSWERS	     ((size_t)2 << 30)
+#define COMING \
+	8 /* the text of an answer is shorter than its values by as much, and gone when it is parsed */
 
 void fleet_warn(struct serve_fleet *f, const char *fmt, ...)
 {
@@ -83,6 +87,9 @@ int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *
 	f->opt.token = NULL; /* it is in the header */
 	f->opt.skew_ns = opt->skew_ns ? opt->skew_ns : 10000000;
 	f->opt.recording_max = opt->recording_max ? opt->recording_max : (size_t)4 << 30;
+	f->bytes_max = opt->answers_max		       ? opt->answers_max
+		       : opt->nnodes * SHARE > ANSWERS ? opt->nnodes * SHARE
+						       : ANSWERS;
 	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : ANSWER_NS;
 	f->nodes = calloc(opt->nnodes, sizeof(*f->nodes));
 	f->places = calloc(opt->nnodes, sizeof(*f->places));
@@ -99,7 +106,7 @@ int serve_fleet_new(struct serve_fleet **out, const struct serve_fleet_options *
 	how.timeout_ns = f->opt.timeout_ns;
 	how.reach_ns = opt->timeout_ns ? 0 : REACH_NS;
 	how.answer_max = opt->answer_max ? opt->answer_max : 32u << 20;
-	rc = rc ? rc : net_fan_new(&f->fan, &how, e);
+	rc = rc ? rc : net_fan_new(&f->fan, &how, f->bytes_max / COMING, e);
 	if (rc)
 		serve_fleet_free(f);
 	else
@@ -145,7 +152,8 @@ static void said(const struct net_answer *a, struct err *e)
 	struct json v = JSON_NONE, text = JSON_NONE;
 	struct bytes what = { 0 };
 
-	if (json_parse(buf_bytes(&a->body), &v, NULL) == 0) {
+	if (a->body.n <= REASON_MAX && json_check(buf_bytes(&a->body), DEPTH_MAX, NULL) == 0 &&
+	    json_parse(buf_bytes(&a->body), &v, NULL) == 0) {
 		text = json_get(v, "error");
 		what = json_bytes(text);
 	}
@@ -166,10 +174,13 @@ static void read_reason(struct net_ask *a)
 		buf_add(&a->answer.body, text, (size_t)n);
 }
 
-static int value_of(struct net_ask *a, struct json *out)
+/* *bytes: of memory that it takes, about. */
+static int value_of(struct net_ask *a, struct json *out, size_t *bytes)
 {
+	size_t size = 0;
 	int rc;
 
+	*bytes = 0;
 	if (a->answer.status != 200) {
 		if (a->to_file)
 			read_reason(a);
@@ -178,7 +189,8 @@ static int value_of(struct net_ask *a, struct json *out)
 	}
 	if (a->to_file)
 		return 0;
-	rc = json_check_size(buf_bytes(&a->answer.body), DEPTH_MAX, VALUES_MAX, &a->e);
+	rc = json_check_size(buf_bytes(&a->answer.body), DEPTH_MAX, VALUES_MAX, &size, &a->e);
+	*bytes = size * JSON_SIZE_BYTES + a->answer.body.n;
 	rc = rc ? rc : json_parse(buf_bytes(&a->answer.body), out, &a->e);
 	if (!rc && json_type(*out) != JSON_TYPE_OBJECT) {
 		json_free(*out);
@@ -188,23 +200,67 @@ static int value_of(struct net_ask *a, struct json *out)
 	return rc;
 }
 
+static void let_go(struct serve_fleet *f, size_t i)
+{
+	struct fleet_place *p = &f->places[i];
+
+	json_free(p->answer);
+	p->answer = JSON_NONE;
+	f->bytes -= p->bytes;
+	p->bytes = 0;
+}
+
+/* Of all that are held the largest goes, whoever it is that came last. */
+static void leave_largest(struct serve_fleet *f)
+{
+	size_t largest = 0;
+
+	for (size_t i = 1; i < f->n; i++)
+		if (f->places[i].bytes > f->places[largest].bytes)
+			largest = i;
+	let_go(f, largest);
+	f->nodes[largest].answered = false;
+	f->asks[largest].rc = err_set(&f->asks[largest].e, ERR_LIMIT,
+				      "its answer is the largest of more than are taken at "
+				      "once (--max-answers)");
+}
+
 struct round {
 	struct serve_fleet *f;
 	const struct fleet_question *q;
 };
 
+static bool is_partial(struct json answer)
+{
+	struct json v = json_get(answer, "partial");
+	bool is = json_is_true(v);
+
+	json_free(v);
+	return is;
+}
+
 static void done(void *ctx, struct net_ask *a)
 {
-	struct serve_fleet *f = ((struct round *)ctx)->f;
+	const struct round *round = ctx;
+	struct serve_fleet *f = round->f;
 	size_t i = (size_t)(a - f->asks);
+	struct fleet_place *p = &f->places[i];
 
-	if (!a->rc) {
-		f->places[i].sent_ns = a->sent_ns;
-		f->places[i].came_ns = a->came_ns;
-		a->rc = value_of(a, &f->places[i].answer);
-		f->nodes[i].answered = !a->rc;
-		net_answer_free(&a->answer);
-	}
+	if (a->rc)
+		return;
+	p->sent_ns = a->sent_ns;
+	p->came_ns = a->came_ns;
+	a->rc = value_of(a, &p->answer, &p->bytes);
+	net_answer_free(&a->answer);
+	f->bytes += p->bytes;
+	p->partial = is_partial(p->answer);
+	if (!a->rc && round->q->take)
+		a->rc = round->q->take(round->q->ctx, i, p->answer, &a->e);
+	f->nodes[i].answered = !a->rc;
+	if (a->rc || round->q->take)
+		let_go(f, i);
+	while (f->bytes > f->bytes_max)
+		leave_largest(f);
 }
 
 static bool stop(void *ctx)
@@ -225,21 +281,12 @@ static const char *reason(const struct fleet_place *p, const struct net_ask *a)
 	return rest + 2;
 }
 
-static bool is_partial(struct json answer)
-{
-	struct json v = json_get(answer, "partial");
-	bool is = json_is_true(v);
-
-	json_free(v);
-	return is;
-}
-
 static void tell(struct serve_fleet *f, const struct fleet_question *q)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct net_ask *a = &f->asks[i];
 
-		if (f->nodes[i].answered && is_partial(f->places[i].answer))
+		if (f->nodes[i].answered && f->places[i].partial)
 			fleet_warn(f,
 				   "node %s: its recording was damaged or did not end cleanly: its "
 				   "answer is of what could be read",
@@ -258,10 +305,8 @@ static void tell(struct serve_fleet *f, const struct fleet_question *q)
 
 void fleet_done(struct serve_fleet *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		json_free(f->places[i].answer);
-		f->places[i].answer = JSON_NONE;
-	}
+	for (size_t i = 0; i < f->n; i++)
+		let_go(f, i);
 }
 
 int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *answered,
@@ -290,8 +335,11 @@ int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *a
 		f->asks[i].url = f->urls[i];
 	}
 	rc = rc ? rc : net_fan_out(f->fan, f->asks, f->n, q->at_once, done, stop, &round, e);
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		*answered += f->nodes[i].answered;
+		if (!rc && q->take && f->asks[i].rc == ERR_NOMEM)
+			rc = err_nomem(e);
+	}
 	if (!rc)
 		tell(f, q);
 	for (size_t i = 0; i < f->n; i++) {

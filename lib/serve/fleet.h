@@ -28,7 +28,11 @@ struct serve_fleet_options {
 	const char *ca_file; /* PEM; NULL: those of the system */
 	uint64_t timeout_ns; /* of one node's answer; 0: 60 s, of them 10 s until it is connected to */
 	uint64_t skew_ns;    /* clocks further apart than that are told; 0: 10 ms */
-	size_t answer_max;	 /* bytes of one answer; 0: 32 MiB */
+	size_t answer_max; /* bytes of one answer; 0: 32 MiB */
+	/* About so many bytes of memory for the answers of all nodes that are held at once, an eighth of it more while they come: nodes
+	 * whose answers are the largest are left out, so that one below its share of it always counts. 0: 2 GiB, or 2 MiB for each node
+	 * where those are more: a thousand rows of twenty numbers take half a MiB, ten thousand of them fifteen. */
+	size_t answers_max;
 	size_t recording_max;	 /* bytes of one recording; 0: 4 GiB */
 	const char *agent;	 /* User-Agent: "ingero-query" */
 	bool (*stop)(void *ctx); /* asked ten times a second; true: ERR_INTERRUPTED. NULL: never */

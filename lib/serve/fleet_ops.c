@@ -113,8 +113,9 @@ static int merge_one(struct fleet_ops *o, struct said *s, struct err *e)
 }
 
 /* All of a node's or nothing: what it says is looked through before any of it counts. */
-static int take(struct fleet_ops *o, struct json answer, struct err *e)
+static int take(void *ctx, size_t node, struct json answer, struct err *e)
 {
+	struct fleet_ops *o = ctx;
 	struct json list = json_get(answer, "ops");
 	size_t n = json_length(list), read = 0;
 	struct said *all = NULL;
@@ -164,7 +165,7 @@ static void settle(struct fleet_op *row)
 
 int serve_fleet_ops(struct serve_fleet *f, const char *since, struct fleet_ops *out, struct err *e)
 {
-	struct fleet_question q = { 0 };
+	struct fleet_question q = { .take = take, .ctx = out };
 	struct buf path = { 0 };
 	int rc;
 
@@ -174,29 +175,12 @@ int serve_fleet_ops(struct serve_fleet *f, const char *since, struct fleet_ops *
 	fleet_since(&path, since);
 	q.path = buf_text(&path);
 	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &out->nodes, e);
-	for (size_t i = 0; !rc && i < f->n; i++) {
-		struct err bad = { 0 };
-
-		if (!f->nodes[i].answered)
-			continue;
-		rc = take(out, f->places[i].answer, &bad);
-		if (rc == ERR_NOMEM) {
-			*e = bad;
-		} else if (rc) {
-			fleet_warn(f, "node %s is left out: %s", f->nodes[i].name, bad.text);
-			f->nodes[i].answered = false;
-			out->nodes--;
-			rc = 0;
-		}
-	}
 	fleet_done(f);
 	buf_free(&path);
 	for (size_t i = 0; i < out->v.n; i++)
 		settle(&out->v.v[i]);
 	if (out->v.n)
 		qsort(out->v.v, out->v.n, sizeof(out->v.v[0]), most_time);
-	if (!rc && !out->nodes)
-		rc = err_set(e, ERR_CANNOT, "no node answered as it should");
 	if (rc)
 		fleet_ops_free(out);
 	return rc;

@@ -11,6 +11,8 @@
 struct fleet_place {
 	char *name, *base;  /* "a:8080", "http://a:8080" */
 	struct json answer; /* to the question of this round; JSON_NONE: none, or it was refused */
+	size_t bytes;	    /* of memory that it takes, about */
+	bool partial;	    /* it said so itself */
 	int64_t sent_ns, came_ns;
 };
 
@@ -22,6 +24,7 @@ struct serve_fleet {
 	struct fleet_node *nodes;
 	struct fleet_place *places;
 	size_t n;
+	size_t bytes, bytes_max; /* of all answers that are held */
 	struct net_ask *asks;
 	char **urls;
 	struct buf warnings;
@@ -37,8 +40,11 @@ struct fleet_question {
 	size_t at_once;	    /* 0: all */
 	bool only_answered; /* not those that did not the last time */
 	bool quietly;	    /* nobody is told who does not answer */
+	/* Takes the answer of node i as it comes, which is then not held; what it refuses is left out. NULL: they are held. */
+	int (*take)(void *ctx, size_t i, struct json answer, struct err *e);
+	void *ctx;
 };
-/* Objects lie in places afterwards, until fleet_done. 0, and how many answered in *answered; ERR_CANNOT: nobody. */
+/* Objects that are held lie in places afterwards, until fleet_done. 0, and how many answered in *answered; ERR_CANNOT: nobody. */
 int fleet_round(struct serve_fleet *f, const struct fleet_question *q, size_t *answered,
 		struct err *e);
 void fleet_done(struct serve_fleet *f);

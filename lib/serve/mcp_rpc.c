@@ -43,7 +43,7 @@ int mcp_parse(struct bytes text, struct json *out, struct mcp_fault *f)
 {
 	struct err e = { 0 };
 
-	if (json_check_size(text, DEPTH_MAX, VALUES_MAX, &e) || json_parse(text, out, &e))
+	if (json_check_size(text, DEPTH_MAX, VALUES_MAX, NULL, &e) || json_parse(text, out, &e))
 		return mcp_fault_set(f, MCP_PARSE, "the message is %s", e.text);
 	return 0;
 }

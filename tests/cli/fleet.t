@@ -44,6 +44,20 @@ def run(program, *args, env=None):
     return p.returncode, p.stdout, p.stderr
 
 
+SLOWED = "san" in os.path.basename(tap.BUILD) or os.environ.get("VALGRIND")
+
+
+def measured(program, *args):
+    """The same, and the most memory that it had, in MiB."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        p = subprocess.Popen([program, *args], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=ENV)
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        return p.returncode, out.read(), err.read(), used.ru_maxrss // 1024
+
+
 def nobody():
     """An address where nobody listens."""
     with socket.socket() as s:
@@ -102,6 +116,20 @@ tap.ok((status, out) == (0, f"node,n\n{fifty[4]},5\n") and f"node {wide} is left
        "a short text that would take gigabytes is not taken apart", err)
 status, out, err = run(QUERY, "--nodes", more, "--limit", "2", "--csv", "SELECT 1")
 tap.ok((status, out) == (0, f"node,n\n{more},1\n{more},2\n") and "only the first rows" in err, "nobody gives more rows than were asked for", f"{out} {err}")
+# Forty that each stay below what one may take: 80 MB of values in 600 KB, and ten of 20 MB that come slowly enough to be there at once.
+fat, long = (start(*((60 + i, 0, lie) for i in range(n))) for lie, n in (("fat", 40), ("long", 10)))
+for name, liars, size in (("values", fat, "100M"), ("text", long, "100M")):
+    status, out, err, peak = measured(QUERY, "--nodes", ",".join([fifty[0], *liars, *fifty[5:49]]), "--max-answers", size, "--csv", "SELECT 1")
+    well = [fifty[0], *fifty[5:49]]
+    rows = dict(line.split(",") for line in out.splitlines()[1:])
+    tap.same((status, [a for a in well if a not in rows]), (0, []), f"{name} of many that stay within bounds one by one: whoever gives a normal answer counts")
+    unsaid = [a for a in liars if (f"node {a} is left out: its answer is the l" in err) == (a in rows)]
+    tap.ok(not unsaid and len(rows) < len(well) + len(liars), "liars are left out by name where they are too much together", f"{unsaid} {err}")
+    tap.ok(SLOWED or peak < 450, "and take no more memory together than they may", f"{peak} MiB")
+status, out, err, peak = measured(QUERY, "--nodes", ",".join([fifty[4], *start((60, 0, "long error"))]), "--csv", "SELECT 1")
+tap.ok(status == 0 and out == f"node,n\n{fifty[4]},5\n" and "HTTP status 500" in err and (SLOWED or peak < 450), "what an error says is not taken apart where it is long", f"{peak} MiB {err}")
+status, out, err = run(EXPLAIN, "--nodes", everybody, "--json", "--max-answers", "1M")
+tap.same((status, [c["node"] for c in json.loads(out)], err), (0, [c["node"] for c in chains], ""), "normal answers are far below")
 status, out, err = run(QUERY, "--nodes", f"{dead},{bad['500']}", "SELECT 1")
 tap.ok(status == 3 and not out and "no node answered" in err, "nobody answers: status 3", err)
 slow = start((1, 0, "stall"), (2, 0, "drip"))

@@ -206,6 +206,17 @@ static bool nonsense(const struct node *n, const struct net_call *call, struct n
 		for (int i = 0; i < 10000000; i++)
 			buf_puts(&reply->body, ",{}");
 		buf_puts(&reply->body, "]}");
+	} else if (lies(n, "fat")) {
+		buf_puts(&reply->body, "{\"columns\":[\"n\"],\"rows\":[[1]],\"x\":[{}");
+		for (int i = 0; i < 200000; i++)
+			buf_puts(&reply->body, ",{}");
+		buf_puts(&reply->body, "]}");
+	} else if (lies(n, "long") || lies(n, "long error")) {
+		reply->status = lies(n, "long") ? 200 : 500;
+		buf_puts(&reply->body, "{\"columns\":[\"n\"],\"rows\":[[1]],\"error\":[{}");
+		for (int i = 0; i < 10000000; i++)
+			buf_puts(&reply->body, lies(n, "long") ? "  " : ",{}");
+		buf_puts(&reply->body, "]}");
 	} else if (lies(n, "more")) {
 		buf_puts(&reply->body,
 			 "{\"columns\":[\"n\"],\"rows\":[[1],[2],[3],[4]],\"truncated\":false}");

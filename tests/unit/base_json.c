@@ -102,12 +102,13 @@ static void checking(void)
 	is_int(json_check(buf_bytes(&digits), 8, &e), ERR_DAMAGED, "a number without end");
 	buf_free(&digits);
 	/* Ten arrays in one, numbers, texts and keys: 16, 1, 3 and 2 each. */
-	is_int(json_check_size(bytes_of("[[],[],[],[],[],[],[],[],[],[]]"), 8, 176, &e), 0,
+	is_int(json_check_size(bytes_of("[[],[],[],[],[],[],[],[],[],[]]"), 8, 176, NULL, &e), 0,
 	       "so many arrays");
-	is_int(json_check_size(bytes_of("[[],[],[],[],[],[],[],[],[],[]]"), 8, 175, &e), ERR_LIMIT,
-	       "and no more");
-	is_int(json_check_size(bytes_of("{\"a\":1,\"b\":\"c\"}"), 8, 24, &e), 0, "so many members");
-	is_int(json_check_size(bytes_of("{\"a\":1,\"b\":\"c\"}"), 8, 23, &e), ERR_LIMIT,
+	is_int(json_check_size(bytes_of("[[],[],[],[],[],[],[],[],[],[]]"), 8, 175, NULL, &e),
+	       ERR_LIMIT, "and no more");
+	is_int(json_check_size(bytes_of("{\"a\":1,\"b\":\"c\"}"), 8, 24, NULL, &e), 0,
+	       "so many members");
+	is_int(json_check_size(bytes_of("{\"a\":1,\"b\":\"c\"}"), 8, 23, NULL, &e), ERR_LIMIT,
 	       "and no more");
 }
 
