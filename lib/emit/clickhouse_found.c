@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/emit/clickhouse_found.h"
+#include "lib/event/body.h"
 #include "lib/event/chain.h"
 #include "lib/event/part.h"
 
@@ -34,13 +35,6 @@ static void copy_text(struct jsonw *j, struct json o, const char *from, const ch
 	json_free(v);
 }
 
-static bool parse(struct bytes text, struct json *out)
-{
-	struct err e;
-
-	return text.n && json_parse(text, out, &e) == 0;
-}
-
 /* Begins a row about the process that an object of a body names. */
 static void begin(struct jsonw *j, const struct clickhouse *c, const char *row, struct json of,
 		  struct bytes node)
@@ -60,7 +54,7 @@ void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
 	struct json body = JSON_NONE, node, victim, culprit, sites, site, fixes, fix;
 	struct jsonw j;
 
-	if (!parse(r->body, &body))
+	if (!body_read(r->body, &body, BODY_SIZE_MAX, NULL))
 		return;
 	node = json_get(body, "node");
 	victim = json_get(body, "victim");
@@ -174,7 +168,7 @@ void clickhouse_analysis(const struct clickhouse *c, const struct rec_ANALYSIS *
 	int64_t start = clickhouse_time(c, c->em.told->has_start ? c->em.told->start_ns : 0);
 	struct json body = JSON_NONE, all;
 
-	if (!parse(r->body, &body))
+	if (!body_read(r->body, &body, BODY_SIZE_MAX, NULL))
 		return;
 	for (unsigned what = 0; what < 2; what++) {
 		all = json_get(body, what ? "steps" : "processes");

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/json.h"
 #include "lib/emit/own_time.h"
+#include "lib/event/body.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 
@@ -340,11 +340,10 @@ static bool lost_at(struct profile_run *p, struct json body, struct json site,
 static bool chain_stacks(struct profile_run *p, const struct chain_text *c)
 {
 	struct json body = JSON_NONE, sites;
-	struct err ignored = { 0 };
 	uint64_t told = 0;
 	bool kept = true;
 
-	if (json_parse(bytes_of(c->body), &body, &ignored) < 0)
+	if (!body_read(bytes_of(c->body), &body, BODY_SIZE_MAX, NULL))
 		return true;
 	sites = json_get(body, "sites");
 	for (size_t i = 0; kept && i < json_length(sites); i++) {

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "lib/event/body.h"
+
 #define CHAINS_MAX 100000
 
 const char *chain_severity_name(uint32_t severity)
@@ -18,6 +20,15 @@ static int keep(struct chain_list *list, struct bytes *into, struct bytes text, 
 	into->p = arena_copy(&list->texts, text.p ? text.p : "", text.n);
 	into->n = text.n;
 	return into->p ? 0 : err_nomem(e);
+}
+
+/* In place of what stood there. */
+static void take_body(struct chain_list *list, struct json *body, size_t *size, struct bytes text)
+{
+	json_free(*body);
+	list->size -= *size;
+	body_read(text, body, BODIES_SIZE_MAX - list->size, size);
+	list->size += *size;
 }
 
 static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct err *e)
@@ -50,10 +61,7 @@ static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct 
 	c->last_ns = r->last_ns;
 	c->count = r->count;
 	c->lost_ns = r->lost_ns;
-	json_free(c->body);
-	c->body = JSON_NONE;
-	if (json_parse(r->body, &c->body, NULL) < 0)
-		c->body = JSON_NONE;
+	take_body(list, &c->body, &c->body_size, r->body);
 	return 0;
 }
 
@@ -64,10 +72,7 @@ int chain_list_add(struct chain_list *list, const struct record *r, struct err *
 	if (r->kind != RECORD_ANALYSIS)
 		return 0;
 	list->analyzed = true;
-	json_free(list->analysis);
-	list->analysis = JSON_NONE;
-	if (json_parse(r->u.ANALYSIS.body, &list->analysis, NULL) < 0)
-		list->analysis = JSON_NONE;
+	take_body(list, &list->analysis, &list->analysis_size, r->u.ANALYSIS.body);
 	return 0;
 }
 

@@ -23,18 +23,21 @@ struct chain {
 	bool hidden; /* whoever asked did not ask for it */
 	int64_t time_ns, first_ns, last_ns;
 	uint64_t count, lost_ns;
-	struct json body; /* JSON_NONE when the record's text was not JSON */
+	struct json body; /* JSON_NONE when the record's text was not JSON, or more than is taken */
+	size_t body_size; /* as lib/event/body.h counts */
 };
 
 /* Zero-initialised is empty. */
 struct chain_list {
 	VEC(struct chain) v;
 	struct arena texts;
-	struct json analysis; /* body of the newest ANALYSIS record */
-	bool analyzed;	      /* there was one */
+	struct json analysis;	    /* body of the newest ANALYSIS record */
+	bool analyzed;		    /* there was one */
+	size_t analysis_size, size; /* of it, and of all bodies (lib/event/body.h) */
 };
 
-/* Takes CHAIN and ANALYSIS records, ignores others. Damaged JSON is not an error: the body is then JSON_NONE. */
+/* Takes CHAIN and ANALYSIS records, ignores others. JSON that is damaged, or more than is taken, is no error: the
+ * body is then JSON_NONE. */
 int chain_list_add(struct chain_list *list, const struct record *r, struct err *e);
 
 /* Most severe first, then most lost. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/base/json.h"
+#include "lib/event/body.h"
 
 uint32_t about_node(const struct world *w, const struct record *r)
 {
@@ -50,7 +50,7 @@ bool about_chain_elsewhere(const struct world *w, const struct record *r, uint32
 	bool elsewhere;
 
 	if (r->kind != RECORD_CHAIN || !machine || !REC_HAS(r, CHAIN, body) ||
-	    json_parse(r->u.CHAIN.body, &body, NULL))
+	    !body_read(r->u.CHAIN.body, &body, BODY_SIZE_MAX, NULL))
 		return false;
 	name = json_get(body, "node");
 	elsewhere =

@@ -2,7 +2,7 @@
 /* By kind, since what a time in a record means differs: a name holds from then on, a sample is of that moment. */
 #include "lib/input/slice.h"
 
-#include "lib/base/json.h"
+#include "lib/event/body.h"
 
 static bool overlaps(const struct select *sel, int64_t first, int64_t last)
 {
@@ -40,7 +40,7 @@ static bool victim_asked(const struct select *sel, const struct record *r)
 
 	if (!sel->pids.n)
 		return true;
-	if (!REC_HAS(r, CHAIN, body) || json_parse(r->u.CHAIN.body, &body, NULL))
+	if (!REC_HAS(r, CHAIN, body) || !body_read(r->u.CHAIN.body, &body, BODY_SIZE_MAX, NULL))
 		return false;
 	victim = json_get(body, "victim");
 	pid = json_get(victim, "pid");

@@ -6,17 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/json.h"
+#include "lib/event/body.h"
 #include "lib/world/parts_json.h"
 
 /* Bodies are objects in text; what a damaged recording has there stays text. */
 static void text_field(struct jsonw *j, const char *key, struct bytes v)
 {
 	struct json body = JSON_NONE;
-	struct err ignored = { 0 };
 	struct buf line = { 0 };
 
-	if (!strcmp(key, "body") && json_parse(v, &body, &ignored) == 0 &&
+	if (!strcmp(key, "body") && body_read(v, &body, BODY_SIZE_MAX, NULL) &&
 	    json_type(body) == JSON_TYPE_OBJECT) {
 		jsonw_key(j, key);
 		json_dump(&line, body, 0);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bodies of chains and of analyses (formats/chain.schema.json, analysis.schema.json): JSON in a record, which anybody may have written.
+ * Two bytes of it can take four hundred of memory, so it is looked over before it is taken apart.
+ */
+#ifndef INGERO_EVENT_BODY_H
+#define INGERO_EVENT_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/json.h"
+
+/* As json_check_size counts, 25 bytes of memory each. An analysis of the most processes that are told, 1024, with everything that one can
+ * have, counts 200,000; a chain 500. */
+#define BODY_SIZE_MAX ((size_t)1 << 20)
+/* Of all that one list of chains holds: thirty thousand of ours, 400 MiB. */
+#define BODIES_SIZE_MAX ((size_t)16 << 20)
+
+/* The caller's *out; false, and JSON_NONE: it is no JSON, or too much of it (size_max and BODY_SIZE_MAX). *size, unless NULL: what it
+ * counts, 0 where it is none. */
+bool body_read(struct bytes text, struct json *out, size_t size_max, size_t *size);
+
+#endif
