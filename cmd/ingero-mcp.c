@@ -211,7 +211,6 @@ int main(int argc, char **argv)
 	if (!rc && values.http)
 		serve_confine(&(struct serve_confine){ .kept = s.kept,
 						       .folder = getenv("TMPDIR"),
-						       .filters = true,
 						       .nodes = values.fleet.nodes.n });
 	if (!rc && s.source)
 		serve_source_warm(s.source, warn);

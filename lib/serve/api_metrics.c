@@ -3,14 +3,10 @@
  * /metrics: the recording in Prometheus' text form, causes with it. What was counted is kept: of a recording that grows only what is new
  * is read, as long as it is the same recording; causes are those that its other answers have, too.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lib/base/io.h"
 #include "lib/emit/prometheus.h"
-#include "lib/ige/block.h"
 #include "lib/serve/api_state.h"
 #include "lib/serve/source_state.h"
 
@@ -19,10 +15,8 @@ struct api_tally {
 	struct told told;
 	struct meters meters;
 	struct input *in;
-	char *thing;				/* which files they were */
-	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first of them */
-	uint64_t size;				/* that they had at least */
-	bool goes_on;				/* more can be read behind what was counted */
+	struct source_place place;
+	bool goes_on; /* more can be read behind what was counted */
 };
 
 void api_tally_free(struct api_tally *t)
@@ -33,29 +27,8 @@ void api_tally_free(struct api_tally *t)
 	input_free(t->in);
 	told_free(&t->told);
 	world_free(t->em.w);
-	free(t->thing);
+	source_place_free(&t->place);
 	free(t);
-}
-
-/* The first bytes, of which no two recordings have the same. */
-static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-
-	memset(begin, 0, IGE_SEGMENT_BYTES);
-	if (fd >= 0 && read_at(fd, begin, IGE_SEGMENT_BYTES, 0) < 0)
-		memset(begin, 0, IGE_SEGMENT_BYTES);
-	if (fd >= 0)
-		close(fd);
-}
-
-static bool is_same(const struct api_tally *t, const char *name, const struct source_state *now)
-{
-	unsigned char begin[IGE_SEGMENT_BYTES];
-
-	begin_of(name, begin);
-	return !strcmp(t->thing, buf_text(&now->thing)) && now->size >= t->size &&
-	       !memcmp(begin, t->begin, sizeof(begin));
 }
 
 static int begin(struct api_tally **out, const struct serve_source *s,
@@ -68,10 +41,9 @@ static int begin(struct api_tally **out, const struct serve_source *s,
 	if (!t)
 		return err_nomem(e);
 	t->em = (struct emit){ .w = world_new(), .told = &t->told };
-	t->thing = strdup(buf_text(&now->thing));
-	if (!t->em.w || !t->thing || !meters_begin(&t->meters, &t->em))
+	if (!t->em.w || !meters_begin(&t->meters, &t->em))
 		rc = err_nomem(e);
-	begin_of(s->opt.names[0], t->begin);
+	rc = rc ? rc : source_place_of(&t->place, s, now, e);
 	rc = rc ? rc : input_open(&t->in, t->em.w, s->opt.names, s->opt.n, e);
 	if (rc)
 		api_tally_free(t);
@@ -117,7 +89,8 @@ static int make(struct api_request *q, const struct source_state *now, struct er
 	struct serve_api *a = q->api;
 	int rc = 0;
 
-	if (a->tally && (!a->tally->goes_on || !is_same(a->tally, a->source->opt.names[0], now))) {
+	if (a->tally &&
+	    (!a->tally->goes_on || !source_place_is(&a->tally->place, a->source, now))) {
 		api_tally_free(a->tally);
 		a->tally = NULL;
 	}
@@ -125,7 +98,7 @@ static int make(struct api_request *q, const struct source_state *now, struct er
 		rc = begin(&a->tally, a->source, now, e);
 	rc = rc ? rc : read_on(a->tally, &q->asker, e);
 	if (!rc)
-		a->tally->size = now->size;
+		a->tally->place.size = now->size;
 	rc = rc ? rc : serve_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
 	/* What was counted in part, or will not be counted on, is not kept. */
 	if (rc || !a->tally->goes_on) {

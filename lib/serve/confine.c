@@ -11,7 +11,7 @@ void serve_confine(const struct serve_confine *c)
 	const char *const folders[] = { c->kept, c->folder, "/var/tmp" };
 	const struct host_confine how = { .folders = folders,
 					  .nfolders = sizeof(folders) / sizeof(folders[0]),
-					  .children = c->filters,
+					  .children = true,
 					  .connects = c->nodes };
 	unsigned done;
 

@@ -10,11 +10,11 @@
 struct serve_confine {
 	const char *kept;   /* of serve_source_options; made when it is not there; NULL: none */
 	const char *folder; /* for archives; NULL or "": /var/tmp */
-	bool filters;	    /* jq is asked for, in children */
 	bool nodes;	    /* others are asked */
 };
 
-/* Of the calling thread and those it makes: before there are others. Where the kernel cannot all of that it is said, with -v. */
+/* Of the calling thread and those it makes: before there are others. Children may be made: jq runs in one, and so does what a recording
+ * that grows says by now. Where the kernel cannot all of that it is said, with -v. */
 void serve_confine(const struct serve_confine *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every question opens the files anew, with a world of its own: what stands in them may have changed, and whoever works an
- * answer out needs no lock meanwhile.
+ * answer out needs no lock meanwhile. Only causes of a recording that is still written are read on (source_growing.h).
  */
 #include "lib/serve/source.h"
 
@@ -14,6 +14,7 @@
 
 #include "lib/input/older.h"
 #include "lib/input/operand.h"
+#include "lib/serve/source_growing.h"
 #include "lib/serve/source_state.h"
 
 #define KEPT	 12 /* answers; the largest take some ten MiB each */
@@ -50,6 +51,8 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	if (rc)
 		return rc;
 	s = calloc(1, sizeof(*s));
+	if (s)
+		pthread_mutex_init(&s->lock, NULL);
 	if (!s || !(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
 		serve_source_free(s);
 		return err_nomem(e);
@@ -75,6 +78,8 @@ void serve_source_free(struct serve_source *s)
 		pthread_join(s->warmer, NULL);
 	held_shelf_free(s->shelf);
 	held_shelf_free(s->archives);
+	source_growing_free(s->growing);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
@@ -82,31 +87,6 @@ const char *const *serve_source_names(const struct serve_source *s, unsigned *n)
 {
 	*n = s->opt.n;
 	return s->opt.names;
-}
-
-/* ---- the state of files ---- */
-
-int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e)
-{
-	struct stat f;
-
-	*st = (struct source_state){ 0 };
-	for (unsigned i = 0; i < s->opt.n; i++) {
-		if (stat(s->opt.names[i], &f))
-			return err_sys(e, "cannot open %s", s->opt.names[i]);
-		buf_printf(&st->thing, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
-		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld;", (uintmax_t)f.st_dev,
-			   (uintmax_t)f.st_ino, (intmax_t)f.st_size, (intmax_t)f.st_mtim.tv_sec,
-			   f.st_mtim.tv_nsec);
-		st->size += (uint64_t)f.st_size;
-	}
-	return st->thing.failed || st->state.failed ? err_nomem(e) : 0;
-}
-
-void source_state_free(struct source_state *st)
-{
-	buf_free(&st->state);
-	buf_free(&st->thing);
 }
 
 int source_take(struct serve_source *s, struct held_shelf *shelf, const char *question,
@@ -130,34 +110,6 @@ int source_take(struct serve_source *s, struct held_shelf *shelf, const char *qu
 	}
 	source_state_free(&st);
 	return rc;
-}
-
-int source_tick(const struct serve_asker *asker, struct input *in, const char *doing, struct err *e)
-{
-	uint64_t done, total, events;
-
-	if (!asker)
-		return 0;
-	if (serve_asker_stops(asker))
-		return err_set(e, ERR_INTERRUPTED, "interrupted");
-	if (asker->progress) {
-		input_position(in, &done, &total, &events);
-		asker->progress(asker, (double)done, (double)total, doing);
-	}
-	return 0;
-}
-
-struct ops_input source_quality(const struct input *in, struct buf *notes)
-{
-	struct ige_report r = input_report(in);
-
-	input_verdict(in, notes);
-	return (struct ops_input){ .damaged = r.damaged_blocks || r.skipped_bytes,
-				   .truncated = r.truncated,
-				   .unterminated = r.unterminated && !r.growing,
-				   .growing = r.growing,
-				   .damaged_blocks = r.damaged_blocks,
-				   .skipped_bytes = r.skipped_bytes };
 }
 
 bool source_everything(const struct select_words *w)

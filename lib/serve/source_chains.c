@@ -10,6 +10,7 @@
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/serve/kept.h"
+#include "lib/serve/source_growing.h"
 #include "lib/serve/source_state.h"
 
 struct chains_value {
@@ -17,6 +18,7 @@ struct chains_value {
 	struct world *w;
 	struct ask_story *story;
 	struct ask_chains carried;
+	struct source_grown grown;
 	struct buf notes;
 };
 
@@ -32,19 +34,21 @@ static void free_chains(void *value)
 
 	ask_story_free(v->story);
 	chain_list_free(&v->carried.list);
+	chain_list_free(&v->grown.held.list);
+	source_growing_free(v->grown.ended);
 	world_free(v->w);
 	buf_free(&v->notes);
 	free(v);
 }
 
-/* Whether the recording says it itself. */
-static int try_carried(struct chains_value *v, const struct serve_source *s, bool *is,
+/* Whether the recording says it itself; and whether it is still written. */
+static int try_carried(struct chains_value *v, const struct serve_source *s, bool *is, bool *grows,
 		       struct err *e)
 {
 	struct input *in = NULL;
 	int rc;
 
-	*is = false;
+	*is = *grows = false;
 	v->w = world_new();
 	rc = v->w ? input_open(&in, v->w, s->opt.names, s->opt.n, e) : err_nomem(e);
 	rc = rc ? rc : ask_chains_carried(in, &v->carried, is, e);
@@ -52,6 +56,7 @@ static int try_carried(struct chains_value *v, const struct serve_source *s, boo
 		v->c.answer = &v->carried;
 		v->c.quality.input = source_quality(in, &v->notes);
 	}
+	*grows = !rc && !*is && input_report(in).growing;
 	input_free(in);
 	if (!*is) {
 		world_free(v->w);
@@ -108,6 +113,23 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 	return rc;
 }
 
+/* Whether it is one that is read on. */
+static int try_growing(struct chains_value *v, struct serve_source *s,
+		       const struct source_state *st, bool begin, const struct serve_asker *asker,
+		       bool *is, struct err *e)
+{
+	int rc = source_growing_chains(s, st, begin, asker, &v->grown, &v->notes, e);
+
+	*is = !rc && v->grown.answer;
+	if (*is && !(v->w = world_new()))
+		rc = err_nomem(e);
+	v->c.answer = v->grown.answer;
+	v->c.quality.input = v->grown.input;
+	if (!*is)
+		buf_reset(&v->notes);
+	return rc;
+}
+
 /* Whether a server before us kept it. */
 static bool try_kept(struct chains_value *v, const char *folder, const struct source_state *st)
 {
@@ -141,10 +163,14 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 {
 	struct source_state st;
 	int rc = source_state_of(c->source, &st, e);
-	bool is = !rc && try_kept(v, c->source->opt.kept, &st);
+	bool is = !rc && try_kept(v, c->source->opt.kept, &st), grows = false;
 
 	if (!rc && !is)
-		rc = try_carried(v, c->source, &is, e);
+		rc = try_growing(v, c->source, &st, false, asker, &is, e);
+	if (!rc && !is)
+		rc = try_carried(v, c->source, &is, &grows, e);
+	if (!rc && grows)
+		rc = try_growing(v, c->source, &st, true, asker, &is, e);
 	if (!rc && !is) {
 		int64_t from = held_now_ns();
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "lib/base/buf.h"
+#include "lib/ige/block.h"
 #include "lib/input/input.h"
 #include "lib/serve/held.h"
 #include "lib/serve/source.h"
@@ -17,7 +18,9 @@ struct serve_source {
 	struct serve_source_options opt;
 	bool archive;
 	struct held_shelf *shelf;
-	struct held_shelf *archives; /* made of recordings: one is kept */
+	struct held_shelf *archives;	/* made of recordings: one is kept */
+	pthread_mutex_t lock;		/* of what follows */
+	struct source_growing *growing; /* a recording that is still written; NULL: none */
 	pthread_t warmer;
 	bool warming;
 	void (*failed)(const char *why); /* of the warmer */
@@ -31,6 +34,19 @@ struct source_state {
 };
 int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e);
 void source_state_free(struct source_state *st);
+
+/* Which recording it was that was read on, to see whether it still is. */
+struct source_place {
+	char *thing;				/* which files they were */
+	unsigned char begin[IGE_SEGMENT_BYTES]; /* of the first of them */
+	uint64_t size;				/* that they had at least */
+};
+int source_place_of(struct source_place *p, const struct serve_source *s,
+		    const struct source_state *now, struct err *e);
+/* Whether it is there as it was, or longer. */
+bool source_place_is(const struct source_place *p, const struct serve_source *s,
+		     const struct source_state *now);
+void source_place_free(struct source_place *p);
 
 /* An answer of the shelf to question, asked of the inputs as they stand. */
 int source_take(struct serve_source *s, struct held_shelf *shelf, const char *question,

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What readings of a source have in common: which files it was, and how far it is. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/io.h"
+#include "lib/serve/source_state.h"
+
+int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e)
+{
+	struct stat f;
+
+	*st = (struct source_state){ 0 };
+	for (unsigned i = 0; i < s->opt.n; i++) {
+		if (stat(s->opt.names[i], &f))
+			return err_sys(e, "cannot open %s", s->opt.names[i]);
+		buf_printf(&st->thing, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
+		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld;", (uintmax_t)f.st_dev,
+			   (uintmax_t)f.st_ino, (intmax_t)f.st_size, (intmax_t)f.st_mtim.tv_sec,
+			   f.st_mtim.tv_nsec);
+		st->size += (uint64_t)f.st_size;
+	}
+	return st->thing.failed || st->state.failed ? err_nomem(e) : 0;
+}
+
+void source_state_free(struct source_state *st)
+{
+	buf_free(&st->state);
+	buf_free(&st->thing);
+}
+
+/* The first bytes, of which no two recordings have the same. */
+static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+	memset(begin, 0, IGE_SEGMENT_BYTES);
+	if (fd >= 0 && read_at(fd, begin, IGE_SEGMENT_BYTES, 0) < 0)
+		memset(begin, 0, IGE_SEGMENT_BYTES);
+	if (fd >= 0)
+		close(fd);
+}
+
+int source_place_of(struct source_place *p, const struct serve_source *s,
+		    const struct source_state *now, struct err *e)
+{
+	p->thing = strdup(buf_text(&now->thing));
+	p->size = 0;
+	begin_of(s->opt.names[0], p->begin);
+	return p->thing ? 0 : err_nomem(e);
+}
+
+bool source_place_is(const struct source_place *p, const struct serve_source *s,
+		     const struct source_state *now)
+{
+	unsigned char begin[IGE_SEGMENT_BYTES];
+
+	begin_of(s->opt.names[0], begin);
+	return !strcmp(p->thing, buf_text(&now->thing)) && now->size >= p->size &&
+	       !memcmp(begin, p->begin, sizeof(begin));
+}
+
+void source_place_free(struct source_place *p)
+{
+	free(p->thing);
+}
+
+int source_tick(const struct serve_asker *asker, struct input *in, const char *doing, struct err *e)
+{
+	uint64_t done, total, events;
+
+	if (!asker)
+		return 0;
+	if (serve_asker_stops(asker))
+		return err_set(e, ERR_INTERRUPTED, "interrupted");
+	if (asker->progress) {
+		input_position(in, &done, &total, &events);
+		asker->progress(asker, (double)done, (double)total, doing);
+	}
+	return 0;
+}
+
+struct ops_input source_quality(const struct input *in, struct buf *notes)
+{
+	struct ige_report r = input_report(in);
+
+	input_verdict(in, notes);
+	return (struct ops_input){ .damaged = r.damaged_blocks || r.skipped_bytes,
+				   .truncated = r.truncated,
+				   .unterminated = r.unterminated && !r.growing,
+				   .growing = r.growing,
+				   .damaged_blocks = r.damaged_blocks,
+				   .skipped_bytes = r.skipped_bytes };
+}
