@@ -49,15 +49,17 @@ int probe_copies_new(struct probe_copies **out, struct probe_session *session,
 	return 0;
 }
 
-void probe_copies_detach(struct probe_copies *c)
+bool probe_copies_detach(struct probe_copies *c)
 {
+	bool hooks;
+
 	if (probe_session_programs(c->session)->link == PROBE_LINK_PERF) {
 		probe_link_silence(&c->hooks);
 		probe_link_silence(&c->calls);
-		return;
+		return true;
 	}
-	probe_link_detach(&c->hooks);
-	probe_link_detach(&c->calls);
+	hooks = probe_link_detach(&c->hooks);
+	return probe_link_detach(&c->calls) && hooks;
 }
 
 void probe_copies_free(struct probe_copies *c)

@@ -42,8 +42,9 @@ struct probe_copies;
 int probe_copies_new(struct probe_copies **out, struct probe_session *session,
 		     struct probe_stacks *stacks, struct probe_pythons *pythons, struct err *e);
 void probe_copies_free(struct probe_copies *c);
-/* No more events from here on. Probes that take long to remove go when the copies are freed. */
-void probe_copies_detach(struct probe_copies *c);
+/* No more events from here on. Probes that take long to remove go when the copies are freed. false: the kernel has not let go
+ * of all of them after PROBE_DETACH_MS; it does so without us. */
+bool probe_copies_detach(struct probe_copies *c);
 
 /* Read the process's maps, probe copies not met before, take the maps for stacks and Python. in_time: the process is stopped
  * at its start or where a library was loaded, so no call was missed. Returns the number of CUDA copies (not NVTX) it maps,

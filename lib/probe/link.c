@@ -10,18 +10,15 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/vec.h"
 
 #define UPROBE_MULTI_RETURN 1
-#define CLOSERS		    16 /* threads */
 
 /* The part of union bpf_attr that BPF_LINK_CREATE reads, as newer kernels know it. */
 struct link_attr {
@@ -174,75 +171,4 @@ size_t probe_link_attach(const struct probe_programs *p, const char *path,
 	}
 	return probe_link_attach(p, path, sites, half, failed, fds, first) +
 	       probe_link_attach(p, path, sites + half, n - half, failed + half, fds, first);
-}
-
-struct closing {
-	const int *v;
-	size_t n, next;
-};
-
-static void *close_some(void *arg)
-{
-	struct closing *c = arg;
-	size_t i;
-
-	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->n)
-		close(c->v[i]);
-	return NULL;
-}
-
-/* The kernel waits for its programs to end once for each link: those waits may pass together. */
-static void close_all(struct probe_fd_list *fds)
-{
-	struct closing c = { fds->v, fds->n, 0 };
-	pthread_t thread[CLOSERS];
-	size_t n = 0;
-
-	while (n < CLOSERS && n + 1 < c.n && pthread_create(&thread[n], NULL, close_some, &c) == 0)
-		n++;
-	close_some(&c);
-	while (n > 0)
-		pthread_join(thread[--n], NULL);
-	vec_free(fds);
-}
-
-void probe_link_detach(struct probe_fds *fds)
-{
-	close_all(&fds->entries);
-	close_all(&fds->returns);
-}
-
-static void silence(const struct probe_fd_list *fds)
-{
-	for (size_t i = 0; i < fds->n; i++)
-		ioctl(fds->v[i], PERF_EVENT_IOC_DISABLE,
-		      0); /* links among them refuse, which is fine */
-}
-
-void probe_link_silence(const struct probe_fds *fds)
-{
-	silence(&fds->entries);
-	silence(&fds->returns);
-}
-
-void probe_link_abandon(struct probe_fds *fds)
-{
-	int hold[2] = { -1, -1 };
-	pid_t child = fds->entries.n > 0 && pipe2(hold, O_CLOEXEC) == 0 ? fork() : -1;
-	char c;
-
-	if (child == 0) {
-		/* The last to close pays: wait until the recorder has closed its own. */
-		setsid();
-		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-			close(fd);
-		close(hold[1]);
-		while (read(hold[0], &c, 1) < 0 && errno == EINTR)
-			;
-		_exit(0);
-	}
-	probe_link_detach(fds);
-	for (int i = 0; i < 2; i++)
-		if (hold[i] >= 0)
-			close(hold[i]);
 }

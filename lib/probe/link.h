@@ -49,13 +49,19 @@ size_t probe_link_attach(const struct probe_programs *p, const char *path,
 			 const struct probe_site *sites, size_t n, bool *failed,
 			 struct probe_fds *fds, struct err *first);
 
-/* Entries first, so that calls which are open still find their return; else all at once. */
-void probe_link_detach(struct probe_fds *fds);
+/* How long anybody waits for a kernel that does not end the closing of a link: it takes hundredths of a second, but
+ * minutes where the kernel's own workers get no CPU. */
+#define PROBE_DETACH_MS 2000
+
+/* Entries first, so that calls which are open still find their return; of each all at once. The probes are gone at
+ * once; that no program of theirs runs any more is waited for, at most twice PROBE_DETACH_MS. false: the kernel had not said
+ * so by then; what it still holds is left to processes of their own. */
+bool probe_link_detach(struct probe_fds *fds);
 
 /* No more events from these links, at once; they are still there. Only perf links can do this. */
 void probe_link_silence(const struct probe_fds *fds);
 
-/* Leaves the links to a process of their own: detaching perf links takes a tenth of a second each, which nobody
+/* Leaves the links to processes of their own: detaching perf links takes a tenth of a second each, which nobody
  * should wait for. The caller's descriptors are closed when it ends. */
 void probe_link_abandon(struct probe_fds *fds);
 

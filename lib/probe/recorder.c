@@ -310,11 +310,12 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 static void stop_probes(struct probe_recorder *r)
 {
 	int64_t began = host_clock_mono();
+	bool detached;
 
 	find_peers(r, r->next_peers);
 	probe_session_stop(r->session);
-	probe_copies_detach(r->copies);
-	probe_recorder_tell_detached(r, host_clock_mono() - began);
+	detached = probe_copies_detach(r->copies);
+	probe_recorder_tell_detached(r, host_clock_mono() - began, detached);
 	probe_targets_close(r->targets);
 	probe_recorder_drain_rest(r);
 	probe_cost_look(&r->cost, r->session, began, r->calls, true);

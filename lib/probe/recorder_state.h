@@ -159,7 +159,7 @@ void probe_recorder_tell_gpus(struct probe_recorder *r);
 /* Once: which containers were given GPUs, or why that is not known. */
 void probe_recorder_tell_pods(struct probe_recorder *r);
 /* How long it took to take the probes away. */
-void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns);
+void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns, bool all);
 /* Notices about Python runtimes found. */
 void probe_recorder_tell_pythons(struct probe_recorder *r);
 /* Once, while no target has a CUDA library. */

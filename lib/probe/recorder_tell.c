@@ -67,13 +67,20 @@ void probe_recorder_tell_copies(struct probe_recorder *r)
 	}
 }
 
-void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns)
+void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns, bool all)
 {
 	size_t n;
 
 	probe_copies_list(r->copies, &n);
-	probe_recorder_tell(r, PROBE_DETAIL, "detached from %zu librar%s in %s", n,
-			    n == 1 ? "y" : "ies", human_ns((uint64_t)took_ns).s);
+	if (all)
+		probe_recorder_tell(r, PROBE_DETAIL, "detached from %zu librar%s in %s", n,
+				    n == 1 ? "y" : "ies", human_ns((uint64_t)took_ns).s);
+	else
+		probe_recorder_tell(
+			r, PROBE_WARNING,
+			"the kernel has not let go of the probes within %s (its own threads may "
+			"be getting no CPU); a process of ours waits for it",
+			human_ns((uint64_t)took_ns).s);
 }
 
 void probe_recorder_tell_pythons(struct probe_recorder *r)

@@ -29,7 +29,7 @@ STREAMS = {"stdout", "stderr", "stdin"}
 ALLOWED = {
     ("lib/probe/launch.c", "setenv"): "the launched command gets its user's environment",
     ("lib/probe/launch.c", "_exit"): "the forked child, before exec",
-    ("lib/probe/link.c", "_exit"): "the forked child that closes descriptors",
+    ("lib/probe/link_close.c", "_exit"): "the forked child that closes descriptors",
     ("lib/probe/cost.c", "_exit"): "the forked child that is measured",
     ("lib/host/gpus.c", "_exit"): "the forked child that reads GPU health",
     ("lib/host/helper.c", "_exit"): "forked children beside the recorder",
