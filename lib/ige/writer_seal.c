@@ -168,8 +168,8 @@ int ige_writer_put_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t fl
 		wr->segment_start = n ? rows->end_min : h.end_min;
 	rc = ige_rows_seal(rows, &wr->builder, &h, &wr->out, e);
 	if (!rc)
-		rc = put_ops(wr, IGE_PUT_EVENTS, n, rows == &wr->rows ? wr->row_ops : wr->late_ops,
-			     e);
+		rc = put_ops(wr, flags & IGE_LAST ? IGE_PUT_FRAME : IGE_PUT_EVENTS, n,
+			     rows == &wr->rows ? wr->row_ops : wr->late_ops, e);
 	*(rows == &wr->rows ? &wr->row_ops : &wr->late_ops) = 0;
 	return rc;
 }

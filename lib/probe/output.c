@@ -19,7 +19,8 @@
 #include "lib/host/rights.h"
 
 #define QUEUE_BYTES (64u << 20)
-#define RETRY_NS    200000000 /* a full disk is tried again */
+#define RETRY_NS    200000000 /* a full disk is tried again, */
+#define LAST_TRIES  5	      /* so often once the recording is over */
 
 struct chunk {
 	struct chunk *next;
@@ -44,7 +45,8 @@ struct probe_output {
 	struct chunk *first, **last;
 	size_t queued;
 	bool finish;
-	off_t good; /* end of the last whole block in the file */
+	unsigned tried; /* since then, for want of room */
+	off_t good;	/* end of the last whole block in the file */
 	struct probe_output_state state;
 };
 
@@ -120,17 +122,18 @@ static int write_chunk(struct probe_output *o, const struct chunk *c, struct err
 	return 0;
 }
 
-/* A chunk nobody has room for: events are given up, anything else waits for room until the end. */
+/* A chunk nobody has room for: events are given up, anything else waits for room. Once the recording is over nothing is said of
+ * what is left out: the file ends before it, and is seen to. */
 static bool give_up(struct probe_output *o, const struct chunk *c)
 {
 	struct timespec until;
 
-	if (c->kind == IGE_PUT_EVENTS) {
+	if (o->finish && o->tried++ == LAST_TRIES)
+		return o->state.gone = true;
+	if (c->kind == IGE_PUT_EVENTS && !o->finish) {
 		o->state.dropped_disk += c->events;
 		return true;
 	}
-	if (o->finish)
-		return true;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += RETRY_NS;
 	if (until.tv_nsec >= 1000000000) {

@@ -57,8 +57,8 @@ struct probe_output_state {
 	uint64_t files, removed; /* begun; taken away again to stay within limits */
 	uint64_t dropped_queue;	 /* events that did not fit the queue */
 	uint64_t dropped_disk;	 /* events for which there was no room */
-	bool gone;		 /* the reader of a pipe went away */
-	struct err error;	 /* the first failure to write, code 0 when none */
+	bool gone; /* the reader of a pipe went away, or a disk failed: nothing more is written */
+	struct err error; /* the first failure to write, code 0 when none */
 };
 void probe_output_state(struct probe_output *o, struct probe_output_state *state);
 const char *probe_output_path(const struct probe_output *o);

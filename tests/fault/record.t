@@ -82,6 +82,14 @@ for kind in ("ENOSPC", "EIO"):
                 bad.append((f"{n}{form}", status, err[-300:], made, got, lost, report))
     tap.none(bad, f"{kind} at a write, once and from there on: what was written is whole")
 
+# ---- no room for one of the last writes, when the recording is over: it is tried again
+bad = []
+for n in range(max(1, writes - 8), writes + 1):
+    status, err, made, got, lost, report = record("--flush", "20ms", rules=(f"writes:{n}:ENOSPC",), at=ige)
+    if (got, lost, report["damaged"], report["unterminated"]) != (made, 0, 0, 0) or status and ige not in err:
+        bad.append((n, status, err[-300:], made, got, lost, report))
+tap.none(bad, "ENOSPC at one of the last writes: every call, and an end")
+
 # ---- no room for the next file of a row: the one before goes on, and the row with it
 row = rec.path("row")
 os.mkdir(row)
