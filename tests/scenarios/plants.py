@@ -95,9 +95,9 @@ class Run:
         self.stack.callback(end, p)
         return p
 
-    def hog(self, cpu, duty, comm, period_ms=None):
+    def hog(self, cpu, duty, comm, period_ms=None, **more):
         period_ms = period_ms or self.random.choice((10, 17, 25, 40))
-        return self.spawn(*(FIRST if cpu == self.cpu else []), os.path.join(DOUBLE, "hog"), "--cpu", cpu, "--duty", duty, "--period-ms", period_ms, "--seconds", 0, "--comm", comm)
+        return self.spawn(*(FIRST if cpu == self.cpu else []), os.path.join(DOUBLE, "hog"), "--cpu", cpu, "--duty", duty, "--period-ms", period_ms, "--seconds", 0, "--comm", comm, **more)
 
     def two_cpus(self):
         if self.other is None:
@@ -464,10 +464,11 @@ while True:
 
 def load(run):
     """A machine that is busy elsewhere: three fifths of the other CPU, and processes that come and go there."""
+    # In a session of their own: with the share of ours, which comes and goes with the victim's turns, their processes
+    # would keep the kernel's own threads from that CPU for minutes, and nothing that waits for those would go on.
     run.two_cpus()
-    run.hog(run.other, 50, "neighbour", 23)
-    p = run.spawn(sys.executable, "-c", NEIGHBOUR, run.other)
-    return p
+    run.hog(run.other, 50, "neighbour", 23, start_new_session=True)
+    return run.spawn(sys.executable, "-c", NEIGHBOUR, run.other, start_new_session=True)
 
 
 TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, lossy, gil, churn, leak, storm,

@@ -30,7 +30,7 @@ BIN = os.path.join(plants.BUILD, "bin")
 TRIES = 3
 DISTURBED = 0.03  # of the true loss: more than this taken by others, and it is done again
 CPU_KINDS = ("cpu-preempted", "cpu-contended")
-PATIENCE = 270  # s: how long attaching and detaching take says nothing: a busy kernel may wait minutes for its own workers
+PATIENCE = 270  # s: far more than anything takes, if a busy machine is slow
 MISSING = 125  # the recorder's status where BPF is not permitted
 
 
