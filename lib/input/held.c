@@ -13,7 +13,7 @@
 static uint64_t bytes_of_file(const struct one *o)
 {
 	struct stat st;
-	int rc = o->fd >= 0 ? fstat(o->fd, &st) : stat(o->name, &st);
+	int rc = o->fd >= 0 ? fstat(o->fd, &st) : stat(input_path_of(o), &st);
 
 	return !rc && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }

@@ -6,6 +6,7 @@
 #include "lib/input/input.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,24 @@
 #include "lib/input/join.h"
 #include "lib/input/older.h"
 #include "lib/input/operand.h"
+
+/* A file without a name that was made of one: it gets one, so that it need not stay open. Where that cannot be it does. */
+static void give_name(struct input *in, struct one *o)
+{
+	char folder[] = "/var/tmp/ingero-XXXXXX", fd[32];
+
+	if (!in->folder && mkdtemp(folder) && !(in->folder = strdup(folder)))
+		rmdir(folder);
+	if (!in->folder || asprintf(&o->made, "%s/%u", in->folder, in->n) < 0) {
+		o->made = NULL;
+		return;
+	}
+	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", o->fd);
+	if (linkat(AT_FDCWD, fd, AT_FDCWD, o->made, AT_SYMLINK_FOLLOW)) {
+		free(o->made);
+		o->made = NULL;
+	}
+}
 
 static int open_one(struct input *in, struct one *o, const char *name, struct err *e)
 {
@@ -60,11 +79,13 @@ static int open_one(struct input *in, struct one *o, const char *name, struct er
 	}
 	o->fd = fd;
 	rc = ige_reader_open(&o->reader, w, fd, true, name, e);
-	o->unseekable = !S_ISREG(st.st_mode) || (in->many && ours);
+	if (!rc && in->many && !ours)
+		give_name(in, o);
+	o->unseekable = !S_ISREG(st.st_mode) || (in->many && (ours || o->made));
 	if (rc || !o->unseekable || !S_ISREG(st.st_mode))
 		return rc;
 	o->fd = -1;
-	return ige_reader_let_go(o->reader, name, e);
+	return ige_reader_let_go(o->reader, input_path_of(o), e);
 }
 
 static void close_around(struct one *o)
@@ -194,6 +215,9 @@ static void free_one(struct one *o)
 	buf_free(&o->holds);
 	ige_seek_free(o->seek);
 	ige_reader_free(o->reader);
+	if (o->made)
+		unlink(o->made);
+	free(o->made);
 }
 
 /* A file named twice, or a copy of it, is one recording; so is a copy that was not finished. */
@@ -278,7 +302,7 @@ static int fit(struct input *in, struct input_head *heads, struct err *e)
 		if (!heads[i].known || !input_is_file(o))
 			continue;
 		if (fd < 0)
-			fd = open(o->name, O_RDONLY | O_CLOEXEC);
+			fd = open(input_path_of(o), O_RDONLY | O_CLOEXEC);
 		if (fd >= 0)
 			rc = input_meet(&meetings, fd, o->name, heads[i].machine, heads[i].shift_ns,
 					e);
@@ -408,6 +432,9 @@ void input_free(struct input *in)
 		in->stream->close(in->stream);
 	for (unsigned i = 0; i < in->n; i++)
 		free_one(&in->each[i]);
+	if (in->folder)
+		rmdir(in->folder);
+	free(in->folder);
 	buf_free(&in->notes);
 	free(in->each);
 	free(in);

@@ -22,7 +22,14 @@ struct one {
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
 	int fd; /* the reader's; -1: it opens the file when it reads */
+	char *made; /* that file, where it is not the one of its name but made of it; removed with the input; NULL */
 };
+
+/* Where it is opened when fd is -1. */
+static inline const char *input_path_of(const struct one *o)
+{
+	return o->made ? o->made : o->name;
+}
 
 struct input {
 	unsigned n;
@@ -34,6 +41,7 @@ struct input {
 	bool joined;	  /* stream is ours to close */
 	bool counts;	  /* what each brings */
 	bool many;	  /* more than may be open: files are opened when they are read */
+	char *folder;	  /* for those that are made then; NULL: none was */
 };
 
 /* Of what its stream reads. */

@@ -156,7 +156,8 @@ static bool is_file(const struct one *o, uint64_t *size)
 {
 	struct stat st;
 
-	if ((o->fd < 0 ? stat(o->name, &st) : fstat(o->fd, &st)) < 0 || !S_ISREG(st.st_mode))
+	if ((o->fd < 0 ? stat(input_path_of(o), &st) : fstat(o->fd, &st)) < 0 ||
+	    !S_ISREG(st.st_mode))
 		return false;
 	*size = (uint64_t)st.st_size;
 	return true;

@@ -3,6 +3,7 @@
 #
 # ingero-merge: several recordings as one, parts of one, and every way inputs and outputs can be bad.
 
+import glob
 import json
 import os
 import resource
@@ -465,6 +466,17 @@ p = with_files(100, *large, write("copy-of-many.ige", read(b)))
 same(p.stdout, with_files(1000, *large).stdout, "and a copy counts once")
 p = with_files(100, *many[:100], cut)
 tap.ok(p.returncode == 4 and b"truncated" in p.stderr, "and damage is told", p.stderr.decode())
+older = []
+for i in range(80):
+    older.append(path(f"older{i}.db"))
+    subprocess.run([MERGE, "-q", demo("older.ige", "clean", "--seed", str(i + 1), "-n", f"gpu-{i}", "--duration", "2ms"), "-o", older[-1]], stdin=subprocess.DEVNULL, check=True)
+older += [b, write("copy-of-older.db", read(older[7]))]
+before = set(glob.glob("/var/tmp/ingero-??????"))
+p, q = (with_files(files, *older) for files in (70, 1000))
+tap.ok(p.returncode == 0 and p.stderr == q.stderr and p.stderr.count(b"\n") == 1 and b"copy-of-older.db" in p.stderr, "archives of which fewer may be open, and a copy of one", p.stderr.decode())
+same(p.stdout, q.stdout, "the same bytes")
+tap.same(events(data=p.stdout), sum(map(events, older[:-1])), "all of their events")
+tap.none(sorted(set(glob.glob("/var/tmp/ingero-??????")) - before), "and nothing is left of what was made of them")
 few = subprocess.run([MERGE, "-q", *many[:100]], stdin=subprocess.DEVNULL, capture_output=True).stdout
 same(subprocess.run([MERGE, "-q", *reversed(many[:100])], stdin=subprocess.DEVNULL, capture_output=True).stdout, few,
      "a hundred in reverse: the same bytes")
