@@ -9,6 +9,8 @@
 
 #include "lib/ige/order.h"
 
+#define AHEAD 12 /* events: grouped ones lie all over memory, but which ones come is known */
+
 void ige_archive_free(struct ige_archive *a)
 {
 	vec_free(&a->held);
@@ -69,6 +71,12 @@ bool ige_archive_rows(struct ige_archive *a, struct ige_rows *rows)
 	for (size_t i = 0; i < n; i++) {
 		const struct event *ev = &a->held.v[a->at.v[i]];
 
+		if (i + AHEAD < n) {
+			const char *later = (const char *)&a->held.v[a->at.v[i + AHEAD]];
+
+			__builtin_prefetch(later);
+			__builtin_prefetch(later + 64);
+		}
 		if (!ige_rows_add(rows, ev, ige_dict_op(rows->dict, ev->op)))
 			return false;
 	}
