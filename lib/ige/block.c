@@ -212,6 +212,14 @@ void ige_builder_column(struct ige_builder *b, struct ige_directory d, const voi
 	b->ncol++;
 }
 
+void ige_builder_add(struct ige_builder *b, const struct ige_builder *other)
+{
+	buf_add(&b->directory, other->directory.p, other->directory.n);
+	buf_add(&b->data, other->data.p, other->data.n);
+	b->data.failed |= other->data.failed || other->directory.failed;
+	b->ncol += other->ncol;
+}
+
 int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e)
 {
 	unsigned char header[IGE_BLOCK_BYTES];

@@ -174,6 +174,8 @@ void ige_builder_column(struct ige_builder *b, struct ige_directory d, const voi
 /* Columns of integers: constant where they are, else packed (their differences where they never fall), or raw where
  * that is smaller. */
 void ige_builder_integers(struct ige_builder *b, uint16_t id, const uint64_t *v, size_t n);
+/* The columns of another one behind its own. */
+void ige_builder_add(struct ige_builder *b, const struct ige_builder *other);
 /* Appends header, directory and data to out; h's ncol, length and directory_crc are filled in here. */
 int ige_builder_seal(struct ige_builder *b, struct ige_header *h, struct buf *out, struct err *e);
 

@@ -8,6 +8,7 @@
 #include "lib/ige/columns.h"
 #include "lib/ige/dict_writer.h"
 #include "lib/ige/sparse.h"
+#include "lib/ige/team.h"
 
 /* One sparse column while its block is open: values, and a bit for each row whose op lists it. */
 struct ige_extra {
@@ -37,9 +38,10 @@ bool ige_rows_room(struct ige_rows *r, size_t n);
 #define IGE_ROW_BYTES 28 /* bound of what a row's own columns take */
 /* Adds one event; false: out of memory. Its definitions are queued in dict. */
 bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_written_op *op);
-/* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. */
-int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
-		  struct err *e);
+/* Seal all rows into one block appended to out, with h's type, flags, seq, lost, floor set by the caller; empties r. team:
+ * who works along; NULL: nobody. */
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *team,
+		  struct ige_header *h, struct buf *out, struct err *e);
 
 /* Decoding: events of one block in world ids. Columns are decoded whole; events are put together a window at a time, so
  * that who looks at them finds them near. */

@@ -166,9 +166,11 @@ static void put_few(struct ige_rows *r, struct ige_builder *b)
 		ige_builder_column(b, d, b->packed.p, b->packed.n);
 }
 
-int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *h, struct buf *out,
-		  struct err *e)
+int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *team,
+		  struct ige_header *h, struct buf *out, struct err *e)
 {
+	struct ige_integers own[IGE_TEAM_COLUMNS];
+	unsigned nown = 0;
 	size_t n = r->n;
 	int rc;
 
@@ -180,11 +182,12 @@ int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_header *
 		for (size_t i = 0; i < n; i++)
 			r->column[IGE_END][i] -= (uint64_t)r->end_min;
 		for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++)
-			ige_builder_integers(b, id, r->column[id], n);
+			own[nown++] = (struct ige_integers){ id, r->column[id], n };
 		if (r->grouped)
 			h->flags |= IGE_GROUPED | IGE_CRITICAL;
 		if (r->order.n)
-			ige_builder_integers(b, IGE_ORDER, r->order.v, n);
+			own[nown++] = (struct ige_integers){ IGE_ORDER, r->order.v, n };
+		ige_team_integers(team, b, own, nown);
 		put_few(r, b);
 		for (size_t i = 0; i < r->extras.n; i++) {
 			struct ige_extra *x = &r->extras.v[i];

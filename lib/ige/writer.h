@@ -32,6 +32,7 @@ struct ige_fd_sink {
 };
 void ige_fd_sink_init(struct ige_fd_sink *s, int fd);
 
+struct ige_team;
 struct ige_writer_options {
 	bool archive;		/* for keeping: large blocks, small columns; slow to write */
 	uint32_t block_events;	/* flush after this many events; 0 = 8192, in an archive 65536 */
@@ -44,6 +45,8 @@ struct ige_writer_options {
 	uint32_t clock_id; /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
 	bool index; /* each segment ends with an index of its blocks, for readers that seek */
 	uint64_t salt; /* goes into the ids of segments, of which no two may be alike: what else sets this writing apart */
+	struct ige_team
+		*team; /* works along, stays the caller's, see ige/team.h; NULL: nobody does */
 };
 
 struct ige_writer;

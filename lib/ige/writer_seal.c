@@ -166,7 +166,7 @@ int ige_writer_put_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t fl
 	h.start_floor_us = floor_us(wr, n ? rows->end_max : h.end_max);
 	if (wr->segment_start == INT64_MIN)
 		wr->segment_start = n ? rows->end_min : h.end_min;
-	rc = ige_rows_seal(rows, &wr->builder, &h, &wr->out, e);
+	rc = ige_rows_seal(rows, &wr->builder, wr->opt.team, &h, &wr->out, e);
 	if (!rc)
 		rc = put_ops(wr, flags & IGE_LAST ? IGE_PUT_FRAME : IGE_PUT_EVENTS, n,
 			     rows == &wr->rows ? wr->row_ops : wr->late_ops, e);

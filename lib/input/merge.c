@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/ige/team.h"
 #include "lib/ige/weave.h"
 #include "lib/input/about.h"
 #include "lib/input/alias.h"
@@ -27,6 +28,7 @@ struct merge {
 	struct merge_target *target;
 	struct merge_result *result;
 	VEC(struct outlet) outlets;
+	struct ige_team *team;		/* of the smallest form */
 	struct archive_writer *archive; /* instead of them */
 	struct archive_options database;
 	struct buf recordings;	  /* for it */
@@ -77,7 +79,8 @@ static int open_outlet(struct merge *m, uint32_t node, struct outlet **out, stru
 					  .real_minus_mono_ns = clock->real_minus_mono_ns,
 					  .clock_id = clock->clock_id,
 					  .index = true,
-					  .salt = m->salt };
+					  .salt = m->salt,
+					  .team = m->team };
 	struct outlet o = { .node = node };
 	struct ige_sink *sink;
 	int rc = m->target->sink(m->target, node, &sink, e);
@@ -421,10 +424,15 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	int rc;
 
 	*result = (struct merge_result){ 0 };
+	m.team = opt->archive ? ige_team_new() : NULL;
+	if (opt->archive && !m.team)
+		return err_nomem(e);
 	if (opt->anonymize) {
 		mask = input_mask_new(stream, w, opt->masked, opt->anonymize);
-		if (!mask)
+		if (!mask) {
+			ige_team_free(m.team);
 			return err_nomem(e);
+		}
 		stream = input_mask_stream(mask);
 		m.w = opt->masked;
 	}
@@ -451,6 +459,7 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	input_mask_free(mask);
 	for (size_t i = 0; i < m.outlets.n; i++)
 		ige_writer_free(m.outlets.v[i].writer);
+	ige_team_free(m.team);
 	archive_writer_free(m.archive);
 	buf_free(&m.recordings);
 	vec_free(&m.chosen);
