@@ -234,10 +234,22 @@ static void evidence(struct buf *out, const struct report *r, const struct chain
 	json_free(all);
 }
 
+/* How much a fix gives back, ns: a range where its ends read differently. */
+static void gain(struct buf *out, double low, double high)
+{
+	char a[48], b[48];
+
+	if (high <= 0)
+		return;
+	report_ns(a, sizeof(a), low);
+	report_ns(b, sizeof(b), high);
+	buf_printf(out, strcmp(a, b) == 0 ? "expected gain %s: " : "expected gain %s to %s: ", a,
+		   b);
+}
+
 static void fixes(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json all = json_get(c->body, "recommendations");
-	char a[48], b[48];
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json f = json_at(all, i);
@@ -249,10 +261,7 @@ static void fixes(struct buf *out, const struct report *r, const struct chain *c
 		report_member(out, f, "command", "");
 		report_style(out, color, "0");
 		buf_puts(out, "\n                  ");
-		if (report_number(f, "gain_high_ns") > 0)
-			buf_printf(out, "expected gain %s to %s: ",
-				   report_ns(a, sizeof(a), report_number(f, "gain_low_ns")),
-				   report_ns(b, sizeof(b), report_number(f, "gain_high_ns")));
+		gain(out, report_number(f, "gain_low_ns"), report_number(f, "gain_high_ns"));
 		report_member(out, f, "basis", "");
 		buf_putc(out, '\n');
 		json_free(f);
@@ -260,7 +269,6 @@ static void fixes(struct buf *out, const struct report *r, const struct chain *c
 	json_free(all);
 }
 
-/* Of the operations that lost time, most first, the first whose tail it moved; where rare waits moved none, the first. */
 #define KERNEL_CHARS 60
 
 /* Templates have no end. */
@@ -278,6 +286,7 @@ static void of_kernel(struct buf *out, struct json symptom)
 	json_free(kernel);
 }
 
+/* Of the operations that lost time, most first, the first whose tail it moved; where rare waits moved none, the first. */
 static void symptom_line(struct buf *out, const struct report *r, struct json symptom, bool color)
 {
 	size_t at = SIZE_MAX;
