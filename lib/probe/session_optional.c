@@ -87,6 +87,35 @@ void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bo
 	btf__free(kernel);
 }
 
+/* The program that v is the slower way to; NULL: it is none. */
+static struct probe_optional *faster(struct probe_optionals *o, const struct probe_optional *v)
+{
+	const char *end = strstr(v->name, SLOWER);
+
+	for (size_t i = 0; end && i < o->n; i++)
+		if (strncmp(o->v[i].name, v->name, (size_t)(end - v->name)) == 0 &&
+		    !o->v[i].name[end - v->name])
+			return &o->v[i];
+	return NULL;
+}
+
+/* A kernel that lets no program into functions would say so of each, after a load for each. */
+static void without_functions(struct probe_optionals *o, const struct probe_optional *refused)
+{
+	bool one = false;
+
+	for (size_t i = 0; i < o->n; i++)
+		one |= faster(o, &o->v[i]) == refused;
+	for (size_t i = 0; one && i < o->n; i++) {
+		struct probe_optional *v = faster(o, &o->v[i]);
+
+		if (!v || v->refused)
+			continue;
+		v->refused = true;
+		memcpy(v->reason, refused->reason, sizeof(v->reason));
+	}
+}
+
 void probe_optional_heard(struct probe_optionals *o, const char *words)
 {
 	const char *at = strstr(words, "prog '" PREFIX), *end = at ? strchr(at + 6, '\'') : NULL;
@@ -102,6 +131,8 @@ void probe_optional_heard(struct probe_optionals *o, const char *words)
 		v->refused = true;
 		end += strspn(end, "': ");
 		snprintf(v->reason, sizeof(v->reason), "%.*s", (int)strcspn(end, "\n"), end);
+		if (strstr(v->reason, strerror(EPERM)))
+			without_functions(o, v);
 		return;
 	}
 }
@@ -154,18 +185,6 @@ static size_t attach_event(struct perf_event_attr attr, const struct bpf_program
 			close(fd);
 	}
 	return n;
-}
-
-/* The program that v is the slower way to; NULL: it is none. */
-static struct probe_optional *faster(struct probe_optionals *o, const struct probe_optional *v)
-{
-	const char *end = strstr(v->name, SLOWER);
-
-	for (size_t i = 0; end && i < o->n; i++)
-		if (strncmp(o->v[i].name, v->name, (size_t)(end - v->name)) == 0 &&
-		    !o->v[i].name[end - v->name])
-			return &o->v[i];
-	return NULL;
 }
 
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
