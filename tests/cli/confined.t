@@ -5,6 +5,7 @@
 # nevertheless. What is refused then is tests/unit/host_confine.c's.
 
 import contextlib
+import fcntl
 import glob
 import http.client
 import json
@@ -49,6 +50,17 @@ with dashboard.Dashboard("-v", run, env=ENV) as board:
     children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(board.p.pid)], capture_output=True, text=True).stdout.split()
     tap.same(children, [], "it has no other process")
     nodes = board.url.split("/")[2]
+    grows = os.path.join(TMP.name, "grows.ige")
+    with open(run, "rb") as f, open(grows, "wb") as g:
+        fcntl.flock(g, fcntl.LOCK_EX)
+        g.write(f.read()[: os.path.getsize(run) // 2])
+        g.flush()
+        with dashboard.Dashboard(grows, env=ENV) as growing:
+            status, _, text = growing.ask("/metrics")
+            with open(f"/proc/{growing.p.pid}/stat", encoding="ascii") as f:
+                faults = int(f.read().rsplit(") ", 1)[1].split()[8])  # cminflt: of children that have ended
+            tap.ok(status == 200 and b"ingero_chains" in text and faults > 0, "but copies that say what a recording that grows comes to", f"{status} {faults}")
+    os.unlink(grows)
 
     web = subprocess.Popen([MCP, "--http", "127.0.0.1:0", "--no-tls", "--nodes", nodes, run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=ENV)
     port = int(web.stdout.readline().rsplit(":", 1)[1].split("/")[0])
