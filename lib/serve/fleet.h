@@ -31,7 +31,7 @@ struct serve_fleet_options {
 	size_t answer_max; /* bytes of one answer; 0: 32 MiB */
 	/* About so many bytes of memory for the answers of all nodes that are held at once, an eighth of it more while they come: nodes
 	 * whose answers are the largest are left out, so that one below its share of it always counts. 0: 2 GiB, or 2 MiB for each node
-	 * where those are more: a thousand rows of twenty numbers take half a MiB, ten thousand of them fifteen. */
+	 * where those are more: a thousand rows of twenty numbers count 0.9 MiB, as json_check_size does. */
 	size_t answers_max;
 	size_t recording_max;	 /* bytes of one recording; 0: 4 GiB */
 	const char *agent;	 /* User-Agent: "ingero-query" */
