@@ -137,6 +137,18 @@ static void gil(struct stage *s, struct actor v, struct actor holder)
 	silent(s, "a thread waits for the interpreter while the one that launches has it");
 }
 
+/* v gives the device work, who waits for a disk. */
+static void disks(struct stage *s, struct actor v, struct actor who)
+{
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev = stage_offcpu(s, who, 0, t, t + MS, 0, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_DISK);
+		stage_set(ev, COL_OBJECT, 8 << 20 | 16);
+	}
+}
+
 /* What a holder waits for with the lock in its hands is told with it: where, and in which state. */
 static void held_while(struct stage *s, struct actor v, struct actor holder)
 {
@@ -370,15 +382,15 @@ int main(void)
 	}
 	tells(&s, "cpu-preempted", "hog (pid 200)", 499 * (2 * MS - 10 * US));
 
-	/* disk-stall */
-	calls(&s, v, OP_CUDA_LAUNCH);
-	for (t = 0; t < LENGTH; t += EVERY) {
-		struct event *ev = stage_offcpu(&s, v, 0, t, t + MS, 0, 0);
-
-		stage_set(ev, COL_OBJECT_KIND, OBJECT_DISK);
-		stage_set(ev, COL_OBJECT, 8 << 20 | 16);
-	}
+	disks(&s, v, v);
 	tells(&s, "disk-stall", "disk 8:16", 500 * MS);
+	disks(&s, v, v);
+	advises(&s, "disk-stall",
+		"Read ahead in worker threads, keep the files in memory, or use a faster device");
+	disks(&s, v, holder);
+	advises(&s, "disk-stall",
+		"Read further ahead or with more such threads, keep the files in memory, or use a "
+		"faster device");
 
 	calls(&s, v, OP_CUDA_LAUNCH);
 	for (t = 0; t < LENGTH; t += EVERY)

@@ -72,6 +72,27 @@ static inline void tells(struct stage *s, const char *kind, const char *culprit,
 	chain_list_free(&p.list);
 }
 
+/* One chain of that kind, and this is what to do about it. */
+static inline void advises(struct stage *s, const char *kind, const char *action)
+{
+	struct kinds_run p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json all = json_get(p.list.v.v[i].body, "recommendations");
+		struct json first = json_at(all, 0), text = json_get(first, "action");
+
+		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);
+		ok(bytes_equal(json_bytes(text), bytes_of(action)), "%s: \"%s\", not \"%.*s\"",
+		   kind, action, (int)json_bytes(text).n, json_bytes(text).p);
+		json_free(text);
+		json_free(first);
+		json_free(all);
+	}
+	chain_list_free(&p.list);
+}
+
 /* Whatever is told, not in these words. */
 static inline void never_says(struct stage *s, const char *text, const char *name)
 {
