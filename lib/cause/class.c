@@ -109,7 +109,7 @@ RARE static bool sites_grow(struct classes *c)
 		nomem_note();
 		return false;
 	}
-	if (c->sites.n)
+	if (c->sites.v)
 		memcpy(v, c->sites.v, c->sites.n * sizeof(*v));
 	free(c->sites.v);
 	c->sites.v = v;

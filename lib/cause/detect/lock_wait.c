@@ -40,6 +40,7 @@ struct held {
 	enum part part;
 	uint32_t frame; /* 0 not known */
 	uint64_t ns;	/* 0: nothing is known */
+	uint32_t process;
 };
 
 static struct held held_in(const struct finding *f)
@@ -48,7 +49,8 @@ static struct held held_in(const struct finding *f)
 
 	for (unsigned i = 0; f->who && i < CULPRIT_PLACES; i++) {
 		const struct culprit_place *at = &f->who->at[i];
-		struct held x = { at->part, name_site_frame(f->c->w, at->stack), 0 };
+		struct held x = { at->part, name_site_frame(f->c->w, at->stack), 0,
+				  f->who->process };
 
 		for (unsigned k = 0; k < CULPRIT_PLACES; k++) {
 			const struct culprit_place *same = &f->who->at[k];
@@ -72,7 +74,7 @@ static void held_text(const struct finding *f, const struct held *x, struct buf 
 
 	buf_puts(out, was ? was : "waited");
 	if (x->part == PART_SOCKET)
-		cause_peers_text(&f->c->peers, f->who->process, x->frame, out);
+		cause_peers_text(&f->c->peers, x->process, x->frame, out);
 	if (x->frame) {
 		buf_puts(out, " in ");
 		name_frame(out, f->c->w, x->frame);
