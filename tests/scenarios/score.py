@@ -306,7 +306,7 @@ def besides(chain, run):
     if run.dose > 0 and chain["kind"] == "gpu-idle" and who["comm"] == run.facts.get("asleep"):
         return True  # it gives the device nothing to do for the rest of the time
     if run.dose > 0 and chain["kind"] == "gpu-idle" and "rank" in run.facts and who["pid"] == run.victim_pid:
-        return chain["lost_ns"] <= run.truth["planted_ns"] * 1.05 + 1e6  # the device of a rank that is late idles
+        return chain["lost_ns"] <= run.truth["gap_ns"] * 1.05 + 1e6  # the device of a rank that is late idles
     return (run.dose > 0 and chain["kind"] == "gpu-idle" and chain["victim"]["pid"] == run.victim_pid and set(chain["lost"]) == {"self"} and
             chain["lost_ns"] <= run.truth.get("gap_cpu_ns", 0) * 1.05 + 1e6)
 
