@@ -104,8 +104,10 @@ static bool close_all(struct probe_fd_list *fds, int wait_ms)
 	size_t n = 0;
 	bool all = true;
 
-	if (fds->n == 0)
+	if (fds->n == 0) {
+		vec_free(fds); /* there may be room for some */
 		return true;
+	}
 	c.every = fds->n < CLOSERS ? fds->n : CLOSERS;
 	qsort(c.v, c.n, sizeof(c.v[0]), by_number);
 	if (pipe2(c.hold, O_CLOEXEC) == 0 && pipe2(c.done, O_CLOEXEC) == 0)

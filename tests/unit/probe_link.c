@@ -119,6 +119,8 @@ int main(void)
 	struct probe_fds none = { 0 };
 
 	ok(probe_link_detach(&none), "nothing to close");
+	ok(vec_reserve(&none.returns, 2) && probe_link_detach(&none) && !none.returns.v,
+	   "nor where there is room for some");
 	all_at_once(false);
 	all_at_once(true);
 	not_waited_for(false);
