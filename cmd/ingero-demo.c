@@ -34,6 +34,8 @@ static struct values {
 	uint64_t duration_ns;
 } values = { .seed = 1, .dose = -1, .duration_ns = 30000000000 };
 
+static bool generating; /* something was said of what is generated, but its machine's name */
+
 #define AT(member) .offset = offsetof(struct values, member)
 
 static const struct cli_option options[] = {
@@ -42,6 +44,7 @@ static const struct cli_option options[] = {
 	  AT(seed),
 	  .arg = "N",
 	  .group = "What is generated",
+	  .given = &generating,
 	  .min = 0,
 	  .max = INT64_MAX,
 	  .help = "Another recording of the same scenario [1]" },
@@ -50,12 +53,14 @@ static const struct cli_option options[] = {
 	  AT(duration_ns),
 	  .arg = "TIME",
 	  .group = "What is generated",
+	  .given = &generating,
 	  .help = "How long the recording lasts in event time [30s]" },
 	{ .name = "threads",
 	  .type = CLI_INT,
 	  AT(threads),
 	  .arg = "N",
 	  .group = "What is generated",
+	  .given = &generating,
 	  .min = 1,
 	  .max = 64,
 	  .help = "Threads that make CUDA calls; the first is the victim [2, or what the "
@@ -65,6 +70,7 @@ static const struct cli_option options[] = {
 	  AT(dose),
 	  .arg = "PERCENT",
 	  .group = "What is generated",
+	  .given = &generating,
 	  .min = 0,
 	  .max = 80,
 	  .help = "Share of the time the culprit takes" },
@@ -533,6 +539,15 @@ static int check_usage(const struct cli_operands *operands)
 	if (values.truth && values.output)
 		return cli_usage_error(&program,
 				       "--truth prints the truth and writes no recording");
+	if (values.explain && values.output && !values.live)
+		return cli_usage_error(&program,
+				       "--explain shows the report and writes no recording");
+	if (values.archive && (values.truth || values.explain || values.live))
+		return cli_usage_error(&program, "--archive is for a recording that is written");
+	if (values.live && generating)
+		return cli_usage_error(&program,
+				       "--gpu makes it happen: --seed, --duration, --threads and "
+				       "--dose are for what is generated");
 	if (values.live && operands->n && strcmp(operands->v[0], "incident") != 0)
 		return cli_usage_error(&program,
 				       "--gpu makes the incident happen; '%s' can be "

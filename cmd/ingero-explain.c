@@ -121,6 +121,7 @@ static const struct cli_option options[] = {
 	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "Other machines",
+	  .of_nodes = true,
 	  .help = "Wait so long for each [60s]" },
 	CLI_FLEET_ANSWERS("Other machines"),
 	{ 0 },

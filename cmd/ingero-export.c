@@ -143,18 +143,22 @@ static const struct cli_option options[] = {
 	  .arg = "NAME=VALUE",
 	  .group = "What is written",
 	  .help = "$NAME in the expression is this text" },
-	CLI_FLEET_OPTIONS("Other machines"),
+	CLI_FLEET_OPTIONS_AS("Other machines", "Ask the dashboards there instead", "token-file",
+			     "The token they want [$INGERO_TOKEN]",
+			     "Ask over TLS, and trust these certificates (PEM)", false),
 	{ .name = "timeout",
 	  .type = CLI_DURATION,
 	  AT(fleet.timeout_ns),
 	  .arg = "TIME",
 	  .group = "Other machines",
+	  .of_nodes = true,
 	  .help = "Leave out nodes that are silent for longer [60s]" },
 	{ .name = "max-node",
 	  .type = CLI_SIZE,
 	  AT(max_node),
 	  .arg = "SIZE",
 	  .group = "Other machines",
+	  .of_nodes = true,
 	  .help = "Leave out nodes whose recording is larger [4G]" },
 	{ 0 },
 };
@@ -211,6 +215,13 @@ static int choose_live(struct export *x, struct err *e)
 					  .piped = x->piped,
 					  .agent = program.name };
 
+	if (values.weight || values.max_db || values.records || values.no_stacks)
+		return err_set(e, ERR_USAGE,
+			       "--push and --listen are for metrics, which have no stacks and "
+			       "records: not with --weight, --max-db, --records or --no-stacks");
+	if (!values.push && (values.headers.n || values.interval_ns ||
+			     (values.fleet.ca_cert && !values.fleet.nodes.n)))
+		return err_set(e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
 	if (values.output || values.gzip ||
 	    (values.format && strcmp(values.format, "otlp") && strcmp(values.format, "prometheus")))
 		return err_set(e, ERR_USAGE,
@@ -242,6 +253,8 @@ static int choose(struct export *x, struct err *e)
 			       path);
 	if (values.weight && !x->format->profile)
 		return err_set(e, ERR_USAGE, "--weight is for stacks: folded, speedscope, pprof");
+	if (values.records && strcmp(x->format->name, "json"))
+		return err_set(e, ERR_USAGE, "--records is for lines of JSON: -f json");
 	if (values.gzip && x->format->compressed)
 		return err_set(e, ERR_USAGE, "%s is compressed already", x->format->name);
 	if (x->format->seeks && (!path || values.gzip))

@@ -47,7 +47,7 @@ static const struct cli_option options[] = {
 	CLI_SERVING_OPTIONS("Over HTTP"),
 	CLI_FLEET_OPTIONS_AS("Other machines", "Dashboards that query_fleet asks",
 			     "nodes-token-file", "The token they want [none]",
-			     "Ask them over TLS, and trust these certificates (PEM)"),
+			     "Ask them over TLS, and trust these certificates (PEM)", true),
 	CLI_FLEET_ANSWERS("Other machines"),
 	{ 0 },
 };

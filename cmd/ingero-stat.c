@@ -340,6 +340,9 @@ static int compare(const struct cli_operands *operands)
 	if (values.brief || values.exact)
 		return cli_usage_error(&program, "--compare goes neither with --brief nor with "
 						 "--exact");
+	if (values.sections.n || values.plot || memory_given)
+		return cli_usage_error(&program, "--compare is a table of its own: it goes without "
+						 "--sections, --plot and --memory");
 	if (!(values.threshold >= 0))
 		return cli_usage_error(&program, "--threshold cannot be less than 0");
 	if (values.by && by_key_find(values.by, &want.key) && want.key == BY_STEP)
@@ -453,6 +456,8 @@ static int one(const struct cli_operands *operands)
 
 	if (memory_given && !values.exact)
 		return cli_usage_error(&program, "--memory is of --exact");
+	if (values.plot && (values.json || values.by))
+		return cli_usage_error(&program, "--plot draws what --json and --by do not show");
 	status = find_sections();
 	if (status != CLI_GO)
 		return status;

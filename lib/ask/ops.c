@@ -18,6 +18,7 @@
 #include "lib/ask/ops_rows.h"
 #include "lib/ask/view.h"
 #include "lib/line/line.h"
+#include "lib/select/pick.h"
 #include "lib/world/stack_ends.h"
 
 struct ask_ops_run {
@@ -347,6 +348,9 @@ static void loss(struct ask_ops_run *r, const struct record *rec)
 
 static void record(struct ask_ops_run *r, const struct record *rec)
 {
+	/* The figures of the machine are those of what is counted. */
+	if (rec->kind == RECORD_SAMPLE && !select_sample(r->sel, r->w, &rec->u.SAMPLE))
+		return;
 	switch (rec->kind) {
 	case RECORD_SESSION:
 		if (REC_HAS(rec, SESSION, start_ns))

@@ -162,7 +162,7 @@ bool ask_view_record(struct ask_view *v, const struct record *rec)
 {
 	switch (rec->kind) {
 	case RECORD_SAMPLE:
-		return !within(v, rec->u.SAMPLE.time_ns) || ask_samples_record(v->samples, rec);
+		return ask_samples_record(v->samples, rec);
 	case RECORD_NODE:
 		ask_details_record(&v->details, rec);
 		if (REC_HAS(rec, NODE, memory_bytes))

@@ -17,9 +17,9 @@ struct cli_asking {
 };
 
 /* Rows of an option table for the member fleet (struct cli_asking) of the program's struct values, all but a timeout; cli_program.nodes is
- * to point to its list. heading: the group; token: the name of the option for a token's file. */
+ * to point to its list. heading: the group; token: the name of the option for a token's file; ca_of_nodes: nobody else is reached over TLS. */
 /* clang-format off */
-#define CLI_FLEET_OPTIONS_AS(heading, nodes_help, token, token_help, ca_help)                      \
+#define CLI_FLEET_OPTIONS_AS(heading, nodes_help, token, token_help, ca_help, ca_of_nodes)         \
 	{ .name = "nodes",                                                                         \
 	  .type = CLI_LIST,                                                                        \
 	  .offset = offsetof(struct values, fleet.nodes),                                          \
@@ -31,23 +31,26 @@ struct cli_asking {
 	  .offset = offsetof(struct values, fleet.token_file),                                     \
 	  .arg = "FILE",                                                                           \
 	  .group = heading,                                                                        \
+	  .of_nodes = true,                                                                        \
 	  .help = token_help },                                                                    \
 	{ .name = "ca-cert",                                                                       \
 	  .type = CLI_STRING,                                                                      \
 	  .offset = offsetof(struct values, fleet.ca_cert),                                        \
 	  .arg = "FILE",                                                                           \
 	  .group = heading,                                                                        \
+	  .of_nodes = ca_of_nodes,                                                                 \
 	  .help = ca_help },                                                                       \
 	{ .name = "clock-skew-threshold",                                                          \
 	  .type = CLI_DURATION,                                                                    \
 	  .offset = offsetof(struct values, fleet.skew_ns),                                        \
 	  .arg = "TIME",                                                                           \
 	  .group = heading,                                                                        \
+	  .of_nodes = true,                                                                        \
 	  .help = "Warn of clocks that are further apart [10ms]" }
 #define CLI_FLEET_OPTIONS(heading)                                                                 \
 	CLI_FLEET_OPTIONS_AS(heading, "Ask the dashboards there instead", "token-file",            \
 			     "The token they want [$INGERO_TOKEN]",                                \
-			     "Ask over TLS, and trust these certificates (PEM)")
+			     "Ask over TLS, and trust these certificates (PEM)", true)
 /* And where what they answer is held in memory. */
 #define CLI_FLEET_ANSWERS(heading)                                                                 \
 	{ .name = "max-answers",                                                                   \
@@ -55,6 +58,7 @@ struct cli_asking {
 	  .offset = offsetof(struct values, fleet.answers_max),                                    \
 	  .arg = "SIZE",                                                                           \
 	  .group = heading,                                                                        \
+	  .of_nodes = true,                                                                        \
 	  .help = "Memory for the answers of all nodes; the largest are left out [2G]" }
 /* clang-format on */
 

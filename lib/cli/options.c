@@ -330,6 +330,16 @@ static int choose_nodes(const struct cli_program *program, size_t said, size_t o
 	return CLI_GO;
 }
 
+/* What was said to no effect was meant otherwise. */
+static int check_of_nodes(const struct parser *ps)
+{
+	for (size_t i = 0; i < ps->given.n && ps->program->nodes && !ps->program->nodes->n; i++)
+		if (ps->given.v[i]->of_nodes)
+			return cli_usage_error(ps->program, "option '--%s' is for --nodes",
+					       ps->given.v[i]->name);
+	return CLI_GO;
+}
+
 int cli_parse(const struct cli_program *program, void *values, int argc, char **argv,
 	      struct cli_operands *operands)
 {
@@ -369,6 +379,8 @@ int cli_parse(const struct cli_program *program, void *values, int argc, char **
 		ps.status = apply_config(&ps);
 	if (ps.status == CLI_GO)
 		ps.status = choose_nodes(program, said, n);
+	if (ps.status == CLI_GO)
+		ps.status = check_of_nodes(&ps);
 	vec_free(&ps.given);
 	if (ps.status != CLI_GO)
 		return ps.status;

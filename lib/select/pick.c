@@ -42,8 +42,8 @@ static bool overlaps(const struct select *s, int64_t from, int64_t to)
 	return !s->resolved || (to >= s->since_ns && from < s->until_ns);
 }
 
-/* Of what was asked for. What names neither machine nor process is of the only machine, and of all of it. */
-static bool sample(const struct select *s, const struct world *w, const struct rec_SAMPLE *r)
+/* What names neither machine nor process is of the only machine, and of all of it. */
+bool select_sample(const struct select *s, const struct world *w, const struct rec_SAMPLE *r)
 {
 	uint32_t node = r->node ? r->node : world_count(w, WORLD_NODE) == 1;
 
@@ -55,7 +55,7 @@ static bool record(const struct select *s, const struct world *w, const struct r
 {
 	switch (r->kind) {
 	case RECORD_SAMPLE:
-		return sample(s, w, &r->u.SAMPLE);
+		return select_sample(s, w, &r->u.SAMPLE);
 	case RECORD_OPEN:
 		return overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
 	case RECORD_CHAIN:

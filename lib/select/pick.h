@@ -9,6 +9,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
+#include "lib/event/record.h"
 #include "lib/event/stream.h"
 #include "lib/select/expr.h"
 #include "lib/select/select.h"
@@ -30,5 +31,8 @@ struct select_pick {
 /* *item becomes what is left of it, borrowed from p until the next call. *left false: nothing is. */
 int select_pick_item(struct select_pick *p, struct stream_item *item, bool *left, struct err *e);
 void select_pick_free(struct select_pick *p);
+
+/* Whether a sample is of the time, the machines and the processes asked for. */
+bool select_sample(const struct select *s, const struct world *w, const struct rec_SAMPLE *r);
 
 #endif

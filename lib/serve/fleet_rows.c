@@ -132,8 +132,8 @@ int serve_fleet_sql(struct serve_fleet *f, const char *sql, uint64_t limit, stru
 	jsonw_init(&j, &body, false);
 	jsonw_object_begin(&j);
 	jsonw_key_str(&j, "sql", sql);
-	if (limit)
-		jsonw_key_u64(&j, "limit", limit);
+	jsonw_key_u64(&j, "limit",
+		      limit); /* 0: as many as it gives; said, or it is what it gives unasked */
 	jsonw_object_end(&j);
 	q.body = buf_bytes(&body);
 	rc = body.failed ? err_nomem(e) : fleet_round(f, &q, &out->nodes, e);

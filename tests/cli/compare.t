@@ -130,6 +130,9 @@ tap.ok(status == 4 and out and err, "one is cut: compared, status 4", err)
 for args, want, why in (((path["none"],), 2, "takes two recordings"), ((path["none"],) * 3, 2, "takes two recordings"),
                         ((path["none"], os.path.join(tmp.name, "nowhere")), 3, "No such file"),
                         (("--exact", path["none"], path["much"]), 2, "neither with --brief"),
+                        (("--sections", "nonsense", path["none"], path["much"]), 2, "goes without"),
+                        (("--plot", path["none"], path["much"]), 2, "goes without"),
+                        (("--memory", "1m", path["none"], path["much"]), 2, "goes without"),
                         (("--by", "step", path["none"], path["much"]), 2, "are not the same"),
                         (("--threshold", "-5", path["none"], path["much"]), 2, "less than 0")):
     status, out, err = run("--compare", *args)

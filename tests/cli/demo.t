@@ -74,6 +74,10 @@ run "$demo" --list clean
 is "$status" 2 "a list of one is refused"
 run "$demo" incident --json
 is "$status" 2 "a recording is not JSON"
+for args in "--explain -o $TMP/x.ige" "--truth --archive" "--gpu --dose 30" "--gpu --archive"; do
+	run "$demo" $args
+	is "$status,$out" "2," "$args: what would be left undone is refused"
+done
 run "$demo" cold-start --gpu
 is "$status" 2 "only the incident happens for real"
 run env TMPDIR="$TMP/none" "$demo" --gpu

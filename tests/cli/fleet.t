@@ -207,6 +207,10 @@ with open(run_ige, "rb") as f:
 tap.ok(p.returncode == 0 and json.loads(p.stdout)["schema"].startswith("ingero.explain"), "or comes through standard input", p.stderr)
 for name, program, args in (("a recording, too", QUERY, (run_ige, "SELECT 1")), ("a choice that nodes do not know", QUERY, ("-p", "1")), ("a view that is of recordings", EXPLAIN, ("--steps",))):
     tap.same(run(program, "--nodes", fifty[0], *args)[0], 2, f"{name}: a mistake")
+for program, option in ((EXPLAIN, "--timeout=1s"), (EXPLAIN, "--max-answers=1m"), (QUERY, "--clock-skew-threshold=1s"), (QUERY, f"--token-file={token}"),
+                        (QUERY, f"--ca-cert={token}"), (EXPORT, "--max-node=1m"), (EXPORT, "--timeout=1s")):
+    status, out, err = run(program, option, run_ige)
+    tap.ok(status == 2 and not out and f"option '{option.split('=')[0]}' is for --nodes" in err, f"{os.path.basename(program)} {option.split('=')[0]} of no nodes is a mistake, not silence", err)
 for node in ("ftp://a", "a b", "-x", "http://a?b", "user@a:80"):
     tap.same(run(QUERY, f"--nodes={node}", "SELECT 1")[0], 2, f"'{node}' is no node")
 
@@ -300,6 +304,9 @@ status, out, err = run(EXPORT, "--nodes", f"{wrong[0]},{stranger},{wrong[2]}", "
 lines = [json.loads(line) for line in out.splitlines()]
 tap.ok(status == 0 and moved(lines, "gpu-b") == {3_000_000_000} and "put right" not in err, "a recording that another machine made says nothing of the clock of who has it", f"{moved(lines, 'gpu-b')} {err}")
 tap.same([run(EXPORT, "--nodes", both, *a)[0] for a in (("-f", "csv", files[0]), ("--interval", "1s"))], [2, 2], "a recording, too, is a mistake")
+all_rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) SELECT i FROM n"
+rows_of = [run(QUERY, "--nodes", address(boards[0]), "--csv", *a, all_rows)[1].count("\n") - 1 for a in ((), ("--limit", "0"), ("--limit", "1200"))]
+tap.same(rows_of, [1500, 1500, 1200], "--limit 0 is as many rows as a node gives, not as many as it gives unasked")
 tap.same([b.end() for b in boards], [0, 0], "the dashboards live")
 
 for p in running:

@@ -204,7 +204,9 @@ busy = socket.create_server(("127.0.0.1", 0))
 status, out, err = export("--listen", f"127.0.0.1:{busy.getsockname()[1]}", recording)
 tap.ok(status == 3 and "in use" in err, "an address that is taken", err)
 for args in (["--listen", "nowhere"], ["--push", "ftp://x/"], ["--header", "a:b"], ["--push", "http://127.0.0.1:1", "--header", "none"],
-             ["--push", "http://127.0.0.1:1", "-o", "x"], ["--push", "http://127.0.0.1:1", "-f", "json"]):
+             ["--push", "http://127.0.0.1:1", "-o", "x"], ["--push", "http://127.0.0.1:1", "-f", "json"],
+             ["--push", "http://127.0.0.1:1", "--records"], ["--push", "http://127.0.0.1:1", "--no-stacks"], ["--listen", ":0", "--weight", "count"],
+             ["--listen", ":0", "--interval", "1s"], ["--listen", ":0", "--header", "a: b"], ["--listen", ":0", "--max-db", "1m"]):
     status, out, err = export(*args, recording)
     tap.ok(status == 2 and err, f"{args}: status 2", f"{status} {err}")
 tap.done_testing()

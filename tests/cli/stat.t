@@ -148,6 +148,8 @@ tap.none(schema.check(none, SCHEMA), "nothing selected is still by the schema")
 half = stat_json("--last", "1s", ige)[1]
 tap.ok(0.2 < half["coverage"]["selected"] / j["coverage"]["events"] < 0.3, "--last 1s of four is about a quarter")
 tap.same(half["coverage"]["duration_ns"], 1000000000, "and its window is that long")
+tap.same({m["metric"]: m["samples"] for m in half["system"]}, {m["metric"]: m["samples"] for m in half["metrics"] if m["metric"] in {s["metric"] for s in half["system"]}},
+         "samples of the machine are of that time, too")
 tap.same(stat_json("--since", "1s", ige)[1], half, "--since 1s is the same: from the end of the recording")
 first = stat_json("--until", "1s", ige)[1]
 tap.same(first["coverage"]["selected"] + half["coverage"]["selected"], j["coverage"]["events"],

@@ -207,9 +207,33 @@ static void selecting(void)
 	stage_free(&s);
 }
 
+/* Figures of the machine are of the time that is counted. */
+static void sampling(void)
+{
+	struct stage s = stage_new();
+	struct select sel = { .resolved = true, .since_ns = 100 * US, .until_ns = 200 * US };
+	struct ask_ops_run *run = ask_ops_new(s.w, &sel);
+	const struct ops_metric *busy;
+
+	for (int i = 0; i < 4; i++) {
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, time_ns, (50 + 50 * i) * US);
+		REC_SET(&r, SAMPLE, metric, METRIC_CPU_BUSY);
+		REC_SET(&r, SAMPLE, value, 10.0 * i);
+		tell(run, &r);
+	}
+	busy = &ask_ops_answer(run)->metrics[METRIC_CPU_BUSY];
+	is_u64(busy->n, 2, "samples from the beginning of the time asked for, before its end");
+	ok(busy->first == 10 && busy->last == 20 && busy->max == 20, "and no others' figures");
+	ask_ops_free(run);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	counting();
 	selecting();
+	sampling();
 	return tap_done();
 }
