@@ -457,6 +457,14 @@ struct wire_open_call {
 	__u32 stack;
 };
 
+/* What the iterator over mappings prints: one that is of a file. */
+struct wire_mapped {
+	__u64 start;
+	__u64 inode;
+	__u32 device; /* major << 20 | minor */
+	__u32 tgid;
+};
+
 enum scope { SCOPE_LISTED, SCOPE_USER, SCOPE_ALL };
 enum walker { WALKER_NONE, WALKER_LOOP, WALKER_HELPER };
 

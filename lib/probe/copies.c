@@ -15,6 +15,7 @@
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
 #include "lib/host/proc.h"
+#include "lib/probe/mapped.h"
 #include "lib/probe/nvtx_rows.h"
 #include "lib/sym/elf.h"
 
@@ -255,21 +256,40 @@ struct scanning {
 	uint32_t tgid;
 	bool in_time;
 	int found;
-	uint64_t exe_inode, last_inode;
-	bool exe_known;
+	uint64_t exe_inode; /* as /proc shows it */
+	struct seen last;
+	bool exe_done; /* the executable has been met */
+	struct probe_mapped mapped;
 };
 
-static bool scan_mapping(void *ctx, const struct host_mapping *m)
+static bool is_seen(const struct seen *s, const struct host_mapping *m)
+{
+	return s->inode == m->inode && s->major == m->major && s->minor == m->minor;
+}
+
+static bool is_known(const struct probe_copies *c, const struct host_mapping *m)
+{
+	for (size_t i = 0; i < c->executables.n; i++)
+		if (is_seen(&c->executables.v[i], m))
+			return true;
+	return false;
+}
+
+static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 {
 	struct scanning *s = ctx;
+	struct host_mapping real = *shown;
+	const struct host_mapping *m = &real;
+	bool exe = shown->inode && shown->inode == s->exe_inode;
 	enum probe_library library;
 	int copy = -1;
 
+	probe_mapped_see(&s->mapped, s->c->session, s->tgid, &real);
 	probe_stacks_maps_add(s->c->stacks, s->tgid, m);
-	probe_pythons_mapping(s->c->pythons, m);
-	if (m->inode == 0 || m->inode == s->last_inode)
+	probe_pythons_mapping(s->c->pythons, m, exe);
+	if (m->inode == 0 || is_seen(&s->last, m))
 		return true;
-	s->last_inode = m->inode;
+	s->last = (struct seen){ m->major, m->minor, m->inode };
 	library = probe_library_of(m->path.p);
 	if (is_loader(m->path.p))
 		hook_loader(s->c, s->tgid, m);
@@ -277,12 +297,12 @@ static bool scan_mapping(void *ctx, const struct host_mapping *m)
 		copy = copy_of(s->c, s->tgid, m, PROBE_NVTX, false);
 	else if (library != PROBE_LIBRARIES)
 		copy = copy_of(s->c, s->tgid, m, library, false);
-	else if (m->inode == s->exe_inode && !s->exe_known)
+	else if (exe && !s->exe_done && !is_known(s->c, m))
 		copy = copy_of(s->c, s->tgid, m, PROBE_CUDART, true);
-	if (m->inode == s->exe_inode && !s->exe_known) {
-		s->exe_known = true;
-		if (copy < 0)
-			vec_push(&s->c->executables, (struct seen){ m->major, m->minor, m->inode });
+	if (exe && !s->exe_done) {
+		s->exe_done = true;
+		if (copy < 0 && !is_known(s->c, m))
+			vec_push(&s->c->executables, s->last);
 	}
 	if (copy >= 0) {
 		use(s->c, s->tgid, copy, s->in_time);
@@ -307,12 +327,10 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 	int rc;
 
 	s.exe_inode = exe_inode(tgid);
-	for (size_t i = 0; i < c->executables.n; i++)
-		if (c->executables.v[i].inode == s.exe_inode)
-			s.exe_known = true;
 	probe_stacks_maps_begin(c->stacks, tgid);
-	probe_pythons_begin(c->pythons, tgid, s.exe_inode);
+	probe_pythons_begin(c->pythons, tgid);
 	rc = host_maps_read(tgid, scan_mapping, &s, e);
+	probe_mapped_free(&s.mapped);
 	if (rc == 0 && probe_pythons_end(c->pythons))
 		c->new_python = true;
 	/* What was loaded after the mappings were read and before the hook was there told nobody. */

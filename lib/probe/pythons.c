@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 
@@ -15,7 +16,7 @@ struct probe_pythons {
 	struct probe_stacks *stacks;
 	VEC(struct probe_python_file *) files;
 	VEC(struct probe_python_use) uses;
-	struct map by_inode;	  /* -> index of the newest file with it */
+	struct map by_file;	  /* hash of device and inode -> index */
 	struct map used;	  /* tgid << 32 | file -> 1 */
 	struct map runtimes;	  /* tgid -> address of its runtime's state; */
 	struct map runtime_bytes; /* and how large that is */
@@ -24,7 +25,8 @@ struct probe_pythons {
 
 	/* The process being looked at. */
 	uint32_t tgid;
-	uint64_t exe_inode, last_inode, bias;
+	uint64_t last; /* file_key of the mapping before */
+	uint64_t bias;
 	size_t found; /* index + 1 of its runtime */
 };
 
@@ -51,19 +53,26 @@ void probe_pythons_free(struct probe_pythons *p)
 	}
 	vec_free(&p->files);
 	vec_free(&p->uses);
-	map_free(&p->by_inode);
+	map_free(&p->by_file);
 	map_free(&p->used);
 	map_free(&p->runtimes);
 	map_free(&p->runtime_bytes);
 	free(p);
 }
 
-void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid, uint64_t exe_inode)
+void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid)
 {
 	p->tgid = tgid;
-	p->exe_inode = exe_inode;
-	p->last_inode = 0;
+	p->last = 0;
 	p->found = 0;
+}
+
+/* Numbers of inodes are those of a file system: another one has the same. */
+static uint64_t file_key(const struct host_mapping *m)
+{
+	const uint64_t file[2] = { m->inode, (uint64_t)m->major << 32 | m->minor };
+
+	return hash_bytes(file, sizeof(file), 1);
 }
 
 /* Without it, every walk reads all code objects again. */
@@ -105,8 +114,7 @@ static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
 	struct probe_python_file *f;
 	uint64_t i;
 
-	if (map_get(&p->by_inode, m->inode, &i) && p->files.v[i]->major == m->major &&
-	    p->files.v[i]->minor == m->minor)
+	if (map_get(&p->by_file, file_key(m), &i))
 		return (size_t)i + 1;
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -121,21 +129,21 @@ static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
 		free(f);
 		return 0;
 	}
-	map_put(&p->by_inode, m->inode, p->files.n - 1);
+	map_put(&p->by_file, file_key(m), p->files.n - 1);
 	return p->files.n;
 }
 
-void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m)
+void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe)
 {
 	const struct probe_python_file *f;
 	size_t i;
 
-	if (!m->executable || m->inode == 0 || m->inode == p->last_inode)
+	if (!m->executable || m->inode == 0 || file_key(m) == p->last)
 		return;
-	p->last_inode = m->inode;
+	p->last = file_key(m);
 	i = file_of(p, m);
 	f = i ? p->files.v[i - 1] : NULL;
-	if (!f || f->python.kind == SYM_PYTHON_NONE || (p->found && m->inode != p->exe_inode))
+	if (!f || f->python.kind == SYM_PYTHON_NONE || (p->found && !exe))
 		return;
 	if (f->python.kind == SYM_PYTHON_KNOWN &&
 	    !sym_python_bias(f->file, m->start, m->offset, &p->bias))

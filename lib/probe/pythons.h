@@ -31,10 +31,10 @@ int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
 		      struct probe_stacks *stacks, struct err *e);
 void probe_pythons_free(struct probe_pythons *p);
 
-/* A new picture of a process's maps: begin, every mapping with code, end. exe_inode: of what it executes. end: true
+/* A new picture of a process's maps: begin, every mapping with code, end. exe: it is of what the process executes. end: true
  * when the process has a runtime it did not have before. */
-void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid, uint64_t exe_inode);
-void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m);
+void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid);
+void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe);
 bool probe_pythons_end(struct probe_pythons *p);
 
 /* Whether that address lies in the state that the process's CPython keeps for all its threads. What threads sleep on there is

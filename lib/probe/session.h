@@ -99,6 +99,11 @@ int probe_session_watch(struct probe_session *s, int fd, struct err *e);
 bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
 			 void *ctx);
 
+/* Mappings of files of a process in the order of their addresses, each by the inode at the bottom, which /proc need not show.
+ * False: this kernel does not tell, or the process is gone; fn may have been called all the same. */
+typedef bool probe_mapped_fn(void *ctx, const struct wire_mapped *m);
+bool probe_session_mapped(struct probe_session *s, uint32_t tgid, probe_mapped_fn *fn, void *ctx);
+
 /* Sum over CPUs of everything lost so far. */
 void probe_session_losses(const struct probe_session *s, struct loss_slot *sum);
 

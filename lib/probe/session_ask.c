@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel side has counted: losses, calls left out, I/O of others; and the calls that are open now.
+ * What the kernel side has counted: losses, calls left out, I/O of others; the calls that are open now; what is mapped.
  */
 #include "lib/probe/session_state.h"
 
@@ -92,4 +92,46 @@ int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *c
 		rc = err_sys(e, "cannot read open calls");
 	close(fd);
 	return rc;
+}
+
+/* The beginning of union bpf_iter_link_info, as kernels from 6.1 on know it: one task. */
+struct one_task {
+	uint32_t tid, pid, pid_fd;
+};
+
+static struct bpf_link *mappings_of(struct probe_session *s, uint32_t tgid)
+{
+	struct one_task one = { .tid = tgid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, how, .link_info = (union bpf_iter_link_info *)&one,
+		    .link_info_len = sizeof(one));
+
+	return s->one_task ? bpf_program__attach_iter(s->bpf->progs.mapped_files, &how) : NULL;
+}
+
+bool probe_session_mapped(struct probe_session *s, uint32_t tgid, probe_mapped_fn *fn, void *ctx)
+{
+	struct bpf_link *link = mappings_of(s, tgid);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	struct wire_mapped raw[256];
+	size_t have = 0, i;
+	bool more = true;
+	ssize_t n = -1;
+
+	while (fd >= 0 && more) {
+		n = read(fd, (char *)raw + have, sizeof(raw) - have);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		for (i = 0; more && i < have / sizeof(raw[0]); i++)
+			more = raw[i].tgid != tgid || fn(ctx, &raw[i]);
+		memmove(raw, &raw[i], have - i * sizeof(raw[0]));
+		have -= i * sizeof(raw[0]);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (link)
+		bpf_link__destroy(link);
+	return n >= 0;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -22,6 +23,7 @@
 /* libbpf's own words are kept for the one case where nothing loads. */
 static char load_log[400];
 static struct probe_optionals *loading;
+static bool no_mapped; /* refused: probes work without, see mapped.bpf.c */
 
 static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -32,6 +34,8 @@ static int keep_log(enum libbpf_print_level level, const char *format, va_list a
 	vsnprintf(words, sizeof(words), format, args);
 	if (loading)
 		probe_optional_heard(loading, words);
+	if (loading && strstr(words, "prog 'mapped_files'"))
+		no_mapped = true;
 	words[strcspn(words, "\n")] = 0;
 	if (!load_log[0])
 		memcpy(load_log, words, sizeof(load_log));
@@ -88,6 +92,16 @@ static void configure_sched(struct ingero_bpf *b, const struct probe_sched_confi
 	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
 }
 
+/* An older one looks at all tasks instead, without a word. It shows the inodes that count in /proc. */
+static bool takes_one_task(void)
+{
+	unsigned major, minor;
+	struct utsname u;
+
+	return uname(&u) == 0 && host_kernel_parse(bytes_of(u.release), &major, &minor) &&
+	       (major > 6 || (major == 6 && minor >= 1));
+}
+
 /* Two events and two links for each function, and their descriptors stay open. */
 static void raise_descriptors(void)
 {
@@ -114,6 +128,8 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		return -errno;
 	choose_programs(b, link, opt);
 	probe_optional_choose(&s->optional, b->obj, opt->sched, opt->cpu_hz);
+	s->one_task = takes_one_task() && !no_mapped;
+	bpf_program__set_autoload(b->progs.mapped_files, s->one_task);
 	b->rodata->config_scope = (uint32_t)opt->scope;
 	b->rodata->config_uid = opt->uid;
 	b->rodata->config_self = (uint32_t)getpid();
@@ -199,17 +215,21 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 		opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
 	char release[PROBE_BTF_RELEASE];
 	size_t refused = 0;
+	bool tried;
 	int rc = 0;
 
 	load_log[0] = 0;
+	no_mapped = false;
 	libbpf_set_print(keep_log);
 	for (int walker = opt->walker; walker <= last_walker; walker++)
 		for (enum probe_link link = from; link <= to; link++) {
 			loading = &s->optional;
 			do {
 				load_log[0] = 0; /* what was left out is not what failed */
+				tried = !no_mapped;
 				rc = load_once(s, link, walker, opt);
-			} while (rc && probe_optional_again(&s->optional, &refused));
+			} while (rc && (probe_optional_again(&s->optional, &refused) ||
+					(tried && no_mapped)));
 			loading = NULL;
 			if (rc == 0)
 				return 0;

@@ -49,6 +49,7 @@ NEVER(void, probe_session_each, struct probe_session *s, void (*fn)(void *ctx, i
 NEVER(void, probe_session_forget, struct probe_session *s, uint32_t tgid)
 NEVER(int, probe_session_watch, struct probe_session *s, int fd, struct err *e)
 NEVER(bool, probe_session_drain, struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event, void *ctx)
+NEVER(bool, probe_session_mapped, struct probe_session *s, uint32_t tgid, probe_mapped_fn *fn, void *ctx)
 NEVER(void, probe_session_losses, const struct probe_session *s, struct loss_slot *sum)
 NEVER(int, probe_session_open_calls, struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e)
 NEVER(bool, probe_optional_source, const struct probe_optionals *o, size_t i, struct probe_optional_source *out)

@@ -90,7 +90,7 @@ static void python_start(struct cost_child *c, const char *python)
 
 static bool look(void *found, const struct host_mapping *m)
 {
-	probe_pythons_mapping(found, m);
+	probe_pythons_mapping(found, m, false);
 	return true;
 }
 
@@ -106,7 +106,7 @@ static bool find_python(uint32_t pid, char *version, size_t size)
 	if (!world || probe_stacks_new(&stacks, world, &e) ||
 	    probe_pythons_new(&pythons, with_python, stacks, &e))
 		cost_die("python", &e);
-	probe_pythons_begin(pythons, pid, 0);
+	probe_pythons_begin(pythons, pid);
 	if (host_maps_read(pid, look, pythons, &e))
 		cost_die("python", &e);
 	found = probe_pythons_end(pythons);
