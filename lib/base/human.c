@@ -138,7 +138,8 @@ static void wrap_line(struct buf *out, const char *p, size_t n, unsigned columns
 			break;
 		indent += !skip;
 	}
-	if (n >= first + 2 && memcmp(p + first, "$ ", 2) == 0) {
+	if (n >= first + 2 &&
+	    (memcmp(p + first, HUMAN_SHELL, 2) == 0 || memcmp(p + first, HUMAN_CODE, 2) == 0)) {
 		buf_add(out, p, n);
 		return;
 	}

@@ -36,7 +36,9 @@ enum human_style {
 };
 
 /* text for a terminal of so many columns (0: as it is): longer lines are broken at blanks, what follows stands two
- * columns deeper. Commands to be typed ("$ ...") stay whole. */
+ * columns deeper. What is to be copied stays whole: lines that begin with one of these, for a shell and for a program. */
+#define HUMAN_SHELL "$ "
+#define HUMAN_CODE  "| "
 void human_wrap(struct buf *out, struct bytes text, unsigned columns);
 
 /* text in a style, or plain when color is false. */

@@ -251,6 +251,17 @@ void body_lost_parts(const uint64_t *part_ns, struct jsonw *j)
 	jsonw_object_end(j);
 }
 
+void body_fix(struct jsonw *j, const char *action, const char *kind, const char *command,
+	      uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
+{
+	jsonw_key_str(j, "action", action);
+	jsonw_key_str(j, "kind", kind);
+	jsonw_key_str(j, "command", command);
+	jsonw_key_u64(j, "gain_low_ns", gain_low_ns);
+	jsonw_key_u64(j, "gain_high_ns", gain_high_ns);
+	jsonw_key_str(j, "basis", basis);
+}
+
 void body_coverage(const struct cause *c, bool upper_bound, struct jsonw *j)
 {
 	const struct line_totals *totals = line_totals(c->line);

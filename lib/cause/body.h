@@ -17,6 +17,9 @@ void body_victim(const struct cause *c, uint32_t process, uint32_t node, struct 
 void body_lost_parts(const uint64_t *part_ns, struct jsonw *j); /* NULL: an empty object */
 void body_site(const struct cause *c, const struct where_place *p,
 	       struct jsonw *j); /* an element */
+/* What to do. kind: "shell" where command is for a shell, "code" where it is lines for the program itself. */
+void body_fix(struct jsonw *j, const char *action, const char *kind, const char *command,
+	      uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis);
 void body_coverage(const struct cause *c, bool upper_bound, struct jsonw *j);
 
 #endif

@@ -46,18 +46,27 @@ void fact_evidence_text(struct fact *f, const char *what, const char *text)
 	jsonw_object_end(&j);
 }
 
-void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
-	      uint64_t gain_high_ns, const char *basis)
+static void fix(struct fact *f, const char *action, const char *kind, const char *command,
+		uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
 {
 	struct jsonw j;
 
 	element(&f->fixes, &j);
-	jsonw_key_str(&j, "action", action);
-	jsonw_key_str(&j, "command", command);
-	jsonw_key_u64(&j, "gain_low_ns", gain_low_ns < gain_high_ns ? gain_low_ns : gain_high_ns);
-	jsonw_key_u64(&j, "gain_high_ns", gain_high_ns);
-	jsonw_key_str(&j, "basis", basis);
+	body_fix(&j, action, kind, command, gain_low_ns < gain_high_ns ? gain_low_ns : gain_high_ns,
+		 gain_high_ns, basis);
 	jsonw_object_end(&j);
+}
+
+void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
+	      uint64_t gain_high_ns, const char *basis)
+{
+	fix(f, action, "shell", command, gain_low_ns, gain_high_ns, basis);
+}
+
+void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_t gain_low_ns,
+		   uint64_t gain_high_ns, const char *basis)
+{
+	fix(f, action, "code", code, gain_low_ns, gain_high_ns, basis);
 }
 
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)

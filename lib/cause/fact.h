@@ -70,7 +70,7 @@ struct fact {
 	unsigned nmoments;
 	struct buf summary;  /* one sentence without a full stop: who, how many ms, which line */
 	struct buf evidence; /* by fact_evidence */
-	struct buf fixes;    /* by fact_fix */
+	struct buf fixes;    /* by fact_fix, fact_fix_code */
 };
 
 /* One number that proves it: "launches per synchronization", 3.2, "". Units: "ns", "B", "B/s", "%", "/s", "" */
@@ -78,9 +78,12 @@ void fact_evidence(struct fact *f, const char *what, double value, const char *u
 /* The same for what is no number. */
 void fact_evidence_text(struct fact *f, const char *what, const char *text);
 
-/* What to do, the command (or code) to do it with, and what it gains: from low to high, and what that rests on. */
+/* What to do, the command to do it with, and what it gains: from low to high, and what that rests on. */
 void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
 	      uint64_t gain_high_ns, const char *basis);
+/* The same with lines for the program itself, which no shell takes. */
+void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_t gain_low_ns,
+		   uint64_t gain_high_ns, const char *basis);
 
 /* "train (pid 4821)" of the fact's process, appended. */
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out);

@@ -36,7 +36,7 @@
 "border-style:solid;border-width:1px 1px 1px 6px;padding:8px 18px;margin:14px 0}\n" \
 "pre{margin:4px 0 6px;padding:7px 12px;background:var(--code);border:1px solid var(--line);border-radius:6px;overflow-x:auto;" \
 "white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.45 ui-monospace,SFMono-Regular,Consolas,\"DejaVu Sans Mono\",monospace}\n" \
-"pre code:before{content:\"$ \";color:var(--dim)}\n" \
+"pre.sh code:before{content:\"$ \";color:var(--dim)}\n" \
 "svg{display:block}svg .bg{fill:var(--soft)}\n" \
 ".course{width:100%;height:150px}\n" \
 ".x{display:flex;justify-content:space-between;font-size:12px;color:var(--dim);margin:2px 0 8px}\n" \

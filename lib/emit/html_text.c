@@ -359,24 +359,26 @@ static bool heading(struct buf *out, struct bytes line)
 	return true;
 }
 
-/* Behind the "$ " of a command, styles left out; {NULL, 0}: it is none. */
-static struct bytes command(struct bytes line)
+/* Behind what leads a line to type, styles left out; {NULL, 0}: it is none of that kind. */
+static struct bytes typed(struct bytes line, const char *lead)
 {
+	size_t n = strlen(lead);
 	struct bytes t = trim(line);
 
-	return t.n > 2 && t.p[0] == '$' && t.p[1] == ' ' ? (struct bytes){ t.p + 2, t.n - 2 }
-							 : (struct bytes){ NULL, 0 };
+	return t.n > n && memcmp(t.p, lead, n) == 0 ? (struct bytes){ t.p + n, t.n - n }
+						    : (struct bytes){ NULL, 0 };
 }
 
 static void line(struct buf *out, struct bytes text)
 {
-	struct bytes t = trim(text), typed = command(text);
+	struct bytes t = trim(text), command = typed(text, HUMAN_SHELL),
+		     code = typed(text, HUMAN_CODE);
 
 	if (t.n == 0 || heading(out, text))
 		return;
-	if (typed.p) {
-		buf_puts(out, "<pre><code>");
-		run(out, typed);
+	if (command.p || code.p) {
+		buf_puts(out, command.p ? "<pre class=\"sh\"><code>" : "<pre><code>");
+		run(out, command.p ? command : code);
 		buf_puts(out, "</code></pre>\n");
 	} else if (memchr(t.p, MARK_NAME, t.n)) {
 		fact(out, t);

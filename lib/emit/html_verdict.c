@@ -100,7 +100,7 @@ static void facts(struct buf *out, const struct chain *c)
 static void fix(struct buf *out, const struct chain *c)
 {
 	struct json all = json_get(c->body, "recommendations"), first = json_at(all, 0),
-		    command = json_get(first, "command");
+		    kind = json_get(first, "kind"), command = json_get(first, "command");
 
 	if (first.is) {
 		buf_puts(out, "<p><b>Fix:</b> ");
@@ -108,11 +108,14 @@ static void fix(struct buf *out, const struct chain *c)
 		buf_puts(out, "</p>\n");
 	}
 	if (json_bytes(command).n) {
-		buf_puts(out, "<pre><code>");
+		buf_puts(out, bytes_equal(json_bytes(kind), bytes_of("code"))
+				      ? "<pre><code>"
+				      : "<pre class=\"sh\"><code>");
 		html_escape(out, json_bytes(command), 0);
 		buf_puts(out, "</code></pre>\n");
 	}
 	json_free(command);
+	json_free(kind);
 	json_free(first);
 	json_free(all);
 }

@@ -252,11 +252,13 @@ static void fixes(struct buf *out, const struct report *r, const struct chain *c
 	struct json all = json_get(c->body, "recommendations");
 
 	for (size_t i = 0; i < json_length(all); i++) {
-		struct json f = json_at(all, i);
+		struct json f = json_at(all, i), kind = json_get(f, "kind");
 
 		report_chain_heading(out, r, color, i ? "" : "Fix");
 		report_member(out, f, "action", "");
-		buf_puts(out, "\n                  $ ");
+		buf_puts(out, "\n                  ");
+		buf_puts(out, bytes_equal(json_bytes(kind), bytes_of("code")) ? HUMAN_CODE
+									      : HUMAN_SHELL);
 		report_style(out, color, "36");
 		report_member(out, f, "command", "");
 		report_style(out, color, "0");
@@ -264,6 +266,7 @@ static void fixes(struct buf *out, const struct report *r, const struct chain *c
 		gain(out, report_number(f, "gain_low_ns"), report_number(f, "gain_high_ns"));
 		report_member(out, f, "basis", "");
 		buf_putc(out, '\n');
+		json_free(kind);
 		json_free(f);
 	}
 	json_free(all);

@@ -78,6 +78,7 @@ static struct json fix(struct json v, bool whole)
 	struct json o = json_object();
 
 	take(&o, "action", v, "action");
+	take(&o, "kind", v, "kind");
 	take(&o, "command", v, "command");
 	take_ms(&o, "gain_low_ms", v, "gain_low_ns");
 	take_ms(&o, "gain_high_ms", v, "gain_high_ns");

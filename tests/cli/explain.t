@@ -82,6 +82,20 @@ for scenario in ("incident", "contended", "throttled", "lock", "disk"):
     for r in chain["recommendations"]:
         tap.ok("$ " + r["command"] in out, f"{scenario}: the text has the command to type", r["command"])
 
+# ---- what to do: commands are for a shell, lines for the program are marked as such
+
+kinds = set()
+for scenario in json.loads(run(DEMO, "--list", "--json")[1])["scenarios"]:
+    data = run(DEMO, scenario["name"], "--duration", "8s")[1]
+    fixes = [r for c in explain(data=data)[1]["chains"] for r in c["recommendations"]]
+    out = run(EXPLAIN, data=data)[1].decode()
+    for r in fixes:
+        kinds.add(r["kind"])
+        took = subprocess.run(["bash", "-n", "-c", r["command"]], capture_output=True, text=True)
+        tap.ok(r["kind"] == "code" or took.returncode == 0, f"{scenario['name']}: a shell takes {r['command']}", took.stderr)
+        tap.ok({"shell": "$ ", "code": "| "}[r["kind"]] + r["command"] in out, f"{scenario['name']}: the text says which it is", out)
+tap.same(kinds, {"shell", "code"}, "scenarios have both")
+
 status, said, err = explain(data=subprocess.run([DEMO, "clean", "--duration", "3s"], capture_output=True).stdout)
 tap.same((status, said["chains"]), (0, []), "clean: nothing is told")
 out = run(EXPLAIN, data=subprocess.run([DEMO, "clean", "--duration", "3s"], capture_output=True).stdout)[1].decode()

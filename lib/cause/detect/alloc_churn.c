@@ -41,17 +41,19 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_evidence(f, "an allocation takes", (double)k->alloc_ns / n, "ns");
 	fact_evidence(f, "a freeing takes", (double)(r->toll.ns - k->alloc_ns) / n, "ns");
 	fact_evidence(f, "held in between", (double)k->held_ns / n, "ns");
-	fact_fix(f, "Allocate once and reuse",
-		 python ? "buffer = torch.empty(shape, device=\"cuda\")  # before the loop; then "
-			  "torch.mul(a, b, out=buffer)"
-			: "cudaMalloc(&buffer, largest); /* before the loop */",
-		 (uint64_t)((double)r->toll.ns * (1 - 1 / n)), r->toll.ns,
-		 "all pairs but the first are saved");
-	fact_fix(f, "Or take it from a pool, which does not wait for the device",
-		 python ? "export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync"
-			: "cudaMallocAsync(&buffer, bytes, stream); ... cudaFreeAsync(buffer, "
-			  "stream);",
-		 0, r->toll.ns, "from nothing to all of it, as the pool has to grow or not");
+	fact_fix_code(
+		f, "Allocate once and reuse",
+		python ? "buffer = torch.empty(shape, device=\"cuda\")  # before the loop; then "
+			 "torch.mul(a, b, out=buffer)"
+		       : "cudaMalloc(&buffer, largest); /* before the loop */",
+		(uint64_t)((double)r->toll.ns * (1 - 1 / n)), r->toll.ns,
+		"all pairs but the first are saved");
+	(python ? fact_fix : fact_fix_code)(
+		f, "Or take it from a pool, which does not wait for the device",
+		python ? "export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync"
+		       : "cudaMallocAsync(&buffer, bytes, stream); ... cudaFreeAsync(buffer, "
+			 "stream);",
+		0, r->toll.ns, "from nothing to all of it, as the pool has to grow or not");
 }
 
 static const struct tolls_def churn = {

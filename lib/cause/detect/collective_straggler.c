@@ -261,7 +261,7 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 	fact_evidence(&f, "ranks of the communicator", l->comm->ranks, "");
 	fact_evidence(&f, "longest that the others waited for it", (double)l->worst.lost_ns, "ns");
 	fact_fix(&f, "Mend what keeps this rank from entering with the others",
-		 "ingero-explain --per-process", 0, l->lost_ns,
+		 "ingero-explain --per-process run.ige", 0, l->lost_ns,
 		 "of the time between the last and the last but one to enter");
 	rc = fact_tell(c, &f, &l->told, e);
 	fact_free(&f);

@@ -158,37 +158,40 @@ static void fixes(struct fact *f, const struct cause *c, const struct copies *k,
 	uint64_t each = k->bytes / k->row.toll.count;
 
 	if (each < SMALL_BYTES)
-		fact_fix(f, "Copy what belongs together as one piece",
-			 python ? "torch.stack(parts).to(\"cuda\", non_blocking=True)"
-				: "cudaMemcpyAsync(dst, staged, all_bytes, kind, stream)",
-			 0, f->lost_ns,
-			 "a copy so small is the cost of the call: fewer calls cost less, down to "
-			 "what the bytes take");
+		fact_fix_code(
+			f, "Copy what belongs together as one piece",
+			python ? "torch.stack(parts).to(\"cuda\", non_blocking=True)"
+			       : "cudaMemcpyAsync(dst, staged, all_bytes, kind, stream)",
+			0, f->lost_ns,
+			"a copy so small is the cost of the call: fewer calls cost less, down to "
+			"what the bytes take");
 	if (k->row.of == FROM_DEVICE)
-		fact_fix(f,
-			 "Copy results into pinned memory and go on; wait only when they are read",
-			 python ? "host = torch.empty_like(x, device=\"cpu\", pin_memory=True); "
-				  "host.copy_(x, non_blocking=True)"
-				: "cudaMallocHost(&host, bytes); cudaMemcpyAsync(host, device, "
-				  "bytes, "
-				  "cudaMemcpyDeviceToHost, stream)",
-			 0, f->lost_ns,
-			 "from nothing, if the next step needs the result, to all of the wait");
+		fact_fix_code(
+			f,
+			"Copy results into pinned memory and go on; wait only when they are read",
+			python ? "host = torch.empty_like(x, device=\"cpu\", pin_memory=True); "
+				 "host.copy_(x, non_blocking=True)"
+			       : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(host, device, "
+				 "bytes, "
+				 "cudaMemcpyDeviceToHost, stream)",
+			0, f->lost_ns,
+			"from nothing, if the next step needs the result, to all of the wait");
 	else if (k->row.of == ON_DEVICE)
-		fact_fix(f, "Copy on a stream of its own, or write to where it is needed",
-			 "cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream)", 0,
-			 f->lost_ns,
-			 "from nothing, if the next kernel needs it, to all of the wait");
+		fact_fix_code(f, "Copy on a stream of its own, or write to where it is needed",
+			      "cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream)",
+			      0, f->lost_ns,
+			      "from nothing, if the next kernel needs it, to all of the wait");
 	else
-		fact_fix(f, "Copy from pinned memory, without waiting, while kernels run",
-			 python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
-				  "non_blocking=True)"
-				: "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, host, "
-				  "bytes, "
-				  "cudaMemcpyHostToDevice, stream)",
-			 0, f->lost_ns,
-			 "from nothing, if the link is busy all the time anyway, to all of the "
-			 "wait");
+		fact_fix_code(
+			f, "Copy from pinned memory, without waiting, while kernels run",
+			python ? "DataLoader(..., pin_memory=True); batch.to(\"cuda\", "
+				 "non_blocking=True)"
+			       : "cudaMallocHost(&host, bytes); cudaMemcpyAsync(device, host, "
+				 "bytes, "
+				 "cudaMemcpyHostToDevice, stream)",
+			0, f->lost_ns,
+			"from nothing, if the link is busy all the time anyway, to all of the "
+			"wait");
 }
 
 static const char *memory_said(const struct copies *k, uint32_t pinned)

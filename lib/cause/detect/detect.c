@@ -5,6 +5,7 @@
 #include "lib/cause/detect/detect.h"
 
 #include "lib/base/human.h"
+#include "lib/cause/body.h"
 #include "lib/cause/names.h"
 
 void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
@@ -13,11 +14,8 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
 
 	jsonw_object_begin(j);
-	jsonw_key_str(j, "action", action);
-	jsonw_key_str(j, "command", command);
-	jsonw_key_u64(j, "gain_low_ns", (uint64_t)((double)f->lost_ns * keep * (1 - others)));
-	jsonw_key_u64(j, "gain_high_ns", f->lost_ns);
-	jsonw_key_str(j, "basis", basis);
+	body_fix(j, action, "shell", command, (uint64_t)((double)f->lost_ns * keep * (1 - others)),
+		 f->lost_ns, basis);
 	jsonw_object_end(j);
 }
 

@@ -116,11 +116,12 @@ static int tell(struct gpu_work *g, uint32_t device, const struct several *s, st
 		f.summary.failed |= what.failed;
 		buf_free(&what);
 	}
-	fact_fix(&f,
-		 "Give the device its next work before it is done: move these out of the thread "
-		 "that launches, the longest first",
-		 "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)", 0, f.lost_ns,
-		 "from nothing, if the device's work depends on each of them, to all of the gaps");
+	fact_fix_code(
+		&f,
+		"Give the device its next work before it is done: move these out of the thread "
+		"that launches, the longest first",
+		gpu_idle_ahead(c, f.sites[0].stack), 0, f.lost_ns,
+		"from nothing, if the device's work depends on each of them, to all of the gaps");
 	f.summary.failed |= text.failed;
 	rc = fact_tell(c, &f, &side->several, e);
 	buf_free(&text);

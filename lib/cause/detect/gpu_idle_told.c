@@ -76,15 +76,22 @@ static bool hangs(const struct idle_cause *x)
 	return x->unended_ns > x->sum.ns / 2;
 }
 
+const char *gpu_idle_ahead(const struct cause *c, uint32_t stack)
+{
+	return name_python(c->w, stack)
+		       ? "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)"
+		       : "launch(now, stream); prepare(next); cudaStreamSynchronize(stream);";
+}
+
 /* peer: whom it waited for on its socket, NULL not known; server: the process there, 0 not known. */
-static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32_t pid,
+static void fixes(const struct cause *c, struct fact *f, const struct idle_cause *x, uint32_t pid,
 		  uint32_t worker, const char *peer, uint32_t server)
 {
 	/* Another process ended it, not the network: what was polled is a pipe to it, or like one. */
 	bool piped = x->part == PART_POLL && worker && worker != pid;
 	struct buf command = { 0 };
 
-	if (blind) {
+	if (unknown(x, c)) {
 		buf_printf(&command, "sudo ingero-record -p %" PRIu32, pid);
 		fact_fix(f, "Record what threads wait for, too: it takes root", buf_text(&command),
 			 0, f->lost_ns, "from nothing to all of the gaps");
@@ -116,13 +123,13 @@ static void fixes(struct fact *f, const struct idle_cause *x, bool blind, uint32
 	}
 	switch (piped ? PART_FD : x->part) {
 	case PART_SELF:
-		fact_fix(f,
-			 "Do it while the device works: in worker processes or another thread, or "
-			 "between "
-			 "the launches of a step and its wait",
-			 "DataLoader(..., num_workers=4, pin_memory=True, prefetch_factor=4)", 0,
-			 f->lost_ns,
-			 "from nothing, if the device's work depends on it, to all of the gaps");
+		fact_fix_code(
+			f,
+			"Do it while the device works: in worker processes or another thread, or "
+			"between "
+			"the launches of a step and its wait",
+			gpu_idle_ahead(c, f->sites[0].stack), 0, f->lost_ns,
+			"from nothing, if the device's work depends on it, to all of the gaps");
 		if (x->line)
 			break;
 		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s", pid);
@@ -242,8 +249,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	if (behind)
 		gpu_behind_fix(behind, c, &f);
 	if (!f.fixes.n)
-		fixes(&f, x, unknown(x, c), p ? p->tgid : 0, worker ? worker->tgid : 0, peer,
-		      server);
+		fixes(c, &f, x, p ? p->tgid : 0, worker ? worker->tgid : 0, peer, server);
 	if (g->left_out)
 		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),
 			      "%");

@@ -255,12 +255,12 @@ static int tell(struct state *s, struct cause *c, struct leak *k, struct err *e)
 	fact_evidence(&f, "bytes never freed", (double)k->bytes, "B");
 	if (full > 0)
 		fact_evidence(&f, "until the device is full at this rate", full, "ns");
-	fact_fix(&f,
-		 "Free what the first call site allocates, or let go of what still refers to it",
-		 python ? "losses.append(loss.item())  # not the tensor and its graph; del what is "
-			  "no longer needed"
-			: "compute-sanitizer --tool memcheck --leak-check full ./program",
-		 0, 0, "no time is lost by it until the memory is full");
+	(python ? fact_fix_code : fact_fix)(
+		&f, "Free what the first call site allocates, or let go of what still refers to it",
+		python ? "losses.append(loss.item())  # not the tensor and its graph; del what is "
+			 "no longer needed"
+		       : "compute-sanitizer --tool memcheck --leak-check full ./program",
+		0, 0, "no time is lost by it until the memory is full");
 	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &k->told, e);
 	buf_free(&where);
 	fact_free(&f);

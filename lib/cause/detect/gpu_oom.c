@@ -276,7 +276,7 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 		 "Hold less: smaller batches, or give back what the first call sites below hold",
 		 name_python(c->w, place.stack)
 			 ? "python3 -c 'import torch; help(torch.cuda.memory_summary)'"
-			 : "ingero-explain --json | jq '.memory[].sites'",
+			 : "ingero-explain --json run.ige | jq '.memory[].sites'",
 		 0, 0, "no time is lost by it but what the program does about it");
 	rc = where.failed || holder.failed ? err_nomem(e) : fact_tell(c, &f, &v->told, e);
 	buf_free(&where);

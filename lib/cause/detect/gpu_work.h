@@ -122,6 +122,8 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
  * 192.0.2.1:80 in ...". process 0: without those it waited for, of which another may lead later. frame: which is named. */
 void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
 		   uint32_t frame, struct buf *out);
+/* How the thread of that stack prepares the next work while the device does this: in Python where it is. */
+const char *gpu_idle_ahead(const struct cause *c, uint32_t stack);
 /* The device was without work for many reasons, of which none is told alone: at the end, when those are. */
 int gpu_idle_several(struct gpu_work *g, struct cause *c, struct err *e);
 bool launch_bound_run(struct gpu_work *g, const struct gap_run *run);

@@ -184,14 +184,14 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 			fact_evidence_text(f, "that is", broke);
 	}
 	fact_evidence(f, "calls captured before that", (double)k->calls / (double)count, "");
-	fact_fix(f,
-		 f->nsites > 1
-			 ? "Keep that call out of the capture"
-			 : "Keep calls that wait, allocate or copy pageable memory out of the "
-			   "capture",
-		 "with torch.cuda.graph(g):  # after a warm-up on a side stream; nothing in it may "
-		 "wait or call .item()",
-		 0, 0, "what a graph would save is not known before there is one");
+	fact_fix_code(
+		f,
+		f->nsites > 1 ? "Keep that call out of the capture"
+			      : "Keep calls that wait, allocate or copy pageable memory out of the "
+				"capture",
+		"with torch.cuda.graph(g):  # after a warm-up on a side stream; nothing in it may "
+		"wait or call .item()",
+		0, 0, "what a graph would save is not known before there is one");
 }
 
 static const struct tolls_def failing = { .kind = "graph-capture-failed",

@@ -142,15 +142,17 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_evidence(f, "late ones launched again what nobody had waited for",
 		      (double)k->unfinished, "");
 	if (unfinished)
-		fact_fix(f,
-			 "Launch another instance of the graph, or wait where there is other work",
-			 "cudaGraphInstantiate(&second, graph, 0); /* and take turns */", 0,
-			 r->toll.ns,
-			 "from nothing, if the device has work all the time anyway, to all of it");
+		fact_fix_code(
+			f,
+			"Launch another instance of the graph, or wait where there is other work",
+			"cudaGraphInstantiate(&second, graph, 0); /* and take turns */", 0,
+			r->toll.ns,
+			"from nothing, if the device has work all the time anyway, to all of it");
 	else
-		fact_fix(f, "Upload the graph before it is needed, and let fewer launches queue up",
-			 "cudaGraphUpload(exec, stream)", 0, r->toll.ns,
-			 "from nothing, if the device has work all the time anyway, to all of it");
+		fact_fix_code(
+			f, "Upload the graph before it is needed, and let fewer launches queue up",
+			"cudaGraphUpload(exec, stream)", 0, r->toll.ns,
+			"from nothing, if the device has work all the time anyway, to all of it");
 }
 
 static const struct tolls_def late = { .kind = "graph-launch-late",

@@ -49,12 +49,15 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	fact_evidence(f, "capturing and instantiating one takes",
 		      (double)r->toll.ns / (double)r->toll.count, "ns");
 	fact_evidence(f, "alive at most", (double)g->most_alive, "");
-	fact_fix(f,
-		 pool ? "Round shapes up to a few sizes, and make one graph for each of these"
-		      : "Keep the graph and change it in place, or round shapes up to a few sizes",
-		 pool ? "size = min(s for s in SIZES if s >= n)  # pad the input to it"
-		      : "cudaGraphExecUpdate(exec, graph, &result)",
-		 0, r->toll.ns, "from nothing, if every shape is new, to all of it");
+	fact_fix_code(
+		f,
+		pool ? "Round shapes up to a few sizes, and make one graph for each of these"
+		     : "Keep the graph and change it in place, or round shapes up to a few sizes",
+		!pool ? "cudaGraphExecUpdate(exec, graph, &result)"
+		: name_python(c->w, g->stack)
+			? "size = min(s for s in SIZES if s >= n)  # pad the input to it"
+			: "cudaGraphLaunch(graph_of[next_size(n)], stream);",
+		0, r->toll.ns, "from nothing, if every shape is new, to all of it");
 }
 
 static const struct tolls_def remaking = {

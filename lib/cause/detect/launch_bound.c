@@ -85,10 +85,14 @@ static int tell(struct gpu_work *g, struct issue_cause *x, struct cause *c, stru
 	fact_evidence(&f, "launches per burst", (double)x->launches / (double)x->sum.count, "");
 	fact_evidence(&f, "launch rate in bursts", 1e9 / each, "/s");
 	fact_evidence(&f, "time from one launch to the next", each, "ns");
-	fact_fix(&f, "Launch the step as one CUDA graph, or fuse its kernels",
-		 "step = torch.compile(step, mode='reduce-overhead')", 0, x->sum.ns,
-		 "from nothing, if the kernels take as long, to all but a few microseconds per "
-		 "graph");
+	fact_fix_code(
+		&f, "Launch the step as one CUDA graph, or fuse its kernels",
+		name_python(c->w, x->stack) ? "step = torch.compile(step, mode='reduce-overhead')"
+					    : "cudaStreamBeginCapture(stream, mode); step(); "
+					      "cudaStreamEndCapture(stream, &graph);",
+		0, x->sum.ns,
+		"from nothing, if the kernels take as long, to all but a few microseconds per "
+		"graph");
 	rc = fact_tell(c, &f, &x->sum.told, e);
 	buf_free(&place);
 	fact_free(&f);

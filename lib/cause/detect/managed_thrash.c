@@ -170,11 +170,12 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		fact_evidence(f, "what these took", (double)k->faults_ns, "ns");
 	if (d && d->has_total && managed > d->total)
 		fact_evidence(f, "memory of the device, which is less", (double)d->total, "B");
-	fact_fix(f,
-		 "Keep what the device works on there; use ordinary memory and copies where both "
-		 "sides need it",
-		 "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, device)", 0,
-		 r->toll.ns, "from nothing, if it does not fit, to all of it");
+	fact_fix_code(
+		f,
+		"Keep what the device works on there; use ordinary memory and copies where both "
+		"sides need it",
+		"cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, device)", 0,
+		r->toll.ns, "from nothing, if it does not fit, to all of it");
 }
 
 static const struct tolls_def thrashing = { .kind = "managed-thrash",

@@ -241,16 +241,21 @@ static int tell(struct state *s, struct cause *c, struct model *m, double share,
 		   split[most].what, f.culprit.text);
 	fact_evidence(&f, "bytes loaded", (double)m->bytes, "B");
 	fact_evidence(&f, "rate", rate, "B/s");
-	fact_fix(&f,
-		 most == 0   ? "Keep the file on a faster disk, or in the page cache"
-		 : most == 1 ? "Store the weights as they are needed, and map the file"
-		 : most == 2 ? "Copy from pinned memory, while the next part is read"
-			     : "Allocate once for all of it",
-		 most == 0   ? "vmtouch -t model.safetensors"
-		 : most == 1 ? "safetensors.torch.load_file(\"model.safetensors\", device=\"cuda\")"
-		 : most == 2 ? "cudaMallocHost(&staging, bytes); cudaMemcpyAsync(...)"
-			     : "cudaMalloc(&all, total);",
-		 0, split[most].ns, "from nothing to all of the largest part; the others remain");
+	(most == 0 ? fact_fix : fact_fix_code)(
+		&f,
+		most == 0   ? "Keep the file on a faster disk, or in the page cache"
+		: most == 1 ? "Store the weights as they are needed, and map the file"
+		: most == 2 ? "Copy from pinned memory, while the next part is read"
+			    : "Allocate once for all of it",
+		most == 0   ? "vmtouch -t model.safetensors"
+		: most == 1 ? f.nsites && name_python(c->w, f.sites[0].stack)
+				      ? "safetensors.torch.load_file(\"model.safetensors\", "
+					"device=\"cuda\")"
+				      : "mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, "
+					"fd, 0);"
+		: most == 2 ? "cudaMallocHost(&staging, bytes); cudaMemcpyAsync(...)"
+			    : "cudaMalloc(&all, total);",
+		0, split[most].ns, "from nothing to all of the largest part; the others remain");
 	rc = where.failed ? err_nomem(e) : fact_tell(c, &f, &m->toll.told, e);
 	buf_free(&where);
 	fact_free(&f);

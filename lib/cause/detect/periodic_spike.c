@@ -204,7 +204,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 	fact_fix(&f,
 		 "Find what happens at that pace: logging, checkpoints, clearing a cache, growing "
 		 "a pool",
-		 "ingero-explain --json | jq '.chains[].timeline'", 0, slow->sum.ns,
+		 "ingero-explain --json run.ige | jq '.chains[].timeline'", 0, slow->sum.ns,
 		 "from nothing, if it has to be done then, to all of it");
 	rc = fact_tell(c, &f, &slow->sum.told, e);
 	buf_free(&place);

@@ -86,12 +86,17 @@ static int tell(struct gpu_work *g, struct gpu_wait *w, struct cause *c, struct 
 	fact_evidence(&f, "mean gap after a wait", (double)w->sum.ns / (double)w->sum.count, "ns");
 	fact_evidence(&f, "share of the device's idle time",
 		      100 * (double)w->sum.ns / (double)g->devices.v[w->device].idle_ns[0], "%");
-	fact_fix(&f,
-		 "Wait once per step: keep results on the device and read them later, all together",
-		 "loss_sum += loss.detach()  # and once in a while: print(loss_sum.item())",
-		 w->sum.ns / 2, w->sum.ns,
-		 "the gaps behind the waits; some remain where a result decides what is launched "
-		 "next");
+	fact_fix_code(
+		&f,
+		"Wait once per step: keep results on the device and read them later, all together",
+		name_python(c->w, w->stack)
+			? "loss_sum += loss.detach()  # and once in a while: print(loss_sum.item())"
+			: "cudaMemcpyAsync(&result[i], found, bytes, cudaMemcpyDeviceToHost, "
+			  "stream); "
+			  "/* one wait behind the last */",
+		w->sum.ns / 2, w->sum.ns,
+		"the gaps behind the waits; some remain where a result decides what is launched "
+		"next");
 	w->told = WAIT_STORM;
 	rc = fact_tell(c, &f, &w->sum.told, e);
 	buf_free(&place);

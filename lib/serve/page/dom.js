@@ -60,8 +60,9 @@ export function copied(button, text) {
 	button.focus();
 }
 
-export const command = (text, key) =>
-	h("div", { class: "command" }, h("pre", {}, text),
+// kind: "code" is for the program, anything else for a shell.
+export const command = (text, kind, key) =>
+	h("div", { class: kind === "code" ? "command" : "command sh" }, h("pre", {}, text),
 		h("button", { type: "button", "aria-label": `Copy: ${text}`, "data-key": key, onclick: (ev) => copied(ev.currentTarget, text) }, "Copy"));
 
 // columns: {name, of(row) for sorting, show(row), text, cls, tip}; kept: {by, down}, changed by clicks.

@@ -22,7 +22,7 @@ export function gain(r) {
 	return `Expected to give back ${!r.gain_low_ns ? `up to ${ns(r.gain_high_ns)}` : `${ns(r.gain_low_ns)}${r.gain_high_ns > r.gain_low_ns ? ` to ${ns(r.gain_high_ns)}` : ""}`}${r.basis ? `: ${r.basis}` : ""}`;
 }
 
-export const fix = (r, key) => h("div", { class: "fix" }, h("p", {}, r.action), r.command && command(r.command, key), gain(r) && h("p", { class: "gain" }, gain(r)));
+export const fix = (r, key) => h("div", { class: "fix" }, h("p", {}, r.action), r.command && command(r.command, r.kind, key), gain(r) && h("p", { class: "gain" }, gain(r)));
 
 function stalled(report, words) {
 	const c = report.chains[0], site = c.sites?.[0], better = without(c);
