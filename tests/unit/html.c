@@ -109,7 +109,8 @@ static void drawn(void)
 	like(out, "M0.0 39.0L150.0 20.0L300.0 1.0", "a curve from nothing to its top");
 	like(blocks("\033[36mHost\033[0m"), "<h3>Host</h3>", "a heading");
 	like(blocks("                  $ \033[36mrenice -n 19 <1>\033[0m"),
-	     "<pre class=\"sh\"><code><span class=\"t36\">renice -n 19 &lt;1&gt;</span></code></pre>",
+	     "<pre class=\"sh\"><code><span class=\"t36\">renice -n 19 "
+	     "&lt;1&gt;</span></code></pre>",
 	     "a command");
 	like(blocks("                  | \033[36mx = f(1)\033[0m"),
 	     "<pre><code><span class=\"t36\">x = f(1)</span></code></pre>",
