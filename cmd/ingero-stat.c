@@ -245,22 +245,10 @@ static bool no_steps(const struct by_table *by)
 	return by && by->key == BY_STEP && by->rows.n;
 }
 
-static struct ops_input quality_of(const struct input *in)
-{
-	struct ige_report r = input_report(in);
-
-	return (struct ops_input){ .damaged = r.damaged_blocks || r.skipped_bytes,
-				   .truncated = r.truncated,
-				   .unterminated = r.unterminated && !r.growing,
-				   .growing = r.growing,
-				   .damaged_blocks = r.damaged_blocks,
-				   .skipped_bytes = r.skipped_bytes };
-}
-
 static int print(struct job *job, struct err *e)
 {
 	const struct ops_summary *s = ask_stat_answer(&job->stat, e);
-	struct ops_input quality = quality_of(job->stat.in);
+	struct ops_input quality = input_quality(job->stat.in);
 	struct emit_style st = style();
 	struct buf out = { 0 };
 	int rc;

@@ -9,11 +9,6 @@
 #include "lib/event/ops.h"
 #include "lib/world/world.h"
 
-struct ops_input { /* how well it could be read */
-	bool damaged, truncated, unterminated, growing;
-	uint64_t damaged_blocks, skipped_bytes;
-};
-
 void ops_json(struct buf *out, const struct world *w, const struct ops_summary *s,
 	      const struct ops_input *in);
 

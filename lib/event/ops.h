@@ -108,6 +108,12 @@ struct ops_finding {
 	char *summary;
 };
 
+/* How well what is summed up could be read. */
+struct ops_input {
+	bool damaged, truncated, unterminated, growing;
+	uint64_t damaged_blocks, skipped_bytes;
+};
+
 #define OPS_LOSS_REASONS 16
 #define OPS_METRICS	 48
 

@@ -11,6 +11,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/event/ops.h"
 #include "lib/event/stream.h"
 #include "lib/ige/reader.h"
 #include "lib/input/align.h"
@@ -85,6 +86,9 @@ int input_something(const struct input *in, struct err *e);
 
 /* Sums over all inputs. */
 struct ige_report input_report(const struct input *in);
+
+/* The same as who sums up shows it: what grows has an end to come. */
+struct ops_input input_quality(const struct input *in);
 
 /* Whether something was damaged, cut off or is still to come. After the end. */
 bool input_partial(const struct input *in);

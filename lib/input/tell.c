@@ -144,6 +144,18 @@ struct ige_report input_report(const struct input *in)
 	return sum;
 }
 
+struct ops_input input_quality(const struct input *in)
+{
+	struct ige_report r = input_report(in);
+
+	return (struct ops_input){ .damaged = r.damaged_blocks || r.skipped_bytes,
+				   .truncated = r.truncated,
+				   .unterminated = r.unterminated && !r.growing,
+				   .growing = r.growing,
+				   .damaged_blocks = r.damaged_blocks,
+				   .skipped_bytes = r.skipped_bytes };
+}
+
 bool input_partial(const struct input *in)
 {
 	struct ige_report r = input_report(in);

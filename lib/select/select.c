@@ -129,6 +129,10 @@ int select_words(struct select *s, const struct select_words *words, struct err 
 		return err_set(e, ERR_USAGE, "--last and --since both say where to begin");
 	if (words->last_given)
 		s->since = (struct select_time){ .kind = SELECT_BACK, .back_ns = words->last_ns };
+	if (words->own_given) {
+		s->since = (struct select_time){ .kind = SELECT_OWN, .own_ns = words->from_ns };
+		s->until = (struct select_time){ .kind = SELECT_OWN, .own_ns = words->to_ns };
+	}
 	if (words->since && !rc)
 		rc = select_time(&s->since, words->since, e);
 	if (words->until && !rc)
@@ -145,6 +149,8 @@ static int resolve(const struct select_time *t, int64_t end_ns, bool has_real,
 	*out = absent;
 	if (t->kind == SELECT_BACK)
 		*out = t->back_ns > INT64_MAX / 2 ? INT64_MIN : end_ns - (int64_t)t->back_ns;
+	if (t->kind == SELECT_OWN)
+		*out = t->own_ns;
 	if (t->kind != SELECT_CLOCK)
 		return 0;
 	if (!has_real)

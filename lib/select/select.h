@@ -15,10 +15,11 @@
 #include "lib/event/event.h"
 #include "lib/world/world.h"
 
-/* A time as given: `back` before the recording's end, or at a UTC time. */
+/* A time as given: `back` before the recording's end, at a UTC time, or at one of the recording's own clock. */
 struct select_time {
-	enum { SELECT_NO_TIME, SELECT_BACK, SELECT_CLOCK } kind;
+	enum { SELECT_NO_TIME, SELECT_BACK, SELECT_CLOCK, SELECT_OWN } kind;
 	uint64_t back_ns;
+	int64_t own_ns;
 	const char *text; /* SELECT_CLOCK: borrowed; its day is known once the recording's end is */
 };
 
@@ -56,6 +57,9 @@ struct select_words {
 	const char *since, *until; /* NULL: not given */
 	bool last_given;
 	uint64_t last_ns;
+	/* Or, of who found a moment, this time of the recording's clock, wherever that ends by now. */
+	bool own_given;
+	int64_t from_ns, to_ns;
 };
 int select_words(struct select *s, const struct select_words *words, struct err *e);
 

@@ -11,6 +11,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/emit/call.h"
+#include "lib/emit/ops_json.h"
 #include "lib/emit/report.h"
 #include "lib/event/part.h"
 #include "lib/serve/api_state.h"

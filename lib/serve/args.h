@@ -46,9 +46,12 @@ bool serve_args_bool(const struct serve_args *a, const char *key, bool otherwise
 #define ARGS_SCHEMA_REQUIRED(properties, required)                                     \
 	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required \
 	"],\"additionalProperties\":false}"
+#define ARGS_SINCE                                                                             \
+	"\"since\":{\"type\":\"string\",\"maxLength\":64,\"description\":\"From then on: 5m, " \
+	"1h30m (before the recording's end), 15:40, or ISO time\"}"
 #define ARGS_TIME                                                                                 \
-	"\"since\":{\"type\":\"string\",\"maxLength\":64,\"description\":\"From then on: 5m, "    \
-	"1h30m (before the recording's end), 15:40, or ISO time\"},"                              \
+	ARGS_SINCE                                                                                \
+	","                                                                                       \
 	"\"until\":{\"type\":\"string\",\"maxLength\":64,\"description\":\"Up to then, the same " \
 	"forms\"}"
 #define ARGS_PIDS                                                                         \

@@ -6,23 +6,27 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
 #include "lib/serve/clean.h"
 #include "lib/serve/tool.h"
 
-#define VALUES_MAX 100 /* as the protocol has it */
-
+/* All of them: whoever answers shows some and says how many there are. */
 struct choice {
 	const char *value;
 	struct json *values;
+	struct map seen; /* hashes of values: machines have processes of one number */
 };
 
-static void offer(const struct choice *c, struct bytes text)
+static void offer(struct choice *c, struct bytes text)
 {
 	struct buf b = { 0 };
+	uint64_t key;
 
 	clean_text(&b, text, CLEAN_MAX);
+	key = hash_bytes(b.p, b.n, 0);
 	if (b.n && !strncasecmp(buf_text(&b), c->value, strlen(c->value)) &&
-	    json_length(*c->values) < VALUES_MAX)
+	    !map_get(&c->seen, key, NULL) && map_put(&c->seen, key, 0))
 		json_append(c->values, json_string(buf_bytes(&b)));
 	buf_free(&b);
 }
@@ -67,26 +71,27 @@ int tool_complete(void *ctx, const char *of, const char *argument, const char *v
 	static const struct serve_stat_want brief = { .brief = true };
 	static const char *const since[] = { "10s", "1m", "5m", "30m", "1h" };
 	const struct select_words everything = { 0 };
-	struct choice c = { value, values };
+	struct choice c = { value, values, { 0 } };
 	struct serve_tools *t = ctx;
 	serve_use_stat *use = NULL;
+	int rc = 0;
 
 	if (!strcmp(argument, "since")) {
 		for (unsigned i = 0; i < sizeof(since) / sizeof(since[0]); i++)
 			offer(&c, bytes_of(since[i]));
-		return 0;
-	}
-	if (!t->opt.source)
-		return 0;
-	if (!strcmp(of, "ingero://chain/{id}"))
-		return serve_source_chains(t->opt.source, NULL, &everything, false, offer_chains,
-					   &c, e);
-	if (!strcmp(of, "ingero://call/{id}") || !strcmp(argument, "op") ||
-	    !strcmp(argument, "focus"))
+	} else if (t->opt.source && !strcmp(of, "ingero://chain/{id}")) {
+		rc = serve_source_chains(t->opt.source, NULL, &everything, false, offer_chains, &c,
+					 e);
+	} else if (!strcmp(of, "ingero://call/{id}") || !strcmp(argument, "op") ||
+		   !strcmp(argument, "focus")) {
 		use = offer_ops;
-	else if (!strcmp(argument, "pid"))
+	} else if (!strcmp(argument, "pid")) {
 		use = offer_pids;
-	else if (!strcmp(argument, "node"))
+	} else if (!strcmp(argument, "node")) {
 		use = offer_nodes;
-	return use ? serve_source_stat(t->opt.source, NULL, &brief, use, &c, e) : 0;
+	}
+	if (use && t->opt.source)
+		rc = serve_source_stat(t->opt.source, NULL, &brief, use, &c, e);
+	map_free(&c.seen);
+	return rc;
 }

@@ -97,7 +97,8 @@ int serve_fleet_ops(struct serve_fleet *f, const char *since, struct fleet_ops *
 void fleet_ops_free(struct fleet_ops *o);
 
 /* What each says of itself: an array of the objects the nodes gave, each with "node". */
-int serve_fleet_overview(struct serve_fleet *f, struct json *nodes, struct err *e);
+int serve_fleet_overview(struct serve_fleet *f, const char *since, struct json *nodes,
+			 struct err *e);
 
 /* Clocks of those that answered last, each by the quickest of several probes: its answer is older than none of them, and by no more than
  * half the time it took. Fills the nodes, and warns of those that are certainly further than skew_ns from the middle one. */

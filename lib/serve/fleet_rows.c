@@ -271,15 +271,21 @@ int serve_fleet_chains(struct serve_fleet *f, const char *since, struct json *ch
 	return rc;
 }
 
-int serve_fleet_overview(struct serve_fleet *f, struct json *nodes, struct err *e)
+int serve_fleet_overview(struct serve_fleet *f, const char *since, struct json *nodes,
+			 struct err *e)
 {
-	struct fleet_question q = { .path = "/api/v1/overview" };
+	struct fleet_question q = { 0 };
+	struct buf path = { 0 };
 	size_t answered;
 	int rc;
 
 	*nodes = JSON_NONE;
 	buf_reset(&f->warnings);
-	rc = fleet_round(f, &q, &answered, e);
+	buf_puts(&path, "/api/v1/overview");
+	fleet_since(&path, since);
+	q.path = buf_text(&path);
+	rc = path.failed ? err_nomem(e) : fleet_round(f, &q, &answered, e);
+	buf_free(&path);
 	if (!rc)
 		*nodes = json_array();
 	for (size_t i = 0; !rc && i < f->n; i++) {

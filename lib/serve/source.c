@@ -114,7 +114,8 @@ int source_take(struct serve_source *s, struct held_shelf *shelf, const char *qu
 
 bool source_everything(const struct select_words *w)
 {
-	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given;
+	return !w->npids && !w->nnames && !w->nnodes && !w->since && !w->until && !w->last_given &&
+	       !w->own_given;
 }
 
 static void list_words(struct buf *out, char what, const char *const *v, size_t n)
@@ -134,4 +135,6 @@ void source_words(struct buf *out, const struct select_words *w)
 		list_words(out, 'u', &w->until, 1);
 	if (w->last_given)
 		buf_printf(out, " l%" PRIu64, w->last_ns);
+	if (w->own_given)
+		buf_printf(out, " o%" PRIi64 ":%" PRIi64, w->from_ns, w->to_ns);
 }

@@ -12,7 +12,6 @@
 #include "lib/archive/ask.h"
 #include "lib/ask/chains.h"
 #include "lib/base/err.h"
-#include "lib/emit/ops_json.h"
 #include "lib/event/call.h"
 #include "lib/event/failure.h"
 #include "lib/event/oncpu.h"

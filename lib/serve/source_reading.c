@@ -85,13 +85,6 @@ int source_tick(const struct serve_asker *asker, struct input *in, const char *d
 
 struct ops_input source_quality(const struct input *in, struct buf *notes)
 {
-	struct ige_report r = input_report(in);
-
 	input_verdict(in, notes);
-	return (struct ops_input){ .damaged = r.damaged_blocks || r.skipped_bytes,
-				   .truncated = r.truncated,
-				   .unterminated = r.unterminated && !r.growing,
-				   .growing = r.growing,
-				   .damaged_blocks = r.damaged_blocks,
-				   .skipped_bytes = r.skipped_bytes };
+	return input_quality(in);
 }

@@ -133,7 +133,7 @@ static int ask(struct serve_fleet *f, const struct tool_call *c, const char *act
 	if (!strcmp(action, "chains"))
 		rc = serve_fleet_chains(f, c->args.words.since, &list, e);
 	else
-		rc = serve_fleet_overview(f, &list, e);
+		rc = serve_fleet_overview(f, c->args.words.since, &list, e);
 	if (!rc)
 		json_set(o, !strcmp(action, "chains") ? "chains" : "overview", list);
 	return rc;
@@ -168,6 +168,7 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 	struct serve_fleet *f = NULL;
 	struct json o = json_object();
 	struct tool_call c;
+	bool is_sql;
 	int rc = tool_begin(&c, ctx, asker, args, out, false, e);
 
 	rc = rc ? rc : serve_args_text(&c.args, "action", &action, e);
@@ -176,6 +177,11 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 	if (!rc && (!action || (strcmp(action, "chains") != 0 && strcmp(action, "ops") != 0 &&
 				strcmp(action, "overview") != 0 && strcmp(action, "sql") != 0)))
 		rc = err_set(e, ERR_USAGE, "action is chains, ops, overview or sql");
+	is_sql = !rc && !strcmp(action, "sql");
+	if (!rc && !is_sql && (query || sql))
+		rc = err_set(e, ERR_USAGE, "query is for action sql");
+	if (is_sql && c.args.words.since)
+		rc = err_set(e, ERR_USAGE, "since is not for action sql: choose in its WHERE");
 	if (!rc && (!c.tools->opt.fleet || !c.tools->opt.fleet->nnodes))
 		rc = err_set(
 			e, ERR_CANNOT,
@@ -213,7 +219,7 @@ const struct serve_tool tool_query_fleet = {
 		"asked\"},\"query\":{\"type\":\"string\",\"maxLength\":65536,\"description\":"
 		"\"With sql: one SELECT\"},"
 		"\"sql\":{\"type\":\"string\",\"maxLength\":65536,\"description\":\"The "
-		"same\"}," ARGS_TIME "," ARGS_PIDS
+		"same\"}," ARGS_SINCE
 		"," ARGS_LIMIT("10000", "Rows at most") "," ARGS_FORM "," ARGS_JQ,
 		"\"action\""),
 	.output_schema = TOOL_OUTPUT(

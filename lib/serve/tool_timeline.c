@@ -26,7 +26,7 @@ struct moment {
 	double window_ns;
 	int64_t from_ns, to_ns, end_ns, zero_ns;
 	bool found;
-	char since[40], until[40];
+	char since[40];
 };
 
 struct timeline {
@@ -34,6 +34,7 @@ struct timeline {
 	const struct moment *m;
 	VEC(struct event) v;
 	uint64_t n;
+	int64_t last_ns; /* when the last of them ended */
 };
 
 static const struct shape_column columns[] = {
@@ -139,22 +140,18 @@ static int find_moment(void *ctx, const struct serve_chains *c, struct err *e)
 	return 0;
 }
 
-/* As times before the end, which is how a selection counts. */
+/* A moment stays where it is, though the recording may have grown since its end was asked for. One behind that end is the end. */
 static void as_words(struct moment *m, struct select_words *words)
 {
-	int64_t since = m->end_ns - m->from_ns, until = m->end_ns - m->to_ns;
-
-	/* Clocks of the causes and of the events may end apart: then it is the end that is shown. */
-	until = until > 0 ? until : 0;
-	if (since <= until)
-		since = until + (int64_t)m->window_ns;
-
-	snprintf(m->since, sizeof(m->since), "%lldns", (long long)since);
-	words->since = m->since;
-	if (until > 0) {
-		snprintf(m->until, sizeof(m->until), "%lldns", (long long)until);
-		words->until = m->until;
+	if (m->from_ns < m->end_ns) {
+		words->own_given = true;
+		words->from_ns = m->from_ns;
+		words->to_ns = m->to_ns > m->from_ns ? m->to_ns
+						     : m->from_ns + (int64_t)m->window_ns;
+		return;
 	}
+	snprintf(m->since, sizeof(m->since), "%lldns", (long long)m->window_ns);
+	words->since = m->since;
 }
 
 /* ---- what ---- */
@@ -222,7 +219,8 @@ static int finish(struct timeline *t, const struct serve_items *from, struct err
 	if (s->resolved) {
 		/* A side that nobody named has no end. */
 		begin = s->since_ns > zero ? s->since_ns : zero;
-		end = s->until_ns < INT64_MAX ? s->until_ns : t->m->end_ns;
+		end = t->last_ns > t->m->end_ns ? t->last_ns : t->m->end_ns;
+		end = s->until_ns < end ? s->until_ns : end;
 		end = end > begin ? end : begin; /* it may say that it began after its last event */
 	}
 	if (shown) {
@@ -252,6 +250,7 @@ static int take(void *ctx, const struct serve_items *from, const struct stream_i
 			qsort(t->v.v, t->v.n, sizeof(*t->v.v), longest_first);
 			t->v.n /= 2;
 		}
+		t->last_ns = item->events[i].end_ns > t->last_ns ? item->events[i].end_ns : t->last_ns;
 		if (!vec_push(&t->v, item->events[i]))
 			return err_nomem(e);
 	}
@@ -264,7 +263,7 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 	struct select_words words, everything = { 0 };
 	struct moment m = { 0 };
 	struct tool_call c;
-	struct timeline t = { .c = &c, .m = &m };
+	struct timeline t = { .c = &c, .m = &m, .last_ns = INT64_MIN };
 	int rc = tool_begin(&c, ctx, asker, args, out, true, e);
 
 	rc = rc ? rc : serve_args_text(&c.args, "at", &m.at, e);

@@ -156,7 +156,10 @@ def ask(action, *args, **more):
              ("tools/call", {"name": "query_fleet", "arguments": {"action": action, **more}})]
     said = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) + "\n" for i, (m, p) in enumerate(asked))
     p = subprocess.run([MCP, *args], input=said, capture_output=True, text=True, timeout=PATIENCE, env={**ENV, "INGERO_DB": os.path.join(TMP.name, "none")})
-    result = {m["id"]: m for m in map(json.loads, p.stdout.splitlines()) if "id" in m}.get(1, {}).get("result", {})
+    said = {m["id"]: m for m in map(json.loads, p.stdout.splitlines()) if "id" in m}.get(1, {})
+    if "error" in said:
+        return True, said["error"]["message"], None
+    result = said.get("result", {})
     return result.get("isError", False), "".join(c.get("text", "") for c in result.get("content", [])), result.get("structuredContent")
 
 
@@ -168,6 +171,10 @@ failed, text, got = ask("ops", "--nodes", three)
 tap.same([o["count"] for o in got["ops"]], [300], "operations of both are one")
 failed, text, got = ask("chains", "--nodes", everybody)
 tap.same([c["node"] for c in got["chains"]], [c["node"] for c in chains[:20]], "the first twenty causes, in the order that explain has")
+for action, more, why in (("ops", {"pid": 7}, "has no 'pid'"), ("chains", {"until": "1s"}, "has no 'until'"), ("chains", {"query": "SELECT 1"}, "action sql"),
+                          ("sql", {"query": "SELECT 1", "since": "1s"}, "WHERE")):
+    failed, text, got = ask(action, "--nodes", fifty[0], **more)
+    tap.ok(failed and why in text, f"{action}: {', '.join(more)} would choose nothing, and is refused", text)
 failed, text, got = ask("chains")
 tap.ok(failed and "--nodes" in text, "who was given no nodes says so", text)
 tap.same(subprocess.run([MCP, "--nodes", "a b"], stdin=subprocess.DEVNULL, capture_output=True, env=ENV).returncode, 2, "a node that is none is refused at the start")

@@ -4,6 +4,7 @@
 # What an assistant can ask of a recording, through ingero-mcp on standard input: every tool, what it answers against what the
 # other programs say of the same file, budgets, and what somebody hostile would ask for, or record.
 
+import fcntl
 import json
 import os
 import queue
@@ -350,6 +351,13 @@ for ref, argument, value, part in [
     tap.ok(part in got["result"]["completion"]["values"], f"{argument} that begin with '{value}'", json.dumps(got)[:200])
 tap.same(s.end(), 0, "it ends with its input")
 
+# Two machines have a process of one number: one value.
+run("ingero-demo", "incident", "--duration", "1s", "-n", "other", "-o", at("other.ige"))
+s = Server(incident, at("other.ige"))
+got = s.request("completion/complete", ref={"type": "ref/prompt", "name": "investigate"}, argument={"name": "pid", "value": "4801"})["result"]["completion"]
+tap.same(got, {"values": ["4801"], "total": 1, "hasMore": False}, "a number of two processes is offered once")
+tap.same(s.end(), 0, "it ends with its input")
+
 # ---- graphs, two recordings, an archive, no recording ----
 
 s = Server(graphs)
@@ -404,6 +412,18 @@ tap.ok(s.answer("get_trace_stats")[0] is None, "so is none")
 shutil.copy(incident, at("served.ige"))
 tap.same(s.answer("get_trace_stats")[1]["recording"]["events"], before, "and it answers again")
 tap.same(s.end(), 0, "and ends as it should")
+
+# A moment of a recording that grows is where it was, however long that is by now.
+with open(incident, "rb") as whole, open(at("grows.ige"), "wb", buffering=0) as grows:
+    fcntl.flock(grows, fcntl.LOCK_EX)
+    data = whole.read()
+    grows.write(data[:len(data) // 2])
+    s = Server(at("grows.ige"))
+    moments = [s.answer("get_timeline", at="1.0")[1]]
+    grows.write(data[len(data) // 2:len(data) * 3 // 4])
+    moments.append(s.answer("get_timeline", at="1.0")[1])
+    tap.same([(m["from_s"], m["to_s"], m["events_found"] > 0) for m in moments], [(0.99, 1.01, True)] * 2, "one second after the start, before and after it grew")
+    s.end()
 
 for sample in sorted(os.listdir(GOOD)):
     if sample.endswith(".ige"):

@@ -108,11 +108,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fleet_ops_free(&ops);
 		break;
 	case 3:
-		if (!serve_fleet_overview(fuzz_nodes, &v, &e))
+		if (!serve_fleet_overview(fuzz_nodes, NULL, &v, &e))
 			json_dump(&text, v, 0);
 		break;
 	case 4:
-		if (!serve_fleet_overview(fuzz_nodes, &v, &e))
+		if (!serve_fleet_overview(fuzz_nodes, NULL, &v, &e))
 			serve_fleet_clocks(fuzz_nodes, &e);
 		break;
 	default:
