@@ -219,8 +219,8 @@ const struct serve_tool tool_query_fleet = {
 		"asked\"},\"query\":{\"type\":\"string\",\"maxLength\":65536,\"description\":"
 		"\"With sql: one SELECT\"},"
 		"\"sql\":{\"type\":\"string\",\"maxLength\":65536,\"description\":\"The "
-		"same\"}," ARGS_SINCE
-		"," ARGS_LIMIT("10000", "Rows at most") "," ARGS_FORM "," ARGS_JQ,
+		"same\"}," ARGS_SINCE "," ARGS_LIMIT("10000", "Rows at most") "," ARGS_FORM
+									      "," ARGS_JQ,
 		"\"action\""),
 	.output_schema = TOOL_OUTPUT(
 		"\"nodes\":{\"type\":\"integer\"},\"nodes_answered\":{\"type\":\"integer\"},"

@@ -146,8 +146,8 @@ static void as_words(struct moment *m, struct select_words *words)
 	if (m->from_ns < m->end_ns) {
 		words->own_given = true;
 		words->from_ns = m->from_ns;
-		words->to_ns = m->to_ns > m->from_ns ? m->to_ns
-						     : m->from_ns + (int64_t)m->window_ns;
+		words->to_ns =
+			m->to_ns > m->from_ns ? m->to_ns : m->from_ns + (int64_t)m->window_ns;
 		return;
 	}
 	snprintf(m->since, sizeof(m->since), "%lldns", (long long)m->window_ns);
@@ -250,7 +250,8 @@ static int take(void *ctx, const struct serve_items *from, const struct stream_i
 			qsort(t->v.v, t->v.n, sizeof(*t->v.v), longest_first);
 			t->v.n /= 2;
 		}
-		t->last_ns = item->events[i].end_ns > t->last_ns ? item->events[i].end_ns : t->last_ns;
+		t->last_ns =
+			item->events[i].end_ns > t->last_ns ? item->events[i].end_ns : t->last_ns;
 		if (!vec_push(&t->v, item->events[i]))
 			return err_nomem(e);
 	}
