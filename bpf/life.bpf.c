@@ -5,6 +5,19 @@
  */
 #include "bpf/python.h"
 
+/* Targets that have ended: the last of their threads to be done with is not the last to come here. By birth, for the number is
+ * somebody else's soon. */
+struct ended {
+	u64 born_ns;
+	u64 execs;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct ended);
+} ended SEC(".maps");
+
 static __always_inline struct target *target_of(u32 tgid)
 {
 	return bpf_map_lookup_elem(&targets, &tgid);
@@ -74,14 +87,22 @@ SEC("tp_btf/sched_process_exit")
 int life_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 tgid = BPF_CORE_READ(task, tgid), i;
+	u32 tgid = BPF_CORE_READ(task, tgid), i, execs;
 	struct target *t = target_of(tgid);
+	struct ended end = { .born_ns = BPF_CORE_READ(task, group_leader, start_boottime) }, *known;
 	struct task_state *st;
 	struct wire_life *w;
 	bool last;
 
-	if (!t)
-		return 0;
+	if (t) {
+		end.execs = t->execs;
+	} else {
+		known = bpf_map_lookup_elem(&ended, &tgid);
+		if (!known || known->born_ns != end.born_ns)
+			return 0;
+		end.execs = known->execs;
+	}
+	execs = end.execs;
 	st = task_state_of(task);
 	if (st) {
 		for (i = 0; i < CALLS_OPEN_MAX; i++) {
@@ -91,19 +112,21 @@ int life_exit(u64 *ctx)
 		}
 		st->ncalls = 0;
 	}
-	last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	last = t && BPF_CORE_READ(task, signal, live.counter) == 0;
 	/* The scheduler's programs see the last of a thread, but number and birth of the first go to another that
 	 * executes a program. */
 	if (st && (!config_sched || (!last && task->pid == task->tgid)))
 		task_state_end(task);
 	/* Nothing between reserving and the one test of it: verifiers up to 6.1 do not know a tested record. */
 	if (last) {
+		bpf_map_update_elem(&ended, &tgid, &end, BPF_ANY);
 		bpf_map_delete_elem(&targets, &tgid);
 		bpf_map_delete_elem(&pythons, &tgid);
 	}
 	w = life_begin(WIRE_EXIT, task);
 	if (!w)
 		return 0;
+	w->who.execs = execs; /* it is no target any more */
 	w->process = last;
 	w->status = BPF_CORE_READ(task, exit_code);
 	bpf_ringbuf_submit(w, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);

@@ -308,8 +308,10 @@ bool probe_host_record(struct probe_wire *wire, const void *p, size_t n)
 bool probe_host_oom(struct probe_wire *wire, const struct wire_life *l)
 {
 	/* An old kernel tells the victim's number only, and the rest is the trigger's. */
-	const struct probe_thread *t = probe_wire_thread(wire, (uint32_t)l->status),
-				  *by = probe_wire_thread(wire, l->child);
+	const struct probe_thread *t = l->process ? probe_wire_born(wire, (uint32_t)l->status,
+								    l->who.tgid_start_ns)
+						  : probe_wire_thread(wire, (uint32_t)l->status),
+				  *by = probe_wire_born(wire, l->child, l->child_start_ns);
 	struct event ev = { .end_ns = (int64_t)l->time_ns, .op = OP_PROC_OOM };
 	const struct op_def *def = op_builtin(ev.op);
 	struct world *world = probe_wire_world(wire);

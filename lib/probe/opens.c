@@ -23,7 +23,7 @@ struct looking {
 static void look(void *ctx, const struct wire_open *head, const struct wire_open_call *calls)
 {
 	struct looking *l = ctx;
-	const struct probe_thread *t = probe_wire_thread(l->wire, head->tid);
+	const struct probe_thread *t = probe_wire_born(l->wire, head->tid, head->start_ns);
 
 	if (head->off_since && (int64_t)head->off_since < l->floor_ns)
 		l->floor_ns = (int64_t)head->off_since;

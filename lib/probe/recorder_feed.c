@@ -197,7 +197,7 @@ static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
 
 static void say_name(struct probe_recorder *r, const struct wire_life *l)
 {
-	const struct probe_thread *t = probe_wire_thread(r->wire, l->who.tid);
+	const struct probe_thread *t = probe_wire_born(r->wire, l->who.tid, l->who.start_ns);
 	struct record rec = { .kind = RECORD_NAME };
 
 	if (!t)

@@ -296,6 +296,15 @@ const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint
 	return map_get(&wire->by_tid, tid, &i) ? &wire->threads.v[i] : NULL;
 }
 
+const struct probe_thread *probe_wire_born(const struct probe_wire *wire, uint32_t tid,
+					   uint64_t start_ns)
+{
+	const struct probe_thread *t = probe_wire_thread(wire, tid);
+	const struct world_thread *v = t ? world_get_thread(wire->world, t->thread) : NULL;
+
+	return v && probe_start(v->start_ns) == probe_start(start_ns) ? t : NULL;
+}
+
 uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number)
 {
 	uint64_t stack = 0;

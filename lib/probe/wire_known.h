@@ -110,6 +110,9 @@ void probe_wire_no_devices(struct probe_wire *wire);
 
 /* NULL: never announced. Valid until the next record. */
 const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
+/* The same for what does not come by the ring that announces: numbers are used again, so by birth (CLOCK_BOOTTIME) too. */
+const struct probe_thread *probe_wire_born(const struct probe_wire *wire, uint32_t tid,
+					   uint64_t start_ns);
 uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number); /* world id, 0 unknown */
 /* The same for a call, which is counted in the shares. */
 uint32_t probe_wire_call_stack(struct probe_wire *wire, uint32_t number, uint32_t tgid);

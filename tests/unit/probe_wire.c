@@ -278,6 +278,23 @@ static void lives(struct probe_wire *wire, struct world *w)
 	l.kind = WIRE_LOADER;
 	probe_wire_life(wire, &l);
 	is_u64(events, before + 2, "loaders are no events");
+
+	/* Known by a call it made, in the program before this one. */
+	l.kind = WIRE_EXIT;
+	l.who = thread_of(10, 11, 2);
+	probe_wire_life(wire, &l);
+	is_u64(world_get_image(w, world_get_ctx(w, last.ctx)->image)->exec, 2,
+	       "the exit of a program that made no call is not that of the one before it");
+	/* Its number is another one's now. */
+	l.who = thread_of(70, 11, 0);
+	l.who.start_ns = l.who.tgid_start_ns = 9000000000;
+	probe_wire_life(wire, &l);
+	is_u64(world_get_thread(w, world_get_ctx(w, last.ctx)->thread)->start_ns, 9000000000,
+	       "the exit of a thread is not that of who had its number before");
+	is_u64(world_get_process(w,
+				 world_get_thread(w, world_get_ctx(w, last.ctx)->thread)->process)
+		       ->tgid,
+	       70, "nor its process's");
 }
 
 /* ---- the ring */
