@@ -330,6 +330,7 @@ bool host_place_in_pod(uint32_t pid)
 int host_place_read(struct host_place *p, uint32_t pid, struct err *e)
 {
 	struct buf b = { 0 };
+	char root[32];
 	int rc = 0;
 
 	host_place_init(p);
@@ -341,15 +342,10 @@ int host_place_read(struct host_place *p, uint32_t pid, struct err *e)
 		host_place_environ(p, buf_bytes(&b));
 	if (rc == 0 && (*p->container || *p->pod_uid))
 		host_place_names(p, "");
-	/* A pod knows its own namespace from the token that every pod is given. */
-	if (rc == 0 && *p->pod_uid && !*p->namespace &&
-	    file_of(pid, "root/var/run/secrets/kubernetes.io/serviceaccount/namespace", 256, &b))
-		KEEP(p->namespace, buf_bytes(&b));
-	if (rc == 0 && *p->pod_uid && !*p->pod && file_of(pid, "root/etc/podinfo/name", 1024, &b))
-		KEEP(p->pod, buf_bytes(&b));
-	if (rc == 0 && *p->pod_uid && !*p->namespace &&
-	    file_of(pid, "root/etc/podinfo/namespace", 256, &b))
-		KEEP(p->namespace, buf_bytes(&b));
+	if (rc == 0 && *p->pod_uid) {
+		snprintf(root, sizeof(root), "/proc/%u/root", pid);
+		host_place_inside(p, root);
+	}
 	if (rc == 0 && b.failed)
 		rc = err_nomem(e);
 	buf_free(&b);

@@ -46,6 +46,9 @@ struct bytes host_environ_variable(struct bytes text, const char *name);
  * Docker. Needs what the two above found. */
 void host_place_names(struct host_place *p, const char *root);
 
+/* Names of a pod from the files of its container, whose root folder that is; what is known already stays. */
+void host_place_inside(struct host_place *p, const char *root);
+
 /* All of it for one process. ERR_CANNOT when there is no such process; what we may not read stays unknown. */
 int host_place_read(struct host_place *p, uint32_t pid, struct err *e);
 /* Only whether its cgroup is one of a pod; false where that cannot be read. */

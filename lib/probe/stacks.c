@@ -221,7 +221,9 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 	*v = (struct module){
 		.major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path.p)
 	};
-	v->fd = open(host_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
+	/* Without O_NONBLOCK a FIFO in its place would hold us. */
+	v->fd = open(host_maps_path(tgid, m, path, sizeof(path)),
+		     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!v->path || !vec_push(&s->modules, v)) {
 		close(v->fd);
 		free(v->path);

@@ -230,12 +230,50 @@ static void ourselves(void)
 	is_str(e.text, "no process 4194305", "and it says so");
 }
 
+/* As in images of Debian: /var/run is a link from the root on. And what holds a reader for ever, or leads out. */
+static void inside(void)
+{
+	char root[] = "/tmp/ingero-unit.XXXXXX", path[200], secret[] = "/tmp/ingero-unit.XXXXXX";
+	int out = mkstemp(secret);
+	struct host_place p;
+
+	ok(mkdtemp(root) && out >= 0 && write(out, "the host's", 10) == 10, "a container's files");
+	make(root, "/run/secrets/kubernetes.io/serviceaccount/namespace", "ml\n");
+	make(root, "/var/empty", "");
+	snprintf(path, sizeof(path), "%s/var/run", root);
+	is_int(symlink("/run", path), 0, "with a link from its root on");
+	make(root, "/etc/podinfo/labels", "");
+	snprintf(path, sizeof(path), "%s/etc/podinfo/name", root);
+	is_int(mkfifo(path, 0600), 0, "and a FIFO");
+	alarm(60);
+	host_place_init(&p);
+	host_place_inside(&p, root);
+	alarm(0);
+	is_str(p.namespace, "ml", "a link leads to where it does in the container");
+	is_str(p.pod, "", "a FIFO is not waited for");
+	unlink(path);
+	is_int(symlink(secret, path), 0, "a link to a file of the host");
+	host_place_inside(&p, root);
+	is_str(p.pod, "", "leads nowhere");
+	unlink(path);
+	make(root, "/etc/podinfo/name", "trainer-0");
+	host_place_inside(&p, root);
+	is_str(p.pod, "trainer-0", "a pod's name");
+	host_place_init(&p);
+	host_place_inside(&p, "/nowhere");
+	is_str(p.namespace, "", "without a folder nothing is known");
+	close(out);
+	unlink(secret);
+	nftw(root, gone, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void)
 {
 	cgroups();
 	environments();
 	long_ones();
 	names();
+	inside();
 	ourselves();
 	return done_testing();
 }
