@@ -207,6 +207,7 @@ void ask_ops_free(struct ask_ops_run *r)
 	vec_free(&r->answer.errors);
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
+	vec_free(&r->answer.machines);
 	ask_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);
 	ask_kernels_free(r->kernels);

@@ -4,7 +4,8 @@
  */
 #include "lib/ask/ops_facts.h"
 
-#define LAYERS_MAX 65536 /* libraries of all processes; more are not told */
+#define LAYERS_MAX   65536 /* libraries of all processes; more are not told */
+#define MACHINES_MAX 4096  /* of more it is not known what they have */
 
 static uint32_t text_of(struct world *w, struct bytes text)
 {
@@ -52,6 +53,24 @@ static void metric(struct ops_summary *a, const struct record *rec)
 	m->max = s->value > m->max ? s->value : m->max;
 }
 
+static bool machine(struct ops_summary *a, const struct record *rec)
+{
+	const struct rec_NODE *n = &rec->u.NODE;
+	struct ops_machine new = {
+		REC_HAS(rec, NODE, node) ? n->node : 0,
+		REC_HAS(rec, NODE, cpus) ? n->cpus : 0,
+		REC_HAS(rec, NODE, memory_bytes) ? n->memory_bytes : 0,
+	};
+
+	for (size_t i = 0; i < a->machines.n; i++) {
+		if (a->machines.v[i].node == new.node) {
+			a->machines.v[i] = new;
+			return true;
+		}
+	}
+	return a->machines.n >= MACHINES_MAX || vec_push(&a->machines, new);
+}
+
 bool ops_facts_record(struct ops_summary *a, struct world *w, const struct record *rec)
 {
 	switch (rec->kind) {
@@ -62,8 +81,7 @@ bool ops_facts_record(struct ops_summary *a, struct world *w, const struct recor
 	case RECORD_NODE:
 		a->hostname = text_of(w, rec->u.NODE.hostname);
 		a->kernel = text_of(w, rec->u.NODE.kernel);
-		a->cpus = rec->u.NODE.cpus;
-		break;
+		return machine(a, rec);
 	case RECORD_SESSION:
 		if (!REC_HAS(rec, SESSION, cpu_samples_hz))
 			break;

@@ -165,8 +165,6 @@ bool ask_view_record(struct ask_view *v, const struct record *rec)
 		return ask_samples_record(v->samples, rec);
 	case RECORD_NODE:
 		ask_details_record(&v->details, rec);
-		if (REC_HAS(rec, NODE, memory_bytes))
-			v->answer.memory_bytes = rec->u.NODE.memory_bytes;
 		return true;
 	case RECORD_SESSION:
 		if (REC_HAS(rec, SESSION, off_cpu) && rec->u.SESSION.off_cpu)

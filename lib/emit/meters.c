@@ -68,6 +68,7 @@ void meters_free(struct meters *m)
 	vec_free(&m->told);
 	map_free(&m->chains);
 	map_free(&m->open);
+	map_free(&m->memory);
 }
 
 static uint32_t text(struct meters *m, const char *t)
@@ -191,8 +192,8 @@ static bool record(struct meters *m, const struct record *r)
 			m->begin_ns = r->u.SESSION.start_ns;
 		return true;
 	case RECORD_NODE:
-		m->memory_bytes = r->u.NODE.memory_bytes;
-		return true;
+		return !REC_HAS(r, NODE, memory_bytes) ||
+		       map_put(&m->memory, r->u.NODE.node, r->u.NODE.memory_bytes);
 	case RECORD_SAMPLE:
 		if (r->u.SAMPLE.time_ns > m->newest_ns)
 			m->newest_ns = r->u.SAMPLE.time_ns;

@@ -20,7 +20,7 @@ struct meters {
 	struct meter_table table;
 	struct map chains, open; /* id -> index of told + 1; thread and start of a call -> its op */
 	VEC(struct meter_chain) told;
-	uint64_t memory_bytes;	     /* of the machine, 0 unknown */
+	struct map memory;	     /* node -> bytes that it has */
 	int64_t begin_ns, newest_ns; /* INT64_MAX, INT64_MIN: nothing yet */
 };
 

@@ -129,6 +129,7 @@ bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct re
 	const struct unit *unit = &units[sizeof(units) / sizeof(units[0]) - 1];
 	/* Recordings of one machine do not say in each sample which it was. */
 	uint32_t node = r->node ? r->node : world_count(m->em->w, WORLD_NODE) == 1;
+	uint64_t all = 0;
 	char dotted[80];
 	int family;
 
@@ -146,12 +147,13 @@ bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct re
 	if (family < 0)
 		return false;
 	set(m, family, node, labels, r->time_ns, r->value * unit->scale);
-	if (r->metric == METRIC_MEM_USED && m->memory_bytes) {
+	if (r->metric == METRIC_MEM_USED &&
+	    (map_get(&m->memory, node, &all) || map_get(&m->memory, 0, &all)) && all) {
 		family = meter_family(&m->table, "system.memory.utilization", "1",
 				      "Share of the machine's memory that is used", METER_GAUGE);
 		if (family < 0)
 			return false;
-		set(m, family, node, labels, r->time_ns, r->value / (double)m->memory_bytes);
+		set(m, family, node, labels, r->time_ns, r->value / (double)all);
 	}
 	return true;
 }

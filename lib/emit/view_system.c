@@ -121,11 +121,12 @@ bool view_system_text(struct buf *out, const struct world *w, const struct ops_s
 		      const struct emit_style *st)
 {
 	struct machine m = { s->view, UINT32_MAX, st };
-	unsigned nodes = 0;
+	bool any = false;
 	char title[128];
 
 	for (size_t i = 0; i < s->view->metrics.n; i++) {
 		const struct view_metric *x = &s->view->metrics.v[i];
+		struct ops_machine has = ops_machine_of(s, x->node);
 		const struct world_node *n;
 		struct bytes name;
 
@@ -138,10 +139,10 @@ bool view_system_text(struct buf *out, const struct world *w, const struct ops_s
 			 name.n < 64 ? (int)name.n : 64, name.n ? name.p : "");
 		view_heading(out, st, title);
 		cpu(out, &m);
-		memory(out, &m, nodes == 0 ? s->view->memory_bytes : 0);
-		load(out, &m, nodes == 0 ? s->cpus : 0);
+		memory(out, &m, has.memory_bytes);
+		load(out, &m, has.cpus);
 		pressure(out, &m);
-		nodes++;
+		any = true;
 	}
-	return nodes > 0;
+	return any;
 }

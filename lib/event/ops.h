@@ -114,6 +114,13 @@ struct ops_input {
 	uint64_t damaged_blocks, skipped_bytes;
 };
 
+/* What a machine has; 0 unknown. */
+struct ops_machine {
+	uint32_t node; /* world id; 0: of the only one */
+	uint32_t cpus;
+	uint64_t memory_bytes;
+};
+
 #define OPS_LOSS_REASONS 16
 #define OPS_METRICS	 48
 
@@ -148,7 +155,20 @@ struct ops_summary {
 	const struct stack_ends_sum *stacks;	/* world/stack_ends.h; NULL: not counted */
 	struct ops_metric metrics[OPS_METRICS]; /* of the node, by enum metric_id */
 	uint32_t hostname, kernel;		/* strings, 0 unknown */
-	uint32_t cpus, nodes;
+	uint32_t nodes;
+	VEC(struct ops_machine) machines; /* one for each of them that said so */
 };
+
+/* What the machine has that samples are of (world id; 0: they do not say, as those of one machine); zeros where that is not known. */
+static inline struct ops_machine ops_machine_of(const struct ops_summary *s, uint32_t node)
+{
+	for (size_t i = 0; i < s->machines.n; i++) {
+		const struct ops_machine *m = &s->machines.v[i];
+
+		if (m->node == node || (s->machines.n == 1 && (!m->node || !node)))
+			return *m;
+	}
+	return (struct ops_machine){ .node = node };
+}
 
 #endif

@@ -199,8 +199,7 @@ struct view {
 	struct view_states states;	 /* of section time */
 	/* With times: what the host took from threads, when; NULL: none. Points count nanoseconds. */
 	const struct series *lost[PART_COUNT];
-	uint64_t memory_bytes; /* of the node, 0 unknown */
-	bool off_cpu;	       /* it was asked to record where threads wait */
+	bool off_cpu; /* it was asked to record where threads wait */
 };
 
 /* Whether the name is of a section. */

@@ -24,9 +24,11 @@ static const struct view_metric *node_metric(const struct view *v, uint16_t id)
 	return NULL;
 }
 
-static double mem_percent(const struct view *v, double used)
+static double mem_percent(const struct serve_stat *st, const struct view_metric *of, double used)
 {
-	return v->memory_bytes ? 100 * used / (double)v->memory_bytes : 0;
+	uint64_t all = of ? ops_machine_of(st->ops, of->node).memory_bytes : 0;
+
+	return all ? 100 * used / (double)all : 0;
 }
 
 void api_system(struct jsonw *j, const struct serve_stat *st)
@@ -41,7 +43,7 @@ void api_system(struct jsonw *j, const struct serve_stat *st)
 		return;
 	jsonw_key_object(j, "system");
 	jsonw_key_double(j, "cpu_percent", cpu ? cpu->last : 0);
-	jsonw_key_double(j, "mem_percent", mem ? mem_percent(v, mem->last) : 0);
+	jsonw_key_double(j, "mem_percent", mem ? mem_percent(st, mem, mem->last) : 0);
 	jsonw_key_i64(j, "swap_mb", swap ? (int64_t)(swap->last / MIB) : 0);
 	jsonw_key_double(j, "load_avg", load ? load->last : 0);
 	jsonw_object_end(j);
@@ -65,21 +67,23 @@ static bool mean_at(const struct view_metric *m, int64_t ns, double *mean)
 static void snapshot(struct jsonw *j, const struct serve_stat *st, int64_t ns)
 {
 	const struct view *v = st->ops->view;
-	double cpu = 0, used = 0, available = 0, swap = 0, load = 0;
+	const struct view_metric *mem = node_metric(v, METRIC_MEM_USED);
+	double cpu = 0, used = 0, available = 0, swap = 0, load = 0, all;
 	bool has_used;
 	char iso[48];
 
 	mean_at(node_metric(v, METRIC_CPU_BUSY), ns, &cpu);
-	has_used = mean_at(node_metric(v, METRIC_MEM_USED), ns, &used);
+	all = mem ? (double)ops_machine_of(st->ops, mem->node).memory_bytes : 0;
+	has_used = mean_at(mem, ns, &used);
 	if (!mean_at(node_metric(v, METRIC_MEM_AVAILABLE), ns, &available) && has_used &&
-	    (double)v->memory_bytes > used)
-		available = (double)v->memory_bytes - used;
+	    all > used)
+		available = all - used;
 	mean_at(node_metric(v, METRIC_SWAP_USED), ns, &swap);
 	mean_at(node_metric(v, METRIC_LOAD_1), ns, &load);
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "timestamp", time_iso(iso, sizeof(iso), ns + st->ops->real_minus_mono_ns));
 	jsonw_key_double(j, "cpu_percent", cpu);
-	jsonw_key_double(j, "mem_percent", mem_percent(v, used));
+	jsonw_key_double(j, "mem_percent", mem_percent(st, mem, used));
 	jsonw_key_i64(j, "mem_avail_mb", (int64_t)(available / MIB));
 	jsonw_key_i64(j, "swap_mb", (int64_t)(swap / MIB));
 	jsonw_key_double(j, "load_avg", load);

@@ -230,9 +230,46 @@ static void sampling(void)
 	stage_free(&s);
 }
 
+/* Machines of one recording need not be alike. */
+static void machines(void)
+{
+	static const struct {
+		uint32_t node, cpus;
+		uint64_t memory_bytes;
+	} said[] = { { 1, 4, 8u << 20 }, { 2, 64, 512u << 20 }, { 1, 8, 16u << 20 } };
+	struct stage s = stage_new();
+	struct select sel = { 0 };
+	struct ask_ops_run *run = ask_ops_new(s.w, &sel);
+	const struct ops_summary *o;
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct record r = { .kind = RECORD_NODE };
+
+		REC_SET(&r, NODE, node, said[i].node);
+		REC_SET(&r, NODE, cpus, said[i].cpus);
+		REC_SET(&r, NODE, memory_bytes, said[i].memory_bytes);
+		tell(run, &r);
+		if (i == 0) {
+			o = ask_ops_answer(run);
+			is_u64(ops_machine_of(o, 0).cpus, 4,
+			       "what names no machine is the only one's");
+			is_u64(ops_machine_of(o, 2).cpus, 0, "and not another's");
+		}
+	}
+	o = ask_ops_answer(run);
+	is_u64(ops_machine_of(o, 1).memory_bytes, 16u << 20, "memory of one, as it was said last");
+	is_u64(ops_machine_of(o, 2).memory_bytes, 512u << 20, "of the other");
+	is_u64(ops_machine_of(o, 1).cpus, 8, "CPUs of one");
+	is_u64(ops_machine_of(o, 2).cpus, 64, "of the other");
+	is_u64(ops_machine_of(o, 0).cpus, 0, "of several none is meant");
+	ask_ops_free(run);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	counting();
+	machines();
 	selecting();
 	sampling();
 	return tap_done();
