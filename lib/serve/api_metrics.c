@@ -17,6 +17,8 @@ struct api_tally {
 	struct input *in;
 	struct source_place place;
 	bool goes_on; /* more can be read behind what was counted */
+	bool cut;     /* who asked gave up before its end… */
+	bool ended;   /* …though all was read: causes were not found yet */
 };
 
 void api_tally_free(struct api_tally *t)
@@ -61,14 +63,16 @@ static int read_on(struct api_tally *t, const struct serve_asker *asker, struct 
 	struct stream_item item;
 	int rc = 0;
 
-	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
+	while (!rc && !t->ended && (rc = stream->next(stream, &item, e)) > 0) {
 		if (item.kind == STREAM_RECORD && !told_record(&t->told, t->em.w, item.record))
 			return err_nomem(e);
 		rc = meters_item(&t->meters, &item, e);
 		rc = rc ? rc : source_tick(asker, t->in, "counting", e);
 	}
 	t->goes_on = t->goes_on && input_report(t->in).growing;
-	return rc == ERR_TOO_NEW ? 0 : rc;
+	rc = rc == ERR_TOO_NEW ? 0 : rc;
+	t->ended = !rc && !t->goes_on;
+	return rc;
 }
 
 static int use_chains(void *ctx, const struct serve_chains *c, struct err *e)
@@ -89,8 +93,8 @@ static int make(struct api_request *q, const struct source_state *now, struct er
 	struct serve_api *a = q->api;
 	int rc = 0;
 
-	if (a->tally &&
-	    (!a->tally->goes_on || !source_place_is(&a->tally->place, a->source, now))) {
+	if (a->tally && ((!a->tally->goes_on && !a->tally->cut) ||
+			 !source_place_is(&a->tally->place, a->source, now))) {
 		api_tally_free(a->tally);
 		a->tally = NULL;
 	}
@@ -100,7 +104,12 @@ static int make(struct api_request *q, const struct source_state *now, struct er
 	if (!rc)
 		a->tally->place.size = now->size;
 	rc = rc ? rc : serve_source_chains(a->source, &q->asker, &all, false, use_chains, a, e);
-	/* What was counted in part, or will not be counted on, is not kept. */
+	if (a->tally)
+		a->tally->cut = rc == ERR_INTERRUPTED;
+	/* Who gives up leaves it where it is, so that who asks again, as impatient, comes further. Otherwise what was counted in part, or
+	 * will not be counted on, is not kept. */
+	if (!a->tally || a->tally->cut)
+		return rc;
 	if (rc || !a->tally->goes_on) {
 		api_tally_free(a->tally);
 		a->tally = NULL;

@@ -9,9 +9,11 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+from time import monotonic
 
 sys.path.insert(0, "tests")
 import dashboard  # noqa: E402
@@ -297,6 +299,26 @@ with open(grows, "wb") as f:
             tap.same(counted(d), counted_anew(grows), f"{what} in the same file is counted anew")
         os.replace(shutil.copy(run, grows + ".new"), grows)
         tap.same(d.ask("/metrics")[2], metrics_whole, "another file of its name, too")
+
+# Who has no patience asks again, and each time less is left to be counted.
+def answered_within(d, seconds):
+    with socket.create_connection(("127.0.0.1", d.port), timeout=seconds) as s:
+        try:
+            s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return s.recv(12) == b"HTTP/1.1 200"
+        except TimeoutError:
+            return False
+
+
+large = recording("large.ige", "incident", "--duration", "30s")
+with dashboard.Dashboard(large, env={"HOME": TMP.name}) as d:
+    d.json("chains")
+    began = monotonic()
+    d.ask("/metrics")
+    took = monotonic() - began
+with dashboard.Dashboard(large, env={"HOME": TMP.name}) as d:
+    d.json("chains")
+    tap.ok(any(answered_within(d, took / 8) for _ in range(200)), "metrics that take longer than who asks waits are counted in the end")
 
 for args, status, text in ((["/nowhere/x.ige"], 3, "x.ige"), (["--tls-cert", "x", run], 2, "tls"), (["--addr", "nowhere", run], 2, "nowhere"), (["--no-such"], 2, "no-such")):
     p = subprocess.run([dashboard.PROGRAM, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=dashboard.ENV, timeout=60)
