@@ -74,8 +74,11 @@ int aside_open(struct aside *a, const char *path, struct err *e)
 	*a = (struct aside){ .fd = -1 };
 	if (!strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return open_placed(a, path, e);
-	/* It would be replaced although it must not be written. */
-	if (access(path, F_OK) == 0 && access(path, W_OK) < 0)
+	/* It would be replaced although it must not be written; or a link leads to it that the kernel does not let us follow (somebody
+	 * else's, in a folder that is everybody's), and realpath would. */
+	if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0
+		    ? faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0
+		    : errno != ENOENT)
 		return err_sys(e, "cannot create %s", path);
 	there = realpath(path, NULL);
 	if (!there && errno != ENOENT)

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/aside.h"
@@ -38,12 +40,50 @@ static int name_it(struct input_bundle_told *told, const char *recording, const 
 						 : err_set(e, ERR_USAGE, "the name is too long");
 }
 
+/* Whose files these are: uid 0 is us. */
+static void become(uint32_t uid, uint32_t gid)
+{
+	if (uid && geteuid() == 0) {
+		setfsgid(gid);
+		setfsuid(uid);
+	}
+}
+
+static void ourselves(void)
+{
+	setfsuid(geteuid());
+	setfsgid(getegid());
+}
+
+/* As the owner, so that a link planted beside the recording leads nowhere the owner could not go; as ourselves only where the
+ * owner may not write, and then along no link. *as_owner: which it was. */
+static int open_as(struct aside *file, const char *path, uint32_t uid, uint32_t gid, bool *as_owner,
+		   struct err *e)
+{
+	struct stat st;
+	int rc;
+
+	*as_owner = true;
+	become(uid, gid);
+	rc = aside_open(file, path, e);
+	ourselves();
+	if (rc != ERR_CANNOT || !uid || geteuid() != 0 ||
+	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return rc;
+	*as_owner = false;
+	rc = aside_open(file, path, e);
+	if (rc == 0 && !file->placed && fchown(file->fd, uid, gid))
+		rc = err_sys(e, "cannot create %s", path);
+	return rc;
+}
+
 int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid,
 		      uint32_t owner_gid, input_bundle_find_fn *find, void *find_ctx,
 		      struct input_bundle_told *told, struct buf *notes, struct err *e)
 {
 	struct target t = { 0 };
 	struct aside file;
+	bool as_owner;
 	int fd, rc = name_it(told, recording, out, e);
 
 	if (rc)
@@ -51,15 +91,16 @@ int input_bundle_file(const char *recording, const char *out, uint32_t owner_uid
 	fd = open(recording, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_sys(e, "cannot open %s", recording);
-	rc = aside_open(&file, told->path, e);
-	if (rc == 0 && !file.placed && owner_uid && fchown(file.fd, owner_uid, owner_gid))
-		rc = err_sys(e, "cannot create %s", told->path);
+	rc = open_as(&file, told->path, owner_uid, owner_gid, &as_owner, e);
 	t.fd = file.fd;
 	if (rc == 0)
 		rc = input_bundle_write(fd, recording, find, find_ctx, put, &t, told, notes, e);
 	close(fd);
+	if (as_owner)
+		become(owner_uid, owner_gid);
 	rc = rc ? rc : aside_keep(&file, e);
 	aside_drop(&file);
+	ourselves();
 	told->bytes = t.bytes;
 	return rc;
 }

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -38,4 +39,28 @@ tap.ok(os.path.getsize(AFTER) < os.path.getsize(IGB), "so that this one is small
 whole = run(EXPLAIN, "--json", IGE)
 for name in IGB, AFTER:
     tap.same(run(EXPLAIN, "--json", name)[:2], whole[:2], f"{os.path.basename(name)} is read as the recording")
+
+# Under sudo, in a folder that is everybody's: a link of somebody else where the bundle will be leads nowhere its owner could not go.
+folder = tempfile.mkdtemp(prefix="ingero-live-", dir="/tmp")
+os.chmod(folder, 0o1777)
+precious, ige, igb = rec.path("precious"), os.path.join(folder, "run.ige"), os.path.join(folder, "run.igb")
+with open(precious, "w", encoding="ascii") as f:
+    f.write("precious")
+command = ["--", rec.work("calls"), "--count", "5"]
+os.symlink(precious, igb)
+os.lchown(igb, 4321, 4321)
+p = rec.run("--bundle", "-o", ige, *command, SUDO_UID=1234, SUDO_GID=1234)
+with open(precious, "rb") as f:
+    tap.ok(f.read() == b"precious", "a planted link: what it leads to is as it was")
+tap.ok(p.returncode != 0 and "cannot create" in p.stderr, "and that there is no bundle is told", p.stderr)
+os.unlink(igb)
+os.unlink(ige)
+p = rec.run("--bundle", "-o", ige, *command, SUDO_UID=1234, SUDO_GID=1234)
+tap.ok(p.returncode == 0 and os.path.isfile(igb), "without the link it is made", p.stderr)
+tap.same((os.stat(igb).st_uid, os.stat(igb).st_gid), (1234, 1234), "and the invoking user's")
+os.chmod(folder, 0o755)
+os.unlink(igb)
+p = rec.run("--bundle", "-o", ige, *command, SUDO_UID=1234, SUDO_GID=1234)
+tap.ok(p.returncode == 0 and os.path.isfile(igb) and os.stat(igb).st_uid == 1234, "in a folder of root's too", p.stderr)
+shutil.rmtree(folder)
 tap.done_testing()
