@@ -96,6 +96,12 @@ static struct by_place *place_of(struct by_places *p, uint32_t process)
 	return &p->v.v[at];
 }
 
+static bool named(struct by_places *p, struct world *w, const struct rec_NAME *r)
+{
+	return (p->names.n >= PLACES_MAX && !map_get(&p->names, r->thread, NULL)) ||
+	       map_put(&p->names, r->thread, text_of(w, r->comm));
+}
+
 bool by_places_record(struct by_places *p, struct world *w, const struct record *rec)
 {
 	const struct rec_PLACE *r = &rec->u.PLACE;
@@ -103,6 +109,8 @@ bool by_places_record(struct by_places *p, struct world *w, const struct record 
 	struct by_place *place;
 	bool good;
 
+	if (rec->kind == RECORD_NAME)
+		return named(p, w, &rec->u.NAME);
 	if (rec->kind != RECORD_PLACE || !REC_HAS(rec, PLACE, process) ||
 	    (p->v.n >= PLACES_MAX && !map_get(&p->of_process, r->process, NULL)))
 		return true;
@@ -137,16 +145,20 @@ void by_places_free(struct by_places *p)
 {
 	vec_free(&p->v);
 	map_free(&p->of_process);
+	map_free(&p->names);
 }
 
 /* Of the thread (key BY_THREAD) or of what the process runs; of the other where that is not known. */
-static uint32_t comm_of(const struct world *w, const struct world_ctx *c, enum by_key key)
+static uint32_t comm_of(const struct by_labels *l, const struct world_ctx *c)
 {
-	const struct world_image *im = c ? world_get_image(w, c->image) : NULL;
-	const struct world_thread *th = c ? world_get_thread(w, c->thread) : NULL;
+	const struct world_image *im = c ? world_get_image(l->w, c->image) : NULL;
+	const struct world_thread *th = c ? world_get_thread(l->w, c->thread) : NULL;
 	uint32_t process = im ? im->comm : 0, thread = th ? th->comm : 0;
+	uint64_t name;
 
-	if (key == BY_THREAD)
+	if (c && map_get(&l->places->names, c->thread, &name))
+		thread = (uint32_t)name;
+	if (l->key == BY_THREAD)
 		return thread ? thread : process;
 	return process ? process : thread;
 }
@@ -167,7 +179,7 @@ static void key_pid(const struct by_labels *l, const struct by_id *id, struct by
 	if (!p)
 		return;
 	buf_printf(key, "%u", p->tgid);
-	row->name = comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key);
+	row->name = comm_of(l, world_get_ctx(l->w, id->ctx));
 	row->node = node_name(l->w, p->node);
 }
 
@@ -194,7 +206,7 @@ static void key_thread(const struct by_labels *l, const struct by_id *id, struct
 		return;
 	buf_printf(key, "%u", th->tid);
 	if (p)
-		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
+		with_pid(l, comm_of(l, world_get_ctx(l->w, id->ctx)), p, row);
 }
 
 static void key_step(const struct by_labels *l, const struct by_id *id, struct by_row *row,
@@ -239,7 +251,7 @@ static void key_kernel(const struct by_labels *l, const struct by_id *id, struct
 	}
 	buf_printf(key, "0x%" PRIx64, id->b); /* means something in its process only */
 	if (p)
-		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
+		with_pid(l, comm_of(l, world_get_ctx(l->w, id->ctx)), p, row);
 }
 
 static void key_stream(const struct by_labels *l, const struct by_id *id, struct by_row *row,
@@ -249,7 +261,7 @@ static void key_stream(const struct by_labels *l, const struct by_id *id, struct
 
 	buf_printf(key, "0x%" PRIx64, id->b);
 	if (p)
-		with_pid(l, comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key), p, row);
+		with_pid(l, comm_of(l, world_get_ctx(l->w, id->ctx)), p, row);
 }
 
 static void key_size(const struct by_labels *l, const struct by_id *id, struct by_row *row,
@@ -402,7 +414,7 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 	if (key.n)
 		row->key = string_of(l->w, &key);
 	if (row->key && l->no_numbers && (l->key == BY_PID || l->key == BY_THREAD)) {
-		row->key = comm_of(l->w, world_get_ctx(l->w, id->ctx), l->key);
+		row->key = comm_of(l, world_get_ctx(l->w, id->ctx));
 		row->name = row->node = 0;
 	}
 	if (!row->key)

@@ -25,7 +25,7 @@ struct by_id by_id_of(const struct world *w, enum by_key key, const struct event
 /* Whether different ids of a key can be the same thing: a line of many stacks, a pod of many processes. */
 bool by_label_shared(enum by_key key);
 
-/* What PLACE records say, by process; the newest statement about each holds. Texts are world strings. */
+/* What PLACE records say by process and NAME records by thread; the newest statement about each holds. Texts are world strings. */
 struct by_place {
 	uint32_t pod, container, container_name, rank, run;
 	uint64_t rank_number;
@@ -33,6 +33,7 @@ struct by_place {
 struct by_places {
 	VEC(struct by_place) v;
 	struct map of_process; /* world process -> index */
+	struct map names;      /* world thread -> what it calls itself */
 };
 /* False: out of memory. */
 bool by_places_record(struct by_places *p, struct world *w, const struct record *rec);

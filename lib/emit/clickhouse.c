@@ -36,12 +36,14 @@ static void number(struct jsonw *j, const struct event *ev, const struct op_def 
 }
 
 /* Who a thread of an event's column is: "log-compactor (pid 5301)". */
-static void other(struct jsonw *j, const struct world *w, const struct event *ev,
+static void other(struct jsonw *j, const struct clickhouse *c, const struct event *ev,
 		  const struct op_def *op, uint16_t col)
 {
+	const struct world *w = c->em.w;
 	const struct world_thread *th;
 	const struct world_process *p;
 	struct buf out = { 0 };
+	struct bytes name;
 	uint64_t v;
 
 	if (!event_get(ev, op, col, &v) || v > UINT32_MAX)
@@ -50,7 +52,8 @@ static void other(struct jsonw *j, const struct world *w, const struct event *ev
 	p = th ? world_get_process(w, th->process) : NULL;
 	if (!th)
 		return;
-	buf_add(&out, world_text(w, th->comm).p, world_text(w, th->comm).n);
+	name = world_text(w, told_name(c->em.told, w, (uint32_t)v, ev->end_ns));
+	buf_add(&out, name.p, name.n);
 	if (p)
 		buf_printf(&out, " (pid %u)", p->tgid);
 	jsonw_key_bytes(j, "other", buf_bytes(&out));
@@ -97,7 +100,7 @@ static void columns(struct jsonw *j, struct clickhouse *c, const struct event *e
 			jsonw_key_str(j, "comm_id", hex);
 		}
 	}
-	other(j, w, ev, op, ev->op == OP_SCHED_OFFCPU ? COL_WAKER : COL_OCCUPANT);
+	other(j, c, ev, op, ev->op == OP_SCHED_OFFCPU ? COL_WAKER : COL_OCCUPANT);
 	text(j, w, "detail", notes_detail(c->em.told, ev, op, process));
 }
 
@@ -127,7 +130,8 @@ static void event(struct clickhouse *c, const struct event *ev)
 	if (who.thread)
 		jsonw_key_u64(&j, "tid", who.thread->tid);
 	text(&j, w, "process", who.process_name);
-	text(&j, w, "thread", who.thread ? who.thread->comm : 0);
+	text(&j, w, "thread",
+	     who.thread ? told_name(c->em.told, w, who.ctx->thread, ev->end_ns) : 0);
 	text(&j, w, "cgroup", who.cgroup ? who.cgroup->path : 0);
 	jsonw_key_i64(&j, "gpu", who.gpu ? (int64_t)who.gpu->index : -1);
 	if (ev->ret)

@@ -118,7 +118,7 @@ static void row(const struct emit *em, const struct event *ev)
 	number(out, who.process, who.process ? who.process->tgid : 0);
 	number(out, who.thread, who.thread ? who.thread->tid : 0);
 	name(out, em->w, who.process_name);
-	name(out, em->w, who.thread ? who.thread->comm : 0);
+	name(out, em->w, who.thread ? told_name(em->told, em->w, who.ctx->thread, ev->end_ns) : 0);
 	cell(out, bytes_of(op ? op->source_name : ""));
 	cell(out, bytes_of(op ? op->name : ""));
 	number(out, op && op->flags & OP_CALL, ev->ret);

@@ -344,6 +344,9 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 		if (REC_HAS(r, PLACE, rank) && REC_HAS(r, PLACE, process))
 			ok = tracks_rank(&tl->tracks, r->u.PLACE.process, r->u.PLACE.rank);
 		break;
+	case RECORD_NAME:
+		ok = tracks_named(&tl->tracks, r->u.NAME.thread);
+		break;
 	case RECORD_CLOCK:
 		ok = tl->sink->clock(tl->ctx, &r->u.CLOCK, r);
 		break;

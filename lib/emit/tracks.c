@@ -172,8 +172,19 @@ static struct track *of_thread(struct tracks *ts, uint32_t thread, uint32_t comm
 	/* As far from its own as the process's is. */
 	p = world_get_process(ts->w, th->process);
 	t->tid = unique(&ts->tids, th->tid + (process->pid - (p ? p->tgid : 0)));
-	string_name(&name, ts, th->comm, "thread");
+	string_name(&name, ts, told_name(ts->told, ts->w, thread, INT64_MAX), "thread");
 	return t->tid && told_new(ts, t, &name) ? t : NULL;
+}
+
+bool tracks_named(struct tracks *ts, uint32_t thread)
+{
+	const struct track *t = known(ts, LINE_THREAD, thread);
+	struct buf name = { 0 };
+
+	if (!t)
+		return true;
+	string_name(&name, ts, told_name(ts->told, ts->w, thread, INT64_MAX), "thread");
+	return told_new(ts, t, &name);
 }
 
 struct track *tracks_of_ctx_slow(struct tracks *ts, uint32_t ctx)

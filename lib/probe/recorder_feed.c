@@ -197,13 +197,13 @@ static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
 
 static void say_name(struct probe_recorder *r, const struct wire_life *l)
 {
-	const struct probe_thread *t = probe_wire_born(r->wire, l->who.tid, l->who.start_ns);
+	const struct probe_thread *known = probe_wire_born(r->wire, l->who.tid, l->who.start_ns);
+	/* Most threads give themselves a name before they do anything else. */
+	const struct probe_thread t = known ? *known : probe_wire_make(r->wire, &l->who);
 	struct record rec = { .kind = RECORD_NAME };
 
-	if (!t)
-		return;
 	REC_SET(&rec, NAME, time_ns, (int64_t)l->time_ns);
-	REC_SET(&rec, NAME, thread, t->thread);
+	REC_SET(&rec, NAME, thread, t.thread);
 	REC_SET(&rec, NAME, comm,
 		((struct bytes){ l->who.comm, strnlen(l->who.comm, sizeof(l->who.comm)) }));
 	if (!r->event_error.code)

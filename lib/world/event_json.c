@@ -96,7 +96,7 @@ static bool named_column(struct jsonw *j, const struct world *w, const struct to
 }
 
 static void column(struct jsonw *j, const struct world *w, const struct told *t,
-		   const struct column_def *col, uint64_t v)
+		   const struct column_def *col, uint64_t v, int64_t at_ns)
 {
 	if (named_column(j, w, t, col, v))
 		return;
@@ -105,7 +105,7 @@ static void column(struct jsonw *j, const struct world *w, const struct told *t,
 		json_hex(j, col->name, v);
 		return;
 	case ROLE_THREAD:
-		json_thread(j, w, col->name, (uint32_t)v);
+		json_thread(j, w, t, col->name, (uint32_t)v, at_ns);
 		return;
 	case ROLE_PROCESS:
 		json_process(j, w, col->name, (uint32_t)v);
@@ -146,7 +146,8 @@ static void args(struct jsonw *j, const struct world *w, const struct op_def *op
 	jsonw_array_end(j);
 }
 
-static void who(struct jsonw *j, const struct world *w, const struct who *s)
+static void who(struct jsonw *j, const struct world *w, const struct told *t, const struct who *s,
+		int64_t at_ns)
 {
 	if (s->node)
 		json_string_of(j, w, "node", s->node->name);
@@ -156,7 +157,7 @@ static void who(struct jsonw *j, const struct world *w, const struct who *s)
 		jsonw_key_u64(j, "tid", s->thread->tid);
 	json_string_of(j, w, "process_name", s->process_name);
 	if (s->thread)
-		json_string_of(j, w, "thread_name", s->thread->comm);
+		json_string_of(j, w, "thread_name", told_name(t, w, s->ctx->thread, at_ns));
 }
 
 void event_json_stacks_free(struct event_json_stacks *s)
@@ -210,7 +211,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 
 	jsonw_object_begin(j);
 	json_when(j, t, "timestamp", "start_ns", event_start(ev));
-	who(j, w, &s);
+	who(j, w, t, &s, ev->end_ns);
 	json_op(j, op, ev->op);
 	jsonw_key_u64(j, "duration_ns", ev->dur_ns);
 	jsonw_key_str(j, "duration", human_ns(ev->dur_ns).s);
@@ -230,7 +231,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 		const struct column_def *col = world_column(w, op->cols[i]);
 
 		if (col && event_get(ev, op, op->cols[i], &v))
-			column(j, w, t, col, v);
+			column(j, w, t, col, v, ev->end_ns);
 	}
 	if (op && event_get(ev, op, COL_FUNC, &v))
 		json_string_of(j, w, "kernel_name", told_kernel(t, s.process_id, v));

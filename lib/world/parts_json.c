@@ -34,7 +34,8 @@ void json_when(struct jsonw *j, const struct told *t, const char *utc, const cha
 }
 
 /* "python3/4711/4712": a thread named by another event's column. */
-void json_thread(struct jsonw *j, const struct world *w, const char *key, uint32_t id)
+void json_thread(struct jsonw *j, const struct world *w, const struct told *t, const char *key,
+		 uint32_t id, int64_t at_ns)
 {
 	const struct world_thread *th = world_get_thread(w, id);
 	const struct world_process *p = th ? world_get_process(w, th->process) : NULL;
@@ -42,7 +43,7 @@ void json_thread(struct jsonw *j, const struct world *w, const char *key, uint32
 	if (!th)
 		return;
 	jsonw_key_object(j, key);
-	json_string_of(j, w, "name", th->comm);
+	json_string_of(j, w, "name", told_name(t, w, id, at_ns));
 	if (p)
 		jsonw_key_u64(j, "pid", p->tgid);
 	jsonw_key_u64(j, "tid", th->tid);

@@ -21,7 +21,8 @@ void json_when(struct jsonw *j, const struct told *t, const char *utc, const cha
 	       int64_t ns);
 
 /* {"name": "python3", "pid": 4711, "tid": 4712} */
-void json_thread(struct jsonw *j, const struct world *w, const char *key, uint32_t id);
+void json_thread(struct jsonw *j, const struct world *w, const struct told *t, const char *key,
+		 uint32_t id, int64_t at_ns);
 void json_process(struct jsonw *j, const struct world *w, const char *key, uint32_t id); /* pid */
 void json_gpu(struct jsonw *j, const struct world *w, uint32_t id);    /* gpu_id, gpu */
 void json_cgroup(struct jsonw *j, const struct world *w, uint32_t id); /* cgroup_id, cgroup */

@@ -28,8 +28,8 @@ static void text_field(struct jsonw *j, const char *key, struct bytes v)
 }
 
 /* A number of a record by its role. */
-static bool subject(struct jsonw *j, const struct world *w, const struct record_field *f,
-		    uint64_t v)
+static bool subject(struct jsonw *j, const struct world *w, const struct told *t,
+		    const struct record_field *f, uint64_t v)
 {
 	switch (f->role) {
 	case RROLE_NODE:
@@ -40,7 +40,7 @@ static bool subject(struct jsonw *j, const struct world *w, const struct record_
 		json_process(j, w, "pid", (uint32_t)v);
 		return true;
 	case RROLE_THREAD:
-		json_thread(j, w, f->name, (uint32_t)v);
+		json_thread(j, w, t, f->name, (uint32_t)v, INT64_MAX);
 		return true;
 	case RROLE_CGROUP:
 		json_cgroup(j, w, (uint32_t)v);
@@ -89,10 +89,10 @@ static bool named_field(struct jsonw *j, const struct world *w, const struct rec
 	return false;
 }
 
-static void number_field(struct jsonw *j, const struct world *w, const struct record *r,
-			 const struct record_field *f, uint64_t v)
+static void number_field(struct jsonw *j, const struct world *w, const struct told *t,
+			 const struct record *r, const struct record_field *f, uint64_t v)
 {
-	if (named_field(j, w, r, f, v) || subject(j, w, f, v))
+	if (named_field(j, w, r, f, v) || subject(j, w, t, f, v))
 		return;
 	/* 64 bits without a unit are an id or a handle. */
 	if (f->type == REC_U64 && f->role == RROLE_OPAQUE)
@@ -126,11 +126,11 @@ static void field(struct jsonw *j, const struct world *w, const struct told *t,
 		return;
 	case REC_U64:
 		memcpy(&u64, at, sizeof(u64));
-		number_field(j, w, r, f, u64);
+		number_field(j, w, t, r, f, u64);
 		return;
 	case REC_U32:
 		memcpy(&u32, at, sizeof(u32));
-		number_field(j, w, r, f, u32);
+		number_field(j, w, t, r, f, u32);
 		return;
 	case REC_F64:
 		memcpy(&f64, at, sizeof(f64));

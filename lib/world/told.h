@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the records of a stream have told so far about what its events only number: files, sockets and their peers, words
- * of marks, kernels, and how the recording's clock stands to UTC. Fed with every record before the events behind it; memory is
+ * of marks, kernels, what threads call themselves, and how the recording's clock stands to UTC. Fed with every record before the events behind it; memory is
  * bounded by TOLD_MAX things, the first that are met.
  */
 #ifndef INGERO_WORLD_TOLD_H
@@ -28,6 +28,12 @@ struct told_peer {
 	uint32_t pid, comm; /* comm: world string */
 };
 
+struct told_name {
+	int64_t since_ns;
+	uint32_t name;	 /* world string */
+	uint32_t before; /* index + 1 of the one before; 0 none */
+};
+
 /* Zero-initialised knows nothing. */
 struct told {
 	struct map file_ids, socket_ids,
@@ -36,6 +42,8 @@ struct told {
 	VEC(struct told_socket) sockets;
 	VEC(struct told_peer) peers;
 	struct map words, kernels; /* id; process and handle -> world string */
+	struct map names_of;	   /* thread -> index + 1 of the newest */
+	VEC(struct told_name) names;
 	bool has_start, has_real;
 	int64_t start_ns;	    /* of the first session, on the recording's clock */
 	int64_t real_minus_mono_ns; /* by the newest clock record */
@@ -49,6 +57,10 @@ const struct told_file *told_file(const struct told *t, uint64_t id);
 const struct told_socket *told_socket(const struct told *t, uint64_t id);
 /* Who has that socket's other end: it is found out a moment after the socket is met. */
 const struct told_peer *told_peer(const struct told *t, uint64_t socket);
+/* What the thread called itself then (INT64_MAX: what it does now), of its last TOLD_NAMES: a world string, 0 unknown. t may be
+ * NULL. */
+#define TOLD_NAMES 16
+uint32_t told_name(const struct told *t, const struct world *w, uint32_t thread, int64_t at_ns);
 uint32_t told_word(const struct told *t, uint64_t id);
 /* As people read it, not as the compiler mangles it. */
 uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func);
