@@ -59,6 +59,14 @@ static struct bytes comm_of(const struct world *w, const struct event *ev)
 	return name.n ? name : bytes_of("?");
 }
 
+static struct bytes node_of(const struct world *w, const struct event *ev)
+{
+	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
+	const struct world_node *n = c ? world_get_node(w, c->node) : NULL;
+
+	return n ? world_text(w, n->name) : (struct bytes){ 0 };
+}
+
 /* NULL with *full: there are too many different ones. */
 static struct failure *row_of(struct ask_failures *a, const struct event *ev,
 			      const struct op_def *op, bool *full)
@@ -82,6 +90,7 @@ static struct failure *row_of(struct ask_failures *a, const struct event *ev,
 							.process = process,
 							.pid = p ? p->tgid : 0,
 							.comm = comm_of(a->world, ev),
+							.node = node_of(a->world, ev),
 							.first_ns = ev->end_ns,
 							.last_ns = ev->end_ns }))
 		return NULL;

@@ -13,8 +13,8 @@ struct emit_newest {
 	void *state;
 	const struct emit_format *format;
 	emit_put *put;
-	struct buf *lines; /* limit of them; NULL: put at once */
-	uint64_t limit, n;
+	VEC(struct buf) lines; /* at most limit of them */
+	uint64_t limit, n;     /* limit 0: each is put at once */
 };
 
 struct emit_newest *emit_newest_new(struct world *w, uint64_t limit, emit_put *put)
@@ -30,9 +30,7 @@ struct emit_newest *emit_newest_new(struct world *w, uint64_t limit, emit_put *p
 	v->state = v->format->open(&v->em);
 	v->put = put;
 	v->limit = limit;
-	if (limit)
-		v->lines = calloc((size_t)limit, sizeof(*v->lines));
-	if (v->state && (v->lines || !limit))
+	if (v->state)
 		return v;
 	emit_newest_free(v);
 	return NULL;
@@ -59,9 +57,11 @@ static int keep_line(struct emit_newest *v, struct err *e)
 	if (!v->text.n)
 		return v->text.failed ? err_nomem(e) : 0;
 	v->n++;
-	if (!v->lines)
+	if (!v->limit)
 		return put_element(v, &v->text, v->n == 1, e);
-	place = &v->lines[(v->n - 1) % v->limit];
+	if (v->lines.n < v->limit && !vec_push(&v->lines, (struct buf){ 0 }))
+		return err_nomem(e);
+	place = &v->lines.v[(v->n - 1) % v->limit];
 	swap = *place;
 	*place = v->text;
 	v->text = swap;
@@ -93,12 +93,12 @@ int emit_newest_item(struct emit_newest *v, const struct stream_item *item, stru
 
 int emit_newest_end(struct emit_newest *v, uint64_t *seen, struct err *e)
 {
-	uint64_t first = v->lines && v->n > v->limit ? v->n - v->limit : 0;
+	uint64_t first = v->limit && v->n > v->limit ? v->n - v->limit : 0;
 	struct buf end = { 0 };
 	int rc = 0;
 
-	for (uint64_t i = first; i < v->n && v->lines && !rc; i++)
-		rc = put_element(v, &v->lines[i % v->limit], i == first, e);
+	for (uint64_t i = first; i < v->n && v->limit && !rc; i++)
+		rc = put_element(v, &v->lines.v[i % v->limit], i == first, e);
 	buf_puts(&end, v->n ? "\n]\n" : "[]\n");
 	rc = rc ? rc : v->put(&end, e);
 	buf_free(&end);
@@ -110,9 +110,9 @@ void emit_newest_free(struct emit_newest *v)
 {
 	if (!v)
 		return;
-	for (uint64_t i = 0; v->lines && i < v->limit; i++)
-		buf_free(&v->lines[i]);
-	free(v->lines);
+	for (size_t i = 0; i < v->lines.n; i++)
+		buf_free(&v->lines.v[i]);
+	vec_free(&v->lines);
 	if (v->state)
 		v->format->free(v->state);
 	buf_free(&v->text);

@@ -76,6 +76,7 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	buf_puts(out, "Time of ");
 	report_member(out, p, "comm", "?");
 	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
+	report_on(out, r, p);
 	report_style(out, color, "0");
 	buf_printf(out, ": %s", report_ns(t, sizeof(t), all));
 	if (calling)

@@ -21,22 +21,41 @@ static bool shows(const struct report *r, const struct failure *f)
 	return r->npids == 0;
 }
 
+/* Whether a chain is about the process of that number, on its machine where both are known. */
+static bool same_process(const struct chain *c, const struct failure *f)
+{
+	struct json who = json_get(c->body, "victim"), node = json_get(c->body, "node");
+	bool is = report_number(who, "pid") == f->pid &&
+		  (!json_bytes(node).n || !f->node.n || bytes_equal(json_bytes(node), f->node));
+
+	json_free(node);
+	json_free(who);
+	return is;
+}
+
 /* Whether a chain that is shown tells of it already: the same process and code, from the same op or from inside
  * it; chains about errors tell of all ops that return one code. */
 static bool told(const struct report *r, const struct failure *f)
 {
 	static const char code[] = "return code"; /* or that of something more exactly */
+	unsigned shown = 0;
 	bool is = false;
 
-	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || i < r->top) && !is; i++) {
+	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top) && !is; i++) {
 		const struct chain *c = &r->chains->v.v[i];
-		struct json who = json_get(c->body, "victim"), op = json_get(c->body, "op"),
-			    all = json_get(c->body, "evidence");
-		bool same = report_number(who, "pid") == f->pid &&
-			    (f->inside == f->count || bytes_equal(c->kind, bytes_of("errors")) ||
-			     bytes_equal(c->kind, bytes_of("library-mismatch")) ||
-			     bytes_equal(c->kind, bytes_of("graph-capture-failed")) ||
-			     bytes_equal(json_bytes(op), bytes_of(f->op->name)));
+		struct json op, all;
+		bool same;
+
+		if (!report_selects(r, c))
+			continue;
+		shown++;
+		op = json_get(c->body, "op");
+		all = json_get(c->body, "evidence");
+		same = same_process(c, f) &&
+		       (f->inside == f->count || bytes_equal(c->kind, bytes_of("errors")) ||
+			bytes_equal(c->kind, bytes_of("library-mismatch")) ||
+			bytes_equal(c->kind, bytes_of("graph-capture-failed")) ||
+			bytes_equal(json_bytes(op), bytes_of(f->op->name)));
 
 		for (size_t k = 0; k < json_length(all) && same && !is; k++) {
 			struct json one = json_at(all, k), what = json_get(one, "what");
@@ -49,7 +68,6 @@ static bool told(const struct report *r, const struct failure *f)
 		}
 		json_free(all);
 		json_free(op);
-		json_free(who);
 	}
 	return is;
 }
@@ -170,6 +188,7 @@ static struct json row_json(const struct report *r, const struct failure *f)
 	json_set(&o, "name", name ? json_text(name) : json_null());
 	json_set(&o, "pid", json_number(f->pid));
 	json_set(&o, "comm", json_string(f->comm));
+	json_set(&o, "node", f->node.n ? json_string(f->node) : json_null());
 	json_set(&o, "count", json_number((double)f->count));
 	json_set(&o, "inside", json_number((double)f->inside));
 	json_set(&o, "passed_on", json_number((double)f->passed_on));

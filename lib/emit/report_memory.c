@@ -17,7 +17,7 @@ static const char *bytes(struct human_text *t, double n)
 	return t->s;
 }
 
-static void heading(struct buf *out, struct json p, bool color)
+static void heading(struct buf *out, const struct report *r, struct json p, bool color)
 {
 	struct json ended = json_get(p, "ended");
 	double unknown = report_number(p, "unknown_frees"), beyond = report_number(p, "not_kept"),
@@ -30,6 +30,7 @@ static void heading(struct buf *out, struct json p, bool color)
 	buf_puts(out, "Memory of ");
 	report_member(out, p, "comm", "?");
 	buf_printf(out, " (pid %.0f)", report_number(p, "pid"));
+	report_on(out, r, p);
 	report_style(out, color, "0");
 	buf_printf(out, ": %s at most, %s after the start",
 		   bytes(&t, report_number(p, "peak_bytes")),
@@ -95,7 +96,7 @@ void report_memory_text(struct buf *out, const struct report *r, bool color)
 		struct json p = json_at(all, i);
 
 		if (report_shows(r, p) && report_number(p, "allocations") > 0) {
-			heading(out, p, color);
+			heading(out, r, p, color);
 			sites(out, r, p);
 			shown++;
 		}

@@ -81,6 +81,40 @@ bool report_shows(const struct report *r, struct json process)
 	return r->npids == 0;
 }
 
+bool report_is_of(const struct chain *c, struct json process)
+{
+	struct json victim = json_get(c->body, "victim"), own = json_get(c->body, "node"),
+		    node = json_get(process, "node");
+	bool is = report_number(victim, "pid") == report_number(process, "pid") &&
+		  bytes_equal(json_bytes(own), json_bytes(node));
+
+	json_free(victim);
+	json_free(own);
+	json_free(node);
+	return is;
+}
+
+void report_on(struct buf *out, const struct report *r, struct json process)
+{
+	struct json all = json_get(r->chains->analysis, "processes"),
+		    own = json_get(process, "node");
+	bool others = false;
+
+	for (size_t i = 0; i < json_length(all) && !others; i++) {
+		struct json p = json_at(all, i), node = json_get(p, "node");
+
+		others = !bytes_equal(json_bytes(node), json_bytes(own));
+		json_free(node);
+		json_free(p);
+	}
+	if (others && json_bytes(own).n) {
+		buf_puts(out, " on ");
+		human_safe(out, json_bytes(own));
+	}
+	json_free(own);
+	json_free(all);
+}
+
 void report_chain_heading(struct buf *out, const struct report *r, bool color, const char *title)
 {
 	if (r->columns == MARKS_COLUMNS) {

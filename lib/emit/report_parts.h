@@ -25,6 +25,12 @@ void report_member(struct buf *out, struct json object, const char *key, const c
 /* Whether an object about a process (with its "pid") is to be shown (-p). */
 bool report_shows(const struct report *r, struct json process);
 
+/* Whether the victim of a chain is that process: its number, and its machine. */
+bool report_is_of(const struct chain *c, struct json process);
+
+/* " on NODE" of an object about a process, where the recording is of several machines. */
+void report_on(struct buf *out, const struct report *r, struct json process);
+
 /* A time of the recording's clock as ISO text, null when it does not say what time it was. */
 void report_set_time(struct json *o, const char *key, const struct report *r, int64_t mono_ns);
 

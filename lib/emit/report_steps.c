@@ -12,7 +12,7 @@
 #define SLOW_SHOWN    3
 #define CHAINS_SHOWN  3
 
-static void heading(struct buf *out, struct json s, bool color)
+static void heading(struct buf *out, const struct report *r, struct json s, bool color)
 {
 	char a[48], b[48], m[48];
 
@@ -21,6 +21,7 @@ static void heading(struct buf *out, struct json s, bool color)
 	buf_puts(out, "Steps of ");
 	report_member(out, s, "comm", "?");
 	buf_printf(out, " (tid %.0f)", report_number(s, "tid"));
+	report_on(out, r, s);
 	report_style(out, color, "0");
 	buf_puts(out, ": ");
 	buf_puts(out, human_count((uint64_t)report_number(s, "count")).s);
@@ -53,33 +54,34 @@ static void ends(struct buf *out, struct json s)
 /* What chains of the process cost a step of any of its threads; told with the first of them. */
 static void chains(struct buf *out, const struct report *r, struct json all, size_t at)
 {
-	struct json first = json_at(all, at);
-	double count = 0, pid = report_number(first, "pid");
+	struct json own = json_at(all, at), node = json_get(own, "node");
+	double count = 0, pid = report_number(own, "pid");
+	bool before = false;
 	unsigned shown = 0;
 	char ns[48];
 
-	json_free(first);
-	for (size_t i = 0; i < json_length(all); i++) {
-		struct json s = json_at(all, i);
-		bool is = report_number(s, "pid") == pid;
+	for (size_t i = 0; i < json_length(all) && !before; i++) {
+		struct json s = json_at(all, i), on = json_get(s, "node");
+		bool is = report_number(s, "pid") == pid &&
+			  bytes_equal(json_bytes(on), json_bytes(node));
 
 		count += is ? report_number(s, "count") : 0;
+		before = is && i < at;
+		json_free(on);
 		json_free(s);
-		if (is && i < at)
-			return;
 	}
-	for (size_t i = 0; i < r->chains->v.n && shown < CHAINS_SHOWN; i++) {
+	json_free(node);
+	for (size_t i = 0; i < r->chains->v.n && shown < CHAINS_SHOWN && !before; i++) {
 		const struct chain *c = &r->chains->v.v[i];
-		struct json victim = json_get(c->body, "victim");
 
-		if (report_number(victim, "pid") == pid && c->lost_ns && count > 0) {
+		if (c->lost_ns && count > 0 && report_is_of(c, own)) {
 			buf_puts(out, shown++ ? ", " : "    on average a step loses ");
 			buf_printf(out, "%s to %s",
 				   report_ns(ns, sizeof(ns), (double)c->lost_ns / count),
 				   c->kind.p);
 		}
-		json_free(victim);
 	}
+	json_free(own);
 	if (shown)
 		buf_putc(out, '\n');
 }
@@ -134,7 +136,7 @@ void report_steps_text(struct buf *out, const struct report *r, bool color)
 		struct json s = json_at(all, i);
 
 		if (report_shows(r, s)) {
-			heading(out, s, color);
+			heading(out, r, s, color);
 			ends(out, s);
 			chains(out, r, all, i);
 			slow(out, s);

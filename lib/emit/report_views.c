@@ -51,19 +51,6 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 	table_free(t);
 }
 
-static bool is_of(const struct chain *c, struct json process)
-{
-	struct json victim = json_get(c->body, "victim"), own = json_get(c->body, "node"),
-		    node = json_get(process, "node");
-	bool is = report_number(victim, "pid") == report_number(process, "pid") &&
-		  bytes_equal(json_bytes(own), json_bytes(node));
-
-	json_free(victim);
-	json_free(own);
-	json_free(node);
-	return is;
-}
-
 static bool of_machine(const struct chain *c)
 {
 	struct json victim = json_get(c->body, "victim");
@@ -104,7 +91,8 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 				buf_putc(out, '\n');
 			heading(out, color, p);
 			for (size_t k = 0; k < r->chains->v.n; k++) {
-				if (!r->chains->v.v[k].hidden && is_of(&r->chains->v.v[k], p) &&
+				if (!r->chains->v.v[k].hidden &&
+				    report_is_of(&r->chains->v.v[k], p) &&
 				    (r->top == 0 || shown < r->top))
 					report_chain(out, r, &r->chains->v.v[k], ++shown, color);
 			}

@@ -26,8 +26,8 @@ struct failure {
 	int32_t ret;
 	uint32_t process; /* world id, 0 unknown */
 	uint32_t pid;
-	struct bytes comm;
-	uint64_t count, inside; /* inside: of count, those made by another traced call */
+	struct bytes comm, node; /* node: its machine's name, empty unknown */
+	uint64_t count, inside;	 /* inside: of count, those made by another traced call */
 	uint64_t passed_on; /* of inside, those that made that call return an error, too: one failure, not two */
 	uint64_t dur_ns;			  /* of all of them */
 	int64_t first_ns, last_ns;		  /* their ends, on the recording's clock */

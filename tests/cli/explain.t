@@ -352,6 +352,18 @@ tap.ok(60 <= len(bar) <= 70 and set(bar) - set("|=PRwWTSDLFXzispfcb.?") == set()
 subprocess.run([DEMO, "call-hang", "--duration", "20s", "-o", path("hangs")], check=True)
 call = json.loads(run(EXPLAIN, "--json", "--call", "cudaStreamSynchronize", path("hangs"))[1])
 tap.ok(call["open"] and call["dur_ns"] > 5e9 and list(call["parts"]) == ["unknown"], "a call that has not returned: what it does is not known", call)
+# ---- machines whose processes have the same numbers, and causes that were not asked for
+for scenario, node in (("incident", "a"), ("clean", "b")):
+    subprocess.run([DEMO, scenario, "--duration", "3s", "-n", node, "-o", path(f"on-{node}")], check=True)
+loses = lambda *names: re.findall(r"on average a step loses (.+) to cpu-preempted", run(EXPLAIN, *map(path, names))[1].decode())  # noqa: E731
+tap.same((len(loses("on-a")), loses("on-a", "on-b"), loses("on-b")), (1, loses("on-a"), []), "what a step loses is of its own machine's causes")
+out = run(EXPLAIN, path("on-a"), path("on-b"))[1].decode()
+tap.none([what for what in ("Memory", "Steps", "Time") for node in "ab" if not re.search(rf"^{what} of train \([^)]*\) on {node}:", out, re.M)], "each says of which machine it is")
+subprocess.run([DEMO, "errors", "--duration", "2s", "-o", path("errors")], check=True)
+out = run(EXPLAIN, path("errors"))[1].decode()
+tap.ok("as told above" in out and "returned 2" not in out, "errors that a cause tells are told once", out)
+out = run(EXPLAIN, "-e", "cudaLaunchKernel", path("errors"))[1].decode()
+tap.ok("as told above" not in out and "returned 2" in out, "where that cause is not asked for nothing was told above", out)
 tap.same([run(EXPLAIN, "--call", c, path("incident"))[0] for c in ("1@1", "nosuchcall", "12@", "@5")], [3, 2, 2, 2], "no such call; no name of a call")
 
 tap.done_testing()

@@ -87,6 +87,8 @@ tap.same(rows, [[n, 1]], "--op chooses what is asked")
 events = json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "--limit", "5", "run.ige")[1])
 tap.same([e["op"] for e in events], ["cudaMemcpyAsync"] * 5, "without SQL: the newest events, as JSON")
 tap.ok("cudaMemcpyAsync" in run("query", "run.ige")[1], "or the operations")
+tap.same(len(json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "--limit", str(2**63 - 1), "run.ige")[1])),
+         len(json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "--limit", "0", "run.ige")[1])), "a limit that nothing reaches is none")
 status, out, err = run("query", "--json", "--limit", "3", "run.db", "SELECT seq FROM events")
 answer = json.loads(out)
 tap.same([len(answer["rows"]), answer["truncated"]], [3, True], "rows are limited, and it is said")
