@@ -8,27 +8,6 @@
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
 
-static bool is_pid(const struct report *r, double pid)
-{
-	for (unsigned i = 0; i < r->npids; i++) {
-		if (pid == r->pids[i])
-			return true;
-	}
-	return r->npids == 0;
-}
-
-bool report_selects(const struct report *r, const struct chain *c)
-{
-	struct json victim = json_get(c->body, "victim"), pid = json_get(victim, "pid");
-	double number = json_double(pid, -1);
-	bool is =
-		!c->hidden && (number == 0 || is_pid(r, number)); /* 0: of the machine, so of all */
-
-	json_free(pid);
-	json_free(victim);
-	return is;
-}
-
 static struct json chain_json(const struct report *r, const struct chain *c)
 {
 	static const char *const body[] = { "node",
@@ -78,7 +57,7 @@ static struct json processes_json(const struct report *r, const char *list)
 
 	for (size_t i = 0; i < json_length(all); i++) {
 		struct json p = json_at(all, i), pid = json_get(p, "pid");
-		bool is = is_pid(r, json_double(pid, -1));
+		bool is = report_is_pid(r, json_double(pid, -1));
 
 		json_free(pid);
 		if (is)

@@ -70,15 +70,30 @@ void report_value(struct buf *out, double value, struct bytes unit)
 	}
 }
 
-bool report_shows(const struct report *r, struct json process)
+bool report_is_pid(const struct report *r, double pid)
 {
-	double pid = report_number(process, "pid");
-
 	for (unsigned i = 0; i < r->npids; i++) {
 		if (pid == r->pids[i])
 			return true;
 	}
 	return r->npids == 0;
+}
+
+bool report_shows(const struct report *r, struct json process)
+{
+	return report_is_pid(r, report_number(process, "pid"));
+}
+
+bool report_selects(const struct report *r, const struct chain *c)
+{
+	struct json victim = json_get(c->body, "victim"), pid = json_get(victim, "pid");
+	double number = json_double(pid, -1);
+	bool is = !c->hidden &&
+		  (number == 0 || report_is_pid(r, number)); /* 0: of the machine, so of all */
+
+	json_free(pid);
+	json_free(victim);
+	return is;
 }
 
 bool report_is_of(const struct chain *c, struct json process)

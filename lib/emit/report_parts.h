@@ -22,6 +22,8 @@ const char *report_ns(char *out, size_t size, double ns);
 double report_number(struct json object, const char *key);
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise);
 
+/* Whether a process of that number was asked for (-p). */
+bool report_is_pid(const struct report *r, double pid);
 /* Whether an object about a process (with its "pid") is to be shown (-p). */
 bool report_shows(const struct report *r, struct json process);
 
