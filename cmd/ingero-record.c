@@ -407,7 +407,7 @@ static int record(struct job *j)
 	if (rc == 0 && j->v.flight_ns)
 		rc = cli_signals_catch_request(&e);
 	if (rc == 0 && j->command.n) {
-		rc = probe_command_start(&j->run, j->command.v, j->owner.uid,
+		rc = probe_command_start(&j->run, j->command.v, j->owner.uid, j->owner.gid,
 					 on_stdout(j) ? restore_apart : cli_signals_restore, &e);
 		j->opt.targets.launched = rc == 0 ? (uint32_t)j->run.launch.pid : 0;
 	}

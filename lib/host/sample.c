@@ -269,16 +269,30 @@ static void machine(struct host_sampler *s)
 		say_node(s, METRIC_RECORDER_CPU_NS, (double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec);
 }
 
+/* The place of one that no target was in at the last tick, nor is at this one. */
+static struct limit *deserted(struct host_sampler *s)
+{
+	for (size_t i = 0; i < s->limits.n; i++)
+		if (s->limits.v[i].tick + 1 < s->tick)
+			return &s->limits.v[i];
+	return NULL;
+}
+
 /* Index + 1 of the cgroup among limits; 0 when its cpu.stat counts no throttling. */
 static uint32_t limit_of(struct host_sampler *s, const struct host_cgroup *cgroup)
 {
-	struct limit limit = { .cgroup = host_cgroup_world(s->world, s->node, cgroup) };
+	struct limit limit = { .cgroup = host_cgroup_world(s->world, s->node, cgroup),
+			       .tick = s->tick },
+		     *old;
 	char path[HOST_CGROUP_PATH * 2 + 16];
 
 	for (size_t i = 0; i < s->limits.n; i++)
-		if (s->limits.v[i].cgroup == limit.cgroup)
+		if (s->limits.v[i].cgroup == limit.cgroup) {
+			s->limits.v[i].tick = s->tick;
 			return (uint32_t)i + 1;
-	if (s->limits.n >= CGROUPS_MAX)
+		}
+	old = deserted(s);
+	if (!old && s->limits.n >= CGROUPS_MAX)
 		return 0;
 	snprintf(path, sizeof(path), "%s/cpu.stat", cgroup->folder);
 	limit.fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -286,11 +300,15 @@ static uint32_t limit_of(struct host_sampler *s, const struct host_cgroup *cgrou
 		return 0;
 	if (!host_reread(limit.fd, &s->room) ||
 	    !host_throttle_parse(buf_bytes(&s->room), &limit.last) ||
-	    !vec_push(&s->limits, limit)) {
+	    (!old && !vec_push(&s->limits, limit))) {
 		close(limit.fd);
 		return 0;
 	}
-	return (uint32_t)s->limits.n;
+	if (!old)
+		return (uint32_t)s->limits.n;
+	close(old->fd);
+	*old = limit;
+	return (uint32_t)(old - s->limits.v) + 1;
 }
 
 /* A limit anywhere above a process throttles it. */
@@ -380,7 +398,7 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 	if (now.moved) {
 		find_limits(s, t);
 		t->ngroups = host_groups_find(&s->groups, &s->trees, s->world, s->node, t->tgid,
-					      t->groups);
+					      s->tick, t->groups);
 		say_place(s, which, t);
 	}
 	host_groups_seen(&s->groups, t->groups, t->ngroups, s->tick);

@@ -13,16 +13,33 @@ void host_groups_free(struct host_groups *g)
 	vec_free(&g->v);
 }
 
-/* Index + 1; 0: its memory is not counted. */
-static uint32_t group_of(struct host_groups *g, uint32_t cgroup, const char *folder)
+/* The place of one that no target was in at the last tick, nor is at this one. */
+static struct host_group *deserted(struct host_groups *g, uint64_t tick)
 {
-	struct host_group group = { .cgroup = cgroup };
+	for (size_t i = 0; i < g->v.n; i++)
+		if (g->v.v[i].tick + 1 < tick)
+			return &g->v.v[i];
+	return NULL;
+}
+
+/* Index + 1; 0: its memory is not counted. */
+static uint32_t group_of(struct host_groups *g, uint32_t cgroup, const char *folder, uint64_t tick)
+{
+	struct host_group group = { .cgroup = cgroup, .tick = tick }, *old;
 
 	for (size_t i = 0; i < g->v.n; i++)
-		if (g->v.v[i].cgroup == cgroup)
+		if (g->v.v[i].cgroup == cgroup) {
+			g->v.v[i].tick = tick;
 			return (uint32_t)i + 1;
-	if (g->v.n >= GROUPS_MAX || !host_memory_group_open(&group.files, folder))
+		}
+	old = deserted(g, tick);
+	if ((!old && g->v.n >= GROUPS_MAX) || !host_memory_group_open(&group.files, folder))
 		return 0;
+	if (old) {
+		host_memory_group_close(&old->files);
+		*old = group;
+		return (uint32_t)(old - g->v.v) + 1;
+	}
 	if (vec_push(&g->v, group))
 		return (uint32_t)g->v.n;
 	host_memory_group_close(&group.files);
@@ -30,7 +47,7 @@ static uint32_t group_of(struct host_groups *g, uint32_t cgroup, const char *fol
 }
 
 unsigned host_groups_find(struct host_groups *g, const struct host_cgroup_trees *trees,
-			  struct world *w, uint32_t node, uint32_t pid,
+			  struct world *w, uint32_t node, uint32_t pid, uint64_t tick,
 			  uint32_t out[HOST_GROUPS_DEPTH])
 {
 	struct host_cgroup at, above;
@@ -38,7 +55,7 @@ unsigned host_groups_find(struct host_groups *g, const struct host_cgroup_trees 
 	unsigned n = 0;
 
 	while (more && n < HOST_GROUPS_DEPTH) {
-		uint32_t i = group_of(g, host_cgroup_world(w, node, &at), at.folder);
+		uint32_t i = group_of(g, host_cgroup_world(w, node, &at), at.folder, tick);
 
 		if (i)
 			out[n++] = i;

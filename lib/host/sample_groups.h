@@ -30,9 +30,9 @@ struct host_groups {
 };
 void host_groups_free(struct host_groups *g);
 
-/* Those of a process, innermost first, as indices + 1. */
+/* Those of a process, innermost first, as indices + 1. They are its until a tick passes at which it is not seen in them. */
 unsigned host_groups_find(struct host_groups *g, const struct host_cgroup_trees *trees,
-			  struct world *w, uint32_t node, uint32_t pid,
+			  struct world *w, uint32_t node, uint32_t pid, uint64_t tick,
 			  uint32_t out[HOST_GROUPS_DEPTH]);
 /* A process is in them at this tick. */
 void host_groups_seen(struct host_groups *g, const uint32_t *which, unsigned n, uint64_t tick);

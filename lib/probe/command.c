@@ -10,10 +10,10 @@
 #define FOLLOW_NS 1000000000ll /* until the signal is handed on */
 #define WAIT_NS	  3000000000ll /* until the recording ends without it */
 
-int probe_command_start(struct probe_command *c, char *const *argv, uid_t uid,
+int probe_command_start(struct probe_command *c, char *const *argv, uid_t uid, gid_t gid,
 			void (*prepare)(void), struct err *e)
 {
-	int rc = probe_launch_start(&c->launch, argv, uid, prepare, e);
+	int rc = probe_launch_start(&c->launch, argv, uid, gid, prepare, e);
 
 	c->launched = rc == 0;
 	return rc;

@@ -24,7 +24,7 @@ struct probe_command {
 };
 
 /* As probe_launch_start. */
-int probe_command_start(struct probe_command *c, char *const *argv, uid_t uid,
+int probe_command_start(struct probe_command *c, char *const *argv, uid_t uid, gid_t gid,
 			void (*prepare)(void), struct err *e);
 
 /* Once a turn. received: the signal that came to end us, 0 none. Whether the recording is over for the command's sake, or, where there

@@ -15,8 +15,8 @@
 
 #include "lib/host/proc.h"
 
-/* Groups before user, user last; after that there is no way back. */
-static int become(uid_t uid)
+/* Groups before user, user last; after that there is no way back. gid: of a user that the machine knows no groups of. */
+static int become(uid_t uid, gid_t gid)
 {
 	struct passwd *pw = getpwuid(uid);
 
@@ -27,13 +27,14 @@ static int become(uid_t uid)
 		setenv("USER", pw->pw_name, 1);
 		setenv("LOGNAME", pw->pw_name, 1);
 		setenv("SHELL", pw->pw_shell, 1);
-	} else if (setgroups(0, NULL)) {
+	} else if (setgroups(0, NULL) || setgid(gid)) {
 		return -1;
 	}
 	return setuid(uid);
 }
 
-static void child(int go, int failed, char *const *argv, uid_t uid, void (*prepare)(void))
+static void child(int go, int failed, char *const *argv, uid_t uid, gid_t gid,
+		  void (*prepare)(void))
 {
 	char c;
 	ssize_t n;
@@ -46,7 +47,7 @@ static void child(int go, int failed, char *const *argv, uid_t uid, void (*prepa
 		_exit(125); /* the recorder gave up */
 	if (prepare)
 		prepare();
-	if (uid == 0 || become(uid) == 0)
+	if (uid == 0 || become(uid, gid) == 0)
 		execvp(argv[0], argv);
 	saved = errno;
 	n = write(failed, &saved, sizeof(saved));
@@ -72,8 +73,8 @@ static void settle(pid_t pid)
 	}
 }
 
-int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void),
-		       struct err *e)
+int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, gid_t gid,
+		       void (*prepare)(void), struct err *e)
 {
 	int go[2], failed[2];
 
@@ -89,7 +90,7 @@ int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, voi
 	if (l->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		child(go[0], failed[1], argv, uid, prepare);
+		child(go[0], failed[1], argv, uid, gid, prepare);
 	}
 	close(go[0]);
 	close(failed[1]);

@@ -21,9 +21,9 @@ struct probe_launch {
 	bool reaped;
 };
 
-/* uid 0: stay who we are. prepare runs in the child (restores signals); may be NULL. */
-int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, void (*prepare)(void),
-		       struct err *e);
+/* uid 0: stay who we are. gid: where the machine does not know the user. prepare runs in the child (restores signals); may be NULL. */
+int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, gid_t gid,
+		       void (*prepare)(void), struct err *e);
 
 /* Let it run. After this probe_launch_poll tells how it went. */
 void probe_launch_go(struct probe_launch *l);

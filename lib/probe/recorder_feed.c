@@ -96,7 +96,7 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 	out->cmdline = text_of(r->world, host_proc_cmdline, tgid);
 	out->cgroup_path = text_of(r->world, cgroup_path, tgid);
 	if (map_get(&r->processes, tgid, &process) && !r->event_error.code)
-		probe_say_place(r->writer, host_clock_mono(), tgid, (uint32_t)process,
+		probe_say_place(r->writer, r->world, host_clock_mono(), tgid, (uint32_t)process,
 				&r->kubelet.pods, &r->event_error);
 }
 
@@ -367,7 +367,7 @@ int probe_recorder_say_places(struct probe_recorder *r, struct err *e)
 	int rc = 0;
 
 	while (rc == 0 && map_each(&r->processes, &at, &tgid, &process))
-		rc = probe_say_place(r->writer, now, (uint32_t)tgid, (uint32_t)process,
+		rc = probe_say_place(r->writer, r->world, now, (uint32_t)tgid, (uint32_t)process,
 				     &r->kubelet.pods, e);
 	return rc;
 }

@@ -25,7 +25,7 @@ static void came(void *ctx, uint32_t tgid)
 		return;
 	map_put(&r->processes, tgid, process);
 	probe_samples_process(&r->samples, tgid, process);
-	probe_say_place(r->writer, now, tgid, process, &r->kubelet.pods, &r->event_error);
+	probe_say_place(r->writer, r->world, now, tgid, process, &r->kubelet.pods, &r->event_error);
 }
 
 /* A process is called by what it executes, which changes. */

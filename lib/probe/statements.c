@@ -61,15 +61,26 @@ int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e)
 			REC_SET(r, PLACE, field, value); \
 	} while (0)
 
-int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
-		    const struct host_pods *given, struct err *e)
+/* Is the process of that number still this one? Asked after whatever was read of it. */
+static bool is_it_still(const struct world *w, uint32_t tgid, uint32_t process)
+{
+	const struct world_process *v = world_get_process(w, process);
+	struct err ignored = { 0 };
+	struct host_process now;
+
+	return v && host_proc_read(tgid, &now, &ignored) == 0 && now.start_ns == v->start_ns;
+}
+
+int probe_say_place(struct ige_writer *wr, const struct world *w, int64_t time_ns, uint32_t tgid,
+		    uint32_t process, const struct host_pods *given, struct err *e)
 {
 	struct record r = { .kind = RECORD_PLACE };
 	struct err ignored = { 0 };
 	struct host_place p;
 
-	/* A process that is gone already has no place that could still be asked for. */
-	if (host_place_read(&p, tgid, &ignored) != 0 || !host_place_known(&p))
+	/* A process that is gone already has no place that could still be asked for; its number may be another's. */
+	if (host_place_read(&p, tgid, &ignored) != 0 || !host_place_known(&p) ||
+	    !is_it_still(w, tgid, process))
 		return 0;
 	host_pods_complete(given, &p);
 	REC_SET(&r, PLACE, time_ns, time_ns);

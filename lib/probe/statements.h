@@ -31,9 +31,10 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 		      struct err *e);
 int probe_say_clock(struct ige_writer *wr, const char *source, struct err *e);
 
-/* Where the process belongs; nothing when nothing is known. given: what the kubelet says of it, may be empty. */
-int probe_say_place(struct ige_writer *wr, int64_t time_ns, uint32_t tgid, uint32_t process,
-		    const struct host_pods *given, struct err *e);
+/* Where the process of world w belongs; nothing when nothing is known, or it has ended. given: what the kubelet says of it, may be
+ * empty. */
+int probe_say_place(struct ige_writer *wr, const struct world *w, int64_t time_ns, uint32_t tgid,
+		    uint32_t process, const struct host_pods *given, struct err *e);
 
 /* COVERAGE of the list of containers with GPUs; nothing where there is no kubelet. */
 int probe_say_pods(struct ige_writer *wr, const struct host_kubelet *k, int64_t time_ns,

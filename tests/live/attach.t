@@ -125,6 +125,8 @@ if os.geteuid() == 0:
     tap.same((p.stdout.split(), s.st_uid, s.st_mode & 0o777), ([str(NOBODY)] * 2 + [os.getcwd()], NOBODY, 0o600),
              "behind sudo: command and recording belong to the user")
     os.symlink("/etc/ingero-must-not-be", own + "/link.ige")
+    p = rec.run("-o", own + "/stranger.ige", "--", "sh", "-c", "id -u; id -g; id -G", SUDO_UID=54321, SUDO_GID=54322)
+    tap.same(p.stdout.split(), ["54321", "54322", "54322"], "of a user that the machine does not know: in no group of ours")
     p = rec.run("-o", own + "/link.ige", "--", "true", SUDO_UID=NOBODY, SUDO_GID=NOBODY)
     tap.ok(p.returncode == 125 and not os.path.exists("/etc/ingero-must-not-be"), "a link planted by the user leads nowhere", p.stderr)
 else:

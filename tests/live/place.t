@@ -64,4 +64,40 @@ else:
     pid = rec.truth(p.stdout)[0]["pid"]
     got = rec.places("container.ige").get(pid, {})
     tap.same((got.get("runtime"), got.get("container")), ("docker", ID), "the id of a container from its cgroup")
+
+# Said again in each file of a row: of who has ended no more, for the number may be somebody else's by then.
+LAST = "/proc/sys/kernel/ns_last_pid"
+if not os.access(LAST, os.W_OK):
+    tap.skip("a number that is used again", "optional: numbers of processes cannot be chosen here")
+else:
+    worker = subprocess.Popen([rec.work("train"), "--seconds", "300", "--step-us", "5000"], stdout=subprocess.DEVNULL,
+                              env=rec.environment(RANK=1, WORLD_SIZE=2))
+    stays = subprocess.Popen([rec.work("train"), "--seconds", "300", "--step-us", "5000"], stdout=subprocess.DEVNULL,
+                             env=rec.environment())
+    recorder = rec.start("--no-sched", "-o", rec.path("reused.ige"), "--rotate-every", "300ms", "-p", worker.pid, "-p", stays.pid)
+    rec.attached(recorder)
+    name = "reused-{:06}.ige".format
+    there = lambda n: rec.until(lambda: os.path.exists(rec.path(name(n))))
+    there(2)
+    worker.kill()
+    worker.wait()
+    other = None
+    while not other:
+        with open(LAST, "w", encoding="ascii") as f:
+            f.write(str(worker.pid - 1))
+        p = subprocess.Popen(["sleep", "1000"], env=rec.environment(RANK=7, WORLD_SIZE=8))
+        if p.pid == worker.pid:
+            other = p
+        else:
+            p.kill()
+            p.wait()
+    after = sum(1 for n in range(1, 1000) if os.path.exists(rec.path(name(n)))) + 2
+    there(after + 2)
+    recorder.send_signal(signal.SIGINT)
+    recorder.communicate()
+    for p in other, stays:
+        p.kill()
+        p.wait()
+    tap.same(rec.places(name(1)).get(worker.pid, {}).get("rank"), 1, "the place of a process while it was there")
+    tap.same(rec.places(name(after)).get(worker.pid), None, "not that of another with its number")
 tap.done_testing()
