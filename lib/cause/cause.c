@@ -80,7 +80,7 @@ static void outer_told(struct cause *c, const struct line_piece *p)
 	struct tally_thread *th;
 	bool idle;
 
-	if (!classes_site(&c->classes, p->process, p->ev, &c->of)) {
+	if (!classes_site(&c->classes, p->process, p->ev, c->perhaps, &c->of)) {
 		c->nomem = true;
 		return;
 	}
@@ -236,22 +236,6 @@ static bool impossible(struct cause *c, const struct event *ev)
 	return true;
 }
 
-/* How many events ahead. */
-#define AHEAD_NEWEST 16
-#define AHEAD_SITE   10
-#define AHEAD_HISTS  5
-
-/* What the calls that follow event `at` of the item need lies all over memory. */
-USUAL void fetch_ahead(struct cause *c, const struct stream_item *item, size_t at)
-{
-	if (at + AHEAD_NEWEST < item->n)
-		classes_fetch(&c->classes, &item->events[at + AHEAD_NEWEST]);
-	if (at + AHEAD_SITE < item->n)
-		classes_fetch_site(&c->classes, &item->events[at + AHEAD_SITE]);
-	if (at + AHEAD_HISTS < item->n)
-		classes_fetch_hists(&c->classes, &item->events[at + AHEAD_HISTS]);
-}
-
 /* Seconds of event time that are over before this event are looked at, and its own begins. */
 static int begin_pane(struct cause *c, int64_t ns, struct err *e)
 {
@@ -285,6 +269,7 @@ static int looked_at(struct cause *c, const struct event *ev, bool late, struct 
 
 static int events(struct cause *c, const struct stream_item *item, struct err *e)
 {
+	uint32_t perhaps[CLASSES_AHEAD];
 	int rc;
 
 	if (item->lost) {
@@ -295,7 +280,11 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	for (size_t i = 0; i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
-		fetch_ahead(c, item, i);
+		if (i % CLASSES_AHEAD == 0)
+			classes_ahead(&c->classes, ev,
+				      item->n - i < CLASSES_AHEAD ? item->n - i : CLASSES_AHEAD,
+				      perhaps);
+		c->perhaps = perhaps[i % CLASSES_AHEAD];
 		if (impossible(c, ev))
 			continue;
 		if (!item->late) {
@@ -440,6 +429,7 @@ int cause_finish(struct cause *c, struct err *e)
 
 	if (c->open.n)
 		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
+	c->perhaps = 0;
 	for (size_t i = 0; i < c->open.n; i++) {
 		const struct rec_OPEN *o = &c->open.v[i].call;
 

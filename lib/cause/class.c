@@ -14,11 +14,7 @@
 
 void classes_free(struct classes *c)
 {
-	for (size_t i = 0; i < c->v.n; i++) {
-		free(c->v.v[i].plain);
-		free(c->v.v[i].whole);
-		free(c->v.v[i].own);
-	}
+	hists_free(&c->hists);
 	vec_free(&c->v);
 	vec_free(&c->sites);
 	vec_free(&c->unused);
@@ -50,7 +46,7 @@ static bool class_new(struct classes *c, const struct class_key *key, uint32_t *
 {
 	struct cause_class fresh = { .key = *key, .next = newest_of(&c->of_process, key->process) };
 
-	fresh.plain = calloc(1, sizeof(struct hist));
+	fresh.plain = hists_new(&c->hists);
 	if (!fresh.plain || !vec_reserve(&c->v, 1))
 		goto failed;
 	*id = c->unused.n ? c->unused.v[c->unused.n - 1] : (uint32_t)c->v.n;
@@ -70,7 +66,7 @@ static bool class_new(struct classes *c, const struct class_key *key, uint32_t *
 	}
 	return true;
 failed:
-	free(fresh.plain);
+	hists_give_up(&c->hists, fresh.plain);
 	return false;
 }
 
@@ -165,6 +161,41 @@ bool classes_site_look_up(struct classes *c, uint32_t process, const struct even
 	return true;
 }
 
+void classes_ahead(struct classes *c, const struct event *ev, size_t n, uint32_t *perhaps)
+{
+	const struct cause_site *site[CLASSES_AHEAD];
+	const uint32_t *newest[CLASSES_AHEAD];
+	uint8_t at[CLASSES_AHEAD];
+	size_t outer = 0, known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		perhaps[i] = 0;
+		at[outer] = (uint8_t)i;
+		newest[outer] = classes_newest(c, &ev[i], ev[i].op);
+		__builtin_prefetch(newest[outer]);
+		outer += ev[i].depth == 0;
+	}
+	for (size_t k = 0; k < outer; k++) {
+		uint32_t one = *newest[k];
+
+		perhaps[at[k]] = one;
+		at[known] = at[k];
+		site[known] = &c->sites.v[one - (one != 0)];
+		__builtin_prefetch(site[known]);
+		known += one != 0;
+	}
+	for (size_t k = 0; k < known; k++) {
+		const struct cause_site *s = site[k];
+		const struct hist_kept *plain =
+			s->last_class < CLASSES_MAX ? c->plain[s->last_class] : NULL;
+
+		if (plain)
+			hist_fetch(plain, ev[at[k]].dur_ns);
+		if (s->own)
+			hist_fetch(s->own, ev[at[k]].dur_ns);
+	}
+}
+
 RARE static const struct class_columns *columns_learn(struct classes *c, const struct op_def *op)
 {
 	if (op->id >= c->columns.n) {
@@ -249,20 +280,21 @@ APART static bool another_class(struct classes *c, struct cause_site *site, uint
 }
 
 /* Of a call of which the host took something. False: out of memory. */
-APART static bool add_taken(struct cause_class *cl, const struct class_columns *col,
-			    const struct event *ev, uint64_t host_ns)
+APART static bool add_taken(struct classes *c, struct cause_class *cl,
+			    const struct class_columns *col, const struct event *ev,
+			    uint64_t host_ns)
 {
 	if (!cl->whole)
-		cl->whole = calloc(1, sizeof(*cl->whole));
+		cl->whole = hists_new(&c->hists);
 	if (!cl->own)
-		cl->own = calloc(1, sizeof(*cl->own));
+		cl->own = hists_new(&c->hists);
 	if (!cl->whole || !cl->own)
 		return false;
 	cl->host_ns += host_ns;
 	if (present(ev, col->func))
 		launched_add(&cl->launched, ev->x[col->func], host_ns);
-	hist_add(cl->whole, ev->dur_ns);
-	hist_add(cl->own, ev->dur_ns - host_ns);
+	hist_kept_add(cl->whole, ev->dur_ns);
+	hist_kept_add(cl->own, ev->dur_ns - host_ns);
 	return true;
 }
 
@@ -288,8 +320,8 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 	if (unknown_ns)
 		c->v.v[of->class_id].unknown_ns += unknown_ns;
 	if (host_ns)
-		return add_taken(&c->v.v[of->class_id], col, ev, host_ns);
-	hist_add(c->plain[of->class_id], ev->dur_ns);
+		return add_taken(c, &c->v.v[of->class_id], col, ev, host_ns);
+	hist_kept_add(c->plain[of->class_id], ev->dur_ns);
 	return true;
 }
 
@@ -298,7 +330,8 @@ bool classes_outside(struct classes *c, uint32_t process, const struct event *ev
 {
 	struct class_key key = { .process = process };
 
-	return classes_site_of(c, process, ev, 0, of) && class_find(c, &key, &of->class_id);
+	return classes_site_of(c, process, ev, 0, *classes_newest(c, ev, 0), of) &&
+	       class_find(c, &key, &of->class_id);
 }
 
 bool classes_forget(struct classes *c, uint32_t process)
@@ -315,9 +348,9 @@ bool classes_forget(struct classes *c, uint32_t process)
 			continue;
 		}
 		map_del(&c->by_key, class_hash(&cl->key));
-		free(cl->plain);
-		free(cl->whole);
-		free(cl->own);
+		hists_give_up(&c->hists, cl->plain);
+		hists_give_up(&c->hists, cl->whole);
+		hists_give_up(&c->hists, cl->own);
 		*cl = (struct cause_class){ 0 };
 		c->plain[at - 1] = NULL;
 		if (!vec_push(&c->unused, at - 1))
@@ -337,9 +370,11 @@ bool classes_forget(struct classes *c, uint32_t process)
 	return !kept || map_put(&c->of_process, process, kept);
 }
 
-static void gathered(const struct hist *plain, const struct hist *others, struct hist *all)
+static void gathered(const struct hist_kept *plain, const struct hist_kept *others,
+		     struct hist *all)
 {
-	*all = *plain;
+	*all = (struct hist){ 0 };
+	hist_merge(all, plain);
 	if (others)
 		hist_merge(all, others);
 }

@@ -48,9 +48,9 @@ struct cause_class {
 	uint64_t host_ns; /* taken by the host, in full */
 	uint64_t unknown_ns;
 	struct launched launched; /* what its host_ns was lost with */
-	struct hist *plain;	  /* durations of calls of which the host took nothing */
+	struct hist_kept *plain;  /* durations of calls of which the host took nothing */
 	/* Of the others, NULL until there is one: whole durations, and what the host did not take (self and device). */
-	struct hist *whole, *own;
+	struct hist_kept *whole, *own;
 };
 
 /* One line of memory: recordings have thousands of them, and whose turn it is cannot be foreseen. */
@@ -63,7 +63,7 @@ struct cause_site {
 	uint32_t last_kind, last_class;
 	uint64_t n, sum_ns, max_ns;
 	/* What calls took of themselves, and from where on one is slow: periodic-spike's; NULL: not kept. */
-	struct hist *own;
+	struct hist_kept *own;
 	uint64_t slow_ns;
 };
 #define CLASS_LINE 64 /* bytes */
@@ -86,9 +86,10 @@ struct classes {
 	uint32_t told, told_end; /* of these as many of calls were met, up to this position */
 	/* What did not fit: position + 1, 0 as long as everything does. */
 	uint32_t others, other_sites;
-	uint32_t newest[CLASS_NEWEST];	 /* site of the last call of such a place + 1 */
-	struct hist *plain[CLASSES_MAX]; /* those of v, near each other */
-	uint16_t memo[CLASS_MEMO];	 /* class of the last call of such a kind + 1 */
+	struct hists hists;
+	uint32_t newest[CLASS_NEWEST];	      /* site of the last call of such a place + 1 */
+	struct hist_kept *plain[CLASSES_MAX]; /* those of v, near each other */
+	uint16_t memo[CLASS_MEMO];	      /* class of the last call of such a kind + 1 */
 	/* where ops keep what classes look at; filled on first use */
 	VEC(struct class_columns) columns;
 };
@@ -107,60 +108,33 @@ static inline uint32_t *classes_newest(struct classes *c, const struct event *ev
 	return &c->newest[(ev->stack + ev->ctx * 40503u + op * 5u) % CLASS_NEWEST];
 }
 
-/* The event comes soon: what is kept of its place is fetched into the processor's cache, of what is there already. First
- * where its site is remembered, then the site, then what its class and the site keep of durations. Which events are outermost
- * calls is as hard to foresee as where they are from: it is done for all of them. */
-USUAL void classes_fetch(struct classes *c, const struct event *ev)
-{
-	__builtin_prefetch(classes_newest(c, ev, ev->op));
-}
-
-USUAL const struct cause_site *classes_perhaps(struct classes *c, const struct event *ev)
-{
-	uint32_t at = *classes_newest(c, ev, ev->op);
-
-	return &c->sites.v[at - (at != 0)];
-}
-
-USUAL void classes_fetch_site(struct classes *c, const struct event *ev)
-{
-	if (c->sites.n)
-		__builtin_prefetch(classes_perhaps(c, ev));
-}
-
-USUAL void classes_fetch_hists(struct classes *c, const struct event *ev)
-{
-	const struct cause_site *s = c->sites.n && c->v.n ? classes_perhaps(c, ev) : NULL;
-
-	if (!s)
-		return;
-	hist_fetch(c->plain[s->last_class % CLASSES_MAX], ev->dur_ns);
-	if (s->own)
-		hist_fetch(s->own, ev->dur_ns);
-}
+/* These events come next: perhaps[i] is where the newest site of the i-th one's place stands among sites, + 1, 0 where none
+ * is remembered or it is no outermost call. What is kept of it lies all over memory, and is on its way from there when this
+ * returns. */
+#define CLASSES_AHEAD 32 /* events, at most */
+void classes_ahead(struct classes *c, const struct event *ev, size_t n, uint32_t *perhaps);
 
 /* …where that is not remembered. */
 bool classes_site_look_up(struct classes *c, uint32_t process, const struct event *ev, uint16_t op,
 			  struct class_of *of);
 
 static inline bool classes_site_of(struct classes *c, uint32_t process, const struct event *ev,
-				   uint16_t op, struct class_of *of)
+				   uint16_t op, uint32_t perhaps, struct class_of *of)
 {
-	uint32_t at = *classes_newest(c, ev, op);
-	const struct cause_site *s = at ? &c->sites.v[at - 1] : NULL;
+	const struct cause_site *s = perhaps ? &c->sites.v[perhaps - 1] : NULL;
 
 	if (!s || s->stack != ev->stack || s->process != process || s->op != op)
 		return classes_site_look_up(c, process, ev, op, of);
-	of->site_id = at - 1;
+	of->site_id = perhaps - 1;
 	of->first = of->shared = false;
 	return true;
 }
 
-/* The site of an outermost call. False: out of memory. */
+/* The site of an outermost call; perhaps: as classes_ahead says. False: out of memory. */
 static inline bool classes_site(struct classes *c, uint32_t process, const struct event *ev,
-				struct class_of *of)
+				uint32_t perhaps, struct class_of *of)
 {
-	return classes_site_of(c, process, ev, ev->op, of);
+	return classes_site_of(c, process, ev, ev->op, perhaps, of);
 }
 
 /* Count a call at the site found for it, of which the host took host_ns. False: out of memory. */

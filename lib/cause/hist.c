@@ -1,18 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading histograms of durations.
+ * Keeping and reading histograms of durations.
  */
 #include "lib/cause/hist.h"
 
-void hist_merge(struct hist *into, const struct hist *from)
+#include <stdlib.h>
+
+#include "lib/base/nomem.h"
+
+struct hists_block {
+	struct hist_kept h[HISTS_BLOCK];
+	struct hist_cell v[HIST_OCTAVES][HISTS_BLOCK][16];
+};
+
+static bool block_new(struct hists *hs)
+{
+	struct hists_block *b = NULL;
+
+	if (!vec_reserve(&hs->blocks, 1) ||
+	    !vec_reserve(&hs->unused, (hs->blocks.n + 1) * HISTS_BLOCK - hs->unused.n))
+		return false;
+	b = calloc(1, sizeof(*b));
+	if (!b) {
+		nomem_note();
+		return false;
+	}
+	hs->blocks.v[hs->blocks.n++] = b;
+	for (unsigned i = HISTS_BLOCK; i-- > 0;) {
+		b->h[i].v = b->v[0][i];
+		hs->unused.v[hs->unused.n++] = &b->h[i];
+	}
+	return true;
+}
+
+struct hist_kept *hists_new(struct hists *hs)
+{
+	return hs->unused.n || block_new(hs) ? hs->unused.v[--hs->unused.n] : NULL;
+}
+
+void hists_give_up(struct hists *hs, struct hist_kept *h)
+{
+	if (!h)
+		return;
+	for (unsigned i = 0; h->n && i <= hist_cell(h->max); i++)
+		*hist_kept_cell(h, i) = (struct hist_cell){ 0 };
+	*h = (struct hist_kept){ .v = h->v };
+	hs->unused.v[hs->unused.n++] = h;
+}
+
+void hists_free(struct hists *hs)
+{
+	for (size_t i = 0; i < hs->blocks.n; i++)
+		free(hs->blocks.v[i]);
+	vec_free(&hs->blocks);
+	vec_free(&hs->unused);
+}
+
+void hist_merge(struct hist *into, const struct hist_kept *from)
 {
 	into->n += from->n;
 	into->sum += from->sum;
 	if (from->max > into->max)
 		into->max = from->max;
-	for (unsigned i = 0; i < HIST_CELLS; i++) {
-		into->v[i].count += from->v[i].count;
-		into->v[i].sum += from->v[i].sum;
+	for (unsigned i = 0; from->n && i <= hist_cell(from->max); i++) {
+		into->v[i].count += hist_kept_cell(from, i)->count;
+		into->v[i].sum += hist_kept_cell(from, i)->sum;
 	}
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Durations by size: 16 cells per power of two, count and sum per cell. A quantile read from it is
- * the mean of its cell, so within a few per cent of a true value; sums are exact. A fixed block of memory.
+ * the mean of its cell, so within a few per cent of a true value; sums are exact. A struct hist is a fixed block of memory,
+ * for adding up; those that are kept by the thousand, one for each class or site, share blocks: cells of one power of two
+ * stand side by side, so that what most of them never use is no page of memory, and what all of them use is few.
  */
 #ifndef INGERO_CAUSE_HIST_H
 #define INGERO_CAUSE_HIST_H
@@ -11,8 +13,10 @@
 #include <string.h>
 
 #include "lib/base/rare.h"
+#include "lib/base/vec.h"
 
-#define HIST_CELLS (16 + 16 * 40)
+#define HIST_OCTAVES 41 /* the first holds what is below 16 */
+#define HIST_CELLS   (16 * HIST_OCTAVES)
 
 struct hist {
 	uint64_t n, sum, max;
@@ -45,21 +49,51 @@ static inline void hist_add(struct hist *h, uint64_t v)
 	h->v[cell].sum += v;
 }
 
+/* One of many. */
+struct hist_kept {
+	uint64_t n, sum, max;
+	struct hist_cell *v; /* the first cell; see hist_kept_cell */
+};
+
+#define HISTS_BLOCK 64
+
+/* Zero-initialised is empty. */
+struct hists {
+	VEC(struct hists_block *) blocks;
+	VEC(struct hist_kept *) unused; /* all empty; room for every one there is */
+};
+
+/* An empty one. NULL: out of memory. */
+struct hist_kept *hists_new(struct hists *hs);
+/* It is not looked at any more. NULL: nothing. */
+void hists_give_up(struct hists *hs, struct hist_kept *h);
+void hists_free(struct hists *hs);
+
+static inline struct hist_cell *hist_kept_cell(const struct hist_kept *h, unsigned cell)
+{
+	return h->v + (cell >> 4) * (16 * HISTS_BLOCK) + (cell & 15);
+}
+
+static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
+{
+	struct hist_cell *cell = hist_kept_cell(h, hist_cell(v));
+
+	h->n++;
+	h->sum += v;
+	if (v > h->max)
+		h->max = v;
+	cell->count++;
+	cell->sum += v;
+}
+
 /* It is added to soon. Of a function that does nothing but fetch compilers think that it does nothing, and leave it out unless
  * it must be inlined. */
-USUAL void hist_fetch(const struct hist *h, uint64_t v)
+USUAL void hist_fetch(const struct hist_kept *h, uint64_t v)
 {
-	__builtin_prefetch(h);
-	__builtin_prefetch((const char *)(uintptr_t)((uintptr_t)h + offsetof(struct hist, v) +
-						     hist_cell(v) * sizeof(struct hist_cell)));
+	__builtin_prefetch(hist_kept_cell(h, hist_cell(v)));
 }
 
-static inline void hist_clear(struct hist *h)
-{
-	memset(h, 0, sizeof(*h));
-}
-
-void hist_merge(struct hist *into, const struct hist *from);
+void hist_merge(struct hist *into, const struct hist_kept *from);
 
 /* The q-quantile (0..1); 0 when empty. */
 uint64_t hist_quantile(const struct hist *h, double q);

@@ -42,6 +42,7 @@ struct cause {
 	struct line *line;
 	struct classes classes;
 	struct class_of of; /* the site of the outermost call that is being told */
+	uint32_t perhaps;   /* as classes_ahead says of the event that is being looked at */
 	struct launched_names kernels;
 	struct tally tally;
 	struct cause_lossy lossy;

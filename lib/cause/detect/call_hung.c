@@ -149,7 +149,8 @@ static bool usual(const struct cause *c, const struct hung *h, const struct hung
 		if (cl->key.process != call->process || cl->key.op != call->open.op)
 			continue;
 		for (unsigned k = hist_cell(open_ns / HUNG_TIMES); k < HIST_CELLS; k++)
-			n += cl->plain->v[k].count + (cl->whole ? cl->whole->v[k].count : 0);
+			n += hist_kept_cell(cl->plain, k)->count +
+			     (cl->whole ? hist_kept_cell(cl->whole, k)->count : 0);
 	}
 	for (size_t i = 0; i < h->calls.n && c->ended; i++) /* these are among the classes by now */
 		open += h->calls.v[i].process == call->process &&

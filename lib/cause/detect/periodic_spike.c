@@ -32,7 +32,7 @@ struct site {
 	uint64_t last_n; /* which call was the newest slow one */
 	int64_t last_ns;
 	uint64_t median; /* of own times, looked up now and then */
-	struct hist *own;
+	struct hist_kept *own;
 	struct slow *slow; /* NULL until there are some */
 };
 
@@ -50,6 +50,7 @@ struct spikes {
 	VEC(struct site) sites;
 	VEC(uint32_t) unused; /* positions */
 	VEC(uint32_t) by;     /* site among the classes -> position + 1 */
+	struct hists hists;
 };
 
 static unsigned wants(const struct op_def *op)
@@ -74,16 +75,16 @@ static bool look_up_room(struct spikes *s, uint32_t site)
 RARE static bool site_new(struct spikes *s, const struct class_of *of, const struct line_piece *p,
 			  struct cause_site *among)
 {
-	struct hist *own;
+	struct hist_kept *own;
 	uint32_t at;
 
 	if (of->shared || s->sites.n - s->unused.n >= SPIKE_SITES) {
 		among->no_own = true;
 		return true;
 	}
-	own = calloc(1, sizeof(*own));
+	own = hists_new(&s->hists);
 	if (!own || !look_up_room(s, of->site_id) || !vec_reserve(&s->sites, 1)) {
-		free(own);
+		hists_give_up(&s->hists, own);
 		return false;
 	}
 	at = s->unused.n ? s->unused.v[--s->unused.n] : (uint32_t)s->sites.n++;
@@ -124,7 +125,10 @@ RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 /* What is slow, as of now. */
 RARE static void look(struct site *x, struct cause_site *among)
 {
-	x->median = hist_quantile(x->own, 0.5);
+	struct hist all = { 0 };
+
+	hist_merge(&all, x->own);
+	x->median = hist_quantile(&all, 0.5);
 	among->slow_ns = x->median + SLOW_NS;
 	if (among->slow_ns < SLOW_TIMES * x->median)
 		among->slow_ns = SLOW_TIMES * x->median;
@@ -145,7 +149,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	n = among->own->n + 1;
 	if (n >= WARM && (n & (n - 1)) == 0)
 		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
-	hist_add(among->own, own);
+	hist_kept_add(among->own, own);
 	if (own > among->slow_ns && n > WARM)
 		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], p, own);
 	return true;
@@ -247,7 +251,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 		}
 		if (x->slow && x->slow->sum.told.revision)
 			continue;
-		free(x->own);
+		hists_give_up(&s->hists, x->own);
 		free(x->slow);
 		*x = (struct site){ 0 };
 		if (!vec_push(&s->unused, i))
@@ -261,10 +265,9 @@ static void release(void *state)
 	struct spikes *s = state;
 
 	vec_free(&s->unused);
-	for (size_t i = 0; i < s->sites.n; i++) {
-		free(s->sites.v[i].own);
+	for (size_t i = 0; i < s->sites.n; i++)
 		free(s->sites.v[i].slow);
-	}
+	hists_free(&s->hists);
 	vec_free(&s->sites);
 	vec_free(&s->by);
 }
