@@ -78,6 +78,7 @@ static void outer_told(struct cause *c, const struct line_piece *p)
 {
 	struct tally_process *proc;
 	struct tally_thread *th;
+	uint64_t host;
 	bool idle;
 
 	if (!classes_site(&c->classes, p->process, p->ev, c->perhaps, &c->of)) {
@@ -96,7 +97,12 @@ static void outer_told(struct cause *c, const struct line_piece *p)
 		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
 	th->calls++;
 	proc->calls++;
-	if (!classes_add(&c->classes, p->process, p->ev, p->op, parts_sum(p->parts, PARTS_HOST),
+	host = parts_sum(p->parts, PARTS_HOST);
+	if (p->op->flags & OP_LAUNCH) {
+		proc->launches++;
+		proc->launches_ns += p->ev->dur_ns - (host < p->ev->dur_ns ? host : p->ev->dur_ns);
+	}
+	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
 			 parts_get(p->parts, PART_UNKNOWN), &c->of) ||
 	    (p->parts->nculprits && !hit(c, p, idle)))
 		c->nomem = true;

@@ -127,18 +127,21 @@ USUAL bool watching(const struct gaps *g, uint32_t device)
 	return g->side.v[device].idle || g->partial || g->devices.v.v[device].covers == 0;
 }
 
-USUAL bool gathers(struct gaps *g, struct gap_thread *th)
+USUAL bool gathers(const struct gaps *g, const struct gap_thread *th)
 {
-	const struct gap_side *s;
+	return th->device && watching(g, th->device - 1);
+}
 
-	if (th->device == 0 || !watching(g, th->device - 1))
-		return false;
-	s = &g->side.v[th->device - 1];
-	if (th->epoch != s->epoch) {
-		th->epoch = s->epoch;
+/* What it did since its device became idle. */
+static struct doings *did(const struct gaps *g, struct gap_thread *th)
+{
+	uint32_t epoch = g->side.v[th->device - 1].epoch;
+
+	if (th->epoch != epoch) {
+		th->epoch = epoch;
 		th->did = (struct doings){ 0 };
 	}
-	return true;
+	return &th->did;
 }
 
 bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack)
@@ -148,7 +151,7 @@ bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack)
 	if (!th)
 		return false;
 	if (gathers(g, th))
-		doings_sample(&th->did, stack);
+		doings_sample(did(g, th), stack);
 	return true;
 }
 
@@ -415,15 +418,25 @@ USUAL bool went_past(struct gaps *g, struct gap_thread *th, const struct line_pi
 	return !s || !s->pending.n || s->laggard != p->thread || gaps_stand_past(g, s);
 }
 
+APART static bool unended(const struct line_piece *p)
+{
+	return line_unended(p);
+}
+
+APART static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+{
+	doings_add(did(g, th), p, g->side.v[th->device - 1].idle_ns);
+}
+
 bool gaps_outside(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = thread_at(g, p->thread);
 
 	if (!th)
 		return false;
-	th->blocked = p->ev && line_unended(p);
+	th->blocked = p->ev && unended(p);
 	if (gathers(g, th))
-		doings_add(&th->did, p, g->side.v[th->device - 1].idle_ns);
+		gather(g, th, p);
 	return went_past(g, th, p);
 }
 

@@ -40,9 +40,9 @@ struct copies {
 };
 
 struct per_process {
-	uint64_t launches, launches_ns;
-	bool busy;	 /* kernels were submitted since it last waited for the device */
-	uint32_t pinned; /* allocations of pinned memory */
+	struct copies *copies[DIRECTIONS]; /* NULL: not looked up yet */
+	uint64_t launches; /* as of when it last waited for the device: what was submitted until then is done */
+	uint32_t pinned;   /* allocations of pinned memory */
 };
 
 struct state {
@@ -62,7 +62,7 @@ static unsigned wants(const struct op_def *op)
 {
 	if (!op)
 		return 0;
-	return op->flags & (OP_COPY | OP_LAUNCH | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
+	return op->flags & (OP_COPY | OP_SYNC) || pins(op->id) ? WATCH_OUTER : 0;
 }
 
 RARE static struct per_process *process_new(struct state *s, uint32_t process)
@@ -79,7 +79,25 @@ static inline struct per_process *process_of(struct state *s, uint32_t process)
 	return process < s->by_process.n ? &s->by_process.v[process] : process_new(s, process);
 }
 
-APART static bool copied(struct state *s, struct per_process *pp, const struct line_piece *p)
+/* What the books have of it; NULL: nothing yet. */
+static const struct tally_process *books_of(const struct cause *c, uint32_t process)
+{
+	return process < c->tally.processes.n ? &c->tally.processes.v[process] : NULL;
+}
+
+/* NULL: out of memory. */
+static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_t process,
+				uint64_t direction)
+{
+	uint32_t of = direction < ANY ? (uint32_t)direction : ANY;
+
+	if (!pp->copies[of])
+		pp->copies[of] = tolls_row(&s->tolls, &copying, process, of, NULL);
+	return pp->copies[of];
+}
+
+static bool copied(struct state *s, struct per_process *pp, const struct tally_process *books,
+		   const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = ANY,
 		 host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN), lost;
@@ -93,19 +111,19 @@ APART static bool copied(struct state *s, struct per_process *pp, const struct l
 	event_get(p->ev, p->op, COL_DIRECTION, &direction);
 	if (bytes > MOST_BYTES) /* of a damaged recording */
 		return true;
-	c = tolls_row(&s->tolls, &copying, p->process, direction < ANY ? (uint32_t)direction : ANY,
-		      NULL);
+	c = copies_of(s, pp, p->process, direction);
 	if (!c)
 		return false;
 	lost = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
 	if (!sync && (lost < RETURNS_AT_ONCE_NS ||
-		      (pp->launches && lost < LIKE_LAUNCHES * pp->launches_ns / pp->launches))) {
+		      (books && books->launches &&
+		       lost < LIKE_LAUNCHES * books->launches_ns / books->launches))) {
 		c->at_once++;
 		return true;
 	}
 	c->blocked += !sync;
 	c->bytes += bytes;
-	if (!pp->busy) {
+	if (!books || books->launches == pp->launches) {
 		c->pure_ns += lost;
 		c->pure_bytes += bytes;
 	} else {
@@ -131,24 +149,17 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	struct per_process *pp = process_of(s, p->process);
+	const struct tally_process *books = books_of(c, p->process);
 	uint32_t flags = p->op->flags;
 
-	(void)c;
 	if (!pp)
 		return false;
-	if (flags & OP_LAUNCH) {
-		uint64_t host = parts_sum(p->parts, PARTS_HOST);
-
-		pp->launches++;
-		pp->launches_ns += p->ev->dur_ns - (host < p->ev->dur_ns ? host : p->ev->dur_ns);
-		pp->busy = true;
-	} else if (pins(p->ev->op)) {
+	if (pins(p->ev->op))
 		pp->pinned += p->ev->ret == 0;
-	}
-	if (flags & OP_COPY && !copied(s, pp, p))
+	if (flags & OP_COPY && !copied(s, pp, books, p))
 		return false;
 	if (flags & OP_SYNC)
-		pp->busy = false;
+		pp->launches = books ? books->launches : 0;
 	return true;
 }
 
@@ -241,6 +252,15 @@ static const struct tolls_def copying = {
 	.kind = "copy-bound", .counted = "copies", .row = sizeof(struct copies), .tell = tell
 };
 
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct state *s = state;
+
+	for (unsigned i = 0; process < s->by_process.n && i < DIRECTIONS; i++)
+		s->by_process.v[process].copies[i] = NULL;
+	return tolls_forget(state, c, process);
+}
+
 static void end(void *state)
 {
 	vec_free(&((struct state *)state)->by_process);
@@ -252,5 +272,5 @@ const struct watch_def watch_copy_bound = { .name = "copy-bound",
 					    .wants = wants,
 					    .piece = piece,
 					    .settle = tolls_settle,
-					    .forget = tolls_forget,
+					    .forget = forget,
 					    .free = end };

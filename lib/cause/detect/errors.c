@@ -16,15 +16,16 @@
 #include "lib/event/chain.h"
 
 #define CODES_MAX  1024
-#define CALLS_KEPT 6
+#define CALLS_TOLD 6
+#define CALLS_KEPT 8 /* so that where the next one goes is no division */
 #define STOPPED_NS 1000000000 /* a process that made no call for so long afterwards stopped */
 
 struct before {
 	unsigned n; /* ever */
 	struct kept_call {
-		uint16_t op;
-		int32_t ret;
 		uint32_t stack;
+		int32_t ret;
+		uint16_t op;
 	} v[CALLS_KEPT];
 };
 
@@ -186,7 +187,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 /* "cudaMalloc, cudaMemcpyAsync, cudaLaunchKernel called from step (train.py:41)": those before it, oldest first. */
 static void calls_before(const struct cause *c, const struct before *b, struct buf *out)
 {
-	unsigned n = b->n < CALLS_KEPT ? b->n : CALLS_KEPT;
+	unsigned n = b->n < CALLS_TOLD ? b->n : CALLS_TOLD;
 	uint32_t frame = 0;
 
 	for (unsigned i = b->n - n; i + 1 < b->n; i++) {

@@ -21,7 +21,7 @@
 
 /* Of one thread, since it last had the device work. */
 struct loading {
-	uint64_t launches, launches_then, copied, copy_ns, async_ns, alloc_ns, growth;
+	uint64_t launches_then, copied, copy_ns, async_ns, alloc_ns, growth;
 	bool begun;		   /* base and start_ns hold */
 	int64_t start_ns, last_ns; /* last_ns: of the last sign of loading */
 	uint64_t base[PART_COUNT]; /* of the thread in the books then */
@@ -40,6 +40,7 @@ struct model {
 
 struct state {
 	VEC(struct loading *) by_thread; /* by world id; NULL: nothing is known of it */
+	VEC(uint32_t) left;		 /* likewise, launches until it runs; 0: not begun */
 	VEC(struct model) v;
 	struct where where; /* by process */
 };
@@ -55,8 +56,9 @@ RARE static struct loading *loading_begins(struct state *s, struct cause *c, uin
 	struct loading *l;
 
 	while (s->by_thread.n <= thread) {
-		if (!vec_push(&s->by_thread, NULL))
+		if (!vec_reserve(&s->left, 1) || !vec_push(&s->by_thread, NULL))
 			return NULL;
+		s->left.v[s->left.n++] = 0;
 	}
 	if (!s->by_thread.v[thread])
 		s->by_thread.v[thread] = calloc(1, sizeof(*l));
@@ -67,6 +69,7 @@ RARE static struct loading *loading_begins(struct state *s, struct cause *c, uin
 		/* Its time began where its first piece did: the books hold all of it. */
 		l->start_ns = ns - (int64_t)t->ns;
 		l->begun = true;
+		s->left.v[thread] = RUNS_AFTER;
 	}
 	return l;
 }
@@ -79,13 +82,18 @@ static inline struct loading *loading_of(struct state *s, struct cause *c, uint3
 	return l && l->begun ? l : loading_begins(s, c, thread, ns);
 }
 
+static inline uint64_t launches_of(const struct state *s, uint32_t thread)
+{
+	return RUNS_AFTER - s->left.v[thread];
+}
+
 /* parts: of the call that is it, which is not in the books yet; NULL: it has not been looked at. */
-APART static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
-		       const struct parts *parts)
+APART static void sign(const struct state *s, struct loading *l, const struct cause *c,
+		       uint32_t thread, int64_t ns, const struct parts *parts)
 {
 	const struct tally_thread *t = &c->tally.threads.v[thread];
 
-	l->launches_then = l->launches;
+	l->launches_then = launches_of(s, thread);
 	l->last_ns = ns;
 	for (unsigned i = 0; i < PART_COUNT; i++)
 		l->now[i] = tally_thread_part(t, i) + (parts ? parts_get(parts, (enum part)i) : 0);
@@ -115,6 +123,7 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	struct model *m;
 
 	*l = (struct loading){ .begun = true, .start_ns = ns };
+	s->left.v[thread] = RUNS_AFTER;
 	for (unsigned i = 0; i < PART_COUNT; i++) {
 		l->base[i] = tally_thread_part(t, i);
 		d[i] = was.now[i] > was.base[i] ? was.now[i] - was.base[i] : 0;
@@ -140,7 +149,8 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	       toll_add(&m->toll, thread, 0, was.start_ns, was.last_ns, all);
 }
 
-APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
+APART static void no_launch(const struct state *s, struct loading *l, const struct cause *c,
+			    const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = 1;
 
@@ -160,15 +170,16 @@ APART static void no_launch(struct loading *l, const struct cause *c, const stru
 		}
 		/* More than what was made room for is something else: batches. */
 		if (l->copied <= 2 * l->growth)
-			sign(l, c, p->thread, p->end_ns, p->parts);
-	} else if (l->launches == l->launches_then && l->copied && l->copied <= 2 * l->growth) {
-		sign(l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
+			sign(s, l, c, p->thread, p->end_ns, p->parts);
+	} else if (launches_of(s, p->thread) == l->launches_then && l->copied &&
+		   l->copied <= 2 * l->growth) {
+		sign(s, l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
 	}
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+/* Not one launch of those until it runs. */
+APART static bool other_piece(struct state *s, struct cause *c, const struct line_piece *p)
 {
-	struct state *s = state;
 	struct loading *l = loading_of(s, c, p->thread, p->start_ns);
 
 	if (!l)
@@ -176,8 +187,19 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	if (p->thread >= c->tally.threads.n || p->open) /* its first piece */
 		return true;
 	if (p->op->flags & OP_LAUNCH)
-		return ++l->launches < RUNS_AFTER || over(s, c, p->thread, l, p->end_ns);
-	no_launch(l, c, p);
+		return --s->left.v[p->thread] || over(s, c, p->thread, l, p->end_ns);
+	no_launch(s, l, c, p);
+	return true;
+}
+
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct state *s = state;
+
+	if (!(p->op->flags & OP_LAUNCH) || p->open || p->thread >= s->left.n ||
+	    s->left.v[p->thread] <= 1)
+		return other_piece(s, c, p);
+	s->left.v[p->thread]--;
 	return true;
 }
 
@@ -199,7 +221,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	l->growth += t->bytes;
 	l->alloc_ns += t->call->ev.dur_ns;
 	if (t->bytes >= ALLOC_BYTES)
-		sign(l, c, t->call->thread, t->call->ev.end_ns, NULL);
+		sign(s, l, c, t->call->thread, t->call->ev.end_ns, NULL);
 	return true;
 }
 
@@ -297,6 +319,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 			continue;
 		free(s->by_thread.v[p->threads.v[i]]);
 		s->by_thread.v[p->threads.v[i]] = NULL;
+		s->left.v[p->threads.v[i]] = 0;
 	}
 	return true;
 }
@@ -311,6 +334,7 @@ static void end(void *state)
 		toll_free(&s->v.v[i].toll);
 	vec_free(&s->v);
 	vec_free(&s->by_thread);
+	vec_free(&s->left);
 	where_free(&s->where);
 }
 
