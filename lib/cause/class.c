@@ -212,6 +212,7 @@ RARE static const struct class_columns *columns_learn(struct classes *c, const s
 		col->known = 1;
 		col->bytes = (int8_t)op_column(op, COL_BYTES);
 		col->direction = (int8_t)op_column(op, COL_DIRECTION);
+		col->sized = col->bytes >= 0 || col->direction >= 0;
 		col->stream = (int8_t)op_column(op, COL_STREAM);
 		col->func = op->flags & OP_LAUNCH ? (int8_t)op_column(op, COL_FUNC) : -1;
 	}
@@ -243,12 +244,15 @@ static inline enum stream_class stream_class_of(uint64_t handle)
 
 static inline uint32_t kind_of(const struct class_columns *col, const struct event *ev, bool first)
 {
-	uint64_t bytes = present(ev, col->bytes) ? ev->x[col->bytes] : 0;
-	unsigned size = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0, direction = 0,
-		 stream = STREAM_CLASS_NONE;
+	unsigned size = 0, direction = 0, stream = STREAM_CLASS_NONE;
 
-	if (present(ev, col->direction))
-		direction = 1 + (unsigned)(ev->x[col->direction] & 7);
+	if (col->sized) {
+		uint64_t bytes = present(ev, col->bytes) ? ev->x[col->bytes] : 0;
+
+		size = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+		if (present(ev, col->direction))
+			direction = 1 + (unsigned)(ev->x[col->direction] & 7);
+	}
 	if (present(ev, col->stream))
 		stream = stream_class_of(ev->x[col->stream]);
 	return KIND(size, direction, stream, first);

@@ -71,6 +71,7 @@ _Static_assert(sizeof(struct cause_site) == CLASS_LINE, "a site is one line of m
 
 struct class_columns {
 	int8_t known, bytes, direction, stream, func; /* positions among an op's columns, -1 none */
+	bool sized;				      /* one of bytes and direction is there */
 };
 
 #define CLASS_MEMO 4096

@@ -105,8 +105,9 @@ struct tally_process {
 	bool seen, busy;	       /* busy: as of a thread, any of them */
 	int64_t first_ns, last_ns;
 	uint64_t calls;
-	uint64_t launches, launches_ns; /* of these; how long they took but for what the host took */
-	uint64_t host_ns;		/* taken by the host: of all families, and what belongs to none */
+	uint64_t launches,
+		launches_ns; /* of these; how long they took but for what the host took */
+	uint64_t host_ns;    /* taken by the host: of all families, and what belongs to none */
 	uint64_t taken_ns[FAMILY_COUNT +
 			  1]; /* that by family, with what belongs to none at the end */
 	struct tally_pane (

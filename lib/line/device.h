@@ -109,20 +109,18 @@ bool devices_call(struct devices *ds, uint32_t device, const struct device_call 
 
 #define DEVICE_PER_THREAD 2 /* cudaStreamPerThread */
 
-/* The same of a call that submits. */
-static inline bool devices_submit(struct devices *ds, uint32_t device,
-				  const struct device_call *call)
+/* The same of a call that submits, if its stream is known; else false, and nothing was done. */
+static inline bool devices_submit(struct device *d, uint64_t stream, int64_t end_ns)
 {
-	struct device *d = &ds->v.v[device];
-	uint64_t handle = call->stream == 1 ? 0 : call->stream;
+	uint64_t handle = stream == 1 ? 0 : stream;
 
 	for (size_t i = 0; handle != DEVICE_PER_THREAD && i < d->streams.n; i++) {
 		if (d->streams.v[i].handle == handle) {
-			device_submit(d, &d->streams.v[i], call->end_ns);
+			device_submit(d, &d->streams.v[i], end_ns);
 			return true;
 		}
 	}
-	return devices_call(ds, device, call);
+	return false;
 }
 
 #endif

@@ -224,21 +224,34 @@ USUAL struct device_call call_of(const struct line_piece *p, const struct gap_op
 				     .end_ns = p->end_ns };
 }
 
-USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p,
-		   const struct device_call *call)
+/* stream: of the call. all: what else is known of it; NULL: it is the piece itself, which submits. */
+APART static bool devices_told(struct gaps *g, uint32_t device, const struct line_piece *p,
+			       uint64_t stream, const struct device_call *all)
 {
+	struct device_call call = { .act = DEVICE_SUBMIT,
+				    .thread = p->thread,
+				    .stream = stream,
+				    .start_ns = p->start_ns,
+				    .end_ns = p->end_ns };
+
+	return devices_call(&g->devices, device, all ? all : &call);
+}
+
+USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p, uint64_t stream,
+		   const struct device_call *all)
+{
+	enum device_act act = all ? all->act : DEVICE_SUBMIT;
 	struct gap_side *s = &g->side.v[device];
-	const struct device *d = &g->devices.v.v[device];
+	struct device *d = &g->devices.v.v[device];
 	bool never = d->covers == 0 || g->partial, was_busy = d->busy > 0;
 
-	if (!(call->act == DEVICE_SUBMIT ? devices_submit(&g->devices, device, call)
-					 : devices_call(&g->devices, device, call)))
+	if (!(act == DEVICE_SUBMIT && devices_submit(d, stream, p->end_ns)) &&
+	    !devices_told(g, device, p, stream, all))
 		return false;
-	if (d->busy == 0 && call->act == DEVICE_SUBMIT)
+	if (d->busy == 0 && act == DEVICE_SUBMIT)
 		return true; /* recorded into a graph: nothing runs */
 	if (s->idle && !g->partial) {
-		if (!gaps_end(g, device, p, call->act == DEVICE_COPY ? p->start_ns : p->end_ns,
-			      false))
+		if (!gaps_end(g, device, p, act == DEVICE_COPY ? p->start_ns : p->end_ns, false))
 			return false;
 	} else if (never && (s->running || s->idle) &&
 		   p->start_ns - s->idle_ns >= GAP_UNBOUNDED_NS &&
@@ -309,23 +322,24 @@ static bool waited(struct gaps *g, uint32_t device, struct gap_thread *th,
 
 /* Work was submitted, and that was all. */
 USUAL bool submitted(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
-		     const struct device_call *call)
+		     uint64_t stream, const struct device_call *all)
 {
+	enum device_act act = all ? all->act : DEVICE_SUBMIT;
 	uint32_t device;
 
 	if (!device_of(g, th, p))
 		return false;
 	device = th->device - 1;
-	if (call->act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
+	if (act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
 		gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
-	if (call->act == DEVICE_SUBMIT && !th->working) {
+	if (act == DEVICE_SUBMIT && !th->working) {
 		uint32_t most;
 
 		th->working = true;
 		th->work_ns = p->start_ns;
 		th->work_others_ns = gpu_use_others(&g->use, device, p->start_ns, &most);
 	}
-	return submits(g, device, p, call);
+	return submits(g, device, p, stream, all);
 }
 
 APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
@@ -349,7 +363,7 @@ APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct
 	if (p->ev->ret != 0 || p->open)
 		return true;
 	if (call.act == DEVICE_SUBMIT || call.act == DEVICE_COPY) {
-		if (!submitted(g, th, p, &call))
+		if (!submitted(g, th, p, call.stream, &call))
 			return false;
 		device = th->device - 1;
 	} else {
@@ -378,18 +392,11 @@ APART static bool other_call(struct gaps *g, struct gap_thread *th, const struct
 USUAL bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p,
 		      const struct gap_op *op)
 {
-	struct device_call call;
-
 	if (op->act != DEVICE_SUBMIT)
 		return other_call(g, th, p, op);
 	if (p->ev->ret != 0 || p->open)
 		return true;
-	call = (struct device_call){ .act = DEVICE_SUBMIT,
-				     .thread = p->thread,
-				     .stream = column(p->ev, op->stream),
-				     .start_ns = p->start_ns,
-				     .end_ns = p->end_ns };
-	return submitted(g, th, p, &call);
+	return submitted(g, th, p, column(p->ev, op->stream), NULL);
 }
 
 bool gaps_wait(struct gaps *g, const struct line_piece *p)

@@ -33,7 +33,8 @@ struct line {
 	size_t left;				    /* of these the first so many are let go of */
 	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
 	struct blame_result offcpu;
-	struct behind behind; /* of offcpu */
+	struct behind behind;	  /* of offcpu */
+	struct line_piece on_cpu; /* scratch: of between; who and when are filled in */
 	struct line_op {
 		const struct op_def *def;
 		enum {
@@ -55,6 +56,7 @@ struct line *line_new(const struct world *w, struct line_sink *sink)
 	l->sink = sink;
 	l->threads.w = w;
 	l->culprits.w = w;
+	l->on_cpu = (struct line_piece){ .parts = &l->between, .sound = true };
 	l->blame = (struct blame){ w, &l->culprits, &l->occupancy, &l->threads, &l->losses };
 	return l;
 }
@@ -135,23 +137,20 @@ static void outside_until(struct line *l, struct line_thread *th, int64_t to,
 /* …in which nothing is known to have happened. */
 USUAL void on_cpu_until(struct line *l, struct line_thread *th, int64_t to)
 {
-	struct line_piece p;
+	struct line_piece *p = &l->on_cpu;
+	int64_t from = th->cursor_ns;
 
-	if (to <= th->cursor_ns)
+	if (to <= from)
 		return;
-	p = (struct line_piece){ .thread = th->id,
-				 .process = th->process,
-				 .node = th->node,
-				 .start_ns = th->cursor_ns,
-				 .end_ns = to,
-				 .parts = &l->between,
-				 .sound = true };
-	parts_clear(&l->between);
-	parts_add(&l->between,
-		  losses_within(&l->losses, th->cursor_ns, to) ? PART_UNKNOWN : PART_SELF, 0,
-		  (uint64_t)(to - th->cursor_ns));
+	p->thread = th->id;
+	p->process = th->process;
+	p->node = th->node;
+	p->start_ns = from;
+	p->end_ns = to;
+	parts_set(&l->between, losses_within(&l->losses, from, to) ? PART_UNKNOWN : PART_SELF,
+		  (uint64_t)(to - from));
 	th->cursor_ns = to;
-	l->sink->outside(l->sink, &p);
+	l->sink->outside(l->sink, p);
 }
 
 /* Its time begins with the first thing known of it that lies in no call: calls end after what is in them. */
@@ -372,20 +371,6 @@ static bool leaves(struct line *l, const struct event *ev)
 	return true;
 }
 
-static inline void count(struct line *l, const struct event *ev)
-{
-	int64_t start = event_start(ev);
-
-	if (l->totals.events++ == 0) {
-		l->totals.first_ns = start;
-		l->totals.last_ns = ev->end_ns;
-	}
-	if (start < l->totals.first_ns)
-		l->totals.first_ns = start;
-	if (ev->end_ns > l->totals.last_ns)
-		l->totals.last_ns = ev->end_ns;
-}
-
 /* An event that is not of a thread's own time. */
 APART static int other(struct line *l, const struct event *ev, const struct op_def *op,
 		       struct err *e)
@@ -422,7 +407,7 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 	struct line_thread *th;
 	bool nomem = false;
 
-	count(l, ev);
+	l->totals.events++;
 	if (late) {
 		l->totals.late++;
 		return 0;

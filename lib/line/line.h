@@ -78,8 +78,6 @@ struct culprits *line_culprits(struct line *l);
 struct line_totals {
 	uint64_t events, late, lost, loss_intervals;
 	uint64_t unsound; /* calls whose insides contradict themselves */
-	int64_t first_ns,
-		last_ns; /* start of the earliest and end of the latest event; valid when events */
 };
 const struct line_totals *line_totals(const struct line *l);
 

@@ -31,13 +31,8 @@ void parts_blame(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
 		culprit_add(p, part, culprit, ns);
 }
 
-void parts_merge(struct parts *into, const struct parts *from)
+void parts_merge_culprits(struct parts *into, const struct parts *from)
 {
-	for (uint32_t m = from->mask; m; m &= m - 1) {
-		unsigned part = (unsigned)__builtin_ctz(m);
-
-		parts_add(into, part, 0, from->ns[part]);
-	}
 	for (unsigned i = 0; i < from->nculprits; i++)
 		culprit_add(into, from->c[i].part, from->c[i].culprit, from->c[i].ns);
 }

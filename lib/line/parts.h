@@ -41,7 +41,6 @@ struct parts {
 
 /* ns already in a category now have a name: only the list of takers grows. */
 void parts_blame(struct parts *p, enum part part, uint32_t culprit, uint64_t ns);
-void parts_merge(struct parts *into, const struct parts *from);
 
 /* culprit 0: nobody to name. ns 0 is ignored. */
 static inline void parts_add(struct parts *p, enum part part, uint32_t culprit, uint64_t ns)
@@ -54,10 +53,31 @@ static inline void parts_add(struct parts *p, enum part part, uint32_t culprit, 
 		parts_blame(p, part, culprit, ns);
 }
 
+/* Nothing but this, ns > 0. */
+static inline void parts_set(struct parts *p, enum part part, uint64_t ns)
+{
+	p->mask = 1u << part;
+	p->nculprits = 0;
+	p->ns[part] = ns;
+}
+
 static inline void parts_clear(struct parts *p)
 {
 	p->mask = 0;
 	p->nculprits = 0;
+}
+
+void parts_merge_culprits(struct parts *into, const struct parts *from);
+
+static inline void parts_merge(struct parts *into, const struct parts *from)
+{
+	for (uint32_t m = from->mask; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		parts_add(into, (enum part)part, 0, from->ns[part]);
+	}
+	if (from->nculprits)
+		parts_merge_culprits(into, from);
 }
 
 /* Turn the device-like waits of p into PART_DEVICE. */

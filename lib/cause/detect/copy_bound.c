@@ -42,7 +42,7 @@ struct copies {
 struct per_process {
 	struct copies *copies[DIRECTIONS]; /* NULL: not looked up yet */
 	uint64_t launches; /* as of when it last waited for the device: what was submitted until then is done */
-	uint32_t pinned;   /* allocations of pinned memory */
+	uint32_t pinned; /* allocations of pinned memory */
 };
 
 struct state {

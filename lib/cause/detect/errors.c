@@ -17,7 +17,7 @@
 
 #define CODES_MAX  1024
 #define CALLS_TOLD 6
-#define CALLS_KEPT 8 /* so that where the next one goes is no division */
+#define CALLS_KEPT 8	      /* so that where the next one goes is no division */
 #define STOPPED_NS 1000000000 /* a process that made no call for so long afterwards stopped */
 
 struct before {
