@@ -44,7 +44,7 @@ static struct values {
 	struct cli_list pids, names, nodes, args, headers;
 	struct cli_asking fleet;
 	const char *since, *until, *push, *listen;
-	uint64_t last_ns, interval_ns, max_db, max_node;
+	uint64_t last_ns, interval_ns, max_db, max_node, max_nodes;
 	bool no_stacks, records, gzip;
 } values;
 
@@ -97,7 +97,7 @@ static const struct cli_option options[] = {
 	  .type = CLI_FLAG,
 	  AT(records),
 	  .group = "Output",
-	  .help = "json: also what the recording says of itself (samples, losses, coverage)" },
+	  .help = "json: samples, losses and other records, too" },
 	{ .name = "push",
 	  .type = CLI_STRING,
 	  AT(push),
@@ -160,6 +160,13 @@ static const struct cli_option options[] = {
 	  .group = "Other machines",
 	  .of_nodes = true,
 	  .help = "Leave out nodes whose recording is larger [4G]" },
+	{ .name = "max-nodes",
+	  .type = CLI_SIZE,
+	  AT(max_nodes),
+	  .arg = "SIZE",
+	  .group = "Other machines",
+	  .of_nodes = true,
+	  .help = "Of more in all leave out the largest [half the room]" },
 	{ 0 },
 };
 
@@ -480,6 +487,7 @@ static int fetch(struct export *x, const struct select_words *words, struct cli_
 		 struct err *e)
 {
 	const struct serve_fleet_options how = { .recording_max = values.max_node,
+						 .recordings_max = values.max_nodes,
 						 .agent = program.name,
 						 .stop = stop_fetching };
 	struct buf notes = { 0 };

@@ -218,7 +218,7 @@ complete -c ingero-export -l gzip -d 'Compress; -o FILE.gz does so by itself'
 complete -c ingero-export -l weight -d 'folded, speedscope, pprof: what a stack weighs [time]' -x -a 'time count lost bytes'
 complete -c ingero-export -l max-db -d 'sqlite: leave out the oldest minutes until it is no larger' -x
 complete -c ingero-export -l no-stacks -d 'Events without their stacks'
-complete -c ingero-export -l records -d 'json: also what the recording says of itself (samples, losses, coverage)'
+complete -c ingero-export -l records -d 'json: samples, losses and other records, too'
 complete -c ingero-export -l push -d 'Send them to this OTLP/HTTP receiver (env: OTEL_EXPORTER_OTLP_ENDPOINT)' -x
 complete -c ingero-export -l interval -d 'That often, in the recording\'s time [10s from a pipe, else once]' -x
 complete -c ingero-export -l header -d 'With this header' -x
@@ -237,6 +237,7 @@ complete -c ingero-export -l ca-cert -d 'Ask over TLS, and trust these certifica
 complete -c ingero-export -l clock-skew-threshold -d 'Warn of clocks that are further apart [10ms]' -x
 complete -c ingero-export -l timeout -d 'Leave out nodes that are silent for longer [60s]' -x
 complete -c ingero-export -l max-node -d 'Leave out nodes whose recording is larger [4G]' -x
+complete -c ingero-export -l max-nodes -d 'Of more in all leave out the largest [half the room]' -x
 complete -c ingero-export -s d -l db -d 'Without a FILE read the newest run there' -x -a '(__fish_complete_directories)'
 complete -c ingero-export -s q -l quiet -d 'Say only what went wrong'
 complete -c ingero-export -s v -l verbose -d 'Say more; twice for everything'

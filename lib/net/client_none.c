@@ -40,6 +40,12 @@ void net_fan_free(struct net_fan *f)
 	(void)f;
 }
 
+void net_fan_files(struct net_fan *f, size_t files_max)
+{
+	(void)f;
+	(void)files_max;
+}
+
 int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_once,
 		void (*done)(void *ctx, struct net_ask *ask), bool (*stop)(void *ctx), void *ctx,
 		struct err *e)

@@ -113,8 +113,10 @@ int net_easy_end(CURL *h, CURLcode code, const char *url, const struct net_takin
 			       t->max);
 	if (t->pushed)
 		return err_set(e, ERR_LIMIT,
-			       "%s: its answer is the longest of more than may come at "
-			       "once (--max-answers)",
+			       t->into ? "%s: its answer is the longest of more than may come at "
+					 "once (--max-answers)"
+				       : "%s: its recording is the longest of those that come, and "
+					 "all are more than there is room for (--max-nodes)",
 			       url);
 	if (t->failed)
 		return t->into ? err_nomem(e)

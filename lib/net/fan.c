@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/net/easy.h"
 
@@ -26,6 +27,7 @@ struct net_fan {
 	CURLM *multi;
 	struct running *first;
 	size_t coming, coming_max; /* bytes of all that run and go to no file */
+	size_t files, files_max;   /* bytes in files: of those that run, and of those that came */
 };
 
 static int64_t now(void)
@@ -55,8 +57,14 @@ int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size
 	f->opt.timeout_ns = opt->timeout_ns ? opt->timeout_ns : UINT64_C(10000000000);
 	f->opt.answer_max = opt->answer_max ? opt->answer_max : 1 << 20;
 	f->coming_max = coming_max ? coming_max : SIZE_MAX;
+	f->files_max = SIZE_MAX;
 	*out = f;
 	return 0;
+}
+
+void net_fan_files(struct net_fan *f, size_t files_max)
+{
+	f->files_max = files_max ? files_max : SIZE_MAX;
 }
 
 void net_fan_free(struct net_fan *f)
@@ -67,21 +75,37 @@ void net_fan_free(struct net_fan *f)
 	free(f);
 }
 
-/* What came of it is let go at once, it itself when it has more to say. */
-static void push_out(struct net_fan *f, struct running *r)
+/* What it counts among. */
+static size_t *sum_of(struct net_fan *f, const struct running *r)
 {
-	f->coming -= r->taking.n;
-	r->taking.n = 0;
-	r->taking.pushed = true;
-	net_answer_free(&r->ask->answer);
+	return r->taking.into ? &f->coming : &f->files;
 }
 
-static struct running *longest(const struct net_fan *f)
+/* What came of it is let go. */
+static void forget(struct net_fan *f, struct running *r)
 {
-	struct running *most = f->first;
+	*sum_of(f, r) -= r->taking.n;
+	r->taking.n = 0;
+	if (r->taking.into)
+		net_answer_free(&r->ask->answer);
+	else if (ftruncate(r->taking.fd, 0)) /* then it is gone when it is closed */
+		return;
+}
+
+/* At once, it itself when it has more to say. */
+static void push_out(struct net_fan *f, struct running *r)
+{
+	forget(f, r);
+	r->taking.pushed = true;
+}
+
+/* Of those that count among the same. */
+static struct running *longest(struct net_fan *f, struct running *among)
+{
+	struct running *most = among;
 
 	for (struct running *r = f->first; r; r = r->next)
-		if (r->taking.into && r->taking.n > most->taking.n)
+		if (sum_of(f, r) == sum_of(f, among) && r->taking.n > most->taking.n)
 			most = r;
 	return most;
 }
@@ -90,13 +114,14 @@ static bool room(struct net_taking *t, size_t n)
 {
 	struct running *r = (struct running *)t, *most;
 	struct net_fan *f = r->fan;
+	size_t *sum = sum_of(f, r), max = t->into ? f->coming_max : f->files_max;
 
-	while (!t->pushed && f->coming + n > f->coming_max) {
-		most = longest(f);
+	while (!t->pushed && *sum + n > max) {
+		most = longest(f, r);
 		push_out(f, most->taking.n > t->n + n ? most : r);
 	}
 	if (!t->pushed)
-		f->coming += n;
+		*sum += n;
 	return !t->pushed;
 }
 
@@ -137,10 +162,10 @@ static void let_go(struct net_fan *f, struct running *r)
 			break;
 		}
 	}
-	if (r->taking.into)
-		f->coming -= r->taking.n;
 	if (r->ask->rc)
-		net_answer_free(&r->ask->answer);
+		forget(f, r);
+	else if (r->taking.into)
+		f->coming -= r->taking.n;
 	r->ask->running = NULL;
 	free(r);
 }
@@ -161,7 +186,7 @@ static int begin(struct net_fan *f, struct net_ask *a, struct err *e)
 	r->next = f->first;
 	f->first = r;
 	r->taking = (struct net_taking){ .into = a->to_file ? NULL : &a->answer.body,
-					 .room = a->to_file ? NULL : room,
+					 .room = room,
 					 .fd = a->fd,
 					 .max = !a->to_file   ? f->opt.answer_max
 						: a->file_max ? a->file_max
@@ -236,6 +261,7 @@ int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_onc
 	struct running *r;
 	int rc = 0, alive;
 
+	f->files = 0;
 	at_once = at_once ? at_once : n;
 	while (!rc && (next < n || open)) {
 		for (; !rc && next < n && open < at_once; next++) {
@@ -262,5 +288,7 @@ int net_fan_out(struct net_fan *f, struct net_ask *asks, size_t n, size_t at_onc
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 	}
 	give_up(f, asks, n, rc, e);
+	for (; rc && next < n; next++)
+		asks[next].rc = asks[next].skip ? 0 : rc;
 	return rc;
 }

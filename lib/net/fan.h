@@ -34,6 +34,9 @@ struct net_fan;
 int net_fan_new(struct net_fan **out, const struct net_client_options *opt, size_t coming_max,
 		struct err *e);
 void net_fan_free(struct net_fan *f);
+/* From here on answers that go to files may take so many bytes in all, those that have come in the same round with them: what is more is
+ * taken from the longest that still comes, which ends with ERR_LIMIT, and its file is empty. 0, as before: any. */
+void net_fan_files(struct net_fan *f, size_t files_max);
 
 /* All of them, so many at a time (0: all). done, when not NULL, is told each as it ends, in any order. stop: ten times a second; true:
  * ERR_INTERRUPTED, and what has not ended by then has that, too. */

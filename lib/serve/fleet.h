@@ -33,8 +33,9 @@ struct serve_fleet_options {
 	 * whose answers are the largest are left out, so that one below its share of it always counts. 0: 2 GiB, or 2 MiB for each node
 	 * where those are more: a thousand rows of twenty numbers count 0.9 MiB, as json_check_size does. */
 	size_t answers_max;
-	size_t recording_max;	 /* bytes of one recording; 0: 4 GiB */
-	const char *agent;	 /* User-Agent: "ingero-query" */
+	size_t recording_max;  /* bytes of one recording; 0: 4 GiB */
+	size_t recordings_max; /* of all that are fetched; 0: half of what is free where they go */
+	const char *agent;     /* User-Agent: "ingero-query" */
 	bool (*stop)(void *ctx); /* asked ten times a second; true: ERR_INTERRUPTED. NULL: never */
 	void *stop_ctx;
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lib/base/io.h"
@@ -95,6 +96,14 @@ static int ask(struct serve_fleet *f, const struct select_words *words, const in
 	return rc;
 }
 
+/* So that others who write there go on. */
+static size_t half_of_free(const char *folder)
+{
+	struct statvfs v;
+
+	return statvfs(folder, &v) ? 0 : (size_t)(v.f_bavail * v.f_frsize / 2);
+}
+
 int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
 		      const struct select_words *words, const char *folder, struct err *e)
 {
@@ -102,6 +111,7 @@ int serve_fleet_fetch(struct fleet_files *out, struct serve_fleet *f,
 
 	*out = (struct fleet_files){ 0 };
 	out->nodes = serve_fleet_nodes(f, &out->nodes_n);
+	net_fan_files(f->fan, f->opt.recordings_max ? f->opt.recordings_max : half_of_free(folder));
 	rc = open_all(out, folder, e);
 	rc = rc ? rc : ask(f, words, out->fds, e);
 	for (size_t i = 0; !rc && i < out->nodes_n; i++) {

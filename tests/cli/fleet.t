@@ -215,7 +215,7 @@ tap.ok(p.returncode == 0 and json.loads(p.stdout)["schema"].startswith("ingero.e
 for name, program, args in (("a recording, too", QUERY, (run_ige, "SELECT 1")), ("a choice that nodes do not know", QUERY, ("-p", "1")), ("a view that is of recordings", EXPLAIN, ("--steps",))):
     tap.same(run(program, "--nodes", fifty[0], *args)[0], 2, f"{name}: a mistake")
 for program, option in ((EXPLAIN, "--timeout=1s"), (EXPLAIN, "--max-answers=1m"), (QUERY, "--clock-skew-threshold=1s"), (QUERY, f"--token-file={token}"),
-                        (QUERY, f"--ca-cert={token}"), (EXPORT, "--max-node=1m"), (EXPORT, "--timeout=1s")):
+                        (QUERY, f"--ca-cert={token}"), (EXPORT, "--max-node=1m"), (EXPORT, "--max-nodes=1m"), (EXPORT, "--timeout=1s")):
     status, out, err = run(program, option, run_ige)
     tap.ok(status == 2 and not out and f"option '{option.split('=')[0]}' is for --nodes" in err, f"{os.path.basename(program)} {option.split('=')[0]} of no nodes is a mistake, not silence", err)
 for node in ("ftp://a", "a b", "-x", "http://a?b", "user@a:80"):
@@ -288,6 +288,14 @@ with dashboard.Dashboard(archive) as b:
 
 # A clock that is three seconds ahead, and so are the times of the recording that was made by it: the other two agree.
 third = recording("gpu-c", "--seed", "3")
+with dashboard.Dashboard(third) as c:
+    three = f"{both},{address(c)}"
+    size = sum(map(os.path.getsize, (*files, third)))
+    status, out, err = run(EXPORT, "--nodes", f"{three},{bad['flood']}", "-f", "csv", "--max-nodes", str(4 * size))
+    tap.ok(status == 0 and out.count("\n") == counted(*files, third) + 1 and f"node {bad['flood']} is left out" in err and err.count("--max-nodes") == 1, "what sends without end is left out when there is no room for more in all, and nobody else", err)
+    status, out, err = run(EXPORT, "--nodes", three, "-f", "csv", "--max-nodes", str(size // 2))
+    left = re.findall(r"node (\S+) is left out: .*--max-nodes", err)
+    tap.ok(status == 0 and left and out.count("\n") == 1 + sum(counted(f) for f, a in zip((*files, third), three.split(",")) if a not in left), "of recordings that are more than there is room for in all, so many are left out as have to be", err)
 wrong = start((1, 0, "", "", files[0]), (2, 3_000_000_000, "", "", files[1]), (3, 0, "", "", third))
 right = [json.loads(line) for line in run(EXPORT, "-f", "json", "--no-stacks", *files, third)[1].splitlines()]
 status, out, err = run(EXPORT, "--nodes", ",".join(wrong), "-f", "json", "--no-stacks")
