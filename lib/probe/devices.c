@@ -26,7 +26,8 @@ struct device {
 struct process {
 	bool whole;
 	struct map contexts; /* CUcontext -> device + 1 */
-	struct device device[DEVICES_MAX];
+	VEC(struct device)
+	devices; /* by ordinal, as far as was asked; most processes ask for one */
 };
 
 struct thread {
@@ -59,6 +60,7 @@ void probe_devices_free(struct probe_devices *d)
 		return;
 	for (size_t i = 0; i < d->processes.n; i++) {
 		map_free(&d->processes.v[i]->contexts);
+		vec_free(&d->processes.v[i]->devices);
 		free(d->processes.v[i]);
 	}
 	vec_free(&d->processes);
@@ -103,6 +105,17 @@ static struct process *process_of(struct probe_devices *d, const struct probe_de
 	}
 	p->whole = d->owner.whole && d->owner.whole(d->owner.ctx, u->tgid);
 	return map_put(&d->by_image, u->image, d->processes.n) ? p : NULL;
+}
+
+/* NULL: beyond what is followed, or no memory. */
+static struct device *ordinal_of(struct process *p, uint64_t ordinal)
+{
+	if (ordinal >= DEVICES_MAX)
+		return NULL;
+	while (p->devices.n <= ordinal)
+		if (!vec_push(&p->devices, (struct device){ 0 }))
+			return NULL;
+	return &p->devices.v[ordinal];
 }
 
 static struct thread *thread_of(struct probe_devices *d, const struct probe_device_user *u)
@@ -164,15 +177,19 @@ static void pop(struct thread *t)
 static void tell_uuid(struct process *p, const struct event *ev, const struct op_def *def)
 {
 	uint64_t ordinal, part[2];
+	struct device *v;
 
-	if (!event_get(ev, def, COL_ORDINAL, &ordinal) || ordinal >= DEVICES_MAX ||
+	if (!event_get(ev, def, COL_ORDINAL, &ordinal) ||
 	    !event_get(ev, def, COL_UUID_HEAD, &part[0]) ||
 	    !event_get(ev, def, COL_UUID_TAIL, &part[1]))
 		return;
+	v = ordinal_of(p, ordinal);
+	if (!v)
+		return;
 	/* Words as the kernel side read them: bytes in the order of memory. */
-	memcpy(p->device[ordinal].uuid, part, sizeof(part));
-	p->device[ordinal].asked &= p->device[ordinal].has_uuid;
-	p->device[ordinal].has_uuid = true;
+	memcpy(v->uuid, part, sizeof(part));
+	v->asked &= v->has_uuid;
+	v->has_uuid = true;
 }
 
 static void follow(struct process *p, struct thread *t, const struct event *ev,
@@ -216,7 +233,7 @@ static void follow(struct process *p, struct thread *t, const struct event *ev,
 
 static uint32_t gpu_of(struct probe_devices *d, struct process *p, uint32_t tgid, uint32_t ordinal)
 {
-	struct device *v = ordinal < DEVICES_MAX ? &p->device[ordinal] : NULL;
+	struct device *v = ordinal_of(p, ordinal);
 	bool later = false;
 
 	if (!v || !d->owner.gpu)
