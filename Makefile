@@ -391,7 +391,7 @@ check-ubsan:
 	$(Q)$(MAKE) --no-print-directory SAN=undefined san_check
 
 # What has threads, only: servers and who asks them, and the recorder, where it may record.
-threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% serve_% ige_team.t fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
+threads_unit = $(filter $(addprefix $(BUILD)/tests/unit/,net_% serve_% ige_team.t ige_later.t fuzz_http.t fuzz_fleet.t host_live.t host_confine.t),$(unit_tests))
 threads_tests = $(shell grep -lE 'ingero-(mcp|dashboard)|import dashboard|http[.]server|httpd' $(call suite,cli)) \
 	$(addprefix tests/live/,record.t rotate.t stack.t attach.t)
 threads_check: all double $(threads_unit) $(test_programs)

@@ -42,6 +42,11 @@ bool ige_rows_add(struct ige_rows *r, const struct event *ev, const struct ige_w
  * who works along; NULL: nobody. */
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *team,
 		  struct ige_header *h, struct buf *out, struct err *e);
+/* The parts of that. What h is told by rows; their sparse columns and all that was added to b before as a block, and r empty. */
+void ige_rows_head(const struct ige_rows *r, struct ige_header *h);
+int ige_rows_seal_extras(struct ige_rows *r, struct ige_builder *b, struct ige_header *h,
+			 struct buf *out, struct err *e);
+void ige_rows_clear(struct ige_rows *r);
 
 /* Decoding: events of one block in world ids. Columns are decoded whole; events are put together a window at a time, so
  * that who looks at them finds them near. */

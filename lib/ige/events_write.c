@@ -166,48 +166,63 @@ static void put_few(struct ige_rows *r, struct ige_builder *b)
 		ige_builder_column(b, d, b->packed.p, b->packed.n);
 }
 
+void ige_rows_clear(struct ige_rows *r)
+{
+	for (size_t i = 0; i < r->extras.n; i++) {
+		r->extras.v[i].values.n = r->extras.v[i].eligible.n = 0;
+		r->extras.v[i].gaps = false;
+	}
+	r->n = r->bytes = r->order.n = 0;
+	r->grouped = false;
+}
+
+void ige_rows_head(const struct ige_rows *r, struct ige_header *h)
+{
+	h->n = (uint32_t)r->n;
+	if (!r->n)
+		return;
+	h->end_min = r->end_min;
+	h->end_max = r->end_max;
+	h->start_min = r->start_min;
+	if (r->grouped)
+		h->flags |= IGE_GROUPED | IGE_CRITICAL;
+}
+
+int ige_rows_seal_extras(struct ige_rows *r, struct ige_builder *b, struct ige_header *h,
+			 struct buf *out, struct err *e)
+{
+	int rc;
+
+	put_few(r, b);
+	for (size_t i = 0; i < r->extras.n; i++) {
+		struct ige_extra *x = &r->extras.v[i];
+
+		/* Without a value in the whole block a column is left out. */
+		if (!x->values.n || is_few(x))
+			continue;
+		if (x->gaps)
+			put_presence(b, x);
+		ige_builder_integers(b, x->id, x->values.v, x->values.n);
+	}
+	rc = ige_builder_seal(b, h, out, e);
+	ige_builder_reset(b);
+	ige_rows_clear(r);
+	return rc;
+}
+
 int ige_rows_seal(struct ige_rows *r, struct ige_builder *b, struct ige_team *team,
 		  struct ige_header *h, struct buf *out, struct err *e)
 {
 	struct ige_integers own[IGE_TEAM_COLUMNS];
 	unsigned nown = 0;
-	size_t n = r->n;
-	int rc;
 
-	h->n = (uint32_t)n;
-	if (n) {
-		h->end_min = r->end_min;
-		h->end_max = r->end_max;
-		h->start_min = r->start_min;
-		for (size_t i = 0; i < n; i++)
-			r->column[IGE_END][i] -= (uint64_t)r->end_min;
-		for (uint16_t id = IGE_END; id <= IGE_DEPTH; id++)
-			own[nown++] = (struct ige_integers){ id, r->column[id], n };
-		if (r->grouped)
-			h->flags |= IGE_GROUPED | IGE_CRITICAL;
-		if (r->order.n)
-			own[nown++] = (struct ige_integers){ IGE_ORDER, r->order.v, n };
-		ige_team_integers(team, b, own, nown);
-		put_few(r, b);
-		for (size_t i = 0; i < r->extras.n; i++) {
-			struct ige_extra *x = &r->extras.v[i];
-
-			/* Without a value in the whole block a column is left out. */
-			if (!x->values.n || is_few(x))
-				continue;
-			if (x->gaps)
-				put_presence(b, x);
-			ige_builder_integers(b, x->id, x->values.v, x->values.n);
-		}
-	}
-	rc = ige_builder_seal(b, h, out, e);
-	ige_builder_reset(b);
-	r->n = 0;
-	for (size_t i = 0; i < r->extras.n; i++) {
-		r->extras.v[i].values.n = r->extras.v[i].eligible.n = 0;
-		r->extras.v[i].gaps = false;
-	}
-	r->bytes = r->order.n = 0;
-	r->grouped = false;
-	return rc;
+	ige_rows_head(r, h);
+	for (size_t i = 0; i < r->n; i++)
+		r->column[IGE_END][i] -= (uint64_t)r->end_min;
+	for (uint16_t id = IGE_END; id <= IGE_DEPTH && r->n; id++)
+		own[nown++] = (struct ige_integers){ id, r->column[id], r->n };
+	if (r->order.n)
+		own[nown++] = (struct ige_integers){ IGE_ORDER, r->order.v, r->n };
+	ige_team_integers(team, b, own, nown);
+	return ige_rows_seal_extras(r, b, h, out, e);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each column has a builder of its own, which only who took the column touches until all are done. The thread that asked
- * works along, and waits only for what others have begun.
+ * Tasks stand in a queue, in the order in which they were asked for. Who awaits one takes it out of there, or works on others
+ * until it is done.
  */
 #include "lib/ige/team.h"
 
@@ -10,18 +10,23 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#define THREADS_MAX 3	 /* beside the one that asks: two columns are most of a block */
-#define ROWS_MIN    8192 /* below that others take as long to come as the work does */
+#define THREADS_MAX \
+	3 /* beside the one that asks: two columns are most of a block, and order is half of a merge */
+
+struct column {
+	struct ige_task task;
+	struct ige_integers in;
+	struct ige_builder own;
+};
 
 struct ige_team {
 	pthread_mutex_t lock;
 	pthread_cond_t come, done;
 	pthread_t threads[THREADS_MAX];
-	unsigned nthreads;
-	bool started, ended;
-	const struct ige_integers *columns;
-	unsigned n, taken, left; /* left: not done yet */
-	struct ige_builder builders[IGE_TEAM_COLUMNS];
+	unsigned nthreads, idle; /* idle: wait for a task */
+	bool started, ended, awaited;
+	struct ige_task *first, *last;
+	struct column columns[IGE_TEAM_COLUMNS];
 };
 
 struct ige_team *ige_team_new(void)
@@ -36,22 +41,31 @@ struct ige_team *ige_team_new(void)
 	return t;
 }
 
-/* The next column, with the lock held before and after; false: all are taken. */
-static bool encode_one(struct ige_team *t)
+/* With the lock held before and after. */
+static void take_out(struct ige_team *t, struct ige_task *task)
 {
-	const struct ige_integers *column;
-	struct ige_builder *own;
+	struct ige_task **at = &t->first, *before = NULL;
 
-	if (t->taken == t->n)
-		return false;
-	column = &t->columns[t->taken];
-	own = &t->builders[t->taken++];
+	while (*at != task) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = task->next;
+	if (t->last == task)
+		t->last = before;
+}
+
+/* The same. */
+static void do_it(struct ige_team *t, struct ige_task *task)
+{
+	take_out(t, task);
+	task->state = IGE_TASK_BEGUN;
 	pthread_mutex_unlock(&t->lock);
-	ige_builder_integers(own, column->id, column->v, column->n);
+	task->run(task);
 	pthread_mutex_lock(&t->lock);
-	if (!--t->left)
+	task->state = IGE_TASK_OURS;
+	if (t->awaited)
 		pthread_cond_signal(&t->done);
-	return true;
 }
 
 static void *help(void *arg)
@@ -59,9 +73,15 @@ static void *help(void *arg)
 	struct ige_team *t = arg;
 
 	pthread_mutex_lock(&t->lock);
-	while (!t->ended)
-		if (!encode_one(t))
-			pthread_cond_wait(&t->come, &t->lock);
+	while (!t->ended) {
+		if (t->first) {
+			do_it(t, t->first);
+			continue;
+		}
+		t->idle++;
+		pthread_cond_wait(&t->come, &t->lock);
+		t->idle--;
+	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
@@ -95,37 +115,81 @@ void ige_team_free(struct ige_team *t)
 	for (unsigned i = 0; i < t->nthreads; i++)
 		pthread_join(t->threads[i], NULL);
 	for (unsigned i = 0; i < IGE_TEAM_COLUMNS; i++)
-		ige_builder_free(&t->builders[i]);
+		ige_builder_free(&t->columns[i].own);
 	pthread_cond_destroy(&t->come);
 	pthread_cond_destroy(&t->done);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
 
+bool ige_team_helps(struct ige_team *t, size_t rows)
+{
+	if (!t || rows < IGE_TEAM_ROWS)
+		return false;
+	if (!t->started)
+		start(t);
+	return t->nthreads > 0;
+}
+
+void ige_team_ask(struct ige_team *t, struct ige_task *task)
+{
+	pthread_mutex_lock(&t->lock);
+	task->state = IGE_TASK_ASKED;
+	task->next = NULL;
+	*(t->first ? &t->last->next : &t->first) = task;
+	t->last = task;
+	if (t->idle)
+		pthread_cond_signal(&t->come);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void ige_team_await(struct ige_team *t, struct ige_task *task)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	while (task->state != IGE_TASK_OURS) {
+		if (task->state == IGE_TASK_ASKED) {
+			do_it(t, task);
+		} else if (t->first) {
+			do_it(t, t->first);
+		} else {
+			t->awaited = true;
+			pthread_cond_wait(&t->done, &t->lock);
+			t->awaited = false;
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- columns ---- */
+
+static void encode(struct ige_task *task)
+{
+	struct column *c = (struct column *)task;
+
+	ige_builder_integers(&c->own, c->in.id, c->in.v, c->in.n);
+}
+
 void ige_team_integers(struct ige_team *t, struct ige_builder *b,
 		       const struct ige_integers *columns, unsigned n)
 {
-	if (!t || !n || columns[0].n < ROWS_MIN || n > IGE_TEAM_COLUMNS) {
+	if (!n || n > IGE_TEAM_COLUMNS || !ige_team_helps(t, columns[0].n)) {
 		for (unsigned i = 0; i < n; i++)
 			ige_builder_integers(b, columns[i].id, columns[i].v, columns[i].n);
 		return;
 	}
-	if (!t->started)
-		start(t);
-	pthread_mutex_lock(&t->lock);
 	for (unsigned i = 0; i < n; i++) {
-		ige_builder_reset(&t->builders[i]);
-		t->builders[i].small = b->small;
+		struct column *c = &t->columns[i];
+
+		ige_builder_reset(&c->own);
+		c->own.small = b->small;
+		c->in = columns[i];
+		c->task.run = encode;
+		ige_team_ask(t, &c->task);
 	}
-	t->columns = columns;
-	t->left = t->n = n;
-	t->taken = 0;
-	pthread_cond_broadcast(&t->come);
-	while (encode_one(t))
-		;
-	while (t->left)
-		pthread_cond_wait(&t->done, &t->lock);
-	pthread_mutex_unlock(&t->lock);
-	for (unsigned i = 0; i < n; i++)
-		ige_builder_add(b, &t->builders[i]);
+	for (unsigned i = 0; i < n; i++) {
+		ige_team_await(t, &t->columns[i].task);
+		ige_builder_add(b, &t->columns[i].own);
+	}
 }

@@ -78,6 +78,7 @@ void ige_writer_free(struct ige_writer *wr)
 	vec_free(&wr->records);
 	arena_free(&wr->texts);
 	buf_free(&wr->out);
+	ige_writer_later_free(wr);
 	ige_index_free(&wr->index);
 	free(wr);
 }
@@ -215,7 +216,7 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	/* A heartbeat says how far time has come when no event does. */
 	if (!rc && idle && wr->open)
 		rc = ige_writer_put_rows(wr, &wr->rows, 0, e);
-	return rc;
+	return rc ? rc : ige_writer_settle(wr, e);
 }
 
 int ige_writer_cut(struct ige_writer *wr, struct err *e)
@@ -230,6 +231,8 @@ int ige_writer_cut(struct ige_writer *wr, struct err *e)
 	rc = ige_writer_put_index(wr, e);
 	if (!rc)
 		rc = ige_writer_put_rows(wr, &wr->rows, IGE_LAST, e);
+	if (!rc)
+		rc = ige_writer_settle(wr, e);
 	ige_dict_writer_reset(&wr->dict);
 	wr->open = false;
 	return rc;
@@ -246,5 +249,7 @@ int ige_writer_finish(struct ige_writer *wr, struct err *e)
 	/* In front of LAST, which stays the last that a reader of one pass looks at. */
 	if (!rc)
 		rc = ige_writer_put_index(wr, e);
-	return rc ? rc : ige_writer_put_rows(wr, &wr->rows, IGE_LAST, e);
+	if (!rc)
+		rc = ige_writer_put_rows(wr, &wr->rows, IGE_LAST, e);
+	return rc ? rc : ige_writer_settle(wr, e);
 }

@@ -45,8 +45,8 @@ struct ige_writer_options {
 	uint32_t clock_id; /* 1 = CLOCK_MONOTONIC, 0 = CLOCK_REALTIME (imports) */
 	bool index; /* each segment ends with an index of its blocks, for readers that seek */
 	uint64_t salt; /* goes into the ids of segments, of which no two may be alike: what else sets this writing apart */
-	struct ige_team
-		*team; /* works along, stays the caller's, see ige/team.h; NULL: nobody does */
+	struct ige_team *
+		team; /* works along, stays the caller's, see ige/team.h; NULL: nobody does. A few blocks are put later then */
 };
 
 struct ige_writer;
@@ -84,6 +84,10 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 /* End the segment with a LAST block: what was written until now is a recording of its own, and what comes next begins
  * another one. Events later than the watermark go there. Nothing, when no segment has begun. */
 int ige_writer_cut(struct ige_writer *wr, struct err *e);
+
+/* With a team: what waits to be put is put. Only for who gives up after an error of something else: all else here does so
+ * where it has to. An error of it came first; without one e stays as it is. */
+int ige_writer_settle(struct ige_writer *wr, struct err *e);
 
 /* Write what is left and the LAST block. The writer only accepts ige_writer_free afterwards. */
 int ige_writer_finish(struct ige_writer *wr, struct err *e);

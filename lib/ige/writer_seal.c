@@ -12,35 +12,17 @@
 
 #define DICT_SHARE 50 /* a segment may end once events outweigh dictionaries this many times */
 
-static int put_ops(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, uint64_t ops,
-		   struct err *e)
-{
-	int rc;
-
-	if (wr->out.failed)
-		return err_nomem(e);
-	if (!wr->out.n)
-		return 0;
-	/* What the sink then drops, an index does not know: it will not fit, and nobody believes it. */
-	if (wr->opt.index && !ige_index_add(&wr->index, wr->out.p, wr->out.n, ops))
-		return err_nomem(e);
-	rc = wr->sink->put(wr->sink, kind, wr->out.p, wr->out.n, events, e);
-	wr->segment_bytes += wr->out.n;
-	if (kind == IGE_PUT_EVENTS)
-		wr->event_bytes += wr->out.n;
-	buf_reset(&wr->out);
-	return rc;
-}
-
 static int put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, struct err *e)
 {
-	return put_ops(wr, kind, events, 0, e);
+	return ige_writer_put(wr, kind, events, 0, e);
 }
 
 int ige_writer_put_index(struct ige_writer *wr, struct err *e)
 {
-	int rc;
+	int rc = ige_writer_settle(wr, e);
 
+	if (rc)
+		return rc;
 	/* A segment of that many blocks cannot be (one flush with tens of thousands of records); seekers walk it. */
 	if (!wr->opt.index || wr->index.rows.n > IGE_EVENTS_MAX)
 		return 0;
@@ -59,8 +41,10 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 				 .clock_id = wr->opt.clock_id };
 	uint64_t id[2];
 	unsigned char *header;
-	int rc;
+	int rc = ige_writer_settle(wr, e);
 
+	if (rc)
+		return rc;
 	memcpy(s.node_uuid, wr->opt.node_uuid, sizeof(s.node_uuid));
 	/* Unlike every other segment's: its node, boot, wall time and place in the recording. */
 	id[0] = hash_bytes(wr->opt.node_uuid, 16,
@@ -166,12 +150,14 @@ int ige_writer_put_rows(struct ige_writer *wr, struct ige_rows *rows, uint8_t fl
 	h.start_floor_us = floor_us(wr, n ? rows->end_max : h.end_max);
 	if (wr->segment_start == INT64_MIN)
 		wr->segment_start = n ? rows->end_min : h.end_min;
-	rc = ige_rows_seal(rows, &wr->builder, wr->opt.team, &h, &wr->out, e);
+	rc = rows == &wr->rows ? ige_writer_make_later(wr, &h, n, e) : 0;
 	if (!rc)
-		rc = put_ops(wr, flags & IGE_LAST ? IGE_PUT_FRAME : IGE_PUT_EVENTS, n,
-			     rows == &wr->rows ? wr->row_ops : wr->late_ops, e);
+		rc = ige_rows_seal(rows, &wr->builder, wr->opt.team, &h, &wr->out, e);
+	if (!rc)
+		rc = ige_writer_put(wr, flags & IGE_LAST ? IGE_PUT_FRAME : IGE_PUT_EVENTS, n,
+				    rows == &wr->rows ? wr->row_ops : wr->late_ops, e);
 	*(rows == &wr->rows ? &wr->row_ops : &wr->late_ops) = 0;
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 bool ige_writer_full(const struct ige_writer *wr, const struct ige_rows *rows)
@@ -189,9 +175,36 @@ void ige_writer_set_times(struct ige_writer *wr, int64_t watermark_ns, int64_t f
 			  : watermark_ns - (int64_t)wr->opt.window_ns;
 }
 
+static bool is_enough(const struct ige_writer *wr, uint64_t bytes, uint64_t event_bytes)
+{
+	return bytes > wr->opt.segment_bytes ||
+	       (wr->segment_start != INT64_MIN && event_bytes > wr->dict.bytes * DICT_SHARE &&
+		(uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns);
+}
+
+/* Whether the segment ends here. What waits is looked at only where it matters how many bytes it is. */
+static int is_full(struct ige_writer *wr, bool *full, struct err *e)
+{
+	uint64_t waiting, events;
+	int rc = 0;
+
+	/* Each of its blocks has a number and a row. */
+	*full = wr->dict.full || (wr->opt.index && (uint32_t)wr->seq > IGE_INDEX_MAX);
+	while (!*full && !rc) {
+		*full = is_enough(wr, wr->segment_bytes, wr->event_bytes);
+		waiting = ige_writer_waiting(wr, &events);
+		if (*full || !wr->nlater ||
+		    !is_enough(wr, wr->segment_bytes + waiting, wr->event_bytes + events))
+			break;
+		rc = ige_writer_put_oldest(wr, e);
+	}
+	return rc;
+}
+
 int ige_writer_seal(struct ige_writer *wr, struct err *e)
 {
 	int rc = wr->open ? 0 : begin_segment(wr, e);
+	bool full = false;
 
 	if (rc)
 		return rc;
@@ -208,11 +221,9 @@ int ige_writer_seal(struct ige_writer *wr, struct err *e)
 		rc = ige_writer_put_rows(wr, &wr->rows, 0, e);
 	if (!rc && wr->late.n)
 		rc = ige_writer_put_rows(wr, &wr->late, IGE_LATE, e);
-	if (!rc && !wr->cutting &&
-	    (wr->segment_bytes > wr->opt.segment_bytes || wr->dict.full ||
-	     wr->index.rows.n > IGE_INDEX_MAX ||
-	     (wr->segment_start != INT64_MIN && wr->event_bytes > wr->dict.bytes * DICT_SHARE &&
-	      (uint64_t)(wr->last_end - wr->segment_start) > wr->opt.segment_ns))) {
+	if (!rc && !wr->cutting)
+		rc = is_full(wr, &full, e);
+	if (!rc && full) {
 		rc = ige_writer_put_index(wr, e);
 		ige_dict_writer_reset(&wr->dict);
 		wr->open = false;

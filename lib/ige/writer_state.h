@@ -8,6 +8,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/ige/archive.h"
+#include "lib/ige/bale.h"
 #include "lib/ige/index.h"
 #include "lib/ige/pending.h"
 #include "lib/ige/writer.h"
@@ -23,6 +24,23 @@ struct ige_weaver {		      /* see weave_state.h */
 };
 void ige_weaver_free(struct ige_weaver *v);
 
+/* Blocks that a team makes while rows of the next ones come. They are put in their order, by who writes. */
+#define IGE_LATER_MAX 4
+struct ige_later {
+	struct ige_task
+		task; /* first: run gives it back to us. Of bytes there is nothing to be done */
+	struct ige_bale bale;
+	struct ige_builder builder;
+	struct ige_header header;
+	struct buf out;
+	enum ige_put_kind kind;
+	uint32_t events;
+	uint64_t ops;
+	size_t bound; /* of the bytes they will be */
+	int rc;
+	struct err why;
+};
+
 struct ige_writer {
 	struct world *world;
 	struct ige_sink *sink;
@@ -36,11 +54,14 @@ struct ige_writer {
 	VEC(struct record) records;
 	struct arena texts; /* of waiting records */
 	struct buf out;
-	struct ige_index index;
+	struct ige_later *later; /* IGE_LATER_MAX, in a ring; NULL until there is one */
+	unsigned later_first, nlater;
+	bool broken;		    /* something could not be put: nothing is put behind it */
+	struct ige_index index;	    /* of what was put */
 	uint64_t row_ops, late_ops; /* of what is in rows and late, see ige_op_bit */
 	uint64_t seq;
-	uint64_t segment; /* how many began */
-	uint64_t segment_bytes, event_bytes;
+	uint64_t segment;		     /* how many began */
+	uint64_t segment_bytes, event_bytes; /* put */
 	int64_t segment_start;
 	int64_t last_end; /* of the newest event let go */
 	int64_t watermark, floor;
@@ -61,6 +82,17 @@ static inline bool ige_event_nowhere(const struct event *ev)
 	return ev->end_ns <= -IGE_TIME_MAX / 2 || ev->end_ns >= IGE_TIME_MAX / 2 ||
 	       ev->dur_ns >= (uint64_t)IGE_TIME_MAX / 2;
 }
+/* What stands in out, behind what waits. events, ops: what it holds of them. */
+int ige_writer_put(struct ige_writer *wr, enum ige_put_kind kind, uint32_t events, uint64_t ops,
+		   struct err *e);
+/* A block of the open rows, of which h tells what they do not, made by the team: 1; 0: it is to be made here. */
+int ige_writer_make_later(struct ige_writer *wr, const struct ige_header *h, uint32_t events,
+			  struct err *e);
+/* The oldest of what waits is put. */
+int ige_writer_put_oldest(struct ige_writer *wr, struct err *e);
+/* How many bytes wait at most, and how many of them are events. */
+uint64_t ige_writer_waiting(const struct ige_writer *wr, uint64_t *event_bytes);
+void ige_writer_later_free(struct ige_writer *wr);
 /* Everything queued, in the order readers need it. */
 int ige_writer_seal(struct ige_writer *wr, struct err *e);
 /* One block of these rows, or of none: a heartbeat. */

@@ -77,6 +77,9 @@ void input_recordings(const struct input *in, struct buf *out);
  * first item only. */
 void input_weave(struct input *in);
 
+/* Whether all of it lies in files: reading waits for nobody. */
+bool input_files(const struct input *in);
+
 /* After the end: 0 when all was read whole; ERR_DAMAGED when something was damaged, cut, not ended cleanly (a growing
  * recording is none of these) or there was not a byte. One line per fact is appended to notes, each ending in a newline. */
 int input_verdict(const struct input *in, struct buf *notes);

@@ -28,7 +28,7 @@ struct merge {
 	struct merge_target *target;
 	struct merge_result *result;
 	VEC(struct outlet) outlets;
-	struct ige_team *team;		/* of the smallest form */
+	struct ige_team *team;		/* NULL: nobody helps the writers */
 	struct archive_writer *archive; /* instead of them */
 	struct archive_options database;
 	struct buf recordings;	  /* for it */
@@ -421,11 +421,15 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	struct input_mask *mask = NULL;
 	struct input_told told;
 	struct stream_item item;
+	bool helps;
 	int rc;
 
 	*result = (struct merge_result){ 0 };
-	m.team = opt->archive ? ige_team_new() : NULL;
-	if (opt->archive && !m.team)
+	/* Blocks that wait take memory, which each of many machines would need, and whoever reads a pipe of ours at the pace of one
+	 * that we read would wait for them. */
+	helps = opt->archive || (!opt->database && !target->by_machine && input_files(in));
+	m.team = helps ? ige_team_new() : NULL;
+	if (helps && !m.team)
 		return err_nomem(e);
 	if (opt->anonymize) {
 		mask = input_mask_new(stream, w, opt->masked, opt->anonymize);
@@ -454,6 +458,12 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	}
 	if (!rc)
 		rc = finish(&m, e);
+	for (size_t i = 0; rc && i < m.outlets.n; i++) {
+		/* What waits to be written came before what failed. */
+		int before = ige_writer_settle(m.outlets.v[i].writer, e);
+
+		rc = before ? before : rc;
+	}
 	if (mask)
 		result->left_out = input_mask_left_out(mask);
 	input_mask_free(mask);

@@ -175,6 +175,16 @@ static bool is_file(const struct one *o, uint64_t *size)
 	return true;
 }
 
+bool input_files(const struct input *in)
+{
+	uint64_t size;
+	unsigned i;
+
+	for (i = 0; i < in->n && is_file(&in->each[i], &size); i++)
+		;
+	return i == in->n;
+}
+
 void input_position(void *of, uint64_t *done, uint64_t *total, uint64_t *events)
 {
 	const struct input *in = of;

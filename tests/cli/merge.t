@@ -450,6 +450,28 @@ def with_files(files, *args):
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, 256), files)))
 
 
+# ---- processors
+
+
+def on_one(*args):
+    """As seen by a merge that has one processor."""
+    return subprocess.run([MERGE, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                          preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
+
+
+for name, args in (("several", (a, b, c)), ("a part of them", ("--since", "500ms", a, b)), ("damaged ones", (cut, b, c)),
+                   ("recovered ones", ("--recover", cut, b)), ("in the smallest form", ("--compact", a, b)),
+                   ("by machine", (c, b, a, "--split", "-o", path("by.ige")))):
+    p = on_one(*args)
+    split = {n: read(n) for n in glob.glob(path("by.*.ige"))}
+    status, out, err = merge(*args)
+    tap.same((status, err), (p.returncode, p.stderr.decode()), f"with one processor or all of them: {name}")
+    same(out, p.stdout, "the same bytes")
+    tap.same({n: read(n) for n in glob.glob(path("by.*.ige"))} == split, True, "and files")
+with open(a, "rb") as f:
+    p = subprocess.run([MERGE, "-q", "-", b], stdin=f, capture_output=True)
+same(merge("-q", "-", b, data=read(a))[1], p.stdout, "files or pipes: the same bytes")
+
 p = with_files(256, *many)
 tap.same((p.returncode, p.stderr.decode()), (0, ""), "2,000 inputs where no more than 256 files may be open")
 tap.same(events(data=p.stdout), 2000 * ntiny, "all of their events")

@@ -64,6 +64,9 @@ for case in f.CASES:
                         ("both", (f"{ours}:/3:EINTR", f"{ours}:/2:short"))):
         r = f.run(case, f.inject(*rules, at=everywhere), True)
         tap.ok(not (r.status or f.wrong(case, r, good, True)), f"{case.name}: {what}", f.wrong(case, r, good, True))
+    if case.program == "merge":  # its threads are for comfort
+        r = f.run(case, f.inject("forks:1+:EAGAIN"), True)
+        tap.ok(not (r.status or f.wrong(case, r, good, True)), f"{case.name}: without threads", f.wrong(case, r, good, True))
     if case.ending and not case.over:  # what is there already is read by that name first
         r = f.run(case, f.inject("openat,open:1:EOPNOTSUPP", at=f.path("out") + "/"), False)
         tap.ok(not (r.status or f.wrong(case, r, good, False)), f"{case.name}: by a name of its own", f.wrong(case, r, good, False))

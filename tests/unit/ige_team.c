@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns encoded by several threads are those that one makes, byte for byte, block after block, and in their order. */
+/*
+ * Columns encoded by several threads are those that one makes, byte for byte, block after block, and in their order; any task
+ * is done once it was awaited, by whomever.
+ */
 #include "lib/ige/team.h"
 
 #include <sched.h>
@@ -62,20 +65,68 @@ static void blocks(struct ige_team *t, bool small, const char *who)
 	ige_builder_free(&alone);
 }
 
+/* ---- any work ---- */
+
+#define TASKS 50
+
+struct sum {
+	struct ige_task task;
+	uint64_t from, sum;
+};
+
+static void add_up(struct ige_task *task)
+{
+	struct sum *s = (struct sum *)task;
+
+	s->sum = 0;
+	for (uint64_t i = 0; i < 1000; i++)
+		s->sum += s->from + i;
+}
+
+/* Awaited in another order than asked for, and each again and again. */
+static void tasks(struct ige_team *t, const char *who, bool helps)
+{
+	static struct sum sums[TASKS];
+	unsigned wrong = 0;
+
+	is_int(ige_team_helps(t, IGE_TEAM_ROWS), helps, "%s: somebody helps", who);
+	ok(!ige_team_helps(t, IGE_TEAM_ROWS - 1), "not with little");
+	for (unsigned round = 0; round < 200; round++) {
+		for (unsigned i = 0; i < TASKS; i++) {
+			sums[i].task.run = add_up;
+			sums[i].from = round * i;
+			ige_team_ask(t, &sums[i].task);
+		}
+		for (unsigned i = 0; i < TASKS; i++) {
+			struct sum *s = &sums[i * 7 % TASKS];
+
+			ige_team_await(t, &s->task);
+			wrong += s->sum != s->from * 1000 + 499500;
+			ige_team_await(t, &s->task);
+		}
+	}
+	is_u64(wrong, 0, "%s: tasks that were not done when they were awaited", who);
+}
+
 int main(void)
 {
 	struct ige_team *t = ige_team_new();
+	struct ige_task never = { 0 };
 	cpu_set_t one, before;
 
 	ok(t != NULL, "there is a team");
 	blocks(t, true, "a team");
 	blocks(t, false, "a team");
+	if (sched_getaffinity(0, sizeof(before), &before))
+		abort();
+	tasks(t, "a team", CPU_COUNT(&before) > 1);
+	ige_team_await(t, &never);
+	ige_team_await(NULL, &never);
+	ok(!ige_team_helps(NULL, SIZE_MAX), "nobody helps without a team");
 	ige_team_free(t);
 
 	/* With one processor nobody else is called. */
 	CPU_ZERO(&one);
-	if (sched_getaffinity(0, sizeof(before), &before))
-		abort();
 	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
 		if (CPU_ISSET(i, &before))
 			CPU_SET(i, &one);
@@ -83,6 +134,7 @@ int main(void)
 		abort();
 	t = ige_team_new();
 	blocks(t, true, "one processor");
+	tasks(t, "one processor", false);
 	ige_team_free(t);
 	if (sched_setaffinity(0, sizeof(before), &before))
 		abort();
