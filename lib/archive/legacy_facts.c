@@ -87,8 +87,8 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 	static const char *const session[S_COLUMNS] = { "started_at", "stopped_at", "cpu_cores",
 							"mem_total",  "kernel",	    "ingero_ver",
 							"pid_filter", "flags",	    "node" };
-	static const char *const samples[] = { "timestamp", "cpu_pct", "mem_pct",
-					       "mem_avail", "swap_mb", "load_avg" };
+	static const char *const samples[] = { "timestamp", "cpu_pct",	"mem_pct", "mem_avail",
+					       "swap_mb",   "load_avg", "node" };
 	struct bytes name;
 	int rc;
 
@@ -104,7 +104,7 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 				     "ORDER BY started_at LIMIT 1", e);
 	if (rc == 0)
 		rc = archive_database_select(l->db, l->path, &l->samples, "system_snapshots",
-					     samples, 6, "ORDER BY timestamp", e);
+					     samples, 7, "ORDER BY timestamp", e);
 	if (rc == 0 && archive_database_column(l->db, "causal_chains", "summary"))
 		rc = archive_database_select(l->db, l->path, &l->chains, "causal_chains",
 					     chain_columns, CHAIN_COLUMNS,
@@ -334,35 +334,53 @@ static int chain(struct archive_legacy *l, bool *has, struct err *e)
 	return l->text[0].failed || l->text[1].failed || l->text[2].failed ? err_nomem(e) : 0;
 }
 
+struct sampled {
+	uint16_t metric;
+	int column;
+	double unit; /* 0: a share of the memory in percent */
+};
+
+/* What an older version has no column for is not known; nor is a share of a memory that nobody knows. */
+static bool is_known(const struct archive_legacy *l, const struct sampled *m, uint32_t node)
+{
+	return sqlite3_column_type(l->samples, m->column) != SQLITE_NULL &&
+	       (m->unit > 0 || (l->memory_bytes > 0 && node == l->node));
+}
+
 static int sample(struct archive_legacy *l, bool *has, struct err *e)
 {
-	static const struct {
-		uint16_t metric;
-		int column;
-		double unit;
-	} metrics[] = { { METRIC_CPU_BUSY, 1, 1 },
-			{ METRIC_MEM_USED, 2, 0 },
-			{ METRIC_MEM_AVAILABLE, 3, MIB },
-			{ METRIC_SWAP_USED, 4, MIB },
-			{ METRIC_LOAD_1, 5, 1 } };
+	static const struct sampled metrics[] = { { METRIC_CPU_BUSY, 1, 1 },
+						  { METRIC_MEM_USED, 2, 0 },
+						  { METRIC_MEM_AVAILABLE, 3, MIB },
+						  { METRIC_SWAP_USED, 4, MIB },
+						  { METRIC_LOAD_1, 5, 1 } };
 	const unsigned n = sizeof(metrics) / sizeof(metrics[0]);
 	struct record *r = &l->record;
-	unsigned i = l->metric % n;
+	struct bytes name;
+	uint32_t node;
+	unsigned i;
 	int rc;
 
 	*has = false;
-	if (i == 0) {
-		rc = archive_database_next(l->db, l->path, l->samples, e);
-		if (rc <= 0)
-			return rc;
-	}
-	l->metric++;
+	do {
+		i = l->metric % n;
+		if (i == 0) {
+			rc = archive_database_next(l->db, l->path, l->samples, e);
+			if (rc <= 0)
+				return rc;
+		}
+		l->metric++;
+		name = archive_database_text(l->samples, 6);
+		node = name.n ? legacy_node(l, name) : l->node;
+	} while (!is_known(l, &metrics[i], node));
 	r->kind = RECORD_SAMPLE;
 	REC_SET(r, SAMPLE, time_ns, sqlite3_column_int64(l->samples, 0));
 	REC_SET(r, SAMPLE, metric, metrics[i].metric);
 	REC_SET(r, SAMPLE, value,
 		sqlite3_column_double(l->samples, metrics[i].column) *
 			(metrics[i].unit > 0 ? metrics[i].unit : l->memory_bytes / 100));
+	if (node != l->node)
+		REC_SET(r, SAMPLE, node, node);
 	*has = true;
 	return 0;
 }

@@ -250,6 +250,29 @@ for i in range(0, len(whole), 97):
         bad.append((i, status, err))
 tap.none(bad, "whatever byte is changed, it is read or refused")
 
+# ---- what it did not know, and of which machine it was
+
+db = sqlite3.connect(database("sampled.db", [(T0 + MS, 100, 100, 1, 1, MS, 0, 0, 0, 0)]))
+db.executescript("""ALTER TABLE sessions ADD COLUMN node TEXT; UPDATE sessions SET node = 'n1';
+    ALTER TABLE system_snapshots ADD COLUMN node TEXT; UPDATE system_snapshots SET node = 'n1', load_avg = NULL;""")
+db.execute("INSERT INTO system_snapshots VALUES (2, ?, 75, 20, 4000, 0, 2.5, 'n2')", (T0 + MS,))
+db.commit()
+
+
+def sampled():
+    status, out, _ = run("export", "--records", "-f", "json", path("sampled.db"))
+    return sorted((r.get("node", "n1"), r["metric"], r["value"]) for r in map(json.loads, out.splitlines()) if r.get("record") == "sample")
+
+
+mib = 2**20
+tap.same(sampled(), [("n1", "cpu.busy", 25), ("n1", "mem.available", 8000 * mib), ("n1", "mem.used", 8000 * mib), ("n1", "swap.used", 0),
+                     ("n2", "cpu.busy", 75), ("n2", "load.1m", 2.5), ("n2", "mem.available", 4000 * mib), ("n2", "swap.used", 0)],
+         "samples are of their machines; what has no value, and a share of a memory of unknown size, is left out")
+db.execute("UPDATE sessions SET mem_total = 0")
+db.commit()
+db.close()
+tap.none([s for s in sampled() if s[1] == "mem.used"], "nor is anything a share of nothing")
+
 # ---- the published ones
 
 samples = os.environ.get("INGERO_RECORDINGS", "")
