@@ -98,6 +98,7 @@ static int serve_http(const struct serve_offer *offer, struct err *e)
 	struct pollfd end = { .fd = cli_signals_fd(), .events = POLLIN };
 	struct serve_listener *l = NULL;
 	struct mcp_http *h = NULL;
+	struct buf url = { 0 };
 	char *token = NULL;
 	int rc = cli_token(&token, values.token_file, e);
 
@@ -105,11 +106,12 @@ static int serve_http(const struct serve_offer *offer, struct err *e)
 	rc = rc ? rc : mcp_http_new(&h, offer, CALL_NS, e);
 	rc = rc ? rc : serve_listen(&l, &opt, handle, h, e);
 	if (!rc) {
-		printf("%s%s\n", serve_listener_url(l), MCP_PATH);
-		fflush(stdout);
-		while (!cli_signal_received())
-			poll(&end, 1, -1);
+		buf_printf(&url, "%s%s\n", serve_listener_url(l), MCP_PATH);
+		rc = cli_print(&url, e);
 	}
+	while (!rc && !cli_signal_received())
+		poll(&end, 1, -1);
+	buf_free(&url);
 	serve_listener_stop(l);
 	mcp_http_free(h);
 	free(token);

@@ -154,7 +154,7 @@ struct job {
 	struct cli_redraw redraw;
 	bool live;
 	uint64_t interval_ns, events; /* events: when last told */
-	int64_t next_ns;
+	int64_t next_ns, told_ns;
 };
 
 static int64_t now_ns(clockid_t clock)
@@ -188,12 +188,14 @@ static void live_begin(struct job *job, const struct cli_operands *operands)
 						  : 10000000000u;
 	job->live = standard && !values.json && !cli_settings.quiet && job->interval_ns &&
 		    fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
-	job->next_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)job->interval_ns;
+	job->told_ns = now_ns(CLOCK_MONOTONIC);
+	job->next_ns = job->told_ns + (int64_t)job->interval_ns;
 }
 
+/* News come with what is read: where nothing came for long, they are of longer than the interval. */
 static void line_of(struct buf *out, const struct job *job, const struct ops_summary *s)
 {
-	double seconds = (double)job->interval_ns / 1e9;
+	double seconds = (double)(now_ns(CLOCK_MONOTONIC) - job->told_ns) / 1e9;
 	char when[64];
 
 	buf_printf(out, "%s  %s events, %.0f/s, %s lost, window %s\n",
@@ -217,7 +219,8 @@ static int live_show(struct job *job, struct err *e)
 		line_of(&out, job, s);
 	rc = cli_redraw(&job->redraw, &out, &foot, e);
 	job->events = s->events;
-	job->next_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)job->interval_ns;
+	job->told_ns = now_ns(CLOCK_MONOTONIC);
+	job->next_ns = job->told_ns + (int64_t)job->interval_ns;
 	buf_free(&foot);
 	buf_free(&out);
 	return rc;

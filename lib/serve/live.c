@@ -65,9 +65,7 @@ static void answer(void *ctx, const struct net_call *call, struct net_reply *rep
 	if (strcmp(call->path, "/metrics") != 0) {
 		reply->status = 404;
 		buf_puts(&reply->body, "/metrics is here\n");
-	} else if (strcmp(call->method, "GET") != 0 && strcmp(call->method, "HEAD") != 0) {
-		reply->status = 405;
-	} else {
+	} else if (net_call_allowed(call, "GET, HEAD", reply)) {
 		reply->type = "text/plain; version=0.0.4; charset=utf-8";
 		pthread_mutex_lock(&l->lock);
 		buf_add(&reply->body, l->text.p, l->text.n);

@@ -454,6 +454,10 @@ with tempfile.TemporaryDirectory() as tmp:
             continue
         tap.ok(p.returncode == status and why in p.stderr, f"ingero-mcp {' '.join(a.replace(tmp, '') for a in args)}: status {status}", f"{p.returncode} {p.stderr}")
 
+p = subprocess.run([MCP, "--http", ":0", "--no-tls"], stdin=subprocess.DEVNULL, stdout=open("/dev/full", "w"), stderr=subprocess.PIPE, text=True, timeout=WAIT)
+if "built without" not in p.stderr:
+    tap.ok(p.returncode == 3 and "No space left" in p.stderr, "an address that cannot be told is a failure, not a server that nobody finds", p.stderr)
+
 # ---- over HTTP ----
 
 web = subprocess.Popen([SERVER, "--http", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -190,6 +190,10 @@ tap.ok(get(where + "/metrics", data=b"x" * 100000)[0] in (405, 413), "nothing ca
 with socket.create_connection(tuple(where[7:].split(":"))) as raw:
     raw.sendall(b"GET /met")
     tap.same(get(where + "/metrics")[0], 200, "one who does not finish does not keep others waiting")
+with socket.create_connection(tuple(where[7:].split(":"))) as raw:
+    raw.sendall(b"DELETE /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    said = b"".join(iter(lambda: raw.recv(4096), b""))
+    tap.ok(said.startswith(b"HTTP/1.1 405 ") and b"\r\nAllow: GET, HEAD\r\n" in said, "another method hears which there are", said)
 p.send_signal(signal.SIGINT)
 tap.same(p.wait(timeout=60), 0, "Ctrl-C ends it, and that is no failure")
 

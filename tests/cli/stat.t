@@ -6,10 +6,12 @@
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, "tests")
 import schema  # noqa: E402
@@ -216,4 +218,19 @@ p.stdin.close()
 rest = p.stdout.read().decode()
 p.wait()
 tap.ok("Runtime API" in rest, "live: the table at the end", rest)
+
+# After two seconds without anything the next news are of that time, not of an interval.
+p = subprocess.Popen([STAT, "--interval", "400ms"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=False)
+told = []
+for part in (data[:len(data) // 3], data[len(data) // 3:]):
+    p.stdin.write(part)
+    p.stdin.flush()
+    time.sleep(2)
+p.stdin.close()
+for line in p.stdout.read().decode().splitlines():
+    news = re.search(r"  ([\d,]+) events, (\d+)/s, ", line)
+    told += [(int(news[1].replace(",", "")), int(news[2]))] if news else []
+p.wait()
+slowest = min((rate / (events - before) for (before, _), (events, rate) in zip([(0, 0), *told], told)), default=None)
+tap.ok(slowest is not None and slowest < 0.6, "live: events in a second are told of the time that passed", told)
 tap.done_testing()
