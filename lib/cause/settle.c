@@ -112,25 +112,25 @@ static int by_lost(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* All takers of a process's CPUs as one group, when none of them is told alone. False: out of memory. */
+/* The takers of a process's CPUs that are not told alone as one group, UINT32_MAX where there are none. False: out of memory. */
 static bool several(struct cause *c, uint32_t process, uint32_t *at)
 {
 	struct tally_process *p = &c->tally.processes.v[process];
 	struct tally_group all = { .process = process, .family = FAMILY_CPU };
+	uint64_t most = 0;
 	size_t n = p->groups.n;
 
 	*at = UINT32_MAX;
 	for (size_t i = 0; i < n; i++) {
 		const struct tally_group *g = &c->tally.groups.v[p->groups.v[i]];
 
-		if (g->family != FAMILY_CPU)
+		if (g->family != FAMILY_CPU || g->revision)
 			continue;
-		if (g->revision)
-			goto nothing;
 		if (all.count == 0 || g->first_ns < all.first_ns)
 			all.first_ns = g->first_ns;
 		if (g->last_ns > all.last_ns)
 			all.last_ns = g->last_ns;
+		most = g->ns > most ? g->ns : most;
 		all.ns += g->ns;
 		all.count += g->count;
 		all.part_ns[PART_PREEMPTED] += g->part_ns[PART_PREEMPTED];
@@ -150,8 +150,8 @@ static bool several(struct cause *c, uint32_t process, uint32_t *at)
 		for (unsigned k = 0; k < TALLY_WORST; k++)
 			tally_worst_add(&all, &g->worst[k]);
 	}
-	/* One is enough, of all processes: it is told at once, or nothing to tell. */
-	if (all.count == 0)
+	/* Where most of it is one's doing these are not several. */
+	if (all.count == 0 || most > all.ns / 2)
 		goto nothing;
 	if (!vec_push(&c->tally.groups, all))
 		goto failed;

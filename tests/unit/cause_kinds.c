@@ -258,6 +258,40 @@ static void gil_kept(struct stage *s, struct actor v, struct actor holder, struc
 	tells(s, "cpu-preempted", "hog (pid 200)", 200 * MS);
 }
 
+/* Of n, one after the other; a hog comes before each of them so many times. */
+static void jobs(struct stage *s, struct actor v, unsigned hogs, unsigned n)
+{
+	unsigned at = 0;
+
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 0; t < LENGTH; t += EVERY, at++) {
+		unsigned who = at / (hogs + 1) % n;
+		char comm[16];
+		struct actor a;
+
+		snprintf(comm, sizeof(comm), "job%u", who);
+		a = at % (hogs + 1) < hogs ? stage_actor(s, 2999, 2999, 70, "hog")
+					   : stage_actor(s, 3000 + who, 3000 + who, 70, comm);
+		stage_offcpu(s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(s, a, 0, t, t + MS);
+	}
+}
+
+static void tells_both(struct stage *s, const char *kind, const char *first, uint64_t first_ns,
+		       const char *second, uint64_t second_ns)
+{
+	struct kinds_run p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 2, "%s: two chains", kind);
+	for (size_t i = 0; i < p.list.v.n && i < 2; i++) {
+		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);
+		like(p.list.v.v[i].summary.p, i ? second : first, "%s: its culprit", kind);
+		is_u64(p.list.v.v[i].lost_ns, i ? second_ns : first_ns, "%s: its time", kind);
+	}
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -425,18 +459,12 @@ int main(void)
 	tells(&s, "cpu-preempted", "cc1 (500 processes", 500 * MS);
 
 	/* many commands, none of them much: together they are a finding */
-	calls(&s, v, OP_CUDA_LAUNCH);
-	for (t = 0; t < LENGTH; t += EVERY) {
-		char comm[16];
-		struct actor a;
-
-		snprintf(comm, sizeof(comm), "job%u", (unsigned)(t / EVERY % 25));
-		a = stage_actor(&s, (uint32_t)(3000 + t / EVERY % 25),
-				(uint32_t)(3000 + t / EVERY % 25), 70, comm);
-		stage_offcpu(&s, v, 0, t, t + MS, MS, 0);
-		stage_occupied(&s, a, 0, t, t + MS);
-	}
+	jobs(&s, v, 0, 25);
 	tells(&s, "cpu-preempted", "Several other commands", 500 * MS);
+	/* also beside one that takes much */
+	jobs(&s, v, 1, 25);
+	tells_both(&s, "cpu-preempted", "hog (pid 2999)", 250 * MS, "Several other commands",
+		   250 * MS);
 
 	/* noisy-neighbour: the same in a cgroup beside the victim's, all of it one culprit */
 	crowd(&s, v, "/kubepods/pod-etl/main", 9);
