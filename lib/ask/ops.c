@@ -350,7 +350,8 @@ static void loss(struct ask_ops_run *r, const struct record *rec)
 static void record(struct ask_ops_run *r, const struct record *rec)
 {
 	/* The figures of the machine are those of what is counted. */
-	if (rec->kind == RECORD_SAMPLE && !select_sample(r->sel, r->w, &rec->u.SAMPLE))
+	if (!select_stretch(r->sel, rec) ||
+	    (rec->kind == RECORD_SAMPLE && !select_sample(r->sel, r->w, &rec->u.SAMPLE)))
 		return;
 	switch (rec->kind) {
 	case RECORD_SESSION:

@@ -4,11 +4,6 @@
 
 #include "lib/event/body.h"
 
-static bool overlaps(const struct select *sel, int64_t first, int64_t last)
-{
-	return !sel->resolved || (last >= sel->since_ns && first < sel->until_ns);
-}
-
 static bool before_end(const struct select *sel, int64_t t)
 {
 	return !sel->resolved || t < sel->until_ns;
@@ -74,23 +69,21 @@ bool slice_record(struct select *sel, const struct world *w, const struct record
 		return before_end(sel, u->CLOCK.mono_ns);
 	case RECORD_COVERAGE:
 		return process_asked(sel, w, u->COVERAGE.process);
-	case RECORD_LOSS:
-		return overlaps(sel, REC_HAS(r, LOSS, since_ns) ? u->LOSS.since_ns : INT64_MIN,
-				REC_HAS(r, LOSS, until_ns) ? u->LOSS.until_ns : INT64_MAX);
 	case RECORD_OPEN:
 		return before_end(sel, u->OPEN.start_ns) && thread_asked(sel, w, u->OPEN.thread) &&
 		       op_asked(sel, w, u->OPEN.op);
 	case RECORD_SAMPLE:
-		return overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
+		return select_overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
 		       process_asked(sel, w, u->SAMPLE.process);
 	case RECORD_NAME:
 		return before_end(sel, u->NAME.time_ns) && thread_asked(sel, w, u->NAME.thread);
 	case RECORD_CHAIN:
-		return overlaps(sel, u->CHAIN.first_ns, u->CHAIN.last_ns) && victim_asked(sel, r);
+		return select_overlaps(sel, u->CHAIN.first_ns, u->CHAIN.last_ns) &&
+		       victim_asked(sel, r);
 	case RECORD_ANALYSIS:
 		/* It says what became of all the time of all processes. */
 		return false;
 	default:
-		return true;
+		return select_stretch(sel, r);
 	}
 }

@@ -69,7 +69,7 @@ static bool record(struct select_cut *c, const struct select *s, struct stream_i
 	case RECORD_ANALYSIS:
 		return false;
 	default:
-		return true;
+		return select_stretch(s, &c->record);
 	}
 }
 

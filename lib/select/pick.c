@@ -36,18 +36,12 @@ static int events(struct select_pick *p, struct stream_item *item, struct err *e
 	return 0;
 }
 
-/* Whether [from, to] has a part in the selection's time. */
-static bool overlaps(const struct select *s, int64_t from, int64_t to)
-{
-	return !s->resolved || (to >= s->since_ns && from < s->until_ns);
-}
-
 /* What names neither machine nor process is of the only machine, and of all of it. */
 bool select_sample(const struct select *s, const struct world *w, const struct rec_SAMPLE *r)
 {
 	uint32_t node = r->node ? r->node : world_count(w, WORLD_NODE) == 1;
 
-	return overlaps(s, r->time_ns, r->time_ns) && select_node(s, w, node) &&
+	return select_overlaps(s, r->time_ns, r->time_ns) && select_node(s, w, node) &&
 	       (!r->process || select_process(s, w, r->process));
 }
 
@@ -57,13 +51,11 @@ static bool record(const struct select *s, const struct world *w, const struct r
 	case RECORD_SAMPLE:
 		return select_sample(s, w, &r->u.SAMPLE);
 	case RECORD_OPEN:
-		return overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
+		return select_overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
 	case RECORD_CHAIN:
-		return overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
-	case RECORD_LOSS:
-		return overlaps(s, r->u.LOSS.since_ns, r->u.LOSS.until_ns);
+		return select_overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
 	default:
-		return true;
+		return select_stretch(s, r);
 	}
 }
 

@@ -263,3 +263,28 @@ bool select_event(struct select *s, const struct world *w, const struct event *e
 		return false;
 	return name_asked(s, w, ev->op) && process_asked(s, w, ev->ctx);
 }
+
+#define STRETCH(r, KIND)                                                                  \
+	select_overlaps(s, REC_HAS(r, KIND, since_ns) ? (r)->u.KIND.since_ns : INT64_MIN, \
+			REC_HAS(r, KIND, until_ns) ? (r)->u.KIND.until_ns : INT64_MAX)
+
+bool select_overlaps(const struct select *s, int64_t from, int64_t to)
+{
+	return !s->resolved || (to >= s->since_ns && from < s->until_ns);
+}
+
+bool select_stretch(const struct select *s, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_LOSS:
+		return STRETCH(r, LOSS);
+	case RECORD_SAMPLED:
+		return STRETCH(r, SAMPLED);
+	case RECORD_THINNED:
+		return STRETCH(r, THINNED);
+	case RECORD_COST:
+		return STRETCH(r, COST);
+	default:
+		return true;
+	}
+}

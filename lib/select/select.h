@@ -13,6 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
+#include "lib/event/record.h"
 #include "lib/world/world.h"
 
 /* A time as given: `back` before the recording's end, at a UTC time, or at one of the recording's own clock. */
@@ -78,6 +79,13 @@ bool select_event(struct select *s, const struct world *w, const struct event *e
 
 /* Whether a machine (world id) is asked for; unknown ones are when all are. */
 bool select_node(const struct select *s, const struct world *w, uint32_t node);
+
+/* Whether a stretch of time has a part in the time asked for. */
+bool select_overlaps(const struct select *s, int64_t from, int64_t to);
+
+/* Whether a record that sums up a stretch of time (losses, calls left out, costs) is of one that has a part in the time asked for;
+ * true of all other records. What it sums up lies anywhere in its stretch. */
+bool select_stretch(const struct select *s, const struct record *r);
 
 /* Whether a process (world id) is asked for, whatever it did and when. */
 bool select_process(const struct select *s, const struct world *w, uint32_t process);

@@ -230,6 +230,36 @@ static void sampling(void)
 	stage_free(&s);
 }
 
+/* What sums up a stretch of time is of the time asked for where a part of it is. */
+static void stretches(void)
+{
+	struct stage s = stage_new();
+	struct select sel = { .resolved = true, .since_ns = 100 * US, .until_ns = 200 * US };
+	struct ask_ops_run *run = ask_ops_new(s.w, &sel);
+	const struct ops_summary *o;
+
+	for (int i = 0; i < 6; i++) {
+		struct record lost = { .kind = RECORD_LOSS }, out = { .kind = RECORD_SAMPLED };
+
+		if (i < 5) { /* the last of them says nothing of when */
+			REC_SET(&lost, LOSS, since_ns, (10 + 60 * i) * US);
+			REC_SET(&lost, LOSS, until_ns, (60 + 60 * i) * US);
+			REC_SET(&out, SAMPLED, since_ns, (10 + 60 * i) * US);
+			REC_SET(&out, SAMPLED, until_ns, (60 + 60 * i) * US);
+		}
+		REC_SET(&lost, LOSS, count, 1 << i);
+		REC_SET(&out, SAMPLED, op, OP_CUDA_MALLOC);
+		REC_SET(&out, SAMPLED, left_out, 1 << i);
+		tell(run, &lost);
+		tell(run, &out);
+	}
+	o = ask_ops_answer(run);
+	is_u64(o->lost, 2 + 4 + 8 + 32, "what was lost in the time asked for");
+	is_u64(o->sampled_out, 2 + 4 + 8 + 32, "what was left out of it");
+	ask_ops_free(run);
+	stage_free(&s);
+}
+
 /* Machines of one recording need not be alike. */
 static void machines(void)
 {
@@ -272,5 +302,6 @@ int main(void)
 	machines();
 	selecting();
 	sampling();
+	stretches();
 	return tap_done();
 }
