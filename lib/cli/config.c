@@ -15,6 +15,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/io.h"
 #include "lib/cli/defaults.h"
+#include "lib/cli/message.h"
 
 /* ---- the text -------------------------------------------------------------------------------------- */
 
@@ -161,29 +162,32 @@ int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct 
 
 /* ---- the file -------------------------------------------------------------------------------------- */
 
-/* Root follows only whom it may trust. */
-static bool trusted(const struct stat *st)
+/* Root follows only whom it may trust; others do where they happen to be, which may be anybody's folder. */
+static bool trusted(const struct stat *st, bool anywhere)
 {
 	const char *sudo = getenv("SUDO_UID");
 
-	if (!S_ISREG(st->st_mode))
-		return false;
 	if (geteuid() != 0)
-		return true;
+		return !anywhere ||
+		       (!(st->st_mode & S_IWOTH) && (st->st_uid == 0 || st->st_uid == geteuid()));
 	return !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
 	       (st->st_uid == 0 || (sudo && strtoul(sudo, NULL, 10) == st->st_uid));
 }
 
-/* 1: read; 0: there is none, or one that is not to be trusted. */
-static int read_one(const char *path, struct buf *out, struct err *e)
+/* 1: read; 0: there is none, or one that is not to be trusted, which is told of one that nobody named. */
+static int read_one(const char *path, bool named, bool anywhere, struct buf *out, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = 0;
 	struct stat st;
 
 	if (fd < 0)
 		return 0;
-	if (fstat(fd, &st) == 0 && trusted(&st))
-		rc = read_fd(fd, path, out, CLI_CONFIG_MAX, e) == 0 ? 1 : e->code;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		if (trusted(&st, anywhere))
+			rc = read_fd(fd, path, out, CLI_CONFIG_MAX, e) == 0 ? 1 : e->code;
+		else if (!named)
+			cli_warn("%s is not followed: it is not root's or yours alone", path);
+	}
 	close(fd);
 	return rc;
 }
@@ -203,7 +207,7 @@ int cli_config_find(char **text, size_t *n, char *path, size_t path_size, struct
 	snprintf(in_home, sizeof(in_home), "%s/.config/ingero/ingero.yaml", cli_home());
 	if (named) {
 		snprintf(path, path_size, "%s", named);
-		rc = read_one(named, &b, e);
+		rc = read_one(named, true, false, &b, e);
 		if (rc == 0)
 			rc = err_set(e, ERR_CANNOT, "cannot read %s, which INGERO_CONFIG names: %s",
 				     named,
@@ -212,7 +216,7 @@ int cli_config_find(char **text, size_t *n, char *path, size_t path_size, struct
 	}
 	for (size_t i = 0; !named && rc == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, path_size, "%s", places[i]);
-		rc = read_one(places[i], &b, e);
+		rc = read_one(places[i], false, i == 0, &b, e);
 	}
 	if (rc > 0) {
 		*n = b.n;

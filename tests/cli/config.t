@@ -48,7 +48,26 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 600 ingero.yaml
 	chown 12345 ingero.yaml
 	is "$(schema | head -c 4)" "gpu-" "nor one that somebody else owns"
+	like "$(cat "$scratch/said")" "ingero.yaml is not followed: it is not root's or yours alone" "which is told"
 	is "$(SUDO_UID=12345 HOME=/nonexistent schema)" '{"schema":"inger' "but one of the user behind sudo"
+	# In a folder that anybody may write, such as /tmp, a file may be anybody's.
+	chmod 755 "$scratch" "$scratch/work"
+	chmod 644 run.ige
+	chmod 644 ingero.yaml
+	as() { schema_of "$@" 2>"$scratch/said" | head -c 20 | tr -d ' \n'; }
+	schema_of() { setpriv --reuid "$1" --regid "$1" --clear-groups env -u SUDO_UID HOME=/nonexistent "$bin/ingero-stat" run.ige; }
+	if [ "$(as 23456)" ]; then
+		is "$(as 12345)" '{"schema":"inger' "whose file it is follows it"
+		is "$(as 23456 | head -c 4)" "gpu-" "somebody else does not"
+		like "$(cat "$scratch/said")" "ingero.yaml is not followed: it is not root's or yours alone" "and is told"
+		chmod 666 ingero.yaml
+		is "$(as 12345 | head -c 4)" "gpu-" "nor does anybody where everybody may write it"
+		chown 0:0 ingero.yaml
+		chmod 644 ingero.yaml
+		is "$(as 23456)" '{"schema":"inger' "root's is for all"
+	else
+		skip "whom others follow" "the build is not for others to run"
+	fi
 else
 	skip "whom root follows" "not root"
 fi
