@@ -43,7 +43,7 @@ static bool see_sheet(struct input_tally *t, const struct ige_sheet *s)
 	bool room = true;
 
 	if (t->generation != dict->generation)
-		t->site_seen.n = 0;
+		t->site_seen.n = t->sites_seen = 0;
 	t->generation = dict->generation;
 	if (dict->sites.n > t->site_seen.n) {
 		size_t more = dict->sites.n - t->site_seen.n;
@@ -53,9 +53,13 @@ static bool see_sheet(struct input_tally *t, const struct ige_sheet *s)
 		memset(t->site_seen.v + t->site_seen.n, 0, more);
 		t->site_seen.n += more;
 	}
+	/* 0 is never given out. Mostly there are none but those of the blocks before. */
+	if (t->sites_seen + 1 >= dict->sites.n)
+		return true;
 	for (uint32_t i = 0; i < s->decoder->a.n && room; i++)
 		if (!t->site_seen.v[site[i]]) {
 			t->site_seen.v[site[i]] = true;
+			t->sites_seen++;
 			room = see_stack(t, dict->sites.v[site[i]].stack);
 		}
 	return room;

@@ -27,6 +27,7 @@ struct input_tally {
 
 	VEC(uint8_t) stack_seen; /* a bit per world stack */
 	VEC(uint8_t) site_seen;	 /* of sheets: whether a site of this segment was looked at */
+	size_t sites_seen;	 /* how many were */
 	uint64_t generation;	 /* of its dictionary */
 	struct map chain_seen;
 	uint64_t damage, missing; /* of the report, when last looked at */
