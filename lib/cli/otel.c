@@ -37,10 +37,21 @@ static void unescape(char *text)
 	*to = 0;
 }
 
-/* "k=v,k2=v2" */
+static char *trim(char *text)
+{
+	size_t n;
+
+	text += strspn(text, " \t");
+	for (n = strlen(text); n && strchr(" \t", text[n - 1]);)
+		n--;
+	text[n] = 0;
+	return text;
+}
+
+/* "k=v, k2=v2": blanks around either mean nothing. */
 static int headers(struct cli_otel *o, const char *text, struct err *e)
 {
-	char *copy = strdup(text), *rest = copy, *line;
+	char *copy = strdup(text), *rest = copy, *line, *value;
 	int rc = copy ? 0 : err_nomem(e);
 
 	for (char *pair; !rc && (pair = strsep(&rest, ","));) {
@@ -49,8 +60,11 @@ static int headers(struct cli_otel *o, const char *text, struct err *e)
 		if (!equals)
 			continue;
 		*equals = 0;
-		unescape(equals + 1);
-		rc = add(o, asprintf(&line, "%s: %s", pair, equals + 1) < 0 ? NULL : line, e);
+		pair = trim(pair);
+		value = trim(equals + 1);
+		unescape(value);
+		if (*pair)
+			rc = add(o, asprintf(&line, "%s: %s", pair, value) < 0 ? NULL : line, e);
 	}
 	free(copy);
 	return rc;
