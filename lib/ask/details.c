@@ -2,6 +2,7 @@
 /* Kept by number, named when asked. */
 #include "lib/ask/details.h"
 
+#include "lib/ask/things.h"
 #include "lib/base/hash.h"
 #include "lib/cause/names.h"
 
@@ -171,8 +172,7 @@ static void syscall_text(const struct ask_details *d, const struct ask_detail *x
 }
 
 static void text_of(const struct ask_details *d, const struct ask_detail *x, const struct world *w,
-		    const struct ask_things *things, const struct culprits *culprits,
-		    struct buf *out)
+		    const struct told *told, const struct culprits *culprits, struct buf *out)
 {
 	switch (x->row.about) {
 	case VIEW_ABOUT_TASK:
@@ -182,13 +182,13 @@ static void text_of(const struct ask_details *d, const struct ask_detail *x, con
 		syscall_text(d, x, out);
 		break;
 	case VIEW_ABOUT_FILE:
-		ask_things_file_text(things, w, x->id, out);
+		ask_file_text(told, w, x->id, out);
 		break;
 	case VIEW_ABOUT_DEVICE:
 		name_device(out, x->id);
 		break;
 	case VIEW_ABOUT_SOCKET:
-		ask_things_socket_text(things, w, x->id, out);
+		ask_socket_text(told, w, x->id, out);
 		break;
 	case VIEW_ABOUT_STATE:
 		buf_puts(out, part_text(x->row.part));
@@ -246,7 +246,7 @@ static void fold(struct view *v, uint32_t other)
 		qsort(v->details.v, n, sizeof(*v->details.v), order);
 }
 
-bool ask_details_rows(const struct ask_details *d, struct world *w, const struct ask_things *things,
+bool ask_details_rows(const struct ask_details *d, struct world *w, const struct told *told,
 		      const struct culprits *culprits, struct view *v)
 {
 	struct buf text = { 0 };
@@ -257,7 +257,7 @@ bool ask_details_rows(const struct ask_details *d, struct world *w, const struct
 		struct view_detail row = d->v.v[i].row;
 
 		buf_reset(&text);
-		text_of(d, &d->v.v[i], w, things, culprits, &text);
+		text_of(d, &d->v.v[i], w, told, culprits, &text);
 		row.text = text.failed ? 0 : world_string(w, buf_bytes(&text));
 		good = !text.failed && row.text && vec_push(&v->details, row);
 	}

@@ -8,12 +8,12 @@
 #ifndef INGERO_ASK_DETAILS_H
 #define INGERO_ASK_DETAILS_H
 
-#include "lib/ask/things.h"
 #include "lib/event/event.h"
 #include "lib/event/syscall.h"
 #include "lib/event/view.h"
 #include "lib/line/culprit.h"
 #include "lib/line/line.h"
+#include "lib/world/told.h"
 
 struct ask_detail {
 	struct view_detail row;
@@ -36,7 +36,7 @@ bool ask_details_offcpu(struct ask_details *d, const struct line_piece *p);
 void ask_details_record(struct ask_details *d, const struct record *rec);
 
 /* details of the view, emptied before. culprits: of the line that told the pieces. */
-bool ask_details_rows(const struct ask_details *d, struct world *w, const struct ask_things *things,
+bool ask_details_rows(const struct ask_details *d, struct world *w, const struct told *told,
 		      const struct culprits *culprits, struct view *v);
 void ask_details_free(struct ask_details *d);
 

@@ -86,11 +86,11 @@ static int file_order(const void *a, const void *b)
 	return (x->path > y->path) - (x->path < y->path);
 }
 
-bool ask_disks_rows(const struct ask_disks *d, const struct ask_things *things, struct view *v)
+bool ask_disks_rows(const struct ask_disks *d, const struct told *told, struct view *v)
 {
 	v->disks.n = v->files.n = 0;
 	for (size_t i = 0; i < d->disks.n; i++) {
-		const struct thing_file *on = ask_things_on(things, d->disks.v[i].row.device);
+		const struct told_file *on = told_on(told, d->disks.v[i].row.device);
 		const struct sketch *k = &d->disks.v[i].durations;
 		struct view_disk row = d->disks.v[i].row;
 
@@ -104,7 +104,7 @@ bool ask_disks_rows(const struct ask_disks *d, const struct ask_things *things, 
 	}
 	for (size_t i = 0; i < d->files.n; i++) {
 		const struct ask_disk_file *f = &d->files.v[i];
-		const struct thing_file *t = ask_things_file(things, f->id);
+		const struct told_file *t = told_file(told, f->id);
 		struct view_file row = { .count = f->count, .ns = f->ns, .max_ns = f->max_ns };
 
 		if (t) {

@@ -6,10 +6,10 @@
 #ifndef INGERO_ASK_DISKS_H
 #define INGERO_ASK_DISKS_H
 
-#include "lib/ask/things.h"
 #include "lib/event/event.h"
 #include "lib/event/view.h"
 #include "lib/stat/sketch.h"
+#include "lib/world/told.h"
 
 struct ask_disk {
 	struct view_disk row;
@@ -30,7 +30,7 @@ struct ask_disks {
 bool ask_disks_event(struct ask_disks *d, const struct world *w, const struct event *ev,
 		     const struct op_def *op);
 /* disks and files of the view, emptied before. False: out of memory. */
-bool ask_disks_rows(const struct ask_disks *d, const struct ask_things *things, struct view *v);
+bool ask_disks_rows(const struct ask_disks *d, const struct told *told, struct view *v);
 void ask_disks_free(struct ask_disks *d);
 
 #endif

@@ -7,9 +7,9 @@
 #ifndef INGERO_ASK_SOCKETS_H
 #define INGERO_ASK_SOCKETS_H
 
-#include "lib/ask/things.h"
 #include "lib/event/event.h"
 #include "lib/event/view.h"
+#include "lib/world/told.h"
 
 struct ask_socket {
 	uint64_t id;
@@ -25,7 +25,7 @@ struct ask_sockets {
 /* Looks at waits for sockets and at retransmits. False: out of memory. */
 bool ask_sockets_event(struct ask_sockets *s, const struct event *ev, const struct op_def *op);
 /* sockets of the view, emptied before. False: out of memory. */
-bool ask_sockets_rows(const struct ask_sockets *s, const struct ask_things *things, struct view *v);
+bool ask_sockets_rows(const struct ask_sockets *s, const struct told *told, struct view *v);
 void ask_sockets_free(struct ask_sockets *s);
 
 #endif

@@ -13,8 +13,8 @@
 #include "lib/ask/samples.h"
 #include "lib/ask/sockets.h"
 #include "lib/ask/spent.h"
-#include "lib/ask/things.h"
 #include "lib/stat/series.h"
+#include "lib/world/told.h"
 
 #define RATE_SPAN_NS 10000000ll	  /* of short recordings; it doubles as they get longer */
 #define SETTLE_NS    1000000000ll /* how often what lives is brought up to date */
@@ -25,7 +25,7 @@ struct ask_view {
 	struct world *w;
 	struct select *sel;
 	struct ask_samples *samples;
-	struct ask_things things;
+	struct told told;
 	struct ask_disks disks;
 	struct ask_sockets sockets;
 	struct ask_details details;
@@ -69,7 +69,7 @@ void ask_view_free(struct ask_view *v)
 	if (!v)
 		return;
 	ask_samples_free(v->samples);
-	ask_things_free(&v->things);
+	told_free(&v->told);
 	ask_disks_free(&v->disks);
 	ask_sockets_free(&v->sockets);
 	ask_details_free(&v->details);
@@ -170,8 +170,12 @@ bool ask_view_record(struct ask_view *v, const struct record *rec)
 		if (REC_HAS(rec, SESSION, off_cpu) && rec->u.SESSION.off_cpu)
 			v->answer.off_cpu = true;
 		return true;
+	case RECORD_FILE:
+	case RECORD_SOCKET:
+	case RECORD_PEER:
+		return told_record(&v->told, v->w, rec);
 	default:
-		return ask_things_record(&v->things, v->w, rec);
+		return true;
 	}
 }
 
@@ -198,9 +202,9 @@ static bool rate_rows(struct ask_view *v)
 const struct view *ask_view_rows(struct ask_view *v, const struct culprits *culprits)
 {
 	struct view *a = &v->answer;
-	bool good = ask_samples_rows(v->samples, a) && ask_disks_rows(&v->disks, &v->things, a) &&
-		    ask_sockets_rows(&v->sockets, &v->things, a) &&
-		    ask_details_rows(&v->details, v->w, &v->things, culprits, a) &&
+	bool good = ask_samples_rows(v->samples, a) && ask_disks_rows(&v->disks, &v->told, a) &&
+		    ask_sockets_rows(&v->sockets, &v->told, a) &&
+		    ask_details_rows(&v->details, v->w, &v->told, culprits, a) &&
 		    ask_lives_rows(&v->lives, v->w, of_process, v, a) &&
 		    ask_comms_rows(&v->comms, a) && ask_spent_rows(&v->spent, a) && rate_rows(v) &&
 		    ask_lapse_rows(v->lapse, a);

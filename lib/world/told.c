@@ -19,13 +19,18 @@ static bool full(const struct told *t)
 /* Absent text is no string. */
 static uint32_t string(struct world *w, struct bytes text)
 {
-	return text.p ? world_string(w, text) : 0;
+	return text.n ? world_string(w, text) : 0;
 }
 
-static bool file(struct told *t, struct world *w, const struct rec_FILE *r)
+static bool file(struct told *t, struct world *w, const struct record *rec)
 {
-	struct told_file f = { string(w, r->path), string(w, r->fstype), string(w, r->mount),
-			       string(w, r->origin) };
+	const struct rec_FILE *r = &rec->u.FILE;
+	struct told_file f = { .path = string(w, r->path),
+			       .fstype = string(w, r->fstype),
+			       .mount = string(w, r->mount),
+			       .origin = string(w, r->origin),
+			       .has_device = REC_HAS(rec, FILE, device),
+			       .device = r->device };
 
 	if (map_get(&t->file_ids, r->id, NULL))
 		return true;
@@ -92,7 +97,7 @@ bool told_record(struct told *t, struct world *w, const struct record *r)
 		t->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
 		return true;
 	case RECORD_FILE:
-		return full(t) || file(t, w, &r->u.FILE);
+		return full(t) || file(t, w, r);
 	case RECORD_SOCKET:
 		return full(t) || socket_told(t, w, &r->u.SOCKET);
 	case RECORD_PEER:
@@ -127,6 +132,14 @@ const struct told_file *told_file(const struct told *t, uint64_t id)
 	uint64_t at;
 
 	return map_get(&t->file_ids, id, &at) ? &t->files.v[at - 1] : NULL;
+}
+
+const struct told_file *told_on(const struct told *t, uint64_t device)
+{
+	for (size_t i = 0; i < t->files.n; i++)
+		if (t->files.v[i].has_device && t->files.v[i].device == device)
+			return &t->files.v[i];
+	return NULL;
 }
 
 const struct told_socket *told_socket(const struct told *t, uint64_t id)

@@ -20,6 +20,8 @@
 
 struct told_file {
 	uint32_t path, fstype, mount, origin; /* world strings */
+	bool has_device;
+	uint64_t device;
 };
 struct told_socket {
 	uint32_t protocol, local, remote; /* world strings */
@@ -54,6 +56,8 @@ bool told_record(struct told *t, struct world *w, const struct record *r);
 
 /* NULL and 0: never told. */
 const struct told_file *told_file(const struct told *t, uint64_t id);
+/* A file that lies on this block device, for what is mounted from it; NULL: none was met. */
+const struct told_file *told_on(const struct told *t, uint64_t device);
 const struct told_socket *told_socket(const struct told *t, uint64_t id);
 /* Who has that socket's other end: it is found out a moment after the socket is met. */
 const struct told_peer *told_peer(const struct told *t, uint64_t socket);
