@@ -14,39 +14,38 @@
 /* Wake-ups are short and belong to no finding: they count as the gap's own time. */
 #define GAPS_HOST_PARTS (PARTS_HOST & ~(1u << PART_CPU_IDLE))
 
-struct gap_side { /* what is kept of a device besides its work */
-	bool idle;
-	int64_t idle_ns;
+struct gap_side { /* what is kept of a device besides its work; first what every submission touches */
+	bool idle, running; /* running: run holds */
 	uint32_t epoch;
+	uint32_t issuer;
+	uint32_t laggard; /* of threads, the one that was seen least lately */
+	int64_t idle_ns;
+	int64_t issued_ns;	 /* end of the newest submission */
+	uint64_t launches;	 /* since the wait before */
+	VEC(struct gap) pending; /* gaps, oldest first */
+	struct gap_run run;
 	uint16_t since_op;
 	uint32_t since_stack;
 	uint32_t since_thread; /* which waited */
-	uint64_t launches;     /* since the wait before */
 	uint64_t gap_launches;
 	uint64_t tail_host_ns; /* of the wait, after the device was done */
-	struct gap_run run;
-	bool running; /* run holds */
-	uint32_t issuer;
-	int64_t issued_ns;	 /* end of the newest submission */
-	uint64_t others_ns;	 /* of other processes' work on its GPU, when the gap began */
-	VEC(uint32_t) threads;	 /* that submit to it */
-	uint32_t laggard;	 /* of these, the one that was seen least lately */
-	VEC(struct gap) pending; /* gaps, oldest first */
+	uint64_t others_ns;    /* of other processes' work on its GPU, when the gap began */
+	VEC(uint32_t) threads; /* that submit to it */
 };
 
 struct gap_thread {
 	uint32_t device;   /* position + 1, 0: never submitted */
 	uint32_t gpu, ctx; /* ctx: in which it submitted last */
 	uint32_t epoch;
-	int64_t last_ns;  /* its newest piece ended */
-	bool blocked;	  /* and is a wait that had not ended with the recording */
+	int64_t last_ns; /* its newest piece ended */
+	bool blocked;	 /* and is a wait that had not ended with the recording */
+	bool working;	 /* it submitted something since it last waited, first at work_ns */
+	bool has_inner, has_sync;
 	int64_t ready_ns; /* when its newest wait inside a call ended; then it waited for a CPU */
 	uint64_t ready_host_ns;
-	bool working; /* it submitted something since it last waited, first at work_ns */
 	int64_t work_ns;
 	uint64_t work_others_ns;	      /* others' work on the GPU until then */
 	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
-	bool has_inner, has_sync;
 	struct doings did;
 };
 

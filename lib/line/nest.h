@@ -27,8 +27,8 @@ struct nest_level {
 
 /* Zero-initialised is empty. */
 struct nest {
-	struct nest_level *level[NEST_DEPTH]; /* allocated when first used; [0] never */
 	unsigned deepest;		      /* highest depth with children waiting, 0 none */
+	struct nest_level *level[NEST_DEPTH]; /* allocated when first used; [0] never */
 };
 
 void nest_free(struct nest *n);

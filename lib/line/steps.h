@@ -51,6 +51,7 @@ struct step_series {
 
 /* The steps of one loop. */
 struct step_phase {
+	unsigned nsequence; /* of sequence, below */
 	uint64_t count, ns;
 	int64_t start_ns, end_ns;
 	struct sketch dur;
@@ -61,16 +62,12 @@ struct step_phase {
 	struct step slow[STEPS_SLOW]; /* the longest, longest first */
 	unsigned nslow;
 	struct step_call sequence[STEPS_SEQUENCE]; /* in order, the last ends the step */
-	unsigned nsequence;
 };
 
 struct steps_thread {
 	uint32_t thread, process, node;
 	unsigned phases;
-	struct step_phase best;	   /* of those that are over */
-	struct step_phase current; /* nsequence 0: none is known */
-	/* finding */
-	struct step_call ring[STEPS_SEQUENCE * STEPS_PERIODS];
+	/* finding: what every call touches stands together */
 	uint64_t seen;			  /* calls; the newest is ring[(seen - 1) % ...] */
 	uint32_t run[STEPS_SEQUENCE + 1]; /* calls in a row that equal the one so many before */
 	struct {			  /* of the calls before the newest, newest first */
@@ -78,6 +75,9 @@ struct steps_thread {
 	} before;
 	uint64_t ended; /* seen, when the newest step ended */
 	struct step open;
+	struct step_phase current; /* nsequence 0: none is known */
+	struct step_phase best;	   /* of those that are over */
+	struct step_call ring[STEPS_SEQUENCE * STEPS_PERIODS];
 	bool gone; /* it ended; for who lets go of them */
 };
 

@@ -22,8 +22,8 @@ struct line_thread {
 	uint32_t id, process, node, ctx; /* world ids; ctx: the first it was seen in */
 	bool seen;			 /* cursor_ns holds */
 	int64_t cursor_ns;		 /* time outside calls is settled up to here */
-	VEC(uint32_t) ctxs;		 /* all it was seen in */
 	struct nest nest;
+	VEC(uint32_t) ctxs; /* all it was seen in */
 	struct wakers wakers;
 	/* Moves between run queues since it last ran. */
 	struct thread_move {
