@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is not known is left out; of whom nothing is known there is a question mark. */
 #include "lib/ask/things.h"
 
 #include <inttypes.h>
