@@ -15,6 +15,8 @@
 #include "lib/ige/records.h"
 
 #define BATCH 8192
+/* Bytes of definitions that are kept of other sections than the one read. */
+#define DICTS_MAX (64u << 20)
 
 struct ige_seek {
 	struct world *world;
@@ -23,7 +25,8 @@ struct ige_seek {
 	struct {
 		struct ige_dict_reader reader;
 		bool loaded;
-	} * dicts; /* by section */
+	} * dicts;	     /* by section */
+	uint64_t dict_bytes; /* of those that are loaded */
 	struct ige_decoder decoder;
 	struct ige_record_list records;
 	struct ige_report report; /* of the stream */
@@ -174,6 +177,34 @@ static int judge(struct ige_seek *s, const struct ige_place *b, int rc, bool par
 	return 0;
 }
 
+static uint64_t definitions_take(const struct ige_dict_reader *d)
+{
+	uint64_t bytes = d->sites.cap * sizeof(*d->sites.v) + d->args.cap * sizeof(*d->args.v) +
+			 d->ops.cap * sizeof(*d->ops.v);
+
+	for (int k = 0; k < IGE_D_KINDS; k++)
+		bytes += d->kind[k].ids.cap * sizeof(*d->kind[k].ids.v);
+	return bytes;
+}
+
+/* A long recording has many sections: what would be too much together is read again where it is needed again. */
+static void keep_few(struct ige_seek *s, uint32_t at)
+{
+	uint64_t bytes = definitions_take(&s->dicts[at].reader);
+
+	s->dict_bytes += bytes;
+	if (s->dict_bytes - bytes <= DICTS_MAX)
+		return;
+	for (size_t i = 0; i < s->places.sections.n; i++) {
+		if (i == at || !s->dicts[i].loaded)
+			continue;
+		ige_dict_reader_free(&s->dicts[i].reader);
+		ige_dict_reader_init(&s->dicts[i].reader, s->world);
+		s->dicts[i].loaded = false;
+	}
+	s->dict_bytes = bytes;
+}
+
 /* All definitions of a section. */
 static int load(struct ige_seek *s, uint32_t at, struct err *e)
 {
@@ -197,6 +228,7 @@ static int load(struct ige_seek *s, uint32_t at, struct err *e)
 		if (rc)
 			return rc;
 	}
+	keep_few(s, at);
 	return 0;
 }
 

@@ -5,12 +5,14 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "lib/base/deflate.h"
 #include "lib/base/wirebytes.h"
 #include "lib/ige/block.h"
 #include "lib/ige/dict_reader.h"
 #include "lib/ige/records.h"
+#include "lib/ige/seek.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -315,6 +317,49 @@ static void test_numbers(const struct buf *file)
 	buf_free(&bomb);
 }
 
+/* Ids that begin late take room for all before them: of how many segments must not matter, in a day's recording neither. */
+static void test_many_segments(const struct buf *file)
+{
+	enum { SEGMENTS = 200, MIB_MAX = 400 };
+	struct buf copy = { 0 }, all = { 0 }, run = { 0 };
+	struct world *w = world_new();
+	struct ige_seek *seek = NULL;
+	struct rusage before, after;
+	struct stream_item item;
+	struct event_stream *s;
+	struct err e = { 0 };
+	uint64_t events = 0;
+	FILE *f = tmpfile();
+
+	buf_add(&copy, file->p, file->n);
+	varint_put(&run, 1u << 20);
+	buf_add(&run, "\0\0\0", 3);
+	dict_block(&copy, IGE_D_STRING, 1, &run);
+	for (int i = 0; i < SEGMENTS; i++)
+		buf_add(&all, copy.p, copy.n);
+	if (!f || fwrite(all.p, 1, all.n, f) != all.n || fflush(f))
+		abort();
+	getrusage(RUSAGE_SELF, &before);
+	is_int(ige_seek_open(&seek, w, fileno(f), "many", &e), 0, "a file of many segments");
+	for (int k = 0; k < 2; k++) { /* the second time their definitions are needed again */
+		events = 0;
+		s = ige_seek_stream(seek, INT64_MIN, INT64_MAX, IGE_SEEK_EVENTS, 0);
+		while (s->next(s, &item, &e) == 1)
+			for (size_t i = 0; item.kind == STREAM_EVENTS && i < item.n; i++)
+				events += item.events[i].ctx != 0;
+		is_u64(events, 120 * SEGMENTS, "all its events (%d)", k);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	ok(after.ru_maxrss - before.ru_maxrss < MIB_MAX << 10, "in less than %d MiB: %ld KiB more",
+	   MIB_MAX, after.ru_maxrss - before.ru_maxrss);
+	ige_seek_free(seek);
+	fclose(f);
+	world_free(w);
+	buf_free(&copy);
+	buf_free(&all);
+	buf_free(&run);
+}
+
 /* Records of any size become blocks a reader takes. */
 static void test_records(void)
 {
@@ -422,6 +467,7 @@ int main(void)
 	test_lost_header(&file);
 	test_future(&file);
 	test_numbers(&file);
+	test_many_segments(&file);
 	test_records();
 	test_heartbeat();
 	buf_free(&file);
