@@ -45,7 +45,7 @@ static void forget(struct sink *s)
 
 static bool same(const struct buf *a, const struct buf *b)
 {
-	return a->n == b->n && !memcmp(a->p, b->p, a->n);
+	return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n));
 }
 
 /* ---- writing ---- */
