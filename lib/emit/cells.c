@@ -67,10 +67,15 @@ void cell_pair(struct table *t, const uint64_t ns[2], const uint64_t count[2])
 		table_cell(t, "%s", count[i] ? human_ns(ns[i]).s : "-");
 }
 
+void cell_more_of(struct buf *out, uint64_t left, const char *what, const char *plural)
+{
+	buf_printf(out, "  %s %s%s more (--top 0 shows all)\n", human_count(left).s, what,
+		   left == 1 ? "" : plural);
+}
+
 void cell_more(struct buf *out, uint64_t left)
 {
-	buf_printf(out, "  %s row%s more (--top 0 shows all)\n", human_count(left).s,
-		   left == 1 ? "" : "s");
+	cell_more_of(out, left, "row", "s");
 }
 
 const char *cell_side_name(unsigned side)

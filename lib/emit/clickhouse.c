@@ -177,13 +177,19 @@ static void sample(const struct clickhouse *c, const struct rec_SAMPLE *r)
 	clickhouse_end(&j);
 }
 
-static void loss(const struct clickhouse *c, const struct rec_LOSS *r)
+static void loss(const struct clickhouse *c, const struct record *rec)
 {
+	const struct rec_LOSS *r = &rec->u.LOSS;
+	bool until = REC_HAS(rec, LOSS, until_ns);
 	struct jsonw j;
 
 	clickhouse_begin(&j, c, "loss", node_name(c->em.w, r->node), placed_of(&c->placed, 0));
-	jsonw_key_i64(&j, "time_ns", clickhouse_time(c, r->since_ns));
-	jsonw_key_i64(&j, "until_ns", clickhouse_time(c, r->until_ns));
+	if (until || REC_HAS(rec, LOSS, since_ns))
+		jsonw_key_i64(&j, "time_ns",
+			      clickhouse_time(c, REC_HAS(rec, LOSS, since_ns) ? r->since_ns
+									      : r->until_ns));
+	if (until)
+		jsonw_key_i64(&j, "until_ns", clickhouse_time(c, r->until_ns));
 	jsonw_key_u64(&j, "count", r->count);
 	jsonw_key_str(&j, "reason", loss_reason_text(r->reason));
 	clickhouse_end(&j);
@@ -203,7 +209,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 		if (r->kind == RECORD_SAMPLE)
 			sample(c, &r->u.SAMPLE);
 		else if (r->kind == RECORD_LOSS)
-			loss(c, &r->u.LOSS);
+			loss(c, r);
 		else if (r->kind == RECORD_CHAIN)
 			clickhouse_cause(c, &r->u.CHAIN);
 		else if (r->kind == RECORD_ANALYSIS)

@@ -14,7 +14,6 @@
 #include "lib/emit/cells.h"
 #include "lib/event/chain.h"
 
-#define OPS_SHOWN    10
 #define RATE_MATTERS 0.02 /* of launches per second: less is said to be the same */
 
 static void sentence(struct buf *out, const struct diff *d)
@@ -98,6 +97,8 @@ static void causes(struct buf *out, const struct diff *d, unsigned top, unsigned
 		buf_puts(out, "\nCauses\n");
 		table_fold(out, t, 2, false, columns);
 	}
+	if (top && d->causes.n > top)
+		cell_more(out, d->causes.n - top);
 	out->failed |= text.failed;
 	buf_free(&text);
 	table_free(t);
@@ -128,6 +129,8 @@ static void calls(struct buf *out, const struct diff *d, unsigned top, unsigned 
 		buf_puts(out, "\nCalls, those whose time changed most first\n");
 		table_fold(out, t, 2, false, columns);
 	}
+	if (d->ops.n > n)
+		cell_more(out, d->ops.n - n);
 	table_free(t);
 }
 
@@ -140,7 +143,7 @@ void diff_text(struct buf *out, const struct diff *d, unsigned top, unsigned col
 		most_changed(&head, d);
 	human_styled(out, color, HUMAN_BOLD, buf_text(&head));
 	causes(out, d, top, columns);
-	calls(out, d, top ? top : OPS_SHOWN, columns);
+	calls(out, d, top, columns);
 	buf_putc(out, '\n');
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		cell_side(out, i, d->name[i], d->events[i], d->wall_ns[i], d->lost_events[i]);

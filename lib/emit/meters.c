@@ -214,7 +214,7 @@ static bool record(struct meters *m, const struct record *r)
 		p = meter_point(&m->table, LOST_EVENTS, r->u.LOSS.node, labels);
 		if (p) {
 			p->value += (double)r->u.LOSS.count;
-			p->time_ns = r->u.LOSS.until_ns;
+			p->time_ns = REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : m->newest_ns;
 		}
 		return true;
 	default:

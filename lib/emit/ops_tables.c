@@ -201,14 +201,19 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 	struct table *t = table_new(headers);
 	struct human_text text;
 	unsigned shown = 0, any = 0;
+	uint64_t left = 0;
 	struct bytes name;
 
 	for (size_t i = 0; t && i < s->kernels.n; i++) {
 		const struct ops_kernel *k = &s->kernels.v[i];
 
 		shown = i && s->kernels.v[i - 1].op == k->op ? shown : 0;
-		if (!k->name || shown++ >= KERNELS_SHOWN)
+		if (!k->name)
 			continue;
+		if (shown++ >= KERNELS_SHOWN && st->top) {
+			left++;
+			continue;
+		}
 		any++;
 		name = world_text(w, k->name);
 		if (name.n > KERNEL_CHARS) /* templates have no end */
@@ -229,24 +234,30 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 		buf_putc(out, '\n');
 		table_fold(out, t, 2, st->color, st->columns);
 	}
+	if (left)
+		cell_more(out, left);
 	table_free(t);
 	return any > 0;
 }
 
 bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct emit_style *st)
 {
+	size_t shown = st->top && s->errors.n > ERRORS_SHOWN ? ERRORS_SHOWN : s->errors.n;
+
 	if (s->errors.n == 0)
 		return false;
 	buf_putc(out, '\n');
 	human_styled(out, st->color, HUMAN_RED, "Errors");
 	buf_putc(out, '\n');
-	for (size_t i = 0; i < s->errors.n && i < ERRORS_SHOWN; i++) {
+	for (size_t i = 0; i < shown; i++) {
 		const struct ops_error *x = &s->errors.v[i];
 		const char *name = event_error_name(x->op->source, x->ret);
 
-		buf_printf(out, "  %s returned %d%s%s%s %s times\n", x->op->name, x->ret,
+		buf_printf(out, "  %s returned %d%s%s%s %s time%s\n", x->op->name, x->ret,
 			   name ? " (" : "", name ? name : "", name ? ")" : "",
-			   human_count(x->count).s);
+			   human_count(x->count).s, x->count == 1 ? "" : "s");
 	}
+	if (s->errors.n > shown)
+		cell_more(out, s->errors.n - shown);
 	return true;
 }

@@ -86,14 +86,18 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 	static const char *const headers[] = { ">at most", ">at the end", ">allocations",
 					       "call",	   "from",	  NULL };
 	const struct view *v = s->view;
-	size_t shown = 0;
+	size_t shown = 0, left = 0;
 
-	for (size_t i = 0; i < v->memory.n && shown < PROCESSES_SHOWN; i++) {
+	for (size_t i = 0; i < v->memory.n; i++) {
 		const struct view_memory *m = &v->memory.v[i];
 		struct table *t;
 
 		if (!m->allocations && !m->failed)
 			continue;
+		if (st->top && shown >= PROCESSES_SHOWN) {
+			left++;
+			continue;
+		}
 		if (shown++ == 0)
 			view_heading(out, st, "Memory of devices");
 		memory_line(out, w, m, st);
@@ -112,6 +116,8 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 			table_fold(out, t, 4, st->color, st->columns);
 		table_free(t);
 	}
+	if (left)
+		cell_more_of(out, left, "process", "es");
 	return shown > 0;
 }
 

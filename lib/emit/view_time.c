@@ -7,6 +7,7 @@
 
 #include "lib/base/human.h"
 #include "lib/base/plot.h"
+#include "lib/emit/cells.h"
 
 #define PROCESSES_SHOWN 4
 #define SHARE_LEAST	0.005 /* of a line of its own */
@@ -105,15 +106,21 @@ bool view_time_text(struct buf *out, const struct world *w, const struct ops_sum
 		    const struct emit_style *st)
 {
 	const struct view *v = s->view;
-	size_t shown = 0;
+	size_t shown = 0, left = 0;
 
-	for (size_t i = 0; i < v->times.n && shown < PROCESSES_SHOWN; i++) {
+	for (size_t i = 0; i < v->times.n; i++) {
 		if (v->times.v[i].ns == 0)
 			continue;
+		if (st->top && shown >= PROCESSES_SHOWN) {
+			left++;
+			continue;
+		}
 		if (shown++ == 0)
 			view_heading(out, st, "Where the time went, calls inside calls folded");
 		process(out, w, &v->times.v[i], self_text(s), st);
 	}
+	if (left)
+		cell_more_of(out, left, "process", "es");
 	return shown > 0;
 }
 
@@ -235,6 +242,8 @@ bool view_latency_text(struct buf *out, const struct ops_summary *s, const struc
 		else
 			shape(out, v[i], from, to, most, st);
 	}
+	if (n > shown)
+		cell_more(out, n - shown);
 	free(v);
 	return shown > 0;
 }

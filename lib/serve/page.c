@@ -53,8 +53,14 @@ static void *open_page(const struct emit *em)
 
 static void gap(struct state *s, const struct rec_LOSS *l, const struct record *rec)
 {
-	if (REC_HAS(rec, LOSS, since_ns) && REC_HAS(rec, LOSS, until_ns) && s->ngaps < HTML_GAPS)
-		s->gaps[s->ngaps++] = (struct html_gap){ l->since_ns, l->until_ns, l->count };
+	/* Events of what is not drawn are counted with the last that is. */
+	if (s->ngaps == HTML_GAPS)
+		s->gaps[HTML_GAPS - 1].events += l->count;
+	else
+		s->gaps[s->ngaps++] =
+			(struct html_gap){ REC_HAS(rec, LOSS, since_ns) ? l->since_ns : INT64_MIN,
+					   REC_HAS(rec, LOSS, until_ns) ? l->until_ns : INT64_MAX,
+					   l->count };
 }
 
 static int item(void *state, const struct stream_item *it, struct err *e)

@@ -377,6 +377,15 @@ tap.same((status, events(data=out)), (0, na - held), "a block whose column of en
 tap.ok(f"held {held:,} events that are missing" in err, "which is told exactly", err)
 tap.ok(f"{held:,}" in run(STAT, data=out)[1].decode() or str(held) in json.dumps(stat(data=out)["coverage"]),
        "and by the recording too", json.dumps(stat(data=out)["coverage"]))
+tail = write("tail.ige", read(bad)[:at + len(block)])
+out = write("no-tail.ige", merge("--recover", tail)[1])
+for words in ((), ("--last", "1h")):
+    rows = run(os.path.join(tap.BIN, "ingero-export"), "-f", "json", "--records", *words, out)[1].decode().splitlines()
+    lost = [json.loads(x) for x in rows if x.startswith('{"record":"loss"')]
+    tap.same([sorted(x) for x in lost], [["count", "reason", "record", "since_ns", "timestamp"]],
+             f"of what was lost at the end nobody knows until when {' '.join(words)}")
+rows = [json.loads(x) for x in run(os.path.join(tap.BIN, "ingero-export"), "-f", "clickhouse", out)[1].decode().splitlines() if '"row":"loss"' in x]
+tap.same([("time_ns" in x, "until_ns" in x) for x in rows], [(True, False)], "nor does a table of it")
 head = write("headless.ige", data[100:])
 tap.same(merge(head, b)[0], 4, "without its beginning")
 tap.same(merge("--recover", head)[0], 0, "even that is recovered")

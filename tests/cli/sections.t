@@ -239,6 +239,21 @@ tap.ok(0.4 < t["ns"] / w["ns"] < 0.6, "--last 1s of two: half of the time", (t["
 none = stat("-p", "1", paths["incident"])
 tap.same((none["time"], none["memory"], none["host"], none["rates"]), ([], [], [], []), "-p of another: nothing of anybody")
 
+# ---- what is too much
+
+many = [subprocess.run([DEMO, "alloc-churn", "--duration", "200ms", "--seed", str(i)], capture_output=True, check=True).stdout
+        for i in range(6)]
+with tempfile.TemporaryDirectory() as d:
+    for i, data in enumerate(many):
+        with open(os.path.join(d, f"{i}.ige"), "wb") as f:
+            f.write(data)
+    many = subprocess.run([os.path.join(tap.BIN, "ingero-merge"), *(os.path.join(d, f"{i}.ige") for i in range(6))], capture_output=True,
+                          check=True).stdout
+for section in ("time", "memory"):
+    text, whole = (run("--sections", section, *top, data=many)[1] for top in ((), ("--top", "0")))
+    tap.same((text.count("(pid "), "  2 processes more (--top 0 shows all)\n" in text), (4, True), f"{section}: how many are not shown")
+    tap.same((whole.count("(pid "), " more (" in whole), (6, False), f"{section} --top 0: all")
+
 # ---- how it is drawn
 
 text = run(paths["incident"])[1]
