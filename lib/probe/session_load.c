@@ -195,14 +195,15 @@ static int refused_for_rights(struct err *e)
 		err_set(e, ERR_CANNOT,
 			"cannot load BPF programs: Operation not permitted: %s (--no-probes "
 			"records "
-			"what needs no rights: samples of machine, processes and GPUs)",
+			"what needs no rights: samples of machine, processes and GPUs)%s%s",
 			!caps.initial_user_ns ? "capabilities of a user namespace do not count: "
 						"record on the host, "
 						"or in a privileged container without one"
 			: caps.lockdown == HOST_LOCKDOWN_CONFIDENTIALITY
 				? "the kernel is locked down (confidentiality)"
 				: "no capability is missing: a container must be privileged, a "
-				  "service without a filter of system calls");
+				  "service without a filter of system calls",
+			load_log[0] ? "; " : "", load_log);
 	buf_free(&missing);
 	return e->code;
 }

@@ -80,4 +80,25 @@ if [ "$status" = 0 ]; then
 else
 	skip "a hidden description" "optional: no mounts of one's own here"
 fi
+
+# What forbids it is nobody's capability: then the words of who met it help. A filter as a service's, for bpf(BPF_PROG_LOAD).
+cat >"$TMP/filtered.py" <<'END'
+import ctypes, os, struct, sys
+bpf = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+code = [(0x20, 0, 0, 0), (0x15, 0, 3, bpf), (0x20, 0, 0, 16), (0x15, 0, 1, 5), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)]
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text)))
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(77)
+os.execvp(sys.argv[1], sys.argv[1:])
+END
+err=$(python3 "$TMP/filtered.py" "$BIN/ingero-record" -q -o "$TMP/filtered.ige" -- true 2>&1)
+status=$?
+if [ $status = 77 ]; then
+	skip "a filter of system calls" "optional: no filters of one's own here"
+else
+	is "$status" 125 "a filter of system calls"
+	like "$err" "no capability is missing: a container must be privileged.*libbpf: " "is told with what libbpf said"
+fi
 done_testing
