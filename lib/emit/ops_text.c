@@ -65,7 +65,7 @@ static void head_lines(struct buf *out, const struct world *w, const struct ops_
 	else
 		buf_puts(out, "recording");
 	if (s->nodes > 1)
-		buf_printf(out, " and %u more nodes", s->nodes - 1);
+		buf_printf(out, " and %u more node%s", s->nodes - 1, s->nodes == 2 ? "" : "s");
 	buf_printf(out, ": %s", human_ns((uint64_t)(s->end_ns - s->start_ns)).s);
 	if (s->has_real)
 		buf_printf(out, " from %s",

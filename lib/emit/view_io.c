@@ -16,11 +16,17 @@ static const char *way_text(unsigned way)
 	return way < 4 ? ways[way] : "other";
 }
 
-static void device_cell(struct table *t, const struct world *w, const struct view_disk *d)
+/* named: of which machine is said. */
+static void device_cell(struct table *t, const struct world *w, const struct view_disk *d,
+			bool named)
 {
+	const struct world_node *n = named ? world_get_node(w, d->node) : NULL;
+	struct bytes node = n ? world_text(w, n->name) : (struct bytes){ 0 };
 	struct bytes origin = world_text(w, d->origin), mount = world_text(w, d->mount);
 	struct buf text = { 0 };
 
+	if (node.n)
+		buf_printf(&text, "%.*s: ", (int)node.n, node.p);
 	if (d->device)
 		buf_printf(&text, "%llu:%llu", (unsigned long long)d->device >> 20,
 			   (unsigned long long)d->device & 0xfffff);
@@ -34,9 +40,10 @@ static void device_cell(struct table *t, const struct world *w, const struct vie
 	buf_free(&text);
 }
 
-static void disks(struct buf *out, const struct world *w, const struct view *v,
+static void disks(struct buf *out, const struct world *w, const struct ops_summary *s,
 		  const struct emit_style *st)
 {
+	const struct view *v = s->view;
 	static const char *const headers[] = { "device", "what", ">count", ">bytes",	 ">p50",
 					       ">p99",	 ">max", ">queue", ">at device", NULL };
 	struct table *t = table_new(headers);
@@ -45,7 +52,7 @@ static void disks(struct buf *out, const struct world *w, const struct view *v,
 	for (size_t i = 0; t && i < v->disks.n; i++) {
 		const struct view_disk *d = &v->disks.v[i];
 
-		device_cell(t, w, d);
+		device_cell(t, w, d, s->nodes > 1);
 		table_cell(t, "%s", way_text(d->way));
 		table_cell(t, "%s", human_count(d->count).s);
 		table_cell(t, "%s", human_bytes(d->bytes).s);
@@ -121,7 +128,7 @@ bool view_io_text(struct buf *out, const struct world *w, const struct ops_summa
 	if (any)
 		view_heading(out, st, "Block I/O and files");
 	if (v->disks.n)
-		disks(out, w, v, st);
+		disks(out, w, s, st);
 	buf_add(out, of_others.p, of_others.n);
 	if (v->files.n)
 		files(out, w, v, st);

@@ -123,7 +123,7 @@ static void metrics(struct jsonw *j, const struct world *w, const struct ops_sum
 		jsonw_key_str(j, "metric", def->name);
 		jsonw_key_str(j, "unit", def->unit);
 		jsonw_key_bool(j, "counter", def->counter);
-		if (m->scope == VIEW_NODE)
+		if (m->scope == VIEW_NODE || m->scope == VIEW_DEVICE)
 			view_json_text(j, w, "node", n ? n->name : 0);
 		if (m->scope == VIEW_GPU_WHOLE || m->scope == VIEW_GPU_PROCESS)
 			gpu(j, w, (uint32_t)m->subject);

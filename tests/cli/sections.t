@@ -254,6 +254,17 @@ for section in ("time", "memory"):
     tap.same((text.count("(pid "), "  2 processes more (--top 0 shows all)\n" in text), (4, True), f"{section}: how many are not shown")
     tap.same((whole.count("(pid "), " more (" in whole), (6, False), f"{section} --top 0: all")
 
+# ---- whose it is
+
+with tempfile.TemporaryDirectory() as d:
+    for i, name in enumerate(("one", "two")):
+        subprocess.run([DEMO, "disk", "--duration", "1s", "-n", name, "--seed", str(i), "-o", os.path.join(d, name)], check=True)
+    both = subprocess.run([os.path.join(tap.BIN, "ingero-merge"), os.path.join(d, "one"), os.path.join(d, "two")], capture_output=True,
+                          check=True).stdout
+text = run("--sections", "io", data=both)[1]
+tap.same(sorted(re.findall(r"^  (\w+: [0-9]+:[0-9]+) .*read", text, re.M)), ["one: 8:16", "two: 8:16"], "a disk of which machine")
+tap.ok(re.match("(one|two) and 1 more node: ", text), "two machines", text)
+
 # ---- how it is drawn
 
 text = run(paths["incident"])[1]
