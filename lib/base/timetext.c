@@ -253,6 +253,15 @@ static bool in_range(const struct tm *tm)
 	       tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_year >= 70 && tm->tm_year < 361;
 }
 
+/* The 31st of February is no day, and not the 3rd of March. */
+static bool is_day(const struct tm *tm)
+{
+	struct tm day = { .tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday };
+
+	timegm(&day);
+	return day.tm_mday == tm->tm_mday;
+}
+
 static bool iso_scan(struct bytes t, int64_t *utc_ns)
 {
 	struct tm tm = { .tm_isdst = -1 };
@@ -275,7 +284,7 @@ static bool iso_scan(struct bytes t, int64_t *utc_ns)
 		    !seconds_scan(t, &at, &tm, &frac) || !zone_scan(t, &at, &utc, &offset_s))
 			return false;
 	}
-	if (at != t.n || !in_range(&tm))
+	if (at != t.n || !in_range(&tm) || !is_day(&tm))
 		return false;
 	s = utc ? (int64_t)timegm(&tm) - offset_s : (int64_t)mktime(&tm);
 	return !__builtin_mul_overflow(s, NS_PER_S, utc_ns) &&

@@ -53,11 +53,13 @@ bad:
 
 static int integer_set(const struct cli_option *o, int64_t *to, const char *text, struct err *e)
 {
+	const char *digits = text + (*text == '-' || *text == '+');
 	long long x;
 	char *end;
 
 	errno = 0;
-	x = strtoll(text, &end, 0);
+	/* 0x10 is sixteen, but 010 is ten to everybody but C. */
+	x = strtoll(text, &end, strncmp(digits, "0x", 2) == 0 ? 16 : 10);
 	if (end == text || *end)
 		return err_set(e, ERR_USAGE, "'%s' is not a whole number", text);
 	if (errno || (o->max > o->min && (x < o->min || x > o->max)))

@@ -164,6 +164,10 @@ static void accepted(void)
 	ok(v.top == 7 && top_given && v.rate == -2.5 && v.size == 3 << 19 &&
 		   v.since == 5400000000000u && !strcmp(v.mode, "exact"),
 	   "typed values");
+	parse(&v, &rest, "--top 010", &said);
+	is_int(v.top, 10, "a whole number with a zero before it");
+	parse(&v, &rest, "--top 0x10", &said);
+	is_int(v.top, 16, "and in hexadecimal");
 	parse(&v, &rest, "- -- -j --nonsense", &said);
 	ok(rest.n == 3 && rest.dashes && !v.json && !strcmp(rest.v[0], "-") &&
 		   !strcmp(rest.v[2], "--nonsense"),
