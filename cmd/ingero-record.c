@@ -17,12 +17,12 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/human.h"
+#include "lib/base/shell.h"
 #include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
 #include "lib/cli/output.h"
-#include "lib/cli/quote.h"
 #include "lib/cli/signals.h"
 #include "lib/host/rights.h"
 #include "lib/input/bundle.h"
@@ -194,7 +194,7 @@ static int choose_targets(struct job *j)
 		return cli_usage_error(&program, "a command is missing behind --");
 	for (size_t i = 0; i < j->command.n; i++) {
 		buf_puts(&command, i ? " " : "");
-		cli_quote(&command, j->command.v[i]);
+		shell_word(&command, bytes_of(j->command.v[i]));
 	}
 	c.command = j->command.n ? buf_text(&command) : NULL;
 	rc = probe_choose(&c, t, &j->pids, &j->target, &e);
@@ -323,7 +323,7 @@ static void closing(const struct job *j, struct probe_recorder *r, uint64_t byte
 	if (j->to.path && j->to.row) /* a shell shall expand it */
 		buf_puts(&where, j->to.path);
 	else if (j->to.path)
-		cli_quote(&where, j->to.path);
+		shell_word(&where, bytes_of(j->to.path));
 	probe_recorder_closing(r, buf_text(&where), bytes, removed);
 	print_notices(r);
 	buf_free(&where);
@@ -507,7 +507,7 @@ int main(int argc, char **argv)
 	cli_start();
 	for (int i = 0; i < argc; i++) { /* before the parser sorts them */
 		buf_puts(&j.cmdline, i ? " " : "");
-		cli_quote(&j.cmdline, argv[i]);
+		shell_word(&j.cmdline, bytes_of(argv[i]));
 	}
 	status = cli_parse(&program, &j.v, argc, argv, &j.command);
 	if (status == CLI_GO && j.v.bundle && j.command.n && !j.command.dashes) {

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/shell.h"
+
 struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process)
 {
 	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
@@ -130,6 +132,30 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 	for (uint32_t i = 0; i < shown; i++)
 		buf_printf(out, "%s%u", i ? ", " : "", c->pids[i]);
 	buf_puts(out, c->npids > shown ? ", ...)" : ")");
+}
+
+bool name_cgroup_v1(struct bytes path)
+{
+	return path.n && path.p[0] != '/';
+}
+
+void name_cgroup_file(struct buf *out, struct bytes path, const char *file)
+{
+	const char *colon = name_cgroup_v1(path) ? memchr(path.p, ':', path.n) : NULL;
+	size_t controller = colon ? (size_t)(colon - path.p) : 0, from = colon ? controller + 1 : 0;
+	struct buf all = { 0 };
+
+	buf_puts(&all, "/sys/fs/cgroup");
+	if (controller)
+		buf_printf(&all, "/%.*s", (int)controller, path.p);
+	if (path.n > from)
+		buf_add(&all, path.p + from, path.n - from);
+	if (all.n && all.p[all.n - 1] != '/')
+		buf_putc(&all, '/');
+	buf_puts(&all, file);
+	shell_word(out, buf_bytes(&all));
+	out->failed |= all.failed;
+	buf_free(&all);
 }
 
 void name_process_keys(struct jsonw *j, const struct world *w, const struct tally *t,

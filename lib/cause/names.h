@@ -53,6 +53,12 @@ void name_site_caller(struct buf *out, const struct world *w, uint32_t stack);
 /* "8:0" from a device number. */
 void name_device(struct buf *out, uint64_t device);
 
+/* A file of that cgroup, as a word of a shell: "/sys/fs/cgroup/job/cpu.max", of version 1 "/sys/fs/cgroup/cpu/job/cpu.shares". */
+void name_cgroup_file(struct buf *out, struct bytes path, const char *file);
+
+/* Whether a cgroup's path ("cpu:/job", "memory:/job") is one of version 1. */
+bool name_cgroup_v1(struct bytes path);
+
 /* "cudaLaunchKernel", "between CUDA calls" (op 0) or "op 0x1234". */
 void name_op(struct buf *out, const struct world *w, uint16_t op);
 

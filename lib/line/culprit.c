@@ -123,11 +123,11 @@ bool culprits_in_cgroup(struct culprits *c, uint32_t thread, uint32_t cgroup)
 	return true;
 }
 
-/* "/a" is above "/a/b", and "/" above both. */
+/* "/a" is above "/a/b", and "/" above both; so it is with "cpu:/a" and "cpu:/", as paths of version 1 begin. */
 static bool above(struct bytes a, struct bytes b)
 {
 	return a.n <= b.n && memcmp(a.p, b.p, a.n) == 0 &&
-	       (a.n == b.n || a.n == 1 || b.p[a.n] == '/');
+	       (a.n == b.n || a.p[a.n - 1] == '/' || b.p[a.n] == '/');
 }
 
 /* The neighbour that a task belongs to as this victim sees it, 0 when it is none: what is above or below the victim's own

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every scenario of ingero-demo is told as what it is and as nothing else: kinds and culprits of its chains are those
-# that were planted, the lost time is what was planted, and where nothing is planted nothing is told. A scenario
-# whose kind nobody finds yet stands in NOT_YET, and fails here when it is found.
+# that were planted, the lost time is what was planted, and where nothing is planted nothing is told. What is proposed to
+# be typed is what a shell takes, and the programs of this house take their options. A scenario whose kind nobody finds yet stands in NOT_YET, and fails here when it is found.
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 
@@ -49,12 +51,27 @@ def held(what, told, planted):
     tap.ok(abs(found - lost) <= ERROR * lost, f"{what}: the time is what was planted", f"told {found / 1e6:.1f} ms, planted {lost / 1e6:.1f} ms")
 
 
+def typed(what, told):
+    """Commands of chains."""
+    wrong = []
+    for command in sorted({fix["command"] for c in told for fix in c["recommendations"] if fix["kind"] == "shell"}):
+        if subprocess.run(["sh", "-n", "-c", command], capture_output=True).returncode:
+            wrong.append(command)
+        for own in re.findall(r"\bingero-[a-z]+\b[^|;]*", command):
+            argv = shlex.split(own)
+            if subprocess.run([f"{tap.BIN}/{argv[0]}", *argv[1:], "--help"], capture_output=True).returncode:
+                wrong.append(own)
+    tap.none(wrong, f"{what}: what is proposed can be typed")
+
+
 for scenario in (s["name"] for s in json.loads(out(DEMO, "--list", "--json"))["scenarios"]):
     planted = truths(scenario)
     if scenario in NOT_YET:
         tap.none([c["summary"] for c in chains(scenario)], f"{scenario}: not told yet, and not as anything else")
         continue
-    held(scenario, chains(scenario), planted)
+    told = chains(scenario)
+    held(scenario, told, planted)
+    typed(scenario, told)
     has_doses = planted and sum(t["lost_ns"] for t in truths(scenario, "--dose", "0")) == 0
     for dose in DOSES if has_doses else ():
         argv = (scenario, "--dose", str(dose), "--seed", str(7 + dose))

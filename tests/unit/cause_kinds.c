@@ -479,6 +479,20 @@ int main(void)
 	not_told(&s, "noisy-neighbour", "the victim's own cgroup");
 	crowd(&s, v, "/jobs", 11);
 	tells(&s, "noisy-neighbour", "/jobs (8 processes", 500 * MS);
+	{
+		struct world_cgroup job = { .node = s.node,
+					    .id = 13,
+					    .path = world_string(s.w, bytes_of("cpu:/job")) };
+		struct world_ctx in = *world_get_ctx(s.w, v.ctx);
+		struct actor old = v;
+
+		in.cgroup = world_cgroup(s.w, &job);
+		old.ctx = world_ctx(s.w, &in);
+		crowd(&s, old, "cpu:/", 14);
+		not_told(&s, "noisy-neighbour", "the same of cgroups version 1");
+		crowd(&s, old, "cpu:/pod", 15);
+		tells(&s, "noisy-neighbour", "cpu:/pod (8 processes", 500 * MS);
+	}
 	crowd(&s, v, "", 12);
 	not_told(&s, "noisy-neighbour", "a cgroup whose path is not known");
 	stage_free(&s);

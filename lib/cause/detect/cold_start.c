@@ -212,8 +212,8 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	fact_evidence(&f, "longest", (double)s->sum.max_ns, "ns");
 	fact_evidence(&f, "from the first call to the last slow one", (double)until, "ns");
 	fact_fix(&f, "Keep the process alive between jobs, or warm it up before it is needed",
-		 "CUDA_MODULE_LOADING=LAZY  # loads only the kernels that are used", 0, f.lost_ns,
-		 "from nothing, where each start needs all of it, to all of it");
+		 "export CUDA_MODULE_LOADING=LAZY  # loads only the kernels that are used", 0,
+		 f.lost_ns, "from nothing, where each start needs all of it, to all of it");
 	rc = fact_tell(c, &f, &b->told, e);
 	buf_free(&place);
 	fact_free(&f);

@@ -7,7 +7,8 @@
 #include "lib/cause/detect/kinds.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "lib/cause/names.h"
 
 static bool is(const struct cause *c, const struct tally_group *g)
 {
@@ -29,14 +30,14 @@ static void recommend(const struct finding *f, struct jsonw *j)
 	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
 	struct buf command = { 0 };
 
-	if (path.n > 4 && memcmp(path.p, "cpu:", 4) == 0) /* version 1 */
-		buf_printf(&command, "echo -1 | sudo tee /sys/fs/cgroup/cpu%.*s/cpu.cfs_quota_us",
-			   (int)path.n - 4, path.p + 4);
-	else if (path.n)
-		buf_printf(&command, "echo max | sudo tee /sys/fs/cgroup%.*s/cpu.max", (int)path.n,
-			   path.p);
-	else
+	if (path.n) {
+		bool v1 = name_cgroup_v1(path);
+
+		buf_printf(&command, "echo %s | sudo tee ", v1 ? "-1" : "max");
+		name_cgroup_file(&command, path, v1 ? "cpu.cfs_quota_us" : "cpu.max");
+	} else {
 		buf_printf(&command, "cat /proc/%" PRIu32 "/cgroup", f->victim_pid);
+	}
 	detect_recommend(f, j,
 			 "Raise or lift the CPU quota of the cgroup (in Kubernetes: limits.cpu)",
 			 buf_text(&command), 1,

@@ -4,7 +4,11 @@
  */
 #include "lib/cause/detect/detect.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "lib/base/human.h"
+#include "lib/base/shell.h"
 #include "lib/cause/body.h"
 #include "lib/cause/names.h"
 
@@ -132,15 +136,57 @@ static bool relatives(const struct finding *f)
 			   name_process(f->c->w, &f->c->tally, f->g->process));
 }
 
+/* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. */
+static void renice(int nice, const char *processes, struct buf *out)
+{
+	if (strspn(processes, "0123456789") == strlen(processes))
+		buf_printf(out, "renice -n %d -p $(ls /proc/%s/task)", nice, processes);
+	else
+		buf_printf(out, "for p in %s; do renice -n %d -p $(ls /proc/$p/task); done",
+			   processes, nice);
+}
+
+/* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression. */
+static void processes_named(struct bytes name, struct buf *out)
+{
+	struct buf pattern = { 0 };
+
+	for (size_t i = 0; i < name.n; i++) {
+		if (memchr("\\.[]{}()*+?^$|", name.p[i], 14))
+			buf_putc(&pattern, '\\');
+		buf_putc(&pattern, name.p[i]);
+	}
+	buf_puts(out, "$(pgrep -x ");
+	shell_word(out, buf_bytes(&pattern));
+	buf_puts(out, ")");
+	out->failed |= pattern.failed;
+	buf_free(&pattern);
+}
+
+/* Nobody is to be kept away alone. */
+static void more_weight(const struct finding *f, struct jsonw *j)
+{
+	struct buf command = { 0 }, pid = { 0 };
+
+	buf_printf(&pid, "%" PRIu32, f->victim_pid);
+	renice(-10, buf_text(&pid), &command);
+	detect_recommend(
+		f, j,
+		"Give the process more weight, or CPUs of its own: too many commands share "
+		"its CPUs",
+		buf_text(&command), 0,
+		"nice -10 has weight 9548 against 1024 in the kernel's scheduler; how much "
+		"that is depends on which of them keep running");
+	buf_free(&pid);
+	buf_free(&command);
+}
+
 void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 {
-	struct buf command = { 0 }, action = { 0 }, cpus = { 0 };
+	struct buf command = { 0 }, action = { 0 }, cpus = { 0 }, who = { 0 };
 
 	if (!f->who) {
-		detect_recommend(
-			f, j, "Give the process CPUs of its own: too many commands share its CPUs",
-			"systemctl set-property --runtime system.slice CPUWeight=20", 0,
-			"how much depends on which of them keep running");
+		more_weight(f, j);
 		return;
 	}
 	if (relatives(f)) {
@@ -187,19 +233,16 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 	buf_reset(&action);
 	buf_reset(&command);
 	buf_printf(&action, "Lower the priority of %s", f->culprit);
-	if (f->who->npids <= CULPRIT_PIDS) {
-		buf_puts(&command, "renice -n 19 -p ");
-		pids(f->who, " ", &command);
-	} else {
-		struct bytes name = world_text(f->c->w, f->who->name);
-
-		buf_printf(&command, "pgrep -x '%.*s' | xargs renice -n 19 -p", (int)name.n,
-			   name.p ? name.p : "");
-	}
+	if (f->who->npids <= CULPRIT_PIDS)
+		pids(f->who, " ", &who);
+	else
+		processes_named(world_text(f->c->w, f->who->name), &who);
+	renice(19, buf_text(&who), &command);
 	detect_recommend(f, j, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
 			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
 out:
 	buf_free(&command);
 	buf_free(&action);
 	buf_free(&cpus);
+	buf_free(&who);
 }

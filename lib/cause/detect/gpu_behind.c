@@ -15,7 +15,7 @@ static const struct {
 } states[PART_COUNT] = {
 	[PART_SELF] = { "ran its own code",
 			"Give more workers to what it waits for, or let them work further ahead",
-			"ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+			"sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
 			"from nothing, if the work cannot be done ahead, to all of the wait; the "
 			"command shows where it computes" },
 	[PART_PREEMPTED] = { "was ready to run, but others had the CPU",
@@ -53,7 +53,7 @@ static const struct {
 			 "shows who sleeps" },
 	[PART_SOCKET] = { "waited for a socket",
 			  "Let it ask for the data before it is needed, several requests at a time",
-			  "ss -tunpi | grep pid=%" PRIu32,
+			  "ss -tunpi | grep pid=%" PRIu32 ",",
 			  "from nothing, if each request depends on the last, to all of the wait" },
 	[PART_IDLE] = { "waited for another thread", NULL, NULL, NULL },
 	[PART_POLL] = { "waited in poll", NULL, NULL, NULL },

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "lib/base/human.h"
+#include "lib/base/shell.h"
 #include "lib/cause/detect/gpu_work.h"
 #include "lib/cause/names.h"
 
@@ -147,10 +148,12 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 		break;
 	case PART_SOCKET:
 	case PART_POLL:
-		if (peer)
-			buf_printf(&command, "ss -tunpi dst '%s'", peer);
-		else
-			buf_printf(&command, "ss -tunpi | grep pid=%" PRIu32, pid);
+		if (peer) {
+			buf_puts(&command, "ss -tunpi dst ");
+			shell_word(&command, bytes_of(peer));
+		} else {
+			buf_printf(&command, "ss -tunpi | grep pid=%" PRIu32 ",", pid);
+		}
 		fact_fix(f,
 			 "Ask for the data before the device runs out of work, several requests at "
 			 "a time",
@@ -167,9 +170,11 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 	case PART_FD:
 	case PART_IDLE:
 		if (worker)
-			buf_printf(&command, "ingero-record -F 99 -p %" PRIu32, worker);
+			buf_printf(&command,
+				   "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+				   worker);
 		else
-			buf_printf(&command, "cat /proc/%" PRIu32 "/stack", pid);
+			buf_printf(&command, "sudo cat /proc/%" PRIu32 "/stack", pid);
 		fact_fix(f,
 			 "Give more workers to what it waits for, or let them work further ahead",
 			 buf_text(&command), 0, f->lost_ns,

@@ -125,7 +125,7 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 	fact_evidence(&f, "waits alone", (double)x->alone, "");
 	fact_evidence(&f, "waits beside it", (double)x->beside, "");
 	fact_fix(&f, "Give one of the two another GPU, or let them take turns by MPS or MIG",
-		 "CUDA_VISIBLE_DEVICES=1  # for one of the two", 0, f.lost_ns,
+		 "export CUDA_VISIBLE_DEVICES=1  # for one of the two", 0, f.lost_ns,
 		 "from nothing, if no other GPU is free, to all of it");
 	rc = fact_tell(c, &f, &x->sum.told, e);
 	buf_free(&place);

@@ -123,7 +123,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 			   "Let %s work in a process of its own, or in code that lets go of the "
 			   "interpreter",
 			   f->culprit);
-		buf_printf(&command, "ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
 			   f->victim_pid);
 		detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
 				 "from nothing, if the thread has to wait for its result, to all "

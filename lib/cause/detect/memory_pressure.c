@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/human.h"
+#include "lib/base/shell.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/names.h"
 #include "lib/cause/tolls.h"
@@ -225,14 +226,9 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 		buf_printf(&f->summary, ": its cgroup %.*s is at its limit of %s", (int)path.n,
 			   path.p ? path.p : "", human_bytes((uint64_t)g->limit).s);
 		f->culprit.kind = "cgroup";
-		if (path.n > 7 && memcmp(path.p, "memory:", 7) == 0) /* version 1 */
-			buf_printf(&command,
-				   "echo %.0f | sudo tee "
-				   "/sys/fs/cgroup/memory%.*s/memory.limit_in_bytes",
-				   g->limit * 1.5, (int)path.n - 7, path.p + 7);
-		else
-			buf_printf(&command, "echo %.0f | sudo tee /sys/fs/cgroup%.*s/memory.max",
-				   g->limit * 1.5, (int)path.n, path.p ? path.p : "");
+		buf_printf(&command, "echo %.0f | sudo tee ", g->limit * 1.5);
+		name_cgroup_file(&command, path,
+				 name_cgroup_v1(path) ? "memory.limit_in_bytes" : "memory.max");
 		fact_fix(f, "Give its cgroup (container, pod) more memory", buf_text(&command), 0,
 			 f->lost_ns, "all of it, if what it touches fits then");
 	} else {
@@ -260,11 +256,11 @@ static void file_text(struct fact *f, const struct cause *c, const struct proces
 	buf_puts(&f->summary, " for pages of mapped files to be read");
 	place(f, c);
 	buf_printf(&f->summary, "%s%s", name ? ", longest for " : "", name ? name : "");
-	if (name &&
-	    !memchr(name, '\'', (size_t)(end - name))) /* a shell is to read it as one word */
-		buf_printf(&command, "vmtouch -t '%.*s'", (int)(end - name), name);
+	buf_puts(&command, "vmtouch -t ");
+	if (name)
+		shell_word(&command, (struct bytes){ name, (size_t)(end - name) });
 	else
-		buf_puts(&command, "vmtouch -t FILE");
+		buf_puts(&command, "FILE");
 	fact_fix(f, "Read the file ahead before it is used, or copy it to memory or a faster disk",
 		 buf_text(&command), 0, f->lost_ns,
 		 "from nothing, if it must be read first, to all of the wait");

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "lib/base/human.h"
+#include "lib/base/shell.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/tolls.h"
 
@@ -125,12 +126,11 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
 	const struct lossy *l = (struct lossy *)r;
-	const char *remote = cause_peers_name(&c->peers, l->worst_socket);
+	const char *known = cause_peers_name(&c->peers, l->worst_socket),
+		   *remote = known ? known : "a peer without address";
 	struct fact *f = &t->f;
 
 	(void)state;
-	if (!remote)
-		remote = "a peer without address";
 	f->upper_bound = true;
 	buf_printf(&t->who, "the network to %s", remote);
 	f->culprit.kind = "peer";
@@ -148,7 +148,11 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	}
 	fact_evidence(f, "segments sent again", (double)l->segments, "");
 	fact_evidence(f, "longest wait", (double)l->worst_ns, "ns");
-	buf_printf(&t->more, "ss -tin dst %s", remote);
+	buf_puts(&t->more, "ss -tin");
+	if (known) {
+		buf_puts(&t->more, " dst ");
+		shell_word(&t->more, bytes_of(known));
+	}
 	fact_fix(f,
 		 "Look for what drops segments on the way: errors and drops of the interfaces, a "
 		 "full queue",

@@ -87,19 +87,22 @@ static void evidence(const struct finding *f, struct jsonw *j)
 	buf_free(&text);
 }
 
-/* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight). */
-#define WEIGHT	20
-#define DEFAULT 100.0
+/* Weight of the neighbour that is proposed; what has none said has 100 (cgroup v2, cpu.weight), or 1024 (v1, cpu.shares). */
+#define WEIGHT	   20
+#define DEFAULT	   100.0
+#define DEFAULT_V1 1024
 
 static void recommend(const struct finding *f, struct jsonw *j)
 {
-	struct buf command = { 0 }, cpus = { 0 }, path = { 0 };
+	const struct world_cgroup *g = world_get_cgroup(f->c->w, (uint32_t)f->who->object);
+	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
+	struct buf command = { 0 }, cpus = { 0 };
+	bool v1 = name_cgroup_v1(path);
 
-	name_culprit(&path, f->c->w, &f->c->tally, f->who);
 	detect_other_cpus(f, &cpus);
-	if (cpus.n) {
-		buf_printf(&command, "echo %s | sudo tee /sys/fs/cgroup%s/cpuset.cpus",
-			   buf_text(&cpus), buf_text(&path));
+	if (cpus.n && !v1) { /* of version 1 the cgroup of its CPUs is another one */
+		buf_printf(&command, "echo %s | sudo tee ", buf_text(&cpus));
+		name_cgroup_file(&command, path, "cpuset.cpus");
 		detect_recommend(
 			f, j,
 			"Keep the neighbour off the CPUs that it takes (in Kubernetes: the static "
@@ -108,8 +111,9 @@ static void recommend(const struct finding *f, struct jsonw *j)
 			"the time regained meets the remaining causes at their present rate");
 	}
 	buf_reset(&command);
-	buf_printf(&command, "echo %d | sudo tee /sys/fs/cgroup%s/cpu.weight", WEIGHT,
-		   buf_text(&path));
+	buf_printf(&command, "echo %d | sudo tee ",
+		   v1 ? (int)(DEFAULT_V1 * WEIGHT / DEFAULT) : WEIGHT);
+	name_cgroup_file(&command, path, v1 ? "cpu.shares" : "cpu.weight");
 	detect_recommend(f, j,
 			 "Give the neighbour less weight (in Kubernetes: resources.requests.cpu)",
 			 buf_text(&command), 1 - 2 * WEIGHT / (DEFAULT + WEIGHT),
@@ -117,7 +121,6 @@ static void recommend(const struct finding *f, struct jsonw *j)
 			 "where both have one parent");
 	buf_free(&command);
 	buf_free(&cpus);
-	buf_free(&path);
 }
 
 const struct detector detect_noisy_neighbour = { "noisy-neighbour", FAMILY_CPU, is,

@@ -104,7 +104,9 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 							.thread = k->thread,
 							.op = OP_PROC_OOM,
 							.text = "chosen to die" };
-	buf_printf(&command, "cat /sys/fs/cgroup%s/memory.events", buf_text(&cgroup));
+	buf_puts(&command, "cat ");
+	name_cgroup_file(&command, path,
+			 name_cgroup_v1(path) ? "memory.oom_control" : "memory.events");
 	fact_fix(&f,
 		 limit ? "Raise the limit, or use less: fewer loader workers, less prefetch"
 		       : "Use less host memory: fewer loader workers, less prefetch, no copies of "

@@ -108,7 +108,8 @@ static int tell(struct cause *c, const struct steps_thread *th, const struct ste
 			  .unexplained = -1,
 			  .op = last->op,
 			  .nsites = 1 };
-	struct buf place = { 0 };
+	const struct world_process *v = world_get_process(c->w, th->process);
+	struct buf place = { 0 }, command = { 0 };
 	int rc;
 
 	f.sites[0] = (struct where_place){ .stack = last->stack,
@@ -130,12 +131,18 @@ static int tell(struct cause *c, const struct steps_thread *th, const struct ste
 	fact_evidence(&f, "of which waiting for the device, before", x->device_before_ns, "ns");
 	fact_evidence(&f, "of which waiting for the device, after", x->device_after_ns, "ns");
 	fact_evidence(&f, "chance of such a change", x->chance, "");
+	if (device)
+		buf_puts(&command, "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE");
+	else
+		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+			   v ? v->tgid : 0);
 	fact_fix(&f,
 		 device ? "Look at the device's clocks, temperature and other users at that moment"
 			: "Look at what the program began to do at that moment",
-		 device ? "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE" : "ingero-record -F 99",
-		 0, x->lost_ns, "from nothing, if it is meant to do more, to all of it");
+		 buf_text(&command), 0, x->lost_ns,
+		 "from nothing, if it is meant to do more, to all of it");
 	rc = fact_tell(c, &f, told, e);
+	buf_free(&command);
 	buf_free(&place);
 	fact_free(&f);
 	return rc;

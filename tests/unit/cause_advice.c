@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is proposed to be typed: it reaches all it is said to reach, and names that others chose are words to a shell, whatever
+ * is in them.
+ */
+#include "tests/tap.h"
+
+#include "lib/base/shell.h"
+#include "tests/unit/kinds.h"
+
+#define LENGTH (5000 * MS)
+#define EVERY  (10 * MS)
+
+/* One chain of this kind is told, and one of its commands is this one. */
+static void proposes(struct stage *s, const char *kind, const char *command)
+{
+	struct kinds_run p;
+	unsigned found = 0;
+
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json all = json_get(p.list.v.v[i].body, "recommendations");
+
+		for (size_t k = 0; k < json_length(all); k++) {
+			struct json fix = json_at(all, k), text = json_get(fix, "command");
+
+			if (bytes_equal(p.list.v.v[i].kind, bytes_of(kind))) {
+				found += bytes_equal(json_bytes(text), bytes_of(command));
+				printf("# %.*s\n", (int)json_bytes(text).n, json_bytes(text).p);
+			}
+			json_free(text);
+			json_free(fix);
+		}
+		json_free(all);
+	}
+	is_u64(found, 1, "%s: %s", kind, command);
+	chain_list_free(&p.list);
+}
+
+static void calls(struct stage *s, struct actor v)
+{
+	for (int64_t t = 0; t < LENGTH; t += 2 * MS) {
+		if (t % EVERY)
+			stage_call(s, v, OP_CUDA_LAUNCH, 0, t + MS, t + MS + 200 * US);
+	}
+}
+
+/* Every EVERY one of n processes of this name, the first of which has this pid, takes the CPU for a millisecond, in this cgroup (NULL: it is not known). */
+static void hogs(struct stage *s, struct actor v, const char *comm, uint32_t first, unsigned n,
+		 const char *cgroup)
+{
+	struct world_cgroup g = { .node = s->node,
+				  .id = 77,
+				  .path = world_string(s->w, bytes_of(cgroup ? cgroup : "/")) };
+	struct world_ctx c = { .node = s->node, .cgroup = cgroup ? world_cgroup(s->w, &g) : 0 };
+
+	calls(s, v);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		uint32_t pid = first + (uint32_t)(t / EVERY) % n;
+		struct actor a = stage_actor(s, pid, pid, 50, comm);
+		struct event *ev;
+
+		stage_offcpu(s, v, 0, t, t + MS, MS, 0);
+		ev = stage_occupied(s, a, 0, t, t + MS);
+		if (cgroup)
+			ev->ctx = world_ctx(s->w, &c);
+	}
+}
+
+/* As many names as there are hogs: nobody alone. */
+static void crowd(struct stage *s, struct actor v)
+{
+	calls(s, v);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		uint32_t pid = 900 + (uint32_t)(t / EVERY) % 100;
+		struct actor a;
+		char comm[16];
+
+		snprintf(comm, sizeof(comm), "part%u", pid);
+		a = stage_actor(s, pid, pid, 80, comm);
+		stage_offcpu(s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(s, a, 0, t, t + MS);
+	}
+}
+
+static void throttled(struct stage *s, const char *path, uint64_t id)
+{
+	struct actor v = stage_actor(s, 100, 100, 1, "train");
+	struct world_cgroup g = { .node = s->node,
+				  .id = id,
+				  .path = world_string(s->w, bytes_of(path)) };
+	const struct world_ctx *was = world_get_ctx(s->w, v.ctx);
+	struct world_ctx c = *was;
+
+	c.cgroup = world_cgroup(s->w, &g);
+	v.ctx = world_ctx(s->w, &c);
+	calls(s, v);
+	for (int64_t t = 0; t < LENGTH; t += 100 * MS)
+		stage_set(stage_offcpu(s, v, 0, t, t + 20 * MS, 20 * MS, 0), COL_THROTTLED_NS,
+			  (uint64_t)(20 * MS));
+}
+
+static void killed(struct stage *s, struct actor v, const char *path)
+{
+	struct world_cgroup g = { .node = s->node,
+				  .id = 99,
+				  .path = world_string(s->w, bytes_of(path)) };
+	const double said[][2] = { { METRIC_CGROUP_MEM_LIMIT, 1 << 30 },
+				   { METRIC_CGROUP_MEM_MAX, 0 },
+				   { METRIC_CGROUP_MEM_MAX, 4 } };
+	struct world_ctx c = *world_get_ctx(s->w, v.ctx);
+
+	c.cgroup = world_cgroup(s->w, &g);
+	calls(s, v);
+	for (unsigned i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct record *r = stage_record(s, RECORD_SAMPLE);
+
+		REC_SET(r, SAMPLE, metric, (uint32_t)said[i][0]);
+		REC_SET(r, SAMPLE, value, said[i][1]);
+		REC_SET(r, SAMPLE, cgroup, c.cgroup);
+	}
+	stage_event(s, OP_PROC_OOM, world_ctx(s->w, &c), 0, LENGTH, LENGTH);
+}
+
+static void lossy(struct stage *s, struct actor v, const char *remote)
+{
+	calls(s, v);
+	if (remote)
+		stage_socket(s, 5, remote);
+	for (int64_t t = 0; t < LENGTH; t += 100 * MS) {
+		stage_set(stage_event(s, OP_NET_SOCKET, v.ctx, 0, t + MS, t + 21 * MS), COL_SOCKET,
+			  5);
+		stage_set(stage_event(s, OP_NET_RETRANSMIT, v.ctx, 0, t + 11 * MS, t + 11 * MS),
+			  COL_SOCKET, 5);
+	}
+}
+
+static void word(const char *from, const char *to)
+{
+	struct buf out = { 0 };
+
+	shell_word(&out, bytes_of(from));
+	is_str(buf_text(&out), to, "as a word of a shell: %s", from);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+
+	word("train.py", "train.py");
+	word("", "''");
+	word("a b", "'a b'");
+	word("it's", "'it'\\''s'");
+
+	/* renice alone would change the first thread of each, and no other */
+	hogs(&s, v, "hog", 300, 1, NULL);
+	proposes(&s, "cpu-preempted", "renice -n 19 -p $(ls /proc/300/task)");
+	hogs(&s, v, "two", 310, 2, NULL);
+	proposes(&s, "cpu-preempted",
+		 "for p in 310 311; do renice -n 19 -p $(ls /proc/$p/task); done");
+	hogs(&s, v, "g++';reboot", 320, 20, NULL);
+	proposes(&s, "cpu-preempted",
+		 "for p in $(pgrep -x 'g\\+\\+'\\'';reboot'); do renice -n 19 -p $(ls "
+		 "/proc/$p/task); done");
+	crowd(&s, v);
+	proposes(&s, "cpu-preempted", "renice -n -10 -p $(ls /proc/100/task)");
+
+	/* systemd escapes what its names are made of */
+	hogs(&s, v, "scan", 350, 1, "/system.slice/scan\\x2dall.service");
+	proposes(
+		&s, "noisy-neighbour",
+		"echo 20 | sudo tee '/sys/fs/cgroup/system.slice/scan\\x2dall.service/cpu.weight'");
+	throttled(&s, "/machine.slice/machine\\x2dgpu.scope", 78);
+	proposes(
+		&s, "cpu-throttled",
+		"echo max | sudo tee '/sys/fs/cgroup/machine.slice/machine\\x2dgpu.scope/cpu.max'");
+	throttled(&s, "cpu:/job", 79);
+	proposes(&s, "cpu-throttled", "echo -1 | sudo tee /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us");
+	killed(&s, v, "memory:/pods/a b");
+	proposes(&s, "oom-kill", "cat '/sys/fs/cgroup/memory/pods/a b/memory.oom_control'");
+
+	lossy(&s, v, "[2001:db8::1]:443");
+	proposes(&s, "net-loss", "ss -tin dst '[2001:db8::1]:443'");
+	lossy(&s, v, NULL);
+	proposes(&s, "net-loss", "ss -tin");
+	stage_free(&s);
+	return tap_done();
+}
