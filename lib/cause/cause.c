@@ -197,6 +197,7 @@ void cause_free(struct cause *c)
 	cause_files_free(&c->files);
 	cause_peers_free(&c->peers);
 	cause_cgroups_free(&c->cgroups);
+	cause_nodes_free(&c->nodes);
 	where_free(&c->standing);
 	watches_free(&c->watches);
 	live_free(c->live);
@@ -325,10 +326,17 @@ static bool open_add(struct cause *c, const struct rec_OPEN *call)
 	return vec_push(&c->open, o);
 }
 
+/* The first reading of a machine's clock says which of its processes are younger than the recording. Where no machine is named
+ * it is one alone, whose first reading comes before its events or was left out. */
+static bool clock(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uint32_t node)
+{
+	if (!has_boot || k->boot_ns <= 0 || (!node && c->has_pane))
+		return true;
+	return culprits_begin(c->tally.culprits, node, (uint64_t)k->boot_ns);
+}
+
 static int record(struct cause *c, const struct record *r, struct err *e)
 {
-	struct cause_metric *m;
-
 	if (!watches_record(c, r))
 		return err_nomem(e);
 	switch (r->kind) {
@@ -341,9 +349,9 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->off_cpu_known = true;
 		break;
 	case RECORD_CLOCK:
-		if (!c->tally.culprits->young_after_ns && REC_HAS(r, CLOCK, boot_ns) &&
-		    !c->has_pane)
-			c->tally.culprits->young_after_ns = (uint64_t)r->u.CLOCK.boot_ns;
+		if (!clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns),
+			   REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0))
+			return err_nomem(e);
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
 		break;
@@ -366,7 +374,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			return err_nomem(e);
 		break;
 	case RECORD_NODE:
-		c->cpus = r->u.NODE.cpus;
+		if (!cause_nodes_record(&c->nodes, c->w, r))
+			return err_nomem(e);
 		break;
 	case RECORD_LOSS:
 		c->lost_by_record += r->u.LOSS.count;
@@ -383,19 +392,9 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			return err_nomem(e);
 		break;
 	case RECORD_SAMPLE:
-		if (!cause_cgroups_record(&c->cgroups, r))
+		if (!cause_cgroups_record(&c->cgroups, r) ||
+		    !cause_nodes_record(&c->nodes, c->w, r))
 			return err_nomem(e);
-		if (r->u.SAMPLE.metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
-		    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) ||
-		    REC_HAS(r, SAMPLE, cpu) || REC_HAS(r, SAMPLE, device))
-			break;
-		m = &c->metric[r->u.SAMPLE.metric];
-		if (m->n++ == 0)
-			m->first = m->max = r->u.SAMPLE.value;
-		m->last = r->u.SAMPLE.value;
-		m->sum += r->u.SAMPLE.value;
-		if (r->u.SAMPLE.value > m->max)
-			m->max = r->u.SAMPLE.value;
 		break;
 	default:
 		break;

@@ -237,7 +237,7 @@ static void body(const struct cause *c, const struct fact *f, double worst, stru
 	jsonw_array_end(j);
 	jsonw_key_array(j, "timeline");
 	if (c->ended)
-		timeline_system(c, j);
+		timeline_system(c, f->process, f->node, j);
 	for (unsigned i = 0; i < f->nmoments; i++)
 		timeline_moment(c, &f->moments[i], j);
 	jsonw_array_end(j);

@@ -14,19 +14,13 @@
 #include "lib/cause/ended.h"
 #include "lib/cause/files.h"
 #include "lib/cause/lossy.h"
+#include "lib/cause/nodes.h"
 #include "lib/cause/peers.h"
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
 #include "lib/cause/where.h"
 #include "lib/line/clocks.h"
 #include "lib/line/steps.h"
-
-/* A sampled metric of the node over the recording. */
-struct cause_metric {
-	uint64_t n;
-	double sum, max, first, last;
-};
-#define CAUSE_METRICS 48
 
 /* A call that had not returned when the recording ended. */
 struct cause_open {
@@ -58,8 +52,7 @@ struct cause {
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_leaving leaving;
-	struct cause_metric metric[CAUSE_METRICS];
-	uint32_t cpus;
+	struct cause_nodes nodes;
 	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
 	bool steal;	     /* a wait said what a hypervisor took of it */
 	int64_t start_ns;    /* of the recording */

@@ -102,19 +102,22 @@ static void timeline_entry(const struct finding *f, const struct moment *m, stru
 	buf_free(&text);
 }
 
-void timeline_system(const struct cause *c, struct jsonw *j)
+void timeline_system(const struct cause *c, uint32_t process, uint32_t node, struct jsonw *j)
 {
 	static const struct {
-		unsigned metric;
+		enum metric_id metric;
 		const char *text;
 	} shown[] = { { METRIC_CPU_BUSY, "CPU busy %.0f %%" },
 		      { METRIC_LOAD_1, "load %.1f" },
 		      { METRIC_CPU_IOWAIT, "I/O wait %.0f %%" },
 		      { METRIC_CPU_STEAL, "stolen %.0f %%" } };
+	const struct world_process *p = world_get_process(c->w, process);
 	struct buf text = { 0 };
 
+	if (!node && p)
+		node = p->node;
 	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-		const struct cause_metric *m = &c->metric[shown[i].metric];
+		const struct cause_metric *m = cause_nodes_metric(&c->nodes, node, shown[i].metric);
 
 		if (m->n == 0 || (i >= 2 && m->max < 1))
 			continue;
@@ -171,7 +174,7 @@ void cause_timeline(const struct finding *f, struct jsonw *j)
 	}
 	jsonw_key_array(j, "timeline");
 	if (f->c->ended)
-		timeline_system(f->c, j);
+		timeline_system(f->c, f->g->process, 0, j);
 	for (unsigned i = 0; i < n; i++)
 		timeline_entry(f, &v[i], j);
 	jsonw_array_end(j);

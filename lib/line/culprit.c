@@ -17,6 +17,29 @@ void culprits_free(struct culprits *c)
 	vec_free(&c->v);
 	vec_free(&c->by_thread);
 	vec_free(&c->cgroup_of);
+	vec_free(&c->young_after_ns);
+}
+
+bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns)
+{
+	if (node && !world_get_node(c->w, node))
+		return true;
+	while (c->young_after_ns.n <= node) {
+		if (!vec_push(&c->young_after_ns, 0))
+			return false;
+	}
+	if (!c->young_after_ns.v[node])
+		c->young_after_ns.v[node] = boot_ns;
+	return true;
+}
+
+bool culprits_young(const struct culprits *c, const struct world_process *p)
+{
+	uint64_t after = p->node < c->young_after_ns.n ? c->young_after_ns.v[p->node] : 0;
+
+	if (!after && c->young_after_ns.n)
+		after = c->young_after_ns.v[0];
+	return after && p->start_ns > after;
 }
 
 const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)
@@ -84,7 +107,7 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own)
 	v.process = t->process;
 	v.parent = p->parent;
 	key = mix(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
-	v.young = !own && c->young_after_ns && p->start_ns > c->young_after_ns;
+	v.young = !own && culprits_young(c, p);
 	if (own || (p->parent == 0 && !v.young))
 		key = mix(mix(own ? p->node : key, p->tgid), p->start_ns);
 	else

@@ -56,8 +56,10 @@ struct line_culprit {
 /* Zero-initialised is empty, once w is set. */
 struct culprits {
 	const struct world *w;
-	uint64_t young_after_ns; /* processes started after this (CLOCK_BOOTTIME) are young; 0: not known */
-	struct map keys;	 /* hash of the identity -> id; identities compared by it */
+	/* Processes of this node (0: of every other one) that started after this, by CLOCK_BOOTTIME of it, are young; 0: not
+	 * known. */
+	VEC(uint64_t) young_after_ns;
+	struct map keys;	    /* hash of the identity -> id; identities compared by it */
 	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
 	VEC(uint32_t) by_thread;    /* cache: culprit of a foreign task */
@@ -65,6 +67,12 @@ struct culprits {
 };
 
 void culprits_free(struct culprits *c);
+
+/* The recording of this node (0: whichever) began then: the first to say so holds. False: out of memory. */
+bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns);
+
+/* Whether the process started after that; false where it is not known. */
+bool culprits_young(const struct culprits *c, const struct world_process *p);
 
 /* All return 0 when memory is exhausted or the subject is unknown. */
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,

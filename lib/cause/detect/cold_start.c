@@ -51,9 +51,8 @@ static unsigned wants(const struct op_def *op)
 static bool starts(const struct cause *c, uint32_t process)
 {
 	const struct world_process *p = world_get_process(c->w, process);
-	uint64_t after = c->tally.culprits->young_after_ns;
 
-	return p && after && p->start_ns > after;
+	return p && culprits_young(c->tally.culprits, p);
 }
 
 /* NULL with *nomem false: it did not start in the recording, or is warm. */

@@ -98,9 +98,16 @@ static bool waits_on(const struct finding *f, unsigned cpu)
 	       (double)f->g->cpu_us.v[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
 }
 
+static uint32_t cpus_of(const struct finding *f)
+{
+	const struct world_process *v = world_get_process(f->c->w, f->g->process);
+
+	return cause_nodes_cpus(&f->c->nodes, v ? v->node : 0);
+}
+
 void detect_other_cpus(const struct finding *f, struct buf *out)
 {
-	unsigned n = f->c->cpus < TALLY_CPUS ? f->c->cpus : TALLY_CPUS;
+	unsigned n = cpus_of(f) < TALLY_CPUS ? cpus_of(f) : TALLY_CPUS;
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned first = i;
@@ -207,7 +214,7 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 				 "the threads that compete belong to the process itself: their "
 				 "work has to be done somewhere");
 		if (cpus.n) {
-			buf_printf(&command, "taskset -a -c -p 0-%u %u", f->c->cpus - 1,
+			buf_printf(&command, "taskset -a -c -p 0-%u %u", cpus_of(f) - 1,
 				   f->victim_pid);
 			detect_recommend(f, j, "Let the process use more CPUs", buf_text(&command),
 					 1,

@@ -159,7 +159,8 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 static void grown(struct fact *f, const struct cause *c, enum metric_id metric, const char *what,
 		  double scale, const char *unit)
 {
-	const struct cause_metric *m = &c->metric[metric];
+	const struct world_process *p = world_get_process(c->w, f->process);
+	const struct cause_metric *m = cause_nodes_metric(&c->nodes, p ? p->node : 0, metric);
 
 	if (m->n > 1 && m->last > m->first)
 		fact_evidence(f, what, (m->last - m->first) * scale, unit);

@@ -28,9 +28,11 @@ static unsigned wants(const struct op_def *op)
 	return op && op->id == OP_PROC_OOM ? WATCH_EVENT : 0;
 }
 
-static double latest(const struct cause *c, enum metric_id metric)
+static double latest(const struct cause *c, uint32_t node, enum metric_id metric)
 {
-	return c->metric[metric].n ? c->metric[metric].last : -1;
+	const struct cause_metric *m = cause_nodes_metric(&c->nodes, node, metric);
+
+	return m->n ? m->last : -1;
 }
 
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
@@ -49,8 +51,8 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	k.cgroup = ctx->cgroup;
 	if (event_get(ev, op, COL_TRIGGER, &trigger))
 		k.trigger = (uint32_t)trigger;
-	k.available = latest(c, METRIC_MEM_AVAILABLE);
-	k.swap = latest(c, METRIC_SWAP_USED);
+	k.available = latest(c, ctx->node, METRIC_MEM_AVAILABLE);
+	k.swap = latest(c, ctx->node, METRIC_SWAP_USED);
 	return vec_push(&s->v, k);
 }
 

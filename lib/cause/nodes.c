@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes are few and their ids dense.
+ */
+#include "lib/cause/nodes.h"
+
+void cause_nodes_free(struct cause_nodes *n)
+{
+	vec_free(&n->v);
+}
+
+/* NULL: out of memory. */
+static struct cause_node *node_at(struct cause_nodes *n, const struct world *w, uint32_t node)
+{
+	node = world_get_node(w, node) ? node : 0;
+	while (n->v.n <= node) {
+		if (!vec_push(&n->v, (struct cause_node){ 0 }))
+			return NULL;
+	}
+	return &n->v.v[node];
+}
+
+bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const struct record *r)
+{
+	const struct rec_SAMPLE *s = &r->u.SAMPLE;
+	struct cause_node *of;
+	struct cause_metric *m;
+
+	if (r->kind == RECORD_NODE && REC_HAS(r, NODE, cpus)) {
+		of = node_at(n, w, r->u.NODE.node);
+		if (of)
+			of->cpus = r->u.NODE.cpus;
+		return of != NULL;
+	}
+	if (r->kind != RECORD_SAMPLE || s->metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
+	    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) || REC_HAS(r, SAMPLE, cpu) ||
+	    REC_HAS(r, SAMPLE, device))
+		return true;
+	of = node_at(n, w, REC_HAS(r, SAMPLE, node) ? s->node : 0);
+	if (!of)
+		return false;
+	m = &of->metric[s->metric];
+	if (m->n++ == 0)
+		m->first = m->max = s->value;
+	m->last = s->value;
+	m->sum += s->value;
+	if (s->value > m->max)
+		m->max = s->value;
+	return true;
+}
+
+const struct cause_metric *cause_nodes_metric(const struct cause_nodes *n, uint32_t node,
+					      enum metric_id metric)
+{
+	static const struct cause_metric none;
+
+	if (node < n->v.n && n->v.v[node].metric[metric].n)
+		return &n->v.v[node].metric[metric];
+	return n->v.n ? &n->v.v[0].metric[metric] : &none;
+}
+
+uint32_t cause_nodes_cpus(const struct cause_nodes *n, uint32_t node)
+{
+	if (node < n->v.n && n->v.v[node].cpus)
+		return n->v.v[node].cpus;
+	return n->v.n ? n->v.v[0].cpus : 0;
+}

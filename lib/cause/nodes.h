@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of machines as wholes: their CPUs, and what was sampled of each. Kept apart by node, so that what is told of
+ * one machine does not lie on another's figures; what says of no node is of the only one there is.
+ */
+#ifndef INGERO_CAUSE_NODES_H
+#define INGERO_CAUSE_NODES_H
+
+#include "lib/base/vec.h"
+#include "lib/event/record.h"
+#include "lib/world/world.h"
+
+/* A sampled metric of the node over the recording. */
+struct cause_metric {
+	uint64_t n;
+	double sum, max, first, last;
+};
+#define CAUSE_METRICS 48
+
+struct cause_node {
+	uint32_t cpus; /* 0: not known */
+	struct cause_metric metric[CAUSE_METRICS];
+};
+
+/* Zero-initialised is empty. By world node id, 0: of records that name none. */
+struct cause_nodes {
+	VEC(struct cause_node) v;
+};
+
+void cause_nodes_free(struct cause_nodes *n);
+
+/* A NODE record, or a SAMPLE of a node; others are ignored. False: out of memory. */
+bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const struct record *r);
+
+/* node 0: not known which. n 0 in what is returned: it was not sampled. */
+const struct cause_metric *cause_nodes_metric(const struct cause_nodes *n, uint32_t node,
+					      enum metric_id metric);
+uint32_t cause_nodes_cpus(const struct cause_nodes *n, uint32_t node);
+
+#endif
