@@ -13,15 +13,14 @@ static uint64_t key_of(uint32_t subject, uint16_t op, uint32_t stack)
 
 struct where_place *where_at(struct where *w, uint32_t subject, uint16_t op, uint32_t stack)
 {
-	uint64_t key, at;
+	uint64_t key = key_of(subject, op, stack), at;
 
-	if (w->v.n - w->unused.n >= WHERE_MAX)
-		stack = 0;
-	key = key_of(subject, op, stack);
 	for (;; key++) {
 		if (!map_get(&w->by, key, &at)) {
+			if (stack && w->v.n - w->unused.n >= WHERE_MAX)
+				return where_at(w, subject, op, 0);
 			if (w->v.n - w->unused.n >= 2 * WHERE_MAX) /* even without stacks */
-				return &w->v.v[w->v.n - 1];
+				return &w->beyond;
 			if (!vec_reserve(&w->v, 1))
 				return NULL;
 			at = w->unused.n ? w->unused.v[w->unused.n - 1] : w->v.n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where something happened: amounts by process, op and stack. Bounded by WHERE_MAX places; what does not fit
- * goes to the last one, which then names no stack. Ties go to who came first.
+ * goes to one of its process and op that names no stack, of which there are as many again. Ties go to who came first.
  */
 #ifndef INGERO_CAUSE_WHERE_H
 #define INGERO_CAUSE_WHERE_H
@@ -30,7 +30,8 @@ struct where_place {
 struct where {
 	struct map by;
 	VEC(struct where_place) v;
-	VEC(uint32_t) unused; /* positions */
+	VEC(uint32_t) unused;	   /* positions */
+	struct where_place beyond; /* what fits nowhere: nobody's */
 };
 
 /* The place of this subject, op and stack, made when it is new. NULL: out of memory. */

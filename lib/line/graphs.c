@@ -63,13 +63,12 @@ static uint64_t key_of(uint32_t process, uint64_t handle)
 static bool site_at(struct graphs *g, uint32_t process, uint16_t op, uint32_t stack, uint32_t *at)
 {
 	struct graph_site fresh = { .process = process, .stack = stack, .op = op };
-	uint64_t key, pos;
+	uint64_t key = hash_u64((uint64_t)process << 32 | stack) ^ hash_u64(op), pos;
 
-	if (g->sites.n >= GRAPH_SITES_MAX)
-		fresh.stack = stack = 0;
-	key = hash_u64((uint64_t)process << 32 | stack) ^ hash_u64(op);
 	for (;; key++) {
 		if (!map_get(&g->site_by, key, &pos)) {
+			if (stack && g->sites.n >= GRAPH_SITES_MAX)
+				return site_at(g, process, op, 0, at);
 			*at = (uint32_t)g->sites.n;
 			return vec_push(&g->sites, fresh) && map_put(&g->site_by, key, *at);
 		}

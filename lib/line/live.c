@@ -131,13 +131,12 @@ static bool site_at(struct live *l, uint32_t process, uint16_t op, uint32_t stac
 	struct live_site fresh = {
 		.process = process, .stack = stack, .op = op, .kind = kind_of(op)
 	};
-	uint64_t key, pos;
+	uint64_t key = site_key(process, op, stack), pos;
 
-	if (l->sites.n - l->unused_sites.n >= LIVE_SITES_MAX)
-		fresh.stack = stack = 0;
-	key = site_key(process, op, stack);
 	for (;; key++) {
 		if (!map_get(&l->site_by, key, &pos)) {
+			if (stack && l->sites.n - l->unused_sites.n >= LIVE_SITES_MAX)
+				return site_at(l, process, op, 0, at);
 			*at = l->unused_sites.n ? l->unused_sites.v[l->unused_sites.n - 1]
 						: (uint32_t)l->sites.n;
 			if (!vec_reserve(&l->sites, 1) || !map_put(&l->site_by, key, *at))
@@ -356,7 +355,7 @@ bool live_forget(struct live *l, uint32_t process)
 	const struct live_process *p = live_of(l, process);
 	uint32_t at = p ? l->by_process.v[process] - 1 : 0;
 
-	if (!p || p->n || at < LIVE_TOLD)
+	if (!p || (p->n && !p->ended) || at < LIVE_TOLD)
 		return true;
 	for (uint32_t i = 0; i < l->sites.n; i++) {
 		struct live_site *s = &l->sites.v[i];

@@ -42,19 +42,27 @@ struct leak {
 };
 
 struct state {
-	VEC(struct leak) v;
+	VEC(struct leak) v; /* process 0: given up */
+	VEC(uint32_t) unused;
+	struct map by; /* process -> position in v */
 	struct gpu_memory devices;
 };
 
 static struct leak *leak_of(struct state *s, uint32_t process)
 {
-	for (size_t i = 0; i < s->v.n; i++) {
-		if (s->v.v[i].process == process)
-			return &s->v.v[i];
-	}
-	if (!vec_push(&s->v, (struct leak){ .process = process }))
+	uint64_t at;
+
+	if (map_get(&s->by, process, &at))
+		return &s->v.v[at];
+	at = s->unused.n ? s->unused.v[s->unused.n - 1] : s->v.n;
+	if (!vec_reserve(&s->v, 1) || !map_put(&s->by, process, at))
 		return NULL;
-	return &s->v.v[s->v.n - 1];
+	if (s->unused.n)
+		s->unused.n--;
+	else
+		s->v.n++;
+	s->v.v[at] = (struct leak){ .process = process };
+	return &s->v.v[at];
 }
 
 /* Least bytes held between two times. */
@@ -292,9 +300,27 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	return rc;
 }
 
+/* What was told is told again in the end. */
+static bool forget(void *state, struct cause *c, uint32_t process)
+{
+	struct state *s = state;
+	uint64_t at;
+
+	(void)c;
+	if (!map_get(&s->by, process, &at) || s->v.v[at].told.revision)
+		return true;
+	map_del(&s->by, process);
+	s->v.v[at] = (struct leak){ .process = 0 };
+	return vec_push(&s->unused, (uint32_t)at);
+}
+
 static void end(void *state)
 {
-	vec_free(&((struct state *)state)->v);
+	struct state *s = state;
+
+	vec_free(&s->v);
+	vec_free(&s->unused);
+	map_free(&s->by);
 }
 
 const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
@@ -302,4 +328,5 @@ const struct watch_def watch_gpu_leak = { .name = "gpu-leak",
 					  .memory = memory,
 					  .record = record,
 					  .settle = settle,
+					  .forget = forget,
 					  .free = end };

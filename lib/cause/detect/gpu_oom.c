@@ -253,7 +253,8 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 	fact_evidence(&f, "return code", OUT_OF_MEMORY, "");
 	fact_evidence(&f, "asked for", (double)v->most, "B");
 	fact_evidence(&f, "the process itself held then", (double)v->live, "B");
-	fact_evidence(&f, "held at most", (double)(p ? p->peak_bytes : 0), "B");
+	if (p)
+		fact_evidence(&f, "held at most", (double)p->peak_bytes, "B");
 	if (v->total) {
 		fact_evidence(&f, "used of the device then, by everybody", (double)v->used, "B");
 		fact_evidence(&f, "memory of the device", (double)v->total, "B");

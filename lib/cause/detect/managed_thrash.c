@@ -162,7 +162,8 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	if (k->bytes)
 		buf_printf(&f->summary, ", %s prefetched anew", human_bytes(k->bytes).s);
 	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
-	fact_evidence(f, "managed memory it holds", (double)managed, "B");
+	if (p)
+		fact_evidence(f, "managed memory it holds", (double)managed, "B");
 	fact_evidence(f, "ranges prefetched", (double)k->ranges, "");
 	fact_evidence(f, "prefetches of them", (double)k->prefetches, "");
 	fact_evidence(f, "page faults of the host in managed memory", (double)k->faults, "");
