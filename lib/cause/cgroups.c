@@ -29,18 +29,25 @@ static bool member(struct cause_cgroups *g, uint32_t process, uint32_t cgroup)
 
 uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise)
 {
-	double most = 0;
+	double most = 0, most_ever = 0;
+	uint32_t now = 0, ever = otherwise;
 
 	for (size_t i = 0; i < g->members.n; i++) {
 		uint32_t at = g->members.v[i].cgroup;
+		const struct cause_counter *k = at < g->v.n ? &g->v.v[at].throttled_ns : NULL;
 
-		if (g->members.v[i].process != process || at >= g->v.n ||
-		    g->v.v[at].throttled_ns <= most)
+		if (g->members.v[i].process != process || !k)
 			continue;
-		most = g->v.v[at].throttled_ns;
-		otherwise = at;
+		if (cause_counted(k) > most) {
+			most = cause_counted(k);
+			now = at;
+		}
+		if (k->last > most_ever) {
+			most_ever = k->last;
+			ever = at;
+		}
 	}
-	return otherwise;
+	return most > 0 ? now : ever;
 }
 
 uint32_t cause_cgroups_limit(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise)
@@ -82,7 +89,7 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r)
 	}
 	c = &g->v.v[s->cgroup];
 	if (!memory) {
-		c->throttled_ns = s->value;
+		counted(&c->throttled_ns, s->value);
 		return true;
 	}
 	c->samples++;

@@ -22,7 +22,7 @@ struct cause_cgroup {
 	double used_max;  /* bytes */
 	double limit;	  /* bytes; 0: it has none, or none was said */
 	struct cause_counter limit_hits, high_hits, kills;
-	double throttled_ns; /* its CPU quota's work, as last sampled */
+	struct cause_counter throttled_ns; /* its CPU quota's work, since it was made */
 };
 
 /* A process that is in a cgroup whose CPU quota or memory is counted. */
@@ -44,7 +44,8 @@ bool cause_cgroups_record(struct cause_cgroups *g, const struct record *r);
 /* NULL: nothing is known of its memory. */
 const struct cause_cgroup *cause_cgroup(const struct cause_cgroups *g, uint32_t cgroup);
 
-/* Of the cgroups whose CPU time the process counts in, the one whose quota held it back most; otherwise where none is known to. */
+/* Of the cgroups whose CPU time the process counts in, the one whose quota held it back most while it was recorded or, where
+ * that was not sampled twice, ever; otherwise where none is known to. */
 uint32_t cause_cgroups_quota(const struct cause_cgroups *g, uint32_t process, uint32_t otherwise);
 
 /* Of the cgroups whose memory the process counts in, the one whose limit was hit most; otherwise where none is known to. */

@@ -261,6 +261,10 @@ int main(void)
 	cgroup_sample(&s, 1000 * MS, METRIC_CGROUP_MEM_MAX, 9);
 	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER, v.thread);
 	tells(&s, "oom-kill", "the limit of cgroup /job, 1.0 GiB, was reached", 0);
+	calls(&s, v); /* the limit is that of a cgroup above the one that the thread is in */
+	memory_of(&s, v, "/pods", 0, 3);
+	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER, v.thread);
+	tells(&s, "oom-kill", "the limit of cgroup /pods, 1.0 GiB, was reached", 0);
 	calls(&s, v);
 	sample(&s, 0, METRIC_MEM_AVAILABLE, 1 << 20);
 	silent(&s, "little memory left, and nobody killed");

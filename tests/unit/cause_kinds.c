@@ -137,6 +137,38 @@ static void gil(struct stage *s, struct actor v, struct actor holder)
 	silent(s, "a thread waits for the interpreter while the one that launches has it");
 }
 
+/* This cgroup, in which the process's CPU time counts, was throttled for so long before it was recorded, and in it. */
+static void quota(struct stage *s, struct actor v, const char *path, uint64_t id, double before,
+		  double in)
+{
+	struct world_cgroup g = { .node = s->node,
+				  .id = id,
+				  .path = world_string(s->w, bytes_of(path)) };
+	uint32_t cgroup = world_cgroup(s->w, &g);
+	double said[] = { 1, before, before + in };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, metric, i ? METRIC_CGROUP_THROTTLED_NS : METRIC_CGROUP_PERIODS);
+		REC_SET(&r, SAMPLE, value, said[i]);
+		REC_SET(&r, SAMPLE, cgroup, cgroup);
+		if (i == 0)
+			REC_SET(&r, SAMPLE, process, v.process);
+		if (!vec_push(&s->rec, r))
+			abort();
+	}
+}
+
+static void throttled(struct stage *s, struct actor v, struct actor hog)
+{
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 0; t < LENGTH; t += EVERY) {
+		stage_set(stage_offcpu(s, v, 0, t, t + MS, MS, 0), COL_THROTTLED_NS, 900 * US);
+		stage_occupied(s, hog, 0, t, t + MS);
+	}
+}
+
 /* v gives the device work, who waits for a disk. */
 static void disks(struct stage *s, struct actor v, struct actor who)
 {
@@ -369,12 +401,13 @@ int main(void)
 	tells(&s, "cpu-preempted", "hog (pid 200)", 333 * MS + 167 * 400 * US);
 
 	/* cpu-throttled */
-	calls(&s, v, OP_CUDA_LAUNCH);
-	for (t = 0; t < LENGTH; t += EVERY) {
-		stage_set(stage_offcpu(&s, v, 0, t, t + MS, MS, 0), COL_THROTTLED_NS, 900 * US);
-		stage_occupied(&s, hog, 0, t, t + MS);
-	}
+	throttled(&s, v, hog);
 	tells(&s, "cpu-throttled", "/job", 450 * MS);
+	/* the quota that held it back while it was recorded, and not the one that did last year */
+	throttled(&s, v, hog);
+	quota(&s, v, "/pods", 20, 9e12, 0);
+	quota(&s, v, "/pods/train", 21, 1e6, 450e6);
+	tells(&s, "cpu-throttled", "the CPU quota of /pods/train stopped train", 450 * MS);
 
 	calls(&s, v, OP_CUDA_LAUNCH);
 	for (t = 0; t < LENGTH; t += 100 * MS) {

@@ -21,7 +21,7 @@ static const char collective_hang[] = "collective-hang";
 
 #define HUNG_NS	   5000000000u /* as record --hung */
 #define HUNG_TIMES 3
-#define HUNG_OPEN  4096 /* open calls remembered */
+#define HUNG_OPEN  4096 /* open calls remembered; of those that returned as long as there is room */
 
 struct hung_call {
 	struct rec_OPEN open; /* the newest statement about it */
@@ -31,6 +31,7 @@ struct hung_call {
 
 struct hung_process {
 	bool collective; /* entered one since it last waited for the device with success */
+	int64_t first_ns, last_ns; /* from when to when it hung, as told last */
 	struct fact_told told;
 	const char *kind; /* it is told as; NULL never */
 };
@@ -100,6 +101,31 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
 }
 
+static uint64_t call_key(const struct rec_OPEN *o)
+{
+	return hash_u64((uint64_t)o->thread << 32 | o->op) ^ hash_u64((uint64_t)o->start_ns);
+}
+
+/* Make room: a call that returned is of no use. False: out of memory. */
+static bool forget_returned(struct hung *h)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct hung_call *call = &h->calls.v[i];
+
+		if (call->returned && !call->open.at_end) {
+			map_del(&h->at, call_key(&call->open));
+			continue;
+		}
+		if (left != i && !map_put(&h->at, call_key(&call->open), left))
+			return false;
+		h->calls.v[left++] = *call;
+	}
+	h->calls.n = left;
+	return true;
+}
+
 static bool record(void *state, struct cause *c, const struct record *r)
 {
 	struct hung *h = state;
@@ -111,11 +137,13 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	if (r->kind != RECORD_OPEN)
 		return true;
 	th = world_get_thread(c->w, o->thread);
-	key = hash_u64((uint64_t)o->thread << 32 | o->op) ^ hash_u64((uint64_t)o->start_ns);
+	key = call_key(o);
 	if (map_get(&h->at, key, &at)) {
 		h->calls.v[at].open = *o;
 		return true;
 	}
+	if (h->calls.n >= HUNG_OPEN && !forget_returned(h))
+		return false;
 	if (!th || h->calls.n >= HUNG_OPEN)
 		return true;
 	call.process = th->process;
@@ -281,6 +309,8 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	if (!of->kind)
 		of->kind = of->collective || (op && op->source == SOURCE_NCCL) ? collective_hang
 									       : "call-hung";
+	of->first_ns = f.first_ns;
+	of->last_ns = f.last_ns;
 	f.kind = of->kind;
 	f.nsites = where_top(&s->where, 0, f.sites, FACT_SITES);
 	fact_victim(&f, c, &victim);
@@ -326,8 +356,8 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 	struct buf victim = { 0 };
 	struct fact f = { .process = process,
 			  .kind = of->kind,
-			  .first_ns = c->end_ns - (int64_t)of->told.lost_ns,
-			  .last_ns = c->end_ns,
+			  .first_ns = of->first_ns,
+			  .last_ns = of->last_ns,
 			  .lost_ns = of->told.lost_ns,
 			  .count = of->told.count,
 			  .counted = "threads",

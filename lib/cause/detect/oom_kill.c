@@ -58,8 +58,10 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 
 static int tell(struct cause *c, struct kill *k, struct err *e)
 {
-	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, k->cgroup);
-	const struct world_cgroup *cg = world_get_cgroup(c->w, k->cgroup);
+	/* The event says in which cgroup the thread is, samples in which of them its memory counts. */
+	uint32_t of = cause_cgroups_limit(&c->cgroups, k->process, k->cgroup);
+	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, of);
+	const struct world_cgroup *cg = world_get_cgroup(c->w, of);
 	const struct world_thread *by = world_get_thread(c->w, k->trigger);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
 	bool limit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0;

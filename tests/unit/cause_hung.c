@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that are open for long over a recording of hours: one that never returns is told, however many did before it, and one
+ * that did in the end is told with the time in which it was open.
+ */
+#include "tests/tap.h"
+
+#include "tests/unit/kinds.h"
+
+#define SECOND (1000 * MS)
+
+struct told {
+	struct cause_sink sink;
+	struct chain_list list;
+};
+
+static int hear(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	return chain_list_add(&((struct told *)s)->list, r, e);
+}
+
+static void give(struct cause *c, struct stage *s)
+{
+	struct stream_item it = { .kind = STREAM_EVENTS, .events = s->ev.v, .n = s->ev.n };
+
+	for (size_t i = 0; i < s->rec.n; i++)
+		cause_item(c,
+			   &(struct stream_item){ .kind = STREAM_RECORD, .record = &s->rec.v[i] },
+			   NULL);
+	cause_item(c, &it, NULL);
+	s->ev.n = s->rec.n = 0;
+}
+
+/* At this time the call that began then is open. */
+static void open_at(struct stage *s, struct actor a, int64_t start, int64_t now, bool at_end)
+{
+	struct record *r = stage_record(s, RECORD_OPEN);
+
+	REC_SET(r, OPEN, time_ns, now);
+	REC_SET(r, OPEN, thread, a.thread);
+	REC_SET(r, OPEN, op, OP_CUDA_DEVICE_SYNC);
+	REC_SET(r, OPEN, start_ns, start);
+	REC_SET(r, OPEN, depth, 0);
+	if (at_end)
+		REC_SET(r, OPEN, at_end, 1);
+}
+
+static void clock_at(struct stage *s, int64_t now)
+{
+	struct record *r = stage_record(s, RECORD_CLOCK);
+
+	REC_SET(r, CLOCK, mono_ns, now);
+}
+
+/* So many waits of five seconds, one after the other; then one of a minute, which does not return. */
+static void hangs_after(unsigned many)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	int64_t t = 0;
+
+	REC_SET(stage_record(&s, RECORD_SESSION), SESSION, start_ns, 0);
+	for (unsigned i = 0; i < many; i++, t += 5 * SECOND) {
+		open_at(&s, v, t, t + 4 * SECOND, false);
+		stage_call(&s, v, OP_CUDA_DEVICE_SYNC, 0, t, t + 5 * SECOND - MS);
+		give(c, &s);
+	}
+	open_at(&s, v, t, t + 60 * SECOND, true);
+	clock_at(&s, t + 60 * SECOND);
+	give(c, &s);
+	cause_finish(c, NULL);
+	ok(p.list.v.n == 1, "after %u long waits: one chain", many);
+	if (p.list.v.n == 1)
+		like(p.list.v.v[0].summary.p, "has not returned for 1m 0s in cudaDeviceSync",
+		     "the one that never returned");
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
+/* Open for twenty seconds, and long over when the recording ends. */
+static void returned(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     other = stage_actor(&s, 100, 101, 1, "train");
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	int64_t from = 10 * SECOND, until = 30 * SECOND;
+
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, from - SECOND, from - SECOND + MS);
+	give(c, &s);
+	open_at(&s, v, from, from + SECOND, false);
+	for (int64_t t = from; t < until; t += SECOND)
+		stage_call(&s, other, OP_CUDA_LAUNCH, 0, t, t + MS);
+	stage_call(&s, v, OP_CUDA_DEVICE_SYNC, 0, from, until);
+	for (int64_t t = until; t < 600 * SECOND; t += SECOND)
+		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t + MS, t + 2 * MS);
+	give(c, &s);
+	cause_finish(c, NULL);
+	ok(p.list.v.n == 1, "one that returned: one chain");
+	if (p.list.v.n == 1) {
+		const struct chain *k = &p.list.v.v[0];
+
+		like(k->summary.p, "which returned in the end", "says so");
+		ok(k->first_ns == from, "since when it was open: %lld s",
+		   (long long)(k->first_ns / SECOND));
+		ok(k->last_ns > from && k->last_ns <= until, "and until when: %lld s",
+		   (long long)(k->last_ns / SECOND));
+	}
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	hangs_after(0);
+	hangs_after(20);
+	hangs_after(5000);
+	returned();
+	return tap_done();
+}
