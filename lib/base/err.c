@@ -55,6 +55,7 @@ int err_sys(struct err *e, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", strerror(number));
+	errno = number;
 	return code;
 }
 

@@ -32,7 +32,7 @@ struct err {
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* As err_set with ERR_SYS (ERR_CANNOT for EACCES, EPERM and ENOENT; ERR_CLOSED for EPIPE; ERR_NOMEM for
- * ENOMEM) and ": strerror(errno)" appended. */
+ * ENOMEM) and ": strerror(errno)" appended. errno is the same afterwards. */
 int err_sys(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Put "context: " in front of what is already there (deepest cause last); returns e->code. */

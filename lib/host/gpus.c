@@ -109,7 +109,7 @@ static void serve(void)
 int host_gpus_start(struct host_gpus **out, struct err *e)
 {
 	struct host_gpus *g = calloc(1, sizeof(*g));
-	int ends[2];
+	int ends[2], rc;
 
 	*out = g;
 	if (!g)
@@ -119,9 +119,10 @@ int host_gpus_start(struct host_gpus **out, struct err *e)
 		return err_sys(e, "cannot make a pipe");
 	g->pid = host_helper_start("ingero-gpus", ends[1], serve);
 	if (g->pid < 0) {
+		rc = err_sys(e, "cannot start the reader of GPU health");
 		close(ends[0]);
 		close(ends[1]);
-		return err_sys(e, "cannot start the reader of GPU health");
+		return rc;
 	}
 	close(ends[1]);
 	g->fd = ends[0];

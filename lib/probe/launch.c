@@ -76,15 +76,16 @@ static void settle(pid_t pid)
 int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, gid_t gid,
 		       void (*prepare)(void), struct err *e)
 {
-	int go[2], failed[2];
+	int go[2], failed[2], rc;
 
 	*l = (struct probe_launch){ .go = -1, .failed = -1 };
 	if (pipe2(go, O_CLOEXEC))
 		return err_sys(e, "cannot make a pipe");
 	if (pipe2(failed, O_CLOEXEC)) {
+		rc = err_sys(e, "cannot make a pipe");
 		close(go[0]);
 		close(go[1]);
-		return err_sys(e, "cannot make a pipe");
+		return rc;
 	}
 	l->pid = fork();
 	if (l->pid == 0) {
@@ -92,16 +93,17 @@ int probe_launch_start(struct probe_launch *l, char *const *argv, uid_t uid, gid
 		close(failed[0]);
 		child(go[0], failed[1], argv, uid, gid, prepare);
 	}
+	rc = l->pid < 0 ? err_sys(e, "cannot start a process") : 0;
 	close(go[0]);
 	close(failed[1]);
+	if (rc) {
+		close(go[1]);
+		close(failed[0]);
+		return rc;
+	}
 	l->go = go[1];
 	l->failed = failed[0];
 	fcntl(l->failed, F_SETFL, O_NONBLOCK);
-	if (l->pid < 0) {
-		close(l->go);
-		close(l->failed);
-		return err_sys(e, "cannot start a process");
-	}
 	settle(l->pid);
 	return 0;
 }

@@ -49,8 +49,10 @@ static int link_multi(int prog, uint32_t type, uint32_t flags, const char *path,
 	size_t i;
 	int fd, saved;
 
-	if (!offsets)
+	if (!offsets) {
+		errno = ENOMEM;
 		return -1;
+	}
 	for (i = 0; i < n; i++) {
 		offsets[i] = sites[i].offset;
 		offsets[n + i] = sites[i].cookie;
@@ -74,6 +76,8 @@ static int read_int(const char *path, const char *format, int *value)
 
 	if (f)
 		fclose(f);
+	if (f && !ok)
+		errno = ENOTSUP; /* whatever it is, it is not what is looked for there */
 	return ok ? 0 : -1;
 }
 

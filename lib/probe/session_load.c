@@ -123,9 +123,10 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	struct err ignored = { 0 };
 	bool failed = false;
 	uint64_t bytes = opt->ring_bytes ? opt->ring_bytes : RING_BYTES_DEFAULT;
+	int rc;
 
 	if (!b)
-		return -errno;
+		return errno ? -errno : -EINVAL;
 	choose_programs(b, link, opt);
 	probe_optional_choose(&s->optional, b->obj, opt->sched, opt->cpu_hz);
 	s->one_task = takes_one_task() && !no_mapped;
@@ -140,11 +141,10 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	bpf_map__set_max_entries(b->maps.life, LIFE_BYTES);
 	bpf_map__set_max_entries(b->maps.losses, (uint32_t)s->ncpu);
 	configure_sched(b, &s->sched, s->ncpu);
-	if (ingero_bpf__load(b)) {
-		int saved = errno;
-
+	rc = ingero_bpf__load(b);
+	if (rc) {
 		ingero_bpf__destroy(b);
-		return -saved;
+		return rc;
 	}
 	s->bpf = b;
 	s->walker = walker;
@@ -162,17 +162,17 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->nvtx = s->hook;
 	s->nvtx.entry = bpf_program__fd(b->progs.nvtx_enter);
 	s->nvtx.exit = bpf_program__fd(b->progs.nvtx_return);
+	/* errno is told by that attempt alone: tries before it left theirs. */
+	errno = 0;
 	if (probe_trial_offset(&site.offset) == 0 &&
 	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) ==
 		    0) {
-		int saved = errno;
-
+		rc = errno ? -errno : -EINVAL;
 		ingero_bpf__destroy(b);
 		s->bpf = NULL;
-		return saved ? -saved : -EINVAL;
 	}
 	probe_link_detach(&fds);
-	return 0;
+	return rc;
 }
 
 /* What exactly is missing, as far as it can be told from here. */

@@ -166,24 +166,28 @@ static struct perf_event_attr event_of(const struct probe_optionals *o,
 	return attr;
 }
 
-/* On every CPU, whoever runs there. */
+/* On every CPU, whoever runs there. errno: why not on the first where it could not be. */
 static size_t attach_event(struct perf_event_attr attr, const struct bpf_program *p,
 			   struct bpf_link **links, size_t ncpu)
 {
+	int first = 0;
 	size_t n = 0;
 
 	for (size_t cpu = 0; cpu < ncpu; cpu++) {
 		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
 				      PERF_FLAG_FD_CLOEXEC);
 
-		if (fd < 0)
-			continue; /* that CPU is off */
-		links[n] = bpf_program__attach_perf_event(p, fd);
-		if (links[n])
+		links[n] = fd < 0 ? NULL : bpf_program__attach_perf_event(p, fd);
+		if (links[n]) {
 			n++;
-		else
+			continue;
+		}
+		/* That CPU may be off; others may follow of which it is the same. */
+		first = first && first != ENODEV ? first : errno;
+		if (fd >= 0)
 			close(fd);
 	}
+	errno = first;
 	return n;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
@@ -190,6 +191,11 @@ static void errors(void)
 	is_int(err_sys(&e, "x"), ERR_CLOSED, "a closed pipe is its own code");
 	errno = EIO;
 	is_int(err_sys(NULL, "x"), ERR_SYS, "nobody has to listen");
+	errno = EACCES;
+	err_sys(&e, "%ls",
+		(const wchar_t[]){ 0xd800,
+				   0 }); /* which printf fails on, with an error of its own */
+	is_int(errno, EACCES, "errno is told, and stays");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	err_set(&e, ERR_SYS, "%s", longest);
