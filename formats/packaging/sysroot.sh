@@ -7,12 +7,16 @@
 #   sysroot.sh ARCH FOLDER PACKAGE...
 #
 # makes FOLDER/root, FOLDER/apt.conf (APT_CONFIG for more packages) and FOLDER/files, whose lines are
-# "path <tab> package <tab> version". A folder that has the last is finished.
+# "path <tab> package <tab> version". A folder that has the last is finished. Of several at a time one makes it, and the others
+# wait for that.
 set -eu
 arch=$1
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 shift 2
+exec 9>"$folder/lock"
+flock 9
+[ ! -e "$folder/files" ] || exit 0
 for program in apt-get dpkg-deb; do
 	command -v $program >/dev/null || { echo "ingero: no $program: libraries of $arch are taken from Debian packages" >&2; exit 1; }
 done

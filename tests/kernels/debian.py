@@ -3,6 +3,7 @@
 # Records in a Debian kernel booted by tests/kernels/vm and compares with what the workloads know: exact call
 # counts for every way to attach that the kernel has, and preemption against its own run delay.
 
+import fcntl
 import json
 import os
 import shutil
@@ -17,12 +18,21 @@ PROGRAMS = ("ingero-record", "ingero-check")
 
 
 def cross_build(arch):
-    """Programs of another architecture, linked statically, and the double; where they are."""
+    """Programs of another architecture, linked statically, and the double; where they are. One test builds them, others wait."""
     lacks = [p for p in ("aarch64-linux-gnu-gcc", "qemu-system-aarch64") if not shutil.which(p)]
     if lacks:
         tap.skip_all(f"no {' and no '.join(lacks)} (packages gcc-aarch64-linux-gnu, qemu-system-arm)")
     build = os.path.relpath(f"{tap.BUILD}-{arch}")  # as make names it: flags have it in them
     make = ["make", "--no-print-directory", "-s", f"ARCH={arch}", f"BUILD={build}"]
+    os.makedirs(build, exist_ok=True)
+    with open(os.path.join(build, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = cross_built(arch, build, make)
+    os.environ["SYSROOT"] = os.path.join(build, "sysroot")
+    return made
+
+
+def cross_built(arch, build, make):
     sysroot = subprocess.run([*make, "features"], capture_output=True, text=True)
     if sysroot.returncode:
         tap.skip_all(f"no libraries of {arch}: {sysroot.stderr.strip()}")
@@ -30,7 +40,6 @@ def cross_build(arch):
         tap.skip_all(f"nothing that records can be linked statically for {arch} here")
     run = subprocess.run([*make, *(f"{build}/static/{p}" for p in PROGRAMS), "double"], capture_output=True, text=True)
     tap.ok(run.returncode == 0, f"programs for {arch} are built", run.stdout + run.stderr)
-    os.environ["SYSROOT"] = os.path.join(build, "sysroot")
     return os.path.join(build, "static"), os.path.join(build, "double")
 
 
