@@ -26,8 +26,10 @@ static __always_inline u32 asleep_stack(struct task_struct *task, struct task_st
 	if (!regs || !bpf_core_field_exists(task->sched_info.pcount))
 		return 0;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
+	if (!w) {
+		count_untold(WIRE_UNTOLD_STACK);
 		return 0;
+	}
 	stack = __sync_fetch_and_add(&stack_number, 1) + 1;
 	w->kind = WIRE_ASLEEP;
 	w->pad[0] = w->pad[1] = w->pad[2] = 0;

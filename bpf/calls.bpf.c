@@ -315,6 +315,7 @@ int open_calls(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct wire_open head = {};
+	struct wire_thread who;
 	struct task_state *st;
 	u32 i;
 
@@ -330,7 +331,13 @@ int open_calls(struct bpf_iter__task *ctx)
 	head.off_since = st->sched.out_ns;
 	if (head.ncalls > CALLS_OPEN_MAX)
 		head.ncalls = CALLS_OPEN_MAX;
+	/* Its first call is open still. Its state is its own to change: it is not announced from here. */
+	head.unannounced = head.ncalls && !(st->flags & TASK_ANNOUNCED);
 	bpf_seq_write(ctx->meta->seq, &head, sizeof(head));
+	if (head.unannounced) {
+		task_identity(&who, task);
+		bpf_seq_write(ctx->meta->seq, &who, sizeof(who));
+	}
 	for (i = 0; i < CALLS_OPEN_MAX; i++) {
 		struct wire_open_call call = {};
 

@@ -176,7 +176,7 @@ __weak __noinline int tell_name(u64 handle, u64 text)
 	long n;
 
 	if (!w)
-		return 0;
+		goto lost;
 	w->kind = WIRE_KERNEL;
 	w->tgid = tgid;
 	w->handle = handle;
@@ -190,12 +190,15 @@ __weak __noinline int tell_name(u64 handle, u64 text)
 		return 0;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)
-		return 0;
+		goto lost;
 	w->kind = WIRE_KERNEL;
 	w->tgid = tgid;
 	w->handle = handle;
 	bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)text);
 	bpf_ringbuf_submit(w, ring_flags());
+	return 0;
+lost:
+	count_untold(WIRE_UNTOLD_KERNEL);
 	return 0;
 }
 

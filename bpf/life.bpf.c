@@ -42,6 +42,8 @@ int life_fork(u64 *ctx)
 		/* It goes on where its parent was, also in Python. */
 		if (python)
 			bpf_map_update_elem(&pythons, &child_tgid, python, BPF_ANY);
+		else
+			bpf_map_delete_elem(&pythons, &child_tgid);
 	}
 	w = life_begin(WIRE_FORK, parent);
 	if (!w)

@@ -66,6 +66,12 @@ static __always_inline void count_loss(u32 source, u32 reason)
 		__sync_fetch_and_add(&lost_total, 1);
 }
 
+/* Something that events are said by did not fit the ring: enum wire_untold. */
+static __always_inline void count_untold(u32 what)
+{
+	count_loss(0, what);
+}
+
 static __always_inline u64 ring_flags(void)
 {
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config_wake ? BPF_RB_FORCE_WAKEUP

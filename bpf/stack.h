@@ -208,7 +208,7 @@ static __always_inline u32 stack_tell(struct walk *w, struct python_process *pro
 	return id;
 lost:
 	/* The call goes without; not remembered, so the next one tries again. */
-	count_loss(0, WIRE_LOST_RING);
+	count_untold(WIRE_UNTOLD_STACK);
 	return 0;
 }
 

@@ -428,7 +428,8 @@ struct target {
 	__u32 execs;
 };
 
-/* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: stacks. */
+/* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: what is said of events,
+ * which are there without; indexed by what. */
 #define LOSS_SOURCES 32
 #define LOSS_REASONS 8
 enum wire_loss {
@@ -437,6 +438,7 @@ enum wire_loss {
 	WIRE_LOST_RETURN = 3,
 	WIRE_LOST_NESTING = 4
 };
+enum wire_untold { WIRE_UNTOLD_STACK = 1, WIRE_UNTOLD_KERNEL = 2 };
 struct loss_slot {
 	__u64 n[LOSS_SOURCES][LOSS_REASONS];
 };
@@ -446,7 +448,7 @@ struct wire_open {
 	__u32 tid;
 	__u32 tgid;
 	__u32 ncalls;
-	__u32 pad;
+	__u32 unannounced; /* a struct wire_thread stands before the calls: no record has told of the thread yet */
 	__u64 start_ns;	 /* of the thread, CLOCK_BOOTTIME */
 	__u64 off_since; /* off CPU since, CLOCK_MONOTONIC; 0: on CPU or not followed */
 };

@@ -195,6 +195,7 @@ static int report(const struct story *told, const struct input *in, const struct
 			    .oncpu = told->oncpu,
 			    .events = a->events,
 			    .lost = a->lost,
+			    .missing = &a->missing,
 			    .start_ns = a->start_ns,
 			    .end_ns = a->end_ns,
 			    .real_minus_mono_ns = a->real_minus_mono_ns,

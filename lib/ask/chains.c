@@ -54,6 +54,8 @@ static int record(struct ask_chains_run *run, const struct record *r, struct err
 		if (r->u.CLOCK.mono_ns > a->end_ns)
 			a->end_ns = r->u.CLOCK.mono_ns;
 		return 0;
+	case RECORD_COVERAGE:
+		return missing_record(&a->missing, r) ? 0 : err_nomem(e);
 	default:
 		return chain_list_add(&run->carried, r, e);
 	}
@@ -114,5 +116,6 @@ void ask_chains_free(struct ask_chains_run *run)
 	cause_free(run->cause);
 	chain_list_free(&run->own);
 	chain_list_free(&run->carried);
+	missing_free(&run->answer.missing);
 	free(run);
 }

@@ -11,6 +11,7 @@
 
 #include "lib/cause/cause.h"
 #include "lib/event/chain.h"
+#include "lib/event/missing.h"
 #include "lib/event/stream.h"
 #include "lib/world/world.h"
 
@@ -23,6 +24,7 @@ struct ask_chains {
 	int64_t end_ns;
 	int64_t real_minus_mono_ns; /* valid when has_real */
 	bool has_start, has_real;
+	struct missing missing; /* beside events */
 };
 
 struct ask_chains_run; /* a question in progress: several streams, one after another, are one recording */

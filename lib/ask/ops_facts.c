@@ -16,6 +16,7 @@ static bool layer(struct ops_summary *a, struct world *w, const struct record *r
 {
 	const struct rec_COVERAGE *c = &rec->u.COVERAGE;
 	struct ops_layer new = { .process = c->process,
+				 .node = c->node,
 				 .layer = text_of(w, c->layer),
 				 .path = text_of(w, c->path),
 				 .reason = text_of(w, c->reason),
@@ -28,7 +29,8 @@ static bool layer(struct ops_summary *a, struct world *w, const struct record *r
 	for (size_t i = 0; i < a->layers.n; i++) {
 		struct ops_layer *l = &a->layers.v[i];
 
-		if (l->process == new.process && l->layer == new.layer && l->path == new.path) {
+		if (l->process == new.process && l->node == new.node && l->layer == new.layer &&
+		    l->path == new.path) {
 			*l = new;
 			return true;
 		}

@@ -4,6 +4,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/cells.h"
+#include "lib/event/missing.h"
 #include "lib/event/record.h"
 #include "lib/world/stack_ends.h"
 
@@ -73,10 +74,17 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 			   human_percent((double)s->cost_ns / (double)s->cost_over_ns).s);
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
+		struct bytes lost = missing_what(world_text(w, l->layer));
 
 		if (l->failed == 0 || bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
 			continue; /* stacks: counted anew from what is looked at */
 		buf_puts(out, "coverage: ");
+		if (lost.n) {
+			missing_text(out, l->failed, l->requested, lost,
+				     l->reason ? world_text(w, l->reason) : (struct bytes){ 0 });
+			buf_putc(out, '\n');
+			continue;
+		}
 		human_safe(out, world_text(w, l->layer));
 		buf_printf(out, ": %u of %u not traced", l->failed, l->requested);
 		if (l->reason) {

@@ -12,6 +12,7 @@
 #include "lib/base/buf.h"
 #include "lib/event/chain.h"
 #include "lib/event/failure.h"
+#include "lib/event/missing.h"
 #include "lib/event/oncpu.h"
 
 struct report {
@@ -19,7 +20,8 @@ struct report {
 	const struct failures *failures; /* NULL: not asked */
 	const struct oncpu *oncpu;	 /* NULL: not asked */
 	uint64_t events, lost;
-	int64_t start_ns, end_ns; /* on the recording's clock */
+	const struct missing *missing; /* beside events; NULL: not asked */
+	int64_t start_ns, end_ns;      /* on the recording's clock */
 	int64_t real_minus_mono_ns;
 	bool has_start, has_real;
 	bool found_analyzed;

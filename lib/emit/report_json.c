@@ -69,6 +69,23 @@ static struct json processes_json(const struct report *r, const char *list)
 	return out;
 }
 
+static struct json missing_json(const struct report *r)
+{
+	struct json all = json_array();
+
+	for (size_t i = 0; r->missing && i < r->missing->v.n; i++) {
+		const struct missing_row *m = &r->missing->v.v[i];
+		struct json row = json_object();
+
+		json_set(&row, "what", json_text(m->what));
+		json_set(&row, "lost", json_number(m->lost));
+		json_set(&row, "of", json_number(m->of));
+		json_set(&row, "reason", *m->reason ? json_text(m->reason) : json_null());
+		json_append(&all, row);
+	}
+	return all;
+}
+
 void report_json(struct buf *out, const struct report *r)
 {
 	struct json o = json_object(), chains = json_array(), coverage = json_object();
@@ -112,6 +129,7 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&coverage, "host_recorded", v.is ? v : json_bool(false));
 	v = json_get(analysis, "steal_recorded");
 	json_set(&coverage, "steal_recorded", v.is ? v : json_bool(false));
+	json_set(&coverage, "missing", missing_json(r));
 	json_set(&coverage, "partial", json_bool(r->partial));
 	json_set(&coverage, "partial_reason",
 		 r->partial_text ? json_text(r->partial_text) : json_null());

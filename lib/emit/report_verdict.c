@@ -163,6 +163,17 @@ static void left_out(struct buf *out, const struct report *r)
 		   calls, calls + missing, calls / (calls + missing) * 100);
 }
 
+static void missing(struct buf *out, const struct report *r)
+{
+	for (size_t i = 0; r->missing && i < r->missing->v.n; i++) {
+		const struct missing_row *m = &r->missing->v.v[i];
+
+		buf_puts(out, "Missing: ");
+		missing_text(out, m->lost, m->of, bytes_of(m->what), bytes_of(m->reason));
+		buf_puts(out, ".\n");
+	}
+}
+
 void report_coverage(struct buf *out, const struct report *r)
 {
 	double lost = report_number(r->chains->analysis, "lost_events"),
@@ -184,6 +195,7 @@ void report_coverage(struct buf *out, const struct report *r)
 			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
 	left_out(out, r);
+	missing(out, r);
 	if (r->partial) {
 		buf_puts(out, "Incomplete: ");
 		human_safe(out,

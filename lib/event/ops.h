@@ -71,7 +71,7 @@ struct ops_process {
 
 /* Attachment of one library; the newest statement about it. Texts are world strings. */
 struct ops_layer {
-	uint32_t process, layer, path, reason, link;
+	uint32_t process, node, layer, path, reason, link; /* node: 0 the recording's own */
 	uint32_t requested, attached, failed;
 	uint64_t gap_ns; /* calls before that are not in the recording */
 };

@@ -77,6 +77,8 @@ const char *loss_reason_text(uint32_t reason)
 		return "file damaged";
 	case LOSS_DISK_FULL:
 		return "disk full";
+	case LOSS_NOT_UNDERSTOOD:
+		return "not understood";
 	default:
 		return "unknown reason";
 	}

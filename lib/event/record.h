@@ -31,6 +31,7 @@ enum loss_reason {
 	LOSS_QUEUE_FULL = 5,	/* the output was too slow */
 	LOSS_DAMAGED = 6,	/* blocks of the file could not be read */
 	LOSS_DISK_FULL = 7,
+	LOSS_NOT_UNDERSTOOD = 8, /* what the kernel side sent made no sense to the recorder */
 };
 
 enum record_type { REC_I64, REC_U64, REC_U32, REC_F64, REC_TEXT };

@@ -11,7 +11,7 @@
 
 struct looking {
 	struct probe_opens *o;
-	const struct probe_wire *wire;
+	struct probe_wire *wire;
 	struct ige_writer *wr;
 	int64_t now_ns, floor_ns;
 	uint64_t hung_ns;
@@ -20,10 +20,12 @@ struct looking {
 	int rc;
 };
 
-static void look(void *ctx, const struct wire_open *head, const struct wire_open_call *calls)
+static void look(void *ctx, const struct wire_open *head, const struct wire_thread *who,
+		 const struct wire_open_call *calls)
 {
 	struct looking *l = ctx;
 	const struct probe_thread *t = probe_wire_born(l->wire, head->tid, head->start_ns);
+	struct probe_thread made;
 
 	if (head->off_since && (int64_t)head->off_since < l->floor_ns)
 		l->floor_ns = (int64_t)head->off_since;
@@ -35,6 +37,10 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_open
 		l->o->open++;
 		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)l->hung_ns;
 		if (l->at_end || (old && !named)) {
+			if (!t && who) {
+				made = probe_wire_make(l->wire, who);
+				t = &made;
+			}
 			REC_SET(&r, OPEN, time_ns, l->now_ns);
 			if (t)
 				REC_SET(&r, OPEN, thread, t->thread);
@@ -56,7 +62,7 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_open
 	}
 }
 
-int probe_opens_look(struct probe_opens *o, struct probe_session *s, const struct probe_wire *wire,
+int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct probe_wire *wire,
 		     struct ige_writer *wr, int64_t now_ns, uint64_t hung_ns, bool at_end,
 		     int64_t *floor_ns, struct err *e)
 {

@@ -22,7 +22,7 @@ struct probe_opens {
 
 /* Look at all open calls. Names those older than hung_ns (all, when at_end). *floor_ns: nothing that ends later
  * started before, but for what records name; never after now_ns - slack. */
-int probe_opens_look(struct probe_opens *o, struct probe_session *s, const struct probe_wire *wire,
+int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct probe_wire *wire,
 		     struct ige_writer *wr, int64_t now_ns, uint64_t hung_ns, bool at_end,
 		     int64_t *floor_ns, struct err *e);
 void probe_opens_free(struct probe_opens *o);

@@ -44,6 +44,7 @@ struct probe_output {
 	pthread_cond_t more;
 	struct chunk *first, **last;
 	size_t queued;
+	bool keep; /* nobody could say any more that something was given up */
 	bool finish;
 	unsigned tried; /* since then, for want of room */
 	off_t good;	/* end of the last whole block in the file */
@@ -130,7 +131,7 @@ static bool give_up(struct probe_output *o, const struct chunk *c)
 
 	if (o->finish && o->tried++ == LAST_TRIES)
 		return o->state.gone = true;
-	if (c->kind == IGE_PUT_EVENTS && !o->finish) {
+	if (c->kind == IGE_PUT_EVENTS && !o->keep && !o->finish) {
 		o->state.dropped_disk += c->events;
 		return true;
 	}
@@ -264,7 +265,7 @@ static int output_put(struct probe_output *o, enum ige_put_kind kind, const void
 	pthread_mutex_lock(&o->lock);
 	if (o->state.gone) {
 		rc = ERR_CLOSED;
-	} else if (kind == IGE_PUT_EVENTS && o->queued + n > QUEUE_BYTES) {
+	} else if (kind == IGE_PUT_EVENTS && !o->keep && o->queued + n > QUEUE_BYTES) {
 		o->state.dropped_queue += events;
 	} else if ((c = malloc(sizeof(*c) + n))) {
 		*c = (struct chunk){ .kind = kind, .events = events, .n = n };
@@ -417,6 +418,14 @@ int probe_output_begin(struct probe_output *o, struct err *e)
 void probe_output_state(struct probe_output *o, struct probe_output_state *state)
 {
 	pthread_mutex_lock(&o->lock);
+	*state = o->state;
+	pthread_mutex_unlock(&o->lock);
+}
+
+void probe_output_last(struct probe_output *o, struct probe_output_state *state)
+{
+	pthread_mutex_lock(&o->lock);
+	o->keep = true;
 	*state = o->state;
 	pthread_mutex_unlock(&o->lock);
 }

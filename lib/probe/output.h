@@ -61,6 +61,9 @@ struct probe_output_state {
 	struct err error; /* the first failure to write, code 0 when none */
 };
 void probe_output_state(struct probe_output *o, struct probe_output_state *state);
+/* The same, for the last word on what is lost: from here on nothing is given up any more. What has no room in the queue is queued
+ * all the same, and what never has any on the disk is where the file ends. */
+void probe_output_last(struct probe_output *o, struct probe_output_state *state);
 const char *probe_output_path(const struct probe_output *o);
 bool probe_output_is_file(const struct probe_output *o);
 

@@ -17,11 +17,12 @@ struct probe_pythons {
 	VEC(struct probe_python_file *) files;
 	VEC(struct probe_python_use) uses;
 	struct map by_file;	  /* hash of device and inode -> index */
-	struct map used;	  /* tgid << 32 | file -> 1 */
+	struct map used;	  /* tgid << 32 | file -> index in uses */
 	struct map runtimes;	  /* tgid -> address of its runtime's state; */
 	struct map runtime_bytes; /* and how large that is */
 	struct probe_fds links;
 	uint64_t told; /* how often a process was */
+	uint32_t roomless;
 
 	/* The process being looked at. */
 	uint32_t tgid;
@@ -29,6 +30,9 @@ struct probe_pythons {
 	uint64_t bias;
 	size_t found; /* index + 1 of its runtime */
 };
+
+const char probe_pythons_no_room[] =
+	"the kernel side follows the Python of 4096 processes at a time, and this is one more";
 
 int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
 		      struct probe_stacks *stacks, struct err *e)
@@ -156,14 +160,15 @@ bool probe_pythons_end(struct probe_pythons *p)
 {
 	const struct probe_python_file *f = p->found ? p->files.v[p->found - 1] : NULL;
 	struct python_process process = { 0 };
-	uint64_t key = (uint64_t)p->tgid << 32 | p->found;
+	uint64_t key = (uint64_t)p->tgid << 32 | p->found, use;
+	int told;
 
 	map_del(&p->runtimes, p->tgid);
 	if (!f)
 		return false;
 	if (!map_get(&p->used, key, NULL) &&
-	    vec_push(&p->uses, (struct probe_python_use){ p->tgid, (uint32_t)p->found - 1 }))
-		map_put(&p->used, key, 1);
+	    vec_push(&p->uses, (struct probe_python_use){ p->tgid, (uint32_t)p->found - 1, false }))
+		map_put(&p->used, key, p->uses.n - 1);
 	if (f->python.kind != SYM_PYTHON_KNOWN)
 		return false;
 	process.runtime = p->bias + f->python.runtime;
@@ -174,7 +179,17 @@ bool probe_pythons_end(struct probe_pythons *p)
 	process.slot_pair = f->python.slot.pair ? p->bias + f->python.slot.pair : 0;
 	process.counted = f->counted;
 	process.freed = ++p->told << 32; /* no count of before is met again */
-	return probe_session_python(p->session, p->tgid, &process);
+	told = probe_session_python(p->session, p->tgid, &process);
+	if (map_get(&p->used, key, &use))
+		p->uses.v[use].no_room = told < 0;
+	if (told < 0 && !p->roomless)
+		p->roomless = p->tgid;
+	return told > 0;
+}
+
+uint32_t probe_pythons_roomless(const struct probe_pythons *p)
+{
+	return p->roomless;
 }
 
 bool probe_pythons_gil(const struct probe_pythons *p, uint32_t tgid, uint64_t address)

@@ -22,6 +22,7 @@ struct probe_python_file {
 /* One process and its runtime. */
 struct probe_python_use {
 	uint32_t tgid, file; /* index */
+	bool no_room; /* the kernel side had none for it when it was last looked at: no frames */
 };
 
 struct probe_pythons;
@@ -45,5 +46,8 @@ bool probe_pythons_gil(const struct probe_pythons *p, uint32_t tgid, uint64_t ad
 /* Files looked at, those without a runtime among them; and who uses one that has. */
 struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n);
 const struct probe_python_use *probe_pythons_uses(const struct probe_pythons *p, size_t *n);
+/* The first process that the kernel side had no room for; 0: there was none. Why its stacks have no frames of Python. */
+uint32_t probe_pythons_roomless(const struct probe_pythons *p);
+extern const char probe_pythons_no_room[];
 
 #endif

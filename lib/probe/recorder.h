@@ -88,9 +88,9 @@ const char *probe_recorder_notice(struct probe_recorder *r, enum probe_notice *k
 struct probe_recorder_totals {
 	uint64_t events, calls; /* handed to the file; of these, library calls */
 	uint64_t lost;
-	uint64_t lost_ring; /* of these, because the kernel ring was full */
-	uint64_t stacks_lost, refused;
-	uint64_t open, hung; /* calls */
+	uint64_t lost_ring;		    /* of these, because the kernel ring was full */
+	uint64_t stacks_lost, kernels_lost; /* names of kernels */
+	uint64_t open, hung;		    /* calls */
 	struct probe_shares shares;
 	int64_t start_ns, end_ns;
 	size_t with_cuda;

@@ -101,10 +101,10 @@ static void tell_missing(struct probe_recorder *r, const struct probe_recorder_t
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "%s stacks lost: their calls are there without",
 				    human_count(t->stacks_lost).s);
-	if (t->refused)
+	if (t->kernels_lost)
 		probe_recorder_tell(r, PROBE_WARNING,
-				    "%s records of the kernel side were not understood",
-				    human_count(t->refused).s);
+				    "%s names of kernels lost: their launches are there without",
+				    human_count(t->kernels_lost).s);
 	probe_recorder_tell_all_losses(r);
 	if (t->with_cuda == 0 && r->session)
 		probe_recorder_tell(r, PROBE_WARNING,

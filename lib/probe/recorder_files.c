@@ -7,6 +7,7 @@
 #include "lib/probe/recorder_state.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/human.h"
@@ -44,6 +45,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	probe_thin_forget(&r->thin);
 	map_clear(&r->others);
 	map_clear(&r->comms);
+	memset(r->missing, 0, sizeof(r->missing));
 	probe_marks_again(&r->marks);
 	if (r->session) {
 		probe_wire_again(r->wire, r->watermark);

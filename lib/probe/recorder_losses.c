@@ -25,6 +25,8 @@ static const char *advice(uint32_t reason)
 		return "write to a faster disk, or record less: --no-stacks, --no-sched, --sample";
 	case LOSS_DISK_FULL:
 		return "make room, or use --max-size";
+	case LOSS_NOT_UNDERSTOOD:
+		return "please report it";
 	default:
 		return "";
 	}
@@ -37,7 +39,10 @@ static int say_output(struct probe_recorder *r, unsigned i, int64_t now, struct 
 	uint64_t dropped[2];
 	int rc = 0;
 
-	probe_output_state(r->opt.outputs[i], &o);
+	if (r->finished)
+		probe_output_last(r->opt.outputs[i], &o);
+	else
+		probe_output_state(r->opt.outputs[i], &o);
 	dropped[0] = o.dropped_queue;
 	dropped[1] = o.dropped_disk;
 	if (dropped[1] && !r->dropped[i][1])
@@ -53,6 +58,51 @@ static int say_output(struct probe_recorder *r, unsigned i, int64_t now, struct 
 			r->lost += n;
 		}
 		r->dropped[i][k] = dropped[k];
+	}
+	return rc;
+}
+
+static int say_refused(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	uint64_t all = probe_wire_refused(r->wire), n = all - r->refused;
+
+	r->refused = all;
+	r->lost += n;
+	return n ? probe_say_loss(r->writer, LOSS_NOT_UNDERSTOOD, n, r->loss_since, now, e) : 0;
+}
+
+/* Each file says how many there are in all, and again whenever there are more. */
+static int say_missing(struct probe_recorder *r, struct err *e)
+{
+	const __u64 *untold = r->losses.n[0];
+	uint64_t marks = r->marks.bad + r->marks.over;
+	uint64_t ranges = r->nvtx.unmatched + r->nvtx.vague + r->nvtx.over;
+	const struct {
+		const char *layer, *reason;
+		uint64_t lost, of;
+	} all[MISSING_KINDS] = {
+		[MISSING_STACKS] = { "lost stacks", loss_reason_text(LOSS_RING_FULL),
+				     untold[WIRE_UNTOLD_STACK],
+				     r->session ? probe_session_stacks(r->session) : 0 },
+		[MISSING_KERNELS] = { "lost kernel names", loss_reason_text(LOSS_RING_FULL),
+				      untold[WIRE_UNTOLD_KERNEL],
+				      untold[WIRE_UNTOLD_KERNEL] +
+					      (r->wire ? probe_wire_names(r->wire) : 0) },
+		[MISSING_MARKS] = { "lost marks", "lines not understood, or too many in a second",
+				    marks, r->marks.taken + marks },
+		[MISSING_RANGES] = { "lost ranges",
+				     "NVTX: the beginning was not seen, several had the same id, "
+				     "or too many names or ranges at a time",
+				     ranges, r->nvtx.ranges + r->nvtx.points + ranges },
+	};
+	int rc = 0;
+
+	for (unsigned k = 0; rc == 0 && k < MISSING_KINDS; k++) {
+		if (all[k].lost == r->missing[k])
+			continue;
+		r->missing[k] = all[k].lost;
+		rc = probe_say_missing(r->writer, all[k].layer, all[k].lost, all[k].of,
+				       all[k].reason, e);
 	}
 	return rc;
 }
@@ -73,7 +123,7 @@ static uint64_t dropped_of(const struct probe_recorder *r, unsigned k)
 }
 
 static void tell_since(struct probe_recorder *r, const struct loss_slot *before,
-		       const uint64_t dropped[2], int64_t ns)
+		       const uint64_t dropped[2], uint64_t refused, int64_t ns)
 {
 	for (uint32_t source = 1; source < LOSS_SOURCES; source++)
 		for (uint32_t reason = 0; reason < LOSS_REASONS; reason++)
@@ -82,6 +132,7 @@ static void tell_since(struct probe_recorder *r, const struct loss_slot *before,
 			     reason, ns);
 	line(r, dropped_of(r, 0) - dropped[0], "", LOSS_QUEUE_FULL, ns);
 	line(r, dropped_of(r, 1) - dropped[1], "", LOSS_DISK_FULL, ns);
+	line(r, r->refused - refused, "", LOSS_NOT_UNDERSTOOD, ns);
 }
 
 int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e)
@@ -92,18 +143,23 @@ int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err 
 	if (r->session) {
 		probe_session_losses(r->session, &sum);
 		rc = probe_say_losses(r->writer, &sum, &r->losses, r->loss_since, now, &r->lost, e);
+		if (rc == 0)
+			rc = say_refused(r, now, e);
 	}
+	if (rc == 0)
+		rc = say_missing(r, e);
 	for (unsigned i = 0; rc == 0 && i < r->opt.noutputs; i++)
 		rc = say_output(r, i, now, e);
 	r->loss_since = now;
 	if (r->lost == r->lost_told || r->finished || now < r->next_lost)
 		return rc;
-	tell_since(r, &r->losses_told, r->dropped_told,
+	tell_since(r, &r->losses_told, r->dropped_told, r->refused_told,
 		   now - (r->losses_told_ns ? r->losses_told_ns : r->start_ns));
 	r->losses_told = r->losses;
 	r->dropped_told[0] = dropped_of(r, 0);
 	r->dropped_told[1] = dropped_of(r, 1);
 	r->lost_told = r->lost;
+	r->refused_told = r->refused;
 	r->losses_told_ns = now;
 	r->next_lost = now + TELL_NS;
 	return rc;
@@ -114,7 +170,7 @@ void probe_recorder_tell_all_losses(struct probe_recorder *r)
 	static const struct loss_slot nothing;
 	static const uint64_t none[2];
 
-	tell_since(r, &nothing, none, host_clock_mono() - r->start_ns);
+	tell_since(r, &nothing, none, 0, host_clock_mono() - r->start_ns);
 }
 
 uint64_t probe_recorder_ring_losses(const struct probe_recorder *r)

@@ -41,6 +41,15 @@ struct shed_op {
 };
 #define OPS_COUNTED 8192 /* op numbers are smaller: 32 sources of 256 */
 
+/* What is not an event and can be lost all the same. */
+enum missing_kind {
+	MISSING_STACKS,
+	MISSING_KERNELS,
+	MISSING_MARKS,
+	MISSING_RANGES,
+	MISSING_KINDS,
+};
+
 struct notice {
 	char *text;
 	enum probe_notice kind;
@@ -93,15 +102,16 @@ struct probe_recorder {
 	uint64_t slow_ns, hung_seen;
 	bool triggered, dump_wanted;
 	struct loss_slot losses;
-	uint64_t lost, dropped[2][2];
+	uint64_t lost, dropped[2][2], refused;
+	uint64_t missing[MISSING_KINDS]; /* as last said in this file */
 	/* What the person who records was told of that, and when. */
 	struct loss_slot losses_told;
-	uint64_t lost_told, dropped_told[2];
+	uint64_t lost_told, dropped_told[2], refused_told;
 	int64_t losses_told_ns, next_lost;
 	uint64_t events, calls;
 	struct stack_ends stack_ends;
 	size_t copies_told, pythons_told;
-	bool no_cuda_told, gpus_told, pods_told, finished;
+	bool no_cuda_told, gpus_told, pods_told, no_room_told, finished;
 	double start_cpu;	/* seconds of CPU spent before the recording began */
 	struct err event_error; /* first failure inside a callback */
 	VEC(struct notice) notices;

@@ -83,6 +83,19 @@ void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns, boo
 			human_ns((uint64_t)took_ns).s);
 }
 
+/* The first of them: the recording says of each. */
+static void tell_no_room(struct probe_recorder *r)
+{
+	uint32_t tgid = r->no_room_told ? 0 : probe_pythons_roomless(r->pythons);
+
+	if (!tgid)
+		return;
+	r->no_room_told = true;
+	probe_recorder_tell(r, PROBE_WARNING,
+			    "process %u: %s: its stacks are without Python's frames", tgid,
+			    probe_pythons_no_room);
+}
+
 void probe_recorder_tell_pythons(struct probe_recorder *r)
 {
 	size_t n;
@@ -90,6 +103,7 @@ void probe_recorder_tell_pythons(struct probe_recorder *r)
 
 	if (!r->session || probe_session_walker(r->session) == WALKER_NONE)
 		return;
+	tell_no_room(r);
 	for (; r->pythons_told < n; r->pythons_told++) {
 		const struct probe_python_file *v = f[r->pythons_told];
 

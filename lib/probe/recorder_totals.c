@@ -34,7 +34,8 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.calls = r->calls,
 		.lost = r->lost,
 		.lost_ring = probe_recorder_ring_losses(r),
-		.stacks_lost = r->losses.n[0][WIRE_LOST_RING] + r->losses.n[0][WIRE_LOST_STATE],
+		.stacks_lost = r->losses.n[0][WIRE_UNTOLD_STACK],
+		.kernels_lost = r->losses.n[0][WIRE_UNTOLD_KERNEL],
 		.open = r->opens.open,
 		.hung = r->opens.hung,
 		.start_ns = r->start_ns,
@@ -45,7 +46,6 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 	};
 	if (!r->session)
 		return;
-	t->refused = probe_wire_refused(r->wire);
 	t->shares = *probe_wire_shares(r->wire);
 	t->link = probe_link_name(probe_session_programs(r->session)->link);
 }

@@ -140,8 +140,10 @@ int probe_session_start(struct probe_session *s, struct err *e)
 		return err_sys(e, "cannot find the targets' threads");
 	if (bpf_program__fd(s->bpf->progs.sched_asleep_begin) >= 0) {
 		s->begin_link = bpf_program__attach_iter(s->bpf->progs.sched_asleep_begin, NULL);
-		s->end_link = bpf_program__attach_iter(s->bpf->progs.sched_asleep_end, NULL);
-		if (!s->begin_link || !s->end_link)
+		if (s->begin_link)
+			s->end_link =
+				bpf_program__attach_iter(s->bpf->progs.sched_asleep_end, NULL);
+		if (!s->end_link)
 			return err_sys(e, "cannot find the targets' threads that sleep");
 	}
 	return probe_session_adopt(s, e);
@@ -272,18 +274,23 @@ int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags,
 	return 0;
 }
 
-bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct python_process *p)
+int probe_session_python(struct probe_session *s, uint32_t tgid, const struct python_process *p)
 {
 	int fd = bpf_map__fd(s->bpf->maps.pythons);
 	struct python_process have;
 
 	if (bpf_map_lookup_elem(fd, &tgid, &have) == 0 && have.runtime == p->runtime &&
 	    memcmp(&have.layout, &p->layout, sizeof(p->layout)) == 0)
-		return false;
+		return 0;
 	if (bpf_map_update_elem(fd, &tgid, p, BPF_ANY))
-		return false;
+		return -1;
+	/* It has ended meanwhile, and what its exit takes away was put there behind it. */
+	if (!probe_session_is_target(s, tgid)) {
+		bpf_map_delete_elem(fd, &tgid);
+		return 0;
+	}
 	__atomic_fetch_add(&s->bpf->bss->python_changes, 1, __ATOMIC_SEQ_CST);
-	return true;
+	return 1;
 }
 
 void probe_session_number_anew(struct probe_session *s)

@@ -64,9 +64,10 @@ int probe_session_target(struct probe_session *s, uint32_t tgid, uint32_t flags,
 /* Targets named after probe_session_start: follow the threads and connections they have already. Born later, they are
  * followed from birth. One pass over all tasks and their files, for any number of new targets. */
 int probe_session_adopt(struct probe_session *s, struct err *e);
-/* CPython runs in that process: where. Replaces what was said before; true: that was something else, so that threads
- * the process has already are to be adopted. Forgotten at its exec and exit, and inherited by its children. */
-bool probe_session_python(struct probe_session *s, uint32_t tgid, const struct python_process *p);
+/* CPython runs in that process: where. Replaces what was said before; 1: that was something else, so that threads the process
+ * has already are to be adopted; -1: there is no room for one more process. Forgotten at its exec and exit, and inherited by its
+ * children. Nothing is kept of one that is no target any more. */
+int probe_session_python(struct probe_session *s, uint32_t tgid, const struct python_process *p);
 /* What the kernel side knows of it. False: it has no Python that is known. */
 bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
 			     struct python_process *out);
@@ -106,9 +107,12 @@ bool probe_session_mapped(struct probe_session *s, uint32_t tgid, probe_mapped_f
 
 /* Sum over CPUs of everything lost so far. */
 void probe_session_losses(const struct probe_session *s, struct loss_slot *sum);
+/* Distinct stacks that got a number so far, lost ones among them. */
+uint32_t probe_session_stacks(const struct probe_session *s);
 
-/* Every target thread with open calls, or off CPU: head, then head->ncalls calls. */
-typedef void probe_open_fn(void *ctx, const struct wire_open *head,
+/* Every target thread with open calls, or off CPU: head, who it is where no record of the ring has said so (else NULL), then
+ * head->ncalls calls. */
+typedef void probe_open_fn(void *ctx, const struct wire_open *head, const struct wire_thread *who,
 			   const struct wire_open_call *calls);
 int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e);
 

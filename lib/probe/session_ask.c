@@ -5,27 +5,28 @@
 #include "lib/probe/session_state.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 int probe_session_others(const struct probe_session *s, uint32_t *device, struct block_others *sum)
 {
 	int fd = bpf_map__fd(s->bpf->maps.block_others);
-	struct block_others each[512];
+	struct block_others *each = calloc(s->ncpu, sizeof(*each));
 	uint32_t next;
+	bool found = each && bpf_map_get_next_key(fd, *device ? device : NULL, &next) == 0 &&
+		     bpf_map_lookup_elem(fd, &next, each) == 0;
 
-	if (s->ncpu > sizeof(each) / sizeof(each[0]) ||
-	    bpf_map_get_next_key(fd, *device ? device : NULL, &next) ||
-	    bpf_map_lookup_elem(fd, &next, each))
-		return 0;
-	*device = next;
-	memset(sum, 0, sizeof(*sum));
-	for (size_t cpu = 0; cpu < s->ncpu; cpu++) {
+	*sum = (struct block_others){ 0 };
+	for (size_t cpu = 0; found && cpu < s->ncpu; cpu++) {
 		sum->requests += each[cpu].requests;
 		sum->read_bytes += each[cpu].read_bytes;
 		sum->write_bytes += each[cpu].write_bytes;
 	}
-	return 1;
+	if (found)
+		*device = next;
+	free(each);
+	return found;
 }
 
 uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op)
@@ -52,6 +53,11 @@ void probe_session_losses(const struct probe_session *s, struct loss_slot *sum)
 	}
 }
 
+uint32_t probe_session_stacks(const struct probe_session *s)
+{
+	return __atomic_load_n(&s->bpf->bss->stack_number, __ATOMIC_RELAXED);
+}
+
 int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e)
 {
 	int fd = bpf_iter_create(bpf_link__fd(s->open_link));
@@ -75,14 +81,19 @@ int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *c
 		have += (size_t)n;
 		for (;;) {
 			const struct wire_open *head = (const void *)((char *)raw + at);
+			const struct wire_thread *who = (const void *)(head + 1);
 			size_t size;
 
 			if (have - at < sizeof(*head))
 				break;
-			size = sizeof(*head) + head->ncalls * sizeof(struct wire_open_call);
+			size = sizeof(*head) + (head->unannounced ? sizeof(*who) : 0) +
+			       head->ncalls * sizeof(struct wire_open_call);
 			if (have - at < size)
 				break;
-			fn(ctx, head, (const void *)(head + 1));
+			if (head->unannounced)
+				fn(ctx, head, who, (const void *)(who + 1));
+			else
+				fn(ctx, head, NULL, (const void *)(head + 1));
 			at += size;
 		}
 		memmove(raw, (char *)raw + at, have - at);

@@ -254,6 +254,21 @@ int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const str
 	return rc;
 }
 
+int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, uint64_t of,
+		      const char *reason, struct err *e)
+{
+	struct record r = { .kind = RECORD_COVERAGE };
+
+	of = of > lost ? of : lost;
+	REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+	REC_SET(&r, COVERAGE, layer, bytes_of(layer));
+	REC_SET(&r, COVERAGE, requested, at_most_u32(of));
+	REC_SET(&r, COVERAGE, attached, at_most_u32(of - lost));
+	REC_SET(&r, COVERAGE, failed, at_most_u32(lost));
+	REC_SET(&r, COVERAGE, reason, bytes_of(reason));
+	return ige_writer_record(wr, &r, e);
+}
+
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
 		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e)
 {
@@ -263,7 +278,7 @@ int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons
 
 	for (size_t i = 0; i < nuses; i++) {
 		const struct probe_python_file *f = files[use[i].file];
-		bool known = f->python.kind == SYM_PYTHON_KNOWN;
+		bool known = f->python.kind == SYM_PYTHON_KNOWN, there = known && !use[i].no_room;
 		struct record r = { .kind = RECORD_COVERAGE };
 		uint32_t id = process(ctx, use[i].tgid);
 		char reason[160];
@@ -277,9 +292,11 @@ int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons
 		if (f->build_id[0])
 			REC_SET(&r, COVERAGE, build_id, bytes_of(f->build_id));
 		REC_SET(&r, COVERAGE, requested, 1);
-		REC_SET(&r, COVERAGE, attached, known);
-		REC_SET(&r, COVERAGE, failed, !known);
-		if (!known) {
+		REC_SET(&r, COVERAGE, attached, there);
+		REC_SET(&r, COVERAGE, failed, !there);
+		if (use[i].no_room) {
+			REC_SET(&r, COVERAGE, reason, bytes_of(probe_pythons_no_room));
+		} else if (!known) {
 			snprintf(reason, sizeof(reason), "%s: %s", f->python.version,
 				 f->python.why);
 			REC_SET(&r, COVERAGE, reason, bytes_of(reason));

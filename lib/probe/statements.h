@@ -56,6 +56,11 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const struct stack_ends *s,
 			 struct err *e);
 
+/* COVERAGE, of the whole recording: of so many things that events are said by, so many are lost. layer: as event/missing.h has
+ * it. */
+int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, uint64_t of,
+		      const char *reason, struct err *e);
+
 /* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. */
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
 		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e);

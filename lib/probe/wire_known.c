@@ -34,7 +34,7 @@ struct probe_wire {
 	struct probe_devices *devices; /* NULL: not followed */
 	uint32_t lost_seen;
 	bool lost_known;
-	uint64_t refused;
+	uint64_t refused, names;
 };
 
 int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
@@ -426,6 +426,11 @@ uint64_t probe_wire_refused(const struct probe_wire *wire)
 	return wire->refused;
 }
 
+uint64_t probe_wire_names(const struct probe_wire *wire)
+{
+	return wire->names;
+}
+
 struct world *probe_wire_world(const struct probe_wire *wire)
 {
 	return wire->world;
@@ -443,6 +448,7 @@ void probe_wire_refuse(struct probe_wire *wire)
 
 void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name)
 {
+	wire->names++;
 	probe_handles_name(wire->handles, tgid, handle, name);
 }
 

@@ -102,6 +102,8 @@ void probe_wire_free(struct probe_wire *wire);
 void probe_wire_again(struct probe_wire *wire, int64_t since_ns);
 
 uint64_t probe_wire_refused(const struct probe_wire *wire);
+/* Names of kernels that were told. */
+uint64_t probe_wire_names(const struct probe_wire *wire);
 const struct probe_shares *probe_wire_shares(const struct probe_wire *wire);
 const struct probe_unowned *probe_wire_others(const struct probe_wire *wire);
 

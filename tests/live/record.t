@@ -198,6 +198,28 @@ events, records, report = rec.dump(ige)
 opens = [o for o in records if o["record"] == "open"]
 tap.ok([o for o in opens if "at_end" not in o] and [o for o in opens if "depth" in o and o["depth"] == 0],
        "a call that hangs is named while it hangs", (opens, r.stderr.read()))
+# The first call of a thread: no record has told of the thread before.
+FIRST = """
+import ctypes, threading
+c = ctypes.CDLL("libcuda.so.1")
+def stuck():
+    print(threading.get_native_id(), flush=True)
+    c.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(4096))
+t = threading.Thread(target=stuck)
+t.start()
+t.join()
+"""
+for how in ([], ["--no-sched"]):
+    forget(ige)
+    r = rec.start("-o", ige, *how, "--hung", "300ms", "--flush", "50ms", "--", sys.executable, "-c", FIRST,
+                  DOUBLE_NS_cuMemAlloc_v2=10**12)
+    tid = int(r.stdout.readline())
+    rec.until(lambda: size(ige) and any(o["record"] == "open" for o in rec.dump(ige)[1]))
+    r.send_signal(signal.SIGINT)
+    r.communicate(timeout=rec.PATIENCE)
+    lines = subprocess.run([sys.executable, "tests/ige_reader.py", ige], capture_output=True, text=True).stdout.splitlines()
+    whose = {(o.get("thread") or {}).get("tid") for o in map(rec.json.loads, lines) if o.get("record") == "open"}
+    tap.same(whose, {tid}, " ".join(["a first call that hangs is told with its thread", *how]))
 log = rec.path("jump.log")
 p = rec.run("-o", ige, "--no-sched", "--", rec.work("jumper"), "--count", 10, DOUBLE_LOG=log)
 truth = rec.truth(p.stdout)[0]

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows are few: one for each kind of thing and node. */
+#include "lib/event/missing.h"
+
+#include <string.h>
+
+#include "lib/base/human.h"
+
+#define LOST	 "lost "
+#define ROWS_MAX 1024 /* more nodes than are merged */
+
+struct bytes missing_what(struct bytes layer)
+{
+	size_t n = sizeof(LOST) - 1;
+
+	return layer.n > n && memcmp(layer.p, LOST, n) == 0
+		       ? (struct bytes){ layer.p + n, layer.n - n }
+		       : (struct bytes){ 0 };
+}
+
+static void copy(char *to, size_t size, struct bytes from)
+{
+	size_t n = from.n < size ? from.n : size - 1;
+
+	if (n)
+		memcpy(to, from.p, n);
+	to[n] = '\0';
+}
+
+bool missing_record(struct missing *m, const struct record *r)
+{
+	const struct rec_COVERAGE *c = &r->u.COVERAGE;
+	struct missing_row new = { .node = c->node, .lost = c->failed, .of = c->requested };
+	struct bytes what;
+
+	if (r->kind != RECORD_COVERAGE || REC_HAS(r, COVERAGE, process))
+		return true;
+	what = missing_what(c->layer);
+	if (what.n == 0)
+		return true;
+	copy(new.what, sizeof(new.what), what);
+	copy(new.reason, sizeof(new.reason), c->reason);
+	for (size_t i = 0; i < m->v.n; i++) {
+		if (m->v.v[i].node == new.node && strcmp(m->v.v[i].what, new.what) == 0) {
+			m->v.v[i] = new;
+			return true;
+		}
+	}
+	return m->v.n >= ROWS_MAX || vec_push(&m->v, new);
+}
+
+void missing_free(struct missing *m)
+{
+	vec_free(&m->v);
+}
+
+void missing_text(struct buf *out, uint32_t lost, uint32_t of, struct bytes what,
+		  struct bytes reason)
+{
+	buf_printf(out, "%s of %s ", human_count(lost).s, human_count(of).s);
+	human_safe(out, what);
+	buf_puts(out, " lost");
+	if (reason.n) {
+		buf_puts(out, ": ");
+		human_safe(out, reason);
+	}
+}
