@@ -352,6 +352,23 @@ void name_op(struct buf *out, const struct world *w, uint16_t op)
 		buf_printf(out, "op 0x%x", op);
 }
 
+void name_end(struct buf *out, uint64_t status)
+{
+	static const char *const signals[] = {
+		[2] = "SIGINT",	 [6] = "SIGABRT",  [7] = "SIGBUS",   [8] = "SIGFPE",
+		[9] = "SIGKILL", [11] = "SIGSEGV", [13] = "SIGPIPE", [15] = "SIGTERM"
+	};
+	unsigned by = status & 0x7f;
+
+	if (!by) {
+		buf_printf(out, "with exit code %u", (unsigned)(status >> 8 & 0xff));
+		return;
+	}
+	buf_printf(out, "killed by signal %u", by);
+	if (by < sizeof(signals) / sizeof(signals[0]) && signals[by])
+		buf_printf(out, " (%s)", signals[by]);
+}
+
 void name_key(struct jsonw *j, const char *key, struct buf *text)
 {
 	jsonw_key(j, key);

@@ -62,6 +62,9 @@ bool name_cgroup_v1(struct bytes path);
 /* "cudaLaunchKernel", "between CUDA calls" (op 0) or "op 0x1234". */
 void name_op(struct buf *out, const struct world *w, uint16_t op);
 
+/* How a process ended, from its status as wait(2) gives it: "with exit code 1", "killed by signal 9 (SIGKILL)". */
+void name_end(struct buf *out, uint64_t status);
+
 /* key and text; the buffer is empty afterwards, for the next name. */
 void name_key(struct jsonw *j, const char *key, struct buf *text);
 

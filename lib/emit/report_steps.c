@@ -51,11 +51,18 @@ static void ends(struct buf *out, struct json s)
 	json_free(sequence);
 }
 
+/* Some of it lies where the steps do: what came before the first of them, or after the last, cost them nothing. */
+static bool in_steps(const struct chain *c, double first_ns, double last_ns)
+{
+	return report_number(c->body, "first_ns") < last_ns &&
+	       report_number(c->body, "last_ns") > first_ns;
+}
+
 /* What chains of the process cost a step of any of its threads; told with the first of them. */
 static void chains(struct buf *out, const struct report *r, struct json all, size_t at)
 {
 	struct json own = json_at(all, at), node = json_get(own, "node");
-	double count = 0, pid = report_number(own, "pid");
+	double count = 0, pid = report_number(own, "pid"), first = 0, last = 0;
 	bool before = false;
 	unsigned shown = 0;
 	char ns[48];
@@ -65,7 +72,14 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 		bool is = report_number(s, "pid") == pid &&
 			  bytes_equal(json_bytes(on), json_bytes(node));
 
-		count += is ? report_number(s, "count") : 0;
+		if (is) {
+			double from = report_number(s, "first_ns"),
+			       until = report_number(s, "last_ns");
+
+			first = count == 0 || from < first ? from : first;
+			last = count == 0 || until > last ? until : last;
+			count += report_number(s, "count");
+		}
 		before = is && i < at;
 		json_free(on);
 		json_free(s);
@@ -74,7 +88,7 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 	for (size_t i = 0; i < r->chains->v.n && shown < CHAINS_SHOWN && !before; i++) {
 		const struct chain *c = &r->chains->v.v[i];
 
-		if (c->lost_ns && count > 0 && report_is_of(c, own)) {
+		if (c->lost_ns && count > 0 && report_is_of(c, own) && in_steps(c, first, last)) {
 			buf_puts(out, shown++ ? ", " : "    on average a step loses ");
 			buf_printf(out, "%s to %s",
 				   report_ns(ns, sizeof(ns), (double)c->lost_ns / count),

@@ -31,6 +31,7 @@ static const struct sim_play *const plays[] = {
 	&play_straggler,
 	&play_ranks_ahead,
 	&play_rank_hang,
+	&play_rank_dies,
 	&play_call_hang,
 	&play_long_steps,
 	&play_clock_skew,

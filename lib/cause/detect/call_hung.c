@@ -32,6 +32,9 @@ struct hung_call {
 struct hung_process {
 	bool collective; /* entered one since it last waited for the device with success */
 	int64_t first_ns, last_ns; /* from when to when it hung, as told last */
+	bool ended;		   /* the process did */
+	int64_t ended_ns;
+	uint64_t status;
 	struct fact_told told;
 	const char *kind; /* it is told as; NULL never */
 };
@@ -48,6 +51,8 @@ static unsigned wants(const struct op_def *op)
 {
 	if (!op)
 		return 0;
+	if (op->id == OP_PROC_EXIT)
+		return WATCH_EVENT;
 	if (op->source == SOURCE_NCCL)
 		return WATCH_OUTER | WATCH_INNER;
 	/* Of other calls it matters that they return once one is known to be open. */
@@ -99,6 +104,25 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		of->collective = true;
 	return p->op->source != SOURCE_NCCL ||
 	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
+}
+
+/* A process ended: of a rank that is why it enters nothing more. */
+static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
+{
+	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+	const struct world_thread *t = ctx ? world_get_thread(c->w, ctx->thread) : NULL;
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	struct hung *h = state;
+	struct hung_process *of;
+
+	if (!p || p->tgid != t->tid || t->process >= h->processes.n)
+		return true;
+	of = &h->processes.v[t->process];
+	of->ended = true;
+	of->ended_ns = ev->end_ns;
+	of->status = 0;
+	event_get(ev, op, COL_STATUS, &of->status);
+	return true;
 }
 
 static uint64_t call_key(const struct rec_OPEN *o)
@@ -248,9 +272,14 @@ static const struct collective_rank *behind(const struct hung *h, uint32_t proce
 	return NULL;
 }
 
+static bool has_ended(const struct hung *h, const struct collective_rank *late)
+{
+	return late && late->process < h->processes.n && h->processes.v[late->process].ended;
+}
+
 /* *keep holds the culprit's text, to be freed when f is told. */
-static void collective_text(struct cause *c, const struct hung_sum *s, struct fact *f,
-			    struct buf *keep)
+static void collective_text(struct cause *c, const struct hung *h, const struct hung_sum *s,
+			    struct fact *f, struct buf *keep)
 {
 	const struct collective_rank *late = s->late;
 	const struct world_process *v;
@@ -263,10 +292,17 @@ static void collective_text(struct cause *c, const struct hung_sum *s, struct fa
 		return;
 	}
 	fact_victim(&(struct fact){ .process = late->process }, c, keep);
-	buf_printf(&f->summary,
-		   "; %" PRIu64 " ranks wait for rank %" PRIu32
-		   " (%s), which has not entered collective number %" PRIu64,
-		   s->ranks, late->rank, buf_text(keep), s->own->sequence);
+	buf_printf(&f->summary, "; %" PRIu64 " rank%s for rank %" PRIu32 " (%s), which ", s->ranks,
+		   s->ranks == 1 ? " waits" : "s wait", late->rank, buf_text(keep));
+	if (has_ended(h, late)) {
+		const struct hung_process *of = &h->processes.v[late->process];
+
+		buf_printf(&f->summary, "ended %s before the end, ",
+			   human_ns((uint64_t)(c->end_ns - of->ended_ns)).s);
+		name_end(&f->summary, of->status);
+		buf_puts(&f->summary, ", and ");
+	}
+	buf_printf(&f->summary, "has not entered collective number %" PRIu64, s->own->sequence);
 	if (late->entered) {
 		const struct op_def *op = world_op(c->w, late->op);
 
@@ -282,13 +318,41 @@ static void collective_text(struct cause *c, const struct hung_sum *s, struct fa
 	buf_free(&text);
 }
 
+/* Who waits for a rank shows nothing: what that one does is the question or, where it ended, why. */
+static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
+		  const struct hung_sum *s, struct fact *f)
+{
+	const struct world_process *v =
+		world_get_process(c->w, s->late ? s->late->process : process);
+	struct buf command = { 0 };
+
+	buf_printf(&command, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
+		   v ? v->tgid : 0);
+	if (has_ended(h, s->late))
+		fact_fix(f,
+			 "Find out why that rank ended: what it said last, and what the kernel did",
+			 "sudo dmesg -T | grep -iE 'killed process|segfault|xid'", 0, s->longest_ns,
+			 "the others wait until their own time limit, if they have one");
+	else if (s->late)
+		fact_fix(f, "Look at what every thread of the rank that is behind is doing",
+			 buf_text(&command), 0, s->longest_ns,
+			 "a hang has no usual length: the work goes on when it ends");
+	else
+		fact_fix(f,
+			 "Look at what every thread of it is doing, then at the device's own "
+			 "errors",
+			 buf_text(&command), 0, s->longest_ns,
+			 "a hang has no usual length: the work goes on when it ends");
+	buf_free(&command);
+}
+
 static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
 		int64_t now_ns, struct err *e)
 {
 	struct hung_process *of = &h->processes.v[process];
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
 	uint64_t wall = cause_wall_ns(c);
-	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, command = { 0 }, late = { 0 };
+	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, late = { 0 };
 	struct fact f = { .process = process,
 			  .first_ns = s->first_ns,
 			  .last_ns = now_ns,
@@ -303,7 +367,6 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 			  .explained = -1,
 			  .unexplained = -1,
 			  .op = (uint16_t)s->longest->open.op };
-	const struct world_process *v = world_get_process(c->w, process);
 	int rc;
 
 	if (!of->kind)
@@ -323,7 +386,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	buf_printf(&culprit, "the call %s", buf_text(&place));
 	f.culprit.text = buf_text(&culprit);
 	if (of->kind == collective_hang)
-		collective_text(c, s, &f, &late);
+		collective_text(c, h, s, &f, &late);
 	f.moments[f.nmoments++] = (struct fact_moment){
 		.end_ns = now_ns,
 		.dur_ns = s->longest_ns,
@@ -334,17 +397,12 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		.unended = !s->longest->open.at_end,
 		.text = "was entered, and has not returned",
 	};
-	buf_printf(&command, "gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
-		   v ? v->tgid : 0);
-	fact_fix(&f, "Look at what every thread of it is doing, then at the device's own errors",
-		 buf_text(&command), 0, s->longest_ns,
-		 "a hang has no usual length: the work goes on when it ends");
+	fixes(c, h, process, s, &f);
 	rc = fact_tell(c, &f, &of->told, e);
 	fact_free(&f);
 	buf_free(&victim);
 	buf_free(&culprit);
 	buf_free(&place);
-	buf_free(&command);
 	buf_free(&late);
 	return rc;
 }
@@ -443,6 +501,7 @@ const struct watch_def watch_call_hung = {
 	.size = sizeof(struct hung),
 	.wants = wants,
 	.piece = piece,
+	.event = event,
 	.record = record,
 	.settle = settle,
 	.free = end,

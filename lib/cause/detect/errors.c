@@ -287,8 +287,14 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	if (sticky(k))
 		fact_evidence_text(f, "after it",
 				   "the context is of no use: each call returns the same");
-	if (k->exited)
-		fact_evidence(f, "status with which the process ended", (double)k->status, "");
+	if (k->exited) {
+		struct buf how = { 0 };
+
+		name_end(&how, k->status);
+		fact_evidence_text(f, "the process ended", buf_text(&how));
+		f->summary.failed |= how.failed;
+		buf_free(&how);
+	}
 	for (size_t i = 0; mismatch(k) && i < s->libraries.n; i++) {
 		if (s->libraries.v[i].process == r->process)
 			fact_evidence_text(f, "library", s->libraries.v[i].text);

@@ -9,8 +9,8 @@
 
 extern const struct sim_play play_copy_overlap, play_alloc_churn, play_gpu_oom, play_fragmentation,
 	play_gpu_leak, play_memory_warm_up, play_memory_sawtooth;
-extern const struct sim_play play_straggler, play_ranks_ahead, play_rank_hang, play_call_hang,
-	play_long_steps, play_clock_skew, play_two_nodes, play_ranks_apart;
+extern const struct sim_play play_straggler, play_ranks_ahead, play_rank_hang, play_rank_dies,
+	play_call_hang, play_long_steps, play_clock_skew, play_two_nodes, play_ranks_apart;
 extern const struct sim_play play_starved, play_tool_call, play_paced, play_worker, play_sync_storm,
 	play_launch_bound, play_slow_down;
 

@@ -5,6 +5,8 @@
  */
 #include "lib/sim/plays/plays.h"
 
+#include <signal.h>
+
 enum site { AT_INIT, AT_COMPUTE, AT_FORWARD, AT_REDUCE, AT_SYNC };
 
 static const struct sim_site_def sites[SIM_SITES] = {
@@ -227,8 +229,8 @@ static void ahead_step(struct sim_actor *a)
 	finish(a, a->now_ns + 2 * STEP_NS);
 }
 
-/* One rank stays away from an all-reduce for ever, computing. */
-static void rank_hang_step(struct sim_actor *a)
+/* One rank stays away from an all-reduce for ever: computing, or dead. */
+static void stay_away(struct sim_actor *a, bool dies)
 {
 	int64_t begin = (int64_t)a->play[0], length = a->run->end_ns - a->run->begin_ns;
 	uint64_t k = a->steps ? a->steps - 1 : 0, last;
@@ -240,6 +242,10 @@ static void rank_hang_step(struct sim_actor *a)
 	last = (uint64_t)(HANGS_AFTER * (double)length) / (STEP_NS + DEVICE_NS + 400000);
 	if (k >= last && a->index == LATE_RANK) {
 		sim_actor_work(a, STEP_NS);
+		if (!dies)
+			return;
+		sim_set(sim_actor_event(a, OP_PROC_EXIT, a->now_ns, 0), COL_STATUS, SIGSEGV);
+		a->now_ns = a->run->end_ns;
 		return;
 	}
 	compute(a, begin + STEP_NS + (int64_t)spread_ns(a->run, a->index, k));
@@ -248,6 +254,16 @@ static void rank_hang_step(struct sim_actor *a)
 		hang(a, AT_SYNC);
 	else
 		finish(a, all_entered(a, begin, k) + DEVICE_NS);
+}
+
+static void rank_hang_step(struct sim_actor *a)
+{
+	stay_away(a, false);
+}
+
+static void rank_dies_step(struct sim_actor *a)
+{
+	stay_away(a, true);
 }
 
 static void call_hang_step(struct sim_actor *a)
@@ -305,6 +321,18 @@ const struct sim_play play_rank_hang = {
 	.processes = true,
 	.sites = sites,
 	.step = rank_hang_step,
+};
+
+const struct sim_play play_rank_dies = {
+	.name = "rank-dies",
+	.summary = "one rank of four ends in the midst of its work, and the others wait for it",
+	.kind = "collective-hang",
+	.culprit = "train-2",
+	.culprit_thread = LATE_RANK,
+	.threads = 4,
+	.processes = true,
+	.sites = sites,
+	.step = rank_dies_step,
 };
 
 const struct sim_play play_call_hang = {
