@@ -62,6 +62,66 @@ static void churn(unsigned i, int64_t t)
 	put(t + MS, 200 * US, 0x1000);
 }
 
+/* At one line 32 MiB, which take long, and at another one MiB, which do not. */
+static void two_places(unsigned i, int64_t t)
+{
+	static uint32_t at[2];
+
+	for (unsigned k = 0; i == 0 && k < 2; k++) {
+		struct world_frame f = { .kind = FRAME_PYTHON,
+					 .offset = k + 1,
+					 .name = world_string(s.w, bytes_of("step")),
+					 .file = world_string(s.w, bytes_of("/srv/train.py")) };
+		uint32_t frame = world_frame(s.w, &f);
+
+		at[k] = world_stack(s.w, &frame, 1);
+	}
+	memory(OP_CUDA_MALLOC, t, 300 * US, 0x1000, 32 * MIB)->stack = at[0];
+	put(t + MS, 200 * US, 0x1000);
+	memory(OP_CUDA_MALLOC, t + 1300 * US, 60 * US, 0x2000, MIB)->stack = at[1];
+	put(t + 1400 * US, 40 * US, 0x2000);
+}
+
+static void pinned(unsigned i, int64_t t)
+{
+	(void)i;
+	memory(OP_CUDA_MALLOC_HOST, t, 300 * US, 0x1000, 8 * MIB);
+	memory(OP_CUDA_FREE_HOST, t + MS, 200 * US, 0x1000, 0);
+}
+
+static void registered(unsigned i, int64_t t)
+{
+	(void)i;
+	memory(OP_CUDA_HOST_REGISTER, t, 300 * US, 0x1000, 8 * MIB);
+	memory(OP_CUDA_HOST_UNREGISTER, t + MS, 200 * US, 0x1000, 0);
+}
+
+/* What a freeing takes is mostly waiting for what the device was given before. */
+static void frees_wait(unsigned i, int64_t t)
+{
+	get(t, 300 * US, 0x1000, 32 * MIB);
+	put(t + 400 * US, i == 5 ? 20 * US : 1400 * US, 0x1000);
+}
+
+/* One chain: what its first fix gains at least. */
+static void gains(uint64_t low_ns)
+{
+	struct kinds_run p;
+
+	analyze(&s, &p);
+	ok(p.list.v.n == 1, "one chain");
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json all = json_get(p.list.v.v[i].body, "recommendations"),
+			    first = json_at(all, 0), gain = json_get(first, "gain_low_ns");
+
+		is_u64((uint64_t)json_double(gain, 0), low_ns, "it gains at least");
+		json_free(gain);
+		json_free(first);
+		json_free(all);
+	}
+	chain_list_free(&p.list);
+}
+
 static void many_sizes(unsigned i, int64_t t)
 {
 	get(t, 300 * US, 0x1000, (1 + i * 7 % 16) * MIB);
@@ -342,6 +402,18 @@ int main(void)
 	v = stage_actor(&s, 100, 100, 1, "train");
 	steps(churn);
 	tells(&s, "alloc-churn", "same 32.0 MiB", (STEPS - 1) * 500 * US);
+	steps(two_places);
+	tells(&s, "alloc-churn", "same 32.0 MiB again and again", (STEPS - 1) * 600 * US);
+	steps(pinned);
+	tells(&s, "alloc-churn", "pins and frees the same 8.0 MiB of host memory again and again",
+	      (STEPS - 1) * 500 * US);
+	steps(registered);
+	tells(&s, "alloc-churn", "pins and frees the same 8.0 MiB of host memory again and again",
+	      (STEPS - 1) * 500 * US);
+	steps(pinned);
+	advises(&s, "alloc-churn", "Pin once and reuse");
+	steps(frees_wait);
+	gains((STEPS - 2) * 320 * US);
 	steps(many_sizes);
 	silent(&s, "blocks of many sizes are looked for");
 	steps(cheap_churn);
