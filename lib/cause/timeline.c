@@ -37,8 +37,11 @@ void timeline_moment(const struct cause *c, const struct fact_moment *m, struct 
 	if (!m->text && op) {
 		buf_printf(&text, "%s took %s", op->name,
 			   duration_text(took, sizeof(took), m->dur_ns));
+		/* More than that: with what belongs to it, as an allocation to its freeing. */
 		if (m->lost_ns)
-			buf_printf(&text, ", of which %s lost",
+			buf_printf(&text,
+				   m->lost_ns > m->dur_ns ? "; lost with what belongs to it: %s"
+							  : ", of which %s lost",
 				   duration_text(lost, sizeof(lost), m->lost_ns));
 	}
 	jsonw_object_begin(j);

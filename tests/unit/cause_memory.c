@@ -103,6 +103,24 @@ static void frees_wait(unsigned i, int64_t t)
 	put(t + 400 * US, i == 5 ? 20 * US : 1400 * US, 0x1000);
 }
 
+/* Nowhere in what is told. */
+static void never_writes(struct stage *at, const char *text)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	analyze(at, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct buf body = { 0 };
+
+		json_dump(&body, p.list.v.v[i].body, 0);
+		n += strstr(buf_text(&body), text) != NULL;
+		buf_free(&body);
+	}
+	ok(p.list.v.n == 1 && n == 0, "never \"%s\"", text);
+	chain_list_free(&p.list);
+}
+
 /* One chain: what its first fix gains at least. */
 static void gains(uint64_t low_ns)
 {
@@ -402,6 +420,8 @@ int main(void)
 	v = stage_actor(&s, 100, 100, 1, "train");
 	steps(churn);
 	tells(&s, "alloc-churn", "same 32.0 MiB", (STEPS - 1) * 500 * US);
+	steps(churn);
+	never_writes(&s, "took 200 us, of which 500 us lost");
 	steps(two_places);
 	tells(&s, "alloc-churn", "same 32.0 MiB again and again", (STEPS - 1) * 600 * US);
 	steps(pinned);
