@@ -96,6 +96,46 @@ void human_safe(struct buf *out, struct bytes text)
 	}
 }
 
+/* The last word that ends in s, without the room behind it; n 0: none does. */
+static struct bytes many_of(struct bytes words)
+{
+	struct bytes many = { words.p, 0 };
+
+	for (size_t from = 0, i = 0; i <= words.n; i++) {
+		if (i < words.n && words.p[i] != ' ')
+			continue;
+		if (i > from + 1 && words.p[i - 1] == 's')
+			many = (struct bytes){ words.p + from, i - from };
+		from = i + 1;
+	}
+	return many;
+}
+
+static bool ends_in(struct bytes word, const char *end)
+{
+	size_t n = strlen(end);
+
+	return word.n > n && memcmp(word.p + word.n - n, end, n) == 0;
+}
+
+void human_counted(struct buf *out, uint64_t n, struct bytes words)
+{
+	struct bytes many = many_of(words);
+	size_t before = (size_t)(many.p - words.p) + many.n;
+	unsigned drops = ends_in(many, "ies") ? 3 : ends_in(many, "ches") ? 2 : 1;
+
+	buf_puts(out, human_count(n).s);
+	buf_putc(out, ' ');
+	if (n != 1 || !many.n) {
+		human_safe(out, words);
+		return;
+	}
+	human_safe(out, (struct bytes){ words.p, before - drops });
+	if (drops == 3)
+		buf_putc(out, 'y');
+	human_safe(out, (struct bytes){ words.p + before, words.n - before });
+}
+
 size_t human_width(const char *text)
 {
 	size_t n = 0;

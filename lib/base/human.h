@@ -47,6 +47,9 @@ void human_styled(struct buf *out, bool color, enum human_style style, const cha
 /* text with control characters and bytes that are no UTF-8 replaced by '?'. */
 void human_safe(struct buf *out, struct bytes text);
 
+/* "312 gaps", "1 gap"; "1 copy", "1 allocation never freed": words are for many, and one of them ends in s. Made safe. */
+void human_counted(struct buf *out, uint64_t n, struct bytes words);
+
 /* Columns text takes on a terminal (UTF-8, one per character). */
 size_t human_width(const char *text);
 

@@ -86,10 +86,8 @@ void fact_amount(const struct fact *f, struct buf *out)
 
 	buf_printf(out, "%s%s (%.1f%% of wall time, ", f->upper_bound ? "up to " : "",
 		   human_ns(f->lost_ns).s, f->share * 100);
-	if (f->count == 1) /* "1 gap" */
-		buf_printf(out, "1 %.*s)", (int)strlen(counted) - 1, counted);
-	else
-		buf_printf(out, "%s %s)", human_count(f->count).s, counted);
+	human_counted(out, f->count, bytes_of(counted));
+	buf_putc(out, ')');
 }
 
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)

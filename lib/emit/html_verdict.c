@@ -50,6 +50,18 @@ static void text_of(struct buf *out, struct json o, const char *key, const char 
 	json_free(v);
 }
 
+static void counted(struct buf *out, const struct chain *c)
+{
+	struct json of = json_get(c->body, "counted");
+	struct buf text = { 0 };
+
+	human_counted(&text, c->count, json_bytes(of).n ? json_bytes(of) : bytes_of("waits"));
+	html_escape(out, buf_bytes(&text), TEXT_MOST);
+	out->failed |= text.failed;
+	buf_free(&text);
+	json_free(of);
+}
+
 static void lost(struct buf *out, const struct chain *c)
 {
 	char ns[48];
@@ -57,16 +69,12 @@ static void lost(struct buf *out, const struct chain *c)
 	buf_puts(out, "<div><dt>");
 	if (c->lost_ns == 0) {
 		buf_puts(out, "Count</dt><dd>");
-		buf_puts(out, human_count(c->count).s);
-		buf_putc(out, ' ');
-		text_of(out, c->body, "counted", "waits");
+		counted(out, c);
 	} else {
 		buf_printf(out, "Lost</dt><dd>%s <small>%s of wall time, ",
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns),
 			   human_percent(report_number(c->body, "share_of_wall")).s);
-		buf_puts(out, human_count(c->count).s);
-		buf_putc(out, ' ');
-		text_of(out, c->body, "counted", "waits");
+		counted(out, c);
 		buf_puts(out, "</small>");
 	}
 	buf_puts(out, "</dd></div>");

@@ -81,8 +81,8 @@ static bool is_bound(struct json body)
 static void lost(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json counted = json_get(c->body, "counted");
-	bool of_waits =
-		!json_bytes(counted).n || bytes_equal(json_bytes(counted), bytes_of("waits"));
+	struct bytes of = json_bytes(counted).n ? json_bytes(counted) : bytes_of("waits");
+	bool of_waits = bytes_equal(of, bytes_of("waits"));
 	struct json parts = json_get(c->body, "lost"), key, v;
 	char t[48];
 	int at = 0;
@@ -90,9 +90,7 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 
 	if (c->lost_ns == 0) { /* a fact that takes no time */
 		report_chain_heading(out, r, color, "Count");
-		buf_puts(out, human_count(c->count).s);
-		buf_putc(out, ' ');
-		report_member(out, c->body, "counted", "waits");
+		human_counted(out, c->count, of);
 		buf_putc(out, '\n');
 		json_free(counted);
 		json_free(parts);
@@ -101,11 +99,7 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 	report_chain_heading(out, r, color, "Lost");
 	buf_printf(out, "%s%s in ", is_bound(c->body) ? "up to " : "",
 		   report_ns(t, sizeof(t), (double)c->lost_ns));
-	buf_puts(out, human_count(c->count).s);
-	buf_putc(out, ' ');
-	report_member(out, c->body, "counted", "waits");
-	if (c->count == 1 && out->n)
-		out->n--; /* "1 gap" */
+	human_counted(out, c->count, of);
 	buf_printf(out, ", %.1f ms per second of wall time",
 		   report_number(c->body, "lost_ms_per_s"));
 	if (json_length(parts) > 1) {

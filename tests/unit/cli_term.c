@@ -37,6 +37,38 @@ static void units(void)
 	is_str(human_ns(1500).s, "1.50 us", "time");
 }
 
+/* What watches count (lib/cause), of one and of several. */
+static void counted(void)
+{
+	static const struct {
+		const char *many, *one;
+	} rows[] = {
+		{ "gaps", "1 gap" },
+		{ "threads", "1 thread" },
+		{ "loads", "1 load" },
+		{ "copies", "1 copy" },
+		{ "launches", "1 launch" },
+		{ "refused allocations", "1 refused allocation" },
+		{ "allocations never freed", "1 allocation never freed" },
+		{ "slow calls", "1 slow call" },
+		{ "times", "1 time" },
+		{ "of nothing", "1 of nothing" },
+		{ "s", "1 s" },
+		{ "", "1 " },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct buf out = { 0 };
+
+		human_counted(&out, 1, bytes_of(rows[i].many));
+		is_str(buf_text(&out), rows[i].one, "one of %s", rows[i].many);
+		buf_reset(&out);
+		human_counted(&out, 1234, bytes_of(rows[i].many));
+		like(buf_text(&out), rows[i].many, "more of row %zu", i);
+		buf_free(&out);
+	}
+}
+
 static void tables(void)
 {
 	static const char *const headers[] = { "NAME", ">COUNT", "NOTE", NULL };
@@ -106,6 +138,7 @@ static void statuses(void)
 int main(void)
 {
 	units();
+	counted();
 	tables();
 	safety();
 	colour();

@@ -358,9 +358,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 			  .last_ns = now_ns,
 			  .lost_ns = s->longest_ns,
 			  .count = s->late ? s->ranks : s->threads,
-			  .counted = s->late	       ? "ranks"
-				     : s->threads == 1 ? "thread"
-						       : "threads",
+			  .counted = s->late ? "ranks" : "threads",
 			  .share = wall ? (double)s->longest_ns / (double)wall : 0,
 			  .severity = 3, /* work stopped */
 			  .gain = FACT_GAIN_NOTHING,

@@ -237,7 +237,7 @@ static int tell(struct state *s, struct cause *c, struct model *m, double share,
 	struct fact f = { .kind = "model-load",
 			  .process = m->process,
 			  .share = share,
-			  .counted = m->toll.count == 1 ? "load" : "loads",
+			  .counted = "loads",
 			  .explained = -1,
 			  .unexplained = -1 };
 	double rate = (double)m->bytes / (double)m->toll.ns * 1e9;

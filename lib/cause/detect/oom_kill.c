@@ -71,7 +71,7 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 			  .first_ns = k->time_ns,
 			  .last_ns = k->time_ns,
 			  .count = 1,
-			  .counted = "kill",
+			  .counted = "kills",
 			  .severity = 3, /* work stopped */
 			  .explained = -1,
 			  .unexplained = -1 };
