@@ -61,7 +61,7 @@ static void counted(void)
 		struct buf out = { 0 };
 
 		human_counted(&out, 1, bytes_of(rows[i].many));
-		is_str(buf_text(&out), rows[i].one, "one of %s", rows[i].many);
+		is_str(buf_text(&out), rows[i].one, "one of row %zu", i);
 		buf_reset(&out);
 		human_counted(&out, 1234, bytes_of(rows[i].many));
 		like(buf_text(&out), rows[i].many, "more of row %zu", i);
