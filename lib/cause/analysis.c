@@ -36,7 +36,6 @@ static void classes_json(struct cause *c, struct jsonw *j)
 	jsonw_key_array(j, "classes");
 	for (size_t i = 0; i < c->classes.told_end && told < CLASSES_FIRST; i++) {
 		const struct cause_class *cl = &c->classes.v.v[i];
-		const struct world_process *v = world_get_process(c->w, cl->key.process);
 		const struct op_def *op = world_op(c->w, cl->key.op);
 		uint64_t expected;
 		bool borrowed;
@@ -46,7 +45,7 @@ static void classes_json(struct cause *c, struct jsonw *j)
 		told++;
 		expected = class_expected(&c->classes, (uint32_t)i, &borrowed);
 		jsonw_object_begin(j);
-		jsonw_key_u64(j, "pid", v ? v->tgid : 0);
+		name_process_keys(j, c->w, &c->tally, cl->key.process);
 		jsonw_key_str(j, "source", op ? op->source_name : "?");
 		name_op(&text, c->w, cl->key.op);
 		name_key(j, "op", &text);

@@ -366,6 +366,8 @@ for scenario, node in (("incident", "a"), ("clean", "b")):
     subprocess.run([DEMO, scenario, "--duration", "3s", "-n", node, "-o", path(f"on-{node}")], check=True)
 loses = lambda *names: re.findall(r"on average a step loses (.+) to cpu-preempted", run(EXPLAIN, *map(path, names))[1].decode())  # noqa: E731
 tap.same((len(loses("on-a")), loses("on-a", "on-b"), loses("on-b")), (1, loses("on-a"), []), "what a step loses is of its own machine's causes")
+classes = json.loads(run(EXPLAIN, "--json", path("on-a"), path("on-b"))[1])["classes"]
+tap.same({(c["node"], c["comm"]) for c in classes}, {("a", "train"), ("b", "train")}, "classes of calls too say of which machine and command they are")
 out = run(EXPLAIN, path("on-a"), path("on-b"))[1].decode()
 tap.none([what for what in ("Memory", "Steps", "Time") for node in "ab" if not re.search(rf"^{what} of train \([^)]*\) on {node}:", out, re.M)], "each says of which machine it is")
 subprocess.run([DEMO, "errors", "--duration", "2s", "-o", path("errors")], check=True)

@@ -40,6 +40,16 @@ static bool each_25th(unsigned i)
 	return i % 25 == 0;
 }
 
+static bool each_21st(unsigned i)
+{
+	return i % 21 == 0;
+}
+
+static bool each_12th(unsigned i)
+{
+	return i % 12 == 0;
+}
+
 static bool each_4th(unsigned i)
 {
 	return i % 4 == 0;
@@ -70,6 +80,10 @@ int main(void)
 	v = stage_actor(&s, 100, 100, 1, "train");
 	n = calls(OP_CUDA_MALLOC_HOST, each_25th);
 	tells(&s, "periodic-spike", "Every 25th call", n * (LONG - USUAL));
+	n = calls(OP_CUDA_MALLOC_HOST, each_21st);
+	tells(&s, "periodic-spike", "Every 21st call", n * (LONG - USUAL));
+	n = calls(OP_CUDA_MALLOC_HOST, each_12th);
+	tells(&s, "periodic-spike", "Every 12th call", n * (LONG - USUAL));
 
 	calls(OP_CUDA_MALLOC_HOST, at_random);
 	not_told(&s, "periodic-spike", "one of 25, at random");

@@ -6,6 +6,7 @@
  * this: slow calls at random, and every second or fourth call, which is how the program is made.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/human.h"
@@ -169,6 +170,17 @@ static double chance_of(const struct slow *x, double *calls, double *ns)
 	return period_chance(v, n, calls);
 }
 
+/* 21st, 112th */
+static const char *ordinal(double n)
+{
+	unsigned last = (unsigned)fmod(n + 0.5, 100), unit = last % 10;
+
+	return last / 10 == 1 || unit == 0 || unit > 3 ? "th"
+	       : unit == 1			       ? "st"
+	       : unit == 2			       ? "nd"
+						       : "rd";
+}
+
 static int tell(const struct site *x, struct cause *c, double chance, double calls, double ns,
 		struct err *e)
 {
@@ -194,7 +206,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 	cause_sum_fill(c, &slow->sum, &f, "a slow call");
 	fact_place(c, &f.sites[0], &place);
 	f.identity = f.culprit.text = buf_text(&place);
-	buf_printf(&f.summary, "Every %.0fth call of ", calls);
+	buf_printf(&f.summary, "Every %.0f%s call of ", calls, ordinal(calls));
 	fact_victim(&f, c, &f.summary);
 	buf_printf(&f.summary, " %s takes long, ", f.culprit.text);
 	fact_amount(&f, &f.summary);
