@@ -61,9 +61,12 @@ USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
 			proc->node = ctx->node;
 		}
 	}
-	if (proc->last_ns == 0)
+	/* Of its threads one may have been in a long call from before the first that another made. */
+	if (!proc->lived || p->start_ns < proc->first_ns)
 		proc->first_ns = p->start_ns;
-	proc->last_ns = p->end_ns;
+	if (!proc->lived || p->end_ns > proc->last_ns)
+		proc->last_ns = p->end_ns;
+	proc->lived = true;
 	return proc;
 }
 

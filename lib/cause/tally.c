@@ -229,7 +229,11 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 	g->count++;
 	g->part_ns[part] += ns;
 	tally_pane_add(g->panes, pane, ns, 1);
-	g->last_ns = p->end_ns;
+	/* Waits are told as they end: one that began before may come after. */
+	if (p->start_ns < g->first_ns)
+		g->first_ns = p->start_ns;
+	if (p->end_ns > g->last_ns)
+		g->last_ns = p->end_ns;
 	if (p->ev && p->op && event_get(p->ev, p->op, COL_CPU_IN, &cpu) && cpu < TALLY_CPUS &&
 	    !tally_wait_at(g, (unsigned)cpu, (ns + 999) / 1000))
 		return false;

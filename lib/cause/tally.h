@@ -103,6 +103,7 @@ struct tally_group {
 struct tally_process {
 	uint32_t process, node, image; /* image: the last one seen in an event */
 	bool seen, busy;	       /* busy: as of a thread, any of them */
+	bool lived;		       /* first_ns and last_ns hold */
 	int64_t first_ns, last_ns;
 	uint64_t calls;
 	uint64_t launches,

@@ -309,6 +309,25 @@ static void jobs(struct stage *s, struct actor v, unsigned hogs, unsigned n)
 	}
 }
 
+/* The first to end is not the first to begin: a chain is as of when it began to cost something. */
+static void began_first(struct stage *s, struct actor v, struct actor second, struct actor hog)
+{
+	struct kinds_run p;
+
+	calls(s, v, OP_CUDA_LAUNCH);
+	for (int64_t t = 20 * MS; t < LENGTH; t += EVERY) {
+		stage_offcpu(s, v, 0, t, t + MS, MS, 0);
+		stage_occupied(s, hog, 0, t, t + MS);
+	}
+	stage_offcpu(s, second, 0, 5 * MS, 25 * MS, 20 * MS, 0);
+	stage_occupied(s, hog, 0, 5 * MS, 20 * MS);
+	analyze(s, &p);
+	ok(p.list.v.n == 1 && p.list.v.v[0].first_ns == 5 * MS,
+	   "a wait that began before the first that ended: from %lld us on",
+	   p.list.v.n ? (long long)(p.list.v.v[0].first_ns / US) : -1);
+	chain_list_free(&p.list);
+}
+
 static void tells_both(struct stage *s, const char *kind, const char *first, uint64_t first_ns,
 		       const char *second, uint64_t second_ns)
 {
@@ -416,6 +435,7 @@ int main(void)
 	}
 	silent(&s, "short waits every 100 ms without throttle marks");
 
+	began_first(&s, v, holder, hog);
 	held_while(&s, v, holder);
 	two_locks(&s, v, holder);
 	same_names(&s, v);
