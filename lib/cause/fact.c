@@ -51,6 +51,12 @@ static void fix(struct fact *f, const char *action, const char *kind, const char
 {
 	struct jsonw j;
 
+	if (f->one_ns && f->one_ns < f->lost_ns) {
+		double one = (double)f->one_ns / (double)f->lost_ns;
+
+		gain_low_ns = (uint64_t)((double)gain_low_ns * one + 0.5);
+		gain_high_ns = (uint64_t)((double)gain_high_ns * one + 0.5);
+	}
 	element(&f->fixes, &j);
 	body_fix(&j, action, kind, command, gain_low_ns < gain_high_ns ? gain_low_ns : gain_high_ns,
 		 gain_high_ns, basis);

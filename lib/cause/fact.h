@@ -51,6 +51,7 @@ struct fact {
 	} culprit;
 	int64_t first_ns, last_ns;
 	uint64_t lost_ns, count;
+	uint64_t one_ns; /* of lost_ns, the worst-hit thread's: threads lose side by side; 0: it is of one alone */
 	const char *counted; /* what count counts: "gaps", "calls", "steps" */
 	bool upper_bound;    /* lost_ns is at most this */
 	/* By how much wall time would have been shorter without it (lib/cause/without.h). */
@@ -78,7 +79,8 @@ void fact_evidence(struct fact *f, const char *what, double value, const char *u
 /* The same for what is no number. */
 void fact_evidence_text(struct fact *f, const char *what, const char *text);
 
-/* What to do, the command to do it with, and what it gains: from low to high, and what that rests on. */
+/* What to do, the command to do it with, and what it gains of lost_ns: from low to high, and what that rests on. Where several
+ * threads lost, as much less of it as one of them lost. */
 void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
 	      uint64_t gain_high_ns, const char *basis);
 /* The same with lines for the program itself, which no shell takes. */

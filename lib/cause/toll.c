@@ -126,6 +126,7 @@ void toll_fill(const struct toll *t, struct fact *f)
 	f->first_ns = t->first_ns;
 	f->last_ns = t->last_ns;
 	f->lost_ns = t->ns;
+	f->one_ns = t->worst_ns;
 	f->count = t->count;
 	f->nmoments = t->nworst;
 	for (unsigned i = 0; i < t->nworst; i++)

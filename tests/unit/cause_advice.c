@@ -37,6 +37,27 @@ static void proposes(struct stage *s, const char *kind, const char *command)
 	chain_list_free(&p.list);
 }
 
+/* One chain: what its fixes gain at most. */
+static void gains(struct stage *s, const char *kind, uint64_t lost_ns, uint64_t high_ns)
+{
+	struct kinds_run p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json all = json_get(p.list.v.v[i].body, "recommendations"),
+			    fix = json_at(all, 0), gain = json_get(fix, "gain_high_ns");
+
+		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);
+		is_u64(p.list.v.v[i].lost_ns, lost_ns, "%s: lost in all threads", kind);
+		is_u64((uint64_t)json_double(gain, 0), high_ns, "%s: gained at most", kind);
+		json_free(gain);
+		json_free(fix);
+		json_free(all);
+	}
+	chain_list_free(&p.list);
+}
+
 static void calls(struct stage *s, struct actor v)
 {
 	for (int64_t t = 0; t < LENGTH; t += 2 * MS) {
@@ -166,6 +187,27 @@ int main(void)
 		 "/proc/$p/task); done");
 	crowd(&s, v);
 	proposes(&s, "cpu-preempted", "renice -n -10 -p $(ls /proc/100/task)");
+
+	/* four threads lose side by side: it would be over sooner by what one lost */
+	for (unsigned i = 0; i < 4; i++) {
+		struct actor a = stage_actor(&s, 100, 100 + i, 1, "train"),
+			     hog = stage_actor(&s, 300, 300, 50, "hog");
+
+		calls(&s, a);
+		for (int64_t t = 0; t < LENGTH; t += EVERY) {
+			stage_offcpu(&s, a, 0, t, t + MS, MS, i);
+			stage_occupied(&s, hog, i, t, t + MS);
+		}
+	}
+	gains(&s, "cpu-preempted", 4 * 500 * MS, 500 * MS);
+	for (unsigned i = 0; i < 4; i++) {
+		struct actor a = stage_actor(&s, 100, 100 + i, 1, "train");
+
+		calls(&s, a);
+		for (int64_t t = 0; t < LENGTH; t += EVERY)
+			stage_event(&s, OP_MEM_RECLAIM, a.ctx, 0, t + 100 * US, t + 900 * US);
+	}
+	gains(&s, "memory-pressure", 4 * 400 * MS, 400 * MS);
 
 	/* systemd escapes what its names are made of */
 	hogs(&s, v, "scan", 350, 1, "/system.slice/scan\\x2dall.service");

@@ -17,9 +17,13 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 {
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
 
+	/* Threads lose side by side: what is gained is the time of one of them. */
+	uint64_t most = tally_group_worst_thread(&f->c->tally, f->g, INT64_MAX);
+
+	most = most && most < f->lost_ns ? most : f->lost_ns;
 	jsonw_object_begin(j);
-	body_fix(j, action, "shell", command, (uint64_t)((double)f->lost_ns * keep * (1 - others)),
-		 f->lost_ns, basis);
+	body_fix(j, action, "shell", command, (uint64_t)((double)most * keep * (1 - others)), most,
+		 basis);
 	jsonw_object_end(j);
 }
 

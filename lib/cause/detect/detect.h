@@ -38,7 +38,8 @@ struct detector {
 	void (*evidence)(const struct finding *f, struct jsonw *j);
 };
 
-/* One recommendation. Its gain lies between keep (0..1) of the lost time, less what other causes take again, and all. */
+/* One recommendation. Its gain lies between keep (0..1) of what the worst-hit thread lost, less what other causes take again, and
+ * all of that. */
 void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
 		      const char *command, double keep, const char *basis);
 

@@ -112,6 +112,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	}
 	f->culprit.text = buf_text(&t->who);
 	f->gain = FACT_GAIN_ALL;
+	f->one_ns = 0; /* whichever of its threads was told of, all stood still */
 	for (unsigned i = 0; i < f->nmoments; i++)
 		f->moments[i].text = "stopped";
 	fact_evidence(f, "longest stop", (double)x->longest_ns, "ns");
