@@ -38,6 +38,8 @@ machine := $(if $(ARCH),$(or $(machine_$(ARCH)),$(error ARCH=$(ARCH): there is o
 tools := $(addsuffix -linux-gnu-,$(if $(ARCH),$(machine)))
 SYSROOT ?= $(if $(ARCH),$(BUILD)/sysroot/root)
 own_sysroot := $(if $(ARCH),$(filter $(BUILD)/sysroot/root,$(SYSROOT)))
+# Where the system's libbpf is too old, one made here for all builds; clean takes it away like those.
+LIBBPF ?= build-libbpf$(addprefix -,$(ARCH))
 CC := $(if $(filter undefined default,$(origin CC)),$(if $(ccache),ccache )$(tools)gcc$(if $(SYSROOT), --sysroot=$(SYSROOT)),$(CC))
 CLANG ?= clang
 AR := $(if $(filter undefined default,$(origin AR)),$(tools)ar,$(AR))
@@ -66,17 +68,22 @@ ifneq ($(building),)
 -include $(BUILD)/features.mk
 endif
 
+# What bpftool before 7 (Linux 5.15's) makes no skeleton of: a kernel function that may be absent.
+bpf_probe := extern int f(void) __attribute__((weak, section(".ksyms"))); __attribute__((section("uprobe"), used)) int p(void *c) { return f ? f() : 0; }
+own_libbpf := -I$(LIBBPF)/include -L$(LIBBPF)/lib
 # Sets up what the probes below need; tries one program against one library.
 define probe_functions
 	have() { printf '%s\n' "$$1" | $(CC) -x c - $(CPPFLAGS) -o $(BUILD)/.probe $$2 >/dev/null 2>&1 && echo 1 || echo; }; \
-	find_bpftool() { \
-		for b in bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool $$(ls -d /usr/lib/linux-tools*/bpftool \
-				/usr/lib/linux-tools/*/bpftool 2>/dev/null | sort -rV); do \
-			"$$b" gen help >/dev/null 2>&1 && { command -v "$$b"; return; }; \
-		done; }; \
 	find_bpfclang() { \
 		for c in $(CLANG) $$(ls /usr/bin/clang-[0-9]* 2>/dev/null | sort -rV); do \
 			echo 'int x;' | $$c -target bpf -mcpu=v3 -O2 -c -x c - -o $(BUILD)/.probe 2>/dev/null && { echo "$$c"; return; }; \
+		done; }; \
+	find_bpftool() { \
+		with='gen help'; [ -z "$$1" ] || \
+			printf '%s\n' '$(bpf_probe)' | $$1 -g -target bpf -mcpu=v3 -O2 -c -x c - -o $(BUILD)/.probe && with='gen skeleton $(BUILD)/.probe name p'; \
+		for b in bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool $$(ls -d /usr/lib/linux-tools*/bpftool \
+				/usr/lib/linux-tools/*/bpftool 2>/dev/null | sort -rV); do \
+			"$$b" $$with >/dev/null 2>&1 && { command -v "$$b"; return; }; \
 		done; }; \
 	probe_all() { \
 		echo "HAVE_CC := $$(have 'int main(void){return 0;}' '')"; \
@@ -89,24 +96,27 @@ define probe_functions
 		echo "HAVE_MICROHTTPD := $$(have $$'#include <microhttpd.h>\nint main(void){return !MHD_get_version();}' -lmicrohttpd)"; \
 		echo "HAVE_GNUTLS := $$(have $$'#include <gnutls/gnutls.h>\nint main(void){return !gnutls_check_version("3.6.3");}' -lgnutls)"; \
 		bpf=$$'#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\nint main(void){return !libbpf_version_string();}'; libbpf=; \
-		for l in '-lbpf' '-lbpf -lelf -lz'; do \
+		for l in '-lbpf' '-lbpf -lelf -lz' '$(own_libbpf) -lbpf -lelf -lz'; do \
 			[ -n "$$libbpf" ] || [ -z "$$(have "$$bpf" "$$l")" ] || libbpf=$$l; done; \
 		echo "HAVE_LIBBPF := $$libbpf"; \
-		static=; for l in '-fPIE -static-pie -lbpf -lelf -lz' '-fPIE -static-pie -lbpf -lelf -lz -lzstd'; do \
+		static=; for l in '-lbpf -lelf -lz' '-lbpf -lelf -lz -lzstd' '$(own_libbpf) -lbpf -lelf -lz' '$(own_libbpf) -lbpf -lelf -lz -lzstd'; do \
+			l="-fPIE -static-pie $$l"; \
 			[ -n "$$static" ] || [ -z "$$(have "$$bpf" "$$l")" ] || static=$$l; done; \
 		echo "STATIC_LIBS := $$static"; \
 		echo "STATIC_SQLITE := $$([ -z "$$(have $$'#include <sqlite3.h>\nint main(void){return !sqlite3_libversion();}' '-fPIE -static-pie -lsqlite3 -lm')" ] || echo '-lsqlite3 -lm')"; \
 		jq=; for l in '-ljq -lm' '-ljq -lonig -lm'; do \
 			[ -n "$$jq" ] || [ -z "$$(have $$'#include <stdio.h>\n#include <jq.h>\nint main(void){return !jq_init();}' "-fPIE -static-pie $$l")" ] || jq=$$l; done; \
 		echo "STATIC_JQ := $$jq"; \
-		echo "BPFTOOL := $$(find_bpftool)"; \
-		echo "BPFCLANG := $$(find_bpfclang)"; \
+		bpfclang=$$(find_bpfclang); echo "BPFCLANG := $$bpfclang"; \
+		echo "BPFTOOL := $$(find_bpftool $$bpfclang)"; \
 		echo "MULTIARCH := $$($(CC) -print-multiarch 2>/dev/null)"; \
 		echo "HAVE_PROVE := $$(command -v prove >/dev/null && echo 1)"; \
 		echo "HAVE_PYTHON := $$(command -v python3 >/dev/null && echo 1)"; \
 		rm -f $(BUILD)/.probe; }; \
 	lacks() { grep -E ':= *$$' "$$1" | grep -vE 'MULTIARCH|STATIC_' | sed 's/ :=.*//; s/HAVE_//' | tr '\n' ' '; }
 endef
+
+ALL_CPPFLAGS += $(filter -I%,$(HAVE_LIBBPF))
 
 ifneq ($(building),)
 missing_features := $(strip $(if $(HAVE_CC),,CC) $(if $(HAVE_ZLIB),,ZLIB) $(if $(HAVE_ELF),,ELF) $(if $(HAVE_JQ),,JQ) \
@@ -133,7 +143,7 @@ $(BUILD)/sysroot/files:
 	$(Q)formats/packaging/sysroot.sh $(ARCH) $(@D) $(deps_dev_packages) libstdc++6
 
 HAVE_BPF := $(if $(and $(HAVE_LIBBPF),$(BPFTOOL),$(BPFCLANG)),1)
-bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf-1.0) $(if $(BPFTOOL),,bpftool) $(if $(BPFCLANG),,clang))
+bpf_lacks := $(strip $(if $(HAVE_LIBBPF),,libbpf-1.0) $(if $(BPFTOOL),,bpftool-7) $(if $(BPFCLANG),,clang))
 bpf_flags := $(if $(HAVE_BPF),-DINGERO_HAVE_BPF=1,-DINGERO_NO_BPF='"built without BPF: this build had no $(subst $() $(),$(comma) ,$(bpf_lacks)) (make deps, then make)"')
 
 # libarchive is opened when a bundle is met: its header alone is needed to build.
@@ -147,7 +157,7 @@ ALL_CPPFLAGS += -DINGERO_HAVE_SQLITE=1
 endif
 
 # A shared libbpf links by itself, a static one with libelf and zlib.
-LIBS := $(HAVE_LIBBPF) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -ljq -lz -lm -ldl
+LIBS := $(filter-out -I%,$(HAVE_LIBBPF)) $(if $(HAVE_SQLITE),-lsqlite3) -lelf -ljq -lz -lm -ldl
 
 # ---- sources -------------------------------------------------------------------------------------
 
@@ -307,7 +317,7 @@ $(BUILD)/tests/unit/python_find.t: ALL_LDFLAGS += -rdynamic
 bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(machine)))
 # linux/types.h wants asm/types.h, which Debian and Ubuntu keep in the architecture's folder.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(bpf_arch) -Wall -Wno-missing-declarations \
-	$(if $(DEVELOPER),-Werror) $(if $(MULTIARCH),$(if $(SYSROOT),-idirafter $(SYSROOT)/usr/include )-idirafter $(filter-out /,$(SYSROOT))/usr/include/$(MULTIARCH)) -I.
+	$(if $(DEVELOPER),-Werror) $(if $(MULTIARCH),$(if $(SYSROOT),-idirafter $(SYSROOT)/usr/include )-idirafter $(filter-out /,$(SYSROOT))/usr/include/$(MULTIARCH)) -I. $(filter -I%,$(HAVE_LIBBPF))
 
 $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/link-flags
 	@mkdir -p $(@D)
@@ -449,7 +459,7 @@ uninstall:
 # ---- packages this build needs ------------------------------------------------------------------------
 
 # What Debian and Ubuntu call what the build and the tests use. bpftool is a package of its own on
-# Debian; on Ubuntu it comes with the kernel tools.
+# Debian; on Ubuntu it comes with the kernel tools, on 22.04 with those of its later kernel.
 deps_dev_packages := libc6-dev zlib1g-dev libelf-dev libjq-dev libsqlite3-dev libarchive-dev libcurl4-gnutls-dev libmicrohttpd-dev libgnutls28-dev libbpf-dev
 deps_packages := gcc$(if $(ARCH),-$(machine)-linux-gnu) make $(if $(ARCH),,$(deps_dev_packages)) clang perl python3 mandoc
 # What only tests use and the build does without.
@@ -480,8 +490,15 @@ install_packages = \
 
 .PHONY: deps deps-check
 deps:
-	@bpftool=bpftool; [ "$$(. /etc/os-release; echo $$ID)" != ubuntu ] || bpftool='linux-tools-common linux-tools-generic'; \
+	@case "$$(. /etc/os-release; echo $$ID $$VERSION_ID)" in \
+		'ubuntu 22.04') bpftool='linux-tools-common linux-tools-generic-hwe-22.04';; \
+		ubuntu*) bpftool='linux-tools-common linux-tools-generic';; \
+		*) bpftool=bpftool;; \
+	esac; \
 	$(call install_packages,$(deps_packages) $$bpftool)
+	@[ "$(INSTALL)" = no ] || [ -e $(LIBBPF)/lib/libbpf.a ] || \
+		printf '#include <bpf/libbpf.h>\n#if LIBBPF_MAJOR_VERSION < 1\n#error old\n#endif\n' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || \
+		{ echo "ingero: libbpf here is older than 1.0: building one into $(LIBBPF)"; formats/packaging/libbpf.sh $(LIBBPF) $(CC); }
 
 # Once per build directory, and never fatal: a test that misses something says so itself.
 deps-check: | $(BUILD)/flags

@@ -52,7 +52,7 @@ $(BUILD)/multi/launch: formats/packaging/launch.c $(BUILD)/flags
 
 tarball: all $(multi) $(BUILD)/multi/launch $(if $(STATIC_LIBS),$(addprefix $(BUILD)/static/,ingero ingero-record),static)
 	$(Q)$(if $(HAVE_BPF),:,echo "ingero: no recorder for the tarball: this build has no BPF (it lacks $(bpf_lacks))" >&2; exit 1)
-	$(Q)CC=$(call quote,$(CC)) READELF=$(READELF) SYSROOT=$(SYSROOT) formats/packaging/tarball.sh $(BUILD) $(VERSION) $(machine) $(dist) \
+	$(Q)CC=$(call quote,$(CC)) READELF=$(READELF) SYSROOT=$(SYSROOT) LIBBPF=$(if $(filter -I%,$(STATIC_LIBS)),$(LIBBPF)) formats/packaging/tarball.sh $(BUILD) $(VERSION) $(machine) $(dist) \
 		$(patsubst %,local:%,$(multi_local)) $(patsubst %,net:%,$(multi_net))
 
 deb: all

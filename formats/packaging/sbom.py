@@ -13,6 +13,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -24,6 +25,9 @@ INSIDE = {"libc.a": "LGPL-2.1-or-later", "libz.a": "Zlib", "libelf.a": "GPL-2.0-
           "libbpf.a": "LGPL-2.1-only OR BSD-2-Clause", "libsqlite3.a": "blessing"}
 
 
+# libbpf made here, where the distribution's is too old (libbpf.sh); empty where it is not in the programs.
+LIBBPF = os.environ.get("LIBBPF", "")
+DISTRIBUTION = platform.freedesktop_os_release().get("ID", "debian")
 SYSROOT = os.path.realpath(os.environ.get("SYSROOT") or "/").rstrip("/")
 
 
@@ -37,6 +41,8 @@ def unpacked():
 @functools.cache
 def package_of(path):
     """(name, version) of Debian's package with this file."""
+    if LIBBPF and path.startswith(LIBBPF):
+        return "libbpf", open(f"{LIBBPF}/version", encoding="utf-8").read().strip()
     if SYSROOT and path.startswith(SYSROOT):
         path = path.removeprefix(SYSROOT)
         found = [unpacked()[p] for p in (path, path.removeprefix("/usr"), "/usr" + path) if p in unpacked()]
@@ -51,8 +57,16 @@ def package_of(path):
 
 
 def archive(name):
+    if LIBBPF and name == "libbpf.a":
+        return f"{LIBBPF}/lib/{name}"
     path = subprocess.run([*os.environ["CC"].split(), "-print-file-name=" + name], capture_output=True, text=True).stdout.strip()
     return os.path.realpath(path) if "/" in path else None
+
+
+def purl(package):
+    if LIBBPF and package[0] == "libbpf":
+        return f"pkg:generic/libbpf@{package[1]}"
+    return f"pkg:deb/{'debian' if SYSROOT else DISTRIBUTION}/{package[0]}@{package[1]}"
 
 
 def digest(path):
@@ -75,7 +89,7 @@ def main():
         if archive(base):
             static[package_of(archive(base))] = license_text
     for package in [*packages, *static]:
-        words = f"{SYSROOT}/usr/share/doc/{package[0]}/copyright"
+        words = f"{LIBBPF}/copyright" if LIBBPF and package[0] == "libbpf" else f"{SYSROOT}/usr/share/doc/{package[0]}/copyright"
         if os.path.exists(words):
             os.makedirs(f"{stage}/licenses", exist_ok=True)
             shutil.copyfile(words, f"{stage}/licenses/{package[0]}.txt")
@@ -111,7 +125,7 @@ def main():
             "licenseConcluded": "NOASSERTION", "licenseDeclared": static.get(package, "NOASSERTION"),
             "licenseComments": licenses.get(package, "the build machine had no text of it"), "copyrightText": "NOASSERTION",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                              "referenceLocator": f"pkg:deb/debian/{package[0]}@{package[1]}"}]})
+                              "referenceLocator": purl(package)}]})
         relations.append({"spdxElementId": "SPDXRef-ingero",
                           "relationshipType": "STATIC_LINK" if package in static else "DYNAMIC_LINK",
                           "relatedSpdxElement": spdx_id("Package", package[0])})

@@ -93,7 +93,7 @@ for page in man/*.[1-8]; do
 	mkdir -p "$stage/share/man/man$section" "$stage/share/doc/html" "$stage/share/doc/text"
 	cp "$page" "$stage/share/man/man$section/"
 	mandoc -T html -O man=%N.%S.html "$page" >"$stage/share/doc/html/$base.html"
-	mandoc -T utf8 "$page" | col -bx >"$stage/share/doc/text/$base.txt"
+	mandoc -T utf8 "$page" | LC_ALL=C.UTF-8 sed 's/.\x08//g' >"$stage/share/doc/text/$base.txt"
 done
 cp README.md LICENSE "$stage/"
 cp -r formats/*.md formats/*.json formats/*.sql "$stage/share/doc/"

@@ -336,13 +336,14 @@ int probe_session_every(struct probe_session *s, uint16_t op, uint16_t every, st
 int probe_session_trial(struct probe_session *s, struct probe_fds *fds, struct err *e)
 {
 	struct probe_site site = { 0 };
+	struct probe_place place;
 	bool failed = false;
 
-	if (probe_trial_offset(&site.offset))
+	if (probe_trial_place(&place))
 		return err_set(e, ERR_CANNOT, "our own code is not where it should be");
-	return probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, fds, e) == 1
-		       ? 0
-		       : e->code;
+	site.offset = place.offset;
+	return probe_link_attach(&s->calls, place.path, &site, 1, &failed, fds, e) == 1 ? 0
+											: e->code;
 }
 
 void probe_session_each(struct probe_session *s, void (*fn)(void *ctx, int fd, bool calls),

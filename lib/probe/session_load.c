@@ -119,9 +119,10 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	const struct bpf_object_open_opts how = { .sz = sizeof(how), .btf_custom_path = opt->btf };
 	struct ingero_bpf *b = ingero_bpf__open_opts(opt->btf ? &how : NULL);
 	struct probe_site site = { 0 };
+	struct probe_place place;
 	struct probe_fds fds = { 0 };
 	struct err ignored = { 0 };
-	bool failed = false;
+	bool failed = false, found;
 	uint64_t bytes = opt->ring_bytes ? opt->ring_bytes : RING_BYTES_DEFAULT;
 	int rc;
 
@@ -162,11 +163,12 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->nvtx = s->hook;
 	s->nvtx.entry = bpf_program__fd(b->progs.nvtx_enter);
 	s->nvtx.exit = bpf_program__fd(b->progs.nvtx_return);
+	found = probe_trial_place(&place) == 0;
+	site.offset = found ? place.offset : 0;
 	/* errno is told by that attempt alone: tries before it left theirs. */
 	errno = 0;
-	if (probe_trial_offset(&site.offset) == 0 &&
-	    probe_link_attach(&s->calls, "/proc/self/exe", &site, 1, &failed, &fds, &ignored) ==
-		    0) {
+	if (found &&
+	    probe_link_attach(&s->calls, place.path, &site, 1, &failed, &fds, &ignored) == 0) {
 		rc = errno ? -errno : -EINVAL;
 		ingero_bpf__destroy(b);
 		s->bpf = NULL;

@@ -4,7 +4,10 @@
  */
 #include "lib/probe/trial.h"
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "lib/host/maps.h"
 
 /* Somewhere to put a probe to see whether the kernel takes it, and at what cost: it begins as the functions of NVIDIA's
  * libraries do, with an instruction that the kernel emulates. */
@@ -21,24 +24,35 @@ static __attribute__((noinline)) void probe_trial_site(void)
 }
 #endif
 
-/* File offset of probe_trial_site in our own executable. */
-int probe_trial_offset(uint64_t *offset)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	uintptr_t site = (uintptr_t)probe_trial_site;
-	unsigned long from, to, at;
-	char line[512];
-	int found = -1;
+struct wanted {
+	uint64_t address;
+	struct probe_place *place;
+	bool found;
+};
 
-	while (f && found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &at) == 3 && site >= from &&
-		    site < to) {
-			*offset = site - from + at;
-			found = 0;
-		}
-	if (f)
-		fclose(f);
-	return found;
+static bool compare(void *ctx, const struct host_mapping *m)
+{
+	struct wanted *w = ctx;
+
+	if (w->address < m->start || w->address >= m->end)
+		return true;
+	w->place->offset = w->address - m->start + m->offset;
+	w->found = m->inode != 0;
+	host_maps_path((uint32_t)getpid(), m, w->place->path, sizeof(w->place->path));
+	return false;
+}
+
+int probe_place_of(void (*code)(void), struct probe_place *p)
+{
+	struct wanted w = { .address = (uintptr_t)code, .place = p };
+	struct err ignored;
+
+	return host_maps_read((uint32_t)getpid(), compare, &w, &ignored) == 0 && w.found ? 0 : -1;
+}
+
+int probe_trial_place(struct probe_place *p)
+{
+	return probe_place_of(probe_trial_site, p);
 }
 
 void probe_trial_call(void)

@@ -5,10 +5,20 @@
 #ifndef INGERO_PROBE_TRIAL_H
 #define INGERO_PROBE_TRIAL_H
 
+#include <limits.h>
 #include <stdint.h>
 
-/* Where the function is in the file of our own executable; < 0: not found. */
-int probe_trial_offset(uint64_t *offset);
+/* The file that code of ours is mapped from, under a path it can be opened by, and where in it. That need not be
+ * /proc/self/exe: where a program is started by naming it to its loader, that is the loader. */
+struct probe_place {
+	char path[PATH_MAX];
+	uint64_t offset; /* bytes */
+};
+
+/* Of a function of this process; < 0: not found. */
+int probe_place_of(void (*code)(void), struct probe_place *p);
+/* Of the function to be probed. */
+int probe_trial_place(struct probe_place *p);
 /* Calls it. */
 void probe_trial_call(void);
 

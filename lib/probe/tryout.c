@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
-#include "lib/host/maps.h"
 #include "lib/probe/session.h"
 #include "lib/probe/spec.h"
+#include "lib/probe/trial.h"
 
 #define CALLS 16u
 
@@ -17,20 +17,6 @@ __attribute__((noinline, noclone, used)) static int probed(int v)
 {
 	__asm__ volatile("" : "+r"(v));
 	return v + 1;
-}
-
-struct place {
-	uint64_t address, offset;
-};
-
-static bool find_place(void *ctx, const struct host_mapping *m)
-{
-	struct place *p = ctx;
-
-	if (p->address < m->start || p->address >= m->end)
-		return true;
-	p->offset = p->address - m->start + m->offset;
-	return false;
 }
 
 static void count(void *ctx, const void *p, size_t n)
@@ -48,19 +34,19 @@ static void ignore(void *ctx, const void *p, size_t n)
 /* Calls of probed() that came out of the ring, of CALLS. */
 static unsigned fire(struct probe_session *s, struct err *e)
 {
-	struct place place = { .address = (uintptr_t)probed };
+	struct probe_place place;
 	struct probe_site site = { 0 };
 	struct probe_fds fds = { 0 };
 	unsigned seen = 0;
 	bool failed = false;
 	volatile int v = 0;
 
-	host_maps_read((uint32_t)getpid(), find_place, &place, NULL);
-	site.offset = place.offset;
-	if (!place.offset || probe_session_target(s, (uint32_t)getpid(), 0, e))
+	if (probe_place_of((void (*)(void))probed, &place) ||
+	    probe_session_target(s, (uint32_t)getpid(), 0, e))
 		return 0;
-	if (probe_link_attach(probe_session_programs(s), "/proc/self/exe", &site, 1, &failed, &fds,
-			      e) == 1) {
+	site.offset = place.offset;
+	if (probe_link_attach(probe_session_programs(s), place.path, &site, 1, &failed, &fds, e) ==
+	    1) {
 		for (unsigned i = 0; i < CALLS; i++)
 			v = probed(v);
 		probe_session_drain(s, ignore, count, &seen);

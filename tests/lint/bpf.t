@@ -21,6 +21,7 @@ HERE = {v: k for k, v in ARCHES.items()}.get(os.uname().machine)
 scratch = tempfile.TemporaryDirectory(prefix="ingero-bpf-")
 features = dict(re.findall(r"^(\w+) := (.*)$", open(os.path.join(tap.BUILD, "features.mk")).read(), re.M))
 clang, bpftool, multiarch = features.get("BPFCLANG"), features.get("BPFTOOL"), features.get("MULTIARCH")
+own_libbpf = [w for w in features.get("HAVE_LIBBPF", "").split() if w.startswith("-I")]
 build_cc = shlex.split(os.environ.get("INGERO_COMPILE", "cc"))
 build_cc = [w for w in build_cc if not w.endswith("ccache")][:1]
 
@@ -41,7 +42,7 @@ for arch in ARCHES:
         objects.append(os.path.join(scratch.name, f"{arch}.{os.path.basename(source)}.o"))
         rc, _, err = run([clang, "-g", "-O2", "-target", "bpf", "-mcpu=v3", f"-D__TARGET_ARCH_{arch}", "-Wall", "-Werror",
                           "-Wno-missing-declarations", *(["-idirafter", f"/usr/include/{multiarch}"] if multiarch else []), "-I.",
-                          "-c", source, "-o", objects[-1]])
+                          *own_libbpf, "-c", source, "-o", objects[-1]])
         bad += [err] if rc else []
     tap.none(bad, f"{arch}: {len(sources)} files compile")
     rc, _, err = run([bpftool, "gen", "object", os.path.join(scratch.name, f"{arch}.o"), *objects])

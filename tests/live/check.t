@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -33,6 +34,15 @@ tap.same(status == 0, bool(value["links"]), "with links and rights the answer is
 
 said = [c["text"] for c in value["checks"] if c["id"] == "probes"]
 tap.ok("each attached and fired" in said[0], "each was put on a function that was then called", said[0])
+
+# Started by naming it to its loader, as in the tarball, /proc/self/exe is the loader.
+with open(CHECK, "rb") as f:
+    loader = re.search(rb"/lib[^\0]*/ld-linux[^\0]*", f.read(1 << 16))
+if loader:
+    p = subprocess.run([loader.group().decode(), CHECK, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+    tap.same(json.loads(p.stdout)["links"], value["links"], "started by its loader it finds the same")
+else:
+    tap.skip("started by its loader", "optional: this build is linked statically")
 
 # The libraries are there as soon as it made its first call.
 env = dict(os.environ, LD_LIBRARY_PATH=DOUBLE)

@@ -64,6 +64,7 @@ like "$(away /bin/ingero explain /tmp/run.ige)" 'HIGH cpu-preempted' "and explai
 echo "# from the packed tarball to the verdict: $(echo "$EPOCHREALTIME - $began" | bc 2>/dev/null) s, start of every program among them"
 ok "as a bundle, too" away /bin/ingero-merge -o /tmp/run.igb /tmp/run.ige
 if [ -e "$BUILD/double/train" ] && "$BIN/ingero-record" -q -o "$TMP/trial.ige" -- true 2>/dev/null; then
+	like "$(away /bin/ingero-check)" 'each attached and fired' "it finds probes to work there"
 	LD_LIBRARY_PATH=$BUILD/double "$BUILD/double/train" --cpu 0 --seconds 60 >/dev/null 2>&1 &
 	target=$!
 	ok "it records what runs outside" away /bin/ingero-record -q -p $target --duration 2s -o /tmp/real.ige
