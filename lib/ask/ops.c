@@ -21,11 +21,14 @@
 #include "lib/select/pick.h"
 #include "lib/world/stack_ends.h"
 
+#define ERRORS_MAX 1024 /* operations and the codes they returned */
+
 struct ask_ops_run {
 	struct line_sink sink;	   /* first: the sink is the run */
 	struct ops_summary answer; /* rows and processes are filled in when asked */
 	struct ops_counters counters;
 	struct ops_processes processes;
+	struct map error_nodes; /* error << 32 | node: its place in the answer's */
 	struct world *w;
 	struct select *sel;
 	struct line *line;
@@ -53,17 +56,33 @@ static struct ops_process *process_of_ctx(struct ask_ops_run *r, uint32_t ctx)
 	return ops_process_of(&r->processes, r->w, ctx, &r->nomem);
 }
 
-static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t ret)
+/* node: world id, 0 not known. */
+static void count_error_node(struct ask_ops_run *r, uint32_t error, uint32_t node)
 {
-	for (size_t i = 0; i < r->answer.errors.n; i++) {
-		if (r->answer.errors.v[i].op == op && r->answer.errors.v[i].ret == ret) {
-			r->answer.errors.v[i].count++;
-			return;
-		}
-	}
-	if (r->answer.errors.n < 1024 &&
-	    !vec_push(&r->answer.errors, (struct ops_error){ op, ret, 1 }))
+	uint64_t key = (uint64_t)error << 32 | node, at;
+
+	if (map_get(&r->error_nodes, key, &at))
+		r->answer.error_nodes.v[at].count++;
+	else if (node && (!map_put(&r->error_nodes, key, r->answer.error_nodes.n) ||
+			  !vec_push(&r->answer.error_nodes, (struct ops_error_node){ error, node, 1 })))
 		r->nomem = true;
+}
+
+static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t ret, uint32_t node)
+{
+	size_t i = 0;
+
+	while (i < r->answer.errors.n &&
+	       (r->answer.errors.v[i].op != op || r->answer.errors.v[i].ret != ret))
+		i++;
+	if (i == ERRORS_MAX)
+		return;
+	if (i == r->answer.errors.n && !vec_push(&r->answer.errors, (struct ops_error){ op, ret, 0 })) {
+		r->nomem = true;
+		return;
+	}
+	r->answer.errors.v[i].count++;
+	count_error_node(r, (uint32_t)i, node);
 }
 
 static uint32_t gpu_of(const struct ask_ops_run *r, uint32_t ctx)
@@ -71,6 +90,13 @@ static uint32_t gpu_of(const struct ask_ops_run *r, uint32_t ctx)
 	const struct world_ctx *c = world_get_ctx(r->w, ctx);
 
 	return c ? c->gpu : 0;
+}
+
+static uint32_t node_of(const struct ask_ops_run *r, uint32_t ctx)
+{
+	const struct world_ctx *c = world_get_ctx(r->w, ctx);
+
+	return c ? c->node : 0;
 }
 
 static void count(struct ask_ops_run *r, const struct event *ev, const struct op_def *op, bool late)
@@ -103,7 +129,7 @@ static void count(struct ask_ops_run *r, const struct event *ev, const struct op
 		row->row.errors++;
 		if (p)
 			p->errors++;
-		count_error(r, op, ev->ret);
+		count_error(r, op, ev->ret, node_of(r, ev->ctx));
 	}
 }
 
@@ -205,6 +231,8 @@ void ask_ops_free(struct ask_ops_run *r)
 	ops_processes_free(&r->processes);
 	vec_free(&r->answer.rows);
 	vec_free(&r->answer.errors);
+	vec_free(&r->answer.error_nodes);
+	map_free(&r->error_nodes);
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
 	vec_free(&r->answer.machines);
@@ -322,7 +350,7 @@ bool ask_ops_failed(struct ask_ops_run *r, const struct op_def *op, int32_t ret)
 	if (!row)
 		return false;
 	row->row.errors++;
-	count_error(r, op, ret);
+	count_error(r, op, ret, 0);
 	return !r->nomem;
 }
 

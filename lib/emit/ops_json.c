@@ -106,7 +106,24 @@ static void ops(struct jsonw *j, const struct world *w, const struct ops_summary
 	jsonw_array_end(j);
 }
 
-static void errors(struct jsonw *j, const struct ops_summary *s)
+static void error_nodes(struct jsonw *j, const struct world *w, const struct ops_summary *s, size_t error)
+{
+	jsonw_key_array(j, "nodes");
+	for (size_t i = 0; i < s->error_nodes.n; i++) {
+		const struct ops_error_node *x = &s->error_nodes.v[i];
+		const struct world_node *n = world_get_node(w, x->node);
+
+		if (x->error != error || !n)
+			continue;
+		jsonw_object_begin(j);
+		view_json_text(j, w, "node", n->name);
+		jsonw_key_u64(j, "count", x->count);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
+static void errors(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "errors");
 	for (size_t i = 0; i < s->errors.n; i++) {
@@ -118,6 +135,7 @@ static void errors(struct jsonw *j, const struct ops_summary *s)
 		jsonw_key_i64(j, "code", x->ret);
 		jsonw_key_str(j, "name", event_error_name(x->op->source, x->ret));
 		jsonw_key_u64(j, "count", x->count);
+		error_nodes(j, w, s, i);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -330,7 +348,7 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	if (s->by)
 		by_json(&j, w, s);
 	kernels(&j, w, s);
-	errors(&j, s);
+	errors(&j, w, s);
 	processes(&j, w, s);
 	coverage(&j, w, s, in);
 	samples(&j, s);

@@ -9,10 +9,12 @@
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/emit/cells.h"
+#include "lib/emit/view_lines.h"
 #include "lib/event/event.h"
 #include "lib/event/view.h"
 
 #define ERRORS_SHOWN   20
+#define ERROR_NODES_SHOWN 4
 #define KERNELS_SHOWN  5 /* of each launching op */
 #define KERNEL_CHARS   60
 #define DETAILS_SHOWN  3 /* of an operation of the host, as far as they fit */
@@ -240,7 +242,39 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 	return any > 0;
 }
 
-bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct emit_style *st)
+/* ", 3 of them on one, 2 on two", and of one machine alone " on one"; nothing where all is of one machine. */
+static void error_nodes(struct buf *out, const struct ops_summary *s, const struct world *w,
+			size_t error)
+{
+	const struct ops_error_node *first = NULL;
+	size_t n = 0, shown = 0;
+
+	for (size_t i = 0; i < s->error_nodes.n; i++) {
+		const struct ops_error_node *x = &s->error_nodes.v[i];
+
+		if (x->error != error)
+			continue;
+		n++;
+		first = first ? first : x;
+	}
+	if (n == 1 && first->count == s->errors.v[error].count)
+		view_on(out, w, first->node);
+	else
+		for (size_t i = 0; i < s->error_nodes.n && shown < ERROR_NODES_SHOWN; i++) {
+			const struct ops_error_node *x = &s->error_nodes.v[i];
+
+			if (x->error != error)
+				continue;
+			buf_printf(out, ", %s", human_count(x->count).s);
+			view_on(out, w, x->node);
+			shown++;
+		}
+	if (n > shown && shown)
+		buf_printf(out, ", others on %zu more", n - shown);
+}
+
+bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct world *w,
+		     const struct emit_style *st)
 {
 	size_t shown = st->top && s->errors.n > ERRORS_SHOWN ? ERRORS_SHOWN : s->errors.n;
 
@@ -253,9 +287,11 @@ bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct 
 		const struct ops_error *x = &s->errors.v[i];
 		const char *name = event_error_name(x->op->source, x->ret);
 
-		buf_printf(out, "  %s returned %d%s%s%s %s time%s\n", x->op->name, x->ret,
+		buf_printf(out, "  %s returned %d%s%s%s %s time%s", x->op->name, x->ret,
 			   name ? " (" : "", name ? name : "", name ? ")" : "",
 			   human_count(x->count).s, x->count == 1 ? "" : "s");
+		error_nodes(out, s, w, i);
+		buf_putc(out, '\n');
 	}
 	if (s->errors.n > shown)
 		cell_more(out, s->errors.n - shown);

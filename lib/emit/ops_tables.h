@@ -20,6 +20,7 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 		      const struct emit_style *st);
 
 /* Which codes calls returned; false: all went well. */
-bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct emit_style *st);
+bool ops_error_lines(struct buf *out, const struct ops_summary *s, const struct world *w,
+		     const struct emit_style *st);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/emit/ops_tables.h"
 #include "lib/emit/view_gpu.h"
 #include "lib/emit/view_io.h"
+#include "lib/emit/view_lines.h"
 #include "lib/emit/view_lives.h"
 #include "lib/emit/view_system.h"
 #include "lib/emit/view_time.h"
@@ -37,6 +38,7 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 
 		buf_printf(out, "process %u ", id ? id->tgid : 0);
 		human_safe(out, world_text(w, p->comm));
+		view_on(out, w, id ? id->node : 0);
 		calls = p->outer_calls ? p->outer_calls : p->calls;
 		buf_printf(out, ": %s thread%s, %s call%s", human_count(p->threads).s,
 			   p->threads == 1 ? "" : "s", human_count(calls).s, calls == 1 ? "" : "s");
@@ -134,7 +136,7 @@ bool ops_section_text(struct buf *out, const struct world *w, const struct ops_s
 	case VIEW_LATENCY:
 		return view_latency_text(out, s, st);
 	case VIEW_ERRORS:
-		return ops_error_lines(out, s, st);
+		return ops_error_lines(out, s, w, st);
 	case VIEW_CAUSES:
 		if (s->findings.n)
 			buf_putc(out, '\n');
@@ -191,7 +193,7 @@ void ops_text(struct buf *out, const struct world *w, const struct ops_summary *
 	if (s->by) {
 		process_lines(out, w, s);
 		few = by_text(out, w, s, st->top, st->color, st->columns);
-		ops_error_lines(out, s, st);
+		ops_error_lines(out, s, w, st);
 		ops_section_text(out, w, s, VIEW_CAUSES, st, &few);
 	} else {
 		missing = sections(out, w, s, st, st->sections, &few);

@@ -101,7 +101,9 @@ static void row(struct buf *out, const struct report *r, const struct failure *f
 	times(out, f->count);
 	buf_puts(out, " in ");
 	human_safe(out, f->comm);
-	buf_printf(out, " (pid %u), ", f->pid);
+	buf_printf(out, " (pid %u)", f->pid);
+	report_on_node(out, r, f->node);
+	buf_puts(out, ", ");
 	if (f->count == 1)
 		buf_printf(out, "%s after the start",
 			   report_ns(a, sizeof(a), (double)(f->first_ns - r->start_ns)));

@@ -109,25 +109,31 @@ bool report_is_of(const struct chain *c, struct json process)
 	return is;
 }
 
-void report_on(struct buf *out, const struct report *r, struct json process)
+void report_on_node(struct buf *out, const struct report *r, struct bytes name)
 {
-	struct json all = json_get(r->chains->analysis, "processes"),
-		    own = json_get(process, "node");
+	struct json all = json_get(r->chains->analysis, "processes");
 	bool others = false;
 
 	for (size_t i = 0; i < json_length(all) && !others; i++) {
 		struct json p = json_at(all, i), node = json_get(p, "node");
 
-		others = !bytes_equal(json_bytes(node), json_bytes(own));
+		others = !bytes_equal(json_bytes(node), name);
 		json_free(node);
 		json_free(p);
 	}
-	if (others && json_bytes(own).n) {
+	if (others && name.n) {
 		buf_puts(out, " on ");
-		human_safe(out, json_bytes(own));
+		human_safe(out, name);
 	}
-	json_free(own);
 	json_free(all);
+}
+
+void report_on(struct buf *out, const struct report *r, struct json process)
+{
+	struct json node = json_get(process, "node");
+
+	report_on_node(out, r, json_bytes(node));
+	json_free(node);
 }
 
 void report_chain_heading(struct buf *out, const struct report *r, bool color, const char *title)

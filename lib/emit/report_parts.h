@@ -30,7 +30,8 @@ bool report_shows(const struct report *r, struct json process);
 /* Whether the victim of a chain is that process: its number, and its machine. */
 bool report_is_of(const struct chain *c, struct json process);
 
-/* " on NODE" of an object about a process, where the recording is of several machines. */
+/* " on NODE", where the recording is of several machines; and that of an object about a process. */
+void report_on_node(struct buf *out, const struct report *r, struct bytes name);
 void report_on(struct buf *out, const struct report *r, struct json process);
 
 /* A time of the recording's clock as ISO text, null when it does not say what time it was. */

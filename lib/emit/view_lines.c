@@ -97,6 +97,16 @@ static struct bytes called(const struct world *w, uint32_t process, uint32_t tgi
 	return comm;
 }
 
+void view_on(struct buf *out, const struct world *w, uint32_t node)
+{
+	const struct world_node *n = world_get_node(w, node);
+
+	if (!n || world_count(w, WORLD_NODE) < 2)
+		return;
+	buf_puts(out, " on ");
+	human_safe(out, world_text(w, n->name));
+}
+
 void view_process(struct buf *out, const struct world *w, uint32_t process)
 {
 	const struct world_process *p = world_get_process(w, process);
@@ -107,4 +117,5 @@ void view_process(struct buf *out, const struct world *w, uint32_t process)
 	else
 		buf_putc(out, '?');
 	buf_printf(out, " (pid %" PRIu32 ")", p ? p->tgid : 0);
+	view_on(out, w, p ? p->node : 0);
 }

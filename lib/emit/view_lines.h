@@ -34,7 +34,9 @@ double view_mean(const struct view_metric *m);
 /* Growth of a counter per second, from its first sample to its last; 0 where there is one only. */
 double view_growth(const struct view_metric *m);
 
-/* "python3 (pid 4821)" */
+/* " on NODE" (world id), where the recording is of several machines. */
+void view_on(struct buf *out, const struct world *w, uint32_t node);
+/* "python3 (pid 4821)", and on which machine, as above. */
 void view_process(struct buf *out, const struct world *w, uint32_t process);
 
 #endif

@@ -60,6 +60,13 @@ struct ops_error {
 	uint64_t count;
 };
 
+/* How many of the calls of one error were made on one machine. */
+struct ops_error_node {
+	uint32_t error; /* its place in errors */
+	uint32_t node;	/* world id */
+	uint64_t count;
+};
+
 struct ops_process {
 	uint32_t process; /* world id */
 	uint32_t comm;	  /* string */
@@ -127,6 +134,7 @@ struct ops_machine {
 struct ops_summary {
 	VEC(struct ops_row) rows; /* by layer, then by total, most first */
 	VEC(struct ops_error) errors;
+	VEC(struct ops_error_node) error_nodes; /* first met first; none where events are not looked at */
 	VEC(struct ops_process) processes; /* most time in calls first */
 	VEC(struct ops_layer) layers;
 	VEC(struct ops_finding) findings;	   /* most severe first */

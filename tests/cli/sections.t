@@ -265,6 +265,24 @@ text = run("--sections", "io", data=both)[1]
 tap.same(sorted(re.findall(r"^  (\w+: [0-9]+:[0-9]+) .*read", text, re.M)), ["one: 8:16", "two: 8:16"], "a disk of which machine")
 tap.ok(re.match("(one|two) and 1 more node: ", text), "two machines", text)
 
+with tempfile.TemporaryDirectory() as d:
+    for i, name in enumerate(("one", "two")):
+        subprocess.run([DEMO, "errors", "--duration", "400ms", "-n", name, "--seed", str(i + 1), "-o", os.path.join(d, name)], check=True)
+    both = subprocess.run([os.path.join(tap.BIN, "ingero-merge"), os.path.join(d, "one"), os.path.join(d, "two")], capture_output=True,
+                          check=True).stdout
+    alone = run("--sections", "processes,time,errors", os.path.join(d, "one"))[1]
+    explained = subprocess.run([EXPLAIN], input=subprocess.run([CORRELATE], input=both, capture_output=True, check=True).stdout,
+                               capture_output=True, check=True).stdout.decode()
+text, j = run("--sections", "processes,time,errors", data=both)[1], stat(data=both)
+tap.same(sorted(re.findall(r"^process [0-9]+ \S+ on (\w+): .* calls? ", text, re.M)), ["one", "two"], "a process of which machine")
+tap.same(sorted(re.findall(r"^  \S+ \(pid [0-9]+\) on (\w+)\b", text, re.M)), ["one", "two"], "and the parts of its time")
+tap.none([x for x in j["errors"] if sum(n["count"] for n in x["nodes"]) != x["count"] or not {n["node"] for n in x["nodes"]} <= {"one", "two"}],
+         "errors by machine sum up to all of them")
+tap.none([x for x in j["errors"] for n in x["nodes"] if not re.search(
+    rf"^  {x['op']} returned {x['code']} .*[ ,]{n['count']} (times? )?on {n['node']}\b", text, re.M)], "and are told")
+tap.ok(" on one" not in alone, "but of one machine alone nothing is said", alone)
+tap.none(schema.check(j, "formats/stat.schema.json"), "errors of machines: by the schema")
+
 # ---- how it is drawn
 
 text = run(paths["incident"])[1]
