@@ -28,6 +28,7 @@ struct ask_ops_run {
 	struct ops_summary answer; /* rows and processes are filled in when asked */
 	struct ops_counters counters;
 	struct ops_processes processes;
+	struct map metrics;	/* metric << 32 | node: its place in the answer's */
 	struct map error_nodes; /* error << 32 | node: its place in the answer's */
 	struct world *w;
 	struct select *sel;
@@ -233,6 +234,8 @@ void ask_ops_free(struct ask_ops_run *r)
 	vec_free(&r->answer.errors);
 	vec_free(&r->answer.error_nodes);
 	map_free(&r->error_nodes);
+	vec_free(&r->answer.metrics);
+	map_free(&r->metrics);
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
 	vec_free(&r->answer.machines);
@@ -395,7 +398,7 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 	default:
 		break;
 	}
-	if (!ops_facts_record(&r->answer, r->w, rec) || !ask_kernels_record(r->kernels, rec) ||
+	if (!ops_facts_record(&r->answer, &r->metrics, r->w, rec) || !ask_kernels_record(r->kernels, rec) ||
 	    !ask_findings_record(&r->answer, rec) || (r->by && !ask_by_record(r->by, rec)) ||
 	    (r->view && !ask_view_record(r->view, rec)))
 		r->nomem = true;

@@ -5,6 +5,7 @@
 #include "lib/ask/ops_facts.h"
 
 #define LAYERS_MAX   65536 /* libraries of all processes; more are not told */
+#define METRICS_MAX  262144 /* of all machines */
 #define MACHINES_MAX 4096  /* of more it is not known what they have */
 
 static uint32_t text_of(struct world *w, struct bytes text)
@@ -38,21 +39,41 @@ static bool layer(struct ops_summary *a, struct world *w, const struct record *r
 	return a->layers.n >= LAYERS_MAX || vec_push(&a->layers, new);
 }
 
-static void metric(struct ops_summary *a, const struct record *rec)
+/* NULL with *nomem: out of memory, NULL without: there are too many. */
+static struct ops_metric *metric_of(struct ops_summary *a, struct map *by, uint16_t metric,
+				    uint32_t node, bool *nomem)
+{
+	uint64_t key = (uint64_t)metric << 32 | node, at;
+
+	if (map_get(by, key, &at))
+		return &a->metrics.v[at];
+	if (a->metrics.n >= METRICS_MAX)
+		return NULL;
+	*nomem = !map_put(by, key, a->metrics.n) ||
+		 !vec_push(&a->metrics, (struct ops_metric){ .metric = metric, .node = node });
+	return *nomem ? NULL : &a->metrics.v[a->metrics.n - 1];
+}
+
+static bool metric(struct ops_summary *a, struct map *by, const struct record *rec)
 {
 	const struct rec_SAMPLE *s = &rec->u.SAMPLE;
 	struct ops_metric *m;
+	bool nomem = false;
 
-	if (s->metric >= OPS_METRICS || REC_HAS(rec, SAMPLE, process) ||
-	    REC_HAS(rec, SAMPLE, cgroup) || REC_HAS(rec, SAMPLE, gpu) ||
-	    REC_HAS(rec, SAMPLE, cpu) || REC_HAS(rec, SAMPLE, device))
-		return;
-	m = &a->metrics[s->metric];
+	if (s->metric > UINT16_MAX || !metric_builtin((uint16_t)s->metric) ||
+	    REC_HAS(rec, SAMPLE, process) || REC_HAS(rec, SAMPLE, cgroup) ||
+	    REC_HAS(rec, SAMPLE, gpu) || REC_HAS(rec, SAMPLE, cpu) || REC_HAS(rec, SAMPLE, device))
+		return true;
+	m = metric_of(a, by, (uint16_t)s->metric, REC_HAS(rec, SAMPLE, node) ? s->node : 0, &nomem);
+	if (!m)
+		return !nomem;
 	if (m->n++ == 0)
-		m->first = m->max = s->value;
+		m->first = m->last = m->max = s->value;
+	m->grew += s->value > m->last ? s->value - m->last : 0;
 	m->last = s->value;
 	m->sum += s->value;
 	m->max = s->value > m->max ? s->value : m->max;
+	return true;
 }
 
 static bool machine(struct ops_summary *a, const struct record *rec)
@@ -73,7 +94,8 @@ static bool machine(struct ops_summary *a, const struct record *rec)
 	return a->machines.n >= MACHINES_MAX || vec_push(&a->machines, new);
 }
 
-bool ops_facts_record(struct ops_summary *a, struct world *w, const struct record *rec)
+bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
+		      const struct record *rec)
 {
 	switch (rec->kind) {
 	case RECORD_CLOCK:
@@ -111,8 +133,7 @@ bool ops_facts_record(struct ops_summary *a, struct world *w, const struct recor
 		a->open += rec->u.OPEN.at_end != 0;
 		break;
 	case RECORD_SAMPLE:
-		metric(a, rec);
-		break;
+		return metric(a, metrics, rec);
 	default:
 		break;
 	}

@@ -8,11 +8,13 @@
 
 #include <stdbool.h>
 
+#include "lib/base/map.h"
 #include "lib/event/ops.h"
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-/* Texts become strings of w. False: out of memory. */
-bool ops_facts_record(struct ops_summary *a, struct world *w, const struct record *rec);
+/* Texts become strings of w. metrics: where in the answer's each is, by metric << 32 | node. False: out of memory. */
+bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
+		      const struct record *rec);
 
 #endif

@@ -108,11 +108,12 @@ static void add(struct sampled *m, bool counter, int64_t time_ns, double value)
 	if (r->n && time_ns < r->last_ns)
 		return; /* nothing that sampled went back in time */
 	if (counter) {
-		if (r->n == 0 || time_ns == r->last_ns) {
-			rate = 0;
-		} else {
+		rate = 0;
+		if (r->n && time_ns > r->last_ns && value >= r->last) {
 			rate = (value - r->last) / ((double)(time_ns - r->last_ns) / 1e9);
 			series_add(&m->series, time_ns, 1, rate);
+			r->grew += value - r->last;
+			r->grew_ns += time_ns - r->last_ns;
 		}
 	} else {
 		series_add(&m->series, time_ns, 1, value);

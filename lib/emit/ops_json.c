@@ -294,16 +294,16 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	jsonw_object_end(j);
 }
 
-static void samples(struct jsonw *j, const struct ops_summary *s)
+static void samples(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	jsonw_key_array(j, "system");
-	for (unsigned i = 0; i < OPS_METRICS; i++) {
-		const struct ops_metric *m = &s->metrics[i];
-		const struct metric_def *def = m->n ? metric_builtin((uint16_t)i) : NULL;
+	for (size_t i = 0; i < s->metrics.n; i++) {
+		const struct ops_metric *m = &s->metrics.v[i];
+		const struct metric_def *def = metric_builtin(m->metric);
+		const struct world_node *n = world_get_node(w, m->node);
 
-		if (!def)
-			continue;
 		jsonw_object_begin(j);
+		view_json_text(j, w, "node", n ? n->name : 0);
 		jsonw_key_str(j, "metric", def->name);
 		jsonw_key_str(j, "unit", def->unit);
 		jsonw_key_bool(j, "counter", def->counter);
@@ -312,6 +312,7 @@ static void samples(struct jsonw *j, const struct ops_summary *s)
 		jsonw_key_double(j, "last", m->last);
 		jsonw_key_double(j, "mean", m->sum / (double)m->n);
 		jsonw_key_double(j, "max", m->max);
+		view_json_grew(j, def, m->grew);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -351,7 +352,7 @@ void ops_json(struct buf *out, const struct world *w, const struct ops_summary *
 	errors(&j, w, s);
 	processes(&j, w, s);
 	coverage(&j, w, s, in);
-	samples(&j, s);
+	samples(&j, w, s);
 	if (s->view)
 		view_json(&j, w, s);
 	causes(&j, s);

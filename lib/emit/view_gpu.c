@@ -133,7 +133,7 @@ static void power(struct buf *out, const struct one *g)
 		buf_printf(out, " of %.0f W", limit->last);
 	buf_printf(out, ", at most %.0f W", x->max);
 	if (energy && energy->n > 1)
-		buf_printf(out, ", %.0f J in all", energy->last - energy->first);
+		buf_printf(out, ", %.0f J in all", energy->grew);
 	view_course(out, g->st, x, whole ? limit->last : 0);
 }
 
@@ -173,8 +173,8 @@ static void link(struct buf *out, const struct one *g)
 			   human_bytes(view_bytes(view_mean(tx))).s);
 		buf_printf(out, ", gets %s/s", human_bytes(view_bytes(view_mean(rx))).s);
 	}
-	if (replays && replays->last > replays->first)
-		buf_printf(out, ", %.0f replays", replays->last - replays->first);
+	if (replays && replays->grew > 0)
+		buf_printf(out, ", %.0f replays", replays->grew);
 	buf_putc(out, '\n');
 }
 
@@ -187,10 +187,10 @@ static void errors(struct buf *out, const struct one *g)
 	if (mild || bad) {
 		view_bar(out, g->st, "ECC errors", -1, 0, 0);
 		if (mild)
-			buf_printf(out, "%.0f corrected", mild->last - mild->first);
+			buf_printf(out, "%.0f corrected", mild->grew);
 		if (bad)
 			buf_printf(out, "%s%.0f uncorrected", mild ? ", " : "",
-				   bad->last - bad->first);
+				   bad->grew);
 		buf_puts(out, " meanwhile");
 		if ((mild ? mild->first : 0) + (bad ? bad->first : 0) > 0)
 			buf_printf(out, " (%.0f and %.0f before)", mild ? mild->first : 0,

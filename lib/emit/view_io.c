@@ -108,11 +108,11 @@ static bool others(struct buf *out, const struct view *v)
 		const struct view_metric *m = &v->metrics.v[i];
 
 		if (m->scope != VIEW_DEVICE || m->metric != METRIC_DISK_OTHERS ||
-		    m->last <= m->first || m->n < 2)
+		    m->grew <= 0)
 			continue;
 		buf_printf(out, "  %llu:%llu served %.0f requests of other processes meanwhile\n",
 			   (unsigned long long)m->subject >> 20,
-			   (unsigned long long)m->subject & 0xfffff, m->last - m->first);
+			   (unsigned long long)m->subject & 0xfffff, m->grew);
 		any = true;
 	}
 	return any;
@@ -192,7 +192,7 @@ bool view_net_text(struct buf *out, const struct world *w, const struct ops_summ
 	for (size_t i = 0; i < v->metrics.n; i++)
 		if (v->metrics.v[i].scope == VIEW_NODE &&
 		    v->metrics.v[i].metric == METRIC_TCP_OTHERS)
-			more += v->metrics.v[i].last - v->metrics.v[i].first;
+			more += v->metrics.v[i].grew;
 	if (v->sockets.n == 0 && more <= 0)
 		return false;
 	view_heading(out, st, "TCP and sockets");

@@ -34,6 +34,14 @@ void view_json_process(struct jsonw *j, const struct world *w, uint32_t process)
 	view_json_text(j, w, "node", n ? n->name : 0);
 }
 
+void view_json_grew(struct jsonw *j, const struct metric_def *def, double grew)
+{
+	if (def->counter)
+		jsonw_key_double(j, "grew", grew);
+	else
+		jsonw_key_null(j, "grew");
+}
+
 void view_json_when(struct jsonw *j, const struct ops_summary *s, int64_t ns)
 {
 	char iso[48];
@@ -136,6 +144,7 @@ static void metrics(struct jsonw *j, const struct world *w, const struct ops_sum
 		jsonw_key_double(j, "last", m->last);
 		jsonw_key_double(j, "mean", m->sum / (double)m->n);
 		jsonw_key_double(j, "max", m->max);
+		view_json_grew(j, def, m->grew);
 		jsonw_key_i64(j, "first_ns", m->first_ns - s->start_ns);
 		jsonw_key_i64(j, "last_ns", m->last_ns - s->start_ns);
 		series(j, s, m->series, true);

@@ -69,9 +69,7 @@ double view_mean(const struct view_metric *m)
 
 double view_growth(const struct view_metric *m)
 {
-	double seconds = (double)(m->last_ns - m->first_ns) / 1e9;
-
-	return seconds > 0 ? (m->last - m->first) / seconds : 0;
+	return m->grew_ns > 0 ? m->grew / ((double)m->grew_ns / 1e9) : 0;
 }
 
 /* What it executes now, as the table of processes has it; else its first thread's name. */

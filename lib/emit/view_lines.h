@@ -31,7 +31,7 @@ const struct view_metric *view_find(const struct view *v, enum view_scope scope,
 /* A value as a number of bytes: none where it is none. */
 uint64_t view_bytes(double value);
 double view_mean(const struct view_metric *m);
-/* Growth of a counter per second, from its first sample to its last; 0 where there is one only. */
+/* Growth of a counter per second, over all time that is known; 0 where there is one sample only. */
 double view_growth(const struct view_metric *m);
 
 /* " on NODE" (world id), where the recording is of several machines. */

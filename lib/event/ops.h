@@ -98,9 +98,13 @@ struct ops_kernels {
 	size_t n, cap;
 };
 
+/* What was sampled of one machine. */
 struct ops_metric {
-	uint64_t n; /* samples */
+	uint16_t metric; /* enum metric_id */
+	uint32_t node;	 /* world id, 0: the only one */
+	uint64_t n;	 /* samples */
 	double first, last, sum, max;
+	double grew; /* a counter: where it did; nothing from a sample to a lower one, between which it began anew */
 };
 
 struct stack_ends_sum;
@@ -129,7 +133,6 @@ struct ops_machine {
 };
 
 #define OPS_LOSS_REASONS 16
-#define OPS_METRICS	 48
 
 struct ops_summary {
 	VEC(struct ops_row) rows; /* by layer, then by total, most first */
@@ -161,7 +164,7 @@ struct ops_summary {
 	const struct by_table *by;		/* event/by.h; NULL: not asked for */
 	const struct view *view;		/* event/view.h; NULL: not asked for */
 	const struct stack_ends_sum *stacks;	/* world/stack_ends.h; NULL: not counted */
-	struct ops_metric metrics[OPS_METRICS]; /* of the node, by enum metric_id */
+	VEC(struct ops_metric) metrics; /* of machines as a whole; by metric, then by node */
 	uint32_t hostname, kernel;		/* strings, 0 unknown */
 	uint32_t nodes;
 	VEC(struct ops_machine) machines; /* one for each of them that said so */

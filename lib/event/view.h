@@ -56,6 +56,9 @@ struct view_metric {
 	uint32_t process; /* world id, of GPU_PROCESS */
 	uint64_t n;	  /* samples */
 	double first, last, sum, max;
+	/* A counter: what it grew, in how much time; nothing from a sample to a lower one, between which it began anew. */
+	double grew;
+	int64_t grew_ns;
 	int64_t first_ns, last_ns;
 	const struct series
 		*series; /* stat/series.h; gauges: the value; counters: growth per second */

@@ -3,32 +3,58 @@
  * Overview, operations and samples of the system in the older agent's shapes: times in microseconds, sizes in MiB. Its
  * members come first; what it had not comes behind.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/timetext.h"
+#include "lib/emit/view_lines.h"
 #include "lib/event/record.h"
 #include "lib/event/view.h"
 #include "lib/serve/api_state.h"
 #include "lib/serve/sketch_json.h"
 #include "lib/stat/series.h"
 
-#define MIB 1048576.0
+#define MIB 1048576
 
 /* ---- the system ---- */
 
+/* Of the first machine that was sampled: figures of several are not one machine's. */
 static const struct view_metric *node_metric(const struct view *v, uint16_t id)
 {
-	for (size_t i = 0; v && i < v->metrics.n; i++)
-		if (v->metrics.v[i].scope == VIEW_NODE && v->metrics.v[i].metric == id)
-			return &v->metrics.v[i];
-	return NULL;
+	/* Machines stand first, each with all of its own. */
+	return v && v->metrics.n && v->metrics.v[0].scope == VIEW_NODE
+		       ? view_find(v, VIEW_NODE, v->metrics.v[0].node, 0, id)
+		       : NULL;
 }
 
+/* NAN: not known. */
 static double mem_percent(const struct serve_stat *st, const struct view_metric *of, double used)
 {
 	uint64_t all = of ? ops_machine_of(st->ops, of->node).memory_bytes : 0;
 
-	return all ? 100 * used / (double)all : 0;
+	return all ? 100 * used / (double)all : NAN;
+}
+
+/* What was not sampled is null. */
+static void known(struct jsonw *j, const char *key, double value)
+{
+	if (isnan(value))
+		jsonw_key_null(j, key);
+	else
+		jsonw_key_double(j, key, value);
+}
+
+static void known_mib(struct jsonw *j, const char *key, double bytes)
+{
+	if (isnan(bytes))
+		jsonw_key_null(j, key);
+	else
+		jsonw_key_u64(j, key, view_bytes(bytes) / MIB);
+}
+
+static double last_of(const struct view_metric *m)
+{
+	return m ? m->last : NAN;
 }
 
 void api_system(struct jsonw *j, const struct serve_stat *st)
@@ -42,51 +68,45 @@ void api_system(struct jsonw *j, const struct serve_stat *st)
 	if (!cpu && !mem && !load)
 		return;
 	jsonw_key_object(j, "system");
-	jsonw_key_double(j, "cpu_percent", cpu ? cpu->last : 0);
-	jsonw_key_double(j, "mem_percent", mem ? mem_percent(st, mem, mem->last) : 0);
-	jsonw_key_i64(j, "swap_mb", swap ? (int64_t)(swap->last / MIB) : 0);
-	jsonw_key_double(j, "load_avg", load ? load->last : 0);
+	known(j, "cpu_percent", last_of(cpu));
+	known(j, "mem_percent", mem_percent(st, mem, last_of(mem)));
+	known_mib(j, "swap_mb", last_of(swap));
+	known(j, "load_avg", last_of(load));
 	jsonw_object_end(j);
 }
 
-/* The mean at that time; false: there is none. */
-static bool mean_at(const struct view_metric *m, int64_t ns, double *mean)
+/* The mean at that time; NAN: there is none. */
+static double mean_at(const struct view_metric *m, int64_t ns)
 {
 	const struct series *s = m ? m->series : NULL;
 	int64_t at;
 
 	if (!s || !s->n || !s->span_ns)
-		return false;
+		return NAN;
 	at = ns / s->span_ns - (ns % s->span_ns < 0) - s->first;
 	if (at < 0 || at >= s->n || !s->v[at].n)
-		return false;
-	*mean = s->v[at].sum / (double)s->v[at].n;
-	return true;
+		return NAN;
+	return s->v[at].sum / (double)s->v[at].n;
 }
 
 static void snapshot(struct jsonw *j, const struct serve_stat *st, int64_t ns)
 {
 	const struct view *v = st->ops->view;
 	const struct view_metric *mem = node_metric(v, METRIC_MEM_USED);
-	double cpu = 0, used = 0, available = 0, swap = 0, load = 0, all;
-	bool has_used;
+	double used = mean_at(mem, ns);
+	double available = mean_at(node_metric(v, METRIC_MEM_AVAILABLE), ns), all;
 	char iso[48];
 
-	mean_at(node_metric(v, METRIC_CPU_BUSY), ns, &cpu);
 	all = mem ? (double)ops_machine_of(st->ops, mem->node).memory_bytes : 0;
-	has_used = mean_at(mem, ns, &used);
-	if (!mean_at(node_metric(v, METRIC_MEM_AVAILABLE), ns, &available) && has_used &&
-	    all > used)
+	if (isnan(available) && all > used)
 		available = all - used;
-	mean_at(node_metric(v, METRIC_SWAP_USED), ns, &swap);
-	mean_at(node_metric(v, METRIC_LOAD_1), ns, &load);
 	jsonw_object_begin(j);
 	jsonw_key_str(j, "timestamp", time_iso(iso, sizeof(iso), ns + st->ops->real_minus_mono_ns));
-	jsonw_key_double(j, "cpu_percent", cpu);
-	jsonw_key_double(j, "mem_percent", mem_percent(st, mem, used));
-	jsonw_key_i64(j, "mem_avail_mb", (int64_t)(available / MIB));
-	jsonw_key_i64(j, "swap_mb", (int64_t)(swap / MIB));
-	jsonw_key_double(j, "load_avg", load);
+	known(j, "cpu_percent", mean_at(node_metric(v, METRIC_CPU_BUSY), ns));
+	known(j, "mem_percent", mem_percent(st, mem, used));
+	known_mib(j, "mem_avail_mb", available);
+	known_mib(j, "swap_mb", mean_at(node_metric(v, METRIC_SWAP_USED), ns));
+	known(j, "load_avg", mean_at(node_metric(v, METRIC_LOAD_1), ns));
 	jsonw_object_end(j);
 }
 

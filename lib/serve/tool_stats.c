@@ -50,7 +50,7 @@ static const struct shape_column process_columns[] = { { "pid", NULL },
 						       { "lost_ms", "lostms" },
 						       { 0 } };
 static const struct shape_column metric_columns[] = {
-	{ "metric", NULL }, { "mean", NULL }, { "max", NULL }, { "last", NULL }, { 0 }
+	{ "metric", NULL }, { "node", NULL }, { "mean", NULL }, { "max", NULL }, { "last", NULL }, { 0 }
 };
 
 static const struct shape_list lists[] = {
@@ -232,18 +232,21 @@ static struct json process_rows(const struct world *w, const struct ops_summary 
 }
 
 /* Gauges of the node: what counters say is in the causes. */
-static struct json metric_rows(const struct ops_summary *s)
+static struct json metric_rows(const struct world *w, const struct ops_summary *s)
 {
 	struct json rows = json_array();
 
-	for (uint16_t i = 1; i < OPS_METRICS; i++) {
-		const struct ops_metric *m = &s->metrics[i];
-		const struct metric_def *def = metric_builtin(i);
+	for (size_t i = 0; i < s->metrics.n; i++) {
+		const struct ops_metric *m = &s->metrics.v[i];
+		const struct metric_def *def = metric_builtin(m->metric);
+		const struct world_node *node = s->nodes > 1 ? world_get_node(w, m->node) : NULL;
 		struct json o;
 
-		if (!m->n || !def || def->counter)
+		if (def->counter)
 			continue;
 		o = json_object();
+		if (node)
+			tool_set_bytes(&o, "node", world_text(w, node->name));
 		tool_set_text(&o, "metric", def->name);
 		tool_set_number(&o, "mean", m->sum / (double)m->n);
 		tool_set_number(&o, "max", m->max);
@@ -276,7 +279,7 @@ static int answer(void *ctx, const struct serve_stat *st, struct err *e)
 	}
 	json_set(&o, "errors", error_rows(s));
 	json_set(&o, "processes", process_rows(st->w, s));
-	json_set(&o, "system", metric_rows(s));
+	json_set(&o, "system", metric_rows(st->w, s));
 	tool_set_quality(&o, &st->quality);
 	if (!rc)
 		return tool_answer(c, o, &shape, e);

@@ -213,7 +213,7 @@ static void sampling(void)
 	struct stage s = stage_new();
 	struct select sel = { .resolved = true, .since_ns = 100 * US, .until_ns = 200 * US };
 	struct ask_ops_run *run = ask_ops_new(s.w, &sel);
-	const struct ops_metric *busy;
+	const struct ops_summary *o;
 
 	for (int i = 0; i < 4; i++) {
 		struct record r = { .kind = RECORD_SAMPLE };
@@ -223,9 +223,28 @@ static void sampling(void)
 		REC_SET(&r, SAMPLE, value, 10.0 * i);
 		tell(run, &r);
 	}
-	busy = &ask_ops_answer(run)->metrics[METRIC_CPU_BUSY];
-	is_u64(busy->n, 2, "samples from the beginning of the time asked for, before its end");
-	ok(busy->first == 10 && busy->last == 20 && busy->max == 20, "and no others' figures");
+	/* Another machine's counter, which begins anew. */
+	for (int i = 0; i < 4; i++) {
+		static const double values[] = { 500, 700, 30, 70 };
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, time_ns, (110 + 10 * i) * US);
+		REC_SET(&r, SAMPLE, metric, METRIC_VM_MAJOR_FAULTS);
+		REC_SET(&r, SAMPLE, value, values[i]);
+		REC_SET(&r, SAMPLE, node, 2);
+		tell(run, &r);
+		REC_SET(&r, SAMPLE, value, 1000 + i);
+		REC_SET(&r, SAMPLE, node, 1);
+		tell(run, &r);
+	}
+	o = ask_ops_answer(run);
+	is_u64(o->metrics.n, 3, "a row for each metric of each machine");
+	is_u64(o->metrics.v[0].n, 2, "samples from the beginning of the time asked for, before its end");
+	ok(o->metrics.v[0].first == 10 && o->metrics.v[0].last == 20 && o->metrics.v[0].max == 20,
+	   "and no others' figures");
+	ok(o->metrics.v[1].node == 2 && o->metrics.v[1].grew == 240 && o->metrics.v[1].last == 70,
+	   "what a counter grew that began anew: %g", o->metrics.v[1].grew);
+	ok(o->metrics.v[2].node == 1 && o->metrics.v[2].grew == 3, "and nothing of the other machine's");
 	ask_ops_free(run);
 	stage_free(&s);
 }

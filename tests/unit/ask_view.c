@@ -108,6 +108,8 @@ static void samples(void)
 		tell(&run, &r);
 		r = sample(10 * second + i * second, METRIC_PSI_CPU_SOME, 500000.0 * i * i);
 		tell(&run, &r);
+		/* Of a driver that is loaded anew. */
+		of_gpu(&run, gpu, 10 * second + i * second, METRIC_GPU_ENERGY, i < 2 ? 5000 + 200.0 * i : 100.0 * i);
 	}
 	r = sample(10 * second, METRIC_MEM_USED, 5);
 	REC_SET(&r, SAMPLE, cgroup, 1);
@@ -144,6 +146,13 @@ static void samples(void)
 	is_near(m->max, 2500000, 1e-6, "counter: fastest growth");
 	is_u64(m->series->n, 3, "counter: a rate from the second sample on");
 	is_near(m->series->v[2].sum, 2500000, 1e-6, "counter: growth per second");
+	is_near(m->grew, 4500000, 1e-6, "counter: what it is told to have grown");
+	m = metric_of(v, VIEW_GPU_WHOLE, METRIC_GPU_ENERGY);
+	is_near(m->grew, 300, 1e-6, "a counter that began anew: what it grew where that is known");
+	is_u64((uint64_t)m->grew_ns, 2000 * MS, "and in how much time");
+	is_u64(m->series->n, 3, "no rate is");
+	is_u64(m->series->v[1].n, 0, "told of when it began anew");
+	is_near(m->max, 200, 1e-6, "nor is it the largest");
 	is_u64(metric_of(v, VIEW_NODE, METRIC_MEM_USED)->n, 0, "a cgroup's is not the node's");
 	is_u64(metric_of(v, VIEW_NODE, METRIC_PROC_RSS)->n, 0, "nor a process's");
 	is_near(metric_of(v, VIEW_GPU_WHOLE, METRIC_GPU_BUSY)->last, 97, 1e-9, "GPU: its use");
