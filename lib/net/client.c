@@ -15,16 +15,29 @@ struct net_client {
 
 static const char *const no_libcurl = "libcurl cannot be initialised";
 
+/* Its value may be a secret: what is wrong is told without it. */
+static int check_header(const char *line, struct err *e)
+{
+	static const char name[] = "!#$%&'*+-.^_`|~0123456789"
+				   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strspn(line, name); /* RFC 9110, 5.6.2 */
+
+	if (!n || line[n] != ':')
+		return err_set(e, ERR_USAGE, "a header is wanted as 'Name: value'");
+	if (strpbrk(line, "\r\n"))
+		return err_set(e, ERR_USAGE, "header %.*s: its value is more than a line", (int)n,
+			       line);
+	return 0;
+}
+
 int net_client_new(struct net_client **out, const struct net_client_options *opt, struct err *e)
 {
 	struct net_client *c;
 
 	*out = NULL;
 	for (size_t i = 0; i < opt->nheaders; i++)
-		if (strchr(opt->headers[i], ':') == NULL || opt->headers[i][0] == ':' ||
-		    strpbrk(opt->headers[i], "\r\n"))
-			return err_set(e, ERR_USAGE, "'%s' is no header: 'Name: value' is wanted",
-				       opt->headers[i]);
+		if (check_header(opt->headers[i], e))
+			return e->code;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return err_set(e, ERR_CANNOT, "%s", no_libcurl);
 	c = calloc(1, sizeof(*c));

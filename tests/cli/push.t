@@ -131,6 +131,14 @@ tap.ok(status == 0 and err.count("500") == 1 and json.loads(s.came[-1][2]) == bo
 s = receiver()
 status, out, err = export("--push", "env", recording, env={"OTEL_EXPORTER_OTLP_ENDPOINT": url(s), "OTEL_EXPORTER_OTLP_HEADERS": "k=v%20w,x-y=z"})
 tap.ok(status == 0 and s.came and (s.came[0][1].get("k"), s.came[0][1].get("x-y")) == ("v w", "z"), "endpoint and headers of the environment", err)
+# What would end the header and begin another, or a request, is refused, and a secret in it is not told.
+s.came.clear()
+for line in ("A: secret\r\nX: y", "A: secret\nX: y", "A: secret\rX", "secret", ": secret", "A b: secret", "A\tb: secret"):
+    status, out, err = export("--push", url(s), "--header", line, recording)
+    tap.ok((status, s.came, "secret" in err, err.count("\n")) == (2, [], False, 1), f"refused: --header {line!r}", f"{status} {err} {s.came}")
+for text in ("a=secret%0d%0aX: y", "a=secret%0aX: y", "a=secret%0dX", "a b=secret", "a:b=secret\nX: y"):
+    status, out, err = export("--push", url(s), recording, env={"OTEL_EXPORTER_OTLP_HEADERS": text})
+    tap.ok((status, s.came, "secret" in err, err.count("\n")) == (2, [], False, 1), f"refused: OTEL_EXPORTER_OTLP_HEADERS={text!r}", f"{status} {err} {s.came}")
 for name, path, arrives in (("OTEL_EXPORTER_OTLP_ENDPOINT", "/below/", "/below/v1/metrics"), ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "/exactly", "/exactly")):
     export("--push", "env", recording, env={name: url(s, path)})
     tap.same(s.came[-1][0], arrives, f"{name}: its path as OpenTelemetry has it")
