@@ -43,11 +43,17 @@ static bool name_of(const char *host, char *out, size_t size)
 	return true;
 }
 
-/* An address as 16 bytes, those of IPv4 as IPv6 has them. */
+/* An address as 16 bytes, those of IPv4 as IPv6 has them. Of which link it is ("fe80::1%eth0") is each machine's own matter. */
 static bool address_of(const char *text, unsigned char out[16])
 {
 	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char plain[INET6_ADDRSTRLEN];
+	size_t n = strcspn(text, "%");
 
+	if (strchr(text, ':') && n < sizeof(plain)) {
+		snprintf(plain, sizeof(plain), "%.*s", (int)n, text);
+		text = plain;
+	}
 	if (inet_pton(AF_INET6, text, out) == 1)
 		return true;
 	memcpy(out, mapped, sizeof(mapped));
@@ -62,20 +68,34 @@ static bool loopback(const unsigned char a[16])
 	return !memcmp(a, one, sizeof(one)) || !memcmp(a, v4, sizeof(v4));
 }
 
+/* allowed: "NAME", "NAME:PORT", and addresses with brackets or without. */
+static bool is_allowed(const char *allowed, const char *name, const unsigned char *asked)
+{
+	unsigned char address[16];
+	char plain[256];
+
+	if (name_of(allowed, plain, sizeof(plain)))
+		allowed = plain;
+	return !strcasecmp(name, allowed) ||
+	       (asked && address_of(allowed, address) && !memcmp(asked, address, sizeof(address)));
+}
+
 bool net_guard_host(const struct net_guard *g, const char *host, const char *here)
 {
 	unsigned char asked[16], own[16];
 	char name[256];
+	bool address;
 
 	if (!name_of(host, name, sizeof(name)))
 		return false;
 	if (!strcasecmp(name, "localhost"))
 		return true;
+	address = address_of(name, asked);
 	for (const char *const *h = g->hosts; h && *h; h++)
-		if (!strcasecmp(name, *h))
+		if (is_allowed(*h, name, address ? asked : NULL))
 			return true;
-	return address_of(name, asked) && (loopback(asked) || (here && address_of(here, own) &&
-							       !memcmp(asked, own, sizeof(own))));
+	return address && (loopback(asked) || (here && address_of(here, own) &&
+					       !memcmp(asked, own, sizeof(own))));
 }
 
 static bool origin_known(const struct net_guard *g, const char *origin, const char *here)

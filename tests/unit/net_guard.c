@@ -4,7 +4,8 @@
 
 #include "tests/tap.h"
 
-static const char *const hosts[] = { "gpu-7.example", "::5", NULL };
+static const char *const hosts[] = { "gpu-7.example", "::5", "[2001:db8::0:9]", "gpu-8.example.:8080", "10.9.9.9",
+				     "[fe80::7]:443", NULL };
 static const char *const open_paths[] = { "/", NULL };
 static const struct net_guard guard = { .token = "s3cret-token",
 					.open = open_paths,
@@ -26,6 +27,23 @@ static const struct {
 	{ "GPU-7.example:443", "10.0.0.7", true },
 	{ "10.0.0.7:8080", "10.0.0.7", true },
 	{ "10.0.0.7", "::ffff:10.0.0.7", true },
+	{ "[fe80::1]:8080", "fe80::1%eth0", true },
+	{ "[fe80::1]", "fe80::1%2", true },
+	{ "[fe80::1%25eth0]:8080", "fe80::1%eth0", true },
+	{ "[FE80:0::1%eth0]", "fe80::1%eth0", true },
+	{ "[::ffff:10.0.0.7]:8080", "10.0.0.7", true },
+	{ "[::5]:8080", "10.0.0.7", true },
+	{ "[0:0::5]", "10.0.0.7", true },
+	{ "[2001:db8::9]:8080", "10.0.0.7", true },
+	{ "gpu-8.example:8080", "10.0.0.7", true },
+	{ "10.9.9.9:1", "10.0.0.7", true },
+	{ "[fe80::7]", "fe80::1%eth0", true },
+	{ "[fe80::2]", "fe80::1%eth0", false },
+	{ "[fe80::1%", "fe80::1%eth0", false },
+	{ "[%eth0]", "fe80::1%eth0", false },
+	{ "fe80::1", "fe80::1%eth0", false },
+	{ "10.0.0.7%eth0", "10.0.0.7", false },
+	{ "[2001:db8::8]", "10.0.0.7", false },
 	{ "10.0.0.8", "10.0.0.7", false },
 	{ "evil.example", "127.0.0.1", false },
 	{ "localhost.evil.example", "127.0.0.1", false },
