@@ -39,59 +39,110 @@ static char *trim(char *p)
 	return p;
 }
 
-/* Ends the text at a comment: a # at the start or behind a blank, outside of quotes. */
-static void cut_comment(char *p)
+static bool blank(char c)
 {
-	char quote = 0;
-
-	for (char *c = p; *c; c++) {
-		if (quote)
-			quote = *c == quote ? 0 : quote;
-		else if (*c == '"' || *c == '\'')
-			quote = *c;
-		else if (*c == '#' && (c == p || c[-1] == ' ' || c[-1] == '\t')) {
-			*c = '\0';
-			return;
-		}
-	}
+	return c == ' ' || c == '\t';
 }
 
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* The first stop or comment (a # at the start or behind a blank) outside of quotes, or the end; NULL: a quote without an
+ * end. Quotes are such where a value begins: at the start, and in a list behind its bracket and commas. */
+static char *scan(char *p, bool list, char stop)
+{
+	bool begins = true;
+	char quote = 0, *c;
+
+	for (c = p; *c; c++) {
+		if (quote) {
+			if (quote == '"' ? *c == '\\' && c[1] : *c == '\'' && c[1] == '\'')
+				c++;
+			else if (*c == quote)
+				quote = 0;
+		} else if (*c == stop || (*c == '#' && (c == p || blank(c[-1])))) {
+			return c;
+		} else if (begins && is_quote(*c)) {
+			quote = *c;
+			begins = false;
+		} else if (!blank(*c)) {
+			begins = list && (*c == ',' || *c == '[');
+		}
+	}
+	return quote ? NULL : c;
+}
+
+/* Without its quotes, in place: between apostrophes two of them are one, between others \" and \\ are what they stand for.
+ * NULL: there is more behind them. */
 static char *unquote(char *p)
 {
-	size_t n;
+	char *to, *from, quote;
 
 	p = trim(p);
-	n = strlen(p);
-	if (n >= 2 && (*p == '"' || *p == '\'') && p[n - 1] == *p) {
-		p[n - 1] = '\0';
-		p++;
+	quote = *p;
+	if (!is_quote(quote))
+		return p;
+	for (from = to = p + 1; *from; *to++ = *from++) {
+		if (quote == '"' && *from == '\\' && (from[1] == '"' || from[1] == '\\'))
+			from++;
+		else if (quote == '\'' && *from == quote && from[1] == quote)
+			from++;
+		else if (*from == quote)
+			break;
 	}
-	return p;
+	if (!*from || from[1])
+		return NULL;
+	*to = '\0';
+	return p + 1;
 }
 
 static int give(struct parse *s, char *value, struct err *e)
 {
 	struct cli_config_entry entry = { s->section, s->key, unquote(value), s->line };
 
+	if (!entry.value)
+		return err_set(e, ERR_USAGE, "line %u: more behind a quote", s->line);
 	return s->fn(s->ctx, &entry, e);
 }
 
-/* "[a, b]" or one value. */
+/* "- a": one value. */
+static int give_item(struct parse *s, char *value, struct err *e)
+{
+	char *end;
+
+	value = trim(value);
+	end = scan(value, false, '\0');
+	if (!end)
+		return err_set(e, ERR_USAGE, "line %u: a quote without an end", s->line);
+	*end = '\0';
+	return give(s, value, e);
+}
+
+/* "[a, b]" or one value, and a comment. */
 static int give_value(struct parse *s, char *value, struct err *e)
 {
-	size_t n = strlen(value);
-	char *next;
+	char *end, *next;
 	int rc = 0;
 
 	if (*value != '[')
-		return give(s, value, e);
-	if (value[n - 1] != ']')
+		return give_item(s, value, e);
+	end = scan(value, true, '\0');
+	if (!end)
+		return err_set(e, ERR_USAGE, "line %u: a quote without an end", s->line);
+	*end = '\0';
+	value = trim(value);
+	end = value + strlen(value) - 1;
+	if (end == value || *end != ']')
 		return err_set(e, ERR_USAGE, "line %u: a list without an end", s->line);
-	value[n - 1] = '\0';
+	*end = '\0';
 	for (value++; rc == 0 && value; value = next) {
-		next = strchr(value, ',');
-		if (next)
+		next = scan(value, false, ',');
+		if (next && *next)
 			*next++ = '\0';
+		else
+			next = NULL;
 		value = trim(value);
 		if (*value)
 			rc = give(s, value, e);
@@ -99,30 +150,39 @@ static int give_value(struct parse *s, char *value, struct err *e)
 	return rc;
 }
 
+/* Behind the key; NULL: it is none. */
+static char *colon_of(char *text)
+{
+	char *c = is_quote(*text) ? scan(text, false, ':') : text;
+
+	while (c && *c && !(*c == ':' && (!c[1] || blank(c[1]))))
+		c = *c == '#' && c > text && blank(c[-1]) ? NULL : c + 1;
+	return c && *c && c > text ? c : NULL;
+}
+
 static int one_line(struct parse *s, char *text, struct err *e)
 {
 	size_t indent = strspn(text, " ");
-	char *colon;
+	char *colon, *value;
+	int rc;
 
 	if (text[indent] == '\t')
 		return err_set(e, ERR_USAGE, "line %u: a tab where blanks are wanted", s->line);
-	cut_comment(text);
 	text = trim(text);
-	if (!*text || strcmp(text, "---") == 0)
+	if (!*text || *text == '#' || strcmp(text, "---") == 0)
 		return 0;
 	if (text[0] == '-' && (text[1] == ' ' || !text[1])) {
 		if (!*s->key)
 			return err_set(e, ERR_USAGE, "line %u: an item of no list", s->line);
-		return give(s, text + 1, e);
+		return give_item(s, text + 1, e);
 	}
-	colon = text;
-	while (*colon && !(*colon == ':' && (!colon[1] || colon[1] == ' ')))
-		colon++;
-	if (!*colon || colon == text)
+	colon = colon_of(text);
+	if (!colon)
 		return err_set(e, ERR_USAGE, "line %u: not \"key: value\"", s->line);
 	*colon = '\0';
+	value = trim(colon + 1);
 	if (indent == 0)
-		s->section = text + strlen(text); /* "" */
+		s->section = colon; /* "" */
 	/* A line further in than a key without a value: that key was a section. */
 	if (indent > s->key_indent && *s->key) {
 		if (*s->section)
@@ -131,16 +191,13 @@ static int one_line(struct parse *s, char *text, struct err *e)
 	}
 	s->key = unquote(text);
 	s->key_indent = indent;
-	text = trim(colon + 1);
-	if (!*text)
+	if (!s->key)
+		return err_set(e, ERR_USAGE, "line %u: more behind a quote", s->line);
+	if (!*value || *value == '#')
 		return 0;
-	{
-		int rc = give_value(s, text, e);
-
-		/* Complete: nothing belongs to it any more. */
-		s->key = colon;
-		return rc;
-	}
+	rc = give_value(s, value, e);
+	s->key = colon; /* complete: nothing belongs to it any more */
+	return rc;
 }
 
 int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct err *e)
@@ -150,6 +207,7 @@ int cli_config_parse(char *text, size_t n, cli_config_fn *fn, void *ctx, struct 
 
 	if (memchr(text, '\0', n))
 		return err_set(e, ERR_USAGE, "not a text");
+	text += strncmp(text, "\xef\xbb\xbf", 3) ? 0 : 3; /* as editors of Windows begin one */
 	for (char *line = text, *next; rc == 0 && line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
