@@ -21,24 +21,6 @@
 #include "lib/input/older.h"
 #include "lib/input/operand.h"
 
-/* A file without a name that was made of one: it gets one, so that it need not stay open. Where that cannot be it does. */
-static void give_name(struct input *in, struct one *o)
-{
-	char folder[] = "/var/tmp/ingero-XXXXXX", fd[32];
-
-	if (!in->folder && mkdtemp(folder) && !(in->folder = strdup(folder)))
-		rmdir(folder);
-	if (!in->folder || asprintf(&o->made, "%s/%u", in->folder, in->n) < 0) {
-		o->made = NULL;
-		return;
-	}
-	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", o->fd);
-	if (linkat(AT_FDCWD, fd, AT_FDCWD, o->made, AT_SYMLINK_FOLLOW)) {
-		free(o->made);
-		o->made = NULL;
-	}
-}
-
 static int open_one(struct input *in, struct one *o, const char *name, struct err *e)
 {
 	struct world *w = in->world;
@@ -79,8 +61,9 @@ static int open_one(struct input *in, struct one *o, const char *name, struct er
 	}
 	o->fd = fd;
 	rc = ige_reader_open(&o->reader, w, fd, true, name, e);
+	/* So that it need not stay open; where it can have no name it does. */
 	if (!rc && in->many && !ours)
-		give_name(in, o);
+		o->made = input_named_give(&in->named, o->fd, in->n);
 	o->unseekable = !S_ISREG(st.st_mode) || (in->many && (ours || o->made));
 	if (rc || !o->unseekable || !S_ISREG(st.st_mode))
 		return rc;
@@ -432,9 +415,7 @@ void input_free(struct input *in)
 		in->stream->close(in->stream);
 	for (unsigned i = 0; i < in->n; i++)
 		free_one(&in->each[i]);
-	if (in->folder)
-		rmdir(in->folder);
-	free(in->folder);
+	input_named_free(&in->named);
 	buf_free(&in->notes);
 	free(in->each);
 	free(in);

@@ -10,6 +10,7 @@
 #include "lib/base/buf.h"
 #include "lib/ige/seek.h"
 #include "lib/input/input.h"
+#include "lib/input/named.h"
 
 struct one {
 	struct ige_reader *reader;
@@ -41,7 +42,7 @@ struct input {
 	bool joined;	  /* stream is ours to close */
 	bool counts;	  /* what each brings */
 	bool many;	  /* more than may be open: files are opened when they are read */
-	char *folder;	  /* for those that are made then; NULL: none was */
+	struct input_named named; /* those that are made then */
 };
 
 /* Of what its stream reads. */

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import struct
@@ -502,12 +503,56 @@ for i in range(80):
     older.append(path(f"older{i}.db"))
     subprocess.run([MERGE, "-q", demo("older.ige", "clean", "--seed", str(i + 1), "-n", f"gpu-{i}", "--duration", "2ms"), "-o", older[-1]], stdin=subprocess.DEVNULL, check=True)
 older += [b, write("copy-of-older.db", read(older[7]))]
-before = set(glob.glob("/var/tmp/ingero-??????"))
+MADE = "/var/tmp/ingero-inputs-"
+before = set(glob.glob(MADE + "*"))
 p, q = (with_files(files, *older) for files in (70, 1000))
 tap.ok(p.returncode == 0 and p.stderr == q.stderr and p.stderr.count(b"\n") == 1 and b"copy-of-older.db" in p.stderr, "archives of which fewer may be open, and a copy of one", p.stderr.decode())
 same(p.stdout, q.stdout, "the same bytes")
 tap.same(events(data=p.stdout), sum(map(events, older[:-1])), "all of their events")
-tap.none(sorted(set(glob.glob("/var/tmp/ingero-??????")) - before), "and nothing is left of what was made of them")
+tap.none(sorted(set(glob.glob(MADE + "*")) - before), "and nothing is left of what was made of them")
+
+# What one that was killed left is removed by the next; nothing else is.
+waits = path("waits.ige")
+os.mkfifo(waits)
+
+
+def stuck():
+    p = subprocess.Popen([MERGE, "-q", *older[:80], waits], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (70, 70)))
+    fd = os.open(waits, os.O_WRONLY)  # it has come to the last of them
+    return p, fd, set(glob.glob(MADE + "*"))
+
+
+first, fd1, now = stuck()
+first.kill()
+first.wait()
+os.close(fd1)
+left = sorted(now - before)
+tap.same([len(left), len(os.listdir(left[0])) if left else 0], [1, 80], "one that was killed leaves what it made")
+alive, fd2, now = stuck()
+tap.same((len(now - before), set(left) & now), (1, set()), "the next removes it, and has its own")
+elsewhere, mine = path("elsewhere"), MADE + "mine00"
+for folder in (elsewhere, mine):
+    os.mkdir(folder, 0o700)
+    for name in ("1", "notes"):
+        open(os.path.join(folder, name), "w").close()
+os.symlink(elsewhere, MADE + "link00")
+os.mkdir(MADE + "open00")
+os.chmod(MADE + "open00", 0o755)
+try:
+    with_files(70, *older)
+    tap.same([sorted(os.listdir(elsewhere)), os.listdir(mine), os.path.isdir(MADE + "open00"), os.path.islink(MADE + "link00")], [["1", "notes"], ["notes"], True, True],
+             "where a link leads, other files, and folders that others may read stay")
+    tap.same(len(os.listdir((now - before).pop())), 80, "and what a running one has")
+finally:
+    os.unlink(MADE + "link00")
+    os.rmdir(MADE + "open00")
+    shutil.rmtree(mine)
+    alive.kill()
+    alive.wait()
+    os.close(fd2)
+with_files(70, *older)
+tap.none(sorted(set(glob.glob(MADE + "*")) - before), "and at last nothing is left")
 few = subprocess.run([MERGE, "-q", *many[:100]], stdin=subprocess.DEVNULL, capture_output=True).stdout
 same(subprocess.run([MERGE, "-q", *reversed(many[:100])], stdin=subprocess.DEVNULL, capture_output=True).stdout, few,
      "a hundred in reverse: the same bytes")
