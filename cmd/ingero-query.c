@@ -47,7 +47,7 @@ static struct values {
 	struct cli_asking fleet;
 } values = { .limit = LIMIT };
 
-static bool last_given;
+static bool last_given, limit_said;
 static const char *sql;
 
 #define AT(member) .offset = offsetof(struct values, member)
@@ -75,7 +75,8 @@ static const struct cli_option options[] = {
 	  .max = INT64_MAX,
 	  .arg = "N",
 	  .group = "Output",
-	  .help = "Rows at most, 0 all [10000]" },
+	  .help = "Rows at most, 0 all [10000]",
+	  .said = &limit_said },
 	{ .name = "json",
 	  .type = CLI_FLAG,
 	  AT(json),
@@ -421,6 +422,9 @@ static int run(struct query *q, const struct cli_operands *operands, struct err 
 	if (values.csv && !sql)
 		return err_set(e, ERR_USAGE,
 			       "--csv is for answers of SQL: ingero-export -f csv writes events");
+	if (limit_said && !sql && (!values.json || values.fleet.nodes.n))
+		return err_set(e, ERR_USAGE,
+			       "--limit is for answers of SQL, and for the events of --json");
 	if (values.cache && !sql)
 		return err_set(e, ERR_USAGE, "--cache is for questions in SQL");
 	if (values.fleet.nodes.n)

@@ -168,6 +168,8 @@ static void apply(struct parser *ps, const struct cli_option *o, bool common, co
 		ps->status = cli_fail(&(struct err){ ERR_NOMEM, "out of memory" });
 	if (o->given)
 		*o->given = true;
+	if (o->said)
+		*o->said = true;
 }
 
 /* ---- what ingero.yaml says ------------------------------------------------------------------------ */

@@ -89,6 +89,13 @@ tap.same([e["op"] for e in events], ["cudaMemcpyAsync"] * 5, "without SQL: the n
 tap.ok("cudaMemcpyAsync" in run("query", "run.ige")[1], "or the operations")
 tap.same(len(json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "--limit", str(2**63 - 1), "run.ige")[1])),
          len(json.loads(run("query", "--json", "--op", "cudaMemcpyAsync", "--limit", "0", "run.ige")[1])), "a limit that nothing reaches is none")
+for args in (["run.ige"], ["--nodes", "127.0.0.1:1"], ["--nodes", "127.0.0.1:1", "--json"]):
+    status, out, err = run("query", "--limit", "5", *args)
+    tap.ok((status, out) == (2, "") and "--limit is for" in err, f"a limit of what has no rows to be limited: {args}", f"{status} {err}")
+with open(path("limits.yaml"), "w") as f:
+    f.write("query:\n  limit: 5\n")
+status, out, err = run("query", "run.ige", env={**os.environ, "INGERO_CONFIG": path("limits.yaml")})
+tap.ok(status == 0 and "cudaMemcpyAsync" in out, "but of all calls of the program it may be said", err)
 status, out, err = run("query", "--json", "--limit", "3", "run.db", "SELECT seq FROM events")
 answer = json.loads(out)
 tap.same([len(answer["rows"]), answer["truncated"]], [3, True], "rows are limited, and it is said")
