@@ -77,6 +77,14 @@ static __always_inline void nvtx_fill(struct wire_nvtx *w, struct task_struct *t
 	w->handle = c->text == NVTX_HANDLE ? c->address : 0;
 }
 
+/* Whether a character of so many bytes is there, and not the end. */
+static __always_inline bool goes_on(u64 address, u32 bytes)
+{
+	u32 more = 0;
+
+	return !bpf_probe_read_user(&more, bytes, (void *)address) && more;
+}
+
 static __always_inline bool say_wide(struct task_struct *task, const struct nvtx_call *c)
 {
 	struct wire_nvtx *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
@@ -86,7 +94,7 @@ static __always_inline bool say_wide(struct task_struct *task, const struct nvtx
 		return 0;
 	nvtx_fill(w, task, c);
 	to = (u32 *)w->name;
-	w->cut = 1;
+	w->cut = 1; /* until its end is met */
 	/* Unrolled: kernels up to 6.1 refuse the loop for the order in which its blocks come. */
 #pragma clang loop unroll(full)
 	for (i = 0; i < NVTX_LONG / 4; i++) {
@@ -95,6 +103,8 @@ static __always_inline bool say_wide(struct task_struct *task, const struct nvtx
 		    (bpf_probe_read_user(&to[i], 4, (void *)(c->address + 4 * i)) || !to[i]))
 			w->cut = 0;
 	}
+	if (w->cut)
+		w->cut = goes_on(c->address + NVTX_LONG, 4);
 	bpf_ringbuf_submit(w, ring_flags());
 	return 1;
 }
@@ -114,7 +124,7 @@ static __always_inline bool say(struct task_struct *task, const struct nvtx_call
 	if (n < 0)
 		w->text = NVTX_NO_TEXT;
 	if (n == NVTX_SHORT)
-		w->cut = 1;
+		w->cut = goes_on(c->address + NVTX_SHORT - 1, 1);
 	bpf_ringbuf_submit(w, ring_flags());
 	return 1;
 }

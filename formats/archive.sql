@@ -158,7 +158,7 @@ CREATE INDEX idx_chains_severity ON causal_chains(severity);
 CREATE TABLE system_snapshots (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	timestamp INTEGER NOT NULL,
-	cpu_pct REAL NOT NULL,
+	cpu_pct REAL NOT NULL, -- 0 here and below also where it was not sampled; sample_records knows
 	mem_pct REAL NOT NULL,
 	mem_avail INTEGER NOT NULL, -- MiB
 	swap_mb INTEGER NOT NULL,
@@ -283,7 +283,7 @@ CREATE TABLE threads (
 	process INTEGER, -- processes.id
 	tid INTEGER NOT NULL,
 	start_ns INTEGER NOT NULL,
-	comm TEXT
+	comm TEXT -- its first name; later ones are in name_records
 );
 
 CREATE TABLE cgroups (

@@ -5,12 +5,12 @@
  */
 #include "lib/archive/ask.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "lib/archive/database.h"
+#include "lib/archive/memory.h"
 
 #define STEPS	    1000    /* of SQLite's machine between two looks at the clock: about 0.1 ms */
 #define SQL_MAX	    65536   /* bytes of a statement */
@@ -25,20 +25,6 @@ struct archive_ask {
 	bool late, stopped, refused;
 	char what[120]; /* was refused */
 };
-
-/* SQLite's limit is of the whole process: of what it had before the first statement, and what is allowed to each that runs. */
-static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
-static sqlite3_int64 memory_allowed, memory_before;
-
-static void allow_memory(sqlite3_int64 bytes)
-{
-	pthread_mutex_lock(&memory_lock);
-	if (!memory_allowed)
-		memory_before = sqlite3_memory_used();
-	memory_allowed += bytes;
-	sqlite3_hard_heap_limit64(memory_allowed ? memory_before + memory_allowed : 0);
-	pthread_mutex_unlock(&memory_lock);
-}
 
 /* A statement runs in the thread that asks. */
 static int64_t now_ns(const struct archive_ask *q)
@@ -329,14 +315,12 @@ int archive_ask_run(struct archive_ask *q, const char *sql, struct archive_answe
 	q->until_ns = now_ns(q) + (int64_t)q->limits.time_ns;
 	if (strlen(sql) > SQL_MAX)
 		return err_set(e, ERR_LIMIT, "a statement of more than 64 KiB");
-	if (q->limits.memory_bytes)
-		allow_memory((sqlite3_int64)q->limits.memory_bytes);
+	archive_memory_allow(q->limits.memory_bytes);
 	rc = prepare(q, &s, sql, e);
 	rc = rc ? rc : run(q, s, answer, asked, e);
 	sqlite3_finalize(s);
 	asked->partial = !rc && archive_ask_partial(q);
-	if (q->limits.memory_bytes)
-		allow_memory(-(sqlite3_int64)q->limits.memory_bytes);
+	archive_memory_allow(0);
 	return rc;
 }
 

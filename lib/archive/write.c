@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/archive/memory.h"
 #include "lib/archive/state.h"
 
 int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
@@ -30,6 +31,7 @@ int archive_writer_new(struct archive_writer **out, struct world *w, int fd,
 					       "an SQLite archive cannot be written to a pipe: "
 					       "name a file with -o")
 				     : err_sys(e, "cannot write an archive");
+	archive_memory_watch();
 	/* A database without a name is on disk as soon as it outgrows memory. */
 	if (!rc && sqlite3_open_v2("", &a->db,
 				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,

@@ -18,6 +18,14 @@ static double number(struct json o, const char *key)
 	return x;
 }
 
+/* A time that the analysis tells, as a file may: of any size. */
+static int64_t after(int64_t start, double ns)
+{
+	int64_t x = ns >= 9.2e18 ? INT64_MAX : ns > -9.2e18 ? (int64_t)ns : INT64_MIN;
+
+	return (int64_t)((uint64_t)start + (uint64_t)x);
+}
+
 static void copy_number(struct jsonw *j, struct json o, const char *from, const char *key)
 {
 	double x = number(o, from);
@@ -140,7 +148,7 @@ static void loop(const struct clickhouse *c, struct json l, int64_t start)
 	struct jsonw j;
 
 	begin(&j, c, "loop", l, json_bytes(node));
-	jsonw_key_i64(&j, "time_ns", start + (int64_t)number(l, "first_ns"));
+	jsonw_key_i64(&j, "time_ns", after(start, number(l, "first_ns")));
 	copy_number(&j, l, "count", "count");
 	copy_number(&j, l, "slow_count", "slow");
 	copy_number(&j, l, "p50_ns", "p50_ns");
@@ -151,7 +159,7 @@ static void loop(const struct clickhouse *c, struct json l, int64_t start)
 		struct json step = json_at(slow, i);
 
 		begin(&j, c, "step", l, json_bytes(node));
-		jsonw_key_i64(&j, "time_ns", start + (int64_t)number(step, "t_ns"));
+		jsonw_key_i64(&j, "time_ns", after(start, number(step, "t_ns")));
 		copy_number(&j, step, "number", "sequence");
 		copy_number(&j, step, "dur_ns", "duration_ns");
 		copy_number(&j, l, "p50_ns", "p50_ns");

@@ -16,8 +16,9 @@ rec.need_bpf()
 
 
 def called(name):
-    """As the recorder keeps it: cut, and never empty."""
-    return "(no name)" if not name else name if len(name) < 128 else name[:127] + "..."
+    """As the recorder keeps it: cut, and never empty; long ones of wchar_t are in capitals."""
+    most = 128 if name.isupper() else 127
+    return "(no name)" if not name else name if len(name) <= most else name[:most] + "..."
 
 
 def marks(path):

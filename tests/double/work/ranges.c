@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "tests/double/nvtx.h"
 #include "tests/double/work/work.h"
@@ -37,6 +38,9 @@ struct thread {
 static struct nvtx_domain *domain;
 static void *registered, *registered_wide;
 static char long_name[300];
+/* As much as a recorder takes of a name, and a character more: of char, and of wchar_t. */
+static char whole[127 + 1], more[128 + 1], wide_whole_said[128 + 1], wide_more_said[129 + 1];
+static wchar_t wide_whole[128 + 1], wide_more[129 + 1];
 
 static struct nvtx_attributes attributes(int type, const void *message)
 {
@@ -139,6 +143,14 @@ static void marks(struct thread *t)
 	log_range(t, m);
 	BEGIN(&m, "kept", nvtx.nvtxDomainMarkEx(domain, &handle));
 	log_range(t, m);
+	BEGIN(&m, whole, nvtx.nvtxMarkA(whole));
+	log_range(t, m);
+	BEGIN(&m, more, nvtx.nvtxMarkA(more));
+	log_range(t, m);
+	BEGIN(&m, wide_whole_said, nvtx.nvtxMarkW(wide_whole));
+	log_range(t, m);
+	BEGIN(&m, wide_more_said, nvtx.nvtxMarkW(wide_more));
+	log_range(t, m);
 }
 
 static void *run(void *arg)
@@ -177,7 +189,7 @@ int main(int argc, char **argv)
 	bool unbalanced = false;
 	const struct work_option options[] = {
 		{ "threads", WORK_U64, &threads, "threads that make ranges, up to 32 [2]" },
-		{ "rounds", WORK_U64, &rounds, "of 11 ranges and 4 marks each [10]" },
+		{ "rounds", WORK_U64, &rounds, "of 11 ranges and 8 marks each [10]" },
 		{ "unbalanced", WORK_FLAG, &unbalanced,
 		  "also one pop and one end too many, and one of each left open" },
 		{ 0 },
@@ -192,6 +204,12 @@ int main(int argc, char **argv)
 #define FIND(type, name, params) *(void **)&nvtx.name = dlsym(lib, #name);
 	NVTX_FUNCTIONS(FIND)
 	memset(long_name, 'x', sizeof(long_name) - 1);
+	memset(whole, 'y', sizeof(whole) - 1);
+	memset(more, 'z', sizeof(more) - 1);
+	memset(wide_whole_said, 'V', sizeof(wide_whole_said) - 1);
+	memset(wide_more_said, 'W', sizeof(wide_more_said) - 1);
+	wmemset(wide_whole, L'V', sizeof(wide_whole_said) - 1);
+	wmemset(wide_more, L'W', sizeof(wide_more_said) - 1);
 	domain = nvtx.nvtxDomainCreateA("work");
 	registered = nvtx.nvtxDomainRegisterStringA(domain, "kept");
 	registered_wide = nvtx.nvtxDomainRegisterStringW(domain, L"weit");
