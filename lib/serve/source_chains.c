@@ -34,8 +34,7 @@ static void free_chains(void *value)
 
 	ask_story_free(v->story);
 	chain_list_free(&v->carried.list);
-	chain_list_free(&v->grown.held.list);
-	source_growing_free(v->grown.ended);
+	source_grown_free(&v->grown);
 	world_free(v->w);
 	buf_free(&v->notes);
 	free(v);
@@ -124,6 +123,8 @@ static int try_growing(struct chains_value *v, struct serve_source *s,
 	if (*is && !(v->w = world_new()))
 		rc = err_nomem(e);
 	v->c.answer = v->grown.answer;
+	v->c.failures = v->grown.failures;
+	v->c.oncpu = v->grown.oncpu;
 	v->c.quality.input = v->grown.input;
 	if (!*is)
 		buf_reset(&v->notes);
@@ -155,6 +156,20 @@ static void keep(const struct chains_value *v, const struct serve_source *s,
 	    !strcmp(buf_text(&now.state), buf_text(&before->state)))
 		kept_write(s->opt.kept, buf_text(&now.state), v->c.answer);
 	source_state_free(&now);
+}
+
+/* With what only events tell. */
+static int whole_story(struct chains_value *v, const struct chains_ctx *c,
+		       const struct serve_asker *asker, struct err *e)
+{
+	struct source_state st;
+	bool is = false;
+	int rc = source_state_of(c->source, &st, e);
+
+	if (!rc)
+		rc = try_growing(v, c->source, &st, source_grows(c->source), asker, &is, e);
+	source_state_free(&st);
+	return rc || is ? rc : find_chains(v, c, asker, e);
 }
 
 /* All of it, as cheaply as it can be had. */
@@ -190,8 +205,8 @@ static int make_chains(void *ctx, const struct serve_asker *asker, void **value,
 	struct chains_value *v = calloc(1, sizeof(*v));
 	int rc = v ? 0 : err_nomem(e);
 
-	if (!rc && !c->complete && source_everything(c->words))
-		rc = whole_chains(v, c, asker, e);
+	if (!rc && source_everything(c->words))
+		rc = c->complete ? whole_story(v, c, asker, e) : whole_chains(v, c, asker, e);
 	else if (!rc)
 		rc = find_chains(v, c, asker, e);
 	if (rc) {

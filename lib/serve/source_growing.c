@@ -26,18 +26,26 @@ struct source_growing {
 	struct source_place place;
 	struct world *w;
 	struct input *in;
-	struct ask_chains_run *run;
+	struct ask_story *story;
 };
 
 void source_growing_free(struct source_growing *g)
 {
 	if (!g)
 		return;
-	ask_chains_free(g->run);
+	ask_story_free(g->story);
 	input_free(g->in);
 	world_free(g->w);
 	source_place_free(&g->place);
 	free(g);
+}
+
+void source_grown_free(struct source_grown *g)
+{
+	chain_list_free(&g->held.list);
+	story_said_free(&g->said);
+	source_growing_free(g->ended);
+	g->ended = NULL;
 }
 
 static int start(struct serve_source *s, const struct source_state *now, struct err *e)
@@ -48,8 +56,8 @@ static int start(struct serve_source *s, const struct source_state *now, struct 
 	if (!g)
 		return err_nomem(e);
 	g->w = world_new();
-	g->run = g->w ? ask_chains_new(g->w, NULL) : NULL;
-	rc = g->run ? source_place_of(&g->place, s, now, e) : err_nomem(e);
+	g->story = g->w ? ask_story_new(g->w) : NULL;
+	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
 	rc = rc ? rc : input_open(&g->in, g->w, s->opt.names, s->opt.n, e);
 	if (!rc && input_follow(g->in))
 		s->growing = g;
@@ -65,7 +73,7 @@ static int read_on(struct source_growing *g, const struct serve_asker *asker, st
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
-		rc = ask_chains_item(g->run, &item, e);
+		rc = ask_story_item(g->story, &item, e);
 		rc = rc ? rc : source_tick(asker, g->in, "looking for causes", e);
 	}
 	return rc == ERR_TOO_NEW ? 0 : rc;
@@ -75,18 +83,19 @@ static int read_on(struct source_growing *g, const struct serve_asker *asker, st
 
 static void child(struct source_growing *g, int fd)
 {
-	const struct ask_chains *answer;
+	struct story told;
 	struct buf text = { 0 };
 	struct jsonw j;
 	struct err e;
 
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
-	if (ask_chains_end(g->run, &answer, &e))
+	if (ask_story_end(g->story, &told, &e))
 		_exit(1);
 	jsonw_init(&j, &text, false);
 	jsonw_object_begin(&j);
-	chains_json_put(&j, answer);
+	chains_json_put(&j, told.chains);
+	story_json_put(&j, told.failures, told.oncpu);
 	jsonw_object_end(&j);
 	_exit(text.failed || nomem_seen() || write_all(fd, text.p, text.n, &e));
 }
@@ -143,13 +152,16 @@ static void say(struct source_growing *g, const struct serve_asker *asker, struc
 	struct buf text = { 0 };
 
 	if (ask_child(g, asker, &text) && !json_parse(buf_bytes(&text), &o, NULL) &&
-	    chains_json_take(o, &out->held)) {
+	    chains_json_take(o, &out->held) && story_json_take(o, &out->said)) {
 		out->held.unfinished = true;
 		out->answer = &out->held;
+		out->failures = &out->said.failures;
+		out->oncpu = &out->said.oncpu;
 	} else {
-		chain_list_free(&out->held.list);
+		if (!out->said.text.is)
+			json_free(o);
+		source_grown_free(out);
 	}
-	json_free(o);
 	buf_free(&text);
 }
 
@@ -158,6 +170,7 @@ static int answer(struct serve_source *s, const struct source_state *now,
 		  struct err *e)
 {
 	struct source_growing *g = s->growing;
+	struct story told;
 	int rc = read_on(g, asker, e);
 
 	/* Who gives up leaves it where it is: it can be read on from there. */
@@ -170,14 +183,18 @@ static int answer(struct serve_source *s, const struct source_state *now,
 			say(g, asker, out);
 			return 0;
 		}
-		rc = ask_chains_end(g->run, &out->answer, e);
+		rc = ask_story_end(g->story, &told, e);
 	}
 	s->growing = NULL;
-	if (rc)
+	if (rc) {
 		source_growing_free(g);
-	else
-		out->ended = g;
-	return rc;
+		return rc;
+	}
+	out->ended = g;
+	out->answer = told.chains;
+	out->failures = told.failures;
+	out->oncpu = told.oncpu;
+	return 0;
 }
 
 int source_growing_chains(struct serve_source *s, const struct source_state *now, bool begin,

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causes of one recording that is still written: what was read of it stays read, and only what was added is read when they are asked for
- * again. What they are is what one reading of all that is there finds.
+ * What a report tells of one recording that is still written: what was read of it stays read, and only what was added is read when it is asked for
+ * again. What it is is what one reading of all that is there finds.
  */
 #ifndef INGERO_SERVE_SOURCE_GROWING_H
 #define INGERO_SERVE_SOURCE_GROWING_H
 
-#include "lib/ask/chains.h"
+#include "lib/ask/story.h"
 #include "lib/serve/source_state.h"
+#include "lib/serve/story_json.h"
 
 struct source_growing;
 
 struct source_grown {
 	const struct ask_chains *answer; /* NULL: not to be had this way; lives as long as: */
-	struct ask_chains held;		 /* list is the caller's: chain_list_free */
+	const struct failures *failures;
+	const struct oncpu *oncpu;
+	struct ask_chains held; /* where they are, the caller's: source_grown_free */
+	struct story_said said;
 	struct source_growing
-		*ended; /* the recording has ended: the caller's, source_growing_free; NULL */
+		*ended; /* the recording has ended: what they are part of; NULL */
 	struct ops_input input;
 };
 
@@ -23,6 +27,7 @@ struct source_grown {
 int source_growing_chains(struct serve_source *s, const struct source_state *now, bool begin,
 			  const struct serve_asker *asker, struct source_grown *out,
 			  struct buf *notes, struct err *e);
+void source_grown_free(struct source_grown *g);
 void source_growing_free(struct source_growing *g);
 
 #endif

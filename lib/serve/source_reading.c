@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What readings of a source have in common: which files it was, and how far it is. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +44,16 @@ static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
 		memset(begin, 0, IGE_SEGMENT_BYTES);
 	if (fd >= 0)
 		close(fd);
+}
+
+bool source_grows(const struct serve_source *s)
+{
+	int fd = s->opt.n == 1 ? open(s->opt.names[0], O_RDONLY | O_CLOEXEC) : -1;
+	bool grows = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd); /* and a lock with it */
+	return grows;
 }
 
 int source_place_of(struct source_place *p, const struct serve_source *s,

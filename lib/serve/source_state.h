@@ -48,6 +48,9 @@ bool source_place_is(const struct source_place *p, const struct serve_source *s,
 		     const struct source_state *now);
 void source_place_free(struct source_place *p);
 
+/* Whether it is one recording that a recorder holds open. */
+bool source_grows(const struct serve_source *s);
+
 /* An answer of the shelf to question, asked of the inputs as they stand. */
 int source_take(struct serve_source *s, struct held_shelf *shelf, const char *question,
 		held_make *make, void *ctx, void (*release)(void *value),

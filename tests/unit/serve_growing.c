@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "lib/base/io.h"
+#include "lib/emit/ops_json.h"
+#include "lib/emit/report.h"
+#include "lib/event/view.h"
 #include "lib/ige/writer.h"
 #include "lib/serve/source.h"
 #include "lib/sim/sim.h"
@@ -53,18 +56,15 @@ static void record(struct buf *out, const char *scenario)
 	*out = sink.bytes;
 }
 
-/* Who asks, and from where on it was read. */
+/* Who asks, and how much was read for it. */
 struct asker {
 	struct serve_asker asker; /* first: it tells us */
-	double from;		  /* < 0: nothing was read */
+	unsigned items;
 };
 
 static void progress(const struct serve_asker *a, double done, double total, const char *message)
 {
-	struct asker *x = (struct asker *)a;
-
-	if (x->from < 0)
-		x->from = done;
+	((struct asker *)a)->items++;
 }
 
 static int tell(void *ctx, const struct serve_chains *c, struct err *e)
@@ -88,13 +88,46 @@ static int tell(void *ctx, const struct serve_chains *c, struct err *e)
 	return 0;
 }
 
+/* The report of it all, errors and use of CPUs with it. */
+static int tell_report(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	const struct ask_chains *a = c->answer;
+	const struct report r = { .chains = &a->list,
+				  .failures = c->failures,
+				  .oncpu = c->oncpu,
+				  .events = a->events,
+				  .lost = a->lost,
+				  .start_ns = a->start_ns,
+				  .end_ns = a->end_ns,
+				  .real_minus_mono_ns = a->real_minus_mono_ns,
+				  .has_start = a->has_start,
+				  .has_real = a->has_real };
+
+	report_json(ctx, &r);
+	return 0;
+}
+
+/* As served to pages. Own and lost time is of what has been settled, and the rest of what came. */
+static int tell_stat(void *ctx, const struct serve_stat *st, struct err *e)
+{
+	ops_json(ctx, st->w, st->ops, &st->quality.input);
+	return 0;
+}
+
+enum question { CAUSES, REPORT, STAT, QUESTIONS };
+static enum question question;
+
 static bool ask(struct serve_source *s, struct asker *asker, struct buf *out)
 {
+	const struct serve_stat_want counts = { .sections = VIEW_ALL };
 	struct err e = { 0 };
 
 	buf_reset(out);
-	*asker = (struct asker){ .asker.progress = progress, .from = -1 };
-	return !serve_source_chains(s, &asker->asker, &everything, false, tell, out, &e);
+	*asker = (struct asker){ .asker.progress = progress };
+	if (question == STAT)
+		return !serve_source_stat(s, &asker->asker, &counts, tell_stat, out, &e);
+	return !serve_source_chains(s, &asker->asker, &everything, question == REPORT,
+				    question == REPORT ? tell_report : tell, out, &e);
 }
 
 static struct serve_source *serve(const char *path)
@@ -108,8 +141,8 @@ static struct serve_source *serve(const char *path)
 	return serve_source_open(&s, &opt, &e) ? NULL : s;
 }
 
-/* What somebody says who never read it before. */
-static void ask_anew(const char *path, struct buf *out)
+/* What somebody says who never read it before, and how much was read for that. */
+static unsigned ask_anew(const char *path, struct buf *out)
 {
 	struct serve_source *s = serve(path);
 	struct asker asker;
@@ -117,6 +150,7 @@ static void ask_anew(const char *path, struct buf *out)
 	if (!s || !ask(s, &asker, out))
 		abort();
 	serve_source_free(s);
+	return asker.items;
 }
 
 static int64_t now_ns(void)
@@ -128,16 +162,16 @@ static int64_t now_ns(void)
 }
 
 /* Of what grows an answer of a second ago may be given. */
-static bool comes_to(struct serve_source *s, const struct buf *wanted, double *from)
+static bool comes_to(struct serve_source *s, const struct buf *wanted, unsigned *items)
 {
 	int64_t until = now_ns() + PATIENCE_NS;
 	struct buf got = { 0 };
 	struct asker asker;
 	bool same = false;
 
-	*from = -1;
+	*items = 0;
 	while (!same && now_ns() < until && ask(s, &asker, &got)) {
-		*from = asker.from >= 0 ? asker.from : *from;
+		*items += asker.items;
 		same = bytes_equal(buf_bytes(&got), buf_bytes(wanted));
 	}
 	buf_free(&got);
@@ -153,12 +187,13 @@ static bool put(int fd, const struct buf *bytes, size_t from, size_t to)
 
 static void test_scenario(const char *scenario, const char *path)
 {
+	static const char *const names[QUESTIONS] = { "causes", "report", "counts" };
+	const char *what = names[question];
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct buf bytes = { 0 }, wanted = { 0 };
 	struct serve_source *s;
-	unsigned same = 0, on = 0, causes = 0;
+	unsigned same = 0, on = 0, causes = 0, anew, items;
 	size_t at = 0;
-	double from;
 
 	record(&bytes, scenario);
 	if (fd < 0 || flock(fd, LOCK_EX))
@@ -170,23 +205,24 @@ static void test_scenario(const char *scenario, const char *path)
 
 		if (!s || !put(fd, &bytes, at, to))
 			abort();
-		ask_anew(path, &wanted);
-		same += comes_to(s, &wanted, &from);
-		/* Up to a block that was not whole before. */
-		on += from >= (double)at / 2 || i == 1;
+		anew = ask_anew(path, &wanted);
+		same += comes_to(s, &wanted, &items);
+		/* Half of it is new the second time, and less from then on. */
+		on += i == 1 || (items && items < anew * 3 / 4);
 		causes += memchr(wanted.p, '{', wanted.n) != NULL;
 		at = to;
 	}
-	is_u64(same, PARTS, "%s: at each length its causes are those of all of it", scenario);
-	is_u64(on, PARTS, "%s: found by reading on", scenario);
-	ok(causes > 0, "%s: there are some", scenario);
+	is_u64(same, PARTS, "%s, %s: at each length what is told is of all of it", scenario, what);
+	is_u64(on, PARTS, "%s, %s: found by reading on", scenario, what);
+	ok(causes > 0, "%s, %s: there is something", scenario, what);
 	if (!put(fd, &bytes, at, bytes.n))
 		abort();
 	close(fd);
-	ask_anew(path, &wanted);
-	ok(comes_to(s, &wanted, &from) && from >= (double)at / 2,
-	   "%s: so they are when it has ended", scenario);
-	ok(comes_to(s, &wanted, &from) && from < 0, "%s: and are not looked for again", scenario);
+	anew = ask_anew(path, &wanted);
+	ok(comes_to(s, &wanted, &items) && items < anew / 2,
+	   "%s, %s: so it is when it has ended", scenario, what);
+	ok(comes_to(s, &wanted, &items) && !items, "%s, %s: and is not looked for again", scenario,
+	   what);
 	serve_source_free(s);
 	buf_free(&wanted);
 	buf_free(&bytes);
@@ -198,7 +234,7 @@ static void test_another(const char *path)
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct buf first = { 0 }, second = { 0 }, wanted = { 0 };
 	struct serve_source *s;
-	double from;
+	unsigned items;
 
 	record(&first, "incident");
 	record(&second, "lock");
@@ -206,15 +242,15 @@ static void test_another(const char *path)
 		abort();
 	s = serve(path);
 	ask_anew(path, &wanted);
-	ok(s && comes_to(s, &wanted, &from), "a recording that is written");
+	ok(s && comes_to(s, &wanted, &items), "a recording that is written");
 	if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET) || !put(fd, &second, 0, second.n * 3 / 4))
 		abort();
 	ask_anew(path, &wanted);
-	ok(comes_to(s, &wanted, &from), "another one in its place");
+	ok(comes_to(s, &wanted, &items), "another one in its place");
 	if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET) || !put(fd, &second, 0, second.n / 4))
 		abort();
 	ask_anew(path, &wanted);
-	ok(comes_to(s, &wanted, &from), "the same once more, and shorter");
+	ok(comes_to(s, &wanted, &items), "the same once more, and shorter");
 	serve_source_free(s);
 	close(fd);
 	buf_free(&first);
@@ -230,9 +266,11 @@ int main(void)
 	if (fd < 0)
 		return 1;
 	close(fd);
-	test_scenario("incident", path);
-	test_scenario("lock", path);
-	test_another(path);
+	for (question = CAUSES; question < QUESTIONS; question++) {
+		test_scenario("incident", path);
+		test_scenario(question == CAUSES ? "lock" : "errors", path);
+		test_another(path);
+	}
 	unlink(path);
 	return tap_done();
 }
