@@ -127,6 +127,16 @@ static int read_blocks(struct ask_stat *a, struct err *e)
 	return rc;
 }
 
+int ask_stat_read_on(struct ask_stat *a, struct err *e)
+{
+	return read_events(a, e);
+}
+
+int ask_stat_over(struct ask_stat *a, struct err *e)
+{
+	return ask_ops_over(a->run) ? 0 : err_nomem(e);
+}
+
 int ask_stat_read(struct ask_stat *a, struct err *e)
 {
 	int rc = a->brief ? read_blocks(a, e) : read_events(a, e);

@@ -46,6 +46,9 @@ void ask_stat_free(struct ask_stat *a);
 
 /* To the end of the input. What came before an error can still be told, when it is ERR_TOO_NEW. */
 int ask_stat_read(struct ask_stat *a, struct err *e);
+/* The same where it is still written (input_follow) and more is read later, not brief; and when it has ended after all. */
+int ask_stat_read_on(struct ask_stat *a, struct err *e);
+int ask_stat_over(struct ask_stat *a, struct err *e);
 /* After it, where exact quantiles are wanted: an enum exact_outcome, or < 0. */
 int ask_stat_exact(struct ask_stat *a, struct err *e);
 

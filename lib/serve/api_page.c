@@ -14,6 +14,7 @@
 #include "lib/emit/ops_json.h"
 #include "lib/emit/report.h"
 #include "lib/event/part.h"
+#include "lib/event/view.h"
 #include "lib/serve/api_state.h"
 #include "lib/serve/source_state.h"
 
@@ -140,7 +141,7 @@ struct news {
 	bool growing;
 };
 
-static int use_brief(void *ctx, const struct serve_stat *st, struct err *e)
+static int use_growing(void *ctx, const struct serve_stat *st, struct err *e)
 {
 	((struct news *)ctx)->growing = st->quality.input.growing;
 	return 0;
@@ -159,9 +160,10 @@ static int version_of(struct api_request *q, uint64_t *version, struct err *e)
 
 static int tell(struct news *n, uint64_t version, struct err *e)
 {
-	const struct serve_stat_want want = { .brief = true };
+	/* Which the page asks for next, and of what grows is read on. */
+	const struct serve_stat_want want = { .sections = VIEW_ALL };
 	struct buf line = { 0 };
-	int rc = serve_source_stat(n->q->api->source, &n->q->asker, &want, use_brief, n, e);
+	int rc = serve_source_stat(n->q->api->source, &n->q->asker, &want, use_growing, n, e);
 
 	if (!rc) {
 		buf_printf(&line, "data: {\"version\":\"%016" PRIx64 "\",\"growing\":%s}\n\n",

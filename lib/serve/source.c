@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every question opens the files anew, with a world of its own: what stands in them may have changed, and whoever works an
- * answer out needs no lock meanwhile. Only causes of a recording that is still written are read on (source_growing.h).
+ * answer out needs no lock meanwhile. Only a recording that is still written is read on (source_growing.h, source_counting.h).
  */
 #include "lib/serve/source.h"
 
@@ -14,6 +14,7 @@
 
 #include "lib/input/older.h"
 #include "lib/input/operand.h"
+#include "lib/serve/source_counting.h"
 #include "lib/serve/source_growing.h"
 #include "lib/serve/source_state.h"
 
@@ -53,6 +54,7 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	s = calloc(1, sizeof(*s));
 	if (s)
 		pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->counting_lock, NULL);
 	if (!s || !(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
 		serve_source_free(s);
 		return err_nomem(e);
@@ -79,7 +81,9 @@ void serve_source_free(struct serve_source *s)
 	held_shelf_free(s->shelf);
 	held_shelf_free(s->archives);
 	source_growing_free(s->growing);
+	source_counting_drop(s->counting);
 	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->counting_lock);
 	free(s);
 }
 

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "lib/ask/stat.h"
-#include "lib/serve/source_state.h"
+#include "lib/event/view.h"
+#include "lib/serve/source_counting.h"
 
 struct stat_value {
 	struct ask_stat ask;
 	struct serve_stat st;
 	struct buf notes;
+	struct source_counting *counting; /* instead of all that, of what is still written; NULL */
 	/* while it is made */
 	const struct serve_asker *asker;
 };
@@ -24,6 +26,7 @@ static void free_stat(void *value)
 {
 	struct stat_value *v = value;
 
+	source_counting_drop(v->counting);
 	ask_stat_free(&v->ask);
 	buf_free(&v->notes);
 	free(v);
@@ -36,12 +39,11 @@ static int between(void *ctx, struct err *e)
 	return source_tick(v->asker, v->ask.in, "counting", e);
 }
 
-static int make_stat(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
-		     struct err *e)
+/* All of it, from the beginning. */
+static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct serve_asker *asker,
+		    bool *growing, struct err *e)
 {
-	const struct stat_ctx *c = ctx;
 	const struct serve_stat_want *want = c->want;
-	struct stat_value *v = calloc(1, sizeof(*v));
 	struct ask_stat_want ask = { .names = c->source->opt.names,
 				     .n = c->source->opt.n,
 				     .words = &want->words,
@@ -53,8 +55,6 @@ static int make_stat(void *ctx, const struct serve_asker *asker, void **value, b
 				     .ctx = v };
 	int rc;
 
-	if (!v)
-		return err_nomem(e);
 	v->asker = asker;
 	rc = ask_stat_open(&v->ask, &ask, e);
 	rc = rc ? rc : ask_stat_read(&v->ask, e);
@@ -62,18 +62,37 @@ static int make_stat(void *ctx, const struct serve_asker *asker, void **value, b
 		rc = 0;
 	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
 		rc = e->code;
-	if (rc) {
-		free_stat(v);
+	if (rc)
 		return rc;
-	}
 	v->st.w = v->ask.w;
 	v->st.quality.input = source_quality(v->ask.in, &v->notes);
 	v->st.quality.notes = buf_text(&v->notes);
 	*growing = v->st.quality.input.growing;
 	/* The words were the asker's, and go with the question. */
 	v->asker = NULL;
-	*value = v;
 	return 0;
+}
+
+static int make_stat(void *ctx, const struct serve_asker *asker, void **value, bool *growing,
+		     struct err *e)
+{
+	const struct stat_ctx *c = ctx;
+	struct stat_value *v = calloc(1, sizeof(*v));
+	bool whole = !c->want->by && !c->want->brief && c->want->sections == VIEW_ALL &&
+		     source_everything(&c->want->words);
+	int rc = 0;
+
+	if (!v)
+		return err_nomem(e);
+	if (whole)
+		rc = source_counting_take(&v->counting, c->source, asker, growing, e);
+	if (!rc && !v->counting)
+		rc = read_all(v, c, asker, growing, e);
+	if (rc)
+		free_stat(v);
+	else
+		*value = v;
+	return rc;
 }
 
 int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
@@ -96,7 +115,8 @@ int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
 
 		v->st.quality.took_ns = held_took_ns(h);
 		v->st.quality.age_ns = held_age_ns(h);
-		rc = use(ctx, &v->st, e);
+		rc = v->counting ? source_counting_use(v->counting, v->st.quality, use, ctx, e)
+				 : use(ctx, &v->st, e);
 	}
 	held_give(s->shelf, h);
 	buf_free(&question);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run of counting belongs to the source and to every answer that was made of it: its lock is held while it reads and
+ * while somebody looks. The source's is held only to find it.
+ */
+#include "lib/serve/source_counting.h"
+
+#include <stdlib.h>
+
+#include "lib/ask/stat.h"
+#include "lib/event/view.h"
+
+struct source_counting {
+	atomic_uint refs;
+	struct source_place place; /* under the source's counting_lock */
+
+	pthread_mutex_t lock; /* of what follows */
+	struct ask_stat ask;
+	const struct ops_summary *ops; /* NULL: more was counted since */
+	struct ops_input input;
+	struct buf notes;
+	const struct serve_asker *asker; /* while it reads */
+};
+
+void source_counting_drop(struct source_counting *c)
+{
+	if (!c || atomic_fetch_sub(&c->refs, 1) > 1)
+		return;
+	ask_stat_free(&c->ask);
+	source_place_free(&c->place);
+	buf_free(&c->notes);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static int between(void *ctx, struct err *e)
+{
+	struct source_counting *c = ctx;
+
+	return source_tick(c->asker, c->ask.in, "counting", e);
+}
+
+/* Under the source's counting_lock. */
+static int start(struct serve_source *s, const struct source_state *now, struct err *e)
+{
+	static const struct select_words everything;
+	struct source_counting *c = calloc(1, sizeof(*c));
+	const struct ask_stat_want want = { .names = s->opt.names,
+					    .n = s->opt.n,
+					    .words = &everything,
+					    .sections = VIEW_ALL,
+					    .between = between,
+					    .ctx = c };
+	int rc;
+
+	if (!c)
+		return err_nomem(e);
+	pthread_mutex_init(&c->lock, NULL);
+	atomic_init(&c->refs, 1);
+	rc = ask_stat_open(&c->ask, &want, e);
+	rc = rc ? rc : source_place_of(&c->place, s, now, e);
+	if (!rc && input_follow(c->ask.in))
+		s->counting = c;
+	else
+		source_counting_drop(c);
+	return rc;
+}
+
+/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. */
+static int find(struct source_counting **out, struct serve_source *s,
+		const struct source_state *now, struct err *e)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->counting_lock);
+	if (s->counting && !source_place_is(&s->counting->place, s, now)) {
+		source_counting_drop(s->counting);
+		s->counting = NULL;
+	}
+	if (!s->counting && source_grows(s))
+		rc = start(s, now, e);
+	*out = s->counting;
+	if (*out)
+		atomic_fetch_add(&(*out)->refs, 1);
+	pthread_mutex_unlock(&s->counting_lock);
+	return rc;
+}
+
+/* Whether nobody can go on with it: then the answers that were made of it are all there is. */
+static void leave(struct serve_source *s, struct source_counting *c, uint64_t size, bool over)
+{
+	pthread_mutex_lock(&s->counting_lock);
+	if (c->place.size < size)
+		c->place.size = size;
+	if (over && s->counting == c) {
+		s->counting = NULL;
+		source_counting_drop(c);
+	}
+	pthread_mutex_unlock(&s->counting_lock);
+}
+
+/* Under its lock. */
+static int read_on(struct source_counting *c, const struct serve_asker *asker, struct err *e)
+{
+	int rc;
+
+	c->ops = NULL;
+	c->asker = asker;
+	rc = ask_stat_read_on(&c->ask, e);
+	c->asker = NULL;
+	rc = rc == ERR_TOO_NEW ? 0 : rc;
+	if (rc)
+		return rc;
+	buf_reset(&c->notes);
+	c->input = source_quality(c->ask.in, &c->notes);
+	return c->input.growing ? 0 : ask_stat_over(&c->ask, e);
+}
+
+int source_counting_take(struct source_counting **out, struct serve_source *s,
+			 const struct serve_asker *asker, bool *growing, struct err *e)
+{
+	struct source_state now;
+	int rc = source_state_of(s, &now, e);
+
+	*out = NULL;
+	rc = rc ? rc : find(out, s, &now, e);
+	if (*out) {
+		struct source_counting *c = *out;
+
+		pthread_mutex_lock(&c->lock);
+		rc = read_on(c, asker, e);
+		*growing = c->input.growing;
+		pthread_mutex_unlock(&c->lock);
+		/* Who gives up leaves it where it is: it can be read on from there. */
+		leave(s, c, rc ? 0 : now.size, rc ? rc != ERR_INTERRUPTED : !*growing);
+		if (rc) {
+			source_counting_drop(c);
+			*out = NULL;
+		}
+	}
+	source_state_free(&now);
+	return rc;
+}
+
+int source_counting_use(struct source_counting *c, struct serve_quality quality,
+			serve_use_stat *use, void *ctx, struct err *e)
+{
+	struct serve_stat st = { .quality = quality };
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	if (!c->ops && !(c->ops = ask_stat_answer(&c->ask, e)))
+		rc = e->code;
+	if (!rc) {
+		st.ops = c->ops;
+		st.w = c->ask.w;
+		st.quality.input = c->input;
+		st.quality.notes = buf_text(&c->notes);
+		rc = use(ctx, &st, e);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}

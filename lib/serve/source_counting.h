@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Figures of one recording that is still written: what was counted of it stays counted, and only what was added is read
+ * when they are asked for again. Graphs, communicators and memory may be told as of a second before its end.
+ */
+#ifndef INGERO_SERVE_SOURCE_COUNTING_H
+#define INGERO_SERVE_SOURCE_COUNTING_H
+
+#include "lib/serve/source_state.h"
+
+struct source_counting;
+
+/* All sections of everything, up to the end as it is now. *out is the caller's, source_counting_drop; NULL: not to be had
+ * this way. */
+int source_counting_take(struct source_counting **out, struct serve_source *s,
+			 const struct serve_asker *asker, bool *growing, struct err *e);
+/* What use gets is as it was taken, or newer. One at a time waits for others. */
+int source_counting_use(struct source_counting *c, struct serve_quality quality,
+			serve_use_stat *use, void *ctx, struct err *e);
+void source_counting_drop(struct source_counting *c);
+
+#endif
