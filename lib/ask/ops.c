@@ -64,8 +64,9 @@ static void count_error_node(struct ask_ops_run *r, uint32_t error, uint32_t nod
 
 	if (map_get(&r->error_nodes, key, &at))
 		r->answer.error_nodes.v[at].count++;
-	else if (node && (!map_put(&r->error_nodes, key, r->answer.error_nodes.n) ||
-			  !vec_push(&r->answer.error_nodes, (struct ops_error_node){ error, node, 1 })))
+	else if (node &&
+		 (!map_put(&r->error_nodes, key, r->answer.error_nodes.n) ||
+		  !vec_push(&r->answer.error_nodes, (struct ops_error_node){ error, node, 1 })))
 		r->nomem = true;
 }
 
@@ -78,7 +79,8 @@ static void count_error(struct ask_ops_run *r, const struct op_def *op, int32_t 
 		i++;
 	if (i == ERRORS_MAX)
 		return;
-	if (i == r->answer.errors.n && !vec_push(&r->answer.errors, (struct ops_error){ op, ret, 0 })) {
+	if (i == r->answer.errors.n &&
+	    !vec_push(&r->answer.errors, (struct ops_error){ op, ret, 0 })) {
 		r->nomem = true;
 		return;
 	}
@@ -398,9 +400,9 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 	default:
 		break;
 	}
-	if (!ops_facts_record(&r->answer, &r->metrics, r->w, rec) || !ask_kernels_record(r->kernels, rec) ||
-	    !ask_findings_record(&r->answer, rec) || (r->by && !ask_by_record(r->by, rec)) ||
-	    (r->view && !ask_view_record(r->view, rec)))
+	if (!ops_facts_record(&r->answer, &r->metrics, r->w, rec) ||
+	    !ask_kernels_record(r->kernels, rec) || !ask_findings_record(&r->answer, rec) ||
+	    (r->by && !ask_by_record(r->by, rec)) || (r->view && !ask_view_record(r->view, rec)))
 		r->nomem = true;
 }
 

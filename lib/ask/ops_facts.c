@@ -4,9 +4,9 @@
  */
 #include "lib/ask/ops_facts.h"
 
-#define LAYERS_MAX   65536 /* libraries of all processes; more are not told */
+#define LAYERS_MAX   65536  /* libraries of all processes; more are not told */
 #define METRICS_MAX  262144 /* of all machines */
-#define MACHINES_MAX 4096  /* of more it is not known what they have */
+#define MACHINES_MAX 4096   /* of more it is not known what they have */
 
 static uint32_t text_of(struct world *w, struct bytes text)
 {

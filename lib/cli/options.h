@@ -43,7 +43,7 @@ struct cli_option {
 	const char *choices; /* CLI_CHOICE: "auto|always|never" */
 	int64_t min, max;    /* CLI_INT */
 	bool *given;	     /* set when used; may be NULL */
-	bool *said;	     /* the same, but not by ingero.yaml, which speaks of all calls of the program */
+	bool *said; /* the same, but not by ingero.yaml, which speaks of all calls of the program */
 	bool of_nodes; /* says nothing unless other machines are asked (cli_program.nodes): refused then */
 };
 

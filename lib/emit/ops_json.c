@@ -106,7 +106,8 @@ static void ops(struct jsonw *j, const struct world *w, const struct ops_summary
 	jsonw_array_end(j);
 }
 
-static void error_nodes(struct jsonw *j, const struct world *w, const struct ops_summary *s, size_t error)
+static void error_nodes(struct jsonw *j, const struct world *w, const struct ops_summary *s,
+			size_t error)
 {
 	jsonw_key_array(j, "nodes");
 	for (size_t i = 0; i < s->error_nodes.n; i++) {

@@ -13,14 +13,14 @@
 #include "lib/event/event.h"
 #include "lib/event/view.h"
 
-#define ERRORS_SHOWN   20
+#define ERRORS_SHOWN	  20
 #define ERROR_NODES_SHOWN 4
-#define KERNELS_SHOWN  5 /* of each launching op */
-#define KERNEL_CHARS   60
-#define DETAILS_SHOWN  3 /* of an operation of the host, as far as they fit */
-#define DETAIL_COLUMNS 56
-#define DETAIL_CHARS   32
-#define DETAIL_LEAST   0.01 /* of its time */
+#define KERNELS_SHOWN	  5 /* of each launching op */
+#define KERNEL_CHARS	  60
+#define DETAILS_SHOWN	  3 /* of an operation of the host, as far as they fit */
+#define DETAIL_COLUMNS	  56
+#define DETAIL_CHARS	  32
+#define DETAIL_LEAST	  0.01 /* of its time */
 
 static void flags_cell(struct table *t, unsigned flags)
 {

@@ -189,8 +189,7 @@ static void errors(struct buf *out, const struct one *g)
 		if (mild)
 			buf_printf(out, "%.0f corrected", mild->grew);
 		if (bad)
-			buf_printf(out, "%s%.0f uncorrected", mild ? ", " : "",
-				   bad->grew);
+			buf_printf(out, "%s%.0f uncorrected", mild ? ", " : "", bad->grew);
 		buf_puts(out, " meanwhile");
 		if ((mild ? mild->first : 0) + (bad ? bad->first : 0) > 0)
 			buf_printf(out, " (%.0f and %.0f before)", mild ? mild->first : 0,

@@ -107,8 +107,7 @@ static bool others(struct buf *out, const struct view *v)
 	for (size_t i = 0; i < v->metrics.n; i++) {
 		const struct view_metric *m = &v->metrics.v[i];
 
-		if (m->scope != VIEW_DEVICE || m->metric != METRIC_DISK_OTHERS ||
-		    m->grew <= 0)
+		if (m->scope != VIEW_DEVICE || m->metric != METRIC_DISK_OTHERS || m->grew <= 0)
 			continue;
 		buf_printf(out, "  %llu:%llu served %.0f requests of other processes meanwhile\n",
 			   (unsigned long long)m->subject >> 20,

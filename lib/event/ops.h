@@ -137,7 +137,8 @@ struct ops_machine {
 struct ops_summary {
 	VEC(struct ops_row) rows; /* by layer, then by total, most first */
 	VEC(struct ops_error) errors;
-	VEC(struct ops_error_node) error_nodes; /* first met first; none where events are not looked at */
+	VEC(struct ops_error_node)
+	error_nodes; /* first met first; none where events are not looked at */
 	VEC(struct ops_process) processes; /* most time in calls first */
 	VEC(struct ops_layer) layers;
 	VEC(struct ops_finding) findings;	   /* most severe first */
@@ -161,11 +162,11 @@ struct ops_summary {
 	int64_t start_ns,
 		end_ns; /* of the time looked at, on the recording's clock; equal when nothing is in it */
 	int64_t real_minus_mono_ns;
-	const struct by_table *by;		/* event/by.h; NULL: not asked for */
-	const struct view *view;		/* event/view.h; NULL: not asked for */
-	const struct stack_ends_sum *stacks;	/* world/stack_ends.h; NULL: not counted */
-	VEC(struct ops_metric) metrics; /* of machines as a whole; by metric, then by node */
-	uint32_t hostname, kernel;		/* strings, 0 unknown */
+	const struct by_table *by;	     /* event/by.h; NULL: not asked for */
+	const struct view *view;	     /* event/view.h; NULL: not asked for */
+	const struct stack_ends_sum *stacks; /* world/stack_ends.h; NULL: not counted */
+	VEC(struct ops_metric) metrics;	     /* of machines as a whole; by metric, then by node */
+	uint32_t hostname, kernel;	     /* strings, 0 unknown */
 	uint32_t nodes;
 	VEC(struct ops_machine) machines; /* one for each of them that said so */
 };

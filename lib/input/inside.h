@@ -38,10 +38,10 @@ struct input {
 	struct world *world;
 	struct event_stream *stream;
 	struct input_clock clock;
-	struct buf notes; /* for the verdict */
-	bool joined;	  /* stream is ours to close */
-	bool counts;	  /* what each brings */
-	bool many;	  /* more than may be open: files are opened when they are read */
+	struct buf notes;	  /* for the verdict */
+	bool joined;		  /* stream is ours to close */
+	bool counts;		  /* what each brings */
+	bool many;		  /* more than may be open: files are opened when they are read */
 	struct input_named named; /* those that are made then */
 };
 

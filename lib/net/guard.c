@@ -94,8 +94,8 @@ bool net_guard_host(const struct net_guard *g, const char *host, const char *her
 	for (const char *const *h = g->hosts; h && *h; h++)
 		if (is_allowed(*h, name, address ? asked : NULL))
 			return true;
-	return address && (loopback(asked) || (here && address_of(here, own) &&
-					       !memcmp(asked, own, sizeof(own))));
+	return address && (loopback(asked) ||
+			   (here && address_of(here, own) && !memcmp(asked, own, sizeof(own))));
 }
 
 static bool origin_known(const struct net_guard *g, const char *origin, const char *here)

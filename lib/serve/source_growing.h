@@ -18,8 +18,7 @@ struct source_grown {
 	const struct oncpu *oncpu;
 	struct ask_chains held; /* where they are, the caller's: source_grown_free */
 	struct story_said said;
-	struct source_growing
-		*ended; /* the recording has ended: what they are part of; NULL */
+	struct source_growing *ended; /* the recording has ended: what they are part of; NULL */
 	struct ops_input input;
 };
 

@@ -21,7 +21,7 @@ struct serve_source {
 	struct held_shelf *archives;	/* made of recordings: one is kept */
 	pthread_mutex_t lock;		/* of what follows */
 	struct source_growing *growing; /* a recording that is still written; NULL: none */
-	pthread_mutex_t counting_lock;	  /* of what follows: its figures do not wait for its causes */
+	pthread_mutex_t counting_lock; /* of what follows: its figures do not wait for its causes */
 	struct source_counting *counting; /* the same recording; NULL */
 	pthread_t warmer;
 	bool warming;

@@ -22,9 +22,15 @@ static void put_numbers(struct jsonw *j, const uint64_t *v, unsigned n)
 
 static void put_failure(struct jsonw *j, const struct failure *f)
 {
-	const uint64_t numbers[] = { (uint64_t)f->ret,	    f->pid,	 f->count,
-				     f->inside,		    f->passed_on, f->dur_ns,
-				     (uint64_t)f->first_ns, (uint64_t)f->last_ns, f->elsewhere,
+	const uint64_t numbers[] = { (uint64_t)f->ret,
+				     f->pid,
+				     f->count,
+				     f->inside,
+				     f->passed_on,
+				     f->dur_ns,
+				     (uint64_t)f->first_ns,
+				     (uint64_t)f->last_ns,
+				     f->elsewhere,
 				     f->op->source };
 
 	jsonw_array_begin(j);
@@ -42,8 +48,7 @@ static void put_failure(struct jsonw *j, const struct failure *f)
 
 static void put_thread(struct jsonw *j, const struct oncpu_thread *t)
 {
-	const uint64_t numbers[] = { t->pid,	t->tid,	      t->count,
-				     t->inside, t->elsewhere, t->nowhere };
+	const uint64_t numbers[] = { t->pid, t->tid, t->count, t->inside, t->elsewhere, t->nowhere };
 
 	jsonw_array_begin(j);
 	put_numbers(j, numbers, 6);
@@ -160,8 +165,7 @@ bool story_json_take(struct json o, struct story_said *out)
 		    told = json_get(o, "told");
 	size_t n = json_length(failures);
 	uint64_t v[NUMBERS];
-	bool whole = numbers_of(json_bytes(told), v, 4) &&
-		     json_type(failures) == JSON_TYPE_ARRAY &&
+	bool whole = numbers_of(json_bytes(told), v, 4) && json_type(failures) == JSON_TYPE_ARRAY &&
 		     json_type(threads) == JSON_TYPE_ARRAY;
 
 	*out = (struct story_said){ .text = o, .ops = calloc(n + 1, sizeof(*out->ops)) };

@@ -49,9 +49,9 @@ static const struct shape_column process_columns[] = { { "pid", NULL },
 						       { "in_calls_ms", "callms" },
 						       { "lost_ms", "lostms" },
 						       { 0 } };
-static const struct shape_column metric_columns[] = {
-	{ "metric", NULL }, { "node", NULL }, { "mean", NULL }, { "max", NULL }, { "last", NULL }, { 0 }
-};
+static const struct shape_column metric_columns[] = { { "metric", NULL }, { "node", NULL },
+						      { "mean", NULL },	  { "max", NULL },
+						      { "last", NULL },	  { 0 } };
 
 static const struct shape_list lists[] = {
 	{ .key = "ops",

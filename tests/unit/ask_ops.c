@@ -239,12 +239,14 @@ static void sampling(void)
 	}
 	o = ask_ops_answer(run);
 	is_u64(o->metrics.n, 3, "a row for each metric of each machine");
-	is_u64(o->metrics.v[0].n, 2, "samples from the beginning of the time asked for, before its end");
+	is_u64(o->metrics.v[0].n, 2,
+	       "samples from the beginning of the time asked for, before its end");
 	ok(o->metrics.v[0].first == 10 && o->metrics.v[0].last == 20 && o->metrics.v[0].max == 20,
 	   "and no others' figures");
 	ok(o->metrics.v[1].node == 2 && o->metrics.v[1].grew == 240 && o->metrics.v[1].last == 70,
 	   "what a counter grew that began anew: %g", o->metrics.v[1].grew);
-	ok(o->metrics.v[2].node == 1 && o->metrics.v[2].grew == 3, "and nothing of the other machine's");
+	ok(o->metrics.v[2].node == 1 && o->metrics.v[2].grew == 3,
+	   "and nothing of the other machine's");
 	ask_ops_free(run);
 	stage_free(&s);
 }

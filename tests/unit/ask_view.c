@@ -109,7 +109,8 @@ static void samples(void)
 		r = sample(10 * second + i * second, METRIC_PSI_CPU_SOME, 500000.0 * i * i);
 		tell(&run, &r);
 		/* Of a driver that is loaded anew. */
-		of_gpu(&run, gpu, 10 * second + i * second, METRIC_GPU_ENERGY, i < 2 ? 5000 + 200.0 * i : 100.0 * i);
+		of_gpu(&run, gpu, 10 * second + i * second, METRIC_GPU_ENERGY,
+		       i < 2 ? 5000 + 200.0 * i : 100.0 * i);
 	}
 	r = sample(10 * second, METRIC_MEM_USED, 5);
 	REC_SET(&r, SAMPLE, cgroup, 1);

@@ -71,7 +71,9 @@ static void read(void)
 		{ "a:\n  - 'x # y' # z\n  - it's\n  - ''\n", "a=x # y;a=it's;a=;", NULL },
 		{ "a: 1\r\n# b\r\n\r\nc:\r\n  d: [1,\t'2']\r\n---\r\ne: 'f'\r\n",
 		  "a=1;c.d=1;c.d=2;e=f;", NULL },
-		{ "\xef\xbb\xbf" "a: 1\n", "a=1;", NULL },
+		{ "\xef\xbb\xbf"
+		  "a: 1\n",
+		  "a=1;", NULL },
 		{ "'a': 1\n\"b: c\": 2\n", "a=1;b: c=2;", NULL },
 		{ "a: # b\n  c: 1\n", "a.c=1;", NULL },
 		{ "a: 'b\n", "", "line 1: a quote without an end" },

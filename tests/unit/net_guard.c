@@ -4,8 +4,10 @@
 
 #include "tests/tap.h"
 
-static const char *const hosts[] = { "gpu-7.example", "::5", "[2001:db8::0:9]", "gpu-8.example.:8080", "10.9.9.9",
-				     "[fe80::7]:443", NULL };
+static const char *const hosts[] = {
+	"gpu-7.example", "::5", "[2001:db8::0:9]", "gpu-8.example.:8080", "10.9.9.9",
+	"[fe80::7]:443", NULL
+};
 static const char *const open_paths[] = { "/", NULL };
 static const struct net_guard guard = { .token = "s3cret-token",
 					.open = open_paths,

@@ -219,8 +219,8 @@ static void test_scenario(const char *scenario, const char *path)
 		abort();
 	close(fd);
 	anew = ask_anew(path, &wanted);
-	ok(comes_to(s, &wanted, &items) && items < anew / 2,
-	   "%s, %s: so it is when it has ended", scenario, what);
+	ok(comes_to(s, &wanted, &items) && items < anew / 2, "%s, %s: so it is when it has ended",
+	   scenario, what);
 	ok(comes_to(s, &wanted, &items) && !items, "%s, %s: and is not looked for again", scenario,
 	   what);
 	serve_source_free(s);
