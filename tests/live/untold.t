@@ -21,7 +21,7 @@ BIN = os.path.join(rec.BUILD, "bin")
 
 # Fills the ring when told to, and then does what is not told any more.
 FILLS = r"""
-import ctypes, sys
+import ctypes, sys, threading
 c, d = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcuda.so.1")
 f, p = ctypes.c_void_p(), ctypes.c_void_p()
 c.cudaMalloc(ctypes.byref(p), 4096)
@@ -35,6 +35,10 @@ def elsewhere():
 elsewhere()
 for name in (b"a", b"b", b"c" * 300):
     d.cuModuleGetFunction(ctypes.byref(f), ctypes.c_void_p(16), name)
+for _ in range(6000):
+    t = threading.Thread(target=int)
+    t.start()
+    t.join()
 print("full", flush=True)
 sys.stdin.readline()
 c.cudaMemset(p, 0, 4096)
@@ -84,6 +88,9 @@ records = rec.dump(ige)[1]
 ring = sum(r["count"] for r in records if r["record"] == "loss")
 m = re.search(r"recorded .*, lost ([\d,]+);", said)
 tap.same(ring, int(m[1].replace(",", "")) if m else None, "and as many events")
+life = sum(r["count"] for r in records if r["record"] == "loss" and r.get("source") == 3 and r["reason"] == 1)
+told_life = re.findall(r"lost ([\d,]+) host events in [^:]*: ring full", said)
+tap.ok(life > 0 and told_life and life == int(told_life[-1].replace(",", "")), "births and deaths of threads that did not fit their ring, too", (life, said))
 text = subprocess.run([os.path.join(BIN, "ingero-stat"), ige], capture_output=True, text=True).stdout
 n, of = have["kernel names"]
 tap.ok(f"coverage: {n} of {of} kernel names lost: ring full" in text, "ingero-stat says so", text)
