@@ -102,7 +102,8 @@ static bool takes_one_task(void)
 	       (major > 6 || (major == 6 && minor >= 1));
 }
 
-/* Two events and two links for each function, and their descriptors stay open. */
+/* Perf events take two descriptors each, theirs and their link's, and stay open: one for each CPU, and where there is no better
+ * link two for each function. */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -150,8 +151,6 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->bpf = b;
 	s->walker = walker;
 	s->calls.link = link;
-	if (link == PROBE_LINK_PERF)
-		raise_descriptors();
 	s->calls.entry = bpf_program__fd(link == PROBE_LINK_SESSION ? b->progs.call_session
 								    : b->progs.call_entry);
 	s->calls.exit = link == PROBE_LINK_SESSION ? -1 : bpf_program__fd(b->progs.call_exit);
@@ -223,6 +222,7 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 
 	load_log[0] = 0;
 	no_mapped = false;
+	raise_descriptors();
 	libbpf_set_print(keep_log);
 	for (int walker = opt->walker; walker <= last_walker; walker++)
 		for (enum probe_link link = from; link <= to; link++) {

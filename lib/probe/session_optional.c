@@ -166,11 +166,11 @@ static struct perf_event_attr event_of(const struct probe_optionals *o,
 	return attr;
 }
 
-/* On every CPU, whoever runs there. errno: why not on the first where it could not be. */
+/* On every CPU, whoever runs there; *failed: on so many that are on it could not be, and errno is why not on the first. */
 static size_t attach_event(struct perf_event_attr attr, const struct bpf_program *p,
-			   struct bpf_link **links, size_t ncpu)
+			   struct bpf_link **links, size_t ncpu, size_t *failed)
 {
-	int first = 0;
+	int first = ENODEV;
 	size_t n = 0;
 
 	for (size_t cpu = 0; cpu < ncpu; cpu++) {
@@ -182,8 +182,10 @@ static size_t attach_event(struct perf_event_attr attr, const struct bpf_program
 			n++;
 			continue;
 		}
-		/* That CPU may be off; others may follow of which it is the same. */
-		first = first && first != ENODEV ? first : errno;
+		if (fd >= 0 || errno != ENODEV) { /* else that CPU is off */
+			first = *failed ? first : errno;
+			++*failed;
+		}
 		if (fd >= 0)
 			close(fd);
 	}
@@ -195,17 +197,21 @@ size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu)
 {
 	struct probe_optional *first = faster(o, v);
-	size_t n = 1;
+	size_t n = 1, failed = 0;
 
 	if (first && first->attached)
 		return 0;
 	errno = 0;
 	if (bpf_program__type(p) == BPF_PROG_TYPE_PERF_EVENT)
-		n = attach_event(event_of(o, v), p, links, ncpu);
+		n = attach_event(event_of(o, v), p, links, ncpu, &failed);
 	else
 		links[0] = bpf_program__attach(p);
 	v->attached = n && links[0];
-	if (!v->attached)
+	v->partly = v->attached && failed;
+	if (v->partly)
+		snprintf(v->reason, sizeof(v->reason), "on %zu of %zu CPUs only: %s", n, n + failed,
+			 strerror(errno));
+	else if (!v->attached)
 		snprintf(v->reason, sizeof(v->reason), "%s",
 			 errno == ENOTSUPP ? "this kernel has no way to attach to a function"
 					   : strerror(errno));
@@ -262,8 +268,8 @@ bool probe_optional_source(const struct probe_optionals *o, size_t i,
 		if (!same_source(v, &o->v[first]) || (v->stands_in && !v->attached))
 			continue;
 		out->requested++;
-		out->attached += v->attached;
-		if (!v->attached && !*out->reason)
+		out->attached += v->attached && !v->partly;
+		if ((!v->attached || v->partly) && !*out->reason)
 			out->reason = v->reason;
 	}
 	return true;

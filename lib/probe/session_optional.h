@@ -20,8 +20,8 @@ struct bpf_program;
 
 struct probe_optional {
 	char name[40];
-	bool attached;
-	char reason[200]; /* why not; "" it is, or has a stand-in that is */
+	bool attached, partly; /* partly: on some CPUs only, of those that are on */
+	char reason[200];      /* why not; "" it is, or has a stand-in that is */
 	bool refused, stands_in;
 };
 /* The one that is there because somebody asked for it. */

@@ -171,6 +171,11 @@ tap.ok(p.returncode == 0 and len(found) == 1 and found[0].startswith("run-") and
 p = rec.run("-o", "/dev/full", "-a", "--duration", "1500ms")
 tap.ok(p.returncode == 3 and os.strerror(errno.ENOSPC) in p.stderr, "a device without room: said, status 3", p.stderr)
 
+# Perf events take descriptors for each CPU: on a large machine more than most shells allow, and fewer than they may.
+p = subprocess.run(["sh", "-c", 'ulimit -S -n 100 && exec "$@"', "sh", rec.RECORD, "-o", rec.path("few.ige"), "-F", "97", "--", "sh", "-c", "ulimit -S -n"],
+                   env=rec.environment(), capture_output=True, text=True, timeout=rec.PATIENCE)
+tap.same((p.returncode, p.stdout.strip()), (0, "100"), "more descriptors than the soft limit are taken, by the recorder alone")
+
 small = rec.path("small")
 os.mkdir(small)
 if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", small], stderr=subprocess.DEVNULL).returncode == 0:
