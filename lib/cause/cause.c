@@ -267,6 +267,8 @@ static int begin_pane(struct cause *c, int64_t ns, struct err *e)
 /* What is looked at of an event besides the time that it took of its thread. */
 static int looked_at(struct cause *c, const struct event *ev, bool late, struct err *e)
 {
+	if (!late && ev->op == OP_PROC_EXIT)
+		cause_killed_event(&c->killed, c->w, ev);
 	if (!late &&
 	    (!watches_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
 		return err_nomem(e);

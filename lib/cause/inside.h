@@ -13,6 +13,7 @@
 #include "lib/cause/disks.h"
 #include "lib/cause/ended.h"
 #include "lib/cause/files.h"
+#include "lib/cause/killed.h"
 #include "lib/cause/lossy.h"
 #include "lib/cause/nodes.h"
 #include "lib/cause/peers.h"
@@ -53,6 +54,7 @@ struct cause {
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
 	struct cause_leaving leaving;
 	struct cause_nodes nodes;
+	struct cause_killed killed;
 	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
 	bool steal;	     /* a wait said what a hypervisor took of it */
 	int64_t start_ns;    /* of the recording */

@@ -222,7 +222,10 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		if (at == UINT32_MAX)
 			return false;
 		gpu_behind_add(&g->idle.v[at].behind, c, &g->frames, d);
-		g->idle.v[at].unended_ns += gap->unended ? ns : 0;
+		if (gap->unended) {
+			g->idle.v[at].unended_ns += ns;
+			g->idle.v[at].unended_since_ns = gap->start_ns;
+		}
 		share_add(&shares, at, ns);
 	}
 	for (unsigned i = 0; i < shares.n; i++)

@@ -77,6 +77,28 @@ static bool hangs(const struct idle_cause *x)
 	return x->unended_ns > x->sum.ns / 2;
 }
 
+/* Who prepares batches has some in store when it ends. */
+#define IN_STORE_NS 30000000000
+
+/* It waits for ever, and a child of the process was killed before: NULL otherwise. */
+static const struct cause_killed_one *killed_child(const struct idle_cause *x,
+						   const struct cause *c, uint32_t process)
+{
+	return hangs(x) && x->part != PART_SELF && x->part != PART_SLEEP
+		       ? cause_killed_child(&c->killed, c->w, process,
+					    x->unended_since_ns - IN_STORE_NS)
+		       : NULL;
+}
+
+static void killed_text(const struct cause *c, const struct cause_killed_one *child,
+			struct buf *out)
+{
+	buf_puts(out, "; its child ");
+	fact_victim(&(struct fact){ .process = child->process }, c, out);
+	buf_printf(out, " ended %s before, ", human_ns((uint64_t)(c->end_ns - child->time_ns)).s);
+	name_end(out, child->status);
+}
+
 const char *gpu_idle_ahead(const struct cause *c, uint32_t stack)
 {
 	return name_python(c->w, stack)
@@ -97,6 +119,14 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 		fact_fix(f, "Record what threads wait for, too: it takes root", buf_text(&command),
 			 0, f->lost_ns, "from nothing to all of the gaps");
 		buf_free(&command);
+		return;
+	}
+	if (killed_child(x, c, f->process)) {
+		fact_fix(
+			f,
+			"Find out why that child ended: what it said last, and what the kernel did",
+			"sudo dmesg -T | grep -iE 'killed process|segfault'", 0, f->lost_ns,
+			"all of it, if that is whom the wait is for");
 		return;
 	}
 	if (hangs(x) && x->part != PART_SELF && x->part != PART_SLEEP) {
@@ -211,6 +241,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 			  .nsites = 1 };
 	struct buf text = { 0 }, identity = { 0 };
 	const struct gpu_behind_item *behind, *longest;
+	const struct cause_killed_one *child;
 	const char *peer = NULL;
 	uint32_t server = 0;
 	int rc;
@@ -240,6 +271,9 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	buf_puts(&f.summary, " left the GPU without work for ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, "%s: %s", hangs(x) ? " until the end" : "", f.culprit.text);
+	child = killed_child(x, c, d->process);
+	if (child)
+		killed_text(c, child, &f.summary);
 	behind = gpu_behind_most(&x->behind, &f, MOST);
 	longest = gpu_behind_most(&x->behind, &f, MIN_OF_IDLE);
 	if (longest) {

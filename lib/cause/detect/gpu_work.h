@@ -37,8 +37,9 @@ struct idle_cause {
 	bool timed_out; /* nobody ended it: its time ran out */
 	struct tally_comm waker_comm;
 	struct gpu_behind behind;
-	uint64_t unended_ns; /* of sum: in which the recording ended */
-	bool unbounded;	     /* gaps of a device that nobody waited for so far */
+	uint64_t unended_ns;	  /* of sum: in which the recording ended */
+	int64_t unended_since_ns; /* when that gap began; valid when unended_ns */
+	bool unbounded;		  /* gaps of a device that nobody waited for so far */
 	struct cause_sum sum;
 	uint64_t seen_ns;	   /* of sum: gaps in which it was seen itself */
 	uint32_t line, line_stack; /* of own code: the frame that has most of it, by majority */
