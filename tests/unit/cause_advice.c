@@ -185,6 +185,10 @@ int main(void)
 	proposes(&s, "cpu-preempted",
 		 "for p in $(pgrep -x 'g\\+\\+'\\'';reboot'); do renice -n 19 -p $(ls "
 		 "/proc/$p/task); done");
+	hogs(&s, v, "train", 360, 20, NULL);
+	proposes(&s, "cpu-preempted",
+		 "for p in $(pgrep -x train | grep -vx 100); do renice -n 19 -p $(ls "
+		 "/proc/$p/task); done");
 	crowd(&s, v);
 	proposes(&s, "cpu-preempted", "renice -n -10 -p $(ls /proc/100/task)");
 

@@ -157,8 +157,8 @@ static void renice(int nice, const char *processes, struct buf *out)
 			   processes, nice);
 }
 
-/* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression. */
-static void processes_named(struct bytes name, struct buf *out)
+/* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */
+static void processes_named(const struct finding *f, struct bytes name, struct buf *out)
 {
 	struct buf pattern = { 0 };
 
@@ -169,6 +169,8 @@ static void processes_named(struct bytes name, struct buf *out)
 	}
 	buf_puts(out, "$(pgrep -x ");
 	shell_word(out, buf_bytes(&pattern));
+	if (bytes_equal(name, name_process(f->c->w, &f->c->tally, f->g->process)))
+		buf_printf(out, " | grep -vx %" PRIu32, f->victim_pid);
 	buf_puts(out, ")");
 	out->failed |= pattern.failed;
 	buf_free(&pattern);
@@ -247,7 +249,7 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 	if (f->who->npids <= CULPRIT_PIDS)
 		pids(f->who, " ", &who);
 	else
-		processes_named(world_text(f->c->w, f->who->name), &who);
+		processes_named(f, world_text(f->c->w, f->who->name), &who);
 	renice(19, buf_text(&who), &command);
 	detect_recommend(f, j, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
 			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
