@@ -22,7 +22,7 @@ void cause_killed_event(struct cause_killed *k, const struct world *w, const str
 
 const struct cause_killed_one *cause_killed_child(const struct cause_killed *k,
 						  const struct world *w, uint32_t process,
-						  int64_t from_ns)
+						  int64_t from_ns, int64_t to_ns)
 {
 	const struct world_process *parent = world_get_process(w, process), *p;
 
@@ -31,7 +31,7 @@ const struct cause_killed_one *cause_killed_child(const struct cause_killed *k,
 
 		p = world_get_process(w, one->process);
 		if (p && p->node == parent->node && p->parent == parent->tgid &&
-		    one->time_ns >= from_ns)
+		    one->time_ns >= from_ns && one->time_ns <= to_ns)
 			return one;
 	}
 	return NULL;

@@ -27,9 +27,9 @@ struct cause_killed {
 /* A PROC_EXIT event. */
 void cause_killed_event(struct cause_killed *k, const struct world *w, const struct event *ev);
 
-/* The last child of this process that a signal ended from then on; NULL: none did. */
+/* The last child of this process that a signal ended then, or between; NULL: none did. */
 const struct cause_killed_one *cause_killed_child(const struct cause_killed *k,
 						  const struct world *w, uint32_t process,
-						  int64_t from_ns);
+						  int64_t from_ns, int64_t to_ns);
 
 #endif

@@ -34,7 +34,10 @@ struct line_thread {
 	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by the next. */
 	uint64_t lock_object, lock_ns;
 	int64_t lock_start_ns, lock_end_ns;
-	uint32_t sample; /* stack in which it was found on its CPU last */
+	/* The last wait that only the clock ended: it may be taken up again at once, and is one with the next then. */
+	int64_t timed_since_ns, timed_end_ns;
+	uint32_t timed_stack, timed_part; /* part 0: there is none */
+	uint32_t sample;		  /* stack in which it was found on its CPU last */
 	int64_t sample_ns;
 	/* It let go of a lock then that others had waited for so long; held: the culprit that it is as its holder, 0 none.
 	 * If it has to wait for the lock at once, it is where it was. */

@@ -378,10 +378,12 @@ static void worker_killed(struct stage *s, struct actor v)
 		uint32_t pid, parent;
 		uint64_t status;
 		bool told;
-	} table[] = { { 901, 100, 9, true },
-		      { 902, 100, 11, true },
-		      { 903, 100, 0, false },
-		      { 904, 77, 9, false } };
+		int64_t at;
+	} table[] = {
+		{ 901, 100, 9, true, 400 * MS },   { 902, 100, 11, true, 600 * MS },
+		{ 903, 100, 0, false, 400 * MS },  { 904, 77, 9, false, 400 * MS },
+		{ 905, 100, 2, false, 4400 * MS }, /* with the whole, in the end */
+	};
 
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct actor worker = stage_actor(s, table[i].pid, table[i].pid, table[i].parent,
@@ -393,14 +395,15 @@ static void worker_killed(struct stage *s, struct actor v)
 		for (int64_t t = 0; t < 500 * MS; t += STEP)
 			work(s, v, t, 8, t + 9 * MS);
 		blocked(s, worker, MS, 100 * MS, OBJECT_FD);
-		stage_set(stage_event(s, OP_PROC_EXIT, worker.ctx, 0, 400 * MS, 400 * MS),
+		stage_set(stage_event(s, OP_PROC_EXIT, worker.ctx, 0, table[i].at, table[i].at),
 			  COL_STATUS, table[i].status);
 		ev = blocked(s, v, last + 10 * US, 4000 * MS, OBJECT_POLL);
 		ev->present &= ~(1ull << op_column(world_op(s->w, ev->op), COL_CPU_IN));
 		snprintf(says, sizeof(says),
-			 "; its child pt_data_worker (pid %u) ended 4.10 s before, killed by "
+			 "; its child pt_data_worker (pid %u) ended %s s before, killed by "
 			 "signal %u",
-			 table[i].pid, (unsigned)table[i].status);
+			 table[i].pid, table[i].at == 400 * MS ? "4.10" : "3.90",
+			 (unsigned)table[i].status);
 		if (table[i].told)
 			told_among(s, "gpu-idle", says, 4000 * MS);
 		else

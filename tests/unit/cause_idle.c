@@ -154,6 +154,33 @@ static void time_limits(struct stage *s, struct actor v, struct actor worker)
 	}
 }
 
+/* A wait that looks up now and then is one: what stood behind it did so all the while. */
+static void behind_time_limits(struct stage *s, struct actor v, struct actor worker)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON, .offset = 31 };
+	uint32_t frame;
+
+	f.name = world_string(s->w, bytes_of("fetch"));
+	frame = world_frame(s->w, &f);
+	for_steps(t)
+	{
+		int64_t at = t + 8 * MS + 50 * US;
+
+		work(s, v, t, t + 8 * MS);
+		blocked(s, worker, at, 1760 * US, OBJECT_TIMER);
+		for (unsigned i = 0; i < 3; i++) {
+			struct event *ev = blocked(s, v, at + i * 600 * US, 590 * US, OBJECT_POLL);
+
+			ev->stack = world_stack(s->w, &frame, 1);
+			stage_set(ev, COL_WAKER_KIND, i == 2 ? WAKER_TASK : WAKER_TIMER);
+			if (i == 2)
+				stage_set(ev, COL_WAKER, worker.thread);
+		}
+	}
+	told_among(s, "gpu-idle", "in fetch (:31); meanwhile loader (pid 200) slept",
+		   GAPS * 3 * 590 * US);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -164,6 +191,7 @@ int main(void)
 	idle_in_pieces(&s, v);
 	behind_in_pieces(&s, v, worker);
 	time_limits(&s, v, worker);
+	behind_time_limits(&s, v, worker);
 	stage_free(&s);
 	return tap_done();
 }

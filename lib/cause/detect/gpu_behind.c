@@ -179,7 +179,9 @@ void gpu_behind_evidence(const struct gpu_behind *b, const struct cause *c, stru
 			continue;
 		buf_puts(&what, "of the waiting: ");
 		clause(&b->v[i], c, &what);
-		fact_evidence(f, buf_text(&what), (double)b->v[i].ns, "ns");
+		/* A wait may have begun before the gap. */
+		fact_evidence(f, buf_text(&what),
+			      (double)(b->v[i].ns < f->lost_ns ? b->v[i].ns : f->lost_ns), "ns");
 		buf_free(&what);
 	}
 }

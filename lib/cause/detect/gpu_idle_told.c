@@ -80,13 +80,15 @@ static bool hangs(const struct idle_cause *x)
 /* Who prepares batches has some in store when it ends. */
 #define IN_STORE_NS 30000000000
 
-/* It waits for ever, and a child of the process was killed before: NULL otherwise. */
+/* It waits for ever, and a child of the process was killed before, or when less than half of the wait was over: who ends the
+ * recording ends children, too. NULL otherwise. */
 static const struct cause_killed_one *killed_child(const struct idle_cause *x,
 						   const struct cause *c, uint32_t process)
 {
 	return hangs(x) && x->part != PART_SELF && x->part != PART_SLEEP
 		       ? cause_killed_child(&c->killed, c->w, process,
-					    x->unended_since_ns - IN_STORE_NS)
+					    x->unended_since_ns - IN_STORE_NS,
+					    x->sum.last_ns - (int64_t)(x->unended_ns / 2))
 		       : NULL;
 }
 
