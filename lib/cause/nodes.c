@@ -26,10 +26,12 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 	struct cause_node *of;
 	struct cause_metric *m;
 
-	if (r->kind == RECORD_NODE && REC_HAS(r, NODE, cpus)) {
+	if (r->kind == RECORD_NODE) {
 		of = node_at(n, w, r->u.NODE.node);
-		if (of)
+		if (of && REC_HAS(r, NODE, cpus))
 			of->cpus = r->u.NODE.cpus;
+		if (of && REC_HAS(r, NODE, arch))
+			of->arch = syscall_arch_of(r->u.NODE.arch);
 		return of != NULL;
 	}
 	if (r->kind != RECORD_SAMPLE || s->metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
@@ -64,4 +66,11 @@ uint32_t cause_nodes_cpus(const struct cause_nodes *n, uint32_t node)
 	if (node < n->v.n && n->v.v[node].cpus)
 		return n->v.v[node].cpus;
 	return n->v.n ? n->v.v[0].cpus : 0;
+}
+
+enum syscall_arch cause_nodes_arch(const struct cause_nodes *n, uint32_t node)
+{
+	if (node < n->v.n && n->v.v[node].arch != SYSCALL_UNKNOWN)
+		return n->v.v[node].arch;
+	return n->v.n ? n->v.v[0].arch : SYSCALL_UNKNOWN;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of machines as wholes: their CPUs, and what was sampled of each. Kept apart by node, so that what is told of
+ * What is known of machines as wholes: their CPUs, of which make, and what was sampled of each. Kept apart by node, so that what is told of
  * one machine does not lie on another's figures; what says of no node is of the only one there is.
  */
 #ifndef INGERO_CAUSE_NODES_H
@@ -8,6 +8,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
+#include "lib/event/syscall.h"
 #include "lib/world/world.h"
 
 /* A sampled metric of the node over the recording. */
@@ -19,6 +20,7 @@ struct cause_metric {
 
 struct cause_node {
 	uint32_t cpus; /* 0: not known */
+	enum syscall_arch arch;
 	struct cause_metric metric[CAUSE_METRICS];
 };
 
@@ -36,5 +38,6 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 const struct cause_metric *cause_nodes_metric(const struct cause_nodes *n, uint32_t node,
 					      enum metric_id metric);
 uint32_t cause_nodes_cpus(const struct cause_nodes *n, uint32_t node);
+enum syscall_arch cause_nodes_arch(const struct cause_nodes *n, uint32_t node);
 
 #endif

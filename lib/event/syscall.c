@@ -5,6 +5,8 @@
  */
 #include "lib/event/syscall.h"
 
+#include <string.h>
+
 #define NONE UINT16_MAX
 
 static const struct {
@@ -100,4 +102,16 @@ const char *syscall_name(enum syscall_arch arch, uint64_t number)
 		if ((arch == SYSCALL_X86_64 ? calls[i].x86_64 : calls[i].aarch64) == number)
 			return calls[i].name;
 	return NULL;
+}
+
+bool syscall_writes(enum syscall_arch arch, uint64_t number)
+{
+	static const char *const names[] = { "write",  "writev",  "pwrite64", "pwritev", "pwritev2",
+					     "sendto", "sendmsg", "sendmmsg", "sendfile" };
+	const char *name = syscall_name(arch, number);
+
+	for (unsigned i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
 }

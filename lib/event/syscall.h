@@ -6,6 +6,7 @@
 #ifndef INGERO_EVENT_SYSCALL_H
 #define INGERO_EVENT_SYSCALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/bytes.h"
@@ -16,5 +17,7 @@ enum syscall_arch { SYSCALL_UNKNOWN, SYSCALL_X86_64, SYSCALL_AARCH64 };
 enum syscall_arch syscall_arch_of(struct bytes machine);
 /* "futex"; NULL when it is not known. */
 const char *syscall_name(enum syscall_arch arch, uint64_t number);
+/* Whether it hands bytes out, so that a wait in it is for who takes them; false where that is not known. */
+bool syscall_writes(enum syscall_arch arch, uint64_t number);
 
 #endif

@@ -4,6 +4,9 @@
  */
 #include "lib/line/doings.h"
 
+/* Waits that are told apart by what was asked for: to read, or to write. */
+#define EITHER_WAY (1u << PART_FD | 1u << PART_SOCKET)
+
 /* Waits that may have a time limit; a sleep has nothing else. */
 #define TIMED \
 	(1u << PART_IDLE | 1u << PART_FD | 1u << PART_POLL | 1u << PART_SOCKET | 1u << PART_BLOCKED)
@@ -16,7 +19,8 @@ static void add(struct doings *d, const struct doing *more)
 		struct doing *at = &d->v[i];
 
 		if (at->part == more->part && at->stack == more->stack &&
-		    at->waker == more->waker && at->timed_out == more->timed_out) {
+		    at->waker == more->waker && at->timed_out == more->timed_out &&
+		    at->syscall == more->syscall) {
 			at->ns += more->ns;
 			for (unsigned k = 0; k < more->behind.n; k++)
 				behind_add(&at->behind, &more->behind.v[k]);
@@ -44,7 +48,7 @@ static void take_behind(struct doing *d, const struct line_piece *p, uint64_t al
 
 void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 {
-	uint64_t host, rest, waker = 0, kind = WAKER_NONE;
+	uint64_t host, rest, waker = 0, kind = WAKER_NONE, syscall = UINT32_MAX;
 
 	if (p->start_ns > from_ns)
 		from_ns = p->start_ns;
@@ -59,6 +63,8 @@ void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 	rest -= host;
 	if (p->ev && event_get(p->ev, p->op, COL_WAKER_KIND, &kind) && kind == WAKER_TASK)
 		event_get(p->ev, p->op, COL_WAKER, &waker);
+	if (p->ev)
+		event_get(p->ev, p->op, COL_SYSCALL, &syscall);
 	for (uint32_t m = p->parts->mask & ~PARTS_HOST; m && rest; m &= m - 1) {
 		enum part part = (enum part)__builtin_ctz(m);
 		uint64_t ns = p->parts->ns[part] < rest ? p->parts->ns[part] : rest;
@@ -67,6 +73,9 @@ void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 		if (p->ev && part != PART_SELF) {
 			more.stack = p->ev->stack;
 			more.waker = (uint32_t)waker;
+			more.syscall = EITHER_WAY >> part & 1 && syscall < UINT16_MAX
+					       ? (uint32_t)syscall + 1
+					       : 0;
 			more.timed_out = kind == WAKER_TIMER && TIMED >> part & 1;
 			if (p->behind)
 				take_behind(&more, p, p->parts->ns[part]);

@@ -14,6 +14,7 @@ struct doing {
 	enum part part;
 	uint32_t stack; /* where it went off its CPU, or was found on it most often; 0 not known */
 	uint32_t waker; /* thread that ended the wait; 0 none, or not one */
+	uint32_t syscall; /* of a wait for a pipe, a file or a socket: number + 1 of where it waits; 0 not known */
 	bool timed_out; /* nobody did: its time ran out */
 	uint64_t ns;
 	struct behind behind; /* what that one did meanwhile */

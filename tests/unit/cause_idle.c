@@ -154,6 +154,54 @@ static void time_limits(struct stage *s, struct actor v, struct actor worker)
 	}
 }
 
+/* It waits to read, or for somebody to take what it writes: what is to be done is another thing. */
+static void writes(struct stage *s, struct actor v)
+{
+	static const struct {
+		const char *arch;
+		enum event_object kind;
+		uint64_t syscall;
+		const char *says, *action;
+	} table[] = {
+		{ "x86_64", OBJECT_FD, 1, "writing to a pipe or file", "Write less" },
+		{ "x86_64", OBJECT_FD, 0, "waiting for a pipe or file", "Give more workers" },
+		{ "aarch64", OBJECT_FD, 64, "writing to a pipe or file", "Write less" },
+		{ "aarch64", OBJECT_FD, 1, "waiting for a pipe or file", "Give more workers" },
+		{ "x86_64", OBJECT_SOCKET, 44, "sending to a socket", "Send less" },
+		{ "x86_64", OBJECT_SOCKET, 45, "waiting for a socket", "Ask for the data" },
+		{ NULL, OBJECT_FD, 1, "waiting for a pipe or file", "Give more workers" },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct record *r = stage_record(s, RECORD_NODE);
+		struct kinds_run p;
+
+		REC_SET(r, NODE, node, s->node);
+		if (table[i].arch)
+			REC_SET(r, NODE, arch, bytes_of(table[i].arch));
+		for_steps(t)
+		{
+			work(s, v, t, t + 8 * MS);
+			stage_set(blocked(s, v, t + 8 * MS + 50 * US, 1800 * US, table[i].kind),
+				  COL_SYSCALL, table[i].syscall);
+		}
+		analyze(s, &p);
+		ok(p.list.v.n == 1, "call %u of %s: one chain", (unsigned)table[i].syscall,
+		   table[i].arch ? table[i].arch : "a machine that is not told");
+		if (p.list.v.n == 1) {
+			struct json all = json_get(p.list.v.v[0].body, "recommendations"),
+				    fix = json_at(all, 0), action = json_get(fix, "action");
+
+			like(p.list.v.v[0].summary.p, table[i].says, "%s", table[i].says);
+			like(json_bytes(action).p, table[i].action, "%s", table[i].action);
+			json_free(action);
+			json_free(fix);
+			json_free(all);
+		}
+		chain_list_free(&p.list);
+	}
+}
+
 /* A wait that looks up now and then is one: what stood behind it did so all the while. */
 static void behind_time_limits(struct stage *s, struct actor v, struct actor worker)
 {
@@ -192,6 +240,7 @@ int main(void)
 	behind_in_pieces(&s, v, worker);
 	time_limits(&s, v, worker);
 	behind_time_limits(&s, v, worker);
+	writes(&s, v);
 	stage_free(&s);
 	return tap_done();
 }

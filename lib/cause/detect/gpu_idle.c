@@ -100,12 +100,13 @@ static void seen_at(struct gpu_work *g, uint32_t place, uint32_t at)
 /* Position of the cause; UINT32_MAX: out of memory, or too many (then *full). */
 static uint32_t cause_at(struct gpu_work *g, struct idle_cause *fresh, bool *full)
 {
-	uint64_t key = hash_u64(((uint64_t)fresh->device << 32 | fresh->frame) ^
-				hash_u64(((uint64_t)fresh->until_frame << 32 |
-					  (uint32_t)fresh->part << 24 |
-					  (uint32_t)fresh->timed_out << 1 | fresh->unbounded) ^
-					 hash_bytes(fresh->waker_comm.text,
-						    sizeof(fresh->waker_comm.text), fresh->wait))),
+	uint64_t key = hash_u64(
+			 ((uint64_t)fresh->device << 32 | fresh->frame) ^
+			 hash_u64(((uint64_t)fresh->until_frame << 32 |
+				   (uint32_t)fresh->part << 24 | (uint32_t)fresh->writes << 2 |
+				   (uint32_t)fresh->timed_out << 1 | fresh->unbounded) ^
+				  hash_bytes(fresh->waker_comm.text, sizeof(fresh->waker_comm.text),
+					     fresh->wait))),
 		 at;
 
 	*full = false;
@@ -184,6 +185,9 @@ static uint32_t ended_by(struct gpu_work *g, const struct cause *c, const struct
 bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, const struct gap *gap)
 {
 	struct idle_share shares = { .n = 0 };
+	const struct world_process *p =
+		world_get_process(c->w, gaps_device(g->gaps, gap->device)->process);
+	enum syscall_arch arch = cause_nodes_arch(&c->nodes, p ? p->node : 0);
 
 	for (unsigned i = 0; i < gap->did.n; i++) {
 		const struct doing *d = &gap->did.v[i];
@@ -202,6 +206,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		if (d->part == PART_SELF)
 			fresh.wait = wait + 1;
 		fresh.timed_out = d->timed_out && !fresh.waker;
+		fresh.writes = d->syscall && syscall_writes(arch, d->syscall - 1);
 		fresh.waker_comm = gpu_comm(c, fresh.waker);
 		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
 			fresh.frame = cause_frame(&g->frames, c->w, d->stack);

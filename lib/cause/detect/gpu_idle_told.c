@@ -14,8 +14,10 @@
 /* Of a wait: then it was for that, and what is done about that helps. */
 #define MOST 0.5
 
-static const char *doing_text(enum part part)
+static const char *doing_text(enum part part, bool writes)
 {
+	if (writes)
+		return part == PART_SOCKET ? "sending to a socket" : "writing to a pipe or file";
 	switch (part) {
 	case PART_SELF:
 		return "its own code";
@@ -53,8 +55,8 @@ void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t p
 {
 	const char *comm = x->waker_comm.text;
 
-	buf_puts(out,
-		 unknown(x, c) ? "what its thread did then is not recorded," : doing_text(x->part));
+	buf_puts(out, unknown(x, c) ? "what its thread did then is not recorded,"
+				    : doing_text(x->part, x->writes));
 	if (process && peered(x))
 		cause_peers_text(&c->peers, process, x->frame, out);
 	if (comm[0])
@@ -113,7 +115,7 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 		  uint32_t worker, const char *peer, uint32_t server)
 {
 	/* Another process ended it, not the network: what was polled is a pipe to it, or like one. */
-	bool piped = x->part == PART_POLL && worker && worker != pid;
+	bool piped = !x->writes && x->part == PART_POLL && worker && worker != pid;
 	struct buf command = { 0 };
 
 	if (unknown(x, c)) {
@@ -180,6 +182,15 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 		break;
 	case PART_SOCKET:
 	case PART_POLL:
+		if (x->writes) {
+			buf_printf(&command, "ss -tnpim | grep -A1 pid=%" PRIu32 ",", pid);
+			fact_fix(f,
+				 "Send less, or from another thread: who receives does not keep up",
+				 buf_text(&command), 0, f->lost_ns,
+				 "from nothing, if it must be there before the next step, to all "
+				 "of the wait; the command shows what is not taken yet");
+			break;
+		}
 		if (peer) {
 			buf_puts(&command, "ss -tunpi dst ");
 			shell_word(&command, bytes_of(peer));
@@ -201,6 +212,16 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 		break;
 	case PART_FD:
 	case PART_IDLE:
+		if (x->writes) {
+			buf_printf(&command, "sudo ls -l /proc/%" PRIu32 "/fd", pid);
+			fact_fix(f,
+				 "Write less, or from another thread: who reads it (a terminal, a "
+				 "pipe, a log shipper) does not keep up",
+				 buf_text(&command), 0, f->lost_ns,
+				 "from nothing, if it must be out before the next step, to all of "
+				 "the wait; the command shows where it goes");
+			break;
+		}
 		if (worker)
 			buf_printf(&command,
 				   "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",

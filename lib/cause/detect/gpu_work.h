@@ -35,6 +35,7 @@ struct idle_cause {
 	uint32_t stack;
 	uint32_t waker; /* thread; wakers of one command are one */
 	bool timed_out; /* nobody ended it: its time ran out */
+	bool writes;	/* it waited for somebody to take what it wrote */
 	struct tally_comm waker_comm;
 	struct gpu_behind behind;
 	uint64_t unended_ns;	  /* of sum: in which the recording ended */
