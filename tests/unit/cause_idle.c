@@ -229,6 +229,46 @@ static void behind_time_limits(struct stage *s, struct actor v, struct actor wor
 		   GAPS * 3 * 590 * US);
 }
 
+/* It waits for a worker for ever: which was killed before, or ended well, or was another's. */
+static void worker_killed(struct stage *s, struct actor v)
+{
+	static const struct {
+		uint32_t pid, parent;
+		uint64_t status;
+		bool told;
+		int64_t at;
+	} table[] = {
+		{ 901, 100, 9, true, 400 * MS },   { 902, 100, 11, true, 600 * MS },
+		{ 903, 100, 0, false, 400 * MS },  { 904, 77, 9, false, 400 * MS },
+		{ 905, 100, 2, false, 4400 * MS }, /* with the whole, in the end */
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct actor worker = stage_actor(s, table[i].pid, table[i].pid, table[i].parent,
+						  "pt_data_worker");
+		int64_t last = 500 * MS - STEP + 9 * MS;
+		struct event *ev;
+		char says[120];
+
+		for (int64_t t = 0; t < 500 * MS; t += STEP)
+			work(s, v, t, t + 9 * MS);
+		blocked(s, worker, MS, 100 * MS, OBJECT_FD);
+		stage_set(stage_event(s, OP_PROC_EXIT, worker.ctx, 0, table[i].at, table[i].at),
+			  COL_STATUS, table[i].status);
+		ev = blocked(s, v, last + 10 * US, 4000 * MS, OBJECT_POLL);
+		ev->present &= ~(1ull << op_column(world_op(s->w, ev->op), COL_CPU_IN));
+		snprintf(says, sizeof(says),
+			 "; its child pt_data_worker (pid %u) ended %s s before, killed by "
+			 "signal %u",
+			 table[i].pid, table[i].at == 400 * MS ? "4.10" : "3.90",
+			 (unsigned)table[i].status);
+		if (table[i].told)
+			told_among(s, "gpu-idle", says, 4000 * MS);
+		else
+			never_says(s, "its child", "a worker that ended well, or somebody else's");
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -241,6 +281,7 @@ int main(void)
 	time_limits(&s, v, worker);
 	behind_time_limits(&s, v, worker);
 	writes(&s, v);
+	worker_killed(&s, v);
 	stage_free(&s);
 	return tap_done();
 }
