@@ -3,14 +3,11 @@
 #include "lib/emit/view_json.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/base/timetext.h"
+#include "lib/emit/view_json_parts.h"
 #include "lib/event/record.h"
-#include "lib/event/view.h"
-#include "lib/stat/series.h"
 
 void view_json_text(struct jsonw *j, const struct world *w, const char *key, uint32_t string)
 {
@@ -54,14 +51,6 @@ void view_json_when(struct jsonw *j, const struct ops_summary *s, int64_t ns)
 	jsonw_key_i64(j, "t_ns", ns - s->start_ns);
 }
 
-static void handle(struct jsonw *j, const char *key, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	jsonw_key_str(j, key, text);
-}
-
 static void device(struct jsonw *j, uint64_t value)
 {
 	char text[48];
@@ -83,8 +72,8 @@ static void gpu(struct jsonw *j, const struct world *w, uint32_t id)
 	view_json_text(j, w, "name", g ? g->name : 0);
 }
 
-/* Counts of values, and (sums) their sums, of equal spans. */
-static void series(struct jsonw *j, const struct ops_summary *s, const struct series *x, bool sums)
+void view_json_series(struct jsonw *j, const struct ops_summary *s, const struct series *x,
+		      bool sums)
 {
 	jsonw_key_object(j, "series");
 	jsonw_key_i64(j, "t_ns", x->n ? x->first * x->span_ns - s->start_ns : 0);
@@ -147,7 +136,7 @@ static void metrics(struct jsonw *j, const struct world *w, const struct ops_sum
 		view_json_grew(j, def, m->grew);
 		jsonw_key_i64(j, "first_ns", m->first_ns - s->start_ns);
 		jsonw_key_i64(j, "last_ns", m->last_ns - s->start_ns);
-		series(j, s, m->series, true);
+		view_json_series(j, s, m->series, true);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -188,32 +177,6 @@ static void gpus(struct jsonw *j, const struct world *w, const struct ops_summar
 			jsonw_object_end(j);
 		}
 		jsonw_array_end(j);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void parts(struct jsonw *j, const char *key, const uint64_t ns[PART_COUNT])
-{
-	jsonw_key_object(j, key);
-	for (unsigned i = 0; i < PART_COUNT; i++)
-		if (ns[i])
-			jsonw_key_u64(j, part_name((enum part)i), ns[i]);
-	jsonw_object_end(j);
-}
-
-static void times(struct jsonw *j, const struct world *w, const struct view *v)
-{
-	jsonw_key_array(j, "time");
-	for (size_t i = 0; i < v->times.n; i++) {
-		const struct view_time *t = &v->times.v[i];
-
-		jsonw_object_begin(j);
-		view_json_process(j, w, t->process);
-		jsonw_key_u64(j, "threads", t->threads);
-		jsonw_key_u64(j, "ns", t->ns);
-		parts(j, "in_calls_ns", t->in_calls);
-		parts(j, "outside_ns", t->outside);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -314,170 +277,6 @@ static void sockets(struct jsonw *j, const struct world *w, const struct view *v
 	jsonw_array_end(j);
 }
 
-static void memory(struct jsonw *j, const struct world *w, const struct ops_summary *s)
-{
-	const struct view *v = s->view;
-
-	jsonw_key_array(j, "memory");
-	for (size_t i = 0; i < v->memory.n; i++) {
-		const struct view_memory *m = &v->memory.v[i];
-
-		jsonw_object_begin(j);
-		view_json_process(j, w, m->process);
-		jsonw_key_u64(j, "live_bytes", m->live_bytes);
-		jsonw_key_u64(j, "managed_bytes", m->managed_bytes);
-		jsonw_key_u64(j, "pinned_bytes", m->pinned_bytes);
-		jsonw_key_u64(j, "live", m->n);
-		jsonw_key_u64(j, "peak_bytes", m->peak_bytes);
-		jsonw_key_i64(j, "peak_ns", m->peak_bytes ? m->peak_ns - s->start_ns : 0);
-		jsonw_key_u64(j, "allocations", m->allocations);
-		jsonw_key_u64(j, "frees", m->frees);
-		jsonw_key_u64(j, "failed", m->failed);
-		jsonw_key_u64(j, "unknown_frees", m->unknown_frees);
-		jsonw_key_u64(j, "not_kept", m->beyond);
-		jsonw_key_bool(j, "ended", m->ended);
-		jsonw_key_array(j, "sites");
-		for (unsigned k = 0; k < m->nsites; k++) {
-			jsonw_object_begin(j);
-			view_json_text(j, w, "text", m->sites[k].text);
-			jsonw_key_str(j, "op", m->sites[k].op ? m->sites[k].op->name : NULL);
-			jsonw_key_u64(j, "live_bytes", m->sites[k].bytes);
-			jsonw_key_u64(j, "live", m->sites[k].n);
-			jsonw_key_u64(j, "bytes_at_peak", m->sites[k].at_peak_bytes);
-			jsonw_key_u64(j, "allocations", m->sites[k].allocations);
-			jsonw_object_end(j);
-		}
-		jsonw_array_end(j);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void graphs(struct jsonw *j, const struct world *w, const struct view *v)
-{
-	jsonw_key_array(j, "graphs");
-	for (size_t i = 0; i < v->graphs.n; i++) {
-		const struct view_graph *g = &v->graphs.v[i];
-
-		jsonw_object_begin(j);
-		view_json_process(j, w, g->process);
-		view_json_text(j, w, "text", g->site);
-		jsonw_key_str(j, "op", g->op ? g->op->name : NULL);
-		jsonw_key_u64(j, "created", g->created);
-		jsonw_key_u64(j, "again", g->again);
-		jsonw_key_u64(j, "launches", g->launches);
-		jsonw_key_u64(j, "alive", g->alive);
-		jsonw_key_u64(j, "most_alive", g->most_alive);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void comms(struct jsonw *j, const struct world *w, const struct view *v)
-{
-	jsonw_key_array(j, "communicators");
-	for (size_t i = 0; i < v->comms.n; i++) {
-		const struct view_comm *c = &v->comms.v[i];
-
-		jsonw_object_begin(j);
-		view_json_process(j, w, c->process);
-		handle(j, "handle", c->handle);
-		jsonw_key(j, "rank");
-		if (c->has_rank)
-			jsonw_u64(j, c->rank);
-		else
-			jsonw_null(j);
-		jsonw_key(j, "ranks");
-		if (c->ranks)
-			jsonw_u64(j, c->ranks);
-		else
-			jsonw_null(j);
-		jsonw_key_u64(j, "calls", c->calls);
-		jsonw_key_u64(j, "bytes", c->bytes);
-		jsonw_key_u64(j, "total_ns", c->ns);
-		jsonw_key_u64(j, "max_ns", c->max_ns);
-		jsonw_key_u64(j, "errors", c->errors);
-		jsonw_key_u64(j, "async_errors", c->async_errors);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void rates(struct jsonw *j, const struct ops_summary *s)
-{
-	const struct view *v = s->view;
-
-	jsonw_key_array(j, "rates");
-	for (size_t i = 0; i < v->rates.n; i++) {
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "source", source_name(v->rates.v[i].source));
-		series(j, s, v->rates.v[i].series, false);
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void course_array(struct jsonw *j, const char *key, const struct view_course *c, size_t at)
-{
-	jsonw_key_array(j, key);
-	for (unsigned i = 0; i < c->n; i++) {
-		uint64_t v;
-
-		memcpy(&v, (const char *)&c->v[i] + at, sizeof(v));
-		if (c->v[i].n || !at)
-			jsonw_u64(j, v);
-		else
-			jsonw_null(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void courses(struct jsonw *j, const struct ops_summary *s)
-{
-	const struct view *v = s->view;
-
-	jsonw_key_array(j, "latency");
-	for (size_t i = 0; i < v->courses.n; i++) {
-		const struct view_course *c = &v->courses.v[i];
-
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "source", source_name(c->op->source));
-		jsonw_key_str(j, "op", c->op->name);
-		jsonw_key_i64(j, "t_ns", c->from_ns - s->start_ns);
-		jsonw_key_i64(j, "span_ns", c->span_ns);
-		course_array(j, "counts", c, offsetof(struct view_course_point, n));
-		course_array(j, "p50_ns", c, offsetof(struct view_course_point, p50_ns));
-		course_array(j, "p99_ns", c, offsetof(struct view_course_point, p99_ns));
-		course_array(j, "max_ns", c, offsetof(struct view_course_point, max_ns));
-		jsonw_object_end(j);
-	}
-	jsonw_array_end(j);
-}
-
-static void states(struct jsonw *j, const struct ops_summary *s)
-{
-	const struct view_states *t = &s->view->states;
-
-	jsonw_key_object(j, "states");
-	jsonw_key_i64(j, "t_ns", t->n ? t->from_ns - s->start_ns : 0);
-	jsonw_key_i64(j, "span_ns", t->span_ns);
-	jsonw_key_object(j, "parts");
-	for (unsigned p = 0; p < PART_COUNT; p++) {
-		uint64_t sum = 0;
-
-		for (unsigned i = 0; i < t->n; i++)
-			sum += t->part_ns[i][p];
-		if (!sum)
-			continue;
-		jsonw_key_array(j, part_name(p));
-		for (unsigned i = 0; i < t->n; i++)
-			jsonw_u64(j, t->part_ns[i][p]);
-		jsonw_array_end(j);
-	}
-	jsonw_object_end(j);
-	jsonw_object_end(j);
-}
-
 void view_json(struct jsonw *j, const struct world *w, const struct ops_summary *s)
 {
 	const struct view *v = s->view;
@@ -490,8 +289,8 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 		return; /* events were not looked at */
 	if (v->sections & VIEW_BIT(TIME)) {
 		jsonw_key_bool(j, "off_cpu_recorded", v->off_cpu);
-		times(j, w, v);
-		states(j, s);
+		view_json_times(j, w, v);
+		view_json_states(j, s);
 	}
 	if (v->sections & VIEW_BIT(HOST))
 		details(j, w, v);
@@ -500,13 +299,13 @@ void view_json(struct jsonw *j, const struct world *w, const struct ops_summary 
 	if (v->sections & VIEW_BIT(NET))
 		sockets(j, w, v);
 	if (v->sections & VIEW_BIT(MEMORY))
-		memory(j, w, s);
+		view_json_memory(j, w, s);
 	if (v->sections & VIEW_BIT(GRAPHS))
-		graphs(j, w, v);
+		view_json_graphs(j, w, v);
 	if (v->sections & VIEW_BIT(NCCL))
-		comms(j, w, v);
+		view_json_comms(j, w, v);
 	if (v->sections & VIEW_BIT(RATES))
-		rates(j, s);
+		view_json_rates(j, s);
 	if (v->sections & VIEW_BIT(LATENCY))
-		courses(j, s);
+		view_json_courses(j, s);
 }

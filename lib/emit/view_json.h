@@ -10,9 +10,9 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-/* "pid" and "node" of a process; null where it is not known. */
 /* What a counter grew; of a gauge null. */
 void view_json_grew(struct jsonw *j, const struct metric_def *def, double grew);
+/* "pid" and "node" of a process; null where it is not known. */
 void view_json_process(struct jsonw *j, const struct world *w, uint32_t process);
 /* A string of the world, or null. */
 void view_json_text(struct jsonw *j, const struct world *w, const char *key, uint32_t string);
