@@ -17,7 +17,6 @@
 #include "lib/base/deflate.h"
 #include "lib/base/human.h"
 #include "lib/base/io.h"
-#include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
 #include "lib/cli/message.h"
 #include "lib/cli/options.h"
@@ -32,8 +31,7 @@
 #include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/select/pick.h"
-#include "lib/serve/asking.h"
-#include "lib/serve/fleet_files.h"
+#include "lib/serve/fetching.h"
 #include "lib/serve/live.h"
 #include "lib/serve/page.h"
 #include "lib/serve/pushing.h"
@@ -195,8 +193,7 @@ struct export
 	struct aside out;
 	struct select sel;
 	struct select_expr *expr;
-	struct serve_fleet *fleet; /* other machines, and what came of them */
-	struct fleet_files files;
+	struct serve_fetching fetched; /* of other machines */
 	uint64_t events, bytes,
 		left_out; /* left_out: of events, those that --max-db has no room for */
 	bool piped;	  /* standard input is read */
@@ -406,8 +403,8 @@ static int say(const struct export *x, const struct input *in)
 	int status, verdict = input_verdict(in, &notes);
 
 	input_account(in, &details);
-	fleet_files_tell(&x->files, &notes);
-	fleet_files_tell(&x->files, &details);
+	fleet_files_tell(&x->fetched.files, &notes);
+	fleet_files_tell(&x->fetched.files, &details);
 	status = cli_say_input(verdict, &notes, &details);
 	first = x->expr ? select_expr_errors(x->expr, &errors) : NULL;
 	if (first)
@@ -440,7 +437,7 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 	int rc;
 
 	rc = input_open_within_ahead(&in, w, (const char *const *)operands->v,
-				     (unsigned)operands->n, x->files.ahead_ns, &x->sel, e);
+				     (unsigned)operands->n, x->fetched.files.ahead_ns, &x->sel, e);
 	if (!rc)
 		rc = aside_open(&x->out, path, e);
 	if (!rc && values.gzip)
@@ -472,36 +469,17 @@ static int run(struct export *x, const struct cli_operands *operands, int *statu
 	return rc;
 }
 
-/* ---- of other machines ---- */
-
-static struct cli_progress fetching;
-
-static bool stop_fetching(void *ctx)
-{
-	(void)ctx;
-	cli_progress_tick(&fetching);
-	return cli_signal_received() != 0;
-}
-
+/* Recordings of other machines take the place of the operands. */
 static int fetch(struct export *x, const struct select_words *words, struct cli_operands *operands,
 		 struct err *e)
 {
 	const struct serve_fleet_options how = { .recording_max = values.max_node,
 						 .recordings_max = values.max_nodes,
-						 .agent = program.name,
-						 .stop = stop_fetching };
-	struct buf notes = { 0 };
-	int rc = serve_asking_open(&x->fleet, &values.fleet, how, e);
+						 .agent = program.name };
+	int rc = serve_fetching(&x->fetched, &values.fleet, how, words, e);
 
-	cli_progress_begin(&fetching, fleet_files_position, &x->files, false);
-	rc = rc ? rc : serve_fleet_fetch(&x->files, x->fleet, words, cli_scratch_folder(), e);
-	cli_progress_end(&fetching);
-	rc = serve_asking_end(x->fleet, rc, e);
-	rc = rc ? rc : fleet_files_clocks(&x->files, &notes, e);
-	cli_note_lines(&notes);
-	buf_free(&notes);
-	operands->v = x->files.names;
-	operands->n = x->files.n;
+	operands->v = x->fetched.files.names;
+	operands->n = x->fetched.files.n;
 	return rc;
 }
 
@@ -540,8 +518,7 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 
 static void release(struct export *x)
 {
-	fleet_files_free(&x->files);
-	serve_fleet_free(x->fleet);
+	serve_fetching_free(&x->fetched);
 	cli_otel_free(&x->otel);
 	gzip_free(x->gzip);
 	buf_free(&x->text);
@@ -591,7 +568,7 @@ int main(int argc, char **argv)
 	if (rc == ERR_INTERRUPTED)
 		status = 128 + cli_signal_received();
 	else if (rc)
-		status = cli_fail(fleet_files_tell_err(&x.files, &e));
+		status = cli_fail(fleet_files_tell_err(&x.fetched.files, &e));
 	release(&x);
 	return status;
 }
