@@ -12,6 +12,7 @@
 #include "lib/base/timetext.h"
 #include "lib/emit/by.h"
 #include "lib/emit/view_json.h"
+#include "lib/emit/view_json_parts.h"
 #include "lib/event/chain.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"

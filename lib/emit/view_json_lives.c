@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles are texts: they identify, and are larger than what a JSON number holds. */
+#include "lib/emit/view_json_lives.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
