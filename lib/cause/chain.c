@@ -66,6 +66,8 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 		a = chain_hash_u64(a, (uint64_t)f->who->kind);
 		if (f->who->gil || f->who->first)
 			a = chain_hash_u64(a, 2u * f->who->first + f->who->gil);
+		if (f->who->related)
+			a = chain_hash_u64(a, 4);
 		/* What would change with the next process of the same culprit is no part of its identity. */
 		if (!f->who->young)
 			a = chain_hash_u64(a, f->who->parent);

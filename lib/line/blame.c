@@ -102,9 +102,9 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 			parts_add(out, PART_CPU_IDLE, 0, share);
 			continue;
 		}
-		who = ans->v[i].thread == victim
-			      ? 0
-			      : culprit_task(b->culprits, ans->v[i].thread, victim_process, cgroup);
+		who = ans->v[i].thread == victim ? 0
+						 : culprit_task(b->culprits, ans->v[i].thread,
+								victim, victim_process, cgroup);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
 		fold(takers, &ntakers, who, who ? part : PART_WAIT_UNKNOWN, share);

@@ -90,7 +90,29 @@ static struct bytes kworker_name(const struct world_process *p, struct bytes nam
 	return name;
 }
 
-static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own)
+/* Whose program it is as the victim sees it: the pid of who started them all; 0: it is none of the victim's. */
+static uint32_t family_of(const struct culprits *c, const struct world_thread *t, uint32_t victim,
+			  uint32_t victim_process)
+{
+	const struct world_process *p = world_get_process(c->w, t->process),
+				   *v = world_get_process(c->w, victim_process);
+	const struct world_thread *vt = world_get_thread(c->w, victim);
+
+	if (!p || !v || !vt || p->node != v->node)
+		return 0;
+	if (p->parent == v->tgid)
+		return v->tgid;
+	if (v->parent <= 1)
+		return 0;
+	return v->parent == p->tgid ||
+			       (p->parent == v->parent &&
+				bytes_equal(world_text(c->w, t->comm), world_text(c->w, vt->comm)))
+		       ? v->parent
+		       : 0;
+}
+
+/* family: as above, of one of the victim's program. */
+static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_t family)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
@@ -108,9 +130,12 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own)
 	v.parent = p->parent;
 	key = mix(hash_bytes(name.p ? name.p : "", name.n, own), p->node);
 	v.young = !own && culprits_young(c, p);
-	if (own || (p->parent == 0 && !v.young))
+	v.related = family != 0;
+	if (family)
+		key = mix(key, mix(family, 0x40000));
+	if (own || (p->parent == 0 && !v.young && !family))
 		key = mix(mix(own ? p->node : key, p->tgid), p->start_ns);
-	else
+	else if (!family)
 		key = mix(key, v.young ? UINT64_MAX : p->parent);
 	id = mint(c, mix(key, v.kind), &v);
 	remember(c, id, t->process, p->tgid);
@@ -193,19 +218,23 @@ static uint32_t in_neighbour(struct culprits *c, uint32_t task, uint32_t process
 	return id;
 }
 
-uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,
 		      uint32_t victim_cgroup)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
+	uint32_t family;
 
 	if (!t)
 		return 0;
 	if (t->process == victim_process)
-		return task_mint(c, thread, true);
+		return task_mint(c, thread, true, 0);
+	family = family_of(c, t, victim, victim_process);
+	if (family)
+		return task_mint(c, thread, false, family);
 	if (!room_for(c, false, thread))
 		return 0;
 	if (c->by_thread.v[thread] == 0)
-		c->by_thread.v[thread] = task_mint(c, thread, false);
+		c->by_thread.v[thread] = task_mint(c, thread, false, 0);
 	return thread < c->cgroup_of.n ? in_neighbour(c, c->by_thread.v[thread], t->process,
 						      c->cgroup_of.v[thread], victim_cgroup)
 				       : c->by_thread.v[thread];

@@ -2,7 +2,9 @@
 /*
  * Who took the time, as findings name them. Tasks of one command under one parent are one culprit, and so
  * are all of one command that were started during the recording (a compiler's hundred children are one
- * fact, each of them started by its own driver); the process of the victim itself is always its own.
+ * fact, each of them started by its own driver); the process of the victim itself is always its own. Processes of its
+ * program (that it started, that started it, or that are workers of one command beside it) are not put together with strangers of
+ * their name: what is done about them is another thing.
  * What runs in another cgroup that lies beside the victim's, as another container does, is its neighbour: its tasks are
  * told apart, and the neighbour is the base of all of them. A culprit reached through a lock holder that was kept from
  * releasing (via) is told apart from the same culprit met directly. Ids are dense, in order of first appearance in the events.
@@ -39,6 +41,7 @@ struct line_culprit {
 	uint32_t node, process, thread; /* the first one met */
 	uint32_t parent;		/* tgid; 0: unknown, or several */
 	bool young;	 /* started during the recording: one of its command, whoever started it */
+	bool related;	 /* TASK: of the victim's own program, see below */
 	uint64_t object; /* DEVICE: device number; CGROUP, NEIGHBOUR: world cgroup id */
 	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
 	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
@@ -75,7 +78,7 @@ bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns);
 bool culprits_young(const struct culprits *c, const struct world_process *p);
 
 /* All return 0 when memory is exhausted or the subject is unknown. */
-uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim_process,
+uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,
 		      uint32_t victim_cgroup);
 uint32_t culprit_holder(struct culprits *c, uint32_t thread, bool gil);
 uint32_t culprit_device(struct culprits *c, uint32_t node, uint64_t device);

@@ -104,6 +104,46 @@ static void crowd(struct stage *s, struct actor v)
 	}
 }
 
+/* Workers that the victim started, and as many strangers of their name, all younger than the recording: two facts, and not the same
+ * is done about them. The victim's own parent and what that started beside it are of the program, too. */
+static void workers(struct stage *s, struct actor v)
+{
+	static const struct {
+		uint32_t victim, first, parent;
+	} table[] = { { 100, 400, 100 }, { 420, 430, 415 } };
+	char command[80];
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct actor a = i < 2 ? v
+				       : stage_actor(s, table[1].victim, table[1].victim,
+						     table[1].parent, "train");
+		uint32_t own = table[i / 2].first, strange = own + 5;
+		struct record *r = stage_record(s, RECORD_CLOCK);
+
+		REC_SET(r, CLOCK, mono_ns, 0);
+		REC_SET(r, CLOCK, boot_ns, 50 * US);
+		calls(s, a);
+		for (int64_t t = 0; t < LENGTH; t += EVERY) {
+			unsigned k = (unsigned)(t / EVERY) % 4;
+			uint32_t pid = (k < 2 ? own : strange) + k % 2;
+			struct actor by =
+				stage_actor(s, pid, pid, k < 2 ? table[i / 2].parent : 7, "train");
+
+			stage_offcpu(s, a, 0, t, t + MS, MS, 0);
+			stage_occupied(s, by, 0, t, t + MS);
+		}
+		if (i % 2)
+			snprintf(command, sizeof(command),
+				 "ps -o pid,ppid,psr,pcpu,comm -p %u,%u,%u", table[i / 2].victim,
+				 own, own + 1);
+		else
+			snprintf(command, sizeof(command),
+				 "for p in %u %u; do renice -n 19 -p $(ls /proc/$p/task); done",
+				 strange, strange + 1);
+		proposes(s, "cpu-preempted", command);
+	}
+}
+
 static void throttled(struct stage *s, const char *path, uint64_t id)
 {
 	struct actor v = stage_actor(s, 100, 100, 1, "train");
@@ -191,6 +231,8 @@ int main(void)
 		 "/proc/$p/task); done");
 	crowd(&s, v);
 	proposes(&s, "cpu-preempted", "renice -n -10 -p $(ls /proc/100/task)");
+
+	workers(&s, v);
 
 	/* four threads lose side by side: it would be over sooner by what one lost */
 	for (unsigned i = 0; i < 4; i++) {

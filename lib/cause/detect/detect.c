@@ -132,21 +132,6 @@ static void pids(const struct line_culprit *who, const char *between, struct buf
 		buf_printf(out, "%s%u", i ? between : "", who->pids[i]);
 }
 
-/* The culprit's processes are of the same program as the victim: it started them, was started by them, or they are workers of
- * one command beside it. */
-static bool relatives(const struct finding *f)
-{
-	const struct world_process *v = world_get_process(f->c->w, f->g->process);
-
-	if (f->who->kind != CULPRIT_TASK || !v)
-		return false;
-	if (f->who->parent == v->tgid || (f->who->npids == 1 && f->who->pids[0] == v->parent))
-		return true;
-	return v->parent > 1 && f->who->parent == v->parent &&
-	       bytes_equal(world_text(f->c->w, f->who->name),
-			   name_process(f->c->w, &f->c->tally, f->g->process));
-}
-
 /* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. */
 static void renice(int nice, const char *processes, struct buf *out)
 {
@@ -202,7 +187,7 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 		more_weight(f, j);
 		return;
 	}
-	if (relatives(f)) {
+	if (f->who->related) {
 		buf_printf(&command, "ps -o pid,ppid,psr,pcpu,comm -p %u,", f->victim_pid);
 		pids(f->who, ",", &command);
 		detect_recommend(f, j,
