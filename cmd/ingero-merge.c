@@ -291,6 +291,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 	o.target.interrupted = interrupted_merge;
 	if (!rc)
 		rc = merge_name_nodes(masked ? masked : w, &opt, e);
+	input_older_name(values.force_node);
 	snprintf(tool, sizeof(tool), "%s %s", program.name, cli_version());
 	if (to_database())
 		opt.database = &archive;

@@ -227,7 +227,7 @@ static int prepare(struct archive_legacy *l, struct err *e)
 }
 
 int archive_legacy_open(struct archive_legacy **out, struct world *w, const char *path,
-			struct err *e)
+			const char *machine, struct err *e)
 {
 	struct archive_legacy *l = calloc(1, sizeof(*l));
 	const struct world_node *node;
@@ -236,6 +236,7 @@ int archive_legacy_open(struct archive_legacy **out, struct world *w, const char
 	*out = NULL;
 	if (rc == 0) {
 		l->w = w;
+		l->machine = machine ? machine : "unknown";
 		l->calls_ns = l->emitted_ns = INT64_MIN;
 		l->stream = (struct event_stream){ stream_next, stream_close };
 		rc = archive_database_open(&l->db, path, e);

@@ -37,9 +37,9 @@ struct archive_legacy_told {
 	uint64_t impossible; /* rows with times that cannot be, after the end */
 };
 
-/* The file stays as it is. ERR_CANNOT: a database of something else; ERR_DAMAGED. */
+/* The file stays as it is. machine: what its machine is called where it does not say, borrowed; NULL: "unknown". ERR_CANNOT: a database of something else; ERR_DAMAGED. */
 int archive_legacy_open(struct archive_legacy **out, struct world *w, const char *path,
-			struct err *e);
+			const char *machine, struct err *e);
 void archive_legacy_free(struct archive_legacy *l);
 
 /* Owned by the recording, read once. Damage met on the way is its error. */

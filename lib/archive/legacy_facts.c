@@ -136,7 +136,7 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 		name = (struct bytes){ NULL, 0 };
 	}
 	if (!name.n)
-		name = bytes_of("unknown");
+		name = bytes_of(l->machine);
 	l->node = legacy_node(l, name);
 	l->told.salt = (uint64_t)l->start_ns;
 	return open_holes(l, e);

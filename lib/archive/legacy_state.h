@@ -49,6 +49,7 @@ struct archive_legacy {
 	struct world *w;
 	sqlite3 *db;
 	char *path;
+	const char *machine;	    /* where it does not say */
 	sqlite3_stmt *calls, *host; /* by beginning; by end */
 	sqlite3_stmt *stack_of, *name_of, *cgroup_of;
 	bool calls_end, host_end;

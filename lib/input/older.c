@@ -12,10 +12,16 @@
 #include "lib/ige/writer.h"
 
 static input_older_look *watcher;
+static const char *named;
 
 void input_older_watch(input_older_look *look)
 {
 	watcher = look;
+}
+
+void input_older_name(const char *machine)
+{
+	named = machine;
 }
 
 bool input_older_looks_so(int fd)
@@ -70,7 +76,7 @@ static int open_one(struct older *o, struct world *w, const char *path, struct e
 		o->complete = told->complete;
 		return 0;
 	}
-	rc = rc ? rc : archive_legacy_open(&o->theirs, w, path, e);
+	rc = rc ? rc : archive_legacy_open(&o->theirs, w, path, named, e);
 	if (!rc) {
 		const struct archive_legacy_told *told = archive_legacy_told(o->theirs);
 

@@ -17,6 +17,9 @@
 typedef bool input_older_look(const char *path, uint64_t events, bool over);
 void input_older_watch(input_older_look *look);
 
+/* What the machine is called of those that do not say where they were made; borrowed, NULL: "unknown". Once, the same. */
+void input_older_name(const char *machine);
+
 /* Whether an open file may be one. */
 bool input_older_looks_so(int fd);
 

@@ -251,6 +251,16 @@ for i in range(0, len(whole), 97):
         bad.append((i, status, err))
 tap.none(bad, "whatever byte is changed, it is read or refused")
 
+# ---- of which machine it was, where it does not say so itself
+
+for name in ("attic", "cellar"):
+    status, _, err = run("merge", small, "--force-node", name, "-o", path(name + ".ige"))
+    tap.same([status, [p["node"] for p in json.loads(run("stat", "--json", path(name + ".ige"))[1])["processes"]]], [0, [name]], f"it is told: {name}")
+status, _, err = run("merge", path("attic.ige"), path("cellar.ige"), "-o", path("both.ige"))
+tap.same([status, sorted({p["node"] for p in json.loads(run("stat", "--json", path("both.ige"))[1])["processes"]}), "same recording" in err],
+         [0, ["attic", "cellar"], False], "and is of two machines then")
+tap.same({p["node"] for p in json.loads(run("stat", "--json", small)[1])["processes"]}, {"unknown"}, "otherwise it is of one that nobody named")
+
 # ---- what it did not know, and of which machine it was
 
 db = sqlite3.connect(database("sampled.db", [(T0 + MS, 100, 100, 1, 1, MS, 0, 0, 0, 0)]))

@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	if (archive)
 		read_all(w, archive_reader_stream(archive));
 	archive_reader_free(archive);
-	if (!rc && !archive && !archive_legacy_open(&legacy, w, path, &e))
+	if (!rc && !archive && !archive_legacy_open(&legacy, w, path, NULL, &e))
 		read_all(w, archive_legacy_stream(legacy));
 	archive_legacy_free(legacy);
 	world_free(w);
