@@ -110,6 +110,10 @@ static void ops(struct jsonw *j, const struct world *w, const struct ops_summary
 static void error_nodes(struct jsonw *j, const struct world *w, const struct ops_summary *s,
 			size_t error)
 {
+	if (s->brief) {
+		jsonw_key_null(j, "nodes");
+		return;
+	}
 	jsonw_key_array(j, "nodes");
 	for (size_t i = 0; i < s->error_nodes.n; i++) {
 		const struct ops_error_node *x = &s->error_nodes.v[i];
