@@ -464,6 +464,9 @@ int main(void)
 
 	steps(leaks);
 	tells(&s, "gpu-leak", "never freed", 0);
+	steps(leaks);
+	never_says(&s, "of it",
+		   "what was never freed may be more than it grew by while that was judged");
 	steps(leaks_among_others);
 	told_among(&s, "gpu-leak", "never freed", 0);
 	steps(leaks_and_tidies);

@@ -251,7 +251,8 @@ static int tell(struct state *s, struct cause *c, struct leak *k, struct err *e)
 	buf_printf(&f.summary, " holds more and more device memory: %s more",
 		   human_bytes(k->to - k->from).s);
 	buf_printf(&f.summary, " in %s", human_ns((uint64_t)ns).s);
-	buf_printf(&f.summary, ", %s of it from %s, never freed",
+	/* Not "of it": it may have begun before the first section. */
+	buf_printf(&f.summary, "; %s from %s were never freed",
 		   human_bytes(k->nsites ? k->sites[0].bytes : k->bytes).s, f.culprit.text);
 	if (!k->is)
 		buf_puts(&f.summary, "; later it grew no more");
