@@ -356,7 +356,7 @@ suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
 # The longest first, so that at the end no core waits for one that began late.
-long_tests := $(addprefix tests/,scenarios/quick.t kernels/debian-6.12.t live/python_debian.t live/modes.t live/record.t kernels/debian-6.1.t live/seeds.t laws/kinds.t \
+long_tests := $(addprefix tests/,scenarios/quick.t kernels/ubuntu-5.15.t kernels/debian-6.12.t live/python_debian.t live/modes.t live/record.t live/seeds.t laws/kinds.t \
 	live/hostile.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 
@@ -364,7 +364,7 @@ run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL
 	tests/run $(if $(V),-v) $(1)
 
 # Kernels that take minutes to boot are left to check-kernels.
-slow_kernels := $(wildcard tests/kernels/arm64-*.t)
+slow_kernels := $(wildcard tests/kernels/arm64-*.t) tests/kernels/debian-6.1.t tests/kernels/ubuntu-6.8.t
 
 ifdef ARCH
 # What needs no kernel of its own, run by an emulator; host_live looks at its own process, which there is the emulator.

@@ -310,6 +310,8 @@ int sched_switch(u64 *ctx)
 		woken_unseen(next, &in->sched, track, cpu, now);
 	if (to && given != prev->pid)
 		came_unseen(prev, out, track, cpu, to, given, now);
+	/* Asked of the pointer itself, see stack_tell. */
+	__asm__ volatile("" : "+r"(in));
 	if (in && in->sched.out_ns)
 		switched_in(next, in, cpu, now, track, prev, out);
 	else if (track->waiters > 0)

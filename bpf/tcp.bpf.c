@@ -85,7 +85,17 @@ static __always_inline int accepted(u64 sk)
 SEC("fexit/inet_csk_accept")
 int host_tcp_accept(u64 *ctx)
 {
-	return accepted(bpf_core_type_exists(struct proto_accept_arg) ? ctx[2] : ctx[4]);
+	u64 sk;
+
+	/* Two loads: of one from a place that is chosen, 5.15's verifier says that the context was changed. */
+	if (bpf_core_type_exists(struct proto_accept_arg)) {
+		sk = ctx[2];
+		__asm__ volatile("" : "+r"(sk));
+	} else {
+		sk = ctx[4];
+		__asm__ volatile("" : "+r"(sk));
+	}
+	return accepted(sk);
 }
 
 SEC("kretprobe/inet_csk_accept")

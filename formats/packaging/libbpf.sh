@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # libbpf built in a folder, for releases whose own is older than 1.0 (Ubuntu 22.04 has 0.5, Debian 11 has 0.3): its source as
-# Debian and Ubuntu distribute it, from the archives this machine takes its packages from, else from theirs. Which bytes those
-# have to be stands here. Nothing is installed and no rights are needed.
+# Debian and Ubuntu distribute it. Nothing is installed and no rights are needed.
 #
 #   libbpf.sh FOLDER COMPILER...
 #
@@ -15,23 +14,14 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 shift
 archive=libbpf_$version.orig.tar.gz
-helper=/usr/lib/apt/apt-helper
-[ -x $helper ] || { echo "ingero: no $helper to fetch libbpf's source with" >&2; exit 1; }
-# shellcheck disable=SC2016
-archives=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sort -u || true)
-got=
-for from in $archives http://archive.ubuntu.com/ubuntu/ http://deb.debian.org/debian/; do
-	$helper -o Acquire::Retries=2 download-file "${from%/}/pool/main/libb/libbpf/$archive" "$folder/$archive" SHA256:$sha256 \
-		>"$folder/log" 2>&1 && { got=1; break; }
-done
-[ -n "$got" ] || { echo "ingero: libbpf's source cannot be had: $(grep -m 1 '^E:' "$folder/log")" >&2; exit 1; }
+"${0%/*}/fetch.sh" pool/main/libb/libbpf/$archive $sha256 "$folder/$archive"
 rm -rf "$folder/source" "$folder/made"
 mkdir "$folder/source"
 tar -xzf "$folder/$archive" --strip-components=1 -C "$folder/source"
 unset MAKEFLAGS MAKELEVEL # a make around this one has no built-in variables, which libbpf's has
 # The compiler may be several words.
 make -s -C "$folder/source/src" CC="$*" CFLAGS='-O2 -g -fPIE' BUILD_STATIC_ONLY=1 NO_PKG_CONFIG=1 OBJDIR="$folder/source/made" \
-	DESTDIR="$folder/made" PREFIX= LIBDIR=/lib install >>"$folder/log" 2>&1 ||
+	DESTDIR="$folder/made" PREFIX= LIBDIR=/lib install >"$folder/log" 2>&1 ||
 	{ echo "ingero: libbpf $version cannot be built: $(grep -m 1 -E 'error:|^make' "$folder/log")" >&2; exit 1; }
 rm -rf "$folder/include"
 mv "$folder/made/include" "$folder/include"

@@ -96,8 +96,8 @@ void net_coming_too_long(struct net_server *s, struct net_coming *c, uint64_t le
 struct net_coming *net_coming_begin(struct net_server *s, struct MHD_Connection *m, const char *url,
 				    const char *method)
 {
-	const union MHD_ConnectionInfo *peer =
-		MHD_get_connection_info(m, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct sockaddr_storage peer;
+	socklen_t n = sizeof(peer);
 	struct net_coming *c = calloc(1, sizeof(*c));
 	struct net_call call;
 	const char *length;
@@ -109,11 +109,9 @@ struct net_coming *net_coming_begin(struct net_server *s, struct MHD_Connection 
 	c->q->connection = m;
 	c->q->suspend = sleep_request;
 	c->q->resume = resume_request;
-	if (peer && peer->client_addr)
-		numeric(peer->client_addr,
-			peer->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								 : sizeof(struct sockaddr_in),
-			c->q->peer, sizeof(c->q->peer));
+	/* Asked of the socket: libmicrohttpd 1.0.0 (Ubuntu 24.04) gives an address that is none. */
+	if (getpeername(c->q->fd, (struct sockaddr *)&peer, &n) == 0)
+		numeric((struct sockaddr *)&peer, n, c->q->peer, sizeof(c->q->peer));
 	MHD_get_connection_values(m, MHD_HEADER_KIND, keep_field, c);
 	MHD_get_connection_values(m, MHD_GET_ARGUMENT_KIND, keep_field, c);
 	if (!valid(url)) {

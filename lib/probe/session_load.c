@@ -15,6 +15,7 @@
 #include "lib/base/buf.h"
 #include "lib/host/caps.h"
 #include "lib/probe/btf.h"
+#include "lib/probe/session_kfunc.h"
 #include "lib/probe/trial.h"
 
 #define RING_BYTES_DEFAULT (16u << 20)
@@ -24,6 +25,7 @@
 static char load_log[400];
 static struct probe_optionals *loading;
 static bool no_mapped; /* refused: probes work without, see mapped.bpf.c */
+static bool no_kfuncs; /* refused where they are not there */
 
 static int keep_log(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -36,6 +38,7 @@ static int keep_log(enum libbpf_print_level level, const char *format, va_list a
 		probe_optional_heard(loading, words);
 	if (loading && strstr(words, "prog 'mapped_files'"))
 		no_mapped = true;
+	no_kfuncs |= probe_kfunc_heard(words);
 	words[strcspn(words, "\n")] = 0;
 	if (!load_log[0])
 		memcpy(load_log, words, sizeof(load_log));
@@ -143,7 +146,9 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	bpf_map__set_max_entries(b->maps.life, LIFE_BYTES);
 	bpf_map__set_max_entries(b->maps.losses, (uint32_t)s->ncpu);
 	configure_sched(b, &s->sched, s->ncpu);
-	rc = ingero_bpf__load(b);
+	rc = no_kfuncs ? probe_kfunc_drop(b->obj, b->skeleton->data, "bpf_rdonly_cast") : 0;
+	if (rc == 0)
+		rc = ingero_bpf__load(b);
 	if (rc) {
 		ingero_bpf__destroy(b);
 		return rc;
@@ -216,29 +221,39 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 	int last_walker =
 		opt->walker == WALKER_LOOP && !opt->walker_forced ? WALKER_HELPER : opt->walker;
 	char release[PROBE_BTF_RELEASE];
+	int walker = opt->walker;
 	size_t refused = 0;
-	bool tried;
+	bool mapped, kfuncs;
 	int rc = 0;
 
 	load_log[0] = 0;
-	no_mapped = false;
+	no_mapped = no_kfuncs = false;
 	raise_descriptors();
 	libbpf_set_print(keep_log);
-	for (int walker = opt->walker; walker <= last_walker; walker++)
+	/* Trying spares what each kind of link takes to find it out again. */
+	if (walker < last_walker &&
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) == 0)
+		walker = last_walker;
+	for (; walker <= last_walker; walker++) {
+		/* What was refused may have been so for its walker. */
+		s->optional = (struct probe_optionals){ 0 };
+		refused = 0;
 		for (enum probe_link link = from; link <= to; link++) {
 			loading = &s->optional;
 			do {
 				load_log[0] = 0; /* what was left out is not what failed */
-				tried = !no_mapped;
+				mapped = !no_mapped;
+				kfuncs = !no_kfuncs;
 				rc = load_once(s, link, walker, opt);
 			} while (rc && (probe_optional_again(&s->optional, &refused) ||
-					(tried && no_mapped)));
+					(mapped && no_mapped) || (kfuncs && no_kfuncs)));
 			loading = NULL;
 			if (rc == 0)
 				return 0;
 			if (rc == -EPERM || rc == -ENOMEM)
 				goto refused;
 		}
+	}
 refused:
 	if (rc == -EPERM)
 		return refused_for_rights(e);

@@ -4,6 +4,6 @@
 import sys
 
 sys.path.insert(0, "tests/kernels")
-import debian  # noqa: E402
+import booted  # noqa: E402
 
-debian.main("linux-image-cloud-amd64", {"perf"})
+booted.main("linux-image-cloud-amd64", {"perf"})

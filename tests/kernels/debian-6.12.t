@@ -4,6 +4,6 @@
 import sys
 
 sys.path.insert(0, "tests/kernels")
-import debian  # noqa: E402
+import booted  # noqa: E402
 
-debian.main("linux-image-6.12-cloud-amd64", {"multi", "perf"})
+booted.main("linux-image-6.12-cloud-amd64", {"multi", "perf"})

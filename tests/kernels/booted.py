@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Records in a Debian kernel booted by tests/kernels/vm and compares with what the workloads know: exact call
+# Records in a kernel booted by tests/kernels/vm and compares with what the workloads know: exact call
 # counts for every way to attach that the kernel has, and preemption against its own run delay.
 
 import fcntl

@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Ubuntu 24.04's own kernel, uprobe multi links, no sessions.
+import sys
+
+sys.path.insert(0, "tests/kernels")
+import booted  # noqa: E402
+
+booted.main("linux-image-6.8.0-31-generic", {"multi", "perf"})
