@@ -6,6 +6,7 @@
 #
 # runs in the repository root, and ends with tap.done_testing(). A test without a check fails.
 
+import contextlib
 import os
 import signal
 import sys
@@ -62,6 +63,16 @@ def todo(passed, name, reason):
 def skip_all(reason):
     print(f"1..0 # SKIP {reason}")
     sys.exit(0)
+
+
+def children_of(pid):
+    """The processes that a process has, as text: a machine may have no ps."""
+    children = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as f:
+            if f.read().rsplit(")", 1)[1].split()[1] == str(pid):
+                children.append(entry)
+    return children
 
 
 def diag(text):

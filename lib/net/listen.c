@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* "host:port", ":port" or "port" in two parts; host is loopback when it is not said. */
 static int split(const char *address, char *host, size_t size, const char **port, struct err *e)
@@ -63,4 +64,22 @@ int net_listen_text(int fd, const char *address, char *out, size_t size, struct 
 		return err_sys(e, "cannot listen on %s", address);
 	snprintf(out, size, at.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 	return 0;
+}
+
+int net_listen_open(const struct addrinfo *at, const char *address, int *fd, struct err *e)
+{
+	const int on = 1;
+	int rc;
+
+	*fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return err_sys(e, "cannot listen on %s", address);
+	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (at->ai_family == AF_INET6)
+		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(*fd, at->ai_addr, at->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0)
+		return 0;
+	rc = err_sys(e, "cannot listen on %s", address);
+	close(*fd);
+	return rc;
 }

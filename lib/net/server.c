@@ -2,7 +2,6 @@
 /* A server begins, is asked, and ends. */
 #include "lib/net/server.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,15 +145,17 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 		{ MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)net_cert_callback() },
 		{ MHD_OPTION_END, 0, NULL }
 	};
+	int fd, rc = net_listen_open(at, s->opt.address, &fd, e);
 
+	if (rc)
+		return rc;
 	if (s->opt.cert)
 		flags |= MHD_USE_TLS;
 	else
 		tls[0].option = MHD_OPTION_END;
-	errno = 0;
 	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, access_handler, s,
 				     MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_ARRAY, tls,
-				     MHD_OPTION_SOCK_ADDR, at->ai_addr, MHD_OPTION_NOTIFY_COMPLETED,
+				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
 				     completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection, s,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
 				     MHD_OPTION_CONNECTION_LIMIT, s->opt.connections_max,
@@ -162,8 +163,7 @@ static int start(struct net_server *s, const struct addrinfo *at, struct err *e)
 				     MHD_OPTION_STRICT_FOR_CLIENT, s->opt.guard ? 1 : 0,
 				     MHD_OPTION_END);
 	if (!s->daemon)
-		return errno ? err_sys(e, "cannot listen on %s", s->opt.address)
-			     : err_set(e, ERR_CANNOT, "cannot listen on %s", s->opt.address);
+		return err_set(e, ERR_CANNOT, "cannot serve on %s", s->opt.address);
 	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD);
 	if (!info)
 		return err_set(e, ERR_CANNOT, "cannot listen on %s", s->opt.address);

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "lib/base/sanitized.h"
+#include "lib/select/program.h"
 
 #define LOOK_MS	    50
 #define MESSAGE_MAX 300 /* bytes of what jq says of an error */
@@ -189,7 +190,7 @@ static void evaluate(const char *filter, struct bytes json)
 	jq_set_input_cb(jq, NULL, NULL);
 	jq_set_debug_cb(jq, NULL, NULL);
 	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array());
-	if (!jq_compile(jq, filter)) {
+	if (!jq_compile(jq, select_program(filter))) {
 		if (!said)
 			put_error("jq does not understand it");
 		return;

@@ -11,6 +11,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/json.h"
 #include "lib/base/nomem.h"
+#include "lib/select/program.h"
 
 struct select_expr {
 	jq_state *jq;
@@ -65,7 +66,7 @@ int select_expr_new(struct select_expr **out, const char *expression, const char
 		named = jv_object_set(named, jv_string_sized(args[i], (int)(equals - args[i])),
 				      jv_string(equals + 1));
 	}
-	if (!jq_compile_args(x->jq, expression, named)) {
+	if (!jq_compile_args(x->jq, select_program(expression), named)) {
 		char *newline = x->said.p ? strchr(x->said.p, '\n') : NULL;
 
 		if (newline)

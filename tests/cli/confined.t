@@ -47,7 +47,7 @@ with dashboard.Dashboard("-v", run, env=ENV) as board:
     tap.same(pages, [200] * len(pages), "dashboard: it answers as ever")
     tap.same(board.sql("SELECT count(*) > 0 AS n FROM events")[1]["rows"], [[1]], "SQL too, of an archive that it makes")
     confined(board.p.pid, "dashboard")
-    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(board.p.pid)], capture_output=True, text=True).stdout.split()
+    children = tap.children_of(board.p.pid)
     tap.same(children, [], "it has no other process")
     nodes = board.url.split("/")[2]
     grows = os.path.join(TMP.name, "grows.ige")
@@ -83,7 +83,7 @@ with dashboard.Dashboard("-v", run, env=ENV) as board:
         got = call(name, **arguments)
         tap.ok(not got.get("isError"), f"ingero-mcp over HTTP: {name}", str(got)[:400])
     confined(web.pid, "ingero-mcp")
-    helpers = subprocess.run(["ps", "-o", "comm=", "--ppid", str(web.pid)], capture_output=True, text=True).stdout.split()
+    helpers = [open(f"/proc/{pid}/comm").read().strip() for pid in tap.children_of(web.pid)]
     tap.same(helpers, ["ingero-checker"], "the one process that it has is the one that starts ingero-check")
     web.send_signal(signal.SIGINT)
     tap.same(web.wait(PATIENCE), 0, "and it ends well")

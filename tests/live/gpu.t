@@ -143,7 +143,7 @@ fds = []
 for fd in os.listdir(f"/proc/{mine[0]}/fd") if mine else ():
     fds.append(os.readlink(f"/proc/{mine[0]}/fd/{fd}"))
 tap.ok(not any("ige" in fd or "bpf" in fd for fd in fds), "and holds nothing of the recording open", str(fds))
-children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(q.pid)], capture_output=True, text=True).stdout.split()
+children = tap.children_of(q.pid)
 q.send_signal(signal.SIGKILL)
 q.wait()
 for pid in map(int, children):

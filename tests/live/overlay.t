@@ -41,8 +41,9 @@ def container(name):
 
 
 def both(program, *arguments):
-    """One command that runs it in both containers, at the same time."""
-    return " & ".join(f"LD_LIBRARY_PATH={root} {root}/{program} {' '.join(arguments)}" for root in roots) + " & wait"
+    """One command that runs it in both containers, at the same time; what each says is told whole, one after the other."""
+    runs = " & ".join(f"LD_LIBRARY_PATH={root} {root}/{program} {' '.join(arguments)} >{root}.said" for root in roots)
+    return f"{runs} & wait; cat {' '.join(root + '.said' for root in roots)}"
 
 
 if not mount(top, "-t", "tmpfs", "none"):

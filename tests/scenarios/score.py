@@ -302,7 +302,7 @@ def besides(chain, run):
     """Whether the plant did this too, by the workload's own clock: its system calls are its own code while the device idles."""
     who = chain["victim"]
     if run.dose > 0 and chain["kind"] == "gpu-idle" and who["pid"] == run.victim_pid and "asked_ns" in run.truth:
-        return chain["lost_ns"] <= run.truth["asked_ns"] * 1.05 + 1e6  # until who stops it has come to it, and has answered
+        return chain["lost_ns"] <= run.truth["asked_ns"] * 1.05 + 1e6  # until who stops it, or takes the lock, has come to it and has answered
     if run.dose > 0 and chain["kind"] == "gpu-idle" and who["comm"] == run.facts.get("asleep"):
         return True  # it gives the device nothing to do for the rest of the time
     if run.dose > 0 and chain["kind"] == "gpu-idle" and "rank" in run.facts and who["pid"] == run.victim_pid:
