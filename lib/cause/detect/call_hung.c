@@ -352,7 +352,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	struct hung_process *of = &h->processes.v[process];
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
 	uint64_t wall = cause_wall_ns(c);
-	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, late = { 0 };
+	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, late = { 0 }, moment = { 0 };
 	struct fact f = { .process = process,
 			  .first_ns = s->first_ns,
 			  .last_ns = now_ns,
@@ -385,6 +385,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	f.culprit.text = buf_text(&culprit);
 	if (of->kind == collective_hang)
 		collective_text(c, h, s, &f, &late);
+	buf_printf(&moment, "is from here on %s, and has not returned", buf_text(&place));
 	f.moments[f.nmoments++] = (struct fact_moment){
 		.end_ns = now_ns,
 		.dur_ns = s->longest_ns,
@@ -393,7 +394,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 		.op = f.op,
 		.event_ns = s->longest->open.time_ns,
 		.unended = !s->longest->open.at_end,
-		.text = "was entered, and has not returned",
+		.text = buf_text(&moment),
 	};
 	fixes(c, h, process, s, &f);
 	rc = fact_tell(c, &f, &of->told, e);
@@ -402,6 +403,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	buf_free(&culprit);
 	buf_free(&place);
 	buf_free(&late);
+	buf_free(&moment);
 	return rc;
 }
 
