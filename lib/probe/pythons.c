@@ -180,7 +180,9 @@ bool probe_pythons_end(struct probe_pythons *p)
 	process.counted = f->counted;
 	process.freed = ++p->told << 32; /* no count of before is met again */
 	told = probe_session_python(p->session, p->tgid, &process);
-	if (map_get(&p->used, key, &use))
+	/* Room that was there when it had ended gave it no frames. */
+	if (map_get(&p->used, key, &use) &&
+	    (told < 0 || probe_session_is_target(p->session, p->tgid)))
 		p->uses.v[use].no_room = told < 0;
 	if (told < 0 && !p->roomless)
 		p->roomless = p->tgid;
