@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tables of formats/clickhouse in a real server: statements are accepted, one stream fills all tables with what the recording
+# The tables of formats/clickhouse in a real ClickHouse: statements are accepted, one stream fills all tables with what the recording
 # counts, names that are SQL or JSON stay names, and the queries find what was planted on 100 machines. A server older than 23 gets the
-# types that formats/clickhouse/README.md names for it. SKIP where there is none.
+# types that formats/clickhouse/README.md names for it. Tried on the server that is installed, and on the current engine as a library
+# (`make chdb`, or CHDB names the folder); SKIP where there is neither.
 
 import json
 import os
@@ -25,8 +26,8 @@ EXPORT, DEMO, CORRELATE, MERGE, STAT, EXPLAIN = (os.path.join(tap.BIN, "ingero-"
                                                  for n in ("export", "demo", "correlate", "merge", "stat", "explain"))
 TMP = tempfile.TemporaryDirectory()
 SERVER = ["clickhouse-server"] if shutil.which("clickhouse-server") else ["clickhouse", "server"]
-if not shutil.which(SERVER[0]):
-    tap.skip_all("optional: no clickhouse-server here")
+CHDB = os.environ.get("CHDB", os.path.join(tap.BUILD, "chdb"))
+PORT = None  # of the one that is tried
 
 
 def path(name):
@@ -45,19 +46,23 @@ def write(name, text):
     return path(name)
 
 
-PORT = free_port()
-write("users.xml", """<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
+def installed():
+    """The arguments that start the server of this machine on PORT."""
+    write("users.xml", """<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
 <networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>""")
-write("config.xml", f"""<yandex><logger><level>warning</level><log>{path('log')}</log><errorlog>{path('errors')}</errorlog></logger>
+    write("config.xml", f"""<yandex><logger><level>warning</level><log>{path('log')}</log><errorlog>{path('errors')}</errorlog></logger>
 <http_port>{PORT}</http_port><tcp_port>{free_port()}</tcp_port><listen_host>127.0.0.1</listen_host><path>{path('data')}/</path>
-<tmp_path>{path('tmp')}/</tmp_path><users_config>users.xml</users_config><default_profile>default</default_profile>
+<tmp_path>{path('tmp')}/</tmp_path><users_config>{path('users.xml')}</users_config><default_profile>default</default_profile>
 <mark_cache_size>67108864</mark_cache_size></yandex>""")
-server = subprocess.Popen([*SERVER, f"--config-file={path('config.xml')}"], cwd=TMP.name, stdin=subprocess.DEVNULL,
-                          stdout=open(path("out"), "w"), stderr=subprocess.STDOUT)
+    return [*SERVER, f"--config-file={path('config.xml')}"]
 
 
-def http(statement, data=None, **settings):
-    query = urllib.parse.urlencode({"query": statement, **settings})
+def library():
+    return ["node", os.path.abspath("tests/consumers/chdb.js"), CHDB, path("session"), str(PORT)]
+
+
+def http(statement, data=None, database="ingero", **settings):
+    query = urllib.parse.urlencode({"database": database, "query": statement, **settings})
     request = urllib.request.Request(f"http://127.0.0.1:{PORT}/?{query}", data=data if data is not None else b"")
     try:
         with urllib.request.urlopen(request, timeout=300) as r:
@@ -94,19 +99,8 @@ def load(data):
     http("INSERT INTO feed FORMAT JSONEachRow", data=data)
 
 
-try:
-    version = None
-    for _ in range(600):
-        try:
-            version = http("SELECT version()").strip()
-            break
-        except (OSError, RuntimeError):
-            if server.poll() is not None:
-                break
-            time.sleep(0.1)
-    if not version:
-        tap.skip_all(f"optional: {SERVER[0]} does not start here: {open(path('out')).read()[-200:]!r}")
-
+def checks(version):
+    http("CREATE DATABASE IF NOT EXISTS ingero", database="default")
     old = int(version.split(".")[0]) < 23
     for s in statements("schema.sql") * 2:  # twice: running it again changes nothing
         if old:
@@ -167,10 +161,41 @@ try:
     tap.ok({"cpu-preempted", "collective-straggler"} <= {r["kind"] for r in answers["causes"]}, "causes: all that were planted", answers["causes"])
     tap.ok(answers["slow operations"], "slow operations: over all machines")
     tap.same(answers["coverage"], [], "coverage: nothing was lost")
-finally:
-    server.terminate()
+
+
+def tried(name, argv):
+    """All checks on the ClickHouse that argv starts."""
+    os.mkdir(path(name))  # each looks for a configuration where it is started
+    with open(path("out"), "w") as out:
+        server = subprocess.Popen(argv, cwd=path(name), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
     try:
-        server.wait(60)
-    except subprocess.TimeoutExpired:
-        server.kill()
+        version = None
+        for _ in range(600):
+            try:
+                version = http("SELECT version()", database="default").strip()
+                break
+            except (OSError, RuntimeError):
+                if server.poll() is not None:
+                    break
+                time.sleep(0.1)
+        if version:
+            checks(version)
+        else:
+            tap.skip(name, f"optional: does not start here: {open(path('out')).read()[-200:]!r}")
+    finally:
+        server.terminate()
+        try:
+            server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+found = [(SERVER[0], installed)] if shutil.which(SERVER[0]) else []
+if os.path.isdir(os.path.join(CHDB, "node_modules", "chdb")) and shutil.which("node"):
+    found.append(("chdb", library))
+if not found:
+    tap.skip_all("optional: no clickhouse-server here, and no chdb")
+for name, how in found:
+    PORT = free_port()
+    tried(name, how())
 tap.done_testing()
