@@ -181,6 +181,7 @@ bool archive_ask_partial(struct archive_ask *q)
 		    "(SELECT 1 FROM main.schema_info WHERE key = 'complete')",
 		    -1, &s, NULL) == SQLITE_OK)
 		partial = sqlite3_step(s) == SQLITE_ROW;
+	archive_database_asked(q->db);
 	sqlite3_finalize(s);
 	return partial;
 }

@@ -19,7 +19,7 @@ struct archive_ask_limits {
 	uint64_t time_ns; /* of one statement; 0: none */
 	bool own_time; /* of that only what it computes counts, not while others have the processor */
 	uint64_t rows;	       /* given out of one statement; 0: all */
-	uint64_t memory_bytes; /* of SQLite in this process for each statement that runs, which then puts nothing on disk; 0: none */
+	uint64_t memory_bytes; /* that a statement may take of SQLite, in the thread that asks; it then puts nothing on disk. 0: any */
 	bool (*stop)(void *ctx); /* asked now and then; true: ERR_INTERRUPTED. NULL: never */
 	void *ctx;
 };

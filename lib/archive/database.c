@@ -163,6 +163,12 @@ int archive_database_open(sqlite3 **out, const char *path, struct err *e)
 	return 0;
 }
 
+void archive_database_asked(sqlite3 *db)
+{
+	if (sqlite3_errcode(db) == SQLITE_NOMEM)
+		nomem_note();
+}
+
 /* One value of the schema, with two names. */
 static bool found(sqlite3 *db, const char *sql, const char *a, const char *b)
 {
@@ -175,8 +181,7 @@ static bool found(sqlite3 *db, const char *sql, const char *a, const char *b)
 			sqlite3_bind_text(s, 2, b, -1, SQLITE_STATIC);
 		is = sqlite3_step(s) == SQLITE_ROW;
 	}
-	if (sqlite3_errcode(db) == SQLITE_NOMEM)
-		nomem_note();
+	archive_database_asked(db);
 	sqlite3_finalize(s);
 	return is;
 }

@@ -24,6 +24,10 @@ int archive_database_bound(sqlite3 *db, const char *path, struct err *e);
 /* What went wrong last, as an err: ERR_DAMAGED for what the file holds, ERR_NOMEM, ERR_CANNOT for the rest. */
 int archive_database_failed(sqlite3 *db, const char *path, struct err *e);
 
+/* Behind a question of which nobody asks whether it failed, because what it is about need not be there: where that was for
+ * want of memory, it is noted (lib/base/nomem.h). Before its statement is finalized. */
+void archive_database_asked(sqlite3 *db);
+
 /* Only tables are asked: a view may be any program. */
 bool archive_database_table(sqlite3 *db, const char *table);
 bool archive_database_column(sqlite3 *db, const char *table, const char *column);

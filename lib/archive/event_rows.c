@@ -27,13 +27,17 @@ int archive_rows_open(struct archive_writer *a, struct err *e)
 
 	for (unsigned id = 1; id < 65536 && !rc; id++) {
 		const struct column_def *def = column_builtin((uint16_t)id);
+		int step;
 
 		if (!def)
 			continue;
 		sqlite3_bind_int(s, 1, FIXED_COLUMNS);
 		sqlite3_bind_text(s, 2, archive_column_name(def), -1, SQLITE_STATIC);
-		if (sqlite3_step(s) == SQLITE_ROW)
+		step = sqlite3_step(s);
+		if (step == SQLITE_ROW)
 			a->column_at[id] = (uint8_t)sqlite3_column_int(s, 0);
+		else if (step != SQLITE_DONE)
+			rc = archive_failed(a, e);
 		sqlite3_reset(s);
 	}
 	sqlite3_finalize(s);

@@ -213,7 +213,10 @@ static int root_page(struct archive_writer *a, const char *name, uint32_t *page,
 		*page = 0;
 		if (sqlite3_step(s) == SQLITE_ROW)
 			*page = (uint32_t)sqlite3_column_int64(s, 0);
-		rc = *page ? 0 : err_set(e, ERR_CANNOT, "no %s in the schema", name);
+		else if (sqlite3_errcode(a->db) != SQLITE_DONE)
+			rc = archive_failed(a, e);
+		if (!rc && !*page)
+			rc = err_set(e, ERR_CANNOT, "no %s in the schema", name);
 	}
 	sqlite3_finalize(s);
 	return rc;

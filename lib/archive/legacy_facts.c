@@ -120,8 +120,10 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 		    "  FROM main.events GROUP BY 1, 2, 3) k"
 		    " ON a.bucket = k.bucket AND a.source = k.source AND a.op = k.op"
 		    " ORDER BY 1, 2, 3",
-		    -1, &l->aggregates, NULL) != SQLITE_OK)
+		    -1, &l->aggregates, NULL) != SQLITE_OK) {
+		archive_database_asked(l->db);
 		l->aggregates = NULL; /* of a version that counts differently: nothing is known */
+	}
 	if (rc == 0)
 		rc = archive_database_next(l->db, l->path, l->sessions, e);
 	if (rc < 0)

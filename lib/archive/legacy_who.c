@@ -63,12 +63,16 @@ uint32_t legacy_node(struct archive_legacy *l, struct bytes name)
 
 static struct bytes looked_up(sqlite3_stmt *s, int64_t key)
 {
+	struct bytes text = { NULL, 0 };
+
 	if (!s)
-		return (struct bytes){ NULL, 0 };
+		return text;
 	sqlite3_reset(s);
 	sqlite3_bind_int64(s, 1, key);
-	return sqlite3_step(s) == SQLITE_ROW ? archive_database_text(s, 0)
-					     : (struct bytes){ NULL, 0 };
+	if (sqlite3_step(s) == SQLITE_ROW)
+		text = archive_database_text(s, 0);
+	archive_database_asked(sqlite3_db_handle(s));
+	return text;
 }
 
 static uint32_t process_of(struct archive_legacy *l, uint32_t node, uint32_t tgid)
@@ -230,6 +234,7 @@ uint32_t legacy_stack(struct archive_legacy *l, int64_t hash)
 	sqlite3_bind_int64(l->stack_of, 1, hash);
 	while (n < FRAMES_MAX && sqlite3_step(l->stack_of) == SQLITE_ROW)
 		frames[n++] = frame_of(l);
+	archive_database_asked(l->db);
 	stack = world_stack(l->w, frames, n);
 	map_put(&l->stack_by, (uint64_t)hash, stack);
 	return (uint32_t)stack;

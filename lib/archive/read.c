@@ -206,6 +206,7 @@ static int64_t said(struct archive_reader *r, const char *key, int64_t otherwise
 		if (sqlite3_step(s) == SQLITE_ROW)
 			otherwise = sqlite3_column_int64(s, 0);
 	}
+	archive_database_asked(r->db);
 	sqlite3_finalize(s);
 	return otherwise;
 }
@@ -218,6 +219,7 @@ static void read_recordings(struct archive_reader *r)
 			       -1, &s, NULL) == SQLITE_OK &&
 	    sqlite3_step(s) == SQLITE_ROW && sqlite3_column_text(s, 0))
 		buf_puts(&r->recordings, (const char *)sqlite3_column_text(s, 0));
+	archive_database_asked(r->db);
 	sqlite3_finalize(s);
 	r->told.recordings = buf_text(&r->recordings);
 }

@@ -181,7 +181,8 @@ static int mark_stacks(struct archive_writer *a, uint8_t *used, uint32_t n, stru
 	const uint32_t *site = a->sites.v;
 	sqlite3_stmt *s = NULL;
 	int rc = archive_prepare(a, &s, "SELECT DISTINCT stack FROM open_records WHERE stack > 0",
-				 e);
+				 e),
+	    step = SQLITE_DONE;
 
 	for (size_t i = a->left_out_rows; i < a->sites.n; i++) {
 		uint32_t stack = a->site.v[site[i]].stack;
@@ -189,12 +190,14 @@ static int mark_stacks(struct archive_writer *a, uint8_t *used, uint32_t n, stru
 		if (stack <= n)
 			used[stack] = 1;
 	}
-	while (!rc && sqlite3_step(s) == SQLITE_ROW) {
+	while (!rc && (step = sqlite3_step(s)) == SQLITE_ROW) {
 		int64_t stack = sqlite3_column_int64(s, 0);
 
 		if (stack <= n)
 			used[stack] = 1;
 	}
+	if (step != SQLITE_DONE)
+		rc = archive_failed(a, e);
 	sqlite3_finalize(s);
 	return rc;
 }
