@@ -438,29 +438,34 @@ static int show_incident(void)
 #define LIVE_SECONDS 6
 #define LIVE_DUTY    40 /* percent of a CPU that the hog takes */
 
-/* This program, and in a build tree the folder of the double beside it. */
-static void own_place(char self[PATH_MAX], char double_folder[PATH_MAX + 16])
+/* This program as it is started (what is executed now may be its loader, as in the tarball), and in a build tree the folder of
+ * the double beside it. */
+static void own_place(struct buf *self, char double_folder[PATH_MAX + 16])
 {
-	ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
-	char *slash;
+	const char *path, *slash;
 
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	snprintf(double_folder, PATH_MAX + 16, "%.*s/../double", slash ? (int)(slash - self) : 0,
-		 self);
+	if (!cli_sibling_find(program.name, self))
+		buf_puts(self, "/proc/self/exe");
+	path = buf_text(self);
+	slash = strrchr(path, '/');
+	snprintf(double_folder, PATH_MAX + 16, "%.*s/../double", slash ? (int)(slash - path) : 0,
+		 path);
 }
 
 /* Records the loop beside a hog into path; the status of the recorder. */
 static int record_live(const char *path, pid_t *hog, struct err *e)
 {
-	char self[PATH_MAX], double_folder[PATH_MAX + 16];
-	char *record[] = { "ingero-record", "-o", (char *)path, "--", self, "--loop", NULL };
+	char double_folder[PATH_MAX + 16];
+	struct buf self = { 0 };
+	char *record[] = { "ingero-record", "-o", (char *)path, "--", NULL, "--loop", NULL };
 	bool is_double;
 	pid_t pid;
 	int status;
 
-	own_place(self, double_folder);
+	own_place(&self, double_folder);
+	record[4] = self.p;
 	if (sim_live_find(double_folder, &is_double, e)) {
+		buf_free(&self);
 		err_prefix(e, "nothing to record on (ingero-demo --explain needs no GPU)");
 		return cli_fail(e);
 	}
@@ -476,21 +481,25 @@ static int record_live(const char *path, pid_t *hog, struct err *e)
 	}
 	if (*hog < 0) {
 		err_sys(e, "cannot start a hog");
+		buf_free(&self);
 		return cli_fail(e);
 	}
 	pid = cli_sibling_start(record, &(struct cli_sibling_fds){ -1, STDERR_FILENO, -1 }, e);
 	status = pid < 0 ? cli_fail(e) : cli_sibling_wait(pid);
 	kill(*hog, SIGTERM);
 	cli_sibling_wait(*hog);
+	buf_free(&self);
 	return status;
 }
 
 static int loop(void)
 {
-	char self[PATH_MAX], double_folder[PATH_MAX + 16];
+	char double_folder[PATH_MAX + 16];
+	struct buf self = { 0 };
 	struct err e = { 0 };
 
-	own_place(self, double_folder);
+	own_place(&self, double_folder);
+	buf_free(&self);
 	return sim_live_loop(double_folder, LIVE_SECONDS, &e) ? cli_fail(&e) : CLI_EXIT_DONE;
 }
 

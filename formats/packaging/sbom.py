@@ -13,7 +13,6 @@ import functools
 import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -27,7 +26,8 @@ INSIDE = {"libc.a": "LGPL-2.1-or-later", "libz.a": "Zlib", "libelf.a": "GPL-2.0-
 
 # libbpf made here, where the distribution's is too old (libbpf.sh); empty where it is not in the programs.
 LIBBPF = os.environ.get("LIBBPF", "")
-DISTRIBUTION = platform.freedesktop_os_release().get("ID", "debian")
+with open("/etc/os-release", encoding="utf-8") as release:  # platform reads it from Python 3.10 on, Debian 11 has 3.9
+    DISTRIBUTION = (re.findall(r"""^ID=["']?([^"'\n]+)""", release.read(), re.M) or ["debian"])[0]
 SYSROOT = os.path.realpath(os.environ.get("SYSROOT") or "/").rstrip("/")
 
 

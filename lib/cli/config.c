@@ -49,8 +49,8 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'';
 }
 
-/* The first stop or comment (a # at the start or behind a blank) outside of quotes, or the end; NULL: a quote without an
- * end. Quotes are such where a value begins: at the start, and in a list behind its bracket and commas. */
+/* The first stop or comment (a # at the start or behind a blank; within a list there is none) outside of quotes, or the end;
+ * NULL: a quote without an end. Quotes are such where a value begins: at the start, and in a list behind its bracket and commas. */
 static char *scan(char *p, bool list, char stop)
 {
 	bool begins = true;
@@ -62,7 +62,7 @@ static char *scan(char *p, bool list, char stop)
 				c++;
 			else if (*c == quote)
 				quote = 0;
-		} else if (*c == stop || (*c == '#' && (c == p || blank(c[-1])))) {
+		} else if (*c == stop || (*c == '#' && stop != ',' && (c == p || blank(c[-1])))) {
 			return c;
 		} else if (begins && is_quote(*c)) {
 			quote = *c;

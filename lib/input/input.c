@@ -251,7 +251,7 @@ static int drop_held(struct input *in, struct err *e)
 		for (unsigned k = 0; k < in->n && !held; k++)
 			if ((k < n || k > i) && input_holds(&in->each[k], o, &grown))
 				held = &in->each[k];
-		if (grown)
+		if (held && grown)
 			return err_set(e, ERR_CANNOT,
 				       "%s holds %s as it was when it had fewer bytes: make the "
 				       "archive again from what it was made of",

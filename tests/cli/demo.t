@@ -83,6 +83,17 @@ is "$status" 2 "only the incident happens for real"
 run env TMPDIR="$TMP/none" "$demo" --gpu
 is "$status" 3 "what happens for real is recorded where TMPDIR says"
 like "$err" "cannot create $TMP/none/ingero-demo" "which it cannot where that is not there"
+# Named to its loader, as in the tarball, a program is not what /proc/self/exe says. What it has recorded is itself all the same.
+loader=$(LC_ALL=C grep -ao '/lib[^[:cntrl:]]*/ld-linux[^[:cntrl:]]*' "$demo" | head -n 1)
+if [ -x "$loader" ] && [ -e "$BUILD/double/libcuda.so.1" ]; then
+	mkdir "$TMP/other"
+	printf '#!/bin/sh\nshift 3\n[ "$2" = --loop ] && "$1" --version\nexit 9\n' >"$TMP/other/ingero-record"
+	chmod +x "$TMP/other/ingero-record"
+	run env PATH="$TMP/other:$(realpath "$BIN"):$PATH" LD_LIBRARY_PATH="$BUILD/double" "$loader" --argv0 ingero-demo "$demo" --gpu
+	like "$out" "^ingero-demo [0-9]" "what is recorded is the program itself, however it was started"
+else
+	skip "what is recorded is the program itself, however it was started" "optional: no loader, or no stand-in for the libraries, in this build"
+fi
 run "$demo" incident --dose 81
 is "$status" 2 "a dose beyond 80 is refused"
 run "$demo" incident -o "$TMP/none/x"

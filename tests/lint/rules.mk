@@ -34,9 +34,11 @@ $(BUILD)/analyze/%.tidy: %.c $(BUILD)/%.o $(analyze_checks) tests/lint/analyze.h
 	$(say) TIDY $<
 	$(Q)$(call tidy,$(analyze_flags) $(if $(filter lib/base/err.c,$<),,-include tests/lint/analyze.h))
 
+# It does not read headers of libbpf.
+analyze_libbpf := '-DLIBBPF_OPTS(type,name,...)=struct type name = { __VA_ARGS__ }'
 analyze-cppcheck:
 	@mkdir -p $(BUILD)/analyze/cppcheck
 	$(say) CPPCHECK 'lib cmd'
 	$(Q)cppcheck --quiet -j$$(nproc) --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppressions-list=tests/lint/analyze.cppcheck --cppcheck-build-dir=$(BUILD)/analyze/cppcheck \
-		$(filter -D%,$(analyze_flags)) -I. -I$(BUILD) $(analyze_src)
+		$(filter -D%,$(analyze_flags)) $(analyze_libbpf) -I. -I$(BUILD) $(analyze_src)

@@ -31,7 +31,7 @@ export COUNT=$TMP/count PATH=$TMP/bin:$PATH
 begin() { formats/packaging/sysroot.sh arm64 "$TMP/sysroot" libx >"$TMP/said.$1" 2>&1; }
 begin 1 &
 first=$!
-until [ -s "$COUNT" ]; do sleep 0.02; done
+until [ -s "$COUNT" ] || ! kill -0 $first 2>/dev/null; do sleep 0.02; done
 begin 2 &
 second=$!
 # The other waits for the lock, or fetches as well.

@@ -67,6 +67,7 @@ static void read(void)
 		{ "a: 'it''s # so' # b\n", "a=it's # so;", NULL },
 		{ "a: \"say \\\"x\\\" \\\\ \\n\"  # b", "a=say \"x\" \\ \\n;", NULL },
 		{ "a: ['b,c', \"d, #e\", f's, g'] # h\n", "a=b,c;a=d, #e;a=f's;a=g';", NULL },
+		{ "a: [b,#c]\nd: [#e]", "a=b;a=#c;d=#e;", NULL },
 		{ "a: [\"driver:cu[AB]*\", c[0]]\n", "a=driver:cu[AB]*;a=c[0];", NULL },
 		{ "a:\n  - 'x # y' # z\n  - it's\n  - ''\n", "a=x # y;a=it's;a=;", NULL },
 		{ "a: 1\r\n# b\r\n\r\nc:\r\n  d: [1,\t'2']\r\n---\r\ne: 'f'\r\n",
