@@ -198,6 +198,7 @@ static void drop(struct live *l, uint32_t at, int64_t ns)
 	struct live_block *b = &l->blocks.v[at];
 	struct live_process *p = live_of(l, b->process);
 
+	p->after -= p->ended;
 	site_add(l, p, b->site, -(int64_t)b->bytes);
 	process_add(p, l->sites.v[b->site].kind, -(int64_t)b->bytes, ns);
 	b->used = false;
@@ -259,6 +260,7 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 		return false;
 	l->sites.v[b.site].allocs++;
 	l->sites.v[b.site].alloc_bytes += b.bytes;
+	p->after += p->ended;
 	site_add(l, p, b.site, (int64_t)b.bytes);
 	process_add(p, l->sites.v[b.site].kind, (int64_t)b.bytes, c->ev.end_ns);
 	t.site = b.site;
@@ -355,7 +357,7 @@ bool live_forget(struct live *l, uint32_t process)
 	const struct live_process *p = live_of(l, process);
 	uint32_t at = p ? l->by_process.v[process] - 1 : 0;
 
-	if (!p || (p->n && !p->ended) || at < LIVE_TOLD)
+	if (!p || (p->ended ? p->after : p->n) || at < LIVE_TOLD)
 		return true;
 	for (uint32_t i = 0; i < l->sites.n; i++) {
 		struct live_site *s = &l->sites.v[i];

@@ -58,6 +58,7 @@ struct live_process {
 	uint64_t beyond;	/* allocations beyond LIVE_BLOCKS_MAX: not kept */
 	uint64_t replaced;	/* pointers handed out again whose freeing was not seen */
 	bool ended; /* with the process; what it held then stays in the figures, its blocks are gone */
+	uint64_t after; /* blocks that came since: its first thread ended, and others live on */
 	struct live_history history;
 };
 
@@ -107,7 +108,7 @@ bool live_event(struct live *l, const struct event *ev, const struct op_def *op)
 /* Everything that ended before this is accounted for. INT64_MAX: everything. */
 bool live_settle(struct live *l, int64_t before_ns);
 
-/* Let go of a process that ended, unless it is one of the first LIVE_TOLD. False: out of memory. */
+/* Let go of a process that ended, unless it still holds something or is one of the first LIVE_TOLD. False: out of memory. */
 bool live_forget(struct live *l, uint32_t process);
 
 /* NULL: it has made no allocation. */

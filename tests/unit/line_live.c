@@ -230,6 +230,38 @@ static void at_random(struct actor *a)
 	}
 }
 
+/* The first thread of a process has ended, and another one goes on allocating: it is not let go of before it has freed that. */
+static void lives_on(void)
+{
+	struct actor a, b, other;
+	int64_t t = 0;
+
+	begin();
+	for (uint32_t i = 0; i < LIVE_TOLD; i++, t += 20)
+		both(stage_actor(&s, 1000 + i, 1000 + i, 1, "early"), t, 1, 1);
+	a = stage_actor(&s, 300, 300, 1, "late");
+	b = stage_actor(&s, 300, 301, 1, "late");
+	other = stage_actor(&s, 400, 400, 1, "later");
+	both(a, t, 7, 100);
+	stage_event(&s, OP_PROC_EXIT, a.ctx, 0, t + 20, t + 20);
+	both(b, t + 40, 8, 200);
+	run();
+	ok(live_forget(l, a.process), "whose first thread ended");
+	both(other, t + 60, 9, 300);
+	release(b, OP_CUDA_FREE, 0, t + 80, t + 90, 8);
+	run();
+	holds(other.process, 300, 300, "who came after it");
+	for (size_t i = 0, n = 0; i < l->sites.n; i++) {
+		const struct live_site *x = &l->sites.v[i];
+
+		n += x->bytes > 1000;
+		if (i + 1 == l->sites.n)
+			is_u64(n, 0, "no place holds less than nothing");
+	}
+	holds(a.process, 100, 300, "and it, what its first thread left with it");
+	ok(live_forget(l, a.process) && !live_of(l, a.process), "then it is let go of");
+}
+
 int main(void)
 {
 	struct actor a[4];
@@ -242,6 +274,7 @@ int main(void)
 	layers(a[0], a[1]);
 	history(a[0]);
 	at_random(a);
+	lives_on();
 	live_free(l);
 	stage_free(&s);
 	return tap_done();
