@@ -250,8 +250,11 @@ ORDER BY (job, node, rank, process, source, op, minute);
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS feed_op_minutes TO op_minutes AS
 SELECT job, node, rank, process, source, op, toStartOfMinute(toDateTime(intDiv(time_ns, 1000000000), 'UTC')) AS minute,
-	countState() AS calls, sumState(toUInt8(return_code != 0)) AS errors, sumState(duration_ns) AS total_ns, maxState(duration_ns) AS longest_ns,
-	sumState(bytes) AS bytes, quantilesTDigestState(0.5, 0.95, 0.99)(duration_ns) AS quantiles_ns
+	countState() AS calls,
+	-- "not yet" is no error: cudaErrorNotReady, CUDA_ERROR_NOT_READY, ncclInProgress
+	sumState(toUInt8(return_code != 0 AND return_code != if(source = 'nccl', 7, 600))) AS errors,
+	sumState(duration_ns) AS total_ns, maxState(duration_ns) AS longest_ns, sumState(bytes) AS bytes,
+	quantilesTDigestState(0.5, 0.95, 0.99)(duration_ns) AS quantiles_ns
 FROM feed WHERE row = 'event' GROUP BY job, node, rank, process, source, op, minute;
 
 -- Each collective across its ranks: who entered last, and how long after the first. Clocks have to agree for that: ingero-merge sees to it.

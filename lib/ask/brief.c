@@ -113,7 +113,8 @@ static int learn_sites(struct brief *b, const struct ige_dict_reader *dict, stru
 		const struct ige_read_site *site = &dict->sites.v[i];
 		uint16_t slot = site->op ? slot_of(b, site->op, e, &rc) : 0;
 
-		if (slot && site->ret && b->slots.v[slot].op->flags & OP_CALL)
+		if (slot && event_failed(site->op, site->ret) &&
+		    b->slots.v[slot].op->flags & OP_CALL)
 			slot |= FAILED;
 		b->of_site.v[i] = slot;
 	}

@@ -127,7 +127,7 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 	if (!s)
 		return false;
 	s->count++;
-	s->errors += ev->ret != 0 && op->flags & OP_CALL;
+	s->errors += event_failed(ev->op, ev->ret) && op->flags & OP_CALL;
 	s->self_ns += self_ns;
 	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
 	return op->track == TRACK_INSTANT || sketch_add(&s->durations, ev->dur_ns);

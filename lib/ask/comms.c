@@ -31,7 +31,7 @@ bool ask_comms_event(struct ask_comms *c, const struct event *ev, const struct o
 		m->ranks = (uint32_t)x;
 	if (event_get(ev, op, COL_ASYNC_ERROR, &x) && x)
 		m->async_errors++;
-	m->errors += ev->ret != 0;
+	m->errors += event_failed(ev->op, ev->ret);
 	if (!event_get(ev, op, COL_BYTES, &x))
 		return true;
 	m->calls++;

@@ -151,7 +151,7 @@ static int one(struct ask_failures *a, const struct event *ev, const struct op_d
 
 	if (a->waiting.n)
 		returned(a, ev);
-	if (!ev->ret)
+	if (!event_failed(ev->op, ev->ret))
 		return 0;
 	f = row_of(a, ev, op, &full);
 	if (!f) {

@@ -101,7 +101,7 @@ bool ask_kernels_event(struct ask_kernels *k, const struct event *ev, const stru
 	h = handle_of(k, op, process, func);
 	if (!h)
 		return false;
-	h->errors += ev->ret != 0;
+	h->errors += event_failed(ev->op, ev->ret);
 	return sketch_add(&h->durations, ev->dur_ns);
 }
 

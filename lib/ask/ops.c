@@ -65,8 +65,8 @@ static void count_error_node(struct ask_ops_run *r, uint32_t error, uint32_t nod
 	if (map_get(&r->error_nodes, key, &at))
 		r->answer.error_nodes.v[at].count++;
 	else if (node &&
-		 (!map_put(&r->error_nodes, key, r->answer.error_nodes.n) ||
-		  !vec_push(&r->answer.error_nodes, (struct ops_error_node){ error, node, 1 })))
+		 (!vec_push(&r->answer.error_nodes, (struct ops_error_node){ error, node, 1 }) ||
+		  !map_put(&r->error_nodes, key, r->answer.error_nodes.n - 1)))
 		r->nomem = true;
 }
 
@@ -128,7 +128,7 @@ static void count(struct ask_ops_run *r, const struct event *ev, const struct op
 		p->events++;
 		p->calls += (op->flags & OP_CALL) != 0;
 	}
-	if (ev->ret != 0 && op->flags & OP_CALL) {
+	if (event_failed(ev->op, ev->ret) && op->flags & OP_CALL) {
 		row->row.errors++;
 		if (p)
 			p->errors++;
@@ -443,7 +443,7 @@ static bool fill_rows(struct ask_ops_run *r)
 			return false;
 	ops_rows_sort(a);
 	ask_findings_sort(a);
-	return true;
+	return ops_facts_sort(a, &r->metrics);
 }
 
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)

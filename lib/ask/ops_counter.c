@@ -40,7 +40,7 @@ void ops_counter_device(struct ops_counter *c, uint32_t gpu, const struct event 
 	if (i == c->row.ndevices)
 		d[c->row.ndevices++].gpu = i + 1 < OPS_DEVICES ? gpu : 0;
 	d[i].count++;
-	d[i].errors += ev->ret != 0;
+	d[i].errors += event_failed(ev->op, ev->ret);
 	d[i].total_ns += ev->dur_ns;
 }
 

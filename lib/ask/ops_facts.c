@@ -4,6 +4,8 @@
  */
 #include "lib/ask/ops_facts.h"
 
+#include <stdlib.h>
+
 #define LAYERS_MAX   65536  /* libraries of all processes; more are not told */
 #define METRICS_MAX  262144 /* of all machines */
 #define MACHINES_MAX 4096   /* of more it is not known what they have */
@@ -39,18 +41,23 @@ static bool layer(struct ops_summary *a, struct world *w, const struct record *r
 	return a->layers.n >= LAYERS_MAX || vec_push(&a->layers, new);
 }
 
+static uint64_t metric_key(uint16_t metric, uint32_t node)
+{
+	return (uint64_t)metric << 32 | node;
+}
+
 /* NULL with *nomem: out of memory, NULL without: there are too many. */
 static struct ops_metric *metric_of(struct ops_summary *a, struct map *by, uint16_t metric,
 				    uint32_t node, bool *nomem)
 {
-	uint64_t key = (uint64_t)metric << 32 | node, at;
+	uint64_t key = metric_key(metric, node), at;
 
 	if (map_get(by, key, &at))
 		return &a->metrics.v[at];
 	if (a->metrics.n >= METRICS_MAX)
 		return NULL;
-	*nomem = !map_put(by, key, a->metrics.n) ||
-		 !vec_push(&a->metrics, (struct ops_metric){ .metric = metric, .node = node });
+	*nomem = !vec_push(&a->metrics, (struct ops_metric){ .metric = metric, .node = node }) ||
+		 !map_put(by, key, a->metrics.n - 1);
 	return *nomem ? NULL : &a->metrics.v[a->metrics.n - 1];
 }
 
@@ -138,4 +145,25 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 		break;
 	}
 	return true;
+}
+
+static int by_metric_and_node(const void *a, const void *b)
+{
+	const struct ops_metric *x = a, *y = b;
+
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+bool ops_facts_sort(struct ops_summary *a, struct map *metrics)
+{
+	bool whole = true;
+
+	if (a->metrics.n)
+		qsort(a->metrics.v, a->metrics.n, sizeof(*a->metrics.v), by_metric_and_node);
+	for (size_t i = 0; i < a->metrics.n && whole; i++)
+		whole = map_put(metrics, metric_key(a->metrics.v[i].metric, a->metrics.v[i].node),
+				i);
+	return whole;
 }

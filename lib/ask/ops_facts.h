@@ -17,4 +17,7 @@
 bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
 		      const struct record *rec);
 
+/* Before it is looked at: its metrics by number and node, and metrics says where they are now. False: out of memory. */
+bool ops_facts_sort(struct ops_summary *a, struct map *metrics);
+
 #endif

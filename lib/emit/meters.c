@@ -119,12 +119,12 @@ static void call(struct meters *m, const struct event *ev, const struct op_def *
 	add(m, CALLS, ev, node, labels, 1);
 	if (who->ctx && m->open.n)
 		map_del(&m->open, open_key(who->ctx->thread, event_start(ev)));
-	if (ev->ret) {
+	if (event_failed(ev->op, ev->ret)) {
 		more[2] = (struct meter_label){ "error", text(m, error ? error : "unknown") };
 		add(m, ERRORS, ev, node, more, 1);
 		return;
 	}
-	if (ev->depth || !event_get(ev, op, COL_BYTES, &bytes))
+	if (ev->ret || ev->depth || !event_get(ev, op, COL_BYTES, &bytes))
 		return;
 	if (op->flags & OP_COPY && event_get(ev, op, COL_DIRECTION, &way)) {
 		struct meter_label direction[METER_LABELS] = { { "direction",

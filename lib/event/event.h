@@ -21,13 +21,20 @@ struct event {
 	uint32_t ctx;	  /* world ctx id: node, image, thread, cgroup, gpu; 0 unknown */
 	uint32_t stack;	  /* world stack id, 0 when none was taken */
 	uint32_t present; /* bit i: x[i] holds a value; absent is not zero */
-	uint32_t pad;
+	uint32_t site; /* where the stream defines what it has in common with others: a hint, 0 unknown */
 	uint64_t x[OP_COLUMNS_MAX]; /* the op's extra columns, in the order of its definition */
 };
 
 static inline int64_t event_start(const struct event *ev)
 {
 	return ev->end_ns - (int64_t)ev->dur_ns;
+}
+
+/* Whether a call that returned ret failed. "Not yet" is an answer to who asks: cudaErrorNotReady and CUDA_ERROR_NOT_READY are 600,
+ * ncclInProgress is 7; PyTorch's allocator alone gets thousands of them. */
+static inline bool event_failed(uint16_t op, int32_t ret)
+{
+	return ret != 0 && ret != (op >> 8 == SOURCE_NCCL ? 7 : 600);
 }
 
 /* Value of column col; false (and *value untouched) when the op has no such column or it is absent here. */

@@ -13,7 +13,7 @@
 
 struct select_trigger {
 	uint64_t *slow_ns; /* by op: longer than that; NULL: no such trigger */
-	bool errors;	   /* any call that returned an error */
+	bool errors;	   /* any call that failed */
 };
 
 /* "cudaStreamSynchronize>100ms", "driver:cu*>1s", "error". The op is as for select_name. ERR_USAGE for anything else. */
@@ -22,7 +22,8 @@ void select_trigger_free(struct select_trigger *t);
 
 static inline bool select_trigger_hit(const struct select_trigger *t, const struct event *ev)
 {
-	return (t->slow_ns && ev->dur_ns > t->slow_ns[ev->op]) || (t->errors && ev->ret != 0);
+	return (t->slow_ns && ev->dur_ns > t->slow_ns[ev->op]) ||
+	       (t->errors && event_failed(ev->op, ev->ret));
 }
 
 #endif

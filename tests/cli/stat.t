@@ -118,6 +118,11 @@ tap.same(failed["cudaMalloc"]["name"], "cudaErrorMemoryAllocation", "errors: the
 tap.same({o["op"]: o["errors"] for o in e["ops"] if o["errors"]}, {k: v["count"] for k, v in failed.items()},
          "errors: counted per op")
 tap.ok("cudaErrorMemoryAllocation" in run(data=bad)[1], "errors: told in text")
+asked = subprocess.run([DEMO, "polling", "--duration", "1s"], capture_output=True).stdout
+for how in ([], ["--exact"], ["--by", "op"]):
+    e = json.loads(run("--json", *how, data=asked)[1])
+    polls = [o for o in e["ops"] if "Query" in o["op"]] if "ops" in e else [r for r in e["rows"] if "Query" in str(r)]
+    tap.ok(polls and not any(o["errors"] for o in polls) and not e.get("errors"), f"errors: 'not ready yet' is none {how}", (polls, e.get("errors")))
 
 # ---- flags
 

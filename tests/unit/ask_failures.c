@@ -6,6 +6,7 @@
 #include "tests/tap.h"
 
 #include "lib/ask/failures.h"
+#include "lib/select/trigger.h"
 #include "tests/unit/events.h"
 
 static void call(struct stage *s, struct actor a, uint16_t op, unsigned depth, int64_t start,
@@ -40,11 +41,35 @@ static void counts(struct stage *s, uint64_t failed, uint64_t passed_on, const c
 	s->ev.n = 0;
 }
 
+/* "Not yet" is what who asks wants to know: no failure, and no flight recorder is woken by it. */
+static void not_yet(struct stage *s, struct actor a)
+{
+	static const struct {
+		uint16_t op;
+		int32_t ret;
+		bool failed;
+	} table[] = { { OP_CUDA_STREAM_QUERY, 600, false }, { OP_CU_STREAM_QUERY, 600, false },
+		      { OP_CUDA_STREAM_QUERY, 700, true },  { OP_NCCL_ALL_REDUCE, 7, false },
+		      { OP_NCCL_ALL_REDUCE, 600, true },    { OP_CUDA_LAUNCH, 7, true },
+		      { OP_CUDA_LAUNCH, 0, false } };
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct select_trigger errors = { .errors = true };
+
+		call(s, a, table[i].op, 0, 0, US, table[i].ret);
+		ok(select_trigger_hit(&errors, &s->ev.v[0]) == table[i].failed,
+		   "%d of op %u: the trigger", (int)table[i].ret, table[i].op);
+		counts(s, table[i].failed, 0, table[i].failed ? "an error" : "none");
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
 	struct actor a = stage_actor(&s, 100, 100, 1, "train"),
 		     b = stage_actor(&s, 100, 101, 1, "train");
+
+	not_yet(&s, a);
 
 	for (int64_t t = 0; t < 5 * MS; t += MS) {
 		call(&s, a, OP_CU_LAUNCH, 1, t + US, t + 2 * US, 1);

@@ -243,10 +243,23 @@ static void sampling(void)
 	       "samples from the beginning of the time asked for, before its end");
 	ok(o->metrics.v[0].first == 10 && o->metrics.v[0].last == 20 && o->metrics.v[0].max == 20,
 	   "and no others' figures");
-	ok(o->metrics.v[1].node == 2 && o->metrics.v[1].grew == 240 && o->metrics.v[1].last == 70,
-	   "what a counter grew that began anew: %g", o->metrics.v[1].grew);
-	ok(o->metrics.v[2].node == 1 && o->metrics.v[2].grew == 3,
+	ok(o->metrics.v[2].node == 2 && o->metrics.v[2].grew == 240 && o->metrics.v[2].last == 70,
+	   "what a counter grew that began anew: %g", o->metrics.v[2].grew);
+	ok(o->metrics.v[1].node == 1 && o->metrics.v[1].grew == 3,
 	   "and nothing of the other machine's");
+	/* Who asks in between changes nothing. */
+	for (uint32_t node = 1; node <= 2; node++) {
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, time_ns, 190 * US);
+		REC_SET(&r, SAMPLE, metric, METRIC_VM_MAJOR_FAULTS);
+		REC_SET(&r, SAMPLE, value, 2000 * node);
+		REC_SET(&r, SAMPLE, node, node);
+		tell(run, &r);
+	}
+	o = ask_ops_answer(run);
+	is_u64(o->metrics.n, 3, "the same rows, asked again");
+	ok(o->metrics.v[1].last == 2000 && o->metrics.v[2].last == 4000, "each with its own");
 	ask_ops_free(run);
 	stage_free(&s);
 }

@@ -81,15 +81,16 @@ static bool sticky(const struct code *k)
 
 static bool counts(const struct event *ev, const struct op_def *op)
 {
+	if (!event_failed(ev->op, ev->ret))
+		return false;
 	if (op->source == SOURCE_NCCL)
-		return ev->ret != 7; /* ncclInProgress */
+		return true;
 	if (ev->ret == 2 && op->flags & OP_ALLOC)
 		return false;
 	if (ev->ret == 500 && /* does this module have that function? */
 	    (op->id == OP_CU_MODULE_GET_FUNCTION || op->id == OP_CU_LIBRARY_GET_KERNEL))
 		return false;
-	return ev->ret != 600 &&		    /* cudaErrorNotReady */
-	       ev->ret != 4 &&			    /* at the end of the program */
+	return ev->ret != 4 &&			    /* at the end of the program */
 	       ev->ret != 704 &&		    /* peer access that is there already */
 	       !(ev->ret >= 900 && ev->ret <= 908); /* of a capture */
 }

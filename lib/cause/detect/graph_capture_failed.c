@@ -45,7 +45,8 @@ static const struct tolls_def failing;
 
 static unsigned wants(const struct op_def *op)
 {
-	return op && op->flags & OP_CALL && !graphs_want(op) ? WATCH_OUTER : 0;
+	/* Until something is captured there is nothing that calls could break. */
+	return op && op->flags & OP_CALL && !graphs_want(op) ? WATCH_OUTER | WATCH_ASLEEP : 0;
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
@@ -60,7 +61,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 			continue;
 		o->calls += o->thread == p->thread;
 		/* Queries that are not ready are forbidden in captures too, but return another code there. */
-		if (p->ev->ret == 0 || p->ev->ret == 600 || o->broken)
+		if (!event_failed(p->ev->op, p->ev->ret) || o->broken)
 			continue;
 		o->broken = true;
 		o->op = p->ev->op;
@@ -101,12 +102,13 @@ static bool graph(void *state, struct cause *c, const struct graph_told *t)
 	struct open o = { .process = t->call->process, .thread = t->call->thread };
 	size_t i = 0;
 
-	(void)c;
 	if (t->what != GRAPH_BEGUN && t->what != GRAPH_CAPTURED)
 		return true;
 	o.start_ns = t->capture->start_ns;
-	if (t->what == GRAPH_BEGUN && t->call->ev.ret == 0)
+	if (t->what == GRAPH_BEGUN && t->call->ev.ret == 0) {
+		watches_wake(&c->watches, s);
 		return s->open.n >= GRAPH_OPEN_MAX || vec_push(&s->open, o);
+	}
 	while (i < s->open.n &&
 	       (s->open.v[i].process != o.process || s->open.v[i].thread != t->capture->thread ||
 		s->open.v[i].start_ns != o.start_ns))
