@@ -30,6 +30,7 @@
 #include "lib/select/select.h"
 #include "lib/serve/asking.h"
 #include "lib/serve/fleet_text.h"
+#include "lib/serve/report.h"
 
 static struct values {
 	bool json;
@@ -189,50 +190,33 @@ static int read_all(struct ask_story *story, struct input *in, const struct sele
 static int report(const struct story *told, const struct input *in, const struct select *asked,
 		  int *status, struct err *e)
 {
-	const struct ask_chains *a = told->chains;
-	struct report r = { .chains = &a->list,
-			    .failures = told->failures,
-			    .oncpu = told->oncpu,
-			    .events = a->events,
-			    .lost = a->lost,
-			    .missing = &a->missing,
-			    .start_ns = a->start_ns,
-			    .end_ns = a->end_ns,
-			    .real_minus_mono_ns = a->real_minus_mono_ns,
-			    .has_start = a->has_start,
-			    .has_real = a->has_real,
-			    .found_analyzed = a->found_analyzed,
-			    .growing = input_report(in).growing,
-			    .columns = cli_columns(STDOUT_FILENO),
-			    .top = (unsigned)values.top,
-			    .chains_only = values.chains,
-			    .per_process = values.per_process,
-			    .steps = values.steps,
-			    .pids = asked->pids.v,
-			    .npids = (unsigned)asked->pids.n };
+	const struct chain_list *list = &told->chains->list;
 	struct buf notes = { 0 }, details = { 0 }, out = { 0 };
-	int rc = input_verdict(in, &notes);
+	bool partial = input_verdict(in, &notes) != 0;
+	struct report r = serve_report(told, partial, buf_text(&notes));
+	int rc;
 
+	r.growing = input_report(in).growing;
+	r.columns = cli_columns(STDOUT_FILENO);
+	r.top = (unsigned)values.top;
+	r.chains_only = values.chains;
+	r.per_process = values.per_process;
+	r.steps = values.steps;
+	r.pids = asked->pids.v;
+	r.npids = (unsigned)asked->pids.n;
 	cli_warn_lines(&notes);
 	input_account(in, &details);
 	cli_detail_lines(&details);
-	if (rc) {
-		char *end = notes.p ? strchr(notes.p, '\n') : NULL;
-
-		if (end)
-			*end = 0;
-		r.partial = true;
-		r.partial_text = notes.p;
+	if (partial)
 		*status = CLI_EXIT_DAMAGED;
-	}
 	if (values.json)
 		report_json(&out, &r);
 	else
 		report_text(&out, &r, cli_color(STDOUT_FILENO));
 	rc = values.json ? cli_print(&out, e) : cli_print_text(&out, e);
-	for (size_t i = 0; i < a->list.v.n; i++) {
-		if (*status == CLI_EXIT_DONE && a->list.v.v[i].severity >= fail_severity() &&
-		    report_selects(&r, &a->list.v.v[i]))
+	for (size_t i = 0; i < list->v.n; i++) {
+		if (*status == CLI_EXIT_DONE && list->v.v[i].severity >= fail_severity() &&
+		    report_selects(&r, &list->v.v[i]))
 			*status = CLI_EXIT_NO;
 	}
 	buf_free(&notes);

@@ -9,6 +9,7 @@
 
 struct ask_chains_run {
 	struct cause_sink sink; /* first: the analysis tells us */
+	const struct world *w;
 	struct ask_chains answer;
 	struct chain_list own, carried;
 	struct cause *cause;
@@ -27,12 +28,21 @@ struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_
 	if (!run)
 		return NULL;
 	run->sink.record = told;
+	run->w = w;
 	run->cause = cause_new(w, opt, &run->sink);
 	if (!run->cause) {
 		free(run);
 		return NULL;
 	}
 	return run;
+}
+
+static bool coverage(struct ask_chains_run *run, const struct record *r)
+{
+	const struct world_node *on = world_get_node(run->w, r->u.COVERAGE.node);
+
+	return missing_record(&run->answer.missing, r,
+			      on ? world_text(run->w, on->name) : (struct bytes){ 0 });
 }
 
 static int record(struct ask_chains_run *run, const struct record *r, struct err *e)
@@ -55,7 +65,7 @@ static int record(struct ask_chains_run *run, const struct record *r, struct err
 			a->end_ns = r->u.CLOCK.mono_ns;
 		return 0;
 	case RECORD_COVERAGE:
-		return missing_record(&a->missing, r) ? 0 : err_nomem(e);
+		return coverage(run, r) ? 0 : err_nomem(e);
 	default:
 		return chain_list_add(&run->carried, r, e);
 	}
@@ -118,4 +128,11 @@ void ask_chains_free(struct ask_chains_run *run)
 	chain_list_free(&run->carried);
 	missing_free(&run->answer.missing);
 	free(run);
+}
+
+void ask_chains_drop(struct ask_chains *a)
+{
+	chain_list_free(&a->list);
+	missing_free(&a->missing);
+	*a = (struct ask_chains){ 0 };
 }

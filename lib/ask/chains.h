@@ -37,4 +37,7 @@ int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, 
 int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer, struct err *e);
 void ask_chains_free(struct ask_chains_run *run);
 
+/* What an answer holds that is no run's; it is empty afterwards. */
+void ask_chains_drop(struct ask_chains *a);
+
 #endif

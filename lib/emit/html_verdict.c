@@ -174,8 +174,8 @@ static void warning(struct buf *out, const struct html_page *p)
 	if (r->partial) {
 		buf_puts(out, "<div class=\"warn\"><b>Incomplete:</b> ");
 		html_escape(out,
-			    bytes_of(r->partial_text ? r->partial_text
-						     : "the input could not be read to its end"),
+			    r->partial_text.n ? r->partial_text
+					      : bytes_of("the input could not be read to its end"),
 			    TEXT_MOST);
 		buf_puts(out, "; the page covers what could be read.</div>\n");
 	}

@@ -4,6 +4,7 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/cells.h"
+#include "lib/emit/view_lines.h"
 #include "lib/event/missing.h"
 #include "lib/event/record.h"
 #include "lib/world/stack_ends.h"
@@ -80,9 +81,13 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 			continue; /* stacks: counted anew from what is looked at */
 		buf_puts(out, "coverage: ");
 		if (lost.n) {
-			missing_text(out, l->failed, l->requested, lost,
-				     l->reason ? world_text(w, l->reason) : (struct bytes){ 0 });
+			struct buf on = { 0 };
+
+			view_on(&on, w, l->node);
+			missing_text(out, l->failed, l->requested, lost, buf_bytes(&on),
+				     world_text(w, l->reason));
 			buf_putc(out, '\n');
+			buf_free(&on);
 			continue;
 		}
 		human_safe(out, world_text(w, l->layer));

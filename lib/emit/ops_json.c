@@ -214,9 +214,15 @@ static void layers(struct jsonw *j, const struct world *w, const struct ops_summ
 	jsonw_key_array(j, "layers");
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
+		const struct world_node *n = world_get_node(w, l->node);
 
 		jsonw_object_begin(j);
-		view_json_process(j, w, l->process);
+		if (l->process) {
+			view_json_process(j, w, l->process);
+		} else {
+			jsonw_key_null(j, "pid");
+			view_json_text(j, w, "node", n ? n->name : 0);
+		}
 		view_json_text(j, w, "layer", l->layer);
 		view_json_text(j, w, "path", l->path);
 		jsonw_key_u64(j, "requested", l->requested);

@@ -249,6 +249,8 @@ static void error_nodes(struct buf *out, const struct ops_summary *s, const stru
 	const struct ops_error_node *first = NULL;
 	size_t n = 0, shown = 0;
 
+	if (world_count(w, WORLD_NODE) < 2)
+		return;
 	for (size_t i = 0; i < s->error_nodes.n; i++) {
 		const struct ops_error_node *x = &s->error_nodes.v[i];
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/bytes.h"
 #include "lib/event/chain.h"
 #include "lib/event/failure.h"
 #include "lib/event/missing.h"
@@ -27,9 +28,9 @@ struct report {
 	bool found_analyzed;
 	bool growing; /* its recorder still writes it */
 	bool partial; /* input damaged, cut or unterminated: what follows covers what could be read */
-	const char *partial_text; /* why; NULL when it is whole */
-	unsigned top;		  /* chains shown; 0: all */
-	const uint32_t *pids;	  /* only these victims; npids 0: all */
+	struct bytes partial_text; /* why; empty: nobody said */
+	unsigned top;		   /* chains shown; 0: all */
+	const uint32_t *pids;	   /* only these victims; npids 0: all */
 	unsigned npids;
 	bool chains_only; /* text: a table of chains and nothing else */
 	bool steps;	  /* text: step by step, and nothing else */

@@ -15,29 +15,11 @@
 #include "lib/emit/report_moments.h"
 #include "lib/emit/report_parts.h"
 
-/* Whether chains are of several machines, so that each has to say of which. */
-static bool several_nodes(const struct chain_list *list)
-{
-	struct bytes first = { NULL, 0 };
-	bool several = false;
-
-	for (size_t i = 0; i < list->v.n && !several; i++) {
-		struct json node = json_get(list->v.v[i].body, "node");
-		struct bytes name = json_bytes(node);
-
-		several = i && !bytes_equal(name, first);
-		if (!i)
-			first = name;
-		json_free(node); /* the body keeps it */
-	}
-	return several;
-}
-
 static void machine(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
 	struct json node = json_get(c->body, "node");
 
-	if (several_nodes(r->chains)) {
+	if (json_bytes(node).n && report_others(r, json_bytes(node))) {
 		report_chain_heading(out, r, color, "Node");
 		human_safe(out, json_bytes(node));
 		buf_putc(out, '\n');

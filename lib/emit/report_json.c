@@ -81,6 +81,7 @@ static struct json missing_json(const struct report *r)
 		json_set(&row, "lost", json_number(m->lost));
 		json_set(&row, "of", json_number(m->of));
 		json_set(&row, "reason", *m->reason ? json_text(m->reason) : json_null());
+		json_set(&row, "node", *m->on ? json_text(m->on) : json_null());
 		json_append(&all, row);
 	}
 	return all;
@@ -132,7 +133,7 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&coverage, "missing", missing_json(r));
 	json_set(&coverage, "partial", json_bool(r->partial));
 	json_set(&coverage, "partial_reason",
-		 r->partial_text ? json_text(r->partial_text) : json_null());
+		 r->partial_text.n ? json_string(r->partial_text) : json_null());
 	json_set(&coverage, "analyzed_by",
 		 json_text(r->found_analyzed ? "ingero-correlate" : "ingero-explain"));
 	json_set(&o, "coverage", coverage);

@@ -60,10 +60,14 @@ void report_value(struct buf *out, double value, struct bytes unit)
 	} else if (bytes_equal(unit, bytes_of("B/s"))) {
 		buf_printf(out, "%s/s", human_bytes(whole).s);
 	} else {
-		if (value == (double)whole)
+		if (value == (double)whole || value >= 1000)
 			buf_puts(out, human_count(whole).s);
 		else
-			buf_printf(out, value < 10 ? "%.2f" : "%.1f", value);
+			buf_printf(out,
+				   value < 0.01 ? "%.1g"
+				   : value < 10 ? "%.2f"
+						: "%.1f",
+				   value);
 		if (unit.n && unit.p[0] != '/')
 			buf_putc(out, ' ');
 		human_safe(out, unit);
@@ -109,23 +113,40 @@ bool report_is_of(const struct chain *c, struct json process)
 	return is;
 }
 
-void report_on_node(struct buf *out, const struct report *r, struct bytes name)
+/* Whether an object says it is of a machine, and not of that one. */
+static bool of_another(struct json o, struct bytes name)
+{
+	struct json node = json_get(o, "node");
+	struct bytes own = json_bytes(node);
+	bool is = own.n && !bytes_equal(own, name);
+
+	json_free(node);
+	return is;
+}
+
+bool report_others(const struct report *r, struct bytes name)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
 	bool others = false;
 
 	for (size_t i = 0; i < json_length(all) && !others; i++) {
-		struct json p = json_at(all, i), node = json_get(p, "node");
+		struct json p = json_at(all, i);
 
-		others = !bytes_equal(json_bytes(node), name);
-		json_free(node);
+		others = of_another(p, name);
 		json_free(p);
 	}
-	if (others && name.n) {
+	for (size_t i = 0; i < r->chains->v.n && !others; i++)
+		others = of_another(r->chains->v.v[i].body, name);
+	json_free(all);
+	return others;
+}
+
+void report_on_node(struct buf *out, const struct report *r, struct bytes name)
+{
+	if (name.n && report_others(r, name)) {
 		buf_puts(out, " on ");
 		human_safe(out, name);
 	}
-	json_free(all);
 }
 
 void report_on(struct buf *out, const struct report *r, struct json process)

@@ -30,6 +30,9 @@ bool report_shows(const struct report *r, struct json process);
 /* Whether the victim of a chain is that process: its number, and its machine. */
 bool report_is_of(const struct chain *c, struct json process);
 
+/* Whether a process or a cause is of another machine than that. */
+bool report_others(const struct report *r, struct bytes name);
+
 /* " on NODE", where the recording is of several machines; and that of an object about a process. */
 void report_on_node(struct buf *out, const struct report *r, struct bytes name);
 void report_on(struct buf *out, const struct report *r, struct json process);

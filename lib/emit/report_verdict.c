@@ -167,10 +167,14 @@ static void missing(struct buf *out, const struct report *r)
 {
 	for (size_t i = 0; r->missing && i < r->missing->v.n; i++) {
 		const struct missing_row *m = &r->missing->v.v[i];
+		struct buf on = { 0 };
 
+		report_on_node(&on, r, bytes_of(m->on));
 		buf_puts(out, "Missing: ");
-		missing_text(out, m->lost, m->of, bytes_of(m->what), bytes_of(m->reason));
+		missing_text(out, m->lost, m->of, bytes_of(m->what), buf_bytes(&on),
+			     bytes_of(m->reason));
 		buf_puts(out, ".\n");
+		buf_free(&on);
 	}
 }
 
@@ -198,9 +202,9 @@ void report_coverage(struct buf *out, const struct report *r)
 	missing(out, r);
 	if (r->partial) {
 		buf_puts(out, "Incomplete: ");
-		human_safe(out,
-			   bytes_of(r->partial_text ? r->partial_text
-						    : "the input could not be read to its end"));
+		human_safe(out, r->partial_text.n
+					? r->partial_text
+					: bytes_of("the input could not be read to its end"));
 		buf_puts(out, "; the report covers what could be read.\n");
 	}
 }

@@ -27,7 +27,7 @@ static void copy(char *to, size_t size, struct bytes from)
 	to[n] = '\0';
 }
 
-bool missing_record(struct missing *m, const struct record *r)
+bool missing_record(struct missing *m, const struct record *r, struct bytes on)
 {
 	const struct rec_COVERAGE *c = &r->u.COVERAGE;
 	struct missing_row new = { .node = c->node, .lost = c->failed, .of = c->requested };
@@ -40,6 +40,7 @@ bool missing_record(struct missing *m, const struct record *r)
 		return true;
 	copy(new.what, sizeof(new.what), what);
 	copy(new.reason, sizeof(new.reason), c->reason);
+	copy(new.on, sizeof(new.on), on);
 	for (size_t i = 0; i < m->v.n; i++) {
 		if (m->v.v[i].node == new.node && strcmp(m->v.v[i].what, new.what) == 0) {
 			m->v.v[i] = new;
@@ -55,11 +56,12 @@ void missing_free(struct missing *m)
 }
 
 void missing_text(struct buf *out, uint32_t lost, uint32_t of, struct bytes what,
-		  struct bytes reason)
+		  struct bytes where, struct bytes reason)
 {
 	buf_printf(out, "%s of %s ", human_count(lost).s, human_count(of).s);
 	human_safe(out, what);
 	buf_puts(out, " lost");
+	human_safe(out, where);
 	if (reason.n) {
 		buf_puts(out, ": ");
 		human_safe(out, reason);

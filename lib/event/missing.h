@@ -17,6 +17,7 @@
 struct missing_row {
 	char what[24];	  /* "stacks" */
 	char reason[104]; /* empty: it was not said */
+	char on[72];	  /* the machine's name; empty: it is not known */
 	uint32_t node;	  /* world id; 0: the recording's own */
 	uint32_t lost, of;
 };
@@ -27,12 +28,12 @@ struct missing {
 /* What a layer says is lost: "stacks"; empty for all other layers. Borrows from it. */
 struct bytes missing_what(struct bytes layer);
 
-/* Takes every record. False: out of memory. */
-bool missing_record(struct missing *m, const struct record *r);
+/* Takes every record; on: what the machine that it names is called. False: out of memory. */
+bool missing_record(struct missing *m, const struct record *r, struct bytes on);
 void missing_free(struct missing *m);
 
-/* "3 of 40 kernel names lost: ring full"; what and reason are those of the record. */
+/* "3 of 40 kernel names lost on gpu-07: ring full"; what and reason are those of the record, where is " on gpu-07" or empty. */
 void missing_text(struct buf *out, uint32_t lost, uint32_t of, struct bytes what,
-		  struct bytes reason);
+		  struct bytes where, struct bytes reason);
 
 #endif

@@ -12,10 +12,10 @@
 #include "lib/base/hash.h"
 #include "lib/emit/call.h"
 #include "lib/emit/ops_json.h"
-#include "lib/emit/report.h"
 #include "lib/event/part.h"
 #include "lib/event/view.h"
 #include "lib/serve/api_state.h"
+#include "lib/serve/report.h"
 #include "lib/serve/source_state.h"
 
 #define LOOK_NS	     UINT64_C(1000000000) /* how often files are looked at for news */
@@ -75,35 +75,12 @@ int api_stat_whole(struct api_request *q, struct err *e)
 
 static int use_report(void *ctx, const struct serve_chains *c, struct err *e)
 {
-	const struct ask_chains *a = c->answer;
+	const struct story told = { c->answer, c->failures, c->oncpu };
+	struct report r = serve_report(&told, serve_quality_partial(&c->quality), c->quality.notes);
 	struct api_request *q = ctx;
-	struct report r = { .chains = &a->list,
-			    .failures = c->failures,
-			    .oncpu = c->oncpu,
-			    .events = a->events,
-			    .lost = a->lost,
-			    .start_ns = a->start_ns,
-			    .end_ns = a->end_ns,
-			    .real_minus_mono_ns = a->real_minus_mono_ns,
-			    .has_start = a->has_start,
-			    .has_real = a->has_real,
-			    .found_analyzed = a->found_analyzed,
-			    .growing = c->quality.input.growing };
-	char *notes = NULL, *end;
 
-	if (c->quality.notes[0] && (c->quality.input.damaged || c->quality.input.truncated ||
-				    c->quality.input.unterminated)) {
-		notes = strdup(c->quality.notes);
-		if (!notes)
-			return err_nomem(e);
-		end = strchr(notes, '\n');
-		if (end)
-			*end = 0;
-		r.partial = true;
-		r.partial_text = notes;
-	}
+	r.growing = c->quality.input.growing;
 	report_json(&q->reply->body, &r);
-	free(notes);
 	return 0;
 }
 

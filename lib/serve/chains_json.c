@@ -44,6 +44,18 @@ static void put_chain(struct jsonw *j, const struct chain *c)
 	jsonw_object_end(j);
 }
 
+static void put_missing(struct jsonw *j, const struct missing_row *m)
+{
+	jsonw_object_begin(j);
+	jsonw_key_str(j, "what", m->what);
+	jsonw_key_str(j, "reason", m->reason);
+	jsonw_key_str(j, "on", m->on);
+	put_number(j, "node", m->node);
+	put_number(j, "lost", m->lost);
+	put_number(j, "of", m->of);
+	jsonw_object_end(j);
+}
+
 void chains_json_put(struct jsonw *j, const struct ask_chains *a)
 {
 	put_number(j, "events", (int64_t)a->events);
@@ -57,6 +69,10 @@ void chains_json_put(struct jsonw *j, const struct ask_chains *a)
 	jsonw_key_array(j, "chains");
 	for (size_t i = 0; i < a->list.v.n; i++)
 		put_chain(j, &a->list.v.v[i]);
+	jsonw_array_end(j);
+	jsonw_key_array(j, "missing");
+	for (size_t i = 0; i < a->missing.v.n; i++)
+		put_missing(j, &a->missing.v.v[i]);
 	jsonw_array_end(j);
 }
 
@@ -114,13 +130,39 @@ static bool take_chain(struct chain_list *list, struct json o)
 	return whole;
 }
 
+static void take_text(struct json o, const char *key, char *to, size_t size)
+{
+	struct json v = json_get(o, key);
+	struct bytes text = json_bytes(v);
+
+	snprintf(to, size, "%.*s", (int)text.n, text.p ? text.p : "");
+	json_free(v);
+}
+
+static bool take_missing(struct missing *m, struct json o)
+{
+	struct missing_row row = { 0 };
+	int64_t node, lost, of;
+	bool whole = take_number(o, "node", &node) & take_number(o, "lost", &lost) &
+		     take_number(o, "of", &of);
+
+	take_text(o, "what", row.what, sizeof(row.what));
+	take_text(o, "reason", row.reason, sizeof(row.reason));
+	take_text(o, "on", row.on, sizeof(row.on));
+	row.node = (uint32_t)node;
+	row.lost = (uint32_t)lost;
+	row.of = (uint32_t)of;
+	return whole && vec_push(&m->v, row);
+}
+
 bool chains_json_take(struct json o, struct ask_chains *out)
 {
-	struct json chains = json_get(o, "chains");
+	struct json chains = json_get(o, "chains"), missing = json_get(o, "missing");
 	int64_t events, lost;
 	bool whole = take_number(o, "events", &events) & take_number(o, "lost", &lost) &
 		     take_number(o, "end_ns", &out->end_ns) &
-		     (json_type(chains) == JSON_TYPE_ARRAY);
+		     (json_type(chains) == JSON_TYPE_ARRAY) &
+		     (json_type(missing) == JSON_TYPE_ARRAY);
 
 	out->events = (uint64_t)events;
 	out->lost = (uint64_t)lost;
@@ -134,7 +176,14 @@ bool chains_json_take(struct json o, struct ask_chains *out)
 		whole = take_chain(&out->list, c);
 		json_free(c);
 	}
+	for (size_t i = 0, n = json_length(missing); i < n && whole; i++) {
+		struct json m = json_at(missing, i);
+
+		whole = take_missing(&out->missing, m);
+		json_free(m);
+	}
 	chain_list_sort(&out->list);
 	json_free(chains);
+	json_free(missing);
 	return whole;
 }

@@ -11,7 +11,7 @@
 /* Members of the object that is open. What is not said: whether the recording carried its analysis, and whether it had an end. */
 void chains_json_put(struct jsonw *j, const struct ask_chains *a);
 
-/* out is empty; afterwards its list is the caller's: chain_list_free. False: o has not all of it. */
+/* out is empty; afterwards it is the caller's: ask_chains_drop. False: o has not all of it. */
 bool chains_json_take(struct json o, struct ask_chains *out);
 
 #endif

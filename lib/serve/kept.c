@@ -173,10 +173,8 @@ bool kept_read(const char *folder, const char *state, struct ask_chains *out)
 	    !json_parse(buf_bytes(&text), &o, &e))
 		is = says(o, "form", FORM) && says(o, "files", state) &&
 		     says(o, "program", buf_text(&program)) && chains_json_take(o, out);
-	if (!is) {
-		chain_list_free(&out->list);
-		*out = (struct ask_chains){ 0 };
-	}
+	if (!is)
+		ask_chains_drop(out);
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)

@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/ask/chosen.h"
 #include "lib/ask/ops.h"
 #include "lib/ask/story.h"
 #include "lib/ask/view.h"
 #include "lib/emit/html_page.h"
+#include "lib/serve/report.h"
 
 struct state {
 	struct emit em;
@@ -78,23 +78,10 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 static int write_page(struct state *s, const struct story *told, const struct ops_summary *ops,
 		      struct err *e)
 {
-	const struct ask_chains *a = told->chains;
 	const struct select *sel = s->opt->select;
 	struct buf notes = { 0 };
-	struct report r = { .chains = &a->list,
-			    .failures = told->failures,
-			    .oncpu = told->oncpu,
-			    .events = a->events,
-			    .lost = a->lost,
-			    .start_ns = a->start_ns,
-			    .end_ns = a->end_ns,
-			    .real_minus_mono_ns = a->real_minus_mono_ns,
-			    .has_start = a->has_start,
-			    .has_real = a->has_real,
-			    .found_analyzed = a->found_analyzed,
-			    .top = s->opt->top,
-			    .pids = sel->pids.v,
-			    .npids = (unsigned)sel->pids.n };
+	bool partial = s->opt->input && input_verdict(s->opt->input, &notes) != 0;
+	struct report r = serve_report(told, partial, buf_text(&notes));
 	struct html_page page = {
 		.report = &r, .ops = ops, .world = s->em.w, .gaps = s->gaps, .ngaps = s->ngaps
 	};
@@ -102,13 +89,10 @@ static int write_page(struct state *s, const struct story *told, const struct op
 
 	snprintf(tool, sizeof(tool), "%s %s", s->em.opt.tool, s->em.opt.version);
 	page.tool = tool;
-	if (s->opt->input) {
-		r.growing = input_report(s->opt->input).growing;
-		r.partial = input_verdict(s->opt->input, &notes) != 0;
-	}
-	if (r.partial && notes.n)
-		*strchrnul(notes.p, '\n') = 0;
-	r.partial_text = r.partial && notes.n ? notes.p : NULL;
+	r.growing = s->opt->input && input_report(s->opt->input).growing;
+	r.top = s->opt->top;
+	r.pids = sel->pids.v;
+	r.npids = (unsigned)sel->pids.n;
 	html_page(s->em.out, &page);
 	buf_free(&notes);
 	return s->em.out->failed ? err_nomem(e) : 0;

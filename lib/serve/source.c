@@ -52,10 +52,11 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	if (rc)
 		return rc;
 	s = calloc(1, sizeof(*s));
-	if (s)
-		pthread_mutex_init(&s->lock, NULL);
+	if (!s)
+		return err_nomem(e);
+	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->counting_lock, NULL);
-	if (!s || !(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
+	if (!(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
 		serve_source_free(s);
 		return err_nomem(e);
 	}

@@ -33,7 +33,7 @@ static void free_chains(void *value)
 	struct chains_value *v = value;
 
 	ask_story_free(v->story);
-	chain_list_free(&v->carried.list);
+	ask_chains_drop(&v->carried);
 	source_grown_free(&v->grown);
 	world_free(v->w);
 	buf_free(&v->notes);
@@ -113,11 +113,10 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 }
 
 /* Whether it is one that is read on. */
-static int try_growing(struct chains_value *v, struct serve_source *s,
-		       const struct source_state *st, bool begin, const struct serve_asker *asker,
-		       bool *is, struct err *e)
+static int try_growing(struct chains_value *v, struct serve_source *s, bool begin,
+		       const struct serve_asker *asker, bool *is, struct err *e)
 {
-	int rc = source_growing_chains(s, st, begin, asker, &v->grown, &v->notes, e);
+	int rc = source_growing_chains(s, begin, asker, &v->grown, &v->notes, e);
 
 	*is = !rc && v->grown.answer;
 	if (*is && !(v->w = world_new()))
@@ -162,13 +161,9 @@ static void keep(const struct chains_value *v, const struct serve_source *s,
 static int whole_story(struct chains_value *v, const struct chains_ctx *c,
 		       const struct serve_asker *asker, struct err *e)
 {
-	struct source_state st;
-	bool is = false;
-	int rc = source_state_of(c->source, &st, e);
+	bool is;
+	int rc = try_growing(v, c->source, source_grows(c->source), asker, &is, e);
 
-	if (!rc)
-		rc = try_growing(v, c->source, &st, source_grows(c->source), asker, &is, e);
-	source_state_free(&st);
 	return rc || is ? rc : find_chains(v, c, asker, e);
 }
 
@@ -181,11 +176,11 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 	bool is = !rc && try_kept(v, c->source->opt.kept, &st), grows = false;
 
 	if (!rc && !is)
-		rc = try_growing(v, c->source, &st, false, asker, &is, e);
+		rc = try_growing(v, c->source, false, asker, &is, e);
 	if (!rc && !is)
 		rc = try_carried(v, c->source, &is, &grows, e);
 	if (!rc && grows)
-		rc = try_growing(v, c->source, &st, true, asker, &is, e);
+		rc = try_growing(v, c->source, true, asker, &is, e);
 	if (!rc && !is) {
 		int64_t from = held_now_ns();
 

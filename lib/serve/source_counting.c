@@ -66,23 +66,26 @@ static int start(struct serve_source *s, const struct source_state *now, struct 
 	return rc;
 }
 
-/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. */
-static int find(struct source_counting **out, struct serve_source *s,
-		const struct source_state *now, struct err *e)
+/* The one that goes on, or a new one where somebody writes; *out has a reference of its own. *size: of what is there. */
+static int find(struct source_counting **out, struct serve_source *s, uint64_t *size, struct err *e)
 {
-	int rc = 0;
+	struct source_state now;
+	int rc;
 
 	pthread_mutex_lock(&s->counting_lock);
-	if (s->counting && !source_place_is(&s->counting->place, s, now)) {
+	rc = source_state_of(s, &now, e);
+	if (!rc && s->counting && !source_place_is(&s->counting->place, s, &now)) {
 		source_counting_drop(s->counting);
 		s->counting = NULL;
 	}
-	if (!s->counting && source_grows(s))
-		rc = start(s, now, e);
-	*out = s->counting;
+	if (!rc && !s->counting && source_grows(s))
+		rc = start(s, &now, e);
+	*out = rc ? NULL : s->counting;
 	if (*out)
 		atomic_fetch_add(&(*out)->refs, 1);
 	pthread_mutex_unlock(&s->counting_lock);
+	*size = now.size;
+	source_state_free(&now);
 	return rc;
 }
 
@@ -119,26 +122,24 @@ static int read_on(struct source_counting *c, const struct serve_asker *asker, s
 int source_counting_take(struct source_counting **out, struct serve_source *s,
 			 const struct serve_asker *asker, bool *growing, struct err *e)
 {
-	struct source_state now;
-	int rc = source_state_of(s, &now, e);
+	struct source_counting *c;
+	uint64_t size;
+	int rc = find(&c, s, &size, e);
 
 	*out = NULL;
-	rc = rc ? rc : find(out, s, &now, e);
-	if (*out) {
-		struct source_counting *c = *out;
-
-		pthread_mutex_lock(&c->lock);
-		rc = read_on(c, asker, e);
-		*growing = c->input.growing;
-		pthread_mutex_unlock(&c->lock);
-		/* Who gives up leaves it where it is: it can be read on from there. */
-		leave(s, c, rc ? 0 : now.size, rc ? rc != ERR_INTERRUPTED : !*growing);
-		if (rc) {
-			source_counting_drop(c);
-			*out = NULL;
-		}
-	}
-	source_state_free(&now);
+	if (!c)
+		return rc;
+	pthread_mutex_lock(&c->lock);
+	rc = read_on(c, asker, e);
+	*growing = c->input.growing;
+	pthread_mutex_unlock(&c->lock);
+	/* Who gives up leaves it where it is: it can be read on from there. */
+	leave(s, c, rc ? 0 : size, rc ? rc != ERR_INTERRUPTED : !*growing);
+	if (rc)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one of its references is ours */
+		source_counting_drop(c);
+	else
+		*out = c;
 	return rc;
 }
 

@@ -42,7 +42,7 @@ void source_growing_free(struct source_growing *g)
 
 void source_grown_free(struct source_grown *g)
 {
-	chain_list_free(&g->held.list);
+	ask_chains_drop(&g->held);
 	story_said_free(&g->said);
 	source_growing_free(g->ended);
 	g->ended = NULL;
@@ -197,22 +197,25 @@ static int answer(struct serve_source *s, const struct source_state *now,
 	return 0;
 }
 
-int source_growing_chains(struct serve_source *s, const struct source_state *now, bool begin,
-			  const struct serve_asker *asker, struct source_grown *out,
-			  struct buf *notes, struct err *e)
+int source_growing_chains(struct serve_source *s, bool begin, const struct serve_asker *asker,
+			  struct source_grown *out, struct buf *notes, struct err *e)
 {
-	int rc = 0;
+	struct source_state now;
+	int rc;
 
 	*out = (struct source_grown){ 0 };
 	pthread_mutex_lock(&s->lock);
-	if (s->growing && !source_place_is(&s->growing->place, s, now)) {
+	/* Only here: what somebody saw who waited since is shorter than what was read for others. */
+	rc = source_state_of(s, &now, e);
+	if (!rc && s->growing && !source_place_is(&s->growing->place, s, &now)) {
 		source_growing_free(s->growing);
 		s->growing = NULL;
 	}
-	if (!s->growing && begin)
-		rc = start(s, now, e);
+	if (!rc && !s->growing && begin)
+		rc = start(s, &now, e);
 	if (!rc && s->growing)
-		rc = answer(s, now, asker, out, notes, e);
+		rc = answer(s, &now, asker, out, notes, e);
 	pthread_mutex_unlock(&s->lock);
+	source_state_free(&now);
 	return rc;
 }

@@ -23,9 +23,8 @@ struct source_grown {
 };
 
 /* begin: where it is not read yet, too. notes: what is wrong with it is appended. One at a time waits for others. */
-int source_growing_chains(struct serve_source *s, const struct source_state *now, bool begin,
-			  const struct serve_asker *asker, struct source_grown *out,
-			  struct buf *notes, struct err *e);
+int source_growing_chains(struct serve_source *s, bool begin, const struct serve_asker *asker,
+			  struct source_grown *out, struct buf *notes, struct err *e);
 void source_grown_free(struct source_grown *g);
 void source_growing_free(struct source_growing *g);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the report says when there is nothing to tell: healthy, not recorded and empty are three different things.
- * And that text from outside cannot drive a terminal.
+ * What is lost beside events is told of the machine that lost it. And text from outside cannot drive a terminal.
  */
 #include "tests/tap.h"
 
-#include "lib/ask/chains.h"
-#include "lib/emit/report.h"
+#include "lib/emit/report_parts.h"
+#include "lib/serve/report.h"
 #include "tests/unit/events.h"
 
 static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
@@ -14,8 +14,13 @@ static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
 	struct ask_chains_run *run = ask_chains_new(s->w, NULL);
 	struct stream_item it = { .kind = STREAM_EVENTS };
 	const struct ask_chains *a;
-	struct report r = { 0 };
+	struct report r;
 
+	for (size_t i = 0; i < s->rec.n; i++)
+		ask_chains_item(
+			run, &(struct stream_item){ .kind = STREAM_RECORD, .record = &s->rec.v[i] },
+			NULL);
+	s->rec.n = 0;
 	stage_sort(s);
 	it.events = s->ev.v;
 	it.n = s->ev.n;
@@ -26,17 +31,75 @@ static void say(struct stage *s, bool last, struct buf *text, struct buf *json)
 	}
 	ask_chains_end(run, &a, NULL);
 	ok(a->unfinished == !last, "the stream's end is seen");
-	r.chains = &a->list;
-	r.events = a->events;
-	r.start_ns = a->start_ns;
-	r.end_ns = a->end_ns;
-	r.has_start = a->has_start;
+	r = serve_report(&(struct story){ .chains = a }, false, NULL);
 	buf_reset(text);
 	buf_reset(json);
 	report_text(text, &r, false);
 	report_json(json, &r);
 	ask_chains_free(run);
 	s->ev.n = 0;
+}
+
+static void lost(struct stage *s, uint32_t node, const char *layer, uint32_t n, uint32_t of)
+{
+	struct record *r = stage_record(s, RECORD_COVERAGE);
+
+	REC_SET(r, COVERAGE, layer, bytes_of(layer));
+	REC_SET(r, COVERAGE, node, node);
+	REC_SET(r, COVERAGE, requested, of);
+	REC_SET(r, COVERAGE, failed, n);
+	REC_SET(r, COVERAGE, reason, bytes_of("ring full"));
+}
+
+/* Of two machines each lost its own; what was said last of one holds. */
+static void missing(struct stage *s, struct actor v, struct buf *text, struct buf *json)
+{
+	struct world_node n = { .uuid = { 9 }, .boot = 8 };
+	uint32_t first = s->node, second;
+	struct actor w;
+
+	lost(s, first, "lost stacks", 3, 40);
+	stage_call(s, v, OP_CUDA_LAUNCH, 0, 0, MS);
+	say(s, true, text, json);
+	like(buf_text(text), "Missing: 3 of 40 stacks lost: ring full.\n", "of one machine");
+	like(buf_text(json), "\"node\": \"testhost\"", "whose name its JSON has");
+	n.name = world_string(s->w, bytes_of("otherhost"));
+	second = s->node = world_node(s->w, &n);
+	w = stage_actor(s, 100, 100, 1, "train");
+	s->node = first;
+	lost(s, first, "lost stacks", 3, 40);
+	lost(s, second, "lost stacks", 5, 60);
+	lost(s, second, "driver", 1, 60); /* nothing of that is lost */
+	lost(s, second, "lost stacks", 7, 80);
+	stage_call(s, v, OP_CUDA_LAUNCH, 0, 0, MS);
+	stage_call(s, w, OP_CUDA_LAUNCH, 0, 0, MS);
+	say(s, true, text, json);
+	like(buf_text(text),
+	     "Missing: 3 of 40 stacks lost on testhost: ring full.\n"
+	     "Missing: 7 of 80 stacks lost on otherhost: ring full.\n",
+	     "of two");
+}
+
+/* Numbers as one reads them: none is 0 that is not, and none has more places than it says something with. */
+static void values(struct buf *text)
+{
+	static const struct {
+		double value;
+		const char *unit, *said;
+	} table[] = { { 0, "", "0" },
+		      { 3.1e-19, "", "3e-19" },
+		      { 0.004, "", "0.004" },
+		      { 0.25, "", "0.25" },
+		      { 23.24, "", "23.2" },
+		      { 1181504, "", "1,181,504" },
+		      { 197757.62, "/s", "197,758/s" },
+		      { 5060, "ns", "5.06 us" } };
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		buf_reset(text);
+		report_value(text, table[i].value, bytes_of(table[i].unit));
+		is_str(buf_text(text), table[i].said, "a value of unit \"%s\"", table[i].unit);
+	}
 }
 
 int main(void)
@@ -81,6 +144,8 @@ int main(void)
 	     "the verdict, harmless");
 	ok(!strchr(buf_text(&text), 033), "no escape reaches a terminal");
 	is_int(strncmp(buf_text(&text), "e?[2J", 5), 0, "and it is the first line");
+	missing(&s, v, &text, &json);
+	values(&text);
 	buf_free(&text);
 	buf_free(&json);
 	stage_free(&s);

@@ -10,9 +10,9 @@
 
 #include "lib/base/io.h"
 #include "lib/emit/ops_json.h"
-#include "lib/emit/report.h"
 #include "lib/event/view.h"
 #include "lib/ige/writer.h"
+#include "lib/serve/report.h"
 #include "lib/serve/source.h"
 #include "lib/sim/sim.h"
 #include "tests/tap.h"
@@ -32,12 +32,18 @@ static void record(struct buf *out, const char *scenario)
 	struct event_stream *s = NULL;
 	struct ige_writer *wr = NULL;
 	struct stream_item item;
+	struct record lost = { .kind = RECORD_COVERAGE };
 	struct sim_options o;
 
 	if (sim_scenario_options(scenario, &o))
 		abort();
 	o.duration_ns = 6000000000;
 	if (sim_open(&s, w, &o, NULL) || ige_writer_new(&wr, w, &sink.sink, &opt, NULL))
+		abort();
+	REC_SET(&lost, COVERAGE, layer, bytes_of("lost stacks"));
+	REC_SET(&lost, COVERAGE, requested, 4000);
+	REC_SET(&lost, COVERAGE, failed, 321);
+	if (ige_writer_record(wr, &lost, NULL))
 		abort();
 	while (s->next(s, &item, NULL) > 0) {
 		if (item.kind == STREAM_RECORD && ige_writer_record(wr, item.record, NULL))
@@ -91,17 +97,8 @@ static int tell(void *ctx, const struct serve_chains *c, struct err *e)
 /* The report of it all, errors and use of CPUs with it. */
 static int tell_report(void *ctx, const struct serve_chains *c, struct err *e)
 {
-	const struct ask_chains *a = c->answer;
-	const struct report r = { .chains = &a->list,
-				  .failures = c->failures,
-				  .oncpu = c->oncpu,
-				  .events = a->events,
-				  .lost = a->lost,
-				  .start_ns = a->start_ns,
-				  .end_ns = a->end_ns,
-				  .real_minus_mono_ns = a->real_minus_mono_ns,
-				  .has_start = a->has_start,
-				  .has_real = a->has_real };
+	const struct story told = { c->answer, c->failures, c->oncpu };
+	const struct report r = serve_report(&told, false, NULL);
 
 	report_json(ctx, &r);
 	return 0;
@@ -192,7 +189,7 @@ static void test_scenario(const char *scenario, const char *path)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct buf bytes = { 0 }, wanted = { 0 };
 	struct serve_source *s;
-	unsigned same = 0, on = 0, causes = 0, anew, items;
+	unsigned same = 0, on = 0, causes = 0, missing = 0, anew, items;
 	size_t at = 0;
 
 	record(&bytes, scenario);
@@ -210,11 +207,14 @@ static void test_scenario(const char *scenario, const char *path)
 		/* Half of it is new the second time, and less from then on. */
 		on += i == 1 || (items && items < anew * 3 / 4);
 		causes += memchr(wanted.p, '{', wanted.n) != NULL;
+		missing += strstr(buf_text(&wanted), "\"lost\": 321") != NULL;
 		at = to;
 	}
 	is_u64(same, PARTS, "%s, %s: at each length what is told is of all of it", scenario, what);
 	is_u64(on, PARTS, "%s, %s: found by reading on", scenario, what);
 	ok(causes > 0, "%s, %s: there is something", scenario, what);
+	is_u64(missing, question == REPORT ? PARTS : 0, "%s, %s: what is lost beside events",
+	       scenario, what);
 	if (!put(fd, &bytes, at, bytes.n))
 		abort();
 	close(fd);
