@@ -15,6 +15,18 @@
 
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
+static void deaf(struct line_sink *s, const struct line_piece *p)
+{
+	(void)s, (void)p;
+}
+
+/* Nothing more is told to those whose books may be half written: the item that is read fails when all of it is. */
+static void gives_up(struct cause *c)
+{
+	c->nomem = true;
+	c->line_sink = (struct line_sink){ deaf, deaf, deaf };
+}
+
 /* What the piece submits, or waits for, holds from its end on: idle is as it was when it began. */
 APART static bool hit(struct cause *c, const struct line_piece *p, bool idle)
 {
@@ -30,7 +42,7 @@ USUAL struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
 
 	if (!th || !tally_process(&c->tally, p->process)) {
-		c->nomem = true;
+		gives_up(c);
 		return NULL;
 	}
 	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
@@ -44,6 +56,18 @@ USUAL struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 		th->ns -= p->overlap_ns;
 	}
 	return th;
+}
+
+/* What it did before the call is over when the call is told. False: out of memory. */
+USUAL bool before_booked(struct cause *c, const struct line_piece *p)
+{
+	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
+
+	if (!th || !tally_process(&c->tally, p->process))
+		return false;
+	th->ns_by[PART_SELF] += p->before_ns;
+	th->ns += p->before_ns;
+	return true;
 }
 
 /* Its process lives as long as that has events, and looks as in the newest of them. */
@@ -73,7 +97,7 @@ USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
 static void inner_told(struct cause *c, const struct line_piece *p)
 {
 	if (!watches_call(&c->watches, c, p))
-		c->nomem = true;
+		gives_up(c);
 	c->calls++;
 }
 
@@ -84,12 +108,13 @@ static void outer_told(struct cause *c, const struct line_piece *p)
 	uint64_t host;
 	bool idle;
 
-	if (!classes_site(&c->classes, p->process, p->ev, c->perhaps, &c->of)) {
-		c->nomem = true;
+	if ((p->before_ns && !before_booked(c, p)) ||
+	    !classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of)) {
+		gives_up(c);
 		return;
 	}
 	if (!watches_call(&c->watches, c, p))
-		c->nomem = true;
+		gives_up(c);
 	c->calls++;
 	th = booked(c, p);
 	if (!th)
@@ -106,9 +131,9 @@ static void outer_told(struct cause *c, const struct line_piece *p)
 		proc->launches_ns += p->ev->dur_ns - (host < p->ev->dur_ns ? host : p->ev->dur_ns);
 	}
 	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
-			 parts_get(p->parts, PART_UNKNOWN), &c->of) ||
+			 parts_get(p->parts, PART_UNKNOWN), c->ahead.cell, &c->of) ||
 	    (p->parts->nculprits && !hit(c, p, idle)))
-		c->nomem = true;
+		gives_up(c);
 }
 
 static void call_told(struct line_sink *s, const struct line_piece *p)
@@ -126,7 +151,7 @@ static void outside_told(struct line_sink *s, const struct line_piece *p)
 	struct tally_thread *th;
 
 	if (!watches_outside(&c->watches, c, p))
-		c->nomem = true;
+		gives_up(c);
 	th = booked(c, p);
 	if (!th || !p->ev) /* on CPU */
 		return;
@@ -135,7 +160,7 @@ static void outside_told(struct line_sink *s, const struct line_piece *p)
 		return;
 	if (!classes_outside(&c->classes, p->process, p->ev, &c->of) ||
 	    (p->parts->nculprits && !hit(c, p, !th->busy && !proc->busy)))
-		c->nomem = true;
+		gives_up(c);
 	else
 		c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
 }
@@ -147,12 +172,12 @@ static void offcpu_told(struct line_sink *s, const struct line_piece *p)
 
 	c->off_cpu = true;
 	if (!watches_offcpu(&c->watches, c, p))
-		c->nomem = true;
+		gives_up(c);
 	if (!c->steal &&
 	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
 		c->steal = true;
 	if (!tally_interval(&c->tally, p) || !standing_add(&c->standing, p))
-		c->nomem = true;
+		gives_up(c);
 }
 
 struct cause *cause_new(const struct world *w, const struct cause_options *opt,
@@ -174,7 +199,7 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 		c->opt.min_lost_ns = 10000000;
 	if (c->opt.min_count == 0)
 		c->opt.min_count = 5;
-	c->line_sink = (struct line_sink){ call_told, outside_told, offcpu_told };
+	c->line_sink = (struct line_sink){ call_told, outside_told, offcpu_told, true };
 	c->line = line_new(w, &c->line_sink);
 	c->live = live_new(w, watches_memory, c);
 	c->graphs = graphs_new(w, watches_graph, c);
@@ -279,47 +304,72 @@ static int looked_at(struct cause *c, const struct event *ev, bool late, struct 
 	return 0;
 }
 
+/* One event that came too late for its place. */
+static int late_event(struct cause *c, const struct event *ev, struct err *e)
+{
+	int rc = looked_at(c, ev, true, e);
+
+	return rc < 0 ? rc : line_event(c->line, ev, true, e);
+}
+
+USUAL int event(struct cause *c, const struct event *ev, struct err *e)
+{
+	int rc;
+
+	starts(c, event_start(ev));
+	if (!c->has_pane || ev->end_ns >= c->pane_end_ns) {
+		rc = begin_pane(c, ev->end_ns, e);
+		if (rc < 0)
+			return rc;
+	}
+	c->previous_end_ns = ev->end_ns;
+	if (!watches_deaf(&c->watches, ev->op)) {
+		rc = looked_at(c, ev, false, e);
+		if (rc < 0)
+			return rc;
+	}
+	if (ev->end_ns > c->end_ns)
+		c->end_ns = ev->end_ns;
+	return line_event(c->line, ev, false, e);
+}
+
+/* As many of these events as are looked at ahead. */
+static size_t batch_of(struct cause *c, const struct event *ev, const struct event *end,
+		       struct classes_batch *b)
+{
+	size_t n = end - ev < CLASSES_AHEAD ? (size_t)(end - ev) : CLASSES_AHEAD;
+
+	classes_ahead(&c->classes, ev, n, b);
+	return n;
+}
+
 static int events(struct cause *c, const struct stream_item *item, struct err *e)
 {
-	uint32_t perhaps[CLASSES_AHEAD];
-	int rc;
+	const struct event *ev = item->events, *end = ev + item->n;
+	struct classes_batch batch[2], *b = &batch[0];
+	size_t n = batch_of(c, ev, end, b);
+	int rc = 0;
 
 	if (item->lost) {
 		c->lost_by_block += item->lost;
 		lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN,
-		     item->n ? item->events[0].end_ns : item->watermark_ns);
+		     item->n ? ev->end_ns : item->watermark_ns);
 	}
-	for (size_t i = 0; i < item->n; i++) {
-		const struct event *ev = &item->events[i];
+	while (n && rc >= 0) {
+		struct classes_batch *after = &batch[b == batch];
+		size_t more = batch_of(c, ev + n, end, after);
 
-		if (i % CLASSES_AHEAD == 0)
-			classes_ahead(&c->classes, ev,
-				      item->n - i < CLASSES_AHEAD ? item->n - i : CLASSES_AHEAD,
-				      perhaps);
-		c->perhaps = perhaps[i % CLASSES_AHEAD];
-		if (impossible(c, ev))
-			continue;
-		if (!item->late) {
-			starts(c, event_start(ev));
-			if (!c->has_pane || ev->end_ns >= c->pane_end_ns) {
-				rc = begin_pane(c, ev->end_ns, e);
-				if (rc < 0)
-					return rc;
-			}
-			c->previous_end_ns = ev->end_ns;
+		classes_next(&c->classes, b);
+		for (size_t i = 0; i < n && rc >= 0; i++, ev++) {
+			c->ahead = b->of[i];
+			if (impossible(c, ev))
+				continue;
+			rc = item->late ? late_event(c, ev, e) : event(c, ev, e);
 		}
-		if (item->late || !watches_deaf(&c->watches, ev->op)) {
-			rc = looked_at(c, ev, item->late, e);
-			if (rc < 0)
-				return rc;
-		}
-		if (!item->late && ev->end_ns > c->end_ns)
-			c->end_ns = ev->end_ns;
-		rc = line_event(c->line, ev, item->late, e);
-		if (rc < 0)
-			return rc;
+		b = after;
+		n = more;
 	}
-	return c->nomem ? err_nomem(e) : 0;
+	return rc < 0 ? rc : c->nomem ? err_nomem(e) : 0;
 }
 
 static bool open_add(struct cause *c, const struct rec_OPEN *call)
@@ -367,7 +417,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_KERNEL:
 		if (!launched_name(&c->kernels, r))
-			c->nomem = true;
+			gives_up(c);
 		break;
 	case RECORD_FILE:
 		if (!cause_files_record(&c->files, r))
@@ -414,6 +464,9 @@ int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
 		return events(c, item, e);
 	case STREAM_RECORD:
 		return record(c, item->record, e);
+	case STREAM_SEGMENT:
+		classes_renamed(&c->classes);
+		return 0;
 	default:
 		return 0;
 	}
@@ -439,10 +492,11 @@ int cause_finish(struct cause *c, struct err *e)
 
 	if (c->open.n)
 		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
-	c->perhaps = 0;
 	for (size_t i = 0; i < c->open.n; i++) {
 		const struct rec_OPEN *o = &c->open.v[i].call;
 
+		c->ahead = (struct class_ahead){ .cell = hist_place(
+							 (uint64_t)(c->end_ns - o->start_ns)) };
 		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
 			       c->end_ns, e);
 		if (rc < 0)

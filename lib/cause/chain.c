@@ -157,7 +157,6 @@ int chain_tell(struct cause *c, const struct tally_group *g, const struct detect
 	       int64_t time_ns, struct err *e)
 {
 	const struct world_process *v = world_get_process(c->w, g->process);
-	struct bytes name = name_process(c->w, &c->tally, g->process);
 	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 }, body = { 0 };
 	struct finding f = { .c = c,
 			     .g = g,
@@ -183,7 +182,7 @@ int chain_tell(struct cause *c, const struct tally_group *g, const struct detect
 		without_victim(&who, f.victim_pid);
 		f.who = &who;
 	}
-	buf_printf(&victim, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, f.victim_pid);
+	name_victim(&victim, c->w, &c->tally, g->process);
 	if (f.who)
 		name_culprit_full(&culprit, c->w, &c->tally, f.who);
 	else

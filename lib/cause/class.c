@@ -22,6 +22,7 @@ void classes_free(struct classes *c)
 	map_free(&c->of_process);
 	map_free(&c->sites_of);
 	vec_free(&c->columns);
+	vec_free(&c->apart);
 	map_free(&c->by_key);
 	map_free(&c->by_site);
 }
@@ -134,10 +135,21 @@ static bool site_new(struct classes *c, uint32_t process, uint16_t op, uint32_t 
 	return true;
 }
 
+/* Another process has calls of this number: those of this context are remembered elsewhere. False: out of memory. */
+static bool stand_apart(struct classes *c, uint32_t ctx, uint32_t process)
+{
+	while (c->apart.n <= ctx) {
+		if (!vec_push(&c->apart, 0))
+			return false;
+	}
+	c->apart.v[ctx] = process * 40503u;
+	return true;
+}
+
 bool classes_site_look_up(struct classes *c, uint32_t process, const struct event *ev, uint16_t op,
 			  struct class_of *of)
 {
-	uint32_t stack = ev->stack;
+	uint32_t stack = ev->stack, *newest;
 	uint64_t at;
 
 	of->first = of->shared = false;
@@ -157,42 +169,65 @@ bool classes_site_look_up(struct classes *c, uint32_t process, const struct even
 		of->shared = true;
 		return true;
 	}
-	*classes_newest(c, ev, op) = of->site_id + 1;
+	newest = classes_newest(c, ev);
+	if (*newest && c->sites.v[*newest - 1].process != process) {
+		if (!stand_apart(c, ev->ctx, process))
+			return false;
+		newest = classes_newest(c, ev);
+	}
+	*newest = of->site_id + 1;
 	return true;
 }
 
-void classes_ahead(struct classes *c, const struct event *ev, size_t n, uint32_t *perhaps)
+void classes_renamed(struct classes *c)
 {
-	const struct cause_site *site[CLASSES_AHEAD];
+	if (!c->sites.n)
+		return;
+	memset(c->newest, 0, sizeof(c->newest));
+	if (c->apart.n)
+		memset(c->apart.v, 0, c->apart.n * sizeof(*c->apart.v));
+}
+
+void classes_ahead(struct classes *c, const struct event *ev, size_t n, struct classes_batch *b)
+{
 	const uint32_t *newest[CLASSES_AHEAD];
 	uint8_t at[CLASSES_AHEAD];
 	size_t outer = 0, known = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		perhaps[i] = 0;
+		b->of[i] = (struct class_ahead){ .cell = hist_place(ev[i].dur_ns) };
 		at[outer] = (uint8_t)i;
-		newest[outer] = classes_newest(c, &ev[i], ev[i].op);
+		newest[outer] = classes_newest(c, &ev[i]);
 		__builtin_prefetch(newest[outer]);
 		outer += ev[i].depth == 0;
 	}
 	for (size_t k = 0; k < outer; k++) {
 		uint32_t one = *newest[k];
 
-		perhaps[at[k]] = one;
-		at[known] = at[k];
-		site[known] = &c->sites.v[one - (one != 0)];
-		__builtin_prefetch(site[known]);
+		b->of[at[k]].site = one;
+		b->known[known] = at[k];
+		__builtin_prefetch(&c->sites.v[one - (one != 0)]);
 		known += one != 0;
 	}
-	for (size_t k = 0; k < known; k++) {
-		const struct cause_site *s = site[k];
-		const struct hist_kept *plain =
-			s->last_class < CLASSES_MAX ? c->plain[s->last_class] : NULL;
+	b->nknown = (unsigned)known;
+}
+
+void classes_next(struct classes *c, const struct classes_batch *b)
+{
+	for (unsigned k = 0; k < b->nknown; k++) {
+		const struct class_ahead *of = &b->of[b->known[k]];
+		const struct cause_site *s = &c->sites.v[of->site - 1];
+		const struct hist_kept *plain = s->last_class < CLASSES_MAX
+							? c->plain[s->last_class]
+							: NULL,
+				       *own;
 
 		if (plain)
-			hist_fetch(plain, ev[at[k]].dur_ns);
-		if (s->own)
-			hist_fetch(s->own, ev[at[k]].dur_ns);
+			hist_fetch(plain, of->cell);
+		/* Few have one, but there is no telling which. */
+		own = s->own ? s->own : plain;
+		if (own)
+			hist_fetch(own, of->cell);
 	}
 }
 
@@ -232,9 +267,8 @@ static inline bool present(const struct event *ev, int column)
 
 static inline enum stream_class stream_class_of(uint64_t handle)
 {
-	if (handle <= 1)
-		return STREAM_CLASS_DEFAULT;
-	return handle == 2 ? STREAM_CLASS_PER_THREAD : STREAM_CLASS_OWN;
+	/* Nobody can foresee which: a sum, and no branch. */
+	return STREAM_CLASS_DEFAULT + (handle >= 2) + (handle > 2);
 }
 
 /* What of a class's key does not follow from the site, in one number. */
@@ -303,7 +337,7 @@ APART static bool add_taken(struct classes *c, struct cause_class *cl,
 }
 
 bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
-		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
+		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns, uint32_t cell,
 		 struct class_of *of)
 {
 	const struct class_columns *col = columns_of(c, op);
@@ -319,13 +353,12 @@ bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
 	of->class_id = site->last_class;
 	site->n++;
 	site->sum_ns += ev->dur_ns;
-	if (ev->dur_ns > site->max_ns)
-		site->max_ns = ev->dur_ns;
+	site->max_ns = ev->dur_ns > site->max_ns ? ev->dur_ns : site->max_ns;
 	if (unknown_ns)
 		c->v.v[of->class_id].unknown_ns += unknown_ns;
 	if (host_ns)
 		return add_taken(c, &c->v.v[of->class_id], col, ev, host_ns);
-	hist_kept_add(c->plain[of->class_id], ev->dur_ns);
+	hist_kept_add_at(c->plain[of->class_id], ev->dur_ns, cell);
 	return true;
 }
 
@@ -334,7 +367,7 @@ bool classes_outside(struct classes *c, uint32_t process, const struct event *ev
 {
 	struct class_key key = { .process = process };
 
-	return classes_site_of(c, process, ev, 0, *classes_newest(c, ev, 0), of) &&
+	return classes_site_of(c, process, ev, 0, *classes_newest(c, ev), of) &&
 	       class_find(c, &key, &of->class_id);
 }
 

@@ -23,7 +23,7 @@
 #define CLASSES_FIRST	    64 /* of calls, in the order in which they were met */
 #define SITES_MAX	    65536
 #define CLASS_BORROWS_BELOW 30
-#define CLASS_NEWEST	    (1 << 18) /* places seldom share one */
+#define CLASS_NEWEST	    (1 << 17) /* places seldom share one */
 
 enum stream_class {
 	STREAM_CLASS_NONE,
@@ -88,7 +88,8 @@ struct classes {
 	/* What did not fit: position + 1, 0 as long as everything does. */
 	uint32_t others, other_sites;
 	struct hists hists;
-	uint32_t newest[CLASS_NEWEST];	      /* site of the last call of such a place + 1 */
+	uint32_t newest[CLASS_NEWEST]; /* site of the last call of such a place + 1 */
+	VEC(uint32_t) apart;	       /* by context: how far from others' its places stand */
 	struct hist_kept *plain[CLASSES_MAX]; /* those of v, near each other */
 	uint16_t memo[CLASS_MEMO];	      /* class of the last call of such a kind + 1 */
 	/* where ops keep what classes look at; filled on first use */
@@ -103,17 +104,36 @@ struct class_of {
 	bool shared; /* the site holds calls of others too: there were too many */
 };
 
-/* Where the newest site of such a place is remembered: places of one context stand beside each other. */
-static inline uint32_t *classes_newest(struct classes *c, const struct event *ev, uint16_t op)
+/* Where the newest site of such a place is remembered: by what the stream calls it, which are small numbers, so that those
+ * in use stand beside each other. Programs that share such a number each have places of their own. */
+static inline uint32_t *classes_newest(struct classes *c, const struct event *ev)
 {
-	return &c->newest[(ev->stack + ev->ctx * 40503u + op * 5u) % CLASS_NEWEST];
+	uint32_t place = ev->site ? ev->site : ev->stack + ev->op * 977u;
+
+	return &c->newest[(place + (ev->ctx < c->apart.n ? c->apart.v[ev->ctx] : 0)) % CLASS_NEWEST];
 }
 
-/* These events come next: perhaps[i] is where the newest site of the i-th one's place stands among sites, + 1, 0 where none
- * is remembered or it is no outermost call. What is kept of it lies all over memory, and is on its way from there when this
- * returns. */
+/* What the stream calls places is other places from here on. */
+void classes_renamed(struct classes *c);
+
+/* What is known of an event before its turn: where the newest site of its place stands among sites, + 1, 0 where none is
+ * remembered or it is no outermost call; and where its duration has its place in histograms. */
+struct class_ahead {
+	uint32_t site, cell;
+};
+
 #define CLASSES_AHEAD 32 /* events, at most */
-void classes_ahead(struct classes *c, const struct event *ev, size_t n, uint32_t *perhaps);
+struct classes_batch {
+	struct class_ahead of[CLASSES_AHEAD];
+	uint8_t known[CLASSES_AHEAD]; /* which of them have a site */
+	unsigned nknown;
+};
+
+/* These events come after those that come next: what is kept of their sites lies all over memory, and is on its way from there
+ * when this returns. */
+void classes_ahead(struct classes *c, const struct event *ev, size_t n, struct classes_batch *b);
+/* They come next: so is what they are added to. */
+void classes_next(struct classes *c, const struct classes_batch *b);
 
 /* …where that is not remembered. */
 bool classes_site_look_up(struct classes *c, uint32_t process, const struct event *ev, uint16_t op,
@@ -131,16 +151,17 @@ static inline bool classes_site_of(struct classes *c, uint32_t process, const st
 	return true;
 }
 
-/* The site of an outermost call; perhaps: as classes_ahead says. False: out of memory. */
+/* The site of an outermost call; perhaps: the site that classes_ahead says. False: out of memory. */
 static inline bool classes_site(struct classes *c, uint32_t process, const struct event *ev,
 				uint32_t perhaps, struct class_of *of)
 {
 	return classes_site_of(c, process, ev, ev->op, perhaps, of);
 }
 
-/* Count a call at the site found for it, of which the host took host_ns. False: out of memory. */
+/* Count a call at the site found for it, of which the host took host_ns; cell: hist_place of its duration. False: out of
+ * memory. */
 bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
-		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns,
+		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns, uint32_t cell,
 		 struct class_of *of);
 
 /* Time outside calls of a process: a class without durations. */

@@ -77,13 +77,7 @@ void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_
 
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
 {
-	const struct world_process *v = world_get_process(c->w, f->process);
-	struct bytes name = name_process(c->w, &c->tally, f->process);
-
-	if (v)
-		buf_printf(out, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, v->tgid);
-	else
-		buf_puts(out, "This machine");
+	name_victim(out, c->w, &c->tally, f->process);
 }
 
 void fact_amount(const struct fact *f, struct buf *out)

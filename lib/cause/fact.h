@@ -87,7 +87,7 @@ void fact_fix(struct fact *f, const char *action, const char *command, uint64_t 
 void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_t gain_low_ns,
 		   uint64_t gain_high_ns, const char *basis);
 
-/* "train (pid 4821)" of the fact's process, appended. */
+/* The fact's process as name_victim has it, appended. */
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out);
 
 /* "1.51 s (14.8% of wall time, 312 gaps)" */

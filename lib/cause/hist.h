@@ -74,23 +74,41 @@ static inline struct hist_cell *hist_kept_cell(const struct hist_kept *h, unsign
 	return h->v + (cell >> 4) * (16 * HISTS_BLOCK) + (cell & 15);
 }
 
-static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
+/* Where behind the first cell that of a value stands, in every one that is kept: worked out once for a value that is added
+ * to several. */
+static inline uint32_t hist_place(uint64_t v)
 {
-	struct hist_cell *cell = hist_kept_cell(h, hist_cell(v));
+	uint64_t most = (UINT64_C(1) << (HIST_OCTAVES + 3)) - 1;
+	unsigned shift, cell;
+
+	v = v < most ? v : most;
+	shift = 63 - 4 - (unsigned)__builtin_clzll(v | 16);
+	cell = (unsigned)(v >> shift); /* 16 to 31, but in the first octave */
+	return shift * (16 * HISTS_BLOCK) + (cell >> 4) * (16 * HISTS_BLOCK - 16) + cell;
+}
+
+/* place: hist_place(v). */
+static inline void hist_kept_add_at(struct hist_kept *h, uint64_t v, uint32_t place)
+{
+	struct hist_cell *cell = h->v + place;
 
 	h->n++;
 	h->sum += v;
-	if (v > h->max)
-		h->max = v;
+	h->max = v > h->max ? v : h->max;
 	cell->count++;
 	cell->sum += v;
 }
 
-/* It is added to soon. Of a function that does nothing but fetch compilers think that it does nothing, and leave it out unless
- * it must be inlined. */
-USUAL void hist_fetch(const struct hist_kept *h, uint64_t v)
+static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
 {
-	__builtin_prefetch(hist_kept_cell(h, hist_cell(v)));
+	hist_kept_add_at(h, v, hist_place(v));
+}
+
+/* A value of that place is added soon. Of a function that does nothing but fetch compilers think that it does nothing, and
+ * leave it out unless it must be inlined. */
+USUAL void hist_fetch(const struct hist_kept *h, uint32_t place)
+{
+	__builtin_prefetch(h->v + place);
 }
 
 void hist_merge(struct hist *into, const struct hist_kept *from);

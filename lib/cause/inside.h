@@ -36,8 +36,8 @@ struct cause {
 	struct cause_sink *sink;
 	struct line *line;
 	struct classes classes;
-	struct class_of of; /* the site of the outermost call that is being told */
-	uint32_t perhaps;   /* as classes_ahead says of the event that is being looked at */
+	struct class_of of;	  /* the site of the outermost call that is being told */
+	struct class_ahead ahead; /* of the event that is being looked at */
 	struct launched_names kernels;
 	struct tally tally;
 	struct cause_lossy lossy;

@@ -27,6 +27,23 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 	return name.n ? name : bytes_of("?");
 }
 
+void name_victim(struct buf *out, const struct world *w, const struct tally *t, uint32_t process)
+{
+	const struct world_process *p = world_get_process(w, process);
+	struct bytes name = name_process(w, t, process);
+	const struct world_node *node;
+
+	if (!p) {
+		buf_puts(out, "This machine");
+		return;
+	}
+	buf_printf(out, "%.*s (pid %" PRIu32 ")", (int)name.n, name.p, p->tgid);
+	node = world_count(w, WORLD_NODE) > 1 ? world_get_node(w, p->node) : NULL;
+	name = node ? world_text(w, node->name) : (struct bytes){ 0 };
+	if (name.n)
+		buf_printf(out, " on %.*s", (int)name.n, name.p);
+}
+
 struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t process)
 {
 	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;

@@ -18,6 +18,9 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 struct bytes name_cmdline(const struct world *w, const struct tally *t,
 			  uint32_t process); /* {NULL, 0} unknown */
 
+/* "train (pid 4801)", and " on gpu-host-1" where several machines were recorded; "This machine" without a process. */
+void name_victim(struct buf *out, const struct world *w, const struct tally *t, uint32_t process);
+
 /* Members of an object: "pid", "node" and "comm". */
 void name_process_keys(struct jsonw *j, const struct world *w, const struct tally *t,
 		       uint32_t process);

@@ -9,10 +9,15 @@ void cause_nodes_free(struct cause_nodes *n)
 	vec_free(&n->v);
 }
 
-/* NULL: out of memory. */
-static struct cause_node *node_at(struct cause_nodes *n, const struct world *w, uint32_t node)
+/* NULL with *nomem: out of memory, NULL without: there are too many. */
+static struct cause_node *node_at(struct cause_nodes *n, const struct world *w, uint32_t node,
+				  bool *nomem)
 {
 	node = world_get_node(w, node) ? node : 0;
+	*nomem = false;
+	if (node > CAUSE_NODES)
+		return NULL;
+	*nomem = true;
 	while (n->v.n <= node) {
 		if (!vec_push(&n->v, (struct cause_node){ 0 }))
 			return NULL;
@@ -25,22 +30,23 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 	const struct rec_SAMPLE *s = &r->u.SAMPLE;
 	struct cause_node *of;
 	struct cause_metric *m;
+	bool nomem;
 
 	if (r->kind == RECORD_NODE) {
-		of = node_at(n, w, r->u.NODE.node);
+		of = node_at(n, w, r->u.NODE.node, &nomem);
 		if (of && REC_HAS(r, NODE, cpus))
 			of->cpus = r->u.NODE.cpus;
 		if (of && REC_HAS(r, NODE, arch))
 			of->arch = syscall_arch_of(r->u.NODE.arch);
-		return of != NULL;
+		return of || !nomem;
 	}
 	if (r->kind != RECORD_SAMPLE || s->metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
 	    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) || REC_HAS(r, SAMPLE, cpu) ||
 	    REC_HAS(r, SAMPLE, device))
 		return true;
-	of = node_at(n, w, REC_HAS(r, SAMPLE, node) ? s->node : 0);
+	of = node_at(n, w, REC_HAS(r, SAMPLE, node) ? s->node : 0, &nomem);
 	if (!of)
-		return false;
+		return !nomem;
 	m = &of->metric[s->metric];
 	if (m->n++ == 0)
 		m->first = m->max = s->value;

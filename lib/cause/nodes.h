@@ -17,6 +17,8 @@ struct cause_metric {
 	double sum, max, first, last;
 };
 #define CAUSE_METRICS 48
+#define CAUSE_NODES \
+	4096 /* of more nothing is kept: a name takes some bytes of a file, and a machine two KiB here */
 
 struct cause_node {
 	uint32_t cpus; /* 0: not known */

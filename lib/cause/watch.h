@@ -21,7 +21,8 @@ enum watch_wants {
 	WATCH_EVENT =
 		1, /* each event in stream order, before its time is attributed; not the late ones */
 	WATCH_OUTER =
-		2, /* each outermost call with its parts; op NULL: each stretch outside calls */
+		2, /* each outermost call with its parts; op NULL: each stretch outside calls, where those on CPU before
+		      an outermost call are its before_ns: who wants them wants all outermost calls */
 	WATCH_INNER = 4,  /* each call inside another, with its parts */
 	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
 	WATCH_ASLEEP =

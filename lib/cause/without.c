@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "lib/base/nomem.h"
 #include "lib/cause/group.h"
 #include "lib/cause/names.h"
 
@@ -110,7 +111,11 @@ static void tail(const struct finding *f, struct jsonw *j)
 	struct hist *h = malloc(sizeof(*h));
 	struct buf op = { 0 };
 
-	for (unsigned i = 0; i < n && h; i++) {
+	if (!h) {
+		nomem_note();
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
 		const struct cause_class *cl = &c->classes.v.v[top[i].id];
 		uint64_t from, low, high;
 

@@ -108,11 +108,3 @@ const char *source_layer(uint8_t source)
 {
 	return sources[source].layer;
 }
-
-int op_column(const struct op_def *def, uint16_t col)
-{
-	for (unsigned i = 0; i < def->ncols; i++)
-		if (def->cols[i] == col)
-			return (int)i;
-	return -1;
-}

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 enum event_source {
 #define SOURCE(number, id, name, layer) SOURCE_##id = number,
@@ -121,6 +124,26 @@ const char *source_name(uint8_t source);
 const char *source_layer(uint8_t source);
 
 /* Index of column col among def's extra columns, or -1. */
-int op_column(const struct op_def *def, uint16_t col);
+static inline int op_column(const struct op_def *def, uint16_t col)
+{
+#if defined(__SSE2__)
+	/* All at once: an off-CPU interval's are asked for many times, and which comes next nobody can foresee. */
+	__m128i of = _mm_set1_epi16((short)col);
+	__m128i first =
+		_mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(const void *)def->cols), of);
+	__m128i last = _mm_cmpeq_epi16(
+		_mm_loadl_epi64((const __m128i *)(const void *)(def->cols + 8)), of);
+	unsigned there = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(first, last));
+
+	_Static_assert(OP_COLUMNS_MAX == 12, "eight and four");
+	there &= (1u << def->ncols) - 1;
+	return there ? __builtin_ctz(there) : -1;
+#else
+	for (unsigned i = 0; i < def->ncols; i++)
+		if (def->cols[i] == col)
+			return (int)i;
+	return -1;
+#endif
+}
 
 #endif

@@ -240,7 +240,7 @@ static void take_args(struct ige_dict_reader *d, struct cursor *c, struct ige_re
 static bool take_site(struct ige_dict_reader *d, struct cursor *c, uint64_t id)
 {
 	uint64_t number = varint_get(c), x[OP_COLUMNS_MAX] = { 0 };
-	struct ige_read_site s = { .op = (uint16_t)number };
+	struct ige_read_site s = { .op = (uint16_t)number, .id = (uint32_t)id };
 
 	/* Its events cannot be told apart without the op; nor are they anything to those who read on. */
 	if (number > UINT16_MAX || !find_op(d, s.op, &s.layout))

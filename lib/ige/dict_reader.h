@@ -24,10 +24,10 @@ struct ige_read_site {
 	uint16_t op;   /* 0: never defined */
 	uint16_t args; /* bit i: column i of the op, as the file has it, stands here */
 	int32_t ret;
-	uint32_t layout;  /* index in ops */
-	uint32_t stack;	  /* world id */
-	uint32_t present; /* of its arguments, by the world's definition of the op */
-	uint32_t zero;
+	uint32_t layout;	/* index in ops */
+	uint32_t stack;		/* world id */
+	uint32_t present;	/* of its arguments, by the world's definition of the op */
+	uint32_t id;		/* its own */
 	uint64_t x[IGE_SITE_X]; /* the first of them; all, where nargs is above, in args from at on */
 	uint32_t at;
 	uint8_t nargs;

@@ -32,6 +32,8 @@ _Static_assert(offsetof(struct event, ret) - SHARED == offsetof(struct ige_read_
 			       offsetof(struct ige_read_site, stack) &&
 		       offsetof(struct event, present) - SHARED ==
 			       offsetof(struct ige_read_site, present) &&
+		       offsetof(struct event, site) - SHARED ==
+			       offsetof(struct ige_read_site, id) &&
 		       offsetof(struct event, x) - SHARED == offsetof(struct ige_read_site, x),
 	       "a site is copied into an event");
 

@@ -52,12 +52,20 @@ struct device_stream {
 	} waits[DEVICE_WAITS];	     /* its work begins after that of another stream */
 };
 
+/* Handles seldom share a place: which of two streams a call is of, nobody can foresee. */
+#define DEVICE_NEWEST 16
+static inline unsigned device_place(uint64_t handle)
+{
+	return (unsigned)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 60);
+}
+
 struct device {
 	uint32_t process, gpu; /* gpu 0: not known */
 	VEC(struct device_stream) streams;
 	uint32_t busy;	 /* streams with work */
 	uint64_t covers; /* waits that covered something */
 	bool overflow;
+	uint8_t newest[DEVICE_NEWEST]; /* by handle, see device_place: position of a stream */
 };
 
 struct device_event {
@@ -113,14 +121,21 @@ bool devices_call(struct devices *ds, uint32_t device, const struct device_call 
 static inline bool devices_submit(struct device *d, uint64_t stream, int64_t end_ns)
 {
 	uint64_t handle = stream == 1 ? 0 : stream;
+	uint8_t *at = &d->newest[device_place(handle)];
 
-	for (size_t i = 0; handle != DEVICE_PER_THREAD && i < d->streams.n; i++) {
-		if (d->streams.v[i].handle == handle) {
-			device_submit(d, &d->streams.v[i], end_ns);
-			return true;
-		}
+	if (handle == DEVICE_PER_THREAD)
+		return false;
+	if (*at >= d->streams.n || d->streams.v[*at].handle != handle) {
+		size_t i = 0;
+
+		while (i < d->streams.n && d->streams.v[i].handle != handle)
+			i++;
+		if (i == d->streams.n || i > UINT8_MAX)
+			return false;
+		*at = (uint8_t)i;
 	}
-	return false;
+	device_submit(d, &d->streams.v[*at], end_ns);
+	return true;
 }
 
 #endif

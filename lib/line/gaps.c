@@ -465,6 +465,23 @@ bool gaps_inner(struct gaps *g, const struct line_piece *p)
 	return true;
 }
 
+/* It was on its CPU before the call. */
+APART static bool before(struct gaps *g, struct gap_thread *th, const struct line_piece *call)
+{
+	struct parts parts;
+	struct line_piece p = line_before(call, &parts);
+
+	if (gathers(g, th))
+		gather(g, th, &p);
+	return went_past(g, th, &p);
+}
+
+/* Whether that matters to anybody. */
+USUAL bool before_matters(const struct gaps *g, const struct gap_thread *th)
+{
+	return th->device && (watching(g, th->device - 1) || g->side.v[th->device - 1].pending.n);
+}
+
 bool gaps_call(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = thread_at(g, p->thread);
@@ -472,6 +489,8 @@ bool gaps_call(struct gaps *g, const struct line_piece *p)
 	if (!th)
 		return false;
 	th->blocked = false;
+	if (p->before_ns && before_matters(g, th) && !before(g, th, p))
+		return false;
 	if (!outer_call(g, th, p, op_of(g, p->op)))
 		return false;
 	th->has_inner = th->has_sync = false;

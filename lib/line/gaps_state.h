@@ -117,8 +117,11 @@ static inline void gaps_run_add(struct gap_side *s, const struct line_piece *p)
 		r->start_ns = p->start_ns;
 		r->launches = r->issue_ns = r->device_ns = 0;
 		gaps_run_first(r, p);
-	} else if (s->issuer == p->thread && p->start_ns - s->issued_ns <= GAP_ISSUE_NS) {
-		r->issue_ns += (uint64_t)(p->start_ns - s->issued_ns);
+	} else { /* nobody can foresee whether it is: no branch */
+		int64_t since = p->start_ns - s->issued_ns;
+		bool burst = (s->issuer == p->thread) & (since <= GAP_ISSUE_NS);
+
+		r->issue_ns += (uint64_t)since & -(uint64_t)burst;
 	}
 	if (p->op->flags & OP_LAUNCH && !gaps_is_graph(p->op)) {
 		if (r->launches++ == 0)

@@ -153,6 +153,19 @@ USUAL void on_cpu_until(struct line *l, struct line_thread *th, int64_t to)
 	l->sink->outside(l->sink, p);
 }
 
+/* …before a call that begins then: how long it was, if it is told with that. */
+USUAL uint64_t on_cpu_before(struct line *l, struct line_thread *th, int64_t start)
+{
+	int64_t from = th->cursor_ns;
+
+	if (start <= from)
+		return 0;
+	if (l->sink->together && !losses_within(&l->losses, from, start))
+		return (uint64_t)(start - from);
+	on_cpu_until(l, th, start);
+	return 0;
+}
+
 /* Its time begins with the first thing known of it that lies in no call: calls end after what is in them. */
 static inline void thread_seen(struct line_thread *th, int64_t start_ns)
 {
@@ -330,7 +343,7 @@ USUAL int call(struct line *l, struct line_thread *th, const struct event *ev,
 		l->totals.unsound++;
 	}
 	if (ev->depth == 0)
-		on_cpu_until(l, th, start);
+		p.before_ns = on_cpu_before(l, th, start);
 	l->sink->call(l->sink, &p);
 	if (ev->depth == 0) {
 		if (ev->end_ns > th->cursor_ns)

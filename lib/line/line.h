@@ -31,8 +31,9 @@ struct line_piece {
 	const struct behind *behind;
 	uint64_t calls_ns;   /* of a call: spent in calls inside it; the rest is its own */
 	uint64_t overlap_ns; /* of its unknown time: already told as part of the piece before */
-	bool sound;	     /* false: what was inside contradicts itself */
-	bool open;	     /* a call that had not returned when the recording ended */
+	uint64_t before_ns; /* of an outermost call, for sinks that want it so: on CPU right before, not told by itself */
+	bool sound; /* false: what was inside contradicts itself */
+	bool open;  /* a call that had not returned when the recording ended */
 };
 
 /* It left its CPU, and never came to another. */
@@ -55,7 +56,22 @@ struct line_sink {
 		const struct line_piece
 			*p); /* every off-CPU interval, and every stretch taken by a hypervisor,
 						       at every depth */
+	/* A stretch on CPU between two outermost calls is told with the second, as its before_ns. */
+	bool together;
 };
+
+/* That stretch as a piece of its own, in parts. */
+static inline struct line_piece line_before(const struct line_piece *p, struct parts *parts)
+{
+	parts_set(parts, PART_SELF, p->before_ns);
+	return (struct line_piece){ .thread = p->thread,
+				    .process = p->process,
+				    .node = p->node,
+				    .start_ns = p->start_ns - (int64_t)p->before_ns,
+				    .end_ns = p->start_ns,
+				    .parts = parts,
+				    .sound = true };
+}
 
 struct line;
 

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "lib/base/rare.h"
+
 void nest_free(struct nest *n)
 {
 	for (unsigned i = 0; i < NEST_DEPTH; i++)
@@ -51,14 +53,9 @@ static void level_join(struct nest_level *into, struct nest_level *from)
 }
 
 /* Children deeper than depth + 1 lost the call they were in: they count at depth + 1. */
-static struct nest_level *levels_gather(struct nest *n, unsigned depth)
+APART static struct nest_level *levels_join(struct nest *n, unsigned depth)
 {
 	struct nest_level *l = NULL;
-
-	if (n->deepest == depth + 1) { /* there are none */
-		l = n->level[n->deepest];
-		return l && l->ns ? l : NULL;
-	}
 
 	for (unsigned k = n->deepest; k > depth; k--) {
 		struct nest_level *at = n->level[k];
@@ -77,8 +74,18 @@ static struct nest_level *levels_gather(struct nest *n, unsigned depth)
 	return l && l->ns ? l : NULL;
 }
 
+USUAL struct nest_level *levels_gather(struct nest *n, unsigned depth)
+{
+	struct nest_level *l;
+
+	if (n->deepest != depth + 1)
+		return levels_join(n, depth);
+	l = n->level[n->deepest]; /* there are none deeper */
+	return l && l->ns ? l : NULL;
+}
+
 /* Children of calls that never arrived become children of the call around them. */
-static bool orphans_up(struct nest *n, unsigned depth)
+APART static bool orphans_up(struct nest *n, unsigned depth)
 {
 	struct nest_level *l = levels_gather(n, depth), *into;
 
@@ -142,7 +149,7 @@ void nest_take_some(struct nest *n, unsigned depth, int64_t start_ns, int64_t en
 			level_join(up, l);
 			return;
 		}
-		parts_merge(c->orphans, &l->parts);
+		parts_copy(c->orphans, &l->parts);
 		c->orphans_ns = l->ns;
 		c->orphans_first_ns = l->first_ns;
 		c->orphans_last_ns = l->last_ns;
@@ -150,7 +157,7 @@ void nest_take_some(struct nest *n, unsigned depth, int64_t start_ns, int64_t en
 		   l->ns > (uint64_t)(end_ns - start_ns)) {
 		c->sound = false;
 	} else {
-		parts_merge(c->inner, &l->parts);
+		parts_copy(c->inner, &l->parts);
 		c->inner_ns = l->ns;
 		c->calls_ns = l->calls_ns;
 		c->sync = l->sync;

@@ -80,6 +80,16 @@ static inline void parts_merge(struct parts *into, const struct parts *from)
 		parts_merge_culprits(into, from);
 }
 
+static inline void parts_copy(struct parts *into, const struct parts *from)
+{
+	into->mask = from->mask;
+	into->nculprits = from->nculprits;
+	for (uint32_t m = from->mask; m; m &= m - 1)
+		into->ns[__builtin_ctz(m)] = from->ns[__builtin_ctz(m)];
+	for (uint32_t i = 0; i < from->nculprits; i++)
+		into->c[i] = from->c[i];
+}
+
 /* Turn the device-like waits of p into PART_DEVICE. */
 void parts_to_device(struct parts *p);
 

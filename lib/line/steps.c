@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/rare.h"
 #include "lib/base/vec.h"
 
 #define RING (STEPS_SEQUENCE * STEPS_PERIODS)
@@ -172,7 +173,13 @@ static void phase_over(struct steps_thread *th)
 	}
 	sketch_free(&p->dur);
 	memset(p, 0, sizeof(*p));
+	memset(&th->ends, 0, sizeof(th->ends));
 	memset(th->run, 0, sizeof(th->run));
+	/* While the loop was known nobody looked at what stood before. */
+	for (unsigned i = 0; i < STEPS_SEQUENCE && i + 1 < th->seen; i++) {
+		th->before.stack[i] = back(th, i + 2)->stack;
+		th->before.op[i] = back(th, i + 2)->op;
+	}
 }
 
 static void slow_add(struct step_phase *p, const struct step *step)
@@ -298,6 +305,9 @@ static bool found(struct steps_thread *th, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		p->sequence[i] = *back(th, anchor + n - i);
 	p->nsequence = n;
+	th->ends.n = n;
+	th->ends.stack = p->sequence[n - 1].stack;
+	th->ends.op = p->sequence[n - 1].op;
 	th->phases++;
 	/* The steps that were made while it was being found. */
 	th->open =
@@ -309,24 +319,25 @@ static bool found(struct steps_thread *th, unsigned n)
 	return true;
 }
 
-static bool look(struct steps_thread *th)
+/* newest: the call that was made, which is back(th, 1). */
+APART static bool look(struct steps_thread *th, const struct step_call *newest)
 {
-	const uint32_t stack = back(th, 1)->stack, op = back(th, 1)->op;
-	unsigned longest = th->seen <= STEPS_SEQUENCE ? (unsigned)th->seen - 1 : STEPS_SEQUENCE;
-	uint32_t *run = th->run + 1, any = 0;
+	const uint32_t stack = newest->stack, op = newest->op;
+	int32_t *run = th->run + 1, enough = 0;
+	unsigned n = 1;
 
 	/* All lengths, so that vectors do it: where no call stands yet, nothing equals this one. */
-	for (unsigned i = 0; i < STEPS_SEQUENCE; i++) {
+	for (int32_t i = 0; i < STEPS_SEQUENCE; i++) {
 		uint32_t other = (th->before.stack[i] ^ stack) | (th->before.op[i] ^ op);
 
-		run[i] = other ? 0 : run[i] + 1;
-		any |= run[i];
+		run[i] = other ? 0 : run[i] + (run[i] < INT32_MAX);
+		enough |= run[i] >= (STEPS_PERIODS - 1) * (i + 1);
 	}
-	for (unsigned n = 1; any && n <= longest; n++) {
-		if (th->run[n] >= (STEPS_PERIODS - 1) * n)
-			return found(th, n);
-	}
-	return true;
+	if (!enough)
+		return true;
+	while (th->run[n] < (int32_t)((STEPS_PERIODS - 1) * n))
+		n++;
+	return found(th, n);
 }
 
 /* It is not the newest any more. */
@@ -343,7 +354,6 @@ bool steps_call(struct steps *s, const struct line_piece *p)
 {
 	bool nomem = false;
 	struct steps_thread *th = need(s, p, &nomem);
-	const struct step_phase *now = th ? &th->current : NULL;
 	struct step_call call = { .end_ns = p->end_ns,
 				  .dur_ns = p->ev->dur_ns,
 				  .stack = p->ev->stack,
@@ -359,15 +369,15 @@ bool steps_call(struct steps *s, const struct line_piece *p)
 		back(th, 1)->end_ns = call.end_ns;
 		return true;
 	}
-	if (th->seen)
+	if (th->seen && !th->ends.n)
 		remember(th, back(th, 1));
 	th->ring[th->seen++ % RING] = call;
 	th->open.part_ns[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);
-	if (now->nsequence == 0)
-		return look(th);
-	if (same(&call, &now->sequence[now->nsequence - 1]))
+	if (th->ends.n == 0)
+		return look(th, &call);
+	if (call.op == th->ends.op && call.stack == th->ends.stack)
 		return step_ends(th, p->end_ns);
-	if (th->seen - th->ended > 4 * now->nsequence + 16)
+	if (th->seen - th->ended > 4 * th->ends.n + 16)
 		phase_over(th);
 	return true;
 }
@@ -378,7 +388,7 @@ bool steps_interval(struct steps *s, const struct line_piece *p)
 	/* Inside calls only what the host takes: the rest is the call's own business, told with it. */
 	uint32_t which = p->depth ? PARTS_HOST : PARTS_ALL;
 
-	if (!th || th->current.nsequence == 0)
+	if (!th || th->ends.n == 0)
 		return true;
 	for (uint32_t m = p->parts->mask & which; m; m &= m - 1) {
 		unsigned part = (unsigned)__builtin_ctz(m);

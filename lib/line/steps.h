@@ -68,12 +68,16 @@ struct steps_thread {
 	uint32_t thread, process, node;
 	unsigned phases;
 	/* finding: what every call touches stands together */
-	uint64_t seen;			  /* calls; the newest is ring[(seen - 1) % ...] */
-	uint32_t run[STEPS_SEQUENCE + 1]; /* calls in a row that equal the one so many before */
-	struct {			  /* of the calls before the newest, newest first */
+	uint64_t seen;	/* calls; the newest is ring[(seen - 1) % ...] */
+	uint64_t ended; /* seen, when the newest step ended */
+	struct {	/* of the current sequence; n 0: none is known */
+		unsigned n;
+		uint32_t stack, op; /* of the call that ends the step */
+	} ends;
+	int32_t run[STEPS_SEQUENCE + 1]; /* calls in a row that equal the one so many before */
+	struct { /* of the calls before the newest, newest first; while no sequence is known */
 		uint32_t stack[STEPS_SEQUENCE], op[STEPS_SEQUENCE];
 	} before;
-	uint64_t ended; /* seen, when the newest step ended */
 	struct step open;
 	struct step_phase current; /* nsequence 0: none is known */
 	struct step_phase best;	   /* of those that are over */

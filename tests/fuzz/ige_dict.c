@@ -15,7 +15,7 @@ static void check(struct ige_dict_reader *d)
 
 		if (s && (!world_op(d->world, s->op) || s->layout >= d->ops.n ||
 			  (s->nargs > IGE_SITE_X && s->at + s->nargs > d->args.n) ||
-			  s->nargs > OP_COLUMNS_MAX || s->present >> s->nargs || s->zero ||
+			  s->nargs > OP_COLUMNS_MAX || s->present >> s->nargs || s->id != id ||
 			  s->stack > world_count(d->world, WORLD_STACK)))
 			abort();
 	}

@@ -124,8 +124,11 @@ static void tell_some(struct buf *out, struct world *w, const struct buf *file, 
 
 	while (s->next(s, &item, NULL) == 1) {
 		for (size_t i = 0; i < item.n && !records; i++) {
+			struct event ev = item.events[i];
+
+			ev.site = 0; /* what was written is of no stream yet */
 			buf_puts(out, "event");
-			buf_add(out, &item.events[i], sizeof(item.events[i]));
+			buf_add(out, &ev, sizeof(ev));
 		}
 		if (item.kind == STREAM_RECORD && records)
 			put_record(out, item.record);

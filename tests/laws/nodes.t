@@ -7,6 +7,7 @@
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -71,6 +72,8 @@ a, b = parts("two-nodes")
 true = chains(a, b)
 tap.same(sorted(true), ["collective-straggler"], "clocks that agree: the straggler alone is told")
 late = true["collective-straggler"]
+tap.ok(re.search(r"train-2 \(pid \d+\) on gpu-host-1, kept", late["summary"]), "whose number is told with its machine", late["summary"])
+tap.ok(re.search(r"^ +Node +gpu-host-1$", run(EXPLAIN, a, b)[0].decode(), re.M), "which the report names, though one alone has a cause")
 for ns in 37 * MS, -53 * MS, 3600 * 10**9:
     moved = set_ahead(b, ns)
     got = chains(a, pipe=moved)

@@ -11,7 +11,7 @@
 
 struct tiles {
 	struct line_sink sink;
-	uint64_t pieces, bad_sums, gaps;
+	uint64_t pieces, bad_sums, gaps, together;
 	int64_t cursor[4096]; /* by thread */
 	bool seen[4096];
 	uint64_t sum[PART_COUNT];
@@ -34,7 +34,16 @@ static void tile(struct tiles *t, const struct line_piece *p)
 
 static void tile_piece(struct line_sink *s, const struct line_piece *p)
 {
-	tile((struct tiles *)s, p);
+	struct tiles *t = (struct tiles *)s;
+	struct parts parts;
+
+	if (p->before_ns) {
+		struct line_piece before = line_before(p, &parts);
+
+		t->together++;
+		tile(t, &before);
+	}
+	tile(t, p);
 }
 
 static void tile_off(struct line_sink *s, const struct line_piece *p)
@@ -65,7 +74,7 @@ static struct line *run(const struct law *l, struct line_sink *sink, size_t drop
 
 static void sums(const struct law *l, const char *name)
 {
-	struct tiles *t = calloc(1, sizeof(*t));
+	struct tiles *t = calloc(1, sizeof(*t)), apart;
 	struct line *line;
 
 	t->sink = (struct line_sink){ tile_piece, tile_piece, tile_off };
@@ -75,6 +84,12 @@ static void sums(const struct law *l, const char *name)
 	is_u64(t->gaps, 0, "%s: the pieces of a thread tile its time", name);
 	is_u64(line_totals(line)->unsound, 0, "%s: nothing contradicts itself", name);
 	line_free(line);
+	apart = *t;
+	*t = (struct tiles){ .sink = { tile_piece, tile_piece, tile_off, true } };
+	line_free(run(l, &t->sink, SIZE_MAX));
+	ok(t->together && !apart.together && t->pieces == apart.pieces && !t->bad_sums &&
+		   !t->gaps && !memcmp(t->sum, apart.sum, sizeof(t->sum)),
+	   "%s: and so with the time before a call told with it", name);
 	free(t);
 }
 

@@ -68,7 +68,7 @@ SYSTEM = set(
     inttypes.h libgen.h limits.h link.h locale.h malloc.h math.h mntent.h netdb.h poll.h pthread.h pwd.h regex.h
     sched.h search.h semaphore.h setjmp.h signal.h spawn.h stdalign.h stdarg.h stdatomic.h stdbool.h
     stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h strings.h syscall.h sysexits.h syslog.h
-    cpuid.h immintrin.h termios.h threads.h time.h ucontext.h unistd.h utime.h wchar.h ucred.h fts.h ftw.h pty.h""".split()
+    cpuid.h emmintrin.h immintrin.h termios.h threads.h time.h ucontext.h unistd.h utime.h wchar.h ucred.h fts.h ftw.h pty.h""".split()
 )
 SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "net/", "netinet/", "arpa/")
 

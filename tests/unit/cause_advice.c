@@ -230,7 +230,7 @@ int main(void)
 		 "for p in $(pgrep -x train | grep -vx 100); do renice -n 19 -p $(ls "
 		 "/proc/$p/task); done");
 	crowd(&s, v);
-	proposes(&s, "cpu-preempted", "renice -n -10 -p $(ls /proc/100/task)");
+	proposes(&s, "cpu-preempted", "sudo renice -n -10 -p $(ls /proc/100/task)");
 
 	workers(&s, v);
 

@@ -115,8 +115,91 @@ static void returned(void)
 	stage_free(&s);
 }
 
+static void collective(struct stage *s, struct actor a, uint16_t op, int64_t start, int64_t end,
+		       unsigned rank)
+{
+	struct event *ev = stage_call(s, a, op, 0, start, end);
+
+	stage_set(ev, COL_COMM, 0x1000 + rank);
+	if (op == OP_NCCL_ALL_REDUCE) {
+		stage_set(ev, COL_SEQUENCE, (uint64_t)(start / SECOND));
+		return;
+	}
+	stage_set(ev, COL_COMM_ID, 99);
+	stage_set(ev, COL_RANK, rank);
+	stage_set(ev, COL_RANKS, 2);
+}
+
+/* Rank 0 waits in the tenth collective, which rank 1 never enters: what that one does instead leads, where it is known. */
+static void rank_behind(void)
+{
+	static const struct {
+		enum event_object
+			object; /* it waits for, from its last collective to the end; OBJECT_NONE: it computes */
+		bool host;     /* threads' waits are recorded */
+		int64_t waits; /* for so many per cent of that time, at its end */
+		const char *says, *never;
+	} table[] = {
+		{ OBJECT_NONE, true, 0, ": in the 21.0 s since its last one it computed for 21.0 s",
+		  "was" },
+		{ OBJECT_NONE, false, 0, "number 10; 1 rank waits for it: train (pid 100) has not",
+		  "since its last" },
+		{ OBJECT_DISK, true, 90, "it was blocked on disk for 18.9 s; 1 rank waits",
+		  "computed" },
+		{ OBJECT_FD, true, 90, "it was blocked on a pipe or file for 18.9 s; 1 rank waits",
+		  "computed" },
+		{ OBJECT_FD, true, 40, "it computed for 12.6 s; 1 rank waits", "blocked" },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct stage s = stage_new();
+		struct actor v[] = { stage_actor(&s, 100, 100, 1, "train"),
+				     stage_actor(&s, 200, 200, 1, "train-1") };
+		struct told p = { .sink.record = hear };
+		struct cause *c = cause_new(s.w, NULL, &p.sink);
+		unsigned hangs = 0;
+		int64_t end = 30 * SECOND, wait = (end - 9 * SECOND) / 100 * table[i].waits;
+
+		for (unsigned rank = 0; rank < 2; rank++) {
+			collective(&s, v[rank], OP_NCCL_COMM_INIT_RANK, 0, MS, rank);
+			for (int64_t t = SECOND; t < (rank ? 10 : 11) * SECOND; t += SECOND)
+				collective(&s, v[rank], OP_NCCL_ALL_REDUCE, t, t + MS, rank);
+		}
+		if (table[i].host)
+			stage_set(stage_offcpu(&s, v[1], 0, end - wait - MS, end - wait, 0, 0),
+				  COL_OBJECT_KIND, OBJECT_TIMER);
+		if (table[i].object != OBJECT_NONE)
+			stage_set(stage_offcpu(&s, v[1], 0, end - wait, end, 0, 0), COL_OBJECT_KIND,
+				  table[i].object);
+		stage_sort(&s);
+		give(c, &s);
+		open_at(&s, v[0], 10 * SECOND + 2 * MS, end, true);
+		clock_at(&s, end);
+		give(c, &s);
+		cause_finish(c, NULL);
+		for (size_t k = 0; k < p.list.v.n; k++) {
+			const struct chain *told = &p.list.v.v[k];
+
+			if (!bytes_equal(told->kind, bytes_of("collective-hang")))
+				continue;
+			hangs++;
+			like(told->summary.p,
+			     "Rank 1, train-1 (pid 200), has not entered collective number 10",
+			     "who is behind leads");
+			like(told->summary.p, table[i].says, "and what it did");
+			ok(!strstr(told->summary.p, table[i].never), "and nothing else: no \"%s\"",
+			   table[i].never);
+		}
+		ok(hangs == 1, "rank 1 stays away: told once, not %u times", hangs);
+		cause_free(c);
+		chain_list_free(&p.list);
+		stage_free(&s);
+	}
+}
+
 int main(void)
 {
+	rank_behind();
 	hangs_after(0);
 	hangs_after(20);
 	hangs_after(5000);

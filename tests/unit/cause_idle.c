@@ -269,6 +269,30 @@ static void worker_killed(struct stage *s, struct actor v)
 	}
 }
 
+/* What a step has to do between two others, a little longer than usual, is nothing to tell of; as much of shorter steps is. */
+static void short_gaps(struct stage *s, struct actor v)
+{
+	static const struct {
+		int64_t step, gap;
+		bool told;
+	} table[] = { { 5 * MS, 140 * US, false },
+		      { 5 * MS, 240 * US, false },
+		      { 5 * MS, 260 * US, true },
+		      { 2 * MS, 140 * US, true },
+		      { 20 * MS, 300 * US, false } };
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		uint64_t gaps = 0;
+
+		for (int64_t t = 0; t < LENGTH; t += table[i].step, gaps++)
+			work(s, v, t, t + table[i].step - table[i].gap);
+		if (table[i].told)
+			tells(s, "gpu-idle", "its own code", (gaps - 1) * (uint64_t)table[i].gap);
+		else
+			silent(s, "short gaps of its own code");
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -282,6 +306,7 @@ int main(void)
 	behind_time_limits(&s, v, worker);
 	writes(&s, v);
 	worker_killed(&s, v);
+	short_gaps(&s, v);
 	stage_free(&s);
 	return tap_done();
 }

@@ -5,6 +5,7 @@
  */
 #include "tests/tap.h"
 
+#include "lib/cause/nodes.h"
 #include "tests/unit/kinds.h"
 
 #define LENGTH (5000 * MS)
@@ -97,6 +98,31 @@ static void cold(struct stage *s, struct actor v)
 		stage_call(s, v, OP_CUDA_LAUNCH, 0, t, t + 10 * US);
 }
 
+/* A file may name as many machines as it likes. */
+static void crowd(void)
+{
+	struct world *w = world_new();
+	struct cause_nodes n = { 0 };
+	struct record r = { .kind = RECORD_SAMPLE };
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < 100 * CAUSE_NODES; i++) {
+		struct world_node node = { .boot = i };
+
+		last = world_node(w, &node);
+	}
+	REC_SET(&r, SAMPLE, metric, METRIC_CPU_BUSY);
+	REC_SET(&r, SAMPLE, value, 50);
+	REC_SET(&r, SAMPLE, node, last);
+	ok(cause_nodes_record(&n, w, &r) && n.v.n <= CAUSE_NODES + 1,
+	   "of %u machines the last one takes no room", last);
+	REC_SET(&r, SAMPLE, node, CAUSE_NODES);
+	ok(cause_nodes_record(&n, w, &r), "one that there is room for is known");
+	ok(cause_nodes_metric(&n, CAUSE_NODES, METRIC_CPU_BUSY)->last == 50, "by its samples");
+	cause_nodes_free(&n);
+	world_free(w);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -136,7 +162,8 @@ int main(void)
 	began(&s, a, 1000 * MS);
 	began(&s, b, 50 * US);
 	cold(&s, w);
-	tells(&s, "cold-start", "train (pid 100) starts cold", 400 * MS - 10 * US);
+	tells(&s, "cold-start", "train (pid 100) on otherhost starts cold", 400 * MS - 10 * US);
 	stage_free(&s);
+	crowd();
 	return tap_done();
 }

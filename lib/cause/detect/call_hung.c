@@ -12,40 +12,14 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/human.h"
+#include "lib/cause/detect/hung.h"
 #include "lib/cause/detect/watches.h"
-#include "lib/cause/fact.h"
-#include "lib/cause/names.h"
-#include "lib/line/collectives.h"
 
 static const char collective_hang[] = "collective-hang";
 
 #define HUNG_NS	   5000000000u /* as record --hung */
 #define HUNG_TIMES 3
 #define HUNG_OPEN  4096 /* open calls remembered; of those that returned as long as there is room */
-
-struct hung_call {
-	struct rec_OPEN open; /* the newest statement about it */
-	uint32_t process;
-	bool returned;
-};
-
-struct hung_process {
-	bool collective; /* entered one since it last waited for the device with success */
-	int64_t first_ns, last_ns; /* from when to when it hung, as told last */
-	bool ended;		   /* the process did */
-	int64_t ended_ns;
-	uint64_t status;
-	struct fact_told told;
-	const char *kind; /* it is told as; NULL never */
-};
-
-struct hung {
-	struct collectives all;
-	struct map at;	    /* hash of thread, op, start -> position */
-	struct map threads; /* that have open calls -> 1 */
-	VEC(struct hung_call) calls;
-	VEC(struct hung_process) processes; /* by world id */
-};
 
 static unsigned wants(const struct op_def *op)
 {
@@ -88,7 +62,6 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	struct collective_pending *done;
 	struct collective_comm *comm;
 
-	(void)c;
 	if (p->open)
 		return true;
 	if (h->threads.n && p->depth == 0 && map_get(&h->threads, p->thread, NULL))
@@ -100,8 +73,10 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return false;
 	if (p->op->flags & OP_SYNC)
 		of->collective = false;
-	if (p->op->source == SOURCE_NCCL && p->op->flags & OP_SUBMIT)
+	if (p->op->source == SOURCE_NCCL && p->op->flags & OP_SUBMIT) {
 		of->collective = true;
+		hung_rank_entered(of, c, p);
+	}
 	return p->op->source != SOURCE_NCCL ||
 	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
 }
@@ -210,17 +185,6 @@ static bool usual(const struct cause *c, const struct hung *h, const struct hung
 	return n > open;
 }
 
-/* A process's hung calls, put together. */
-struct hung_sum {
-	const struct collective_rank *own,
-		*late;	/* it waits in a collective that `late` has not entered */
-	uint64_t ranks; /* that wait for the same */
-	uint64_t threads, longest_ns, lost_ns;
-	const struct hung_call *longest;
-	int64_t first_ns;
-	struct where where;
-};
-
 static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t now_ns,
 		   struct hung_sum *s)
 {
@@ -248,76 +212,6 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 	return true;
 }
 
-/* The communicator in which this process has entered more than another recorded rank, and that rank. */
-static const struct collective_rank *behind(const struct hung *h, uint32_t process,
-					    const struct collective_rank **own)
-{
-	for (size_t i = 0; i < h->all.comms.n; i++) {
-		const struct collective_comm *comm = h->all.comms.v[i];
-		const struct collective_rank *least = NULL;
-
-		*own = NULL;
-		for (size_t k = 0; k < comm->members.n; k++) {
-			const struct collective_rank *m = &comm->members.v[k];
-
-			if (m->process == process)
-				*own = m;
-			if (!least || m->sequence + m->entered < least->sequence + least->entered)
-				least = m;
-		}
-		if (*own && least && (*own)->entered &&
-		    least->sequence + least->entered < (*own)->sequence + 1)
-			return least;
-	}
-	return NULL;
-}
-
-static bool has_ended(const struct hung *h, const struct collective_rank *late)
-{
-	return late && late->process < h->processes.n && h->processes.v[late->process].ended;
-}
-
-/* *keep holds the culprit's text, to be freed when f is told. */
-static void collective_text(struct cause *c, const struct hung *h, const struct hung_sum *s,
-			    struct fact *f, struct buf *keep)
-{
-	const struct collective_rank *late = s->late;
-	const struct world_process *v;
-	struct buf text = { 0 };
-
-	if (!late) {
-		buf_puts(&f->summary, "; every recorded rank has entered the collective it waits "
-				      "for: look at the ranks that were not recorded, the "
-				      "network and the devices");
-		return;
-	}
-	fact_victim(&(struct fact){ .process = late->process }, c, keep);
-	buf_printf(&f->summary, "; %" PRIu64 " rank%s for rank %" PRIu32 " (%s), which ", s->ranks,
-		   s->ranks == 1 ? " waits" : "s wait", late->rank, buf_text(keep));
-	if (has_ended(h, late)) {
-		const struct hung_process *of = &h->processes.v[late->process];
-
-		buf_printf(&f->summary, "ended %s before the end, ",
-			   human_ns((uint64_t)(c->end_ns - of->ended_ns)).s);
-		name_end(&f->summary, of->status);
-		buf_puts(&f->summary, ", and ");
-	}
-	buf_printf(&f->summary, "has not entered collective number %" PRIu64, s->own->sequence);
-	if (late->entered) {
-		const struct op_def *op = world_op(c->w, late->op);
-
-		buf_printf(&text, "%s, number %" PRIu64 ", %s before the end", op ? op->name : "?",
-			   late->sequence, human_ns((uint64_t)(c->end_ns - late->enter_ns)).s);
-		fact_evidence_text(f, "last collective of the rank that is behind",
-				   buf_text(&text));
-	}
-	v = world_get_process(c->w, late->process);
-	f->culprit.kind = "process";
-	f->culprit.text = buf_text(keep);
-	f->culprit.pid = v ? v->tgid : 0;
-	buf_free(&text);
-}
-
 /* Who waits for a rank shows nothing: what that one does is the question or, where it ended, why. */
 static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 		  const struct hung_sum *s, struct fact *f)
@@ -328,7 +222,7 @@ static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 
 	buf_printf(&command, "sudo gdb -batch -p %" PRIu32 " -ex 'thread apply all bt'",
 		   v ? v->tgid : 0);
-	if (has_ended(h, s->late))
+	if (hung_rank_ended(h, s->late))
 		fact_fix(f,
 			 "Find out why that rank ended: what it said last, and what the kernel did",
 			 "sudo dmesg -T | grep -iE 'killed process|segfault|xid'", 0, s->longest_ns,
@@ -352,7 +246,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	struct hung_process *of = &h->processes.v[process];
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
 	uint64_t wall = cause_wall_ns(c);
-	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, late = { 0 }, moment = { 0 };
+	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, moment = { 0 };
 	struct fact f = { .process = process,
 			  .first_ns = s->first_ns,
 			  .last_ns = now_ns,
@@ -376,15 +270,23 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	f.nsites = where_top(&s->where, 0, f.sites, FACT_SITES);
 	fact_victim(&f, c, &victim);
 	fact_place(c, &f.sites[0], &place);
-	f.culprit.kind = "code";
+	if (s->late) {
+		hung_rank_text(c, h, s, &f, &culprit);
+		buf_printf(&f.summary, "; %" PRIu64 " rank%s for it: ", s->ranks,
+			   s->ranks == 1 ? " waits" : "s wait");
+	} else {
+		f.culprit.kind = "code";
+		buf_printf(&culprit, "the call %s", buf_text(&place));
+	}
+	f.culprit.text = buf_text(&culprit);
 	buf_printf(&f.summary, "%s has not returned for %s %s", buf_text(&victim),
 		   human_ns(s->longest_ns).s, buf_text(&place));
 	if (s->threads > 1)
 		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
-	buf_printf(&culprit, "the call %s", buf_text(&place));
-	f.culprit.text = buf_text(&culprit);
-	if (of->kind == collective_hang)
-		collective_text(c, h, s, &f, &late);
+	if (of->kind == collective_hang && !s->late)
+		buf_puts(&f.summary, "; every recorded rank has entered the collective it waits "
+				     "for: look at the ranks that were not recorded, the "
+				     "network and the devices");
 	buf_printf(&moment, "is from here on %s, and has not returned", buf_text(&place));
 	f.moments[f.nmoments++] = (struct fact_moment){
 		.end_ns = now_ns,
@@ -402,7 +304,6 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	buf_free(&victim);
 	buf_free(&culprit);
 	buf_free(&place);
-	buf_free(&late);
 	buf_free(&moment);
 	return rc;
 }
@@ -436,20 +337,6 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 	return rc;
 }
 
-/* Several ranks that wait for the same one are one chain: of the first of them, which counts the others. */
-static void join_ranks(struct hung_sum *sums, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < n && sums[i].late; k++) {
-			if (sums[k].late != sums[i].late)
-				continue;
-			sums[i].ranks++;
-			if (k < i)
-				sums[i].threads = 0;
-		}
-	}
-}
-
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct hung *h = state;
@@ -468,9 +355,9 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		if (!sum_up(c, h, i, now, &sums[i]))
 			rc = err_nomem(e);
 		else if (sums[i].threads && h->processes.v[i].collective)
-			sums[i].late = behind(h, i, &sums[i].own);
+			sums[i].late = hung_rank_behind(h, i, &sums[i].own);
 	}
-	join_ranks(sums, n);
+	hung_ranks_join(sums, n);
 	for (uint32_t i = 0; i < n && rc == 0; i++) {
 		struct hung_process *of = &h->processes.v[i];
 

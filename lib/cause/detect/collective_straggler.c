@@ -175,6 +175,13 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	const struct collective_pending *before;
 	struct collective_comm *comm;
 
+	if (p->before_ns) {
+		struct parts parts;
+		struct line_piece before_it = line_before(p, &parts);
+
+		if (!collectives_piece(&s->all, &before_it))
+			return false;
+	}
 	if (p->ev && p->op->source == SOURCE_NCCL && !p->open) {
 		/* Until now there was no communicator that other calls could matter to. */
 		watches_wake(&c->watches, s);
@@ -195,14 +202,22 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 }
 
 /* "was preempted, by hog (pid 12)", "worked longer on its CPU": the state it was longest in beyond the others. */
-static void reason(const struct cause *c, const struct late_rank *l, struct buf *out)
+/* What it had more of than the others, most of all; PART_COUNT: nothing that was recorded. */
+static unsigned most_more(const struct cause *c, const struct late_rank *l)
 {
-	const struct line_culprit *by = culprit_get(c->tally.culprits, l->by);
 	unsigned most = PART_SELF;
 
 	for (unsigned k = 0; k < PART_COUNT; k++)
 		most = l->more_ns[k] > l->more_ns[most] ? k : most;
-	if (l->more_ns[most] == 0 || (most == PART_SELF && cause_blind(c))) {
+	return l->more_ns[most] == 0 || (most == PART_SELF && cause_blind(c)) ? PART_COUNT : most;
+}
+
+static void reason(const struct cause *c, const struct late_rank *l, struct buf *out)
+{
+	const struct line_culprit *by = culprit_get(c->tally.culprits, l->by);
+	unsigned most = most_more(c, l);
+
+	if (most == PART_COUNT) {
 		buf_puts(out, "for no reason that was recorded");
 		return;
 	}
@@ -221,7 +236,7 @@ static void reason(const struct cause *c, const struct late_rank *l, struct buf 
 static int tell(struct cause *c, struct late_rank *l, double share, struct err *e)
 {
 	const struct collective_rank *m = &l->comm->members.v[l->member];
-	struct buf who = { 0 }, why = { 0 }, identity = { 0 };
+	struct buf who = { 0 }, why = { 0 }, identity = { 0 }, command = { 0 };
 	struct fact f = { .kind = "collective-straggler",
 			  .process = m->process,
 			  .first_ns = l->first_ns,
@@ -260,14 +275,26 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 		      (double)l->comm->members.n, "");
 	fact_evidence(&f, "ranks of the communicator", l->comm->ranks, "");
 	fact_evidence(&f, "longest that the others waited for it", (double)l->worst.lost_ns, "ns");
-	fact_fix(&f, "Mend what keeps this rank from entering with the others",
-		 "ingero-explain --per-process run.ige", 0, l->lost_ns,
-		 "of the time between the last and the last but one to enter");
+	if (most_more(c, l) == PART_SELF) {
+		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+			   f.culprit.pid);
+		fact_fix(&f,
+			 "Give this rank as much to compute as the others: look at what it "
+			 "computes that they do not",
+			 buf_text(&command), 0, l->lost_ns,
+			 "of the time between the last and the last but one to enter; the command "
+			 "shows which lines it computes in");
+	} else {
+		fact_fix(&f, "Mend what keeps this rank from entering with the others",
+			 "ingero-explain --per-process run.ige", 0, l->lost_ns,
+			 "of the time between the last and the last but one to enter");
+	}
 	rc = fact_tell(c, &f, &l->told, e);
 	fact_free(&f);
 	buf_free(&who);
 	buf_free(&why);
 	buf_free(&identity);
+	buf_free(&command);
 	return rc;
 }
 

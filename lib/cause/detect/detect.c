@@ -132,14 +132,17 @@ static void pids(const struct line_culprit *who, const char *between, struct buf
 		buf_printf(out, "%s%u", i ? between : "", who->pids[i]);
 }
 
-/* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. */
+/* Of all threads of these processes: renice changes the priority of one thread, not of the process that it is the first of. A
+ * higher one only root may give. */
 static void renice(int nice, const char *processes, struct buf *out)
 {
+	const char *as = nice < 0 ? "sudo " : "";
+
 	if (strspn(processes, "0123456789") == strlen(processes))
-		buf_printf(out, "renice -n %d -p $(ls /proc/%s/task)", nice, processes);
+		buf_printf(out, "%srenice -n %d -p $(ls /proc/%s/task)", as, nice, processes);
 	else
-		buf_printf(out, "for p in %s; do renice -n %d -p $(ls /proc/$p/task); done",
-			   processes, nice);
+		buf_printf(out, "for p in %s; do %srenice -n %d -p $(ls /proc/$p/task); done",
+			   processes, as, nice);
 }
 
 /* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */

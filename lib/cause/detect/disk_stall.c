@@ -53,6 +53,14 @@ static void slowest(const struct finding *f, struct buf *out)
 		   human_ns(ns[0] + ns[1] + ns[2] + ns[3]).s);
 }
 
+static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
+{
+	if (n == 0)
+		return;
+	human_counted(out, n, bytes_of(what));
+	buf_printf(out, " (%s)", human_bytes(bytes).s);
+}
+
 static void summary(const struct finding *f, struct buf *out)
 {
 	struct cause_disk io = io_of(f);
@@ -60,10 +68,11 @@ static void summary(const struct finding *f, struct buf *out)
 	buf_printf(out, "%s was blocked on %s for ", f->victim, f->culprit);
 	detect_amount(f, out);
 	if (io.reads || io.writes)
-		buf_printf(out,
-			   " with %" PRIu64 " reads (%.1f MiB) and %" PRIu64 " writes (%.1f MiB)",
-			   io.reads, (double)io.read_bytes / 1048576, io.writes,
-			   (double)io.write_bytes / 1048576);
+		buf_puts(out, " with ");
+	moved(out, io.reads, "reads", io.read_bytes);
+	if (io.reads && io.writes)
+		buf_puts(out, " and ");
+	moved(out, io.writes, "writes", io.write_bytes);
 	detect_where(f, out);
 	slowest(f, out);
 }

@@ -38,7 +38,7 @@ static const struct {
 			"cat /proc/%" PRIu32 "/io",
 			"from nothing, if the next step needs it, to all of the wait" },
 	[PART_LOCK] = { "waited for a lock", "Let what it waits for do its work without that lock",
-			"gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+			"sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 			"from nothing, if the work must stay inside, to all of the wait" },
 	[PART_FAULT] = { "was blocked in a page fault",
 			 "Let its memory and its mapped files be there before they are used",
@@ -48,7 +48,7 @@ static const struct {
 			   "grep -E 'State|TracerPid' /proc/%" PRIu32 "/status",
 			   "all of the wait" },
 	[PART_SLEEP] = { "slept", "Let it do its work when there is some, instead of sleeping",
-			 "strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
+			 "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
 			 "from nothing, if the pace is wanted, to all of the wait; the command "
 			 "shows who sleeps" },
 	[PART_SOCKET] = { "waited for a socket",

@@ -133,7 +133,8 @@ static void recommend(const struct finding *f, struct jsonw *j)
 	buf_printf(&action,
 		   "Hold the lock for less time in %s: move its %s out of the critical section",
 		   f->culprit, waits ? "waiting" : "work");
-	buf_printf(&command, "gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'", f->victim_pid);
+	buf_printf(&command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+		   f->victim_pid);
 	detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
 			 "from nothing, if the work must stay inside, to all of the wait; the "
 			 "command shows what the holder does");

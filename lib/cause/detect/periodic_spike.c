@@ -150,7 +150,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	n = among->own->n + 1;
 	if (n >= WARM && (n & (n - 1)) == 0)
 		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
-	hist_kept_add(among->own, own);
+	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
 	if (own > among->slow_ns && n > WARM)
 		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], p, own);
 	return true;

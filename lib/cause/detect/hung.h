@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that do not return: what call-hung (call_hung.c) and collective-hang (hung_ranks.c) know of them.
+ */
+#ifndef INGERO_CAUSE_DETECT_HUNG_H
+#define INGERO_CAUSE_DETECT_HUNG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/cause/fact.h"
+#include "lib/cause/where.h"
+#include "lib/event/part.h"
+#include "lib/line/collectives.h"
+
+struct hung_call {
+	struct rec_OPEN open; /* the newest statement about it */
+	uint32_t process;
+	bool returned;
+};
+
+struct hung_process {
+	bool collective; /* entered one since it last waited for the device with success */
+	int64_t first_ns, last_ns; /* from when to when it hung, as told last */
+	bool ended;		   /* the process did */
+	int64_t ended_ns;
+	uint64_t status;
+	struct fact_told told;
+	const char *kind; /* it is told as; NULL never */
+	/* The thread that entered a collective last, and what its time had gone to by then. */
+	uint32_t thread;
+	uint64_t before_ns[PART_COUNT];
+};
+
+struct hung {
+	struct collectives all;
+	struct map at;	    /* hash of thread, op, start -> position */
+	struct map threads; /* that have open calls -> 1 */
+	VEC(struct hung_call) calls;
+	VEC(struct hung_process) processes; /* by world id */
+};
+
+/* A process's hung calls, put together. */
+struct hung_sum {
+	const struct collective_rank *own,
+		*late;	/* it waits in a collective that `late` has not entered */
+	uint64_t ranks; /* that wait for the same */
+	uint64_t threads, longest_ns, lost_ns;
+	const struct hung_call *longest;
+	int64_t first_ns;
+	struct where where;
+};
+
+/* The thread of the piece enters a collective. */
+void hung_rank_entered(struct hung_process *of, const struct cause *c, const struct line_piece *p);
+
+/* The rank that has not entered what this process waits in, and *own, which waits; NULL: none of those that were recorded. */
+const struct collective_rank *hung_rank_behind(const struct hung *h, uint32_t process,
+					       const struct collective_rank **own);
+
+bool hung_rank_ended(const struct hung *h, const struct collective_rank *late);
+
+/* Several ranks that wait for the same one are one chain: of the first of n, which counts the others. */
+void hung_ranks_join(struct hung_sum *sums, uint32_t n);
+
+/* What the rank that is behind (s->late) did instead: into the summary, the evidence and the culprit, whose text is in
+ * *culprit, which must outlive the fact. */
+void hung_rank_text(const struct cause *c, const struct hung *h, const struct hung_sum *s,
+		    struct fact *f, struct buf *culprit);
+
+#endif
