@@ -217,6 +217,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	u64 start_boottime;
+	unsigned long min_flt;
 	int exit_code;
 	char comm[TASK_COMM_LEN];
 	struct task_struct *real_parent;

@@ -4,6 +4,7 @@
  * that had to wait for pages to be read. One event each, at its end. What the thread was doing that needed the memory is
  * told by its stack, where getting it took longer than finding that out does.
  */
+#include "bpf/fault.h"
 #include "bpf/file.h"
 #include "bpf/stack.h"
 
@@ -154,8 +155,7 @@ int host_fault_major(struct bpf_perf_event_data *ctx)
 
 	if (!st)
 		return 0;
-	start = st->host.fault_ns ? st->host.fault_ns : now;
-	st->host.fault_ns = 0;
+	start = fault_began(task, &st->host, REGS_IP(&ctx->regs), now);
 	if (!task_announce(task, st)) {
 		count_loss(SOURCE_HOST, WIRE_LOST_RING);
 		return 0;

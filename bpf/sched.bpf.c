@@ -7,6 +7,7 @@
  */
 #define KERNEL_LOADS
 #include "bpf/asleep.h"
+#include "bpf/fault.h"
 #include "bpf/file.h"
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
@@ -157,8 +158,8 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 			s->number = number_of_lookup(path_followed(task));
 		else if (at == SLEEP_STAT)
 			s->number = number_of_path(st->host.stat_dentry, st->host.stat_mnt, 0);
-		else if (s->object_kind == OBJECT_FAULT && !st->host.fault_ns)
-			st->host.fault_ns = now;
+		else if (s->object_kind == OBJECT_FAULT)
+			fault_sleeps(task, &st->host, REGS_IP(regs), now);
 		stack_of_sleep(ctx, task, st, regs);
 	}
 }
