@@ -69,7 +69,8 @@ for arch, machine in ARCHES.items():
 table = re.findall(r"X\(CALL_\w+, (\w+), (\d+), (\d+|ABSENT\(\d+\))\)", open("bpf/syscalls.h").read())
 tap.ok(len(table) > 40, f"{len(table)} system calls are in the table")
 # What the header of arm64 says before it includes the generic one, for machines that do not have it.
-GENERIC = "#define __BITS_PER_LONG 64\n#define __ARCH_WANT_SYS_CLONE3\n#include <asm-generic/unistd.h>\n"
+GENERIC = "".join(f"#define __ARCH_WANT_{w}\n" for w in ("RENAMEAT", "NEW_STAT", "SET_GET_RLIMIT", "TIME32_SYSCALLS", "SYS_CLONE3", "MEMFD_SECRET")) + \
+    "#define __BITS_PER_LONG 64\n#include <asm-generic/unistd.h>\n"
 for column, (arch, machine) in enumerate(ARCHES.items(), 1):
     cross = shutil.which(f"{machine}-linux-gnu-gcc")
     cc = build_cc if arch == HERE else [cross] if cross else build_cc
