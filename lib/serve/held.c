@@ -131,7 +131,8 @@ static bool fits(const struct held *h, const struct held_want *want)
 		return false;
 	if (!strcmp(h->state, want->state))
 		return true;
-	if (!h->ready || !h->growing || strcmp(h->thing, want->thing) != 0 || want->size < h->size)
+	if (!want->grows || !h->ready || !h->growing || strcmp(h->thing, want->thing) != 0 ||
+	    want->size < h->size)
 		return false;
 	age = (uint64_t)(held_now_ns() - h->made_ns);
 	allowed = h->took_ns * SHARE > FRESH_NS ? h->took_ns * SHARE : FRESH_NS;

@@ -28,6 +28,7 @@ struct held_want {
 	held_make *make;
 	void *ctx;
 	void (*free)(void *value);
+	bool grows; /* it still does: an older answer of it will do */
 };
 
 /* most: answers kept that nobody uses. NULL: out of memory. */
@@ -35,7 +36,7 @@ struct held_shelf *held_shelf_new(unsigned most);
 /* Nobody may use any of them any more. */
 void held_shelf_free(struct held_shelf *s);
 
-/* The answer, which is the caller's alone until held_give. Of what grows, an older one as well: not older than a second, or
+/* The answer, which is the caller's alone until held_give. Of what still grows, an older one as well: not older than a second, or
  * than four times what it took to work out. ERR_INTERRUPTED: the asker gave up; otherwise as make says. asker may be NULL. */
 int held_take(struct held_shelf *s, const struct held_want *want, const struct serve_asker *asker,
 	      struct held **out, struct err *e);

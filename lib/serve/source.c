@@ -107,6 +107,7 @@ int source_take(struct serve_source *s, struct held_shelf *shelf, const char *qu
 						.state = buf_text(&st.state),
 						.thing = buf_text(&st.thing),
 						.size = st.size,
+						.grows = st.grows,
 						.make = make,
 						.ctx = ctx,
 						.free = release };

@@ -11,19 +11,36 @@
 #include "lib/base/io.h"
 #include "lib/serve/source_state.h"
 
+/* Whether a recorder holds it open. */
+static bool is_written(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd); /* and a lock with it */
+	return is;
+}
+
+/* A recorder that was killed leaves every byte as it was, and still its recording says something else from then on: that it did not
+ * end. */
 int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e)
 {
 	struct stat f;
 
 	*st = (struct source_state){ 0 };
 	for (unsigned i = 0; i < s->opt.n; i++) {
+		bool written;
+
 		if (stat(s->opt.names[i], &f))
 			return err_sys(e, "cannot open %s", s->opt.names[i]);
+		written = is_written(s->opt.names[i]);
 		buf_printf(&st->thing, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
-		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld;", (uintmax_t)f.st_dev,
+		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld%s;", (uintmax_t)f.st_dev,
 			   (uintmax_t)f.st_ino, (intmax_t)f.st_size, (intmax_t)f.st_mtim.tv_sec,
-			   f.st_mtim.tv_nsec);
+			   f.st_mtim.tv_nsec, written ? "+" : "");
 		st->size += (uint64_t)f.st_size;
+		st->grows |= written;
 	}
 	return st->thing.failed || st->state.failed ? err_nomem(e) : 0;
 }
@@ -48,12 +65,7 @@ static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
 
 bool source_grows(const struct serve_source *s)
 {
-	int fd = s->opt.n == 1 ? open(s->opt.names[0], O_RDONLY | O_CLOEXEC) : -1;
-	bool grows = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-
-	if (fd >= 0)
-		close(fd); /* and a lock with it */
-	return grows;
+	return s->opt.n == 1 && is_written(s->opt.names[0]);
 }
 
 int source_place_of(struct source_place *p, const struct serve_source *s,

@@ -29,10 +29,11 @@ struct serve_source {
 	atomic_bool over;
 };
 
-/* The state of the inputs as they stand, for held_take. */
+/* The state of the inputs as they stand, and whether somebody still writes one of them, for held_take. */
 struct source_state {
 	struct buf state, thing;
 	uint64_t size;
+	bool grows;
 };
 int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e);
 void source_state_free(struct source_state *st);

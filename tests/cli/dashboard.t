@@ -4,7 +4,9 @@
 # The dashboard's API as programs see it: the shape of every endpoint, that they say what the other programs say, wrong questions,
 # names and tokens, news while a recording grows, and names that attack who shows them.
 
+import contextlib
 import fcntl
+import http.client
 import json
 import os
 import re
@@ -299,6 +301,28 @@ with open(grows, "wb") as f:
             tap.same(counted(d), counted_anew(grows), f"{what} in the same file is counted anew")
         os.replace(shutil.copy(run, grows + ".new"), grows)
         tap.same(d.ask("/metrics")[2], metrics_whole, "another file of its name, too")
+
+# A recorder that is killed writes nothing more, not even an end: whoever follows hears that it is gone.
+def told(news, seconds=30):
+    """The next state that a stream tells; None: it tells none."""
+    until = monotonic() + seconds
+    while monotonic() < until and (line := news.readline()):
+        if line.startswith(b"data:"):
+            return json.loads(line[5:])
+
+
+with open(grows, "wb", buffering=0) as f:
+    fcntl.flock(f, fcntl.LOCK_EX)
+    f.write(whole[: len(whole) // 2])
+    with dashboard.Dashboard(grows) as d, contextlib.closing(http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)) as c:
+        c.request("GET", "/api/v1/live")
+        news = c.getresponse()
+        first = told(news)
+        fcntl.flock(f, fcntl.LOCK_UN)
+        last = told(news)
+        tap.ok(first["growing"] and last and not last["growing"] and last["version"] != first["version"], "a recorder that is killed is news", f"{first} {last}")
+        tap.same([d.json(q)[1]["partial"] for q in ("overview", "ops", "chains")], [True] * 3, "and its recording one that did not end")
+
 
 # Who has no patience asks again, and each time less is left to be counted.
 def answered_within(d, seconds):

@@ -258,6 +258,63 @@ static void test_another(const char *path)
 	buf_free(&wanted);
 }
 
+/* ---- a recorder that is killed ---- */
+
+struct heard {
+	bool growing, partial;
+};
+
+static struct heard heard_of(const struct serve_quality *q)
+{
+	return (struct heard){ q->input.growing, serve_quality_partial(q) };
+}
+
+static int hear_chains(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	*(struct heard *)ctx = heard_of(&c->quality);
+	return 0;
+}
+
+static int hear_stat(void *ctx, const struct serve_stat *st, struct err *e)
+{
+	*(struct heard *)ctx = heard_of(&st->quality);
+	return 0;
+}
+
+/* Whether each answer says so. */
+static bool all_say(struct serve_source *s, bool growing, bool partial)
+{
+	const struct serve_stat_want all = { .sections = VIEW_ALL }, brief = { .brief = true };
+	struct heard h[4] = { 0 };
+	struct err e;
+	bool say = !serve_source_stat(s, NULL, &all, hear_stat, &h[0], &e) &&
+		   !serve_source_stat(s, NULL, &brief, hear_stat, &h[1], &e) &&
+		   !serve_source_chains(s, NULL, &everything, false, hear_chains, &h[2], &e) &&
+		   !serve_source_chains(s, NULL, &everything, true, hear_chains, &h[3], &e);
+
+	for (unsigned i = 0; i < 4; i++)
+		say = say && h[i].growing == growing && h[i].partial == partial;
+	return say;
+}
+
+/* It writes nothing any more, and its recording is the same to the byte. */
+static void test_killed(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct buf bytes = { 0 };
+	struct serve_source *s;
+
+	record(&bytes, "incident");
+	if (fd < 0 || flock(fd, LOCK_EX) || !put(fd, &bytes, 0, bytes.n / 2))
+		abort();
+	s = serve(path);
+	ok(s && all_say(s, true, false), "while its recorder lives it grows");
+	close(fd);
+	ok(s && all_say(s, false, true), "once that was killed it did not end, in each answer");
+	serve_source_free(s);
+	buf_free(&bytes);
+}
+
 int main(void)
 {
 	char path[] = "/tmp/serve_growing.XXXXXX";
@@ -271,6 +328,7 @@ int main(void)
 		test_scenario(question == CAUSES ? "lock" : "errors", path);
 		test_another(path);
 	}
+	test_killed(path);
 	unlink(path);
 	return tap_done();
 }

@@ -40,8 +40,8 @@ static void free_number(void *value)
 static void ask_shelf(struct held_shelf *s, const char *question, const char *state, uint64_t size,
 		      int *number, int want)
 {
-	const struct held_want w = { question,	  state,  "thing",    size,
-				     make_number, number, free_number };
+	const struct held_want w = { question,	  state,  "thing",     size,
+				     make_number, number, free_number, true };
 	struct held *h = NULL;
 	struct err e;
 
@@ -55,6 +55,7 @@ static void test_shelf(void)
 	int one = 1, two = 2, grows = -3, four = 4;
 	struct held_shelf *s = held_shelf_new(2);
 	const struct held_want bad = { "bad", "x", "thing", 0, make_number, NULL, free_number };
+	const struct held_want over = { "e", "2", "thing", 1, make_number, &one, free_number };
 	struct held *h = NULL;
 	struct err e;
 
@@ -71,6 +72,10 @@ static void test_shelf(void)
 	is_u64(made, 4, "not when it shrank");
 	is_int(held_take(s, &bad, NULL, &h, &e), ERR_CANNOT, "what cannot be made");
 	is_int(held_take(s, &bad, NULL, &h, &e), ERR_CANNOT, "is tried again");
+	ask_shelf(s, "e", "1", 1, &grows, -3);
+	is_int(held_take(s, &over, NULL, &h, &e), 0, "what grew");
+	is_int(*(int *)held_value(h), 1, "is asked anew as soon as it grows no more");
+	held_give(s, h);
 	ask_shelf(s, "c", "1", 0, &one, 1);
 	ask_shelf(s, "d", "1", 0, &one, 1);
 	held_shelf_free(s);
