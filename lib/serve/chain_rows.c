@@ -308,8 +308,7 @@ void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct c
 void chain_rows_head(struct buf *out, struct json answer)
 {
 	struct json r = json_get(answer, "recording"), chains = json_get(answer, "chains"),
-		    lost = json_get(r, "lost_events"), warnings = json_get(answer, "warnings"),
-		    found = json_get(answer, "found");
+		    lost = json_get(r, "lost_events"), found = json_get(answer, "found");
 
 	if (!json_length(chains)) {
 		shape_member(out, answer, "verdict");
@@ -327,13 +326,8 @@ void chain_rows_head(struct buf *out, struct json answer)
 		buf_puts(out, " events lost");
 	}
 	buf_putc(out, '\n');
-	if (json_bytes(warnings).n) {
-		shape_value(out, warnings);
-		buf_putc(out, '\n');
-	}
 	json_free(found);
 	json_free(r);
 	json_free(chains);
 	json_free(lost);
-	json_free(warnings);
 }

@@ -140,6 +140,18 @@ static uint64_t frame_tokens(struct json answer, const struct shape_list *lists)
 	return n;
 }
 
+/* What is wrong with what was read. */
+static void put_warnings(struct buf *out, struct json answer)
+{
+	struct json warnings = json_get(answer, "warnings");
+
+	if (json_bytes(warnings).n) {
+		shape_value(out, warnings);
+		buf_putc(out, '\n');
+	}
+	json_free(warnings);
+}
+
 int shape_answer(struct serve_answer *out, struct json answer, const struct shape *shape,
 		 const struct serve_args *args, const struct serve_asker *asker, struct err *e)
 {
@@ -161,6 +173,8 @@ int shape_answer(struct serve_answer *out, struct json answer, const struct shap
 	}
 	if (args->tsc && shape->head)
 		shape->head(&out->text, clean);
+	if (args->tsc)
+		put_warnings(&out->text, clean);
 	if (args->tsc && shape->foot)
 		shape->foot(&foot, clean);
 	cost = shape_tokens(buf_bytes(&out->text)) + shape_tokens(buf_bytes(&foot));

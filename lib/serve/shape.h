@@ -39,7 +39,7 @@ struct shape {
 /* About how many tokens of a language model a text takes; rather more than less. */
 uint64_t shape_tokens(struct bytes text);
 
-/* A number as short as it says enough: four digits. */
+/* A number as short as it says enough: four digits, and all that stand before the point. */
 void shape_number(struct buf *out, double x);
 /* A value of a row; nothing for what is not there. */
 void shape_value(struct buf *out, struct json v);

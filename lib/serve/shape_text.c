@@ -56,9 +56,8 @@ void shape_number(struct buf *out, double x)
 {
 	char text[40];
 
-	if (x == floor(x) && fabs(x) < 1e15)
-		snprintf(text, sizeof(text), "%.0f", x);
-	else if (fabs(x) >= 1000 && fabs(x) < 1e15)
+	/* Up to 2^53 a number is what its digits say. */
+	if (fabs(x) <= 0x1p53 && (x == floor(x) || fabs(x) >= 1000))
 		snprintf(text, sizeof(text), "%.0f", x);
 	else
 		snprintf(text, sizeof(text), "%.4g", x);

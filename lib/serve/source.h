@@ -111,6 +111,7 @@ struct serve_items {
 	struct world *w;
 	const struct told *told; /* of what came before the item */
 	struct select *select;
+	struct serve_quality quality; /* known behind the last item */
 };
 /* 1: enough. */
 typedef int serve_take_item(void *ctx, const struct serve_items *from,

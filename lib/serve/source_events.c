@@ -49,7 +49,7 @@ int serve_source_call(struct serve_source *s, const struct serve_asker *asker, c
 
 /* ---- item by item ---- */
 
-static int each(struct input *in, struct serve_items *from, struct told *told,
+static int each(struct input *in, struct serve_items *from, struct told *told, struct buf *notes,
 		const struct serve_asker *asker, serve_take_item *take, void *ctx, struct err *e)
 {
 	struct select_pick pick = { .select = from->select, .w = from->w, .told = told };
@@ -68,6 +68,10 @@ static int each(struct input *in, struct serve_items *from, struct told *told,
 			rc = take(ctx, from, &item, e);
 		rc = rc ? rc : source_tick(asker, in, "reading", e);
 	}
+	/* Of one that was left before its end that is not known. */
+	if (!rc || rc == ERR_TOO_NEW)
+		from->quality.input = source_quality(in, notes);
+	from->quality.notes = buf_text(notes);
 	rc = rc > 0 || rc == ERR_TOO_NEW ? 0 : rc;
 	rc = rc ? rc : take(ctx, from, NULL, e);
 	select_pick_free(&pick);
@@ -81,11 +85,13 @@ int serve_source_each(struct serve_source *s, const struct serve_asker *asker,
 	struct select sel = { 0 };
 	struct told told = { 0 };
 	struct serve_items from = { .w = world_new(), .told = &told, .select = &sel };
+	struct buf notes = { 0 };
 	struct input *in = NULL;
 	int rc = from.w ? select_words(&sel, words, e) : err_nomem(e);
 
 	rc = rc ? rc : input_open_within(&in, from.w, s->opt.names, s->opt.n, &sel, e);
-	rc = rc ? rc : each(in, &from, &told, asker, take, ctx, e);
+	rc = rc ? rc : each(in, &from, &told, &notes, asker, take, ctx, e);
+	buf_free(&notes);
 	input_free(in);
 	told_free(&told);
 	select_free(&sel);

@@ -221,6 +221,7 @@ static int answer(void *ctx, const struct serve_call *found, struct err *e)
 	for (size_t i = 0; i < d->stack.n; i++)
 		json_append(&stack, json_string(d->stack.v[i]));
 	json_set(&o, "stack", stack);
+	tool_set_quality(&o, &found->quality);
 	return tool_answer(c, o, &shape, e);
 }
 

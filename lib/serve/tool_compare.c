@@ -150,8 +150,10 @@ static struct json op_rows(const struct diff *d)
 	return rows;
 }
 
-static int answer(struct tool_call *c, const struct diff *d, struct err *e)
+/* notes: what was wrong with either. */
+static int answer(struct tool_call *c, const struct diff *d, const struct buf *notes, struct err *e)
 {
+	const struct serve_quality quality = { .notes = buf_text(notes) };
 	unsigned worse = 0, better = 0;
 	struct json o = json_object();
 
@@ -163,6 +165,7 @@ static int answer(struct tool_call *c, const struct diff *d, struct err *e)
 	json_set(&o, "ops", op_rows(d));
 	tool_set_number(&o, "worse", worse);
 	tool_set_number(&o, "better", better);
+	tool_set_quality(&o, &quality);
 	return tool_answer(c, o, &shape, e);
 }
 
@@ -173,6 +176,7 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 	const struct ask_diff_want want = { .causes = true };
 	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
 	const char *names[DIFF_SIDES];
+	struct buf notes = { 0 };
 	struct diff d = { 0 };
 	struct tool_call c;
 	unsigned n = 0;
@@ -197,9 +201,12 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 		serve_asker_progress(asker, i, DIFF_SIDES, "reading two recordings");
 		rc = serve_asker_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted")
 					      : ask_diff_read(&sides[i], names[i], &when, &want, e);
+		if (!rc)
+			ask_diff_damaged(sides[i], &notes);
 	}
 	rc = rc ? rc : ask_diff(&d, sides, e);
-	rc = rc ? rc : answer(&c, &d, e);
+	rc = rc ? rc : answer(&c, &d, &notes, e);
+	buf_free(&notes);
 	ask_diff_free(&d);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
 		ask_diff_source_free(sides[i]);

@@ -291,6 +291,7 @@ static int take(void *ctx, const struct serve_items *from, const struct stream_i
 		struct err *e)
 {
 	struct graphs *g = ctx;
+	struct json answer;
 	int64_t zero;
 	double seconds;
 
@@ -309,8 +310,9 @@ static int take(void *ctx, const struct serve_items *from, const struct stream_i
 	if (from->select->resolved && g->end_ns > from->select->since_ns &&
 	    from->select->since_ns > zero)
 		seconds = (double)(g->end_ns - from->select->since_ns) / 1e9;
-	return g->frequency ? tool_answer(g->c, frequency(g, zero, seconds), &frequency_shape, e)
-			    : tool_answer(g->c, life(g, zero), &life_shape, e);
+	answer = g->frequency ? frequency(g, zero, seconds) : life(g, zero);
+	tool_set_quality(&answer, &from->quality);
+	return tool_answer(g->c, answer, g->frequency ? &frequency_shape : &life_shape, e);
 }
 
 static int call(void *ctx, const struct serve_asker *asker, struct json args,

@@ -178,14 +178,14 @@ static struct json row_of(const struct world *w, const struct place_row *r)
 	return o;
 }
 
-static int finish(struct stacks *s, const struct world *w, struct err *e)
+static int finish(struct stacks *s, const struct serve_items *from, struct err *e)
 {
 	struct json o = json_object(), rows = json_array();
 
 	if (s->v.n)
 		qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_total);
 	for (size_t i = 0; i < s->v.n && i < ROWS_MAX; i++)
-		json_append(&rows, row_of(w, &s->v.v[i]));
+		json_append(&rows, row_of(from->w, &s->v.v[i]));
 	tool_set_number(&o, "events", (double)s->events);
 	tool_set_number(&o, "places", (double)s->v.n);
 	tool_set_number(&o, "without_stack", (double)s->without);
@@ -197,6 +197,7 @@ static int finish(struct stacks *s, const struct world *w, struct err *e)
 	else if (s->beyond)
 		tool_set_text(&o, "note", "places beyond the first 65,536 are not counted");
 	json_set(&o, "stacks", rows);
+	tool_set_quality(&o, &from->quality);
 	return tool_answer(s->c, o, &shape, e);
 }
 
@@ -206,7 +207,7 @@ static int take(void *ctx, const struct serve_items *from, const struct stream_i
 	struct stacks *s = ctx;
 
 	if (!item)
-		return finish(s, from->w, e);
+		return finish(s, from, e);
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++)
 		if (!add_event(s, from->w, &item->events[i]))
 			return err_nomem(e);

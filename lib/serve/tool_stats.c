@@ -80,8 +80,7 @@ static const struct shape_list lists[] = {
 
 static void head(struct buf *out, struct json answer)
 {
-	struct json r = json_get(answer, "recording"), lost = json_get(r, "lost_events"),
-		    warnings = json_get(answer, "warnings");
+	struct json r = json_get(answer, "recording"), lost = json_get(r, "lost_events");
 
 	shape_member(out, r, "selected");
 	buf_puts(out, " of ");
@@ -95,13 +94,8 @@ static void head(struct buf *out, struct json answer)
 		buf_puts(out, " lost");
 	}
 	buf_putc(out, '\n');
-	if (json_bytes(warnings).n) {
-		shape_value(out, warnings);
-		buf_putc(out, '\n');
-	}
 	json_free(r);
 	json_free(lost);
-	json_free(warnings);
 }
 
 static const struct shape shape = { head, lists, NULL };

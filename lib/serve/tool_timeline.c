@@ -91,7 +91,7 @@ static bool around_chain(struct moment *m, const struct chain *c, int64_t start_
 		}
 	}
 	if (!found && c->first_ns) {
-		m->from_ns = start_ns + c->first_ns;
+		m->from_ns = c->first_ns; /* not since the start, as in bodies */
 		m->to_ns = m->from_ns + (int64_t)m->window_ns;
 		found = true;
 	}
@@ -233,6 +233,7 @@ static int finish(struct timeline *t, const struct serve_items *from, struct err
 	json_set(&o, "to_s", json_number(((double)end - (double)zero) / 1e9));
 	tool_set_number(&o, "events_found", (double)t->n);
 	json_set(&o, "events", rows);
+	tool_set_quality(&o, &from->quality);
 	return tool_answer(t->c, o, &shape, e);
 }
 

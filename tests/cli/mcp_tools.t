@@ -191,6 +191,7 @@ tap.ok(any(e.get("call") == call for e in got["events"]), "a call is in its own 
 text, got = s.answer("get_stacks", op="cudaMemcpyAsync")
 tap.same(sum(r["count"] for r in got["stacks"]), want["cuda", "cudaMemcpyAsync"]["count"], "stacks of an operation are all of it")
 tap.ok("copy_batch (train.cpp:42)" in text, "with lines", text)
+tap.none([t for t, a in (("get_stacks", {}), ("get_timeline", {}), ("graph_lifecycle", {}), ("explain_call", {"call": call})) if "warnings" in s.answer(t, **a)[1]], "nothing is wrong with what was read")
 text, got = s.answer("run_sql", query="SELECT op_name, count(*) AS n FROM named_events WHERE source_name = 'cuda' GROUP BY 1")
 tap.same(sorted(n for _, n in got["rows"]), sorted(o["count"] for o in counted["ops"] if o["source"] == "cuda"), "SQL counts the same")
 text, got = s.answer("run_sql", query="SELECT 'a|b' AS x")
@@ -221,6 +222,8 @@ for query, head in (("SELECT * FROM named_events LIMIT 50", ["in every row: ", "
                      ["|$1=", "|$2=", "|$1|", "|$2|"]),
                     ("SELECT value AS twice, CASE value WHEN 'x' THEN '$1=y' ELSE value END AS dollar FROM json_each('[\"cudaStreamSynchronize of some thread of ours\", \"x\", "
                      "\"cudaStreamSynchronize of some thread of ours\", \"cudaStreamSynchronize of some thread of ours\"]')", ["$1=cuda", "\nx|\\$1=y\n", "\n$1|$2\n"]),
+                    ("SELECT 1767225600000000 + value AS us FROM json_each('[5, 3, 9007]')", ["us-1767225600000003"]),
+                    ("SELECT 1767225600000000 + value AS us, 9007199254740991 - value AS n FROM json_each('[5, 3]')", ["us|n"]),
                     ("SELECT 1767225600000000000 + value * 1000 AS t, NULL AS n FROM json_each('[5, 3]')", ["t|n"]),
                     ("SELECT 7 AS n, 8 AS m FROM json_each('[5, 3, 2]')", ["in every row: m 8", "\nn\n"])):
     text, got = s.answer("run_sql", query=query)
@@ -358,6 +361,14 @@ got = s.request("completion/complete", ref={"type": "ref/prompt", "name": "inves
 tap.same(got, {"values": ["4801"], "total": 1, "hasMore": False}, "a number of two processes is offered once")
 tap.same(s.end(), 0, "it ends with its input")
 
+# A cause without a moment that shows it is where it began.
+leak = demo("gpu-leak", "leak.ige", "10s")
+cause = next(c for c in json.loads(run("ingero-explain", "--json", leak))["chains"] if c["kind"] == "gpu-leak")
+s = Server(leak)
+when = s.answer("get_timeline", at=cause["id"])[1]
+tap.ok(abs(when["from_s"] - cause["first_ns"] / 1e9) < 1e-3 and when["events_found"] > 0, "the time line of a cause that has no moments begins with it", f"{cause['first_ns']} {cause['timeline']} {when}")
+s.end()
+
 # ---- graphs, two recordings, an archive, no recording ----
 
 s = Server(graphs)
@@ -375,6 +386,7 @@ text, got = s.answer("compare_runs")
 tap.same([(c["change"], c["kind"]) for c in got["causes"]], [("new", first["kind"])], "what came from one to the other")
 text, got = s.answer("compare_runs", before="incident.ige", after="clean.ige")
 tap.same([c["change"] for c in got["causes"]], ["gone"], "and the other way")
+tap.ok("warnings" not in got, "both are whole")
 s.end()
 
 run("ingero-export", "-f", "sqlite", "-o", at("archive.db"), incident)
@@ -399,8 +411,15 @@ with open(at("served.ige"), "r+b") as f:
     f.truncate(os.path.getsize(clean) // 2)
 text, got = s.answer("get_trace_stats")
 tap.ok(0 < got["recording"]["events"] < after and got.get("warnings"), "a cut one is told to be cut", text)
+for tool, args in (("get_stacks", {}), ("get_timeline", {}), ("graph_lifecycle", {}), ("graph_frequency", {}), ("explain_call", {"call": "cudaLaunchKernel"})):
+    text, got = s.answer(tool, **args)
+    tap.ok(text and got.get("warnings") and got["warnings"] in text, f"{tool} tells it, too", text)
 text, got = s.answer("run_sql", query="SELECT count(*) FROM events")
 tap.ok(got.get("partial") and "did not end cleanly" in text, "by SQL, too", text)
+two = Server(incident, at("served.ige"))
+text, got = two.answer("compare_runs")
+tap.ok(text and "served.ige" in got.get("warnings", "") and got["warnings"] in text, "and a comparison with it", text)
+two.end()
 text, got = s.answer("get_causal_chains")
 tap.ok(text is not None and got.get("warnings"), "causes, too")
 with open(at("served.ige"), "wb") as f:
