@@ -34,6 +34,11 @@ static int going(void *arg, curl_off_t all, curl_off_t came, curl_off_t out, cur
 	return opt->stop();
 }
 
+long net_easy_ms(uint64_t ns)
+{
+	return (long)(ns / 1000000 + (ns % 1000000 != 0));
+}
+
 bool net_easy_set(CURL *h, const struct net_client_options *opt, const char *url, const char *type,
 		  struct bytes body, struct curl_slist *headers, struct net_taking *t, char *error)
 {
@@ -51,9 +56,9 @@ bool net_easy_set(CURL *h, const struct net_client_options *opt, const char *url
 	       curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers) == CURLE_OK;
 	curl_easy_setopt(h, CURLOPT_ERRORBUFFER, error);
 	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
+	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, net_easy_ms(opt->timeout_ns));
 	if (opt->reach_ns)
-		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->reach_ns / 1000000));
+		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, net_easy_ms(opt->reach_ns));
 	curl_easy_setopt(h, CURLOPT_USERAGENT, opt->agent ? opt->agent : "ingero");
 	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, take);
 	curl_easy_setopt(h, CURLOPT_WRITEDATA, t);

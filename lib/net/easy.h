@@ -25,6 +25,9 @@ struct net_taking {
 /* Headers of every request: those of the options, and the type of a body. NULL: out of memory. */
 struct curl_slist *net_easy_headers(const struct net_client_options *opt, const char *type);
 
+/* A time as libcurl takes it; of less than a millisecond it is one, since none at all is no limit. */
+long net_easy_ms(uint64_t ns);
+
 /* What is pointed to lives as long as the request. error: CURL_ERROR_SIZE bytes. */
 bool net_easy_set(CURL *h, const struct net_client_options *opt, const char *url, const char *type,
 		  struct bytes body, struct curl_slist *headers, struct net_taking *t, char *error);

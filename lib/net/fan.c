@@ -144,7 +144,7 @@ static void without_end(CURL *h, const struct net_client_options *opt)
 
 	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 0L);
 	if (!opt->reach_ns)
-		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)(opt->timeout_ns / 1000000));
+		curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, net_easy_ms(opt->timeout_ns));
 	curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST);
 	curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, seconds);
 }

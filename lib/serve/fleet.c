@@ -362,8 +362,14 @@ void fleet_leave_out(struct serve_fleet *f, size_t i, size_t *nodes, const struc
 
 void fleet_since(struct buf *path, const char *since)
 {
+	char iso[48];
+	int64_t utc = 0;
+
 	if (!since)
 		return;
+	/* A date without a zone is of ours, and would be another time in theirs. */
+	if (strchr(since, '-') && !time_parse(bytes_of(since), 0, &utc, NULL))
+		since = time_iso(iso, sizeof(iso), utc);
 	buf_puts(path, strchr(buf_text(path), '?') ? "&since=" : "?since=");
 	for (; *since; since++) {
 		if (strchr("-_.~", *since) || (*since >= '0' && *since <= '9') ||

@@ -65,20 +65,22 @@ static int read_one(struct said *s, struct json v, struct err *e)
 	return rc;
 }
 
-static struct fleet_op *row_of(struct fleet_ops *o, struct said *s, struct err *e)
+static struct fleet_op *find(const struct fleet_ops *o, const struct said *s)
 {
-	struct fleet_op row = { 0 };
-
 	for (size_t i = 0; i < o->v.n; i++)
 		if (!strcmp(o->v.v[i].operation, s->operation) &&
 		    !strcmp(o->v.v[i].source, s->source))
 			return &o->v.v[i];
-	if (o->v.n >= OPS_MAX) {
-		err_set(e, ERR_DAMAGED, "more than %d operations in all", OPS_MAX);
-		return NULL;
-	}
-	row.operation = s->operation;
-	row.source = s->source;
+	return NULL;
+}
+
+static struct fleet_op *row_of(struct fleet_ops *o, struct said *s, struct err *e)
+{
+	struct fleet_op row = { .operation = s->operation, .source = s->source },
+			*known = find(o, s);
+
+	if (known)
+		return known;
 	if (!vec_push(&o->v, row)) {
 		err_nomem(e);
 		return NULL;
@@ -117,7 +119,7 @@ static int take(void *ctx, size_t node, struct json answer, struct err *e)
 {
 	struct fleet_ops *o = ctx;
 	struct json list = json_get(answer, "ops");
-	size_t n = json_length(list), read = 0;
+	size_t n = json_length(list), read = 0, fresh = 0;
 	struct said *all = NULL;
 	int rc = 0;
 
@@ -133,6 +135,10 @@ static int take(void *ctx, size_t node, struct json answer, struct err *e)
 		rc = read_one(&all[read], v, e);
 		json_free(v);
 	}
+	for (size_t i = 0; !rc && i < n; i++)
+		fresh += !find(o, &all[i]);
+	if (!rc && o->v.n + fresh > OPS_MAX)
+		rc = err_set(e, ERR_DAMAGED, "more than %d operations in all", OPS_MAX);
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = merge_one(o, &all[i], e);
 	for (size_t i = 0; i < read; i++)

@@ -68,7 +68,18 @@ static void head(struct buf *out, struct json answer)
 	json_free(warnings);
 }
 
-static const struct shape shape = { head, lists, NULL };
+static void foot(struct buf *out, struct json answer)
+{
+	struct json truncated = json_get(answer, "truncated");
+
+	if (json_is_true(truncated))
+		buf_puts(out,
+			 "some node has more rows than the limit (limit: up to 10000; or LIMIT … "
+			 "OFFSET)\n");
+	json_free(truncated);
+}
+
+static const struct shape shape = { head, lists, foot };
 
 static bool stop(void *ctx)
 {

@@ -5,6 +5,7 @@
 # lie, and clocks that differ.
 
 import csv
+import datetime
 import fcntl
 import io
 import json
@@ -116,6 +117,11 @@ tap.ok((status, out) == (0, f"node,n\n{fifty[4]},5\n") and f"node {wide} is left
        "a short text that would take gigabytes is not taken apart", err)
 status, out, err = run(QUERY, "--nodes", more, "--limit", "2", "--csv", "SELECT 1")
 tap.ok((status, out) == (0, f"node,n\n{more},1\n{more},2\n") and "only the first rows" in err, "nobody gives more rows than were asked for", f"{out} {err}")
+many = start((62, 0, "many"), (63, 0, "many"))
+status, out, err = run(QUERY, "--nodes", ",".join(many), "--json")
+left = [a for a in many if f"node {a} is left out: more than 4096 operations in all" in err]
+got = json.loads(out)["ops"]
+tap.same((status, len(left), len(got), {o["nodes"] for o in got}), (0, 1, 3001, {1}), "of one whose operations are too many with those of others none counts")
 # Forty that each stay below what one may take: 80 MB of values in 600 KB, and ten of 20 MB that come slowly enough to be there at once.
 fat, long = (start(*((60 + i, 0, lie) for i in range(n))) for lie, n in (("fat", 40), ("long", 10)))
 for name, liars, size in (("values", fat, "100M"), ("text", long, "100M")):
@@ -136,6 +142,7 @@ slow = start((1, 0, "stall"), (2, 0, "drip"))
 began = time.monotonic()
 status, out, err = run(QUERY, "--nodes", ",".join([*slow, fifty[4]]), "--timeout", "5s", "--csv", "SELECT 1")
 tap.same((status, out, [a in err for a in slow]), (0, f"node,n\n{fifty[4]},5\n", [True, True]), "nodes that take too long are not waited for")
+tap.same(run(QUERY, "--nodes", slow[0], "--timeout", "100us", "SELECT 1")[0], 3, "however short that is")
 (escapes,) = start((7, 0, "escapes"))
 for program, args in ((QUERY, ()), (QUERY, ("SELECT 1",)), (EXPLAIN, ())):
     tap.ok("\033" not in run(program, "--nodes", escapes, *args)[1], f"{os.path.basename(program)} {' '.join(args)}: what stands in names is harmless")
@@ -167,6 +174,8 @@ three = ",".join([*fifty[:2], dead])
 failed, text, got = ask("sql", "--nodes", three, query="SELECT count(*) AS n FROM events")
 tap.ok(not failed and dead in text, "an assistant hears of the one that does not answer", text)
 tap.same((got["rows"], got["nodes"], got["nodes_answered"]), ([[fifty[0], 1], [fifty[1], 2]], 3, 2), "and gets the rows of the others")
+failed, text, got = ask("sql", "--nodes", more, query="SELECT 1", limit=2)
+tap.ok(not failed and len(got["rows"]) == 2 and got["truncated"] and "more rows than the limit" in text, "and hears that a node has more of them", text)
 failed, text, got = ask("ops", "--nodes", three)
 tap.same([o["count"] for o in got["ops"]], [300], "operations of both are one")
 failed, text, got = ask("chains", "--nodes", everybody)
@@ -248,6 +257,14 @@ tap.same([sum(x["node"] == f"gpu-{k}" for x in events) for k in "ab"], [counted(
 tap.same(out, run(EXPORT, "-f", "json", *files)[1], "line for line what their files give")
 recent = run(EXPORT, "--nodes", both, "--last", "200ms", "-f", "csv", "--no-stacks")[1]
 tap.ok(0 < recent.count("\n") < wanted / 2 and recent == run(EXPORT, "--last", "200ms", "-f", "csv", "--no-stacks", *files)[1], "and their last part")
+# A time without a zone is of who asks, wherever the nodes are.
+whole = json.loads(run(STAT, "--json", files[0])[1])
+half, ours = datetime.datetime.fromisoformat(whole["coverage"]["start"][:26]) + datetime.timedelta(hours=3, milliseconds=500), {"TZ": "AAA-3"}
+with dashboard.Dashboard(files[0], env={"TZ": "BBB+4"}) as b:
+    here = json.loads(run(STAT, "--json", "--since", half.isoformat(), files[0], env=ours)[1])["ops"]
+    there = json.loads(run(QUERY, "--nodes", address(b), "--json", "--since", half.isoformat(), env=ours)[1])["ops"]
+    tap.ok(here and sum(o["count"] for o in here) < sum(o["count"] for o in whole["ops"]), "since half a second after the start")
+    tap.same({(o["source"], o["operation"]): o["count"] for o in there}, {(o["source"], o["op"]): o["count"] for o in here}, "is the same time on a machine in another zone")
 trace = os.path.join(TMP.name, "trace.json")
 status, out, err = run(EXPORT, "--nodes", both, "--format", "perfetto", "-o", trace)
 with open(trace, encoding="utf-8") as f:

@@ -62,6 +62,15 @@ static void ops(const struct node *n, struct jsonw *j)
 		sketch_json(j, &s);
 	}
 	jsonw_object_end(j);
+	for (unsigned i = 0; lies(n, "many") && i < 3000; i++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "%u of %" PRIu64, i, n->id);
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "operation", name);
+		jsonw_key_u64(j, "count", 1);
+		jsonw_object_end(j);
+	}
 	jsonw_array_end(j);
 	sketch_free(&s);
 }
