@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports are numbers: names of services are as many as there are machines. */
+/* Ports are numbers: names of services are as many as there are machines. Of one that is too large getaddrinfo takes a part. */
 #include "lib/net/listen.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ static int split(const char *address, char *host, size_t size, const char **port
 		n -= 2;
 	}
 	if (n >= size || !**port || strspn(*port, "0123456789") != strlen(*port) ||
-	    strlen(*port) > 5)
+	    strlen(*port) > 5 || strtoul(*port, NULL, 10) > 65535)
 		return err_set(e, ERR_USAGE, "'%s' is no address to listen on: HOST:PORT is wanted",
 			       address);
 	snprintf(host, size, "%.*s", (int)n, address);

@@ -348,7 +348,7 @@ tap.ok("open to" not in s.stop()[1], "with TLS and a token there is nothing to s
 taken = Server("--no-tls")
 status, said = refused("--no-tls", "--addr", f"127.0.0.1:{taken.port}")
 tap.ok(status == 3 and "cannot listen" in said, "an address that is taken", said)
-for address in ("nowhere", "1.2.3.4.5:80", "localhost:http", ":", "localhost:99999999", ""):
+for address in ("nowhere", "1.2.3.4.5:80", "localhost:http", ":", "localhost:99999999", "localhost:65536", ":99999", ""):
     tap.ok(refused("--no-tls", "--addr", address)[0] in (2, 3), f"'{address}' is no address here")
 tap.same(taken.stop()[0], 0, "the one that has it lives")
 tap.done_testing()
