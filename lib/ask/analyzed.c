@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "lib/ask/chains.h"
 #include "lib/base/arena.h"
 #include "lib/base/vec.h"
 #include "lib/cause/cause.h"
@@ -13,7 +14,8 @@ struct analyzed {
 	struct cause *cause;
 	analyzed_take *take;
 	void *to;
-	bool carried;
+	struct chain_list carried; /* the analysis, no chains */
+	uint64_t events;
 	VEC(struct record) found;
 	struct arena texts;
 };
@@ -71,17 +73,19 @@ int analyzed_item(struct analyzed *z, const struct stream_item *item, struct err
 	int rc = 0;
 
 	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_ANALYSIS)
-		z->carried = true;
+		rc = chain_list_add(&z->carried, item->record, e);
 	else if (item->kind != STREAM_RECORD || item->record->kind != RECORD_CHAIN)
 		rc = cause_item(z->cause, item, e);
+	z->events += item->kind == STREAM_EVENTS ? item->n : 0;
 	return rc ? rc : z->take(z->to, item, e);
 }
 
 int analyzed_end(struct analyzed *z, struct err *e)
 {
-	int rc = z->carried ? 0 : cause_finish(z->cause, e);
+	bool whole = ask_chains_cover(&z->carried, z->events);
+	int rc = whole ? 0 : cause_finish(z->cause, e);
 
-	for (size_t i = 0; i < z->found.n && !z->carried && !rc; i++) {
+	for (size_t i = 0; i < z->found.n && !whole && !rc; i++) {
 		struct stream_item item = { .kind = STREAM_RECORD,
 					    .record = &z->found.v[i],
 					    .watermark_ns = INT64_MIN,
@@ -97,6 +101,7 @@ void analyzed_free(struct analyzed *z)
 	if (!z)
 		return;
 	cause_free(z->cause);
+	chain_list_free(&z->carried);
 	vec_free(&z->found);
 	arena_free(&z->texts);
 	free(z);

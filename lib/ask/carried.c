@@ -60,8 +60,8 @@ int ask_chains_carried(struct input *in, struct ask_chains *out, bool *is, struc
 			rc = item.kind == STREAM_RECORD ? take_record(out, item.record, e) : 0;
 	}
 	report = ige_reader_report(r);
-	if (!rc && clean && out->list.analyzed && out->has_start && !report->damaged_blocks &&
-	    !report->skipped_bytes && !report->truncated) {
+	if (!rc && clean && ask_chains_cover(&out->list, out->events) && out->has_start &&
+	    !report->damaged_blocks && !report->skipped_bytes && !report->truncated) {
 		out->found_analyzed = *is = true;
 		chain_list_sort(&out->list);
 		return 0;

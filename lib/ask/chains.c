@@ -102,6 +102,15 @@ int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, 
 	return cause_item(run->cause, item, e);
 }
 
+bool ask_chains_cover(const struct chain_list *carried, uint64_t events)
+{
+	struct json of = json_get(carried->analysis, "events");
+	bool covers = carried->analyzed && json_double(of, 0) >= (double)events;
+
+	json_free(of);
+	return covers;
+}
+
 int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer, struct err *e)
 {
 	struct ask_chains *a = &run->answer;
@@ -110,8 +119,8 @@ int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer,
 	if (rc < 0)
 		return rc;
 	a->unfinished = run->since_last;
-	/* An analysis of a damaged or cut stream covers less than is here: then ours holds. */
-	a->found_analyzed = run->carried.analyzed && !a->unfinished;
+	/* An analysis of a damaged or cut stream, or of one of several, covers less than is here: then ours holds. */
+	a->found_analyzed = ask_chains_cover(&run->carried, a->events) && !a->unfinished;
 	a->list = a->found_analyzed ? run->carried : run->own;
 	chain_list_sort(&a->list);
 	*answer = a;

@@ -37,6 +37,10 @@ int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, 
 int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer, struct err *e);
 void ask_chains_free(struct ask_chains_run *run);
 
+/* Whether a stream of so many events carried the analysis of all of them: that of one recording of several, or of a part, is
+ * not. Where events were left out behind it (ingero-correlate --chains-only) there are fewer than it says. */
+bool ask_chains_cover(const struct chain_list *carried, uint64_t events);
+
 /* What an answer holds that is no run's; it is empty afterwards. */
 void ask_chains_drop(struct ask_chains *a);
 

@@ -367,6 +367,8 @@ for scenario, node in (("incident", "a"), ("clean", "b")):
     subprocess.run([DEMO, scenario, "--duration", "3s", "-n", node, "-o", path(f"on-{node}")], check=True)
 loses = lambda *names: re.findall(r"on average a step loses (.+) to cpu-preempted", run(EXPLAIN, *map(path, names))[1].decode())  # noqa: E731
 tap.same((len(loses("on-a")), loses("on-a", "on-b"), loses("on-b")), (1, loses("on-a"), []), "what a step loses is of its own machine's causes")
+run(CORRELATE, path("on-b"), "-o", path("on-b-chains"))
+tap.same(explain(path("on-a"), path("on-b-chains"))[1], explain(path("on-a"), path("on-b"))[1], "an analysis of one of several recordings is not that of all of them")
 classes = json.loads(run(EXPLAIN, "--json", path("on-a"), path("on-b"))[1])["classes"]
 tap.same({(c["node"], c["comm"]) for c in classes}, {("a", "train"), ("b", "train")}, "classes of calls too say of which machine and command they are")
 out = run(EXPLAIN, path("on-a"), path("on-b"))[1].decode()
