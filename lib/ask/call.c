@@ -37,6 +37,7 @@ struct ask_call {
 	uint32_t tid;
 	int64_t end_ns;
 	VEC(struct ring *) rings; /* by world thread id */
+	int64_t newest_ns;	  /* of the events so far */
 	struct arena texts;
 	/* the call so far */
 	bool have, nomem;
@@ -212,6 +213,7 @@ int ask_call_new(struct ask_call **out, const struct world *w, const char *id, s
 	if (!a)
 		return err_nomem(e);
 	a->w = w;
+	a->newest_ns = INT64_MIN;
 	a->sink = (struct line_sink){ call_told, outside_told, offcpu_told };
 	if (!parse_id(a, id)) {
 		a->op = id;
@@ -228,14 +230,31 @@ int ask_call_new(struct ask_call **out, const struct world *w, const char *id, s
 	return rc;
 }
 
+/* Time in which events are missing is nobody's: what is not known to have happened is not told as its own code. */
+static void lost(struct ask_call *a, const struct stream_item *item)
+{
+	const struct record *r = item->kind == STREAM_RECORD ? item->record : NULL;
+
+	if (item->kind == STREAM_EVENTS && item->lost)
+		line_lost(a->line, a->newest_ns,
+			  item->n ? item->events[0].end_ns : item->watermark_ns, item->lost);
+	if (r && r->kind == RECORD_LOSS)
+		line_lost(a->line, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
+			  REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : a->newest_ns,
+			  r->u.LOSS.count);
+}
+
 int ask_call_item(struct ask_call *a, const struct stream_item *item, struct err *e)
 {
 	int rc = 0;
 
+	lost(a, item);
 	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n && rc == 0; i++) {
 		rc = line_event(a->line, &item->events[i], item->late, e);
 		event_seen(a, &item->events[i]);
 	}
+	if (item->kind == STREAM_EVENTS && item->n && !item->late)
+		a->newest_ns = item->events[item->n - 1].end_ns;
 	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_OPEN &&
 	    item->record->u.OPEN.at_end) {
 		const struct rec_OPEN *o = &item->record->u.OPEN;
