@@ -115,6 +115,40 @@ static void returned(void)
 	stage_free(&s);
 }
 
+/* Its process is killed in it, and others go on: nothing says that it returned. */
+static void killed(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     other = stage_actor(&s, 200, 200, 1, "train");
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	int64_t from = 10 * SECOND;
+
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, from - SECOND, from - SECOND + MS);
+	give(c, &s);
+	open_at(&s, v, from, from + SECOND, false);
+	for (int64_t t = from; t < 30 * SECOND; t += SECOND)
+		stage_call(&s, other, OP_CUDA_LAUNCH, 0, t, t + MS);
+	stage_event(&s, OP_PROC_EXIT, v.ctx, 0, 30 * SECOND, 30 * SECOND);
+	for (int64_t t = 30 * SECOND; t < 600 * SECOND; t += SECOND)
+		stage_call(&s, other, OP_CUDA_LAUNCH, 0, t + MS, t + 2 * MS);
+	give(c, &s);
+	cause_finish(c, NULL);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *k = &p.list.v.v[i];
+
+		like(k->summary.p, "train (pid 100) has not returned for ",
+		     "one whose process was killed in it has not returned");
+		ok(k->lost_ns <= 20 * SECOND, "for no longer than that lived: %lld s",
+		   (long long)(k->lost_ns / SECOND));
+	}
+	ok(p.list.v.n == 1, "and is one chain");
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 static void collective(struct stage *s, struct actor a, uint16_t op, int64_t start, int64_t end,
 		       unsigned rank)
 {
@@ -204,5 +238,6 @@ int main(void)
 	hangs_after(20);
 	hangs_after(5000);
 	returned();
+	killed();
 	return tap_done();
 }

@@ -81,7 +81,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	       collectives_event(&h->all, p->ev, p->op, p->process, p->thread, &comm, &done);
 }
 
-/* A process ended: of a rank that is why it enters nothing more. */
+/* A thread ended: what was open in it does not return. A process did: of a rank that is why it enters nothing more. */
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)
 {
 	const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
@@ -90,6 +90,10 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	struct hung *h = state;
 	struct hung_process *of;
 
+	for (size_t i = 0; i < h->calls.n && ctx; i++) {
+		if (h->calls.v[i].open.thread == ctx->thread && !h->calls.v[i].returned)
+			h->calls.v[i].ended_ns = ev->end_ns;
+	}
 	if (!p || p->tgid != t->tid || t->process >= h->processes.n)
 		return true;
 	of = &h->processes.v[t->process];
@@ -130,7 +134,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 	struct hung *h = state;
 	const struct rec_OPEN *o = &r->u.OPEN;
 	const struct world_thread *th;
-	struct hung_call call = { .open = *o };
+	struct hung_call call = { .open = *o, .ended_ns = INT64_MAX };
 	uint64_t key, at;
 
 	if (r->kind != RECORD_OPEN)
@@ -190,12 +194,13 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
 		const struct hung_call *call = &h->calls.v[i];
+		int64_t until = call->ended_ns < now_ns ? call->ended_ns : now_ns;
 		uint64_t ns;
 
-		if (call->process != process || call->open.start_ns >= now_ns ||
+		if (call->process != process || call->open.start_ns >= until ||
 		    (c->ended ? !call->open.at_end : call->returned) || within(h, call, c->ended))
 			continue;
-		ns = (uint64_t)(now_ns - call->open.start_ns);
+		ns = (uint64_t)(until - call->open.start_ns);
 		if (ns < HUNG_NS || usual(c, h, call, ns))
 			continue;
 		s->threads++;
@@ -241,15 +246,16 @@ static void fixes(const struct cause *c, const struct hung *h, uint32_t process,
 }
 
 static int tell(struct cause *c, struct hung *h, uint32_t process, const struct hung_sum *s,
-		int64_t now_ns, struct err *e)
+		struct err *e)
 {
 	struct hung_process *of = &h->processes.v[process];
 	const struct op_def *op = world_op(c->w, (uint16_t)s->longest->open.op);
 	uint64_t wall = cause_wall_ns(c);
+	int64_t until_ns = s->longest->open.start_ns + (int64_t)s->longest_ns;
 	struct buf victim = { 0 }, culprit = { 0 }, place = { 0 }, moment = { 0 };
 	struct fact f = { .process = process,
 			  .first_ns = s->first_ns,
-			  .last_ns = now_ns,
+			  .last_ns = until_ns,
 			  .lost_ns = s->longest_ns,
 			  .count = s->late ? s->ranks : s->threads,
 			  .counted = s->late ? "ranks" : "threads",
@@ -289,7 +295,7 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 				     "network and the devices");
 	buf_printf(&moment, "is from here on %s, and has not returned", buf_text(&place));
 	f.moments[f.nmoments++] = (struct fact_moment){
-		.end_ns = now_ns,
+		.end_ns = until_ns,
 		.dur_ns = s->longest_ns,
 		.lost_ns = s->longest_ns,
 		.thread = s->longest->open.thread,
@@ -337,6 +343,20 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 	return rc;
 }
 
+/* One of the calls that were told is not known to have returned: its process was killed in it, or the recording is cut. What
+ * was told of it then holds. */
+static bool left_open(const struct hung *h, uint32_t process)
+{
+	for (size_t i = 0; i < h->calls.n; i++) {
+		const struct hung_call *call = &h->calls.v[i];
+
+		if (call->process == process && !call->returned &&
+		    call->open.start_ns + (int64_t)HUNG_NS <= h->processes.v[process].last_ns)
+			return true;
+	}
+	return false;
+}
+
 static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 {
 	struct hung *h = state;
@@ -362,8 +382,8 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		struct hung_process *of = &h->processes.v[i];
 
 		if (sums[i].threads && fact_due(c, &of->told, sums[i].longest_ns, 0))
-			rc = tell(c, h, i, &sums[i], now, e);
-		else if (!sums[i].longest && c->ended && of->told.revision)
+			rc = tell(c, h, i, &sums[i], e);
+		else if (!sums[i].longest && c->ended && of->told.revision && !left_open(h, i))
 			rc = tell_returned(c, h, i, e);
 	}
 	for (uint32_t i = 0; i < n; i++)

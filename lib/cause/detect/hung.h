@@ -18,6 +18,7 @@
 struct hung_call {
 	struct rec_OPEN open; /* the newest statement about it */
 	uint32_t process;
+	int64_t ended_ns; /* its thread ended in it; INT64_MAX: not yet */
 	bool returned;
 };
 
