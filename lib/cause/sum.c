@@ -6,10 +6,11 @@
 
 void cause_sum_add(struct cause_sum *s, const struct sum_worst *w)
 {
+	int64_t start = w->end_ns - (int64_t)w->dur_ns;
 	unsigned at = SUM_WORST;
 
-	if (s->count++ == 0)
-		s->first_ns = w->end_ns - (int64_t)w->dur_ns;
+	if (s->count++ == 0 || start < s->first_ns)
+		s->first_ns = start;
 	s->last_ns = w->end_ns;
 	s->ns += w->lost_ns;
 	if (w->lost_ns > s->max_ns)

@@ -33,6 +33,29 @@ static void began_before(bool is)
 		abort();
 }
 
+/* Four threads that start side by side. */
+static void together(void)
+{
+	struct kinds_run p;
+	double share = -1;
+
+	began_before(true);
+	for (unsigned i = 0; i < 4; i++) {
+		v = stage_actor(&s, 100, 100 + i, 1, "train");
+		calls(calls(MS, SLOWS, LAUNCH, SLOW), WARM, LAUNCH, USUAL);
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json part = json_get(p.list.v.v[i].body, "share_of_wall");
+
+		if (bytes_equal(p.list.v.v[i].kind, bytes_of("cold-start")))
+			share = json_double(part, -1);
+		json_free(part);
+	}
+	ok(share > 0.5 && share < 1, "threads side by side take no more than there is: %g", share);
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	int64_t t;
@@ -70,6 +93,7 @@ int main(void)
 	}
 	calls(t, WARM, LAUNCH, USUAL);
 	not_told(&s, "cold-start", "calls that wait for a disk: those are disk-stall");
+	together();
 	stage_free(&s);
 	return tap_done();
 }

@@ -146,13 +146,33 @@ static const struct usual *usual_of(const struct cause *c, uint32_t process, uin
 
 #define OPS_MAX 256 /* that a process begins with; what is beyond is not told */
 
+struct span {
+	int64_t start_ns, end_ns;
+};
+
 struct start {
 	struct cause_sum sum;
 	struct where where;
+	VEC(struct span) spans; /* of slow calls, one after the other */
+	uint64_t covered_ns;	/* by them: threads start side by side */
 	struct hist scratch;
 	struct usual usual[OPS_MAX];
 	unsigned nusual;
 };
+
+/* Calls come in order of their ends. False: out of memory. */
+static bool cover(struct start *s, int64_t start_ns, int64_t end_ns)
+{
+	while (s->spans.n && s->spans.v[s->spans.n - 1].end_ns > start_ns) {
+		const struct span *last = &s->spans.v[--s->spans.n];
+
+		s->covered_ns -= (uint64_t)(last->end_ns - last->start_ns);
+		start_ns = last->start_ns < start_ns ? last->start_ns : start_ns;
+		end_ns = last->end_ns > end_ns ? last->end_ns : end_ns;
+	}
+	s->covered_ns += (uint64_t)(end_ns - start_ns);
+	return vec_push(&s->spans, (struct span){ start_ns, end_ns });
+}
 
 /* Add up the start's slow calls. False: out of memory. */
 static bool add_up(const struct cause *c, const struct beginning *b, struct start *s)
@@ -175,7 +195,8 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 							    .lost_ns = call->own_ns - expected,
 							    .thread = call->thread,
 							    .op = call->op });
-		if (!where_add(&s->where, b->process, call->op, call->stack,
+		if (!cover(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
+		    !where_add(&s->where, b->process, call->op, call->stack,
 			       call->own_ns - expected, call->dur_ns))
 			return false;
 	}
@@ -196,6 +217,10 @@ static int tell(struct cause *c, struct beginning *b, const struct start *s, str
 	int rc;
 
 	cause_sum_fill(c, &s->sum, &f, "a first call");
+	if (s->covered_ns < f.lost_ns) {
+		f.share *= (double)s->covered_ns / (double)f.lost_ns;
+		f.one_ns = s->covered_ns;
+	}
 	f.nsites = where_top(&s->where, b->process, f.sites, FACT_SITES);
 	f.op = f.sites[0].op;
 	until = (uint64_t)(f.last_ns - f.first_ns);
@@ -238,8 +263,10 @@ static int settle_one(struct cause *c, struct beginning *b, int64_t pane, struct
 	    (s->sum.ns >= MIN_NS && wall && (double)s->sum.ns >= c->opt.min_share * (double)wall))
 		rc = tell(c, b, s, e);
 out:
-	if (s)
+	if (s) {
 		where_free(&s->where);
+		vec_free(&s->spans);
+	}
 	free(s);
 	return rc;
 }

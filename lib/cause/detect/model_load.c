@@ -302,7 +302,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		double share = wall ? (double)m->toll.ns / (double)wall : 0;
 
 		if (m->toll.ns >= c->opt.min_lost_ns && share >= c->opt.min_share)
-			rc = tell(s, c, m, share, e);
+			rc = tell(s, c, m, (double)m->toll.worst_ns / (double)wall, e);
 	}
 	return rc;
 }
