@@ -193,6 +193,24 @@ static void faulting(struct stage *s, struct actor a, int64_t t, int64_t ns, con
 	ev->stack = world_stack(s->w, &frame, 1);
 }
 
+/* One chain, whose culprit is in that process. */
+static void blames(struct stage *s, const char *kind, uint32_t pid)
+{
+	struct play p;
+
+	analyze(s, &p);
+	ok(p.list.v.n == 1, "%s: one chain", kind);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json culprit = json_get(p.list.v.v[i].body, "culprit");
+		struct json of = json_get(culprit, "pid");
+
+		is_u64(json_double(of, 0), pid, "%s: the process of its culprit", kind);
+		json_free(of);
+		json_free(culprit);
+	}
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -256,6 +274,10 @@ int main(void)
 		  other.thread);
 	tells(&s, "oom-kill", "asked for by hog (tid 200)", 0);
 	calls(&s, v);
+	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER,
+		  second.thread);
+	blames(&s, "oom-kill", 100);
+	calls(&s, v);
 	cgroup_sample(&s, 0, METRIC_CGROUP_MEM_LIMIT, 1 << 30);
 	cgroup_sample(&s, 0, METRIC_CGROUP_MEM_MAX, 5);
 	cgroup_sample(&s, 1000 * MS, METRIC_CGROUP_MEM_MAX, 9);
@@ -290,6 +312,14 @@ int main(void)
 	for (t = 0; t < LENGTH; t += 10 * MS)
 		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 3 * MS);
 	tells(&s, "memory-pressure", "its cgroup memory:/pod/app is at its limit of 1.0 GiB",
+	      500 * MS);
+	calls(&s, v);
+	memory_of(&s, v, "/slowed", 10, 15);
+	for (size_t i = s.rec.n - 2; i < s.rec.n; i++)
+		s.rec.v[i].u.SAMPLE.metric = METRIC_CGROUP_MEM_HIGH;
+	for (t = 0; t < LENGTH; t += 10 * MS)
+		stage_event(&s, OP_MEM_RECLAIM, v.ctx, 0, t + 2 * MS, t + 3 * MS);
+	tells(&s, "memory-pressure", "its cgroup /slowed was held back at its memory.high 5 times",
 	      500 * MS);
 	calls(&s, v);
 	for (t = 0; t < LENGTH; t += 10 * MS)

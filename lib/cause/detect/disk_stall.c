@@ -49,8 +49,7 @@ static void slowest(const struct finding *f, struct buf *out)
 		return;
 	for (unsigned i = 1; i < CAUSE_FILE_WAYS; i++)
 		most = ns[i] > ns[most] ? i : most;
-	buf_printf(out, "; slow %s of %s took %s", ways[most], name,
-		   human_ns(ns[0] + ns[1] + ns[2] + ns[3]).s);
+	buf_printf(out, "; slow %s of %s took %s", ways[most], name, human_ns(ns[most]).s);
 }
 
 static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)

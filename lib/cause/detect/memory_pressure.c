@@ -195,8 +195,8 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 	const struct cause_cgroup *g = cause_cgroup(&c->cgroups, cgroup);
 	const struct world_cgroup *cg = world_get_cgroup(c->w, cgroup);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
-	bool limited = g && g->limit > 0 &&
-		       cause_counted(&g->limit_hits) + cause_counted(&g->high_hits) > 0;
+	bool limited = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0;
+	double high = g && !limited ? cause_counted(&g->high_hits) : 0;
 	struct buf command = { 0 };
 	unsigned most = RECLAIM;
 
@@ -232,6 +232,20 @@ static void pressure_text(struct fact *f, const struct cause *c, const struct pr
 				 name_cgroup_v1(path) ? "memory.limit_in_bytes" : "memory.max");
 		fact_fix(f, "Give its cgroup (container, pod) more memory", buf_text(&command), 0,
 			 f->lost_ns, "all of it, if what it touches fits then");
+	} else if (high > 0) {
+		buf_printf(&f->summary,
+			   ": its cgroup %.*s was held back at its memory.high %.0f times",
+			   (int)path.n, path.p ? path.p : "", high);
+		f->culprit.kind = "cgroup";
+		if (g->used_max > 0)
+			buf_printf(&command, "echo %.0f | sudo tee ", g->used_max * 1.5);
+		else
+			buf_puts(&command, "echo max | sudo tee ");
+		name_cgroup_file(&command, path, "memory.high");
+		fact_fix(f,
+			 "Let its cgroup (container, pod) use more memory before it is held back",
+			 buf_text(&command), 0, f->lost_ns,
+			 "all of it, if what it touches fits then");
 	} else {
 		fact_fix(f,
 			 "Use less memory at once: fewer loader workers, smaller batches or "

@@ -81,10 +81,11 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 	fact_victim(&f, c, &f.summary);
 	buf_puts(&f.summary, " was killed by the kernel for want of memory");
 	if (by) {
+		const struct world_process *p = world_get_process(c->w, by->process);
 		struct bytes comm = world_text(c->w, by->comm);
 
 		buf_printf(&who, "%.*s (tid %" PRIu32 ")", (int)comm.n, comm.p, by->tid);
-		f.culprit.pid = by->tid;
+		f.culprit.pid = p ? p->tgid : by->tid;
 		buf_printf(&f.summary, ", asked for by %s", buf_text(&who));
 	}
 	if (limit) {
