@@ -131,13 +131,14 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 	uint32_t who = culprit_holder(b->culprits, holder, gil);
 	uint64_t left = (uint64_t)(to - from);
 	const struct waker_interval *iv;
+	int64_t until = to; /* what is later is told; two recorders may tell it twice */
 
 	for (uint32_t i = 1; h && hops < BLAME_CHAIN && (iv = wakers_back(&h->wakers, i, from));
 	     i++) {
 		int64_t ba = iv->start_ns > from ? iv->start_ns : from,
-			bb = iv->ready_ns < to ? iv->ready_ns : to;
+			bb = iv->ready_ns < until ? iv->ready_ns : until;
 		int64_t wa = iv->ready_ns > from ? iv->ready_ns : from,
-			wb = iv->end_ns < to ? iv->end_ns : to;
+			wb = iv->end_ns < until ? iv->end_ns : until;
 
 		if (bb > ba) {
 			uint64_t ns = (uint64_t)(bb - ba);
@@ -169,6 +170,7 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 					 who, out);
 			left -= ns;
 		}
+		until = iv->start_ns < until ? iv->start_ns : until;
 	}
 	/* Where events are missing the holder may have been kept by somebody who is not in the recording. */
 	if (losses_within(b->losses, from, to) || (h && !wakers_covers(&h->wakers, from, to)))

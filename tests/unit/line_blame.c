@@ -267,6 +267,18 @@ static void locks(void)
 	line_free(l);
 	s.ev.n = 0;
 
+	/* two recorders tell of what the holder waited for: it waited once */
+	stage_lock(&s, v, 0, 0, 100, 100, holder, 0x1000);
+	stage_offcpu(&s, holder, 0, 10, 90, 80, 3);
+	stage_offcpu(&s, holder, 0, 10, 90, 80, 3);
+	stage_occupied(&s, hog, 3, 10, 90);
+	l = play(&s, &t);
+	is_u64(parts_get(&t.off_parts[2], PART_LOCK), 20,
+	       "told twice, the holder holds for the rest");
+	is_u64(parts_get(&t.off_parts[2], PART_PREEMPTED), 80, "and the blame moves on once");
+	line_free(l);
+	s.ev.n = 0;
+
 	/* two timed waits on one lock just before the release: one wait, charged to the releaser */
 	for (int i = 0; i < 2; i++) {
 		struct event *ev = stage_lock(&s, v, 0, i * 5000, i * 5000 + 4990, i * 5000 + 4990,
