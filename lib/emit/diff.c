@@ -40,6 +40,7 @@ static void sentence(struct buf *out, const struct diff *d)
 
 static void most_changed(struct buf *out, const struct diff *d)
 {
+	bool host = d->host_recorded[DIFF_BEFORE] && d->host_recorded[DIFF_AFTER];
 	unsigned told = 0;
 
 	for (size_t i = 0; i < d->causes.n && told == 0; i++) {
@@ -52,16 +53,17 @@ static void most_changed(struct buf *out, const struct diff *d)
 		buf_printf(out, "%s: ",
 			   c->side[DIFF_BEFORE].known && c->side[DIFF_AFTER].known
 				   ? (c->worse ? "Grew most" : "Shrank most")
+			   : !host    ? "Known of one alone"
 			   : c->worse ? "New"
 				      : "Gone");
 		human_safe(out, c->side[side].summary);
 		buf_puts(out, ".\n");
 	}
-	if (told == 0)
-		buf_puts(out, d->host_recorded[DIFF_BEFORE] && d->host_recorded[DIFF_AFTER]
-				      ? "No cause came, went, grew or shrank.\n"
-				      : "What the host took was not recorded in both: causes "
-					"cannot be compared.\n");
+	if (!host)
+		buf_puts(out, "What the host took was not recorded in both: causes cannot be "
+			      "compared.\n");
+	else if (told == 0)
+		buf_puts(out, "No cause came, went, grew or shrank.\n");
 }
 
 static void cause_cell(struct table *t, const struct diff_cause_side *s)

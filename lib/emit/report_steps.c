@@ -58,11 +58,30 @@ static bool in_steps(const struct chain *c, double first_ns, double last_ns)
 	       report_number(c->body, "last_ns") > first_ns;
 }
 
+/* What a step of the thread that was hit worst would be shorter by. Where that is not known: what it took, spread over all
+ * steps. Threads lose side by side, and then this can be more than all steps took: 0, nothing can be said. */
+static double of_step(const struct chain *c, double steps, double steps_ns)
+{
+	struct json all = json_get(c->body, "counterfactual");
+	double ns = (double)c->lost_ns <= steps_ns ? (double)c->lost_ns / steps : 0;
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json one = json_at(all, i), what = json_get(one, "what");
+
+		if (bytes_equal(json_bytes(what), bytes_of("step")))
+			ns = report_number(one, "from_ns") - report_number(one, "low_ns");
+		json_free(what);
+		json_free(one);
+	}
+	json_free(all);
+	return ns;
+}
+
 /* What chains of the process cost a step of any of its threads; told with the first of them. */
 static void chains(struct buf *out, const struct report *r, struct json all, size_t at)
 {
 	struct json own = json_at(all, at), node = json_get(own, "node");
-	double count = 0, pid = report_number(own, "pid"), first = 0, last = 0;
+	double count = 0, all_ns = 0, pid = report_number(own, "pid"), first = 0, last = 0;
 	bool before = false;
 	unsigned shown = 0;
 	char ns[48];
@@ -79,6 +98,7 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 			first = count == 0 || from < first ? from : first;
 			last = count == 0 || until > last ? until : last;
 			count += report_number(s, "count");
+			all_ns += report_number(s, "total_ns");
 		}
 		before = is && i < at;
 		json_free(on);
@@ -87,12 +107,11 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 	json_free(node);
 	for (size_t i = 0; i < r->chains->v.n && shown < CHAINS_SHOWN && !before; i++) {
 		const struct chain *c = &r->chains->v.v[i];
+		double step = count > 0 ? of_step(c, count, all_ns) : 0;
 
-		if (c->lost_ns && count > 0 && report_is_of(c, own) && in_steps(c, first, last)) {
+		if (step >= 1 && report_is_of(c, own) && in_steps(c, first, last)) {
 			buf_puts(out, shown++ ? ", " : "    on average a step loses ");
-			buf_printf(out, "%s to %s",
-				   report_ns(ns, sizeof(ns), (double)c->lost_ns / count),
-				   c->kind.p);
+			buf_printf(out, "%s to %s", report_ns(ns, sizeof(ns), step), c->kind.p);
 		}
 	}
 	json_free(own);
