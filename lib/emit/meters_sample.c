@@ -63,6 +63,15 @@ static uint32_t number(struct meters *m, uint64_t v)
 	return world_string(m->em->w, bytes_of(digits));
 }
 
+/* "8:16", as the kernel writes a block device. */
+static uint32_t device(struct meters *m, uint32_t v)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%u:%u", v >> 20, v & 0xfffff);
+	return world_string(m->em->w, bytes_of(digits));
+}
+
 /* Labels of what the sample is of. */
 static void subject(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec,
 		    struct meter_label *labels)
@@ -83,6 +92,8 @@ static void subject(struct meters *m, const struct rec_SAMPLE *r, const struct r
 	}
 	if (REC_HAS(rec, SAMPLE, cpu))
 		labels[n++] = (struct meter_label){ "cpu", number(m, r->cpu) };
+	if (REC_HAS(rec, SAMPLE, device))
+		labels[n++] = (struct meter_label){ "device", device(m, r->device) };
 }
 
 static void set(struct meters *m, int family, uint32_t node, const struct meter_label *labels,

@@ -52,12 +52,26 @@ int main(void)
 		REC_SET(&r, SAMPLE, value, 1000);
 		tell(&m, &r);
 	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct record r = { .kind = RECORD_SAMPLE };
+
+		REC_SET(&r, SAMPLE, node, nodes[0]);
+		REC_SET(&r, SAMPLE, metric, METRIC_DISK_OTHERS);
+		REC_SET(&r, SAMPLE, device, 8u << 20 | 16 * i);
+		REC_SET(&r, SAMPLE, time_ns, 1);
+		REC_SET(&r, SAMPLE, value, 7 + i);
+		tell(&m, &r);
+	}
 	ok(meters_settle(&m), "is told");
 	prometheus_text(&text, &m, false);
 	like(buf_text(&text), "system_memory_utilization{node=\"large\"} 0.125\n",
 	     "a share of the memory of the machine");
 	like(buf_text(&text), "system_memory_utilization{node=\"small\"} 0.5\n",
 	     "and of the other");
+	like(buf_text(&text), "disk_others_requests_total{node=\"large\",device=\"8:0\"} 7\n",
+	     "what others asked of a disk");
+	like(buf_text(&text), "disk_others_requests_total{node=\"large\",device=\"8:16\"} 8\n",
+	     "and of another one");
 	buf_free(&text);
 	meters_free(&m);
 	world_free(w);
