@@ -60,7 +60,7 @@ struct sched_state {
 struct host_state {
 	u64 reclaim_ns;
 	u64 compact_ns;
-	u64 fault_ns; /* first sleep outside system calls, see fault.h; sched.bpf.c sets it */
+	u64 fault_ns;	 /* first sleep outside system calls, see fault.h; sched.bpf.c sets it */
 	u64 fault_ip;	 /* of its instruction */
 	u64 fault_minor; /* minor faults that the kernel had counted */
 	u64 stat_dentry; /* of the file that was asked for its state last, file.bpf.c sets it; 0 none since */
