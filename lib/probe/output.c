@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,12 @@ static int write_chunk(struct probe_output *o, const struct chunk *c, struct err
 		}
 		if (errno == EINTR)
 			continue;
+		if (errno == EAGAIN || errno == EWOULDBLOCK) { /* it was handed to us so */
+			struct pollfd wait = { .fd = o->fd, .events = POLLOUT };
+
+			poll(&wait, 1, -1);
+			continue;
+		}
 		err_sys(e, "cannot write %s", o->path);
 		room = errno != ENOSPC && errno != EDQUOT;
 		back = o->regular && ftruncate(o->fd, o->good) == 0 &&
