@@ -255,11 +255,20 @@ void probe_marks_again(struct probe_marks *m)
 	map_clear(&m->said);
 }
 
+/* The one that was made, if it still is the one of that name. */
+static void unmake(const struct probe_marks *m)
+{
+	struct stat ours, there;
+
+	if (m->made && fstat(m->fd, &ours) == 0 && lstat(m->path, &there) == 0 &&
+	    there.st_ino == ours.st_ino && there.st_dev == ours.st_dev)
+		unlink(m->path);
+}
+
 void probe_marks_close(struct probe_marks *m)
 {
 	if (m->path) {
-		if (m->made)
-			unlink(m->path);
+		unmake(m);
 		close(m->fd);
 	}
 	free(m->path);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of marks: what each means, and that no bytes, cut anywhere, are taken for something else. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "lib/probe/marks.h"
 #include "tests/tap.h"
 
@@ -101,10 +104,37 @@ static void limits(void)
 	probe_marks_close(&m);
 }
 
+static void taken_away(void)
+{
+	char folder[] = "/tmp/ingero-marks-XXXXXX", path[64];
+	const struct probe_owner nobody = { 0 };
+	struct probe_marks m = { 0 };
+	struct err e = { 0 };
+	FILE *f;
+
+	if (!mkdtemp(folder))
+		return;
+	snprintf(path, sizeof(path), "%s/marks", folder);
+	is_int(probe_marks_open(&m, path, &nobody, &e), 0, "a FIFO is made: %s", e.text);
+	probe_marks_close(&m);
+	ok(access(path, F_OK) != 0, "and taken away");
+	m = (struct probe_marks){ 0 };
+	is_int(probe_marks_open(&m, path, &nobody, &e), 0, "another one: %s", e.text);
+	unlink(path);
+	f = fopen(path, "w");
+	if (f)
+		fclose(f);
+	probe_marks_close(&m);
+	ok(access(path, F_OK) == 0, "what somebody has put in its place is theirs");
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	parsed();
 	cut_anywhere();
 	limits();
+	taken_away();
 	return done_testing();
 }
