@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/hash.h"
 #include "lib/base/human.h"
 #include "lib/base/vec.h"
 #include "lib/cli/exit.h"
@@ -75,7 +76,7 @@ struct state {
 	struct {
 		uint64_t *v;
 		size_t n, cap;
-	} looked_at; /* inodes of mapped files, for Python */
+	} looked_at; /* mapped files, for Python */
 	bool nomem;
 };
 
@@ -220,16 +221,19 @@ struct python_search {
 
 static bool python_mapped(void *ctx, const struct host_mapping *m)
 {
+	/* Numbers of inodes are those of a file system: another one has the same. */
+	const uint64_t id[2] = { m->inode, (uint64_t)m->major << 32 | m->minor };
 	const struct python_search *search = ctx;
 	struct state *s = search->s;
+	uint64_t file = hash_bytes(id, sizeof(id), 1);
 	char path[4400];
 
 	if (!m->executable || m->inode == 0)
 		return true;
 	for (size_t i = 0; i < s->looked_at.n; i++)
-		if (s->looked_at.v[i] == m->inode)
+		if (s->looked_at.v[i] == file)
 			return true;
-	if (!vec_push(&s->looked_at, m->inode))
+	if (!vec_push(&s->looked_at, file))
 		s->nomem = true;
 	take_python(s, host_maps_path(search->pid, m, path, sizeof(path)), m->path.p, search->pid);
 	return true;
