@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lib/host/clock.h"
+#include "lib/host/descriptors.h"
 #include "lib/host/rights.h"
 #include "lib/probe/chosen.h"
 #include "lib/probe/devices.h"
@@ -201,6 +202,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (!r)
 		return err_nomem(e);
 	r->opt = *opt;
+	host_descriptors_raise(); /* samples take several for each process */
 	r->world = world_new();
 	if (!r->world)
 		return err_nomem(e);
@@ -286,6 +288,9 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	now = host_clock_mono();
 	if (now >= r->next_second) {
 		r->next_second += SECOND_NS;
+		/* Seconds for which we had no CPU are not made up for. */
+		if (r->next_second < now + SECOND_NS / 2)
+			r->next_second = now + SECOND_NS;
 		rc = each_second(r, now, e);
 	}
 	if (rc == 0 && now >= r->next_flush) {

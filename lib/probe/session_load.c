@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/host/caps.h"
+#include "lib/host/descriptors.h"
 #include "lib/probe/btf.h"
 #include "lib/probe/session_kfunc.h"
 #include "lib/probe/trial.h"
@@ -103,18 +103,6 @@ static bool takes_one_task(void)
 
 	return uname(&u) == 0 && host_kernel_parse(bytes_of(u.release), &major, &minor) &&
 	       (major > 6 || (major == 6 && minor >= 1));
-}
-
-/* Perf events take two descriptors each, theirs and their link's, and stay open: one for each CPU, and where there is no better
- * link two for each function. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
 }
 
 static int load_once(struct probe_session *s, enum probe_link link, int walker,
@@ -228,7 +216,9 @@ int probe_session_load(struct probe_session *s, const struct probe_options *opt,
 
 	load_log[0] = 0;
 	no_mapped = no_kfuncs = false;
-	raise_descriptors();
+	/* Perf events take two each, theirs and their link's: one for each CPU, and where there is no better link two for each
+	 * function. */
+	host_descriptors_raise();
 	libbpf_set_print(keep_log);
 	/* Trying spares what each kind of link takes to find it out again. */
 	if (walker < last_walker &&

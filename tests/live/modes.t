@@ -8,6 +8,7 @@ import struct
 import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -96,6 +97,37 @@ child.kill()
 child.wait()
 tap.same((r.wait(rec.PATIENCE), rec.run("--no-probes", "-o", out, "-p", child.pid).returncode), (0, 3),
          "it ends with its target; there must be one")
+
+# ---- many processes, and seconds for which the recorder had no CPU
+MANY = """
+import os, sys
+r, w = os.pipe()
+for _ in range(30):
+    if os.fork() == 0:
+        os.close(w)
+        os.read(r, 1)
+        os._exit(0)
+print("there", flush=True)
+sys.stdin.read()
+"""
+many = subprocess.Popen([sys.executable, "-c", MANY], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+many.stdout.readline()
+p = subprocess.run(["sh", "-c", 'ulimit -Sn 64; exec "$@"', "sh", rec.RECORD, "--no-probes", "--no-gpu", "-o", out, "--duration", "1500ms", "-p",
+                    str(many.pid)], env=rec.environment(), capture_output=True, text=True)
+sampled = {s["process"]["pid"] for s in records(out, "sample") if s.get("process")}
+tap.ok(many.pid in sampled and len(sampled) == 31, "more processes are sampled than a shell lets a program have files for", (p.stderr, sampled))
+r = rec.start("--no-probes", "--no-gpu", "-o", out, "-p", many.pid)
+rec.attached(r)
+for name, seconds in ((signal.SIGSTOP, 4), (signal.SIGCONT, 2)):
+    r.send_signal(name)
+    time.sleep(seconds)
+r.send_signal(signal.SIGINT)
+r.communicate(timeout=rec.PATIENCE)
+times = sorted({s["time_ns"] for s in records(out, "sample")})[:-1]  # the last are those of the end
+gaps = [b - a for a, b in zip(times, times[1:])]
+tap.ok(gaps and min(gaps) > 400000000, "seconds in which it was stopped are not made up for", str(gaps))
+many.stdin.close()
+many.wait()
 
 # ---- marks
 fifo, out = rec.path("marks"), rec.path("marked.ige")
