@@ -61,6 +61,8 @@ static int check(const struct probe_destination *d, struct err *e)
 		return err_set(e, ERR_USAGE, "--max-size leaves room for no recording");
 	if (d->rotate_bytes && d->max_bytes && d->rotate_bytes > d->max_bytes / 2)
 		return err_set(e, ERR_USAGE, "--max-size leaves no room for two files of --rotate");
+	if (d->flight && d->nnames > 1)
+		return err_set(e, ERR_USAGE, "a flight recorder writes to one place: -o once");
 	for (size_t i = 0; d->flight && i < d->nnames; i++)
 		if (strcmp(d->names[i], "-") == 0)
 			return err_set(e, ERR_USAGE,

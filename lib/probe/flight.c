@@ -58,6 +58,11 @@ void probe_flight_free(struct probe_flight *f)
 		let_go(f);
 }
 
+uint64_t probe_flight_filling(const struct probe_flight *f)
+{
+	return f->last ? f->last->text.n : 0;
+}
+
 void probe_flight_cut(struct probe_flight *f, int64_t now_ns)
 {
 	struct segment *last = f->last, *next;
@@ -69,8 +74,8 @@ void probe_flight_cut(struct probe_flight *f, int64_t now_ns)
 	while (f->first != last && now_ns - f->first->end_ns > (int64_t)f->window_ns)
 		let_go(f);
 	while (f->first != last && f->bytes > f->bytes_max) {
+		f->given_up_ns = f->first->end_ns;
 		let_go(f);
-		f->dropped++;
 	}
 	next = calloc(1, sizeof(*next));
 	if (!next) /* the next segment joins this one: longer, as good */

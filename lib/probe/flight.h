@@ -17,11 +17,14 @@ struct probe_flight {
 	struct segment *first, *last;
 	uint64_t window_ns, bytes_max; /* what is kept: at least that long, at most that much */
 	uint64_t bytes;
-	uint64_t dropped; /* segments given up for their size, inside the window */
+	int64_t given_up_ns; /* what was given up for its size ended then; 0: nothing was */
 };
 
 void probe_flight_init(struct probe_flight *f, uint64_t window_ns, uint64_t bytes_max);
 void probe_flight_free(struct probe_flight *f);
+
+/* Bytes of the segment that the writer is filling: as long as it is not cut, none of it can be let go. */
+uint64_t probe_flight_filling(const struct probe_flight *f);
 
 /* The writer was cut at now_ns: the segment is whole. Lets go of what is not needed any more. */
 void probe_flight_cut(struct probe_flight *f, int64_t now_ns);

@@ -24,17 +24,19 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_thre
 		 const struct wire_open_call *calls)
 {
 	struct looking *l = ctx;
+	struct probe_opens *o = l->o;
 	const struct probe_thread *t = probe_wire_born(l->wire, head->tid, head->start_ns);
 	struct probe_thread made;
 
 	if (head->off_since && (int64_t)head->off_since < l->floor_ns)
 		l->floor_ns = (int64_t)head->off_since;
 	for (uint32_t i = 0; i < head->ncalls; i++) {
-		uint64_t key = hash_u64(calls[i].start_ns) ^ (uint64_t)head->tid << 8 ^ i;
+		uint64_t key = hash_u64(calls[i].start_ns) ^ (uint64_t)head->tid << 8 ^ i, seen = 0;
 		struct record r = { .kind = RECORD_OPEN };
-		bool named = map_get(&l->o->named, key, NULL), old;
+		bool known = map_get(&o->named, key, &seen), old,
+		     named = known && (uint32_t)seen == o->file;
 
-		l->o->open++;
+		o->open++;
 		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)l->hung_ns;
 		if (l->at_end || (old && !named)) {
 			if (!t && who) {
@@ -53,10 +55,12 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_thre
 				REC_SET(&r, OPEN, at_end, 1);
 			if (l->rc == 0)
 				l->rc = ige_writer_record(l->wr, &r, l->e);
-			if (old && !named)
-				l->o->hung++;
-			named = map_put(&l->o->named, key, 1);
+			if (old && !known)
+				o->hung++;
+			named = true;
 		}
+		/* Without memory for that it is named again. */
+		named = named && map_put(&o->named, key, (uint64_t)o->looks << 32 | o->file);
 		if (!named && (int64_t)calls[i].start_ns < l->floor_ns)
 			l->floor_ns = (int64_t)calls[i].start_ns;
 	}
@@ -77,10 +81,25 @@ int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct prob
 	int rc;
 
 	o->open = 0;
+	o->looks++;
 	rc = probe_session_open_calls(s, look, &l, e);
 	if (l.floor_ns > *floor_ns)
 		*floor_ns = l.floor_ns;
 	return rc ? rc : l.rc;
+}
+
+void probe_opens_again(struct probe_opens *o)
+{
+	struct map open = { 0 };
+	uint64_t key, seen;
+	size_t at = 0;
+
+	while (map_each(&o->named, &at, &key, &seen))
+		if (seen >> 32 == o->looks)
+			map_put(&open, key, seen);
+	map_free(&o->named);
+	o->named = open;
+	o->file++;
 }
 
 void probe_opens_free(struct probe_opens *o)

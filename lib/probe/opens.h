@@ -16,8 +16,12 @@
 #include "lib/probe/wire.h"
 
 struct probe_opens {
-	struct map named; /* tid << 32 ^ start -> 1: an OPEN record stands in the stream */
-	uint64_t open, hung;
+	/* Of a call that an OPEN record has named: the look that saw it last << 32 | the file of the recording that the record
+	 * stands in. */
+	struct map named;
+	uint32_t looks, file;
+	uint64_t open;
+	uint64_t hung; /* each counted once, in however many files it is named */
 };
 
 /* Look at all open calls. Names those older than hung_ns (all, when at_end). *floor_ns: nothing that ends later
@@ -25,6 +29,8 @@ struct probe_opens {
 int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct probe_wire *wire,
 		     struct ige_writer *wr, int64_t now_ns, uint64_t hung_ns, bool at_end,
 		     int64_t *floor_ns, struct err *e);
+/* Another file of the recording begins: what is open still is named in it too. */
+void probe_opens_again(struct probe_opens *o);
 void probe_opens_free(struct probe_opens *o);
 
 #endif

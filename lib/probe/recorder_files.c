@@ -51,8 +51,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 		probe_wire_again(r->wire, r->watermark);
 		probe_session_number_anew(r->session);
 	}
-	map_free(&r->opens.named);
-	r->opens.named = (struct map){ 0 };
+	probe_opens_again(&r->opens);
 	rc = probe_recorder_say_start(r, e);
 	return rc ? rc : probe_recorder_say_places(r, e);
 }
@@ -86,6 +85,7 @@ static int next_file(struct probe_recorder *r, int64_t now, struct err *e)
 static void write_down(struct probe_recorder *r, const char *why)
 {
 	const char *path = probe_rotation_next(r->opt.flight_files);
+	int64_t kept = host_clock_mono() - r->flight.given_up_ns;
 	struct err e = { 0 };
 	uint64_t bytes;
 	int fd = path ? probe_output_create(path, &r->opt.flight_owner, &e) : -1;
@@ -98,11 +98,17 @@ static void write_down(struct probe_recorder *r, const char *why)
 				    path ? e.text : "out of memory");
 		if (fd >= 0)
 			unlink(path);
+		if (path)
+			probe_rotation_unmade(r->opt.flight_files);
 		return;
 	}
 	probe_rotation_grown(r->opt.flight_files, bytes);
 	probe_rotation_prune(r->opt.flight_files);
 	probe_recorder_tell(r, PROBE_NOTE, "wrote %s (%s): %s", path, human_bytes(bytes).s, why);
+	if (r->flight.given_up_ns && kept < (int64_t)r->opt.flight_ns)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "--flight-memory had room for the last %s, not for %s",
+				    human_ns((uint64_t)kept).s, human_ns(r->opt.flight_ns).s);
 }
 
 static void explain_trigger(const struct probe_recorder *r, char *out, size_t size)
@@ -119,12 +125,20 @@ static void explain_trigger(const struct probe_recorder *r, char *out, size_t si
 		snprintf(out, size, "%s returned an error", op ? op->name : "a call");
 }
 
+/* Is the segment old or large enough to be cut? Small ones say more of themselves than of events. */
+static bool is_part(const struct probe_recorder *r, int64_t now)
+{
+	int64_t age = now - r->cut_ns, part = (int64_t)r->opt.flight_ns / FLIGHT_PARTS;
+
+	return age >= FLIGHT_CUT_NS && (age >= part || probe_flight_filling(&r->flight) >=
+							       r->opt.flight_bytes / FLIGHT_PARTS);
+}
+
 static int watch(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	bool wanted = r->triggered || r->opens.hung > r->hung_seen;
 	bool settled = r->watermark >=
 		       r->trigger_ns; /* what triggered has left the writer's waiting room */
-	int64_t part = (int64_t)r->opt.flight_ns / FLIGHT_PARTS;
 	char why[200];
 	int rc;
 
@@ -132,7 +146,7 @@ static int watch(struct probe_recorder *r, int64_t now, struct err *e)
 	if (wanted && r->dumped_ns && now - r->dumped_ns < (int64_t)r->opt.flight_ns)
 		wanted = false;
 	wanted = (wanted || r->dump_wanted) && settled;
-	if (!wanted && now - r->cut_ns < (part > FLIGHT_CUT_NS ? part : FLIGHT_CUT_NS))
+	if (!wanted && !is_part(r, now))
 		return 0;
 	explain_trigger(r, why, sizeof(why));
 	rc = cut(r, now, e);

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -30,10 +31,15 @@ def files(where, stem):
     return sorted(glob.glob(os.path.join(where, stem + "-*.ige")))
 
 
-def records(path):
+def told(path, kind=None):
+    """Records, as the independent reader gives them."""
     lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), path], capture_output=True,
                            text=True).stdout.splitlines()
-    return [x["record"] for x in map(rec.json.loads, lines) if "record" in x]
+    return [x for x in map(rec.json.loads, lines) if "record" in x and kind in (None, x["record"])]
+
+
+def records(path):
+    return [x["record"] for x in told(path)]
 
 
 where = folder("rows")
@@ -201,13 +207,56 @@ found, text, _ = flight("failed", "--trigger", "error", *work, until="returned a
 events, _, _ = rec.dump(found[0])
 tap.ok([e for e in events if e["op"] == "cudaMemset" and e["ret"] == 1], "a failed call too")
 
-found, text, _ = flight("hung", "--hung", "500ms", "--", rec.work("hang"), until="has not returned",
-                        then=lambda p: p.send_signal(signal.SIGINT))
+def later(p):
+    time.sleep(6)
+    p.send_signal(signal.SIGINT)
+
+
+found, text, _ = flight("hung", "--hung", "500ms", "--", rec.work("hang"), until="has not returned", then=later)
 tap.ok("open" in records(found[0]), "and one that does not return")
+tap.same((len(found), text.count("has not returned")), (2, 1), "once, however long that is")
+
+# ---- what could not be written is no file; a memory that is too small is told
+where = folder("full")
+gone, log = where + ".away", rec.path("flight.log")
+
+
+def ask(p, words, times=1):
+    """Asks for a file until the recorder has said these words so often."""
+    def answered():
+        p.send_signal(signal.SIGUSR1)
+        time.sleep(0.5)
+        with open(log, encoding="utf-8") as f:
+            return f.read().count(words) >= times
+    return rec.until(answered)
+
+
+def begin(*arguments):
+    with open(log, "w", encoding="utf-8") as f:
+        p = subprocess.Popen([rec.RECORD, *arguments, *map(str, work)], env=rec.environment(), stdout=subprocess.DEVNULL, stderr=f)
+    rec.until(lambda: "runtime" in open(log, encoding="utf-8").read())
+    return p
+
+
+p = begin("-o", os.path.join(where, "f.ige"), "--flight-recorder", "2s", "--keep", "2")
+ask(p, "asked for", 2)
+os.rename(where, gone)
+tap.ok(ask(p, "are lost", 2), "a file that cannot be written is told")
+os.rename(gone, where)
+before = files(where, "f")
+tap.ok(ask(p, "wrote ", open(log, encoding="utf-8").read().count("wrote ") + 1), "and written when it can be")
+tap.same((len(before), len(files(where, "f"))), (2, 2), "in its place nothing else goes: --keep 2")
+p.send_signal(signal.SIGINT)
+p.wait(rec.PATIENCE)
+p = begin("-o", os.path.join(folder("small"), "f.ige"), "--flight-recorder", "1h", "--flight-memory", "50k")
+tap.ok(ask(p, "--flight-memory had room for"), "a memory that has no room for the time asked for is told")
+p.send_signal(signal.SIGINT)
+p.wait(rec.PATIENCE)
 
 for bad in (["--keep", "3"], ["--rotate", "10k"], ["--max-size", "100k"], ["--trigger", "x"],
             ["--flight-recorder", "1s", "--trigger", "cudaMalloc"], ["--flight-recorder", "1s", "-o", "-"],
-            ["--flight-recorder", "1s", "--trigger", "cudaNoSuch>1s"]):
+            ["--flight-recorder", "1s", "--trigger", "cudaNoSuch>1s"],
+            ["--flight-recorder", "1s", "-o", rec.path("one.ige"), "-o", rec.path("two.ige")]):
     p = rec.run(*bad, "-o", rec.path("bad.ige"), "--", "true") if "-o" not in bad else rec.run(*bad, "--", "true")
     tap.ok(p.returncode in (2, 125) and not os.path.exists(rec.path("bad.ige")), " ".join(bad) + " is refused", p.stderr)
 tap.done_testing()
