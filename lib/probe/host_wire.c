@@ -151,16 +151,8 @@ static bool take_socket(struct probe_wire *wire, const struct wire_socket *s)
 
 static bool take_peer(struct probe_wire *wire, const struct wire_peer *p)
 {
-	struct record r = { .kind = RECORD_PEER };
-	uint64_t id;
-
-	if (!probe_wire_numbered(wire, p->number, 0, &id))
-		return probe_numbers_forgotten(probe_wire_numbers(wire), p->number);
-	REC_SET(&r, PEER, socket, id);
-	REC_SET(&r, PEER, pid, p->tgid);
-	SET_TEXT(&r, PEER, comm, text(p->comm, sizeof(p->comm)));
-	probe_wire_say(wire, &r);
-	return true;
+	return probe_wire_peer(wire, p->number, p->tgid, p->comm) ||
+	       probe_numbers_forgotten(probe_wire_numbers(wire), p->number);
 }
 
 /* As the write column has it; HOST_NEITHER: it moves no data. */

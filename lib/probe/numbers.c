@@ -51,34 +51,73 @@ bool probe_numbers_put(struct probe_numbers *n, uint32_t number, uint64_t id,
 	return true;
 }
 
-bool probe_numbers_use(struct probe_numbers *n, uint32_t number, int64_t end_ns, uint64_t *id,
-		       struct record **say)
+static void say_peer(const struct probe_number *at, probe_number_fn *say, void *ctx)
+{
+	struct bytes comm = { at->comm, strnlen(at->comm, sizeof(at->comm)) };
+	struct record r = { .kind = RECORD_PEER };
+
+	REC_SET(&r, PEER, socket, at->id);
+	REC_SET(&r, PEER, pid, at->peer);
+	if (comm.n)
+		REC_SET(&r, PEER, comm, comm);
+	say(ctx, &r);
+}
+
+/* Once in each file. */
+static void tell(struct probe_numbers *n, struct probe_number *at, probe_number_fn *say, void *ctx)
+{
+	if (map_get(&n->said, at->id, NULL) || !map_put(&n->said, at->id, 1))
+		return;
+	say(ctx, &at->record);
+	if (at->peer)
+		say_peer(at, say, ctx);
+}
+
+/* NULL: it does not stand for anything. */
+static struct probe_number *find(struct probe_numbers *n, uint32_t number)
 {
 	uint32_t place = number % PROBE_NUMBERS;
-	struct probe_number *at = place < n->v.n ? &n->v.v[place] : NULL;
 
-	*say = NULL;
-	if (!at || !number || at->number != number)
+	return number && place < n->v.n && n->v.v[place].number == number ? &n->v.v[place] : NULL;
+}
+
+bool probe_numbers_use(struct probe_numbers *n, uint32_t number, int64_t end_ns, uint64_t *id,
+		       probe_number_fn *say, void *ctx)
+{
+	struct probe_number *at = find(n, number);
+
+	if (!at)
 		return false;
 	*id = at->id;
 	at->used_ns = end_ns > at->used_ns ? end_ns : at->used_ns;
 	if (n->said.n >= PROBE_NUMBERS)
 		map_clear(&n->said); /* some are said twice */
-	if (!map_get(&n->said, at->id, NULL) && map_put(&n->said, at->id, 1))
-		*say = &at->record;
+	tell(n, at, say, ctx);
 	return true;
 }
 
-void probe_numbers_again(struct probe_numbers *n, int64_t since_ns,
-			 void (*say)(void *ctx, struct record *r), void *ctx)
+bool probe_numbers_peer(struct probe_numbers *n, uint32_t number, uint32_t tgid,
+			const char comm[16], probe_number_fn *say, void *ctx)
+{
+	struct probe_number *at = find(n, number);
+	uint64_t id;
+
+	if (!probe_numbers_use(n, number, 0, &id, say, ctx))
+		return false;
+	at->peer = tgid;
+	memcpy(at->comm, comm, sizeof(at->comm));
+	say_peer(at, say, ctx);
+	return true;
+}
+
+void probe_numbers_again(struct probe_numbers *n, int64_t since_ns, probe_number_fn *say, void *ctx)
 {
 	map_clear(&n->said);
 	for (size_t i = 0; i < n->v.n; i++) {
 		struct probe_number *at = &n->v.v[i];
 
-		if (at->number && at->used_ns >= since_ns && !map_get(&n->said, at->id, NULL) &&
-		    map_put(&n->said, at->id, 1))
-			say(ctx, &at->record);
+		if (at->number && at->used_ns >= since_ns)
+			tell(n, at, say, ctx);
 	}
 }
 

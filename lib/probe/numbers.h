@@ -19,10 +19,12 @@
 
 struct probe_number {
 	uint32_t number; /* from 1 on; 0: free */
+	uint32_t peer;	 /* process that has the other end of the socket, 0 unknown */
 	uint64_t id;
 	int64_t used_ns; /* end of the latest event that names it */
 	struct record record;
-	char *texts; /* of the record */
+	char *texts;   /* of the record */
+	char comm[16]; /* of the peer */
 };
 
 /* Zero-initialised knows none. */
@@ -36,10 +38,18 @@ struct probe_numbers {
 bool probe_numbers_put(struct probe_numbers *n, uint32_t number, uint64_t id,
 		       const struct record *r);
 
-/* The id, for an event that ends at end_ns; *say is the record where this file of the recording does not have it yet (valid until the next call), else NULL.
- * False: never told, or long ago. */
+/* What takes a record, borrowed, to say it. */
+typedef void probe_number_fn(void *ctx, struct record *r);
+
+/* The id, for an event that ends at end_ns; its record, and who is at its other end, are said where this file of the recording
+ * does not have them yet. False: never told, or long ago. */
 bool probe_numbers_use(struct probe_numbers *n, uint32_t number, int64_t end_ns, uint64_t *id,
-		       struct record **say);
+		       probe_number_fn *say, void *ctx);
+
+/* A process of this machine has the other end of the socket: said, now and in each file that names the socket. False as
+ * above. */
+bool probe_numbers_peer(struct probe_numbers *n, uint32_t number, uint32_t tgid,
+			const char comm[16], probe_number_fn *say, void *ctx);
 
 /* It was told, as far as can be known, and does not stand for anything any more. */
 static inline bool probe_numbers_forgotten(const struct probe_numbers *n, uint32_t number)
@@ -49,8 +59,8 @@ static inline bool probe_numbers_forgotten(const struct probe_numbers *n, uint32
 
 /* Another file begins: everything is to be said again, by say at once what events name that end at since_ns or later, for
  * they may be written to it. */
-void probe_numbers_again(struct probe_numbers *n, int64_t since_ns,
-			 void (*say)(void *ctx, struct record *r), void *ctx);
+void probe_numbers_again(struct probe_numbers *n, int64_t since_ns, probe_number_fn *say,
+			 void *ctx);
 
 /* So many have come that the oldest will be forgotten soon, and may be in use: all are to be numbered anew. Said once per
  * half of the room. */

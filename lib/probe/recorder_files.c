@@ -47,10 +47,8 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	map_clear(&r->comms);
 	memset(r->missing, 0, sizeof(r->missing));
 	probe_marks_again(&r->marks);
-	if (r->session) {
+	if (r->session)
 		probe_wire_again(r->wire, r->watermark);
-		probe_session_number_anew(r->session);
-	}
 	probe_opens_again(&r->opens);
 	rc = probe_recorder_say_start(r, e);
 	return rc ? rc : probe_recorder_say_places(r, e);

@@ -354,14 +354,19 @@ void probe_wire_say(struct probe_wire *wire, struct record *r)
 		wire->owner.record(wire->owner.ctx, r);
 }
 
+static void say_number(void *ctx, struct record *r)
+{
+	probe_wire_say(ctx, r);
+}
+
 bool probe_wire_numbered(struct probe_wire *wire, uint32_t number, int64_t end_ns, uint64_t *id)
 {
-	struct record *say;
-	bool known = probe_numbers_use(&wire->numbers, number, end_ns, id, &say);
+	return probe_numbers_use(&wire->numbers, number, end_ns, id, say_number, wire);
+}
 
-	if (say)
-		probe_wire_say(wire, say);
-	return known;
+bool probe_wire_peer(struct probe_wire *wire, uint32_t number, uint32_t tgid, const char comm[16])
+{
+	return probe_numbers_peer(&wire->numbers, number, tgid, comm, say_number, wire);
 }
 
 struct probe_numbers *probe_wire_numbers(struct probe_wire *wire)
@@ -369,9 +374,9 @@ struct probe_numbers *probe_wire_numbers(struct probe_wire *wire)
 	return &wire->numbers;
 }
 
-static void say_number(void *ctx, struct record *r)
+struct probe_handles *probe_wire_handles(struct probe_wire *wire)
 {
-	probe_wire_say(ctx, r);
+	return wire->handles;
 }
 
 static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)

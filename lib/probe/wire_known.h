@@ -55,6 +55,7 @@ struct probe_unowned {
 };
 
 struct probe_wire;
+struct probe_handles;
 
 /* What the decoder asks of its owner. All but event may be NULL. */
 struct probe_wire_owner {
@@ -137,9 +138,13 @@ void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
 /* What numbers of files and sockets stand for. */
 struct probe_numbers *probe_wire_numbers(struct probe_wire *wire);
+/* What kernels are called. */
+struct probe_handles *probe_wire_handles(struct probe_wire *wire);
 /* The id, which an event is about to name: the record is handed on before it where this file of the recording does not
  * have it. False: never told, or long ago. */
 bool probe_wire_numbered(struct probe_wire *wire, uint32_t number, int64_t end_ns, uint64_t *id);
+/* A process of this machine has the other end of a socket: said, and again where the socket is. False as above. */
+bool probe_wire_peer(struct probe_wire *wire, uint32_t number, uint32_t tgid, const char comm[16]);
 void probe_wire_say(struct probe_wire *wire, struct record *r);		   /* hand it on */
 uint32_t probe_wire_socket_owner(struct probe_wire *wire, uint64_t inode); /* ctx, 0 nobody */
 uint32_t probe_wire_process(const struct probe_wire *wire,

@@ -16,7 +16,7 @@
 static struct event last;
 static struct record said;
 static char path[200], remote[80];
-static unsigned events, records, asked;
+static unsigned events, records, peers, asked;
 
 static void on_event(void *ctx, const struct event *ev)
 {
@@ -39,9 +39,11 @@ static void on_record(void *ctx, struct record *r)
 	said = *r;
 	if (r->kind == RECORD_FILE)
 		copy(path, sizeof(path), r->u.FILE.path);
-	else
+	else if (r->kind == RECORD_SOCKET)
 		copy(remote, sizeof(remote), r->u.SOCKET.remote);
 	records++;
+	peers += r->kind == RECORD_PEER && r->u.PEER.pid == 77 &&
+		 bytes_equal(r->u.PEER.comm, bytes_of("server"));
 }
 
 static uint32_t on_socket(void *ctx, uint64_t inode)
@@ -116,6 +118,25 @@ static void owners(struct probe_wire *wire, struct world *w)
 	is_u64(probe_wire_others(wire)->retransmits, 3, "counted");
 	is_u64(probe_wire_others(wire)->segments, 9, "with their segments");
 	is_u64(probe_wire_refused(wire), 0, "and not refused");
+}
+
+/* Who is at the other end is found out once, and said in each file that names the socket. */
+static void far_ends(struct probe_wire *wire)
+{
+	struct wire_peer p = { .kind = WIRE_PEER, .number = 9, .tgid = 77, .comm = "server" };
+	uint64_t refused = probe_wire_refused(wire);
+
+	probe_wire_record(wire, &p, sizeof(p));
+	is_u64(peers, 1, "a process at the other end");
+	probe_wire_again(wire, 9000);
+	is_u64(peers, 1, "is not told where the socket is not");
+	resent(wire, 11, 10, 0);
+	resent(wire, 11, 10, 0);
+	is_u64(peers, 2, "and once where it is");
+	p.number = 10;
+	probe_wire_record(wire, &p, sizeof(p));
+	is_u64(probe_wire_refused(wire), refused + 1,
+	       "of a socket that nobody told of it is refused");
 }
 
 /* So many that the first is forgotten. */
@@ -252,6 +273,7 @@ int main(void)
 	if (!w || probe_wire_new(&wire, w, 0, &owner, &e))
 		return 1;
 	owners(wire, w);
+	far_ends(wire);
 	files(wire);
 	threads(wire);
 	occupants(wire, w);
