@@ -55,6 +55,7 @@ struct limit {
 struct target {
 	uint32_t tgid;
 	uint64_t tick; /* when it was last asked for */
+	bool placed;   /* where it belongs was said in this recording */
 	struct host_watch *watch;
 	uint32_t limits[CGROUP_DEPTH]; /* indices + 1 */
 	unsigned nlimits;
@@ -399,8 +400,11 @@ static void look_at(struct host_sampler *s, const struct host_target *which)
 		find_limits(s, t);
 		t->ngroups = host_groups_find(&s->groups, &s->trees, s->world, s->node, t->tgid,
 					      s->tick, t->groups);
-		say_place(s, which, t);
+		t->placed = false;
 	}
+	if (!t->placed)
+		say_place(s, which, t);
+	t->placed = true;
 	host_groups_seen(&s->groups, t->groups, t->ngroups, s->tick);
 	for (unsigned i = 0; i < t->nlimits; i++)
 		s->limits.v[t->limits[i] - 1].tick = s->tick;
@@ -447,4 +451,6 @@ void host_sampler_again(struct host_sampler *s)
 	s->steal.n = 0;
 	for (size_t i = 0; i < s->limits.n; i++)
 		s->limits.v[i].said = false;
+	for (size_t i = 0; i < s->targets.n; i++)
+		s->targets.v[i].placed = false;
 }

@@ -359,15 +359,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = look_at_opens(r, now, true, e);
 	if (rc == 0)
-		rc = probe_recorder_say_coverage(r, e);
-	if (rc == 0 && r->session)
-		rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
-	if (rc == 0 && r->session)
-		rc = probe_say_optional(r->writer, probe_session_optional(r->session), now, e);
-	if (rc == 0)
-		rc = probe_gpus_say_coverage(&r->gpus, r->writer, now, e);
-	if (rc == 0)
-		rc = probe_say_pods(r->writer, &r->kubelet, now, e);
+		rc = probe_recorder_say_coverage(r, now, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
@@ -405,6 +397,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	world_free(r->world);
 	map_free(&r->processes);
 	map_free(&r->comms);
+	vec_free(&r->names);
+	map_free(&r->name_of);
 	map_free(&r->others);
 	probe_sockets_free(&r->sockets);
 	for (size_t i = 0; i < r->notices.n; i++)

@@ -195,19 +195,43 @@ static bool on_gil(void *ctx, uint32_t tgid, uint64_t address)
 	return probe_pythons_gil(((struct probe_recorder *)ctx)->pythons, tgid, address);
 }
 
+static uint32_t thread_of(struct probe_recorder *r, const struct wire_thread *w)
+{
+	const struct probe_thread *known = probe_wire_born(r->wire, w->tid, w->start_ns);
+
+	return known ? known->thread : probe_wire_make(r->wire, w).thread;
+}
+
+/* A thread is known by the name under which it was first met: another one is said in each file. */
+static void remember_name(struct probe_recorder *r, const struct thread_name *now)
+{
+	const struct world_thread *v = world_get_thread(r->world, now->thread);
+	uint64_t i;
+
+	if (map_get(&r->name_of, now->thread, &i)) {
+		r->names.v[i] = *now;
+		return;
+	}
+	if (!v || v->comm == now->name || !vec_push(&r->names, *now))
+		return;
+	if (!map_put(&r->name_of, now->thread, r->names.n - 1))
+		r->names.n--;
+}
+
 static void say_name(struct probe_recorder *r, const struct wire_life *l)
 {
-	const struct probe_thread *known = probe_wire_born(r->wire, l->who.tid, l->who.start_ns);
 	/* Most threads give themselves a name before they do anything else. */
-	const struct probe_thread t = known ? *known : probe_wire_make(r->wire, &l->who);
+	struct thread_name now = { .thread = thread_of(r, &l->who),
+				   .name = world_string(r->world, probe_comm(l->who.comm)),
+				   .time_ns = (int64_t)l->time_ns };
 	struct record rec = { .kind = RECORD_NAME };
 
-	REC_SET(&rec, NAME, time_ns, (int64_t)l->time_ns);
-	REC_SET(&rec, NAME, thread, t.thread);
-	REC_SET(&rec, NAME, comm,
-		((struct bytes){ l->who.comm, strnlen(l->who.comm, sizeof(l->who.comm)) }));
+	REC_SET(&rec, NAME, time_ns, now.time_ns);
+	REC_SET(&rec, NAME, thread, now.thread);
+	REC_SET(&rec, NAME, comm, world_text(r->world, now.name));
 	if (!r->event_error.code)
 		ige_writer_record(r->writer, &rec, &r->event_error);
+	remember_name(r, &now);
 }
 
 static void on_life(void *ctx, const void *p, size_t n)

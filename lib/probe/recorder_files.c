@@ -23,7 +23,7 @@ static int cut(struct probe_recorder *r, int64_t now, struct err *e)
 	int rc = probe_recorder_say_losses(r, now, e);
 
 	if (rc == 0)
-		rc = probe_recorder_say_coverage(r, e);
+		rc = probe_recorder_say_coverage(r, now, e);
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
@@ -45,12 +45,15 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	probe_thin_forget(&r->thin);
 	map_clear(&r->others);
 	map_clear(&r->comms);
+	map_clear(&r->gpus.named);
 	memset(r->missing, 0, sizeof(r->missing));
 	probe_marks_again(&r->marks);
 	if (r->session)
 		probe_wire_again(r->wire, r->watermark);
 	probe_opens_again(&r->opens);
 	rc = probe_recorder_say_start(r, e);
+	if (rc == 0)
+		rc = probe_recorder_say_names(r, e);
 	return rc ? rc : probe_recorder_say_places(r, e);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "lib/probe/recorder_state.h"
 
+#include "lib/probe/host_say.h"
+
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 {
 	int rc = probe_say_node(r->writer, &r->node, e);
@@ -15,14 +17,50 @@ int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 	return rc ? rc : probe_say_clock(r->writer, "start", e);
 }
 
-int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e)
+int probe_recorder_say_coverage(struct probe_recorder *r, int64_t now, struct err *e)
 {
-	int rc;
+	int rc = 0;
 
-	if (!r->session)
-		return 0;
-	rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r, e);
-	return rc ? rc : probe_say_stack_ends(r->writer, r->world, &r->stack_ends, e);
+	if (r->session) {
+		rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
+					e);
+		if (rc == 0)
+			rc = probe_say_stack_ends(r->writer, r->world, &r->stack_ends, e);
+		if (rc == 0)
+			rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
+		if (rc == 0)
+			rc = probe_say_optional(r->writer, probe_session_optional(r->session), now,
+						e);
+	}
+	/* While a driver or a kubelet has not answered yet nobody knows whether it will. */
+	if (rc == 0 && (r->finished || probe_gpus_settled(&r->gpus)))
+		rc = probe_gpus_say_coverage(&r->gpus, r->writer, now, e);
+	if (rc == 0 && (r->finished || !r->kubelet.waiting || r->kubelet.answers))
+		rc = probe_say_pods(r->writer, &r->kubelet, now, e);
+	return rc;
+}
+
+int probe_recorder_say_names(struct probe_recorder *r, struct err *e)
+{
+	int rc = 0;
+
+	/* Events of one that has ended may still come, but not in the file after this one. */
+	for (size_t i = r->names.n; rc == 0 && i-- > 0;) {
+		struct thread_name *v = &r->names.v[i];
+		struct record rec = { .kind = RECORD_NAME };
+
+		REC_SET(&rec, NAME, time_ns, v->time_ns);
+		REC_SET(&rec, NAME, thread, v->thread);
+		REC_SET(&rec, NAME, comm, world_text(r->world, v->name));
+		rc = ige_writer_record(r->writer, &rec, e);
+		if (!v->ended)
+			continue;
+		map_del(&r->name_of, v->thread);
+		*v = r->names.v[--r->names.n];
+		if (i < r->names.n)
+			map_put(&r->name_of, v->thread, i);
+	}
+	return rc;
 }
 
 int probe_recorder_say_thinned(struct probe_recorder *r, int64_t now, struct err *e)

@@ -55,6 +55,13 @@ struct notice {
 	enum probe_notice kind;
 };
 
+/* What a thread calls itself since it was first met. */
+struct thread_name {
+	uint32_t thread, name; /* of the world; a string of it */
+	int64_t time_ns;
+	bool ended;
+};
+
 struct probe_recorder {
 	struct probe_recorder_options opt;
 	struct world *world;
@@ -93,6 +100,8 @@ struct probe_recorder {
 	struct map others;    /* see probe_say_others */
 	struct map processes; /* tgid -> world process */
 	struct map comms;     /* world process -> hash of its name as last said; without probes */
+	VEC(struct thread_name) names; /* to be said in each file */
+	struct map name_of;	       /* world thread -> index there */
 
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
 	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
@@ -147,7 +156,9 @@ void probe_recorder_tell_cost(struct probe_recorder *r);
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e);
 /* Where all processes belong, that are still there. */
 int probe_recorder_say_places(struct probe_recorder *r, struct err *e);
-int probe_recorder_say_coverage(struct probe_recorder *r, struct err *e);
+int probe_recorder_say_coverage(struct probe_recorder *r, int64_t now, struct err *e);
+/* Whatever threads were renamed to in the files before. */
+int probe_recorder_say_names(struct probe_recorder *r, struct err *e);
 /* Once a turn: files that are large or old enough end, memory is written when something triggered. */
 int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *e);
 /* The recording is over: what the flight recorder remembers is written. */

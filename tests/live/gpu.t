@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # GPU health in a recording: every reading of the double's management library arrives as it was given, processes on a
 # GPU have names, and a library that fails, hangs or is not wanted costs the readings and nothing else.
+import glob
 import os
 import re
 import signal
@@ -64,6 +65,18 @@ names = {r["thread"]["process"]["pid"]: r["comm"] for r in records if r["record"
 with open(f"/proc/{me}/comm") as f:
     tap.same(names.get(me), f.read().strip(), "a process that only the GPU knows has a name")
 tap.ok(all(s["time_ns"] > 0 for s in samples), "every reading has its time")
+
+# Each file of a row names the processes that only the GPU knows: the one before may be gone.
+row, nameless, rows = rec.path("row.ige"), [], 0
+p = rec.run("-o", row, "--rotate-every", "1s", "--", rec.work("calls"), "--count", 300, "--rate", 100, DOUBLE_NVML_PIDS="1:64")
+for file in sorted(glob.glob(row[:-4] + "-*.ige")):
+    said = read(file)
+    if any(x["record"] == "sample" and x.get("process", {}).get("pid") == 1 for x in said):
+        rows += 1
+        if not any(x["record"] == "name" and x["thread"]["process"]["pid"] == 1 for x in said):
+            nameless.append(file)
+tap.ok(p.returncode == 0 and rows > 1, "several files with a process that only the GPU knows", p.stderr)
+tap.none(nameless, "it has a name in each")
 
 p, samples, _ = record("slices.ige", DOUBLE_NVML_SLICES=2)
 tap.same({s["gpu"]["uuid"][:4] for s in samples}, {"GPU-", "MIG-"}, "MIG slices are GPUs of their own")

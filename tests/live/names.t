@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # What threads call themselves: most do so before they do anything else, and every output has it, the newest last.
+import glob
 import json
 import os
 import subprocess
@@ -56,4 +57,23 @@ for e in json.loads(out("ingero-export", "-f", "chrome"))["traceEvents"]:
 tap.ok(newest <= set(shown.values()), "lines of a timeline", shown)
 csv = [line for line in out("ingero-export", "-f", "csv", "-e", "cudaEventSynchronize").splitlines() if any(f",{n}," in line for n in newest)]
 tap.same(len(csv), THREADS * CALLS, "csv")
+
+# Each file of a row says them: the one in which a thread took its name may be gone.
+row = rec.path("row.ige")
+p = rec.run("-q", "-o", row, "--rotate-every", "200ms", "--", sys.executable, "-c", f"""
+import ctypes, sys, time
+sys.path.insert(0, {rec.WORK!r})
+import cuda
+c, libc = cuda.Cuda("libcudart.so.13"), ctypes.CDLL(None)
+c.cudaDeviceSynchronize()
+libc.prctl(15, b"renamed", 0, 0, 0)
+for _ in range(20):
+    c.cudaEventSynchronize(None)
+    time.sleep(0.1)
+""")
+found = {}
+for ige in sorted(glob.glob(row[:-4] + "-*.ige")):
+    found[ige] = named("cudaEventSynchronize")
+tap.ok(p.returncode == 0 and sum(bool(names) for names in found.values()) > 2, "calls in several files", (p.stderr, found))
+tap.same({name for names in found.values() for name in names}, {"renamed"}, "a thread has its name in each")
 tap.done_testing()

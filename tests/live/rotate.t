@@ -63,6 +63,7 @@ kinds = [set(records(f)) for f in found]
 tap.ok(all({"node", "session", "clock", *(["coverage"] if counted else [])} <= k for k, (counted, _) in zip(kinds, got)), "and says of what it is",
        str(kinds))
 tap.ok(all("place" in k for k, (counted, _) in zip(kinds[:-1], got) if counted), "and where its processes belong", str(kinds))
+tap.none([f for f in found if not {"block", "memory"} <= {c["layer"] for c in told(f, "coverage")}], "and which of the kernel's own events it holds")
 
 where = folder("kept")
 p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "100ms", "--keep", 2, "--", rec.work("calls"),

@@ -123,6 +123,15 @@ int main(void)
 		if (i == 0) {
 			first[0] = throttle_places;
 			first[1] = memory_places;
+			throttle_places = memory_places = 0;
+			now += 1000;
+			host_sampler_tick(s, now, &target, 1, on_sample, NULL);
+			is_u64(throttle_places + memory_places, 0, "they are told once");
+			host_sampler_again(s);
+			now += 1000;
+			host_sampler_tick(s, now, &target, 1, on_sample, NULL);
+			ok(throttle_places == first[0] && memory_places == first[1],
+			   "and once more where another recording begins");
 		}
 		end(pid);
 		unmake(folders, n);
