@@ -88,10 +88,34 @@ static size_t find(const struct probe_nvtx *v, const struct nvtx_open *like)
 		const struct nvtx_open *o = &v->open.v[i - 1];
 
 		if (o->key == like->key && o->level == like->level &&
-		    (like->level ? o->ctx == like->ctx : o->process == like->process))
+		    (like->level ? o->thread == like->thread : o->process == like->process))
 			return i - 1;
 	}
 	return v->open.n;
+}
+
+void probe_nvtx_ended(struct probe_nvtx *v, uint32_t thread, uint32_t process)
+{
+	for (size_t i = 0; i < v->open.n; i++) {
+		struct nvtx_open *o = &v->open.v[i];
+
+		o->left |= o->level ? o->thread == thread : o->process == process;
+	}
+}
+
+/* Room for one more: what will not end goes first. */
+static void make_room(struct probe_nvtx *v)
+{
+	for (size_t i = v->open.n; i-- > 0 && v->open.n >= NVTX_OPEN;) {
+		if (!v->open.v[i].left)
+			continue;
+		drop(v, i);
+		v->endless++;
+	}
+	if (v->open.n >= NVTX_OPEN) {
+		drop(v, 0);
+		v->over++;
+	}
 }
 
 static void begin(struct probe_nvtx *v, const struct nvtx_open *new)
@@ -103,10 +127,7 @@ static void begin(struct probe_nvtx *v, const struct nvtx_open *new)
 		drop(v, i);
 		v->endless++;
 	}
-	if (v->open.n >= NVTX_OPEN) {
-		drop(v, 0);
-		v->over++;
-	}
+	make_room(v);
 	v->over += !vec_push(&v->open, *new);
 }
 
@@ -173,6 +194,7 @@ bool probe_nvtx_take(struct probe_nvtx *v, struct probe_marks *words, struct wor
 	struct nvtx_open o = { .start_ns = (int64_t)w->time_ns,
 			       .ctx = t->ctx,
 			       .process = t->process,
+			       .thread = t->thread,
 			       .level = w->level };
 	struct event ev = { .op = OP_MARK_POINT, .end_ns = o.start_ns, .ctx = t->ctx };
 

@@ -23,9 +23,11 @@ struct nvtx_open {
 	uint64_t key; /* domain of a push, id of a start */
 	int64_t start_ns;
 	uint32_t ctx, process; /* of the world */
+	uint32_t thread;       /* the same: what is current of it changes its ctx */
 	uint32_t name;	       /* string of the world */
 	uint32_t level;	       /* 0: started, not pushed */
 	bool vague;	       /* one of several of the same id: which has ended is not known */
+	bool left;	       /* its thread, or its process, has ended */
 };
 
 /* Zero-initialised is empty. */
@@ -34,15 +36,18 @@ struct probe_nvtx {
 	struct map registered;	    /* hash of process and handle -> string of the world */
 	uint64_t ranges, points;    /* recorded */
 	uint64_t unmatched;	    /* ends without a beginning */
-	uint64_t endless;	    /* begun again at the same place: their ends were lost */
-	uint64_t vague;		    /* ranges that could be any of several */
-	uint64_t over;		    /* given up: too many at a time, too many names */
+	uint64_t endless; /* begun again at the same place, or left open by who has ended */
+	uint64_t vague;	  /* ranges that could be any of several */
+	uint64_t over;	  /* given up: too many at a time, too many names */
 };
 
 /* One record of n bytes, NVTX_HEAD + NVTX_SHORT at least. words: whose texts are said. False: not understood. */
 bool probe_nvtx_take(struct probe_nvtx *v, struct probe_marks *words, struct world *world,
 		     const struct probe_thread *t, const struct wire_nvtx *w, size_t n,
 		     const struct probe_marks_owner *to);
+/* The thread, or the process, has ended (of the world; 0 neither): what it has open makes room where that is wanted. Ends that
+ * come out of the ring only now are still taken. */
+void probe_nvtx_ended(struct probe_nvtx *v, uint32_t thread, uint32_t process);
 void probe_nvtx_free(struct probe_nvtx *v);
 
 #endif

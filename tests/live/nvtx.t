@@ -103,4 +103,15 @@ for ops, ranges, points in (("range", 1, 0), ("point", 0, 1), ("cudaMalloc", 0, 
     kinds = [e["op"] for e in marks(path)]
     tap.same((kinds.count("range"), kinds.count("point")), (n[0] * ranges, n[1] * points), f"-e {ops}: that, and nothing else")
 
+# A range that is open while a GPU becomes the current one of its thread.
+FIRST = """
+import ctypes
+nvtx, cuda, p = ctypes.CDLL("libnvToolsExt.so.1"), ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+nvtx.nvtxRangePushA(b"first")
+cuda.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(4096))
+nvtx.nvtxRangePop()
+"""
+p, path, _, _ = record("first call", "--", sys.executable, "-c", FIRST)
+tap.same([(e["op"], e["name"]) for e in marks(path)], [("range", "first")], "first call: the range around it is there")
+
 tap.done_testing()

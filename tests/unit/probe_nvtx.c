@@ -39,7 +39,7 @@ static const char *name(void)
 
 static const struct probe_marks_owner to = { on_event, on_record, NULL };
 static const struct probe_thread one = { 1, 1, 10, 11, 12 }, two = { 2, 1, 10, 21, 22 },
-				 other = { 3, 3, 30, 31, 32 };
+				 other = { 3, 3, 30, 31, 32 }, moved = { 1, 1, 10, 11, 13 };
 
 struct said {
 	const struct probe_thread *who;
@@ -101,6 +101,9 @@ static void matched(void)
 	RUN("domains", 0, 0, 0, { &one, NVTX_PUSH, 1, 5, "a", 0 },
 	    { &one, NVTX_PUSH, 1, 6, "b", 0 }, { &one, NVTX_POP, 1, 5, "a", 2 },
 	    { &one, NVTX_POP, 1, 6, "b", 2 });
+	/* A GPU has become the current one in between. */
+	RUN("moved", 0, 0, 0, { &one, NVTX_PUSH, 1, 0, "a", 0 },
+	    { &moved, NVTX_POP, 1, 0, "a", 1 });
 	/* The push of level 2 was lost: its pop is not taken for that of level 1. */
 	RUN("lost push", 0, 1, 0, { &one, NVTX_PUSH, 1, 0, "a", 0 },
 	    { &one, NVTX_POP, 2, 0, "", 0 }, { &one, NVTX_POP, 1, 0, "a", 2 });
@@ -115,6 +118,30 @@ static void matched(void)
 	    { &one, NVTX_END, 0, 0, "", 0 }, { &one, NVTX_START, 0, 0, "d", 0 },
 	    { &one, NVTX_END, 0, 0, "", 0 }, { &one, NVTX_END, 0, 0, "", 0 },
 	    { &one, NVTX_START, 0, 0, "e", 0 }, { &one, NVTX_END, 0, 0, "e", 1 });
+}
+
+/* What threads that have ended left open makes room before anybody else's. */
+static void left_open(void)
+{
+	struct wire_nvtx w = { .kind = WIRE_NVTX, .what = NVTX_PUSH, .level = 1, .time_ns = 1 };
+	struct probe_marks m = { .fd = -1 };
+	struct world *world = world_new();
+	struct probe_nvtx v = { 0 };
+
+	probe_nvtx_take(&v, &m, world, &one, &w, sizeof(w), &to);
+	for (; w.level < NVTX_OPEN; w.level++)
+		probe_nvtx_take(&v, &m, world, &two, &w, sizeof(w), &to);
+	is_u64(v.open.n, NVTX_OPEN, "as many as there is room for");
+	probe_nvtx_ended(&v, two.thread, 0);
+	w.level = 2;
+	probe_nvtx_take(&v, &m, world, &one, &w, sizeof(w), &to);
+	w.what = NVTX_POP;
+	w.level = 1;
+	probe_nvtx_take(&v, &m, world, &one, &w, sizeof(w), &to);
+	ok(v.ranges == 1 && v.over == 0 && v.endless == 1, "one that will not end makes room");
+	probe_nvtx_free(&v);
+	probe_marks_close(&m);
+	world_free(world);
 }
 
 static void texts(void)
@@ -214,6 +241,7 @@ static void many(void)
 int main(void)
 {
 	matched();
+	left_open();
 	texts();
 	many();
 	return done_testing();
