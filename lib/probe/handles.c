@@ -15,11 +15,22 @@
 
 #define TEXTS_MAX (64u << 20) /* bytes of names kept; what comes later goes without */
 
-#define AHEAD (1u << 31) /* told before it was launched in this file */
+#define AHEAD  (1u << 31) /* told before it was launched in this file */
+#define COPIES 16	  /* of copies of a process that are asked for what it knew */
+
+/* A process, from its number's having become its own on. Others name it by its index + 1. */
+struct owner {
+	uint32_t tgid;
+	uint32_t parent;  /* owner that it is a copy of; 0 none */
+	uint32_t copies;  /* owners that are its copies */
+	uint32_t ended;	  /* in that round of forgetting, 0: it has not */
+	uint64_t serial;  /* of all that there were */
+	struct map names; /* handle -> number << 32 | the file it was told in, 0 none */
+};
 
 struct launched {
-	uint32_t process;
-	uint64_t handle, key;
+	uint32_t process, owner, number;
+	uint64_t serial, handle;
 };
 
 struct probe_handles {
@@ -27,9 +38,12 @@ struct probe_handles {
 	VEC(struct bytes) texts; /* [0] is none */
 	size_t bytes;
 	struct map by_hash; /* of the text -> number */
-	struct map
-		by_handle; /* process and handle -> number << 32 | the file it was told in, 0 none */
-	uint32_t now;	   /* number of the file of the recording, from 1 on */
+	VEC(struct owner) owners;
+	VEC(uint32_t) unused, ended; /* of them */
+	struct map owner_of;	     /* tgid -> who had that number last */
+	uint64_t serial;
+	uint32_t round;
+	uint32_t now;		       /* number of the file of the recording, from 1 on */
 	VEC(struct launched) launched; /* in this file */
 };
 
@@ -42,7 +56,7 @@ struct probe_handles *probe_handles_new(void)
 		return NULL;
 	}
 	if (h)
-		h->now = 1;
+		h->now = h->round = 1;
 	return h;
 }
 
@@ -50,17 +64,130 @@ void probe_handles_free(struct probe_handles *h)
 {
 	if (!h)
 		return;
+	for (size_t i = 0; i < h->owners.n; i++)
+		map_free(&h->owners.v[i].names);
+	vec_free(&h->owners);
+	vec_free(&h->unused);
+	vec_free(&h->ended);
 	vec_free(&h->texts);
 	map_free(&h->by_hash);
-	map_free(&h->by_handle);
+	map_free(&h->owner_of);
 	vec_free(&h->launched);
 	arena_free(&h->memory);
 	free(h);
 }
 
-static uint64_t key_of(uint32_t tgid, uint64_t handle)
+/* ---- processes ------------------------------------------------------------------------------------- */
+
+/* 0: it has said nothing and is nobody's copy. */
+static uint32_t owner_of(const struct probe_handles *h, uint32_t tgid)
 {
-	return hash_u64(handle) ^ (uint64_t)tgid << 32;
+	uint64_t owner = 0;
+
+	map_get(&h->owner_of, tgid, &owner);
+	return (uint32_t)owner;
+}
+
+/* 0: no memory. */
+static uint32_t owner_new(struct probe_handles *h, uint32_t tgid)
+{
+	const struct owner new = { .tgid = tgid, .serial = ++h->serial };
+	uint32_t owner;
+
+	if (h->unused.n == 0) {
+		if (!vec_push(&h->owners, (struct owner){ 0 }))
+			return 0;
+		if (!vec_push(&h->unused, (uint32_t)h->owners.n)) {
+			h->owners.n--;
+			return 0;
+		}
+	}
+	owner = h->unused.v[h->unused.n - 1];
+	if (!map_put(&h->owner_of, tgid, owner))
+		return 0;
+	h->unused.n--;
+	h->owners.v[owner - 1] = new;
+	return owner;
+}
+
+static void copy_of(struct probe_handles *h, uint32_t owner, uint32_t parent)
+{
+	struct owner *o = &h->owners.v[owner - 1];
+
+	if (o->parent)
+		h->owners.v[o->parent - 1].copies--;
+	o->parent = parent;
+	if (parent)
+		h->owners.v[parent - 1].copies++;
+}
+
+void probe_handles_born(struct probe_handles *h, uint32_t tgid, uint32_t parent)
+{
+	uint32_t of = parent ? owner_of(h, parent) : 0, owner = owner_of(h, tgid);
+
+	if (parent && !of)
+		of = owner_new(h, parent);
+	/* Unless it has said something already. */
+	if ((owner && h->owners.v[owner - 1].ended) || (!owner && of))
+		owner = owner_new(h, tgid);
+	if (owner && owner != of)
+		copy_of(h, owner, of);
+}
+
+void probe_handles_executed(struct probe_handles *h, uint32_t tgid)
+{
+	uint32_t owner = owner_of(h, tgid);
+
+	if (owner)
+		copy_of(h, owner, 0);
+}
+
+void probe_handles_ended(struct probe_handles *h, uint32_t tgid)
+{
+	uint32_t owner = owner_of(h, tgid);
+
+	if (owner && !h->owners.v[owner - 1].ended && vec_push(&h->ended, owner))
+		h->owners.v[owner - 1].ended = h->round;
+}
+
+static void owner_free(struct probe_handles *h, uint32_t owner)
+{
+	struct owner *o = &h->owners.v[owner - 1];
+
+	copy_of(h, owner, 0);
+	if (owner_of(h, o->tgid) == owner)
+		map_del(&h->owner_of, o->tgid);
+	map_free(&o->names);
+	*o = (struct owner){ 0 };
+	vec_push(&h->unused, owner);
+}
+
+void probe_handles_forget(struct probe_handles *h)
+{
+	for (size_t i = h->ended.n; i-- > 0;) {
+		const struct owner *o = &h->owners.v[h->ended.v[i] - 1];
+
+		if (o->ended == h->round || o->copies)
+			continue;
+		owner_free(h, h->ended.v[i]);
+		h->ended.v[i] = h->ended.v[--h->ended.n];
+	}
+	h->round++;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+/* What the owner calls it, or whoever it is a copy of. */
+static bool find(const struct probe_handles *h, uint32_t owner, uint64_t handle, uint64_t *value)
+{
+	for (unsigned n = 0; owner && n < COPIES; n++, owner = h->owners.v[owner - 1].parent) {
+		if (!map_get(&h->owners.v[owner - 1].names, handle, value))
+			continue;
+		if (n)
+			*value = *value >> 32 << 32; /* told of the other */
+		return true;
+	}
+	return false;
 }
 
 static bool text_number(struct probe_handles *h, struct bytes name, uint64_t *number)
@@ -83,35 +210,42 @@ static bool text_number(struct probe_handles *h, struct bytes name, uint64_t *nu
 
 bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle, struct bytes name)
 {
-	uint64_t key = key_of(tgid, handle), was = 0, number;
+	uint32_t owner = owner_of(h, tgid);
+	uint64_t was = 0, number;
+	struct map *names;
 
-	if (!text_number(h, name, &number))
+	if (!owner)
+		owner = owner_new(h, tgid);
+	if (!owner || !text_number(h, name, &number))
 		return false;
-	if (number == 0 || (map_get(&h->by_handle, key, &was) && was >> 32 == number))
+	names = &h->owners.v[owner - 1].names;
+	if (number == 0 || (map_get(names, handle, &was) && was >> 32 == number))
 		return true;
-	return map_put(&h->by_handle, key, number << 32);
+	return map_put(names, handle, number << 32);
 }
 
 bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,
 			  const struct event *ev, const struct op_def *def, uint64_t *handle,
 			  struct bytes *name)
 {
-	uint64_t key, number, kernel;
-	uint32_t told;
+	uint32_t owner = owner_of(h, tgid), told;
+	uint64_t number, kernel;
+	struct owner *o = owner ? &h->owners.v[owner - 1] : NULL;
 
+	if (!o)
+		return false;
 	if (ev->op == OP_CU_KERNEL_GET_FUNCTION && event_get(ev, def, COL_FUNC, handle) &&
-	    event_get(ev, def, COL_KERNEL, &kernel) &&
-	    map_get(&h->by_handle, key_of(tgid, kernel), &number))
-		map_put(&h->by_handle, key_of(tgid, *handle), number >> 32 << 32);
+	    event_get(ev, def, COL_KERNEL, &kernel) && find(h, owner, kernel, &number))
+		map_put(&o->names, *handle, number >> 32 << 32);
 	if (!(def->flags & OP_LAUNCH) || !event_get(ev, def, COL_FUNC, handle))
 		return false;
-	key = key_of(tgid, *handle);
-	if (!map_get(&h->by_handle, key, &number) || (uint32_t)number == h->now)
+	if (!find(h, owner, *handle, &number) || (uint32_t)number == h->now)
 		return false;
 	told = (uint32_t)number;
 	number >>= 32;
-	map_put(&h->by_handle, key, number << 32 | h->now);
-	vec_push(&h->launched, (struct launched){ process, *handle, key });
+	map_put(&o->names, *handle, number << 32 | h->now);
+	vec_push(&h->launched,
+		 (struct launched){ process, owner, (uint32_t)number, o->serial, *handle });
 	*name = h->texts.v[number];
 	return told != (h->now | AHEAD);
 }
@@ -126,12 +260,13 @@ void probe_handles_again(struct probe_handles *h,
 	h->now++;
 	for (size_t i = 0; i < h->launched.n; i++) {
 		const struct launched *l = &h->launched.v[i];
+		struct owner *o = &h->owners.v[l->owner - 1];
 
-		if (!map_get(&h->by_handle, l->key, &number))
-			continue;
-		number >>= 32;
-		map_put(&h->by_handle, l->key, number << 32 | h->now | AHEAD);
-		say(ctx, l->process, l->handle, h->texts.v[number]);
+		/* It may be gone, or call it something else by now. */
+		if (o->serial == l->serial && map_get(&o->names, l->handle, &number) &&
+		    number >> 32 == l->number)
+			map_put(&o->names, l->handle, number >> 32 << 32 | h->now | AHEAD);
+		say(ctx, l->process, l->handle, h->texts.v[l->number]);
 	}
 	h->launched.n = 0;
 }

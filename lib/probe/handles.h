@@ -2,7 +2,8 @@
 /*
  * What kernels are called: functions of modules by name, kernels of libraries, and the host stubs that the runtime
  * launches by. Names come as the process asks for them; a handle is told once, when it is first launched, so that
- * the thousands that a library registers cost nothing until they are used.
+ * the thousands that a library registers cost nothing until they are used. A process that began as the copy of another knows
+ * what that one knew.
  */
 #ifndef INGERO_PROBE_HANDLES_H
 #define INGERO_PROBE_HANDLES_H
@@ -18,6 +19,14 @@ struct probe_handles;
 
 struct probe_handles *probe_handles_new(void); /* NULL: no memory */
 void probe_handles_free(struct probe_handles *h);
+
+/* What becomes of a process may be heard of before or after what it said meanwhile, by a few milliseconds: it began as a copy
+ * of parent, 0 for one that nobody saw begin; executed another program; ended, so that its number may be another's. */
+void probe_handles_born(struct probe_handles *h, uint32_t tgid, uint32_t parent);
+void probe_handles_executed(struct probe_handles *h, uint32_t tgid);
+void probe_handles_ended(struct probe_handles *h, uint32_t tgid);
+/* Lets go of what those knew that had ended before the last call of this: to be called about once a second. */
+void probe_handles_forget(struct probe_handles *h);
 
 /* The process named handle; a later name of the same handle holds from there on. False: no memory. */
 bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle, struct bytes name);

@@ -15,6 +15,7 @@
 #include "lib/host/rights.h"
 #include "lib/probe/chosen.h"
 #include "lib/probe/devices.h"
+#include "lib/probe/handles.h"
 #include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
 
@@ -42,8 +43,10 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 
 	/* Processes that are there belong where they did not. */
 	rc = host_kubelet_step(&r->kubelet, now) ? probe_recorder_say_places(r, e) : 0;
-	if (r->session)
+	if (r->session) {
 		probe_targets_look(r->targets);
+		probe_handles_forget(probe_wire_handles(r->wire));
+	}
 	if (r->session && probe_numbers_many(probe_wire_numbers(r->wire)))
 		probe_session_number_anew(r->session);
 	find_peers(r, now);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/event/op.h"
+#include "lib/probe/handles.h"
 #include "lib/probe/host_wire.h"
 #include "lib/probe/sched_wire.h"
 
@@ -130,6 +131,21 @@ static uint32_t exec_of(const struct probe_wire *wire, const struct probe_thread
 	return i ? i->exec : 0;
 }
 
+/* Names of kernels belong to a program that runs. */
+static void names_of(struct probe_wire *wire, const struct wire_life *l)
+{
+	struct probe_handles *h = probe_wire_handles(wire);
+
+	if (l->kind == WIRE_FORK && l->process)
+		probe_handles_born(h, l->child_tgid, l->who.tgid);
+	else if (l->kind == WIRE_NEW)
+		probe_handles_born(h, l->who.tgid, 0);
+	else if (l->kind == WIRE_EXEC)
+		probe_handles_executed(h, l->who.tgid);
+	else if (l->kind == WIRE_EXIT && l->process)
+		probe_handles_ended(h, l->who.tgid);
+}
+
 void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 {
 	struct event ev = { .end_ns = (int64_t)l->time_ns };
@@ -138,6 +154,7 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 	const struct op_def *def;
 	struct probe_thread made;
 
+	names_of(wire, l);
 	switch (l->kind) {
 	case WIRE_FORK:
 		ev.op = OP_PROC_FORK;

@@ -90,6 +90,24 @@ p = rec.run("-e", "cudaMallok", "--", "true")
 tap.ok(p.returncode == 2 or p.returncode == 125, "a name that nothing has is refused", p.returncode)
 tap.ok("cudaMalloc" in p.stderr, "and the nearest one named", p.stderr)
 
+# A copy of a process launches by the names that its parent was given.
+FORKED = """
+import ctypes, os
+cuda = ctypes.CDLL("libcuda.so.1")
+function = ctypes.c_void_p()
+cuda.cuModuleGetFunction(ctypes.byref(function), ctypes.c_void_p(16), b"_Z6scale2Pf")
+for child in range(2):
+    if os.fork() == 0:
+        cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+        os._exit(0)
+    os.wait()
+"""
+ige = rec.path("forked.ige")
+p = rec.run("-o", ige, "--no-sched", "--", sys.executable, "-c", FORKED)
+text = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-export"), "-f", "json", ige], capture_output=True, text=True).stdout
+launched = [e for e in map(rec.json.loads, text.splitlines()) if e.get("op") == "cuLaunchKernel"]
+tap.same(["scale2" in e.get("kernel_name", "") for e in launched], [True, True], "kernels that forked processes launch have names")
+
 # One row per symbol of the table in the workload: a new op cannot be forgotten there.
 with open(os.path.join(rec.WORK, "args.def")) as f:
     text = f.read()

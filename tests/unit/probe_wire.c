@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/spec.h"
+#include "lib/probe/handles.h"
 #include "lib/probe/ring.h"
 #include "lib/probe/wire.h"
 #include "tests/tap.h"
@@ -297,6 +298,72 @@ static void lives(struct probe_wire *wire, struct world *w)
 	       70, "nor its process's");
 }
 
+/* A copy of a process launches what that one was told the names of. */
+static void copies(struct probe_wire *wire)
+{
+	struct wire_life l = { .kind = WIRE_FORK,
+			       .process = 1,
+			       .child = 90,
+			       .child_tgid = 90,
+			       .time_ns = 8000,
+			       .child_start_ns = 2000000000,
+			       .who = thread_of(10, 11, 1) };
+	struct wire_thread t = thread_of(90, 90, 0);
+	struct wire_call c = call_of(90, 8500);
+	unsigned before = kernels;
+
+	name(wire, 10, 0x500, "of the parent");
+	probe_wire_life(wire, &l);
+	probe_wire_record(wire, &t, sizeof(t));
+	c.op = OP_CU_LAUNCH;
+	c.x[0] = 0x500;
+	probe_wire_record(wire, &c, sizeof(c));
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, before + 1, "a copy launches by the name that its parent was told, once");
+	is_str(kernel, "of the parent", "as that one calls it");
+
+	l.kind = WIRE_EXIT;
+	l.who = thread_of(90, 90, 0);
+	probe_wire_life(wire, &l);
+	l.kind = WIRE_FORK;
+	l.who = thread_of(60, 60, 0);
+	probe_wire_life(wire, &l);
+	t.start_ns = t.tgid_start_ns = 97000000000;
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, before + 1, "who has its number afterwards knows nothing of that");
+	name(wire, 90, 0x500, "of the parent");
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, before + 2, "and is told of by itself");
+
+	l.child = l.child_tgid = 91;
+	l.who = thread_of(10, 11, 1);
+	probe_wire_life(wire, &l);
+	l.kind = WIRE_EXEC;
+	l.who = thread_of(91, 91, 1);
+	probe_wire_life(wire, &l);
+	t = thread_of(91, 91, 1);
+	probe_wire_record(wire, &t, sizeof(t));
+	c.tid = 91;
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, before + 2, "nor does another program know of it that a copy executes");
+
+	name(wire, 90, 0x600, "early");
+	name(wire, 90, 0x700, "late");
+	l.kind = WIRE_EXIT;
+	l.who = thread_of(90, 90, 0);
+	probe_wire_life(wire, &l);
+	probe_handles_forget(probe_wire_handles(wire));
+	c.tid = 90;
+	c.x[0] = 0x600;
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, before + 3, "what a process did may be told after its end");
+	probe_handles_forget(probe_wire_handles(wire));
+	c.x[0] = 0x700;
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(kernels, before + 3, "but nothing is kept of it for ever");
+}
+
 /* ---- the ring */
 
 static unsigned seen;
@@ -370,6 +437,7 @@ int main(void)
 	named(wire);
 	losses(wire);
 	lives(wire, w);
+	copies(wire);
 	rings();
 	probe_wire_free(wire);
 	world_free(w);
