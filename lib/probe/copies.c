@@ -32,6 +32,7 @@ struct probe_copies {
 	bool new_python;
 	VEC(struct probe_copy) copies;
 	VEC(struct probe_use) uses;
+	struct map using; /* tgid -> index + 1 of the newest use of whoever had that number last */
 	VEC(struct seen) executables, loaders;
 	struct probe_fds calls, hooks;
 	bool hooked;
@@ -76,6 +77,7 @@ void probe_copies_free(struct probe_copies *c)
 	}
 	vec_free(&c->copies);
 	vec_free(&c->uses);
+	map_free(&c->using);
 	vec_free(&c->executables);
 	vec_free(&c->loaders);
 	free(c);
@@ -240,15 +242,46 @@ static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, bool in_tim
 	return copy->attached_ns - p.start_ns;
 }
 
+/* The newest use of the process that has the number now, or had it last; index + 1, 0 none. */
+static uint32_t newest_use(const struct probe_copies *c, uint32_t tgid)
+{
+	uint64_t i = 0;
+
+	map_get(&c->using, tgid, &i);
+	return (uint32_t)i;
+}
+
 static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
 {
 	struct probe_use u = { .tgid = tgid, .copy = (uint32_t)copy };
+	uint32_t newest = newest_use(c, tgid);
 
-	for (size_t i = c->uses.n; i > 0; i--)
-		if (c->uses.v[i - 1].tgid == tgid && c->uses.v[i - 1].copy == u.copy)
+	if (newest && !c->uses.v[newest - 1].process)
+		u.before = newest;
+	for (uint32_t i = u.before; i; i = c->uses.v[i - 1].before)
+		if (c->uses.v[i - 1].copy == u.copy)
 			return;
 	u.gap_ns = gap_of(&c->copies.v[copy], tgid, in_time);
-	vec_push(&c->uses, u);
+	if (vec_push(&c->uses, u) && !map_put(&c->using, tgid, c->uses.n))
+		c->uses.n--;
+}
+
+void probe_copies_ended(struct probe_copies *c, uint32_t tgid, uint32_t process)
+{
+	for (uint32_t i = newest_use(c, tgid); i; i = c->uses.v[i - 1].before)
+		if (!c->uses.v[i - 1].process)
+			c->uses.v[i - 1].process = process;
+}
+
+/* Also of one that has ended: its calls may come out of the ring later than that. */
+bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid)
+{
+	uint32_t newest = newest_use(c, tgid);
+
+	for (uint32_t i = newest; i; i = c->uses.v[i - 1].before)
+		if (c->uses.v[i - 1].gap_ns)
+			return false;
+	return newest > 0;
 }
 
 struct scanning {

@@ -35,6 +35,8 @@ struct probe_use {
 	uint32_t tgid;
 	uint32_t copy; /* index */
 	uint64_t gap_ns; /* age of the process when the probes were there; 0: from its start, nothing was missed */
+	uint32_t process; /* of the world, once it has ended: its number may be another's; 0: it has not */
+	uint32_t before; /* index + 1 of another use of the process, 0 none */
 };
 
 struct probe_copies;
@@ -52,6 +54,10 @@ bool probe_copies_detach(struct probe_copies *c);
 int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e);
 /* Did a scan since the last call find Python in a process that had none before? Its threads are to be adopted. */
 bool probe_copies_new_python(struct probe_copies *c);
+/* The process has ended; process: of the world. */
+void probe_copies_ended(struct probe_copies *c, uint32_t tgid, uint32_t process);
+/* Were all calls of the process seen, from its first on? */
+bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid);
 
 /* Does the process map a CUDA library? Reads its maps only. */
 bool probe_copies_has_cuda(uint32_t tgid);

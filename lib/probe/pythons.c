@@ -16,8 +16,8 @@ struct probe_pythons {
 	struct probe_stacks *stacks;
 	VEC(struct probe_python_file *) files;
 	VEC(struct probe_python_use) uses;
-	struct map by_file;	  /* hash of device and inode -> index */
-	struct map used;	  /* tgid << 32 | file -> index in uses */
+	struct map by_file; /* hash of device and inode -> index */
+	struct map used; /* tgid -> index + 1 of the newest use of whoever had that number last */
 	struct map runtimes;	  /* tgid -> address of its runtime's state; */
 	struct map runtime_bytes; /* and how large that is */
 	struct probe_fds links;
@@ -156,19 +156,52 @@ void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m
 	p->found = i;
 }
 
+/* Index + 1 of the newest use, 0 none. */
+static uint32_t newest_use(const struct probe_pythons *p, uint32_t tgid)
+{
+	uint64_t i = 0;
+
+	map_get(&p->used, tgid, &i);
+	return (uint32_t)i;
+}
+
+/* That of the process being looked at. NULL: no memory. */
+static struct probe_python_use *use_of(struct probe_pythons *p)
+{
+	struct probe_python_use u = { .tgid = p->tgid, .file = (uint32_t)p->found - 1 };
+	uint32_t newest = newest_use(p, p->tgid);
+
+	if (newest && !p->uses.v[newest - 1].process)
+		u.before = newest;
+	for (uint32_t i = u.before; i; i = p->uses.v[i - 1].before)
+		if (p->uses.v[i - 1].file == u.file)
+			return &p->uses.v[i - 1];
+	if (!vec_push(&p->uses, u))
+		return NULL;
+	if (map_put(&p->used, p->tgid, p->uses.n))
+		return &p->uses.v[p->uses.n - 1];
+	p->uses.n--;
+	return NULL;
+}
+
+void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process)
+{
+	for (uint32_t i = newest_use(p, tgid); i; i = p->uses.v[i - 1].before)
+		if (!p->uses.v[i - 1].process)
+			p->uses.v[i - 1].process = process;
+}
+
 bool probe_pythons_end(struct probe_pythons *p)
 {
 	const struct probe_python_file *f = p->found ? p->files.v[p->found - 1] : NULL;
 	struct python_process process = { 0 };
-	uint64_t key = (uint64_t)p->tgid << 32 | p->found, use;
+	struct probe_python_use *use;
 	int told;
 
 	map_del(&p->runtimes, p->tgid);
 	if (!f)
 		return false;
-	if (!map_get(&p->used, key, NULL) &&
-	    vec_push(&p->uses, (struct probe_python_use){ p->tgid, (uint32_t)p->found - 1, false }))
-		map_put(&p->used, key, p->uses.n - 1);
+	use = use_of(p);
 	if (f->python.kind != SYM_PYTHON_KNOWN)
 		return false;
 	process.runtime = p->bias + f->python.runtime;
@@ -181,9 +214,8 @@ bool probe_pythons_end(struct probe_pythons *p)
 	process.freed = ++p->told << 32; /* no count of before is met again */
 	told = probe_session_python(p->session, p->tgid, &process);
 	/* Room that was there when it had ended gave it no frames. */
-	if (map_get(&p->used, key, &use) &&
-	    (told < 0 || probe_session_is_target(p->session, p->tgid)))
-		p->uses.v[use].no_room = told < 0;
+	if (use && (told < 0 || probe_session_is_target(p->session, p->tgid)))
+		use->no_room = told < 0;
 	if (told < 0 && !p->roomless)
 		p->roomless = p->tgid;
 	return told > 0;

@@ -23,6 +23,8 @@ struct probe_python_file {
 struct probe_python_use {
 	uint32_t tgid, file; /* index */
 	bool no_room; /* the kernel side had none for it when it was last looked at: no frames */
+	uint32_t process; /* of the world, once it has ended: its number may be another's; 0: it has not */
+	uint32_t before; /* index + 1 of another use of the process, 0 none */
 };
 
 struct probe_pythons;
@@ -37,6 +39,8 @@ void probe_pythons_free(struct probe_pythons *p);
 void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid);
 void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe);
 bool probe_pythons_end(struct probe_pythons *p);
+/* The process has ended; process: of the world. */
+void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process);
 
 /* Whether that address lies in the state that the process's CPython keeps for all its threads. What threads sleep on there is
  * the lock of the main interpreter (its condition, and the mutexes around it): all other locks of the runtime are made in

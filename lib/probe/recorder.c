@@ -45,6 +45,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	rc = host_kubelet_step(&r->kubelet, now) ? probe_recorder_say_places(r, e) : 0;
 	if (r->session) {
 		probe_targets_look(r->targets);
+		probe_stacks_forget(r->stacks);
 		probe_handles_forget(probe_wire_handles(r->wire));
 	}
 	if (r->session && probe_numbers_many(probe_wire_numbers(r->wire)))

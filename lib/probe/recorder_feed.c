@@ -44,7 +44,11 @@ static void on_lost(void *ctx, uint64_t n)
 static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
 {
 	struct probe_recorder *r = ctx;
+	uint64_t known;
 
+	/* Its end may have been told before what it did. */
+	if (map_get(&r->processes, w->tgid, &known) && known == (process | PROBE_ENDED))
+		return;
 	map_put(&r->processes, w->tgid, process);
 	probe_samples_process(&r->samples, w->tgid, process);
 }
@@ -234,6 +238,33 @@ static void say_name(struct probe_recorder *r, const struct wire_life *l)
 	remember_name(r, &now);
 }
 
+static void thread_ended(struct probe_recorder *r, const struct wire_life *l)
+{
+	uint32_t thread;
+	uint64_t i;
+
+	if (!r->names.n && !r->nvtx.open.n)
+		return;
+	thread = thread_of(r, &l->who);
+	if (map_get(&r->name_of, thread, &i))
+		r->names.v[i].ended = true;
+	probe_nvtx_ended(&r->nvtx, thread, 0);
+}
+
+/* From here on its number may be another's. */
+static void process_ended(struct probe_recorder *r, const struct wire_life *l)
+{
+	/* First, for who had not been heard of is from now on. */
+	uint32_t process = probe_wire_make(r->wire, &l->who).process;
+
+	map_put(&r->processes, l->who.tgid, process | PROBE_ENDED);
+	probe_samples_exit(&r->samples, l->who.tgid);
+	probe_copies_ended(r->copies, l->who.tgid, process);
+	probe_pythons_ended(r->pythons, l->who.tgid, process);
+	probe_stacks_ended(r->stacks, l->who.tgid);
+	probe_nvtx_ended(&r->nvtx, 0, process);
+}
+
 static void on_life(void *ctx, const void *p, size_t n)
 {
 	struct probe_recorder *r = ctx;
@@ -245,8 +276,10 @@ static void on_life(void *ctx, const void *p, size_t n)
 	if (l->kind == WIRE_EXEC)
 		probe_wire_life(r->wire, l);
 	probe_targets_life(r->targets, l);
+	if (l->kind == WIRE_EXIT)
+		thread_ended(r, l);
 	if (l->kind == WIRE_EXIT && l->process)
-		probe_samples_exit(&r->samples, l->who.tgid);
+		process_ended(r, l);
 	if (l->kind == WIRE_NAME)
 		say_name(r, l);
 	else if (l->kind != WIRE_EXEC)
@@ -278,16 +311,7 @@ static bool on_nvtx(void *ctx, const struct probe_thread *t, const struct wire_n
 
 static bool on_whole(void *ctx, uint32_t tgid)
 {
-	struct probe_recorder *r = ctx;
-	size_t n, seen = 0;
-	const struct probe_use *use = probe_copies_uses(r->copies, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		if (use[i].tgid == tgid && use[i].gap_ns)
-			return false;
-		seen += use[i].tgid == tgid;
-	}
-	return seen > 0;
+	return probe_copies_whole(((struct probe_recorder *)ctx)->copies, tgid);
 }
 
 static uint32_t on_gpu(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid, bool *later)
@@ -369,16 +393,19 @@ uint32_t probe_recorder_process(void *ctx, uint32_t tgid)
 	struct world_process v = { .node = r->node.id, .tgid = tgid };
 	struct err ignored = { 0 };
 	struct host_process p;
-	uint64_t id;
+	uint64_t id = 0;
 
 	/* A process that made no call has not been announced; it is part of the recording all the same. */
-	if (map_get(&r->processes, tgid, &id))
+	map_get(&r->processes, tgid, &id);
+	if (id && !(id & PROBE_ENDED))
 		return (uint32_t)id;
 	if (host_proc_read(tgid, &p, &ignored) == 0) {
 		v.start_ns = p.start_ns;
 		v.parent = p.ppid;
 		v.ns_tgid = p.ns_tgid;
 		v.uid = p.uid;
+	} else if (id) {
+		return (uint32_t)id;
 	}
 	return world_process(r->world, &v);
 }
@@ -391,7 +418,9 @@ int probe_recorder_say_places(struct probe_recorder *r, struct err *e)
 	int rc = 0;
 
 	while (rc == 0 && map_each(&r->processes, &at, &tgid, &process))
-		rc = probe_say_place(r->writer, r->world, now, (uint32_t)tgid, (uint32_t)process,
-				     &r->kubelet.pods, e);
+		rc = process & PROBE_ENDED
+			     ? 0
+			     : probe_say_place(r->writer, r->world, now, (uint32_t)tgid,
+					       (uint32_t)process, &r->kubelet.pods, e);
 	return rc;
 }

@@ -98,7 +98,7 @@ struct probe_recorder {
 	struct probe_sockets sockets;
 	int64_t next_peers;   /* not looked for before */
 	struct map others;    /* see probe_say_others */
-	struct map processes; /* tgid -> world process */
+	struct map processes; /* tgid -> world process, see PROBE_ENDED */
 	struct map comms;     /* world process -> hash of its name as last said; without probes */
 	VEC(struct thread_name) names; /* to be said in each file */
 	struct map name_of;	       /* world thread -> index there */

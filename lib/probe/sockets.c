@@ -36,15 +36,27 @@ static void look(struct probe_sockets *s, uint32_t tgid)
 		closedir(fds);
 }
 
+/* Who has it, as far as is known, and is there still; 0 nobody. */
+static uint32_t holder(const struct probe_sockets *s, const struct map *processes, uint64_t inode)
+{
+	uint64_t tgid, process;
+
+	return map_get(&s->owners, inode, &tgid) && map_get(processes, tgid, &process) &&
+			       !(process & PROBE_ENDED)
+		       ? (uint32_t)tgid
+		       : 0;
+}
+
 uint32_t probe_sockets_owner(struct probe_sockets *s, const struct map *processes, uint64_t inode,
 			     int64_t now_ns)
 {
-	uint64_t tgid = 0, process, missed;
+	uint32_t known = holder(s, processes, inode);
+	uint64_t tgid, process, missed;
 	int64_t took;
 	size_t at = 0;
 
-	if (map_get(&s->owners, inode, &tgid))
-		return (uint32_t)tgid;
+	if (known)
+		return known;
 	if (now_ns < s->next_ns ||
 	    (map_get(&s->nobodys, inode, &missed) && now_ns - (int64_t)missed < AGAIN_NS))
 		return 0;
@@ -54,13 +66,14 @@ uint32_t probe_sockets_owner(struct probe_sockets *s, const struct map *processe
 		map_free(&s->nobodys);
 	took = host_clock_mono();
 	while (map_each(processes, &at, &tgid, &process))
-		look(s, (uint32_t)tgid);
+		if (!(process & PROBE_ENDED))
+			look(s, (uint32_t)tgid);
 	took = host_clock_mono() - took;
 	s->next_ns = now_ns + (took * REST > REST_NS ? took * REST : REST_NS);
-	if (map_get(&s->owners, inode, &tgid))
-		return (uint32_t)tgid;
-	map_put(&s->nobodys, inode, (uint64_t)now_ns);
-	return 0;
+	known = holder(s, processes, inode);
+	if (!known)
+		map_put(&s->nobodys, inode, (uint64_t)now_ns);
+	return known;
 }
 
 void probe_sockets_free(struct probe_sockets *s)

@@ -11,6 +11,9 @@
 
 #include "lib/base/map.h"
 
+/* A bit of a value of such a map: the process has ended, and its number may be another's. */
+#define PROBE_ENDED (1ull << 32)
+
 /* Zero-initialised knows none. */
 struct probe_sockets {
 	struct map owners;  /* inode -> tgid */
@@ -18,7 +21,7 @@ struct probe_sockets {
 	int64_t next_ns;    /* not before */
 };
 
-/* tgid, 0: none of processes, whose keys are tgids, or not looked for. now_ns: CLOCK_MONOTONIC. */
+/* tgid, 0: none of processes, whose keys are tgids (PROBE_ENDED: not any more), or not looked for. now_ns: CLOCK_MONOTONIC. */
 uint32_t probe_sockets_owner(struct probe_sockets *s, const struct map *processes, uint64_t inode,
 			     int64_t now_ns);
 void probe_sockets_free(struct probe_sockets *s);

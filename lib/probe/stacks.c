@@ -37,6 +37,8 @@ struct module {
 
 struct process_maps {
 	uint32_t tgid;
+	uint32_t ended; /* in that round, 0: it has not */
+	bool stale;	/* the first mapping of a new picture ends the one before */
 	VEC(struct range) ranges;
 };
 
@@ -55,6 +57,7 @@ struct answer {
 struct probe_stacks {
 	struct world *world;
 	VEC(struct process_maps *) processes;
+	uint32_t round; /* of forgetting, from 1 on */
 	struct map by_tgid;
 	VEC(struct module *) modules;
 	struct map asked; /* frames a name was asked for */
@@ -129,6 +132,7 @@ int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e)
 	if (!s)
 		return err_nomem(e);
 	s->world = w;
+	s->round = 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	rc = pthread_create(&s->thread, NULL, name_loop, s);
@@ -183,22 +187,62 @@ static struct process_maps *maps_make(struct probe_stacks *s, uint32_t tgid)
 {
 	struct process_maps *p = maps_of(s, tgid);
 
-	if (p)
+	if (p) {
+		if (p->ended) /* the number is another's now */
+			p->ranges.n = 0;
+		p->ended = 0;
 		return p;
+	}
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->tgid = tgid;
-	if (!vec_push(&s->processes, p) || !map_put(&s->by_tgid, tgid, s->processes.n - 1)) {
-		free(p);
-		return NULL;
+	if (vec_push(&s->processes, p)) {
+		if (map_put(&s->by_tgid, tgid, s->processes.n - 1))
+			return p;
+		s->processes.n--;
 	}
-	return p;
+	free(p);
+	return NULL;
+}
+
+void probe_stacks_ended(struct probe_stacks *s, uint32_t tgid)
+{
+	struct process_maps *p = maps_of(s, tgid);
+
+	if (p)
+		p->ended = s->round;
+}
+
+void probe_stacks_forget(struct probe_stacks *s)
+{
+	for (size_t i = s->processes.n; i-- > 0;) {
+		struct process_maps *p = s->processes.v[i], *last;
+
+		if (!p->ended || p->ended == s->round)
+			continue;
+		map_del(&s->by_tgid, p->tgid);
+		last = s->processes.v[--s->processes.n];
+		s->processes.v[i] = last;
+		if (last != p)
+			map_put(&s->by_tgid, last->tgid, i);
+		vec_free(&p->ranges);
+		free(p);
+	}
+	s->round++;
 }
 
 void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid)
 {
 	struct process_maps *p = maps_make(s, tgid);
+
+	if (p)
+		p->stale = true;
+}
+
+void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid)
+{
+	struct process_maps *p = maps_of(s, tgid);
 
 	if (p)
 		p->ranges.n = 0;
@@ -238,6 +282,10 @@ void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct h
 	struct process_maps *p = maps_of(s, tgid);
 	struct range r = { .start = m->start, .end = m->end, .offset = m->offset };
 
+	if (p && p->stale) {
+		p->ranges.n = 0;
+		p->stale = false;
+	}
 	if (!p || !m->executable)
 		return;
 	r.module = module_index(s, tgid, m);
@@ -273,6 +321,7 @@ void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t chil
 	if (!to)
 		return;
 	to->ranges.n = 0;
+	to->stale = false;
 	for (size_t i = 0; i < from->ranges.n; i++)
 		vec_push(&to->ranges, from->ranges.v[i]);
 }

@@ -21,11 +21,18 @@ struct probe_stacks;
 int probe_stacks_new(struct probe_stacks **out, struct world *w, struct err *e);
 void probe_stacks_free(struct probe_stacks *s);
 
-/* A new picture of the process's maps: begin, every mapping, end. */
+/* A new picture of the process's maps: begin, every mapping. One without a mapping is of a process that has ended: the one before
+ * holds on. */
 void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid);
 void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
+/* What was mapped is not any more: it is another program. */
+void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid);
 /* A child starts with its parent's maps, until its own are read. */
 void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
+/* The process has ended; its stacks may come later than that. */
+void probe_stacks_ended(struct probe_stacks *s, uint32_t tgid);
+/* Lets go of the maps of processes that had ended before the last call of this: to be called about once a second. */
+void probe_stacks_forget(struct probe_stacks *s);
 
 /* C frames in these parts of that file execute Python. Borrowed for as long as s lives. */
 void probe_stacks_loops(struct probe_stacks *s, const struct host_mapping *m,

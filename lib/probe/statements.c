@@ -182,7 +182,7 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 	for (size_t i = 0; i < nuses; i++) {
 		const struct probe_copy *c = &copy[use[i].copy];
 		struct record r = { .kind = RECORD_COVERAGE };
-		uint32_t id = process(ctx, use[i].tgid);
+		uint32_t id = use[i].process ? use[i].process : process(ctx, use[i].tgid);
 		int rc;
 
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
@@ -199,7 +199,7 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 			REC_SET(&r, COVERAGE, reason, bytes_of(c->reason.text));
 		if (use[i].copy < COOKIE_COPY_MAX)
 			REC_SET(&r, COVERAGE, delivered,
-				probe_wire_delivered(wire, use[i].tgid, use[i].copy));
+				probe_wire_delivered(wire, id, use[i].copy));
 		REC_SET(&r, COVERAGE, link, bytes_of(probe_link_name(c->link)));
 		if (c->sites[0])
 			REC_SET(&r, COVERAGE, site, bytes_of(c->sites));
@@ -280,7 +280,7 @@ int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons
 		const struct probe_python_file *f = files[use[i].file];
 		bool known = f->python.kind == SYM_PYTHON_KNOWN, there = known && !use[i].no_room;
 		struct record r = { .kind = RECORD_COVERAGE };
-		uint32_t id = process(ctx, use[i].tgid);
+		uint32_t id = use[i].process ? use[i].process : process(ctx, use[i].tgid);
 		char reason[160];
 		int rc;
 

@@ -23,7 +23,7 @@
 
 struct member {
 	uint32_t tgid;
-	bool alive, cuda;
+	bool cuda;
 	bool unread;	/* its maps could not be read when they should have been */
 	unsigned looks; /* how often its maps were read without a hook telling */
 };
@@ -33,10 +33,11 @@ struct probe_targets {
 	struct probe_copies *copies;
 	struct probe_stacks *stacks;
 	struct probe_targets_options opt;
-	VEC(struct member) members;
+	VEC(struct member) members; /* those that are there */
 	struct map by_tgid;
-	struct map others; /* processes that are no targets yet -> looks */
-	size_t alive, cuda;
+	struct map others; /* processes that are no targets yet, see probe_targets_looks */
+	uint32_t round;
+	size_t cuda;
 	bool closed; /* nothing is attached any more */
 	bool adopt;  /* processes joined whose threads the host tracks do not follow yet */
 };
@@ -78,13 +79,14 @@ static struct member *member_make(struct probe_targets *t, uint32_t tgid)
 {
 	struct member *m = member_of(t, tgid);
 
-	if (m && m->alive)
+	if (m)
 		return m;
-	if (!vec_push(&t->members, (struct member){ .tgid = tgid, .alive = true }) ||
-	    !map_put(&t->by_tgid, tgid, t->members.n - 1))
+	if (!vec_push(&t->members, (struct member){ .tgid = tgid }))
 		return NULL;
-	t->alive++;
-	return &t->members.v[t->members.n - 1];
+	if (map_put(&t->by_tgid, tgid, t->members.n - 1))
+		return &t->members.v[t->members.n - 1];
+	t->members.n--;
+	return NULL;
 }
 
 static void scan(struct probe_targets *t, uint32_t tgid, bool in_time)
@@ -106,12 +108,17 @@ static void scan(struct probe_targets *t, uint32_t tgid, bool in_time)
 
 static void member_gone(struct probe_targets *t, uint32_t tgid)
 {
-	struct member *m = member_of(t, tgid);
+	struct member last;
+	uint64_t i;
 
-	if (m && m->alive) {
-		m->alive = false;
-		t->alive--;
-	}
+	if (!map_get(&t->by_tgid, tgid, &i))
+		return;
+	map_del(&t->by_tgid, tgid);
+	last = t->members.v[--t->members.n];
+	if (last.tgid == tgid)
+		return;
+	t->members.v[i] = last;
+	map_put(&t->by_tgid, last.tgid, i);
 }
 
 /* The process and, when it is a named one, what it has already started. */
@@ -119,11 +126,17 @@ static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
 {
 	int rc;
 
-	if (tgid == (uint32_t)getpid() || probe_session_is_target(t->session, tgid))
+	if (tgid == (uint32_t)getpid() || probe_session_is_target(t->session, tgid) ||
+	    host_proc_sight(tgid) == HOST_GONE)
 		return 0;
 	rc = probe_session_target(t->session, tgid, TARGET_FOLLOW, e);
 	if (rc == 0)
 		scan(t, tgid, false);
+	/* What its exit takes away was put there behind it: who has its number next is not asked for. */
+	if (rc == 0 && host_proc_sight(tgid) == HOST_GONE) {
+		probe_session_forget(t->session, tgid);
+		member_gone(t, tgid);
+	}
 	t->adopt = true;
 	return rc;
 }
@@ -221,16 +234,38 @@ bool probe_targets_fits(const struct probe_targets_options *opt, uint32_t tgid)
 	return probe_copies_has_cuda(tgid) || was_given_gpus(opt, tgid);
 }
 
+/* tgid -> round of the latest look << 32 | looks. */
+uint64_t probe_targets_looks(struct map *looks, uint32_t tgid, uint32_t round)
+{
+	uint64_t seen = 0;
+
+	map_get(looks, tgid, &seen);
+	map_put(looks, tgid, (uint64_t)round << 32 | ((uint32_t)seen + 1));
+	return (uint32_t)seen;
+}
+
+void probe_targets_forget(struct map *looks, uint32_t round)
+{
+	VEC(uint32_t) gone = { 0 };
+	uint64_t tgid, seen;
+	size_t at = 0;
+
+	while (map_each(looks, &at, &tgid, &seen))
+		if (seen >> 32 != round)
+			vec_push(&gone, (uint32_t)tgid);
+	for (size_t i = 0; i < gone.n; i++)
+		map_del(looks, gone.v[i]);
+	vec_free(&gone);
+}
+
 static void look_at(struct probe_targets *t, uint32_t tgid)
 {
 	struct err ignored = { 0 };
-	uint64_t looks = 0;
 
-	if (member_of(t, tgid) && member_of(t, tgid)->alive)
+	if (member_of(t, tgid))
 		return;
-	map_get(&t->others, tgid, &looks);
-	map_put(&t->others, tgid, looks + 1);
-	if (probe_targets_due(tgid, looks) && probe_targets_fits(&t->opt, tgid))
+	if (probe_targets_due(tgid, probe_targets_looks(&t->others, tgid, t->round)) &&
+	    probe_targets_fits(&t->opt, tgid))
 		add(t, tgid, &ignored);
 }
 
@@ -245,9 +280,12 @@ static void look_around(struct probe_targets *t)
 	struct host_pids all = { 0 };
 	struct err ignored = { 0 };
 
-	if (host_proc_all(&all, &ignored) == 0)
+	t->round++;
+	if (host_proc_all(&all, &ignored) == 0) {
 		for (size_t i = 0; i < all.n; i++)
 			look_at(t, all.v[i]);
+		probe_targets_forget(&t->others, t->round);
+	}
 	host_pids_free(&all);
 }
 
@@ -280,6 +318,7 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		}
 		break;
 	case WIRE_EXEC:
+		probe_stacks_executed(t->stacks, tgid);
 		scan(t, tgid, true);
 		break;
 	case WIRE_LOADER:
@@ -305,17 +344,13 @@ void probe_targets_look(struct probe_targets *t)
 
 	if (looks_around(t))
 		look_around(t);
-	for (size_t i = 0; i < t->members.n; i++) {
+	for (size_t i = t->members.n; i-- > 0;) {
 		struct member *m = &t->members.v[i];
 
-		if (!m->alive)
-			continue;
-		if (host_proc_sight(m->tgid) == HOST_GONE) {
-			member_gone(t, m->tgid);
-			continue;
-		}
+		if (host_proc_sight(m->tgid) == HOST_GONE)
+			member_gone(t, m->tgid); /* one that was looked at takes its place */
 		/* The hook tells of new libraries; without one, look while the process is young, then rarely. */
-		if (m->unread || (!hooked && (m->looks++ < 10 || m->looks % 10 == 0)))
+		else if (m->unread || (!hooked && (m->looks++ < 10 || m->looks % 10 == 0)))
 			scan(t, m->tgid, false);
 	}
 }
@@ -336,7 +371,7 @@ void probe_targets_settle(struct probe_targets *t)
 
 size_t probe_targets_alive(const struct probe_targets *t)
 {
-	return t->alive;
+	return t->members.n;
 }
 
 size_t probe_targets_with_cuda(const struct probe_targets *t)

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "lib/base/err.h"
+#include "lib/base/map.h"
 #include "lib/host/pods.h"
 #include "lib/probe/copies.h"
 #include "lib/probe/session.h"
@@ -55,6 +56,10 @@ void probe_targets_settle(struct probe_targets *t);
 bool probe_targets_fits(const struct probe_targets_options *opt, uint32_t tgid);
 /* Is it to be looked at again, after so many looks at which it was not? Young ones each time, old ones now and then. */
 bool probe_targets_due(uint32_t tgid, uint64_t looks);
+/* How many looks tgid has had so far, before this one of that round; looks: of all processes, zero-initialised before the first.
+ * Behind a round those are forgotten that were not there: their numbers are somebody else's some day. */
+uint64_t probe_targets_looks(struct map *looks, uint32_t tgid, uint32_t round);
+void probe_targets_forget(struct map *looks, uint32_t round);
 
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */

@@ -63,20 +63,19 @@ static void those_before(struct looking *l)
 
 static void everyone(struct looking *l, const struct probe_targets_options *opt)
 {
+	uint32_t round = (uint32_t)l->w->round;
 	struct host_pids all = { 0 };
 	struct err ignored = { 0 };
 
-	if (host_proc_all(&all, &ignored) == 0)
-		for (size_t i = 0; i < all.n; i++) {
-			uint64_t looks = 0;
-
-			if (map_get(&l->w->alive, all.v[i], NULL))
-				continue;
-			map_get(&l->w->looks, all.v[i], &looks);
-			map_put(&l->w->looks, all.v[i], looks + 1);
-			if (probe_targets_due(all.v[i], looks) && probe_targets_fits(opt, all.v[i]))
+	if (host_proc_all(&all, &ignored) == 0) {
+		for (size_t i = 0; i < all.n; i++)
+			if (!map_get(&l->w->alive, all.v[i], NULL) &&
+			    probe_targets_due(all.v[i],
+					      probe_targets_looks(&l->w->looks, all.v[i], round)) &&
+			    probe_targets_fits(opt, all.v[i]))
 				is_there(l, all.v[i]);
-		}
+		probe_targets_forget(&l->w->looks, round);
+	}
 	host_pids_free(&all);
 }
 

@@ -16,7 +16,7 @@
 
 struct probe_watch {
 	struct map alive; /* tgid -> start time | seen in this round */
-	struct map looks; /* tgid of others -> how often they were looked at */
+	struct map looks; /* at others, see probe_targets_looks */
 	uint64_t round;
 	size_t with_cuda;
 };

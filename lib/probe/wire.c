@@ -40,7 +40,7 @@ static void take_call(struct probe_wire *wire, const struct wire_call *c,
 		memcpy(ev.x + 2, wide->more, sizeof(wide->more));
 	}
 	ev.ctx = probe_wire_current(wire, t, &ev);
-	probe_wire_count(wire, t->tgid, c->copy);
+	probe_wire_count(wire, t->process, c->copy);
 	probe_wire_launched(wire, t, &ev);
 	probe_wire_emit(wire, &ev);
 }

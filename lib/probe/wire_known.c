@@ -26,7 +26,7 @@ struct probe_wire {
 	struct probe_unowned unowned;
 	struct map images;	/* tgid << 32 | execs -> image, of the process it was asked for */
 	struct map image_start; /* the same key -> start of that process: numbers are reused */
-	struct map delivered;	/* tgid << 10 | copy -> calls */
+	struct map delivered;	/* process << 10 | copy -> calls */
 	uint64_t last_key, last_count; /* most calls come in runs of one key */
 	struct probe_handles *handles;
 	struct map cgroups; /* kernel id -> world id, of those that are no targets */
@@ -90,6 +90,7 @@ static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, u
 	if (map_get(&wire->images, key, &image) && map_get(&wire->image_start, key, &start) &&
 	    start == probe_start(w->tgid_start_ns))
 		return (uint32_t)image;
+	map_del(&wire->pythons, w->tgid); /* another program than it was */
 	if (wire->owner.process)
 		wire->owner.process(wire->owner.ctx, w, process);
 	if (wire->owner.exe)
@@ -314,9 +315,9 @@ uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number)
 	return (uint32_t)stack;
 }
 
-static uint64_t delivered_key(uint32_t tgid, uint32_t copy)
+static uint64_t delivered_key(uint32_t process, uint32_t copy)
 {
-	return (uint64_t)tgid << 10 | copy;
+	return (uint64_t)process << 10 | copy;
 }
 
 void probe_wire_emit(struct probe_wire *wire, const struct event *ev)
@@ -324,9 +325,9 @@ void probe_wire_emit(struct probe_wire *wire, const struct event *ev)
 	wire->owner.event(wire->owner.ctx, ev);
 }
 
-void probe_wire_count(struct probe_wire *wire, uint32_t tgid, uint32_t copy)
+void probe_wire_count(struct probe_wire *wire, uint32_t process, uint32_t copy)
 {
-	uint64_t key = delivered_key(tgid, copy), n = 0;
+	uint64_t key = delivered_key(process, copy), n = 0;
 
 	if (key != wire->last_key) {
 		if (wire->last_count)
@@ -338,9 +339,9 @@ void probe_wire_count(struct probe_wire *wire, uint32_t tgid, uint32_t copy)
 	wire->last_count++;
 }
 
-uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint32_t copy)
+uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t process, uint32_t copy)
 {
-	uint64_t key = delivered_key(tgid, copy), n = 0;
+	uint64_t key = delivered_key(process, copy), n = 0;
 
 	if (key == wire->last_key)
 		return wire->last_count;
@@ -515,6 +516,6 @@ bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t 
 	if (!t || !wire->owner.nvtx)
 		return false;
 	probe_wire_lost(wire, w->lost);
-	probe_wire_count(wire, t->tgid, w->copy);
+	probe_wire_count(wire, t->process, w->copy);
 	return wire->owner.nvtx(wire->owner.ctx, t, w, n);
 }

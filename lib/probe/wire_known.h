@@ -119,14 +119,14 @@ const struct probe_thread *probe_wire_born(const struct probe_wire *wire, uint32
 uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number); /* world id, 0 unknown */
 /* The same for a call, which is counted in the shares. */
 uint32_t probe_wire_call_stack(struct probe_wire *wire, uint32_t number, uint32_t tgid);
-/* Calls of a process through one library file, by its number in the cookies of its probes. */
-uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t tgid, uint32_t copy);
+/* Calls of a process (of the world) through one library file, by its number in the cookies of its probes. */
+uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t process, uint32_t copy);
 
 /* For the decoders of records. */
 struct world *probe_wire_world(const struct probe_wire *wire);
 uint32_t probe_wire_node(const struct probe_wire *wire);
 void probe_wire_emit(struct probe_wire *wire, const struct event *ev); /* hand it on */
-void probe_wire_count(struct probe_wire *wire, uint32_t tgid,
+void probe_wire_count(struct probe_wire *wire, uint32_t process,
 		      uint32_t copy); /* delivered, one more */
 void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name);
 void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,

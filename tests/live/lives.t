@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ends of threads and processes: all of them, also where all threads of a process end at one time, and of the program that ended.
 import os
+import signal
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -11,6 +14,12 @@ from recording import tap
 
 rec.need_bpf()
 ige = rec.path("lives.ige")
+
+
+def records(kind):
+    """As the independent reader gives them."""
+    lines = subprocess.run([sys.executable, os.path.join(rec.ROOT, "tests", "ige_reader.py"), ige], capture_output=True, text=True).stdout.splitlines()
+    return [x for x in map(rec.json.loads, lines) if x.get("record") == kind]
 
 
 def ends(*command):
@@ -41,4 +50,71 @@ for e in events:
     if e["op"] == "exec":
         last[e["pid"]] = e["exec"]
 tap.same({e["pid"]: e["exec"] for e in found}, last, "who ends is the program that was executed last")
+
+# ---- what has ended is not looked at in place of what goes on
+p = rec.run("-o", ige, "--no-sched", "--", sys.executable, "-c", """
+import ctypes, os, time
+ctypes.CDLL("libcudart.so.13").cudaDeviceSynchronize()
+print(os.getpid(), flush=True)
+for _ in range(1500):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+time.sleep(3)
+""")
+pid, samples = int(p.stdout), [r for r in records("sample") if r["metric"] in (6, 18)]  # load of the machine, memory of a process
+rounds = sorted({r["time_ns"] for r in samples})[1:-1]  # it may not be there yet, or any more
+seen = {r["time_ns"] for r in samples if r.get("process", {}).get("pid") == pid}
+tap.ok(rounds and len(seen & set(rounds)) >= len(rounds) - 1, "a process is sampled that has had 1500 children", (len(rounds), len(seen)))
+
+# ---- numbers are used again
+DECOY = """
+import ctypes, sys
+for name in ("libcudart.so.13", "libcuda.so.1"):
+    ctypes.CDLL(name)
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+
+def at_number(pid, *command):
+    """What the command printed that was run under this number; None where that cannot be had."""
+    for _ in range(200):
+        try:
+            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as f:
+                f.write(str(pid - 1))
+        except OSError:
+            return None
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            if os.getpid() != pid:
+                os._exit(99)
+            os.dup2(writing, 1)
+            os.execve(command[0], command, rec.environment())
+        os.close(writing)
+        with os.fdopen(reading) as f:
+            text = f.read()
+        if os.WEXITSTATUS(os.waitpid(child, 0)[1]) != 99:
+            return text
+    return None
+
+
+decoy = subprocess.Popen([sys.executable, "-c", DECOY], env=rec.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+decoy.stdout.readline()
+r = rec.start("-a", "--no-sched", "-o", ige)
+rec.attached(r)
+first = subprocess.Popen([rec.work("calls"), "--count", "5"], env=rec.environment(), stdout=subprocess.DEVNULL)
+first.wait()
+time.sleep(0.1)  # starts are told apart by hundredths of a second
+second = at_number(first.pid, rec.work("calls"), "--count", "50")
+r.send_signal(signal.SIGINT)
+r.communicate(timeout=rec.PATIENCE)
+decoy.stdin.close()
+decoy.wait()
+if second is None:
+    tap.skip("numbers used again", "no number of a process can be had again here")
+else:
+    got = sorted(c["delivered"] for c in records("coverage") if c["layer"] == "runtime" and c.get("process", {}).get("pid") == first.pid)
+    tap.ok(len(got) == 2 and 5 <= got[0] < got[1], "two processes of one number each have their own coverage", got)
 tap.done_testing()

@@ -27,6 +27,52 @@ static void fifo(struct probe_stacks *s)
 	unlink(path);
 }
 
+static unsigned native(struct probe_stacks *s, struct world *w, uint32_t tgid)
+{
+	const uint64_t ip[1] = { 0x10100 };
+	const struct world_frame *f;
+	const uint32_t *frames;
+	unsigned n = 0;
+
+	frames = world_get_stack(w, probe_stacks_resolve(s, tgid, ip, 1, NULL, 0, NULL), &n);
+	f = frames && n == 1 ? world_get_frame(w, frames[0]) : NULL;
+	return f && f->kind == FRAME_NATIVE;
+}
+
+/* Processes come and go by the million: what was mapped in them goes too, when their stacks can be no more. */
+static void ended(struct probe_stacks *s, struct world *w)
+{
+	struct host_mapping m = { .start = 0x10000,
+				  .end = 0x20000,
+				  .inode = 2,
+				  .executable = true,
+				  .path = bytes_of("/tmp/ingero-unit-none") };
+
+	for (uint32_t tgid = 1000; tgid < 1003; tgid++) {
+		probe_stacks_maps_begin(s, tgid);
+		probe_stacks_maps_add(s, tgid, &m);
+	}
+	probe_stacks_inherit(s, 1000, 1003);
+	ok(native(s, w, 1001) && native(s, w, 1003), "what is mapped");
+	/* Read too late there is nothing. */
+	probe_stacks_maps_begin(s, 1003);
+	ok(native(s, w, 1003),
+	   "a copy that has ended before it could be looked at had what its parent has");
+	probe_stacks_executed(s, 1003);
+	probe_stacks_maps_begin(s, 1003);
+	ok(!native(s, w, 1003), "another program has not");
+	probe_stacks_ended(s, 1000);
+	probe_stacks_ended(s, 1001);
+	probe_stacks_ended(s, 2000);
+	probe_stacks_forget(s);
+	ok(native(s, w, 1000) && native(s, w, 1001), "is known a while after the end");
+	probe_stacks_inherit(s, 1002, 1001);
+	probe_stacks_forget(s);
+	ok(!native(s, w, 1000), "and then no more");
+	ok(native(s, w, 1001), "but of who has the number now");
+	ok(native(s, w, 1002), "and of the others");
+}
+
 int main(void)
 {
 	struct world *w = world_new();
@@ -36,6 +82,7 @@ int main(void)
 	if (!w || probe_stacks_new(&s, w, &e))
 		return 1;
 	fifo(s);
+	ended(s, w);
 	probe_stacks_free(s);
 	world_free(w);
 	return done_testing();

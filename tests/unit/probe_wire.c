@@ -91,6 +91,7 @@ static void calls(struct probe_wire *wire, struct world *w)
 		.call = c, .dur_high = 1, .present = 0x1b, .more = { 7, 8, 0x42 }
 	};
 	const struct world_ctx *ctx;
+	uint32_t process;
 
 	probe_wire_record(wire, &c, sizeof(c));
 	is_u64(events, 0, "a call of a thread nobody announced is refused");
@@ -106,6 +107,7 @@ static void calls(struct probe_wire *wire, struct world *w)
 	is_u64(last.x[1], 0xdead, "a column");
 	ctx = world_get_ctx(w, last.ctx);
 	is_u64(world_get_thread(w, ctx->thread)->tid, 11, "its thread");
+	process = world_get_thread(w, ctx->thread)->process;
 	is_u64(world_get_process(w, world_get_thread(w, ctx->thread)->process)->start_ns,
 	       1000000000, "its process, started when /proc says");
 	is_str(world_text(w, world_get_image(w, ctx->image)->exe).p, "/bin/work",
@@ -124,12 +126,15 @@ static void calls(struct probe_wire *wire, struct world *w)
 	is_u64(last.x[1] << 32 | last.x[4], 0xdead00000042, "the first and the last");
 	probe_wire_record(wire, &wide, sizeof(wide) - 1);
 	is_u64(events, 3, "one cut short is refused");
-	is_u64(probe_wire_delivered(wire, 10, 0), 3, "delivered, per process and library file");
+	is_u64(probe_wire_delivered(wire, process, 0), 3,
+	       "delivered, per process and library file");
 	l.call.copy = COOKIE_TO_COPY(COOKIE_COPY(70));
 	probe_wire_record(wire, &l, sizeof(l));
 	probe_wire_record(wire, &c, sizeof(c));
-	ok(probe_wire_delivered(wire, 10, 70) == 1 && probe_wire_delivered(wire, 10, 0) == 4 &&
-		   probe_wire_delivered(wire, 10, 1) == 0 && probe_wire_delivered(wire, 11, 0) == 0,
+	ok(probe_wire_delivered(wire, process, 70) == 1 &&
+		   probe_wire_delivered(wire, process, 0) == 4 &&
+		   probe_wire_delivered(wire, process, 1) == 0 &&
+		   probe_wire_delivered(wire, process + 1, 0) == 0,
 	   "each file has its own count");
 	is_u64(COOKIE_TO_COPY(COOKIE_COPY(5000) | 7), COOKIE_COPY_MAX,
 	       "those that do not fit share a number");
@@ -168,6 +173,9 @@ static void identities(struct probe_wire *wire, struct world *w)
 				 world_get_thread(w, world_get_ctx(w, last.ctx)->thread)->process)
 		       ->start_ns,
 	       90000000000, "a process number used again is another process");
+	is_u64(probe_wire_delivered(
+		       wire, world_get_thread(w, world_get_ctx(w, last.ctx)->thread)->process, 0),
+	       1, "with calls of its own");
 }
 
 static void stack_records(struct probe_wire *wire, struct world *w)
@@ -364,6 +372,30 @@ static void copies(struct probe_wire *wire)
 	is_u64(kernels, before + 3, "but nothing is kept of it for ever");
 }
 
+static void shares(struct probe_wire *wire)
+{
+	struct wire_thread t = thread_of(80, 80, 0);
+	struct wire_stack s = { .kind = WIRE_STACK,
+				.python = PYTHON_PROCESS,
+				.n = 1,
+				.id = 500,
+				.tgid = 80,
+				.ip = { 1 } };
+	struct wire_call c = call_of(80, 9000);
+	uint64_t before = probe_wire_shares(wire)->python;
+
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &s, WIRE_STACK_HEAD + 8);
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(probe_wire_shares(wire)->python, before + 1,
+	       "a call without its stack ran in Python where calls of that process do");
+	t.start_ns = t.tgid_start_ns = 98000000000;
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(probe_wire_shares(wire)->python, before + 1,
+	       "and not in that which has its number now");
+}
+
 /* ---- the ring */
 
 static unsigned seen;
@@ -438,6 +470,7 @@ int main(void)
 	losses(wire);
 	lives(wire, w);
 	copies(wire);
+	shares(wire);
 	rings();
 	probe_wire_free(wire);
 	world_free(w);
