@@ -44,9 +44,13 @@ void probe_ring_close(struct probe_ring *r)
 	*r = (struct probe_ring){ .fd = -1 };
 }
 
-bool probe_ring_drain(struct probe_ring *r, probe_ring_fn *fn, void *ctx)
+unsigned long probe_ring_end(const struct probe_ring *r)
 {
-	unsigned long end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
+}
+
+bool probe_ring_drain_to(struct probe_ring *r, unsigned long end, probe_ring_fn *fn, void *ctx)
+{
 	unsigned long at = *r->consumer, given = at;
 	bool all = true;
 
@@ -70,4 +74,9 @@ bool probe_ring_drain(struct probe_ring *r, probe_ring_fn *fn, void *ctx)
 	}
 	__atomic_store_n(r->consumer, at, __ATOMIC_RELEASE);
 	return all;
+}
+
+bool probe_ring_drain(struct probe_ring *r, probe_ring_fn *fn, void *ctx)
+{
+	return probe_ring_drain_to(r, probe_ring_end(r), fn, ctx);
 }

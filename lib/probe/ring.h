@@ -27,7 +27,11 @@ typedef void probe_ring_fn(void *ctx, const void *p, size_t n);
 int probe_ring_open(struct probe_ring *r, int map_fd, size_t size, struct err *e);
 void probe_ring_close(struct probe_ring *r);
 
-/* Hands every record produced so far to fn. False: stopped before that at a record still being written. */
+/* Behind the last record begun so far. */
+unsigned long probe_ring_end(const struct probe_ring *r);
+/* Hands every record before end to fn. False: stopped before that at a record still being written. */
+bool probe_ring_drain_to(struct probe_ring *r, unsigned long end, probe_ring_fn *fn, void *ctx);
+/* The same to the end of now. */
 bool probe_ring_drain(struct probe_ring *r, probe_ring_fn *fn, void *ctx);
 
 #endif

@@ -371,7 +371,9 @@ int probe_session_watch(struct probe_session *s, int fd, struct err *e)
 bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
 			 void *ctx)
 {
+	/* No further than what had happened when lives are read: whose process began meanwhile is not known yet. */
+	unsigned long end = probe_ring_end(&s->ring);
 	bool all = probe_ring_drain(&s->life, life, ctx);
 
-	return probe_ring_drain(&s->ring, event, ctx) && all;
+	return probe_ring_drain_to(&s->ring, end, event, ctx) && all;
 }

@@ -96,7 +96,7 @@ void probe_session_forget(struct probe_session *s, uint32_t tgid);
 /* Wait for something to read from this descriptor, too. */
 int probe_session_watch(struct probe_session *s, int fd, struct err *e);
 
-/* Life records to life, then event records to event. False when a record was still being written. */
+/* Life records to life, then event records that were there before to event. False when a record was still being written. */
 bool probe_session_drain(struct probe_session *s, probe_ring_fn *life, probe_ring_fn *event,
 			 void *ctx);
 

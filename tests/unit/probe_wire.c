@@ -442,6 +442,8 @@ static void rings(void)
 	is_u64(sum, 24, "around the end of the ring");
 	is_u64(consumer, SIZE + 32, "the reader stands before it");
 	put(SIZE + 32, 8, 4);
+	ok(probe_ring_drain_to(&r, SIZE + 32, on_record, NULL) && consumer == SIZE + 32,
+	   "nor does it go further than it is told");
 	ok(probe_ring_drain(&r, on_record, NULL), "written, it is read");
 	is_u64(sum, 56, "and nothing twice");
 	is_u64(consumer, producer, "all is given back");
