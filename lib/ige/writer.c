@@ -151,6 +151,9 @@ int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err 
 
 	if (!def)
 		return err_set(e, ERR_USAGE, "record kind %u is not known", r->kind);
+	/* Of one that was damaged nothing may be left: no record has no value. */
+	if (!r->present)
+		return 0;
 	if (ige_record_bytes(r) > IGE_RECORD_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "a %s record of %zu bytes", def->name,
 			       ige_record_bytes(r));

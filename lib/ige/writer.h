@@ -69,7 +69,7 @@ struct ige_weave;
 int ige_writer_weave(struct ige_writer *wr, const struct ige_weave *v, size_t n,
 		     int64_t watermark_ns, int64_t floor_ns, struct err *e);
 
-/* Add one record; written in a RECORDS block of its kind, before any event added later. */
+/* Add one record; written in a RECORDS block of its kind, before any event added later. One without a value is none. */
 int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err *e);
 
 /* Count events that were lost before the next event: located by the next block. */

@@ -253,6 +253,50 @@ static void holes(struct fixture *f)
 	buf_free(&out);
 }
 
+/* Of records every column may be damaged: such are none, and no reason to give up. */
+static void nothing_left(struct fixture *f)
+{
+	struct merge_options opt = { .recover = true };
+	struct buf in, out;
+	struct ige_reader *r;
+	struct event_stream *s;
+	struct stream_item item;
+	struct world *w = world_new();
+	uint64_t events = 0, others = 0, losses = 0;
+
+	fixture_recording(f, &in, 200, 50);
+	for (size_t at = IGE_SEGMENT_BYTES; at < in.n;) {
+		struct ige_view v = { .bytes = (const unsigned char *)in.p + at };
+		struct ige_columns columns;
+		struct ige_directory d;
+		const unsigned char *data;
+
+		if (ige_header_unpack(&v.header, v.bytes, NULL))
+			abort();
+		ige_columns_begin(&columns, &v);
+		while (v.header.type == IGE_RECORDS && ige_columns_next(&columns, &d, &data))
+			in.p[(const char *)data - in.p] ^= 1;
+		at += v.header.length;
+	}
+	merge_bytes(&in, &opt, &out);
+	r = fixture_reader(w, out.p, out.n);
+	s = ige_reader_stream(r);
+	while (s->next(s, &item, NULL) == 1) {
+		events += item.kind == STREAM_EVENTS ? item.n : 0;
+		if (item.kind != STREAM_RECORD)
+			continue;
+		losses += item.record->kind == RECORD_LOSS;
+		others += item.record->kind != RECORD_LOSS;
+	}
+	is_u64(events, 200, "records of which nothing is left: all events");
+	ok(losses > 0, "and that something was lost");
+	is_u64(others, 0, "and no record without a value");
+	ige_reader_free(r);
+	world_free(w);
+	buf_free(&in);
+	buf_free(&out);
+}
+
 int main(void)
 {
 	struct fixture f;
@@ -262,6 +306,7 @@ int main(void)
 	slicing(&f);
 	naming(&f);
 	holes(&f);
+	nothing_left(&f);
 	world_free(f.w);
 	return tap_done();
 }
