@@ -24,23 +24,59 @@ static void id_of(const struct one *o, char id[ID_DIGITS + 1])
 		snprintf(id + (size_t)2 * i, 3, "%02x", o->head.segment.id[i]);
 }
 
-bool input_holds(const struct one *archive, const struct one *o, bool *grown)
+/* What stands behind the id of a word that ends at `end`. */
+static uint64_t bytes_of_word(const char *id, const char *end)
 {
-	char id[ID_DIGITS + 1];
-	const char *at = archive->holds.n && !o->holds.n && o->head.known ? archive->holds.p : NULL;
+	const char *slash = id + ID_DIGITS;
+
+	return slash < end && *slash == '/' ? strtoull(slash + 1, NULL, 10) : 0;
+}
+
+/* The recording of that id, which has so many bytes. */
+static enum input_held holds(const struct buf *words, const char *id, uint64_t bytes)
+{
+	const char *at = memmem(words->p, words->n, id, ID_DIGITS);
 	uint64_t before;
 
 	if (!at)
-		return false;
+		return INPUT_HELD_NOT;
+	before = bytes_of_word(at, words->p + words->n);
+	return before && bytes > before ? INPUT_HELD_LESS : INPUT_HELD_ALL;
+}
+
+/* All that another archive has, one by one. */
+static enum input_held holds_all(const struct buf *words, const struct buf *others)
+{
+	unsigned n = 0, held = 0;
+
+	for (const char *at = others->p, *last = at + others->n, *end; at < last; at = end + 1) {
+		enum input_held one;
+
+		end = memchr(at, ' ', (size_t)(last - at));
+		end = end ? end : last;
+		if (end - at < ID_DIGITS)
+			continue;
+		one = holds(words, at, bytes_of_word(at, end));
+		if (one == INPUT_HELD_LESS)
+			return one;
+		held += one == INPUT_HELD_ALL;
+		n++;
+	}
+	return !held ? INPUT_HELD_NOT : held < n ? INPUT_HELD_SOME : INPUT_HELD_ALL;
+}
+
+enum input_held input_holds(const struct one *archive, const struct one *o)
+{
+	char id[ID_DIGITS + 1];
+
+	if (!archive->holds.n)
+		return INPUT_HELD_NOT;
+	if (o->holds.n)
+		return holds_all(&archive->holds, &o->holds);
+	if (!o->head.known)
+		return INPUT_HELD_NOT;
 	id_of(o, id);
-	at = memmem(at, archive->holds.n, id, ID_DIGITS);
-	if (!at)
-		return false;
-	at += ID_DIGITS;
-	before = at < archive->holds.p + archive->holds.n && *at == '/' ? strtoull(at + 1, NULL, 10)
-									: 0;
-	*grown = before && bytes_of_file(o) > before;
-	return true;
+	return holds(&archive->holds, id, bytes_of_file(o));
 }
 
 void input_recordings(const struct input *in, struct buf *out)

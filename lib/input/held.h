@@ -8,7 +8,14 @@
 
 #include "lib/input/inside.h"
 
-/* Whether `archive` holds the recording o; *grown: there was less of it then. */
-bool input_holds(const struct one *archive, const struct one *o, bool *grown);
+enum input_held {
+	INPUT_HELD_NOT,
+	INPUT_HELD_SOME, /* of several, some and not all */
+	INPUT_HELD_LESS, /* there was less of it then, or of one of them */
+	INPUT_HELD_ALL,
+};
+
+/* How much of o, a recording or an archive that says which it has, `archive` holds. */
+enum input_held input_holds(const struct one *archive, const struct one *o);
 
 #endif

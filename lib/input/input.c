@@ -212,7 +212,8 @@ static void drop_copies(struct input *in)
 		struct one *o = &in->each[i], *before = n ? &in->each[n - 1] : NULL;
 		enum input_copy copy = before ? input_copy_of(before, o) : INPUT_OTHER;
 
-		if (copy == INPUT_ALIKE)
+		/* Of archives that say what they hold it is known. */
+		if (copy == INPUT_ALIKE && !input_holds(before, o) && !input_holds(o, before))
 			buf_printf(&in->notes,
 				   "%s and %s begin with the same segment: if they are one "
 				   "recording, its "
@@ -238,36 +239,66 @@ static void drop_copies(struct input *in)
 	in->n = n;
 }
 
+/* Who holds all of o, of those behind it and of the n in front that stay; *clash: who holds a part of it, or an earlier one, and
+ * is not itself held by it. NULL: nobody. */
+static const struct one *holder(const struct input *in, unsigned n, unsigned i,
+				const struct one **clash)
+{
+	const struct one *o = &in->each[i], *held = NULL;
+
+	*clash = NULL;
+	for (unsigned k = 0; k < in->n && !held; k++) {
+		const struct one *other = &in->each[k];
+		enum input_held how = k < n || k > i ? input_holds(other, o) : INPUT_HELD_NOT;
+
+		if (how == INPUT_HELD_ALL)
+			held = other;
+		else if (how != INPUT_HELD_NOT && input_holds(o, other) != INPUT_HELD_ALL)
+			*clash = other;
+	}
+	return held;
+}
+
+static int held_apart(const struct one *o, const struct one *clash, struct err *e)
+{
+	if (o->holds.n)
+		return err_set(e, ERR_CANNOT,
+			       "%s and %s both hold some recordings, which would be there "
+			       "twice: make the archive of the recordings themselves",
+			       clash->name, o->name);
+	return err_set(e, ERR_CANNOT,
+		       "%s holds %s as it was when it had fewer bytes: make the "
+		       "archive again from what it was made of",
+		       clash->name, o->name);
+}
+
 /* What an archive holds already is not taken again. */
 static int drop_held(struct input *in, struct err *e)
 {
-	unsigned n = 0;
+	unsigned n = 0, i;
+	int rc = 0;
 
-	for (unsigned i = 0; i < in->n; i++) {
+	for (i = 0; i < in->n && !rc; i++) {
 		struct one *o = &in->each[i];
-		const struct one *held = NULL;
-		bool grown = false;
+		const struct one *clash, *held = holder(in, n, i, &clash);
 
-		for (unsigned k = 0; k < in->n && !held; k++)
-			if ((k < n || k > i) && input_holds(&in->each[k], o, &grown))
-				held = &in->each[k];
-		if (held && grown)
-			return err_set(e, ERR_CANNOT,
-				       "%s holds %s as it was when it had fewer bytes: make the "
-				       "archive again from what it was made of",
-				       held->name, o->name);
 		if (held) {
 			buf_printf(&in->notes,
-				   "%s holds the recording %s already: nothing of it was added\n",
-				   held->name, o->name);
+				   "%s holds the recording%s %s already: nothing of it was added\n",
+				   held->name, o->holds.n ? "s of" : "", o->name);
 			free_one(o);
 			continue;
 		}
+		if (clash)
+			rc = held_apart(o, clash, e);
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each has in->n of them */
 		in->each[n++] = *o;
 	}
+	/* After an error too each stands there once. */
+	while (i < in->n)
+		in->each[n++] = in->each[i++];
 	in->n = n;
-	return 0;
+	return rc;
 }
 
 /* What collectives say of the machines' clocks, where all of it can be read twice. */
