@@ -160,10 +160,15 @@ static void say_left_out(uint64_t left_out)
 
 /* ---- outputs ---- */
 
-static int keep_outputs(struct merge_outputs *o, uint64_t events, struct err *e)
+static int keep_outputs(struct merge_outputs *o, const struct cli_operands *operands,
+			uint64_t events, struct err *e)
 {
 	int rc = 0;
 
+	/* Those of machines have names that nobody gave them. */
+	for (size_t i = 0; i < o->all.n && !rc; i++)
+		if (o->all.v[i]->path)
+			rc = cli_output_apart(o->all.v[i]->path, operands->v, operands->n, e);
 	for (size_t i = 0; i < o->all.n && !rc; i++) {
 		const struct merge_output *out = o->all.v[i];
 
@@ -233,7 +238,7 @@ static int say_damage(const struct input *in)
 }
 
 static int merge(struct world *w, struct input *in, const struct merge_options *opt,
-		 struct merge_outputs *o, struct err *e)
+		 struct merge_outputs *o, const struct cli_operands *operands, struct err *e)
 {
 	struct input_told first;
 	struct merge_result merged;
@@ -267,7 +272,7 @@ static int merge(struct world *w, struct input *in, const struct merge_options *
 	say_clocks(in, w);
 	if (opt->database && o->all.n)
 		o->all.v[0]->bytes = merged.bytes;
-	return keep_outputs(o, merged.events, e);
+	return keep_outputs(o, operands, merged.events, e);
 }
 
 static int run(const struct cli_operands *operands, struct select *sel, int *status, struct err *e)
@@ -309,7 +314,7 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 	if (sel->resolved || sel->pids.n || sel->patterns.n)
 		opt.select = sel;
 	if (!rc)
-		rc = merge(w, in, &opt, &o, e);
+		rc = merge(w, in, &opt, &o, operands, e);
 	if (!rc)
 		*status = say_damage(in);
 	merge_outputs_free(&o);

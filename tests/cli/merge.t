@@ -217,6 +217,10 @@ tap.same([stat(path(f"node.{n}.ige"))["ops"] for n in ("gpu-a", "gpu-b", "gpu-c"
          "a file per machine, with what it had")
 tap.same(stat(write("again.ige", merge(*(path(f"node.gpu-{n}.ige") for n in "abc"))[1]))["ops"], stat(path("whole.ige"))["ops"],
          "merged again the same")
+kept = [read(path(f"node.gpu-{n}.ige")) for n in "ab"]
+status, out, err = merge("--split", "--last", "100ms", "-o", path("node.ige"), path("node.gpu-a.ige"), b)
+tap.ok(status == 2 and "is also the input" in err, "--split does not write over what it reads", err)
+tap.ok(kept == [read(path(f"node.gpu-{n}.ige")) for n in "ab"], "nor then over anything else")
 
 analyzed = write("analyzed.ige", run(CORRELATE, path("whole.ige"))[1])
 merge("--split", "-o", path("told.ige"), analyzed)
