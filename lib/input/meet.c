@@ -22,6 +22,7 @@ struct waiting {
 	int64_t end_ns;
 	uint64_t stream;
 	bool has_stream;
+	bool grouped; /* not a collective: a communicator, made when the group is over that it was asked for in */
 };
 
 struct meeting_reader {
@@ -32,6 +33,7 @@ struct meeting_reader {
 	size_t first;	      /* of this recording's */
 	struct map comms;     /* by process and handle: the communicator's id */
 	struct map capturing; /* by process: how many captures are open */
+	struct map groups;    /* by thread: how many of its groups of calls are open */
 	struct waiting waiting[WAITING_MAX];
 	unsigned nwaiting;
 };
@@ -84,6 +86,8 @@ static uint64_t wanted_ops(bool all)
 		OP_CU_STREAM_BEGIN_CAPTURE_TO_GRAPH,
 		OP_CUDA_STREAM_END_CAPTURE,
 		OP_CU_STREAM_END_CAPTURE,
+		OP_NCCL_GROUP_START,
+		OP_NCCL_GROUP_END,
 	};
 	uint64_t ops = 0;
 
@@ -113,6 +117,16 @@ static bool add(struct meeting_reader *r, const struct event *ev, uint64_t comm,
 	return vec_push(&r->m->all, one);
 }
 
+/* Somebody will see it done. */
+static void await(struct meeting_reader *r, struct waiting w)
+{
+	w.at = r->m->all.n;
+	/* Who never waits for the oldest will not begin to. */
+	if (r->nwaiting == WAITING_MAX)
+		memmove(r->waiting, r->waiting + 1, --r->nwaiting * sizeof(r->waiting[0]));
+	r->waiting[r->nwaiting++] = w;
+}
+
 static bool collective(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
 		       uint32_t process, uint32_t thread)
 {
@@ -125,11 +139,7 @@ static bool collective(struct meeting_reader *r, const struct event *ev, const s
 	    (map_get(&r->capturing, process, &open) && open))
 		return true;
 	w.has_stream = event_get(ev, op, COL_STREAM, &w.stream);
-	w.at = r->m->all.n;
-	/* Who never waits for the oldest will not begin to. */
-	if (r->nwaiting == WAITING_MAX)
-		memmove(r->waiting, r->waiting + 1, --r->nwaiting * sizeof(r->waiting[0]));
-	r->waiting[r->nwaiting++] = w;
+	await(r, w);
 	return add(r, ev, comm, sequence, 0, INT64_MAX);
 }
 
@@ -143,7 +153,7 @@ static void waited(struct meeting_reader *r, const struct event *ev, const struc
 
 	for (unsigned i = 0; i < r->nwaiting; i++) {
 		const struct waiting *w = &r->waiting[i];
-		bool seen = w->process == process && event_start(ev) >= w->end_ns &&
+		bool seen = !w->grouped && w->process == process && event_start(ev) >= w->end_ns &&
 			    (whole ? w->thread == thread
 				   : has_stream && w->has_stream && w->stream == stream);
 
@@ -155,25 +165,64 @@ static void waited(struct meeting_reader *r, const struct event *ev, const struc
 	r->nwaiting = kept;
 }
 
+/* In a group the making of a communicator is only asked for, and waits for nobody: that does its end. */
+static bool group(struct meeting_reader *r, const struct event *ev, uint32_t thread)
+{
+	const uint64_t key = handle_key(thread, 0);
+	uint64_t open = 0;
+	unsigned kept = 0;
+
+	map_get(&r->groups, key, &open);
+	if (ev->op == OP_NCCL_GROUP_START)
+		return ev->ret || map_put(&r->groups, key, open + 1);
+	for (unsigned i = 0; i < r->nwaiting && open <= 1; i++) {
+		const struct waiting *w = &r->waiting[i];
+
+		if (!w->grouped || w->thread != thread)
+			r->waiting[kept++] = *w;
+		else if (!ev->ret)
+			r->m->all.v[w->at].done_ns = ev->end_ns + r->shift_ns;
+	}
+	if (open <= 1)
+		r->nwaiting = kept;
+	return map_put(&r->groups, key, open > 1 ? open - 1 : 0);
+}
+
+/* A communicator that this rank is in. */
+static bool made(struct meeting_reader *r, const struct event *ev, const struct op_def *op,
+		 uint32_t process, uint32_t thread)
+{
+	uint64_t handle, id, rank, open;
+	bool grouped = map_get(&r->groups, handle_key(thread, 0), &open) && open;
+
+	if (!event_get(ev, op, COL_COMM, &handle) || !event_get(ev, op, COL_COMM_ID, &id) ||
+	    !event_get(ev, op, COL_RANK, &rank))
+		return true;
+	if (grouped)
+		await(r, (struct waiting){ .thread = thread, .grouped = true });
+	return map_put(&r->comms, handle_key(process, handle), id) &&
+	       add(r, ev, id, INPUT_MEET_MADE, rank,
+		   grouped ? INT64_MAX : ev->end_ns + r->shift_ns);
+}
+
 static bool take(struct meeting_reader *r, const struct event *ev)
 {
 	const struct op_def *op = world_op(r->w, ev->op);
 	const struct world_ctx *ctx = world_get_ctx(r->w, ev->ctx);
 	const struct world_image *image = ctx ? world_get_image(r->w, ctx->image) : NULL;
 	uint32_t process = image ? image->process : 0, thread = ctx ? ctx->thread : 0;
-	uint64_t handle, id, rank, open = 0;
+	uint64_t open = 0;
 
 	/* Times from nowhere are no evidence. */
-	if (!op || !process || ev->ret || ev->dur_ns > INT64_MAX / 4 ||
-	    ev->end_ns < INT64_MIN / 4 || ev->end_ns > INT64_MAX / 4)
+	if (!op || !process || ev->dur_ns > INT64_MAX / 4 || ev->end_ns < INT64_MIN / 4 ||
+	    ev->end_ns > INT64_MAX / 4)
 		return true;
-	if (makes_comm(ev->op)) {
-		if (!event_get(ev, op, COL_COMM, &handle) || !event_get(ev, op, COL_COMM_ID, &id) ||
-		    !event_get(ev, op, COL_RANK, &rank))
-			return true;
-		return map_put(&r->comms, handle_key(process, handle), id) &&
-		       add(r, ev, id, INPUT_MEET_MADE, rank, ev->end_ns + r->shift_ns);
-	}
+	if (ev->op == OP_NCCL_GROUP_START || ev->op == OP_NCCL_GROUP_END)
+		return group(r, ev, thread);
+	if (ev->ret)
+		return true;
+	if (makes_comm(ev->op))
+		return made(r, ev, op, process, thread);
 	if (waits_for_all(ev->op))
 		return collective(r, ev, op, process, thread);
 	if (captures(ev->op)) {
@@ -237,6 +286,7 @@ out:
 	ige_seek_free(s);
 	map_free(&r.comms);
 	map_free(&r.capturing);
+	map_free(&r.groups);
 	world_free(r.w);
 	return rc;
 }

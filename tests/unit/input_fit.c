@@ -157,7 +157,7 @@ static void call(struct machine *m, uint16_t op, int64_t start, int64_t end, uns
 		abort();
 }
 
-enum how { WAITS, CAPTURES, NO_WAITS };
+enum how { WAITS, CAPTURES, NO_WAITS, GROUPED };
 
 /* Its monotonic clock began at `boot`; its wall clock is ahead by `ahead`. */
 static char *record(uint32_t rank, int64_t boot, int64_t ahead, enum how how)
@@ -174,7 +174,7 @@ static char *record(uint32_t rank, int64_t boot, int64_t ahead, enum how how)
 	struct world_image image = { 0 };
 	struct world_thread thread = { .tid = 100, .start_ns = 1 };
 	struct world_ctx ctx = { 0 };
-	int64_t t = 1000 * HOUR - boot;
+	int64_t t = 1000 * HOUR - boot, asked = how == GROUPED ? t + rank * 3000000 * US : t;
 	char name[16], *path = strdup("/tmp/ingero-test-fit-XXXXXX");
 	struct record clock = { .kind = RECORD_CLOCK };
 	FILE *f;
@@ -194,9 +194,14 @@ static char *record(uint32_t rank, int64_t boot, int64_t ahead, enum how how)
 	REC_SET(&clock, CLOCK, real_ns, t + boot + ahead);
 	if (ige_writer_record(m.wr, &clock, NULL))
 		abort();
-	call(&m, OP_NCCL_COMM_INIT_RANK, t, t + 500000 * US, 3, init,
-	     (uint64_t[]){ 0x1000 + rank, rank, 99 });
-	t += 600000 * US;
+	/* In a group it is asked for at once, on rank 1 three seconds later. */
+	if (how == GROUPED)
+		call(&m, OP_NCCL_GROUP_START, asked - 2 * US, asked - US, 0, NULL, NULL);
+	call(&m, OP_NCCL_COMM_INIT_RANK, asked, asked + (how == GROUPED ? 10 : 500000) * US, 3,
+	     init, (uint64_t[]){ 0x1000 + rank, rank, 99 });
+	if (how == GROUPED)
+		call(&m, OP_NCCL_GROUP_END, asked + 20 * US, t + 3500000 * US, 0, NULL, NULL);
+	t += (how == GROUPED ? 4000000 : 600000) * US;
 	if (how == CAPTURES)
 		call(&m, OP_CUDA_STREAM_BEGIN_CAPTURE, t - 2 * US, t - US, 1, sync,
 		     (uint64_t[]){ 5 });
@@ -205,7 +210,7 @@ static char *record(uint32_t rank, int64_t boot, int64_t ahead, enum how how)
 
 		call(&m, OP_NCCL_ALL_REDUCE, t + late, t + late + 8 * US, 3, coll,
 		     (uint64_t[]){ 0x1000 + rank, 5, s });
-		if (how != NO_WAITS)
+		if (how == WAITS || how == CAPTURES)
 			call(&m, OP_CUDA_STREAM_SYNC, t + late + 10 * US, t + 200 * US, 1, sync,
 			     (uint64_t[]){ 5 });
 	}
@@ -268,6 +273,10 @@ static void recordings(void)
 		  501000 * US, "gpu-1 is 3h" },
 		{ "what is captured is not called", 3 * HOUR, CAPTURES, 501000 * US, 501000 * US,
 		  "gpu-1 is 3h" },
+		{ "asked for in a group, which is over when all have", 0, GROUPED, 110 * US,
+		  3600000 * US, "agree with its clock" },
+		{ "three hours ahead, which a group tells too", 3 * HOUR, GROUPED, 1600000 * US,
+		  2100000 * US, "gpu-1 is 3h" },
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
