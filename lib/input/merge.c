@@ -36,8 +36,43 @@ struct merge {
 	VEC(uint32_t) named;	  /* by world ctx: the same with a node; 0 not looked at */
 	uint64_t salt;
 	unsigned inputs;
+	bool apart; /* what inputs lost is told of the machine of each, in the end */
 	int64_t latest_ns, floor_ns;
 };
+
+static bool names_machine(const uint8_t node_uuid[16], uint64_t boot)
+{
+	static const uint8_t none[16];
+
+	return boot || memcmp(node_uuid, none, sizeof(none)) != 0;
+}
+
+/* The machine that a segment header names, in the world of what is written; 0: it names none, or none of those there. */
+static uint32_t machine_of(const struct merge *m, const uint8_t node_uuid[16], uint64_t boot)
+{
+	uint8_t uuid[16];
+	uint32_t id;
+
+	if (!names_machine(node_uuid, boot))
+		return 0;
+	memcpy(uuid, node_uuid, sizeof(uuid));
+	if (m->opt->anonymize)
+		input_mask_identity(m->opt->anonymize, uuid, &boot);
+	for (id = world_count(m->w, WORLD_NODE); id; id--) {
+		const struct world_node *node = world_get_node(m->w, id);
+
+		if (node->boot == boot && !memcmp(node->uuid, uuid, sizeof(uuid)))
+			break;
+	}
+	return id;
+}
+
+/* All of it is of one machine, which it names: what is joined or imported may be of several. */
+static bool is_of_one(const struct input_head *h)
+{
+	return h->known && h->segment.clock_id &&
+	       names_machine(h->segment.node_uuid, h->segment.boot);
+}
 
 int merge_name_nodes(struct world *w, const struct merge_options *opt, struct err *e)
 {
@@ -255,7 +290,7 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 			rc = event(m, ev, &last, e);
 	}
 	/* Losses are told of the stretch they were in; of one that nobody asked for they are not. */
-	if (!rc && item->lost && !item->skipped &&
+	if (!rc && item->lost && !item->skipped && !m->apart &&
 	    (m->result->events > before || !m->opt->select)) {
 		if (!last)
 			rc = outlet_of(m, 0, &last, e);
@@ -277,9 +312,13 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 static int record(struct merge *m, const struct record *r, struct err *e)
 {
 	uint32_t node = m->target->by_machine ? about_node(m->w, r) : 0;
+	const struct input_clock *clock = input_clock(m->in);
 	struct outlet *out = NULL;
 	int rc = 0;
 
+	/* Where nothing was written yet what names no machine is of the only one. */
+	if (m->target->by_machine && !node && !m->outlets.n)
+		node = machine_of(m, clock->node_uuid, clock->boot);
 	/* The analysis of a part, or of one of several, is not that of what is written here. */
 	if (r->kind == RECORD_ANALYSIS && (m->inputs > 1 || m->target->by_machine))
 		return 0;
@@ -306,6 +345,7 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 /* What could not be read, as records: between which times, on which machine. */
 static int tell_holes(struct merge *m, struct err *e)
 {
+	const bool several = input_clock(m->in)->machines > 1 || m->target->by_machine;
 	struct input_told t;
 	int rc = 0;
 
@@ -313,7 +353,13 @@ static int tell_holes(struct merge *m, struct err *e)
 		for (size_t k = 0; k < t.tally->holes.n && !rc; k++) {
 			const struct input_hole *hole = &t.tally->holes.v[k];
 			struct record r = { .kind = RECORD_LOSS };
+			const struct ige_segment *s = &t.head->segment;
+			uint32_t node = several && is_of_one(t.head)
+						? machine_of(m, s->node_uuid, s->boot)
+						: 0;
 
+			if (node)
+				REC_SET(&r, LOSS, node, node);
 			REC_SET(&r, LOSS, reason, LOSS_DAMAGED);
 			if (hole->since_ns != INT64_MIN)
 				REC_SET(&r, LOSS, since_ns, hole->since_ns);
@@ -326,12 +372,31 @@ static int tell_holes(struct merge *m, struct err *e)
 	return rc;
 }
 
+/* What inputs lost, which events of others stand around. */
+static int tell_lost(struct merge *m, struct err *e)
+{
+	struct outlet *out;
+	struct input_told t;
+	int rc = 0;
+
+	for (unsigned i = 0; m->apart && input_told(m->in, i, &t) && !rc; i++) {
+		const struct ige_segment *s = &t.head->segment;
+
+		if (!t.tally->lost)
+			continue;
+		rc = outlet_of(m, machine_of(m, s->node_uuid, s->boot), &out, e);
+		if (!rc)
+			ige_writer_lost(out->writer, t.tally->lost);
+	}
+	return rc;
+}
+
 /* What was done to the clocks of machines: readings, at the end, of the clock that all are on now (mono) and of the
  * machine's own (real). */
 static int tell_fits(struct merge *m, struct err *e)
 {
 	struct input_told t;
-	uint32_t said = UINT32_MAX;
+	uint32_t said = UINT32_MAX, node;
 	int rc = 0;
 
 	for (unsigned i = 0; input_told(m->in, i, &t) && !rc; i++) {
@@ -342,15 +407,10 @@ static int tell_fits(struct merge *m, struct err *e)
 		    m->latest_ns == INT64_MIN)
 			continue;
 		said = t.head->machine;
-		for (uint32_t k = 1; k <= world_count(m->w, WORLD_NODE); k++) {
-			const struct world_node *node = world_get_node(m->w, k);
-
-			if (node->boot == s->boot &&
-			    !memcmp(node->uuid, s->node_uuid, sizeof(node->uuid)))
-				REC_SET(&r, CLOCK, node, k);
-		}
-		if (!REC_HAS(&r, CLOCK, node))
+		node = machine_of(m, s->node_uuid, s->boot);
+		if (!node)
 			continue;
+		REC_SET(&r, CLOCK, node, node);
 		REC_SET(&r, CLOCK, mono_ns, m->latest_ns);
 		REC_SET(&r, CLOCK, real_ns, m->latest_ns - t.head->fit.by_ns);
 		REC_SET(&r, CLOCK, uncertainty_ns, t.head->fit.error_ns);
@@ -372,6 +432,8 @@ static int finish(struct merge *m, struct err *e)
 
 	if (m->opt->recover)
 		rc = tell_holes(m, e);
+	if (!rc)
+		rc = tell_lost(m, e);
 	if (!rc && m->inputs > 1)
 		rc = tell_fits(m, e);
 	/* Nothing selected is a recording too, but no bytes at all are none. */
@@ -440,8 +502,9 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 		stream = input_mask_stream(mask);
 		m.w = opt->masked;
 	}
-	while (input_told(in, m.inputs, &told))
-		m.inputs++;
+	m.apart = target->by_machine && !opt->select;
+	for (; input_told(in, m.inputs, &told); m.inputs++)
+		m.apart &= is_of_one(told.head);
 	m.salt = salt_of(&m);
 	if (!opt->anonymize && !opt->select && !opt->force_node && !opt->archive &&
 	    !opt->database && !target->by_machine)

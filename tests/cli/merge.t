@@ -382,6 +382,22 @@ for bad in cut, flipped:
     tap.same(events(data=out), events(bad), "and holds all that is readable")
 tap.ok("damaged" in json.dumps(stat(data=out)["coverage"]), "the recording says itself that something was lost",
        json.dumps(stat(data=out)["coverage"]))
+
+
+def losses(name):
+    rows = run(os.path.join(tap.BIN, "ingero-export"), "-f", "json", "--records", name)[1].decode().splitlines()
+    return [json.loads(x).get("node") for x in rows if x.startswith('{"record":"loss"')]
+
+
+tap.same(set(losses(write("mended.ige", merge("--recover", flipped, b)[1]))), {"gpu-a"}, "and on which machine")
+merge("--recover", "--split", "-o", path("mended.ige"), flipped, b)
+tap.same([set(losses(path(f"mended.gpu-{n}.ige"))) for n in "ab"], [{"gpu-a"}, set()], "a file per machine: only that of its own")
+last = bytearray(blocks(data)[-1])
+last[48:52] = struct.pack("<I", 7)
+last[60:64] = struct.pack("<I", zlib.crc32(last[:60]))
+merge("--split", "-o", path("lossy.ige"), write("loses.ige", data[:-len(last)] + bytes(last)), b)
+tap.same({n: stat(path(n))["coverage"]["lost"] for n in os.listdir(tmp.name) if n.startswith("lossy.")},
+         {"lossy.gpu-a.ige": 7, "lossy.gpu-b.ige": 0}, "and what its recorder lost")
 block = max((x for x in blocks(data) if x[:4] == b"IGBK" and x[4] == 3), key=len)
 at = data.index(block)
 ends = at + 64 + 16 * struct.unpack_from("<H", block, 6)[0]
