@@ -14,7 +14,8 @@ static bool one_recording(const struct one *a, const struct one *b)
 {
 	const struct ige_segment *x = &a->head.segment, *y = &b->head.segment;
 
-	return a->head.known && b->head.known && x->boot == y->boot &&
+	/* On a clock of no machine they are merged, of who knows what. */
+	return a->head.known && b->head.known && x->clock_id && x->boot == y->boot &&
 	       x->real_minus_mono_ns == y->real_minus_mono_ns && x->clock_id == y->clock_id &&
 	       !memcmp(x->node_uuid, y->node_uuid, sizeof(x->node_uuid));
 }

@@ -371,6 +371,8 @@ status, out, err = merge(cut, b)
 tap.same(status, 4, "an input that ends mid-block: status")
 tap.ok("truncated" in err, "is told", err)
 tap.same(run(STAT, data=out)[0], 4, "what came of it does not pretend to have ended")
+status, more, err = merge(write("unended.ige", out), write("ended.ige", merge(c, twin)[1]))
+tap.ok(status == 4 and "unended.ige: unterminated" in err, "nor beside one of other machines that did", err)
 tap.same(events(data=out), events(cut) + nb, "and has what was readable")
 flipped = bytearray(data)
 flipped[len(data) // 2] ^= 1
