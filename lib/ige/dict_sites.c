@@ -59,6 +59,7 @@ const struct ige_written_op *ige_dict_learn_op(struct ige_dict_writer *d, uint16
 
 	if (!def)
 		return NULL;
+	d->stale |= !op_builtin(op) && d->foreign != world_foreign(d->world);
 	*o = (struct ige_written_op){ .def = def };
 	for (unsigned i = 0; i < def->ncols && o->nargs < IGE_SITE_COLUMNS; i++)
 		if (repeats(def->cols[i])) {

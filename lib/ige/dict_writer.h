@@ -54,6 +54,8 @@ struct ige_dict_writer {
 	uint64_t bytes;	      /* of definitions written in this segment */
 	size_t pending_bytes; /* in all of pending */
 	bool full;	      /* ids run out: time for a segment */
+	uint32_t foreign;     /* world_foreign, as the segment's schema has it */
+	bool stale;	      /* an op was met that was defined since: the same */
 	bool failed;
 };
 void ige_dict_writer_init(struct ige_dict_writer *d, struct world *w);

@@ -275,6 +275,13 @@ int ige_writer_weave(struct ige_writer *wr, const struct ige_weave *v, size_t n,
 	    ige_pending_count(&wr->pending) || v->ends[0] < wr->last_end ||
 	    v->ends[n - 1] > watermark_ns)
 		return 0;
+	/* Rows may be of ops that were defined since, of which the segment's schema knows nothing. */
+	if (wr->open && wr->dict.foreign != world_foreign(wr->world)) {
+		wr->dict.stale = true;
+		rc = ige_writer_seal(wr, e);
+		if (rc)
+			return rc;
+	}
 	rc = ige_weaver_ready(wr, v);
 	if (rc <= 0)
 		return rc ? err_nomem(e) : 0;

@@ -87,9 +87,15 @@ void ige_writer_free(struct ige_writer *wr)
 
 static int let_go(struct ige_writer *wr, const struct event *ev, struct err *e)
 {
-	const struct ige_written_op *op = ige_dict_op(&wr->dict, ev->op);
-	struct ige_rows *rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
+	const struct ige_written_op *op;
+	struct ige_rows *rows;
+	/* Of an op that was defined since, the segment's schema knows nothing. */
+	int rc = wr->dict.stale && wr->open ? ige_writer_seal(wr, e) : 0;
 
+	if (rc)
+		return rc;
+	op = ige_dict_op(&wr->dict, ev->op);
+	rows = ev->end_ns < wr->last_end ? &wr->late : &wr->rows;
 	*(rows == &wr->rows ? &wr->row_ops : &wr->late_ops) |= ige_op_bit(ev->op);
 	if (rows == &wr->rows)
 		wr->last_end = ev->end_ns;

@@ -56,6 +56,8 @@ static int begin_segment(struct ige_writer *wr, struct err *e)
 	wr->segment_bytes = wr->event_bytes = 0;
 	wr->segment_start = INT64_MIN;
 	wr->open = true;
+	wr->dict.foreign = world_foreign(wr->world);
+	wr->dict.stale = false;
 	header = (unsigned char *)buf_reserve(&wr->out, IGE_SEGMENT_BYTES);
 	if (!header)
 		return err_nomem(e);
@@ -189,7 +191,8 @@ static int is_full(struct ige_writer *wr, bool *full, struct err *e)
 	int rc = 0;
 
 	/* Each of its blocks has a number and a row. */
-	*full = wr->dict.full || (wr->opt.index && (uint32_t)wr->seq > IGE_INDEX_MAX);
+	*full = wr->dict.full || wr->dict.stale ||
+		(wr->opt.index && (uint32_t)wr->seq > IGE_INDEX_MAX);
 	while (!*full && !rc) {
 		*full = is_enough(wr, wr->segment_bytes, wr->event_bytes);
 		waiting = ige_writer_waiting(wr, &events);

@@ -35,6 +35,7 @@ struct world {
 	struct map unnamed;  /* frames that no namer knows */
 	struct op_def **ops; /* 64 K entries, foreign ops only; NULL until one is met */
 	struct column_def **columns;
+	uint32_t foreign; /* of both */
 	bool failed;
 };
 
@@ -387,10 +388,12 @@ bool world_op_define(struct world *w, const struct op_def *def)
 	*own = *def;
 	own->name = keep(w, def->name);
 	own->source_name = keep(w, def->source_name);
-	if (!own->name || !own->source_name)
+	if (!own->name || !own->source_name) {
 		w->failed = true;
-	else
-		w->ops[def->id] = own;
+		return true;
+	}
+	w->ops[def->id] = own;
+	w->foreign++;
 	return true;
 }
 
@@ -418,10 +421,12 @@ bool world_column_define(struct world *w, const struct column_def *def)
 	*own = *def;
 	own->name = keep(w, def->name);
 	own->unit = keep(w, def->unit);
-	if (!own->name || !own->unit)
+	if (!own->name || !own->unit) {
 		w->failed = true;
-	else
-		w->columns[def->id] = own;
+		return true;
+	}
+	w->columns[def->id] = own;
+	w->foreign++;
 	return true;
 }
 
@@ -430,4 +435,9 @@ const struct column_def *world_column(const struct world *w, uint16_t column)
 	const struct column_def *def = column_builtin(column);
 
 	return def || !w->columns ? def : w->columns[column];
+}
+
+uint32_t world_foreign(const struct world *w)
+{
+	return w->foreign;
 }

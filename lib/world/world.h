@@ -161,6 +161,8 @@ bool world_op_define(struct world *w, const struct op_def *def);
 const struct op_def *world_op(const struct world *w, uint16_t op);
 bool world_column_define(struct world *w, const struct column_def *def);
 const struct column_def *world_column(const struct world *w, uint16_t column);
+/* How many ops and columns files have defined so far that are not built in. */
+uint32_t world_foreign(const struct world *w);
 
 /* Kinds of subjects, for code that walks them all (the file writer). */
 enum world_kind {

@@ -184,6 +184,63 @@ static void test_order(void)
 	world_free(f.w);
 }
 
+/* Files read later bring ops that nobody knew when the segment began. */
+static void test_late_op(bool archive)
+{
+	static const struct column_def column = { 30000, "shade", ROLE_OPAQUE, "" };
+	static const struct op_def op = { .id = 200 << 8 | 1,
+					  .source = 200,
+					  .name = "paint",
+					  .source_name = "later",
+					  .track = TRACK_INSTANT,
+					  .ncols = 1,
+					  .cols = { 30000 } };
+	struct ige_writer_options opt = { .block_events = 50, .index = true, .archive = archive };
+	struct fixture_sink sink = { .sink = { fixture_put } };
+	struct world *w = world_new();
+	uint64_t events = 0, painted = 0, v;
+	struct event_stream *s;
+	struct ige_writer *wr;
+	struct ige_reader *r;
+	struct stream_item item;
+	struct fixture f;
+	struct err e = { 0 };
+
+	fixture_init(&f);
+	if (ige_writer_new(&wr, f.w, &sink.sink, &opt, &e))
+		abort();
+	for (uint32_t i = 0; i < 400; i++) {
+		struct event ev = fixture_event(&f, i);
+
+		if (i == 210 && !(world_column_define(f.w, &column) && world_op_define(f.w, &op)))
+			abort();
+		if (i >= 210 && i % 2) {
+			ev = (struct event){ .end_ns = ev.end_ns, .op = op.id, .ctx = f.ctx[0] };
+			event_set(&ev, &op, 30000, i);
+		}
+		ige_writer_event(wr, &ev, &e);
+		if (i % 20 == 19)
+			ige_writer_flush(wr, ev.end_ns, INT64_MIN, false, &e);
+	}
+	is_int(ige_writer_finish(wr, &e), 0, "an op that is defined late%s",
+	       archive ? ", in an archive" : "");
+	ige_writer_free(wr);
+	r = fixture_reader(w, sink.bytes.p, sink.bytes.n);
+	s = ige_reader_stream(r);
+	while (s->next(s, &item, &e) == 1)
+		for (size_t i = 0; item.kind == STREAM_EVENTS && i < item.n; i++, events++)
+			painted += item.events[i].op == op.id &&
+				   event_get(&item.events[i], world_op(w, op.id), 30000, &v) &&
+				   v >= 210;
+	is_u64(events, 400, "all events");
+	is_u64(painted, 95, "all of it with their values");
+	is_u64(ige_reader_report(r)->damaged_blocks, 0, "and nothing is damaged");
+	ige_reader_free(r);
+	buf_free(&sink.bytes);
+	world_free(w);
+	world_free(f.w);
+}
+
 int main(void)
 {
 	static const struct {
@@ -195,5 +252,7 @@ int main(void)
 		test_events(rows[i].n, rows[i].block);
 	test_cat();
 	test_order();
+	test_late_op(false);
+	test_late_op(true);
 	return tap_done();
 }
