@@ -276,6 +276,20 @@ static int prepare_events(struct archive_reader *r, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
+/* Whether it is of several machines. A name for what does not say where it was recorded is none of them. */
+static bool is_joined(const struct archive_reader *r)
+{
+	static const uint8_t none[16];
+	unsigned machines = 0;
+
+	for (uint32_t id = 1; id <= world_count(r->w, WORLD_NODE); id++) {
+		const struct world_node *node = world_get_node(r->w, id);
+
+		machines += node->boot || memcmp(node->uuid, none, sizeof(none)) != 0;
+	}
+	return machines > 1;
+}
+
 static int prepare(struct archive_reader *r, struct err *e)
 {
 	const struct world_node *node;
@@ -292,7 +306,7 @@ static int prepare(struct archive_reader *r, struct err *e)
 		memcpy(r->told.node_uuid, node->uuid, sizeof(r->told.node_uuid));
 		r->told.boot = node->boot;
 	}
-	if (world_count(r->w, WORLD_NODE) <= 1)
+	if (!is_joined(r))
 		r->told.real_minus_mono_ns = said(r, "clock_offset_ns", 0);
 	read_recordings(r);
 	r->told.complete = said(r, "complete", 0);

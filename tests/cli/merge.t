@@ -245,6 +245,7 @@ tap.same(rows("all.db", "SELECT count(*) FROM causal_chains")[0][0], 1, "and cha
 counts = {o["op"]: o["count"] for o in stat("-e", "cuda*", a)["ops"]}
 merge("-e", "cuda*", "--force-node", "x", a, "-o", path("part.sqlite"))
 tap.same(rows("part.sqlite", "SELECT count(*) FROM events")[0][0], sum(counts.values()), "-e: an archive of a part")
+tap.ok("lies" not in merge(path("part.sqlite"), b)[2], "a name that no event needed is no machine with a clock of its own")
 merge("-p", "1", a, "-o", path("none.db"))
 tap.same(rows("none.db", "SELECT count(*) FROM events"), [(0,)], "nothing selected is an archive too")
 status, out, err = merge(write("half.ige", read(a)[:len(read(a)) // 2 + 3]), "-o", path("half.db"))
