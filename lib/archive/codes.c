@@ -118,8 +118,9 @@ uint16_t archive_op_of(int64_t source, int64_t op)
 			return codes[i].is;
 	}
 	is = (uint16_t)(source << 8 | (op & 0xff));
+	/* That who wrote it did not know it yet says nothing. */
 	if (op >= ARCHIVE_FOREIGN_OP)
-		return op_builtin(is) ? 0 : is;
+		return is;
 	return op_builtin(is) && listed(is) < 0 ? is : 0;
 }
 

@@ -230,6 +230,10 @@ static void check_codes(void)
 		}
 	}
 	ok(n > 100, "%u ops have numbers that lead back", n);
+	for (unsigned i = 0; i < n; i++)
+		if (archive_op_of(all[i].source, (all[i].id & 0xff) + ARCHIVE_FOREIGN_OP) !=
+		    all[i].id)
+			ok(false, "%s: what came to be known since is read", all[i].name);
 	n = 0;
 	for (unsigned i = 0; archive_code_name(i, &c); i++) {
 		struct archive_code_name d;
