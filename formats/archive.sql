@@ -220,7 +220,7 @@ CREATE TABLE cgroup_metadata (
 );
 CREATE INDEX idx_cgroup_metadata_container_id ON cgroup_metadata(container_id) WHERE container_id != '';
 
-CREATE TABLE cgroup_schedstat ( -- one row per cgroup: the whole recording
+CREATE TABLE cgroup_schedstat ( -- always empty: events has what it would sum up
 	cgroup_id INTEGER NOT NULL,
 	p99_off_cpu INTEGER DEFAULT 0,
 	total_off_cpu INTEGER DEFAULT 0,

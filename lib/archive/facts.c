@@ -208,7 +208,7 @@ int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e)
 static const char *const derived[] = {
 	"INSERT INTO sessions (started_at, stopped_at, gpu_model, cpu_cores, mem_total, kernel,"
 	" ingero_ver, pid_filter, flags, node, rank, local_rank, world_size)"
-	" SELECT s.start_ns + ?1, coalesce((SELECT max(c.mono_ns) FROM clock_records c"
+	" SELECT s.start_ns + ?1, coalesce((SELECT min(c.mono_ns) FROM clock_records c"
 	"  WHERE coalesce(c.node, ?2) = coalesce(s.node, ?2) AND c.source = 'end' AND c.mono_ns >= "
 	"s.start_ns), ?3) + ?1,"
 	" coalesce((SELECT g.name FROM gpus g WHERE g.node = coalesce(s.node, ?2) ORDER BY "

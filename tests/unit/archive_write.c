@@ -333,6 +333,45 @@ static void check_watched(const struct fixture *f)
 	buf_free(&holds);
 }
 
+/* One appended to another: each has its own end. */
+static void check_sessions(const struct fixture *f)
+{
+	static const struct {
+		int64_t start, end;
+	} sessions[] = { { 10, 50 }, { 100, 170 } };
+	struct archive_options opt = { .tool = "test" };
+	struct archive_written written;
+	struct archive_writer *a = NULL;
+	struct err e = { 0 };
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int rc = archive_writer_new(&a, f->w, fd, &opt, &e);
+
+	for (unsigned i = 0; i < 2 && !rc; i++) {
+		struct record begins = { .kind = RECORD_SESSION }, ends = { .kind = RECORD_CLOCK };
+		struct stream_item item = { .kind = STREAM_RECORD, .record = &begins };
+
+		REC_SET(&begins, SESSION, start_ns, sessions[i].start);
+		REC_SET(&ends, CLOCK, mono_ns, sessions[i].end);
+		REC_SET(&ends, CLOCK, source, bytes_of("end"));
+		rc = archive_writer_item(a, &item, &e);
+		item.record = &ends;
+		rc = rc ? rc : archive_writer_item(a, &item, &e);
+	}
+	rc = rc ? rc : archive_writer_finish(a, &written, &e);
+	is_int(rc, 0, "an archive of two sessions");
+	archive_writer_free(a);
+	close(fd);
+	sqlite3_close(db);
+	sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		char sql[80];
+
+		snprintf(sql, sizeof(sql), "SELECT stopped_at FROM sessions WHERE started_at = %d",
+			 (int)sessions[i].start);
+		is_i64(ask(sql), sessions[i].end, "session %u ends when it did", i);
+	}
+}
+
 int main(void)
 {
 	struct fixture f;
@@ -345,6 +384,7 @@ int main(void)
 	check_sizes(&f);
 	check_references();
 	check_limit(&f);
+	check_sessions(&f);
 	check_watched(&f);
 	check_stopped(&f);
 	check_schema();
