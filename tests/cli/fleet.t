@@ -59,11 +59,15 @@ def measured(program, *args):
         return p.returncode, out.read(), err.read(), used.ru_maxrss // 1024
 
 
+taken = []  # held to the end: whoever is started later would get the number
+
+
 def nobody():
-    """An address where nobody listens."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return "127.0.0.1:%d" % s.getsockname()[1]
+    """An address where nobody listens, nor ever will."""
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    taken.append(s)
+    return "127.0.0.1:%d" % s.getsockname()[1]
 
 
 # ---- fifty that are well
