@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Threads that sleep when recording begins or ends: nobody sees them leave their CPU, or come back. What they wait for is
- * read from where they stand; a run that hangs is nothing but such threads. Run by the recorder over all tasks.
+ * Threads that sleep when recording begins, or when a file ends: nobody sees them leave their CPU, or come back. What they
+ * wait for is read from where they stand; a run that hangs is nothing but such threads. Run by the recorder over all tasks.
  */
 #ifndef INGERO_BPF_ASLEEP_H
 #define INGERO_BPF_ASLEEP_H
@@ -76,35 +76,35 @@ static __always_inline void asleep_begin(struct task_struct *task, struct task_s
 	s->out_ns = now;
 }
 
-/* Recording ends and it sleeps still. False: no room. */
-static __always_inline bool asleep_end(struct task_struct *task, struct task_state *st, u64 now)
+/* It sleeps still: its wait up to now, and who it is where nobody has been told. Nothing changes by being asked. */
+static __always_inline void asleep_print(struct seq_file *seq, struct task_struct *task,
+					 struct task_state *st, u64 now)
 {
 	struct sched_state *s = &st->sched;
-	struct wire_offcpu *w;
+	u64 out = *(volatile u64 *)&s->out_ns;
+	struct wire_still w = {};
 
-	if (!task_announce(task, st))
-		return 0;
-	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
-		return 0;
-	__builtin_memset(w, 0, sizeof(*w));
-	w->kind = WIRE_OFFCPU;
-	w->flags = s->flags | OFFCPU_UNENDED | (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
-	w->object_kind = s->object_kind;
-	w->tid = task->pid;
-	w->end_ns = now;
-	w->dur_ns = now - s->out_ns;
-	w->object = s->object;
-	w->stack = s->stack;
-	w->lost = lost_total;
-	w->futex_val = s->futex_val;
-	w->syscall = s->syscall;
-	w->cpu_out = s->cpu_out;
-	w->futex_op = s->futex_op;
-	w->depth = s->depth;
-	w->number = s->number & ~NUMBER_SOCKET;
-	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
-	return 1;
+	if (!out || out >= now)
+		return;
+	if (!(st->flags & TASK_ANNOUNCED))
+		task_identity(&w.who, task);
+	w.wait.kind = WIRE_OFFCPU;
+	w.wait.flags = s->flags | OFFCPU_UNENDED | (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
+	w.wait.object_kind = s->object_kind;
+	w.wait.tid = task->pid;
+	w.wait.end_ns = now;
+	w.wait.dur_ns = now - out;
+	w.wait.object = s->object;
+	w.wait.stack = s->stack;
+	w.wait.futex_val = s->futex_val;
+	w.wait.syscall = s->syscall;
+	w.wait.cpu_out = s->cpu_out;
+	w.wait.futex_op = s->futex_op;
+	w.wait.depth = s->depth;
+	w.wait.number = s->number & ~NUMBER_SOCKET;
+	/* Woken meanwhile: what was read may be of two sleeps. */
+	if (*(volatile u64 *)&s->out_ns == out && !s->ready_ns)
+		bpf_seq_write(seq, &w, sizeof(w));
 }
 
 #endif

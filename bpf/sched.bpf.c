@@ -452,15 +452,14 @@ int sched_asleep_begin(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Recording ends, nothing else is attached any more: who sleeps still. */
+/* Prints who sleeps still, and since when: the recorder runs it where a file ends and such waits would be missing. */
 SEC("iter/task")
-int sched_asleep_end(struct bpf_iter__task *ctx)
+int sched_asleep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_state *st = task ? task_state_of(task) : 0;
 
-	if (st && st->sched.out_ns && !st->sched.ready_ns && is_asleep(task) &&
-	    !asleep_end(task, st, bpf_ktime_get_ns()))
-		count_loss(SOURCE_SCHED, WIRE_LOST_RING);
+	if (st && st->sched.out_ns && !st->sched.ready_ns && is_asleep(task))
+		asleep_print(ctx->meta->seq, task, st, bpf_ktime_get_ns());
 	return 0;
 }

@@ -268,7 +268,7 @@ enum offcpu_flag {
 	OFFCPU_THROTTLED = 1 << 2, /* this kernel says what was throttled */
 	OFFCPU_STOLEN = 1 << 3,	   /* and what the hypervisor took */
 	OFFCPU_SOCKET = 1 << 4,	   /* number is a socket's */
-	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still when recording ends: cpu_in holds no value */
+	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still: cpu_in and lost hold no value */
 };
 
 /* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the
@@ -457,6 +457,12 @@ struct wire_open_call {
 	__u16 op;
 	__u16 depth;
 	__u32 stack;
+};
+
+/* What the iterator over threads that sleep prints. */
+struct wire_still {
+	struct wire_thread who;	 /* kind 0: the ring has told */
+	struct wire_offcpu wait; /* up to now, OFFCPU_UNENDED */
 };
 
 /* What the iterator over mappings prints: one that is of a file. */

@@ -326,7 +326,7 @@ complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
 complete -c ingero-record -l max-size -d 'Remove the oldest beyond this (default ring: 10g)' -x
 complete -c ingero-record -l bundle -d 'Also pack FILE.igb with symbols, or a RECORDING'
 complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory until triggered' -x
-complete -c ingero-record -l trigger -d 'Write it when a call took longer, or failed' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-record -l trigger -d 'Write it when a call took longer, none returned, or one failed' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
 complete -c ingero-record -l duration -d 'Stop after this time' -x

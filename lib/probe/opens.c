@@ -20,41 +20,55 @@ struct looking {
 	int rc;
 };
 
+/* Who it is: known, or told of with its calls. NULL: neither. made has room for it. */
+static const struct probe_thread *thread_of(struct looking *l, const struct wire_open *head,
+					    const struct wire_thread *who,
+					    struct probe_thread *made)
+{
+	const struct probe_thread *t = probe_wire_born(l->wire, head->tid, head->start_ns);
+
+	if (t || !who)
+		return t;
+	*made = probe_wire_make(l->wire, who);
+	return made;
+}
+
+static void say(struct looking *l, const struct probe_thread *t, const struct wire_open_call *call)
+{
+	struct record r = { .kind = RECORD_OPEN };
+
+	REC_SET(&r, OPEN, time_ns, l->now_ns);
+	if (t)
+		REC_SET(&r, OPEN, thread, t->thread);
+	REC_SET(&r, OPEN, op, call->op);
+	REC_SET(&r, OPEN, start_ns, (int64_t)call->start_ns);
+	REC_SET(&r, OPEN, depth, call->depth);
+	if (probe_wire_stack(l->wire, call->stack))
+		REC_SET(&r, OPEN, stack, probe_wire_stack(l->wire, call->stack));
+	if (l->at_end)
+		REC_SET(&r, OPEN, at_end, 1);
+	if (l->rc == 0)
+		l->rc = ige_writer_record(l->wr, &r, l->e);
+}
+
 static void look(void *ctx, const struct wire_open *head, const struct wire_thread *who,
 		 const struct wire_open_call *calls)
 {
 	struct looking *l = ctx;
 	struct probe_opens *o = l->o;
-	const struct probe_thread *t = probe_wire_born(l->wire, head->tid, head->start_ns);
 	struct probe_thread made;
 
 	if (head->off_since && (int64_t)head->off_since < l->floor_ns)
 		l->floor_ns = (int64_t)head->off_since;
 	for (uint32_t i = 0; i < head->ncalls; i++) {
 		uint64_t key = hash_u64(calls[i].start_ns) ^ (uint64_t)head->tid << 8 ^ i, seen = 0;
-		struct record r = { .kind = RECORD_OPEN };
 		bool known = map_get(&o->named, key, &seen), old,
 		     named = known && (uint32_t)seen == o->file;
 
 		o->open++;
 		old = l->now_ns - (int64_t)calls[i].start_ns >= (int64_t)l->hung_ns;
 		if (l->at_end || (old && !named)) {
-			if (!t && who) {
-				made = probe_wire_make(l->wire, who);
-				t = &made;
-			}
-			REC_SET(&r, OPEN, time_ns, l->now_ns);
-			if (t)
-				REC_SET(&r, OPEN, thread, t->thread);
-			REC_SET(&r, OPEN, op, calls[i].op);
-			REC_SET(&r, OPEN, start_ns, (int64_t)calls[i].start_ns);
-			REC_SET(&r, OPEN, depth, calls[i].depth);
-			if (probe_wire_stack(l->wire, calls[i].stack))
-				REC_SET(&r, OPEN, stack, probe_wire_stack(l->wire, calls[i].stack));
-			if (l->at_end)
-				REC_SET(&r, OPEN, at_end, 1);
-			if (l->rc == 0)
-				l->rc = ige_writer_record(l->wr, &r, l->e);
+			say(l, thread_of(l, head, who, &made), &calls[i]);
 			if (old && !known)
 				o->hung++;
 			named = true;
@@ -64,6 +78,17 @@ static void look(void *ctx, const struct wire_open *head, const struct wire_thre
 		if (!named && (int64_t)calls[i].start_ns < l->floor_ns)
 			l->floor_ns = (int64_t)calls[i].start_ns;
 	}
+}
+
+static void tell(void *ctx, const struct wire_open *head, const struct wire_thread *who,
+		 const struct wire_open_call *calls)
+{
+	struct looking *l = ctx;
+	struct probe_thread made;
+
+	for (uint32_t i = 0; i < head->ncalls; i++)
+		if ((int64_t)calls[i].start_ns < l->now_ns)
+			say(l, thread_of(l, head, who, &made), &calls[i]);
 }
 
 int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct probe_wire *wire,
@@ -85,6 +110,15 @@ int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct prob
 	rc = probe_session_open_calls(s, look, &l, e);
 	if (l.floor_ns > *floor_ns)
 		*floor_ns = l.floor_ns;
+	return rc ? rc : l.rc;
+}
+
+int probe_opens_tell(struct probe_session *s, struct probe_wire *wire, struct ige_writer *wr,
+		     int64_t until_ns, struct err *e)
+{
+	struct looking l = { .wire = wire, .wr = wr, .now_ns = until_ns, .at_end = true, .e = e };
+	int rc = probe_session_open_calls(s, tell, &l, e);
+
 	return rc ? rc : l.rc;
 }
 

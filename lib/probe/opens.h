@@ -29,6 +29,10 @@ struct probe_opens {
 int probe_opens_look(struct probe_opens *o, struct probe_session *s, struct probe_wire *wire,
 		     struct ige_writer *wr, int64_t now_ns, uint64_t hung_ns, bool at_end,
 		     int64_t *floor_ns, struct err *e);
+/* For a file that ends while the recording goes on: names all that were open at until_ns, as at the end. Nothing is
+ * remembered of it. */
+int probe_opens_tell(struct probe_session *s, struct probe_wire *wire, struct ige_writer *wr,
+		     int64_t until_ns, struct err *e);
 /* Another file of the recording begins: what is open still is named in it too. */
 void probe_opens_again(struct probe_opens *o);
 void probe_opens_free(struct probe_opens *o);

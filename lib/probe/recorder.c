@@ -75,16 +75,19 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 
 static int open_writer(struct probe_recorder *r, struct err *e)
 {
-	struct ige_writer_options opt = { .clock_id = 1, .boot = r->node.host.boot, .index = true };
+	struct ige_writer_options *form = &r->form;
 	struct record clock = { 0 };
 
-	memcpy(opt.node_uuid, r->node.host.uuid, sizeof(opt.node_uuid));
+	*form = (struct ige_writer_options){ .clock_id = 1,
+					     .boot = r->node.host.boot,
+					     .index = true };
+	memcpy(form->node_uuid, r->node.host.uuid, sizeof(form->node_uuid));
 	host_clock_record(&clock, "start");
-	opt.real_minus_mono_ns = clock.u.CLOCK.real_ns - clock.u.CLOCK.mono_ns;
+	form->real_minus_mono_ns = clock.u.CLOCK.real_ns - clock.u.CLOCK.mono_ns;
 	probe_tee_init(&r->tee, r->opt.outputs, r->opt.noutputs);
 	probe_flight_init(&r->flight, r->opt.flight_ns, r->opt.flight_bytes);
 	return ige_writer_new(&r->writer, r->world,
-			      r->opt.flight_ns ? &r->flight.sink : &r->tee.sink, &opt, e);
+			      r->opt.flight_ns ? &r->flight.sink : &r->tee.sink, form, e);
 }
 
 static int open_session(struct probe_recorder *r, struct err *e)
@@ -319,6 +322,7 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 static void stop_probes(struct probe_recorder *r)
 {
 	int64_t began = host_clock_mono();
+	struct err ignored = { 0 };
 	bool detached;
 
 	find_peers(r, r->next_peers);
@@ -327,6 +331,7 @@ static void stop_probes(struct probe_recorder *r)
 	probe_recorder_tell_detached(r, host_clock_mono() - began, detached);
 	probe_targets_close(r->targets);
 	probe_recorder_drain_rest(r);
+	probe_recorder_say_asleep(r, INT64_MAX, &ignored);
 	probe_cost_look(&r->cost, r->session, began, r->calls, true);
 	probe_recorder_tell_copies(r);
 	probe_recorder_tell_pythons(r);

@@ -20,12 +20,14 @@ static void on_event(void *ctx, const struct event *ev)
 	struct probe_recorder *r = ctx;
 	const struct op_def *def = op_builtin(ev->op);
 
+	if (!r->event_error.code)
+		ige_writer_event(r->writer, ev, &r->event_error);
+	if (r->at_tail) /* it comes again, whole */
+		return;
 	r->events++;
 	r->op_calls[ev->op % OPS_COUNTED]++;
 	r->calls += def && (def->flags & OP_CALL);
 	stack_ends_add(&r->stack_ends, ev->stack, ev->ctx);
-	if (!r->event_error.code)
-		ige_writer_event(r->writer, ev, &r->event_error);
 	if (r->opt.trigger && select_trigger_hit(r->opt.trigger, ev) && !r->triggered) {
 		r->triggered = true;
 		r->trigger_ns = ev->end_ns;

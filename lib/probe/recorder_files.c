@@ -88,10 +88,13 @@ static void write_down(struct probe_recorder *r, const char *why)
 	const char *path = probe_rotation_next(r->opt.flight_files);
 	int64_t kept = host_clock_mono() - r->flight.given_up_ns;
 	struct err e = { 0 };
-	uint64_t bytes;
+	uint64_t bytes, tail = 0;
 	int fd = path ? probe_output_create(path, &r->opt.flight_owner, &e) : -1;
 	int rc = fd < 0 ? -1 : probe_flight_dump(&r->flight, fd, &bytes, &e);
 
+	/* At the end the memory has it. */
+	if (rc == 0 && !r->finished)
+		rc = probe_recorder_say_tail(r, fd, &tail, &e);
 	if (fd >= 0 && close(fd) && rc == 0)
 		rc = err_sys(&e, "cannot write %s", path);
 	if (rc) {
@@ -103,6 +106,7 @@ static void write_down(struct probe_recorder *r, const char *why)
 			probe_rotation_unmade(r->opt.flight_files);
 		return;
 	}
+	bytes += tail;
 	probe_rotation_grown(r->opt.flight_files, bytes);
 	probe_rotation_prune(r->opt.flight_files);
 	probe_recorder_tell(r, PROBE_NOTE, "wrote %s (%s): %s", path, human_bytes(bytes).s, why);
@@ -120,10 +124,43 @@ static void explain_trigger(const struct probe_recorder *r, char *out, size_t si
 		snprintf(out, size, "asked for");
 	else if (r->opens.hung > r->hung_seen)
 		snprintf(out, size, "a call has not returned for %s", human_ns(r->opt.hung_ns).s);
+	else if (r->idle)
+		snprintf(out, size, "no call has returned for %s",
+			 human_ns(r->opt.trigger->idle_ns).s);
 	else if (r->slow_ns)
 		snprintf(out, size, "%s took %s", op ? op->name : "a call", human_ns(r->slow_ns).s);
 	else
 		snprintf(out, size, "%s returned an error", op ? op->name : "a call");
+}
+
+static bool there(void *ctx, uint32_t process)
+{
+	struct probe_recorder *r = ctx;
+	const struct world_process *p = world_get_process(r->world, process);
+	uint64_t known;
+
+	return p && map_get(&r->processes, p->tgid, &known) && known == process;
+}
+
+/* Those that make calls have stopped to. */
+static void watch_idle(struct probe_recorder *r, int64_t now)
+{
+	uint64_t idle_ns = r->opt.trigger ? r->opt.trigger->idle_ns : 0;
+
+	if (!idle_ns || !r->session)
+		return;
+	if (r->calls != r->idle_calls) {
+		r->idle_calls = r->calls;
+		r->idle_since = now;
+		r->idle_told = false;
+	}
+	if (r->idle_told || !r->calls || now - r->idle_since < (int64_t)idle_ns)
+		return;
+	r->idle_told = true;
+	if (r->triggered || !probe_wire_caller(r->wire, there, r))
+		return;
+	r->triggered = r->idle = true;
+	r->trigger_ns = now;
 }
 
 /* Is the segment old or large enough to be cut? Small ones say more of themselves than of events. */
@@ -137,11 +174,14 @@ static bool is_part(const struct probe_recorder *r, int64_t now)
 
 static int watch(struct probe_recorder *r, int64_t now, struct err *e)
 {
-	bool wanted = r->triggered || r->opens.hung > r->hung_seen;
-	bool settled = r->watermark >=
-		       r->trigger_ns; /* what triggered has left the writer's waiting room */
+	bool wanted, settled;
 	char why[200];
 	int rc;
+
+	watch_idle(r, now);
+	wanted = r->triggered || r->opens.hung > r->hung_seen;
+	/* What triggered has left the writer's waiting room. */
+	settled = r->watermark >= r->trigger_ns;
 
 	/* One incident is one file: what triggers again within the window is in it, or in the next one. */
 	if (wanted && r->dumped_ns && now - r->dumped_ns < (int64_t)r->opt.flight_ns)
@@ -156,7 +196,7 @@ static int watch(struct probe_recorder *r, int64_t now, struct err *e)
 	if (wanted) {
 		write_down(r, why);
 		r->dumped_ns = now;
-		r->triggered = r->dump_wanted = false;
+		r->triggered = r->idle = r->dump_wanted = false;
 		r->hung_seen = r->opens.hung;
 	}
 	probe_flight_cut(&r->flight, now);

@@ -94,6 +94,8 @@ struct probe_recorder {
 	struct probe_tee tee;
 	struct probe_flight flight;
 	struct ige_writer *writer;
+	struct ige_writer_options form; /* of what it writes */
+	bool at_tail; /* what is told now has not ended, and will be told again when it has */
 	struct op_spec *specs;
 	struct probe_sockets sockets;
 	int64_t next_peers;   /* not looked for before */
@@ -110,6 +112,9 @@ struct probe_recorder {
 	uint16_t slow_op;   /* what triggered, and how long it took */
 	uint64_t slow_ns, hung_seen;
 	bool triggered, dump_wanted;
+	uint64_t idle_calls;  /* that had returned when the last one had, */
+	int64_t idle_since;   /* and when that was, or was seen */
+	bool idle_told, idle; /* that none does; that this triggered */
 	struct loss_slot losses;
 	uint64_t lost, dropped[2][2], refused;
 	uint64_t missing[MISSING_KINDS]; /* as last said in this file */
@@ -161,6 +166,11 @@ int probe_recorder_say_coverage(struct probe_recorder *r, int64_t now, struct er
 int probe_recorder_say_names(struct probe_recorder *r, struct err *e);
 /* Once a turn: files that are large or old enough end, memory is written when something triggered. */
 int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *e);
+/* Waits that have not ended, as far as until_ns; INT64_MAX: now. */
+int probe_recorder_say_asleep(struct probe_recorder *r, int64_t until_ns, struct err *e);
+/* Behind what a flight recorder has written to fd: calls and waits that have not ended by the watermark, as where a recording
+ * ends. bytes: how many. */
+int probe_recorder_say_tail(struct probe_recorder *r, int fd, uint64_t *bytes, struct err *e);
 /* The recording is over: what the flight recorder remembers is written. */
 int probe_recorder_land(struct probe_recorder *r, struct err *e);
 /* A line for the person who records; warning: something is missing. */

@@ -87,7 +87,8 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 
 	if (!t || !t->ctx)
 		return false;
-	probe_wire_lost(wire, o->lost);
+	if (!(o->flags & OFFCPU_UNENDED)) /* that is printed, by nobody who counts */
+		probe_wire_lost(wire, o->lost);
 	whole = !o->occupied_ns || emit_behind(wire, o);
 	ev.end_ns = (int64_t)o->end_ns;
 	ev.dur_ns = o->dur_ns;

@@ -140,10 +140,9 @@ int probe_session_start(struct probe_session *s, struct err *e)
 		return err_sys(e, "cannot find the targets' threads");
 	if (bpf_program__fd(s->bpf->progs.sched_asleep_begin) >= 0) {
 		s->begin_link = bpf_program__attach_iter(s->bpf->progs.sched_asleep_begin, NULL);
-		if (s->begin_link)
-			s->end_link =
-				bpf_program__attach_iter(s->bpf->progs.sched_asleep_end, NULL);
-		if (!s->end_link)
+		if (s->begin_link && !s->asleep_link)
+			s->asleep_link = bpf_program__attach_iter(s->bpf->progs.sched_asleep, NULL);
+		if (!s->begin_link || !s->asleep_link)
 			return err_sys(e, "cannot find the targets' threads that sleep");
 	}
 	return probe_session_adopt(s, e);
@@ -199,17 +198,12 @@ static void iterator_end(struct bpf_link **link)
 
 void probe_session_stop(struct probe_session *s)
 {
-	struct err ignored = { 0 };
-
 	s->sockets_link = s->peers_link = NULL;
 	if (s->bpf)
 		__atomic_store_n(&s->bpf->bss->calls_over, 1, __ATOMIC_SEQ_CST);
 	while (s->links.n > 0)
 		bpf_link__destroy(s->links.v[--s->links.n]);
-	if (s->begin_link)
-		run(s->end_link, "threads that sleep", &ignored);
 	iterator_end(&s->begin_link);
-	iterator_end(&s->end_link);
 }
 
 void probe_session_free(struct probe_session *s)
@@ -219,6 +213,7 @@ void probe_session_free(struct probe_session *s)
 	probe_session_stop(s);
 	iterator_end(&s->open_link);
 	iterator_end(&s->adopt_link);
+	iterator_end(&s->asleep_link);
 	if (s->losses)
 		munmap(s->losses, s->ncpu * sizeof(*s->losses));
 	if (s->passed)

@@ -116,4 +116,9 @@ typedef void probe_open_fn(void *ctx, const struct wire_open *head, const struct
 			   const struct wire_open_call *calls);
 int probe_session_open_calls(struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e);
 
+/* Every target thread that sleeps, with its wait so far; nothing without host tracks. The ring has told of stacks, files and
+ * sockets, once it is drained. */
+typedef void probe_still_fn(void *ctx, const struct wire_still *w);
+int probe_session_asleep(struct probe_session *s, probe_still_fn *fn, void *ctx, struct err *e);
+
 #endif

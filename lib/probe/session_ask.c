@@ -119,30 +119,79 @@ static struct bpf_link *mappings_of(struct probe_session *s, uint32_t tgid)
 	return s->one_task ? bpf_program__attach_iter(s->bpf->progs.mapped_files, &how) : NULL;
 }
 
-bool probe_session_mapped(struct probe_session *s, uint32_t tgid, probe_mapped_fn *fn, void *ctx)
+/* Everything that an iterator prints, in rows of that size of at most ROW_MAX bytes, until fn says that it has enough. */
+#define ROW_MAX 256
+static int print(struct bpf_link *iterator, size_t size, bool (*fn)(void *ctx, const void *row),
+		 void *ctx, struct err *e)
 {
-	struct bpf_link *link = mappings_of(s, tgid);
-	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
-	struct wire_mapped raw[256];
-	size_t have = 0, i;
+	int fd = bpf_iter_create(bpf_link__fd(iterator));
+	uint64_t raw[32 * ROW_MAX / sizeof(uint64_t)];
+	size_t have = 0, at;
 	bool more = true;
-	ssize_t n = -1;
+	ssize_t n = 0;
 
-	while (fd >= 0 && more) {
+	if (fd < 0)
+		return err_sys(e, "cannot create an iterator");
+	while (more) {
 		n = read(fd, (char *)raw + have, sizeof(raw) - have);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0)
 			break;
 		have += (size_t)n;
-		for (i = 0; more && i < have / sizeof(raw[0]); i++)
-			more = raw[i].tgid != tgid || fn(ctx, &raw[i]);
-		memmove(raw, &raw[i], have - i * sizeof(raw[0]));
-		have -= i * sizeof(raw[0]);
+		for (at = 0; more && have - at >= size; at += size)
+			more = fn(ctx, (char *)raw + at);
+		memmove(raw, (char *)raw + at, have - at);
+		have -= at;
 	}
-	if (fd >= 0)
-		close(fd);
+	if (n < 0)
+		err_sys(e, "cannot read an iterator");
+	close(fd);
+	return n < 0 ? ERR_SYS : 0;
+}
+
+struct mapped {
+	uint32_t tgid;
+	probe_mapped_fn *fn;
+	void *ctx;
+};
+
+static bool mapped(void *ctx, const void *row)
+{
+	const struct mapped *m = ctx;
+	const struct wire_mapped *file = row;
+
+	return file->tgid != m->tgid || m->fn(m->ctx, file);
+}
+
+bool probe_session_mapped(struct probe_session *s, uint32_t tgid, probe_mapped_fn *fn, void *ctx)
+{
+	struct bpf_link *link = mappings_of(s, tgid);
+	struct mapped m = { tgid, fn, ctx };
+	struct err ignored = { 0 };
+	int rc = link ? print(link, sizeof(struct wire_mapped), mapped, &m, &ignored) : ERR_CANNOT;
+
 	if (link)
 		bpf_link__destroy(link);
-	return n >= 0;
+	return rc == 0;
+}
+
+struct asleep {
+	probe_still_fn *fn;
+	void *ctx;
+};
+
+static bool still(void *ctx, const void *row)
+{
+	const struct asleep *a = ctx;
+
+	a->fn(a->ctx, row);
+	return true;
+}
+
+int probe_session_asleep(struct probe_session *s, probe_still_fn *fn, void *ctx, struct err *e)
+{
+	struct asleep a = { fn, ctx };
+
+	return s->asleep_link ? print(s->asleep_link, sizeof(struct wire_still), still, &a, e) : 0;
 }

@@ -53,5 +53,6 @@ NEVER(bool, probe_session_mapped, struct probe_session *s, uint32_t tgid, probe_
 NEVER(void, probe_session_losses, const struct probe_session *s, struct loss_slot *sum)
 NEVER(uint32_t, probe_session_stacks, const struct probe_session *s)
 NEVER(int, probe_session_open_calls, struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e)
+NEVER(int, probe_session_asleep, struct probe_session *s, probe_still_fn *fn, void *ctx, struct err *e)
 NEVER(bool, probe_optional_source, const struct probe_optionals *o, size_t i, struct probe_optional_source *out)
 /* clang-format on */

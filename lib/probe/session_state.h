@@ -28,7 +28,7 @@ struct probe_session {
 	VEC(struct bpf_link *) links;
 	struct bpf_link *open_link;
 	struct bpf_link *adopt_link;		    /* NULL without host tracks */
-	struct bpf_link *begin_link, *end_link;	    /* threads that sleep; the same */
+	struct bpf_link *begin_link, *asleep_link;  /* threads that sleep; the same */
 	struct bpf_link *sockets_link, *peers_link; /* of links; NULL: not to be had */
 	uint32_t peers_looked;			    /* for so many */
 	bool one_task; /* an iterator can be told to look at one task only */

@@ -339,6 +339,20 @@ void probe_wire_count(struct probe_wire *wire, uint32_t process, uint32_t copy)
 	wire->last_count++;
 }
 
+bool probe_wire_caller(const struct probe_wire *wire, bool (*is)(void *ctx, uint32_t process),
+		       void *ctx)
+{
+	uint64_t key, count;
+	size_t at = 0;
+
+	if (wire->last_count && is(ctx, (uint32_t)(wire->last_key >> 10)))
+		return true;
+	while (map_each(&wire->delivered, &at, &key, &count))
+		if (is(ctx, (uint32_t)(key >> 10)))
+			return true;
+	return false;
+}
+
 uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t process, uint32_t copy)
 {
 	uint64_t key = delivered_key(process, copy), n = 0;

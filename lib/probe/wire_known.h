@@ -120,6 +120,9 @@ uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number); /* wo
 /* The same for a call, which is counted in the shares. */
 uint32_t probe_wire_call_stack(struct probe_wire *wire, uint32_t number, uint32_t tgid);
 /* Calls of a process (of the world) through one library file, by its number in the cookies of its probes. */
+/* Whether that is so of any process that has made a call. */
+bool probe_wire_caller(const struct probe_wire *wire, bool (*is)(void *ctx, uint32_t process),
+		       void *ctx);
 uint64_t probe_wire_delivered(const struct probe_wire *wire, uint32_t process, uint32_t copy);
 
 /* For the decoders of records. */

@@ -43,11 +43,15 @@ int select_trigger_add(struct select_trigger *t, const char *text, struct err *e
 		return 0;
 	}
 	if (!sign || sign == text || (size_t)(sign - text) >= sizeof(name))
-		return err_set(e, ERR_USAGE, "'%s' is neither OP>TIME nor error", text);
+		return err_set(e, ERR_USAGE, "'%s' is none of OP>TIME, idle>TIME and error", text);
 	memcpy(name, text, (size_t)(sign - text));
 	name[sign - text] = '\0';
 	rc = duration_parse(bytes_of(sign + 1), &ns, e);
-	return rc ? rc : set_slow(t, name, ns, e);
+	if (rc || strcmp(name, "idle") != 0)
+		return rc ? rc : set_slow(t, name, ns, e);
+	if (!t->idle_ns || ns < t->idle_ns)
+		t->idle_ns = ns;
+	return t->idle_ns ? 0 : err_set(e, ERR_USAGE, "idle needs some time");
 }
 
 void select_trigger_free(struct select_trigger *t)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes a flight recorder write down what it remembers: a call that took too long, or one that failed.
+ * What makes a flight recorder write down what it remembers: a call that took too long, one that failed, or
+ * that none returns any more.
  */
 #ifndef INGERO_SELECT_TRIGGER_H
 #define INGERO_SELECT_TRIGGER_H
@@ -13,10 +14,11 @@
 
 struct select_trigger {
 	uint64_t *slow_ns; /* by op: longer than that; NULL: no such trigger */
+	uint64_t idle_ns;  /* no call has returned for so long; 0: no such trigger */
 	bool errors;	   /* any call that failed */
 };
 
-/* "cudaStreamSynchronize>100ms", "driver:cu*>1s", "error". The op is as for select_name. ERR_USAGE for anything else. */
+/* "cudaStreamSynchronize>100ms", "driver:cu*>1s", "idle>20s", "error". The op is as for select_name. ERR_USAGE for anything else. */
 int select_trigger_add(struct select_trigger *t, const char *text, struct err *e);
 void select_trigger_free(struct select_trigger *t);
 
