@@ -104,7 +104,7 @@ static bool add_event(struct stacks *s, const struct world *w, const struct even
 	}
 	r = &s->v.v[at];
 	r->n++;
-	r->errors += op->flags & OP_CALL && ev->ret;
+	r->errors += op->flags & OP_CALL && event_failed(ev->op, ev->ret);
 	r->total_ns += ev->dur_ns;
 	r->min_ns = ev->dur_ns < r->min_ns ? ev->dur_ns : r->min_ns;
 	r->max_ns = ev->dur_ns > r->max_ns ? ev->dur_ns : r->max_ns;

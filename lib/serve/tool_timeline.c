@@ -194,7 +194,7 @@ static struct json row_of(const struct timeline *t, const struct world *w, const
 		if (other)
 			tool_set_bytes(&o, "who", world_text(w, other->comm));
 	}
-	if (op && op->flags & OP_CALL && ev->ret) {
+	if (op && op->flags & OP_CALL && event_failed(ev->op, ev->ret)) {
 		const char *name = event_error_name(op->source, ev->ret);
 
 		tool_set_text(&o, "error", name ? name : "failed");

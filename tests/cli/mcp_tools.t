@@ -361,6 +361,15 @@ got = s.request("completion/complete", ref={"type": "ref/prompt", "name": "inves
 tap.same(got, {"values": ["4801"], "total": 1, "hasMore": False}, "a number of two processes is offered once")
 tap.same(s.end(), 0, "it ends with its input")
 
+# "Not yet" is no error for who asks whether the device is done, whichever tool tells of it.
+s = Server(demo("polling", "polling.ige", "2s"))
+failed = sum(o["errors"] for o in s.answer("get_trace_stats", top_n=0)[1]["ops"])
+polled = s.answer("get_stacks", op="cudaStreamQuery", limit=100)[1]["stacks"]
+tap.same((failed, sum(r["count"] for r in polled) > 100, sum(r["errors"] for r in polled)), (0, True, 0), "a device that was asked too early: no tool counts an error")
+seen = s.answer("get_timeline", at="1.0", window_ms=1000, op="cudaStreamQuery", limit=500)[1]["events"]
+tap.ok(seen and not any("error" in x for x in seen), "nor does a time line show one", seen[:3])
+s.end()
+
 # A cause without a moment that shows it is where it began.
 leak = demo("gpu-leak", "leak.ige", "10s")
 cause = next(c for c in json.loads(run("ingero-explain", "--json", leak))["chains"] if c["kind"] == "gpu-leak")
