@@ -28,7 +28,7 @@ struct ask_diff_source {
 	const struct ops_summary *ops;
 };
 
-static int read_items(struct ask_diff_source *s, struct err *e)
+static int read_items(struct ask_diff_source *s, const struct ask_diff_want *want, struct err *e)
 {
 	struct event_stream *stream = input_stream(s->in);
 	struct select_cut cut = { 0 };
@@ -45,6 +45,8 @@ static int read_items(struct ask_diff_source *s, struct err *e)
 			rc = ask_chains_item(s->run, &item, e);
 		if (rc >= 0 && left)
 			rc = ask_ops_item(s->counting, &item, e);
+		if (rc >= 0 && want->between)
+			rc = want->between(want->ctx, s->in, e);
 		if (rc < 0)
 			break;
 	}
@@ -75,7 +77,7 @@ int ask_diff_read(struct ask_diff_source **out, const char *name, const struct s
 	if (!rc)
 		rc = input_open_within(&s->in, s->w, &name, 1, &s->sel, e);
 	if (!rc)
-		rc = read_items(s, e);
+		rc = read_items(s, want, e);
 	if (!rc && s->run)
 		rc = ask_chains_end(s->run, &s->chains, e);
 	if (!rc) {

@@ -13,6 +13,8 @@
 #include "lib/event/ops.h"
 #include "lib/select/select.h"
 
+struct input;
+
 /* One recording, read, analyzed and counted. */
 struct ask_diff_source;
 
@@ -21,6 +23,9 @@ struct ask_diff_want {
 	bool causes;	 /* analyzed, and all ops counted; otherwise counted by a key only */
 	enum by_key key; /* rows that read the same are one */
 	bool calls_only; /* of those rows */
+	/* Between two items of in; an error ends the reading. NULL: nobody wants to know. */
+	int (*between)(void *ctx, struct input *in, struct err *e);
+	void *ctx;
 };
 
 /* Reads all of it. words: the part asked for (for causes: times only), borrowed. NULL *out on error. */

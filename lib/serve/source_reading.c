@@ -102,7 +102,8 @@ int source_tick(const struct serve_asker *asker, struct input *in, const char *d
 		return err_set(e, ERR_INTERRUPTED, "interrupted");
 	if (asker->progress) {
 		input_position(in, &done, &total, &events);
-		asker->progress(asker, (double)done, (double)total, doing);
+		/* Of a part, and of what is no file, it is not known how far it is; who asks hears that it goes on. */
+		asker->progress(asker, (double)(total ? done : events), (double)total, doing);
 	}
 	return 0;
 }

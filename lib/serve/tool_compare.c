@@ -6,6 +6,7 @@
 
 #include "lib/ask/compare.h"
 #include "lib/ask/diff.h"
+#include "lib/input/input.h"
 #include "lib/serve/tool.h"
 
 #define TOP 15
@@ -169,11 +170,29 @@ static int answer(struct tool_call *c, const struct diff *d, const struct buf *n
 	return tool_answer(c, o, &shape, e);
 }
 
+/* How far both are together. */
+struct reading {
+	const struct serve_asker *asker;
+	unsigned side;
+};
+
+static int between(void *ctx, struct input *in, struct err *e)
+{
+	const struct reading *r = ctx;
+	uint64_t done, total, events;
+
+	if (serve_asker_stops(r->asker))
+		return err_set(e, ERR_INTERRUPTED, "interrupted");
+	input_position(in, &done, &total, &events);
+	serve_asker_progress(r->asker, r->side + (total ? (double)done / (double)total : 0),
+			     DIFF_SIDES, "reading two recordings");
+	return 0;
+}
+
 static int call(void *ctx, const struct serve_asker *asker, struct json args,
 		struct serve_answer *out, struct err *e)
 {
 	static const char *const keys[DIFF_SIDES] = { "before", "after" };
-	const struct ask_diff_want want = { .causes = true };
 	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
 	const char *names[DIFF_SIDES];
 	struct buf notes = { 0 };
@@ -197,10 +216,12 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++) {
 		const struct select_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
+		struct reading reading = { asker, i };
+		const struct ask_diff_want want = { .causes = true,
+						    .between = between,
+						    .ctx = &reading };
 
-		serve_asker_progress(asker, i, DIFF_SIDES, "reading two recordings");
-		rc = serve_asker_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted")
-					      : ask_diff_read(&sides[i], names[i], &when, &want, e);
+		rc = ask_diff_read(&sides[i], names[i], &when, &want, e);
 		if (!rc)
 			ask_diff_damaged(sides[i], &notes);
 	}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whoever asks a tool can give up while recordings are read for it, and hears that it goes on.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "lib/serve/tools.h"
+#include "tests/tap.h"
+
+#define GOOD "formats/samples/v1/good/"
+
+struct asker {
+	struct serve_asker asker; /* first: it asks us */
+	unsigned asked, patience;
+	double done;
+};
+
+static bool stop(const struct serve_asker *a)
+{
+	struct asker *x = (struct asker *)a;
+
+	return x->asked++ >= x->patience;
+}
+
+static void progress(const struct serve_asker *a, double done, double total, const char *message)
+{
+	((struct asker *)a)->done = done;
+}
+
+/* text, when not NULL: what the answer reads. */
+static int call(struct serve_source *s, const char *name, struct asker *a, struct buf *text)
+{
+	const struct serve_tools_options with = { .source = s, .version = "test" };
+	struct serve_tools *tools = serve_tools_new(&with);
+	const struct serve_offer *offer = serve_tools_offer(tools);
+	const struct serve_tool *t = offer->tools;
+	struct serve_answer answer = { 0 };
+	struct json args = json_object();
+	struct err e = { 0 };
+	int rc;
+
+	while (strcmp(t->name, name) != 0)
+		t++;
+	rc = t->call(offer->ctx, &a->asker, args, &answer, &e);
+	if (text)
+		buf_add(text, answer.text.p, answer.text.n);
+	json_free(args);
+	serve_answer_free(&answer);
+	serve_tools_free(tools);
+	return rc;
+}
+
+static void test_compare(void)
+{
+	static const char *const names[] = { GOOD "fixture.ige", GOOD "indexed.ige" };
+	const struct serve_source_options opt = { .names = names, .n = 2, .tool = "test" };
+	struct asker patient = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
+		     hasty = { { stop, progress, NULL }, 0, 2, 0 };
+	struct serve_source *s = NULL;
+	struct err e;
+
+	is_int(serve_source_open(&s, &opt, &e), 0, "two recordings are served");
+	is_int(call(s, "compare_runs", &patient, NULL), 0, "they are compared");
+	ok(patient.done > 1 && patient.done <= 2, "how far both are is told: %g", patient.done);
+	is_int(call(s, "compare_runs", &hasty, NULL), ERR_INTERRUPTED,
+	       "who gives up is let go while they are read");
+	serve_source_free(s);
+}
+
+static int take(void *ctx, const struct serve_items *from, const struct stream_item *item,
+		struct err *e)
+{
+	return 0;
+}
+
+static void test_part(void)
+{
+	static const char *const names[] = { GOOD "indexed.ige" };
+	const struct serve_source_options opt = { .names = names, .n = 1, .tool = "test" };
+	const struct select_words words = { .last_given = true, .last_ns = 1 };
+	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 };
+	struct serve_source *s = NULL;
+	struct err e;
+
+	is_int(serve_source_open(&s, &opt, &e), 0, "a recording is served");
+	is_int(serve_source_each(s, &a.asker, &words, take, NULL, &e), 0, "a part of it is read");
+	ok(a.done > 0, "who asks hears that it goes on: %g", a.done);
+	serve_source_free(s);
+}
+
+int main(void)
+{
+	test_compare();
+	test_part();
+	return tap_done();
+}
