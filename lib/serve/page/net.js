@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions to the server this page came from, with the token where it wants one; and its news while a recording grows.
 
-let token = new URLSearchParams(location.hash.replace(/^#(?=.*token=)/, "")).get("token") || sessionStorage.getItem("ingero-token");
-let ask = null; // one question for the token, however many wait for it
+// As it stands: in a query a plus would be a blank.
+const inAddress = /[#&]token=([^&]*)/.exec(location.hash)?.[1];
+const plain = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+let token = inAddress ? plain(inAddress) : sessionStorage.getItem("ingero-token");
+let ask = null, asked = null; // one question for the token, however many wait for it
 
-if (location.hash.includes("token=")) // not to be left where it can be read and kept
+if (inAddress !== undefined) // not to be left where it can be read and kept
 	history.replaceState(null, "", location.pathname);
 
 export function wantToken(how) { ask = how; }
 
 async function get(path, options, tried) {
-	const headers = { ...(options?.headers || {}) };
+	const headers = { ...(options?.headers || {}) }, sent = token;
 
-	if (token)
-		headers.Authorization = `Bearer ${token}`;
+	if (sent)
+		headers.Authorization = `Bearer ${sent}`;
 	const r = await fetch(path, { ...options, headers, cache: "no-store", credentials: "same-origin" });
 
+	if (r.status === 401 && token !== sent) // given meanwhile
+		return get(path, options, true);
 	if (r.status === 401 && ask) {
-		const given = await ask(tried);
+		asked ??= ask(tried).finally(() => { asked = null; });
+		const given = await asked;
 
 		if (given) {
 			token = given;
