@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# The dashboard's page without a browser: who is asked for the token, and how often. Its scripts run in node, with as much of a
-# browser around them as they touch.
+# The dashboard's page without a browser: who is asked for the token, and how often; and that what it shows is what there is in the
+# end. Its scripts run in node, with as much of a browser around them as they touch.
 
 import json
 import os
@@ -101,4 +101,104 @@ tap.same([told.get("wrong"), told.get("again")], [[False, False, False, True], "
 if "failed" in told:
     tap.diag(told["failed"])
 
+# ---- what is shown
+
+STUBS = {
+    "dom.js": """
+const all = {}, element = () => ({ children: [], value: "", addEventListener() {}, removeAttribute() {}, setAttribute() {}, getBoundingClientRect: () => ({ top: 0 }) });
+export const byId = (id) => (all[id] ??= element());
+export const h = () => ({}), put = () => {};
+""",
+    "format.js": "export const ns = String;",
+    "net.js": "export const api = (what) => answer(what), live = (told) => { hear.told = told; }, wantToken = () => {};",
+    **{f"{part}.js": f"export const {part} = () => {{}};" for part in ("verdict", "time", "ops", "machine", "recorded")},
+    "problems.js": "export const problems = () => {}, reveal = () => {};",
+    "call.js": "export const call = () => {}, open = () => {};",
+    "sql.js": "export const box = () => {};",
+    "main.js": None,
+}
+told = run("shown", """
+const said = {}, hear = {};
+let growing = false, fails = false, reads = 0;
+
+global("document", { documentElement: { dataset: {} }, addEventListener() {} });
+global("matchMedia", () => ({ matches: false, addEventListener() {} }));
+global("localStorage", store());
+global("addEventListener", () => {});
+global("requestAnimationFrame", () => {});
+global("hear", hear);
+global("answer", async (what) => {
+	if (what === "about")
+		reads++;
+	if (fails)
+		throw new Error("a limit");
+	return { about: { version: "1", recordings: [{ name: "run.ige" }], states: {} }, report: { chains: [], coverage: { partial: false } },
+		stat: { processes: [], coverage: { duration_ns: 1, growing } }, capabilities: [], "graph-metrics": {}, "graph-events": [] }[what];
+});
+const hears = async (version) => {
+	const before = reads;
+
+	hear.told({ version, growing: false });
+	await soon(100);
+	return reads - before;
+};
+
+await import("./main.js?whole");
+said.whole = [await hears("1"), await hears("1"), await hears("2")];
+fails = true;
+await import("./main.js?failed");
+fails = false;
+said.failed = [await hears("1"), await hears("1")];
+growing = true;
+await import("./main.js?grown");
+growing = false;
+said.grown = [await hears("1"), await hears("1")];
+console.log(JSON.stringify(said));
+process.exit(0);
+""", STUBS)
+tap.same(told.get("whole"), [0, 0, 1], "what is whole is read once, and again when it is another one")
+tap.same(told.get("failed"), [1, 0], "what could not be read is read again as soon as the server has news")
+tap.same(told.get("grown"), [1, 0], "so is what ended before the page heard of its growing")
+if "failed" in told and isinstance(told["failed"], str):
+    tap.diag(told["failed"])
+
+# ---- no cause: what that means
+
+told = run("verdict", """
+const said = {};
+const { verdict } = await import("./verdict.js");
+const { shown } = await import("./dom.js");
+const whole = { chains: [], coverage: { events: 5000, lost: 0, duration_ns: 2e9, host_recorded: true, partial: false }, standing: [],
+	breakdown: [{ pid: 7, comm: "train", calls: 40, parts: {} }] };
+const cases = {
+	"clean": {}, "cut": { coverage: { partial: true } }, "empty": { coverage: { events: 0 } }, "growing": { coverage: { events: 0 } },
+	"nothing read": { coverage: { events: 0, partial: true } }, "no thread": { breakdown: [] }, "no host": { coverage: { host_recorded: false } },
+	"hangs": { breakdown: [{ pid: 7, comm: "train", calls: 0, parts: {} }], standing: [{ pid: 7, comm: "train", threads: 2, longest_ns: 1.4e9, part: "wakeup", frames: ["load_batch (train.py:6)", "main"] }] },
+};
+
+for (const [name, by] of Object.entries(cases)) {
+	verdict({ ...whole, ...by, coverage: { ...whole.coverage, ...by.coverage } }, { wakeup: "waiting for another thread" }, name === "growing");
+	said[name] = shown.last;
+}
+console.log(JSON.stringify(said));
+process.exit(0);
+""", {
+    "dom.js": """
+const text = (k) => (k === null || k === undefined || k === false ? "" : Array.isArray(k) ? k.map(text).join("") : String(k));
+export const shown = { last: "" };
+export const byId = () => ({ removeAttribute() {} });
+export const h = (tag, props, ...kids) => `${text(kids)} `;
+export const severity = (name, word) => `[${name} ${word || ""}] `;
+export const command = () => "";
+export const put = (at, ...kids) => { shown.last = text(kids); };
+""",
+    "chart.js": "export const parts = () => '';",
+    "format.js": None,
+    "verdict.js": None,
+})
+tap.ok("[GOOD Nothing stalled]" in told.get("clean", ""), "green where somebody looked and nothing was there", told)
+tap.none([k for k, v in told.items() if k != "clean" and ("GOOD" in v or "Nothing stalled" in v)], "and nowhere else")
+for name, part in (("cut", "could be read"), ("empty", "holds no events, so nothing can be said"), ("growing", "no events yet"), ("nothing read", "no event could be read"), ("no thread", "no thread's calls"),
+                   ("no host", "was not recorded"), ("hangs", "none began, and none returned"), ("hangs", "2 threads, 1.40 s: waiting for another thread"), ("hangs", "load_batch (train.py:6) < main")):
+    tap.ok(part in told.get(name, ""), f"{name}: {part}", told.get(name, told))
 tap.done_testing()

@@ -14,7 +14,7 @@ import { recorded } from "./recorded.js";
 import { box } from "./sql.js";
 
 const PANELS = [["verdict", "Verdict"], ["time", "Over time"], ["problems", "What stalled it"], ["call", "One call"], ["ops", "Operations"], ["processes", "Processes"], ["graphs", "Graphs"], ["nccl", "NCCL"], ["host", "Host"], ["recorded", "Recorded"], ["sql", "SQL"]];
-let words = {}, reading = null, again = false, drawn = "";
+let words = {}, reading = null, again = false, drawn = "", stale = true; // stale: what is shown is nothing, or not all there will be
 
 function notice(text) {
 	byId("notice").hidden = !text;
@@ -46,6 +46,7 @@ async function read() {
 		const now = JSON.stringify([since, report, stat, caps]);
 
 		words = about.states;
+		stale = stat.coverage.growing;
 		notice([report.coverage.partial && `The recording could not be read whole: ${report.coverage.partial_reason}`, ...(about.notes || [])].filter(Boolean).join("\n"));
 		if (now !== drawn) { // what is the same is left as it is
 			const open = (id) => openCall(id, words);
@@ -53,7 +54,7 @@ async function read() {
 			drawn = now;
 			heading(about, stat, report);
 			navigation(report);
-			verdict(report, words);
+			verdict(report, words, stat.coverage.growing);
 			time(stat, report, words, open, reveal);
 			problems(report, words, open);
 			ops(stat, open);
@@ -62,6 +63,7 @@ async function read() {
 			call(stat, report, words);
 		}
 	} catch (e) {
+		stale = true;
 		notice(`The recording cannot be shown: ${e.message}`);
 		byId("verdict").removeAttribute("aria-busy");
 	}
@@ -160,7 +162,7 @@ function state(now) {
 	badge.className = `badge ${now.growing ? "on" : "done"}`;
 	badge.textContent = now.growing ? "live" : "ended";
 	badge.title = now.growing ? "The recording is being written; this page follows it" : "Nothing is written to the recording";
-	if (seen !== null && seen !== now.version)
+	if (stale || (seen !== null && seen !== now.version))
 		read();
 	seen = now.version;
 	document.documentElement.dataset.ready = "true"; // for who draws pictures of the page

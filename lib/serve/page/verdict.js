@@ -3,7 +3,7 @@
 
 import { byId, command, h, put, severity } from "./dom.js";
 import { parts } from "./chart.js";
-import { count, kindName, ns, percent } from "./format.js";
+import { count, kindName, ns, of, percent } from "./format.js";
 
 const fact = (name, ...value) => [h("dt", {}, name), ...value];
 
@@ -46,24 +46,38 @@ function stalled(report, words) {
 }
 const WORD = { HIGH: "High", MEDIUM: "Medium", LOW: "Low" };
 
-function healthy(report, words) {
-	const cover = report.coverage, whose = report.breakdown?.[0], doubts = [];
+const plain = (title, ...more) => h("div", { class: "card" }, h("h1", {}, title), more);
 
+// Where threads stood that came no further.
+const standing = (report, words) => (report.standing || []).slice(0, 8).map((x) => h("li", {}, `${x.comm || "?"} (pid ${x.pid}), ${of(x.threads, "thread")}, ${ns(x.longest_ns)}: ${words[x.part] || x.part}`,
+	x.frames?.length > 0 && h("div", { class: "mono" }, x.frames.slice(0, 4).join(" < "))));
+
+// That no cause was found means what ingero-explain says it does: green only where somebody looked, and nothing was there.
+function nothing(report, words, growing) {
+	const cover = report.coverage, list = report.breakdown || [], whose = list[0], stands = standing(report, words);
+	const lost = cover.lost ? h("p", {}, `${count(cover.lost)} events were lost.`) : null;
+
+	if (!cover.events && cover.partial)
+		return plain("Nothing can be said: no event could be read.");
+	if (!cover.events && growing)
+		return plain("The recording holds no events yet.", h("p", {}, "When a process that is recorded makes its first call this page says so by itself."));
 	if (!cover.events)
-		return h("div", { class: "card" }, h("h1", {}, "The recording holds no events yet."), h("p", {}, "When a process that is recorded makes its first call this page says so by itself."));
+		return plain("The recording holds no events, so nothing can be said about its processes.");
+	if (!list.length)
+		return plain("Nothing can be said: the recording holds no thread's calls or waits.", lost);
 	if (cover.host_recorded === false)
-		doubts.push("What the host did was not recorded (scheduling, disks, locks): a stall by it would not be seen.");
-	if (cover.lost)
-		doubts.push(`${count(cover.lost)} events were lost.`);
-	return h("div", { class: "card GOOD" }, severity("GOOD", "Nothing stalled"),
-		h("h1", {}, `Nothing took a noticeable part of ${ns(cover.duration_ns)}: ${count(cover.events)} events, and no cause worth telling.`),
-		doubts.map((d) => h("p", {}, d)),
+		return plain("No cause was found, and of the host nothing can be said.", h("p", {}, "What the host did was not recorded (scheduling, disks, locks): a stall by it would not be seen."), lost);
+	if (!list.some((p) => p.calls))
+		return plain(`No call was made in ${ns(cover.duration_ns)}: none began, and none returned.`, h("p", {}, "The program hangs, or has nothing to do."),
+			stands.length > 0 && [h("h3", {}, "Where its threads stood in the end"), h("ul", {}, stands)], lost);
+	return h("div", { class: cover.partial ? "card" : "card GOOD" }, severity(cover.partial ? "LOW" : "GOOD", cover.partial ? "Not read whole" : "Nothing stalled"),
+		h("h1", {}, `${cover.partial ? "Nothing in what could be read" : "Nothing"} took a noticeable part of ${ns(cover.duration_ns)}: ${count(cover.events)} events, and no cause worth telling.`), lost,
 		whose && [h("h3", {}, `Where the time of ${whose.comm || "the process"} (pid ${whose.pid}) went`), parts(whose.calling_threads ? whose.calling_parts : whose.parts, words, true)]);
 }
 
-export function verdict(report, words) {
+export function verdict(report, words, growing) {
 	const at = byId("verdict");
 
 	at.removeAttribute("aria-busy");
-	put(at, report.chains.length ? stalled(report, words) : healthy(report, words));
+	put(at, report.chains.length ? stalled(report, words) : nothing(report, words, growing));
 }
