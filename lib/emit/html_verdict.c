@@ -223,9 +223,7 @@ void html_verdict(struct buf *out, const struct html_page *p)
 		buf_puts(out, "</div>\n");
 	} else {
 		report_verdict_none(&text, p->report);
-		nothing(out, buf_bytes(&text),
-			p->report->events && !p->report->partial &&
-				report_recorded(p->report, "host_recorded"));
+		nothing(out, buf_bytes(&text), report_healthy(p->report));
 		out->failed |= text.failed;
 	}
 	warning(out, p);

@@ -86,6 +86,17 @@ void report_verdict_calls(struct buf *out, const struct report *r)
 	json_free(all);
 }
 
+bool report_healthy(const struct report *r)
+{
+	double calls;
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		if (r->chains->v.v[i].hidden)
+			return false;
+	return r->events && !r->partial && report_recorded(r, "host_recorded") &&
+	       report_processes(r, &calls) && calls > 0;
+}
+
 void report_verdict_none(struct buf *out, const struct report *r)
 {
 	struct json all = json_get(r->chains->analysis, "processes");

@@ -10,6 +10,9 @@
 /* When nothing was found: what that means here. */
 void report_verdict_none(struct buf *out, const struct report *r);
 
+/* Whether that nothing was found says that nothing is wrong: all that was asked for was looked at, and there was something to see. */
+bool report_healthy(const struct report *r);
+
 /* How many of the processes that are shown the analysis knows, and the calls they made. */
 size_t report_processes(const struct report *r, double *calls);
 

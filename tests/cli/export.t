@@ -200,6 +200,9 @@ analyzed_page = run("-f", "html", data=analyzed)[1].decode()
 tap.ok(esc(told["chains"][0]["summary"]) in analyzed_page, "html: of a stream that was analyzed before")
 tap.ok("No cause found" in run("-f", "html", "-n", "elsewhere", run_ige)[1].decode() or
        "none of them in what was asked for" in run("-f", "html", "-n", "elsewhere", run_ige)[1].decode(), "html: -n chooses causes")
+for args, green in ((["-n", "elsewhere"], False), (["-p", "99"], False), ([], True)):
+    shown = run("-f", "html", *args, data=data if args else subprocess.run([DEMO, "clean", "--duration", "1s"], **NEWS).stdout)[1].decode()
+    tap.same(['<div class="verdict v0">' in shown, '<div class="verdict">' in shown], [green, not green], f"html: green where somebody looked and nothing was there: {args or 'a clean one'}")
 part = run("-f", "html", "--last", "100ms", run_ige)[1].decode()
 tap.ok("100 ms recorded" in part, "html: --last", part[part.find("recorded") - 60:][:100])
 tap.same(run("-f", "html", "-w", ".pid == 1", run_ige)[0], 2, "html: not with -w")
