@@ -70,6 +70,8 @@ static enum MHD_Result access_handler(void *cls, struct MHD_Connection *m, const
 		*state = c = net_coming_begin(s, m, url, method);
 		if (!c)
 			return MHD_NO;
+		/* A connection that is kept may have lain idle until now: what follows has time of its own. */
+		net_watch_until(s->watch, net_answer_watched(m), net_now() + s->all.timeout_ns);
 		/* What is refused anyway is not asked for. */
 		if (c->why && net_call_header(&(struct net_call){ .request = c->q }, "Expect"))
 			return net_answer_refuse(s, m, c->q, c->status, c->why);

@@ -34,7 +34,7 @@ struct net_server_options {
 	unsigned connections_max; /* 0: 64 */
 	unsigned threads_max;	  /* handlers at the same time; 0: 1; more wait for their turn */
 	unsigned streams_max;	  /* of those, how many may stream; 0: all but one, at least one */
-	unsigned timeout_s; /* for a request to arrive as a whole, and for any part of an answer to be taken; 0: 30 */
+	unsigned timeout_s; /* for the head of a request to arrive, then for its body, and for any part of an answer to be taken; 0: 30 */
 	struct net_cert *
 		cert; /* TLS 1.3 with it (net/cert.h), for one server at a time; borrowed. NULL: plain HTTP */
 	const struct net_guard *guard; /* borrowed; NULL: everybody is let in */

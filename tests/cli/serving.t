@@ -230,6 +230,29 @@ with stream() as one, stream() as two:
     tap.same(sorted([s.hears(), s.hears()]), ["stream: gone", "stream: gone"], "a server that is stopped ends its streams")
 tap.same((s.hears(), s.p.wait(PATIENCE)), ("stopped", 0), "and itself")
 
+# ---- a connection that is kept
+s = Server("--no-tls", "--timeout", "3")
+
+
+def kept(idle, body):
+    """The status of a second request: its head comes after so many seconds, its body after as many again."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", s.port, timeout=PATIENCE)) as c:
+        c.request("GET", "/echo")
+        c.getresponse().read()
+        try:
+            time.sleep(idle)
+            c.sock.sendall(b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n")
+            time.sleep(body)
+            c.sock.sendall(b"abc")
+            return status_of(c.sock.recv(4096))
+        except OSError:
+            return None
+
+
+# A machine that had no time for us says nothing.
+tap.ok(any(kept(1.8, 1.8) == 200 for _ in range(3)), "what comes on a connection that lay idle has as much time as what came first")
+s.stop()
+
 # ---- tokens
 token = os.path.join(TMP.name, "token")
 
