@@ -92,6 +92,17 @@ static int become(const char *name, struct cli_list *words, struct err *e)
 	return e->code;
 }
 
+/* What stands behind "--" are operands. */
+static bool put_first(struct cli_list *words, const char *option, const char *value)
+{
+	if (!vec_push(words, option) || !vec_push(words, value))
+		return false;
+	memmove(words->v + 2, words->v, (words->n - 2) * sizeof(*words->v));
+	words->v[0] = option;
+	words->v[1] = value;
+	return true;
+}
+
 static int run_program(const char *name, const struct door_command *c, struct door_plan *plan)
 {
 	struct buf own = { 0 }, path = { 0 }, folder = { 0 };
@@ -112,8 +123,7 @@ static int run_program(const char *name, const struct door_command *c, struct do
 	if (c && c->reads && !plan->has_db && !something_piped_in()) {
 		cli_default_folder(&folder);
 		if (access(buf_text(&folder), F_OK) == 0 &&
-		    (!vec_push(&plan->words, "--db") ||
-		     !vec_push(&plan->words, buf_text(&folder)))) {
+		    !put_first(&plan->words, "--db", buf_text(&folder))) {
 			err_nomem(&e);
 			status = cli_fail(&e);
 			goto out;
