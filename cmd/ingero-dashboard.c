@@ -123,6 +123,7 @@ int main(int argc, char **argv)
 		return status;
 	opt.names = (const char *const *)operands.v;
 	opt.n = (unsigned)operands.n;
+	opt.row = operands.row;
 	opt.kept = kept = cli_kept_folder();
 	rc = cli_signals_catch(&e);
 	rc = rc ? rc : cli_token(&token, values.token_file, &e);

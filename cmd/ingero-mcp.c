@@ -170,6 +170,7 @@ static int open_all(struct served *s, const struct cli_operands *operands, struc
 {
 	struct serve_source_options from = { .names = (const char *const *)operands->v,
 					     .n = (unsigned)operands->n,
+					     .row = operands->row,
 					     .tool = program.name,
 					     .folder = getenv("TMPDIR"),
 					     .kept = s->kept = cli_kept_folder() };

@@ -18,11 +18,6 @@
 /* More files than this in one folder: somebody else's archive, to be named file by file. */
 #define FILES_MAX 65536u
 
-struct names {
-	char **v;
-	size_t n, cap;
-};
-
 const char *cli_home(void)
 {
 	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL, *home = getenv("HOME");
@@ -52,7 +47,14 @@ const char *cli_scratch_folder(void)
 	return named && *named ? named : "/var/tmp";
 }
 
-static int add(struct names *to, const char *folder, const char *name, struct err *e)
+void cli_names_free(struct cli_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->v[i]);
+	vec_free(names);
+}
+
+static int add(struct cli_names *to, const char *folder, const char *name, struct err *e)
 {
 	struct buf path = { 0 };
 
@@ -71,7 +73,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int add_folder(struct names *to, const char *folder, struct err *e)
+static int add_folder(struct cli_names *to, const char *folder, struct err *e)
 {
 	size_t before = to->n;
 	DIR *dir = opendir(folder);
@@ -115,26 +117,12 @@ static int64_t modified(const char *path)
 			       : (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 }
 
-/* Only the files of the run that was written last stay. */
-static void keep_newest(struct names *files)
+/* Only the files of the run that path is one of stay. */
+static void keep_run(struct cli_names *files, const char *path)
 {
-	const char *newest = NULL;
-	int64_t when = INT64_MIN;
-	size_t kept = 0, n;
-	char *run;
+	size_t n = run_of(path), kept = 0;
+	char *run = strndup(path, n);
 
-	for (size_t i = 0; i < files->n; i++) {
-		int64_t t = modified(files->v[i]);
-
-		if (t >= when) {
-			when = t;
-			newest = files->v[i];
-		}
-	}
-	if (!newest)
-		return;
-	n = run_of(newest);
-	run = strndup(newest, n);
 	for (size_t i = 0; run && i < files->n; i++) {
 		if (run_of(files->v[i]) == n && memcmp(files->v[i], run, n) == 0)
 			files->v[kept++] = files->v[i];
@@ -144,6 +132,38 @@ static void keep_newest(struct names *files)
 	if (run)
 		files->n = kept;
 	free(run);
+}
+
+/* Of the run that was written last. */
+static void keep_newest(struct cli_names *files)
+{
+	const char *newest = NULL;
+	int64_t when = INT64_MIN;
+
+	for (size_t i = 0; i < files->n; i++) {
+		int64_t t = modified(files->v[i]);
+
+		if (t >= when) {
+			when = t;
+			newest = files->v[i];
+		}
+	}
+	if (newest)
+		keep_run(files, newest);
+}
+
+int cli_run_files(struct cli_names *out, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	struct buf folder = { 0 };
+	int rc;
+
+	buf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
+	rc = folder.failed ? err_nomem(e) : add_folder(out, buf_text(&folder), e);
+	buf_free(&folder);
+	if (!rc)
+		keep_run(out, path);
+	return rc;
 }
 
 /* What lies in a folder that somebody named may be more than was thought of. */
@@ -158,22 +178,24 @@ static void say_folder(const char *folder, char *const *names, size_t n)
 		cli_note("reading all of %s: %zu recordings, %s", folder, n, human_bytes(bytes).s);
 }
 
-/* In the folder where, or the recording of that name. */
-static int newest_run(struct names *to, const char *where, struct err *e)
+/* In the folder where, which is a row, or the recording of that name. */
+static int newest_run(struct cli_names *to, const char *where, bool *row, struct err *e)
 {
 	struct stat st;
 	int rc = 0;
 
-	if (stat(where, &st) == 0 && !S_ISDIR(st.st_mode))
+	if (stat(where, &st) == 0 && !S_ISDIR(st.st_mode)) {
 		rc = add(to, NULL, where, e);
-	else if ((rc = add_folder(to, where, e)) == 0)
+	} else if ((rc = add_folder(to, where, e)) == 0) {
 		keep_newest(to);
+		*row = true;
+	}
 	if (rc == 0 && to->n)
 		cli_note("reading %s%s", to->v[0], to->n > 1 ? " and what follows it" : "");
 	return rc;
 }
 
-static int newest_default_run(struct names *to, struct err *e)
+static int newest_default_run(struct cli_names *to, bool *row, struct err *e)
 {
 	struct buf folder = { 0 };
 	struct err ignored = { 0 };
@@ -182,7 +204,7 @@ static int newest_default_run(struct names *to, struct err *e)
 	cli_default_folder(&folder);
 	if (folder.failed)
 		rc = err_nomem(e);
-	else if (newest_run(to, buf_text(&folder), &ignored) == ERR_NOMEM)
+	else if (newest_run(to, buf_text(&folder), row, &ignored) == ERR_NOMEM)
 		rc = err_nomem(e);
 	buf_free(&folder);
 	return rc;
@@ -190,18 +212,19 @@ static int newest_default_run(struct names *to, struct err *e)
 
 int cli_default_operands(struct cli_operands *operands, const char *db, bool serves, struct err *e)
 {
-	static struct names names; /* the operands from here on */
+	static struct cli_names names; /* the operands from here on */
 	bool folders = false;
 	struct stat st;
 	int rc = 0;
 
+	operands->row = false;
 	if (operands->n == 0 && db) {
-		rc = newest_run(&names, db, e);
+		rc = newest_run(&names, db, &operands->row, e);
 		if (rc == 0 && names.n == 0)
 			rc = err_set(e, ERR_CANNOT,
 				     "%s holds no recording yet (ingero-record makes them)", db);
 	} else if (operands->n == 0 && (serves || isatty(STDIN_FILENO))) {
-		rc = newest_default_run(&names, e);
+		rc = newest_default_run(&names, &operands->row, e);
 	}
 	folders = names.n > 0;
 	for (size_t i = 0; i < operands->n; i++)

@@ -30,4 +30,14 @@ const char *cli_scratch_folder(void);
  */
 int cli_default_operands(struct cli_operands *operands, const char *db, bool serves, struct err *e);
 
+/* Names of files; they belong to it. */
+struct cli_names {
+	char **v;
+	size_t n, cap;
+};
+void cli_names_free(struct cli_names *names);
+
+/* The files of the run that the one of this path is of, by name, as they are there now: its own need not be. */
+int cli_run_files(struct cli_names *out, const char *path, struct err *e);
+
 #endif

@@ -69,6 +69,7 @@ struct cli_operands {
 	char **v; /* argv's strings, moved to its front; NULL behind the last */
 	size_t n;
 	bool dashes; /* "--" was given */
+	bool row; /* they are the files of a recorder's run, which may go on in others (cli_run_files) */
 };
 
 #define CLI_GO (-1)

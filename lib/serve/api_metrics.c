@@ -33,8 +33,8 @@ void api_tally_free(struct api_tally *t)
 	free(t);
 }
 
-static int begin(struct api_tally **out, const struct serve_source *s,
-		 const struct source_state *now, struct err *e)
+static int begin(struct api_tally **out, struct serve_source *s, const struct source_state *now,
+		 struct err *e)
 {
 	struct api_tally *t = calloc(1, sizeof(*t));
 	int rc = 0;
@@ -46,7 +46,7 @@ static int begin(struct api_tally **out, const struct serve_source *s,
 	if (!t->em.w || !meters_begin(&t->meters, &t->em))
 		rc = err_nomem(e);
 	rc = rc ? rc : source_place_of(&t->place, s, now, e);
-	rc = rc ? rc : input_open(&t->in, t->em.w, s->opt.names, s->opt.n, e);
+	rc = rc ? rc : source_input(s, &t->in, t->em.w, NULL, e);
 	if (rc)
 		api_tally_free(t);
 	else

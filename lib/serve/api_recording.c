@@ -56,6 +56,7 @@ int api_recording(struct api_request *q, struct err *e)
 	unsigned n;
 	int rc = w ? select_words(&sel, &q->words, e) : err_nomem(e);
 
+	rc = rc ? rc : source_look(q->api->source, e);
 	names = serve_source_names(q->api->source, &n);
 	if (!rc && select_needs_end(&sel))
 		rc = input_resolve(w, names, n, &sel, e);

@@ -56,6 +56,7 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 		return err_nomem(e);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->counting_lock, NULL);
+	pthread_mutex_init(&s->list_lock, NULL);
 	if (!(s->shelf = held_shelf_new(KEPT)) || !(s->archives = held_shelf_new(ARCHIVES))) {
 		serve_source_free(s);
 		return err_nomem(e);
@@ -68,6 +69,7 @@ int serve_source_open(struct serve_source **out, const struct serve_source_optio
 	if (!s->opt.sql_memory_bytes)
 		s->opt.sql_memory_bytes = UINT64_C(256) << 20;
 	s->archive = opt->n == 1 && is_database(opt->names[0]);
+	s->opt.row = opt->row && !s->archive;
 	*out = s;
 	return 0;
 }
@@ -85,13 +87,9 @@ void serve_source_free(struct serve_source *s)
 	source_counting_drop(s->counting);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->counting_lock);
+	pthread_mutex_destroy(&s->list_lock);
+	source_lists_free(s);
 	free(s);
-}
-
-const char *const *serve_source_names(const struct serve_source *s, unsigned *n)
-{
-	*n = s->opt.n;
-	return s->opt.names;
 }
 
 int source_take(struct serve_source *s, struct held_shelf *shelf, const char *question,

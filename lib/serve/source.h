@@ -27,6 +27,7 @@ struct serve_source;
 struct serve_source_options {
 	const char *const *names; /* files; borrowed for good */
 	unsigned n;
+	bool row; /* they are the files of a run that may go on in others (cli_run_files), and those are served, too */
 	const char *tool;   /* who makes archives of them, for those: "ingero-mcp" */
 	const char *folder; /* for archives that are made of recordings, NULL: /var/tmp */
 	const char *kept; /* folder for causes that took long to find (kept.h), NULL: none are kept */
@@ -44,6 +45,7 @@ void serve_source_warm(struct serve_source *s, void (*failed)(const char *why));
 /* Nobody may ask any more. */
 void serve_source_free(struct serve_source *s);
 
+/* Of a row those that were there when somebody asked last; borrowed until the source is freed. */
 const char *const *serve_source_names(const struct serve_source *s, unsigned *n);
 
 /* How the inputs could be read. */

@@ -7,7 +7,6 @@
 
 #include "lib/ask/carried.h"
 #include "lib/ask/story.h"
-#include "lib/input/resolve.h"
 #include "lib/select/cut.h"
 #include "lib/serve/kept.h"
 #include "lib/serve/source_growing.h"
@@ -41,7 +40,7 @@ static void free_chains(void *value)
 }
 
 /* Whether the recording says it itself; and whether it is still written. */
-static int try_carried(struct chains_value *v, const struct serve_source *s, bool *is, bool *grows,
+static int try_carried(struct chains_value *v, struct serve_source *s, bool *is, bool *grows,
 		       struct err *e)
 {
 	struct input *in = NULL;
@@ -49,7 +48,7 @@ static int try_carried(struct chains_value *v, const struct serve_source *s, boo
 
 	*is = *grows = false;
 	v->w = world_new();
-	rc = v->w ? input_open(&in, v->w, s->opt.names, s->opt.n, e) : err_nomem(e);
+	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
 	rc = rc ? rc : ask_chains_carried(in, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
@@ -97,8 +96,7 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 	v->story = v->w ? ask_story_new(v->w) : NULL;
 	if (!rc && !v->story)
 		rc = err_nomem(e);
-	rc = rc ? rc
-		: input_open_within(&in, v->w, c->source->opt.names, c->source->opt.n, &sel, e);
+	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);
 	rc = rc ? rc : read_chains(v, in, &sel, asker, e);
 	rc = rc ? rc : ask_story_end(v->story, &told, e);
 	if (!rc) {
@@ -145,7 +143,7 @@ static bool try_kept(struct chains_value *v, const char *folder, const struct so
 }
 
 /* Of whole files only, and only where they are still what was read. */
-static void keep(const struct chains_value *v, const struct serve_source *s,
+static void keep(const struct chains_value *v, struct serve_source *s,
 		 const struct source_state *before)
 {
 	struct source_state now = { 0 };

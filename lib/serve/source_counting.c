@@ -45,18 +45,16 @@ static int start(struct serve_source *s, const struct source_state *now, struct 
 {
 	static const struct select_words everything;
 	struct source_counting *c = calloc(1, sizeof(*c));
-	const struct ask_stat_want want = { .names = s->opt.names,
-					    .n = s->opt.n,
-					    .words = &everything,
-					    .sections = VIEW_ALL,
-					    .between = between,
-					    .ctx = c };
+	struct ask_stat_want want = {
+		.words = &everything, .sections = VIEW_ALL, .between = between, .ctx = c
+	};
 	int rc;
 
 	if (!c)
 		return err_nomem(e);
 	pthread_mutex_init(&c->lock, NULL);
 	atomic_init(&c->refs, 1);
+	want.names = serve_source_names(s, &want.n);
 	rc = ask_stat_open(&c->ask, &want, e);
 	rc = rc ? rc : source_place_of(&c->place, s, now, e);
 	if (!rc && input_follow(c->ask.in))

@@ -3,7 +3,6 @@
  * What is asked of single events: nothing of it is kept.
  */
 #include "lib/ask/call.h"
-#include "lib/input/resolve.h"
 #include "lib/select/pick.h"
 #include "lib/serve/source_state.h"
 
@@ -22,7 +21,7 @@ int serve_source_call(struct serve_source *s, const struct serve_asker *asker, c
 	bool started = false;
 	int rc = w ? ask_call_new(&call, w, id, e) : err_nomem(e);
 
-	rc = rc ? rc : input_open(&in, w, s->opt.names, s->opt.n, e);
+	rc = rc ? rc : source_input(s, &in, w, NULL, e);
 	stream = rc ? NULL : input_stream(in);
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		if (!started && item.kind == STREAM_RECORD && item.record->kind == RECORD_SESSION) {
@@ -89,7 +88,7 @@ int serve_source_each(struct serve_source *s, const struct serve_asker *asker,
 	struct input *in = NULL;
 	int rc = from.w ? select_words(&sel, words, e) : err_nomem(e);
 
-	rc = rc ? rc : input_open_within(&in, from.w, s->opt.names, s->opt.n, &sel, e);
+	rc = rc ? rc : source_input(s, &in, from.w, &sel, e);
 	rc = rc ? rc : each(in, &from, &told, &notes, asker, take, ctx, e);
 	buf_free(&notes);
 	input_free(in);

@@ -58,7 +58,7 @@ static int start(struct serve_source *s, const struct source_state *now, struct 
 	g->w = world_new();
 	g->story = g->w ? ask_story_new(g->w) : NULL;
 	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
-	rc = rc ? rc : input_open(&g->in, g->w, s->opt.names, s->opt.n, e);
+	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
 	if (!rc && input_follow(g->in))
 		s->growing = g;
 	else

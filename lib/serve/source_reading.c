@@ -24,17 +24,21 @@ static bool is_written(const char *name)
 
 /* A recorder that was killed leaves every byte as it was, and still its recording says something else from then on: that it did not
  * end. */
-int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e)
+int source_state_of(struct serve_source *s, struct source_state *st, struct err *e)
 {
+	const char *const *names;
 	struct stat f;
+	unsigned n;
+	int rc = source_look(s, e);
 
 	*st = (struct source_state){ 0 };
-	for (unsigned i = 0; i < s->opt.n; i++) {
+	names = serve_source_names(s, &n);
+	for (unsigned i = 0; !rc && i < n; i++) {
 		bool written;
 
-		if (stat(s->opt.names[i], &f))
-			return err_sys(e, "cannot open %s", s->opt.names[i]);
-		written = is_written(s->opt.names[i]);
+		if (stat(names[i], &f))
+			return err_sys(e, "cannot open %s", names[i]);
+		written = is_written(names[i]);
 		buf_printf(&st->thing, "%ju:%ju;", (uintmax_t)f.st_dev, (uintmax_t)f.st_ino);
 		buf_printf(&st->state, "%ju:%ju:%jd:%jd.%09ld%s;", (uintmax_t)f.st_dev,
 			   (uintmax_t)f.st_ino, (intmax_t)f.st_size, (intmax_t)f.st_mtim.tv_sec,
@@ -42,7 +46,9 @@ int source_state_of(const struct serve_source *s, struct source_state *st, struc
 		st->size += (uint64_t)f.st_size;
 		st->grows |= written;
 	}
-	return st->thing.failed || st->state.failed ? err_nomem(e) : 0;
+	if (!rc && (st->thing.failed || st->state.failed))
+		rc = err_nomem(e);
+	return rc;
 }
 
 void source_state_free(struct source_state *st)
@@ -51,10 +57,11 @@ void source_state_free(struct source_state *st)
 	buf_free(&st->thing);
 }
 
-/* The first bytes, of which no two recordings have the same. */
-static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
+/* The first bytes of the first, of which no two recordings have the same. */
+static void begin_of(const struct serve_source *s, unsigned char begin[IGE_SEGMENT_BYTES])
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	unsigned n;
+	int fd = open(serve_source_names(s, &n)[0], O_RDONLY | O_CLOEXEC);
 
 	memset(begin, 0, IGE_SEGMENT_BYTES);
 	if (fd >= 0 && read_at(fd, begin, IGE_SEGMENT_BYTES, 0) < 0)
@@ -65,7 +72,10 @@ static void begin_of(const char *name, unsigned char begin[IGE_SEGMENT_BYTES])
 
 bool source_grows(const struct serve_source *s)
 {
-	return s->opt.n == 1 && is_written(s->opt.names[0]);
+	unsigned n;
+	const char *const *names = serve_source_names(s, &n);
+
+	return n == 1 && is_written(names[0]);
 }
 
 int source_place_of(struct source_place *p, const struct serve_source *s,
@@ -73,7 +83,7 @@ int source_place_of(struct source_place *p, const struct serve_source *s,
 {
 	p->thing = strdup(buf_text(&now->thing));
 	p->size = 0;
-	begin_of(s->opt.names[0], p->begin);
+	begin_of(s, p->begin);
 	return p->thing ? 0 : err_nomem(e);
 }
 
@@ -82,7 +92,7 @@ bool source_place_is(const struct source_place *p, const struct serve_source *s,
 {
 	unsigned char begin[IGE_SEGMENT_BYTES];
 
-	begin_of(s->opt.names[0], begin);
+	begin_of(s, begin);
 	return !strcmp(p->thing, buf_text(&now->thing)) && now->size >= p->size &&
 	       !memcmp(begin, p->begin, sizeof(begin));
 }

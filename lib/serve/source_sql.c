@@ -41,7 +41,7 @@ static int build(void *ctx, int fd, struct err *e)
 	struct stream_item item;
 	struct input *in = NULL;
 	struct buf notes = { 0 };
-	int rc = w ? input_open(&in, w, s->opt.names, s->opt.n, e) : err_nomem(e);
+	int rc = w ? source_input(s, &in, w, NULL, e) : err_nomem(e);
 
 	rc = rc ? rc : ask_archive_new(&a, w, fd, ARCHIVE_MADE, s->opt.tool, true, e);
 	stream = rc ? NULL : input_stream(in);

@@ -44,9 +44,7 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 		    bool *growing, struct err *e)
 {
 	const struct serve_stat_want *want = c->want;
-	struct ask_stat_want ask = { .names = c->source->opt.names,
-				     .n = c->source->opt.n,
-				     .words = &want->words,
+	struct ask_stat_want ask = { .words = &want->words,
 				     .brief = want->brief && source_everything(&want->words) &&
 					      !want->by,
 				     .by = want->by,
@@ -56,6 +54,7 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 	int rc;
 
 	v->asker = asker;
+	ask.names = serve_source_names(c->source, &ask.n);
 	rc = ask_stat_open(&v->ask, &ask, e);
 	rc = rc ? rc : ask_stat_read(&v->ask, e);
 	if (rc == ERR_TOO_NEW)

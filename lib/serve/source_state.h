@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/vec.h"
 #include "lib/ige/block.h"
 #include "lib/input/input.h"
 #include "lib/serve/held.h"
@@ -27,7 +28,17 @@ struct serve_source {
 	bool warming;
 	void (*failed)(const char *why); /* of the warmer */
 	atomic_bool over;
+	pthread_mutex_t list_lock;	    /* of who makes one */
+	_Atomic(struct source_list *) list; /* of names as they were seen last; NULL: those of opt */
+	VEC(char *) texts;		    /* of lists */
 };
+
+/* Looks whether a run goes on in other files: names are those of now from here on. */
+int source_look(struct serve_source *s, struct err *e);
+/* Opens them. sel: as input_open_within has it; NULL: all of them. */
+int source_input(struct serve_source *s, struct input **in, struct world *w, struct select *sel,
+		 struct err *e);
+void source_lists_free(struct serve_source *s);
 
 /* The state of the inputs as they stand, and whether somebody still writes one of them, for held_take. */
 struct source_state {
@@ -35,7 +46,7 @@ struct source_state {
 	uint64_t size;
 	bool grows;
 };
-int source_state_of(const struct serve_source *s, struct source_state *st, struct err *e);
+int source_state_of(struct serve_source *s, struct source_state *st, struct err *e);
 void source_state_free(struct source_state *st);
 
 /* Which recording it was that was read on, to see whether it still is. */

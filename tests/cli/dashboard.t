@@ -229,6 +229,23 @@ with dashboard.Dashboard(recording("graph.ige", "graph-recapture", "--duration",
 with dashboard.Dashboard(run, recording("other.ige", "clean", "--duration", "4s", "-n", "other")) as two:
     tap.same([len(two.json("about")[1]["recordings"]), two.json("overview")[1]["session_count"]], [2, 2], "two recordings at once")
 
+# ---- a run: its recorder goes on in another file, and removes the first
+
+os.mkdir(os.path.join(TMP.name, "runs"))
+parts = [recording(f"runs/run-20260102-000000-8-{i:06}.ige", "clean", "--duration", "1s", "--seed", str(i)) for i in (1, 2)]
+sizes = [said(STAT, "--json", p)["coverage"]["events"] for p in parts]
+os.rename(parts[1], parts[1] + ".later")
+with dashboard.Dashboard("-d", os.path.join(TMP.name, "runs")) as r, dashboard.Dashboard(parts[0]) as alone:
+    before = r.json("overview")[1]["event_count"]
+    os.rename(parts[1] + ".later", parts[1])
+    recording("runs/run-20260103-000000-9-000001.ige", "clean", "--duration", "1s", "--seed", "3")
+    tap.same([before, r.json("overview")[1]["event_count"]], [sizes[0], sum(sizes)], "the file that a run goes on in is served, too, and no other run's")
+    tap.same(alone.json("overview")[1]["event_count"], sizes[0], "who was given one file serves that")
+    os.unlink(parts[0])
+    got = [r.json("overview"), r.sql("SELECT count(*) FROM events"), r.json("graph-events"), r.ask("/metrics"), r.ask("/api/v1/recording")]
+    tap.same([a[0] for a in got], [200] * 5, "the first one is gone: all is still answered")
+    tap.same([got[0][1]["event_count"], got[1][1]["rows"], r.json("about")[1]["recordings"]], [sizes[1], [[sizes[1]]], [{"name": os.path.basename(parts[1])}]], "from what is left")
+
 # ---- while it grows: the file becomes another one ----
 
 grows = recording("grows.ige", "clean", "--duration", "2s")
