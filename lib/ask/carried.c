@@ -5,24 +5,12 @@
 #include "lib/ige/block.h"
 #include "lib/ige/columns.h"
 
-static int take_record(struct ask_chains *a, const struct record *r, struct err *e)
+static int take_record(struct ask_chains *a, const struct world *w, const struct record *r,
+		       struct err *e)
 {
-	switch (r->kind) {
-	case RECORD_SESSION:
-		if (!a->has_start)
-			a->start_ns = r->u.SESSION.start_ns;
-		a->has_start = true;
-		return 0;
-	case RECORD_CLOCK:
-		if (!a->has_real)
-			a->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
-		a->has_real = true;
-		if (r->u.CLOCK.mono_ns > a->end_ns)
-			a->end_ns = r->u.CLOCK.mono_ns;
-		return 0;
-	default:
-		return chain_list_add(&a->list, r, e);
-	}
+	int rc = ask_chains_fact(a, w, r, e);
+
+	return rc > 0 ? chain_list_add(&a->list, r, e) : rc;
 }
 
 static void pass_events(struct ask_chains *a, const struct ige_arrays *arrays)
@@ -33,7 +21,8 @@ static void pass_events(struct ask_chains *a, const struct ige_arrays *arrays)
 		a->end_ns = arrays->header.end_max;
 }
 
-int ask_chains_carried(struct input *in, struct ask_chains *out, bool *is, struct err *e)
+int ask_chains_carried(struct input *in, const struct world *w, struct ask_chains *out, bool *is,
+		       struct err *e)
 {
 	struct ige_reader *r = input_one(in, 0);
 	const struct ige_report *report;
@@ -57,7 +46,7 @@ int ask_chains_carried(struct input *in, struct ask_chains *out, bool *is, struc
 		if (arrays)
 			pass_events(out, arrays);
 		while (!rc && (rc = ige_reader_items(r, &item, e)) > 0)
-			rc = item.kind == STREAM_RECORD ? take_record(out, item.record, e) : 0;
+			rc = item.kind == STREAM_RECORD ? take_record(out, w, item.record, e) : 0;
 	}
 	report = ige_reader_report(r);
 	if (!rc && clean && ask_chains_cover(&out->list, out->events) && out->has_start &&
@@ -66,7 +55,6 @@ int ask_chains_carried(struct input *in, struct ask_chains *out, bool *is, struc
 		chain_list_sort(&out->list);
 		return 0;
 	}
-	chain_list_free(&out->list);
-	*out = (struct ask_chains){ 0 };
+	ask_chains_drop(out);
 	return rc;
 }

@@ -9,8 +9,9 @@
 #include "lib/ask/chains.h"
 #include "lib/input/input.h"
 
-/* in: just opened, read to its end here. *is false: there is no one whole analysis of all of it (several inputs, damage, none was made),
- * so that ask/chains.h has to find it; *out is then empty. out->list is the caller's: chain_list_free. */
-int ask_chains_carried(struct input *in, struct ask_chains *out, bool *is, struct err *e);
+/* in: just opened, in w, read to its end here. *is false: there is no one whole analysis of all of it (several inputs, damage, none was made),
+ * so that ask/chains.h has to find it; *out is then empty. out is the caller's: ask_chains_drop. */
+int ask_chains_carried(struct input *in, const struct world *w, struct ask_chains *out, bool *is,
+		       struct err *e);
 
 #endif

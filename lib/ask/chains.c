@@ -37,17 +37,10 @@ struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_
 	return run;
 }
 
-static bool coverage(struct ask_chains_run *run, const struct record *r)
+int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct record *r,
+		    struct err *e)
 {
-	const struct world_node *on = world_get_node(run->w, r->u.COVERAGE.node);
-
-	return missing_record(&run->answer.missing, r,
-			      on ? world_text(run->w, on->name) : (struct bytes){ 0 });
-}
-
-static int record(struct ask_chains_run *run, const struct record *r, struct err *e)
-{
-	struct ask_chains *a = &run->answer;
+	const struct world_node *on;
 
 	switch (r->kind) {
 	case RECORD_SESSION:
@@ -65,10 +58,21 @@ static int record(struct ask_chains_run *run, const struct record *r, struct err
 			a->end_ns = r->u.CLOCK.mono_ns;
 		return 0;
 	case RECORD_COVERAGE:
-		return coverage(run, r) ? 0 : err_nomem(e);
+		on = world_get_node(w, r->u.COVERAGE.node);
+		return missing_record(&a->missing, r,
+				      on ? world_text(w, on->name) : (struct bytes){ 0 })
+			       ? 0
+			       : err_nomem(e);
 	default:
-		return chain_list_add(&run->carried, r, e);
+		return 1;
 	}
+}
+
+static int record(struct ask_chains_run *run, const struct record *r, struct err *e)
+{
+	int rc = ask_chains_fact(&run->answer, run->w, r, e);
+
+	return rc > 0 ? chain_list_add(&run->carried, r, e) : rc;
 }
 
 int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, struct err *e)

@@ -41,6 +41,10 @@ void ask_chains_free(struct ask_chains_run *run);
  * not. Where events were left out behind it (ingero-correlate --chains-only) there are fewer than it says. */
 bool ask_chains_cover(const struct chain_list *carried, uint64_t events);
 
+/* What a record says of the recording itself: when it began, its clock, what is missing from it. 1: it says nothing of that. */
+int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct record *r,
+		    struct err *e);
+
 /* What an answer holds that is no run's; it is empty afterwards. */
 void ask_chains_drop(struct ask_chains *a);
 

@@ -281,9 +281,29 @@ static bool recorded(const struct ask_chains *a, const char *key)
 	return is;
 }
 
+/* What is missing beside events, a text for each. */
+static struct json missing_of(const struct ask_chains *a)
+{
+	struct json texts = json_array();
+
+	for (size_t i = 0; i < a->missing.v.n; i++) {
+		const struct missing_row *m = &a->missing.v.v[i];
+		struct buf text = { 0 }, on = { 0 };
+
+		if (*m->on)
+			buf_printf(&on, " on %s", m->on);
+		missing_text(&text, m->lost, m->of, bytes_of(m->what), buf_bytes(&on),
+			     bytes_of(m->reason));
+		json_append(&texts, json_string(buf_bytes(&text)));
+		buf_free(&text);
+		buf_free(&on);
+	}
+	return texts;
+}
+
 void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct chain *shown)
 {
-	struct json r = json_object();
+	struct json r = json_object(), missing = missing_of(a);
 	double ns = a->has_start && a->end_ns > a->start_ns ? (double)(a->end_ns - a->start_ns) : 0;
 	struct buf verdict = { 0 };
 
@@ -302,6 +322,10 @@ void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct c
 	tool_set_s(&r, "seconds", ns);
 	json_set(&r, "host_recorded", json_bool(recorded(a, "host_recorded")));
 	json_set(&r, "unfinished", json_bool(a->unfinished));
+	if (json_length(missing))
+		json_set(&r, "missing", missing);
+	else
+		json_free(missing);
 	json_set(o, "recording", r);
 }
 
@@ -325,6 +349,7 @@ void chain_rows_head(struct buf *out, struct json answer)
 		shape_value(out, lost);
 		buf_puts(out, " events lost");
 	}
+	shape_members(out, r, "missing", "; ", "; ");
 	buf_putc(out, '\n');
 	json_free(found);
 	json_free(r);

@@ -49,7 +49,7 @@ static int try_carried(struct chains_value *v, struct serve_source *s, bool *is,
 	*is = *grows = false;
 	v->w = world_new();
 	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
-	rc = rc ? rc : ask_chains_carried(in, &v->carried, is, e);
+	rc = rc ? rc : ask_chains_carried(in, v->w, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
 		v->c.quality.input = source_quality(in, &v->notes);

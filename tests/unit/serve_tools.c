@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever asks a tool can give up while recordings are read for it, and hears that it goes on.
+ * Whoever asks a tool can give up while recordings are read for it, hears that it goes on, and what is missing from them.
  */
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/serve/tools.h"
 #include "tests/tap.h"
+#include "tests/unit/fixture.h"
 
 #define GOOD "formats/samples/v1/good/"
 
@@ -89,9 +92,76 @@ static void test_part(void)
 	serve_source_free(s);
 }
 
+/* With its analysis, if only of nothing. */
+static void record(int fd)
+{
+	struct fixture_sink sink = { .sink = { fixture_put } };
+	struct ige_writer_options opt = { .clock_id = 1 };
+	struct record records[] = { { .kind = RECORD_SESSION },
+				    { .kind = RECORD_COVERAGE },
+				    { .kind = RECORD_ANALYSIS } };
+	struct world *w = world_new();
+	struct ige_writer *wr = NULL;
+	struct err e;
+
+	REC_SET(&records[0], SESSION, start_ns, 1000);
+	REC_SET(&records[1], COVERAGE, layer, bytes_of("lost stacks"));
+	REC_SET(&records[1], COVERAGE, requested, 4000);
+	REC_SET(&records[1], COVERAGE, failed, 321);
+	REC_SET(&records[1], COVERAGE, reason, bytes_of("ring full"));
+	REC_SET(&records[2], ANALYSIS, body, bytes_of("{\"events\":0}"));
+	if (ige_writer_new(&wr, w, &sink.sink, &opt, &e))
+		abort();
+	for (unsigned i = 0; i < 3; i++)
+		if (ige_writer_record(wr, &records[i], &e))
+			abort();
+	if (ige_writer_finish(wr, &e) || write_all(fd, sink.bytes.p, sink.bytes.n, &e))
+		abort();
+	ige_writer_free(wr);
+	world_free(w);
+	buf_free(&sink.bytes);
+}
+
+static int take_chains(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	const struct missing *m = &c->answer->missing;
+
+	ok(c->answer->found_analyzed, "causes are those that the recording carries");
+	is_u64(m->v.n, 1, "one kind of thing is missing");
+	is_u64(m->v.n ? m->v.v[0].lost : 0, 321, "so many of them");
+	return 0;
+}
+
+static void test_missing(void)
+{
+	char path[] = "/tmp/serve_tools.XXXXXX";
+	const char *const names[] = { path };
+	const struct serve_source_options opt = { .names = names, .n = 1, .tool = "test" };
+	const struct select_words everything = { 0 };
+	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 };
+	struct serve_source *s = NULL;
+	int fd = mkstemp(path);
+	struct buf text = { 0 };
+	struct err e;
+
+	if (fd < 0)
+		abort();
+	record(fd);
+	is_int(serve_source_open(&s, &opt, &e), 0, "an analyzed recording is served");
+	is_int(serve_source_chains(s, NULL, &everything, false, take_chains, NULL, &e), 0,
+	       "it is answered from");
+	is_int(call(s, "get_causal_chains", &a, &text), 0, "an assistant asks");
+	like(buf_text(&text), "; 321 of 4,000 stacks lost: ring full\n", "and is told");
+	buf_free(&text);
+	serve_source_free(s);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	test_compare();
 	test_part();
+	test_missing();
 	return tap_done();
 }
