@@ -322,28 +322,28 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 
 enum { AS_IT_WAS, WITHOUT_ALL, WITHOUT_SURE };
 
-/* A call of this class took dur_ns. False: out of memory. */
-static bool cell_add(struct tally *t, uint32_t group, uint32_t class_id, unsigned which,
-		     uint64_t dur_ns)
+/* Where calls of this class that took dur_ns are counted; UINT32_MAX: nowhere, there are too many. False: out of memory. */
+static bool cell_at(struct tally *t, uint32_t group, uint32_t class_id, uint64_t dur_ns,
+		    uint32_t *at)
 {
 	struct tally_cell fresh = { .group = group,
 				    .class_id = class_id,
-				    .cell = hist_cell(dur_ns) },
-			  *cell;
-	uint64_t key = cell_key(group, class_id, fresh.cell), at;
+				    .cell = hist_cell(dur_ns) };
+	uint64_t key = cell_key(group, class_id, fresh.cell), pos;
 
-	if (!map_get(&t->cell_by, key, &at)) {
-		if (t->cells.n - t->unused_cells.n >= TALLY_CELLS_MAX)
-			return true;
-		fresh.next = t->groups.v[group].cells;
-		at = place_for(&t->cells, &t->unused_cells, fresh);
-		if (at == UINT32_MAX || !map_put(&t->cell_by, key, at))
-			return false;
-		t->groups.v[group].cells = (uint32_t)at + 1;
+	*at = UINT32_MAX;
+	if (map_get(&t->cell_by, key, &pos)) {
+		*at = (uint32_t)pos;
+		return true;
 	}
-	cell = &t->cells.v[at];
-	cell->n[which]++;
-	cell->sum_ns[which] += dur_ns;
+	if (t->cells.n - t->unused_cells.n >= TALLY_CELLS_MAX)
+		return true;
+	fresh.next = t->groups.v[group].cells;
+	pos = place_for(&t->cells, &t->unused_cells, fresh);
+	if (pos == UINT32_MAX || !map_put(&t->cell_by, key, pos))
+		return false;
+	t->groups.v[group].cells = (uint32_t)pos + 1;
+	*at = (uint32_t)pos;
 	return true;
 }
 
@@ -364,18 +364,26 @@ static struct loss *loss_of(struct loss *v, unsigned *n, uint32_t group)
 	return &v[i];
 }
 
-static bool cells_add(struct tally *t, const struct line_piece *p, uint32_t class_id,
-		      const struct loss *v, unsigned n)
+/* A call of this class took dur_ns. It counts as all three or, where there is no room for one of them, as none: it stays as it
+ * was. False: out of memory. */
+static bool cells_add(struct tally *t, uint32_t class_id, uint64_t dur_ns, const struct loss *l)
 {
-	uint64_t dur = p->ev->dur_ns;
+	const uint64_t as[] = {
+		[AS_IT_WAS] = dur_ns,
+		[WITHOUT_ALL] = dur_ns - (l->ns < dur_ns ? l->ns : dur_ns),
+		[WITHOUT_SURE] = dur_ns - (l->sure_ns < dur_ns ? l->sure_ns : dur_ns),
+	};
+	uint32_t at[3];
 
-	for (unsigned i = 0; i < n; i++) {
-		if (!cell_add(t, v[i].group, class_id, AS_IT_WAS, dur) ||
-		    !cell_add(t, v[i].group, class_id, WITHOUT_ALL,
-			      dur - (v[i].ns < dur ? v[i].ns : dur)) ||
-		    !cell_add(t, v[i].group, class_id, WITHOUT_SURE,
-			      dur - (v[i].sure_ns < dur ? v[i].sure_ns : dur)))
+	for (unsigned i = 0; i < 3; i++) {
+		if (!cell_at(t, l->group, class_id, as[i], &at[i]))
 			return false;
+		if (at[i] == UINT32_MAX)
+			return true;
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		t->cells.v[at[i]].n[i]++;
+		t->cells.v[at[i]].sum_ns[i] += as[i];
 	}
 	return true;
 }
@@ -435,7 +443,11 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 							   (uint16_t)c->part };
 		}
 	}
-	return !call || cells_add(t, p, class_id, lost, nlost);
+	for (unsigned i = 0; i < nlost && call; i++) {
+		if (!cells_add(t, class_id, p->ev->dur_ns, &lost[i]))
+			return false;
+	}
+	return true;
 }
 
 uint64_t tally_group_worst_thread(struct tally *t, const struct tally_group *g, int64_t pane)
