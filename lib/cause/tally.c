@@ -188,12 +188,11 @@ bool tally_wait_at(struct tally_group *g, unsigned cpu, uint64_t us)
 	return true;
 }
 
-/* Whether the thread waited for another of its process, which was kept by this one: that one's interval has ended before. */
-static bool counted(const struct tally *t, const struct line_piece *p, const struct line_culprit *c)
+bool tally_counted(const struct tally *t, uint32_t process, const struct line_culprit *c)
 {
 	const struct line_culprit *holder = c ? culprit_get(t->culprits, c->via) : NULL;
 
-	return holder && holder->process == p->process;
+	return holder && holder->process == process;
 }
 
 /* Book ns of a category of this interval for a culprit (base and with its path; 0: nobody to name). */
@@ -222,7 +221,7 @@ static bool book(struct tally *t, const struct line_piece *p, uint32_t part, uin
 			return false;
 		row->group = at;
 	}
-	if (counted(t, p, c))
+	if (tally_counted(t, p->process, c) || tally_moves_on(t, p->thread, c))
 		return true;
 	g = &t->groups.v[at];
 	g->ns += ns;
@@ -298,7 +297,7 @@ bool tally_interval(struct tally *t, const struct line_piece *p)
 		if (!(PARTS_HOST >> c->part & 1))
 			continue;
 		named[c->part] += c->ns;
-		if (tally_moves_on(t, p->thread, who) || counted(t, p, who))
+		if (tally_moves_on(t, p->thread, who) || tally_counted(t, p->process, who))
 			not_lost[family_of(c->part)] += c->ns;
 		if (!book(t, p, c->part, c->culprit, c->ns, pane))
 			return false;
@@ -406,7 +405,7 @@ bool tally_hit(struct tally *t, const struct line_piece *p, uint32_t class_id, u
 		struct loss *l;
 		uint64_t key, pos;
 
-		if (!who || family == FAMILY_COUNT)
+		if (!who || family == FAMILY_COUNT || tally_moves_on(t, p->thread, who))
 			continue;
 		row = row_find(t, p->thread, c->part, c->culprit);
 		if (!row)
@@ -457,9 +456,10 @@ uint64_t tally_group_worst_thread(struct tally *t, const struct tally_group *g, 
 	/* Rows of one thread (its categories, its paths) add up. */
 	for (size_t i = 0; i < g->rows.n; i++) {
 		const struct tally_row *r = &t->rows.v[g->rows.v[i]];
+		uint64_t ns = tally_row_lost(t, r);
 
 		t->threads.v[r->thread].scratch +=
-			pane == INT64_MAX ? r->ns : tally_window(r->panes, pane, &count);
+			pane == INT64_MAX || !ns ? ns : tally_window(r->panes, pane, &count);
 	}
 	for (size_t i = 0; i < g->rows.n; i++) {
 		struct tally_thread *th = &t->threads.v[t->rows.v[g->rows.v[i]].thread];

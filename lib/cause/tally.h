@@ -84,7 +84,7 @@ struct tally_group {
 	enum cause_family family;
 	int64_t first_ns, last_ns;
 	/* What a thread waits for a lock while a thread of the same process that has it is kept is that one's loss already: in
-	 * the rows of both, here once. */
+	 * the rows of both, here once. What is not lost (tally_moves_on) is in rows only. */
 	uint64_t ns, count, part_ns[PART_COUNT];
 	struct tally_pane panes[TALLY_PANES];
 	struct tally_worst worst[TALLY_WORST]; /* intervals, longest first */
@@ -195,6 +195,16 @@ static inline struct tally_thread *tally_thread(struct tally *t, uint32_t proces
 /* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is what the one that makes calls
  * waits for. While that one holds it, the program moves on, and what another waits is not lost to it. */
 bool tally_moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder);
+
+/* Whether a thread of the process waited for another of it, which was kept by this one: that one's interval has ended before, and
+ * is counted. */
+bool tally_counted(const struct tally *t, uint32_t process, const struct line_culprit *c);
+
+/* What of the row is lost, as things move on. */
+static inline uint64_t tally_row_lost(const struct tally *t, const struct tally_row *r)
+{
+	return tally_moves_on(t, r->thread, culprit_get(t->culprits, r->culprit)) ? 0 : r->ns;
+}
 
 /* A thread has another name from now on. False: out of memory. */
 bool tally_named(struct tally *t, uint32_t thread, struct bytes comm);

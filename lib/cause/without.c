@@ -28,7 +28,7 @@ static struct lost lost_of(struct cause *c, const struct tally_group *g)
 
 	for (size_t i = 0; i < g->rows.n; i++) {
 		const struct tally_row *r = &t->rows.v[g->rows.v[i]];
-		uint64_t ns = t->threads.v[r->thread].scratch += r->ns;
+		uint64_t ns = t->threads.v[r->thread].scratch += tally_row_lost(t, r);
 
 		if (ns > worst.ns)
 			worst = (struct lost){ .thread = r->thread, .ns = ns };

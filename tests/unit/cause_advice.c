@@ -88,6 +88,24 @@ static void hogs(struct stage *s, struct actor v, const char *comm, uint32_t fir
 	}
 }
 
+/* Another cgroup keeps who has the lock that the victim waits for. */
+static void keeps_holder(struct stage *s, struct actor v)
+{
+	struct world_cgroup g = { .node = s->node,
+				  .id = 77,
+				  .path = world_string(s->w, bytes_of("/pods/other")) };
+	struct world_ctx c = { .node = s->node, .cgroup = world_cgroup(s->w, &g) };
+	struct actor holder = stage_actor(s, 100, 190, 1, "loader"),
+		     hog = stage_actor(s, 345, 345, 50, "scan");
+
+	calls(s, v);
+	for (int64_t t = EVERY; t < LENGTH; t += EVERY) {
+		stage_lock(s, v, 0, t, t + MS, t + MS, holder, 0x1000);
+		stage_offcpu(s, holder, 0, t - MS, t + MS - 10 * US, 2 * MS - 10 * US, 3);
+		stage_occupied(s, hog, 3, t - MS, t + MS - 10 * US)->ctx = world_ctx(s->w, &c);
+	}
+}
+
 /* As many names as there are hogs: nobody alone. */
 static void crowd(struct stage *s, struct actor v)
 {
@@ -260,6 +278,10 @@ int main(void)
 	proposes(
 		&s, "noisy-neighbour",
 		"echo 20 | sudo tee '/sys/fs/cgroup/system.slice/scan\\x2dall.service/cpu.weight'");
+	keeps_holder(&s, v);
+	told_among(&s, "noisy-neighbour", "scan", 499 * (2 * MS - 10 * US));
+	keeps_holder(&s, v);
+	never_says(&s, "1.49 s of it", "of a neighbour that took 993 ms");
 	throttled(&s, "/machine.slice/machine\\x2dgpu.scope", 78);
 	proposes(
 		&s, "cpu-throttled",

@@ -137,6 +137,22 @@ static void gil(struct stage *s, struct actor v, struct actor holder)
 	silent(s, "a thread waits for the interpreter while the one that launches has it");
 }
 
+/* Two threads wait for a third that makes calls. What the one of them waits that makes calls, too, is lost; the other's is not. */
+static void gil_of_two(struct stage *s, struct actor v)
+{
+	struct actor holder = stage_actor(s, 100, 120, 1, "second"),
+		     feeder = stage_actor(s, 100, 121, 1, "feeder");
+
+	calls(s, v, OP_CUDA_LAUNCH);
+	stage_call(s, holder, OP_CUDA_LAUNCH, 0, 8 * MS, 8 * MS + 10 * US);
+	for (int64_t t = 0; t < LENGTH; t += 2 * EVERY) {
+		interpreter(s, v, holder, t, 0);
+		if (t % (4 * EVERY) == 0)
+			interpreter(s, feeder, holder, t + EVERY, 0);
+	}
+	told_among(s, "lock-wait", "that train (pid 100) waited for, 1.50 s", 1500 * MS);
+}
+
 /* This cgroup, in which the process's CPU time counts, was throttled for so long before it was recorded, and in it. */
 static void quota(struct stage *s, struct actor v, const char *path, uint64_t id, double before,
 		  double in)
@@ -458,6 +474,7 @@ int main(void)
 	silent(&s, "a barrier of a worker team");
 
 	gil(&s, v, holder);
+	gil_of_two(&s, v);
 	gil_kept(&s, v, holder, hog);
 
 	/* a lock whose holder was kept from running is not the holder's fault, nor lost twice */

@@ -45,7 +45,7 @@ static uint64_t thread_ns(const struct finding *f, uint32_t thread, size_t *firs
 	for (size_t i = f->g->rows.n; i-- > 0;) {
 		const struct tally_row *r = &t->rows.v[f->g->rows.v[i]];
 
-		if (r->thread == thread && r->ns) {
+		if (r->thread == thread && tally_row_lost(t, r)) {
 			ns += r->ns;
 			*first = i;
 		}

@@ -17,14 +17,15 @@
 static bool moves_on(const struct cause *c, const struct tally_group *g)
 {
 	const struct line_culprit *who = culprit_get(c->tally.culprits, g->culprit);
-	uint64_t not_lost = 0;
+	uint64_t not_lost = 0, all = 0;
 
 	for (size_t i = 0; i < g->rows.n; i++) {
 		const struct tally_row *r = &c->tally.rows.v[g->rows.v[i]];
 
 		not_lost += tally_moves_on(&c->tally, r->thread, who) ? r->ns : 0;
+		all += r->ns;
 	}
-	return not_lost > g->ns / 2;
+	return not_lost > all / 2;
 }
 
 static bool is(const struct cause *c, const struct tally_group *g)

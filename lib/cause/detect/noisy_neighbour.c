@@ -36,6 +36,8 @@ static unsigned commands(const struct finding *f, struct command *v, unsigned n)
 		const struct line_culprit *who = culprit_get(f->c->tally.culprits, r->culprit);
 		unsigned k = 0;
 
+		if (tally_counted(&f->c->tally, f->g->process, who))
+			continue;
 		while (k < have && all[k].who->name != who->name)
 			k++;
 		if (k == COMMANDS_MAX)
