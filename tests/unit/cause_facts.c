@@ -356,10 +356,11 @@ int main(void)
 					 : "waits for a peer that is slow");
 	}
 
-	/* stopped: both threads of the process stand still, at once */
-	for (unsigned i = 0; i < 2; i++) {
-		struct actor by =
-			stage_actor(&s, 700 + i, 700 + i, 1, i ? "ingero-record" : "slurmstepd");
+	/* stopped: both threads of the process stand still, at once, whether or not it is one that lets both go on */
+	for (unsigned i = 0; i < 3; i++) {
+		struct actor by = stage_actor(&s, 700 + i, 700 + i, 1,
+					      i == 1 ? "ingero-record" : "slurmstepd"),
+			     too = i < 2 ? by : stage_actor(&s, 710, 710, 1, "gdb");
 
 		calls(&s, v);
 		for (t = 2000 * MS; t < 4000 * MS; t += 1000 * MS) {
@@ -369,13 +370,16 @@ int main(void)
 
 				stage_set(ev, COL_OBJECT_KIND, OBJECT_STOP);
 				stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
-				stage_set(ev, COL_WAKER, by.thread);
+				stage_set(ev, COL_WAKER, k ? too.thread : by.thread);
 			}
 		}
-		if (i)
+		if (i == 1)
 			silent(&s, "stopped by the recorder, to attach");
 		else
-			tells(&s, "stopped", "slurmstepd (pid 700) let it go on", 2 * 500 * MS);
+			tells(&s, "stopped",
+			      i ? "slurmstepd (pid 702) let it go on"
+				: "slurmstepd (pid 700) let it go on",
+			      2 * 500 * MS);
 	}
 
 	/* call-hung: the call itself is not among the events, as it has not returned */

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 
+#include "lib/base/hash.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/names.h"
 #include "lib/cause/tolls.h"
@@ -13,14 +14,15 @@
 #define RECORDER "ingero-record"
 
 struct stops {
+	/* of: hash of what wakers are called, as each kill(1) is another process; 0: not known */
 	struct toll_row row;
-	uint32_t waker; /* thread that let it go on last; 0: not known */
+	uint32_t waker, by; /* thread that let it go on last, and its process */
 	uint64_t longest_ns;
-	int64_t until_ns; /* told up to there */
 };
 
 struct stopped {
 	struct tolls tolls;
+	VEC(int64_t) until_ns; /* by world process: told up to there, whoever let it go on */
 };
 
 static const struct tolls_def stopping;
@@ -42,25 +44,34 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	struct stopped *s = state;
 	uint64_t ns = parts_get(p->parts, PART_STOPPED), waker = 0, kind = WAKER_NONE;
 	int64_t from = p->start_ns, until = p->start_ns + (int64_t)ns;
-	uint32_t by;
+	struct bytes comm = { 0 };
 	struct stops *x;
+	uint32_t by;
 
 	if (ns == 0)
 		return true;
 	if (event_get(p->ev, p->op, COL_WAKER_KIND, &kind) && kind == WAKER_TASK)
 		event_get(p->ev, p->op, COL_WAKER, &waker);
 	by = process_of(c, (uint32_t)waker);
-	if (by && bytes_equal(name_thread(c->w, &c->tally, (uint32_t)waker), bytes_of(RECORDER)))
+	if (by)
+		comm = name_thread(c->w, &c->tally, (uint32_t)waker);
+	if (bytes_equal(comm, bytes_of(RECORDER)))
 		return true;
-	x = tolls_row(&s->tolls, &stopping, p->process, by, NULL);
-	if (!x)
-		return false;
-	x->waker = (uint32_t)waker;
-	x->longest_ns = ns > x->longest_ns ? ns : x->longest_ns;
-	from = from > x->until_ns ? from : x->until_ns;
+	while (s->until_ns.n <= p->process) {
+		if (!vec_push(&s->until_ns, INT64_MIN))
+			return false;
+	}
+	from = from > s->until_ns.v[p->process] ? from : s->until_ns.v[p->process];
 	if (until <= from || (uint64_t)(until - from) * 2 < ns)
 		return true; /* the same stop, of another thread */
-	x->until_ns = until;
+	x = tolls_row(&s->tolls, &stopping, p->process,
+		      by ? (uint32_t)hash_bytes(comm.p, comm.n, 0) | 1 : 0, NULL);
+	if (!x)
+		return false;
+	s->until_ns.v[p->process] = until;
+	x->waker = (uint32_t)waker;
+	x->by = by;
+	x->longest_ns = ns > x->longest_ns ? ns : x->longest_ns;
 	return where_add(&s->tolls.where, x->row.at, 0, p->ev->stack, (uint64_t)(until - from),
 			 ns) &&
 	       toll_add(&x->row.toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
@@ -89,7 +100,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 static void tell(void *state, const struct cause *c, struct toll_row *r, struct telling *t)
 {
 	const struct stops *x = (struct stops *)r;
-	const struct world_process *by = world_get_process(c->w, r->of),
+	const struct world_process *by = world_get_process(c->w, x->by),
 				   *v = world_get_process(c->w, r->process);
 	struct bytes comm = name_thread(c->w, &c->tally, x->waker);
 	struct fact *f = &t->f;
@@ -131,6 +142,7 @@ static const struct tolls_def stopping = {
 
 static void end(void *state)
 {
+	vec_free(&((struct stopped *)state)->until_ns);
 	tolls_free(state);
 }
 
