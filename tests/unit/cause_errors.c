@@ -28,6 +28,50 @@ static void loop(unsigned steps)
 	}
 }
 
+/* Three files of one recording, each of which says which libraries the process has. */
+static void each_library_once(void)
+{
+	static const struct {
+		const char *layer, *path;
+	} has[] = { { "driver", "/usr/lib/libcuda.so.1" },
+		    { "runtime", "/usr/lib/libcudart.so.12" },
+		    { "python", "/usr/bin/python3.11" } };
+	struct kinds_run p;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 9; i++) {
+		struct record *r = stage_record(&s, RECORD_COVERAGE);
+
+		REC_SET(r, COVERAGE, process, v.process);
+		REC_SET(r, COVERAGE, layer, bytes_of(has[i % 3].layer));
+		REC_SET(r, COVERAGE, path, bytes_of(has[i % 3].path));
+		REC_SET(r, COVERAGE, requested, 120);
+		REC_SET(r, COVERAGE, attached, 80 + i);
+	}
+	returns(OP_CU_INIT, 0, MS, 803, 0);
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json all = json_get(p.list.v.v[i].body, "evidence");
+
+		for (size_t k = 0; k < json_length(all); k++) {
+			struct json one = json_at(all, k), what = json_get(one, "what"),
+				    text = json_get(one, "text");
+
+			if (bytes_equal(json_bytes(what), bytes_of("library"))) {
+				n++;
+				like(json_bytes(text).p, n == 1 ? "86 of 120" : "87 of 120",
+				     "as the newest file has it");
+			}
+			json_free(text);
+			json_free(what);
+			json_free(one);
+		}
+		json_free(all);
+	}
+	is_u64(n, 2, "each library once");
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	int64_t t;
@@ -47,6 +91,7 @@ int main(void)
 
 	returns(OP_CU_INIT, 0, MS, 803, 0);
 	tells(&s, "library-mismatch", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) once", 0);
+	each_library_once();
 
 	loop(STEPS);
 	for (t = 9500 * US; t < STEPS * EVERY; t += EVERY)

@@ -8,6 +8,7 @@
  */
 #include "lib/cause/detect/watches.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/human.h"
 #include "lib/base/rare.h"
 #include "lib/base/timetext.h"
@@ -42,7 +43,8 @@ struct code {
 
 struct library {
 	uint32_t process;
-	char *text; /* "libcudart.so.12: 80 of 120 entry points found" */
+	uint64_t key; /* hash of what it is, for whom */
+	char *text;   /* "libcudart.so.12: 80 of 120 entry points found" */
 };
 
 struct state {
@@ -165,23 +167,35 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	return true;
 }
 
-/* Which libraries the process has, and how much of them was found: a library that lacks entry points is an older one. */
+/* Which libraries the process has, and how much of them was found: a library that lacks entry points is an older one. Each file
+ * of a recording says so again: the newest holds. */
 static bool record(void *state, struct cause *c, const struct record *r)
 {
 	const struct rec_COVERAGE *v = &r->u.COVERAGE;
 	struct state *s = state;
+	struct library fresh = { .process = v->process };
 	struct buf text = { 0 };
+	size_t i = 0;
 
 	(void)c;
 	if (r->kind != RECORD_COVERAGE || !REC_HAS(r, COVERAGE, path) || v->path.n == 0 ||
-	    !REC_HAS(r, COVERAGE, process) || v->process == 0 || s->libraries.n >= CODES_MAX)
+	    !REC_HAS(r, COVERAGE, process) || v->process == 0 ||
+	    bytes_equal(v->layer, bytes_of("python"))) /* which is read, not hooked */
+		return true;
+	fresh.key =
+		hash_bytes(v->path.p, v->path.n, hash_bytes(v->layer.p, v->layer.n, v->process));
+	while (i < s->libraries.n && s->libraries.v[i].key != fresh.key)
+		i++;
+	if (i == CODES_MAX)
 		return true;
 	buf_printf(&text, "%.*s: %u of %u entry points found", (int)v->path.n, v->path.p,
 		   v->attached, v->requested);
-	if (text.failed || !vec_push(&s->libraries, (struct library){ v->process, text.p })) {
+	if (text.failed || (i == s->libraries.n && !vec_push(&s->libraries, fresh))) {
 		buf_free(&text);
 		return false;
 	}
+	free(s->libraries.v[i].text);
+	s->libraries.v[i].text = text.p;
 	return true;
 }
 
