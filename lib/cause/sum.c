@@ -25,6 +25,11 @@ void cause_sum_add(struct cause_sum *s, const struct sum_worst *w)
 	s->worst[at] = *w;
 }
 
+static double share_of(const struct cause_sum *s, uint64_t ns, uint64_t wall)
+{
+	return wall ? (double)ns / (double)wall / (s->threads ? s->threads : 1) : 0;
+}
+
 bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, double min_share)
 {
 	uint64_t wall = pane == INT64_MAX ? cause_wall_ns(c)
@@ -34,7 +39,7 @@ bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, dou
 
 	if (pane != INT64_MAX)
 		ns = tally_window(s->panes, pane, &count);
-	share = wall ? (double)ns / (double)wall : 0;
+	share = share_of(s, ns, wall);
 	if (!fact_material(c, ns, count, wall) || share < min_share)
 		return pane == INT64_MAX && s->told.revision > 0;
 	if (!fact_due(c, &s->told, s->ns, share))
@@ -53,7 +58,7 @@ void cause_sum_fill(const struct cause *c, const struct cause_sum *s, struct fac
 	f->last_ns = s->last_ns;
 	f->lost_ns = s->ns;
 	f->count = s->count;
-	f->share = wall ? (double)s->ns / (double)wall : 0;
+	f->share = share_of(s, s->ns, wall);
 	f->nmoments = 0;
 	for (unsigned i = 0; i < SUM_WORST && s->worst[i].lost_ns; i++) {
 		const struct sum_worst *w = &s->worst[i];

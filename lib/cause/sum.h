@@ -12,6 +12,7 @@
 
 struct cause_sum {
 	uint64_t ns, count, max_ns;
+	uint32_t threads; /* that lost side by side: shares are of one of them on average; 0 is 1 */
 	int64_t first_ns, last_ns;
 	struct tally_pane panes[TALLY_PANES];
 	struct sum_worst {

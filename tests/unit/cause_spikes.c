@@ -72,6 +72,44 @@ static bool never(unsigned i)
 	return false;
 }
 
+/* Eight threads take turns, each slow at its last call for longer than all others take until theirs: together they lose more
+ * than the time there is, one of them a fifth of it. */
+static void side_by_side(void)
+{
+	struct kinds_run p;
+	struct actor a[8];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		a[i] = stage_actor(&s, 100, 101 + i, 1, "train");
+	for (unsigned i = 0; i < LENGTH / EVERY; i++) {
+		bool slow = i % 25 == 24 && i < 900;
+		int64_t t = i * EVERY;
+
+		stage_call(&s, a[i / 25 % 8], OP_CUDA_MALLOC_HOST, 0, t,
+			   t + (slow ? 200 * MS : USUAL));
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *k = &p.list.v.v[i];
+		struct json share = json_get(k->body, "share_of_wall"),
+			    worst = json_get(k->body, "worst_window_share");
+
+		if (bytes_equal(k->kind, bytes_of("periodic-spike"))) {
+			n++;
+			ok(k->lost_ns > LENGTH, "eight threads lose %" PRIu64 " ms",
+			   (uint64_t)(k->lost_ns / MS));
+			ok(json_double(share, 1) < 0.25 && json_double(worst, 1) < 0.25,
+			   "each of them a fifth of the time, not %.0f%% and %.0f%%",
+			   json_double(share, 1) * 100, json_double(worst, 1) * 100);
+		}
+		json_free(share);
+		json_free(worst);
+	}
+	ok(n == 1, "one chain of it");
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	unsigned n;
@@ -84,6 +122,7 @@ int main(void)
 	tells(&s, "periodic-spike", "Every 21st call", n * (LONG - USUAL));
 	n = calls(OP_CUDA_MALLOC_HOST, each_12th);
 	tells(&s, "periodic-spike", "Every 12th call", n * (LONG - USUAL));
+	side_by_side();
 
 	calls(OP_CUDA_MALLOC_HOST, at_random);
 	not_told(&s, "periodic-spike", "one of 25, at random");

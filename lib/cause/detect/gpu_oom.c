@@ -353,8 +353,8 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		if (fact_due_count(c, &v->told, v->refused))
 			rc = tell_oom(s, c, v, e);
 		if (rc == 0 && fact_due_count(c, &v->pieces.told, v->pieces.count))
-			rc = tell_pieces(s, c, v, wall ? (double)v->pieces.ns / (double)wall : 0,
-					 e);
+			rc = tell_pieces(s, c, v,
+					 wall ? (double)v->pieces.worst_ns / (double)wall : 0, e);
 	}
 	return rc;
 }

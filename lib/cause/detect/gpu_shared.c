@@ -37,7 +37,7 @@ static bool thread_met(struct gpu_work *g, struct shared_wait *x, uint32_t threa
 
 	if (x->thread == thread || map_get(&g->shared_threads, key, NULL))
 		return true;
-	if (x->threads++ == 0)
+	if (x->sum.threads++ == 0)
 		x->thread = thread;
 	return map_put(&g->shared_threads, key, 1);
 }
@@ -100,9 +100,10 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 	/* What took less than usual counts against what took more. */
 	f.lost_ns = (uint64_t)((beside - alone) * (double)x->beside);
 	f.count = x->beside;
-	f.share = cause_wall_ns(c) && x->threads
-			  ? (double)f.lost_ns / (double)cause_wall_ns(c) / x->threads
+	f.share = cause_wall_ns(c) && x->sum.threads
+			  ? (double)f.lost_ns / (double)cause_wall_ns(c) / x->sum.threads
 			  : 0;
+	f.one_ns = x->sum.threads ? f.lost_ns / x->sum.threads : 0;
 	f.sites[0] = (struct where_place){ .stack = x->stack,
 					   .op = x->op,
 					   .lost_ns = f.lost_ns,

@@ -72,8 +72,7 @@ struct shared_wait {
 	uint64_t alone, alone_ns, beside, beside_ns;
 	uint32_t other; /* position of the device of who was there most */
 	struct cause_sum sum;
-	uint32_t thread; /* the first one met */
-	uint32_t threads;
+	uint32_t thread; /* the first one met of those in sum */
 };
 
 struct gpu_device {

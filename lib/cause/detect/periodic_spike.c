@@ -14,7 +14,7 @@
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/hist.h"
 #include "lib/cause/names.h"
-#include "lib/cause/sum.h"
+#include "lib/cause/toll.h"
 #include "lib/stat/period.h"
 
 #define SPIKE_SITES 1024
@@ -44,7 +44,7 @@ struct slow {
 		int64_t ns;
 	} gaps[GAPS_KEPT]; /* the newest is gaps[(ngaps - 1) % GAPS_KEPT] */
 	uint64_t ngaps;
-	struct cause_sum sum;
+	struct toll toll; /* threads that call there lose side by side */
 };
 
 struct spikes {
@@ -115,12 +115,7 @@ RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 					   p->end_ns - x->last_ns };
 	x->last_n = x->own->n;
 	x->last_ns = p->end_ns;
-	cause_sum_add(&slow->sum, &(struct sum_worst){ .end_ns = p->end_ns,
-						       .dur_ns = p->ev->dur_ns,
-						       .lost_ns = own - x->median,
-						       .thread = p->thread,
-						       .op = p->ev->op });
-	return true;
+	return toll_add(&slow->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, own - x->median);
 }
 
 /* What is slow, as of now. */
@@ -193,17 +188,21 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 			  .op = x->op,
 			  .nsites = 1 };
 	struct slow *slow = x->slow;
+	uint64_t wall = cause_wall_ns(c);
 	struct buf place = { 0 };
 	int rc;
 
 	f.sites[0] = (struct where_place){ .stack = x->stack,
 					   .op = x->op,
-					   .lost_ns = slow->sum.ns,
-					   .affected = slow->sum.count,
+					   .lost_ns = slow->toll.ns,
+					   .affected = slow->toll.count,
 					   .count = x->own->n,
 					   .sum_ns = x->own->sum,
 					   .max_ns = x->own->max };
-	cause_sum_fill(c, &slow->sum, &f, "a slow call");
+	toll_fill(&slow->toll, &f);
+	f.share = wall ? (double)slow->toll.worst_ns / (double)wall : 0;
+	for (unsigned i = 0; i < f.nmoments; i++)
+		f.moments[i].text = "a slow call";
 	fact_place(c, &f.sites[0], &place);
 	f.identity = f.culprit.text = buf_text(&place);
 	buf_printf(&f.summary, "Every %.0f%s call of ", calls, ordinal(calls));
@@ -216,13 +215,13 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 	fact_evidence(&f, "chance of distances as equal", chance, "");
 	fact_evidence(&f, "median of all calls", (double)x->median, "ns");
 	fact_evidence(&f, "mean of what slow ones take longer",
-		      (double)slow->sum.ns / (double)slow->sum.count, "ns");
+		      (double)slow->toll.ns / (double)slow->toll.count, "ns");
 	fact_fix(&f,
 		 "Find what happens at that pace: logging, checkpoints, clearing a cache, growing "
 		 "a pool",
-		 "ingero-explain --json run.ige | jq '.chains[].timeline'", 0, slow->sum.ns,
+		 "ingero-explain --json run.ige | jq '.chains[].timeline'", 0, slow->toll.ns,
 		 "from nothing, if it has to be done then, to all of it");
-	rc = fact_tell(c, &f, &slow->sum.told, e);
+	rc = fact_tell(c, &f, &slow->toll.told, e);
 	buf_free(&place);
 	fact_free(&f);
 	return rc;
@@ -235,16 +234,30 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 	for (size_t i = 0; i < s->sites.n && rc == 0; i++) {
 		const struct site *x = &s->sites.v[i];
-		double calls, ns, chance;
+		struct toll *t = x->slow ? &x->slow->toll : NULL;
+		double calls, ns, chance, share;
 
-		if (!x->slow || x->slow->ngaps < MIN_GAPS ||
-		    !cause_sum_due(c, &x->slow->sum, pane, 0))
+		if (!t)
+			continue;
+		if (pane != INT64_MAX && !toll_settle(t, pane))
+			return err_nomem(e);
+		if (x->slow->ngaps < MIN_GAPS || !toll_due(c, t, pane, &share))
 			continue;
 		chance = chance_of(x->slow, &calls, &ns);
-		if (x->slow->sum.told.revision || (chance < CHANCE && calls >= MIN_PERIOD))
-			rc = tell(x, c, chance, calls, ns, e);
+		if (!t->told.revision && (chance >= CHANCE || calls < MIN_PERIOD))
+			continue;
+		if (share > t->told.worst_share)
+			t->told.worst_share = share;
+		rc = tell(x, c, chance, calls, ns, e);
 	}
 	return rc;
+}
+
+static void slow_free(struct slow *slow)
+{
+	if (slow)
+		toll_free(&slow->toll);
+	free(slow);
 }
 
 /* The classes give its sites to others: they are none of these any more. */
@@ -261,10 +274,10 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 			s->by.v[x->among] = 0;
 			c->classes.sites.v[x->among].own = NULL;
 		}
-		if (x->slow && x->slow->sum.told.revision)
+		if (x->slow && x->slow->toll.told.revision)
 			continue;
 		hists_give_up(&s->hists, x->own);
-		free(x->slow);
+		slow_free(x->slow);
 		*x = (struct site){ 0 };
 		if (!vec_push(&s->unused, i))
 			return false;
@@ -278,7 +291,7 @@ static void release(void *state)
 
 	vec_free(&s->unused);
 	for (size_t i = 0; i < s->sites.n; i++)
-		free(s->sites.v[i].slow);
+		slow_free(s->sites.v[i].slow);
 	hists_free(&s->hists);
 	vec_free(&s->sites);
 	vec_free(&s->by);

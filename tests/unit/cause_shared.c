@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A GPU that two processes share, one of which waits for it in many threads at once: what each of them loses is a share of
+ * the time, however many they are.
+ */
+#include "tests/unit/kinds.h"
+
+#define LENGTH	(5000 * MS)
+#define HALF	(500 * MS)
+#define THREADS 8
+
+static struct stage s;
+
+static struct actor on_gpu(uint32_t tgid, uint32_t tid, const char *comm)
+{
+	struct world_gpu gpu = { .node = s.node, .uuid = world_string(s.w, bytes_of("GPU-1")) };
+	struct actor a = stage_actor(&s, tgid, tid, 1, comm);
+	struct world_ctx c = *world_get_ctx(s.w, a.ctx);
+
+	c.gpu = world_gpu(s.w, &gpu);
+	a.ctx = world_ctx(s.w, &c);
+	return a;
+}
+
+static void step(struct actor a, int64_t t, int64_t until, uint64_t stream)
+{
+	stage_set(stage_call(&s, a, OP_CUDA_LAUNCH, 0, t, t + 5 * US), COL_STREAM, stream);
+	stage_set(stage_call(&s, a, OP_CUDA_STREAM_SYNC, 0, t + 10 * US, until), COL_STREAM,
+		  stream);
+}
+
+int main(void)
+{
+	struct actor a[THREADS], peer;
+	struct kinds_run p;
+	unsigned n = 0;
+
+	s = stage_new();
+	for (unsigned i = 0; i < THREADS; i++)
+		a[i] = on_gpu(100, 100 + i, "train");
+	peer = on_gpu(300, 300, "serve");
+	/* In every other half of a second the peer works beside; a step then takes 8 ms instead of 5. */
+	for (int64_t from = 0; from < LENGTH; from += HALF) {
+		bool shared = from / HALF % 2;
+		int64_t each = shared ? 8 * MS : 5 * MS;
+
+		for (int64_t t = from; t + each <= from + HALF; t += each) {
+			for (unsigned i = 0; i < THREADS; i++)
+				step(a[i], t, t + each, 10 + i);
+		}
+		for (int64_t t = from; shared && t + 4 * MS < from + HALF; t += 4 * MS)
+			step(peer, t + 100 * US, t + 4 * MS, 7);
+	}
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *k = &p.list.v.v[i];
+		struct json share = json_get(k->body, "share_of_wall"),
+			    worst = json_get(k->body, "worst_window_share");
+
+		if (bytes_equal(k->kind, bytes_of("gpu-shared"))) {
+			n++;
+			ok(k->lost_ns > LENGTH, "eight threads lose %" PRIu64 " ms",
+			   (uint64_t)(k->lost_ns / MS));
+			ok(json_double(share, 1) < 0.25 && json_double(worst, 1) < 0.25,
+			   "each of them a fifth of the time, not %.0f%% and %.0f%%",
+			   json_double(share, 1) * 100, json_double(worst, 1) * 100);
+		}
+		json_free(share);
+		json_free(worst);
+	}
+	ok(n == 1, "one chain of it");
+	chain_list_free(&p.list);
+	stage_free(&s);
+	return tap_done();
+}
