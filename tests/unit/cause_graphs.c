@@ -107,7 +107,8 @@ int main(void)
 		if (i >= 100 && i % 4 == 0)
 			launch(i * EVERY + 5100 * US, 800 * US, 1);
 	}
-	tells(&s, "graph-launch-late", "the same graph still ran", 75 * (800 - 10) * US);
+	tells(&s, "graph-launch-late", "launched again before anybody waited",
+	      75 * (800 - 10) * US);
 
 	for (i = 0; i < STEPS; i++) {
 		if (i == 0)

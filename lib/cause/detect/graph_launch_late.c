@@ -136,7 +136,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	buf_printf(&f->summary, ", usually %s each, in %s", human_ns(k->usual_ns).s,
 		   f->culprit.text);
 	if (unfinished)
-		buf_puts(&f->summary, "; the same graph still ran");
+		buf_puts(&f->summary, "; mostly launched again before anybody waited");
 	fact_evidence(f, "launches", (double)k->own.n, "");
 	fact_evidence(f, "a launch usually takes", (double)k->usual_ns, "ns");
 	fact_evidence(f, "late ones launched again what nobody had waited for",
