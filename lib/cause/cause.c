@@ -216,6 +216,7 @@ void cause_free(struct cause *c)
 {
 	if (!c)
 		return;
+	map_free(&c->told_ids);
 	classes_free(&c->classes);
 	launched_names_free(&c->kernels);
 	tally_free(&c->tally);

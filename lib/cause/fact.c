@@ -140,7 +140,9 @@ bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint
 	       wall_ns > 0 && (double)lost_ns >= c->opt.min_share * (double)wall_ns;
 }
 
-static void ids(const struct cause *c, const struct fact *f, char id[17], char match[17])
+/* told: as what it was told first, and as which of those that are called the same. */
+static void ids(const struct cause *c, const struct fact *f, const struct fact_told *told,
+		uint64_t *id, uint64_t *match)
 {
 	const struct world_process *v = world_get_process(c->w, f->process);
 	const struct world_node *node = world_get_node(c->w, f->node ? f->node : v ? v->node : 0);
@@ -148,8 +150,10 @@ static void ids(const struct cause *c, const struct fact *f, char id[17], char m
 	const char *identity = f->identity ? f->identity : "";
 	uint64_t a = CHAIN_HASH_START, b;
 
-	a = chain_hash(a, f->kind, strlen(f->kind));
+	a = chain_hash(a, told->kind, strlen(told->kind));
 	a = chain_hash(a, identity, strlen(identity));
+	if (told->nth)
+		a = chain_hash_u64(a, told->nth);
 	b = chain_hash(a, victim.p, victim.n);
 	if (node) {
 		a = chain_hash(a, node->uuid, sizeof(node->uuid));
@@ -159,8 +163,21 @@ static void ids(const struct cause *c, const struct fact *f, char id[17], char m
 		a = chain_hash_u64(a, v->tgid);
 		a = chain_hash_u64(a, v->start_ns);
 	}
-	snprintf(id, 17, "%016" PRIx64, a);
-	snprintf(match, 17, "%016" PRIx64, b);
+	*id = a;
+	*match = b;
+}
+
+/* Two facts may be called the same: at one place of the program, by way of another or on another device. Each is a chain of its
+ * own. False: out of memory. */
+static bool number(struct cause *c, const struct fact *f, struct fact_told *told)
+{
+	uint64_t id, match, n = 0;
+
+	told->kind = f->kind;
+	ids(c, f, told, &id, &match);
+	map_get(&c->told_ids, id, &n);
+	told->nth = (uint32_t)n;
+	return map_put(&c->told_ids, id, n + 1);
 }
 
 static void culprit_json(const struct fact *f, struct jsonw *j)
@@ -253,17 +270,23 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	struct record r = { .kind = RECORD_CHAIN };
 	struct buf text = { 0 };
 	char id[17], match[17];
+	uint64_t is, like;
 	struct jsonw j;
 	int rc;
 
 	if (f->share > told->worst_share)
 		told->worst_share = f->share;
 	told->severity = f->severity ? f->severity : cause_severity(told->worst_share);
-	if (told->revision++ == 0)
+	if (told->revision++ == 0) {
 		c->chains++;
+		if (!number(c, f, told))
+			return err_nomem(e);
+	}
 	told->lost_ns = f->lost_ns;
 	told->count = f->count;
-	ids(c, f, id, match);
+	ids(c, f, told, &is, &like);
+	snprintf(id, sizeof(id), "%016" PRIx64, is);
+	snprintf(match, sizeof(match), "%016" PRIx64, like);
 	jsonw_init(&j, &text, false);
 	body(c, f, told->worst_share, &j);
 	if (text.failed || f->summary.failed || f->evidence.failed || f->fixes.failed) {

@@ -14,6 +14,9 @@
 /* Memory of the watch, zero-initialised: never told. */
 struct fact_told {
 	uint32_t revision, severity;
+	/* What its id is made of besides, valid when told: it is one chain, should it turn out to be of another kind. */
+	const char *kind; /* as which it was told first */
+	uint32_t nth;	  /* of the facts that are called the same */
 	uint64_t lost_ns, count;
 	double worst_share; /* largest share of wall it ever took in a window */
 };

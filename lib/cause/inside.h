@@ -70,6 +70,7 @@ struct cause {
 	uint64_t calls,
 		left_out; /* calls at any depth; those that were made and not recorded, on purpose */
 	uint32_t chains;
+	struct map told_ids; /* hash of what facts are called -> how many are called so */
 	bool nomem;
 };
 

@@ -67,6 +67,49 @@ static void remake(bool keep, bool destroyed)
 	}
 }
 
+/* Two places that make graphs in turn are two chains, each with its own time. */
+static void two_places(void)
+{
+	struct kinds_run p;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		int64_t t = i * EVERY;
+
+		line = 1 + i / 4 % 2;
+		if (i % 4 == 0)
+			capture(t, 1 + i / 4, 0);
+		step(t, 1 + i / 4);
+		if (i % 4 == 3)
+			call(OP_CUDA_GRAPH_EXEC_DESTROY, t + 9500 * US, 5 * US, 1 + i / 4, 0);
+	}
+	line = 0;
+	analyze(&s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		is_str(p.list.v.v[i].kind.p, "graph-recapture", "of two places");
+		sum += p.list.v.v[i].lost_ns;
+	}
+	is_u64(p.list.v.n, 2, "each is told");
+	is_u64(sum, 98 * 3 * MS, "with all that both take");
+	chain_list_free(&p.list);
+}
+
+/* The first twenty go, and all later ones stay: told as made again and again first, it is one chain when they turn out to be
+ * kept. */
+static void kept_later(void)
+{
+	for (unsigned i = 0; i < STEPS; i++) {
+		int64_t t = i * EVERY;
+
+		if (i % 4 == 0)
+			capture(t, 1 + i / 4, 0);
+		step(t, 1 + i / 4);
+		if (i < 80 && i % 4 == 3)
+			call(OP_CUDA_GRAPH_EXEC_DESTROY, t + 9500 * US, 5 * US, 1 + i / 4, 0);
+	}
+	tells(&s, "graph-pool", "80 are alive", 99 * 3 * MS);
+}
+
 int main(void)
 {
 	unsigned i;
@@ -77,6 +120,8 @@ int main(void)
 	tells(&s, "graph-recapture", "each launched 4.0 times", 99 * 3 * MS);
 	remake(true, false);
 	tells(&s, "graph-pool", "100 are alive", 99 * 3 * MS);
+	two_places();
+	kept_later();
 
 	for (i = 0; i < 100; i++)
 		capture(i * EVERY, 1 + i, 0);

@@ -47,6 +47,10 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	if (!ctx || s->v.n >= KILLS_MAX)
 		return true;
 	k.process = im ? im->process : th ? th->process : 0;
+	for (size_t i = 0; i < s->v.n; i++) {
+		if (s->v.v[i].process == k.process) /* two recorders tell of it */
+			return true;
+	}
 	k.thread = ctx->thread;
 	k.cgroup = ctx->cgroup;
 	if (event_get(ev, op, COL_TRIGGER, &trigger))
