@@ -57,6 +57,27 @@ bool where_add(struct where *w, uint32_t subject, uint16_t op, uint32_t stack, u
 	return true;
 }
 
+bool where_merge(struct where *into, const struct where *from)
+{
+	for (size_t i = 0; i < from->v.n; i++) {
+		const struct where_place *p = &from->v.v[i];
+		struct where_place *at;
+
+		if (!p->used)
+			continue;
+		at = where_at(into, p->subject, p->op, p->stack);
+		if (!at)
+			return false;
+		at->lost_ns += p->lost_ns;
+		at->affected += p->affected;
+		at->count += p->count;
+		at->sum_ns += p->sum_ns;
+		at->max_ns = p->max_ns > at->max_ns ? p->max_ns : at->max_ns;
+		at->bytes += p->bytes;
+	}
+	return true;
+}
+
 static bool before(const struct where_place *a, const struct where_place *b)
 {
 	return a->lost_ns != b->lost_ns ? a->lost_ns > b->lost_ns : a->count > b->count;

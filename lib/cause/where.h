@@ -41,6 +41,9 @@ struct where_place *where_at(struct where *w, uint32_t subject, uint16_t op, uin
 bool where_add(struct where *w, uint32_t subject, uint16_t op, uint32_t stack, uint64_t lost_ns,
 	       uint64_t dur_ns);
 
+/* All places of from are into's, too. False: out of memory. */
+bool where_merge(struct where *into, const struct where *from);
+
 /* The subject's places by lost time (then count), most first; at most n. Returns how many. */
 unsigned where_top(const struct where *w, uint32_t subject, struct where_place *v, unsigned n);
 

@@ -231,9 +231,53 @@ static void rank_behind(void)
 	}
 }
 
+/* Three ranks wait for the fourth: that is one chain, and where they wait counts them all. */
+static void ranks_wait(void)
+{
+	struct stage s = stage_new();
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	struct actor v[4];
+	int64_t end = 30 * SECOND;
+	unsigned hangs = 0;
+
+	for (unsigned rank = 0; rank < 4; rank++) {
+		v[rank] = stage_actor(&s, 100 + rank, 100 + rank, 1, "train");
+		collective(&s, v[rank], OP_NCCL_COMM_INIT_RANK, 0, MS, rank);
+		for (int64_t t = SECOND; t < (rank == 3 ? 10 : 11) * SECOND; t += SECOND)
+			collective(&s, v[rank], OP_NCCL_ALL_REDUCE, t, t + MS, rank);
+	}
+	stage_sort(&s);
+	give(c, &s);
+	for (unsigned rank = 0; rank < 3; rank++)
+		open_at(&s, v[rank], 10 * SECOND + 2 * MS, end, true);
+	clock_at(&s, end);
+	give(c, &s);
+	cause_finish(c, NULL);
+	for (size_t k = 0; k < p.list.v.n; k++) {
+		const struct chain *told = &p.list.v.v[k];
+		struct json sites = json_get(told->body, "sites"), first = json_at(sites, 0),
+			    affected = json_get(first, "affected");
+
+		if (bytes_equal(told->kind, bytes_of("collective-hang"))) {
+			hangs++;
+			is_u64(told->count, 3, "three ranks wait");
+			is_u64((uint64_t)json_double(affected, 0), 3, "all of them at that place");
+		}
+		json_free(affected);
+		json_free(first);
+		json_free(sites);
+	}
+	ok(hangs == 1, "told once, not %u times", hangs);
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	rank_behind();
+	ranks_wait();
 	hangs_after(0);
 	hangs_after(20);
 	hangs_after(5000);

@@ -371,13 +371,19 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	sums = calloc(n ? n : 1, sizeof(*sums));
 	if (!sums)
 		return err_nomem(e);
+	/* There may be as many processes as came and went in days, and few of them had any. */
+	for (size_t i = 0; i < h->calls.n; i++)
+		sums[h->calls.v[i].process].any = true;
 	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		if (!sums[i].any)
+			continue;
 		if (!sum_up(c, h, i, now, &sums[i]))
 			rc = err_nomem(e);
 		else if (sums[i].threads && h->processes.v[i].collective)
 			sums[i].late = hung_rank_behind(h, i, &sums[i].own);
 	}
-	hung_ranks_join(sums, n);
+	if (rc == 0 && !hung_ranks_join(sums, n))
+		rc = err_nomem(e);
 	for (uint32_t i = 0; i < n && rc == 0; i++) {
 		struct hung_process *of = &h->processes.v[i];
 

@@ -45,6 +45,7 @@ struct hung {
 
 /* A process's hung calls, put together. */
 struct hung_sum {
+	bool any; /* it had open calls, which may have returned */
 	const struct collective_rank *own,
 		*late;	/* it waits in a collective that `late` has not entered */
 	uint64_t ranks; /* that wait for the same */
@@ -63,8 +64,9 @@ const struct collective_rank *hung_rank_behind(const struct hung *h, uint32_t pr
 
 bool hung_rank_ended(const struct hung *h, const struct collective_rank *late);
 
-/* Several ranks that wait for the same one are one chain: of the first of n, which counts the others. */
-void hung_ranks_join(struct hung_sum *sums, uint32_t n);
+/* Several ranks that wait for the same one are one chain: of the first of n, which counts the others and has their places. False:
+ * out of memory. */
+bool hung_ranks_join(struct hung_sum *sums, uint32_t n);
 
 /* What the rank that is behind (s->late) did instead: into the summary, the evidence and the culprit, whose text is in
  * *culprit, which must outlive the fact. */

@@ -62,17 +62,24 @@ bool hung_rank_ended(const struct hung *h, const struct collective_rank *late)
 	return late && late->process < h->processes.n && h->processes.v[late->process].ended;
 }
 
-void hung_ranks_join(struct hung_sum *sums, uint32_t n)
+bool hung_ranks_join(struct hung_sum *sums, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < n && sums[i].late; k++) {
+		uint32_t first = i;
+
+		for (uint32_t k = n; k-- > 0 && sums[i].late;) {
 			if (sums[k].late != sums[i].late)
 				continue;
 			sums[i].ranks++;
-			if (k < i)
-				sums[i].threads = 0;
+			first = k;
 		}
+		if (first == i)
+			continue;
+		sums[i].threads = 0;
+		if (!where_merge(&sums[first].where, &sums[i].where))
+			return false;
 	}
+	return true;
 }
 
 /* What the thread did for most of `since` ns; PART_COUNT: nothing that is known. */
