@@ -244,6 +244,7 @@ USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p, 
 	struct gap_side *s = &g->side.v[device];
 	struct device *d = &g->devices.v.v[device];
 	bool never = d->covers == 0 || g->partial, was_busy = d->busy > 0;
+	int64_t works_ns = act == DEVICE_COPY ? p->start_ns : p->end_ns;
 
 	if (!(act == DEVICE_SUBMIT && devices_submit(d, stream, p->end_ns)) &&
 	    !devices_told(g, device, p, stream, all))
@@ -251,11 +252,11 @@ USUAL bool submits(struct gaps *g, uint32_t device, const struct line_piece *p, 
 	if (d->busy == 0 && act == DEVICE_SUBMIT)
 		return true; /* recorded into a graph: nothing runs */
 	if (s->idle && !g->partial) {
-		if (!gaps_end(g, device, p, act == DEVICE_COPY ? p->start_ns : p->end_ns, false))
+		if (!gaps_end(g, device, p, works_ns, false))
 			return false;
 	} else if (never && (s->running || s->idle) &&
 		   p->start_ns - s->idle_ns >= GAP_UNBOUNDED_NS &&
-		   !gaps_end(g, device, p, p->end_ns, true)) {
+		   !gaps_end(g, device, p, works_ns, true)) {
 		return false;
 	}
 	s->idle = false;

@@ -8,8 +8,16 @@
 
 #define HOPS 4 /* threads followed that waited for each other */
 
-/* Who explains what thread did in this epoch: whoever it waited for, if that is one of those that submit. */
-static const struct gap_thread *explains(const struct gaps *g, uint32_t thread, uint32_t epoch)
+/* So much of a gap is more than a little. */
+static bool much_of(const struct gap *gap, int64_t ns)
+{
+	return ns > (gap->end_ns - gap->start_ns) / 10;
+}
+
+/* Who explains what thread did in this epoch: whoever it waited for, if that is one of those that submit. What one of them
+ * did since the gap ended, while a copy went on, cannot be told from what it did before. */
+static const struct gap_thread *explains(const struct gaps *g, uint32_t thread, uint32_t epoch,
+					 const struct gap *gap)
 {
 	const struct gap_thread *th = gaps_thread(g, thread);
 
@@ -20,7 +28,8 @@ static const struct gap_thread *explains(const struct gaps *g, uint32_t thread, 
 		if (!most || most->part != PART_IDLE || most->waker == 0)
 			break;
 		next = gaps_thread(g, most->waker);
-		if (!next || next->device != th->device || next->epoch != epoch || next == th)
+		if (!next || next->device != th->device || next->epoch != epoch || next == th ||
+		    much_of(gap, next->last_ns - gap->end_ns))
 			break;
 		th = next;
 	}
@@ -66,7 +75,7 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 		int64_t from = start_ns > gap->start_ns ? start_ns : gap->start_ns,
 			to = end_ns < gap->end_ns ? end_ns : gap->end_ns;
 
-		if (to - from <= (gap->end_ns - gap->start_ns) / 10)
+		if (!much_of(gap, to - from))
 			s->pending.v[left++] = *gap;
 	}
 	s->pending.n = left;
@@ -80,7 +89,7 @@ static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
 
 	if (th->device != gap->device + 1 || th->epoch != epoch)
 		return;
-	th = explains(g, thread, epoch);
+	th = explains(g, thread, epoch, gap);
 	gap->did = th->did;
 	gap->host_ns += th->did.host_ns;
 	for (unsigned i = 0; i < gap->did.n; i++) {
@@ -146,11 +155,13 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 			   .until_op = p->ev->op,
 			   .until_stack = p->ev->stack,
 			   .launches = s->gap_launches,
-			   .host_ns = s->tail_host_ns + parts_sum(p->parts, GAPS_HOST_PARTS) };
+			   .host_ns = s->tail_host_ns };
 	uint32_t other = GAPS_NONE;
 
 	if (end_ns <= s->idle_ns)
 		return true;
+	if (end_ns > p->start_ns)
+		gap.host_ns += parts_sum(p->parts, GAPS_HOST_PARTS);
 	gap.others_ns = gaps_others_since(g, device, s->others_ns, end_ns,
 					  (uint64_t)(end_ns - s->idle_ns), &other);
 	explain(g, p->thread, &gap);

@@ -293,10 +293,62 @@ static void short_gaps(struct stage *s, struct actor v)
 	}
 }
 
+/* What another thread does while a copy works that waits until it is done, is behind the gap that the copy ended. */
+static void ended_by_a_copy(struct stage *s, struct actor v, struct actor other)
+{
+	for_steps(t)
+	{
+		struct event *ev;
+
+		work(s, v, t, t + 4 * MS);
+		stage_set(stage_call(s, other, OP_CUDA_LAUNCH, 0, t + 20 * US, t + 25 * US),
+			  COL_STREAM, 7);
+		ev = blocked(s, v, t + 4010 * US, 980 * US, OBJECT_FUTEX);
+		stage_set(ev, COL_FUTEX_OP, 9);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(ev, COL_WAKER, other.thread);
+		blocked(s, other, t + 5100 * US, 3900 * US, OBJECT_TIMER);
+		stage_set(stage_call(s, v, OP_CUDA_MEMCPY, 0, t + 5 * MS, t + 9900 * US),
+			  COL_DIRECTION, 1);
+	}
+	told_among(s, "gpu-idle", "waiting for another thread, ended by backward,",
+		   STEPS * 980 * US);
+}
+
+/* The same where calls were left out, and a gap is at most one: all of it is the sleep between two copies. */
+static void copies_left_out(struct stage *s, struct actor v)
+{
+	struct record *r = stage_record(s, RECORD_SAMPLED);
+	struct kinds_run p;
+	unsigned n = 0;
+
+	REC_SET(r, SAMPLED, op, OP_CUDA_LAUNCH);
+	REC_SET(r, SAMPLED, left_out, 1);
+	for_steps(t)
+	{
+		stage_set(stage_call(s, v, OP_CUDA_MEMCPY, 0, t, t + 3 * MS), COL_DIRECTION, 1);
+		blocked(s, v, t + 3 * MS, 6990 * US, OBJECT_TIMER);
+	}
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json share = json_get(p.list.v.v[i].body, "explained");
+
+		if (bytes_equal(p.list.v.v[i].kind, bytes_of("gpu-idle"))) {
+			n++;
+			ok(json_double(share, 0) > 0.95, "between copies: %.0f%% is the sleep",
+			   json_double(share, 0) * 100);
+		}
+		json_free(share);
+	}
+	is_u64(n, 1, "one chain of it");
+	chain_list_free(&p.list);
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
 	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     other = stage_actor(&s, 100, 101, 1, "backward"),
 		     worker = stage_actor(&s, 200, 200, 100, "loader");
 
 	idle_several(&s, v);
@@ -307,6 +359,8 @@ int main(void)
 	writes(&s, v);
 	worker_killed(&s, v);
 	short_gaps(&s, v);
+	ended_by_a_copy(&s, v, other);
+	copies_left_out(&s, v);
 	stage_free(&s);
 	return tap_done();
 }
