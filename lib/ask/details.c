@@ -213,37 +213,67 @@ static int order(const void *a, const void *b)
 	return (x->text > y->text) - (x->text < y->text);
 }
 
-/* Things that read the same are one: sockets to one server, a file met by two ids. What is beyond those told is one more. */
+static int by_text(const void *a, const void *b)
+{
+	const struct view_detail *x = a, *y = b;
+
+	if (x->op->id != y->op->id)
+		return x->op->id < y->op->id ? -1 : 1;
+	if (x->about != y->about)
+		return x->about < y->about ? -1 : 1;
+	return (x->text > y->text) - (x->text < y->text);
+}
+
+static void in_order(struct view *v, int (*of)(const void *, const void *))
+{
+	if (v->details.n)
+		qsort(v->details.v, v->details.n, sizeof(*v->details.v), of);
+}
+
+/* Things that read the same are one: sockets to one server, a file met by two ids. However small each is, they are before others
+ * by what they are together. */
+static void join(struct view *v)
+{
+	size_t n = 0;
+
+	in_order(v, by_text);
+	for (size_t i = 0; i < v->details.n; i++) {
+		struct view_detail x = v->details.v[i], *last = n ? &v->details.v[n - 1] : NULL;
+
+		if (last && (x.about == VIEW_ABOUT_SOCKET || x.about == VIEW_ABOUT_FILE) &&
+		    by_text(last, &x) == 0) {
+			last->count += x.count;
+			last->ns += x.ns;
+		} else {
+			v->details.v[n++] = x;
+		}
+	}
+	v->details.n = n;
+	in_order(v, order);
+}
+
+/* What is beyond those told of an operation is one more. */
 static void fold(struct view *v, uint32_t other)
 {
 	size_t n = 0, of_op = 0;
 
 	for (size_t i = 0; i < v->details.n; i++) {
-		struct view_detail x = v->details.v[i];
-		size_t k = n;
+		struct view_detail x = v->details.v[i], *last = n ? &v->details.v[n - 1] : NULL;
 
-		of_op = n && v->details.v[n - 1].op == x.op ? of_op : 0;
-		if (x.about == VIEW_ABOUT_SOCKET || x.about == VIEW_ABOUT_FILE)
-			for (k = n - of_op; k < n && v->details.v[k].text != x.text;)
-				k++;
-		if (k == n && of_op == DETAILS_TOLD)
-			k = n - 1;
-		if (k == n) {
+		of_op = last && last->op == x.op ? of_op : 0;
+		if (of_op < DETAILS_TOLD) {
 			v->details.v[n++] = x;
 			of_op++;
 			continue;
 		}
-		v->details.v[k].count += x.count;
-		v->details.v[k].ns += x.ns;
-		if (of_op == DETAILS_TOLD && k == n - 1) {
-			v->details.v[k].about = VIEW_ABOUT_OTHER;
-			v->details.v[k].part = PART_COUNT;
-			v->details.v[k].text = other;
-		}
+		last->count += x.count;
+		last->ns += x.ns;
+		last->about = VIEW_ABOUT_OTHER;
+		last->part = PART_COUNT;
+		last->text = other;
 	}
 	v->details.n = n;
-	if (n)
-		qsort(v->details.v, n, sizeof(*v->details.v), order);
+	in_order(v, order);
 }
 
 bool ask_details_rows(const struct ask_details *d, struct world *w, const struct told *told,
@@ -262,8 +292,7 @@ bool ask_details_rows(const struct ask_details *d, struct world *w, const struct
 		good = !text.failed && row.text && vec_push(&v->details, row);
 	}
 	buf_free(&text);
-	if (v->details.n)
-		qsort(v->details.v, v->details.n, sizeof(*v->details.v), order);
+	join(v);
 	fold(v, world_string(w, bytes_of("all else")));
 	return good;
 }

@@ -364,6 +364,37 @@ static void many(void)
 	end(&run, &s);
 }
 
+/* Many short connections to one server, each of them less than any of those to more servers than are told one by one: the one
+ * server had most. */
+static void short_connections(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 1, "train");
+	struct asked run = { 0 };
+	const struct view *v;
+	char remote[32];
+
+	begin(&run, &s);
+	for (unsigned i = 0; i < 300; i++) {
+		struct record r = { .kind = RECORD_SOCKET };
+		int64_t t = 100 * i * US;
+
+		snprintf(remote, sizeof(remote), "10.0.%u.2:80", i < 100 ? i : 255);
+		REC_SET(&r, SOCKET, id, 1000 + i);
+		REC_SET(&r, SOCKET, protocol, bytes_of("tcp"));
+		REC_SET(&r, SOCKET, remote, bytes_of(remote));
+		tell(&run, &r);
+		stage_set(stage_event(&s, OP_NET_SOCKET, a.ctx, 0, t, t + (i < 100 ? 20 : 10) * US),
+			  COL_SOCKET, 1000 + i);
+	}
+	v = answer(&run, &s);
+	is_u64(detail(&s, v, OP_NET_SOCKET, "tcp 10.0.255.2:80")->ns, 2000 * US,
+	       "by its name, and all of it");
+	is_u64(detail(&s, v, OP_NET_SOCKET, "all else")->ns, (100 - 62) * 20 * US,
+	       "the rest is told together");
+	end(&run, &s);
+}
+
 static void lives(void)
 {
 	struct stage s = stage_new();
@@ -497,6 +528,7 @@ int main(void)
 	input_output();
 	host();
 	many();
+	short_connections();
 	lives();
 	devices();
 	return tap_done();
