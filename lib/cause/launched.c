@@ -56,13 +56,17 @@ static uint64_t key_of(uint32_t process, uint64_t func)
 bool launched_name(struct launched_names *n, const struct record *r)
 {
 	const struct rec_KERNEL *k = &r->u.KERNEL;
+	uint64_t key = key_of(k->process, k->func);
 	const char *own;
 
-	if (!REC_HAS(r, KERNEL, func) || k->name.n == 0 || n->texts.n >= NAMES_MAX)
+	/* Each file of a recording names them again. */
+	if (!REC_HAS(r, KERNEL, func) || k->name.n == 0 ||
+	    bytes_equal(launched_name_of(n, k->process, k->func), k->name) ||
+	    n->texts.n >= NAMES_MAX)
 		return true;
 	own = arena_copy(&n->memory, k->name.p, k->name.n);
 	return own && vec_push(&n->texts, (struct bytes){ own, k->name.n }) &&
-	       map_put(&n->by_handle, key_of(k->process, k->func), n->texts.n - 1);
+	       map_put(&n->by_handle, key, n->texts.n - 1);
 }
 
 struct bytes launched_name_of(const struct launched_names *n, uint32_t process, uint64_t func)

@@ -14,14 +14,30 @@ static uint64_t next(uint64_t below)
 	return (seed >> 33) % below;
 }
 
-static void name(struct launched_names *n, uint32_t process, uint64_t func, const char *text)
+static struct record named(uint32_t process, uint64_t func, const char *text)
 {
 	struct record r = { .kind = RECORD_KERNEL };
 
 	REC_SET(&r, KERNEL, process, process);
 	REC_SET(&r, KERNEL, func, func);
 	REC_SET(&r, KERNEL, name, bytes_of(text));
+	return r;
+}
+
+static void name(struct launched_names *n, uint32_t process, uint64_t func, const char *text)
+{
+	struct record r = named(process, func, text);
+
 	ok(launched_name(n, &r), "%s is taken", text);
+}
+
+/* In each of many files of one recording. */
+static void again(struct launched_names *n, uint32_t process, uint64_t func, const char *text)
+{
+	struct record r = named(process, func, text);
+
+	for (unsigned i = 0; i < 70000; i++)
+		launched_name(n, &r);
 }
 
 int main(void)
@@ -66,6 +82,10 @@ int main(void)
 		   bytes_equal(launched_name_of(&names, 2, 0x10), bytes_of("sgemm_128")),
 	   "a handle means something in its process only");
 	is_u64(launched_name_of(&names, 3, 0x10).n, 0, "elsewhere nothing");
+	again(&names, 1, 0x10, "_Z5saxpyifPKfPf");
+	name(&names, 1, 0x20, "late");
+	ok(bytes_equal(launched_name_of(&names, 1, 0x20), bytes_of("late")),
+	   "and one that is new after a name was told again and again");
 	launched_names_free(&names);
 	return done_testing();
 }
