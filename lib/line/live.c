@@ -155,8 +155,9 @@ static bool site_at(struct live *l, uint32_t process, uint16_t op, uint32_t stac
 	}
 }
 
-/* Bytes of a site changed. What it held at its process's latest peak is noted when it first changes after that. */
-static void site_add(struct live *l, struct live_process *p, uint32_t at, int64_t bytes)
+/* A block of a site, of whatever size, came or is gone. What the site held at its process's latest peak is noted when it first
+ * changes after that. */
+static void site_add(struct live *l, struct live_process *p, uint32_t at, uint64_t bytes, bool gone)
 {
 	struct live_site *s = &l->sites.v[at];
 
@@ -164,18 +165,19 @@ static void site_add(struct live *l, struct live_process *p, uint32_t at, int64_
 		s->at_peak_bytes = s->bytes;
 		s->peak_seen = p->peaks;
 	}
-	s->bytes += (uint64_t)bytes;
-	s->n += bytes < 0 ? UINT64_MAX : 1;
+	s->bytes += gone ? -bytes : bytes;
+	s->n += gone ? UINT64_MAX : 1;
 	if (s->bytes > s->peak_bytes)
 		s->peak_bytes = s->bytes;
 }
 
-static void process_add(struct live_process *p, enum live_kind kind, int64_t bytes, int64_t ns)
+static void process_add(struct live_process *p, enum live_kind kind, uint64_t bytes, bool gone,
+			int64_t ns)
 {
 	uint64_t was = live_bytes(p);
 
-	p->bytes[kind] += (uint64_t)bytes;
-	p->n += bytes < 0 ? UINT64_MAX : 1;
+	p->bytes[kind] += gone ? -bytes : bytes;
+	p->n += gone ? UINT64_MAX : 1;
 	if (kind == LIVE_PINNED)
 		return;
 	history_add(&p->history, ns, was, live_bytes(p));
@@ -199,8 +201,8 @@ static void drop(struct live *l, uint32_t at, int64_t ns)
 	struct live_process *p = live_of(l, b->process);
 
 	p->after -= p->ended;
-	site_add(l, p, b->site, -(int64_t)b->bytes);
-	process_add(p, l->sites.v[b->site].kind, -(int64_t)b->bytes, ns);
+	site_add(l, p, b->site, b->bytes, true);
+	process_add(p, l->sites.v[b->site].kind, b->bytes, true, ns);
 	b->used = false;
 	map_del(&l->block_by, b->key);
 }
@@ -231,7 +233,7 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 		t.what = LIVE_FAILED;
 		return tell(l, &t);
 	}
-	if (!value_of(c, &value) || b.bytes > INT64_MAX / 2)
+	if (!value_of(c, &value) || value == 0 || b.bytes > INT64_MAX / 2)
 		return true;
 	b.key = key_of(c->process, c->op, value);
 	if (map_get(&l->block_by, b.key, &at)) {
@@ -261,8 +263,8 @@ static bool allocated(struct live *l, struct live_process *p, const struct once_
 	l->sites.v[b.site].allocs++;
 	l->sites.v[b.site].alloc_bytes += b.bytes;
 	p->after += p->ended;
-	site_add(l, p, b.site, (int64_t)b.bytes);
-	process_add(p, l->sites.v[b.site].kind, (int64_t)b.bytes, c->ev.end_ns);
+	site_add(l, p, b.site, b.bytes, false);
+	process_add(p, l->sites.v[b.site].kind, b.bytes, false, c->ev.end_ns);
 	t.site = b.site;
 	return tell(l, &t);
 }

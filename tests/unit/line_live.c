@@ -141,6 +141,16 @@ static void layers(struct actor a, struct actor b)
 	is_u64(live_of(l, a.process)->replaced, 1, "and that is counted");
 
 	begin();
+	for (int64_t t = 100; t < 1000; t += 100) {
+		alloc(a, OP_CUDA_MALLOC, 0, t, t + 10, 0, 0); /* nothing was asked for, and got */
+		alloc(a, OP_CUDA_MALLOC, 0, t + 20, t + 30, 0x1000, 0); /* how much is not known */
+		release(a, OP_CUDA_FREE, 0, t + 40, t + 50, 0x1000);
+	}
+	run();
+	is_u64(live_of(l, a.process)->n, 0, "of blocks without a size none is left");
+	is_u64(live_of(l, a.process)->replaced, 0, "and no free was lost");
+
+	begin();
 	alloc(a, OP_CUDA_MALLOC_MANAGED, 0, 100, 110, 0x1000, 64);
 	alloc(a, OP_CUDA_MALLOC_HOST, 0, 120, 130, 0x2000, 128);
 	alloc(a, OP_CUDA_MALLOC_ASYNC, 0, 140, 150, 0x3000, 32);
