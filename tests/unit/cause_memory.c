@@ -381,6 +381,14 @@ static void each_once(unsigned i, int64_t t)
 	}
 }
 
+static void piece_by_piece(unsigned i, int64_t t)
+{
+	if (i == 0)
+		memory(OP_CUDA_MALLOC_MANAGED, t, 50 * US, 0x100000000, 200ull * 64 * MIB);
+	if (i < 200)
+		prefetch(t + MS, 900 * US, 0x100000000 + i * 64ull * MIB);
+}
+
 /* ---- model-load */
 
 #define TENSORS 40
@@ -488,11 +496,13 @@ int main(void)
 	not_told(&s, "kv-pressure", "bursts far below what was held once");
 
 	steps(back_and_forth);
-	tells(&s, "managed-thrash", "moves the same managed memory", (STEPS - 1) * 300 * US);
+	tells(&s, "managed-thrash", "moves the same managed memory", (STEPS - 2) * 300 * US);
 	steps(there_already);
 	silent(&s, "managed memory that is there already");
 	steps(each_once);
 	silent(&s, "managed memory prefetched once");
+	steps(piece_by_piece);
+	silent(&s, "managed memory prefetched piece by piece");
 
 	load(100 * MS, 64 * MIB, 1);
 	told_among(&s, "model-load", "3.20 s of it its own code",

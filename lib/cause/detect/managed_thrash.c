@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * managed-thrash: managed memory goes back and forth between host and device. Seen from the host that is the same
- * range prefetched over and over, and page faults of the host in it, where these are recorded. Lost is what the
- * repeated prefetches and the faults take; what the device itself waits for its own faults is not seen. A range that
+ * memory prefetched over and over, and page faults of the host in it, where these are recorded. Lost is what the
+ * repeated prefetches and the faults take; what the device itself waits for its own faults is not seen. Memory that
  * is prefetched once is not this, nor is one whose prefetches cost next to nothing: it is there already.
  */
 #include "lib/cause/detect/watches.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/human.h"
 #include "lib/cause/gpu_memory.h"
 #include "lib/cause/names.h"
 #include "lib/cause/tolls.h"
 
 #define RANGES_MAX 4096
-#define REPEATED   5 /* prefetches of one range, on average, before anything is said */
+#define PARTS_MAX  65536
+#define REPEATED   5 /* prefetches of one part, on average, before anything is said */
 
 struct range {
 	uint32_t process;
-	uint64_t start, bytes, prefetches;
+	uint64_t start, bytes, number;
 	bool live;
 };
 
 struct thrash {
 	struct toll_row row;
-	uint64_t prefetches, ranges, bytes, faults, faults_ns; /* ranges: prefetched at all */
+	uint64_t prefetches, parts, bytes, faults, faults_ns; /* parts: prefetched at all */
 };
 
 struct state {
 	struct tolls tolls;
 	VEC(struct range) ranges;
-	size_t last; /* range found last */
+	size_t last;	    /* range found last */
+	uint64_t allocated; /* ranges ever */
+	struct map
+		prefetched; /* parts of ranges, by where they begin: a large range goes in pieces */
 	struct gpu_memory devices;
 };
 
@@ -76,6 +81,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 		had->live = false;
 	if (t->what == LIVE_FREED)
 		return true;
+	r.number = ++s->allocated;
 	for (size_t i = 0; i < s->ranges.n; i++) {
 		if (!s->ranges.v[i].live) {
 			s->ranges.v[i] = r;
@@ -83,6 +89,19 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 		}
 	}
 	return s->ranges.n >= RANGES_MAX || vec_push(&s->ranges, r);
+}
+
+/* The part of the range that begins there was not prefetched before. False: out of memory. */
+static bool is_first(struct state *s, const struct range *r, uint64_t address, bool *first)
+{
+	uint64_t key = hash_u64(address ^ hash_u64(r->number));
+
+	*first = !map_get(&s->prefetched, key, NULL);
+	if (!*first)
+		return true;
+	if (s->prefetched.n >= PARTS_MAX)
+		map_clear(&s->prefetched);
+	return map_put(&s->prefetched, key, 1);
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
@@ -93,6 +112,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		 own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
 	struct range *r;
 	struct thrash *k;
+	bool first;
 
 	(void)c;
 	if (p->ev->ret != 0 || p->open || !event_get(p->ev, p->op, COL_PTR, &address))
@@ -101,9 +121,11 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	k = r ? tolls_row(&s->tolls, &thrashing, p->process, 0, NULL) : NULL;
 	if (!r || !k)
 		return !r;
+	if (!is_first(s, r, address, &first))
+		return false;
 	k->prefetches++;
-	k->ranges += r->prefetches == 0;
-	if (r->prefetches++ == 0)
+	k->parts += first;
+	if (first)
 		return true;
 	event_get(p->ev, p->op, COL_BYTES, &bytes);
 	k->bytes += bytes;
@@ -142,7 +164,7 @@ static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, d
 {
 	const struct thrash *k = (const struct thrash *)r;
 
-	return k->prefetches + k->faults >= REPEATED * (k->ranges ? k->ranges : 1) &&
+	return k->prefetches + k->faults >= REPEATED * (k->parts ? k->parts : 1) &&
 	       toll_due(c, &r->toll, pane, share);
 }
 
@@ -164,7 +186,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	buf_printf(&f->summary, ", mostly in %s", f->culprit.text);
 	if (p)
 		fact_evidence(f, "managed memory it holds", (double)managed, "B");
-	fact_evidence(f, "ranges prefetched", (double)k->ranges, "");
+	fact_evidence(f, "parts prefetched", (double)k->parts, "");
 	fact_evidence(f, "prefetches of them", (double)k->prefetches, "");
 	fact_evidence(f, "page faults of the host in managed memory", (double)k->faults, "");
 	if (k->faults)
@@ -187,6 +209,7 @@ static const struct tolls_def thrashing = { .kind = "managed-thrash",
 
 static void end(void *state)
 {
+	map_free(&((struct state *)state)->prefetched);
 	vec_free(&((struct state *)state)->ranges);
 	tolls_free(state);
 }
