@@ -35,10 +35,11 @@ bool cause_disks_event(struct cause_disks *d, const struct world *w, const struc
 	event_get(ev, op, COL_BYTES, &bytes);
 	event_get(ev, op, COL_WRITE, &write);
 	event_get(ev, op, COL_QUEUE_NS, &queue);
-	if (write) {
+	/* A flush moves nothing, and a discard gives room back. */
+	if (write == 1) {
 		of->writes++;
 		of->write_bytes += bytes;
-	} else {
+	} else if (write == 0) {
 		of->reads++;
 		of->read_bytes += bytes;
 	}

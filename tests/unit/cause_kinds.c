@@ -495,6 +495,15 @@ int main(void)
 	advises(&s, "disk-stall",
 		"Read further ahead or with more such threads, keep the files in memory, or use a "
 		"faster device");
+	disks(&s, v, v);
+	for (t = 0; t < LENGTH; t += EVERY) {
+		struct event *ev = stage_event(&s, OP_IO_BLOCK, v.ctx, 0, t, t + MS);
+
+		stage_set(ev, COL_DEVICE, 8 << 20 | 16);
+		stage_set(ev, COL_BYTES, 1 << 30);
+		stage_set(ev, COL_WRITE, 3);
+	}
+	never_says(&s, "writes", "what is given back to a disk");
 
 	calls(&s, v, OP_CUDA_LAUNCH);
 	for (t = 0; t < LENGTH; t += EVERY)
