@@ -252,8 +252,9 @@ int main(int argc, char **argv)
 		return cli_fail(&e);
 	if (!c.out.path && !values.json && cli_refuse_terminal(c.out.fd, &e) < 0)
 		return cli_fail(&e);
-	opt.min_share = values.min_share / 100;
-	opt.min_lost_ns = values.min_lost_ns;
+	/* Of nothing at all nothing is too little; 0 would be the default. */
+	opt.min_share = values.min_share > 0 ? values.min_share / 100 : 1e-300;
+	opt.min_lost_ns = values.min_lost_ns ? values.min_lost_ns : 1;
 	w = world_new();
 	c.cause = w ? cause_new(w, &opt, &c.sink) : NULL;
 	if (!c.cause)

@@ -223,6 +223,10 @@ tap.same(run(EXPLAIN, "--fail-on", "high", path("incident"), "-p", "999999")[0],
 tap.same(run(EXPLAIN, "--top", "0", path("incident"))[0], 0, "--top 0")
 tap.same(json.loads(run(CORRELATE, "--json", "--min-share", "60", path("incident"))[1])["record"], "analysis",
          "--min-share above what was lost: nothing told")
+subprocess.run([DEMO, "incident", "--dose", "1", "--duration", "1s", "-o", path("little")], check=True)
+for options, told in ((), False), (("--min-share", "0", "--min-lost", "0"), True):
+    lines = [json.loads(line)["record"] for line in run(CORRELATE, "--json", *options, path("little"))[1].splitlines()]
+    tap.same("chain" in lines, told, f"{' '.join(options) or 'the defaults'}: what took 10 ms of a second")
 tap.same(run(EXPLAIN, "--jsn")[0], 2, "wrong option")
 tap.same(run(EXPLAIN, path("missing"))[0], 3, "missing file")
 tap.same(run(CORRELATE, path("missing"))[0], 3, "missing file for correlate")
