@@ -29,6 +29,10 @@ bool map_del(struct map *m, uint64_t key);		   /* false: was not there */
 /* The next entry at or after *at (start with 0); false at the end. m must not change meanwhile. */
 bool map_each(const struct map *m, size_t *at, uint64_t *key, uint64_t *value);
 
+/* Removes what keep does not want; that may be asked of one entry twice. */
+typedef bool map_keep_fn(void *ctx, uint64_t key, uint64_t value);
+void map_prune(struct map *m, map_keep_fn *keep, void *ctx);
+
 void map_clear(struct map *m); /* empty, memory kept */
 void map_free(struct map *m);
 

@@ -131,6 +131,32 @@ static void maps(void)
 	map_free(&m);
 }
 
+static bool is_even(void *ctx, uint64_t key, uint64_t value)
+{
+	(void)ctx;
+	return value == key * 2 && key % 2 == 0;
+}
+
+/* Runs that go around the end of the table too. */
+static void pruned(void)
+{
+	struct map m = { 0 };
+	size_t wrong = 0;
+
+	map_prune(&m, is_even, NULL);
+	for (uint64_t n = 1; n <= 300; n++) {
+		for (uint64_t key = 0; key < n; key++)
+			map_put(&m, key, key * 2);
+		map_prune(&m, is_even, NULL);
+		wrong += m.n != (n + 1) / 2;
+		for (uint64_t key = 0; key < n; key++)
+			wrong += map_get(&m, key, NULL) != (key % 2 == 0);
+		map_clear(&m);
+	}
+	is_u64(wrong, 0, "what is not wanted is removed, and nothing else");
+	map_free(&m);
+}
+
 static void arenas(void)
 {
 	static const size_t sizes[] = { 1, 7, 8, 100, 5000, 3, 2000000, 16, 0, 40000 };
@@ -243,6 +269,7 @@ int main(void)
 	buffers();
 	vectors();
 	maps();
+	pruned();
 	arenas();
 	hashes();
 	errors();
