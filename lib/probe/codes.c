@@ -15,6 +15,7 @@
 #include "lib/base/vec.h"
 #include "lib/sym/lines.h"
 
+#define INDEX	      ((1ull << 40) - 1)
 #define AT_FIRST_LINE (1u << 28) /* the walker's word for a frame that has not begun */
 
 struct code {
@@ -27,7 +28,7 @@ struct code {
 struct probe_codes {
 	struct world *world;
 	VEC(struct code) v;
-	struct map by_number;  /* -> index */
+	struct map by_number;  /* -> tgid << 40 | index */
 	struct map by_content; /* hash -> index, complete ones only */
 };
 
@@ -100,7 +101,7 @@ static uint64_t content(const struct code *c)
 }
 
 /* Code number i has been told whole: it is known under its number, or an equal one instead of it. */
-static void complete(struct probe_codes *c, uint32_t number, size_t i)
+static void complete(struct probe_codes *c, uint32_t number, uint64_t tgid, size_t i)
 {
 	uint64_t hash = content(&c->v.v[i]), known;
 
@@ -113,7 +114,7 @@ static void complete(struct probe_codes *c, uint32_t number, size_t i)
 	} else {
 		map_put(&c->by_content, hash, i);
 	}
-	map_put(&c->by_number, number, i);
+	map_put(&c->by_number, number, tgid << 40 | i);
 }
 
 bool probe_codes_take(struct probe_codes *c, const struct wire_code *r, size_t n)
@@ -143,27 +144,27 @@ bool probe_codes_take(struct probe_codes *c, const struct wire_code *r, size_t n
 		return true;
 	}
 	if (v.have == v.bytes)
-		complete(c, r->id, c->v.n - 1);
+		complete(c, r->id, r->tgid, c->v.n - 1);
 	else
-		map_put(&c->by_number, r->id, c->v.n - 1);
+		map_put(&c->by_number, r->id, (uint64_t)r->tgid << 40 | (c->v.n - 1));
 	return true;
 }
 
 bool probe_codes_more(struct probe_codes *c, const struct wire_lines *r, size_t n)
 {
 	struct code *v;
-	uint64_t i;
+	uint64_t known;
 
 	if (n < WIRE_LINES_HEAD || r->n > WIRE_LINES_MAX || n < WIRE_LINES_HEAD + r->n ||
-	    !map_get(&c->by_number, r->id, &i))
+	    !map_get(&c->by_number, r->id, &known))
 		return false;
-	v = &c->v.v[i];
+	v = &c->v.v[known & INDEX];
 	if (r->offset != v->have || r->n > v->bytes - v->have)
 		return false;
 	memcpy(v->lines + v->have, r->data, r->n);
 	v->have += r->n;
 	if (v->have == v->bytes)
-		complete(c, r->id, (size_t)i);
+		complete(c, r->id, known >> 40, known & INDEX);
 	return true;
 }
 
@@ -171,12 +172,12 @@ uint32_t probe_codes_frame(struct probe_codes *c, const struct wire_python_frame
 {
 	const struct code *v;
 	uint32_t line;
-	uint64_t i;
+	uint64_t known;
 
 	*entry = f->at & 1;
-	if (!map_get(&c->by_number, f->code, &i))
+	if (!map_get(&c->by_number, f->code, &known))
 		return 0;
-	v = &c->v.v[i];
+	v = &c->v.v[known & INDEX];
 	line = f->at >> 1 == AT_FIRST_LINE
 		       ? v->first_line
 		       : sym_lines_find(v->minor, v->first_line, v->lines, v->have, f->at >> 1);
@@ -184,6 +185,19 @@ uint32_t probe_codes_frame(struct probe_codes *c, const struct wire_python_frame
 							    .offset = line,
 							    .name = v->name,
 							    .file = v->file });
+}
+
+static bool stays(void *ctx, uint64_t number, uint64_t known)
+{
+	const struct probe_gone *const *gone = ctx;
+
+	(void)number;
+	return !map_get(&(*gone)->numbers, known >> 40, NULL);
+}
+
+void probe_codes_gone(struct probe_codes *c, const struct probe_gone *gone)
+{
+	map_prune(&c->by_number, stays, &gone);
 }
 
 size_t probe_codes_count(const struct probe_codes *c)

@@ -13,6 +13,7 @@
 
 #include "bpf/wire.h"
 #include "lib/base/err.h"
+#include "lib/probe/ended.h"
 #include "lib/world/world.h"
 
 struct probe_codes;
@@ -26,6 +27,9 @@ bool probe_codes_more(struct probe_codes *c, const struct wire_lines *r, size_t 
 
 /* World frame of that code where it executes; 0: the number was never told. *entry: C code called it. */
 uint32_t probe_codes_frame(struct probe_codes *c, const struct wire_python_frame *f, bool *entry);
+
+/* Lets go of the numbers that these processes were told by; what they stood for stays: other processes run the same code. */
+void probe_codes_gone(struct probe_codes *c, const struct probe_gone *gone);
 
 /* Different ones. */
 size_t probe_codes_count(const struct probe_codes *c);

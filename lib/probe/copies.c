@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
@@ -31,8 +30,7 @@ struct probe_copies {
 	struct probe_pythons *pythons;
 	bool new_python;
 	VEC(struct probe_copy) copies;
-	VEC(struct probe_use) uses;
-	struct map using; /* tgid -> index + 1 of the newest use of whoever had that number last */
+	struct probe_uses uses;
 	VEC(struct seen) executables, loaders;
 	struct probe_fds calls, hooks;
 	bool hooked;
@@ -76,8 +74,7 @@ void probe_copies_free(struct probe_copies *c)
 		probe_plan_free(&c->copies.v[i].plan);
 	}
 	vec_free(&c->copies);
-	vec_free(&c->uses);
-	map_free(&c->using);
+	probe_uses_free(&c->uses);
 	vec_free(&c->executables);
 	vec_free(&c->loaders);
 	free(c);
@@ -242,44 +239,32 @@ static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, bool in_tim
 	return copy->attached_ns - p.start_ns;
 }
 
-/* The newest use of the process that has the number now, or had it last; index + 1, 0 none. */
-static uint32_t newest_use(const struct probe_copies *c, uint32_t tgid)
-{
-	uint64_t i = 0;
-
-	map_get(&c->using, tgid, &i);
-	return (uint32_t)i;
-}
-
 static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
 {
-	struct probe_use u = { .tgid = tgid, .copy = (uint32_t)copy };
-	uint32_t newest = newest_use(c, tgid);
+	bool is_new;
+	struct probe_use *u = probe_uses_of(&c->uses, tgid, (uint32_t)copy, &is_new);
 
-	if (newest && !c->uses.v[newest - 1].process)
-		u.before = newest;
-	for (uint32_t i = u.before; i; i = c->uses.v[i - 1].before)
-		if (c->uses.v[i - 1].copy == u.copy)
-			return;
-	u.gap_ns = gap_of(&c->copies.v[copy], tgid, in_time);
-	if (vec_push(&c->uses, u) && !map_put(&c->using, tgid, c->uses.n))
-		c->uses.n--;
+	if (u && is_new)
+		u->gap_ns = gap_of(&c->copies.v[copy], tgid, in_time);
 }
 
 void probe_copies_ended(struct probe_copies *c, uint32_t tgid, uint32_t process)
 {
-	for (uint32_t i = newest_use(c, tgid); i; i = c->uses.v[i - 1].before)
-		if (!c->uses.v[i - 1].process)
-			c->uses.v[i - 1].process = process;
+	probe_uses_ended(&c->uses, tgid, process);
+}
+
+void probe_copies_forget(struct probe_copies *c, const struct probe_gone *gone)
+{
+	probe_uses_forget(&c->uses, gone);
 }
 
 /* Also of one that has ended: its calls may come out of the ring later than that. */
 bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid)
 {
-	uint32_t newest = newest_use(c, tgid);
+	uint32_t newest = probe_uses_newest(&c->uses, tgid);
 
-	for (uint32_t i = newest; i; i = c->uses.v[i - 1].before)
-		if (c->uses.v[i - 1].gap_ns)
+	for (uint32_t i = newest; i; i = c->uses.v.v[i - 1].before)
+		if (c->uses.v.v[i - 1].gap_ns)
 			return false;
 	return newest > 0;
 }
@@ -403,10 +388,9 @@ const struct probe_copy *probe_copies_list(const struct probe_copies *c, size_t 
 	return c->copies.v;
 }
 
-const struct probe_use *probe_copies_uses(const struct probe_copies *c, size_t *n)
+const struct probe_uses *probe_copies_uses(const struct probe_copies *c)
 {
-	*n = c->uses.n;
-	return c->uses.v;
+	return &c->uses;
 }
 
 bool probe_copies_hooked(const struct probe_copies *c, struct err *why)

@@ -16,6 +16,7 @@
 #include "lib/probe/pythons.h"
 #include "lib/probe/session.h"
 #include "lib/probe/stacks.h"
+#include "lib/probe/uses.h"
 
 struct probe_copy {
 	uint32_t major, minor;
@@ -28,15 +29,6 @@ struct probe_copy {
 	uint64_t attached_ns; /* CLOCK_BOOTTIME */
 	uint64_t took_ns;     /* to attach */
 	char sites[24];	      /* "+10" */
-};
-
-/* One process using one copy. */
-struct probe_use {
-	uint32_t tgid;
-	uint32_t copy; /* index */
-	uint64_t gap_ns; /* age of the process when the probes were there; 0: from its start, nothing was missed */
-	uint32_t process; /* of the world, once it has ended: its number may be another's; 0: it has not */
-	uint32_t before; /* index + 1 of another use of the process, 0 none */
 };
 
 struct probe_copies;
@@ -56,6 +48,8 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 bool probe_copies_new_python(struct probe_copies *c);
 /* The process has ended; process: of the world. */
 void probe_copies_ended(struct probe_copies *c, uint32_t tgid, uint32_t process);
+/* Their uses are told. */
+void probe_copies_forget(struct probe_copies *c, const struct probe_gone *gone);
 /* Were all calls of the process seen, from its first on? */
 bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid);
 
@@ -63,7 +57,8 @@ bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid);
 bool probe_copies_has_cuda(uint32_t tgid);
 
 const struct probe_copy *probe_copies_list(const struct probe_copies *c, size_t *n);
-const struct probe_use *probe_copies_uses(const struct probe_copies *c, size_t *n);
+/* Who uses which of them. */
+const struct probe_uses *probe_copies_uses(const struct probe_copies *c);
 
 /* Whether a loader's hook is in place; when one was seen but could not be hooked, why. */
 bool probe_copies_hooked(const struct probe_copies *c, struct err *why);

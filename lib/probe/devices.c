@@ -39,9 +39,7 @@ struct thread {
 
 struct probe_devices {
 	struct probe_devices_owner owner;
-	struct map by_thread, by_image; /* index + 1 */
-	VEC(struct thread) threads;
-	VEC(struct process *) processes;
+	struct map by_thread, by_image; /* of the world -> struct thread *, struct process * */
 	uint32_t round;
 };
 
@@ -54,17 +52,25 @@ struct probe_devices *probe_devices_new(const struct probe_devices_owner *owner)
 	return d;
 }
 
+static void process_free(uint64_t value)
+{
+	struct process *p = (struct process *)(uintptr_t)value;
+
+	map_free(&p->contexts);
+	vec_free(&p->devices);
+	free(p);
+}
+
 void probe_devices_free(struct probe_devices *d)
 {
+	uint64_t value;
+
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->processes.n; i++) {
-		map_free(&d->processes.v[i]->contexts);
-		vec_free(&d->processes.v[i]->devices);
-		free(d->processes.v[i]);
-	}
-	vec_free(&d->processes);
-	vec_free(&d->threads);
+	for (size_t at = 0; map_each(&d->by_image, &at, NULL, &value);)
+		process_free(value);
+	for (size_t at = 0; map_each(&d->by_thread, &at, NULL, &value);)
+		free((void *)(uintptr_t)value);
 	map_free(&d->by_thread);
 	map_free(&d->by_image);
 	free(d);
@@ -86,6 +92,20 @@ bool probe_devices_needs(uint16_t op)
 	return false;
 }
 
+void probe_devices_ended(struct probe_devices *d, uint32_t thread, uint32_t image)
+{
+	uint64_t value;
+
+	if (thread && map_get(&d->by_thread, thread, &value)) {
+		map_del(&d->by_thread, thread);
+		free((void *)(uintptr_t)value);
+	}
+	if (image && map_get(&d->by_image, image, &value)) {
+		map_del(&d->by_image, image);
+		process_free(value);
+	}
+}
+
 void probe_devices_lost(struct probe_devices *d)
 {
 	d->round++;
@@ -94,17 +114,17 @@ void probe_devices_lost(struct probe_devices *d)
 static struct process *process_of(struct probe_devices *d, const struct probe_device_user *u)
 {
 	struct process *p;
-	uint64_t i;
+	uint64_t known;
 
-	if (map_get(&d->by_image, u->image, &i))
-		return d->processes.v[i - 1];
+	if (map_get(&d->by_image, u->image, &known))
+		return (struct process *)(uintptr_t)known;
 	p = calloc(1, sizeof(*p));
-	if (!p || !vec_push(&d->processes, p)) {
+	if (!p || !map_put(&d->by_image, u->image, (uintptr_t)p)) {
 		free(p);
 		return NULL;
 	}
 	p->whole = d->owner.whole && d->owner.whole(d->owner.ctx, u->tgid);
-	return map_put(&d->by_image, u->image, d->processes.n) ? p : NULL;
+	return p;
 }
 
 /* NULL: beyond what is followed, or no memory. */
@@ -121,15 +141,18 @@ static struct device *ordinal_of(struct process *p, uint64_t ordinal)
 static struct thread *thread_of(struct probe_devices *d, const struct probe_device_user *u)
 {
 	struct thread *t;
-	uint64_t i;
+	uint64_t known;
 
-	if (!map_get(&d->by_thread, u->thread, &i)) {
-		if (!vec_push(&d->threads, (struct thread){ .round = d->round }) ||
-		    !map_put(&d->by_thread, u->thread, d->threads.n))
+	if (map_get(&d->by_thread, u->thread, &known)) {
+		t = (struct thread *)(uintptr_t)known;
+	} else {
+		t = calloc(1, sizeof(*t));
+		if (!t || !map_put(&d->by_thread, u->thread, (uintptr_t)t)) {
+			free(t);
 			return NULL;
-		i = d->threads.n;
+		}
+		t->round = d->round;
 	}
-	t = &d->threads.v[i - 1];
 	if (t->round != d->round)
 		*t = (struct thread){ .round = d->round, .set = true };
 	return t;

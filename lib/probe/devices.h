@@ -41,6 +41,9 @@ uint32_t probe_devices_call(struct probe_devices *d, const struct probe_device_u
 /* Calls are missing here: nothing is known any more of who was there. */
 void probe_devices_lost(struct probe_devices *d);
 
+/* The thread, or the program, is over: nothing of it comes any more. 0: neither. */
+void probe_devices_ended(struct probe_devices *d, uint32_t thread, uint32_t image);
+
 /* Does that op set what is current? Where its calls are not all recorded, nothing can be followed. */
 bool probe_devices_needs(uint16_t op);
 

@@ -150,6 +150,17 @@ void probe_handles_ended(struct probe_handles *h, uint32_t tgid)
 		h->owners.v[owner - 1].ended = h->round;
 }
 
+/* Of whom nothing is written any more, nothing is to be said again. */
+static void drop_launched(struct probe_handles *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->launched.n; i++)
+		if (h->owners.v[h->launched.v[i].owner - 1].serial == h->launched.v[i].serial)
+			h->launched.v[kept++] = h->launched.v[i];
+	h->launched.n = kept;
+}
+
 static void owner_free(struct probe_handles *h, uint32_t owner)
 {
 	struct owner *o = &h->owners.v[owner - 1];
@@ -164,6 +175,8 @@ static void owner_free(struct probe_handles *h, uint32_t owner)
 
 void probe_handles_forget(struct probe_handles *h)
 {
+	bool any = false;
+
 	for (size_t i = h->ended.n; i-- > 0;) {
 		const struct owner *o = &h->owners.v[h->ended.v[i] - 1];
 
@@ -171,7 +184,10 @@ void probe_handles_forget(struct probe_handles *h)
 			continue;
 		owner_free(h, h->ended.v[i]);
 		h->ended.v[i] = h->ended.v[--h->ended.n];
+		any = true;
 	}
+	if (any)
+		drop_launched(h);
 	h->round++;
 }
 

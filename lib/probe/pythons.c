@@ -15,9 +15,8 @@ struct probe_pythons {
 	struct probe_session *session;
 	struct probe_stacks *stacks;
 	VEC(struct probe_python_file *) files;
-	VEC(struct probe_python_use) uses;
-	struct map by_file; /* hash of device and inode -> index */
-	struct map used; /* tgid -> index + 1 of the newest use of whoever had that number last */
+	struct probe_uses uses;
+	struct map by_file;	  /* hash of device and inode -> index */
 	struct map runtimes;	  /* tgid -> address of its runtime's state; */
 	struct map runtime_bytes; /* and how large that is */
 	struct probe_fds links;
@@ -56,9 +55,8 @@ void probe_pythons_free(struct probe_pythons *p)
 		free(p->files.v[i]);
 	}
 	vec_free(&p->files);
-	vec_free(&p->uses);
+	probe_uses_free(&p->uses);
 	map_free(&p->by_file);
-	map_free(&p->used);
 	map_free(&p->runtimes);
 	map_free(&p->runtime_bytes);
 	free(p);
@@ -156,52 +154,35 @@ void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m
 	p->found = i;
 }
 
-/* Index + 1 of the newest use, 0 none. */
-static uint32_t newest_use(const struct probe_pythons *p, uint32_t tgid)
-{
-	uint64_t i = 0;
-
-	map_get(&p->used, tgid, &i);
-	return (uint32_t)i;
-}
-
-/* That of the process being looked at. NULL: no memory. */
-static struct probe_python_use *use_of(struct probe_pythons *p)
-{
-	struct probe_python_use u = { .tgid = p->tgid, .file = (uint32_t)p->found - 1 };
-	uint32_t newest = newest_use(p, p->tgid);
-
-	if (newest && !p->uses.v[newest - 1].process)
-		u.before = newest;
-	for (uint32_t i = u.before; i; i = p->uses.v[i - 1].before)
-		if (p->uses.v[i - 1].file == u.file)
-			return &p->uses.v[i - 1];
-	if (!vec_push(&p->uses, u))
-		return NULL;
-	if (map_put(&p->used, p->tgid, p->uses.n))
-		return &p->uses.v[p->uses.n - 1];
-	p->uses.n--;
-	return NULL;
-}
-
 void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process)
 {
-	for (uint32_t i = newest_use(p, tgid); i; i = p->uses.v[i - 1].before)
-		if (!p->uses.v[i - 1].process)
-			p->uses.v[i - 1].process = process;
+	probe_uses_ended(&p->uses, tgid, process);
+}
+
+void probe_pythons_forget(struct probe_pythons *p, const struct probe_gone *gone)
+{
+	uint64_t tgid;
+	size_t at = 0;
+
+	probe_uses_forget(&p->uses, gone);
+	while (map_each(&gone->numbers, &at, &tgid, NULL)) {
+		map_del(&p->runtimes, tgid);
+		map_del(&p->runtime_bytes, tgid);
+	}
 }
 
 bool probe_pythons_end(struct probe_pythons *p)
 {
 	const struct probe_python_file *f = p->found ? p->files.v[p->found - 1] : NULL;
 	struct python_process process = { 0 };
-	struct probe_python_use *use;
+	struct probe_use *use;
+	bool is_new;
 	int told;
 
 	map_del(&p->runtimes, p->tgid);
 	if (!f)
 		return false;
-	use = use_of(p);
+	use = probe_uses_of(&p->uses, p->tgid, (uint32_t)p->found - 1, &is_new);
 	if (f->python.kind != SYM_PYTHON_KNOWN)
 		return false;
 	process.runtime = p->bias + f->python.runtime;
@@ -240,8 +221,7 @@ struct probe_python_file *const *probe_pythons_files(const struct probe_pythons 
 	return p->files.v;
 }
 
-const struct probe_python_use *probe_pythons_uses(const struct probe_pythons *p, size_t *n)
+const struct probe_uses *probe_pythons_uses(const struct probe_pythons *p)
 {
-	*n = p->uses.n;
-	return p->uses.v;
+	return &p->uses;
 }

@@ -8,6 +8,7 @@
 
 #include "lib/probe/session.h"
 #include "lib/probe/stacks.h"
+#include "lib/probe/uses.h"
 
 struct probe_python_file {
 	uint32_t major, minor;
@@ -17,14 +18,6 @@ struct probe_python_file {
 	struct sym_python python;
 	char build_id[SYM_BUILD_ID];
 	bool counted; /* code objects that are freed are, from before the first process of it was told on */
-};
-
-/* One process and its runtime. */
-struct probe_python_use {
-	uint32_t tgid, file; /* index */
-	bool no_room; /* the kernel side had none for it when it was last looked at: no frames */
-	uint32_t process; /* of the world, once it has ended: its number may be another's; 0: it has not */
-	uint32_t before; /* index + 1 of another use of the process, 0 none */
 };
 
 struct probe_pythons;
@@ -41,6 +34,8 @@ void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m
 bool probe_pythons_end(struct probe_pythons *p);
 /* The process has ended; process: of the world. */
 void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process);
+/* Their uses are told. */
+void probe_pythons_forget(struct probe_pythons *p, const struct probe_gone *gone);
 
 /* Whether that address lies in the state that the process's CPython keeps for all its threads. What threads sleep on there is
  * the lock of the main interpreter (its condition, and the mutexes around it): all other locks of the runtime are made in
@@ -49,7 +44,7 @@ bool probe_pythons_gil(const struct probe_pythons *p, uint32_t tgid, uint64_t ad
 
 /* Files looked at, those without a runtime among them; and who uses one that has. */
 struct probe_python_file *const *probe_pythons_files(const struct probe_pythons *p, size_t *n);
-const struct probe_python_use *probe_pythons_uses(const struct probe_pythons *p, size_t *n);
+const struct probe_uses *probe_pythons_uses(const struct probe_pythons *p);
 /* The first process that the kernel side had no room for; 0: there was none. Why its stacks have no frames of Python. */
 uint32_t probe_pythons_roomless(const struct probe_pythons *p);
 extern const char probe_pythons_no_room[];

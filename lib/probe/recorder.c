@@ -15,7 +15,6 @@
 #include "lib/host/rights.h"
 #include "lib/probe/chosen.h"
 #include "lib/probe/devices.h"
-#include "lib/probe/handles.h"
 #include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
 
@@ -43,11 +42,10 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 
 	/* Processes that are there belong where they did not. */
 	rc = host_kubelet_step(&r->kubelet, now) ? probe_recorder_say_places(r, e) : 0;
-	if (r->session) {
+	if (r->session)
 		probe_targets_look(r->targets);
-		probe_stacks_forget(r->stacks);
-		probe_handles_forget(probe_wire_handles(r->wire));
-	}
+	if (rc == 0 && r->session)
+		rc = probe_recorder_forget(r, now, e);
 	if (r->session && probe_numbers_many(probe_wire_numbers(r->wire)))
 		probe_session_number_anew(r->session);
 	find_peers(r, now);
@@ -406,6 +404,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	world_free(r->world);
 	map_free(&r->processes);
 	map_free(&r->comms);
+	probe_ended_free(&r->ended);
 	vec_free(&r->names);
 	map_free(&r->name_of);
 	map_free(&r->others);

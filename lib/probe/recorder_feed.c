@@ -52,6 +52,7 @@ static void on_process(void *ctx, const struct wire_thread *w, uint32_t process)
 	if (map_get(&r->processes, w->tgid, &known) && known == (process | PROBE_ENDED))
 		return;
 	map_put(&r->processes, w->tgid, process);
+	probe_ended_taken(&r->ended, w->tgid, process);
 	probe_samples_process(&r->samples, w->tgid, process);
 }
 
@@ -218,6 +219,8 @@ static void remember_name(struct probe_recorder *r, const struct thread_name *no
 		r->names.v[i] = *now;
 		return;
 	}
+	if (!r->opt.rotate_bytes && !r->opt.rotate_ns && !r->opt.flight_ns)
+		return; /* there is no other file */
 	if (!v || v->comm == now->name || !vec_push(&r->names, *now))
 		return;
 	if (!map_put(&r->name_of, now->thread, r->names.n - 1))
@@ -260,6 +263,7 @@ static void process_ended(struct probe_recorder *r, const struct wire_life *l)
 	uint32_t process = probe_wire_make(r->wire, &l->who).process;
 
 	map_put(&r->processes, l->who.tgid, process | PROBE_ENDED);
+	probe_ended_add(&r->ended, l->who.tgid, process);
 	probe_samples_exit(&r->samples, l->who.tgid);
 	probe_copies_ended(r->copies, l->who.tgid, process);
 	probe_pythons_ended(r->pythons, l->who.tgid, process);
@@ -274,6 +278,11 @@ static void on_life(void *ctx, const void *p, size_t n)
 
 	if (n < sizeof(*l))
 		return;
+	/* What it does may be told before who it is. */
+	if (l->kind == WIRE_FORK && l->process)
+		probe_ended_taken(&r->ended, l->child_tgid, 0);
+	if (l->kind == WIRE_NEW)
+		probe_ended_taken(&r->ended, l->who.tgid, 0);
 	/* Asked while it is stopped: a program can be over before the next turn. */
 	if (l->kind == WIRE_EXEC)
 		probe_wire_life(r->wire, l);

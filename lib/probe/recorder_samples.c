@@ -53,8 +53,11 @@ static void renamed(struct probe_recorder *r, int64_t now)
 static void gone(void *ctx, uint32_t tgid)
 {
 	struct probe_recorder *r = ctx;
+	uint64_t process;
 
 	probe_samples_exit(&r->samples, tgid);
+	if (map_get(&r->processes, tgid, &process))
+		map_del(&r->comms, process);
 	map_del(&r->processes, tgid);
 }
 

@@ -22,12 +22,13 @@ int probe_recorder_say_coverage(struct probe_recorder *r, int64_t now, struct er
 	int rc = 0;
 
 	if (r->session) {
-		rc = probe_say_coverage(r->writer, r->copies, r->wire, probe_recorder_process, r,
-					e);
+		rc = probe_say_coverage(r->writer, r->copies, r->wire, NULL, probe_recorder_process,
+					r, e);
 		if (rc == 0)
 			rc = probe_say_stack_ends(r->writer, r->world, &r->stack_ends, e);
 		if (rc == 0)
-			rc = probe_say_pythons(r->writer, r->pythons, probe_recorder_process, r, e);
+			rc = probe_say_pythons(r->writer, r->pythons, NULL, probe_recorder_process,
+					       r, e);
 		if (rc == 0)
 			rc = probe_say_optional(r->writer, probe_session_optional(r->session), now,
 						e);

@@ -2,7 +2,8 @@
 /*
  * The recorder's inside, shared by recorder.c, which makes the recording, and its parts: recorder_feed.c brings what the
  * rings hold, recorder_say.c puts statements into the recording, recorder_tell.c keeps notices for a person,
- * recorder_files.c ends files. Parts never call recorder.c. Nobody else includes this.
+ * recorder_files.c ends files, recorder_forget.c lets go of who has ended. Parts never call recorder.c. Nobody else
+ * includes this.
  */
 #ifndef INGERO_PROBE_RECORDER_STATE_H
 #define INGERO_PROBE_RECORDER_STATE_H
@@ -14,6 +15,7 @@
 #include "lib/probe/budget.h"
 #include "lib/probe/codes.h"
 #include "lib/probe/cost.h"
+#include "lib/probe/ended.h"
 #include "lib/probe/flight.h"
 #include "lib/probe/gpus.h"
 #include "lib/probe/marks.h"
@@ -101,7 +103,9 @@ struct probe_recorder {
 	int64_t next_peers;   /* not looked for before */
 	struct map others;    /* see probe_say_others */
 	struct map processes; /* tgid -> world process, see PROBE_ENDED */
-	struct map comms;     /* world process -> hash of its name as last said; without probes */
+	struct probe_ended ended;
+	int64_t forgot_ns; /* the last look at these */
+	struct map comms;  /* world process -> hash of its name as last said; without probes */
 	VEC(struct thread_name) names; /* to be said in each file */
 	struct map name_of;	       /* world thread -> index there */
 
@@ -151,6 +155,9 @@ size_t probe_recorder_alive(const struct probe_recorder *r);
 size_t probe_recorder_with_cuda(const struct probe_recorder *r);
 
 /* What was written into the FIFO since. */
+/* Lets go of who has ended, when nothing of theirs can come any more: to be called about once a second. */
+int probe_recorder_forget(struct probe_recorder *r, int64_t now, struct err *e);
+
 void probe_recorder_take_marks(struct probe_recorder *r);
 /* Calibration, and sampling if asked for; once a second; what the recorder says of it. */
 int probe_recorder_start_cost(struct probe_recorder *r, struct err *e);

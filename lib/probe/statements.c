@@ -170,21 +170,31 @@ static int say_no_nvtx(struct ige_writer *wr, struct err *e)
 	return ige_writer_record(wr, &r, e);
 }
 
-int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
-		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
-		       void *ctx, struct err *e)
+/* Whether it is one of those to be told now. */
+static bool is_told(const struct probe_use *use, const struct probe_gone *gone)
 {
-	size_t ncopies, nuses;
+	return !gone || (use->process && map_get(&gone->processes, use->process, NULL));
+}
+
+int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
+		       const struct probe_wire *wire, const struct probe_gone *gone,
+		       uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e)
+{
+	size_t ncopies;
 	const struct probe_copy *copy = probe_copies_list(copies, &ncopies);
-	const struct probe_use *use = probe_copies_uses(copies, &nuses);
+	const struct probe_uses *uses = probe_copies_uses(copies);
 	bool nvtx = false;
 
-	for (size_t i = 0; i < nuses; i++) {
-		const struct probe_copy *c = &copy[use[i].copy];
+	for (size_t i = 0; i < uses->v.n; i++) {
+		const struct probe_use *use = &uses->v.v[i];
+		const struct probe_copy *c = &copy[use->file];
 		struct record r = { .kind = RECORD_COVERAGE };
-		uint32_t id = use[i].process ? use[i].process : process(ctx, use[i].tgid);
+		uint32_t id;
 		int rc;
 
+		if (!is_told(use, gone))
+			continue;
+		id = use->process ? use->process : process(ctx, use->tgid);
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
 		if (id)
 			REC_SET(&r, COVERAGE, process, id);
@@ -197,19 +207,19 @@ int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
 		REC_SET(&r, COVERAGE, failed, (uint32_t)(c->requested - c->attached));
 		if (c->reason.code)
 			REC_SET(&r, COVERAGE, reason, bytes_of(c->reason.text));
-		if (use[i].copy < COOKIE_COPY_MAX)
-			REC_SET(&r, COVERAGE, delivered,
-				probe_wire_delivered(wire, id, use[i].copy));
+		if (use->file < COOKIE_COPY_MAX)
+			REC_SET(&r, COVERAGE, delivered, probe_wire_delivered(wire, id, use->file));
 		REC_SET(&r, COVERAGE, link, bytes_of(probe_link_name(c->link)));
 		if (c->sites[0])
 			REC_SET(&r, COVERAGE, site, bytes_of(c->sites));
-		REC_SET(&r, COVERAGE, gap_ns, use[i].gap_ns);
+		REC_SET(&r, COVERAGE, gap_ns, use->gap_ns);
 		rc = ige_writer_record(wr, &r, e);
 		if (rc)
 			return rc;
-		nvtx |= c->plan.library == PROBE_NVTX;
 	}
-	return nvtx || nuses == 0 ? 0 : say_no_nvtx(wr, e);
+	for (size_t i = 0; i < ncopies; i++)
+		nvtx |= copy[i].plan.library == PROBE_NVTX;
+	return gone || nvtx || ncopies == 0 ? 0 : say_no_nvtx(wr, e);
 }
 
 static uint32_t at_most_u32(uint64_t n)
@@ -270,20 +280,25 @@ int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, u
 }
 
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
-		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e)
+		      const struct probe_gone *gone, uint32_t (*process)(void *ctx, uint32_t tgid),
+		      void *ctx, struct err *e)
 {
-	size_t nfiles, nuses;
+	size_t nfiles;
 	struct probe_python_file *const *files = probe_pythons_files(pythons, &nfiles);
-	const struct probe_python_use *use = probe_pythons_uses(pythons, &nuses);
+	const struct probe_uses *uses = probe_pythons_uses(pythons);
 
-	for (size_t i = 0; i < nuses; i++) {
-		const struct probe_python_file *f = files[use[i].file];
-		bool known = f->python.kind == SYM_PYTHON_KNOWN, there = known && !use[i].no_room;
+	for (size_t i = 0; i < uses->v.n; i++) {
+		const struct probe_use *use = &uses->v.v[i];
+		const struct probe_python_file *f = files[use->file];
+		bool known = f->python.kind == SYM_PYTHON_KNOWN, there = known && !use->no_room;
 		struct record r = { .kind = RECORD_COVERAGE };
-		uint32_t id = use[i].process ? use[i].process : process(ctx, use[i].tgid);
 		char reason[160];
+		uint32_t id;
 		int rc;
 
+		if (!is_told(use, gone))
+			continue;
+		id = use->process ? use->process : process(ctx, use->tgid);
 		REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
 		if (id)
 			REC_SET(&r, COVERAGE, process, id);
@@ -294,7 +309,7 @@ int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons
 		REC_SET(&r, COVERAGE, requested, 1);
 		REC_SET(&r, COVERAGE, attached, there);
 		REC_SET(&r, COVERAGE, failed, !there);
-		if (use[i].no_room) {
+		if (use->no_room) {
 			REC_SET(&r, COVERAGE, reason, bytes_of(probe_pythons_no_room));
 		} else if (!known) {
 			snprintf(reason, sizeof(reason), "%s: %s", f->python.version,

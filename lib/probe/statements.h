@@ -47,10 +47,11 @@ int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, s
 int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint32_t tgid,
 		   uint32_t process, struct err *e);
 
-/* One record per process and copy, and one if none of them is for NVTX. world ids of processes come from the decoder's threads by tgid. */
+/* One record per process and copy, and one if none of them is for NVTX. world ids of processes come from the decoder's
+ * threads by tgid. gone: of these processes only, and nothing else; NULL: of all. */
 int probe_say_coverage(struct ige_writer *wr, const struct probe_copies *copies,
-		       const struct probe_wire *wire, uint32_t (*process)(void *ctx, uint32_t tgid),
-		       void *ctx, struct err *e);
+		       const struct probe_wire *wire, const struct probe_gone *gone,
+		       uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e);
 
 /* How far stacks reach: one record for all, one per module in which some end before main. */
 int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const struct stack_ends *s,
@@ -61,9 +62,10 @@ int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const str
 int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, uint64_t of,
 		      const char *reason, struct err *e);
 
-/* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. */
+/* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. gone: as above. */
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
-		      uint32_t (*process)(void *ctx, uint32_t tgid), void *ctx, struct err *e);
+		      const struct probe_gone *gone, uint32_t (*process)(void *ctx, uint32_t tgid),
+		      void *ctx, struct err *e);
 
 /* What was lost since the last call: the difference of now and *before, which becomes now. */
 int probe_say_losses(struct ige_writer *wr, const struct loss_slot *now, struct loss_slot *before,

@@ -122,15 +122,6 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 	probe_wire_refuse(wire);
 }
 
-/* Which of the programs that its process has executed. */
-static uint32_t exec_of(const struct probe_wire *wire, const struct probe_thread *t)
-{
-	const struct world_ctx *c = world_get_ctx(probe_wire_world(wire), t->ctx);
-	const struct world_image *i = c ? world_get_image(probe_wire_world(wire), c->image) : NULL;
-
-	return i ? i->exec : 0;
-}
-
 /* Names of kernels belong to a program that runs. */
 static void names_of(struct probe_wire *wire, const struct wire_life *l)
 {
@@ -173,7 +164,9 @@ void probe_wire_life(struct probe_wire *wire, const struct wire_life *l)
 		return;
 	}
 	def = op_builtin(ev.op);
-	if (!t || !t->ctx || l->kind == WIRE_EXEC || exec_of(wire, t) != l->who.execs) {
+	if (l->kind == WIRE_EXIT)
+		probe_wire_over(wire, &l->who);
+	if (!t || !t->ctx || l->kind == WIRE_EXEC || probe_wire_exec(wire, t) != l->who.execs) {
 		/* It made no call yet, or none since it is another program. Only for this event: calls made before the exec
 		 * may still be waiting in the other ring, which announces the thread itself. */
 		made = probe_wire_make(wire, &l->who);

@@ -3,39 +3,12 @@
  * Tables by tid, stack number and process. Kernel numbers are reused: an announcement is about a thread from then
  * on, never about events before it.
  */
-#include "lib/probe/wire_known.h"
+#include "lib/probe/wire_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/map.h"
-#include "lib/base/vec.h"
-#include "lib/probe/devices.h"
 #include "lib/probe/handles.h"
-
-struct probe_wire {
-	struct world *world;
-	uint32_t node;
-	struct probe_wire_owner owner;
-	VEC(struct probe_thread) threads; /* one per announcement */
-	struct map by_tid;		  /* newest announcement of a tid */
-	struct map stacks;		  /* number -> python_flag << 32 | world stack */
-	VEC(struct wire_python) frames;	  /* of stacks that are yet to come */
-	struct map pythons;		  /* tgid of processes that were seen to run Python */
-	struct probe_shares shares;
-	struct probe_unowned unowned;
-	struct map images;	/* tgid << 32 | execs -> image, of the process it was asked for */
-	struct map image_start; /* the same key -> start of that process: numbers are reused */
-	struct map delivered;	/* process << 10 | copy -> calls */
-	uint64_t last_key, last_count; /* most calls come in runs of one key */
-	struct probe_handles *handles;
-	struct map cgroups; /* kernel id -> world id, of those that are no targets */
-	struct probe_numbers numbers;
-	struct probe_devices *devices; /* NULL: not followed */
-	uint32_t lost_seen;
-	bool lost_known;
-	uint64_t refused, names;
-};
 
 int probe_wire_new(struct probe_wire **out, struct world *w, uint32_t node,
 		   const struct probe_wire_owner *owner, struct err *e)
@@ -67,6 +40,8 @@ void probe_wire_free(struct probe_wire *wire)
 		return;
 	probe_handles_free(wire->handles);
 	vec_free(&wire->threads);
+	vec_free(&wire->unused);
+	vec_free(&wire->over);
 	map_free(&wire->by_tid);
 	map_free(&wire->stacks);
 	vec_free(&wire->frames);
@@ -138,12 +113,37 @@ struct probe_thread probe_wire_make(struct probe_wire *wire, const struct wire_t
 	return t;
 }
 
+/* In the place of who had that number before: nothing is said of that one any more. */
+static void know(struct probe_wire *wire, const struct probe_thread *t)
+{
+	uint64_t at;
+
+	if (map_get(&wire->by_tid, t->tid, &at)) {
+		if (wire->devices && wire->threads.v[at].thread != t->thread)
+			probe_devices_ended(wire->devices, wire->threads.v[at].thread, 0);
+		wire->threads.v[at] = *t;
+		return;
+	}
+	if (wire->unused.n == 0) {
+		if (!vec_push(&wire->threads, (struct probe_thread){ 0 }))
+			return;
+		if (!vec_push(&wire->unused, (uint32_t)wire->threads.n - 1)) {
+			wire->threads.n--;
+			return;
+		}
+	}
+	at = wire->unused.v[wire->unused.n - 1];
+	if (!map_put(&wire->by_tid, t->tid, at))
+		return;
+	wire->unused.n--;
+	wire->threads.v[at] = *t;
+}
+
 void probe_wire_announce(struct probe_wire *wire, const struct wire_thread *w)
 {
 	struct probe_thread t = probe_wire_make(wire, w);
 
-	if (vec_push(&wire->threads, t))
-		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
+	know(wire, &t);
 }
 
 static uint32_t cgroup_of(struct probe_wire *wire, const struct wire_thread *w)
@@ -189,8 +189,7 @@ void probe_wire_announce_occupant(struct probe_wire *wire, const struct wire_thr
 	}
 	t.thread = world_thread(wire->world, &thread);
 	t.cgroup = cgroup_of(wire, w);
-	if (vec_push(&wire->threads, t))
-		map_put(&wire->by_tid, w->tid, wire->threads.n - 1);
+	know(wire, &t);
 }
 
 /* Threads tell their stacks side by side; what waits longer belongs to a stack that was lost. */
@@ -246,7 +245,8 @@ bool probe_wire_announce_stack(struct probe_wire *wire, const struct wire_stack 
 			(wire->frames.n - (i - 1)) * sizeof(wire->frames.v[0]));
 	}
 	if (stack)
-		map_put(&wire->stacks, s->id, (uint64_t)s->python << 32 | stack);
+		map_put(&wire->stacks, s->id,
+			(uint64_t)s->tgid << 40 | (uint64_t)s->python << 32 | stack);
 	if (s->python)
 		map_put(&wire->pythons, s->tgid, 1);
 	return true;
@@ -258,7 +258,7 @@ uint32_t probe_wire_call_stack(struct probe_wire *wire, uint32_t number, uint32_
 
 	if (number)
 		map_get(&wire->stacks, number, &stack);
-	flags = stack >> 32;
+	flags = stack >> 32 & 0xff;
 	wire->shares.calls++;
 	wire->shares.stacks += stack != 0;
 	if (stack ? flags && !(flags & PYTHON_NO_THREAD) : map_get(&wire->pythons, tgid, NULL))
@@ -304,6 +304,14 @@ const struct probe_thread *probe_wire_born(const struct probe_wire *wire, uint32
 	const struct world_thread *v = t ? world_get_thread(wire->world, t->thread) : NULL;
 
 	return v && probe_start(v->start_ns) == probe_start(start_ns) ? t : NULL;
+}
+
+uint32_t probe_wire_exec(const struct probe_wire *wire, const struct probe_thread *t)
+{
+	const struct world_ctx *c = world_get_ctx(wire->world, t->ctx);
+	const struct world_image *i = c ? world_get_image(wire->world, c->image) : NULL;
+
+	return i ? i->exec : 0;
 }
 
 uint32_t probe_wire_stack(const struct probe_wire *wire, uint32_t number)

@@ -16,6 +16,7 @@
 #include "lib/base/err.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/probe/ended.h"
 #include "lib/probe/numbers.h"
 #include "lib/world/world.h"
 
@@ -111,7 +112,7 @@ const struct probe_unowned *probe_wire_others(const struct probe_wire *wire);
 /* Calls that say which device is current are not all recorded: no event says it from here on. */
 void probe_wire_no_devices(struct probe_wire *wire);
 
-/* NULL: never announced. Valid until the next record. */
+/* NULL: never announced, or ended long ago. Valid until the next record. */
 const struct probe_thread *probe_wire_thread(const struct probe_wire *wire, uint32_t tid);
 /* The same for what does not come by the ring that announces: numbers are used again, so by birth (CLOCK_BOOTTIME) too. */
 const struct probe_thread *probe_wire_born(const struct probe_wire *wire, uint32_t tid,
@@ -160,6 +161,17 @@ void probe_wire_refuse(struct probe_wire *wire); /* one more that was not unders
 
 /* The thread an announcement is about, without keeping it. */
 struct probe_thread probe_wire_make(struct probe_wire *wire, const struct wire_thread *w);
+
+/* Which of the programs that its process has executed. */
+uint32_t probe_wire_exec(const struct probe_wire *wire, const struct probe_thread *t);
+/* A thread has ended. Who it was and what it did may be told after that, and what was done for it goes on: blocks are written,
+ * segments sent again. So many of them are known still; those before them are let go of by the second call of the other from
+ * then on, to be made about once a second. */
+#define PROBE_WIRE_TAIL 65536
+void probe_wire_over(struct probe_wire *wire, const struct wire_thread *who);
+void probe_wire_forget(struct probe_wire *wire);
+/* Lets go of programs, stacks and counts of these processes. */
+void probe_wire_gone(struct probe_wire *wire, const struct probe_gone *gone);
 
 /* Announcements: kept until the next one about the same tid or number. */
 void probe_wire_announce(struct probe_wire *wire, const struct wire_thread *w);

@@ -65,6 +65,18 @@ tap.ok(all({"node", "session", "clock", *(["coverage"] if counted else [])} <= k
 tap.ok(all("place" in k for k, (counted, _) in zip(kinds[:-1], got) if counted), "and where its processes belong", str(kinds))
 tap.none([f for f in found if not {"block", "memory"} <= {c["layer"] for c in told(f, "coverage")}], "and which of the kernel's own events it holds")
 
+# ---- who has ended is told of until nothing more can come, a second or two, not in every file from then on
+where = folder("ended")
+p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "1s", "--", "sh", "-c",
+            f"for i in 1 2 3 4 5 6 7 8; do {rec.work('calls')} --count 3; sleep 0.8; done")
+found = files(where, "run")
+said = [{c["process"]["pid"]: c["delivered"] for c in told(f, "coverage") if c["layer"] == "runtime"} for f in found]
+whose = set().union(*said)
+tap.same(len(whose), 8, "each process is told of")
+tap.ok(len(found) > 5 and max(sum(pid in s for s in said) for pid in whose) <= 3, "in the file in which it ended and those just after", str(said))
+came = sum(n for f in found for (source, _), n in rec.counts(f)[0].items() if source == "cuda")
+tap.same(sum(max(s.get(pid, 0) for s in said) for pid in whose), came, "with all that came of it")
+
 where = folder("kept")
 p = rec.run("-o", os.path.join(where, "run.ige"), "--rotate-every", "100ms", "--keep", 2, "--", rec.work("calls"),
             "--count", 1500, "--rate", 20000)

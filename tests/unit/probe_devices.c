@@ -112,6 +112,15 @@ static void test_known(void)
 	is_u64(call(6, OP_CUDA_SET_DEVICE, 0, 0, 5000), 0, "a device that no machine has");
 }
 
+static void test_ended(void)
+{
+	is_u64(call(7, OP_CUDA_SET_DEVICE, 0, 0, 3), 103, "a thread");
+	probe_devices_ended(d, 7, 0);
+	is_u64(work(7), 100, "nothing is kept of one that has ended");
+	probe_devices_ended(d, 0, 1);
+	is_u64(work(8), 0, "nor of a program");
+}
+
 static void test_visible(void)
 {
 	static const struct {
@@ -157,6 +166,7 @@ int main(void)
 	test_runtime();
 	test_contexts();
 	test_known();
+	test_ended();
 	test_visible();
 	probe_devices_free(d);
 	return done_testing();

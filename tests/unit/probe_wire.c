@@ -372,6 +372,90 @@ static void copies(struct probe_wire *wire)
 	is_u64(kernels, before + 3, "but nothing is kept of it for ever");
 }
 
+/* Others end, as many as are remembered. */
+static void others_end(struct probe_wire *wire)
+{
+	for (uint32_t i = 0; i < PROBE_WIRE_TAIL; i++) {
+		struct wire_thread t = thread_of(100000 + i, 100000 + i, 0);
+
+		probe_wire_over(wire, &t);
+	}
+}
+
+/* What has ended is forgotten, when nothing of it can come any more: numbers mean nobody then. */
+static void ended(struct probe_wire *wire, struct world *w)
+{
+	struct probe_ended all = { 0 };
+	const struct probe_gone *gone;
+	struct wire_life l = { .kind = WIRE_EXIT, .process = 1, .time_ns = 9000 };
+	struct wire_thread t = thread_of(300, 301, 1), other = thread_of(400, 400, 0);
+	struct wire_stack s = { .kind = WIRE_STACK, .n = 1, .id = 900, .tgid = 300, .ip = { 1 } };
+	struct wire_call c = call_of(301, 9500), d = call_of(400, 9500);
+	uint64_t refused;
+	uint32_t process;
+
+	/* It is told of after it has ended. */
+	l.who = t;
+	probe_wire_life(wire, &l);
+	probe_wire_record(wire, &t, sizeof(t));
+	probe_wire_record(wire, &s, WIRE_STACK_HEAD + 8);
+	probe_wire_record(wire, &other, sizeof(other));
+	c.stack = 900;
+	probe_wire_forget(wire);
+	probe_wire_record(wire, &c, sizeof(c));
+	probe_wire_record(wire, &d, sizeof(d));
+	ok(last.ctx && probe_wire_thread(wire, 301) && probe_wire_stack(wire, 900),
+	   "a thread is known a while after its end");
+	process = probe_wire_thread(wire, 301)->process;
+	probe_ended_add(&all, 300, process);
+	ok(!probe_ended_next(&all), "and so is its process");
+	probe_wire_forget(wire);
+	ok(probe_wire_thread(wire, 301), "a longer while");
+	others_end(wire);
+	probe_wire_forget(wire);
+	ok(!probe_wire_thread(wire, 301) && probe_wire_thread(wire, 400),
+	   "then no more, but others are");
+	is_u64(probe_wire_delivered(wire, process, 0), 1, "what came of a process is told last");
+	gone = probe_ended_next(&all);
+	ok(gone != NULL, "when it is gone");
+	if (gone)
+		probe_wire_gone(wire, gone);
+	ok(!probe_wire_delivered(wire, process, 0) && !probe_wire_stack(wire, 900),
+	   "then nothing is kept of it");
+	is_u64(probe_wire_delivered(wire, probe_wire_thread(wire, 400)->process, 0), 1,
+	       "but of others");
+	refused = probe_wire_refused(wire);
+	probe_wire_record(wire, &c, sizeof(c));
+	is_u64(probe_wire_refused(wire), refused + 1, "its number is nobody's");
+
+	/* One thread of several executes a program: it has the number of the first, and its birth. */
+	t = thread_of(500, 500, 0);
+	probe_wire_record(wire, &t, sizeof(t));
+	l.who = t;
+	l.process = 0;
+	probe_wire_life(wire, &l);
+	t = thread_of(500, 500, 1);
+	probe_wire_record(wire, &t, sizeof(t));
+	others_end(wire);
+	probe_wire_forget(wire);
+	probe_wire_forget(wire);
+	ok(probe_wire_thread(wire, 500), "who took over a number has it");
+
+	/* A number that is another process's by then. */
+	s.id = 901;
+	s.tgid = 500;
+	probe_wire_record(wire, &s, WIRE_STACK_HEAD + 8);
+	probe_ended_add(&all, 500, probe_wire_thread(wire, 500)->process);
+	probe_ended_taken(&all, 500, 0);
+	probe_ended_next(&all);
+	gone = probe_ended_next(&all);
+	if (gone)
+		probe_wire_gone(wire, gone);
+	ok(gone && probe_wire_stack(wire, 901), "what is known by a number used again stays");
+	ok(!world_failed(w), "with memory for all");
+	probe_ended_free(&all);
+}
+
 static void shares(struct probe_wire *wire)
 {
 	struct wire_thread t = thread_of(80, 80, 0);
@@ -472,6 +556,7 @@ int main(void)
 	losses(wire);
 	lives(wire, w);
 	copies(wire);
+	ended(wire, w);
 	shares(wire);
 	rings();
 	probe_wire_free(wire);

@@ -271,6 +271,7 @@ static void code_objects(void)
 	struct probe_codes *c;
 	struct err e = { 0 };
 	struct wire_python_frame f = { .code = 7, .at = 2 << 1 | 1 };
+	struct probe_gone gone = { 0 };
 	const struct world_frame *frame;
 	bool entry = false;
 
@@ -320,11 +321,19 @@ static void code_objects(void)
 	code.name[0] = 'g';
 	f = (struct wire_python_frame){ .code = 2000, .at = 0 };
 	code.id = 2000;
+	code.tgid = 33;
 	probe_codes_take(c, &code, WIRE_CODE_HEAD + 2);
 	frame = world_get_frame(w, probe_codes_frame(c, &f, &entry));
 	is_str(world_text(w, frame->file).p, "?", "a text that could not be read");
 	is_str(world_text(w, frame->name).p, "g...", "one that was cut");
 	ok(!entry, "called from Python");
+	map_put(&gone.numbers, 33, 1);
+	probe_codes_gone(c, &gone);
+	map_free(&gone.numbers);
+	is_u64(probe_codes_frame(c, &f, &entry), 0,
+	       "numbers that a process was told by go with it");
+	f.code = 1007;
+	ok(probe_codes_frame(c, &f, &entry) != 0, "those of others stay");
 	code.file_bytes = WIRE_FILE_MAX + 1;
 	ok(!probe_codes_take(c, &code, sizeof(code)), "a length beyond the record is refused");
 	probe_codes_free(c);
