@@ -92,21 +92,42 @@ struct mark mark_parse(struct bytes line)
 	return m;
 }
 
+static void say(const struct mark_word *w, const struct probe_marks_owner *to)
+{
+	struct record r = { .kind = RECORD_WORD };
+
+	REC_SET(&r, WORD, time_ns, w->used_ns);
+	REC_SET(&r, WORD, id, w->id);
+	REC_SET(&r, WORD, text, ((struct bytes){ w->text, w->n }));
+	to->record(to->ctx, &r);
+}
+
 uint64_t probe_marks_word(struct probe_marks *m, struct bytes text, int64_t now_ns,
 			  const struct probe_marks_owner *to)
 {
-	struct record r = { .kind = RECORD_WORD };
-	uint64_t id = hash_bytes(text.p, text.n, 0);
+	struct mark_word new = { hash_bytes(text.p, text.n, 0), now_ns, NULL, text.n };
+	uint64_t i;
 
-	if (map_get(&m->said, id, NULL))
-		return id;
-	if (m->said.n >= MARKS_TEXTS || !map_put(&m->said, id, 1))
+	if (map_get(&m->said, new.id, &i)) {
+		if (now_ns > m->words.v[i].used_ns)
+			m->words.v[i].used_ns = now_ns;
+		return new.id;
+	}
+	if (m->words.n >= MARKS_TEXTS)
 		return 0;
-	REC_SET(&r, WORD, time_ns, now_ns);
-	REC_SET(&r, WORD, id, id);
-	REC_SET(&r, WORD, text, text);
-	to->record(to->ctx, &r);
-	return id;
+	new.text = malloc(text.n + 1);
+	if (!new.text || !vec_push(&m->words, new)) {
+		free(new.text);
+		return 0;
+	}
+	if (!map_put(&m->said, new.id, m->words.n - 1)) {
+		free(m->words.v[--m->words.n].text);
+		return 0;
+	}
+	if (text.n)
+		memcpy(new.text, text.p, text.n);
+	say(&new, to);
+	return new.id;
 }
 
 static bool point(struct probe_marks *m, const struct mark *v, int64_t now_ns,
@@ -154,8 +175,8 @@ static void take_line(struct probe_marks *m, struct bytes line, int64_t now_ns,
 		      const struct probe_marks_owner *to)
 {
 	struct mark v = mark_parse(line);
+	bool good = false, room = true;
 	uint64_t name;
-	bool good = false;
 
 	if (v.kind == MARK_NOTHING)
 		return;
@@ -168,17 +189,17 @@ static void take_line(struct probe_marks *m, struct bytes line, int64_t now_ns,
 		return;
 	}
 	if (v.kind == MARK_IS_POINT)
-		good = point(m, &v, now_ns, to);
+		good = room = point(m, &v, now_ns, to);
 	if (v.kind == MARK_BEGIN || v.kind == MARK_END) {
 		name = probe_marks_word(m, v.name, now_ns, to);
-		good = name &&
-		       (v.kind == MARK_END
-				? end_range(m, name, now_ns, to)
-				: m->open.n < MARKS_OPEN &&
-					  vec_push(&m->open, (struct mark_open){ name, now_ns }));
+		room = name && (v.kind == MARK_END || m->open.n < MARKS_OPEN);
+		good = room && (v.kind == MARK_END
+					? end_range(m, name, now_ns, to)
+					: vec_push(&m->open, (struct mark_open){ name, now_ns }));
 	}
 	m->taken += good;
-	m->bad += !good;
+	m->bad += !good && room;
+	m->full += !room;
 }
 
 void probe_marks_bytes(struct probe_marks *m, const char *p, size_t n, int64_t now_ns,
@@ -250,9 +271,22 @@ int probe_marks_open(struct probe_marks *m, const char *path, const struct probe
 	return rc;
 }
 
-void probe_marks_again(struct probe_marks *m)
+void probe_marks_again(struct probe_marks *m, int64_t since_ns, const struct probe_marks_owner *to)
 {
+	size_t kept = 0;
+
 	map_clear(&m->said);
+	for (size_t i = 0; i < m->words.n; i++) {
+		struct mark_word w = m->words.v[i];
+
+		if (w.used_ns < since_ns || !map_put(&m->said, w.id, kept)) {
+			free(w.text);
+			continue;
+		}
+		m->words.v[kept++] = w;
+		say(&w, to);
+	}
+	m->words.n = kept;
 }
 
 /* The one that was made, if it still is the one of that name. */
@@ -276,4 +310,7 @@ void probe_marks_close(struct probe_marks *m)
 	buf_free(&m->rest);
 	vec_free(&m->open);
 	map_free(&m->said);
+	for (size_t i = 0; i < m->words.n; i++)
+		free(m->words.v[i].text);
+	vec_free(&m->words);
 }

@@ -46,6 +46,14 @@ struct probe_marks_owner {
 	void *ctx;
 };
 
+/* A text that was said in this file of the recording. */
+struct mark_word {
+	uint64_t id;
+	int64_t used_ns; /* end of the latest event that names it */
+	char *text;
+	size_t n;
+};
+
 struct mark_open {
 	uint64_t name;
 	int64_t start_ns;
@@ -59,10 +67,12 @@ struct probe_marks {
 	struct buf rest; /* of a line that has not ended */
 	bool skipping;	 /* the line is too long: up to its end it is passed by */
 	VEC(struct mark_open) open;
-	struct map said; /* id of a text -> 1: its WORD record stands in the stream */
+	struct map said; /* id of a text -> index of words: its WORD record stands in the stream */
+	VEC(struct mark_word) words;
 	int64_t second_ns;
 	uint64_t in_second;
 	uint64_t taken, bad, over; /* lines: understood; not; too many */
+	uint64_t full;		   /* for whose texts, or ranges, there is no room */
 };
 
 /* Makes the FIFO (mode 0600, the owner's) or takes the one that is there. m is zeroed before. */
@@ -73,11 +83,12 @@ void probe_marks_take(struct probe_marks *m, int64_t now_ns, const struct probe_
 /* The same for bytes at hand. */
 void probe_marks_bytes(struct probe_marks *m, const char *p, size_t n, int64_t now_ns,
 		       const struct probe_marks_owner *to);
-/* The id of a text, which is said first when it is new; 0: no more texts are taken. */
+/* The id of a text that an event which ends now names: it is said first when it is new; 0: no more texts are taken. */
 uint64_t probe_marks_word(struct probe_marks *m, struct bytes text, int64_t now_ns,
 			  const struct probe_marks_owner *to);
-/* Another file begins: names are said again. */
-void probe_marks_again(struct probe_marks *m);
+/* Another file begins, with the events that ended at since_ns or later: what these name is said again at once, all else when it
+ * is named. */
+void probe_marks_again(struct probe_marks *m, int64_t since_ns, const struct probe_marks_owner *to);
 /* The FIFO goes, if it was made. */
 void probe_marks_close(struct probe_marks *m);
 

@@ -12,8 +12,6 @@
 #include "lib/base/utf8.h"
 #include "lib/event/op.h"
 
-#define REGISTERED_MAX 65536
-
 /* Characters that a line on a terminal can show. */
 static void put_narrow(struct buf *b, const char *p, size_t n, bool cut)
 {
@@ -73,6 +71,33 @@ static uint32_t name_of(struct probe_nvtx *v, struct world *world, const struct 
 	id = world_string(world, buf_bytes(&b));
 	buf_free(&b);
 	return id;
+}
+
+/* A handle that is used again has its new text. */
+static void learn(struct probe_nvtx *v, struct world *world, const struct probe_thread *t,
+		  const struct wire_nvtx *w, size_t n)
+{
+	uint64_t key = handle_key(t, w->id);
+
+	if (!w->id)
+		return;
+	v->names++;
+	if ((v->registered.n >= NVTX_NAMES && !map_get(&v->registered, key, NULL)) ||
+	    !map_put(&v->registered, key, (uint64_t)t->process << 32 | name_of(v, world, t, w, n)))
+		v->nameless++;
+}
+
+static bool stays(void *ctx, uint64_t key, uint64_t registered)
+{
+	const struct probe_gone *const *gone = ctx;
+
+	(void)key;
+	return !map_get(&(*gone)->processes, registered >> 32, NULL);
+}
+
+void probe_nvtx_gone(struct probe_nvtx *v, const struct probe_gone *gone)
+{
+	map_prune(&v->registered, stays, &gone);
 }
 
 static void drop(struct probe_nvtx *v, size_t i)
@@ -221,8 +246,7 @@ bool probe_nvtx_take(struct probe_nvtx *v, struct probe_marks *words, struct wor
 			v->over++;
 		return true;
 	case NVTX_REGISTER:
-		if (w->id && v->registered.n < REGISTERED_MAX)
-			map_put(&v->registered, handle_key(t, w->id), name_of(v, world, t, w, n));
+		learn(v, world, t, w, n);
 		return true;
 	default:
 		return false;

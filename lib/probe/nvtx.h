@@ -13,11 +13,13 @@
 #include "bpf/wire.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/probe/ended.h"
 #include "lib/probe/marks.h"
 #include "lib/probe/wire_known.h"
 #include "lib/world/world.h"
 
-#define NVTX_OPEN 4096 /* ranges at a time, of all processes; beyond it the oldest is given up */
+#define NVTX_OPEN  4096	 /* ranges at a time, of all processes; beyond it the oldest is given up */
+#define NVTX_NAMES 65536 /* texts registered at a time, of all processes */
 
 struct nvtx_open {
 	uint64_t key; /* domain of a push, id of a start */
@@ -33,12 +35,13 @@ struct nvtx_open {
 /* Zero-initialised is empty. */
 struct probe_nvtx {
 	VEC(struct nvtx_open) open; /* oldest first */
-	struct map registered;	    /* hash of process and handle -> string of the world */
-	uint64_t ranges, points;    /* recorded */
-	uint64_t unmatched;	    /* ends without a beginning */
-	uint64_t endless; /* begun again at the same place, or left open by who has ended */
-	uint64_t vague;	  /* ranges that could be any of several */
-	uint64_t over;	  /* given up: too many at a time, too many names */
+	struct map registered; /* hash of process and handle -> process << 32 | string of the world */
+	uint64_t names, nameless; /* registered so far; of these, more than there is room for */
+	uint64_t ranges, points;  /* recorded */
+	uint64_t unmatched;	  /* ends without a beginning */
+	uint64_t endless;	  /* begun again at the same place, or left open by who has ended */
+	uint64_t vague;		  /* ranges that could be any of several */
+	uint64_t over;		  /* given up: too many at a time, too many names */
 };
 
 /* One record of n bytes, NVTX_HEAD + NVTX_SHORT at least. words: whose texts are said. False: not understood. */
@@ -48,6 +51,8 @@ bool probe_nvtx_take(struct probe_nvtx *v, struct probe_marks *words, struct wor
 /* The thread, or the process, has ended (of the world; 0 neither): what it has open makes room where that is wanted. Ends that
  * come out of the ring only now are still taken. */
 void probe_nvtx_ended(struct probe_nvtx *v, uint32_t thread, uint32_t process);
+/* Lets go of what these processes registered. */
+void probe_nvtx_gone(struct probe_nvtx *v, const struct probe_gone *gone);
 void probe_nvtx_free(struct probe_nvtx *v);
 
 #endif

@@ -65,13 +65,20 @@ static void tell_marks(struct probe_recorder *r)
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "marks: %s lines not understood, %s too many in a second",
 				    human_count(m->bad).s, human_count(m->over).s);
+	if (m->full)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "marks: %s lines left out: more than %d different texts in a "
+				    "file, or %d ranges at a time",
+				    human_count(m->full).s, MARKS_TEXTS, MARKS_OPEN);
 }
 
 static void tell_nvtx(struct probe_recorder *r)
 {
 	const struct probe_nvtx *v = &r->nvtx;
 
-	if (v->ranges + v->points + v->open.n + v->endless + v->unmatched + v->vague + v->over == 0)
+	if (v->ranges + v->points + v->open.n + v->endless + v->unmatched + v->vague + v->over +
+		    v->nameless ==
+	    0)
 		return;
 	probe_recorder_tell(r, PROBE_LINE, "NVTX: %s range%s and %s mark%s taken; %s had not ended",
 			    human_count(v->ranges).s, v->ranges == 1 ? "" : "s",
@@ -90,6 +97,12 @@ static void tell_nvtx(struct probe_recorder *r)
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "NVTX: %s left out: more than %d names, or %d ranges at a time",
 				    human_count(v->over).s, MARKS_TEXTS, NVTX_OPEN);
+	if (v->nameless)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "NVTX: %s registered name%s lost: there were more than %d at a "
+				    "time; their ranges are called (registered)",
+				    human_count(v->nameless).s, v->nameless == 1 ? "" : "s",
+				    NVTX_NAMES);
 }
 
 static void tell_missing(struct probe_recorder *r, const struct probe_recorder_totals *t)

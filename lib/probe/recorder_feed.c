@@ -312,6 +312,13 @@ void probe_recorder_take_marks(struct probe_recorder *r)
 	probe_marks_take(&r->marks, host_clock_mono(), &to);
 }
 
+void probe_recorder_marks_again(struct probe_recorder *r)
+{
+	const struct probe_marks_owner to = { on_event, on_record, r };
+
+	probe_marks_again(&r->marks, r->watermark, &to);
+}
+
 static bool on_nvtx(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n)
 {
 	struct probe_recorder *r = ctx;

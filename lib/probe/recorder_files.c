@@ -47,7 +47,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	map_clear(&r->comms);
 	map_clear(&r->gpus.named);
 	memset(r->missing, 0, sizeof(r->missing));
-	probe_marks_again(&r->marks);
+	probe_recorder_marks_again(r);
 	if (r->session)
 		probe_wire_again(r->wire, r->watermark);
 	probe_opens_again(&r->opens);

@@ -16,6 +16,7 @@ static void let_go(struct probe_recorder *r, const struct probe_gone *gone)
 	probe_pythons_forget(r->pythons, gone);
 	probe_codes_gone(r->codes, gone);
 	probe_wire_gone(r->wire, gone);
+	probe_nvtx_gone(&r->nvtx, gone);
 	/* Of the memory of one that had a GPU the driver may speak as long as it likes. */
 	while (map_each(&gone->processes, &at, &process, &tgid))
 		if (map_get(&r->processes, tgid, &known) && known == (process | PROBE_ENDED) &&

@@ -75,7 +75,7 @@ static int say_refused(struct probe_recorder *r, int64_t now, struct err *e)
 static int say_missing(struct probe_recorder *r, struct err *e)
 {
 	const __u64 *untold = r->losses.n[0];
-	uint64_t marks = r->marks.bad + r->marks.over;
+	uint64_t marks = r->marks.bad + r->marks.over + r->marks.full;
 	uint64_t ranges = r->nvtx.unmatched + r->nvtx.vague + r->nvtx.over;
 	const struct {
 		const char *layer, *reason;
@@ -88,12 +88,17 @@ static int say_missing(struct probe_recorder *r, struct err *e)
 				      untold[WIRE_UNTOLD_KERNEL],
 				      untold[WIRE_UNTOLD_KERNEL] +
 					      (r->wire ? probe_wire_names(r->wire) : 0) },
-		[MISSING_MARKS] = { "lost marks", "lines not understood, or too many in a second",
+		[MISSING_MARKS] = { "lost marks",
+				    "lines not understood, too many in a second, or with more "
+				    "different texts than are kept",
 				    marks, r->marks.taken + marks },
 		[MISSING_RANGES] = { "lost ranges",
 				     "NVTX: the beginning was not seen, several had the same id, "
 				     "or too many names or ranges at a time",
 				     ranges, r->nvtx.ranges + r->nvtx.points + ranges },
+		[MISSING_NAMES] = { "lost range names",
+				    "NVTX: more than 65536 were registered at a time",
+				    r->nvtx.nameless, r->nvtx.names },
 	};
 	int rc = 0;
 

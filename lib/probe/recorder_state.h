@@ -49,6 +49,7 @@ enum missing_kind {
 	MISSING_KERNELS,
 	MISSING_MARKS,
 	MISSING_RANGES,
+	MISSING_NAMES,
 	MISSING_KINDS,
 };
 
@@ -159,6 +160,8 @@ size_t probe_recorder_with_cuda(const struct probe_recorder *r);
 int probe_recorder_forget(struct probe_recorder *r, int64_t now, struct err *e);
 
 void probe_recorder_take_marks(struct probe_recorder *r);
+/* Another file begins: what marks are called. */
+void probe_recorder_marks_again(struct probe_recorder *r);
 /* Calibration, and sampling if asked for; once a second; what the recorder says of it. */
 int probe_recorder_start_cost(struct probe_recorder *r, struct err *e);
 int probe_recorder_look_at_cost(struct probe_recorder *r, int64_t now, bool at_end, struct err *e);

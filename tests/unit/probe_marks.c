@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of marks: what each means, and that no bytes, cut anywhere, are taken for something else. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/probe/marks.h"
@@ -104,6 +105,30 @@ static void limits(void)
 	probe_marks_close(&m);
 }
 
+/* The names of events that the next file begins with stand in it too. */
+static void another_file(void)
+{
+	const struct probe_marks_owner to = { on_event, on_record, NULL };
+	struct probe_marks m = { .fd = -1 };
+	char line[64];
+
+	words = 0;
+	probe_marks_bytes(&m, "epoch 1\n", 8, 1000, &to);
+	probe_marks_bytes(&m, "loss 2\nloss 3\n", 14, 2000, &to);
+	is_u64(words, 2, "each name is said");
+	probe_marks_again(&m, 2000, &to);
+	is_u64(words, 3, "in the next file that of an event which goes there");
+	probe_marks_bytes(&m, "loss 4\nepoch 2\n", 15, 3000, &to);
+	is_u64(words, 4, "and others when they are used");
+	for (int i = 0; i < MARKS_TEXTS + 10; i++) {
+		snprintf(line, sizeof(line), "request r%d\n", i);
+		probe_marks_bytes(&m, line, strlen(line), i * 1000000ll, &to);
+	}
+	ok(m.full == 13 && m.bad == 0,
+	   "texts beyond what is kept are told apart from what is wrong");
+	probe_marks_close(&m);
+}
+
 static void taken_away(void)
 {
 	char folder[] = "/tmp/ingero-marks-XXXXXX", path[64];
@@ -135,6 +160,7 @@ int main(void)
 	parsed();
 	cut_anywhere();
 	limits();
+	another_file();
 	taken_away();
 	return done_testing();
 }

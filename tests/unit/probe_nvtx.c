@@ -238,11 +238,44 @@ static void many(void)
 	world_free(world);
 }
 
+/* As many as there is room for, and those of who is gone make room. */
+static void registered(void)
+{
+	struct wire_nvtx w = { .what = NVTX_REGISTER, .text = NVTX_NARROW, .name = "old" };
+	struct probe_marks m = { .fd = -1 };
+	struct world *world = world_new();
+	struct probe_gone gone = { 0 };
+	struct probe_nvtx v = { 0 };
+
+	for (w.id = 1; w.id <= NVTX_NAMES + 2; w.id++)
+		probe_nvtx_take(&v, &m, world, &one, &w, sizeof(w), &to);
+	ok(v.names == NVTX_NAMES + 2 && v.nameless == 2, "names without room are counted");
+	w.id = 7;
+	snprintf(w.name, sizeof(w.name), "new");
+	probe_nvtx_take(&v, &m, world, &one, &w, sizeof(w), &to);
+	w.what = NVTX_MARK;
+	w.text = NVTX_HANDLE;
+	w.handle = 7;
+	probe_nvtx_take(&v, &m, world, &one, &w, sizeof(w), &to);
+	is_str(name(), "new", "a handle that is used again has its new name all the same");
+	map_put(&gone.processes, one.process, one.tgid);
+	probe_nvtx_gone(&v, &gone);
+	w.what = NVTX_REGISTER;
+	w.text = NVTX_NARROW;
+	probe_nvtx_take(&v, &m, world, &other, &w, sizeof(w), &to);
+	is_u64(v.nameless, 2, "there is room again when a process is gone");
+	map_free(&gone.processes);
+	probe_nvtx_free(&v);
+	probe_marks_close(&m);
+	world_free(world);
+}
+
 int main(void)
 {
 	matched();
 	left_open();
 	texts();
 	many();
+	registered();
 	return done_testing();
 }
