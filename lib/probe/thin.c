@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define VALUES_MAX 65536 /* subjects remembered; those beyond are always said */
+#define VALUES_MAX 65536 /* subjects remembered; processes that are gone are among them */
 
 static uint64_t key_of(const struct probe_thin_value *v)
 {
@@ -74,7 +74,9 @@ bool probe_thin_wants(struct probe_thin *t, const struct record *r)
 					 .rate = -1 };
 	key = key_of(&now);
 	if (!map_get(&t->index, key, &i)) {
-		if (t->values.n < VALUES_MAX && map_put(&t->index, key, t->values.n))
+		if (t->values.n >= VALUES_MAX)
+			probe_thin_forget(t);
+		if (map_put(&t->index, key, t->values.n))
 			vec_push(&t->values, now);
 		t->said++;
 		return true;

@@ -70,6 +70,14 @@ int main(void)
 	ok(probe_thin_wants(&off, &r) && probe_thin_wants(&off, &r), "off: everything is said");
 	r.kind = RECORD_NAME;
 	ok(probe_thin_wants(&t, &r) && probe_thin_wants(&t, &r), "other records are none of it");
+	/* Those of weeks. */
+	for (uint32_t process = 1; process <= 100000; process++) {
+		r = sample(METRIC_PROC_RSS, process, 3, 100);
+		probe_thin_wants(&t, &r);
+	}
+	r = sample(METRIC_PROC_RSS, 100000, 4, 101);
+	ok(!probe_thin_wants(&t, &r),
+	   "however many processes there were, that of now is remembered");
 	probe_thin_free(&t);
 	return done_testing();
 }
