@@ -127,7 +127,8 @@ char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size
 {
 	snprintf(out, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 		 m->end);
-	if (access(out, R_OK))
+	/* The name of one that has none any more leads to nothing, or to what has taken its place. */
+	if (access(out, R_OK) && !m->deleted)
 		snprintf(out, size, "/proc/%" PRIu32 "/root%s", pid, m->path.p ? m->path.p : "");
 	return out;
 }

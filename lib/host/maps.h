@@ -38,7 +38,7 @@ unsigned host_maps_parse(struct buf *text, host_mapping_fn *fn, void *ctx);
 int host_maps_read(uint32_t pid, host_mapping_fn *fn, void *ctx, struct err *e);
 
 /* A path under which we can open the mapped file itself: what is mapped when we may (root: also when it was
- * deleted or replaced), else the path in the process's own root. */
+ * deleted or replaced), else the path in the process's own root, unless the file of that name is another one now. */
 char *host_maps_path(uint32_t pid, const struct host_mapping *m, char *out, size_t size);
 
 #endif

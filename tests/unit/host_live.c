@@ -168,6 +168,14 @@ static void deleted_mapping(void)
 	if (fd >= 0)
 		close(fd);
 	munmap(l.at, 4096);
+	/* Another file has its name, and what was mapped cannot be had any more, or may not. */
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
+	if (fd >= 0)
+		close(fd);
+	l.found.path = bytes_of(path);
+	host_maps_path((uint32_t)getpid(), &l.found, l.path, sizeof(l.path));
+	ok(access(l.path, F_OK) != 0, "what has taken its place is not taken for it: %s", l.path);
+	unlink(path);
 	rmdir(folder);
 }
 
