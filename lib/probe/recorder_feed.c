@@ -32,7 +32,7 @@ static void on_event(void *ctx, const struct event *ev)
 		r->triggered = true;
 		r->trigger_ns = ev->end_ns;
 		r->slow_op = ev->op;
-		r->slow_ns = ev->ret ? 0 : ev->dur_ns;
+		r->slow_ns = select_trigger_slow(r->opt.trigger, ev) ? ev->dur_ns : 0;
 	}
 }
 

@@ -22,10 +22,15 @@ struct select_trigger {
 int select_trigger_add(struct select_trigger *t, const char *text, struct err *e);
 void select_trigger_free(struct select_trigger *t);
 
+/* It took too long, whether or not it failed. */
+static inline bool select_trigger_slow(const struct select_trigger *t, const struct event *ev)
+{
+	return t->slow_ns && ev->dur_ns > t->slow_ns[ev->op];
+}
+
 static inline bool select_trigger_hit(const struct select_trigger *t, const struct event *ev)
 {
-	return (t->slow_ns && ev->dur_ns > t->slow_ns[ev->op]) ||
-	       (t->errors && event_failed(ev->op, ev->ret));
+	return select_trigger_slow(t, ev) || (t->errors && event_failed(ev->op, ev->ret));
 }
 
 #endif

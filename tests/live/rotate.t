@@ -220,6 +220,11 @@ found, text, _ = flight("failed", "--trigger", "error", *work, until="returned a
 events, _, _ = rec.dump(found[0])
 tap.ok([e for e in events if e["op"] == "cudaMemset" and e["ret"] == 1], "a failed call too")
 
+found, text, _ = flight("both", "--trigger", "cudaMalloc>50ms", *work, until="wrote", then=lambda p: p.send_signal(signal.SIGINT),
+                        DOUBLE_NS_cudaMalloc="60000000:at=500", DOUBLE_FAIL="cuMemAlloc_v2:2:at=500")
+slow = [e["ret"] for e in rec.dump(found[0])[0] if e["op"] == "cudaMalloc" and e["dur"] > 50000000]
+tap.ok(2 in slow and "cudaMalloc took" in text, "one that took too long and failed is told for what it was asked for", f"{slow} {text}")
+
 def later(p):
     time.sleep(6)
     p.send_signal(signal.SIGINT)
