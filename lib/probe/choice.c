@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/host/proc.h"
+
 #define RING_LEAST 65536
 #define RING_MOST  (1u << 30)
 
@@ -40,9 +42,14 @@ static int choose_pids(const struct probe_choice *c, struct probe_targets_option
 		return err_nomem(e);
 	for (size_t i = 0; i < c->npids; i++) {
 		int64_t pid = probe_number(c->pids[i], INT_MAX);
+		struct err ignored = { 0 };
+		struct host_process p;
 
 		if (pid <= 0)
 			return err_set(e, ERR_USAGE, "%s is not a process number", c->pids[i]);
+		/* Many programs show numbers of threads. */
+		if (host_proc_read((uint32_t)pid, &p, &ignored) == 0)
+			pid = p.tgid;
 		(*pids)[i] = (uint32_t)pid;
 		buf_printf(text, "%s%u", i ? "," : "pid ", (uint32_t)pid);
 	}

@@ -67,6 +67,30 @@ rounds = sorted({r["time_ns"] for r in samples})[1:-1]  # it may not be there ye
 seen = {r["time_ns"] for r in samples if r.get("process", {}).get("pid") == pid}
 tap.ok(rounds and len(seen & set(rounds)) >= len(rounds) - 1, "a process is sampled that has had 1500 children", (len(rounds), len(seen)))
 
+# ---- the number of a thread stands for its process
+THREAD = """
+import ctypes, sys, threading
+cuda = ctypes.CDLL("libcudart.so.13")
+def run():
+    print(threading.get_native_id(), flush=True)
+    sys.stdin.readline()
+    cuda.cudaDeviceSynchronize()
+    print("called", flush=True)
+threading.Thread(target=run).start()
+"""
+p = subprocess.Popen([sys.executable, "-c", THREAD], env=rec.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+tid = int(p.stdout.readline())
+r = rec.start("-p", str(tid), "--no-sched", "-o", ige)
+text = rec.attached(r)
+p.stdin.write("\n")
+p.stdin.flush()
+p.stdout.readline()
+r.send_signal(signal.SIGINT)
+r.communicate(timeout=rec.PATIENCE)
+p.wait()
+tap.ok(tid != p.pid and f"pid {p.pid}" in text and rec.counts(ige)[0].get(("cuda", "cudaDeviceSynchronize")) == 1,
+       "-p with the number of a thread records its process", text)
+
 # ---- numbers are used again
 DECOY = """
 import ctypes, sys
