@@ -58,6 +58,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	probe_recorder_tell_gpus(r);
+	probe_recorder_tell_unsampled(r);
 	if (rc == 0 && r->session)
 		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, &r->thin, now, e);
 	if (rc == 0 && now >= r->next_clock) {
@@ -403,8 +404,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_flight_free(&r->flight);
 	world_free(r->world);
 	map_free(&r->processes);
-	map_free(&r->comms);
 	probe_ended_free(&r->ended);
+	map_free(&r->comms);
 	vec_free(&r->names);
 	map_free(&r->name_of);
 	map_free(&r->others);

@@ -130,7 +130,7 @@ struct probe_recorder {
 	uint64_t events, calls;
 	struct stack_ends stack_ends;
 	size_t copies_told, pythons_told;
-	bool no_cuda_told, gpus_told, pods_told, no_room_told, finished;
+	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told, finished;
 	double start_cpu;	/* seconds of CPU spent before the recording began */
 	struct err event_error; /* first failure inside a callback */
 	VEC(struct notice) notices;
@@ -155,10 +155,10 @@ int probe_recorder_idle(struct probe_recorder *r, struct err *e);
 size_t probe_recorder_alive(const struct probe_recorder *r);
 size_t probe_recorder_with_cuda(const struct probe_recorder *r);
 
-/* What was written into the FIFO since. */
 /* Lets go of who has ended, when nothing of theirs can come any more: to be called about once a second. */
 int probe_recorder_forget(struct probe_recorder *r, int64_t now, struct err *e);
 
+/* What was written into the FIFO since. */
 void probe_recorder_take_marks(struct probe_recorder *r);
 /* Another file begins: what marks are called. */
 void probe_recorder_marks_again(struct probe_recorder *r);
@@ -199,6 +199,8 @@ void probe_recorder_tell_copies(struct probe_recorder *r);
 void probe_recorder_tell_gpus(struct probe_recorder *r);
 /* Once: which containers were given GPUs, or why that is not known. */
 void probe_recorder_tell_pods(struct probe_recorder *r);
+/* Once: that there are more processes than are sampled. */
+void probe_recorder_tell_unsampled(struct probe_recorder *r);
 /* How long it took to take the probes away. */
 void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns, bool all);
 /* Notices about Python runtimes found. */

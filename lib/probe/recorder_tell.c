@@ -136,6 +136,17 @@ void probe_recorder_tell_gpus(struct probe_recorder *r)
 				    r->gpus.text);
 }
 
+void probe_recorder_tell_unsampled(struct probe_recorder *r)
+{
+	if (r->unsampled_told || !r->samples.more)
+		return;
+	r->unsampled_told = true;
+	probe_recorder_tell(r, PROBE_WARNING,
+			    "more than %d processes: memory, CPU time and I/O are sampled of %d of "
+			    "them only",
+			    PROBE_SAMPLES_MAX, PROBE_SAMPLES_MAX);
+}
+
 void probe_recorder_tell_pods(struct probe_recorder *r)
 {
 	const struct host_kubelet *k = &r->kubelet;

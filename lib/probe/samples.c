@@ -54,5 +54,6 @@ int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t no
 	while (n < PROBE_SAMPLES_MAX && map_each(&s->alive, &at, &tgid, &process))
 		targets[n++] = (struct host_target){ .tgid = (uint32_t)tgid,
 						     .process = (uint32_t)process };
+	s->more |= s->alive.n > PROBE_SAMPLES_MAX;
 	return host_sampler_tick(s->sampler, now_ns, targets, n, on_record, &to);
 }

@@ -6,6 +6,7 @@
 #ifndef INGERO_PROBE_SAMPLES_H
 #define INGERO_PROBE_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"
@@ -20,6 +21,7 @@
 struct probe_samples {
 	struct host_sampler *sampler;
 	struct map alive;	 /* tgid -> world process */
+	bool more;		 /* there were more of them at a time than are sampled */
 	struct probe_thin *thin; /* the owner's */
 };
 

@@ -67,6 +67,10 @@ rounds = sorted({r["time_ns"] for r in samples})[1:-1]  # it may not be there ye
 seen = {r["time_ns"] for r in samples if r.get("process", {}).get("pid") == pid}
 tap.ok(rounds and len(seen & set(rounds)) >= len(rounds) - 1, "a process is sampled that has had 1500 children", (len(rounds), len(seen)))
 
+# ---- more than are sampled
+p = rec.run("-o", ige, "--", sys.executable, "-c", "import os, time\n[os.fork() or (time.sleep(3), os._exit(0)) for _ in range(300)]\ntime.sleep(3)")
+tap.ok("sampled of 256 of them" in p.stderr, "that not all processes are sampled is told", p.stderr)
+
 # ---- the number of a thread stands for its process
 THREAD = """
 import ctypes, sys, threading
