@@ -51,6 +51,8 @@ static int say_op(struct probe_recorder *r, struct shed_op *s, int64_t now, stru
 	struct record rec = { .kind = RECORD_SAMPLED };
 	uint64_t left_out = probe_session_left_out(r->session, s->op);
 	uint64_t n = left_out - s->told;
+	/* Where every call is recorded, those left out are the last of a time when none was. */
+	bool given_up = s->every == SPEC_NONE || s->every == 1;
 
 	if (s->every == 1 && n == 0) {
 		s->since_ns = now;
@@ -63,11 +65,11 @@ static int say_op(struct probe_recorder *r, struct shed_op *s, int64_t now, stru
 	REC_SET(&rec, SAMPLED, op, s->op);
 	REC_SET(&rec, SAMPLED, every, s->every == SPEC_NONE ? 0 : s->every);
 	REC_SET(&rec, SAMPLED, left_out, n);
-	REC_SET(&rec, SAMPLED, reason, bytes_of(s->every == SPEC_NONE ? "budget" : "asked"));
+	REC_SET(&rec, SAMPLED, reason, bytes_of(given_up ? "budget" : "asked"));
 	s->told = left_out;
 	s->since_ns = now;
 	r->left_out += n;
-	r->given_up += s->every == SPEC_NONE ? n : 0;
+	r->given_up += given_up ? n : 0;
 	return ige_writer_record(r->writer, &rec, e);
 }
 
