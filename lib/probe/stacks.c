@@ -248,26 +248,39 @@ void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid)
 		p->ranges.n = 0;
 }
 
+/* What is in no file is called what the kernel calls it, as "[vdso]", or has no name: code made at run time. */
+static const char *name_of_mapping(const struct host_mapping *m)
+{
+	return m->inode || m->path.n ? m->path.p : "[anonymous code]";
+}
+
+static bool is_module(const struct module *v, const struct host_mapping *m)
+{
+	return v->inode == m->inode && v->major == m->major && v->minor == m->minor &&
+	       (m->inode || strcmp(v->path, name_of_mapping(m)) == 0);
+}
+
 /* Index + 1 of the file's module, opened on first sight. */
 static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
 	char path[4400];
 	struct module *v;
 
-	for (size_t i = s->modules.n; i > 0; i--) {
-		v = s->modules.v[i - 1];
-		if (v->inode == m->inode && v->major == m->major && v->minor == m->minor)
+	for (size_t i = s->modules.n; i > 0; i--)
+		if (is_module(s->modules.v[i - 1], m))
 			return (uint32_t)i;
-	}
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return 0;
-	*v = (struct module){
-		.major = m->major, .minor = m->minor, .inode = m->inode, .path = strdup(m->path.p)
-	};
+	*v = (struct module){ .major = m->major,
+			      .minor = m->minor,
+			      .inode = m->inode,
+			      .path = strdup(name_of_mapping(m)),
+			      .fd = -1 };
 	/* Without O_NONBLOCK a FIFO in its place would hold us. */
-	v->fd = open(host_maps_path(tgid, m, path, sizeof(path)),
-		     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (m->inode)
+		v->fd = open(host_maps_path(tgid, m, path, sizeof(path)),
+			     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!v->path || !vec_push(&s->modules, v)) {
 		close(v->fd);
 		free(v->path);

@@ -73,6 +73,38 @@ static void ended(struct probe_stacks *s, struct world *w)
 	ok(native(s, w, 1002), "and of the others");
 }
 
+/* Code in no file is not taken for other code in no file. */
+static void nameless(struct probe_stacks *s, struct world *w)
+{
+	static const char *const said[][2] = { { "[vdso]", "[vdso]" },
+					       { "", "[anonymous code]" },
+					       { "[anon:jit]", "[anon:jit]" },
+					       { "", "[anonymous code]" } };
+	struct host_mapping m = { .executable = true };
+	const struct world_module *module;
+	const struct world_frame *f;
+	const uint32_t *frames;
+	uint64_t ip;
+	unsigned n;
+
+	probe_stacks_maps_begin(s, 3000);
+	for (unsigned i = 0; i < 4; i++) {
+		m.start = (i + 1) * 0x100000ull;
+		m.end = m.start + 0x1000;
+		m.path = bytes_of(said[i][0]);
+		probe_stacks_maps_add(s, 3000, &m);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		ip = (i + 1) * 0x100000ull + 0x101;
+		frames = world_get_stack(w, probe_stacks_resolve(s, 3000, &ip, 1, NULL, 0, NULL),
+					 &n);
+		f = frames ? world_get_frame(w, frames[0]) : NULL;
+		module = f ? world_get_module(w, f->module) : NULL;
+		is_str(module ? world_text(w, module->path).p : "none", said[i][1],
+		       "code in no file, %u", i);
+	}
+}
+
 int main(void)
 {
 	struct world *w = world_new();
@@ -83,6 +115,7 @@ int main(void)
 		return 1;
 	fifo(s);
 	ended(s, w);
+	nameless(s, w);
 	probe_stacks_free(s);
 	world_free(w);
 	return done_testing();
