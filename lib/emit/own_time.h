@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The own time of calls: their duration without that of the calls inside them, as far as those were recorded. Events
- * come in the order of their ends, inner calls before outer ones.
+ * The own time of calls: their duration without that of the calls inside them, as far as those are here. Events come in the
+ * order of their ends, inner calls before outer ones; some may be missing, lost or not asked for, inner and outer ones alike.
  */
 #ifndef INGERO_EMIT_OWN_TIME_H
 #define INGERO_EMIT_OWN_TIME_H
@@ -13,12 +13,18 @@
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
 
-/* Deeper calls count whole: no program nests library calls so deeply. */
-#define OWN_TIME_DEPTH 8
+/* Calls of a thread that wait for the one around them: of more of them the older ones are joined. */
+#define OWN_TIME_HELD 1024
+
+/* A call, or neighbours of one depth. */
+struct own_time_span {
+	int64_t start_ns;
+	uint64_t ns;
+	uint16_t depth;
+};
 
 struct own_time_thread {
-	uint64_t inside[OWN_TIME_DEPTH +
-			1]; /* by depth: time of calls there since the last call around them ended */
+	VEC(struct own_time_span) v;
 };
 
 /* Zero-initialised is ready. */

@@ -153,6 +153,12 @@ for weight in ("time", "count", "bytes"):
 tap.same(sum(folded("--weight", "count", "-e", "offcpu", recording).values()),
          sum(e["op"] == "offcpu" for e in events), "ops that are no calls count when they are chosen")
 
+# Only some of the calls: what was inside one that is not there is not inside the next.
+some = sorted({e["op"] for e in events if "return_code" in e and e["op"] != "cudaLaunchKernel"})
+tap.ok({e.get("depth", 0) for e in events if e["op"] == "cuLaunchKernel"} & {1}, "launches of the driver are inside the runtime's")
+tap.same(folded("-e", ",".join(some), recording), expected([e for e in events if e["op"] in some], "time"),
+         "without the calls around them others have their own time still")
+
 status, out, err = run("-f", "folded", "--weight", "lost", recording)
 tap.ok(status == 3 and "ingero-correlate" in err, "lost time of a stream that nobody analyzed: what to do", err)
 analyzed = os.path.join(TMP.name, "told.ige")
