@@ -33,6 +33,8 @@ struct profile_run {
 	VEC(struct row) rows;
 	struct map by_key; /* hash -> index of a row + 1 */
 	VEC(struct chain_text) chains;
+	uint64_t events;  /* of the stream, where lost time is wanted */
+	double looked_at; /* that analyses were made of */
 	bool analyzed;
 	struct map frame_ids, stack_ids; /* hash -> index + 1 */
 	VEC(uint32_t) path;		 /* of the stack in the making */
@@ -169,13 +171,30 @@ static bool chain(struct profile_run *p, const struct rec_CHAIN *r)
 	return kept;
 }
 
+/* Each of several recordings may have one, of itself. */
+static void analysis(struct profile_run *p, const struct rec_ANALYSIS *r)
+{
+	struct json body = JSON_NONE, of, lost;
+
+	p->analyzed = true;
+	if (!body_read(r->body, &body, BODY_SIZE_MAX, NULL))
+		return;
+	of = json_get(body, "events");
+	lost = json_get(body, "lost_events"); /* also what was there, at times that cannot be */
+	p->looked_at += json_double(of, 0) + json_double(lost, 0);
+	json_free(of);
+	json_free(lost);
+	json_free(body);
+}
+
 int profile_item(struct profile_run *p, const struct stream_item *it, struct err *e)
 {
 	bool kept = true;
 
-	if (it->kind == STREAM_RECORD && it->record->kind == RECORD_ANALYSIS)
-		p->analyzed = true;
 	if (p->em.opt.weight == EMIT_LOST) {
+		p->events += it->kind == STREAM_EVENTS ? it->n : 0;
+		if (it->kind == STREAM_RECORD && it->record->kind == RECORD_ANALYSIS)
+			analysis(p, &it->record->u.ANALYSIS);
 		if (it->kind == STREAM_RECORD && it->record->kind == RECORD_CHAIN)
 			kept = chain(p, &it->record->u.CHAIN);
 		return kept ? 0 : err_nomem(e);
@@ -305,13 +324,16 @@ static bool lost_at(struct profile_run *p, struct json body, struct json site,
 	struct json victim = json_get(body, "victim"), comm = json_get(victim, "comm"),
 		    pid = json_get(victim, "pid"), culprit = json_get(body, "culprit"),
 		    who = json_get(culprit, "text"), stack = json_get(site, "stack"),
-		    op = json_get(site, "op");
-	struct bytes name = json_bytes(comm), by = json_bytes(who), call = json_bytes(op);
+		    op = json_get(site, "op"), node = json_get(body, "node");
+	struct bytes name = json_bytes(comm), by = json_bytes(who), call = json_bytes(op),
+		     host = json_bytes(node);
 	struct buf text = { 0 };
 	size_t n = json_length(stack);
 	bool kept;
 
 	p->path.n = 0;
+	if (host.n && world_count(p->em.w, WORLD_NODE) > 1)
+		buf_printf(&text, "%.*s: ", (int)host.n, host.p);
 	buf_printf(&text, "%.*s (pid %.0f)", name.n ? (int)name.n : 1, name.n ? name.p : "?",
 		   json_double(pid, 0));
 	kept = push_text(p, buf_bytes(&text));
@@ -334,6 +356,7 @@ static bool lost_at(struct profile_run *p, struct json body, struct json site,
 	json_free(who);
 	json_free(stack);
 	json_free(op);
+	json_free(node);
 	return kept;
 }
 
@@ -409,6 +432,10 @@ int profile_end(struct profile_run *p, const struct profile **out, struct err *e
 		return err_set(e, ERR_CANNOT,
 			       "nobody has looked for lost time yet: ingero-correlate FILE | "
 			       "ingero-export --weight lost");
+	if (p->em.opt.weight == EMIT_LOST && p->looked_at < (double)p->events)
+		return err_set(e, ERR_CANNOT,
+			       "nobody has looked for lost time in all of it: ingero-merge FILES | "
+			       "ingero-correlate | ingero-export --weight lost");
 	for (size_t i = 0; kept && i < p->rows.n; i++)
 		kept = stack_of(p, &p->rows.v[i]);
 	for (size_t i = 0; kept && i < p->chains.n; i++)
