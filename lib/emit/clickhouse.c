@@ -144,9 +144,11 @@ static void event(struct clickhouse *c, const struct event *ev)
 	clickhouse_end(&j);
 }
 
+/* What names no machine is of the only one. */
 static struct bytes node_name(const struct world *w, uint32_t node)
 {
-	const struct world_node *n = world_get_node(w, node ? node : 1);
+	const struct world_node *n =
+		world_get_node(w, node ? node : world_count(w, WORLD_NODE) == 1);
 
 	return n ? world_text(w, n->name) : (struct bytes){ 0 };
 }
@@ -162,7 +164,10 @@ static void sample(const struct clickhouse *c, const struct rec_SAMPLE *r)
 
 	if (!m)
 		return;
-	clickhouse_begin(&j, c, "sample", node_name(w, p ? p->node : r->node),
+	clickhouse_begin(&j, c, "sample",
+			 node_name(w, p		     ? p->node
+				      : g && g->node ? g->node
+						     : r->node),
 			 placed_of(&c->placed, r->process));
 	jsonw_key_i64(&j, "time_ns", clickhouse_time(c, r->time_ns));
 	jsonw_key_str(&j, "metric", m->name);

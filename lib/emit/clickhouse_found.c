@@ -173,11 +173,13 @@ static void loop(const struct clickhouse *c, struct json l, int64_t start)
 
 void clickhouse_analysis(const struct clickhouse *c, const struct rec_ANALYSIS *r)
 {
-	int64_t start = clickhouse_time(c, c->em.told->has_start ? c->em.told->start_ns : 0);
 	struct json body = JSON_NONE, all;
+	int64_t start;
 
 	if (!body_read(r->body, &body, BODY_SIZE_MAX, NULL))
 		return;
+	/* Of what was analyzed: other recordings may stand beside it here. */
+	start = after(clickhouse_time(c, r->time_ns), -number(body, "wall_ns"));
 	for (unsigned what = 0; what < 2; what++) {
 		all = json_get(body, what ? "steps" : "processes");
 		for (size_t i = 0; i < json_length(all) && i < LIST_MOST; i++) {
