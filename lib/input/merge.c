@@ -38,6 +38,7 @@ struct merge {
 	unsigned inputs;
 	bool apart; /* what inputs lost is told of the machine of each, in the end */
 	int64_t latest_ns, floor_ns;
+	int64_t unnamed_ns; /* when the first call begins whose OPEN record is of before the part */
 };
 
 static bool names_machine(const uint8_t node_uuid[16], uint64_t boot)
@@ -298,7 +299,7 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 			ige_writer_lost(last->writer, item->lost);
 	}
 	if (item->floor_ns != INT64_MIN)
-		m->floor_ns = item->floor_ns;
+		m->floor_ns = item->floor_ns < m->unnamed_ns ? item->floor_ns : m->unnamed_ns;
 	if (item->watermark_ns == INT64_MIN || item->late)
 		return rc;
 	for (size_t i = 0; i < m->outlets.n && !rc; i++)
@@ -308,6 +309,14 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 }
 
 /* ---- records ---- */
+
+/* A call that it names may return within the part all the same, where nothing but time decided. */
+static void not_named(struct merge *m, const struct record *r)
+{
+	if (r->kind == RECORD_OPEN && m->opt->select->resolved &&
+	    r->u.OPEN.time_ns < m->opt->select->since_ns && r->u.OPEN.start_ns < m->unnamed_ns)
+		m->unnamed_ns = r->u.OPEN.start_ns;
+}
 
 static int record(struct merge *m, const struct record *r, struct err *e)
 {
@@ -322,8 +331,10 @@ static int record(struct merge *m, const struct record *r, struct err *e)
 	/* The analysis of a part, or of one of several, is not that of what is written here. */
 	if (r->kind == RECORD_ANALYSIS && (m->inputs > 1 || m->target->by_machine))
 		return 0;
-	if (m->opt->select && !slice_record(m->opt->select, m->w, r))
+	if (m->opt->select && !slice_record(m->opt->select, m->w, r)) {
+		not_named(m, r);
 		return 0;
+	}
 	m->result->records++;
 	if (m->opt->database)
 		return archive_item(m,
@@ -478,7 +489,8 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 			   .target = target,
 			   .result = result,
 			   .latest_ns = INT64_MIN,
-			   .floor_ns = INT64_MIN };
+			   .floor_ns = INT64_MIN,
+			   .unnamed_ns = INT64_MAX };
 	struct event_stream *stream = input_stream(in);
 	struct input_mask *mask = NULL;
 	struct input_told told;

@@ -70,8 +70,9 @@ bool slice_record(struct select *sel, const struct world *w, const struct record
 	case RECORD_COVERAGE:
 		return process_asked(sel, w, u->COVERAGE.process);
 	case RECORD_OPEN:
-		return before_end(sel, u->OPEN.start_ns) && thread_asked(sel, w, u->OPEN.thread) &&
-		       op_asked(sel, w, u->OPEN.op);
+		/* What was open before the part may have returned before it. */
+		return select_overlaps(sel, u->OPEN.start_ns, u->OPEN.time_ns) &&
+		       thread_asked(sel, w, u->OPEN.thread) && op_asked(sel, w, u->OPEN.op);
 	case RECORD_SAMPLE:
 		return select_overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
 		       process_asked(sel, w, u->SAMPLE.process);

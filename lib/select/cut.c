@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tail of an event is what is kept, so columns that are parts of its duration are kept up to what is
- * left of it. Order is by end, which no cut changes.
+ * left of it, and of what is at its beginning that goes first. Order is by end, which no cut changes.
  */
 #include "lib/select/cut.h"
 
@@ -9,7 +9,7 @@
  * so that it does not look preempted. */
 static void cut(struct event *ev, const struct op_def *op, const struct world *w, int64_t since_ns)
 {
-	uint64_t was = ev->dur_ns, now = (uint64_t)(ev->end_ns - since_ns), v;
+	uint64_t was = ev->dur_ns, now = (uint64_t)(ev->end_ns - since_ns), v, left;
 
 	ev->dur_ns = now;
 	for (unsigned i = 0; op && i < op->ncols; i++) {
@@ -17,9 +17,13 @@ static void cut(struct event *ev, const struct op_def *op, const struct world *w
 
 		if (!col || col->role != ROLE_DURATION || !event_get(ev, op, op->cols[i], &v))
 			continue;
-		if (v > now)
-			event_set(ev, op, op->cols[i],
-				  op->cols[i] == COL_WAIT_NS && v < was && now ? now - 1 : now);
+		left = v;
+		/* The wait for the device comes first, and goes first. */
+		if (op->cols[i] == COL_QUEUE_NS)
+			left = v > was - now ? v - (was - now) : 0;
+		if (left > now)
+			left = op->cols[i] == COL_WAIT_NS && v < was && now ? now - 1 : now;
+		event_set(ev, op, op->cols[i], left);
 	}
 }
 
@@ -48,6 +52,20 @@ static bool within(const struct select *s, int64_t ns)
 	return ns >= s->since_ns && ns < s->until_ns;
 }
 
+/* What had not returned when the recording ended had not when the time did, if it had begun. */
+static bool open_call(const struct select *s, struct rec_OPEN *o)
+{
+	bool there = within(s, o->time_ns);
+
+	if (o->at_end && o->time_ns >= s->until_ns && o->start_ns < s->until_ns) {
+		o->time_ns = s->until_ns;
+		there = true;
+	}
+	if (o->start_ns < s->since_ns)
+		o->start_ns = s->since_ns;
+	return there;
+}
+
 static bool record(struct select_cut *c, const struct select *s, struct stream_item *item)
 {
 	c->record = *item->record;
@@ -62,9 +80,7 @@ static bool record(struct select_cut *c, const struct select *s, struct stream_i
 	case RECORD_SAMPLE:
 		return within(s, c->record.u.SAMPLE.time_ns);
 	case RECORD_OPEN:
-		if (c->record.u.OPEN.start_ns < s->since_ns)
-			c->record.u.OPEN.start_ns = s->since_ns;
-		return within(s, c->record.u.OPEN.time_ns);
+		return open_call(s, &c->record.u.OPEN);
 	case RECORD_CHAIN:
 	case RECORD_ANALYSIS:
 		return false;

@@ -2,7 +2,8 @@
 /*
  * A stream as if recording had begun and ended with the selection's time: for analyses, whose parts must
  * sum up. What ended before it or had not ended with it is left out, as from any recording; what began before it begins
- * with it, calls and waits alike. Chains and analyses of the whole are left out: they are of another time.
+ * with it, calls and waits alike, and calls that never returned are open at its end. Chains and analyses of the whole are left
+ * out: they are of another time.
  */
 #ifndef INGERO_SELECT_CUT_H
 #define INGERO_SELECT_CUT_H
