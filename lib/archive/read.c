@@ -160,7 +160,7 @@ static int stream_next(struct event_stream *stream, struct stream_item *item, st
 		int64_t seq = r->has_event ? sqlite3_column_int64(r->events, E_SEQ) : INT64_MAX;
 
 		c = read_records_before(r, seq);
-		if (c && !r->batch.n) {
+		if (c && !r->batch.n && !item->lost) {
 			r->told_record = c;
 			return next_record(r, c, item);
 		}

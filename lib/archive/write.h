@@ -2,7 +2,7 @@
 /*
  * A recording as an SQLite archive (formats/archive.sql): items of a stream in, a database out. Events go past the library
  * straight into pages, their indices are built last, and what refers to what was left out is left out too. Two of the tables
- * are sums: event_aggregates, exact over all that was given, and causal_chains, the newest revision of each chain of the
+ * are sums: event_aggregates, exact over the minutes that stay, and causal_chains, the newest revision of each chain of the
  * stream. To append a recording to an archive, read both (an archive is an operand like any other) and write a new one; it may
  * have the name of the old one (archive/replace.h).
  *

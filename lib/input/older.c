@@ -154,8 +154,8 @@ static void say(struct older *o, const char *path, struct buf *notes)
 	}
 	if (o->ours && archive_reader_told(o->ours)->left_out)
 		buf_printf(notes,
-			   "%s: %" PRIu64 " of its events were left out when it was made: they "
-			   "stand in its sums only, which are not read\n",
+			   "%s: %" PRIu64 " of its events were left out when it was made: there "
+			   "was no room for them (--max-db)\n",
 			   path, archive_reader_told(o->ours)->left_out);
 	if (unmapped)
 		buf_printf(notes,

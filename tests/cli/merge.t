@@ -256,6 +256,11 @@ p = subprocess.run([MERGE, a, b, "-o", path("all.db")], stdin=subprocess.DEVNULL
                                        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)))
 tap.same(p.returncode, 3, "an archive that cannot be finished")
 same(read(path("all.db")), whole_db, "leaves what was there")
+db = sqlite3.connect(path("all.db"))
+(n,), = db.execute("SELECT min(after_seq) FROM sample_records WHERE after_seq > 1")
+db.executescript(f"INSERT INTO lost_events VALUES ({n} - 1, 5); UPDATE events SET op = 99 WHERE seq = {n}")
+db.close()
+tap.same(stat(path("all.db"))["coverage"]["lost"], 5, "what is missing in front of a row of an unknown kind is missing still")
 
 # An archive takes a further recording, and holds then what it would hold had both been there from the beginning.
 grows = path("grows.db")
