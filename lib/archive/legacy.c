@@ -246,9 +246,9 @@ int archive_legacy_open(struct archive_legacy **out, struct world *w, const char
 	if (rc == 0)
 		rc = prepare(l, e);
 	if (rc == 0)
-		rc = legacy_owners(l, e);
-	if (rc == 0)
 		rc = legacy_facts_open(l, e);
+	if (rc == 0)
+		rc = legacy_owners(l, e);
 	if (rc == 0 && world_failed(w))
 		rc = err_nomem(e);
 	if (rc) {

@@ -54,7 +54,9 @@ static int open_holes(struct archive_legacy *l, struct err *e)
 		"         seq - coalesce(lag(seq) OVER w, 0) - 1 n FROM"
 		"  (SELECT timestamp, CAST(substr(id, instr(id, ':') + 1) AS INTEGER) seq,"
 		"          substr(id, 1, instr(id, ':')) node FROM main.events)"
-		"  WINDOW w AS (PARTITION BY node ORDER BY seq)) WHERE n > 0 ORDER BY until";
+		"  WINDOW w AS (PARTITION BY node ORDER BY seq)) WHERE n > 0 ORDER BY since IS NOT "
+		"NULL, "
+		"until";
 	sqlite3_stmt *first = NULL;
 	int rc = 0;
 
@@ -97,7 +99,7 @@ int legacy_facts_open(struct archive_legacy *l, struct err *e)
 	    sqlite3_prepare_v2(l->db,
 			       "SELECT stopped_at, began FROM (SELECT stopped_at,"
 			       " lead(started_at) OVER (ORDER BY started_at) began"
-			       " FROM main.sessions WHERE stopped_at > 0) WHERE began > stopped_at",
+			       " FROM main.sessions) WHERE stopped_at > 0 AND began > stopped_at",
 			       -1, &l->pauses, NULL) != SQLITE_OK)
 		return archive_database_failed(l->db, l->path, e);
 	rc = archive_database_select(l->db, l->path, &l->sessions, "sessions", session, S_COLUMNS,

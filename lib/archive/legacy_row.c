@@ -8,14 +8,14 @@
 
 #define CALLS_MAX 256 /* of a thread that overlap: no stack of library calls is as deep */
 
-static struct legacy_thread *thread_of(struct archive_legacy *l, sqlite3_stmt *row)
+static struct legacy_thread *thread_of(struct archive_legacy *l, uint32_t node, int64_t tid)
 {
-	uint64_t tid = (uint64_t)sqlite3_column_int64(row, LEGACY_TID), at;
+	uint64_t key = legacy_thread_key(node, (uint64_t)tid), at;
 
-	if (!map_get(&l->thread_by, tid, &at)) {
+	if (!map_get(&l->thread_by, key, &at)) {
 		at = l->threads.n;
 		if (!vec_push(&l->threads, (struct legacy_thread){ .request.end_ns = INT64_MIN }) ||
-		    !map_put(&l->thread_by, tid, at))
+		    !map_put(&l->thread_by, key, at))
 			return NULL;
 	}
 	return &l->threads.v[at];
@@ -103,6 +103,7 @@ int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, 
 		source = sqlite3_column_int64(row, LEGACY_SOURCE),
 		tid = sqlite3_column_int64(row, LEGACY_TID),
 		pid = sqlite3_column_int64(row, LEGACY_PID);
+	const struct world_ctx *ctx;
 	struct legacy_thread *th;
 	const struct op_def *op;
 
@@ -118,12 +119,13 @@ int legacy_event(struct archive_legacy *l, sqlite3_stmt *row, struct event *ev, 
 		l->told.impossible++;
 		return 0;
 	}
-	th = thread_of(l, row);
+	ev->ctx = legacy_ctx(l, row, legacy_is_call(source));
+	ctx = world_get_ctx(l->w, ev->ctx);
+	th = ctx ? thread_of(l, ctx->node, tid) : NULL;
 	if (!th)
 		return err_nomem(e);
 	ev->dur_ns = op->track == TRACK_INSTANT ? 0 : (uint64_t)dur;
 	ev->end_ns = legacy_is_call(source) ? ns + dur : ns;
-	ev->ctx = legacy_ctx(l, row, legacy_is_call(source));
 	ev->stack = legacy_stack(l, sqlite3_column_int64(row, LEGACY_STACK));
 	if (op->track == TRACK_THREAD)
 		ev->depth = (uint16_t)depth_of(th, event_start(ev), ev->end_ns, l->emitted_ns);

@@ -59,7 +59,7 @@ struct archive_legacy {
 	VEC(struct event) heap; /* calls that have begun, the one that ends first on top */
 	VEC(struct legacy_thread) threads;
 	struct map thread_by, owner_by,
-		stack_by; /* tid to thread + 1, to its process; stored stacks */
+		stack_by; /* thread to its place, to its process; stored stacks */
 	VEC(struct event) batch;
 	struct event stash; /* the first of the next batch */
 	bool stashed, ended;
@@ -97,6 +97,11 @@ uint16_t legacy_op(int64_t source, int64_t op);
 bool legacy_is_call(int64_t source);
 
 uint32_t legacy_node(struct archive_legacy *l, struct bytes name);
+/* Threads of several machines may have one number. */
+static inline uint64_t legacy_thread_key(uint32_t node, uint64_t tid)
+{
+	return (uint64_t)node << 32 ^ tid;
+}
 /* ctx of a row: who, and the cgroup where the agent told the right one. */
 uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgroup);
 uint32_t legacy_thread_id(struct archive_legacy *l, uint32_t node, uint32_t tid);

@@ -80,11 +80,19 @@ static uint32_t process_of(struct archive_legacy *l, uint32_t node, uint32_t tgi
 	return world_process(l->w, &(struct world_process){ .node = node, .tgid = tgid });
 }
 
+/* The machine of a row; the session's, where it does not say. */
+static uint32_t node_at(struct archive_legacy *l, sqlite3_stmt *row, int column)
+{
+	struct bytes name = archive_database_text(row, column);
+
+	return name.n ? legacy_node(l, name) : l->node;
+}
+
 uint32_t legacy_thread_id(struct archive_legacy *l, uint32_t node, uint32_t tid)
 {
 	uint64_t owner = tid;
 
-	map_get(&l->owner_by, tid, &owner);
+	map_get(&l->owner_by, legacy_thread_key(node, tid), &owner);
 	return world_thread(l->w,
 			    &(struct world_thread){ .process = process_of(l, node, (uint32_t)owner),
 						    .tid = tid });
@@ -92,16 +100,16 @@ uint32_t legacy_thread_id(struct archive_legacy *l, uint32_t node, uint32_t tid)
 
 uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgroup)
 {
-	struct bytes name = archive_database_text(row, LEGACY_NODE),
-		     comm = archive_database_text(row, LEGACY_COMM);
+	struct bytes comm = archive_database_text(row, LEGACY_COMM);
 	uint64_t tid = (uint64_t)sqlite3_column_int64(row, LEGACY_TID),
 		 pid = (uint64_t)sqlite3_column_int64(row, LEGACY_PID),
 		 cgroup = (uint64_t)sqlite3_column_int64(row, LEGACY_CGROUP);
-	struct world_ctx ctx = { .node = name.n ? legacy_node(l, name) : l->node };
+	struct world_ctx ctx = { .node = node_at(l, row, LEGACY_NODE) };
 	struct world_image image = { 0 };
 
 	/* The kernel's side of the agent knows threads by their own number only. */
-	map_get(&l->owner_by, tid, &pid);
+	if (pid == tid)
+		map_get(&l->owner_by, legacy_thread_key(ctx.node, tid), &pid);
 	image.process = process_of(l, ctx.node, (uint32_t)pid);
 	if (!comm.n)
 		comm = looked_up(l->name_of, (int64_t)pid);
@@ -126,13 +134,15 @@ uint32_t legacy_ctx(struct archive_legacy *l, sqlite3_stmt *row, bool with_cgrou
 
 int legacy_owners(struct archive_legacy *l, struct err *e)
 {
-	static const char *const columns[] = { "pid", "tid" };
+	static const char *const columns[] = { "pid", "tid", "node" };
 	sqlite3_stmt *s;
-	int rc = archive_database_select(l->db, l->path, &s, "events", columns, 2,
-					 "WHERE pid <> tid GROUP BY tid", e);
+	int rc = archive_database_select(l->db, l->path, &s, "events", columns, 3,
+					 "WHERE pid <> tid GROUP BY 2, 3", e);
 
 	while (rc == 0 && (rc = archive_database_next(l->db, l->path, s, e)) > 0)
-		rc = map_put(&l->owner_by, (uint64_t)sqlite3_column_int64(s, 1),
+		rc = map_put(&l->owner_by,
+			     legacy_thread_key(node_at(l, s, 2),
+					       (uint64_t)sqlite3_column_int64(s, 1)),
 			     (uint64_t)sqlite3_column_int64(s, 0))
 			     ? 0
 			     : err_nomem(e);

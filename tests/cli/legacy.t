@@ -156,6 +156,18 @@ db.close()
 status, out, err = run("explain", "--json", twice)
 tap.ok("the 1 pauses between them" in err, "several sessions are said", err)
 tap.ok(sum(c["lost_ns"] for c in json.loads(out)["chains"]) < 2 * 10**9, "of two nobody says so", out.decode()[:400])
+db = sqlite3.connect(twice)
+db.execute("INSERT INTO sessions (started_at, stopped_at) VALUES (?, 0)", (T0 + 3 * 10**9,))  # killed
+db.commit()
+db.close()
+
+
+def losses(name):
+    lines = map(json.loads, run("export", "--records", "-f", "json", name)[1].splitlines())
+    return [(r["since_ns"], r["until_ns"]) for r in lines if r.get("record") == "loss"]
+
+
+tap.same(losses(twice), [(10**9, 3 * 10**9)], "one that was killed recorded for as long as it did")
 
 # ---- disk reads without a call, and rows that are gone
 
@@ -170,6 +182,9 @@ tap.same([(c["kind"], c["count"], c["lost_ns"]) for c in report["chains"]], [("d
 tap.same(json.loads(run("stat", "--json", disk)[1])["coverage"]["lost"], 500, "numbers that are missing are lost rows")
 text = run("explain", disk)[1].decode()
 tap.ok("100 reads (3.1 MiB)" in text and "500 lost" in text, "and said", text)
+
+gone = database("gone.db", [(T0 + n * MS, 100, 100, 1, 1, MS, 0, 0, 0, 0) for n in (10, 5)], text_ids=[5, 9])
+tap.same([since for since, _ in losses(gone) if since < -(10**9)], [], "no row is from before the session, however rows stand")
 
 # ---- a paced loop sleeps; a wait with a timeout does not
 
@@ -283,6 +298,18 @@ db.execute("UPDATE sessions SET mem_total = 0")
 db.commit()
 db.close()
 tap.none([s for s in sampled() if s[1] == "mem.used"], "nor is anything a share of nothing")
+
+# ---- threads of two machines with one number
+
+db = sqlite3.connect(database("numbers.db", [(T0 + MS, 100, 101, 1, 1, 4 * MS, 0, 0, 0, 0), (T0 + 2 * MS, 200, 101, 1, 1, MS, 0, 0, 0, 0),
+                                             (T0 + 9 * MS, 101, 101, 3, 1, MS, 0, 101, 0, 0), (T0 + 9 * MS, 101, 101, 3, 1, MS, 0, 101, 0, 0)]))
+db.executescript("ALTER TABLE events ADD COLUMN node TEXT; UPDATE events SET node = CASE id % 2 WHEN 1 THEN 'n1' ELSE 'n2' END;")
+db.commit()
+db.close()
+lines = [json.loads(x) for x in run("export", "-f", "json", path("numbers.db"))[1].splitlines()]
+tap.same(sorted((x["node"], x["pid"], x["op"], x.get("depth", 0)) for x in lines),
+         [("n1", 100, "cudaMalloc", 0), ("n1", 100, "offcpu", 0), ("n2", 200, "cudaMalloc", 0), ("n2", 200, "offcpu", 0)],
+         "each is of its own process, and around no call of the other")
 
 d = dashboard.Dashboard(path("sampled.db"))
 if d.url:
