@@ -50,7 +50,7 @@ int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct re
 		}
 		return 0;
 	case RECORD_CLOCK:
-		if (!a->has_real) {
+		if (!a->has_real && record_tells_time(r)) {
 			a->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
 			a->has_real = true;
 		}

@@ -106,8 +106,10 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 {
 	switch (rec->kind) {
 	case RECORD_CLOCK:
-		a->real_minus_mono_ns = rec->u.CLOCK.real_ns - rec->u.CLOCK.mono_ns;
-		a->has_real = true;
+		if (record_tells_time(rec)) {
+			a->real_minus_mono_ns = rec->u.CLOCK.real_ns - rec->u.CLOCK.mono_ns;
+			a->has_real = true;
+		}
 		break;
 	case RECORD_NODE:
 		a->hostname = text_of(w, rec->u.NODE.hostname);

@@ -348,7 +348,7 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 		ok = tracks_named(&tl->tracks, r->u.NAME.thread);
 		break;
 	case RECORD_CLOCK:
-		ok = tl->sink->clock(tl->ctx, &r->u.CLOCK, r);
+		ok = !record_tells_time(r) || tl->sink->clock(tl->ctx, &r->u.CLOCK, r);
 		break;
 	case RECORD_OPEN:
 		if (r->u.OPEN.at_end && tl->open.n < OPEN_MAX &&

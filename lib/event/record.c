@@ -83,3 +83,9 @@ const char *loss_reason_text(uint32_t reason)
 		return "unknown reason";
 	}
 }
+
+bool record_tells_time(const struct record *r)
+{
+	return r->kind == RECORD_CLOCK && REC_HAS(r, CLOCK, real_ns) &&
+	       !bytes_equal(r->u.CLOCK.source, bytes_of("merge"));
+}

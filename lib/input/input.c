@@ -117,6 +117,8 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 			mono = (int64_t)((uint64_t)item.record->u.CLOCK.mono_ns + (uint64_t)shift);
 			if (mono > *end_ns)
 				*end_ns = mono;
+			if (!record_tells_time(item.record))
+				continue;
 			*real_minus_mono_ns = (int64_t)((uint64_t)item.record->u.CLOCK.real_ns +
 							right - (uint64_t)mono);
 			*has_real = true;

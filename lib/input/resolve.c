@@ -45,6 +45,8 @@ static int resolve(struct world *w, const char *const *names, unsigned n, const 
 			continue;
 		if (item.record->u.CLOCK.mono_ns > end)
 			end = item.record->u.CLOCK.mono_ns;
+		if (!record_tells_time(item.record))
+			continue;
 		real = item.record->u.CLOCK.real_ns - item.record->u.CLOCK.mono_ns;
 		has_real = true;
 	}

@@ -93,8 +93,10 @@ bool told_record(struct told *t, struct world *w, const struct record *r)
 		}
 		return true;
 	case RECORD_CLOCK:
-		t->has_real = true;
-		t->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
+		if (record_tells_time(r)) {
+			t->has_real = true;
+			t->real_minus_mono_ns = r->u.CLOCK.real_ns - r->u.CLOCK.mono_ns;
+		}
 		return true;
 	case RECORD_FILE:
 		return full(t) || file(t, w, r);
