@@ -10,6 +10,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/hash.h"
+#include "lib/base/human.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/world/intern.h"
@@ -364,9 +365,16 @@ uint32_t world_symbol_frame(const struct world *w, uint32_t i)
 
 /* ---- ops and columns of newer writers ------------------------------------------------------------ */
 
+/* Whoever made the recording chose it, and it goes to terminals. */
 static const char *keep(struct world *w, const char *text)
 {
-	return arena_copy(&w->texts, text, strlen(text));
+	struct buf safe = { 0 };
+	const char *kept;
+
+	human_safe(&safe, bytes_of(text));
+	kept = safe.failed ? NULL : arena_copy(&w->texts, buf_text(&safe), safe.n);
+	buf_free(&safe);
+	return kept;
 }
 
 bool world_op_define(struct world *w, const struct op_def *def)

@@ -108,6 +108,10 @@ static void test_ops(void)
 	ok(world_op(w, 0x2101) == NULL, "a foreign op is not");
 	ok(world_op_define(w, &def), "until it is defined");
 	is_str(world_op(w, 0x2101)->name, "newThing", "then it is");
+	def.id++;
+	def.name = "new\033[2J";
+	ok(world_op_define(w, &def), "whatever it is called");
+	is_str(world_op(w, def.id)->name, "new?[2J", "but for what drives terminals");
 	ok(world_op_define(w, &other), "a definition equal to the built-in one is welcome");
 	other.name = "cudaFree";
 	ok(!world_op_define(w, &other), "a contradiction is refused");
