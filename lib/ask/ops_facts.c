@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "lib/base/hash.h"
+
 #define LAYERS_MAX   65536  /* libraries of all processes; more are not told */
 #define METRICS_MAX  262144 /* of all machines */
 #define MACHINES_MAX 4096   /* of more it is not known what they have */
@@ -15,7 +17,16 @@ static uint32_t text_of(struct world *w, struct bytes text)
 	return text.n ? world_string(w, text) : 0;
 }
 
-static bool layer(struct ops_summary *a, struct world *w, const struct record *rec)
+/* Among the keys of metrics, which are below it. */
+static uint64_t layer_key(const struct ops_layer *l)
+{
+	const uint32_t what[] = { l->process, l->node, l->layer, l->path };
+
+	return hash_bytes(what, sizeof(what), 0) | UINT64_C(1) << 63;
+}
+
+/* Files of one recording say it again. */
+static bool layer(struct ops_summary *a, struct map *by, struct world *w, const struct record *rec)
 {
 	const struct rec_COVERAGE *c = &rec->u.COVERAGE;
 	struct ops_layer new = { .process = c->process,
@@ -28,17 +39,14 @@ static bool layer(struct ops_summary *a, struct world *w, const struct record *r
 				 .attached = c->attached,
 				 .failed = c->failed,
 				 .gap_ns = c->gap_ns };
+	uint64_t at;
 
-	for (size_t i = 0; i < a->layers.n; i++) {
-		struct ops_layer *l = &a->layers.v[i];
-
-		if (l->process == new.process && l->node == new.node && l->layer == new.layer &&
-		    l->path == new.path) {
-			*l = new;
-			return true;
-		}
+	if (map_get(by, layer_key(&new), &at)) {
+		a->layers.v[at] = new;
+		return true;
 	}
-	return a->layers.n >= LAYERS_MAX || vec_push(&a->layers, new);
+	return a->layers.n >= LAYERS_MAX ||
+	       (vec_push(&a->layers, new) && map_put(by, layer_key(&new), a->layers.n - 1));
 }
 
 static uint64_t metric_key(uint16_t metric, uint32_t node)
@@ -122,7 +130,7 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 		a->cpu_hz = a->cpu_hz_differs ? 0 : rec->u.SESSION.cpu_samples_hz;
 		break;
 	case RECORD_COVERAGE:
-		return layer(a, w, rec);
+		return layer(a, metrics, w, rec);
 	case RECORD_COST:
 		if (REC_HAS(rec, COST, calls_ns)) {
 			a->cost_ns += rec->u.COST.calls_ns +

@@ -13,7 +13,8 @@
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
-/* Texts become strings of w. metrics: where in the answer's each is, by metric << 32 | node. False: out of memory. */
+/* Texts become strings of w. metrics: where in the answer's each is, by metric << 32 | node, and where each library is in theirs.
+ * False: out of memory. */
 bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
 		      const struct record *rec);
 
