@@ -211,7 +211,7 @@ static bool record(struct meters *m, const struct record *r)
 	case RECORD_LOSS:
 		labels[0] = (struct meter_label){ "reason",
 						  text(m, loss_reason_text(r->u.LOSS.reason)) };
-		p = meter_point(&m->table, LOST_EVENTS, r->u.LOSS.node, labels);
+		p = meter_point(&m->table, LOST_EVENTS, meters_node(m, r->u.LOSS.node), labels);
 		if (p) {
 			p->value += (double)r->u.LOSS.count;
 			p->time_ns = REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : m->newest_ns;
@@ -244,7 +244,7 @@ static void zero(struct meters *m, unsigned family)
 
 static void gauge(struct meters *m, unsigned family, const struct meter_label *labels, double value)
 {
-	struct meter_point *p = meter_point(&m->table, family, 0, labels);
+	struct meter_point *p = meter_point(&m->table, family, meters_node(m, 0), labels);
 
 	if (p) {
 		p->value += value;

@@ -32,6 +32,12 @@ bool meters_chains(struct meters *m, const struct chain_list *list);
 bool meters_settle(struct meters *m);
 void meters_free(struct meters *m);
 
+/* The machine that a record is about, given the one it names: recordings of one machine do not say which it was. */
+static inline uint32_t meters_node(const struct meters *m, uint32_t node)
+{
+	return node ? node : world_count(m->em->w, WORLD_NODE) == 1;
+}
+
 /* A SAMPLE record: a value of the system, a process, a cgroup or a GPU. */
 bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct record *rec);
 

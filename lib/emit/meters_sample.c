@@ -3,6 +3,7 @@
  * Samples as metrics. A metric that is added to formats/records.def comes out by itself: its name says of what it is,
  * its unit how it is told.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,13 +139,13 @@ bool meters_sample(struct meters *m, const struct rec_SAMPLE *r, const struct re
 	const struct metric_def *def = metric_builtin((uint16_t)r->metric);
 	struct meter_label labels[METER_LABELS] = { { 0 } };
 	const struct unit *unit = &units[sizeof(units) / sizeof(units[0]) - 1];
-	/* Recordings of one machine do not say in each sample which it was. */
-	uint32_t node = r->node ? r->node : world_count(m->em->w, WORLD_NODE) == 1;
+	uint32_t node = meters_node(m, r->node);
 	uint64_t all = 0;
 	char dotted[80];
 	int family;
 
-	if (!def)
+	/* No number is no value, and no text for it is one to who reads metrics. */
+	if (!def || !isfinite(r->value))
 		return true;
 	if (r->metric == METRIC_GPU_XID)
 		return xid(m, r, rec, node);

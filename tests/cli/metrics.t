@@ -131,6 +131,8 @@ for kind, seconds in lost.items():
     got = sum(v[0] for (n, w), v in values.items() if n == "ingero_lost_time_seconds" and dict(w)["kind"] == kind)
     tap.ok(math.isclose(got, seconds), f"time lost to {kind}: what its chains say")
 
+tap.none((f"{n} {dict(w)}" for n, w in values if "node" not in dict(w)), "all of them are of the machine")
+
 # The two forms.
 mapped = {}
 for (name, who), (kind, p) in points.items():
