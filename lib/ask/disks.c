@@ -86,19 +86,20 @@ static int file_order(const void *a, const void *b)
 	return (x->path > y->path) - (x->path < y->path);
 }
 
-bool ask_disks_rows(const struct ask_disks *d, const struct told *told, struct view *v)
+bool ask_disks_rows(const struct ask_disks *d, const struct world *w, const struct told *told,
+		    struct view *v)
 {
 	v->disks.n = v->files.n = 0;
 	for (size_t i = 0; i < d->disks.n; i++) {
-		const struct told_file *on = told_on(told, d->disks.v[i].row.device);
+		const struct told_file on = told_on(told, w, d->disks.v[i].row.device);
 		const struct sketch *k = &d->disks.v[i].durations;
 		struct view_disk row = d->disks.v[i].row;
 
 		row.p50_ns = sketch_quantile(k, 0.50);
 		row.p99_ns = sketch_quantile(k, 0.99);
 		row.max_ns = k->max;
-		row.origin = on ? on->origin : 0;
-		row.mount = on ? on->mount : 0;
+		row.origin = on.origin;
+		row.mount = on.mount;
 		if (!vec_push(&v->disks, row))
 			return false;
 	}

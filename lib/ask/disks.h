@@ -30,7 +30,8 @@ struct ask_disks {
 bool ask_disks_event(struct ask_disks *d, const struct world *w, const struct event *ev,
 		     const struct op_def *op);
 /* disks and files of the view, emptied before. False: out of memory. */
-bool ask_disks_rows(const struct ask_disks *d, const struct told *told, struct view *v);
+bool ask_disks_rows(const struct ask_disks *d, const struct world *w, const struct told *told,
+		    struct view *v);
 void ask_disks_free(struct ask_disks *d);
 
 #endif

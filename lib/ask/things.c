@@ -39,8 +39,10 @@ void ask_socket_text(const struct told *t, const struct world *w, uint64_t id, s
 	}
 	put(out, "", world_text(w, s->protocol));
 	put(out, " ", world_text(w, s->remote ? s->remote : s->local));
-	if (!p)
+	if (!p || (!p->pid && !p->comm))
 		return;
 	put(out, " (", p->comm ? world_text(w, p->comm) : bytes_of("?"));
-	buf_printf(out, ", pid %" PRIu32 ")", p->pid);
+	if (p->pid)
+		buf_printf(out, ", pid %" PRIu32, p->pid);
+	buf_putc(out, ')');
 }

@@ -202,12 +202,12 @@ static bool rate_rows(struct ask_view *v)
 const struct view *ask_view_rows(struct ask_view *v, const struct culprits *culprits)
 {
 	struct view *a = &v->answer;
-	bool good = ask_samples_rows(v->samples, a) && ask_disks_rows(&v->disks, &v->told, a) &&
-		    ask_sockets_rows(&v->sockets, &v->told, a) &&
-		    ask_details_rows(&v->details, v->w, &v->told, culprits, a) &&
-		    ask_lives_rows(&v->lives, v->w, of_process, v, a) &&
-		    ask_comms_rows(&v->comms, a) && ask_spent_rows(&v->spent, a) && rate_rows(v) &&
-		    ask_lapse_rows(v->lapse, a);
+	bool good =
+		ask_samples_rows(v->samples, a) && ask_disks_rows(&v->disks, v->w, &v->told, a) &&
+		ask_sockets_rows(&v->sockets, &v->told, a) &&
+		ask_details_rows(&v->details, v->w, &v->told, culprits, a) &&
+		ask_lives_rows(&v->lives, v->w, of_process, v, a) && ask_comms_rows(&v->comms, a) &&
+		ask_spent_rows(&v->spent, a) && rate_rows(v) && ask_lapse_rows(v->lapse, a);
 
 	ask_course_rows(&v->course, a);
 	return good && !world_failed(v->w) ? a : NULL;

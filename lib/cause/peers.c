@@ -69,13 +69,23 @@ static uint32_t name_at(struct cause_peers *p, struct bytes remote, bool *nomem)
 
 static bool peer_told(struct cause_peers *p, const struct rec_PEER *said)
 {
-	struct cause_peer fresh = { .pid = said->pid };
+	struct cause_peer fresh = { .pid = said->pid }, *before;
+	uint64_t at;
 
-	if (p->peer.n >= CAUSE_PEERS || map_get(&p->peer_by, said->socket, NULL))
-		return true;
 	if (said->comm.n)
 		memcpy(fresh.comm, said->comm.p,
 		       said->comm.n < sizeof(fresh.comm) ? said->comm.n : sizeof(fresh.comm) - 1);
+	if (map_get(&p->peer_by, said->socket, &at)) {
+		before = &p->peer.v[at];
+		/* Of another machine, or gone since: what is so of both. */
+		if (before->pid != fresh.pid && strcmp(before->comm, fresh.comm) != 0)
+			before->comm[0] = 0;
+		if (before->pid != fresh.pid)
+			before->pid = 0;
+		return true;
+	}
+	if (p->peer.n >= CAUSE_PEERS)
+		return true;
 	return vec_push(&p->peer, fresh) && map_put(&p->peer_by, said->socket, p->peer.n - 1);
 }
 

@@ -42,7 +42,8 @@ static void remote(struct jsonw *j, const struct world *w, const struct told *t,
 	json_string_of(j, w, "remote", s->remote);
 	if (!p)
 		return;
-	jsonw_key_u64(j, "remote_pid", p->pid);
+	if (p->pid)
+		jsonw_key_u64(j, "remote_pid", p->pid);
 	json_string_of(j, w, "remote_process", p->comm);
 }
 

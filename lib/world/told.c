@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first that is said of an id holds, but of names of threads the last; names of kernels are made readable once, when they come. */
+/* The first that is said of an id holds, but of names of threads the last, and of peers what all say: connections of two machines
+ * may read alike. Names of kernels are made readable once, when they come. */
 #include "lib/world/told.h"
 
 #include "lib/base/demangle.h"
@@ -49,10 +50,17 @@ static bool socket_told(struct told *t, struct world *w, const struct rec_SOCKET
 
 static bool peer(struct told *t, struct world *w, const struct rec_PEER *r)
 {
-	struct told_peer p = { r->pid, string(w, r->comm) };
+	struct told_peer p = { r->pid, string(w, r->comm) }, *before;
+	uint64_t at;
 
-	if (map_get(&t->peer_ids, r->socket, NULL))
+	if (map_get(&t->peer_ids, r->socket, &at)) {
+		before = &t->peers.v[at - 1];
+		if (before->pid != p.pid && before->comm != p.comm)
+			before->comm = 0;
+		if (before->pid != p.pid)
+			before->pid = 0;
 		return true;
+	}
 	return vec_push(&t->peers, p) && map_put(&t->peer_ids, r->socket, t->peers.n);
 }
 
@@ -136,12 +144,25 @@ const struct told_file *told_file(const struct told *t, uint64_t id)
 	return map_get(&t->file_ids, id, &at) ? &t->files.v[at - 1] : NULL;
 }
 
-const struct told_file *told_on(const struct told *t, uint64_t device)
+struct told_file told_on(const struct told *t, const struct world *w, uint64_t device)
 {
-	for (size_t i = 0; i < t->files.n; i++)
-		if (t->files.v[i].has_device && t->files.v[i].device == device)
-			return &t->files.v[i];
-	return NULL;
+	const bool several = world_count(w, WORLD_NODE) > 1;
+	struct told_file on = { 0 };
+
+	for (size_t i = 0; i < t->files.n; i++) {
+		const struct told_file *f = &t->files.v[i];
+
+		if (!f->has_device || f->device != device)
+			continue;
+		if (!on.has_device)
+			on = *f;
+		if (!several)
+			break;
+		/* Each machine numbers its devices, and files do not say whose they are. */
+		on.origin = f->origin == on.origin ? on.origin : 0;
+		on.mount = f->mount == on.mount ? on.mount : 0;
+	}
+	return on;
 }
 
 const struct told_socket *told_socket(const struct told *t, uint64_t id)

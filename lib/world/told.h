@@ -27,7 +27,7 @@ struct told_socket {
 	uint32_t protocol, local, remote; /* world strings */
 };
 struct told_peer {
-	uint32_t pid, comm; /* comm: world string */
+	uint32_t pid, comm; /* comm: world string; pid 0, and comm: several */
 };
 
 struct told_name {
@@ -56,8 +56,9 @@ bool told_record(struct told *t, struct world *w, const struct record *r);
 
 /* NULL and 0: never told. */
 const struct told_file *told_file(const struct told *t, uint64_t id);
-/* A file that lies on this block device, for what is mounted from it; NULL: none was met. */
-const struct told_file *told_on(const struct told *t, uint64_t device);
+/* A file that lies on this block device, for what is mounted from it: of several machines, as far as their files agree. Without
+ * has_device: none was met. */
+struct told_file told_on(const struct told *t, const struct world *w, uint64_t device);
 const struct told_socket *told_socket(const struct told *t, uint64_t id);
 /* Who has that socket's other end: it is found out a moment after the socket is met. */
 const struct told_peer *told_peer(const struct told *t, uint64_t socket);

@@ -260,6 +260,46 @@ static void input_output(void)
 	end(&run, &s);
 }
 
+/* Two machines number their devices alike, and have connections that read alike: what is said of both holds. */
+static void machines(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 100, 100, 1, "train");
+	struct record sock = { .kind = RECORD_SOCKET };
+	struct asked run = { 0 };
+	const struct view *v;
+
+	world_node(s.w, &(struct world_node){ .uuid = { 9 }, .boot = 8 });
+	begin(&run, &s);
+	REC_SET(&sock, SOCKET, id, 70);
+	REC_SET(&sock, SOCKET, protocol, bytes_of("tcp"));
+	REC_SET(&sock, SOCKET, remote, bytes_of("127.0.0.1:6379"));
+	tell(&run, &sock);
+	for (unsigned i = 0; i < 2; i++) {
+		struct record file = { .kind = RECORD_FILE }, peer = { .kind = RECORD_PEER };
+
+		REC_SET(&file, FILE, id, 5 + i);
+		REC_SET(&file, FILE, path, bytes_of("/data/x"));
+		REC_SET(&file, FILE, origin, bytes_of("/dev/sdb"));
+		REC_SET(&file, FILE, mount, bytes_of(i ? "/scratch" : "/data"));
+		REC_SET(&file, FILE, device, 8 << 20 | 16);
+		tell(&run, &file);
+		REC_SET(&peer, PEER, socket, 70);
+		REC_SET(&peer, PEER, pid, 4711 + i);
+		REC_SET(&peer, PEER, comm, bytes_of("redis-server"));
+		tell(&run, &peer);
+	}
+	block(&s, a, 10 * US, 40 * US, 10 * US, 4096, 0);
+	stage_set(stage_event(&s, OP_NET_SOCKET, a.ctx, 0, 100 * US, 110 * US), COL_SOCKET, 70);
+	v = answer(&run, &s);
+
+	ok(is_text(&s, v->disks.v[0].origin, "/dev/sdb"), "devices of one name");
+	is_u64(v->disks.v[0].mount, 0, "are not mounted in one place");
+	is_u64(v->sockets.v[0].peer_pid, 0, "the far ends are two processes");
+	ok(is_text(&s, v->sockets.v[0].peer_comm, "redis-server"), "of one command");
+	end(&run, &s);
+}
+
 static const struct view_detail *detail(const struct stage *s, const struct view *v, uint16_t op,
 					const char *text)
 {
@@ -526,6 +566,7 @@ int main(void)
 	names();
 	samples();
 	input_output();
+	machines();
 	host();
 	many();
 	short_connections();
