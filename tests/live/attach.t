@@ -87,7 +87,7 @@ gone = rec.path("gone")
 shutil.copytree(rec.DOUBLE, gone)
 w = subprocess.Popen([os.path.join(gone, "train"), "--seconds", "1000", "--step-us", "500"], stdout=subprocess.DEVNULL,
                      env={**rec.environment(), "LD_LIBRARY_PATH": gone})
-rec.until(lambda: "libcuda" in open(f"/proc/{w.pid}/maps").read())
+rec.until(lambda: "libcuda.so" in open(f"/proc/{w.pid}/maps").read())  # the runtime has opened it
 shutil.rmtree(gone)
 r = begin("-p", w.pid, "--flush", "50ms")
 seen = await_calls(w.pid, "driver")

@@ -132,10 +132,10 @@ decoy = subprocess.Popen([sys.executable, "-c", DECOY], env=rec.environment(), s
 decoy.stdout.readline()
 r = rec.start("-a", "--no-sched", "-o", ige)
 rec.attached(r)
-first = subprocess.Popen([rec.work("calls"), "--count", "5"], env=rec.environment(), stdout=subprocess.DEVNULL)
+first = subprocess.Popen([rec.work("calls"), "--count", "5", "--rate", "20"], env=rec.environment(), stdout=subprocess.DEVNULL)
 first.wait()
 time.sleep(0.1)  # starts are told apart by hundredths of a second
-second = at_number(first.pid, rec.work("calls"), "--count", "50")
+second = at_number(first.pid, rec.work("calls"), "--count", "50", "--rate", "200")
 r.send_signal(signal.SIGINT)
 r.communicate(timeout=rec.PATIENCE)
 decoy.stdin.close()
