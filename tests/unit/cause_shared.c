@@ -32,8 +32,6 @@ static void step(struct actor a, int64_t t, int64_t until, uint64_t stream)
 int main(void)
 {
 	struct actor a[THREADS], peer;
-	struct kinds_run p;
-	unsigned n = 0;
 
 	s = stage_new();
 	for (unsigned i = 0; i < THREADS; i++)
@@ -51,25 +49,7 @@ int main(void)
 		for (int64_t t = from; shared && t + 4 * MS < from + HALF; t += 4 * MS)
 			step(peer, t + 100 * US, t + 4 * MS, 7);
 	}
-	analyze(&s, &p);
-	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *k = &p.list.v.v[i];
-		struct json share = json_get(k->body, "share_of_wall"),
-			    worst = json_get(k->body, "worst_window_share");
-
-		if (bytes_equal(k->kind, bytes_of("gpu-shared"))) {
-			n++;
-			ok(k->lost_ns > LENGTH, "eight threads lose %" PRIu64 " ms",
-			   (uint64_t)(k->lost_ns / MS));
-			ok(json_double(share, 1) < 0.25 && json_double(worst, 1) < 0.25,
-			   "each of them a fifth of the time, not %.0f%% and %.0f%%",
-			   json_double(share, 1) * 100, json_double(worst, 1) * 100);
-		}
-		json_free(share);
-		json_free(worst);
-	}
-	ok(n == 1, "one chain of it");
-	chain_list_free(&p.list);
+	tells_of_eight(&s, "gpu-shared", LENGTH);
 	stage_free(&s);
 	return tap_done();
 }

@@ -76,9 +76,7 @@ static bool never(unsigned i)
  * than the time there is, one of them a fifth of it. */
 static void side_by_side(void)
 {
-	struct kinds_run p;
 	struct actor a[8];
-	unsigned n = 0;
 
 	for (unsigned i = 0; i < 8; i++)
 		a[i] = stage_actor(&s, 100, 101 + i, 1, "train");
@@ -89,25 +87,7 @@ static void side_by_side(void)
 		stage_call(&s, a[i / 25 % 8], OP_CUDA_MALLOC_HOST, 0, t,
 			   t + (slow ? 200 * MS : USUAL));
 	}
-	analyze(&s, &p);
-	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *k = &p.list.v.v[i];
-		struct json share = json_get(k->body, "share_of_wall"),
-			    worst = json_get(k->body, "worst_window_share");
-
-		if (bytes_equal(k->kind, bytes_of("periodic-spike"))) {
-			n++;
-			ok(k->lost_ns > LENGTH, "eight threads lose %" PRIu64 " ms",
-			   (uint64_t)(k->lost_ns / MS));
-			ok(json_double(share, 1) < 0.25 && json_double(worst, 1) < 0.25,
-			   "each of them a fifth of the time, not %.0f%% and %.0f%%",
-			   json_double(share, 1) * 100, json_double(worst, 1) * 100);
-		}
-		json_free(share);
-		json_free(worst);
-	}
-	ok(n == 1, "one chain of it");
-	chain_list_free(&p.list);
+	tells_of_eight(&s, "periodic-spike", LENGTH);
 }
 
 int main(void)

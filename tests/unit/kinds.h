@@ -5,8 +5,11 @@
 #ifndef INGERO_TESTS_KINDS_H
 #define INGERO_TESTS_KINDS_H
 
+#include <inttypes.h>
+
 #include "tests/tap.h"
 
+#include "lib/base/json.h"
 #include "lib/event/chain.h"
 #include "tests/unit/events.h"
 
@@ -51,6 +54,33 @@ static inline void silent(struct stage *s, const char *name)
 	for (size_t i = 0; i < p.list.v.n; i++)
 		printf("# %s\n", p.list.v.v[i].summary.p);
 	ok(p.list.analyzed, "and analyzed");
+	chain_list_free(&p.list);
+}
+
+/* One chain of that kind: eight threads lose more than the time there is together, each a fifth of it. */
+static inline void tells_of_eight(struct stage *s, const char *kind, uint64_t length_ns)
+{
+	struct kinds_run p;
+	unsigned n = 0;
+
+	analyze(s, &p);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		const struct chain *k = &p.list.v.v[i];
+		struct json share = json_get(k->body, "share_of_wall"),
+			    worst = json_get(k->body, "worst_window_share");
+
+		if (bytes_equal(k->kind, bytes_of(kind))) {
+			n++;
+			ok(k->lost_ns > length_ns, "eight threads lose %" PRIu64 " ms",
+			   (uint64_t)(k->lost_ns / MS));
+			ok(json_double(share, 1) < 0.25 && json_double(worst, 1) < 0.25,
+			   "each of them a fifth of the time, not %.0f%% and %.0f%%",
+			   json_double(share, 1) * 100, json_double(worst, 1) * 100);
+		}
+		json_free(share);
+		json_free(worst);
+	}
+	ok(n == 1, "one chain of it");
 	chain_list_free(&p.list);
 }
 
