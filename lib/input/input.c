@@ -193,6 +193,40 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 	return 0;
 }
 
+int input_opened_from(struct input *in, int64_t since_ns, int64_t *from_ns, struct err *e)
+{
+	int rc = 0;
+
+	*from_ns = since_ns;
+	for (unsigned i = 0; i < in->n && !rc; i++) {
+		const struct input_head *head = &in->each[i].head;
+		struct ige_seek *s = seek_of(in, &in->each[i], e);
+		struct event_stream *records;
+		struct stream_item item;
+
+		/* All of it is read. */
+		if (!s) {
+			*from_ns = INT64_MIN;
+			continue;
+		}
+		records = ige_seek_stream(s, INT64_MAX, INT64_MAX, IGE_SEEK_RECORDS, 0);
+		while (ige_seek_report(s)->unterminated &&
+		       (rc = records->next(records, &item, e)) > 0) {
+			int64_t time_ns;
+
+			if (item.kind != STREAM_RECORD || item.record->kind != RECORD_OPEN ||
+			    item.record->u.OPEN.at_end)
+				continue;
+			/* A record holds any number. */
+			time_ns = (int64_t)((uint64_t)item.record->u.OPEN.time_ns +
+					    (uint64_t)head->shift_ns);
+			if (time_ns < *from_ns)
+				*from_ns = time_ns;
+		}
+	}
+	return rc;
+}
+
 static void free_one(struct one *o)
 {
 	close_around(o);

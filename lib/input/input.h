@@ -64,6 +64,10 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
  * item only. */
 int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct err *e);
 
+/* From when on events have to be read to know which calls are open at since_ns, of recordings that have no end which says so:
+ * the first statement that one is. since_ns: there is none. Before the first item only. */
+int input_opened_from(struct input *in, int64_t since_ns, int64_t *from_ns, struct err *e);
+
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */
 struct ige_reader *input_reader(struct input *in);
 

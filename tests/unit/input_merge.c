@@ -146,6 +146,7 @@ static void merge_bytes(const struct buf *in, const struct merge_options *opt, s
 {
 	char name[] = "/tmp/ingero-merge-XXXXXX";
 	const char *names[] = { name };
+	struct merge_options part = *opt;
 	struct world *w = world_new();
 	struct memory m = { .target = { .sink = memory_sink } };
 	struct merge_result result;
@@ -154,8 +155,17 @@ static void merge_bytes(const struct buf *in, const struct merge_options *opt, s
 	int fd = mkstemp(name);
 
 	if (fd < 0 || write(fd, in->p, in->n) != (ssize_t)in->n || close(fd) ||
-	    merge_name_nodes(w, opt, &e) || input_open_counted(&input, w, names, 1, &e) ||
-	    merge_run(w, input, opt, &m.target, &result, &e))
+	    merge_name_nodes(w, opt, &e) || input_open_counted(&input, w, names, 1, &e))
+		abort();
+	if (part.select) {
+		const struct select *sel = part.select;
+
+		part.follows = true;
+		if (input_opened_from(input, sel->since_ns, &part.follows_ns, &e) ||
+		    input_window(input, part.follows_ns, sel->until_ns, &e))
+			abort();
+	}
+	if (merge_run(w, input, &part, &m.target, &result, &e))
 		abort();
 	unlink(name);
 	*out = m.sink.bytes;
@@ -305,6 +315,83 @@ static void nothing_left(struct fixture *f)
 	buf_free(&out);
 }
 
+/* A recorder that was killed said once that a call of the second thread was open, before the part. */
+static void opened(struct fixture *f)
+{
+	static const struct {
+		const char *what;
+		uint32_t returns, exits;
+		bool clean, told;
+	} cases[] = {
+		{ "never returns", 0, 0, false, true },
+		{ "returned before the part", 40, 0, false, false },
+		{ "returns in it", 80, 0, false, true },
+		{ "its process ended before it", 0, 40, false, false },
+		{ "of a recording that has an end, where it would be told", 0, 0, true, false },
+	};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct select sel = { .resolved = true,
+				      .since_ns = fixture_event(f, 60).end_ns,
+				      .until_ns = INT64_MAX };
+		struct merge_options opt = { .select = &sel };
+		struct fixture_sink s = { 0 };
+		struct ige_writer *wr = fixture_writer(f, &s, 10);
+		struct record r = { .kind = RECORD_OPEN };
+		struct world *w = world_new();
+		struct event_stream *stream;
+		struct ige_reader *reader;
+		struct stream_item item;
+		struct buf out;
+		uint64_t told = 0, events = 0;
+
+		REC_SET(&r, OPEN, thread, f->thread[1]);
+		REC_SET(&r, OPEN, op, OP_CUDA_STREAM_SYNC);
+		REC_SET(&r, OPEN, start_ns, fixture_event(f, 10).end_ns);
+		REC_SET(&r, OPEN, time_ns, fixture_event(f, 20).end_ns);
+		REC_SET(&r, OPEN, depth, 0);
+		for (uint32_t i = 0; i < 100; i++) {
+			struct event ev = fixture_event(f, i - i % 2);
+
+			ev.end_ns += i % 2;
+			if (i && i == cases[k].returns) {
+				ev.op = OP_CUDA_STREAM_SYNC;
+				ev.ctx = f->ctx[1];
+				ev.dur_ns = (uint64_t)(ev.end_ns - r.u.OPEN.start_ns);
+			}
+			if (i && i == cases[k].exits) {
+				ev.op = OP_PROC_EXIT;
+				ev.dur_ns = 0;
+			}
+			if (ige_writer_event(wr, &ev, NULL) ||
+			    (i == 20 && ige_writer_record(wr, &r, NULL)))
+				abort();
+		}
+		if (cases[k].clean
+			    ? ige_writer_finish(wr, NULL)
+			    : ige_writer_flush(wr, fixture_event(f, 100).end_ns, 0, true, NULL))
+			abort();
+		ige_writer_free(wr);
+		merge_bytes(&s.bytes, &opt, &out);
+		reader = fixture_reader(w, out.p, out.n);
+		stream = ige_reader_stream(reader);
+		while (stream->next(stream, &item, NULL) == 1) {
+			events += item.kind == STREAM_EVENTS ? item.n : 0;
+			if (item.kind != STREAM_RECORD || item.record->kind != RECORD_OPEN)
+				continue;
+			told++;
+			is_int(item.record->u.OPEN.time_ns, sel.since_ns, "open where it begins");
+			is_u64(events, 0, "told before anything happens in it");
+		}
+		is_u64(told, cases[k].told, "a part behind an open call: %s", cases[k].what);
+		is_u64(events, 40, "all its events");
+		ige_reader_free(reader);
+		world_free(w);
+		buf_free(&out);
+		buf_free(&s.bytes);
+	}
+}
+
 int main(void)
 {
 	struct fixture f;
@@ -312,6 +399,7 @@ int main(void)
 	fixture_init(&f);
 	shifting();
 	slicing(&f);
+	opened(&f);
 	naming(&f);
 	holes(&f);
 	nothing_left(&f);
