@@ -70,6 +70,8 @@ int archive_writer_item(struct archive_writer *a, const struct stream_item *item
 
 			a->node = ctx ? ctx->node : 0;
 		}
+		/* Where the first reading is damaged the header knows, for all events alike. */
+		a->has_clock |= item->n && a->offset_ns;
 		if (item->lost)
 			rc = archive_facts_lost(a, item->lost, e);
 		for (size_t i = 0; i < item->n && !rc; i++)
@@ -82,6 +84,8 @@ int archive_writer_item(struct archive_writer *a, const struct stream_item *item
 		a->ended = true;
 		break;
 	case STREAM_SEGMENT:
+		if (!a->has_clock)
+			a->offset_ns = item->real_minus_mono_ns;
 		a->ended = false;
 		break;
 	}

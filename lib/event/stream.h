@@ -34,6 +34,7 @@ struct stream_item {
 	uint64_t lost;	      /* events known lost since the previous EVENTS item */
 	int64_t watermark_ns; /* nothing later in the stream ends before this (INT64_MIN unknown) */
 	int64_t floor_ns; /* nothing later starts before this, except calls named by OPEN records */
+	int64_t real_minus_mono_ns; /* of a SEGMENT: how its clock stood to UTC when it began; 0: nobody says */
 	uint64_t skipped; /* events a source left out here, since nobody asked for their time; when they were: */
 	int64_t skipped_from_ns, skipped_to_ns;
 };

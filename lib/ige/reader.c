@@ -298,6 +298,7 @@ static int segment(struct ige_reader *r, struct ige_block *b, struct err *e)
 		return too_new(r, &why, e);
 	ige_dict_reader_reset(&r->dict);
 	r->tail = false;
+	r->real_minus_mono_ns = s.real_minus_mono_ns;
 	r->tag = ige_segment_tag(&s);
 	r->tagged = true;
 	r->report.segments++;

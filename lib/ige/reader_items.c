@@ -38,6 +38,7 @@ int ige_reader_items(struct ige_reader *r, struct stream_item *item, struct err 
 	switch (r->ready) {
 	case SEGMENT:
 		item->kind = STREAM_SEGMENT;
+		item->real_minus_mono_ns = r->real_minus_mono_ns;
 		r->ready = NOTHING;
 		return 1;
 	case EVENTS:

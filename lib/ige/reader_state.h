@@ -17,9 +17,10 @@ struct ige_reader {
 	struct world *world;
 	struct ige_window in;
 	bool own_fd, began;
-	bool follow;	 /* see ige_reader_follow */
-	uint64_t reread; /* bytes, see REREAD_MAX */
-	uint32_t tag;	 /* of the segment whose ids the dictionary holds */
+	bool follow;		    /* see ige_reader_follow */
+	uint64_t reread;	    /* bytes, see REREAD_MAX */
+	int64_t real_minus_mono_ns; /* of the segment */
+	uint32_t tag;		    /* of the segment whose ids the dictionary holds */
 	bool tagged;
 	struct ige_report report;
 	struct ige_dict_reader dict;

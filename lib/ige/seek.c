@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/ige/events.h"
 #include "lib/ige/places.h"
@@ -334,6 +335,18 @@ static bool wanted(const struct ige_seek *s, const struct ige_place *b)
 	       (!s->ops || b->ops & s->ops);
 }
 
+/* What a segment header says of UTC. */
+static int64_t real_minus_mono(const struct ige_seek *s, const struct ige_place *b)
+{
+	unsigned char bytes[IGE_SEGMENT_BYTES];
+	struct ige_segment segment;
+
+	if (pread(s->places.fd, bytes, sizeof(bytes), (off_t)b->offset) != sizeof(bytes) ||
+	    ige_segment_unpack(&segment, bytes, NULL))
+		return 0;
+	return segment.real_minus_mono_ns;
+}
+
 static int seek_next(struct event_stream *stream, struct stream_item *item, struct err *e)
 {
 	struct ige_seek *s =
@@ -378,6 +391,7 @@ static int seek_next(struct event_stream *stream, struct stream_item *item, stru
 		case IGE_PLACE_SEGMENT:
 			s->report.segments++;
 			item->kind = STREAM_SEGMENT;
+			item->real_minus_mono_ns = real_minus_mono(s, b);
 			return 1;
 		case IGE_RECORDS:
 			if (s->what & IGE_SEEK_RECORDS)

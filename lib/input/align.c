@@ -164,6 +164,8 @@ static int shifted_next(struct event_stream *stream, struct stream_item *item, s
 		item->skipped_from_ns += by;
 		item->skipped_to_ns += by;
 	}
+	/* Where there are several the clock is UTC, but for what the machines' own were wrong. */
+	item->real_minus_mono_ns = 0;
 	if (item->kind == STREAM_RECORD) {
 		s->record = *item->record;
 		if (!shift_record(&s->record, by, &s->body))

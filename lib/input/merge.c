@@ -556,8 +556,9 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 			break;
 		rc = item.kind == STREAM_EVENTS
 			     ? (opt->database ? archive_events(&m, &item, e) : events(&m, &item, e))
-		     : item.kind == STREAM_RECORD ? record(&m, item.record, e)
-						  : 0;
+		     : item.kind == STREAM_RECORD		    ? record(&m, item.record, e)
+		     : item.kind == STREAM_SEGMENT && opt->database ? archive_item(&m, &item, e)
+								    : 0;
 		if (!rc && target->interrupted && target->interrupted(target))
 			rc = err_set(e, ERR_INTERRUPTED, "interrupted");
 		if (rc)

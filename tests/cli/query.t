@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, "tests")
+import ige_reader  # noqa: E402
 import schema  # noqa: E402
 import tap  # noqa: E402
 
@@ -76,6 +77,24 @@ off = db.execute("SELECT timestamp, start_ns, end_ns, duration FROM events WHERE
 offset = int(db.execute("SELECT value FROM schema_info WHERE key = 'clock_offset_ns'").fetchone()[0])
 tap.ok(row[0] == row[1] + offset and row[1] + row[3] == row[2], "calls stand with their beginning", row)
 tap.ok(off[0] == off[2] + offset and off[1] + off[3] == off[2], "what the kernel did with its end", off)
+data, at = bytearray(open(path("run.ige"), "rb").read()), ige_reader.SEGMENT
+while True:  # to the first reading of the clock
+    header = ige_reader.Header(data, at)
+    columns = ige_reader.columns_of(data, at, header)
+    if header.type == ige_reader.RECORDS and columns and (columns[0].id & 0x7FFF) >> 8 == 1:
+        break
+    at += header.length
+for i in range(at + ige_reader.BLOCK, at + header.length):
+    data[i] ^= 0x55
+with open(path("torn.ige"), "wb") as f:
+    f.write(data)
+for how, args in (("export", ("-f", "sqlite", "-o", "torn.db", "torn.ige")), ("export", ("--last", "1h", "-f", "sqlite", "-o", "torn.db", "torn.ige")), ("merge", ("torn.ige", "-o", "torn.db"))):
+    run(how, *args)
+    torn = sqlite3.connect(f"file:{path('torn.db')}?mode=ro", uri=True)
+    tap.same(torn.execute("SELECT count(*), max(abs(timestamp - CASE WHEN source IN (3, 4) THEN end_ns ELSE start_ns END - ?)) < 3600e9 FROM events", (offset,)).fetchone(),
+             (db.execute("SELECT count(*) FROM events").fetchone()[0], 1), f"{how}: without the first reading of the clock the times are those of the recording's header")
+    torn.close()
+    os.remove(path("torn.db"))
 frames = json.loads(db.execute("SELECT frames FROM stack_traces JOIN events ON hash = stack_hash LIMIT 1").fetchone()[0])
 tap.ok(all("s" in f or "pfn" in f or "i" in f for f in frames), "stacks are JSON as that agent's", frames)
 
