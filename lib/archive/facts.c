@@ -156,7 +156,7 @@ int archive_facts_add(struct archive_writer *a, const struct record *r, struct e
 
 	switch (r->kind) {
 	case RECORD_CLOCK:
-		if (!a->has_clock && REC_HAS(r, CLOCK, mono_ns) && REC_HAS(r, CLOCK, real_ns)) {
+		if (!a->has_clock && record_tells_time(r) && REC_HAS(r, CLOCK, mono_ns)) {
 			a->offset_ns = (int64_t)((uint64_t)r->u.CLOCK.real_ns -
 						 (uint64_t)r->u.CLOCK.mono_ns);
 			a->has_clock = true;
@@ -182,7 +182,8 @@ int archive_facts_add(struct archive_writer *a, const struct record *r, struct e
 	default:
 		break;
 	}
-	return rc ? rc : keep_record(a, r, e);
+	rc = rc ? rc : keep_record(a, r, e);
+	return rc ? rc : archive_sessions_add(a, r, e);
 }
 
 int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e)
@@ -208,9 +209,7 @@ int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e)
 static const char *const derived[] = {
 	"INSERT INTO sessions (started_at, stopped_at, gpu_model, cpu_cores, mem_total, kernel,"
 	" ingero_ver, pid_filter, flags, node, rank, local_rank, world_size)"
-	" SELECT s.start_ns + ?1, coalesce((SELECT min(c.mono_ns) FROM clock_records c"
-	"  WHERE coalesce(c.node, ?2) = coalesce(s.node, ?2) AND c.source = 'end' AND c.mono_ns >= "
-	"s.start_ns), ?3) + ?1,"
+	" SELECT s.start_ns + ?1, ingero_session_end(s.n) + ?1,"
 	" coalesce((SELECT g.name FROM gpus g WHERE g.node = coalesce(s.node, ?2) ORDER BY "
 	"g.number), ''),"
 	" coalesce(n.cpus, 0), coalesce(n.memory_bytes, 0) / 1048576, coalesce(n.kernel, ''),"
@@ -333,7 +332,7 @@ static int run(struct archive_writer *a, const char *sql, struct err *e)
 
 int archive_facts_end(struct archive_writer *a, struct err *e)
 {
-	int rc = 0;
+	int rc = archive_sessions_end(a, e);
 
 	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]) && a->left_out_rows && !rc; i++)
 		rc = run(a, old[i], e);
@@ -350,6 +349,7 @@ void archive_facts_free(struct archive_writer *a)
 {
 	for (unsigned i = 0; i < RECORD_KINDS_MAX; i++)
 		sqlite3_finalize(a->record_to[i]);
+	archive_sessions_free(a);
 	vec_free(&a->snapshot);
 	map_free(&a->memory);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What writing an archive keeps, for the files of this room that do it: rows of events (event_rows.c), their indices
- * (indices.c), who and what exists (subjects.c), records (facts.c), sums (sums.c); write.c puts them together.
+ * (indices.c), who and what exists (subjects.c), records (facts.c), sessions (sessions.c), sums (sums.c); write.c puts them together.
  */
 #ifndef INGERO_ARCHIVE_STATE_H
 #define INGERO_ARCHIVE_STATE_H
@@ -59,6 +59,19 @@ struct archive_snapshot {
 	double value[5];    /* cpu %, memory used, available and swapped in bytes, load */
 };
 
+struct archive_session {
+	int64_t row;	       /* n of its record */
+	uint32_t node, before; /* index + 1 of the one before it of its machine */
+	int64_t start_ns,
+		end_ns; /* end: the last reading of the clock in it; in the end, when it ended */
+};
+
+/* A session ended. */
+struct archive_end {
+	uint32_t node;
+	int64_t ns;
+};
+
 #define RECORD_KINDS_MAX 64
 
 struct archive_writer {
@@ -111,6 +124,9 @@ struct archive_writer {
 	uint64_t records;
 	VEC(struct archive_snapshot) snapshot;
 	struct map memory; /* node to bytes */
+	VEC(struct archive_session) sessions;
+	VEC(struct archive_end) ends;
+	struct map session_of; /* node to index + 1 of the newest */
 };
 
 /* ---- statements.c: the database of small tables ---- */
@@ -154,6 +170,14 @@ int archive_facts_add(struct archive_writer *a, const struct record *r, struct e
 int archive_facts_lost(struct archive_writer *a, uint64_t lost, struct err *e);
 int archive_facts_end(struct archive_writer *a, struct err *e);
 void archive_facts_free(struct archive_writer *a);
+
+/* ---- sessions.c: when they ended ---- */
+
+/* Takes what it knows, passes over the rest; behind the record's row. */
+int archive_sessions_add(struct archive_writer *a, const struct record *r, struct err *e);
+/* From here on SQL has ingero_session_end(n), by the n of session_records. */
+int archive_sessions_end(struct archive_writer *a, struct err *e);
+void archive_sessions_free(struct archive_writer *a);
 
 /* ---- subjects.c ---- */
 

@@ -333,8 +333,8 @@ static void check_watched(const struct fixture *f)
 	buf_free(&holds);
 }
 
-/* One appended to another: each has its own end. */
-static void check_sessions(const struct fixture *f)
+/* One appended to another, which ended or was killed: each has its own end. */
+static void check_sessions(const struct fixture *f, bool killed)
 {
 	static const struct {
 		int64_t start, end;
@@ -352,7 +352,7 @@ static void check_sessions(const struct fixture *f)
 
 		REC_SET(&begins, SESSION, start_ns, sessions[i].start);
 		REC_SET(&ends, CLOCK, mono_ns, sessions[i].end);
-		REC_SET(&ends, CLOCK, source, bytes_of("end"));
+		REC_SET(&ends, CLOCK, source, bytes_of(killed && !i ? "tick" : "end"));
 		rc = archive_writer_item(a, &item, &e);
 		item.record = &ends;
 		rc = rc ? rc : archive_writer_item(a, &item, &e);
@@ -368,7 +368,8 @@ static void check_sessions(const struct fixture *f)
 
 		snprintf(sql, sizeof(sql), "SELECT stopped_at FROM sessions WHERE started_at = %d",
 			 (int)sessions[i].start);
-		is_i64(ask(sql), sessions[i].end, "session %u ends when it did", i);
+		is_i64(ask(sql), sessions[i].end, "session %u ends when it did%s", i,
+		       killed && !i ? ", killed as it was" : "");
 	}
 }
 
@@ -384,7 +385,8 @@ int main(void)
 	check_sizes(&f);
 	check_references();
 	check_limit(&f);
-	check_sessions(&f);
+	check_sessions(&f, false);
+	check_sessions(&f, true);
 	check_watched(&f);
 	check_stopped(&f);
 	check_schema();
