@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/emit/moved.h"
 #include "lib/emit/own_time.h"
 #include "lib/event/body.h"
 #include "lib/world/place.h"
@@ -30,6 +31,7 @@ struct chain_text {
 struct profile_run {
 	struct emit em;
 	struct own_time own;
+	struct moved moved;
 	VEC(struct row) rows;
 	struct map by_key; /* hash -> index of a row + 1 */
 	VEC(struct chain_text) chains;
@@ -81,6 +83,7 @@ void profile_free(struct profile_run *p)
 	for (size_t i = 0; i < p->chains.n; i++)
 		chain_free(&p->chains.v[i]);
 	own_time_free(&p->own);
+	moved_free(&p->moved);
 	vec_free(&p->rows);
 	vec_free(&p->chains);
 	vec_free(&p->path);
@@ -100,7 +103,8 @@ static uint64_t row_key(const struct row *r)
 	return hash_u64(hash_u64(h ^ r->func) ^ ((uint64_t)r->op << 32 | r->name));
 }
 
-static bool count(struct profile_run *p, const struct row *r)
+/* *row: its index. */
+static bool count(struct profile_run *p, const struct row *r, uint32_t *row)
 {
 	uint64_t key = row_key(r), at;
 	struct row *have;
@@ -113,9 +117,26 @@ static bool count(struct profile_run *p, const struct row *r)
 			return false;
 		p->rows.v[at - 1].calls = p->rows.v[at - 1].weight = 0;
 	}
+	*row = (uint32_t)at - 1;
 	have = &p->rows.v[at - 1];
 	have->calls += r->calls;
 	have->weight += r->weight;
+	return true;
+}
+
+/* Bytes are those of the outermost call that is there: the ones inside it moved the same. */
+static bool moves(struct profile_run *p, uint32_t thread, const struct event *ev, uint32_t row,
+		  uint64_t bytes)
+{
+	const struct moved_call *inside;
+	size_t n;
+
+	if (!moved_add(&p->moved, thread, ev, row, bytes, &inside, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		p->rows.v[inside[i].row].calls--;
+		p->rows.v[inside[i].row].weight -= inside[i].bytes;
+	}
 	return true;
 }
 
@@ -128,25 +149,26 @@ static bool event(struct profile_run *p, const struct event *ev)
 			 .stack = ev->stack,
 			 .op = ev->op,
 			 .calls = 1 };
-	bool call = op && op->flags & OP_CALL;
+	bool call = op && op->flags & OP_CALL, bytes = p->em.opt.weight == EMIT_BYTES;
 	uint64_t own = ev->dur_ns;
+	uint32_t row;
 
-	if (call && who.ctx && !own_time_call(&p->own, who.ctx->thread, ev, &own))
+	if (call && who.ctx && !bytes && !own_time_call(&p->own, who.ctx->thread, ev, &own))
 		return false;
 	if (!op || (!call && !p->em.opt.chosen))
 		return true;
 	if (op->flags & OP_LAUNCH)
 		event_get(ev, op, COL_FUNC, &r.func);
 	r.weight = p->em.opt.weight == EMIT_COUNT ? 1 : own;
-	/* Bytes are those of the outermost call: the ones inside it move the same. */
-	if (p->em.opt.weight == EMIT_BYTES &&
-	    (!event_get(ev, op, COL_BYTES, &r.weight) || ev->ret || ev->depth))
+	if (bytes && (!event_get(ev, op, COL_BYTES, &r.weight) || ev->ret))
 		return true;
 	if (event_start(ev) < p->out.first_ns)
 		p->out.first_ns = event_start(ev);
 	if (ev->end_ns > p->out.last_ns)
 		p->out.last_ns = ev->end_ns;
-	return count(p, &r);
+	if (!count(p, &r, &row))
+		return false;
+	return !bytes || !call || !who.ctx || moves(p, who.ctx->thread, ev, row, r.weight);
 }
 
 /* The newest telling of a chain holds. */
@@ -437,7 +459,7 @@ int profile_end(struct profile_run *p, const struct profile **out, struct err *e
 			       "nobody has looked for lost time in all of it: ingero-merge FILES | "
 			       "ingero-correlate | ingero-export --weight lost");
 	for (size_t i = 0; kept && i < p->rows.n; i++)
-		kept = stack_of(p, &p->rows.v[i]);
+		kept = !p->rows.v[i].calls || stack_of(p, &p->rows.v[i]);
 	for (size_t i = 0; kept && i < p->chains.n; i++)
 		kept = chain_stacks(p, &p->chains.v[i]);
 	kept = kept && sort(p);

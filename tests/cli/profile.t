@@ -53,7 +53,7 @@ def path(e):
 
 def expected(events, weight):
     """A call's own time: of the calls on its thread, those that began and ended within it took the rest."""
-    out, open_calls = {}, {}
+    out, open_calls, moved = {}, {}, {}
     for e in (e for e in events if "return_code" in e):
         begin, end = e["start_ns"], e["start_ns"] + e["duration_ns"]
         inner = open_calls.setdefault((e["node"], e["tid"]), [])
@@ -62,10 +62,16 @@ def expected(events, weight):
             own -= inner.pop()[3]
         inner.append((begin, end, e.get("depth", 0), e["duration_ns"]))
         value = {"time": own, "count": 1,
-                 "bytes": e.get("bytes") if not e.get("depth") and not e["return_code"] else None}[weight]
-        if value is not None:
-            out[path(e)] = out.get(path(e), 0) + value
-    return out
+                 "bytes": e.get("bytes") if not e["return_code"] else None}[weight]
+        if value is None:
+            continue
+        out[path(e)] = out.get(path(e), 0) + value
+        if weight == "bytes":  # which calls inside it moved, too
+            waiting = moved.setdefault((e["node"], e["tid"]), [])
+            while waiting and waiting[-1][0] >= begin and waiting[-1][1] > e.get("depth", 0):
+                out[waiting[-1][2]] -= waiting.pop()[3]
+            waiting.append((begin, e.get("depth", 0), path(e), value))
+    return {stack: value for stack, value in out.items() if value or weight != "bytes"}
 
 
 def varint(data, at):
