@@ -87,8 +87,60 @@ static void test_many(unsigned many, unsigned told)
 	buf_free(&t.body);
 }
 
+/* The last of as many processes is told with its libraries, of which those of no others are needed any more. */
+static int take_chain(struct cause_sink *s, const struct record *r, struct err *e)
+{
+	struct taken *t = (struct taken *)s;
+
+	(void)e;
+	if (r->kind == RECORD_CHAIN)
+		buf_add(&t->body, r->u.CHAIN.body.p, r->u.CHAIN.body.n);
+	return 0;
+}
+
+static void test_libraries(unsigned many)
+{
+	struct taken t = { .sink.record = take_chain };
+	struct stage s = stage_new();
+	struct cause *c = cause_new(s.w, NULL, &t.sink);
+	struct err e = { 0 };
+	int rc = 0;
+
+	for (unsigned i = 0; i < many && !rc; i++) {
+		struct actor a = stage_actor(&s, 100 + i, 100 + i, 1, "worker");
+		struct record r = { .kind = RECORD_COVERAGE };
+		struct stream_item it = { .kind = STREAM_RECORD, .record = &r };
+		int64_t at = (i + 1) * (int64_t)MS;
+
+		REC_SET(&r, COVERAGE, process, a.process);
+		REC_SET(&r, COVERAGE, layer, bytes_of("driver"));
+		REC_SET(&r, COVERAGE, path, bytes_of("/usr/lib/libcuda.so.1"));
+		REC_SET(&r, COVERAGE, requested, 120);
+		REC_SET(&r, COVERAGE, attached, 80);
+		rc = cause_item(c, &it, &e);
+		s.ev.n = 0;
+		stage_call(&s, a, OP_CU_INIT, 0, at, at + 5 * US)->ret = i + 1 == many ? 803 : 0;
+		stage_event(&s, OP_PROC_EXIT, a.ctx, 0, at + 9 * US, at + 9 * US);
+		it = (struct stream_item){ .kind = STREAM_EVENTS,
+					   .events = s.ev.v,
+					   .n = s.ev.n,
+					   .watermark_ns = at + 10 * US,
+					   .floor_ns = at + 10 * US };
+		rc = rc ? rc : cause_item(c, &it, &e);
+	}
+	rc = rc ? rc : cause_finish(c, &e);
+	is_int(rc, 0, "the last of %u processes fails%s", many, e.text);
+	like(buf_text(&t.body), "80 of 120 entry points found",
+	     "and it is told which library it has");
+	cause_free(c);
+	stage_free(&s);
+	buf_free(&t.body);
+}
+
 int main(void)
 {
+	test_libraries(10);
+	test_libraries(MANY);
 	test_many(MANY, TOLD);
 	test_many(10, 10);
 	return tap_done();

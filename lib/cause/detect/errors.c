@@ -16,10 +16,11 @@
 #include "lib/cause/names.h"
 #include "lib/event/chain.h"
 
-#define CODES_MAX  1024
-#define CALLS_TOLD 6
-#define CALLS_KEPT 8	      /* so that where the next one goes is no division */
-#define STOPPED_NS 1000000000 /* a process that made no call for so long afterwards stopped */
+#define CODES_MAX     1024
+#define LIBRARIES_MAX 1024
+#define CALLS_TOLD    6
+#define CALLS_KEPT    8		 /* so that where the next one goes is no division */
+#define STOPPED_NS    1000000000 /* a process that made no call for so long afterwards stopped */
 
 struct before {
 	unsigned n; /* ever */
@@ -45,12 +46,15 @@ struct library {
 	uint32_t process;
 	uint64_t key; /* hash of what it is, for whom */
 	char *text;   /* "libcudart.so.12: 80 of 120 entry points found" */
+	bool ended;   /* the process did */
 };
 
 struct state {
 	struct tolls tolls;
 	VEC(struct before) by_thread; /* by world id */
-	VEC(struct library) libraries;
+	VEC(struct library)
+	libraries;     /* LIBRARIES_MAX at most: then those of ended processes make room */
+	size_t looked; /* for one that may go */
 };
 
 static const struct tolls_def failing;
@@ -164,7 +168,36 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 		k->exited = true;
 		event_get(ev, op, COL_STATUS, &k->status);
 	}
+	for (size_t i = 0; p && p->tgid == t->tid && i < s->libraries.n; i++)
+		s->libraries.v[i].ended |= s->libraries.v[i].process == t->process;
 	return true;
+}
+
+/* Nothing that is told tells of it any more. */
+static bool may_go(const struct state *s, const struct library *l)
+{
+	for (size_t i = 0; l->ended && i < s->tolls.v.n; i++) {
+		const struct code *k = (const struct code *)s->tolls.v.v[i];
+
+		if (k->row.process == l->process && mismatch(k))
+			return false;
+	}
+	return l->ended;
+}
+
+/* The place for one more, where there is one. */
+static bool place_for(struct state *s, size_t *at)
+{
+	if (s->libraries.n < LIBRARIES_MAX) {
+		*at = s->libraries.n;
+		return true;
+	}
+	for (unsigned tries = 0; tries < 64; tries++) {
+		*at = s->looked++ % LIBRARIES_MAX;
+		if (may_go(s, &s->libraries.v[*at]))
+			return true;
+	}
+	return false;
 }
 
 /* Which libraries the process has, and how much of them was found: a library that lacks entry points is an older one. Each file
@@ -186,7 +219,7 @@ static bool record(void *state, struct cause *c, const struct record *r)
 		hash_bytes(v->path.p, v->path.n, hash_bytes(v->layer.p, v->layer.n, v->process));
 	while (i < s->libraries.n && s->libraries.v[i].key != fresh.key)
 		i++;
-	if (i == CODES_MAX)
+	if (i == s->libraries.n && !place_for(s, &i))
 		return true;
 	buf_printf(&text, "%.*s: %u of %u entry points found", (int)v->path.n, v->path.p,
 		   v->attached, v->requested);
@@ -195,7 +228,8 @@ static bool record(void *state, struct cause *c, const struct record *r)
 		return false;
 	}
 	free(s->libraries.v[i].text);
-	s->libraries.v[i].text = text.p;
+	fresh.text = text.p;
+	s->libraries.v[i] = fresh;
 	return true;
 }
 
