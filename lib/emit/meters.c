@@ -3,6 +3,7 @@
 #include "lib/emit/meters.h"
 
 #include "lib/base/hash.h"
+#include "lib/event/body.h"
 #include "lib/event/chain.h"
 #include "lib/event/direction.h"
 #include "lib/world/who.h"
@@ -162,14 +163,28 @@ static void event(struct meters *m, const struct event *ev)
 	}
 }
 
+/* The machine that a chain's body names. */
+static uint32_t chain_node(const struct meters *m, struct json body)
+{
+	struct json name = json_get(body, "node");
+	uint32_t id = world_count(m->em->w, WORLD_NODE);
+
+	while (id && !bytes_equal(world_text(m->em->w, world_get_node(m->em->w, id)->name),
+				  json_bytes(name)))
+		id--;
+	json_free(name);
+	return id;
+}
+
 /* The newest telling of a chain holds. */
 static bool chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t severity,
-		  int64_t last_ns, uint64_t lost_ns)
+		  uint32_t node, int64_t last_ns, uint64_t lost_ns)
 {
 	struct meter_chain c = { .id = hash_bytes(id.p, id.n, 0),
 				 .lost_ns = lost_ns,
 				 .kind = world_string(m->em->w, kind),
-				 .severity = severity };
+				 .severity = severity,
+				 .node = node };
 	uint64_t at;
 
 	if (last_ns > m->newest_ns)
@@ -179,6 +194,28 @@ static bool chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t
 		return true;
 	}
 	return vec_push(&m->told, c) && map_put(&m->chains, c.id, m->told.n);
+}
+
+static bool told_chain(struct meters *m, const struct rec_CHAIN *r)
+{
+	struct json body = JSON_NONE;
+	uint32_t node = 0;
+
+	if (world_count(m->em->w, WORLD_NODE) > 1 && body_read(r->body, &body, BODY_SIZE_MAX, NULL))
+		node = chain_node(m, body);
+	json_free(body);
+	return chain(m, r->id, r->kind, r->severity, node, r->last_ns, r->lost_ns);
+}
+
+/* It stays until it returns. */
+static bool open_call(struct meters *m, const struct rec_OPEN *r)
+{
+	const struct world_thread *t = world_get_thread(m->em->w, r->thread);
+	const struct world_process *p = t ? world_get_process(m->em->w, t->process) : NULL;
+
+	return m->open.n >= METERS_POINTS ||
+	       map_put(&m->open, open_key(r->thread, r->start_ns),
+		       (uint64_t)(p ? p->node : 0) << 16 | (r->op & UINT16_MAX));
 }
 
 static bool record(struct meters *m, const struct record *r)
@@ -199,15 +236,12 @@ static bool record(struct meters *m, const struct record *r)
 			m->newest_ns = r->u.SAMPLE.time_ns;
 		return meters_sample(m, &r->u.SAMPLE, r);
 	case RECORD_CHAIN:
-		return chain(m, r->u.CHAIN.id, r->u.CHAIN.kind, r->u.CHAIN.severity,
-			     r->u.CHAIN.last_ns, r->u.CHAIN.lost_ns);
+		return told_chain(m, &r->u.CHAIN);
 	case RECORD_OPEN:
 		/* At the end all that are open are told, however short they were. */
 		if (r->u.OPEN.at_end && r->u.OPEN.time_ns - r->u.OPEN.start_ns < HUNG_NS)
 			return true;
-		return m->open.n >= METERS_POINTS ||
-		       map_put(&m->open, open_key(r->u.OPEN.thread, r->u.OPEN.start_ns),
-			       r->u.OPEN.op);
+		return open_call(m, &r->u.OPEN);
 	case RECORD_LOSS:
 		labels[0] = (struct meter_label){ "reason",
 						  text(m, loss_reason_text(r->u.LOSS.reason)) };
@@ -242,9 +276,10 @@ static void zero(struct meters *m, unsigned family)
 	}
 }
 
-static void gauge(struct meters *m, unsigned family, const struct meter_label *labels, double value)
+static void gauge(struct meters *m, unsigned family, uint32_t node,
+		  const struct meter_label *labels, double value)
 {
-	struct meter_point *p = meter_point(&m->table, family, meters_node(m, 0), labels);
+	struct meter_point *p = meter_point(&m->table, family, meters_node(m, node), labels);
 
 	if (p) {
 		p->value += value;
@@ -259,7 +294,8 @@ bool meters_chains(struct meters *m, const struct chain_list *list)
 	for (size_t i = 0; i < list->v.n; i++) {
 		const struct chain *c = &list->v.v[i];
 
-		if (!chain(m, c->id, c->kind, c->severity, c->last_ns, c->lost_ns))
+		if (!chain(m, c->id, c->kind, c->severity, chain_node(m, c->body), c->last_ns,
+			   c->lost_ns))
 			return false;
 	}
 	return true;
@@ -267,7 +303,7 @@ bool meters_chains(struct meters *m, const struct chain_list *list)
 
 bool meters_settle(struct meters *m)
 {
-	uint64_t key, op;
+	uint64_t key, call;
 	size_t at = 0;
 
 	zero(m, CHAINS);
@@ -280,21 +316,21 @@ bool meters_settle(struct meters *m)
 			{ "severity", text(m, chain_severity_name(c->severity)) }
 		};
 
-		gauge(m, CHAINS, labels, 1);
-		gauge(m, LOST_TIME, labels, (double)c->lost_ns / 1e9);
+		gauge(m, CHAINS, c->node, labels, 1);
+		gauge(m, LOST_TIME, c->node, labels, (double)c->lost_ns / 1e9);
 	}
-	while (map_each(&m->open, &at, &key, &op)) {
-		const struct op_def *def = world_op(m->em->w, (uint16_t)op);
+	while (map_each(&m->open, &at, &key, &call)) {
+		const struct op_def *def = world_op(m->em->w, (uint16_t)call);
 		struct meter_label labels[METER_LABELS] = {
 			{ "source", text(m, def ? def->source_name : NULL) },
 			{ "operation", text(m, def ? def->name : NULL) }
 		};
 
-		gauge(m, OPEN_CALLS, labels, 1);
+		gauge(m, OPEN_CALLS, (uint32_t)(call >> 16), labels, 1);
 	}
 	if (m->table.dropped) {
 		zero(m, DROPPED);
-		gauge(m, DROPPED, (struct meter_label[METER_LABELS]){ { 0 } },
+		gauge(m, DROPPED, 0, (struct meter_label[METER_LABELS]){ { 0 } },
 		      (double)m->table.dropped);
 	}
 	return !world_failed(m->em->w);

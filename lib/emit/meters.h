@@ -13,12 +13,14 @@
 struct meter_chain {
 	uint64_t id, lost_ns;
 	uint32_t kind, severity; /* world string; enum chain_severity */
+	uint32_t node;		 /* 0: it does not say */
 };
 
 struct meters {
 	const struct emit *em;
 	struct meter_table table;
-	struct map chains, open; /* id -> index of told + 1; thread and start of a call -> its op */
+	struct map chains,
+		open; /* id -> index of told + 1; thread and start of a call -> node and op */
 	VEC(struct meter_chain) told;
 	struct map memory;	     /* node -> bytes that it has */
 	int64_t begin_ns, newest_ns; /* INT64_MAX, INT64_MIN: nothing yet */

@@ -133,6 +133,18 @@ for kind, seconds in lost.items():
 
 tap.none((f"{n} {dict(w)}" for n, w in values if "node" not in dict(w)), "all of them are of the machine")
 
+# Of two machines, each has its own.
+both = []
+for host, seed in (("gpu-a", "1"), ("gpu-b", "2")):
+    both.append(f"{TMP.name}/{host}.ige")
+    subprocess.run([f"{tap.BIN}/ingero-demo", "incident", "--duration", "2s", "--seed", seed, "-n", host, "-o", both[-1]], check=True)
+with open(f"{TMP.name}/both.ige", "wb") as f:
+    merged = subprocess.run([f"{tap.BIN}/ingero-merge", *both], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    f.write(subprocess.run([f"{tap.BIN}/ingero-correlate"], input=merged, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+found = prometheus(export("-f", "prometheus", f"{TMP.name}/both.ige"))[1]
+tap.same({dict(w).get("node") for n, w in found if n in ("ingero_chains", "ingero_lost_time_seconds")}, {"gpu-a", "gpu-b"},
+         "chains of several machines: which machine each is of")
+
 # The two forms.
 mapped = {}
 for (name, who), (kind, p) in points.items():
