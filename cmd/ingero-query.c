@@ -376,7 +376,8 @@ static int give_rows(struct serve_fleet *f, struct err *e)
 	rc = rc ? rc : fleet_rows_give(&rows, answer_taker(answer), e);
 	rc = rc ? rc : answer_end(answer, rows.truncated, e);
 	if (!rc && rows.truncated)
-		cli_note("only the first rows of each node are shown (--limit)");
+		cli_note("only the first rows of each node are shown (%s)",
+			 values.limit ? "--limit" : "a node gives no more at once: LIMIT, OFFSET");
 	fleet_rows_free(&rows);
 	answer_free(answer);
 	return rc;

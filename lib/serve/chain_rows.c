@@ -178,6 +178,24 @@ struct json chain_row(const struct chain *c, bool whole)
 	return o;
 }
 
+void chain_row_later(struct json *row, int64_t by_ns)
+{
+	struct json list = json_get(*row, "timeline"), made = json_array();
+
+	for (size_t i = 0; by_ns && i < json_length(list); i++) {
+		struct json v = json_at(list, i), t = json_get(v, "t_s");
+
+		json_set(&v, "t_s", json_number(json_double(t, 0) + (double)by_ns / 1e9));
+		json_append(&made, v);
+		json_free(t);
+	}
+	if (json_length(made))
+		json_set(row, "timeline", made);
+	else
+		json_free(made);
+	json_free(list);
+}
+
 /* ---- as text ---- */
 
 /* " ms" of a member, when it is there. */
@@ -319,6 +337,8 @@ void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct c
 	buf_free(&verdict);
 	tool_set_number(&r, "events", (double)a->events);
 	tool_set_number(&r, "lost_events", (double)a->lost);
+	take(&r, "calls", a->list.analysis, "calls");
+	take(&r, "calls_left_out", a->list.analysis, "calls_left_out");
 	tool_set_s(&r, "seconds", ns);
 	json_set(&r, "host_recorded", json_bool(recorded(a, "host_recorded")));
 	json_set(&r, "unfinished", json_bool(a->unfinished));
@@ -327,6 +347,22 @@ void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct c
 	else
 		json_free(missing);
 	json_set(o, "recording", r);
+}
+
+/* Of a recording that was told to keep a part of the calls. */
+static void put_left_out(struct buf *out, struct json recording)
+{
+	struct json calls = json_get(recording, "calls"),
+		    left = json_get(recording, "calls_left_out");
+	double kept = json_double(calls, 0), missing = json_double(left, 0);
+
+	if (missing > 0)
+		buf_printf(out,
+			   "; %.0f of %.0f calls were recorded, the others only counted: counts "
+			   "and sums are lower bounds, times without calls upper bounds",
+			   kept, kept + missing);
+	json_free(calls);
+	json_free(left);
 }
 
 void chain_rows_head(struct buf *out, struct json answer)
@@ -349,6 +385,7 @@ void chain_rows_head(struct buf *out, struct json answer)
 		shape_value(out, lost);
 		buf_puts(out, " events lost");
 	}
+	put_left_out(out, r);
 	shape_members(out, r, "missing", "; ", "; ");
 	buf_putc(out, '\n');
 	json_free(found);

@@ -12,6 +12,8 @@
 
 /* A chain as an object. whole: with its timeline, its evidence and all stacks. */
 struct json chain_row(const struct chain *c, bool whole);
+/* Its moments (t_s) stand so much later: those of a part are told from the recording's beginning, as others take them. */
+void chain_row_later(struct json *row, int64_t by_ns);
 /* The object as lines of text, numbered from 0. */
 void chain_row_text(struct buf *out, struct json row, size_t at);
 

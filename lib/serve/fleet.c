@@ -55,14 +55,19 @@ static int add(struct serve_fleet *f, const char *name, struct err *e)
 	    (strstr(name, "://") && strncmp(name, "http://", 7) && strncmp(name, "https://", 8)))
 		return err_set(e, ERR_USAGE, "'%s' is no node: HOST:PORT or an URL is wanted",
 			       name);
-	for (size_t i = 0; i < f->n; i++)
-		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): those that are counted have their names */
-		if (strlen(f->places[i].name) == n && !strncmp(f->places[i].name, name, n))
-			return 0;
 	p->name = strndup(name, n);
 	if (!p->name || asprintf(&p->base, "%s%s", scheme, p->name) < 0) {
 		free(p->name);
 		return err_nomem(e);
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): those that are counted have their names */
+		if (strcmp(f->places[i].base, p->base) != 0)
+			continue;
+		free(p->name);
+		free(p->base);
+		*p = (struct fleet_place){ 0 };
+		return 0;
 	}
 	f->nodes[f->n].name = p->name;
 	f->n++;

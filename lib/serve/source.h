@@ -90,6 +90,7 @@ struct serve_chains {
 	const struct failures *
 		failures; /* NULL: the recording carried its analysis, and its events were not read */
 	const struct oncpu *oncpu; /* the same */
+	int64_t ahead_ns; /* from the recording's beginning to that of the answer, where only a part of it was asked about */
 	const struct world *w;
 };
 typedef int serve_use_chains(void *ctx, const struct serve_chains *c, struct err *e);

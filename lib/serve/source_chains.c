@@ -70,11 +70,17 @@ static int read_chains(struct chains_value *v, struct input *in, const struct se
 	struct event_stream *stream = input_stream(in);
 	struct select_cut cut = { 0 };
 	struct stream_item item;
+	bool began = false;
 	int rc = 0;
 
 	while (!rc && (rc = stream->next(stream, &item, e)) > 0) {
 		bool left = true;
 
+		if (!began && item.kind == STREAM_RECORD && item.record->kind == RECORD_SESSION) {
+			began = true;
+			if (sel->resolved && sel->since_ns > item.record->u.SESSION.start_ns)
+				v->c.ahead_ns = sel->since_ns - item.record->u.SESSION.start_ns;
+		}
 		rc = sel->resolved ? select_cut_item(&cut, sel, v->w, &item, &left, e) : 0;
 		if (rc >= 0 && left)
 			rc = ask_story_item(v->story, &item, e);

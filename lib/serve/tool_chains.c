@@ -138,11 +138,14 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 	r.npids = pids.n;
 	for (size_t i = 0; i < found->answer->list.v.n && !rc; i++) {
 		const struct chain *chain = &found->answer->list.v.v[i];
+		struct json row;
 
 		if (!report_selects(&r, chain))
 			continue;
 		first = first ? first : chain;
-		json_append(&rows, chain_row(chain, false));
+		row = chain_row(chain, false);
+		chain_row_later(&row, found->ahead_ns);
+		json_append(&rows, row);
 		n++;
 	}
 	chain_rows_frame(&o, found->answer, first);

@@ -195,6 +195,7 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 	static const char *const keys[DIFF_SIDES] = { "before", "after" };
 	struct ask_diff_source *sides[DIFF_SIDES] = { NULL };
 	const char *names[DIFF_SIDES];
+	bool named[DIFF_SIDES];
 	struct buf notes = { 0 };
 	struct diff d = { 0 };
 	struct tool_call c;
@@ -212,7 +213,12 @@ static int call(void *ctx, const struct serve_asker *asker, struct json args,
 
 		rc = serve_args_text(&c.args, keys[i], &said, e);
 		rc = rc ? rc : find_input(&c, keys[i], said, i, &names[i], e);
+		named[i] = said || serve_args_number(&c.args, keys[i], 0) != 0;
 	}
+	/* Where one is named the other is another. */
+	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++)
+		if (!named[i] && names[0] == names[1])
+			rc = find_input(&c, keys[i], NULL, !i, &names[i], e);
 	for (unsigned i = 0; i < DIFF_SIDES && !rc; i++) {
 		const struct select_words when = { .since = c.args.words.since,
 						   .until = c.args.words.until };
@@ -241,12 +247,13 @@ const struct serve_tool tool_compare_runs = {
 	.description = "Two recordings of this server, before and after: causes that came, went, "
 		       "got worse or better, and "
 		       "operations by how much they changed, per second of wall time.",
-	.input_schema =
-		ARGS_SCHEMA("\"before\":{\"type\":\"string\",\"maxLength\":4096,\"description\":"
-			    "\"File name of one [the first]\"},"
-			    "\"after\":{\"type\":\"string\",\"maxLength\":4096,\"description\":"
-			    "\"File name of the other [the second]\"}," ARGS_TIME
-			    "," ARGS_TOP("Rows at most, 0 for all [15]") "," ARGS_FORM "," ARGS_JQ),
+	.input_schema = ARGS_SCHEMA(
+		"\"before\":{\"type\":\"string\",\"maxLength\":4096,\"description\":"
+		"\"File name of one [the first, or the second where after is the first]\"},"
+		"\"after\":{\"type\":\"string\",\"maxLength\":4096,\"description\":"
+		"\"File name of the other [the second, or the first where before is the "
+		"second]\"}," ARGS_TIME "," ARGS_TOP("Rows at most, 0 for all [15]") "," ARGS_FORM
+										     "," ARGS_JQ),
 	.output_schema =
 		TOOL_OUTPUT("\"before\":{\"type\":\"string\"},\"after\":{\"type\":\"string\"},"
 			    "\"before_seconds\":{\"type\":\"number\"},"

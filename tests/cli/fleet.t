@@ -95,7 +95,7 @@ tap.same([c["node"] for c in chains], [fifty[i - 1] for i in order], "causes of 
 status, out, err = run(EXPLAIN, "--nodes", everybody, "--top", "2")
 tap.ok(out.startswith(f"[HIGH] [{fifty[49]}] node 50 stood still\n  root cause: somebody else\n  fix: move it\n") and "48 more" in out, "as text", out)
 tap.same([run(EXPLAIN, "--nodes", fifty[k], "--fail-on", s)[0] for k, s in ((1, "high"), (0, "high"), (0, "medium"), (2, "low"))], [1, 0, 1, 1], "--fail-on")
-status, out, err = run(QUERY, "--nodes", f"{fifty[0]},http://{fifty[1]}/,{fifty[0]}", "--csv", "SELECT 1")
+status, out, err = run(QUERY, "--nodes", f"{fifty[0]},http://{fifty[1]}/,{fifty[0]},{fifty[1]},http://{fifty[0]}", "--csv", "SELECT 1")
 tap.same(out, f"node,n\n{fifty[0]},1\nhttp://{fifty[1]},2\n", "URLs are nodes, too, and nobody counts twice")
 
 # ---- some that are not

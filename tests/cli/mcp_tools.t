@@ -186,6 +186,11 @@ tap.ok(all(a["at_ms"] <= b["at_ms"] for a, b in zip(got["events"], got["events"]
 for when in ({"since": "1s"}, {"until": "1s"}, {"at": "999"}, {"at": "0", "window_ms": 60000}):
     text, got = s.answer("get_timeline", **when)
     tap.ok(0 <= got["from_s"] < got["to_s"] < 1000, f"from when to when, at an open side too: {when}", text[:100])
+moments = [m for c in s.answer("get_causal_chains", since="800ms")[1]["chains"] for m in c["timeline"] if "call" in m]
+tap.ok(moments, "a part has causes of its own")
+for m in moments[:2]:
+    text, got = s.answer("get_timeline", at=str(m["t_s"]), window_ms=2 * m["ms"] + 1, limit=10)
+    tap.ok(any(e.get("call") == m["call"] for e in got["events"]), "moments of a part are since the recording's start, too", f"{m} {text[:100]}")
 text, got = s.answer("get_timeline", at=call, window_ms=1)
 tap.ok(any(e.get("call") == call for e in got["events"]), "a call is in its own timeline")
 text, got = s.answer("get_stacks", op="cudaMemcpyAsync")
@@ -396,6 +401,9 @@ tap.same([(c["change"], c["kind"]) for c in got["causes"]], [("new", first["kind
 text, got = s.answer("compare_runs", before="incident.ige", after="clean.ige")
 tap.same([c["change"] for c in got["causes"]], ["gone"], "and the other way")
 tap.ok("warnings" not in got, "both are whole")
+for named in ({"before": "incident.ige"}, {"after": "clean.ige"}):
+    got = s.answer("compare_runs", **named)[1]
+    tap.same((got["before"], got["after"]), ("incident.ige", "clean.ige"), f"{named}: where one is named the other is another")
 s.end()
 
 run("ingero-export", "-f", "sqlite", "-o", at("archive.db"), incident)

@@ -109,7 +109,8 @@ static void record(int fd)
 	REC_SET(&records[1], COVERAGE, requested, 4000);
 	REC_SET(&records[1], COVERAGE, failed, 321);
 	REC_SET(&records[1], COVERAGE, reason, bytes_of("ring full"));
-	REC_SET(&records[2], ANALYSIS, body, bytes_of("{\"events\":0}"));
+	REC_SET(&records[2], ANALYSIS, body,
+		bytes_of("{\"events\":0,\"calls\":25,\"calls_left_out\":75}"));
 	if (ige_writer_new(&wr, w, &sink.sink, &opt, &e))
 		abort();
 	for (unsigned i = 0; i < 3; i++)
@@ -152,6 +153,8 @@ static void test_missing(void)
 	       "it is answered from");
 	is_int(call(s, "get_causal_chains", &a, &text), 0, "an assistant asks");
 	like(buf_text(&text), "; 321 of 4,000 stacks lost: ring full\n", "and is told");
+	like(buf_text(&text), "; 25 of 100 calls were recorded, the others only counted",
+	     "and that not all calls were kept");
 	buf_free(&text);
 	serve_source_free(s);
 	close(fd);
