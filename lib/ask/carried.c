@@ -21,8 +21,8 @@ static void pass_events(struct ask_chains *a, const struct ige_arrays *arrays)
 		a->end_ns = arrays->header.end_max;
 }
 
-int ask_chains_carried(struct input *in, const struct world *w, struct ask_chains *out, bool *is,
-		       struct err *e)
+int ask_chains_carried(struct input *in, const struct world *w, const struct ask_carried_want *want,
+		       struct ask_chains *out, bool *is, struct err *e)
 {
 	struct ige_reader *r = input_one(in, 0);
 	const struct ige_report *report;
@@ -42,7 +42,7 @@ int ask_chains_carried(struct input *in, const struct world *w, struct ask_chain
 		/* Behind the end only its index follows. */
 		clean = block.last ||
 			(clean && (block.type == IGE_INDEX || block.type == IGE_TRAILER));
-		rc = 0;
+		rc = want->between ? want->between(want->ctx, in, e) : 0;
 		if (arrays)
 			pass_events(out, arrays);
 		while (!rc && (rc = ige_reader_items(r, &item, e)) > 0)

@@ -9,9 +9,15 @@
 #include "lib/ask/chains.h"
 #include "lib/input/input.h"
 
+/* between: asked per block; what is not 0 ends it. */
+struct ask_carried_want {
+	int (*between)(void *ctx, struct input *in, struct err *e); /* NULL: nobody */
+	void *ctx;
+};
+
 /* in: just opened, in w, read to its end here. *is false: there is no one whole analysis of all of it (several inputs, damage, none was made),
  * so that ask/chains.h has to find it; *out is then empty. out is the caller's: ask_chains_drop. */
-int ask_chains_carried(struct input *in, const struct world *w, struct ask_chains *out, bool *is,
-		       struct err *e);
+int ask_chains_carried(struct input *in, const struct world *w, const struct ask_carried_want *want,
+		       struct ask_chains *out, bool *is, struct err *e);
 
 #endif

@@ -39,17 +39,23 @@ static void free_chains(void *value)
 	free(v);
 }
 
-/* Whether the recording says it itself; and whether it is still written. */
-static int try_carried(struct chains_value *v, struct serve_source *s, bool *is, bool *grows,
-		       struct err *e)
+static int tick(void *asker, struct input *in, struct err *e)
 {
+	return source_tick(asker, in, "looking for causes", e);
+}
+
+/* Whether the recording says it itself; and whether it is still written. */
+static int try_carried(struct chains_value *v, struct serve_source *s,
+		       const struct serve_asker *asker, bool *is, bool *grows, struct err *e)
+{
+	const struct ask_carried_want want = { tick, (void *)asker };
 	struct input *in = NULL;
 	int rc;
 
 	*is = *grows = false;
 	v->w = world_new();
 	rc = v->w ? source_input(s, &in, v->w, NULL, e) : err_nomem(e);
-	rc = rc ? rc : ask_chains_carried(in, v->w, &v->carried, is, e);
+	rc = rc ? rc : ask_chains_carried(in, v->w, &want, &v->carried, is, e);
 	if (!rc && *is) {
 		v->c.answer = &v->carried;
 		v->c.quality.input = source_quality(in, &v->notes);
@@ -182,7 +188,7 @@ static int whole_chains(struct chains_value *v, const struct chains_ctx *c,
 	if (!rc && !is)
 		rc = try_growing(v, c->source, false, asker, &is, e);
 	if (!rc && !is)
-		rc = try_carried(v, c->source, &is, &grows, e);
+		rc = try_carried(v, c->source, asker, &is, &grows, e);
 	if (!rc && grows)
 		rc = try_growing(v, c->source, true, asker, &is, e);
 	if (!rc && !is) {

@@ -139,7 +139,8 @@ static void test_missing(void)
 	const char *const names[] = { path };
 	const struct serve_source_options opt = { .names = names, .n = 1, .tool = "test" };
 	const struct select_words everything = { 0 };
-	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 };
+	struct asker a = { { stop, progress, NULL }, 0, UINT_MAX, 0 },
+		     hasty = { { stop, progress, NULL }, 0, 0, 0 };
 	struct serve_source *s = NULL;
 	int fd = mkstemp(path);
 	struct buf text = { 0 };
@@ -149,6 +150,8 @@ static void test_missing(void)
 		abort();
 	record(fd);
 	is_int(serve_source_open(&s, &opt, &e), 0, "an analyzed recording is served");
+	is_int(serve_source_chains(s, &hasty.asker, &everything, false, take_chains, NULL, &e),
+	       ERR_INTERRUPTED, "who gives up is let go");
 	is_int(serve_source_chains(s, NULL, &everything, false, take_chains, NULL, &e), 0,
 	       "it is answered from");
 	is_int(call(s, "get_causal_chains", &a, &text), 0, "an assistant asks");
