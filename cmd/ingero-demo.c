@@ -3,7 +3,6 @@
  * ingero-demo: writes a generated recording whose truth is known, or shows what ingero-correlate and ingero-explain make
  * of it, or of a stall that really happens on this machine.
  */
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/aside.h"
+#include "lib/base/io.h"
 #include "lib/base/jsonw.h"
 #include "lib/cli/defaults.h"
 #include "lib/cli/exit.h"
@@ -26,6 +26,7 @@
 #include "lib/sim/tell.h"
 
 #define TRUTHS_MAX 64
+#define REPORT_MAX ((size_t)64 << 20)
 
 static struct values {
 	const char *output, *node;
@@ -155,13 +156,7 @@ static int write_recording(const struct sim_options *o, int fd, struct sim_truth
 	ige_fd_sink_init(&sink, fd);
 	rc = ige_writer_new(&out, w, &sink.sink, &opt, e);
 	while (!rc && (rc = in->next(in, &item, e)) > 0) {
-		rc = 0;
-		for (size_t i = 0; i < item.n && !rc; i++)
-			rc = ige_writer_event(out, &item.events[i], e);
-		if (item.kind == STREAM_RECORD)
-			rc = ige_writer_record(out, item.record, e);
-		if (item.kind == STREAM_EVENTS && !rc)
-			rc = ige_writer_flush(out, item.watermark_ns, item.floor_ns, false, e);
+		rc = ige_writer_item(out, &item, e);
 		if (item.kind == STREAM_LAST && !rc)
 			rc = ige_writer_finish(out, e);
 	}
@@ -253,21 +248,6 @@ static int print_list(void)
 
 /* ---- the whole way to the verdict ---- */
 
-/* All that fd gives until its end. */
-static int read_to_end(int fd, struct buf *out, struct err *e)
-{
-	char block[16384];
-	ssize_t n;
-
-	while ((n = read(fd, block, sizeof(block))) != 0) {
-		if (n > 0)
-			buf_add(out, block, (size_t)n);
-		else if (errno != EINTR)
-			return err_sys(e, "cannot read a report");
-	}
-	return out->failed ? err_nomem(e) : 0;
-}
-
 /* What explain says of the recording: on standard output, or (report not NULL) as JSON. *status: of the programs. */
 static int explain(const struct sim_options *o, struct sim_truth *truths, unsigned *n,
 		   struct buf *report, int *status, struct err *e)
@@ -295,7 +275,7 @@ static int explain(const struct sim_options *o, struct sim_truth *truths, unsign
 	rc = second < 0 ? e->code : write_recording(o, a[1], truths, n, e);
 	close(a[1]);
 	if (report && !rc)
-		rc = read_to_end(c[0], report, e);
+		rc = read_fd(c[0], "a report", report, REPORT_MAX, e);
 	close(c[0]);
 	*status = first > 0 ? cli_sibling_wait(first) : 0;
 	if (second > 0) {

@@ -228,6 +228,20 @@ int ige_writer_flush(struct ige_writer *wr, int64_t watermark_ns, int64_t floor_
 	return rc ? rc : ige_writer_settle(wr, e);
 }
 
+int ige_writer_item(struct ige_writer *wr, const struct stream_item *item, struct err *e)
+{
+	int rc = 0;
+
+	if (item->kind == STREAM_RECORD)
+		return ige_writer_record(wr, item->record, e);
+	if (item->kind != STREAM_EVENTS)
+		return 0;
+	ige_writer_lost(wr, item->lost);
+	for (size_t i = 0; i < item->n && !rc; i++)
+		rc = ige_writer_event(wr, &item->events[i], e);
+	return rc ? rc : ige_writer_flush(wr, item->watermark_ns, item->floor_ns, false, e);
+}
+
 int ige_writer_cut(struct ige_writer *wr, struct err *e)
 {
 	int rc;

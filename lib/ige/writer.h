@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/event/stream.h"
 #include "lib/world/world.h"
 
 /* Where blocks go. put must take all n bytes or fail. kind tells the caller what may be dropped when it cannot
@@ -74,6 +75,9 @@ int ige_writer_record(struct ige_writer *wr, const struct record *r, struct err 
 
 /* Count events that were lost before the next event: located by the next block. */
 void ige_writer_lost(struct ige_writer *wr, uint64_t n);
+
+/* What a stream gave: events with what was lost before them, then a flush without force; a record; of all else nothing. */
+int ige_writer_item(struct ige_writer *wr, const struct stream_item *item, struct err *e);
 
 /* Everything that ends at or before watermark_ns has been added: sort, seal and write what is due, else a
  * heartbeat. floor_ns: nothing added later starts earlier, except calls named by OPEN records. force: write the

@@ -88,19 +88,6 @@ static int open_one(struct older *o, struct world *w, const char *path, struct e
 	return rc;
 }
 
-static int take(struct ige_writer *wr, const struct stream_item *item, struct err *e)
-{
-	int rc = 0;
-
-	if (item->kind == STREAM_RECORD)
-		return ige_writer_record(wr, item->record, e);
-	if (item->lost)
-		ige_writer_lost(wr, item->lost);
-	for (size_t i = 0; i < item->n && rc == 0; i++)
-		rc = ige_writer_event(wr, &item->events[i], e);
-	return rc ? rc : ige_writer_flush(wr, item->watermark_ns, INT64_MIN, false, e);
-}
-
 /* Whether to go on. */
 static int look(const char *path, uint64_t events, bool over, struct err *e)
 {
@@ -125,7 +112,7 @@ static int rewrite(int fd, struct older *o, const char *path, struct world *w, s
 		if (item.kind == STREAM_EVENTS)
 			until_ns = item.watermark_ns;
 		events += item.kind == STREAM_EVENTS ? item.n : 0;
-		rc = take(wr, &item, e);
+		rc = ige_writer_item(wr, &item, e);
 		rc = rc ? rc : look(path, events, false, e);
 	}
 	if (rc == 0 && o->complete)

@@ -50,12 +50,7 @@ static void through_file(const struct sim_options *o, uint32_t block_events, uin
 	if (ige_writer_new(&wr, w, &sink.sink, &opt, NULL))
 		abort();
 	while (s->next(s, &it, NULL) > 0) {
-		for (size_t i = 0; it.kind == STREAM_EVENTS && i < it.n && !rc; i++)
-			rc = ige_writer_event(wr, &it.events[i], NULL);
-		if (it.kind == STREAM_EVENTS && !rc)
-			rc = ige_writer_flush(wr, it.watermark_ns, it.floor_ns, false, NULL);
-		if (it.kind == STREAM_RECORD && !rc)
-			rc = ige_writer_record(wr, it.record, NULL);
+		rc = rc ? rc : ige_writer_item(wr, &it, NULL);
 	}
 	if (rc || ige_writer_finish(wr, NULL))
 		abort();

@@ -45,15 +45,9 @@ static void record(struct buf *out, const char *scenario)
 	REC_SET(&lost, COVERAGE, failed, 321);
 	if (ige_writer_record(wr, &lost, NULL))
 		abort();
-	while (s->next(s, &item, NULL) > 0) {
-		if (item.kind == STREAM_RECORD && ige_writer_record(wr, item.record, NULL))
+	while (s->next(s, &item, NULL) > 0)
+		if (ige_writer_item(wr, &item, NULL))
 			abort();
-		for (size_t i = 0; item.kind == STREAM_EVENTS && i < item.n; i++)
-			if (ige_writer_event(wr, &item.events[i], NULL))
-				abort();
-		if (ige_writer_flush(wr, item.watermark_ns, item.floor_ns, false, NULL))
-			abort();
-	}
 	if (ige_writer_finish(wr, NULL))
 		abort();
 	ige_writer_free(wr);
