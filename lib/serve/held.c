@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list under one lock. What is being made is on it already, so that nobody begins it twice; what could not be made is
- * taken off it, and who waited for it begins anew.
+ * taken off it, and who waited for it begins anew. It is made for as long as anybody wants it, whoever began.
  */
 #include "lib/serve/held.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,8 +23,11 @@ struct held {
 	void (*free)(void *value);
 	void *value;
 	bool ready, growing;
-	unsigned users; /* who uses it, waits to, or makes it */
-	bool taken;
+	unsigned users;	  /* who uses it, waits to, or makes it */
+	bool taken, gone; /* off the list: the last user drops it */
+	atomic_uint waiting;
+	double done, total; /* how far it is, for those */
+	char doing[64];
 	uint64_t used; /* number of its last use */
 	int64_t made_ns;
 	uint64_t took_ns;
@@ -169,24 +174,68 @@ static struct held *begin(struct held_shelf *s, const struct held_want *want)
 	return h;
 }
 
+/* Under the lock. */
+static void leave(struct held *h)
+{
+	if (!--h->users && h->gone)
+		drop(h);
+}
+
+/* Who asked first asks for those who wait, too. */
+struct making {
+	struct serve_asker asker; /* first: it asks us */
+	const struct serve_asker *by;
+	struct held_shelf *shelf;
+	struct held *h;
+};
+
+static bool making_stops(const struct serve_asker *a)
+{
+	const struct making *m = (const struct making *)a;
+
+	return serve_asker_stops(m->by) && !atomic_load(&m->h->waiting);
+}
+
+static void making_goes_on(const struct serve_asker *a, double done, double total,
+			   const char *message)
+{
+	const struct making *m = (const struct making *)a;
+
+	serve_asker_progress(m->by, done, total, message);
+	if (!atomic_load(&m->h->waiting))
+		return;
+	pthread_mutex_lock(&m->shelf->lock);
+	m->h->done = done;
+	m->h->total = total;
+	snprintf(m->h->doing, sizeof(m->h->doing), "%s", message ? message : "");
+	pthread_mutex_unlock(&m->shelf->lock);
+}
+
+static void making_says(const struct serve_asker *a, enum serve_level level, const char *message)
+{
+	serve_asker_log(((const struct making *)a)->by, level, message);
+}
+
 /* Under the lock, which is let go meanwhile. */
 static int make(struct held_shelf *s, const struct held_want *want, const struct serve_asker *asker,
 		struct held **out, struct err *e)
 {
 	struct held *h = begin(s, want);
+	const struct making m = { { making_stops, making_goes_on, making_says }, asker, s, h };
 	int64_t from = held_now_ns();
 	int rc;
 
 	if (!h)
 		return err_nomem(e);
 	pthread_mutex_unlock(&s->lock);
-	rc = want->make(want->ctx, asker, &h->value, &h->growing, e);
+	rc = want->make(want->ctx, &m.asker, &h->value, &h->growing, e);
 	pthread_mutex_lock(&s->lock);
 	pthread_cond_broadcast(&s->changed);
 	if (rc) {
 		/* Who waits for it looks for it on the list, not at it. */
 		unlink_held(s, h);
-		drop(h);
+		h->gone = true;
+		leave(h);
 		return rc;
 	}
 	h->ready = true;
@@ -194,16 +243,37 @@ static int make(struct held_shelf *s, const struct held_want *want, const struct
 	h->took_ns = (uint64_t)(h->made_ns - from);
 	h->used = ++s->uses;
 	make_room(s, h);
+	if (serve_asker_stops(asker)) {
+		h->taken = false;
+		leave(h);
+		return err_set(e, ERR_INTERRUPTED, "interrupted");
+	}
 	*out = h;
 	return 0;
 }
 
-static void wait_a_little(struct held_shelf *s)
+/* For h; under the lock, which is let go meanwhile. */
+static int wait_a_little(struct held_shelf *s, struct held *h, const struct serve_asker *asker,
+			 struct err *e)
 {
 	int64_t until = held_now_ns() + LOOK_NS;
 	struct timespec t = { until / 1000000000, until % 1000000000 };
+	char doing[sizeof(h->doing)];
+	double done, total;
 
+	h->users++;
+	atomic_fetch_add(&h->waiting, 1);
 	pthread_cond_timedwait(&s->changed, &s->lock, &t);
+	atomic_fetch_sub(&h->waiting, 1);
+	done = h->ready ? 0 : h->done;
+	total = h->total;
+	memcpy(doing, h->doing, sizeof(doing));
+	leave(h);
+	pthread_mutex_unlock(&s->lock);
+	if (done > 0)
+		serve_asker_progress(asker, done, total, doing);
+	pthread_mutex_lock(&s->lock);
+	return serve_asker_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
 }
 
 int held_take(struct held_shelf *s, const struct held_want *want, const struct serve_asker *asker,
@@ -224,9 +294,7 @@ int held_take(struct held_shelf *s, const struct held_want *want, const struct s
 			h->used = ++s->uses;
 			*out = h;
 		} else {
-			wait_a_little(s);
-			if (serve_asker_stops(asker))
-				rc = err_set(e, ERR_INTERRUPTED, "interrupted");
+			rc = wait_a_little(s, h, asker, e);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);

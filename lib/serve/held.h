@@ -2,7 +2,8 @@
 /*
  * Answers that are kept, so that the same question asked of an unchanged recording is not worked out twice. An answer is
  * found by the question and by the state of what it was asked of; the least recently used ones go. Any number of threads:
- * one works an answer out while others who want the same wait for it, and one at a time uses it.
+ * one works an answer out while others who want the same wait for it, and one at a time uses it. Who gives up does so alone: what
+ * others wait for is worked out to its end.
  */
 #ifndef INGERO_SERVE_HELD_H
 #define INGERO_SERVE_HELD_H

@@ -6,6 +6,7 @@
 #include "lib/serve/source_counting.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib/ask/stat.h"
 #include "lib/event/view.h"
@@ -20,6 +21,7 @@ struct source_counting {
 	struct ops_input input;
 	struct buf notes;
 	const struct serve_asker *asker; /* while it reads */
+	atomic_ullong done, total;	 /* how far that is */
 };
 
 void source_counting_drop(struct source_counting *c)
@@ -36,7 +38,11 @@ void source_counting_drop(struct source_counting *c)
 static int between(void *ctx, struct err *e)
 {
 	struct source_counting *c = ctx;
+	uint64_t done, total, events;
 
+	input_position(c->ask.in, &done, &total, &events);
+	atomic_store(&c->done, total ? done : events);
+	atomic_store(&c->total, total);
 	return source_tick(c->asker, c->ask.in, "counting", e);
 }
 
@@ -117,6 +123,21 @@ static int read_on(struct source_counting *c, const struct serve_asker *asker, s
 	return c->input.growing ? 0 : ask_stat_over(&c->ask, e);
 }
 
+/* Under its lock afterwards. Who has it may read for long. */
+static int enter(struct source_counting *c, const struct serve_asker *asker, struct err *e)
+{
+	const struct timespec look = { .tv_nsec = 20000000 };
+
+	while (pthread_mutex_trylock(&c->lock)) {
+		if (serve_asker_stops(asker))
+			return err_set(e, ERR_INTERRUPTED, "interrupted");
+		serve_asker_progress(asker, (double)atomic_load(&c->done),
+				     (double)atomic_load(&c->total), "counting");
+		nanosleep(&look, NULL);
+	}
+	return 0;
+}
+
 int source_counting_take(struct source_counting **out, struct serve_source *s,
 			 const struct serve_asker *asker, bool *growing, struct err *e)
 {
@@ -127,10 +148,12 @@ int source_counting_take(struct source_counting **out, struct serve_source *s,
 	*out = NULL;
 	if (!c)
 		return rc;
-	pthread_mutex_lock(&c->lock);
-	rc = read_on(c, asker, e);
-	*growing = c->input.growing;
-	pthread_mutex_unlock(&c->lock);
+	rc = enter(c, asker, e);
+	if (!rc) {
+		rc = read_on(c, asker, e);
+		*growing = c->input.growing;
+		pthread_mutex_unlock(&c->lock);
+	}
 	/* Who gives up leaves it where it is: it can be read on from there. */
 	leave(s, c, rc ? 0 : size, rc ? rc != ERR_INTERRUPTED : !*growing);
 	if (rc)
