@@ -123,6 +123,33 @@ static void column(struct jsonw *j, const struct world *w, const struct told *t,
 	}
 }
 
+/* A value that names somebody, by the number that the machine gives him: ids of the world are nobody's outside. */
+static uint64_t outside(const struct world *w, enum column_role role, uint64_t v)
+{
+	const struct world_thread *t =
+		role == ROLE_THREAD ? world_get_thread(w, (uint32_t)v) : NULL;
+	const struct world_process *p =
+		role == ROLE_PROCESS ? world_get_process(w, (uint32_t)v) : NULL;
+	const struct world_cgroup *g =
+		role == ROLE_CGROUP ? world_get_cgroup(w, (uint32_t)v) : NULL;
+	const struct world_gpu *gpu = role == ROLE_GPU ? world_get_gpu(w, (uint32_t)v) : NULL;
+
+	switch (role) {
+	case ROLE_THREAD:
+		return t ? t->tid : 0;
+	case ROLE_PROCESS:
+		return p ? p->tgid : 0;
+	case ROLE_CGROUP:
+		return g ? g->id : 0;
+	case ROLE_GPU:
+		return gpu ? gpu->index : 0;
+	case ROLE_STACK:
+		return 0;
+	default:
+		return v;
+	}
+}
+
 /* The first two values of an op in the order of its columns: what older tools call its arguments. A double cannot hold
  * handles: they are strings. */
 static void args(struct jsonw *j, const struct world *w, const struct op_def *op,
@@ -135,7 +162,8 @@ static void args(struct jsonw *j, const struct world *w, const struct op_def *op
 		const struct column_def *col = world_column(w, op->cols[i]);
 		uint64_t v = 0;
 
-		event_get(ev, op, op->cols[i], &v);
+		if (event_get(ev, op, op->cols[i], &v) && col)
+			v = outside(w, col->role, v);
 		if (!col || col->role == ROLE_HANDLE)
 			jsonw_hex(j, v);
 		else if (v > EXACT_MAX)

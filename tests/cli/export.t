@@ -68,6 +68,10 @@ tap.same(run("-", data=data)[1], out, "from a pipe the same bytes")
 tap.same(lines(run("--no-stacks", run_ige)[1]), [{k: v for k, v in e.items() if k != "stack"} for e in events],
          "--no-stacks leaves out the stacks and nothing else")
 
+others = lines(run("-e", "occupied", "-", data=subprocess.run([DEMO, "incident", "--duration", "300ms"], **NEWS).stdout)[1])
+tap.ok(others, "who had the CPU")
+tap.none([e for e in others if e["args"] != [e["cpu"], e["occupant"]["tid"]]], "args: threads by the numbers that the machine gives them")
+
 # What is chosen.
 pid = events[0]["pid"]
 mine = [e for e in events if e.get("pid") == pid]
