@@ -35,6 +35,7 @@ struct line {
 	struct blame_result offcpu;
 	struct behind behind;	  /* of offcpu */
 	struct line_piece on_cpu; /* scratch: of between; who and when are filled in */
+	struct line_piece plain;  /* scratch: of inner; the same */
 	struct line_op {
 		const struct op_def *def;
 		enum {
@@ -57,6 +58,7 @@ struct line *line_new(const struct world *w, struct line_sink *sink)
 	l->threads.w = w;
 	l->culprits.w = w;
 	l->on_cpu = (struct line_piece){ .parts = &l->between, .sound = true };
+	l->plain = (struct line_piece){ .parts = &l->inner, .sound = true };
 	l->blame = (struct blame){ w, &l->culprits, &l->occupancy, &l->threads, &l->losses };
 	return l;
 }
@@ -442,13 +444,84 @@ APART static int on_thread(struct line *l, struct line_thread *th, const struct 
 	}
 }
 
-int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
+#define ON_CPU_OR_DEVICE (1u << PART_SELF | 1u << PART_DEVICE)
+
+/* An outermost call around others that are all there and inside it, and of which the host took nothing: its parts. False: it is
+ * not. */
+USUAL bool around(struct line *l, struct nest *n, const struct event *ev, int64_t start, bool sync)
+{
+	struct nest_level *in = n->deepest == 1 ? n->level[1] : NULL;
+	struct parts *parts = &l->inner;
+
+	if (!in || !in->ns || in->first_ns < start || in->last_ns > ev->end_ns ||
+	    in->ns > ev->dur_ns || in->parts.mask & ~ON_CPU_OR_DEVICE || in->parts.nculprits)
+		return false;
+	parts->mask = in->parts.mask;
+	parts->nculprits = 0;
+	parts->ns[PART_SELF] = in->parts.ns[PART_SELF];
+	parts->ns[PART_DEVICE] = in->parts.ns[PART_DEVICE];
+	parts_add(parts, sync && !in->sync ? PART_DEVICE : PART_SELF, 0, ev->dur_ns - in->ns);
+	l->plain.calls_ns = in->calls_ns;
+	nest_level_clear(in);
+	n->deepest = 0;
+	return true;
+}
+
+/* A call that the host took nothing of, and what came before it is known: most calls are. False: it is not. */
+USUAL bool plain_call(struct line *l, struct line_thread *th, const struct event *ev,
+		      const struct op_def *op)
+{
+	const int64_t start = event_start(ev);
+	const bool sync = op->flags & OP_SYNC;
+	const enum part part = sync ? PART_DEVICE : PART_SELF;
+	struct nest_level *level = NULL;
+	struct line_piece *p = &l->plain;
+	int64_t before;
+
+	if (ev->depth == 0) {
+		before = th->cursor_ns;
+		if (!th->seen || !l->sink->together)
+			return false;
+	} else {
+		level = nest_ready(&th->nest, ev->depth);
+		if (!level || th->nest.deepest > ev->depth)
+			return false;
+		before = level->ns ? level->last_ns : start;
+	}
+	if (!ev->dur_ns || before > start || (l->losses.n && l->losses.newest_ns >= before))
+		return false;
+	if (level || !th->nest.deepest) {
+		parts_set(&l->inner, part, ev->dur_ns);
+		p->calls_ns = 0;
+	} else if (!around(l, &th->nest, ev, start, sync)) {
+		return false;
+	}
+	p->ev = ev;
+	p->op = op;
+	p->thread = th->id;
+	p->process = th->process;
+	p->node = th->node;
+	p->depth = ev->depth;
+	p->start_ns = start;
+	p->end_ns = ev->end_ns;
+	if (level) {
+		p->before_ns = 0;
+		nest_add_plain(&th->nest, level, ev->depth, start, ev->end_ns, part);
+	} else {
+		p->before_ns = (uint64_t)(start - before);
+		th->cursor_ns = ev->end_ns;
+	}
+	l->sink->call(l->sink, p);
+	return true;
+}
+
+/* Not one of most calls. */
+APART static int any_event(struct line *l, const struct event *ev, bool late, struct err *e)
 {
 	const struct op_def *op = op_of(l, ev->op);
 	struct line_thread *th;
 	bool nomem = false;
 
-	l->totals.events++;
 	if (late) {
 		l->totals.late++;
 		return 0;
@@ -462,6 +535,20 @@ int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 		return nomem ? err_nomem(e) : 0;
 	return l->ops[ev->op].what == CALL ? call(l, th, ev, op, false, e)
 					   : on_thread(l, th, ev, op, e);
+}
+
+int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
+{
+	const struct line_op *o = &l->ops[ev->op];
+
+	l->totals.events++;
+	if (o->what == CALL && !late && ev->ctx < l->threads.by_ctx.n) {
+		struct line_thread *th = l->threads.by_ctx.v[ev->ctx];
+
+		if (th && plain_call(l, th, ev, o->def))
+			return 0;
+	}
+	return any_event(l, ev, late, e);
 }
 
 int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,

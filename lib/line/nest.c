@@ -24,13 +24,6 @@ static struct nest_level *level_need(struct nest *n, unsigned depth)
 	return n->level[depth];
 }
 
-static void level_clear(struct nest_level *l)
-{
-	l->ns = l->calls_ns = 0;
-	l->sync = false;
-	parts_clear(&l->parts);
-}
-
 /* Disjoint children of from join those of into. */
 static void level_join(struct nest_level *into, struct nest_level *from)
 {
@@ -49,7 +42,7 @@ static void level_join(struct nest_level *into, struct nest_level *from)
 	into->calls_ns += from->calls_ns;
 	into->sync |= from->sync;
 	parts_merge(&into->parts, &from->parts);
-	level_clear(from);
+	nest_level_clear(from);
 }
 
 /* Children deeper than depth + 1 lost the call they were in: they count at depth + 1. */
@@ -162,7 +155,7 @@ void nest_take_some(struct nest *n, unsigned depth, int64_t start_ns, int64_t en
 		c->calls_ns = l->calls_ns;
 		c->sync = l->sync;
 	}
-	level_clear(l);
+	nest_level_clear(l);
 }
 
 unsigned nest_held(const struct nest *n)

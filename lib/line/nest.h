@@ -39,6 +39,37 @@ enum nest_child { NEST_OFFCPU, NEST_CALL };
 bool nest_add(struct nest *n, enum nest_child child, unsigned depth, int64_t start_ns,
 	      int64_t end_ns, const struct parts *parts, bool sync);
 
+static inline void nest_level_clear(struct nest_level *l)
+{
+	l->ns = l->calls_ns = 0;
+	l->sync = false;
+	parts_clear(&l->parts);
+}
+
+/* Where a child at this depth is added; NULL: nest_add knows. */
+static inline struct nest_level *nest_ready(const struct nest *n, unsigned depth)
+{
+	return depth < NEST_DEPTH ? n->level[depth] : NULL;
+}
+
+/* The same as nest_add of a call that is one part and longer than 0, where that level is ready, the child begins no earlier than the
+ * last there ended, and none waits deeper. */
+static inline void nest_add_plain(struct nest *n, struct nest_level *l, unsigned depth,
+				  int64_t start_ns, int64_t end_ns, enum part part)
+{
+	uint64_t ns = (uint64_t)(end_ns - start_ns);
+
+	if (l->ns == 0)
+		l->first_ns = start_ns;
+	parts_add(&l->parts, part, 0, ns);
+	l->ns += ns;
+	l->calls_ns += ns;
+	l->last_ns = end_ns;
+	l->sync |= part == PART_DEVICE;
+	if (n->deepest < depth)
+		n->deepest = depth;
+}
+
 struct nest_call {
 	struct parts *inner; /* out: parts of the children, empty when there are none */
 	uint64_t inner_ns;   /* out: their sum */
