@@ -117,24 +117,36 @@ bool devices_call(struct devices *ds, uint32_t device, const struct device_call 
 
 #define DEVICE_PER_THREAD 2 /* cudaStreamPerThread */
 
+/* The stream of a call with this handle, if it is the one of its place that was met last. */
+static inline struct device_stream *devices_newest(const struct device *d, uint64_t stream)
+{
+	uint64_t handle = stream == 1 ? 0 : stream;
+	uint8_t at = d->newest[device_place(handle)];
+
+	return handle != DEVICE_PER_THREAD && at < d->streams.n && d->streams.v[at].handle == handle
+		       ? &d->streams.v[at]
+		       : NULL;
+}
+
 /* The same of a call that submits, if its stream is known; else false, and nothing was done. */
 static inline bool devices_submit(struct device *d, uint64_t stream, int64_t end_ns)
 {
-	uint64_t handle = stream == 1 ? 0 : stream;
-	uint8_t *at = &d->newest[device_place(handle)];
+	struct device_stream *s = devices_newest(d, stream);
 
-	if (handle == DEVICE_PER_THREAD)
-		return false;
-	if (*at >= d->streams.n || d->streams.v[*at].handle != handle) {
+	if (!s) {
+		uint64_t handle = stream == 1 ? 0 : stream;
 		size_t i = 0;
 
+		if (handle == DEVICE_PER_THREAD)
+			return false;
 		while (i < d->streams.n && d->streams.v[i].handle != handle)
 			i++;
 		if (i == d->streams.n || i > UINT8_MAX)
 			return false;
-		*at = (uint8_t)i;
+		d->newest[device_place(handle)] = (uint8_t)i;
+		s = &d->streams.v[i];
 	}
-	device_submit(d, &d->streams.v[*at], end_ns);
+	device_submit(d, s, end_ns);
 	return true;
 }
 

@@ -483,12 +483,8 @@ USUAL bool before_matters(const struct gaps *g, const struct gap_thread *th)
 	return th->device && (watching(g, th->device - 1) || g->side.v[th->device - 1].pending.n);
 }
 
-bool gaps_call(struct gaps *g, const struct line_piece *p)
+APART static bool any_call(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	struct gap_thread *th = thread_at(g, p->thread);
-
-	if (!th)
-		return false;
 	th->blocked = false;
 	if (p->before_ns && before_matters(g, th) && !before(g, th, p))
 		return false;
@@ -496,4 +492,41 @@ bool gaps_call(struct gaps *g, const struct line_piece *p)
 		return false;
 	th->has_inner = th->has_sync = false;
 	return went_past(g, th, p);
+}
+
+/* One submission more from a thread that submits, to a device that runs, on a stream that is known, where no gap is open: most
+ * calls are. False: it is not, and nothing was done. */
+USUAL bool one_more(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
+{
+	const struct gap_op *op = &g->op[p->op->id];
+	struct device_stream *stream;
+	struct gap_side *s;
+	struct device *d;
+
+	if (op->act != DEVICE_SUBMIT || p->ev->ret != 0 || p->open || !th->working ||
+	    th->ctx != p->ev->ctx || g->partial || p->parts->mask >> PART_DEVICE & 1)
+		return false;
+	s = &g->side.v[th->device - 1];
+	d = &g->devices.v.v[th->device - 1];
+	if (s->idle || !s->running || s->pending.n || d->covers == 0 || d->busy == 0)
+		return false;
+	stream = devices_newest(d, column(p->ev, op->stream));
+	if (!stream)
+		return false;
+	device_submit(d, stream, p->end_ns);
+	if (p->op->flags & OP_LAUNCH)
+		s->launches += gaps_is_graph(p->op) ? GAP_GRAPH : 1;
+	gaps_run_add(s, p);
+	th->blocked = th->has_inner = th->has_sync = false;
+	th->last_ns = p->end_ns;
+	return true;
+}
+
+bool gaps_call(struct gaps *g, const struct line_piece *p)
+{
+	struct gap_thread *th = thread_at(g, p->thread);
+
+	if (!th)
+		return false;
+	return one_more(g, th, p) || any_call(g, th, p);
 }
