@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/base/rare.h"
+#include "lib/cause/class_add.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/standing.h"
 
@@ -41,7 +42,7 @@ USUAL struct tally_thread *booked(struct cause *c, const struct line_piece *p)
 {
 	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
 
-	if (!th || !tally_process(&c->tally, p->process)) {
+	if (!th) {
 		gives_up(c);
 		return NULL;
 	}
@@ -63,7 +64,7 @@ USUAL bool before_booked(struct cause *c, const struct line_piece *p)
 {
 	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
 
-	if (!th || !tally_process(&c->tally, p->process))
+	if (!th)
 		return false;
 	th->ns_by[PART_SELF] += p->before_ns;
 	th->ns += p->before_ns;
@@ -94,14 +95,14 @@ USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
 	return proc;
 }
 
-static void inner_told(struct cause *c, const struct line_piece *p)
+APART static void inner_told(struct cause *c, const struct line_piece *p)
 {
 	if (!watches_call(&c->watches, c, p))
 		gives_up(c);
 	c->calls++;
 }
 
-static void outer_told(struct cause *c, const struct line_piece *p)
+APART static void outer_told(struct cause *c, const struct line_piece *p)
 {
 	struct tally_process *proc;
 	struct tally_thread *th;
@@ -259,17 +260,17 @@ static void lost(struct cause *c, int64_t since_ns, int64_t until_ns)
 #define BEFORE_NS 1000000000
 
 /* An event that lasted longer than there was time says nothing: it is as good as lost. */
-static bool impossible(struct cause *c, const struct event *ev)
+USUAL bool impossible(const struct cause *c, const struct event *ev)
 {
-	int64_t earliest = c->session_ns - BEFORE_NS;
+	return ev->dur_ns > (uint64_t)ev->end_ns - (uint64_t)c->earliest_ns &&
+	       ev->end_ns >= c->earliest_ns && c->has_session;
+}
 
-	if (!c->has_session || ev->end_ns < earliest ||
-	    ev->dur_ns <= (uint64_t)ev->end_ns - (uint64_t)earliest)
-		return false;
+RARE static void impossible_lost(struct cause *c, const struct event *ev)
+{
 	c->lost_by_block++;
 	c->lost_by_record++;
 	lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN, ev->end_ns);
-	return true;
 }
 
 /* Seconds of event time that are over before this event are looked at, and its own begins. */
@@ -317,8 +318,8 @@ USUAL int event(struct cause *c, const struct event *ev, struct err *e)
 {
 	int rc;
 
-	starts(c, event_start(ev));
 	if (!c->has_pane || ev->end_ns >= c->pane_end_ns) {
+		starts(c, event_start(ev));
 		rc = begin_pane(c, ev->end_ns, e);
 		if (rc < 0)
 			return rc;
@@ -349,28 +350,34 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	const struct event *ev = item->events, *end = ev + item->n;
 	struct classes_batch batch[2], *b = &batch[0];
 	size_t n = batch_of(c, ev, end, b);
-	int rc = 0;
+	int rc;
 
 	if (item->lost) {
 		c->lost_by_block += item->lost;
 		lost(c, c->has_pane ? c->previous_end_ns : INT64_MIN,
 		     item->n ? ev->end_ns : item->watermark_ns);
 	}
-	while (n && rc >= 0) {
+	while (n) {
 		struct classes_batch *after = &batch[b == batch];
 		size_t more = batch_of(c, ev + n, end, after);
 
+		const struct class_ahead *of = b->of;
+
 		classes_next(&c->classes, b);
-		for (size_t i = 0; i < n && rc >= 0; i++, ev++) {
-			c->ahead = b->of[i];
-			if (impossible(c, ev))
+		for (const struct event *until = ev + n; ev != until; ev++) {
+			c->ahead = *of++;
+			if (impossible(c, ev)) {
+				impossible_lost(c, ev);
 				continue;
+			}
 			rc = item->late ? late_event(c, ev, e) : event(c, ev, e);
+			if (rc < 0)
+				return rc;
 		}
 		b = after;
 		n = more;
 	}
-	return rc < 0 ? rc : c->nomem ? err_nomem(e) : 0;
+	return c->nomem ? err_nomem(e) : 0;
 }
 
 static bool open_add(struct cause *c, const struct rec_OPEN *call)
@@ -400,6 +407,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		starts(c, r->u.SESSION.start_ns);
 		if (!c->has_session || r->u.SESSION.start_ns < c->session_ns)
 			c->session_ns = r->u.SESSION.start_ns;
+		c->earliest_ns = c->session_ns - BEFORE_NS;
 		c->has_session = true;
 		if (REC_HAS(r, SESSION, off_cpu))
 			c->off_cpu_known = true;

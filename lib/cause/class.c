@@ -3,7 +3,7 @@
  * Looking up the class and site of a call. The usual call repeats its site's last class: one hash
  * lookup, one comparison.
  */
-#include "lib/cause/class.h"
+#include "lib/cause/class_add.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -231,8 +231,10 @@ void classes_next(struct classes *c, const struct classes_batch *b)
 	}
 }
 
-RARE static const struct class_columns *columns_learn(struct classes *c, const struct op_def *op)
+RARE const struct class_columns *classes_columns_learn(struct classes *c, const struct op_def *op)
 {
+	struct class_columns *col;
+
 	if (op->id >= c->columns.n) {
 		size_t more = (size_t)op->id + 1 - c->columns.n;
 
@@ -241,60 +243,18 @@ RARE static const struct class_columns *columns_learn(struct classes *c, const s
 		memset(c->columns.v + c->columns.n, 0, more * sizeof(*c->columns.v));
 		c->columns.n += more;
 	}
-	if (!c->columns.v[op->id].known) {
-		struct class_columns *col = &c->columns.v[op->id];
-
-		col->known = 1;
-		col->bytes = (int8_t)op_column(op, COL_BYTES);
-		col->direction = (int8_t)op_column(op, COL_DIRECTION);
-		col->sized = col->bytes >= 0 || col->direction >= 0;
-		col->stream = (int8_t)op_column(op, COL_STREAM);
-		col->func = op->flags & OP_LAUNCH ? (int8_t)op_column(op, COL_FUNC) : -1;
-	}
-	return &c->columns.v[op->id];
+	col = &c->columns.v[op->id];
+	col->known = true;
+	col->bytes = class_column(op_column(op, COL_BYTES));
+	col->direction = class_column(op_column(op, COL_DIRECTION));
+	col->sized = col->bytes != CLASS_NO_COLUMN || col->direction != CLASS_NO_COLUMN;
+	col->stream = class_column(op_column(op, COL_STREAM));
+	col->func = class_column(op->flags & OP_LAUNCH ? op_column(op, COL_FUNC) : -1);
+	return col;
 }
 
-static inline const struct class_columns *columns_of(struct classes *c, const struct op_def *op)
-{
-	return op->id < c->columns.n && c->columns.v[op->id].known ? &c->columns.v[op->id]
-								   : columns_learn(c, op);
-}
-
-static inline bool present(const struct event *ev, int column)
-{
-	return column >= 0 && ev->present >> column & 1;
-}
-
-static inline enum stream_class stream_class_of(uint64_t handle)
-{
-	/* Nobody can foresee which: a sum, and no branch. */
-	return STREAM_CLASS_DEFAULT + (handle >= 2) + (handle > 2);
-}
-
-/* What of a class's key does not follow from the site, in one number. */
-#define KIND(size, direction, stream, first)                                        \
-	((uint32_t)(size) | (uint32_t)(direction) << 8 | (uint32_t)(stream) << 16 | \
-	 (uint32_t)(first) << 24)
-
-static inline uint32_t kind_of(const struct class_columns *col, const struct event *ev, bool first)
-{
-	unsigned size = 0, direction = 0, stream = STREAM_CLASS_NONE;
-
-	if (col->sized) {
-		uint64_t bytes = present(ev, col->bytes) ? ev->x[col->bytes] : 0;
-
-		size = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
-		if (present(ev, col->direction))
-			direction = 1 + (unsigned)(ev->x[col->direction] & 7);
-	}
-	if (present(ev, col->stream))
-		stream = stream_class_of(ev->x[col->stream]);
-	return KIND(size, direction, stream, first);
-}
-
-/* Another class than that of the site's last call. False: out of memory. */
-APART static bool another_class(struct classes *c, struct cause_site *site, uint32_t process,
-				uint16_t op, uint32_t kind)
+bool classes_another(struct classes *c, struct cause_site *site, uint32_t process, uint16_t op,
+		     uint32_t kind)
 {
 	struct class_key key = { .process = process,
 				 .op = op,
@@ -317,10 +277,8 @@ APART static bool another_class(struct classes *c, struct cause_site *site, uint
 	return true;
 }
 
-/* Of a call of which the host took something. False: out of memory. */
-APART static bool add_taken(struct classes *c, struct cause_class *cl,
-			    const struct class_columns *col, const struct event *ev,
-			    uint64_t host_ns)
+bool classes_add_taken(struct classes *c, struct cause_class *cl, const struct class_columns *col,
+		       const struct event *ev, uint64_t host_ns)
 {
 	if (!cl->whole)
 		cl->whole = hists_new(&c->hists);
@@ -329,36 +287,10 @@ APART static bool add_taken(struct classes *c, struct cause_class *cl,
 	if (!cl->whole || !cl->own)
 		return false;
 	cl->host_ns += host_ns;
-	if (present(ev, col->func))
+	if (ev->present >> col->func & 1)
 		launched_add(&cl->launched, ev->x[col->func], host_ns);
 	hist_kept_add(cl->whole, ev->dur_ns);
 	hist_kept_add(cl->own, ev->dur_ns - host_ns);
-	return true;
-}
-
-bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
-		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns, uint32_t cell,
-		 struct class_of *of)
-{
-	const struct class_columns *col = columns_of(c, op);
-	struct cause_site *site = &c->sites.v[of->site_id];
-	uint32_t kind;
-
-	if (!col)
-		return false;
-	kind = kind_of(col, ev, of->first);
-	if ((site->last_kind != kind || site->last_class == UINT32_MAX) &&
-	    !another_class(c, site, process, ev->op, kind))
-		return false;
-	of->class_id = site->last_class;
-	site->n++;
-	site->sum_ns += ev->dur_ns;
-	site->max_ns = ev->dur_ns > site->max_ns ? ev->dur_ns : site->max_ns;
-	if (unknown_ns)
-		c->v.v[of->class_id].unknown_ns += unknown_ns;
-	if (host_ns)
-		return add_taken(c, &c->v.v[of->class_id], col, ev, host_ns);
-	hist_kept_add_at(c->plain[of->class_id], ev->dur_ns, cell);
 	return true;
 }
 

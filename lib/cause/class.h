@@ -69,9 +69,13 @@ struct cause_site {
 #define CLASS_LINE 64 /* bytes */
 _Static_assert(sizeof(struct cause_site) == CLASS_LINE, "a site is one line of memory");
 
+#define CLASS_NO_COLUMN 31 /* stands for none: no event has so many */
+_Static_assert(OP_COLUMNS_MAX <= CLASS_NO_COLUMN, "that column is never present");
+
 struct class_columns {
-	int8_t known, bytes, direction, stream, func; /* positions among an op's columns, -1 none */
-	bool sized;				      /* one of bytes and direction is there */
+	bool known;
+	bool sized;				/* one of bytes and direction is there */
+	uint8_t bytes, direction, stream, func; /* positions among an op's columns */
 };
 
 #define CLASS_MEMO 4096
@@ -157,12 +161,6 @@ static inline bool classes_site(struct classes *c, uint32_t process, const struc
 {
 	return classes_site_of(c, process, ev, ev->op, perhaps, of);
 }
-
-/* Count a call at the site found for it, of which the host took host_ns; cell: hist_place of its duration. False: out of
- * memory. */
-bool classes_add(struct classes *c, uint32_t process, const struct event *ev,
-		 const struct op_def *op, uint64_t host_ns, uint64_t unknown_ns, uint32_t cell,
-		 struct class_of *of);
 
 /* Time outside calls of a process: a class without durations. */
 bool classes_outside(struct classes *c, uint32_t process, const struct event *ev,

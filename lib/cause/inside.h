@@ -59,6 +59,7 @@ struct cause {
 	bool steal;	     /* a wait said what a hypervisor took of it */
 	int64_t start_ns;    /* of the recording */
 	int64_t session_ns;  /* the earliest that was said to begin */
+	int64_t earliest_ns; /* nothing began before; valid when has_session */
 	int64_t end_ns;	     /* latest event or clock reading */
 	int64_t settled_ns;  /* what is told covers the time up to here */
 	bool ended;	     /* the whole stream was seen */

@@ -48,8 +48,8 @@ bool watches_start(struct watches *w)
 		if (!w->state[i])
 			return false;
 	}
-	w->since = 1;
-	return true;
+	w->ears = calloc(1 << 16, sizeof(*w->ears));
+	return w->ears != NULL;
 }
 
 void watches_free(struct watches *w)
@@ -59,8 +59,19 @@ void watches_free(struct watches *w)
 			defs[i]->free(w->state[i]);
 		free(w->state[i]);
 	}
-	vec_free(&w->ears);
+	free(w->ears);
+	vec_free(&w->made);
 	vec_free(&w->lists);
+}
+
+static watch_hear *hears(const struct watch_def *d, const struct op_def *op, unsigned want)
+{
+	watch_hear *own = want == WATCH_OFFCPU	? d->offcpu
+			  : !op			? NULL
+			  : want == WATCH_OUTER ? d->outer
+						: d->inner;
+
+	return own ? own : d->piece;
 }
 
 /* False: out of memory. */
@@ -71,8 +82,7 @@ static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
 	for (unsigned i = 0; defs[i]; i++) {
 		const struct watch_def *d = defs[i];
 		unsigned wants = d->wants ? d->wants(op) : 0;
-		struct watch_ear ear = { want == WATCH_OFFCPU && d->offcpu ? d->offcpu : d->piece,
-					 w->state[i] };
+		struct watch_ear ear = { hears(d, op, want), w->state[i] };
 
 		if (!(wants & want) || (wants & WATCH_ASLEEP && !(w->awake >> i & 1)))
 			continue;
@@ -88,14 +98,9 @@ const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op)
 {
 	const struct op_def *def = op ? world_op(c->w, op) : NULL;
 	struct watches *w = &c->watches;
-	struct watch_ears *ears;
+	struct watch_ears *ears = &w->ears[op];
 
-	while (w->ears.n <= op) {
-		if (!vec_push(&w->ears, (struct watch_ears){ 0 }))
-			return NULL;
-	}
-	ears = &w->ears.v[op];
-	if (!list_make(w, def, WATCH_OUTER, &ears->outer) ||
+	if (!vec_push(&w->made, op) || !list_make(w, def, WATCH_OUTER, &ears->outer) ||
 	    !list_make(w, def, WATCH_INNER, &ears->inner) ||
 	    !list_make(w, def, WATCH_OFFCPU, &ears->offcpu))
 		return NULL;
@@ -105,7 +110,7 @@ const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op)
 	ears->memory = def && live_wants(def);
 	ears->graph = def && graphs_want(def);
 	ears->deaf = def && def->flags & OP_CALL && !ears->event && !ears->memory && !ears->graph;
-	ears->since = w->since;
+	ears->made = true;
 	return ears;
 }
 

@@ -53,6 +53,8 @@ struct watch_def {
 	void (*free)(void *state); /* what the state owns, not itself */
 	/* Off-CPU intervals, where they are to be told from stretches outside calls; NULL: piece hears them. */
 	watch_hear *offcpu;
+	/* Calls, where they are to be told from stretches outside calls; NULL: piece hears them. */
+	watch_hear *outer, *inner;
 };
 
 #define WATCHES_MAX 32
@@ -62,20 +64,21 @@ struct watch_list {
 	uint32_t from, n;
 };
 
+/* Zero: not worked out. */
 struct watch_ears {
-	uint32_t since;	    /* what watches' since was when it was worked out; 0: never */
-	uint32_t event;	    /* bit i: watch i hears it */
-	bool memory, graph; /* as live and graphs have it */
+	bool made;
 	bool deaf;	    /* a call that nobody hears as an event */
+	bool memory, graph; /* as live and graphs have it */
+	uint32_t event;	    /* bit i: watch i hears it */
 	struct watch_list outer, inner, offcpu;
 };
 
 /* Zero-initialised is empty. */
 struct watches {
 	void *state[WATCHES_MAX];
-	uint32_t awake;		     /* bit i: watch i */
-	uint32_t since;		     /* counts who woke, from 1 */
-	VEC(struct watch_ears) ears; /* by op; 0 is outside calls */
+	uint32_t awake;		 /* bit i: watch i */
+	struct watch_ears *ears; /* by op, all there are; 0 is outside calls */
+	VEC(uint16_t) made;	 /* of which ops they are */
 	VEC(struct watch_ear {
 		watch_hear *hear;
 		void *state;
@@ -95,7 +98,8 @@ static inline void watches_wake(struct watches *w, const void *state)
 		i++;
 	if (i < WATCHES_MAX && !(w->awake >> i & 1)) {
 		w->awake |= 1u << i;
-		w->since++;
+		while (w->made.n)
+			w->ears[w->made.v[--w->made.n]] = (struct watch_ears){ 0 };
 	}
 }
 
@@ -105,14 +109,13 @@ const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op);
 static inline const struct watch_ears *watches_ears_of(const struct watches *w, struct cause *c,
 						       uint16_t op)
 {
-	return op < w->ears.n && w->ears.v[op].since == w->since ? &w->ears.v[op]
-								 : watches_ears_made(c, op);
+	return w->ears[op].made ? &w->ears[op] : watches_ears_made(c, op);
 }
 
 /* Whether an event of this op is a call of which watches_event tells nobody. */
 static inline bool watches_deaf(const struct watches *w, uint16_t op)
 {
-	return op < w->ears.n && w->ears.v[op].deaf && w->ears.v[op].since == w->since;
+	return w->ears[op].deaf;
 }
 
 bool watches_event(struct cause *c, const struct event *ev);

@@ -89,15 +89,25 @@ RARE static bool begin(struct gpu_work *g, struct cause *c)
 	return g->gaps != NULL;
 }
 
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
+static bool outside(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct gpu_work *g = state;
 
-	if (!g->gaps && !begin(g, c))
-		return false;
-	if (!p->ev || !(p->op->flags & OP_CALL))
-		return gaps_outside(g->gaps, p);
-	return p->depth ? gaps_inner(g->gaps, p) : gaps_call(g->gaps, p);
+	return begin(g, c) && gaps_outside(g->gaps, p);
+}
+
+static bool outer(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct gpu_work *g = state;
+
+	return (g->gaps || begin(g, c)) && gaps_call(g->gaps, p);
+}
+
+static bool inner(void *state, struct cause *c, const struct line_piece *p)
+{
+	struct gpu_work *g = state;
+
+	return (g->gaps || begin(g, c)) && gaps_inner(g->gaps, p);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)
@@ -234,7 +244,9 @@ const struct watch_def watch_gpu_work = { .name = "gpu-work",
 					  .size = sizeof(struct gpu_work),
 					  .wants = wants,
 					  .event = event,
-					  .piece = piece,
+					  .piece = outside,
+					  .outer = outer,
+					  .inner = inner,
 					  .record = record,
 					  .settle = settle,
 					  .forget = forget,
