@@ -586,6 +586,25 @@ CREATE TABLE peer_records (
 	"comm" TEXT
 );
 
+CREATE TABLE asleep_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"thread" INTEGER, -- threads.id
+	"since_ns" INTEGER,
+	"depth" INTEGER,
+	"stack" INTEGER, -- stacks.id
+	"cpu_out" INTEGER,
+	"syscall" INTEGER,
+	"object_kind" INTEGER,
+	"object" INTEGER,
+	"futex_op" INTEGER,
+	"futex_val" INTEGER,
+	"file" INTEGER,
+	"socket" INTEGER,
+	"write" INTEGER
+);
+
 CREATE TABLE thinned_records (
 	n INTEGER PRIMARY KEY,
 	after_seq INTEGER NOT NULL,

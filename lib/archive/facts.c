@@ -300,6 +300,7 @@ static const char *const old[] = {
 	"DELETE FROM sample_records WHERE time_ns + ?1 < ?5",
 	"DELETE FROM chain_records WHERE last_ns + ?1 < ?5",
 	"DELETE FROM open_records WHERE time_ns + ?1 < ?5",
+	"DELETE FROM asleep_records WHERE time_ns + ?1 < ?5",
 	"DELETE FROM loss_records WHERE until_ns + ?1 < ?5",
 	"DELETE FROM sampled_records WHERE until_ns + ?1 < ?5",
 	"DELETE FROM thinned_records WHERE until_ns + ?1 < ?5",

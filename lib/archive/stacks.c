@@ -180,7 +180,9 @@ static int mark_stacks(struct archive_writer *a, uint8_t *used, uint32_t n, stru
 {
 	const uint32_t *site = a->sites.v;
 	sqlite3_stmt *s = NULL;
-	int rc = archive_prepare(a, &s, "SELECT DISTINCT stack FROM open_records WHERE stack > 0",
+	int rc = archive_prepare(a, &s,
+				 "SELECT stack FROM open_records WHERE stack > 0 UNION "
+				 "SELECT stack FROM asleep_records WHERE stack > 0",
 				 e),
 	    step = SQLITE_DONE;
 

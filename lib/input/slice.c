@@ -80,6 +80,10 @@ bool slice_record(struct select *sel, const struct world *w, const struct record
 		/* What was open before the part may have returned before it. */
 		return select_overlaps(sel, u->OPEN.start_ns, u->OPEN.time_ns) &&
 		       thread_asked(sel, w, u->OPEN.thread) && op_asked(sel, w, u->OPEN.op);
+	case RECORD_ASLEEP:
+		/* What was asleep behind the part may have fallen asleep there. */
+		return select_overlaps(sel, u->ASLEEP.time_ns, u->ASLEEP.time_ns) &&
+		       thread_asked(sel, w, u->ASLEEP.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
 	case RECORD_SAMPLE:
 		return select_overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
 		       process_asked(sel, w, u->SAMPLE.process);

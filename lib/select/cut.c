@@ -66,6 +66,18 @@ static bool open_call(const struct select *s, struct rec_OPEN *o)
 	return there;
 }
 
+/* Of who slept when the time ended, so much of it. */
+static bool sleeps(const struct select *s, struct rec_ASLEEP *a)
+{
+	if (a->time_ns < s->since_ns || a->since_ns >= s->until_ns)
+		return false;
+	if (a->time_ns > s->until_ns)
+		a->time_ns = s->until_ns;
+	if (a->since_ns < s->since_ns)
+		a->since_ns = s->since_ns;
+	return true;
+}
+
 static bool record(struct select_cut *c, const struct select *s, struct stream_item *item)
 {
 	c->record = *item->record;
@@ -81,6 +93,8 @@ static bool record(struct select_cut *c, const struct select *s, struct stream_i
 		return within(s, c->record.u.SAMPLE.time_ns);
 	case RECORD_OPEN:
 		return open_call(s, &c->record.u.OPEN);
+	case RECORD_ASLEEP:
+		return sleeps(s, &c->record.u.ASLEEP);
 	case RECORD_CHAIN:
 	case RECORD_ANALYSIS:
 		return false;

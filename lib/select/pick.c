@@ -52,6 +52,8 @@ static bool record(const struct select *s, const struct world *w, const struct r
 		return select_sample(s, w, &r->u.SAMPLE);
 	case RECORD_OPEN:
 		return select_overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
+	case RECORD_ASLEEP:
+		return select_overlaps(s, r->u.ASLEEP.time_ns, r->u.ASLEEP.time_ns);
 	case RECORD_CHAIN:
 		return select_overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
 	default:

@@ -80,6 +80,10 @@ static void slicing(const struct fixture *f)
 	STAYS(LOSS, since_ns, 199, true);
 	STAYS(LOSS, until_ns, 99, false);
 	STAYS(LOSS, count, 1, true);
+	STAYS(ASLEEP, time_ns, 99, false);
+	STAYS(ASLEEP, time_ns, 100, true);
+	STAYS(ASLEEP, time_ns, 199, true);
+	STAYS(ASLEEP, time_ns, 200, false);
 	STAYS(NAME, time_ns, 1, true);
 	STAYS(NAME, time_ns, 200, false);
 	STAYS(ANALYSIS, time_ns, 150, false);
@@ -114,6 +118,8 @@ static void slicing(const struct fixture *f)
 	STAYS(COVERAGE, layer, bytes_of("driver"), true);
 	STAYS(NAME, thread, f->thread[0], true);
 	STAYS(NAME, thread, world_thread(f->w, &thread), false);
+	STAYS(ASLEEP, thread, f->thread[0], true);
+	STAYS(ASLEEP, thread, world_thread(f->w, &thread), false);
 	select_name(&sel, "cudaMalloc", NULL);
 	r = (struct record){ .kind = RECORD_OPEN };
 	REC_SET(&r, OPEN, thread, f->thread[0]);
@@ -121,6 +127,11 @@ static void slicing(const struct fixture *f)
 	is_int(slice_record(&sel, f->w, &r), true, "an open call asked for");
 	REC_SET(&r, OPEN, op, OP_CUDA_LAUNCH);
 	is_int(slice_record(&sel, f->w, &r), false, "another one");
+	STAYS(ASLEEP, thread, f->thread[0], false);
+	select_free(&sel);
+	sel = (struct select){ 0 };
+	select_name(&sel, "offcpu", NULL);
+	STAYS(ASLEEP, thread, f->thread[0], true);
 	select_free(&sel);
 }
 

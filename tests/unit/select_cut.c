@@ -87,6 +87,40 @@ static void calls(struct stage *s)
 	}
 }
 
+static void sleepers(struct stage *s)
+{
+	static const struct {
+		int64_t since, time;
+		bool left;
+		int64_t since_left, time_left;
+		const char *what;
+	} cases[] = {
+		{ 10, 99, false, 0, 0, "was asleep before: it may be awake" },
+		{ 10, 150, true, 100, 150, "is asleep then" },
+		{ 120, 900, true, 120, 200, "fell asleep then, and sleeps behind" },
+		{ 10, 900, true, 100, 200, "sleeps all the time" },
+		{ 200, 900, false, 0, 0, "falls asleep behind" },
+	};
+	struct select sel = { .resolved = true, .since_ns = SINCE, .until_ns = 200 };
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct record r = { .kind = RECORD_ASLEEP };
+		struct stream_item item = { .kind = STREAM_RECORD, .record = &r };
+		struct select_cut cut = { 0 };
+		bool left = !cases[i].left;
+
+		REC_SET(&r, ASLEEP, since_ns, cases[i].since);
+		REC_SET(&r, ASLEEP, time_ns, cases[i].time);
+		select_cut_item(&cut, &sel, s->w, &item, &left, NULL);
+		is_int(left, cases[i].left, "a thread that %s", cases[i].what);
+		if (left) {
+			is_i64(item.record->u.ASLEEP.since_ns, cases[i].since_left, "since when");
+			is_i64(item.record->u.ASLEEP.time_ns, cases[i].time_left, "and when");
+		}
+		select_cut_free(&cut);
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -95,6 +129,7 @@ int main(void)
 	requests(&s, a);
 	waits(&s, a);
 	calls(&s);
+	sleepers(&s);
 	stage_free(&s);
 	return tap_done();
 }
