@@ -11,6 +11,7 @@
 #include "lib/cause/class_add.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/standing.h"
+#include "lib/event/asleep.h"
 
 #define OPEN_MAX 65536
 
@@ -222,6 +223,7 @@ void cause_free(struct cause *c)
 	launched_names_free(&c->kernels);
 	tally_free(&c->tally);
 	vec_free(&c->leaving.v);
+	cause_asleep_free(&c->asleep);
 	cause_lossy_free(&c->lossy);
 	cause_disks_free(&c->disks);
 	cause_files_free(&c->files);
@@ -294,8 +296,12 @@ static int begin_pane(struct cause *c, int64_t ns, struct err *e)
 /* What is looked at of an event besides the time that it took of its thread. */
 static int looked_at(struct cause *c, const struct event *ev, bool late, struct err *e)
 {
-	if (!late && ev->op == OP_PROC_EXIT)
+	if (!late && ev->op == OP_PROC_EXIT) {
+		const struct world_ctx *ctx = world_get_ctx(c->w, ev->ctx);
+
+		cause_asleep_gone(&c->asleep, ctx ? ctx->thread : 0);
 		cause_killed_event(&c->killed, c->w, ev);
+	}
 	if (!late &&
 	    (!watches_event(c, ev) || (ev->op == OP_PROC_EXIT && !cause_ended_event(c, ev))))
 		return err_nomem(e);
@@ -400,6 +406,8 @@ static bool clock(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uin
 
 static int record(struct cause *c, const struct record *r, struct err *e)
 {
+	uint32_t node;
+
 	if (!watches_record(c, r))
 		return err_nomem(e);
 	switch (r->kind) {
@@ -413,11 +421,13 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->off_cpu_known = true;
 		break;
 	case RECORD_CLOCK:
-		if (!clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns),
-			   REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0))
+		node = REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0;
+		if (!clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node))
 			return err_nomem(e);
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;
+		if (REC_HAS(r, CLOCK, source) && bytes_equal(r->u.CLOCK.source, bytes_of("end")))
+			cause_asleep_ended(&c->asleep, c->w, node, r->u.CLOCK.mono_ns);
 		break;
 	case RECORD_NAME:
 		if (world_get_thread(c->w, r->u.NAME.thread) &&
@@ -453,6 +463,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_OPEN:
 		if (r->u.OPEN.at_end && c->open.n < OPEN_MAX && !open_add(c, &r->u.OPEN))
+			return err_nomem(e);
+		break;
+	case RECORD_ASLEEP:
+		if (!cause_asleep_record(c, r))
 			return err_nomem(e);
 		break;
 	case RECORD_SAMPLE:
@@ -493,12 +507,48 @@ static int open_order(const void *a, const void *b)
 	return x->call.depth > y->call.depth ? -1 : x->call.depth < y->call.depth;
 }
 
+/* A wait that goes on, as the events that it would be if it had ended with the recording. */
+static int asleep(struct cause *c, const struct record *r, struct err *e)
+{
+	const struct rec_ASLEEP *wait = &r->u.ASLEEP;
+	struct event ev;
+	int rc = 0;
+
+	if (line_heard(c->line, wait->thread, wait->since_ns))
+		return 0;
+	for (unsigned i = 0; i < ASLEEP_OPS && rc == 0; i++) {
+		if (!asleep_event(r, world_op(c->w, asleep_ops[i]), &ev) || impossible(c, &ev))
+			continue;
+		starts(c, wait->since_ns);
+		if (ev.end_ns > c->end_ns)
+			c->end_ns = ev.end_ns;
+		ev.ctx = line_ctx(c->line, wait->thread);
+		rc = looked_at(c, &ev, false, e);
+		if (rc == 0 && ev.op == OP_SCHED_OFFCPU)
+			rc = line_asleep(c->line, wait->thread, &ev, e);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Of a recording that has not ended. */
+static int still_asleep(struct cause *c, struct err *e)
+{
+	int rc = 0;
+
+	cause_asleep_sort(&c->asleep, c->w);
+	for (size_t i = 0; i < c->asleep.v.n && rc == 0; i++)
+		rc = asleep(c, &c->asleep.v.v[i].said, e);
+	return rc;
+}
+
 int cause_finish(struct cause *c, struct err *e)
 {
 	struct record r = { .kind = RECORD_ANALYSIS };
 	struct buf body = { 0 };
-	int rc;
+	int rc = still_asleep(c, e);
 
+	if (rc < 0)
+		return rc;
 	if (c->open.n)
 		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
 	for (size_t i = 0; i < c->open.n; i++) {

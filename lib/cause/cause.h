@@ -7,8 +7,10 @@
 #ifndef INGERO_CAUSE_CAUSE_H
 #define INGERO_CAUSE_CAUSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/err.h"
 #include "lib/event/stream.h"
 #include "lib/line/line.h"
@@ -35,6 +37,10 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 void cause_free(struct cause *c);
 
 int cause_item(struct cause *c, const struct stream_item *item, struct err *e);
+
+/* Of an ASLEEP record that was just given, for who follows a recording: whether the process has made no call since this sleep was
+ * said before, and made some until then, this thread too. Then what it waits for, and where, is appended to out. */
+bool cause_stands(const struct cause *c, const struct record *r, struct buf *out);
 
 /* The stream ended: what is still to be said of the whole of it, and the analysis record. */
 int cause_finish(struct cause *c, struct err *e);

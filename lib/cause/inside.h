@@ -7,6 +7,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/vec.h"
+#include "lib/cause/asleep.h"
 #include "lib/cause/cause.h"
 #include "lib/cause/cgroups.h"
 #include "lib/cause/class.h"
@@ -52,6 +53,7 @@ struct cause {
 	struct steps *steps;  /* lib/line/steps.h */
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	VEC(struct cause_open) open; /* calls still open when the recording ended */
+	struct cause_asleep asleep;
 	struct cause_leaving leaving;
 	struct cause_nodes nodes;
 	struct cause_killed killed;

@@ -199,7 +199,7 @@ static bool is_mutex(const struct event *ev, const struct op_def *def)
 	return val == 2 || (val >> 31 && (val & 0x3fffffff));
 }
 
-static enum part blocked_part(const struct event *ev, const struct op_def *def)
+enum part blame_blocked(const struct event *ev, const struct op_def *def)
 {
 	switch (column(ev, def, COL_OBJECT_KIND, OBJECT_NONE)) {
 	case OBJECT_FUTEX:
@@ -266,7 +266,7 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	if (column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK)
 		iv->waker = (uint32_t)column(ev, def, COL_WAKER, 0);
 	if (blocked) {
-		iv->part = blocked_part(ev, def);
+		iv->part = blame_blocked(ev, def);
 		iv->gil = column(ev, def, COL_OBJECT_KIND, OBJECT_NONE) == OBJECT_GIL;
 		r->lock_object = iv->gil ? BLAME_GIL : column(ev, def, COL_OBJECT, 0);
 		if (iv->part == PART_DISK) {

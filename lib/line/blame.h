@@ -38,6 +38,9 @@ struct blame_result {
 	uint32_t lock_holder; /* culprit, when this wait ended with a release */
 };
 
+/* What a thread that left its CPU waits for. */
+enum part blame_blocked(const struct event *ev, const struct op_def *def);
+
 /* ev: an off-CPU interval of th, def its definition. Forgets th's moves between run queues. */
 void blame_offcpu(const struct blame *b, struct line_thread *th, const struct event *ev,
 		  const struct op_def *def, struct blame_result *r);

@@ -566,6 +566,40 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 	return call(l, th, &ev, def, true, e);
 }
 
+bool line_heard(const struct line *l, uint32_t thread, int64_t since_ns)
+{
+	const struct line_thread *th = threads_get(&l->threads, thread);
+
+	if (!th)
+		return false;
+	if ((th->seen && th->cursor_ns > since_ns) || wakers_back(&th->wakers, 1, since_ns) ||
+	    th->sample_ns > since_ns)
+		return true;
+	for (unsigned depth = 1; depth < NEST_DEPTH; depth++) {
+		if (nest_last(&th->nest, depth) > since_ns)
+			return true;
+	}
+	return false;
+}
+
+uint32_t line_ctx(const struct line *l, uint32_t thread)
+{
+	const struct line_thread *th = threads_get(&l->threads, thread);
+
+	return th ? th->ctx : 0;
+}
+
+int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct err *e)
+{
+	const struct op_def *op = op_of(l, ev->op);
+	bool nomem = false;
+	struct line_thread *th = op ? threads_of(&l->threads, thread, &nomem) : NULL;
+
+	if (!th)
+		return nomem ? err_nomem(e) : 0;
+	return offcpu(l, th, ev, op, e);
+}
+
 void line_memory(const struct line *l, struct line_memory *m)
 {
 	*m = (struct line_memory){ .slices = occupancy_held(&l->occupancy),

@@ -89,6 +89,16 @@ void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t even
 int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
 	      uint32_t stack, int64_t end_ns, struct err *e);
 
+/* Whether anything of the thread's own time is known that ended after then. */
+bool line_heard(const struct line *l, uint32_t thread, int64_t since_ns);
+
+/* The context in which a thread was seen first; 0: in none. */
+uint32_t line_ctx(const struct line *l, uint32_t thread);
+
+/* An off-CPU interval that had not ended at the end of what there is, of a thread that may have had no event: told after the
+ * last event. Its context is line_ctx. */
+int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct err *e);
+
 struct culprits *line_culprits(struct line *l);
 
 struct line_totals {

@@ -43,34 +43,40 @@ void threads_forget(struct threads *t, uint32_t id)
 	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
 	   (vec)->n = (size_t)(id) + 1, true)))
 
+struct line_thread *threads_of(struct threads *t, uint32_t id, bool *nomem)
+{
+	const struct world_thread *v = world_get_thread(t->w, id);
+	const struct world_process *p = v ? world_get_process(t->w, v->process) : NULL;
+	struct line_thread *th = threads_get(t, id);
+
+	if (!v || th)
+		return th;
+	th = grow_to(&t->by_id, id) ? calloc(1, sizeof(*th)) : NULL;
+	if (!th) {
+		*nomem = true;
+		return NULL;
+	}
+	th->id = id;
+	th->process = v->process;
+	th->node = p ? p->node : 0;
+	t->by_id.v[id] = th;
+	return th;
+}
+
 struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *nomem)
 {
 	const struct world_ctx *c = world_get_ctx(t->w, ctx);
-	const struct world_thread *v = c ? world_get_thread(t->w, c->thread) : NULL;
-	struct line_thread *th;
+	struct line_thread *th = c ? threads_of(t, c->thread, nomem) : NULL;
 
-	if (!v)
+	if (!th)
 		return NULL;
-	if (!grow_to(&t->by_id, c->thread) || !grow_to(&t->by_ctx, ctx)) {
+	if (!grow_to(&t->by_ctx, ctx) || !vec_push(&th->ctxs, ctx)) {
 		*nomem = true;
 		return NULL;
 	}
-	th = t->by_id.v[c->thread];
-	if (!th) {
-		th = calloc(1, sizeof(*th));
-		if (!th) {
-			*nomem = true;
-			return NULL;
-		}
-		th->id = c->thread;
-		th->process = v->process;
-		th->node = c->node;
+	if (!th->ctx) {
 		th->ctx = ctx;
-		t->by_id.v[c->thread] = th;
-	}
-	if (!vec_push(&th->ctxs, ctx)) {
-		*nomem = true;
-		return NULL;
+		th->node = c->node;
 	}
 	t->by_ctx.v[ctx] = th;
 	return th;

@@ -67,6 +67,9 @@ static inline struct line_thread *threads_of_ctx(struct threads *t, uint32_t ctx
 	return threads_of_ctx_slow(t, ctx, nomem);
 }
 
+/* The state of a thread that may have had no event yet, and has no context then. NULL: there is no such thread, or *nomem. */
+struct line_thread *threads_of(struct threads *t, uint32_t id, bool *nomem);
+
 /* NULL when this thread had no event yet. */
 static inline struct line_thread *threads_get(const struct threads *t, uint32_t id)
 {
