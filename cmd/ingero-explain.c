@@ -23,6 +23,7 @@
 #include "lib/emit/call.h"
 #include "lib/emit/diff.h"
 #include "lib/emit/report.h"
+#include "lib/host/clock.h"
 #include "lib/input/input.h"
 #include "lib/input/older.h"
 #include "lib/input/resolve.h"
@@ -158,6 +159,16 @@ static uint32_t fail_severity(void)
 					  : CHAIN_LOW;
 }
 
+/* Whoever waits for the end of a pipe hears who waits for what meanwhile. */
+static void say_asleep(struct ask_story *story, const struct record *r)
+{
+	struct buf line = { 0 };
+
+	if (ask_story_stands(story, r, host_clock_real(), &line))
+		cli_note("%s", buf_text(&line));
+	buf_free(&line);
+}
+
 static int read_all(struct ask_story *story, struct input *in, const struct select *sel,
 		    const struct world *w, struct err *e)
 {
@@ -180,6 +191,9 @@ static int read_all(struct ask_story *story, struct input *in, const struct sele
 			rc = ask_story_item(story, &item, e);
 		if (rc < 0)
 			break;
+		if (left && item.kind == STREAM_RECORD && item.record->kind == RECORD_ASLEEP &&
+		    !input_files(in))
+			say_asleep(story, item.record);
 		cli_progress_tick(&progress);
 	}
 	cli_progress_end(&progress);

@@ -106,6 +106,19 @@ int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, 
 	return cause_item(run->cause, item, e);
 }
 
+#define LIVE_NS \
+	60000000000 /* between what happened and who reads of it live, clocks that differ included */
+
+bool ask_chains_stands(struct ask_chains_run *run, const struct record *r, int64_t now_ns,
+		       struct buf *out)
+{
+	int64_t ago_ns = (int64_t)((uint64_t)now_ns - (uint64_t)run->answer.real_minus_mono_ns -
+				   (uint64_t)r->u.ASLEEP.time_ns);
+
+	return run->answer.has_real && ago_ns < LIVE_NS && ago_ns > -LIVE_NS &&
+	       cause_stands(run->cause, r, out);
+}
+
 bool ask_chains_cover(const struct chain_list *carried, uint64_t events)
 {
 	struct json of = json_get(carried->analysis, "events");

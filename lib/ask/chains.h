@@ -33,6 +33,10 @@ struct ask_chains_run; /* a question in progress: several streams, one after ano
 struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_options *opt);
 int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, struct err *e);
 
+/* An ASLEEP record that was just given, of a recording that is still made (now_ns: UTC): cause_stands. */
+bool ask_chains_stands(struct ask_chains_run *run, const struct record *r, int64_t now_ns,
+		       struct buf *out);
+
 /* No more items: the answer, borrowed until the run is freed. */
 int ask_chains_end(struct ask_chains_run *run, const struct ask_chains **answer, struct err *e);
 void ask_chains_free(struct ask_chains_run *run);

@@ -36,6 +36,11 @@ int ask_story_item(struct ask_story *a, const struct stream_item *item, struct e
 	return rc < 0 ? rc : ask_oncpu_item(a->oncpu, item, e);
 }
 
+bool ask_story_stands(struct ask_story *a, const struct record *r, int64_t now_ns, struct buf *out)
+{
+	return ask_chains_stands(a->chains, r, now_ns, out);
+}
+
 int ask_story_end(struct ask_story *a, struct story *told, struct err *e)
 {
 	int rc = ask_chains_end(a->chains, &told->chains, e);

@@ -19,6 +19,8 @@ struct story {
 
 struct ask_story *ask_story_new(const struct world *w); /* w must outlive it. NULL: out of memory. */
 int ask_story_item(struct ask_story *a, const struct stream_item *item, struct err *e);
+/* As ask_chains_stands. */
+bool ask_story_stands(struct ask_story *a, const struct record *r, int64_t now_ns, struct buf *out);
 /* No more items: what it points to is borrowed until freed. */
 int ask_story_end(struct ask_story *a, struct story *told, struct err *e);
 void ask_story_free(struct ask_story *a);

@@ -303,6 +303,8 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 		r->next_flush = now + (int64_t)r->opt.flush_ns;
 		flush = true;
 		rc = look_at_opens(r, now, false, e);
+		if (rc == 0)
+			rc = probe_recorder_look_at_sleepers(r, now, e);
 	}
 	if (rc == 0)
 		rc = ige_writer_flush(r->writer, r->watermark,
@@ -390,6 +392,7 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_wire_free(r->wire);
 	probe_watch_free(&r->watch);
 	probe_opens_free(&r->opens);
+	sleepers_free(&r->sleepers);
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
 	host_kubelet_close(&r->kubelet);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/io.h"
+#include "lib/event/asleep.h"
 #include "lib/host/clock.h"
 #include "lib/host/proc.h"
 #include "lib/probe/peek.h"
@@ -19,7 +20,12 @@ static void on_event(void *ctx, const struct event *ev)
 {
 	struct probe_recorder *r = ctx;
 	const struct op_def *def = op_builtin(ev->op);
+	const struct world_ctx *of = r->asleep ? world_get_ctx(r->world, ev->ctx) : NULL;
 
+	if (r->asleep) {
+		asleep_add(r->asleep, ev, of ? of->thread : 0);
+		return;
+	}
 	if (!r->event_error.code)
 		ige_writer_event(r->writer, ev, &r->event_error);
 	if (r->at_tail) /* it comes again, whole */

@@ -51,6 +51,7 @@ static int go_on(struct probe_recorder *r, struct err *e)
 	if (r->session)
 		probe_wire_again(r->wire, r->watermark);
 	probe_opens_again(&r->opens);
+	sleepers_again(&r->sleepers);
 	rc = probe_recorder_say_start(r, e);
 	if (rc == 0)
 		rc = probe_recorder_say_names(r, e);

@@ -23,6 +23,7 @@
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
 #include "lib/probe/samples.h"
+#include "lib/probe/sleepers.h"
 #include "lib/probe/sockets.h"
 #include "lib/probe/statements.h"
 #include "lib/probe/thin.h"
@@ -99,6 +100,9 @@ struct probe_recorder {
 	struct ige_writer *writer;
 	struct ige_writer_options form; /* of what it writes */
 	bool at_tail; /* what is told now has not ended, and will be told again when it has */
+	struct sleepers sleepers;
+	struct record *
+		asleep; /* NULL, or what events that are told now make no event of the recording but this */
 	struct op_spec *specs;
 	struct probe_sockets sockets;
 	int64_t next_peers;   /* not looked for before */
@@ -178,6 +182,8 @@ int probe_recorder_say_names(struct probe_recorder *r, struct err *e);
 int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *e);
 /* Waits that have not ended, as far as until_ns; INT64_MAX: now. */
 int probe_recorder_say_asleep(struct probe_recorder *r, int64_t until_ns, struct err *e);
+/* From time to time: who has slept for long and sleeps still. */
+int probe_recorder_look_at_sleepers(struct probe_recorder *r, int64_t now, struct err *e);
 /* Behind what a flight recorder has written to fd: calls and waits that have not ended by the watermark, as where a recording
  * ends. bytes: how many. */
 int probe_recorder_say_tail(struct probe_recorder *r, int fd, uint64_t *bytes, struct err *e);

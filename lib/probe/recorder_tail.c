@@ -2,18 +2,18 @@
 /*
  * What has not ended where a file ends: calls that are open, threads that sleep. Of a run that hangs it is what its file is
  * for. A flight recorder's files get it as a segment of their own that the memory does not keep, since the recording goes on:
- * there these calls and waits will be, whole, when they are over.
+ * there these calls and waits will be, whole, when they are over. While a recording goes on, records say who sleeps for long.
  */
 #include "lib/probe/recorder_state.h"
 
-struct sleepers {
+struct until {
 	struct probe_recorder *r;
 	int64_t until_ns;
 };
 
 static void on_still(void *ctx, const struct wire_still *w)
 {
-	const struct sleepers *s = ctx;
+	const struct until *s = ctx;
 	struct wire_offcpu wait = w->wait;
 	uint64_t since_ns = wait.end_ns - wait.dur_ns;
 
@@ -30,9 +30,42 @@ static void on_still(void *ctx, const struct wire_still *w)
 
 int probe_recorder_say_asleep(struct probe_recorder *r, int64_t until_ns, struct err *e)
 {
-	struct sleepers s = { r, until_ns };
+	struct until s = { r, until_ns };
 
 	return probe_session_asleep(r->session, on_still, &s, e);
+}
+
+static void on_sleeper(void *ctx, const struct wire_still *w)
+{
+	struct probe_recorder *r = ctx;
+	struct record rec = { 0 };
+
+	if (r->event_error.code ||
+	    !sleepers_sleeps(&r->sleepers, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
+			     (int64_t)w->wait.end_ns))
+		return;
+	if (w->who.kind == WIRE_THREAD)
+		probe_wire_record(r->wire, &w->who, sizeof(w->who));
+	r->asleep = &rec;
+	probe_wire_record(r->wire, &w->wait, sizeof(w->wait));
+	r->asleep = NULL;
+	if (rec.kind)
+		ige_writer_record(r->writer, &rec, &r->event_error);
+}
+
+int probe_recorder_look_at_sleepers(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	int rc;
+
+	/* Nobody reads a memory while it is one, and its files end with who sleeps. */
+	if (!r->session || r->opt.flight_ns || !probe_recorder_alive(r) ||
+	    !sleepers_look(&r->sleepers, now))
+		return 0;
+	rc = probe_session_asleep(r->session, on_sleeper, r, e);
+	sleepers_looked(&r->sleepers, now);
+	if (rc == 0 && r->event_error.code)
+		*e = r->event_error, rc = e->code;
+	return rc;
 }
 
 static int say(struct probe_recorder *r, struct err *e)

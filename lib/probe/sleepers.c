@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sleep is known by its thread and its beginning; of those that are over nothing is kept past the next look. */
+#include "lib/probe/sleepers.h"
+
+#include "lib/base/hash.h"
+
+bool sleepers_look(struct sleepers *s, int64_t now_ns)
+{
+	if (now_ns < s->next_ns)
+		return false;
+	s->closest_ns = now_ns + SLEEPERS_FIRST_NS; /* whoever falls asleep after this look */
+	return true;
+}
+
+bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns)
+{
+	uint64_t key = hash_u64((uint64_t)since_ns) ^ (uint64_t)tid << 32, due = SLEEPERS_FIRST_NS,
+		 slept = now_ns > since_ns ? (uint64_t)(now_ns - since_ns) : 0;
+	bool said;
+
+	map_get(&s->due, key, &due);
+	said = slept >= due;
+	while (due <= slept)
+		due *= 2;
+	/* Without memory for that it is said again. */
+	map_put(&s->seen, key, due);
+	if (since_ns + (int64_t)due < s->closest_ns)
+		s->closest_ns = since_ns + (int64_t)due;
+	return said;
+}
+
+void sleepers_looked(struct sleepers *s, int64_t now_ns)
+{
+	struct map old = s->due;
+
+	s->due = s->seen;
+	s->seen = old;
+	map_clear(&s->seen);
+	s->next_ns = now_ns + SLEEPERS_REST_NS;
+	if (s->closest_ns > s->next_ns)
+		s->next_ns = s->closest_ns;
+}
+
+void sleepers_again(struct sleepers *s)
+{
+	map_clear(&s->due);
+	s->next_ns = 0;
+}
+
+void sleepers_free(struct sleepers *s)
+{
+	map_free(&s->due);
+	map_free(&s->seen);
+}

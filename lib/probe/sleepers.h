@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads that sleep for long, and when that is next said of each: when its sleep has lasted SLEEPERS_FIRST_NS, and each time
+ * that it has doubled since. Knows numbers only: who looks at threads tells what it sees.
+ */
+#ifndef INGERO_PROBE_SLEEPERS_H
+#define INGERO_PROBE_SLEEPERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/map.h"
+
+#define SLEEPERS_FIRST_NS 5000000000
+#define SLEEPERS_REST_NS  2000000000 /* between two looks, at least */
+
+/* Zero-initialised is empty. */
+struct sleepers {
+	struct map due;	    /* of a sleep: how long it is to have lasted when it is said next */
+	struct map seen;    /* the same, of those seen in this look */
+	int64_t next_ns;    /* the time of the next look */
+	int64_t closest_ns; /* in this look: when the first is due */
+};
+
+/* Whether it is time for a look, which begins then: each thread that sleeps is to be told, then sleepers_looked. */
+bool sleepers_look(struct sleepers *s, int64_t now_ns);
+/* This thread sleeps, since then. True: it is to be said now. */
+bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns);
+void sleepers_looked(struct sleepers *s, int64_t now_ns);
+
+/* Another file of the recording begins: what goes on is said in it too. */
+void sleepers_again(struct sleepers *s);
+void sleepers_free(struct sleepers *s);
+
+#endif

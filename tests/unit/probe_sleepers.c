@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When it is said that a thread sleeps: after five seconds, and each time that the sleep has doubled; and how rarely threads
+ * are looked at for that.
+ */
+#include "lib/probe/sleepers.h"
+#include "tests/tap.h"
+
+#define S 1000000000ll
+
+/* One thread that sleeps from a second after the first look until the end: how often it was said, and how many looks it took. */
+static unsigned long_sleep(struct sleepers *s, int64_t begin, int64_t until, int64_t *said,
+			   unsigned *looks)
+{
+	unsigned n = 0;
+
+	*looks = 0;
+	for (int64_t now = begin; now < until; now += S / 10) {
+		if (!sleepers_look(s, now))
+			continue;
+		++*looks;
+		if (now > begin + S && sleepers_sleeps(s, 7, begin + S, now))
+			said[n++] = now - begin - S;
+		sleepers_looked(s, now);
+	}
+	return n;
+}
+
+static void doubles(void)
+{
+	static const int64_t least[] = { 5, 10, 20, 40, 80, 160, 320 };
+	struct sleepers s = { 0 };
+	int64_t said[64];
+	unsigned looks, n = long_sleep(&s, 1000 * S, 1402 * S, said, &looks);
+
+	ok(n == sizeof(least) / sizeof(least[0]), "in 401 s it is said %u times", n);
+	for (unsigned i = 0; i < n && i < sizeof(least) / sizeof(least[0]); i++)
+		ok(said[i] >= least[i] * S && said[i] <= (least[i] + 5) * S,
+		   "said after %lld s: %.1f s", (long long)least[i], (double)said[i] / S);
+	ok(looks >= 402 / 5 && looks <= 402 / 2, "threads were looked at %u times", looks);
+	sleepers_again(&s);
+	n = long_sleep(&s, 1000 * S + 401 * S, 1403 * S, said, &looks);
+	ok(n == 0, "nothing of a sleep that has just begun");
+	sleepers_free(&s);
+}
+
+static void others(void)
+{
+	struct sleepers s = { 0 };
+	int64_t now = 100 * S;
+
+	ok(sleepers_look(&s, now), "the first look is at once");
+	ok(!sleepers_sleeps(&s, 1, now - S, now), "a second is not long");
+	ok(sleepers_sleeps(&s, 2, now - 90 * S, now), "a minute is");
+	ok(sleepers_sleeps(&s, 3, now - 90 * S, now), "so it is of another thread");
+	sleepers_looked(&s, now);
+	ok(!sleepers_look(&s, now + 2 * S - 1), "no look within two seconds");
+	now += 4 * S;
+	ok(sleepers_look(&s, now), "and one when somebody's five are over");
+	ok(sleepers_sleeps(&s, 1, now - 5 * S, now), "which is said");
+	ok(!sleepers_sleeps(&s, 2, now - 94 * S, now), "the minute has not doubled");
+	ok(sleepers_sleeps(&s, 3, now - 6 * S, now), "another sleep of the same thread is another");
+	sleepers_looked(&s, now);
+	ok(s.due.n == 3, "three sleeps are remembered");
+	now = s.next_ns;
+	sleepers_look(&s, now);
+	sleepers_looked(&s, now);
+	ok(s.due.n == 0, "those that are over are not");
+	sleepers_look(&s, s.next_ns);
+	sleepers_sleeps(&s, 2, now - 98 * S, now);
+	sleepers_looked(&s, now);
+	sleepers_again(&s);
+	ok(sleepers_look(&s, now + S) && sleepers_sleeps(&s, 2, now - 98 * S, now + S),
+	   "in another file it is said again, at once");
+	sleepers_free(&s);
+}
+
+int main(void)
+{
+	doubles();
+	others();
+	return tap_done();
+}
