@@ -25,7 +25,7 @@ static bool unpins(uint16_t op)
 	       op == OP_CU_MEM_FREE_HOST || op == OP_CU_MEM_HOST_UNREGISTER;
 }
 
-/* After it the process has none of what it had. */
+/* After it the process has none of what it had, or of what it had on that device. */
 static bool ends(uint16_t op)
 {
 	return op == OP_PROC_EXIT || op == OP_CUDA_DEVICE_RESET ||
@@ -207,6 +207,15 @@ static void drop(struct live *l, uint32_t at, int64_t ns)
 	map_del(&l->block_by, b->key);
 }
 
+/* That the call was for; 0: it is not known. cuDevicePrimaryCtxReset names another than the thread's by a number that is the
+ * process's own. */
+static uint32_t gpu_of(const struct live *l, const struct event *ev)
+{
+	const struct world_ctx *ctx = world_get_ctx(l->once.w, ev->ctx);
+
+	return ctx && ev->op != OP_CU_DEVICE_PRIMARY_CTX_RESET ? ctx->gpu : 0;
+}
+
 static bool tell(struct live *l, struct live_told *t)
 {
 	return !l->told || l->told(l->ctx, t);
@@ -221,9 +230,11 @@ static bool value_of(const struct once_call *c, uint64_t *value)
 static bool allocated(struct live *l, struct live_process *p, const struct once_call *c)
 {
 	struct live_told t = { .what = LIVE_ALLOCATED, .call = c, .process = p };
-	struct live_block b = {
-		.process = c->process, .dur_ns = c->ev.dur_ns, .end_ns = c->ev.end_ns, .used = true
-	};
+	struct live_block b = { .process = c->process,
+				.dur_ns = c->ev.dur_ns,
+				.end_ns = c->ev.end_ns,
+				.gpu = gpu_of(l, &c->ev),
+				.used = true };
 	uint64_t value, at;
 
 	event_get(&c->ev, c->op, COL_BYTES, &b.bytes);
@@ -302,13 +313,14 @@ static bool freed(struct live *l, struct live_process *p, const struct once_call
 	return tell(l, &t);
 }
 
-/* A process that ended keeps its figures: that is what it held. One that reset its device holds nothing. */
+/* A process that ended keeps its figures: that is what it held. One that reset a device holds nothing there. */
 static bool ended(struct live *l, struct live_process *p, const struct once_call *c)
 {
 	const struct world_process *wp = world_get_process(l->once.w, c->process);
 	const struct world_thread *t = world_get_thread(l->once.w, c->thread);
 	struct live_told told = { .what = LIVE_ENDED, .call = c, .process = p };
 	bool exits = c->ev.op == OP_PROC_EXIT;
+	uint32_t gpu = exits ? 0 : gpu_of(l, &c->ev);
 
 	if (c->ev.ret != 0 || p->n == 0 || p->ended || (exits && (!wp || !t || wp->tgid != t->tid)))
 		return true;
@@ -318,7 +330,7 @@ static bool ended(struct live *l, struct live_process *p, const struct once_call
 	for (uint32_t at = 0; at < l->blocks.n; at++) {
 		struct live_block *b = &l->blocks.v[at];
 
-		if (!b->used || b->process != c->process)
+		if (!b->used || b->process != c->process || (gpu && b->gpu && b->gpu != gpu))
 			continue;
 		if (exits) {
 			b->used = false;

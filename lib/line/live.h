@@ -67,6 +67,7 @@ struct live_block {
 	uint64_t bytes, dur_ns;
 	int64_t end_ns; /* when it had been allocated */
 	uint32_t process, site;
+	uint32_t gpu; /* 0: not known */
 	bool used;
 };
 

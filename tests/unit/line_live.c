@@ -77,6 +77,16 @@ static void holds(uint32_t process, uint64_t bytes, uint64_t peak, const char *n
 	is_u64(p ? p->peak_bytes : 0, peak, "%s: at most", name);
 }
 
+/* The same thread, when that GPU is the one it uses. */
+static struct actor on_gpu(struct actor a, uint32_t index)
+{
+	struct world_ctx c = *world_get_ctx(s.w, a.ctx);
+
+	c.gpu = world_gpu(s.w, &(struct world_gpu){ .node = s.node, .index = index });
+	a.ctx = world_ctx(s.w, &c);
+	return a;
+}
+
 static void layers(struct actor a, struct actor b)
 {
 	const struct live_process *p;
@@ -163,6 +173,14 @@ static void layers(struct actor a, struct actor b)
 	run();
 	holds(a.process, 0, 96, "after a reset of the device");
 	is_u64(p->n, 0, "nothing is left");
+
+	begin();
+	both(on_gpu(a, 1), 100, 0x1000, 64);
+	both(on_gpu(a, 2), 120, 0x2000, 32);
+	both(a, 140, 0x3000, 16);
+	stage_call(&s, on_gpu(a, 2), OP_CUDA_DEVICE_RESET, 0, 200, 300);
+	run();
+	holds(a.process, 64, 112, "a reset is of one device, and of what may be on it");
 
 	begin();
 	both(a, 100, 0x1000, 64);
