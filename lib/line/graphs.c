@@ -15,7 +15,8 @@ enum {
 	CLASS_CREATE,
 	CLASS_LAUNCH,
 	CLASS_DESTROY_EXEC,
-	CLASS_DESTROY_GRAPH
+	CLASS_DESTROY_GRAPH,
+	CLASS_EXIT
 };
 
 static int class_of(uint16_t op)
@@ -45,6 +46,8 @@ static int class_of(uint16_t op)
 	case OP_CUDA_GRAPH_DESTROY:
 	case OP_CU_GRAPH_DESTROY:
 		return CLASS_DESTROY_GRAPH;
+	case OP_PROC_EXIT:
+		return CLASS_EXIT;
 	default:
 		return -1;
 	}
@@ -79,13 +82,14 @@ static bool site_at(struct graphs *g, uint32_t process, uint16_t op, uint32_t st
 	}
 }
 
-/* A stream is captured once at a time: where a capture begins, one that is open has ended, and that was lost. */
-static void close_lost(struct graphs *g, uint32_t process, uint64_t stream)
+/* A stream is captured once at a time: where a capture begins, one that is open has ended, and that was lost. NULL: all of
+ * the process's. */
+static void close_lost(struct graphs *g, uint32_t process, const uint64_t *stream)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->open.n; i++) {
-		if (g->open.v[i].process != process || g->open.v[i].stream != stream)
+		if (g->open.v[i].process != process || (stream && g->open.v[i].stream != *stream))
 			g->open.v[n++] = g->open.v[i];
 	}
 	g->open.n = n;
@@ -103,7 +107,7 @@ static bool begun(struct graphs *g, const struct once_call *c)
 
 	event_get(&c->ev, c->op, COL_STREAM, &k.stream);
 	if (c->ev.ret == 0)
-		close_lost(g, c->process, k.stream);
+		close_lost(g, c->process, &k.stream);
 	if (c->ev.ret == 0 && g->open.n < GRAPH_OPEN_MAX && !vec_push(&g->open, k))
 		return false;
 	t.capture = &k;
@@ -113,7 +117,7 @@ static bool begun(struct graphs *g, const struct once_call *c)
 static bool captured(struct graphs *g, const struct once_call *c)
 {
 	struct graph_told t = { .what = GRAPH_CAPTURED, .call = c };
-	struct graph_made m = { .used = true };
+	struct graph_made m = { .process = c->process, .used = true };
 	struct graph_capture k;
 	uint64_t stream = 0, handle, pos;
 	size_t i = g->open.n;
@@ -226,6 +230,13 @@ static bool used(struct graphs *g, const struct once_call *c, bool launch)
 	return g->told(g->ctx, &t);
 }
 
+static bool drop_graph(struct graphs *g, uint64_t at)
+{
+	map_del(&g->graph_by, g->graphs.v[at].key);
+	g->graphs.v[at].used = false;
+	return vec_push(&g->unused_graphs, (uint32_t)at);
+}
+
 static bool graph_destroyed(struct graphs *g, const struct once_call *c)
 {
 	uint64_t handle, pos;
@@ -233,9 +244,36 @@ static bool graph_destroyed(struct graphs *g, const struct once_call *c)
 	if (c->ev.ret != 0 || !event_get(&c->ev, c->op, COL_GRAPH, &handle) ||
 	    !map_get(&g->graph_by, key_of(c->process, handle), &pos))
 		return true;
-	map_del(&g->graph_by, g->graphs.v[pos].key);
-	g->graphs.v[pos].used = false;
-	return vec_push(&g->unused_graphs, (uint32_t)pos);
+	return drop_graph(g, pos);
+}
+
+/* Its handles mean nothing any more. Its places stay, with what was alive there. */
+static bool ended(struct graphs *g, const struct once_call *c)
+{
+	const struct world_process *p = world_get_process(g->once.w, c->process);
+	const struct world_thread *t = world_get_thread(g->once.w, c->thread);
+	bool any = false;
+
+	for (size_t i = 0; i < g->sites.n && !any; i++)
+		any = g->sites.v[i].process == c->process;
+	if (!any || !p || !t || p->tgid != t->tid)
+		return true;
+	close_lost(g, c->process, NULL);
+	for (size_t i = 0; i < g->graphs.n; i++) {
+		if (g->graphs.v[i].used && g->graphs.v[i].process == c->process &&
+		    !drop_graph(g, i))
+			return false;
+	}
+	for (size_t i = 0; i < g->execs.n; i++) {
+		struct graph_exec *x = &g->execs.v[i];
+
+		if (!x->used || x->process != c->process)
+			continue;
+		if (!drop_exec(g, i))
+			return false;
+		g->sites.v[x->site].alive++;
+	}
+	return true;
 }
 
 static bool call(void *ctx, const struct once_call *c)
@@ -251,6 +289,8 @@ static bool call(void *ctx, const struct once_call *c)
 		return created(g, c);
 	case CLASS_DESTROY_GRAPH:
 		return graph_destroyed(g, c);
+	case CLASS_EXIT:
+		return ended(g, c);
 	default:
 		return used(g, c, c->class == CLASS_LAUNCH);
 	}

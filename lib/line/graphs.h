@@ -2,8 +2,8 @@
 /*
  * The lives of CUDA graphs, joined by their handles: captured from a stream, instantiated, launched, destroyed. An
  * executable graph belongs to the call site that captured it (or, where no capture was seen, that instantiated it), so
- * that what is captured again and again by one line is seen. Memory is bounded by graphs alive, at most GRAPHS_MAX; what
- * is beyond is not told.
+ * that what is captured again and again by one line is seen. Memory is bounded by graphs alive, those of processes that have
+ * not ended, at most GRAPHS_MAX; what is beyond is not told.
  */
 #ifndef INGERO_LINE_GRAPHS_H
 #define INGERO_LINE_GRAPHS_H
@@ -33,7 +33,7 @@ struct graph_site {
 /* A graph that was captured and is not destroyed. */
 struct graph_made {
 	uint64_t key;
-	uint32_t site;
+	uint32_t process, site;
 	uint64_t cost_ns; /* of capturing it; 0 once an executable has borne it */
 	bool used;
 };
