@@ -553,11 +553,13 @@ int cause_finish(struct cause *c, struct err *e)
 		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
 	for (size_t i = 0; i < c->open.n; i++) {
 		const struct rec_OPEN *o = &c->open.v[i].call;
+		/* Other machines' recordings may go on for long. */
+		int64_t end_ns = o->time_ns < c->end_ns ? o->time_ns : c->end_ns;
 
 		c->ahead = (struct class_ahead){ .cell = hist_place(
-							 (uint64_t)(c->end_ns - o->start_ns)) };
+							 (uint64_t)(end_ns - o->start_ns)) };
 		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
-			       c->end_ns, e);
+			       end_ns, e);
 		if (rc < 0)
 			return rc;
 	}

@@ -123,11 +123,11 @@ static void link(struct stage *s, double busy, double width, double gen)
 	}
 }
 
-static void open_call(struct stage *s, struct actor v, int64_t start, bool at_end)
+static void open_call(struct stage *s, struct actor v, int64_t start, int64_t now, bool at_end)
 {
 	struct record *r = stage_record(s, RECORD_OPEN);
 
-	REC_SET(r, OPEN, time_ns, LENGTH);
+	REC_SET(r, OPEN, time_ns, now);
 	REC_SET(r, OPEN, thread, v.thread);
 	REC_SET(r, OPEN, op, OP_CUDA_DEVICE_SYNC);
 	REC_SET(r, OPEN, start_ns, start);
@@ -384,15 +384,15 @@ int main(void)
 
 	/* call-hung: the call itself is not among the events, as it has not returned */
 	calls(&s, v);
-	open_call(&s, v, LENGTH, true);
+	open_call(&s, v, LENGTH, LENGTH + 6000 * MS, true);
 	clock_at(&s, LENGTH + 6000 * MS);
 	tells(&s, "call-hung", "has not returned for 6.00 s in cudaDeviceSynchronize", 6000 * MS);
 	calls(&s, v);
-	open_call(&s, v, LENGTH, true);
+	open_call(&s, v, LENGTH, LENGTH + 2000 * MS, true);
 	clock_at(&s, LENGTH + 2000 * MS);
 	silent(&s, "a call of two seconds in which the recording ends");
 	calls(&s, v);
-	open_call(&s, v, LENGTH, false);
+	open_call(&s, v, LENGTH, LENGTH, false);
 	stage_call(&s, v, OP_CUDA_DEVICE_SYNC, 0, LENGTH, LENGTH + 4000 * MS);
 	silent(&s, "a call that was open, and returned");
 	stage_free(&s);

@@ -231,6 +231,144 @@ static void rank_behind(void)
 	}
 }
 
+/* A rank that others wait for comes late: what was told of them then is taken back of as many. */
+static void rank_came(void)
+{
+	struct stage s = stage_new();
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	struct actor v[4];
+	unsigned hangs = 0;
+
+	for (unsigned rank = 0; rank < 4; rank++) {
+		v[rank] = stage_actor(&s, 100 + rank, 100 + rank, 1, "train");
+		collective(&s, v[rank], OP_NCCL_COMM_INIT_RANK, 0, MS, rank);
+		for (int64_t t = SECOND; t < (rank == 3 ? 10 : 11) * SECOND; t += SECOND)
+			collective(&s, v[rank], OP_NCCL_ALL_REDUCE, t, t + MS, rank);
+	}
+	stage_sort(&s);
+	give(c, &s);
+	for (unsigned rank = 0; rank < 3; rank++)
+		open_at(&s, v[rank], 10 * SECOND + 2 * MS, 11 * SECOND, false);
+	for (int64_t t = 11 * SECOND; t < 30 * SECOND; t += SECOND)
+		stage_call(&s, v[3], OP_CUDA_LAUNCH, 0, t, t + MS);
+	for (unsigned rank = 0; rank < 3; rank++)
+		stage_call(&s, v[rank], OP_CUDA_DEVICE_SYNC, 0, 10 * SECOND + 2 * MS, 30 * SECOND);
+	for (int64_t t = 31 * SECOND; t < 60 * SECOND; t += SECOND)
+		stage_call(&s, v[3], OP_CUDA_LAUNCH, 0, t, t + MS);
+	give(c, &s);
+	cause_finish(c, NULL);
+	for (size_t k = 0; k < p.list.v.n; k++) {
+		const struct chain *told = &p.list.v.v[k];
+		struct json what = json_get(told->body, "counted");
+
+		if (bytes_equal(told->kind, bytes_of("collective-hang"))) {
+			hangs++;
+			like(told->summary.p, "which returned in the end", "the late rank came");
+			is_u64(told->count, 3, "three waited");
+			ok(bytes_equal(json_bytes(what), bytes_of("ranks")), "ranks");
+		}
+		json_free(what);
+	}
+	ok(hangs == 1, "told once, not %u times", hangs);
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
+/* At the end so many calls have only just begun, before which one had been open for long: all are told of at the end. */
+static void among_many(unsigned young, unsigned usual, bool hangs)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	int64_t t = SECOND, end;
+
+	REC_SET(stage_record(&s, RECORD_SESSION), SESSION, start_ns, 0);
+	for (unsigned i = 0; i < usual; i++, t += 7 * SECOND)
+		stage_call(&s, v, OP_CUDA_DEVICE_SYNC, 0, t, t + 6 * SECOND);
+	end = t + 8 * SECOND;
+	for (unsigned i = 0; i < young; i++) {
+		struct actor other = stage_actor(&s, 100, 101 + i, 1, "train");
+
+		stage_call(&s, other, OP_CUDA_LAUNCH, 0, end - 2 * MS, end - MS);
+		open_at(&s, other, end - 100 * US, end, true);
+	}
+	open_at(&s, v, t, end, true);
+	stage_sort(&s);
+	clock_at(&s, end);
+	give(c, &s);
+	cause_finish(c, NULL);
+	is_u64(p.list.v.n, hangs, "%u that began just now, %u that took as long and returned",
+	       young, usual);
+	if (hangs && p.list.v.n == 1)
+		is_u64(p.list.v.v[0].count, 1, "one thread hangs");
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
+/* More than are remembered: what is not looked at is counted. */
+static void too_many(void)
+{
+	struct stage s = stage_new();
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+
+	REC_SET(stage_record(&s, RECORD_SESSION), SESSION, start_ns, 0);
+	for (unsigned i = 0; i < 5000; i++) {
+		struct actor a = stage_actor(&s, 100, 100 + i, 1, "train");
+
+		stage_call(&s, a, OP_CUDA_LAUNCH, 0, 0, MS);
+		open_at(&s, a, SECOND, 30 * SECOND, true);
+	}
+	clock_at(&s, 30 * SECOND);
+	give(c, &s);
+	cause_finish(c, NULL);
+	is_u64(p.list.v.n, 1, "5000 threads hang: one chain");
+	if (p.list.v.n == 1) {
+		struct json all = json_get(p.list.v.v[0].body, "evidence"), more = json_at(all, 0),
+			    n = json_get(more, "value");
+
+		is_u64(p.list.v.v[0].count, 4096, "of so many");
+		is_u64((uint64_t)json_double(n, 0), 904, "and how many more there are");
+		json_free(n);
+		json_free(more);
+		json_free(all);
+	}
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
+/* One machine's recording ends while a call is open; another's goes on. */
+static void goes_on(int64_t open_ns, bool hangs)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"), other;
+	struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+
+	s.node = world_node(s.w, &n);
+	other = stage_actor(&s, 200, 200, 1, "train");
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, SECOND, SECOND + MS);
+	give(c, &s);
+	open_at(&s, v, 10 * SECOND - open_ns, 10 * SECOND, true);
+	for (int64_t t = 10 * SECOND; t < 100 * SECOND; t += SECOND)
+		stage_call(&s, other, OP_CUDA_LAUNCH, 0, t, t + MS);
+	give(c, &s);
+	cause_finish(c, NULL);
+	is_u64(p.list.v.n, hangs, "open for %lld ms when its recording ended",
+	       (long long)(open_ns / MS));
+	if (hangs && p.list.v.n == 1)
+		is_u64(p.list.v.v[0].lost_ns, (uint64_t)open_ns, "lost is what is known of");
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 /* Three ranks wait for the fourth: that is one chain, and where they wait counts them all. */
 static void ranks_wait(void)
 {
@@ -278,6 +416,14 @@ int main(void)
 {
 	rank_behind();
 	ranks_wait();
+	rank_came();
+	among_many(0, 0, true);
+	among_many(5, 0, true);
+	among_many(5, 3, false);
+	among_many(5000, 0, true);
+	too_many();
+	goes_on(MS, false);
+	goes_on(6 * SECOND, true);
 	hangs_after(0);
 	hangs_after(20);
 	hangs_after(5000);

@@ -50,7 +50,7 @@ static void returned(struct hung *h, const struct line_piece *p)
 
 		if (call->open.thread == p->thread && call->open.start_ns >= p->start_ns &&
 		    call->open.start_ns < p->end_ns && !call->open.at_end)
-			call->returned = true;
+			h->some_returned = call->returned = true;
 	}
 	map_del(&h->threads, p->thread);
 }
@@ -126,7 +126,30 @@ static bool forget_returned(struct hung *h)
 		h->calls.v[left++] = *call;
 	}
 	h->calls.n = left;
+	h->some_returned = false;
 	return true;
+}
+
+/* At the end all calls are told of that are open, and most have only begun. Who is as old as this counts, if not as hung. */
+static bool old_enough(uint64_t open_ns, uint64_t ns)
+{
+	return hist_cell(open_ns) >= hist_cell(ns / HUNG_TIMES);
+}
+
+static uint64_t kind_key(uint32_t process, uint32_t op)
+{
+	return (uint64_t)process << 32 | op;
+}
+
+static bool leave_out(struct hung *h, uint32_t process, const struct rec_OPEN *o)
+{
+	uint64_t n = 0;
+
+	if (!o->at_end)
+		return true;
+	h->unlooked_at++;
+	map_get(&h->unlooked, kind_key(process, o->op), &n);
+	return map_put(&h->unlooked, kind_key(process, o->op), n + 1);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)
@@ -145,10 +168,12 @@ static bool record(void *state, struct cause *c, const struct record *r)
 		h->calls.v[at].open = *o;
 		return true;
 	}
-	if (h->calls.n >= HUNG_OPEN && !forget_returned(h))
-		return false;
-	if (!th || h->calls.n >= HUNG_OPEN)
+	if (!th || (o->at_end && !old_enough((uint64_t)(o->time_ns - o->start_ns), HUNG_NS)))
 		return true;
+	if (h->calls.n >= HUNG_OPEN && h->some_returned && !forget_returned(h))
+		return false;
+	if (h->calls.n >= HUNG_OPEN)
+		return leave_out(h, th->process, o);
 	call.process = th->process;
 	watches_wake(&c->watches, h);
 	return vec_push(&h->calls, call) && map_put(&h->at, key, h->calls.n - 1) &&
@@ -172,8 +197,10 @@ static bool within(const struct hung *h, const struct hung_call *call, bool ende
 static bool usual(const struct cause *c, const struct hung *h, const struct hung_call *call,
 		  uint64_t open_ns)
 {
-	uint64_t n = 0, open = 0;
+	uint64_t n = 0, open = 0; /* these are among the classes in the end */
 
+	if (c->ended)
+		map_get(&h->unlooked, kind_key(call->process, call->open.op), &open);
 	for (size_t i = 0; i < c->classes.v.n; i++) {
 		const struct cause_class *cl = &c->classes.v.v[i];
 
@@ -183,9 +210,12 @@ static bool usual(const struct cause *c, const struct hung *h, const struct hung
 			n += hist_kept_cell(cl->plain, k)->count +
 			     (cl->whole ? hist_kept_cell(cl->whole, k)->count : 0);
 	}
-	for (size_t i = 0; i < h->calls.n && c->ended; i++) /* these are among the classes by now */
-		open += h->calls.v[i].process == call->process &&
-			h->calls.v[i].open.op == call->open.op && h->calls.v[i].open.at_end;
+	for (size_t i = 0; i < h->calls.n && c->ended; i++) {
+		const struct rec_OPEN *o = &h->calls.v[i].open;
+
+		open += h->calls.v[i].process == call->process && o->op == call->open.op &&
+			o->at_end && old_enough((uint64_t)(o->time_ns - o->start_ns), open_ns);
+	}
 	return n > open;
 }
 
@@ -197,6 +227,8 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 		int64_t until = call->ended_ns < now_ns ? call->ended_ns : now_ns;
 		uint64_t ns;
 
+		if (call->open.at_end && call->open.time_ns < until)
+			until = call->open.time_ns; /* another machine's recording goes on */
 		if (call->process != process || call->open.start_ns >= until ||
 		    (c->ended ? !call->open.at_end : call->returned) || within(h, call, c->ended))
 			continue;
@@ -273,6 +305,10 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	of->first_ns = f.first_ns;
 	of->last_ns = f.last_ns;
 	f.kind = of->kind;
+	of->counted = f.counted;
+	if (h->unlooked_at)
+		fact_evidence(&f, "more calls were open at the end, not looked at",
+			      (double)h->unlooked_at, "calls");
 	f.nsites = where_top(&s->where, 0, f.sites, FACT_SITES);
 	fact_victim(&f, c, &victim);
 	fact_place(c, &f.sites[0], &place);
@@ -325,7 +361,7 @@ static int tell_returned(struct cause *c, struct hung *h, uint32_t process, stru
 			  .last_ns = of->last_ns,
 			  .lost_ns = of->told.lost_ns,
 			  .count = of->told.count,
-			  .counted = "threads",
+			  .counted = of->counted,
 			  .explained = -1,
 			  .unexplained = -1,
 			  .gain = FACT_GAIN_NOTHING,
@@ -405,6 +441,7 @@ static void end(void *state)
 	collectives_free(&h->all);
 	map_free(&h->at);
 	map_free(&h->threads);
+	map_free(&h->unlooked);
 	vec_free(&h->calls);
 	vec_free(&h->processes);
 }

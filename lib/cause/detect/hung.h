@@ -29,7 +29,7 @@ struct hung_process {
 	int64_t ended_ns;
 	uint64_t status;
 	struct fact_told told;
-	const char *kind; /* it is told as; NULL never */
+	const char *kind, *counted; /* it is told as; NULL never */
 	/* The thread that entered a collective last, and what its time had gone to by then. */
 	uint32_t thread;
 	uint64_t before_ns[PART_COUNT];
@@ -40,6 +40,9 @@ struct hung {
 	struct map at;	    /* hash of thread, op, start -> position */
 	struct map threads; /* that have open calls -> 1 */
 	VEC(struct hung_call) calls;
+	bool some_returned;		    /* of these: there is room to be made */
+	uint64_t unlooked_at;		    /* that were open at the end, and found no room; */
+	struct map unlooked;		    /* process, op -> how many of these */
 	VEC(struct hung_process) processes; /* by world id */
 };
 
