@@ -283,6 +283,15 @@ int main(void)
 	cgroup_sample(&s, 1000 * MS, METRIC_CGROUP_MEM_MAX, 9);
 	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER, v.thread);
 	tells(&s, "oom-kill", "the limit of cgroup /job, 1.0 GiB, was reached", 0);
+	calls(&s, v);
+	cgroup_sample(&s, 0, METRIC_CGROUP_MEM_LIMIT, 1 << 30);
+	cgroup_sample(&s, 0, METRIC_CGROUP_MEM_MAX, 5);
+	cgroup_sample(&s, 1000 * MS, METRIC_CGROUP_MEM_MAX, 9);
+	sample(&s, 0, METRIC_MEM_AVAILABLE, 64 << 20);
+	sample(&s, 0, METRIC_MEM_USED, 1000 << 20);
+	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER,
+		  other.thread);
+	tells(&s, "oom-kill", "the recording does not say", 0);
 	calls(&s, v); /* the limit is that of a cgroup above the one that the thread is in */
 	memory_of(&s, v, "/pods", 0, 3);
 	stage_set(stage_event(&s, OP_PROC_OOM, v.ctx, 0, LENGTH, LENGTH), COL_TRIGGER, v.thread);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * oom-kill: the kernel chose a process to die for want of memory. A fact of its own: the kernel said so. Told once per
- * process that died, with who asked for the memory and what was known of the machine's and the cgroup's memory then.
+ * process that died, with who asked for the memory and what was known of the machine's and the cgroup's memory then. Whose
+ * it was that ran out is not in what the kernel says: a cgroup's whose limit was hit, unless the machine had little left, too.
  */
 #include <inttypes.h>
 
@@ -11,11 +12,12 @@
 #include "lib/cause/names.h"
 
 #define KILLS_MAX 4096
+#define LITTLE	  0.1 /* of the machine's memory: it may have been that */
 
 struct kill {
 	uint32_t process, thread, trigger, cgroup;
 	int64_t time_ns;
-	double available, swap; /* bytes; below 0: not sampled before */
+	double available, used, swap; /* bytes; below 0: not sampled before */
 	struct fact_told told;
 };
 
@@ -56,8 +58,16 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	if (event_get(ev, op, COL_TRIGGER, &trigger))
 		k.trigger = (uint32_t)trigger;
 	k.available = latest(c, ctx->node, METRIC_MEM_AVAILABLE);
+	k.used = latest(c, ctx->node, METRIC_MEM_USED);
 	k.swap = latest(c, ctx->node, METRIC_SWAP_USED);
 	return vec_push(&s->v, k);
+}
+
+/* The machine had so little left that it may have been that. */
+static bool little(const struct kill *k)
+{
+	return k->available >= 0 && k->used >= 0 &&
+	       k->available < LITTLE * (k->available + k->used);
 }
 
 static int tell(struct cause *c, struct kill *k, struct err *e)
@@ -68,7 +78,8 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 	const struct world_cgroup *cg = world_get_cgroup(c->w, of);
 	const struct world_thread *by = world_get_thread(c->w, k->trigger);
 	struct bytes path = cg ? world_text(c->w, cg->path) : (struct bytes){ 0 };
-	bool limit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0;
+	bool hit = g && g->limit > 0 && cause_counted(&g->limit_hits) > 0,
+	     limit = hit && !little(k);
 	struct buf who = { 0 }, cgroup = { 0 }, command = { 0 };
 	struct fact f = { .kind = "oom-kill",
 			  .process = k->process,
@@ -99,8 +110,14 @@ static int tell(struct cause *c, struct kill *k, struct err *e)
 		f.culprit.text = f.culprit.cgroup = buf_text(&cgroup);
 	} else {
 		f.culprit.kind = by ? "process" : "none";
-		f.culprit.text = by ? buf_text(&who) : "the machine's memory";
+		f.culprit.text = by ? buf_text(&who) : hit ? "host memory" : "the machine's memory";
 	}
+	if (hit && !limit)
+		buf_printf(&f.summary,
+			   ": for want of the machine's, of which %s was left, or at the limit of "
+			   "cgroup %s, %s, which was reached, too: the recording does not say",
+			   human_bytes((uint64_t)k->available).s, buf_text(&cgroup),
+			   human_bytes((uint64_t)g->limit).s);
 	if (g && g->limit > 0)
 		fact_evidence(&f, "limit of its cgroup", g->limit, "B");
 	if (g)
