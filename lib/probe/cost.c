@@ -131,7 +131,7 @@ void probe_cost_start(struct probe_cost *c, struct probe_session *s)
 		if (c->program_ns > c->call_ns)
 			c->program_ns = c->call_ns;
 	}
-	probe_link_detach(&fds);
+	probe_link_abandon(&fds);
 	probe_session_drain(s, pass_by, pass_by, NULL);
 	probe_meter_off(&c->meter);
 }

@@ -96,6 +96,30 @@ static void close_pair(const int fds[2])
 			close(fds[i]);
 }
 
+/* How many of them there are. */
+static size_t start_children(const struct closing *c, pid_t pid[CLOSERS])
+{
+	size_t n = 0;
+
+	for (; n < c->every && (pid[n] = fork()) >= 0; n++)
+		if (pid[n] == 0)
+			child(c, n);
+	return n;
+}
+
+/* Those that nobody waits for are another's children, who has ended: not ours to be remembered as ended. */
+static void start_orphans(const struct closing *c)
+{
+	pid_t pid[CLOSERS], parent = fork();
+
+	if (parent == 0) {
+		start_children(c, pid);
+		_exit(0);
+	}
+	while (parent > 0 && waitpid(parent, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* Without children the caller closes, and waits, itself. */
 static bool close_all(struct probe_fd_list *fds, int wait_ms)
 {
@@ -110,22 +134,22 @@ static bool close_all(struct probe_fd_list *fds, int wait_ms)
 	}
 	c.every = fds->n < CLOSERS ? fds->n : CLOSERS;
 	qsort(c.v, c.n, sizeof(c.v[0]), by_number);
-	if (pipe2(c.hold, O_CLOEXEC) == 0 && pipe2(c.done, O_CLOEXEC) == 0)
-		for (; n < c.every && (pid[n] = fork()) >= 0; n++)
-			if (pid[n] == 0)
-				child(&c, n);
+	if (pipe2(c.hold, O_CLOEXEC) == 0 && pipe2(c.done, O_CLOEXEC) == 0) {
+		if (wait_ms > 0)
+			n = start_children(&c, pid);
+		else
+			start_orphans(&c);
+	}
 	for (size_t i = 0; i < c.n; i++)
 		close(c.v[i]);
 	close_pair(c.hold);
 	if (c.done[1] >= 0)
 		close(c.done[1]);
 	c.done[1] = -1;
-	if (n > 0 && wait_ms > 0)
+	if (n > 0)
 		all = ended(c.done[0], wait_ms);
-	while (n > 0) {
-		n--;
-		waitpid(pid[n], NULL, all && wait_ms > 0 ? 0 : WNOHANG);
-	}
+	while (n > 0)
+		waitpid(pid[--n], NULL, all ? 0 : WNOHANG);
 	close_pair(c.done);
 	vec_free(fds);
 	return all;

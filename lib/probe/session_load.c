@@ -155,7 +155,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	s->nvtx = s->hook;
 	s->nvtx.entry = bpf_program__fd(b->progs.nvtx_enter);
 	s->nvtx.exit = bpf_program__fd(b->progs.nvtx_return);
-	found = probe_trial_place(&place) == 0;
+	found = probe_trial_uncalled(&place) == 0;
 	site.offset = found ? place.offset : 0;
 	/* errno is told by that attempt alone: tries before it left theirs. */
 	errno = 0;
@@ -165,7 +165,7 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 		ingero_bpf__destroy(b);
 		s->bpf = NULL;
 	}
-	probe_link_detach(&fds);
+	probe_link_abandon(&fds);
 	return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A function of our own to be probed. It is called by nothing else, so that a probe on it disturbs nobody.
+ * Functions of our own to be probed. They are called by nothing else, so that a probe on them disturbs nobody.
  */
 #include "lib/probe/trial.h"
 
@@ -12,17 +12,27 @@
 /* Somewhere to put a probe to see whether the kernel takes it, and at what cost: it begins as the functions of NVIDIA's
  * libraries do, with an instruction that the kernel emulates. */
 #if defined(__x86_64__)
-void probe_trial_site(void) __attribute__((visibility("hidden")));
-__asm__(".text\n\t.globl probe_trial_site\n\t.hidden probe_trial_site\n\t.type "
-	"probe_trial_site,@function\n"
-	"probe_trial_site:\n\tpush %rbp\n\tmov %rsp,%rbp\n\txor %eax,%eax\n\tpop %rbp\n\tret\n"
-	"\t.size probe_trial_site, . - probe_trial_site\n");
+#define SITE(name)                                             \
+	void name(void) __attribute__((visibility("hidden"))); \
+	__asm__(".text\n"                                      \
+		".globl " #name "\n"                           \
+		".hidden " #name "\n"                          \
+		".type " #name ", @function\n" #name ":\n"     \
+		"push %rbp\n"                                  \
+		"mov %rsp, %rbp\n"                             \
+		"xor %eax, %eax\n"                             \
+		"pop %rbp\n"                                   \
+		"ret\n"                                        \
+		".size " #name ", . - " #name "\n");
 #else
-static __attribute__((noinline)) void probe_trial_site(void)
-{
-	__asm__ volatile("");
-}
+#define SITE(name)                                       \
+	__attribute__((noinline)) static void name(void) \
+	{                                                \
+		__asm__ volatile("/* " #name " */");     \
+	}
 #endif
+SITE(probe_trial_site)
+SITE(probe_trial_other)
 
 struct wanted {
 	uint64_t address;
@@ -53,6 +63,11 @@ int probe_place_of(void (*code)(void), struct probe_place *p)
 int probe_trial_place(struct probe_place *p)
 {
 	return probe_place_of(probe_trial_site, p);
+}
+
+int probe_trial_uncalled(struct probe_place *p)
+{
+	return probe_place_of(probe_trial_other, p);
 }
 
 void probe_trial_call(void)

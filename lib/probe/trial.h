@@ -17,9 +17,10 @@ struct probe_place {
 
 /* Of a function of this process; < 0: not found. */
 int probe_place_of(void (*code)(void), struct probe_place *p);
-/* Of the function to be probed. */
+/* Of a function to be probed, and of one like it that is never called: whatever is on that one costs the other's calls nothing. */
 int probe_trial_place(struct probe_place *p);
-/* Calls it. */
+int probe_trial_uncalled(struct probe_place *p);
+/* Calls the first. */
 void probe_trial_call(void);
 
 #endif
