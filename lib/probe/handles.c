@@ -13,8 +13,6 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 
-#define TEXTS_MAX (64u << 20) /* bytes of names kept; what comes later goes without */
-
 #define AHEAD  (1u << 31) /* told before it was launched in this file */
 #define COPIES 16	  /* of copies of a process that are asked for what it knew */
 
@@ -37,6 +35,7 @@ struct probe_handles {
 	struct arena memory;
 	VEC(struct bytes) texts; /* [0] is none */
 	size_t bytes;
+	uint64_t roomless;
 	struct map by_hash; /* of the text -> number */
 	VEC(struct owner) owners;
 	VEC(uint32_t) unused, ended; /* of them */
@@ -214,8 +213,10 @@ static bool text_number(struct probe_handles *h, struct bytes name, uint64_t *nu
 	if (map_get(&h->by_hash, hash, number))
 		return true;
 	*number = 0;
-	if (h->bytes + name.n > TEXTS_MAX)
+	if (h->bytes + name.n > HANDLES_TEXTS_MAX) {
+		h->roomless++;
 		return true;
+	}
 	own = arena_copy(&h->memory, name.p, name.n);
 	if (!own || !vec_push(&h->texts, (struct bytes){ own, name.n }))
 		return false;
@@ -235,9 +236,19 @@ bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle,
 	if (!owner || !text_number(h, name, &number))
 		return false;
 	names = &h->owners.v[owner - 1].names;
-	if (number == 0 || (map_get(names, handle, &was) && was >> 32 == number))
+	if (map_get(names, handle, &was) && was >> 32 == number)
 		return true;
+	/* Without one; but not by that of what was there before. */
+	if (number == 0) {
+		map_del(names, handle);
+		return true;
+	}
 	return map_put(names, handle, number << 32);
+}
+
+uint64_t probe_handles_roomless(const struct probe_handles *h)
+{
+	return h->roomless;
 }
 
 bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,

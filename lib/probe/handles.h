@@ -15,6 +15,8 @@
 #include "lib/base/bytes.h"
 #include "lib/event/event.h"
 
+#define HANDLES_TEXTS_MAX (64u << 20) /* bytes of names kept; what comes later goes without */
+
 struct probe_handles;
 
 struct probe_handles *probe_handles_new(void); /* NULL: no memory */
@@ -30,6 +32,9 @@ void probe_handles_forget(struct probe_handles *h);
 
 /* The process named handle; a later name of the same handle holds from there on. False: no memory. */
 bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle, struct bytes name);
+
+/* How often there was no room for one. */
+uint64_t probe_handles_roomless(const struct probe_handles *h);
 
 /* A call of the process (number and world id). The name of what it launches if that has one and has not been told:
  * borrowed, until the next call. Then *handle is what was launched. */

@@ -7,6 +7,8 @@
 
 #include "lib/base/human.h"
 #include "lib/host/clock.h"
+#include "lib/probe/handles.h"
+#include "lib/probe/wire_known.h"
 
 #define TELL_NS 5000000000ll
 
@@ -75,6 +77,7 @@ static int say_refused(struct probe_recorder *r, int64_t now, struct err *e)
 static int say_missing(struct probe_recorder *r, struct err *e)
 {
 	const __u64 *untold = r->losses.n[0];
+	uint64_t roomless = probe_recorder_roomless(r);
 	uint64_t marks = r->marks.bad + r->marks.over + r->marks.full;
 	uint64_t ranges = r->nvtx.unmatched + r->nvtx.vague + r->nvtx.over;
 	const struct {
@@ -84,8 +87,10 @@ static int say_missing(struct probe_recorder *r, struct err *e)
 		[MISSING_STACKS] = { "lost stacks", loss_reason_text(LOSS_RING_FULL),
 				     untold[WIRE_UNTOLD_STACK],
 				     r->session ? probe_session_stacks(r->session) : 0 },
-		[MISSING_KERNELS] = { "lost kernel names", loss_reason_text(LOSS_RING_FULL),
-				      untold[WIRE_UNTOLD_KERNEL],
+		[MISSING_KERNELS] = { "lost kernel names",
+				      roomless ? "no more than 64 MiB of them are kept"
+					       : loss_reason_text(LOSS_RING_FULL),
+				      untold[WIRE_UNTOLD_KERNEL] + roomless,
 				      untold[WIRE_UNTOLD_KERNEL] +
 					      (r->wire ? probe_wire_names(r->wire) : 0) },
 		[MISSING_MARKS] = { "lost marks",
@@ -110,6 +115,11 @@ static int say_missing(struct probe_recorder *r, struct err *e)
 				       all[k].reason, e);
 	}
 	return rc;
+}
+
+uint64_t probe_recorder_roomless(const struct probe_recorder *r)
+{
+	return r->wire ? probe_handles_roomless(probe_wire_handles(r->wire)) : 0;
 }
 
 static void line(struct probe_recorder *r, uint64_t n, const char *source, uint32_t reason,

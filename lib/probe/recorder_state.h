@@ -218,6 +218,8 @@ int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err 
 /* What was lost in all, line by line. */
 void probe_recorder_tell_all_losses(struct probe_recorder *r);
 uint64_t probe_recorder_ring_losses(const struct probe_recorder *r);
+/* Names of kernels that there was no room for. */
+uint64_t probe_recorder_roomless(const struct probe_recorder *r);
 /* What thinning left out since the last call, if it is on. */
 int probe_recorder_say_thinned(struct probe_recorder *r, int64_t now, struct err *e);
 

@@ -35,7 +35,7 @@ void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder
 		.lost = r->lost,
 		.lost_ring = probe_recorder_ring_losses(r),
 		.stacks_lost = r->losses.n[0][WIRE_UNTOLD_STACK],
-		.kernels_lost = r->losses.n[0][WIRE_UNTOLD_KERNEL],
+		.kernels_lost = r->losses.n[0][WIRE_UNTOLD_KERNEL] + probe_recorder_roomless(r),
 		.open = r->opens.open,
 		.hung = r->opens.hung,
 		.start_ns = r->start_ns,
