@@ -422,7 +422,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_CLOCK:
 		node = REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0;
-		if (!clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node))
+		if (!clock(c, &r->u.CLOCK, REC_HAS(r, CLOCK, boot_ns), node) ||
+		    !cause_nodes_record(&c->nodes, c->w, r))
 			return err_nomem(e);
 		if (c->has_start && r->u.CLOCK.mono_ns > c->end_ns)
 			c->end_ns = r->u.CLOCK.mono_ns;

@@ -111,6 +111,23 @@ static inline double cause_recorded(const struct cause *c)
 	return c->left_out ? (double)c->calls / (double)(c->calls + c->left_out) : 1;
 }
 
+/* When what is told of that machine ends: of several machines' recordings one may end long before the others. */
+static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
+{
+	int64_t ns = cause_nodes_end(&c->nodes, node);
+
+	return ns && ns < c->end_ns ? ns : c->end_ns;
+}
+
+/* That it made no call for so long until the end is known of it. */
+static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t since_ns,
+				int64_t ns)
+{
+	const struct world_process *p = world_get_process(c->w, process);
+
+	return cause_node_end(c, p ? p->node : 0) - since_ns > ns;
+}
+
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */
 static inline uint64_t cause_wall_ns(const struct cause *c)
 {

@@ -25,6 +25,12 @@ static struct cause_node *node_at(struct cause_nodes *n, const struct world *w, 
 	return &n->v.v[node];
 }
 
+static void until(struct cause_node *of, int64_t ns)
+{
+	if (of && ns > of->end_ns)
+		of->end_ns = ns;
+}
+
 bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const struct record *r)
 {
 	const struct rec_SAMPLE *s = &r->u.SAMPLE;
@@ -40,6 +46,11 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 			of->arch = syscall_arch_of(r->u.NODE.arch);
 		return of || !nomem;
 	}
+	if (r->kind == RECORD_CLOCK) {
+		of = node_at(n, w, REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0, &nomem);
+		until(of, r->u.CLOCK.mono_ns);
+		return of || !nomem;
+	}
 	if (r->kind != RECORD_SAMPLE || s->metric >= CAUSE_METRICS || REC_HAS(r, SAMPLE, process) ||
 	    REC_HAS(r, SAMPLE, cgroup) || REC_HAS(r, SAMPLE, gpu) || REC_HAS(r, SAMPLE, cpu) ||
 	    REC_HAS(r, SAMPLE, device))
@@ -47,6 +58,7 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 	of = node_at(n, w, REC_HAS(r, SAMPLE, node) ? s->node : 0, &nomem);
 	if (!of)
 		return !nomem;
+	until(of, s->time_ns);
 	m = &of->metric[s->metric];
 	if (m->n++ == 0)
 		m->first = m->max = s->value;
@@ -55,6 +67,11 @@ bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const stru
 	if (s->value > m->max)
 		m->max = s->value;
 	return true;
+}
+
+int64_t cause_nodes_end(const struct cause_nodes *n, uint32_t node)
+{
+	return node && node < n->v.n ? n->v.v[node].end_ns : 0;
 }
 
 const struct cause_metric *cause_nodes_metric(const struct cause_nodes *n, uint32_t node,

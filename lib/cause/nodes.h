@@ -23,6 +23,7 @@ struct cause_metric {
 struct cause_node {
 	uint32_t cpus; /* 0: not known */
 	enum syscall_arch arch;
+	int64_t end_ns; /* the latest that was said of it; 0: nothing */
 	struct cause_metric metric[CAUSE_METRICS];
 };
 
@@ -33,8 +34,11 @@ struct cause_nodes {
 
 void cause_nodes_free(struct cause_nodes *n);
 
-/* A NODE record, or a SAMPLE of a node; others are ignored. False: out of memory. */
+/* A NODE or CLOCK record, or a SAMPLE of a node; others are ignored. False: out of memory. */
 bool cause_nodes_record(struct cause_nodes *n, const struct world *w, const struct record *r);
+
+/* When its recording ended, as far as is said: what is told together need not end at once. 0: nothing is known of it. */
+int64_t cause_nodes_end(const struct cause_nodes *n, uint32_t node);
 
 /* node 0: not known which. n 0 in what is returned: it was not sampled. */
 const struct cause_metric *cause_nodes_metric(const struct cause_nodes *n, uint32_t node,

@@ -89,6 +89,29 @@ int main(void)
 	stage_event(&s, OP_PROC_EXIT, v.ctx, 0, 1100 * MS, 1100 * MS);
 	tells(&s, "errors", "then it stopped", 0);
 
+	/* the machine's recording ends just after, and another's goes on */
+	for (unsigned known = 0; known < 2; known++) {
+		struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
+		uint32_t node = s.node;
+		struct actor other;
+		struct record *r;
+
+		loop(100);
+		returns(OP_CUDA_HOST_REGISTER, OP_CU_MEM_HOST_REGISTER, 1000 * MS, 712, 712);
+		s.node = world_node(s.w, &n);
+		other = stage_actor(&s, 200, 200, 1, "other");
+		stage_call(&s, other, OP_CUDA_LAUNCH, 0, 20000 * MS, 20001 * MS);
+		s.node = node;
+		if (known) {
+			r = stage_record(&s, RECORD_CLOCK);
+			REC_SET(r, CLOCK, mono_ns, 1100 * MS);
+			REC_SET(r, CLOCK, node, node);
+			never_says(&s, "then it stopped", "whose recording ended");
+		} else {
+			tells(&s, "errors", "then it stopped", 0);
+		}
+	}
+
 	returns(OP_CU_INIT, 0, MS, 803, 0);
 	tells(&s, "library-mismatch", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803) once", 0);
 	each_library_once();

@@ -261,7 +261,7 @@ static bool stopped(const struct cause *c, const struct code *k)
 	int64_t last = t && t->calls ? t->last_ns : k->row.toll.last_ns;
 
 	return c->ended && last - k->row.toll.last_ns <= STOPPED_NS &&
-	       (k->exited || c->end_ns - last > STOPPED_NS);
+	       (k->exited || cause_silent(c, k->row.process, last, STOPPED_NS));
 }
 
 static void fixes(struct fact *f, const struct cause *c, const struct code *k)

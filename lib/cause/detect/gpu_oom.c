@@ -220,7 +220,7 @@ static bool stopped(const struct cause *c, const struct victim *v)
 
 	if (!c->ended || last - v->last_ns > STOPPED_NS)
 		return false;
-	return (p && p->ended) || c->end_ns - last > STOPPED_NS;
+	return (p && p->ended) || cause_silent(c, v->process, last, STOPPED_NS);
 }
 
 static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct err *e)

@@ -129,7 +129,8 @@ static bool stopped(const struct cause *c, const struct failed *k)
 	int64_t at = k->moment[k->row.toll.count > 1].end_ns,
 		last = t && t->calls ? t->last_ns : at;
 
-	return c->ended && last - at <= STOPPED_NS && c->end_ns - last > STOPPED_NS;
+	return c->ended && last - at <= STOPPED_NS &&
+	       cause_silent(c, k->row.process, last, STOPPED_NS);
 }
 
 static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)

@@ -187,8 +187,10 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	for (uint32_t i = 0; i < s->v.n; i++) {
 		struct limited_gpu *g = &s->v.v[i];
 
+		const struct world_gpu *wg = world_get_gpu(c->w, i);
+
 		if (c->ended && g->seen)
-			account(g, c->end_ns);
+			account(g, cause_node_end(c, wg ? wg->node : 0));
 		for (unsigned k = 0; k < NREASONS && g->seen && rc == 0; k++) {
 			uint64_t wall = cause_wall_ns(c);
 			double share = wall ? (double)g->lost_ns[k] / (double)wall : 0;
