@@ -36,6 +36,20 @@ static void find_peers(struct probe_recorder *r, int64_t now)
 		r->next_peers = now + PEERS_REST * (host_clock_mono() - began);
 }
 
+static bool note_caller(void *ctx, uint32_t process)
+{
+	probe_samples_caller(&((struct probe_recorder *)ctx)->samples, process);
+	return false; /* and the next one */
+}
+
+static int say_samples(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	probe_samples_no_callers(&r->samples);
+	if (r->session && probe_samples_full(&r->samples))
+		probe_wire_caller(r->wire, note_caller, r);
+	return probe_samples_say(&r->samples, r->writer, now, e);
+}
+
 static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	int rc;
@@ -54,7 +68,7 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc == 0)
 		rc = probe_recorder_say_losses(r, now, e);
 	if (rc == 0)
-		rc = probe_samples_say(&r->samples, r->writer, now, e);
+		rc = say_samples(r, now, e);
 	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	probe_recorder_tell_gpus(r);
@@ -355,7 +369,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	probe_thin_forget(&r->thin); /* the last values are there in any case */
 	map_clear(&r->others);
 	if (rc == 0)
-		rc = probe_samples_say(&r->samples, r->writer, now, e);
+		rc = say_samples(r, now, e);
 	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	if (rc == 0 && r->session)

@@ -143,7 +143,7 @@ void probe_recorder_tell_unsampled(struct probe_recorder *r)
 	r->unsampled_told = true;
 	probe_recorder_tell(r, PROBE_WARNING,
 			    "more than %d processes: memory, CPU time and I/O are sampled of %d of "
-			    "them only",
+			    "them only, of those that make calls first",
 			    PROBE_SAMPLES_MAX, PROBE_SAMPLES_MAX);
 }
 

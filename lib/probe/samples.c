@@ -31,6 +31,7 @@ void probe_samples_free(struct probe_samples *s)
 {
 	host_sampler_free(s->sampler);
 	map_free(&s->alive);
+	map_free(&s->callers);
 }
 
 void probe_samples_process(struct probe_samples *s, uint32_t tgid, uint32_t process)
@@ -44,16 +45,40 @@ void probe_samples_exit(struct probe_samples *s, uint32_t tgid)
 	map_del(&s->alive, tgid);
 }
 
+bool probe_samples_full(const struct probe_samples *s)
+{
+	return s->alive.n > PROBE_SAMPLES_MAX;
+}
+
+void probe_samples_no_callers(struct probe_samples *s)
+{
+	map_clear(&s->callers);
+}
+
+void probe_samples_caller(struct probe_samples *s, uint32_t process)
+{
+	map_put(&s->callers, process, 1);
+}
+
+size_t probe_samples_choose(const struct probe_samples *s, struct host_target *v)
+{
+	uint64_t tgid, process;
+	size_t n = 0, at;
+
+	for (int callers = 1; callers >= 0; callers--)
+		for (at = 0; n < PROBE_SAMPLES_MAX && map_each(&s->alive, &at, &tgid, &process);)
+			if (map_get(&s->callers, process, NULL) == callers)
+				v[n++] = (struct host_target){ .tgid = (uint32_t)tgid,
+							       .process = (uint32_t)process };
+	return n;
+}
+
 int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns, struct err *e)
 {
 	struct host_target targets[PROBE_SAMPLES_MAX];
 	struct saying to = { wr, s->thin, e };
-	uint64_t tgid, process;
-	size_t n = 0, at = 0;
+	size_t n = probe_samples_choose(s, targets);
 
-	while (n < PROBE_SAMPLES_MAX && map_each(&s->alive, &at, &tgid, &process))
-		targets[n++] = (struct host_target){ .tgid = (uint32_t)tgid,
-						     .process = (uint32_t)process };
-	s->more |= s->alive.n > PROBE_SAMPLES_MAX;
+	s->more |= probe_samples_full(s);
 	return host_sampler_tick(s->sampler, now_ns, targets, n, on_record, &to);
 }

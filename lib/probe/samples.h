@@ -21,6 +21,7 @@
 struct probe_samples {
 	struct host_sampler *sampler;
 	struct map alive;	 /* tgid -> world process */
+	struct map callers;	 /* world processes that have made calls, -> 1 */
 	bool more;		 /* there were more of them at a time than are sampled */
 	struct probe_thin *thin; /* the owner's */
 };
@@ -31,6 +32,13 @@ void probe_samples_free(struct probe_samples *s);
 
 void probe_samples_process(struct probe_samples *s, uint32_t tgid, uint32_t process);
 void probe_samples_exit(struct probe_samples *s, uint32_t tgid);
+
+/* Where there are more than are sampled: those are, before others, that have made calls. Said anew each time. */
+bool probe_samples_full(const struct probe_samples *s);
+void probe_samples_no_callers(struct probe_samples *s);
+void probe_samples_caller(struct probe_samples *s, uint32_t process);
+/* Those that are sampled, as many as there are in v of PROBE_SAMPLES_MAX. */
+size_t probe_samples_choose(const struct probe_samples *s, struct host_target *v);
 
 int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns,
 		      struct err *e);

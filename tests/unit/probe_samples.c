@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Of more processes than are sampled those are that make calls.
+ */
+#include "lib/probe/samples.h"
+
+#include "tests/tap.h"
+
+#define MANY	1000
+#define CALLERS 8
+
+int main(void)
+{
+	struct probe_samples s = { 0 };
+	struct host_target v[PROBE_SAMPLES_MAX];
+	unsigned callers = 0;
+	size_t n;
+
+	for (uint32_t i = 1; i <= PROBE_SAMPLES_MAX; i++)
+		probe_samples_process(&s, 5000 + i, i);
+	ok(!probe_samples_full(&s), "as many as are sampled");
+	is_u64(probe_samples_choose(&s, v), PROBE_SAMPLES_MAX, "all of them");
+	for (uint32_t i = PROBE_SAMPLES_MAX + 1; i <= MANY; i++)
+		probe_samples_process(&s, 5000 + i, i);
+	for (uint32_t i = 1; i <= CALLERS; i++)
+		probe_samples_caller(&s, i * 100);
+	probe_samples_caller(&s, MANY + 1); /* has ended */
+	ok(probe_samples_full(&s), "and more");
+	n = probe_samples_choose(&s, v);
+	is_u64(n, PROBE_SAMPLES_MAX, "no more of these");
+	for (size_t i = 0; i < n; i++)
+		callers += v[i].process % 100 == 0 && v[i].process <= CALLERS * 100;
+	is_u64(callers, CALLERS, "everyone who makes calls is among them");
+	probe_samples_no_callers(&s);
+	is_u64(probe_samples_choose(&s, v), PROBE_SAMPLES_MAX, "and as many where nobody does");
+	map_free(&s.alive);
+	map_free(&s.callers);
+	return tap_done();
+}
