@@ -295,7 +295,7 @@ static int take_turn(struct probe_recorder *r, struct err *e)
 
 int probe_recorder_step(struct probe_recorder *r, struct err *e)
 {
-	bool flush = false;
+	bool flush = false, look = false;
 	int64_t now;
 	int rc = 0;
 
@@ -312,14 +312,17 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 		if (r->next_second < now + SECOND_NS / 2)
 			r->next_second = now + SECOND_NS;
 		rc = each_second(r, now, e);
+		/* A call that hangs may be what triggers: that does not wait until somebody wants to read. */
+		look = r->opt.flush_ns > SECOND_NS;
 	}
 	if (rc == 0 && now >= r->next_flush) {
 		r->next_flush = now + (int64_t)r->opt.flush_ns;
-		flush = true;
-		rc = look_at_opens(r, now, false, e);
-		if (rc == 0)
-			rc = probe_recorder_look_at_sleepers(r, now, e);
+		flush = look = true;
 	}
+	if (rc == 0 && look)
+		rc = look_at_opens(r, now, false, e);
+	if (rc == 0 && flush)
+		rc = probe_recorder_look_at_sleepers(r, now, e);
 	if (rc == 0)
 		rc = ige_writer_flush(r->writer, r->watermark,
 				      r->floor < r->watermark ? r->floor : r->watermark, flush, e);

@@ -234,6 +234,9 @@ found, text, _ = flight("hung", "--hung", "500ms", "--", rec.work("hang"), until
 tap.ok("open" in records(found[0]), "and one that does not return")
 tap.same((len(found), text.count("has not returned")), (2, 1), "once, however long that is")
 
+p = rec.run("-o", os.path.join(folder("rarely"), "f.ige"), "--flight-recorder", "2s", "--hung", "500ms", "--flush", "1h", "--", "timeout", "6", rec.work("hang"))
+tap.ok("has not returned" in p.stderr, "nor does it wait for --flush", p.stderr)
+
 # ---- what could not be written is no file; a memory that is too small is told
 where = folder("full")
 gone, log = where + ".away", rec.path("flight.log")
