@@ -316,13 +316,15 @@ static void banner(const struct job *j)
 		cli_note("  Ctrl-C ends the recording");
 }
 
-static void closing(const struct job *j, struct probe_recorder *r, uint64_t bytes, uint64_t removed)
+/* good: there is something to go on with. */
+static void closing(const struct job *j, struct probe_recorder *r, uint64_t bytes, uint64_t removed,
+		    bool good)
 {
 	struct buf where = { 0 };
 
-	if (j->to.path && j->to.row) /* a shell shall expand it */
+	if (good && j->to.path && j->to.row) /* a shell shall expand it */
 		buf_puts(&where, j->to.path);
-	else if (j->to.path)
+	else if (good && j->to.path)
 		shell_word(&where, bytes_of(j->to.path));
 	probe_recorder_closing(r, buf_text(&where), bytes, removed);
 	print_notices(r);
@@ -433,6 +435,8 @@ static int record(struct job *j)
 			rc = begin_outputs(j, &e);
 		if (rc == 0 || rc == ERR_CLOSED)
 			rc = probe_recorder_finish(r, &e);
+		if (rc == 0 && probe_recorder_land(r, &e))
+			status = cli_fail(&e);
 		print_notices(r);
 	}
 	if (rc && rc != ERR_CLOSED)
@@ -448,7 +452,7 @@ static int record(struct job *j)
 		if (j->v.bundle && status == CLI_EXIT_DONE)
 			status = bundle(j->to.path, NULL, j->owner.uid, j->owner.gid, recorded_file,
 					r);
-		closing(j, r, bytes, removed);
+		closing(j, r, bytes, removed, status == CLI_EXIT_DONE);
 	}
 	probe_recorder_free(r);
 	probe_rotation_free(j->to.files);

@@ -391,7 +391,7 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_say_clock(r->writer, "end", e);
 	if (rc == 0)
 		rc = ige_writer_finish(r->writer, e);
-	return rc ? rc : probe_recorder_land(r, e);
+	return rc;
 }
 
 void probe_recorder_free(struct probe_recorder *r)

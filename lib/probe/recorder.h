@@ -67,6 +67,8 @@ void probe_recorder_dump(struct probe_recorder *r);
 
 /* Last drain, last statements, LAST block. The outputs stay the caller's to close. */
 int probe_recorder_finish(struct probe_recorder *r, struct err *e);
+/* What a flight recorder remembers, of a recording that is finished: written. */
+int probe_recorder_land(struct probe_recorder *r, struct err *e);
 void probe_recorder_free(struct probe_recorder *r);
 
 /* The rights that going on takes (lib/host/rights.h), of one that is open. */

@@ -83,8 +83,7 @@ static int next_file(struct probe_recorder *r, int64_t now, struct err *e)
 
 /* ---- the flight recorder ---------------------------------------------------------------------------- */
 
-/* A disk that is full now may have room at the next trigger: no reason to stop remembering. */
-static void write_down(struct probe_recorder *r, const char *why)
+static int write_down(struct probe_recorder *r, const char *why, struct err *lost)
 {
 	const char *path = probe_rotation_next(r->opt.flight_files);
 	int64_t kept = host_clock_mono() - r->flight.given_up_ns;
@@ -99,13 +98,13 @@ static void write_down(struct probe_recorder *r, const char *why)
 	if (fd >= 0 && close(fd) && rc == 0)
 		rc = err_sys(&e, "cannot write %s", path);
 	if (rc) {
-		probe_recorder_tell(r, PROBE_WARNING, "%s, but the last seconds are lost: %s", why,
-				    path ? e.text : "out of memory");
 		if (fd >= 0)
 			unlink(path);
 		if (path)
 			probe_rotation_unmade(r->opt.flight_files);
-		return;
+		else
+			err_nomem(&e);
+		return err_set(lost, e.code, "%s, but the last seconds are lost: %s", why, e.text);
 	}
 	bytes += tail;
 	probe_rotation_grown(r->opt.flight_files, bytes);
@@ -115,6 +114,7 @@ static void write_down(struct probe_recorder *r, const char *why)
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "--flight-memory had room for the last %s, not for %s",
 				    human_ns((uint64_t)kept).s, human_ns(r->opt.flight_ns).s);
+	return 0;
 }
 
 static void explain_trigger(const struct probe_recorder *r, char *out, size_t size)
@@ -176,6 +176,7 @@ static bool is_part(const struct probe_recorder *r, int64_t now)
 static int watch(struct probe_recorder *r, int64_t now, struct err *e)
 {
 	bool wanted, settled;
+	struct err lost;
 	char why[200];
 	int rc;
 
@@ -195,7 +196,9 @@ static int watch(struct probe_recorder *r, int64_t now, struct err *e)
 	if (rc)
 		return rc;
 	if (wanted) {
-		write_down(r, why);
+		/* A disk that is full now may have room at the next trigger: no reason to stop remembering. */
+		if (write_down(r, why, &lost))
+			probe_recorder_tell(r, PROBE_WARNING, "%s", lost.text);
 		r->dumped_ns = now;
 		r->triggered = r->idle = r->dump_wanted = false;
 		r->hung_seen = r->opens.hung;
@@ -216,10 +219,7 @@ int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *
 
 int probe_recorder_land(struct probe_recorder *r, struct err *e)
 {
-	(void)e;
-	if (r->opt.flight_ns)
-		write_down(r, "the recording ended");
-	return 0;
+	return r->opt.flight_ns && r->finished ? write_down(r, "the recording ended", e) : 0;
 }
 
 void probe_recorder_dump(struct probe_recorder *r)

@@ -187,8 +187,6 @@ int probe_recorder_look_at_sleepers(struct probe_recorder *r, int64_t now, struc
 /* Behind what a flight recorder has written to fd: calls and waits that have not ended by the watermark, as where a recording
  * ends. bytes: how many. */
 int probe_recorder_say_tail(struct probe_recorder *r, int fd, uint64_t *bytes, struct err *e);
-/* The recording is over: what the flight recorder remembers is written. */
-int probe_recorder_land(struct probe_recorder *r, struct err *e);
 /* A line for the person who records; warning: something is missing. */
 void probe_recorder_tell(struct probe_recorder *r, enum probe_notice kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
