@@ -255,6 +255,13 @@ int main(void)
 	calls(&s, v);
 	link(&s, 80, 16, 3);
 	tells(&s, "device-fault", "generation 3 of 5", 0);
+	calls(&s, v); /* and gets them back */
+	for (t = 0; t <= LENGTH; t += 1000 * MS) {
+		gpu_sample(&s, t, METRIC_GPU_BUSY, 80);
+		gpu_sample(&s, t, METRIC_GPU_PCIE_WIDTH_MAX, 16);
+		gpu_sample(&s, t, METRIC_GPU_PCIE_WIDTH, t < 3000 * MS ? 8 : 16);
+	}
+	tells(&s, "device-fault", "lost lanes: 8 of 16 lanes", 0);
 	calls(&s, v);
 	link(&s, 0, 4, 1);
 	silent(&s, "a link that rests while there is no work");

@@ -52,11 +52,11 @@ struct fault_gpu {
 	bool seen;
 	struct xid_seen xid[XIDS];
 	unsigned nxids;
-	double busy, width, width_max, gen, gen_max;
-	uint64_t narrow, slow; /* samples with work */
+	double busy, width, width_max, gen, gen_max; /* width, gen: the latest that were too low */
+	uint64_t narrow, slow;			     /* samples with work */
 	double ecc_first, ecc_last;
 	uint64_t ecc_n;
-	int64_t narrow_ns, slow_ns, ecc_ns;
+	int64_t narrow_ns[2], slow_ns[2], ecc_ns; /* the first and the last */
 	struct fact_told ecc_told, width_told, gen_told;
 };
 
@@ -76,6 +76,17 @@ static void xid(struct fault_gpu *g, unsigned number, int64_t time_ns)
 		g->xid[g->nxids++] = (struct xid_seen){ .xid = number, .first_ns = time_ns };
 	g->xid[i].count++;
 	g->xid[i].last_ns = time_ns;
+}
+
+/* With work, a link that is not what it could be. */
+static void link_low(const struct fault_gpu *g, const struct rec_SAMPLE *v, double most,
+		     double *low, uint64_t *n, int64_t ns[2])
+{
+	if (g->busy < BUSY_PERCENT || v->value <= 0 || v->value >= most)
+		return;
+	*low = v->value;
+	ns[(*n)++ > 0] = v->time_ns;
+	ns[1] = v->time_ns;
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)
@@ -108,15 +119,10 @@ static bool record(void *state, struct cause *c, const struct record *r)
 		g->gen_max = v->value;
 		break;
 	case METRIC_GPU_PCIE_WIDTH:
-		g->width = v->value;
-		if (g->busy >= BUSY_PERCENT && g->width > 0 && g->width < g->width_max &&
-		    g->narrow++ == 0)
-			g->narrow_ns = v->time_ns;
+		link_low(g, v, g->width_max, &g->width, &g->narrow, g->narrow_ns);
 		break;
 	case METRIC_GPU_PCIE_GEN:
-		g->gen = v->value;
-		if (g->busy >= BUSY_PERCENT && g->gen > 0 && g->gen < g->gen_max && g->slow++ == 0)
-			g->slow_ns = v->time_ns;
+		link_low(g, v, g->gen_max, &g->gen, &g->slow, g->slow_ns);
 		break;
 	case METRIC_GPU_ECC_UNCORRECTED:
 		if (g->ecc_n++ == 0)
@@ -224,8 +230,8 @@ static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct
 			.fix = "Seat the card, the riser and its slot anew, or use another slot",
 			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
 			.count = g->narrow,
-			.first_ns = g->narrow_ns,
-			.last_ns = c->end_ns,
+			.first_ns = g->narrow_ns[0],
+			.last_ns = g->narrow_ns[1],
 			.severity = 2
 		};
 		rc = tell(c, gpu, &k, &g->width_told, e);
@@ -239,8 +245,8 @@ static int settle_gpu(struct fault_gpu *g, struct cause *c, uint32_t gpu, struct
 			.fix = "Look at the slot, the riser and the BIOS's settings of the link",
 			.command = "lspci -vv | grep -E 'NVIDIA|LnkSta:'",
 			.count = g->slow,
-			.first_ns = g->slow_ns,
-			.last_ns = c->end_ns,
+			.first_ns = g->slow_ns[0],
+			.last_ns = g->slow_ns[1],
 			.severity = 1
 		};
 		rc = tell(c, gpu, &k, &g->gen_told, e);
