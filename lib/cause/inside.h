@@ -119,13 +119,18 @@ static inline int64_t cause_node_end(const struct cause *c, uint32_t node)
 	return ns && ns < c->end_ns ? ns : c->end_ns;
 }
 
+static inline int64_t cause_process_end(const struct cause *c, uint32_t process)
+{
+	const struct world_process *p = world_get_process(c->w, process);
+
+	return cause_node_end(c, p ? p->node : 0);
+}
+
 /* That it made no call for so long until the end is known of it. */
 static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t since_ns,
 				int64_t ns)
 {
-	const struct world_process *p = world_get_process(c->w, process);
-
-	return cause_node_end(c, p ? p->node : 0) - since_ns > ns;
+	return cause_process_end(c, process) - since_ns > ns;
 }
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */

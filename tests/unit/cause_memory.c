@@ -259,6 +259,22 @@ static void leaks(unsigned i, int64_t t)
 		get(t, 50 * US, 0x1000 + i, 4 * MIB);
 }
 
+/* Its machine's recording ends, and another's goes on for as long again. */
+static void others_go_on(void)
+{
+	struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
+	struct record *r = stage_record(&s, RECORD_CLOCK);
+	uint32_t node = s.node;
+	struct actor other;
+
+	REC_SET(r, CLOCK, mono_ns, STEPS * EVERY);
+	REC_SET(r, CLOCK, node, node);
+	s.node = world_node(s.w, &n);
+	other = stage_actor(&s, 200, 200, 1, "other");
+	stage_call(&s, other, OP_CUDA_LAUNCH, 0, 2 * STEPS * EVERY - MS, 2 * STEPS * EVERY);
+	s.node = node;
+}
+
 /* In a program that allocates and frees for every operation, with few calls beside. */
 static void leaks_among_others(unsigned i, int64_t t)
 {
@@ -475,6 +491,9 @@ int main(void)
 	steps(leaks);
 	never_says(&s, "of it",
 		   "what was never freed may be more than it grew by while that was judged");
+	steps(leaks);
+	others_go_on();
+	told_among(&s, "gpu-leak", "never freed", 0);
 	steps(leaks_among_others);
 	told_among(&s, "gpu-leak", "never freed", 0);
 	steps(leaks_and_tidies);

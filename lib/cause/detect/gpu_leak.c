@@ -286,10 +286,11 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 	for (size_t i = 0; i < c->live->processes.n; i++) {
 		const struct live_process *p = c->live->processes.v[i];
 		const struct live_history *h = &p->history;
+		int64_t now = c->ended ? cause_process_end(c, p->process) : c->settled_ns;
 
 		if (!p->ended && h->n &&
-		    (c->ended || c->settled_ns - h->first_span * h->span_ns >= WHILE_RUNS_NS) &&
-		    !judge(s, c, p, c->settled_ns, c->ended))
+		    (c->ended || now - h->first_span * h->span_ns >= WHILE_RUNS_NS) &&
+		    !judge(s, c, p, now, c->ended))
 			return err_nomem(e);
 	}
 	for (size_t i = 0; i < s->v.n && rc == 0; i++) {
