@@ -456,7 +456,7 @@ static int explain(const struct cli_operands *operands, const struct select *ask
 	struct ask_story *story = w ? ask_story_new(w) : NULL;
 	struct select_words words = window();
 	struct ask_chosen by = chosen();
-	struct select sel = { 0 };
+	struct select sel = { .calls = true };
 	struct input *in = NULL;
 	struct story told;
 	struct err e = { 0 };

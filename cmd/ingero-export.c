@@ -495,8 +495,10 @@ static int prepare(struct export *x, const struct cli_operands *operands,
 		rc = err_set(e, ERR_USAGE, "--interval, --header and --ca-cert go with --push");
 	else
 		rc = choose(x, e);
-	if (!rc)
+	if (!rc) {
+		x->sel.calls = x->format->whole;
 		rc = select_words(&x->sel, words, e);
+	}
 	if (!rc)
 		rc = expression(x, e);
 	if (!rc && values.output)

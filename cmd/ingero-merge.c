@@ -309,11 +309,8 @@ static int run(const struct cli_operands *operands, struct select *sel, int *sta
 		rc = input_resolve(w, names, n, sel, e);
 	if (!rc)
 		rc = input_open_counted(&in, w, names, n, e);
-	opt.follows = sel->resolved;
 	if (!rc && sel->resolved)
-		rc = input_opened_from(in, sel->since_ns, &opt.follows_ns, e);
-	if (!rc && sel->resolved)
-		rc = input_window(in, opt.follows_ns, sel->until_ns, e);
+		rc = input_window(in, sel->since_ns, sel->until_ns, true, e);
 	if (sel->resolved || sel->pids.n || sel->patterns.n)
 		opt.select = sel;
 	if (!rc)

@@ -66,6 +66,7 @@ int ask_diff_read(struct ask_diff_source **out, const char *name, const struct s
 	s->name = name;
 	s->w = world_new();
 	s->run = s->w && want->causes ? ask_chains_new(s->w, NULL) : NULL;
+	s->sel.calls = s->run != NULL;
 	s->counting = s->w ? ask_ops_new(s->w, want->causes ? &s->all : &s->sel) : NULL;
 	if (s->counting && !want->causes) {
 		s->by = ask_by_new(s->w, want->key, BY_TEXT | (want->calls_only ? BY_CALLS : 0));

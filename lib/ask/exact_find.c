@@ -71,7 +71,7 @@ int exact_find(const struct exact_source *from, struct err *e)
 			return err_sys(e, "cannot read standard input again");
 		rc = input_open(&in, from->world, from->names, from->n, e);
 		if (!rc && from->sel->resolved)
-			rc = input_window(in, from->sel->since_ns, from->sel->until_ns, e);
+			rc = input_window(in, from->sel->since_ns, from->sel->until_ns, false, e);
 		if (!rc)
 			rc = see(from, in, e);
 		input_free(in);

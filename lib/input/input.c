@@ -19,6 +19,7 @@
 #include "lib/input/inside.h"
 #include "lib/input/join.h"
 #include "lib/input/older.h"
+#include "lib/input/opened.h"
 #include "lib/input/operand.h"
 
 static int open_one(struct input *in, struct one *o, const char *name, struct err *e)
@@ -152,13 +153,70 @@ static int64_t own_time(const struct one *o, int64_t t)
 	return t - o->head.shift_ns;
 }
 
-int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct err *e)
+/* Of one: a later call of the thread shows that those before it had returned, but for calls around it. */
+static int opened_in(struct ige_seek *s, int64_t shift_ns, int64_t *from_ns, struct err *e)
+{
+	struct event_stream *records =
+		ige_seek_stream(s, INT64_MAX, INT64_MAX, IGE_SEEK_RECORDS, 0);
+	VEC(struct rec_OPEN) calls = { 0 };
+	struct stream_item item;
+	int rc = 0;
+
+	while (ige_seek_report(s)->unterminated && (rc = records->next(records, &item, e)) > 0) {
+		const struct rec_OPEN *call = &item.record->u.OPEN;
+		size_t left = 0;
+
+		if (item.kind != STREAM_RECORD || item.record->kind != RECORD_OPEN || call->at_end)
+			continue;
+		for (size_t i = 0; i < calls.n; i++)
+			if (calls.v[i].thread != call->thread || calls.v[i].depth < call->depth)
+				calls.v[left++] = calls.v[i];
+		calls.n = left;
+		if (!vec_push(&calls, *call))
+			rc = err_nomem(e);
+		if (rc < 0)
+			break;
+	}
+	for (size_t i = 0; i < calls.n && rc >= 0; i++) {
+		/* A record holds any number. */
+		int64_t time_ns = (int64_t)((uint64_t)calls.v[i].time_ns + (uint64_t)shift_ns);
+
+		*from_ns = time_ns < *from_ns ? time_ns : *from_ns;
+	}
+	vec_free(&calls);
+	return rc < 0 ? rc : 0;
+}
+
+/* From when on events have to be read to know which calls are open at since_ns, of recordings that have no end which says so:
+ * the first statement that one is. since_ns: there is none. */
+static int opened_from(struct input *in, int64_t since_ns, int64_t *from_ns, struct err *e)
+{
+	int rc = 0;
+
+	*from_ns = since_ns;
+	for (unsigned i = 0; since_ns != INT64_MIN && i < in->n && !rc; i++) {
+		struct ige_seek *s = seek_of(in, &in->each[i], NULL);
+
+		if (s)
+			rc = opened_in(s, in->each[i].head.shift_ns, from_ns, e);
+		else
+			*from_ns = INT64_MIN; /* all of it is read */
+	}
+	return rc;
+}
+
+int input_window(struct input *in, int64_t since_ns, int64_t until_ns, bool calls, struct err *e)
 {
 	struct event_stream **streams = calloc(in->n, sizeof(*streams)), *join;
-	int64_t from = since_ns;
+	int64_t from, opened = since_ns;
 
 	if (!streams)
 		return err_nomem(e);
+	if (calls && opened_from(in, since_ns, &opened, e)) {
+		free(streams);
+		return e->code;
+	}
+	from = opened;
 	/* What lies inside an event of one input may stand in another. */
 	for (unsigned i = 0; i < in->n; i++) {
 		struct ige_seek *s = seek_of(in, &in->each[i], NULL);
@@ -190,41 +248,9 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct er
 	if (in->joined)
 		in->stream->close(in->stream);
 	in->stream = join;
-	return 0;
-}
-
-int input_opened_from(struct input *in, int64_t since_ns, int64_t *from_ns, struct err *e)
-{
-	int rc = 0;
-
-	*from_ns = since_ns;
-	for (unsigned i = 0; i < in->n && !rc; i++) {
-		const struct input_head *head = &in->each[i].head;
-		struct ige_seek *s = seek_of(in, &in->each[i], e);
-		struct event_stream *records;
-		struct stream_item item;
-
-		/* All of it is read. */
-		if (!s) {
-			*from_ns = INT64_MIN;
-			continue;
-		}
-		records = ige_seek_stream(s, INT64_MAX, INT64_MAX, IGE_SEEK_RECORDS, 0);
-		while (ige_seek_report(s)->unterminated &&
-		       (rc = records->next(records, &item, e)) > 0) {
-			int64_t time_ns;
-
-			if (item.kind != STREAM_RECORD || item.record->kind != RECORD_OPEN ||
-			    item.record->u.OPEN.at_end)
-				continue;
-			/* A record holds any number. */
-			time_ns = (int64_t)((uint64_t)item.record->u.OPEN.time_ns +
-					    (uint64_t)head->shift_ns);
-			if (time_ns < *from_ns)
-				*from_ns = time_ns;
-		}
-	}
-	return rc;
+	if (opened < since_ns)
+		in->opened = input_opened(in->world, join, opened, since_ns);
+	return opened < since_ns && !in->opened ? err_nomem(e) : 0;
 }
 
 static void free_one(struct one *o)
@@ -478,6 +504,8 @@ void input_free(struct input *in)
 {
 	if (!in)
 		return;
+	if (in->opened)
+		in->opened->close(in->opened);
 	if (in->joined && in->stream)
 		in->stream->close(in->stream);
 	for (unsigned i = 0; i < in->n; i++)
@@ -498,7 +526,7 @@ bool input_follow(struct input *in)
 
 struct event_stream *input_stream(struct input *in)
 {
-	return in->stream;
+	return in->opened ? in->opened : in->stream;
 }
 
 const struct input_clock *input_clock(const struct input *in)

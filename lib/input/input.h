@@ -60,13 +60,9 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 	      struct err *e);
 
 /* Only [since, until) is wanted: events that do not overlap it, nor lie inside one that does, may be left out from
- * here on (item.skipped counts them); records are all there. Inputs that cannot be sought stay whole. Before the first
- * item only. */
-int input_window(struct input *in, int64_t since_ns, int64_t until_ns, struct err *e);
-
-/* From when on events have to be read to know which calls are open at since_ns, of recordings that have no end which says so:
- * the first statement that one is. since_ns: there is none. Before the first item only. */
-int input_opened_from(struct input *in, int64_t since_ns, int64_t *from_ns, struct err *e);
+ * here on (item.skipped counts them); records are all there. calls: of recordings that have no end which says so,
+ * calls that are open at since_ns are told as of then, and no earlier ones; it is read on from where they were told. Inputs that cannot be sought stay whole. Before the first item only. */
+int input_window(struct input *in, int64_t since_ns, int64_t until_ns, bool calls, struct err *e);
 
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */
 struct ige_reader *input_reader(struct input *in);

@@ -37,6 +37,7 @@ struct input {
 	struct one *each;
 	struct world *world;
 	struct event_stream *stream;
+	struct event_stream *opened; /* around it, of a part; NULL */
 	struct input_clock clock;
 	struct buf notes;	  /* for the verdict */
 	bool joined;		  /* stream is ours to close */

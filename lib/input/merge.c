@@ -14,7 +14,6 @@
 #include "lib/input/about.h"
 #include "lib/input/alias.h"
 #include "lib/input/mask.h"
-#include "lib/input/opened.h"
 #include "lib/input/slice.h"
 
 struct outlet {
@@ -40,7 +39,6 @@ struct merge {
 	bool apart; /* what inputs lost is told of the machine of each, in the end */
 	int64_t latest_ns, floor_ns;
 	int64_t unnamed_ns; /* when the first call begins whose OPEN record is of before the part */
-	struct input_opened opened; /* before the part, and not known to be over */
 };
 
 static bool names_machine(const uint8_t node_uuid[16], uint64_t boot)
@@ -278,7 +276,6 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 	struct outlet *last = m->target->by_machine || !m->outlets.n ? NULL : m->outlets.v;
 	uint64_t before = m->result->events;
 	struct event row;
-	int64_t unnamed_ns = input_opened_floor(&m->opened, m->unnamed_ns);
 	int rc = whole_batch(m, item, e);
 
 	if (rc)
@@ -302,7 +299,7 @@ static int events(struct merge *m, const struct stream_item *item, struct err *e
 			ige_writer_lost(last->writer, item->lost);
 	}
 	if (item->floor_ns != INT64_MIN)
-		m->floor_ns = item->floor_ns < unnamed_ns ? item->floor_ns : unnamed_ns;
+		m->floor_ns = item->floor_ns < m->unnamed_ns ? item->floor_ns : m->unnamed_ns;
 	if (item->watermark_ns == INT64_MIN || item->late)
 		return rc;
 	for (size_t i = 0; i < m->outlets.n && !rc; i++)
@@ -321,7 +318,7 @@ static void not_named(struct merge *m, const struct record *r)
 		m->unnamed_ns = r->u.OPEN.start_ns;
 }
 
-static int write_record(struct merge *m, const struct record *r, struct err *e)
+static int record(struct merge *m, const struct record *r, struct err *e)
 {
 	uint32_t node = m->target->by_machine ? about_node(m->w, r) : 0;
 	const struct input_clock *clock = input_clock(m->in);
@@ -331,6 +328,13 @@ static int write_record(struct merge *m, const struct record *r, struct err *e)
 	/* Where nothing was written yet what names no machine is of the only one. */
 	if (m->target->by_machine && !node && !m->outlets.n)
 		node = machine_of(m, clock->node_uuid, clock->boot);
+	/* The analysis of a part, or of one of several, is not that of what is written here. */
+	if (r->kind == RECORD_ANALYSIS && (m->inputs > 1 || m->target->by_machine))
+		return 0;
+	if (m->opt->select && !slice_record(m->opt->select, m->w, r)) {
+		not_named(m, r);
+		return 0;
+	}
 	m->result->records++;
 	if (m->opt->database)
 		return archive_item(m,
@@ -346,37 +350,6 @@ static int write_record(struct merge *m, const struct record *r, struct err *e)
 	for (size_t i = 0; i < m->outlets.n && !rc; i++)
 		if (!about_chain_elsewhere(m->w, r, m->outlets.v[i].node))
 			rc = ige_writer_record(m->outlets.v[i].writer, r, e);
-	return rc;
-}
-
-static int record(struct merge *m, const struct record *r, struct err *e)
-{
-	const struct select *sel = m->opt->select;
-
-	/* The analysis of a part, or of one of several, is not that of what is written here. */
-	if (r->kind == RECORD_ANALYSIS && (m->inputs > 1 || m->target->by_machine))
-		return 0;
-	if (r->kind == RECORD_SESSION)
-		input_opened_session(&m->opened, m->w, r);
-	if (!sel || slice_record(m->opt->select, m->w, r))
-		return write_record(m, r, e);
-	if (m->opt->follows && slice_opened(m->opt->select, m->w, r) &&
-	    r->u.OPEN.time_ns >= m->opt->follows_ns)
-		return input_opened_add(&m->opened, r, e);
-	not_named(m, r);
-	return 0;
-}
-
-/* The part begins: what is open is so from its first moment. */
-static int tell_opened(struct merge *m, struct err *e)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < m->opened.calls.n && !rc; i++) {
-		m->opened.calls.v[i].u.OPEN.time_ns = m->opt->select->since_ns;
-		rc = write_record(m, &m->opened.calls.v[i], e);
-	}
-	m->opened.calls.n = 0;
 	return rc;
 }
 
@@ -468,8 +441,7 @@ static int finish(struct merge *m, struct err *e)
 	struct outlet *only;
 	int rc = 0;
 
-	rc = tell_opened(m, e);
-	if (!rc && m->opt->recover)
+	if (m->opt->recover)
 		rc = tell_holes(m, e);
 	if (!rc)
 		rc = tell_lost(m, e);
@@ -550,10 +522,6 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	    !opt->database && !target->by_machine)
 		input_weave(in);
 	while ((rc = stream->next(stream, &item, e)) > 0) {
-		if (m.opened.calls.n && input_opened_ends(&m.opened, m.w, &item, opt->select))
-			rc = tell_opened(&m, e);
-		if (rc < 0)
-			break;
 		rc = item.kind == STREAM_EVENTS
 			     ? (opt->database ? archive_events(&m, &item, e) : events(&m, &item, e))
 		     : item.kind == STREAM_RECORD		    ? record(&m, item.record, e)
@@ -583,6 +551,5 @@ int merge_run(struct world *w, struct input *in, const struct merge_options *opt
 	vec_free(&m.chosen);
 	vec_free(&m.outlets);
 	vec_free(&m.named);
-	input_opened_free(&m.opened);
 	return rc;
 }

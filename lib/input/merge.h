@@ -14,9 +14,6 @@
 
 struct merge_options {
 	struct select *select; /* NULL: everything */
-	/* Of a part: calls that were said to be open from follows_ns on are known to be open in it, or not to be. */
-	bool follows;
-	int64_t follows_ns;
 	bool archive;
 	bool recover;	   /* end cleanly whatever was lost, and say in the recording what was */
 	bool growing_ends; /* what is still being written ends cleanly where it was read */
@@ -43,7 +40,7 @@ struct merge_result {
 	uint64_t left_out; /* chains and analyses that would have named everybody */
 };
 
-/* in was opened with input_open_counted, windowed if a time is selected, from follows_ns on where that is earlier. ERR_INTERRUPTED when asked to stop. */
+/* in was opened with input_open_counted, windowed if a time is selected. ERR_INTERRUPTED when asked to stop. */
 int merge_run(struct world *w, struct input *in, const struct merge_options *opt,
 	      struct merge_target *target, struct merge_result *result, struct err *e);
 

@@ -2,12 +2,20 @@
 /* A thread's calls nest: whatever of its own depth or less ends behind the record ended the call, or came after it. */
 #include "lib/input/opened.h"
 
+#include <stdlib.h>
+
+#include "lib/base/vec.h"
 #include "lib/input/about.h"
 
-int input_opened_add(struct input_opened *o, const struct record *r, struct err *e)
-{
-	return vec_push(&o->calls, *r) ? 0 : err_nomem(e);
-}
+struct opened {
+	struct event_stream stream, *inner;
+	const struct world *world;
+	int64_t from_ns, since_ns;
+	VEC(struct record) calls;
+	size_t told;		 /* of them */
+	bool telling, ended;	 /* at the end of inner, too */
+	struct stream_item item; /* that comes behind them */
+};
 
 /* A process ends with the exit of its first thread. */
 static bool ended(const struct world *w, uint32_t thread, const struct world_ctx *ctx)
@@ -19,10 +27,11 @@ static bool ended(const struct world *w, uint32_t thread, const struct world_ctx
 	return thread == ctx->thread || (t && p && t->process == by->process && by->tid == p->tgid);
 }
 
-static void event(struct input_opened *o, const struct world *w, const struct event *ev)
+/* Calls that ev shows to have returned, or never to return, are forgotten. */
+static void event(struct opened *o, const struct event *ev)
 {
-	const struct world_ctx *ctx = o->calls.n ? world_get_ctx(w, ev->ctx) : NULL;
-	const struct op_def *op = ctx && ctx->thread ? world_op(w, ev->op) : NULL;
+	const struct world_ctx *ctx = world_get_ctx(o->world, ev->ctx);
+	const struct op_def *op = ctx && ctx->thread ? world_op(o->world, ev->op) : NULL;
 	size_t left = 0;
 
 	if (!op || !(op->flags & OP_CALL || ev->op == OP_PROC_EXIT))
@@ -30,7 +39,7 @@ static void event(struct input_opened *o, const struct world *w, const struct ev
 	for (size_t i = 0; i < o->calls.n; i++) {
 		const struct rec_OPEN *call = &o->calls.v[i].u.OPEN;
 		bool over = ev->op == OP_PROC_EXIT
-				    ? ended(w, call->thread, ctx)
+				    ? ended(o->world, call->thread, ctx)
 				    : call->thread == ctx->thread && ev->depth <= call->depth &&
 					      ev->end_ns > call->time_ns;
 
@@ -40,41 +49,113 @@ static void event(struct input_opened *o, const struct world *w, const struct ev
 	o->calls.n = left;
 }
 
-bool input_opened_ends(struct input_opened *o, const struct world *w,
-		       const struct stream_item *item, const struct select *sel)
+/* Another recording begins: what was open in the one before it is not known to be. */
+static void session(struct opened *o, const struct record *r)
 {
-	for (size_t i = 0; item->kind == STREAM_EVENTS && i < item->n; i++) {
-		if (item->events[i].end_ns >= sel->since_ns)
-			return true;
-		event(o, w, &item->events[i]);
-	}
-	return false;
-}
-
-void input_opened_session(struct input_opened *o, const struct world *w, const struct record *r)
-{
-	uint32_t node = about_node(w, r);
+	uint32_t node = about_node(o->world, r);
 	size_t left = 0;
 
 	for (size_t i = 0; i < o->calls.n; i++) {
 		const struct record *call = &o->calls.v[i];
 
 		if (r->u.SESSION.start_ns <= call->u.OPEN.time_ns ||
-		    (node && node != about_node(w, call)))
+		    (node && node != about_node(o->world, call)))
 			o->calls.v[left++] = *call;
 	}
 	o->calls.n = left;
 }
 
-int64_t input_opened_floor(const struct input_opened *o, int64_t floor_ns)
+/* Whether the time begins in item. */
+static bool begins(struct opened *o, const struct stream_item *item)
 {
-	for (size_t i = 0; i < o->calls.n; i++)
-		if (o->calls.v[i].u.OPEN.start_ns < floor_ns)
-			floor_ns = o->calls.v[i].u.OPEN.start_ns;
-	return floor_ns;
+	for (size_t i = 0; item->events && i < item->n; i++) {
+		if (item->events[i].end_ns >= o->since_ns)
+			return true;
+		event(o, &item->events[i]);
+	}
+	return false;
 }
 
-void input_opened_free(struct input_opened *o)
+/* What is not named yet may end behind item. */
+static void lower(const struct opened *o, struct stream_item *item)
 {
+	for (size_t i = 0; i < o->calls.n; i++)
+		if (o->calls.v[i].u.OPEN.start_ns < item->floor_ns)
+			item->floor_ns = o->calls.v[i].u.OPEN.start_ns;
+}
+
+static bool before(const struct opened *o, const struct record *r)
+{
+	const struct rec_OPEN *call = &r->u.OPEN;
+
+	return r->kind == RECORD_OPEN && !call->at_end && call->time_ns >= o->from_ns &&
+	       call->time_ns < o->since_ns;
+}
+
+static int tell(struct opened *o, struct stream_item *item)
+{
+	if (o->told < o->calls.n) {
+		struct record *r = &o->calls.v[o->told++];
+
+		r->u.OPEN.time_ns = o->since_ns;
+		*item = (struct stream_item){ .kind = STREAM_RECORD,
+					      .record = r,
+					      .watermark_ns = INT64_MIN,
+					      .floor_ns = INT64_MIN };
+		return 1;
+	}
+	o->telling = false;
+	o->calls.n = o->told = 0;
+	*item = o->item;
+	return !o->ended;
+}
+
+static int opened_next(struct event_stream *stream, struct stream_item *item, struct err *e)
+{
+	struct opened *o = (struct opened *)stream;
+	int rc;
+
+	while (!o->telling) {
+		rc = o->ended ? 0 : o->inner->next(o->inner, item, e);
+		if (rc < 0)
+			return rc;
+		o->ended = rc == 0;
+		if (rc && item->kind == STREAM_RECORD && before(o, item->record)) {
+			if (!vec_push(&o->calls, *item->record))
+				return err_nomem(e);
+			continue;
+		}
+		if (rc && item->kind == STREAM_RECORD && item->record->kind == RECORD_SESSION)
+			session(o, item->record);
+		o->telling = o->calls.n && (!rc || begins(o, item));
+		o->item = *item;
+		if (!o->telling) {
+			lower(o, item);
+			return rc;
+		}
+	}
+	return tell(o, item);
+}
+
+static void opened_close(struct event_stream *stream)
+{
+	struct opened *o = (struct opened *)stream;
+
 	vec_free(&o->calls);
+	free(o);
+}
+
+struct event_stream *input_opened(const struct world *w, struct event_stream *inner,
+				  int64_t from_ns, int64_t since_ns)
+{
+	struct opened *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->stream = (struct event_stream){ opened_next, opened_close };
+	o->inner = inner;
+	o->world = w;
+	o->from_ns = from_ns;
+	o->since_ns = since_ns;
+	return &o->stream;
 }

@@ -6,31 +6,13 @@
 #ifndef INGERO_INPUT_OPENED_H
 #define INGERO_INPUT_OPENED_H
 
-#include "lib/base/err.h"
-#include "lib/base/vec.h"
-#include "lib/event/record.h"
 #include "lib/event/stream.h"
-#include "lib/select/select.h"
 #include "lib/world/world.h"
 
-/* Zero-initialised is ready. */
-struct input_opened {
-	VEC(struct record) calls; /* OPEN */
-};
-
-int input_opened_add(struct input_opened *o, const struct record *r, struct err *e);
-
-/* What happens before the part: calls that it shows to have returned, or never to return, are forgotten. True: the part
- * begins in item, which is of it from there on. */
-bool input_opened_ends(struct input_opened *o, const struct world *w,
-		       const struct stream_item *item, const struct select *sel);
-
-/* Another recording begins: what was open in the one before it is not known to be. r: SESSION. */
-void input_opened_session(struct input_opened *o, const struct world *w, const struct record *r);
-
-/* When the first of them began, where that is before floor_ns; else floor_ns. */
-int64_t input_opened_floor(const struct input_opened *o, int64_t floor_ns);
-
-void input_opened_free(struct input_opened *o);
+/* inner, which has every event from from_ns on: OPEN records between from_ns and since_ns come where the first event ends that
+ * does at since_ns or later, as of since_ns, and only those of calls that are open then. Close leaves inner alone. NULL: out of
+ * memory. */
+struct event_stream *input_opened(const struct world *w, struct event_stream *inner,
+				  int64_t from_ns, int64_t since_ns);
 
 #endif

@@ -72,7 +72,7 @@ int input_open_within_ahead(struct input **in, struct world *w, const char *cons
 	if (!rc)
 		rc = input_open_ahead(in, w, names, n, ahead_ns, e);
 	if (!rc && sel->resolved)
-		rc = input_window(*in, sel->since_ns, sel->until_ns, e);
+		rc = input_window(*in, sel->since_ns, sel->until_ns, sel->calls, e);
 	return rc;
 }
 

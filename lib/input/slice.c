@@ -60,13 +60,6 @@ static bool op_asked(struct select *sel, const struct world *w, uint32_t op)
 	return yes;
 }
 
-bool slice_opened(struct select *sel, const struct world *w, const struct record *r)
-{
-	return r->kind == RECORD_OPEN && sel->resolved && r->u.OPEN.time_ns < sel->since_ns &&
-	       !r->u.OPEN.at_end && thread_asked(sel, w, r->u.OPEN.thread) &&
-	       op_asked(sel, w, r->u.OPEN.op);
-}
-
 bool slice_record(struct select *sel, const struct world *w, const struct record *r)
 {
 	const union record_body *u = &r->u;

@@ -13,7 +13,4 @@
 /* Whether r stays in the part that sel selects. */
 bool slice_record(struct select *sel, const struct world *w, const struct record *r);
 
-/* Whether r says that a call which is asked for was open before the part. */
-bool slice_opened(struct select *sel, const struct world *w, const struct record *r);
-
 #endif

@@ -63,9 +63,7 @@ int api_recording(struct api_request *q, struct err *e)
 	rc = rc ? rc : input_open_counted(&in, w, names, n, e);
 	if (!rc && sel.resolved) {
 		opt.select = &sel;
-		opt.follows = true;
-		rc = input_opened_from(in, sel.since_ns, &opt.follows_ns, e);
-		rc = rc ? rc : input_window(in, opt.follows_ns, sel.until_ns, e);
+		rc = input_window(in, sel.since_ns, sel.until_ns, true, e);
 	}
 	net_reply_header(q->reply, "Content-Disposition", "attachment; filename=\"recording.ige\"");
 	rc = rc ? rc : merge_run(w, in, &opt, &out.target, &merged, e);

@@ -99,7 +99,7 @@ static int read_chains(struct chains_value *v, struct input *in, const struct se
 static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 		       const struct serve_asker *asker, struct err *e)
 {
-	struct select sel = { 0 };
+	struct select sel = { .calls = true };
 	struct input *in = NULL;
 	struct story told;
 	int rc = select_words(&sel, c->words, e);

@@ -218,7 +218,7 @@ static char *merged(char **names, unsigned n, struct select *sel, bool archive)
 	char *name;
 
 	if (input_open_counted(&in, w, (const char *const *)names, n, &e) ||
-	    (sel && sel->resolved && input_window(in, sel->since_ns, sel->until_ns, &e)) ||
+	    (sel && sel->resolved && input_window(in, sel->since_ns, sel->until_ns, true, &e)) ||
 	    merge_run(w, in, &opt, &m.target, &result, &e)) {
 		fprintf(stderr, "# %s\n", e.text);
 		abort();

@@ -85,7 +85,7 @@ static void count(char names[][64], unsigned n, int64_t since, int64_t until, bo
 		abort();
 	if (window) {
 		end->rc = input_end(in, &end->ns, &end->has_real, &end->real, NULL);
-		if (input_window(in, since, until, NULL))
+		if (input_window(in, since, until, false, NULL))
 			abort();
 	}
 	while (input_stream(in)->next(input_stream(in), &it, NULL) > 0)

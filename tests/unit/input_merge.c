@@ -5,8 +5,10 @@
  */
 #include "lib/input/merge.h"
 
+#include "lib/input/resolve.h"
 #include "lib/input/shift.h"
 #include "lib/input/slice.h"
+#include "lib/select/cut.h"
 #include "tests/tap.h"
 #include "tests/unit/fixture.h"
 
@@ -157,7 +159,6 @@ static void merge_bytes(const struct buf *in, const struct merge_options *opt, s
 {
 	char name[] = "/tmp/ingero-merge-XXXXXX";
 	const char *names[] = { name };
-	struct merge_options part = *opt;
 	struct world *w = world_new();
 	struct memory m = { .target = { .sink = memory_sink } };
 	struct merge_result result;
@@ -168,15 +169,10 @@ static void merge_bytes(const struct buf *in, const struct merge_options *opt, s
 	if (fd < 0 || write(fd, in->p, in->n) != (ssize_t)in->n || close(fd) ||
 	    merge_name_nodes(w, opt, &e) || input_open_counted(&input, w, names, 1, &e))
 		abort();
-	if (part.select) {
-		const struct select *sel = part.select;
-
-		part.follows = true;
-		if (input_opened_from(input, sel->since_ns, &part.follows_ns, &e) ||
-		    input_window(input, part.follows_ns, sel->until_ns, &e))
-			abort();
-	}
-	if (merge_run(w, input, &part, &m.target, &result, &e))
+	if (opt->select &&
+	    input_window(input, opt->select->since_ns, opt->select->until_ns, true, &e))
+		abort();
+	if (merge_run(w, input, opt, &m.target, &result, &e))
 		abort();
 	unlink(name);
 	*out = m.sink.bytes;
@@ -326,6 +322,35 @@ static void nothing_left(struct fixture *f)
 	buf_free(&out);
 }
 
+/* How many calls are open in a part, as who analyzes it is told. */
+static uint64_t cut_calls(const struct buf *in, int64_t since_ns)
+{
+	char name[] = "/tmp/ingero-merge-XXXXXX";
+	const char *names[] = { name };
+	struct select sel = { .since = { .kind = SELECT_OWN, .own_ns = since_ns }, .calls = true };
+	struct world *w = world_new();
+	struct select_cut cut = { 0 };
+	struct stream_item item;
+	struct input *input;
+	uint64_t n = 0;
+	struct err e;
+	bool left;
+	int fd = mkstemp(name);
+
+	if (fd < 0 || write(fd, in->p, in->n) != (ssize_t)in->n || close(fd) ||
+	    input_open_within(&input, w, names, 1, &sel, &e))
+		abort();
+	unlink(name);
+	while (input_stream(input)->next(input_stream(input), &item, &e) > 0)
+		if (!select_cut_item(&cut, &sel, w, &item, &left, &e) && left)
+			n += item.kind == STREAM_RECORD && item.record->kind == RECORD_OPEN;
+	select_cut_free(&cut);
+	select_free(&sel);
+	input_free(input);
+	world_free(w);
+	return n;
+}
+
 /* A recorder that was killed said once that a call of the second thread was open, before the part. */
 static void opened(struct fixture *f)
 {
@@ -383,6 +408,8 @@ static void opened(struct fixture *f)
 			    : ige_writer_flush(wr, fixture_event(f, 100).end_ns, 0, true, NULL))
 			abort();
 		ige_writer_free(wr);
+		is_u64(cut_calls(&s.bytes, sel.since_ns), cases[k].told,
+		       "an analysis of a part behind an open call: %s", cases[k].what);
 		merge_bytes(&s.bytes, &opt, &out);
 		reader = fixture_reader(w, out.p, out.n);
 		stream = ige_reader_stream(reader);
