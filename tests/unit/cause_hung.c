@@ -369,6 +369,53 @@ static void goes_on(int64_t open_ns, bool hangs)
 	stage_free(&s);
 }
 
+/* The machine's recording that rank 1 is on ends; long after that rank 0 hangs on another: where rank 1 is is not known. */
+static void rank_unseen(bool ends)
+{
+	struct stage s = stage_new();
+	struct world_node n = { .uuid = { 9, 9, 9 }, .boot = 8 };
+	struct told p = { .sink.record = hear };
+	struct cause *c = cause_new(s.w, NULL, &p.sink);
+	int64_t end = 60 * SECOND;
+	struct actor v[2];
+	struct record *r;
+	unsigned hangs = 0;
+	uint32_t node;
+
+	v[0] = stage_actor(&s, 100, 100, 1, "train");
+	s.node = node = world_node(s.w, &n);
+	v[1] = stage_actor(&s, 200, 200, 1, "train-1");
+	for (unsigned rank = 0; rank < 2; rank++) {
+		collective(&s, v[rank], OP_NCCL_COMM_INIT_RANK, 0, MS, rank);
+		for (int64_t t = SECOND; t < (rank ? 10 : 40) * SECOND; t += SECOND)
+			collective(&s, v[rank], OP_NCCL_ALL_REDUCE, t, t + MS, rank);
+	}
+	stage_sort(&s);
+	give(c, &s);
+	open_at(&s, v[0], 39 * SECOND + 2 * MS, end, true);
+	r = stage_record(&s, RECORD_CLOCK);
+	REC_SET(r, CLOCK, mono_ns, ends ? 10 * SECOND : end);
+	REC_SET(r, CLOCK, node, node);
+	clock_at(&s, end);
+	give(c, &s);
+	cause_finish(c, NULL);
+	for (size_t k = 0; k < p.list.v.n; k++) {
+		const struct chain *told = &p.list.v.v[k];
+
+		if (!bytes_equal(told->kind, bytes_of("collective-hang")))
+			continue;
+		hangs++;
+		like(told->summary.p,
+		     ends ? "every rank that was recorded until then has entered"
+			  : "Rank 1, train-1 (pid 200), has not entered collective number 39",
+		     ends ? "whose recording had ended is not said to be behind" : "who is behind");
+	}
+	ok(hangs == 1, "told once, not %u times", hangs);
+	cause_free(c);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
 /* Three ranks wait for the fourth: that is one chain, and where they wait counts them all. */
 static void ranks_wait(void)
 {
@@ -417,6 +464,8 @@ int main(void)
 	rank_behind();
 	ranks_wait();
 	rank_came();
+	rank_unseen(false);
+	rank_unseen(true);
 	among_many(0, 0, true);
 	among_many(5, 0, true);
 	among_many(5, 3, false);

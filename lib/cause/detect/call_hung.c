@@ -326,9 +326,11 @@ static int tell(struct cause *c, struct hung *h, uint32_t process, const struct 
 	if (s->threads > 1)
 		buf_printf(&f.summary, " and in %" PRIu64 " more threads", s->threads - 1);
 	if (of->kind == collective_hang && !s->late)
-		buf_puts(&f.summary, "; every recorded rank has entered the collective it waits "
-				     "for: look at the ranks that were not recorded, the "
-				     "network and the devices");
+		buf_printf(&f.summary,
+			   "; every %s has entered the collective it waits "
+			   "for: look at the ranks that were not recorded, the "
+			   "network and the devices",
+			   s->unseen ? "rank that was recorded until then" : "recorded rank");
 	buf_printf(&moment, "is from here on %s, and has not returned", buf_text(&place));
 	f.moments[f.nmoments++] = (struct fact_moment){
 		.end_ns = until_ns,
@@ -416,7 +418,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		if (!sum_up(c, h, i, now, &sums[i]))
 			rc = err_nomem(e);
 		else if (sums[i].threads && h->processes.v[i].collective)
-			sums[i].late = hung_rank_behind(h, i, &sums[i].own);
+			sums[i].late = hung_rank_behind(h, c, i, &sums[i]);
 	}
 	if (rc == 0 && !hung_ranks_join(sums, n))
 		rc = err_nomem(e);

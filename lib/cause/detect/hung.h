@@ -51,6 +51,7 @@ struct hung_sum {
 	bool any; /* it had open calls, which may have returned */
 	const struct collective_rank *own,
 		*late;	/* it waits in a collective that `late` has not entered */
+	bool unseen;	/* of a rank nothing is known since: its machine's recording ended */
 	uint64_t ranks; /* that wait for the same */
 	uint64_t threads, longest_ns, lost_ns;
 	const struct hung_call *longest;
@@ -61,9 +62,10 @@ struct hung_sum {
 /* The thread of the piece enters a collective. */
 void hung_rank_entered(struct hung_process *of, const struct cause *c, const struct line_piece *p);
 
-/* The rank that has not entered what this process waits in, and *own, which waits; NULL: none of those that were recorded. */
-const struct collective_rank *hung_rank_behind(const struct hung *h, uint32_t process,
-					       const struct collective_rank **own);
+/* The rank that has not entered what this process waits in; NULL: none of those that were recorded until then. s->own, which
+ * waits, and s->unseen are set. */
+const struct collective_rank *hung_rank_behind(const struct hung *h, const struct cause *c,
+					       uint32_t process, struct hung_sum *s);
 
 bool hung_rank_ended(const struct hung *h, const struct collective_rank *late);
 

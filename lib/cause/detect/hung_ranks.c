@@ -34,24 +34,42 @@ void hung_rank_entered(struct hung_process *of, const struct cause *c, const str
 		memset(of->before_ns, 0, sizeof(of->before_ns));
 }
 
-const struct collective_rank *hung_rank_behind(const struct hung *h, uint32_t process,
-					       const struct collective_rank **own)
+static const struct collective_rank *rank_of(const struct collective_comm *comm, uint32_t process)
+{
+	const struct collective_rank *own = NULL;
+
+	for (size_t k = 0; k < comm->members.n; k++)
+		if (comm->members.v[k].process == process)
+			own = &comm->members.v[k];
+	return own;
+}
+
+/* What it did since may not have been recorded. Until the end that is not known: what is said of a machine comes late. */
+static bool is_unseen(const struct hung *h, const struct cause *c, const struct collective_rank *m,
+		      int64_t since_ns)
+{
+	return c->ended && cause_process_end(c, m->process) < since_ns && !hung_rank_ended(h, m);
+}
+
+const struct collective_rank *hung_rank_behind(const struct hung *h, const struct cause *c,
+					       uint32_t process, struct hung_sum *s)
 {
 	for (size_t i = 0; i < h->all.comms.n; i++) {
 		const struct collective_comm *comm = h->all.comms.v[i];
 		const struct collective_rank *least = NULL;
 
-		*own = NULL;
-		for (size_t k = 0; k < comm->members.n; k++) {
+		s->own = rank_of(comm, process);
+		for (size_t k = 0; s->own && k < comm->members.n; k++) {
 			const struct collective_rank *m = &comm->members.v[k];
 
-			if (m->process == process)
-				*own = m;
-			if (!least || m->sequence + m->entered < least->sequence + least->entered)
+			if (is_unseen(h, c, m, s->own->enter_ns))
+				s->unseen = true;
+			else if (!least ||
+				 m->sequence + m->entered < least->sequence + least->entered)
 				least = m;
 		}
-		if (*own && least && (*own)->entered &&
-		    least->sequence + least->entered < (*own)->sequence + 1)
+		if (least && s->own->entered &&
+		    least->sequence + least->entered < s->own->sequence + 1)
 			return least;
 	}
 	return NULL;
