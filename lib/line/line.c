@@ -243,30 +243,6 @@ static int place(struct line *l, struct line_thread *th, const struct event *ev,
 	return 0;
 }
 
-/* Waits of which the clock ended the first: so close together they are one that looks up now and then. */
-#define TIMED_AGAIN_NS 10000000
-
-/* Since when the thread has waited in this state at this place, but for looking up; it is told as of the wait that somebody
- * ended. */
-static int64_t waited_since(struct line_thread *th, const struct waker_interval *iv, bool timed)
-{
-	int64_t since = iv->start_ns;
-
-	if (th->timed_part == iv->part && th->timed_stack == iv->stack &&
-	    iv->start_ns - th->timed_end_ns <= TIMED_AGAIN_NS && th->timed_since_ns < since)
-		since = th->timed_since_ns;
-	if (iv->preempted) { /* in between it was kept from its CPU */
-		if (iv->start_ns - th->timed_end_ns <= TIMED_AGAIN_NS)
-			th->timed_end_ns = iv->end_ns;
-		return since;
-	}
-	th->timed_part = timed ? iv->part : 0;
-	th->timed_stack = iv->stack;
-	th->timed_since_ns = since;
-	th->timed_end_ns = iv->end_ns;
-	return since;
-}
-
 APART static int offcpu(struct line *l, struct line_thread *th, const struct event *ev,
 			const struct op_def *op, struct err *e)
 {
@@ -283,7 +259,7 @@ APART static int offcpu(struct line *l, struct line_thread *th, const struct eve
 		return err_nomem(e);
 	l->behind.n = 0;
 	event_get(ev, op, COL_WAKER_KIND, &kind);
-	since = waited_since(th, &r->iv, kind == WAKER_TIMER);
+	since = thread_waited_since(th, &r->iv, kind == WAKER_TIMER);
 	if (ev->depth == 0 && BEHIND_WAITS >> r->iv.part & 1)
 		behind_of(&l->threads, &l->losses, th->id, r->iv.waker, since, r->iv.ready_ns,
 			  &l->behind);

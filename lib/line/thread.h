@@ -76,4 +76,8 @@ static inline struct line_thread *threads_get(const struct threads *t, uint32_t 
 	return id < t->by_id.n ? t->by_id.v[id] : NULL;
 }
 
+/* Since when the thread has waited in this state at this place, but for looking up now and then; it is told as of the wait that
+ * somebody ended. timed: the clock ended this one. */
+int64_t thread_waited_since(struct line_thread *th, const struct waker_interval *iv, bool timed);
+
 #endif
