@@ -85,6 +85,12 @@ def process_delay():
     return total
 
 
+def life_delay(pid):
+    """Run delay of a process of one thread since it was born, ns."""
+    with open(f"/proc/{pid}/schedstat") as f:
+        return int(f.read().split()[1])
+
+
 def cpu_used():
     """CPU time of all tasks by CPU, ns, or None where the kernel does not count it to the nanosecond."""
     for path in ("/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage_percpu"):
