@@ -59,7 +59,7 @@ static bool class_new(struct classes *c, const struct class_key *key, uint32_t *
 	else
 		c->v.n++;
 	c->v.v[*id] = fresh;
-	c->plain[*id] = fresh.plain;
+	c->plain[*id] = (struct class_plain){ fresh.plain->v, 0 };
 	c->made++;
 	if (c->told < CLASSES_FIRST && key->op) {
 		c->told++;
@@ -217,15 +217,15 @@ void classes_next(struct classes *c, const struct classes_batch *b)
 	for (unsigned k = 0; k < b->nknown; k++) {
 		const struct class_ahead *of = &b->of[b->known[k]];
 		const struct cause_site *s = &c->sites.v[of->site - 1];
-		const struct hist_kept *plain = s->last_class < CLASSES_MAX
-							? c->plain[s->last_class]
+		const struct hist_cell *plain = s->last_class < CLASSES_MAX
+							? c->plain[s->last_class].first
 							: NULL,
 				       *own;
 
 		if (plain)
 			hist_fetch(plain, of->cell);
 		/* Few have one, but there is no telling which. */
-		own = s->own ? s->own : plain;
+		own = s->own ? s->own->v : plain;
 		if (own)
 			hist_fetch(own, of->cell);
 	}
@@ -277,6 +277,11 @@ bool classes_another(struct classes *c, struct cause_site *site, uint32_t proces
 	return true;
 }
 
+void classes_longest(struct classes *c, uint32_t id, uint64_t ns)
+{
+	c->plain[id].max = c->v.v[id].plain->max = ns;
+}
+
 bool classes_add_taken(struct classes *c, struct cause_class *cl, const struct class_columns *col,
 		       const struct event *ev, uint64_t host_ns)
 {
@@ -321,7 +326,7 @@ bool classes_forget(struct classes *c, uint32_t process)
 		hists_give_up(&c->hists, cl->whole);
 		hists_give_up(&c->hists, cl->own);
 		*cl = (struct cause_class){ 0 };
-		c->plain[at - 1] = NULL;
+		c->plain[at - 1] = (struct class_plain){ 0 };
 		if (!vec_push(&c->unused, at - 1))
 			return false;
 	}

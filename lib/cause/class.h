@@ -94,8 +94,11 @@ struct classes {
 	struct hists hists;
 	uint32_t newest[CLASS_NEWEST]; /* site of the last call of such a place + 1 */
 	VEC(uint32_t) apart;	       /* by context: how far from others' its places stand */
-	struct hist_kept *plain[CLASSES_MAX]; /* those of v, near each other */
-	uint16_t memo[CLASS_MEMO];	      /* class of the last call of such a kind + 1 */
+	struct class_plain {
+		struct hist_cell *first;
+		uint64_t max;
+	} plain[CLASSES_MAX];	   /* of those of v, near each other: what adding takes */
+	uint16_t memo[CLASS_MEMO]; /* class of the last call of such a kind + 1 */
 	/* where ops keep what classes look at; filled on first use */
 	VEC(struct class_columns) columns;
 };

@@ -19,6 +19,9 @@ const struct class_columns *classes_columns_learn(struct classes *c, const struc
 bool classes_another(struct classes *c, struct cause_site *site, uint32_t process, uint16_t op,
 		     uint32_t kind);
 
+/* No call of the class that the host took nothing of was as long. */
+void classes_longest(struct classes *c, uint32_t id, uint64_t ns);
+
 /* Of a call of which the host took something. False: out of memory. */
 bool classes_add_taken(struct classes *c, struct cause_class *cl, const struct class_columns *col,
 		       const struct event *ev, uint64_t host_ns);
@@ -53,6 +56,7 @@ USUAL bool classes_add(struct classes *c, uint32_t process, const struct event *
 {
 	const struct class_columns *col = op->id < c->columns.n ? &c->columns.v[op->id] : NULL;
 	struct cause_site *site = &c->sites.v[of->site_id];
+	struct class_plain *plain;
 	uint32_t kind;
 
 	if ((!col || !col->known) && !(col = classes_columns_learn(c, op)))
@@ -69,7 +73,10 @@ USUAL bool classes_add(struct classes *c, uint32_t process, const struct event *
 		c->v.v[of->class_id].unknown_ns += unknown_ns;
 	if (host_ns)
 		return classes_add_taken(c, &c->v.v[of->class_id], col, ev, host_ns);
-	hist_kept_add_at(c->plain[of->class_id], ev->dur_ns, cell);
+	plain = &c->plain[of->class_id];
+	hist_cell_add(plain->first, ev->dur_ns, cell);
+	if (ev->dur_ns > plain->max)
+		classes_longest(c, of->class_id, ev->dur_ns);
 	return true;
 }
 

@@ -42,7 +42,7 @@ void hists_give_up(struct hists *hs, struct hist_kept *h)
 {
 	if (!h)
 		return;
-	for (unsigned i = 0; h->n && i <= hist_cell(h->max); i++)
+	for (unsigned i = 0; i <= hist_cell(h->max); i++)
 		*hist_kept_cell(h, i) = (struct hist_cell){ 0 };
 	*h = (struct hist_kept){ .v = h->v };
 	hs->unused.v[hs->unused.n++] = h;
@@ -58,13 +58,15 @@ void hists_free(struct hists *hs)
 
 void hist_merge(struct hist *into, const struct hist_kept *from)
 {
-	into->n += from->n;
-	into->sum += from->sum;
 	if (from->max > into->max)
 		into->max = from->max;
-	for (unsigned i = 0; from->n && i <= hist_cell(from->max); i++) {
-		into->v[i].count += hist_kept_cell(from, i)->count;
-		into->v[i].sum += hist_kept_cell(from, i)->sum;
+	for (unsigned i = 0; i <= hist_cell(from->max); i++) {
+		const struct hist_cell *cell = hist_kept_cell(from, i);
+
+		into->n += cell->count;
+		into->sum += cell->sum;
+		into->v[i].count += cell->count;
+		into->v[i].sum += cell->sum;
 	}
 }
 

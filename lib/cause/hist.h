@@ -49,9 +49,9 @@ static inline void hist_add(struct hist *h, uint64_t v)
 	h->v[cell].sum += v;
 }
 
-/* One of many. */
+/* One of many. What its cells tell, how many values there are and their sum, it does not keep. */
 struct hist_kept {
-	uint64_t n, sum, max;
+	uint64_t max;
 	struct hist_cell *v; /* the first cell; see hist_kept_cell */
 };
 
@@ -88,15 +88,17 @@ static inline uint32_t hist_place(uint64_t v)
 }
 
 /* place: hist_place(v). */
+static inline void hist_cell_add(struct hist_cell *first, uint64_t v, uint32_t place)
+{
+	first[place].count++;
+	first[place].sum += v;
+}
+
 static inline void hist_kept_add_at(struct hist_kept *h, uint64_t v, uint32_t place)
 {
-	struct hist_cell *cell = h->v + place;
-
-	h->n++;
-	h->sum += v;
-	h->max = v > h->max ? v : h->max;
-	cell->count++;
-	cell->sum += v;
+	if (v > h->max)
+		h->max = v;
+	hist_cell_add(h->v, v, place);
 }
 
 static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
@@ -106,9 +108,9 @@ static inline void hist_kept_add(struct hist_kept *h, uint64_t v)
 
 /* A value of that place is added soon. Of a function that does nothing but fetch compilers think that it does nothing, and
  * leave it out unless it must be inlined. */
-USUAL void hist_fetch(const struct hist_kept *h, uint32_t place)
+USUAL void hist_fetch(const struct hist_cell *first, uint32_t place)
 {
-	__builtin_prefetch(h->v + place);
+	__builtin_prefetch(first + place);
 }
 
 void hist_merge(struct hist *into, const struct hist_kept *from);

@@ -100,8 +100,8 @@ RARE static bool site_new(struct spikes *s, const struct class_of *of, const str
 	return true;
 }
 
-/* False: out of memory. */
-RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
+/* The n-th call of the site. False: out of memory. */
+RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own, uint64_t n)
 {
 	struct slow *slow = x->slow;
 
@@ -111,9 +111,8 @@ RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own)
 		return false;
 	if (x->last_n)
 		slow->gaps[slow->ngaps++ % GAPS_KEPT] =
-			(struct site_gap){ (uint32_t)(x->own->n - x->last_n),
-					   p->end_ns - x->last_ns };
-	x->last_n = x->own->n;
+			(struct site_gap){ (uint32_t)(n - x->last_n), p->end_ns - x->last_ns };
+	x->last_n = n;
 	x->last_ns = p->end_ns;
 	return toll_add(&slow->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, own - x->median);
 }
@@ -142,12 +141,12 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return among->no_own;
 	other = parts_sum(p->parts, PARTS_HOST | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
 	own -= other < own ? other : own;
-	n = among->own->n + 1;
+	n = among->n + 1;
 	if (n >= WARM && (n & (n - 1)) == 0)
 		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
 	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
 	if (own > among->slow_ns && n > WARM)
-		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], p, own);
+		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], p, own, n);
 	return true;
 }
 
@@ -190,15 +189,17 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 	struct slow *slow = x->slow;
 	uint64_t wall = cause_wall_ns(c);
 	struct buf place = { 0 };
+	struct hist all = { 0 };
 	int rc;
 
+	hist_merge(&all, x->own);
 	f.sites[0] = (struct where_place){ .stack = x->stack,
 					   .op = x->op,
 					   .lost_ns = slow->toll.ns,
 					   .affected = slow->toll.count,
-					   .count = x->own->n,
-					   .sum_ns = x->own->sum,
-					   .max_ns = x->own->max };
+					   .count = all.n,
+					   .sum_ns = all.sum,
+					   .max_ns = all.max };
 	toll_fill(&slow->toll, &f);
 	f.share = wall ? (double)slow->toll.worst_ns / (double)wall : 0;
 	for (unsigned i = 0; i < f.nmoments; i++)
