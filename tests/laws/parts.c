@@ -6,6 +6,7 @@
  */
 #include "tests/tap.h"
 
+#include "lib/base/hash.h"
 #include "lib/line/line.h"
 #include "tests/laws/law.h"
 
@@ -15,11 +16,34 @@ struct tiles {
 	int64_t cursor[4096]; /* by thread */
 	bool seen[4096];
 	uint64_t sum[PART_COUNT];
+	uint64_t print; /* of all that pieces say, whatever their order */
 };
+
+static uint64_t print_of(const struct line_piece *p)
+{
+	uint64_t said[] = { p->thread,
+			    p->process,
+			    p->node,
+			    p->depth,
+			    p->ev ? p->ev->op : 0,
+			    (uint64_t)p->start_ns,
+			    (uint64_t)p->end_ns,
+			    p->calls_ns,
+			    p->overlap_ns,
+			    p->sound,
+			    p->parts->mask,
+			    p->parts->nculprits };
+	uint64_t h = hash_bytes(said, sizeof(said), 0);
+
+	for (uint32_t m = p->parts->mask; m; m &= m - 1)
+		h = hash_u64(h ^ p->parts->ns[__builtin_ctz(m)]);
+	return h;
+}
 
 static void tile(struct tiles *t, const struct line_piece *p)
 {
 	t->pieces++;
+	t->print += print_of(p);
 	if (parts_sum(p->parts, PARTS_ALL) != (uint64_t)(p->end_ns - p->start_ns))
 		t->bad_sums++;
 	if (p->depth > 0 || p->thread >= 4096)
@@ -87,8 +111,8 @@ static void sums(const struct law *l, const char *name)
 	apart = *t;
 	*t = (struct tiles){ .sink = { tile_piece, tile_piece, tile_off, true } };
 	line_free(run(l, &t->sink, SIZE_MAX));
-	ok(t->together && !apart.together && t->pieces == apart.pieces && !t->bad_sums &&
-		   !t->gaps && !memcmp(t->sum, apart.sum, sizeof(t->sum)),
+	ok(t->together && !apart.together && t->pieces == apart.pieces && t->print == apart.print &&
+		   !t->bad_sums && !t->gaps && !memcmp(t->sum, apart.sum, sizeof(t->sum)),
 	   "%s: and so with the time before a call told with it", name);
 	free(t);
 }
