@@ -8,22 +8,6 @@
 #include "lib/ige/writer.h"
 #include "tests/reader/make.h"
 
-static int take(struct ige_writer *wr, const struct stream_item *item, struct err *e)
-{
-	int rc = 0;
-
-	if (item->kind == STREAM_RECORD)
-		return ige_writer_record(wr, item->record, e);
-	if (item->kind != STREAM_EVENTS)
-		return 0;
-	ige_writer_lost(wr, item->lost);
-	for (size_t i = 0; i < item->n && !rc; i++)
-		rc = ige_writer_event(wr, &item->events[i], e);
-	if (!rc && item->watermark_ns != INT64_MIN)
-		rc = ige_writer_flush(wr, item->watermark_ns, item->floor_ns, false, e);
-	return rc;
-}
-
 static int again(const char *path, const struct ige_writer_options *opt)
 {
 	struct world *own = world_new();
@@ -43,7 +27,7 @@ static int again(const char *path, const struct ige_writer_options *opt)
 		goto out;
 	s = ige_reader_stream(r);
 	while ((rc = s->next(s, &item, &e)) == 1) {
-		rc = take(wr, &item, &e);
+		rc = ige_writer_item(wr, &item, &e);
 		if (rc)
 			break;
 	}
