@@ -315,6 +315,8 @@ static int show_ops(struct query *q, const struct cli_operands *operands, struct
 	struct buf out = { 0 };
 	int rc = run ? read_all(q, operands, count_item, run, e) : err_nomem(e);
 
+	if (!rc)
+		rc = ask_ops_over(run, e);
 	if (!rc && !(s = ask_ops_answer(run)))
 		rc = err_nomem(e);
 	if (!rc) {

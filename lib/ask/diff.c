@@ -81,6 +81,8 @@ int ask_diff_read(struct ask_diff_source **out, const char *name, const struct s
 		rc = read_items(s, want, e);
 	if (!rc && s->run)
 		rc = ask_chains_end(s->run, &s->chains, e);
+	if (!rc)
+		rc = ask_ops_over(s->counting, e);
 	if (!rc) {
 		s->ops = ask_ops_answer(s->counting);
 		rc = s->ops ? 0 : err_nomem(e);

@@ -35,6 +35,8 @@ static int see(const struct exact_source *from, struct input *in, struct err *e)
 	int rc = 0;
 
 	if (!from->brief) {
+		item = ask_ops_going_on(from->run);
+		exact_item(x, from->world, from->sel, &item);
 		while ((rc = stream->next(stream, &item, e)) > 0)
 			exact_item(x, from->world, from->sel, &item);
 		return rc;

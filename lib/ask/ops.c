@@ -17,6 +17,7 @@
 #include "lib/ask/ops_process.h"
 #include "lib/ask/ops_rows.h"
 #include "lib/ask/view.h"
+#include "lib/cause/asleep.h"
 #include "lib/line/line.h"
 #include "lib/select/pick.h"
 #include "lib/world/stack_ends.h"
@@ -39,6 +40,8 @@ struct ask_ops_run {
 	struct ask_kernels *kernels;
 	struct stack_ends stack_ends;
 	struct stack_ends_sum stacks;
+	struct cause_asleep asleep;
+	VEC(struct event) going_on; /* of those, what was counted */
 	uint64_t item_lost, record_lost;
 	bool begun, nomem;
 	int64_t first_ns, last_ns;
@@ -246,6 +249,8 @@ void ask_ops_free(struct ask_ops_run *r)
 	ask_kernels_free(r->kernels);
 	stack_ends_free(&r->stack_ends);
 	stack_ends_sum_free(&r->stacks);
+	cause_asleep_free(&r->asleep);
+	vec_free(&r->going_on);
 	line_free(r->line);
 	free(r);
 }
@@ -263,11 +268,6 @@ void ask_ops_by(struct ask_ops_run *r, struct ask_by *by)
 void ask_ops_view(struct ask_ops_run *r, struct ask_view *view)
 {
 	r->view = view;
-}
-
-bool ask_ops_over(struct ask_ops_run *r)
-{
-	return !r->view || ask_view_floor(r->view, INT64_MAX);
 }
 
 struct exact *ask_ops_exact_of(const struct ask_ops_run *r)
@@ -312,6 +312,60 @@ static void one(struct ask_ops_run *r, const struct event *ev, bool late)
 		r->nomem = true;
 }
 
+/* A thread of which nothing was recorded is in no context: its process is what it was last. */
+static uint32_t ctx_of(struct ask_ops_run *r, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(r->w, thread);
+	const struct world_process *p = th ? world_get_process(r->w, th->process) : NULL;
+	struct world_ctx ctx = { .node = p ? p->node : 0, .thread = thread };
+
+	ctx.image = p ? world_count(r->w, WORLD_IMAGE) : 0;
+	while (ctx.image && world_get_image(r->w, ctx.image)->process != th->process)
+		ctx.image--;
+	return world_ctx(r->w, &ctx);
+}
+
+static int still_asleep(void *run, uint32_t thread, struct event *ev, struct err *e)
+{
+	struct ask_ops_run *r = run;
+
+	if (!ev->ctx)
+		ev->ctx = ctx_of(r, thread);
+	r->answer.events++;
+	reaches(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
+	one(r, ev, false);
+	return r->nomem || !ev->ctx || !vec_push(&r->going_on, *ev) ? err_nomem(e) : 0;
+}
+
+int ask_ops_over(struct ask_ops_run *r, struct err *e)
+{
+	int rc = r->answer.brief ? 0
+				 : cause_asleep_tell(&r->asleep, r->w, r->line, still_asleep, r, e);
+
+	if (!rc && (r->nomem || (r->view && !ask_view_floor(r->view, INT64_MAX))))
+		rc = err_nomem(e);
+	return rc;
+}
+
+bool ask_ops_goes_on(const struct ask_ops_run *r)
+{
+	return cause_asleep_any(&r->asleep, r->line);
+}
+
+struct stream_item ask_ops_going_on(const struct ask_ops_run *r)
+{
+	return (struct stream_item){ .kind = STREAM_EVENTS,
+				     .events = r->going_on.v,
+				     .n = r->going_on.n };
+}
+
+static void gone(struct ask_ops_run *r, const struct event *ev)
+{
+	const struct world_ctx *c = world_get_ctx(r->w, ev->ctx);
+
+	cause_asleep_gone(&r->asleep, c ? c->thread : 0);
+}
+
 static int events(struct ask_ops_run *r, const struct stream_item *item, struct err *e)
 {
 	int rc = 0;
@@ -329,6 +383,8 @@ static int events(struct ask_ops_run *r, const struct stream_item *item, struct 
 		/* A call that began before the recording did is in it; the time before is not. */
 		reaches(r, r->begun ? r->first_ns : event_start(ev), ev->end_ns);
 		one(r, ev, item->late);
+		if (ev->op == OP_PROC_EXIT)
+			gone(r, ev);
 		rc = line_event(r->line, ev, item->late, e);
 	}
 	if (r->view && !item->late && !ask_view_floor(r->view, item->floor_ns))
@@ -380,8 +436,22 @@ static void loss(struct ask_ops_run *r, const struct record *rec)
 		  REC_HAS(rec, LOSS, until_ns) ? l->until_ns : r->last_ns, l->count);
 }
 
+/* Whether its time is asked for or not: whoever sleeps then may have woken in it. */
+static void sleeps(struct ask_ops_run *r, const struct record *rec)
+{
+	const struct rec_CLOCK *k = &rec->u.CLOCK;
+
+	if (rec->kind == RECORD_ASLEEP && !cause_asleep_record(&r->asleep, r->w, rec, 0))
+		r->nomem = true;
+	if (rec->kind == RECORD_CLOCK && REC_HAS(rec, CLOCK, source) &&
+	    bytes_equal(k->source, bytes_of("end")))
+		cause_asleep_ended(&r->asleep, r->w, REC_HAS(rec, CLOCK, node) ? k->node : 0,
+				   k->mono_ns);
+}
+
 static void record(struct ask_ops_run *r, const struct record *rec)
 {
+	sleeps(r, rec);
 	/* The figures of the machine are those of what is counted. */
 	if (!select_stretch(r->sel, rec) ||
 	    (rec->kind == RECORD_SAMPLE && !select_sample(r->sel, r->w, &rec->u.SAMPLE)))

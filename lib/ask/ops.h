@@ -46,8 +46,13 @@ void ask_ops_by(struct ask_ops_run *run, struct ask_by *by);
 struct ask_view;
 void ask_ops_view(struct ask_ops_run *run, struct ask_view *view);
 
-/* There are no more items. False: out of memory. */
-bool ask_ops_over(struct ask_ops_run *run);
+/* There are no more items: waits that go on where a recording has not ended are counted, as far as they are known to go, unless
+ * there were no events to tell whether they do (ask_ops_counted). */
+int ask_ops_over(struct ask_ops_run *run, struct err *e);
+/* Whether there are such waits. They are not in an answer before that. */
+bool ask_ops_goes_on(const struct ask_ops_run *run);
+/* Those that were counted: no stream has these events. */
+struct stream_item ask_ops_going_on(const struct ask_ops_run *run);
 
 /* The answer so far, borrowed until asked again. NULL: out of memory. */
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *run);

@@ -134,7 +134,7 @@ int ask_stat_read_on(struct ask_stat *a, struct err *e)
 
 int ask_stat_over(struct ask_stat *a, struct err *e)
 {
-	return ask_ops_over(a->run) ? 0 : err_nomem(e);
+	return ask_ops_over(a->run, e);
 }
 
 int ask_stat_read(struct ask_stat *a, struct err *e)
@@ -150,8 +150,15 @@ int ask_stat_read(struct ask_stat *a, struct err *e)
 			rc = told;
 		}
 	}
-	if (!ask_ops_over(a->run) && !rc)
-		rc = err_nomem(e);
+	if (!rc || rc == ERR_TOO_NEW) {
+		struct err late;
+		int over = ask_ops_over(a->run, &late);
+
+		if (over && !rc) {
+			*e = late;
+			rc = over;
+		}
+	}
 	return rc;
 }
 

@@ -10,18 +10,16 @@
 #include "lib/event/asleep.h"
 #include "lib/event/part.h"
 #include "lib/line/blame.h"
+#include "lib/line/line.h"
 
-bool cause_asleep_record(struct cause *c, const struct record *r)
+bool cause_asleep_record(struct cause_asleep *a, const struct world *w, const struct record *r,
+			 uint64_t calls)
 {
 	const struct rec_ASLEEP *now = &r->u.ASLEEP;
-	const struct world_thread *t = world_get_thread(c->w, now->thread);
-	const struct tally_process *p =
-		t && t->process < c->tally.processes.n ? &c->tally.processes.v[t->process] : NULL;
-	struct cause_sleeper fresh = { .said = *r, .calls = p ? p->calls : 0 }, *known;
-	struct cause_asleep *a = &c->asleep;
+	struct cause_sleeper fresh = { .said = *r, .calls = calls }, *known;
 	uint64_t at;
 
-	if (!t)
+	if (!world_get_thread(w, now->thread))
 		return true;
 	if (!map_get(&a->at, now->thread, &at))
 		return vec_push(&a->v, fresh) && map_put(&a->at, now->thread, a->v.n - 1);
@@ -108,10 +106,49 @@ static int stream_order(const void *x, const void *y, void *world)
 	return (a->since_ns > b->since_ns) - (a->since_ns < b->since_ns);
 }
 
-void cause_asleep_sort(struct cause_asleep *a, const struct world *w)
+static bool goes_on(const struct cause_sleeper *s, const struct line *l)
 {
+	return !line_heard(l, s->said.u.ASLEEP.thread, s->said.u.ASLEEP.since_ns);
+}
+
+bool cause_asleep_any(const struct cause_asleep *a, const struct line *l)
+{
+	for (size_t i = 0; i < a->v.n; i++)
+		if (goes_on(&a->v.v[i], l))
+			return true;
+	return false;
+}
+
+static int tell_one(const struct record *r, const struct world *w, struct line *l,
+		    cause_asleep_fn *tell, void *ctx, struct err *e)
+{
+	uint32_t thread = r->u.ASLEEP.thread;
+	struct event ev;
+	int rc = 0;
+
+	for (unsigned i = 0; i < ASLEEP_OPS && rc >= 0; i++) {
+		if (!asleep_event(r, world_op(w, asleep_ops[i]), &ev))
+			continue;
+		ev.ctx = line_ctx(l, thread);
+		rc = tell(ctx, thread, &ev, e);
+		if (rc == 0 && ev.op == OP_SCHED_OFFCPU)
+			rc = line_asleep(l, thread, &ev, e);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int cause_asleep_tell(struct cause_asleep *a, const struct world *w, struct line *l,
+		      cause_asleep_fn *tell, void *ctx, struct err *e)
+{
+	int rc = 0;
+
 	if (a->v.n)
 		qsort_r(a->v.v, a->v.n, sizeof(*a->v.v), stream_order, (void *)w);
+	for (size_t i = 0; i < a->v.n && rc == 0; i++)
+		if (goes_on(&a->v.v[i], l))
+			rc = tell_one(&a->v.v[i].said, w, l, tell, ctx, e);
+	cause_asleep_free(a);
+	return rc;
 }
 
 void cause_asleep_free(struct cause_asleep *a)

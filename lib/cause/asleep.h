@@ -9,12 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/err.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/world/world.h"
 
 struct cause;
+struct line;
 
 /* Zero-initialised is empty. */
 struct cause_asleep {
@@ -27,15 +30,22 @@ struct cause_asleep {
 	v;
 };
 
-/* An ASLEEP record. False: out of memory. */
-bool cause_asleep_record(struct cause *c, const struct record *r);
+/* An ASLEEP record; calls: that the thread's process has made by now. False: out of memory. */
+bool cause_asleep_record(struct cause_asleep *a, const struct world *w, const struct record *r,
+			 uint64_t calls);
 /* Nothing comes of this thread any more. */
 void cause_asleep_gone(struct cause_asleep *a, uint32_t thread);
 /* The recording of this machine ended then; node 0: of the only one. */
 void cause_asleep_ended(struct cause_asleep *a, const struct world *w, uint32_t node,
 			int64_t time_ns);
-/* In the order of a stream; at does not hold afterwards. */
-void cause_asleep_sort(struct cause_asleep *a, const struct world *w);
+/* Whether a thread sleeps that l has not heard of since. */
+bool cause_asleep_any(const struct cause_asleep *a, const struct line *l);
+/* What comes of an event of such a thread before line has it; its context is line_ctx. > 0: line does not get it; < 0: an error. */
+typedef int cause_asleep_fn(void *ctx, uint32_t thread, struct event *ev, struct err *e);
+/* Each of these waits, in the order of a stream, as the events that it would be if it had ended where it was last said; they are
+ * forgotten then. After the last event. */
+int cause_asleep_tell(struct cause_asleep *a, const struct world *w, struct line *l,
+		      cause_asleep_fn *tell, void *ctx, struct err *e);
 void cause_asleep_free(struct cause_asleep *a);
 
 #endif

@@ -11,7 +11,6 @@
 #include "lib/cause/class_add.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/standing.h"
-#include "lib/event/asleep.h"
 
 #define OPEN_MAX 65536
 
@@ -404,6 +403,14 @@ static bool clock(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uin
 	return culprits_begin(c->tally.culprits, node, (uint64_t)k->boot_ns);
 }
 
+/* Who follows a recording hears whether it made any since. */
+static uint64_t calls_of(const struct cause *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+
+	return t && t->process < c->tally.processes.n ? c->tally.processes.v[t->process].calls : 0;
+}
+
 static int record(struct cause *c, const struct record *r, struct err *e)
 {
 	uint32_t node;
@@ -467,7 +474,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			return err_nomem(e);
 		break;
 	case RECORD_ASLEEP:
-		if (!cause_asleep_record(c, r))
+		if (!cause_asleep_record(&c->asleep, c->w, r, calls_of(c, r->u.ASLEEP.thread)))
 			return err_nomem(e);
 		break;
 	case RECORD_SAMPLE:
@@ -508,45 +515,25 @@ static int open_order(const void *a, const void *b)
 	return x->call.depth > y->call.depth ? -1 : x->call.depth < y->call.depth;
 }
 
-/* A wait that goes on, as the events that it would be if it had ended with the recording. */
-static int asleep(struct cause *c, const struct record *r, struct err *e)
+/* A wait that goes on in a recording that has not ended. */
+static int still_asleep(void *cause, uint32_t thread, struct event *ev, struct err *e)
 {
-	const struct rec_ASLEEP *wait = &r->u.ASLEEP;
-	struct event ev;
-	int rc = 0;
+	struct cause *c = cause;
 
-	if (line_heard(c->line, wait->thread, wait->since_ns))
-		return 0;
-	for (unsigned i = 0; i < ASLEEP_OPS && rc == 0; i++) {
-		if (!asleep_event(r, world_op(c->w, asleep_ops[i]), &ev) || impossible(c, &ev))
-			continue;
-		starts(c, wait->since_ns);
-		if (ev.end_ns > c->end_ns)
-			c->end_ns = ev.end_ns;
-		ev.ctx = line_ctx(c->line, wait->thread);
-		rc = looked_at(c, &ev, false, e);
-		if (rc == 0 && ev.op == OP_SCHED_OFFCPU)
-			rc = line_asleep(c->line, wait->thread, &ev, e);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/* Of a recording that has not ended. */
-static int still_asleep(struct cause *c, struct err *e)
-{
-	int rc = 0;
-
-	cause_asleep_sort(&c->asleep, c->w);
-	for (size_t i = 0; i < c->asleep.v.n && rc == 0; i++)
-		rc = asleep(c, &c->asleep.v.v[i].said, e);
-	return rc;
+	(void)thread;
+	if (impossible(c, ev))
+		return 1;
+	starts(c, event_start(ev));
+	if (ev->end_ns > c->end_ns)
+		c->end_ns = ev->end_ns;
+	return looked_at(c, ev, false, e);
 }
 
 int cause_finish(struct cause *c, struct err *e)
 {
 	struct record r = { .kind = RECORD_ANALYSIS };
 	struct buf body = { 0 };
-	int rc = still_asleep(c, e);
+	int rc = cause_asleep_tell(&c->asleep, c->w, c->line, still_asleep, c, e);
 
 	if (rc < 0)
 		return rc;

@@ -112,7 +112,10 @@ static int finish(void *state, struct err *e)
 		rc = ask_choose(&told.chains->list, &by, e);
 	if (rc)
 		return rc;
-	ops = ask_ops_over(s->ops) ? ask_ops_answer(s->ops) : NULL;
+	rc = ask_ops_over(s->ops, e);
+	if (rc)
+		return rc;
+	ops = ask_ops_answer(s->ops);
 	return ops ? write_page(s, &told, ops, e) : err_nomem(e);
 }
 

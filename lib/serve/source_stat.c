@@ -59,6 +59,14 @@ static int read_all(struct stat_value *v, const struct stat_ctx *c, const struct
 	rc = rc ? rc : ask_stat_read(&v->ask, e);
 	if (rc == ERR_TOO_NEW)
 		rc = 0;
+	/* Whether a wait goes on only events tell. */
+	if (!rc && ask.brief && ask_ops_goes_on(v->ask.run)) {
+		ask.brief = false;
+		ask_stat_free(&v->ask);
+		rc = ask_stat_open(&v->ask, &ask, e);
+		rc = rc ? rc : ask_stat_read(&v->ask, e);
+		rc = rc == ERR_TOO_NEW ? 0 : rc;
+	}
 	if (!rc && !(v->st.ops = ask_stat_answer(&v->ask, e)))
 		rc = e->code;
 	if (rc)

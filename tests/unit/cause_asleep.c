@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording that goes on while a thread sleeps: what is found in it is, to the byte, what is found in one that ended where
+ * A recording that goes on while a thread sleeps: what is found and counted in it is, to the byte, what is in one that ended where
  * the thread was last known to sleep. Once the thread has been heard of again, is gone, or the recording has ended, it is what is
  * found without a word of that sleep.
  */
 #include "tests/tap.h"
 
+#include "lib/ask/by.h"
+#include "lib/ask/ops.h"
+#include "lib/ask/view.h"
 #include "lib/base/buf.h"
+#include "lib/emit/ops_json.h"
 #include "lib/event/asleep.h"
 #include "tests/unit/kinds.h"
 
@@ -38,6 +42,41 @@ static void uncounted(char *text)
 
 	for (n = n ? n + strlen("\"events\":") : text; *n >= '0' && *n <= '9'; n++)
 		*n = '0';
+}
+
+/* What is counted in these records and events, in rows by that key, or all but such; the caller's. */
+static char *counted(struct stage *s, const char *by)
+{
+	struct stream_item it = { .kind = STREAM_EVENTS };
+	const struct ops_input whole = { 0 };
+	struct select all = { 0 };
+	struct ask_ops_run *run = ask_ops_new(s->w, &all);
+	struct ask_view *view = ask_view_new(s->w, &all, VIEW_ALL);
+	enum by_key key = BY_OP;
+	struct ask_by *rows = by_key_find(by, &key) ? ask_by_new(s->w, key, 0) : NULL;
+	struct buf out = { 0 };
+	struct err e;
+
+	if (rows)
+		ask_ops_by(run, rows);
+	else
+		ask_ops_view(run, view);
+	stage_sort(s);
+	it.events = s->ev.v;
+	it.n = s->ev.n;
+	for (size_t i = 0; i < s->rec.n; i++) {
+		struct stream_item rec = { .kind = STREAM_RECORD, .record = &s->rec.v[i] };
+
+		ask_ops_item(run, &rec, &e);
+	}
+	ask_ops_item(run, &it, &e);
+	is_int(ask_ops_over(run, &e), 0, "all is counted");
+	ok(!ask_ops_goes_on(run), "and nothing goes on behind it");
+	ops_json(&out, s->w, ask_ops_answer(run), &whole);
+	ask_ops_free(run);
+	ask_view_free(view);
+	ask_by_free(rows);
+	return out.p;
 }
 
 /* What is found in these records and events, the caller's. */
@@ -180,7 +219,8 @@ static const struct row {
 	  "\"standing_total\":1" },
 };
 
-static char *told(const struct row *t, enum as as)
+/* by: counted so; NULL: found. */
+static char *told(const struct row *t, enum as as, const char *by)
 {
 	static const int64_t at[] = { SINCE + 5 * S, SINCE + 20 * S, SINCE + 10 * S };
 	struct stage s = stage_new();
@@ -207,7 +247,7 @@ static char *told(const struct row *t, enum as as)
 			vec_push(&s.rec, r);
 	}
 	after(&s, sleeper, t->then, &wait[0]);
-	text = found(&s);
+	text = by ? counted(&s, by) : found(&s);
 	stage_free(&s);
 	return text;
 }
@@ -269,16 +309,33 @@ static void stands(void)
 	}
 }
 
+static void counts(const struct row *t, const char *by)
+{
+	char *got = told(t, RECORDS, by), *want = told(t, t->as, by),
+	     *without = told(t, UNSAID, by);
+
+	is_str(got, want, "%s: counted, %s", t->name, by);
+	ok(!strcmp(got, without) == (t->as == UNSAID), "%s: and not otherwise, %s", t->name, by);
+	free(got);
+	free(want);
+	free(without);
+}
+
 int main(void)
 {
+	static const char *const faces[] = { "sections", "op", "pid", "thread", "line" };
+
 	stands();
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		char *got = told(&table[i], RECORDS), *want = told(&table[i], table[i].as);
+		char *got = told(&table[i], RECORDS, NULL),
+		     *want = told(&table[i], table[i].as, NULL);
 
 		like(got, table[i].says, "%s: told", table[i].name);
 		is_str(got, want, "%s: nothing else is", table[i].name);
 		free(got);
 		free(want);
+		for (unsigned k = 0; k < sizeof(faces) / sizeof(faces[0]); k++)
+			counts(&table[i], faces[k]);
 	}
 	return tap_done();
 }
