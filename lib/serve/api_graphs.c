@@ -169,8 +169,10 @@ static int take(void *ctx, const struct serve_items *from, const struct stream_i
 
 int api_graph_events(struct api_request *q, struct err *e)
 {
+	const struct serve_stat_want want = { .words = q->words, .sections = VIEW_ALL };
 	struct newest *v = calloc(1, sizeof(*v));
-	int rc = v ? api_stat(q, use_source, e) : err_nomem(e);
+	int rc = v ? serve_source_stat(q->api->source, &q->asker, &want, use_source, q, e)
+		   : err_nomem(e);
 
 	if (!rc) {
 		v->q = q;

@@ -7,7 +7,7 @@
 
 int api_stat(struct api_request *q, serve_use_stat *use, struct err *e)
 {
-	struct serve_stat_want want = { .words = q->words, .sections = VIEW_ALL };
+	struct serve_stat_want want = { .words = q->words, .sections = VIEW_ALL, .into = &q->j };
 
 	return serve_source_stat(q->api->source, &q->asker, &want, use, q, e);
 }

@@ -67,11 +67,15 @@ static inline bool serve_quality_partial(const struct serve_quality *q)
 /* Whoever uses an answer has it alone, and only during the call. What they return is returned. */
 
 /* ---- how often, how long (ask/stat.h) ---- */
+struct jsonw;
 struct serve_stat_want {
 	struct select_words words;
 	const char *by;	   /* a key's name; NULL: none */
 	unsigned sections; /* of VIEW_BIT */
 	bool brief; /* counts, errors and durations are enough: where nothing is chosen, many times faster */
+	/* All that use does is write there, or into its buffer. NULL: it does more, and does without waits that go on in a recording
+	 * that is still written. */
+	struct jsonw *into;
 };
 struct serve_stat {
 	struct serve_quality quality;

@@ -6,10 +6,13 @@
 #include "lib/serve/source_counting.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "lib/ask/stat.h"
+#include "lib/base/jsonw.h"
 #include "lib/event/view.h"
+#include "lib/serve/source_child.h"
 
 struct source_counting {
 	atomic_uint refs;
@@ -164,22 +167,70 @@ int source_counting_take(struct source_counting **out, struct serve_source *s,
 	return rc;
 }
 
+/* ---- who looks at it ---- */
+
+static int look(struct source_counting *c, struct serve_stat *st, serve_use_stat *use, void *ctx,
+		struct err *e)
+{
+	if (!c->ops && !(c->ops = ask_stat_answer(&c->ask, e)))
+		return e->code;
+	st->ops = c->ops;
+	st->w = c->ask.w;
+	return use(ctx, st, e);
+}
+
+struct aside {
+	struct source_counting *c;
+	struct serve_stat *st;
+	struct jsonw *into;
+	serve_use_stat *use;
+	void *ctx;
+};
+
+/* What was written: the writer as it is then, and the text. */
+static bool as_if_over(void *aside, struct buf *found)
+{
+	struct aside *a = aside;
+	size_t before = a->into->out->n;
+	struct err e;
+
+	a->c->ops = NULL;
+	if (ask_stat_over(&a->c->ask, &e) || look(a->c, a->st, a->use, a->ctx, &e) ||
+	    a->into->out->failed)
+		return false;
+	buf_add(found, a->into, sizeof(*a->into));
+	buf_add(found, a->into->out->p + before, a->into->out->n - before);
+	return true;
+}
+
+/* With the waits that go on, which cannot be taken back when they end: by a child. False: there is none. */
+static bool look_aside(struct aside *a, const struct serve_asker *asker)
+{
+	struct buf found = { 0 };
+	bool good = a->into && a->c->input.growing && ask_ops_goes_on(a->c->ask.run) &&
+		    source_child(as_if_over, a, asker, &found) && found.n >= sizeof(*a->into);
+
+	if (good) {
+		memcpy(a->into, found.p, sizeof(*a->into));
+		buf_add(a->into->out, found.p + sizeof(*a->into), found.n - sizeof(*a->into));
+	}
+	buf_free(&found);
+	return good;
+}
+
 int source_counting_use(struct source_counting *c, struct serve_quality quality,
-			serve_use_stat *use, void *ctx, struct err *e)
+			const struct serve_asker *asker, struct jsonw *into, serve_use_stat *use,
+			void *ctx, struct err *e)
 {
 	struct serve_stat st = { .quality = quality };
+	struct aside a = { c, &st, into, use, ctx };
 	int rc = 0;
 
 	pthread_mutex_lock(&c->lock);
-	if (!c->ops && !(c->ops = ask_stat_answer(&c->ask, e)))
-		rc = e->code;
-	if (!rc) {
-		st.ops = c->ops;
-		st.w = c->ask.w;
-		st.quality.input = c->input;
-		st.quality.notes = buf_text(&c->notes);
-		rc = use(ctx, &st, e);
-	}
+	st.quality.input = c->input;
+	st.quality.notes = buf_text(&c->notes);
+	if (!look_aside(&a, asker))
+		rc = look(c, &st, use, ctx, e);
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }

@@ -14,9 +14,10 @@ struct source_counting;
  * this way. */
 int source_counting_take(struct source_counting **out, struct serve_source *s,
 			 const struct serve_asker *asker, bool *growing, struct err *e);
-/* What use gets is as it was taken, or newer. One at a time waits for others. */
+/* What use gets is as it was taken, or newer; into: of serve_stat_want. One at a time waits for others. */
 int source_counting_use(struct source_counting *c, struct serve_quality quality,
-			serve_use_stat *use, void *ctx, struct err *e);
+			const struct serve_asker *asker, struct jsonw *into, serve_use_stat *use,
+			void *ctx, struct err *e);
 void source_counting_drop(struct source_counting *c);
 
 #endif

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An analysis says what it found of the whole when it ends, and cannot go on then. So a child ends it: a copy of ours that takes as much
- * memory as it changes, writes what it found and is gone. Where there can be no child, who asks reads all of it.
+ * An analysis says what it found of the whole when it ends, and cannot go on then. So a child ends it. Where there can be no child, who
+ * asks reads all of it.
  */
 #include "lib/serve/source_growing.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "lib/base/io.h"
 #include "lib/base/json.h"
-#include "lib/base/nomem.h"
 #include "lib/serve/chains_json.h"
-
-#define LOOK_MS	 50
-#define CHILD_NS INT64_C(60000000000) /* it takes some ten milliseconds */
+#include "lib/serve/source_child.h"
 
 struct source_growing {
 	struct source_place place;
@@ -81,69 +71,21 @@ static int read_on(struct source_growing *g, const struct serve_asker *asker, st
 
 /* ---- what it says by now ---- */
 
-static void child(struct source_growing *g, int fd)
+static bool find(void *growing, struct buf *found)
 {
+	struct source_growing *g = growing;
 	struct story told;
-	struct buf text = { 0 };
 	struct jsonw j;
 	struct err e;
 
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
 	if (ask_story_end(g->story, &told, &e))
-		_exit(1);
-	jsonw_init(&j, &text, false);
+		return false;
+	jsonw_init(&j, found, false);
 	jsonw_object_begin(&j);
 	chains_json_put(&j, told.chains);
 	story_json_put(&j, told.failures, told.oncpu);
 	jsonw_object_end(&j);
-	_exit(text.failed || nomem_seen() || write_all(fd, text.p, text.n, &e));
-}
-
-/* Until it has said all, somebody gives up, or it takes too long: false. */
-static bool hear(int fd, const struct serve_asker *asker, struct buf *text)
-{
-	int64_t until = held_now_ns() + CHILD_NS;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char block[65536];
-
-	while (held_now_ns() < until && !serve_asker_stops(asker)) {
-		ssize_t n = poll(&p, 1, LOOK_MS) > 0 ? read(fd, block, sizeof(block)) : -1;
-
-		if (n == 0)
-			return !text->failed;
-		if (n > 0)
-			buf_add(text, block, (size_t)n);
-	}
-	return false;
-}
-
-static bool ask_child(struct source_growing *g, const struct serve_asker *asker, struct buf *text)
-{
-	sigset_t all, before;
-	int fds[2], status = 0;
-	bool whole;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return false;
-	/* No handler of ours may run in the child. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = fork();
-	if (pid == 0)
-		child(g, fds[1]);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	close(fds[1]);
-	whole = pid > 0 && hear(fds[0], asker, text);
-	close(fds[0]);
-	if (pid > 0) {
-		if (!whole)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	return whole && WIFEXITED(status) && !WEXITSTATUS(status);
+	return true;
 }
 
 static void say(struct source_growing *g, const struct serve_asker *asker, struct source_grown *out)
@@ -151,7 +93,7 @@ static void say(struct source_growing *g, const struct serve_asker *asker, struc
 	struct json o = JSON_NONE;
 	struct buf text = { 0 };
 
-	if (ask_child(g, asker, &text) && !json_parse(buf_bytes(&text), &o, NULL) &&
+	if (source_child(find, g, asker, &text) && !json_parse(buf_bytes(&text), &o, NULL) &&
 	    chains_json_take(o, &out->held) && story_json_take(o, &out->said)) {
 		out->held.unfinished = true;
 		out->answer = &out->held;

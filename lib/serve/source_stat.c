@@ -122,7 +122,8 @@ int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
 
 		v->st.quality.took_ns = held_took_ns(h);
 		v->st.quality.age_ns = held_age_ns(h);
-		rc = v->counting ? source_counting_use(v->counting, v->st.quality, use, ctx, e)
+		rc = v->counting ? source_counting_use(v->counting, v->st.quality, asker,
+						       want->into, use, ctx, e)
 				 : use(ctx, &v->st, e);
 	}
 	held_give(s->shelf, h);

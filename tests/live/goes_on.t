@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import recording as rec
 from recording import tap
+import dashboard
 
 rec.need_bpf()
 
@@ -131,6 +132,17 @@ for how in ({}, {"lost_time": True}):
 exact = [r for r in counted(copied, "--exact")["ops"] if r["op"] == "offcpu"]
 again = [r for r in counted(copied, "--exact", "--memory", "1k")["ops"] if r["op"] == "offcpu"]
 tap.same((exact[0]["max_ns"], exact), (wait, again), "with exact quantiles, too, kept or read again")
+
+# The dashboard reads on: what it said of the wait meanwhile is not counted again.
+board = dashboard.Dashboard(grows)
+if board.url:
+    for asked in ("first", "again"):
+        _, said = board.json("stat")
+        tap.ok(waited(said, child) >= wait, f"the dashboard has it, asked {asked}", said["time"])
+        _, ops = board.json("ops")
+        tap.ok([o["max_us"] for o in ops["ops"] if o["operation"] == "offcpu"][0] >= wait / 1e3, f"and its operations, asked {asked}", ops["ops"])
+    _, said = board.json("stat?last=1h")
+    tap.ok(waited(said, child) >= wait, "and of a part", said["time"])
 merged, database = rec.path("merged.ige"), rec.path("copied.db")
 for what, name, arguments in (("a copy", None, copied), ("merged", ["merge", "-o", merged, copied], merged),
                               ("anonymized", ["merge", "--anonymize", "-o", rec.path("masked.ige"), copied], rec.path("masked.ige")),
@@ -166,6 +178,9 @@ ours = [e for e in rec.dump(grows)[0] if e["op"] == "offcpu" and e["tid"] == chi
 got = waited(table, child)
 tap.ok(events[0]["dur"] <= got <= sum(e["dur"] for e in ours), "who counts has it once", (got, ours))
 tap.same([r["max_ns"] for r in table["ops"] if r["op"] == "offcpu"], [events[0]["dur"]], "and whole")
+if board.url:
+    tap.same(board.json("stat")[1]["time"], table["time"], "so does the dashboard")
+    tap.same(board.end(), 0, "which ends")
 
 # It hangs already, and is attached to: nothing is known of it but that it sleeps.
 hung, late = subprocess.Popen([sys.executable, script, fifo], env=rec.environment()), rec.path("late.ige")
