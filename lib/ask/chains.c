@@ -57,6 +57,10 @@ int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct re
 		if (r->u.CLOCK.mono_ns > a->end_ns)
 			a->end_ns = r->u.CLOCK.mono_ns;
 		return 0;
+	case RECORD_OPEN:
+		if (r->u.OPEN.at_end && r->u.OPEN.time_ns > a->end_ns)
+			a->end_ns = r->u.OPEN.time_ns;
+		return 0;
 	case RECORD_COVERAGE:
 		on = world_get_node(w, r->u.COVERAGE.node);
 		return missing_record(&a->missing, r,

@@ -470,7 +470,11 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->left_out += r->u.SAMPLED.left_out;
 		break;
 	case RECORD_OPEN:
-		if (r->u.OPEN.at_end && c->open.n < OPEN_MAX && !open_add(c, &r->u.OPEN))
+		if (!r->u.OPEN.at_end)
+			break;
+		if (c->has_start && r->u.OPEN.time_ns > c->end_ns)
+			c->end_ns = r->u.OPEN.time_ns;
+		if (c->open.n < OPEN_MAX && !open_add(c, &r->u.OPEN))
 			return err_nomem(e);
 		break;
 	case RECORD_ASLEEP:
@@ -544,6 +548,9 @@ int cause_finish(struct cause *c, struct err *e)
 		/* Other machines' recordings may go on for long. */
 		int64_t end_ns = o->time_ns < c->end_ns ? o->time_ns : c->end_ns;
 
+		/* The recording of which that was the end goes on in another file, where the call returned. */
+		if (line_went_on(c->line, o->thread, o->time_ns))
+			continue;
 		c->ahead = (struct class_ahead){ .cell = hist_place(
 							 (uint64_t)(end_ns - o->start_ns)) };
 		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,

@@ -9,6 +9,20 @@
 
 #include "lib/base/shell.h"
 
+/* Of one that had no event: what it is known to execute, or its first thread's name. */
+static struct bytes unheard(const struct world *w, uint32_t process)
+{
+	struct bytes name = { 0 };
+
+	for (uint32_t i = world_count(w, WORLD_IMAGE); i > 0 && !name.n; i--)
+		if (world_get_image(w, i)->process == process)
+			name = world_text(w, world_get_image(w, i)->comm);
+	for (uint32_t i = 1; i <= world_count(w, WORLD_THREAD) && !name.n; i++)
+		if (world_get_thread(w, i)->process == process)
+			name = world_text(w, world_get_thread(w, i)->comm);
+	return name.n ? name : bytes_of("?");
+}
+
 struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process)
 {
 	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
@@ -24,7 +38,7 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 		if (th)
 			name = world_text(w, th->comm);
 	}
-	return name.n ? name : bytes_of("?");
+	return name.n ? name : unheard(w, process);
 }
 
 void name_victim(struct buf *out, const struct world *w, const struct tally *t, uint32_t process)

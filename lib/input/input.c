@@ -248,9 +248,10 @@ int input_window(struct input *in, int64_t since_ns, int64_t until_ns, bool call
 	if (in->joined)
 		in->stream->close(in->stream);
 	in->stream = join;
-	if (opened < since_ns)
-		in->opened = input_opened(in->world, join, opened, since_ns);
-	return opened < since_ns && !in->opened ? err_nomem(e) : 0;
+	if (!calls || (opened == since_ns && until_ns == INT64_MAX))
+		return 0;
+	in->opened = input_opened(in->world, join, opened, since_ns, until_ns);
+	return in->opened ? 0 : err_nomem(e);
 }
 
 static void free_one(struct one *o)

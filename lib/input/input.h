@@ -60,8 +60,9 @@ int input_end(struct input *in, int64_t *end_ns, bool *has_real, int64_t *real_m
 	      struct err *e);
 
 /* Only [since, until) is wanted: events that do not overlap it, nor lie inside one that does, may be left out from
- * here on (item.skipped counts them); records are all there. calls: of recordings that have no end which says so,
- * calls that are open at since_ns are told as of then, and no earlier ones; it is read on from where they were told. Inputs that cannot be sought stay whole. Before the first item only. */
+ * here on (item.skipped counts them); records are all there. calls: those that are open at until_ns, long or since before since_ns,
+ * and return later are told as of then; of recordings that have no end which says so, those that are open at since_ns are told as of then, and no earlier ones,
+ * and it is read on from where they were told. Inputs that cannot be sought stay whole. Before the first item only. */
 int input_window(struct input *in, int64_t since_ns, int64_t until_ns, bool calls, struct err *e);
 
 /* The reader when there is exactly one input, for programs that pass its blocks on; else NULL. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread's calls nest: whatever of its own depth or less ends behind the record ended the call, or came after it. */
+/*
+ * A thread's calls nest: whatever of its own depth or less ends behind the record ended the call, or came after it. What ends
+ * behind the part is read with it, since it began before the part's end.
+ */
 #include "lib/input/opened.h"
 
 #include <stdlib.h>
@@ -10,11 +13,11 @@
 struct opened {
 	struct event_stream stream, *inner;
 	const struct world *world;
-	int64_t from_ns, since_ns;
-	VEC(struct record) calls;
-	size_t told;		 /* of them */
-	bool telling, ended;	 /* at the end of inner, too */
-	struct stream_item item; /* that comes behind them */
+	int64_t from_ns, since_ns, until_ns;
+	VEC(struct record) calls, outlasting; /* open where the part begins; where it ends */
+	size_t told, outlasting_told;	      /* of them */
+	bool telling, ended;		      /* at the end of inner, too */
+	struct stream_item item;	      /* that comes behind them */
 };
 
 /* A process ends with the exit of its first thread. */
@@ -110,9 +113,8 @@ static int tell(struct opened *o, struct stream_item *item)
 	return !o->ended;
 }
 
-static int opened_next(struct event_stream *stream, struct stream_item *item, struct err *e)
+static int next(struct opened *o, struct stream_item *item, struct err *e)
 {
-	struct opened *o = (struct opened *)stream;
 	int rc;
 
 	while (!o->telling) {
@@ -137,16 +139,75 @@ static int opened_next(struct event_stream *stream, struct stream_item *item, st
 	return tell(o, item);
 }
 
+#define LONG_NS 5000000000 /* as record --hung */
+
+/* Whether it says something that it is open at the end of the part. Of others the next part says all, and a few of them are open at
+ * any time. */
+static bool matters(const struct opened *o, int64_t start_ns)
+{
+	return start_ns < o->since_ns || o->until_ns - start_ns >= LONG_NS;
+}
+
+/* The calls of item that are open where the part ends. */
+static bool outlast(struct opened *o, const struct stream_item *item)
+{
+	for (size_t i = 0; item->events && i < item->n; i++) {
+		const struct event *ev = &item->events[i];
+		const struct op_def *op;
+		const struct world_ctx *ctx;
+		struct record r = { .kind = RECORD_OPEN };
+
+		if (ev->end_ns < o->until_ns || event_start(ev) >= o->until_ns ||
+		    !matters(o, event_start(ev)))
+			continue;
+		op = world_op(o->world, ev->op);
+		ctx = world_get_ctx(o->world, ev->ctx);
+		if (!op || !(op->flags & OP_CALL) || !ctx || !ctx->thread)
+			continue;
+		REC_SET(&r, OPEN, time_ns, o->until_ns);
+		REC_SET(&r, OPEN, thread, ctx->thread);
+		REC_SET(&r, OPEN, op, ev->op);
+		REC_SET(&r, OPEN, start_ns, event_start(ev));
+		REC_SET(&r, OPEN, depth, ev->depth);
+		if (ev->stack)
+			REC_SET(&r, OPEN, stack, ev->stack);
+		REC_SET(&r, OPEN, at_end, 1);
+		if (!vec_push(&o->outlasting, r))
+			return false;
+	}
+	return true;
+}
+
+static int opened_next(struct event_stream *stream, struct stream_item *item, struct err *e)
+{
+	struct opened *o = (struct opened *)stream;
+	int rc;
+
+	if (o->outlasting_told < o->outlasting.n) {
+		*item = (struct stream_item){ .kind = STREAM_RECORD,
+					      .record = &o->outlasting.v[o->outlasting_told++],
+					      .watermark_ns = INT64_MIN,
+					      .floor_ns = INT64_MIN };
+		return 1;
+	}
+	o->outlasting.n = o->outlasting_told = 0;
+	rc = next(o, item, e);
+	if (rc > 0 && item->kind == STREAM_EVENTS && !outlast(o, item))
+		return err_nomem(e);
+	return rc;
+}
+
 static void opened_close(struct event_stream *stream)
 {
 	struct opened *o = (struct opened *)stream;
 
 	vec_free(&o->calls);
+	vec_free(&o->outlasting);
 	free(o);
 }
 
 struct event_stream *input_opened(const struct world *w, struct event_stream *inner,
-				  int64_t from_ns, int64_t since_ns)
+				  int64_t from_ns, int64_t since_ns, int64_t until_ns)
 {
 	struct opened *o = calloc(1, sizeof(*o));
 
@@ -157,5 +218,6 @@ struct event_stream *input_opened(const struct world *w, struct event_stream *in
 	o->world = w;
 	o->from_ns = from_ns;
 	o->since_ns = since_ns;
+	o->until_ns = until_ns;
 	return &o->stream;
 }

@@ -558,6 +558,13 @@ bool line_heard(const struct line *l, uint32_t thread, int64_t since_ns)
 	return false;
 }
 
+bool line_went_on(const struct line *l, uint32_t thread, int64_t since_ns)
+{
+	const struct line_thread *th = threads_get(&l->threads, thread);
+
+	return th && th->seen && th->cursor_ns > since_ns;
+}
+
 uint32_t line_ctx(const struct line *l, uint32_t thread)
 {
 	const struct line_thread *th = threads_get(&l->threads, thread);

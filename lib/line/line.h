@@ -92,6 +92,9 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 /* Whether anything of the thread's own time is known that ended after then. */
 bool line_heard(const struct line *l, uint32_t thread, int64_t since_ns);
 
+/* Whether the thread is known to have been outside calls, or to have left its outermost one, behind then. */
+bool line_went_on(const struct line *l, uint32_t thread, int64_t since_ns);
+
 /* The context in which a thread was seen first; 0: in none. */
 uint32_t line_ctx(const struct line *l, uint32_t thread);
 

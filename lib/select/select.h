@@ -29,7 +29,7 @@ struct select {
 	VEC(const char *) patterns; /* borrowed */
 	VEC(const char *) nodes;    /* names of machines; borrowed */
 	struct select_time since, until;
-	bool calls; /* those that are open when the time begins are wanted, too: what became of them is read for it */
+	bool calls; /* those that are open when the time begins or ends are wanted, too: what became of them is read for it */
 	bool resolved;
 	int64_t since_ns,
 		until_ns; /* on the recording's clock, once resolved: since <= end < until */

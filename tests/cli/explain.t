@@ -19,7 +19,7 @@ sys.path.insert(0, "tests")
 import schema  # noqa: E402
 import tap  # noqa: E402
 
-CORRELATE, EXPLAIN, DEMO, STAT = (os.path.join(tap.BIN, "ingero-" + p) for p in ("correlate", "explain", "demo", "stat"))
+CORRELATE, EXPLAIN, DEMO, STAT, MERGE = (os.path.join(tap.BIN, "ingero-" + p) for p in ("correlate", "explain", "demo", "stat", "merge"))
 EXPLAIN_SCHEMA, CHAIN_SCHEMA, ANALYSIS_SCHEMA = (json.load(open(f"formats/{n}.schema.json"))
                                                  for n in ("explain", "chain", "analysis"))
 
@@ -159,6 +159,17 @@ status, out, err = run(EXPLAIN, "--last", "2s", data=open(path("long"), "rb").re
 tap.ok(status == 2 and "need a file" in err, "a pipe has no end to count from", err)
 tap.same(run(EXPLAIN, "--last", "1s", "--since", "2s", path("long"))[0], 2, "--last with --since")
 tap.same(run(EXPLAIN, "--since", "soon", path("long"))[0], 2, "a time that is none")
+
+# ---- a part that lies inside a call which returns behind it
+
+subprocess.run([DEMO, "long-steps", "--duration", "60s", "-o", path("in-call")], check=True)
+says = "train (pid 4801) has not returned for 5.50 s in cudaStreamSynchronize"
+out = run(EXPLAIN, "--since", "43s", "--until", "37.5s", path("in-call"))[1].decode()
+tap.ok(out.startswith(says) and "call-hung" in out, "a part of a call says that the call had not returned", out)
+for args in (("--since", "43s", "--until", "37.5s"), ("--until", "37.5s"), ("--since", "37.5s")):
+    subprocess.run([MERGE, "-q", *args, path("in-call"), "-o", path("part" + str(len(args)) + args[0])], check=True)
+tap.ok(says.split(" for ")[0] in run(EXPLAIN, path("part4--since"))[1].decode(), "so does a slice of it")
+tap.same(explain(path("part2--until"), path("part2--since"))[1], explain(path("in-call"))[1], "two slices that a call crosses are what they were")
 
 # ---- through correlate
 

@@ -42,15 +42,19 @@ static struct hung_process *process_of(struct hung *h, uint32_t process)
 	return &h->processes.v[process];
 }
 
-/* An outermost call of the thread returned: so did what was open inside it, and it itself. */
+/* An outermost call of the thread returned: so did what was open inside it, and it itself. At the end of one file it may have been
+ * open and return in the next. */
 static void returned(struct hung *h, const struct line_piece *p)
 {
 	for (size_t i = 0; i < h->calls.n; i++) {
 		struct hung_call *call = &h->calls.v[i];
 
 		if (call->open.thread == p->thread && call->open.start_ns >= p->start_ns &&
-		    call->open.start_ns < p->end_ns && !call->open.at_end)
+		    call->open.start_ns < p->end_ns &&
+		    (!call->open.at_end || call->open.time_ns < p->end_ns)) {
+			call->open.at_end = 0;
 			h->some_returned = call->returned = true;
+		}
 	}
 	map_del(&h->threads, p->thread);
 }
