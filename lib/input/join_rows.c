@@ -139,7 +139,7 @@ static size_t join_stretch(struct join *j, size_t n)
 	input_strands_begin(&j->strands);
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct place *p = &j->places[i];
-		const uint64_t *end = p->end + p->next;
+		const uint64_t *end;
 		uint32_t count = p->end ? before_time(p, until) : 0;
 		/* One more, so that none is 0. */
 		uint64_t base = p->base - from + 1, *to;
@@ -147,6 +147,7 @@ static size_t join_stretch(struct join *j, size_t n)
 		refs[i] = i << 16 | p->next;
 		if (!count)
 			continue;
+		end = p->end + p->next;
 		to = input_strands_add(&j->strands, count);
 		for (uint32_t k = 0; k < count; k++)
 			to[k] = (base + end[k]) << LANE_BITS | i;
