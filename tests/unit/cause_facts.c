@@ -211,6 +211,18 @@ static void blames(struct stage *s, const char *kind, uint32_t pid)
 	chain_list_free(&p.list);
 }
 
+static uint64_t severity_of_xid(struct stage *s, unsigned xid)
+{
+	uint64_t severity;
+	struct play p;
+
+	gpu_sample(s, 2000 * MS, METRIC_GPU_XID, xid);
+	analyze(s, &p);
+	severity = p.list.v.n == 1 ? p.list.v.v[0].severity : 0;
+	chain_list_free(&p.list);
+	return severity;
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -249,6 +261,12 @@ int main(void)
 	calls(&s, v);
 	gpu_sample(&s, 2000 * MS, METRIC_GPU_XID, 7777);
 	tells(&s, "device-fault", "XID 7777", 0);
+	calls(&s, v);
+	is_u64(severity_of_xid(&s, 79), 3, "a device that is gone is grave");
+	calls(&s, v);
+	is_u64(severity_of_xid(&s, 63), 2, "memory that was put aside is less so");
+	calls(&s, v);
+	is_u64(severity_of_xid(&s, 45), 1, "what is left of a program that ended is not");
 	calls(&s, v);
 	link(&s, 80, 4, 5);
 	tells(&s, "device-fault", "4 of 16 lanes", 0);

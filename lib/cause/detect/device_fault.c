@@ -16,29 +16,44 @@
 #define XIDS	      8 /* different ones kept of a device */
 #define SAMPLES_LEAST 3 /* a link is only called slow when it is seen so often with work */
 
-/* What NVIDIA's list of XIDs says of those that are met. app: what programs do wrong shows this way too. */
+/* What NVIDIA's list of XIDs says of those that are met. */
 static const struct {
 	unsigned xid;
-	bool app;
+	enum { XID_DEVICE, XID_APP, XID_BEHIND, XID_REMAP } means;
 	const char *what;
 } xids[] = {
-	{ 13, true,
+	{ 13, XID_APP,
 	  "graphics engine exception: often a kernel that reads or writes out of bounds" },
-	{ 31, true, "memory page fault: often a kernel that uses memory that is not its own" },
-	{ 43, true, "the device stopped processing: a fault of the program" },
-	{ 45, true, "work removed: the program ended, or another error came first" },
-	{ 48, false, "a memory error of two bits that could not be corrected" },
-	{ 61, false, "internal error of the device's microcontroller" },
-	{ 62, false, "internal error of the device's microcontroller" },
-	{ 63, false, "a row of its memory was retired or remapped" },
-	{ 64, false, "a row of its memory could not be retired or remapped" },
-	{ 74, false, "NVLink error" },
-	{ 79, false, "the device has fallen off the bus" },
-	{ 92, false, "many memory errors of one bit" },
-	{ 94, false, "a memory error, contained to the program that met it" },
-	{ 95, false, "a memory error that could not be contained" },
-	{ 119, false, "its system processor does not answer" },
-	{ 120, false, "its system processor reports an error" },
+	{ 31, XID_APP, "memory page fault: often a kernel that uses memory that is not its own" },
+	{ 43, XID_APP, "the device stopped processing: a fault of the program" },
+	{ 45, XID_BEHIND, "work removed: the program ended, or another error came first" },
+	{ 48, XID_DEVICE, "a memory error of two bits that could not be corrected" },
+	{ 61, XID_DEVICE, "internal error of the device's microcontroller" },
+	{ 62, XID_DEVICE, "internal error of the device's microcontroller" },
+	{ 63, XID_REMAP, "a page or row of its memory is to be retired or remapped" },
+	{ 64, XID_DEVICE, "a page or row of its memory could not be retired or remapped" },
+	{ 74, XID_DEVICE, "NVLink error" },
+	{ 79, XID_DEVICE, "the device has fallen off the bus" },
+	{ 92, XID_DEVICE, "many memory errors of one bit" },
+	{ 94, XID_DEVICE, "a memory error, contained to the program that met it" },
+	{ 95, XID_DEVICE, "a memory error that could not be contained" },
+	{ 119, XID_DEVICE, "its system processor does not answer" },
+	{ 120, XID_DEVICE, "its system processor reports an error" },
+};
+
+/* By what they mean. XID_APP: what programs do wrong shows this way, too. XID_BEHIND: says of itself nothing. */
+static const struct {
+	uint32_t severity;
+	const char *fix, *command;
+} advice[] = {
+	[XID_DEVICE] = { 3, "Take the device out of use and have it looked at",
+			 "dmesg | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER" },
+	[XID_APP] = { 3, "Look for a kernel that uses memory that is not its own",
+		      "compute-sanitizer --tool memcheck COMMAND" },
+	[XID_BEHIND] = { 1, "Look for what came first: another XID, or that the program was killed",
+			 "sudo dmesg -T | grep -iE 'xid|killed process'" },
+	[XID_REMAP] = { 2, "Reset the device when it has no work: that makes it take effect",
+			"nvidia-smi -q -d PAGE_RETIREMENT,ROW_REMAPPER" },
 };
 
 struct xid_seen {
@@ -183,23 +198,21 @@ static int tell_xid(struct cause *c, uint32_t gpu, struct xid_seen *x, struct er
 	char what[24];
 	struct fault k = { .what = what,
 			   .text = "NVIDIA's list of XIDs says what it means",
-			   .fix = "Take the device out of use and have it looked at",
-			   .command = "dmesg | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER",
 			   .count = x->count,
 			   .first_ns = x->first_ns,
-			   .last_ns = x->last_ns,
-			   .severity = 3 };
+			   .last_ns = x->last_ns };
+	unsigned means = XID_DEVICE;
 
 	snprintf(what, sizeof(what), "XID %u", x->xid);
 	for (unsigned i = 0; i < sizeof(xids) / sizeof(xids[0]); i++) {
 		if (xids[i].xid != x->xid)
 			continue;
 		k.text = xids[i].what;
-		if (xids[i].app) {
-			k.fix = "Look for a kernel that uses memory that is not its own";
-			k.command = "compute-sanitizer --tool memcheck COMMAND";
-		}
+		means = xids[i].means;
 	}
+	k.severity = advice[means].severity;
+	k.fix = advice[means].fix;
+	k.command = advice[means].command;
 	return tell(c, gpu, &k, &x->told, e);
 }
 
