@@ -227,7 +227,9 @@ static const char *const derived[] = {
 	" (SELECT q.node, min(r.rank) rank, min(r.local_rank) local_rank, min(r.world_size) "
 	"world_size"
 	"  FROM place_records r JOIN processes q ON q.id = r.process WHERE r.rank IS NOT NULL"
-	"  GROUP BY q.node HAVING min(r.rank) = max(r.rank)) p ON p.node = coalesce(s.node, ?2)",
+	"  GROUP BY q.node HAVING min(r.rank) = max(r.rank)) p ON p.node = coalesce(s.node, ?2)"
+	/* Filters may name themselves and no time. */
+	" WHERE s.start_ns IS NOT NULL",
 
 	"INSERT INTO process_names SELECT p.pid, coalesce(i.comm, i.exe), max(?1 + coalesce("
 	" (SELECT min(time_ns) FROM place_records WHERE process = p.id), ?3))"

@@ -149,6 +149,8 @@ db = sqlite3.connect(f"file:{target}?mode=ro", uri=True)
 tap.same(db.execute("select count(*) from events").fetchone()[0], sum(e["source"] == "cuda" for e in events),
          "sqlite: of those that were chosen")
 db.close()
+tap.same([run("-o", target, f"formats/samples/v1/good/{name}.ige")[0] for name in ("foreign", "joined", "records")], [0] * 3,
+         "sqlite: whatever records say, as of a filter that names no time")
 tap.same(run("-f", "sqlite", run_ige)[0], 2, "sqlite wants a file")
 tap.same(run("-f", "json", "--max-db", "1m", run_ige)[0], 2, "--max-db is for archives")
 
