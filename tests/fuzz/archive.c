@@ -17,10 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 static void check(const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
+	int64_t start;
 
 	if (!op || ev->ctx > world_count(w, WORLD_CTX) || ev->stack > world_count(w, WORLD_STACK))
 		abort();
-	if (ev->end_ns < 0 || ev->dur_ns > (uint64_t)ev->end_ns || ev->present >> op->ncols)
+	/* Time has no beginning, but a start has to be a time. */
+	if (ev->dur_ns > (uint64_t)INT64_MAX ||
+	    __builtin_sub_overflow(ev->end_ns, (int64_t)ev->dur_ns, &start) ||
+	    ev->present >> op->ncols)
 		abort();
 }
 

@@ -24,16 +24,27 @@ $(addprefix $(BUILD)/fuzz/,http fleet): $(fuzz_net)
 
 # All of them, one after the other; each says how many inputs it tried, and ends at the first finding, which it keeps.
 FUZZ_SECONDS ?= 600
+fuzz_len := 20000
+fuzz_len_archive := 150000
+# Their seeds are made of formats/samples: from nothing, no mutation comes to an archive or to two recordings.
+fuzz_seeded := archive merge
 fuzz_targets := $(filter-out $(if $(HAVE_SQLITE),,archive),$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 .PHONY: fuzz
-fuzz: $(fuzz_targets:%=$(BUILD)/fuzz/%)
+fuzz: $(fuzz_targets:%=$(BUILD)/fuzz/%) $(addprefix $(BUILD)/fuzz/seeds-,$(filter $(fuzz_targets),$(fuzz_seeded)))
 	$(Q)for t in $(fuzz_targets); do \
 		mkdir -p $(BUILD)/fuzz/corpus-$$t; \
-		$(BUILD)/fuzz/$$t -max_len=20000 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/$$t- -print_final_stats=1 \
-			$(BUILD)/fuzz/corpus-$$t $$(test ! -d tests/fuzz/corpus/$$t || echo tests/fuzz/corpus/$$t) >$(BUILD)/fuzz/$$t.log 2>&1 || \
+		case $$t in archive) len=$(fuzz_len_archive);; *) len=$(fuzz_len);; esac; \
+		$(BUILD)/fuzz/$$t -max_len=$$len -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/$$t- -print_final_stats=1 \
+			$(BUILD)/fuzz/corpus-$$t $$(ls -d tests/fuzz/corpus/$$t $(BUILD)/fuzz/seeds-$$t 2>/dev/null) >$(BUILD)/fuzz/$$t.log 2>&1 || \
 			{ tail -30 $(BUILD)/fuzz/$$t.log >&2; exit 1; }; \
 		echo "$$t: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(BUILD)/fuzz/$$t.log) inputs, nothing found"; \
 	done
+
+$(BUILD)/fuzz/seeds-%: tests/fuzz/seeds.py $(BUILD)/bin/ingero-export $(wildcard formats/samples/v1/*/*.ige)
+	$(say) SEEDS $@
+	$(Q)rm -rf $@ $@.new
+	$(Q)python3 $< $* $@.new $(BUILD)/bin/ingero-export
+	@mv $@.new $@
 
 # That these files suffice is seen without clang too: `make check` links each target of the objects that are there in any case.
 fuzz_links := $(if $(SAN),,$(fuzz_targets:%=$(BUILD)/tests/fuzz/%))
@@ -48,7 +59,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/once.h $(fuzz_lib:%.c=$(BUILD)/
 
 .PRECIOUS: $(BUILD)/fuzz/%
 fuzz-%: $(BUILD)/fuzz/%
-	@echo "mkdir -p $(BUILD)/fuzz/corpus-$*; $(BUILD)/fuzz/$* -max_len=20000 -max_total_time=300 $(BUILD)/fuzz/corpus-$*"
+	@echo "mkdir -p $(BUILD)/fuzz/corpus-$*; $(BUILD)/fuzz/$* -max_len=$(or $(fuzz_len_$*),$(fuzz_len)) -max_total_time=300 $(BUILD)/fuzz/corpus-$*"
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_lib) $(if $(HAVE_SQLITE),$(BUILD)/formats/archive.sql.h)
 	@mkdir -p $(@D)
