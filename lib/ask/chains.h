@@ -19,7 +19,8 @@ struct ask_chains {
 	struct chain_list list;
 	bool found_analyzed; /* the stream carried its analysis */
 	bool unfinished;     /* a recording in it did not end cleanly */
-	uint64_t events, lost;
+	uint64_t events, lost,
+		open;	  /* open: calls that were when the recording, or the part of it, ended */
 	int64_t start_ns; /* of the recording, on its clock; valid when has_start */
 	int64_t end_ns;
 	int64_t real_minus_mono_ns; /* valid when has_real */

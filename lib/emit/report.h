@@ -21,6 +21,7 @@ struct report {
 	const struct failures *failures; /* NULL: not asked */
 	const struct oncpu *oncpu;	 /* NULL: not asked */
 	uint64_t events, lost;
+	uint64_t open;		       /* calls that were when it ended */
 	const struct missing *missing; /* beside events; NULL: not asked */
 	int64_t start_ns, end_ns;      /* on the recording's clock */
 	int64_t real_minus_mono_ns;

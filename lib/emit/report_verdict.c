@@ -129,6 +129,11 @@ void report_verdict_none(struct buf *out, const struct report *r)
 	else if (r->events == 0 && r->growing)
 		buf_puts(out, "Nothing can be said yet: the recording has just begun and holds no "
 			      "events.\n");
+	else if (r->events == 0 && r->open)
+		buf_printf(out,
+			   "Nothing ended here: %s call%s open at the end, and no other event is "
+			   "in it. A longer part says more.\n",
+			   human_count(r->open).s, r->open == 1 ? " was" : "s were");
 	else if (r->events == 0)
 		buf_puts(out, "Nothing was recorded: the recording holds no events, so nothing can "
 			      "be said about its processes.\n");

@@ -14,6 +14,7 @@ struct report serve_report(const struct story *told, bool partial, const char *n
 		.oncpu = told->oncpu,
 		.missing = &a->missing,
 		.events = a->events,
+		.open = a->open,
 		.lost = a->lost,
 		.start_ns = a->start_ns,
 		.end_ns = a->end_ns,

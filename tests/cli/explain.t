@@ -166,6 +166,8 @@ subprocess.run([DEMO, "long-steps", "--duration", "60s", "-o", path("in-call")],
 says = "train (pid 4801) has not returned for 5.50 s in cudaStreamSynchronize"
 out = run(EXPLAIN, "--since", "43s", "--until", "37.5s", path("in-call"))[1].decode()
 tap.ok(out.startswith(says) and "call-hung" in out, "a part of a call says that the call had not returned", out)
+out = run(EXPLAIN, "--since", "43s", "--until", "40s", path("in-call"))[1].decode()
+tap.ok(out.startswith("Nothing ended here: 1 call was open at the end"), "so does one that is too short to call it hung", out)
 for args in (("--since", "43s", "--until", "37.5s"), ("--until", "37.5s"), ("--since", "37.5s")):
     subprocess.run([MERGE, "-q", *args, path("in-call"), "-o", path("part" + str(len(args)) + args[0])], check=True)
 tap.ok(says.split(" for ")[0] in run(EXPLAIN, path("part4--since"))[1].decode(), "so does a slice of it")
