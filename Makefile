@@ -357,7 +357,7 @@ alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
 # The longest first, so that at the end no core waits for one that began late.
 long_tests := $(addprefix tests/,scenarios/quick.t kernels/ubuntu-5.15.t kernels/debian-6.12.t live/python_debian.t live/modes.t live/record.t live/seeds.t laws/kinds.t \
-	live/hostile.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t laws/second_reader.t live/rotate.t)
+	live/hostile.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
