@@ -66,6 +66,7 @@ bool meters_begin(struct meters *m, const struct emit *em)
 void meters_free(struct meters *m)
 {
 	meter_table_free(&m->table);
+	copied_free(&m->copied);
 	vec_free(&m->told);
 	map_free(&m->chains);
 	map_free(&m->open);
@@ -113,7 +114,11 @@ static void call(struct meters *m, const struct event *ev, const struct op_def *
 	uint32_t node = who->ctx ? who->ctx->node : 0;
 	const char *error = event_error_name(op->source, ev->ret);
 	struct meter_point *p = add(m, CALL_TIME, ev, node, labels, 0);
-	uint64_t bytes, way;
+	uint64_t bytes = 0, way;
+	bool copy = !ev->ret && op->flags & OP_COPY && event_get(ev, op, COL_BYTES, &bytes) &&
+		    event_get(ev, op, COL_DIRECTION, &way);
+	uint64_t uncounted =
+		copied_call(&m->copied, who->ctx ? who->ctx->thread : 0, ev, copy ? bytes : 0);
 
 	if (p)
 		duration(p, ev->dur_ns);
@@ -125,14 +130,13 @@ static void call(struct meters *m, const struct event *ev, const struct op_def *
 		add(m, ERRORS, ev, node, more, 1);
 		return;
 	}
-	if (ev->ret || ev->depth || !event_get(ev, op, COL_BYTES, &bytes))
-		return;
-	if (op->flags & OP_COPY && event_get(ev, op, COL_DIRECTION, &way)) {
+	if (copy) {
 		struct meter_label direction[METER_LABELS] = { { "direction",
 								 text(m, direction_code(way)) } };
 
-		add(m, COPIED, ev, node, direction, (double)bytes);
-	} else if (op->source == SOURCE_NCCL) {
+		add(m, COPIED, ev, node, direction, (double)uncounted);
+	} else if (!ev->ret && !ev->depth && op->source == SOURCE_NCCL &&
+		   event_get(ev, op, COL_BYTES, &bytes)) {
 		struct meter_label type[METER_LABELS] = { { "op_type", text(m, op->name) } };
 
 		add(m, COLLECTIVE, ev, node, type, (double)bytes);

@@ -6,6 +6,7 @@
 #ifndef INGERO_EMIT_METERS_H
 #define INGERO_EMIT_METERS_H
 
+#include "lib/emit/copied.h"
 #include "lib/emit/format.h"
 #include "lib/emit/meter_table.h"
 #include "lib/event/chain.h"
@@ -22,6 +23,7 @@ struct meters {
 	struct map chains,
 		open; /* id -> index of told + 1; thread and start of a call -> node and op */
 	VEC(struct meter_chain) told;
+	struct copied copied;
 	struct map memory;	     /* node -> bytes that it has */
 	int64_t begin_ns, newest_ns; /* INT64_MAX, INT64_MIN: nothing yet */
 };
