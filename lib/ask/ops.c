@@ -18,6 +18,7 @@
 #include "lib/ask/ops_rows.h"
 #include "lib/ask/view.h"
 #include "lib/cause/asleep.h"
+#include "lib/event/open_calls.h"
 #include "lib/line/line.h"
 #include "lib/select/pick.h"
 #include "lib/world/stack_ends.h"
@@ -41,6 +42,7 @@ struct ask_ops_run {
 	struct stack_ends stack_ends;
 	struct stack_ends_sum stacks;
 	struct cause_asleep asleep;
+	struct open_calls open;
 	VEC(struct event) going_on; /* of those, what was counted */
 	uint64_t item_lost, record_lost;
 	bool begun, nomem;
@@ -250,6 +252,7 @@ void ask_ops_free(struct ask_ops_run *r)
 	stack_ends_free(&r->stack_ends);
 	stack_ends_sum_free(&r->stacks);
 	cause_asleep_free(&r->asleep);
+	open_calls_free(&r->open);
 	vec_free(&r->going_on);
 	line_free(r->line);
 	free(r);
@@ -467,6 +470,9 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 	case RECORD_LOSS:
 		loss(r, rec);
 		break;
+	case RECORD_OPEN:
+		r->nomem |= !open_calls_add(&r->open, &rec->u.OPEN);
+		break;
 	default:
 		break;
 	}
@@ -492,6 +498,16 @@ int ask_ops_item(struct ask_ops_run *r, const struct stream_item *item, struct e
 		return r->nomem || world_failed(r->w) ? err_nomem(e) : 0;
 	}
 	return 0;
+}
+
+/* Calls that are open at the end, and not only at that of a file whose recording goes on in another. */
+static uint64_t still_open(const struct ask_ops_run *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->open.v.n; i++)
+		n += !line_went_on(r->line, r->open.v.v[i].thread, r->open.v.v[i].time_ns);
+	return n;
 }
 
 static bool fill_rows(struct ask_ops_run *r)
@@ -531,6 +547,7 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 		return NULL;
 	a->stacks = a->brief ? NULL : &r->stacks;
 	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;
+	a->open = still_open(r);
 	a->nodes = world_count(r->w, WORLD_NODE);
 	a->start_ns = r->first_ns;
 	a->end_ns = r->last_ns;

@@ -146,9 +146,6 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 		else
 			a->sampled_out += rec->u.SAMPLED.left_out;
 		break;
-	case RECORD_OPEN:
-		a->open += rec->u.OPEN.at_end != 0;
-		break;
 	case RECORD_SAMPLE:
 		return metric(a, metrics, rec);
 	default:

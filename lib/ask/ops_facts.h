@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What records say about the recording, kept in the answer about its ops: host, clock, what was attached, the
- * node's samples, calls still open. The newest statement holds.
+ * node's samples. The newest statement holds.
  */
 #ifndef INGERO_ASK_OPS_FACTS_H
 #define INGERO_ASK_OPS_FACTS_H

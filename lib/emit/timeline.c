@@ -19,8 +19,6 @@
 
 #define LANE_LOST (UINT64_C(4) << 32)
 
-#define OPEN_MAX 4096
-
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
 		   const struct world *w, const struct told *told)
 {
@@ -351,9 +349,8 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 		ok = !record_tells_time(r) || tl->sink->clock(tl->ctx, &r->u.CLOCK, r);
 		break;
 	case RECORD_OPEN:
-		if (r->u.OPEN.at_end && tl->open.n < OPEN_MAX &&
-		    world_get_thread(tl->tracks.w, r->u.OPEN.thread))
-			ok = vec_push(&tl->open, r->u.OPEN);
+		if (world_get_thread(tl->tracks.w, r->u.OPEN.thread))
+			ok = open_calls_add(&tl->open, &r->u.OPEN);
 		break;
 	case RECORD_LOSS:
 		ok = loss(tl, &r->u.LOSS, r);
@@ -411,23 +408,34 @@ static bool finding(struct timeline *tl, const struct chain *c)
 	return stretch(tl, node_of(tl, c), LANE_FINDINGS, "findings", &s);
 }
 
-/* Calls that had not returned; the records come outermost first or not, the line wants them so. */
+/* Whether something of the line that is no deeper ended behind then: what was open has returned. */
+static bool went_on(const struct track *t, unsigned depth, int64_t ns)
+{
+	for (unsigned d = 0; d <= depth; d++)
+		if (t->taken.last_ns[d] > ns)
+			return true;
+	return false;
+}
+
+/* Calls that had not returned, nor did so in another file of the recording; the records come outermost first or not, the line wants them so. */
 static bool still_open(struct timeline *tl, unsigned depth)
 {
 	bool ok = true;
 
-	for (size_t i = 0; ok && i < tl->open.n; i++) {
-		const struct rec_OPEN *r = &tl->open.v[i];
+	for (size_t i = 0; ok && i < tl->open.v.n; i++) {
+		const struct rec_OPEN *r = &tl->open.v.v[i];
 		struct timeline_slice s = { .start_ns = r->start_ns > 0 ? r->start_ns : 0,
 					    .end_ns = INT64_MAX,
 					    .op = world_op(tl->tracks.w, (uint16_t)r->op),
 					    .stack = r->stack };
+		struct track *t;
 		uint64_t id;
 
 		if (r->depth != depth ||
 		    !map_get(&tl->tracks.by_subject, (uint64_t)LINE_THREAD << 32 | r->thread, &id))
 			continue;
-		ok = tl->sink->open(tl->ctx, tracks_get(&tl->tracks, (uint32_t)id), &s);
+		t = tracks_get(&tl->tracks, (uint32_t)id);
+		ok = went_on(t, depth, r->time_ns) || tl->sink->open(tl->ctx, t, &s);
 	}
 	return ok;
 }
@@ -452,5 +460,5 @@ void timeline_free(struct timeline *tl)
 	tracks_free(&tl->tracks);
 	arrows_free(&tl->arrows);
 	chain_list_free(&tl->chains);
-	vec_free(&tl->open);
+	open_calls_free(&tl->open);
 }

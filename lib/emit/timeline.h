@@ -16,6 +16,7 @@
 #include "lib/emit/arrows.h"
 #include "lib/emit/tracks.h"
 #include "lib/event/chain.h"
+#include "lib/event/open_calls.h"
 #include "lib/event/stream.h"
 
 #define TIMELINE_HELD 256
@@ -53,7 +54,7 @@ struct timeline {
 	struct tracks tracks;
 	struct arrows arrows;
 	struct chain_list chains;
-	VEC(struct rec_OPEN) open; /* at the end */
+	struct open_calls open; /* at the end */
 	bool nomem;
 };
 

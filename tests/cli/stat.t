@@ -19,6 +19,7 @@ import tap  # noqa: E402
 
 STAT = os.path.join(tap.BIN, "ingero-stat")
 DEMO = os.path.join(tap.BIN, "ingero-demo")
+MERGE = os.path.join(tap.BIN, "ingero-merge")
 SCHEMA = "formats/stat.schema.json"
 
 
@@ -163,6 +164,12 @@ tap.same(first["coverage"]["selected"] + half["coverage"]["selected"], j["covera
          "before and after a moment is everything")
 iso = stat_json("--since", "2026-01-01T00:00:03Z", ige)[1]
 tap.ok(abs(iso["coverage"]["duration_ns"] - 1e9) < 1e7, "an ISO time", iso["coverage"])
+long, parts = os.path.join(tmp.name, "long.ige"), [os.path.join(tmp.name, n + ".ige") for n in ("before", "behind")]
+subprocess.run([DEMO, "long-steps", "--duration", "60s", "-o", long], check=True)
+for how, part in zip(("--until", "--since"), parts):
+    subprocess.run([MERGE, "-q", how, "37.5s", long, "-o", part], check=True)
+tap.same([stat_json(*names)[1]["coverage"]["open_calls"] for names in ([long], parts[:1], parts[1:], parts)], [2, 2, 2, 2],
+         "a call that two slices cross is open in the first, and in both together it returned")
 for args, why in ((["-e", "cudaMaloc"], "did you mean 'cudaMalloc'"), (["-p", "abc"], "is not a process id"),
                   (["--since", "yesterday"], "neither a duration"), (["--last", "1s", "--since", "1s"], "both say"),
                   (["--since", "1s", "--until", "2s"], "behind --until")):

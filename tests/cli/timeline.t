@@ -161,6 +161,15 @@ pids = [x["pid"] for x in trace.lines.values() if x["kind"] == "process"]
 tap.same((len(pids), len(set(pids))), (8, 8), "processes of the same pid on two machines are two")
 tap.ok({"node-0", "node-1"} <= {x["name"] for x in trace.lines.values()}, "machines have lines of their own")
 
+# Two slices of one, with a call across the cut: the first says that it was open, the second has all of it.
+whole = os.path.join(TMP.name, "long.ige")
+parts = [os.path.join(TMP.name, part) for part in ("before.ige", "behind.ige")]
+subprocess.run([DEMO, "long-steps", "--duration", "60s", "-o", whole], check=True)
+for how, part in zip(("--until", "--since"), parts):
+    subprocess.run([MERGE, "-q", how, "37.5s", whole, "-o", part], check=True)
+tap.same([[e["ph"] for e in json.loads(run("-f", "chrome", *names)[1])["traceEvents"]].count("B") for names in ([whole], parts[:1], parts)],
+         [2, 2, 2], "a call that two slices cross is drawn once, and is not open")
+
 # The same with some of the events: outer calls alone, inner ones alone.
 for choice in (["-e", "driver"], ["-e", "cuda"], ["-e", "sched"], ["-p", str(events[0].get("pid", 1))], ["--no-stacks"]):
     part = perfetto.Trace(run("-f", "perfetto", *choice, data=ranks)[1])
