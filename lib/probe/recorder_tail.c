@@ -35,6 +35,15 @@ int probe_recorder_say_asleep(struct probe_recorder *r, int64_t until_ns, struct
 	return probe_session_asleep(r->session, on_still, &s, e);
 }
 
+/* What is in a call, and the first thread of a process: a run that hangs hangs there, and of its idle threads one may have
+ * thousands. */
+static bool matters(const struct probe_recorder *r, const struct wire_offcpu *wait)
+{
+	const struct probe_thread *t = probe_wire_thread(r->wire, wait->tid);
+
+	return wait->depth || (t && t->tgid == t->tid);
+}
+
 static void on_sleeper(void *ctx, const struct wire_still *w)
 {
 	struct probe_recorder *r = ctx;
@@ -42,7 +51,7 @@ static void on_sleeper(void *ctx, const struct wire_still *w)
 
 	if (r->event_error.code ||
 	    !sleepers_sleeps(&r->sleepers, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
-			     (int64_t)w->wait.end_ns))
+			     (int64_t)w->wait.end_ns, matters(r, &w->wait)))
 		return;
 	if (w->who.kind == WIRE_THREAD)
 		probe_wire_record(r->wire, &w->who, sizeof(w->who));

@@ -9,10 +9,11 @@ bool sleepers_look(struct sleepers *s, int64_t now_ns)
 	if (now_ns < s->next_ns)
 		return false;
 	s->closest_ns = now_ns + SLEEPERS_FIRST_NS; /* whoever falls asleep after this look */
+	s->often = 0;
 	return true;
 }
 
-bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns)
+bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns, bool often)
 {
 	uint64_t key = hash_u64((uint64_t)since_ns) ^ (uint64_t)tid << 32, due = SLEEPERS_FIRST_NS,
 		 slept = now_ns > since_ns ? (uint64_t)(now_ns - since_ns) : 0;
@@ -20,8 +21,11 @@ bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t
 
 	map_get(&s->due, key, &due);
 	said = slept >= due;
-	while (due <= slept)
+	often = often && slept >= SLEEPERS_OFTEN_NS && s->often++ < SLEEPERS_OFTEN;
+	while (due <= slept && (!often || due < SLEEPERS_OFTEN_NS))
 		due *= 2;
+	if (due <= slept)
+		due += ((slept - due) / SLEEPERS_OFTEN_NS + 1) * SLEEPERS_OFTEN_NS;
 	/* Without memory for that it is said again. */
 	map_put(&s->seen, key, due);
 	if (since_ns + (int64_t)due < s->closest_ns)
