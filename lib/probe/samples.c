@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "lib/host/proc.h"
+
 struct saying {
 	struct ige_writer *writer;
 	struct probe_thin *thin;
@@ -45,6 +47,18 @@ void probe_samples_exit(struct probe_samples *s, uint32_t tgid)
 	map_del(&s->alive, tgid);
 }
 
+static bool is_there(void *ctx, uint64_t tgid, uint64_t process)
+{
+	(void)ctx;
+	(void)process;
+	return host_proc_sight((uint32_t)tgid) != HOST_GONE;
+}
+
+void probe_samples_gone(struct probe_samples *s)
+{
+	map_prune(&s->alive, is_there, NULL);
+}
+
 bool probe_samples_full(const struct probe_samples *s)
 {
 	return s->alive.n > PROBE_SAMPLES_MAX;
@@ -77,8 +91,11 @@ int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t no
 {
 	struct host_target targets[PROBE_SAMPLES_MAX];
 	struct saying to = { wr, s->thin, e };
-	size_t n = probe_samples_choose(s, targets);
+	size_t n;
 
+	if (probe_samples_full(s))
+		probe_samples_gone(s);
+	n = probe_samples_choose(s, targets);
 	s->more |= probe_samples_full(s);
 	return host_sampler_tick(s->sampler, now_ns, targets, n, on_record, &to);
 }

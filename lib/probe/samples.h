@@ -32,6 +32,8 @@ void probe_samples_free(struct probe_samples *s);
 
 void probe_samples_process(struct probe_samples *s, uint32_t tgid, uint32_t process);
 void probe_samples_exit(struct probe_samples *s, uint32_t tgid);
+/* Those are forgotten that are gone, whose end was lost. Reads /proc. */
+void probe_samples_gone(struct probe_samples *s);
 
 /* Where there are more than are sampled: those are, before others, that have made calls. Said anew each time. */
 bool probe_samples_full(const struct probe_samples *s);

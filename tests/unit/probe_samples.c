@@ -4,10 +4,30 @@
  */
 #include "lib/probe/samples.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/tap.h"
 
 #define MANY	1000
 #define CALLERS 8
+
+/* The recorder was not told that it ended. */
+static void lost_end(void)
+{
+	struct probe_samples s = { 0 };
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	probe_samples_process(&s, (uint32_t)getpid(), 1);
+	probe_samples_process(&s, (uint32_t)child, 2);
+	probe_samples_gone(&s);
+	ok(s.alive.n == 1 && map_get(&s.alive, (uint64_t)getpid(), NULL),
+	   "who is gone is forgotten");
+	map_free(&s.alive);
+}
 
 int main(void)
 {
@@ -35,5 +55,6 @@ int main(void)
 	is_u64(probe_samples_choose(&s, v), PROBE_SAMPLES_MAX, "and as many where nobody does");
 	map_free(&s.alive);
 	map_free(&s.callers);
+	lost_end();
 	return tap_done();
 }
