@@ -57,6 +57,9 @@ int ask_chains_fact(struct ask_chains *a, const struct world *w, const struct re
 		if (r->u.CLOCK.mono_ns > a->end_ns)
 			a->end_ns = r->u.CLOCK.mono_ns;
 		return 0;
+	case RECORD_ASLEEP:
+		a->asleep = true;
+		return 0;
 	case RECORD_OPEN:
 		a->open += r->u.OPEN.at_end && !r->u.OPEN.depth;
 		if (r->u.OPEN.at_end && r->u.OPEN.time_ns > a->end_ns)

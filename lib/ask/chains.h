@@ -18,6 +18,7 @@
 struct ask_chains {
 	struct chain_list list;
 	bool found_analyzed; /* the stream carried its analysis */
+	bool asleep;	     /* a record says that a thread sleeps */
 	bool unfinished;     /* a recording in it did not end cleanly */
 	uint64_t events, lost,
 		open;	  /* open: calls that were when the recording, or the part of it, ended */

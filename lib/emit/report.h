@@ -21,6 +21,7 @@ struct report {
 	const struct failures *failures; /* NULL: not asked */
 	const struct oncpu *oncpu;	 /* NULL: not asked */
 	uint64_t events, lost;
+	bool asleep;		       /* threads were known to sleep */
 	uint64_t open;		       /* calls that were when it ended */
 	const struct missing *missing; /* beside events; NULL: not asked */
 	int64_t start_ns, end_ns;      /* on the recording's clock */

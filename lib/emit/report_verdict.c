@@ -124,6 +124,9 @@ void report_verdict_none(struct buf *out, const struct report *r)
 	if (hidden)
 		buf_printf(out, "%u cause%s found, none of them in what was asked for.\n", hidden,
 			   hidden == 1 ? " was" : "s were");
+	else if (r->events == 0 && r->asleep)
+		buf_puts(out, "Nothing ended here: threads sleep, and no event is in it. A longer "
+			      "part says more.\n");
 	else if (r->events == 0 && r->partial)
 		buf_puts(out, "Nothing can be said: no event could be read.\n");
 	else if (r->events == 0 && r->growing)

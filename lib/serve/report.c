@@ -15,6 +15,7 @@ struct report serve_report(const struct story *told, bool partial, const char *n
 		.missing = &a->missing,
 		.events = a->events,
 		.open = a->open,
+		.asleep = a->asleep,
 		.lost = a->lost,
 		.start_ns = a->start_ns,
 		.end_ns = a->end_ns,

@@ -146,6 +146,11 @@ int main(void)
 	like(buf_text(&text), "Nothing was recorded", "no events");
 	like(buf_text(&json), "\"host_recorded\": false", "no events: nothing known of the host");
 
+	stage_record(&s, RECORD_ASLEEP);
+	say(&s, false, &text, &json);
+	like(buf_text(&text), "Nothing ended here: threads sleep",
+	     "no events, but a thread that sleeps");
+
 	for (int64_t t = 0; t < 1000 * MS; t += MS)
 		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + 100 * US);
 	say(&s, false, &text, &json);
