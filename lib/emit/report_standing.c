@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stack a place, as debuggers show them: innermost first. Where many wait alike for one, that one stands somewhere else:
- * hence the rarest first.
+ * hence the rarest first; and last who waits for a child, which is told itself.
  */
 #include "lib/emit/report_standing.h"
 
@@ -22,7 +22,8 @@ struct place {
 	double pid[PIDS];
 	unsigned nprocesses;
 	double threads, longest_ns;
-	size_t at; /* in order of appearance */
+	bool parent; /* it waits for a child */
+	size_t at;   /* in order of appearance */
 };
 
 static bool same(struct json a, struct json b, const char *key)
@@ -77,6 +78,7 @@ bool report_stands(const struct report *r, struct json process)
 static void add(struct place *p, struct json wait)
 {
 	double pid = report_number(wait, "pid"), ns = report_number(wait, "longest_ns");
+	struct json part = json_get(wait, "part");
 
 	if (p->nprocesses < PIDS)
 		p->pid[p->nprocesses] = pid;
@@ -84,6 +86,8 @@ static void add(struct place *p, struct json wait)
 	p->threads += report_number(wait, "threads");
 	if (ns > p->longest_ns)
 		p->longest_ns = ns;
+	p->parent = bytes_equal(json_bytes(part), bytes_of(part_name(PART_CHILD)));
+	json_free(part);
 	if (p->wait.is)
 		json_free(wait);
 	else
@@ -94,6 +98,8 @@ static int rarest_first(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
+	if (x->parent != y->parent)
+		return x->parent - y->parent;
 	if (x->threads != y->threads)
 		return x->threads < y->threads ? -1 : 1;
 	if (x->longest_ns != y->longest_ns)
