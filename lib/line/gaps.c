@@ -21,6 +21,17 @@ struct gaps *gaps_new(const struct world *w, struct gap_sink *sink)
 	return g;
 }
 
+static void thread_free(struct gaps *g, uint32_t thread)
+{
+	struct gap_thread *th = gaps_thread(g, thread);
+
+	if (!th)
+		return;
+	gpu_mark_free(&th->work_mark);
+	free(th);
+	g->threads.v[thread] = NULL;
+}
+
 void gaps_free(struct gaps *g)
 {
 	if (!g)
@@ -32,19 +43,16 @@ void gaps_free(struct gaps *g)
 	devices_free(&g->devices);
 	vec_free(&g->side);
 	gpu_use_free(&g->use);
-	for (size_t i = 0; i < g->threads.n; i++)
-		free(g->threads.v[i]);
+	for (uint32_t i = 0; i < g->threads.n; i++)
+		thread_free(g, i);
 	vec_free(&g->threads);
 	free(g);
 }
 
 bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(gaps_thread(g, threads[i]));
-		if (threads[i] < g->threads.n)
-			g->threads.v[threads[i]] = NULL;
-	}
+	for (size_t i = 0; i < n; i++)
+		thread_free(g, threads[i]);
 	for (uint32_t gpu = 0; gpu <= world_count(g->w, WORLD_GPU); gpu++) {
 		uint32_t at = gaps_device_of(g, process, gpu);
 		struct gap_side *s;
@@ -159,7 +167,6 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 		       uint64_t host_ns)
 {
 	struct gap_side *s = &g->side.v[device];
-	uint32_t other = GAPS_NONE;
 
 	s->idle_ns = ns;
 	s->epoch++;
@@ -168,7 +175,7 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->since_thread = p->thread;
 	s->gap_launches = s->launches;
 	s->tail_host_ns = host_ns;
-	s->others_ns = gpu_use_others(&g->use, device, ns, &other);
+	s->others_ns = gpu_use_others(&g->use, device, ns);
 }
 
 APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
@@ -316,8 +323,10 @@ static bool waited(struct gaps *g, uint32_t device, struct gap_thread *th,
 	if (!th->working)
 		return true;
 	th->working = false;
-	wait.others_ns = gaps_others_since(g, device, th->work_others_ns, p->end_ns,
-					   (uint64_t)(p->end_ns - th->work_ns), &wait.other);
+	wait.others_ns = gaps_others_since(g, device, th->work_mark.others_ns, p->end_ns,
+					   (uint64_t)(p->end_ns - th->work_ns));
+	wait.other = wait.others_ns ? gpu_use_most(&g->use, device, p->end_ns, &th->work_mark)
+				    : GAPS_NONE;
 	return g->sink->wait(g->sink, &wait);
 }
 
@@ -334,11 +343,10 @@ USUAL bool submitted(struct gaps *g, struct gap_thread *th, const struct line_pi
 	if (act == DEVICE_COPY || parts_get(p->parts, PART_DEVICE))
 		gaps_take_back(&g->side.v[device], p->start_ns, p->end_ns);
 	if (act == DEVICE_SUBMIT && !th->working) {
-		uint32_t most;
-
 		th->working = true;
 		th->work_ns = p->start_ns;
-		th->work_others_ns = gpu_use_others(&g->use, device, p->start_ns, &most);
+		if (!gpu_use_mark(&g->use, device, p->start_ns, &th->work_mark))
+			return false;
 	}
 	return submits(g, device, p, stream, all);
 }

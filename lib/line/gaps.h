@@ -58,7 +58,7 @@ struct gap_wait {
 	uint32_t stack;
 	uint64_t host_ns;   /* of it, while waiting: taken by the host */
 	uint64_t others_ns; /* of it, other processes had work on the same GPU */
-	uint32_t other; /* position of the device of that one of them that had most, in all; valid when others_ns */
+	uint32_t other; /* position of the device of that one of them that had most of it; UINT32_MAX: it is gone, or there is none */
 };
 
 /* Who is told: of gaps in the order in which they are known to stand, of runs as they end. Borrowed; false: out of memory. */

@@ -110,7 +110,6 @@ bool gaps_last(struct gaps *g, uint32_t device)
 {
 	struct gap_side *s = &g->side.v[device];
 	const struct gap_thread *th;
-	uint32_t other = GAPS_NONE;
 	struct gap gap = { .device = device,
 			   .thread = s->since_thread,
 			   .start_ns = s->idle_ns,
@@ -135,7 +134,7 @@ bool gaps_last(struct gaps *g, uint32_t device)
 			return true; /* it may be about to submit */
 	}
 	gap.others_ns = gaps_others_since(g, device, s->others_ns, gap.end_ns,
-					  (uint64_t)(gap.end_ns - s->idle_ns), &other);
+					  (uint64_t)(gap.end_ns - s->idle_ns));
 	explain(g, s->since_thread, &gap);
 	s->idle = false;
 	return g->sink->gap(g->sink, &gap);
@@ -156,14 +155,13 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 			   .until_stack = p->ev->stack,
 			   .launches = s->gap_launches,
 			   .host_ns = s->tail_host_ns };
-	uint32_t other = GAPS_NONE;
 
 	if (end_ns <= s->idle_ns)
 		return true;
 	if (end_ns > p->start_ns)
 		gap.host_ns += parts_sum(p->parts, GAPS_HOST_PARTS);
-	gap.others_ns = gaps_others_since(g, device, s->others_ns, end_ns,
-					  (uint64_t)(end_ns - s->idle_ns), &other);
+	gap.others_ns =
+		gaps_others_since(g, device, s->others_ns, end_ns, (uint64_t)(end_ns - s->idle_ns));
 	explain(g, p->thread, &gap);
 	if (s->threads.n <= 1)
 		return g->sink->gap(g->sink, &gap);

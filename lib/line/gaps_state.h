@@ -44,7 +44,7 @@ struct gap_thread {
 	int64_t ready_ns; /* when its newest wait inside a call ended; then it waited for a CPU */
 	uint64_t ready_host_ns;
 	int64_t work_ns;
-	uint64_t work_others_ns;	      /* others' work on the GPU until then */
+	struct gpu_mark work_mark;	      /* others' work on the GPU until then */
 	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
 	struct doings did;
 };
@@ -77,9 +77,9 @@ static inline bool gaps_is_graph(const struct op_def *op)
 
 /* How long it was busy for others since then, at most so long. */
 static inline uint64_t gaps_others_since(const struct gaps *g, uint32_t device, uint64_t then_ns,
-					 int64_t now_ns, uint64_t most_ns, uint32_t *who)
+					 int64_t now_ns, uint64_t most_ns)
 {
-	uint64_t ns = gpu_use_others(&g->use, device, now_ns, who);
+	uint64_t ns = gpu_use_others(&g->use, device, now_ns);
 
 	ns = ns > then_ns ? ns - then_ns : 0;
 	return ns < most_ns ? ns : most_ns;

@@ -58,26 +58,71 @@ void gpu_use_busy(struct gpu_use *u, uint32_t client, bool busy, int64_t now_ns)
 	c->busy = busy;
 }
 
-uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns, uint32_t *most)
+static int64_t had(const struct gpu_client *c, int64_t now_ns)
+{
+	return c->busy_ns + (c->busy && now_ns > c->since_ns ? now_ns - c->since_ns : 0);
+}
+
+static bool beside(const struct gpu_use *u, uint32_t client, uint32_t other)
+{
+	return other != client && u->v.v[other].gpu == u->v.v[client].gpu;
+}
+
+uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns)
 {
 	const struct gpu_client *me = &u->v.v[client];
-	uint64_t sum = 0, best = 0;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; me->shared && i < u->gone.n; i++)
 		sum += u->gone.v[i].gpu == me->gpu ? (uint64_t)u->gone.v[i].busy_ns : 0;
 	for (size_t i = 0; me->shared && i < u->here.n; i++) {
-		const struct gpu_client *c = &u->v.v[u->here.v[i]];
-		int64_t ns = c->busy_ns;
-
-		if (c == me || c->gpu != me->gpu)
-			continue;
-		if (c->busy && now_ns > c->since_ns)
-			ns += now_ns - c->since_ns;
-		sum += (uint64_t)ns;
-		if ((uint64_t)ns > best) {
-			best = (uint64_t)ns;
-			*most = u->here.v[i];
-		}
+		if (beside(u, client, u->here.v[i]))
+			sum += (uint64_t)had(&u->v.v[u->here.v[i]], now_ns);
 	}
 	return sum;
+}
+
+bool gpu_use_mark(const struct gpu_use *u, uint32_t client, int64_t now_ns, struct gpu_mark *m)
+{
+	m->others_ns = gpu_use_others(u, client, now_ns);
+	m->v.n = 0;
+	for (size_t i = 0; u->v.v[client].shared && i < u->here.n; i++) {
+		uint32_t other = u->here.v[i];
+		struct gpu_had now = { other, had(&u->v.v[other], now_ns) };
+
+		if (beside(u, client, other) && !vec_push(&m->v, now))
+			return false;
+	}
+	return true;
+}
+
+void gpu_mark_free(struct gpu_mark *m)
+{
+	vec_free(&m->v);
+}
+
+uint32_t gpu_use_most(const struct gpu_use *u, uint32_t client, int64_t now_ns,
+		      const struct gpu_mark *since)
+{
+	uint32_t most = UINT32_MAX;
+	int64_t best = 0;
+	size_t k = 0;
+
+	/* Both in ascending order; who is not in the mark came later. */
+	for (size_t i = 0; i < u->here.n; i++) {
+		uint32_t other = u->here.v[i];
+		int64_t ns = had(&u->v.v[other], now_ns);
+
+		if (!beside(u, client, other))
+			continue;
+		while (k < since->v.n && since->v.v[k].client < other)
+			k++;
+		if (k < since->v.n && since->v.v[k].client == other)
+			ns -= since->v.v[k].ns;
+		if (ns > best) {
+			best = ns;
+			most = other;
+		}
+	}
+	return most;
 }

@@ -36,7 +36,24 @@ void gpu_use_busy(struct gpu_use *u, uint32_t client, bool busy, int64_t now_ns)
 /* It is never asked for again, and what it had is the gone ones'. False: out of memory. */
 bool gpu_use_forget(struct gpu_use *u, uint32_t client);
 void gpu_use_free(struct gpu_use *u);
-/* How long the other clients of its GPU had work until now, added up; *most: who of them that are not gone longest. 0: there are none. */
-uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns, uint32_t *most);
+/* How long the other clients of its GPU had work until now, added up. 0: there are none. */
+uint64_t gpu_use_others(const struct gpu_use *u, uint32_t client, int64_t now_ns);
+
+/* How long each of the others had work until some moment. Zero-initialised is empty. */
+struct gpu_mark {
+	uint64_t others_ns; /* all of them, added up */
+	VEC(struct gpu_had {
+		uint32_t client;
+		int64_t ns;
+	})
+	v;
+};
+
+/* In the place of what it held. False: out of memory. */
+bool gpu_use_mark(const struct gpu_use *u, uint32_t client, int64_t now_ns, struct gpu_mark *m);
+void gpu_mark_free(struct gpu_mark *m);
+/* Who of the others, that are not gone, had work for longest since then; UINT32_MAX: none of them any. */
+uint32_t gpu_use_most(const struct gpu_use *u, uint32_t client, int64_t now_ns,
+		      const struct gpu_mark *since);
 
 #endif

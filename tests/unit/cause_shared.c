@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GPU that two processes share, one of which waits for it in many threads at once: what each of them loses is a share of
- * the time, however many they are.
+ * the time, however many they are. And one that three share: who is told is who had work on it while the victim lost.
  */
 #include "tests/unit/kinds.h"
 
@@ -29,6 +29,38 @@ static void step(struct actor a, int64_t t, int64_t until, uint64_t stream)
 		  stream);
 }
 
+static void steps(struct actor a, int64_t from, int64_t until, int64_t each)
+{
+	for (int64_t t = from; t + each <= until; t += each)
+		step(a, t, t + each - 20 * US, 7);
+}
+
+/* The victim loses beside a heavy one, in every other half of a second; a light one had the GPU for long before, works now and
+ * then beside both, and is there alone in the end. */
+static void three(void)
+{
+	struct actor victim = on_gpu(100, 100, "train"), heavy = on_gpu(300, 300, "serve"),
+		     light = on_gpu(400, 400, "monitor");
+	int64_t begin = 4000 * MS, end = begin + LENGTH;
+
+	steps(light, 0, begin - 10 * MS, 4 * MS);
+	for (int64_t from = begin; from < end; from += HALF) {
+		bool shared = from / HALF % 2;
+
+		steps(victim, from, from + HALF, shared ? 8 * MS : 5 * MS);
+		if (!shared)
+			continue;
+		steps(heavy, from + 100 * US, from + HALF, 4 * MS);
+		for (int64_t t = from + MS; t < from + HALF; t += 40 * MS)
+			step(light, t, t + MS, 7);
+	}
+	steps(victim, end, end + HALF, 5 * MS);
+	steps(light, end + 100 * US, end + HALF, 4 * MS);
+	/* 62 steps in each of five halves of a second; beside the light one nothing takes longer. */
+	told_among(&s, "gpu-shared", "serve (pid 300) shares the GPU with train (pid 100)",
+		   5 * 62 * 3 * MS);
+}
+
 int main(void)
 {
 	struct actor a[THREADS], peer;
@@ -50,6 +82,7 @@ int main(void)
 			step(peer, t + 100 * US, t + 4 * MS, 7);
 	}
 	tells_of_eight(&s, "gpu-shared", LENGTH);
+	three();
 	stage_free(&s);
 	return tap_done();
 }

@@ -42,6 +42,42 @@ static bool thread_met(struct gpu_work *g, struct shared_wait *x, uint32_t threa
 	return map_put(&g->shared_threads, key, 1);
 }
 
+static void met(struct shared_wait *x, uint32_t other, uint64_t ns)
+{
+	struct shared_other *o = x->others, *least = o, *end = o + x->nothers;
+
+	for (; o < end && o->device != other; o++) {
+		if (o->ns < least->ns)
+			least = o;
+	}
+	if (o == end && x->nothers == SHARED_OTHERS)
+		o = least;
+	else if (o == end)
+		x->nothers++;
+	if (o->device != other || o->count == 0)
+		*o = (struct shared_other){ .device = other };
+	o->count++;
+	o->ns += ns;
+}
+
+/* Beside whom most was lost. NULL: nobody's name is known. */
+static const struct shared_other *worst(const struct shared_wait *x)
+{
+	double usual = (double)x->alone_ns / (double)x->alone, most = 0;
+	const struct shared_other *best = NULL;
+
+	for (unsigned i = 0; i < x->nothers; i++) {
+		const struct shared_other *o = &x->others[i];
+		double lost = (double)o->ns - usual * (double)o->count;
+
+		if (!best || lost > most) {
+			best = o;
+			most = lost;
+		}
+	}
+	return best;
+}
+
 bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 {
 	uint64_t ns = (uint64_t)(w->end_ns - w->start_ns);
@@ -62,7 +98,8 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 	}
 	x->beside++;
 	x->beside_ns += ns;
-	x->other = w->other;
+	if (w->other != UINT32_MAX)
+		met(x, w->other, ns);
 	if (x->alone < ENOUGH) /* what is usual is not known yet: told in the end */
 		return true;
 	usual = (double)x->alone_ns / (double)x->alone;
@@ -76,10 +113,11 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 	return thread_met(g, x, w->thread);
 }
 
-static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, struct err *e)
+static int tell(struct gpu_work *g, struct shared_wait *x, const struct shared_other *by,
+		struct cause *c, struct err *e)
 {
 	const struct device *d = gaps_device(g->gaps, x->device),
-			    *o = gaps_device(g->gaps, x->other);
+			    *o = gaps_device(g->gaps, by->device);
 	const struct world_process *other = world_get_process(c->w, o->process);
 	struct bytes comm = name_process(c->w, &c->tally, o->process);
 	double alone = (double)x->alone_ns / (double)x->alone,
@@ -93,12 +131,13 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 			  .unexplained = -1,
 			  .op = x->op,
 			  .nsites = 1 };
-	struct buf place = { 0 }, who = { 0 }, name = { 0 };
+	struct buf place = { 0 }, who = { 0 }, name = { 0 }, identity = { 0 };
 	int rc;
 
 	cause_sum_fill(c, &x->sum, &f, "beside another process on the GPU");
 	/* What took less than usual counts against what took more. */
-	f.lost_ns = (uint64_t)((beside - alone) * (double)x->beside);
+	f.lost_ns =
+		beside > alone ? (uint64_t)((double)x->beside_ns - alone * (double)x->beside) : 0;
 	f.count = x->beside;
 	f.share = cause_wall_ns(c) && x->sum.threads
 			  ? (double)f.lost_ns / (double)cause_wall_ns(c) / x->sum.threads
@@ -111,7 +150,12 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 					   .count = x->alone + x->beside };
 	buf_printf(&name, "%.*s", (int)comm.n, comm.p ? comm.p : "");
 	buf_printf(&who, "%s (pid %" PRIu32 ")", buf_text(&name), other ? other->tgid : 0);
-	f.identity = f.culprit.comm = buf_text(&name);
+	if (!x->sum.told.revision)
+		x->told_as = o->process;
+	comm = name_process(c->w, &c->tally, x->told_as);
+	buf_printf(&identity, "%.*s", (int)comm.n, comm.p ? comm.p : "");
+	f.identity = buf_text(&identity);
+	f.culprit.comm = buf_text(&name);
 	f.culprit.text = buf_text(&who);
 	f.culprit.pid = other ? other->tgid : 0;
 	fact_place(c, &f.sites[0], &place);
@@ -125,6 +169,9 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 	fact_evidence(&f, "the same beside the other process", beside, "ns");
 	fact_evidence(&f, "waits alone", (double)x->alone, "");
 	fact_evidence(&f, "waits beside it", (double)x->beside, "");
+	if (by->count < x->beside)
+		fact_evidence(&f, "of which that one had work for longest in", (double)by->count,
+			      "");
 	fact_fix(&f, "Give one of the two another GPU, or let them take turns by MPS or MIG",
 		 "export CUDA_VISIBLE_DEVICES=1  # for one of the two", 0, f.lost_ns,
 		 "from nothing, if no other GPU is free, to all of it");
@@ -132,6 +179,7 @@ static int tell(struct gpu_work *g, struct shared_wait *x, struct cause *c, stru
 	buf_free(&place);
 	buf_free(&who);
 	buf_free(&name);
+	buf_free(&identity);
 	fact_free(&f);
 	return rc;
 }
@@ -142,14 +190,15 @@ int gpu_shared_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct 
 
 	for (size_t i = 0; i < g->shared.n && rc == 0; i++) {
 		struct shared_wait *x = &g->shared.v[i];
+		const struct shared_other *by = x->alone ? worst(x) : NULL;
 
-		if (x->alone < ENOUGH || x->beside == 0 ||
+		if (!by || x->alone < ENOUGH || x->beside == 0 ||
 		    ((double)x->beside_ns * (double)x->alone <
 			     SLOWER * (double)x->alone_ns * (double)x->beside &&
 		     !x->sum.told.revision))
 			continue;
 		if (cause_sum_due(c, &x->sum, pane, 0))
-			rc = tell(g, x, c, e);
+			rc = tell(g, x, by, c, e);
 	}
 	return rc;
 }

@@ -64,13 +64,20 @@ struct issue_cause {
 	struct cause_sum sum;
 };
 
+#define SHARED_OTHERS 8 /* the largest */
+
 /* Waits at one place of a process, alone on the GPU and beside others. */
 struct shared_wait {
 	uint32_t device, stack;
 	uint64_t key; /* of shared_by */
 	uint16_t op;
 	uint64_t alone, alone_ns, beside, beside_ns;
-	uint32_t other; /* position of the device of who was there most */
+	unsigned nothers;
+	struct shared_other {	 /* who had most of a wait: its part of them */
+		uint32_t device; /* position */
+		uint64_t count, ns;
+	} others[SHARED_OTHERS];
+	uint32_t told_as; /* process: by its name the chain goes from the first time on; valid once it was told */
 	struct cause_sum sum;
 	uint32_t thread; /* the first one met of those in sum */
 };
