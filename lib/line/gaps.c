@@ -28,6 +28,9 @@ static void thread_free(struct gaps *g, uint32_t thread)
 	if (!th)
 		return;
 	gpu_mark_free(&th->work_mark);
+	for (size_t i = 0; i < th->parked.n; i++)
+		gpu_mark_free(&th->parked.v[i].work_mark);
+	vec_free(&th->parked);
 	free(th);
 	g->threads.v[thread] = NULL;
 }
@@ -140,16 +143,16 @@ USUAL bool gathers(const struct gaps *g, const struct gap_thread *th)
 	return th->device && watching(g, th->device - 1);
 }
 
-/* What it did since its device became idle. */
-static struct doings *did(const struct gaps *g, struct gap_thread *th)
+/* What was done since the device became idle; device, was: as kept beside it. */
+static struct doings *did(const struct gaps *g, uint32_t device, uint32_t *was, struct doings *d)
 {
-	uint32_t epoch = g->side.v[th->device - 1].epoch;
+	uint32_t epoch = g->side.v[device - 1].epoch;
 
-	if (th->epoch != epoch) {
-		th->epoch = epoch;
-		th->did = (struct doings){ 0 };
+	if (*was != epoch) {
+		*was = epoch;
+		*d = (struct doings){ 0 };
 	}
-	return &th->did;
+	return d;
 }
 
 bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack)
@@ -158,8 +161,15 @@ bool gaps_sample(struct gaps *g, uint32_t thread, uint32_t stack)
 
 	if (!th)
 		return false;
-	if (gathers(g, th))
-		doings_sample(did(g, th), stack);
+	if (!gathers(g, th))
+		return true;
+	doings_sample(did(g, th->device, &th->epoch, &th->did), stack);
+	for (size_t i = 0; i < th->parked.n; i++) {
+		struct gap_hand *h = &th->parked.v[i];
+
+		if (watching(g, h->device - 1))
+			doings_sample(did(g, h->device, &h->epoch, &h->did), stack);
+	}
 	return true;
 }
 
@@ -176,6 +186,35 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->gap_launches = s->launches;
 	s->tail_host_ns = host_ns;
 	s->others_ns = gpu_use_others(&g->use, device, ns);
+}
+
+/* It drives another device from here on: what is kept about this one stands aside until it comes back. */
+static bool park(struct gap_thread *th, uint32_t device)
+{
+	struct gap_hand now = { .device = th->device,
+				.epoch = th->epoch,
+				.working = th->working,
+				.work_ns = th->work_ns,
+				.work_mark = th->work_mark,
+				.did = th->did },
+			next = { .device = device };
+	size_t i = 0;
+
+	while (i < th->parked.n && th->parked.v[i].device != device)
+		i++;
+	if (i < th->parked.n) {
+		next = th->parked.v[i];
+		th->parked.v[i] = now;
+	} else if (th->device && !vec_push(&th->parked, now)) {
+		return false;
+	}
+	th->device = device;
+	th->epoch = next.epoch;
+	th->working = next.working;
+	th->work_ns = next.work_ns;
+	th->work_mark = next.work_mark;
+	th->did = next.did;
+	return true;
 }
 
 APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
@@ -196,8 +235,9 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 		if (!gpu_use_add(&g->use, gpu))
 			return false;
 	}
+	if (!park(th, at + 1))
+		return false;
 	th->gpu = gpu;
-	th->device = at + 1;
 	s = &g->side.v[at];
 	for (size_t i = 0; i < s->threads.n; i++) {
 		if (s->threads.v[i] == p->thread)
@@ -439,9 +479,17 @@ APART static bool unended(const struct line_piece *p)
 	return line_unended(p);
 }
 
+/* Only while the device that it drives is idle: what is done while that one works keeps no other from its work. */
 APART static void gather(const struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	doings_add(did(g, th), p, g->side.v[th->device - 1].idle_ns);
+	doings_add(did(g, th->device, &th->epoch, &th->did), p, g->side.v[th->device - 1].idle_ns);
+	for (size_t i = 0; i < th->parked.n; i++) {
+		struct gap_hand *h = &th->parked.v[i];
+
+		if (watching(g, h->device - 1))
+			doings_add(did(g, h->device, &h->epoch, &h->did), p,
+				   g->side.v[h->device - 1].idle_ns);
+	}
 }
 
 bool gaps_outside(struct gaps *g, const struct line_piece *p)

@@ -14,26 +14,44 @@ static bool much_of(const struct gap *gap, int64_t ns)
 	return ns > (gap->end_ns - gap->start_ns) / 10;
 }
 
-/* Who explains what thread did in this epoch: whoever it waited for, if that is one of those that submit. What one of them
- * did since the gap ended, while a copy went on, cannot be told from what it did before. */
-static const struct gap_thread *explains(const struct gaps *g, uint32_t thread, uint32_t epoch,
-					 const struct gap *gap)
+/* What the thread did in this epoch of the device. NULL: nothing is known of it. */
+static const struct doings *did_in(const struct gap_thread *th, uint32_t device, uint32_t epoch)
+{
+	if (!th || th->device == device + 1)
+		return th && th->epoch == epoch ? &th->did : NULL;
+	for (size_t i = 0; i < th->parked.n; i++) {
+		const struct gap_hand *h = &th->parked.v[i];
+
+		if (h->device == device + 1)
+			return h->epoch == epoch ? &h->did : NULL;
+	}
+	return NULL;
+}
+
+/* What explains the gap of a thread in this epoch: what it did, or whoever it waited for, if that is one of those that submit.
+ * What one of them did since the gap ended, while a copy went on, cannot be told from what it did before. NULL: nothing is
+ * known. */
+static const struct doings *explains(const struct gaps *g, uint32_t thread, uint32_t epoch,
+				     const struct gap *gap)
 {
 	const struct gap_thread *th = gaps_thread(g, thread);
+	const struct doings *d = did_in(th, gap->device, epoch);
 
-	for (unsigned hop = 0; hop < HOPS; hop++) {
-		const struct doing *most = doings_most(&th->did);
+	for (unsigned hop = 0; d && hop < HOPS; hop++) {
+		const struct doing *most = doings_most(d);
 		const struct gap_thread *next;
+		const struct doings *more;
 
 		if (!most || most->part != PART_IDLE || most->waker == 0)
 			break;
 		next = gaps_thread(g, most->waker);
-		if (!next || next->device != th->device || next->epoch != epoch || next == th ||
-		    much_of(gap, next->last_ns - gap->end_ns))
+		more = did_in(next, gap->device, epoch);
+		if (!more || next == th || much_of(gap, next->last_ns - gap->end_ns))
 			break;
 		th = next;
+		d = more;
 	}
-	return th;
+	return d;
 }
 
 /* The first n of the pending gaps stand. */
@@ -81,27 +99,25 @@ void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns)
 	s->pending.n = left;
 }
 
-/* What the thread did in this epoch, or whoever it waited for. */
 static void explain(const struct gaps *g, uint32_t thread, struct gap *gap)
 {
-	uint32_t epoch = g->side.v[gap->device].epoch;
-	const struct gap_thread *th = gaps_thread(g, thread);
+	const struct doings *d = explains(g, thread, g->side.v[gap->device].epoch, gap);
 
-	if (th->device != gap->device + 1 || th->epoch != epoch)
+	if (!d)
 		return;
-	th = explains(g, thread, epoch, gap);
-	gap->did = th->did;
-	gap->host_ns += th->did.host_ns;
+	gap->did = *d;
+	gap->host_ns += d->host_ns;
 	for (unsigned i = 0; i < gap->did.n; i++) {
 		if (gap->did.v[i].part == PART_SELF)
-			gap->did.v[i].stack = th->did.sample;
+			gap->did.v[i].stack = d->sample;
 	}
 }
 
 /* It waited in this epoch, and was then told to end: what a process computes on its way out is no gap. */
-static bool waited_long(const struct gap_thread *th, uint32_t epoch)
+static bool waited_long(const struct gap_thread *th, uint32_t device, uint32_t epoch)
 {
-	const struct doing *most = th->epoch == epoch ? doings_most(&th->did) : NULL;
+	const struct doings *d = did_in(th, device, epoch);
+	const struct doing *most = d ? doings_most(d) : NULL;
 
 	return most && most->part != PART_SELF && most->ns >= GAP_LAST_NS;
 }
@@ -125,7 +141,7 @@ bool gaps_last(struct gaps *g, uint32_t device)
 	if (!th)
 		return true;
 	gap.end_ns = th->last_ns;
-	if (gap.end_ns <= gap.start_ns || (!th->blocked && !waited_long(th, s->epoch)))
+	if (gap.end_ns <= gap.start_ns || (!th->blocked && !waited_long(th, device, s->epoch)))
 		return true;
 	for (size_t i = 0; i < s->threads.n && th->blocked; i++) {
 		const struct gap_thread *peer = gaps_thread(g, s->threads.v[i]);

@@ -33,6 +33,15 @@ struct gap_side { /* what is kept of a device besides its work; first what every
 	VEC(uint32_t) threads; /* that submit to it */
 };
 
+/* What is kept of a thread about one of the devices that it drives. */
+struct gap_hand {
+	uint32_t device, epoch;
+	bool working;
+	int64_t work_ns;
+	struct gpu_mark work_mark;
+	struct doings did;
+};
+
 struct gap_thread {
 	uint32_t device;   /* position + 1, 0: never submitted */
 	uint32_t gpu, ctx; /* ctx: in which it submitted last */
@@ -47,6 +56,7 @@ struct gap_thread {
 	struct gpu_mark work_mark;	      /* others' work on the GPU until then */
 	struct device_call inner, inner_sync; /* of calls inside one that says nothing itself */
 	struct doings did;
+	VEC(struct gap_hand) parked; /* of its other devices, while it drives this one */
 };
 
 struct gaps {
