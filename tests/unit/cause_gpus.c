@@ -10,9 +10,11 @@
 static struct stage s;
 
 /* The thread as it is while this GPU is current. */
-static struct actor on_gpu(struct actor a, const char *uuid)
+static struct actor on_gpu(struct actor a, const char *uuid, uint32_t index)
 {
-	struct world_gpu gpu = { .node = s.node, .uuid = world_string(s.w, bytes_of(uuid)) };
+	struct world_gpu gpu = { .node = s.node,
+				 .uuid = world_string(s.w, bytes_of(uuid)),
+				 .index = index };
 	struct world_ctx c = *world_get_ctx(s.w, a.ctx);
 
 	c.gpu = world_gpu(s.w, &gpu);
@@ -38,6 +40,7 @@ static void sleeps(struct actor a, int64_t t, int64_t ns)
 /* Chains of gpu-idle with this text, and their time. */
 static void idle(const char *text, unsigned n, uint64_t lost_ns, const char *name)
 {
+	bool named[2] = { false, false };
 	struct kinds_run p;
 	unsigned found = 0;
 	uint64_t sum = 0;
@@ -50,7 +53,11 @@ static void idle(const char *text, unsigned n, uint64_t lost_ns, const char *nam
 			continue;
 		found++;
 		sum += c->lost_ns;
+		for (unsigned k = 0; k < 2; k++)
+			named[k] |= strstr(c->summary.p,
+					   k ? "left GPU 1 without" : "left GPU 0 without") != NULL;
 	}
+	ok(n < 2 || (named[0] && named[1]), "%s: which is which", name);
 	is_u64(found, n, "%s: chains", name);
 	is_u64(sum, lost_ns, "%s: their time", name);
 	chain_list_free(&p.list);
@@ -83,8 +90,8 @@ int main(void)
 	struct actor a, b;
 
 	s = stage_new();
-	a = on_gpu(stage_actor(&s, 100, 100, 1, "train"), "GPU-1");
-	b = on_gpu(a, "GPU-2");
+	a = on_gpu(stage_actor(&s, 100, 100, 1, "train"), "GPU-1", 0);
+	b = on_gpu(a, "GPU-2", 1);
 	for (int64_t t = 0; t < LENGTH; t += STEP) {
 		launch(a, t);
 		wait_for(a, t + 10 * US, t + 4 * MS);
@@ -104,7 +111,7 @@ int main(void)
 		wait_for(a, t + 8 * MS + 5 * US, t + 9990 * US);
 	}
 	idle("a sleep", 0, 0, "a sleep in which the other GPU works");
-	shared(a, b, on_gpu(stage_actor(&s, 300, 300, 1, "serve"), "GPU-1"));
+	shared(a, b, on_gpu(stage_actor(&s, 300, 300, 1, "serve"), "GPU-1", 0));
 	stage_free(&s);
 	return tap_done();
 }

@@ -104,7 +104,9 @@ static int tell(struct gpu_work *g, uint32_t device, const struct several *s, st
 	gpu_idle_text(most, c, d->process, most->line ? most->line : most->frame, &text);
 	f.culprit.text = buf_text(&text);
 	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " left the GPU without work for ");
+	buf_puts(&f.summary, " left ");
+	gpu_idle_which(g, c, device, &f.summary);
+	buf_puts(&f.summary, " without work for ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, ": %s", f.culprit.text);
 	for (unsigned i = 0; i < f.nsites; i++) {

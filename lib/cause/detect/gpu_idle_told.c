@@ -77,6 +77,21 @@ void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t p
 	}
 }
 
+void gpu_idle_which(const struct gpu_work *g, const struct cause *c, uint32_t device,
+		    struct buf *out)
+{
+	const struct device *d = gaps_device(g->gaps, device);
+	const struct world_gpu *gpu = world_get_gpu(c->w, d->gpu);
+	unsigned n = 0;
+
+	for (uint32_t i = 1; i <= world_count(c->w, WORLD_GPU); i++)
+		n += gaps_device_of(g->gaps, d->process, i) != UINT32_MAX;
+	if (gpu && n > 1)
+		buf_printf(out, "GPU %" PRIu32, gpu->index);
+	else
+		buf_puts(out, "the GPU");
+}
+
 /* Most of it lies in a gap that had not ended. */
 static bool hangs(const struct idle_cause *x)
 {
@@ -296,7 +311,9 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 		f.culprit.comm = x->waker_comm.text;
 	}
 	fact_victim(&f, c, &f.summary);
-	buf_puts(&f.summary, " left the GPU without work for ");
+	buf_puts(&f.summary, " left ");
+	gpu_idle_which(g, c, x->device, &f.summary);
+	buf_puts(&f.summary, " without work for ");
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, "%s: %s", hangs(x) ? " until the end" : "", f.culprit.text);
 	child = killed_child(x, c, d->process);

@@ -130,6 +130,9 @@ int gpu_idle_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct er
  * 192.0.2.1:80 in ...". process 0: without those it waited for, of which another may lead later. frame: which is named. */
 void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
 		   uint32_t frame, struct buf *out);
+/* "the GPU", or which of them where the process has work on several. */
+void gpu_idle_which(const struct gpu_work *g, const struct cause *c, uint32_t device,
+		    struct buf *out);
 /* How the thread of that stack prepares the next work while the device does this: in Python where it is. */
 const char *gpu_idle_ahead(const struct cause *c, uint32_t stack);
 /* The device was without work for many reasons, of which none is told alone: at the end, when those are. */
