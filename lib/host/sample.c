@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/host/cgroup.h"
+#include "lib/host/proc.h"
 #include "lib/host/reread.h"
 #include "lib/host/sample_groups.h"
 #include "lib/host/sample_memory.h"
@@ -354,17 +355,29 @@ static void say_place(struct host_sampler *s, const struct host_target *which,
 	}
 }
 
-static struct target *target_of(struct host_sampler *s, uint32_t tgid)
+/* The number is still that process's: who was not told that it ended would say another's numbers of it. */
+static bool is_still(const struct host_sampler *s, const struct host_target *which)
 {
-	struct target t = { .tgid = tgid };
+	const struct world_process *p = world_get_process(s->world, which->process);
+	struct err ignored = { 0 };
+	struct host_process now;
+
+	return !p || !p->start_ns || host_proc_read(which->tgid, &now, &ignored) ||
+	       now.start_ns == p->start_ns;
+}
+
+static struct target *target_of(struct host_sampler *s, const struct host_target *which)
+{
+	struct target t = { .tgid = which->tgid };
 
 	for (size_t i = 0; i < s->targets.n; i++)
-		if (s->targets.v[i].tgid == tgid)
+		if (s->targets.v[i].tgid == which->tgid)
 			return &s->targets.v[i];
-	t.watch = host_watch_new(tgid);
+	/* Its files stay one process's. */
+	t.watch = host_watch_new(which->tgid);
 	if (!t.watch)
 		return NULL;
-	if (!vec_push(&s->targets, t)) {
+	if (!is_still(s, which) || !vec_push(&s->targets, t)) {
 		host_watch_free(t.watch, &s->thread_files);
 		return NULL;
 	}
@@ -373,7 +386,7 @@ static struct target *target_of(struct host_sampler *s, uint32_t tgid)
 
 static void look_at(struct host_sampler *s, const struct host_target *which)
 {
-	struct target *t = target_of(s, which->tgid);
+	struct target *t = target_of(s, which);
 	struct host_watch_now now;
 
 	if (!t)

@@ -237,6 +237,28 @@ static int refuse(void *ctx, const struct record *r)
 	return ERR_CLOSED;
 }
 
+/* A number whose process ended, which nobody told, and that another one has now. */
+static void other_of_that_number(struct world *w, struct host_sampler *s)
+{
+	struct err e = { 0 };
+	struct host_process me;
+	struct world_process p = { .node = 1, .tgid = (uint32_t)getpid() };
+	struct host_target is = { .tgid = p.tgid }, was = is;
+	struct sampled of = { 0 };
+
+	host_sampler_tick(s, 3500, NULL, 0, on_sample, &of);
+	is_int(host_proc_read(p.tgid, &me, &e), 0, "when it began");
+	p.start_ns = me.start_ns;
+	is.process = world_process(w, &p);
+	p.start_ns -= HOST_TICK_NS;
+	of.process = was.process = world_process(w, &p);
+	host_sampler_tick(s, 3600, &was, 1, on_sample, &of);
+	is_u64(of.count[METRIC_PROC_RSS], 0, "another process of the same number is passed by");
+	of = (struct sampled){ .process = is.process };
+	host_sampler_tick(s, 3700, &is, 1, on_sample, &of);
+	is_u64(of.count[METRIC_PROC_RSS], 1, "and told as itself");
+}
+
 /* The samples of a process agree with what it says about itself. */
 static void sampler(void)
 {
@@ -304,6 +326,7 @@ static void sampler(void)
 	is_int(host_sampler_tick(s, 3000, targets, 2, refuse, NULL), ERR_CLOSED,
 	       "a refusal ends the round");
 	stop(pid, hold);
+	other_of_that_number(w, s);
 	first = (struct sampled){ .process = 8 };
 	is_int(host_sampler_tick(s, 4000, targets, 2, on_sample, &first), 0,
 	       "a target that is gone");
