@@ -13,6 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 #include "lib/cause/names.h"
+#include "lib/event/open_calls.h"
 #include "lib/line/line.h"
 #include "lib/select/select.h"
 
@@ -39,6 +40,7 @@ struct ask_call {
 	VEC(struct ring *) rings; /* by world thread id */
 	int64_t newest_ns;	  /* of the events so far */
 	struct arena texts;
+	struct open_calls open;
 	/* the call so far */
 	bool have, nomem;
 	enum found_as { AS_EVENT, AS_INTERVAL, AS_CALL } as;
@@ -256,12 +258,8 @@ int ask_call_item(struct ask_call *a, const struct stream_item *item, struct err
 	if (item->kind == STREAM_EVENTS && item->n && !item->late)
 		a->newest_ns = item->events[item->n - 1].end_ns;
 	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_OPEN &&
-	    item->record->u.OPEN.at_end) {
-		const struct rec_OPEN *o = &item->record->u.OPEN;
-
-		rc = line_open(a->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
-			       o->time_ns, e);
-	}
+	    !open_calls_add(&a->open, &item->record->u.OPEN))
+		a->nomem = true;
 	return rc ? rc : a->nomem ? err_nomem(e) : 0;
 }
 
@@ -339,7 +337,38 @@ static bool stack(struct ask_call *a)
 	return well;
 }
 
-int ask_call_end(struct ask_call *a, const struct call_detail **found, struct err *e)
+/* Inner calls first. */
+static int open_order(const void *a, const void *b)
+{
+	const struct rec_OPEN *const *x = a, *const *y = b;
+
+	return (*x)->depth > (*y)->depth ? -1 : (*x)->depth < (*y)->depth;
+}
+
+static int still_open(struct ask_call *a, struct err *e)
+{
+	VEC(const struct rec_OPEN *) all = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < a->open.v.n && rc == 0; i++) {
+		const struct rec_OPEN *o = &a->open.v.v[i];
+
+		if (open_calls_named(&a->open, o) &&
+		    !line_went_on(a->line, o->thread, o->time_ns) && !vec_push(&all, o))
+			rc = err_nomem(e);
+	}
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), open_order);
+	for (size_t i = 0; i < all.n && rc >= 0; i++)
+		rc = line_open(a->line, all.v[i]->thread, (uint16_t)all.v[i]->op,
+			       all.v[i]->start_ns, all.v[i]->depth, all.v[i]->stack,
+			       all.v[i]->time_ns, e);
+	vec_free(&all);
+	return rc;
+}
+
+/* What else is known of the call that was found. */
+static int complete(struct ask_call *a, struct err *e)
 {
 	const struct world_ctx *ctx = world_get_ctx(a->w, a->ctx);
 	const struct world_image *im = ctx ? world_get_image(a->w, ctx->image) : NULL;
@@ -347,9 +376,6 @@ int ask_call_end(struct ask_call *a, const struct call_detail **found, struct er
 	const struct world_node *node = ctx ? world_get_node(a->w, ctx->node) : NULL;
 	struct call_detail *d = &a->found;
 
-	*found = NULL;
-	if (!a->have)
-		return 0;
 	d->process = im ? world_text(a->w, im->comm) : (struct bytes){ 0 };
 	d->node = node ? world_text(a->w, node->name) : (struct bytes){ 0 };
 	d->pid = p ? p->tgid : 0;
@@ -363,10 +389,17 @@ int ask_call_end(struct ask_call *a, const struct call_detail **found, struct er
 		if (!vec_push(&d->takers, t))
 			return err_nomem(e);
 	}
-	if (!inner(a) || !stack(a) || a->nomem)
-		return err_nomem(e);
-	*found = d;
-	return 0;
+	return inner(a) && stack(a) && !a->nomem ? 0 : err_nomem(e);
+}
+
+int ask_call_end(struct ask_call *a, const struct call_detail **found, struct err *e)
+{
+	int rc = still_open(a, e);
+
+	if (rc >= 0 && a->have)
+		rc = complete(a, e);
+	*found = rc >= 0 && a->have ? &a->found : NULL;
+	return rc;
 }
 
 void ask_call_free(struct ask_call *a)
@@ -381,6 +414,7 @@ void ask_call_free(struct ask_call *a)
 	vec_free(&a->found.inner);
 	vec_free(&a->found.stack);
 	arena_free(&a->texts);
+	open_calls_free(&a->open);
 	line_free(a->line);
 	free(a);
 }

@@ -505,8 +505,12 @@ static uint64_t still_open(const struct ask_ops_run *r)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < r->open.v.n; i++)
-		n += !line_went_on(r->line, r->open.v.v[i].thread, r->open.v.v[i].time_ns);
+	for (size_t i = 0; i < r->open.v.n; i++) {
+		const struct rec_OPEN *call = &r->open.v.v[i];
+
+		n += open_calls_named(&r->open, call) &&
+		     !line_went_on(r->line, call->thread, call->time_ns);
+	}
 	return n;
 }
 

@@ -12,8 +12,6 @@
 #include "lib/cause/inside.h"
 #include "lib/cause/standing.h"
 
-#define OPEN_MAX 65536
-
 #define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
 
 static void deaf(struct line_sink *s, const struct line_piece *p)
@@ -235,7 +233,7 @@ void cause_free(struct cause *c)
 	graphs_free(c->graphs);
 	steps_free(c->steps);
 	clocks_free(&c->clocks);
-	vec_free(&c->open);
+	open_calls_free(&c->open);
 	line_free(c->line);
 	free(c);
 }
@@ -385,15 +383,6 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 	return c->nomem ? err_nomem(e) : 0;
 }
 
-static bool open_add(struct cause *c, const struct rec_OPEN *call)
-{
-	const struct world_thread *th = world_get_thread(c->w, call->thread);
-	const struct world_process *p = th ? world_get_process(c->w, th->process) : NULL;
-	struct cause_open o = { *call, p ? p->tgid : 0, th ? th->tid : 0 };
-
-	return vec_push(&c->open, o);
-}
-
 /* The first reading of a machine's clock says which of its processes are younger than the recording. Where no machine is named
  * it is one alone, whose first reading comes before its events or was left out. */
 static bool clock(struct cause *c, const struct rec_CLOCK *k, bool has_boot, uint32_t node)
@@ -474,7 +463,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			break;
 		if (c->has_start && r->u.OPEN.time_ns > c->end_ns)
 			c->end_ns = r->u.OPEN.time_ns;
-		if (c->open.n < OPEN_MAX && !open_add(c, &r->u.OPEN))
+		if (!open_calls_add(&c->open, &r->u.OPEN))
 			return err_nomem(e);
 		break;
 	case RECORD_ASLEEP:
@@ -507,6 +496,11 @@ int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
 	}
 }
 
+struct cause_open {
+	const struct rec_OPEN *call;
+	uint32_t tgid, tid;
+};
+
 /* Inner calls first; threads by what they are called, not by ids that depend on the file. */
 static int open_order(const void *a, const void *b)
 {
@@ -516,7 +510,39 @@ static int open_order(const void *a, const void *b)
 		return x->tgid < y->tgid ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return x->call.depth > y->call.depth ? -1 : x->call.depth < y->call.depth;
+	return x->call->depth > y->call->depth ? -1 : x->call->depth < y->call->depth;
+}
+
+/* Calls that had not returned when the recording ended, nor do in another file that goes on with it. */
+static int still_open(struct cause *c, struct err *e)
+{
+	VEC(struct cause_open) all = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < c->open.v.n && rc == 0; i++) {
+		const struct rec_OPEN *call = &c->open.v.v[i];
+		const struct world_thread *th = world_get_thread(c->w, call->thread);
+		const struct world_process *p = th ? world_get_process(c->w, th->process) : NULL;
+		struct cause_open o = { call, p ? p->tgid : 0, th ? th->tid : 0 };
+
+		if (open_calls_named(&c->open, call) &&
+		    !line_went_on(c->line, call->thread, call->time_ns) && !vec_push(&all, o))
+			rc = err_nomem(e);
+	}
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), open_order);
+	for (size_t i = 0; i < all.n && rc >= 0; i++) {
+		const struct rec_OPEN *o = all.v[i].call;
+		/* Other machines' recordings may go on for long. */
+		int64_t end_ns = o->time_ns < c->end_ns ? o->time_ns : c->end_ns;
+
+		c->ahead = (struct class_ahead){ .cell = hist_place(
+							 (uint64_t)(end_ns - o->start_ns)) };
+		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
+			       end_ns, e);
+	}
+	vec_free(&all);
+	return rc;
 }
 
 /* A wait that goes on in a recording that has not ended. */
@@ -541,23 +567,9 @@ int cause_finish(struct cause *c, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (c->open.n)
-		qsort(c->open.v, c->open.n, sizeof(*c->open.v), open_order);
-	for (size_t i = 0; i < c->open.n; i++) {
-		const struct rec_OPEN *o = &c->open.v[i].call;
-		/* Other machines' recordings may go on for long. */
-		int64_t end_ns = o->time_ns < c->end_ns ? o->time_ns : c->end_ns;
-
-		/* The recording of which that was the end goes on in another file, where the call returned. */
-		if (line_went_on(c->line, o->thread, o->time_ns))
-			continue;
-		c->ahead = (struct class_ahead){ .cell = hist_place(
-							 (uint64_t)(end_ns - o->start_ns)) };
-		rc = line_open(c->line, o->thread, (uint16_t)o->op, o->start_ns, o->depth, o->stack,
-			       end_ns, e);
-		if (rc < 0)
-			return rc;
-	}
+	rc = still_open(c, e);
+	if (rc < 0)
+		return rc;
 	if (c->nomem)
 		return err_nomem(e);
 	rc = cause_settle(c, INT64_MAX, e);

@@ -21,14 +21,9 @@
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
 #include "lib/cause/where.h"
+#include "lib/event/open_calls.h"
 #include "lib/line/clocks.h"
 #include "lib/line/steps.h"
-
-/* A call that had not returned when the recording ended. */
-struct cause_open {
-	struct rec_OPEN call;
-	uint32_t tgid, tid;
-};
 
 struct cause {
 	struct line_sink line_sink;
@@ -52,7 +47,7 @@ struct cause {
 	struct graphs *graphs;
 	struct steps *steps;  /* lib/line/steps.h */
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
-	VEC(struct cause_open) open; /* calls still open when the recording ended */
+	struct open_calls open; /* when the recording ended */
 	struct cause_asleep asleep;
 	struct cause_leaving leaving;
 	struct cause_nodes nodes;

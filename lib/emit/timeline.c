@@ -431,7 +431,7 @@ static bool still_open(struct timeline *tl, unsigned depth)
 		struct track *t;
 		uint64_t id;
 
-		if (r->depth != depth ||
+		if (r->depth != depth || !open_calls_named(&tl->open, r) ||
 		    !map_get(&tl->tracks.by_subject, (uint64_t)LINE_THREAD << 32 | r->thread, &id))
 			continue;
 		t = tracks_get(&tl->tracks, (uint32_t)id);

@@ -369,6 +369,9 @@ out = run(EXPLAIN, "--call", "cudaStreamSynchronize", path("incident"))[1].decod
 bar = next(line.strip() for line in out.splitlines() if line.strip().startswith("|"))
 tap.ok(60 <= len(bar) <= 70 and set(bar) - set("|=PRwWTSDLFXzispfcb.?") == set(), "and as a bar", bar)
 subprocess.run([DEMO, "call-hang", "--duration", "20s", "-o", path("hangs")], check=True)
+for how, part in (("--until", "hangs-1"), ("--since", "hangs-2")):
+    subprocess.run([MERGE, "-q", how, "4s", path("hangs"), "-o", path(part)], check=True)
+tap.same(explain(path("hangs-1"), path("hangs-2")), explain(path("hangs")), "two slices that a call which hangs crosses tell of it as the whole does")
 call = json.loads(run(EXPLAIN, "--json", "--call", "cudaStreamSynchronize", path("hangs"))[1])
 tap.ok(call["open"] and call["dur_ns"] > 5e9 and list(call["parts"]) == ["unknown"], "a call that has not returned: what it does is not known", call)
 # ---- a rank that the others wait for: what it does, or why it ended

@@ -134,6 +134,20 @@ static void counting(void)
 	tell(run, &open);
 	is_u64(ask_ops_answer(run)->open, 1, "calls open at the end, not on the way");
 	ok(!o->complete, "no end was seen");
+	/* At the end of a slice that call and one inside it, at that of the next only the outer one. */
+	REC_SET(&open, OPEN, thread, a.thread);
+	REC_SET(&open, OPEN, start_ns, 600 * US);
+	REC_SET(&open, OPEN, time_ns, 700 * US);
+	tell(run, &open);
+	REC_SET(&open, OPEN, depth, 1);
+	REC_SET(&open, OPEN, start_ns, 610 * US);
+	tell(run, &open);
+	is_u64(ask_ops_answer(run)->open, 3, "and one inside another");
+	REC_SET(&open, OPEN, depth, 0);
+	REC_SET(&open, OPEN, start_ns, 600 * US);
+	REC_SET(&open, OPEN, time_ns, 800 * US);
+	tell(run, &open);
+	is_u64(ask_ops_answer(run)->open, 2, "which returned, where a later end does not name it");
 	ask_ops_free(run);
 	stage_free(&s);
 }
