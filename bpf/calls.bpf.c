@@ -48,10 +48,13 @@ __u32 session_asks SEC(".bss"); /* the short way to tell entry from return does 
 __u32 calls_over SEC(".bss");
 
 /* Number of open calls after dropping those whose frames are gone: the stack has been unwound past them. */
-static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chained)
+__noinline int calls_heal(struct task_state *st, u64 sp, u32 chained)
 {
-	u32 n = st->ncalls, k;
+	u32 n, k;
 
+	if (!st)
+		return 0;
+	n = st->ncalls;
 	for (k = 0; k < CALLS_OPEN_MAX; k++) {
 		struct call_open *top;
 
@@ -67,15 +70,15 @@ static __always_inline u32 calls_heal(struct task_state *st, u64 sp, bool chaine
 	return n;
 }
 
-static __always_inline u64 cookie_of(struct pt_regs *ctx, struct task_struct *task,
+static __always_inline u64 cookie_of(struct pt_regs *ctx, struct uprobe_task *utask,
 				     struct task_state *st)
 {
 	struct call_site *site;
 	u64 ip = REGS_IP(ctx), probe;
 
-	if (!st || !bpf_core_field_exists(task->utask->auprobe))
+	if (!st || !bpf_core_field_exists(utask->auprobe))
 		return bpf_get_attach_cookie(ctx);
-	probe = (u64)task->utask->auprobe;
+	probe = (u64)utask->auprobe;
 	site = &st->site[ip >> 4 & (SITES - 1)];
 	if (!probe || site->probe != probe || site->ip != ip) {
 		site->cookie = bpf_get_attach_cookie(ctx);
@@ -102,9 +105,9 @@ static __always_inline void fields_plain(const struct task_state *st, const stru
 
 /* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not be probed. */
 static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
-				      struct task_state *st)
+				      struct uprobe_task *utask, struct task_state *st)
 {
-	u64 cookie = cookie_of(ctx, task, st);
+	u64 cookie = cookie_of(ctx, utask, st);
 	u32 number = COOKIE_TO_SPEC(cookie), n;
 	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
 	struct call_open *call;
@@ -137,7 +140,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	}
 	st->ncalls = n;
 	if (n > 0 && config_walker != WALKER_NONE)
-		caller_learn(task, st);
+		caller_learn(utask, st);
 	call = &st->open[n & (CALLS_OPEN_MAX - 1)];
 	call->sp = sp;
 	call->ret = caller;
@@ -252,11 +255,11 @@ lost:
 /* Is this a return? The kernel says so in a function that costs as much as all of our own arithmetic, twice a call. It
  * also holds the probe at hand in the thread's own state while entries are served, and only then. That is no promise:
  * up to a thread's first return both are asked, and should they differ once, the mark is not believed any more. */
-static __always_inline bool returns(struct task_struct *task)
+static __always_inline bool returns(struct uprobe_task *utask)
 {
-	if (session_asks || !bpf_core_field_exists(task->utask->auprobe))
+	if (session_asks || !bpf_core_field_exists(utask->auprobe))
 		return bpf_session_is_return();
-	return !task->utask->auprobe;
+	return !utask->auprobe;
 }
 
 static __always_inline bool returns_wrongly(struct task_state *st, bool ret)
@@ -277,7 +280,8 @@ SEC("uprobe")
 int call_session(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	bool ret = returns(task);
+	struct uprobe_task *utask = task->utask;
+	bool ret = returns(utask);
 	u64 now = ret ? bpf_ktime_get_ns() : 0;
 	struct task_state *st = task_state_of(task);
 
@@ -287,7 +291,7 @@ int call_session(struct pt_regs *ctx)
 	}
 	if (ret)
 		return call_return(ctx, task, st, now);
-	return call_enter(ctx, task, st);
+	return call_enter(ctx, task, utask, st);
 }
 
 SEC("uprobe")
@@ -295,7 +299,7 @@ int call_entry(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	call_enter(ctx, task, task_state_of(task));
+	call_enter(ctx, task, task->utask, task_state_of(task));
 	return 0;
 }
 

@@ -54,7 +54,8 @@ __weak struct {
 	__type(value, struct loss_slot);
 } losses SEC(".maps");
 
-static __always_inline void count_loss(u32 source, u32 reason)
+/* A function of its own that the verifier checks once: every way through a program has places where it may be lost. */
+__weak __noinline int count_loss(u32 source, u32 reason)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct loss_slot *slot = bpf_map_lookup_elem(&losses, &cpu);
@@ -64,6 +65,7 @@ static __always_inline void count_loss(u32 source, u32 reason)
 		__sync_fetch_and_add(&slot->n[source][reason], 1);
 	if (source)
 		__sync_fetch_and_add(&lost_total, 1);
+	return 0;
 }
 
 /* Something that events are said by did not fit the ring: enum wire_untold. */
@@ -103,16 +105,22 @@ static __always_inline u64 kernel_word(void *at)
 	return v;
 }
 
-/* The run queue of its group that the task is on. A load of a pointer through a task that the verifier trusts makes it look
- * in all the kernel's types, four times over, whether it may trust that one as well: 1.3 ms each, hundreds of times in a
+/* The task to load pointers through. A load of a pointer through a task that the verifier trusts makes it look in all the
+ * kernel's types, four times over, whether it may trust that one as well: 1.3 ms each, hundreds of times in a
  * program of many ways. Nothing here needs that trust. */
-static __always_inline struct cfs_rq *task_queue(struct task_struct *task)
+static __always_inline struct task_struct *untrusted(struct task_struct *task)
 {
 #if defined(KERNEL_LOADS)
 	if (bpf_rdonly_cast)
-		task = bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+		return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
 #endif
-	return task->se.cfs_rq;
+	return task;
+}
+
+/* The run queue of its group that the task is on. */
+static __always_inline struct cfs_rq *task_queue(struct task_struct *task)
+{
+	return untrusted(task)->se.cfs_rq;
 }
 
 /* Where a thread's state stands: in the slot of its number if that was free when it was made, else in task storage, which
@@ -129,6 +137,8 @@ __weak struct {
 	__type(key, u32);
 	__type(value, struct task_state);
 } slots SEC(".maps");
+
+__weak __u32 stored SEC(".bss"); /* a state has been made in task storage */
 
 /* What a state is when it begins. */
 __weak struct {
@@ -150,7 +160,7 @@ static __always_inline struct task_state *task_state_of(struct task_struct *task
 		if (st && st->born_ns == task->start_boottime)
 			return st;
 	}
-	if (!task->bpf_storage)
+	if (!stored)
 		return 0;
 	return bpf_task_storage_get(&tasks, task, 0, 0);
 }
@@ -192,13 +202,15 @@ static __always_inline struct task_state *task_state_make(struct task_struct *ta
 	if (slot_tid[task->pid & (SLOTS - 1)] == (task->pid | SLOT_MADE))
 		return 0;
 	st = slot_take(task);
-	if (!st)
+	if (!st) {
+		stored = 1;
 		st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
 	if (st && !st->seed) {
 		u32 tgid = task->tgid;
 		struct target *t = bpf_map_lookup_elem(&targets, &tgid);
 
-		st->seed = mix(mix(1, task->group_leader->start_boottime),
+		st->seed = mix(mix(1, BPF_CORE_READ(task, group_leader, start_boottime)),
 			       (u64)tgid << 32 | (t ? t->execs : 0)) |
 			   1;
 	}
@@ -239,19 +251,30 @@ static __always_inline void task_identity(struct wire_thread *w, struct task_str
 		w->comm[0] = 0;
 }
 
+/* Sends it; 0: the ring is full. A function of its own, and of an address that the verifier knows nothing of: it checks it
+ * once, not on every way that leads here. */
+__weak __noinline int thread_send(u64 address, u32 kind)
+{
+	struct wire_thread *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+
+	if (!w)
+		return 0;
+	task_identity(w, (struct task_struct *)address);
+	w->kind = kind;
+	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
 /* Tell the recorder who this thread is, once per thread and exec. False: the ring is full, so nothing that
  * names the thread may be sent. */
 static __always_inline bool task_announce(struct task_struct *task, struct task_state *st)
 {
-	struct wire_thread *w;
-
 	if (st->flags & TASK_ANNOUNCED)
 		return 1;
-	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
+	/* By way of memory: what is read back is a number to the verifier, as an argument has to be. */
+	*(volatile u64 *)&st->address = (u64)task;
+	if (!thread_send(*(volatile u64 *)&st->address, WIRE_THREAD))
 		return 0;
-	task_identity(w, task);
-	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 	st->flags |= TASK_ANNOUNCED;
 	return 1;
 }

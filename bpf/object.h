@@ -87,7 +87,7 @@ static __always_inline u8 object_of_fd(struct task_struct *task, u64 fd, u32 *de
 	u16 mode;
 
 	/* Loads through a task that the verifier knows cost nothing; behind the array of files it knows no more. */
-	table = task->files->fdt;
+	table = untrusted(task)->files->fdt;
 	if (fd >= table->max_fds)
 		return OBJECT_FD;
 	file = object_file(table->fd + fd);

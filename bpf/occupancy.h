@@ -46,9 +46,9 @@ static __always_inline struct cpu_track *cpu_track(u32 cpu)
 
 /* Say who this task is before naming it; tid is what it will be called. False: the ring is full, or it is
  * somebody else by now. Reads only what may be gone. */
-static __always_inline bool announce(struct task_struct *task, u32 tid, struct cpu_track *track)
+__weak __noinline int announce(u64 address, u32 tid, struct cpu_track *track)
 {
-	struct wire_thread *w;
+	struct task_struct *task = (void *)address;
 	u64 key, comm[2] = {};
 	u8 one = 1;
 
@@ -62,17 +62,22 @@ static __always_inline bool announce(struct task_struct *task, u32 tid, struct c
 	if (track && track->announced == key)
 		return 1;
 	if (!bpf_map_lookup_elem(&occupants, &key)) {
-		w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-		if (!w)
+		if (!thread_send(address, WIRE_OCCUPANT))
 			return 0;
-		task_identity(w, task);
-		w->kind = WIRE_OCCUPANT;
-		bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 		bpf_map_update_elem(&occupants, &key, &one, BPF_ANY);
 	}
 	if (track)
 		track->announced = key;
 	return 1;
+}
+
+/* As the argument of a function, which may not be a pointer to a task. */
+static __always_inline u64 address_of(struct task_struct *task)
+{
+	u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &task);
+	return address;
 }
 
 /* This task had the CPU up to now, and somebody waited for it. st: its state if it is followed. */
@@ -86,7 +91,7 @@ static __always_inline void send_occupied(struct cpu_track *track, u32 cpu,
 	if (since >= now)
 		return;
 	track->since_ns = now;
-	if (st ? !task_announce(task, st) : !announce(task, tid, track))
+	if (st ? !task_announce(task, st) : !announce(address_of(task), tid, track))
 		goto lost;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)

@@ -125,6 +125,17 @@ fault:
 	return 1;
 }
 
+/* 1: as py_step. */
+__weak int py_step_stretch(struct python_process *p, struct python_walk *w)
+{
+	u32 i;
+
+	for (i = 0; i < PY_STRETCH; i++)
+		if (py_step(p, w))
+			return 1;
+	return 0;
+}
+
 #define PY_SHIMS_MAX 64
 
 /* All frames from w->frame outward. */
@@ -134,8 +145,8 @@ __weak int py_frames(struct python_process *p, struct python_walk *w)
 
 	if (!p || !w)
 		return 0;
-	for (i = 0; i < PYTHON_FRAMES_MAX + PY_SHIMS_MAX; i++)
-		if (py_step(p, w))
+	for (i = 0; i < (PYTHON_FRAMES_MAX + PY_SHIMS_MAX) / PY_STRETCH; i++)
+		if (py_step_stretch(p, w))
 			return 0;
 	w->flags |= PYTHON_CUT;
 	return 0;
@@ -161,6 +172,17 @@ __weak int py_frame_print(struct python_process *p, struct python_walk *w, u32 i
 	return 0;
 }
 
+/* Of the frames from this one on. 1: as py_frame_print. */
+__weak int py_print_stretch(struct python_process *p, struct python_walk *w, u32 from)
+{
+	u32 i;
+
+	for (i = 0; i < PY_STRETCH; i++)
+		if (py_frame_print(p, w, from + i))
+			return 1;
+	return 0;
+}
+
 /* Reads the code objects of all frames: the walk's hash is then by what they are and not by where they stand. */
 __weak int python_prints(struct python_process *p, struct python_walk *w)
 {
@@ -170,8 +192,8 @@ __weak int python_prints(struct python_process *p, struct python_walk *w)
 		return 0;
 	w->file = 0;
 	w->hash = w->seed;
-	for (i = 0; i < PYTHON_FRAMES_MAX; i++)
-		if (py_frame_print(p, w, i))
+	for (i = 0; i < PYTHON_FRAMES_MAX; i += PY_STRETCH)
+		if (py_print_stretch(p, w, i))
 			break;
 	w->hash = mix(w->hash, w->flags);
 	return 0;

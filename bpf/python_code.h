@@ -144,14 +144,25 @@ __weak int py_tell(struct python_process *p, struct python_walk *w, u32 i, u32 t
 	return 0;
 }
 
+/* The frames from this one on. 1: as py_tell. */
+__weak int py_tell_stretch(struct python_process *p, struct python_walk *w, u32 from, u32 tgid)
+{
+	u32 i;
+
+	for (i = 0; i < PY_STRETCH; i++)
+		if (py_tell(p, w, from + i, tgid))
+			return 1;
+	return 0;
+}
+
 __weak int py_tell_all(struct python_process *p, struct python_walk *w, u32 tgid)
 {
 	u32 i;
 
 	if (!p || !w)
 		return 0;
-	for (i = 0; i < PYTHON_FRAMES_MAX; i++)
-		if (py_tell(p, w, i, tgid))
+	for (i = 0; i < PYTHON_FRAMES_MAX; i += PY_STRETCH)
+		if (py_tell_stretch(p, w, i, tgid))
 			break;
 	return 0;
 }

@@ -179,6 +179,20 @@ __weak int py_search(struct python_process *p, struct python_walk *w)
 	return 0;
 }
 
+/* Loops are of stretches of this many steps each, a function of its own: the verifier follows every step of a loop. */
+#define PY_STRETCH 16
+
+/* 1: as py_search. */
+__weak int py_search_stretch(struct python_process *p, struct python_walk *w)
+{
+	u32 i;
+
+	for (i = 0; i < PY_STRETCH; i++)
+		if (py_search(p, w))
+			return 1;
+	return 0;
+}
+
 #define PY_SEARCH_MAX 512
 #define PY_IDLE	      16
 
@@ -228,8 +242,8 @@ __weak int py_search_all(struct python_process *p, struct python_walk *w, u64 in
 	w->thread = 0;
 	w->next = 0;
 	w->interpreter = interpreter;
-	for (i = 0; i < PY_SEARCH_MAX; i++)
-		if (py_search(p, w))
+	for (i = 0; i < PY_SEARCH_MAX / PY_STRETCH; i++)
+		if (py_search_stretch(p, w))
 			break;
 	return 0;
 }

@@ -106,7 +106,7 @@ static __always_inline void stack_of_sleep(void *ctx, struct task_struct *task,
 	if (config_walker == WALKER_NONE || (st->ncalls && call->stack))
 		return;
 	if (st->ncalls)
-		caller_learn(task, st);
+		caller_learn(untrusted(task)->utask, st);
 	stack = stack_number_of(ctx, &st->walk, REGS_IP(regs), REGS_SP(regs), REGS_FP(regs), task,
 				st, ROOM_HAVE);
 	if (st->ncalls)
@@ -192,8 +192,8 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	s->waker_kind = WAKER_NONE;
 	if (!task_announce(task, st))
 		goto lost;
-	if (occupied &&
-	    (from_st ? !task_announce(from, from_st) : !announce(from, from->pid, track)))
+	if (occupied && (from_st ? !task_announce(from, from_st)
+				 : !announce(address_of(from), from->pid, track)))
 		goto lost;
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w)
@@ -335,7 +335,8 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 
 		if (current == task)
 			kind = WAKER_SELF;
-		else if (st ? !task_announce(current, st) : !announce(current, current->pid, 0))
+		else if (st ? !task_announce(current, st)
+			    : !announce(bpf_get_current_task(), current->pid, 0))
 			kind = WAKER_NONE;
 	}
 	s->waker = current->pid;

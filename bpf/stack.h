@@ -151,7 +151,7 @@ static __always_inline void walk_helper(void *ctx, struct walk *w, struct task_s
 /* Where the innermost open call returns to, of which the kernel keeps account: newest first, before it only calls
  * that were left by a jump. Asked for when something inside it is about to need that, not at its entry. */
 #define RETURNS_LOOK 6
-static __always_inline void caller_learn(struct task_struct *task, struct task_state *st)
+static __always_inline void caller_learn(struct uprobe_task *utask, struct task_state *st)
 {
 	struct call_open *call = &st->open[(st->ncalls - 1) & (CALLS_OPEN_MAX - 1)];
 	struct return_instance *r;
@@ -160,7 +160,7 @@ static __always_inline void caller_learn(struct task_struct *task, struct task_s
 
 	if (CALLER_AT_ENTRY || call->ret)
 		return;
-	r = task->utask->return_instances;
+	r = utask->return_instances;
 #pragma unroll
 	for (k = 0; k < RETURNS_LOOK; k++)
 		if (r->stack != sp)

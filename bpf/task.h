@@ -116,6 +116,7 @@ struct task_state {
 	u64 words[WORDS]; /* of the call being entered, see struct field_spec */
 	u64 seed;	  /* of stack hashes: tells processes and their execs apart */
 	u64 born_ns;	  /* of a state in a slot: the thread's start_boottime */
+	u64 address;	  /* of the task, while it is announced */
 	struct call_open open[CALLS_OPEN_MAX];
 	struct sched_state sched;
 	struct host_state host;
