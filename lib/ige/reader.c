@@ -72,6 +72,11 @@ const struct ige_report *ige_reader_report(const struct ige_reader *r)
 	return &r->report;
 }
 
+uint64_t ige_reader_read(const struct ige_reader *r)
+{
+	return r->in.offset + ige_window_held(&r->in);
+}
+
 /* ---- damage ---- */
 
 /* What follows may be a block that is still being written. */

@@ -49,6 +49,8 @@ int ige_reader_let_go(struct ige_reader *r, const char *path, struct err *e);
  * asked for again. A block that is not whole yet waits for its rest. Regular files only. */
 void ige_reader_follow(struct ige_reader *r);
 const struct ige_report *ige_reader_report(const struct ige_reader *r);
+/* Bytes of the input that were read so far. */
+uint64_t ige_reader_read(const struct ige_reader *r);
 
 /* One block as it stands in the input. bytes are borrowed until the next call. */
 struct ige_block {

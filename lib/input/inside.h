@@ -23,6 +23,11 @@ struct one {
 	bool windowed, unseekable; /* the stream is the seek's; asked in vain */
 	const char *name;
 	int fd; /* the reader's; -1: it opens the file when it reads */
+	struct {
+		bool known, file;
+		uint64_t read;	      /* of the reader's bytes, when it was looked at */
+		uint64_t done, total; /* of a file */
+	} position;
 	char *made; /* that file, where it is not the one of its name but made of it; removed with the input; NULL */
 };
 

@@ -202,7 +202,8 @@ static void making_goes_on(const struct serve_asker *a, double done, double tota
 	const struct making *m = (const struct making *)a;
 
 	serve_asker_progress(m->by, done, total, message);
-	if (!atomic_load(&m->h->waiting))
+	/* Nobody else writes there. */
+	if (!atomic_load(&m->h->waiting) || m->h->done == done)
 		return;
 	pthread_mutex_lock(&m->shelf->lock);
 	m->h->done = done;
