@@ -453,7 +453,7 @@ static int fleet(void)
 static int explain(const struct cli_operands *operands, const struct select *asked)
 {
 	struct world *w = world_new();
-	struct ask_story *story = w ? ask_story_new(w) : NULL;
+	struct ask_story *story = w ? ask_story_new(w, true) : NULL;
 	struct select_words words = window();
 	struct ask_chosen by = chosen();
 	struct select sel = { .calls = true };

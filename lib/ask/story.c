@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three questions that each item is asked; the first that fails ends it. */
+/* Up to three questions that each item is asked; the first that fails ends it. */
 #include "lib/ask/story.h"
 
 #include <stdlib.h>
@@ -9,20 +9,22 @@
 
 struct ask_story {
 	struct ask_chains_run *chains;
-	struct ask_failures *failures;
+	struct ask_failures *failures; /* NULL, and the next one: they are not asked */
 	struct ask_oncpu *oncpu;
 };
 
-struct ask_story *ask_story_new(const struct world *w)
+struct ask_story *ask_story_new(const struct world *w, bool complete)
 {
 	struct ask_story *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return NULL;
 	a->chains = ask_chains_new(w, NULL);
-	a->failures = ask_failures_new(w);
-	a->oncpu = ask_oncpu_new(w);
-	if (a->chains && a->failures && a->oncpu)
+	if (complete) {
+		a->failures = ask_failures_new(w);
+		a->oncpu = ask_oncpu_new(w);
+	}
+	if (a->chains && (!complete || (a->failures && a->oncpu)))
 		return a;
 	ask_story_free(a);
 	return NULL;
@@ -32,7 +34,9 @@ int ask_story_item(struct ask_story *a, const struct stream_item *item, struct e
 {
 	int rc = ask_chains_item(a->chains, item, e);
 
-	rc = rc < 0 ? rc : ask_failures_item(a->failures, item, e);
+	if (rc < 0 || !a->failures)
+		return rc;
+	rc = ask_failures_item(a->failures, item, e);
 	return rc < 0 ? rc : ask_oncpu_item(a->oncpu, item, e);
 }
 
@@ -45,7 +49,9 @@ int ask_story_end(struct ask_story *a, struct story *told, struct err *e)
 {
 	int rc = ask_chains_end(a->chains, &told->chains, e);
 
-	if (rc)
+	told->failures = NULL;
+	told->oncpu = NULL;
+	if (rc || !a->failures)
 		return rc;
 	told->failures = ask_failures_end(a->failures);
 	told->oncpu = ask_oncpu_end(a->oncpu);

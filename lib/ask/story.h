@@ -13,11 +13,12 @@ struct ask_story;
 
 struct story {
 	const struct ask_chains *chains;
-	const struct failures *failures;
+	const struct failures *failures; /* NULL, as is what follows: only causes were asked for */
 	const struct oncpu *oncpu;
 };
 
-struct ask_story *ask_story_new(const struct world *w); /* w must outlive it. NULL: out of memory. */
+/* w must outlive it. complete: not only causes. NULL: out of memory. */
+struct ask_story *ask_story_new(const struct world *w, bool complete);
 int ask_story_item(struct ask_story *a, const struct stream_item *item, struct err *e);
 /* As ask_chains_stands. */
 bool ask_story_stands(struct ask_story *a, const struct record *r, int64_t now_ns, struct buf *out);

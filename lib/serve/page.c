@@ -40,7 +40,7 @@ static void *open_page(const struct emit *em)
 		return NULL;
 	s->em = *em;
 	s->opt = em->opt.page;
-	s->story = ask_story_new(em->w);
+	s->story = ask_story_new(em->w, true);
 	s->ops = ask_ops_new(em->w, s->opt->select);
 	s->view = ask_view_new(em->w, s->opt->select, VIEW_ALL);
 	if (!s->story || !s->ops || !s->view) {

@@ -91,9 +91,8 @@ int serve_source_stat(struct serve_source *s, const struct serve_asker *asker,
 struct serve_chains {
 	struct serve_quality quality;
 	const struct ask_chains *answer;
-	const struct failures *
-		failures; /* NULL: the recording carried its analysis, and its events were not read */
-	const struct oncpu *oncpu; /* the same */
+	const struct failures *failures; /* of a complete answer; of another one NULL, or not */
+	const struct oncpu *oncpu;	 /* the same */
 	int64_t ahead_ns; /* from the recording's beginning to that of the answer, where only a part of it was asked about */
 	const struct world *w;
 };

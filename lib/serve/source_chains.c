@@ -105,7 +105,7 @@ static int find_chains(struct chains_value *v, const struct chains_ctx *c,
 	int rc = select_words(&sel, c->words, e);
 
 	v->w = world_new();
-	v->story = v->w ? ask_story_new(v->w) : NULL;
+	v->story = v->w ? ask_story_new(v->w, c->complete) : NULL;
 	if (!rc && !v->story)
 		rc = err_nomem(e);
 	rc = rc ? rc : source_input(c->source, &in, v->w, &sel, e);

@@ -46,7 +46,7 @@ static int start(struct serve_source *s, const struct source_state *now, struct 
 	if (!g)
 		return err_nomem(e);
 	g->w = world_new();
-	g->story = g->w ? ask_story_new(g->w) : NULL;
+	g->story = g->w ? ask_story_new(g->w, true) : NULL;
 	rc = g->story ? source_place_of(&g->place, s, now, e) : err_nomem(e);
 	rc = rc ? rc : source_input(s, &g->in, g->w, NULL, e);
 	if (!rc && input_follow(g->in))

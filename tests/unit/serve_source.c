@@ -224,6 +224,31 @@ static void test_changes(const char *folder)
 	unlink(path);
 }
 
+/* Who asks for causes alone does not have the rest looked for. */
+static int take_complete(void *ctx, const struct serve_chains *c, struct err *e)
+{
+	*(bool *)ctx = c->failures && c->oncpu;
+	return 0;
+}
+
+static void test_complete(void)
+{
+	const char *names[] = { "formats/samples/v1/good/fixture.ige" };
+	const struct serve_source_options opt = { .names = names, .n = 1, .tool = "test" };
+	struct serve_source *s = NULL;
+	bool complete = true;
+	struct err e;
+
+	is_int(serve_source_open(&s, &opt, &e), 0, "a recording");
+	is_int(serve_source_chains(s, NULL, &everything, false, take_complete, &complete, &e), 0,
+	       "its causes");
+	ok(!complete, "alone");
+	is_int(serve_source_chains(s, NULL, &everything, true, take_complete, &complete, &e), 0,
+	       "asked of the same server");
+	ok(complete, "with errors and the use of CPUs");
+	serve_source_free(s);
+}
+
 /* ---- how long a statement takes ---- */
 
 #define OWN_MS 100
@@ -393,6 +418,7 @@ int main(void)
 		return 1;
 	test_shelf();
 	test_changes(folder);
+	test_complete();
 	test_own_time();
 	test_kept(folder);
 	test_refused(folder);
