@@ -192,8 +192,15 @@ struct making {
 static bool making_stops(const struct serve_asker *a)
 {
 	const struct making *m = (const struct making *)a;
+	bool stops = serve_asker_stops(m->by) && !atomic_load(&m->h->waiting);
 
-	return serve_asker_stops(m->by) && !atomic_load(&m->h->waiting);
+	/* Who looks how far it is waits again before the lock is let go. */
+	if (stops) {
+		pthread_mutex_lock(&m->shelf->lock);
+		stops = !atomic_load(&m->h->waiting);
+		pthread_mutex_unlock(&m->shelf->lock);
+	}
+	return stops;
 }
 
 static void making_goes_on(const struct serve_asker *a, double done, double total,
@@ -265,15 +272,15 @@ static int wait_a_little(struct held_shelf *s, struct held *h, const struct serv
 	h->users++;
 	atomic_fetch_add(&h->waiting, 1);
 	pthread_cond_timedwait(&s->changed, &s->lock, &t);
-	atomic_fetch_sub(&h->waiting, 1);
 	done = h->ready ? 0 : h->done;
 	total = h->total;
 	memcpy(doing, h->doing, sizeof(doing));
-	leave(h);
 	pthread_mutex_unlock(&s->lock);
 	if (done > 0)
 		serve_asker_progress(asker, done, total, doing);
 	pthread_mutex_lock(&s->lock);
+	atomic_fetch_sub(&h->waiting, 1);
+	leave(h);
 	return serve_asker_stops(asker) ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
 }
 

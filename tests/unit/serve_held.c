@@ -41,6 +41,7 @@ struct asker {
 	pthread_t thread;
 	struct held_shelf *shelf;
 	atomic_bool gives_up;
+	unsigned slow; /* steps that it takes to hear */
 	atomic_uint heard;
 	int rc;
 };
@@ -54,6 +55,8 @@ static void progress(const struct serve_asker *a, double done, double total, con
 {
 	if (done > 0 && total == PATIENT && !strcmp(message, "making"))
 		atomic_fetch_add(&((struct asker *)a)->heard, 1);
+	for (unsigned i = 0; i < ((struct asker *)a)->slow; i++)
+		step();
 }
 
 static void *ask(void *ctx)
@@ -70,9 +73,9 @@ static void *ask(void *ctx)
 	return NULL;
 }
 
-static void begin(struct asker *a, struct held_shelf *shelf)
+static void begin(struct asker *a, struct held_shelf *shelf, unsigned slow)
 {
-	*a = (struct asker){ .asker = { stop, progress, NULL }, .shelf = shelf };
+	*a = (struct asker){ .asker = { stop, progress, NULL }, .shelf = shelf, .slow = slow };
 	if (pthread_create(&a->thread, NULL, ask, a))
 		abort();
 	for (unsigned i = 0; i < PATIENT && !atomic_load(&a->heard); i++)
@@ -84,8 +87,9 @@ int main(void)
 	struct held_shelf *shelf = held_shelf_new(4);
 	struct asker first, second, third;
 
-	begin(&first, shelf);
-	begin(&second, shelf);
+	begin(&first, shelf, 0);
+	/* While it hears, it still wants it. */
+	begin(&second, shelf, 100);
 	ok(atomic_load(&second.heard), "who waits for it hears how far it is, too");
 	atomic_store(&first.gives_up, true);
 	for (unsigned i = 0; i < 100; i++)
@@ -100,9 +104,9 @@ int main(void)
 
 	shelf = held_shelf_new(4);
 	atomic_store(&allowed, 0);
-	begin(&first, shelf);
-	begin(&second, shelf);
-	begin(&third, shelf);
+	begin(&first, shelf, 0);
+	begin(&second, shelf, 0);
+	begin(&third, shelf, 0);
 	atomic_store(&second.gives_up, true);
 	pthread_join(second.thread, NULL);
 	is_int(second.rc, ERR_INTERRUPTED, "one who waits gives up");
