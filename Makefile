@@ -309,8 +309,9 @@ $(BUILD)/tests/unit/ige_sink.t: ALL_LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,-
 # This one has a clock of its own.
 $(BUILD)/tests/unit/net_cert.t: ALL_LDFLAGS += -Wl,--wrap=time
 
-# This one counts system calls.
+# These count system calls.
 $(BUILD)/tests/unit/input_position.t: ALL_LDFLAGS += -Wl,--wrap=lseek
+$(BUILD)/tests/unit/net_request.t: ALL_LDFLAGS += -Wl,--wrap=poll
 
 # And this one stands for a runtime, whose symbols are found by name.
 $(BUILD)/tests/unit/python_find.t: ALL_LDFLAGS += -rdynamic

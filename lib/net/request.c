@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define SLICE_NS 100000000 /* how late a peer that left is noticed */
+#define LOOK_NS	 10000000  /* the same by who does not wait for it */
 
 int64_t net_now(void)
 {
@@ -106,12 +107,17 @@ const char *net_call_query(const struct net_call *call, const char *name)
 	return NULL;
 }
 
-/* Under the lock. */
+/* Both under the lock. */
+static bool over(const struct net_request *q)
+{
+	return q->fd < 0 || atomic_load(&q->all->stopping);
+}
+
 static bool gone(const struct net_request *q)
 {
 	struct pollfd peer = { .fd = q->fd, .events = POLLRDHUP };
 
-	if (q->fd < 0 || atomic_load(&q->all->stopping))
+	if (over(q))
 		return true;
 	return poll(&peer, 1, 0) > 0 && (peer.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
@@ -127,7 +133,19 @@ static void wait_slice(struct net_request *q, int64_t until)
 
 bool net_call_gone(const struct net_call *call)
 {
-	return net_call_wait(call, 0);
+	struct net_request *q = call->request;
+	int64_t now = net_now();
+	bool is;
+
+	/* Who works on an answer asks behind every step of it, and to look at the peer is a system call. */
+	pthread_mutex_lock(&q->lock);
+	if (!q->left && now - q->looked_ns >= LOOK_NS) {
+		q->looked_ns = now;
+		q->left = gone(q);
+	}
+	is = q->left || over(q);
+	pthread_mutex_unlock(&q->lock);
+	return is;
 }
 
 bool net_call_wait(const struct net_call *call, uint64_t ns)

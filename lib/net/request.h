@@ -54,7 +54,9 @@ struct net_request {
 	pthread_cond_t changed;
 	unsigned refs;
 	enum net_request_state state;
-	int fd; /* -1: the connection is gone */
+	int fd;		   /* -1: the connection is gone */
+	int64_t looked_ns; /* when it was looked whether the peer… */
+	bool left;	   /* …has left */
 	struct net_reply reply;
 	struct buf pieces;
 	size_t taken;	     /* of pieces */
