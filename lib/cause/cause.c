@@ -368,7 +368,8 @@ static int events(struct cause *c, const struct stream_item *item, struct err *e
 
 		classes_next(&c->classes, b);
 		for (const struct event *until = ev + n; ev != until; ev++) {
-			c->ahead = *of++;
+			c->ahead = *of;
+			of += ev->depth == 0;
 			if (impossible(c, ev)) {
 				impossible_lost(c, ev);
 				continue;

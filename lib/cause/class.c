@@ -191,43 +191,38 @@ void classes_renamed(struct classes *c)
 void classes_ahead(struct classes *c, const struct event *ev, size_t n, struct classes_batch *b)
 {
 	const uint32_t *newest[CLASSES_AHEAD];
-	uint8_t at[CLASSES_AHEAD];
-	size_t outer = 0, known = 0;
+	unsigned outer = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		b->of[i] = (struct class_ahead){ .cell = hist_place(ev[i].dur_ns) };
-		at[outer] = (uint8_t)i;
-		newest[outer] = classes_newest(c, &ev[i]);
+	for (const struct event *end = ev + n; ev != end; ev++) {
+		b->of[outer].cell = hist_place(ev->dur_ns);
+		newest[outer] = classes_newest(c, ev);
 		__builtin_prefetch(newest[outer]);
-		outer += ev[i].depth == 0;
+		outer += ev->depth == 0;
 	}
-	for (size_t k = 0; k < outer; k++) {
+	for (unsigned k = 0; k < outer; k++) {
 		uint32_t one = *newest[k];
 
-		b->of[at[k]].site = one;
-		b->known[known] = at[k];
+		b->of[k].site = one;
 		__builtin_prefetch(&c->sites.v[one - (one != 0)]);
-		known += one != 0;
 	}
-	b->nknown = (unsigned)known;
+	b->n = outer;
 }
 
 void classes_next(struct classes *c, const struct classes_batch *b)
 {
-	for (unsigned k = 0; k < b->nknown; k++) {
-		const struct class_ahead *of = &b->of[b->known[k]];
-		const struct cause_site *s = &c->sites.v[of->site - 1];
-		const struct hist_cell *plain = s->last_class < CLASSES_MAX
-							? c->plain[s->last_class].first
-							: NULL,
-				       *own;
+	for (const struct class_ahead *of = b->of, *end = of + b->n; of != end; of++) {
+		const struct hist_cell *plain;
+		const struct cause_site *s;
 
-		if (plain)
-			hist_fetch(plain, of->cell);
+		if (!of->site)
+			continue;
+		s = &c->sites.v[of->site - 1];
+		if (s->last_class >= CLASSES_MAX)
+			continue;
+		plain = c->plain[s->last_class].first;
+		hist_fetch(plain, of->cell);
 		/* Few have one, but there is no telling which. */
-		own = s->own ? s->own->v : plain;
-		if (own)
-			hist_fetch(own, of->cell);
+		hist_fetch(s->own ? s->own->v : plain, of->cell);
 	}
 }
 

@@ -115,25 +115,26 @@ struct class_of {
  * in use stand beside each other. Programs that share such a number each have places of their own. */
 static inline uint32_t *classes_newest(struct classes *c, const struct event *ev)
 {
-	uint32_t place = ev->site ? ev->site : ev->stack + ev->op * 977u;
+	uint32_t place = ev->site;
 
+	if (__builtin_expect(!place, 0)) /* of a stream that names none */
+		place = ev->stack + ev->op * 977u;
 	return &c->newest[(place + (ev->ctx < c->apart.n ? c->apart.v[ev->ctx] : 0)) % CLASS_NEWEST];
 }
 
 /* What the stream calls places is other places from here on. */
 void classes_renamed(struct classes *c);
 
-/* What is known of an event before its turn: where the newest site of its place stands among sites, + 1, 0 where none is
- * remembered or it is no outermost call; and where its duration has its place in histograms. */
+/* What is known of an event at depth 0 before its turn: where the newest site of its place stands among sites, + 1, 0 where
+ * none is remembered; and where its duration has its place in histograms. */
 struct class_ahead {
 	uint32_t site, cell;
 };
 
 #define CLASSES_AHEAD 32 /* events, at most */
 struct classes_batch {
-	struct class_ahead of[CLASSES_AHEAD];
-	uint8_t known[CLASSES_AHEAD]; /* which of them have a site */
-	unsigned nknown;
+	struct class_ahead of[CLASSES_AHEAD]; /* of those at depth 0, in order */
+	unsigned n;
 };
 
 /* These events come after those that come next: what is kept of their sites lies all over memory, and is on its way from there
