@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes the stream apart: events go to the line, its pieces to the books; at each second of event
+ * Takes the stream apart: events go to the line, its pieces to the books (told.c); at each second of event
  * time the books are looked at. Records tell of losses, samples, open calls and the recording's limits.
  */
 #include "lib/cause/cause.h"
@@ -8,176 +8,8 @@
 #include <stdlib.h>
 
 #include "lib/base/rare.h"
-#include "lib/cause/class_add.h"
 #include "lib/cause/inside.h"
-#include "lib/cause/standing.h"
-
-#define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
-
-static void deaf(struct line_sink *s, const struct line_piece *p)
-{
-	(void)s, (void)p;
-}
-
-/* Nothing more is told to those whose books may be half written: the item that is read fails when all of it is. */
-static void gives_up(struct cause *c)
-{
-	c->nomem = true;
-	c->line_sink = (struct line_sink){ deaf, deaf, deaf };
-}
-
-/* What the piece submits, or waits for, holds from its end on: idle is as it was when it began. */
-APART static bool hit(struct cause *c, const struct line_piece *p, bool idle)
-{
-	const struct steps_thread *steps = steps_of(c->steps, p->thread);
-	struct tally_when when = { .idle = idle, .stepping = steps && steps->current.nsequence };
-
-	return tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when);
-}
-
-/* The books of the piece's thread have its time, and its process is in them. NULL: out of memory. */
-USUAL struct tally_thread *booked(struct cause *c, const struct line_piece *p)
-{
-	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
-
-	if (!th) {
-		gives_up(c);
-		return NULL;
-	}
-	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
-		unsigned part = (unsigned)__builtin_ctz(m);
-
-		th->ns_by[part] += p->parts->ns[part];
-	}
-	th->ns += (uint64_t)(p->end_ns - p->start_ns);
-	if (p->overlap_ns) {
-		th->ns_by[PART_UNKNOWN] -= p->overlap_ns;
-		th->ns -= p->overlap_ns;
-	}
-	return th;
-}
-
-/* What it did before the call is over when the call is told. False: out of memory. */
-USUAL bool before_booked(struct cause *c, const struct line_piece *p)
-{
-	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
-
-	if (!th)
-		return false;
-	th->ns_by[PART_SELF] += p->before_ns;
-	th->ns += p->before_ns;
-	return true;
-}
-
-/* Its process lives as long as that has events, and looks as in the newest of them. */
-USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
-				  const struct line_piece *p)
-{
-	struct tally_process *proc = &c->tally.processes.v[p->process];
-
-	if (th->ctx != p->ev->ctx) {
-		const struct world_ctx *ctx = world_get_ctx(c->w, p->ev->ctx);
-
-		th->ctx = p->ev->ctx;
-		if (ctx) {
-			proc->image = ctx->image;
-			proc->node = ctx->node;
-		}
-	}
-	/* Of its threads one may have been in a long call from before the first that another made. */
-	if (!proc->lived || p->start_ns < proc->first_ns)
-		proc->first_ns = p->start_ns;
-	if (!proc->lived || p->end_ns > proc->last_ns)
-		proc->last_ns = p->end_ns;
-	proc->lived = true;
-	return proc;
-}
-
-APART static void inner_told(struct cause *c, const struct line_piece *p)
-{
-	if (!watches_call(&c->watches, c, p))
-		gives_up(c);
-	c->calls++;
-}
-
-APART static void outer_told(struct cause *c, const struct line_piece *p)
-{
-	struct tally_process *proc;
-	struct tally_thread *th;
-	uint64_t host;
-	bool idle;
-
-	if ((p->before_ns && !before_booked(c, p)) ||
-	    !classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of)) {
-		gives_up(c);
-		return;
-	}
-	if (!watches_call(&c->watches, c, p))
-		gives_up(c);
-	c->calls++;
-	th = booked(c, p);
-	if (!th)
-		return;
-	proc = lives(c, th, p);
-	idle = !th->busy && !proc->busy;
-	if (p->op->flags & (OP_SUBMIT | OP_SYNC))
-		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
-	th->calls++;
-	proc->calls++;
-	host = parts_sum(p->parts, PARTS_HOST);
-	if (p->op->flags & OP_LAUNCH) {
-		proc->launches++;
-		proc->launches_ns += p->ev->dur_ns - (host < p->ev->dur_ns ? host : p->ev->dur_ns);
-	}
-	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
-			 parts_get(p->parts, PART_UNKNOWN), c->ahead.cell, &c->of) ||
-	    (p->parts->nculprits && !hit(c, p, idle)))
-		gives_up(c);
-}
-
-static void call_told(struct line_sink *s, const struct line_piece *p)
-{
-	if (p->depth)
-		inner_told(inside(s), p);
-	else
-		outer_told(inside(s), p);
-}
-
-static void outside_told(struct line_sink *s, const struct line_piece *p)
-{
-	struct cause *c = inside(s);
-	struct tally_process *proc;
-	struct tally_thread *th;
-
-	if (!watches_outside(&c->watches, c, p))
-		gives_up(c);
-	th = booked(c, p);
-	if (!th || !p->ev) /* on CPU */
-		return;
-	proc = lives(c, th, p);
-	if (!(p->parts->mask & PARTS_HOST))
-		return;
-	if (!classes_outside(&c->classes, p->process, p->ev, &c->of) ||
-	    (p->parts->nculprits && !hit(c, p, !th->busy && !proc->busy)))
-		gives_up(c);
-	else
-		c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
-}
-
-static void offcpu_told(struct line_sink *s, const struct line_piece *p)
-{
-	struct cause *c = inside(s);
-	uint64_t ns;
-
-	c->off_cpu = true;
-	if (!watches_offcpu(&c->watches, c, p))
-		gives_up(c);
-	if (!c->steal &&
-	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
-		c->steal = true;
-	if (!tally_interval(&c->tally, p) || !standing_add(&c->standing, p))
-		gives_up(c);
-}
+#include "lib/cause/told.h"
 
 struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 			struct cause_sink *sink)
@@ -198,7 +30,7 @@ struct cause *cause_new(const struct world *w, const struct cause_options *opt,
 		c->opt.min_lost_ns = 10000000;
 	if (c->opt.min_count == 0)
 		c->opt.min_count = 5;
-	c->line_sink = (struct line_sink){ call_told, outside_told, offcpu_told, true };
+	cause_hears(c);
 	c->line = line_new(w, &c->line_sink);
 	c->live = live_new(w, watches_memory, c);
 	c->graphs = graphs_new(w, watches_graph, c);
@@ -434,7 +266,7 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		break;
 	case RECORD_KERNEL:
 		if (!launched_name(&c->kernels, r))
-			gives_up(c);
+			cause_gives_up(c);
 		break;
 	case RECORD_FILE:
 		if (!cause_files_record(&c->files, r))

@@ -192,6 +192,12 @@ static inline struct tally_thread *tally_thread(struct tally *t, uint32_t proces
 		       : tally_thread_new(t, process, thread);
 }
 
+/* NULL: it is not in the books. */
+static inline struct tally_thread *tally_thread_known(const struct tally *t, uint32_t thread)
+{
+	return thread < t->threads.n && t->threads.v[thread].seen ? &t->threads.v[thread] : NULL;
+}
+
 /* Two threads that want a Python interpreter wait for each other, and that is one fact: lost is what the one that makes calls
  * waits for. While that one holds it, the program moves on, and what another waits is not lost to it. */
 bool tally_moves_on(const struct tally *t, uint32_t thread, const struct line_culprit *holder);

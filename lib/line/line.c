@@ -9,43 +9,14 @@
 #include <string.h>
 
 #include "lib/base/rare.h"
-#include "lib/line/blame.h"
+#include "lib/line/line_state.h"
 #include "lib/line/locks.h"
-#include "lib/line/losses.h"
-#include "lib/line/nest.h"
-#include "lib/line/occupancy.h"
-#include "lib/line/thread.h"
 
-struct line {
-	const struct world *w;
-	struct line_sink *sink;
-	struct threads threads;
-	struct occupancy occupancy;
-	struct culprits culprits;
-	struct losses losses;
-	struct blame blame;
-	struct line_totals totals;
-	VEC(struct leaving {
-		uint32_t thread;
-		int64_t exit_ns;
-	})
-	leaving;				    /* threads that ended, in order */
-	size_t left;				    /* of these the first so many are let go of */
-	struct parts inner, orphans, leaf, between; /* scratch: empty between events */
-	struct blame_result offcpu;
-	struct behind behind;	  /* of offcpu */
-	struct line_piece on_cpu; /* scratch: of between; who and when are filled in */
-	struct line_piece plain;  /* scratch: of inner; the same */
-	struct line_op {
-		const struct op_def *def;
-		enum {
-			ANEW,
-			CALL,
-			ON_THREAD,
-			OTHER
-		} what; /* ANEW: not looked up yet, or not known */
-	} ops[1 << 16];
-};
+static int told_as_any(struct line_sink *s, const struct line_piece *p)
+{
+	s->call(s, p);
+	return 0;
+}
 
 struct line *line_new(const struct world *w, struct line_sink *sink)
 {
@@ -53,6 +24,10 @@ struct line *line_new(const struct world *w, struct line_sink *sink)
 
 	if (!l)
 		return NULL;
+	if (!sink->plain)
+		sink->plain = told_as_any;
+	if (!sink->plain_inner)
+		sink->plain_inner = told_as_any;
 	l->w = w;
 	l->sink = sink;
 	l->threads.w = w;
@@ -72,16 +47,6 @@ void line_free(struct line *l)
 	culprits_free(&l->culprits);
 	vec_free(&l->leaving);
 	free(l);
-}
-
-struct culprits *line_culprits(struct line *l)
-{
-	return &l->culprits;
-}
-
-const struct line_totals *line_totals(const struct line *l)
-{
-	return &l->totals;
 }
 
 void line_lost(struct line *l, int64_t since_ns, int64_t until_ns, uint64_t events)
@@ -443,35 +408,12 @@ USUAL bool around(struct line *l, struct nest *n, const struct event *ev, int64_
 	return true;
 }
 
-/* A call that the host took nothing of, and what came before it is known: most calls are. False: it is not. */
-USUAL bool plain_call(struct line *l, struct line_thread *th, const struct event *ev,
-		      const struct op_def *op)
+/* A piece of a call that the host took nothing of, but for what came before it. */
+USUAL struct line_piece *plain_piece(struct line *l, const struct line_thread *th,
+				     const struct event *ev, const struct op_def *op, int64_t start)
 {
-	const int64_t start = event_start(ev);
-	const bool sync = op->flags & OP_SYNC;
-	const enum part part = sync ? PART_DEVICE : PART_SELF;
-	struct nest_level *level = NULL;
 	struct line_piece *p = &l->plain;
-	int64_t before;
 
-	if (ev->depth == 0) {
-		before = th->cursor_ns;
-		if (!th->seen || !l->sink->together)
-			return false;
-	} else {
-		level = nest_ready(&th->nest, ev->depth);
-		if (!level || th->nest.deepest > ev->depth)
-			return false;
-		before = level->ns ? level->last_ns : start;
-	}
-	if (!ev->dur_ns || before > start || (l->losses.n && l->losses.newest_ns >= before))
-		return false;
-	if (level || !th->nest.deepest) {
-		parts_set(&l->inner, part, ev->dur_ns);
-		p->calls_ns = 0;
-	} else if (!around(l, &th->nest, ev, start, sync)) {
-		return false;
-	}
 	p->ev = ev;
 	p->op = op;
 	p->thread = th->id;
@@ -480,15 +422,7 @@ USUAL bool plain_call(struct line *l, struct line_thread *th, const struct event
 	p->depth = ev->depth;
 	p->start_ns = start;
 	p->end_ns = ev->end_ns;
-	if (level) {
-		p->before_ns = 0;
-		nest_add_plain(&th->nest, level, ev->depth, start, ev->end_ns, part);
-	} else {
-		p->before_ns = (uint64_t)(start - before);
-		th->cursor_ns = ev->end_ns;
-	}
-	l->sink->call(l->sink, p);
-	return true;
+	return p;
 }
 
 /* Not one of most calls. */
@@ -513,18 +447,75 @@ APART static int any_event(struct line *l, const struct event *ev, bool late, st
 					   : on_thread(l, th, ev, op, e);
 }
 
+/* Whether nothing is known to be missing from that time on. */
+USUAL bool all_there(const struct line *l, int64_t since_ns)
+{
+	return !l->losses.n || l->losses.newest_ns < since_ns;
+}
+
+/* An outermost call whose parts are in l->inner is told, and what its thread did on its CPU before. */
+USUAL int plain_outer(struct line *l, struct line_thread *th, const struct event *ev,
+		      const struct op_def *op)
+{
+	const int64_t start = event_start(ev);
+	struct line_piece *p = plain_piece(l, th, ev, op, start);
+
+	p->before_ns = (uint64_t)(start - th->cursor_ns);
+	th->cursor_ns = ev->end_ns;
+	return l->sink->plain(l->sink, p);
+}
+
+/* One that is around others. */
+APART static int outer_around(struct line *l, struct line_thread *th, const struct event *ev,
+			      const struct op_def *op, struct err *e)
+{
+	if (!around(l, &th->nest, ev, event_start(ev), op->flags & OP_SYNC))
+		return any_event(l, ev, false, e);
+	return plain_outer(l, th, ev, op);
+}
+
+/* A call that is inside another, and around none. */
+APART static int inner(struct line *l, struct line_thread *th, const struct event *ev,
+		       const struct op_def *op, struct err *e)
+{
+	const enum part part = op->flags & OP_SYNC ? PART_DEVICE : PART_SELF;
+	struct nest_level *level = nest_ready(&th->nest, ev->depth);
+	const int64_t start = event_start(ev);
+	struct line_piece *p;
+
+	if (!ev->dur_ns || !level || th->nest.deepest > ev->depth ||
+	    (level->ns && level->last_ns > start) ||
+	    !all_there(l, level->ns ? level->last_ns : start))
+		return any_event(l, ev, false, e);
+	parts_set(&l->inner, part, ev->dur_ns);
+	nest_add_plain(&th->nest, level, ev->depth, start, ev->end_ns, part);
+	p = plain_piece(l, th, ev, op, start);
+	p->calls_ns = p->before_ns = 0;
+	return l->sink->plain_inner(l->sink, p);
+}
+
+/* Most calls are outermost ones that the host took nothing of, and what came before them is known. */
 int line_event(struct line *l, const struct event *ev, bool late, struct err *e)
 {
 	const struct line_op *o = &l->ops[ev->op];
+	struct line_thread *th;
 
 	l->totals.events++;
-	if (o->what == CALL && !late && ev->ctx < l->threads.by_ctx.n) {
-		struct line_thread *th = l->threads.by_ctx.v[ev->ctx];
-
-		if (th && plain_call(l, th, ev, o->def))
-			return 0;
-	}
-	return any_event(l, ev, late, e);
+	if (o->what != CALL || late || ev->ctx >= l->threads.by_ctx.n)
+		return any_event(l, ev, late, e);
+	th = l->threads.by_ctx.v[ev->ctx];
+	if (!th)
+		return any_event(l, ev, late, e);
+	if (ev->depth)
+		return inner(l, th, ev, o->def, e);
+	if (!ev->dur_ns || !th->seen || th->cursor_ns > event_start(ev) ||
+	    !all_there(l, th->cursor_ns) || !l->sink->together)
+		return any_event(l, ev, late, e);
+	if (th->nest.deepest)
+		return outer_around(l, th, ev, o->def, e);
+	parts_set(&l->inner, o->def->flags & OP_SYNC ? PART_DEVICE : PART_SELF, ev->dur_ns);
+	l->plain.calls_ns = 0;
+	return plain_outer(l, th, ev, o->def);
 }
 
 int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
@@ -542,36 +533,6 @@ int line_open(struct line *l, uint32_t thread, uint16_t op, int64_t start_ns, un
 	return call(l, th, &ev, def, true, e);
 }
 
-bool line_heard(const struct line *l, uint32_t thread, int64_t since_ns)
-{
-	const struct line_thread *th = threads_get(&l->threads, thread);
-
-	if (!th)
-		return false;
-	if ((th->seen && th->cursor_ns > since_ns) || wakers_back(&th->wakers, 1, since_ns) ||
-	    th->sample_ns > since_ns)
-		return true;
-	for (unsigned depth = 1; depth < NEST_DEPTH; depth++) {
-		if (nest_last(&th->nest, depth) > since_ns)
-			return true;
-	}
-	return false;
-}
-
-bool line_went_on(const struct line *l, uint32_t thread, int64_t since_ns)
-{
-	const struct line_thread *th = threads_get(&l->threads, thread);
-
-	return th && th->seen && th->cursor_ns > since_ns;
-}
-
-uint32_t line_ctx(const struct line *l, uint32_t thread)
-{
-	const struct line_thread *th = threads_get(&l->threads, thread);
-
-	return th ? th->ctx : 0;
-}
-
 int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct err *e)
 {
 	const struct op_def *op = op_of(l, ev->op);
@@ -581,19 +542,4 @@ int line_asleep(struct line *l, uint32_t thread, const struct event *ev, struct 
 	if (!th)
 		return nomem ? err_nomem(e) : 0;
 	return offcpu(l, th, ev, op, e);
-}
-
-void line_memory(const struct line *l, struct line_memory *m)
-{
-	*m = (struct line_memory){ .slices = occupancy_held(&l->occupancy),
-				   .culprits = l->culprits.v.n };
-	for (uint32_t i = 0; i < l->threads.by_id.n; i++) {
-		const struct line_thread *th = threads_get(&l->threads, i);
-
-		if (!th)
-			continue;
-		m->threads++;
-		m->levels += nest_held(&th->nest);
-		m->wakers += th->wakers.n;
-	}
 }

@@ -58,6 +58,10 @@ struct line_sink {
 						       at every depth */
 	/* A stretch on CPU between two outermost calls is told with the second, as its before_ns. */
 	bool together;
+	/* Outermost calls and others that are sound, over, and nothing but PART_SELF and PART_DEVICE, none of it told before: most
+	 * are. What these return, line_event does. NULL: such are told as any call; line_new fills them in. */
+	int (*plain)(struct line_sink *s, const struct line_piece *p);
+	int (*plain_inner)(struct line_sink *s, const struct line_piece *p);
 };
 
 /* That stretch as a piece of its own, in parts. */

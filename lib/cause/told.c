@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pieces of the line, each told once to all that add them up. Most are outermost calls of known threads that the host took
+ * nothing of: those have a way of their own here, on which nothing is asked that is known of them.
+ */
+#include "lib/cause/told.h"
+
+#include "lib/base/rare.h"
+#include "lib/cause/class_add.h"
+#include "lib/cause/inside.h"
+#include "lib/cause/standing.h"
+
+#define inside(sink) ((struct cause *)(sink)) /* line_sink is the first member */
+
+static void deaf(struct line_sink *s, const struct line_piece *p)
+{
+	(void)s, (void)p;
+}
+
+static int deaf_to_plain(struct line_sink *s, const struct line_piece *p)
+{
+	(void)s, (void)p;
+	return 0;
+}
+
+void cause_gives_up(struct cause *c)
+{
+	c->nomem = true;
+	c->line_sink = (struct line_sink){ deaf, deaf, deaf, .plain = deaf_to_plain,
+					   .plain_inner = deaf_to_plain };
+}
+
+/* What the piece submits, or waits for, holds from its end on: idle is as it was when it began. */
+APART static bool hit(struct cause *c, const struct line_piece *p, bool idle)
+{
+	const struct steps_thread *steps = steps_of(c->steps, p->thread);
+	struct tally_when when = { .idle = idle, .stepping = steps && steps->current.nsequence };
+
+	return tally_hit(&c->tally, p, c->of.class_id, c->of.site_id, &when);
+}
+
+/* The books of the piece's thread have its time, and its process is in them. NULL: out of memory. */
+static struct tally_thread *booked(struct cause *c, const struct line_piece *p)
+{
+	struct tally_thread *th = tally_thread(&c->tally, p->process, p->thread);
+
+	if (!th) {
+		cause_gives_up(c);
+		return NULL;
+	}
+	for (uint32_t m = p->parts->mask; m; m &= m - 1) {
+		unsigned part = (unsigned)__builtin_ctz(m);
+
+		th->ns_by[part] += p->parts->ns[part];
+	}
+	th->ns += (uint64_t)(p->end_ns - p->start_ns);
+	if (p->overlap_ns) {
+		th->ns_by[PART_UNKNOWN] -= p->overlap_ns;
+		th->ns -= p->overlap_ns;
+	}
+	return th;
+}
+
+/* What a thread did before a call is over when the call is told. */
+USUAL void before_booked(struct tally_thread *th, const struct line_piece *p)
+{
+	th->ns_by[PART_SELF] += p->before_ns;
+	th->ns += p->before_ns;
+}
+
+/* Its process lives as long as that has events, and looks as in the newest of them. */
+USUAL struct tally_process *lives(struct cause *c, struct tally_thread *th,
+				  const struct line_piece *p)
+{
+	struct tally_process *proc = &c->tally.processes.v[p->process];
+
+	if (th->ctx != p->ev->ctx) {
+		const struct world_ctx *ctx = world_get_ctx(c->w, p->ev->ctx);
+
+		th->ctx = p->ev->ctx;
+		if (ctx) {
+			proc->image = ctx->image;
+			proc->node = ctx->node;
+		}
+	}
+	/* Of its threads one may have been in a long call from before the first that another made. */
+	if (!proc->lived || p->start_ns < proc->first_ns)
+		proc->first_ns = p->start_ns;
+	if (!proc->lived || p->end_ns > proc->last_ns)
+		proc->last_ns = p->end_ns;
+	proc->lived = true;
+	return proc;
+}
+
+/* An outermost call of which the host took so much. */
+USUAL void counted(struct tally_thread *th, struct tally_process *proc, const struct line_piece *p,
+		   uint64_t host_ns)
+{
+	if (p->op->flags & (OP_SUBMIT | OP_SYNC))
+		th->busy = proc->busy = !(p->op->flags & OP_SYNC);
+	th->calls++;
+	proc->calls++;
+	if (p->op->flags & OP_LAUNCH) {
+		proc->launches++;
+		proc->launches_ns +=
+			p->ev->dur_ns - (host_ns < p->ev->dur_ns ? host_ns : p->ev->dur_ns);
+	}
+}
+
+static int inner_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+
+	if (!watches_call(&c->watches, c, p))
+		cause_gives_up(c);
+	c->calls++;
+	return 0;
+}
+
+APART static int outer_told(struct cause *c, const struct line_piece *p)
+{
+	struct tally_process *proc;
+	struct tally_thread *th = NULL;
+	uint64_t host;
+	bool idle;
+
+	if (p->before_ns) {
+		th = tally_thread(&c->tally, p->process, p->thread);
+		if (th)
+			before_booked(th, p);
+	}
+	if ((p->before_ns && !th) ||
+	    !classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of)) {
+		cause_gives_up(c);
+		return 0;
+	}
+	if (!watches_call(&c->watches, c, p))
+		cause_gives_up(c);
+	c->calls++;
+	th = booked(c, p);
+	if (!th)
+		return 0;
+	proc = lives(c, th, p);
+	idle = !th->busy && !proc->busy;
+	host = parts_sum(p->parts, PARTS_HOST);
+	counted(th, proc, p, host);
+	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
+			 parts_get(p->parts, PART_UNKNOWN), c->ahead.cell, &c->of) ||
+	    (p->parts->nculprits && !hit(c, p, idle)))
+		cause_gives_up(c);
+	return 0;
+}
+
+static void call_told(struct line_sink *s, const struct line_piece *p)
+{
+	if (p->depth)
+		inner_told(s, p);
+	else
+		outer_told(inside(s), p);
+}
+
+/* The same of one that the host took nothing of. */
+static int plain_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+	const struct watch_ears *ears = &c->watches.ears[p->ev->op];
+	struct tally_thread *th = tally_thread_known(&c->tally, p->thread);
+	struct tally_process *proc;
+
+	if (!ears->made || !th || th->ctx != p->ev->ctx)
+		return outer_told(c, p);
+	before_booked(th, p);
+	/* No watch takes threads or processes into the books: where they stand stays. */
+	proc = &c->tally.processes.v[p->process];
+	if (!classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of) ||
+	    !watches_tell(&c->watches, c, &ears->outer, p)) {
+		cause_gives_up(c);
+		return 0;
+	}
+	c->calls++;
+	th->ns_by[PART_SELF] += parts_get(p->parts, PART_SELF);
+	th->ns_by[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);
+	th->ns += p->ev->dur_ns;
+	lives(c, th, p);
+	counted(th, proc, p, 0);
+	if (!classes_add(&c->classes, p->process, p->ev, p->op, 0, 0, c->ahead.cell, &c->of))
+		cause_gives_up(c);
+	return 0;
+}
+
+static void outside_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+	struct tally_process *proc;
+	struct tally_thread *th;
+
+	if (!watches_outside(&c->watches, c, p))
+		cause_gives_up(c);
+	th = booked(c, p);
+	if (!th || !p->ev) /* on CPU */
+		return;
+	proc = lives(c, th, p);
+	if (!(p->parts->mask & PARTS_HOST))
+		return;
+	if (!classes_outside(&c->classes, p->process, p->ev, &c->of) ||
+	    (p->parts->nculprits && !hit(c, p, !th->busy && !proc->busy)))
+		cause_gives_up(c);
+	else
+		c->classes.v.v[c->of.class_id].host_ns += parts_sum(p->parts, PARTS_HOST);
+}
+
+static void offcpu_told(struct line_sink *s, const struct line_piece *p)
+{
+	struct cause *c = inside(s);
+	uint64_t ns;
+
+	c->off_cpu = true;
+	if (!watches_offcpu(&c->watches, c, p))
+		cause_gives_up(c);
+	if (!c->steal &&
+	    (p->ev->op == OP_SCHED_STOLEN || event_get(p->ev, p->op, COL_STOLEN_NS, &ns)))
+		c->steal = true;
+	if (!tally_interval(&c->tally, p) || !standing_add(&c->standing, p))
+		cause_gives_up(c);
+}
+
+void cause_hears(struct cause *c)
+{
+	c->line_sink = (struct line_sink){ call_told, outside_told, offcpu_told,
+					   true,      plain_told,   inner_told };
+}
