@@ -87,6 +87,7 @@ struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_
 		free(fresh.ns_by);
 		return NULL;
 	}
+	fresh.launches_left = t->threads.v[thread].launches_left;
 	t->threads.v[thread] = fresh;
 	return &t->threads.v[thread];
 }

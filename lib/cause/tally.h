@@ -104,6 +104,7 @@ struct tally_process {
 	uint32_t process, node, image; /* image: the last one seen in an event */
 	bool seen, busy;	       /* busy: as of a thread, any of them */
 	bool lived;		       /* first_ns and last_ns hold */
+	bool begun;		       /* whatever cold-start keeps of its first calls it has */
 	int64_t first_ns, last_ns;
 	uint64_t calls;
 	uint64_t launches,
@@ -134,8 +135,9 @@ struct tally_thread {
 	uint64_t calls, ns; /* ns: sum of ns_by */
 	bool busy;	    /* it submitted work since it last waited for the device */
 	uint64_t scratch;
-	uint64_t *ns_by; /* PART_COUNT; NULL: not seen */
-	uint32_t rows;	 /* first of them: position + 1 */
+	uint64_t *ns_by;	/* PART_COUNT; NULL: not seen */
+	uint32_t rows;		/* first of them: position + 1 */
+	uint32_t launches_left; /* until model-load takes it to run; 0: not counted */
 };
 
 static inline uint64_t tally_thread_part(const struct tally_thread *th, unsigned part)

@@ -159,6 +159,17 @@ static void call_told(struct line_sink *s, const struct line_piece *p)
 		outer_told(inside(s), p);
 }
 
+/* Those who may be spared the call hear of it where it concerns them. False: out of memory. */
+USUAL bool spared(struct cause *c, const struct watch_ears *ears, struct tally_thread *th,
+		  const struct tally_process *proc, const struct line_piece *p)
+{
+	if (p->op->flags & OP_LAUNCH && th->launches_left > 1)
+		th->launches_left--;
+	else if (!watches_tell(&c->watches, c, &ears->countdown, p))
+		return false;
+	return proc->begun || watches_tell(&c->watches, c, &ears->beginning, p);
+}
+
 /* The same of one that the host took nothing of. */
 static int plain_told(struct line_sink *s, const struct line_piece *p)
 {
@@ -173,7 +184,7 @@ static int plain_told(struct line_sink *s, const struct line_piece *p)
 	/* No watch takes threads or processes into the books: where they stand stays. */
 	proc = &c->tally.processes.v[p->process];
 	if (!classes_site(&c->classes, p->process, p->ev, c->ahead.site, &c->of) ||
-	    !watches_tell(&c->watches, c, &ears->outer, p)) {
+	    !watches_tell(&c->watches, c, &ears->outer, p) || !spared(c, ears, th, proc, p)) {
 		cause_gives_up(c);
 		return 0;
 	}

@@ -74,8 +74,10 @@ static watch_hear *hears(const struct watch_def *d, const struct op_def *op, uns
 	return own ? own : d->piece;
 }
 
-/* False: out of memory. */
-static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
+#define SPARED (WATCH_BEGINNING | WATCH_COUNTDOWN)
+
+/* Of those who want it: who may be spared just that. False: out of memory. */
+static bool list_make(struct watches *w, const struct op_def *op, unsigned want, unsigned spared,
 		      struct watch_list *list)
 {
 	list->from = (uint32_t)w->lists.n;
@@ -84,7 +86,8 @@ static bool list_make(struct watches *w, const struct op_def *op, unsigned want,
 		unsigned wants = d->wants ? d->wants(op) : 0;
 		struct watch_ear ear = { hears(d, op, want), w->state[i] };
 
-		if (!(wants & want) || (wants & WATCH_ASLEEP && !(w->awake >> i & 1)))
+		if (!(wants & want) || (wants & SPARED) != spared ||
+		    (wants & WATCH_ASLEEP && !(w->awake >> i & 1)))
 			continue;
 		if (!vec_push(&w->lists, ear))
 			return false;
@@ -100,9 +103,11 @@ const struct watch_ears *watches_ears_made(struct cause *c, uint16_t op)
 	struct watches *w = &c->watches;
 	struct watch_ears *ears = &w->ears[op];
 
-	if (!vec_push(&w->made, op) || !list_make(w, def, WATCH_OUTER, &ears->outer) ||
-	    !list_make(w, def, WATCH_INNER, &ears->inner) ||
-	    !list_make(w, def, WATCH_OFFCPU, &ears->offcpu))
+	if (!vec_push(&w->made, op) || !list_make(w, def, WATCH_OUTER, 0, &ears->outer) ||
+	    !list_make(w, def, WATCH_OUTER, WATCH_BEGINNING, &ears->beginning) ||
+	    !list_make(w, def, WATCH_OUTER, WATCH_COUNTDOWN, &ears->countdown) ||
+	    !list_make(w, def, WATCH_INNER, 0, &ears->inner) ||
+	    !list_make(w, def, WATCH_OFFCPU, 0, &ears->offcpu))
 		return NULL;
 	ears->event = 0;
 	for (unsigned i = 0; defs[i]; i++)

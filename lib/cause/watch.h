@@ -27,6 +27,9 @@ enum watch_wants {
 	WATCH_OFFCPU = 8, /* each off-CPU interval with its parts, at any depth */
 	WATCH_ASLEEP =
 		16, /* what it wants of this op it hears only once watches_wake was called for it */
+	/* Outermost calls that it may be spared (told.c), and then need not be told of: */
+	WATCH_BEGINNING = 32, /* those of a process that has `begun` in the books */
+	WATCH_COUNTDOWN = 64, /* launches that `launches_left` in the books counts, but the last */
 };
 
 typedef bool watch_hear(void *state, struct cause *c, const struct line_piece *p);
@@ -71,6 +74,7 @@ struct watch_ears {
 	bool memory, graph; /* as live and graphs have it */
 	uint32_t event;	    /* bit i: watch i hears it */
 	struct watch_list outer, inner, offcpu;
+	struct watch_list beginning, countdown; /* outermost calls, too; not in outer */
 };
 
 /* Zero-initialised is empty. */
@@ -138,7 +142,10 @@ static inline bool watches_call(const struct watches *w, struct cause *c,
 {
 	const struct watch_ears *ears = watches_ears_of(w, c, p->ev->op);
 
-	return ears && watches_tell(w, c, p->depth ? &ears->inner : &ears->outer, p);
+	if (!ears || p->depth)
+		return ears && watches_tell(w, c, &ears->inner, p);
+	return watches_tell(w, c, &ears->outer, p) && watches_tell(w, c, &ears->beginning, p) &&
+	       watches_tell(w, c, &ears->countdown, p);
 }
 
 static inline bool watches_outside(const struct watches *w, struct cause *c,

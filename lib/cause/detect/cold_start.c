@@ -45,7 +45,7 @@ struct cold {
 
 static unsigned wants(const struct op_def *op)
 {
-	return op && op->flags & OP_CALL ? WATCH_OUTER : 0;
+	return op && op->flags & OP_CALL ? WATCH_OUTER | WATCH_BEGINNING : 0;
 }
 
 static bool starts(const struct cause *c, uint32_t process)
@@ -86,16 +86,20 @@ RARE static struct beginning *beginning_of(struct cold *s, const struct cause *c
 	return &s->v.v[*at - 2];
 }
 
-RARE static bool keep(struct cold *s, struct cause *c, const struct line_piece *p)
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
+	struct cold *s = state;
 	uint32_t not_own =
 		PARTS_HOST | 1u << PART_UNKNOWN | (p->op->flags & OP_SYNC ? 1u << PART_DEVICE : 0);
 	uint64_t other = parts_sum(p->parts, not_own);
 	bool nomem;
 	struct beginning *b = beginning_of(s, c, p->process, &nomem);
 
-	if (!b)
+	if (!b) {
+		if (p->process < c->tally.processes.n)
+			c->tally.processes.v[p->process].begun = !nomem;
 		return !nomem;
+	}
 	return vec_push(
 		&b->calls,
 		(struct first_call){ .end_ns = p->end_ns,
@@ -105,14 +109,6 @@ RARE static bool keep(struct cold *s, struct cause *c, const struct line_piece *
 				     .thread = p->thread,
 				     .stack = p->ev->stack,
 				     .op = p->ev->op });
-}
-
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
-{
-	const struct cold *s = state;
-
-	return (p->process < s->by_process.n && s->by_process.v[p->process] == 1) ||
-	       keep(state, c, p);
 }
 
 /* What calls of an op take later on. */

@@ -40,14 +40,15 @@ struct model {
 
 struct state {
 	VEC(struct loading *) by_thread; /* by world id; NULL: nothing is known of it */
-	VEC(uint32_t) left;		 /* likewise, launches until it runs; 0: not begun */
 	VEC(struct model) v;
 	struct where where; /* by process */
 };
 
 static unsigned wants(const struct op_def *op)
 {
-	return op && op->flags & (OP_COPY | OP_LAUNCH | OP_SYNC) ? WATCH_OUTER : 0;
+	if (op && op->flags & OP_LAUNCH)
+		return WATCH_OUTER | WATCH_COUNTDOWN;
+	return op && op->flags & (OP_COPY | OP_SYNC) ? WATCH_OUTER : 0;
 }
 
 RARE static struct loading *loading_begins(struct state *s, struct cause *c, uint32_t thread,
@@ -56,20 +57,19 @@ RARE static struct loading *loading_begins(struct state *s, struct cause *c, uin
 	struct loading *l;
 
 	while (s->by_thread.n <= thread) {
-		if (!vec_reserve(&s->left, 1) || !vec_push(&s->by_thread, NULL))
+		if (!vec_push(&s->by_thread, NULL))
 			return NULL;
-		s->left.v[s->left.n++] = 0;
 	}
 	if (!s->by_thread.v[thread])
 		s->by_thread.v[thread] = calloc(1, sizeof(*l));
 	l = s->by_thread.v[thread];
 	if (l && !l->begun && thread < c->tally.threads.n) {
-		const struct tally_thread *t = &c->tally.threads.v[thread];
+		struct tally_thread *t = &c->tally.threads.v[thread];
 
 		/* Its time began where its first piece did: the books hold all of it. */
 		l->start_ns = ns - (int64_t)t->ns;
 		l->begun = true;
-		s->left.v[thread] = RUNS_AFTER;
+		t->launches_left = RUNS_AFTER;
 	}
 	return l;
 }
@@ -82,18 +82,18 @@ static inline struct loading *loading_of(struct state *s, struct cause *c, uint3
 	return l && l->begun ? l : loading_begins(s, c, thread, ns);
 }
 
-static inline uint64_t launches_of(const struct state *s, uint32_t thread)
+static inline uint64_t launches_of(const struct cause *c, uint32_t thread)
 {
-	return RUNS_AFTER - s->left.v[thread];
+	return RUNS_AFTER - c->tally.threads.v[thread].launches_left;
 }
 
 /* parts: of the call that is it, which is not in the books yet; NULL: it has not been looked at. */
-APART static void sign(const struct state *s, struct loading *l, const struct cause *c,
-		       uint32_t thread, int64_t ns, const struct parts *parts)
+APART static void sign(struct loading *l, const struct cause *c, uint32_t thread, int64_t ns,
+		       const struct parts *parts)
 {
 	const struct tally_thread *t = &c->tally.threads.v[thread];
 
-	l->launches_then = launches_of(s, thread);
+	l->launches_then = launches_of(c, thread);
 	l->last_ns = ns;
 	for (unsigned i = 0; i < PART_COUNT; i++)
 		l->now[i] = tally_thread_part(t, i) + (parts ? parts_get(parts, (enum part)i) : 0);
@@ -117,13 +117,13 @@ static struct model *model_of(struct state *s, uint32_t process)
 APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct loading *l,
 		       int64_t ns)
 {
-	const struct tally_thread *t = &c->tally.threads.v[thread];
+	struct tally_thread *t = &c->tally.threads.v[thread];
 	uint64_t d[PART_COUNT], disk, self, device, calls, all;
 	struct loading was = *l;
 	struct model *m;
 
 	*l = (struct loading){ .begun = true, .start_ns = ns };
-	s->left.v[thread] = RUNS_AFTER;
+	t->launches_left = RUNS_AFTER;
 	for (unsigned i = 0; i < PART_COUNT; i++) {
 		l->base[i] = tally_thread_part(t, i);
 		d[i] = was.now[i] > was.base[i] ? was.now[i] - was.base[i] : 0;
@@ -149,8 +149,7 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	       toll_add(&m->toll, thread, 0, was.start_ns, was.last_ns, all);
 }
 
-APART static void no_launch(const struct state *s, struct loading *l, const struct cause *c,
-			    const struct line_piece *p)
+APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = 1;
 
@@ -170,16 +169,16 @@ APART static void no_launch(const struct state *s, struct loading *l, const stru
 		}
 		/* More than what was made room for is something else: batches. */
 		if (l->copied <= 2 * l->growth)
-			sign(s, l, c, p->thread, p->end_ns, p->parts);
-	} else if (launches_of(s, p->thread) == l->launches_then && l->copied &&
+			sign(l, c, p->thread, p->end_ns, p->parts);
+	} else if (launches_of(c, p->thread) == l->launches_then && l->copied &&
 		   l->copied <= 2 * l->growth) {
-		sign(s, l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
+		sign(l, c, p->thread, p->end_ns, p->parts); /* it waits for its copies */
 	}
 }
 
-/* Not one launch of those until it runs. */
-APART static bool other_piece(struct state *s, struct cause *c, const struct line_piece *p)
+static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
+	struct state *s = state;
 	struct loading *l = loading_of(s, c, p->thread, p->start_ns);
 
 	if (!l)
@@ -187,19 +186,9 @@ APART static bool other_piece(struct state *s, struct cause *c, const struct lin
 	if (p->thread >= c->tally.threads.n || p->open) /* its first piece */
 		return true;
 	if (p->op->flags & OP_LAUNCH)
-		return --s->left.v[p->thread] || over(s, c, p->thread, l, p->end_ns);
-	no_launch(s, l, c, p);
-	return true;
-}
-
-static bool piece(void *state, struct cause *c, const struct line_piece *p)
-{
-	struct state *s = state;
-
-	if (!(p->op->flags & OP_LAUNCH) || p->open || p->thread >= s->left.n ||
-	    s->left.v[p->thread] <= 1)
-		return other_piece(s, c, p);
-	s->left.v[p->thread]--;
+		return --c->tally.threads.v[p->thread].launches_left ||
+		       over(s, c, p->thread, l, p->end_ns);
+	no_launch(l, c, p);
 	return true;
 }
 
@@ -221,7 +210,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	l->growth += t->bytes;
 	l->alloc_ns += t->call->ev.dur_ns;
 	if (t->bytes >= ALLOC_BYTES)
-		sign(s, l, c, t->call->thread, t->call->ev.end_ns, NULL);
+		sign(l, c, t->call->thread, t->call->ev.end_ns, NULL);
 	return true;
 }
 
@@ -319,7 +308,7 @@ static bool forget(void *state, struct cause *c, uint32_t process)
 			continue;
 		free(s->by_thread.v[p->threads.v[i]]);
 		s->by_thread.v[p->threads.v[i]] = NULL;
-		s->left.v[p->threads.v[i]] = 0;
+		c->tally.threads.v[p->threads.v[i]].launches_left = 0;
 	}
 	return true;
 }
@@ -334,7 +323,6 @@ static void end(void *state)
 		toll_free(&s->v.v[i].toll);
 	vec_free(&s->v);
 	vec_free(&s->by_thread);
-	vec_free(&s->left);
 	where_free(&s->where);
 }
 
