@@ -103,6 +103,22 @@ static __always_inline void fields_plain(const struct task_state *st, const stru
 	call->present = (1u << (n & 3)) - 1;
 }
 
+/* How far behind the probe of an exported function that only wraps another the call of that one may stand. The longest seen
+ * is 20 bytes (ncclBcast of NCCL 2.32); nothing else is taken for one, because it also has to be of the same op and file. */
+#define WRAPPER_BYTES 4096
+
+/* Does the innermost open call, a function of the same op in the same file, enter this one itself? By a jump (chained: both
+ * return to the trampoline, from one place on the stack) or by a call. Then this is no second call. */
+static __always_inline bool continues_call(struct pt_regs *ctx, const struct call_open *outer,
+					   const struct op_spec *spec, u32 copy, bool chained)
+{
+	if (outer->op != spec->op || outer->copy != copy)
+		return 0;
+	if (chained)
+		return outer->sp == REGS_SP(ctx);
+	return call_caller(ctx) - outer->ip < WRAPPER_BYTES;
+}
+
 /* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not be probed. */
 static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
 				      struct uprobe_task *utask, struct task_state *st)
@@ -112,6 +128,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	struct op_spec *spec = bpf_map_lookup_elem(&specs, &number);
 	struct call_open *call;
 	u64 sp = REGS_SP(ctx), caller = CALLER_AT_ENTRY ? call_caller(ctx) : 0;
+	bool chained = 0;
 
 	if (!spec)
 		return 1;
@@ -120,30 +137,32 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 		if (!st)
 			return 1;
 	}
-	if (spec->every > 1 && call_left_out(number, spec->every))
-		return 1;
 	n = st->ncalls;
 	if (n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp <= sp) {
 		/* Entered by a jump from another probed function (a tail call): both return to the trampoline,
 		 * which stands at the start of a page, and the outer one is still open although the stack is
 		 * at its level. */
-		bool chained = !(call_caller(ctx) & 0xfff);
-
+		chained = !(call_caller(ctx) & 0xfff);
 		n = calls_heal(st, sp, chained);
 		if (chained && n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp == sp)
 			caller = st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].ret;
 	}
+	st->ncalls = n;
+	if (n > 0 && continues_call(ctx, &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)], spec,
+				    COOKIE_TO_COPY(cookie), chained))
+		return 1;
+	if (spec->every > 1 && call_left_out(number, spec->every))
+		return 1;
 	if (n >= CALLS_OPEN_MAX) {
-		st->ncalls = n;
 		count_loss(spec->op >> 8, WIRE_LOST_NESTING);
 		return 1;
 	}
-	st->ncalls = n;
 	if (n > 0 && config_walker != WALKER_NONE)
 		caller_learn(utask, st);
 	call = &st->open[n & (CALLS_OPEN_MAX - 1)];
 	call->sp = sp;
 	call->ret = caller;
+	call->ip = REGS_IP(ctx);
 	call->op = spec->op;
 	call->spec = number;
 	call->copy = COOKIE_TO_COPY(cookie);

@@ -16,6 +16,7 @@ struct call_open {
 	u64 start_ns;
 	u64 sp;	 /* at entry; on x86 this is also where the return address lies */
 	u64 ret; /* the caller, before the kernel put its trampoline there; 0: not asked for yet */
+	u64 ip;	 /* of the probe */
 	u64 x[SPEC_FIELDS];
 	u16 op;
 	u16 spec;

@@ -4,15 +4,29 @@
  */
 #include "lib/probe/chosen.h"
 
+#include <string.h>
+
 #include "lib/event/op.h"
 #include "lib/probe/nvtx_rows.h"
 #include "lib/probe/spec.h"
 #include "lib/select/select.h"
 
+/* Is that the exported name of a function whose calls are recorded as this op (ncclBcast as ncclBroadcast)? */
+static bool exported_as(const char *name, const struct op_def *op)
+{
+	size_t n;
+	const struct probe_spec *specs = probe_specs(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (specs[i].op.op == op->id && strcmp(specs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static bool named(struct probe_names names, const struct op_def *op)
 {
 	for (size_t i = 0; i < names.n; i++)
-		if (select_name_matches(names.v[i], op))
+		if (select_name_matches(names.v[i], op) || exported_as(names.v[i], op))
 			return true;
 	return false;
 }

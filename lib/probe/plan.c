@@ -12,6 +12,7 @@
 #include "lib/base/vec.h"
 #include "lib/probe/nvtx_rows.h"
 #include "lib/sym/elf.h"
+#include "lib/sym/forward.h"
 
 unsigned probe_plan_ahead(const uint8_t *b, size_t n)
 {
@@ -47,10 +48,10 @@ static bool cookie_of(const struct probe_plan *plan, const char *name, uint64_t 
 	return false;
 }
 
-bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset,
+bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset, uint64_t size,
 		       const uint8_t *bytes, size_t n)
 {
-	struct plan_site site = { .symbol = offset };
+	struct plan_site site = { .symbol = offset, .size = size };
 
 	if (!cookie_of(plan, name, &site.site.cookie))
 		return true;
@@ -74,10 +75,49 @@ static bool take_symbol(void *ctx, const struct sym_elf_symbol *s)
 	struct planning *p = ctx;
 	uint8_t code[16];
 
-	if (!probe_plan_symbol(p->plan, s->name, s->offset, code,
+	if (!probe_plan_symbol(p->plan, s->name, s->offset, s->size, code,
 			       sym_elf_bytes(p->file, s->offset, code, sizeof(code))))
 		p->failed = true;
 	return !p->failed;
+}
+
+static uint16_t op_of(const struct plan_site *s)
+{
+	size_t n;
+
+	return probe_specs(&n)[s->site.cookie].op.op;
+}
+
+/* Is the function that this one enters, and does nothing else, one of the plan and of the same op? */
+static bool only_enters_another(const struct probe_plan *plan, const struct sym_elf *file,
+				const struct plan_site *site)
+{
+	struct sym_forward to;
+
+	if (!sym_forward_of(file, site->symbol, site->size, &to))
+		return false;
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct plan_site *other = &plan->v[i];
+
+		if (other != site && op_of(other) == op_of(site) &&
+		    (to.name[0] ? strcmp(other->name, to.name) == 0 : other->symbol == to.offset))
+			return true;
+	}
+	return false;
+}
+
+/* A call of such a function is one call: it is recorded where it is made, at half the price. */
+static void drop_forwarding(struct probe_plan *plan, const struct sym_elf *file)
+{
+	bool drop[SPECS_MAX * 2];
+	size_t kept = 0, n = plan->n < SPECS_MAX * 2 ? plan->n : SPECS_MAX * 2;
+
+	for (size_t i = 0; i < n; i++)
+		drop[i] = only_enters_another(plan, file, &plan->v[i]);
+	for (size_t i = 0; i < plan->n; i++)
+		if (i >= n || !drop[i])
+			plan->v[kept++] = plan->v[i];
+	plan->n = kept;
 }
 
 int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library,
@@ -95,6 +135,8 @@ int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_librar
 	snprintf(plan->build_id, sizeof(plan->build_id), "%s", sym_elf_build_id(file));
 	rc = sym_elf_symbols(file, SYM_NAMES | SYM_FUNCTIONS | (is_static ? SYM_FULL : 0),
 			     take_symbol, &p, e);
+	if (rc == 0 && library != PROBE_NVTX)
+		drop_forwarding(plan, file);
 	sym_elf_free(file);
 	if (rc == 0 && p.failed)
 		rc = err_nomem(e);

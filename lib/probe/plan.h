@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where to probe a file: the defined symbols that match the table, once per address, each at the cheapest
- * instruction that still has the arguments in place. Needs no BPF and no process: a pure function of the
+ * instruction that still has the arguments in place; of two exported functions of one op, of which one does nothing but enter
+ * the other, the other only. Needs no BPF and no process: a pure function of the
  * file, so it is tested everywhere.
  */
 #ifndef INGERO_PROBE_PLAN_H
@@ -21,6 +22,7 @@ struct plan_site {
 	struct probe_site
 		site;	 /* file offset of the probe, index of the spec (NVTX: the row's cookie) */
 	uint64_t symbol; /* file offset of the symbol itself */
+	uint64_t size;	 /* of the function in bytes, 0 unknown */
 	uint8_t ahead;	 /* bytes between the two: 0, 4 or 10 */
 	char name[64];
 };
@@ -39,8 +41,8 @@ int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_librar
 		    bool is_static, struct err *e);
 void probe_plan_free(struct probe_plan *plan);
 
-/* The plan's own steps, for tests: add one symbol; bytes: what stands at it (at least n). */
-bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset,
+/* The plan's own steps, for tests: add one symbol of so many bytes of code; bytes: what stands at it (at least n). */
+bool probe_plan_symbol(struct probe_plan *plan, const char *name, uint64_t offset, uint64_t size,
 		       const uint8_t *bytes, size_t n);
 
 /* How far behind the symbol the probe goes. The kernel emulates only a few instructions and single-steps the

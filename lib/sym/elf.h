@@ -81,6 +81,10 @@ typedef bool sym_elf_fn(void *ctx, const struct sym_elf_symbol *s);
 int sym_elf_symbols(const struct sym_elf *f, unsigned walk, sym_elf_fn *fn, void *ctx,
 		    struct err *e);
 
+/* The symbol whose address the loader puts into this slot (an address as linked), as the relocations say; false: none. A longer
+ * name is not given. */
+bool sym_elf_imported(const struct sym_elf *f, uint64_t slot, char *name, size_t size);
+
 /* The text at a place in the file, up to its zero byte, cut at size; "" when the place is not in the file. */
 char *sym_elf_text(const struct sym_elf *f, uint64_t place, char *out, size_t size);
 

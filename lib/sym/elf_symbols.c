@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbols of an ELF file, one after the other. What libelf has read for it is given back at the end: a library's
+ * The symbols of an ELF file, one after the other, and which one the loader binds a slot to. What libelf has read for it is given back at the end: a library's
  * symbols take no memory in between.
  */
 #include "lib/sym/elf_state.h"
 
 #include <string.h>
 
-#define NAMES_MAX   (512u << 20)
-#define SYMBOLS_MAX (16u << 20)
+#define NAMES_MAX	(512u << 20)
+#define SYMBOLS_MAX	(16u << 20)
+#define RELOCATIONS_MAX (16u << 20) /* bytes of one section of them; NCCL 2.32 has 2 MB */
 
 struct walk {
 	unsigned flags;
@@ -101,4 +102,59 @@ int sym_elf_symbols(const struct sym_elf *f, unsigned flags, sym_elf_fn *fn, voi
 		if (f->sections[i].sh_type == (flags & SYM_FULL ? SHT_SYMTAB : SHT_DYNSYM))
 			return walk_table(f, i, &w, e);
 	return 0;
+}
+
+/* The text of symbol number i of the table in section table. */
+static bool symbol_name(const struct sym_elf *f, Elf *elf, unsigned table, uint64_t i, char *name,
+			size_t size)
+{
+	const Elf64_Shdr *t = &f->sections[table], *text;
+	const Elf_Data *d;
+	Elf64_Sym sym;
+
+	if (t->sh_type != SHT_DYNSYM || t->sh_link >= f->nsections ||
+	    t->sh_size / sizeof(sym) > SYMBOLS_MAX)
+		return false;
+	text = &f->sections[t->sh_link];
+	d = bytes_of_section(f, elf, table);
+	if (!d || d->d_type != ELF_T_SYM || i >= d->d_size / sizeof(sym))
+		return false;
+	sym = ((const Elf64_Sym *)d->d_buf)[i];
+	if (sym.st_name >= text->sh_size || !sym_elf_inside(f, text->sh_offset, text->sh_size))
+		return false;
+	sym_elf_text(f, text->sh_offset + sym.st_name, name, size);
+	return name[0] && strlen(name) + 1 < size;
+}
+
+static bool imported_by(const struct sym_elf *f, Elf *elf, unsigned section, uint64_t slot,
+			char *name, size_t size)
+{
+	const Elf64_Shdr *s = &f->sections[section];
+	const Elf_Data *d;
+
+	if (s->sh_type != SHT_RELA || s->sh_size > RELOCATIONS_MAX || s->sh_link >= f->nsections)
+		return false;
+	d = bytes_of_section(f, elf, section);
+	if (!d || d->d_type != ELF_T_RELA)
+		return false;
+	for (size_t k = 0; k < d->d_size / sizeof(Elf64_Rela); k++) {
+		const Elf64_Rela *r = (const Elf64_Rela *)d->d_buf + k;
+
+		if (r->r_offset == slot && ELF64_R_SYM(r->r_info))
+			return symbol_name(f, elf, s->sh_link, ELF64_R_SYM(r->r_info), name, size);
+	}
+	return false;
+}
+
+bool sym_elf_imported(const struct sym_elf *f, uint64_t slot, char *name, size_t size)
+{
+	Elf *elf = sym_elf_begin(f);
+	bool found = false;
+
+	for (unsigned i = 0; elf && !found && i < f->nsections; i++)
+		found = imported_by(f, elf, i, slot, name, size);
+	if (!found)
+		name[0] = 0;
+	elf_end(elf);
+	return found;
 }

@@ -3,12 +3,14 @@
  * The attach plan: which names are which op, which bytes move the probe and which do not, one site per address;
  * and on the double's libraries where they are built.
  */
+#include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/event/op.h"
 #include "lib/probe/nvtx_rows.h"
 #include "lib/probe/plan.h"
+#include "lib/sym/forward.h"
 #include "tests/tap.h"
 
 static const struct probe_spec *spec(const char *name)
@@ -131,6 +133,56 @@ static void bytes(void)
 	is_u64(probe_plan_ahead(push, 0), 0, "no bytes: at the symbol");
 }
 
+/* Functions that do nothing but enter another one; the bytes of the first two are NVIDIA's. */
+static void forwarding(void)
+{
+	static const struct {
+		const char *what;
+		uint16_t machine;
+		const char *code;
+		size_t n;
+		bool forwards;
+		uint64_t at, distance;
+	} cases[] = {
+		{ "__cudaLaunchKernel of CUDA 13", EM_X86_64,
+		  "\x55\x48\x89\xe5\x5d\xe9\xc6\x19\x05\x00", 10, true, 5, 0x519cb },
+		{ "ncclBcast of NCCL 2.32", EM_X86_64,
+		  "\x48\x83\xec\x10\x41\x51\x4d\x89\xc1\x41\x89\xc8\x89\xd1\x48\x89\xf2\x48\x89\xfe"
+		  "\xe8\xd7\x47\xfe\xff\x48\x83\xc4\x18\xc3",
+		  30, true, 20, (uint64_t)-0x1b829 + 5 },
+		{ "a short jump", EM_X86_64, "\xeb\xbe", 2, true, 0, (uint64_t)-64 },
+		{ "a conditional jump before", EM_X86_64, "\x85\xff\x74\x05\xe9\0\1\0\0", 9, false,
+		  0, 0 },
+		{ "a far conditional jump before", EM_X86_64, "\x0f\x84\0\0\0\0\xe9\0\1\0\0", 11,
+		  false, 0, 0 },
+		{ "a return before", EM_X86_64, "\xc3\xe9\0\1\0\0", 6, false, 0, 0 },
+		{ "a jump by a pointer", EM_X86_64, "\xff\x25\0\1\0\0", 6, false, 0, 0 },
+		{ "two calls", EM_X86_64, "\xe8\0\1\0\0\xe8\0\1\0\0", 10, false, 0, 0 },
+		{ "a call that is cut", EM_X86_64, "\xe8\0\1", 3, false, 0, 0 },
+		{ "no branch", EM_X86_64, "\x31\xc0\x90\x90\x90\x90", 6, false, 0, 0 },
+		{ "b on arm64", EM_AARCH64, "\xfd\x7b\xbf\xa9\x10\0\0\x14", 8, true, 4, 64 },
+		{ "bl on arm64, backwards", EM_AARCH64, "\xff\xff\xff\x97\xc0\x03\x5f\xd6", 8, true,
+		  0, (uint64_t)-4 },
+		{ "two bl on arm64", EM_AARCH64, "\x10\0\0\x94\x10\0\0\x94", 8, false, 0, 0 },
+		{ "cbz before, on arm64", EM_AARCH64, "\x40\0\0\xb4\x10\0\0\x14", 8, false, 0, 0 },
+		{ "ret before, on arm64", EM_AARCH64, "\xc0\x03\x5f\xd6\x10\0\0\x14", 8, false, 0,
+		  0 },
+		{ "another machine", EM_PPC64, "\xe9\0\1\0\0", 5, false, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t at = 0;
+		int64_t distance = 0;
+		bool forwards = sym_forward_step((const uint8_t *)cases[i].code, cases[i].n,
+						 cases[i].machine, &at, &distance);
+
+		ok(forwards == cases[i].forwards &&
+			   (!forwards ||
+			    (at == cases[i].at && distance == (int64_t)cases[i].distance)),
+		   "%s: %s", cases[i].what, cases[i].forwards ? "enters another" : "does more");
+	}
+}
+
 static void sites(void)
 {
 	struct probe_plan plan = { .library = PROBE_LIBCUDA };
@@ -138,11 +190,11 @@ static void sites(void)
 	char text[24];
 	size_t n;
 
-	probe_plan_symbol(&plan, "cuMemAlloc_v2", 4096, push, 12);
-	probe_plan_symbol(&plan, "cuMemAlloc", 4096, push, 12);
-	probe_plan_symbol(&plan, "cuMemFree_v2", 4160, push, 12);
-	probe_plan_symbol(&plan, "cudaMalloc", 4224, push, 12);
-	probe_plan_symbol(&plan, "cuNothingOfOurs", 4288, push, 12);
+	probe_plan_symbol(&plan, "cuMemAlloc_v2", 4096, 0, push, 12);
+	probe_plan_symbol(&plan, "cuMemAlloc", 4096, 0, push, 12);
+	probe_plan_symbol(&plan, "cuMemFree_v2", 4160, 0, push, 12);
+	probe_plan_symbol(&plan, "cudaMalloc", 4224, 0, push, 12);
+	probe_plan_symbol(&plan, "cuNothingOfOurs", 4288, 0, push, 12);
 	is_u64(plan.n, 2, "aliases are one site, strangers none");
 	is_u64(plan.v[0].site.offset, 4096, "its place");
 	is_u64(probe_specs(&n)[plan.v[0].site.cookie].op.op, OP_CU_MEM_ALLOC, "its op");
@@ -201,6 +253,7 @@ int main(void)
 	nvtx();
 	files();
 	bytes();
+	forwarding();
 	sites();
 	table();
 #if defined(__x86_64__)
