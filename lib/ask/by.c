@@ -9,11 +9,15 @@
 #include "lib/ask/by_label.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
+#include "lib/cause/names.h"
+#include "lib/line/once.h"
 #include "lib/line/steps.h"
 #include "lib/stat/sketch.h"
 
 struct slot {
 	struct by_id id;
+	size_t outer; /* of a kernel's handle: the slot of the handle that the runtime launches it by, 0 none was seen */
+	uint32_t class; /* layer_class of calls in it */
 	uint64_t count, errors, self_ns, calls_self_ns, lost_ns;
 	struct sketch durations; /* of what has one */
 };
@@ -29,8 +33,12 @@ struct ask_by {
 	size_t last;	  /* most events come in runs */
 	struct by_places places;
 	struct steps *steps; /* BY_STEP only */
+	struct once once;    /* calls that may lie in one of their own row */
 	struct by_table table;
 };
+
+static bool count_outermost(void *ctx, const struct once_call *call);
+static void learn_outer(void *ctx, const struct once_call *inner, const struct once_call *outer);
 
 struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 {
@@ -39,6 +47,9 @@ struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 	if (!by)
 		return NULL;
 	by->w = w;
+	by->once = (struct once){ .w = w, .told = count_outermost, .ctx = by };
+	if (key == BY_KERNEL)
+		by->once.dropped = learn_outer;
 	by->table.key = key;
 	if (key == BY_STEP && !(by->steps = steps_new())) {
 		ask_by_free(by);
@@ -66,6 +77,7 @@ void ask_by_free(struct ask_by *by)
 	map_free(&by->by_id);
 	by_places_free(&by->places);
 	steps_free(by->steps);
+	once_free(&by->once);
 	vec_free(&by->table.rows);
 	free(by);
 }
@@ -85,6 +97,20 @@ static struct by_id step_id(const struct ask_by *by, const struct event *ev)
 		return (struct by_id){ 0 };
 	return (struct by_id){ (uint64_t)c->thread << 32 | th->phases, th->current.count + 1,
 			       ev->ctx };
+}
+
+/* Of two calls with this in common the inner one is the outer one, seen in another layer: the row; of lines, which several
+ * stacks lead to, the line; of kernels, which each layer has a handle of its own for, that they launch one. */
+static uint32_t layer_class(const struct ask_by *by, size_t at, const struct event *ev)
+{
+	switch (by->table.key) {
+	case BY_KERNEL:
+		return at >= SLOTS_FIRST;
+	case BY_LINE:
+		return name_site_frame(by->w, ev->stack);
+	default:
+		return (uint32_t)at;
+	}
 }
 
 static struct slot *slot_of(struct ask_by *by, const struct event *ev, const struct op_def *op,
@@ -110,15 +136,45 @@ static struct slot *slot_of(struct ask_by *by, const struct event *ev, const str
 	if (by->slots.n - SLOTS_FIRST >= BY_KEYS_MAX)
 		return &by->slots.v[SLOT_OTHER];
 	at = by->slots.n;
-	if (!vec_push(&by->slots, (struct slot){ .id = id }) || !map_put(&by->by_id, key, at))
+	if (!vec_push(&by->slots, (struct slot){ .id = id, .class = layer_class(by, at, ev) }) ||
+	    !map_put(&by->by_id, key, at))
 		return NULL;
 	by->last = at;
 	return &by->slots.v[at];
 }
 
+static bool count_event(struct slot *s, const struct event *ev, const struct op_def *op)
+{
+	s->count++;
+	s->errors += event_failed(ev->op, ev->ret) && op->flags & OP_CALL;
+	return op->track == TRACK_INSTANT || sketch_add(&s->durations, ev->dur_ns);
+}
+
+static bool count_outermost(void *ctx, const struct once_call *call)
+{
+	struct ask_by *by = ctx;
+	struct slot *s = by->steps ? &by->slots.v[call->class]
+				   : slot_of(by, &call->ev, call->op, call->process);
+
+	return s && count_event(s, &call->ev, call->op);
+}
+
+/* A driver's handle that is launched by way of the runtime's is the same kernel. */
+static void learn_outer(void *ctx, const struct once_call *inner, const struct once_call *outer)
+{
+	struct ask_by *by = ctx;
+	struct slot *to = slot_of(by, &outer->ev, outer->op, outer->process);
+	size_t at = to ? (size_t)(to - by->slots.v) : 0;
+	struct slot *from = slot_of(by, &inner->ev, inner->op, inner->process);
+
+	if (from && at >= SLOTS_FIRST && from != &by->slots.v[at])
+		from->outer = at;
+}
+
 bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
 		  uint32_t process, uint64_t self_ns)
 {
+	const struct world_ctx *c = world_get_ctx(by->w, ev->ctx);
 	struct slot *s;
 
 	if (by->calls_only && !(op->flags & OP_CALL))
@@ -126,11 +182,16 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 	s = slot_of(by, ev, op, process);
 	if (!s)
 		return false;
-	s->count++;
-	s->errors += event_failed(ev->op, ev->ret) && op->flags & OP_CALL;
 	s->self_ns += self_ns;
 	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
-	return op->track == TRACK_INSTANT || sketch_add(&s->durations, ev->dur_ns);
+	if (by->table.key == BY_OP || !(op->flags & OP_CALL) || !c || !c->thread)
+		return count_event(s, ev, op);
+	return once_event(&by->once, ev, op, s->class);
+}
+
+bool ask_by_over(struct ask_by *by)
+{
+	return once_flush(&by->once, INT64_MAX);
 }
 
 bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,
@@ -161,12 +222,19 @@ bool ask_by_record(struct ask_by *by, const struct record *rec)
 	return by_places_record(&by->places, by->w, rec);
 }
 
-/* A slot and what it is called. */
+/* A slot, what it is called, and its times with those of the handles that were only launched by way of it. */
 struct named {
 	struct by_row row;
 	const struct slot *slot;
 	bool alone; /* not one with others that read the same */
 };
+
+static void add_times(struct by_row *row, const struct slot *s)
+{
+	row->self_ns += s->self_ns;
+	row->calls_self_ns += s->calls_self_ns;
+	row->lost_ns += s->lost_ns;
+}
 
 static int by_name(const void *a, const void *b)
 {
@@ -200,9 +268,11 @@ static bool put_together(struct ask_by *by, const struct named *v, size_t from, 
 		good = sketch_merge(&all, &s->durations);
 		row.count += s->count;
 		row.errors += s->errors;
-		row.self_ns += s->self_ns;
-		row.calls_self_ns += s->calls_self_ns;
-		row.lost_ns += s->lost_ns;
+		if (i > from) {
+			row.self_ns += v[i].row.self_ns;
+			row.calls_self_ns += v[i].row.calls_self_ns;
+			row.lost_ns += v[i].row.lost_ns;
+		}
 	}
 	row.timed = all.count;
 	row.p50_ns = sketch_quantile(&all, 0.50);
@@ -231,6 +301,18 @@ static int by_total(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
+/* The slot that shows the times of slot i: its own, or where all its calls were inside those of another handle, that one. */
+static size_t counted_as(const struct ask_by *by, size_t i)
+{
+	size_t at = i;
+
+	/* Runtime around driver, at most with a launch of another kind between them. */
+	for (unsigned layers = 0; layers < 3 && !by->slots.v[at].count; layers++)
+		if (by->slots.v[at].outer)
+			at = by->slots.v[at].outer;
+	return by->slots.v[at].count ? at : i;
+}
+
 const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels)
 {
 	struct by_labels labels = { by->w, by->table.key, &by->places, kernels, by->no_numbers };
@@ -246,6 +328,7 @@ const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *
 			good = by_label(&labels, &v[i].slot->id, &v[i].row);
 			v[i].row.kind = v[i].row.key ? BY_KNOWN : BY_UNKNOWN;
 		}
+		add_times(&v[counted_as(by, i)].row, &by->slots.v[i]);
 	}
 	if (good)
 		qsort(v, by->slots.n, sizeof(*v), by_name);

@@ -28,8 +28,9 @@ enum ask_by_how {
 struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how);
 void ask_by_free(struct ask_by *by);
 
-/* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. All false when out of
- * memory. */
+/* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. A call inside a call of the
+ * same row is the same call seen in another layer (cudaLaunchKernel and the cuLaunchKernel in it), and is counted once, as the
+ * outer one; its own time and losses are added. Rows of ops count each. All false when out of memory. */
 bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
 		  uint32_t process, uint64_t self_ns);
 /* Of an event told before: more own time, and what the host took. */
@@ -38,6 +39,8 @@ bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def 
 /* A call, asked for or not, after its time was told: says where steps end. */
 bool ask_by_call(struct ask_by *by, const struct line_piece *piece);
 bool ask_by_record(struct ask_by *by, const struct record *rec);
+/* No more events come: a call whose outer call has not ended counts itself. */
+bool ask_by_over(struct ask_by *by);
 
 /* The rows so far, borrowed until asked again; kernels says what functions are called. NULL: out of memory. */
 const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels);

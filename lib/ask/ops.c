@@ -345,7 +345,8 @@ int ask_ops_over(struct ask_ops_run *r, struct err *e)
 	int rc = r->answer.brief ? 0
 				 : cause_asleep_tell(&r->asleep, r->w, r->line, still_asleep, r, e);
 
-	if (!rc && (r->nomem || (r->view && !ask_view_floor(r->view, INT64_MAX))))
+	if (!rc && (r->nomem || (r->view && !ask_view_floor(r->view, INT64_MAX)) ||
+		    (r->by && !ask_by_over(r->by))))
 		rc = err_nomem(e);
 	return rc;
 }
