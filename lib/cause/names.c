@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/shell.h"
+#include "lib/world/call_site.h"
 
 /* Of one that had no event: what it is known to execute, or its first thread's name. */
 static struct bytes unheard(const struct world *w, uint32_t process)
@@ -226,15 +227,6 @@ static bool is_of(const struct world *w, const struct world_frame *f, const char
 	return false;
 }
 
-/* Libraries that only pass a call on: who called them is the news. */
-static bool passes_on(const struct world *w, const struct world_frame *f)
-{
-	static const char *const libraries[] = { "libc.so",  "libc-",	   "libpthread",
-						 "ld-linux", "libcuda.so", "libcudart.so" };
-
-	return is_of(w, f, libraries, sizeof(libraries) / sizeof(libraries[0]));
-}
-
 bool name_of_device(const struct world *w, uint32_t frame)
 {
 	static const char *const libraries[] = { "libcuda.so", "libcudart.so", "libnccl.so" };
@@ -243,61 +235,9 @@ bool name_of_device(const struct world *w, uint32_t frame)
 	return f && is_of(w, f, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }
 
-/* Python's own library and installed packages: code that the user calls, and rarely can change. */
-static bool is_installed(struct bytes file)
-{
-	static const char *const folders[] = { "/site-packages/", "/dist-packages/", "/lib/python3",
-					       "/lib64/python3" };
-
-	if (file.n > 8 && memcmp(file.p, "<frozen ", 8) == 0)
-		return true;
-	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (file.n && memmem(file.p, file.n, folders[i], strlen(folders[i])))
-			return true;
-	return false;
-}
-
-/* 0: no Python on this stack. */
-static uint32_t python_site(const struct world *w, const uint32_t *frames, unsigned n)
-{
-	uint32_t first = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		const struct world_frame *f = world_get_frame(w, frames[i]);
-
-		if (!f || f->kind != FRAME_PYTHON)
-			continue;
-		if (!is_installed(world_text(w, f->file)))
-			return frames[i];
-		if (!first)
-			first = frames[i];
-	}
-	return first;
-}
-
 uint32_t name_site_frame(const struct world *w, uint32_t stack)
 {
-	unsigned n = 0;
-	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
-	uint32_t named = 0, first = 0, python = python_site(w, frames, n);
-
-	if (python)
-		return python;
-	for (unsigned i = 0; i < n; i++) {
-		const struct world_frame *f = world_get_frame(w, frames[i]);
-
-		if (!f || f->kind == FRAME_KERNEL || f->kind == FRAME_GAP)
-			continue;
-		if (!first)
-			first = frames[i];
-		if (!world_get_symbol(w, frames[i]))
-			continue;
-		if (!passes_on(w, f))
-			return frames[i];
-		if (!named)
-			named = frames[i];
-	}
-	return named ? named : first;
+	return call_site_frame(w, stack);
 }
 
 bool name_python(const struct world *w, uint32_t stack)
@@ -346,28 +286,20 @@ void name_frame(struct buf *out, const struct world *w, uint32_t frame)
 
 void name_site_caller(struct buf *out, const struct world *w, uint32_t stack)
 {
-	uint32_t site = name_site_frame(w, stack);
-	unsigned n = 0, i = 0;
+	unsigned n = 0, at;
 	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
 	const struct world_symbol *s;
 	const struct world_frame *f;
 	struct bytes name;
 
-	while (i < n && frames[i] != site)
-		i++;
-	f = i < n ? world_get_frame(w, frames[i]) : NULL;
-	if (f && f->kind == FRAME_PYTHON) /* its caller is Python too, whatever C stands between */
-		while (i + 1 < n && (f = world_get_frame(w, frames[i + 1])) &&
-		       f->kind != FRAME_PYTHON)
-			i++;
-	if (i + 1 >= n)
+	at = call_site_find(w, frames, n);
+	at = at < n ? call_site_outward(w, frames, n, at) : n;
+	if (at == n)
 		return;
-	f = world_get_frame(w, frames[i + 1]);
-	s = world_get_symbol(w, frames[i + 1]);
-	name = s			      ? world_text(w, s->name)
-	       : f && f->kind == FRAME_PYTHON ? world_text(w, f->name)
-					      : (struct bytes){ 0 };
-	if (name.n && !passes_on(w, f))
+	f = world_get_frame(w, frames[at]);
+	s = world_get_symbol(w, frames[at]);
+	name = world_text(w, s ? s->name : f->name);
+	if (name.n)
 		buf_printf(out, " < %.*s", (int)name.n, name.p);
 }
 

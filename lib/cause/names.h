@@ -36,9 +36,7 @@ void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t,
 		       const struct line_culprit *c);
 
-/* The frame that makes the call. In Python the line of the user's own code: the innermost frame that is not of an
- * installed package or of Python's library, else the innermost Python frame. Else the innermost frame with a name outside
- * the C and CUDA libraries, else the innermost with a name, else the innermost. 0 when there is no stack. */
+/* The frame that makes the call, by the rule of lib/world/call_site.h. 0 when there is no stack. */
 uint32_t name_site_frame(const struct world *w, uint32_t stack);
 
 /* Whether that frame is Python. */
@@ -50,7 +48,8 @@ bool name_of_device(const struct world *w, uint32_t frame);
 /* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */
 void name_frame(struct buf *out, const struct world *w, uint32_t frame);
 
-/* The function that called the frame of name_site_frame, " < backward_pass"; nothing when it has no name. */
+/* The function further out that belongs to the same chain of lines, " < backward_pass"; nothing when there is none with a
+ * name. */
 void name_site_caller(struct buf *out, const struct world *w, uint32_t stack);
 
 /* "8:0" from a device number. */

@@ -33,7 +33,7 @@ bool cause_peers_event(struct cause_peers *p, const struct world *w, const struc
 		event_get(ev, op, COL_SOCKET, &id);
 	if (map_get(&p->sockets, id, &at))
 		fresh.peer = (uint32_t)at;
-	fresh.frame = cause_frame(&p->frames, w, ev->stack);
+	fresh.frame = site_frames_get(&p->frames, w, ev->stack);
 	key = hash_u64(((uint64_t)fresh.process << 32 | fresh.frame) ^ hash_u64(fresh.peer));
 	if (!map_get(&p->by, key, &at)) {
 		if (p->v.n >= CAUSE_PEERS)

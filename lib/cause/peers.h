@@ -10,7 +10,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
-#include "lib/cause/frames.h"
+#include "lib/world/site_frames.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
 #include "lib/world/world.h"
@@ -19,7 +19,7 @@
 #define CAUSE_PEER_SOCKETS 4
 
 struct cause_peer_wait {
-	uint32_t process, frame; /* lib/cause/frames.h */
+	uint32_t process, frame; /* lib/world/site_frames.h */
 	uint32_t peer;		 /* position in name; UINT32_MAX: not known */
 	uint64_t ns;
 	/* Its connections, the first that were met: one address is not one process, on other nodes and in other network
@@ -36,7 +36,7 @@ struct cause_peer {
 
 /* Zero-initialised is empty. */
 struct cause_peers {
-	struct cause_frames frames;
+	struct site_frames frames;
 	struct map by, sockets,
 		names; /* place and peer -> v; id of a socket, hash of an address -> name */
 	VEC(struct cause_peer_wait) v;

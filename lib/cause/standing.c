@@ -7,6 +7,7 @@
 #include "lib/base/nomem.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/names.h"
+#include "lib/world/call_site.h"
 
 #define TOLD   256 /* places */
 #define FRAMES 12  /* of each stack; */
@@ -50,24 +51,25 @@ static bool readable(const struct cause *c, uint32_t frame, bool python)
 	return f->kind == FRAME_PYTHON || world_get_symbol(c->w, frame);
 }
 
-/* Innermost first, and in any case from the frame that the site is told by outward. */
+/* Innermost first: some of what lies inside the site, then the site and the lines of its chain. In native code every frame
+ * with a name belongs to it. */
 static void frames_json(struct cause *c, struct jsonw *j, uint32_t stack)
 {
-	unsigned n = 0, told = 0;
+	unsigned n = 0, told = 0, i = 0;
 	const uint32_t *frame = world_get_stack(c->w, stack, &n);
-	uint32_t site = name_site_frame(c->w, stack);
-	bool python = name_python(c->w, stack), met = false;
+	unsigned site = call_site_find(c->w, frame, n);
+	bool python = name_python(c->w, stack);
 	struct buf text = { 0 };
 
 	jsonw_key_array(j, "frames");
-	for (unsigned i = 0; i < n && told < FRAMES; i++) {
-		met |= frame[i] == site;
-		if (!readable(c, frame[i], python) || (!met && told == INSIDE))
-			continue;
-		name_frame(&text, c->w, frame[i]);
-		jsonw_bytes(j, buf_bytes(&text));
-		text.n = 0;
-		told++;
+	while (i < n && told < FRAMES) {
+		if (readable(c, frame[i], python) && (i >= site || told < INSIDE)) {
+			name_frame(&text, c->w, frame[i]);
+			jsonw_bytes(j, buf_bytes(&text));
+			text.n = 0;
+			told++;
+		}
+		i = python && i >= site ? call_site_outward(c->w, frame, n, i) : i + 1;
 	}
 	jsonw_array_end(j);
 	j->out->failed |= text.failed;

@@ -15,11 +15,13 @@
 #include "lib/emit/notes.h"
 #include "lib/emit/timeline.h"
 #include "lib/world/place.h"
+#include "lib/world/site_frames.h"
 
 struct chrome {
 	struct emit em;
 	struct timeline tl;
 	struct buf text;
+	struct site_frames sites;
 	VEC(char *) metrics; /* names of values, by the id of their lines */
 	bool begun;
 };
@@ -93,7 +95,7 @@ static bool sink_track(void *ctx, const struct track *t, struct bytes name)
 /* "train_step (train.py:42)" */
 static void site(struct chrome *x, struct jsonw *j, uint32_t stack)
 {
-	uint32_t frame = stack && x->em.opt.stacks ? notes_site(x->em.w, stack) : 0;
+	uint32_t frame = stack && x->em.opt.stacks ? site_frames_get(&x->sites, x->em.w, stack) : 0;
 	struct place p;
 
 	if (!frame)
@@ -318,6 +320,7 @@ static void free_trace(void *state)
 		free(x->metrics.v[i]);
 	vec_free(&x->metrics);
 	timeline_free(&x->tl);
+	map_free(&x->sites.by);
 	buf_free(&x->text);
 	free(x);
 }

@@ -61,15 +61,15 @@ static void other(struct jsonw *j, const struct clickhouse *c, const struct even
 	buf_free(&out);
 }
 
-static void site(struct jsonw *j, const struct world *w, uint32_t stack)
+static void site(struct jsonw *j, struct clickhouse *c, uint32_t stack)
 {
-	uint32_t frame = notes_site(w, stack);
+	uint32_t frame = site_frames_get(&c->sites, c->em.w, stack);
 	struct buf name = { 0 };
 	struct place p;
 
 	if (!frame)
 		return;
-	p = place_of(w, frame);
+	p = place_of(c->em.w, frame);
 	place_name(&name, &p);
 	jsonw_key_bytes(j, "function", buf_bytes(&name));
 	if (p.file.n || p.module.n)
@@ -140,7 +140,7 @@ static void event(struct clickhouse *c, const struct event *ev)
 		jsonw_key_str(&j, "error", error);
 	columns(&j, c, ev, op, who.process_id);
 	if (c->em.opt.stacks)
-		site(&j, w, ev->stack);
+		site(&j, c, ev->stack);
 	clickhouse_end(&j);
 }
 
@@ -235,6 +235,7 @@ static void release(void *state)
 	struct clickhouse *c = state;
 
 	placed_free(&c->placed);
+	map_free(&c->sites.by);
 	map_free(&c->comms.of);
 	free(c);
 }

@@ -10,11 +10,13 @@
 #include "lib/emit/comm_ids.h"
 #include "lib/emit/format.h"
 #include "lib/emit/placed.h"
+#include "lib/world/site_frames.h"
 
 struct clickhouse {
 	struct emit em;
 	struct placed placed;
 	struct comm_ids comms;
+	struct site_frames sites;
 };
 
 /* Begins a line: {"row":..,"node":..,"job":..,"rank":..; and ends it. */

@@ -12,6 +12,7 @@
 #include "lib/emit/notes.h"
 #include "lib/event/direction.h"
 #include "lib/world/place.h"
+#include "lib/world/site_frames.h"
 #include "lib/world/who.h"
 
 static const char header[] =
@@ -20,6 +21,7 @@ static const char header[] =
 
 struct csv {
 	struct emit em;
+	struct site_frames sites;
 	bool begun;
 };
 
@@ -78,15 +80,15 @@ static void column(struct buf *out, const struct event *ev, const struct op_def 
 	buf_putc(out, ',');
 }
 
-/* Innermost frame that says where it is in a source, else the innermost. */
-static void site(struct buf *out, const struct world *w, uint32_t stack)
+static void site(struct csv *c, uint32_t stack)
 {
-	uint32_t frame = notes_site(w, stack);
+	uint32_t frame = site_frames_get(&c->sites, c->em.w, stack);
+	struct buf *out = c->em.out;
 	struct buf text = { 0 };
 	struct place p;
 
 	if (frame) {
-		p = place_of(w, frame);
+		p = place_of(c->em.w, frame);
 		place_name(&text, &p);
 		cell(out, buf_bytes(&text));
 		cell(out, p.file.n ? p.file : p.module);
@@ -100,8 +102,9 @@ static void site(struct buf *out, const struct world *w, uint32_t stack)
 	buf_free(&text);
 }
 
-static void row(const struct emit *em, const struct event *ev)
+static void row(struct csv *c, const struct event *ev)
 {
+	const struct emit *em = &c->em;
 	const struct op_def *op = world_op(em->w, ev->op);
 	struct who who = who_of(em->w, ev->ctx);
 	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
@@ -129,7 +132,7 @@ static void row(const struct emit *em, const struct event *ev)
 	column(out, ev, op, COL_DIRECTION, "d");
 	column(out, ev, op, COL_STREAM, "x");
 	name(out, em->w, op ? notes_detail(em->told, ev, op, who.process_id) : 0);
-	site(out, em->w, ev->stack);
+	site(c, ev->stack);
 }
 
 static int item(void *state, const struct stream_item *it, struct err *e)
@@ -140,7 +143,7 @@ static int item(void *state, const struct stream_item *it, struct err *e)
 		buf_puts(c->em.out, header);
 	c->begun = true;
 	for (size_t i = 0; it->kind == STREAM_EVENTS && i < it->n; i++)
-		row(&c->em, &it->events[i]);
+		row(c, &it->events[i]);
 	return c->em.out->failed ? err_nomem(e) : 0;
 }
 
@@ -153,6 +156,14 @@ static int finish(void *state, struct err *e)
 	return c->em.out->failed ? err_nomem(e) : 0;
 }
 
+static void release(void *state)
+{
+	struct csv *c = state;
+
+	map_free(&c->sites.by);
+	free(c);
+}
+
 const struct emit_format emit_csv = {
 	.name = "csv",
 	.endings = ".csv",
@@ -160,5 +171,5 @@ const struct emit_format emit_csv = {
 	.open = open_rows,
 	.item = item,
 	.finish = finish,
-	.free = free,
+	.free = release,
 };

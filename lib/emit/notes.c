@@ -170,17 +170,6 @@ void note_text(struct buf *out, const struct world *w, const struct note *note)
 	}
 }
 
-uint32_t notes_site(const struct world *w, uint32_t stack)
-{
-	unsigned n = 0;
-	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
-
-	for (unsigned i = 0; i < n; i++)
-		if (place_of(w, frames[i]).line)
-			return frames[i];
-	return n ? frames[0] : 0;
-}
-
 uint32_t notes_detail(const struct told *told, const struct event *ev, const struct op_def *op,
 		      uint32_t process)
 {

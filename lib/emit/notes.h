@@ -42,9 +42,6 @@ unsigned notes_of(struct note *notes, const struct world *w, const struct told *
 /* Text of a NOTE_STRING or NOTE_TEXT. */
 void note_text(struct buf *out, const struct world *w, const struct note *note);
 
-/* Where in the program: its innermost frame whose source is known, else the innermost; 0: no stack. */
-uint32_t notes_site(const struct world *w, uint32_t stack);
-
 /* Whatever names what an event had to do with: a kernel, a file, a socket, a mark; a world string, 0: nothing does. */
 uint32_t notes_detail(const struct told *told, const struct event *ev, const struct op_def *op,
 		      uint32_t process);

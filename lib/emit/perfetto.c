@@ -13,6 +13,7 @@
 #include "lib/emit/perfetto_form.h"
 #include "lib/emit/perfetto_packets.h"
 #include "lib/emit/timeline.h"
+#include "lib/world/call_site.h"
 #include "lib/world/place.h"
 
 #define EVENT_MAX 1024 /* bytes of a track event: all of its fields at their longest fit */
@@ -90,7 +91,7 @@ static uint32_t site_number(struct perfetto *x, struct packet_sequence *q, uint3
 
 	if (map_get(&q->texts, packets_key(OF_STACK, stack), &number))
 		return (uint32_t)number;
-	frame = notes_site(x->em.w, stack);
+	frame = call_site_frame(x->em.w, stack);
 	if (!frame)
 		return 0;
 	number = packets_number(&x->packets, q, packets_key(OF_FRAME, frame), &q->sites);

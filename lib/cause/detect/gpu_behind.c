@@ -100,7 +100,7 @@ static void add(struct gpu_behind *b, const struct gpu_behind_item *more)
 		b->v[least] = *more;
 }
 
-void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct cause_frames *frames,
+void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct site_frames *frames,
 		    const struct doing *d)
 {
 	for (unsigned i = 0; i < d->behind.n; i++) {
@@ -108,7 +108,7 @@ void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct cause_fr
 
 		add(b, &(struct gpu_behind_item){ .comm = gpu_comm(c, x->thread),
 						  .thread = x->thread,
-						  .frame = cause_frame(frames, c->w, x->stack),
+						  .frame = site_frames_get(frames, c->w, x->stack),
 						  .stack = x->stack,
 						  .culprit = x->culprit,
 						  .part = x->part,

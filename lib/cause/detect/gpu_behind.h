@@ -7,7 +7,7 @@
 #define INGERO_CAUSE_DETECT_GPU_BEHIND_H
 
 #include "lib/cause/fact.h"
-#include "lib/cause/frames.h"
+#include "lib/world/site_frames.h"
 #include "lib/line/doings.h"
 
 #define GPU_BEHIND 8 /* states at places kept of a cause, the largest */
@@ -28,7 +28,7 @@ const char *gpu_behind_was(enum part part);
 /* What threads take as their command: they may take it after they have begun. */
 struct tally_comm gpu_comm(const struct cause *c, uint32_t thread);
 
-void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct cause_frames *frames,
+void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct site_frames *frames,
 		    const struct doing *d);
 
 /* What most of the wait went to, when it is at least this share of the fact's lost time: NULL otherwise. */

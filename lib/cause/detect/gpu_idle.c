@@ -52,8 +52,8 @@ static void line_votes(struct idle_cause *x, uint32_t frame, uint32_t stack, uin
 /* Position of the place of a gap; UINT32_MAX: out of memory, or too many. */
 static uint32_t place_at(struct gpu_work *g, const struct cause *c, const struct gap *gap)
 {
-	uint64_t since = cause_frame(&g->frames, c->w, gap->since_stack),
-		 until = cause_frame(&g->frames, c->w, gap->until_stack), at,
+	uint64_t since = site_frames_get(&g->frames, c->w, gap->since_stack),
+		 until = site_frames_get(&g->frames, c->w, gap->until_stack), at,
 		 key = hash_u64((since << 32 | until) ^
 				hash_u64((uint64_t)gap->device << 1 | gap->unbounded));
 	struct idle_place fresh;
@@ -120,7 +120,7 @@ static uint32_t cause_at(struct gpu_work *g, struct idle_cause *fresh, bool *ful
 static bool own_code(struct gpu_work *g, const struct cause *c, const struct gap *gap,
 		     const struct doing *d, struct idle_cause *fresh, uint32_t *at, bool *full)
 {
-	uint32_t frame = cause_frame(&g->frames, c->w, d->stack), place = place_at(g, c, gap);
+	uint32_t frame = site_frames_get(&g->frames, c->w, d->stack), place = place_at(g, c, gap);
 
 	if (frame) {
 		fresh->frame = function_of(g, c, frame);
@@ -170,13 +170,13 @@ static void share_add(struct idle_share *s, uint32_t at, uint64_t ns)
 static uint32_t ended_by(struct gpu_work *g, const struct cause *c, const struct gap *gap,
 			 const struct doing *d)
 {
-	uint32_t frame = d->timed_out ? cause_frame(&g->frames, c->w, d->stack) : 0;
+	uint32_t frame = d->timed_out ? site_frames_get(&g->frames, c->w, d->stack) : 0;
 
 	for (unsigned i = 0; i < gap->did.n && frame; i++) {
 		const struct doing *other = &gap->did.v[i];
 
 		if (other->waker && other->part == d->part &&
-		    cause_frame(&g->frames, c->w, other->stack) == frame)
+		    site_frames_get(&g->frames, c->w, other->stack) == frame)
 			return other->waker;
 	}
 	return d->waker;
@@ -209,15 +209,16 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		fresh.writes = d->syscall && syscall_writes(arch, d->syscall - 1);
 		fresh.waker_comm = gpu_comm(c, fresh.waker);
 		if (d->part != PART_SELF || !own_code(g, c, gap, d, &fresh, &at, &full)) {
-			fresh.frame = cause_frame(&g->frames, c->w, d->stack);
+			fresh.frame = site_frames_get(&g->frames, c->w, d->stack);
 			if (fresh.frame == 0 && g->left_out) {
 				/* The calls around it are those that happened to be recorded: they
 				 * tell nothing. */
 				fresh.wait = 0;
 				fresh.stack = 0;
 			} else if (fresh.frame == 0) {
-				fresh.frame = cause_frame(&g->frames, c->w, gap->since_stack);
-				fresh.until_frame = cause_frame(&g->frames, c->w, gap->until_stack);
+				fresh.frame = site_frames_get(&g->frames, c->w, gap->since_stack);
+				fresh.until_frame =
+					site_frames_get(&g->frames, c->w, gap->until_stack);
 				fresh.stack = gap->until_stack;
 			}
 			at = cause_at(g, &fresh, &full);

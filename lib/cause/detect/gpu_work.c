@@ -26,7 +26,7 @@ static unsigned wants(const struct op_def *op)
 static uint32_t wait_at(struct gpu_work *g, const struct cause *c, const struct gap *gap,
 			bool *too_many)
 {
-	uint32_t frame = cause_frame(&g->frames, c->w, gap->since_stack);
+	uint32_t frame = site_frames_get(&g->frames, c->w, gap->since_stack);
 	uint64_t key = hash_u64(((uint64_t)gap->device << 32 | frame) ^ hash_u64(gap->since_op)),
 		 at;
 	bool full;

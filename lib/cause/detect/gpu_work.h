@@ -8,7 +8,7 @@
 #define INGERO_CAUSE_DETECT_GPU_WORK_H
 
 #include "lib/cause/detect/gpu_behind.h"
-#include "lib/cause/frames.h"
+#include "lib/world/site_frames.h"
 #include "lib/cause/sum.h"
 #include "lib/cause/watch.h"
 #include "lib/line/gaps.h"
@@ -97,7 +97,7 @@ struct gpu_work {
 	VEC(struct idle_cause) idle;
 	VEC(struct idle_place) places;
 	VEC(struct issue_cause) issue;
-	struct cause_frames frames;
+	struct site_frames frames;
 	VEC(struct shared_wait) shared;
 	VEC(uint32_t)
 	unused_waits, unused_idle, unused_places, unused_issue, unused_shared; /* positions */

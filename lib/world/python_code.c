@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classifies Python source files by their paths. Installed code is what lies in a folder of packages (site-packages,
+ * Debian's dist-packages) or of Python's library (lib/python3.N); everything else with a path is a person's own.
+ * The two tables of packages below are knowledge about the field, not about one program: a package that stands in
+ * neither is one whose lines a person wants to see.
+ */
+#include "lib/world/python_code.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* They compute what others ask of them. Their lines are the same in every program, so the caller's line is the news. */
+static const char *const libraries[] = {
+	"apex",
+	"bitsandbytes",
+	"causal_conv1d",
+	"cuda",
+	"cupy",
+	"cupyx",
+	"deep_gemm",
+	"einops",
+	"flash_attn",
+	"flashinfer",
+	"functorch",
+	"jax",
+	"jaxlib",
+	"liger_kernel",
+	"mamba_ssm",
+	"numba",
+	"numba_cuda",
+	"numpy",
+	"nvidia",
+	"opt_einsum",
+	"pycuda",
+	"pynvml",
+	"scipy",
+	"tensorflow",
+	"torch",
+	"torchao",
+	"torchaudio",
+	"torchvision",
+	"transformer_engine",
+	"triton",
+	"triton_kernels",
+	"xformers",
+};
+
+/* They run what others wrote: from the loop of a server, a test runner, a launcher or a notebook outward nothing is said
+ * about the program. Modules of a package are given by their path. */
+static const char *const runners[] = {
+	"IPython",
+	"_pytest",
+	"absl",
+	"accelerate/commands",
+	"aiohttp",
+	"anyio",
+	"asgiref",
+	"billiard",
+	"celery",
+	"click",
+	"cloudpickle",
+	"coverage",
+	"debugpy",
+	"deepspeed/launcher",
+	"dill",
+	"django",
+	"fastapi",
+	"fire",
+	"flask",
+	"grpc",
+	"gunicorn",
+	"hydra",
+	"hypercorn",
+	"ipykernel",
+	"joblib",
+	"jupyter_client",
+	"kombu",
+	"line_profiler",
+	"loky",
+	"mpi4py",
+	"nbclient",
+	"opentelemetry",
+	"papermill",
+	"pluggy",
+	"prometheus_fastapi_instrumentator",
+	"pydevd",
+	"pytest",
+	"ray",
+	"rich_click",
+	"starlette",
+	"streamlit",
+	"sentry_sdk",
+	"torch/distributed/elastic",
+	"torch/distributed/launch",
+	"torch/distributed/launcher",
+	"torch/distributed/run",
+	"torch/multiprocessing",
+	"torchrun",
+	"tornado",
+	"typer",
+	"uvicorn",
+	"uvloop",
+	"werkzeug",
+};
+
+/* Modules of Python's library that start a program or a process for somebody else. */
+static const char *const starters[] = {
+	"multiprocessing/forkserver",
+	"multiprocessing/resource_tracker",
+	"multiprocessing/spawn",
+	"runpy",
+};
+
+/* What people type into: the only names in angle brackets that are not a program's work. */
+static const char *const typed[] = {
+	"<doctest ", "<ipython-input-", "<magic-timeit>", "<python-input-", "<timed ",
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool begins_with(struct bytes text, const char *start)
+{
+	size_t n = strlen(start);
+
+	return text.n >= n && memcmp(text.p, start, n) == 0;
+}
+
+/* Whether a path relative to its folder of modules is that module or lies in that package. */
+static bool is_within(struct bytes path, const char *module)
+{
+	size_t n = strlen(module);
+
+	return begins_with(path, module) && (path.n == n || path.p[n] == '/' || path.p[n] == '.');
+}
+
+static bool is_within_any(struct bytes path, const char *const *modules, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_within(path, modules[i]))
+			return true;
+	return false;
+}
+
+static struct bytes after(struct bytes text, size_t n)
+{
+	return (struct bytes){ text.p + n, text.n - n };
+}
+
+/* What follows the last such folder on the path; {NULL, 0}: there is none. */
+static struct bytes below_folder(struct bytes path, const char *folder)
+{
+	struct bytes below = { 0 };
+	size_t n = strlen(folder);
+	const char *at;
+
+	while (path.n && (at = memmem(path.p, path.n, folder, n)) != NULL)
+		below = path = after(path, (size_t)(at - path.p) + n);
+	return below;
+}
+
+/* The same for Python's library: lib/python3.12/, Debian's lib/python3/, python3.13t without its lock, a zip file. */
+static struct bytes below_stdlib(struct bytes path)
+{
+	static const char *const folders[] = { "/lib/python3", "/lib64/python3", "/lib/pypy3" };
+
+	for (size_t i = 0; i < COUNT(folders); i++) {
+		struct bytes rest = below_folder(path, folders[i]);
+
+		while (rest.n && ((rest.p[0] >= '0' && rest.p[0] <= '9') || rest.p[0] == '.' ||
+				  rest.p[0] == 't'))
+			rest = after(rest, 1);
+		if (begins_with(rest, "zip"))
+			rest = after(rest, 3);
+		if (rest.n && rest.p[0] == '/')
+			return after(rest, 1);
+	}
+	return (struct bytes){ 0 };
+}
+
+static struct bytes base_name(struct bytes path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+
+	return slash ? after(path, (size_t)(slash + 1 - path.p)) : path;
+}
+
+/* Graphs that compilers turned into Python: torch's inductor names a file by c and 51 digits of base 32. */
+static bool is_compiled(struct bytes path)
+{
+	static const char *const caches[] = { "/torchinductor_", "/torch_compile_cache/",
+					      "/torch_compile_debug/", "/.triton/cache/" };
+	struct bytes name = base_name(path);
+	size_t digits = 0;
+
+	for (size_t i = 0; i < COUNT(caches); i++)
+		if (memmem(path.p, path.n, caches[i], strlen(caches[i])))
+			return true;
+	if (name.n != 55 || name.p[0] != 'c' || memcmp(name.p + 52, ".py", 3) != 0)
+		return false;
+	while (digits < 52 && ((name.p[digits] >= 'a' && name.p[digits] <= 'z') ||
+			       (name.p[digits] >= '2' && name.p[digits] <= '7')))
+		digits++;
+	return digits == 52;
+}
+
+/* A console script: what pip and uv write into bin for a package's main function has no suffix. */
+static bool is_console_script(struct bytes path)
+{
+	struct bytes name = base_name(path);
+
+	return path.n >= name.n + 5 && memcmp(path.p + path.n - name.n - 5, "/bin/", 5) == 0 &&
+	       !memchr(name.p, '.', name.n);
+}
+
+static struct python_code code_of_package(struct bytes path)
+{
+	struct python_code code = { .kind = PYTHON_PACKAGE, .package = path };
+	const char *slash = memchr(path.p, '/', path.n);
+
+	if (slash)
+		code.package.n = (size_t)(slash - path.p);
+	else if (path.n > 3 && memcmp(path.p + path.n - 3, ".py", 3) == 0)
+		code.package.n = path.n - 3;
+	if (is_within_any(path, runners, COUNT(runners)))
+		code.kind = PYTHON_RUNNER;
+	else if (is_within_any(path, libraries, COUNT(libraries)))
+		code.kind = PYTHON_LIBRARY;
+	return code;
+}
+
+static enum python_code_kind kind_of_bracketed(struct bytes file)
+{
+	if (bytes_equal(file, bytes_of("<string>")) || bytes_equal(file, bytes_of("<stdin>")))
+		return PYTHON_ENTRY;
+	for (size_t i = 0; i < COUNT(typed); i++)
+		if (begins_with(file, typed[i]))
+			return PYTHON_OWN;
+	return PYTHON_GENERATED;
+}
+
+struct python_code python_code_of(struct bytes file)
+{
+	struct bytes below;
+
+	if (!file.n)
+		return (struct python_code){ .kind = PYTHON_GENERATED };
+	if (file.p[0] == '<')
+		return (struct python_code){ .kind = kind_of_bracketed(file) };
+	below = below_folder(file, "/site-packages/");
+	if (!below.n)
+		below = below_folder(file, "/dist-packages/");
+	if (below.n)
+		return code_of_package(below);
+	if (is_compiled(file))
+		return (struct python_code){ .kind = PYTHON_GENERATED };
+	below = below_stdlib(file);
+	if (below.n)
+		return (struct python_code){ .kind = is_within_any(below, starters, COUNT(starters))
+							     ? PYTHON_STARTER
+							     : PYTHON_STDLIB };
+	return (struct python_code){ .kind = is_console_script(file) ? PYTHON_ENTRY : PYTHON_OWN };
+}

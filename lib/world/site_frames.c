@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A map from stacks to their call sites. A name that arrives late does not change what was looked up: a site stays what it
+ * was, so that sums over it stay whole.
+ */
+#include "lib/world/site_frames.h"
+
+#include "lib/world/call_site.h"
+
+uint32_t site_frames_get(struct site_frames *f, const struct world *w, uint32_t stack)
+{
+	uint64_t frame;
+
+	if (stack == 0)
+		return 0;
+	if (map_get(&f->by, stack, &frame))
+		return (uint32_t)frame;
+	frame = call_site_frame(w, stack);
+	map_put(&f->by, stack, frame); /* where that fails it is looked up again */
+	return (uint32_t)frame;
+}
