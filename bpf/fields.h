@@ -168,6 +168,23 @@ static __always_inline bool field_of(const struct field_spec *f, const u64 *word
 /* The functions below are verified on their own: once, and not once for each way that leads to them. Their pointers
  * are never NULL, but the verifier wants to see that. */
 
+/* The recorder reads the name instead: it can wait for the page. */
+static __always_inline bool name_pass_on(u64 handle, u64 text)
+{
+	struct wire_unread *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+
+	if (!w)
+		return 0;
+	w->kind = WIRE_UNREAD;
+	w->pad[0] = w->pad[1] = w->pad[2] = 0;
+	w->tgid = bpf_get_current_pid_tgid() >> 32;
+	w->handle = handle;
+	w->address = text;
+	w->time_ns = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(w, ring_flags());
+	return 1;
+}
+
 /* Tells what handle is called. */
 __weak __noinline int tell_name(u64 handle, u64 text)
 {
@@ -186,17 +203,22 @@ __weak __noinline int tell_name(u64 handle, u64 text)
 		return 0;
 	}
 	bpf_ringbuf_discard(w, BPF_RB_NO_WAKEUP);
-	if (n <= 0)
+	if (n > 0) {
+		w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+		if (!w)
+			goto lost;
+		w->kind = WIRE_KERNEL;
+		w->tgid = tgid;
+		w->handle = handle;
+		n = bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)text);
+		if (n > 0) {
+			bpf_ringbuf_submit(w, ring_flags());
+			return 0;
+		}
+		bpf_ringbuf_discard(w, BPF_RB_NO_WAKEUP);
+	}
+	if (!text || name_pass_on(handle, text))
 		return 0;
-	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
-	if (!w)
-		goto lost;
-	w->kind = WIRE_KERNEL;
-	w->tgid = tgid;
-	w->handle = handle;
-	bpf_probe_read_user_str(w->name, sizeof(w->name), (void *)text);
-	bpf_ringbuf_submit(w, ring_flags());
-	return 0;
 lost:
 	count_untold(WIRE_UNTOLD_KERNEL);
 	return 0;

@@ -9,7 +9,6 @@
 
 #define SOURCE_MARK 17
 
-#define ATTRIBUTES_MESSAGE 32 /* messageType in nvtxEventAttributes_t, 8 bytes before the message */
 #define LEVELS		   16384
 #define STARTING	   4096
 
@@ -77,6 +76,13 @@ static __always_inline void nvtx_fill(struct wire_nvtx *w, struct task_struct *t
 	w->handle = c->text == NVTX_HANDLE ? c->address : 0;
 }
 
+/* The recorder reads what is at the address. */
+static __always_inline void nvtx_pass_on(struct wire_nvtx *w, const struct nvtx_call *c)
+{
+	w->cut = c->address ? NVTX_UNREAD : 0;
+	w->handle = c->address;
+}
+
 /* Whether a character of so many bytes is there, and not the end. */
 static __always_inline bool goes_on(u64 address, u32 bytes)
 {
@@ -94,17 +100,22 @@ static __always_inline bool say_wide(struct task_struct *task, const struct nvtx
 		return 0;
 	nvtx_fill(w, task, c);
 	to = (u32 *)w->name;
-	w->cut = 1; /* until its end is met */
+	w->cut = NVTX_CUT; /* until its end is met */
 	/* Unrolled: kernels up to 6.1 refuse the loop for the order in which its blocks come. */
 #pragma clang loop unroll(full)
 	for (i = 0; i < NVTX_LONG / 4; i++) {
 		to[i] = 0;
-		if (w->cut &&
-		    (bpf_probe_read_user(&to[i], 4, (void *)(c->address + 4 * i)) || !to[i]))
+		if (w->cut != NVTX_CUT)
+			continue;
+		if (bpf_probe_read_user(&to[i], 4, (void *)(c->address + 4 * i)))
+			w->cut = NVTX_UNREAD;
+		else if (!to[i])
 			w->cut = 0;
 	}
-	if (w->cut)
+	if (w->cut == NVTX_CUT)
 		w->cut = goes_on(c->address + NVTX_LONG, 4);
+	if (w->cut == NVTX_UNREAD)
+		nvtx_pass_on(w, c);
 	bpf_ringbuf_submit(w, ring_flags());
 	return 1;
 }
@@ -121,7 +132,9 @@ static __always_inline bool say(struct task_struct *task, const struct nvtx_call
 		n = bpf_probe_read_user_str(w->name, NVTX_SHORT, (void *)c->address);
 	if (n <= 0)
 		w->name[0] = 0;
-	if (n < 0)
+	if (n < 0 || c->text == NVTX_ATTRIBUTES)
+		nvtx_pass_on(w, c);
+	if (n < 0 && !c->address)
 		w->text = NVTX_NO_TEXT;
 	if (n == NVTX_SHORT)
 		w->cut = goes_on(c->address + NVTX_SHORT - 1, 1);
@@ -141,9 +154,9 @@ static __always_inline void nvtx_said(struct task_struct *task, struct nvtx_call
 		st = caller_join(task, SOURCE_MARK);
 	if (!st)
 		return;
-	if (c->text == NVTX_ATTRIBUTES) {
-		bpf_probe_read_user(&message, sizeof(message),
-				    (void *)(c->address + ATTRIBUTES_MESSAGE));
+	if (c->text == NVTX_ATTRIBUTES &&
+	    !bpf_probe_read_user(&message, sizeof(message),
+				 (void *)(c->address + NVTX_ATTRIBUTES_MESSAGE))) {
 		c->text = message.kind < NVTX_ATTRIBUTES ? message.kind : NVTX_NO_TEXT;
 		c->address = message.text;
 	}

@@ -25,6 +25,7 @@ enum wire_kind {
 	WIRE_CALL_WIDE = 8, /* struct wire_call_wide */
 	WIRE_KERNEL = 9,    /* struct wire_kernel */
 	WIRE_NVTX = 10,	    /* struct wire_nvtx */
+	WIRE_UNREAD = 11,   /* struct wire_unread */
 	WIRE_OFFCPU = 16,   /* owned by sched.bpf.c, here to 31 */
 	WIRE_OCCUPIED = 17,
 	WIRE_MIGRATE = 18,
@@ -94,11 +95,24 @@ struct wire_kernel {
 };
 #define WIRE_KERNEL_HEAD 16
 
+/* The same where the name's page was not mapped, which a probe cannot wait for: the recorder
+ * reads the address. */
+struct wire_unread {
+	__u8 kind;
+	__u8 pad[3];
+	__u32 tgid;
+	__u64 handle;
+	__u64 address;
+	__u64 time_ns; /* what is mapped there may be another file's a moment later */
+};
+
 /* What a program said by NVTX. The text is ASCII or UTF-8, or of 4 bytes a character; the first NVTX_SHORT bytes cross
  * where it is not the latter. */
 #define NVTX_SHORT 128
 #define NVTX_LONG  512
 #define NVTX_HEAD  48
+#define NVTX_ATTRIBUTES_MESSAGE \
+	32 /* where messageType of nvtxEventAttributes_t stands, 8 bytes before the message */
 enum nvtx_what {
 	NVTX_PUSH = 1,
 	NVTX_POP,
@@ -112,13 +126,17 @@ enum nvtx_text { /* as in messageType of nvtxEventAttributes_t */
 		 NVTX_NARROW = 1,
 		 NVTX_WIDE = 2,
 		 NVTX_HANDLE = 3,
-		 NVTX_ATTRIBUTES = 4, /* of a function: they say which; does not cross */
+		 NVTX_ATTRIBUTES = 4, /* they say which; crosses only with NVTX_UNREAD */
+};
+enum nvtx_cut { /* bits */
+		NVTX_CUT = 1, /* the text was longer */
+		NVTX_UNREAD = 2, /* as struct wire_unread: handle is the text's address */
 };
 struct wire_nvtx {
 	__u8 kind;
 	__u8 what;
 	__u8 text;
-	__u8 cut; /* the text was longer */
+	__u8 cut; /* enum nvtx_cut */
 	__u32 tid : 22;
 	__u32 copy : 10;
 	__u32 lost;
@@ -126,7 +144,7 @@ struct wire_nvtx {
 	__u64 time_ns; /* of the function's entry */
 	__u64 domain;
 	__u64 id;     /* START, END: of the range; REGISTER: the handle that the text got */
-	__u64 handle; /* of NVTX_HANDLE */
+	__u64 handle; /* of NVTX_HANDLE; an address with NVTX_UNREAD */
 	char name[NVTX_LONG];
 };
 /* Which function a probe is on, in the low half of its cookie; domain: it is the first argument. */

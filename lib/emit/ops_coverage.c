@@ -32,6 +32,16 @@ static void stacks_line(struct buf *out, const struct world *w, const struct sta
 	buf_putc(out, '\n');
 }
 
+static void late_line(struct buf *out, const struct world *w, const struct ops_layer *l,
+		      struct bytes what)
+{
+	buf_printf(out, "coverage: %s of %s ", human_count(l->attached).s,
+		   human_count(l->requested).s);
+	human_safe(out, what);
+	view_on(out, w, l->node);
+	buf_puts(out, " were read by the recorder: their memory was not mapped yet\n");
+}
+
 void ops_coverage_line(struct buf *out, const struct ops_summary *s, bool over)
 {
 	buf_printf(out, "coverage: %s events", human_count(s->events).s);
@@ -76,7 +86,12 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
 		struct bytes lost = missing_what(world_text(w, l->layer));
+		struct bytes late = missing_late(world_text(w, l->layer));
 
+		if (late.n) {
+			late_line(out, w, l, late);
+			continue;
+		}
 		if (l->failed == 0 || bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
 			continue; /* stacks: counted anew from what is looked at */
 		buf_puts(out, "coverage: ");

@@ -7,15 +7,24 @@
 #include "lib/base/human.h"
 
 #define LOST	 "lost "
+#define LATE	 "late "
 #define ROWS_MAX 1024 /* more nodes than are merged */
+
+static struct bytes behind(struct bytes layer, struct bytes word)
+{
+	return layer.n > word.n && memcmp(layer.p, word.p, word.n) == 0
+		       ? (struct bytes){ layer.p + word.n, layer.n - word.n }
+		       : (struct bytes){ 0 };
+}
 
 struct bytes missing_what(struct bytes layer)
 {
-	size_t n = sizeof(LOST) - 1;
+	return behind(layer, bytes_of(LOST));
+}
 
-	return layer.n > n && memcmp(layer.p, LOST, n) == 0
-		       ? (struct bytes){ layer.p + n, layer.n - n }
-		       : (struct bytes){ 0 };
+struct bytes missing_late(struct bytes layer)
+{
+	return behind(layer, bytes_of(LATE));
 }
 
 static void copy(char *to, size_t size, struct bytes from)

@@ -28,6 +28,9 @@ struct missing {
 /* What a layer says is lost: "stacks"; empty for all other layers. Borrows from it. */
 struct bytes missing_what(struct bytes layer);
 
+/* The same of a layer of names that were read late: "kernel names". */
+struct bytes missing_late(struct bytes layer);
+
 /* Takes every record; on: what the machine that it names is called. False: out of memory. */
 bool missing_record(struct missing *m, const struct record *r, struct bytes on);
 void missing_free(struct missing *m);

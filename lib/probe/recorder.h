@@ -92,6 +92,8 @@ struct probe_recorder_totals {
 	uint64_t lost;
 	uint64_t lost_ring;		    /* of these, because the kernel ring was full */
 	uint64_t stacks_lost, kernels_lost; /* names of kernels */
+	uint64_t texts_lost;		    /* names of ranges and marks */
+	uint64_t kernels_late, texts_late;  /* read by us, for a probe could not */
 	uint64_t open, hung;		    /* calls */
 	struct probe_shares shares;
 	int64_t start_ns, end_ns;

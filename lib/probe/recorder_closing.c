@@ -118,6 +118,15 @@ static void tell_missing(struct probe_recorder *r, const struct probe_recorder_t
 		probe_recorder_tell(r, PROBE_WARNING,
 				    "%s names of kernels lost: their launches are there without",
 				    human_count(t->kernels_lost).s);
+	if (t->texts_lost)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "NVTX: %s names lost: their memory could not be read",
+				    human_count(t->texts_lost).s);
+	if (t->kernels_late + t->texts_late)
+		probe_recorder_tell(r, PROBE_LINE,
+				    "names read late, as their memory was not mapped yet: %s of "
+				    "kernels, %s of NVTX",
+				    human_count(t->kernels_late).s, human_count(t->texts_late).s);
 	probe_recorder_tell_all_losses(r);
 	if (t->with_cuda == 0 && r->session)
 		probe_recorder_tell(r, PROBE_WARNING,

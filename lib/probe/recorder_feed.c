@@ -126,6 +126,13 @@ static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes
 		probe_say_kernel(r->writer, process, handle, name, &r->event_error);
 }
 
+static size_t on_bytes(void *ctx, uint32_t tgid, uint64_t address, int64_t time_ns, void *out,
+		       size_t n)
+{
+	return probe_stacks_bytes(((struct probe_recorder *)ctx)->stacks, tgid, address, time_ns,
+				  out, n);
+}
+
 static uint32_t on_stack(void *ctx, uint32_t tgid, const uint64_t *ip, unsigned n,
 			 const struct probe_python_frames *python)
 {
@@ -359,6 +366,7 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .lines = on_lines,
 						       .record = on_named,
 						       .nvtx = on_nvtx,
+						       .bytes = on_bytes,
 						       .socket = on_socket,
 						       .asleep = on_asleep,
 						       .gil = on_gil,

@@ -73,46 +73,65 @@ static int say_refused(struct probe_recorder *r, int64_t now, struct err *e)
 	return n ? probe_say_loss(r->writer, LOSS_NOT_UNDERSTOOD, n, r->loss_since, now, e) : 0;
 }
 
+static const char *kernel_reason(const __u64 *untold, uint64_t roomless)
+{
+	if (roomless)
+		return "no more than 64 MiB of them are kept";
+	return untold[WIRE_UNTOLD_KERNEL] ? loss_reason_text(LOSS_RING_FULL)
+					  : "their memory could not be read";
+}
+
 /* Each file says how many there are in all, and again whenever there are more. */
 static int say_missing(struct probe_recorder *r, struct err *e)
 {
+	static const struct probe_name_counts none;
+	const struct probe_name_counts *names = r->wire ? probe_wire_names(r->wire) : &none;
+	const struct probe_name_counts *texts = r->wire ? probe_wire_texts(r->wire) : &none;
 	const __u64 *untold = r->losses.n[0];
 	uint64_t roomless = probe_recorder_roomless(r);
 	uint64_t marks = r->marks.bad + r->marks.over + r->marks.full;
 	uint64_t ranges = r->nvtx.unmatched + r->nvtx.vague + r->nvtx.over;
+	uint64_t kernels = untold[WIRE_UNTOLD_KERNEL] + names->lost;
 	const struct {
 		const char *layer, *reason;
-		uint64_t lost, of;
+		uint64_t n, of;
+		bool late; /* not lost */
 	} all[MISSING_KINDS] = {
 		[MISSING_STACKS] = { "lost stacks", loss_reason_text(LOSS_RING_FULL),
 				     untold[WIRE_UNTOLD_STACK],
-				     r->session ? probe_session_stacks(r->session) : 0 },
-		[MISSING_KERNELS] = { "lost kernel names",
-				      roomless ? "no more than 64 MiB of them are kept"
-					       : loss_reason_text(LOSS_RING_FULL),
-				      untold[WIRE_UNTOLD_KERNEL] + roomless,
-				      untold[WIRE_UNTOLD_KERNEL] +
-					      (r->wire ? probe_wire_names(r->wire) : 0) },
+				     r->session ? probe_session_stacks(r->session) : 0, false },
+		[MISSING_KERNELS] = { "lost kernel names", kernel_reason(untold, roomless),
+				      kernels + roomless, kernels + names->read, false },
 		[MISSING_MARKS] = { "lost marks",
 				    "lines not understood, too many in a second, or with more "
 				    "different texts than are kept",
-				    marks, r->marks.taken + marks },
+				    marks, r->marks.taken + marks, false },
 		[MISSING_RANGES] = { "lost ranges",
 				     "NVTX: the beginning was not seen, several had the same id, "
 				     "or too many names or ranges at a time",
-				     ranges, r->nvtx.ranges + r->nvtx.points + ranges },
+				     ranges, r->nvtx.ranges + r->nvtx.points + ranges, false },
 		[MISSING_NAMES] = { "lost range names",
-				    "NVTX: more than 65536 were registered at a time",
-				    r->nvtx.nameless, r->nvtx.names },
+				    texts->lost
+					    ? "NVTX: their memory could not be read"
+					    : "NVTX: more than 65536 were registered at a time",
+				    r->nvtx.nameless + texts->lost, texts->read + texts->lost,
+				    false },
+		[MISSING_LATE_KERNELS] = { "late kernel names", NULL, names->late,
+					   kernels + names->read, true },
+		[MISSING_LATE_TEXTS] = { "late range names", NULL, texts->late,
+					 texts->read + texts->lost, true },
 	};
 	int rc = 0;
 
 	for (unsigned k = 0; rc == 0 && k < MISSING_KINDS; k++) {
-		if (all[k].lost == r->missing[k])
+		if (all[k].n == r->missing[k])
 			continue;
-		r->missing[k] = all[k].lost;
-		rc = probe_say_missing(r->writer, all[k].layer, all[k].lost, all[k].of,
-				       all[k].reason, e);
+		r->missing[k] = all[k].n;
+		if (all[k].late)
+			rc = probe_say_late(r->writer, all[k].layer, all[k].n, all[k].of, e);
+		else
+			rc = probe_say_missing(r->writer, all[k].layer, all[k].n, all[k].of,
+					       all[k].reason, e);
 	}
 	return rc;
 }

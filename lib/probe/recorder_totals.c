@@ -29,13 +29,21 @@ size_t probe_recorder_with_cuda(const struct probe_recorder *r)
 
 void probe_recorder_totals(const struct probe_recorder *r, struct probe_recorder_totals *t)
 {
+	static const struct probe_name_counts none;
+	const struct probe_name_counts *names = r->wire ? probe_wire_names(r->wire) : &none;
+	const struct probe_name_counts *texts = r->wire ? probe_wire_texts(r->wire) : &none;
+
 	*t = (struct probe_recorder_totals){
 		.events = r->events,
 		.calls = r->calls,
 		.lost = r->lost,
 		.lost_ring = probe_recorder_ring_losses(r),
 		.stacks_lost = r->losses.n[0][WIRE_UNTOLD_STACK],
-		.kernels_lost = r->losses.n[0][WIRE_UNTOLD_KERNEL] + probe_recorder_roomless(r),
+		.kernels_lost = r->losses.n[0][WIRE_UNTOLD_KERNEL] + probe_recorder_roomless(r) +
+				names->lost,
+		.kernels_late = names->late,
+		.texts_lost = texts->lost,
+		.texts_late = texts->late,
 		.open = r->opens.open,
 		.hung = r->opens.hung,
 		.start_ns = r->start_ns,

@@ -11,12 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "lib/base/io.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/host/clock.h"
 #include "lib/host/rights.h"
+#include "lib/probe/file_ranges.h"
 #include "lib/sym/symbols.h"
+
+#define FORMER_NS 2000000000ll /* what was mapped until then may still be asked for */
 
 struct range {
 	uint64_t start, end, offset;
@@ -39,7 +45,9 @@ struct process_maps {
 	uint32_t tgid;
 	uint32_t ended; /* in that round, 0: it has not */
 	bool stale;	/* the first mapping of a new picture ends the one before */
-	VEC(struct range) ranges;
+	VEC(struct range) ranges; /* of code */
+	struct file_ranges files;
+	int64_t changed_ns; /* what the next picture shows is so since then; 0: not known */
 };
 
 struct question {
@@ -165,6 +173,7 @@ void probe_stacks_free(struct probe_stacks *s)
 	}
 	for (size_t i = 0; i < s->processes.n; i++) {
 		vec_free(&s->processes.v[i]->ranges);
+		file_ranges_free(&s->processes.v[i]->files);
 		free(s->processes.v[i]);
 	}
 	vec_free(&s->questions);
@@ -188,8 +197,10 @@ static struct process_maps *maps_make(struct probe_stacks *s, uint32_t tgid)
 	struct process_maps *p = maps_of(s, tgid);
 
 	if (p) {
-		if (p->ended) /* the number is another's now */
+		if (p->ended) { /* the number is another's now */
 			p->ranges.n = 0;
+			p->files.now.n = p->files.former.n = 0;
+		}
 		p->ended = 0;
 		return p;
 	}
@@ -216,9 +227,12 @@ void probe_stacks_ended(struct probe_stacks *s, uint32_t tgid)
 
 void probe_stacks_forget(struct probe_stacks *s)
 {
+	int64_t before = host_clock_mono() - FORMER_NS;
+
 	for (size_t i = s->processes.n; i-- > 0;) {
 		struct process_maps *p = s->processes.v[i], *last;
 
+		file_ranges_forget(&p->files, before);
 		if (!p->ended || p->ended == s->round)
 			continue;
 		map_del(&s->by_tgid, p->tgid);
@@ -227,6 +241,7 @@ void probe_stacks_forget(struct probe_stacks *s)
 		if (last != p)
 			map_put(&s->by_tgid, last->tgid, i);
 		vec_free(&p->ranges);
+		file_ranges_free(&p->files);
 		free(p);
 	}
 	s->round++;
@@ -240,12 +255,22 @@ void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid)
 		p->stale = true;
 }
 
-void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid)
+void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns)
+{
+	struct process_maps *p = maps_of(s, tgid);
+
+	if (!p)
+		return;
+	p->ranges.n = 0;
+	file_ranges_begin(&p->files, time_ns);
+}
+
+void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns)
 {
 	struct process_maps *p = maps_of(s, tgid);
 
 	if (p)
-		p->ranges.n = 0;
+		p->changed_ns = time_ns;
 }
 
 /* What is in no file is called what the kernel calls it, as "[vdso]", or has no name: code made at run time. */
@@ -298,7 +323,11 @@ void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct h
 	if (p && p->stale) {
 		p->ranges.n = 0;
 		p->stale = false;
+		file_ranges_begin(&p->files, p->changed_ns ? p->changed_ns : host_clock_mono());
+		p->changed_ns = 0;
 	}
+	if (p)
+		file_ranges_add(&p->files, m);
 	if (!p || !m->executable)
 		return;
 	r.module = module_index(s, tgid, m);
@@ -337,6 +366,62 @@ void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t chil
 	to->stale = false;
 	for (size_t i = 0; i < from->ranges.n; i++)
 		vec_push(&to->ranges, from->ranges.v[i]);
+	file_ranges_copy(&to->files, &from->files);
+}
+
+/* Up to n bytes of the process's memory, up to the first that cannot be read. Pages come in as if
+ * the process touched them. */
+static size_t read_memory(uint32_t tgid, uint64_t address, void *out, size_t n)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = address + n;
+	struct iovec here = { out, n }, there[8];
+	unsigned pages = 0;
+	ssize_t got;
+
+	if (end < address)
+		return 0;
+	/* A part by page: one that cannot be read ends what is read, in front of it. */
+	for (uint64_t at = address; at < end && pages < 8; pages++) {
+		uint64_t next = at - at % page + page;
+
+		next = next < end && next > at ? next : end;
+		there[pages] = (struct iovec){ (void *)(uintptr_t)at, next - at };
+		at = next;
+	}
+	got = process_vm_readv((pid_t)tgid, &here, 1, there, pages, 0);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+static size_t read_file_range(const struct probe_stacks *s, const struct file_range *r,
+			      uint64_t address, void *out, size_t n)
+{
+	ssize_t got;
+
+	if (n > r->end - address)
+		n = r->end - address;
+	for (size_t i = 0; i < s->modules.n; i++) {
+		const struct module *v = s->modules.v[i];
+
+		if (v->fd < 0 || v->inode != r->inode || v->major != r->major ||
+		    v->minor != r->minor)
+			continue;
+		got = read_at(v->fd, out, n, (off_t)(address - r->start + r->offset));
+		return got < 0 ? 0 : (size_t)got;
+	}
+	return 0;
+}
+
+size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t address,
+			  int64_t time_ns, void *out, size_t n)
+{
+	const struct process_maps *p = maps_of(s, tgid);
+	const struct file_range *r = p ? file_ranges_find(&p->files, address, time_ns) : NULL;
+	size_t got = 0;
+
+	/* What lies there now is what lay there then. */
+	if (!(p && p->ended) && !(r && r->until_ns != INT64_MAX))
+		got = read_memory(tgid, address, out, n);
+	return got || !r ? got : read_file_range(s, r, address, out, n);
 }
 
 static uint32_t module_id(struct probe_stacks *s, struct module *v)

@@ -25,8 +25,11 @@ void probe_stacks_free(struct probe_stacks *s);
  * holds on. */
 void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid);
 void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
-/* What was mapped is not any more: it is another program. */
-void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid);
+/* The loader changed what is mapped at that time (CLOCK_MONOTONIC): the next picture holds since
+ * then. */
+void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns);
+/* What was mapped is not any more from that time on: it is another program. */
+void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns);
 /* A child starts with its parent's maps, until its own are read. */
 void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
 /* The process has ended; its stacks may come later than that. */
@@ -43,6 +46,12 @@ void probe_stacks_loops(struct probe_stacks *s, const struct host_mapping *m,
 uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint64_t *ip, unsigned n,
 			      const struct probe_part *python, unsigned npython,
 			      const char *python_missing);
+
+/* Up to n bytes of what lay at the address of the process at that time (CLOCK_MONOTONIC), from its
+ * memory, or from the file that was mapped there where that is not any more. How many there were; 0:
+ * it cannot be read. */
+size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t address,
+			  int64_t time_ns, void *out, size_t n);
 
 /* A descriptor, yours, of the file of the module with this path and build-id; -1: it could not be opened. */
 int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id);

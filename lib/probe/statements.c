@@ -279,6 +279,18 @@ int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, u
 	return ige_writer_record(wr, &r, e);
 }
 
+int probe_say_late(struct ige_writer *wr, const char *layer, uint64_t late, uint64_t of,
+		   struct err *e)
+{
+	struct record r = { .kind = RECORD_COVERAGE };
+
+	REC_SET(&r, COVERAGE, time_ns, host_clock_mono());
+	REC_SET(&r, COVERAGE, layer, bytes_of(layer));
+	REC_SET(&r, COVERAGE, requested, at_most_u32(of));
+	REC_SET(&r, COVERAGE, attached, at_most_u32(late));
+	return ige_writer_record(wr, &r, e);
+}
+
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
 		      const struct probe_gone *gone, uint32_t (*process)(void *ctx, uint32_t tgid),
 		      void *ctx, struct err *e)

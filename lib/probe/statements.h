@@ -62,6 +62,11 @@ int probe_say_stack_ends(struct ige_writer *wr, const struct world *w, const str
 int probe_say_missing(struct ige_writer *wr, const char *layer, uint64_t lost, uint64_t of,
 		      const char *reason, struct err *e);
 
+/* COVERAGE, of the whole recording: of so many names, so many were read by the recorder, where a
+ * probe could not. */
+int probe_say_late(struct ige_writer *wr, const char *layer, uint64_t late, uint64_t of,
+		   struct err *e);
+
 /* One record per process and Python runtime: attached 1 when its frames are in stacks, else why not. gone: as above. */
 int probe_say_pythons(struct ige_writer *wr, const struct probe_pythons *pythons,
 		      const struct probe_gone *gone, uint32_t (*process)(void *ctx, uint32_t tgid),

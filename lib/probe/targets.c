@@ -318,10 +318,11 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		}
 		break;
 	case WIRE_EXEC:
-		probe_stacks_executed(t->stacks, tgid);
+		probe_stacks_executed(t->stacks, tgid, (int64_t)l->time_ns);
 		scan(t, tgid, true);
 		break;
 	case WIRE_LOADER:
+		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns);
 		scan(t, tgid, l->stopped);
 		break;
 	case WIRE_NEW:

@@ -85,6 +85,11 @@ void probe_wire_record(struct probe_wire *wire, const void *p, size_t n)
 		if (n > WIRE_KERNEL_HEAD && take_kernel(wire, p, n))
 			return;
 		break;
+	case WIRE_UNREAD:
+		if (n < sizeof(struct wire_unread))
+			break;
+		probe_wire_unread(wire, p);
+		return;
 	case WIRE_THREAD:
 		if (n < sizeof(struct wire_thread))
 			break;

@@ -454,9 +454,14 @@ uint64_t probe_wire_refused(const struct probe_wire *wire)
 	return wire->refused;
 }
 
-uint64_t probe_wire_names(const struct probe_wire *wire)
+const struct probe_name_counts *probe_wire_names(const struct probe_wire *wire)
 {
-	return wire->names;
+	return &wire->names;
+}
+
+const struct probe_name_counts *probe_wire_texts(const struct probe_wire *wire)
+{
+	return &wire->texts;
 }
 
 struct world *probe_wire_world(const struct probe_wire *wire)
@@ -476,7 +481,7 @@ void probe_wire_refuse(struct probe_wire *wire)
 
 void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name)
 {
-	wire->names++;
+	wire->names.read++;
 	probe_handles_name(wire->handles, tgid, handle, name);
 }
 
@@ -529,15 +534,4 @@ void probe_wire_asleep(struct probe_wire *wire, const struct wire_asleep *a)
 bool probe_wire_gil(const struct probe_wire *wire, uint32_t tgid, uint64_t address)
 {
 	return wire->owner.gil && wire->owner.gil(wire->owner.ctx, tgid, address);
-}
-
-bool probe_wire_nvtx(struct probe_wire *wire, const struct wire_nvtx *w, size_t n)
-{
-	const struct probe_thread *t = probe_wire_thread(wire, w->tid);
-
-	if (!t || !wire->owner.nvtx)
-		return false;
-	probe_wire_lost(wire, w->lost);
-	probe_wire_count(wire, t->process, w->copy);
-	return wire->owner.nvtx(wire->owner.ctx, t, w, n);
 }

@@ -81,6 +81,10 @@ struct probe_wire_owner {
 	void (*record)(void *ctx, struct record *r);
 	/* What a thread said by NVTX; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n);
+	/* Up to n bytes of what lay at an address of a process at that time, which a probe could not
+	 * read; how many there were. */
+	size_t (*bytes)(void *ctx, uint32_t tgid, uint64_t address, int64_t time_ns, void *out,
+			size_t n);
 	/* The process that has a socket open, by its inode: tgid, 0 none of the targets. */
 	uint32_t (*socket)(void *ctx, uint64_t inode);
 	/* Whether a futex is part of the lock of the process's Python interpreter. */
@@ -104,8 +108,15 @@ void probe_wire_free(struct probe_wire *wire);
 void probe_wire_again(struct probe_wire *wire, int64_t since_ns);
 
 uint64_t probe_wire_refused(const struct probe_wire *wire);
-/* Names of kernels that were told. */
-uint64_t probe_wire_names(const struct probe_wire *wire);
+/* Names that programs gave, and what became of them. */
+struct probe_name_counts {
+	uint64_t read; /* late ones among them */
+	uint64_t late; /* not by the probe, whose memory was not there, but by us */
+	uint64_t lost; /* nor by us */
+};
+/* Of kernels; of ranges and marks of NVTX. */
+const struct probe_name_counts *probe_wire_names(const struct probe_wire *wire);
+const struct probe_name_counts *probe_wire_texts(const struct probe_wire *wire);
 const struct probe_shares *probe_wire_shares(const struct probe_wire *wire);
 const struct probe_unowned *probe_wire_others(const struct probe_wire *wire);
 
@@ -133,6 +144,7 @@ void probe_wire_emit(struct probe_wire *wire, const struct event *ev); /* hand i
 void probe_wire_count(struct probe_wire *wire, uint32_t process,
 		      uint32_t copy); /* delivered, one more */
 void probe_wire_named(struct probe_wire *wire, uint32_t tgid, uint64_t handle, struct bytes name);
+void probe_wire_unread(struct probe_wire *wire, const struct wire_unread *u);
 void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 			 const struct event *ev); /* a call, before it is handed on */
 uint32_t probe_wire_current(

@@ -41,7 +41,8 @@ struct probe_wire {
 	struct probe_devices *devices; /* NULL: not followed */
 	uint32_t lost_seen;
 	bool lost_known;
-	uint64_t refused, names;
+	uint64_t refused;
+	struct probe_name_counts names, texts;
 };
 
 #endif

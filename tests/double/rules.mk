@@ -12,7 +12,8 @@ double_headers := $(wildcard tests/double/*.h tests/double/*.def tests/double/wo
 
 double_work := $(filter-out work,$(patsubst tests/double/work/%.c,%,$(wildcard tests/double/work/*.c)))
 double_libs := libcuda.so.1 libcudart.so.12 libcudart.so.13 libnccl.so.2 libnvidia-ml.so.1 libnvToolsExt.so.1
-double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-static libthrough-kept.so libthrough-lost.so)
+double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-static libthrough-kept.so libthrough-lost.so \
+	libmodule-alpha.so libmodule-delta.so libmodule-bare.so)
 
 .PHONY: double
 double: $(double_files)
@@ -54,3 +55,14 @@ $(double_dir)/libthrough-lost.so: tests/double/through.c tests/double/rules.mk
 	@mkdir -p $(@D)
 	$(say) DOUBLE $@
 	$(Q)$(CC) $(double_soflags) -fomit-frame-pointer -DTHROUGH_LOST -shared -o $@ $<
+
+# Libraries with kernels, one layout, and one without symbols.
+double_module = $(CC) $(double_soflags) -shared -DMODULE_KERNEL='"$(1)"' -o $@ $<
+$(double_dir)/libmodule-alpha.so $(double_dir)/libmodule-delta.so: $(double_dir)/libmodule-%.so: tests/double/module.c $(double_headers)
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(call double_module,$*)
+$(double_dir)/libmodule-bare.so: tests/double/module.c $(double_headers)
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(call double_module,stark) -s

@@ -5,6 +5,7 @@
 #include "lib/probe/stacks.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ static void ended(struct probe_stacks *s, struct world *w)
 	probe_stacks_maps_begin(s, 1003);
 	ok(native(s, w, 1003),
 	   "a copy that has ended before it could be looked at had what its parent has");
-	probe_stacks_executed(s, 1003);
+	probe_stacks_executed(s, 1003, 1);
 	probe_stacks_maps_begin(s, 1003);
 	ok(!native(s, w, 1003), "another program has not");
 	probe_stacks_ended(s, 1000);
@@ -105,6 +106,78 @@ static void nameless(struct probe_stacks *s, struct world *w)
 	}
 }
 
+static const char here[] = "a text in a file that is mapped";
+
+struct found {
+	const char *at;
+	struct host_mapping m;
+	char path[512];
+};
+
+static bool find_mapping(void *ctx, const struct host_mapping *m)
+{
+	struct found *f = ctx;
+
+	if ((uint64_t)(uintptr_t)f->at < m->start || (uint64_t)(uintptr_t)f->at >= m->end)
+		return true;
+	f->m = *m;
+	snprintf(f->path, sizeof(f->path), "%s", m->path.p);
+	f->m.path = bytes_of(f->path);
+	return false;
+}
+
+static void map_one(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
+{
+	struct host_mapping code = *m;
+
+	probe_stacks_maps_begin(s, tgid);
+	probe_stacks_maps_add(s, tgid, m);
+	code.start = m->end;
+	code.end = m->end + 4096;
+	code.executable = true;
+	probe_stacks_maps_add(s, tgid, &code); /* of a library's files only those with code are open */
+}
+
+static const char *text_at(struct probe_stacks *s, uint32_t tgid, uint64_t address, int64_t time_ns)
+{
+	static char out[sizeof(here)];
+	size_t n = probe_stacks_bytes(s, tgid, address, time_ns, out, sizeof(out));
+
+	return n == sizeof(out) ? out : "nothing";
+}
+
+/* What a probe could not read: of a process that lives, of one that has ended, of a library that is gone from there. */
+static void bytes(struct probe_stacks *s)
+{
+	struct found f = { .at = here };
+	struct err ignored = { 0 };
+	uint64_t at = (uint64_t)(uintptr_t)here;
+	uint32_t self = (uint32_t)getpid(), other = 4000000; /* there is no such process */
+	char out[16];
+
+	host_maps_read(self, find_mapping, &f, &ignored);
+	ok(f.m.inode != 0, "the test's own file");
+	is_str(text_at(s, self, at, 100), here, "memory is read");
+	is_str(text_at(s, other, at, 100), "nothing", "of nobody it is not");
+	map_one(s, self, &f.m);
+	map_one(s, other, &f.m);
+	is_str(text_at(s, other, at, 100), here, "of a process that has ended the file is read");
+	/* Another library there from 200 on. */
+	f.m.offset += 4096;
+	probe_stacks_changed(s, other, 200);
+	map_one(s, other, &f.m);
+	is_str(text_at(s, other, at, 199), here, "what was mapped there before");
+	ok(strcmp(text_at(s, other, at, 200), here) != 0, "and not what is mapped since");
+	/* What does not change does not count as gone. */
+	f.m.offset -= 4096;
+	probe_stacks_changed(s, self, 300);
+	map_one(s, self, &f.m);
+	is_str(text_at(s, self, at, 100), here, "a new picture of the same");
+	probe_stacks_ended(s, other);
+	ok(probe_stacks_bytes(s, other, f.m.end - 8, 400, out, sizeof(out)) <= 8,
+	   "no more than is mapped");
+}
+
 int main(void)
 {
 	struct world *w = world_new();
@@ -116,6 +189,7 @@ int main(void)
 	fifo(s);
 	ended(s, w);
 	nameless(s, w);
+	bytes(s);
 	probe_stacks_free(s);
 	world_free(w);
 	return done_testing();
