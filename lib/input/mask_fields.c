@@ -35,7 +35,8 @@ static const struct {
 	OF(FILE, mount, PATH),	       OF(FILE, origin, ORIGIN),
 	OF(SOCKET, protocol, KEEP),    OF(SOCKET, local, ADDRESS),
 	OF(SOCKET, remote, ADDRESS),   OF(WORD, text, COMMAND),
-	OF(SAMPLED, reason, KEEP),
+	OF(SAMPLED, reason, KEEP),     OF(UNCOVERED, layer, KEEP),
+	OF(UNCOVERED, path, PATH),     OF(UNCOVERED, reason, SENTENCE),
 };
 
 unsigned input_mask_field(uint16_t record_kind, unsigned number)

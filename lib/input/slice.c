@@ -69,6 +69,8 @@ bool slice_record(struct select *sel, const struct world *w, const struct record
 		return before_end(sel, u->CLOCK.mono_ns);
 	case RECORD_COVERAGE:
 		return process_asked(sel, w, u->COVERAGE.process);
+	case RECORD_UNCOVERED:
+		return select_stretch(sel, r) && process_asked(sel, w, u->UNCOVERED.process);
 	case RECORD_OPEN:
 		/* What was open before the part may have returned before it. */
 		return select_overlaps(sel, u->OPEN.start_ns, u->OPEN.time_ns) &&

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
@@ -31,6 +33,7 @@ struct probe_copies {
 	bool new_python;
 	VEC(struct probe_copy) copies;
 	struct probe_uses uses;
+	VEC(struct probe_uncovered) uncovered;
 	VEC(struct seen) executables, loaders;
 	struct probe_fds calls, hooks;
 	bool hooked;
@@ -75,6 +78,7 @@ void probe_copies_free(struct probe_copies *c)
 	}
 	vec_free(&c->copies);
 	probe_uses_free(&c->uses);
+	vec_free(&c->uncovered);
 	vec_free(&c->executables);
 	vec_free(&c->loaders);
 	free(c);
@@ -166,7 +170,8 @@ static size_t attach_nvtx(struct probe_copies *c, const char *path, const struct
 	return attached;
 }
 
-static void attach(struct probe_copies *c, struct probe_copy *copy, const char *path)
+/* at: its index among the copies. */
+static void attach(struct probe_copies *c, struct probe_copy *copy, size_t at, const char *path)
 {
 	bool nvtx = copy->plan.library == PROBE_NVTX;
 	size_t n = copy->plan.n;
@@ -180,7 +185,7 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 	if (sites && failed) {
 		for (size_t i = 0; i < n; i++) {
 			sites[i] = copy->plan.v[i].site;
-			sites[i].cookie |= COOKIE_COPY(c->copies.n);
+			sites[i].cookie |= COOKIE_COPY(at);
 		}
 		copy->attached =
 			nvtx ? attach_nvtx(c, path, sites, n, failed, &copy->reason)
@@ -195,30 +200,68 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, const char *
 	free(failed);
 }
 
+/* A path that opens the mapped file: of a process that has ended meanwhile, the one that it had, where that is the same file for
+ * us. False: there is none any more. */
+static bool find_path(uint32_t tgid, const struct host_mapping *m, char *out, size_t size)
+{
+	struct stat st;
+
+	host_maps_path(tgid, m, out, size);
+	if (access(out, F_OK) == 0 || host_proc_sight(tgid) != HOST_GONE)
+		return true;
+	snprintf(out, size, "%s", m->path.p);
+	return m->path.n < size && stat(out, &st) == 0 && st.st_ino == m->inode &&
+	       major(st.st_dev) == m->major && minor(st.st_dev) == m->minor;
+}
+
+/* Plans and attaches the copy that is or will be at that place. False: the file holds nothing to probe. */
+static bool prepare(struct probe_copies *c, struct probe_copy *copy, size_t at, uint32_t tgid,
+		    const struct host_mapping *m, enum probe_library library, bool is_static)
+{
+	char path[4400];
+
+	probe_plan_free(&copy->plan);
+	copy->reason = (struct err){ 0 };
+	copy->tried = tgid;
+	copy->gone = !find_path(tgid, m, path, sizeof(path));
+	if (copy->gone) {
+		err_set(&copy->reason, ERR_CANNOT, "process %u ended before its %s could be opened",
+			tgid, m->path.p);
+	} else if (probe_plan_file(&copy->plan, path, library, is_static, &copy->reason) == 0 &&
+		   copy->plan.n == 0) {
+		probe_plan_free(&copy->plan);
+		if (is_static)
+			return false;
+		err_set(&copy->reason, ERR_CANNOT, "no symbol of the table is in %s", m->path.p);
+	}
+	if (is_static && copy->gone)
+		return false;
+	copy->plan.library = library;
+	if (copy->plan.n)
+		attach(c, copy, at, path);
+	/* It ended while probes were put into its file, which another process may have, too. */
+	copy->gone |= copy->plan.n && !copy->attached && host_proc_sight(tgid) == HOST_GONE;
+	copy->attached_ns = (uint64_t)host_clock_boot();
+	copy->attached_mono_ns = host_clock_mono();
+	return true;
+}
+
 /* Index of the copy; -1: the file holds nothing to probe. */
 static int copy_of(struct probe_copies *c, uint32_t tgid, const struct host_mapping *m,
 		   enum probe_library library, bool is_static)
 {
 	struct probe_copy copy = { .major = m->major, .minor = m->minor, .inode = m->inode };
-	char path[4400];
 
 	for (size_t i = 0; i < c->copies.n; i++)
 		if (c->copies.v[i].inode == m->inode && c->copies.v[i].major == m->major &&
-		    c->copies.v[i].minor == m->minor)
+		    c->copies.v[i].minor == m->minor) {
+			if (c->copies.v[i].gone && tgid != c->copies.v[i].tried)
+				prepare(c, &c->copies.v[i], i, tgid, m, library, is_static);
 			return (int)i;
-	host_maps_path(tgid, m, path, sizeof(path));
-	if (probe_plan_file(&copy.plan, path, library, is_static, &copy.reason) == 0 &&
-	    copy.plan.n == 0) {
-		probe_plan_free(&copy.plan);
-		if (is_static)
-			return -1;
-		err_set(&copy.reason, ERR_CANNOT, "no symbol of the table is in %s", m->path.p);
-	}
-	copy.plan.library = library;
+		}
+	if (!prepare(c, &copy, c->copies.n, tgid, m, library, is_static))
+		return -1;
 	copy.path = strdup(m->path.p);
-	if (copy.plan.n)
-		attach(c, &copy, path);
-	copy.attached_ns = (uint64_t)host_clock_boot();
 	if (!copy.path || !vec_push(&c->copies, copy)) {
 		free(copy.path);
 		probe_plan_free(&copy.plan);
@@ -229,23 +272,95 @@ static int copy_of(struct probe_copies *c, uint32_t tgid, const struct host_mapp
 
 /* How much of the process's life had no probes on this copy: nothing when it was stopped where the copy appeared,
  * or began after the probes were there. */
-static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, bool in_time)
+static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, int64_t since_ns)
 {
 	struct host_process p;
 	struct err ignored = { 0 };
 
-	if (in_time || host_proc_read(tgid, &p, &ignored) || copy->attached_ns <= p.start_ns)
+	if (copy->attached_mono_ns <= since_ns)
 		return 0;
-	return copy->attached_ns - p.start_ns;
+	if (host_proc_read(tgid, &p, &ignored))
+		return since_ns == PROBE_FROM_START ? 0
+						    : (uint64_t)(copy->attached_mono_ns - since_ns);
+	return copy->attached_ns > p.start_ns ? copy->attached_ns - p.start_ns : 0;
 }
 
-static void use(struct probe_copies *c, uint32_t tgid, int copy, bool in_time)
+/* Calls of the process through that copy are not recorded from since_ns on, if it made any, until there were probes. */
+static void leave_uncovered(struct probe_copies *c, uint32_t tgid, int file, int64_t since_ns,
+			    uint64_t gap_ns)
+{
+	const struct probe_copy *copy = &c->copies.v[file];
+	struct probe_uncovered u = { .tgid = tgid,
+				     .file = (uint32_t)file,
+				     .since_ns = since_ns,
+				     .until_ns =
+					     copy->attached ? copy->attached_mono_ns : PROBE_NEVER,
+				     .from_start = since_ns == PROBE_FROM_START };
+
+	if (copy->plan.library == PROBE_NVTX || (copy->attached && gap_ns == 0))
+		return;
+	if (since_ns == PROBE_STOPPED)
+		u.since_ns = copy->attached_mono_ns;
+	/* What has no probes at all was found when the process was gap_ns old at least. */
+	if (since_ns == PROBE_FROM_START)
+		u.since_ns = copy->attached_mono_ns - (int64_t)gap_ns;
+	/* Without memory for it, COVERAGE at the end has it still. */
+	vec_push(&c->uncovered, u);
+}
+
+static void use(struct probe_copies *c, uint32_t tgid, int copy, int64_t since_ns)
 {
 	bool is_new;
 	struct probe_use *u = probe_uses_of(&c->uses, tgid, (uint32_t)copy, &is_new);
 
-	if (u && is_new)
-		u->gap_ns = gap_of(&c->copies.v[copy], tgid, in_time);
+	if (!u || !is_new)
+		return;
+	u->gap_ns = gap_of(&c->copies.v[copy], tgid, since_ns);
+	leave_uncovered(c, tgid, copy, since_ns, u->gap_ns);
+}
+
+int probe_copies_inherit(struct probe_copies *c, uint32_t parent, uint32_t child, int64_t since_ns)
+{
+	uint32_t newest = probe_uses_newest(&c->uses, parent);
+	int found = 0;
+
+	if (!c->hooked || !probe_stacks_inherit(c->stacks, parent, child))
+		return -1;
+	probe_pythons_inherit(c->pythons, parent, child);
+	/* A use by index: the list grows meanwhile. */
+	for (uint32_t i = newest; i; i = c->uses.v.v[i - 1].before) {
+		const struct probe_use *of = &c->uses.v.v[i - 1];
+		int file = (int)of->file;
+
+		if (of->process)
+			break; /* it has ended, so that the number is not this parent's */
+		found += c->copies.v[file].plan.library != PROBE_NVTX;
+		use(c, child, file, since_ns);
+	}
+	return found;
+}
+
+void probe_copies_unseen(struct probe_copies *c, uint32_t tgid, int64_t since_ns)
+{
+	/* It loads several, one after the other. */
+	for (size_t i = c->uncovered.n; i-- > 0;)
+		if (c->uncovered.v[i].tgid == tgid)
+			return;
+	vec_push(&c->uncovered, (struct probe_uncovered){ .tgid = tgid,
+							  .file = PROBE_NO_FILE,
+							  .since_ns = since_ns,
+							  .until_ns = PROBE_NEVER });
+}
+
+const struct probe_uncovered *probe_copies_uncovered(const struct probe_copies *c, size_t *n)
+{
+	*n = c->uncovered.n;
+	return c->uncovered.v;
+}
+
+void probe_copies_uncovered_told(struct probe_copies *c)
+{
+	c->uncovered.n = 0;
 }
 
 void probe_copies_ended(struct probe_copies *c, uint32_t tgid, uint32_t process)
@@ -272,7 +387,8 @@ bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid)
 struct scanning {
 	struct probe_copies *c;
 	uint32_t tgid;
-	bool in_time;
+	int64_t since_ns;
+	bool any; /* it maps something: it has not ended */
 	int found;
 	uint64_t exe_inode; /* as /proc shows it */
 	struct seen last;
@@ -302,6 +418,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	enum probe_library library;
 	int copy = -1;
 
+	s->any = true;
 	probe_mapped_see(&s->mapped, s->c->session, s->tgid, &real);
 	probe_stacks_maps_add(s->c->stacks, s->tgid, m);
 	probe_pythons_mapping(s->c->pythons, m, exe);
@@ -323,7 +440,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 			vec_push(&s->c->executables, s->last);
 	}
 	if (copy >= 0) {
-		use(s->c, s->tgid, copy, s->in_time);
+		use(s->c, s->tgid, copy, s->since_ns);
 		s->found += s->c->copies.v[copy].plan.library != PROBE_NVTX;
 	}
 	return true;
@@ -338,9 +455,9 @@ static uint64_t exe_inode(uint32_t tgid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e)
+int probe_copies_scan(struct probe_copies *c, uint32_t tgid, int64_t since_ns, struct err *e)
 {
-	struct scanning s = { .c = c, .tgid = tgid, .in_time = in_time };
+	struct scanning s = { .c = c, .tgid = tgid, .since_ns = since_ns };
 	size_t loaders = c->loaders.n;
 	int rc;
 
@@ -352,8 +469,10 @@ int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struc
 	if (rc == 0 && probe_pythons_end(c->pythons))
 		c->new_python = true;
 	/* What was loaded after the mappings were read and before the hook was there told nobody. */
-	if (rc == 0 && !in_time && c->loaders.n > loaders)
-		return probe_copies_scan(c, tgid, in_time, e);
+	if (rc == 0 && since_ns != PROBE_STOPPED && c->loaders.n > loaders)
+		return probe_copies_scan(c, tgid, since_ns, e);
+	if (rc == 0 && !s.any)
+		return err_set(e, ERR_CANNOT, "process %u has ended", tgid);
 	return rc ? rc : s.found;
 }
 

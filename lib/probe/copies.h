@@ -27,9 +27,29 @@ struct probe_copy {
 	struct err reason; /* first failure */
 	enum probe_link link;
 	uint64_t attached_ns; /* CLOCK_BOOTTIME */
-	uint64_t took_ns;     /* to attach */
-	char sites[24];	      /* "+10" */
+	int64_t attached_mono_ns;
+	uint64_t took_ns; /* to attach */
+	char sites[24];	  /* "+10" */
+	bool gone; /* the process ended before its file could be probed: tried again with the next one that has it */
+	uint32_t tried; /* with that process last */
 };
+
+/* Calls through one copy in one process that are not recorded, if it made any in that time. */
+struct probe_uncovered {
+	uint32_t tgid;
+	uint32_t process; /* world id, once it is known; 0 before */
+	uint32_t file;	  /* index of the copy; PROBE_NO_FILE: which it had is not known */
+	int64_t since_ns,
+		until_ns; /* CLOCK_MONOTONIC; until PROBE_NEVER: no call is recorded from then on */
+	bool from_start;  /* since_ns is when the process began */
+};
+#define PROBE_NO_FILE UINT32_MAX
+#define PROBE_NEVER   INT64_MAX
+
+/* From when on a process may have made calls through what a scan finds new in it: its start, or PROBE_STOPPED: it is stopped, and
+ * has made none. Else CLOCK_MONOTONIC. */
+#define PROBE_FROM_START INT64_MIN
+#define PROBE_STOPPED	 INT64_MAX
 
 struct probe_copies;
 
@@ -40,10 +60,17 @@ void probe_copies_free(struct probe_copies *c);
  * of all of them after PROBE_DETACH_MS; it does so without us. */
 bool probe_copies_detach(struct probe_copies *c);
 
-/* Read the process's maps, probe copies not met before, take the maps for stacks and Python. in_time: the process is stopped
- * at its start or where a library was loaded, so no call was missed. Returns the number of CUDA copies (not NVTX) it maps,
- * < 0 when the process is gone. */
-int probe_copies_scan(struct probe_copies *c, uint32_t tgid, bool in_time, struct err *e);
+/* Read the process's maps, probe copies not met before, take the maps for stacks and Python. since_ns: see PROBE_FROM_START.
+ * Returns the number of CUDA copies (not NVTX) it maps, < 0 when the process is gone. */
+int probe_copies_scan(struct probe_copies *c, uint32_t tgid, int64_t since_ns, struct err *e);
+/* A child maps what its parent maps: its copies and its Python are taken over without a look at it. Returns as a scan does; < 0
+ * when nothing is known of the parent, so that the child is to be scanned. */
+int probe_copies_inherit(struct probe_copies *c, uint32_t parent, uint32_t child, int64_t since_ns);
+/* The process ended before it could be looked at: which libraries it had is not known. */
+void probe_copies_unseen(struct probe_copies *c, uint32_t tgid, int64_t since_ns);
+/* What scans found not to be recorded since the last call of this: *n of them, borrowed until the next scan. */
+const struct probe_uncovered *probe_copies_uncovered(const struct probe_copies *c, size_t *n);
+void probe_copies_uncovered_told(struct probe_copies *c);
 /* Did a scan since the last call find Python in a process that had none before? Its threads are to be adopted. */
 bool probe_copies_new_python(struct probe_copies *c);
 /* The process has ended; process: of the world. */

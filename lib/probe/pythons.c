@@ -202,6 +202,28 @@ bool probe_pythons_end(struct probe_pythons *p)
 	return told > 0;
 }
 
+void probe_pythons_inherit(struct probe_pythons *p, uint32_t parent, uint32_t child)
+{
+	uint32_t newest = probe_uses_newest(&p->uses, parent);
+	const struct probe_use *of = newest ? &p->uses.v.v[newest - 1] : NULL;
+	uint64_t runtime, bytes;
+	uint32_t file;
+	bool no_room, is_new;
+	struct probe_use *use;
+
+	map_del(&p->runtimes, child);
+	if (!of || of->process)
+		return;
+	file = of->file;
+	no_room = of->no_room;
+	use = probe_uses_of(&p->uses, child, file, &is_new);
+	if (use)
+		use->no_room = no_room;
+	if (map_get(&p->runtimes, parent, &runtime) && map_get(&p->runtime_bytes, parent, &bytes) &&
+	    map_put(&p->runtime_bytes, child, bytes))
+		map_put(&p->runtimes, child, runtime); /* else waits for it stay waits */
+}
+
 uint32_t probe_pythons_roomless(const struct probe_pythons *p)
 {
 	return p->roomless;

@@ -32,6 +32,8 @@ void probe_pythons_free(struct probe_pythons *p);
 void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid);
 void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe);
 bool probe_pythons_end(struct probe_pythons *p);
+/* A child goes on in its parent's Python: the kernel side knows already. */
+void probe_pythons_inherit(struct probe_pythons *p, uint32_t parent, uint32_t child);
 /* The process has ended; process: of the world. */
 void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process);
 /* Their uses are told. */

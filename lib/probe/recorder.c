@@ -187,6 +187,7 @@ static int start_probes(struct probe_recorder *r, struct err *e)
 	if (rc == 0) {
 		probe_recorder_tell_copies(r);
 		probe_recorder_tell_pythons(r);
+		rc = probe_recorder_say_uncovered(r, e);
 	}
 	return rc;
 }
@@ -290,7 +291,7 @@ static int take_turn(struct probe_recorder *r, struct err *e)
 	probe_recorder_tell_pythons(r);
 	if (r->event_error.code)
 		*e = r->event_error;
-	return r->event_error.code;
+	return r->event_error.code ? r->event_error.code : probe_recorder_say_uncovered(r, e);
 }
 
 int probe_recorder_step(struct probe_recorder *r, struct err *e)
@@ -385,6 +386,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 		rc = probe_recorder_say_cost(r, now, e);
 	if (rc == 0)
 		rc = look_at_opens(r, now, true, e);
+	if (rc == 0 && r->session)
+		rc = probe_recorder_say_uncovered(r, e);
 	if (rc == 0)
 		rc = probe_recorder_say_coverage(r, now, e);
 	if (rc == 0)
@@ -420,6 +423,8 @@ void probe_recorder_free(struct probe_recorder *r)
 	vec_free(&r->shed);
 	stack_ends_free(&r->stack_ends);
 	vec_free(&r->budget);
+	vec_free(&r->uncovered_new);
+	vec_free(&r->uncovered);
 	ige_writer_free(r->writer);
 	probe_flight_free(&r->flight);
 	world_free(r->world);

@@ -94,6 +94,7 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	double seconds = (double)(now - r->cost_since) / 1e9, cpu = probe_recorder_cpu(),
 	       call = probe_cost_call(&r->cost), host = probe_cost_host(&r->cost);
 	uint64_t calls = r->calls - r->cost_calls, left_out = r->left_out;
+	struct probe_stops stops;
 	int rc = 0;
 
 	if (!r->session)
@@ -120,6 +121,12 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	REC_SET(&rec, COST, recorder_cpu_ns, (uint64_t)((cpu - r->cost_cpu) * 1e9));
 	REC_SET(&rec, COST, recorder_rss, rss_bytes());
 	REC_SET(&rec, COST, measured_ns, r->cost.measured_ns - r->cost_measured);
+	if (r->session) {
+		stops = probe_targets_stops(r->targets);
+		REC_SET(&rec, COST, stops, stops.n - r->cost_stops.n);
+		REC_SET(&rec, COST, stopped_ns, stops.ns - r->cost_stops.ns);
+		r->cost_stops = stops;
+	}
 	r->cost_since = now;
 	r->cost_calls = r->calls;
 	r->cost_cpu = cpu;
@@ -233,6 +240,13 @@ void probe_recorder_tell_cost(struct probe_recorder *r)
 			r->cost.measured_ns ? human_percent((double)r->cost_host_ns / wall).s : "");
 	else
 		probe_recorder_tell(r, PROBE_LINE, "what the probes cost is not known");
+	if (r->cost_stops.n)
+		probe_recorder_tell(
+			r, PROBE_LINE,
+			"programs were stopped %s time%s to attach to what they had loaded, for %s "
+			"in all",
+			human_count(r->cost_stops.n).s, r->cost_stops.n == 1 ? "" : "s",
+			human_ns(r->cost_stops.ns).s);
 	if (r->left_out > r->given_up)
 		probe_recorder_tell(
 			r, PROBE_LINE,

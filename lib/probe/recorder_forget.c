@@ -13,6 +13,7 @@ static void let_go(struct probe_recorder *r, const struct probe_gone *gone)
 	size_t at = 0;
 
 	probe_copies_forget(r->copies, gone);
+	probe_recorder_forget_uncovered(r, gone);
 	probe_pythons_forget(r->pythons, gone);
 	probe_codes_gone(r->codes, gone);
 	probe_wire_gone(r->wire, gone);

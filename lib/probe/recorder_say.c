@@ -14,7 +14,9 @@ int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command,
 				       r->opt.target, r->opt.probe.sched, r->opt.probe.cpu_hz, e);
-	return rc ? rc : probe_say_clock(r->writer, "start", e);
+	if (rc == 0)
+		rc = probe_say_clock(r->writer, "start", e);
+	return rc ? rc : probe_recorder_repeat_uncovered(r, e);
 }
 
 int probe_recorder_say_coverage(struct probe_recorder *r, int64_t now, struct err *e)

@@ -93,6 +93,7 @@ struct probe_recorder {
 		cost_measured; /* said in records so far */
 	int64_t cost_since, budget_ns;
 	double cost_cpu;
+	struct probe_stops cost_stops; /* said in records so far */
 	struct probe_thin thin;
 	uint64_t thin_said, thin_left_out; /* of it, in records already */
 	int64_t thin_since;
@@ -135,6 +136,9 @@ struct probe_recorder {
 	int64_t losses_told_ns, next_lost;
 	uint64_t events, calls;
 	struct stack_ends stack_ends;
+	VEC(struct probe_uncovered) uncovered_new; /* of processes that are not known yet */
+	VEC(struct probe_uncovered) uncovered;	   /* without an end: repeated in each file */
+	unsigned uncovered_told;
 	size_t copies_told, pythons_told;
 	bool no_cuda_told, gpus_told, pods_told, no_room_told, unsampled_told, finished;
 	double start_cpu;	/* seconds of CPU spent before the recording began */
@@ -213,6 +217,11 @@ void probe_recorder_tell_detached(struct probe_recorder *r, int64_t took_ns, boo
 void probe_recorder_tell_pythons(struct probe_recorder *r);
 /* Once, while no target has a CUDA library. */
 void probe_recorder_tell_no_cuda(struct probe_recorder *r);
+/* UNCOVERED records of what scans found since the last call. */
+int probe_recorder_say_uncovered(struct probe_recorder *r, struct err *e);
+/* Another file begins: those that hold in it, too. */
+int probe_recorder_repeat_uncovered(struct probe_recorder *r, struct err *e);
+void probe_recorder_forget_uncovered(struct probe_recorder *r, const struct probe_gone *gone);
 /* LOSS records of what was lost since the last call; a person is told now and then. */
 int probe_recorder_say_losses(struct probe_recorder *r, int64_t now, struct err *e);
 /* What was lost in all, line by line. */

@@ -355,18 +355,20 @@ static bool in_loop(const struct module *m, uint64_t offset)
 	return false;
 }
 
-void probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child)
+bool probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child)
 {
 	const struct process_maps *from = maps_of(s, parent);
 	struct process_maps *to = from ? maps_make(s, child) : NULL;
 
-	if (!to)
-		return;
+	if (!to || from->ranges.n == 0)
+		return false;
 	to->ranges.n = 0;
 	to->stale = false;
-	for (size_t i = 0; i < from->ranges.n; i++)
-		vec_push(&to->ranges, from->ranges.v[i]);
-	file_ranges_copy(&to->files, &from->files);
+	if (!vec_reserve(&to->ranges, from->ranges.n))
+		return false;
+	memcpy(to->ranges.v, from->ranges.v, from->ranges.n * sizeof(*to->ranges.v));
+	to->ranges.n = from->ranges.n;
+	return file_ranges_copy(&to->files, &from->files);
 }
 
 /* Up to n bytes of the process's memory, up to the first that cannot be read. Pages come in as if

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/host/clock.h"
 #include "lib/host/place.h"
@@ -31,12 +32,17 @@ int probe_say_session(struct ige_writer *wr, int64_t start_ns, const char *tool,
 		      struct err *e)
 {
 	struct record r = { .kind = RECORD_SESSION };
+	struct err ignored = { 0 };
+	struct host_process self;
 
 	REC_SET(&r, SESSION, start_ns, start_ns);
 	REC_SET(&r, SESSION, tool, bytes_of(tool));
 	REC_SET(&r, SESSION, command, bytes_of(command));
 	REC_SET(&r, SESSION, target, bytes_of(target));
 	REC_SET(&r, SESSION, off_cpu, off_cpu);
+	REC_SET(&r, SESSION, pid, (uint32_t)getpid());
+	if (host_proc_read((uint32_t)getpid(), &self, &ignored) == 0)
+		REC_SET(&r, SESSION, pid_start_ns, self.start_ns);
 	if (cpu_hz)
 		REC_SET(&r, SESSION, cpu_samples_hz, cpu_hz);
 	return ige_writer_record(wr, &r, e);

@@ -18,6 +18,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/host/caps.h"
+#include "lib/host/clock.h"
 #include "lib/host/place.h"
 #include "lib/host/proc.h"
 
@@ -38,6 +39,7 @@ struct probe_targets {
 	struct map others; /* processes that are no targets yet, see probe_targets_looks */
 	uint32_t round;
 	size_t cuda;
+	struct probe_stops stops;
 	bool closed; /* nothing is attached any more */
 	bool adopt;  /* processes joined whose threads the host tracks do not follow yet */
 };
@@ -89,21 +91,44 @@ static struct member *member_make(struct probe_targets *t, uint32_t tgid)
 	return NULL;
 }
 
-static void scan(struct probe_targets *t, uint32_t tgid, bool in_time)
+static void note_copies(struct probe_targets *t, struct member *m, int found)
 {
-	struct member *m = member_make(t, tgid);
-	struct err ignored = { 0 };
-	int found = probe_copies_scan(t->copies, tgid, in_time, &ignored);
-
-	/* Once more before it runs on: of one that is there it was chance. */
-	if (found < 0 && host_proc_sight(tgid) == HOST_OPEN)
-		found = probe_copies_scan(t->copies, tgid, in_time, &ignored);
 	if (m)
 		m->unread = found < 0;
 	if (found > 0 && m && !m->cuda) {
 		m->cuda = true;
 		t->cuda++;
 	}
+}
+
+/* since_ns: as of probe_copies_scan. */
+static void scan(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
+{
+	struct member *m = member_make(t, tgid);
+	struct err ignored = { 0 };
+	int found = probe_copies_scan(t->copies, tgid, since_ns, &ignored);
+
+	/* Once more before it runs on: of one that is there it was chance. */
+	if (found < 0 && host_proc_sight(tgid) == HOST_OPEN)
+		found = probe_copies_scan(t->copies, tgid, since_ns, &ignored);
+	if (found < 0 && since_ns != PROBE_FROM_START && since_ns != PROBE_STOPPED)
+		probe_copies_unseen(t->copies, tgid, since_ns);
+	note_copies(t, m, found);
+}
+
+/* A child that has run no program of its own maps what its parent does: of hundreds of short-lived ones, none is looked at. */
+static void join_child(struct probe_targets *t, uint32_t parent, const struct wire_life *l)
+{
+	struct member *of = member_of(t, parent), *m;
+	int found = of && !of->unread ? probe_copies_inherit(t->copies, parent, l->child_tgid,
+							     (int64_t)l->time_ns)
+				      : -1;
+
+	m = member_make(t, l->child_tgid);
+	if (found < 0)
+		scan(t, l->child_tgid, (int64_t)l->time_ns);
+	else
+		note_copies(t, m, found);
 }
 
 static void member_gone(struct probe_targets *t, uint32_t tgid)
@@ -131,7 +156,7 @@ static int add(struct probe_targets *t, uint32_t tgid, struct err *e)
 		return 0;
 	rc = probe_session_target(t->session, tgid, TARGET_FOLLOW, e);
 	if (rc == 0)
-		scan(t, tgid, false);
+		scan(t, tgid, PROBE_FROM_START);
 	/* What its exit takes away was put there behind it: who has its number next is not asked for. */
 	if (rc == 0 && host_proc_sight(tgid) == HOST_GONE) {
 		probe_session_forget(t->session, tgid);
@@ -308,25 +333,23 @@ int probe_targets_start(struct probe_targets *t, struct err *e)
 void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 {
 	uint32_t tgid = l->who.tgid;
+	int64_t since_ns = l->stopped ? PROBE_STOPPED : (int64_t)l->time_ns, now;
 
 	switch (t->closed ? 0 : l->kind) {
 	case WIRE_FORK:
-		if (l->process) {
-			member_make(t, l->child_tgid);
-			probe_stacks_inherit(t->stacks, tgid, l->child_tgid);
-			scan(t, l->child_tgid, true);
-		}
+		if (l->process)
+			join_child(t, tgid, l);
 		break;
 	case WIRE_EXEC:
 		probe_stacks_executed(t->stacks, tgid, (int64_t)l->time_ns);
-		scan(t, tgid, true);
+		scan(t, tgid, since_ns);
 		break;
 	case WIRE_LOADER:
 		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns);
-		scan(t, tgid, l->stopped);
+		scan(t, tgid, since_ns);
 		break;
 	case WIRE_NEW:
-		scan(t, tgid, false);
+		scan(t, tgid, PROBE_FROM_START);
 		t->adopt = true;
 		break;
 	case WIRE_EXIT:
@@ -334,8 +357,17 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 			member_gone(t, tgid);
 		break;
 	}
-	if (l->stopped)
-		kill((pid_t)tgid, SIGCONT);
+	if (!l->stopped)
+		return;
+	kill((pid_t)tgid, SIGCONT);
+	now = host_clock_mono();
+	t->stops.n++;
+	t->stops.ns += now > (int64_t)l->time_ns ? (uint64_t)(now - (int64_t)l->time_ns) : 0;
+}
+
+struct probe_stops probe_targets_stops(const struct probe_targets *t)
+{
+	return t->stops;
 }
 
 void probe_targets_look(struct probe_targets *t)
@@ -352,7 +384,7 @@ void probe_targets_look(struct probe_targets *t)
 			member_gone(t, m->tgid); /* one that was looked at takes its place */
 		/* The hook tells of new libraries; without one, look while the process is young, then rarely. */
 		else if (m->unread || (!hooked && (m->looks++ < 10 || m->looks % 10 == 0)))
-			scan(t, m->tgid, false);
+			scan(t, m->tgid, PROBE_FROM_START);
 	}
 }
 

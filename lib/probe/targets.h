@@ -61,6 +61,12 @@ bool probe_targets_due(uint32_t tgid, uint64_t looks);
 uint64_t probe_targets_looks(struct map *looks, uint32_t tgid, uint32_t round);
 void probe_targets_forget(struct map *looks, uint32_t round);
 
+/* How often processes were stopped, so that no call was missed, and for how long in all. */
+struct probe_stops {
+	uint64_t n, ns;
+};
+struct probe_stops probe_targets_stops(const struct probe_targets *t);
+
 size_t probe_targets_alive(const struct probe_targets *t);
 /* How many processes with a CUDA library were met. */
 size_t probe_targets_with_cuda(const struct probe_targets *t);

@@ -280,6 +280,8 @@ bool select_stretch(const struct select *s, const struct record *r)
 		return STRETCH(r, LOSS);
 	case RECORD_SAMPLED:
 		return STRETCH(r, SAMPLED);
+	case RECORD_UNCOVERED:
+		return STRETCH(r, UNCOVERED);
 	case RECORD_THINNED:
 		return STRETCH(r, THINNED);
 	case RECORD_COST:
