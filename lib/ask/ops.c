@@ -245,6 +245,7 @@ void ask_ops_free(struct ask_ops_run *r)
 	map_free(&r->metrics);
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
+	uncovered_free(&r->answer.uncovered);
 	vec_free(&r->answer.machines);
 	ask_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);

@@ -129,9 +129,13 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 		a->cpu_hz_differs |= a->cpu_hz && a->cpu_hz != rec->u.SESSION.cpu_samples_hz;
 		a->cpu_hz = a->cpu_hz_differs ? 0 : rec->u.SESSION.cpu_samples_hz;
 		break;
+	case RECORD_UNCOVERED:
+		return uncovered_record(&a->uncovered, rec);
 	case RECORD_COVERAGE:
-		return layer(a, metrics, w, rec);
+		return layer(a, metrics, w, rec) && uncovered_record(&a->uncovered, rec);
 	case RECORD_COST:
+		a->stops += rec->u.COST.stops;
+		a->stopped_ns += rec->u.COST.stopped_ns;
 		if (REC_HAS(rec, COST, calls_ns)) {
 			a->cost_ns += rec->u.COST.calls_ns +
 				      (REC_HAS(rec, COST, host_ns) ? rec->u.COST.host_ns : 0);

@@ -16,6 +16,8 @@
 #define PROCESSES_TOLD \
 	1024 /* those with the most time: a record of all that came and went in days would be no record */
 
+#define UNCOVERED_TOLD 256 /* libraries of processes whose calls are missing */
+
 static void parts_json(struct jsonw *j, const char *key, const uint64_t *ns_by)
 {
 	jsonw_key_object(j, key);
@@ -143,6 +145,71 @@ static void processes_json(struct cause *c, struct jsonw *j)
 		jsonw_key_u64(j, "processes_total", n);
 }
 
+/* Calls that may have been made and are not in the stream. */
+static void uncovered_json(struct cause *c, struct jsonw *j)
+{
+	if (c->uncovered.v.n == 0)
+		return;
+	jsonw_key_array(j, "uncovered");
+	for (size_t i = 0; i < c->uncovered.v.n && i < UNCOVERED_TOLD; i++) {
+		const struct uncovered_row *u = &c->uncovered.v.v[i];
+
+		jsonw_object_begin(j);
+		name_process_keys(j, c->w, &c->tally, u->process);
+		jsonw_key_str(j, "layer", u->layer[0] ? u->layer : NULL);
+		jsonw_key_str(j, "path", u->path[0] ? u->path : NULL);
+		jsonw_key_bool(j, "from_start", u->from_start);
+		jsonw_key(j, "since_ns");
+		if (u->since_ns == INT64_MIN)
+			jsonw_null(j);
+		else
+			jsonw_i64(j, u->since_ns - c->start_ns);
+		jsonw_key(j, "ns");
+		if (u->ns)
+			jsonw_u64(j, u->ns);
+		else
+			jsonw_null(j);
+		jsonw_key_str(j, "reason", u->reason);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+	if (c->uncovered.v.n > UNCOVERED_TOLD)
+		jsonw_key_u64(j, "uncovered_total", c->uncovered.v.n);
+}
+
+/* Of threads that make calls, or of all of a process that makes none: others lose nothing by it. */
+static uint64_t part_of_all(const struct cause *c, enum part part)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < c->tally.order.n; i++) {
+		struct tally_gone sum;
+
+		tally_threads_sum(&c->tally, &c->tally.processes.v[c->tally.order.v[i]], &sum);
+		ns += sum.calling_threads ? sum.calling_ns_by[part] : sum.ns_by[part];
+	}
+	return ns;
+}
+
+/* What recording took from the programs; nothing where no record says who recorded, or its cost. */
+static void recorder_json(struct cause *c, struct jsonw *j)
+{
+	bool known = c->tally.culprits->recorders.n && c->off_cpu;
+
+	if (!known && !c->traps_known)
+		return;
+	jsonw_key_object(j, "recorder");
+	if (c->traps_known) {
+		jsonw_key_u64(j, "traps_ns", c->traps_ns);
+		jsonw_key_u64(j, "host_programs_ns", c->host_programs_ns);
+	}
+	if (known) {
+		jsonw_key_u64(j, "stops_ns", part_of_all(c, PART_ATTACH));
+		jsonw_key_u64(j, "cpu_taken_ns", part_of_all(c, PART_RECORDER));
+	}
+	jsonw_object_end(j);
+}
+
 void cause_analysis_body(struct cause *c, struct buf *out)
 {
 	const struct line_totals *totals = line_totals(c->line);
@@ -159,6 +226,8 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 		jsonw_key_u64(&j, "calls", c->calls);
 		jsonw_key_u64(&j, "calls_left_out", c->left_out);
 	}
+	uncovered_json(c, &j);
+	recorder_json(c, &j);
 	jsonw_key_u64(&j, "contradicting_calls", totals->unsound);
 	/* Without off-CPU intervals nothing can be known of what the host took. */
 	jsonw_key_bool(&j, "host_recorded", c->off_cpu);

@@ -50,7 +50,8 @@ bool cause_stands(const struct cause *c, const struct record *r, struct buf *out
 	s = &c->asleep.v.v[at];
 	if (!s->again || wait->thread >= c->tally.threads.n ||
 	    !c->tally.threads.v[wait->thread].calls ||
-	    c->tally.processes.v[t->process].calls != s->calls)
+	    c->tally.processes.v[t->process].calls != s->calls ||
+	    cause_uncovered(c, t->process, wait->since_ns, wait->time_ns))
 		return false;
 	name_victim(out, c->w, &c->tally, t->process);
 	buf_printf(out, " makes no calls: for %s a thread has been %s", human_ns(ev.dur_ns).s,

@@ -66,6 +66,7 @@ void cause_free(struct cause *c)
 	steps_free(c->steps);
 	clocks_free(&c->clocks);
 	open_calls_free(&c->open);
+	uncovered_free(&c->uncovered);
 	line_free(c->line);
 	free(c);
 }
@@ -248,6 +249,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		c->has_session = true;
 		if (REC_HAS(r, SESSION, off_cpu))
 			c->off_cpu_known = true;
+		if (REC_HAS(r, SESSION, pid) &&
+		    !culprits_recorded_by(c->tally.culprits, r->u.SESSION.node, r->u.SESSION.pid,
+					  r->u.SESSION.pid_start_ns))
+			return err_nomem(e);
 		break;
 	case RECORD_CLOCK:
 		node = REC_HAS(r, CLOCK, node) ? r->u.CLOCK.node : 0;
@@ -285,6 +290,16 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 		c->lost_by_record += r->u.LOSS.count;
 		lost(c, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
 		     REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : c->end_ns);
+		break;
+	case RECORD_UNCOVERED:
+	case RECORD_COVERAGE:
+		if (!uncovered_record(&c->uncovered, r))
+			return err_nomem(e);
+		break;
+	case RECORD_COST:
+		c->traps_known |= REC_HAS(r, COST, calls_ns);
+		c->traps_ns += r->u.COST.calls_ns;
+		c->host_programs_ns += r->u.COST.host_ns;
 		break;
 	case RECORD_SAMPLED:
 		if (r->u.SAMPLED.op <= UINT16_MAX && world_op(c->w, (uint16_t)r->u.SAMPLED.op) &&

@@ -22,6 +22,7 @@
 #include "lib/cause/watch.h"
 #include "lib/cause/where.h"
 #include "lib/event/open_calls.h"
+#include "lib/event/uncovered.h"
 #include "lib/line/clocks.h"
 #include "lib/line/steps.h"
 
@@ -48,6 +49,10 @@ struct cause {
 	struct steps *steps;  /* lib/line/steps.h */
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	struct open_calls open; /* when the recording ended */
+	struct uncovered uncovered;
+	/* Taken by probes, as COST records say: in calls, and at kernel events. */
+	uint64_t traps_ns, host_programs_ns;
+	bool traps_known;
 	struct cause_asleep asleep;
 	struct cause_leaving leaving;
 	struct cause_nodes nodes;
@@ -121,11 +126,21 @@ static inline int64_t cause_process_end(const struct cause *c, uint32_t process)
 	return cause_node_end(c, p ? p->node : 0);
 }
 
+/* Whether calls of the process may be missing in that time: then nothing follows from that none is
+ * there. */
+static inline bool cause_uncovered(const struct cause *c, uint32_t process, int64_t from_ns,
+				   int64_t to_ns)
+{
+	return uncovered_within(&c->uncovered, process, from_ns, to_ns);
+}
+
 /* That it made no call for so long until the end is known of it. */
 static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t since_ns,
 				int64_t ns)
 {
-	return cause_process_end(c, process) - since_ns > ns;
+	int64_t end_ns = cause_process_end(c, process);
+
+	return end_ns - since_ns > ns && !cause_uncovered(c, process, since_ns, end_ns);
 }
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */

@@ -144,6 +144,7 @@ APART static int outer_told(struct cause *c, const struct line_piece *p)
 	idle = !th->busy && !proc->busy;
 	host = parts_sum(p->parts, PARTS_HOST);
 	counted(th, proc, p, host);
+	host += parts_sum(p->parts, PARTS_RECORDING);
 	if (!classes_add(&c->classes, p->process, p->ev, p->op, host,
 			 parts_get(p->parts, PART_UNKNOWN), c->ahead.cell, &c->of) ||
 	    (p->parts->nculprits && !hit(c, p, idle)))

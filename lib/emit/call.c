@@ -29,6 +29,7 @@ static const struct {
 	[PART_IDLE] = { 'i', HUMAN_YELLOW },	  [PART_SOCKET] = { 's', HUMAN_YELLOW },
 	[PART_POLL] = { 'p', HUMAN_YELLOW },	  [PART_FD] = { 'f', HUMAN_YELLOW },
 	[PART_CHILD] = { 'c', HUMAN_YELLOW },	  [PART_BLOCKED] = { 'b', HUMAN_YELLOW },
+	[PART_ATTACH] = { 'A', HUMAN_DIM },	  [PART_RECORDER] = { 'I', HUMAN_DIM },
 	[PART_DEVICE] = { '.', HUMAN_BLUE },	  [PART_UNKNOWN] = { '?', HUMAN_DIM },
 };
 

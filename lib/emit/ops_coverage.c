@@ -9,7 +9,17 @@
 #include "lib/event/record.h"
 #include "lib/world/stack_ends.h"
 
-#define ENDS_SHOWN 4 /* modules in which stacks end */
+#define ENDS_SHOWN	4 /* modules in which stacks end */
+#define UNCOVERED_SHOWN 8
+
+/* Empty: it did nothing in the recording. */
+static struct bytes comm_of(const struct world *w, const struct ops_summary *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->processes.n; i++)
+		if (s->processes.v[i].process == process)
+			return world_text(w, s->processes.v[i].comm);
+	return (struct bytes){ 0 };
+}
 
 /* Calls that are missing on purpose: what that is called, and why. */
 static void left_out_line(struct buf *out, const char *what, const char *why, uint64_t calls)
@@ -40,6 +50,40 @@ static void late_line(struct buf *out, const struct world *w, const struct ops_l
 	human_safe(out, what);
 	view_on(out, w, l->node);
 	buf_puts(out, " were read by the recorder: their memory was not mapped yet\n");
+}
+
+/* A line for each library of each process; of many, some. */
+static void uncovered_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
+{
+	size_t said = 0, unseen = 0;
+
+	for (size_t i = 0; i < s->uncovered.v.n; i++) {
+		const struct uncovered_row *u = &s->uncovered.v.v[i];
+		const struct world_process *p = world_get_process(w, u->process);
+
+		if (!u->layer[0]) {
+			unseen++;
+			continue;
+		}
+		if (said++ >= UNCOVERED_SHOWN)
+			continue;
+		buf_puts(out, "coverage: ");
+		uncovered_text(out, u, p ? p->tgid : 0, comm_of(w, s, u->process));
+		buf_putc(out, '\n');
+	}
+	if (said > UNCOVERED_SHOWN)
+		buf_printf(
+			out,
+			"coverage: calls of %zu libraries of processes more were not recorded, or "
+			"not from their start\n",
+			said - UNCOVERED_SHOWN);
+	if (unseen)
+		buf_printf(
+			out,
+			"coverage: calls of %zu process%s were not recorded, if there were any: %s "
+			"ended before %s libraries could be read\n",
+			unseen, unseen == 1 ? "" : "es", unseen == 1 ? "it" : "they",
+			unseen == 1 ? "its" : "their");
 }
 
 void ops_coverage_line(struct buf *out, const struct ops_summary *s, bool over)
@@ -83,6 +127,14 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 			   "coverage: recording took about %s of the wall time from the programs "
 			   "(estimate: calibrated traps, measured programs)\n",
 			   human_percent((double)s->cost_ns / (double)s->cost_over_ns).s);
+	if (s->stops)
+		buf_printf(
+			out,
+			"coverage: the recorder stopped programs %s time%s to attach to what they "
+			"had loaded, for %s in all\n",
+			human_count(s->stops).s, s->stops == 1 ? "" : "s",
+			human_ns(s->stopped_ns).s);
+	uncovered_lines(out, w, s);
 	for (size_t i = 0; i < s->layers.n; i++) {
 		const struct ops_layer *l = &s->layers.v[i];
 		struct bytes lost = missing_what(world_text(w, l->layer));
@@ -92,7 +144,9 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 			late_line(out, w, l, late);
 			continue;
 		}
-		if (l->failed == 0 || bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
+		/* What has no probes at all stands among the calls that are not recorded. */
+		if (l->failed == 0 || (l->process && l->attached == 0) ||
+		    bytes_equal(world_text(w, l->layer), bytes_of("stacks")))
 			continue; /* stacks: counted anew from what is looked at */
 		buf_puts(out, "coverage: ");
 		if (lost.n) {

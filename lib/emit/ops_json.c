@@ -236,6 +236,34 @@ static void layers(struct jsonw *j, const struct world *w, const struct ops_summ
 	jsonw_array_end(j);
 }
 
+static void uncovered(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	jsonw_key_array(j, "uncovered");
+	for (size_t i = 0; i < s->uncovered.v.n; i++) {
+		const struct uncovered_row *u = &s->uncovered.v.v[i];
+
+		jsonw_object_begin(j);
+		view_json_process(j, w, u->process);
+		jsonw_key_str(j, "layer", u->layer[0] ? u->layer : NULL);
+		jsonw_key_str(j, "path", u->path[0] ? u->path : NULL);
+		jsonw_key_bool(j, "from_start", u->from_start);
+		jsonw_key(j, "since_ns");
+		if (u->since_ns == INT64_MIN)
+			jsonw_null(j);
+		else
+			jsonw_i64(j, u->since_ns - s->start_ns);
+		jsonw_key(j, "ns");
+		if (u->ns)
+			jsonw_u64(j, u->ns);
+		else
+			jsonw_null(j);
+		jsonw_key_null(j, "calls");
+		jsonw_key_str(j, "reason", u->reason);
+		jsonw_object_end(j);
+	}
+	jsonw_array_end(j);
+}
+
 static void stacks(struct jsonw *j, const struct world *w, const struct stack_ends_sum *sum)
 {
 	jsonw_key(j, "native_stacks");
@@ -291,6 +319,7 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	}
 	jsonw_array_end(j);
 	layers(j, w, s);
+	uncovered(j, w, s);
 	jsonw_key_u64(j, "left_out", s->sampled_out + s->given_up + s->not_kept);
 	jsonw_key_u64(j, "sampled_out", s->sampled_out);
 	jsonw_key_u64(j, "given_up", s->given_up);
@@ -298,6 +327,8 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	if (s->cpu_hz)
 		jsonw_key_u64(j, "cpu_samples_hz", s->cpu_hz);
 	stacks(j, w, s->stacks);
+	jsonw_key_u64(j, "stops", s->stops);
+	jsonw_key_u64(j, "stopped_ns", s->stopped_ns);
 	jsonw_key(j, "recording_cost");
 	if (s->cost_over_ns)
 		jsonw_double(j, (double)s->cost_ns / (double)s->cost_over_ns);

@@ -130,6 +130,9 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&coverage, "host_recorded", v.is ? v : json_bool(false));
 	v = json_get(analysis, "steal_recorded");
 	json_set(&coverage, "steal_recorded", v.is ? v : json_bool(false));
+	json_set(&coverage, "uncovered", processes_json(r, "uncovered"));
+	v = json_get(analysis, "recorder");
+	json_set(&coverage, "recorder", v.is ? v : json_null());
 	json_set(&coverage, "missing", missing_json(r));
 	json_set(&coverage, "partial", json_bool(r->partial));
 	json_set(&coverage, "partial_reason",

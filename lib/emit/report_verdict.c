@@ -7,6 +7,7 @@
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 #include "lib/emit/report_standing.h"
 #include "lib/event/part.h"
 
@@ -30,10 +31,19 @@ static enum part stood_in(struct json p)
 /* Nobody made a call: what they did instead, and how to see where. */
 static void no_calls(struct buf *out, const struct report *r, struct json all)
 {
+	double wall = report_number(r->chains->analysis, "wall_ns"), before;
 	char a[48];
 
-	buf_printf(out, "No call was made in %s: none began, and none returned.\n",
-		   report_ns(a, sizeof(a), report_number(r->chains->analysis, "wall_ns")));
+	if (report_has_uncovered(r, &before)) {
+		buf_printf(out,
+			   "No call is in the recording of %s, and whether any was made is not "
+			   "known:\n",
+			   report_ns(a, sizeof(a), wall));
+		report_uncovered_lines(out, r, "    ");
+	} else {
+		buf_printf(out, "No call was made in %s: none began, and none returned.\n",
+			   report_ns(a, sizeof(a), wall > before ? wall - before : wall));
+	}
 	report_standing(out, r);
 	for (size_t i = 0, said = 0; i < json_length(all) && said < 3; i++) {
 		struct json p = json_at(all, i);
@@ -88,13 +98,13 @@ void report_verdict_calls(struct buf *out, const struct report *r)
 
 bool report_healthy(const struct report *r)
 {
-	double calls;
+	double calls, before;
 
 	for (size_t i = 0; i < r->chains->v.n; i++)
 		if (r->chains->v.v[i].hidden)
 			return false;
 	return r->events && !r->partial && report_recorded(r, "host_recorded") &&
-	       report_processes(r, &calls) && calls > 0;
+	       report_processes(r, &calls) && calls > 0 && !report_has_uncovered(r, &before);
 }
 
 void report_verdict_none(struct buf *out, const struct report *r)
@@ -202,6 +212,7 @@ void report_coverage(struct buf *out, const struct report *r)
 	double lost = report_number(r->chains->analysis, "lost_events"),
 	       late = report_number(r->chains->analysis, "late_events");
 	char t[64];
+	double before;
 
 	buf_puts(out, "\nCoverage: ");
 	buf_puts(out, human_count(r->events).s);
@@ -218,6 +229,9 @@ void report_coverage(struct buf *out, const struct report *r)
 			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
 	left_out(out, r);
+	if (!report_no_calls(r) || !report_has_uncovered(r, &before))
+		report_uncovered_lines(out, r, "Missing: ");
+	report_recorder_line(out, r);
 	missing(out, r);
 	if (r->partial) {
 		buf_puts(out, "Incomplete: ");

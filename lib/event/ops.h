@@ -11,6 +11,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/event/op.h"
+#include "lib/event/uncovered.h"
 
 /* Calls of an operation on one GPU, or without one. */
 struct ops_device {
@@ -141,6 +142,7 @@ struct ops_summary {
 	error_nodes; /* first met first; none where events are not looked at */
 	VEC(struct ops_process) processes; /* most time in calls first */
 	VEC(struct ops_layer) layers;
+	struct uncovered uncovered;
 	VEC(struct ops_finding) findings;	   /* most severe first */
 	struct ops_kernels kernels;		   /* by op, then by total, most first */
 	uint64_t events;			   /* in the recording */
@@ -153,8 +155,10 @@ struct ops_summary {
 	uint64_t sampled_out, given_up, not_kept;
 	uint64_t cost_ns,
 		cost_over_ns; /* what probes took from calls, estimated, and in how much wall time; 0 unknown */
-	uint64_t late; /* came too late to be placed; counted */
-	uint64_t open; /* calls that had not returned at the end */
+	uint64_t stops,
+		stopped_ns; /* of programs, by the recorder, to attach; 0 none, or not known */
+	uint64_t late;	    /* came too late to be placed; counted */
+	uint64_t open;	    /* calls that had not returned at the end */
 	bool brief; /* counted without events: own and lost time, processes, open calls are not known */
 	bool exact;    /* all quantiles are */
 	bool complete; /* the recording ended cleanly */

@@ -20,6 +20,8 @@ static const struct {
 	[PART_LOCK] = { "lock", "blocked on a lock" },
 	[PART_FAULT] = { "fault", "blocked in a page fault" },
 	[PART_STOPPED] = { "stopped", "stopped or traced" },
+	[PART_ATTACH] = { "attach", "ingero-record attaching probes" },
+	[PART_RECORDER] = { "recorder", "ingero-record had the CPU" },
 	[PART_SLEEP] = { "sleep", "sleeping on its own request" },
 	[PART_IDLE] = { "idle", "waiting for work (condition, semaphore)" },
 	[PART_SOCKET] = { "socket", "blocked on a socket" },

@@ -102,6 +102,10 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 			parts_add(out, PART_CPU_IDLE, 0, share);
 			continue;
 		}
+		if (culprits_is_recorder(b->culprits, p)) {
+			parts_add(out, PART_RECORDER, 0, share);
+			continue;
+		}
 		who = ans->v[i].thread == victim ? 0
 						 : culprit_task(b->culprits, ans->v[i].thread,
 								victim, victim_process, cgroup);
@@ -146,6 +150,9 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 			if (iv->part == PART_LOCK && iv->waker && iv->waker != holder &&
 			    iv->waker != victim->id) {
 				blame_holder(b, victim, iv->waker, iv->gil, ba, bb, hops + 1, out);
+				left -= ns;
+			} else if (iv->part == PART_ATTACH) {
+				parts_add(out, PART_ATTACH, 0, ns);
 				left -= ns;
 			} else if (iv->part == PART_DISK || iv->part == PART_FAULT) {
 				parts_add(out, iv->part, culprit_via(b->culprits, iv->culprit, who),
@@ -229,6 +236,17 @@ enum part blame_blocked(const struct event *ev, const struct op_def *def)
 	}
 }
 
+/* The recorder let it go on: it had stopped it, or held the memory map that its probes are put
+ * into. What else a recorder wakes, such as who reads its output, it does not hold up. */
+static bool is_attach(const struct blame *b, const struct waker_interval *iv)
+{
+	const struct world_thread *t = iv->waker ? world_get_thread(b->w, iv->waker) : NULL;
+
+	return (1u << iv->part &
+		(1u << PART_STOPPED | 1u << PART_FAULT | 1u << PART_BLOCKED | 1u << PART_CHILD)) &&
+	       t && culprits_is_recorder(b->culprits, world_get_process(b->w, t->process));
+}
+
 static void blame_lock(const struct blame *b, const struct line_thread *th, uint64_t ns,
 		       struct blame_result *r)
 {
@@ -267,6 +285,8 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 		iv->waker = (uint32_t)column(ev, def, COL_WAKER, 0);
 	if (blocked) {
 		iv->part = blame_blocked(ev, def);
+		if (b->culprits->recorders.n && is_attach(b, iv))
+			iv->part = PART_ATTACH;
 		iv->gil = column(ev, def, COL_OBJECT_KIND, OBJECT_NONE) == OBJECT_GIL;
 		r->lock_object = iv->gil ? BLAME_GIL : column(ev, def, COL_OBJECT, 0);
 		if (iv->part == PART_DISK) {

@@ -18,6 +18,7 @@ void culprits_free(struct culprits *c)
 	vec_free(&c->by_thread);
 	vec_free(&c->cgroup_of);
 	vec_free(&c->young_after_ns);
+	vec_free(&c->recorders);
 }
 
 bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns)
@@ -40,6 +41,29 @@ bool culprits_young(const struct culprits *c, const struct world_process *p)
 	if (!after && c->young_after_ns.n)
 		after = c->young_after_ns.v[0];
 	return after && p->start_ns > after;
+}
+
+bool culprits_recorded_by(struct culprits *c, uint32_t node, uint32_t tgid, uint64_t start_ns)
+{
+	for (size_t i = 0; i < c->recorders.n; i++) {
+		const struct culprit_recorder *r = &c->recorders.v[i];
+
+		if (r->node == node && r->tgid == tgid && r->start_ns == start_ns)
+			return true;
+	}
+	return vec_push(&c->recorders, (struct culprit_recorder){ node, tgid, start_ns });
+}
+
+bool culprits_is_recorder(const struct culprits *c, const struct world_process *p)
+{
+	for (size_t i = 0; p && i < c->recorders.n; i++) {
+		const struct culprit_recorder *r = &c->recorders.v[i];
+
+		if (r->tgid == p->tgid && (!r->node || !p->node || r->node == p->node) &&
+		    (!r->start_ns || !p->start_ns || r->start_ns == p->start_ns))
+			return true;
+	}
+	return false;
 }
 
 const struct line_culprit *culprit_get(const struct culprits *c, uint32_t id)

@@ -56,12 +56,20 @@ struct line_culprit {
 	} at[CULPRIT_PLACES];
 };
 
+/* A recorder of what is looked at: what it takes is the cost of recording, and no culprit's. */
+struct culprit_recorder {
+	uint32_t node; /* 0: the only one */
+	uint32_t tgid;
+	uint64_t start_ns; /* as in the dictionary of processes; 0 not known */
+};
+
 /* Zero-initialised is empty, once w is set. */
 struct culprits {
 	const struct world *w;
 	/* Processes of this node (0: of every other one) that started after this, by CLOCK_BOOTTIME of it, are young; 0: not
 	 * known. */
 	VEC(uint64_t) young_after_ns;
+	VEC(struct culprit_recorder) recorders;
 	struct map keys;	    /* hash of the identity -> id; identities compared by it */
 	struct map seen_pids;	    /* hash of (culprit, process or thread) -> 1 */
 	VEC(struct line_culprit) v; /* id 1 is v[0] */
@@ -76,6 +84,10 @@ bool culprits_begin(struct culprits *c, uint32_t node, uint64_t boot_ns);
 
 /* Whether the process started after that; false where it is not known. */
 bool culprits_young(const struct culprits *c, const struct world_process *p);
+
+/* That process made the recording. False: out of memory. */
+bool culprits_recorded_by(struct culprits *c, uint32_t node, uint32_t tgid, uint64_t start_ns);
+bool culprits_is_recorder(const struct culprits *c, const struct world_process *p);
 
 /* All return 0 when memory is exhausted or the subject is unknown. */
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,

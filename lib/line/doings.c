@@ -56,7 +56,7 @@ void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 		return;
 	/* A wait ends in waiting for a CPU, so what is cut off at its front is not that. */
 	rest = (uint64_t)(p->end_ns - from_ns);
-	host = parts_sum(p->parts, PARTS_HOST);
+	host = parts_sum(p->parts, PARTS_NOT_OWN);
 	host = host > rest ? rest : host;
 	d->ns += rest;
 	d->host_ns += host;
@@ -65,7 +65,7 @@ void doings_add(struct doings *d, const struct line_piece *p, int64_t from_ns)
 		event_get(p->ev, p->op, COL_WAKER, &waker);
 	if (p->ev)
 		event_get(p->ev, p->op, COL_SYSCALL, &syscall);
-	for (uint32_t m = p->parts->mask & ~PARTS_HOST; m && rest; m &= m - 1) {
+	for (uint32_t m = p->parts->mask & ~PARTS_NOT_OWN; m && rest; m &= m - 1) {
 		enum part part = (enum part)__builtin_ctz(m);
 		uint64_t ns = p->parts->ns[part] < rest ? p->parts->ns[part] : rest;
 		struct doing more = { .part = part, .ns = ns };

@@ -451,7 +451,7 @@ USUAL bool outer_call(struct gaps *g, struct gap_thread *th, const struct line_p
 bool gaps_wait(struct gaps *g, const struct line_piece *p)
 {
 	struct gap_thread *th = p->depth ? thread_at(g, p->thread) : NULL;
-	uint64_t host = parts_sum(p->parts, PARTS_HOST);
+	uint64_t host = parts_sum(p->parts, PARTS_NOT_OWN);
 
 	if (p->depth == 0)
 		return true;

@@ -12,7 +12,7 @@
 
 #define GAPS_NONE UINT32_MAX
 /* Wake-ups are short and belong to no finding: they count as the gap's own time. */
-#define GAPS_HOST_PARTS (PARTS_HOST & ~(1u << PART_CPU_IDLE))
+#define GAPS_HOST_PARTS (PARTS_NOT_OWN & ~(1u << PART_CPU_IDLE))
 
 struct gap_side { /* what is kept of a device besides its work; first what every submission touches */
 	bool idle, running; /* running: run holds */
@@ -119,7 +119,7 @@ static inline void gaps_run_first(struct gap_run *r, const struct line_piece *p)
 
 static inline void gaps_run_add(struct gap_side *s, const struct line_piece *p)
 {
-	uint64_t host = parts_sum(p->parts, PARTS_HOST);
+	uint64_t host = parts_sum(p->parts, PARTS_NOT_OWN);
 	struct gap_run *r = &s->run;
 
 	if (!s->running) {

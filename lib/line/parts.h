@@ -18,6 +18,11 @@
 	 1u << PART_THROTTLED | 1u << PART_STOLEN | 1u << PART_DISK | 1u << PART_LOCK |           \
 	 1u << PART_FAULT)
 
+/* Taken by the recording: a cost that has a line of its own. Nobody's fault, and no call's or
+ * step's own time. */
+#define PARTS_RECORDING (1u << PART_ATTACH | 1u << PART_RECORDER)
+#define PARTS_NOT_OWN	(PARTS_HOST | PARTS_RECORDING)
+
 /* What waiting for the device looks like from outside, when it happens inside a call that waits for it. */
 #define PARTS_DEVICE_LIKE                                                           \
 	(1u << PART_SLEEP | 1u << PART_IDLE | 1u << PART_SOCKET | 1u << PART_POLL | \

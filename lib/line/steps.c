@@ -182,11 +182,20 @@ static void phase_over(struct steps_thread *th)
 	}
 }
 
+/* How long it would have been had the recording taken nothing: a step is not slow for that. */
+static uint64_t unrecorded_ns(const struct step *step)
+{
+	uint64_t taken = step->part_ns[PART_ATTACH] + step->part_ns[PART_RECORDER];
+
+	return step->dur_ns > taken ? step->dur_ns - taken : 0;
+}
+
 static void slow_add(struct step_phase *p, const struct step *step)
 {
 	unsigned at = p->nslow;
+	uint64_t ns = unrecorded_ns(step);
 
-	while (at > 0 && step->dur_ns > p->slow[at - 1].dur_ns)
+	while (at > 0 && ns > unrecorded_ns(&p->slow[at - 1]))
 		at--;
 	if (at == STEPS_SLOW)
 		return;
@@ -256,7 +265,7 @@ static bool step_ends(struct steps_thread *th, int64_t end_ns)
 	p->ns += step->dur_ns;
 	for (unsigned i = 0; i < PART_COUNT; i++) {
 		p->part_ns[i] += step->part_ns[i];
-		taken += PARTS_HOST >> i & 1 ? step->part_ns[i] : 0;
+		taken += PARTS_NOT_OWN >> i & 1 ? step->part_ns[i] : 0;
 	}
 	if (taken * QUIET < step->dur_ns) {
 		p->quiet_count++;
@@ -386,7 +395,7 @@ bool steps_interval(struct steps *s, const struct line_piece *p)
 {
 	struct steps_thread *th = find(s, p->thread);
 	/* Inside calls only what the host takes: the rest is the call's own business, told with it. */
-	uint32_t which = p->depth ? PARTS_HOST : PARTS_ALL;
+	uint32_t which = p->depth ? PARTS_NOT_OWN : PARTS_ALL;
 
 	if (!th || th->ends.n == 0)
 		return true;

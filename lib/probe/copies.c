@@ -200,8 +200,8 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, size_t at, c
 	free(failed);
 }
 
-/* A path that opens the mapped file: of a process that has ended meanwhile, the one that it had, where that is the same file for
- * us. False: there is none any more. */
+/* A path that opens the mapped file: of a process that has ended meanwhile, the one that it had,
+ * where that is the same file for us. False: there is none any more. */
 static bool find_path(uint32_t tgid, const struct host_mapping *m, char *out, size_t size)
 {
 	struct stat st;
@@ -214,7 +214,8 @@ static bool find_path(uint32_t tgid, const struct host_mapping *m, char *out, si
 	       major(st.st_dev) == m->major && minor(st.st_dev) == m->minor;
 }
 
-/* Plans and attaches the copy that is or will be at that place. False: the file holds nothing to probe. */
+/* Plans and attaches the copy that is or will be at that place. False: the file holds nothing to
+ * probe. */
 static bool prepare(struct probe_copies *c, struct probe_copy *copy, size_t at, uint32_t tgid,
 		    const struct host_mapping *m, enum probe_library library, bool is_static)
 {
@@ -285,7 +286,8 @@ static uint64_t gap_of(const struct probe_copy *copy, uint32_t tgid, int64_t sin
 	return copy->attached_ns > p.start_ns ? copy->attached_ns - p.start_ns : 0;
 }
 
-/* Calls of the process through that copy are not recorded from since_ns on, if it made any, until there were probes. */
+/* Calls of the process through that copy are not recorded from since_ns on, if it made any, until
+ * there were probes. */
 static void leave_uncovered(struct probe_copies *c, uint32_t tgid, int file, int64_t since_ns,
 			    uint64_t gap_ns)
 {

@@ -30,7 +30,7 @@ struct probe_copy {
 	int64_t attached_mono_ns;
 	uint64_t took_ns; /* to attach */
 	char sites[24];	  /* "+10" */
-	bool gone; /* the process ended before its file could be probed: tried again with the next one that has it */
+	bool gone; /* its process ended before it was probed: the next one that has it is tried */
 	uint32_t tried; /* with that process last */
 };
 
@@ -46,8 +46,8 @@ struct probe_uncovered {
 #define PROBE_NO_FILE UINT32_MAX
 #define PROBE_NEVER   INT64_MAX
 
-/* From when on a process may have made calls through what a scan finds new in it: its start, or PROBE_STOPPED: it is stopped, and
- * has made none. Else CLOCK_MONOTONIC. */
+/* From when on a process may have made calls through what a scan finds new in it: its start, or
+ * PROBE_STOPPED: it is stopped, and has made none. Else CLOCK_MONOTONIC. */
 #define PROBE_FROM_START INT64_MIN
 #define PROBE_STOPPED	 INT64_MAX
 
@@ -60,15 +60,18 @@ void probe_copies_free(struct probe_copies *c);
  * of all of them after PROBE_DETACH_MS; it does so without us. */
 bool probe_copies_detach(struct probe_copies *c);
 
-/* Read the process's maps, probe copies not met before, take the maps for stacks and Python. since_ns: see PROBE_FROM_START.
- * Returns the number of CUDA copies (not NVTX) it maps, < 0 when the process is gone. */
+/* Read the process's maps, probe copies not met before, take the maps for stacks and Python.
+ * since_ns: see PROBE_FROM_START. Returns the number of CUDA copies (not NVTX) it maps, < 0 when
+ * the process is gone. */
 int probe_copies_scan(struct probe_copies *c, uint32_t tgid, int64_t since_ns, struct err *e);
-/* A child maps what its parent maps: its copies and its Python are taken over without a look at it. Returns as a scan does; < 0
- * when nothing is known of the parent, so that the child is to be scanned. */
+/* A child maps what its parent maps: its copies and its Python are taken over without a look at it.
+ * Returns as a scan does; < 0 when nothing is known of the parent, so that the child is to be
+ * scanned. */
 int probe_copies_inherit(struct probe_copies *c, uint32_t parent, uint32_t child, int64_t since_ns);
 /* The process ended before it could be looked at: which libraries it had is not known. */
 void probe_copies_unseen(struct probe_copies *c, uint32_t tgid, int64_t since_ns);
-/* What scans found not to be recorded since the last call of this: *n of them, borrowed until the next scan. */
+/* What scans found not to be recorded since the last call of this: *n of them, borrowed until the
+ * next scan. */
 const struct probe_uncovered *probe_copies_uncovered(const struct probe_copies *c, size_t *n);
 void probe_copies_uncovered_told(struct probe_copies *c);
 /* Did a scan since the last call find Python in a process that had none before? Its threads are to be adopted. */

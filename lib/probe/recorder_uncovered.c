@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UNCOVERED records: calls that processes made before probes were in place, or through libraries that have none. A record is written
- * in the turn in which the scan found it; those without an end are repeated at the start of each file.
+ * UNCOVERED records: calls that processes made before probes were in place, or through libraries
+ * that have none. A record is written in the turn in which the scan found it; those without an end
+ * are repeated at the start of each file.
  */
 #include "lib/probe/recorder_state.h"
 
@@ -51,7 +52,8 @@ static int write_record(struct probe_recorder *r, const struct probe_uncovered *
 	return ige_writer_record(r->writer, &rec, e);
 }
 
-/* A library without any probe is told with the copy; of a process that is gone nobody can do anything. */
+/* A library without any probe is told with the copy; of a process that is gone nobody can do
+ * anything. */
 static void notify_person(struct probe_recorder *r, const struct probe_uncovered *u)
 {
 	const struct probe_copy *copy = copy_of(r, u);

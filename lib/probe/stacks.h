@@ -30,7 +30,8 @@ void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct h
 void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns);
 /* What was mapped is not any more from that time on: it is another program. */
 void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns);
-/* A child starts with its parent's maps, until its own are read. False: nothing is known of the parent's. */
+/* A child starts with its parent's maps, until its own are read. False: nothing is known of the
+ * parent's. */
 bool probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child);
 /* The process has ended; its stacks may come later than that. */
 void probe_stacks_ended(struct probe_stacks *s, uint32_t tgid);

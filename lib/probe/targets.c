@@ -116,7 +116,8 @@ static void scan(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
 	note_copies(t, m, found);
 }
 
-/* A child that has run no program of its own maps what its parent does: of hundreds of short-lived ones, none is looked at. */
+/* A child that has run no program of its own maps what its parent does: of hundreds of short-lived
+ * ones, none is looked at. */
 static void join_child(struct probe_targets *t, uint32_t parent, const struct wire_life *l)
 {
 	struct member *of = member_of(t, parent), *m;

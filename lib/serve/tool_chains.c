@@ -4,6 +4,7 @@
  */
 #include "lib/ask/chosen.h"
 #include "lib/emit/report.h"
+#include "lib/emit/report_recording.h"
 #include "lib/emit/report_standing.h"
 #include "lib/emit/report_verdict.h"
 #include "lib/serve/chain_rows.h"
@@ -72,6 +73,7 @@ static void set_standing(struct json *o, const struct report *r, bool verdict)
 {
 	unsigned processes;
 	struct json places = report_standing_places(r, &processes), rows = json_array();
+	double before;
 
 	for (size_t i = 0; i < json_length(places); i++) {
 		struct json p = json_at(places, i), row = json_object(), v;
@@ -92,12 +94,15 @@ static void set_standing(struct json *o, const struct report *r, bool verdict)
 	}
 	json_free(places);
 	if (verdict)
-		tool_set_text(o, "verdict",
-			      processes
-				      ? "no call was made: none began, and none returned. It "
-					"hangs, or has "
-					"nothing to do; what its threads wait for, the rarest first"
-				      : "no call was made: none began, and none returned");
+		tool_set_text(
+			o, "verdict",
+			report_has_uncovered(r, &before)
+				? "no call is in the recording, and whether any was made is not "
+				  "known: not all calls were recorded (see coverage)"
+			: processes ? "no call was made: none began, and none returned. It "
+				      "hangs, or has "
+				      "nothing to do; what its threads wait for, the rarest first"
+				    : "no call was made: none began, and none returned");
 	json_set(o, "standing", rows);
 }
 

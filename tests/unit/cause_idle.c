@@ -344,6 +344,34 @@ static void copies_left_out(struct stage *s, struct actor v)
 	chain_list_free(&p.list);
 }
 
+/* A gap in which calls may have been made that are not recorded says nothing of the device. The
+ * same gaps elsewhere do. */
+static void uncovered(struct stage *s, struct actor v)
+{
+	static const struct {
+		int64_t since_ns, until_ns;
+		bool told;
+	} cases[] = { { -MS, LENGTH, false }, { -5 * MS, -MS, true } };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct record *r = stage_record(s, RECORD_UNCOVERED);
+
+		REC_SET(r, UNCOVERED, since_ns, cases[i].since_ns);
+		REC_SET(r, UNCOVERED, until_ns, cases[i].until_ns);
+		REC_SET(r, UNCOVERED, process, v.process);
+		REC_SET(r, UNCOVERED, layer, bytes_of("driver"));
+		for_steps(t)
+		{
+			work(s, v, t, t + 4 * MS);
+			blocked(s, v, t + 4010 * US, 5900 * US, OBJECT_FD);
+		}
+		if (cases[i].told)
+			told_among(s, "gpu-idle", "waiting for a pipe or file", GAPS * 5900 * US);
+		else
+			silent(s, "gaps in which calls may be missing");
+	}
+}
+
 int main(void)
 {
 	struct stage s = stage_new();
@@ -351,6 +379,7 @@ int main(void)
 		     other = stage_actor(&s, 100, 101, 1, "backward"),
 		     worker = stage_actor(&s, 200, 200, 100, "loader");
 
+	uncovered(&s, v);
 	idle_several(&s, v);
 	idle_in_pieces(&s, v);
 	behind_in_pieces(&s, v, worker);

@@ -457,8 +457,64 @@ static void many(void)
 	stage_free(&s);
 }
 
+/* What the recorder takes is a state of its own, and nobody's fault: its threads on the CPU, its
+ * stops, the memory map it held. A program of its name is another matter. */
+static void recorder(void)
+{
+	static const struct {
+		enum event_object object;
+		bool by_recorder;
+		enum part part;
+	} blocked[] = {
+		{ OBJECT_STOP, true, PART_ATTACH },  { OBJECT_FAULT, true, PART_ATTACH },
+		{ OBJECT_FD, true, PART_FD },	     { OBJECT_STOP, false, PART_STOPPED },
+		{ OBJECT_FAULT, false, PART_FAULT },
+	};
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train"),
+		     rec = stage_actor(&s, 300, 301, 1, "ingero-record"),
+		     alike = stage_actor(&s, 400, 400, 1, "ingero-record");
+	struct told t = { .sink = { on_call, on_outside, on_off } };
+	int64_t at = 200;
+	struct line *l;
+
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 0, 100);
+	stage_offcpu(&s, v, 1, 10, 60, 50, 1);
+	stage_occupied(&s, rec, 1, 10, 40);
+	stage_occupied(&s, alike, 1, 40, 60);
+	for (size_t i = 0; i < sizeof(blocked) / sizeof(*blocked); i++, at += 100) {
+		struct event *ev = stage_offcpu(&s, v, 0, at, at + 50, 10, 1);
+
+		stage_set(ev, COL_OBJECT_KIND, blocked[i].object);
+		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(ev, COL_WAKER, blocked[i].by_recorder ? rec.thread : alike.thread);
+	}
+	stage_sort(&s);
+	l = line_new(s.w, &t.sink);
+	ok(culprits_recorded_by(line_culprits(l), 0, 300, 300000), "who recorded it");
+	for (size_t i = 0; i < s.ev.n; i++)
+		line_event(l, &s.ev.v[i], false, NULL);
+	is_u64(parts_get(&t.call_parts[0], PART_RECORDER), 30, "the recorder had the CPU");
+	is_u64(parts_get(&t.call_parts[0], PART_PREEMPTED), 20, "another of its name took it");
+	is_u64(t.call_parts[0].nculprits, 1, "one culprit");
+	ok(t.call_parts[0].nculprits == 1 &&
+		   culprit_get(line_culprits(l), t.call_parts[0].c[0].culprit)->process ==
+			   alike.process,
+	   "who is not the recorder");
+	for (size_t i = 0; i < sizeof(blocked) / sizeof(*blocked); i++)
+		is_u64(parts_get(&t.off_parts[i + 1], blocked[i].part), 40, "%s, let go by %s: %s",
+		       blocked[i].object == OBJECT_STOP	   ? "stopped"
+		       : blocked[i].object == OBJECT_FAULT ? "in a fault"
+							   : "at a pipe",
+		       blocked[i].by_recorder ? "the recorder" : "another",
+		       part_name(blocked[i].part));
+	line_free(l);
+	stage_free(&s);
+}
+
 int main(void)
 {
+	recorder();
 	nesting();
 	stolen();
 	slices();

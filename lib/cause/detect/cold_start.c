@@ -52,7 +52,9 @@ static bool starts(const struct cause *c, uint32_t process)
 {
 	const struct world_process *p = world_get_process(c->w, process);
 
-	return p && culprits_young(c->tally.culprits, p);
+	/* Where its first calls may be missing, those that are here are not the first. */
+	return p && culprits_young(c->tally.culprits, p) &&
+	       !cause_uncovered(c, process, INT64_MIN, c->previous_end_ns);
 }
 
 /* NULL with *nomem false: it did not start in the recording, or is warm. */
@@ -89,8 +91,8 @@ RARE static struct beginning *beginning_of(struct cold *s, const struct cause *c
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct cold *s = state;
-	uint32_t not_own =
-		PARTS_HOST | 1u << PART_UNKNOWN | (p->op->flags & OP_SYNC ? 1u << PART_DEVICE : 0);
+	uint32_t not_own = PARTS_NOT_OWN | 1u << PART_UNKNOWN |
+			   (p->op->flags & OP_SYNC ? 1u << PART_DEVICE : 0);
 	uint64_t other = parts_sum(p->parts, not_own);
 	bool nomem;
 	struct beginning *b = beginning_of(s, c, p->process, &nomem);

@@ -100,7 +100,7 @@ static bool copied(struct state *s, struct per_process *pp, const struct tally_p
 		   const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = ANY,
-		 host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN), lost;
+		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN), lost;
 	bool sync = p->op->flags & OP_SYNC;
 	struct where_place *place;
 	struct copies *c;

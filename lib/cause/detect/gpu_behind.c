@@ -47,6 +47,8 @@ static const struct {
 	[PART_STOPPED] = { "was stopped", "Let it run: it was stopped by a signal or a debugger",
 			   "grep -E 'State|TracerPid' /proc/%" PRIu32 "/status",
 			   "all of the wait" },
+	[PART_ATTACH] = { "was held up by ingero-record attaching probes", NULL, NULL, NULL },
+	[PART_RECORDER] = { "was ready to run, but ingero-record had the CPU", NULL, NULL, NULL },
 	[PART_SLEEP] = { "slept", "Let it do its work when there is some, instead of sleeping",
 			 "sudo strace -f -k -e trace=nanosleep,clock_nanosleep -p %" PRIu32,
 			 "from nothing, if the pace is wanted, to all of the wait; the command "

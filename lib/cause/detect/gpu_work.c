@@ -54,8 +54,11 @@ static bool gap_told(struct gap_sink *sink, const struct gap *gap)
 	bool too_many = false;
 	uint32_t wait;
 
-	/* Another process kept it busy: nothing was lost, or not to this. */
-	if (2 * gap->others_ns > ns)
+	/* Another process kept it busy: nothing was lost, or not to this. So may calls that are
+	 * not recorded. */
+	if (2 * gap->others_ns > ns ||
+	    cause_uncovered(g->c, gaps_device(g->gaps, gap->device)->process, gap->start_ns,
+			    gap->end_ns))
 		return true;
 	wait = wait_at(g, g->c, gap, &too_many);
 	while (g->devices.n <= gap->device) {

@@ -84,7 +84,7 @@ static bool launched(struct state *s, const struct line_piece *p)
 	x->last_ns = p->end_ns;
 	if (fresh || !p->sound || p->open || p->ev->ret != 0)
 		return true;
-	host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN);
+	host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN);
 	own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
 	hist_add(&k->own, own);
 	if (k->own.n < KNOWN_AFTER)

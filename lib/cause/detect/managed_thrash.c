@@ -108,7 +108,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 	uint64_t address = 0, bytes = 0,
-		 host = parts_sum(p->parts, PARTS_HOST | 1u << PART_UNKNOWN),
+		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN),
 		 own = p->ev->dur_ns > host ? p->ev->dur_ns - host : 0;
 	struct range *r;
 	struct thrash *k;

@@ -139,7 +139,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return true;
 	if (!among->own && (!site_new(s, &c->of, p, among) || !among->own))
 		return among->no_own;
-	other = parts_sum(p->parts, PARTS_HOST | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
+	other = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_DEVICE | 1u << PART_UNKNOWN);
 	own -= other < own ? other : own;
 	n = among->n + 1;
 	if (n >= WARM && (n & (n - 1)) == 0)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the report says of the recording itself: calls that may be missing from it, and what
+ * recording took from the programs.
+ */
+#ifndef INGERO_EMIT_REPORT_RECORDING_H
+#define INGERO_EMIT_REPORT_RECORDING_H
+
+#include "lib/emit/report.h"
+
+/* Whether calls of a process that is shown may be missing from the time recorded: then nothing
+ * follows from that none is there. Not those of a process that was there before, and had its probes
+ * soon after the recording began: *before_ns of it. */
+bool report_has_uncovered(const struct report *r, double *before_ns);
+
+/* A line for each such process, indented; of many, some. */
+void report_uncovered_lines(struct buf *out, const struct report *r, const char *before);
+
+/* "Recorder: 12 ms (0.4 %) of these programs: traps …"; nothing where it is not known. */
+void report_recorder_line(struct buf *out, const struct report *r);
+
+#endif
