@@ -197,6 +197,8 @@ static struct diff_op *op_of(struct diff *d, const struct op_def *op)
 
 static bool ops(struct diff *d, unsigned at, const struct ops_summary *s)
 {
+	uint64_t runtime = 0, driver = 0;
+
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct ops_row *r = &s->rows.v[i];
 		struct diff_op *o;
@@ -212,9 +214,11 @@ static bool ops(struct diff *d, unsigned at, const struct ops_summary *s)
 		o->p99_ns[at] = r->p99_ns;
 		o->errors[at] = r->errors;
 		o->lost_ns[at] = r->lost_ns;
-		if (r->op->flags & OP_LAUNCH && r->op->source == SOURCE_CUDA)
-			d->launches[at] += r->count;
+		if (r->op->flags & OP_LAUNCH)
+			*(r->op->source == SOURCE_CUDA ? &runtime : &driver) += r->count;
 	}
+	/* The runtime launches by the driver; libraries with a runtime of their own are seen there alone. */
+	d->launches[at] = driver > runtime ? driver : runtime;
 	return true;
 }
 

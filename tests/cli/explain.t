@@ -345,6 +345,13 @@ for before, after, change, status, first in (("little", "much", "worse", 1, "Slo
         cause = said["causes"][0][side]
         tap.same(cause["lost_ns"] if cause else None, own[0]["lost_ns"] if own else None, f"{before} and {after}: the time of {name} is that of its own report")
     tap.ok(run(EXPLAIN, "--diff", path(before), path(after))[1].decode().startswith(first), f"{before} and {after}: {first}")
+rates = []
+for only in ("cuda:*", "driver:*", "*"):
+    run(MERGE, "-e", only, "-o", path("layer"), path("much"))
+    said = json.loads(run(EXPLAIN, "--diff", "--json", path("layer"), path("layer"))[1])
+    rates.append(round(said["before"]["launches_per_s"] * said["before"]["wall_ns"] / 1e9))
+    os.unlink(path("layer"))
+tap.ok(len(set(rates)) == 1 and rates[0] > 1000, "launches are counted once over both layers, and in each alone", rates)
 text, whole = (run(EXPLAIN, "--diff", *top, path("little"), path("much"))[1].decode() for top in ((), ("--top", "0")))
 tap.ok("1 row more (--top 0 shows all)" in text and " more (" not in whole and len(whole.splitlines()) == len(text.splitlines()), "--top 0: all calls", (text, whole))
 tap.same([run(EXPLAIN, "--diff", *a)[0] for a in ([path("much")], [path("much")] * 3, [path("much"), path("nowhere")])], [2, 2, 3], "two recordings, neither fewer nor more, that exist")
