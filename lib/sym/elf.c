@@ -81,10 +81,11 @@ bool sym_elf_place(const struct sym_elf *f, uint64_t address, uint64_t *offset)
 
 bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *out)
 {
-	const Elf64_Phdr *s = &f->segments[i];
+	const Elf64_Phdr *s;
 
 	if (i >= f->nsegments)
 		return false;
+	s = &f->segments[i];
 	*out =
 		(struct sym_elf_part){ s->p_type,  s->p_flags,	s->p_offset,
 				       s->p_vaddr, s->p_filesz, 0 };
@@ -93,10 +94,11 @@ bool sym_elf_segment(const struct sym_elf *f, unsigned i, struct sym_elf_part *o
 
 bool sym_elf_section(const struct sym_elf *f, unsigned i, struct sym_elf_part *out)
 {
-	const Elf64_Shdr *s = &f->sections[i];
+	const Elf64_Shdr *s;
 
 	if (i >= f->nsections)
 		return false;
+	s = &f->sections[i];
 	*out = (struct sym_elf_part){ s->sh_type, 0, s->sh_offset, s->sh_addr, s->sh_size, 0 };
 	if (f->head.e_shstrndx < f->nsections)
 		out->name = f->sections[f->head.e_shstrndx].sh_offset + s->sh_name;
