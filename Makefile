@@ -350,7 +350,7 @@ $(filter $(BUILD)/lib/probe/% $(BUILD)/cmd/% $(BUILD)/tests/%,$(lib_obj) $(cmd_o
 .PHONY: tests check check-kernels check-asan check-ubsan check-tsan check-valgrind lint bench
 include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
-tests: all $(unit_tests) $(test_programs) double
+tests: all $(unit_tests) $(test_programs) double double-real
 
 # Suites that share the machine; the scorecard goes before whatever else runs there. Of the live tests those that account for
 # what the whole machine does, or measure, have it to themselves: they say so in a line "# Alone: why".

@@ -3,10 +3,11 @@
 # Every workload makes exactly the calls it says, and the libraries count the same, with the nested driver calls.
 import os
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from support import WORK, Ran, done, ok, same, skip
+from support import DOUBLE_REAL, WORK, Ran, counts, done, ok, same, skip
 
 NESTED = {
     "cudaMalloc": "cuMemAlloc_v2", "cudaMallocAsync": "cuMemAllocAsync", "cudaMallocManaged": "cuMemAllocManaged",
@@ -63,6 +64,57 @@ for options, processes in (((), 4), (("--loaded",), 5), (("--exec",), 4)):
     same(r.truth[0]["ops"], {op: 25 * processes for op in want}, f"{name}: its own truth")
     pids = {p["pid"] for p in r.log}
     ok(set(r.truth[0]["pids"]) <= pids and len(pids) == processes, f"{name}: the pids it names", pids)
+
+# Counted in a file each, however a process ends: at once, by a signal, in the middle of another program.
+ENDS = """
+import ctypes, os, signal, sys
+cuda = ctypes.CDLL("libcudart.so.13")
+def make(n):
+    for _ in range(n):
+        cuda.cudaDeviceSynchronize()
+make(2)
+if not os.fork():
+    make(3)
+    os._exit(0)
+os.wait()
+if not os.fork():
+    make(4)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.wait()
+if sys.argv[1] == "again":
+    make(5)
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], "end", ""])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+with tempfile.TemporaryDirectory() as folder:
+    r = Ran(sys.executable, "-c", ENDS, "again", ENDS, DOUBLE_COUNTS=folder)
+    found = [p["ops"]["cudaDeviceSynchronize"]["count"] for p in counts(folder)]
+    same((r.status, r.log, sorted(found)), (-9, [], [2, 3, 3, 4, 4, 7]), "counts survive _exit, SIGKILL and exec, a file each")
+    same(len({p["pid"] for p in counts(folder)}), 5, "of which one process has two")
+    same({p["ops"]["cuCtxSynchronize"]["count"] - p["ops"]["cudaDeviceSynchronize"]["count"] for p in counts(folder)}, {0},
+         "and nested driver calls are in them")
+
+# Libraries above the driver count there, too; a product is a kernel of the device's, on the handle's stream.
+PRODUCTS = """
+import ctypes
+cuda, blas, nccl = (ctypes.CDLL(n) for n in ("libcudart.so.13", "libcublas.so.13", "libnccl.so.2"))
+handle, stream, comm = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+class Id(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_char * 128)]
+cuda.cudaStreamCreate(ctypes.byref(stream))
+blas.cublasCreate_v2(ctypes.byref(handle))
+blas.cublasSetStream_v2(handle, stream)
+for _ in range(3):
+    blas.cublasSgemm_v2(handle)
+print(cuda.cudaStreamQuery(stream), cuda.cudaStreamQuery(None))
+nccl.ncclCommInitRank(ctypes.byref(comm), 2, Id(), 0)
+nccl.ncclBcast(None, ctypes.c_size_t(0), 0, 0, comm, stream)
+"""
+r = Ran(sys.executable, "-c", PRODUCTS, libraries=DOUBLE_REAL + "/cuda13", DOUBLE_LAUNCH_NS=10_000_000_000)
+same((r.status, r.out.split()), (0, ["600", "0"]), "a product keeps its handle's stream busy alone")
+same({n: r.count(n) for n in ("cublasSgemm_v2", "cublasSetStream_v2", "ncclBcast", "ncclBroadcast", "cudaLaunchKernel", "cuLaunchKernel")},
+     {"cublasSgemm_v2": 3, "cublasSetStream_v2": 1, "ncclBcast": 1, "ncclBroadcast": 1, "cudaLaunchKernel": 0, "cuLaunchKernel": 4},
+     "BLAS and NCCL launch at the driver; ncclBcast calls ncclBroadcast")
 
 r = Ran("latedl", "--after-ms", 10, "--again-ms", 10, "--count", 40)
 check(r, {"cudaLaunchKernel": 80, "cudaStreamSynchronize": 80}, "latedl, two copies of the runtime")

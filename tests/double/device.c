@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams, events and memory accounting of the double's device. Nothing here takes a lock, so that
- * a clean run shows no lock waits: completion times are atomic maxima and free memory slots are a
- * tagged lock-free stack.
+ * Streams and events of the double's device. Nothing here takes a lock, so that a clean run shows no lock waits: completion
+ * times are atomic maxima.
  */
 #include "device.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "graph.h"
+#include "memory.h"
 #include "shared.h"
 #include "truth.h"
-
-#define SLOTS	   (1u << 20)
-#define SLOT_SHIFT 26		     /* 64 MiB of addresses each */
-#define SLOT_BASE  0x100000000000ull /* below where programs and heaps are mapped */
-#define HOST_MAGIC 0x646f75626c653031ull
 
 /* With a collective in it that not all ranks are known to have entered (one, and one thread per stream): what was given
  * after that comes behind it. */
@@ -25,15 +20,12 @@ struct stream {
 	bool meeting;
 	uint32_t ranks;
 	uint64_t sequence, behind_ns;
+	_Atomic uint64_t capture; /* the one it is or was part of, 0: none */
 };
 
 struct event {
 	_Atomic uint64_t at_ns;
-};
-
-struct host_header {
-	uint64_t magic;
-	uint64_t bytes;
+	_Atomic uint64_t capture; /* recorded in that one */
 };
 
 static struct stream legacy;
@@ -42,15 +34,6 @@ static _Atomic uint64_t device_busy_until_ns;
 
 static uint64_t launch_ns, copy_ns_per_kb, never_after = UINT64_MAX;
 static _Atomic uint64_t launches;
-
-static uint64_t total_bytes;
-static _Atomic uint64_t used_bytes;
-static struct slot {
-	uint64_t bytes;
-	uint32_t next;
-} * slots;
-static _Atomic uint64_t free_head; /* tag << 32 | slot number + 1, 0: none */
-static _Atomic uint32_t fresh;	   /* slots never used start here */
 
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -64,10 +47,7 @@ void device_start(void)
 	launch_ns = setting("DOUBLE_LAUNCH_NS", 0);
 	copy_ns_per_kb = setting("DOUBLE_COPY_NS_PER_KB", 0);
 	never_after = setting("DOUBLE_NEVER_AFTER", UINT64_MAX);
-	total_bytes = setting("DOUBLE_DEVICE_MB", 81920) << 20;
-	slots = calloc(SLOTS, sizeof *slots); /* untouched pages cost nothing */
-	if (!slots)
-		abort();
+	memory_start();
 	shared_start();
 	device_wait_start();
 }
@@ -134,13 +114,30 @@ static void wait_for(uint64_t ns)
 		device_wait_until(ns);
 }
 
+/* The capture that a stream is part of, 0: none. */
+static uint64_t capture_of(const struct stream *s)
+{
+	uint64_t id = atomic_load_explicit(&s->capture, memory_order_relaxed);
+
+	return id && capture_is_active(id) ? id : 0;
+}
+
+static uint64_t run_ns(uint64_t ns)
+{
+	if (never_after == UINT64_MAX)
+		return ns;
+	return atomic_fetch_add(&launches, 1) + 1 > never_after ? UINT64_MAX : ns;
+}
+
 int device_launch(void *stream, int pt)
 {
-	uint64_t n = 0;
+	struct stream *s = stream_of(stream, pt);
+	uint64_t capture = capture_of(s);
 
-	if (never_after != UINT64_MAX)
-		n = atomic_fetch_add(&launches, 1) + 1;
-	submit(stream_of(stream, pt), n > never_after ? UINT64_MAX : launch_ns);
+	if (capture)
+		capture_add(capture, launch_ns, NULL);
+	else
+		submit(s, run_ns(launch_ns));
 	return CU_OK;
 }
 
@@ -149,16 +146,84 @@ static uint64_t copy_ns(uint64_t bytes)
 	return copy_ns_per_kb * (bytes >> 10) + copy_ns_per_kb * (bytes & 1023) / 1024;
 }
 
-int device_copy(void *stream, int pt, uint64_t bytes)
+int device_work(void *stream, int pt, const struct work *w, bool wait)
 {
-	submit(stream_of(stream, pt), copy_ns(bytes));
+	struct stream *s = stream_of(stream, pt);
+	uint64_t ns = copy_ns(work_bytes(w)), capture = capture_of(s);
+
+	if (!work_is_valid(w))
+		return CU_INVALID_VALUE;
+	if (capture) {
+		capture_add(capture, ns, w);
+		return CU_OK;
+	}
+	if (wait)
+		met(s, true);
+	ns = submit(s, ns);
+	if (wait)
+		wait_for(ns);
+	work_run(w);
 	return CU_OK;
 }
 
-int device_copy_wait(void *stream, int pt, uint64_t bytes)
+int device_call(void *stream, int pt, void (*f)(void *), void *data)
 {
-	met(stream_of(stream, pt), true);
-	wait_for(submit(stream_of(stream, pt), copy_ns(bytes)));
+	struct work w = { .kind = WORK_CALL, .f = f, .data = data };
+
+	if (!f)
+		return CU_INVALID_VALUE;
+	if (!capture_of(stream_of(stream, pt)))
+		device_stream_sync(stream, pt);
+	return device_work(stream, pt, &w, false);
+}
+
+int device_capture_begin(void *stream, int pt, void *into)
+{
+	struct stream *s = stream_of(stream, pt);
+
+	if (s == &legacy)
+		return CU_CAPTURE_UNSUPPORTED;
+	if (capture_of(s))
+		return memory_has_contents() ? CU_ILLEGAL_STATE : CU_OK;
+	s->capture = capture_begin(into);
+	return s->capture ? CU_OK : CU_OUT_OF_MEMORY;
+}
+
+int device_capture_end(void *stream, int pt, void **graph)
+{
+	uint64_t capture = capture_of(stream_of(stream, pt));
+
+	if (!graph)
+		return CU_INVALID_VALUE;
+	if (!capture && memory_has_contents())
+		return CU_ILLEGAL_STATE;
+	*graph = capture ? capture_end(capture) : graph_create();
+	return CU_OK;
+}
+
+int device_capture_info(void *stream, int pt, int *active, uint64_t *id, void **graph)
+{
+	uint64_t capture = capture_of(stream_of(stream, pt));
+
+	if (!active)
+		return CU_INVALID_VALUE;
+	*active = capture != 0;
+	if (id)
+		*id = capture;
+	if (graph)
+		*graph = capture_graph(capture);
+	return CU_OK;
+}
+
+int device_graph_launch(void *stream, int pt, void *exec)
+{
+	struct stream *s = stream_of(stream, pt);
+	uint64_t capture = capture_of(s), ns = graph_run(exec);
+
+	if (capture)
+		capture_add(capture, ns, NULL);
+	else
+		submit(s, run_ns(ns));
 	return CU_OK;
 }
 
@@ -206,6 +271,8 @@ static int done(uint64_t ns)
 
 int device_stream_query(void *stream, int pt)
 {
+	if (capture_of(stream_of(stream, pt)))
+		return CU_CAPTURE_UNSUPPORTED;
 	if (!met(stream_of(stream, pt), false))
 		return CU_NOT_READY;
 	return done(atomic_load(&stream_of(stream, pt)->busy_until_ns));
@@ -213,6 +280,8 @@ int device_stream_query(void *stream, int pt)
 
 int device_stream_sync(void *stream, int pt)
 {
+	if (capture_of(stream_of(stream, pt)))
+		return CU_CAPTURE_UNSUPPORTED;
 	met(stream_of(stream, pt), true);
 	wait_for(atomic_load(&stream_of(stream, pt)->busy_until_ns));
 	return CU_OK;
@@ -220,10 +289,17 @@ int device_stream_sync(void *stream, int pt)
 
 int device_stream_wait_event(void *stream, int pt, void *event)
 {
-	if (!event)
+	struct stream *s = stream_of(stream, pt);
+	struct event *e = event;
+	uint64_t capture;
+
+	if (!e)
 		return CU_INVALID_HANDLE;
-	raise_to(&stream_of(stream, pt)->busy_until_ns,
-		 atomic_load(&((struct event *)event)->at_ns));
+	capture = atomic_load(&e->capture);
+	if (capture && capture_is_active(capture))
+		s->capture = capture; /* it joins */
+	else
+		raise_to(&s->busy_until_ns, atomic_load(&e->at_ns));
 	return CU_OK;
 }
 
@@ -251,14 +327,19 @@ int device_event_destroy(void *event)
 
 int device_event_record(void *event, void *stream, int pt)
 {
+	struct stream *s = stream_of(stream, pt);
+	struct event *e = event;
 	uint64_t at, now;
 
-	if (!event)
+	if (!e)
 		return CU_INVALID_HANDLE;
-	met(stream_of(stream, pt), true);
-	at = atomic_load(&stream_of(stream, pt)->busy_until_ns);
+	e->capture = capture_of(s);
+	if (e->capture)
+		return CU_OK;
+	met(s, true);
+	at = atomic_load(&s->busy_until_ns);
 	now = truth_now();
-	atomic_store(&((struct event *)event)->at_ns, at > now ? at : now);
+	atomic_store(&e->at_ns, at > now ? at : now);
 	return CU_OK;
 }
 
@@ -284,98 +365,5 @@ int device_event_elapsed(float *ms, void *from, void *to)
 	a = atomic_load(&((struct event *)from)->at_ns);
 	b = atomic_load(&((struct event *)to)->at_ns);
 	*ms = (float)((double)(int64_t)(b - a) / 1e6);
-	return CU_OK;
-}
-
-static uint32_t slot_take(void)
-{
-	uint64_t head = atomic_load(&free_head), next;
-	uint32_t n;
-
-	while (head & UINT32_MAX) {
-		n = (uint32_t)head - 1;
-		next = ((head >> 32) + 1) << 32 | __atomic_load_n(&slots[n].next, __ATOMIC_RELAXED);
-		if (atomic_compare_exchange_weak(&free_head, &head, next))
-			return n;
-	}
-	n = atomic_fetch_add(&fresh, 1);
-	return n < SLOTS ? n : UINT32_MAX;
-}
-
-static void slot_give(uint32_t n)
-{
-	uint64_t head = atomic_load(&free_head), next;
-
-	do {
-		__atomic_store_n(&slots[n].next, (uint32_t)head, __ATOMIC_RELAXED);
-		next = ((head >> 32) + 1) << 32 | (n + 1);
-	} while (!atomic_compare_exchange_weak(&free_head, &head, next));
-}
-
-int device_alloc(uint64_t *out, size_t bytes)
-{
-	uint32_t n;
-
-	if (!out || !bytes)
-		return CU_INVALID_VALUE;
-	if (bytes > total_bytes || atomic_fetch_add(&used_bytes, bytes) + bytes > total_bytes) {
-		if (bytes <= total_bytes)
-			atomic_fetch_sub(&used_bytes, bytes);
-		return CU_OUT_OF_MEMORY;
-	}
-	n = slot_take();
-	if (n == UINT32_MAX) {
-		atomic_fetch_sub(&fresh, 1);
-		atomic_fetch_sub(&used_bytes, bytes);
-		return CU_OUT_OF_MEMORY;
-	}
-	__atomic_store_n(&slots[n].bytes, bytes, __ATOMIC_RELEASE);
-	*out = SLOT_BASE + ((uint64_t)n << SLOT_SHIFT);
-	return CU_OK;
-}
-
-int device_alloc_host(void **out, size_t bytes)
-{
-	struct host_header *h;
-
-	if (!out || !bytes)
-		return CU_INVALID_VALUE;
-	h = calloc(1, sizeof *h + bytes);
-	if (!h)
-		return CU_OUT_OF_MEMORY;
-	*h = (struct host_header){ .magic = HOST_MAGIC, .bytes = bytes };
-	*out = h + 1;
-	return CU_OK;
-}
-
-int device_free(uint64_t p)
-{
-	if (!p)
-		return CU_OK;
-	if (p >= SLOT_BASE && p < SLOT_BASE + ((uint64_t)SLOTS << SLOT_SHIFT)) {
-		uint32_t n = (uint32_t)((p - SLOT_BASE) >> SLOT_SHIFT);
-		uint64_t bytes = __atomic_exchange_n(&slots[n].bytes, 0, __ATOMIC_ACQ_REL);
-
-		if (!bytes)
-			return CU_INVALID_VALUE;
-		atomic_fetch_sub(&used_bytes, bytes);
-		slot_give(n);
-		return CU_OK;
-	}
-	if (p < 65536 || p % 16 || ((struct host_header *)(uintptr_t)p)[-1].magic != HOST_MAGIC)
-		return CU_INVALID_VALUE;
-	((struct host_header *)(uintptr_t)p)[-1].magic = 0;
-	free((struct host_header *)(uintptr_t)p - 1);
-	return CU_OK;
-}
-
-int device_memory(size_t *free_bytes, size_t *total)
-{
-	uint64_t used = atomic_load(&used_bytes);
-
-	if (free_bytes)
-		*free_bytes = used < total_bytes ? total_bytes - used : 0;
-	if (total)
-		*total = total_bytes;
 	return CU_OK;
 }

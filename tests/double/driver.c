@@ -4,14 +4,18 @@
  * cuGetProcAddress hands out the exported addresses, as the real driver does, so a probe on an
  * exported symbol also sees calls made through pointers.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
-#include "types.h"
+#include "graph.h"
+#include "memory.h"
 #include "stub.h"
 #include "truth.h"
+#include "types.h"
+#include "vmm.h"
 
 /* The table names every parameter for the reader; most results need few of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -102,6 +106,8 @@ static int give_error(int error, const char **text)
 		: error == CU_INVALID_HANDLE ? "CUDA_ERROR_INVALID_HANDLE"
 		: error == CU_NOT_FOUND	     ? "CUDA_ERROR_NOT_FOUND"
 		: error == CU_NOT_READY	     ? "CUDA_ERROR_NOT_READY"
+		: error == CU_INVALID_DEVICE ? "CUDA_ERROR_INVALID_DEVICE"
+		: error == CU_NOT_SUPPORTED  ? "CUDA_ERROR_NOT_SUPPORTED"
 					     : "CUDA_ERROR_UNKNOWN";
 	return CU_OK;
 }
@@ -111,7 +117,7 @@ static int alloc_pitch(uint64_t *p, size_t *pitch, size_t width, size_t height)
 	if (!pitch)
 		return CU_INVALID_VALUE;
 	*pitch = (width + 511) & ~(size_t)511;
-	return device_alloc(p, *pitch * height);
+	return memory_alloc(p, *pitch * height, MEMORY_DEVICE);
 }
 
 /* As nvml.c has it: 00000000-0000-0000-0000-00000000000N. */
@@ -159,31 +165,257 @@ static int create_context(void **ctx, int device)
 	return rc ? rc : push_context(*ctx);
 }
 
-/* A kernel's handle is a place in this table: the same name gives the same handle. */
+/* A kernel's handle is an entry of this table: the same name gives the same handle, different names different ones. */
 static int find_kernel(void **out, const char *name)
 {
-	static char kernels[4096];
+	static struct kernel {
+		struct kernel *next;
+		char name[];
+	} * _Atomic table[1 << 16];
+	struct kernel *_Atomic *head, *first, *k, *made = NULL;
 	uint32_t h = 2166136261u;
 
 	if (!out || !name)
 		return CU_INVALID_VALUE;
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 16777619u;
-	*out = &kernels[h % sizeof kernels];
+	for (const char *s = name; *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
+	head = &table[(h ^ h >> 16) % (1 << 16)];
+	do {
+		first = *head;
+		for (k = first; k && strcmp(k->name, name); k = k->next)
+			;
+		if (k)
+			break;
+		if (!made) {
+			made = malloc(sizeof *made + strlen(name) + 1);
+			if (!made)
+				return CU_OUT_OF_MEMORY;
+			memcpy(made->name, name, strlen(name) + 1);
+		}
+		made->next = first;
+	} while (!atomic_compare_exchange_weak(head, &first, made));
+	if (k)
+		free(made);
+	*out = k ? k : made;
 	return CU_OK;
 }
 
-/*
- * The real driver runs it on a thread of its own; here the stream's work so far is waited for and
- * it runs at once.
- */
-static int launch_host(void *stream, int pt, void (*f)(void *), void *data)
+static int attribute_of(int number)
 {
-	if (!f)
+	switch (number) {
+#define ATTRIBUTE(n, value, name) \
+	case n:                   \
+		return value;
+#include "attributes.def"
+#undef ATTRIBUTE
+	}
+	return 0;
+}
+
+/* The public cuda.h's CU_FUNC_ATTRIBUTE_*. */
+static int function_attribute(int number)
+{
+	switch (number) {
+	case 0: /* MAX_THREADS_PER_BLOCK */
+		return 1024;
+	case 4: /* NUM_REGS */
+		return 64;
+	case 5: /* PTX_VERSION */
+	case 6: /* BINARY_VERSION */
+		return 86;
+	case 8: /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
+		return attribute_of(97);
+	}
+	return 0;
+}
+
+static int occupancy(int *blocks, int block_size)
+{
+	if (block_size < 1)
 		return CU_INVALID_VALUE;
-	device_stream_sync(stream, pt);
-	f(data);
+	return give_int(blocks, attribute_of(39) / block_size);
+}
+
+/* One of CU_POINTER_ATTRIBUTE_*; what is not known of the memory is 0. */
+static void pointer_attribute(void *out, int attribute, uint64_t p)
+{
+	struct memory_range r = memory_find_any(p);
+
+	switch (attribute) {
+	case 1: /* CONTEXT */
+		*(void **)out = r.kind ? &contexts[0] : NULL;
+		break;
+	case 2: /* MEMORY_TYPE: host 1, device 2 */
+		*(unsigned *)out = !r.kind ? 0 : r.kind == MEMORY_PINNED ? 1 : 2;
+		break;
+	case 3: /* DEVICE_POINTER */
+		*(uint64_t *)out = r.kind ? p : 0;
+		break;
+	case 4: /* HOST_POINTER */
+		*(uint64_t *)out = r.kind == MEMORY_PINNED || r.kind == MEMORY_MANAGED ? p : 0;
+		break;
+	case 7:	 /* BUFFER_ID */
+	case 11: /* RANGE_START_ADDR */
+		*(uint64_t *)out = r.start;
+		break;
+	case 8: /* IS_MANAGED */
+		*(unsigned char *)out = r.kind == MEMORY_MANAGED;
+		break;
+	case 9: /* DEVICE_ORDINAL */
+		*(int *)out = r.kind ? 0 : -2;
+		break;
+	case 12: /* RANGE_SIZE */
+		*(uint64_t *)out = r.bytes;
+		break;
+	case 13: /* MAPPED */
+		*(unsigned char *)out = r.kind != MEMORY_NONE;
+		break;
+	default: /* the others are numbers or flags of 4 bytes */
+		*(int *)out = 0;
+	}
+}
+
+static int pointer_attributes(unsigned n, const int *attributes, void **out, uint64_t p)
+{
+	if (!attributes || !out)
+		return CU_INVALID_VALUE;
+	for (unsigned i = 0; i < n; i++)
+		pointer_attribute(out[i], attributes[i], p);
 	return CU_OK;
+}
+
+static int range_of(uint64_t *start, size_t *bytes, uint64_t p)
+{
+	struct memory_range r = memory_find_any(p);
+
+	if (!r.kind)
+		return CU_NOT_FOUND;
+	if (start)
+		*start = r.start;
+	if (bytes)
+		*bytes = r.bytes;
+	return CU_OK;
+}
+
+static int host_register(void *p, size_t n)
+{
+	memory_register((uintptr_t)p, n);
+	return CU_OK;
+}
+
+static int host_unregister(void *p)
+{
+	memory_unregister((uintptr_t)p);
+	return CU_OK;
+}
+
+/* cuMemFree waits for the device where allocations cost time, as the real one does. */
+static int free_memory(uint64_t p)
+{
+	static int waits = -1;
+
+	if (waits < 0)
+		waits = getenv("DOUBLE_ALLOC_NS") != NULL;
+	if (p && waits)
+		device_sync();
+	return memory_free(p);
+}
+
+/* Pools have no limits and no state: CU_MEMPOOL_ATTR_* up to 3 are int, the others 64 bits. */
+static int pool_attribute(int attribute, void *value)
+{
+	if (!value)
+		return CU_INVALID_VALUE;
+	memset(value, 0, attribute <= 3 ? 4 : 8);
+	return CU_OK;
+}
+
+enum { QUEUE, WAIT };
+
+static int copy(uint64_t dst, uint64_t src, size_t n, void *stream, int pt, bool wait)
+{
+	struct work w = { .kind = WORK_COPY, .dst = dst, .src = src, .width = n, .height = 1 };
+
+	return device_work(stream, pt, &w, wait);
+}
+
+/* Arrays have no contents. */
+static int copy_rows(const struct copy2d *c, void *stream, int pt, bool wait)
+{
+	struct work w = { .kind = WORK_COPY };
+
+	if (!c)
+		return CU_INVALID_VALUE;
+	if (c->src_type == 3 || c->dst_type == 3 || !memory_has_contents())
+		return CU_OK;
+	w.width = c->width;
+	w.height = c->height;
+	w.src_pitch = c->src_pitch;
+	w.dst_pitch = c->dst_pitch;
+	w.src = (c->src_type == 1 ? (uintptr_t)c->src_host : c->src_device) +
+		c->src_y * c->src_pitch + c->src_x;
+	w.dst = (c->dst_type == 1 ? (uintptr_t)c->dst_host : c->dst_device) +
+		c->dst_y * c->dst_pitch + c->dst_x;
+	return device_work(stream, pt, &w, wait);
+}
+
+/* n values of so many bytes a row. */
+static int set_rows(uint64_t p, uint32_t value, unsigned bytes, size_t pitch, size_t n,
+		    size_t height, void *stream, int pt)
+{
+	struct work w = { .kind = WORK_SET,
+			  .dst = p,
+			  .dst_pitch = pitch,
+			  .width = n * bytes,
+			  .height = height,
+			  .value = value,
+			  .value_bytes = bytes };
+
+	return device_work(stream, pt, &w, false);
+}
+
+static int give_nodes(void *graph, void **nodes, size_t *n)
+{
+	if (!n)
+		return CU_INVALID_VALUE;
+	graph_nodes(graph, nodes, n);
+	return CU_OK;
+}
+
+/* What captured work would depend on is not modelled: a capture is a set of nodes. */
+static int capture_info(void *stream, int pt, int *active, uint64_t *id, void **graph,
+			const void ***dependencies, const void **edges, size_t *n)
+{
+	if (dependencies)
+		*dependencies = NULL;
+	if (edges)
+		*edges = NULL;
+	if (n)
+		*n = 0;
+	return device_capture_info(stream, pt, active, id, graph);
+}
+
+static int exchange_capture_mode(int *mode)
+{
+	static __thread int current_mode;
+	int old = current_mode;
+
+	if (!mode)
+		return CU_INVALID_VALUE;
+	current_mode = *mode;
+	*mode = old;
+	return CU_OK;
+}
+
+/* Which device a context is of. */
+static int device_of_context(void)
+{
+	void *top = NULL;
+
+	current_context(&top, false);
+	return (char *)top >= contexts && (char *)top < contexts + DEVICES_MAX
+		       ? (int)((char *)top - contexts)
+		       : 0;
 }
 
 static int find_address(const char *name, void **address, uint64_t flags, int *status);

@@ -36,6 +36,28 @@ class Elf:
                 found[self._text(table[6], name)] = (value, self._bytes(value, 32))
         return found
 
+    def versions(self):
+        """The versions of all defined global functions; None: without one."""
+        table, strings = self._section(11), {}
+        for s in self.sections:
+            if s[1] == 0x6FFFFFFD:  # SHT_GNU_verdef: version, flags, index, count, hash, aux, next; the aux: name, next
+                at = s[4]
+                while True:
+                    _, _, index, _, _, aux, after = struct.unpack_from("<HHHHIII", self.data, at)
+                    (name,) = struct.unpack_from("<I", self.data, at + aux)
+                    strings[index] = self._text(s[6], name)
+                    if not after:
+                        break
+                    at += after
+        numbers = next((s[4] for s in self.sections if s[1] == 0x6FFFFFFF), None)  # SHT_GNU_versym
+        found = set()
+        for i in range(table[5] // 24):
+            _, info, _, section, _, _ = struct.unpack_from("<IBBHQQ", self.data, table[4] + i * 24)
+            if info & 15 == 2 and info >> 4 == 1 and section:
+                number = struct.unpack_from("<H", self.data, numbers + 2 * i)[0] & 0x7FFF if numbers else 1
+                found.add(strings.get(number) if number > 1 else None)
+        return found
+
     def soname(self):
         table = self._section(6)  # SHT_DYNAMIC
         for at in range(table[4], table[4] + table[5], 16):

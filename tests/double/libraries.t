@@ -11,7 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from elf import Elf
-from support import DOUBLE, done, ok, same, skip
+from support import DOUBLE, DOUBLE_REAL, done, ok, same, skip
 
 runtime, driver = Elf(DOUBLE + "/libcudart.so.13"), Elf(DOUBLE + "/libcuda.so.1")
 for name in ("libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libnvidia-ml.so.1", "libnvToolsExt.so.1"):
@@ -29,6 +29,31 @@ if platform.machine() == "x86_64":
     same(wrong, [], "and the je leads to their frame setup")
 else:
     skip("first instructions", "known for x86-64 only")
+
+if platform.machine() == "x86_64":
+    jumps = {}
+    for name in ("__cudaLaunchKernel", "__cudaLaunchKernel_ptsz"):
+        address, code = runtime_exports[name]
+        jumps[name] = (code[:6], address + 10 + int.from_bytes(code[6:10], "little", signed=True))
+    same(jumps, {n: (bytes.fromhex("554889e55de9"), runtime_exports[n[2:]][0]) for n in jumps},
+         "__cudaLaunchKernel is push; mov; pop and one jump to cudaLaunchKernel, as NVIDIA's")
+
+# A real program binds to a name with the version that its library had when it was linked.
+for folder, library, version in (("cuda13", "libcudart.so.13", "libcudart.so.13"), ("cuda12", "libcudart.so.12", "libcudart.so.12"),
+                                 ("cuda13", "libcublas.so.13", "libcublas.so.13"), ("cuda12", "libcublas.so.12", "libcublas.so.12"),
+                                 ("cuda13", "libnvshmem_host.so.3", "NVSHMEM"), ("cuda13", "libcuda.so.1", None), ("cuda13", "libnccl.so.2", None)):
+    elf = Elf(os.path.join(DOUBLE_REAL, folder, library))
+    same((elf.soname(), elf.versions()), (library, {version}), f"{library}: its soname, and the version of all its symbols")
+missing = []
+with open("tests/double/needs.txt") as f:
+    for line in f:
+        if line[0] == "\t":
+            missing += [n for n in line.split() if n not in exports]
+        elif line[0] != "#" and line.strip():
+            library = line.split()[0]
+            folder = "cuda12" if "libcublas" in library and library.endswith(".12") else "cuda13"
+            exports = Elf(os.path.join(DOUBLE_REAL, folder, library)).exported()
+same(missing, [], "every symbol that a real program imports is in its library")
 
 for what, exports in (("runtime", runtime_exports), ("driver", driver_exports)):
     addresses = [a for a, _ in exports.values()]

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "defaults.h"
+
 struct utilization {
 	unsigned gpu, memory;
 };
@@ -104,6 +106,20 @@ static unsigned processes(struct process *p, unsigned room)
 	return n;
 }
 
+/* The board whose number follows prefix. */
+static int board_by_text(const char *text, const char *prefix, void **d)
+{
+	unsigned long n;
+
+	if (strncmp(text, prefix, strlen(prefix)))
+		return 0;
+	n = strtoul(text + strlen(prefix), NULL, 10);
+	if (n >= count_boards())
+		return 0;
+	*d = &boards[n];
+	return 1;
+}
+
 #define API(name, params, ok)                                          \
 	__attribute__((visibility("default"))) int name params;        \
 	int name params                                                \
@@ -112,6 +128,7 @@ static unsigned processes(struct process *p, unsigned room)
 	}
 
 __attribute__((visibility("default"))) int nvmlInit_v2(void);
+__attribute__((visibility("default"))) int nvmlInitWithFlags(unsigned flags);
 __attribute__((visibility("default"))) const char *nvmlErrorString(int code);
 
 int nvmlInit_v2(void)
@@ -119,6 +136,12 @@ int nvmlInit_v2(void)
 	const char *s = getenv("DOUBLE_NVML_FAIL");
 
 	return s ? (int)strtol(s, NULL, 10) : 0;
+}
+
+int nvmlInitWithFlags(unsigned flags)
+{
+	(void)flags;
+	return nvmlInit_v2();
 }
 
 const char *nvmlErrorString(int code)
@@ -131,6 +154,20 @@ API(nvmlSystemGetDriverVersion, (char *text, unsigned n), text &&snprintf(text, 
 API(nvmlDeviceGetCount_v2, (unsigned *n), n && (*n = count_boards()))
 API(nvmlDeviceGetHandleByIndex_v2, (unsigned i, void **d),
     i < count_boards() && d && (*d = &boards[i]))
+API(nvmlDeviceGetHandleByUUID, (const char *uuid, void **d),
+    uuid &&d &&board_by_text(uuid, "GPU-00000000-0000-0000-0000-", d))
+API(nvmlDeviceGetHandleByPciBusId_v2, (const char *id, void **d), id &&d && (*d = &boards[0]))
+API(nvmlDeviceGetIndex, (void *d, unsigned *i), is_board(d) && ((*i = board_of(d)), 1))
+API(nvmlDeviceGetMinorNumber, (void *d, unsigned *i), is_board(d) && ((*i = board_of(d)), 1))
+API(nvmlDeviceGetCudaComputeCapability, (void *d, int *major, int *minor),
+    is_device(d) && (*major = 8) && (*minor = 9))
+API(nvmlDeviceGetP2PStatus, (void *d, void *peer, int index, int *status),
+    is_board(d) && is_board(peer) && ((*status = 0), 1))
+API(nvmlDeviceGetTopologyCommonAncestor, (void *d, void *peer, int *level),
+    is_board(d) && is_board(peer) && ((*level = 0), 1))
+API(nvmlDeviceGetNumaNodeId, (void *d, unsigned *node), is_board(d) && ((*node = 0), 1))
+API(nvmlSystemGetCudaDriverVersion, (int *version), version && (*version = 13000))
+API(nvmlSystemGetCudaDriverVersion_v2, (int *version), version && (*version = 13000))
 API(nvmlDeviceGetMigMode, (void *d, unsigned *now, unsigned *later),
     is_board(d) && ((*now = *later = !board_of(d) && setting("DOUBLE_NVML_SLICES", 0)), 1))
 API(nvmlDeviceGetMigDeviceHandleByIndex, (void *d, unsigned i, void **s),
@@ -145,11 +182,13 @@ API(nvmlDeviceGetUUID, (void *d, char *text, unsigned n),
 API(nvmlDeviceGetPciInfo_v3, (void *d, struct pci *p),
     is_device(d) && memset(p, 0, sizeof *p) &&
 	    snprintf(p->id, sizeof p->id, "00000000:%02x:00.0", 1 + board_of(d)) > 0 &&
+	    snprintf(p->legacy, sizeof p->legacy, "0000:%02x:00.0", 1 + board_of(d)) > 0 &&
 	    (p->bus = 1 + board_of(d)))
 API(nvmlDeviceGetUtilizationRates, (void *d, struct utilization *u),
     is_device(d) && (u->gpu = 50) && (u->memory = 20))
 API(nvmlDeviceGetMemoryInfo, (void *d, struct memory *m),
-    is_device(d) && (m->total = 80ull << 30) && (m->used = 1ull << 30) && (m->free = 79ull << 30))
+    is_device(d) && (m->total = setting("DOUBLE_DEVICE_MB", DEFAULT_DEVICE_MB) << 20) &&
+	    (m->used = 1ull << 30) && ((m->free = m->total - m->used), 1))
 API(nvmlDeviceGetClockInfo, (void *d, int type, unsigned *mhz), is_device(d) && (*mhz = 1500))
 API(nvmlDeviceGetMaxClockInfo, (void *d, int type, unsigned *mhz), is_device(d) && (*mhz = 1980))
 API(nvmlDeviceGetPowerUsage, (void *d, unsigned *mw), is_device(d) && (*mw = 250000))

@@ -74,15 +74,29 @@ static void plan_failure(struct counter *c)
 	}
 }
 
-/* DOUBLE_NS_name=ns[:when], else DOUBLE_CALL_NS for the driver's own functions. */
+/* The driver's functions that make or end memory. */
+static bool is_allocation(const char *name)
+{
+	static const char *const begin[] = { "cuMemAlloc", "cuMemFree",	 "cuMemCreate",
+					     "cuMemMap",   "cuMemUnmap", "cuMemRelease" };
+
+	for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return true;
+	return false;
+}
+
+/* DOUBLE_NS_name=ns[:when], else DOUBLE_ALLOC_NS or DOUBLE_CALL_NS for the driver's own functions. */
 static void plan_delay(struct counter *c)
 {
-	char key[80];
+	char key[128];
 	const char *s;
 	char *end;
 
 	snprintf(key, sizeof key, "DOUBLE_NS_%s", c->name);
 	s = getenv(key);
+	if (!s && is_allocation(c->name))
+		s = getenv("DOUBLE_ALLOC_NS");
 	if (!s && !strncmp(c->name, "cu", 2) && strncmp(c->name, "cuda", 4) &&
 	    strncmp(c->name, "cuGetProc", 9))
 		s = getenv("DOUBLE_CALL_NS");

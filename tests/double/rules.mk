@@ -18,20 +18,26 @@ double_files := $(addprefix $(double_dir)/,$(double_libs) $(double_work) calls-s
 .PHONY: double
 double: $(double_files)
 
-double_driver := $(addprefix tests/double/,driver.c device.c shared.c wait.c truth.c plan.c)
-double_runtime := $(addprefix tests/double/,runtime.c plan.c)
+double_driver := $(addprefix tests/double/,driver.c device.c memory.c vmm.c graph.c shared.c wait.c truth.c plan.c)
+double_runtime := $(addprefix tests/double/,runtime.c registry.c plan.c)
 
-# soname as NVIDIA's; libcuda stays loaded once loaded because it holds the process's truth.
+# soname as NVIDIA's, and symbols with a version of that name where NVIDIA's have it; libcuda stays loaded once loaded because it holds the process's truth.
 define double_library
 $(double_dir)/$(1): $(2) $(double_headers)
 	@mkdir -p $$(@D)
 	$$(say) DOUBLE $$@
-	$$(Q)$$(CC) $$(double_soflags) -shared -Wl,-soname,$(1) -Wl,-Bsymbolic $(3) -o $$@ $(2) -ldl
+	$$(Q)$$(CC) $$(double_soflags) -shared -Wl,-z,defs -Wl,-soname,$(1) -Wl,-Bsymbolic $(3) -o $$@ $(2) -ldl
 endef
 $(eval $(call double_library,libcuda.so.1,$(double_driver),-Wl$(comma)-z$(comma)nodelete))
-$(eval $(call double_library,libcudart.so.12,$(double_runtime)))
-$(eval $(call double_library,libcudart.so.13,$(double_runtime)))
-$(eval $(call double_library,libnccl.so.2,tests/double/nccl.c))
+double_versioned = -Wl$(comma)--version-script=$(double_dir)/$(1).map
+$(double_dir)/%.map: tests/double/rules.mk
+	@mkdir -p $(@D)
+	$(Q)echo '$* { global: *; };' >$@
+$(double_dir)/libcudart.so.12: $(double_dir)/libcudart.so.12.map
+$(double_dir)/libcudart.so.13: $(double_dir)/libcudart.so.13.map
+$(eval $(call double_library,libcudart.so.12,$(double_runtime),-DRUNTIME_VERSION=12080 $(call double_versioned,libcudart.so.12)))
+$(eval $(call double_library,libcudart.so.13,$(double_runtime),-DRUNTIME_VERSION=13000 $(call double_versioned,libcudart.so.13)))
+$(eval $(call double_library,libnccl.so.2,$(addprefix tests/double/,nccl.c plan.c)))
 $(eval $(call double_library,libnvidia-ml.so.1,tests/double/nvml.c))
 $(eval $(call double_library,libnvToolsExt.so.1,tests/double/nvtx.c))
 
@@ -66,3 +72,45 @@ $(double_dir)/libmodule-bare.so: tests/double/module.c $(double_headers)
 	@mkdir -p $(@D)
 	$(say) DOUBLE $@
 	$(Q)$(call double_module,stark) -s
+
+# What real programs load, under the names that NVIDIA's libraries have, in a folder for each generation of CUDA: a device whose
+# memory has contents, the same runtimes and NCCL, and stubs of the others.
+double_real := $(BUILD)/double-real
+double_stubs := $(shell sed -n 's/^\(lib[^ ]*\) .*/\1/p' tests/double/needs.txt)
+double_stubs_12 := libcublas.so.12 libcublasLt.so.12
+double_real_both := libcuda.so.1 libnvidia-ml.so.1 libnccl.so.2 libnvToolsExt.so.1
+double_real_13 := $(double_real_both) libcudart.so.13 $(filter-out $(double_stubs_12),$(double_stubs))
+double_real_12 := $(double_real_both) libcudart.so.12 $(double_stubs_12)
+double_real_parts := $(double_real)/parts
+
+.PHONY: double-real
+double-real: $(addprefix $(double_real)/cuda13/,$(double_real_13)) $(addprefix $(double_real)/cuda12/,$(double_real_12))
+
+$(double_real_parts)/libcuda.so.1: $(double_driver) $(double_headers)
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(CC) $(double_soflags) -DDOUBLE_REAL -shared -Wl,-z,defs -Wl,-soname,$(@F) -Wl,-Bsymbolic -Wl,-z,nodelete -o $@ $(double_driver) -ldl
+$(double_real_parts)/libnvidia-ml.so.1: tests/double/nvml.c $(double_headers)
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)$(CC) $(double_soflags) -DDOUBLE_REAL -shared -Wl,-z,defs -Wl,-soname,$(@F) -o $@ $<
+$(double_real_parts)/plan.o: tests/double/plan.c $(double_headers)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(double_soflags) -c -o $@ $<
+$(addprefix $(double_real_parts)/,$(double_stubs)): $(double_real_parts)/%: tests/double/stubs.c tests/double/stubs.py \
+		tests/double/needs.txt $(double_real_parts)/plan.o $(double_headers)
+	@mkdir -p $(@D)
+	$(say) DOUBLE $@
+	$(Q)tests/double/stubs.py $(@F) $@.rows
+	$(Q)$(CC) $(filter-out -O2 -g,$(double_soflags)) -O1 -fno-builtin -DSTUBS='"$@.rows"' -shared -Wl,-z,defs -Wl,-soname,$(@F) \
+		-Wl,--version-script=$@.rows.map -o $@ $< $(double_real_parts)/plan.o -ldl
+.PRECIOUS: $(double_real_parts)/lib%
+$(double_real_parts)/%: $(double_dir)/%
+	@mkdir -p $(@D)
+	$(Q)cp -f $< $@
+$(double_real)/cuda12/%: $(double_real_parts)/%
+	@mkdir -p $(@D)
+	$(Q)ln -f $< $@
+$(double_real)/cuda13/%: $(double_real_parts)/%
+	@mkdir -p $(@D)
+	$(Q)ln -f $< $@

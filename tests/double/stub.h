@@ -35,6 +35,9 @@
 #define STUB_STACK_5                                                                               \
 	"sub $8,%rsp\n\tpush 48(%rbp)\n\tpush 40(%rbp)\n\tpush 32(%rbp)\n\tpush 24(%rbp)\n\tpush " \
 	"16(%rbp)\n\t"
+#define STUB_STACK_6                                                                            \
+	"push 56(%rbp)\n\tpush 48(%rbp)\n\tpush 40(%rbp)\n\tpush 32(%rbp)\n\tpush 24(%rbp)\n\t" \
+	"push 16(%rbp)\n\t"
 #define STUB_STACK_7                                                                               \
 	"sub $8,%rsp\n\tpush 64(%rbp)\n\tpush 56(%rbp)\n\tpush 48(%rbp)\n\tpush 40(%rbp)\n\tpush " \
 	"32(%rbp)\n\tpush 24(%rbp)\n\tpush 16(%rbp)\n\t"
@@ -48,6 +51,13 @@
 		"leave\n\t.cfi_def_cfa %rsp,8\n\tret\n\t.cfi_endproc\n\t.size " #name ",.-" #name \
 		"\n")
 
+/* NVIDIA's __cudaLaunchKernel: a frame that is gone again before the jump. */
+#define STUB_JUMP(name, to)                                                                      \
+	__asm__(".text\n\t.p2align 4\n\t.globl " #name "\n\t.type " #name ",@function\n" #name   \
+		":\n\t.cfi_startproc\n\tpush %rbp\n\t.cfi_def_cfa_offset 16\n\t"                 \
+		".cfi_offset %rbp,-16\n\tmov %rsp,%rbp\n\tpop %rbp\n\t.cfi_def_cfa_offset 8\n\t" \
+		"jmp " #to "\n\t.cfi_endproc\n\t.size " #name ",.-" #name "\n")
+
 #elif defined(__aarch64__)
 
 /*
@@ -58,6 +68,11 @@
 	__asm__(".text\n\t.p2align 4\n\t.globl " #name "\n\t.type " #name ",%function\n" #name \
 		":\n\t.cfi_startproc\n\t"                                                      \
 		"b " #name "_body\n\t.cfi_endproc\n\t.size " #name ",.-" #name "\n")
+
+#define STUB_JUMP(name, to)                                                                    \
+	__asm__(".text\n\t.p2align 4\n\t.globl " #name "\n\t.type " #name ",%function\n" #name \
+		":\n\t.cfi_startproc\n\tb " #to "\n\t.cfi_endproc\n\t.size " #name ",.-" #name \
+		"\n")
 
 #else
 #error "the CUDA double knows x86-64 and arm64"

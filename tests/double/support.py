@@ -2,11 +2,13 @@
 """TAP, and running a workload with its truth and the libraries' own, for the Python tests of the double."""
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 
 DOUBLE = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "double"))
+DOUBLE_REAL = DOUBLE + "-real"
 WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")
 _made = [0, 0]
 
@@ -35,16 +37,43 @@ def done():
     sys.exit(_made[1] != 0 or not _made[0])
 
 
+def counts(folder):
+    """What each process of $DOUBLE_COUNTS has counted until now, whether it lives or not: as lines of $DOUBLE_LOG, without those
+    that made no call."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as f:
+            data = f.read()
+        magic, pid, number, comm = struct.unpack_from("8sII112s", data)
+        assert magic == b"DOUBLE1\0", name
+        ops = {}
+        for at in range(128, 128 * (number + 1), 128):
+            op, count, errors, total_ns = struct.unpack_from("96sQQQ", data, at)
+            if count:
+                ops[op.rstrip(b"\0").decode()] = {"count": count, "errors": errors, "total_ns": total_ns}
+        if ops:
+            found.append({"pid": pid, "comm": comm.partition(b"\0")[0].decode(), "ops": ops})
+    return found
+
+
+def run_with_libraries(folder, **settings):
+    """Starts this test again with those libraries in front, so that it can load them itself."""
+    if os.environ.get("LD_LIBRARY_PATH") != folder:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("DOUBLE_")}
+        env.update({k: str(v) for k, v in settings.items()}, LD_LIBRARY_PATH=folder, PYTHONDONTWRITEBYTECODE="1")
+        os.execve(sys.executable, [sys.executable, *sys.argv], env)
+
+
 class Ran:
     """status, out, err of a command; truth: its JSON lines; log: what the libraries counted, a dict per process."""
 
-    def __init__(self, *command, timeout=300, **settings):
+    def __init__(self, *command, timeout=300, libraries=DOUBLE, **settings):
         command = [str(c) for c in command]
         if not command[0].startswith("/"):
             command[0] = os.path.join(DOUBLE, command[0])
         env = {k: v for k, v in os.environ.items() if not k.startswith("DOUBLE_")}
         env.update({k: str(v) for k, v in settings.items()})
-        env["LD_LIBRARY_PATH"] = DOUBLE
+        env["LD_LIBRARY_PATH"] = libraries
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         with tempfile.TemporaryDirectory() as folder:
             env["DOUBLE_LOG"] = os.path.join(folder, "log")

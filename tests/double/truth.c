@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The double's own record of what was called, written as one JSON line per process to $DOUBLE_LOG
- * at exit. A forked child counts from zero; a process that leaves by _exit or a signal writes
- * nothing.
+ * The double's own record of what was called: as one JSON line per process in $DOUBLE_LOG, written at exit (not by _exit or a
+ * signal), and as one file per process in the folder $DOUBLE_COUNTS, which is the memory that is counted in and so is
+ * complete however the process ends. A forked child counts from zero, in a file of its own.
  */
 #include "truth.h"
 
@@ -11,13 +11,74 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#define TALLIES 4096
+
+/* The whole of a counts file. */
+static struct sheet {
+	char magic[8];
+	uint32_t pid, ntallies;
+	char comm[112];
+	struct tally tallies[TALLIES];
+} * sheet;
 
 static struct counter *counters;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void read_comm(char *comm, size_t size)
+{
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, comm, size - 1);
+
+	comm[got > 0 ? got - 1 : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A new file in $DOUBLE_COUNTS: PID.0, or the next number where the process had one before it called exec. -1: none wanted. */
+static int open_file(void)
+{
+	const char *folder = getenv("DOUBLE_COUNTS");
+	char path[512];
+	int fd = -1;
+
+	for (int i = 0; folder && fd < 0 && i < 1000; i++) {
+		snprintf(path, sizeof path, "%s/%d.%d", folder, getpid(), i);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	}
+	if (folder && (fd < 0 || ftruncate(fd, sizeof *sheet))) {
+		fprintf(stderr, "double: cannot write to %s\n", folder);
+		abort();
+	}
+	return fd;
+}
+
+static struct sheet *make_sheet(int fd)
+{
+	struct sheet *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE,
+			       fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+
+	if (s == MAP_FAILED)
+		abort();
+	if (fd >= 0)
+		close(fd);
+	memcpy(s->magic, "DOUBLE1", sizeof s->magic);
+	s->pid = (uint32_t)getpid();
+	read_comm(s->comm, sizeof s->comm);
+	return s;
+}
+
 static void add(struct counter *c)
 {
+	if (!sheet)
+		sheet = make_sheet(open_file());
+	if (sheet->ntallies == TALLIES || strlen(c->name) >= sizeof sheet->tallies->name)
+		abort();
+	c->tally = &sheet->tallies[sheet->ntallies];
+	memcpy(c->tally->name, c->name, strlen(c->name));
+	sheet->ntallies++;
 	c->timed = getenv("DOUBLE_LOG") != NULL;
 	plan_read(c);
 	c->next = counters;
@@ -40,9 +101,8 @@ __attribute__((visibility("default"))) struct counter *double_counter(const char
 		;
 	if (!c) {
 		c = calloc(1, sizeof *c);
-		if (!c)
+		if (!c || !(c->name = strdup(name)))
 			abort();
-		snprintf(c->name, sizeof c->name, "%s", name);
 		add(c);
 	}
 	pthread_mutex_unlock(&lock);
@@ -59,13 +119,16 @@ static void after_fork_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* In the place of the parent's, where the counters point to. */
 static void after_fork_child(void)
 {
-	for (struct counter *c = counters; c; c = c->next) {
-		atomic_store(&c->count, 0);
-		atomic_store(&c->errors, 0);
-		atomic_store(&c->total_ns, 0);
-	}
+	struct sheet *s = make_sheet(open_file());
+
+	s->ntallies = sheet->ntallies;
+	for (uint32_t i = 0; i < s->ntallies; i++)
+		memcpy(s->tallies[i].name, sheet->tallies[i].name, sizeof s->tallies[i].name);
+	if (mremap(s, sizeof *s, sizeof *s, MREMAP_MAYMOVE | MREMAP_FIXED, sheet) == MAP_FAILED)
+		abort();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -78,29 +141,26 @@ __attribute__((constructor)) static void truth_start(void)
 __attribute__((destructor)) static void truth_write(void)
 {
 	const char *path = getenv("DOUBLE_LOG");
-	char *text = NULL, comm[32] = "";
+	char *text = NULL;
 	size_t n = 0;
 	FILE *f;
 	int fd;
 
-	if (!path || !(f = open_memstream(&text, &n)))
+	if (sheet)
+		read_comm(sheet->comm,
+			  sizeof sheet->comm); /* it may have called itself something else */
+	if (!path || !sheet || !(f = open_memstream(&text, &n)))
 		return;
-	fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		ssize_t got = read(fd, comm, sizeof comm - 1);
+	fprintf(f, "{\"pid\":%d,\"comm\":\"%s\",\"ops\":{", getpid(), sheet->comm);
+	for (uint32_t i = 0, written = 0; i < sheet->ntallies; i++) {
+		const struct tally *t = &sheet->tallies[i];
 
-		comm[got > 0 ? got - 1 : 0] = 0;
-		close(fd);
-	}
-	fprintf(f, "{\"pid\":%d,\"comm\":\"%s\",\"ops\":{", getpid(), comm);
-	for (struct counter *c = counters, *first = NULL; c; c = c->next) {
-		if (!atomic_load(&c->count))
-			continue;
-		fprintf(f, "%s\"%s\":{\"count\":%llu,\"errors\":%llu,\"total_ns\":%llu}",
-			first ? "," : "", c->name, (unsigned long long)atomic_load(&c->count),
-			(unsigned long long)atomic_load(&c->errors),
-			(unsigned long long)atomic_load(&c->total_ns));
-		first = c;
+		if (atomic_load(&t->count))
+			fprintf(f, "%s\"%s\":{\"count\":%llu,\"errors\":%llu,\"total_ns\":%llu}",
+				written++ ? "," : "", t->name,
+				(unsigned long long)atomic_load(&t->count),
+				(unsigned long long)atomic_load(&t->errors),
+				(unsigned long long)atomic_load(&t->total_ns));
 	}
 	fprintf(f, "}}\n");
 	fclose(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the double knows about itself: one counter per exported function, with its planned failures
- * and delays. The counters live in libcuda; a runtime copy asks for its own by name through
+ * and delays; what was counted is in a file of its own with $DOUBLE_COUNTS. The counters live in libcuda; a runtime copy asks for its own by name through
  * double_counter(), so one process writes one line whatever copies of the runtime it loads. Times
  * run from the first to the last instruction of the body, by CLOCK_MONOTONIC, and are only read
  * when $DOUBLE_LOG asks for them.
@@ -19,9 +19,16 @@ struct when {
 	uint64_t every, at, after;
 };
 
-struct counter {
-	char name[48];
+/* What is counted of one function: 128 bytes, so that no two share a cache line; support.py reads them. */
+struct tally {
+	char name[96];
 	_Atomic uint64_t count, errors, total_ns;
+	uint64_t unused;
+};
+
+struct counter {
+	const char *name;
+	struct tally *tally; /* set when it is registered */
 	struct counter *next;
 	bool timed;   /* somebody will read the times */
 	bool planned; /* it fails or spins on some calls */
@@ -57,7 +64,7 @@ static inline uint64_t truth_now(void)
 static inline struct call truth_enter(struct counter *c)
 {
 	struct call call = { .counter = c };
-	uint64_t n = atomic_fetch_add_explicit(&c->count, 1, memory_order_relaxed) + 1;
+	uint64_t n = atomic_fetch_add_explicit(&c->tally->count, 1, memory_order_relaxed) + 1;
 
 	if (c->timed)
 		call.start_ns = truth_now();
@@ -71,9 +78,9 @@ static inline void truth_leave(struct call *call, int rc)
 	struct counter *c = call->counter;
 
 	if (rc)
-		atomic_fetch_add_explicit(&c->errors, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&c->tally->errors, 1, memory_order_relaxed);
 	if (c->timed)
-		atomic_fetch_add_explicit(&c->total_ns, truth_now() - call->start_ns,
+		atomic_fetch_add_explicit(&c->tally->total_ns, truth_now() - call->start_ns,
 					  memory_order_relaxed);
 }
 

@@ -33,4 +33,25 @@ struct launch_config_runtime {
 	unsigned nattributes;
 };
 
+/* CUDA_MEMCPY2D of the public cuda.h; memory types: 1 host, 2 device, 3 array, 4 unified. */
+struct copy2d {
+	size_t src_x, src_y;
+	unsigned src_type;
+	const void *src_host;
+	uint64_t src_device;
+	void *src_array;
+	size_t src_pitch, dst_x, dst_y;
+	unsigned dst_type;
+	void *dst_host;
+	uint64_t dst_device;
+	void *dst_array;
+	size_t dst_pitch, width, height;
+};
+
+/* CUgraphExecUpdateResultInfo and the runtime's */
+struct update_result {
+	int result; /* 0: success */
+	void *error_node, *error_from_node;
+};
+
 #endif

@@ -20,7 +20,7 @@ def exported():
     out = set()
     for library in ("libcudart.so.13", "libcuda.so.1", "libnccl.so.2"):
         p = subprocess.run(["nm", "-D", "--defined-only", os.path.join(rec.DOUBLE, library)], capture_output=True, text=True)
-        out |= {line.split()[-1] for line in p.stdout.splitlines()}
+        out |= {line.split()[-1].partition("@")[0] for line in p.stdout.splitlines()}
     return {name for name in out if name in known}
 
 

@@ -38,20 +38,23 @@ def late(what):
     return found[-1] if found else None
 
 
-for runtime, options in (("the double's", ()), ("NVIDIA's", ("--real",))):
+NAMES = ["_Z6alpha1Pf", "_Z6alpha2Pf", "_Z6delta1Pf", "_Z6delta2Pf", "_Z6alpha1Pf", "_Z6alpha2Pf"]
+# The double's runtime has a driver below it, which makes a kernel of each name at its first launch and asks for that name again.
+TWICE = [name for name in NAMES[:4] for _ in ("registered", "loaded")] + NAMES[4:]
+for runtime, options, names, read in (("the double's", (), TWICE, 12), ("NVIDIA's", ("--real",), NAMES, 6)):
     said = record("alpha", "delta", "alpha", options=options)
     if said is None:
         tap.skip(f"{runtime} runtime", "optional: no toolkit here")
         continue
-    tap.same(kernels(), ["_Z6alpha1Pf", "_Z6alpha2Pf", "_Z6delta1Pf", "_Z6delta2Pf", "_Z6alpha1Pf", "_Z6alpha2Pf"],
-             f"{runtime} runtime: every name, of the library that lies there at the time")
-    tap.same(late("kernel names"), (6, 6), f"{runtime} runtime: all were read late, and that is in the recording")
+    tap.same(kernels(), names, f"{runtime} runtime: every name, of the library that lies there at the time")
+    tap.same(late("kernel names"), (6, read), f"{runtime} runtime: the registered ones were read late, and that is in the recording")
+    last = read
     tap.ok("names read late, as their memory was not mapped yet: 6 of kernels" in said, "the recorder says so", said)
     tap.ok(" lost 0" in said and "names of kernels lost" not in said, "and that none is lost", said)
 text = subprocess.run([rec.STAT, ige], capture_output=True, text=True).stdout
-tap.ok("coverage: 6 of 6 kernel names were read by the recorder" in text, "ingero-stat says so, too", text)
+tap.ok(f"coverage: 6 of {last} kernel names were read by the recorder" in text, "ingero-stat says so, too", text)
 layers = rec.stat(ige)["coverage"]["layers"]
-tap.same([(x["attached"], x["requested"], x["failed"]) for x in layers if x["layer"] == "late kernel names"], [(6, 6, 0)], "and its JSON")
+tap.same([(x["attached"], x["requested"], x["failed"]) for x in layers if x["layer"] == "late kernel names"], [(6, last, 0)], "and its JSON")
 
 # ---- NVTX
 record("alpha", options=("--nvtx",))

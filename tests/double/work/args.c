@@ -53,7 +53,7 @@ struct memcpy3d_driver {
 
 /* What the expressions in args.def use. */
 struct args {
-	void *stream, *event, *comm, *spare[2], *out;
+	void *stream, *event, *comm, *spare[2], *comms[70], *out;
 	uint64_t number, sequence, flags, sizes[3];
 	int integer;
 	struct dim3 grid, block;
@@ -260,6 +260,10 @@ static void named(void)
 	say("cudaLaunchKernel", "", rc);
 	printf("{\"kernel\":\"_Z5saxpyifPKfPf\",\"func\":%llu}\n",
 	       (unsigned long long)HANDLE(&stub));
+	/* The runtime gave the driver its own handle of it. */
+	if (((int (*)(void **, const void *))find(CUDART, "cudaGetKernel"))(&k, &stub) == 0)
+		printf("{\"kernel\":\"_Z5saxpyifPKfPf\",\"func\":%llu}\n",
+		       (unsigned long long)HANDLE(k));
 }
 
 int main(int argc, char **argv)

@@ -24,7 +24,7 @@ static volatile sig_atomic_t armed;
 static void on_alarm(int number)
 {
 	(void)number;
-	if (!armed || atomic_load(&driver_calls->count) == calls_before)
+	if (!armed || atomic_load(&driver_calls->tally->count) == calls_before)
 		return;
 	armed = 0;
 	siglongjmp(out, 1);
@@ -34,7 +34,7 @@ __attribute__((noinline)) static void interrupted_sync(void)
 {
 	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
 
-	calls_before = atomic_load(&driver_calls->count);
+	calls_before = atomic_load(&driver_calls->tally->count);
 	if (sigsetjmp(out, 1)) {
 		setitimer(ITIMER_REAL, &never, NULL);
 		jumped++;
