@@ -8,15 +8,14 @@ import collections
 import re
 import subprocess
 import sys
-import textwrap
 
 # The stem of a library's name for symbols that begin so, longest first.
 PREFIXES = (("cusparseLt", "libcusparseLt"), ("cublasLt", "libcublasLt"), ("nvJitLink", "libnvJitLink"), ("nvshmem", "libnvshmem_host"),
             ("cusolver", "libcusolver"), ("cusparse", "libcusparse"), ("cublas", "libcublas"), ("curand", "libcurand"),
             ("cuFile", "libcufile"), ("cudnn", "libcudnn"), ("cufft", "libcufft"), ("cupti", "libcupti"), ("nvrtc", "libnvrtc"))
 # What a library is called where no file that imports from it says so.
-USUAL = {"libcublasLt": "libcublasLt.so.13", "libcusparseLt": "libcusparseLt.so.0", "libcufile": "libcufile.so.0",
-         "libnvshmem_host": "libnvshmem_host.so.3", "libnvJitLink": "libnvJitLink.so.13", "libcurand": "libcurand.so.10"}
+USUAL = {"libcublas": "libcublas.so.13", "libcublasLt": "libcublasLt.so.13", "libcusparseLt": "libcusparseLt.so.0",
+         "libcufile": "libcufile.so.0", "libnvshmem_host": "libnvshmem_host.so.3", "libnvJitLink": "libnvJitLink.so.13", "libcurand": "libcurand.so.10"}
 
 # Nobody imports from them; NVIDIA's own libraries need them, so packages look for them.
 WITHOUT_SYMBOLS = ("libcublasLt.so.12", "libnvJitLink.so.13")
@@ -54,7 +53,7 @@ def add(needs, path):
         if not stem:
             continue
         soname = version if version.startswith(stem + ".so") else \
-            next((n for n in [*needed, *needs] if n.startswith(stem + ".so")), USUAL.get(stem))
+            next((n for n in needed if n.startswith(stem + ".so")), USUAL.get(stem))
         if not soname:
             print(f"{path}: no library for {name}", file=sys.stderr)
             continue
@@ -70,8 +69,7 @@ def write(path, needs):
         for library in sorted(needs):
             version, names = needs[library]
             f.write(f"\n{library} {version or '-'}\n")
-            if names:
-                f.write(textwrap.fill(" ".join(sorted(names)), 100, initial_indent="\t", subsequent_indent="\t", break_long_words=False) + "\n")
+            f.writelines(f"\t{name}\n" for name in sorted(names))
 
 
 if len(sys.argv) < 3:
