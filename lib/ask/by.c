@@ -22,8 +22,8 @@ struct slot {
 	struct sketch durations; /* of what has one */
 };
 
-/* The first two slots. */
-enum { SLOT_UNKNOWN, SLOT_OTHER, SLOTS_FIRST };
+/* The first slots. */
+enum { SLOT_NONE, SLOT_UNKNOWN, SLOT_OTHER, SLOTS_FIRST };
 
 struct ask_by {
 	struct world *w;
@@ -32,6 +32,7 @@ struct ask_by {
 	struct map by_id; /* hash -> index */
 	size_t last;	  /* most events come in runs */
 	struct by_places places;
+	struct by_kernels kernels; /* BY_KERNEL only */
 	struct steps *steps; /* BY_STEP only */
 	struct once once;    /* calls that may lie in one of their own row */
 	struct by_table table;
@@ -76,6 +77,8 @@ void ask_by_free(struct ask_by *by)
 	vec_free(&by->slots);
 	map_free(&by->by_id);
 	by_places_free(&by->places);
+	kernel_names_free(&by->kernels.names);
+	map_free(&by->kernels.libraries);
 	steps_free(by->steps);
 	once_free(&by->once);
 	vec_free(&by->table.rows);
@@ -95,8 +98,9 @@ static struct by_id step_id(const struct ask_by *by, const struct event *ev)
 
 	if (!th || th->current.nsequence == 0)
 		return (struct by_id){ 0 };
-	return (struct by_id){ (uint64_t)c->thread << 32 | th->phases, th->current.count + 1,
-			       ev->ctx };
+	return (struct by_id){ .a = (uint64_t)c->thread << 32 | th->phases,
+			       .b = th->current.count + 1,
+			       .ctx = ev->ctx };
 }
 
 /* Of two calls with this in common the inner one is the outer one, seen in another layer: the row; of lines, which several
@@ -116,12 +120,12 @@ static uint32_t layer_class(const struct ask_by *by, size_t at, const struct eve
 static struct slot *slot_of(struct ask_by *by, const struct event *ev, const struct op_def *op,
 			    uint32_t process)
 {
-	struct by_id id =
-		by->steps ? step_id(by, ev) : by_id_of(by->w, by->table.key, ev, op, process);
+	struct by_id id = by->steps ? step_id(by, ev)
+				    : by_id_of(by->w, by->table.key, ev, op, process, &by->kernels);
 	uint64_t key, at;
 
 	if (id.a == 0)
-		return &by->slots.v[SLOT_UNKNOWN];
+		return &by->slots.v[id.none ? SLOT_NONE : SLOT_UNKNOWN];
 	if (by->last && is(&by->slots.v[by->last], id)) {
 		by->slots.v[by->last].id.ctx = ev->ctx;
 		return &by->slots.v[by->last];
@@ -219,6 +223,9 @@ bool ask_by_call(struct ask_by *by, const struct line_piece *piece)
 
 bool ask_by_record(struct ask_by *by, const struct record *rec)
 {
+	if (by->table.key == BY_KERNEL && rec->kind == RECORD_KERNEL &&
+	    REC_HAS(rec, KERNEL, func))
+		return kernel_names_add(&by->kernels.names, by->w, &rec->u.KERNEL);
 	return by_places_record(&by->places, by->w, rec);
 }
 
@@ -313,9 +320,11 @@ static size_t counted_as(const struct ask_by *by, size_t i)
 	return by->slots.v[at].count ? at : i;
 }
 
-const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels)
+const struct by_table *ask_by_rows(struct ask_by *by)
 {
-	struct by_labels labels = { by->w, by->table.key, &by->places, kernels, by->no_numbers };
+	static const enum by_kind first[SLOTS_FIRST] = { BY_NONE, BY_UNKNOWN, BY_OTHER };
+	struct by_labels labels = { by->w, by->table.key, &by->places, &by->kernels,
+				    by->no_numbers };
 	struct named *v = calloc(by->slots.n, sizeof(*v));
 	bool good = v != NULL;
 
@@ -323,11 +332,10 @@ const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *
 	for (size_t i = 0; i < by->slots.n && good; i++) {
 		v[i].slot = &by->slots.v[i];
 		v[i].alone = !by->by_text;
-		v[i].row.kind = i == SLOT_OTHER ? BY_OTHER : BY_UNKNOWN;
-		if (i >= SLOTS_FIRST) {
+		if (i < SLOTS_FIRST)
+			v[i].row.kind = first[i];
+		else
 			good = by_label(&labels, &v[i].slot->id, &v[i].row);
-			v[i].row.kind = v[i].row.key ? BY_KNOWN : BY_UNKNOWN;
-		}
 		add_times(&v[counted_as(by, i)].row, &by->slots.v[i]);
 	}
 	if (good)

@@ -15,7 +15,6 @@
 #include "lib/world/world.h"
 
 struct ask_by;
-struct ask_kernels;
 
 enum ask_by_how {
 	/* For who compares recordings: rows that read the same are one, and processes and threads are called by their command
@@ -42,7 +41,7 @@ bool ask_by_record(struct ask_by *by, const struct record *rec);
 /* No more events come: a call whose outer call has not ended counts itself. */
 bool ask_by_over(struct ask_by *by);
 
-/* The rows so far, borrowed until asked again; kernels says what functions are called. NULL: out of memory. */
-const struct by_table *ask_by_rows(struct ask_by *by, const struct ask_kernels *kernels);
+/* The rows so far, borrowed until asked again. NULL: out of memory. */
+const struct by_table *ask_by_rows(struct ask_by *by);
 
 #endif

@@ -6,15 +6,39 @@
 
 #include <inttypes.h>
 
-#include "lib/ask/kernels.h"
+#include "lib/ask/launcher.h"
 #include "lib/base/human.h"
 #include "lib/event/direction.h"
 #include "lib/cause/names.h"
 
+#define LIBRARY	   (1u << 31) /* in the upper half of a kernel's id: a frame, not a name */
 #define PLACES_MAX 65536 /* processes of which is told where they run; of more nothing is known */
 
+static bool has_column(const struct op_def *op, uint16_t column)
+{
+	for (unsigned i = 0; i < op->ncols; i++)
+		if (op->cols[i] == column)
+			return true;
+	return false;
+}
+
+/* By the name that its handle has then, and without one by the library that launched it. */
+static struct by_id kernel_id(const struct world *w, const struct event *ev, uint32_t process,
+			      uint64_t func, struct by_kernels *kernels)
+{
+	uint32_t name = kernel_names_find(&kernels->names, process, func, ev->end_ns);
+	uint64_t frame = 0;
+
+	if (!name)
+		frame = launcher_library_of(&kernels->libraries, w, ev->stack);
+	return (struct by_id){ .a = process + 1ull + ((name ? name : frame | LIBRARY) << 32),
+			       .b = func,
+			       .ctx = ev->ctx,
+			       .stack = ev->stack };
+}
+
 struct by_id by_id_of(const struct world *w, enum by_key key, const struct event *ev,
-		      const struct op_def *op, uint32_t process)
+		      const struct op_def *op, uint32_t process, struct by_kernels *kernels)
 {
 	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
 	struct by_id id = { .ctx = ev->ctx };
@@ -48,19 +72,25 @@ struct by_id by_id_of(const struct world *w, enum by_key key, const struct event
 		break;
 	case BY_KERNEL:
 		if (op->flags & OP_LAUNCH && event_get(ev, op, COL_FUNC, &x))
-			id = (struct by_id){ process + 1ull, x, ev->ctx };
+			return kernel_id(w, ev, process, x, kernels);
+		id.none = !(op->flags & OP_LAUNCH) || !has_column(op, COL_FUNC);
 		break;
 	case BY_STREAM:
-		if (event_get(ev, op, COL_STREAM, &x))
-			id = (struct by_id){ process + 1ull, x, ev->ctx };
+		if (event_get(ev, op, COL_STREAM, &x)) {
+			id.a = process + 1ull;
+			id.b = x;
+		}
+		id.none = !has_column(op, COL_STREAM);
 		break;
 	case BY_SIZE: /* 1: no bytes; 2: 1; 3: 2 and 3; 4: 4 to 7 … */
 		if (event_get(ev, op, COL_BYTES, &x))
 			id.a = x ? 65u - (unsigned)__builtin_clzll(x) : 1;
+		id.none = !has_column(op, COL_BYTES);
 		break;
 	case BY_DIRECTION:
 		if (event_get(ev, op, COL_DIRECTION, &x))
 			id.a = x < UINT32_MAX ? x + 1 : UINT32_MAX;
+		id.none = !has_column(op, COL_DIRECTION);
 		break;
 	case BY_STEP: /* not of the event alone */
 		break;
@@ -241,16 +271,20 @@ static void key_stack(const struct by_labels *l, const struct by_id *id, struct 
 static void key_kernel(const struct by_labels *l, const struct by_id *id, struct by_row *row,
 		       struct buf *key)
 {
-	const struct world_process *p = world_get_process(l->w, (uint32_t)(id->a - 1));
-	uint32_t name = ask_kernels_name(l->kernels, (uint32_t)(id->a - 1), id->b);
-	struct bytes text = world_text(l->w, name);
+	uint32_t process = (uint32_t)id->a - 1, name = (uint32_t)(id->a >> 32);
+	const struct world_process *p = world_get_process(l->w, process);
+	struct bytes text;
 
-	if (name) {
+	/* One that came after the launch holds as well. */
+	if (name & LIBRARY)
+		name = kernel_names_find(&l->kernels->names, process, id->b, INT64_MIN);
+	text = world_text(l->w, kernel_names_text(&l->kernels->names, name));
+	if (text.n) {
 		buf_add(key, text.p, text.n);
 		return;
 	}
-	buf_printf(key, "0x%" PRIx64, id->b); /* means something in its process only */
-	if (p)
+	/* The handle means something in its process only. */
+	if (!launcher_name(key, l->w, id->stack, id->b) && p)
 		with_pid(l, comm_of(l, world_get_ctx(l->w, id->ctx)), p, row);
 }
 
@@ -362,6 +396,7 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 	struct buf key = { 0 };
 	bool good;
 
+	row->kind = BY_UNKNOWN;
 	switch (l->key) {
 	case BY_OP:
 		op = world_op(l->w, (uint16_t)id->a);
@@ -417,7 +452,9 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 		row->key = comm_of(l, world_get_ctx(l->w, id->ctx));
 		row->name = row->node = 0;
 	}
-	if (!row->key)
+	if (row->key)
+		row->kind = BY_KNOWN;
+	else
 		row->name = row->node = 0;
 	good = !key.failed && !world_failed(l->w);
 	buf_free(&key);

@@ -11,16 +11,25 @@
 #include "lib/event/by.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
+#include "lib/world/kernel_names.h"
 #include "lib/world/world.h"
 
 struct by_id {
-	uint64_t a, b; /* a 0: not known */
-	uint32_t ctx;  /* of an event with it: says who that is */
+	uint64_t a, b;	/* a 0: there is none, or it is not known */
+	bool none;	/* which of these */
+	uint32_t ctx;	/* of an event with it: says who that is */
+	uint32_t stack; /* of a launch with it */
 };
 
-/* process: world id, 0 unknown */
+/* What is known of kernels so far. */
+struct by_kernels {
+	struct kernel_names names;
+	struct map libraries; /* stack -> frame, see launcher_library */
+};
+
+/* process: world id, 0 unknown. kernels: of BY_KERNEL */
 struct by_id by_id_of(const struct world *w, enum by_key key, const struct event *ev,
-		      const struct op_def *op, uint32_t process);
+		      const struct op_def *op, uint32_t process, struct by_kernels *kernels);
 
 /* Whether different ids of a key can be the same thing: a line of many stacks, a pod of many processes. */
 bool by_label_shared(enum by_key key);
@@ -39,18 +48,16 @@ struct by_places {
 bool by_places_record(struct by_places *p, struct world *w, const struct record *rec);
 void by_places_free(struct by_places *p);
 
-struct ask_kernels;
-
 /* All borrowed. */
 struct by_labels {
 	struct world *w;
 	enum by_key key;
 	const struct by_places *places;
-	const struct ask_kernels *kernels;
+	const struct by_kernels *kernels;
 	bool no_numbers; /* of processes and threads: their command is the key */
 };
 
-/* Sets key, name, node and order of a row; key stays 0 when there is nothing to call it. False: out of memory. */
+/* Sets key, name, node and order of a row, and its kind. False: out of memory. */
 bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *row);
 
 #endif

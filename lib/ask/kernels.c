@@ -10,31 +10,31 @@
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/stat/sketch.h"
-#include "lib/base/demangle.h"
+#include "lib/world/kernel_names.h"
 
 /* Beyond so many handles launches are counted together, as one kernel without a name: a hostile recording is no reason
  * to run out of memory. */
 #define HANDLES_MAX 65536
-#define NAMES_MAX   262144
 
 struct handle {
 	const struct op_def *op;
 	uint32_t process;
 	uint64_t func, errors;
+	uint32_t name; /* which of the handle's names: as kernel_names_find */
 	struct sketch durations;
 };
 
 struct ask_kernels {
 	struct world *w;
 	VEC(struct handle) handles;
-	struct map by_key; /* op, process, handle -> index + 1 */
-	struct map names;  /* process, handle -> string */
-	size_t last;	   /* index + 1: most launches come in runs */
+	struct map by_key; /* op, process, handle, name -> index + 1 */
+	struct kernel_names names;
+	size_t last; /* index + 1: most launches come in runs */
 };
 
-static uint64_t key_of(uint32_t what, uint64_t func)
+static uint64_t key_of(const struct handle *h)
 {
-	return hash_u64(func ^ hash_u64(what));
+	return hash_u64(h->func ^ hash_u64(h->process | (uint64_t)h->name << 32)) ^ h->op->id;
 }
 
 struct ask_kernels *ask_kernels_new(struct world *w)
@@ -54,32 +54,30 @@ void ask_kernels_free(struct ask_kernels *k)
 		sketch_free(&k->handles.v[i].durations);
 	vec_free(&k->handles);
 	map_free(&k->by_key);
-	map_free(&k->names);
+	kernel_names_free(&k->names);
 	free(k);
 }
 
-static bool is(const struct handle *h, const struct op_def *op, uint32_t process, uint64_t func)
+static bool is(const struct handle *a, const struct handle *b)
 {
-	return h->op == op && h->process == process && h->func == func;
+	return a->op == b->op && a->process == b->process && a->func == b->func &&
+	       a->name == b->name;
 }
 
-static struct handle *handle_of(struct ask_kernels *k, const struct op_def *op, uint32_t process,
-				uint64_t func)
+static struct handle *handle_of(struct ask_kernels *k, struct handle *new)
 {
-	uint64_t key = key_of(process, func) ^ op->id, at;
+	uint64_t key = key_of(new), at;
 
-	if (k->last && is(&k->handles.v[k->last - 1], op, process, func))
+	if (k->last && is(&k->handles.v[k->last - 1], new))
 		return &k->handles.v[k->last - 1];
 	/* Two that share a hash: a rare thing, and the second is then counted with the first. */
 	if (!map_get(&k->by_key, key, &at)) {
 		if (k->handles.n >= HANDLES_MAX) {
-			process = 0;
-			func = 0;
-			key = op->id;
+			*new = (struct handle){ .op = new->op };
+			key = new->op->id;
 		}
 		if (!map_get(&k->by_key, key, &at)) {
-			if (!vec_push(&k->handles,
-				      (struct handle){ .op = op, .process = process, .func = func }))
+			if (!vec_push(&k->handles, *new))
 				return NULL;
 			at = k->handles.n;
 			if (!map_put(&k->by_key, key, at))
@@ -93,12 +91,12 @@ static struct handle *handle_of(struct ask_kernels *k, const struct op_def *op, 
 bool ask_kernels_event(struct ask_kernels *k, const struct event *ev, const struct op_def *op,
 		       uint32_t process)
 {
-	struct handle *h;
-	uint64_t func;
+	struct handle new = { .op = op, .process = process }, *h;
 
-	if (!(op->flags & OP_LAUNCH) || !event_get(ev, op, COL_FUNC, &func))
+	if (!(op->flags & OP_LAUNCH) || !event_get(ev, op, COL_FUNC, &new.func))
 		return true;
-	h = handle_of(k, op, process, func);
+	new.name = kernel_names_find(&k->names, process, new.func, ev->end_ns);
+	h = handle_of(k, &new);
 	if (!h)
 		return false;
 	h->errors += event_failed(ev->op, ev->ret);
@@ -107,14 +105,8 @@ bool ask_kernels_event(struct ask_kernels *k, const struct event *ev, const stru
 
 bool ask_kernels_record(struct ask_kernels *k, const struct record *rec)
 {
-	const struct rec_KERNEL *r = &rec->u.KERNEL;
-	uint32_t name;
-
-	if (rec->kind != RECORD_KERNEL || !REC_HAS(rec, KERNEL, func) || r->name.n == 0 ||
-	    k->names.n >= NAMES_MAX)
-		return true;
-	name = world_string(k->w, r->name);
-	return name && map_put(&k->names, key_of(r->process, r->func), name);
+	return rec->kind != RECORD_KERNEL || !REC_HAS(rec, KERNEL, func) ||
+	       kernel_names_add(&k->names, k->w, &rec->u.KERNEL);
 }
 
 static int by_op_and_name(const void *a, const void *b)
@@ -141,45 +133,31 @@ static int by_op_and_total(const void *a, const void *b)
 	return by_op_and_name(a, b);
 }
 
+/* World string of what it is called; 0: it was not told. A name may come after the launch. */
+static uint32_t name_of(const struct ask_kernels *k, const struct handle *h)
+{
+	uint32_t found = h->name ? h->name
+				 : kernel_names_find(&k->names, h->process, h->func, INT64_MIN);
+
+	return kernel_names_text(&k->names, found);
+}
+
 /* The handles' rows, with their index for a moment in p50_ns. */
 static bool list(const struct ask_kernels *k, struct ops_kernels *rows)
 {
 	for (size_t i = 0; i < k->handles.n; i++) {
 		const struct handle *h = &k->handles.v[i];
 		struct ops_kernel row = { .op = h->op,
+					  .name = name_of(k, h),
 					  .process = h->process,
 					  .func = h->func,
 					  .errors = h->errors,
 					  .p50_ns = i };
-		uint64_t name;
 
-		if (map_get(&k->names, key_of(h->process, h->func), &name))
-			row.name = (uint32_t)name;
 		if (!vec_push(rows, row))
 			return false;
 	}
 	return true;
-}
-
-static uint32_t readable(const struct ask_kernels *k, uint32_t name)
-{
-	struct bytes raw = world_text(k->w, name);
-	struct buf zero = { 0 }, out = { 0 };
-	uint32_t id;
-
-	buf_add(&zero, raw.p, raw.n);
-	demangle_name(&out, buf_text(&zero));
-	id = out.failed || zero.failed ? 0 : world_string(k->w, buf_bytes(&out));
-	buf_free(&zero);
-	buf_free(&out);
-	return id ? id : name;
-}
-
-uint32_t ask_kernels_name(const struct ask_kernels *k, uint32_t process, uint64_t func)
-{
-	uint64_t name;
-
-	return map_get(&k->names, key_of(process, func), &name) ? readable(k, (uint32_t)name) : 0;
 }
 
 /* Rows from..to are one kernel: the first becomes it. */
@@ -201,8 +179,6 @@ static bool put_together(const struct ask_kernels *k, struct ops_kernel *v, size
 	v[from].max_ns = all.max;
 	v[from].p50_ns = sketch_quantile(&all, 0.5);
 	v[from].p99_ns = sketch_quantile(&all, 0.99);
-	if (v[from].name)
-		v[from].name = readable(k, v[from].name);
 	sketch_free(&all);
 	return good;
 }

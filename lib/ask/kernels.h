@@ -26,9 +26,6 @@ bool ask_kernels_event(struct ask_kernels *k, const struct event *ev, const stru
 		       uint32_t process);
 bool ask_kernels_record(struct ask_kernels *k, const struct record *rec);
 
-/* What a function is called, demangled: a world string, 0 when it was not told. */
-uint32_t ask_kernels_name(const struct ask_kernels *k, uint32_t process, uint64_t func);
-
 /* By op, most time first; names are demangled. Appended to *rows. False: out of memory. */
 bool ask_kernels_rows(const struct ask_kernels *k, struct ops_kernels *rows);
 

@@ -545,7 +545,7 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 	if (!fill_rows(r) || !ask_kernels_rows(r->kernels, &a->kernels) ||
 	    !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
 		return NULL;
-	a->by = r->by ? ask_by_rows(r->by, r->kernels) : NULL;
+	a->by = r->by ? ask_by_rows(r->by) : NULL;
 	if (r->by && !a->by)
 		return NULL;
 	a->view = r->view ? ask_view_rows(r->view, line_culprits(r->line)) : NULL;

@@ -9,7 +9,8 @@
 
 #include "lib/base/buf.h"
 
-/* Appends the name to out: demangled when it is a C++ name and can be, otherwise as it is. */
+/* Appends the name to out: demangled when it is a C++ name and can be, otherwise as it is. Of the
+ * host function that nvcc makes for a kernel (__device_stub_, __nv_static_): the kernel's name. */
 void demangle_name(struct buf *out, const char *name);
 
 #endif

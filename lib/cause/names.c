@@ -235,6 +235,18 @@ bool name_of_device(const struct world *w, uint32_t frame)
 	return f && is_of(w, f, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }
 
+bool name_of_kernels(const struct world *w, uint32_t frame)
+{
+	static const char *const libraries[] = { "libcublas", "libcudnn",  "libcufft",
+						 "libcurand", "libcusolver", "libcusparse",
+						 "libnccl",   "libcutensor", "libnvshmem",
+						 "libnvinfer", "libnpp" };
+	const struct world_frame *f = world_get_frame(w, frame);
+
+	return f && f->kind == FRAME_NATIVE &&
+	       is_of(w, f, libraries, sizeof(libraries) / sizeof(libraries[0]));
+}
+
 uint32_t name_site_frame(const struct world *w, uint32_t stack)
 {
 	return call_site_frame(w, stack);

@@ -45,6 +45,10 @@ bool name_python(const struct world *w, uint32_t stack);
 /* Whether it is of a library that drives devices: CUDA's, NCCL. */
 bool name_of_device(const struct world *w, uint32_t frame);
 
+/* Whether it is of a library that launches kernels of its own, often through a runtime of its own:
+ * cuBLAS, NCCL. */
+bool name_of_kernels(const struct world *w, uint32_t frame);
+
 /* "train_step (train.py:41)", "launch+0x1c (libfoo.so)", "train+0x11e9" */
 void name_frame(struct buf *out, const struct world *w, uint32_t frame);
 

@@ -18,6 +18,10 @@ static void piece(struct buf *out, const char *before, struct bytes text, const 
 void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes node,
 	      struct bytes id, struct bytes name)
 {
+	if (kind == BY_NONE) {
+		buf_printf(out, "no %s", by_key_name(key));
+		return;
+	}
 	if (kind != BY_KNOWN) {
 		buf_puts(out, by_kind_name(kind));
 		return;

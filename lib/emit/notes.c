@@ -36,13 +36,13 @@ static uint32_t string_of(const struct told *told, uint16_t column, uint64_t v)
 
 /* False: nothing to say of it. */
 static bool of_column(struct note *n, const struct column_def *col, const struct op_def *op,
-		      const struct told *told, uint32_t process)
+		      const struct told *told, uint32_t process, int64_t at_ns)
 {
 	uint32_t string;
 
 	switch (col->id) {
 	case COL_FUNC:
-		string = told_kernel(told, process, n->number);
+		string = told_kernel(told, process, n->number, at_ns);
 		n->id = NOTE_KERNEL;
 		n->key = "kernel";
 		n->kind = NOTE_STRING;
@@ -111,7 +111,7 @@ unsigned notes_of(struct note *notes, const struct world *w, const struct told *
 		if (!col || col->id >= NOTES_ID_MAX)
 			continue;
 		*note = (struct note){ .id = col->id, .key = col->name, .number = ev->x[i] };
-		n += of_column(note, col, op, told, process);
+		n += of_column(note, col, op, told, process, ev->end_ns);
 	}
 	if (ev->ret && op && op->flags & OP_CALL) {
 		notes[n++] = (struct note){ NOTE_RETURN, NOTE_NUMBER, "return_code",
@@ -177,7 +177,7 @@ uint32_t notes_detail(const struct told *told, const struct event *ev, const str
 	uint64_t v;
 
 	if (event_get(ev, op, COL_FUNC, &v))
-		return told_kernel(told, process, v);
+		return told_kernel(told, process, v, ev->end_ns);
 	for (unsigned i = 0; i < sizeof(naming) / sizeof(naming[0]); i++) {
 		uint32_t string =
 			event_get(ev, op, naming[i], &v) ? string_of(told, naming[i], v) : 0;

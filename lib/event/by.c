@@ -18,7 +18,7 @@ const char *by_key_name(enum by_key key)
 
 const char *by_kind_name(enum by_kind kind)
 {
-	static const char *const kinds[] = { "known", "unknown", "other" };
+	static const char *const kinds[] = { "known", "none", "unknown", "other" };
 
 	return kinds[kind];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The answer to "by what?": one row per process, call site, size … of what was counted. Every event is in one row,
- * that of what is not known and that of what did not fit included: sums over the rows are the sums of the ops.
+ * those of what has none, is not known or did not fit included: sums over rows are the sums of ops.
  */
 #ifndef INGERO_EVENT_BY_H
 #define INGERO_EVENT_BY_H
@@ -42,6 +42,7 @@ enum by_key {
 
 enum by_kind {
 	BY_KNOWN,
+	BY_NONE,    /* events that have none: calls that launch no kernel */
 	BY_UNKNOWN, /* events of which the recording does not say it */
 	BY_OTHER,   /* beyond BY_KEYS_MAX */
 };
@@ -61,12 +62,12 @@ struct by_row {
 struct by_table {
 	enum by_key key;
 	VEC(struct by_row)
-	rows; /* in the order of numbers, else by total, most first; unknown, other last */
+	rows; /* in the order of numbers, else by total, most first; none, unknown, other last */
 };
 
 /* "line" */
 const char *by_key_name(enum by_key key);
-/* "known", "unknown", "other" */
+/* "known", "none", "unknown", "other" */
 const char *by_kind_name(enum by_kind kind);
 /* False: no such key. */
 bool by_key_find(const char *name, enum by_key *key);

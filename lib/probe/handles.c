@@ -29,6 +29,7 @@ struct owner {
 struct launched {
 	uint32_t process, owner, number;
 	uint64_t serial, handle;
+	int64_t since_ns; /* of the first launch by that name */
 };
 
 struct probe_handles {
@@ -272,14 +273,15 @@ bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t proce
 	number >>= 32;
 	map_put(&o->names, *handle, number << 32 | h->now);
 	vec_push(&h->launched,
-		 (struct launched){ process, owner, (uint32_t)number, o->serial, *handle });
+		 (struct launched){ process, owner, (uint32_t)number, o->serial, *handle,
+				    event_start(ev) });
 	*name = h->texts.v[number];
 	return told != (h->now | AHEAD);
 }
 
 void probe_handles_again(struct probe_handles *h,
 			 void (*say)(void *ctx, uint32_t process, uint64_t handle,
-				     struct bytes name),
+				     struct bytes name, int64_t since_ns),
 			 void *ctx)
 {
 	uint64_t number;
@@ -293,7 +295,7 @@ void probe_handles_again(struct probe_handles *h,
 		if (o->serial == l->serial && map_get(&o->names, l->handle, &number) &&
 		    number >> 32 == l->number)
 			map_put(&o->names, l->handle, number >> 32 << 32 | h->now | AHEAD);
-		say(ctx, l->process, l->handle, h->texts.v[l->number]);
+		say(ctx, l->process, l->handle, h->texts.v[l->number], l->since_ns);
 	}
 	h->launched.n = 0;
 }

@@ -46,7 +46,7 @@ bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t proce
  * be written to this one: these are told at once, by say. */
 void probe_handles_again(struct probe_handles *h,
 			 void (*say)(void *ctx, uint32_t process, uint64_t handle,
-				     struct bytes name),
+				     struct bytes name, int64_t since_ns),
 			 void *ctx);
 
 #endif

@@ -118,12 +118,13 @@ static uint32_t on_cgroup(void *ctx, uint32_t tgid)
 	return text_of(((struct probe_recorder *)ctx)->world, cgroup_path, tgid);
 }
 
-static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+		      int64_t since_ns)
 {
 	struct probe_recorder *r = ctx;
 
 	if (!r->event_error.code)
-		probe_say_kernel(r->writer, process, handle, name, &r->event_error);
+		probe_say_kernel(r->writer, process, handle, name, since_ns, &r->event_error);
 }
 
 static size_t on_bytes(void *ctx, uint32_t tgid, uint64_t address, int64_t time_ns, void *out,

@@ -132,11 +132,11 @@ int probe_say_pods(struct ige_writer *wr, const struct host_kubelet *k, int64_t 
 }
 
 int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, struct bytes name,
-		     struct err *e)
+		     int64_t since_ns, struct err *e)
 {
 	struct record r = { .kind = RECORD_KERNEL };
 
-	REC_SET(&r, KERNEL, time_ns, host_clock_mono());
+	REC_SET(&r, KERNEL, time_ns, since_ns);
 	REC_SET(&r, KERNEL, process, process);
 	REC_SET(&r, KERNEL, func, handle);
 	REC_SET(&r, KERNEL, name, name);

@@ -40,9 +40,9 @@ int probe_say_place(struct ige_writer *wr, const struct world *w, int64_t time_n
 int probe_say_pods(struct ige_writer *wr, const struct host_kubelet *k, int64_t time_ns,
 		   struct err *e);
 
-/* What a process launches is called. */
+/* What a process launches is called, from that time on. */
 int probe_say_kernel(struct ige_writer *wr, uint32_t process, uint64_t handle, struct bytes name,
-		     struct err *e);
+		     int64_t since_ns, struct err *e);
 /* What a process that nobody announced is called; nothing when it is gone. */
 int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint32_t tgid,
 		   uint32_t process, struct err *e);

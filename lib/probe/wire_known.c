@@ -402,12 +402,13 @@ struct probe_handles *probe_wire_handles(struct probe_wire *wire)
 	return wire->handles;
 }
 
-static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+		       int64_t since_ns)
 {
 	struct probe_wire *wire = ctx;
 
 	if (wire->owner.kernel)
-		wire->owner.kernel(wire->owner.ctx, process, handle, name);
+		wire->owner.kernel(wire->owner.ctx, process, handle, name, since_ns);
 }
 
 void probe_wire_again(struct probe_wire *wire, int64_t since_ns)
@@ -494,7 +495,7 @@ void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 
 	if (def && wire->owner.kernel &&
 	    probe_handles_launch(wire->handles, t->tgid, t->process, ev, def, &handle, &name))
-		wire->owner.kernel(wire->owner.ctx, t->process, handle, name);
+		wire->owner.kernel(wire->owner.ctx, t->process, handle, name, event_start(ev));
 }
 
 void probe_wire_no_devices(struct probe_wire *wire)

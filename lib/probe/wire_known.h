@@ -91,8 +91,9 @@ struct probe_wire_owner {
 	bool (*gil)(void *ctx, uint32_t tgid, uint64_t address);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
-	/* What a process (world id) launches for the first time, and its name. */
-	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name);
+	/* What a process (world id) launches for the first time, then, and its name. */
+	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+		       int64_t since_ns);
 	/* As in struct probe_devices_owner. gpu NULL: no device is followed. */
 	bool (*whole)(void *ctx, uint32_t tgid);
 	uint32_t (*gpu)(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid,

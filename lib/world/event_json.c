@@ -263,7 +263,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 			column(j, w, t, col, v, ev->end_ns);
 	}
 	if (op && event_get(ev, op, COL_FUNC, &v))
-		json_string_of(j, w, "kernel_name", told_kernel(t, s.process_id, v));
+		json_string_of(j, w, "kernel_name", told_kernel(t, s.process_id, v, ev->end_ns));
 	if (stacks)
 		stack_of(j, stacks, w, ev->stack);
 	jsonw_object_end(j);

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first that is said of an id holds, but of names of threads the last, and of peers what all say: connections of two machines
- * may read alike. Names of kernels are made readable once, when they come. */
+ * may read alike. */
 #include "lib/world/told.h"
 
-#include "lib/base/demangle.h"
-#include "lib/base/hash.h"
-
-static uint64_t kernel_key(uint32_t process, uint64_t func)
-{
-	return hash_u64(func ^ hash_u64(process));
-}
 
 static bool full(const struct told *t)
 {
-	return t->files.n + t->sockets.n + t->peers.n + t->words.n + t->kernels.n + t->names.n >=
+	return t->files.n + t->sockets.n + t->peers.n + t->words.n + t->kernels.v.n + t->names.n >=
 	       TOLD_MAX;
 }
 
@@ -64,23 +57,6 @@ static bool peer(struct told *t, struct world *w, const struct rec_PEER *r)
 	return vec_push(&t->peers, p) && map_put(&t->peer_ids, r->socket, t->peers.n);
 }
 
-static bool kernel(struct told *t, struct world *w, const struct rec_KERNEL *r)
-{
-	uint64_t key = kernel_key(r->process, r->func);
-	struct buf raw = { 0 }, name = { 0 };
-	bool kept;
-
-	if (map_get(&t->kernels, key, NULL))
-		return true;
-	buf_add(&raw, r->name.p, r->name.n);
-	demangle_name(&name, buf_text(&raw));
-	kept = !raw.failed && !name.failed &&
-	       map_put(&t->kernels, key, world_string(w, buf_bytes(&name)));
-	buf_free(&raw);
-	buf_free(&name);
-	return kept;
-}
-
 static bool named(struct told *t, struct world *w, const struct rec_NAME *r)
 {
 	struct told_name n = { .since_ns = r->time_ns, .name = string(w, r->comm) };
@@ -116,7 +92,7 @@ bool told_record(struct told *t, struct world *w, const struct record *r)
 		return full(t) || map_get(&t->words, r->u.WORD.id, NULL) ||
 		       map_put(&t->words, r->u.WORD.id, string(w, r->u.WORD.text));
 	case RECORD_KERNEL:
-		return full(t) || kernel(t, w, &r->u.KERNEL);
+		return full(t) || kernel_names_add(&t->kernels, w, &r->u.KERNEL);
 	case RECORD_NAME:
 		return full(t) || named(t, w, &r->u.NAME);
 	default:
@@ -186,12 +162,9 @@ uint32_t told_word(const struct told *t, uint64_t id)
 	return map_get(&t->words, id, &string_id) ? (uint32_t)string_id : 0;
 }
 
-uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func)
+uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func, int64_t at_ns)
 {
-	uint64_t string_id;
-
-	return map_get(&t->kernels, kernel_key(process, func), &string_id) ? (uint32_t)string_id
-									   : 0;
+	return kernel_names_text(&t->kernels, kernel_names_find(&t->kernels, process, func, at_ns));
 }
 
 void told_free(struct told *t)
@@ -203,7 +176,7 @@ void told_free(struct told *t)
 	vec_free(&t->sockets);
 	vec_free(&t->peers);
 	map_free(&t->words);
-	map_free(&t->kernels);
+	kernel_names_free(&t->kernels);
 	map_free(&t->names_of);
 	vec_free(&t->names);
 	*t = (struct told){ 0 };

@@ -13,6 +13,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
+#include "lib/world/kernel_names.h"
 #include "lib/world/world.h"
 
 /* Names of files, sockets, peers, words and kernels together: as many as a hostile recording may make us keep. */
@@ -43,7 +44,8 @@ struct told {
 	VEC(struct told_file) files;
 	VEC(struct told_socket) sockets;
 	VEC(struct told_peer) peers;
-	struct map words, kernels; /* id; process and handle -> world string */
+	struct map words; /* id -> world string */
+	struct kernel_names kernels;
 	struct map names_of;	   /* thread -> index + 1 of the newest */
 	VEC(struct told_name) names;
 	bool has_start, has_real;
@@ -67,8 +69,8 @@ const struct told_peer *told_peer(const struct told *t, uint64_t socket);
 #define TOLD_NAMES 16
 uint32_t told_name(const struct told *t, const struct world *w, uint32_t thread, int64_t at_ns);
 uint32_t told_word(const struct told *t, uint64_t id);
-/* As people read it, not as the compiler mangles it. */
-uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func);
+/* What the kernel was called then (INT64_MAX: last), demangled. */
+uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func, int64_t at_ns);
 
 void told_free(struct told *t);
 

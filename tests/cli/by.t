@@ -59,8 +59,17 @@ def site(stack):
     return (named or stack or [None])[0]
 
 
+def launcher(stack, func):
+    """What a kernel without a name is called by: who launched it. Of libraries: tests/unit/ask_by.c."""
+    for f in stack or []:
+        module = os.path.basename(f.get("module") or "")
+        if f["kind"] == 1 and not module.startswith(PASS_ON[4:]):
+            return f"launched by {f['symbol']}" if "symbol" in f else f"kernel unknown (0x{func:x}, called from {frame_text(f)})"
+    return f"kernel unknown (0x{func:x})"
+
+
 def keys_of(e):
-    """What an event's row is called, by key; None: unknown. Kernels and places: tests/unit/ask_by.c."""
+    """What an event's row is called, by key; None: there is none, or it is unknown. Places: tests/unit/ask_by.c."""
     thread, process, args = e.get("thread"), e.get("process") or (e.get("thread") or {}).get("process"), e["args"]
     pid = process["pid"] if process else None
     size = args.get("bytes")
@@ -68,7 +77,7 @@ def keys_of(e):
     return {"op": e["op"].split(".")[1], "pid": pid and str(pid), "thread": thread and str(thread["tid"]),
             "stack": " < ".join(frame_text(f) for f in e["stack"]) if e["stack"] else None,
             "line": frame_text(site(e["stack"])) if e["stack"] else None,
-            "kernel": f"0x{args['func']:x}" if "func" in args and "Launch" in e["op"] and "HostFunc" not in e["op"] else None,
+            "kernel": launcher(e["stack"], args["func"]) if "func" in args and "Launch" in e["op"] and "HostFunc" not in e["op"] else None,
             "size": None if size is None else str(1 << size.bit_length() - 1 if size else 0),
             "direction": None if side is None else ("H2H", "H2D", "D2H", "D2D", "default")[side],
             "stream": f"0x{args['stream']:x}" if "stream" in args else None,
@@ -243,6 +252,7 @@ for key in KEYS:
     known = sum(r["kind"] == "known" for r in rows)
     more = f"{known - 2} row" in out if known > 2 else "--top" not in out
     tap.ok(status == 0 and not err and more and f"\n  {key} " in out and "coverage: " in out, f"by {key}: a table", out)
+    tap.same(f"\n  no {key} " in out, any(r["kind"] == "none" for r in rows), f"by {key}: that there is none is shown where it is so")
     tap.same("\n  unknown " in out, any(r["kind"] == "unknown" for r in rows), f"by {key}: unknown is shown where it is")
 out = run("--by", "direction", paths["incident"])[1]
 tap.ok(SIDES[1] in out and SIDES[2] in out, "directions in words", out)

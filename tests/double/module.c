@@ -44,7 +44,7 @@ static volatile int sink;
 
 /* Host functions: the kernel's own name, and that of a static kernel's stub. */
 void first(float *x) __asm__("_Z6" MODULE_KERNEL "1Pf");
-void second(float *x) __asm__("_ZL26__device_stub__Z6" MODULE_KERNEL "2PfPf");
+void second(float *x) __asm__("_ZL25__device_stub__Z6" MODULE_KERNEL "2PfPf");
 
 __attribute__((noinline, visibility("hidden"))) void first(float *x)
 {

@@ -47,6 +47,11 @@ for runtime, options, names, read in (("the double's", (), TWICE, 12), ("NVIDIA'
         tap.skip(f"{runtime} runtime", "optional: no toolkit here")
         continue
     tap.same(kernels(), names, f"{runtime} runtime: every name, of the library that lies there at the time")
+    rows = json.loads(subprocess.run([rec.STAT, "--by", "kernel", "-e", "cudaLaunchKernel", "--json", ige], capture_output=True,
+                                     text=True).stdout)["by"]["rows"]
+    tap.same({r["key"]: r["count"] for r in rows if r["kind"] == "known"},
+             {"alpha1(float*)": 2 * COUNT, "alpha2(float*)": 2 * COUNT + 2, "delta1(float*)": COUNT, "delta2(float*)": COUNT + 1},
+             f"{runtime} runtime: each launch is counted by the name its handle had then")
     tap.same(late("kernel names"), (6, read), f"{runtime} runtime: the registered ones were read late, and that is in the recording")
     last = read
     tap.ok("names read late, as their memory was not mapped yet: 6 of kernels" in said, "the recorder says so", said)

@@ -7,11 +7,9 @@
 
 #include <string.h>
 
-#include "lib/ask/kernels.h"
 #include "tests/tap.h"
 
 static struct world *w;
-static struct ask_kernels *kernels;
 
 static uint32_t process(uint32_t pid)
 {
@@ -47,14 +45,16 @@ static void row(const struct by_table *t, size_t i, enum by_kind kind, const cha
 	   "row %zu: '%s' '%s', %u of %u ns", i, key, name, (unsigned)count, (unsigned)total_ns);
 }
 
-static void name_kernel(uint32_t proc, uint64_t func, const char *text)
+static void name_kernel(struct ask_by *by, uint32_t proc, uint64_t func, const char *text,
+			int64_t since_ns)
 {
 	struct record r = { .kind = RECORD_KERNEL };
 
 	REC_SET(&r, KERNEL, process, proc);
 	REC_SET(&r, KERNEL, func, func);
 	REC_SET(&r, KERNEL, name, bytes_of(text));
-	if (!ask_kernels_record(kernels, &r))
+	REC_SET(&r, KERNEL, time_ns, since_ns);
+	if (!ask_by_record(by, &r))
 		ok(false, "a name is taken");
 }
 
@@ -70,17 +70,85 @@ static void of_kernels(void)
 	ev = launch(0x20, 1000);
 	tell(by, &ev, two);
 	tell(by, &other, one);
-	t = ask_by_rows(by, kernels);
+	t = ask_by_rows(by);
 	is_u64(t ? t->rows.n : 0, 4, "by process and handle, and what is no launch");
-	row(t, 0, BY_KNOWN, "0x20", "(process 2)", 1, 1000);
-	row(t, 3, BY_UNKNOWN, "", "", 1, 7);
-	name_kernel(one, 0x10, "_Z5saxpyifPKfPf");
-	name_kernel(two, 0x20, "_Z5saxpyifPKfPf"); /* told late */
-	t = ask_by_rows(by, kernels);
+	row(t, 0, BY_KNOWN, "kernel unknown (0x20)", "(process 2)", 1, 1000);
+	row(t, 3, BY_NONE, "", "", 1, 7);
+	name_kernel(by, one, 0x10, "_Z5saxpyifPKfPf", 2000);
+	name_kernel(by, two, 0x20, "_Z5saxpyifPKfPf", 2000); /* told late */
+	t = ask_by_rows(by);
 	is_u64(t ? t->rows.n : 0, 3, "one name is one kernel");
 	row(t, 0, BY_KNOWN, "saxpy(int, float, float const*, float*)", "", 2, 1100);
-	row(t, 1, BY_KNOWN, "0x10", "(process 2)", 1, 100);
+	row(t, 1, BY_KNOWN, "kernel unknown (0x10)", "(process 2)", 1, 100);
+	/* Another library lies where the first one lay. */
+	name_kernel(by, one, 0x10, "_Z25__device_stub__Z6secondPfPf", 5000);
+	ev = launch(0x10, 3);
+	ev.end_ns = 5000;
+	tell(by, &ev, one);
+	ev.end_ns = 4999;
+	tell(by, &ev, one);
+	ev.present = 0; /* a launch of which nothing is known */
+	tell(by, &ev, one);
+	t = ask_by_rows(by);
+	is_u64(t ? t->rows.n : 0, 5, "a handle that is used again is another kernel");
+	row(t, 0, BY_KNOWN, "saxpy(int, float, float const*, float*)", "", 3, 1103);
+	row(t, 2, BY_KNOWN, "second(float*)", "", 1, 3);
+	row(t, 3, BY_NONE, "", "", 1, 7);
+	row(t, 4, BY_UNKNOWN, "", "", 1, 3);
 	ask_by_free(by);
+}
+
+/* A frame of that module with that symbol, "" none. */
+static uint32_t frame(const char *module, uint64_t offset, const char *symbol)
+{
+	struct world_module m = { .path = world_string(w, bytes_of(module)) };
+	struct world_frame f = { .kind = FRAME_NATIVE,
+				 .module = world_module(w, &m),
+				 .offset = offset };
+	uint32_t id = world_frame(w, &f);
+
+	if (*symbol)
+		world_symbol(w, id,
+			     &(struct world_symbol){ .name = world_string(w, bytes_of(symbol)) });
+	return id;
+}
+
+/* What kernels without a name are called by: what launched them. */
+static void of_launchers(void)
+{
+	const uint32_t driver = frame("/lib/libcuda.so.1", 1, "cuLaunchKernel"),
+		       inside = frame("/lib/libcublasLt.so.13", 2, ""),
+		       lt = frame("/lib/libcublasLt.so.13", 3, "cublasLtMatmul"),
+		       gemm = frame("/lib/libcublas.so.13", 4, "cublasSgemm_v2"),
+		       dgemm = frame("/lib/libcublas.so.13", 5, "cublasDgemm_v2"),
+		       addmm = frame("/lib/libtorch_cuda.so", 6, "at::addmm"),
+		       stripped = frame("/lib/libfoo.so", 0x123, ""),
+		       gap = world_frame(w, &(struct world_frame){ .kind = FRAME_GAP });
+	const struct {
+		const char *key, *name;
+		unsigned n;
+		uint32_t frames[6];
+	} rows[] = {
+		{ "cublasSgemm_v2 < at::addmm", "", 5, { driver, inside, lt, gemm, addmm } },
+		{ "cublasDgemm_v2 < at::addmm", "", 5, { driver, inside, lt, dgemm, addmm } },
+		{ "cublasLtMatmul", "", 2, { inside, lt } },
+		{ "libcublasLt.so.13+0x2 < at::addmm", "", 3, { inside, gap, addmm } },
+		{ "launched by at::addmm", "", 2, { driver, addmm } },
+		{ "kernel unknown (0x1234, called from libfoo.so+0x123)", "(process 1)", 3,
+		  { driver, stripped, addmm } },
+		{ "kernel unknown (0x1234)", "(process 1)", 2, { gap, addmm } },
+	};
+	const unsigned n = sizeof(rows) / sizeof(rows[0]);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct ask_by *by = ask_by_new(w, BY_KERNEL, 0);
+		struct event ev = launch(0x1234, 10);
+
+		ev.stack = world_stack(w, rows[i].frames, rows[i].n);
+		tell(by, &ev, process(1));
+		row(ask_by_rows(by), 0, BY_KNOWN, rows[i].key, rows[i].name, 1, 10);
+		ask_by_free(by);
+	}
 }
 
 static void place(struct ask_by *by, uint32_t proc, const char *pod, const char *container,
@@ -125,21 +193,21 @@ static struct ask_by *placed(enum by_key key)
 static void of_places(void)
 {
 	struct ask_by *by = placed(BY_POD);
-	const struct by_table *t = ask_by_rows(by, kernels);
+	const struct by_table *t = ask_by_rows(by);
 
 	is_u64(t->rows.n, 2, "one pod");
 	row(t, 0, BY_KNOWN, "jobs/train-0", "", 2, 30);
 	row(t, 1, BY_UNKNOWN, "", "", 2, 70);
 	ask_by_free(by);
 	by = placed(BY_CONTAINER);
-	t = ask_by_rows(by, kernels);
+	t = ask_by_rows(by);
 	is_u64(t->rows.n, 3, "two containers");
 	row(t, 0, BY_KNOWN, "abc", "main", 2, 30);
 	row(t, 1, BY_KNOWN, "def", "main", 1, 30);
 	row(t, 2, BY_UNKNOWN, "", "", 1, 40);
 	ask_by_free(by);
 	by = placed(BY_RANK);
-	t = ask_by_rows(by, kernels);
+	t = ask_by_rows(by);
 	is_u64(t->rows.n, 3, "two ranks");
 	row(t, 0, BY_KNOWN, "9", "run-7", 1, 20); /* as a number it comes before 10 */
 	row(t, 1, BY_KNOWN, "10", "run-7", 1, 10);
@@ -169,7 +237,7 @@ static void of_sizes(void)
 		event_set(&ev, op_builtin(ev.op), COL_BYTES, bytes[i]);
 		tell(by, &ev, 0);
 	}
-	t = ask_by_rows(by, kernels);
+	t = ask_by_rows(by);
 	is_u64(t->rows.n, 7, "sizes by powers of two");
 	for (unsigned i = 0; i < 7; i++) {
 		struct bytes name =
@@ -201,7 +269,7 @@ static void of_many(void)
 			told++;
 		}
 	}
-	t = ask_by_rows(by, kernels);
+	t = ask_by_rows(by);
 	is_u64(t->rows.n, BY_KEYS_MAX + 1, "no more rows than the limit, and one of the others");
 	for (size_t i = 0; i < t->rows.n; i++) {
 		all += t->rows.v[i].count;
@@ -232,7 +300,7 @@ static void of_text(void)
 			ev.ctx = world_ctx(w, &c);
 			tell(by, &ev, im.process);
 		}
-		t = ask_by_rows(by, kernels);
+		t = ask_by_rows(by);
 		is_u64(t->rows.n, together ? 1 : 2, together ? "by text: one" : "by id: two");
 		if (together)
 			row(t, 0, BY_KNOWN, "train", "", 2, 10);
@@ -247,16 +315,15 @@ int main(void)
 	enum by_key key;
 
 	w = world_new();
-	kernels = ask_kernels_new(w);
 	ok(by_key_find("line", &key) && key == BY_LINE && !by_key_find("lines", &key) &&
 		   !strcmp(by_key_name(BY_RANK), "rank"),
 	   "keys have names");
 	of_kernels();
+	of_launchers();
 	of_places();
 	of_sizes();
 	of_text();
 	of_many();
-	ask_kernels_free(kernels);
 	world_free(w);
 	return done_testing();
 }

@@ -12,11 +12,13 @@
 
 #define EACH ((size_t)1 << 20)
 
-static void say(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+static void say(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+		int64_t since_ns)
 {
 	(void)process;
 	(void)handle;
 	(void)name;
+	(void)since_ns;
 	++*(unsigned *)ctx;
 }
 

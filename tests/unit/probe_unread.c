@@ -16,9 +16,11 @@ static void on_event(void *ctx, const struct event *ev)
 	(void)ev;
 }
 
-static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+		      int64_t since_ns)
 {
 	(void)ctx;
+	(void)since_ns;
 	(void)process;
 	(void)handle;
 	snprintf(kernel, sizeof(kernel), "%.*s", (int)name.n, name.p);

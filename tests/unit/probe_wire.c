@@ -205,9 +205,11 @@ static void stack_records(struct probe_wire *wire, struct world *w)
 static unsigned kernels;
 static char kernel[64];
 
-static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name)
+static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
+		      int64_t since_ns)
 {
 	(void)ctx;
+	(void)since_ns;
 	kernels += process != 0 && handle != 0;
 	snprintf(kernel, sizeof(kernel), "%.*s", (int)name.n, name.p);
 }

@@ -232,8 +232,23 @@ static void ourselves(void)
 
 static void demangling(void)
 {
+	/* As nvcc names host functions of kernels: plain, static, of a template, in C, with a file's name. */
+	static const char *const stubs[][2] = {
+		{ "_Z25__device_stub__Z5saxpyPfiPfi", "saxpy(float*, int)" },
+		{ "_ZL25__device_stub__Z5saxpyPfiPfi", "saxpy(float*, int)" },
+		{ "__device_stub__Z18flash_attn_ext_f16Pf", "flash_attn_ext_f16(float*)" },
+		{ "__device_stub__Z5saxpyPfi", "saxpy(float*, int)" },
+		{ "_ZN2at25__device_stub__Z5saxpyPfiEPfi", "saxpy(float*, int)" },
+		{ "_ZL26__wrapper__device_stub_addIfEvRPT_", "void add<float>(float*&)" },
+		{ "__device_stub_plain", "plain" },
+		{ "__nv_static_51__1f_tmpxft_1_cu_2__Z5saxpyPfi", "saxpy(float*, int)" },
+		{ "_Z9__device_stub__Z", "_Z9_Z" },
+		{ "_Z99999999999999999999__device_stub__Z5saxpyPfi", "saxpy(float*, int)" },
+		{ "__nv_static_", "__nv_static_" },
+	};
 	struct buf out = { 0 };
 	char longest[3000] = "_Z";
+	bool known;
 
 	demangle_name(&out, "cudaMalloc");
 	is_str(buf_text(&out), "cudaMalloc", "C names stay");
@@ -242,6 +257,12 @@ static void demangling(void)
 	ok(strcmp(buf_text(&out), "foo::bar(int)") == 0 ||
 		   strcmp(buf_text(&out), "_ZN3foo3barEi") == 0,
 	   "C++ names are told as written, or stay: %s", buf_text(&out));
+	known = out.n && *buf_text(&out) == 'f';
+	for (unsigned i = 0; known && i < sizeof(stubs) / sizeof(stubs[0]); i++) {
+		buf_reset(&out);
+		demangle_name(&out, stubs[i][0]);
+		is_str(buf_text(&out), stubs[i][1], "%s", stubs[i][0]);
+	}
 	buf_reset(&out);
 	demangle_name(&out, "_Znonsense");
 	is_str(buf_text(&out), "_Znonsense", "nonsense stays");

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table of kernels' names, in which the names of one handle are a list, the newest first: a handle has one in nearly all
+ * recordings, so that a search is one look-up.
+ */
+#include "lib/world/kernel_names.h"
+
+#include "lib/base/demangle.h"
+#include "lib/base/hash.h"
+
+#define DEEP 64 /* names of one handle that are looked through */
+
+static uint64_t key_of(uint32_t process, uint64_t func)
+{
+	return hash_u64(func ^ hash_u64(process));
+}
+
+static uint32_t readable(struct world *w, struct bytes name)
+{
+	struct buf raw = { 0 }, out = { 0 };
+	uint32_t id;
+
+	buf_add(&raw, name.p, name.n);
+	demangle_name(&out, buf_text(&raw));
+	id = raw.failed || out.failed ? 0 : world_string(w, buf_bytes(&out));
+	buf_free(&raw);
+	buf_free(&out);
+	return id;
+}
+
+bool kernel_names_add(struct kernel_names *n, struct world *w, const struct rec_KERNEL *r)
+{
+	struct kernel_name new = { .since_ns = r->time_ns };
+	uint64_t key = key_of(r->process, r->func), before = 0;
+
+	if (r->name.n == 0)
+		return true;
+	new.text = readable(w, r->name);
+	if (!new.text)
+		return false;
+	map_get(&n->newest, key, &before);
+	/* Each file of a recording names them again. */
+	if ((before && n->v.v[before - 1].text == new.text) || n->v.n >= KERNEL_NAMES_MAX)
+		return true;
+	new.before = (uint32_t)before;
+	return vec_push(&n->v, new) && map_put(&n->newest, key, n->v.n);
+}
+
+void kernel_names_free(struct kernel_names *n)
+{
+	vec_free(&n->v);
+	map_free(&n->newest);
+}
+
+uint32_t kernel_names_find(const struct kernel_names *n, uint32_t process, uint64_t func,
+			   int64_t at_ns)
+{
+	uint64_t at = 0;
+
+	map_get(&n->newest, key_of(process, func), &at);
+	for (unsigned i = 0; at && i < DEEP && n->v.v[at - 1].since_ns > at_ns; i++) {
+		if (!n->v.v[at - 1].before)
+			break;
+		at = n->v.v[at - 1].before;
+	}
+	return (uint32_t)at;
+}
+
+uint32_t kernel_names_text(const struct kernel_names *n, uint32_t found)
+{
+	return found ? n->v.v[found - 1].text : 0;
+}
