@@ -6,6 +6,7 @@
 #include "lib/ask/launcher.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/cause/names.h"
 
@@ -70,6 +71,17 @@ static struct bytes function_of(const struct world *w, uint32_t frame)
 	return f && f->kind == FRAME_PYTHON ? world_text(w, f->name) : (struct bytes){ 0 };
 }
 
+/* Without the result that a demangled template begins with. */
+static void put_function(struct buf *out, struct bytes name)
+{
+	static const char result[] = "void ";
+	size_t n = sizeof(result) - 1;
+
+	if (name.n > n && memcmp(name.p, result, n) == 0)
+		name = (struct bytes){ name.p + n, name.n - n };
+	buf_add(out, name.p, name.n);
+}
+
 static void put_library(struct buf *out, const struct world *w, const struct place *p)
 {
 	struct bytes name = { 0 };
@@ -79,7 +91,7 @@ static void put_library(struct buf *out, const struct world *w, const struct pla
 	while (!(name = function_of(w, p->frames[at])).n && at > p->first)
 		at--;
 	if (name.n)
-		buf_add(out, name.p, name.n);
+		put_function(out, name);
 	else
 		name_frame(out, w, p->frames[p->last]);
 	name = (struct bytes){ 0 };
@@ -87,7 +99,7 @@ static void put_library(struct buf *out, const struct world *w, const struct pla
 		name = function_of(w, p->frames[at]);
 	if (name.n) {
 		buf_puts(out, " < ");
-		buf_add(out, name.p, name.n);
+		put_function(out, name);
 	}
 }
 
@@ -106,7 +118,7 @@ bool launcher_name(struct buf *out, const struct world *w, uint32_t stack, uint6
 		name = function_of(w, p.frames[p.first]);
 	if (name.n) {
 		buf_puts(out, "launched by ");
-		buf_add(out, name.p, name.n);
+		put_function(out, name);
 		return true;
 	}
 	buf_printf(out, "kernel unknown (0x%" PRIx64, func);

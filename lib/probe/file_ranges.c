@@ -102,3 +102,14 @@ const struct file_range *file_ranges_find(const struct file_ranges *r, uint64_t 
 	}
 	return find_now(r, address);
 }
+
+const struct file_range *file_ranges_former(const struct file_ranges *r, uint64_t address)
+{
+	for (size_t i = r->former.n; i-- > 0;) {
+		const struct file_range *v = &r->former.v[i];
+
+		if (address >= v->start && address < v->end)
+			return v;
+	}
+	return NULL;
+}

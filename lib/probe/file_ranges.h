@@ -40,4 +40,7 @@ void file_ranges_free(struct file_ranges *r);
 const struct file_range *file_ranges_find(const struct file_ranges *r, uint64_t address,
 					  int64_t time_ns);
 
+/* What was mapped there last of what is not any more. */
+const struct file_range *file_ranges_former(const struct file_ranges *r, uint64_t address);
+
 #endif

@@ -14,7 +14,9 @@
 #include "lib/base/vec.h"
 
 #define AHEAD  (1u << 31) /* told before it was launched in this file */
+#define GONE   (1u << 30) /* with number 0: it has another name since, which is not known */
 #define COPIES 16	  /* of copies of a process that are asked for what it knew */
+#define NAMELESS 65536	  /* handles of a process for which a name is looked for */
 
 /* A process, from its number's having become its own on. Others name it by its index + 1. */
 struct owner {
@@ -22,8 +24,10 @@ struct owner {
 	uint32_t parent;  /* owner that it is a copy of; 0 none */
 	uint32_t copies;  /* owners that are its copies */
 	uint32_t ended;	  /* in that round of forgetting, 0: it has not */
+	uint32_t nameless; /* handles that were launched without a name */
 	uint64_t serial;  /* of all that there were */
-	struct map names; /* handle -> number << 32 | the file it was told in, 0 none */
+	struct map names; /* handle -> number << 32 | the file it was told in, 0 none; number 0: it
+			   * has been launched without a name */
 };
 
 struct launched {
@@ -239,12 +243,17 @@ bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle,
 	names = &h->owners.v[owner - 1].names;
 	if (map_get(names, handle, &was) && was >> 32 == number)
 		return true;
-	/* Without one; but not by that of what was there before. */
-	if (number == 0) {
-		map_del(names, handle);
-		return true;
-	}
+	/* Without one, for there was no room; but not by that of what was there before. */
 	return map_put(names, handle, number << 32);
+}
+
+void probe_handles_unread(struct probe_handles *h, uint32_t tgid, uint64_t handle)
+{
+	uint32_t owner = owner_of(h, tgid);
+	uint64_t was;
+
+	if (owner && find(h, owner, handle, &was) && was)
+		map_put(&h->owners.v[owner - 1].names, handle, GONE);
 }
 
 uint64_t probe_handles_roomless(const struct probe_handles *h)
@@ -252,31 +261,63 @@ uint64_t probe_handles_roomless(const struct probe_handles *h)
 	return h->roomless;
 }
 
-bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,
-			  const struct event *ev, const struct op_def *def, uint64_t *handle,
-			  struct bytes *name)
+static void remember(struct probe_handles *h, uint32_t process, uint32_t owner, uint64_t number,
+		     uint64_t handle, int64_t since_ns)
+{
+	map_put(&h->owners.v[owner - 1].names, handle, number << 32 | h->now);
+	if (number)
+		vec_push(&h->launched,
+			 (struct launched){ process, owner, (uint32_t)number,
+					    h->owners.v[owner - 1].serial, handle, since_ns });
+}
+
+enum probe_launch probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,
+				       const struct event *ev, const struct op_def *def,
+				       uint64_t *handle, struct bytes *name)
 {
 	uint32_t owner = owner_of(h, tgid), told;
-	uint64_t number, kernel;
-	struct owner *o = owner ? &h->owners.v[owner - 1] : NULL;
+	uint64_t number = 0, kernel;
+	bool known, gone; /* by a name, or to have none; it had one */
 
-	if (!o)
-		return false;
-	if (ev->op == OP_CU_KERNEL_GET_FUNCTION && event_get(ev, def, COL_FUNC, handle) &&
+	if (owner && ev->op == OP_CU_KERNEL_GET_FUNCTION && event_get(ev, def, COL_FUNC, handle) &&
 	    event_get(ev, def, COL_KERNEL, &kernel) && find(h, owner, kernel, &number))
-		map_put(&o->names, *handle, number >> 32 << 32);
+		map_put(&h->owners.v[owner - 1].names, *handle, number >> 32 << 32);
 	if (!(def->flags & OP_LAUNCH) || !event_get(ev, def, COL_FUNC, handle))
-		return false;
-	if (!find(h, owner, *handle, &number) || (uint32_t)number == h->now)
-		return false;
+		return PROBE_LAUNCH_OTHER;
+	if (!owner)
+		owner = owner_new(h, tgid);
+	if (!owner)
+		return PROBE_LAUNCH_OTHER;
+	known = find(h, owner, *handle, &number) && number;
+	gone = number == GONE;
 	told = (uint32_t)number;
 	number >>= 32;
-	map_put(&o->names, *handle, number << 32 | h->now);
-	vec_push(&h->launched,
-		 (struct launched){ process, owner, (uint32_t)number, o->serial, *handle,
-				    event_start(ev) });
+	if (known && !gone && (told == h->now || number == 0))
+		return PROBE_LAUNCH_OTHER;
+	if (number == 0 && h->owners.v[owner - 1].nameless++ >= NAMELESS)
+		return PROBE_LAUNCH_OTHER;
+	remember(h, process, owner, number, *handle, event_start(ev));
+	if (number == 0)
+		return gone ? PROBE_LAUNCH_RENAMED : PROBE_LAUNCH_UNKNOWN;
 	*name = h->texts.v[number];
-	return told != (h->now | AHEAD);
+	return told == (h->now | AHEAD) ? PROBE_LAUNCH_OTHER : PROBE_LAUNCH_NAME;
+}
+
+bool probe_handles_found(struct probe_handles *h, uint32_t tgid, uint32_t process, uint64_t handle,
+			 struct bytes name, int64_t since_ns)
+{
+	uint32_t owner = owner_of(h, tgid);
+	uint64_t number = 0;
+
+	/* Of one that has ended it is told all the same. */
+	if (!owner || h->owners.v[owner - 1].ended)
+		return true;
+	if (find(h, owner, handle, &number) && number >> 32)
+		return false;
+	if (!text_number(h, name, &number) || !number)
+		return false;
+	remember(h, process, owner, number, handle, since_ns);
+	return true;
 }
 
 void probe_handles_again(struct probe_handles *h,

@@ -33,14 +33,28 @@ void probe_handles_forget(struct probe_handles *h);
 /* The process named handle; a later name of the same handle holds from there on. False: no memory. */
 bool probe_handles_name(struct probe_handles *h, uint32_t tgid, uint64_t handle, struct bytes name);
 
+/* The process named handle, and how could not be read: an earlier name does not hold from there on. */
+void probe_handles_unread(struct probe_handles *h, uint32_t tgid, uint64_t handle);
+
 /* How often there was no room for one. */
 uint64_t probe_handles_roomless(const struct probe_handles *h);
 
-/* A call of the process (number and world id). The name of what it launches if that has one and has not been told:
- * borrowed, until the next call. Then *handle is what was launched. */
-bool probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,
-			  const struct event *ev, const struct op_def *def, uint64_t *handle,
-			  struct bytes *name);
+enum probe_launch {
+	PROBE_LAUNCH_OTHER,   /* nothing new */
+	PROBE_LAUNCH_NAME,    /* of a handle that has a name, which is to be told */
+	PROBE_LAUNCH_UNKNOWN, /* of one that has none, the first time */
+	PROBE_LAUNCH_RENAMED, /* the same, and its name so far does not hold any more */
+};
+/* A call of the process (number and world id). *handle is what was launched; *name its name: borrowed, until the next
+ * call. */
+enum probe_launch probe_handles_launch(struct probe_handles *h, uint32_t tgid, uint32_t process,
+				       const struct event *ev, const struct op_def *def,
+				       uint64_t *handle, struct bytes *name);
+
+/* A name was found elsewhere, since that launch. False: it is not to be told, for the process has given the handle one
+ * meanwhile. */
+bool probe_handles_found(struct probe_handles *h, uint32_t tgid, uint32_t process, uint64_t handle,
+			 struct bytes name, int64_t since_ns);
 
 /* Another file begins: names count as not told yet, but for those launched during the last one, the latest of which may
  * be written to this one: these are told at once, by say. */

@@ -127,6 +127,19 @@ static void on_kernel(void *ctx, uint32_t process, uint64_t handle, struct bytes
 		probe_say_kernel(r->writer, process, handle, name, since_ns, &r->event_error);
 }
 
+static void on_nameless(void *ctx, const struct probe_thread *t, uint64_t handle, int64_t since_ns)
+{
+	const struct probe_stub stub = { t->tgid, t->process, handle, since_ns };
+
+	probe_stacks_stub(((struct probe_recorder *)ctx)->stacks, &stub);
+}
+
+static void on_stub(void *ctx, const struct probe_stub *s, struct bytes name)
+{
+	probe_wire_found(((struct probe_recorder *)ctx)->wire, s->tgid, s->process, s->handle, name,
+			 s->since_ns);
+}
+
 static size_t on_bytes(void *ctx, uint32_t tgid, uint64_t address, int64_t time_ns, void *out,
 		       size_t n)
 {
@@ -373,6 +386,7 @@ const struct probe_wire_owner probe_recorder_owner = { .event = on_event,
 						       .gil = on_gil,
 						       .process = on_process,
 						       .kernel = on_kernel,
+						       .nameless = on_nameless,
 						       .whole = on_whole,
 						       .gpu = on_gpu };
 
@@ -386,14 +400,14 @@ void probe_recorder_drain(struct probe_recorder *r)
 	    now - PROBE_LAG_NS > r->watermark)
 		r->watermark = now - PROBE_LAG_NS;
 	probe_targets_settle(r->targets);
-	probe_stacks_collect(r->stacks, false);
+	probe_stacks_collect(r->stacks, false, on_stub, r);
 }
 
 /* What still is in the rings once nothing is attached any more. */
 void probe_recorder_drain_rest(struct probe_recorder *r)
 {
 	probe_session_drain(r->session, on_life, on_ring, r);
-	probe_stacks_collect(r->stacks, true);
+	probe_stacks_collect(r->stacks, true, on_stub, r);
 }
 
 static void let_go_of(void *ctx, const void *p, size_t n)

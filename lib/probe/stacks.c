@@ -47,17 +47,20 @@ struct process_maps {
 	bool stale;	/* the first mapping of a new picture ends the one before */
 	VEC(struct range) ranges; /* of code */
 	struct file_ranges files;
-	int64_t changed_ns; /* what the next picture shows is so since then; 0: not known */
+	int64_t executed_ns; /* this program since then */
+	int64_t changed_ns;  /* what the next picture shows is so since then; 0: not known */
 };
 
 struct question {
-	uint32_t frame;
+	uint32_t frame; /* 0: of a kernel */
+	struct probe_stub stub;
 	struct module *module;
 	uint64_t offset;
 };
 
 struct answer {
 	uint32_t frame;
+	struct probe_stub stub;
 	char *name;
 	uint64_t delta;
 };
@@ -120,9 +123,14 @@ static void *name_loop(void *arg)
 		q = s->questions.v[--s->questions.n];
 		pthread_mutex_unlock(&s->lock);
 		a.frame = q.frame;
+		a.stub = q.stub;
 		a.name = name_of(q.module, q.offset, &a.delta);
 		pthread_mutex_lock(&s->lock);
 		s->outstanding--;
+		if (a.name && !a.frame && a.delta) {
+			free(a.name); /* a host function begins at its address */
+			a.name = NULL;
+		}
 		if (a.name && !vec_push(&s->answers, a))
 			free(a.name);
 		pthread_cond_broadcast(&s->changed);
@@ -262,6 +270,7 @@ void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_n
 	if (!p)
 		return;
 	p->ranges.n = 0;
+	p->executed_ns = time_ns;
 	file_ranges_begin(&p->files, time_ns);
 }
 
@@ -371,6 +380,17 @@ bool probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t chil
 	return file_ranges_copy(&to->files, &from->files);
 }
 
+static struct module *module_of(const struct probe_stacks *s, const struct file_range *r)
+{
+	for (size_t i = s->modules.n; i-- > 0;) {
+		struct module *v = s->modules.v[i];
+
+		if (v->inode == r->inode && v->major == r->major && v->minor == r->minor)
+			return v;
+	}
+	return NULL;
+}
+
 /* Up to n bytes of the process's memory, up to the first that cannot be read. Pages come in as if
  * the process touched them. */
 static size_t read_memory(uint32_t tgid, uint64_t address, void *out, size_t n)
@@ -397,20 +417,15 @@ static size_t read_memory(uint32_t tgid, uint64_t address, void *out, size_t n)
 static size_t read_file_range(const struct probe_stacks *s, const struct file_range *r,
 			      uint64_t address, void *out, size_t n)
 {
+	const struct module *v = module_of(s, r);
 	ssize_t got;
 
+	if (!v || v->fd < 0)
+		return 0;
 	if (n > r->end - address)
 		n = r->end - address;
-	for (size_t i = 0; i < s->modules.n; i++) {
-		const struct module *v = s->modules.v[i];
-
-		if (v->fd < 0 || v->inode != r->inode || v->major != r->major ||
-		    v->minor != r->minor)
-			continue;
-		got = read_at(v->fd, out, n, (off_t)(address - r->start + r->offset));
-		return got < 0 ? 0 : (size_t)got;
-	}
-	return 0;
+	got = read_at(v->fd, out, n, (off_t)(address - r->start + r->offset));
+	return got < 0 ? 0 : (size_t)got;
 }
 
 size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t address,
@@ -419,6 +434,9 @@ size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t 
 	const struct process_maps *p = maps_of(s, tgid);
 	const struct file_range *r = p ? file_ranges_find(&p->files, address, time_ns) : NULL;
 	size_t got = 0;
+
+	if (p && p->changed_ns && time_ns >= p->changed_ns)
+		r = NULL; /* how is not known */
 
 	/* What lies there now is what lay there then. */
 	if (!(p && p->ended) && !(r && r->until_ns != INT64_MAX))
@@ -464,16 +482,37 @@ static const struct range *find(const struct process_maps *p, uint64_t ip)
 	return NULL;
 }
 
-static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, uint64_t offset)
+static void ask_about(struct probe_stacks *s, const struct question *q)
 {
-	if (module->fd < 0 || map_get(&s->asked, frame, NULL) || !map_put(&s->asked, frame, 1))
-		return;
 	pthread_mutex_lock(&s->lock);
-	if (vec_push(&s->questions, (struct question){ frame, module, offset })) {
+	if (vec_push(&s->questions, *q)) {
 		s->outstanding++;
 		pthread_cond_broadcast(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);
+}
+
+static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, uint64_t offset)
+{
+	if (module->fd < 0 || map_get(&s->asked, frame, NULL) || !map_put(&s->asked, frame, 1))
+		return;
+	ask_about(s, &(struct question){ .frame = frame, .module = module, .offset = offset });
+}
+
+void probe_stacks_stub(struct probe_stacks *s, const struct probe_stub *stub)
+{
+	const struct process_maps *p = maps_of(s, stub->tgid);
+	const struct file_range *r =
+		p ? file_ranges_find(&p->files, stub->handle, stub->since_ns) : NULL;
+	struct module *module = r ? module_of(s, r) : NULL;
+
+	/* The loader has changed what is mapped, and how was not seen before the process was gone. */
+	if (p && p->changed_ns && stub->since_ns >= p->changed_ns)
+		return;
+	if (module && module->fd >= 0)
+		ask_about(s, &(struct question){ .stub = *stub,
+						 .module = module,
+						 .offset = stub->handle - r->start + r->offset });
 }
 
 static uint32_t gap_frame(struct probe_stacks *s, const char *what, const char *where)
@@ -512,19 +551,25 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 		/* Return addresses: the call is the instruction before, which may be the last of its function. */
 		uint64_t at = ip[i] - 1;
 		const struct range *r = find(p, at);
+		/* A library may have been closed since. */
+		const struct file_range *former =
+			r || !p ? NULL : file_ranges_former(&p->files, at);
 		struct module *module = r && r->module ? s->modules.v[r->module - 1] : NULL;
 		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = ip[i] };
 
+		if (former && former->until_ns > p->executed_ns)
+			module = module_of(s, former);
 		if (module) {
 			f.kind = FRAME_NATIVE;
 			f.module = module_id(s, module);
-			f.offset = at - r->start + r->offset;
+			f.offset = r ? at - r->start + r->offset
+				     : at - former->start + former->offset;
 		}
 		native[i].frame = world_frame(s->world, &f);
 		native[i].mark = module && in_loop(module, f.offset);
 		if (module && native[i].frame)
 			ask(s, native[i].frame, module, f.offset);
-		if (r) {
+		if (r || module) {
 			last = module;
 			known = i + 1;
 		}
@@ -553,7 +598,7 @@ int probe_stacks_file(const struct probe_stacks *s, const char *path, const char
 	return -1;
 }
 
-void probe_stacks_collect(struct probe_stacks *s, bool wait)
+void probe_stacks_collect(struct probe_stacks *s, bool wait, probe_stub_fn *fn, void *ctx)
 {
 	pthread_mutex_lock(&s->lock);
 	while (wait && s->outstanding > 0)
@@ -561,10 +606,13 @@ void probe_stacks_collect(struct probe_stacks *s, bool wait)
 	for (size_t i = 0; i < s->answers.n; i++) {
 		struct answer *a = &s->answers.v[i];
 
-		world_symbol(
-			s->world, a->frame,
-			&(struct world_symbol){ .name = world_string(s->world, bytes_of(a->name)),
-						.delta = a->delta });
+		if (a->frame)
+			world_symbol(s->world, a->frame,
+				     &(struct world_symbol){
+					     .name = world_string(s->world, bytes_of(a->name)),
+					     .delta = a->delta });
+		else if (fn)
+			fn(ctx, &a->stub, bytes_of(a->name));
 		free(a->name);
 	}
 	s->answers.n = 0;

@@ -57,7 +57,18 @@ size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t 
 /* A descriptor, yours, of the file of the module with this path and build-id; -1: it could not be opened. */
 int probe_stacks_file(const struct probe_stacks *s, const char *path, const char *build_id);
 
-/* Puts finished names into the world. wait: until none is outstanding. */
-void probe_stacks_collect(struct probe_stacks *s, bool wait);
+/* A kernel that is launched by the address of its host function, of which nobody told the name. */
+struct probe_stub {
+	uint32_t tgid, process; /* of the world */
+	uint64_t handle;
+	int64_t since_ns; /* of its first launch */
+};
+typedef void probe_stub_fn(void *ctx, const struct probe_stub *stub, struct bytes name);
+
+/* Looks for the name of the function there, if it is code of a file; probe_stacks_collect brings it. */
+void probe_stacks_stub(struct probe_stacks *s, const struct probe_stub *stub);
+
+/* Puts finished names into the world, those of kernels to fn. wait: until none is outstanding. */
+void probe_stacks_collect(struct probe_stacks *s, bool wait, probe_stub_fn *fn, void *ctx);
 
 #endif

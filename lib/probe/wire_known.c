@@ -493,9 +493,30 @@ void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 	struct bytes name;
 	uint64_t handle;
 
-	if (def && wire->owner.kernel &&
-	    probe_handles_launch(wire->handles, t->tgid, t->process, ev, def, &handle, &name))
+	if (!def || !wire->owner.kernel)
+		return;
+	switch (probe_handles_launch(wire->handles, t->tgid, t->process, ev, def, &handle, &name)) {
+	case PROBE_LAUNCH_NAME:
 		wire->owner.kernel(wire->owner.ctx, t->process, handle, name, event_start(ev));
+		break;
+	case PROBE_LAUNCH_RENAMED:
+		wire->owner.kernel(wire->owner.ctx, t->process, handle, bytes_of(""),
+				   event_start(ev));
+		__attribute__((fallthrough));
+	case PROBE_LAUNCH_UNKNOWN:
+		if (wire->owner.nameless)
+			wire->owner.nameless(wire->owner.ctx, t, handle, event_start(ev));
+		break;
+	case PROBE_LAUNCH_OTHER:
+		break;
+	}
+}
+
+void probe_wire_found(struct probe_wire *wire, uint32_t tgid, uint32_t process, uint64_t handle,
+		      struct bytes name, int64_t since_ns)
+{
+	if (probe_handles_found(wire->handles, tgid, process, handle, name, since_ns))
+		say_kernel(wire, process, handle, name, since_ns);
 }
 
 void probe_wire_no_devices(struct probe_wire *wire)

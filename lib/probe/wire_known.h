@@ -91,9 +91,12 @@ struct probe_wire_owner {
 	bool (*gil)(void *ctx, uint32_t tgid, uint64_t address);
 	/* A process of the targets was heard of for the first time (or after an exec). */
 	void (*process)(void *ctx, const struct wire_thread *w, uint32_t process);
-	/* What a process (world id) launches for the first time, then, and its name. */
+	/* What a process (world id) launches for the first time, then, and its name; empty: it has another one since, and
+	 * that is not known. */
 	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
 		       int64_t since_ns);
+	/* A handle is launched for the first time, then, and has no name: one may be found later. */
+	void (*nameless)(void *ctx, const struct probe_thread *t, uint64_t handle, int64_t since_ns);
 	/* As in struct probe_devices_owner. gpu NULL: no device is followed. */
 	bool (*whole)(void *ctx, uint32_t tgid);
 	uint32_t (*gpu)(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid,
@@ -155,6 +158,9 @@ void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
 /* What numbers of files and sockets stand for. */
 struct probe_numbers *probe_wire_numbers(struct probe_wire *wire);
+/* The name of a nameless handle was found. */
+void probe_wire_found(struct probe_wire *wire, uint32_t tgid, uint32_t process, uint64_t handle,
+		      struct bytes name, int64_t since_ns);
 /* What kernels are called. */
 struct probe_handles *probe_wire_handles(struct probe_wire *wire);
 /* The id, which an event is about to name: the record is handed on before it where this file of the recording does not

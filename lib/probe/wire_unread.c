@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "lib/probe/handles.h"
+
 void probe_wire_unread(struct probe_wire *wire, const struct wire_unread *u)
 {
 	char text[WIRE_NAME_LONG];
@@ -19,6 +21,7 @@ void probe_wire_unread(struct probe_wire *wire, const struct wire_unread *u)
 	/* One without an end is whole only if it is longer than any that is taken. */
 	if (n == 0 || (n == got && got < sizeof(text))) {
 		wire->names.lost++;
+		probe_handles_unread(wire->handles, u->tgid, u->handle);
 		return;
 	}
 	wire->names.late++;

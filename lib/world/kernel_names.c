@@ -33,14 +33,13 @@ bool kernel_names_add(struct kernel_names *n, struct world *w, const struct rec_
 	struct kernel_name new = { .since_ns = r->time_ns };
 	uint64_t key = key_of(r->process, r->func), before = 0;
 
-	if (r->name.n == 0)
-		return true;
-	new.text = readable(w, r->name);
-	if (!new.text)
+	new.text = r->name.n ? readable(w, r->name) : 0;
+	if (r->name.n && !new.text)
 		return false;
 	map_get(&n->newest, key, &before);
 	/* Each file of a recording names them again. */
-	if ((before && n->v.v[before - 1].text == new.text) || n->v.n >= KERNEL_NAMES_MAX)
+	if ((before ? n->v.v[before - 1].text == new.text : !new.text) ||
+	    n->v.n >= KERNEL_NAMES_MAX)
 		return true;
 	new.before = (uint32_t)before;
 	return vec_push(&n->v, new) && map_put(&n->newest, key, n->v.n);

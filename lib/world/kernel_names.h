@@ -16,7 +16,7 @@
 
 struct kernel_name {
 	int64_t since_ns;
-	uint32_t text;	 /* world string, demangled */
+	uint32_t text;	 /* world string, demangled; 0: from here on it is not known */
 	uint32_t before; /* index + 1 of the handle's name before; 0 none */
 };
 
@@ -36,7 +36,7 @@ void kernel_names_free(struct kernel_names *n);
  * may be found after the launch. */
 uint32_t kernel_names_find(const struct kernel_names *n, uint32_t process, uint64_t func,
 			   int64_t at_ns);
-/* World string of what was found; 0 of 0. */
+/* World string of what was found; 0 of 0, and where the name is not known any more. */
 uint32_t kernel_names_text(const struct kernel_names *n, uint32_t found);
 
 #endif

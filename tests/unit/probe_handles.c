@@ -22,6 +22,45 @@ static void say(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
 	++*(unsigned *)ctx;
 }
 
+static enum probe_launch launch(struct probe_handles *h, uint32_t tgid, uint64_t func)
+{
+	const struct op_def *op = op_builtin(OP_CU_LAUNCH);
+	struct event ev = { .op = OP_CU_LAUNCH };
+	struct bytes name;
+	uint64_t handle;
+
+	event_set(&ev, op, COL_FUNC, func);
+	return probe_handles_launch(h, tgid, tgid, &ev, op, &handle, &name);
+}
+
+/* Names that are found after the launch: of processes that registered their kernels before. */
+static void found(void)
+{
+	struct probe_handles *h = probe_handles_new();
+	struct bytes name = bytes_of("_Z1kv");
+	unsigned again = 0;
+
+	ok(launch(h, 5, 100) == PROBE_LAUNCH_UNKNOWN, "a handle without a name is asked for");
+	ok(launch(h, 5, 100) == PROBE_LAUNCH_OTHER, "once");
+	ok(probe_handles_found(h, 5, 5, 100, name, 1), "what is found is told");
+	ok(launch(h, 5, 100) == PROBE_LAUNCH_OTHER, "and not again in this file");
+	probe_handles_again(h, say, &again);
+	is_u64(again, 1, "but in the next one");
+	ok(launch(h, 5, 200) == PROBE_LAUNCH_UNKNOWN, "another handle");
+	probe_handles_name(h, 5, 200, bytes_of("own"));
+	ok(!probe_handles_found(h, 5, 5, 200, name, 1), "the program's own name comes first");
+	ok(launch(h, 5, 200) == PROBE_LAUNCH_NAME, "and is told");
+	probe_handles_unread(h, 5, 200);
+	ok(launch(h, 5, 200) == PROBE_LAUNCH_RENAMED, "a name that could not be read ends the one before");
+	ok(launch(h, 5, 200) == PROBE_LAUNCH_OTHER, "once");
+	probe_handles_unread(h, 5, 300);
+	ok(launch(h, 5, 300) == PROBE_LAUNCH_UNKNOWN, "where there was none it is as if none was given");
+	probe_handles_born(h, 6, 5);
+	ok(launch(h, 6, 100) == PROBE_LAUNCH_NAME, "a copy of the process knows what was found");
+	ok(probe_handles_found(h, 9, 9, 1, name, 1), "of one that has gone it is told all the same");
+	probe_handles_free(h);
+}
+
 int main(void)
 {
 	const struct op_def *op = op_builtin(OP_CU_LAUNCH);
@@ -42,14 +81,16 @@ int main(void)
 		probe_handles_name(h, 1, i, name);
 	}
 	is_u64(probe_handles_roomless(h), 0, "so many names have room");
-	ok(probe_handles_launch(h, 1, 1, &ev, op, &handle, &got) && got.n == EACH && handle == 7,
+	ok(probe_handles_launch(h, 1, 1, &ev, op, &handle, &got) == PROBE_LAUNCH_NAME &&
+		   got.n == EACH && handle == 7,
 	   "one is told with the launch of what it is of");
 	text[0] = 'y';
 	probe_handles_name(h, 1, 7, name);
 	is_u64(probe_handles_roomless(h), 1, "one that there is no room for is counted");
 	probe_handles_again(h, say, &again);
-	ok(!probe_handles_launch(h, 1, 1, &ev, op, &handle, &got),
+	ok(probe_handles_launch(h, 1, 1, &ev, op, &handle, &got) == PROBE_LAUNCH_UNKNOWN,
 	   "and what it is of is not called by another");
+	found();
 	probe_handles_free(h);
 	free(text);
 	return tap_done();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * modules: loads libraries with kernels (module.c) one after the other, launches their kernels, and closes each before the
- * next, which then lies where it lay. With --asked each launch waits for a line on standard input, and a line on
- * standard output says that the library is loaded. With --nvtx it names a range and a mark by texts that nothing has read. Exits 77
+ * next, which then lies where it lay. With --asked each launch and each close waits for a line on standard input, and a line on
+ * standard output says that the library is loaded, or launched from. With --nvtx it names a range and a mark by texts that nothing has read. Exits 77
  * when there is no such runtime.
  */
 #include <dlfcn.h>
@@ -35,9 +35,9 @@ static void find_real(char **argv)
 	runtime = found.gl_pathv[found.gl_pathc - 1];
 }
 
-static void await_line(void)
+static void await_line(const char *done)
 {
-	printf("loaded\n");
+	printf("%s\n", done);
 	fflush(stdout);
 	for (int c = getchar(); c != '\n'; c = getchar())
 		if (c == EOF)
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		{ "module", WORK_LIST, &modules, "path of a library; several: one after the other" },
 		{ "count", WORK_U64, &count, "launches of a library's first kernel [10]" },
 		{ "real", WORK_FLAG, &real, "with NVIDIA's runtime, of /usr/local/cuda*" },
-		{ "asked", WORK_FLAG, &asked, "a line on standard input for the launches of each" },
+		{ "asked", WORK_FLAG, &asked, "lines on standard input for the launches of each, and its end" },
 		{ "nvtx", WORK_FLAG, &nvtx, "name ranges, too" },
 		{ 0 },
 	};
@@ -95,10 +95,12 @@ int main(int argc, char **argv)
 		if (!launch)
 			work_die(dlerror());
 		if (asked)
-			await_line();
+			await_line("loaded");
 		where[i] = (uint64_t)(uintptr_t)launch((unsigned)count);
 		if (nvtx)
 			name_ranges(m);
+		if (asked)
+			await_line("launched");
 		dlclose(m);
 	}
 	f = work_truth_open("modules");
