@@ -303,21 +303,16 @@ enum probe_launch probe_handles_launch(struct probe_handles *h, uint32_t tgid, u
 	return told == (h->now | AHEAD) ? PROBE_LAUNCH_OTHER : PROBE_LAUNCH_NAME;
 }
 
-bool probe_handles_found(struct probe_handles *h, uint32_t tgid, uint32_t process, uint64_t handle,
+void probe_handles_found(struct probe_handles *h, uint32_t tgid, uint32_t process, uint64_t handle,
 			 struct bytes name, int64_t since_ns)
 {
 	uint32_t owner = owner_of(h, tgid);
 	uint64_t number = 0;
 
-	/* Of one that has ended it is told all the same. */
-	if (!owner || h->owners.v[owner - 1].ended)
-		return true;
-	if (find(h, owner, handle, &number) && number >> 32)
-		return false;
-	if (!text_number(h, name, &number) || !number)
-		return false;
-	remember(h, process, owner, number, handle, since_ns);
-	return true;
+	if (owner && !h->owners.v[owner - 1].ended &&
+	    !(find(h, owner, handle, &number) && (number >> 32 || number == GONE)) &&
+	    text_number(h, name, &number) && number)
+		remember(h, process, owner, number, handle, since_ns);
 }
 
 void probe_handles_again(struct probe_handles *h,

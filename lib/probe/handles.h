@@ -51,9 +51,8 @@ enum probe_launch probe_handles_launch(struct probe_handles *h, uint32_t tgid, u
 				       const struct event *ev, const struct op_def *def,
 				       uint64_t *handle, struct bytes *name);
 
-/* A name was found elsewhere, since that launch. False: it is not to be told, for the process has given the handle one
- * meanwhile. */
-bool probe_handles_found(struct probe_handles *h, uint32_t tgid, uint32_t process, uint64_t handle,
+/* A name was found elsewhere, for that launch and later ones, until the process gives the handle another one. */
+void probe_handles_found(struct probe_handles *h, uint32_t tgid, uint32_t process, uint64_t handle,
 			 struct bytes name, int64_t since_ns);
 
 /* Another file begins: names count as not told yet, but for those launched during the last one, the latest of which may

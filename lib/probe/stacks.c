@@ -20,6 +20,7 @@
 #include "lib/host/clock.h"
 #include "lib/host/rights.h"
 #include "lib/probe/file_ranges.h"
+#include "lib/sym/registered.h"
 #include "lib/sym/symbols.h"
 
 #define FORMER_NS 2000000000ll /* what was mapped until then may still be asked for */
@@ -38,7 +39,8 @@ struct module {
 	const struct sym_python_loop *loops; /* of the Python runtime that this is */
 	unsigned nloops;
 	struct sym_symbols *names; /* naming thread's; NULL when not read yet, or not readable */
-	bool named;
+	struct sym_registered *kernels; /* the same, of kernels that it registers */
+	bool named, registered;
 };
 
 struct process_maps {
@@ -104,6 +106,32 @@ static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
 	return name.p;
 }
 
+/* The same of a kernel, whose host function begins there. */
+static char *name_of_kernel(struct module *m, uint64_t offset)
+{
+	struct err ignored = { 0 };
+	struct buf name = { 0 };
+	uint64_t delta = 0;
+	char *symbol = name_of(m, offset, &delta);
+
+	if (symbol && delta == 0)
+		return symbol;
+	free(symbol);
+	if (!m->names)
+		return NULL;
+	if (!m->registered) {
+		m->registered = true;
+		if (sym_registered_new(&m->kernels, sym_symbols_file(m->names), &ignored))
+			m->kernels = NULL;
+	}
+	if (!m->kernels || !sym_registered_find(m->kernels, offset, &name)) {
+		buf_free(&name);
+		return NULL;
+	}
+	buf_putc(&name, 0);
+	return name.p;
+}
+
 static void *name_loop(void *arg)
 {
 	struct probe_stacks *s = arg;
@@ -124,13 +152,10 @@ static void *name_loop(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		a.frame = q.frame;
 		a.stub = q.stub;
-		a.name = name_of(q.module, q.offset, &a.delta);
+		a.name = q.frame ? name_of(q.module, q.offset, &a.delta)
+				 : name_of_kernel(q.module, q.offset);
 		pthread_mutex_lock(&s->lock);
 		s->outstanding--;
-		if (a.name && !a.frame && a.delta) {
-			free(a.name); /* a host function begins at its address */
-			a.name = NULL;
-		}
 		if (a.name && !vec_push(&s->answers, a))
 			free(a.name);
 		pthread_cond_broadcast(&s->changed);
@@ -174,6 +199,7 @@ void probe_stacks_free(struct probe_stacks *s)
 	for (size_t i = 0; i < s->answers.n; i++)
 		free(s->answers.v[i].name);
 	for (size_t i = 0; i < s->modules.n; i++) {
+		sym_registered_free(s->modules.v[i]->kernels);
 		sym_symbols_free(s->modules.v[i]->names);
 		close(s->modules.v[i]->fd);
 		free(s->modules.v[i]->path);

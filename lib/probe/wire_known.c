@@ -515,8 +515,8 @@ void probe_wire_launched(struct probe_wire *wire, const struct probe_thread *t,
 void probe_wire_found(struct probe_wire *wire, uint32_t tgid, uint32_t process, uint64_t handle,
 		      struct bytes name, int64_t since_ns)
 {
-	if (probe_handles_found(wire->handles, tgid, process, handle, name, since_ns))
-		say_kernel(wire, process, handle, name, since_ns);
+	probe_handles_found(wire->handles, tgid, process, handle, name, since_ns);
+	say_kernel(wire, process, handle, name, since_ns);
 }
 
 void probe_wire_no_devices(struct probe_wire *wire)

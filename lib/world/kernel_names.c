@@ -31,18 +31,28 @@ static uint32_t readable(struct world *w, struct bytes name)
 bool kernel_names_add(struct kernel_names *n, struct world *w, const struct rec_KERNEL *r)
 {
 	struct kernel_name new = { .since_ns = r->time_ns };
-	uint64_t key = key_of(r->process, r->func), before = 0;
+	uint64_t key = key_of(r->process, r->func), at = 0, after = 0;
+	unsigned i = 0;
 
 	new.text = r->name.n ? readable(w, r->name) : 0;
 	if (r->name.n && !new.text)
 		return false;
-	map_get(&n->newest, key, &before);
+	map_get(&n->newest, key, &at);
+	/* In the order of times: a name may be found after a later one was given. */
+	while (at && n->v.v[at - 1].since_ns > new.since_ns && i++ < DEEP) {
+		after = at;
+		at = n->v.v[at - 1].before;
+	}
 	/* Each file of a recording names them again. */
-	if ((before ? n->v.v[before - 1].text == new.text : !new.text) ||
-	    n->v.n >= KERNEL_NAMES_MAX)
+	if ((at ? n->v.v[at - 1].text == new.text : !new.text) || n->v.n >= KERNEL_NAMES_MAX)
 		return true;
-	new.before = (uint32_t)before;
-	return vec_push(&n->v, new) && map_put(&n->newest, key, n->v.n);
+	new.before = (uint32_t)at;
+	if (!vec_push(&n->v, new))
+		return false;
+	if (!after)
+		return map_put(&n->newest, key, n->v.n);
+	n->v.v[after - 1].before = (uint32_t)n->v.n;
+	return true;
 }
 
 void kernel_names_free(struct kernel_names *n)

@@ -87,12 +87,16 @@ static void of_kernels(void)
 	tell(by, &ev, one);
 	ev.end_ns = 4999;
 	tell(by, &ev, one);
+	name_kernel(by, one, 0x10, "_Z5saxpyifPKfPf", 2000); /* found late: the newest is second still */
+	ev.end_ns = 6000;
+	tell(by, &ev, one);
 	ev.present = 0; /* a launch of which nothing is known */
 	tell(by, &ev, one);
 	t = ask_by_rows(by);
 	is_u64(t ? t->rows.n : 0, 5, "a handle that is used again is another kernel");
 	row(t, 0, BY_KNOWN, "saxpy(int, float, float const*, float*)", "", 3, 1103);
-	row(t, 2, BY_KNOWN, "second(float*)", "", 1, 3);
+	row(t, 1, BY_KNOWN, "kernel unknown (0x10)", "(process 2)", 1, 100);
+	row(t, 2, BY_KNOWN, "second(float*)", "", 2, 6);
 	row(t, 3, BY_NONE, "", "", 1, 7);
 	row(t, 4, BY_UNKNOWN, "", "", 1, 3);
 	ask_by_free(by);
