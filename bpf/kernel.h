@@ -139,6 +139,7 @@ struct inode {
 	u16 i_mode;
 	u32 i_rdev;
 	unsigned long i_ino;
+	u32 i_generation;
 	struct super_block *i_sb;
 };
 struct qstr {

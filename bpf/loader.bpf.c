@@ -1,12 +1,123 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The dynamic loader's debug hook: an empty function it calls when its list of libraries begins to change and
- * when the change is done. Processes launched for the recording are stopped at the second call, until the
- * recorder has put its probes into what is new; others only tell it.
+ * The dynamic loader's debug hook: an empty function it calls when its list of libraries begins to
+ * change and when the change is done. Processes launched for the recording are stopped at the
+ * second call, until the recorder has put its probes into what is new; others only tell it. Where
+ * all that is new are files in which the recorder has found nothing before, nobody is stopped: a
+ * program of many libraries would stand still for each.
  */
 #include "bpf/maps.h"
 
-#define LOADER_CONSISTENT 0 /* r_state of struct r_debug: the change is done */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct vm_area_struct {
+	struct file *vm_file;
+};
+#pragma clang attribute pop
+
+/* r_state of struct r_debug: the change is done; libraries are taken away. */
+#define LOADER_CONSISTENT 0
+#define LOADER_DELETE	  2
+/* <link.h> on 64-bit: from r_state back to r_map in struct r_debug; in struct link_map, of which
+ * each begins with its address. */
+#define STATE_TO_LIST 16
+#define ENTRY_DYNAMIC 16 /* l_ld: lies in a mapping of the library's file */
+#define ENTRY_NEXT    24
+
+#define ENTRIES_MAX 1024 /* looked at in one call; with more new ones the process is stopped */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct known_file);
+	__type(value, struct known_state);
+} known_files SEC(".maps");
+
+struct entry_file {
+	struct known_file file;
+	u32 generation;
+	u32 mapped;
+};
+
+static long file_of_entry(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+{
+	struct entry_file *at = ctx;
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	at->mapped = 1;
+	if (!file)
+		return 0;
+	at->file.inode = BPF_CORE_READ(file, f_inode, i_ino);
+	at->file.device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	at->generation = BPF_CORE_READ(file, f_inode, i_generation);
+	return 0;
+}
+
+struct entries {
+	u64 entry; /* to be looked at next; 0: no more */
+	u64 last;
+	u32 fresh;
+	u32 unknown;
+};
+
+/* Whether its file was looked at before, and holds nothing. The kernel's own library has no
+ * file. */
+static __always_inline bool is_known(u64 dynamic)
+{
+	struct entry_file at = {};
+	struct known_state *known;
+
+	if (bpf_find_vma(bpf_get_current_task_btf(), dynamic, file_of_entry, &at, 0) || !at.mapped)
+		return 0;
+	if (!at.file.inode)
+		return 1;
+	known = bpf_map_lookup_elem(&known_files, &at.file);
+	if (!known || known->probed)
+		return 0;
+	if (!known->generation)
+		known->generation = at.generation;
+	return known->generation == at.generation;
+}
+
+static long look_at_entry(u32 i, void *ctx)
+{
+	struct entries *e = ctx;
+	u64 dynamic = 0, next = 0;
+
+	if (!e->entry)
+		return 1;
+	if (bpf_probe_read_user(&dynamic, sizeof(dynamic), (void *)(e->entry + ENTRY_DYNAMIC)) ||
+	    bpf_probe_read_user(&next, sizeof(next), (void *)(e->entry + ENTRY_NEXT))) {
+		e->last = 0;
+		e->unknown = 1;
+		return 1;
+	}
+	e->unknown |= !is_known(dynamic);
+	e->fresh++;
+	e->last = e->entry;
+	e->entry = next;
+	return 0;
+}
+
+/* state: address of r_state. */
+static __always_inline bool is_all_known(struct target *t, u64 state)
+{
+	struct entries e = {};
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma) ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
+		return 0;
+	if (t->library)
+		bpf_probe_read_user(&e.entry, sizeof(e.entry), (void *)(t->library + ENTRY_NEXT));
+	else
+		bpf_probe_read_user(&e.entry, sizeof(e.entry), (void *)(state - STATE_TO_LIST));
+	bpf_loop(ENTRIES_MAX, look_at_entry, &e, 0);
+	/* Without a new one the change was in another list, of a name space of its own. */
+	if (!e.fresh)
+		return 0;
+	t->library = e.last;
+	return !e.unknown && !e.entry;
+}
 
 SEC("uprobe")
 int loader_hook(struct pt_regs *ctx)
@@ -15,19 +126,25 @@ int loader_hook(struct pt_regs *ctx)
 	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
 	/* Distance from the hook to the state word; 0: unknown, take every call. */
 	s64 distance = (s64)bpf_get_attach_cookie(ctx);
+	u64 at = REGS_IP(ctx) + distance;
 	struct wire_life *w;
+	bool known;
 
 	if (!t)
 		return 0;
-	if (distance &&
-	    bpf_probe_read_user(&state, sizeof(state), (void *)(REGS_IP(ctx) + distance)) == 0 &&
-	    state != LOADER_CONSISTENT)
+	if (distance && bpf_probe_read_user(&state, sizeof(state), (void *)at) == 0 &&
+	    state != LOADER_CONSISTENT) {
+		if (state == LOADER_DELETE)
+			t->library = 0; /* the entry may go */
 		return 0;
+	}
+	known = t->flags & TARGET_STOP && distance && is_all_known(t, at);
 	w = life_begin(WIRE_LOADER, bpf_get_current_task_btf());
 	if (!w)
 		return 0;
+	w->known = known;
 	/* The signal before the message: whoever reads the message sends SIGCONT. */
-	w->stopped = (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
-	bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
+	w->stopped = !known && (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;
+	bpf_ringbuf_submit(w, known ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

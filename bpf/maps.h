@@ -291,7 +291,7 @@ static __always_inline struct wire_life *life_begin(u8 kind, struct task_struct 
 	w->kind = kind;
 	w->stopped = 0;
 	w->process = 0;
-	w->pad = 0;
+	w->known = 0;
 	w->child = 0;
 	w->child_tgid = 0;
 	w->status = 0;

@@ -128,8 +128,8 @@ enum nvtx_text { /* as in messageType of nvtxEventAttributes_t */
 		 NVTX_HANDLE = 3,
 		 NVTX_ATTRIBUTES = 4, /* they say which; crosses only with NVTX_UNREAD */
 };
-enum nvtx_cut { /* bits */
-		NVTX_CUT = 1, /* the text was longer */
+enum nvtx_cut {			 /* bits */
+		NVTX_CUT = 1,	 /* the text was longer */
 		NVTX_UNREAD = 2, /* as struct wire_unread: handle is the text's address */
 };
 struct wire_nvtx {
@@ -426,8 +426,8 @@ struct wire_life {
 	__u8 kind;
 	__u8 stopped; /* the process was sent SIGSTOP: attach, then send SIGCONT */
 	__u8 process; /* fork: a new process, not a thread; exit: the last thread of the process */
-	__u8 pad;
-	__u32 child; /* fork */
+	__u8 known;   /* loader: what is new is known and holds nothing to probe: not stopped */
+	__u32 child;  /* fork */
 	__u32 child_tgid;
 	__s32 status; /* exit code as wait(2) gives it */
 	__u64 time_ns;
@@ -444,6 +444,18 @@ enum target_flag {
 struct target {
 	__u32 flags;
 	__u32 execs;
+	__u64 library; /* address of the last entry that its loader's list had; 0: not looked at */
+};
+
+/* Key of the files that the recorder has looked at: as the kernel numbers them. */
+struct known_file {
+	__u64 inode;
+	__u32 device;
+	__u32 pad;
+};
+struct known_state {
+	__u32 generation; /* of the inode, as first met again: numbers are reused; 0: not yet */
+	__u32 probed; /* there are probes in it, or it tells of Python: who loads it is looked at */
 };
 
 /* Losses: one slot per CPU, indexed by event source and enum loss_reason (event/record.h). Source 0: what is said of events,

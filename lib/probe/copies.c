@@ -12,6 +12,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/base/hash.h"
+#include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/maps.h"
@@ -35,6 +37,7 @@ struct probe_copies {
 	struct probe_uses uses;
 	VEC(struct probe_uncovered) uncovered;
 	VEC(struct seen) executables, loaders;
+	struct map known; /* hash of device and inode -> 1: files that the kernel side knows */
 	struct probe_fds calls, hooks;
 	bool hooked;
 	struct err hook_error;
@@ -80,6 +83,7 @@ void probe_copies_free(struct probe_copies *c)
 	probe_uses_free(&c->uses);
 	vec_free(&c->uncovered);
 	vec_free(&c->executables);
+	map_free(&c->known);
 	vec_free(&c->loaders);
 	free(c);
 }
@@ -125,7 +129,6 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 		if (c->loaders.v[i].inode == m->inode && c->loaders.v[i].major == m->major &&
 		    c->loaders.v[i].minor == m->minor)
 			return;
-	vec_push(&c->loaders, (struct seen){ m->major, m->minor, m->inode });
 	host_maps_path(tgid, m, path, sizeof(path));
 	if (sym_elf_open(&file, path, &e) == 0) {
 		/* Exported by most loaders; local in some. */
@@ -143,6 +146,10 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 				      &c->hooks, &e) == 1)
 			c->hooked = true;
 	}
+	/* Of a process that has ended its file cannot be had any more: the next one has it, too. */
+	if (e.code && host_proc_sight(tgid) == HOST_GONE)
+		return;
+	vec_push(&c->loaders, (struct seen){ m->major, m->minor, m->inode });
 	if (e.code && !c->hook_error.code)
 		c->hook_error = e;
 }
@@ -235,13 +242,13 @@ static bool prepare(struct probe_copies *c, struct probe_copy *copy, size_t at, 
 			return false;
 		err_set(&copy->reason, ERR_CANNOT, "no symbol of the table is in %s", m->path.p);
 	}
-	if (is_static && copy->gone)
-		return false;
 	copy->plan.library = library;
 	if (copy->plan.n)
 		attach(c, copy, at, path);
-	/* It ended while probes were put into its file, which another process may have, too. */
-	copy->gone |= copy->plan.n && !copy->attached && host_proc_sight(tgid) == HOST_GONE;
+	/* It ended while its file was read or probed, which another process may have, too. */
+	copy->gone |= !copy->attached && copy->reason.code && host_proc_sight(tgid) == HOST_GONE;
+	if (is_static && copy->gone && !copy->plan.n)
+		return false;
 	copy->attached_ns = (uint64_t)host_clock_boot();
 	copy->attached_mono_ns = host_clock_mono();
 	return true;
@@ -394,7 +401,8 @@ struct scanning {
 	int found;
 	uint64_t exe_inode; /* as /proc shows it */
 	struct seen last;
-	bool exe_done; /* the executable has been met */
+	bool last_probed; /* there are probes in that file */
+	bool exe_done;	  /* the executable has been met */
 	struct probe_mapped mapped;
 };
 
@@ -411,6 +419,17 @@ static bool is_known(const struct probe_copies *c, const struct host_mapping *m)
 	return false;
 }
 
+/* Who loads it later is not stopped for it, where it holds nothing for us. */
+static void note_known(struct probe_copies *c, const struct host_mapping *m, bool probed)
+{
+	const uint64_t file[2] = { m->inode, (uint64_t)m->major << 32 | m->minor };
+	uint64_t key = hash_bytes(file, sizeof(file), 2);
+
+	if (!m->executable || map_get(&c->known, key, NULL) || !map_put(&c->known, key, 1))
+		return;
+	probe_session_known(c->session, m->major << 20 | m->minor, m->inode, probed);
+}
+
 static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 {
 	struct scanning *s = ctx;
@@ -418,14 +437,19 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	const struct host_mapping *m = &real;
 	bool exe = shown->inode && shown->inode == s->exe_inode;
 	enum probe_library library;
+	bool python;
 	int copy = -1;
 
 	s->any = true;
 	probe_mapped_see(&s->mapped, s->c->session, s->tgid, &real);
 	probe_stacks_maps_add(s->c->stacks, s->tgid, m);
-	probe_pythons_mapping(s->c->pythons, m, exe);
-	if (m->inode == 0 || is_seen(&s->last, m))
+	python = probe_pythons_mapping(s->c->pythons, m, exe);
+	if (m->inode == 0)
 		return true;
+	if (is_seen(&s->last, m)) {
+		note_known(s->c, m, s->last_probed || python);
+		return true;
+	}
 	s->last = (struct seen){ m->major, m->minor, m->inode };
 	library = probe_library_of(m->path.p);
 	if (is_loader(m->path.p))
@@ -438,9 +462,11 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 		copy = copy_of(s->c, s->tgid, m, PROBE_CUDART, true);
 	if (exe && !s->exe_done) {
 		s->exe_done = true;
-		if (copy < 0 && !is_known(s->c, m))
+		if (copy < 0 && !is_known(s->c, m) && host_proc_sight(s->tgid) != HOST_GONE)
 			vec_push(&s->c->executables, s->last);
 	}
+	s->last_probed = copy >= 0;
+	note_known(s->c, m, s->last_probed || python);
 	if (copy >= 0) {
 		use(s->c, s->tgid, copy, s->since_ns);
 		s->found += s->c->copies.v[copy].plan.library != PROBE_NVTX;

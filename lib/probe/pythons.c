@@ -10,6 +10,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
+#include "lib/host/proc.h"
 
 struct probe_pythons {
 	struct probe_session *session;
@@ -89,32 +90,36 @@ static void count_freed(struct probe_pythons *p, struct probe_python_file *f, co
 				       &p->links, &ignored) == 1;
 }
 
-static void read_file_of(struct probe_pythons *p, struct probe_python_file *f,
+/* False: it could not be opened. */
+static bool read_file_of(struct probe_pythons *p, struct probe_python_file *f,
 			 const struct host_mapping *m)
 {
 	struct err ignored = { 0 };
 	char path[4400];
 
 	if (sym_elf_open(&f->file, host_maps_path(p->tgid, m, path, sizeof(path)), &ignored))
-		return;
+		return false;
 	sym_python_read(&f->python, f->file, m->path.p);
 	if (f->python.kind != SYM_PYTHON_NONE)
 		f->path = strdup(m->path.p);
 	if (f->path) {
 		memcpy(f->build_id, sym_elf_build_id(f->file), SYM_BUILD_ID);
 		count_freed(p, f, path);
-		return;
+		return true;
 	}
 	f->python.kind = SYM_PYTHON_NONE;
 	sym_elf_free(f->file);
 	f->file = NULL;
+	return true;
 }
 
-/* Index + 1; 0: no memory. */
+/* Index + 1; 0: no memory, or its process has ended and it cannot be read: the next one has it,
+ * too. */
 static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
 {
 	struct probe_python_file *f;
 	uint64_t i;
+	bool gone;
 
 	if (map_get(&p->by_file, file_key(m), &i))
 		return (size_t)i + 1;
@@ -124,8 +129,8 @@ static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
 	f->major = m->major;
 	f->minor = m->minor;
 	f->inode = m->inode;
-	read_file_of(p, f, m);
-	if (!vec_push(&p->files, f)) {
+	gone = !read_file_of(p, f, m) && host_proc_sight(p->tgid) == HOST_GONE;
+	if (gone || !vec_push(&p->files, f)) {
 		sym_elf_free(f->file);
 		free(f->path);
 		free(f);
@@ -135,23 +140,24 @@ static size_t file_of(struct probe_pythons *p, const struct host_mapping *m)
 	return p->files.n;
 }
 
-void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe)
+bool probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe)
 {
 	const struct probe_python_file *f;
 	size_t i;
 
 	if (!m->executable || m->inode == 0 || file_key(m) == p->last)
-		return;
+		return false;
 	p->last = file_key(m);
 	i = file_of(p, m);
 	f = i ? p->files.v[i - 1] : NULL;
-	if (!f || f->python.kind == SYM_PYTHON_NONE || (p->found && !exe))
-		return;
-	if (f->python.kind == SYM_PYTHON_KNOWN &&
-	    !sym_python_bias(f->file, m->start, m->offset, &p->bias))
-		return;
+	if (!f || f->python.kind == SYM_PYTHON_NONE)
+		return false;
+	if ((p->found && !exe) || (f->python.kind == SYM_PYTHON_KNOWN &&
+				   !sym_python_bias(f->file, m->start, m->offset, &p->bias)))
+		return true;
 	probe_stacks_loops(p->stacks, m, f->python.loops, f->python.nloops);
 	p->found = i;
+	return true;
 }
 
 void probe_pythons_ended(struct probe_pythons *p, uint32_t tgid, uint32_t process)

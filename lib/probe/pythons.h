@@ -27,10 +27,11 @@ int probe_pythons_new(struct probe_pythons **out, struct probe_session *session,
 		      struct probe_stacks *stacks, struct err *e);
 void probe_pythons_free(struct probe_pythons *p);
 
-/* A new picture of a process's maps: begin, every mapping with code, end. exe: it is of what the process executes. end: true
- * when the process has a runtime it did not have before. */
+/* A new picture of a process's maps: begin, every mapping with code, end. exe: it is of what the
+ * process executes. mapping: true when its file holds a runtime, false too where it could not be
+ * read. end: true when the process has a runtime it did not have before. */
 void probe_pythons_begin(struct probe_pythons *p, uint32_t tgid);
-void probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe);
+bool probe_pythons_mapping(struct probe_pythons *p, const struct host_mapping *m, bool exe);
 bool probe_pythons_end(struct probe_pythons *p);
 /* A child goes on in its parent's Python: the kernel side knows already. */
 void probe_pythons_inherit(struct probe_pythons *p, uint32_t parent, uint32_t child);

@@ -212,6 +212,7 @@ static void on_ring(void *ctx, const void *p, size_t n)
 {
 	struct probe_recorder *r = ctx;
 
+	probe_targets_scan_grown(r->targets);
 	probe_wire_record(r->wire, p, n);
 }
 

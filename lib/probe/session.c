@@ -299,6 +299,15 @@ bool probe_session_python_of(const struct probe_session *s, uint32_t tgid,
 	return bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.pythons), &tgid, out) == 0;
 }
 
+void probe_session_known(struct probe_session *s, uint32_t device, uint64_t inode, bool probed)
+{
+	struct known_file file = { .inode = inode, .device = device };
+	struct known_state state = { .probed = probed };
+
+	/* Where there is no room for it, who loads it is stopped. */
+	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.known_files), &file, &state, BPF_ANY);
+}
+
 bool probe_session_is_target(const struct probe_session *s, uint32_t tgid)
 {
 	struct target t;

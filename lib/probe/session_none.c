@@ -40,6 +40,7 @@ NEVER(int, probe_session_python, struct probe_session *s, uint32_t tgid, const s
 NEVER(bool, probe_session_python_of, const struct probe_session *s, uint32_t tgid, struct python_process *out)
 NEVER(bool, probe_session_find_peers, struct probe_session *s)
 NEVER(void, probe_session_number_anew, struct probe_session *s)
+NEVER(void, probe_session_known, struct probe_session *s, uint32_t device, uint64_t inode, bool probed)
 NEVER(bool, probe_session_is_target, const struct probe_session *s, uint32_t tgid)
 NEVER(int, probe_session_wait, struct probe_session *s, int timeout_ms)
 NEVER(int, probe_session_every, struct probe_session *s, uint16_t op, uint16_t every, struct err *e)

@@ -45,8 +45,8 @@ struct module {
 
 struct process_maps {
 	uint32_t tgid;
-	uint32_t ended; /* in that round, 0: it has not */
-	bool stale;	/* the first mapping of a new picture ends the one before */
+	uint32_t ended;		  /* in that round, 0: it has not */
+	bool stale;		  /* the first mapping of a new picture ends the one before */
 	VEC(struct range) ranges; /* of code */
 	struct file_ranges files;
 	int64_t executed_ns; /* this program since then */
@@ -321,14 +321,28 @@ static bool is_module(const struct module *v, const struct host_mapping *m)
 }
 
 /* Index + 1 of the file's module, opened on first sight. */
-static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
+static int open_mapped(uint32_t tgid, const struct host_mapping *m)
 {
 	char path[4400];
+
+	/* Without O_NONBLOCK a FIFO in its place would hold us. */
+	return open(host_maps_path(tgid, m, path, sizeof(path)),
+		    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
+{
 	struct module *v;
 
-	for (size_t i = s->modules.n; i > 0; i--)
-		if (is_module(s->modules.v[i - 1], m))
-			return (uint32_t)i;
+	for (size_t i = s->modules.n; i > 0; i--) {
+		v = s->modules.v[i - 1];
+		if (!is_module(v, m))
+			continue;
+		/* The process that had it first had ended; no name was asked for yet. */
+		if (v->fd < 0 && m->inode && !v->id)
+			v->fd = open_mapped(tgid, m);
+		return (uint32_t)i;
+	}
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return 0;
@@ -337,10 +351,8 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 			      .inode = m->inode,
 			      .path = strdup(name_of_mapping(m)),
 			      .fd = -1 };
-	/* Without O_NONBLOCK a FIFO in its place would hold us. */
 	if (m->inode)
-		v->fd = open(host_maps_path(tgid, m, path, sizeof(path)),
-			     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		v->fd = open_mapped(tgid, m);
 	if (!v->path || !vec_push(&s->modules, v)) {
 		close(v->fd);
 		free(v->path);

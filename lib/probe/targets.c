@@ -26,6 +26,7 @@ struct member {
 	uint32_t tgid;
 	bool cuda;
 	bool unread;	/* its maps could not be read when they should have been */
+	bool grew;	/* it loaded files that are known: its maps are to be read */
 	unsigned looks; /* how often its maps were read without a hook telling */
 };
 
@@ -40,6 +41,7 @@ struct probe_targets {
 	uint32_t round;
 	size_t cuda;
 	struct probe_stops stops;
+	bool grew;   /* some member did */
 	bool closed; /* nothing is attached any more */
 	bool adopt;  /* processes joined whose threads the host tracks do not follow yet */
 };
@@ -114,6 +116,38 @@ static void scan(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
 	if (found < 0 && since_ns != PROBE_FROM_START && since_ns != PROBE_STOPPED)
 		probe_copies_unseen(t->copies, tgid, since_ns);
 	note_copies(t, m, found);
+}
+
+/* However many known files a process loads in a turn, its maps are read once. */
+static void note_growth(struct probe_targets *t, uint32_t tgid)
+{
+	struct member *m = member_make(t, tgid);
+
+	if (!m)
+		return;
+	m->grew = true;
+	t->grew = true;
+}
+
+void probe_targets_scan_grown(struct probe_targets *t)
+{
+	struct err ignored = { 0 };
+
+	if (!t->grew)
+		return;
+	t->grew = false;
+	for (size_t i = 0; i < t->members.n; i++) {
+		struct member *m = &t->members.v[i];
+		int found;
+
+		if (!m->grew)
+			continue;
+		m->grew = false;
+		found = probe_copies_scan(t->copies, m->tgid, PROBE_STOPPED, &ignored);
+		/* One that has ended keeps what was read before. */
+		if (found >= 0)
+			note_copies(t, m, found);
+	}
 }
 
 /* A child that has run no program of its own maps what its parent does: of hundreds of short-lived
@@ -347,7 +381,10 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		break;
 	case WIRE_LOADER:
 		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns);
-		scan(t, tgid, since_ns);
+		if (l->known)
+			note_growth(t, tgid);
+		else
+			scan(t, tgid, since_ns);
 		break;
 	case WIRE_NEW:
 		scan(t, tgid, PROBE_FROM_START);
@@ -398,6 +435,7 @@ void probe_targets_settle(struct probe_targets *t)
 {
 	struct err ignored = { 0 };
 
+	probe_targets_scan_grown(t);
 	if (probe_copies_new_python(t->copies) || t->adopt)
 		probe_session_adopt(t->session, &ignored);
 	t->adopt = false;

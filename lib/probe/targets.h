@@ -43,6 +43,10 @@ int probe_targets_start(struct probe_targets *t, struct err *e);
 /* One record of the life ring: scan what is new, let stopped processes go on. */
 void probe_targets_life(struct probe_targets *t, const struct wire_life *l);
 
+/* Read the maps of processes that have loaded files which hold nothing to probe, before anything of
+ * theirs is looked at. */
+void probe_targets_scan_grown(struct probe_targets *t);
+
 /* From here on stopped processes are only let go: nothing new is attached. */
 void probe_targets_close(struct probe_targets *t);
 

@@ -177,4 +177,26 @@ p = rec.run("-o", ige, "--", sys.executable, "-c", REOPEN)
 events, records, _ = rec.dump(ige)
 tap.same((sum(e["op"] == "cudaDeviceSynchronize" for e in events), uncovered(records)), (3, []), "closed and opened again")
 
+
+# ---- who loads what was looked at before is not stopped for it; who loads what has probes is
+LIBRARIES = "import ctypes, json, sqlite3, ssl, decimal, zlib, bz2, lzma, hashlib, curses\n"
+CALLS = "c = ctypes.CDLL('libcudart.so.13')\nfor _ in range(50): c.cudaDeviceSynchronize()\n"
+
+
+def stops_of(times, script):
+    p = rec.run("-o", ige, "--", "sh", "-c", '"$0" -c "$1"; ' * times + "true", sys.executable, script)
+    events, records, _ = rec.dump(ige)
+    stops = sum(x["stops"] for x in records if x["record"] == "cost")
+    return stops, sum(e["op"] == "cudaDeviceSynchronize" for e in events), len(uncovered(records))
+
+
+one, _, _ = stops_of(1, LIBRARIES)
+three, _, _ = stops_of(3, LIBRARIES)
+if any("__find_vma" in line or " bpf_find_vma" in line for line in open("/proc/kallsyms", encoding="ascii")):
+    tap.ok(one > 10 and three - one < one, "two more of the same program are stopped as often as less than one", f"{one} {three}")
+else:
+    tap.skip("known libraries", "this kernel has no bpf_find_vma")
+stops, calls, missing = stops_of(3, LIBRARIES + CALLS)
+tap.same((calls, missing), (150, 0), "and each of their calls is there")
+
 tap.done_testing()
