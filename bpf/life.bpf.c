@@ -149,7 +149,7 @@ int life_rename(u64 *ctx)
 	w = life_begin(WIRE_NAME, task);
 	if (!w)
 		return 0;
-	bpf_probe_read_kernel_str(w->who.comm, sizeof(w->who.comm), name);
+	bpf_probe_read_kernel_str(w->name, sizeof(w->name), name);
 	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -296,6 +296,7 @@ static __always_inline struct wire_life *life_begin(u8 kind, struct task_struct 
 	w->child_tgid = 0;
 	w->status = 0;
 	w->child_start_ns = 0;
+	__builtin_memset(w->name, 0, sizeof(w->name));
 	w->time_ns = bpf_ktime_get_ns();
 	task_identity(&w->who, task);
 	return w;

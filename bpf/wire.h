@@ -432,7 +432,8 @@ struct wire_life {
 	__s32 status; /* exit code as wait(2) gives it */
 	__u64 time_ns;
 	__u64 child_start_ns;
-	struct wire_thread who; /* fork: the parent; name: with the new name */
+	struct wire_thread who; /* fork: the parent; name: as it was called until then */
+	char name[16]; /* name: what it calls itself from now on; zeroes behind a short one */
 };
 
 /* Value of the targets map, key tgid. */

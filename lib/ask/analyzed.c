@@ -52,7 +52,7 @@ static int told(struct cause_sink *s, const struct record *r, struct err *e)
 	return vec_push(&z->found, copy) ? 0 : err_nomem(e);
 }
 
-struct analyzed *analyzed_new(const struct world *w, analyzed_take *take, void *to)
+struct analyzed *analyzed_new(struct world *w, analyzed_take *take, void *to)
 {
 	struct analyzed *z = calloc(1, sizeof(*z));
 

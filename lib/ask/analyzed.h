@@ -15,7 +15,7 @@ struct analyzed;
 typedef int analyzed_take(void *to, const struct stream_item *item, struct err *e);
 
 /* w must outlive it. NULL: out of memory. */
-struct analyzed *analyzed_new(const struct world *w, analyzed_take *take, void *to);
+struct analyzed *analyzed_new(struct world *w, analyzed_take *take, void *to);
 int analyzed_item(struct analyzed *z, const struct stream_item *item, struct err *e);
 /* No more items. */
 int analyzed_end(struct analyzed *z, struct err *e);

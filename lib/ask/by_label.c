@@ -126,12 +126,6 @@ static struct by_place *place_of(struct by_places *p, uint32_t process)
 	return &p->v.v[at];
 }
 
-static bool named(struct by_places *p, struct world *w, const struct rec_NAME *r)
-{
-	return (p->names.n >= PLACES_MAX && !map_get(&p->names, r->thread, NULL)) ||
-	       map_put(&p->names, r->thread, text_of(w, r->comm));
-}
-
 bool by_places_record(struct by_places *p, struct world *w, const struct record *rec)
 {
 	const struct rec_PLACE *r = &rec->u.PLACE;
@@ -139,8 +133,6 @@ bool by_places_record(struct by_places *p, struct world *w, const struct record 
 	struct by_place *place;
 	bool good;
 
-	if (rec->kind == RECORD_NAME)
-		return named(p, w, &rec->u.NAME);
 	if (rec->kind != RECORD_PLACE || !REC_HAS(rec, PLACE, process) ||
 	    (p->v.n >= PLACES_MAX && !map_get(&p->of_process, r->process, NULL)))
 		return true;
@@ -175,19 +167,15 @@ void by_places_free(struct by_places *p)
 {
 	vec_free(&p->v);
 	map_free(&p->of_process);
-	map_free(&p->names);
 }
 
 /* Of the thread (key BY_THREAD) or of what the process runs; of the other where that is not known. */
 static uint32_t comm_of(const struct by_labels *l, const struct world_ctx *c)
 {
 	const struct world_image *im = c ? world_get_image(l->w, c->image) : NULL;
-	const struct world_thread *th = c ? world_get_thread(l->w, c->thread) : NULL;
-	uint32_t process = im ? im->comm : 0, thread = th ? th->comm : 0;
-	uint64_t name;
+	uint32_t process = im ? world_process_name(l->w, im->process, c->image, INT64_MAX) : 0;
+	uint32_t thread = c ? world_thread_name(l->w, c->thread, INT64_MAX) : 0;
 
-	if (c && map_get(&l->places->names, c->thread, &name))
-		thread = (uint32_t)name;
 	if (l->key == BY_THREAD)
 		return thread ? thread : process;
 	return process ? process : thread;
@@ -243,7 +231,8 @@ static void key_step(const struct by_labels *l, const struct by_id *id, struct b
 		     struct buf *key)
 {
 	const struct world_thread *th = world_get_thread(l->w, (uint32_t)(id->a >> 32));
-	struct bytes comm = world_text(l->w, th ? th->comm : 0);
+	struct bytes comm =
+		world_text(l->w, world_thread_name(l->w, (uint32_t)(id->a >> 32), INT64_MAX));
 	uint32_t loop = (uint32_t)id->a;
 	struct buf name = { 0 };
 

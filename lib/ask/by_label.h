@@ -42,7 +42,6 @@ struct by_place {
 struct by_places {
 	VEC(struct by_place) v;
 	struct map of_process; /* world process -> index */
-	struct map names;      /* world thread -> what it calls itself */
 };
 /* False: out of memory. */
 bool by_places_record(struct by_places *p, struct world *w, const struct record *rec);

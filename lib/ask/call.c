@@ -376,7 +376,9 @@ static int complete(struct ask_call *a, struct err *e)
 	const struct world_node *node = ctx ? world_get_node(a->w, ctx->node) : NULL;
 	struct call_detail *d = &a->found;
 
-	d->process = im ? world_text(a->w, im->comm) : (struct bytes){ 0 };
+	d->process =
+		im ? world_text(a->w, world_process_name(a->w, im->process, ctx->image, INT64_MAX))
+		   : (struct bytes){ 0 };
 	d->node = node ? world_text(a->w, node->name) : (struct bytes){ 0 };
 	d->pid = p ? p->tgid : 0;
 	d->error = d->ret ? event_error_name(d->op->source, d->ret) : NULL;

@@ -21,7 +21,7 @@ static int told(struct cause_sink *s, const struct record *r, struct err *e)
 	return chain_list_add(&((struct ask_chains_run *)s)->own, r, e);
 }
 
-struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_options *opt)
+struct ask_chains_run *ask_chains_new(struct world *w, const struct cause_options *opt)
 {
 	struct ask_chains_run *run = calloc(1, sizeof(*run));
 

@@ -32,7 +32,7 @@ struct ask_chains {
 struct ask_chains_run; /* a question in progress: several streams, one after another, are one recording */
 
 /* w must outlive the run. opt NULL: the defaults. NULL: out of memory. */
-struct ask_chains_run *ask_chains_new(const struct world *w, const struct cause_options *opt);
+struct ask_chains_run *ask_chains_new(struct world *w, const struct cause_options *opt);
 int ask_chains_item(struct ask_chains_run *run, const struct stream_item *item, struct err *e);
 
 /* An ASLEEP record that was just given, of a recording that is still made (now_ns: UTC): cause_stands. */

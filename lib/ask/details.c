@@ -5,6 +5,7 @@
 #include "lib/ask/things.h"
 #include "lib/base/hash.h"
 #include "lib/cause/names.h"
+#include "lib/world/who.h"
 
 #define DETAILS_MAX  65536
 #define DETAILS_TOLD 64 /* of one operation */
@@ -133,22 +134,19 @@ static void task_text(const struct ask_detail *x, const struct world *w,
 {
 	static const struct tally none; /* names of processes are then those of their threads */
 	const struct world_process *p;
-	const struct world_thread *th;
 	struct bytes comm;
 
 	if (x->row.part != PART_COUNT) {
 		name_culprit_full(out, w, &none, culprit_get(culprits, (uint32_t)x->id));
 		return;
 	}
-	th = world_get_thread(w, x->thread);
+	/* All threads of a process are one row. */
+	comm = world_text(w, world_process_name(w, (uint32_t)x->id, 0, INT64_MAX));
 	p = world_get_process(w, (uint32_t)x->id);
-	comm = th ? world_text(w, th->comm) : (struct bytes){ 0 };
-	if (comm.n)
-		buf_add(out, comm.p, comm.n);
+	if (p)
+		buf_printf(out, "%.*s (pid %u)", (int)comm.n, comm.n ? comm.p : "", p->tgid);
 	else
-		buf_putc(out, '?');
-	if (p || th)
-		buf_printf(out, " (pid %u)", p ? p->tgid : th->tid);
+		who_print_thread(out, w, x->thread, INT64_MAX);
 }
 
 static void syscall_text(const struct ask_details *d, const struct ask_detail *x, struct buf *out)

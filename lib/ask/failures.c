@@ -9,6 +9,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/cause/names.h"
+#include "lib/world/who.h"
 
 #define FAILURES_MAX 1024
 #define WAITING_MAX  256
@@ -49,13 +50,8 @@ static uint32_t process_of(const struct world *w, const struct event *ev)
 
 static struct bytes comm_of(const struct world *w, const struct event *ev)
 {
-	const struct world_ctx *c = world_get_ctx(w, ev->ctx);
-	const struct world_image *im = c ? world_get_image(w, c->image) : NULL;
-	const struct world_thread *t = c ? world_get_thread(w, c->thread) : NULL;
-	struct bytes name = im ? world_text(w, im->comm) : (struct bytes){ 0 };
+	struct bytes name = world_text(w, who_of(w, ev->ctx, ev->end_ns).process_name);
 
-	if (!name.n && t)
-		name = world_text(w, t->comm);
 	return name.n ? name : bytes_of("?");
 }
 

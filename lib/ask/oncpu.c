@@ -225,7 +225,8 @@ static struct oncpu_thread thread_of(const struct world *w, uint32_t id)
 
 	v.tid = t ? t->tid : 0;
 	v.pid = p ? p->tgid : 0;
-	v.name = t ? world_text(w, t->comm) : (struct bytes){ 0 };
+	v.name = world_text(w, v.tid == v.pid ? world_process_name(w, t->process, 0, INT64_MAX)
+					      : world_thread_name(w, id, INT64_MAX));
 	return v;
 }
 

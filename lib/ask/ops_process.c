@@ -2,21 +2,19 @@
 /* A process is called as what it executes now: the newest image met. */
 #include "lib/ask/ops_process.h"
 
-static struct ops_process *by_id(struct ops_processes *p, const struct world *w, uint32_t process,
-				 uint32_t image, bool *nomem)
+static struct ops_process *by_id(struct ops_processes *p, uint32_t process, uint32_t image,
+				 bool *nomem)
 {
-	const struct world_image *im = world_get_image(w, image);
 	uint64_t at;
 
 	if (process == 0)
 		return NULL;
 	if (map_get(&p->by, process, &at)) {
-		if (im)
-			p->v.v[at - 1].comm = im->comm;
+		if (image)
+			p->v.v[at - 1].image = image;
 		return &p->v.v[at - 1];
 	}
-	if (!vec_push(&p->v,
-		      (struct ops_process){ .process = process, .comm = im ? im->comm : 0 }) ||
+	if (!vec_push(&p->v, (struct ops_process){ .process = process, .image = image }) ||
 	    !map_put(&p->by, process, p->v.n)) {
 		*nomem = true;
 		return NULL;
@@ -38,7 +36,7 @@ struct ops_process *ops_process_of(struct ops_processes *p, const struct world *
 	c = world_get_ctx(w, ctx);
 	im = c ? world_get_image(w, c->image) : NULL;
 	th = c ? world_get_thread(w, c->thread) : NULL;
-	found = by_id(p, w, im ? im->process : th ? th->process : 0, c ? c->image : 0, nomem);
+	found = by_id(p, im ? im->process : th ? th->process : 0, c ? c->image : 0, nomem);
 	if (found && th && !map_get(&p->seen_thread, c->thread, NULL)) {
 		found->threads++;
 		*nomem |= !map_put(&p->seen_thread, c->thread, 1);

@@ -13,7 +13,7 @@ struct ask_story {
 	struct ask_oncpu *oncpu;
 };
 
-struct ask_story *ask_story_new(const struct world *w, bool complete)
+struct ask_story *ask_story_new(struct world *w, bool complete)
 {
 	struct ask_story *a = calloc(1, sizeof(*a));
 

@@ -18,7 +18,7 @@ struct story {
 };
 
 /* w must outlive it. complete: not only causes. NULL: out of memory. */
-struct ask_story *ask_story_new(const struct world *w, bool complete);
+struct ask_story *ask_story_new(struct world *w, bool complete);
 int ask_story_item(struct ask_story *a, const struct stream_item *item, struct err *e);
 /* As ask_chains_stands. */
 bool ask_story_stands(struct ask_story *a, const struct record *r, int64_t now_ns, struct buf *out);

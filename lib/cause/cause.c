@@ -11,8 +11,7 @@
 #include "lib/cause/inside.h"
 #include "lib/cause/told.h"
 
-struct cause *cause_new(const struct world *w, const struct cause_options *opt,
-			struct cause_sink *sink)
+struct cause *cause_new(struct world *w, const struct cause_options *opt, struct cause_sink *sink)
 {
 	struct cause *c = calloc(1, sizeof(*c));
 
@@ -265,8 +264,9 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			cause_asleep_ended(&c->asleep, c->w, node, r->u.CLOCK.mono_ns);
 		break;
 	case RECORD_NAME:
-		if (world_get_thread(c->w, r->u.NAME.thread) &&
-		    !tally_named(&c->tally, r->u.NAME.thread, r->u.NAME.comm))
+		world_rename(c->w, r->u.NAME.thread, r->u.NAME.time_ns,
+			     world_string(c->w, r->u.NAME.comm));
+		if (world_failed(c->w))
 			return err_nomem(e);
 		break;
 	case RECORD_KERNEL:

@@ -32,8 +32,7 @@ struct cause_sink {
 struct cause;
 
 /* w and sink stay the caller's. NULL: out of memory. opt NULL: the defaults. */
-struct cause *cause_new(const struct world *w, const struct cause_options *opt,
-			struct cause_sink *sink);
+struct cause *cause_new(struct world *w, const struct cause_options *opt, struct cause_sink *sink);
 void cause_free(struct cause *c);
 
 int cause_item(struct cause *c, const struct stream_item *item, struct err *e);

@@ -39,7 +39,7 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 	const struct cause *c = f->c;
 	const struct world_process *v = world_get_process(c->w, f->g->process);
 	const struct world_node *node = v ? world_get_node(c->w, v->node) : NULL;
-	struct bytes victim = name_process(c->w, &c->tally, f->g->process);
+	struct bytes victim = name_process_first(c->w, &c->tally, f->g->process);
 	struct buf who = { 0 };
 	uint64_t a = CHAIN_HASH_START, b = CHAIN_HASH_START;
 
@@ -48,6 +48,10 @@ static void chain_ids(const struct finding *f, const char *kind, char id[17], ch
 		struct bytes first = world_text(c->w, f->who->name);
 
 		buf_add(&who, first.p ? first.p : "", first.n);
+	} else if (f->who && f->who->kind == CULPRIT_OWN) {
+		struct bytes first = name_process_first(c->w, &c->tally, f->who->process);
+
+		buf_add(&who, first.p, first.n);
 	} else {
 		name_culprit(&who, c->w, &c->tally, f->who);
 	}

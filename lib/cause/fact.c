@@ -146,7 +146,7 @@ static void ids(const struct cause *c, const struct fact *f, const struct fact_t
 {
 	const struct world_process *v = world_get_process(c->w, f->process);
 	const struct world_node *node = world_get_node(c->w, f->node ? f->node : v ? v->node : 0);
-	struct bytes victim = name_process(c->w, &c->tally, f->process);
+	struct bytes victim = name_process_first(c->w, &c->tally, f->process);
 	const char *identity = f->identity ? f->identity : "";
 	uint64_t a = CHAIN_HASH_START, b;
 

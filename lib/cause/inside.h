@@ -28,7 +28,7 @@
 
 struct cause {
 	struct line_sink line_sink;
-	const struct world *w;
+	struct world *w; /* names of threads are added to it */
 	struct cause_options opt;
 	struct cause_sink *sink;
 	struct line *line;

@@ -10,21 +10,19 @@
 #include "lib/base/shell.h"
 #include "lib/world/call_site.h"
 
-/* Of one that had no event: what it is known to execute, or its first thread's name. */
-static struct bytes unheard(const struct world *w, uint32_t process)
+static uint32_t image_of(const struct tally *t, uint32_t process)
 {
-	struct bytes name = { 0 };
-
-	for (uint32_t i = world_count(w, WORLD_IMAGE); i > 0 && !name.n; i--)
-		if (world_get_image(w, i)->process == process)
-			name = world_text(w, world_get_image(w, i)->comm);
-	for (uint32_t i = 1; i <= world_count(w, WORLD_THREAD) && !name.n; i++)
-		if (world_get_thread(w, i)->process == process)
-			name = world_text(w, world_get_thread(w, i)->comm);
-	return name.n ? name : bytes_of("?");
+	return process < t->processes.n ? t->processes.v[process].image : 0;
 }
 
 struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process)
+{
+	uint32_t name = world_process_name(w, process, image_of(t, process), INT64_MAX);
+
+	return name ? world_text(w, name) : bytes_of("?");
+}
+
+struct bytes name_process_first(const struct world *w, const struct tally *t, uint32_t process)
 {
 	const struct tally_process *p = process < t->processes.n ? &t->processes.v[process] : NULL;
 	const struct world_image *im = p && p->image ? world_get_image(w, p->image) : NULL;
@@ -39,7 +37,7 @@ struct bytes name_process(const struct world *w, const struct tally *t, uint32_t
 		if (th)
 			name = world_text(w, th->comm);
 	}
-	return name.n ? name : unheard(w, process);
+	return name.n ? name : name_process(w, t, process);
 }
 
 void name_victim(struct buf *out, const struct world *w, const struct tally *t, uint32_t process)
@@ -70,18 +68,47 @@ struct bytes name_cmdline(const struct world *w, const struct tally *t, uint32_t
 struct bytes name_thread(const struct world *w, const struct tally *t, uint32_t thread)
 {
 	const struct world_thread *th = world_get_thread(w, thread);
-
 	const struct world_process *p = th ? world_get_process(w, th->process) : NULL;
+	uint32_t name = world_thread_name(w, thread, INT64_MAX);
+	const struct world_image *im = p ? world_get_image(w, image_of(t, th->process)) : NULL;
 
-	if (thread < t->comms.n && t->comms.v[thread].text[0])
-		return bytes_of(t->comms.v[thread].text);
-	if (p && p->tgid == th->tid && th->process < t->processes.n) {
-		struct bytes now = name_process(w, t, th->process); /* as what it executes now */
+	/* One that gave itself no name since is called as what its process executes now. */
+	if (im && im->comm && p->tgid == th->tid && name == th->comm)
+		name = im->comm;
+	return world_text(w, name);
+}
 
-		if (!bytes_equal(now, bytes_of("?")))
-			return now;
-	}
-	return th ? world_text(w, th->comm) : (struct bytes){ 0 };
+void name_thread_full(struct buf *out, const struct world *w, const struct tally *t,
+		      uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(w, thread);
+	const struct world_process *p = th ? world_get_process(w, th->process) : NULL;
+	struct bytes name;
+
+	if (!p)
+		return;
+	name = p->tgid == th->tid ? name_process(w, t, th->process) : name_thread(w, t, thread);
+	buf_add(out, name.n ? name.p : "?", name.n ? name.n : 1);
+	if (p->tgid == th->tid)
+		buf_printf(out, " (pid %" PRIu32 ")", p->tgid);
+	else
+		buf_printf(out, " (tid %" PRIu32 " of pid %" PRIu32 ")", th->tid, p->tgid);
+}
+
+/* The thread's own name where tasks of one process are told by that of a thread that is not its first, which stands before the
+ * process's number then. */
+static bool is_thread_of_others(const struct world *w, const struct line_culprit *c)
+{
+	const struct world_thread *th = world_get_thread(w, c->thread);
+	const struct world_process *p = world_get_process(w, c->process);
+
+	struct bytes own = world_text(w, c->name), whole;
+
+	if (c->kind != CULPRIT_TASK || !th || !p || th->tid == p->tgid || !own.n)
+		return false;
+	whole = world_text(w, world_process_name(w, c->process, 0, INT64_MAX));
+	/* Threads have their process's name until they take one. */
+	return whole.n < own.n || memcmp(whole.p, own.p, own.n) != 0;
 }
 
 void name_device(struct buf *out, uint64_t device)
@@ -159,7 +186,11 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 	buf_puts(out, " (");
 	if (c->npids > 1)
 		buf_printf(out, "%u %s: ", c->npids,
-			   c->kind == CULPRIT_HOLDER ? "threads" : "processes");
+			   c->kind == CULPRIT_HOLDER   ? "threads"
+			   : is_thread_of_others(w, c) ? "threads of processes"
+						       : "processes");
+	if (c->npids == 1 && is_thread_of_others(w, c))
+		buf_puts(out, "a thread of ");
 	buf_puts(out, c->kind == CULPRIT_HOLDER ? "tid " : "pid ");
 	for (uint32_t i = 0; i < shown; i++)
 		buf_printf(out, "%s%u", i ? ", " : "", c->pids[i]);
@@ -254,9 +285,7 @@ uint32_t name_site_frame(const struct world *w, uint32_t stack)
 
 bool name_python(const struct world *w, uint32_t stack)
 {
-	const struct world_frame *f = world_get_frame(w, name_site_frame(w, stack));
-
-	return f && f->kind == FRAME_PYTHON;
+	return call_site_is_python(w, stack);
 }
 
 void name_frame(struct buf *out, const struct world *w, uint32_t frame)

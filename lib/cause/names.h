@@ -13,8 +13,10 @@
 #include "lib/line/culprit.h"
 #include "lib/world/world.h"
 
-/* Command of a process ("python3"), from what it executes or else its first thread; "?" when unknown. */
+/* What people call a process now ("python3 train.py", "VLLM::EngineCore"), as in world_process_name; "?" when unknown. */
 struct bytes name_process(const struct world *w, const struct tally *t, uint32_t process);
+/* The kernel's name of what it executes, as it was at first: for identities, which a later name must not change. */
+struct bytes name_process_first(const struct world *w, const struct tally *t, uint32_t process);
 struct bytes name_cmdline(const struct world *w, const struct tally *t,
 			  uint32_t process); /* {NULL, 0} unknown */
 
@@ -27,6 +29,10 @@ void name_process_keys(struct jsonw *j, const struct world *w, const struct tall
 
 /* What a thread calls itself now; {NULL, 0} unknown. Valid until it changes. */
 struct bytes name_thread(const struct world *w, const struct tally *t, uint32_t thread);
+
+/* With who exactly: "train (pid 4801)" of a first thread, "loader (tid 4822 of pid 4801)" of another. */
+void name_thread_full(struct buf *out, const struct world *w, const struct tally *t,
+		      uint32_t thread);
 
 /* Command of a culprit without pids: "hog", "8:0", "/user.slice/job" */
 void name_culprit(struct buf *out, const struct world *w, const struct tally *t,

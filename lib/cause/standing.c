@@ -76,6 +76,15 @@ static void frames_json(struct cause *c, struct jsonw *j, uint32_t stack)
 	buf_free(&text);
 }
 
+/* Where a launcher waits for its children, or a tracker of resources for what is written into its pipe: in no line of the
+ * program. */
+static bool is_bystander(const struct cause *c, enum part part, uint32_t stack)
+{
+	if (part == PART_CHILD)
+		return !call_site_is_python(c->w, stack) || call_site_is_python_own(c->w, stack);
+	return (part == PART_FD || part == PART_POLL) && call_site_is_python_own(c->w, stack);
+}
+
 void standing_json(struct cause *c, struct jsonw *j)
 {
 	size_t n = c->standing.v.n;
@@ -98,6 +107,8 @@ void standing_json(struct cause *c, struct jsonw *j)
 		jsonw_key_u64(j, "threads", all[i]->count);
 		jsonw_key_u64(j, "longest_ns", all[i]->max_ns);
 		jsonw_key_u64(j, "sum_ns", all[i]->sum_ns);
+		jsonw_key_bool(j, "bystander",
+			       is_bystander(c, (enum part)all[i]->op, all[i]->stack));
 		frames_json(c, j, all[i]->stack);
 		jsonw_object_end(j);
 	}

@@ -41,7 +41,6 @@ void tally_free(struct tally *t)
 	vec_free(&t->processes);
 	vec_free(&t->threads);
 	vec_free(&t->order);
-	vec_free(&t->comms);
 	map_free(&t->row_by);
 	map_free(&t->hit_by);
 	map_free(&t->group_by);
@@ -90,19 +89,6 @@ struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_
 	fresh.launches_left = t->threads.v[thread].launches_left;
 	t->threads.v[thread] = fresh;
 	return &t->threads.v[thread];
-}
-
-bool tally_named(struct tally *t, uint32_t thread, struct bytes comm)
-{
-	struct tally_comm *at;
-
-	if (!grow_to(&t->comms, thread))
-		return false;
-	at = &t->comms.v[thread];
-	*at = (struct tally_comm){ 0 };
-	memcpy(at->text, comm.p ? comm.p : "",
-	       comm.n < sizeof(at->text) ? comm.n : sizeof(at->text) - 1);
-	return true;
 }
 
 void tally_pane_add(struct tally_pane *panes, int64_t pane, uint64_t ns, uint32_t count)

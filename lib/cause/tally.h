@@ -145,11 +145,6 @@ static inline uint64_t tally_thread_part(const struct tally_thread *th, unsigned
 	return th->ns_by ? th->ns_by[part] : 0;
 }
 
-/* A command name; empty: it never changed. */
-struct tally_comm {
-	char text[16];
-};
-
 /* Zero-initialised is empty, once culprits is set. */
 struct tally {
 	struct culprits *culprits;
@@ -159,7 +154,6 @@ struct tally {
 	VEC(struct tally_group) groups;
 	VEC(struct tally_process) processes; /* by world id */
 	VEC(struct tally_thread) threads;    /* by world id */
-	VEC(struct tally_comm) comms;	     /* newest names of threads, by world id */
 	VEC(uint32_t) order;		     /* processes in order of appearance */
 	struct map row_by, hit_by, group_by, cell_by;
 	VEC(uint32_t) unused_rows, unused_hits, unused_groups, unused_cells; /* positions */
@@ -213,9 +207,6 @@ static inline uint64_t tally_row_lost(const struct tally *t, const struct tally_
 {
 	return tally_moves_on(t, r->thread, culprit_get(t->culprits, r->culprit)) ? 0 : r->ns;
 }
-
-/* A thread has another name from now on. False: out of memory. */
-bool tally_named(struct tally *t, uint32_t thread, struct bytes comm);
 
 /* An off-CPU interval: rows of everything the host took in it. */
 bool tally_interval(struct tally *t, const struct line_piece *p);

@@ -35,27 +35,17 @@ static void number(struct jsonw *j, const struct event *ev, const struct op_def 
 		jsonw_key_u64(j, key, v);
 }
 
-/* Who a thread of an event's column is: "log-compactor (pid 5301)". */
+/* Who a thread of an event's column is. */
 static void other(struct jsonw *j, const struct clickhouse *c, const struct event *ev,
 		  const struct op_def *op, uint16_t col)
 {
 	const struct world *w = c->em.w;
-	const struct world_thread *th;
-	const struct world_process *p;
 	struct buf out = { 0 };
-	struct bytes name;
 	uint64_t v;
 
-	if (!event_get(ev, op, col, &v) || v > UINT32_MAX)
+	if (!event_get(ev, op, col, &v) || v > UINT32_MAX || !world_get_thread(w, (uint32_t)v))
 		return;
-	th = world_get_thread(w, (uint32_t)v);
-	p = th ? world_get_process(w, th->process) : NULL;
-	if (!th)
-		return;
-	name = world_text(w, told_name(c->em.told, w, (uint32_t)v, ev->end_ns));
-	buf_add(&out, name.p, name.n);
-	if (p)
-		buf_printf(&out, " (pid %u)", p->tgid);
+	who_print_thread(&out, w, (uint32_t)v, ev->end_ns);
 	jsonw_key_bytes(j, "other", buf_bytes(&out));
 	j->out->failed |= out.failed;
 	buf_free(&out);
@@ -108,7 +98,7 @@ static void event(struct clickhouse *c, const struct event *ev)
 {
 	const struct world *w = c->em.w;
 	const struct op_def *op = world_op(w, ev->op);
-	struct who who = who_of(w, ev->ctx);
+	struct who who = who_of(w, ev->ctx, ev->end_ns);
 	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
 	struct placed_process at;
 	struct jsonw j;
@@ -130,8 +120,7 @@ static void event(struct clickhouse *c, const struct event *ev)
 	if (who.thread)
 		jsonw_key_u64(&j, "tid", who.thread->tid);
 	text(&j, w, "process", who.process_name);
-	text(&j, w, "thread",
-	     who.thread ? told_name(c->em.told, w, who.ctx->thread, ev->end_ns) : 0);
+	text(&j, w, "thread", who.thread_name);
 	text(&j, w, "cgroup", who.cgroup ? who.cgroup->path : 0);
 	jsonw_key_i64(&j, "gpu", who.gpu ? (int64_t)who.gpu->index : -1);
 	if (ev->ret)

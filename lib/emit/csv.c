@@ -106,7 +106,7 @@ static void row(struct csv *c, const struct event *ev)
 {
 	const struct emit *em = &c->em;
 	const struct op_def *op = world_op(em->w, ev->op);
-	struct who who = who_of(em->w, ev->ctx);
+	struct who who = who_of(em->w, ev->ctx, ev->end_ns);
 	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
 	struct buf *out = em->out;
 	char utc[64];
@@ -121,7 +121,7 @@ static void row(struct csv *c, const struct event *ev)
 	number(out, who.process, who.process ? who.process->tgid : 0);
 	number(out, who.thread, who.thread ? who.thread->tid : 0);
 	name(out, em->w, who.process_name);
-	name(out, em->w, who.thread ? told_name(em->told, em->w, who.ctx->thread, ev->end_ns) : 0);
+	name(out, em->w, who.thread_name);
 	cell(out, bytes_of(op ? op->source_name : ""));
 	cell(out, bytes_of(op ? op->name : ""));
 	number(out, op && op->flags & OP_CALL, ev->ret);

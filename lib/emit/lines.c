@@ -47,7 +47,7 @@ static void result(struct buf *out, const struct event *ev, const struct op_def 
 static void line(const struct emit *em, const struct event *ev)
 {
 	const struct op_def *op = world_op(em->w, ev->op);
-	struct who who = who_of(em->w, ev->ctx);
+	struct who who = who_of(em->w, ev->ctx, ev->end_ns);
 	struct buf *out = em->out;
 	uint64_t bytes;
 

@@ -146,7 +146,7 @@ static void call(struct meters *m, const struct event *ev, const struct op_def *
 static void event(struct meters *m, const struct event *ev)
 {
 	const struct op_def *op = world_op(m->em->w, ev->op);
-	struct who who = who_of(m->em->w, ev->ctx);
+	struct who who = who_of(m->em->w, ev->ctx, ev->end_ns);
 	struct meter_label labels[METER_LABELS] = { { 0 } };
 	struct meter_point *p;
 

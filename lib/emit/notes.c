@@ -132,7 +132,7 @@ static void thread_text(struct buf *out, const struct world *w, uint32_t id)
 
 	if (!t)
 		return;
-	notes_clean(out, world_text(w, t->comm));
+	notes_clean(out, world_text(w, world_thread_name(w, id, INT64_MAX)));
 	buf_printf(out, "%s%u", out->n ? " " : "", t->tid);
 }
 

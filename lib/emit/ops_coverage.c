@@ -17,7 +17,9 @@ static struct bytes comm_of(const struct world *w, const struct ops_summary *s, 
 {
 	for (size_t i = 0; i < s->processes.n; i++)
 		if (s->processes.v[i].process == process)
-			return world_text(w, s->processes.v[i].comm);
+			return world_text(w,
+					  world_process_name(w, s->processes.v[i].process,
+							     s->processes.v[i].image, INT64_MAX));
 	return (struct bytes){ 0 };
 }
 

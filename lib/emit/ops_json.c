@@ -185,7 +185,8 @@ static void processes(struct jsonw *j, const struct world *w, const struct ops_s
 
 		jsonw_object_begin(j);
 		view_json_process(j, w, p->process);
-		view_json_text(j, w, "comm", p->comm);
+		view_json_text(j, w, "comm",
+			       world_process_name(w, p->process, p->image, INT64_MAX));
 		jsonw_key_u64(j, "threads", p->threads);
 		jsonw_key_u64(j, "events", p->events);
 		jsonw_key_u64(j, "calls", p->calls);

@@ -37,7 +37,13 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 		const struct world_process *id = world_get_process(w, p->process);
 
 		buf_printf(out, "process %u ", id ? id->tgid : 0);
-		human_safe(out, world_text(w, p->comm));
+		human_safe(out,
+			   world_text(w, world_process_name(w, p->process, p->image, INT64_MAX)));
+		if (world_process_was(w, p->process, p->image)) {
+			buf_puts(out, " (was ");
+			human_safe(out, world_text(w, world_process_was(w, p->process, p->image)));
+			buf_putc(out, ')');
+		}
 		view_on(out, w, id ? id->node : 0);
 		calls = p->outer_calls ? p->outer_calls : p->calls;
 		buf_printf(out, ": %s thread%s, %s call%s", human_count(p->threads).s,

@@ -143,7 +143,7 @@ static bool moves(struct profile_run *p, uint32_t thread, const struct event *ev
 static bool event(struct profile_run *p, const struct event *ev)
 {
 	const struct op_def *op = world_op(p->em.w, ev->op);
-	struct who who = who_of(p->em.w, ev->ctx);
+	struct who who = who_of(p->em.w, ev->ctx, ev->end_ns);
 	struct row r = { .process = who.process_id,
 			 .name = who.process_name,
 			 .stack = ev->stack,

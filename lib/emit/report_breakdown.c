@@ -83,7 +83,8 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 		buf_printf(out, " in %.0f of %.0f threads, those that make calls (",
 			   report_number(p, "calling_threads"), report_number(p, "threads"));
 	else
-		buf_printf(out, " in %.0f threads (", report_number(p, "threads"));
+		buf_printf(out, " in %.0f thread%s (", report_number(p, "threads"),
+			   report_number(p, "threads") == 1 ? "" : "s");
 	buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
 	buf_puts(out, " calls)\n");
 	for (unsigned i = 0; i < n; i++) {
@@ -126,6 +127,20 @@ static int by_weight(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* How much a process has to be told by. One without calls that waits for children or for what is written into a pipe, as
+ * launchers and trackers do, has as little as it computes, however long it is there. */
+static double weight_of(struct json p, bool calling)
+{
+	static const enum part patient[] = { PART_CHILD, PART_FD, PART_POLL };
+	double ns = report_number(p, "thread_ns");
+	struct json parts = json_get(p, "parts");
+
+	for (size_t i = 0; !calling && i < sizeof(patient) / sizeof(patient[0]); i++)
+		ns -= report_number(parts, part_name(patient[i]));
+	json_free(parts);
+	return ns;
+}
+
 void report_breakdowns(struct buf *out, const struct report *r, unsigned most, bool color)
 {
 	struct json all = json_get(r->chains->analysis, "processes");
@@ -139,8 +154,9 @@ void report_breakdowns(struct buf *out, const struct report *r, unsigned most, b
 		struct json p = json_at(all, i);
 
 		if (report_shows(r, p)) {
-			v[n] = (struct candidate){ i, report_number(p, "calling_threads") > 0,
-						   report_number(p, "thread_ns") };
+			bool calling = report_number(p, "calling_threads") > 0;
+
+			v[n] = (struct candidate){ i, calling, weight_of(p, calling) };
 			longest = v[n].ns > longest ? v[n].ns : longest;
 			n++;
 		}

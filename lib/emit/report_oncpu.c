@@ -21,10 +21,10 @@ static bool shows(const struct report *r, const struct oncpu_thread *t)
 static void who(struct buf *out, const struct oncpu_thread *t)
 {
 	human_safe(out, t->name.n ? t->name : bytes_of("?"));
-	buf_printf(out, " (pid %u", t->pid);
 	if (t->tid != t->pid)
-		buf_printf(out, ", thread %u", t->tid);
-	buf_putc(out, ')');
+		buf_printf(out, " (tid %u of pid %u)", t->tid, t->pid);
+	else
+		buf_printf(out, " (pid %u)", t->pid);
 }
 
 static double share(uint64_t part, uint64_t all)

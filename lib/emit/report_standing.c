@@ -145,6 +145,49 @@ static struct json place_json(const struct place *p)
 	return o;
 }
 
+static bool is_culprit(const struct report *r, double pid)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < r->chains->v.n && !is; i++) {
+		struct json culprit = json_get(r->chains->v.v[i].body, "culprit");
+
+		is = report_number(culprit, "pid") == pid;
+		json_free(culprit);
+	}
+	return is;
+}
+
+/* A launcher, a tracker of resources: it makes no calls, waits for others to end or to write, and nobody waits for it. */
+static bool is_bystander(const struct report *r, struct json process, struct json waits)
+{
+	bool is = report_number(process, "calls") == 0 &&
+		  !is_culprit(r, report_number(process, "pid"));
+
+	for (size_t i = 0; is && i < json_length(waits); i++) {
+		struct json wait = json_at(waits, i), so = json_get(wait, "bystander");
+
+		is = !same_process(wait, process) || json_is_true(so);
+		json_free(so);
+		json_free(wait);
+	}
+	return is;
+}
+
+/* Those that are news: the bystanders, too, where nobody else stands still. */
+static void find_still(const struct report *r, struct json all, struct json waits,
+		       struct processes *still)
+{
+	for (unsigned pass = 0; pass < 2 && still->n == 0; pass++)
+		for (size_t i = 0; i < json_length(all); i++) {
+			struct json p = json_at(all, i);
+
+			if (!report_shows(r, p) || !report_stands(r, p) ||
+			    (pass == 0 && is_bystander(r, p, waits)) || !vec_push(still, p))
+				json_free(p);
+		}
+}
+
 struct json report_standing_places(const struct report *r, unsigned *processes)
 {
 	struct json waits = json_get(r->chains->analysis, "standing"),
@@ -152,12 +195,7 @@ struct json report_standing_places(const struct report *r, unsigned *processes)
 	VEC(struct place) places = { 0 };
 	struct processes still = { 0 };
 
-	for (size_t i = 0; i < json_length(all); i++) {
-		struct json p = json_at(all, i);
-
-		if (!report_shows(r, p) || !report_stands(r, p) || !vec_push(&still, p))
-			json_free(p);
-	}
+	find_still(r, all, waits, &still);
 	*processes = (unsigned)still.n;
 	for (size_t i = 0; still.n && i < json_length(waits); i++) {
 		struct json wait = json_at(waits, i);

@@ -20,7 +20,10 @@ static void heading(struct buf *out, const struct report *r, struct json s, bool
 	report_style(out, color, "1");
 	buf_puts(out, "Steps of ");
 	report_member(out, s, "comm", "?");
-	buf_printf(out, " (tid %.0f)", report_number(s, "tid"));
+	buf_printf(out, " (pid %.0f", report_number(s, "pid"));
+	if (report_number(s, "tid") != report_number(s, "pid"))
+		buf_printf(out, ", tid %.0f", report_number(s, "tid"));
+	buf_putc(out, ')');
 	report_on(out, r, s);
 	report_style(out, color, "0");
 	buf_puts(out, ": ");

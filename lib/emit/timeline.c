@@ -53,15 +53,13 @@ static uint32_t process_of(const struct timeline *tl, const struct track *t)
 /* What it is called by, if not its op. */
 static uint32_t name_of(const struct timeline *tl, const struct event *ev, const struct op_def *op)
 {
-	const struct world_thread *th;
 	uint64_t v;
 
 	if (!op || !event_get(ev, op, ev->op == OP_SCHED_OCCUPIED ? COL_OCCUPANT : COL_NAME, &v))
 		return 0;
 	if (ev->op != OP_SCHED_OCCUPIED)
 		return told_word(tl->tracks.told, v);
-	th = world_get_thread(tl->tracks.w, (uint32_t)v);
-	return th ? th->comm : 0;
+	return world_thread_name(tl->tracks.w, (uint32_t)v, ev->end_ns);
 }
 
 /* Begins it, or tells all of an instant. */

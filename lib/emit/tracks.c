@@ -172,8 +172,27 @@ static struct track *of_thread(struct tracks *ts, uint32_t thread, uint32_t comm
 	/* As far from its own as the process's is. */
 	p = world_get_process(ts->w, th->process);
 	t->tid = unique(&ts->tids, th->tid + (process->pid - (p ? p->tgid : 0)));
-	string_name(&name, ts, told_name(ts->told, ts->w, thread, INT64_MAX), "thread");
+	string_name(&name, ts, world_thread_name(ts->w, thread, INT64_MAX), "thread");
 	return t->tid && told_new(ts, t, &name) ? t : NULL;
+}
+
+/* A first thread names its process, too. */
+static bool process_named(struct tracks *ts, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(ts->w, thread);
+	const struct world_process *p = th ? world_get_process(ts->w, th->process) : NULL;
+	struct track *t = p && p->tgid == th->tid ? known(ts, LINE_PROCESS, th->process) : NULL;
+	struct buf name = { 0 };
+	uint32_t now;
+
+	if (!t)
+		return true;
+	now = world_process_name(ts->w, th->process, 0, INT64_MAX);
+	if (now == t->tid)
+		return true;
+	t->tid = now;
+	process_name(&name, ts, t, now);
+	return told_new(ts, t, &name);
 }
 
 bool tracks_named(struct tracks *ts, uint32_t thread)
@@ -181,9 +200,11 @@ bool tracks_named(struct tracks *ts, uint32_t thread)
 	const struct track *t = known(ts, LINE_THREAD, thread);
 	struct buf name = { 0 };
 
+	if (!process_named(ts, thread))
+		return false;
 	if (!t)
 		return true;
-	string_name(&name, ts, told_name(ts->told, ts->w, thread, INT64_MAX), "thread");
+	string_name(&name, ts, world_thread_name(ts->w, thread, INT64_MAX), "thread");
 	return told_new(ts, t, &name);
 }
 
@@ -192,7 +213,9 @@ struct track *tracks_of_ctx_slow(struct tracks *ts, uint32_t ctx)
 	const struct world_ctx *c = world_get_ctx(ts->w, ctx);
 	const struct world_image *image = c ? world_get_image(ts->w, c->image) : NULL;
 	const struct world_thread *th = c ? world_get_thread(ts->w, c->thread) : NULL;
-	uint32_t comm = image && image->comm ? image->comm : th ? th->comm : 0;
+	uint32_t comm = image ? world_process_name(ts->w, image->process, c->image, INT64_MAX)
+			: th  ? th->comm
+			      : 0;
 	struct track *t;
 
 	if (th)

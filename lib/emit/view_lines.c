@@ -72,29 +72,6 @@ double view_growth(const struct view_metric *m)
 	return m->grew_ns > 0 ? m->grew / ((double)m->grew_ns / 1e9) : 0;
 }
 
-/* What it executes now, as the table of processes has it; else its first thread's name. */
-static struct bytes called(const struct world *w, uint32_t process, uint32_t tgid)
-{
-	const struct world_image *newest = NULL;
-	struct bytes comm = { 0 };
-
-	for (uint32_t i = 1; i <= world_count(w, WORLD_IMAGE); i++) {
-		const struct world_image *im = world_get_image(w, i);
-
-		if (im && im->process == process && (!newest || im->exec >= newest->exec))
-			newest = im;
-	}
-	if (newest)
-		comm = world_text(w, newest->comm);
-	for (uint32_t i = 1; !comm.n && i <= world_count(w, WORLD_THREAD); i++) {
-		const struct world_thread *th = world_get_thread(w, i);
-
-		if (th && th->process == process && th->tid == tgid)
-			comm = world_text(w, th->comm);
-	}
-	return comm;
-}
-
 void view_on(struct buf *out, const struct world *w, uint32_t node)
 {
 	const struct world_node *n = world_get_node(w, node);
@@ -108,7 +85,7 @@ void view_on(struct buf *out, const struct world *w, uint32_t node)
 void view_process(struct buf *out, const struct world *w, uint32_t process)
 {
 	const struct world_process *p = world_get_process(w, process);
-	struct bytes comm = p ? called(w, process, p->tgid) : (struct bytes){ 0 };
+	struct bytes comm = world_text(w, world_process_name(w, process, 0, INT64_MAX));
 
 	if (comm.n)
 		human_safe(out, comm);

@@ -70,7 +70,7 @@ struct ops_error_node {
 
 struct ops_process {
 	uint32_t process; /* world id */
-	uint32_t comm;	  /* string */
+	uint32_t image;	  /* the newest one met, 0 none; names it (world_process_name) */
 	uint64_t events, calls, errors, threads;
 	uint64_t outer_calls; /* of calls, those in no other traced call */
 	uint64_t in_calls_ns; /* of all its threads together, calls inside calls folded */

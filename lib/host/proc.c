@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -251,6 +252,38 @@ int host_proc_cmdline(uint32_t pid, struct buf *out, struct err *e)
 	if (out->p)
 		out->p[out->n] = 0;
 	return rc;
+}
+
+void host_title_parse(struct bytes comm, struct bytes args, struct buf *out)
+{
+	struct bytes title = { args.p, args.n ? strnlen(args.p, args.n) : 0 };
+	const char *slash = title.n && *title.p == '/' ? memrchr(title.p, '/', title.n) : NULL;
+
+	if (slash) {
+		title.n -= (size_t)(slash + 1 - title.p);
+		title.p = slash + 1;
+	}
+	title.n = title.n < HOST_TITLE_MAX ? title.n : HOST_TITLE_MAX;
+	while (title.n && title.p[title.n - 1] == ' ')
+		title.n--;
+	if (comm.n == HOST_COMM_MAX && title.n > comm.n && memcmp(title.p, comm.p, comm.n) == 0)
+		comm = title;
+	buf_add(out, comm.p, comm.n);
+}
+
+void host_proc_title(uint32_t pid, struct bytes comm, struct buf *out)
+{
+	char path[64], args[256];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cmdline", pid);
+	fd = comm.n == HOST_COMM_MAX ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		n = read_at(fd, args, sizeof(args), 0);
+		close(fd);
+	}
+	host_title_parse(comm, (struct bytes){ args, n > 0 ? (size_t)n : 0 }, out);
 }
 
 void host_pids_free(struct host_pids *pids)

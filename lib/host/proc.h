@@ -88,6 +88,14 @@ enum host_sight host_proc_sight(uint32_t pid);
 int host_proc_exe(uint32_t pid, struct buf *out, struct err *e);
 int host_proc_cmdline(uint32_t pid, struct buf *out, struct err *e);
 
+/* The name of a process whole, appended: the kernel keeps HOST_COMM_MAX bytes of it, and who calls itself something longer
+ * (setproctitle, argv[0] of an exec) has the rest in its arguments. comm where there is no more. */
+#define HOST_COMM_MAX  15
+#define HOST_TITLE_MAX 64 /* bytes; programs also put their state into their title */
+void host_proc_title(uint32_t pid, struct bytes comm, struct buf *out);
+/* The same from the arguments, each with a zero byte behind it. */
+void host_title_parse(struct bytes comm, struct bytes args, struct buf *out);
+
 /* A vec of pids. */
 struct host_pids {
 	uint32_t *v;

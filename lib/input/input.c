@@ -525,9 +525,30 @@ bool input_follow(struct input *in)
 	return true;
 }
 
+/* Names of threads are known from here on, on the joined clock, to whoever asks the world. */
+static int next_named(struct event_stream *s, struct stream_item *item, struct err *e)
+{
+	struct input *in = ((struct input_named_stream *)s)->in;
+	struct event_stream *inner = in->opened ? in->opened : in->stream;
+	int rc = inner->next(inner, item, e);
+
+	if (rc > 0 && item->kind == STREAM_RECORD && item->record->kind == RECORD_NAME) {
+		const struct rec_NAME *r = &item->record->u.NAME;
+
+		world_rename(in->world, r->thread, r->time_ns, world_string(in->world, r->comm));
+	}
+	return rc;
+}
+
+static void close_named(struct event_stream *s)
+{
+	(void)s; /* ends with the input */
+}
+
 struct event_stream *input_stream(struct input *in)
 {
-	return in->opened ? in->opened : in->stream;
+	in->renames = (struct input_named_stream){ { next_named, close_named }, in };
+	return &in->renames.stream;
 }
 
 const struct input_clock *input_clock(const struct input *in)

@@ -37,12 +37,19 @@ static inline const char *input_path_of(const struct one *o)
 	return o->made ? o->made : o->name;
 }
 
+/* Around whatever it reads. */
+struct input_named_stream {
+	struct event_stream stream;
+	struct input *in;
+};
+
 struct input {
 	unsigned n;
 	struct one *each;
 	struct world *world;
 	struct event_stream *stream;
-	struct event_stream *opened; /* around it, of a part; NULL */
+	struct event_stream *opened;	   /* around it, of a part; NULL */
+	struct input_named_stream renames; /* around both: handed out */
 	struct input_clock clock;
 	struct buf notes;	  /* for the verdict */
 	bool joined;		  /* stream is ours to close */

@@ -95,6 +95,32 @@ static uint32_t text_of(struct world *w, int (*read)(uint32_t tgid, struct buf *
 	return id;
 }
 
+/* As the program gave it itself, whole. */
+static uint32_t title_of(struct world *w, uint32_t tgid, struct bytes comm)
+{
+	struct buf b = { 0 };
+	uint32_t id;
+
+	host_proc_title(tgid, comm, &b);
+	id = world_string(w, buf_bytes(&b));
+	buf_free(&b);
+	return id;
+}
+
+/* A child that was forked has its parent's name until it takes another, which may have happened since. */
+static uint32_t inherited_title(struct probe_recorder *r, uint32_t parent, uint32_t comm)
+{
+	struct bytes cut = world_text(r->world, comm), whole;
+	uint64_t process;
+	uint32_t name;
+
+	if (cut.n != HOST_COMM_MAX || !map_get(&r->processes, parent, &process))
+		return comm;
+	name = world_process_name(r->world, (uint32_t)process, 0, INT64_MAX);
+	whole = world_text(r->world, name);
+	return whole.n > cut.n && memcmp(whole.p, cut.p, cut.n) == 0 ? name : comm;
+}
+
 static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out)
 {
 	struct probe_recorder *r = ctx;
@@ -104,7 +130,11 @@ static void on_exe(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *o
 
 	(void)execs;
 	if (host_proc_read(tgid, &p, &ignored) == 0)
-		out->comm = world_string(r->world, bytes_of(p.comm));
+		out->comm =
+			title_of(r->world, tgid,
+				 out->comm ? world_text(r->world, out->comm) : bytes_of(p.comm));
+	if (out->comm)
+		out->comm = inherited_title(r, p.ppid, out->comm);
 	out->exe = text_of(r->world, host_proc_exe, tgid);
 	out->cmdline = text_of(r->world, host_proc_cmdline, tgid);
 	out->cgroup_path = text_of(r->world, cgroup_path, tgid);
@@ -258,14 +288,19 @@ static void remember_name(struct probe_recorder *r, const struct thread_name *no
 static void say_name(struct probe_recorder *r, const struct wire_life *l)
 {
 	/* Most threads give themselves a name before they do anything else. */
+	struct bytes comm = probe_comm(l->name);
 	struct thread_name now = { .thread = thread_of(r, &l->who),
-				   .name = world_string(r->world, probe_comm(l->who.comm)),
+				   .name = l->who.tid == l->who.tgid
+						   ? title_of(r->world, l->who.tgid, comm)
+						   : world_string(r->world, comm),
 				   .time_ns = (int64_t)l->time_ns };
 	struct record rec = { .kind = RECORD_NAME };
 
 	REC_SET(&rec, NAME, time_ns, now.time_ns);
 	REC_SET(&rec, NAME, thread, now.thread);
 	REC_SET(&rec, NAME, comm, world_text(r->world, now.name));
+	if (l->who.tid == l->who.tgid)
+		world_rename(r->world, now.thread, now.time_ns, now.name);
 	if (!r->event_error.code)
 		ige_writer_record(r->writer, &rec, &r->event_error);
 	remember_name(r, &now);

@@ -150,15 +150,20 @@ int probe_say_name(struct ige_writer *wr, struct world *w, int64_t time_ns, uint
 	struct world_thread thread = { .process = process, .tid = tgid };
 	struct err ignored = { 0 };
 	struct host_process p;
+	struct buf title = { 0 };
+	int rc;
 
 	if (host_proc_read(tgid, &p, &ignored) != 0)
 		return 0;
+	host_proc_title(tgid, bytes_of(p.comm), &title);
 	thread.start_ns = p.start_ns;
 	thread.comm = world_string(w, bytes_of(p.comm));
 	REC_SET(&r, NAME, time_ns, time_ns);
 	REC_SET(&r, NAME, thread, world_thread(w, &thread));
-	REC_SET(&r, NAME, comm, bytes_of(p.comm));
-	return ige_writer_record(wr, &r, e);
+	REC_SET(&r, NAME, comm, buf_bytes(&title));
+	rc = title.failed ? err_nomem(e) : ige_writer_record(wr, &r, e);
+	buf_free(&title);
+	return rc;
 }
 
 /* CUDA, but no library that says something by NVTX: programs that use version 3 have it within. */

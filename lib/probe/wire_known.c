@@ -55,6 +55,17 @@ void probe_wire_free(struct probe_wire *wire)
 	free(wire);
 }
 
+/* What a thread was called when it was announced; of a first thread the whole name of its process. */
+static uint32_t comm_of(struct probe_wire *wire, const struct wire_thread *w, uint32_t image)
+{
+	const struct world_image *im = world_get_image(wire->world, image);
+	struct bytes whole = world_text(wire->world, im ? im->comm : 0), comm = probe_comm(w->comm);
+
+	if (w->tid == w->tgid && comm.n && whole.n > comm.n && memcmp(whole.p, comm.p, comm.n) == 0)
+		comm = whole;
+	return world_string(wire->world, comm);
+}
+
 static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, uint32_t process,
 			 uint32_t *cgroup_path)
 {
@@ -68,6 +79,9 @@ static uint32_t image_of(struct probe_wire *wire, const struct wire_thread *w, u
 	map_del(&wire->pythons, w->tgid); /* another program than it was */
 	if (wire->owner.process)
 		wire->owner.process(wire->owner.ctx, w, process);
+	/* A first thread has its process's name, as it was then: its owner reads what it is now. */
+	if (w->tid == w->tgid && w->comm[0])
+		exe.comm = world_string(wire->world, probe_comm(w->comm));
 	if (wire->owner.exe)
 		wire->owner.exe(wire->owner.ctx, w->tgid, w->execs, &exe);
 	if (!exe.comm)
@@ -96,12 +110,11 @@ struct probe_thread probe_wire_make(struct probe_wire *wire, const struct wire_t
 						      .ns_tgid = w->ns_tgid,
 						      .uid = w->uid });
 	image = image_of(wire, w, t.process, &path);
-	t.thread = world_thread(
-		wire->world,
-		&(struct world_thread){ .process = t.process,
-					.tid = w->tid,
-					.start_ns = probe_start(w->start_ns),
-					.comm = world_string(wire->world, probe_comm(w->comm)) });
+	t.thread = world_thread(wire->world,
+				&(struct world_thread){ .process = t.process,
+							.tid = w->tid,
+							.start_ns = probe_start(w->start_ns),
+							.comm = comm_of(wire, w, image) });
 	if (w->cgroup)
 		t.cgroup = world_cgroup(wire->world, &(struct world_cgroup){ .node = wire->node,
 									     .id = w->cgroup,

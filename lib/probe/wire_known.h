@@ -64,7 +64,7 @@ struct probe_wire_owner {
 	void (*event)(void *ctx, const struct event *ev);
 	void (*lost)(void *ctx,
 		     uint64_t n); /* that many were lost between the last event and the next */
-	/* What tgid executes after that many execs; called once for each. */
+	/* What tgid executes after that many execs; called once for each. out->comm: its name then, 0 not known. */
 	void (*exe)(void *ctx, uint32_t tgid, uint32_t execs, struct probe_exe *out);
 	/* The path of the cgroup that tgid is in, a string of the world, 0 unknown; called once per cgroup of those that
 	 * are no targets. */

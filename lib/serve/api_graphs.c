@@ -124,7 +124,7 @@ static void one(struct jsonw *j, const struct serve_items *from, const struct ev
 {
 	static const char *const modes[] = { "global", "thread_local", "relaxed" };
 	const struct op_def *op = world_op(from->w, ev->op);
-	struct who who = who_of(from->w, ev->ctx);
+	struct who who = who_of(from->w, ev->ctx, ev->end_ns);
 	uint64_t mode;
 	char iso[48];
 

@@ -96,7 +96,7 @@ static struct graph *graph_of(struct graphs *g, uint32_t process, uint32_t pid, 
 static void see(struct graphs *g, const struct world *w, const struct event *ev)
 {
 	const struct op_def *op = world_op(w, ev->op);
-	const struct who who = who_of(w, ev->ctx);
+	const struct who who = who_of(w, ev->ctx, ev->end_ns);
 	uint32_t pid = who.process ? who.process->tgid : 0;
 	enum what what;
 	struct graph *x = NULL;

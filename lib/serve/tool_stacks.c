@@ -110,7 +110,7 @@ static bool add_event(struct stacks *s, const struct world *w, const struct even
 	r->max_ns = ev->dur_ns > r->max_ns ? ev->dur_ns : r->max_ns;
 	if (event_get(ev, op, COL_BYTES, &bytes))
 		r->bytes += bytes;
-	p = world_get_process(w, who_of(w, ev->ctx).process_id);
+	p = world_get_process(w, who_of(w, ev->ctx, ev->end_ns).process_id);
 	while (p && i < r->npids && r->pids[i] != p->tgid)
 		i++;
 	if (p && i == r->npids && i < PIDS)

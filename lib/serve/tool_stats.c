@@ -212,7 +212,9 @@ static struct json process_rows(const struct world *w, const struct ops_summary 
 		struct json o = json_object();
 
 		tool_set_number(&o, "pid", who ? who->tgid : 0);
-		tool_set_bytes(&o, "name", world_text(w, p->comm));
+		tool_set_bytes(&o, "name",
+			       world_text(w,
+					  world_process_name(w, p->process, p->image, INT64_MAX)));
 		if (node)
 			tool_set_bytes(&o, "node", world_text(w, node->name));
 		tool_set_number(&o, "threads", (double)p->threads);

@@ -178,7 +178,7 @@ static struct json row_of(const struct timeline *t, const struct world *w, const
 			  int64_t from)
 {
 	const struct op_def *op = world_op(w, ev->op);
-	const struct who who = who_of(w, ev->ctx);
+	const struct who who = who_of(w, ev->ctx, ev->end_ns);
 	uint64_t thread = 0;
 	struct json o = json_object();
 	char call[48];
@@ -192,7 +192,9 @@ static struct json row_of(const struct timeline *t, const struct world *w, const
 		const struct world_thread *other = world_get_thread(w, (uint32_t)thread);
 
 		if (other)
-			tool_set_bytes(&o, "who", world_text(w, other->comm));
+			tool_set_bytes(
+				&o, "who",
+				world_text(w, world_thread_name(w, (uint32_t)thread, ev->end_ns)));
 	}
 	if (op && op->flags & OP_CALL && event_failed(ev->op, ev->ret)) {
 		const char *name = event_error_name(op->source, ev->ret);

@@ -17,6 +17,8 @@
 #ifndef INGERO_WORLD_CALL_SITE_H
 #define INGERO_WORLD_CALL_SITE_H
 
+#include <stdbool.h>
+
 #include "lib/world/world.h"
 
 /* The frame of it; 0 when there is no stack. */
@@ -26,6 +28,12 @@ uint32_t call_site_frame(const struct world *w, uint32_t stack);
  * own code, of the same package, the next native frame with a name. from: a place that belongs to it. n: there is none. */
 unsigned call_site_outward(const struct world *w, const uint32_t *frames, unsigned n,
 			   unsigned from);
+
+/* Whether the site is a line of Python's own code, none of a program or a package: what starts and tracks processes. */
+bool call_site_is_python_own(const struct world *w, uint32_t stack);
+
+/* Whether there is any Python on the stack. */
+bool call_site_is_python(const struct world *w, uint32_t stack);
 
 /* The place of the site on a stack; n when there is none. */
 unsigned call_site_find(const struct world *w, const uint32_t *frames, unsigned n);

@@ -186,7 +186,7 @@ static void who(struct jsonw *j, const struct world *w, const struct told *t, co
 		jsonw_key_u64(j, "tid", s->thread->tid);
 	json_string_of(j, w, "process_name", s->process_name);
 	if (s->thread)
-		json_string_of(j, w, "thread_name", told_name(t, w, s->ctx->thread, at_ns));
+		json_string_of(j, w, "thread_name", s->thread_name);
 }
 
 void event_json_stacks_free(struct event_json_stacks *s)
@@ -234,7 +234,7 @@ void event_json(struct jsonw *j, const struct world *w, const struct told *t,
 		const struct event *ev, struct event_json_stacks *stacks)
 {
 	const struct op_def *op = world_op(w, ev->op);
-	struct who s = who_of(w, ev->ctx);
+	struct who s = who_of(w, ev->ctx, ev->end_ns);
 	const char *error = op ? event_error_name(op->source, ev->ret) : NULL;
 	uint64_t v;
 

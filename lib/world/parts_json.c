@@ -43,7 +43,7 @@ void json_thread(struct jsonw *j, const struct world *w, const struct told *t, c
 	if (!th)
 		return;
 	jsonw_key_object(j, key);
-	json_string_of(j, w, "name", told_name(t, w, id, at_ns));
+	json_string_of(j, w, "name", world_thread_name(w, id, at_ns));
 	if (p)
 		jsonw_key_u64(j, "pid", p->tgid);
 	jsonw_key_u64(j, "tid", th->tid);

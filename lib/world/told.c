@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first that is said of an id holds, but of names of threads the last, and of peers what all say: connections of two machines
+/* The first that is said of an id holds, but of peers what all say: connections of two machines
  * may read alike. */
 #include "lib/world/told.h"
 
-
 static bool full(const struct told *t)
 {
-	return t->files.n + t->sockets.n + t->peers.n + t->words.n + t->kernels.v.n + t->names.n >=
-	       TOLD_MAX;
+	return t->files.n + t->sockets.n + t->peers.n + t->words.n + t->kernels.v.n >= TOLD_MAX;
 }
 
 /* Absent text is no string. */
@@ -57,16 +55,6 @@ static bool peer(struct told *t, struct world *w, const struct rec_PEER *r)
 	return vec_push(&t->peers, p) && map_put(&t->peer_ids, r->socket, t->peers.n);
 }
 
-static bool named(struct told *t, struct world *w, const struct rec_NAME *r)
-{
-	struct told_name n = { .since_ns = r->time_ns, .name = string(w, r->comm) };
-	uint64_t before = 0;
-
-	map_get(&t->names_of, r->thread, &before);
-	n.before = (uint32_t)before;
-	return vec_push(&t->names, n) && map_put(&t->names_of, r->thread, t->names.n);
-}
-
 bool told_record(struct told *t, struct world *w, const struct record *r)
 {
 	switch (r->kind) {
@@ -94,23 +82,11 @@ bool told_record(struct told *t, struct world *w, const struct record *r)
 	case RECORD_KERNEL:
 		return full(t) || kernel_names_add(&t->kernels, w, &r->u.KERNEL);
 	case RECORD_NAME:
-		return full(t) || named(t, w, &r->u.NAME);
+		world_rename(w, r->u.NAME.thread, r->u.NAME.time_ns, string(w, r->u.NAME.comm));
+		return !world_failed(w);
 	default:
 		return true;
 	}
-}
-
-uint32_t told_name(const struct told *t, const struct world *w, uint32_t thread, int64_t at_ns)
-{
-	const struct world_thread *th = world_get_thread(w, thread);
-	uint64_t i = 0;
-
-	if (t)
-		map_get(&t->names_of, thread, &i);
-	for (unsigned n = 0; i && n < TOLD_NAMES; n++, i = t->names.v[i - 1].before)
-		if (t->names.v[i - 1].since_ns <= at_ns)
-			return t->names.v[i - 1].name;
-	return th ? th->comm : 0;
 }
 
 const struct told_file *told_file(const struct told *t, uint64_t id)
@@ -177,7 +153,5 @@ void told_free(struct told *t)
 	vec_free(&t->peers);
 	map_free(&t->words);
 	kernel_names_free(&t->kernels);
-	map_free(&t->names_of);
-	vec_free(&t->names);
 	*t = (struct told){ 0 };
 }

@@ -31,12 +31,6 @@ struct told_peer {
 	uint32_t pid, comm; /* comm: world string; pid 0, and comm: several */
 };
 
-struct told_name {
-	int64_t since_ns;
-	uint32_t name;	 /* world string */
-	uint32_t before; /* index + 1 of the one before; 0 none */
-};
-
 /* Zero-initialised knows nothing. */
 struct told {
 	struct map file_ids, socket_ids,
@@ -46,8 +40,6 @@ struct told {
 	VEC(struct told_peer) peers;
 	struct map words; /* id -> world string */
 	struct kernel_names kernels;
-	struct map names_of;	   /* thread -> index + 1 of the newest */
-	VEC(struct told_name) names;
 	bool has_start, has_real;
 	int64_t start_ns;	    /* of the first session, on the recording's clock */
 	int64_t real_minus_mono_ns; /* by the newest clock record */
@@ -64,10 +56,6 @@ struct told_file told_on(const struct told *t, const struct world *w, uint64_t d
 const struct told_socket *told_socket(const struct told *t, uint64_t id);
 /* Who has that socket's other end: it is found out a moment after the socket is met. */
 const struct told_peer *told_peer(const struct told *t, uint64_t socket);
-/* What the thread called itself then (INT64_MAX: what it does now), of its last TOLD_NAMES: a world string, 0 unknown. t may be
- * NULL. */
-#define TOLD_NAMES 16
-uint32_t told_name(const struct told *t, const struct world *w, uint32_t thread, int64_t at_ns);
 uint32_t told_word(const struct told *t, uint64_t id);
 /* What the kernel was called then (INT64_MAX: last), demangled. */
 uint32_t told_kernel(const struct told *t, uint32_t process, uint64_t func, int64_t at_ns);

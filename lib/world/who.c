@@ -2,7 +2,9 @@
 /* A context may lack any part: a CPU's event has no thread, a thread seen once no image. */
 #include "lib/world/who.h"
 
-struct who who_of(const struct world *w, uint32_t ctx)
+#include <inttypes.h>
+
+struct who who_of(const struct world *w, uint32_t ctx, int64_t at_ns)
 {
 	struct who who = { .ctx = world_get_ctx(w, ctx) };
 
@@ -15,8 +17,26 @@ struct who who_of(const struct world *w, uint32_t ctx)
 	who.gpu = world_get_gpu(w, who.ctx->gpu);
 	who.process_id = who.thread ? who.thread->process : who.image ? who.image->process : 0;
 	who.process = world_get_process(w, who.process_id);
-	who.process_name = who.image && who.image->comm ? who.image->comm
-			   : who.thread			? who.thread->comm
-							: 0;
+	who.thread_name = who.thread ? world_thread_name(w, who.ctx->thread, at_ns) : 0;
+	if (who.image)
+		who.process_name = world_process_name(w, who.process_id, who.ctx->image, at_ns);
+	if (!who.process_name)
+		who.process_name = who.thread_name;
 	return who;
+}
+
+void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+	struct bytes name = world_text(w, world_thread_name(w, thread, at_ns));
+
+	if (name.n)
+		buf_add(out, name.p, name.n);
+	else
+		buf_putc(out, '?');
+	if (p && p->tgid == t->tid)
+		buf_printf(out, " (pid %" PRIu32 ")", p->tgid);
+	else if (p)
+		buf_printf(out, " (tid %" PRIu32 " of pid %" PRIu32 ")", t->tid, p->tgid);
 }

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/world/world.h"
 
 /* Every pointer borrowed, NULL where it is not known; names are world strings, 0 unknown. */
@@ -19,9 +20,15 @@ struct who {
 	const struct world_cgroup *cgroup;
 	const struct world_gpu *gpu;
 	uint32_t process_id;   /* world id */
-	uint32_t process_name; /* of its image, else of the thread */
+	uint32_t process_name; /* as in world_process_name, of the image, else of the thread */
+	uint32_t thread_name;
 };
 
-struct who who_of(const struct world *w, uint32_t ctx);
+struct who who_of(const struct world *w, uint32_t ctx,
+		  int64_t at_ns); /* as they were called then */
+
+/* A thread of somebody else: "python train.py (pid 4711)" of a first thread, "loader (tid 4712 of pid 4711)" of the others, so that
+ * no thread's name stands before a process's number. */
+void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, int64_t at_ns);
 
 #endif

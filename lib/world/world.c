@@ -14,6 +14,8 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/world/intern.h"
+#include "lib/world/program_name.h"
+#include "lib/world/renames.h"
 
 #define KEY_WORDS 3
 
@@ -33,7 +35,10 @@ struct world {
 	struct intern symbols;	 /* in the order they became known; never looked for */
 	VEC(uint32_t) symbol_of; /* by frame id: its symbol, 0 none */
 	VEC(struct world_namer) namers;
-	struct map unnamed;  /* frames that no namer knows */
+	struct map unnamed; /* frames that no namer knows */
+	struct renames renames;
+	struct map main_of;  /* process -> its main thread, once that has renamed itself */
+	struct map programs; /* image and kernel's name -> what people call it */
 	struct op_def **ops; /* 64 K entries, foreign ops only; NULL until one is met */
 	struct column_def **columns;
 	uint32_t foreign; /* of both */
@@ -75,6 +80,9 @@ void world_free(struct world *w)
 	intern_free(&w->symbols);
 	vec_free(&w->symbol_of);
 	map_free(&w->unnamed);
+	renames_free(&w->renames);
+	map_free(&w->main_of);
+	map_free(&w->programs);
 	for (size_t i = 0; i < w->namers.n; i++)
 		w->namers.v[i].free(w->namers.v[i].ctx);
 	vec_free(&w->namers);
@@ -361,6 +369,86 @@ uint32_t world_symbol_frame(const struct world *w, uint32_t i)
 	const struct named *named = intern_at(&w->symbols, i);
 
 	return named ? named->frame : 0;
+}
+
+/* ---- names of threads and processes ------------------------------------------------------------- */
+
+void world_rename(struct world *w, uint32_t thread, int64_t since_ns, uint32_t name)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+
+	if (!t || !name)
+		return;
+	w->failed |= !renames_add(&w->renames, thread, since_ns, name);
+	if (p && p->tgid == t->tid)
+		w->failed |= !map_put(&w->main_of, t->process, thread);
+}
+
+uint32_t world_thread_name(const struct world *w, uint32_t thread, int64_t at_ns)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	uint32_t name = t ? renames_at(&w->renames, thread, at_ns) : 0;
+
+	return name ? name : t ? t->comm : 0;
+}
+
+/* Of a process without events: what it is known to execute, or its first thread's name. */
+static uint32_t name_of_silent(const struct world *w, uint32_t process, uint32_t *image)
+{
+	for (uint32_t i = world_count(w, WORLD_IMAGE); i > 0; i--)
+		if (world_get_image(w, i)->process == process && world_get_image(w, i)->comm) {
+			*image = i;
+			return world_get_image(w, i)->comm;
+		}
+	for (uint32_t i = 1; i <= world_count(w, WORLD_THREAD); i++)
+		if (world_get_thread(w, i)->process == process && world_get_thread(w, i)->comm)
+			return world_get_thread(w, i)->comm;
+	return 0;
+}
+
+/* Made once for each image and name: it takes a look at the arguments. */
+static uint32_t program_of(struct world *w, uint32_t image, uint32_t comm)
+{
+	const struct world_image *im = world_get_image(w, image);
+	uint64_t key = (uint64_t)image << 32 | comm, known;
+	struct buf text = { 0 };
+
+	if (!im || !comm)
+		return comm;
+	if (map_get(&w->programs, key, &known))
+		return (uint32_t)known;
+	program_name(&text, world_text(w, comm), world_text(w, im->cmdline));
+	known = text.failed ? 0 : world_string(w, buf_bytes(&text));
+	w->failed |= text.failed || (known && !map_put(&w->programs, key, known));
+	buf_free(&text);
+	return known ? (uint32_t)known : comm;
+}
+
+uint32_t world_process_name(const struct world *w, uint32_t process, uint32_t image, int64_t at_ns)
+{
+	const struct world_image *im = world_get_image(w, image);
+	uint64_t thread;
+	uint32_t name = map_get(&w->main_of, process, &thread)
+				? renames_at(&w->renames, (uint32_t)thread, at_ns)
+				: 0;
+
+	if (!name && im)
+		name = im->comm;
+	if (!name || !image) {
+		uint32_t silent = name_of_silent(w, process, &image);
+
+		name = name ? name : silent;
+	}
+	return program_of((struct world *)w, image, name);
+}
+
+uint32_t world_process_was(const struct world *w, uint32_t process, uint32_t image)
+{
+	const struct world_image *im = world_get_image(w, image);
+	uint32_t was = im ? program_of((struct world *)w, image, im->comm) : 0;
+
+	return was == world_process_name(w, process, image, INT64_MAX) ? 0 : was;
 }
 
 /* ---- ops and columns of newer writers ------------------------------------------------------------ */

@@ -3,7 +3,7 @@
  * Who and what exists: every subject that events and records refer to, interned by content so
  * that equal things have equal ids, whatever file or segment they came from. Ids are dense, start
  * at 1 and live as long as the world; 0 is "unknown" everywhere. Definitions never change; a name
- * that arrives late is added to a frame once (world_symbol). Pointers returned are borrowed and stay
+ * that arrives late is added to a frame once (world_symbol), and to a thread from then on (world_rename). Pointers returned are borrowed and stay
  * valid until world_free. Interning returns 0 only when memory is exhausted, and then
  * world_failed() stays true: callers check once per block, not per id.
  * Memory grows with distinct things, never with events.
@@ -140,6 +140,20 @@ const uint32_t *world_get_stack(const struct world *w, uint32_t id, unsigned *n)
 void world_symbol(struct world *w, uint32_t frame, const struct world_symbol *v);
 const struct world_symbol *world_get_symbol(const struct world *w,
 					    uint32_t frame); /* NULL: no name yet */
+
+/* A thread calls itself something else since then: a world string. In any order of time, and as often as it is met. */
+void world_rename(struct world *w, uint32_t thread, int64_t since_ns, uint32_t name);
+
+/* What a thread called itself then (INT64_MAX: what it does now), of its last RENAMES_MAX names; 0 unknown. */
+uint32_t world_thread_name(const struct world *w, uint32_t thread, int64_t at_ns);
+
+/* What people call a process then: the name its main thread had, whole where the kernel cuts it, with the script where that is
+ * an interpreter's (lib/world/program_name.h); else its image's, else that of a thread of it. image 0: the newest
+ * one known of it. A world string, 0 unknown. */
+uint32_t world_process_name(const struct world *w, uint32_t process, uint32_t image, int64_t at_ns);
+
+/* What it was called when the image was first met, where it calls itself something else now; 0: it does not. */
+uint32_t world_process_was(const struct world *w, uint32_t process, uint32_t image);
 
 /* Where names come from that no definition brought, as symbol tables that travelled with a recording: asked by
  * world_get_symbol, once for each frame that has no name then, the namer added first before the others. True: *out

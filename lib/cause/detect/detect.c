@@ -157,7 +157,7 @@ static void processes_named(const struct finding *f, struct bytes name, struct b
 	}
 	buf_puts(out, "$(pgrep -x ");
 	shell_word(out, buf_bytes(&pattern));
-	if (bytes_equal(name, name_process(f->c->w, &f->c->tally, f->g->process)))
+	if (bytes_equal(name, name_process_first(f->c->w, &f->c->tally, f->g->process)))
 		buf_printf(out, " | grep -vx %" PRIu32, f->victim_pid);
 	buf_puts(out, ")");
 	out->failed |= pattern.failed;

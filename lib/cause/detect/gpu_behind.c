@@ -70,15 +70,9 @@ const char *gpu_behind_was(enum part part)
 	return states[part].was;
 }
 
-struct tally_comm gpu_comm(const struct cause *c, uint32_t thread)
+uint32_t gpu_comm(const struct cause *c, uint32_t thread)
 {
-	struct bytes text = name_thread(c->w, &c->tally, thread);
-	struct tally_comm comm = { 0 };
-
-	if (text.n && !bytes_equal(text, bytes_of("?"))) /* as who is not known calls itself */
-		memcpy(comm.text, text.p,
-		       text.n < sizeof(comm.text) ? text.n : sizeof(comm.text) - 1);
-	return comm;
+	return world_string(c->w, name_thread(c->w, &c->tally, thread));
 }
 
 static void add(struct gpu_behind *b, const struct gpu_behind_item *more)
@@ -88,8 +82,7 @@ static void add(struct gpu_behind *b, const struct gpu_behind_item *more)
 	for (unsigned i = 0; i < b->n; i++) {
 		struct gpu_behind_item *at = &b->v[i];
 
-		if (at->part == more->part && at->frame == more->frame &&
-		    !memcmp(&at->comm, &more->comm, sizeof(at->comm))) {
+		if (at->part == more->part && at->frame == more->frame && at->comm == more->comm) {
 			at->ns += more->ns;
 			return;
 		}
@@ -144,14 +137,14 @@ static uint32_t pid_of(const struct gpu_behind_item *x, const struct cause *c)
 static void clause(const struct gpu_behind_item *x, const struct cause *c, struct buf *out)
 {
 	const struct world_thread *t = world_get_thread(c->w, x->thread);
-	uint32_t pid = pid_of(x, c);
 	const struct line_culprit *disk;
 	const char *file;
 	const uint64_t *ns;
 
-	buf_puts(out, x->comm.text[0] ? x->comm.text : "a thread");
-	if (pid)
-		buf_printf(out, " (pid %" PRIu32 ")", pid);
+	if (t)
+		name_thread_full(out, c->w, &c->tally, x->thread);
+	else
+		buf_puts(out, "a thread");
 	buf_printf(out, " %s", states[x->part].was);
 	if (x->part == PART_SOCKET && t)
 		cause_peers_text(&c->peers, t->process, x->frame, out);

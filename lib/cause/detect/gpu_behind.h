@@ -14,7 +14,7 @@
 
 struct gpu_behind {
 	struct gpu_behind_item {
-		struct tally_comm comm; /* threads of one command are one */
+		uint32_t comm; /* world string; threads of one command are one */
 		uint32_t thread, frame, stack, culprit;
 		enum part part;
 		uint64_t ns;
@@ -25,8 +25,8 @@ struct gpu_behind {
 /* What is said of a thread in that state: "slept"; NULL: nothing that the state of who waits for it does not say. */
 const char *gpu_behind_was(enum part part);
 
-/* What threads take as their command: they may take it after they have begun. */
-struct tally_comm gpu_comm(const struct cause *c, uint32_t thread);
+/* What threads take as their command: they may take it after they have begun. A world string, 0 unknown. */
+uint32_t gpu_comm(const struct cause *c, uint32_t thread);
 
 void gpu_behind_add(struct gpu_behind *b, const struct cause *c, struct site_frames *frames,
 		    const struct doing *d);

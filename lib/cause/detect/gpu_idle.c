@@ -105,8 +105,7 @@ static uint32_t cause_at(struct gpu_work *g, struct idle_cause *fresh, bool *ful
 			 hash_u64(((uint64_t)fresh->until_frame << 32 |
 				   (uint32_t)fresh->part << 24 | (uint32_t)fresh->writes << 2 |
 				   (uint32_t)fresh->timed_out << 1 | fresh->unbounded) ^
-				  hash_bytes(fresh->waker_comm.text, sizeof(fresh->waker_comm.text),
-					     fresh->wait))),
+				  hash_u64(fresh->waker_comm ^ hash_u64(fresh->wait)))),
 		 at;
 
 	*full = false;

@@ -57,14 +57,14 @@ static bool peered(const struct idle_cause *x)
 void gpu_idle_text(const struct idle_cause *x, const struct cause *c, uint32_t process,
 		   uint32_t frame, struct buf *out)
 {
-	const char *comm = x->waker_comm.text;
+	struct bytes comm = world_text(c->w, x->waker_comm);
 
 	buf_puts(out, unknown(x, c) ? "what its thread did then is not recorded,"
 				    : doing_text(x->part, x->writes));
 	if (process && peered(x))
 		cause_peers_text(&c->peers, process, x->frame, out);
-	if (comm[0])
-		buf_printf(out, ", ended by %s,", comm);
+	if (comm.n)
+		buf_printf(out, ", ended by %.*s,", (int)comm.n, comm.p);
 	else if (x->timed_out)
 		buf_puts(out, ", until its time ran out,");
 	if (x->frame == 0 && x->until_frame == 0)
@@ -308,7 +308,8 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 		f.culprit.kind = "none";
 	if (waker && worker) {
 		f.culprit.pid = worker->tgid;
-		f.culprit.comm = x->waker_comm.text;
+		/* Beside the process's number stands its name. */
+		f.culprit.comm = name_process(c->w, &c->tally, waker->process).p;
 	}
 	fact_victim(&f, c, &f.summary);
 	buf_puts(&f.summary, " left ");

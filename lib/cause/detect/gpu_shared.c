@@ -152,7 +152,7 @@ static int tell(struct gpu_work *g, struct shared_wait *x, const struct shared_o
 	buf_printf(&who, "%s (pid %" PRIu32 ")", buf_text(&name), other ? other->tgid : 0);
 	if (!x->sum.told.revision)
 		x->told_as = o->process;
-	comm = name_process(c->w, &c->tally, x->told_as);
+	comm = name_process_first(c->w, &c->tally, x->told_as);
 	buf_printf(&identity, "%.*s", (int)comm.n, comm.p ? comm.p : "");
 	f.identity = buf_text(&identity);
 	f.culprit.comm = buf_text(&name);

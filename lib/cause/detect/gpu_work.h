@@ -33,10 +33,10 @@ struct idle_cause {
 	enum part part;
 	uint32_t frame, until_frame; /* until_frame: frame is where the gap began, not what ran */
 	uint32_t stack;
-	uint32_t waker; /* thread; wakers of one command are one */
-	bool timed_out; /* nobody ended it: its time ran out */
-	bool writes;	/* it waited for somebody to take what it wrote */
-	struct tally_comm waker_comm;
+	uint32_t waker;	     /* thread; wakers of one command are one */
+	bool timed_out;	     /* nobody ended it: its time ran out */
+	bool writes;	     /* it waited for somebody to take what it wrote */
+	uint32_t waker_comm; /* world string */
 	struct gpu_behind behind;
 	uint64_t unended_ns;	  /* of sum: in which the recording ended */
 	int64_t unended_since_ns; /* when that gap began; valid when unended_ns */

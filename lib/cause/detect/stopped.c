@@ -115,7 +115,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 		f->culprit.kind = "process";
 		f->culprit.pid = by->tgid;
 		f->culprit.comm = f->identity = buf_text(&t->more);
-		buf_printf(&t->who, "%s (pid %" PRIu32 ")", f->culprit.comm, by->tgid);
+		name_thread_full(&t->who, c->w, &c->tally, x->waker);
 		buf_printf(&f->summary, "; %s let it go on", buf_text(&t->who));
 	} else {
 		f->culprit.kind = "none";
