@@ -53,12 +53,6 @@ class Clock:
         self.times += 1
 
 
-def burn(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
-
-
 class Text(Dataset):
     """Random words; with the trouble "getitem" each costs CPU time, as decoding without a cache does."""
 
@@ -76,7 +70,9 @@ class Text(Dataset):
 
     def decode(self):
         with self.clock:
-            burn(self.cost)
+            end = time.perf_counter() + self.cost
+            while time.perf_counter() < end:
+                pass
 
 
 class Block(nn.Module):
