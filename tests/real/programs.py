@@ -158,7 +158,7 @@ def kernels(recording, op=None):
 
 def unnamed_kernels(recording):
     """Rows that a person could not look up: an address, or launches whose kernel is unknown."""
-    return [f"{name}: {count}" for name, count in kernels(recording).items() if re.match(r"((0x[0-9a-f]+|unknown|kernel unknown)\b|$)", name)]
+    return [f"{name}: {count}" for name, count in kernels(recording).items() if re.match(r"(0x[0-9a-f]+|unknown|kernel unknown)\b", name)]
 
 
 def compare_counts(got, want, name):
