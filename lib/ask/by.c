@@ -16,7 +16,7 @@
 
 struct slot {
 	struct by_id id;
-	size_t outer; /* of a kernel's handle: the slot of the handle that the runtime launches it by, 0 none was seen */
+	size_t outer; /* of a kernel's handle: the slot of the handle that the runtime launches it by, + 1; 0 none was seen */
 	uint32_t class; /* layer_class of calls in it */
 	uint64_t count, errors, self_ns, calls_self_ns, lost_ns;
 	struct sketch durations; /* of what has one */
@@ -33,8 +33,8 @@ struct ask_by {
 	size_t last;	  /* most events come in runs */
 	struct by_places places;
 	struct by_kernels kernels; /* BY_KERNEL only */
-	struct steps *steps; /* BY_STEP only */
-	struct once once;    /* calls that may lie in one of their own row */
+	struct steps *steps;	   /* BY_STEP only */
+	struct once once;	   /* calls that may lie in one of their own row */
 	struct by_table table;
 };
 
@@ -60,7 +60,9 @@ struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 	by->by_text = how & BY_TEXT || by_label_shared(key);
 	by->calls_only = how & BY_CALLS;
 	for (unsigned i = 0; i < SLOTS_FIRST; i++) {
-		if (!vec_push(&by->slots, (struct slot){ 0 })) {
+		const struct slot first = { .class = key == BY_KERNEL ? i != SLOT_NONE : i };
+
+		if (!vec_push(&by->slots, first)) {
 			ask_by_free(by);
 			return NULL;
 		}
@@ -109,7 +111,7 @@ static uint32_t layer_class(const struct ask_by *by, size_t at, const struct eve
 {
 	switch (by->table.key) {
 	case BY_KERNEL:
-		return at >= SLOTS_FIRST;
+		return at != SLOT_NONE;
 	case BY_LINE:
 		return name_site_frame(by->w, ev->stack);
 	default:
@@ -171,8 +173,8 @@ static void learn_outer(void *ctx, const struct once_call *inner, const struct o
 	size_t at = to ? (size_t)(to - by->slots.v) : 0;
 	struct slot *from = slot_of(by, &inner->ev, inner->op, inner->process);
 
-	if (from && at >= SLOTS_FIRST && from != &by->slots.v[at])
-		from->outer = at;
+	if (to && from && from != &by->slots.v[at])
+		from->outer = at + 1;
 }
 
 bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
@@ -223,8 +225,7 @@ bool ask_by_call(struct ask_by *by, const struct line_piece *piece)
 
 bool ask_by_record(struct ask_by *by, const struct record *rec)
 {
-	if (by->table.key == BY_KERNEL && rec->kind == RECORD_KERNEL &&
-	    REC_HAS(rec, KERNEL, func))
+	if (by->table.key == BY_KERNEL && rec->kind == RECORD_KERNEL && REC_HAS(rec, KERNEL, func))
 		return kernel_names_add(&by->kernels.names, by->w, &rec->u.KERNEL);
 	return by_places_record(&by->places, by->w, rec);
 }
@@ -316,7 +317,7 @@ static size_t counted_as(const struct ask_by *by, size_t i)
 	/* Runtime around driver, at most with a launch of another kind between them. */
 	for (unsigned layers = 0; layers < 3 && !by->slots.v[at].count; layers++)
 		if (by->slots.v[at].outer)
-			at = by->slots.v[at].outer;
+			at = by->slots.v[at].outer - 1;
 	return by->slots.v[at].count ? at : i;
 }
 

@@ -85,6 +85,11 @@ def keys_of(e):
             "node": e.get("node")}
 
 
+def launches(e):
+    """Does it launch one kernel, whether the recording says which or not?"""
+    return "Launch" in e["op"] and "HostFunc" not in e["op"] and "Graph" not in e["op"]
+
+
 def outer_calls(events):
     """Number of an event -> that of the call right around it, of those that are in one."""
     around, open_calls = {}, collections.defaultdict(list)
@@ -111,7 +116,7 @@ def counted(data):
         for key, row in keys[i].items():
             if key != "op" and i in around:
                 outer = keys[around[i]][key]
-                if (outer is None) == (row is None) if key == "kernel" else outer == row:
+                if launches(events[around[i]]) == launches(e) if key == "kernel" else outer == row:
                     continue
             r = by[key][row]
             r[0] += 1
