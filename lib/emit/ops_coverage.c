@@ -54,6 +54,31 @@ static void late_line(struct buf *out, const struct world *w, const struct ops_l
 	buf_puts(out, " were read by the recorder: their memory was not mapped yet\n");
 }
 
+/* A runtime without symbols, inside a file: nothing could be asked for, and that is said. */
+static bool is_stripped(const struct world *w, const struct ops_layer *l)
+{
+	return l->process && l->requested == 0 && l->reason &&
+	       bytes_equal(world_text(w, l->layer), bytes_of("runtime"));
+}
+
+/* Of another process. */
+static bool is_named_before(const struct ops_summary *s, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (s->layers.v[i].path == s->layers.v[at].path && s->layers.v[i].requested == 0)
+			return true;
+	return false;
+}
+
+static void stripped_line(struct buf *out, const struct world *w, const struct ops_layer *l)
+{
+	buf_puts(out, "coverage: ");
+	human_safe(out, world_text(w, l->path));
+	buf_puts(out, ": ");
+	human_safe(out, world_text(w, l->reason));
+	buf_putc(out, '\n');
+}
+
 /* A line for each library of each process; of many, some. */
 static void uncovered_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
 {
@@ -144,6 +169,10 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 
 		if (late.n) {
 			late_line(out, w, l, late);
+			continue;
+		}
+		if (is_stripped(w, l) && !is_named_before(s, i)) {
+			stripped_line(out, w, l);
 			continue;
 		}
 		/* What has no probes at all stands among the calls that are not recorded. */

@@ -60,7 +60,9 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 	if (s->processes.n > shown)
 		buf_printf(out, "and %zu more process%s%s (--json has them all)\n",
 			   s->processes.n - shown, s->processes.n - shown == 1 ? "" : "es",
-			   with_calls ? "" : " without calls");
+			   with_calls	      ? ""
+			   : s->uncovered.v.n ? " without recorded calls"
+					      : " without calls");
 	return shown > 0;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/base/marks.h"
 #include "lib/base/plot.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 #include "lib/emit/view_time.h"
 #include "lib/event/part.h"
 
@@ -85,8 +86,12 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	else
 		buf_printf(out, " in %.0f thread%s (", report_number(p, "threads"),
 			   report_number(p, "threads") == 1 ? "" : "s");
-	buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
-	buf_puts(out, " calls)\n");
+	if (report_number(p, "calls") == 0 && report_is_uncovered(r, p)) {
+		buf_puts(out, "no call recorded)\n");
+	} else {
+		buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
+		buf_puts(out, " calls)\n");
+	}
 	for (unsigned i = 0; i < n; i++) {
 		if (v[i].ns < LEAST * all && n - i > 1) {
 			for (unsigned k = i + 1; k < n; k++)

@@ -60,6 +60,22 @@ static bool is_covered_by_other(struct json all, size_t at, double pid,
 	return yes;
 }
 
+bool report_is_uncovered(const struct report *r, struct json process)
+{
+	struct json all = json_get(r->chains->analysis, "uncovered");
+	double pid = report_number(process, "pid");
+	bool yes = false;
+
+	for (size_t i = 0; i < json_length(all) && !yes; i++) {
+		struct json p = json_at(all, i);
+
+		yes = report_number(p, "pid") == pid;
+		json_free(p);
+	}
+	json_free(all);
+	return yes;
+}
+
 bool report_has_uncovered(const struct report *r, double *before_ns)
 {
 	struct json all = json_get(r->chains->analysis, "uncovered");

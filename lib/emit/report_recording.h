@@ -6,12 +6,16 @@
 #ifndef INGERO_EMIT_REPORT_RECORDING_H
 #define INGERO_EMIT_REPORT_RECORDING_H
 
+#include "lib/base/json.h"
 #include "lib/emit/report.h"
 
 /* Whether calls of a process that is shown may be missing from the time recorded: then nothing
  * follows from that none is there. Not those of a process that was there before, and had its probes
  * soon after the recording began: *before_ns of it. */
 bool report_has_uncovered(const struct report *r, double *before_ns);
+
+/* Whether some of this one's, which has a "pid", may be missing. */
+bool report_is_uncovered(const struct report *r, struct json process);
 
 /* A line for each such process, indented; of many, some. */
 void report_uncovered_lines(struct buf *out, const struct report *r, const char *before);

@@ -20,6 +20,7 @@
 #include "lib/host/proc.h"
 #include "lib/probe/mapped.h"
 #include "lib/probe/nvtx_rows.h"
+#include "lib/probe/static_runtime.h"
 #include "lib/sym/elf.h"
 
 /* Files looked at that hold nothing for us, or a loader. */
@@ -238,9 +239,14 @@ static bool prepare(struct probe_copies *c, struct probe_copy *copy, size_t at, 
 	} else if (probe_plan_file(&copy->plan, path, library, is_static, &copy->reason) == 0 &&
 		   copy->plan.n == 0) {
 		probe_plan_free(&copy->plan);
-		if (is_static)
+		copy->stripped = is_static && static_runtime_inside(path);
+		if (is_static && !copy->stripped)
 			return false;
-		err_set(&copy->reason, ERR_CANNOT, "no symbol of the table is in %s", m->path.p);
+		if (copy->stripped)
+			err_set(&copy->reason, ERR_CANNOT, "%s", static_runtime_reason);
+		else
+			err_set(&copy->reason, ERR_CANNOT, "no symbol of the table is in %s",
+				m->path.p);
 	}
 	copy->plan.library = library;
 	if (copy->plan.n)
@@ -322,7 +328,7 @@ static void use(struct probe_copies *c, uint32_t tgid, int copy, int64_t since_n
 	bool is_new;
 	struct probe_use *u = probe_uses_of(&c->uses, tgid, (uint32_t)copy, &is_new);
 
-	if (!u || !is_new)
+	if (!u || !is_new || c->copies.v[copy].stripped)
 		return;
 	u->gap_ns = gap_of(&c->copies.v[copy], tgid, since_ns);
 	leave_uncovered(c, tgid, copy, since_ns, u->gap_ns);
@@ -437,7 +443,7 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	const struct host_mapping *m = &real;
 	bool exe = shown->inode && shown->inode == s->exe_inode;
 	enum probe_library library;
-	bool python;
+	bool python, inside; /* inside: a runtime may be in it */
 	int copy = -1;
 
 	s->any = true;
@@ -452,24 +458,26 @@ static bool scan_mapping(void *ctx, const struct host_mapping *shown)
 	}
 	s->last = (struct seen){ m->major, m->minor, m->inode };
 	library = probe_library_of(m->path.p);
+	inside = (exe && !s->exe_done) ||
+		 (library == PROBE_LIBRARIES && static_runtime_usual(m->path.p));
 	if (is_loader(m->path.p))
 		hook_loader(s->c, s->tgid, m);
 	else if (probe_nvtx_library(m->path.p))
 		copy = copy_of(s->c, s->tgid, m, PROBE_NVTX, false);
 	else if (library != PROBE_LIBRARIES)
 		copy = copy_of(s->c, s->tgid, m, library, false);
-	else if (exe && !s->exe_done && !is_known(s->c, m))
+	else if (inside && !is_known(s->c, m))
 		copy = copy_of(s->c, s->tgid, m, PROBE_CUDART, true);
-	if (exe && !s->exe_done) {
-		s->exe_done = true;
+	if (inside) {
+		s->exe_done |= exe;
 		if (copy < 0 && !is_known(s->c, m) && host_proc_sight(s->tgid) != HOST_GONE)
 			vec_push(&s->c->executables, s->last);
 	}
-	s->last_probed = copy >= 0;
+	s->last_probed = copy >= 0 && !s->c->copies.v[copy].stripped;
 	note_known(s->c, m, s->last_probed || python);
 	if (copy >= 0) {
 		use(s->c, s->tgid, copy, s->since_ns);
-		s->found += s->c->copies.v[copy].plan.library != PROBE_NVTX;
+		s->found += s->last_probed && s->c->copies.v[copy].plan.library != PROBE_NVTX;
 	}
 	return true;
 }

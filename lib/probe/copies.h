@@ -31,6 +31,7 @@ struct probe_copy {
 	uint64_t took_ns; /* to attach */
 	char sites[24];	  /* "+10" */
 	bool gone; /* its process ended before it was probed: the next one that has it is tried */
+	bool stripped; /* a runtime inside a file, without symbols: seen where it enters the driver */
 	uint32_t tried; /* with that process last */
 };
 

@@ -50,7 +50,10 @@ void probe_recorder_tell_copies(struct probe_recorder *r)
 	for (; r->copies_told < n && r->copies_told < COPIES_MAX; r->copies_told++) {
 		const struct probe_copy *v = &c[r->copies_told];
 
-		if (v->attached == 0)
+		if (v->stripped)
+			probe_recorder_tell(r, PROBE_NOTE, "%-8s %s: %s",
+					    probe_layer(v->plan.library), v->path, v->reason.text);
+		else if (v->attached == 0)
 			probe_recorder_tell(r, PROBE_WARNING, "nothing attached to %s: %s", v->path,
 					    v->reason.text);
 		else if (v->attached < v->requested)

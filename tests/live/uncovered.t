@@ -199,4 +199,22 @@ else:
 stops, calls, missing = stops_of(3, LIBRARIES + CALLS)
 tap.same((calls, missing), (150, 0), "and each of their calls is there")
 
+# ---- a runtime inside a library, without symbols; the same that loads the shared one has none inside
+source = rec.path("blas.c")
+with open(source, "w", encoding="ascii") as f:
+    f.write('__asm__(".section .nv_fatbin,\\"a\\"\\n.quad 1\\n.previous"); int cublasNothing(void) { return 0; }\n')
+inside, loads = rec.path("libcublas.so.99"), rec.path("libcufft.so.99")
+compiler = ["gcc", "-shared", "-fPIC", "-s", source]
+subprocess.run([*compiler, "-o", inside], check=True)
+subprocess.run([*compiler, "-o", loads, "-Wl,--no-as-needed", os.path.join(rec.DOUBLE, "libcudart.so.13")], check=True)
+rec.run("-o", ige, "--", sys.executable, "-c", f"import ctypes\nctypes.CDLL({inside!r})\nctypes.CDLL({loads!r})\n" + CALLS)
+events, records, _ = rec.dump(ige)
+at = [x for x in records if x["record"] == "coverage" and x.get("path", "").startswith(os.path.dirname(inside))]
+tap.same([(os.path.basename(x["path"]), x["layer"], x["requested"], x["reason"]) for x in at],
+         [("libcublas.so.99", "runtime", 0, "its own CUDA runtime has no symbols: its work is recorded at the driver's calls")],
+         "a runtime inside, and none where the shared one is loaded")
+tap.same((uncovered(records), sum(e["op"] == "cudaDeviceSynchronize" for e in events)), ([], 50), "which is no gap")
+text = tool("stat")
+tap.ok("libcublas.so.99: its own CUDA runtime has no symbols" in text and "not traced: its own" not in text, "stat says so", text[-600:])
+
 tap.done_testing()
