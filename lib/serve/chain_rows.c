@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/human.h"
+#include "lib/emit/report_recording.h"
 #include "lib/serve/clean.h"
 #include "lib/serve/tool.h"
 
@@ -299,10 +300,25 @@ static bool recorded(const struct ask_chains *a, const char *key)
 	return is;
 }
 
-/* What is missing beside events, a text for each. */
+/* Calls that may be missing, a line for each text. */
+static void add_uncovered(struct json *texts, const struct ask_chains *a)
+{
+	const struct report report = { .chains = &a->list };
+	struct buf lines = { 0 };
+	const char *at, *end;
+
+	report_uncovered_lines(&lines, &report, "");
+	for (at = buf_text(&lines); (end = strchr(at, '\n')); at = end + 1)
+		json_append(texts, json_string((struct bytes){ at, (size_t)(end - at) }));
+	buf_free(&lines);
+}
+
+/* What is missing, calls and beside events, a text for each. */
 static struct json missing_of(const struct ask_chains *a)
 {
 	struct json texts = json_array();
+
+	add_uncovered(&texts, a);
 
 	for (size_t i = 0; i < a->missing.v.n; i++) {
 		const struct missing_row *m = &a->missing.v.v[i];

@@ -101,6 +101,13 @@ tap.ok(not any(e["source"] == "cuda" for e in events), "no call is there")
 not_known("loaded late")
 q = tool("export", "-f", "html")
 tap.ok("No call was made" not in q and "were not recorded" in q, "loaded late: the page")
+call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_causal_chains", "arguments": {}}})
+hello = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+                    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+p = subprocess.run([os.path.join(rec.BUILD, "bin", "ingero-mcp"), ige], input=f"{hello}\n{call}\n", capture_output=True, text=True,
+                   timeout=300)
+tap.ok("no call was made" not in p.stdout and "were not recorded: its libcudart.so.13" in p.stdout, "loaded late: MCP",
+       p.stdout[-800:] + p.stderr)
 
 # ---- it was there before: its first time is missing, from then on that nothing was called is known
 r = begin("-p", w.pid)
@@ -157,7 +164,7 @@ tap.ok(parts and all(x.get("stopped", 0) == 0 and x.get("attach", 0) > 0 for x i
 tap.ok(said["coverage"]["recorder"] and said["coverage"]["recorder"]["stops_ns"] > 0, "in the cost", said["coverage"]["recorder"])
 text = tool("explain")
 tap.ok("Recorder: " in text and "ingero-record attaching probes" in text and "stopped or traced" not in text, "in words", text[-800:])
-tap.ok(not any("ingero-record" in json.dumps(x["culprit"]) for x in said["chains"]), "no culprit", said["chains"])
+tap.ok(not any(pid in x["culprit"]["pids"] or x["culprit"]["pid"] == pid for x in said["chains"]), "no culprit", said["chains"])
 
 # ---- a hundred short-lived children, and a library that is closed and opened again
 p = rec.run("-o", ige, "--", rec.work("forker"), "--children", 100, "--count", 20)

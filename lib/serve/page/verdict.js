@@ -52,9 +52,14 @@ const plain = (title, ...more) => h("div", { class: "card" }, h("h1", {}, title)
 const standing = (report, words) => (report.standing || []).slice(0, 8).map((x) => h("li", {}, `${x.comm || "?"} (pid ${x.pid}), ${of(x.threads, "thread")}, ${ns(x.longest_ns)}: ${words[x.part] || x.part}`,
 	x.frames?.length > 0 && h("div", { class: "mono" }, x.frames.slice(0, 4).join(" < "))));
 
+// Calls that may be missing from the time recorded; not those of a process that was there before.
+const uncovered = (cover) => (cover.uncovered || []).filter((x) => x.ns === null || x.since_ns >= 0);
+const missed = (rows) => h("ul", {}, rows.slice(0, 8).map((x) => h("li", {}, `Calls of ${x.ns === null ? "" : `${x.from_start ? "the first " : ""}${ns(x.ns)} of `}${x.comm || "?"} (pid ${x.pid}) were not recorded: `,
+	x.path ? `its ${x.path.split("/").pop()}: ` : "", x.reason)), rows.length > 8 && h("li", {}, `${count(rows.length - 8)} more`));
+
 // That no cause was found means what ingero-explain says it does: green only where somebody looked, and nothing was there.
 function nothing(report, words, growing) {
-	const cover = report.coverage, list = report.breakdown || [], whose = list[0], stands = standing(report, words);
+	const cover = report.coverage, list = report.breakdown || [], whose = list[0], stands = standing(report, words), gaps = uncovered(cover);
 	const lost = cover.lost ? h("p", {}, `${count(cover.lost)} events were lost.`) : null;
 
 	if (!cover.events && cover.partial)
@@ -67,11 +72,13 @@ function nothing(report, words, growing) {
 		return plain("Nothing can be said: the recording holds no thread's calls or waits.", lost);
 	if (cover.host_recorded === false)
 		return plain("No cause was found, and of the host nothing can be said.", h("p", {}, "What the host did was not recorded (scheduling, disks, locks): a stall by it would not be seen."), lost);
+	if (!list.some((p) => p.calls) && gaps.length)
+		return plain(`No call is in the recording of ${ns(cover.duration_ns)}, and whether any was made is not known.`, missed(gaps), lost);
 	if (!list.some((p) => p.calls))
 		return plain(`No call was made in ${ns(cover.duration_ns)}: none began, and none returned.`, h("p", {}, "The program hangs, or has nothing to do."),
 			stands.length > 0 && [h("h3", {}, "Where its threads stood in the end"), h("ul", {}, stands)], lost);
-	return h("div", { class: cover.partial ? "card" : "card GOOD" }, severity(cover.partial ? "LOW" : "GOOD", cover.partial ? "Not read whole" : "Nothing stalled"),
-		h("h1", {}, `${cover.partial ? "Nothing in what could be read" : "Nothing"} took a noticeable part of ${ns(cover.duration_ns)}: ${count(cover.events)} events, and no cause worth telling.`), lost,
+	return h("div", { class: cover.partial || gaps.length ? "card" : "card GOOD" }, severity(cover.partial || gaps.length ? "LOW" : "GOOD", cover.partial ? "Not read whole" : gaps.length ? "Not recorded whole" : "Nothing stalled"),
+		h("h1", {}, `${cover.partial ? "Nothing in what could be read" : "Nothing"} took a noticeable part of ${ns(cover.duration_ns)}: ${count(cover.events)} events, and no cause worth telling.`), lost, gaps.length > 0 && missed(gaps),
 		whose && [h("h3", {}, `Where the time of ${whose.comm || "the process"} (pid ${whose.pid}) went`), parts(whose.calling_threads ? whose.calling_parts : whose.parts, words, true)]);
 }
 
