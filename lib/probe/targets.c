@@ -25,9 +25,10 @@
 struct member {
 	uint32_t tgid;
 	bool cuda;
-	bool unread;	/* its maps could not be read when they should have been */
-	bool grew;	/* it loaded files that are known: its maps are to be read */
-	unsigned looks; /* how often its maps were read without a hook telling */
+	bool unread;	 /* its maps could not be read when they should have been */
+	bool grew;	 /* it loaded files that are known: its maps are to be read */
+	int64_t grew_ns; /* when first, since they were read */
+	unsigned looks;	 /* how often its maps were read without a hook telling */
 };
 
 struct probe_targets {
@@ -119,12 +120,14 @@ static void scan(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
 }
 
 /* However many known files a process loads in a turn, its maps are read once. */
-static void note_growth(struct probe_targets *t, uint32_t tgid)
+static void note_growth(struct probe_targets *t, uint32_t tgid, int64_t time_ns)
 {
 	struct member *m = member_make(t, tgid);
 
 	if (!m)
 		return;
+	if (!m->grew)
+		m->grew_ns = time_ns;
 	m->grew = true;
 	t->grew = true;
 }
@@ -143,7 +146,7 @@ void probe_targets_scan_grown(struct probe_targets *t)
 		if (!m->grew)
 			continue;
 		m->grew = false;
-		found = probe_copies_scan(t->copies, m->tgid, PROBE_STOPPED, &ignored);
+		found = probe_copies_scan(t->copies, m->tgid, m->grew_ns, &ignored);
 		/* One that has ended keeps what was read before. */
 		if (found >= 0)
 			note_copies(t, m, found);
@@ -382,7 +385,7 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 	case WIRE_LOADER:
 		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns);
 		if (l->known)
-			note_growth(t, tgid);
+			note_growth(t, tgid, (int64_t)l->time_ns);
 		else
 			scan(t, tgid, since_ns);
 		break;

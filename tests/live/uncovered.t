@@ -200,7 +200,7 @@ def stops_of(times, script):
 one, _, _ = stops_of(1, LIBRARIES)
 three, _, _ = stops_of(3, LIBRARIES)
 if any("__find_vma" in line or " bpf_find_vma" in line for line in open("/proc/kallsyms", encoding="ascii")):
-    tap.ok(one > 10 and three - one < one, "two more of the same program are stopped as often as less than one", f"{one} {three}")
+    tap.ok(0 < one < 10 and three <= 3 * one, "more than ten libraries that hold nothing: stopped for none of them", f"{one} {three}")
 else:
     tap.skip("known libraries", "this kernel has no bpf_find_vma")
 stops, calls, missing = stops_of(3, LIBRARIES + CALLS)
