@@ -4,86 +4,20 @@
  * meet in two lists under one lock. A module's file is opened when the module is first seen, so that its symbols
  * stay readable after the process and even the file are gone.
  */
-#include "lib/probe/stacks.h"
+#include "lib/probe/stacks_state.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include "lib/base/io.h"
-#include "lib/base/map.h"
-#include "lib/base/vec.h"
 #include "lib/host/clock.h"
 #include "lib/host/rights.h"
-#include "lib/probe/file_ranges.h"
 #include "lib/sym/registered.h"
 #include "lib/sym/symbols.h"
 
 #define FORMER_NS 2000000000ll /* what was mapped until then may still be asked for */
-
-struct range {
-	uint64_t start, end, offset;
-	uint32_t module; /* index + 1 */
-};
-
-struct module {
-	uint32_t id; /* world, 0: not used by a frame yet */
-	uint32_t major, minor;
-	uint64_t inode;
-	int fd;
-	char *path;
-	const struct sym_python_loop *loops; /* of the Python runtime that this is */
-	unsigned nloops;
-	struct sym_symbols *names; /* naming thread's; NULL when not read yet, or not readable */
-	struct sym_registered *kernels; /* the same, of kernels that it registers */
-	bool named, registered;
-};
-
-struct process_maps {
-	uint32_t tgid;
-	uint32_t ended;		  /* in that round, 0: it has not */
-	bool stale;		  /* the first mapping of a new picture ends the one before */
-	VEC(struct range) ranges; /* of code */
-	struct file_ranges files;
-	int64_t executed_ns; /* this program since then */
-	int64_t changed_ns;  /* what the next picture shows is so since then; 0: not known */
-};
-
-struct question {
-	uint32_t frame; /* 0: of a kernel */
-	struct probe_stub stub;
-	struct module *module;
-	uint64_t offset;
-};
-
-struct answer {
-	uint32_t frame;
-	struct probe_stub stub;
-	char *name;
-	uint64_t delta;
-};
-
-struct probe_stacks {
-	struct world *world;
-	VEC(struct process_maps *) processes;
-	uint32_t round; /* of forgetting, from 1 on */
-	struct map by_tgid;
-	VEC(struct module *) modules;
-	struct map asked; /* frames a name was asked for */
-
-	pthread_t thread;
-	bool running;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	VEC(struct question) questions;
-	VEC(struct answer) answers;
-	size_t outstanding;
-	bool finish;
-};
 
 /* Yours to free; NULL: unknown. */
 static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
@@ -219,16 +153,9 @@ void probe_stacks_free(struct probe_stacks *s)
 	free(s);
 }
 
-static struct process_maps *maps_of(const struct probe_stacks *s, uint32_t tgid)
-{
-	uint64_t i;
-
-	return map_get(&s->by_tgid, tgid, &i) ? s->processes.v[i] : NULL;
-}
-
 static struct process_maps *maps_make(struct probe_stacks *s, uint32_t tgid)
 {
-	struct process_maps *p = maps_of(s, tgid);
+	struct process_maps *p = probe_stacks_maps_of(s, tgid);
 
 	if (p) {
 		if (p->ended) { /* the number is another's now */
@@ -253,7 +180,7 @@ static struct process_maps *maps_make(struct probe_stacks *s, uint32_t tgid)
 
 void probe_stacks_ended(struct probe_stacks *s, uint32_t tgid)
 {
-	struct process_maps *p = maps_of(s, tgid);
+	struct process_maps *p = probe_stacks_maps_of(s, tgid);
 
 	if (p)
 		p->ended = s->round;
@@ -291,7 +218,7 @@ void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid)
 
 void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns)
 {
-	struct process_maps *p = maps_of(s, tgid);
+	struct process_maps *p = probe_stacks_maps_of(s, tgid);
 
 	if (!p)
 		return;
@@ -302,7 +229,7 @@ void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_n
 
 void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns)
 {
-	struct process_maps *p = maps_of(s, tgid);
+	struct process_maps *p = probe_stacks_maps_of(s, tgid);
 
 	if (p)
 		p->changed_ns = time_ns;
@@ -364,7 +291,7 @@ static uint32_t module_index(struct probe_stacks *s, uint32_t tgid, const struct
 
 void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m)
 {
-	struct process_maps *p = maps_of(s, tgid);
+	struct process_maps *p = probe_stacks_maps_of(s, tgid);
 	struct range r = { .start = m->start, .end = m->end, .offset = m->offset };
 
 	if (p && p->stale) {
@@ -404,7 +331,7 @@ static bool in_loop(const struct module *m, uint64_t offset)
 
 bool probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t child)
 {
-	const struct process_maps *from = maps_of(s, parent);
+	const struct process_maps *from = probe_stacks_maps_of(s, parent);
 	struct process_maps *to = from ? maps_make(s, child) : NULL;
 
 	if (!to || from->ranges.n == 0)
@@ -416,70 +343,6 @@ bool probe_stacks_inherit(struct probe_stacks *s, uint32_t parent, uint32_t chil
 	memcpy(to->ranges.v, from->ranges.v, from->ranges.n * sizeof(*to->ranges.v));
 	to->ranges.n = from->ranges.n;
 	return file_ranges_copy(&to->files, &from->files);
-}
-
-static struct module *module_of(const struct probe_stacks *s, const struct file_range *r)
-{
-	for (size_t i = s->modules.n; i-- > 0;) {
-		struct module *v = s->modules.v[i];
-
-		if (v->inode == r->inode && v->major == r->major && v->minor == r->minor)
-			return v;
-	}
-	return NULL;
-}
-
-/* Up to n bytes of the process's memory, up to the first that cannot be read. Pages come in as if
- * the process touched them. */
-static size_t read_memory(uint32_t tgid, uint64_t address, void *out, size_t n)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = address + n;
-	struct iovec here = { out, n }, there[8];
-	unsigned pages = 0;
-	ssize_t got;
-
-	if (end < address)
-		return 0;
-	/* A part by page: one that cannot be read ends what is read, in front of it. */
-	for (uint64_t at = address; at < end && pages < 8; pages++) {
-		uint64_t next = at - at % page + page;
-
-		next = next < end && next > at ? next : end;
-		there[pages] = (struct iovec){ (void *)(uintptr_t)at, next - at };
-		at = next;
-	}
-	got = process_vm_readv((pid_t)tgid, &here, 1, there, pages, 0);
-	return got < 0 ? 0 : (size_t)got;
-}
-
-static size_t read_file_range(const struct probe_stacks *s, const struct file_range *r,
-			      uint64_t address, void *out, size_t n)
-{
-	const struct module *v = module_of(s, r);
-	ssize_t got;
-
-	if (!v || v->fd < 0)
-		return 0;
-	if (n > r->end - address)
-		n = r->end - address;
-	got = read_at(v->fd, out, n, (off_t)(address - r->start + r->offset));
-	return got < 0 ? 0 : (size_t)got;
-}
-
-size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t address,
-			  int64_t time_ns, void *out, size_t n)
-{
-	const struct process_maps *p = maps_of(s, tgid);
-	const struct file_range *r = p ? file_ranges_find(&p->files, address, time_ns) : NULL;
-	size_t got = 0;
-
-	if (p && p->changed_ns && time_ns >= p->changed_ns)
-		r = NULL; /* how is not known */
-
-	/* What lies there now is what lay there then. */
-	if (!(p && p->ended) && !(r && r->until_ns != INT64_MAX))
-		got = read_memory(tgid, address, out, n);
-	return got || !r ? got : read_file_range(s, r, address, out, n);
 }
 
 static uint32_t module_id(struct probe_stacks *s, struct module *v)
@@ -539,10 +402,10 @@ static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, u
 
 void probe_stacks_stub(struct probe_stacks *s, const struct probe_stub *stub)
 {
-	const struct process_maps *p = maps_of(s, stub->tgid);
+	const struct process_maps *p = probe_stacks_maps_of(s, stub->tgid);
 	const struct file_range *r =
 		p ? file_ranges_find(&p->files, stub->handle, stub->since_ns) : NULL;
-	struct module *module = r ? module_of(s, r) : NULL;
+	struct module *module = r ? probe_stacks_module_of(s, r) : NULL;
 
 	/* The loader has changed what is mapped, and how was not seen before the process was gone. */
 	if (p && p->changed_ns && stub->since_ns >= p->changed_ns)
@@ -577,7 +440,7 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 			      const struct probe_part *python, unsigned npython,
 			      const char *python_missing)
 {
-	const struct process_maps *p = maps_of(s, tgid);
+	const struct process_maps *p = probe_stacks_maps_of(s, tgid);
 	struct probe_part native[WORLD_STACK_MAX];
 	uint32_t frames[WORLD_STACK_MAX];
 	const struct module *last = NULL;
@@ -596,7 +459,7 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 		struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = ip[i] };
 
 		if (former && former->until_ns > p->executed_ns)
-			module = module_of(s, former);
+			module = probe_stacks_module_of(s, former);
 		if (module) {
 			f.kind = FRAME_NATIVE;
 			f.module = module_id(s, module);
