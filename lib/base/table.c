@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "lib/base/marks.h"
+#include "lib/base/shorten.h"
 #include "lib/base/vec.h"
 
 struct cell {
 	size_t at; /* into text */
 	size_t width;
+	size_t full, most; /* of a long name: where the whole of it is, and its bytes at most; most 0: it is none */
 	enum human_style style;
 };
 
@@ -23,7 +25,7 @@ struct table {
 	bool *right;
 	VEC(struct cell) cells; /* row by row, the headers first */
 	struct buf text;	/* zero-terminated strings */
-	bool failed;
+	bool has_long, failed;
 };
 
 static void cell_add(struct table *t, enum human_style style, struct bytes text)
@@ -84,6 +86,60 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+void table_cell_long(struct table *t, struct bytes text, size_t max)
+{
+	size_t cells = t->cells.n;
+
+	cell_add(t, HUMAN_PLAIN, text);
+	if (t->cells.n == cells)
+		return;
+	t->cells.v[cells].full = t->cells.v[cells].at;
+	t->cells.v[cells].most = max;
+	t->has_long = true;
+}
+
+/* What is shown of the long names of a column. */
+static void shorten_column(struct table *t, size_t column)
+{
+	size_t rows = (t->cells.n + t->ncols - 1) / t->ncols, n = 0, most = 0;
+	struct shorten *v = calloc(rows + 1, sizeof(*v));
+
+	t->failed |= !v;
+	for (size_t i = column; v && i < t->cells.n; i += t->ncols) {
+		const struct cell *c = &t->cells.v[i];
+
+		if (!c->most)
+			continue;
+		most = c->most;
+		/* Its own copy: the text grows below. */
+		v[n++].full = bytes_of(strdup(t->text.p + c->full));
+	}
+	shorten_all(v, n, most);
+	n = 0;
+	for (size_t i = column; v && i < t->cells.n; i += t->ncols) {
+		struct cell *c = &t->cells.v[i];
+
+		if (!c->most)
+			continue;
+		c->at = t->text.n;
+		buf_add(&t->text, v[n].text.p, v[n].text.n);
+		buf_putc(&t->text, '\0');
+		t->failed |= v[n].text.failed || !v[n].full.p || t->text.failed;
+		if (!t->failed)
+			c->width = human_width(t->text.p + c->at);
+		free((char *)(uintptr_t)v[n].full.p);
+		buf_free(&v[n++].text);
+	}
+	free(v);
+}
+
+static void shorten_cells(struct table *t)
+{
+	for (size_t column = 0; t->has_long && !t->failed && column < t->ncols; column++)
+		shorten_column(t, column);
+	t->has_long = false;
+}
+
 void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)
 {
 	va_list ap;
@@ -109,10 +165,11 @@ static size_t column_width(const struct table *t, size_t column)
 	return width;
 }
 
-void table_text(struct buf *out, const struct table *t, unsigned indent, bool color)
+void table_text(struct buf *out, struct table *t, unsigned indent, bool color)
 {
 	size_t *widths, i;
 
+	shorten_cells(t);
 	widths = t->failed ? NULL : calloc(t->ncols + 1, sizeof(*widths));
 	if (!widths) {
 		out->failed = true;
@@ -190,10 +247,11 @@ static void table_marks(struct buf *out, const struct table *t, bool color)
 	buf_putc(out, '\n');
 }
 
-void table_fold(struct buf *out, const struct table *t, unsigned indent, bool color,
-		unsigned columns)
+void table_fold(struct buf *out, struct table *t, unsigned indent, bool color, unsigned columns)
 {
 	size_t needs = indent;
+
+	shorten_cells(t);
 
 	if (columns == MARKS_COLUMNS && !t->failed) {
 		table_marks(out, t, color);

@@ -20,13 +20,15 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 /* The cell in a style (applied only when printed with color). */
 void table_cell_styled(struct table *t, enum human_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A name that may have no end: cut in its middle to max bytes, or as much as it takes to read differently from all
+ * other names of its column. */
+void table_cell_long(struct table *t, struct bytes text, size_t max);
 /* Appends the table, each line behind indent spaces; out->failed when memory ran out anywhere. */
-void table_text(struct buf *out, const struct table *t, unsigned indent, bool color);
+void table_text(struct buf *out, struct table *t, unsigned indent, bool color);
 /* The same for a terminal of so many columns (0: as wide as it takes). A table that does not fit has each row on
  * lines of its own: the first cell, below it the others as "header value", as many to a line as fit. MARKS_COLUMNS: as
  * marks (base/marks.h). */
-void table_fold(struct buf *out, const struct table *t, unsigned indent, bool color,
-		unsigned columns);
+void table_fold(struct buf *out, struct table *t, unsigned indent, bool color, unsigned columns);
 void table_free(struct table *t);
 
 #endif

@@ -54,10 +54,7 @@ void cell_lost(struct table *t, uint64_t ns)
 
 void cell_title(struct table *t, struct buf *title)
 {
-	if (title->n > TITLE_CHARS)
-		table_cell(t, "%.*s...", TITLE_CHARS - 3, title->p);
-	else
-		table_cell(t, "%s", buf_text(title));
+	table_cell_long(t, buf_bytes(title), TITLE_CHARS);
 	buf_reset(title);
 }
 

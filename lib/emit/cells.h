@@ -21,7 +21,7 @@ void cell_errors(struct table *t, uint64_t errors);
 /* Of wall time; wall 0: unknown. */
 void cell_share(struct table *t, uint64_t ns, double wall_ns);
 void cell_lost(struct table *t, uint64_t ns);
-/* What a row is of, cut when it has no end; title is empty afterwards. */
+/* What a row is of, cut in the middle when it has no end; title is empty afterwards. */
 void cell_title(struct table *t, struct buf *title);
 /* Two cells: a duration before and after; none where it is of no calls. */
 void cell_pair(struct table *t, const uint64_t ns[2], const uint64_t count[2]);

@@ -16,7 +16,7 @@
 #define ERRORS_SHOWN	  20
 #define ERROR_NODES_SHOWN 4
 #define KERNELS_SHOWN	  5 /* of each launching op */
-#define KERNEL_CHARS	  60
+#define KERNEL_CHARS	  64
 #define DETAILS_SHOWN	  3 /* of an operation of the host, as far as they fit */
 #define DETAIL_COLUMNS	  56
 #define DETAIL_CHARS	  32
@@ -204,7 +204,6 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 	struct human_text text;
 	unsigned shown = 0, any = 0;
 	uint64_t left = 0;
-	struct bytes name;
 
 	for (size_t i = 0; t && i < s->kernels.n; i++) {
 		const struct ops_kernel *k = &s->kernels.v[i];
@@ -217,11 +216,7 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 			continue;
 		}
 		any++;
-		name = world_text(w, k->name);
-		if (name.n > KERNEL_CHARS) /* templates have no end */
-			table_cell(t, "%.*s...", KERNEL_CHARS - 3, name.p);
-		else
-			table_cell(t, "%.*s", (int)name.n, name.p);
+		table_cell_long(t, world_text(w, k->name), KERNEL_CHARS); /* templates have no end */
 		table_cell(t, "%s", k->op->name);
 		table_cell(t, "%s", human_count(k->count).s);
 		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/human.h"
+#include "lib/base/shorten.h"
 #include "lib/base/table.h"
 #include "lib/base/timetext.h"
 #include "lib/emit/report_moments.h"
@@ -248,20 +249,22 @@ static void fixes(struct buf *out, const struct report *r, const struct chain *c
 	json_free(all);
 }
 
-#define KERNEL_CHARS 60
+#define KERNEL_CHARS 64
 
 /* Templates have no end. */
 static void of_kernel(struct buf *out, struct json symptom)
 {
 	struct json kernel = json_get(symptom, "kernel");
 	struct bytes name = json_bytes(kernel);
+	struct buf text = { 0 };
 
 	if (name.n) {
 		buf_puts(out, " of ");
-		human_safe(out, (struct bytes){ name.p, name.n > KERNEL_CHARS ? KERNEL_CHARS - 3
-									      : name.n });
-		buf_puts(out, name.n > KERNEL_CHARS ? "..." : "");
+		shorten_one(&text, name, KERNEL_CHARS);
+		human_safe(out, buf_bytes(&text));
+		out->failed |= text.failed;
 	}
+	buf_free(&text);
 	json_free(kernel);
 }
 
