@@ -66,6 +66,18 @@ static uint32_t cgroup_of(const struct blame *b, const struct line_thread *th)
 	return ctx ? ctx->cgroup : 0;
 }
 
+/* One thread may have been met under two identities: before it was a target it had a new one with each program it executed. */
+static bool is_same_thread(const struct world *w, uint32_t a, uint32_t b)
+{
+	const struct world_thread *x, *y;
+
+	if (a == b)
+		return true;
+	x = world_get_thread(w, a);
+	y = world_get_thread(w, b);
+	return x && y && x->process == y->process && x->tid == y->tid;
+}
+
 /* Many that are one culprit count together, before the largest few are kept. */
 static void fold(struct part_culprit *v, unsigned *n, uint32_t culprit, enum part part, uint64_t ns)
 {
@@ -92,13 +104,14 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 		const struct world_thread *t = world_get_thread(b->w, ans->v[i].thread);
 		const struct world_process *p = t ? world_get_process(b->w, t->process) : NULL;
 		uint64_t share = ans->v[i].ns;
+		bool itself = is_same_thread(b->w, ans->v[i].thread, victim);
 		uint32_t who;
 
 		if (covered > ns)
 			share = (uint64_t)((unsigned __int128)share * ns / covered);
 		left -= share;
 		/* Its own when it was woken: nobody takes what it takes to switch. */
-		if ((p && p->tgid == 0) || (ans->v[i].thread == victim && part == PART_RUNQ)) {
+		if ((p && p->tgid == 0) || (itself && part == PART_RUNQ)) {
 			parts_add(out, PART_CPU_IDLE, 0, share);
 			continue;
 		}
@@ -106,9 +119,9 @@ static void charge_occupants(const struct blame *b, uint32_t victim_process, uin
 			parts_add(out, PART_RECORDER, 0, share);
 			continue;
 		}
-		who = ans->v[i].thread == victim ? 0
-						 : culprit_task(b->culprits, ans->v[i].thread,
-								victim, victim_process, cgroup);
+		who = itself ? 0
+			     : culprit_task(b->culprits, ans->v[i].thread, victim, victim_process,
+					    cgroup);
 		if (who && via)
 			who = culprit_via(b->culprits, who, via);
 		fold(takers, &ntakers, who, who ? part : PART_WAIT_UNKNOWN, share);
@@ -147,8 +160,9 @@ static void blame_holder(const struct blame *b, const struct line_thread *victim
 		if (bb > ba) {
 			uint64_t ns = (uint64_t)(bb - ba);
 
-			if (iv->part == PART_LOCK && iv->waker && iv->waker != holder &&
-			    iv->waker != victim->id) {
+			if (iv->part == PART_LOCK && iv->waker &&
+			    !is_same_thread(b->w, iv->waker, holder) &&
+			    !is_same_thread(b->w, iv->waker, victim->id)) {
 				blame_holder(b, victim, iv->waker, iv->gil, ba, bb, hops + 1, out);
 				left -= ns;
 			} else if (iv->part == PART_ATTACH) {
@@ -250,7 +264,7 @@ static bool is_attach(const struct blame *b, const struct waker_interval *iv)
 static void blame_lock(const struct blame *b, const struct line_thread *th, uint64_t ns,
 		       struct blame_result *r)
 {
-	if (r->iv.waker == 0 || r->iv.waker == th->id) {
+	if (r->iv.waker == 0 || is_same_thread(b->w, r->iv.waker, th->id)) {
 		r->lock_open = true;
 		r->lock_ns = ns;
 		return;

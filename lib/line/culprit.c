@@ -242,6 +242,19 @@ static uint32_t in_neighbour(struct culprits *c, uint32_t task, uint32_t process
 	return id;
 }
 
+/* A process whose start is not known is the one of its number: a program is never told as a stranger to itself. */
+static bool is_same_process(const struct world *w, uint32_t a, uint32_t b)
+{
+	const struct world_process *x, *y;
+
+	if (a == b)
+		return true;
+	x = world_get_process(w, a);
+	y = world_get_process(w, b);
+	return x && y && x->node == y->node && x->tgid == y->tgid &&
+	       (x->start_ns == 0 || y->start_ns == 0);
+}
+
 uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint32_t victim_process,
 		      uint32_t victim_cgroup)
 {
@@ -250,7 +263,7 @@ uint32_t culprit_task(struct culprits *c, uint32_t thread, uint32_t victim, uint
 
 	if (!t)
 		return 0;
-	if (t->process == victim_process)
+	if (is_same_process(c->w, t->process, victim_process))
 		return task_mint(c, thread, true, 0);
 	family = family_of(c, t, victim, victim_process);
 	if (family)

@@ -114,6 +114,43 @@ static void nesting(void)
 	stage_free(&s);
 }
 
+/* Nobody takes time from himself, under whichever name: the same thread before an exec, the same process of which nobody knew
+ * when it began. */
+static void itself(void)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "VLLM::EngineCor"), before = v, other = v;
+	const struct world_thread *was = world_get_thread(s.w, v.thread);
+	struct world_thread thread = *was;
+	struct world_process process = *world_get_process(s.w, was->process);
+	const struct line_culprit *c;
+	struct told t;
+	struct line *l;
+
+	thread.start_ns++;
+	thread.comm = world_string(s.w, bytes_of("python"));
+	before.thread = world_thread(s.w, &thread);
+	process.start_ns = process.start_ns ? 0 : 7;
+	thread.process = world_process(s.w, &process);
+	thread.tid = 101;
+	other.thread = world_thread(s.w, &thread);
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 0, 100);
+	stage_offcpu(&s, v, 2, 20, 50, 30, 1);
+	stage_occupied(&s, before, 1, 5, 45);
+	stage_call(&s, v, OP_CUDA_LAUNCH, 0, 120, 200);
+	stage_offcpu(&s, v, 2, 140, 150, 10, 1);
+	stage_occupied(&s, other, 1, 135, 150);
+	l = play(&s, &t);
+	is_u64(parts_get(&t.call_parts[0], PART_PREEMPTED), 0,
+	       "a thread does not preempt itself, whatever it was called");
+	is_u64(parts_get(&t.call_parts[0], PART_WAIT_UNKNOWN), 30, "who did has no name");
+	c = culprit_get(line_culprits(l),
+			t.call_parts[1].nculprits ? t.call_parts[1].c[0].culprit : 0);
+	ok(c && c->kind == CULPRIT_OWN, "another thread of the process is its own");
+	line_free(l);
+	stage_free(&s);
+}
+
 /* What a hypervisor takes from a running thread is not its own time, inside calls and between them. */
 static void stolen(void)
 {
@@ -516,6 +553,7 @@ int main(void)
 {
 	recorder();
 	nesting();
+	itself();
 	stolen();
 	slices();
 	throttle();
