@@ -10,6 +10,7 @@
 #include "lib/base/human.h"
 #include "lib/event/direction.h"
 #include "lib/cause/names.h"
+#include "lib/world/call_site.h"
 
 #define LIBRARY	   (1u << 31) /* in the upper half of a kernel's id: a frame, not a name */
 #define PLACES_MAX 65536 /* processes of which is told where they run; of more nothing is known */
@@ -245,11 +246,55 @@ static void key_step(const struct by_labels *l, const struct by_id *id, struct b
 	buf_free(&name);
 }
 
+static void add_inner(const struct by_labels *l, uint32_t frame, struct buf *out)
+{
+	const struct world_symbol *s = world_get_symbol(l->w, frame);
+	struct bytes name = s ? world_text(l->w, s->name) : (struct bytes){ 0 };
+
+	if (name.n)
+		buf_add(out, name.p, name.n);
+	else
+		name_frame(out, l->w, frame);
+}
+
+/* A stack out of Python as people read it: where it ends, the innermost line of Python, how many frames lie between, and from the
+ * call site on the lines of its chain. */
+static uint32_t folded(const struct by_labels *l, const uint32_t *frames, unsigned n)
+{
+	unsigned site = call_site_find(l->w, frames, n), python = 0, between = 0, i;
+	struct buf text = { 0 };
+	uint32_t id;
+
+	while (python < site && world_get_frame(l->w, frames[python])->kind != FRAME_PYTHON)
+		python++;
+	if (python)
+		add_inner(l, frames[0], &text);
+	if (python < site) {
+		buf_puts(&text, python ? " < " : "");
+		name_frame(&text, l->w, frames[python]);
+	}
+	for (i = python > 0; i < site; i++)
+		between += i != python && world_get_frame(l->w, frames[i])->kind != FRAME_GAP;
+	if (between)
+		buf_printf(&text, " < (%u frame%s)", between, between == 1 ? "" : "s");
+	for (i = site; i < n; i = call_site_outward(l->w, frames, n, i)) {
+		buf_puts(&text, text.n ? " < " : "");
+		name_frame(&text, l->w, frames[i]);
+	}
+	id = string_of(l->w, &text);
+	buf_free(&text);
+	return id;
+}
+
 /* Innermost first. */
-static void key_stack(const struct by_labels *l, const struct by_id *id, struct buf *key)
+static void key_stack(const struct by_labels *l, const struct by_id *id, struct by_row *row,
+		      struct buf *key)
 {
 	unsigned n = 0;
 	const uint32_t *frames = world_get_stack(l->w, (uint32_t)id->a, &n);
+
+	if (call_site_is_python(l->w, (uint32_t)id->a))
+		row->name = folded(l, frames, n);
 
 	for (unsigned i = 0; i < n; i++) {
 		buf_puts(key, i ? " < " : "");
@@ -399,7 +444,7 @@ bool by_label(const struct by_labels *l, const struct by_id *id, struct by_row *
 		key_thread(l, id, row, &key);
 		break;
 	case BY_STACK:
-		key_stack(l, id, &key);
+		key_stack(l, id, row, &key);
 		break;
 	case BY_LINE:
 		if (name_site_frame(l->w, (uint32_t)id->a))

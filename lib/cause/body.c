@@ -215,9 +215,9 @@ static void sites_json(const struct finding *f, struct jsonw *j)
 					 .stack = s->stack,
 					 .lost_ns = v[i].lost_ns,
 					 .affected = v[i].count,
-					 .count = s->n,
-					 .sum_ns = s->sum_ns,
-					 .max_ns = s->max_ns };
+					 .count = v[i].calls,
+					 .sum_ns = v[i].sum_ns,
+					 .max_ns = v[i].max_ns };
 
 		body_site(c, &p, j);
 	}

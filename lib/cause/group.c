@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/base/map.h"
+#include "lib/world/call_site.h"
 
 #define SITES_LOOKED_AT 32 /* for a traced call, by lost time */
 
@@ -18,6 +19,44 @@ static int site_order(const void *a, const void *b)
 	if (x->lost_ns != y->lost_ns)
 		return x->lost_ns > y->lost_ns ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Stacks that differ only further out, or inside a library, are one line of the program. Those that lost most are merged: their
+ * frames are looked up each time, so there is a limit. Sorted again. */
+#define LINES_MERGED 128
+
+static size_t merge_lines(const struct cause *c, struct group_site *v, size_t n)
+{
+	size_t looked = n < LINES_MERGED ? n : LINES_MERGED, kept = 0;
+	uint32_t frame[LINES_MERGED];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct cause_site *s = &c->classes.sites.v[v[i].id];
+		struct group_site one = v[i];
+		size_t k = i < looked ? 0 : kept;
+		uint32_t line = i < looked ? call_site_frame(c->w, s->stack) : 0;
+
+		one.calls = s->n;
+		one.sum_ns = s->sum_ns;
+		one.max_ns = s->max_ns;
+		while (k < kept && !(line && k < looked && frame[k] == line &&
+				     c->classes.sites.v[v[k].id].op == s->op))
+			k++;
+		if (k == kept) {
+			if (kept < looked)
+				frame[kept] = line;
+			v[kept++] = one;
+			continue;
+		}
+		v[k].lost_ns += one.lost_ns;
+		v[k].count += one.count;
+		v[k].calls += one.calls;
+		v[k].sum_ns += one.sum_ns;
+		v[k].max_ns = one.max_ns > v[k].max_ns ? one.max_ns : v[k].max_ns;
+	}
+	if (kept)
+		qsort(v, kept, sizeof(*v), site_order);
+	return kept;
 }
 
 static unsigned top_hits(const struct cause *c, const struct tally_group *g, bool classes,
@@ -49,6 +88,8 @@ static unsigned top_hits(const struct cause *c, const struct tally_group *g, boo
 	}
 	if (sites.n)
 		qsort(sites.v, sites.n, sizeof(*sites.v), site_order);
+	if (!classes)
+		sites.n = merge_lines(c, sites.v, sites.n);
 	if (n > sites.n)
 		n = (unsigned)sites.n;
 	/* Where there were too many to keep all, the largest that was kept may not be the largest. */

@@ -19,6 +19,8 @@ uint16_t group_op(const struct cause *c, const struct tally_group *g);
 struct group_site {
 	uint32_t id;
 	uint64_t lost_ns, count;
+	/* Of a site: its calls, of all stacks with the same call and line. */
+	uint64_t calls, sum_ns, max_ns;
 };
 unsigned group_sites(const struct cause *c, const struct tally_group *g, struct group_site *v,
 		     unsigned n);

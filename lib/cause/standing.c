@@ -76,13 +76,38 @@ static void frames_json(struct cause *c, struct jsonw *j, uint32_t stack)
 	buf_free(&text);
 }
 
-/* Where a launcher waits for its children, or a tracker of resources for what is written into its pipe: in no line of the
- * program. */
-static bool is_bystander(const struct cause *c, enum part part, uint32_t stack)
+static bool has_children(const struct cause *c, uint32_t process)
 {
-	if (part == PART_CHILD)
-		return !call_site_is_python(c->w, stack) || call_site_is_python_own(c->w, stack);
-	return (part == PART_FD || part == PART_POLL) && call_site_is_python_own(c->w, stack);
+	const struct world_process *p = world_get_process(c->w, process);
+
+	for (size_t i = 0; p && i < c->tally.order.n; i++) {
+		const struct world_process *child = world_get_process(c->w, c->tally.order.v[i]);
+
+		if (child && child->parent == p->tgid && child->node == p->node)
+			return true;
+	}
+	return false;
+}
+
+/* Where a launcher waits for its children (timeout in sigsuspend), or a tracker of resources for what is written into its pipe:
+ * in no line of the program. */
+static bool is_bystander(const struct cause *c, const struct where_place *wait)
+{
+	bool python = call_site_is_python(c->w, wait->stack);
+	bool starter = !python || call_site_is_starter(c->w, wait->stack);
+
+	switch ((enum part)wait->op) {
+	case PART_CHILD:
+		return starter;
+	case PART_BLOCKED:
+	case PART_SLEEP:
+		return starter && has_children(c, wait->subject);
+	case PART_FD:
+	case PART_POLL:
+		return python && starter;
+	default:
+		return false;
+	}
 }
 
 void standing_json(struct cause *c, struct jsonw *j)
@@ -107,8 +132,7 @@ void standing_json(struct cause *c, struct jsonw *j)
 		jsonw_key_u64(j, "threads", all[i]->count);
 		jsonw_key_u64(j, "longest_ns", all[i]->max_ns);
 		jsonw_key_u64(j, "sum_ns", all[i]->sum_ns);
-		jsonw_key_bool(j, "bystander",
-			       is_bystander(c, (enum part)all[i]->op, all[i]->stack));
+		jsonw_key_bool(j, "bystander", is_bystander(c, all[i]));
 		frames_json(c, j, all[i]->stack);
 		jsonw_object_end(j);
 	}

@@ -27,7 +27,7 @@ void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes 
 		return;
 	}
 	piece(out, "", node, ": ");
-	if (key == BY_SIZE || key == BY_DIRECTION) {
+	if (key == BY_SIZE || key == BY_DIRECTION || key == BY_STACK) {
 		piece(out, "", name.n ? name : id, "");
 		return;
 	}

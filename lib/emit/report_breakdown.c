@@ -136,7 +136,7 @@ static int by_weight(const void *a, const void *b)
  * launchers and trackers do, has as little as it computes, however long it is there. */
 static double weight_of(struct json p, bool calling)
 {
-	static const enum part patient[] = { PART_CHILD, PART_FD, PART_POLL };
+	static const enum part patient[] = { PART_CHILD, PART_FD, PART_POLL, PART_BLOCKED };
 	double ns = report_number(p, "thread_ns");
 	struct json parts = json_get(p, "parts");
 

@@ -104,7 +104,7 @@ struct track *tracks_of_sample(struct tracks *ts, const struct rec_SAMPLE *r,
 /* The rank of a process became known. False: out of memory. */
 bool tracks_rank(struct tracks *ts, uint32_t process, uint32_t rank);
 
-/* A thread calls itself something else (told_name). False: out of memory. */
+/* A thread calls itself something else. False: out of memory. */
 bool tracks_named(struct tracks *ts, uint32_t thread);
 
 void tracks_free(struct tracks *ts);

@@ -198,14 +198,15 @@ bool call_site_is_python(const struct world *w, uint32_t stack)
 	return python_frame(w, call_site_frame(w, stack)) != NULL;
 }
 
-bool call_site_is_python_own(const struct world *w, uint32_t stack)
+bool call_site_is_starter(const struct world *w, uint32_t stack)
 {
 	unsigned n = 0;
 	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
 	struct standing s;
 
 	return find_standing(w, frames, n, &s) &&
-	       (s.kind == PYTHON_STDLIB || s.kind == PYTHON_STARTER || s.kind == PYTHON_GENERATED);
+	       (s.kind == PYTHON_STDLIB || s.kind == PYTHON_STARTER || s.kind == PYTHON_RUNNER ||
+		s.kind == PYTHON_GENERATED);
 }
 
 unsigned call_site_outward(const struct world *w, const uint32_t *frames, unsigned n, unsigned from)

@@ -29,8 +29,9 @@ uint32_t call_site_frame(const struct world *w, uint32_t stack);
 unsigned call_site_outward(const struct world *w, const uint32_t *frames, unsigned n,
 			   unsigned from);
 
-/* Whether the site is a line of Python's own code, none of a program or a package: what starts and tracks processes. */
-bool call_site_is_python_own(const struct world *w, uint32_t stack);
+/* Whether the site is a line of Python's own code or of a package that runs other people's: what starts, tracks and waits for
+ * processes. */
+bool call_site_is_starter(const struct world *w, uint32_t stack);
 
 /* Whether there is any Python on the stack. */
 bool call_site_is_python(const struct world *w, uint32_t stack);

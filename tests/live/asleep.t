@@ -146,4 +146,36 @@ for pid in (*ranks, parent.pid):
     os.kill(pid, signal.SIGKILL)
 parent.wait()
 parent.stdout.close()
+
+# A launcher that waits for its child, and the tracker of resources that Python started, stand still in every run.
+with open(script, "w") as f:
+    f.write(r"""
+import os, threading
+import multiprocessing.resource_tracker as tracker
+tracker.ensure_running()
+lock = threading.Lock()
+lock.acquire()
+def checkpoint():
+    lock.acquire()
+print(os.getpid(), tracker._resource_tracker._pid, flush=True)
+checkpoint()
+""")
+launcher = subprocess.Popen(["timeout", "600", sys.executable, script], stdout=subprocess.PIPE, text=True, env=rec.environment())
+pids = [launcher.pid, *map(int, launcher.stdout.readline().split())]
+while any(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S" for pid in pids):
+    pass
+ige = rec.path("launched.ige")
+p = rec.run("-o", ige, "-p", str(launcher.pid), "--duration", "1s")
+said = explain(ige)
+tap.ok("1 process stood still" in said and f"(pid {pids[1]}): waiting for another thread" in said and "checkpoint (hang.py:" in said,
+       "a launcher and a tracker are not told with the weight of who hangs", said)
+tap.ok(f"(pid {pids[0]})" not in said and f"(pid {pids[2]})" not in said, "nor as having a time of their own", said)
+ige = rec.path("tracker.ige")
+p = rec.run("-o", ige, "-p", str(pids[2]), "--duration", "1s")
+said = explain(ige)
+tap.ok("1 process stood still" in said and f"(multiprocessing.resource_tracker) (pid {pids[2]})" in said, "where nobody else is recorded they are", said)
+for pid in pids:
+    os.kill(pid, signal.SIGKILL)
+launcher.wait()
+launcher.stdout.close()
 tap.done_testing()
