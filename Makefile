@@ -352,7 +352,7 @@ include $(wildcard tests/*/rules.mk) formats/packaging/rules.mk
 
 tests: all $(unit_tests) $(test_programs) double double-real
 
-# Suites that share the machine; the scorecard goes before whatever else runs there. Of the live tests those that account for
+# Suites that share the machine; the scorecard goes before whatever else runs there. Of the real programs only some are quick. Of the live tests those that account for
 # what the whole machine does, or measure, have it to themselves: they say so in a line "# Alone: why".
 quick_suites := lint cli laws double fault
 shared_suites := scenarios kernels
@@ -361,7 +361,7 @@ alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))
 
 # The longest first, so that at the end no core waits for one that began late.
 long_tests := $(addprefix tests/,scenarios/quick.t kernels/ubuntu-5.15.t live/python_debian.t live/modes.t live/record.t live/seeds.t laws/kinds.t \
-	live/hostile.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
+	live/hostile.t real/torch_attached.t real/torch_crash.t fault/record.t live/capabilities.t live/python.t live/count.t live/cpu_samples.t live/attach.t live/args.t live/gpu.t laws/second_reader.t live/rotate.t)
 longest_first = $(filter $(1),$(long_tests)) $(filter-out $(long_tests),$(1))
 
 run_tests = BUILD=$(BUILD) INGERO_COMPILE=$(call quote,$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)) PYTHONDONTWRITEBYTECODE=1 \
@@ -375,9 +375,9 @@ ifdef ARCH
 check: tests
 	$(Q)tests/emulated $(machine) $(SYSROOT) env $(call run_tests,-r $(BUILD)/test-report.json $(filter-out %/host_live.t,$(unit_tests)))
 else
-check: tests deps-check
-	$(Q)$(call run_tests,-r $(BUILD)/test-report.json $(call longest_first,$(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
-		$(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites))) -- \
+check: real-quick tests double-real $(real_clients) deps-check
+	$(Q)REAL=$(abspath $(REAL)) $(call run_tests,-r $(BUILD)/test-report.json $(call longest_first,$(filter-out $(slow_kernels),$(call suite,$(shared_suites))) \
+		$(real_quick) $(filter-out $(alone_tests),$(call suite,live)) $(unit_tests) $(call suite,$(quick_suites))) -- \
 		$(alone_tests))
 endif
 
@@ -532,7 +532,9 @@ help:
 		'make              everything, into build/bin (fetches missing packages; INSTALL=no never does)' \
 		'make static       programs without shared libraries, into build/static' \
 		'make demo         record a real stall on this machine and explain it' \
+		'make demo-torch   the same with real PyTorch, which it installs into REAL=$(REAL): 530 MB of downloads, no GPU' \
 		'make check        build everything, run all tests; ends with "N passed, N failed"' \
+		'make check-real   PyTorch and llama.cpp under the recorder, installed into REAL; check-real-all: vLLM, too' \
 		'make check-kernels' \
 		'                  recording on every kernel that QEMU boots here, arm64 too; some of them are in make check' \
 		'make lint         only the rules of the house; make format applies .clang-format' \

@@ -10,18 +10,18 @@ import json
 import os
 import re
 import sqlite3
-import struct
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "live"))
 import recording as rec
+import support
 from recording import tap
 
 WORK = os.path.join(HERE, "work")
 REAL = os.path.abspath(os.environ.get("REAL") or os.path.join(rec.BUILD, "real"))
-LIBRARIES = os.path.join(rec.BUILD, "double-real")
+LIBRARIES = support.DOUBLE_REAL
 PYTHON = os.path.join(REAL, "python", "bin", "python")
 TRAIN = os.path.join(WORK, "train.py")
 PATIENCE = 300  # seconds until a program that does not end is given up
@@ -73,27 +73,19 @@ def generate12(tokens, *options):
     return ["node", os.path.join(WORK, "generate12.js"), os.path.join(REAL, "llama12"), model(), str(tokens), *options]
 
 
-def read_counts(path):
-    """Exported name -> calls so far, from the memory that a process counts in, whether it lives or not (tests/double/truth.c)."""
-    with open(path, "rb") as f:
-        data = f.read()
-    magic, pid, number = struct.unpack_from("8sII", data)
-    if magic != b"DOUBLE1\0":
-        raise RuntimeError(f"{path} holds no counts")
-    tallies = [struct.unpack_from("96sQ", data, 128 * (n + 1)) for n in range(number)]
-    return pid, {name.rstrip(b"\0").decode(): count for name, count in tallies}
+# Counted where it is entered and once more in the function of its op that it calls; it is one call.
+ENTERS_ANOTHER = {"ncclBcast": "ncclBroadcast"}
 
 
 def counted(folder):
     """Process -> {(source, op): calls}, as the libraries counted them until now, for names that are traced."""
     total = {}
-    for file in os.listdir(folder):
-        pid, names = read_counts(os.path.join(folder, file))
-        calls = total.setdefault(pid, {})
-        for name, count in names.items():
+    for process in support.counts(folder):
+        calls = total.setdefault(process["pid"], {})
+        for name, op in process["ops"].items():
             key = rec.ops().get(name)
-            if key and count:
-                calls[key] = calls.get(key, 0) + count
+            if key and not (name in ENTERS_ANOTHER and rec.ops()[ENTERS_ANOTHER[name]] == key):
+                calls[key] = calls.get(key, 0) + op["count"]
     return {pid: calls for pid, calls in total.items() if calls}
 
 

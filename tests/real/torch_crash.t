@@ -15,9 +15,11 @@ real.need("torch")
 archive = real.launch("abort in the loop", real.train("--steps", 20, "--crash"), status=128 + signal.SIGABRT)
 tap.ok(archive.truth, "abort in the loop: there were calls before it")
 
-archive = real.launch("a device that fails", real.train("--steps", 20), status=1, DOUBLE_FAIL="cudaMalloc:2:at=2")
+archive = real.launch("a device that fails", real.train("--steps", 20), status=1, DOUBLE_FAIL="cudaMalloc:2:after=2")
 tap.ok(archive.truth, "a device that fails: there were calls before it")
-tap.same(archive.ask("SELECT count(*) FROM events WHERE source = 1 AND ret_code = 2")[0][0], 1, "a device that fails: the error is recorded")
+failed = archive.ask("SELECT count(*) FROM named_events WHERE source_name = 'cuda' AND op_name = 'cudaMalloc' AND ret_code = 2")[0][0]
+made = sum(calls.get(("cuda", "cudaMalloc"), 0) for calls in archive.truth.values())
+tap.same(failed, made - 2, "a device that fails: so does each allocation behind the second, and that is recorded")
 
 # 300 threads, each with calls of its own, and a program that dies before its first call.
 threads = """

@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 WIDTH, LENGTH, BATCH, WORDS, HEADS, LAYERS = 128, 64, 8, 512, 4, 2
-TROUBLES = ("none", "getitem", "gc", "sleep", "logging")
+TROUBLES = ("none", "getitem", "gc", "sleep", "logging", "checkpoint")
 
 
 def parse_options():
@@ -122,6 +122,7 @@ class Trainer:
         self.batches = iter(DataLoader(Text(options, self.clock), batch_size=BATCH, num_workers=options.workers, pin_memory=True))
         self.side = torch.cuda.Stream() if options.streams else None
         self.graph = None
+        self.history = torch.ones(8 << 20)  # of metrics, as long runs collect them
         if options.trouble == "logging":
             self.log_file = open(f"{options.truth}.log", "w", encoding="utf-8")
 
@@ -173,6 +174,18 @@ class Trainer:
         elif trouble == "logging":
             with self.clock:
                 self.log_weights()
+
+        elif trouble == "checkpoint" and number % 5 == 4:
+            with self.clock:
+                self.save_checkpoint()
+
+    def save_checkpoint(self):
+        """Writes everything that a run needs to go on, and waits until the disk has it."""
+        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "history": self.history}
+        with open(f"{self.options.truth}.checkpoint", "wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
 
     def log_weights(self):
         """Writes a checksum of every parameter, each of which waits for the device, to a file that is synced."""
