@@ -14,11 +14,11 @@
 #include "lib/base/vec.h"
 
 #define CHUNK	    (1u << 20) /* bytes of code at a time */
-#define AROUND	    64	       /* bytes in which the arguments of a call are set */
+#define AROUND	    96	       /* bytes in which the arguments of a call are set */
 #define LEA	    7	       /* bytes of lea rel32(%rip), %reg; and of a call: */
 #define CALL	    5
 #define KERNELS_MAX (1u << 20)
-#define CODE_MAX    (1ull << 30) /* bytes of code looked at */
+#define CODE_MAX    (256ull << 20) /* bytes of code looked at */
 
 struct kernel {
 	uint64_t host, name; /* places in the file */
@@ -47,7 +47,8 @@ static bool in_code(const struct sym_elf *f, uint64_t address)
 	return false;
 }
 
-/* The address that the last lea of this form between from and to loads; 0: none. */
+/* The address that the last lea of this form between from and to loads; 0: none, or it is loaded from a
+ * table (of an exported function, which has a symbol). */
 static uint64_t loaded(const struct piece *c, size_t from, size_t to, uint8_t reg)
 {
 	int32_t distance;
@@ -55,8 +56,10 @@ static uint64_t loaded(const struct piece *c, size_t from, size_t to, uint8_t re
 	for (size_t i = to; i >= from + LEA; i--) {
 		const uint8_t *p = c->p + i - LEA;
 
-		if (p[0] != 0x48 || p[1] != 0x8d || p[2] != reg)
+		if (p[0] != 0x48 || p[2] != reg || (p[1] != 0x8d && p[1] != 0x8b))
 			continue;
+		if (p[1] == 0x8b)
+			return 0;
 		memcpy(&distance, p + 3, sizeof(distance));
 		return c->address + i + (uint64_t)(int64_t)distance;
 	}

@@ -105,7 +105,8 @@ static void registers(void)
 		     { CODE + 0x830, NULL, "two names of one function are none" },
 		     { CODE + 0x840, NULL, "a text that is no name" },
 		     { NAMES, NULL, "an address that is no code" },
-		     { CODE + 0x850, NULL, "arguments of the call before" } };
+		     { CODE + 0x850, NULL, "arguments of the call before" },
+		     { CODE + 0x860, NULL, "arguments of a call that is none" } };
 	struct buf name = { 0 };
 	size_t at = CODE;
 	struct sym_registered *t;
@@ -146,6 +147,11 @@ static void registers(void)
 	put_no_limit(&at);
 	put_call(&at);
 	put_lea(&at, RSI, CODE + 0x850);
+	put_no_limit(&at);
+	put_call(&at);
+	put_lea(&at, RSI, CODE + 0x860);
+	put(&at, "\x48\x8b\x35\0\0\0\0", 7); /* mov table(%rip), %rsi */
+	put_lea(&at, RDX, NAMES);
 	put_no_limit(&at);
 	put_call(&at);
 	t = opened(&f);
