@@ -4,7 +4,7 @@
  * change and when the change is done. Processes launched for the recording are stopped at the
  * second call, until the recorder has put its probes into what is new; others only tell it. Where
  * nothing that is new is probed, nobody is stopped: a program of many libraries would stand still
- * for each. That is known of a file by its name, or as the recorder has looked at it before.
+ * for each. Before such a library is removed its process is: what it said may be read in its file. That is known of a file by its name, or as the recorder has looked at it before.
  */
 #include "bpf/maps.h"
 
@@ -141,20 +141,34 @@ int loader_hook(struct pt_regs *ctx)
 	s64 distance = (s64)bpf_get_attach_cookie(ctx);
 	u64 at = REGS_IP(ctx) + distance;
 	struct wire_life *w;
+	u8 change = LOADER_ADDED;
 	bool known;
 
 	if (!t)
 		return 0;
-	if (distance && bpf_probe_read_user(&state, sizeof(state), (void *)at) == 0 &&
-	    state != LOADER_CONSISTENT) {
-		if (state == LOADER_DELETE)
-			t->library = 0; /* the entry may go */
+	if (distance)
+		bpf_probe_read_user(&state, sizeof(state), (void *)at);
+	if (state == LOADER_DELETE) {
+		t->library = 0; /* the entry may go */
+		t->removing = 1;
+		/* What the recorder has not read of it yet, it never could. */
+		if (!t->grown)
+			return 0;
+		change = LOADER_REMOVING;
+		known = 0;
+	} else if (state != LOADER_CONSISTENT) {
 		return 0;
+	} else {
+		known = t->flags & TARGET_STOP && distance && is_all_known(t, at);
+		if (t->removing)
+			change = LOADER_REMOVED;
+		t->removing = 0;
 	}
-	known = t->flags & TARGET_STOP && distance && is_all_known(t, at);
 	w = life_begin(WIRE_LOADER, bpf_get_current_task_btf());
 	if (!w)
 		return 0;
+	t->grown = known;
+	w->process = change;
 	w->known = known;
 	/* The signal before the message: whoever reads the message sends SIGCONT. */
 	w->stopped = !known && (t->flags & TARGET_STOP) && bpf_send_signal(19) == 0;

@@ -425,7 +425,8 @@ struct wire_migrate {
 struct wire_life {
 	__u8 kind;
 	__u8 stopped; /* the process was sent SIGSTOP: attach, then send SIGCONT */
-	__u8 process; /* fork: a new process, not a thread; exit: the last thread of the process */
+	__u8 process; /* fork: a new process, not a thread; exit: the last thread of the process;
+		       * loader: enum loader_change */
 	__u8 known;   /* loader: what is new is known and holds nothing to probe: not stopped */
 	__u32 child;  /* fork */
 	__u32 child_tgid;
@@ -434,6 +435,12 @@ struct wire_life {
 	__u64 child_start_ns;
 	struct wire_thread who; /* fork: the parent; name: as it was called until then */
 	char name[16]; /* name: what it calls itself from now on; zeroes behind a short one */
+};
+
+enum loader_change {
+	LOADER_ADDED,
+	LOADER_REMOVING, /* what will be removed is mapped still */
+	LOADER_REMOVED,
 };
 
 /* Value of the targets map, key tgid. */
@@ -446,6 +453,8 @@ struct target {
 	__u32 flags;
 	__u32 execs;
 	__u64 library; /* address of the last entry that its loader's list had; 0: not looked at */
+	__u32 grown;   /* it was not stopped for what its loader added last */
+	__u32 removing;
 };
 
 /* Key of the files that the recorder has looked at: as the kernel numbers them. */

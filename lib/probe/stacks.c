@@ -227,12 +227,14 @@ void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_n
 	file_ranges_begin(&p->files, time_ns);
 }
 
-void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns)
+void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns, bool removed)
 {
 	struct process_maps *p = probe_stacks_maps_of(s, tgid);
 
-	if (p)
+	if (p && !p->changed_ns)
 		p->changed_ns = time_ns;
+	if (p && removed)
+		p->removed_ns = time_ns;
 }
 
 /* What is in no file is called what the kernel calls it, as "[vdso]", or has no name: code made at run time. */
@@ -298,7 +300,7 @@ void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct h
 		p->ranges.n = 0;
 		p->stale = false;
 		file_ranges_begin(&p->files, p->changed_ns ? p->changed_ns : host_clock_mono());
-		p->changed_ns = 0;
+		p->changed_ns = p->removed_ns = 0;
 	}
 	if (p)
 		file_ranges_add(&p->files, m);

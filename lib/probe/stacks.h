@@ -25,9 +25,9 @@ void probe_stacks_free(struct probe_stacks *s);
  * holds on. */
 void probe_stacks_maps_begin(struct probe_stacks *s, uint32_t tgid);
 void probe_stacks_maps_add(struct probe_stacks *s, uint32_t tgid, const struct host_mapping *m);
-/* The loader changed what is mapped at that time (CLOCK_MONOTONIC): the next picture holds since
- * then. */
-void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns);
+/* The loader changed what is mapped at that time (CLOCK_MONOTONIC), by removing something or not: the
+ * next picture holds since the first such time. */
+void probe_stacks_changed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns, bool removed);
 /* What was mapped is not any more from that time on: it is another program. */
 void probe_stacks_executed(struct probe_stacks *s, uint32_t tgid, int64_t time_ns);
 /* A child starts with its parent's maps, until its own are read. False: nothing is known of the

@@ -41,6 +41,7 @@ struct process_maps {
 	struct file_ranges files;
 	int64_t executed_ns; /* this program since then */
 	int64_t changed_ns;  /* what the next picture shows is so since then; 0: not known */
+	int64_t removed_ns;  /* something was unmapped then, which the picture has still; 0: nothing was */
 };
 
 struct question {

@@ -383,7 +383,12 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		scan(t, tgid, since_ns);
 		break;
 	case WIRE_LOADER:
-		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns);
+		if (l->process == LOADER_REMOVING) {
+			scan(t, tgid, since_ns);
+			break;
+		}
+		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns,
+				     l->process == LOADER_REMOVED);
 		if (l->known)
 			note_growth(t, tgid, (int64_t)l->time_ns);
 		else

@@ -164,13 +164,15 @@ static void bytes(struct probe_stacks *s)
 	is_str(text_at(s, other, at, 100), here, "of a process that has ended the file is read");
 	/* Another library there from 200 on. */
 	f.m.offset += 4096;
-	probe_stacks_changed(s, other, 200);
+	probe_stacks_changed(s, other, 200, false);
 	map_one(s, other, &f.m);
 	is_str(text_at(s, other, at, 199), here, "what was mapped there before");
 	ok(strcmp(text_at(s, other, at, 200), here) != 0, "and not what is mapped since");
 	/* What does not change does not count as gone. */
 	f.m.offset -= 4096;
-	probe_stacks_changed(s, self, 300);
+	probe_stacks_changed(s, self, 300, true);
+	is_str(text_at(s, self, at, 100), here, "what may be gone from there is read in its file");
+	is_str(text_at(s, self, at, 300), here, "what came later is read where it lies");
 	map_one(s, self, &f.m);
 	is_str(text_at(s, self, at, 100), here, "a new picture of the same");
 	probe_stacks_ended(s, other);
