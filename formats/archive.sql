@@ -416,7 +416,9 @@ CREATE TABLE session_records (
 	"off_cpu" INTEGER,
 	"seed" INTEGER,
 	"node" INTEGER, -- nodes.id
-	"cpu_samples_hz" INTEGER
+	"cpu_samples_hz" INTEGER,
+	"pid" INTEGER,
+	"pid_start_ns" INTEGER
 );
 
 CREATE TABLE coverage_records (
@@ -638,7 +640,9 @@ CREATE TABLE cost_records (
 	"recorder_cpu_ns" INTEGER,
 	"recorder_rss" INTEGER,
 	"measured_ns" INTEGER,
-	"node" INTEGER -- nodes.id
+	"node" INTEGER, -- nodes.id
+	"stops" INTEGER,
+	"stopped_ns" INTEGER
 );
 
 CREATE TABLE sampled_records (
@@ -650,6 +654,19 @@ CREATE TABLE sampled_records (
 	"every" INTEGER,
 	"left_out" INTEGER,
 	"reason" TEXT,
+	"node" INTEGER -- nodes.id
+);
+
+CREATE TABLE uncovered_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"since_ns" INTEGER,
+	"until_ns" INTEGER,
+	"process" INTEGER, -- processes.id
+	"layer" TEXT,
+	"path" TEXT,
+	"reason" TEXT,
+	"from_start" INTEGER,
 	"node" INTEGER -- nodes.id
 );
 
