@@ -163,27 +163,34 @@ static bool is_bystander(const struct report *r, struct json process, struct jso
 {
 	bool is = report_number(process, "calls") == 0 &&
 		  !is_culprit(r, report_number(process, "pid"));
+	size_t own = 0;
 
 	for (size_t i = 0; is && i < json_length(waits); i++) {
 		struct json wait = json_at(waits, i), so = json_get(wait, "bystander");
+		bool its = same_process(wait, process);
 
-		is = !same_process(wait, process) || json_is_true(so);
+		own += its;
+		is = !its || json_is_true(so);
 		json_free(so);
 		json_free(wait);
 	}
-	return is;
+	return is && own;
 }
 
-/* Those that are news: the bystanders, too, where nobody else stands still. */
+/* Those that are news: bystanders only where nobody else was recorded. */
 static void find_still(const struct report *r, struct json all, struct json waits,
 		       struct processes *still)
 {
-	for (unsigned pass = 0; pass < 2 && still->n == 0; pass++)
+	bool others = false;
+
+	for (unsigned pass = 0; pass < 2 && still->n == 0 && !others; pass++)
 		for (size_t i = 0; i < json_length(all); i++) {
 			struct json p = json_at(all, i);
+			bool shown = report_shows(r, p),
+			     told = shown && (pass || !is_bystander(r, p, waits));
 
-			if (!report_shows(r, p) || !report_stands(r, p) ||
-			    (pass == 0 && is_bystander(r, p, waits)) || !vec_push(still, p))
+			others |= pass == 0 && told;
+			if (!told || !report_stands(r, p) || !vec_push(still, p))
 				json_free(p);
 		}
 }

@@ -148,22 +148,40 @@ parent.wait()
 parent.stdout.close()
 
 # A launcher that waits for its child, and the tracker of resources that Python started, stand still in every run.
-with open(script, "w") as f:
-    f.write(r"""
-import os, threading
+LAUNCHED = r"""
+import os, threading, time
 import multiprocessing.resource_tracker as tracker
 tracker.ensure_running()
 lock = threading.Lock()
 lock.acquire()
 def checkpoint():
     lock.acquire()
+def serve():
+    while True:
+        time.sleep(0.01)
 print(os.getpid(), tracker._resource_tracker._pid, flush=True)
-checkpoint()
-""")
-launcher = subprocess.Popen(["timeout", "600", sys.executable, script], stdout=subprocess.PIPE, text=True, env=rec.environment())
-pids = [launcher.pid, *map(int, launcher.stdout.readline().split())]
-while any(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S" for pid in pids):
-    pass
+"""
+
+
+def launched(what):
+    """The pids of a launcher, its program, and the tracker of that; all of them asleep."""
+    with open(script, "w") as f:
+        f.write(LAUNCHED + what + "()\n")
+    launcher = subprocess.Popen(["timeout", "600", sys.executable, script], stdout=subprocess.PIPE, text=True, env=rec.environment())
+    pids = [launcher.pid, *map(int, launcher.stdout.readline().split())]
+    while any(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "S" for pid in pids):
+        pass
+    return launcher, pids
+
+
+def end(launcher, pids):
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    launcher.wait()
+    launcher.stdout.close()
+
+
+launcher, pids = launched("checkpoint")
 ige = rec.path("launched.ige")
 p = rec.run("-o", ige, "-p", str(launcher.pid), "--duration", "1s")
 said = explain(ige)
@@ -174,8 +192,11 @@ ige = rec.path("tracker.ige")
 p = rec.run("-o", ige, "-p", str(pids[2]), "--duration", "1s")
 said = explain(ige)
 tap.ok("1 process stood still" in said and f"(multiprocessing.resource_tracker) (pid {pids[2]})" in said, "where nobody else is recorded they are", said)
-for pid in pids:
-    os.kill(pid, signal.SIGKILL)
-launcher.wait()
-launcher.stdout.close()
+end(launcher, pids)
+launcher, pids = launched("serve")
+ige = rec.path("serves.ige")
+p = rec.run("-o", ige, "-p", str(launcher.pid), "--duration", "1s")
+said = explain(ige)
+tap.ok(said and "stood still. " not in said and f"(pid {pids[2]})" not in said, "beside one that goes on they are not, either", said)
+end(launcher, pids)
 tap.done_testing()
