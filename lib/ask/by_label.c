@@ -246,10 +246,13 @@ static void key_step(const struct by_labels *l, const struct by_id *id, struct b
 	buf_free(&name);
 }
 
-static void add_inner(const struct by_labels *l, uint32_t frame, struct buf *out)
+#define CALLERS_SHOWN 2 /* of a call site, by their names */
+
+static void add_function(const struct by_labels *l, uint32_t frame, struct buf *out)
 {
 	const struct world_symbol *s = world_get_symbol(l->w, frame);
-	struct bytes name = s ? world_text(l->w, s->name) : (struct bytes){ 0 };
+	const struct world_frame *f = world_get_frame(l->w, frame);
+	struct bytes name = world_text(l->w, s ? s->name : f ? f->name : 0);
 
 	if (name.n)
 		buf_add(out, name.p, name.n);
@@ -257,8 +260,8 @@ static void add_inner(const struct by_labels *l, uint32_t frame, struct buf *out
 		name_frame(out, l->w, frame);
 }
 
-/* A stack out of Python as people read it: where it ends, the innermost line of Python, how many frames lie between, and from the
- * call site on the lines of its chain. */
+/* A stack out of Python as people read it: where it ends, the innermost function of Python, how many frames lie between, the call
+ * site, and the next functions of its chain. */
 static uint32_t folded(const struct by_labels *l, const uint32_t *frames, unsigned n)
 {
 	unsigned site = call_site_find(l->w, frames, n), python = 0, between = 0, i;
@@ -268,18 +271,22 @@ static uint32_t folded(const struct by_labels *l, const uint32_t *frames, unsign
 	while (python < site && world_get_frame(l->w, frames[python])->kind != FRAME_PYTHON)
 		python++;
 	if (python)
-		add_inner(l, frames[0], &text);
+		add_function(l, frames[0], &text);
 	if (python < site) {
 		buf_puts(&text, python ? " < " : "");
-		name_frame(&text, l->w, frames[python]);
+		add_function(l, frames[python], &text);
 	}
 	for (i = python > 0; i < site; i++)
 		between += i != python && world_get_frame(l->w, frames[i])->kind != FRAME_GAP;
 	if (between)
 		buf_printf(&text, " < (%u frame%s)", between, between == 1 ? "" : "s");
-	for (i = site; i < n; i = call_site_outward(l->w, frames, n, i)) {
-		buf_puts(&text, text.n ? " < " : "");
-		name_frame(&text, l->w, frames[i]);
+	buf_puts(&text, text.n ? " < " : "");
+	name_frame(&text, l->w, frames[site]);
+	i = call_site_outward(l->w, frames, n, site);
+	for (unsigned k = 0; k < CALLERS_SHOWN && i < n; k++) {
+		buf_puts(&text, " < ");
+		add_function(l, frames[i], &text);
+		i = call_site_outward(l->w, frames, n, i);
 	}
 	id = string_of(l->w, &text);
 	buf_free(&text);
