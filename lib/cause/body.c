@@ -45,6 +45,12 @@ static void culprit_json(const struct finding *f, struct jsonw *j)
 	for (uint32_t i = 0; who && i < who->npids && i < CULPRIT_PIDS; i++)
 		jsonw_u64(j, who->pids[i]);
 	jsonw_array_end(j);
+	if (who && who->kind == CULPRIT_OWN) {
+		jsonw_key_array(j, "tids");
+		for (uint32_t i = 0; i < who->ntids && i < CULPRIT_TIDS; i++)
+			jsonw_u64(j, who->tids[i]);
+		jsonw_array_end(j);
+	}
 	jsonw_key_u64(j, "parent", who ? who->parent : 0);
 	jsonw_key(j, "cgroup");
 	if (who && (who->kind == CULPRIT_CGROUP || who->kind == CULPRIT_NEIGHBOUR)) {

@@ -194,7 +194,12 @@ void name_culprit_full(struct buf *out, const struct world *w, const struct tall
 	buf_puts(out, c->kind == CULPRIT_HOLDER ? "tid " : "pid ");
 	for (uint32_t i = 0; i < shown; i++)
 		buf_printf(out, "%s%u", i ? ", " : "", c->pids[i]);
-	buf_puts(out, c->npids > shown ? ", ...)" : ")");
+	if (c->npids > shown)
+		buf_puts(out, ", ...");
+	shown = c->ntids < CULPRIT_TIDS ? c->ntids : CULPRIT_TIDS;
+	for (uint32_t i = 0; i < shown; i++)
+		buf_printf(out, ", %s%u", i ? "" : "tid ", c->tids[i]);
+	buf_puts(out, c->ntids > shown ? ", ...)" : ")");
 }
 
 bool name_cgroup_v1(struct bytes path)

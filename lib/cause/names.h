@@ -38,7 +38,7 @@ void name_thread_full(struct buf *out, const struct world *w, const struct tally
 void name_culprit(struct buf *out, const struct world *w, const struct tally *t,
 		  const struct line_culprit *c);
 
-/* The same with who exactly: "hog (pid 1234)", "cc1 (57 processes: pid 812, 813, ...)", "disk 8:0" */
+/* The same with who exactly: "hog (pid 1234)", "train (pid 100, tid 101, 102)", "cc1 (57 processes: pid 812, 813, ...)", "disk 8:0" */
 void name_culprit_full(struct buf *out, const struct world *w, const struct tally *t,
 		       const struct line_culprit *c);
 

@@ -107,6 +107,20 @@ static void remember(struct culprits *c, uint32_t id, uint32_t subject, uint32_t
 	v->npids++;
 }
 
+/* The same of a thread of the victim's own process. */
+static void remember_own(struct culprits *c, uint32_t id, uint32_t thread, uint32_t tid)
+{
+	struct line_culprit *v;
+	uint64_t key = (uint64_t)(id | 1u << 31) << 32 | thread; /* apart from processes */
+
+	if (id == 0 || map_get(&c->seen_pids, key, NULL) || !map_put(&c->seen_pids, key, 1))
+		return;
+	v = &c->v.v[id - 1];
+	if (v->ntids < CULPRIT_TIDS)
+		v->tids[v->ntids] = tid;
+	v->ntids++;
+}
+
 static struct bytes kworker_name(const struct world_process *p, struct bytes name)
 {
 	if (p->parent == 2 && name.n > 7 && memcmp(name.p, "kworker", 7) == 0)
@@ -163,6 +177,8 @@ static uint32_t task_mint(struct culprits *c, uint32_t thread, bool own, uint32_
 		key = mix(key, v.young ? UINT64_MAX : p->parent);
 	id = mint(c, mix(key, v.kind), &v);
 	remember(c, id, t->process, p->tgid);
+	if (own)
+		remember_own(c, id, thread, t->tid);
 	if (id && c->v.v[id - 1].parent != p->parent)
 		c->v.v[id - 1].parent = 0;
 	return id;

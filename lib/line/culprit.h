@@ -31,6 +31,7 @@ enum culprit_kind {
 };
 
 #define CULPRIT_PIDS   8
+#define CULPRIT_TIDS   3
 #define CULPRIT_PLACES 4
 
 struct line_culprit {
@@ -45,6 +46,8 @@ struct line_culprit {
 	uint64_t object; /* DEVICE: device number; CGROUP, NEIGHBOUR: world cgroup id */
 	uint32_t npids;	 /* distinct processes (HOLDER: threads) folded into it */
 	uint32_t pids[CULPRIT_PIDS]; /* the first of them: tgids (HOLDER: tids) */
+	uint32_t ntids;		     /* OWN: distinct threads */
+	uint32_t tids[CULPRIT_TIDS]; /* OWN: the first of them */
 	bool gil;		     /* HOLDER: of the lock of a CPython interpreter */
 	bool first; /* HOLDER: the first thread of its process, which is none of its workers, whatever their names */
 	/* HOLDER: where it was while it held the lock, and in which state, of what was seen most; ns 0: none. What each says is

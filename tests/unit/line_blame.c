@@ -147,6 +147,7 @@ static void itself(void)
 	c = culprit_get(line_culprits(l),
 			t.call_parts[1].nculprits ? t.call_parts[1].c[0].culprit : 0);
 	ok(c && c->kind == CULPRIT_OWN, "another thread of the process is its own");
+	ok(c && c->ntids == 1 && c->tids[0] == 101, "and told by its own number");
 	line_free(l);
 	stage_free(&s);
 }
