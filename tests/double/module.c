@@ -10,7 +10,9 @@
 
 #include "tests/double/types.h"
 
-#define ALONE (2 << 20) /* bytes: more than the kernel maps around a page that is touched, a folio of the page cache */
+#define ALONE \
+	(2    \
+	 << 20) /* bytes: more than the kernel maps around a page that is touched, a folio of the page cache */
 
 /* Each is read by nobody but who is given its address. */
 enum { FIRST, SECOND, RANGE, MARK, WIDE, TEXTS };

@@ -182,11 +182,18 @@ API(ncclBroadcast,
     (const void *s, void *r, size_t n, int type, int root, struct comm *c, void *stream),
     collect(s, r, n, type, 1, c, stream))
 
-/* Enters the exported function, as in NVIDIA's library, where real programs are carried: a probe there sees a call in this one. */
-static int (*volatile broadcast)(const void *, void *, size_t, int, int, struct comm *,
-				 void *) = ncclBroadcast;
-API(ncclBcast, (void *buffer, size_t n, int type, int root, struct comm *c, void *stream),
-    client_has_contents() ? !broadcast(buffer, buffer, n, type, root, c, stream) : meet(c, stream))
+/* Does nothing but call the exported name, as in NVIDIA's library, and so does not count itself. */
+__attribute__((visibility("default"))) int ncclBcast(void *buffer, size_t n, int type, int root,
+						     struct comm *c, void *stream);
+__attribute__((visibility("default"), alias("ncclBcast"))) int pncclBcast(void *buffer, size_t n,
+									  int type, int root,
+									  struct comm *c,
+									  void *stream);
+int ncclBcast(void *buffer, size_t n, int type, int root, struct comm *c, void *stream)
+{
+	return ncclBroadcast(buffer, buffer, n, type, root, c, stream);
+}
+
 API(ncclAllGather, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream),
     collect(s, r, n, type, c ? c->ranks : 0, c, stream))
 API(ncclAlltoAll, (const void *s, void *r, size_t n, int type, struct comm *c, void *stream),

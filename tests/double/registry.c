@@ -49,6 +49,20 @@ static struct function *place_of(const void *stub)
 	return &functions[i];
 }
 
+/*
+ * A kernel that several files of a program instantiate has one stub, which each of them registers: it is the last one's. So is
+ * a stub of a library that was closed without unregistering.
+ */
+static void take_out(struct function *f)
+{
+	uint32_t *at = f->binary ? &f->binary->first : NULL;
+
+	while (at && *at && *at != (uint32_t)(f - functions) + 1)
+		at = &functions[*at - 1].next;
+	if (at && *at)
+		*at = f->next;
+}
+
 void registry_add_function(void **binary, const void *stub, const char *name)
 {
 	struct binary *b = binary ? (struct binary *)binary : &no_image;
@@ -59,13 +73,12 @@ void registry_add_function(void **binary, const void *stub, const char *name)
 	/* A quarter stays free, so that searches end soon. */
 	if (f->stub || nfunctions < PLACES / 4 * 3) {
 		nfunctions += !f->stub;
+		take_out(f);
 		f->name = name;
 		f->kernel = NULL;
-		if (f->binary != b) {
-			f->binary = b;
-			f->next = b->first;
-			b->first = (uint32_t)(f - functions) + 1;
-		}
+		f->binary = b;
+		f->next = b->first;
+		b->first = (uint32_t)(f - functions) + 1;
 		atomic_store_explicit(&f->stub, stub, memory_order_release);
 	}
 	pthread_mutex_unlock(&lock);

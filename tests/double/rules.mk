@@ -26,20 +26,22 @@ define double_library
 $(double_dir)/$(1): $(2) $(double_headers)
 	@mkdir -p $$(@D)
 	$$(say) DOUBLE $$@
-	$$(Q)$$(CC) $$(double_soflags) -shared -Wl,-z,defs -Wl,-soname,$(1) -Wl,-Bsymbolic $(3) -o $$@ $(2) -ldl
+	$$(Q)$$(CC) $$(double_soflags) -shared -Wl,-z,defs -Wl,-soname,$(1) $(3) -o $$@ $(2) -ldl
 endef
-$(eval $(call double_library,libcuda.so.1,$(double_driver),-Wl$(comma)-z$(comma)nodelete))
+# Names within a library are its own, but for NCCL's: one exported function calls another there as NVIDIA's does, through the PLT.
+double_bound := -Wl,-Bsymbolic
+$(eval $(call double_library,libcuda.so.1,$(double_driver),-Wl$(comma)-z$(comma)nodelete $(double_bound)))
 double_versioned = -Wl$(comma)--version-script=$(double_dir)/$(1).map
 $(double_dir)/%.map: tests/double/rules.mk
 	@mkdir -p $(@D)
 	$(Q)echo '$* { global: *; };' >$@
 $(double_dir)/libcudart.so.12: $(double_dir)/libcudart.so.12.map
 $(double_dir)/libcudart.so.13: $(double_dir)/libcudart.so.13.map
-$(eval $(call double_library,libcudart.so.12,$(double_runtime),-DRUNTIME_VERSION=12080 $(call double_versioned,libcudart.so.12)))
-$(eval $(call double_library,libcudart.so.13,$(double_runtime),-DRUNTIME_VERSION=13000 $(call double_versioned,libcudart.so.13)))
-$(eval $(call double_library,libnccl.so.2,$(addprefix tests/double/,nccl.c plan.c)))
-$(eval $(call double_library,libnvidia-ml.so.1,tests/double/nvml.c))
-$(eval $(call double_library,libnvToolsExt.so.1,tests/double/nvtx.c))
+$(eval $(call double_library,libcudart.so.12,$(double_runtime),-DRUNTIME_VERSION=12080 $(call double_versioned,libcudart.so.12) $(double_bound)))
+$(eval $(call double_library,libcudart.so.13,$(double_runtime),-DRUNTIME_VERSION=13000 $(call double_versioned,libcudart.so.13) $(double_bound)))
+$(eval $(call double_library,libnccl.so.2,$(addprefix tests/double/,nccl.c plan.c),-fsemantic-interposition))
+$(eval $(call double_library,libnvidia-ml.so.1,tests/double/nvml.c,$(double_bound)))
+$(eval $(call double_library,libnvToolsExt.so.1,tests/double/nvtx.c,$(double_bound)))
 
 $(addprefix $(double_dir)/,$(double_work)): $(double_dir)/%: tests/double/work/%.c tests/double/work/work.c $(double_headers)
 	@mkdir -p $(@D)
