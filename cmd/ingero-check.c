@@ -136,7 +136,7 @@ static void plan_library(struct state *s, struct check_library *l, const char *o
 
 		if (specs[i].library != which)
 			continue;
-		for (size_t k = 0; k < plan.n && !found; k++)
+		for (size_t k = 0; k < plan.n + plan.nforwarding && !found; k++)
 			found = plan.v[k].site.cookie == i;
 		l->requested++;
 		l->found += found;

@@ -110,14 +110,20 @@ static bool only_enters_another(const struct probe_plan *plan, const struct sym_
 static void drop_forwarding(struct probe_plan *plan, const struct sym_elf *file)
 {
 	bool drop[SPECS_MAX * 2];
-	size_t kept = 0, n = plan->n < SPECS_MAX * 2 ? plan->n : SPECS_MAX * 2;
+	size_t n = plan->n < SPECS_MAX * 2 ? plan->n : SPECS_MAX * 2, all = plan->n;
 
 	for (size_t i = 0; i < n; i++)
 		drop[i] = only_enters_another(plan, file, &plan->v[i]);
-	for (size_t i = 0; i < plan->n; i++)
-		if (i >= n || !drop[i])
-			plan->v[kept++] = plan->v[i];
-	plan->n = kept;
+	for (size_t i = n; i-- > 0;) {
+		struct plan_site site = plan->v[i];
+
+		if (!drop[i])
+			continue;
+		memmove(&plan->v[i], &plan->v[i + 1], (all - i - 1) * sizeof(site));
+		plan->v[all - 1] = site;
+		plan->nforwarding++;
+		plan->n--;
+	}
 }
 
 int probe_plan_file(struct probe_plan *plan, const char *path, enum probe_library library,

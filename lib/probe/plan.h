@@ -32,6 +32,7 @@ struct probe_plan {
 	bool is_static; /* the runtime is linked into an executable */
 	struct plan_site *v;
 	size_t n, cap;
+	size_t nforwarding; /* behind those n: functions that only enter one of them, which are not probed */
 	char build_id[SYM_BUILD_ID];
 };
 
