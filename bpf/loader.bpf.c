@@ -4,7 +4,8 @@
  * change and when the change is done. Processes launched for the recording are stopped at the
  * second call, until the recorder has put its probes into what is new; others only tell it. Where
  * nothing that is new is probed, nobody is stopped: a program of many libraries would stand still
- * for each. Before such a library is removed its process is: what it said may be read in its file. That is known of a file by its name, or as the recorder has looked at it before.
+ * for each. That is known of a file by its name, or as the recorder has looked at it before. Before
+ * such a library is removed its process is stopped: what it said may be read in its file.
  */
 #include "bpf/maps.h"
 

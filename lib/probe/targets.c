@@ -27,7 +27,6 @@ struct member {
 	bool cuda;
 	bool unread;	 /* its maps could not be read when they should have been */
 	bool grew;	 /* it loaded files that are known: its maps are to be read */
-	int64_t grew_ns; /* when first, since they were read */
 	unsigned looks;	 /* how often its maps were read without a hook telling */
 };
 
@@ -120,14 +119,12 @@ static void scan(struct probe_targets *t, uint32_t tgid, int64_t since_ns)
 }
 
 /* However many known files a process loads in a turn, its maps are read once. */
-static void note_growth(struct probe_targets *t, uint32_t tgid, int64_t time_ns)
+static void note_growth(struct probe_targets *t, uint32_t tgid)
 {
 	struct member *m = member_make(t, tgid);
 
 	if (!m)
 		return;
-	if (!m->grew)
-		m->grew_ns = time_ns;
 	m->grew = true;
 	t->grew = true;
 }
@@ -146,7 +143,8 @@ void probe_targets_scan_grown(struct probe_targets *t)
 		if (!m->grew)
 			continue;
 		m->grew = false;
-		found = probe_copies_scan(t->copies, m->tgid, m->grew_ns, &ignored);
+		/* Who loads something to probe meanwhile is stopped, and its message comes. */
+		found = probe_copies_scan(t->copies, m->tgid, PROBE_STOPPED, &ignored);
 		/* One that has ended keeps what was read before. */
 		if (found >= 0)
 			note_copies(t, m, found);
@@ -390,7 +388,7 @@ void probe_targets_life(struct probe_targets *t, const struct wire_life *l)
 		probe_stacks_changed(t->stacks, tgid, (int64_t)l->time_ns,
 				     l->process == LOADER_REMOVED);
 		if (l->known)
-			note_growth(t, tgid, (int64_t)l->time_ns);
+			note_growth(t, tgid);
 		else
 			scan(t, tgid, since_ns);
 		break;
