@@ -21,30 +21,47 @@ static int site_order(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Stacks that differ only further out, or inside a library, are one line of the program. Those that lost most are merged: their
- * frames are looked up each time, so there is a limit. Sorted again. */
+/* What a row of call sites shows of a stack: its line, and the function that called it. 0: there is no stack. */
+static uint64_t line_of(const struct world *w, uint32_t stack)
+{
+	unsigned n = 0, site, outer;
+	const uint32_t *frames = stack ? world_get_stack(w, stack, &n) : NULL;
+	const struct world_symbol *s;
+	const struct world_frame *f;
+
+	site = call_site_find(w, frames, n);
+	if (site == n)
+		return 0;
+	outer = call_site_outward(w, frames, n, site);
+	s = outer < n ? world_get_symbol(w, frames[outer]) : NULL;
+	f = outer < n ? world_get_frame(w, frames[outer]) : NULL;
+	return (uint64_t)frames[site] << 32 | (s ? s->name : f ? f->name : 0);
+}
+
+/* Stacks that differ only further out, or inside a library, are one row. Those that lost most are merged: their frames are looked
+ * up each time, so there is a limit. Sorted again. */
 #define LINES_MERGED 128
 
 static size_t merge_lines(const struct cause *c, struct group_site *v, size_t n)
 {
 	size_t looked = n < LINES_MERGED ? n : LINES_MERGED, kept = 0;
-	uint32_t frame[LINES_MERGED];
+	uint64_t lines[LINES_MERGED];
 
 	for (size_t i = 0; i < n; i++) {
 		const struct cause_site *s = &c->classes.sites.v[v[i].id];
 		struct group_site one = v[i];
 		size_t k = i < looked ? 0 : kept;
-		uint32_t line = i < looked ? call_site_frame(c->w, s->stack) : 0;
+		uint64_t line = i < looked ? line_of(c->w, s->stack) : 0;
 
 		one.calls = s->n;
 		one.sum_ns = s->sum_ns;
 		one.max_ns = s->max_ns;
-		while (k < kept && !(line && k < looked && frame[k] == line &&
+		while (k < kept && !(line && k < looked && lines[k] == line &&
 				     c->classes.sites.v[v[k].id].op == s->op))
 			k++;
 		if (k == kept) {
 			if (kept < looked)
-				frame[kept] = line;
+				lines[kept] = line;
 			v[kept++] = one;
 			continue;
 		}

@@ -8,20 +8,21 @@
 #define ROUNDS 400
 #define WAYS   3 /* into the library */
 
-static uint32_t python_frame(struct stage *s, const char *file, uint64_t line)
+static uint32_t python_frame(struct stage *s, const char *name, const char *file, uint64_t line)
 {
 	return world_frame(s->w,
 			   &(struct world_frame){ .kind = FRAME_PYTHON,
 						  .offset = line,
-						  .name = world_string(s->w, bytes_of("f")),
+						  .name = world_string(s->w, bytes_of(name)),
 						  .file = world_string(s->w, bytes_of(file)) });
 }
 
-static uint32_t stack_of(struct stage *s, uint64_t inner, uint64_t line)
+static uint32_t stack_of(struct stage *s, uint64_t inner, const char *caller)
 {
-	uint32_t frames[] = { python_frame(s, "/v/lib/python3.12/site-packages/torch/nn.py", inner),
-			      python_frame(s, "/home/u/train.py", line),
-			      python_frame(s, "/home/u/train.py", 90) };
+	uint32_t frames[] = { python_frame(s, "relu", "/v/lib/python3.12/site-packages/torch/nn.py",
+					   inner),
+			      python_frame(s, "launch", "/home/u/train.py", 41),
+			      python_frame(s, caller, "/home/u/train.py", 90) };
 
 	return world_stack(s->w, frames, 3);
 }
@@ -55,12 +56,13 @@ int main(void)
 		     hog = stage_actor(&s, 200, 200, 1, "hog");
 	struct kinds_run p;
 
-	/* Three calls of four at one line, by three ways into torch; the fourth at another. */
+	/* All calls at one line, three of four out of one function, by three ways into torch. */
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		int64_t t = (int64_t)i * 10 * MS, took = 2 * MS + (i == 5) * MS;
 
 		stage_call(&s, v, OP_CUDA_LAUNCH, 0, t, t + took + 100 * US)->stack =
-			i % 4 == 3 ? stack_of(&s, 1, 50) : stack_of(&s, i % WAYS, 41);
+			i % 4 == 3 ? stack_of(&s, 1, "backward")
+				   : stack_of(&s, i % WAYS, "forward");
 		stage_offcpu(&s, v, 1, t + 50 * US, t + 50 * US + took, (uint64_t)took, 0);
 		stage_occupied(&s, hog, 0, t + 50 * US, t + 50 * US + took);
 	}
@@ -70,9 +72,9 @@ int main(void)
 	for (size_t i = 0; i < p.list.v.n && i < 1; i++) {
 		struct json sites = json_get(p.list.v.v[i].body, "sites");
 
-		is_u64(json_length(sites), 2, "two lines, whatever lies inside of them");
-		row(sites, 0, "f (train.py:41) < f", ROUNDS / 4 * 3, 3 * MS + 100 * US);
-		row(sites, 1, "f (train.py:50) < f", ROUNDS / 4, 2 * MS + 100 * US);
+		is_u64(json_length(sites), 2, "two rows, whatever lies inside of the line");
+		row(sites, 0, "launch (train.py:41) < forward", ROUNDS / 4 * 3, 3 * MS + 100 * US);
+		row(sites, 1, "launch (train.py:41) < backward", ROUNDS / 4, 2 * MS + 100 * US);
 		json_free(sites);
 	}
 	chain_list_free(&p.list);
