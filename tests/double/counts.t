@@ -94,6 +94,10 @@ with tempfile.TemporaryDirectory() as folder:
     same({p["ops"]["cuCtxSynchronize"]["count"] - p["ops"]["cudaDeviceSynchronize"]["count"] for p in counts(folder)}, {0},
          "and nested driver calls are in them")
 
+r = Ran("calls", "--count", 5, "--op", "cudaMalloc", DOUBLE_COUNTS="/nonexistent")
+same((r.status, r.count("cudaMalloc"), "cannot write to /nonexistent" in r.err), (0, 5, True),
+     "a folder that cannot be written to ends nobody, and is named")
+
 # Libraries above the driver count there, too; a product is a kernel of the device's, on the handle's stream.
 PRODUCTS = """
 import ctypes

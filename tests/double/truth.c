@@ -37,7 +37,8 @@ static void read_comm(char *comm, size_t size)
 		close(fd);
 }
 
-/* A new file in $DOUBLE_COUNTS: PID.0, or the next number where the process had one before it called exec. -1: none wanted. */
+/* A new file in $DOUBLE_COUNTS: PID.0, or the next number where the process had one before it called exec. -1: none wanted,
+ * or none possible, which ends no program. */
 static int open_file(void)
 {
 	const char *folder = getenv("DOUBLE_COUNTS");
@@ -48,11 +49,13 @@ static int open_file(void)
 		snprintf(path, sizeof path, "%s/%d.%d", folder, getpid(), i);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	}
-	if (folder && (fd < 0 || ftruncate(fd, sizeof *sheet))) {
-		fprintf(stderr, "double: cannot write to %s\n", folder);
-		abort();
-	}
-	return fd;
+	if (!folder || (fd >= 0 && ftruncate(fd, sizeof *sheet) == 0))
+		return fd;
+	fprintf(stderr, "double: cannot write to %s, process %d is not counted there\n", folder,
+		getpid());
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 static struct sheet *make_sheet(int fd)
