@@ -53,11 +53,11 @@ tests/real/install "$REAL" torch || exit 1
 python=$(cd "$REAL" && pwd)/python/bin/python
 
 say "A training loop of $steps steps, and a trouble: $what"
-options=(--steps "$steps" --trouble "$trouble" --trouble-ms 20)
+options=(--steps "$steps" --trouble "$trouble")
 echo "\$ ingero-record -o $to/run.ige -- python train.py ${options[*]}"
 rm -f "$to/run.ige" "$to/truth.json"
 $sudo env LD_LIBRARY_PATH="$libraries" DOUBLE_LAUNCH_NS=10000 PYTHONDONTWRITEBYTECODE=1 "$BIN/ingero-record" -o "$to/run.ige" -- \
-	"$python" tests/real/work/train.py "${options[@]}" --truth "$to/truth.json" >"$to/loop.txt" || give_up "ingero-record failed"
+	"$python" tests/real/work/train.py "${options[@]}" --trouble-ms 20 --truth "$to/truth.json" >"$to/loop.txt" || give_up "ingero-record failed"
 [ -z "$sudo" ] || $sudo chown "$(id -u):$(id -g)" "$to/run.ige"
 rm -f "$to/truth.json.checkpoint" "$to/truth.json.log"
 
