@@ -24,6 +24,11 @@ static void put(size_t *at, const void *p, size_t n)
 	*at += n;
 }
 
+static void put_text(size_t at, const char *text)
+{
+	put(&at, text, strlen(text) + 1);
+}
+
 /* lea to(%rip), %reg */
 static void put_lea(size_t *at, uint8_t reg, uint64_t to)
 {
@@ -75,10 +80,10 @@ static void put_head(void)
 	memset(file, 0, sizeof(file));
 	put(&at, &h, sizeof(h));
 	put(&at, s, sizeof(s));
-	strcpy((char *)file + NAMES, "_Z5firstPf");
-	strcpy((char *)file + NAMES + 32, "_Z6secondPf");
-	strcpy((char *)file + NAMES + 64, "plain");
-	strcpy((char *)file + NAMES + 96, "no name: %s");
+	put_text(NAMES, "_Z5firstPf");
+	put_text(NAMES + 32, "_Z6secondPf");
+	put_text(NAMES + 64, "plain");
+	put_text(NAMES + 96, "no name: %s");
 }
 
 static struct sym_registered *opened(struct sym_elf **f)
