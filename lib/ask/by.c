@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "lib/ask/by_label.h"
+#include "lib/ask/layers.h"
 #include "lib/base/hash.h"
 #include "lib/base/map.h"
 #include "lib/cause/names.h"
-#include "lib/line/once.h"
 #include "lib/line/steps.h"
 #include "lib/stat/sketch.h"
 
@@ -34,12 +34,12 @@ struct ask_by {
 	struct by_places places;
 	struct by_kernels kernels; /* BY_KERNEL only */
 	struct steps *steps;	   /* BY_STEP only */
-	struct once once;	   /* calls that may lie in one of their own row */
+	struct layers layers;	   /* calls that may lie in one of their own row */
 	struct by_table table;
 };
 
-static bool count_outermost(void *ctx, const struct once_call *call);
-static void learn_outer(void *ctx, const struct once_call *inner, const struct once_call *outer);
+static bool count_outermost(void *ctx, const struct layer_call *call);
+static void learn_outer(void *ctx, const struct layer_call *inner, const struct layer_call *outer);
 
 struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 {
@@ -48,9 +48,9 @@ struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how)
 	if (!by)
 		return NULL;
 	by->w = w;
-	by->once = (struct once){ .w = w, .told = count_outermost, .ctx = by };
+	by->layers = (struct layers){ .count = count_outermost, .ctx = by };
 	if (key == BY_KERNEL)
-		by->once.dropped = learn_outer;
+		by->layers.fold = learn_outer;
 	by->table.key = key;
 	if (key == BY_STEP && !(by->steps = steps_new())) {
 		ask_by_free(by);
@@ -82,7 +82,7 @@ void ask_by_free(struct ask_by *by)
 	kernel_names_free(&by->kernels.names);
 	map_free(&by->kernels.libraries);
 	steps_free(by->steps);
-	once_free(&by->once);
+	layers_free(&by->layers);
 	vec_free(&by->table.rows);
 	free(by);
 }
@@ -156,25 +156,22 @@ static bool count_event(struct slot *s, const struct event *ev, const struct op_
 	return op->track == TRACK_INSTANT || sketch_add(&s->durations, ev->dur_ns);
 }
 
-static bool count_outermost(void *ctx, const struct once_call *call)
+static bool count_outermost(void *ctx, const struct layer_call *call)
 {
-	struct ask_by *by = ctx;
-	struct slot *s = by->steps ? &by->slots.v[call->class]
-				   : slot_of(by, &call->ev, call->op, call->process);
+	struct slot *s = &((struct ask_by *)ctx)->slots.v[call->slot];
 
-	return s && count_event(s, &call->ev, call->op);
+	s->count++;
+	s->errors += call->failed;
+	return sketch_add(&s->durations, call->dur_ns);
 }
 
 /* A driver's handle that is launched by way of the runtime's is the same kernel. */
-static void learn_outer(void *ctx, const struct once_call *inner, const struct once_call *outer)
+static void learn_outer(void *ctx, const struct layer_call *inner, const struct layer_call *outer)
 {
 	struct ask_by *by = ctx;
-	struct slot *to = slot_of(by, &outer->ev, outer->op, outer->process);
-	size_t at = to ? (size_t)(to - by->slots.v) : 0;
-	struct slot *from = slot_of(by, &inner->ev, inner->op, inner->process);
 
-	if (to && from && from != &by->slots.v[at])
-		from->outer = at + 1;
+	if (inner->slot != outer->slot)
+		by->slots.v[inner->slot].outer = outer->slot + 1ull;
 }
 
 bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def *op,
@@ -192,12 +189,18 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
 	if (by->table.key == BY_OP || !(op->flags & OP_CALL) || !c || !c->thread)
 		return count_event(s, ev, op);
-	return once_event(&by->once, ev, op, s->class);
+	return layers_add(&by->layers, c->thread,
+			  &(struct layer_call){ .slot = (uint32_t)(s - by->slots.v),
+						.class = s->class,
+						.depth = ev->depth,
+						.start_ns = event_start(ev),
+						.dur_ns = ev->dur_ns,
+						.failed = event_failed(ev->op, ev->ret) });
 }
 
 bool ask_by_over(struct ask_by *by)
 {
-	return once_flush(&by->once, INT64_MAX);
+	return layers_flush(&by->layers);
 }
 
 bool ask_by_time(struct ask_by *by, const struct event *ev, const struct op_def *op,

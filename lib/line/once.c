@@ -48,8 +48,6 @@ bool once_event(struct once *o, const struct event *ev, const struct op_def *op,
 
 		if (w->class == class && w->ev.depth > ev->depth &&
 		    event_start(&w->ev) >= event_start(ev)) {
-			if (o->dropped)
-				o->dropped(o->ctx, w, &call);
 			th->n--;
 			o->waiting--;
 			memmove(&th->v[i], &th->v[i + 1], (th->n - i) * sizeof(th->v[0]));

@@ -24,8 +24,6 @@ struct once_call {
 
 /* False: out of memory. */
 typedef bool once_told(void *ctx, const struct once_call *call);
-/* inner is dropped because it lies in outer. */
-typedef void once_dropped(void *ctx, const struct once_call *inner, const struct once_call *outer);
 
 #define ONCE_WAITING 8 /* of one thread; the oldest is then told as it is */
 
@@ -34,11 +32,10 @@ struct once_thread {
 	struct once_call v[ONCE_WAITING];
 };
 
-/* Zero-initialised is empty, once w, told and ctx are set. */
+/* Zero-initialised is empty, once the first three are set. */
 struct once {
 	const struct world *w;
 	once_told *told;
-	once_dropped *dropped; /* may be NULL */
 	void *ctx;
 	VEC(struct once_thread *) by_thread; /* by world id; NULL: none waits or ever did */
 	VEC(uint32_t) order; /* threads that were ever looked at, and are not let go of */
