@@ -73,10 +73,6 @@ def generate12(tokens, *options):
     return ["node", os.path.join(WORK, "generate12.js"), os.path.join(REAL, "llama12"), model(), str(tokens), *options]
 
 
-# Counted where it is entered and once more in the function of its op that it calls; it is one call.
-ENTERS_ANOTHER = {"ncclBcast": "ncclBroadcast"}
-
-
 def counted(folder):
     """Process -> {(source, op): calls}, as the libraries counted them until now, for names that are traced."""
     total = {}
@@ -84,7 +80,7 @@ def counted(folder):
         calls = total.setdefault(process["pid"], {})
         for name, op in process["ops"].items():
             key = rec.ops().get(name)
-            if key and not (name in ENTERS_ANOTHER and rec.ops()[ENTERS_ANOTHER[name]] == key):
+            if key:
                 calls[key] = calls.get(key, 0) + op["count"]
     return {pid: calls for pid, calls in total.items() if calls}
 
