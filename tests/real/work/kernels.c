@@ -8,23 +8,19 @@
 #include "tests/real/work/cudart.h"
 
 #define KERNELS	 10000
-#define NAME1(n) "_Z9many_" #n "v",
-#define NAME10(n)                                                                           \
-	NAME1(n##0)                                                                         \
-	NAME1(n##1) NAME1(n##2) NAME1(n##3) NAME1(n##4) NAME1(n##5) NAME1(n##6) NAME1(n##7) \
-		NAME1(n##8) NAME1(n##9)
-#define NAME100(n)                                                                                 \
-	NAME10(n##0)                                                                               \
-	NAME10(n##1) NAME10(n##2) NAME10(n##3) NAME10(n##4) NAME10(n##5) NAME10(n##6) NAME10(n##7) \
-		NAME10(n##8) NAME10(n##9)
-#define NAME1000(n)                                                                         \
-	NAME100(n##0)                                                                       \
-	NAME100(n##1) NAME100(n##2) NAME100(n##3) NAME100(n##4) NAME100(n##5) NAME100(n##6) \
-		NAME100(n##7) NAME100(n##8) NAME100(n##9)
-#define NAME10000(n)                                                                              \
-	NAME1000(n##0)                                                                            \
-	NAME1000(n##1) NAME1000(n##2) NAME1000(n##3) NAME1000(n##4) NAME1000(n##5) NAME1000(n##6) \
-		NAME1000(n##7) NAME1000(n##8) NAME1000(n##9)
+#define NAME1(n) "_Z9many_" #n "v"
+#define NAME10(n)                                                                                  \
+	NAME1(n##0), NAME1(n##1), NAME1(n##2), NAME1(n##3), NAME1(n##4), NAME1(n##5), NAME1(n##6), \
+		NAME1(n##7), NAME1(n##8), NAME1(n##9)
+#define NAME100(n)                                                                          \
+	NAME10(n##0), NAME10(n##1), NAME10(n##2), NAME10(n##3), NAME10(n##4), NAME10(n##5), \
+		NAME10(n##6), NAME10(n##7), NAME10(n##8), NAME10(n##9)
+#define NAME1000(n)                                                                               \
+	NAME100(n##0), NAME100(n##1), NAME100(n##2), NAME100(n##3), NAME100(n##4), NAME100(n##5), \
+		NAME100(n##6), NAME100(n##7), NAME100(n##8), NAME100(n##9)
+#define NAME10000(n)                                                                    \
+	NAME1000(n##0), NAME1000(n##1), NAME1000(n##2), NAME1000(n##3), NAME1000(n##4), \
+		NAME1000(n##5), NAME1000(n##6), NAME1000(n##7), NAME1000(n##8), NAME1000(n##9)
 
 static const char *const names[] = { NAME10000() };
 static const char stubs[KERNELS]; /* their addresses are what kernels are launched by */
