@@ -9,8 +9,8 @@
 
 #define SOURCE_MARK 17
 
-#define LEVELS		   16384
-#define STARTING	   4096
+#define LEVELS	 16384
+#define STARTING 4096
 
 struct nvtx_thread {
 	u64 thread; /* tgid and tid */

@@ -136,8 +136,8 @@ static int by_op_and_total(const void *a, const void *b)
 /* World string of what it is called; 0: it was not told. A name may come after the launch. */
 static uint32_t name_of(const struct ask_kernels *k, const struct handle *h)
 {
-	uint32_t found = h->name ? h->name
-				 : kernel_names_find(&k->names, h->process, h->func, INT64_MIN);
+	uint32_t found =
+		h->name ? h->name : kernel_names_find(&k->names, h->process, h->func, INT64_MIN);
 
 	return kernel_names_text(&k->names, found);
 }

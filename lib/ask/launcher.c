@@ -13,7 +13,8 @@
 struct place {
 	const uint32_t *frames;
 	unsigned n;
-	unsigned first, last; /* of the library; without one the launching frame. n: there is none */
+	unsigned first,
+		last; /* of the library; without one the launching frame. n: there is none */
 	bool library;
 };
 

@@ -107,7 +107,8 @@ static bool tell_apart(struct shorten **v, size_t n, size_t max)
 	for (size_t i = 0, to; i < n; i = to) {
 		size_t at;
 
-		for (to = i + 1; to < n && compare(buf_bytes(&v[i]->text), buf_bytes(&v[to]->text)) == 0;)
+		for (to = i + 1;
+		     to < n && compare(buf_bytes(&v[i]->text), buf_bytes(&v[to]->text)) == 0;)
 			to++;
 		at = to > i + 1 ? difference(v + i, to - i) : 0;
 		for (size_t k = i; at && k < to; k++)

@@ -16,7 +16,8 @@
 struct cell {
 	size_t at; /* into text */
 	size_t width;
-	size_t full, most; /* of a long name: where the whole of it is, and its bytes at most; most 0: it is none */
+	size_t full,
+		most; /* of a long name: where the whole of it is, and its bytes at most; most 0: it is none */
 	enum human_style style;
 };
 

@@ -273,9 +273,9 @@ bool name_of_device(const struct world *w, uint32_t frame)
 
 bool name_of_kernels(const struct world *w, uint32_t frame)
 {
-	static const char *const libraries[] = { "libcublas", "libcudnn",  "libcufft",
-						 "libcurand", "libcusolver", "libcusparse",
-						 "libnccl",   "libcutensor", "libnvshmem",
+	static const char *const libraries[] = { "libcublas",  "libcudnn",    "libcufft",
+						 "libcurand",  "libcusolver", "libcusparse",
+						 "libnccl",    "libcutensor", "libnvshmem",
 						 "libnvinfer", "libnpp" };
 	const struct world_frame *f = world_get_frame(w, frame);
 

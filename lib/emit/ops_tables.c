@@ -216,7 +216,8 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 			continue;
 		}
 		any++;
-		table_cell_long(t, world_text(w, k->name), KERNEL_CHARS); /* templates have no end */
+		table_cell_long(t, world_text(w, k->name),
+				KERNEL_CHARS); /* templates have no end */
 		table_cell(t, "%s", k->op->name);
 		table_cell(t, "%s", human_count(k->count).s);
 		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));

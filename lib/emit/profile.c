@@ -322,8 +322,7 @@ static bool named(const struct profile_run *p, uint32_t frame, const char *name)
 static bool stack_of(struct profile_run *p, const struct row *r)
 {
 	const struct op_def *op = world_op(p->em.w, r->op);
-	uint32_t kernel = r->func ? told_kernel(p->em.told, r->process, r->func,
-						  INT64_MAX) : 0;
+	uint32_t kernel = r->func ? told_kernel(p->em.told, r->process, r->func, INT64_MAX) : 0;
 	unsigned n = 0;
 	const uint32_t *frames = r->stack ? world_get_stack(p->em.w, r->stack, &n) : NULL;
 	bool kept;

@@ -33,7 +33,8 @@ void file_ranges_begin(struct file_ranges *r, int64_t now_ns);
 void file_ranges_add(struct file_ranges *r, const struct host_mapping *m);
 /* Forgets what was mapped until before that time. */
 void file_ranges_forget(struct file_ranges *r, int64_t before_ns);
-bool file_ranges_copy(struct file_ranges *to, const struct file_ranges *from); /* false: no memory */
+bool file_ranges_copy(struct file_ranges *to,
+		      const struct file_ranges *from); /* false: no memory */
 void file_ranges_free(struct file_ranges *r);
 
 /* What was mapped at the address at that time: borrowed until the next change; NULL: no file that is known. */

@@ -13,20 +13,20 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 
-#define AHEAD  (1u << 31) /* told before it was launched in this file */
-#define GONE   (1u << 30) /* with number 0: it has another name since, which is not known */
-#define COPIES 16	  /* of copies of a process that are asked for what it knew */
-#define NAMELESS 65536	  /* handles of a process for which a name is looked for */
+#define AHEAD	 (1u << 31) /* told before it was launched in this file */
+#define GONE	 (1u << 30) /* with number 0: it has another name since, which is not known */
+#define COPIES	 16	    /* of copies of a process that are asked for what it knew */
+#define NAMELESS 65536	    /* handles of a process for which a name is looked for */
 
 /* A process, from its number's having become its own on. Others name it by its index + 1. */
 struct owner {
 	uint32_t tgid;
-	uint32_t parent;  /* owner that it is a copy of; 0 none */
-	uint32_t copies;  /* owners that are its copies */
-	uint32_t ended;	  /* in that round of forgetting, 0: it has not */
+	uint32_t parent;   /* owner that it is a copy of; 0 none */
+	uint32_t copies;   /* owners that are its copies */
+	uint32_t ended;	   /* in that round of forgetting, 0: it has not */
 	uint32_t nameless; /* handles that were launched without a name */
-	uint64_t serial;  /* of all that there were */
-	struct map names; /* handle -> number << 32 | the file it was told in, 0 none; number 0: it
+	uint64_t serial;   /* of all that there were */
+	struct map names;  /* handle -> number << 32 | the file it was told in, 0 none; number 0: it
 			   * has been launched without a name */
 };
 

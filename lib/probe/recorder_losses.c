@@ -111,9 +111,8 @@ static int say_missing(struct probe_recorder *r, struct err *e)
 				     "or too many names or ranges at a time",
 				     ranges, r->nvtx.ranges + r->nvtx.points + ranges, false },
 		[MISSING_NAMES] = { "lost range names",
-				    texts->lost
-					    ? "NVTX: their memory could not be read"
-					    : "NVTX: more than 65536 were registered at a time",
+				    texts->lost ? "NVTX: their memory could not be read"
+						: "NVTX: more than 65536 were registered at a time",
 				    r->nvtx.nameless + texts->lost, texts->read + texts->lost,
 				    false },
 		[MISSING_LATE_KERNELS] = { "late kernel names", NULL, names->late,

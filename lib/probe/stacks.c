@@ -465,8 +465,8 @@ uint32_t probe_stacks_resolve(struct probe_stacks *s, uint32_t tgid, const uint6
 		if (module) {
 			f.kind = FRAME_NATIVE;
 			f.module = module_id(s, module);
-			f.offset = r ? at - r->start + r->offset
-				     : at - former->start + former->offset;
+			f.offset =
+				r ? at - r->start + r->offset : at - former->start + former->offset;
 		}
 		native[i].frame = world_frame(s->world, &f);
 		native[i].mark = module && in_loop(module, f.offset);

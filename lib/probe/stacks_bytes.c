@@ -74,8 +74,7 @@ size_t probe_stacks_bytes(const struct probe_stacks *s, uint32_t tgid, uint64_t 
 	if (p && p->changed_ns && time_ns >= p->changed_ns)
 		r = NULL; /* how is not known */
 	/* What lies there now is what lay there then. */
-	if (!(p && p->ended) && !(p && p->removed_ns > time_ns) &&
-	    !(r && r->until_ns != INT64_MAX))
+	if (!(p && p->ended) && !(p && p->removed_ns > time_ns) && !(r && r->until_ns != INT64_MAX))
 		got = read_memory(tgid, address, out, n);
 	return got || !r ? got : read_file_range(s, r, address, out, n);
 }

@@ -35,13 +35,13 @@ struct module {
 
 struct process_maps {
 	uint32_t tgid;
-	uint32_t ended; /* in that round, 0: it has not */
-	bool stale;	/* the first mapping of a new picture ends the one before */
+	uint32_t ended;		  /* in that round, 0: it has not */
+	bool stale;		  /* the first mapping of a new picture ends the one before */
 	VEC(struct range) ranges; /* of code */
 	struct file_ranges files;
 	int64_t executed_ns; /* this program since then */
 	int64_t changed_ns;  /* what the next picture shows is so since then; 0: not known */
-	int64_t removed_ns;  /* something was unmapped then, which the picture has still; 0: nothing was */
+	int64_t removed_ns; /* something was unmapped then, which the picture has still; 0: nothing was */
 };
 
 struct question {

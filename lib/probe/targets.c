@@ -25,9 +25,9 @@
 struct member {
 	uint32_t tgid;
 	bool cuda;
-	bool unread;	 /* its maps could not be read when they should have been */
-	bool grew;	 /* it loaded files that are known: its maps are to be read */
-	unsigned looks;	 /* how often its maps were read without a hook telling */
+	bool unread;	/* its maps could not be read when they should have been */
+	bool grew;	/* it loaded files that are known: its maps are to be read */
+	unsigned looks; /* how often its maps were read without a hook telling */
 };
 
 struct probe_targets {

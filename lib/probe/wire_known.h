@@ -96,7 +96,8 @@ struct probe_wire_owner {
 	void (*kernel)(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
 		       int64_t since_ns);
 	/* A handle is launched for the first time, then, and has no name: one may be found later. */
-	void (*nameless)(void *ctx, const struct probe_thread *t, uint64_t handle, int64_t since_ns);
+	void (*nameless)(void *ctx, const struct probe_thread *t, uint64_t handle,
+			 int64_t since_ns);
 	/* As in struct probe_devices_owner. gpu NULL: no device is followed. */
 	bool (*whole)(void *ctx, uint32_t tgid);
 	uint32_t (*gpu)(void *ctx, uint32_t tgid, uint32_t ordinal, const uint8_t *uuid,

@@ -12,10 +12,10 @@
 void probe_wire_unread(struct probe_wire *wire, const struct wire_unread *u)
 {
 	char text[WIRE_NAME_LONG];
-	size_t n, got = wire->owner.bytes ? wire->owner.bytes(wire->owner.ctx, u->tgid, u->address,
-							      (int64_t)u->time_ns, text,
-							      sizeof(text))
-					  : 0;
+	size_t n, got = wire->owner.bytes
+				? wire->owner.bytes(wire->owner.ctx, u->tgid, u->address,
+						    (int64_t)u->time_ns, text, sizeof(text))
+				: 0;
 
 	n = strnlen(text, got);
 	/* One without an end is whole only if it is longer than any that is taken. */

@@ -39,7 +39,7 @@ bool kernel_names_add(struct kernel_names *n, struct world *w, const struct rec_
 		return false;
 	map_get(&n->newest, key, &at);
 	/* In the order of times: a name may be found after a later one was given. */
-	while (at && n->v.v[at - 1].since_ns > new.since_ns && i++ < DEEP) {
+	while (at && n->v.v[at - 1].since_ns > new.since_ns &&i++ < DEEP) {
 		after = at;
 		at = n->v.v[at - 1].before;
 	}

@@ -77,4 +77,8 @@ with open(sys.argv[1]) as f:
 print(f"By the loop's own clock, {truth['steps']} steps took {truth['loop_s']:.2f} s, of which {truth['planted_s']:.2f} s "
       f"({truth['planted_s'] / truth['loop_s']:.0%}) were planted: {sys.argv[2]}.")
 PY
-grep -qE "$names" "$to/report.txt" || give_up "the report does not name it"
+"$python" - "$names" 3< <("$BIN/ingero-explain" --json "$to/chains.ige") <<'PY' || give_up "the report has no finding about it"
+import json, os, re, sys
+found = json.load(os.fdopen(3))["chains"]
+sys.exit(not any(re.search(sys.argv[1], c["summary"]) for c in found))
+PY

@@ -87,7 +87,8 @@ static void of_kernels(void)
 	tell(by, &ev, one);
 	ev.end_ns = 4999;
 	tell(by, &ev, one);
-	name_kernel(by, one, 0x10, "_Z5saxpyifPKfPf", 2000); /* found late: the newest is second still */
+	name_kernel(by, one, 0x10, "_Z5saxpyifPKfPf",
+		    2000); /* found late: the newest is second still */
 	ev.end_ns = 6000;
 	tell(by, &ev, one);
 	ev.present = 0; /* a launch of which nothing is known */
@@ -138,7 +139,9 @@ static void of_launchers(void)
 		{ "cublasLtMatmul", "", 2, { inside, lt } },
 		{ "libcublasLt.so.13+0x2 < at::addmm", "", 3, { inside, gap, addmm } },
 		{ "launched by at::addmm", "", 2, { driver, addmm } },
-		{ "kernel unknown (0x1234, called from libfoo.so+0x123)", "(process 1)", 3,
+		{ "kernel unknown (0x1234, called from libfoo.so+0x123)",
+		  "(process 1)",
+		  3,
 		  { driver, stripped, addmm } },
 		{ "kernel unknown (0x1234)", "(process 1)", 2, { gap, addmm } },
 	};

@@ -74,7 +74,8 @@ static void many(unsigned first, unsigned step, const char *what)
 /* Whatever they are made of: few letters, so that many differ in few places, and characters of several bytes. */
 static void any(void)
 {
-	static const char *const pieces[] = { "a", "b", "\xc3\xa9", "\xe2\x82\xac", "aaaaaaaaaaaaaaaa" };
+	static const char *const pieces[] = { "a", "b", "\xc3\xa9", "\xe2\x82\xac",
+					      "aaaaaaaaaaaaaaaa" };
 	unsigned bad = 0, wrong = 0;
 
 	srand(7);
@@ -93,7 +94,8 @@ static void any(void)
 		bad += alike(v, 40);
 		for (unsigned i = 0; i < 40; i++) {
 			for (size_t at = 0, n; at < v[i].text.n; at += n) {
-				n = utf8_length((unsigned char *)v[i].text.p + at, v[i].text.n - at);
+				n = utf8_length((unsigned char *)v[i].text.p + at,
+						v[i].text.n - at);
 				wrong += !n;
 				n += !n;
 			}

@@ -12,8 +12,7 @@
 
 #define EACH ((size_t)1 << 20)
 
-static void say(void *ctx, uint32_t process, uint64_t handle, struct bytes name,
-		int64_t since_ns)
+static void say(void *ctx, uint32_t process, uint64_t handle, struct bytes name, int64_t since_ns)
 {
 	(void)process;
 	(void)handle;
@@ -49,12 +48,15 @@ static void found(void)
 	ok(launch(h, 5, 200) == PROBE_LAUNCH_UNKNOWN, "another handle");
 	probe_handles_name(h, 5, 200, bytes_of("own"));
 	probe_handles_found(h, 5, 5, 200, name, 1);
-	ok(launch(h, 5, 200) == PROBE_LAUNCH_NAME, "the program's own name, given meanwhile, holds");
+	ok(launch(h, 5, 200) == PROBE_LAUNCH_NAME,
+	   "the program's own name, given meanwhile, holds");
 	probe_handles_unread(h, 5, 200);
-	ok(launch(h, 5, 200) == PROBE_LAUNCH_RENAMED, "a name that could not be read ends the one before");
+	ok(launch(h, 5, 200) == PROBE_LAUNCH_RENAMED,
+	   "a name that could not be read ends the one before");
 	ok(launch(h, 5, 200) == PROBE_LAUNCH_OTHER, "once");
 	probe_handles_unread(h, 5, 300);
-	ok(launch(h, 5, 300) == PROBE_LAUNCH_UNKNOWN, "where there was none it is as if none was given");
+	ok(launch(h, 5, 300) == PROBE_LAUNCH_UNKNOWN,
+	   "where there was none it is as if none was given");
 	probe_handles_born(h, 6, 5);
 	ok(launch(h, 6, 100) == PROBE_LAUNCH_NAME, "a copy of the process knows what was found");
 	probe_handles_free(h);

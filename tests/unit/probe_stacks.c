@@ -135,7 +135,8 @@ static void map_one(struct probe_stacks *s, uint32_t tgid, const struct host_map
 	code.start = m->end;
 	code.end = m->end + 4096;
 	code.executable = true;
-	probe_stacks_maps_add(s, tgid, &code); /* of a library's files only those with code are open */
+	probe_stacks_maps_add(s, tgid,
+			      &code); /* of a library's files only those with code are open */
 }
 
 static const char *text_at(struct probe_stacks *s, uint32_t tgid, uint64_t address, int64_t time_ns)

@@ -69,7 +69,9 @@ static void unread(struct probe_wire *wire)
 	struct wire_unread u = {
 		.kind = WIRE_UNREAD, .tgid = 10, .handle = 0x700, .address = 0x1000
 	};
-	struct wire_call c = { .op = OP_CU_LAUNCH, .depth_present = 1 << 4, .tid = 11, .kind = WIRE_CALL };
+	struct wire_call c = {
+		.op = OP_CU_LAUNCH, .depth_present = 1 << 4, .tid = 11, .kind = WIRE_CALL
+	};
 	uint64_t read = names->read, refused = probe_wire_refused(wire);
 
 	probe_wire_record(wire, &u, sizeof(u));

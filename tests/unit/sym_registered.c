@@ -54,8 +54,8 @@ static void put_call(size_t *at)
 
 static void put_head(void)
 {
-	Elf64_Ehdr h = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-				      ELFDATA2LSB, EV_CURRENT },
+	Elf64_Ehdr h = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				      EV_CURRENT },
 			 .e_type = ET_DYN,
 			 .e_machine = EM_X86_64,
 			 .e_version = EV_CURRENT,

@@ -48,7 +48,8 @@ static void name_ranges(void *module)
 {
 	const char *(*text)(unsigned) = (const char *(*)(unsigned))dlsym(module, "module_text");
 	void *lib = dlopen("libnvToolsExt.so.1", RTLD_NOW);
-	int (*push)(const char *) = lib ? (int (*)(const char *))dlsym(lib, "nvtxRangePushA") : NULL;
+	int (*push)(const char *) =
+		lib ? (int (*)(const char *))dlsym(lib, "nvtxRangePushA") : NULL;
 	int (*push_wide)(const wchar_t *) =
 		lib ? (int (*)(const wchar_t *))dlsym(lib, "nvtxRangePushW") : NULL;
 	int (*pop)(void) = lib ? (int (*)(void))dlsym(lib, "nvtxRangePop") : NULL;
@@ -71,10 +72,12 @@ static void name_ranges(void *module)
 int main(int argc, char **argv)
 {
 	const struct work_option options[] = {
-		{ "module", WORK_LIST, &modules, "path of a library; several: one after the other" },
+		{ "module", WORK_LIST, &modules,
+		  "path of a library; several: one after the other" },
 		{ "count", WORK_U64, &count, "launches of a library's first kernel [10]" },
 		{ "real", WORK_FLAG, &real, "with NVIDIA's runtime, of /usr/local/cuda*" },
-		{ "asked", WORK_FLAG, &asked, "lines on standard input for the launches of each, and its end" },
+		{ "asked", WORK_FLAG, &asked,
+		  "lines on standard input for the launches of each, and its end" },
 		{ "nvtx", WORK_FLAG, &nvtx, "name ranges, too" },
 		{ 0 },
 	};
