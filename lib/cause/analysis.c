@@ -146,7 +146,7 @@ static void processes_json(struct cause *c, struct jsonw *j)
 }
 
 /* Calls that may have been made and are not in the stream. */
-static void uncovered_json(struct cause *c, struct jsonw *j)
+static void list_uncovered(struct cause *c, struct jsonw *j)
 {
 	if (c->uncovered.v.n == 0)
 		return;
@@ -156,20 +156,7 @@ static void uncovered_json(struct cause *c, struct jsonw *j)
 
 		jsonw_object_begin(j);
 		name_process_keys(j, c->w, &c->tally, u->process);
-		jsonw_key_str(j, "layer", u->layer[0] ? u->layer : NULL);
-		jsonw_key_str(j, "path", u->path[0] ? u->path : NULL);
-		jsonw_key_bool(j, "from_start", u->from_start);
-		jsonw_key(j, "since_ns");
-		if (u->since_ns == INT64_MIN)
-			jsonw_null(j);
-		else
-			jsonw_i64(j, u->since_ns - c->start_ns);
-		jsonw_key(j, "ns");
-		if (u->ns)
-			jsonw_u64(j, u->ns);
-		else
-			jsonw_null(j);
-		jsonw_key_str(j, "reason", u->reason);
+		uncovered_json(j, u, c->start_ns);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);
@@ -226,7 +213,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 		jsonw_key_u64(&j, "calls", c->calls);
 		jsonw_key_u64(&j, "calls_left_out", c->left_out);
 	}
-	uncovered_json(c, &j);
+	list_uncovered(c, &j);
 	recorder_json(c, &j);
 	jsonw_key_u64(&j, "contradicting_calls", totals->unsound);
 	/* Without off-CPU intervals nothing can be known of what the host took. */

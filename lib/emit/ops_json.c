@@ -245,21 +245,8 @@ static void uncovered(struct jsonw *j, const struct world *w, const struct ops_s
 
 		jsonw_object_begin(j);
 		view_json_process(j, w, u->process);
-		jsonw_key_str(j, "layer", u->layer[0] ? u->layer : NULL);
-		jsonw_key_str(j, "path", u->path[0] ? u->path : NULL);
-		jsonw_key_bool(j, "from_start", u->from_start);
-		jsonw_key(j, "since_ns");
-		if (u->since_ns == INT64_MIN)
-			jsonw_null(j);
-		else
-			jsonw_i64(j, u->since_ns - s->start_ns);
-		jsonw_key(j, "ns");
-		if (u->ns)
-			jsonw_u64(j, u->ns);
-		else
-			jsonw_null(j);
+		uncovered_json(j, u, s->start_ns);
 		jsonw_key_null(j, "calls");
-		jsonw_key_str(j, "reason", u->reason);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);

@@ -164,3 +164,21 @@ void uncovered_text(struct buf *out, const struct uncovered_row *row, uint32_t p
 		human_safe(out, bytes_of(reason));
 	}
 }
+
+void uncovered_json(struct jsonw *j, const struct uncovered_row *row, int64_t start_ns)
+{
+	jsonw_key_str(j, "layer", row->layer[0] ? row->layer : NULL);
+	jsonw_key_str(j, "path", row->path[0] ? row->path : NULL);
+	jsonw_key_bool(j, "from_start", row->from_start);
+	jsonw_key(j, "since_ns");
+	if (row->since_ns == INT64_MIN)
+		jsonw_null(j);
+	else
+		jsonw_i64(j, row->since_ns - start_ns);
+	jsonw_key(j, "ns");
+	if (row->ns)
+		jsonw_u64(j, row->ns);
+	else
+		jsonw_null(j);
+	jsonw_key_str(j, "reason", row->reason);
+}
