@@ -14,6 +14,34 @@
 #define CLASSES_TOLD 5
 #define FRAMES_TOLD  16
 
+/* The lock holders through which the culprit was reached, when it kept them from releasing, each name once: a thread that
+ * holds several locks is several of them. */
+static void list_holders(const struct cause *c, const struct finding *f, struct jsonw *j)
+{
+	struct buf line = { 0 }, all = { 0 };
+
+	buf_putc(&all, '\n');
+	jsonw_key_array(j, "via");
+	for (size_t i = 0; i < f->g->rows.n; i++) {
+		const struct line_culprit *p =
+			culprit_get(c->tally.culprits, c->tally.rows.v[f->g->rows.v[i]].culprit);
+
+		if (!p || p->via == 0)
+			continue;
+		buf_reset(&line);
+		buf_putc(&line, '\n');
+		name_culprit_full(&line, c->w, &c->tally, culprit_get(c->tally.culprits, p->via));
+		buf_putc(&line, '\n');
+		if (line.failed || all.failed || memmem(all.p, all.n, line.p, line.n))
+			continue;
+		jsonw_bytes(j, (struct bytes){ line.p + 1, line.n - 2 });
+		buf_add(&all, line.p + 1, line.n - 1);
+	}
+	jsonw_array_end(j);
+	buf_free(&line);
+	buf_free(&all);
+}
+
 static void culprit_json(const struct finding *f, struct jsonw *j)
 {
 	static const char *const kinds[] = { "process", "own",	  "thread",
@@ -68,26 +96,7 @@ static void culprit_json(const struct finding *f, struct jsonw *j)
 	} else {
 		jsonw_null(j);
 	}
-	/* The lock holders through which it was reached, when it kept them from releasing. */
-	jsonw_key_array(j, "via");
-	for (size_t i = 0; i < f->g->rows.n; i++) {
-		const struct line_culprit *p =
-			culprit_get(c->tally.culprits, c->tally.rows.v[f->g->rows.v[i]].culprit);
-		bool again = !p || p->via == 0;
-
-		for (size_t k = 0; k < i && !again; k++) {
-			const struct line_culprit *q = culprit_get(
-				c->tally.culprits, c->tally.rows.v[f->g->rows.v[k]].culprit);
-
-			again = q && q->via == p->via;
-		}
-		if (again)
-			continue;
-		name_culprit_full(&text, c->w, &c->tally, culprit_get(c->tally.culprits, p->via));
-		jsonw_bytes(j, buf_bytes(&text));
-		buf_reset(&text);
-	}
-	jsonw_array_end(j);
+	list_holders(c, f, j);
 	jsonw_object_end(j);
 	buf_free(&text);
 }
