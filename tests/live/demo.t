@@ -46,7 +46,7 @@ $(tail -20 "$TMP/.out")"
 
 if python3 -c 'import sys; sys.exit(sys.implementation.name != "cpython" or not (3, 8) <= sys.version_info[:2] <= (3, 15))'; then
 	line=$(grep -n 'cudaLaunchKernel(' tests/double/work/train.py | head -1 | cut -d: -f1)
-	demonstrated python 'python3[.0-9]*' "Trainer.launch \\(train.py:$line\\)"
+	demonstrated python 'python3[.0-9]* train.py' "Trainer.launch \\(train.py:$line\\)"
 else
 	skip "python: the demonstration" "optional: no CPython 3.8 to 3.15 here"
 fi
