@@ -24,7 +24,7 @@ struct by_id {
 /* What is known of kernels so far. */
 struct by_kernels {
 	struct kernel_names names;
-	struct map libraries; /* stack -> frame, see launcher_library */
+	struct map libraries; /* stack -> frame, see launcher_library_of */
 };
 
 /* process: world id, 0 unknown. kernels: of BY_KERNEL */

@@ -58,7 +58,7 @@ void ask_kernels_free(struct ask_kernels *k)
 	free(k);
 }
 
-static bool is(const struct handle *a, const struct handle *b)
+static bool is_same_handle(const struct handle *a, const struct handle *b)
 {
 	return a->op == b->op && a->process == b->process && a->func == b->func &&
 	       a->name == b->name;
@@ -68,7 +68,7 @@ static struct handle *handle_of(struct ask_kernels *k, struct handle *new)
 {
 	uint64_t key = key_of(new), at;
 
-	if (k->last && is(&k->handles.v[k->last - 1], new))
+	if (k->last && is_same_handle(&k->handles.v[k->last - 1], new))
 		return &k->handles.v[k->last - 1];
 	/* Two that share a hash: a rare thing, and the second is then counted with the first. */
 	if (!map_get(&k->by_key, key, &at)) {

@@ -41,7 +41,7 @@ static struct place place_of(const struct world *w, uint32_t stack)
 	return p;
 }
 
-uint32_t launcher_library(const struct world *w, uint32_t stack)
+static uint32_t find_library(const struct world *w, uint32_t stack)
 {
 	struct place p = place_of(w, stack);
 
@@ -55,7 +55,7 @@ uint32_t launcher_library_of(struct map *known, const struct world *w, uint32_t 
 	if (!stack)
 		return 0;
 	if (!map_get(known, stack, &frame)) {
-		frame = launcher_library(w, stack);
+		frame = find_library(w, stack);
 		map_put(known, stack, frame); /* else it is looked up again */
 	}
 	return (uint32_t)frame;

@@ -14,10 +14,7 @@
 #include "lib/world/world.h"
 
 /* The outermost frame inside the library that launched it: one handle may stand for many kernels of such a library. 0: it was no
- * library of kernels. */
-uint32_t launcher_library(const struct world *w, uint32_t stack);
-
-/* The same, looked up once per stack: of a zero-initialised map, stack -> frame. */
+ * library of kernels. known: zero-initialised at first; a stack is looked at once. */
 uint32_t launcher_library_of(struct map *known, const struct world *w, uint32_t stack);
 
 /* Appends what it is called by. False: no function has a name there; then it is "kernel unknown" with its handle and what is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that wait for the calls around them, per thread. A call that has been found inside one of another class waits on, at that
- * one's depth, for what lies around both.
+ * Holds back calls of each thread until the calls around them are known. A call that lies in one of
+ * another class waits on, at that one's depth, for what lies around both.
  */
 #include "lib/ask/layers.h"
 
@@ -27,8 +27,8 @@ static struct layers_thread *thread_of(struct layers *l, uint32_t thread)
 	return l->threads.v[thread];
 }
 
-/* What waits is held against a call that came after it. False: out of memory. */
-static bool meet(struct layers *l, struct layers_thread *th, const struct layer_call *call)
+/* Folds, counts or keeps each waiting call, now that a later one is known. False: out of memory. */
+static bool match_waiting(struct layers *l, struct layers_thread *th, const struct layer_call *call)
 {
 	unsigned kept = 0;
 	bool good = true;
@@ -58,7 +58,7 @@ static bool meet(struct layers *l, struct layers_thread *th, const struct layer_
 bool layers_add(struct layers *l, uint32_t thread, const struct layer_call *call)
 {
 	struct layers_thread *th = thread < l->threads.n ? l->threads.v[thread] : NULL;
-	bool good = !th || !th->n || meet(l, th, call);
+	bool good = !th || !th->n || match_waiting(l, th, call);
 
 	if (call->depth == 0)
 		return l->count(l->ctx, call) && good;
