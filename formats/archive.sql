@@ -670,6 +670,26 @@ CREATE TABLE uncovered_records (
 	"node" INTEGER -- nodes.id
 );
 
+CREATE TABLE paused_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"since_ns" INTEGER,
+	"until_ns" INTEGER,
+	"tier" INTEGER,
+	"reason" TEXT,
+	"node" INTEGER -- nodes.id
+);
+
+CREATE TABLE folded_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"since_ns" INTEGER,
+	"until_ns" INTEGER,
+	"op" INTEGER,
+	"calls" INTEGER,
+	"node" INTEGER -- nodes.id
+);
+
 -- ---- views -------------------------------------------------------------------------------------------------------
 
 CREATE VIEW named_events AS

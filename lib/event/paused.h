@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When probes of a tier of ops were detached on a node (PAUSED records): calls of that time are not in the
+ * recording. Whoever counts calls scales by the time that was covered and marks the figure (~); whoever
+ * concludes something from the absence of calls asks paused_ns first.
+ */
+#ifndef INGERO_EVENT_PAUSED_H
+#define INGERO_EVENT_PAUSED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/event/record.h"
+#include "lib/event/tier.h"
+
+struct paused_row {
+	int64_t since_ns, until_ns; /* INT64_MAX: it goes on */
+	uint64_t before_ns;	    /* sum of the rows before this one */
+};
+
+/* The pauses of one tier on one node, in order, without overlap. */
+struct paused_list {
+	uint32_t node; /* as in the record; 0: the segment's own */
+	uint32_t tier;
+	VEC(struct paused_row) v;
+};
+
+/* Zero-initialised is empty. */
+struct paused {
+	VEC(struct paused_list) lists;
+};
+
+/* Takes every record. False: out of memory. */
+bool paused_record(struct paused *p, const struct record *r);
+void paused_free(struct paused *p);
+
+/* How much of [from, to) the tier was paused on that node. */
+uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
+		   int64_t to_ns);
+
+/* Calls of the tier counted in [from, to) times this estimate those made: 1 without pauses; 0: nothing of
+ * that time was covered, so that nothing is known. */
+double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
+		    int64_t to_ns);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pauses of probes: which tier an op is of, and how much of any time was paused, against a count of every ns. */
+#include "lib/event/paused.h"
+
+#include <stdlib.h>
+
+#include "lib/event/op.h"
+#include "tests/tap.h"
+
+#define END 200
+
+static bool add(struct paused *p, uint32_t node, unsigned tier, int64_t since_ns, int64_t until_ns)
+{
+	struct record r = { .kind = RECORD_PAUSED };
+
+	REC_SET(&r, PAUSED, since_ns, since_ns);
+	if (until_ns >= 0)
+		REC_SET(&r, PAUSED, until_ns, until_ns);
+	REC_SET(&r, PAUSED, tier, tier);
+	if (node)
+		REC_SET(&r, PAUSED, node, node);
+	return paused_record(p, &r);
+}
+
+static void check_tiers(void)
+{
+	static const struct {
+		uint16_t op;
+		enum op_tier tier;
+	} ops[] = {
+		{ OP_CUDA_LAUNCH, TIER_LAUNCHES },
+		{ OP_CU_LAUNCH_EX, TIER_LAUNCHES },
+		{ OP_CUDA_GRAPH_LAUNCH, TIER_WAITS },
+		{ OP_CUDA_MEMCPY, TIER_WAITS },
+		{ OP_CUDA_MEMCPY_ASYNC, TIER_SUBMITS },
+		{ OP_CUDA_EVENT_RECORD, TIER_SUBMITS },
+		{ OP_CU_EVENT_QUERY, TIER_QUERIES },
+		{ OP_CUDA_MALLOC, TIER_ALLOCATIONS },
+		{ OP_CU_MEM_RELEASE, TIER_ALLOCATIONS },
+		{ OP_CUDA_DEVICE_SYNC, TIER_WAITS },
+		{ OP_NCCL_ALL_REDUCE, TIER_WAITS },
+		{ OP_NCCL_COMM_INIT_RANK, TIER_KEPT },
+		{ OP_CU_MODULE_LOAD_DATA, TIER_KEPT },
+		{ OP_CUDA_STREAM_BEGIN_CAPTURE, TIER_KEPT },
+		{ OP_SCHED_OFFCPU, TIER_KEPT },
+		{ 65535, TIER_KEPT },
+	};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		is_str(op_tier_name(op_tier(ops[i].op)), op_tier_name(ops[i].tier), "tier of op %u",
+		       ops[i].op);
+	is_str(op_tier_name(TIERS), "?", "a number that is no tier");
+}
+
+/* Pauses of one tier, one after the other, told when they begin and when they end, in any order and some twice. */
+static void check_sums(void)
+{
+	struct paused p = { 0 };
+	bool is_paused[END] = { 0 }, same = true;
+	int since[END], until[END], n = 0;
+	unsigned seed = 7;
+
+	for (int at = 3; at < END - 20; n++) {
+		since[n] = at;
+		until[n] = at + 1 + rand_r(&seed) % 9;
+		for (int k = since[n]; k < until[n]; k++)
+			is_paused[k] = true;
+		at = until[n] + rand_r(&seed) % 9;
+	}
+	for (int i = 0; i < 20 * n; i++) {
+		int k = rand_r(&seed) % n;
+
+		same &= add(&p, 0, TIER_LAUNCHES, since[k], rand_r(&seed) % 2 ? until[k] : -1);
+	}
+	for (int k = 0; k < n; k++)
+		same &= add(&p, 0, TIER_LAUNCHES, since[k], until[k]);
+	ok(same && p.lists.n == 1 && p.lists.v[0].v.n == (size_t)n, "%d pauses", n);
+	for (int from = 0; from < END; from++)
+		for (int to = from, sum = 0; to < END; sum += is_paused[to++])
+			same &= paused_ns(&p, 0, TIER_LAUNCHES, from, to) == (uint64_t)sum;
+	ok(same, "paused time is what counting gives, for all times");
+	paused_free(&p);
+}
+
+int main(void)
+{
+	struct paused p = { 0 };
+	struct record other = { .kind = RECORD_CLOCK };
+
+	check_tiers();
+	check_sums();
+	ok(paused_ns(&p, 0, TIER_LAUNCHES, 0, 100) == 0 &&
+		   paused_scale(&p, 0, TIER_LAUNCHES, 0, 100) == 1,
+	   "nothing was paused");
+	ok(add(&p, 0, TIER_LAUNCHES, 100, -1) && paused_record(&p, &other) &&
+		   add(&p, 0, TIERS, 0, 100) && add(&p, 0, TIER_WAITS, 50, 50),
+	   "a pause that goes on, and rows that say nothing");
+	ok(paused_ns(&p, 0, TIER_LAUNCHES, 0, 150) == 50, "it goes on");
+	ok(paused_scale(&p, 0, TIER_LAUNCHES, 0, 400) == 4, "a quarter was covered");
+	ok(paused_scale(&p, 0, TIER_LAUNCHES, 200, 400) == 0, "nothing was covered");
+	ok(add(&p, 0, TIER_LAUNCHES, 100, 120) && paused_ns(&p, 0, TIER_LAUNCHES, 0, 150) == 20,
+	   "it has ended");
+	ok(add(&p, 3, TIER_LAUNCHES, 0, 10) && paused_ns(&p, 0, TIER_LAUNCHES, 0, 150) == 20 &&
+		   paused_ns(&p, 3, TIER_LAUNCHES, 0, 150) == 10 &&
+		   paused_ns(&p, 0, TIER_WAITS, 0, 150) == 0,
+	   "by node and by tier");
+	paused_free(&p);
+	return tap_done();
+}
