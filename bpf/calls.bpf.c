@@ -47,7 +47,8 @@ __u32 session_asks SEC(".bss"); /* the short way to tell entry from return does 
  * at the end, which are not lost. */
 __u32 calls_over SEC(".bss");
 
-/* Number of open calls after dropping those whose frames are gone: the stack has been unwound past them. */
+/* Number of open calls after dropping those whose frames are gone (the stack has been unwound past them) and, innermost
+ * first, those whose return is not probed any more. */
 __noinline int calls_heal(struct task_state *st, u64 sp, u32 chained)
 {
 	u32 n, k;
@@ -61,10 +62,12 @@ __noinline int calls_heal(struct task_state *st, u64 sp, u32 chained)
 		if (n == 0 || n > CALLS_OPEN_MAX)
 			break;
 		top = &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)];
-		if (top->sp > sp || (top->sp == sp && chained))
-			break;
-		if (!calls_over)
-			count_loss(top->op >> 8, WIRE_LOST_RETURN);
+		if (!call_detached(top)) {
+			if (top->sp > sp || (top->sp == sp && chained))
+				break;
+			if (!calls_over)
+				count_loss(top->op >> 8, WIRE_LOST_RETURN);
+		}
 		n--;
 	}
 	return n;
@@ -80,10 +83,11 @@ static __always_inline u64 cookie_of(struct pt_regs *ctx, struct uprobe_task *ut
 		return bpf_get_attach_cookie(ctx);
 	probe = (u64)utask->auprobe;
 	site = &st->site[ip >> 4 & (SITES - 1)];
-	if (!probe || site->probe != probe || site->ip != ip) {
+	if (!probe || site->probe != probe || site->ip != ip || site->epoch != tiers_epoch) {
 		site->cookie = bpf_get_attach_cookie(ctx);
 		site->probe = probe;
 		site->ip = ip;
+		site->epoch = tiers_epoch;
 	}
 	return site->cookie;
 }
@@ -119,6 +123,29 @@ static __always_inline bool continues_call(struct pt_regs *ctx, const struct cal
 	return call_caller(ctx) - outer->ip < WRAPPER_BYTES;
 }
 
+#define SOURCE_CUDA   1 /* enum event_source */
+#define SOURCE_DRIVER 4
+
+/* A driver call that a runtime call makes to do what it is for: that one's event tells of both. Counted exactly. */
+static __always_inline bool folds_into(const struct call_open *outer, const struct op_spec *spec,
+				       u32 number)
+{
+	u32 of = outer->spec;
+	struct spec_passed *p;
+	struct op_spec *o;
+
+	if (!(spec->flags & SPEC_FOLDS) || spec->op >> 8 != SOURCE_DRIVER ||
+	    outer->op >> 8 != SOURCE_CUDA)
+		return 0;
+	o = bpf_map_lookup_elem(&specs, &of);
+	if (!o || !(o->flags & SPEC_FOLDS))
+		return 0;
+	p = bpf_map_lookup_elem(&passed, &number);
+	if (p)
+		__sync_fetch_and_add(&p->folded, 1);
+	return 1;
+}
+
 /* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not be probed. */
 static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
 				      struct uprobe_task *utask, struct task_state *st)
@@ -130,7 +157,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	u64 sp = REGS_SP(ctx), caller = CALLER_AT_ENTRY ? call_caller(ctx) : 0;
 	bool chained = 0;
 
-	if (!spec)
+	if (!spec || tier_off[spec->tier & (SPEC_TIERS - 1)])
 		return 1;
 	if (!st) {
 		st = caller_join(task, spec->op >> 8);
@@ -138,7 +165,8 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 			return 1;
 	}
 	n = st->ncalls;
-	if (n > 0 && st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp <= sp) {
+	if (n > 0 && (st->open[(n - 1) & (CALLS_OPEN_MAX - 1)].sp <= sp ||
+		      call_detached(&st->open[(n - 1) & (CALLS_OPEN_MAX - 1)]))) {
 		/* Entered by a jump from another probed function (a tail call): both return to the trampoline,
 		 * which stands at the start of a page, and the outer one is still open although the stack is
 		 * at its level. */
@@ -150,6 +178,8 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	st->ncalls = n;
 	if (n > 0 && continues_call(ctx, &st->open[(n - 1) & (CALLS_OPEN_MAX - 1)], spec,
 				    COOKIE_TO_COPY(cookie), chained))
+		return 1;
+	if (n > 0 && folds_into(&st->open[(n - 1) & (CALLS_OPEN_MAX - 1)], spec, number))
 		return 1;
 	if (spec->every > 1 && call_left_out(number, spec->every))
 		return 1;
@@ -166,6 +196,8 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	call->op = spec->op;
 	call->spec = number;
 	call->copy = COOKIE_TO_COPY(cookie);
+	call->tier = spec->tier;
+	call->epoch = tier_epoch[spec->tier & (SPEC_TIERS - 1)];
 	call->stack = 0;
 	call_words(ctx, st->words);
 	if (spec->flags & SPEC_STACK)
@@ -350,7 +382,8 @@ int open_calls(struct bpf_iter__task *ctx)
 	head.tid = task->pid;
 	head.tgid = task->tgid;
 	head.start_ns = task->start_boottime;
-	head.ncalls = st->ncalls;
+	/* Of those whose return is not probed any more nobody knows whether they are open. */
+	head.ncalls = calls_attached(st);
 	head.off_since = st->sched.out_ns;
 	if (head.ncalls > CALLS_OPEN_MAX)
 		head.ncalls = CALLS_OPEN_MAX;

@@ -111,7 +111,8 @@ int life_exit(u64 *ctx)
 		for (i = 0; i < CALLS_OPEN_MAX; i++) {
 			if (i >= st->ncalls)
 				break;
-			count_loss(st->open[i].op >> 8, WIRE_LOST_RETURN);
+			if (!call_detached(&st->open[i]))
+				count_loss(st->open[i].op >> 8, WIRE_LOST_RETURN);
 		}
 		st->ncalls = 0;
 	}

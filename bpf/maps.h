@@ -19,6 +19,11 @@ __weak const volatile __u32 config_walker = 0; /* enum walker */
 __weak const volatile __u32 config_sched = 0;  /* sched.bpf.c is loaded */
 __weak const volatile __u64 config_wake = 0;   /* wake the reader when this much is waiting */
 
+/* By tier: its probes are not to be heeded; how often they were told so. All epochs together, for what holds of links. */
+__weak __u32 tier_off[SPEC_TIERS] SEC(".bss");
+__weak __u32 tier_epoch[SPEC_TIERS] SEC(".bss");
+__weak __u64 tiers_epoch SEC(".bss");
+
 __weak __u32 lost_total SEC(".bss");   /* any event, any reason, wraps */
 __weak __u32 stack_number SEC(".bss"); /* last one given */
 
@@ -53,6 +58,26 @@ __weak struct {
 	__type(key, u32);
 	__type(value, struct loss_slot);
 } losses SEC(".maps");
+
+/* Its tier's probes have been detached since it was entered: its return is not seen. */
+static __always_inline bool call_detached(const struct call_open *call)
+{
+	return call->epoch != tier_epoch[call->tier & (SPEC_TIERS - 1)];
+}
+
+/* Open calls of the thread, less the innermost ones that are detached. */
+static __always_inline u32 calls_attached(const struct task_state *st)
+{
+	u32 n = st->ncalls, k;
+
+	for (k = 0; k < CALLS_OPEN_MAX; k++) {
+		if (n == 0 || n > CALLS_OPEN_MAX ||
+		    !call_detached(&st->open[(n - 1) & (CALLS_OPEN_MAX - 1)]))
+			break;
+		n--;
+	}
+	return n;
+}
 
 /* A function of its own that the verifier checks once: every way through a program has places where it may be lost. */
 __weak __noinline int count_loss(u32 source, u32 reason)

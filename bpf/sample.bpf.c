@@ -46,7 +46,7 @@ int host_cpu_sample(struct bpf_perf_event_data *ctx)
 	if (!w)
 		goto lost;
 	w->kind = WIRE_SAMPLE;
-	w->depth = st->ncalls;
+	w->depth = calls_attached(st);
 	w->in_kernel = REGS_IN_KERNEL(&ctx->regs);
 	w->pad = 0;
 	w->tid = task->pid;

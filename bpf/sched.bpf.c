@@ -122,6 +122,8 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u32 state = task->__state;
 
+	if (st->ncalls)
+		st->ncalls = calls_attached(st);
 	s->syscall = regs ? SYSCALL_NUMBER(regs) : -1;
 	s->flags = throttle_known() ? OFFCPU_THROTTLED : 0;
 	s->cpu_out = s->cpu_at = cpu;

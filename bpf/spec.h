@@ -59,6 +59,8 @@ enum spec_flag {
 	SPEC_PLAIN =
 		1 << 5, /* at most PLAIN_FIELDS columns, each a register argument or its low half */
 	SPEC_AT_ENTRY = 1 << 6, /* its return tells nothing more than its result */
+	SPEC_FOLDS =
+		1 << 7, /* a launch: the driver's inside the runtime's has no event of its own */
 };
 #define PLAIN_FIELDS 3
 #define SPEC_NONE    65535
@@ -72,14 +74,18 @@ struct op_spec {
 	__u8 window_bytes;
 	__u8 handle;
 	__u8 text;
-	__u8 pad;
+	__u8 tier;   /* enum op_tier of event/tier.h */
 	__u16 every; /* 0, 1: each call is recorded; n: one of n; SPEC_NONE: none */
 	struct field_spec field[SPEC_FIELDS];
 };
 
-/* Of a spec whose calls are not all recorded: calls made and not recorded on purpose since that began. */
+/* Of a spec: calls made and not recorded on purpose since that began; calls told by the one they are inside of. */
 struct spec_passed {
 	__u64 seen, left_out;
+	__u64 folded;
 };
+
+/* Tiers whose probes come and go while the recording goes on. */
+#define SPEC_TIERS 8
 
 #endif

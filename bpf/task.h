@@ -24,6 +24,8 @@ struct call_open {
 	u32 copy;    /* the file it went through */
 	u32 present; /* which of x hold a value, see fields.h */
 	u64 name;    /* where the text is that names the handle it makes */
+	u32 tier;
+	u32 epoch; /* of its tier: while its probes are attached for so many-th time */
 };
 
 /* Owned by sched.bpf.c; out_ns is read by the open-call iterator. */
@@ -107,6 +109,7 @@ struct call_site {
 	u64 probe;
 	u64 ip;
 	u64 cookie;
+	u64 epoch; /* tiers_epoch when it was asked for: a link that has gone leaves its address to others */
 };
 
 struct task_state {

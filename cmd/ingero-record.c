@@ -31,12 +31,13 @@
 #include "lib/probe/command.h"
 #include "lib/probe/destination.h"
 #include "lib/probe/recorder.h"
+#include "lib/probe/spec.h"
 
 struct values {
 	struct cli_list outputs, pids;
 	const char *user, *pod, *db, *node, *link, *walker, *mark, *btf;
 	struct cli_list only, except; /* names of ops */
-	bool all, no_stacks, no_sched, no_gpu, no_probes, bundle;
+	bool all, no_stacks, no_sched, no_gpu, no_probes, nested, bundle;
 	uint64_t duration_ns, hung_ns, flush_ns, ring_bytes;
 	uint64_t rotate_bytes, rotate_ns, max_bytes, flight_ns, flight_bytes;
 	int64_t keep;
@@ -100,7 +101,10 @@ static const struct cli_option options[] = {
 	{ "heartbeat", 0, CLI_DURATION, AT(heartbeat_ns), "TIME",
 	  "... but not for longer than this", "Recording" },
 	{ "budget", 0, CLI_STRING, AT(budget), "PERCENT",
-	  "Give up frequent calls when probes cost more", "Recording" },
+	  "Probe frequent calls in windows when they cost more (2%); none: all calls",
+	  "Recording" },
+	{ "nested", 0, CLI_FLAG, AT(nested), NULL,
+	  "Record launches of the driver inside those of the runtime, too", "Recording" },
 	{ "sample", 0, CLI_INT, AT(sample), "N", "Record one of N calls of each op, count the rest",
 	  "Recording", NULL, 1, 60000 },
 	{ "cpu-samples", 'F', CLI_INT, AT(cpu_hz), "HZ",
@@ -496,8 +500,14 @@ static int check_values(struct job *j)
 	if (probe_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
 	    probe_choose_samples(&j->opt.probe, v->cpu_hz, !v->no_stacks, !v->no_probes, &e))
 		return cli_usage_error(&program, "%s", e.text);
-	if (v->budget && !probe_percent(v->budget, &j->opt.budget))
-		return cli_usage_error(&program, "--budget is a share of the time, as 1%%");
+	j->opt.budget = PROBE_BUDGET_DEFAULT;
+	if (v->budget && strcmp(v->budget, "none") == 0)
+		j->opt.budget = 0;
+	else if (v->budget && !probe_percent(v->budget, &j->opt.budget))
+		return cli_usage_error(&program,
+				       "--budget is a share of the time, as 1%%, or none");
+	if (v->nested)
+		probe_spec_fold_nothing();
 	if (deadband_given && !(v->deadband >= 0))
 		return cli_usage_error(&program, "--deadband is a share in percent, 0 or more");
 	return CLI_GO;

@@ -1,103 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares of the time, moved from op to op; ops are few, so the one wanted next is looked for. */
+/* Credit and windows of a recording's budget. */
 #include "lib/probe/budget.h"
 
-#define AIM	   0.9 /* of the budget is what remains when ops are given up */
-#define ROOM	   0.8 /* of it must suffice before one is taken back */
-#define HOLD_LEAST 2   /* seconds */
-#define HOLD_MOST  64
-#define KEPT_LONG  60 /* seconds after which an op begins anew */
+#include <string.h>
 
-static double share_of(const struct probe_budget *b, uint64_t calls, double ns)
+#define KEEP_MOST \
+	0.7 /* of the budget may be spent on what is not paused: the rest is for windows */
+#define WINDOW_LEAST_SHARE 0.2 /* of the budget is for windows, whatever else costs */
+#define SMOOTH_NS	   1e9 /* rates outside windows are of about the newest second */
+
+/* Those whose loss costs least come first; TIER_KEPT is never paused. */
+static const enum op_tier order[] = { TIER_LAUNCHES, TIER_QUERIES, TIER_SUBMITS, TIER_ALLOCATIONS,
+				      TIER_WAITS };
+#define NORDER (sizeof(order) / sizeof(order[0]))
+
+void probe_budget_start(struct probe_budget *b, double share, int64_t now_ns)
 {
-	return (double)calls * ns / b->seconds / 1e9;
+	*b = (struct probe_budget){ .share = share,
+				    .last_ns = now_ns,
+				    .credit_ns = share * BUDGET_SAVED_NS };
 }
 
-static void give_up(struct probe_budget_op *op)
+static double kept_rate(const struct probe_budget *b)
 {
-	if (op->hold_s == 0 || op->kept_s >= KEPT_LONG)
-		op->hold_s = HOLD_LEAST;
-	else if (op->hold_s < HOLD_MOST)
-		op->hold_s *= 2;
-	op->given_up = true;
-	op->fits_s = 0;
-	op->verdict = PROBE_BUDGET_GIVE_UP;
+	double sum = b->others;
+
+	for (unsigned t = 0; t < TIERS; t++)
+		sum += b->shed[t] ? 0 : b->rate[t];
+	return sum;
 }
 
-static void shrink(const struct probe_budget *b, struct probe_budget_op *ops, size_t n,
-		   double share)
+static double shed_rate(const struct probe_budget *b)
 {
-	double gain = b->call_ns - b->skipped_ns;
+	double sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		ops[i].fits_s = 0;
-	while (share > b->share * AIM) {
-		struct probe_budget_op *most = NULL;
+	for (unsigned t = 0; t < TIERS; t++)
+		sum += b->shed[t] ? b->rate[t] : 0;
+	return sum;
+}
 
-		for (size_t i = 0; i < n; i++)
-			if (!ops[i].given_up && ops[i].recorded &&
-			    (!most || ops[i].recorded > most->recorded))
-				most = &ops[i];
-		if (!most)
-			return;
-		give_up(most);
-		share -= share_of(b, most->recorded, gain);
+/* Of the budget, when that is spent otherwise. */
+static double what_is_left(const struct probe_budget *b, double spent)
+{
+	double left = b->share - spent, least = WINDOW_LEAST_SHARE * b->share;
+
+	return left > least ? left : least;
+}
+
+/* What windows may cost in a ns. */
+static double spare(const struct probe_budget *b)
+{
+	return what_is_left(b, kept_rate(b));
+}
+
+static double window_length(const struct probe_budget *b)
+{
+	double rate = shed_rate(b), ns;
+
+	if (rate <= 0)
+		return BUDGET_WINDOW_LEAST_NS;
+	ns = spare(b) / rate * BUDGET_PERIOD_NS;
+	return ns < BUDGET_WINDOW_LEAST_NS  ? BUDGET_WINDOW_LEAST_NS
+	       : ns > BUDGET_WINDOW_MOST_NS ? BUDGET_WINDOW_MOST_NS
+					    : ns;
+}
+
+/* Credit that a window needs beyond what comes in meanwhile. */
+static double window_needs(const struct probe_budget *b)
+{
+	double excess = shed_rate(b) - spare(b);
+
+	return excess > 0 ? window_length(b) * excess : 0;
+}
+
+static void shed_more(struct probe_budget *b)
+{
+	for (size_t i = 0; i < NORDER && kept_rate(b) > KEEP_MOST * b->share; i++)
+		b->shed[order[i]] = true;
+	b->shedding = true;
+	b->in_window = false;
+}
+
+static void take_rates(struct probe_budget *b, double ns, const double cost_ns[TIERS])
+{
+	double weight = ns < SMOOTH_NS ? ns / SMOOTH_NS : 1;
+
+	for (unsigned t = 0; t < TIERS; t++) {
+		if (b->shedding && b->shed[t])
+			continue; /* of the window as a whole */
+		b->rate[t] += weight * (cost_ns[t] / ns - b->rate[t]);
 	}
+	if (!b->in_window)
+		return;
+	b->phase_ns += ns;
+	for (unsigned t = 0; t < TIERS; t++)
+		b->phase_cost[t] += cost_ns[t];
 }
 
-/* Those with fewest calls first; one that has to wait still takes its room. */
-static void grow(const struct probe_budget *b, struct probe_budget_op *ops, size_t n, double share)
+static void end_window(struct probe_budget *b)
 {
-	double gain = (b->call_ns - b->skipped_ns) / (b->sample ? b->sample : 1);
-	uint64_t above = 0;
-	bool first = true;
+	for (unsigned t = 0; t < TIERS; t++)
+		if (b->shed[t] && b->phase_ns > 0)
+			b->rate[t] = b->phase_cost[t] / b->phase_ns;
+	b->in_window = false;
+}
 
-	for (;;) {
-		struct probe_budget_op *least = NULL;
-		uint64_t next;
+static void begin_window(struct probe_budget *b, int64_t now_ns)
+{
+	b->in_window = true;
+	b->window_ns = now_ns + (int64_t)window_length(b);
+	b->phase_ns = 0;
+	memset(b->phase_cost, 0, sizeof(b->phase_cost));
+}
 
-		for (size_t i = 0; i < n; i++)
-			if (ops[i].given_up && (first || ops[i].left_out > above) &&
-			    (!least || ops[i].left_out < least->left_out))
-				least = &ops[i];
-		if (!least)
-			return;
-		next = least->left_out;
-		for (size_t i = 0; i < n; i++) {
-			struct probe_budget_op *op = &ops[i];
+/* A window that is over: closed, or left open because what it costs is within the budget now. */
+static void leave_window(struct probe_budget *b)
+{
+	end_window(b);
+	if (shed_rate(b) + kept_rate(b) > b->share)
+		return;
+	memset(b->shed, 0, sizeof(b->shed));
+	b->shedding = false;
+}
 
-			if (!op->given_up || op->left_out != next)
-				continue;
-			share += share_of(b, next, gain);
-			op->fits_s = share <= b->share * ROOM ? op->fits_s + 1 : 0;
-			if (op->fits_s < op->hold_s || op->fits_s == 0)
-				continue;
-			op->given_up = false;
-			op->kept_s = 0;
-			op->verdict = PROBE_BUDGET_TAKE_BACK;
+/* In a window that costs far more than it was planned for, or without windows: at once. */
+static bool is_overdrawn(const struct probe_budget *b)
+{
+	double most = b->share * BUDGET_SAVED_NS, planned = window_needs(b);
+
+	if (!b->shedding)
+		return b->credit_ns < 0;
+	return b->credit_ns < -(b->in_window && planned > most ? planned : most);
+}
+
+/* Load has grown since the rates were measured: those of the last look hold. */
+static void raise_rates(struct probe_budget *b, double ns, const double cost_ns[TIERS])
+{
+	for (unsigned t = 0; t < TIERS; t++)
+		if (cost_ns[t] / ns > b->rate[t])
+			b->rate[t] = cost_ns[t] / ns;
+}
+
+void probe_budget_look(struct probe_budget *b, int64_t now_ns, const double cost_ns[TIERS],
+		       double others, bool paused[TIERS])
+{
+	double ns = (double)(now_ns - b->last_ns), most;
+
+	if (ns > 0) {
+		b->last_ns = now_ns;
+		b->others = others;
+		b->credit_ns += what_is_left(b, others) * ns;
+		for (unsigned t = 0; t < TIERS; t++)
+			b->credit_ns -= cost_ns[t];
+		take_rates(b, ns, cost_ns);
+		most = b->share * BUDGET_SAVED_NS;
+		if (b->shedding && window_needs(b) > most)
+			most = window_needs(b);
+		if (b->credit_ns > most)
+			b->credit_ns = most;
+		if (is_overdrawn(b)) {
+			if (b->in_window)
+				end_window(b);
+			raise_rates(b, ns, cost_ns);
+			shed_more(b);
+		} else if (b->in_window && now_ns >= b->window_ns) {
+			leave_window(b);
+		} else if (b->shedding && !b->in_window && b->credit_ns >= window_needs(b)) {
+			begin_window(b, now_ns);
 		}
-		above = next;
-		first = false;
 	}
-}
-
-double probe_budget_decide(const struct probe_budget *b, struct probe_budget_op *ops, size_t n)
-{
-	double share = b->others;
-
-	if (b->seconds <= 0)
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		share += share_of(b, ops[i].recorded, b->call_ns) +
-			 share_of(b, ops[i].left_out, b->skipped_ns);
-		ops[i].kept_s += !ops[i].given_up && ops[i].kept_s < KEPT_LONG;
-		ops[i].verdict = PROBE_BUDGET_STAYS;
-	}
-	if (b->call_ns <= b->skipped_ns)
-		return share;
-	if (share > b->share)
-		shrink(b, ops, n, share);
-	else
-		grow(b, ops, n, share);
-	return share;
+	for (unsigned t = 0; t < TIERS; t++)
+		paused[t] = b->shedding && !b->in_window && b->shed[t];
 }

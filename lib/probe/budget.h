@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ops are recorded within a budget, decided once a second from what the last one cost. Too much: the ops with most
- * calls are given up at once, as many as it takes. An op that would fit again must have done so for some seconds before it
- * is taken back, and for twice as many each time it had to be given up again soon: a load that comes and goes makes few
- * changes.
- * Invariant: in a steady load, nothing changes any more after the second in which it began.
+ * Which tiers of calls are probed within a budget. Time gives credit, probes spend it; when it is used up, the tiers whose
+ * loss costs an analysis least are paused, as many as it takes, and attached again in whole windows, for which credit is saved
+ * first. A load that falls leaves a window open for good. The times and counts come from the caller: nothing here looks at a
+ * clock.
+ * Invariant: credit is never below minus what one look can spend plus one window's plan, so over any time much longer than a
+ * window the probes cost no more than the budget.
  */
 #ifndef INGERO_PROBE_BUDGET_H
 #define INGERO_PROBE_BUDGET_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-enum probe_budget_verdict { PROBE_BUDGET_STAYS, PROBE_BUDGET_GIVE_UP, PROBE_BUDGET_TAKE_BACK };
+#include "lib/event/tier.h"
 
-struct probe_budget_op {
-	uint64_t recorded, left_out; /* calls since the last decision */
-	bool given_up;
-	uint32_t fits_s, hold_s; /* given up: it would have fit so long; it has to */
-	uint32_t kept_s;	 /* recorded so long since it was taken back */
-	enum probe_budget_verdict verdict;
-};
+/* A window is long enough for some steps of a training loop and a token of most models; windows come about every
+ * BUDGET_PERIOD_NS, so that a step that is longer than a window meets them at different places. */
+#define BUDGET_WINDOW_LEAST_NS 200000000
+#define BUDGET_WINDOW_MOST_NS  2000000000
+#define BUDGET_PERIOD_NS       4000000000
+/* Credit that can be saved: a burst as long as that at the budget's own rate costs nobody more. */
+#define BUDGET_SAVED_NS 2000000000
 
 struct probe_budget {
-	double share; /* of the time that recording may take */
-	double call_ns,
-		skipped_ns; /* of a call that is recorded, and of one that is counted only */
-	double others;	    /* share of the time that nothing here can change */
-	double seconds;	    /* since the last decision */
-	unsigned sample;    /* 1: all calls of an op that is recorded; n: one of n */
+	double share;	   /* of the time that probes may cost */
+	double credit_ns;  /* to spend */
+	int64_t last_ns;   /* the last look */
+	bool shedding;	   /* some tiers are attached in windows only */
+	bool shed[TIERS];  /* these */
+	bool in_window;	   /* and now they are attached */
+	int64_t window_ns; /* it ends then, unless there is credit */
+	double rate[TIERS]; /* ns that probes of the tier cost in a ns, while attached; newest second or window */
+	double others;			    /* the same of what cannot be paused */
+	double phase_ns, phase_cost[TIERS]; /* of this window so far */
 };
 
-/* Sets the verdicts, and given_up by them. Returns the share that the time since the last decision took. */
-double probe_budget_decide(const struct probe_budget *b, struct probe_budget_op *ops, size_t n);
+void probe_budget_start(struct probe_budget *b, double share, int64_t now_ns);
+
+/* cost_ns: what calls of each tier cost since the last look; others: what all else costs in a ns. Says for each tier whether
+ * it is to be paused from here on. */
+void probe_budget_look(struct probe_budget *b, int64_t now_ns, const double cost_ns[TIERS],
+		       double others, bool paused[TIERS]);
 
 #endif

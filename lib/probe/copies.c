@@ -5,6 +5,7 @@
  */
 #include "lib/probe/copies.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ struct probe_copies {
 	VEC(struct probe_uncovered) uncovered;
 	VEC(struct seen) executables, loaders;
 	struct map known; /* hash of device and inode -> 1: files that the kernel side knows */
-	struct probe_fds calls, hooks;
+	struct probe_fds marks, hooks;
+	struct probe_tiers tiers;
 	bool hooked;
 	struct err hook_error;
 };
@@ -50,7 +52,7 @@ int probe_copies_new(struct probe_copies **out, struct probe_session *session,
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return err_nomem(e);
-	(*out)->session = session;
+	(*out)->session = (*out)->tiers.session = session;
 	(*out)->stacks = stacks;
 	(*out)->pythons = pythons;
 	return 0;
@@ -58,15 +60,20 @@ int probe_copies_new(struct probe_copies **out, struct probe_session *session,
 
 bool probe_copies_detach(struct probe_copies *c)
 {
-	bool hooks;
+	bool all = probe_tiers_detach(&c->tiers);
 
 	if (probe_session_programs(c->session)->link == PROBE_LINK_PERF) {
 		probe_link_silence(&c->hooks);
-		probe_link_silence(&c->calls);
+		probe_link_silence(&c->marks);
 		return true;
 	}
-	hooks = probe_link_detach(&c->hooks);
-	return probe_link_detach(&c->calls) && hooks;
+	all = probe_link_detach(&c->hooks) && all;
+	return probe_link_detach(&c->marks) && all;
+}
+
+struct probe_tiers *probe_copies_tiers(struct probe_copies *c)
+{
+	return &c->tiers;
 }
 
 void probe_copies_free(struct probe_copies *c)
@@ -75,7 +82,8 @@ void probe_copies_free(struct probe_copies *c)
 		return;
 	probe_copies_detach(c);
 	probe_link_abandon(&c->hooks);
-	probe_link_abandon(&c->calls);
+	probe_link_abandon(&c->marks);
+	probe_tiers_free(&c->tiers);
 	for (size_t i = 0; i < c->copies.n; i++) {
 		free(c->copies.v[i].path);
 		probe_plan_free(&c->copies.v[i].plan);
@@ -143,8 +151,8 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 	} else {
 		site.offset = h.hook_offset;
 		site.cookie = h.debug_value ? h.debug_value + R_STATE_OFFSET - h.hook_value : 0;
-		if (probe_link_attach(probe_session_hook(c->session), path, &site, 1, &failed,
-				      &c->hooks, &e) == 1)
+		if (probe_link_attach(probe_session_hook(c->session), path, m->path.p, &site, 1,
+				      &failed, &c->hooks, &e) == 1)
 			c->hooked = true;
 	}
 	/* Of a process that has ended its file cannot be had any more: the next one has it, too. */
@@ -156,8 +164,8 @@ static void hook_loader(struct probe_copies *c, uint32_t tgid, const struct host
 }
 
 /* Returns are probed only where a function returns what the rest is known by. */
-static size_t attach_nvtx(struct probe_copies *c, const char *path, const struct probe_site *sites,
-			  size_t n, bool *failed, struct err *first)
+static size_t attach_nvtx(struct probe_copies *c, const char *path, const char *name,
+			  const struct probe_site *sites, size_t n, bool *failed, struct err *first)
 {
 	struct probe_programs programs = *probe_session_nvtx(c->session);
 	struct probe_site *part = calloc(n, sizeof(*part));
@@ -170,7 +178,8 @@ static size_t attach_nvtx(struct probe_copies *c, const char *path, const struct
 				part[k++] = sites[i];
 		if (!returns)
 			programs.exit = -1;
-		attached += probe_link_attach(&programs, path, part, k, failed, &c->calls, first);
+		attached +=
+			probe_link_attach(&programs, path, name, part, k, failed, &c->marks, first);
 	}
 	if (!part)
 		err_nomem(first);
@@ -178,8 +187,9 @@ static size_t attach_nvtx(struct probe_copies *c, const char *path, const struct
 	return attached;
 }
 
-/* at: its index among the copies. */
-static void attach(struct probe_copies *c, struct probe_copy *copy, size_t at, const char *path)
+/* at: its index among the copies; fd: the file, taken over. */
+static void attach(struct probe_copies *c, struct probe_copy *copy, size_t at, int fd,
+		   const char *path, const char *name)
 {
 	bool nvtx = copy->plan.library == PROBE_NVTX;
 	size_t n = copy->plan.n;
@@ -190,17 +200,19 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, size_t at, c
 	copy->requested = n;
 	copy->link =
 		(nvtx ? probe_session_nvtx(c->session) : probe_session_programs(c->session))->link;
-	if (sites && failed) {
-		for (size_t i = 0; i < n; i++) {
-			sites[i] = copy->plan.v[i].site;
-			sites[i].cookie |= COOKIE_COPY(at);
-		}
-		copy->attached =
-			nvtx ? attach_nvtx(c, path, sites, n, failed, &copy->reason)
-			     : probe_link_attach(probe_session_programs(c->session), path, sites, n,
-						 failed, &c->calls, &copy->reason);
-	} else {
+	for (size_t i = 0; sites && i < n; i++) {
+		sites[i] = copy->plan.v[i].site;
+		sites[i].cookie |= COOKIE_COPY(at);
+	}
+	if (!sites || !failed) {
+		close(fd);
 		err_nomem(&copy->reason);
+	} else if (nvtx) {
+		copy->attached = attach_nvtx(c, path, name, sites, n, failed, &copy->reason);
+		close(fd);
+	} else {
+		copy->attached =
+			probe_tiers_add(&c->tiers, fd, name, sites, n, failed, &copy->reason);
 	}
 	copy->took_ns = (uint64_t)(host_clock_mono() - began);
 	probe_plan_sites(&copy->plan, copy->sites, sizeof(copy->sites));
@@ -208,18 +220,28 @@ static void attach(struct probe_copies *c, struct probe_copy *copy, size_t at, c
 	free(failed);
 }
 
-/* A path that opens the mapped file: of a process that has ended meanwhile, the one that it had,
- * where that is the same file for us. False: there is none any more. */
-static bool find_path(uint32_t tgid, const struct host_mapping *m, char *out, size_t size)
+/* Opens the mapped file: what is mapped, or, where the process or the mapping has gone meanwhile (a loader maps a library in
+ * several steps), the file of that name, if it is the same for us. -1: there is none any more. */
+static int open_file(uint32_t tgid, const struct host_mapping *m)
 {
+	char path[4400];
 	struct stat st;
+	int fd;
 
-	host_maps_path(tgid, m, out, size);
-	if (access(out, F_OK) == 0 || host_proc_sight(tgid) != HOST_GONE)
-		return true;
-	snprintf(out, size, "%s", m->path.p);
-	return m->path.n < size && stat(out, &st) == 0 && st.st_ino == m->inode &&
-	       major(st.st_dev) == m->major && minor(st.st_dev) == m->minor;
+	fd = open(host_maps_path(tgid, m, path, sizeof(path)), O_RDONLY | O_CLOEXEC);
+	for (int k = 0; fd < 0 && k < 2; k++) {
+		if (k == 0)
+			snprintf(path, sizeof(path), "/proc/%u/root%s", tgid, m->path.p);
+		else
+			snprintf(path, sizeof(path), "%s", m->path.p);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode ||
+				major(st.st_dev) != m->major || minor(st.st_dev) != m->minor)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	return fd;
 }
 
 /* Plans and attaches the copy that is or will be at that place. False: the file holds nothing to
@@ -227,21 +249,29 @@ static bool find_path(uint32_t tgid, const struct host_mapping *m, char *out, si
 static bool prepare(struct probe_copies *c, struct probe_copy *copy, size_t at, uint32_t tgid,
 		    const struct host_mapping *m, enum probe_library library, bool is_static)
 {
-	char path[4400];
+	int fd = open_file(tgid, m);
+	char path[64];
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	probe_plan_free(&copy->plan);
 	copy->reason = (struct err){ 0 };
 	copy->tried = tgid;
-	copy->gone = !find_path(tgid, m, path, sizeof(path));
-	if (copy->gone) {
+	copy->gone = fd < 0;
+	if (copy->gone && host_proc_sight(tgid) == HOST_GONE) {
 		err_set(&copy->reason, ERR_CANNOT, "process %u ended before its %s could be opened",
 			tgid, m->path.p);
+	} else if (copy->gone) {
+		copy->tried = 0; /* it may go well at the next look */
+		err_set(&copy->reason, ERR_CANNOT, "%s, as mapped by process %u, cannot be opened",
+			m->path.p, tgid);
 	} else if (probe_plan_file(&copy->plan, path, library, is_static, &copy->reason) == 0 &&
 		   copy->plan.n == 0) {
 		probe_plan_free(&copy->plan);
 		copy->stripped = is_static && static_runtime_inside(path);
-		if (is_static && !copy->stripped)
+		if (is_static && !copy->stripped) {
+			close(fd);
 			return false;
+		}
 		if (copy->stripped)
 			err_set(&copy->reason, ERR_CANNOT, "%s", static_runtime_reason);
 		else
@@ -250,9 +280,9 @@ static bool prepare(struct probe_copies *c, struct probe_copy *copy, size_t at, 
 	}
 	copy->plan.library = library;
 	if (copy->plan.n)
-		attach(c, copy, at, path);
-	/* It ended while its file was read or probed, which another process may have, too. */
-	copy->gone |= !copy->attached && copy->reason.code && host_proc_sight(tgid) == HOST_GONE;
+		attach(c, copy, at, fd, path, m->path.p);
+	else if (fd >= 0)
+		close(fd);
 	if (is_static && copy->gone && !copy->plan.n)
 		return false;
 	copy->attached_ns = (uint64_t)host_clock_boot();

@@ -16,6 +16,7 @@
 #include "lib/probe/pythons.h"
 #include "lib/probe/session.h"
 #include "lib/probe/stacks.h"
+#include "lib/probe/tiers.h"
 #include "lib/probe/uses.h"
 
 struct probe_copy {
@@ -83,6 +84,9 @@ void probe_copies_ended(struct probe_copies *c, uint32_t tgid, uint32_t process)
 void probe_copies_forget(struct probe_copies *c, const struct probe_gone *gone);
 /* Were all calls of the process seen, from its first on? */
 bool probe_copies_whole(const struct probe_copies *c, uint32_t tgid);
+
+/* What is attached to them, by tier. */
+struct probe_tiers *probe_copies_tiers(struct probe_copies *c);
 
 /* Does the process map a CUDA library? Reads its maps only. */
 bool probe_copies_has_cuda(uint32_t tgid);

@@ -156,7 +156,7 @@ undo:
 	return -1;
 }
 
-size_t probe_link_attach(const struct probe_programs *p, const char *path,
+size_t probe_link_attach(const struct probe_programs *p, const char *path, const char *name,
 			 const struct probe_site *sites, size_t n, bool *failed,
 			 struct probe_fds *fds, struct err *first)
 {
@@ -169,10 +169,10 @@ size_t probe_link_attach(const struct probe_programs *p, const char *path,
 	if (n == 1) {
 		failed[0] = true;
 		if (!first->code)
-			err_sys(first, "cannot probe %s at %#llx", path,
+			err_sys(first, "cannot probe %s at %#llx", name,
 				(unsigned long long)sites->offset);
 		return 0;
 	}
-	return probe_link_attach(p, path, sites, half, failed, fds, first) +
-	       probe_link_attach(p, path, sites + half, n - half, failed + half, fds, first);
+	return probe_link_attach(p, path, name, sites, half, failed, fds, first) +
+	       probe_link_attach(p, path, name, sites + half, n - half, failed + half, fds, first);
 }

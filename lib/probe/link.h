@@ -43,9 +43,10 @@ struct probe_fds {
 
 const char *probe_link_name(enum probe_link link); /* "session" */
 
-/* Puts the programs on every site of the file; the links' descriptors are added to *fds, closing them detaches.
- * failed[i] is set for sites the kernel refused, first gets the first reason. Returns the number attached. */
-size_t probe_link_attach(const struct probe_programs *p, const char *path,
+/* Puts the programs on every site of the file at path; the links' descriptors are added to *fds, closing them detaches.
+ * failed[i] is set for sites the kernel refused, first gets the first reason, which calls the file by name. Returns the
+ * number attached. */
+size_t probe_link_attach(const struct probe_programs *p, const char *path, const char *name,
 			 const struct probe_site *sites, size_t n, bool *failed,
 			 struct probe_fds *fds, struct err *first);
 
@@ -64,5 +65,11 @@ void probe_link_silence(const struct probe_fds *fds);
 /* Leaves the links to processes of their own: detaching perf links takes a tenth of a second each, which nobody
  * should wait for. The caller's descriptors are closed when it ends. */
 void probe_link_abandon(struct probe_fds *fds);
+
+/* Detaches by a thread of its own, which ends when the kernel has let go of them; *fds is empty at once. */
+void probe_link_close_later(struct probe_fds *fds);
+
+/* All of from to to. False: no memory, and nothing has moved. */
+bool probe_link_move(struct probe_fds *to, struct probe_fds *from);
 
 #endif

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -179,4 +180,60 @@ void probe_link_abandon(struct probe_fds *fds)
 {
 	close_all(&fds->entries, 0);
 	close_all(&fds->returns, 0);
+}
+
+static void *close_these(void *p)
+{
+	struct probe_fds *fds = p;
+
+	for (size_t i = 0; i < fds->entries.n; i++)
+		close(fds->entries.v[i]);
+	for (size_t i = 0; i < fds->returns.n; i++)
+		close(fds->returns.v[i]);
+	vec_free(&fds->entries);
+	vec_free(&fds->returns);
+	free(fds);
+	return NULL;
+}
+
+void probe_link_close_later(struct probe_fds *fds)
+{
+	struct probe_fds *mine = malloc(sizeof(*mine));
+	pthread_attr_t detached;
+	pthread_t thread;
+	bool started = false;
+
+	if (fds->entries.n == 0 && fds->returns.n == 0) {
+		free(mine);
+		return;
+	}
+	if (mine && pthread_attr_init(&detached) == 0) {
+		*mine = *fds;
+		pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+		started = pthread_create(&thread, &detached, close_these, mine) == 0;
+		pthread_attr_destroy(&detached);
+	}
+	if (started) {
+		*fds = (struct probe_fds){ 0 };
+		return;
+	}
+	free(mine);
+	probe_link_abandon(fds);
+}
+
+static void move_list(struct probe_fd_list *to, struct probe_fd_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		to->v[to->n++] = from->v[i];
+	vec_free(from);
+}
+
+bool probe_link_move(struct probe_fds *to, struct probe_fds *from)
+{
+	if (!vec_reserve(&to->entries, from->entries.n) ||
+	    !vec_reserve(&to->returns, from->returns.n))
+		return false;
+	move_list(&to->entries, &from->entries);
+	move_list(&to->returns, &from->returns);
+	return true;
 }

@@ -86,8 +86,8 @@ static void count_freed(struct probe_pythons *p, struct probe_python_file *f, co
 	bool failed = false;
 
 	f->counted = f->python.kind == SYM_PYTHON_KNOWN && site.offset &&
-		     probe_link_attach(probe_session_freed(p->session), path, &site, 1, &failed,
-				       &p->links, &ignored) == 1;
+		     probe_link_attach(probe_session_freed(p->session), path, path, &site, 1,
+				       &failed, &p->links, &ignored) == 1;
 }
 
 /* False: it could not be opened. */

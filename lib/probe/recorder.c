@@ -83,7 +83,9 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 		if (rc == 0)
 			rc = probe_recorder_say_cost(r, now, e);
 	}
-	return rc ? rc : probe_recorder_look_at_cost(r, now, false, e);
+	if (rc == 0 && r->session)
+		probe_cost_look(&r->cost, r->session, now, r->calls, false);
+	return rc;
 }
 
 static int open_writer(struct probe_recorder *r, struct err *e)
@@ -248,7 +250,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	if (rc)
 		return rc;
 	r->start_ns = host_clock_mono();
-	r->loss_since = r->cut_ns = r->thin_since = r->cost_since = r->budget_ns = r->start_ns;
+	r->loss_since = r->cut_ns = r->thin_since = r->cost_since = r->start_ns;
 	r->watermark = r->floor = r->start_ns - PROBE_LAG_NS;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
 	r->next_second = r->start_ns + SECOND_NS / 2;
@@ -307,6 +309,9 @@ int probe_recorder_step(struct probe_recorder *r, struct err *e)
 	if (rc)
 		return rc;
 	now = host_clock_mono();
+	rc = probe_recorder_keep_budget(r, now, e);
+	if (rc)
+		return rc;
 	if (now >= r->next_second) {
 		r->next_second += SECOND_NS;
 		/* Seconds for which we had no CPU are not made up for. */
@@ -383,6 +388,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);
 	if (rc == 0)
+		rc = probe_recorder_end_budget(r, now, e);
+	if (rc == 0)
 		rc = probe_recorder_say_cost(r, now, e);
 	if (rc == 0)
 		rc = look_at_opens(r, now, true, e);
@@ -420,9 +427,9 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_marks_close(&r->marks);
 	probe_nvtx_free(&r->nvtx);
 	probe_cost_stop(&r->cost);
-	vec_free(&r->shed);
+	vec_free(&r->sampled);
 	stack_ends_free(&r->stack_ends);
-	vec_free(&r->budget);
+	recorder_budget_free(&r->budget);
 	vec_free(&r->uncovered_new);
 	vec_free(&r->uncovered);
 	ige_writer_free(r->writer);

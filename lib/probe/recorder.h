@@ -24,6 +24,9 @@
 
 struct probe_recorder;
 
+/* What nobody notices, and the older documents' own promise. */
+#define PROBE_BUDGET_DEFAULT 0.02
+
 struct probe_recorder_options {
 	struct probe_options probe; /* specs are filled in */
 	struct probe_targets_options targets;
@@ -36,7 +39,7 @@ struct probe_recorder_options {
 	uint64_t flush_ns;		     /* blocks are written at least this often */
 	bool chosen;	       /* somebody said which ops: none is left out for its cost */
 	uint32_t sample;       /* one of so many calls of each op is recorded; 0, 1: each */
-	double budget;	       /* share of the wall time that recording may cost; 0: any */
+	double budget;	       /* share of the programs' time that recording may cost; 0: any */
 	const char *mark;      /* path of a FIFO for marks, NULL none */
 	bool no_gpu;	       /* no GPU health */
 	bool no_probes;	       /* samples alone: needs no rights */

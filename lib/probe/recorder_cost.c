@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recording costs, told and kept within a budget (budget.h decides). What is given up, or sampled because somebody asked, is counted exactly by the kernel side.
+ * What the recording costs, in COST records and to the person who records. What is left out because somebody asked, and what
+ * is folded, is counted exactly by the kernel side.
  */
 #include "lib/probe/recorder_state.h"
 
@@ -13,13 +14,11 @@
 #include "lib/base/io.h"
 #include "lib/probe/spec.h"
 
-#define NAMED 6 /* ops in a line */
-
-static struct shed_op *op_of(struct probe_recorder *r, uint16_t op)
+static struct sampled_op *op_of(struct probe_recorder *r, uint16_t op)
 {
-	for (size_t i = 0; i < r->shed.n; i++)
-		if (r->shed.v[i].op == op)
-			return &r->shed.v[i];
+	for (size_t i = 0; i < r->sampled.n; i++)
+		if (r->sampled.v[i].op == op)
+			return &r->sampled.v[i];
 	return NULL;
 }
 
@@ -30,47 +29,52 @@ int probe_recorder_start_cost(struct probe_recorder *r, struct err *e)
 	int rc = 0;
 
 	probe_cost_start(&r->cost, r->session);
+	r->budget.busiest = 1;
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		struct shed_op s = { .op = specs[i].op.op };
-		struct probe_budget_op b = { 0 };
+		struct sampled_op s = { .op = specs[i].op.op };
 
+		r->budget.tier_of[s.op % OPS_COUNTED] = specs[i].op.tier;
 		if ((specs[i].op.flags & SPEC_SILENT) || op_of(r, s.op))
 			continue;
 		s.every = r->opt.sample > 1 ? r->opt.sample : 1;
 		if (s.every > 1)
 			rc = probe_session_every(r->session, s.op, (uint16_t)s.every, e);
-		if (rc == 0 && (!vec_push(&r->shed, s) || !vec_push(&r->budget, b)))
+		if (rc == 0 && !vec_push(&r->sampled, s))
 			rc = err_nomem(e);
 	}
 	return rc;
 }
 
-/* What was left out under the rule that held until now. */
-static int say_op(struct probe_recorder *r, struct shed_op *s, int64_t now, struct err *e)
+/* What was left out of its calls, and what other calls tell of, since it was said last. */
+static int say_op(struct probe_recorder *r, struct sampled_op *s, int64_t now, struct err *e)
 {
 	struct record rec = { .kind = RECORD_SAMPLED };
-	uint64_t left_out = probe_session_left_out(r->session, s->op);
-	uint64_t n = left_out - s->told;
-	/* Where every call is recorded, those left out are the last of a time when none was. */
-	bool given_up = s->every == SPEC_NONE || s->every == 1;
+	uint64_t left_out = probe_session_left_out(r->session, s->op),
+		 folded = probe_session_folded(r->session, s->op);
+	int rc = 0;
 
-	if (s->every == 1 && n == 0) {
-		s->since_ns = now;
-		return 0;
+	if (left_out > s->told) {
+		REC_SET(&rec, SAMPLED, since_ns, r->cost_since);
+		REC_SET(&rec, SAMPLED, until_ns, now);
+		REC_SET(&rec, SAMPLED, op, s->op);
+		REC_SET(&rec, SAMPLED, every, s->every);
+		REC_SET(&rec, SAMPLED, left_out, left_out - s->told);
+		REC_SET(&rec, SAMPLED, reason, bytes_of("asked"));
+		r->left_out += left_out - s->told;
+		s->told = left_out;
+		rc = ige_writer_record(r->writer, &rec, e);
 	}
-	if (n == 0)
-		return 0;
-	REC_SET(&rec, SAMPLED, since_ns, s->since_ns ? s->since_ns : r->start_ns);
-	REC_SET(&rec, SAMPLED, until_ns, now);
-	REC_SET(&rec, SAMPLED, op, s->op);
-	REC_SET(&rec, SAMPLED, every, s->every == SPEC_NONE ? 0 : s->every);
-	REC_SET(&rec, SAMPLED, left_out, n);
-	REC_SET(&rec, SAMPLED, reason, bytes_of(given_up ? "budget" : "asked"));
-	s->told = left_out;
-	s->since_ns = now;
-	r->left_out += n;
-	r->given_up += given_up ? n : 0;
-	return ige_writer_record(r->writer, &rec, e);
+	if (rc == 0 && folded > s->folded_told) {
+		rec = (struct record){ .kind = RECORD_FOLDED };
+		REC_SET(&rec, FOLDED, since_ns, r->cost_since);
+		REC_SET(&rec, FOLDED, until_ns, now);
+		REC_SET(&rec, FOLDED, op, s->op);
+		REC_SET(&rec, FOLDED, calls, folded - s->folded_told);
+		r->folded += folded - s->folded_told;
+		s->folded_told = folded;
+		rc = ige_writer_record(r->writer, &rec, e);
+	}
+	return rc;
 }
 
 static uint64_t rss_bytes(void)
@@ -93,17 +97,18 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	struct record rec = { .kind = RECORD_COST };
 	double seconds = (double)(now - r->cost_since) / 1e9, cpu = probe_recorder_cpu(),
 	       call = probe_cost_call(&r->cost), host = probe_cost_host(&r->cost);
-	uint64_t calls = r->calls - r->cost_calls, left_out = r->left_out;
+	uint64_t calls = r->calls - r->cost_calls, left_out = r->left_out, folded = r->folded;
 	struct probe_stops stops;
 	int rc = 0;
 
 	if (!r->session)
 		call = host = -1;
-	for (size_t i = 0; rc == 0 && i < r->shed.n; i++)
-		rc = say_op(r, &r->shed.v[i], now, e);
+	for (size_t i = 0; rc == 0 && i < r->sampled.n; i++)
+		rc = say_op(r, &r->sampled.v[i], now, e);
 	if (rc)
 		return rc;
 	left_out = r->left_out - left_out;
+	folded = r->folded - folded;
 	REC_SET(&rec, COST, since_ns, r->cost_since);
 	REC_SET(&rec, COST, until_ns, now);
 	REC_SET(&rec, COST, calls, calls);
@@ -111,7 +116,8 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	if (call > 0) {
 		REC_SET(&rec, COST, call_ns, call);
 		REC_SET(&rec, COST, calls_ns,
-			(uint64_t)((double)calls * call + (double)left_out * r->cost.skipped_ns));
+			(uint64_t)((double)calls * call +
+				   (double)(left_out + folded) * r->cost.skipped_ns));
 		r->cost_ns += rec.u.COST.calls_ns;
 	}
 	if (host >= 0) {
@@ -134,110 +140,30 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	return ige_writer_record(r->writer, &rec, e);
 }
 
-/* From now on one of so many calls of it is recorded. */
-static int change(struct probe_recorder *r, struct shed_op *s, uint32_t every, int64_t now,
-		  struct err *e)
+static void tell_slowdown(struct probe_recorder *r)
 {
-	int rc = say_op(r, s, now, e);
+	struct recorder_slowdown s = probe_recorder_slowdown(r);
 
-	if (every == SPEC_NONE && probe_devices_needs(s->op))
-		probe_wire_no_devices(r->wire);
-	s->since_ns = now;
-	s->every = every;
-	return rc ? rc : probe_session_every(r->session, s->op, (uint16_t)every, e);
-}
-
-/* The ops of that verdict: "cudaFree, cudaMalloc and 3 more". 0: none. */
-static size_t name_ops(struct probe_recorder *r, enum probe_budget_verdict verdict, struct buf *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->budget.n; i++) {
-		const struct op_def *def = op_builtin(r->shed.v[i].op);
-
-		if (r->budget.v[i].verdict == verdict && n++ < NAMED)
-			buf_printf(out, "%s%s", n > 1 ? ", " : "", def ? def->name : "?");
-	}
-	if (n > NAMED)
-		buf_printf(out, " and %zu more", n - NAMED);
-	buf_putc(out, 0);
-	return n;
-}
-
-static int follow_verdicts(struct probe_recorder *r, double share, int64_t now, struct err *e)
-{
-	uint32_t every = r->opt.sample > 1 ? r->opt.sample : 1;
-	struct buf names = { 0 };
-	int rc = 0;
-	size_t n;
-
-	n = name_ops(r, PROBE_BUDGET_GIVE_UP, &names);
-	if (n && !names.failed)
-		probe_recorder_tell(r, PROBE_WARNING,
-				    "recording costs %s of the time, more than --budget: %s %s not "
-				    "recorded for now",
-				    human_percent(share).s, names.p, n > 1 ? "are" : "is");
-	buf_reset(&names);
-	n = name_ops(r, PROBE_BUDGET_TAKE_BACK, &names);
-	if (n && !names.failed)
-		probe_recorder_tell(r, PROBE_LINE, "%s %s recorded again", names.p,
-				    n > 1 ? "are" : "is");
-	buf_free(&names);
-	for (size_t i = 0; rc == 0 && i < r->budget.n; i++)
-		if (r->budget.v[i].verdict != PROBE_BUDGET_STAYS)
-			rc = change(r, &r->shed.v[i], r->budget.v[i].given_up ? SPEC_NONE : every,
-				    now, e);
-	return rc;
-}
-
-/* Calls of the last second are what the next one is taken to be like. */
-static int keep_budget(struct probe_recorder *r, int64_t now, struct err *e)
-{
-	double host = probe_cost_host(&r->cost);
-	struct probe_budget b = { .share = r->opt.budget,
-				  .call_ns = probe_cost_call(&r->cost),
-				  .skipped_ns = r->cost.skipped_ns,
-				  .others = host > 0 ? host / 1e9 : 0,
-				  .seconds = (double)(now - r->budget_ns) / 1e9,
-				  .sample = r->opt.sample };
-
-	r->budget_ns = now;
-	for (size_t i = 0; i < r->shed.n; i++) {
-		struct shed_op *s = &r->shed.v[i];
-		uint64_t left_out = probe_session_left_out(r->session, s->op),
-			 recorded = r->op_calls[s->op % OPS_COUNTED];
-
-		r->budget.v[i].recorded = recorded - s->recorded;
-		r->budget.v[i].left_out = left_out - s->left_out;
-		s->recorded = recorded;
-		s->left_out = left_out;
-	}
-	return follow_verdicts(r, probe_budget_decide(&b, r->budget.v, r->budget.n), now, e);
-}
-
-int probe_recorder_look_at_cost(struct probe_recorder *r, int64_t now, bool at_end, struct err *e)
-{
-	if (!r->session)
-		return 0;
-	probe_cost_look(&r->cost, r->session, now, r->calls, at_end);
-	return r->opt.budget > 0 && !at_end ? keep_budget(r, now, e) : 0;
+	if (s.windows)
+		probe_recorder_tell(r, PROBE_LINE,
+				    "recording slowed the programs by %s (%s to %s, by their own "
+				    "progress with and without probes, %u times)",
+				    human_percent(s.share).s, human_percent(s.low).s,
+				    human_percent(s.high).s, s.windows);
+	else
+		probe_recorder_tell(r, PROBE_LINE,
+				    "recording slowed the programs by about %s: %.2f us a call "
+				    "(calibrated trap%s)",
+				    human_percent(s.share).s, probe_cost_call(&r->cost) / 1000,
+				    r->cost.measures ? " and measured programs" : "");
 }
 
 void probe_recorder_tell_cost(struct probe_recorder *r)
 {
-	double wall = (double)(r->cost_since - r->start_ns), call = probe_cost_call(&r->cost);
-
 	if (!r->session)
 		return;
-	if (call > 0 && wall > 0)
-		probe_recorder_tell(
-			r, PROBE_LINE,
-			"probes took %s of the wall time from the recorded programs: "
-			"%.2f us a call (calibrated trap%s)%s%s",
-			human_percent((double)r->cost_ns / wall).s, call / 1000,
-			r->cost.measures ? " and measured programs" : "",
-			r->cost.measured_ns ? ", kernel events beside " : "",
-			r->cost.measured_ns ? human_percent((double)r->cost_host_ns / wall).s : "");
+	if (probe_cost_call(&r->cost) > 0 && r->cost_since > r->start_ns)
+		tell_slowdown(r);
 	else
 		probe_recorder_tell(r, PROBE_LINE, "what the probes cost is not known");
 	if (r->cost_stops.n)
@@ -247,14 +173,10 @@ void probe_recorder_tell_cost(struct probe_recorder *r)
 			"in all",
 			human_count(r->cost_stops.n).s, r->cost_stops.n == 1 ? "" : "s",
 			human_ns(r->cost_stops.ns).s);
-	if (r->left_out > r->given_up)
+	if (r->left_out)
 		probe_recorder_tell(
 			r, PROBE_LINE,
 			"sampled: %s calls more were counted and not recorded (--sample)",
-			human_count(r->left_out - r->given_up).s);
-	if (r->given_up)
-		probe_recorder_tell(
-			r, PROBE_LINE,
-			"given up: %s calls more were counted and not recorded (--budget)",
-			human_count(r->given_up).s);
+			human_count(r->left_out).s);
+	probe_recorder_tell_budget(r);
 }

@@ -31,8 +31,10 @@ static void on_event(void *ctx, const struct event *ev)
 	if (r->at_tail) /* it comes again, whole */
 		return;
 	r->events++;
-	r->op_calls[ev->op % OPS_COUNTED]++;
-	r->calls += def && (def->flags & OP_CALL);
+	if (def && (def->flags & OP_CALL)) {
+		r->calls++;
+		recorder_budget_count(&r->budget, ev);
+	}
 	stack_ends_add(&r->stack_ends, ev->stack, ev->ctx);
 	if (r->opt.trigger && select_trigger_hit(r->opt.trigger, ev) && !r->triggered) {
 		r->triggered = true;

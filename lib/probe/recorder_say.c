@@ -16,6 +16,8 @@ int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 				       r->opt.target, r->opt.probe.sched, r->opt.probe.cpu_hz, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "start", e);
+	if (rc == 0)
+		rc = probe_recorder_repeat_pauses(r, e);
 	return rc ? rc : probe_recorder_repeat_uncovered(r, e);
 }
 

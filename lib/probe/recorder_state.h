@@ -12,7 +12,6 @@
 #include "lib/base/vec.h"
 #include "lib/host/kubelet.h"
 #include "lib/ige/writer.h"
-#include "lib/probe/budget.h"
 #include "lib/probe/codes.h"
 #include "lib/probe/cost.h"
 #include "lib/probe/ended.h"
@@ -22,6 +21,7 @@
 #include "lib/probe/nvtx.h"
 #include "lib/probe/opens.h"
 #include "lib/probe/recorder.h"
+#include "lib/probe/recorder_budget.h"
 #include "lib/probe/samples.h"
 #include "lib/probe/sleepers.h"
 #include "lib/probe/sockets.h"
@@ -34,15 +34,13 @@
 /* A thread preempted between reading the clock and the ring delivers that much late at most. */
 #define PROBE_LAG_NS 50000000
 
-/* An op whose calls may be left out on purpose. */
-struct shed_op {
+/* An op whose calls may be left out on purpose (--sample), or folded. */
+struct sampled_op {
 	uint16_t op;
 	uint32_t every; /* as in op_spec */
-	int64_t since_ns;
-	uint64_t told;		     /* left out, and said so */
-	uint64_t recorded, left_out; /* at the last look */
+	uint64_t told;	/* left out, and said so */
+	uint64_t folded_told;
 };
-#define OPS_COUNTED 8192 /* op numbers are smaller: 32 sources of 256 */
 
 /* What is not an event and can be lost all the same. */
 enum missing_kind {
@@ -86,12 +84,11 @@ struct probe_recorder {
 	struct probe_marks marks;
 	struct probe_nvtx nvtx;
 	struct probe_cost cost;
-	VEC(struct shed_op) shed;
-	VEC(struct probe_budget_op) budget; /* of each of these */
-	uint64_t op_calls[OPS_COUNTED];
-	uint64_t left_out, given_up, cost_ns, cost_host_ns, cost_calls,
+	VEC(struct sampled_op) sampled;
+	struct recorder_budget budget;
+	uint64_t left_out, folded, cost_ns, cost_host_ns, cost_calls,
 		cost_measured; /* said in records so far */
-	int64_t cost_since, budget_ns;
+	int64_t cost_since;
 	double cost_cpu;
 	struct probe_stops cost_stops; /* said in records so far */
 	struct probe_thin thin;
@@ -172,9 +169,15 @@ int probe_recorder_forget(struct probe_recorder *r, int64_t now, struct err *e);
 void probe_recorder_take_marks(struct probe_recorder *r);
 /* Another file begins: what marks are called. */
 void probe_recorder_marks_again(struct probe_recorder *r);
-/* Calibration, and sampling if asked for; once a second; what the recorder says of it. */
+/* Calibration, and sampling if asked for; what the recorder says of it. */
 int probe_recorder_start_cost(struct probe_recorder *r, struct err *e);
-int probe_recorder_look_at_cost(struct probe_recorder *r, int64_t now, bool at_end, struct err *e);
+/* Each turn: tiers are paused and resumed. At the end: what is paused stays so. */
+int probe_recorder_keep_budget(struct probe_recorder *r, int64_t now, struct err *e);
+int probe_recorder_end_budget(struct probe_recorder *r, int64_t now, struct err *e);
+/* Another file begins: pauses that hold in it, too. */
+int probe_recorder_repeat_pauses(struct probe_recorder *r, struct err *e);
+void probe_recorder_tell_budget(struct probe_recorder *r);
+struct recorder_slowdown probe_recorder_slowdown(const struct probe_recorder *r);
 int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e);
 void probe_recorder_tell_cost(struct probe_recorder *r);
 /* NODE, SESSION and CLOCK: what each file begins with. */

@@ -323,6 +323,23 @@ int probe_session_wait(struct probe_session *s, int timeout_ms)
 	return n < 0 && errno != EINTR ? -1 : 0;
 }
 
+void probe_session_tier(struct probe_session *s, unsigned tier, bool on)
+{
+	if (tier >= SPEC_TIERS)
+		return;
+	__atomic_store_n(&s->bpf->bss->tier_off[tier], !on, __ATOMIC_SEQ_CST);
+	if (on)
+		return;
+	__atomic_fetch_add(&s->bpf->bss->tier_epoch[tier], 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&s->bpf->bss->tiers_epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+void probe_session_mute(struct probe_session *s)
+{
+	for (unsigned tier = 0; tier < SPEC_TIERS; tier++)
+		__atomic_store_n(&s->bpf->bss->tier_off[tier], 1, __ATOMIC_SEQ_CST);
+}
+
 int probe_session_every(struct probe_session *s, uint16_t op, uint16_t every, struct err *e)
 {
 	int fd = bpf_map__fd(s->bpf->maps.specs);
@@ -346,8 +363,9 @@ int probe_session_trial(struct probe_session *s, struct probe_fds *fds, struct e
 	if (probe_trial_place(&place))
 		return err_set(e, ERR_CANNOT, "our own code is not where it should be");
 	site.offset = place.offset;
-	return probe_link_attach(&s->calls, place.path, &site, 1, &failed, fds, e) == 1 ? 0
-											: e->code;
+	return probe_link_attach(&s->calls, place.path, place.path, &site, 1, &failed, fds, e) == 1
+		       ? 0
+		       : e->code;
 }
 
 void probe_session_each(struct probe_session *s, void (*fn)(void *ctx, int fd, bool calls),

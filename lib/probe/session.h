@@ -89,6 +89,15 @@ int probe_session_every(struct probe_session *s, uint16_t op, uint16_t every, st
 /* Calls of op not recorded on that account so far. */
 uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op);
 
+/* Launches of the driver that had no event because the runtime's around them has, so far, by op. */
+uint64_t probe_session_folded(const struct probe_session *s, uint16_t op);
+/* Entries of the tier are heeded from here on, or not any more: then those open calls of it whose return will not be
+ * probed are forgotten. Its links are the caller's to attach before and to detach behind this. */
+void probe_session_tier(struct probe_session *s, unsigned tier, bool on);
+
+/* No entry is heeded any more, of all tiers at once; open calls stay open. */
+void probe_session_mute(struct probe_session *s);
+
 /* For measuring what probes cost: the programs on a function of our own, see trial.h; every
  * program's descriptor, and whether it runs where calls do; a process that is no target any more. */
 int probe_session_trial(struct probe_session *s, struct probe_fds *fds, struct err *e);

@@ -39,6 +39,16 @@ uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op)
 	return n;
 }
 
+uint64_t probe_session_folded(const struct probe_session *s, uint16_t op)
+{
+	const volatile struct spec_passed *p = s->passed;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->nspecs; i++)
+		n += s->specs[i].op == op ? p[i].folded : 0;
+	return n;
+}
+
 void probe_session_losses(const struct probe_session *s, struct loss_slot *sum)
 {
 	const volatile __u64 *from;

@@ -159,8 +159,8 @@ static int load_once(struct probe_session *s, enum probe_link link, int walker,
 	site.offset = found ? place.offset : 0;
 	/* errno is told by that attempt alone: tries before it left theirs. */
 	errno = 0;
-	if (found &&
-	    probe_link_attach(&s->calls, place.path, &site, 1, &failed, &fds, &ignored) == 0) {
+	if (found && probe_link_attach(&s->calls, place.path, place.path, &site, 1, &failed, &fds,
+				       &ignored) == 0) {
 		rc = errno ? -errno : -EINVAL;
 		ingero_bpf__destroy(b);
 		s->bpf = NULL;

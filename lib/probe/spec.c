@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/event/op.h"
+#include "lib/event/tier.h"
 #include "lib/host/cuda.h"
 
 /* Kinds of fields that the kernel side does not know: they become words of the window. */
@@ -195,7 +196,8 @@ static void unfold(struct probe_spec *spec)
 			op->handle = special[i].handle;
 			op->text = special[i].text;
 		}
-	op->flags |= short_ways(op);
+	op->flags |= short_ways(op) | (def->flags & OP_LAUNCH ? SPEC_FOLDS : 0);
+	op->tier = (uint8_t)(op->flags & SPEC_NAMES ? TIER_KEPT : op_tier(op->op));
 }
 
 const struct probe_spec *probe_specs(size_t *n)
@@ -213,6 +215,15 @@ void probe_spec_leave_out(uint16_t op)
 {
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
 		specs[i].left_out |= specs[i].op.op == op;
+}
+
+void probe_spec_fold_nothing(void)
+{
+	size_t n;
+
+	probe_specs(&n);
+	for (size_t i = 0; i < n; i++)
+		specs[i].op.flags &= (uint8_t)~SPEC_FOLDS;
 }
 
 bool probe_spec_matches(const struct probe_spec *spec, const char *name)

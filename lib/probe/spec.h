@@ -30,6 +30,8 @@ const struct probe_spec *probe_specs(size_t *n);
 
 /* Calls of this op are not to be traced: before the first file is planned. */
 void probe_spec_leave_out(uint16_t op);
+/* Launches of the driver inside those of the runtime are events of their own, too: before a session is opened. */
+void probe_spec_fold_nothing(void);
 
 /* Is name the entry point or one of its variants ("cuMemcpyHtoD_v2_ptds")? */
 bool probe_spec_matches(const struct probe_spec *spec, const char *name);

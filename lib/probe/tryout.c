@@ -45,8 +45,8 @@ static unsigned fire(struct probe_session *s, struct err *e)
 	    probe_session_target(s, (uint32_t)getpid(), 0, e))
 		return 0;
 	site.offset = place.offset;
-	if (probe_link_attach(probe_session_programs(s), place.path, &site, 1, &failed, &fds, e) ==
-	    1) {
+	if (probe_link_attach(probe_session_programs(s), place.path, place.path, &site, 1, &failed,
+			      &fds, e) == 1) {
 		for (unsigned i = 0; i < CALLS; i++)
 			v = probed(v);
 		probe_session_drain(s, ignore, count, &seen);

@@ -248,7 +248,8 @@ static double run(struct cost_child *child, const struct variant *v)
 		site = v->at->site.site;
 		if (v->start)
 			site.offset = v->at->site.symbol;
-		if (probe_link_attach(v->programs, v->at->path, &site, 1, &failed, &fds, &e) != 1)
+		if (probe_link_attach(v->programs, v->at->path, v->at->path, &site, 1, &failed,
+				      &fds, &e) != 1)
 			cost_die("attach", &e);
 	}
 	cost_child_do(child, v->what, v->depth, 2000, -1, drain, v->session);
@@ -314,7 +315,7 @@ static void losses(struct cost_child *child)
 	bool failed;
 	double ns;
 
-	if (probe_link_attach(probe_session_programs(no_stack), in_runtime.path,
+	if (probe_link_attach(probe_session_programs(no_stack), in_runtime.path, in_runtime.path,
 			      &in_runtime.site.site, 1, &failed, &fds, &e) != 1)
 		cost_die("attach", &e);
 	memset(records, 0, sizeof(records));
@@ -362,8 +363,8 @@ static void attach(enum probe_link link)
 				cost_die("memory", NULL);
 			for (size_t k = 0; k < n; k++)
 				site[k] = at[i]->plan.v[k].site;
-			if (probe_link_attach(probe_session_programs(s), at[i]->path, site, n,
-					      failed, &fds, &e) != n)
+			if (probe_link_attach(probe_session_programs(s), at[i]->path, at[i]->path,
+					      site, n, failed, &fds, &e) != n)
 				cost_die("attach", &e);
 			sites += n;
 			free(site);

@@ -143,7 +143,8 @@ static double run(struct cost_child *child, unsigned variant, const struct probe
 	bool failed = false;
 	double ns;
 
-	if (programs && probe_link_attach(programs, library, &site.site, 1, &failed, &fds, &e) != 1)
+	if (programs &&
+	    probe_link_attach(programs, library, library, &site.site, 1, &failed, &fds, &e) != 1)
 		cost_die("attach", &e);
 	cost_child_do(child, 0, depth, 1000, -1, s ? drain : NULL, s);
 	ns = cost_child_do(child, 0, depth, CALLS, -1, s ? drain : NULL, s);

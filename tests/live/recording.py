@@ -64,15 +64,23 @@ def work(name):
     return name if os.path.isabs(name) else os.path.join(DOUBLE, name)
 
 
-def run(*arguments, timeout=PATIENCE, **settings):
+def whole_options(arguments):
+    """Options under which every traced call of a busy machine is an event of its own: no budget, nothing folded. For tests that
+    count; windows.t is about the rest."""
+    return [x for option in (["--budget", "none"], ["--nested"]) if option[0] not in arguments for x in option]
+
+
+def command(arguments, every):
+    return [RECORD, *(whole_options(arguments) if every else []), *map(str, arguments)]
+
+
+def run(*arguments, timeout=PATIENCE, every=True, **settings):
     """The recorder with these arguments, to its end. Perf links take their time while others of them are being closed."""
-    return subprocess.run([RECORD, *map(str, arguments)], env=environment(**settings), capture_output=True, text=True,
-                          timeout=timeout)
+    return subprocess.run(command(arguments, every), env=environment(**settings), capture_output=True, text=True, timeout=timeout)
 
 
-def start(*arguments, **settings):
-    return subprocess.Popen([RECORD, *map(str, arguments)], env=environment(**settings), stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+def start(*arguments, every=True, **settings):
+    return subprocess.Popen(command(arguments, every), env=environment(**settings), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def until(true, seconds=PATIENCE):

@@ -1,104 +1,140 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads, second by second, against what is given up and taken back, and how often. */
+/* Loads, look by look, against what a budget lets them cost, which tiers it pauses, and how often. */
 #include "lib/probe/budget.h"
+
+#include <string.h>
+
 #include "tests/tap.h"
 
-#define OPS 6
+#define MS 1000000ll
 
 struct load {
 	struct probe_budget b;
-	struct probe_budget_op op[OPS];
+	int64_t now;
+	double spent_ns;
+	int64_t attached_ns[TIERS];
 	unsigned changes;
+	bool paused[TIERS];
 };
 
-/* One second in which the ops are called that often. Returns how many are recorded after it. */
-static unsigned second(struct load *l, const uint64_t calls[OPS])
+static struct load begin(double share)
 {
-	unsigned n = 0;
+	struct load l = { .now = 0 };
 
-	for (unsigned i = 0; i < OPS; i++) {
-		l->op[i].recorded = l->op[i].given_up ? 0 : calls[i] / l->b.sample;
-		l->op[i].left_out = calls[i] - l->op[i].recorded;
-	}
-	probe_budget_decide(&l->b, l->op, OPS);
-	for (unsigned i = 0; i < OPS; i++) {
-		n += !l->op[i].given_up;
-		l->changes += l->op[i].verdict != PROBE_BUDGET_STAYS;
-	}
-	return n;
+	probe_budget_start(&l.b, share, 0);
+	return l;
 }
 
-/* 1 us a call, a tenth of it for one that is left out: 10000 calls a second are 1 %. */
-static struct load begin(double share, unsigned sample)
+/* So many ms in which probes of the tiers would cost those shares of the time. */
+static void run(struct load *l, int ms, const double rate[TIERS], double others)
 {
-	return (struct load){ .b = { .share = share,
-				     .call_ns = 1000,
-				     .skipped_ns = 100,
-				     .seconds = 1,
-				     .sample = sample } };
+	for (int i = 0; i < ms; i += 10) {
+		double cost[TIERS];
+		bool before[TIERS];
+
+		l->now += 10 * MS;
+		l->spent_ns += others * 10 * MS;
+		for (unsigned t = 0; t < TIERS; t++) {
+			cost[t] = l->paused[t] ? 0 : rate[t] * 10 * MS;
+			l->spent_ns += cost[t];
+			l->attached_ns[t] += l->paused[t] ? 0 : 10 * MS;
+		}
+		memcpy(before, l->paused, sizeof(before));
+		probe_budget_look(&l->b, l->now, cost, others, l->paused);
+		l->changes += memcmp(before, l->paused, sizeof(before)) != 0;
+	}
 }
 
-static const uint64_t idle[OPS] = { 0 }, much[OPS] = { 50000, 40000, 30000, 100, 10, 1 },
-		      even[OPS] = { 9000, 9000, 9000, 9000, 9000, 9000 },
-		      flood[OPS] = { 1000000, 1000000, 1000000, 1000000, 1000000, 1000000 };
+static const double
+	calm[TIERS] = { [TIER_LAUNCHES] = 0.004, [TIER_WAITS] = 0.001 },
+	eager[TIERS] = { [TIER_LAUNCHES] = 0.3, [TIER_SUBMITS] = 0.004, [TIER_WAITS] = 0.001 },
+	flood[TIERS] = { [TIER_LAUNCHES] = 1.4 },
+	copies[TIERS] = { [TIER_LAUNCHES] = 0.01, [TIER_SUBMITS] = 0.5 },
+	waits[TIERS] = { [TIER_WAITS] = 0.9, [TIER_KEPT] = 0.0001 },
+	near[TIERS] = { [TIER_LAUNCHES] = 0.024 }, none[TIERS] = { 0 };
+
+static void check_budgets(void)
+{
+	static const struct {
+		const char *name;
+		const double *rate;
+		double others;
+	} loads[] = {
+		{ "eager", eager, 0.001 }, { "flood", flood, 0 },    { "copies", copies, 0.002 },
+		{ "waits", waits, 0 },	   { "near", near, 0.0001 },
+	};
+	static const double shares[] = { 0.01, 0.02, 0.05, 0.1 };
+
+	for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++)
+		for (size_t k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
+			struct load l = begin(shares[k]);
+			double all = loads[i].others, first, share;
+
+			for (unsigned t = 0; t < TIERS; t++)
+				all += loads[i].rate[t];
+			run(&l, 20000, loads[i].rate, loads[i].others);
+			first = l.spent_ns;
+			run(&l, 200000, loads[i].rate, loads[i].others);
+			share = (l.spent_ns - first) / (200000.0 * MS);
+			all = all < shares[k] ? all : shares[k];
+			ok(share > all * 0.8 && share < all * 1.2,
+			   "%s: %.4f of the time is spent of %.2f", loads[i].name, share,
+			   shares[k]);
+			ok(first / (20000.0 * MS) < shares[k] * 1.25,
+			   "%s: and in its first 20 s no more than a quarter above (%.4f)",
+			   loads[i].name, first / (20000.0 * MS));
+			ok(l.changes < 220, "%s: in windows, not back and forth (%u)",
+			   loads[i].name, l.changes);
+		}
+}
 
 int main(void)
 {
-	struct load l = begin(0.02, 1);
-	unsigned before, most = 0, later = 0;
+	struct load l = begin(0.02);
+	unsigned changes;
+	int64_t attached;
 
-	is_int(second(&l, much), 3, "all that are too many are given up in one second");
-	ok(l.op[0].given_up && l.op[1].given_up && l.op[2].given_up, "those with most calls");
-	for (int i = 0; i < 1000; i++)
-		second(&l, much);
-	is_int(l.changes, 3, "and then nothing changes for as long as the load stays");
+	check_budgets();
 
-	before = l.changes;
-	is_int(second(&l, idle), 3, "a quiet second is not enough to take them back");
-	is_int(second(&l, idle), 6, "two are");
-	is_int(l.changes, before + 3, "each once");
+	run(&l, 60000, calm, 0.001);
+	is_int(l.changes, 0, "what is within the budget is recorded all the time");
 
-	l = begin(0.02, 1);
-	second(&l, even);
-	for (int i = 0; i < 1000; i++)
-		second(&l, even);
-	for (int i = 0; i < OPS; i++)
-		most += l.op[i].given_up;
-	is_int(l.changes, most, "ops with as many calls: those that are given up stay so");
-	most = 0;
+	l = begin(0.02);
+	run(&l, 60000, eager, 0.001);
+	ok(l.attached_ns[TIER_WAITS] == 60000 * MS && l.attached_ns[TIER_SUBMITS] == 60000 * MS,
+	   "of too many launches launches alone are paused");
+	ok(l.attached_ns[TIER_LAUNCHES] > 1000 * MS && l.attached_ns[TIER_LAUNCHES] < 6000 * MS,
+	   "and are attached in windows: %lld ms of 60 s",
+	   (long long)(l.attached_ns[TIER_LAUNCHES] / MS));
 
-	l = begin(0.01, 1);
-	is_int(second(&l, flood), 0, "a budget that even counting exceeds: all");
-	for (int i = 0; i < 100; i++)
-		second(&l, flood);
-	is_int(l.changes, 6, "and none is tried again");
+	attached = l.attached_ns[TIER_LAUNCHES];
+	run(&l, 5000, calm, 0.001);
+	changes = l.changes;
+	attached = l.attached_ns[TIER_LAUNCHES];
+	run(&l, 10000, calm, 0.001);
+	ok(l.changes == changes && l.attached_ns[TIER_LAUNCHES] - attached == 10000 * MS,
+	   "five seconds after the load has fallen all are recorded again, for good");
 
-	l = begin(0.02, 1);
-	for (int i = 0; i < 4000; i++) {
-		/* Longer and longer quiet between bursts would do; this is the worst for its length. */
-		second(&l, i % 8 < 4 ? much : idle);
-		if (i >= 2000)
-			later += l.op[0].verdict != PROBE_BUDGET_STAYS;
-		most = l.op[0].hold_s > most ? l.op[0].hold_s : most;
-	}
-	ok(later <= 2000 / 8 / 4 && l.changes < 100,
-	   "a load that comes and goes makes few changes (%u, %u of them late)", l.changes, later);
-	ok(most > 2 && most <= 64, "since an op has to fit for longer each time, up to a minute");
+	l = begin(0.02);
+	run(&l, 60000, none, 0);
+	attached = l.attached_ns[TIER_LAUNCHES];
+	run(&l, 2000, flood, 0);
+	ok(l.attached_ns[TIER_LAUNCHES] - attached <= 100 * MS,
+	   "a load that jumps to 700,000 calls a second is paused within %lld ms",
+	   (long long)((l.attached_ns[TIER_LAUNCHES] - attached) / MS));
+	run(&l, 20000, none, 0);
+	ok(!l.paused[TIER_LAUNCHES], "and attached again when it is over");
 
-	l = begin(0.02, 1);
-	l.b.others = 0.05;
-	is_int(second(&l, much), 0, "what others cost leaves no room");
-	l.b.others = 0;
-	second(&l, idle);
-	is_int(second(&l, idle), 6, "until it does");
+	l = begin(0.02);
+	run(&l, 60000, copies, 0);
+	ok(l.attached_ns[TIER_ALLOCATIONS] == 60000 * MS &&
+		   l.attached_ns[TIER_KEPT] == 60000 * MS &&
+		   l.attached_ns[TIER_SUBMITS] < 6000 * MS,
+	   "copies that are too many are paused, too, and no more than it takes");
 
-	l = begin(0.02, 10);
-	/* 1.2 % for those that are recorded, 1.1 % for counting. */
-	is_int(second(&l, much), 4, "one of ten: what counting the others costs is in it");
-	l = begin(0.02, 1);
-	l.b.call_ns = l.b.skipped_ns = 0;
-	is_int(second(&l, flood), 6, "where nobody knows what a call costs nothing is given up");
-	l.b.seconds = 0;
-	is_int(second(&l, flood), 6, "nor when no time has passed");
+	l = begin(0.02);
+	run(&l, 60000, eager, 0.05);
+	ok(l.attached_ns[TIER_LAUNCHES] >= 600 * MS,
+	   "where all else takes more than the budget there are windows all the same");
 	return tap_done();
 }

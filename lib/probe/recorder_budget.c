@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps a recording within its budget (budget.h decides): pauses tiers of probes and resumes them, writes PAUSED records, and
+ * compares the programs' progress with and without probes (progress.h), which is what a call is taken to cost.
+ */
+#include "lib/probe/recorder_state.h"
+
+#include <string.h>
+
+#include "lib/base/human.h"
+#include "lib/host/clock.h"
+#include "lib/probe/spec.h"
+
+/* A call of a real program costs so many times what a loop of nothing but calls shows: caches, translations and branch
+ * predictors are not warm. Measured on PyTorch 2.14 and llama.cpp by alternation (tests/bench/real.sh); it holds until the
+ * program's own progress says better. */
+#define REAL_FACTOR	  1.5
+#define REAL_FACTOR_LEAST 0.5
+#define REAL_FACTOR_MOST  3.0
+#define FACTOR_CERTAIN	  0.5 /* the interval may be so wide, as a share of the slowdown */
+#define BUSIEST_NS	  500000000
+
+void recorder_budget_count(struct recorder_budget *b, const struct event *ev)
+{
+	b->calls[b->tier_of[ev->op % OPS_COUNTED]]++;
+	if (ev->ctx >= b->by_ctx.n) {
+		size_t more = ev->ctx + 1 - b->by_ctx.n;
+
+		if (!vec_reserve(&b->by_ctx, more))
+			return;
+		memset(b->by_ctx.v + b->by_ctx.n, 0, more * sizeof(*b->by_ctx.v));
+		b->by_ctx.n += more;
+	}
+	if (b->by_ctx.v[ev->ctx]++ == 0)
+		vec_push(&b->touched, ev->ctx);
+}
+
+void recorder_budget_free(struct recorder_budget *b)
+{
+	vec_free(&b->by_ctx);
+	vec_free(&b->touched);
+}
+
+static uint32_t process_of(const struct probe_recorder *r, uint32_t ctx)
+{
+	const struct world_ctx *c = world_get_ctx(r->world, ctx);
+	const struct world_thread *t = c ? world_get_thread(r->world, c->thread) : NULL;
+
+	return t ? t->process : 0;
+}
+
+/* The share of all calls since the last time that one process made. */
+static void find_busiest(struct probe_recorder *r)
+{
+	struct recorder_budget *b = &r->budget;
+	struct map sums = { 0 };
+	uint64_t all = 0, most = 0;
+
+	for (size_t i = 0; i < b->touched.n; i++) {
+		uint32_t ctx = b->touched.v[i], process = process_of(r, ctx);
+		uint64_t sum = 0;
+
+		map_get(&sums, process, &sum);
+		sum += b->by_ctx.v[ctx];
+		map_put(&sums, process, sum);
+		most = sum > most ? sum : most;
+		all += b->by_ctx.v[ctx];
+		b->by_ctx.v[ctx] = 0;
+	}
+	map_free(&sums);
+	b->touched.n = 0;
+	if (all)
+		b->busiest = (double)most / (double)all;
+}
+
+/* True cost of a call over its calibrated cost. */
+static double real_factor(const struct recorder_budget *b)
+{
+	struct progress_estimate p;
+
+	if (!probe_progress_estimate(&b->progress, &p) ||
+	    p.high - p.low > FACTOR_CERTAIN * p.slowdown)
+		return REAL_FACTOR;
+	return p.factor < REAL_FACTOR_LEAST  ? REAL_FACTOR_LEAST
+	       : p.factor > REAL_FACTOR_MOST ? REAL_FACTOR_MOST
+					     : p.factor;
+}
+
+static uint64_t folded_calls(const struct probe_recorder *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->sampled.n; i++)
+		if (r->budget.tier_of[r->sampled.v[i].op % OPS_COUNTED] == TIER_LAUNCHES)
+			n += probe_session_folded(r->session, r->sampled.v[i].op);
+	return n;
+}
+
+/* What calls since the last look cost the busiest process, by tier and by calibration. */
+static void take_costs(struct probe_recorder *r, double cost_ns[TIERS])
+{
+	struct recorder_budget *b = &r->budget;
+	double call_ns = probe_cost_call(&r->cost);
+	uint64_t folded = folded_calls(r);
+
+	for (unsigned t = 0; t < TIERS; t++) {
+		cost_ns[t] = (double)(b->calls[t] - b->seen[t]) * call_ns;
+		b->seen[t] = b->calls[t];
+	}
+	cost_ns[TIER_LAUNCHES] += (double)(folded - b->folded_seen) * r->cost.skipped_ns;
+	b->folded_seen = folded;
+	for (unsigned t = 0; t < TIERS; t++) {
+		cost_ns[t] *= b->busiest;
+		b->cost_ns += cost_ns[t];
+		if (b->plan.shed[t])
+			b->interval_cost += cost_ns[t];
+	}
+}
+
+static int say_pause(struct probe_recorder *r, unsigned tier, int64_t until, const char *reason,
+		     struct err *e)
+{
+	struct record rec = { .kind = RECORD_PAUSED };
+
+	REC_SET(&rec, PAUSED, since_ns, r->budget.paused_since[tier]);
+	if (until)
+		REC_SET(&rec, PAUSED, until_ns, until);
+	REC_SET(&rec, PAUSED, tier, tier);
+	REC_SET(&rec, PAUSED, reason, bytes_of(reason));
+	return ige_writer_record(r->writer, &rec, e);
+}
+
+static int pause_tier(struct probe_recorder *r, unsigned tier, struct err *e)
+{
+	struct recorder_budget *b = &r->budget;
+
+	probe_tiers_pause(probe_copies_tiers(r->copies), tier);
+	b->paused[tier] = true;
+	b->paused_since[tier] = host_clock_mono();
+	b->pauses++;
+	return say_pause(r, tier, 0, "budget", e);
+}
+
+static int resume_tier(struct probe_recorder *r, unsigned tier, struct err *e)
+{
+	struct recorder_budget *b = &r->budget;
+	struct err why = { 0 };
+	int64_t now;
+
+	if (!probe_tiers_resume(probe_copies_tiers(r->copies), tier, &why)) {
+		if (!b->refused_told)
+			probe_recorder_tell(r, PROBE_WARNING,
+					    "the probes of %s cannot be put back: %s",
+					    op_tier_name(tier), why.text);
+		b->refused_told = true;
+		return 0; /* tried again in the next window */
+	}
+	now = host_clock_mono();
+	b->paused[tier] = false;
+	b->paused_ns[tier] += (uint64_t)(now - b->paused_since[tier]);
+	return say_pause(r, tier, now, "budget", e);
+}
+
+/* Calls that are recorded with and without a window. */
+static uint64_t progress_units(const struct recorder_budget *b)
+{
+	uint64_t n = 0;
+
+	for (unsigned t = 0; t < TIERS; t++)
+		n += b->plan.shed[t] ? 0 : b->calls[t];
+	return n;
+}
+
+static void begin_interval(struct recorder_budget *b, int64_t now)
+{
+	b->interval_ns = now;
+	b->interval_units = progress_units(b);
+	b->interval_cost = 0;
+}
+
+static void tell_shedding(struct probe_recorder *r)
+{
+	struct buf names = { 0 };
+
+	for (unsigned t = 0; t < TIERS; t++)
+		if (r->budget.plan.shed[t])
+			buf_printf(&names, "%s%s", names.n ? ", " : "", op_tier_name(t));
+	probe_recorder_tell(
+		r, PROBE_LINE,
+		"recording all calls costs more than %s of the time: %s are recorded in "
+		"windows (--budget none records all)",
+		human_percent(r->opt.budget).s, buf_text(&names));
+	buf_free(&names);
+}
+
+static int follow_plan(struct probe_recorder *r, const bool paused[TIERS], bool probed,
+		       bool same_kind, int64_t now, struct err *e)
+{
+	struct recorder_budget *b = &r->budget;
+	int rc = 0;
+
+	if (same_kind)
+		probe_progress_add(&b->progress, probed, (double)(now - b->interval_ns),
+				   (double)(progress_units(b) - b->interval_units),
+				   b->interval_cost);
+	else
+		probe_progress_break(&b->progress);
+	/* The driver's half of a launch goes with the runtime's: they are one tier. */
+	for (unsigned t = 0; rc == 0 && t < TIERS; t++) {
+		if (paused[t] && !b->paused[t])
+			rc = pause_tier(r, t, e);
+		else if (!paused[t] && b->paused[t])
+			rc = resume_tier(r, t, e);
+	}
+	begin_interval(b, host_clock_mono());
+	if (b->plan.shedding && !b->told && rc == 0) {
+		b->told = true;
+		tell_shedding(r);
+	}
+	return rc;
+}
+
+int probe_recorder_keep_budget(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	struct recorder_budget *b = &r->budget;
+	bool was_shedding = b->plan.shedding, was_shed[TIERS], paused[TIERS], probed = true;
+	double cost_ns[TIERS], host = probe_cost_host(&r->cost), factor;
+
+	if (!r->session)
+		return 0;
+	if (now >= b->next_busiest_ns) {
+		b->next_busiest_ns = now + BUSIEST_NS;
+		find_busiest(r);
+	}
+	if (r->opt.budget > 0 && b->plan.last_ns == 0) {
+		probe_budget_start(&b->plan, r->opt.budget, now);
+		begin_interval(b, now);
+	}
+	take_costs(r, cost_ns);
+	if (r->opt.budget <= 0)
+		return 0;
+	factor = real_factor(b);
+	for (unsigned t = 0; t < TIERS; t++) {
+		cost_ns[t] *= factor;
+		probed &= !b->paused[t];
+	}
+	memcpy(was_shed, b->plan.shed, sizeof(was_shed));
+	probe_budget_look(&b->plan, now, cost_ns, host > 0 ? host / 1e9 * b->busiest : 0, paused);
+	if (memcmp(paused, b->paused, sizeof(paused)) == 0)
+		return 0;
+	return follow_plan(r, paused, probed,
+			   was_shedding && memcmp(was_shed, b->plan.shed, sizeof(was_shed)) == 0,
+			   now, e);
+}
+
+int probe_recorder_end_budget(struct probe_recorder *r, int64_t now, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned t = 0; rc == 0 && t < TIERS; t++) {
+		if (!r->budget.paused[t])
+			continue;
+		r->budget.paused_ns[t] += (uint64_t)(now - r->budget.paused_since[t]);
+		rc = say_pause(r, t, now, "budget", e);
+		r->budget.paused[t] = false;
+	}
+	return rc;
+}
+
+int probe_recorder_repeat_pauses(struct probe_recorder *r, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned t = 0; rc == 0 && t < TIERS; t++)
+		if (r->budget.paused[t])
+			rc = say_pause(r, t, 0, "budget", e);
+	return rc;
+}
+
+struct recorder_slowdown probe_recorder_slowdown(const struct probe_recorder *r)
+{
+	const struct recorder_budget *b = &r->budget;
+	struct recorder_slowdown s = { 0 };
+	struct progress_estimate p;
+	double wall = (double)(r->cost_since - r->start_ns), host = probe_cost_host(&r->cost),
+	       spent = wall > 0 ? b->cost_ns / wall : 0,
+	       others = host > 0 ? host / 1e9 * b->busiest : 0;
+
+	s.share = spent * real_factor(b) + others;
+	if (probe_progress_estimate(&b->progress, &p) && p.slowdown > 0) {
+		s.windows = p.windows;
+		s.share = spent * p.factor + others;
+		s.low = spent * p.factor * (p.low > 0 ? p.low / p.slowdown : 0) + others;
+		s.high = spent * p.factor * (p.high / p.slowdown) + others;
+	}
+	return s;
+}
+
+void probe_recorder_tell_budget(struct probe_recorder *r)
+{
+	const struct recorder_budget *b = &r->budget;
+	double wall = (double)(r->cost_since - r->start_ns);
+
+	for (unsigned t = 0; t < TIERS; t++)
+		if (b->paused_ns[t] && wall > 0)
+			probe_recorder_tell(
+				r, PROBE_LINE,
+				"%s were recorded %s of the time, to stay within %s (--budget): "
+				"their counts in reports are estimates (~)",
+				op_tier_name(t),
+				human_percent(1 - (double)b->paused_ns[t] / wall).s,
+				human_percent(r->opt.budget).s);
+}
