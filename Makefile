@@ -354,7 +354,7 @@ tests: all $(unit_tests) $(test_programs) double double-real
 
 # Suites that share the machine; the scorecard goes before whatever else runs there. Of the real programs only some are quick. Of the live tests those that account for
 # what the whole machine does, or measure, have it to themselves: they say so in a line "# Alone: why".
-quick_suites := lint cli laws double fault
+quick_suites := lint cli laws double fault bench
 shared_suites := scenarios kernels
 suite = $(foreach s,$(1),$(sort $(wildcard tests/$(s)/*.t)))
 alone_tests := $(shell grep -l '^\# Alone: ' $(call suite,live))

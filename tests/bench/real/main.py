@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs running programs; see real.sh."""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import budget
+import figures
+import tools
+
+
+def missing():
+    """Why nothing can be measured here, or None."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if not os.path.exists(os.path.join(tools.BIN, "ingero-record")):
+        return "built without BPF"
+    return None
+
+
+if missing():
+    if not figures.NAMES or any("real" in name for name in figures.NAMES):
+        figures.print_skip("real.*", missing())
+    sys.exit(0)
+budget.measure()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools that attach to a running program for a while: the recorder with some options, and bpftrace doing the same.
+
+A tool's start(program) returns once its probes are in place, or raises Refused with the tool's own words. What it returns has pid,
+and stop(), which returns once the tool has ended: the share of the wall time that the tool says it took, or None.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path[:0] = [os.path.join(ROOT, "tests", "live"), os.path.join(ROOT, "tests", "double")]
+import support  # noqa: E402
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+BIN = os.path.join(BUILD, "bin")
+SCRATCH = tempfile.TemporaryDirectory(prefix="ingero-bench-")
+PATIENCE = 120  # seconds until a tool that does not attach, or does not end, is given up
+
+
+class Refused(Exception):
+    """The tool did not attach; why, in a line."""
+
+
+def scratch(name):
+    return os.path.join(SCRATCH.name, name)
+
+
+def environment(**settings):
+    """Without options of whoever calls, and without what would make the double busy."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("DOUBLE_", "SUDO_", "INGERO_"))}
+    return {**env, **{k: str(v) for k, v in settings.items()}}
+
+
+def cpu_ns(pid):
+    """CPU time of a process until now, ended threads included, as its CPU clock has it. 0: it is gone."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)  # the clock number of clock_getcpuclockid()
+    except OSError:
+        return 0
+
+
+class Running:
+    def __init__(self, process, finish):
+        self.process, self.pid, self.finish = process, process.pid, finish
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.finish()
+
+
+class Recorder:
+    """ingero-record with these options."""
+
+    def __init__(self, *options):
+        self.options = options
+
+    def start(self, program):
+        recording = scratch("run.ige")
+        p = subprocess.Popen([os.path.join(BIN, "ingero-record"), "-o", recording, "-p", ",".join(map(str, program.pids)), *self.options],
+                             env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        text = ""
+        for line in p.stderr:
+            text += line
+            if "Ctrl-C ends the recording" in line:
+                return Running(p, lambda: self.finish(p, recording))
+        p.wait()
+        lines = text.strip().splitlines()
+        raise Refused(lines[0] if lines else f"it ended with status {p.returncode}")
+
+    def finish(self, p, recording):
+        self.closing = p.communicate(timeout=PATIENCE)[1]
+        found = subprocess.run([os.path.join(BIN, "ingero-stat"), "--json", recording], env=environment(), capture_output=True, text=True)
+        os.unlink(recording)
+        return json.loads(found.stdout)["coverage"].get("recording_cost") if found.stdout else None
+
+
+def traced_functions(program):
+    """Library -> exported functions of it that the program has called and that the recorder has probes on."""
+    with open(os.path.join(ROOT, "formats", "ops.def"), encoding="utf-8") as f:
+        known = set(re.findall(r'^SYMBOL\(\w+, "(\w+)"', f.read(), re.M))
+    called = {name for process in support.counts(program.counts) for name in process["ops"]
+              if re.sub(r"(_v\d)?(_pt[sd][sz])?$", "", name) in known}
+    found = {}
+    for pid in program.pids:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+            libraries = {line.split(None, 5)[5].strip() for line in f if re.search(r"/lib(cudart|cuda|nccl)\.so", line)}
+        for library in libraries:
+            exports = subprocess.run(["nm", "-D", "--defined-only", "--without-symbol-versions", library], capture_output=True, text=True).stdout
+            found[library] = sorted(called & {line.split()[-1] for line in exports.splitlines()})
+    return {library: functions for library, functions in found.items() if functions}
+
+
+def perf_events(pid):
+    n = 0
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                n += "perf_event" in os.readlink(f"/proc/{pid}/fd/{fd}")
+            except OSError:
+                pass  # closed meanwhile
+    except OSError:
+        pass
+    return n
+
+
+class Bpftrace:
+    """A line for each call of the same functions: thread, function, end and duration. A map for each library, as calls nest."""
+
+    def start(self, program):
+        actions, probes = [], 0
+        for number, (library, functions) in enumerate(traced_functions(program).items()):
+            at, entry, back = f"@at{number}[tid]", *[",".join(f"{kind}:{library}:{f}" for f in functions) for kind in ("uprobe", "uretprobe")]
+            actions.append(f'{entry} {{ {at} = nsecs; @f{number}[tid] = reg("ip"); }}\n{back} /{at}/ {{ printf("%d %lx %lu %lu\\n", tid, '
+                           f'@f{number}[tid], nsecs, nsecs - {at}); delete({at}); delete(@f{number}[tid]); }}')
+            probes += 2 * len(functions)
+        if not probes:
+            raise Refused("the program has called none of the functions")
+        with open(scratch("calls.bt"), "w", encoding="utf-8") as f:
+            f.write("\n".join(actions))
+        with open(scratch("bpftrace.err"), "w+", encoding="utf-8") as err:
+            p = subprocess.Popen(["bpftrace", "-B", "full", "-p", str(program.pids[0]), "-o", scratch("bpftrace.out"), scratch("calls.bt")],
+                                 env=environment(BPFTRACE_MAX_PROBES=4096), stdout=subprocess.DEVNULL, stderr=err)
+            end = time.monotonic() + PATIENCE
+            while p.poll() is None and time.monotonic() < end:
+                if perf_events(p.pid) >= probes:
+                    return Running(p, lambda: self.finish(p))
+                time.sleep(0.02)
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+            err.seek(0)
+            raise Refused((err.read().strip().splitlines() or [f"it ended with status {p.returncode}"])[-1])
+
+    def finish(self, p):
+        p.wait(PATIENCE)
+        os.unlink(scratch("bpftrace.out"))
