@@ -1,5 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What recording costs running programs, with the recorder and without by turns: make bench NAMES='real.*'
+# What recording costs running programs, attached and detached by turns: PyTorch, llama.cpp and vLLM beside bpftrace, and a load
+# that tells whether --budget holds.
+#
+#	make bench NAMES='real.*'			all, in about half an hour
+#	make bench NAMES='real.torch.eager.10us.default' QUICK=1	one row, in half a minute
+#	make bench NAMES='real.*.noprobes'		what the figures are worth on this machine
+#	make bench NAMES='real.budget.*' SECONDS=10	budgets only, in windows of that length
+#
+# TURNS, SECONDS: how often each tool takes its turn, and the length of a window of which it has two in a turn.
 exec python3 "$(dirname "$0")/real/main.py"

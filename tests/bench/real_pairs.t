@@ -31,14 +31,22 @@ for name, with_tool, without, column, want in (
         ("none of the CPU time then", series(10, 10, 6), series(10, 8, 6), pairs.CPU, 0),
         ("a third of the CPU time", series(7, 10, 6), series(9, 10, 4), pairs.CPU, 1 / 3),
         ("a gain is a negative loss", series(10, 8, 6), series(10, 10, 6), pairs.WALL, -0.25),
-        ("another mixture of kinds of work", series(10, 5, 5) + series(30, 2, 2, 1), series(40, 4, 4) + series(3, 2, 2, 1), pairs.CPU, 10 / 110)):
+        ("another mixture of kinds of work", series(10, 5, 5) + series(30, 2, 2, 1), series(40, 4, 4) + series(3, 2, 2, 1), pairs.CPU,
+         10 / 110)):
     near(pairs.lost_share(with_tool, without, column), want, f"lost: {name}")
 tap.same(pairs.lost_share(series(5, 1, 1, 1), series(5, 1, 1, 0), pairs.CPU), None, "lost: unknown for work that was never done without")
 tap.same(pairs.lost_share([], series(5, 1, 1), pairs.CPU), None, "lost: unknown without any work")
 tap.same(pairs.lost_share(series(5, 1, 1), [], pairs.CPU), None, "lost: unknown with nothing to compare with")
 
+# A machine that does something else too: some units take three times as long, and the quartile does not see them.
+busy = [(u[0], u[1] * (3 if i % 2 else 1), *u[2:]) for i, u in enumerate(series(40, 10, 5) + series(20, 2, 1, 1))]
+without = series(40, 8, 5) + series(20, 2, 1, 1)
+near(pairs.lost_at_quartile(busy, without, pairs.WALL), 80 / 440, "quartile: what units of one kind lost, whatever half of them suffered")
+near(pairs.lost_at_quartile(busy, without, pairs.CPU), 0, "quartile: nothing of CPU time")
+tap.same(pairs.lost_at_quartile(busy, series(40, 8, 5), pairs.WALL), None, "quartile: unknown for work that was never done without")
+
 # Drift: every window is slower than the one before; the pairs of a turn (without, with, with, without) make up for it.
-windows = [series(100, 1 * slower * tool, 1, begin_ms=0) for slower, tool in ((1.00, 1), (1.02, 1.25), (1.04, 1.25), (1.06, 1))]
+windows = [series(100, slower * tool, 1) for slower, tool in ((1.00, 1), (1.02, 1.25), (1.04, 1.25), (1.06, 1))]
 losses = [pairs.lost_share(windows[1], windows[0], pairs.WALL), pairs.lost_share(windows[2], windows[3], pairs.WALL)]
 near(pairs.Figure(losses).median, 0.2, "drift of 2 % a window: the median of a turn's pairs is what the tool took", within=0.001)
 tap.ok(abs(losses[0] - 0.2) > 0.01, "though not each pair", losses)

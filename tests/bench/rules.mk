@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Benchmarks that are programs: tests/bench/NAME.c, run by tests/bench/NAME.sh. `make bench
-# NAMES='ige.* stat.*'` runs those with figures of such names.
+# NAMES='ige.* stat.*'` runs those with figures of such names. Real programs (real.*) are those that `make check-real-all` installs.
 
 bench_src := $(filter-out %.bpf.c $(if $(skeleton),,tests/bench/cost_%.c),$(wildcard tests/bench/*.c))
 bench_programs := $(bench_src:%.c=$(BUILD)/%)
 NAMES ?=
-export NAMES
+export NAMES REAL
 
-bench: $(bench_programs) $(if $(skeleton),double)
+bench: $(bench_programs) $(if $(skeleton),double double-real)
 
 $(BUILD)/tests/bench/cost.bpf.skel.h: $(BUILD)/tests/bench/cost.bpf.o
 	$(say) SKEL $@

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """One running program with a tool and without it, by turns: what the tool costs it, by the program's own clocks.
 
-A turn is a window without, two with the tool, and another without: each pair of neighbours is a figure, and a machine that becomes
-slower or faster meanwhile counts once for and once against. A window is what lies between the moments of attaching and detaching,
-which are looked at on their own.
+A turn is a window without, and for each tool two windows with it and another without: each pair of neighbours is a figure, and a
+machine that becomes slower or faster meanwhile counts once for and once against. A window is what lies between the moments of
+attaching and detaching, which are looked at on their own.
 """
 import time
 
 import pairs
 import tools
 
-SETTLE = 1.0  # seconds around attaching and detaching that are in no window
+AFTER_ATTACH, AFTER_DETACH = 1.0, 0.3  # seconds that are in no window
 
 
 class Progress:
@@ -43,6 +43,10 @@ class Window:
         self.tool_cpu = (tools.cpu_ns(tool_pid) - cpu) / (self.to_ns - self.from_ns) if tool_pid else None
         self.units = pairs.units_within(program.progress.read(), self.from_ns, self.to_ns)
 
+    def cpu_per_unit(self):
+        """CPU time in ns, of units of all kinds."""
+        return sum(u[pairs.CPU] for u in self.units) / len(self.units) if self.units else None
+
     def cpu_share(self):
         """CPU time of its units for each second of the clock."""
         return sum(u[pairs.CPU] for u in self.units) / (self.to_ns - self.from_ns)
@@ -53,18 +57,34 @@ class Result:
 
     def __init__(self):
         self.lost_wall, self.lost_cpu, self.of_wall, self.worst_second = [], [], [], []
-        self.rate_without, self.rate_with, self.tool_cpu, self.said = [], [], [], []
+        self.quartile_wall, self.quartile_cpu = [], []
+        self.rate_without, self.rate_with, self.cpu_without, self.cpu_with = [], [], [], []
+        self.tool_cpu, self.said = [], []
         self.attach_worst_ns, self.detach_worst_ns, self.unit_worst_ns = [], [], []
 
     def add_pair(self, with_tool, without):
         lost = pairs.lost_share(with_tool.units, without.units, pairs.CPU)
         self.lost_wall.append(pairs.lost_share(with_tool.units, without.units, pairs.WALL))
         self.lost_cpu.append(lost)
+        self.quartile_wall.append(pairs.lost_at_quartile(with_tool.units, without.units, pairs.WALL))
+        self.quartile_cpu.append(pairs.lost_at_quartile(with_tool.units, without.units, pairs.CPU))
         self.of_wall.append(None if lost is None else lost * with_tool.cpu_share())
         self.worst_second.append(pairs.worst_second(with_tool.units, without.units, pairs.CPU))
         self.tool_cpu.append(with_tool.tool_cpu)
-        for rates, window in (self.rate_with, with_tool), (self.rate_without, without):
+        for rates, cpu, window in (self.rate_with, self.cpu_with, with_tool), (self.rate_without, self.cpu_without, without):
             rates.append(len(window.units) * pairs.SECOND / (window.to_ns - window.from_ns))
+            cpu.append(window.cpu_per_unit())
+
+    def shares(self):
+        """Figure -> its values, those that are shares: of progress and of CPU time lost, in the mean and at the lower quartile of units;
+        of_wall: CPU time added for each second of the clock, all threads together; what the tool said of that, and used itself."""
+        return {"wall": self.lost_wall, "cpu": self.lost_cpu, "wall_q1": self.quartile_wall, "cpu_q1": self.quartile_cpu,
+                "of_wall": self.of_wall, "worst_second": self.worst_second, "said": self.said, "recorder": self.tool_cpu}
+
+    def said_ratio(self):
+        """Of each turn, what the tool said of itself for each part of what it took, of_wall being what the first is a share of."""
+        taken = [None if None in pair else sum(pair) / 2 for pair in zip(self.of_wall[::2], self.of_wall[1::2])]
+        return [said / of_wall for said, of_wall in zip(self.said, taken) if said is not None and of_wall and of_wall > 0]
 
 
 def longest(program, from_ns, to_ns):
@@ -72,20 +92,20 @@ def longest(program, from_ns, to_ns):
     return max((u[pairs.WALL] for u in program.progress.read() if u[0] >= from_ns and u[0] - u[pairs.WALL] <= to_ns), default=0)
 
 
-def settle():
-    time.sleep(SETTLE)
+def settle(seconds):
+    time.sleep(seconds)
     return time.monotonic_ns()
 
 
-def turn(program, tool, seconds, result):
-    before = Window(program, seconds)
+def measure_tool(program, tool, before, seconds, result):
+    """Two windows with the tool, after the one without; returns the one without that follows."""
     began = time.monotonic_ns()
     running = tool.start(program)
-    attached = settle()
+    attached = settle(AFTER_ATTACH)
     first, second = Window(program, seconds, running.pid), Window(program, seconds, running.pid)
     ended = time.monotonic_ns()
     said = running.stop()
-    detached = settle()
+    detached = settle(AFTER_DETACH)
     after = Window(program, seconds)
     result.said.append(said)
     result.add_pair(first, before)
@@ -93,11 +113,20 @@ def turn(program, tool, seconds, result):
     result.attach_worst_ns.append(longest(program, began, attached))
     result.detach_worst_ns.append(longest(program, ended, detached))
     result.unit_worst_ns += [longest(program, w.from_ns, w.to_ns) for w in (before, after)]
+    return after
 
 
-def alternate(program, tool, turns, seconds):
-    """Raises tools.Refused where the tool does not attach."""
-    result = Result()
-    for _ in range(turns):
-        turn(program, tool, seconds, result)
-    return result
+def alternate(program, attached, turns, seconds):
+    """Name -> Result, or the tools.Refused of a tool that does not attach, of name -> tool. Every other turn goes the other way round."""
+    results = {name: Result() for name in attached}
+    for number in range(turns):
+        before = Window(program, seconds)
+        for name in list(attached)[::1 if number % 2 == 0 else -1]:
+            if isinstance(results[name], tools.Refused):
+                continue
+            try:
+                before = measure_tool(program, attached[name], before, seconds, results[name])
+            except tools.Refused as why:
+                results[name] = why
+                before = Window(program, seconds)
+    return results

@@ -7,14 +7,12 @@
 SECONDS is the length of a window (four make a turn), TURNS how many of them; QUICK=1 is one turn of short windows.
 """
 import math
-import os
-import subprocess
-import time
 
 import alternate
 import figures
 import pairs
 import tools
+import workloads
 
 BUDGETS = ("default", "none", "1", "2", "5", "10")
 DEFAULT = 2  # percent, of a recorder without the option
@@ -27,27 +25,7 @@ SHAPES = {
     "jump": ("--launches 500 --work-us 0 --busy-ms 2000 --quiet-ms 2000", 4),  # from nothing to as many as it can, and back
     "step": ("--launches 20 --work-us 1000 --busy-ms 1000 --quiet-ms 1000 --quiet-computes", 2),  # a step of 2 s
 }
-UNITS = ("wall", "cpu", "of_wall", "worst_second", "said", "recorder", "attach_ms", "detach_ms")
-
-
-class Load:
-    """The double's load of that shape, running."""
-
-    def __init__(self, shape):
-        double = os.path.join(tools.BUILD, "double")
-        path = tools.scratch(f"load.{shape}")
-        self.process = subprocess.Popen([os.path.join(double, "load"), "--progress", path, *SHAPES[shape][0].split()],
-                                        env=tools.environment(LD_LIBRARY_PATH=double), stdin=subprocess.DEVNULL)
-        self.pids, self.progress = [self.process.pid], alternate.Progress(path)
-        while len(self.progress.read()) < 10:
-            if self.process.poll() is not None:
-                raise RuntimeError(f"the load ended with status {self.process.returncode}")
-            time.sleep(0.05)
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-        os.unlink(self.progress.path)
+FIGURES = ("wall", "cpu", "wall_q1", "cpu_q1", "of_wall", "worst_second", "said", "said_x", "recorder", "attach_ms", "detach_ms")
 
 
 def verdict(budget, lost):
@@ -60,13 +38,15 @@ def verdict(budget, lost):
 
 
 def print_row(row, budget, r):
-    """lost of progress and of CPU time; of_wall: CPU time added for each second of the clock, all threads together."""
-    percent = {"wall": r.lost_wall, "cpu": r.lost_cpu, "of_wall": r.of_wall, "worst_second": r.worst_second, "said": r.said,
-               "recorder": r.tool_cpu}
-    for name, values in percent.items():
+    """wall, cpu: lost of progress and of CPU time; of_wall: CPU time added for each second of the clock, all threads together."""
+    if isinstance(r, tools.Refused):
+        figures.print_skip(row, r)
+        return
+    for name, values in r.shares().items():
         figure = pairs.Figure(values, 100)
         judged = figure and name in ("wall", "cpu", "of_wall")
         figures.print_figure(row, name, figure, "%", verdict(budget, figure) if judged else "")
+    figures.print_figure(row, "said_x", pairs.Figure(r.said_ratio()), "x of of_wall")
     for name, values in ("attach_ms", r.attach_worst_ns), ("detach_ms", r.detach_worst_ns):
         usual = pairs.Figure(r.unit_worst_ns, 1e-6).median
         figures.print_figure(row, name, pairs.Figure(values, 1e-6), "ms", f" longest unit; {usual:.3g} without")
@@ -74,20 +54,18 @@ def print_row(row, budget, r):
 
 def measure():
     turns = int(figures.setting("TURNS", 1 if figures.QUICK else 2))
-    for shape, (_, period) in SHAPES.items():
-        rows = {budget: f"real.budget.{shape}.{budget}" for budget in BUDGETS}
-        rows = {budget: row for budget, row in rows.items() if figures.is_row_wanted(row, UNITS)}
+    for shape, (options, period) in SHAPES.items():
+        rows = {f"real.budget.{shape}.{budget}": budget for budget in BUDGETS}
+        rows = {row: budget for row, budget in rows.items() if figures.is_row_wanted(row, FIGURES)}
         seconds = figures.setting("SECONDS", 2 if figures.QUICK else 4)
         seconds = math.ceil(seconds / period) * period if period else seconds
         if not rows:
             continue
-        load = Load(shape)
+        load = workloads.start_load(options)
         try:
-            for budget, row in rows.items():
-                options = () if budget == "default" else ("--budget", budget)
-                try:
-                    print_row(row, budget, alternate.alternate(load, tools.Recorder(*options), turns, seconds))
-                except tools.Refused as why:
-                    figures.print_skip(row, why)
+            results = alternate.alternate(load, {row: tools.Recorder(*(() if budget == "default" else ("--budget", budget)))
+                                                 for row, budget in rows.items()}, turns, seconds)
         finally:
             load.stop()
+        for row, result in results.items():
+            print_row(row, rows[row], result)

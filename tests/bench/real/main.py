@@ -6,7 +6,9 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import budget
+import compare
 import figures
+import table
 import tools
 
 
@@ -23,4 +25,5 @@ if missing():
     if not figures.NAMES or any("real" in name for name in figures.NAMES):
         figures.print_skip("real.*", missing())
     sys.exit(0)
+table.write(compare.measure())
 budget.measure()

@@ -7,6 +7,7 @@ and stop(), which returns once the tool has ended: the share of the wall time th
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,8 +64,8 @@ class Recorder:
 
     def start(self, program):
         recording = scratch("run.ige")
-        p = subprocess.Popen([os.path.join(BIN, "ingero-record"), "-o", recording, "-p", ",".join(map(str, program.pids)), *self.options],
-                             env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        p = subprocess.Popen([os.path.join(BIN, "ingero-record"), "-o", recording, "-p", ",".join(map(str, program.pids)),
+                              *self.options], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         text = ""
         for line in p.stderr:
             text += line
@@ -76,7 +77,8 @@ class Recorder:
 
     def finish(self, p, recording):
         self.closing = p.communicate(timeout=PATIENCE)[1]
-        found = subprocess.run([os.path.join(BIN, "ingero-stat"), "--json", recording], env=environment(), capture_output=True, text=True)
+        found = subprocess.run([os.path.join(BIN, "ingero-stat"), "--json", recording], env=environment(), capture_output=True,
+                               text=True)
         os.unlink(recording)
         return json.loads(found.stdout)["coverage"].get("recording_cost") if found.stdout else None
 
@@ -88,12 +90,12 @@ def traced_functions(program):
     called = {name for process in support.counts(program.counts) for name in process["ops"]
               if re.sub(r"(_v\d)?(_pt[sd][sz])?$", "", name) in known}
     found = {}
-    for pid in program.pids:
+    for pid in program.callers():
         with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
             libraries = {line.split(None, 5)[5].strip() for line in f if re.search(r"/lib(cudart|cuda|nccl)\.so", line)}
         for library in libraries:
-            exports = subprocess.run(["nm", "-D", "--defined-only", "--without-symbol-versions", library], capture_output=True, text=True).stdout
-            found[library] = sorted(called & {line.split()[-1] for line in exports.splitlines()})
+            nm = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True)
+            found[library] = sorted(called & {line.split()[-1].partition("@")[0] for line in nm.stdout.splitlines()})
     return {library: functions for library, functions in found.items() if functions}
 
 
@@ -114,18 +116,23 @@ class Bpftrace:
     """A line for each call of the same functions: thread, function, end and duration. A map for each library, as calls nest."""
 
     def start(self, program):
+        if not shutil.which("bpftrace"):
+            raise Refused("no bpftrace here (package bpftrace)")
         actions, probes = [], 0
         for number, (library, functions) in enumerate(traced_functions(program).items()):
-            at, entry, back = f"@at{number}[tid]", *[",".join(f"{kind}:{library}:{f}" for f in functions) for kind in ("uprobe", "uretprobe")]
-            actions.append(f'{entry} {{ {at} = nsecs; @f{number}[tid] = reg("ip"); }}\n{back} /{at}/ {{ printf("%d %lx %lu %lu\\n", tid, '
-                           f'@f{number}[tid], nsecs, nsecs - {at}); delete({at}); delete(@f{number}[tid]); }}')
+            at = f"@at{number}[tid]"
+            entry, back = (",".join(f"{kind}:{library}:{f}" for f in functions) for kind in ("uprobe", "uretprobe"))
+            actions.append(f'{entry} {{ {at} = nsecs; @f{number}[tid] = reg("ip"); }}\n'
+                           f'{back} /{at}/ {{ printf("%d %lx %lu %lu\\n", tid, @f{number}[tid], nsecs, nsecs - {at}); '
+                           f'delete({at}); delete(@f{number}[tid]); }}')
             probes += 2 * len(functions)
         if not probes:
             raise Refused("the program has called none of the functions")
+        pid = program.callers()[0]
         with open(scratch("calls.bt"), "w", encoding="utf-8") as f:
             f.write("\n".join(actions))
         with open(scratch("bpftrace.err"), "w+", encoding="utf-8") as err:
-            p = subprocess.Popen(["bpftrace", "-B", "full", "-p", str(program.pids[0]), "-o", scratch("bpftrace.out"), scratch("calls.bt")],
+            p = subprocess.Popen(["bpftrace", "-B", "full", "-p", str(pid), "-o", scratch("bpftrace.out"), scratch("calls.bt")],
                                  env=environment(BPFTRACE_MAX_PROBES=4096), stdout=subprocess.DEVNULL, stderr=err)
             end = time.monotonic() + PATIENCE
             while p.poll() is None and time.monotonic() < end:

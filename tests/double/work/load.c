@@ -7,7 +7,7 @@
  *
  * by CLOCK_MONOTONIC and the thread's CPU clock. Computing is a number of iterations that is
  * calibrated once: what is taken from the thread meanwhile makes the unit longer, and is seen. Kind
- * 0 is a unit with calls, kind 1 one of quiet phases, which only computes.
+ * 0 is a unit with calls, kind 1 one of quiet phases, which only computes. Prints "ready PID" first.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -160,6 +160,8 @@ int main(int argc, char **argv)
 		work_die(progress_path);
 	work_cuda_open(&cuda, NULL);
 	calibrate();
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
 	start_ns = work_now();
 	for (uint64_t k = 1; k < threads; k++)
 		if (pthread_create(&id[k], NULL, run, &cuda))
