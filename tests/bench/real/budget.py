@@ -4,7 +4,7 @@
     make bench NAMES='real.budget.*'             all
     make bench NAMES='real.budget.loop.5*'       one shape, one budget
 
-SECONDS is the length of a window (four make a turn), TURNS how many of them; QUICK=1 is one turn of short windows.
+SECONDS is the length of a window, of which a budget has two in each of TURNS turns; QUICK=1 makes them short.
 """
 import math
 
@@ -53,11 +53,11 @@ def print_row(row, budget, r):
 
 
 def measure():
-    turns = int(figures.setting("TURNS", 1 if figures.QUICK else 2))
+    turns = int(figures.setting("TURNS", 1))
     for shape, (options, period) in SHAPES.items():
         rows = {f"real.budget.{shape}.{budget}": budget for budget in BUDGETS}
         rows = {row: budget for row, budget in rows.items() if figures.is_row_wanted(row, FIGURES)}
-        seconds = figures.setting("SECONDS", 2 if figures.QUICK else 4)
+        seconds = figures.setting("SECONDS", 2 if figures.QUICK else 5)
         seconds = math.ceil(seconds / period) * period if period else seconds
         if not rows:
             continue

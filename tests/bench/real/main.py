@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs running programs; see real.sh."""
 import os
+import signal
 import sys
 
 sys.dont_write_bytecode = True
@@ -21,6 +22,7 @@ def missing():
     return None
 
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and leave nothing behind
 if missing():
     if not figures.NAMES or any("real" in name for name in figures.NAMES):
         figures.print_skip("real.*", missing())

@@ -4,6 +4,7 @@
 A tool's start(program) returns once its probes are in place, or raises Refused with the tool's own words. What it returns has pid,
 and stop(), which returns once the tool has ended: the share of the wall time that the tool says it took, or None.
 """
+import ctypes
 import json
 import os
 import re
@@ -22,6 +23,7 @@ import support  # noqa: E402
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 BIN = os.path.join(BUILD, "bin")
 SCRATCH = tempfile.TemporaryDirectory(prefix="ingero-bench-")
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1  # linux/prctl.h
 PATIENCE = 120  # seconds until a tool that does not attach, or does not end, is given up
 
 
@@ -37,6 +39,11 @@ def environment(**settings):
     """Without options of whoever calls, and without what would make the double busy."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("DOUBLE_", "SUDO_", "INGERO_"))}
     return {**env, **{k: str(v) for k, v in settings.items()}}
+
+
+def die_with_us(sent):
+    """For a child to run first: it gets that signal when the bench ends, however that is."""
+    return lambda: LIBC.prctl(PR_SET_PDEATHSIG, sent)
 
 
 def cpu_ns(pid):
@@ -65,7 +72,8 @@ class Recorder:
     def start(self, program):
         recording = scratch("run.ige")
         p = subprocess.Popen([os.path.join(BIN, "ingero-record"), "-o", recording, "-p", ",".join(map(str, program.pids)),
-                              *self.options], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                              *self.options], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=die_with_us(signal.SIGINT))
         text = ""
         for line in p.stderr:
             text += line
@@ -83,12 +91,20 @@ class Recorder:
         return json.loads(found.stdout)["coverage"].get("recording_cost") if found.stdout else None
 
 
+def counts(program):
+    """(process, function) -> calls until now."""
+    return {(process["pid"], name): op["count"] for process in support.counts(program.counts) for name, op in process["ops"].items()}
+
+
 def traced_functions(program):
-    """Library -> exported functions of it that the program has called and that the recorder has probes on."""
+    """Library -> exported functions of it that the recorder has probes on and that the program calls within half a second: it takes
+    bpftrace a tenth of a second to let go of each."""
     with open(os.path.join(ROOT, "formats", "ops.def"), encoding="utf-8") as f:
         known = set(re.findall(r'^SYMBOL\(\w+, "(\w+)"', f.read(), re.M))
-    called = {name for process in support.counts(program.counts) for name in process["ops"]
-              if re.sub(r"(_v\d)?(_pt[sd][sz])?$", "", name) in known}
+    before = counts(program)
+    time.sleep(0.5)
+    called = {name for (pid, name), n in counts(program).items() if n > before.get((pid, name), 0)
+              and re.sub(r"(_v\d)?(_pt[sd][sz])?$", "", name) in known}
     found = {}
     for pid in program.callers():
         with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
@@ -133,7 +149,8 @@ class Bpftrace:
             f.write("\n".join(actions))
         with open(scratch("bpftrace.err"), "w+", encoding="utf-8") as err:
             p = subprocess.Popen(["bpftrace", "-B", "full", "-p", str(pid), "-o", scratch("bpftrace.out"), scratch("calls.bt")],
-                                 env=environment(BPFTRACE_MAX_PROBES=4096), stdout=subprocess.DEVNULL, stderr=err)
+                                 env=environment(BPFTRACE_MAX_PROBES=4096), stdout=subprocess.DEVNULL, stderr=err,
+                                 preexec_fn=die_with_us(signal.SIGINT))
             end = time.monotonic() + PATIENCE
             while p.poll() is None and time.monotonic() < end:
                 if perf_events(p.pid) >= probes:

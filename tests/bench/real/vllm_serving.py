@@ -4,8 +4,10 @@ load: the time since the token before it, whoever's it was, and the CPU time of 
 
     vllm_serving.py PROGRESS MODEL PORT
 """
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,6 +39,10 @@ def cpu_ns(pids):
         except OSError:
             pass
     return total
+
+
+def die_with_us():
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 class Log:
@@ -82,7 +88,7 @@ def main():
     server = subprocess.Popen([sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model, "--served-model-name", "m",
                                "--load-format", "dummy", "--dtype", "bfloat16", "--max-model-len", "512", "--enforce-eager",
                                "--num-gpu-blocks-override", "256", "--gpu-memory-utilization", "0.3", "--host", "127.0.0.1",
-                               "--port", port], stdin=subprocess.DEVNULL, stdout=2)
+                               "--port", port], stdin=subprocess.DEVNULL, stdout=2, preexec_fn=die_with_us)
     while not is_up():
         if server.poll() is not None:
             sys.exit("the server ended")

@@ -32,7 +32,8 @@ class Program:
         with open(tools.scratch(f"{name}.err"), "w+", encoding="utf-8") as err:
             self.process = subprocess.Popen([path if word == "PROGRESS" else word for word in command],
                                             env={**environment, "DOUBLE_COUNTS": self.counts}, stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
+                                            stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True,
+                                            preexec_fn=tools.die_with_us(signal.SIGKILL))
             self.wait_for_begin(name, err)
 
     def wait_for_begin(self, name, err):
