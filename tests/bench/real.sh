@@ -9,5 +9,6 @@
 #	make bench NAMES='real.*.noprobes'		what the figures are worth on this machine
 #	make bench NAMES='real.budget.*' SECONDS=10	budgets only, in windows of that length
 #
-# TURNS, SECONDS: how often each tool takes its turn, and the length of a window of which it has two in a turn.
+# TURNS: how often each tool is attached; SECONDS: the length of a window, of which it has two each time. QUICK=1: once, in short
+# windows; so it is without NAMES, too.
 exec python3 "$(dirname "$0")/real/main.py"

@@ -88,7 +88,7 @@ class Result:
 
 
 def longest(program, from_ns, to_ns):
-    """The longest unit that lay in that time with some part of it, in ns."""
+    """The longest unit, in ns, of those that lie in that time in part or whole."""
     return max((u[pairs.WALL] for u in program.progress.read() if u[0] >= from_ns and u[0] - u[pairs.WALL] <= to_ns), default=0)
 
 
@@ -112,7 +112,7 @@ def measure_tool(program, tool, before, seconds, result):
     result.add_pair(second, after)
     result.attach_worst_ns.append(longest(program, began, attached))
     result.detach_worst_ns.append(longest(program, ended, detached))
-    result.unit_worst_ns += [longest(program, w.from_ns, w.to_ns) for w in (before, after)]
+    result.unit_worst_ns += [max((u[pairs.WALL] for u in w.units), default=0) for w in (before, after)]
     return after
 
 
