@@ -35,9 +35,13 @@ class Program:
 
     def __init__(self, drift):
         self.units, self.progress, self.factor, self.drift, self.at, self.stopped = [], self, 1, drift, 0, 0
+        self.status = None
 
     def read(self):
         return self.units
+
+    def ended(self):
+        return self.status
 
     def work_until(self, ns):
         while True:
@@ -99,4 +103,11 @@ for name, drift in ("a steady machine", 0), ("a machine that becomes slower", 1e
         tap.ok(max(r.unit_worst_ns) < 20 * MS, f"{name}, {tool}: and neither is in a window without the tool", max(r.unit_worst_ns))
         said = r.said_ratio()
         tap.ok(len(said) == 2 and all(s > 0 for s in said), f"{name}, {tool}: what it said is set beside what was measured", said)
+
+clock, order = Clock(Program(0)), []
+alternate.time = clock
+clock.program.status = -9
+results = alternate.alternate(clock.program, {"a": Tool(1.1, clock, order), "b": Tool(1.2, clock, order)}, 2, 4)
+tap.same([str(r) for r in results.values()], ["the program ended meanwhile, with status -9"] * 2, "a program that ends leaves no figures")
+tap.same(order, [1.1], "and nothing else is attached to it")
 tap.done()

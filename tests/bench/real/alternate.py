@@ -117,7 +117,8 @@ def measure_tool(program, tool, before, seconds, result):
 
 
 def alternate(program, attached, turns, seconds):
-    """Name -> Result, or the tools.Refused of a tool that does not attach, of name -> tool. Every other turn goes the other way round."""
+    """Name -> Result of name -> tool, or why there is none: a tools.Refused of a tool that does not attach, and of every tool where
+    the program has ended. Every other turn goes the other way round."""
     results = {name: Result() for name in attached}
     for number in range(turns):
         before = Window(program, seconds)
@@ -129,4 +130,6 @@ def alternate(program, attached, turns, seconds):
             except tools.Refused as why:
                 results[name] = why
                 before = Window(program, seconds)
+            if program.ended() is not None:
+                return {name: tools.Refused(f"the program ended meanwhile, with status {program.ended()}") for name in attached}
     return results

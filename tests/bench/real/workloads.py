@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs that recording is measured on, running without an end: the double's load, and real ones on the double's libraries.
 
-A program has pids (what to record), callers() (those of its processes that call the libraries), progress, and stop().
+A program has pids (what to record), callers() (those of its processes that call the libraries), progress, ended() and stop().
 """
 import os
 import signal
@@ -50,6 +50,10 @@ class Program:
     def callers(self):
         return [process["pid"] for process in tools.support.counts(self.counts)
                 if os.path.exists(f"/proc/{process['pid']}") and sum(op["count"] for op in process["ops"].values()) > 1000]
+
+    def ended(self):
+        """Its status, negative for a signal, or None while it runs."""
+        return self.process.poll()
 
     def stop(self):
         """Ends it and what it started."""
