@@ -8,8 +8,10 @@
 #include <stddef.h>
 
 /* COLUMNS(A, B) -> { COL_A, COL_B }, and how many: up to OP_COLUMNS_MAX names. */
-#define COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
-#define COUNT(...)					   COUNT_(__VA_OPT__(__VA_ARGS__, ) 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
+#define COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
+#define COUNT(...)                                                                                 \
+	COUNT_(__VA_OPT__(__VA_ARGS__, ) 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, \
+	       0)
 #define EACH_0()
 #define EACH_1(a)	COL_##a
 #define EACH_2(a, ...)	COL_##a, EACH_1(__VA_ARGS__)
@@ -23,6 +25,10 @@
 #define EACH_10(a, ...) COL_##a, EACH_9(__VA_ARGS__)
 #define EACH_11(a, ...) COL_##a, EACH_10(__VA_ARGS__)
 #define EACH_12(a, ...) COL_##a, EACH_11(__VA_ARGS__)
+#define EACH_13(a, ...) COL_##a, EACH_12(__VA_ARGS__)
+#define EACH_14(a, ...) COL_##a, EACH_13(__VA_ARGS__)
+#define EACH_15(a, ...) COL_##a, EACH_14(__VA_ARGS__)
+#define EACH_16(a, ...) COL_##a, EACH_15(__VA_ARGS__)
 #define PASTE_(a, b)	a##b
 #define PASTE(a, b)	PASTE_(a, b)
 #define COLUMNS(...) \

@@ -67,7 +67,7 @@ enum op_flag {
 	OP_FREE = 1 << 8,
 };
 
-#define OP_COLUMNS_MAX 12 /* extra columns of one op, with room to grow over SCHED_OFFCPU's 11 */
+#define OP_COLUMNS_MAX 16 /* extra columns of one op; SCHED_OFFCPU has the most */
 
 struct op_def {
 	uint16_t id;
@@ -132,10 +132,10 @@ static inline int op_column(const struct op_def *def, uint16_t col)
 	__m128i first =
 		_mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(const void *)def->cols), of);
 	__m128i last = _mm_cmpeq_epi16(
-		_mm_loadl_epi64((const __m128i *)(const void *)(def->cols + 8)), of);
+		_mm_loadu_si128((const __m128i *)(const void *)(def->cols + 8)), of);
 	unsigned there = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(first, last));
 
-	_Static_assert(OP_COLUMNS_MAX == 12, "eight and four");
+	_Static_assert(OP_COLUMNS_MAX == 16, "eight and eight");
 	there &= (1u << def->ncols) - 1;
 	return there ? __builtin_ctz(there) : -1;
 #else

@@ -38,6 +38,23 @@ static void test_tables(void)
 	is_str(loss_reason_text(999), "unknown reason", "even unknown ones");
 }
 
+/* All columns that an op can have are found, and nothing behind those that it has. */
+static void test_column_search(void)
+{
+	struct op_def def = { 0 };
+	unsigned bad = 0;
+
+	for (unsigned n = 0; n <= OP_COLUMNS_MAX; n++) {
+		for (unsigned i = 0; i < OP_COLUMNS_MAX; i++)
+			def.cols[i] = (uint16_t)(1000 + i);
+		def.ncols = (uint8_t)n;
+		for (unsigned i = 0; i < OP_COLUMNS_MAX; i++)
+			bad += op_column(&def, (uint16_t)(1000 + i)) != (i < n ? (int)i : -1);
+		bad += op_column(&def, 0) != -1;
+	}
+	is_u64(bad, 0, "up to %d columns of an op are found", OP_COLUMNS_MAX);
+}
+
 static void test_ops(void)
 {
 	unsigned n, bad = 0;
@@ -221,6 +238,7 @@ static void test_round_trip(void)
 int main(void)
 {
 	test_tables();
+	test_column_search();
 	test_ops();
 	test_round_trip();
 	return tap_done();
