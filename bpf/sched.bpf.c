@@ -166,6 +166,23 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	}
 }
 
+/* From when the waker acted to when the thread was ready: a CPU takes note of a wake-up by another
+ * one only when it is interrupted for it, and the waker may be asleep again by then. False: nobody
+ * was seen to wake it. */
+static __always_inline bool waking_lead(u64 acted, u64 out, u64 ready, u32 *lead)
+{
+	u64 ns;
+
+	*lead = 0;
+	if (!acted)
+		return 0;
+	if (acted < out) /* while the sleeper was leaving its CPU */
+		acted = out;
+	ns = acted < ready ? ready - acted : 0;
+	*lead = ns < (u32)-1 ? ns : (u32)-1;
+	return 1;
+}
+
 /* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been sent. */
 static __always_inline void switched_in(struct task_struct *task, struct task_state *st, u32 cpu,
 					u64 now, struct cpu_track *track, struct task_struct *from,
@@ -173,6 +190,7 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 {
 	struct sched_state *s = &st->sched;
 	u64 out = s->out_ns, occupied = 0, stolen = s->stolen_ns, own;
+	u64 waking = s->preempted ? 0 : s->waking_ns;
 	u32 waker_kind = s->waker_kind;
 	bool known;
 	struct wire_offcpu *w;
@@ -192,6 +210,7 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 		steal_begins(s, run_queue(task), now);
 	s->out_ns = 0;
 	s->waker_kind = WAKER_NONE;
+	s->waking_ns = 0;
 	if (!task_announce(task, st))
 		goto lost;
 	if (occupied && (from_st ? !task_announce(from, from_st)
@@ -211,6 +230,9 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	s->out_ns = out;
 	w->wait_ns = waited(task, s, now, &own);
 	w->own_ns = own < occupied ? own : occupied;
+	if (waking_lead(waking, out, now - w->wait_ns, &w->waking_ns))
+		w->flags |= OFFCPU_WAKING;
+	w->pad = 0;
 	s->out_ns = 0;
 	w->throttled_ns = throttle_ends(s, task);
 	if (w->throttled_ns > w->wait_ns)
@@ -327,7 +349,7 @@ int sched_switch(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void remember_waker(struct sched_state *s, struct task_struct *task)
+static __always_inline void remember_waker(struct sched_state *s, struct task_struct *task, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	u32 kind = waker_context(current);
@@ -343,6 +365,7 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 	}
 	s->waker = current->pid;
 	s->waker_kind = kind;
+	s->waking_ns = now;
 }
 
 /* Raised by whoever wakes, where it wakes; it may come before the sleeper has left its CPU for good. */
@@ -353,7 +376,7 @@ int sched_waking(u64 *ctx)
 	struct task_state *st = task_state_of(task);
 
 	if (st)
-		remember_waker(&st->sched, task);
+		remember_waker(&st->sched, task, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -405,7 +428,7 @@ int sched_wakeup_new(u64 *ctx)
 	s->throttled_ns = 0;
 	s->stolen_ns = 0;
 	s->run_delay = 0;
-	remember_waker(s, task);
+	remember_waker(s, task, now);
 	woken(task, st, now);
 	return 0;
 }

@@ -39,7 +39,9 @@ struct sched_state {
 	u64 steal_at;  /* and when that was */
 	u64 stolen_ns; /* on run queues left behind during this wait */
 	u64 object;
-	u32 waker; /* of the newest wake-up, with waker_kind: written by the waker, read at switch-in */
+	/* Of the newest wake-up: written by the waker, read at switch-in. */
+	u64 waking_ns;
+	u32 waker;
 	u32 waker_kind;
 	u32 futex_val;
 	u32 stack;

@@ -253,7 +253,7 @@ struct python_process {
 };
 
 /* One off-CPU interval, sent when it ends, with the slice of the occupant that made way for it: most waits have
- * only that one. 104 bytes. */
+ * only that one. 112 bytes. */
 struct wire_offcpu {
 	__u8 kind;
 	__u8 flags;	  /* enum offcpu_flag */
@@ -278,7 +278,9 @@ struct wire_offcpu {
 	__u16 cpu_in;
 	__u8 futex_op;
 	__u8 depth;
-	__u32 number; /* of the file or socket slept on, 0 none */
+	__u32 number;	 /* of the file or socket slept on, 0 none */
+	__u32 waking_ns; /* from the waker's act to the beginning of the wait, with OFFCPU_WAKING */
+	__u32 pad;
 };
 enum offcpu_flag {
 	OFFCPU_OBJECT = 1 << 0,	   /* object holds a value */
@@ -287,6 +289,7 @@ enum offcpu_flag {
 	OFFCPU_STOLEN = 1 << 3,	   /* and what the hypervisor took */
 	OFFCPU_SOCKET = 1 << 4,	   /* number is a socket's */
 	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still: cpu_in and lost hold no value */
+	OFFCPU_WAKING = 1 << 6,	   /* the waker was seen to act: waking_ns holds a value */
 };
 
 /* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the

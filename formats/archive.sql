@@ -115,7 +115,8 @@ CREATE TABLE events (
 	"text" INTEGER,
 	"in_kernel" INTEGER,
 	"uuid_head" INTEGER,
-	"uuid_tail" INTEGER
+	"uuid_tail" INTEGER,
+	"waking_ns" INTEGER
 );
 CREATE INDEX idx_events_timestamp ON events(timestamp);
 CREATE INDEX idx_events_pid ON events(pid);

@@ -21,7 +21,8 @@ enum {
 	X_CPU_IN,
 	X_FUTEX_OP,
 	X_FUTEX_VAL,
-	X_STOLEN
+	X_STOLEN,
+	X_WAKING
 };
 
 static void set(struct event *ev, unsigned i, uint64_t value)
@@ -116,6 +117,8 @@ static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 		if (waker)
 			set(&ev, X_WAKER, waker->thread);
 	}
+	if (o->flags & OFFCPU_WAKING)
+		set(&ev, X_WAKING, o->waking_ns);
 	set(&ev, X_CPU_OUT, o->cpu_out);
 	if (!(o->flags & OFFCPU_UNENDED))
 		set(&ev, X_CPU_IN, o->cpu_in);

@@ -89,8 +89,9 @@ static void test_offcpu(void)
 {
 	struct wire_offcpu o = { .kind = WIRE_OFFCPU,
 				 .flags = OFFCPU_OBJECT | OFFCPU_FUTEX | OFFCPU_THROTTLED |
-					  OFFCPU_STOLEN,
+					  OFFCPU_STOLEN | OFFCPU_WAKING,
 				 .stolen_ns = 60,
+				 .waking_ns = 30,
 				 .object_kind = OBJECT_FUTEX,
 				 .waker_kind = WAKER_TASK,
 				 .tid = 7,
@@ -132,6 +133,7 @@ static void test_offcpu(void)
 	is_u64(column(&got[1], COL_WAIT_NS, 0), 300, "wait");
 	is_u64(column(&got[1], COL_THROTTLED_NS, 0), 200, "throttled");
 	is_u64(column(&got[1], COL_STOLEN_NS, 0), 60, "stolen");
+	is_u64(column(&got[1], COL_WAKING_NS, 0), 30, "from when the waker acted");
 	is_u64(column(&got[1], COL_SYSCALL, 0), 202, "system call");
 	is_u64(column(&got[1], COL_OBJECT_KIND, 0), OBJECT_FUTEX, "kind of object");
 	is_u64(column(&got[1], COL_OBJECT, 0), 0x7f00, "object");
@@ -172,7 +174,7 @@ static void test_offcpu(void)
 	o.occupied_ns = 0;
 	probe_wire_record(wire, &o, sizeof(o));
 	is_int(ngot, 1, "no slice");
-	ok(column(&got[0], COL_STOLEN_NS, 77) == 77 &&
+	ok(column(&got[0], COL_STOLEN_NS, 77) == 77 && column(&got[0], COL_WAKING_NS, 77) == 77 &&
 		   column(&got[0], COL_THROTTLED_NS, 77) == 77 &&
 		   column(&got[0], COL_SYSCALL, 77) == 77 &&
 		   column(&got[0], COL_OBJECT_KIND, 77) == 77 &&
