@@ -211,6 +211,8 @@ struct task_struct {
 	struct sched_info sched_info;
 	bool throttled; /* 6.18 */
 	unsigned in_iowait : 1;
+	unsigned frozen : 1; /* with CONFIG_CGROUPS */
+	unsigned long jobctl;
 	struct nameidata *nameidata;
 	struct files_struct *files;
 	struct bpf_local_storage *bpf_storage;

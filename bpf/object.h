@@ -22,20 +22,25 @@ enum {
 	OBJECT_STOP,
 	OBJECT_POLL,
 	OBJECT_SOCKET,
+	OBJECT_GIL, /* by the recorder, which knows the address */
+	OBJECT_FREEZER,
 };
 
 /* Majors of the character devices of the GPU driver; 0 where there is none. */
 __weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
 
-#define FUTEX_CMD_MASK 127
-#define MODE_TYPE      0170000
-#define MODE_SOCKET    0140000
-#define MODE_REGULAR   0100000
-#define MODE_FOLDER    0040000
-#define MODE_BLOCK     0060000
-#define MODE_CHAR      0020000
-#define STATE_STOPPED  12 /* __TASK_STOPPED | __TASK_TRACED */
-#define STATE_DEAD     0x80
+#define FUTEX_CMD_MASK	127
+#define MODE_TYPE	0170000
+#define MODE_SOCKET	0140000
+#define MODE_REGULAR	0100000
+#define MODE_FOLDER	0040000
+#define MODE_BLOCK	0060000
+#define MODE_CHAR	0020000
+#define STATE_STOPPED	12 /* __TASK_STOPPED | __TASK_TRACED */
+#define STATE_DEAD	0x80
+#define STATE_FROZEN	0x8000	 /* TASK_FROZEN, since 6.1; not used before */
+#define FLAG_FROZEN	0x10000	 /* PF_FROZEN, up to 6.0; of kernel threads alone since then */
+#define JOB_TRAP_FREEZE 0x800000 /* JOBCTL_TRAP_FREEZE */
 
 /* A pointer in an array of them, for which any struct that is one pointer stands in. */
 static __always_inline struct file *object_file(struct file **slot)
@@ -220,6 +225,19 @@ static __always_inline bool object_path(struct sched_state *s, u64 address)
 	}
 }
 
+/* It sleeps in the freezer: that of its cgroup of version 1 or the whole system's, which have a
+ * mark of their own, or that of its cgroup of version 2, which has it sleep like one that waits for
+ * a signal. The latter counts who waits for a child of vfork() as frozen, but did not tell it to. */
+static __always_inline bool is_frozen(struct task_struct *task, u32 state)
+{
+	if (state & STATE_FROZEN || task->flags & FLAG_FROZEN)
+		return 1;
+	if (!bpf_core_field_exists(task->frozen) || !(task->jobctl & JOB_TRAP_FREEZE))
+		return 0;
+	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a field has one of the sizes */
+	return BPF_CORE_READ_BITFIELD(task, frozen);
+}
+
 /* The task is leaving the CPU and will not run until something wakes it, or has left it long ago. current: its memory can be
  * read still. */
 static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
@@ -234,6 +252,10 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 	s->object_kind = OBJECT_NONE;
 	if (state & STATE_STOPPED) {
 		s->object_kind = OBJECT_STOP;
+		return SLEEP_NOWHERE;
+	}
+	if (is_frozen(task, state)) {
+		s->object_kind = OBJECT_FREEZER;
 		return SLEEP_NOWHERE;
 	}
 	if (s->syscall < 0) {

@@ -10,9 +10,9 @@
 #include "lib/world/who.h"
 
 /* In the order of enum event_object. */
-static const char *const objects[] = { "",	  "futex",	"descriptor", "timer",
-				       "disk",	  "page fault", "GPU",	      "child",
-				       "stopped", "poll",	"socket",     "GIL" };
+static const char *const objects[] = { "",	     "futex", "descriptor", "timer",   "disk",
+				       "page fault", "GPU",   "child",	    "stopped", "poll",
+				       "socket",     "GIL",   "freezer" };
 
 static uint32_t string_of(const struct told *told, uint16_t column, uint64_t v)
 {

@@ -101,6 +101,7 @@ enum event_object {
 	OBJECT_SOCKET = 10,
 	OBJECT_GIL =
 		11, /* a futex that is part of the lock of CPython's interpreter; object = address */
+	OBJECT_FREEZER = 12, /* frozen by its cgroup, or with the whole system */
 };
 
 enum event_waker {

@@ -4,7 +4,7 @@ import collections
 import os
 
 # enum event_object and enum event_waker of lib/event/op.h
-NONE, FUTEX, FD, TIMER, DISK, FAULT, GPU, CHILD, STOP, POLL, SOCKET, GIL = range(12)
+NONE, FUTEX, FD, TIMER, DISK, FAULT, GPU, CHILD, STOP, POLL, SOCKET, GIL, FREEZER = range(13)
 NO_WAKER, BY_TASK, BY_HARDIRQ, BY_SOFTIRQ, BY_TIMER, BY_SELF = range(6)
 
 
