@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/host/cgroup.h"
+#include "lib/host/idle.h"
 #include "lib/host/proc.h"
 #include "lib/host/reread.h"
 #include "lib/host/sample_groups.h"
@@ -75,7 +76,8 @@ struct host_sampler {
 	struct host_cpu last;
 	bool has_last;
 	uint64_t tick_ns;
-	VEC(uint64_t) steal; /* by CPU: ticks + 1 that were said */
+	VEC(uint64_t) steal;	    /* by CPU: ticks + 1 that were said */
+	VEC(struct host_idle) idle; /* by CPU */
 	VEC(struct target) targets;
 	VEC(struct limit) limits;
 	struct host_groups groups;
@@ -125,6 +127,7 @@ void host_sampler_free(struct host_sampler *s)
 	vec_free(&s->limits);
 	host_groups_free(&s->groups);
 	vec_free(&s->steal);
+	vec_free(&s->idle);
 	buf_free(&s->room);
 	free(s);
 }
@@ -194,6 +197,31 @@ static void all_cpus(struct host_sampler *s, const struct host_cpu *now)
 	s->has_last = true;
 }
 
+static void say_idle(struct host_sampler *s, uint32_t cpu, const struct host_idle_point *at)
+{
+	struct record r = sample(s, METRIC_CPU_IDLE_NS, (double)(at->ticks * s->tick_ns));
+
+	REC_SET(&r, SAMPLE, time_ns, at->time_ns);
+	REC_SET(&r, SAMPLE, cpu, cpu);
+	say(s, &r);
+}
+
+/* A CPU that waits for disks has nothing to run. */
+static void idle_of(struct host_sampler *s, const struct host_cpu *now)
+{
+	struct host_idle_point at = { s->now_ns, now->idle + now->iowait }, out[2];
+	unsigned n;
+
+	while (s->idle.n <= now->cpu && now->cpu < CPUS_MAX)
+		if (!vec_push(&s->idle, (struct host_idle){ 0 }))
+			return;
+	if (now->cpu >= s->idle.n)
+		return;
+	n = host_idle_next(&s->idle.v[now->cpu], &at, s->tick_ns, out);
+	for (unsigned i = 0; i < n; i++)
+		say_idle(s, now->cpu, &out[i]);
+}
+
 static void one_cpu(void *ctx, const struct host_cpu *now)
 {
 	struct host_sampler *s = ctx;
@@ -203,6 +231,7 @@ static void one_cpu(void *ctx, const struct host_cpu *now)
 		all_cpus(s, now);
 		return;
 	}
+	idle_of(s, now);
 	while (s->steal.n <= now->cpu && now->cpu < CPUS_MAX)
 		if (!vec_push(&s->steal, 0))
 			return;
@@ -459,9 +488,23 @@ int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_
 	return s->rc < 0 ? s->rc : 0;
 }
 
+int host_sampler_rest(struct host_sampler *s, host_sample_fn *fn, void *ctx)
+{
+	struct host_idle_point at;
+
+	s->fn = fn;
+	s->ctx = ctx;
+	s->rc = 0;
+	for (size_t cpu = 0; cpu < s->idle.n; cpu++)
+		if (host_idle_rest(&s->idle.v[cpu], &at))
+			say_idle(s, (uint32_t)cpu, &at);
+	return s->rc < 0 ? s->rc : 0;
+}
+
 void host_sampler_again(struct host_sampler *s)
 {
 	s->steal.n = 0;
+	s->idle.n = 0;
 	for (size_t i = 0; i < s->limits.n; i++)
 		s->limits.v[i].said = false;
 	for (size_t i = 0; i < s->targets.n; i++)

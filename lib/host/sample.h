@@ -29,12 +29,16 @@ void host_sampler_free(struct host_sampler *s);
 
 /*
  * One round of samples at now_ns (CLOCK_MONOTONIC). Shares of time ("cpu.user") need two rounds. Counters of a
- * CPU or a cgroup are said when they changed. Targets that are gone, or whose number is another process's by now, are
- * passed by; what is not among targets any more is forgotten. Files this machine does not have, or does not show us,
+ * CPU or a cgroup are said when they changed, idle time where it cannot be told from what was said
+ * before and after (host/idle.h). Targets that are gone, or whose number is another process's by
+ * now, are passed by; what is not among targets any more is forgotten. Files this machine does not have, or does not show us,
  * give no records and no error.
  */
 int host_sampler_tick(struct host_sampler *s, int64_t now_ns, const struct host_target *targets,
 		      size_t n, host_sample_fn *fn, void *ctx);
+
+/* What rounds so far left out and is not to be lost: the recording ends here. */
+int host_sampler_rest(struct host_sampler *s, host_sample_fn *fn, void *ctx);
 
 /* The next round says everything, counters that did not change too: another recording begins. */
 void host_sampler_again(struct host_sampler *s);

@@ -380,6 +380,8 @@ int probe_recorder_finish(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = say_samples(r, now, e);
 	if (rc == 0)
+		rc = probe_samples_rest(&r->samples, r->writer, e);
+	if (rc == 0)
 		rc = probe_gpus_say(&r->gpus, r->writer, e);
 	if (rc == 0 && r->session)
 		rc = probe_say_others(r->writer, r->session, r->wire, &r->others, &r->thin, now, e);

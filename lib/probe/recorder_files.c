@@ -23,6 +23,8 @@ static int cut(struct probe_recorder *r, int64_t now, struct err *e)
 	int rc = probe_recorder_say_losses(r, now, e);
 
 	if (rc == 0)
+		rc = probe_samples_rest(&r->samples, r->writer, e);
+	if (rc == 0)
 		rc = probe_recorder_say_coverage(r, now, e);
 	if (rc == 0)
 		rc = probe_recorder_say_thinned(r, now, e);

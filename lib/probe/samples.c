@@ -99,3 +99,10 @@ int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t no
 	s->more |= probe_samples_full(s);
 	return host_sampler_tick(s->sampler, now_ns, targets, n, on_record, &to);
 }
+
+int probe_samples_rest(struct probe_samples *s, struct ige_writer *wr, struct err *e)
+{
+	struct saying to = { wr, s->thin, e };
+
+	return host_sampler_rest(s->sampler, on_record, &to);
+}

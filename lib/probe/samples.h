@@ -42,6 +42,9 @@ void probe_samples_caller(struct probe_samples *s, uint32_t process);
 /* Those that are sampled, as many as there are in v of PROBE_SAMPLES_MAX. */
 size_t probe_samples_choose(const struct probe_samples *s, struct host_target *v);
 
+/* What was left out of them so far and is not to be lost: the file ends. */
+int probe_samples_rest(struct probe_samples *s, struct ige_writer *wr, struct err *e);
+
 int probe_samples_say(struct probe_samples *s, struct ige_writer *wr, int64_t now_ns,
 		      struct err *e);
 
