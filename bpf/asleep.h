@@ -76,32 +76,40 @@ static __always_inline void asleep_begin(struct task_struct *task, struct task_s
 	s->out_ns = now;
 }
 
-/* It sleeps still: its wait up to now, and who it is where nobody has been told. Nothing changes by being asked. */
-static __always_inline void asleep_print(struct seq_file *seq, struct task_struct *task,
-					 struct task_state *st, u64 now)
+/* What a sleep is on, as it crosses. */
+static __always_inline void describe_sleep(struct wire_offcpu *w, const struct sched_state *s)
 {
-	struct sched_state *s = &st->sched;
+	w->object_kind = s->object_kind;
+	w->object = s->object;
+	w->stack = s->stack;
+	w->futex_val = s->futex_val;
+	w->syscall = s->syscall;
+	w->cpu_out = s->cpu_out;
+	w->futex_op = s->futex_op;
+	w->depth = s->depth;
+	w->number = s->number & ~NUMBER_SOCKET;
+}
+
+/* It sleeps still: its wait up to now, and who it is where nobody has been told (announce_as 0:
+ * somebody has). flags: enum offcpu_flag. Nothing changes by being asked. */
+static __always_inline void asleep_print(struct seq_file *seq, struct task_struct *task,
+					 struct sched_state *s, u32 announce_as, u32 flags, u64 now)
+{
 	u64 out = *(volatile u64 *)&s->out_ns;
 	struct wire_still w = {};
 
 	if (!out || out >= now)
 		return;
-	if (!(st->flags & TASK_ANNOUNCED))
+	if (announce_as)
 		task_identity(&w.who, task);
+	w.who.kind = announce_as;
 	w.wait.kind = WIRE_OFFCPU;
-	w.wait.flags = s->flags | OFFCPU_UNENDED | (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
-	w.wait.object_kind = s->object_kind;
+	w.wait.flags =
+		s->flags | flags | OFFCPU_UNENDED | (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
 	w.wait.tid = task->pid;
 	w.wait.end_ns = now;
 	w.wait.dur_ns = now - out;
-	w.wait.object = s->object;
-	w.wait.stack = s->stack;
-	w.wait.futex_val = s->futex_val;
-	w.wait.syscall = s->syscall;
-	w.wait.cpu_out = s->cpu_out;
-	w.wait.futex_op = s->futex_op;
-	w.wait.depth = s->depth;
-	w.wait.number = s->number & ~NUMBER_SOCKET;
+	describe_sleep(&w.wait, s);
 	/* Woken meanwhile: what was read may be of two sleeps. */
 	if (*(volatile u64 *)&s->out_ns == out && !s->ready_ns)
 		bpf_seq_write(seq, &w, sizeof(w));

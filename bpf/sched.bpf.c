@@ -11,65 +11,12 @@
 #include "bpf/file.h"
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
+#include "bpf/outside.h"
 #include "bpf/stack.h"
 #include "bpf/steal.h"
 #include "bpf/throttle.h"
+#include "bpf/waited.h"
 #include "bpf/waker.h"
-
-static __always_inline u32 task_cpu(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->thread_info.cpu))
-		return task->thread_info.cpu;
-	return task->cpu;
-}
-
-/* How long ago that was on the run queue's clock; 0: the kernel does not say. */
-static __always_inline u64 clock_since(struct task_struct *task, u64 then)
-{
-	u64 clock = task_queue(task)->rq->clock;
-
-	return then && then < clock ? clock - then : 0;
-}
-
-/* On the CPU: when it got it, if not seen; up to now at the latest. */
-static __always_inline u64 arrived(struct task_struct *task, u64 now)
-{
-	if (!bpf_core_field_exists(task->sched_info.last_arrival))
-		return now;
-	return now - clock_since(task, task->sched_info.last_arrival);
-}
-
-/* Waiting for a CPU, or given one just now: since when. */
-static __always_inline u64 queued(struct task_struct *task, u64 now)
-{
-	if (!bpf_core_field_exists(task->sched_info.last_queued))
-		return now;
-	return now - clock_since(task, task->sched_info.last_queued);
-}
-
-/* How long it waited since it was woken, over all run queues it was on. own: the end of that in which the CPU was its own by
- * the kernel's account. A CPU that idles, or that somebody has to leave for it, is given with the wake-up: the kernel's clock
- * stands still until it has switched. */
-static __always_inline u64 waited(struct task_struct *task, struct sched_state *s, u64 now,
-				  u64 *own)
-{
-	u64 wait = 0, dur = now - s->out_ns, delay, since;
-
-	*own = 0;
-	if (s->preempted)
-		return dur;
-	if (s->ready_ns && s->ready_ns < now)
-		wait = now - s->ready_ns;
-	if (bpf_core_field_exists(task->sched_info.run_delay)) {
-		since = now - queued(task, now);
-		delay = task->sched_info.run_delay - s->run_delay + since;
-		if (delay > wait)
-			wait = delay;
-		else if (!since)
-			*own = wait - delay;
-	}
-	return wait < dur ? wait : dur;
-}
 
 static __always_inline void send_migrate(struct task_struct *task, struct task_state *st, u32 from,
 					 u32 to, u64 now)
@@ -166,23 +113,6 @@ static __always_inline void switched_out(void *ctx, struct task_struct *task, st
 	}
 }
 
-/* From when the waker acted to when the thread was ready: a CPU takes note of a wake-up by another
- * one only when it is interrupted for it, and the waker may be asleep again by then. False: nobody
- * was seen to wake it. */
-static __always_inline bool waking_lead(u64 acted, u64 out, u64 ready, u32 *lead)
-{
-	u64 ns;
-
-	*lead = 0;
-	if (!acted)
-		return 0;
-	if (acted < out) /* while the sleeper was leaving its CPU */
-		acted = out;
-	ns = acted < ready ? ready - acted : 0;
-	*lead = ns < (u32)-1 ? ns : (u32)-1;
-	return 1;
-}
-
 /* The interval ends. from: who made way, with its state if it is followed; NULL: its slice has been sent. */
 static __always_inline void switched_in(struct task_struct *task, struct task_state *st, u32 cpu,
 					u64 now, struct cpu_track *track, struct task_struct *from,
@@ -223,7 +153,6 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->flags = s->flags | (known ? OFFCPU_STOLEN : 0) |
 		   (s->number & NUMBER_SOCKET ? OFFCPU_SOCKET : 0);
 	w->stolen_ns = stolen;
-	w->object_kind = s->object_kind;
 	w->tid = task->pid;
 	w->end_ns = now;
 	w->dur_ns = now - out;
@@ -237,20 +166,13 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->throttled_ns = throttle_ends(s, task);
 	if (w->throttled_ns > w->wait_ns)
 		w->throttled_ns = w->wait_ns;
-	w->object = s->object;
 	w->occupied_ns = occupied;
 	w->occupant = from ? from->pid : 0;
 	w->waker_kind = s->preempted ? WAKER_NONE : waker_kind;
 	w->waker = s->waker;
-	w->stack = s->stack;
 	w->lost = lost_total;
-	w->futex_val = s->futex_val;
-	w->syscall = s->syscall;
-	w->cpu_out = s->cpu_out;
 	w->cpu_in = cpu;
-	w->futex_op = s->futex_op;
-	w->depth = s->depth;
-	w->number = s->number & ~NUMBER_SOCKET;
+	describe_sleep(w, s);
 	bpf_ringbuf_submit(w, st->sent++ % RING_LOOK ? BPF_RB_NO_WAKEUP : ring_flags());
 	return;
 lost:
@@ -315,6 +237,7 @@ int sched_switch(u64 *ctx)
 	struct cpu_track *track = cpu_track(cpu);
 	struct task_state *out, *in;
 	struct task_struct *to;
+	bool left, came;
 	u64 now;
 
 	if (!track)
@@ -325,12 +248,18 @@ int sched_switch(u64 *ctx)
 	track->runs = (u64)next;
 	out = task_state_of(prev);
 	in = task_state_of(next);
-	if (track->waiters <= 0 && !out) {
+	left = outsider_number(prev);
+	came = outsider_number(next);
+	if (track->waiters <= 0 && !left && !came && !out) {
 		barrier(); /* or the compiler tests both pointers at once, which the verifier forbids */
 		if (!in)
 			return 0;
 	}
 	now = bpf_ktime_get_ns();
+	if (left && !out)
+		outsider_left(prev, cpu, ctx[0], now);
+	if (came && !in)
+		outsider_came(next, cpu, now);
 	if (in && in->sched.out_ns && !in->sched.ready_ns)
 		woken_unseen(next, &in->sched, track, cpu, now);
 	if (to && given != prev->pid)
@@ -349,7 +278,9 @@ int sched_switch(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void remember_waker(struct sched_state *s, struct task_struct *task, u64 now)
+/* target: task is one. */
+static __always_inline void remember_waker(struct sched_state *s, struct task_struct *task,
+					   bool target, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	u32 kind = waker_context(current);
@@ -362,6 +293,8 @@ static __always_inline void remember_waker(struct sched_state *s, struct task_st
 		else if (st ? !task_announce(current, st)
 			    : !announce(bpf_get_current_task(), current->pid, 0))
 			kind = WAKER_NONE;
+		else if (!st && target)
+			outsider_releases(current, now);
 	}
 	s->waker = current->pid;
 	s->waker_kind = kind;
@@ -374,9 +307,15 @@ int sched_waking(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	struct task_state *st = task_state_of(task);
+	struct outsider *o;
 
-	if (st)
-		remember_waker(&st->sched, task, bpf_ktime_get_ns());
+	if (st) {
+		remember_waker(&st->sched, task, 1, bpf_ktime_get_ns());
+	} else if (outsider_number(task)) {
+		o = outsider_of(task);
+		if (o)
+			remember_waker(&o->sched, task, 0, bpf_ktime_get_ns());
+	}
 	return 0;
 }
 
@@ -400,8 +339,15 @@ int sched_wakeup(u64 *ctx)
 	struct task_struct *task = (void *)ctx[0];
 	struct task_state *st = task_state_of(task);
 
-	if (st && st->sched.out_ns && !st->sched.ready_ns)
+	struct outsider *o;
+
+	if (st && st->sched.out_ns && !st->sched.ready_ns) {
 		woken(task, st, bpf_ktime_get_ns());
+	} else if (!st && outsider_number(task)) {
+		o = outsider_of(task);
+		if (o && o->sched.out_ns && !o->sched.ready_ns)
+			o->sched.ready_ns = bpf_ktime_get_ns();
+	}
 	return 0;
 }
 
@@ -428,7 +374,7 @@ int sched_wakeup_new(u64 *ctx)
 	s->throttled_ns = 0;
 	s->stolen_ns = 0;
 	s->run_delay = 0;
-	remember_waker(s, task, now);
+	remember_waker(s, task, 1, now);
 	woken(task, st, now);
 	return 0;
 }
@@ -484,8 +430,13 @@ int sched_asleep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_state *st = task ? task_state_of(task) : 0;
+	struct outsider *o = task && !st ? outsider_of(task) : 0;
 
 	if (st && st->sched.out_ns && !st->sched.ready_ns && is_asleep(task))
-		asleep_print(ctx->meta->seq, task, st, bpf_ktime_get_ns());
+		asleep_print(ctx->meta->seq, task, &st->sched,
+			     st->flags & TASK_ANNOUNCED ? 0 : WIRE_THREAD, 0, bpf_ktime_get_ns());
+	else if (o && o->sched.out_ns && !o->sched.ready_ns && is_asleep(task))
+		asleep_print(ctx->meta->seq, task, &o->sched, WIRE_OCCUPANT, OFFCPU_OUTSIDE,
+			     bpf_ktime_get_ns());
 	return 0;
 }

@@ -290,6 +290,7 @@ enum offcpu_flag {
 	OFFCPU_SOCKET = 1 << 4,	   /* number is a socket's */
 	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still: cpu_in and lost hold no value */
 	OFFCPU_WAKING = 1 << 6,	   /* the waker was seen to act: waking_ns holds a value */
+	OFFCPU_OUTSIDE = 1 << 7,   /* of a thread that is no target, announced as an occupant */
 };
 
 /* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the

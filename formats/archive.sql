@@ -116,7 +116,8 @@ CREATE TABLE events (
 	"in_kernel" INTEGER,
 	"uuid_head" INTEGER,
 	"uuid_tail" INTEGER,
-	"waking_ns" INTEGER
+	"waking_ns" INTEGER,
+	"releaser" INTEGER -- threads.id
 );
 CREATE INDEX idx_events_timestamp ON events(timestamp);
 CREATE INDEX idx_events_pid ON events(pid);

@@ -55,9 +55,13 @@ static uint32_t name_of(const struct timeline *tl, const struct event *ev, const
 {
 	uint64_t v;
 
-	if (!op || !event_get(ev, op, ev->op == OP_SCHED_OCCUPIED ? COL_OCCUPANT : COL_NAME, &v))
+	uint16_t column = ev->op == OP_SCHED_OCCUPIED  ? COL_OCCUPANT
+			  : ev->op == OP_SCHED_OUTSIDE ? COL_RELEASER
+						       : COL_NAME;
+
+	if (!op || !event_get(ev, op, column, &v))
 		return 0;
-	if (ev->op != OP_SCHED_OCCUPIED)
+	if (column == COL_NAME)
 		return told_word(tl->tracks.told, v);
 	return world_thread_name(tl->tracks.w, (uint32_t)v, ev->end_ns);
 }
@@ -253,6 +257,8 @@ static const char *lane_name(const struct op_def *op)
 		return "waits for the network";
 	case OP_MARK_RANGE:
 		return "marked ranges";
+	case OP_SCHED_OUTSIDE:
+		return "waits of threads outside";
 	default:
 		return op->name;
 	}

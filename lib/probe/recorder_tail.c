@@ -23,7 +23,7 @@ static void on_still(void *ctx, const struct wire_still *w)
 		wait.end_ns = (uint64_t)s->until_ns;
 		wait.dur_ns = wait.end_ns - since_ns;
 	}
-	if (w->who.kind == WIRE_THREAD)
+	if (w->who.kind)
 		probe_wire_record(s->r->wire, &w->who, sizeof(w->who));
 	probe_wire_record(s->r->wire, &wait, sizeof(wait));
 }
@@ -49,7 +49,7 @@ static void on_sleeper(void *ctx, const struct wire_still *w)
 	struct probe_recorder *r = ctx;
 	struct record rec = { 0 };
 
-	if (r->event_error.code ||
+	if (r->event_error.code || w->wait.flags & OFFCPU_OUTSIDE ||
 	    !sleepers_sleeps(&r->sleepers, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
 			     (int64_t)w->wait.end_ns, matters(r, &w->wait)))
 		return;

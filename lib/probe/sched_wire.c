@@ -25,6 +25,22 @@ enum {
 	X_WAKING
 };
 
+/* Columns of SCHED_OUTSIDE. */
+enum {
+	Y_RELEASER,
+	Y_WAIT,
+	Y_SYSCALL,
+	Y_OBJECT_KIND,
+	Y_OBJECT,
+	Y_WAKER,
+	Y_WAKER_KIND,
+	Y_CPU_OUT,
+	Y_CPU_IN,
+	Y_FUTEX_OP,
+	Y_FUTEX_VAL,
+	Y_WAKING
+};
+
 static void set(struct event *ev, unsigned i, uint64_t value)
 {
 	ev->x[i] = value;
@@ -43,6 +59,14 @@ static uint32_t idle_thread(struct probe_wire *wire)
 						    .comm = world_string(w, bytes_of("swapper")) });
 }
 
+/* The context of events that are of nobody who is recorded. */
+static uint32_t nobodys_ctx(struct probe_wire *wire, const struct probe_thread *t)
+{
+	return world_ctx(probe_wire_world(wire),
+			 &(struct world_ctx){ .node = probe_wire_node(wire),
+					      .cgroup = t ? t->cgroup : 0 });
+}
+
 static bool emit_occupied(struct probe_wire *wire, uint32_t cpu, uint32_t tid, uint64_t end_ns,
 			  uint64_t dur_ns)
 {
@@ -53,9 +77,7 @@ static bool emit_occupied(struct probe_wire *wire, uint32_t cpu, uint32_t tid, u
 		return false;
 	ev.end_ns = (int64_t)end_ns;
 	ev.dur_ns = dur_ns;
-	ev.ctx = world_ctx(probe_wire_world(wire),
-			   &(struct world_ctx){ .node = probe_wire_node(wire),
-						.cgroup = t ? t->cgroup : 0 });
+	ev.ctx = nobodys_ctx(wire, t);
 	set(&ev, 0, cpu);
 	set(&ev, 1, t ? t->thread : idle_thread(wire));
 	probe_wire_emit(wire, &ev);
@@ -80,12 +102,52 @@ static bool emit_behind(struct probe_wire *wire, const struct wire_offcpu *o)
 	       (!own || emit_occupied(wire, o->cpu_in, o->tid, o->end_ns, own));
 }
 
+static bool take_outside(struct probe_wire *wire, const struct wire_offcpu *o)
+{
+	const struct probe_thread *t = probe_wire_thread(wire, o->tid), *waker;
+	struct event ev = { .op = OP_SCHED_OUTSIDE,
+			    .end_ns = (int64_t)o->end_ns,
+			    .dur_ns = o->dur_ns };
+
+	if (!t)
+		return false;
+	if (!(o->flags & OFFCPU_UNENDED))
+		probe_wire_lost(wire, o->lost);
+	ev.ctx = nobodys_ctx(wire, t);
+	set(&ev, Y_RELEASER, t->thread);
+	set(&ev, Y_WAIT, o->wait_ns);
+	if (o->syscall >= 0)
+		set(&ev, Y_SYSCALL, (uint64_t)o->syscall);
+	if (o->object_kind != OBJECT_NONE)
+		set(&ev, Y_OBJECT_KIND, o->object_kind);
+	if (o->flags & OFFCPU_OBJECT)
+		set(&ev, Y_OBJECT, o->object);
+	if (o->waker_kind != WAKER_NONE)
+		set(&ev, Y_WAKER_KIND, o->waker_kind);
+	waker = o->waker_kind == WAKER_TASK ? probe_wire_thread(wire, o->waker) : NULL;
+	if (waker)
+		set(&ev, Y_WAKER, waker->thread);
+	if (o->flags & OFFCPU_WAKING)
+		set(&ev, Y_WAKING, o->waking_ns);
+	set(&ev, Y_CPU_OUT, o->cpu_out);
+	if (!(o->flags & OFFCPU_UNENDED))
+		set(&ev, Y_CPU_IN, o->cpu_in);
+	if (o->flags & OFFCPU_FUTEX) {
+		set(&ev, Y_FUTEX_OP, o->futex_op);
+		set(&ev, Y_FUTEX_VAL, o->futex_val);
+	}
+	probe_wire_emit(wire, &ev);
+	return true;
+}
+
 static bool take_offcpu(struct probe_wire *wire, const struct wire_offcpu *o)
 {
 	const struct probe_thread *t = probe_wire_thread(wire, o->tid), *waker;
 	struct event ev = { .op = OP_SCHED_OFFCPU };
 	bool whole;
 
+	if (o->flags & OFFCPU_OUTSIDE)
+		return take_outside(wire, o);
 	if (!t || !t->ctx)
 		return false;
 	if (!(o->flags & OFFCPU_UNENDED)) /* that is printed, by nobody who counts */

@@ -269,6 +269,63 @@ static void test_stolen(void)
 	world_free(w);
 }
 
+static void test_outside(void)
+{
+	struct wire_offcpu o = { .kind = WIRE_OFFCPU,
+				 .flags = OFFCPU_OUTSIDE | OFFCPU_OBJECT | OFFCPU_WAKING,
+				 .object_kind = OBJECT_FD,
+				 .waker_kind = WAKER_TASK,
+				 .tid = 9,
+				 .end_ns = 9000,
+				 .dur_ns = 800,
+				 .wait_ns = 300,
+				 .waking_ns = 20,
+				 .object = 5,
+				 .waker = 7,
+				 .syscall = 0,
+				 .cpu_out = 3,
+				 .cpu_in = 4 };
+	struct probe_wire *wire = new_wire();
+
+	probe_wire_record(wire, &o, sizeof(o));
+	is_u64(probe_wire_refused(wire), 1, "outside, of nobody announced: refused");
+	announce(wire, WIRE_OCCUPANT, 9, "server");
+	announce(wire, WIRE_THREAD, 7, "work");
+	probe_wire_record(wire, &o, sizeof(o));
+	ok(ngot == 1 && got[0].op == OP_SCHED_OUTSIDE && got[0].end_ns == 9000 &&
+		   got[0].dur_ns == 800,
+	   "an interval of a thread outside");
+	ok(world_get_ctx(w, got[0].ctx)->thread == 0 && world_get_ctx(w, got[0].ctx)->image == 0,
+	   "on no thread's track, of no process");
+	is_str(cgroup_of(&got[0]), "/slice/of-9", "in its cgroup");
+	is_str(who(column(&got[0], COL_RELEASER, 0)), "server", "whose");
+	is_str(who(column(&got[0], COL_WAKER, 0)), "work", "ended by whom");
+	ok(column(&got[0], COL_WAIT_NS, 0) == 300 && column(&got[0], COL_WAKING_NS, 0) == 20 &&
+		   column(&got[0], COL_SYSCALL, 99) == 0 &&
+		   column(&got[0], COL_OBJECT_KIND, 0) == OBJECT_FD &&
+		   column(&got[0], COL_OBJECT, 0) == 5 &&
+		   column(&got[0], COL_WAKER_KIND, 0) == WAKER_TASK &&
+		   column(&got[0], COL_CPU_OUT, 0) == 3 && column(&got[0], COL_CPU_IN, 0) == 4 &&
+		   column(&got[0], COL_FUTEX_OP, 77) == 77,
+	   "what it waited for");
+	o.flags = OFFCPU_OUTSIDE | OFFCPU_UNENDED | OFFCPU_FUTEX;
+	o.syscall = -1;
+	o.object_kind = OBJECT_NONE;
+	o.waker_kind = WAKER_NONE;
+	o.futex_val = 6;
+	probe_wire_record(wire, &o, sizeof(o));
+	ok(ngot == 2 && column(&got[1], COL_CPU_IN, 77) == 77 &&
+		   column(&got[1], COL_SYSCALL, 77) == 77 &&
+		   column(&got[1], COL_OBJECT_KIND, 77) == 77 &&
+		   column(&got[1], COL_OBJECT, 77) == 77 && column(&got[1], COL_WAKER, 77) == 77 &&
+		   column(&got[1], COL_WAKER_KIND, 77) == 77 &&
+		   column(&got[1], COL_WAKING_NS, 77) == 77 &&
+		   column(&got[1], COL_FUTEX_VAL, 0) == 6,
+	   "and what nobody said of one that has not ended is absent");
+	probe_wire_free(wire);
+	world_free(w);
+}
+
 static void test_steal_known(void)
 {
 	static const struct {
@@ -439,6 +496,7 @@ int main(void)
 	test_others();
 	test_sample();
 	test_stolen();
+	test_outside();
 	test_steal_known();
 	test_percpu();
 	test_majors();
