@@ -197,6 +197,9 @@ struct timespec64 {
 	s64 tv_sec;
 };
 struct bpf_local_storage;
+struct cpumask {
+	unsigned long bits[1];
+};
 struct thread_struct {
 	unsigned long fsbase; /* x86 */
 };
@@ -213,6 +216,7 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	unsigned frozen : 1; /* with CONFIG_CGROUPS */
 	unsigned long jobctl;
+	struct cpumask cpus_mask; /* 5.3; cpus_ptr is another one while it must not leave its CPU */
 	struct nameidata *nameidata;
 	struct files_struct *files;
 	struct bpf_local_storage *bpf_storage;

@@ -17,7 +17,9 @@ __weak const volatile __u32 config_uid = 0;    /* SCOPE_USER */
 __weak const volatile __u32 config_self = 0;   /* the recorder, never a target */
 __weak const volatile __u32 config_walker = 0; /* enum walker */
 __weak const volatile __u32 config_sched = 0;  /* sched.bpf.c is loaded */
-__weak const volatile __u64 config_wake = 0;   /* wake the reader when this much is waiting */
+__weak const volatile __u32 config_cpu_words =
+	0; /* of 64 CPUs, in a mask of the possible ones; 0: too many, masks are not told */
+__weak const volatile __u64 config_wake = 0; /* wake the reader when this much is waiting */
 
 /* By tier: its probes are not to be heeded; how often they were told so. All epochs together, for what holds of links. */
 __weak __u32 tier_off[SPEC_TIERS] SEC(".bss");

@@ -6,6 +6,7 @@
  * A woken thread waits since its wake-up was seen, or since the kernel queued it (schedstat's figure), whichever was first.
  */
 #define KERNEL_LOADS
+#include "bpf/allowed.h"
 #include "bpf/asleep.h"
 #include "bpf/fault.h"
 #include "bpf/file.h"
@@ -266,9 +267,10 @@ int sched_switch(u64 *ctx)
 		came_unseen(prev, out, track, cpu, to, given, now);
 	/* Asked of the pointer itself, see stack_tell. */
 	__asm__ volatile("" : "+r"(in));
-	if (in && in->sched.out_ns)
+	if (in && in->sched.out_ns) {
 		switched_in(next, in, cpu, now, track, prev, out);
-	else if (track->waiters > 0)
+		allowed_look(next, in, now);
+	} else if (track->waiters > 0)
 		send_occupied(track, cpu, prev, prev->pid, out, now);
 	if (out) {
 		switched_out(ctx, prev, out, track, cpu, ctx[0], now);

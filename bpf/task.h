@@ -39,6 +39,7 @@ struct sched_state {
 	u64 steal_at;  /* and when that was */
 	u64 stolen_ns; /* on run queues left behind during this wait */
 	u64 object;
+	u64 allowed; /* of the CPUs that it may run on, as told; 0 never */
 	/* Of the newest wake-up: written by the waker, read at switch-in. */
 	u64 waking_ns;
 	u32 waker;

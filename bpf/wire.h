@@ -35,7 +35,8 @@ enum wire_kind {
 	WIRE_SAMPLE = 21,
 	WIRE_ASLEEP =
 		22, /* what the recorder finds a stack from; its WIRE_STACK is the recorder's own */
-	WIRE_FILE = 24, /* what a file number means */
+	WIRE_ALLOWED = 23, /* struct wire_allowed */
+	WIRE_FILE = 24,	   /* what a file number means */
 	WIRE_SOCKET = 25,
 	WIRE_PEER = 26, /* who has the other end of a socket */
 	WIRE_FORK = 32, /* life ring */
@@ -291,6 +292,19 @@ enum offcpu_flag {
 	OFFCPU_UNENDED = 1 << 5,   /* it sleeps still: cpu_in and lost hold no value */
 	OFFCPU_WAKING = 1 << 6,	   /* the waker was seen to act: waking_ns holds a value */
 	OFFCPU_OUTSIDE = 1 << 7,   /* of a thread that is no target, announced as an occupant */
+};
+
+/* On which CPUs a thread may run, when it is first given one and when that has changed. */
+#define WIRE_ALLOWED_WORDS 16 /* 1024 CPUs */
+struct wire_allowed {
+	__u8 kind;
+	__u8 pad;
+	__u16 words; /* of cpus that hold a value */
+	__u32 tid;
+	__u64 time_ns;
+	__u32 lost;
+	__u32 pad2;
+	__u64 cpus[WIRE_ALLOWED_WORDS]; /* CPU 0 is the lowest bit of the first */
 };
 
 /* A thread that sleeps when it begins to be followed, as it entered the kernel. Its memory cannot be read from there: the

@@ -659,6 +659,15 @@ CREATE TABLE sampled_records (
 	"node" INTEGER -- nodes.id
 );
 
+CREATE TABLE allowed_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"process" INTEGER, -- processes.id
+	"thread" INTEGER, -- threads.id
+	"cpus" TEXT
+);
+
 CREATE TABLE uncovered_records (
 	n INTEGER PRIMARY KEY,
 	after_seq INTEGER NOT NULL,

@@ -37,6 +37,7 @@ static const struct {
 	OF(SOCKET, remote, ADDRESS),   OF(WORD, text, COMMAND),
 	OF(SAMPLED, reason, KEEP),     OF(UNCOVERED, layer, KEEP),
 	OF(UNCOVERED, path, PATH),     OF(UNCOVERED, reason, SENTENCE),
+	OF(ALLOWED, cpus, KEEP),
 };
 
 unsigned input_mask_field(uint16_t record_kind, unsigned number)

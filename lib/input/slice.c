@@ -84,6 +84,10 @@ bool slice_record(struct select *sel, const struct world *w, const struct record
 		       process_asked(sel, w, u->SAMPLE.process);
 	case RECORD_NAME:
 		return before_end(sel, u->NAME.time_ns) && thread_asked(sel, w, u->NAME.thread);
+	case RECORD_ALLOWED:
+		return before_end(sel, u->ALLOWED.time_ns) &&
+		       (REC_HAS(r, ALLOWED, thread) ? thread_asked(sel, w, u->ALLOWED.thread)
+						    : process_asked(sel, w, u->ALLOWED.process));
 	case RECORD_CHAIN:
 		return select_overlaps(sel, u->CHAIN.first_ns, u->CHAIN.last_ns) &&
 		       victim_asked(sel, r);

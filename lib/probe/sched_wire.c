@@ -245,6 +245,17 @@ static bool take_sample(struct probe_wire *wire, const struct wire_sample *s)
 	return true;
 }
 
+static bool take_allowed(struct probe_wire *wire, const struct wire_allowed *a)
+{
+	const struct probe_thread *t = probe_wire_thread(wire, a->tid);
+
+	if (!t || !t->ctx)
+		return false;
+	probe_wire_lost(wire, a->lost);
+	probe_wire_allowed(wire, a, t);
+	return true;
+}
+
 bool probe_sched_record(struct probe_wire *wire, const void *p, size_t n)
 {
 	switch (n ? *(const uint8_t *)p : 0) {
@@ -256,6 +267,8 @@ bool probe_sched_record(struct probe_wire *wire, const void *p, size_t n)
 		return n >= sizeof(struct wire_migrate) && take_migrate(wire, p);
 	case WIRE_STOLEN:
 		return n >= sizeof(struct wire_stolen) && take_stolen(wire, p);
+	case WIRE_ALLOWED:
+		return n >= sizeof(struct wire_allowed) && take_allowed(wire, p);
 	case WIRE_SAMPLE:
 		return n >= sizeof(struct wire_sample) && take_sample(wire, p);
 	}

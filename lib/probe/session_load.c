@@ -92,6 +92,8 @@ static void configure_sched(struct ingero_bpf *b, const struct probe_sched_confi
 	b->rodata->config_timer_bases = c->percpu.timer_bases;
 	b->rodata->config_timer_bases_size = c->percpu.timer_bases_size;
 	memcpy((void *)b->rodata->config_gpu_majors, c->gpu_majors, sizeof(c->gpu_majors));
+	b->rodata->config_cpu_words =
+		ncpu <= WIRE_ALLOWED_WORDS * 64 ? (uint32_t)(ncpu + 63) / 64 : 0;
 	bpf_map__set_max_entries(b->maps.sched_cpus, (uint32_t)ncpu);
 }
 

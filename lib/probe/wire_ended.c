@@ -90,6 +90,7 @@ void probe_wire_gone(struct probe_wire *wire, const struct probe_gone *gone)
 		wire->last_count = 0;
 	}
 	map_prune(&wire->delivered, count_stays, &l);
+	probe_allowed_gone(&wire->allowed, gone);
 	while (map_each(&gone->numbers, &at, &tgid, NULL))
 		map_del(&wire->pythons, tgid);
 }

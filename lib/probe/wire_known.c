@@ -51,6 +51,7 @@ void probe_wire_free(struct probe_wire *wire)
 	map_free(&wire->delivered);
 	map_free(&wire->cgroups);
 	probe_numbers_free(&wire->numbers);
+	probe_allowed_free(&wire->allowed);
 	probe_devices_free(wire->devices);
 	free(wire);
 }
@@ -405,6 +406,12 @@ bool probe_wire_peer(struct probe_wire *wire, uint32_t number, uint32_t tgid, co
 	return probe_numbers_peer(&wire->numbers, number, tgid, comm, say_number, wire);
 }
 
+void probe_wire_allowed(struct probe_wire *wire, const struct wire_allowed *a,
+			const struct probe_thread *t)
+{
+	probe_allowed_take(&wire->allowed, a, t->process, t->thread, say_number, wire);
+}
+
 struct probe_numbers *probe_wire_numbers(struct probe_wire *wire)
 {
 	return &wire->numbers;
@@ -427,6 +434,7 @@ static void say_kernel(void *ctx, uint32_t process, uint64_t handle, struct byte
 void probe_wire_again(struct probe_wire *wire, int64_t since_ns)
 {
 	probe_numbers_again(&wire->numbers, since_ns, say_number, wire);
+	probe_allowed_again(&wire->allowed, since_ns, say_number, wire);
 	probe_handles_again(wire->handles, say_kernel, wire);
 }
 

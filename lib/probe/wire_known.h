@@ -77,7 +77,8 @@ struct probe_wire_owner {
 	bool (*lines)(void *ctx, const struct wire_lines *r, size_t n);
 	/* A thread slept when it began to be followed: its stack may be told now, as records of the ring. */
 	void (*asleep)(void *ctx, const struct wire_asleep *a);
-	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or a PEER record. */
+	/* A FILE or SOCKET record, borrowed; before the first event of each file that names it. Or a
+	 * PEER record; or an ALLOWED record, which alone has its time. */
 	void (*record)(void *ctx, struct record *r);
 	/* What a thread said by NVTX; n bytes. False: not understood. */
 	bool (*nvtx)(void *ctx, const struct probe_thread *t, const struct wire_nvtx *w, size_t n);
@@ -158,6 +159,9 @@ uint32_t probe_wire_current(
 void probe_wire_lost(struct probe_wire *wire,
 		     uint32_t lost); /* a record's running count of losses, before its event */
 /* What numbers of files and sockets stand for. */
+/* On which CPUs a thread may run; it may be known already. */
+void probe_wire_allowed(struct probe_wire *wire, const struct wire_allowed *a,
+			const struct probe_thread *t);
 struct probe_numbers *probe_wire_numbers(struct probe_wire *wire);
 /* The name of a nameless handle was found. */
 void probe_wire_found(struct probe_wire *wire, uint32_t tgid, uint32_t process, uint64_t handle,

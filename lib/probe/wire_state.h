@@ -9,6 +9,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/probe/devices.h"
+#include "lib/probe/allowed.h"
 #include "lib/probe/wire_known.h"
 
 /* A thread that has ended, in that round. */
@@ -38,6 +39,7 @@ struct probe_wire {
 	struct probe_handles *handles;
 	struct map cgroups; /* kernel id -> world id, of those that are no targets */
 	struct probe_numbers numbers;
+	struct probe_allowed allowed;
 	struct probe_devices *devices; /* NULL: not followed */
 	uint32_t lost_seen;
 	bool lost_known;

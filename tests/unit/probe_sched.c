@@ -6,6 +6,7 @@
 #include <linux/btf.h>
 #include <string.h>
 
+#include "lib/probe/allowed.h"
 #include "lib/probe/sched_config.h"
 #include "lib/probe/wire.h"
 #include "tests/tap.h"
@@ -326,6 +327,99 @@ static void test_outside(void)
 	world_free(w);
 }
 
+static char allowed_text[64];
+static unsigned nallowed;
+static bool allowed_of_thread;
+
+static void on_allowed(void *ctx, struct record *r)
+{
+	(void)ctx;
+	nallowed += r->kind == RECORD_ALLOWED;
+	allowed_of_thread = REC_HAS(r, ALLOWED, thread);
+	snprintf(allowed_text, sizeof(allowed_text), "%.*s", (int)r->u.ALLOWED.cpus.n,
+		 r->u.ALLOWED.cpus.p);
+}
+
+static void test_allowed(void)
+{
+	static const struct {
+		uint64_t cpus[2];
+		const char *text;
+	} lists[] = {
+		{ { 1, 0 }, "0" },	     { { 0xf, 0 }, "0-3" },
+		{ { 0x10f, 0 }, "0-3,8" },   { { ~0ull, 1 }, "0-64" },
+		{ { 1ull << 63, 0 }, "63" }, { { 0, 1ull << 63 }, "127" },
+		{ { 5, 5 }, "0,2,64,66" },   { { 0, 0 }, "" },
+	};
+	/* Threads of one process, in order: what each may run on, and whether that is told, of whom. */
+	static const struct {
+		uint32_t thread;
+		uint64_t cpus;
+		bool told, own;
+		const char *name;
+	} row[] = {
+		{ 1, 3, true, false, "the first thread: told of the process" },
+		{ 2, 3, false, false, "another that is alike: not told" },
+		{ 2, 1, true, true, "one that changes: told of it" },
+		{ 2, 1, false, false, "and not again" },
+		{ 3, 2, true, true, "one that differs from the first" },
+		{ 2, 3, true, true, "one that is as the process again" },
+		{ 1, 1, true, true, "the first one changes: told of it alone" },
+	};
+	struct probe_allowed a = { 0 };
+	struct probe_gone gone = { 0 };
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		buf_reset(&text);
+		probe_allowed_list(lists[i].cpus, 2, &text);
+		is_str(buf_text(&text), lists[i].text, "CPUs as a list: \"%s\"", lists[i].text);
+	}
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct wire_allowed at = { .words = 1, .cpus = { row[i].cpus } };
+
+		nallowed = 0;
+		probe_allowed_take(&a, &at, 5, row[i].thread, on_allowed, NULL);
+		ok(nallowed == row[i].told && (!row[i].told || allowed_of_thread == row[i].own),
+		   "%s", row[i].name);
+	}
+	nallowed = 0;
+	probe_allowed_again(&a, 7, on_allowed, NULL);
+	is_u64(nallowed, 4, "all of it for another file");
+	map_put(&gone.processes, 5, 1);
+	probe_allowed_gone(&a, &gone);
+	nallowed = 0;
+	probe_allowed_again(&a, 7, on_allowed, NULL);
+	is_u64(nallowed, 0, "nothing is kept of a process that is gone");
+	map_free(&gone.processes);
+	probe_allowed_free(&a);
+	buf_free(&text);
+}
+
+static void test_allowed_wire(void)
+{
+	struct wire_allowed a = { .kind = WIRE_ALLOWED, .words = 1, .tid = 7, .cpus = { 6 } };
+	struct probe_wire_owner owner = { .event = on_event, .record = on_allowed };
+	struct probe_wire *wire = NULL;
+	struct err e;
+
+	w = world_new();
+	if (!w || probe_wire_new(&wire, w, 1, &owner, &e))
+		return;
+	nallowed = 0;
+	probe_wire_record(wire, &a, sizeof(a));
+	is_u64(probe_wire_refused(wire), 1, "CPUs of nobody announced: refused");
+	announce(wire, WIRE_THREAD, 7, "work");
+	probe_wire_record(wire, &a, sizeof(a) - 1);
+	is_u64(probe_wire_refused(wire), 2, "a short one: refused");
+	a.words = 60000;
+	probe_wire_record(wire, &a, sizeof(a));
+	ok(nallowed == 1 && strcmp(allowed_text, "1-2") == 0, "where a thread may run: \"%s\"",
+	   allowed_text);
+	probe_wire_free(wire);
+	world_free(w);
+}
+
 static void test_steal_known(void)
 {
 	static const struct {
@@ -497,6 +591,8 @@ int main(void)
 	test_sample();
 	test_stolen();
 	test_outside();
+	test_allowed();
+	test_allowed_wire();
 	test_steal_known();
 	test_percpu();
 	test_majors();
