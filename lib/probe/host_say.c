@@ -28,6 +28,8 @@ int probe_say_optional(struct ige_writer *wr, const struct probe_optionals *o, i
 		REC_SET(&r, COVERAGE, failed, s.requested - s.attached);
 		if (*s.reason)
 			REC_SET(&r, COVERAGE, reason, bytes_of(s.reason));
+		if (*s.forms)
+			REC_SET(&r, COVERAGE, link, bytes_of(s.forms));
 		rc = ige_writer_record(wr, &r, e);
 	}
 	return rc;

@@ -14,13 +14,46 @@
 #include <unistd.h>
 
 #define PREFIX "host_"
-#define SLOWER \
-	"_kprobe" /* behind the name of the program that it replaces where that one cannot be attached */
+/* Behind the name of the program that it replaces where that one cannot be attached. */
+static const char *const others[] = { "_kprobe", "_traced" };
 #define ENOTSUPP  524 /* of the kernel's own, without words in the C library */
 #define SECOND_NS 1000000000
 
 /* What another program of the source sees too, where this one's place is missing. */
 static const char *const stand_ins[] = { "host_block_start" };
+
+/* The bytes of the name that all ways to one place share; *other: it is not the first of these ways. */
+static size_t place_length(const char *name, bool *other)
+{
+	size_t n = strlen(name);
+
+	*other = false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		size_t end = strlen(others[i]);
+
+		if (n <= end || strcmp(name + n - end, others[i]) != 0)
+			continue;
+		*other = true;
+		return n - end;
+	}
+	return n;
+}
+
+/* How the kernel calls it: by its section. */
+static const char *form_of(const char *section)
+{
+	static const struct {
+		const char *start, *form;
+	} forms[] = {
+		{ "tp_btf/", "tracepoint" }, { "fentry/", "fentry" },	    { "fexit/", "fexit" },
+		{ "kprobe/", "kprobe" },     { "kretprobe/", "kretprobe" },
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (strncmp(section, forms[i].start, strlen(forms[i].start)) == 0)
+			return forms[i].form;
+	return "";
+}
 
 struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct bpf_program *p)
 {
@@ -34,7 +67,8 @@ struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct
 	if (o->n == PROBE_OPTIONAL_MAX)
 		return NULL;
 	snprintf(o->v[o->n].name, sizeof(o->v[o->n].name), "%s", name);
-	o->v[o->n].stands_in = strstr(name, SLOWER) != NULL;
+	place_length(name, &o->v[o->n].stands_in);
+	o->v[o->n].form = form_of(bpf_program__section_name(p));
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
 		o->v[o->n].stands_in |= strcmp(stand_ins[i], name) == 0;
 	return &o->v[o->n++];
@@ -87,32 +121,52 @@ void probe_optional_choose(struct probe_optionals *o, struct bpf_object *obj, bo
 	btf__free(kernel);
 }
 
-/* The program that v is the slower way to; NULL: it is none. */
-static struct probe_optional *faster(struct probe_optionals *o, const struct probe_optional *v)
+/* Whether the second is the first way to the place that v is another way to. */
+static bool is_first_way(const struct probe_optional *v, const struct probe_optional *first)
 {
-	const char *end = strstr(v->name, SLOWER);
+	bool other, first_other;
+	size_t n = place_length(v->name, &other);
 
-	for (size_t i = 0; end && i < o->n; i++)
-		if (strncmp(o->v[i].name, v->name, (size_t)(end - v->name)) == 0 &&
-		    !o->v[i].name[end - v->name])
+	return other && place_length(first->name, &first_other) == n && !first_other &&
+	       strncmp(v->name, first->name, n) == 0;
+}
+
+/* NULL: v is the first way itself. */
+static struct probe_optional *first_way(struct probe_optionals *o, const struct probe_optional *v)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (is_first_way(v, &o->v[i]))
 			return &o->v[i];
 	return NULL;
 }
 
-/* A kernel that lets no program into functions would say so of each, after a load for each. */
-static void without_functions(struct probe_optionals *o, const struct probe_optional *refused)
+static bool has_way(const struct probe_optionals *o, const struct probe_optional *first)
 {
-	bool one = false;
-
 	for (size_t i = 0; i < o->n; i++)
-		one |= faster(o, &o->v[i]) == refused;
-	for (size_t i = 0; one && i < o->n; i++) {
-		struct probe_optional *v = faster(o, &o->v[i]);
+		if (o->v[i].attached && (&o->v[i] == first || is_first_way(&o->v[i], first)))
+			return true;
+	return false;
+}
 
-		if (!v || v->refused)
+static bool in_function(const struct probe_optional *v)
+{
+	return strcmp(v->form, "fentry") == 0 || strcmp(v->form, "fexit") == 0;
+}
+
+/* A kernel that lets no program into functions would say so of each, after a load for each. Tracepoints take the same rights
+ * and the same load: where those are taken, no right is missing. */
+static void refuse_functions(struct probe_optionals *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		struct probe_optional *v = &o->v[i];
+
+		if (!in_function(v))
 			continue;
 		v->refused = true;
-		memcpy(v->reason, refused->reason, sizeof(v->reason));
+		snprintf(v->reason, sizeof(v->reason),
+			 "this kernel refuses all programs at its functions (%s), whatever the "
+			 "rights",
+			 v->form);
 	}
 }
 
@@ -131,8 +185,8 @@ void probe_optional_heard(struct probe_optionals *o, const char *words)
 		v->refused = true;
 		end += strspn(end, "': ");
 		snprintf(v->reason, sizeof(v->reason), "%.*s", (int)strcspn(end, "\n"), end);
-		if (strstr(v->reason, strerror(EPERM)))
-			without_functions(o, v);
+		if (in_function(v) && strstr(v->reason, strerror(EPERM)))
+			refuse_functions(o);
 		return;
 	}
 }
@@ -193,13 +247,25 @@ static size_t attach_event(struct perf_event_attr attr, const struct bpf_program
 	return n;
 }
 
+/* Why the other way is none either. A kernel without kprobes has no kind of event for them. */
+static void add_reason(struct probe_optional *first, const struct probe_optional *v, int why)
+{
+	size_t n = strlen(first->reason);
+
+	if (why == ENOENT && access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
+		snprintf(first->reason + n, sizeof(first->reason) - n, ", and has no kprobes");
+	else
+		snprintf(first->reason + n, sizeof(first->reason) - n, "; %s: %s", v->form,
+			 v->reason);
+}
+
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu)
 {
-	struct probe_optional *first = faster(o, v);
+	struct probe_optional *first = first_way(o, v);
 	size_t n = 1, failed = 0;
 
-	if (first && first->attached)
+	if (first && has_way(o, first))
 		return 0;
 	errno = 0;
 	if (bpf_program__type(p) == BPF_PROG_TYPE_PERF_EVENT)
@@ -216,7 +282,9 @@ size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v
 			 errno == ENOTSUPP ? "this kernel has no way to attach to a function"
 					   : strerror(errno));
 	else if (first)
-		first->stands_in = true; /* one of the two is counted */
+		first->stands_in = true; /* one of them is counted */
+	if (first && !v->attached)
+		add_reason(first, v, errno);
 	return v->attached ? n : 0;
 }
 
@@ -244,6 +312,15 @@ static bool same_source(const struct probe_optional *a, const struct probe_optio
 	       memcmp(a->name + sizeof(PREFIX) - 1, b->name + sizeof(PREFIX) - 1, n) == 0;
 }
 
+/* Each form once. */
+static void add_form(struct probe_optional_source *out, const struct probe_optional *v)
+{
+	size_t n = strlen(out->forms);
+
+	if (v->attached && *v->form && !strstr(out->forms, v->form))
+		snprintf(out->forms + n, sizeof(out->forms) - n, "%s%s", n ? ", " : "", v->form);
+}
+
 bool probe_optional_source(const struct probe_optionals *o, size_t i,
 			   struct probe_optional_source *out)
 {
@@ -267,6 +344,7 @@ bool probe_optional_source(const struct probe_optionals *o, size_t i,
 
 		if (!same_source(v, &o->v[first]) || (v->stands_in && !v->attached))
 			continue;
+		add_form(out, v);
 		out->requested++;
 		out->attached += v->attached && !v->partly;
 		if ((!v->attached || v->partly) && !*out->reason)

@@ -23,6 +23,7 @@ struct probe_optional {
 	bool attached, partly; /* partly: on some CPUs only, of those that are on */
 	char reason[200];      /* why not; "" it is, or has a stand-in that is */
 	bool refused, stands_in;
+	const char *form; /* "tracepoint", "fentry", "kprobe" ...; "" otherwise */
 };
 /* The one that is there because somebody asked for it. */
 #define PROBE_OPTIONAL_SAMPLE "host_cpu_sample"
@@ -47,8 +48,8 @@ bool probe_optional_again(const struct probe_optionals *o, size_t *refused_befor
 /* NULL: not one of these. */
 struct probe_optional *probe_optional_of(struct probe_optionals *o, const struct bpf_program *p);
 
-/* Up to ncpu links at links, the caller's to destroy: how many. What fails is in v. In the order of the object: a slower way
- * to a place (NAME_kprobe) is tried after the program NAME, and where that one is attached is not. */
+/* Up to ncpu links at links, the caller's to destroy: how many. What fails is in v. In the order of the object: other ways
+ * to a place (NAME_kprobe, NAME_traced) are tried after the program NAME, and where one is attached the next is not. */
 struct bpf_link;
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu);
@@ -61,6 +62,7 @@ struct probe_optional_source {
 	char name[24];
 	unsigned requested, attached;
 	const char *reason;
+	char forms[64]; /* of those that are attached, "tracepoint, kprobe" */
 };
 bool probe_optional_source(const struct probe_optionals *o, size_t i,
 			   struct probe_optional_source *out);

@@ -8,6 +8,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/probe/session.h"
+#include "lib/probe/session_optional.h"
 #include "lib/probe/spec.h"
 #include "lib/probe/trial.h"
 
@@ -55,25 +56,48 @@ static unsigned fire(struct probe_session *s, struct err *e)
 	return seen;
 }
 
+/* What not every kernel takes: which of it is there, how it is called, and why the rest is not. */
+static void describe_optional(const struct probe_session *s, struct verdicts *to)
+{
+	struct probe_optional_source v;
+	struct buf there = { 0 }, missing = { 0 };
+
+	for (size_t i = 0; probe_optional_source(probe_session_optional(s), i, &v); i++) {
+		if (v.attached)
+			buf_printf(&there, "%s%s%s%s%s", there.n ? "; " : "", v.name,
+				   *v.forms ? " (" : "", v.forms, *v.forms ? ")" : "");
+		if (v.attached < v.requested)
+			buf_printf(&missing, "%s%s: %s", missing.n ? "; " : "", v.name, v.reason);
+	}
+	verdict_say(to, "host", missing.n ? VERDICT_WARN : VERDICT_GOOD, NULL, "%s%s%s",
+		    buf_text(&there), missing.n ? "; not all of " : "", buf_text(&missing));
+	buf_free(&there);
+	buf_free(&missing);
+}
+
 /* The kind loads, attaches and fires. */
-static bool works(enum probe_link link, bool sched, const char *btf, int *walker, struct err *e)
+static bool works(enum probe_link link, struct verdicts *sched, const char *btf, int *walker,
+		  struct err *e)
 {
 	size_t n;
 	const struct probe_spec *specs = probe_specs(&n);
 	struct probe_options o = { .link = link,
 				   .walker = WALKER_LOOP,
 				   .ring_bytes = 1 << 16,
-				   .sched = sched,
+				   .sched = sched != NULL,
 				   .btf = btf,
 				   .specs = &specs[0].op,
 				   .nspecs = n ? 1 : 0 };
 	struct probe_session *s;
-	unsigned seen;
+	unsigned seen = 0;
 
 	if (probe_session_open(&s, &o, e))
 		return false;
 	*walker = probe_session_walker(s);
-	seen = sched ? CALLS : fire(s, e);
+	if (!sched)
+		seen = fire(s, e);
+	else if (probe_session_start(s, e) == 0)
+		describe_optional(s, sched), seen = CALLS;
 	probe_session_free(s);
 	if (seen != CALLS && !e->code)
 		err_set(e, ERR_CANNOT, "%s probes load, but tell of %u of %u calls",
@@ -96,7 +120,7 @@ void probe_tryout(struct probe_tryout *out, struct verdicts *to, const char *btf
 		bool ok;
 
 		e = (struct err){ 0 };
-		ok = works(kinds[i], false, btf, &with, &e);
+		ok = works(kinds[i], NULL, btf, &with, &e);
 		buf_printf(ok ? &good : &bad, "%s%s", (ok ? good.n : bad.n) ? ", " : "",
 			   probe_link_name(kinds[i]));
 		if (!ok)
@@ -123,7 +147,7 @@ void probe_tryout(struct probe_tryout *out, struct verdicts *to, const char *btf
 	verdict_say(to, "stacks", VERDICT_GOOD, NULL, "walked %s",
 		    walker == WALKER_LOOP ? "by our own loop" : "by the kernel's helper");
 	e = (struct err){ 0 };
-	if (works(best, true, btf, &with, &e))
+	if (works(best, to, btf, &with, &e))
 		verdict_say(to, "scheduler", VERDICT_GOOD, NULL,
 			    "off-CPU intervals, wakers, occupancy");
 	else

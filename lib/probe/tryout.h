@@ -13,7 +13,7 @@ struct probe_tryout {
 	const char *links[4]; /* kinds whose calls were all seen, ended by NULL; cheapest first */
 };
 
-/* btf: instead of the kernel's own; NULL. Adds the lines probes, stacks, scheduler. Needs the rights. */
+/* btf: instead of the kernel's own; NULL. Adds the lines probes, stacks, host, scheduler. Needs the rights. */
 void probe_tryout(struct probe_tryout *out, struct verdicts *to, const char *btf);
 
 #endif
