@@ -37,12 +37,29 @@ struct sock {
 struct socket {
 	struct sock *sk;
 };
+struct socket_alloc {
+	struct inode vfs_inode;
+};
+struct sockaddr_un {
+	char sun_path[108];
+};
+struct unix_address {
+	int len;
+	struct sockaddr_un name[1];
+};
+struct unix_sock {
+	struct sock sk;
+	struct unix_address *addr;
+	struct sock *peer;
+};
 #pragma clang attribute pop
 
 #define NUMBER_SOCKET 0x80000000 /* in what number_of_fd returns */
+#define UNIX	      1
 #define INET	      2
 #define INET6	      10
 #define TCP	      6
+#define TCP_LISTEN    10
 
 __weak __u32 file_number SEC(".bss"); /* last one given, to files and sockets alike */
 /* Part of every key: when the recorder counts it on, all are told again, under new numbers. */
@@ -249,6 +266,72 @@ static __always_inline void socket_ends(struct wire_socket *s, struct sock *sk)
 	}
 }
 
+/* TCP sockets to how they came to be connected, as far as that was seen: enum socket_role. tcp.bpf.c sees it. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, u32);
+} tcp_roles SEC(".maps");
+
+/* Ports that have been listened on since recording began, or were then, by network namespace. */
+__weak struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, u32);
+} tcp_listening SEC(".maps");
+__weak __u32 tcp_listening_known SEC(".bss"); /* set by the recorder: those there before are in it */
+
+static __always_inline u64 listening_key(struct sock *sk)
+{
+	return mix(mix(19, (u64)BPF_CORE_READ(sk, __sk_common.skc_net.net)),
+		   BPF_CORE_READ(sk, __sk_common.skc_num));
+}
+
+/* A connection that was there before us and is of a port that is listened on was accepted there; an address taken for a
+ * connection that goes out is never such a port. */
+static __always_inline u32 tcp_role(struct sock *sk, const struct wire_socket *s)
+{
+	u64 key = (u64)sk;
+	u32 *seen = bpf_map_lookup_elem(&tcp_roles, &key);
+
+	if (s->state == TCP_LISTEN)
+		return SOCKET_LISTENING;
+	if (seen)
+		return *seen;
+	if (!s->remote_port)
+		return SOCKET_ROLE_UNKNOWN;
+	key = listening_key(sk);
+	if (bpf_map_lookup_elem(&tcp_listening, &key))
+		return SOCKET_ACCEPTED;
+	return tcp_listening_known ? SOCKET_CONNECTED : SOCKET_ROLE_UNKNOWN;
+}
+
+/* An accepted one has the name of the socket that listens, one that connects most often none; a pair has none at all. */
+static __always_inline u32 unix_role(struct sock *sk, const struct wire_socket *s)
+{
+	struct unix_sock *u = (void *)sk, *peer = (void *)BPF_CORE_READ(u, peer);
+	u64 own = (u64)BPF_CORE_READ(u, addr), far;
+
+	if (s->state == TCP_LISTEN)
+		return SOCKET_LISTENING;
+	if (!peer)
+		return SOCKET_ROLE_UNKNOWN;
+	far = (u64)BPF_CORE_READ(peer, addr);
+	if (own && far)
+		return SOCKET_ROLE_UNKNOWN;
+	return own ? SOCKET_ACCEPTED : far ? SOCKET_CONNECTED : SOCKET_PAIR;
+}
+
+static __always_inline u64 socket_inode(struct sock *sk)
+{
+	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
+	u64 inode = (u64)socket + bpf_core_field_offset(struct socket_alloc, vfs_inode);
+
+	return socket ? BPF_CORE_READ((struct inode *)inode, i_ino) : 0;
+}
+
 #define LOOPBACK 127 /* first byte */
 
 /* A connection as one of its ends has it, in IPv4 or mapped into IPv6 (::ffff:192.0.2.1) alike; a loopback address counts
@@ -282,13 +365,58 @@ __weak struct {
 } peers SEC(".maps");
 __weak __u32 peers_wanted SEC(".bss"); /* how many have come into it */
 
+static __always_inline u64 unix_key(u64 sk)
+{
+	return mix(17, sk);
+}
+
 static __always_inline void want_peer(const struct wire_socket *s, struct sock *sk)
 {
-	u64 key = socket_tuple(s, sk, 1);
+	u64 key = s->family == UNIX ? unix_key((u64)BPF_CORE_READ((struct unix_sock *)sk, peer))
+				    : socket_tuple(s, sk, 1);
 	u32 number = s->number;
 
 	if (!bpf_map_update_elem(&peers, &key, &number, BPF_ANY))
 		__sync_fetch_and_add(&peers_wanted, 1);
+}
+
+/* The name that a socket of this machine is bound to, or that its peer is; an abstract one begins with a zero. */
+static __always_inline void unix_name(struct sock *sk, char *name)
+{
+	struct unix_address *addr = BPF_CORE_READ((struct unix_sock *)sk, addr);
+	void *path;
+	u32 n;
+
+	if (!addr)
+		return;
+	n = BPF_CORE_READ(addr, len);
+	if (n <= UNIX_PATH)
+		return;
+	n -= UNIX_PATH; /* the family stands before */
+	path = (void *)addr + bpf_core_field_offset(struct unix_address, name) + UNIX_PATH;
+	if (n > WIRE_UNIX_NAME - 1)
+		n = WIRE_UNIX_NAME - 1;
+	bpf_probe_read_kernel(name, n & (WIRE_UNIX_NAME - 1), path);
+}
+
+/* Sends it, with what is long. False: the ring is full. */
+static __always_inline bool socket_send(const struct wire_socket *s, struct sock *sk)
+{
+	struct wire_unix *w;
+
+	if (s->family != UNIX)
+		return !bpf_ringbuf_output(&ring, (void *)s, sizeof(*s), BPF_RB_NO_WAKEUP);
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w)
+		return 0;
+	__builtin_memset(w->local, 0, sizeof(w->local));
+	__builtin_memset(w->remote, 0, sizeof(w->remote));
+	w->socket = *s;
+	unix_name(sk, w->local);
+	if (BPF_CORE_READ((struct unix_sock *)sk, peer))
+		unix_name(BPF_CORE_READ((struct unix_sock *)sk, peer), w->remote);
+	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	return 1;
 }
 
 /* 0: the ring is full, and counted. */
@@ -303,19 +431,25 @@ __weak __noinline u32 number_of_socket(u64 address)
 	s.type = BPF_CORE_READ(sk, sk_type);
 	s.protocol = BPF_CORE_READ(sk, sk_protocol);
 	socket_ends(&s, sk);
+	if (s.family == UNIX) {
+		s.inode = socket_inode(sk);
+		s.role = unix_role(sk, &s);
+	} else if (s.protocol == TCP) {
+		s.role = tcp_role(sk, &s);
+	}
 	key = mix(mix(11 + ((u64)file_epoch << 32), address), (u64)s.family << 32 | s.protocol);
 	key = mix(mix(mix(mix(key, part[0]), part[1]), part[2]), part[3]);
-	key = mix(key, (u64)s.local_port << 16 | s.remote_port);
+	key = mix(mix(key, (u64)s.local_port << 16 | s.remote_port), s.inode << 8 | s.role);
 	known = bpf_map_lookup_elem(&files, &key);
 	if (known)
 		return *known;
 	s.number = number_next();
-	if (bpf_ringbuf_output(&ring, &s, sizeof(s), BPF_RB_NO_WAKEUP)) {
+	if (!socket_send(&s, sk)) {
 		count_loss(SOURCE_NET, WIRE_LOST_RING);
 		return 0;
 	}
 	bpf_map_update_elem(&files, &key, &s.number, BPF_ANY);
-	if (s.protocol == TCP && s.remote_port)
+	if ((s.protocol == TCP && s.remote_port) || s.family == UNIX)
 		want_peer(&s, sk);
 	return s.number;
 }

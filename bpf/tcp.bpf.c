@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Segments sent again. They are noticed in interrupts, where the current thread has nothing to do with it: whose a
- * socket is, is kept from where its owner connected or accepted it, or was found to have it open when it became a
+ * socket is, is kept from where its owner connected or accepted it (or first received something), or was found to have it open when it became a
  * target, until the connection is over: what is still to be sent of a socket that was closed is its last owner's. Of
  * others (handed over between processes) the socket's inode crosses, by which the recorder finds who has it open.
  */
@@ -13,9 +13,6 @@ struct sk_buff {
 };
 struct tcp_skb_cb {
 	u16 tcp_gso_segs;
-};
-struct socket_alloc {
-	struct inode vfs_inode;
 };
 struct proto_accept_arg {
 	int flags;
@@ -29,6 +26,7 @@ struct bpf_iter__task_file {
 #pragma clang attribute pop
 
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_CLOSE    7
 
 /* Socket to its owner: the process, and its thread that got it. */
@@ -59,18 +57,32 @@ static __always_inline void owns(struct task_struct *task, u64 sk, u64 flags)
 		bpf_map_update_elem(&tcp_owners, &sk, &owner, flags);
 }
 
+static __always_inline void listens(struct sock *sk)
+{
+	u64 key = listening_key(sk);
+	u32 yes = 1;
+
+	bpf_map_update_elem(&tcp_listening, &key, &yes, BPF_ANY);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int host_tcp_state(u64 *ctx)
 {
 	u64 sk = ctx[0];
-	u32 state = ctx[2];
+	u32 state = ctx[2], role = state == TCP_SYN_SENT ? SOCKET_CONNECTED : SOCKET_ACCEPTED;
 
 	if (state == TCP_CLOSE) {
 		if (bpf_map_lookup_elem(&tcp_owners, &sk))
 			bpf_map_delete_elem(&tcp_owners, &sk);
-	} else if (state == TCP_SYN_SENT) {
-		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
+		if (bpf_map_lookup_elem(&tcp_roles, &sk))
+			bpf_map_delete_elem(&tcp_roles, &sk);
+	} else if (state == TCP_LISTEN) {
+		listens((void *)ctx[0]);
+	} else if (state == TCP_SYN_SENT || (state == TCP_SYN_RECV && ctx[1] == TCP_LISTEN)) {
+		bpf_map_update_elem(&tcp_roles, &sk, &role, BPF_ANY);
 	}
+	if (state == TCP_SYN_SENT)
+		owns(bpf_get_current_task_btf(), sk, BPF_ANY);
 	return 0;
 }
 
@@ -104,6 +116,19 @@ int host_tcp_accept_kprobe(struct pt_regs *ctx)
 	return accepted(REGS_RC(ctx));
 }
 
+/* Where nothing can be put at a function: who is the first to receive something on it has it, as servers do. Of whoever
+ * receives, in its own thread. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int host_tcp_accept_traced(u64 *ctx)
+{
+	u64 sk = 0;
+
+	bpf_probe_read_kernel(&sk, sizeof(sk), ctx);
+	if (!bpf_map_lookup_elem(&tcp_owners, &sk))
+		owns(bpf_get_current_task_btf(), sk, BPF_NOEXIST);
+	return 0;
+}
+
 /* Run by the recorder when it has named targets: what they have open already. */
 SEC("iter/task_file")
 int host_tcp_adopt(struct bpf_iter__task_file *ctx)
@@ -123,6 +148,8 @@ int host_tcp_adopt(struct bpf_iter__task_file *ctx)
 	    BPF_CORE_READ((struct sock *)sk, sk_protocol) != TCP ||
 	    BPF_CORE_READ((struct sock *)sk, __sk_common.skc_state) == TCP_CLOSE)
 		return 0;
+	if (BPF_CORE_READ((struct sock *)sk, __sk_common.skc_state) == TCP_LISTEN)
+		listens((void *)sk);
 	owns(task, sk, BPF_NOEXIST);
 	return 0;
 }
@@ -144,12 +171,12 @@ int host_tcp_peers(struct bpf_iter__task_file *ctx)
 		return 0;
 	socket = BPF_CORE_READ(file, private_data);
 	sk = BPF_CORE_READ(socket, sk);
-	if (!sk || BPF_CORE_READ(sk, sk_protocol) != TCP)
+	if (!sk)
 		return 0;
 	socket_ends(&s, sk);
-	if (!s.remote_port)
+	if (s.family != UNIX && (!s.remote_port || BPF_CORE_READ(sk, sk_protocol) != TCP))
 		return 0;
-	key = socket_tuple(&s, sk, 0);
+	key = s.family == UNIX ? unix_key((u64)sk) : socket_tuple(&s, sk, 0);
 	number = bpf_map_lookup_elem(&peers, &key);
 	if (!number || !*number)
 		return 0;
@@ -171,10 +198,9 @@ int host_tcp_retransmit(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
 	struct sk_buff *skb = (void *)ctx[1];
-	u64 key = 0, now = bpf_ktime_get_ns(), cb, inode;
+	u64 key = 0, now = bpf_ktime_get_ns(), cb;
 	struct tcp_owner *owner;
 	u32 number;
-	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
 	struct wire_host *w;
 	u16 segments = 0;
 
@@ -190,8 +216,7 @@ int host_tcp_retransmit(u64 *ctx)
 	cb = (u64)skb + bpf_core_field_offset(struct sk_buff, cb) +
 	     bpf_core_field_offset(struct tcp_skb_cb, tcp_gso_segs);
 	bpf_probe_read_kernel(&segments, sizeof(segments), (void *)cb);
-	inode = (u64)socket + bpf_core_field_offset(struct socket_alloc, vfs_inode);
-	w->inode = socket ? BPF_CORE_READ((struct inode *)inode, i_ino) : 0;
+	w->inode = socket_inode(sk);
 	w->number = number;
 	w->x[0] = segments;
 	w->x[1] = BPF_CORE_READ(sk, __sk_common.skc_state);

@@ -386,12 +386,31 @@ struct wire_socket {
 	__u8 state;
 	__u16 family;
 	__u16 protocol;
-	__u16 type;
+	__u8 type;
+	__u8 role; /* enum socket_role */
 	__u32 number;
 	__u16 local_port; /* host byte order */
 	__u16 remote_port;
 	__u8 local[16]; /* an IPv4 address in the first 4 */
 	__u8 remote[16];
+	__u64 inode; /* of a Unix socket; else 0 */
+};
+enum socket_role {
+	SOCKET_ROLE_UNKNOWN,
+	SOCKET_LISTENING,
+	SOCKET_ACCEPTED,  /* or of a port that is listened on: brings demand */
+	SOCKET_CONNECTED, /* brings replies */
+	SOCKET_PAIR,	  /* both ends were made at once, by socketpair(2) */
+};
+
+/* What a WIRE_SOCKET of the family of Unix sockets is: names as bound, zeroes behind a short one; one that begins with a zero
+ * is no path. */
+#define WIRE_UNIX_NAME 64 /* a power of two */
+#define UNIX_PATH      2  /* where it begins in struct sockaddr_un */
+struct wire_unix {
+	struct wire_socket socket;
+	char local[WIRE_UNIX_NAME];
+	char remote[WIRE_UNIX_NAME];
 };
 
 /* A process of this machine, whoever it belongs to. */

@@ -578,7 +578,9 @@ CREATE TABLE socket_records (
 	"id" INTEGER,
 	"protocol" TEXT,
 	"local" TEXT,
-	"remote" TEXT
+	"remote" TEXT,
+	"role" TEXT,
+	"inode" INTEGER
 );
 
 CREATE TABLE peer_records (

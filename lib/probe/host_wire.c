@@ -124,24 +124,51 @@ static const char *protocol(const struct wire_socket *s, char *room, size_t size
 	return room;
 }
 
-static bool take_socket(struct probe_wire *wire, const struct wire_socket *s)
+static const char *const roles[] = {
+	[SOCKET_ROLE_UNKNOWN] = "",	[SOCKET_LISTENING] = "listening",
+	[SOCKET_ACCEPTED] = "accepted", [SOCKET_CONNECTED] = "connected",
+	[SOCKET_PAIR] = "pair",
+};
+
+/* As ss(8) writes it: an abstract name with @ for its zero. */
+static void unix_name(const char *name, struct buf *out)
 {
+	if (name[0] || !name[1])
+		buf_add(out, name, strnlen(name, WIRE_UNIX_NAME));
+	else
+		buf_printf(out, "@%.*s", WIRE_UNIX_NAME - 1, name + 1);
+}
+
+static bool take_socket(struct probe_wire *wire, const struct wire_socket *s, size_t n)
+{
+	const struct wire_unix *names =
+		s->family == AF_UNIX && n >= sizeof(*names) ? (void *)s : NULL;
 	struct record r = { .kind = RECORD_SOCKET };
 	struct buf local = { 0 }, remote = { 0 };
-	struct bytes said[3];
+	struct bytes said[4], role = { 0 };
 	char room[24];
 
 	probe_socket_end(s->family, s->local, s->local_port, &local);
 	if (s->remote_port)
 		probe_socket_end(s->family, s->remote, s->remote_port, &remote);
+	if (names) {
+		unix_name(names->local, &local);
+		unix_name(names->remote, &remote);
+	}
 	said[0] = bytes_of(protocol(s, room, sizeof(room)));
 	said[1] = buf_bytes(&local);
 	said[2] = buf_bytes(&remote);
+	said[3] = (struct bytes){ (const char *)&s->inode, s->inode ? sizeof(s->inode) : 0 };
+	if (s->role < sizeof(roles) / sizeof(roles[0]))
+		role = bytes_of(roles[s->role]);
 	if (!local.failed && !remote.failed) {
-		REC_SET(&r, SOCKET, id, id_of(said, 3));
+		REC_SET(&r, SOCKET, id, id_of(said, s->inode ? 4 : 3));
 		SET_TEXT(&r, SOCKET, protocol, said[0]);
 		SET_TEXT(&r, SOCKET, local, said[1]);
 		SET_TEXT(&r, SOCKET, remote, said[2]);
+		SET_TEXT(&r, SOCKET, role, role);
+		if (s->inode)
+			REC_SET(&r, SOCKET, inode, s->inode);
 		probe_numbers_put(probe_wire_numbers(wire), s->number, r.u.SOCKET.id, &r);
 	}
 	buf_free(&local);
@@ -288,7 +315,7 @@ bool probe_host_record(struct probe_wire *wire, const void *p, size_t n)
 	case WIRE_FILE:
 		return take_file(wire, p, n);
 	case WIRE_SOCKET:
-		return n >= sizeof(struct wire_socket) && take_socket(wire, p);
+		return n >= sizeof(struct wire_socket) && take_socket(wire, p, n);
 	case WIRE_PEER:
 		return n >= sizeof(struct wire_peer) && take_peer(wire, p);
 	default:

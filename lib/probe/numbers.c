@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/hash.h"
+
 /* Texts of the record become the copy's own. */
 static bool own_texts(struct probe_number *name)
 {
@@ -31,6 +33,16 @@ static bool own_texts(struct probe_number *name)
 		memcpy(body + def->fields[i].offset, &text, sizeof(text));
 	}
 	return to != NULL;
+}
+
+/* What of it is said once: a socket whose role was not known before is said again. */
+static uint64_t said_as(uint64_t id, const struct record *r)
+{
+	const struct bytes *role = &r->u.SOCKET.role;
+
+	return r->kind == RECORD_SOCKET && REC_HAS(r, SOCKET, role) && role->n
+		       ? hash_bytes(role->p, role->n, id)
+		       : id;
 }
 
 bool probe_numbers_put(struct probe_numbers *n, uint32_t number, uint64_t id,
@@ -66,7 +78,9 @@ static void say_peer(const struct probe_number *at, probe_number_fn *say, void *
 /* Once in each file. */
 static void tell(struct probe_numbers *n, struct probe_number *at, probe_number_fn *say, void *ctx)
 {
-	if (map_get(&n->said, at->id, NULL) || !map_put(&n->said, at->id, 1))
+	uint64_t as = said_as(at->id, &at->record);
+
+	if (map_get(&n->said, as, NULL) || !map_put(&n->said, as, 1))
 		return;
 	say(ctx, &at->record);
 	if (at->peer)

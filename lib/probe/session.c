@@ -174,7 +174,11 @@ int probe_session_adopt(struct probe_session *s, struct err *e)
 
 	if (rc == 0)
 		rc = run(s->begin_link, "threads that sleep", e);
-	return rc ? rc : run(s->sockets_link, "sockets", e);
+	if (rc == 0)
+		rc = run(s->sockets_link, "sockets", e);
+	if (rc == 0 && s->sockets_link)
+		s->bpf->bss->tcp_listening_known = 1;
+	return rc;
 }
 
 bool probe_session_find_peers(struct probe_session *s)
