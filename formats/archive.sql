@@ -611,6 +611,45 @@ CREATE TABLE asleep_records (
 	"write" INTEGER
 );
 
+CREATE TABLE ready_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"thread" INTEGER, -- threads.id
+	"fd" INTEGER,
+	"kind" TEXT,
+	"socket" INTEGER,
+	"more" INTEGER
+);
+
+CREATE TABLE pipe_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"process" INTEGER, -- processes.id
+	"fd" INTEGER,
+	"inode" INTEGER,
+	"write" INTEGER,
+	"holders" INTEGER,
+	"pid" INTEGER,
+	"comm" TEXT
+);
+
+CREATE TABLE owner_records (
+	n INTEGER PRIMARY KEY,
+	after_seq INTEGER NOT NULL,
+	"time_ns" INTEGER,
+	"thread" INTEGER, -- threads.id
+	"since_ns" INTEGER,
+	"object" INTEGER,
+	"lock" TEXT,
+	"tid" INTEGER,
+	"owner" INTEGER, -- threads.id
+	"pid" INTEGER,
+	"comm" TEXT,
+	"shared" INTEGER
+);
+
 CREATE TABLE thinned_records (
 	n INTEGER PRIMARY KEY,
 	after_seq INTEGER NOT NULL,

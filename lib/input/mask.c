@@ -275,6 +275,7 @@ static bool is_id(const struct record *r, unsigned number)
 	return (r->kind == RECORD_FILE && number == REC_FILE_id) ||
 	       (r->kind == RECORD_SOCKET && number == REC_SOCKET_id) ||
 	       (r->kind == RECORD_PEER && number == REC_PEER_socket) ||
+	       (r->kind == RECORD_READY && number == REC_READY_socket) ||
 	       (r->kind == RECORD_WORD && number == REC_WORD_id) ||
 	       (r->kind == RECORD_ASLEEP &&
 		(number == REC_ASLEEP_file || number == REC_ASLEEP_socket));

@@ -38,6 +38,9 @@ static const struct {
 	OF(SAMPLED, reason, KEEP),     OF(UNCOVERED, layer, KEEP),
 	OF(UNCOVERED, path, PATH),     OF(UNCOVERED, reason, SENTENCE),
 	OF(ALLOWED, cpus, KEEP),
+	OF(SOCKET, role, KEEP),	       OF(READY, kind, KEEP),
+	OF(PIPE, comm, PROGRAM),       OF(OWNER, lock, KEEP),
+	OF(OWNER, comm, PROGRAM),
 };
 
 unsigned input_mask_field(uint16_t record_kind, unsigned number)

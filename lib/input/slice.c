@@ -79,6 +79,14 @@ bool slice_record(struct select *sel, const struct world *w, const struct record
 		/* What was asleep behind the part may have fallen asleep there. */
 		return select_overlaps(sel, u->ASLEEP.time_ns, u->ASLEEP.time_ns) &&
 		       thread_asked(sel, w, u->ASLEEP.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
+	case RECORD_READY:
+		return select_overlaps(sel, u->READY.time_ns, u->READY.time_ns) &&
+		       thread_asked(sel, w, u->READY.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
+	case RECORD_PIPE:
+		return before_end(sel, u->PIPE.time_ns) && process_asked(sel, w, u->PIPE.process);
+	case RECORD_OWNER:
+		return select_overlaps(sel, u->OWNER.time_ns, u->OWNER.time_ns) &&
+		       thread_asked(sel, w, u->OWNER.thread) && op_asked(sel, w, OP_SCHED_OFFCPU);
 	case RECORD_SAMPLE:
 		return select_overlaps(sel, u->SAMPLE.time_ns, u->SAMPLE.time_ns) &&
 		       process_asked(sel, w, u->SAMPLE.process);

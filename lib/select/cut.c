@@ -95,6 +95,10 @@ static bool record(struct select_cut *c, const struct select *s, struct stream_i
 		return open_call(s, &c->record.u.OPEN);
 	case RECORD_ASLEEP:
 		return sleeps(s, &c->record.u.ASLEEP);
+	case RECORD_READY:
+		return within(s, c->record.u.READY.time_ns);
+	case RECORD_OWNER:
+		return within(s, c->record.u.OWNER.time_ns);
 	case RECORD_CHAIN:
 	case RECORD_ANALYSIS:
 		return false;

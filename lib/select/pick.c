@@ -54,6 +54,10 @@ static bool record(const struct select *s, const struct world *w, const struct r
 		return select_overlaps(s, r->u.OPEN.start_ns, r->u.OPEN.time_ns);
 	case RECORD_ASLEEP:
 		return select_overlaps(s, r->u.ASLEEP.time_ns, r->u.ASLEEP.time_ns);
+	case RECORD_READY:
+		return select_overlaps(s, r->u.READY.time_ns, r->u.READY.time_ns);
+	case RECORD_OWNER:
+		return select_overlaps(s, r->u.OWNER.time_ns, r->u.OWNER.time_ns);
 	case RECORD_CHAIN:
 		return select_overlaps(s, r->u.CHAIN.first_ns, r->u.CHAIN.last_ns);
 	default:
