@@ -63,6 +63,8 @@ static int each_second(struct probe_recorder *r, int64_t now, struct err *e)
 	if (r->session && probe_numbers_many(probe_wire_numbers(r->wire)))
 		probe_session_number_anew(r->session);
 	find_peers(r, now);
+	if (rc == 0)
+		rc = probe_recorder_say_pipes(r, now, e);
 	probe_recorder_tell_pods(r);
 	probe_recorder_tell_no_cuda(r);
 	if (rc == 0)
@@ -422,6 +424,9 @@ void probe_recorder_free(struct probe_recorder *r)
 	probe_watch_free(&r->watch);
 	probe_opens_free(&r->opens);
 	sleepers_free(&r->sleepers);
+	sleepers_free(&r->locked);
+	vec_free(&r->locks);
+	probe_pipes_free(&r->pipes);
 	probe_samples_free(&r->samples);
 	probe_gpus_free(&r->gpus);
 	host_kubelet_close(&r->kubelet);

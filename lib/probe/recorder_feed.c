@@ -30,6 +30,8 @@ static void on_event(void *ctx, const struct event *ev)
 		ige_writer_event(r->writer, ev, &r->event_error);
 	if (r->at_tail) /* it comes again, whole */
 		return;
+	if (ev->op == OP_SCHED_OFFCPU)
+		probe_recorder_keep_pipe_of(r, ev);
 	r->events++;
 	if (def && (def->flags & OP_CALL)) {
 		r->calls++;

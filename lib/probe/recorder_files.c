@@ -54,6 +54,8 @@ static int go_on(struct probe_recorder *r, struct err *e)
 		probe_wire_again(r->wire, r->watermark);
 	probe_opens_again(&r->opens);
 	sleepers_again(&r->sleepers);
+	sleepers_again(&r->locked);
+	probe_pipes_again(&r->pipes);
 	rc = probe_recorder_say_start(r, e);
 	if (rc == 0)
 		rc = probe_recorder_say_names(r, e);

@@ -20,6 +20,7 @@
 #include "lib/probe/marks.h"
 #include "lib/probe/nvtx.h"
 #include "lib/probe/opens.h"
+#include "lib/probe/pipes.h"
 #include "lib/probe/recorder.h"
 #include "lib/probe/recorder_budget.h"
 #include "lib/probe/samples.h"
@@ -101,10 +102,13 @@ struct probe_recorder {
 	struct ige_writer_options form; /* of what it writes */
 	bool at_tail; /* what is told now has not ended, and will be told again when it has */
 	struct sleepers sleepers;
+	struct sleepers locked; /* of them, who waits for a lock: when its owner is read next */
+	VEC(struct wire_offcpu) locks; /* waits for locks that were met in this look */
 	struct record *
 		asleep; /* NULL, or what events that are told now make no event of the recording but this */
 	struct op_spec *specs;
 	struct probe_sockets sockets;
+	struct probe_pipes pipes;
 	int64_t next_peers;   /* not looked for before */
 	struct map others;    /* see probe_say_others */
 	struct map processes; /* tgid -> world process, see PROBE_ENDED */
@@ -193,6 +197,15 @@ int probe_recorder_turn_over(struct probe_recorder *r, int64_t now, struct err *
 int probe_recorder_say_asleep(struct probe_recorder *r, int64_t until_ns, struct err *e);
 /* From time to time: who has slept for long and sleeps still. */
 int probe_recorder_look_at_sleepers(struct probe_recorder *r, int64_t now, struct err *e);
+/* A wait that goes on, met in a look at who sleeps: if it is for a lock, it is kept until the look is over. */
+void probe_recorder_keep_lock(struct probe_recorder *r, const struct wire_offcpu *wait);
+/* Who owns these locks; none are kept then. */
+int probe_recorder_say_owners(struct probe_recorder *r, struct err *e);
+/* A wait on a descriptor goes on, or was that long: if it is a pipe, its other end is looked for; again: once more. */
+void probe_recorder_keep_pipe(struct probe_recorder *r, const struct wire_offcpu *wait, bool again);
+void probe_recorder_keep_pipe_of(struct probe_recorder *r, const struct event *ev);
+/* Who has these ends, if it is time to look. */
+int probe_recorder_say_pipes(struct probe_recorder *r, int64_t now, struct err *e);
 /* Behind what a flight recorder has written to fd: calls and waits that have not ended by the watermark, as where a recording
  * ends. bytes: how many. */
 int probe_recorder_say_tail(struct probe_recorder *r, int fd, uint64_t *bytes, struct err *e);

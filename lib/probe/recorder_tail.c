@@ -6,6 +6,8 @@
  */
 #include "lib/probe/recorder_state.h"
 
+#define LOCKED_NS 1000000000 /* who has slept so long for a lock: its owner is read */
+
 struct until {
 	struct probe_recorder *r;
 	int64_t until_ns;
@@ -26,13 +28,20 @@ static void on_still(void *ctx, const struct wire_still *w)
 	if (w->who.kind)
 		probe_wire_record(s->r->wire, &w->who, sizeof(w->who));
 	probe_wire_record(s->r->wire, &wait, sizeof(wait));
+	if (wait.flags & OFFCPU_OUTSIDE)
+		return;
+	probe_recorder_keep_lock(s->r, &wait);
+	probe_recorder_keep_pipe(s->r, &wait, true);
 }
 
 int probe_recorder_say_asleep(struct probe_recorder *r, int64_t until_ns, struct err *e)
 {
 	struct until s = { r, until_ns };
+	int rc = probe_session_asleep(r->session, on_still, &s, e);
 
-	return probe_session_asleep(r->session, on_still, &s, e);
+	if (rc == 0)
+		rc = probe_recorder_say_owners(r, e);
+	return rc ? rc : probe_recorder_say_pipes(r, INT64_MAX, e);
 }
 
 /* What is in a call, and the first thread of a process: a run that hangs hangs there, and of its idle threads one may have
@@ -49,7 +58,14 @@ static void on_sleeper(void *ctx, const struct wire_still *w)
 	struct probe_recorder *r = ctx;
 	struct record rec = { 0 };
 
-	if (r->event_error.code || w->wait.flags & OFFCPU_OUTSIDE ||
+	if (w->wait.flags & OFFCPU_OUTSIDE)
+		return;
+	if (sleepers_sleeps(&r->locked, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
+			    (int64_t)w->wait.end_ns, false)) {
+		probe_recorder_keep_lock(r, &w->wait);
+		probe_recorder_keep_pipe(r, &w->wait, false);
+	}
+	if (r->event_error.code ||
 	    !sleepers_sleeps(&r->sleepers, w->wait.tid, (int64_t)(w->wait.end_ns - w->wait.dur_ns),
 			     (int64_t)w->wait.end_ns, matters(r, &w->wait)))
 		return;
@@ -68,10 +84,17 @@ int probe_recorder_look_at_sleepers(struct probe_recorder *r, int64_t now, struc
 
 	/* Nobody reads a memory while it is one, and its files end with who sleeps. */
 	if (!r->session || r->opt.flight_ns || !probe_recorder_alive(r) ||
-	    !sleepers_look(&r->sleepers, now))
+	    (now < r->sleepers.next_ns && now < r->locked.next_ns))
 		return 0;
+	r->locked.first_ns = LOCKED_NS;
+	r->locked.next_ns = r->sleepers.next_ns = 0;
+	sleepers_look(&r->sleepers, now);
+	sleepers_look(&r->locked, now);
 	rc = probe_session_asleep(r->session, on_sleeper, r, e);
 	sleepers_looked(&r->sleepers, now);
+	sleepers_looked(&r->locked, now);
+	if (rc == 0)
+		rc = probe_recorder_say_owners(r, e);
 	if (rc == 0 && r->event_error.code)
 		*e = r->event_error, rc = e->code;
 	return rc;

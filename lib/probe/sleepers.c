@@ -4,18 +4,23 @@
 
 #include "lib/base/hash.h"
 
+static uint64_t first_due(const struct sleepers *s)
+{
+	return (uint64_t)(s->first_ns ? s->first_ns : SLEEPERS_FIRST_NS);
+}
+
 bool sleepers_look(struct sleepers *s, int64_t now_ns)
 {
 	if (now_ns < s->next_ns)
 		return false;
-	s->closest_ns = now_ns + SLEEPERS_FIRST_NS; /* whoever falls asleep after this look */
+	s->closest_ns = now_ns + (int64_t)first_due(s); /* whoever falls asleep after this look */
 	s->often = 0;
 	return true;
 }
 
 bool sleepers_sleeps(struct sleepers *s, uint32_t tid, int64_t since_ns, int64_t now_ns, bool often)
 {
-	uint64_t key = hash_u64((uint64_t)since_ns) ^ (uint64_t)tid << 32, due = SLEEPERS_FIRST_NS,
+	uint64_t key = hash_u64((uint64_t)since_ns) ^ (uint64_t)tid << 32, due = first_due(s),
 		 slept = now_ns > since_ns ? (uint64_t)(now_ns - since_ns) : 0;
 	bool said;
 

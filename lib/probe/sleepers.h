@@ -19,6 +19,7 @@
 
 /* Zero-initialised is empty. */
 struct sleepers {
+	int64_t first_ns;   /* 0: SLEEPERS_FIRST_NS */
 	struct map due;	    /* of a sleep: how long it is to have lasted when it is said next */
 	struct map seen;    /* the same, of those seen in this look */
 	int64_t next_ns;    /* the time of the next look */

@@ -101,6 +101,28 @@ static void say_event(struct buf *b, const struct world *w, const struct event *
 	buf_puts(b, "}\n");
 }
 
+/* As of an event: threads in fields, by who they are. */
+static void say_record_threads(struct buf *b, const struct world *w, const struct record *r)
+{
+	const struct record_def *def = record_builtin(r->kind);
+	unsigned n = 0;
+
+	buf_puts(b, ",\"threads\":{");
+	for (unsigned i = 0; i < def->nfields; i++) {
+		const struct record_field *f = &def->fields[i];
+		const struct world_thread *t;
+		const struct world_process *p;
+
+		if (f->role != RROLE_THREAD || !record_has(r, f->number))
+			continue;
+		t = world_get_thread(w, *(const uint32_t *)((const char *)&r->u + f->offset));
+		p = t ? world_get_process(w, t->process) : NULL;
+		buf_printf(b, "%s\"%s\":{\"tid\":%u,\"pid\":%u}", n++ ? "," : "", f->name,
+			   t ? t->tid : 0, p ? p->tgid : 0);
+	}
+	buf_puts(b, "}");
+}
+
 static void say_record(struct buf *b, const struct world *w, const struct record *r)
 {
 	const struct record_def *def = record_builtin(r->kind);
@@ -127,6 +149,7 @@ static void say_record(struct buf *b, const struct world *w, const struct record
 				 world_text(w, world_get_cgroup(w, *(const uint32_t *)at)->path));
 		}
 	}
+	say_record_threads(b, w, r);
 	buf_puts(b, "}\n");
 }
 
