@@ -32,6 +32,7 @@ __weak const volatile __u32 config_gpu_majors[4] = { 195, 0, 0, 0 };
 #define FUTEX_CMD_MASK	127
 #define MODE_TYPE	0170000
 #define MODE_SOCKET	0140000
+#define MODE_PIPE	0010000
 #define MODE_REGULAR	0100000
 #define MODE_FOLDER	0040000
 #define MODE_BLOCK	0060000
@@ -158,6 +159,10 @@ static __always_inline bool object_poll(struct sched_state *s, struct task_struc
 	s32 fd;
 
 	s->object_kind = n ? OBJECT_POLL : OBJECT_TIMER;
+	if (current && n == 1 && !bpf_probe_read_user(&fd, sizeof(fd), (void *)fds) && fd >= 0) {
+		s->object = fd; /* without a flag: it is not the object that is told */
+		s->polled = POLLED_ONE;
+	}
 	for (i = 0; current && i < 2; i++) {
 		if (i >= n || bpf_probe_read_user(&fd, sizeof(fd), (void *)(fds + 8 * i)) || fd < 0)
 			break;
@@ -250,6 +255,7 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 	u32 class;
 
 	s->object_kind = OBJECT_NONE;
+	s->polled = POLLED_NOT;
 	if (state & STATE_STOPPED) {
 		s->object_kind = OBJECT_STOP;
 		return SLEEP_NOWHERE;
@@ -307,6 +313,7 @@ static __always_inline enum sleep_at object_of_sleep(struct sched_state *s,
 		return SLEEP_NOWHERE;
 	case CALL_EPOLL:
 		object_set(s, OBJECT_POLL, (u32)SYSCALL_ARG0(regs));
+		s->polled = is_epoll_wait(s->syscall) ? POLLED_EPOLL : POLLED_NOT;
 		return SLEEP_NOWHERE;
 	case CALL_DISK:
 		s->object_kind = OBJECT_DISK;

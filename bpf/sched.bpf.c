@@ -13,6 +13,7 @@
 #include "bpf/object.h"
 #include "bpf/occupancy.h"
 #include "bpf/outside.h"
+#include "bpf/ready.h"
 #include "bpf/stack.h"
 #include "bpf/steal.h"
 #include "bpf/throttle.h"
@@ -175,6 +176,11 @@ static __always_inline void switched_in(struct task_struct *task, struct task_st
 	w->cpu_in = cpu;
 	describe_sleep(w, s);
 	bpf_ringbuf_submit(w, st->sent++ % RING_LOOK ? BPF_RB_NO_WAKEUP : ring_flags());
+	if (s->polled && !s->preempted && now - out >= READY_NS) {
+		*(volatile u64 *)&st->address = (u64)task;
+		ready_send(*(volatile u64 *)&st->address, *(volatile u32 *)&s->object,
+			   s->polled == POLLED_ONE, now);
+	}
 	return;
 lost:
 	count_loss(SOURCE_SCHED, WIRE_LOST_RING);

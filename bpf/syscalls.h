@@ -120,4 +120,14 @@ static __always_inline u32 call_class(s32 nr)
 	return i < ABSENT(0) ? call_classes[i] : CALL_OTHER;
 }
 
+/* Not what the class has besides, which waits for I/O. */
+static __always_inline bool is_epoll_wait(s16 nr)
+{
+#if defined(__TARGET_ARCH_x86)
+	return nr == 232 || nr == 281 || nr == 441;
+#else
+	return nr == 22 || nr == 441;
+#endif
+}
+
 #endif

@@ -28,6 +28,13 @@ struct call_open {
 	u32 epoch; /* of its tier: while its probes are attached for so many-th time */
 };
 
+/* What is told of a wait for descriptors when it ends. */
+enum polled {
+	POLLED_NOT,
+	POLLED_ONE,   /* by poll, that one alone */
+	POLLED_EPOLL, /* whatever that epoll has ready */
+};
+
 /* Owned by sched.bpf.c; out_ns is read by the open-call iterator. */
 struct sched_state {
 	u64 out_ns;	  /* off CPU since; 0 while on CPU */
@@ -59,6 +66,7 @@ struct sched_state {
 	u8 object_kind;
 	u8 futex_op;
 	u8 steal_known;
+	u8 polled;   /* enum polled: object is a descriptor whose readiness ends the wait */
 	u16 cpu_run; /* where steal_seen was read while it ran */
 };
 

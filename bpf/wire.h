@@ -38,8 +38,9 @@ enum wire_kind {
 	WIRE_ALLOWED = 23, /* struct wire_allowed */
 	WIRE_FILE = 24,	   /* what a file number means */
 	WIRE_SOCKET = 25,
-	WIRE_PEER = 26, /* who has the other end of a socket */
-	WIRE_FORK = 32, /* life ring */
+	WIRE_PEER = 26,	 /* who has the other end of a socket */
+	WIRE_READY = 27, /* struct wire_ready */
+	WIRE_FORK = 32,	 /* life ring */
 	WIRE_EXEC = 33,
 	WIRE_EXIT = 34,
 	WIRE_LOADER = 35, /* a loader announced new libraries */
@@ -412,6 +413,25 @@ struct wire_unix {
 	char local[WIRE_UNIX_NAME];
 	char remote[WIRE_UNIX_NAME];
 };
+
+/* Descriptors that were ready when a thread's wait for several ended, behind its WIRE_OFFCPU. */
+#define WIRE_READY_MAX 4
+struct wire_ready_fd {
+	__u32 fd;
+	__u32 number;  /* of a socket; 0: none, or not known */
+	__u16 mode;    /* type of inode, as in stat(2) */
+	char name[22]; /* of what is no socket: "[eventfd]"; zero terminated */
+};
+struct wire_ready {
+	__u8 kind;
+	__u8 n;	   /* that many follow */
+	__u8 more; /* there were more */
+	__u8 pad;
+	__u32 tid;
+	__u64 end_ns; /* of the wait */
+	struct wire_ready_fd fd[WIRE_READY_MAX];
+};
+#define WIRE_READY_HEAD 16
 
 /* A process of this machine, whoever it belongs to. */
 struct wire_peer {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "lib/base/hash.h"
@@ -182,6 +183,48 @@ static bool take_peer(struct probe_wire *wire, const struct wire_peer *p)
 	       probe_numbers_forgotten(probe_wire_numbers(wire), p->number);
 }
 
+/* What a descriptor is that is no socket. The kernel has a name for those without a file: "[eventfd]", "inotify"; nothing
+ * else of regular files can be waited for. */
+static struct bytes kind_of(const struct wire_ready_fd *f)
+{
+	struct bytes name = text(f->name, sizeof(f->name));
+
+	if (S_ISSOCK(f->mode))
+		return bytes_of("socket");
+	if (S_ISFIFO(f->mode))
+		return bytes_of("pipe");
+	if (S_ISCHR(f->mode))
+		return bytes_of("device");
+	if (name.n > 2 && name.p[0] == '[' && name.p[name.n - 1] == ']')
+		name = (struct bytes){ name.p + 1, name.n - 2 };
+	return name;
+}
+
+static bool take_ready(struct probe_wire *wire, const struct wire_ready *w, size_t n)
+{
+	const struct probe_thread *t =
+		n >= WIRE_READY_HEAD ? probe_wire_thread(wire, w->tid) : NULL;
+
+	if (!t || !t->ctx || w->n > WIRE_READY_MAX || n < WIRE_READY_HEAD + w->n * sizeof(w->fd[0]))
+		return false;
+	for (unsigned i = 0; i < w->n; i++) {
+		struct record r = { .kind = RECORD_READY };
+		uint64_t id;
+
+		REC_SET(&r, READY, time_ns, (int64_t)w->end_ns);
+		REC_SET(&r, READY, thread, t->thread);
+		REC_SET(&r, READY, fd, w->fd[i].fd);
+		SET_TEXT(&r, READY, kind, kind_of(&w->fd[i]));
+		if (w->fd[i].number &&
+		    probe_wire_numbered(wire, w->fd[i].number, (int64_t)w->end_ns, &id))
+			REC_SET(&r, READY, socket, id);
+		if (w->more)
+			REC_SET(&r, READY, more, 1);
+		probe_wire_say(wire, &r);
+	}
+	return true;
+}
+
 /* As the write column has it; HOST_NEITHER: it moves no data. */
 static unsigned direction(int syscall)
 {
@@ -316,6 +359,8 @@ bool probe_host_record(struct probe_wire *wire, const void *p, size_t n)
 		return take_file(wire, p, n);
 	case WIRE_SOCKET:
 		return n >= sizeof(struct wire_socket) && take_socket(wire, p, n);
+	case WIRE_READY:
+		return take_ready(wire, p, n);
 	case WIRE_PEER:
 		return n >= sizeof(struct wire_peer) && take_peer(wire, p);
 	default:

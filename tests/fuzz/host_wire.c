@@ -37,6 +37,7 @@ static void fuzz_record(void *ctx, struct record *r)
 	/* Ids stand for what is said: told once, and never without. */
 	if (r->kind == RECORD_FILE     ? !REC_HAS(r, FILE, id)
 	    : r->kind == RECORD_SOCKET ? !REC_HAS(r, SOCKET, id)
+	    : r->kind == RECORD_READY  ? !REC_HAS(r, READY, thread)
 				       : r->kind != RECORD_PEER || !REC_HAS(r, PEER, socket))
 		abort();
 	o->records++;
