@@ -72,7 +72,7 @@ column_names = {c[1] for c in columns}
 of_op = {o[2]: inner(o[6]) for o in ops}
 tap.none((o[2] for o in ops if o[0] not in source_names), "every op's source exists")
 tap.none((f"{o}: {c}" for o, cs in of_op.items() for c in cs if c not in column_names), "every op's columns exist")
-tap.none((f"{o}: {len(cs)}" for o, cs in of_op.items() if len(cs) > 12), "no op has more columns than an event holds")
+tap.none((f"{o}: {len(cs)}" for o, cs in of_op.items() if len(cs) > 16), "no op has more columns than an event holds")
 tap.none((f"{s[1]} -> {s[3]}" for s in symbols if s[3] not in of_op), "every symbol's op exists")
 tap.none(
     (f"{s[1]}: {len(inner(s[4]))} fields, {len(of_op[s[3]])} columns" for s in symbols
