@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "Where was the CPU used?" asked of a stream with CPU samples. Memory is bounded by 262,144 different pairs of thread and
- * stack; samples of further ones are counted.
+ * stack, samples of further ones are counted, and by CPU_SAMPLES_KEPT samples with their times.
  */
 #ifndef INGERO_ASK_ONCPU_H
 #define INGERO_ASK_ONCPU_H
@@ -16,8 +16,8 @@ struct ask_oncpu;
 struct ask_oncpu *ask_oncpu_new(const struct world *w); /* w must outlive it. NULL: out of memory. */
 int ask_oncpu_item(struct ask_oncpu *a, const struct stream_item *item, struct err *e);
 
-/* No more items: the answer, borrowed. NULL: out of memory. */
-const struct oncpu *ask_oncpu_end(struct ask_oncpu *a);
+/* No more items: the answer, borrowed, of the steps; NULL: of everything. NULL: out of memory. */
+const struct oncpu *ask_oncpu_end(struct ask_oncpu *a, const struct oncpu_window *steps);
 void ask_oncpu_free(struct ask_oncpu *a);
 
 #endif

@@ -45,16 +45,47 @@ bool ask_story_stands(struct ask_story *a, const struct record *r, int64_t now_n
 	return ask_chains_stands(a->chains, r, now_ns, out);
 }
 
+static int64_t number_of(struct json object, const char *key)
+{
+	struct json v = json_get(object, key);
+	double n = json_double(v, 0);
+
+	json_free(v);
+	return (int64_t)n;
+}
+
+/* From the first step of any loop to the last one. */
+static struct oncpu_window steps_of(const struct ask_chains *c)
+{
+	struct json steps = json_get(c->list.analysis, "steps");
+	struct oncpu_window w = { 0 };
+
+	for (size_t i = 0; c->has_start && i < json_length(steps); i++) {
+		struct json s = json_at(steps, i);
+		int64_t first = c->start_ns + number_of(s, "first_ns"),
+			last = c->start_ns + number_of(s, "last_ns");
+
+		json_free(s);
+		w.from_ns = !w.steps || first < w.from_ns ? first : w.from_ns;
+		w.until_ns = !w.steps || last > w.until_ns ? last : w.until_ns;
+		w.steps = true;
+	}
+	json_free(steps);
+	return w;
+}
+
 int ask_story_end(struct ask_story *a, struct story *told, struct err *e)
 {
 	int rc = ask_chains_end(a->chains, &told->chains, e);
+	struct oncpu_window steps;
 
 	told->failures = NULL;
 	told->oncpu = NULL;
 	if (rc || !a->failures)
 		return rc;
 	told->failures = ask_failures_end(a->failures);
-	told->oncpu = ask_oncpu_end(a->oncpu);
+	steps = steps_of(told->chains);
+	told->oncpu = ask_oncpu_end(a->oncpu, steps.steps ? &steps : NULL);
 	return told->failures && told->oncpu ? 0 : err_nomem(e);
 }
 

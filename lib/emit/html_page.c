@@ -140,6 +140,8 @@ void html_page(struct buf *out, const struct html_page *p)
 	buf_puts(out, "</header><main>\n");
 	html_course(out, p);
 	causes(out, r, &text);
+	report_oncpu_text(&text, r, true);
+	part(out, "cpu", "On the CPU", &text);
 	report_breakdowns(&text, r, PROCESSES_SHOWN, true);
 	part(out, "where", "Where the time went", &text);
 	report_steps_text(&text, r, true);
@@ -152,8 +154,6 @@ void html_page(struct buf *out, const struct html_page *p)
 	part(out, "machine", "The machine", &text);
 	sections(&text, p, VIEW_BIT(MEMORY), &missing, &few);
 	part(out, "memory", "Memory", &text);
-	report_oncpu_text(&text, r, true);
-	part(out, "cpu", "On the CPU", &text);
 	coverage(out, p, missing, few, &text);
 	buf_puts(out, "</main><footer>Written by ");
 	html_escape(out, bytes_of(p->tool), TITLE_MOST);

@@ -51,6 +51,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 			human_safe(out, c->summary);
 			report_style(out, color, "0");
 			buf_puts(out, ".\n");
+			report_oncpu_sentence(out, r);
 		}
 		report_chain(out, r, c, shown, color);
 	}
@@ -58,10 +59,10 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
 	if (selected)
 		report_verdict_calls(out, r);
+	report_oncpu_text(out, r, color);
 	report_failures_text(out, r, color);
 	report_memory_text(out, r, color);
 	report_steps_text(out, r, color);
-	report_oncpu_text(out, r, color);
 	report_breakdowns(out, r, PROCESSES_SHOWN, color);
 	report_coverage(out, r);
 }

@@ -48,26 +48,36 @@ static void put_failure(struct jsonw *j, const struct failure *f)
 
 static void put_thread(struct jsonw *j, const struct oncpu_thread *t)
 {
-	const uint64_t numbers[] = { t->pid, t->tid, t->count, t->inside, t->elsewhere, t->nowhere };
+	const uint64_t numbers[] = { t->pid,	   t->tid,     t->count,  t->inside,
+				     t->elsewhere, t->nowhere, t->wall_ns };
 
 	jsonw_array_begin(j);
-	put_numbers(j, numbers, 6);
+	put_numbers(j, numbers, 7);
 	jsonw_bytes(j, t->name);
 	for (uint32_t i = 0; i < t->nplaces; i++) {
-		const uint64_t place[] = { t->places[i].count, t->places[i].inside };
+		const struct oncpu_place *p = &t->places[i];
+		const uint64_t place[] = { p->count, p->inside, p->leaf_count };
 
-		put_numbers(j, place, 2);
-		jsonw_bytes(j, t->places[i].text);
+		put_numbers(j, place, 3);
+		jsonw_bytes(j, p->text);
+		jsonw_bytes(j, p->caller);
+		jsonw_bytes(j, p->leaf);
 	}
 	jsonw_array_end(j);
 }
 
 void story_json_put(struct jsonw *j, const struct failures *f, const struct oncpu *o)
 {
-	const uint64_t whole[] = { f->untold, o->count, o->untold, o->hz };
+	const uint64_t whole[] = { f->untold,
+				   o->count,
+				   o->untold,
+				   o->hz,
+				   o->window.steps,
+				   (uint64_t)o->window.from_ns,
+				   (uint64_t)o->window.until_ns };
 
 	jsonw_key(j, "told");
-	put_numbers(j, whole, 4);
+	put_numbers(j, whole, 7);
 	jsonw_key_array(j, "failures");
 	for (size_t i = 0; i < f->v.n; i++)
 		put_failure(j, &f->v.v[i]);
@@ -138,7 +148,7 @@ static bool take_thread(struct story_said *out, struct json row)
 {
 	struct oncpu_thread t = { .name = text_at(row, 1) };
 	uint64_t v[NUMBERS];
-	bool whole = numbers_of(text_at(row, 0), v, 6);
+	bool whole = numbers_of(text_at(row, 0), v, 7);
 
 	if (!whole)
 		return false;
@@ -148,13 +158,17 @@ static bool take_thread(struct story_said *out, struct json row)
 	t.inside = v[3];
 	t.elsewhere = v[4];
 	t.nowhere = v[5];
-	for (size_t i = 2; whole && i + 1 < json_length(row) && t.nplaces < ONCPU_PLACES; i += 2) {
+	t.wall_ns = v[6];
+	for (size_t i = 2; whole && i + 3 < json_length(row) && t.nplaces < ONCPU_PLACES; i += 4) {
 		struct oncpu_place *p = &t.places[t.nplaces++];
 
-		whole = numbers_of(text_at(row, i), v, 2);
+		whole = numbers_of(text_at(row, i), v, 3);
 		p->count = v[0];
 		p->inside = v[1];
+		p->leaf_count = v[2];
 		p->text = text_at(row, i + 1);
+		p->caller = text_at(row, i + 2);
+		p->leaf = text_at(row, i + 3);
 	}
 	return whole && vec_push(&out->oncpu.v, t);
 }
@@ -165,7 +179,7 @@ bool story_json_take(struct json o, struct story_said *out)
 		    told = json_get(o, "told");
 	size_t n = json_length(failures);
 	uint64_t v[NUMBERS];
-	bool whole = numbers_of(json_bytes(told), v, 4) && json_type(failures) == JSON_TYPE_ARRAY &&
+	bool whole = numbers_of(json_bytes(told), v, 7) && json_type(failures) == JSON_TYPE_ARRAY &&
 		     json_type(threads) == JSON_TYPE_ARRAY;
 
 	*out = (struct story_said){ .text = o, .ops = calloc(n + 1, sizeof(*out->ops)) };
@@ -174,6 +188,9 @@ bool story_json_take(struct json o, struct story_said *out)
 		out->oncpu.count = v[1];
 		out->oncpu.untold = v[2];
 		out->oncpu.hz = (uint32_t)v[3];
+		out->oncpu.window = (struct oncpu_window){ .steps = v[4],
+							   .from_ns = (int64_t)v[5],
+							   .until_ns = (int64_t)v[6] };
 	}
 	whole = whole && out->ops;
 	for (size_t i = 0; whole && i < n; i++) {

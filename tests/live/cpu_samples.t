@@ -129,7 +129,9 @@ def reports(name, said):
         tap.ok(row.get("samples") == len(mine) and all(0.98 * n - 2 <= got[f] <= n for f, n in want.items()),
                f"{name}: and by thread and function", f"{row}\n{want}")
     text = subprocess.run([explain, ige], capture_output=True, text=True).stdout
-    tap.ok(f"On the CPU, by samples, {HZ} a second" in text and "burn_a (burn)" in text, f"{name}: and says where", text)
+    tap.ok(f"by samples, {HZ} a second of each CPU:" in text and "burn_a (burn)" in text, f"{name}: and says where", text)
+    tap.same((used.get("steps"), [p["caller"] for t in used["threads"] for p in t["places"] if p["text"].startswith("burn_a ")][:1]),
+             (False, [" < work"]), f"{name}: and who called it, in all of a recording without steps")
     tap.same(rec.stat(ige)["coverage"].get("cpu_samples_hz"), HZ, f"{name}: stat says how often")
     rows = [o for o in rec.stat(ige)["ops"] if o["source"] == "cpu"]
     tap.same([(o["op"], o["count"], o["total_ns"]) for o in rows], [("sample", len(events), 0)], f"{name}: and counts them, as no time")
