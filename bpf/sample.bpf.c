@@ -3,7 +3,7 @@
  * Which target's thread has the CPU, and where in its program it is, asked on each CPU so and so often in a second: the
  * kernel's CPU clock calls us from its timer interrupt. The thread may be in the middle of anything, of our own programs
  * too, so what those work on is not touched, and the room to walk in is the CPU's. No memory is asked for: threads to be
- * followed have their state (follow.bpf.c).
+ * followed have their state (follow.bpf.c). Samples are on by default, so a thread that is no target's costs two loads.
  */
 #include "bpf/host.h"
 #include "bpf/stack.h"
@@ -33,12 +33,13 @@ int host_cpu_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = task_state_of(task);
-	u64 now = bpf_ktime_get_ns();
 	struct wire_sample *w;
 	u32 stack;
+	u64 now;
 
 	if (!st)
 		return 0;
+	now = bpf_ktime_get_ns();
 	if (!task_announce(task, st))
 		goto lost;
 	stack = stack_of_sample(ctx, task, st);

@@ -47,7 +47,7 @@ struct values {
 	int64_t sample, cpu_hz;
 	uint64_t heartbeat_ns;
 };
-static bool max_given, deadband_given;
+static bool max_given, deadband_given, cpu_hz_given;
 
 #define AT(member) offsetof(struct values, member)
 static const struct cli_option options[] = {
@@ -108,7 +108,8 @@ static const struct cli_option options[] = {
 	{ "sample", 0, CLI_INT, AT(sample), "N", "Record one of N calls of each op, count the rest",
 	  "Recording", NULL, 1, 60000 },
 	{ "cpu-samples", 'F', CLI_INT, AT(cpu_hz), "HZ",
-	  "Sample where CPU time goes, HZ times a second (99)", "Recording", NULL, 1, 10000 },
+	  "Sample where CPU time goes, HZ times a second (99; 0: not)", "Recording", NULL, 0, 10000,
+	  .given = &cpu_hz_given },
 	{ "mark", 0, CLI_STRING, AT(mark), "FIFO", "Take lines as events: step 12, loss 0.4, ...",
 	  "Recording" },
 	{ "hung", 0, CLI_DURATION, AT(hung_ns), "TIME",
@@ -255,12 +256,14 @@ static int choose_ops(struct job *j)
 {
 	struct probe_names only = { j->v.only.v, j->v.only.n },
 			   except = { j->v.except.v, j->v.except.n };
+	struct probe_chosen_host host;
 	struct err e = { 0 };
-	bool sched;
 
-	if (probe_chosen(only, except, &sched, &e))
+	if (probe_chosen(only, except, &host, &e))
 		return cli_usage_error(&program, "%s", e.text);
-	j->v.no_sched |= !sched;
+	j->v.no_sched |= !host.sched;
+	if (!host.samples && !cpu_hz_given)
+		j->opt.probe.cpu_hz = 0;
 	j->opt.chosen = only.n > 0;
 	return CLI_GO;
 }
@@ -498,7 +501,8 @@ static int check_values(struct job *j)
 	if (v->outputs.n > 2)
 		return cli_usage_error(&program, "at most two outputs: a file and -");
 	if (probe_choose_ring(&j->opt.probe, v->ring_bytes, &e) ||
-	    probe_choose_samples(&j->opt.probe, v->cpu_hz, !v->no_stacks, !v->no_probes, &e))
+	    probe_choose_samples(&j->opt.probe, v->cpu_hz, cpu_hz_given, !v->no_stacks,
+				 !v->no_probes, &e))
 		return cli_usage_error(&program, "%s", e.text);
 	j->opt.budget = PROBE_BUDGET_DEFAULT;
 	if (v->budget && strcmp(v->budget, "none") == 0)

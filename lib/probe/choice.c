@@ -11,6 +11,7 @@
 
 #include "lib/host/proc.h"
 
+#define SAMPLES_HZ 99 /* in step with nothing, and a tenth of a second has ten */
 #define RING_LEAST 65536
 #define RING_MOST  (1u << 30)
 
@@ -144,9 +145,11 @@ int probe_choose_ring(struct probe_options *p, uint64_t bytes, struct err *e)
 	return 0;
 }
 
-int probe_choose_samples(struct probe_options *p, int64_t hz, bool stacks, bool probes,
+int probe_choose_samples(struct probe_options *p, int64_t hz, bool asked, bool stacks, bool probes,
 			 struct err *e)
 {
+	if (!asked)
+		hz = stacks && probes ? SAMPLES_HZ : 0;
 	if (hz && !stacks)
 		return err_set(e, ERR_USAGE,
 			       "--cpu-samples says where threads are: not with --no-stacks");
@@ -154,5 +157,6 @@ int probe_choose_samples(struct probe_options *p, int64_t hz, bool stacks, bool 
 		return err_set(e, ERR_USAGE,
 			       "--no-probes asks the kernel for nothing: not with --cpu-samples");
 	p->cpu_hz = (uint32_t)hz;
+	p->cpu_asked = asked;
 	return 0;
 }

@@ -40,8 +40,9 @@ void probe_choose_way(struct probe_options *p, const char *link, const char *wal
 /* Bytes of the kernel buffer, 0: as usual. ERR_USAGE when it is no power of two, or out of bounds. */
 int probe_choose_ring(struct probe_options *p, uint64_t bytes, struct err *e);
 
-/* Threads are to be sampled hz times a second on each CPU, 0: not. ERR_USAGE where that makes no sense. */
-int probe_choose_samples(struct probe_options *p, int64_t hz, bool stacks, bool probes,
+/* Threads are to be sampled hz times a second on each CPU, 0: not. asked: somebody said so; else it is 99 where that makes
+ * sense. ERR_USAGE where it was asked for and makes none. */
+int probe_choose_samples(struct probe_options *p, int64_t hz, bool asked, bool stacks, bool probes,
 			 struct err *e);
 
 /* "1%", "0.5": a share between 0 and all, as a fraction. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/event/op.h"
+#include "lib/event/ops.h"
 #include "lib/probe/nvtx_rows.h"
 #include "lib/probe/spec.h"
 #include "lib/select/select.h"
@@ -74,7 +75,8 @@ static int check(struct probe_names names, struct err *e)
 	return rc;
 }
 
-int probe_chosen(struct probe_names only, struct probe_names except, bool *sched, struct err *e)
+int probe_chosen(struct probe_names only, struct probe_names except, struct probe_chosen_host *host,
+		 struct err *e)
 {
 	unsigned n;
 	const struct op_def *ops = op_builtin_all(&n);
@@ -82,7 +84,7 @@ int probe_chosen(struct probe_names only, struct probe_names except, bool *sched
 
 	if (rc == 0)
 		rc = check(except, e);
-	*sched = false;
+	*host = (struct probe_chosen_host){ 0 };
 	for (unsigned i = 0; i < n && rc == 0; i++) {
 		bool wanted = (only.n == 0 || named(only, &ops[i])) && !named(except, &ops[i]);
 
@@ -90,8 +92,8 @@ int probe_chosen(struct probe_names only, struct probe_names except, bool *sched
 			probe_spec_leave_out(ops[i].id);
 			probe_nvtx_leave_out(ops[i].id);
 		}
-		if (wanted && ops[i].source == SOURCE_SCHED)
-			*sched = true;
+		host->sched |= wanted && ops[i].source == SOURCE_SCHED;
+		host->samples |= wanted && ops[i].id == OP_CPU_SAMPLE;
 	}
 	return rc;
 }

@@ -15,9 +15,16 @@ struct probe_names {
 	size_t n;
 };
 
-/* Leaves out what only (unless empty) does not name and what except names; before the first file is planned. sched:
- * whether off-CPU intervals are among what remains. ERR_USAGE for a name that nothing has. */
-int probe_chosen(struct probe_names only, struct probe_names except, bool *sched, struct err *e);
+/* What remains beside calls. */
+struct probe_chosen_host {
+	bool sched;   /* off-CPU intervals */
+	bool samples; /* of CPUs */
+};
+
+/* Leaves out what only (unless empty) does not name and what except names; before the first file is planned. ERR_USAGE for a
+ * name that nothing has. */
+int probe_chosen(struct probe_names only, struct probe_names except, struct probe_chosen_host *host,
+		 struct err *e);
 
 /* Leaves out all but the functions that stalls happen in: where each probe costs a descriptor and a grace period of the
  * kernel (perf-event links), the whole table would take a minute to detach. How many ops remain. */

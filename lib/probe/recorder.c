@@ -184,8 +184,10 @@ static int start_probes(struct probe_recorder *r, struct err *e)
 	if (rc == 0)
 		rc = probe_session_start(r->session, e);
 	probe_cost_look(&r->cost, r->session, r->start_ns, 0, false);
-	if (rc == 0)
+	if (rc == 0) {
+		probe_recorder_tell_sampled(r);
 		rc = begin(r, e);
+	}
 	if (rc == 0)
 		rc = probe_targets_start(r->targets, e);
 	if (rc == 0) {

@@ -9,11 +9,12 @@
 
 int probe_recorder_say_start(struct probe_recorder *r, struct err *e)
 {
+	uint32_t cpu_hz = r->session ? probe_session_cpu_hz(r->session) : 0;
 	int rc = probe_say_node(r->writer, &r->node, e);
 
 	if (rc == 0)
 		rc = probe_say_session(r->writer, r->start_ns, r->opt.tool, r->opt.command,
-				       r->opt.target, r->opt.probe.sched, r->opt.probe.cpu_hz, e);
+				       r->opt.target, r->opt.probe.sched, cpu_hz, e);
 	if (rc == 0)
 		rc = probe_say_clock(r->writer, "start", e);
 	if (rc == 0)

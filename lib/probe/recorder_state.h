@@ -219,6 +219,8 @@ const char *probe_recorder_walker(const struct probe_recorder *r);
 double probe_recorder_cpu(void);
 /* How probes are attached and stacks walked. */
 void probe_recorder_tell_probes(struct probe_recorder *r);
+/* Whether CPUs are sampled, once the session has been started. */
+void probe_recorder_tell_sampled(struct probe_recorder *r);
 /* Notices about library copies that were attached, or could not be. */
 void probe_recorder_tell_copies(struct probe_recorder *r);
 /* Once, when it is known whose health is recorded. */

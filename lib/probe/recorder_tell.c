@@ -11,6 +11,7 @@
 
 #include "lib/base/human.h"
 #include "lib/host/cuda.h"
+#include "lib/probe/session_optional.h"
 
 #define COPIES_MAX 64 /* notices about library copies; more are only in the coverage */
 
@@ -195,8 +196,20 @@ void probe_recorder_tell_probes(struct probe_recorder *r)
 		probe_recorder_tell(r, PROBE_NOTE,
 				    "probes   none: samples of machine, processes and GPUs, once a "
 				    "second");
-	if (r->opt.probe.cpu_hz)
+}
+
+void probe_recorder_tell_sampled(struct probe_recorder *r)
+{
+	const char *why = probe_optional_unsampled(probe_session_optional(r->session));
+	uint32_t hz = probe_session_cpu_hz(r->session);
+
+	if (why)
+		probe_recorder_tell(r, PROBE_WARNING,
+				    "CPUs are not sampled: %s (where threads are in their own code "
+				    "is not in this recording)",
+				    why);
+	if (hz)
 		probe_recorder_tell(r, PROBE_NOTE,
 				    "samples  where threads are, %u times a second of each CPU",
-				    r->opt.probe.cpu_hz);
+				    hz);
 }

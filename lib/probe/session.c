@@ -52,6 +52,7 @@ int probe_session_open(struct probe_session **out, const struct probe_options *o
 	if (!s)
 		return err_nomem(e);
 	s->ring.fd = s->life.fd = s->epoll = -1;
+	s->cpu_asked = opt->cpu_asked;
 	s->ncpu = (size_t)libbpf_num_possible_cpus();
 	if (opt->sched)
 		probe_sched_config_read(&s->sched);
@@ -96,6 +97,7 @@ out:
 /* Every tracepoint program is attached by its section; user probes are not among them. */
 int probe_session_start(struct probe_session *s, struct err *e)
 {
+	const char *unsampled;
 	struct bpf_program *p;
 
 	bpf_object__for_each_program(p, s->bpf->obj)
@@ -126,8 +128,11 @@ int probe_session_start(struct probe_session *s, struct err *e)
 				       bpf_program__section_name(p) + 7);
 		s->links.v[s->links.n++] = link;
 	}
-	if (probe_optional_sample(&s->optional, e))
-		return e->code;
+	unsampled = probe_optional_unsampled(&s->optional);
+	if (s->cpu_asked && unsampled)
+		return err_set(e, ERR_CANNOT,
+			       "cannot sample CPUs: %s (recording without -F does not need it)",
+			       unsampled);
 	if (!s->open_link)
 		s->open_link = bpf_program__attach_iter(s->bpf->progs.open_calls, NULL);
 	if (!s->open_link)
@@ -254,6 +259,11 @@ const struct probe_programs *probe_session_nvtx(const struct probe_session *s)
 const struct probe_optionals *probe_session_optional(const struct probe_session *s)
 {
 	return &s->optional;
+}
+
+uint32_t probe_session_cpu_hz(const struct probe_session *s)
+{
+	return probe_optional_unsampled(&s->optional) ? 0 : s->optional.cpu_hz;
 }
 
 int probe_session_walker(const struct probe_session *s)

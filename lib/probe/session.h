@@ -28,6 +28,7 @@ struct probe_options {
 	uint64_t ring_bytes; /* power of two, 0 = 16 MB */
 	bool sched;	     /* off-CPU intervals and occupancy */
 	uint32_t cpu_hz;     /* targets' threads are sampled that often on each CPU; 0: not */
+	bool cpu_asked;	     /* somebody asked for that: no session without */
 	const char *btf;     /* a file with the kernel's BTF; NULL: the kernel's own */
 	const struct op_spec *specs;
 	size_t nspecs;
@@ -56,6 +57,8 @@ int probe_session_walker(const struct probe_session *s);
 
 /* What became of the programs that not every kernel takes; see probe/session_optional.h. */
 const struct probe_optionals *probe_session_optional(const struct probe_session *s);
+/* Threads are sampled that often on each CPU, once it has been started; 0: not. */
+uint32_t probe_session_cpu_hz(const struct probe_session *s);
 /* Block I/O of everybody but the targets since the start: the next device after *device (0: the first). 0: no more. */
 int probe_session_others(const struct probe_session *s, uint32_t *device, struct block_others *sum);
 

@@ -33,6 +33,7 @@ NEVER(const struct probe_programs *, probe_session_freed, const struct probe_ses
 NEVER(const struct probe_programs *, probe_session_nvtx, const struct probe_session *s)
 NEVER(int, probe_session_walker, const struct probe_session *s)
 NEVER(const struct probe_optionals *, probe_session_optional, const struct probe_session *s)
+NEVER(uint32_t, probe_session_cpu_hz, const struct probe_session *s)
 NEVER(int, probe_session_others, const struct probe_session *s, uint32_t *device, struct block_others *sum)
 NEVER(int, probe_session_target, struct probe_session *s, uint32_t tgid, uint32_t flags, struct err *e)
 NEVER(int, probe_session_adopt, struct probe_session *s, struct err *e)
@@ -55,5 +56,6 @@ NEVER(void, probe_session_losses, const struct probe_session *s, struct loss_slo
 NEVER(uint32_t, probe_session_stacks, const struct probe_session *s)
 NEVER(int, probe_session_open_calls, struct probe_session *s, probe_open_fn *fn, void *ctx, struct err *e)
 NEVER(int, probe_session_asleep, struct probe_session *s, probe_still_fn *fn, void *ctx, struct err *e)
+NEVER(const char *, probe_optional_unsampled, const struct probe_optionals *o)
 NEVER(bool, probe_optional_source, const struct probe_optionals *o, size_t i, struct probe_optional_source *out)
 /* clang-format on */

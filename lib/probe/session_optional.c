@@ -288,15 +288,12 @@ size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v
 	return v->attached ? n : 0;
 }
 
-int probe_optional_sample(const struct probe_optionals *o, struct err *e)
+const char *probe_optional_unsampled(const struct probe_optionals *o)
 {
 	for (size_t i = 0; o->cpu_hz && i < o->n; i++)
 		if (strcmp(o->v[i].name, PROBE_OPTIONAL_SAMPLE) == 0 && !o->v[i].attached)
-			return err_set(e, ERR_CANNOT,
-				       "cannot sample CPUs: %s (recording without -F does not need "
-				       "it)",
-				       o->v[i].reason);
-	return 0;
+			return o->v[i].reason;
+	return NULL;
 }
 
 static size_t source_length(const char *name)

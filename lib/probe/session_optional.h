@@ -25,7 +25,7 @@ struct probe_optional {
 	bool refused, stands_in;
 	const char *form; /* "tracepoint", "fentry", "kprobe" ...; "" otherwise */
 };
-/* The one that is there because somebody asked for it. */
+/* The one whose rate can be chosen. */
 #define PROBE_OPTIONAL_SAMPLE "host_cpu_sample"
 
 /* Zero-initialised knows of none. */
@@ -54,8 +54,8 @@ struct bpf_link;
 size_t probe_optional_attach(struct probe_optionals *o, struct probe_optional *v,
 			     const struct bpf_program *p, struct bpf_link **links, size_t ncpu);
 
-/* Attached, or not asked for; else an error. */
-int probe_optional_sample(const struct probe_optionals *o, struct err *e);
+/* Why CPUs are not sampled although they should be; NULL: they are, or nobody wants it. Borrowed from o. */
+const char *probe_optional_unsampled(const struct probe_optionals *o);
 
 /* Sum of one source, in order of first appearance; false: no more. reason: the first, "" none. */
 struct probe_optional_source {

@@ -34,6 +34,7 @@ struct probe_session {
 	bool one_task; /* an iterator can be told to look at one task only */
 	struct probe_sched_config sched;
 	struct probe_optionals optional;
+	bool cpu_asked; /* as in probe_options */
 	int epoll;
 };
 

@@ -78,6 +78,7 @@ static const struct call {
 	{ "clone", SYS_clone, FORKS },
 	{ "clone3", SYS_clone3, FORKS },
 	{ "mmap", SYS_mmap, 0 },
+	{ "perf_event_open", SYS_perf_event_open, 0 },
 };
 #define NCALLS (sizeof(calls) / sizeof(calls[0]))
 

@@ -164,11 +164,34 @@ for version, path in sorted(pythons.items()):
     if said:
         compare(name, said, samples, taken)
 
-p = rec.run("-o", ige, "--", burn, 0.1)
-events, records, _ = rec.dump(ige)
-tap.ok(p.returncode == 0 and not [e for e in events if e["source"] == "cpu"]
-       and not [r for r in records if r["record"] == "session" and "cpu_samples_hz" in r], "nobody is sampled who was not asked to be")
-for value, words in (("0", "within 1..10000"), ("20000", "within 1..10000"), ("often", "whole number")):
+
+
+def sampled(name, *options, hz=None, command=(burn, 0.3), before=()):
+    """Whether the recording says how often CPUs were sampled, and has samples exactly where it does."""
+    p = subprocess.run([*before, rec.RECORD, *options, "-o", ige, "--", *map(str, command)], env=rec.environment(), capture_output=True, text=True)
+    events, records, _ = rec.dump(ige) if p.returncode == 0 else ([], [], 0)
+    got = [r.get("cpu_samples_hz") for r in records if r["record"] == "session"]
+    tap.ok(p.returncode == 0 and got == [hz] and any(e["source"] == "cpu" for e in events) == bool(hz), name, f"{got} {p.stderr}")
+    return p, records
+
+
+sampled("99 samples a second are taken without an option", hz=99)
+sampled("-F 0 takes none", "-F", "0")
+for options in (("--no-stacks",), ("-e", "cudaMalloc"), ("--exclude", "cpu")):
+    sampled(f"neither does {' '.join(options)}", *options)
+sampled("-e cpu takes samples", "-e", "cpu", hz=99)
+sampled("-F 499 is what is taken", "-F", "499", hz=499)
+
+# A kernel that refuses its clock.
+refuses = [os.path.join(rec.BUILD, "tests", "fault", "inject"), "perf_event_open:1+:EACCES", "--"]
+if subprocess.run([*refuses, "true"], capture_output=True).returncode == 0:
+    p, records = sampled("a kernel that refuses perf events is recorded without samples", "--link=multi", before=refuses)
+    tap.ok("CPUs are not sampled: Permission denied" in p.stderr, "and it is said", p.stderr)
+    tap.same([(r["requested"], r["attached"], r["reason"]) for r in records if r["record"] == "coverage" and r.get("layer") == "cpu"],
+             [(1, 0, "Permission denied")], "in the recording, too")
+    p = subprocess.run([*refuses, rec.RECORD, "--link=multi", "-F", "99", "-o", ige, "--", "true"], env=rec.environment(), capture_output=True, text=True)
+    tap.ok(p.returncode == 125 and "cannot sample CPUs: Permission denied" in p.stderr, "who asks for samples gets no recording without", p.stderr)
+for value, words in (("-1", "within 0..10000"), ("20000", "within 0..10000"), ("often", "whole number")):
     p = rec.run("-F", value, "-o", ige, "--", "true")
     tap.ok(p.returncode in (2, 125) and words in p.stderr, f"-F {value} is refused, and says why", p.stderr)
 for other in ("--no-stacks", "--no-probes"):
