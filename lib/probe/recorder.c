@@ -18,12 +18,19 @@
 #include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
 
-#define TURN_MS	   10
 #define SECOND_NS  1000000000
+#define MS_NS	   1000000ll
 #define CLOCK_NS   10000000000ll
 #define KUBELET_MS 500 /* for the kubelet of this machine to answer */
 #define GPUS_MS \
 	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake */
+
+/* Waking up is what most turns cost. They are short while threads and libraries come and go, for what is read of a process
+ * beside the rings can be gone with it; when nothing has for a second they are long. Either ends when the life ring has
+ * something or a quarter of the event ring is full. */
+#define TURN_NEWS_MS  10
+#define TURN_QUIET_MS 50
+#define NEWS_NS	      SECOND_NS
 
 /* A look of so long is followed by that many times as long without one. */
 #define PEERS_REST 50
@@ -256,6 +263,7 @@ int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder
 	r->start_ns = host_clock_mono();
 	r->loss_since = r->cut_ns = r->thin_since = r->cost_since = r->start_ns;
 	r->watermark = r->floor = r->start_ns - PROBE_LAG_NS;
+	r->news_ns = r->start_ns;
 	r->next_flush = r->start_ns + (int64_t)opt->flush_ns;
 	r->next_second = r->start_ns + SECOND_NS / 2;
 	r->next_clock = r->start_ns + CLOCK_NS;
@@ -288,9 +296,19 @@ static int look_at_opens(struct probe_recorder *r, int64_t now, bool at_end, str
 			  : 0;
 }
 
+static int turn_ms(const struct probe_recorder *r, int64_t now)
+{
+	int64_t left =
+		r->opt.duration_ns ? r->start_ns + (int64_t)r->opt.duration_ns - now : INT64_MAX;
+
+	if (now - r->news_ns < NEWS_NS || left < TURN_QUIET_MS * MS_NS)
+		return TURN_NEWS_MS;
+	return TURN_QUIET_MS;
+}
+
 static int take_turn(struct probe_recorder *r, struct err *e)
 {
-	if (probe_session_wait(r->session, TURN_MS) < 0)
+	if (probe_session_wait(r->session, turn_ms(r, host_clock_mono())) < 0)
 		return err_sys(e, "cannot wait for events");
 	probe_recorder_drain(r);
 	probe_recorder_tell_copies(r);

@@ -61,8 +61,8 @@ struct probe_recorder_options {
 int probe_recorder_open(struct probe_recorder **out, const struct probe_recorder_options *opt,
 			struct err *e);
 
-/* One turn: wait up to 10 ms, drain, write. 1: go on; 0: the recording is over (time is up, targets are gone);
- * < 0: it cannot go on (ERR_CLOSED: nobody reads it any more). */
+/* One turn: wait up to 10 ms, or 50 when no thread or library came or went of late, drain, write. 1: go on; 0: the
+ * recording is over (time is up, targets are gone); < 0: it cannot go on (ERR_CLOSED: nobody reads it any more). */
 int probe_recorder_step(struct probe_recorder *r, struct err *e);
 
 /* Somebody wants what the flight recorder remembers: written at the next turn. */

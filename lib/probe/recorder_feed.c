@@ -345,6 +345,7 @@ static void on_life(void *ctx, const void *p, size_t n)
 
 	if (n < sizeof(*l))
 		return;
+	r->news_ns = (int64_t)l->time_ns;
 	/* What it does may be told before who it is. */
 	if (l->kind == WIRE_FORK && l->process)
 		probe_ended_taken(&r->ended, l->child_tgid, 0);

