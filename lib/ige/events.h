@@ -18,6 +18,7 @@ struct ige_extra {
 	bool gaps;
 };
 
+#define IGE_EXTRA_HINTS 64
 struct ige_rows {
 	struct ige_dict_writer *dict;
 	uint64_t *values;
@@ -25,6 +26,7 @@ struct ige_rows {
 			 1]; /* in values, by enum ige_column; END holds end_ns until sealing */
 	size_t n, cap;	     /* of each of them */
 	VEC(struct ige_extra) extras;
+	uint8_t extra_at[IGE_EXTRA_HINTS]; /* by the last bits of a column's id: where it stood last */
 	VEC(uint64_t) order; /* of grouped rows, when ends and places do not tell it */
 	bool grouped;	     /* rows stand by context, see ige/archive.h */
 	int64_t end_min, end_max, start_min;

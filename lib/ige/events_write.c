@@ -49,9 +49,15 @@ bool ige_rows_room(struct ige_rows *r, size_t n)
 
 static struct ige_extra *extra(struct ige_rows *r, uint16_t id)
 {
+	uint8_t *hint = &r->extra_at[id % IGE_EXTRA_HINTS];
+
+	if (*hint < r->extras.n && r->extras.v[*hint].id == id)
+		return &r->extras.v[*hint];
 	for (size_t i = 0; i < r->extras.n; i++)
-		if (r->extras.v[i].id == id)
+		if (r->extras.v[i].id == id) {
+			*hint = (uint8_t)i;
 			return &r->extras.v[i];
+		}
 	return vec_push(&r->extras, (struct ige_extra){ .id = id }) ? &r->extras.v[r->extras.n - 1]
 								    : NULL;
 }

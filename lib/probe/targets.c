@@ -129,12 +129,10 @@ static void note_growth(struct probe_targets *t, uint32_t tgid)
 	t->grew = true;
 }
 
-void probe_targets_scan_grown(struct probe_targets *t)
+static void scan_grown(struct probe_targets *t)
 {
 	struct err ignored = { 0 };
 
-	if (!t->grew)
-		return;
 	t->grew = false;
 	for (size_t i = 0; i < t->members.n; i++) {
 		struct member *m = &t->members.v[i];
@@ -149,6 +147,13 @@ void probe_targets_scan_grown(struct probe_targets *t)
 		if (found >= 0)
 			note_copies(t, m, found);
 	}
+}
+
+/* Before each record of the ring: an error's room is not to be cleared for nothing. */
+void probe_targets_scan_grown(struct probe_targets *t)
+{
+	if (t->grew)
+		scan_grown(t);
 }
 
 /* A child that has run no program of its own maps what its parent does: of hundreds of short-lived

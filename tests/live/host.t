@@ -748,7 +748,7 @@ def memory():
 try:
     first = record("nothing", "print('{\"pid\": 0}')")[2]
     got = sources(first)
-    tap.same(set(got), {"block", "memory", "fault", "file", "tcp", "oom"}, "which sources there are is said")
+    tap.same(set(got), {"block", "memory", "fault", "file", "tcp", "oom", "cpu"}, "which sources there are is said")
     tap.none([r for r in got.values() if r["requested"] != r["attached"] + r["failed"] or (r["failed"] and not r.get("reason"))],
              "and why one is missing")
     print("#", ", ".join(f"{k}: {v['attached']} of {v['requested']}" for k, v in got.items()))
