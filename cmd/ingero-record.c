@@ -108,7 +108,7 @@ static const struct cli_option options[] = {
 	{ "sample", 0, CLI_INT, AT(sample), "N", "Record one of N calls of each op, count the rest",
 	  "Recording", NULL, 1, 60000 },
 	{ "cpu-samples", 'F', CLI_INT, AT(cpu_hz), "HZ",
-	  "Sample where CPU time goes, HZ times a second (99; 0: not)", "Recording", NULL, 0, 10000,
+	  "Sample where CPU time goes so often (99; 0: never)", "Recording", NULL, 0, 10000,
 	  .given = &cpu_hz_given },
 	{ "mark", 0, CLI_STRING, AT(mark), "FIFO", "Take lines as events: step 12, loss 0.4, ...",
 	  "Recording" },

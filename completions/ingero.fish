@@ -341,7 +341,7 @@ complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
 complete -c ingero-record -l budget -d 'Probe frequent calls in windows when they cost more (2%); none: all calls' -x
 complete -c ingero-record -l nested -d 'Record launches of the driver inside those of the runtime, too'
 complete -c ingero-record -l sample -d 'Record one of N calls of each op, count the rest' -x
-complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes, HZ times a second (99; 0: not)' -x
+complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes so often (99; 0: never)' -x
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, ...' -x
 complete -c ingero-record -l hung -d 'Name a call once it has been open this long (5s)' -x
 complete -c ingero-record -l ring -d 'Kernel buffer, a power of two (16m)' -x

@@ -17,6 +17,7 @@
 #include "lib/probe/devices.h"
 #include "lib/probe/host_say.h"
 #include "lib/probe/spec.h"
+#include "lib/probe/tick.h"
 
 #define SECOND_NS  1000000000
 #define MS_NS	   1000000ll
@@ -26,8 +27,8 @@
 	500 /* for a driver to tell its GPUs; NVML takes tens of milliseconds of one that is awake */
 
 /* Waking up is what most turns cost. They are short while threads and libraries come and go, for what is read of a process
- * beside the rings can be gone with it; when nothing has for a second they are long. Either ends when the life ring has
- * something or a quarter of the event ring is full. */
+ * beside the rings can be gone with it, and while a window of the budget is open, which is to end in time; else they are long.
+ * Either ends when the life ring has something or a quarter of the event ring is full. */
 #define TURN_NEWS_MS  10
 #define TURN_QUIET_MS 50
 #define NEWS_NS	      SECOND_NS
@@ -193,6 +194,7 @@ static int start_probes(struct probe_recorder *r, struct err *e)
 	probe_cost_look(&r->cost, r->session, r->start_ns, 0, false);
 	if (rc == 0) {
 		probe_recorder_tell_sampled(r);
+		r->tick_ns = probe_session_cpu_hz(r->session) ? probe_tick_ns() : 0;
 		rc = begin(r, e);
 	}
 	if (rc == 0)
@@ -301,7 +303,7 @@ static int turn_ms(const struct probe_recorder *r, int64_t now)
 	int64_t left =
 		r->opt.duration_ns ? r->start_ns + (int64_t)r->opt.duration_ns - now : INT64_MAX;
 
-	if (now - r->news_ns < NEWS_NS || left < TURN_QUIET_MS * MS_NS)
+	if (now - r->news_ns < NEWS_NS || left < TURN_QUIET_MS * MS_NS || r->budget.plan.in_window)
 		return TURN_NEWS_MS;
 	return TURN_QUIET_MS;
 }

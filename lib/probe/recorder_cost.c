@@ -121,7 +121,8 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 		r->cost_ns += rec.u.COST.calls_ns;
 	}
 	if (host >= 0) {
-		REC_SET(&rec, COST, host_ns, (uint64_t)(host * seconds));
+		REC_SET(&rec, COST, host_ns,
+			(uint64_t)(host * seconds) + probe_recorder_ticks_ns(r));
 		r->cost_host_ns += rec.u.COST.host_ns;
 	}
 	REC_SET(&rec, COST, recorder_cpu_ns, (uint64_t)((cpu - r->cost_cpu) * 1e9));

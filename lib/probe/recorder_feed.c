@@ -33,6 +33,7 @@ static void on_event(void *ctx, const struct event *ev)
 	if (ev->op == OP_SCHED_OFFCPU)
 		probe_recorder_keep_pipe_of(r, ev);
 	r->events++;
+	r->ticks += ev->op == OP_CPU_SAMPLE;
 	if (def && (def->flags & OP_CALL)) {
 		r->calls++;
 		recorder_budget_count(&r->budget, ev);

@@ -87,6 +87,8 @@ struct probe_recorder {
 	struct probe_cost cost;
 	VEC(struct sampled_op) sampled;
 	struct recorder_budget budget;
+	double tick_ns;		    /* of the interrupt that a CPU sample takes */
+	uint64_t ticks, ticks_said; /* CPU samples; those whose interrupts are in records so far */
 	uint64_t left_out, folded, cost_ns, cost_host_ns, cost_calls,
 		cost_measured; /* said in records so far */
 	int64_t cost_since;
@@ -174,6 +176,8 @@ int probe_recorder_forget(struct probe_recorder *r, int64_t now, struct err *e);
 void probe_recorder_take_marks(struct probe_recorder *r);
 /* Another file begins: what marks are called. */
 void probe_recorder_marks_again(struct probe_recorder *r);
+/* What interrupts for CPU samples took from the targets since the last call: one was there for each sample. */
+uint64_t probe_recorder_ticks_ns(struct probe_recorder *r);
 /* Calibration, and sampling if asked for; what the recorder says of it. */
 int probe_recorder_start_cost(struct probe_recorder *r, struct err *e);
 /* Each turn: tiers are paused and resumed. At the end: what is paused stays so. */

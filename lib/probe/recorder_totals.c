@@ -17,6 +17,14 @@ double probe_recorder_cpu(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+uint64_t probe_recorder_ticks_ns(struct probe_recorder *r)
+{
+	uint64_t n = r->ticks - r->ticks_said;
+
+	r->ticks_said += n;
+	return (uint64_t)((double)n * r->tick_ns);
+}
+
 size_t probe_recorder_alive(const struct probe_recorder *r)
 {
 	return r->session ? probe_targets_alive(r->targets) : r->watch.alive.n;

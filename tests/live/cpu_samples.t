@@ -182,6 +182,26 @@ for options in (("--no-stacks",), ("-e", "cudaMalloc"), ("--exclude", "cpu")):
 sampled("-e cpu takes samples", "-e", "cpu", hz=99)
 sampled("-F 499 is what is taken", "-F", "499", hz=499)
 
+# What the recorder says that samples cost is what the same work takes longer by, the interrupts included.
+WORK = """import time
+wall, cpu, x = time.perf_counter(), time.thread_time(), 0
+for i in range(4000000):
+    x += i
+print(time.perf_counter() - wall, time.thread_time() - cpu)
+"""
+ROUNDS, WITHIN = 4, 3
+
+
+def cost(hz):
+    """(seconds, of CPU) of the work, and what is said that the host's programs took meanwhile."""
+    p = rec.run("-F", hz, "-o", ige, "--", sys.executable, "-c", WORK)
+    return (*map(float, p.stdout.split()), sum(r.get("host_ns", 0) for r in rec.dump(ige)[1] if r["record"] == "cost") / 1e9)
+
+
+without, with_ = ([min(figure) for figure in zip(*runs)] for runs in zip(*([cost(0), cost(4999)] for _ in range(ROUNDS))))
+wall, cpu, said = (b - a for a, b in zip(without, with_))
+tap.ok(cpu / WITHIN <= said <= WITHIN * max(cpu, wall), f"samples are said to take {said:.3f} s; the work took {cpu:.3f} s of CPU longer", (without, with_))
+
 # A kernel that refuses its clock.
 refuses = [os.path.join(rec.BUILD, "tests", "fault", "inject"), "perf_event_open:1+:EACCES", "--"]
 if subprocess.run([*refuses, "true"], capture_output=True).returncode == 0:
