@@ -5,6 +5,10 @@
  */
 #include "lib/event/paused.h"
 
+#include <string.h>
+
+#include "lib/base/human.h"
+
 static struct paused_list *list_of(const struct paused *p, uint32_t node, uint32_t tier)
 {
 	for (size_t i = 0; i < p->lists.n; i++)
@@ -91,6 +95,12 @@ bool paused_record(struct paused *p, const struct record *r)
 			return false;
 		l = &p->lists.v[p->lists.n - 1];
 	}
+	if (c->reason.n) {
+		size_t n = c->reason.n < sizeof(l->reason) ? c->reason.n : sizeof(l->reason) - 1;
+
+		memcpy(l->reason, c->reason.p, n);
+		l->reason[n] = '\0';
+	}
 	return add_row(l, row);
 }
 
@@ -113,14 +123,31 @@ static uint64_t sum_until(const struct paused_list *l, int64_t ns)
 	return l->v.v[at].before_ns + ((uint64_t)ns - (uint64_t)l->v.v[at].since_ns);
 }
 
+/* Of one list. */
+static uint64_t list_ns(const struct paused_list *l, int64_t from_ns, int64_t to_ns)
+{
+	return to_ns > from_ns ? sum_until(l, to_ns) - sum_until(l, from_ns) : 0;
+}
+
+/* A list without a node is of the recording's only one, and who does not know the node means any. */
+static bool list_holds(const struct paused_list *l, uint32_t node)
+{
+	return l->node == node || !l->node || !node;
+}
+
 uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		   int64_t to_ns)
 {
-	const struct paused_list *l = list_of(p, node, tier);
+	uint64_t most = 0;
 
-	if (!l || to_ns <= from_ns)
-		return 0;
-	return sum_until(l, to_ns) - sum_until(l, from_ns);
+	for (size_t i = 0; i < p->lists.n; i++) {
+		const struct paused_list *l = &p->lists.v[i];
+		uint64_t ns =
+			l->tier == tier && list_holds(l, node) ? list_ns(l, from_ns, to_ns) : 0;
+
+		most = ns > most ? ns : most;
+	}
+	return most;
 }
 
 double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
@@ -132,4 +159,79 @@ double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, in
 		return 1;
 	all = (uint64_t)to_ns - (uint64_t)from_ns;
 	return paused >= all ? 0 : (double)all / (double)(all - paused);
+}
+
+unsigned paused_tiers(const struct paused *p, uint32_t node, int64_t from_ns, int64_t to_ns)
+{
+	unsigned tiers = 0;
+
+	for (size_t i = 0; i < p->lists.n; i++) {
+		const struct paused_list *l = &p->lists.v[i];
+		size_t at = list_holds(l, node) ? row_after(l, from_ns) : l->v.n;
+
+		if (at < l->v.n && l->v.v[at].since_ns < to_ns)
+			tiers |= 1u << l->tier;
+	}
+	return tiers;
+}
+
+int64_t paused_first(const struct paused *p, uint32_t node, enum op_tier tier)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < p->lists.n; i++) {
+		const struct paused_list *l = &p->lists.v[i];
+
+		if (l->tier == tier && list_holds(l, node) && l->v.n && l->v.v[0].since_ns < first)
+			first = l->v.v[0].since_ns;
+	}
+	return first;
+}
+
+uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, int64_t from_ns,
+		       int64_t to_ns)
+{
+	uint64_t sum = 0;
+	int64_t at = from_ns;
+
+	/* From the earliest time that is not looked at to the end of the pauses that hold it, and on to the next that begins. */
+	while (at < to_ns) {
+		int64_t until = at, next = to_ns;
+
+		for (size_t i = 0; i < p->lists.n; i++) {
+			const struct paused_list *l = &p->lists.v[i];
+			size_t k;
+
+			if (!(tiers >> l->tier & 1) || !list_holds(l, node))
+				continue;
+			k = row_after(l, at);
+			if (k == l->v.n)
+				continue;
+			if (l->v.v[k].since_ns > at)
+				next = l->v.v[k].since_ns < next ? l->v.v[k].since_ns : next;
+			else if (l->v.v[k].until_ns > until)
+				until = l->v.v[k].until_ns;
+		}
+		until = until < to_ns ? until : to_ns;
+		sum += (uint64_t)until - (uint64_t)at;
+		at = until > at ? until : next;
+	}
+	return sum;
+}
+
+void paused_text(struct buf *out, unsigned tier, double covered, const char *reason)
+{
+	buf_printf(out, "%s were recorded %s of the time", op_tier_text(tier),
+		   human_percent(covered).s);
+	if (!strcmp(reason, "budget")) {
+		buf_puts(out, " (to stay within the budget)");
+	} else if (*reason) {
+		buf_puts(out, " (");
+		human_safe(out, bytes_of(reason));
+		buf_putc(out, ')');
+	}
+	if (covered > 0)
+		buf_puts(out, ": their counts and totals are estimates (~)");
+	else
+		buf_puts(out, ": how many there were is not known");
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/vec.h"
 #include "lib/event/record.h"
 #include "lib/event/tier.h"
@@ -23,7 +24,14 @@ struct paused_row {
 struct paused_list {
 	uint32_t node; /* as in the record; 0: the segment's own */
 	uint32_t tier;
+	char reason[80]; /* of the newest; empty: none was said */
 	VEC(struct paused_row) v;
+};
+
+/* What there was of something that was counted while its probes were attached. */
+struct estimate {
+	bool is; /* false: all of it was recorded, and the figures are what was counted */
+	uint64_t count, errors, total_ns, self_ns, lost_ns;
 };
 
 /* Zero-initialised is empty. */
@@ -35,7 +43,8 @@ struct paused {
 bool paused_record(struct paused *p, const struct record *r);
 void paused_free(struct paused *p);
 
-/* How much of [from, to) the tier was paused on that node. */
+/* How much of [from, to) the tier was paused on that node; node 0: it is not known, or there is only one. Pauses that
+ * name no node are of all. */
 uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		   int64_t to_ns);
 
@@ -43,5 +52,19 @@ uint64_t paused_ns(const struct paused *p, uint32_t node, enum op_tier tier, int
  * that time was covered, so that nothing is known. */
 double paused_scale(const struct paused *p, uint32_t node, enum op_tier tier, int64_t from_ns,
 		    int64_t to_ns);
+
+/* The tiers (1 << enum op_tier, or-ed) of which probes were detached anywhere in [from, to). */
+unsigned paused_tiers(const struct paused *p, uint32_t node, int64_t from_ns, int64_t to_ns);
+
+/* How much of [from, to) any of these tiers (1 << enum op_tier, or-ed) was paused. */
+uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, int64_t from_ns,
+		       int64_t to_ns);
+
+/* When the tier was paused first; INT64_MAX: never. */
+int64_t paused_first(const struct paused *p, uint32_t node, enum op_tier tier);
+
+/* "kernel launches were recorded 24 % of the time (to stay within the budget): their counts are estimates (~)". covered: that
+ * share, 0 to 1. */
+void paused_text(struct buf *out, unsigned tier, double covered, const char *reason);
 
 #endif

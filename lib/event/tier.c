@@ -44,3 +44,15 @@ const char *op_tier_name(unsigned tier)
 
 	return tier < TIERS ? names[tier] : "?";
 }
+
+const char *op_tier_text(unsigned tier)
+{
+	static const char *const texts[TIERS] = { "calls",
+						  "kernel launches",
+						  "event and stream queries",
+						  "submissions other than launches",
+						  "memory calls",
+						  "waits" };
+
+	return tier < TIERS ? texts[tier] : "?";
+}

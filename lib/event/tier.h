@@ -21,7 +21,12 @@ enum op_tier {
 /* The tier of a call's op; TIER_KEPT for ops that this program does not know and for what is no library call. */
 enum op_tier op_tier(uint16_t op);
 
+#define TIERS_ALL ((1u << TIERS) - 2) /* all that a recorder may detach */
+
 /* "launches"; "?" for a number that is none. */
 const char *op_tier_name(unsigned tier);
+
+/* What its calls are called: "kernel launches"; "?" for a number that is none. */
+const char *op_tier_text(unsigned tier);
 
 #endif

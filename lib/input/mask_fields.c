@@ -37,10 +37,10 @@ static const struct {
 	OF(SOCKET, remote, ADDRESS),   OF(WORD, text, COMMAND),
 	OF(SAMPLED, reason, KEEP),     OF(UNCOVERED, layer, KEEP),
 	OF(UNCOVERED, path, PATH),     OF(UNCOVERED, reason, SENTENCE),
-	OF(ALLOWED, cpus, KEEP),
-	OF(SOCKET, role, KEEP),	       OF(READY, kind, KEEP),
-	OF(PIPE, comm, PROGRAM),       OF(OWNER, lock, KEEP),
-	OF(OWNER, comm, PROGRAM),
+	OF(ALLOWED, cpus, KEEP),       OF(SOCKET, role, KEEP),
+	OF(READY, kind, KEEP),	       OF(PIPE, comm, PROGRAM),
+	OF(OWNER, lock, KEEP),	       OF(OWNER, comm, PROGRAM),
+	OF(PAUSED, reason, SENTENCE),
 };
 
 unsigned input_mask_field(uint16_t record_kind, unsigned number)

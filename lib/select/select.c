@@ -286,6 +286,11 @@ bool select_stretch(const struct select *s, const struct record *r)
 		return STRETCH(r, THINNED);
 	case RECORD_COST:
 		return STRETCH(r, COST);
+	case RECORD_FOLDED:
+		return STRETCH(r, FOLDED);
+	case RECORD_PAUSED:
+		/* Its end is a record of its own: without that an earlier one would never end. */
+		return select_overlaps(s, r->u.PAUSED.since_ns, INT64_MAX);
 	default:
 		return true;
 	}

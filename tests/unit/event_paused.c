@@ -82,6 +82,45 @@ static void check_sums(void)
 	paused_free(&p);
 }
 
+/* Tiers whose pauses overlap, follow one another, and lie apart. */
+static void check_several(void)
+{
+	static const struct {
+		unsigned tier;
+		int64_t since_ns, until_ns;
+	} all[] = { { TIER_LAUNCHES, 10, 30 }, { TIER_SUBMITS, 20, 40 }, { TIER_WAITS, 40, 50 },
+		    { TIER_LAUNCHES, 70, 80 }, { TIER_QUERIES, 75, 76 }, { TIER_SUBMITS, 90, -1 } };
+	struct paused p = { 0 };
+	bool same = true;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		same &= add(&p, 2, all[i].tier, all[i].since_ns, all[i].until_ns);
+	for (unsigned tiers = 0; tiers < 1u << TIERS && same; tiers += 2)
+		for (int from = 0; from < 120 && same; from++)
+			for (int to = from, sum = 0; to < 120 && same; to++) {
+				unsigned any = 0, there = 0;
+
+				for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+					int64_t until =
+						all[i].until_ns < 0 ? INT64_MAX : all[i].until_ns;
+
+					if (all[i].since_ns < to && until > from)
+						there |= 1u << all[i].tier;
+					if (to >= all[i].since_ns && to < until)
+						any |= 1u << all[i].tier;
+				}
+				same &= paused_any_ns(&p, 2, tiers, from, to) == (uint64_t)sum &&
+					(from == to || paused_tiers(&p, 2, from, to) == there);
+				sum += (any & tiers) != 0;
+			}
+	ok(same, "time in which any of some tiers was paused is what counting gives");
+	ok(paused_first(&p, 2, TIER_SUBMITS) == 20 &&
+		   paused_first(&p, 2, TIER_ALLOCATIONS) == INT64_MAX &&
+		   paused_first(&p, 1, TIER_SUBMITS) == INT64_MAX,
+	   "the first pause of a tier and node");
+	paused_free(&p);
+}
+
 int main(void)
 {
 	struct paused p = { 0 };
@@ -100,10 +139,12 @@ int main(void)
 	ok(paused_scale(&p, 0, TIER_LAUNCHES, 200, 400) == 0, "nothing was covered");
 	ok(add(&p, 0, TIER_LAUNCHES, 100, 120) && paused_ns(&p, 0, TIER_LAUNCHES, 0, 150) == 20,
 	   "it has ended");
-	ok(add(&p, 3, TIER_LAUNCHES, 0, 10) && paused_ns(&p, 0, TIER_LAUNCHES, 0, 150) == 20 &&
-		   paused_ns(&p, 3, TIER_LAUNCHES, 0, 150) == 10 &&
-		   paused_ns(&p, 0, TIER_WAITS, 0, 150) == 0,
-	   "by node and by tier");
+	ok(add(&p, 3, TIER_LAUNCHES, 0, 130) && paused_ns(&p, 3, TIER_LAUNCHES, 0, 150) == 130 &&
+		   paused_ns(&p, 4, TIER_LAUNCHES, 0, 150) == 20 &&
+		   paused_ns(&p, 0, TIER_LAUNCHES, 0, 150) == 130 &&
+		   paused_ns(&p, 3, TIER_WAITS, 0, 150) == 0,
+	   "by node and by tier: one that names no node is of all");
 	paused_free(&p);
+	check_several();
 	return tap_done();
 }
