@@ -164,6 +164,39 @@ static void list_uncovered(struct cause *c, struct jsonw *j)
 		jsonw_key_u64(j, "uncovered_total", c->uncovered.v.n);
 }
 
+/* Calls of which tiers were recorded for how much of the time; nothing where it was all of it. */
+static void list_paused(struct cause *c, struct jsonw *j)
+{
+	int64_t from_ns = c->settled_ns - (int64_t)cause_wall_ns(c);
+	bool any = false;
+
+	for (size_t i = 0; i < c->paused.lists.n; i++) {
+		const struct paused_list *l = &c->paused.lists.v[i];
+		const struct world_node *node = world_get_node(c->w, l->node);
+		uint64_t ns = paused_ns(&c->paused, l->node, l->tier, from_ns, c->settled_ns);
+
+		if (ns == 0)
+			continue;
+		if (!any)
+			jsonw_key_array(j, "paused");
+		any = true;
+		jsonw_object_begin(j);
+		jsonw_key(j, "node");
+		if (node)
+			jsonw_bytes(j, world_text(c->w, node->name));
+		else
+			jsonw_null(j);
+		jsonw_key_str(j, "tier", op_tier_name(l->tier));
+		jsonw_key_u64(j, "ns", ns);
+		jsonw_key_double(j, "covered", 1 - (double)ns / (double)cause_wall_ns(c));
+		jsonw_key(j, "reason");
+		jsonw_bytes(j, bytes_of(l->reason));
+		jsonw_object_end(j);
+	}
+	if (any)
+		jsonw_array_end(j);
+}
+
 /* Of threads that make calls, or of all of a process that makes none: others lose nothing by it. */
 static uint64_t part_of_all(const struct cause *c, enum part part)
 {
@@ -214,6 +247,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 		jsonw_key_u64(&j, "calls_left_out", c->left_out);
 	}
 	list_uncovered(c, &j);
+	list_paused(c, &j);
 	recorder_json(c, &j);
 	jsonw_key_u64(&j, "contradicting_calls", totals->unsound);
 	/* Without off-CPU intervals nothing can be known of what the host took. */

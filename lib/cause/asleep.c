@@ -16,7 +16,8 @@ bool cause_asleep_record(struct cause_asleep *a, const struct world *w, const st
 			 uint64_t calls)
 {
 	const struct rec_ASLEEP *now = &r->u.ASLEEP;
-	struct cause_sleeper fresh = { .said = *r, .calls = calls }, *known;
+	struct cause_sleeper fresh = { .said = *r, .calls = calls, .calls_ns = now->time_ns },
+			     *known;
 	uint64_t at;
 
 	if (!world_get_thread(w, now->thread))
@@ -28,6 +29,7 @@ bool cause_asleep_record(struct cause_asleep *a, const struct world *w, const st
 		return true;
 	if (known->said.u.ASLEEP.since_ns == now->since_ns) {
 		fresh.calls = known->calls;
+		fresh.calls_ns = known->calls_ns;
 		fresh.again = true;
 	}
 	*known = fresh;
@@ -51,7 +53,7 @@ bool cause_stands(const struct cause *c, const struct record *r, struct buf *out
 	if (!s->again || wait->thread >= c->tally.threads.n ||
 	    !c->tally.threads.v[wait->thread].calls ||
 	    c->tally.processes.v[t->process].calls != s->calls ||
-	    cause_uncovered(c, t->process, wait->since_ns, wait->time_ns))
+	    cause_uncovered(c, t->process, TIERS_ALL, s->calls_ns, wait->time_ns))
 		return false;
 	name_victim(out, c->w, &c->tally, t->process);
 	buf_printf(out, " makes no calls: for %s a thread has been %s", human_ns(ev.dur_ns).s,

@@ -24,8 +24,9 @@ struct cause_asleep {
 	struct map at; /* world thread -> position */
 	VEC(struct cause_sleeper {
 		struct record said;
-		uint64_t calls; /* that its process had made when this sleep was said first */
-		bool again;	/* and that was before */
+		uint64_t calls;	  /* that its process had made when this sleep was said first */
+		int64_t calls_ns; /* when that was */
+		bool again;	  /* and that was before */
 	})
 	v;
 };

@@ -66,6 +66,7 @@ void cause_free(struct cause *c)
 	clocks_free(&c->clocks);
 	open_calls_free(&c->open);
 	uncovered_free(&c->uncovered);
+	paused_free(&c->paused);
 	line_free(c->line);
 	free(c);
 }
@@ -294,6 +295,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 	case RECORD_UNCOVERED:
 	case RECORD_COVERAGE:
 		if (!uncovered_record(&c->uncovered, r))
+			return err_nomem(e);
+		break;
+	case RECORD_PAUSED:
+		if (!paused_record(&c->paused, r))
 			return err_nomem(e);
 		break;
 	case RECORD_COST:

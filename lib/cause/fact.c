@@ -80,13 +80,24 @@ void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
 	name_victim(out, c->w, &c->tally, f->process);
 }
 
+/* It was found in a part of the time. */
+static bool is_estimate(const struct fact *f)
+{
+	return f->scale > 1;
+}
+
+static uint64_t whole(const struct fact *f, uint64_t measured)
+{
+	return is_estimate(f) ? (uint64_t)((double)measured * f->scale + 0.5) : measured;
+}
+
 void fact_amount(const struct fact *f, struct buf *out)
 {
-	const char *counted = f->counted ? f->counted : "times";
+	const char *counted = f->counted ? f->counted : "times", *about = is_estimate(f) ? "~" : "";
 
-	buf_printf(out, "%s%s (%.1f%% of wall time, ", f->upper_bound ? "up to " : "",
-		   human_ns(f->lost_ns).s, f->share * 100);
-	human_counted(out, f->count, bytes_of(counted));
+	buf_printf(out, "%s%s%s (%.1f%% of wall time, %s", f->upper_bound ? "up to " : "", about,
+		   human_ns(whole(f, f->lost_ns)).s, f->share * 100, about);
+	human_counted(out, whole(f, f->count), bytes_of(counted));
 	buf_putc(out, ')');
 }
 
@@ -238,8 +249,14 @@ static void body(const struct cause *c, const struct fact *f, double worst, stru
 	jsonw_key_double(j, "share_of_wall", f->share);
 	jsonw_key_double(j, "worst_window_share", worst);
 	jsonw_key_double(j, "lost_ms_per_s",
-			 cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c)
-					  : 0);
+			 cause_wall_ns(c)
+				 ? (double)whole(f, f->lost_ns) * 1e3 / (double)cause_wall_ns(c)
+				 : 0);
+	if (is_estimate(f)) {
+		jsonw_key_double(j, "covered", 1 / f->scale);
+		jsonw_key_u64(j, "estimated_lost_ns", whole(f, f->lost_ns));
+		jsonw_key_u64(j, "estimated_count", whole(f, f->count));
+	}
 	share_json(j, "explained", f->explained);
 	share_json(j, "unexplained", f->unexplained);
 	body_lost_parts(f->part_ns, j);

@@ -63,8 +63,9 @@ struct fact {
 		FACT_GAIN_ALL,
 		FACT_GAIN_NOTHING /* there is no such thing */
 	} gain;
-	double share;		       /* of wall time; of steps where these are known */
-	uint32_t severity;	       /* 0: by the largest share (causal model, §5) */
+	double share;	   /* of wall time; of steps where these are known */
+	double scale;	   /* what was measured stands for so many times as much; 0, 1: it is all */
+	uint32_t severity; /* 0: by the largest share (causal model, §5) */
 	double explained, unexplained; /* of the symptom's lost time; below 0: not a notion here */
 	const uint64_t *part_ns;       /* PART_COUNT of them; NULL: states do not matter */
 	uint16_t op;		       /* the traced call it is about; 0: between calls */

@@ -22,6 +22,7 @@
 #include "lib/cause/watch.h"
 #include "lib/cause/where.h"
 #include "lib/event/open_calls.h"
+#include "lib/event/paused.h"
 #include "lib/event/uncovered.h"
 #include "lib/line/clocks.h"
 #include "lib/line/steps.h"
@@ -50,6 +51,7 @@ struct cause {
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	struct open_calls open; /* when the recording ended */
 	struct uncovered uncovered;
+	struct paused paused;
 	/* Taken by probes, as COST records say: in calls, and at kernel events. */
 	uint64_t traps_ns, host_programs_ns;
 	bool traps_known;
@@ -126,21 +128,43 @@ static inline int64_t cause_process_end(const struct cause *c, uint32_t process)
 	return cause_node_end(c, p ? p->node : 0);
 }
 
-/* Whether calls of the process may be missing in that time: then nothing follows from that none is
- * there. */
-static inline bool cause_uncovered(const struct cause *c, uint32_t process, int64_t from_ns,
-				   int64_t to_ns)
+/* Whether probes of any of these tiers (1 << enum op_tier, or-ed) were detached in that time on the process's node. */
+static inline bool cause_paused(const struct cause *c, uint32_t process, unsigned tiers,
+				int64_t from_ns, int64_t to_ns)
 {
-	return uncovered_within(&c->uncovered, process, from_ns, to_ns);
+	const struct world_process *p = c->paused.lists.n ? world_get_process(c->w, process) : NULL;
+
+	return p && paused_tiers(&c->paused, p->node, from_ns, to_ns) & tiers;
 }
 
-/* That it made no call for so long until the end is known of it. */
+/* Whether calls of the process in these tiers may be missing in that time: then nothing follows
+ * from that none is there. */
+static inline bool cause_uncovered(const struct cause *c, uint32_t process, unsigned tiers,
+				   int64_t from_ns, int64_t to_ns)
+{
+	return uncovered_within(&c->uncovered, process, from_ns, to_ns) ||
+	       cause_paused(c, process, tiers, from_ns, to_ns);
+}
+
+/* Whether collectives of the process were not counted at some time before: its numbers are then behind the other ranks'. */
+static inline bool cause_uncounted(const struct cause *c, uint32_t process, int64_t ns)
+{
+	return cause_paused(c, process, 1u << TIER_WAITS, INT64_MIN, ns);
+}
+
+/* That it made no call for so long until the end is known of it: time in which probes were detached says nothing. */
 static inline bool cause_silent(const struct cause *c, uint32_t process, int64_t since_ns,
 				int64_t ns)
 {
-	int64_t end_ns = cause_process_end(c, process);
+	const struct world_process *p = world_get_process(c->w, process);
+	int64_t end_ns = cause_process_end(c, process), paused = 0;
 
-	return end_ns - since_ns > ns && !cause_uncovered(c, process, since_ns, end_ns);
+	if (end_ns <= since_ns)
+		return false;
+	if (c->paused.lists.n)
+		paused = (int64_t)paused_any_ns(&c->paused, p ? p->node : 0, TIERS_ALL, since_ns,
+						end_ns);
+	return end_ns - since_ns - paused > ns && !cause_uncovered(c, process, 0, since_ns, end_ns);
 }
 
 /* Wall time of what is told. Of the events alone until the end: records may stand a little before or after them. */
@@ -148,6 +172,31 @@ static inline uint64_t cause_wall_ns(const struct cause *c)
 {
 	return c->has_start && c->settled_ns > c->start_ns ? (uint64_t)(c->settled_ns - c->start_ns)
 							   : 0;
+}
+
+/* Of the window that ends with a pane (INT64_MAX: of the recording), how much calls of these tiers were recorded on the
+ * thread's node: what they take is a share of this. At least a twentieth of it: less says too little. */
+static inline uint64_t cause_window_ns(const struct cause *c, uint32_t thread, unsigned tiers,
+				       int64_t pane)
+{
+	uint64_t ns = pane == INT64_MAX ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS,
+		 paused;
+	int64_t end_ns = pane == INT64_MAX ? c->settled_ns : (pane + 1) * TALLY_PANE_NS;
+	const struct world_thread *t = c->paused.lists.n ? world_get_thread(c->w, thread) : NULL;
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	if (!p || ns > INT64_MAX)
+		return ns;
+	paused = paused_any_ns(&c->paused, p->node, tiers, end_ns - (int64_t)ns, end_ns);
+	return ns - paused > ns / 20 ? ns - paused : ns / 20;
+}
+
+/* What was found in so much of the recording stands for this many times as much in all of it. */
+static inline double cause_scale(const struct cause *c, uint64_t covered_ns)
+{
+	uint64_t wall = cause_wall_ns(c);
+
+	return covered_ns && covered_ns < wall ? (double)wall / (double)covered_ns : 1;
 }
 
 /* The analysis record's body. */

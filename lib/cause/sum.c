@@ -4,6 +4,8 @@
  */
 #include "lib/cause/sum.h"
 
+#include "lib/cause/inside.h"
+
 void cause_sum_add(struct cause_sum *s, const struct sum_worst *w)
 {
 	int64_t start = w->end_ns - (int64_t)w->dur_ns;
@@ -13,6 +15,7 @@ void cause_sum_add(struct cause_sum *s, const struct sum_worst *w)
 		s->first_ns = start;
 	s->last_ns = w->end_ns;
 	s->ns += w->lost_ns;
+	s->tiers |= w->tiers ? w->tiers : 1u << op_tier(w->op);
 	if (w->lost_ns > s->max_ns)
 		s->max_ns = w->lost_ns;
 	tally_pane_add(s->panes, w->end_ns / TALLY_PANE_NS, w->lost_ns, 1);
@@ -32,9 +35,8 @@ static double share_of(const struct cause_sum *s, uint64_t ns, uint64_t wall)
 
 bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, double min_share)
 {
-	uint64_t wall = pane == INT64_MAX ? cause_wall_ns(c)
-					  : (uint64_t)TALLY_PANES * TALLY_PANE_NS,
-		 ns = s->ns, count = s->count;
+	uint64_t wall = cause_window_ns(c, s->worst[0].thread, s->tiers, pane), ns = s->ns,
+		 count = s->count;
 	double share;
 
 	if (pane != INT64_MAX)
@@ -52,8 +54,9 @@ bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, dou
 void cause_sum_fill(const struct cause *c, const struct cause_sum *s, struct fact *f,
 		    const char *moment)
 {
-	uint64_t wall = cause_wall_ns(c);
+	uint64_t wall = cause_window_ns(c, s->worst[0].thread, s->tiers, INT64_MAX);
 
+	f->scale = cause_scale(c, wall);
 	f->first_ns = s->first_ns;
 	f->last_ns = s->last_ns;
 	f->lost_ns = s->ns;

@@ -13,6 +13,7 @@
 struct cause_sum {
 	uint64_t ns, count, max_ns;
 	uint32_t threads; /* that lost side by side: shares are of one of them on average; 0 is 1 */
+	unsigned tiers;	  /* of the calls that it was found by */
 	int64_t first_ns, last_ns;
 	struct tally_pane panes[TALLY_PANES];
 	struct sum_worst {
@@ -21,7 +22,8 @@ struct cause_sum {
 		uint32_t thread;
 		uint16_t op;
 		int64_t event_ns; /* as struct fact_moment has it */
-	} worst[SUM_WORST];	  /* most lost first */
+		unsigned tiers; /* 1 << enum op_tier, or-ed, of the calls it was found by; 0: op's */
+	} worst[SUM_WORST];	/* most lost first */
 	struct fact_told told;
 };
 

@@ -5,6 +5,8 @@
  */
 #include "lib/cause/toll.h"
 
+#include "lib/cause/inside.h"
+
 static struct toll_thread *thread_of(struct toll *t, uint32_t thread)
 {
 	struct toll_thread fresh = { .thread = thread, .newest = INT64_MIN };
@@ -55,6 +57,7 @@ bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, in
 		t->last_ns = end_ns;
 	t->ns += lost_ns;
 	t->count++;
+	t->tiers |= 1u << op_tier(op);
 	th->ns += lost_ns;
 	t->worst_ns = th->ns > t->worst_ns ? th->ns : t->worst_ns;
 	if (end_ns / TALLY_PANE_NS > th->newest)
@@ -98,15 +101,19 @@ bool toll_settle(struct toll *t, int64_t pane)
 	return true;
 }
 
+/* Of the time that is looked at, how much its calls were recorded. */
+static uint64_t covered_ns(const struct cause *c, const struct toll *t, int64_t pane)
+{
+	return cause_window_ns(c, t->worst[0].thread, t->whole ? 0 : t->tiers, pane);
+}
+
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share)
 {
 	struct toll_lately sum = { t->ns, t->count, t->worst_ns };
-	uint64_t wall = cause_wall_ns(c);
+	uint64_t wall = covered_ns(c, t, c->ended ? INT64_MAX : pane);
 
-	if (!c->ended) {
-		wall = (uint64_t)TALLY_PANES * TALLY_PANE_NS;
+	if (!c->ended)
 		sum = toll_lately(t, pane);
-	}
 	*share = wall ? (double)sum.worst_ns / (double)wall : 0;
 	if (c->ended && t->told.revision)
 		return true;
@@ -121,8 +128,9 @@ static int by_time(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-void toll_fill(const struct toll *t, struct fact *f)
+void toll_fill(const struct cause *c, const struct toll *t, struct fact *f)
 {
+	f->scale = cause_scale(c, covered_ns(c, t, INT64_MAX));
 	f->first_ns = t->first_ns;
 	f->last_ns = t->last_ns;
 	f->lost_ns = t->ns;

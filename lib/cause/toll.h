@@ -23,6 +23,8 @@ struct toll_thread {
 /* Zero-initialised is empty. */
 struct toll {
 	uint64_t ns, count;
+	unsigned tiers; /* of the calls that it was found by */
+	bool whole;	/* it is all there, whichever calls were recorded */
 	int64_t first_ns, last_ns;
 	uint64_t worst_ns;		 /* most that one thread lost */
 	VEC(struct toll_thread) threads; /* that lost something lately */
@@ -50,7 +52,7 @@ bool toll_settle(struct toll *t, int64_t pane);
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share);
 
 /* Amounts, times and moments of the toll. */
-void toll_fill(const struct toll *t, struct fact *f);
+void toll_fill(const struct cause *c, const struct toll *t, struct fact *f);
 
 void toll_free(struct toll *t);
 

@@ -56,7 +56,7 @@ static int tell(struct tolls *t, struct cause *c, struct toll_row *r, double sha
 	struct fact *f = &telling.f;
 	int rc;
 
-	toll_fill(&r->toll, f);
+	toll_fill(c, &r->toll, f);
 	f->nsites = where_top(&t->where, r->at, f->sites, FACT_SITES);
 	f->op = f->nsites ? f->sites[0].op : 0;
 	t->def->tell(t, c, r, &telling);

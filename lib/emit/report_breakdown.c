@@ -58,6 +58,7 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 	bool calling = report_number(p, "calling_threads") > 0;
 	struct json parts = json_get(p, calling ? "calling_parts" : "parts");
 	double all = report_number(p, calling ? "calling_thread_ns" : "thread_ns");
+	bool paused = report_has_paused(r);
 	struct share v[PART_COUNT];
 	unsigned n = 0;
 	char t[48];
@@ -90,7 +91,7 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 		buf_puts(out, "no call recorded)\n");
 	} else {
 		buf_puts(out, human_count((uint64_t)report_number(p, "calls")).s);
-		buf_puts(out, " calls)\n");
+		buf_puts(out, paused ? " calls recorded)\n" : " calls)\n");
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (v[i].ns < LEAST * all && n - i > 1) {
@@ -108,7 +109,9 @@ void report_breakdown(struct buf *out, const struct report *r, struct json p, bo
 				 view_part_style(v[i].part));
 		else
 			human_bar(out, v[i].ns / all, BAR_WIDTH);
-		buf_printf(out, "  %s\n", part_said(v[i].part, host));
+		buf_printf(out, "  %s%s\n", part_said(v[i].part, host),
+			   paused && v[i].part == PART_SELF ? ", with calls that were not recorded"
+							    : "");
 	}
 	if (host && !steal)
 		buf_printf(out, "    %10s %6s  %*s  %s (the kernel did not say)\n", "unknown", "",

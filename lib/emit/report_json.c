@@ -30,6 +30,8 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 					    "counted",
 					    "evidence",
 					    "counterfactual" };
+	static const char *const estimates[] = { "covered", "estimated_lost_ns",
+						 "estimated_count" };
 	struct json o = json_object();
 
 	json_set(&o, "id", json_string(c->id));
@@ -46,6 +48,12 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 		struct json v = json_get(c->body, body[i]);
 
 		json_set(&o, body[i], v.is ? v : json_null());
+	}
+	for (unsigned i = 0; i < sizeof(estimates) / sizeof(estimates[0]); i++) {
+		struct json v = json_get(c->body, estimates[i]);
+
+		if (v.is)
+			json_set(&o, estimates[i], v);
 	}
 	return o;
 }
@@ -131,6 +139,8 @@ void report_json(struct buf *out, const struct report *r)
 	v = json_get(analysis, "steal_recorded");
 	json_set(&coverage, "steal_recorded", v.is ? v : json_bool(false));
 	json_set(&coverage, "uncovered", processes_json(r, "uncovered"));
+	v = json_get(analysis, "paused");
+	json_set(&coverage, "paused", v.is ? v : json_array());
 	v = json_get(analysis, "recorder");
 	json_set(&coverage, "recorder", v.is ? v : json_null());
 	json_set(&coverage, "missing", missing_json(r));

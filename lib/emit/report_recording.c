@@ -9,6 +9,8 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
+#include "lib/event/paused.h"
+#include "lib/event/tier.h"
 #include "lib/event/uncovered.h"
 
 #define LINES 5 /* processes told of; a hundred short-lived children are one line */
@@ -95,6 +97,70 @@ bool report_has_uncovered(const struct report *r, double *before_ns)
 	}
 	json_free(all);
 	return yes;
+}
+
+#define BLIND 0.05 /* of the time */
+
+/* False: nothing was covered for less of the time. */
+static bool least_covered(const struct report *r, double *least)
+{
+	struct json all = json_get(r->chains->analysis, "paused");
+	size_t n = json_length(all);
+
+	*least = 1;
+	for (size_t i = 0; i < n; i++) {
+		struct json p = json_at(all, i);
+		double covered = report_number(p, "covered");
+
+		*least = covered < *least ? covered : *least;
+		json_free(p);
+	}
+	json_free(all);
+	return n > 0;
+}
+
+bool report_has_paused(const struct report *r)
+{
+	double least;
+
+	return least_covered(r, &least);
+}
+
+bool report_has_blind_tier(const struct report *r)
+{
+	double least;
+
+	return least_covered(r, &least) && least < BLIND;
+}
+
+static unsigned tier_of(struct bytes name)
+{
+	unsigned tier = 0;
+
+	while (tier < TIERS && !bytes_equal(name, bytes_of(op_tier_name(tier))))
+		tier++;
+	return tier;
+}
+
+void report_paused_lines(struct buf *out, const struct report *r, const char *before)
+{
+	struct json all = json_get(r->chains->analysis, "paused");
+
+	for (size_t i = 0; i < json_length(all); i++) {
+		struct json p = json_at(all, i), tier = json_get(p, "tier"),
+			    node = json_get(p, "node");
+		char reason[80];
+
+		copy_member(p, "reason", reason, sizeof(reason));
+		buf_puts(out, before);
+		paused_text(out, tier_of(json_bytes(tier)), report_number(p, "covered"), reason);
+		report_on_node(out, r, json_bytes(node));
+		buf_putc(out, '\n');
+		json_free(tier);
+		json_free(node);
+		json_free(p);
+	}
+	json_free(all);
 }
 
 static void put_line(struct buf *out, const char *before, struct json p,

@@ -20,6 +20,13 @@ bool report_is_uncovered(const struct report *r, struct json process);
 /* A line for each such process, indented; of many, some. */
 void report_uncovered_lines(struct buf *out, const struct report *r, const char *before);
 
+/* Whether calls of some tier were not recorded for a part of the time. */
+bool report_has_paused(const struct report *r);
+/* Whether so few calls of some tier were that what they would show was not looked for. */
+bool report_has_blind_tier(const struct report *r);
+/* A line for each such tier and machine: "kernel launches were recorded 24 % of the time ...". */
+void report_paused_lines(struct buf *out, const struct report *r, const char *before);
+
 /* "Recorder: 12 ms (0.4 %) of these programs: traps …"; nothing where it is not known. */
 void report_recorder_line(struct buf *out, const struct report *r);
 

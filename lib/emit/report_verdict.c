@@ -34,7 +34,7 @@ static void no_calls(struct buf *out, const struct report *r, struct json all)
 	double wall = report_number(r->chains->analysis, "wall_ns"), before;
 	char a[48];
 
-	if (report_has_uncovered(r, &before)) {
+	if (report_has_uncovered(r, &before) || report_has_paused(r)) {
 		buf_printf(out,
 			   "No call is in the recording of %s, and whether any was made is not "
 			   "known:\n",
@@ -104,7 +104,8 @@ bool report_healthy(const struct report *r)
 		if (r->chains->v.v[i].hidden)
 			return false;
 	return r->events && !r->partial && report_recorded(r, "host_recorded") &&
-	       report_processes(r, &calls) && calls > 0 && !report_has_uncovered(r, &before);
+	       report_processes(r, &calls) && calls > 0 && !report_has_uncovered(r, &before) &&
+	       !report_has_blind_tier(r);
 }
 
 void report_verdict_none(struct buf *out, const struct report *r)
@@ -229,6 +230,7 @@ void report_coverage(struct buf *out, const struct report *r)
 			   time_local(t, sizeof(t), r->start_ns + r->real_minus_mono_ns, true));
 	buf_putc(out, '\n');
 	left_out(out, r);
+	report_paused_lines(out, r, "Partly: ");
 	if (!report_no_calls(r) || !report_has_uncovered(r, &before))
 		report_uncovered_lines(out, r, "Missing: ");
 	report_recorder_line(out, r);

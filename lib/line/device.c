@@ -191,6 +191,17 @@ static void wait_event(struct device *d, uint32_t stream, const struct device_ev
 	s->waits[i] = (struct device_wait){ ev->stream, ev->ns, made_ns };
 }
 
+void device_resume(struct device *d, int64_t until_ns)
+{
+	for (size_t i = 0; i < d->streams.n; i++) {
+		struct device_stream *s = &d->streams.v[i];
+
+		if (s->busy || s->last_ns > d->resumed_ns)
+			device_submit(d, s, until_ns);
+	}
+	d->resumed_ns = until_ns;
+}
+
 bool devices_call(struct devices *ds, uint32_t device, const struct device_call *call)
 {
 	struct device *d = &ds->v.v[device];

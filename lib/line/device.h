@@ -62,8 +62,9 @@ static inline unsigned device_place(uint64_t handle)
 struct device {
 	uint32_t process, gpu; /* gpu 0: not known */
 	VEC(struct device_stream) streams;
-	uint32_t busy;	 /* streams with work */
-	uint64_t covers; /* waits that covered something */
+	uint32_t busy;	    /* streams with work */
+	uint64_t covers;    /* waits that covered something */
+	int64_t resumed_ns; /* since when all calls are recorded again; 0: they always were */
 	bool overflow;
 	uint8_t newest[DEVICE_NEWEST]; /* by handle, see device_place: position of a stream */
 };
@@ -114,6 +115,10 @@ struct device_call {
 	int64_t start_ns, end_ns;
 };
 bool devices_call(struct devices *ds, uint32_t device, const struct device_call *call);
+
+/* Until then work may have been submitted that nobody saw: streams that were given some since the pause before have some
+ * from then on. */
+void device_resume(struct device *d, int64_t until_ns);
 
 #define DEVICE_PER_THREAD 2 /* cudaStreamPerThread */
 

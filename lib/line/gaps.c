@@ -10,12 +10,13 @@
 
 #define GAPS_THREADS 1024 /* of one device */
 
-struct gaps *gaps_new(const struct world *w, struct gap_sink *sink)
+struct gaps *gaps_new(const struct world *w, const struct paused *paused, struct gap_sink *sink)
 {
 	struct gaps *g = calloc(1, sizeof(*g));
 
 	if (g) {
 		g->w = w;
+		g->paused = paused;
 		g->sink = sink;
 	}
 	return g;
@@ -72,38 +73,16 @@ bool gaps_forget(struct gaps *g, uint32_t process, const uint32_t *threads, size
 	return true;
 }
 
-uint32_t gaps_device_of(const struct gaps *g, uint32_t process, uint32_t gpu)
-{
-	return devices_known(&g->devices, process, gpu);
-}
-
-const struct device *gaps_device(const struct gaps *g, uint32_t at)
-{
-	return &g->devices.v.v[at];
-}
-
-bool gaps_bounded(const struct gaps *g, uint32_t at)
-{
-	return g->devices.v.v[at].covers > 0;
-}
-
-void gaps_partial(struct gaps *g)
-{
-	g->partial = true;
-}
-
-bool gaps_shared(const struct gaps *g, uint32_t at)
-{
-	return g->use.v.v[at].shared;
-}
-
 RARE static struct gap_thread *thread_new(struct gaps *g, uint32_t thread)
 {
 	while (g->threads.n <= thread) {
 		if (!vec_push(&g->threads, NULL))
 			return NULL;
 	}
-	return g->threads.v[thread] = calloc(1, sizeof(struct gap_thread));
+	g->threads.v[thread] = calloc(1, sizeof(struct gap_thread));
+	if (g->threads.v[thread])
+		g->threads.v[thread]->waited_ns = INT64_MIN;
+	return g->threads.v[thread];
 }
 
 static inline struct gap_thread *thread_at(struct gaps *g, uint32_t thread)
@@ -184,6 +163,7 @@ static void idle_since(struct gaps *g, uint32_t device, const struct line_piece 
 	s->since_stack = p->ev->stack;
 	s->since_thread = p->thread;
 	s->gap_launches = s->launches;
+	s->some_launches = false;
 	s->tail_host_ns = host_ns;
 	s->others_ns = gpu_use_others(&g->use, device, ns);
 }
@@ -230,7 +210,10 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 	if (at == GAPS_NONE)
 		return false;
 	while (g->side.n <= at) {
-		if (!vec_push(&g->side, (struct gap_side){ 0 }))
+		const struct world_process *of = world_get_process(g->w, p->process);
+
+		if (!vec_push(&g->side, (struct gap_side){ .node = of ? of->node : 0,
+							   .seen_ns = p->start_ns }))
 			return false;
 		if (!gpu_use_add(&g->use, gpu))
 			return false;
@@ -252,7 +235,12 @@ APART static bool device_look_up(struct gaps *g, struct gap_thread *th, const st
 
 USUAL bool device_of(struct gaps *g, struct gap_thread *th, const struct line_piece *p)
 {
-	return (th->device && th->ctx == p->ev->ctx) || device_look_up(g, th, p);
+	if (!(th->device && th->ctx == p->ev->ctx) && !device_look_up(g, th, p))
+		return false;
+	if (g->paused->lists.n &&
+	    gaps_paused(g, th->device - 1, g->side.v[th->device - 1].seen_ns, p->end_ns))
+		gaps_resume(g, th->device - 1, p);
+	return true;
 }
 
 static inline uint64_t column(const struct event *ev, int at)
@@ -324,14 +312,16 @@ APART static bool becomes_idle(struct gaps *g, uint32_t device, const struct gap
 	struct gap_side *s = &g->side.v[device];
 	bool seen = th->ready_ns > p->start_ns && th->ready_ns <= p->end_ns;
 	int64_t ns = seen ? th->ready_ns : p->end_ns;
+	bool some = gaps_paused(g, device, s->idle_ns, p->end_ns);
 
-	if (g->partial)
+	if (g->partial || some)
 		s->running = false; /* of launches that are not all there */
 	else if (!gaps_run_end(g, device, p))
 		return false;
 	s->idle = true;
 	gpu_use_busy(&g->use, device, false, ns);
 	idle_since(g, device, p, ns, seen ? th->ready_host_ns : 0);
+	s->some_launches = some;
 	s->launches = 0;
 	return true;
 }
@@ -359,10 +349,15 @@ static bool waited(struct gaps *g, uint32_t device, struct gap_thread *th,
 				 .op = p->ev->op,
 				 .stack = p->ev->stack,
 				 .host_ns = parts_sum(p->parts, GAPS_HOST_PARTS) };
+	bool some = gaps_paused(g, device, th->waited_ns, p->end_ns);
 
+	th->waited_ns = p->end_ns;
 	if (!th->working)
 		return true;
 	th->working = false;
+	/* It may have begun to submit before what was seen of it. */
+	if (some)
+		return true;
 	wait.others_ns = gaps_others_since(g, device, th->work_mark.others_ns, p->end_ns,
 					   (uint64_t)(p->end_ns - th->work_ns));
 	wait.other = wait.others_ns ? gpu_use_most(&g->use, device, p->end_ns, &th->work_mark)
@@ -560,7 +555,8 @@ USUAL bool one_more(struct gaps *g, struct gap_thread *th, const struct line_pie
 	struct device *d;
 
 	if (op->act != DEVICE_SUBMIT || p->ev->ret != 0 || p->open || !th->working ||
-	    th->ctx != p->ev->ctx || g->partial || p->parts->mask >> PART_DEVICE & 1)
+	    th->ctx != p->ev->ctx || g->partial || g->paused->lists.n ||
+	    p->parts->mask >> PART_DEVICE & 1)
 		return false;
 	s = &g->side.v[th->device - 1];
 	d = &g->devices.v.v[th->device - 1];

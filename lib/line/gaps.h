@@ -7,11 +7,13 @@
  * did. A gap stands until every other thread that submits to the device has gone past it: one that turns out to have waited
  * for the device, or to have copied, meanwhile takes it back. A gap in which the recording ends while the thread that last
  * waited for the device is known to be blocked is one, too, and one in which its process ended where it had waited long. The time from the first submission to the wait that covers it all is a run: what issuing work cost, and whether the
- * device was still busy in the end. One pass; memory is bounded by threads, devices and streams.
+ * device was still busy in the end. Nothing is told of a time in which probes were detached: neither a gap, nor a run or a
+ * wait that reaches back into one. One pass; memory is bounded by threads, devices and streams.
  */
 #ifndef INGERO_LINE_GAPS_H
 #define INGERO_LINE_GAPS_H
 
+#include "lib/event/paused.h"
 #include "lib/line/device.h"
 #include "lib/line/doings.h"
 #include "lib/line/line.h"
@@ -30,6 +32,7 @@ struct gap {
 	int64_t start_ns, end_ns; /* of the gap: end of the call that submits */
 	bool unbounded; /* it had nothing to do for at most this: no call ever waited for the device, or calls are missing */
 	bool unended;	/* the recording or the process ended in it: no call after */
+	bool some_launches;	     /* launches may have been more */
 	uint16_t since_op, until_op; /* the wait before and the call after */
 	uint32_t since_stack, until_stack;
 	uint64_t launches;  /* since the wait before that one */
@@ -70,8 +73,8 @@ struct gap_sink {
 
 struct gaps;
 
-/* The world and the sink stay the caller's. NULL: out of memory. */
-struct gaps *gaps_new(const struct world *w, struct gap_sink *sink);
+/* The world, the pauses and the sink stay the caller's. NULL: out of memory. */
+struct gaps *gaps_new(const struct world *w, const struct paused *paused, struct gap_sink *sink);
 void gaps_free(struct gaps *g);
 
 /* All return false when out of memory. In order: outermost calls, calls inside one, and stretches outside calls. */

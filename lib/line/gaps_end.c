@@ -141,7 +141,8 @@ bool gaps_last(struct gaps *g, uint32_t device)
 	if (!th)
 		return true;
 	gap.end_ns = th->last_ns;
-	if (gap.end_ns <= gap.start_ns || (!th->blocked && !waited_long(th, device, s->epoch)))
+	if (gap.end_ns <= gap.start_ns || gaps_paused(g, device, gap.start_ns, gap.end_ns) ||
+	    (!th->blocked && !waited_long(th, device, s->epoch)))
 		return true;
 	for (size_t i = 0; i < s->threads.n && th->blocked; i++) {
 		const struct gap_thread *peer = gaps_thread(g, s->threads.v[i]);
@@ -170,9 +171,10 @@ bool gaps_end(struct gaps *g, uint32_t device, const struct line_piece *p, int64
 			   .until_op = p->ev->op,
 			   .until_stack = p->ev->stack,
 			   .launches = s->gap_launches,
+			   .some_launches = s->some_launches,
 			   .host_ns = s->tail_host_ns };
 
-	if (end_ns <= s->idle_ns)
+	if (end_ns <= s->idle_ns || gaps_paused(g, device, s->idle_ns, end_ns))
 		return true;
 	if (end_ns > p->start_ns)
 		gap.host_ns += parts_sum(p->parts, GAPS_HOST_PARTS);

@@ -19,6 +19,8 @@ struct gap_side { /* what is kept of a device besides its work; first what every
 	uint32_t epoch;
 	uint32_t issuer;
 	uint32_t laggard; /* of threads, the one that was seen least lately */
+	uint32_t node;	  /* of its process */
+	int64_t seen_ns;  /* up to where pauses were looked for */
 	int64_t idle_ns;
 	int64_t issued_ns;	 /* end of the newest submission */
 	uint64_t launches;	 /* since the wait before */
@@ -28,6 +30,7 @@ struct gap_side { /* what is kept of a device besides its work; first what every
 	uint32_t since_stack;
 	uint32_t since_thread; /* which waited */
 	uint64_t gap_launches;
+	bool some_launches;    /* gap_launches may have been more */
 	uint64_t tail_host_ns; /* of the wait, after the device was done */
 	uint64_t others_ns;    /* of other processes' work on its GPU, when the gap began */
 	VEC(uint32_t) threads; /* that submit to it */
@@ -50,7 +53,8 @@ struct gap_thread {
 	bool blocked;	 /* and is a wait that had not ended with the recording */
 	bool working;	 /* it submitted something since it last waited, first at work_ns */
 	bool has_inner, has_sync;
-	int64_t ready_ns; /* when its newest wait inside a call ended; then it waited for a CPU */
+	int64_t waited_ns; /* when its newest wait for the device ended; INT64_MIN: none was seen */
+	int64_t ready_ns;  /* when its newest wait inside a call ended; then it waited for a CPU */
 	uint64_t ready_host_ns;
 	int64_t work_ns;
 	struct gpu_mark work_mark;	      /* others' work on the GPU until then */
@@ -61,6 +65,7 @@ struct gap_thread {
 
 struct gaps {
 	const struct world *w;
+	const struct paused *paused;
 	struct gap_sink *sink;
 	struct devices devices;
 	struct gpu_use use;		  /* by device */
@@ -77,6 +82,15 @@ struct gaps {
 static inline struct gap_thread *gaps_thread(const struct gaps *g, uint32_t thread)
 {
 	return thread < g->threads.n ? g->threads.v[thread] : NULL;
+}
+
+/* Whether probes were detached in that time on the device's node, of whatever tier: calls that are not seen submit work, wait
+ * for it, or are what looks like a thread's own code. */
+static inline bool gaps_paused(const struct gaps *g, uint32_t device, int64_t from_ns,
+			       int64_t to_ns)
+{
+	return g->paused->lists.n &&
+	       paused_tiers(g->paused, g->side.v[device].node, from_ns, to_ns);
 }
 
 /* A launch of a CUDA graph counts as many. */
@@ -106,6 +120,11 @@ bool gaps_last(struct gaps *g, uint32_t device);
 bool gaps_stand_past(struct gaps *g, struct gap_side *s);
 /* The device worked from start to end, as a thread now tells: gaps of which that is more than a little were none. */
 void gaps_take_back(struct gap_side *s, int64_t start_ns, int64_t end_ns);
+
+/* ---- gaps_known.c ---- */
+
+/* Probes were detached since the device's call before, or during this one: it may have work that nobody saw. */
+void gaps_resume(struct gaps *g, uint32_t device, const struct line_piece *p);
 
 /* ---- gaps_run.c ---- */
 

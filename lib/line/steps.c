@@ -174,9 +174,11 @@ static void phase_over(struct steps_thread *th)
 	sketch_free(&p->dur);
 	memset(p, 0, sizeof(*p));
 	memset(&th->ends, 0, sizeof(th->ends));
+	th->broken = false;
 	memset(th->run, 0, sizeof(th->run));
 	/* While the loop was known nobody looked at what stood before. */
-	for (unsigned i = 0; i < STEPS_SEQUENCE && i + 1 < th->seen; i++) {
+	memset(&th->before, 0, sizeof(th->before));
+	for (unsigned i = 0; i < STEPS_SEQUENCE && i + 1 < th->seen - th->cut; i++) {
 		th->before.stack[i] = back(th, i + 2)->stack;
 		th->before.op[i] = back(th, i + 2)->op;
 	}
@@ -257,6 +259,12 @@ static bool step_ends(struct steps_thread *th, int64_t end_ns)
 	struct step *step = &th->open;
 	uint64_t taken = 0;
 
+	th->ended = th->seen;
+	if (th->broken) {
+		th->broken = false;
+		*step = (struct step){ .start_ns = end_ns };
+		return true;
+	}
 	step->dur_ns = end_ns > step->start_ns ? (uint64_t)(end_ns - step->start_ns) : 0;
 	step->number = ++p->count;
 	if (p->count == 1)
@@ -275,7 +283,6 @@ static bool step_ends(struct steps_thread *th, int64_t end_ns)
 	}
 	slow_add(p, step);
 	series_add(&p->series, end_ns, own_of(step), step->part_ns[PART_DEVICE]);
-	th->ended = th->seen;
 	if (!sketch_add(&p->dur, step->dur_ns))
 		return false;
 	*step = (struct step){ .start_ns = end_ns };
@@ -359,6 +366,20 @@ static void remember(struct steps_thread *th, const struct step_call *call)
 	th->before.op[0] = call->op;
 }
 
+void steps_break(struct steps *s, uint32_t thread)
+{
+	struct steps_thread *th = find(s, thread);
+
+	if (!th)
+		return;
+	th->broken = th->ends.n > 0;
+	th->ended = th->cut = th->seen;
+	if (th->broken)
+		return;
+	memset(th->run, 0, sizeof(th->run));
+	memset(&th->before, 0, sizeof(th->before));
+}
+
 bool steps_call(struct steps *s, const struct line_piece *p)
 {
 	bool nomem = false;
@@ -374,11 +395,11 @@ bool steps_call(struct steps *s, const struct line_piece *p)
 	if (p->open)
 		return true;
 	/* Tensors that are copied one after the other are one call of the sequence. */
-	if (th->seen && !call.waits && same(&call, back(th, 1))) {
+	if (th->seen > th->cut && !call.waits && same(&call, back(th, 1))) {
 		back(th, 1)->end_ns = call.end_ns;
 		return true;
 	}
-	if (th->seen && !th->ends.n)
+	if (th->seen > th->cut && !th->ends.n)
 		remember(th, back(th, 1));
 	th->ring[th->seen++ % RING] = call;
 	th->open.part_ns[PART_DEVICE] += parts_get(p->parts, PART_DEVICE);

@@ -70,7 +70,8 @@ struct steps_thread {
 	/* finding: what every call touches stands together */
 	uint64_t seen;	/* calls; the newest is ring[(seen - 1) % ...] */
 	uint64_t ended; /* seen, when the newest step ended */
-	struct {	/* of the current sequence; n 0: none is known */
+	uint64_t cut; /* seen, when calls were missing last: what was before is compared with nothing */
+	struct {      /* of the current sequence; n 0: none is known */
 		unsigned n;
 		uint32_t stack, op; /* of the call that ends the step */
 	} ends;
@@ -79,6 +80,7 @@ struct steps_thread {
 		uint32_t stack[STEPS_SEQUENCE], op[STEPS_SEQUENCE];
 	} before;
 	struct step open;
+	bool broken;		   /* calls are missing in the step that is open */
 	struct step_phase current; /* nsequence 0: none is known */
 	struct step_phase best;	   /* of those that are over */
 	struct step_call ring[STEPS_SEQUENCE * STEPS_PERIODS];
@@ -89,6 +91,15 @@ struct steps;
 
 struct steps *steps_new(void); /* NULL: out of memory */
 void steps_free(struct steps *s);
+
+/* Calls of the thread may be missing until now: the step that is open is not one, and what it repeats is looked for anew
+ * where that was not known. */
+void steps_break(struct steps *s, uint32_t thread);
+/* When its newest call ended; seen is not 0. */
+static inline int64_t steps_last_ns(const struct steps_thread *th)
+{
+	return th->ring[(th->seen - 1) % (STEPS_SEQUENCE * STEPS_PERIODS)].end_ns;
+}
 
 /* All false when out of memory. Outermost calls that steps_hears. */
 bool steps_call(struct steps *s, const struct line_piece *p);

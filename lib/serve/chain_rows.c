@@ -307,6 +307,7 @@ static void add_uncovered(struct json *texts, const struct ask_chains *a)
 	struct buf lines = { 0 };
 	const char *at, *end;
 
+	report_paused_lines(&lines, &report, "");
 	report_uncovered_lines(&lines, &report, "");
 	for (at = buf_text(&lines); (end = strchr(at, '\n')); at = end + 1)
 		json_append(texts, json_string((struct bytes){ at, (size_t)(end - at) }));

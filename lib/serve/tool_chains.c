@@ -96,7 +96,7 @@ static void set_standing(struct json *o, const struct report *r, bool verdict)
 	if (verdict)
 		tool_set_text(
 			o, "verdict",
-			report_has_uncovered(r, &before)
+			report_has_uncovered(r, &before) || report_has_paused(r)
 				? "no call is in the recording, and whether any was made is not "
 				  "known: not all calls were recorded (see coverage)"
 			: processes ? "no call was made: none began, and none returned. It "

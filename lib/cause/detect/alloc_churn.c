@@ -91,7 +91,10 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	struct churn *k;
 	uint64_t lost;
 
-	if (t->what != LIVE_FREED || event_start(ev) - t->block->end_ns > HELD_NS)
+	/* Where calls were not recorded in between it may be another block at that place. */
+	if (t->what != LIVE_FREED || event_start(ev) - t->block->end_ns > HELD_NS ||
+	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, t->block->end_ns,
+			 event_start(ev)))
 		return true;
 	while (s->last_bytes.n <= t->site) {
 		if (!vec_push(&s->last_bytes, 0))

@@ -233,7 +233,10 @@ static bool sum_up(struct cause *c, struct hung *h, uint32_t process, int64_t no
 
 		if (call->open.at_end && call->open.time_ns < until)
 			until = call->open.time_ns; /* another machine's recording goes on */
+		/* Where its probes were detached it may have returned. */
 		if (call->process != process || call->open.start_ns >= until ||
+		    cause_paused(c, process, 1u << op_tier((uint16_t)call->open.op),
+				 call->open.start_ns, until) ||
 		    (c->ended ? !call->open.at_end : call->returned) || within(h, call, c->ended))
 			continue;
 		ns = (uint64_t)(until - call->open.start_ns);

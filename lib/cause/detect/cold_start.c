@@ -52,9 +52,10 @@ static bool starts(const struct cause *c, uint32_t process)
 {
 	const struct world_process *p = world_get_process(c->w, process);
 
-	/* Where its first calls may be missing, those that are here are not the first. */
+	/* Where its first calls may be missing, those that are here are not the first. Nobody launches or asks first of all. */
 	return p && culprits_young(c->tally.culprits, p) &&
-	       !cause_uncovered(c, process, INT64_MIN, c->previous_end_ns);
+	       !cause_uncovered(c, process, TIERS_ALL & ~(1u << TIER_LAUNCHES | 1u << TIER_QUERIES),
+				INT64_MIN, c->previous_end_ns);
 }
 
 /* NULL with *nomem false: it did not start in the recording, or is warm. */
@@ -192,7 +193,8 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 							    .dur_ns = call->dur_ns,
 							    .lost_ns = call->own_ns - expected,
 							    .thread = call->thread,
-							    .op = call->op });
+							    .op = call->op,
+							    .tiers = 1u << TIER_KEPT });
 		if (!cover(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
 		    !where_add(&s->where, b->process, call->op, call->stack,
 			       call->own_ns - expected, call->dur_ns))

@@ -168,6 +168,15 @@ static bool judge(struct straggler *s, const struct cause *c, struct collective_
 	return true;
 }
 
+/* Else collectives with the same number are not the same. */
+static bool all_counted(const struct cause *c, const struct collective_comm *comm, int64_t ns)
+{
+	for (uint32_t i = 0; c->paused.lists.n && i < comm->members.n; i++)
+		if (cause_uncounted(c, comm->members.v[i].process, ns))
+			return false;
+	return true;
+}
+
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct straggler *s = state;
@@ -187,12 +196,13 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		watches_wake(&c->watches, s);
 		if (!collectives_event(&s->all, p->ev, p->op, p->process, p->thread, &comm,
 				       &done) ||
-		    !clocks_entered(&c->clocks, &s->all, p))
+		    (!cause_uncounted(c, p->process, p->end_ns) &&
+		     !clocks_entered(&c->clocks, &s->all, p)))
 			return false;
 	}
 	if (p->depth == 0 && p->ev && p->op->flags & OP_CALL)
 		clocks_call(&c->clocks, c->w, p);
-	if (done && comm->members.n > 1) {
+	if (done && comm->members.n > 1 && all_counted(c, comm, p->end_ns)) {
 		s->joined++;
 		before = collectives_before(comm, done);
 		if (before && !judge(s, c, comm, before, done))

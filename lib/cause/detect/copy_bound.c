@@ -42,7 +42,8 @@ struct copies {
 struct per_process {
 	struct copies *copies[DIRECTIONS]; /* NULL: not looked up yet */
 	uint64_t launches; /* as of when it last waited for the device: what was submitted until then is done */
-	uint32_t pinned; /* allocations of pinned memory */
+	int64_t waited_ns; /* when that was */
+	uint32_t pinned;   /* allocations of pinned memory */
 };
 
 struct state {
@@ -68,7 +69,7 @@ static unsigned wants(const struct op_def *op)
 RARE static struct per_process *process_new(struct state *s, uint32_t process)
 {
 	while (s->by_process.n <= process) {
-		if (!vec_push(&s->by_process, (struct per_process){ 0 }))
+		if (!vec_push(&s->by_process, (struct per_process){ .waited_ns = INT64_MIN }))
 			return NULL;
 	}
 	return &s->by_process.v[process];
@@ -96,8 +97,16 @@ static struct copies *copies_of(struct state *s, struct per_process *pp, uint32_
 	return pp->copies[of];
 }
 
-static bool copied(struct state *s, struct per_process *pp, const struct tally_process *books,
-		   const struct line_piece *p)
+/* It has nothing to wait for: nothing was launched since its process waited, and no launch is missing. */
+static bool is_pure(const struct cause *c, const struct per_process *pp,
+		    const struct tally_process *books, const struct line_piece *p)
+{
+	return (!books || books->launches == pp->launches) &&
+	       !cause_paused(c, p->process, TIERS_ALL, pp->waited_ns, p->start_ns);
+}
+
+static bool copied(struct state *s, const struct cause *cause, struct per_process *pp,
+		   const struct tally_process *books, const struct line_piece *p)
 {
 	uint64_t bytes = 0, direction = ANY,
 		 host = parts_sum(p->parts, PARTS_NOT_OWN | 1u << PART_UNKNOWN), lost;
@@ -123,7 +132,7 @@ static bool copied(struct state *s, struct per_process *pp, const struct tally_p
 	}
 	c->blocked += !sync;
 	c->bytes += bytes;
-	if (!books || books->launches == pp->launches) {
+	if (is_pure(cause, pp, books, p)) {
 		c->pure_ns += lost;
 		c->pure_bytes += bytes;
 	} else {
@@ -156,10 +165,12 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return false;
 	if (pins(p->ev->op))
 		pp->pinned += p->ev->ret == 0;
-	if (flags & OP_COPY && !copied(s, pp, books, p))
+	if (flags & OP_COPY && !copied(s, c, pp, books, p))
 		return false;
-	if (flags & OP_SYNC)
+	if (flags & OP_SYNC) {
 		pp->launches = books ? books->launches : 0;
+		pp->waited_ns = p->end_ns;
+	}
 	return true;
 }
 

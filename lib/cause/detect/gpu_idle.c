@@ -239,6 +239,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 						   .dur_ns =
 							   (uint64_t)(gap->end_ns - gap->start_ns),
 						   .lost_ns = shares.ns[i],
-						   .thread = gap->thread });
+						   .thread = gap->thread,
+						   .tiers = TIERS_ALL });
 	return true;
 }

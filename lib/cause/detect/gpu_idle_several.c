@@ -52,6 +52,8 @@ static bool gather(const struct gpu_work *g, uint32_t device, struct several *s)
 		if (x->sum.last_ns > s->sum.last_ns)
 			s->sum.last_ns = x->sum.last_ns;
 		s->sum.ns += x->sum.ns;
+		s->sum.tiers |= x->sum.tiers;
+		s->sum.worst[0].thread = x->sum.worst[0].thread; /* of the device's node */
 		s->part_ns[x->part] += x->sum.ns;
 	}
 	if (s->v.n)
@@ -61,7 +63,7 @@ static bool gather(const struct gpu_work *g, uint32_t device, struct several *s)
 
 static bool due(const struct several *s, const struct gpu_device *side, const struct cause *c)
 {
-	uint64_t wall = cause_wall_ns(c);
+	uint64_t wall = cause_window_ns(c, s->sum.worst[0].thread, s->sum.tiers, INT64_MAX);
 
 	return !s->told && s->v.n > 1 && fact_material(c, s->sum.ns, side->gaps[0], wall) &&
 	       (double)s->sum.ns >= SEVERAL_SHARE * (double)wall &&

@@ -184,9 +184,11 @@ static bool judge(struct state *s, struct cause *c, const struct live_process *p
 	calls = p->process < c->tally.processes.n ? c->tally.processes.v[p->process].calls : 0;
 	kept = p->allocs > p->frees ? p->allocs - p->frees : 0;
 	kept = kept < k->blocks ? k->blocks : kept;
-	/* What was lost may have been frees. */
-	k->is = k->is && k->blocks && calls >= CALLS_PER_BLOCK * kept &&
-		line_totals(c->line)->lost < k->blocks && p->replaced < k->blocks;
+	/* What was lost may have been frees, and what was not recorded. */
+	k->is = k->is && k->blocks &&
+		!cause_paused(c, p->process, 1u << TIER_ALLOCATIONS, INT64_MIN, now_ns) &&
+		calls >= CALLS_PER_BLOCK * kept && line_totals(c->line)->lost < k->blocks &&
+		p->replaced < k->blocks;
 	if (!k->is && was.is) { /* what was told stays as it was */
 		was.ended = k->ended;
 		was.is = false;

@@ -128,6 +128,12 @@ static uint64_t live_of_all(const struct cause *c)
 	return bytes;
 }
 
+/* Calls that get or give back memory were not recorded before that: what it holds is not known. */
+static bool uncounted(const struct cause *c, uint32_t process, int64_t ns)
+{
+	return cause_paused(c, process, 1u << TIER_ALLOCATIONS, INT64_MIN, ns);
+}
+
 /* A device keeps some for itself, and others may have taken some since the sample; what was recorded since is known. */
 static bool enough_was_free(const struct state *s, const struct cause *c, const struct live_told *t,
 			    struct victim *v)
@@ -138,6 +144,7 @@ static bool enough_was_free(const struct state *s, const struct cause *c, const 
 
 	v->used = v->total = 0;
 	if (!d || !d->has_used || !d->has_total || d->total == 0 ||
+	    uncounted(c, t->call->process, t->call->ev.end_ns) ||
 	    t->call->ev.end_ns - d->used_ns > SAMPLE_IS_OLD_NS)
 		return false;
 	used = d->used;
@@ -252,8 +259,9 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 	f.nmoments = v->refused > 1 ? 2 : 1;
 	fact_evidence(&f, "return code", OUT_OF_MEMORY, "");
 	fact_evidence(&f, "asked for", (double)v->most, "B");
-	fact_evidence(&f, "the process itself held then", (double)v->live, "B");
-	if (p)
+	if (!uncounted(c, v->process, v->last_ns))
+		fact_evidence(&f, "the process itself held then", (double)v->live, "B");
+	if (p && !uncounted(c, v->process, v->last_ns))
 		fact_evidence(&f, "held at most", (double)p->peak_bytes, "B");
 	if (v->total) {
 		fact_evidence(&f, "used of the device then, by everybody", (double)v->used, "B");
@@ -299,7 +307,7 @@ static int tell_pieces(struct state *s, struct cause *c, struct victim *v, doubl
 	struct buf where = { 0 };
 	int rc;
 
-	toll_fill(&v->pieces, &f);
+	toll_fill(c, &v->pieces, &f);
 	f.nsites = where_top(&s->pieces, v->process, f.sites, FACT_SITES);
 	f.op = f.nsites ? f.sites[0].op : 0;
 	fact_blame_site(c, &f, &where, "an allocation");

@@ -57,8 +57,8 @@ static bool gap_told(struct gap_sink *sink, const struct gap *gap)
 	/* Another process kept it busy: nothing was lost, or not to this. So may calls that are
 	 * not recorded. */
 	if (2 * gap->others_ns > ns ||
-	    cause_uncovered(g->c, gaps_device(g->gaps, gap->device)->process, gap->start_ns,
-			    gap->end_ns))
+	    cause_uncovered(g->c, gaps_device(g->gaps, gap->device)->process, TIERS_ALL,
+			    gap->start_ns, gap->end_ns))
 		return true;
 	wait = wait_at(g, g->c, gap, &too_many);
 	while (g->devices.n <= gap->device) {
@@ -87,7 +87,7 @@ RARE static bool begin(struct gpu_work *g, struct cause *c)
 	if (!g->gaps) {
 		g->c = c;
 		g->sink = (struct gap_sink){ gap_told, run_told, wait_told };
-		g->gaps = gaps_new(c->w, &g->sink);
+		g->gaps = gaps_new(c->w, &c->paused, &g->sink);
 	}
 	return g->gaps != NULL;
 }

@@ -68,7 +68,7 @@ static struct seen *seen_of(struct state *s, uint32_t process, uint64_t handle, 
 	return &s->seen.v[s->seen.n - 1];
 }
 
-static bool launched(struct state *s, const struct line_piece *p)
+static bool launched(struct state *s, const struct cause *c, const struct line_piece *p)
 {
 	struct launches *k = tolls_row(&s->tolls, &late, p->process, 0, NULL);
 	uint64_t handle = 0, host, own;
@@ -93,7 +93,8 @@ static bool launched(struct state *s, const struct line_piece *p)
 		k->usual_ns = hist_quantile(&k->own, 0.25);
 	if (own < LATE_NS || own < LATE_TIMES * k->usual_ns)
 		return true;
-	k->unfinished += s->waited_ns.v[p->process] < before;
+	k->unfinished += s->waited_ns.v[p->process] < before &&
+			 !cause_paused(c, p->process, 1u << TIER_WAITS, before, p->start_ns);
 	return tolls_add(&s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
 }
 
@@ -101,13 +102,12 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
 	struct state *s = state;
 
-	(void)c;
 	while (s->waited_ns.n <= p->process) {
 		if (!vec_push(&s->waited_ns, INT64_MIN))
 			return false;
 	}
 	if (!(p->op->flags & OP_SYNC))
-		return launched(s, p);
+		return launched(s, c, p);
 	s->waited_ns.v[p->process] = p->end_ns;
 	return true;
 }

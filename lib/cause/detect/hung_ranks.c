@@ -48,7 +48,9 @@ static const struct collective_rank *rank_of(const struct collective_comm *comm,
 static bool is_unseen(const struct hung *h, const struct cause *c, const struct collective_rank *m,
 		      int64_t since_ns)
 {
-	return cause_uncovered(c, m->process, m->entered ? m->enter_ns : c->start_ns, since_ns) ||
+	return cause_uncovered(c, m->process, 0, m->entered ? m->enter_ns : c->start_ns,
+			       since_ns) ||
+	       cause_uncounted(c, m->process, since_ns) ||
 	       (c->ended && cause_process_end(c, m->process) < since_ns && !hung_rank_ended(h, m));
 }
 

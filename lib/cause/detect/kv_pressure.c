@@ -111,8 +111,11 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 			k->refused_ns = t->call->ev.end_ns;
 		return k != NULL;
 	}
+	/* What is held is not known once calls were not recorded. */
 	if ((t->what != LIVE_FREED && t->what != LIVE_ALLOCATED) ||
-	    c->live->sites.v[t->site].kind == LIVE_PINNED)
+	    c->live->sites.v[t->site].kind == LIVE_PINNED ||
+	    cause_paused(c, t->call->process, 1u << TIER_ALLOCATIONS, INT64_MIN,
+			 t->call->ev.end_ns))
 		return true;
 	k = tolls_row(s, &pressure, t->call->process, 0, NULL);
 	if (!k)

@@ -45,7 +45,8 @@ bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 						    .lost_ns = issue,
 						    .thread = run->issuer,
 						    .op = run->op,
-						    .event_ns = run->issued_ns });
+						    .event_ns = run->issued_ns,
+						    .tiers = TIERS_ALL });
 	return true;
 }
 

@@ -128,7 +128,9 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 		l->base[i] = tally_thread_part(t, i);
 		d[i] = was.now[i] > was.base[i] ? was.now[i] - was.base[i] : 0;
 	}
-	if (was.growth < LEAST_BYTES || was.copied < was.growth / 2)
+	/* Nor is it known where launches, or whatever else it did, may not have been recorded. */
+	if (was.growth < LEAST_BYTES || was.copied < was.growth / 2 ||
+	    cause_paused(c, t->process, TIERS_ALL, was.start_ns, was.last_ns))
 		return true;
 	disk = d[PART_DISK] + d[PART_FAULT];
 	self = d[PART_SELF];
@@ -234,7 +236,7 @@ static int tell(struct state *s, struct cause *c, struct model *m, double share,
 	unsigned most = 0;
 	int rc;
 
-	toll_fill(&m->toll, &f);
+	toll_fill(c, &m->toll, &f);
 	for (unsigned i = 0; i < f.nmoments; i++)
 		f.moments[i].text = "a model is loaded";
 	f.nsites = where_top(&s->where, m->process, f.sites, FACT_SITES);

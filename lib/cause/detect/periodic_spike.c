@@ -101,9 +101,15 @@ RARE static bool site_new(struct spikes *s, const struct class_of *of, const str
 }
 
 /* The n-th call of the site. False: out of memory. */
-RARE static bool spike(struct site *x, const struct line_piece *p, uint64_t own, uint64_t n)
+RARE static bool spike(struct site *x, const struct cause *c, const struct line_piece *p,
+		       uint64_t own, uint64_t n)
 {
 	struct slow *slow = x->slow;
+
+	/* Between the two there were calls that nobody counted, and slow ones among them perhaps. */
+	if (x->last_n &&
+	    cause_paused(c, p->process, 1u << op_tier(p->ev->op), x->last_ns, p->end_ns))
+		x->last_n = 0;
 
 	if (!slow)
 		slow = x->slow = calloc(1, sizeof(*slow));
@@ -146,7 +152,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		look(&s->sites.v[s->by.v[c->of.site_id] - 1], among);
 	hist_kept_add_at(among->own, own, other ? hist_place(own) : c->ahead.cell);
 	if (own > among->slow_ns && n > WARM)
-		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], p, own, n);
+		return spike(&s->sites.v[s->by.v[c->of.site_id] - 1], c, p, own, n);
 	return true;
 }
 
@@ -187,7 +193,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 			  .op = x->op,
 			  .nsites = 1 };
 	struct slow *slow = x->slow;
-	uint64_t wall = cause_wall_ns(c);
+	uint64_t wall = cause_window_ns(c, slow->toll.worst[0].thread, slow->toll.tiers, INT64_MAX);
 	struct buf place = { 0 };
 	struct hist all = { 0 };
 	int rc;
@@ -200,7 +206,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 					   .count = all.n,
 					   .sum_ns = all.sum,
 					   .max_ns = all.max };
-	toll_fill(&slow->toll, &f);
+	toll_fill(c, &slow->toll, &f);
 	f.share = wall ? (double)slow->toll.worst_ns / (double)wall : 0;
 	for (unsigned i = 0; i < f.nmoments; i++)
 		f.moments[i].text = "a slow call";

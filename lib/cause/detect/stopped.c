@@ -71,6 +71,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	s->until_ns.v[p->process] = until;
 	x->waker = (uint32_t)waker;
 	x->by = by;
+	x->row.toll.whole = true; /* a stop outside calls counts as much as one in them */
 	x->longest_ns = ns > x->longest_ns ? ns : x->longest_ns;
 	return where_add(&s->tolls.where, x->row.at, 0, p->ev->stack, (uint64_t)(until - from),
 			 ns) &&

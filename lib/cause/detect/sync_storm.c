@@ -31,7 +31,7 @@ bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap)
 {
 	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns), other = gap->host_ns;
 
-	if (gap->unbounded)
+	if (gap->unbounded || gap->some_launches)
 		return true;
 	w->waits++;
 	w->launches += gap->launches;
@@ -45,7 +45,8 @@ bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap)
 						    .dur_ns = ns,
 						    .lost_ns = ns - other,
 						    .thread = gap->thread,
-						    .op = gap->until_op });
+						    .op = gap->until_op,
+						    .tiers = TIERS_ALL });
 	return true;
 }
 

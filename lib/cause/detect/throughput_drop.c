@@ -18,6 +18,7 @@
 #define BEFORE	  8    /* cells, at least */
 #define AFTER	  8
 #define LOOPS_MAX 256
+#define PROBED	  0.05 /* of the time: so much more of it afterwards is no chance */
 
 struct drops {
 	VEC(struct drop {
@@ -78,6 +79,25 @@ static bool slower_of(const struct step_series *s, struct slower *out)
 		return false;
 	out->lost_ns = (uint64_t)((out->after_ns - out->before_ns) * (double)after.count + 0.5);
 	return true;
+}
+
+/* How much of the time probes were detached, of whatever tier. */
+static double paused_share(const struct cause *c, uint32_t node, int64_t from_ns, int64_t to_ns)
+{
+	double all = (double)(to_ns - from_ns);
+
+	return all > 0 ? (double)paused_any_ns(&c->paused, node, TIERS_ALL, from_ns, to_ns) / all
+		       : 0;
+}
+
+/* Calls take longer while they are recorded: where they were for more of the time afterwards, it may be that. */
+static bool by_probes(const struct cause *c, const struct steps_thread *th,
+		      const struct step_phase *p, const struct slower *x)
+{
+	int64_t at = p->series.first_ns + (int64_t)x->at * p->series.cell_ns;
+
+	return c->paused.lists.n && paused_share(c, th->node, p->start_ns, at) >
+					    paused_share(c, th->node, at, p->end_ns) + PROBED;
 }
 
 /* Else it is the program's own code, as far as is known what the host took. */
@@ -176,6 +196,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 		bool nomem;
 
 		if (!p || !slower_of(&p->series, &x) || (cause_blind(c) && !by_device(&x)) ||
+		    by_probes(c, th, p, &x) ||
 		    !fact_material(c, x.lost_ns, x.steps, cause_wall_ns(c)))
 			continue;
 		told = told_of(state, th->thread, &nomem);
