@@ -20,6 +20,7 @@ struct slot {
 	uint32_t class; /* layer_class of calls in it */
 	uint64_t count, errors, self_ns, calls_self_ns, lost_ns;
 	struct sketch durations; /* of what has one */
+	struct covered_row covered;
 };
 
 /* The first slots. */
@@ -36,6 +37,7 @@ struct ask_by {
 	struct steps *steps;	   /* BY_STEP only */
 	struct layers layers;	   /* calls that may lie in one of their own row */
 	struct by_table table;
+	const struct covered *covered; /* NULL: all of the time */
 };
 
 static bool count_outermost(void *ctx, const struct layer_call *call);
@@ -74,8 +76,10 @@ void ask_by_free(struct ask_by *by)
 {
 	if (!by)
 		return;
-	for (size_t i = 0; i < by->slots.n; i++)
+	for (size_t i = 0; i < by->slots.n; i++) {
 		sketch_free(&by->slots.v[i].durations);
+		covered_row_free(&by->slots.v[i].covered);
+	}
 	vec_free(&by->slots);
 	map_free(&by->by_id);
 	by_places_free(&by->places);
@@ -85,6 +89,11 @@ void ask_by_free(struct ask_by *by)
 	layers_free(&by->layers);
 	vec_free(&by->table.rows);
 	free(by);
+}
+
+void ask_by_covers(struct ask_by *by, const struct covered *c)
+{
+	by->covered = c;
 }
 
 static bool is(const struct slot *s, struct by_id id)
@@ -160,9 +169,13 @@ static bool count_outermost(void *ctx, const struct layer_call *call)
 {
 	struct slot *s = &((struct ask_by *)ctx)->slots.v[call->slot];
 
+	const struct covered *c = ((struct ask_by *)ctx)->covered;
+
 	s->count++;
 	s->errors += call->failed;
-	return sketch_add(&s->durations, call->dur_ns);
+	return sketch_add(&s->durations, call->dur_ns) &&
+	       (!c || covered_count(c, &s->covered, call->process, call->op, call->failed,
+				    call->start_ns + (int64_t)call->dur_ns, call->dur_ns));
 }
 
 /* A driver's handle that is launched by way of the runtime's is the same kernel. */
@@ -188,10 +201,15 @@ bool ask_by_event(struct ask_by *by, const struct event *ev, const struct op_def
 	s->self_ns += self_ns;
 	s->calls_self_ns += op->flags & OP_CALL ? self_ns : 0;
 	if (by->table.key == BY_OP || !(op->flags & OP_CALL) || !c || !c->thread)
-		return count_event(s, ev, op);
+		return count_event(s, ev, op) &&
+		       (!by->covered ||
+			covered_count(by->covered, &s->covered, process, ev->op,
+				      event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns));
 	return layers_add(&by->layers, c->thread,
 			  &(struct layer_call){ .slot = (uint32_t)(s - by->slots.v),
 						.class = s->class,
+						.process = process,
+						.op = ev->op,
 						.depth = ev->depth,
 						.start_ns = event_start(ev),
 						.dur_ns = ev->dur_ns,
@@ -237,7 +255,8 @@ bool ask_by_record(struct ask_by *by, const struct record *rec)
 struct named {
 	struct by_row row;
 	const struct slot *slot;
-	bool alone; /* not one with others that read the same */
+	struct estimate all; /* of the slot */
+	bool alone;	     /* not one with others that read the same */
 };
 
 static void add_times(struct by_row *row, const struct slot *s)
@@ -266,6 +285,34 @@ static bool same(const struct named *x, const struct named *y)
 	       (!x->alone || x->row.kind != BY_KNOWN);
 }
 
+static void add_estimate(struct estimate *sum, const struct estimate *e)
+{
+	sum->is |= e->is;
+	sum->count += e->count;
+	sum->errors += e->errors;
+	sum->total_ns += e->total_ns;
+}
+
+/* Own and lost time is as much more as all of it. */
+static void scale_times(struct by_row *row)
+{
+	double times = row->all.is && row->total_ns
+			       ? (double)row->all.total_ns / (double)row->total_ns
+			       : 1;
+
+	row->all.self_ns = (uint64_t)((double)row->self_ns * times + 0.5);
+	row->all.lost_ns = (uint64_t)((double)row->lost_ns * times + 0.5);
+}
+
+static struct estimate estimate_slot(const struct ask_by *by, const struct slot *s)
+{
+	const struct estimate counted = { .count = s->count,
+					  .errors = s->errors,
+					  .total_ns = s->durations.sum };
+
+	return by->covered ? covered_estimate(by->covered, by->w, &s->covered, &counted) : counted;
+}
+
 /* v[from..to) are one row. */
 static bool put_together(struct ask_by *by, const struct named *v, size_t from, size_t to)
 {
@@ -279,6 +326,7 @@ static bool put_together(struct ask_by *by, const struct named *v, size_t from, 
 		good = sketch_merge(&all, &s->durations);
 		row.count += s->count;
 		row.errors += s->errors;
+		add_estimate(&row.all, &v[i].all);
 		if (i > from) {
 			row.self_ns += v[i].row.self_ns;
 			row.calls_self_ns += v[i].row.calls_self_ns;
@@ -291,6 +339,7 @@ static bool put_together(struct ask_by *by, const struct named *v, size_t from, 
 	row.p99_ns = sketch_quantile(&all, 0.99);
 	row.max_ns = all.count ? all.max : 0;
 	row.total_ns = all.sum;
+	scale_times(&row);
 	sketch_free(&all);
 	return good && (row.count == 0 || vec_push(&by->table.rows, row));
 }
@@ -303,8 +352,8 @@ static int by_total(const void *a, const void *b)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->order != y->order)
 		return x->order < y->order ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
+	if (x->all.total_ns != y->all.total_ns)
+		return x->all.total_ns > y->all.total_ns ? -1 : 1;
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
 	if (x->key != y->key)
@@ -336,6 +385,7 @@ const struct by_table *ask_by_rows(struct ask_by *by)
 	for (size_t i = 0; i < by->slots.n && good; i++) {
 		v[i].slot = &by->slots.v[i];
 		v[i].alone = !by->by_text;
+		v[i].all = estimate_slot(by, v[i].slot);
 		if (i < SLOTS_FIRST)
 			v[i].row.kind = first[i];
 		else

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "lib/ask/covered.h"
 #include "lib/event/by.h"
 #include "lib/event/event.h"
 #include "lib/event/record.h"
@@ -26,6 +27,9 @@ enum ask_by_how {
 /* w must outlive it. how: of enum ask_by_how. NULL: out of memory. */
 struct ask_by *ask_by_new(struct world *w, enum by_key key, unsigned how);
 void ask_by_free(struct ask_by *by);
+
+/* What was recorded of the time, by which counts are estimated; it must outlive by. */
+void ask_by_covers(struct ask_by *by, const struct covered *c);
 
 /* One event of this process (world id, 0 unknown); self_ns: what is known of its own time by now. A call inside a call of the
  * same row is the same call seen in another layer (cudaLaunchKernel and the cuLaunchKernel in it), and is counted once, as the

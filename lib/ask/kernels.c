@@ -22,6 +22,7 @@ struct handle {
 	uint64_t func, errors;
 	uint32_t name; /* which of the handle's names: as kernel_names_find */
 	struct sketch durations;
+	struct covered_row covered;
 };
 
 struct ask_kernels {
@@ -29,7 +30,8 @@ struct ask_kernels {
 	VEC(struct handle) handles;
 	struct map by_key; /* op, process, handle, name -> index + 1 */
 	struct kernel_names names;
-	size_t last; /* index + 1: most launches come in runs */
+	size_t last;		       /* index + 1: most launches come in runs */
+	const struct covered *covered; /* NULL: all of the time */
 };
 
 static uint64_t key_of(const struct handle *h)
@@ -46,12 +48,19 @@ struct ask_kernels *ask_kernels_new(struct world *w)
 	return k;
 }
 
+void ask_kernels_covers(struct ask_kernels *k, const struct covered *c)
+{
+	k->covered = c;
+}
+
 void ask_kernels_free(struct ask_kernels *k)
 {
 	if (!k)
 		return;
-	for (size_t i = 0; i < k->handles.n; i++)
+	for (size_t i = 0; i < k->handles.n; i++) {
 		sketch_free(&k->handles.v[i].durations);
+		covered_row_free(&k->handles.v[i].covered);
+	}
 	vec_free(&k->handles);
 	map_free(&k->by_key);
 	kernel_names_free(&k->names);
@@ -100,7 +109,10 @@ bool ask_kernels_event(struct ask_kernels *k, const struct event *ev, const stru
 	if (!h)
 		return false;
 	h->errors += event_failed(ev->op, ev->ret);
-	return sketch_add(&h->durations, ev->dur_ns);
+	return sketch_add(&h->durations, ev->dur_ns) &&
+	       (!k->covered ||
+		covered_count(k->covered, &h->covered, process, ev->op,
+			      event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns));
 }
 
 bool ask_kernels_record(struct ask_kernels *k, const struct record *rec)
@@ -128,8 +140,8 @@ static int by_op_and_total(const void *a, const void *b)
 
 	if (x->op->id != y->op->id)
 		return x->op->id < y->op->id ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
+	if (x->all.total_ns != y->all.total_ns)
+		return x->all.total_ns > y->all.total_ns ? -1 : 1;
 	return by_op_and_name(a, b);
 }
 
@@ -142,6 +154,15 @@ static uint32_t name_of(const struct ask_kernels *k, const struct handle *h)
 	return kernel_names_text(&k->names, found);
 }
 
+static struct estimate estimate_handle(const struct ask_kernels *k, const struct handle *h)
+{
+	const struct estimate counted = { .count = h->durations.count,
+					  .errors = h->errors,
+					  .total_ns = h->durations.sum };
+
+	return k->covered ? covered_estimate(k->covered, k->w, &h->covered, &counted) : counted;
+}
+
 /* The handles' rows, with their index for a moment in p50_ns. */
 static bool list(const struct ask_kernels *k, struct ops_kernels *rows)
 {
@@ -152,6 +173,7 @@ static bool list(const struct ask_kernels *k, struct ops_kernels *rows)
 					  .process = h->process,
 					  .func = h->func,
 					  .errors = h->errors,
+					  .all = estimate_handle(k, h),
 					  .p50_ns = i };
 
 		if (!vec_push(rows, row))
@@ -168,7 +190,13 @@ static bool put_together(const struct ask_kernels *k, struct ops_kernel *v, size
 
 	for (size_t i = from; i < to && good; i++) {
 		good = sketch_merge(&all, &k->handles.v[v[i].p50_ns].durations);
-		v[from].errors += i > from ? v[i].errors : 0;
+		if (i > from) {
+			v[from].errors += v[i].errors;
+			v[from].all.is |= v[i].all.is;
+			v[from].all.count += v[i].all.count;
+			v[from].all.errors += v[i].all.errors;
+			v[from].all.total_ns += v[i].all.total_ns;
+		}
 		if (v[i].process != v[from].process)
 			v[from].process = 0;
 	}

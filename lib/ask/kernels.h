@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "lib/ask/covered.h"
 #include "lib/event/event.h"
 #include "lib/event/ops.h"
 #include "lib/event/record.h"
@@ -19,6 +20,9 @@ struct ask_kernels;
 /* w must outlive it. NULL: out of memory. */
 struct ask_kernels *ask_kernels_new(struct world *w);
 void ask_kernels_free(struct ask_kernels *k);
+
+/* What was recorded of the time, by which counts are estimated; it must outlive k. */
+void ask_kernels_covers(struct ask_kernels *k, const struct covered *c);
 
 /* A launch of this process (world id); what launches no function is passed over. Names may come later. False: out of
  * memory. */

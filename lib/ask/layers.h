@@ -16,6 +16,8 @@
 struct layer_call {
 	uint32_t slot;	/* the caller's: where it is counted */
 	uint32_t class; /* an inner call of the class of an outer one is the same call */
+	uint32_t process;
+	uint16_t op;
 	unsigned depth;
 	int64_t start_ns;
 	uint64_t dur_ns;

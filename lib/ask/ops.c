@@ -13,6 +13,7 @@
 #include "lib/ask/findings.h"
 #include "lib/ask/kernels.h"
 #include "lib/ask/ops_counter.h"
+#include "lib/ask/ops_estimates.h"
 #include "lib/ask/ops_facts.h"
 #include "lib/ask/ops_process.h"
 #include "lib/ask/ops_rows.h"
@@ -43,6 +44,7 @@ struct ask_ops_run {
 	struct stack_ends_sum stacks;
 	struct cause_asleep asleep;
 	struct open_calls open;
+	struct covered covered;
 	VEC(struct event) going_on; /* of those, what was counted */
 	uint64_t item_lost, record_lost;
 	bool begun, nomem;
@@ -129,6 +131,11 @@ static void count(struct ask_ops_run *r, const struct event *ev, const struct op
 		r->nomem = true;
 	if (op->flags & OP_CALL)
 		ops_counter_device(row, gpu_of(r, ev->ctx), ev);
+	if (!covered_count(&r->covered, &row->covered, p ? p->process : 0, ev->op,
+			   event_failed(ev->op, ev->ret), ev->end_ns, ev->dur_ns) ||
+	    (p &&
+	     !ops_process_count(&r->processes, &r->covered, p, ev, event_failed(ev->op, ev->ret))))
+		r->nomem = true;
 	if (p) {
 		p->events++;
 		p->calls += (op->flags & OP_CALL) != 0;
@@ -228,6 +235,7 @@ struct ask_ops_run *ask_ops_new(struct world *w, struct select *sel)
 		ask_ops_free(r);
 		return NULL;
 	}
+	ask_kernels_covers(r->kernels, &r->covered);
 	return r;
 }
 
@@ -246,6 +254,9 @@ void ask_ops_free(struct ask_ops_run *r)
 	vec_free(&r->answer.processes);
 	vec_free(&r->answer.layers);
 	uncovered_free(&r->answer.uncovered);
+	vec_free(&r->answer.paused);
+	vec_free(&r->answer.folded);
+	covered_free(&r->covered);
 	vec_free(&r->answer.machines);
 	ask_findings_free(&r->answer);
 	vec_free(&r->answer.kernels);
@@ -267,6 +278,7 @@ void ask_ops_exact(struct ask_ops_run *r, struct exact *x)
 void ask_ops_by(struct ask_ops_run *r, struct ask_by *by)
 {
 	r->by = by;
+	ask_by_covers(by, &r->covered);
 }
 
 void ask_ops_view(struct ask_ops_run *r, struct ask_view *view)
@@ -307,6 +319,8 @@ static void one(struct ask_ops_run *r, const struct event *ev, bool late)
 
 	if (!op)
 		return;
+	if (!covered_event(&r->covered, r->w, ev))
+		r->nomem = true;
 	if (asked)
 		count(r, ev, op, late);
 	if (!r->view)
@@ -478,7 +492,8 @@ static void record(struct ask_ops_run *r, const struct record *rec)
 	default:
 		break;
 	}
-	if (!ops_facts_record(&r->answer, &r->metrics, r->w, rec) ||
+	if (!covered_record(&r->covered, r->w, rec) ||
+	    !ops_facts_record(&r->answer, &r->metrics, r->w, rec) ||
 	    !ask_kernels_record(r->kernels, rec) || !ask_findings_record(&r->answer, rec) ||
 	    (r->by && !ask_by_record(r->by, rec)) || (r->view && !ask_view_record(r->view, rec)))
 		r->nomem = true;
@@ -525,24 +540,47 @@ static bool fill_rows(struct ask_ops_run *r)
 	for (size_t i = 0; i < r->counters.v.n; i++) {
 		struct ops_row row = ops_counter_row(&r->counters.v.v[i], r->exact);
 
+		row.all = ops_estimate_row(&r->covered, r->w, &row, &r->counters.v.v[i].covered,
+					   a->brief);
 		if (row.count)
 			a->exact &= row.exact;
 		if (row.count && !vec_push(&a->rows, row))
 			return false;
 	}
-	for (size_t i = 0; i < r->processes.v.n; i++)
-		if (!vec_push(&a->processes, r->processes.v.v[i]))
+	for (size_t i = 0; i < r->processes.v.n; i++) {
+		struct ops_process p = r->processes.v.v[i];
+
+		p.all = ops_estimate_process(&r->covered, r->w, &r->processes, i);
+		if (!vec_push(&a->processes, p))
 			return false;
+	}
 	ops_rows_sort(a);
 	ask_findings_sort(a);
 	return ops_facts_sort(a, &r->metrics);
+}
+
+/* The time that is looked at. */
+static void fill_time(struct ask_ops_run *r)
+{
+	struct ops_summary *a = &r->answer;
+
+	a->start_ns = r->first_ns;
+	a->end_ns = r->last_ns;
+	if (r->sel->resolved && r->sel->since_ns > a->start_ns)
+		a->start_ns = r->sel->since_ns < a->end_ns ? r->sel->since_ns : a->end_ns;
+	if (r->sel->resolved && r->sel->until_ns < a->end_ns)
+		a->end_ns = r->sel->until_ns > a->start_ns ? r->sel->until_ns : a->start_ns;
+	r->covered.from_ns = a->start_ns;
+	r->covered.to_ns = a->end_ns;
 }
 
 const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 {
 	struct ops_summary *a = &r->answer;
 
-	if (!fill_rows(r) || !ask_kernels_rows(r->kernels, &a->kernels) ||
+	fill_time(r);
+	if (!fill_rows(r) || !ops_estimates_paused(a, &r->covered) ||
+	    !ask_kernels_rows(r->kernels, &a->kernels) ||
 	    !stack_ends_count(&r->stack_ends, r->w, &r->stacks))
 		return NULL;
 	a->by = r->by ? ask_by_rows(r->by) : NULL;
@@ -555,11 +593,5 @@ const struct ops_summary *ask_ops_answer(struct ask_ops_run *r)
 	a->lost = r->record_lost > r->item_lost ? r->record_lost : r->item_lost;
 	a->open = still_open(r);
 	a->nodes = world_count(r->w, WORLD_NODE);
-	a->start_ns = r->first_ns;
-	a->end_ns = r->last_ns;
-	if (r->sel->resolved && r->sel->since_ns > a->start_ns)
-		a->start_ns = r->sel->since_ns < a->end_ns ? r->sel->since_ns : a->end_ns;
-	if (r->sel->resolved && r->sel->until_ns < a->end_ns)
-		a->end_ns = r->sel->until_ns > a->start_ns ? r->sel->until_ns : a->start_ns;
 	return a;
 }

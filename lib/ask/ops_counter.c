@@ -69,8 +69,10 @@ struct ops_row ops_counter_row(const struct ops_counter *c, const struct exact *
 
 void ops_counters_free(struct ops_counters *c)
 {
-	for (size_t i = 0; i < c->v.n; i++)
+	for (size_t i = 0; i < c->v.n; i++) {
 		sketch_free(&c->v.v[i].durations);
+		covered_row_free(&c->v.v[i].covered);
+	}
 	vec_free(&c->v);
 	map_free(&c->by);
 }

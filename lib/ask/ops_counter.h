@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "lib/ask/covered.h"
 #include "lib/base/map.h"
 #include "lib/event/event.h"
 #include "lib/event/ops.h"
@@ -19,6 +20,7 @@ struct exact_op;
 struct ops_counter {
 	struct ops_row row;
 	struct sketch durations;
+	struct covered_row covered;
 	struct exact_op *exact; /* NULL: nobody asks for so much */
 };
 

@@ -109,6 +109,19 @@ static bool machine(struct ops_summary *a, const struct record *rec)
 	return a->machines.n >= MACHINES_MAX || vec_push(&a->machines, new);
 }
 
+static bool folded(struct ops_summary *a, const struct world *w, const struct rec_FOLDED *f)
+{
+	const struct op_def *op = f->op <= UINT16_MAX ? world_op(w, (uint16_t)f->op) : NULL;
+
+	for (size_t i = 0; i < a->folded.n; i++) {
+		if (a->folded.v[i].op == op) {
+			a->folded.v[i].calls += f->calls;
+			return true;
+		}
+	}
+	return !op || !f->calls || vec_push(&a->folded, (struct ops_folded){ op, f->calls });
+}
+
 bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *w,
 		      const struct record *rec)
 {
@@ -142,6 +155,8 @@ bool ops_facts_record(struct ops_summary *a, struct map *metrics, struct world *
 			a->cost_over_ns += (uint64_t)(rec->u.COST.until_ns - rec->u.COST.since_ns);
 		}
 		break;
+	case RECORD_FOLDED:
+		return folded(a, w, &rec->u.FOLDED);
 	case RECORD_SAMPLED:
 		if (bytes_equal(rec->u.SAMPLED.reason, bytes_of("budget")))
 			a->given_up += rec->u.SAMPLED.left_out;

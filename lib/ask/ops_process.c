@@ -45,8 +45,25 @@ struct ops_process *ops_process_of(struct ops_processes *p, const struct world *
 	return found;
 }
 
+bool ops_process_count(struct ops_processes *p, const struct covered *c,
+		       const struct ops_process *of, const struct event *ev, bool failed)
+{
+	size_t at = (size_t)(of - p->v.v);
+
+	if (c->paused.lists.n == 0)
+		return true;
+	while (p->covered.n <= at)
+		if (!vec_push(&p->covered, (struct covered_row){ 0 }))
+			return false;
+	return covered_count(c, &p->covered.v[at], of->process, ev->op, failed, ev->end_ns,
+			     ev->dur_ns);
+}
+
 void ops_processes_free(struct ops_processes *p)
 {
+	for (size_t i = 0; i < p->covered.n; i++)
+		covered_row_free(&p->covered.v[i]);
+	vec_free(&p->covered);
 	vec_free(&p->v);
 	map_free(&p->by);
 	map_free(&p->seen_ctx);

@@ -23,8 +23,8 @@ static int by_layer_and_total(const void *a, const void *b)
 
 	if (rx != ry)
 		return rx < ry ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
+	if (x->all.total_ns != y->all.total_ns)
+		return x->all.total_ns > y->all.total_ns ? -1 : 1;
 	return x->op->id < y->op->id ? -1 : x->op->id > y->op->id;
 }
 
@@ -32,8 +32,8 @@ static int by_time_in_calls(const void *a, const void *b)
 {
 	const struct ops_process *x = a, *y = b;
 
-	if (x->in_calls_ns != y->in_calls_ns)
-		return x->in_calls_ns > y->in_calls_ns ? -1 : 1;
+	if (x->all.total_ns != y->all.total_ns)
+		return x->all.total_ns > y->all.total_ns ? -1 : 1;
 	if (x->events != y->events)
 		return x->events > y->events ? -1 : 1;
 	return x->process < y->process ? -1 : x->process > y->process;

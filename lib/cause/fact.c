@@ -46,11 +46,24 @@ void fact_evidence_text(struct fact *f, const char *what, const char *text)
 	jsonw_object_end(&j);
 }
 
+/* It was found in a part of the time. */
+static bool is_estimate(const struct fact *f)
+{
+	return f->scale > 1;
+}
+
+static uint64_t whole(const struct fact *f, uint64_t measured)
+{
+	return is_estimate(f) ? (uint64_t)((double)measured * f->scale + 0.5) : measured;
+}
+
 static void fix(struct fact *f, const char *action, const char *kind, const char *command,
 		uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
 {
 	struct jsonw j;
 
+	gain_low_ns = whole(f, gain_low_ns);
+	gain_high_ns = whole(f, gain_high_ns);
 	if (f->one_ns && f->one_ns < f->lost_ns) {
 		double one = (double)f->one_ns / (double)f->lost_ns;
 
@@ -78,17 +91,6 @@ void fact_fix_code(struct fact *f, const char *action, const char *code, uint64_
 void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
 {
 	name_victim(out, c->w, &c->tally, f->process);
-}
-
-/* It was found in a part of the time. */
-static bool is_estimate(const struct fact *f)
-{
-	return f->scale > 1;
-}
-
-static uint64_t whole(const struct fact *f, uint64_t measured)
-{
-	return is_estimate(f) ? (uint64_t)((double)measured * f->scale + 0.5) : measured;
 }
 
 void fact_amount(const struct fact *f, struct buf *out)
@@ -235,7 +237,13 @@ static void list(struct jsonw *j, const char *key, const struct buf *elements)
 	buf_free(&all);
 }
 
-static void body(const struct cause *c, const struct fact *f, double worst, struct jsonw *j)
+/* What was found in the time covered. */
+struct measured {
+	uint64_t lost_ns, count;
+};
+
+static void body(const struct cause *c, const struct fact *f, const struct measured *measured,
+		 double worst, struct jsonw *j)
 {
 	struct buf text = { 0 };
 
@@ -249,13 +257,12 @@ static void body(const struct cause *c, const struct fact *f, double worst, stru
 	jsonw_key_double(j, "share_of_wall", f->share);
 	jsonw_key_double(j, "worst_window_share", worst);
 	jsonw_key_double(j, "lost_ms_per_s",
-			 cause_wall_ns(c)
-				 ? (double)whole(f, f->lost_ns) * 1e3 / (double)cause_wall_ns(c)
-				 : 0);
+			 cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c)
+					  : 0);
 	if (is_estimate(f)) {
 		jsonw_key_double(j, "covered", 1 / f->scale);
-		jsonw_key_u64(j, "estimated_lost_ns", whole(f, f->lost_ns));
-		jsonw_key_u64(j, "estimated_count", whole(f, f->count));
+		jsonw_key_u64(j, "measured_lost_ns", measured->lost_ns);
+		jsonw_key_u64(j, "measured_count", measured->count);
 	}
 	share_json(j, "explained", f->explained);
 	share_json(j, "unexplained", f->unexplained);
@@ -284,6 +291,7 @@ static void body(const struct cause *c, const struct fact *f, double worst, stru
 
 int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e)
 {
+	const struct measured measured = { f->lost_ns, f->count };
 	struct record r = { .kind = RECORD_CHAIN };
 	struct buf text = { 0 };
 	char id[17], match[17];
@@ -301,11 +309,13 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	}
 	told->lost_ns = f->lost_ns;
 	told->count = f->count;
+	f->lost_ns = whole(f, f->lost_ns);
+	f->count = whole(f, f->count);
 	ids(c, f, told, &is, &like);
 	snprintf(id, sizeof(id), "%016" PRIx64, is);
 	snprintf(match, sizeof(match), "%016" PRIx64, like);
 	jsonw_init(&j, &text, false);
-	body(c, f, told->worst_share, &j);
+	body(c, f, &measured, told->worst_share, &j);
 	if (text.failed || f->summary.failed || f->evidence.failed || f->fixes.failed) {
 		rc = err_nomem(e);
 		goto out;

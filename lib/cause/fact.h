@@ -116,7 +116,7 @@ bool fact_due_count(const struct cause *c, const struct fact_told *told, uint64_
  * (TALLY_PANES seconds) or of the recording (cause_wall_ns). */
 bool fact_material(const struct cause *c, uint64_t lost_ns, uint64_t count, uint64_t wall_ns);
 
-/* Tell it. Frees nothing; updates told. */
+/* Tell it. Frees nothing; updates told, and what f lost and counts becomes that of all of the time. */
 int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e);
 
 void fact_free(struct fact *f);

@@ -5,6 +5,7 @@
 #include "lib/emit/by.h"
 
 #include "lib/emit/cells.h"
+#include "lib/emit/view_json_parts.h"
 
 static void piece(struct buf *out, const char *before, struct bytes text, const char *after)
 {
@@ -36,11 +37,20 @@ void by_title(struct buf *out, enum by_key key, enum by_kind kind, struct bytes 
 		piece(out, " ", name, "");
 }
 
+/* With that of calls that were not recorded. */
+static double own_of_calls(const struct by_row *r)
+{
+	return r->self_ns ? (double)r->calls_self_ns * (double)r->all.self_ns / (double)r->self_ns
+			  : (double)r->calls_self_ns;
+}
+
 static void cells(struct table *t, struct buf *title, const struct by_row *r, double wall)
 {
+	const char *about = r->all.is ? "~" : "";
+
 	cell_title(t, title);
-	table_cell(t, "%s", human_count(r->count).s);
-	cell_errors(t, r->errors);
+	table_cell(t, "%s%s", about, human_count(r->all.count).s);
+	cell_errors_about(t, r->all.errors, about);
 	if (r->timed) {
 		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->timed);
 		table_cell(t, "%s", human_ns(r->max_ns).s);
@@ -48,10 +58,10 @@ static void cells(struct table *t, struct buf *title, const struct by_row *r, do
 		for (unsigned i = 0; i < 4; i++)
 			table_cell(t, "-");
 	}
-	table_cell(t, "%s", human_ns(r->total_ns).s);
-	table_cell(t, "%s", human_ns(r->self_ns).s);
-	cell_share(t, r->calls_self_ns, wall);
-	cell_lost(t, r->lost_ns);
+	table_cell(t, "%s%s", about, human_ns(r->all.total_ns).s);
+	table_cell(t, "%s%s", about, human_ns(r->all.self_ns).s);
+	cell_share_about(t, (uint64_t)own_of_calls(r), wall, about);
+	cell_lost_about(t, r->all.lost_ns, about);
 }
 
 bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s, unsigned top,
@@ -132,6 +142,7 @@ void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s
 		text(j, w, "node", r->node);
 		jsonw_key_u64(j, "count", r->count);
 		jsonw_key_u64(j, "errors", r->errors);
+		view_json_estimate(j, r->count, &r->all);
 		jsonw_key_u64(j, "timed", r->timed);
 		jsonw_key_u64(j, "p50_ns", r->p50_ns);
 		jsonw_key_u64(j, "p95_ns", r->p95_ns);
@@ -140,7 +151,7 @@ void by_json(struct jsonw *j, const struct world *w, const struct ops_summary *s
 		jsonw_key_u64(j, "total_ns", r->total_ns);
 		jsonw_key_u64(j, "self_ns", r->self_ns);
 		jsonw_key_u64(j, "lost_ns", r->lost_ns);
-		jsonw_key_double(j, "share", wall > 0 ? (double)r->calls_self_ns / wall : 0);
+		jsonw_key_double(j, "share", wall > 0 ? own_of_calls(r) / wall : 0);
 		jsonw_object_end(j);
 	}
 	jsonw_array_end(j);

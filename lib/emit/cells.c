@@ -33,21 +33,39 @@ void cell_quantiles(struct table *t, uint64_t p50_ns, uint64_t p95_ns, uint64_t 
 
 void cell_errors(struct table *t, uint64_t errors)
 {
-	if (errors)
-		table_cell_styled(t, HUMAN_RED, "%s", human_count(errors).s);
-	else
-		table_cell(t, "-");
+	cell_errors_about(t, errors, "");
 }
 
 void cell_share(struct table *t, uint64_t ns, double wall_ns)
 {
-	table_cell(t, "%s", wall_ns > 0 ? human_percent((double)ns / wall_ns).s : "-");
+	cell_share_about(t, ns, wall_ns, "");
 }
 
 void cell_lost(struct table *t, uint64_t ns)
 {
+	cell_lost_about(t, ns, "");
+}
+
+void cell_errors_about(struct table *t, uint64_t errors, const char *about)
+{
+	if (errors)
+		table_cell_styled(t, HUMAN_RED, "%s%s", about, human_count(errors).s);
+	else
+		table_cell(t, "-");
+}
+
+void cell_share_about(struct table *t, uint64_t ns, double wall_ns, const char *about)
+{
+	if (wall_ns > 0)
+		table_cell(t, "%s%s", about, human_percent((double)ns / wall_ns).s);
+	else
+		table_cell(t, "-");
+}
+
+void cell_lost_about(struct table *t, uint64_t ns, const char *about)
+{
 	if (ns)
-		table_cell_styled(t, HUMAN_YELLOW, "%s", human_ns(ns).s);
+		table_cell_styled(t, HUMAN_YELLOW, "%s%s", about, human_ns(ns).s);
 	else
 		table_cell(t, "-");
 }

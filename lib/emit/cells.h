@@ -21,6 +21,10 @@ void cell_errors(struct table *t, uint64_t errors);
 /* Of wall time; wall 0: unknown. */
 void cell_share(struct table *t, uint64_t ns, double wall_ns);
 void cell_lost(struct table *t, uint64_t ns);
+/* The same behind a mark: "~" where it is an estimate, else "". */
+void cell_errors_about(struct table *t, uint64_t errors, const char *about);
+void cell_share_about(struct table *t, uint64_t ns, double wall_ns, const char *about);
+void cell_lost_about(struct table *t, uint64_t ns, const char *about);
 /* What a row is of, cut in the middle when it has no end; title is empty afterwards. */
 void cell_title(struct table *t, struct buf *title);
 /* Two cells: a duration before and after; none where it is of no calls. */

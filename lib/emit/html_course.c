@@ -10,6 +10,7 @@
 #include "lib/base/human.h"
 #include "lib/emit/html_text.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 #include "lib/event/part.h"
 #include "lib/event/view.h"
 #include "lib/stat/series.h"
@@ -238,7 +239,8 @@ static void lane(struct buf *out, const struct html_page *p, const struct chain 
 	buf_puts(out, "</a> <span>");
 	html_escape(out, json_bytes(text), LABEL_MOST);
 	if (c->lost_ns)
-		buf_printf(out, ", %s", report_ns(ns, sizeof(ns), (double)c->lost_ns));
+		buf_printf(out, ", %s%s", report_about(c),
+			   report_ns(ns, sizeof(ns), (double)c->lost_ns));
 	buf_puts(out, "</span>" LANE_SVG);
 	box(out,
 	    c->severity >= CHAIN_HIGH	  ? "v3"

@@ -10,6 +10,7 @@
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_verdict.h"
+#include "lib/emit/report_recording.h"
 
 #define TEXT_MOST 400
 
@@ -71,7 +72,7 @@ static void lost(struct buf *out, const struct chain *c)
 		buf_puts(out, "Count</dt><dd>");
 		counted(out, c);
 	} else {
-		buf_printf(out, "Lost</dt><dd>%s <small>%s of wall time, ",
+		buf_printf(out, "Lost</dt><dd>%s%s <small>%s of wall time, ", report_about(c),
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns),
 			   human_percent(report_number(c->body, "share_of_wall")).s);
 		counted(out, c);

@@ -113,6 +113,24 @@ static void uncovered_lines(struct buf *out, const struct world *w, const struct
 			unseen == 1 ? "its" : "their");
 }
 
+/* Once for each tier and machine. */
+static void paused_lines(struct buf *out, const struct world *w, const struct ops_summary *s)
+{
+	for (size_t i = 0; i < s->paused.n; i++) {
+		const struct ops_paused *p = &s->paused.v[i];
+
+		buf_puts(out, "coverage: ");
+		paused_text(out, p->tier, p->covered, p->reason);
+		view_on(out, w, p->node);
+		buf_putc(out, '\n');
+	}
+	for (size_t i = 0; i < s->folded.n; i++)
+		buf_printf(out,
+			   "coverage: %s: %s more calls were made by the runtime's own, whose "
+			   "events stand for them\n",
+			   s->folded.v[i].op->name, human_count(s->folded.v[i].calls).s);
+}
+
 void ops_coverage_line(struct buf *out, const struct ops_summary *s, bool over)
 {
 	buf_printf(out, "coverage: %s events", human_count(s->events).s);
@@ -143,6 +161,7 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 	left_out_line(out, "sampled", "one of several was asked for", s->sampled_out);
 	left_out_line(out, "given up", "to stay within the budget", s->given_up);
 	left_out_line(out, "not kept", "waits among them: its recorder keeps a part", s->not_kept);
+	paused_lines(out, w, s);
 	if (s->cpu_hz)
 		buf_printf(out,
 			   "coverage: each CPU sample stands for about %s of CPU time (%u a "

@@ -76,6 +76,7 @@ static void ops(struct jsonw *j, const struct world *w, const struct ops_summary
 		jsonw_key_str(j, "layer", source_layer(r->op->source));
 		jsonw_key_u64(j, "count", r->count);
 		jsonw_key_u64(j, "errors", r->errors);
+		view_json_estimate(j, r->count, &r->all);
 		jsonw_key_u64(j, "p50_ns", r->p50_ns);
 		jsonw_key_u64(j, "p95_ns", r->p95_ns);
 		jsonw_key_u64(j, "p99_ns", r->p99_ns);
@@ -92,7 +93,7 @@ static void ops(struct jsonw *j, const struct world *w, const struct ops_summary
 		} else {
 			jsonw_key_u64(j, "self_ns", r->self_ns);
 			jsonw_key_u64(j, "lost_ns", r->lost_ns);
-			jsonw_key_double(j, "share", wall > 0 ? (double)r->self_ns / wall : 0);
+			jsonw_key_double(j, "share", wall > 0 ? (double)r->all.self_ns / wall : 0);
 		}
 		jsonw_key_array(j, "flags");
 		if (ops_row_flags(r) & OPS_FLAG_TAIL)
@@ -168,6 +169,7 @@ static void kernels(struct jsonw *j, const struct world *w, const struct ops_sum
 		jsonw_key_str(j, "handle", k->func ? handle : NULL);
 		jsonw_key_u64(j, "count", k->count);
 		jsonw_key_u64(j, "errors", k->errors);
+		view_json_estimate(j, k->count, &k->all);
 		jsonw_key_u64(j, "p50_ns", k->p50_ns);
 		jsonw_key_u64(j, "p99_ns", k->p99_ns);
 		jsonw_key_u64(j, "max_ns", k->max_ns);
@@ -193,6 +195,11 @@ static void processes(struct jsonw *j, const struct world *w, const struct ops_s
 		jsonw_key_u64(j, "outer_calls", p->outer_calls);
 		jsonw_key_u64(j, "errors", p->errors);
 		jsonw_key_u64(j, "in_calls_ns", p->in_calls_ns);
+		if (p->all.is) {
+			jsonw_key_u64(j, "estimated_calls", p->all.count);
+			jsonw_key_u64(j, "estimated_in_calls_ns", p->all.total_ns);
+			jsonw_key_double(j, "covered", (double)p->calls / (double)p->all.count);
+		}
 		jsonw_key_u64(j, "lost_ns", p->lost_ns);
 		jsonw_object_end(j);
 	}
@@ -252,6 +259,39 @@ static void uncovered(struct jsonw *j, const struct world *w, const struct ops_s
 	jsonw_array_end(j);
 }
 
+/* Members only where something was. */
+static void paused(struct jsonw *j, const struct world *w, const struct ops_summary *s)
+{
+	if (s->paused.n)
+		jsonw_key_array(j, "paused");
+	for (size_t i = 0; i < s->paused.n; i++) {
+		const struct ops_paused *p = &s->paused.v[i];
+		const struct world_node *n = world_get_node(w, p->node);
+
+		jsonw_object_begin(j);
+		view_json_text(j, w, "node", n ? n->name : 0);
+		jsonw_key_str(j, "tier", op_tier_name(p->tier));
+		jsonw_key_u64(j, "ns", p->ns);
+		jsonw_key_double(j, "covered", p->covered);
+		jsonw_key(j, "reason");
+		jsonw_bytes(j, bytes_of(p->reason));
+		jsonw_object_end(j);
+	}
+	if (s->paused.n)
+		jsonw_array_end(j);
+	if (s->folded.n)
+		jsonw_key_array(j, "folded");
+	for (size_t i = 0; i < s->folded.n; i++) {
+		jsonw_object_begin(j);
+		jsonw_key_str(j, "source", s->folded.v[i].op->source_name);
+		jsonw_key_str(j, "op", s->folded.v[i].op->name);
+		jsonw_key_u64(j, "calls", s->folded.v[i].calls);
+		jsonw_object_end(j);
+	}
+	if (s->folded.n)
+		jsonw_array_end(j);
+}
+
 static void stacks(struct jsonw *j, const struct world *w, const struct stack_ends_sum *sum)
 {
 	jsonw_key(j, "native_stacks");
@@ -308,6 +348,7 @@ static void coverage(struct jsonw *j, const struct world *w, const struct ops_su
 	jsonw_array_end(j);
 	layers(j, w, s);
 	uncovered(j, w, s);
+	paused(j, w, s);
 	jsonw_key_u64(j, "left_out", s->sampled_out + s->given_up + s->not_kept);
 	jsonw_key_u64(j, "sampled_out", s->sampled_out);
 	jsonw_key_u64(j, "given_up", s->given_up);

@@ -34,24 +34,26 @@ static void flags_cell(struct table *t, unsigned flags)
 
 static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
 {
+	const char *about = r->all.is ? "~" : "";
+
 	table_cell(t, "%s", r->op->name);
-	table_cell(t, "%s", human_count(r->count).s);
+	table_cell(t, "%s%s", about, human_count(r->all.count).s);
 	if (calls)
-		cell_errors(t, r->errors);
+		cell_errors_about(t, r->all.errors, about);
 	if (r->op->track == TRACK_INSTANT) {
 		for (unsigned i = 0; i < 5; i++)
 			table_cell(t, "-");
 	} else {
 		cell_quantiles(t, r->p50_ns, r->p95_ns, r->p99_ns, r->count);
 		table_cell(t, "%s", human_ns(r->max_ns).s);
-		table_cell(t, "%s", human_ns(r->total_ns).s);
+		table_cell(t, "%s%s", about, human_ns(r->all.total_ns).s);
 	}
 	if (!brief && calls) {
-		table_cell(t, "%s", human_ns(r->self_ns).s);
-		cell_share(t, r->self_ns, wall);
+		table_cell(t, "%s%s", about, human_ns(r->all.self_ns).s);
+		cell_share_about(t, r->all.self_ns, wall, about);
 	}
 	if (!brief)
-		cell_lost(t, r->lost_ns);
+		cell_lost_about(t, r->all.lost_ns, about);
 	if (calls)
 		flags_cell(t, ops_row_flags(r));
 }
@@ -219,11 +221,11 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 		table_cell_long(t, world_text(w, k->name),
 				KERNEL_CHARS); /* templates have no end */
 		table_cell(t, "%s", k->op->name);
-		table_cell(t, "%s", human_count(k->count).s);
+		table_cell(t, "%s%s", k->all.is ? "~" : "", human_count(k->all.count).s);
 		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));
 		table_cell(t, "%s", cell_quantile(&text, k->p99_ns, k->count));
 		table_cell(t, "%s", human_ns(k->max_ns).s);
-		table_cell(t, "%s", human_ns(k->total_ns).s);
+		table_cell(t, "%s%s", k->all.is ? "~" : "", human_ns(k->all.total_ns).s);
 	}
 	out->failed |= !t;
 	if (any) {

@@ -24,6 +24,7 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 {
 	double wall = (double)(s->end_ns - s->start_ns);
 	size_t shown = 0, with_calls = 0;
+	const char *about;
 	uint64_t calls;
 
 	/* Those in calls come first; of those without, none where some have. */
@@ -45,14 +46,20 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 			buf_putc(out, ')');
 		}
 		view_on(out, w, id ? id->node : 0);
+		about = p->all.is ? "~" : "";
 		calls = p->outer_calls ? p->outer_calls : p->calls;
-		buf_printf(out, ": %s thread%s, %s call%s", human_count(p->threads).s,
-			   p->threads == 1 ? "" : "s", human_count(calls).s, calls == 1 ? "" : "s");
-		if (p->calls > calls)
-			buf_printf(out, " (%s with those inside)", human_count(p->calls).s);
+		if (p->all.is)
+			calls = (uint64_t)((double)calls * (double)p->all.count / (double)p->calls +
+					   0.5);
+		buf_printf(out, ": %s thread%s, %s%s call%s", human_count(p->threads).s,
+			   p->threads == 1 ? "" : "s", about, human_count(calls).s,
+			   calls == 1 ? "" : "s");
+		if (p->all.count > calls)
+			buf_printf(out, " (%s%s with those inside)", about,
+				   human_count(p->all.count).s);
 		if (wall > 0 && p->outer_calls)
-			buf_printf(out, " taking %s of wall time",
-				   human_percent((double)p->in_calls_ns / wall).s);
+			buf_printf(out, " taking %s%s of wall time", about,
+				   human_percent((double)p->all.total_ns / wall).s);
 		if (p->lost_ns)
 			buf_printf(out, ", %s lost to the host", human_ns(p->lost_ns).s);
 		buf_putc(out, '\n');

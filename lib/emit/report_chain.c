@@ -15,6 +15,7 @@
 #include "lib/base/timetext.h"
 #include "lib/emit/report_moments.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 
 static void machine(struct buf *out, const struct report *r, const struct chain *c, bool color)
 {
@@ -80,8 +81,8 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 		return;
 	}
 	report_chain_heading(out, r, color, "Lost");
-	buf_printf(out, "%s%s in ", is_bound(c->body) ? "up to " : "",
-		   report_ns(t, sizeof(t), (double)c->lost_ns));
+	buf_printf(out, "%s%s%s in %s", is_bound(c->body) ? "up to " : "", report_about(c),
+		   report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
 	human_counted(out, c->count, of);
 	buf_printf(out, ", %.1f ms per second of wall time",
 		   report_number(c->body, "lost_ms_per_s"));

@@ -30,8 +30,7 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 					    "counted",
 					    "evidence",
 					    "counterfactual" };
-	static const char *const estimates[] = { "covered", "estimated_lost_ns",
-						 "estimated_count" };
+	static const char *const estimates[] = { "covered", "measured_lost_ns", "measured_count" };
 	struct json o = json_object();
 
 	json_set(&o, "id", json_string(c->id));

@@ -119,6 +119,15 @@ static bool least_covered(const struct report *r, double *least)
 	return n > 0;
 }
 
+const char *report_about(const struct chain *c)
+{
+	struct json v = json_get(c->body, "covered");
+	const char *about = v.is ? "~" : "";
+
+	json_free(v);
+	return about;
+}
+
 bool report_has_paused(const struct report *r)
 {
 	double least;

@@ -20,6 +20,9 @@ bool report_is_uncovered(const struct report *r, struct json process);
 /* A line for each such process, indented; of many, some. */
 void report_uncovered_lines(struct buf *out, const struct report *r, const char *before);
 
+/* "~" where what a chain lost and counts is an estimate for all of the time, else "". */
+const char *report_about(const struct chain *c);
+
 /* Whether calls of some tier were not recorded for a part of the time. */
 bool report_has_paused(const struct report *r);
 /* Whether so few calls of some tier were that what they would show was not looked for. */

@@ -9,6 +9,7 @@
 #include "lib/emit/report_breakdown.h"
 #include "lib/emit/report_chain.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 
 void report_view_chains(struct buf *out, const struct report *r, bool color)
 {
@@ -32,7 +33,7 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 		shown++;
 		table_cell(t, "%s", chain_severity_name(c->severity));
 		table_cell(t, "%.*s", (int)c->kind.n, c->kind.p);
-		table_cell(t, "%s",
+		table_cell(t, "%s%s", c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
 		table_cell(t, "%s",
 			   c->lost_ns ? human_percent(report_number(c->body, "share_of_wall")).s

@@ -34,6 +34,16 @@ void view_json_grew(struct jsonw *j, const struct metric_def *def, double grew)
 		jsonw_key_null(j, "grew");
 }
 
+void view_json_estimate(struct jsonw *j, uint64_t counted, const struct estimate *all)
+{
+	if (!all->is)
+		return;
+	jsonw_key_u64(j, "estimated_count", all->count);
+	jsonw_key_u64(j, "estimated_errors", all->errors);
+	jsonw_key_u64(j, "estimated_total_ns", all->total_ns);
+	jsonw_key_double(j, "covered", (double)counted / (double)all->count);
+}
+
 void view_json_when(struct jsonw *j, const struct ops_summary *s, int64_t ns)
 {
 	char iso[48];

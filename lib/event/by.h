@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
+#include "lib/event/paused.h"
 
 /* Names as on the command line. */
 #define BY_KEYS(X)                \
@@ -57,6 +58,7 @@ struct by_row {
 	uint64_t max_ns, total_ns;
 	uint64_t self_ns, lost_ns; /* as of an op: event/ops.h */
 	uint64_t calls_self_ns;	   /* own time of calls */
+	struct estimate all;	   /* with the calls that were made while no probes were attached */
 };
 
 struct by_table {

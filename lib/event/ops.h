@@ -11,6 +11,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/event/op.h"
+#include "lib/event/paused.h"
 #include "lib/event/uncovered.h"
 
 /* Calls of an operation on one GPU, or without one. */
@@ -31,6 +32,7 @@ struct ops_row {
 	uint64_t min_ns, max_ns, total_ns; /* exact */
 	uint64_t self_ns;		   /* total less the calls inside */
 	uint64_t lost_ns; /* taken by the host: preempted, waiting for a CPU, throttled, disk, lock … */
+	struct estimate all; /* with the calls that were made while no probes were attached */
 	bool exact;
 	uint64_t powers
 		[OPS_POWERS]; /* durations: of 0, 1, 2 to 3, 4 to 7, ... ns, of those that have one */
@@ -74,6 +76,7 @@ struct ops_process {
 	uint64_t events, calls, errors, threads;
 	uint64_t outer_calls; /* of calls, those in no other traced call */
 	uint64_t in_calls_ns; /* of all its threads together, calls inside calls folded */
+	struct estimate all;  /* of calls, and of in_calls_ns as total_ns */
 	uint64_t lost_ns;     /* inside and outside calls */
 };
 
@@ -93,6 +96,7 @@ struct ops_kernel {
 	uint64_t count, errors;
 	uint64_t p50_ns, p99_ns, max_ns,
 		total_ns; /* of the launching calls, not of what they start */
+	struct estimate all;
 };
 struct ops_kernels {
 	struct ops_kernel *v;
@@ -133,6 +137,21 @@ struct ops_machine {
 	uint64_t memory_bytes;
 };
 
+/* Driver calls of an op that runtime calls made to do what they are for: they have no event of their own. */
+struct ops_folded {
+	const struct op_def *op;
+	uint64_t calls;
+};
+
+/* A tier of calls that was not recorded all of the time, on one machine. */
+struct ops_paused {
+	uint32_t node; /* world id; 0: the only one */
+	uint32_t tier;
+	uint64_t ns;	/* of the time looked at */
+	double covered; /* share of it in which they were recorded */
+	const char *reason;
+};
+
 #define OPS_LOSS_REASONS 16
 
 struct ops_summary {
@@ -143,6 +162,8 @@ struct ops_summary {
 	VEC(struct ops_process) processes; /* most time in calls first */
 	VEC(struct ops_layer) layers;
 	struct uncovered uncovered;
+	VEC(struct ops_paused) paused;
+	VEC(struct ops_folded) folded;
 	VEC(struct ops_finding) findings;	   /* most severe first */
 	struct ops_kernels kernels;		   /* by op, then by total, most first */
 	uint64_t events;			   /* in the recording */
