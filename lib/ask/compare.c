@@ -55,7 +55,7 @@ static bool more(double before, double after, double threshold, double least)
 
 static double per_s(const struct compare *c, const struct compare_row *r, unsigned side)
 {
-	return r->side[side] ? compare_per_s(c, side, r->side[side]->total_ns) : 0;
+	return r->side[side] ? compare_per_s(c, side, r->side[side]->all.total_ns) : 0;
 }
 
 /* What is larger in side to than in side from. */
@@ -65,8 +65,8 @@ static unsigned grown(const struct compare *c, const struct compare_row *r, unsi
 	const struct by_row *a = r->side[from], *b = r->side[to];
 	uint64_t both = !a || !b ? 0 : a->timed < b->timed ? a->timed : b->timed;
 	double t = c->threshold;
-	double bad = a ? compare_per_s(c, from, a->errors) : 0,
-	       worse = b ? compare_per_s(c, to, b->errors) : 0;
+	double bad = a ? compare_per_s(c, from, a->all.errors) : 0,
+	       worse = b ? compare_per_s(c, to, b->all.errors) : 0;
 	unsigned what = 0;
 
 	if (both >= COMPARE_LEAST_COUNT &&

@@ -15,8 +15,10 @@ bool covered_record(struct covered *c, const struct world *w, const struct recor
 		return true;
 	if (!paused_record(&c->paused, r))
 		return false;
-	if (first && c->paused.lists.n)
+	if (first && c->paused.lists.n) {
 		c->before = world_count(w, WORLD_PROCESS);
+		c->event_ns = INT64_MIN;
+	}
 	if (first || r->u.PAUSED.since_ns < c->first_ns)
 		c->first_ns = r->u.PAUSED.since_ns;
 	return true;
@@ -42,6 +44,9 @@ bool covered_event_seen(struct covered *c, const struct world *w, const struct e
 	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
 	struct covered_life *life;
 
+	/* Of a part of a recording, pauses before it are told too. */
+	if (c->event_ns == INT64_MIN)
+		c->event_ns = event_start(ev);
 	if (!p)
 		return true;
 	life = life_of(c, t->process);
@@ -107,7 +112,7 @@ static double scale_of(const struct covered *c, const struct world *w,
 		       const struct covered_part *part)
 {
 	const struct world_process *p = world_get_process(w, part->process);
-	int64_t from_ns = latest(c->from_ns, c->first_ns), to_ns = c->to_ns;
+	int64_t from_ns = latest(latest(c->from_ns, c->first_ns), c->event_ns), to_ns = c->to_ns;
 	double scale;
 
 	if (part->process && part->process < c->lives.n) {

@@ -25,6 +25,7 @@ struct covered_life {
 struct covered {
 	struct paused paused;
 	int64_t from_ns, to_ns; /* the time that is looked at, when estimates are asked for */
+	int64_t event_ns;	/* start of the first event since; INT64_MIN: there was none yet */
 	int64_t first_ns;	/* the first pause, of whatever node and tier */
 	uint32_t before;	/* processes that were known before it was told */
 	VEC(struct covered_life) lives; /* by world process */

@@ -214,8 +214,9 @@ static bool ops(struct diff *d, unsigned at, const struct ops_summary *s)
 		o->p99_ns[at] = r->p99_ns;
 		o->errors[at] = r->errors;
 		o->lost_ns[at] = r->lost_ns;
+		o->all[at] = r->all;
 		if (r->op->flags & OP_LAUNCH)
-			*(r->op->source == SOURCE_CUDA ? &runtime : &driver) += r->count;
+			*(r->op->source == SOURCE_CUDA ? &runtime : &driver) += r->all.count;
 	}
 	/* The runtime launches by the driver; libraries with a runtime of their own are seen there alone. */
 	d->launches[at] = driver > runtime ? driver : runtime;
@@ -281,8 +282,8 @@ static bool sort_ops(struct diff *d)
 		const struct diff_op *o = &d->ops.v[i];
 
 		v[i] = (struct op_change){
-			*o, fabs(diff_per_s(d, DIFF_AFTER, o->total_ns[DIFF_AFTER]) -
-				 diff_per_s(d, DIFF_BEFORE, o->total_ns[DIFF_BEFORE]))
+			*o, fabs(diff_per_s(d, DIFF_AFTER, o->all[DIFF_AFTER].total_ns) -
+				 diff_per_s(d, DIFF_BEFORE, o->all[DIFF_BEFORE].total_ns))
 		};
 	}
 	qsort(v, d->ops.n, sizeof(*v), by_time);

@@ -9,6 +9,7 @@
 #include "lib/base/table.h"
 #include "lib/emit/by.h"
 #include "lib/emit/cells.h"
+#include "lib/emit/view_json_parts.h"
 
 static const char *const whats[COMPARE_WHATS] = { "p50", "p99", "total", "errors" };
 
@@ -59,11 +60,11 @@ static void by_how_much(struct buf *out, const struct compare *c, const struct c
 		rate(out, "p99", (double)a->p99_ns, (double)b->p99_ns);
 	/* NOLINTEND(clang-analyzer-core.NullDereference) */
 	if (which & COMPARE_TOTAL)
-		rate(out, "total/s", a ? compare_per_s(c, DIFF_BEFORE, a->total_ns) : 0,
-		     b ? compare_per_s(c, DIFF_AFTER, b->total_ns) : 0);
+		rate(out, "total/s", a ? compare_per_s(c, DIFF_BEFORE, a->all.total_ns) : 0,
+		     b ? compare_per_s(c, DIFF_AFTER, b->all.total_ns) : 0);
 	if (which & COMPARE_ERRORS)
-		rate(out, "errors/s", a ? compare_per_s(c, DIFF_BEFORE, a->errors) : 0,
-		     b ? compare_per_s(c, DIFF_AFTER, b->errors) : 0);
+		rate(out, "errors/s", a ? compare_per_s(c, DIFF_BEFORE, a->all.errors) : 0,
+		     b ? compare_per_s(c, DIFF_AFTER, b->all.errors) : 0);
 }
 
 static void cells(struct table *t, struct buf *text, const struct compare *c,
@@ -81,7 +82,8 @@ static void cells(struct table *t, struct buf *text, const struct compare *c,
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		const struct by_row *s = r->side[i];
 
-		table_cell(t, "%.1f", s ? compare_per_s(c, i, s->count) : 0);
+		table_cell(t, "%s%.1f", s && s->all.is ? "~" : "",
+			   s ? compare_per_s(c, i, s->all.count) : 0);
 		timed[i] = s ? s->timed : 0;
 		p50[i] = s ? s->p50_ns : 0;
 		p99[i] = s ? s->p99_ns : 0;
@@ -89,8 +91,9 @@ static void cells(struct table *t, struct buf *text, const struct compare *c,
 	cell_pair(t, p50, timed);
 	cell_pair(t, p99, timed);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		table_cell(t, "%s",
-			   human_ns(r->side[i] ? (uint64_t)compare_per_s(c, i, r->side[i]->total_ns)
+		table_cell(t, "%s%s", r->side[i] && r->side[i]->all.is ? "~" : "",
+			   human_ns(r->side[i] ? (uint64_t)compare_per_s(c, i,
+									 r->side[i]->all.total_ns)
 					       : 0)
 				   .s);
 	by_how_much(text, c, r);
@@ -171,13 +174,14 @@ static void row_json(struct jsonw *j, const struct compare *c, const struct comp
 		}
 		jsonw_key_object(j, cell_side_name(i));
 		jsonw_key_u64(j, "count", s->count);
-		jsonw_key_double(j, "per_s", compare_per_s(c, i, s->count));
+		jsonw_key_double(j, "per_s", compare_per_s(c, i, s->all.count));
 		jsonw_key_u64(j, "errors", s->errors);
+		view_json_estimate(j, s->count, &s->all);
 		jsonw_key_u64(j, "timed", s->timed);
 		jsonw_key_u64(j, "p50_ns", s->p50_ns);
 		jsonw_key_u64(j, "p99_ns", s->p99_ns);
 		jsonw_key_u64(j, "total_ns", s->total_ns);
-		jsonw_key_double(j, "total_ns_per_s", compare_per_s(c, i, s->total_ns));
+		jsonw_key_double(j, "total_ns_per_s", compare_per_s(c, i, s->all.total_ns));
 		jsonw_object_end(j);
 	}
 	jsonw_object_end(j);

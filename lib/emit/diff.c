@@ -12,6 +12,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/emit/cells.h"
+#include "lib/emit/view_json_parts.h"
 #include "lib/event/chain.h"
 
 #define RATE_MATTERS 0.02 /* of launches per second: less is said to be the same */
@@ -121,11 +122,13 @@ static void calls(struct buf *out, const struct diff *d, unsigned top, unsigned 
 
 		table_cell(t, "%s", o->op->name);
 		for (unsigned k = 0; k < DIFF_SIDES; k++)
-			table_cell(t, "%.1f", diff_per_s(d, k, o->count[k]));
+			table_cell(t, "%s%.1f", o->all[k].is ? "~" : "",
+				   diff_per_s(d, k, o->all[k].count));
 		cell_pair(t, o->p50_ns, o->count);
 		cell_pair(t, o->p99_ns, o->count);
 		for (unsigned k = 0; k < DIFF_SIDES; k++)
-			table_cell(t, "%s", human_ns((uint64_t)diff_per_s(d, k, o->lost_ns[k])).s);
+			table_cell(t, "%s%s", o->all[k].is ? "~" : "",
+				   human_ns((uint64_t)diff_per_s(d, k, o->all[k].lost_ns)).s);
 	}
 	if (t && d->ops.n) {
 		buf_puts(out, "\nCalls, those whose time changed most first\n");
@@ -197,8 +200,9 @@ static void op_json(struct jsonw *j, const struct diff *d, const struct diff_op 
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		jsonw_key_object(j, cell_side_name(i));
 		jsonw_key_u64(j, "count", o->count[i]);
-		jsonw_key_double(j, "per_s", diff_per_s(d, i, o->count[i]));
+		jsonw_key_double(j, "per_s", diff_per_s(d, i, o->all[i].count));
 		jsonw_key_u64(j, "errors", o->errors[i]);
+		view_json_estimate(j, o->count[i], &o->all[i]);
 		jsonw_key_u64(j, "total_ns", o->total_ns[i]);
 		jsonw_key_u64(j, "p50_ns", o->p50_ns[i]);
 		jsonw_key_u64(j, "p99_ns", o->p99_ns[i]);

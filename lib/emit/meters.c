@@ -5,6 +5,7 @@
 #include "lib/base/hash.h"
 #include "lib/event/body.h"
 #include "lib/event/chain.h"
+#include "lib/event/tier.h"
 #include "lib/event/direction.h"
 #include "lib/world/who.h"
 
@@ -19,6 +20,7 @@ enum {
 	COPIED,
 	COLLECTIVE,
 	LOST_EVENTS,
+	PAUSED_TIME,
 	CHAINS,
 	LOST_TIME,
 	OPEN_CALLS,
@@ -42,6 +44,10 @@ static const struct {
 	[COLLECTIVE] = { "gpu.nccl.collective.bytes", "By",
 			 "Handed to collectives by this machine's ranks", METER_COUNTER },
 	[LOST_EVENTS] = { "ingero.events.lost", "{event}", "Events that are not in the recording",
+			  METER_COUNTER },
+	[PAUSED_TIME] = { "ingero.paused.time", "s",
+			  "Calls of a tier were not recorded: counters of its operations stood "
+			  "still",
 			  METER_COUNTER },
 	[CHAINS] = { "ingero.chains", "{chain}", "Causes found", METER_GAUGE },
 	[LOST_TIME] = { "ingero.lost.time", "s", "Time lost to causes that were found",
@@ -246,6 +252,19 @@ static bool record(struct meters *m, const struct record *r)
 		if (r->u.OPEN.at_end && r->u.OPEN.time_ns - r->u.OPEN.start_ns < HUNG_NS)
 			return true;
 		return open_call(m, &r->u.OPEN);
+	case RECORD_PAUSED:
+		/* Its beginning is told by a record of its own. */
+		if (!REC_HAS(r, PAUSED, until_ns) || r->u.PAUSED.until_ns < r->u.PAUSED.since_ns)
+			return true;
+		labels[0] = (struct meter_label){ "tier", text(m, op_tier_name(r->u.PAUSED.tier)) };
+		p = meter_point(&m->table, PAUSED_TIME, meters_node(m, r->u.PAUSED.node), labels);
+		if (p) {
+			p->value += (double)((uint64_t)r->u.PAUSED.until_ns -
+					     (uint64_t)r->u.PAUSED.since_ns) /
+				    1e9;
+			p->time_ns = r->u.PAUSED.until_ns;
+		}
+		return true;
 	case RECORD_LOSS:
 		labels[0] = (struct meter_label){ "reason",
 						  text(m, loss_reason_text(r->u.LOSS.reason)) };

@@ -17,7 +17,8 @@
 #define LANE_CPU      (UINT64_C(2) << 32) /* | cpu */
 #define LANE_FINDINGS (UINT64_C(3) << 32)
 
-#define LANE_LOST (UINT64_C(4) << 32)
+#define LANE_LOST   (UINT64_C(4) << 32)
+#define LANE_PAUSED (UINT64_C(5) << 32) /* | tier */
 
 void timeline_init(struct timeline *tl, const struct timeline_sink *sink, void *ctx,
 		   const struct world *w, const struct told *told)
@@ -356,6 +357,9 @@ static int record(struct timeline *tl, const struct record *r, struct err *e)
 		if (world_get_thread(tl->tracks.w, r->u.OPEN.thread))
 			ok = open_calls_add(&tl->open, &r->u.OPEN);
 		break;
+	case RECORD_PAUSED:
+		ok = paused_record(&tl->paused, r);
+		break;
 	case RECORD_LOSS:
 		ok = loss(tl, &r->u.LOSS, r);
 		break;
@@ -376,6 +380,7 @@ int timeline_item(struct timeline *tl, const struct stream_item *item, struct er
 	for (size_t i = 0; ok && item->kind == STREAM_EVENTS && i < item->n; i++) {
 		const struct event *ev = &item->events[i];
 
+		tl->newest_ns = ev->end_ns > tl->newest_ns ? ev->end_ns : tl->newest_ns;
 		ok = event(tl, ev) && (ev->op >> 8 != SOURCE_NCCL || rank_of(tl, ev));
 	}
 	return ok ? 0 : err_nomem(e);
@@ -444,6 +449,28 @@ static bool still_open(struct timeline *tl, unsigned depth)
 	return ok;
 }
 
+/* Pauses of a tier on a machine, on a lane of their own; one that goes on ends with the recording. */
+static bool pauses(struct timeline *tl, const struct paused_list *l)
+{
+	struct buf text = { 0 };
+	bool ok = true;
+
+	buf_printf(&text, "%s not probed", op_tier_text(l->tier));
+	for (size_t i = 0; ok && i < l->v.n; i++) {
+		const struct paused_row *row = &l->v.v[i];
+		struct timeline_slice s = { .start_ns = row->since_ns > 0 ? row->since_ns : 0,
+					    .end_ns = row->until_ns < tl->newest_ns ? row->until_ns
+										    : tl->newest_ns,
+					    .lost = buf_text(&text) };
+
+		s.end_ns = s.end_ns > s.start_ns ? s.end_ns : s.start_ns;
+		ok = !text.failed && stretch(tl, tracks_of_node(&tl->tracks, l->node ? l->node : 1),
+					     LANE_PAUSED | l->tier, "not probed", &s);
+	}
+	buf_free(&text);
+	return ok;
+}
+
 int timeline_finish(struct timeline *tl, struct err *e)
 {
 	bool ok = true;
@@ -456,6 +483,8 @@ int timeline_finish(struct timeline *tl, struct err *e)
 		qsort(tl->chains.v.v, tl->chains.v.n, sizeof(*tl->chains.v.v), by_start);
 	for (size_t i = 0; ok && i < tl->chains.v.n; i++)
 		ok = finding(tl, &tl->chains.v.v[i]);
+	for (size_t i = 0; ok && i < tl->paused.lists.n; i++)
+		ok = pauses(tl, &tl->paused.lists.v[i]);
 	return ok ? 0 : err_nomem(e);
 }
 
@@ -465,4 +494,5 @@ void timeline_free(struct timeline *tl)
 	arrows_free(&tl->arrows);
 	chain_list_free(&tl->chains);
 	open_calls_free(&tl->open);
+	paused_free(&tl->paused);
 }

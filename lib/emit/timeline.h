@@ -15,6 +15,7 @@
 #include "lib/base/err.h"
 #include "lib/emit/arrows.h"
 #include "lib/emit/tracks.h"
+#include "lib/event/paused.h"
 #include "lib/event/chain.h"
 #include "lib/event/open_calls.h"
 #include "lib/event/stream.h"
@@ -55,6 +56,8 @@ struct timeline {
 	struct arrows arrows;
 	struct chain_list chains;
 	struct open_calls open; /* at the end */
+	struct paused paused;
+	int64_t newest_ns; /* end of the newest event */
 	bool nomem;
 };
 

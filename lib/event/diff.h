@@ -12,6 +12,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/vec.h"
 #include "lib/event/op.h"
+#include "lib/event/paused.h"
 
 enum { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 
@@ -35,6 +36,7 @@ struct diff_op {
 	const struct op_def *op; /* of the side that has it */
 	uint64_t count[DIFF_SIDES], total_ns[DIFF_SIDES], p50_ns[DIFF_SIDES], p99_ns[DIFF_SIDES],
 		errors[DIFF_SIDES], lost_ns[DIFF_SIDES];
+	struct estimate all[DIFF_SIDES]; /* what is compared: with calls that were not recorded */
 };
 
 #define DIFF_CHANGE   0.10

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/timetext.h"
+#include "lib/emit/view_json_parts.h"
 #include "lib/emit/view_lines.h"
 #include "lib/event/record.h"
 #include "lib/event/view.h"
@@ -154,6 +155,7 @@ static int use_ops(void *ctx, const struct serve_stat *st, struct err *e)
 		jsonw_key_str(j, "operation", r->op->name);
 		jsonw_key_str(j, "source", r->op->source_name);
 		jsonw_key_u64(j, "count", r->count);
+		view_json_estimate(j, r->count, &r->all);
 		jsonw_key_double(j, "p50_us", (double)r->p50_ns / 1e3);
 		jsonw_key_double(j, "p95_us", (double)r->p95_ns / 1e3);
 		jsonw_key_double(j, "p99_us", (double)r->p99_ns / 1e3);

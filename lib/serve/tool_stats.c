@@ -105,9 +105,19 @@ static int by_total(const void *x, const void *y)
 	const struct ops_row *a = *(const struct ops_row *const *)x,
 			     *b = *(const struct ops_row *const *)y;
 
-	if (a->total_ns != b->total_ns)
-		return a->total_ns < b->total_ns ? 1 : -1;
+	if (a->all.total_ns != b->all.total_ns)
+		return a->all.total_ns < b->all.total_ns ? 1 : -1;
 	return a->op->id < b->op->id ? -1 : 1;
+}
+
+/* Where calls were recorded for a part of the time. */
+static void set_estimate(struct json *o, uint64_t counted, const struct estimate *all)
+{
+	if (!all->is)
+		return;
+	tool_set_number(o, "estimated_count", (double)all->count);
+	tool_set_ms(o, "estimated_total_ms", (double)all->total_ns);
+	tool_set_percent(o, "recorded_percent", (double)counted / (double)all->count);
 }
 
 static struct json op_row(const struct ops_row *r, double wall, bool brief)
@@ -119,13 +129,14 @@ static struct json op_row(const struct ops_row *r, double wall, bool brief)
 	tool_set_text(&o, "source", r->op->source_name);
 	tool_set_number(&o, "count", (double)r->count);
 	tool_set_number(&o, "errors", (double)r->errors);
+	set_estimate(&o, r->count, &r->all);
 	if (r->op->track != TRACK_INSTANT) {
 		tool_set_us(&o, "p50_us", r->p50_ns);
 		tool_set_us(&o, "p95_us", r->p95_ns);
 		tool_set_us(&o, "p99_us", r->p99_ns);
 		tool_set_us(&o, "max_us", r->max_ns);
 		tool_set_ms(&o, "total_ms", (double)r->total_ns);
-		tool_set_percent(&o, "wall_percent", wall ? (double)r->total_ns / wall : 0);
+		tool_set_percent(&o, "wall_percent", wall ? (double)r->all.total_ns / wall : 0);
 		if (!brief)
 			tool_set_ms(&o, "lost_ms", (double)r->lost_ns);
 	}
@@ -169,12 +180,13 @@ static struct json by_rows(const struct world *w, const struct by_table *t, doub
 		tool_set_bytes(&o, "node", world_text(w, r->node));
 		tool_set_number(&o, "count", (double)r->count);
 		tool_set_number(&o, "errors", (double)r->errors);
+		set_estimate(&o, r->count, &r->all);
 		tool_set_us(&o, "p50_us", r->p50_ns);
 		tool_set_us(&o, "p99_us", r->p99_ns);
 		tool_set_us(&o, "max_us", r->max_ns);
 		tool_set_ms(&o, "total_ms", (double)r->total_ns);
 		tool_set_ms(&o, "own_ms", (double)r->self_ns);
-		tool_set_percent(&o, "wall_percent", wall ? (double)r->total_ns / wall : 0);
+		tool_set_percent(&o, "wall_percent", wall ? (double)r->all.total_ns / wall : 0);
 		tool_set_ms(&o, "lost_ms", (double)r->lost_ns);
 		json_append(&rows, o);
 	}
@@ -219,6 +231,7 @@ static struct json process_rows(const struct world *w, const struct ops_summary 
 			tool_set_bytes(&o, "node", world_text(w, node->name));
 		tool_set_number(&o, "threads", (double)p->threads);
 		tool_set_number(&o, "calls", (double)p->calls);
+		set_estimate(&o, p->calls, &p->all);
 		tool_set_number(&o, "errors", (double)p->errors);
 		tool_set_ms(&o, "in_calls_ms", (double)p->in_calls_ns);
 		tool_set_ms(&o, "lost_ms", (double)p->lost_ns);

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# A recording whose kernel launches were recorded in windows of 500 ms in each 2 s, by every face: it says so, figures of launches
+# are estimates, marked, and near what the whole recording has; slices, copies and other formats keep the pauses.
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, "tests")
+import schema  # noqa: E402
+import tap  # noqa: E402
+
+MAKE = os.path.join(tap.BUILD, "tests/laws/estimates.t")
+
+
+def out(program, *argv):
+    p = subprocess.run([os.path.join(tap.BIN, "ingero-" + program), *argv], capture_output=True, timeout=120)
+    tap.ok(p.returncode in (0, 1), f"{program} {' '.join(argv[:-1])}", p.stderr.decode())
+    return p.stdout.decode()
+
+
+def launches(text, measured=False):
+    row = next(r for r in json.loads(text)["ops"] if r["op"] == "cudaLaunchKernel")
+    return row["count"] if measured else row.get("estimated_count")
+
+
+def near(got, want, name):
+    tap.ok(got and abs(got - want) <= 0.1 * want, name, f"{got} for {want}")
+
+
+with tempfile.TemporaryDirectory() as d:
+    part, whole, cut, copy = (os.path.join(d, n + ".ige") for n in ("part", "whole", "cut", "copy"))
+    subprocess.run([MAKE, "launch-bound", part], check=True)
+    out("demo", "launch-bound", "--duration", "8s", "--seed", "5", "-o", whole)
+    want = launches(out("stat", "--json", whole), measured=True)
+
+    text = out("stat", "--json", part)
+    tap.none(schema.complaints(json.loads(text), json.load(open("formats/stat.schema.json"))), "stat: the schema holds")
+    near(launches(text), want, "stat --json: launches are estimated")
+    paused = json.loads(text)["coverage"]["paused"]
+    tap.same([(p["tier"], round(p["covered"], 2), p["reason"]) for p in paused], [("launches", 0.25, "budget")], "which tier, and for how much")
+    tap.ok(json.loads(text)["coverage"]["folded"][0]["op"] == "cuLaunchKernel", "folded driver calls are told")
+    text = out("stat", part)
+    tap.same(text.count("kernel launches were recorded 25.0% of the time (to stay within the budget)"), 1, "stat: it is said once")
+    row = next(line for line in text.splitlines() if line.split()[:1] == ["cudaLaunchKernel"])
+    tap.ok(row.split()[1].startswith("~") and not row.split()[3].startswith("~"), "stat: counts are marked, quantiles are not", row)
+    tap.ok("~" not in next(line for line in text.splitlines() if line.split()[:1] == ["cudaStreamSynchronize"]), "stat: others are as they were")
+    near(launches(out("stat", "--json", "--last", "3s", part)), want * 3 / 8, "stat --last: of that time")
+    near(launches(out("stat", "--json", "--brief", part)), want, "stat --brief")
+
+    out("merge", "--last", "3s", "-o", cut, part)
+    near(launches(out("stat", "--json", cut)), want * 3 / 8, "a slice keeps the pauses that reach into it")
+    out("merge", "-o", copy, part)
+    near(launches(out("stat", "--json", copy)), want, "a copy keeps them")
+
+    text = out("explain", "--json", part)
+    tap.none(schema.complaints(json.loads(text), json.load(open("formats/explain.schema.json"))), "explain: the schema holds")
+    chain = json.loads(text)["chains"][0]
+    tap.ok(chain["kind"] == "launch-bound" and chain["lost_ns"] > 2 * chain["measured_lost_ns"], "explain --json: what was lost is of all of the time")
+    tap.same(len(json.loads(text)["chains"]), 1, "explain: nothing else is found")
+    text = out("explain", part)
+    tap.same(text.count("Partly: kernel launches were recorded 25.0% of the time"), 1, "explain: it is said once")
+    tap.ok("up to ~" in text and "with calls that were not recorded" in text, "explain: estimates are marked")
+
+    text = out("export", "-f", "chrome", "-o", "-", part)
+    tap.same(text.count('"kernel launches not probed"'), 4, "a timeline has a slice for each pause")
+    text = out("export", "-f", "prometheus", "-o", "-", part)
+    tap.ok('ingero_paused_time_seconds_total{' in text and 'tier="launches"} 4.5' in text, "metrics have the time")
+    both = json.loads(out("stat", "--compare", "--json", whole, part))
+    tap.same([r["key"] for r in both["rows"] if r["worse"] and "total" in r["worse"]], [], "a comparison is of estimates")
+
+tap.done_testing()
