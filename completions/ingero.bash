@@ -50,7 +50,7 @@ _ingero_ops='cpu cuda driver graph host io mark nccl net sched __cudaRegisterFun
  ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank
  ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd
  ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter
- ncclSend occupied offcpu oom point range reclaim retransmit sample socket stolen'
+ ncclSend occupied offcpu oom outside point range reclaim retransmit sample socket stolen'
 
 # The last item of a comma-separated list is completed, the ones before it are kept.
 _ingero_list() {

@@ -51,7 +51,7 @@ function __ingero_ops
         ncclCommFinalize ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank \
         ncclCommInitRankConfig ncclCommInitRankScalable ncclCommSplit ncclGather ncclGroupEnd \
         ncclGroupStart ncclMemAlloc ncclMemFree ncclRecv ncclReduce ncclReduceScatter ncclScatter \
-        ncclSend occupied offcpu oom point range reclaim retransmit sample socket stolen
+        ncclSend occupied offcpu oom outside point range reclaim retransmit sample socket stolen
 end
 
 # Completes a command of the front door as its program does.
