@@ -326,7 +326,7 @@ complete -c ingero-record -l keep -d 'Remove the oldest beyond N files' -x
 complete -c ingero-record -l max-size -d 'Remove the oldest beyond this (default ring: 10g)' -x
 complete -c ingero-record -l bundle -d 'Also pack FILE.igb with symbols, or a RECORDING'
 complete -c ingero-record -l flight-recorder -d 'Keep the last TIME in memory until triggered' -x
-complete -c ingero-record -l trigger -d 'Write it when a call took longer, none returned, or one failed' -x -a '(__fish_complete_list , __ingero_ops)'
+complete -c ingero-record -l trigger -d 'Write it when a call was slow, hangs or failed' -x -a '(__fish_complete_list , __ingero_ops)'
 complete -c ingero-record -l flight-memory -d 'Keep so much at most (256m)' -x
 complete -c ingero-record -s n -l node -d 'Call this machine so (default: its host name)' -x
 complete -c ingero-record -l duration -d 'Stop after this time' -x
@@ -338,8 +338,8 @@ complete -c ingero-record -l no-gpu -d 'Record no GPU health (NVML)'
 complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; needs no rights'
 complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
 complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
-complete -c ingero-record -l budget -d 'Probe frequent calls in windows when they cost more (2%); none: all calls' -x
-complete -c ingero-record -l nested -d 'Record launches of the driver inside those of the runtime, too'
+complete -c ingero-record -l budget -d 'What probes may cost; more: windows (2%; none)' -x
+complete -c ingero-record -l nested -d 'Events for launches inside launches, too'
 complete -c ingero-record -l sample -d 'Record one of N calls of each op, count the rest' -x
 complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes so often (99; 0: never)' -x
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, ...' -x
