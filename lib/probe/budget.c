@@ -117,10 +117,10 @@ static void begin_window(struct probe_budget *b, int64_t now_ns)
 static void leave_window(struct probe_budget *b)
 {
 	end_window(b);
-	if (shed_rate(b) + kept_rate(b) > b->share)
-		return;
 	memset(b->shed, 0, sizeof(b->shed));
 	b->shedding = false;
+	if (kept_rate(b) > b->share)
+		shed_more(b); /* what it takes now, which may be less than before */
 }
 
 /* In a window that costs far more than it was planned for, or without windows: at once. */

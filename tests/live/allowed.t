@@ -82,7 +82,7 @@ def at(records, pid, tid, time_ns):
 
 
 ige = rec.path("allowed.ige")
-p = subprocess.Popen([rec.RECORD, "-o", ige, "--", sys.executable, "-c", PROGRAM, str(CPUS[0])], env=rec.environment(),
+p = subprocess.Popen([rec.RECORD, *rec.WHOLE, "-o", ige, "--", sys.executable, "-c", PROGRAM, str(CPUS[0])], env=rec.environment(),
                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 tid = int(p.stdout.readline())
 rec.until(lambda: state_of(tid) == "S")

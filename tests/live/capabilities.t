@@ -44,7 +44,7 @@ def record(name, capabilities):
     rec.until(lambda: "libcudart" in open(f"/proc/{target.pid}/maps").read())
     caps = ",".join(["-all", *("+" + c for c in capabilities)])
     try:
-        p = subprocess.run(["setpriv", "--bounding-set=" + caps, "--inh-caps=" + caps, "--no-new-privs", rec.RECORD, "-q", "-p", str(target.pid),
+        p = subprocess.run(["setpriv", "--bounding-set=" + caps, "--inh-caps=" + caps, "--no-new-privs", rec.RECORD, *rec.WHOLE, "-q", "-p", str(target.pid),
                             "--duration", "500ms", "-o", out], capture_output=True, text=True, timeout=rec.PATIENCE, env=rec.environment())
     finally:
         target.kill()

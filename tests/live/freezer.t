@@ -61,7 +61,7 @@ def frozen(version, what):
     try:
         if not os.path.exists(os.path.join(group, file)):
             return f"this kernel has no freezer of version {version}"
-        p = subprocess.Popen([rec.RECORD, "-o", ige, "--", sys.executable, script, flag], env=rec.environment(),
+        p = subprocess.Popen([rec.RECORD, *rec.WHOLE, "-o", ige, "--", sys.executable, script, flag], env=rec.environment(),
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         pid = int(p.stdout.readline())
         write(os.path.join(group, "cgroup.procs"), str(pid))

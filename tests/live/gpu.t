@@ -109,7 +109,7 @@ if subprocess.run(["unshare", "-m", "mount", "--bind", log, "/dev/kmsg"], captur
     tap.skip("XIDs of the kernel log", "optional: nothing can be put in its place here")
 else:
     rec.dump(ige)  # it is compiled now: the two have to tell within seconds
-    q = subprocess.Popen(["unshare", "-m", "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', log, rec.RECORD, "-o", ige,
+    q = subprocess.Popen(["unshare", "-m", "sh", "-c", 'mount --bind "$0" /dev/kmsg && exec "$@"', log, rec.RECORD, *rec.WHOLE, "-o", ige,
                           "--flush", "50ms", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL, text=True, env=rec.environment(DOUBLE_NVML_BOARDS=2, DOUBLE_NVML_XID=79))
     wait_for(79)  # the library was first

@@ -47,7 +47,7 @@ def record(name, script, *arguments, before=None):
     ige, path = rec.path(name + ".ige"), rec.path(name + ".py")
     with open(path, "w") as f:
         f.write("import ctypes, json, mmap, os, resource, socket, sys, threading, time\n" + script)
-    p = subprocess.Popen([rec.RECORD, "-o", ige, "--", sys.executable, path, *map(str, arguments)], env=rec.environment(),
+    p = subprocess.Popen([rec.RECORD, *rec.WHOLE, "-o", ige, "--", sys.executable, path, *map(str, arguments)], env=rec.environment(),
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if before:
         p.stdout.readline()

@@ -35,7 +35,7 @@ def attached_to_the_dying(place):
     p.stdin.write(b"load\n")
     p.stdin.flush()
     p.stdout.readline()
-    r = subprocess.Popen([INJECT, "-a", f"/proc/{p.pid}/", "-o", opened, f"openat,open:{place}:stop", "--", rec.RECORD, "-o", ige, "-p", str(p.pid)],
+    r = subprocess.Popen([INJECT, "-a", f"/proc/{p.pid}/", "-o", opened, f"openat,open:{place}:stop", "--", rec.RECORD, *rec.WHOLE, "-o", ige, "-p", str(p.pid)],
                          env=rec.environment(), stderr=subprocess.PIPE, text=True)
     said = ""
     if place:
@@ -149,7 +149,7 @@ if shutil.which("strip"):
     subprocess.run(["strip", "--strip-all", "-o", path, real], check=True)
     env = rec.environment()
     env["LD_LIBRARY_PATH"] = f"{libs}:{rec.DOUBLE}"
-    p = subprocess.run([rec.RECORD, "-o", ige, "--", rec.work("calls"), "--count", "50", "--op", "cudaMalloc", "--lib", path], env=env, capture_output=True, text=True, timeout=rec.PATIENCE)
+    p = subprocess.run([rec.RECORD, *rec.WHOLE, "-o", ige, "--", rec.work("calls"), "--count", "50", "--op", "cudaMalloc", "--lib", path], env=env, capture_output=True, text=True, timeout=rec.PATIENCE)
     tap.same((p.returncode, calls_of(ige)[0] >= 50), (0, True), "a library without symbols but the dynamic ones: every call")
 else:
     tap.skip("a library without symbols", "optional: no strip here")
@@ -173,7 +173,7 @@ tap.ok(r.returncode in (0, 3), "a kernel thread: no library is looked for in vai
 
 # ---- a reader that takes its time: the program is not held up, and every call is in the stream or told as lost
 r, w = os.pipe()
-p = subprocess.Popen([rec.RECORD, "-o", "-", "--", rec.work("calls"), "--count", "60000", "--op", "cudaMalloc"], env=rec.environment(),
+p = subprocess.Popen([rec.RECORD, *rec.WHOLE, "-o", "-", "--", rec.work("calls"), "--count", "60000", "--op", "cudaMalloc"], env=rec.environment(),
                      stdout=w, stderr=subprocess.PIPE, text=True)
 os.close(w)
 slow = rec.path("slow.ige")

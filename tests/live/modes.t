@@ -221,7 +221,7 @@ got, lost = rec.counts(second)
 tap.ok(lost == 0 and 0 < got[LAUNCH] < expected(out)[LAUNCH], "what the one has is whole", f"{lost} lost of {got}")
 decoy.communicate(timeout=rec.PATIENCE)
 
-# ---- one call of so many, and a budget
+# ---- one call of so many
 def left_out(path, said):
     """What is called sampled and what given up: in JSON, and by whom a person reads it."""
     c = rec.stat(path)["coverage"]
@@ -242,49 +242,6 @@ tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "recorded a
 tap.none((k for k in calls if abs(got[k] * 10 - calls[k]) > 20), "one of ten is recorded")
 tap.same(rec.stat(out)["coverage"]["left_out"], sum(by_op.values()), "and told")
 tap.same(left_out(out, p.stderr), (sum(by_op.values()), 0, ["sampled"], ["sampled"]), "as sampled")
-p = rec.run("--budget", "0.01%", "-o", out, "--", rec.work("calls"), "--count", 6000, "--rate", 2000)
-calls = expected(p.stdout)
-by_op = {}
-for x in records(out, "sampled"):
-    by_op[numbers[x["op"]]] = by_op.get(numbers[x["op"]], 0) + x["left_out"]
-    tap.same((x["every"], x["reason"]), (0, "budget"), "an op was given up")
-got, lost = rec.counts(out)
-tap.same({k: got.get(k, 0) + by_op.get(k, 0) for k in calls}, calls, "with a budget every call is recorded or counted")
-cost = records(out, "cost")
-tap.ok(cost and all(x["recorder_rss"] > 0 and x["recorder_cpu_ns"] > 0 for x in cost), "what it cost is told", str(cost))
-tap.same(sum(x["left_out"] for x in cost), sum(by_op.values()), "with what was left out")
-if by_op:
-    tap.same(left_out(out, p.stderr), (0, sum(by_op.values()), ["given up"], ["given up"]), "as given up")
-if all("call_ns" in x for x in cost):
-    tap.ok(by_op and "not recorded for now" in p.stderr, "a budget that cannot be kept gives up calls", p.stderr)
-    tap.ok(rec.stat(out)["coverage"]["recording_cost"] > 0, "and ingero-stat tells the cost")
-else:
-    tap.skip("a budget that cannot be kept gives up calls", "optional: the cost of a call is not known here")
-
-# A load that is too much for a moment: the busy ops are given up together, and taken back when there is room, each once.
-out = rec.path("back.ige")
-busy, calm = (f"{rec.work('calls')} --count {n} {more}" for n, more in ((30000, "--threads 2"), (300, "--rate 400")))
-p = rec.run("--budget", "1%", "--no-sched", "-o", out, "--", "sh", "-c", f"{busy}; {calm}")
-calls = {}
-for each in rec.truth(p.stdout):
-    for op, n in each["ops"].items():
-        calls["cuda", op] = calls.get(("cuda", op), 0) + n["count"]
-calls = {k: n for k, n in calls.items() if k[1].startswith("cuda")}
-by_op = {}
-for x in records(out, "sampled"):
-    by_op[numbers[x["op"]]] = by_op.get(numbers[x["op"]], 0) + x["left_out"]
-got, lost = rec.counts(out)
-if all("call_ns" in x for x in records(out, "cost")):
-    given_up = re.findall(r"more than --budget: (.*) (?:is|are) not recorded for now", p.stderr)
-    back = re.findall(r"(?:^|: )(.*) (?:is|are) recorded again", p.stderr, re.M)
-    tap.ok(given_up and "," in given_up[0], "several ops are given up at once", p.stderr)
-    tap.ok(len(back) > 0, "and taken back when there is room", p.stderr)
-    tap.ok(len(given_up) <= 4, "without going back and forth", p.stderr)
-else:
-    tap.skip("ops are given up and taken back", "optional: the cost of a call is not known here")
-tap.same(sum(got.get(k, 0) + by_op.get(k, 0) for k in calls) + lost, sum(calls.values()),
-         "every call is recorded or counted all the while")
-
 # ---- losses are told
 out = rec.path("lost.ige")
 p = rec.run("-o", out, "--ring", "64k", "--", rec.work("calls"), "--count", 20000, "--threads", 2)

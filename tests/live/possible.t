@@ -34,7 +34,7 @@ try:
     direct = os.open(data, os.O_RDONLY | os.O_DIRECT)
 except OSError:
     direct = None
-p = subprocess.Popen([*inside, rec.RECORD, "-o", ige, "--", "sh", "-c", f"echo ready; read go; exec {rec.work('calls')} --count 50 --op cudaMalloc"],
+p = subprocess.Popen([*inside, rec.RECORD, *rec.WHOLE, "-o", ige, "--", "sh", "-c", f"echo ready; read go; exec {rec.work('calls')} --count 50 --op cudaMalloc"],
                      env=rec.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 p.stdout.readline()
 room = mmap.mmap(-1, EACH)

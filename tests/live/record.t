@@ -152,7 +152,7 @@ with training() as t:
 # ---- outputs
 both = rec.path("both.ige")
 with open(rec.path("pipe.ige"), "wb") as out:
-    p = subprocess.run([rec.RECORD, "-o", both, "-o", "-", "--", "sh", "-c", rec.work("calls") + " --count 200 >&2"],
+    p = subprocess.run([rec.RECORD, *rec.WHOLE, "-o", both, "-o", "-", "--", "sh", "-c", rec.work("calls") + " --count 200 >&2"],
                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=rec.environment())
     out.write(p.stdout)
 tap.ok(p.stdout == open(both, "rb").read() and len(p.stdout) > 10000, "a file and a pipe get the same bytes")
@@ -172,7 +172,7 @@ p = rec.run("-o", "/dev/full", "-a", "--duration", "1500ms")
 tap.ok(p.returncode == 3 and os.strerror(errno.ENOSPC) in p.stderr, "a device without room: said, status 3", p.stderr)
 
 # Perf events take descriptors for each CPU: on a large machine more than most shells allow, and fewer than they may.
-p = subprocess.run(["sh", "-c", 'ulimit -S -n 100 && exec "$@"', "sh", rec.RECORD, "-o", rec.path("few.ige"), "-F", "97", "--", "sh", "-c", "ulimit -S -n"],
+p = subprocess.run(["sh", "-c", 'ulimit -S -n 100 && exec "$@"', "sh", rec.RECORD, *rec.WHOLE, "-o", rec.path("few.ige"), "-F", "97", "--", "sh", "-c", "ulimit -S -n"],
                    env=rec.environment(), capture_output=True, text=True, timeout=rec.PATIENCE)
 tap.same((p.returncode, p.stdout.strip()), (0, "100"), "more descriptors than the soft limit are taken, by the recorder alone")
 

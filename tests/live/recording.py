@@ -64,14 +64,13 @@ def work(name):
     return name if os.path.isabs(name) else os.path.join(DOUBLE, name)
 
 
-def whole_options(arguments):
-    """Options under which every traced call of a busy machine is an event of its own: no budget, nothing folded. For tests that
-    count; windows.t is about the rest."""
-    return [x for option in (["--budget", "none"], ["--nested"]) if option[0] not in arguments for x in option]
+# Every traced call of a busy machine is an event of its own: no budget, nothing folded. For tests that count; windows.t is about
+# the rest.
+WHOLE = ["--budget", "none", "--nested"]
 
 
 def command(arguments, every):
-    return [RECORD, *(whole_options(arguments) if every else []), *map(str, arguments)]
+    return [RECORD, *(WHOLE if every else []), *map(str, arguments)]
 
 
 def run(*arguments, timeout=PATIENCE, every=True, **settings):

@@ -173,7 +173,7 @@ tap.same([s for _, s in rows if any(s.values())], [], "each says for which file 
 
 # ---- a folder behind -o: the same, beside standard output
 where = folder("outputs")
-p = subprocess.run([rec.RECORD, "-o", where + "/new/", "-o", "-", "--", rec.work("calls"), "--count", "50"], env=rec.environment(),
+p = subprocess.run([rec.RECORD, *rec.WHOLE, "-o", where + "/new/", "-o", "-", "--", rec.work("calls"), "--count", "50"], env=rec.environment(),
                    capture_output=True)
 found = files(where + "/new", "run")
 tap.same((p.returncode, len(found)), (0, 1), "-o FOLDER/ makes the folder, and a run in it")

@@ -105,19 +105,19 @@ tap.same(inside, made[LAUNCH], "those inside a launch of the runtime are counted
 tap.same({k: n for k, n in got.items() if k != INNER}, {k: n for k, n in made.items() if k != INNER}, "and every other call is an event")
 
 # ---- windows
-for what, options in (("one thread", ["--launches", 60]), ("phases", ["--launches", 60, "--busy-ms", 700, "--quiet-ms", 500])):
+for what, options in (("one thread", ["--launches", 240, "--work-us", 4000]), ("phases", ["--launches", 240, "--work-us", 4000, "--busy-ms", 700, "--quiet-ms", 500])):
     ige = rec.path("windows.ige")
     program, progress = load(*options)
     p = rec.run("-o", ige, "-p", program.pid, "--duration", "9s", "--budget", "2%", "--no-sched", every=False)
     program.kill()
     program.wait()
-    check(what, ige, progress, 60)
+    check(what, ige, progress, 240)
     tap.ok("launches are recorded in windows" in p.stderr, f"{what}: the recorder says so", p.stderr)
     tap.ok("to stay within 2.0% (--budget)" in p.stderr, f"{what}: and at its end for how long", p.stderr)
 
 # ---- a program that is stopped over a window, and goes on
 ige = rec.path("stopped.ige")
-program, progress = load("--launches", 60)
+program, progress = load("--launches", 240, "--work-us", 4000)
 r = rec.start("-o", ige, "-p", program.pid, "--duration", "9s", "--budget", "2%", "--no-sched", every=False)
 said = rec.said(r, "in windows")
 os.kill(program.pid, signal.SIGSTOP)
@@ -126,7 +126,7 @@ os.kill(program.pid, signal.SIGCONT)
 r.communicate()
 program.kill()
 program.wait()
-check("stopped for three seconds", ige, progress, 60, least=1)
+check("stopped for three seconds", ige, progress, 240, least=1)
 
 # ---- a library that is unlinked while its probes are away
 libraries = rec.path("libraries")
@@ -134,26 +134,26 @@ os.makedirs(libraries)
 for name in ("libcudart.so.13", "libcuda.so.1"):
     shutil.copy(os.path.join(rec.DOUBLE, name), libraries)
 ige = rec.path("unlinked.ige")
-program, progress = load("--launches", 60, libraries=libraries)
+program, progress = load("--launches", 240, "--work-us", 4000, libraries=libraries)
 r = rec.start("-o", ige, "-p", program.pid, "--duration", "9s", "--budget", "2%", "--no-sched", every=False)
 rec.said(r, "in windows")
 shutil.rmtree(libraries)
 err = r.communicate()[1]
 program.kill()
 program.wait()
-w = check("a library that was unlinked", ige, progress, 60)
+w = check("a library that was unlinked", ige, progress, 240)
 tap.ok(len(w.pauses) >= 2, "a library that was unlinked is probed again", err)
 
 # ---- two recorders of one program: each has its own windows
 both = [rec.path("a.ige"), rec.path("b.ige")]
-program, progress = load("--launches", 60)
+program, progress = load("--launches", 240, "--work-us", 4000)
 rs = [rec.start("-o", ige, "-p", program.pid, "--duration", "8s", "--budget", "2%", "--no-sched", every=False) for ige in both]
 for r in rs:
     r.communicate()
 program.kill()
 program.wait()
 for i, ige in enumerate(both):
-    check(f"recorder {i + 1} of two", ige, progress, 60)
+    check(f"recorder {i + 1} of two", ige, progress, 240)
 
 # ---- a hundred children in a second, each with calls
 ige = rec.path("children.ige")

@@ -202,7 +202,7 @@ def launch(name, command, cuda=13, options=(), printed=None, status=0, whole=Tru
     counts, ige = new_run(name)
     if printed is None:
         printed = run_plain(command, cuda, check=not status, **settings)
-    p = subprocess.run([rec.RECORD, "-o", ige, *options, "--", *command], env=environment(counts, cuda, **settings),
+    p = subprocess.run([rec.RECORD, *(rec.WHOLE if whole else []), "-o", ige, *options, "--", *command], env=environment(counts, cuda, **settings),
                        capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     if not tap.same(p.returncode, status, f"{name}: the program's status is the recorder's"):
         tap.diag(p.stderr[-3000:])
@@ -230,7 +230,7 @@ class Gated:
 
     def record(self, *options):
         """Starts a recorder on it and waits until that is attached."""
-        self.recorder = subprocess.Popen([rec.RECORD, "-o", self.recording, "-p", str(self.process.pid), *options], env=rec.environment(),
+        self.recorder = subprocess.Popen([rec.RECORD, *rec.WHOLE, "-o", self.recording, "-p", str(self.process.pid), *options], env=rec.environment(),
                                          stderr=subprocess.PIPE, text=True)
         self.report = rec.attached(self.recorder)
 
