@@ -14,7 +14,7 @@
 /* A call of a real program costs so many times what a loop of nothing but calls shows: caches, translations and branch
  * predictors are not warm. Measured on PyTorch 2.14 and llama.cpp by alternation (tests/bench/real.sh); it holds until the
  * program's own progress says better. */
-#define REAL_FACTOR	  1.5
+#define REAL_FACTOR	  2.0
 #define REAL_FACTOR_LEAST 0.5
 #define REAL_FACTOR_MOST  3.0
 #define FACTOR_CERTAIN	  0.5 /* the interval may be so wide, as a share of the slowdown */
