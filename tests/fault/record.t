@@ -32,7 +32,7 @@ def record(*arguments, rules=(), at=None, command=("--count", COUNT), **env):
     if os.path.exists(ige):
         os.unlink(ige)
     before = [f.INJECT, *(["-a", at] if at else []), "-o", counts, *rules, "--"] if rules else []
-    p = subprocess.run([*before, rec.RECORD, "-o", ige, *map(str, arguments), "--", rec.work("calls"), *map(str, command)],
+    p = subprocess.run([*before, rec.RECORD, *rec.WHOLE, "-o", ige, *map(str, arguments), "--", rec.work("calls"), *map(str, command)],
                        env=rec.environment(**env), capture_output=True, text=True, timeout=rec.PATIENCE)
     truth = rec.truth(p.stdout)
     return p.returncode, p.stderr, truth[0]["calls"] if truth else None, *held(ige, truth[0]["ops"] if truth else {})
@@ -93,7 +93,7 @@ tap.none(bad, "ENOSPC at one of the last writes: every call, and an end")
 # ---- no room for the next file of a row: the one before goes on, and the row with it
 row = rec.path("row")
 os.mkdir(row)
-p = subprocess.run([f.INJECT, "-a", row + "/it-000002", "openat,open:1:ENOSPC", "openat,open:2:EDQUOT", "--", rec.RECORD, "-o", row + "/it.ige",
+p = subprocess.run([f.INJECT, "-a", row + "/it-000002", "openat,open:1:ENOSPC", "openat,open:2:EDQUOT", "--", rec.RECORD, *rec.WHOLE, "-o", row + "/it.ige",
                     "--rotate-every", "300ms", "--", rec.work("calls"), "--count", "1500", "--rate", "20000"],
                    env=rec.environment(), capture_output=True, text=True, timeout=rec.PATIENCE)
 truth, files = rec.truth(p.stdout)[0], sorted(os.listdir(row))
@@ -162,7 +162,7 @@ finally:
 # ---- stopped where it has read what a process has mapped: what that loads meanwhile is not overlooked
 w = subprocess.Popen([rec.work("latedl"), "--asked", "--second", "", "--count", "500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                      env=rec.environment())
-r = subprocess.Popen([f.INJECT, "-a", f"/proc/{w.pid}/maps", "close:1:stop", "--", rec.RECORD, "-o", ige, "-p", str(w.pid)], env=rec.environment(),
+r = subprocess.Popen([f.INJECT, "-a", f"/proc/{w.pid}/maps", "close:1:stop", "--", rec.RECORD, *rec.WHOLE, "-o", ige, "-p", str(w.pid)], env=rec.environment(),
                      stderr=subprocess.PIPE, text=True)
 rec.until(lambda: "T" in rec.children(r.pid).values())
 w.stdin.write("load\n")

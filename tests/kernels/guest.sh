@@ -9,7 +9,7 @@ record=/bin/ingero-record
 run() {
 	name=$1
 	shift
-	timeout 300 "$record" -o "/out/$name.ige" "$@" --truth "/out/$name.truth" >"/out/$name.stdout" 2>"/out/$name.stderr"
+	timeout 300 "$record" --budget none --nested -o "/out/$name.ige" "$@" --truth "/out/$name.truth" >"/out/$name.stdout" 2>"/out/$name.stderr"
 	echo $? >"/out/$name.exit"
 }
 

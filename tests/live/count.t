@@ -46,7 +46,7 @@ rec.every_call("per-thread-stream twins", ["--no-sched"], rec.work("calls"), "--
 
 # A ring too small: what is missing is counted, to the event.
 ige, log = rec.path("small.ige"), rec.path("small.log")
-p = rec.run("--ring", "64k", "--no-sched", "-o", ige, "--", rec.work("calls"), "--count", 3000, "--threads", 2, DOUBLE_LOG=log)
+p = rec.run("--ring", "64k", "--no-sched", "-F", "0", "-o", ige, "--", rec.work("calls"), "--count", 3000, "--threads", 2, DOUBLE_LOG=log)
 got, lost = rec.counts(ige)
 tap.same(sum(got.values()) + lost, sum(rec.logged(log).values()), "delivered and lost make called, with a ring of 64 KB")
 tap.done_testing()

@@ -184,9 +184,9 @@ def loop(run, plant, *arguments):
     run.loop(*arguments, plant=plant)
 
 
-def sampled(run, plant):
-    """The same with the CPU looked at 99 times in a second: its own code has lines."""
-    run.options += ["-F", "99"]
+def unsampled(run, plant):
+    """The same without CPU samples: its own code is told by the calls around it."""
+    run.options += ["-F", "0"]
     run.loop(plant=plant)
 
 
@@ -471,5 +471,5 @@ def load(run):
     return run.spawn(sys.executable, "-c", NEIGHBOUR, run.other, start_new_session=True)
 
 
-TABLE = {f.__name__: f for f in (loop, sampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, lossy, gil, churn, leak, storm,
+TABLE = {f.__name__: f for f in (loop, unsampled, hog, train, quota, slow_disk, cached, fsync, disk_beside, holder, sleeper_beside, server, lossy, gil, churn, leak, storm,
                                  failing, hung, memory_limit, shared, ranks)}
