@@ -63,9 +63,12 @@ static void describe_optional(const struct probe_session *s, struct verdicts *to
 	struct buf there = { 0 }, missing = { 0 };
 
 	for (size_t i = 0; probe_optional_source(probe_session_optional(s), i, &v); i++) {
+		bool named =
+			*v.forms && strcmp(v.forms, "tracepoint") != 0; /* the usual one is not */
+
 		if (v.attached)
 			buf_printf(&there, "%s%s%s%s%s", there.n ? "; " : "", v.name,
-				   *v.forms ? " (" : "", v.forms, *v.forms ? ")" : "");
+				   named ? " (" : "", named ? v.forms : "", named ? ")" : "");
 		if (v.attached < v.requested)
 			buf_printf(&missing, "%s%s: %s", missing.n ? "; " : "", v.name, v.reason);
 	}
