@@ -76,7 +76,7 @@ static double window_needs(const struct probe_budget *b)
 static void shed_more(struct probe_budget *b)
 {
 	for (size_t i = 0; i < NORDER && kept_rate(b) > KEEP_MOST * b->share; i++)
-		b->shed[order[i]] = true;
+		b->shed[order[i]] |= b->rate[order[i]] > 0; /* what costs nothing stays */
 	b->shedding = true;
 	b->in_window = false;
 }
