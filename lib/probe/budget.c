@@ -6,8 +6,10 @@
 
 #define KEEP_MOST \
 	0.7 /* of the budget may be spent on what is not paused: the rest is for windows */
-#define WINDOW_LEAST_SHARE 0.2 /* of the budget is for windows, whatever else costs */
-#define SMOOTH_NS	   1e9 /* rates outside windows are of about the newest second */
+#define WINDOW_LEAST_SHARE 0.2	/* of the budget is for windows, whatever else costs */
+#define SHED_LEAST	   0.1	/* of the budget: a tier that costs less is not worth its loss */
+#define SMOOTH_NS	   1e9	/* rates outside windows are of about the newest second */
+#define JUMP_NS		   10e6 /* a load that lasts less is no reason to expect it again */
 
 /* Those whose loss costs least come first; TIER_KEPT is never paused. */
 static const enum op_tier order[] = { TIER_LAUNCHES, TIER_QUERIES, TIER_SUBMITS, TIER_ALLOCATIONS,
@@ -76,7 +78,7 @@ static double window_needs(const struct probe_budget *b)
 static void shed_more(struct probe_budget *b)
 {
 	for (size_t i = 0; i < NORDER && kept_rate(b) > KEEP_MOST * b->share; i++)
-		b->shed[order[i]] |= b->rate[order[i]] > 0; /* what costs nothing stays */
+		b->shed[order[i]] |= b->rate[order[i]] > SHED_LEAST * b->share;
 	b->shedding = true;
 	b->in_window = false;
 }
@@ -133,12 +135,27 @@ static bool is_overdrawn(const struct probe_budget *b)
 	return b->credit_ns < -(b->in_window && planned > most ? planned : most);
 }
 
-/* Load has grown since the rates were measured: those of the last look hold. */
+/* Load has grown since the rates were measured: that of the last look holds where it breaks the budget alone. */
 static void raise_rates(struct probe_budget *b, double ns, const double cost_ns[TIERS])
 {
-	for (unsigned t = 0; t < TIERS; t++)
-		if (cost_ns[t] / ns > b->rate[t])
-			b->rate[t] = cost_ns[t] / ns;
+	for (unsigned t = 0; t < TIERS; t++) {
+		double rate = cost_ns[t] / (ns > JUMP_NS ? ns : JUMP_NS);
+
+		if (rate > b->share && rate > b->rate[t])
+			b->rate[t] = rate;
+	}
+}
+
+/* More was spent than there was credit for. Behind a burst that is paused already, only what still costs too much is. */
+static void pay_back(struct probe_budget *b, double ns, const double cost_ns[TIERS])
+{
+	bool attached = !b->shedding || b->in_window;
+
+	if (b->in_window)
+		end_window(b);
+	if (attached)
+		raise_rates(b, ns, cost_ns);
+	shed_more(b);
 }
 
 void probe_budget_look(struct probe_budget *b, int64_t now_ns, const double cost_ns[TIERS],
@@ -159,14 +176,13 @@ void probe_budget_look(struct probe_budget *b, int64_t now_ns, const double cost
 		if (b->credit_ns > most)
 			b->credit_ns = most;
 		if (is_overdrawn(b)) {
-			if (b->in_window)
-				end_window(b);
-			raise_rates(b, ns, cost_ns);
-			shed_more(b);
+			pay_back(b, ns, cost_ns);
 		} else if (b->in_window && now_ns >= b->window_ns) {
 			leave_window(b);
 		} else if (b->shedding && !b->in_window && b->credit_ns >= window_needs(b)) {
 			begin_window(b, now_ns);
+		} else if (b->shedding && !b->in_window) {
+			shed_more(b); /* what has grown since leaves nothing for windows */
 		}
 	}
 	for (unsigned t = 0; t < TIERS; t++)

@@ -71,7 +71,7 @@ def host_ns(report, pid):
     """What the analysis says this process waited for a CPU in all, but for one that idled, which the kernel counts as its own."""
     for p in report["breakdown"]:
         if p["pid"] == pid:
-            return sum(p["parts"].get(k, 0) for k in ("preempted", "runqueue", "wait_unknown", "throttled"))
+            return sum(p["parts"].get(k, 0) for k in ("preempted", "runqueue", "recorder", "wait_unknown", "throttled"))
     return 0
 
 
