@@ -34,14 +34,19 @@ class Program:
     """Steps of 10 ms, half of them CPU time; each is longer by drift than the one before."""
 
     def __init__(self, drift):
+        self.ticks = (0, 0)
         self.units, self.progress, self.factor, self.drift, self.at, self.stopped = [], self, 1, drift, 0, 0
-        self.status = None
+        self.status, self.pids = None, [1]
 
     def read(self):
         return self.units
 
     def ended(self):
         return self.status
+
+    def kernel_ticks(self):
+        """A tenth of what it does itself, and all that a tool adds, is in the kernel."""
+        return self.ticks
 
     def work_until(self, ns):
         while True:
@@ -50,6 +55,8 @@ class Program:
             if self.at + wall > ns:
                 return
             self.at, self.stopped = self.at + wall, 0
+            own, added = 5 * MS * slow, 10 * MS * slow * (self.factor - 1)
+            self.ticks = (self.ticks[0] + own / 10 + added, self.ticks[1] + own + added)
             self.units.append((self.at, wall, int(5 * MS * slow * (2 * self.factor - 1)), 0, 0))
 
 
@@ -83,6 +90,7 @@ for name, drift in ("a steady machine", 0), ("a machine that becomes slower", 1e
     clock, order = Clock(Program(drift)), []
     alternate.time = clock
     tools.cpu_ns = lambda pid: clock.ns // 50  # of the tool's own process: 2 % of a CPU
+    tools.kernel_ticks = lambda pids, clock=clock: clock.program.kernel_ticks()
     attached = {"a quarter": Tool(1.25, clock, order), "a tenth": Tool(1.1, clock, order),
                 "none": Tool(1.0, clock, order, "no such option")}
     results = alternate.alternate(clock.program, attached, 2, 4)
@@ -92,6 +100,7 @@ for name, drift in ("a steady machine", 0), ("a machine that becomes slower", 1e
         r = results[tool]
         tap.same([len(v) for v in (r.lost_wall, r.lost_cpu, r.said)], [4, 4, 2], f"{name}, {tool}: two pairs a turn, one word of the tool's")
         for what, values, want in (("of progress", r.lost_wall, 1 - 1 / factor), ("of CPU time", r.lost_cpu, 1 - 1 / (2 * factor - 1)),
+                                   ("in the kernel", r.kernel, 1 - 1 / (2 * factor - 1)),
                                    ("of the quartile", r.quartile_wall, 1 - 1 / factor)):
             mean = sum(values) / len(values)
             tap.ok(abs(mean - want) < 0.005, f"{name}, {tool}: what it took {what} is found", f"{values}, want {want}")

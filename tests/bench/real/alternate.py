@@ -37,11 +37,18 @@ class Window:
 
     def __init__(self, program, seconds, tool_pid=None):
         cpu = tools.cpu_ns(tool_pid) if tool_pid else 0
+        before = tools.kernel_ticks(program.pids)
         self.from_ns = time.monotonic_ns()
         time.sleep(seconds)
         self.to_ns = time.monotonic_ns()
+        self.kernel_ticks = [now - then for now, then in zip(tools.kernel_ticks(program.pids), before)]
         self.tool_cpu = (tools.cpu_ns(tool_pid) - cpu) / (self.to_ns - self.from_ns) if tool_pid else None
         self.units = pairs.units_within(program.progress.read(), self.from_ns, self.to_ns)
+
+    def user_share(self):
+        """Of its CPU time, what it spent outside the kernel; None: it had none."""
+        inside, total = self.kernel_ticks
+        return 1 - inside / total if total else None
 
     def cpu_per_unit(self):
         """CPU time in ns, of units of all kinds."""
@@ -57,7 +64,7 @@ class Result:
 
     def __init__(self):
         self.lost_wall, self.lost_cpu, self.of_wall, self.worst_second = [], [], [], []
-        self.quartile_wall, self.quartile_cpu = [], []
+        self.quartile_wall, self.quartile_cpu, self.kernel = [], [], []
         self.rate_without, self.rate_with, self.cpu_without, self.cpu_with = [], [], [], []
         self.tool_cpu, self.said = [], []
         self.attach_worst_ns, self.detach_worst_ns, self.unit_worst_ns = [], [], []
@@ -68,6 +75,7 @@ class Result:
         self.lost_cpu.append(lost)
         self.quartile_wall.append(pairs.lost_at_quartile(with_tool.units, without.units, pairs.WALL))
         self.quartile_cpu.append(pairs.lost_at_quartile(with_tool.units, without.units, pairs.CPU))
+        self.kernel.append(pairs.lost_to_kernel(with_tool.user_share(), without.user_share()))
         self.of_wall.append(None if lost is None else lost * with_tool.cpu_share())
         self.worst_second.append(pairs.worst_second(with_tool.units, without.units, pairs.CPU))
         self.tool_cpu.append(with_tool.tool_cpu)
@@ -77,8 +85,9 @@ class Result:
 
     def shares(self):
         """Figure -> its values, those that are shares: of progress and of CPU time lost, in the mean and at the lower quartile of units;
-        of_wall: CPU time added for each second of the clock, all threads together; what the tool said of that, and used itself."""
-        return {"wall": self.lost_wall, "cpu": self.lost_cpu, "wall_q1": self.quartile_wall, "cpu_q1": self.quartile_cpu,
+        kernel: of CPU time lost to the kernel alone, whatever the machine's speed; of_wall: CPU time added for each second of the clock,
+        all threads together; what the tool said of that, and used itself."""
+        return {"wall": self.lost_wall, "cpu": self.lost_cpu, "wall_q1": self.quartile_wall, "cpu_q1": self.quartile_cpu, "kernel": self.kernel,
                 "of_wall": self.of_wall, "worst_second": self.worst_second, "said": self.said, "recorder": self.tool_cpu}
 
     def said_ratio(self):

@@ -15,7 +15,7 @@ TOOLS = {"default": tools.Recorder(), "budget5": tools.Recorder("--budget", "5")
          "bpftrace": tools.Bpftrace()}
 # Asked for by name only: a recorder without probes, which shows what the figures are worth on this machine.
 NOISE = {"noprobes": tools.Recorder("--no-probes")}
-FIGURES = ("wall", "cpu", "wall_q1", "cpu_q1", "of_wall", "said", "said_x", "recorder", "without", "with", "cpu_without", "cpu_with",
+FIGURES = ("wall", "cpu", "wall_q1", "cpu_q1", "kernel", "of_wall", "said", "said_x", "recorder", "without", "with", "cpu_without", "cpu_with",
            "attach_ms", "detach_ms")
 
 

@@ -52,6 +52,12 @@ def lost_at_quartile(with_tool, without, column):
     return added / taken if taken else None
 
 
+def lost_to_kernel(user_with, user_without):
+    """As lost_share(), of CPU time, from the shares that are spent outside the kernel: that a tool's traps add to the rest. A machine
+    whose speed changes from one second to the next changes both alike. What programs lose in caches is not in it. None: unknown."""
+    return None if user_with is None or not user_without else 1 - user_with / user_without
+
+
 def quartiles(units, column):
     """Kind -> ns that a quarter of its units took at most."""
     kinds = {}

@@ -60,7 +60,9 @@ def write(measured):
     text = "\n".join([f'.\\" {where()}: progress lost in percent, and in parentheses what the recorder said',
                       *mdoc(measured, "lost_wall", "said"),
                       '.\\" the same of CPU time of the program, and in parentheses CPU time of the tool, of one CPU',
-                      *mdoc(measured, "lost_cpu", "tool_cpu")])
+                      *mdoc(measured, "lost_cpu", "tool_cpu"),
+                      '.\\" the same of CPU time lost to the kernel alone, whatever the speed of the machine',
+                      *mdoc(measured, "kernel", None)])
     path = os.path.join(tools.BUILD, "bench-real")
     with open(path + ".mdoc", "w", encoding="utf-8") as f:
         f.write(text + "\n")
