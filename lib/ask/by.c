@@ -241,6 +241,8 @@ bool ask_by_call(struct ask_by *by, const struct line_piece *piece)
 {
 	if (!by->steps || piece->depth || !steps_hears(piece->op))
 		return true;
+	if (by->covered)
+		steps_check_pauses(by->steps, &by->covered->paused, piece);
 	return steps_call(by->steps, piece);
 }
 
@@ -310,7 +312,10 @@ static struct estimate estimate_slot(const struct ask_by *by, const struct slot 
 					  .errors = s->errors,
 					  .total_ns = s->durations.sum };
 
-	return by->covered ? covered_estimate(by->covered, by->w, &s->covered, &counted) : counted;
+	/* A step is seen whole, in part or not at all: the share of all time says nothing of it. */
+	return by->covered && !by->steps
+		       ? covered_estimate(by->covered, by->w, &s->covered, &counted)
+		       : counted;
 }
 
 /* v[from..to) are one row. */

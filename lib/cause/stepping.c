@@ -70,6 +70,20 @@ static void slow_json(const struct cause *c, const struct step_phase *p, uint64_
 	jsonw_array_end(j);
 }
 
+/* What pauses of probes leave unknown; nothing is added where they leave nothing. */
+static void pauses_json(const struct cause *c, const struct steps_thread *th,
+			const struct step_phase *p, struct jsonw *j)
+{
+	uint64_t unseen = steps_unseen_ns(th, p, &c->paused);
+
+	if (p->gaps) {
+		jsonw_key_u64(j, "windows", p->gaps + 1);
+		jsonw_key_u64(j, "estimated_count", steps_estimate(p));
+	}
+	if (unseen)
+		jsonw_key_u64(j, "unseen_ns", unseen);
+}
+
 static void thread_json(const struct cause *c, const struct steps_thread *th,
 			const struct step_phase *p, struct jsonw *j)
 {
@@ -86,6 +100,7 @@ static void thread_json(const struct cause *c, const struct steps_thread *th,
 	jsonw_bytes(j, name_process(c->w, &c->tally, th->process));
 	jsonw_key_u64(j, "tid", t ? t->tid : 0);
 	jsonw_key_u64(j, "count", p->count);
+	pauses_json(c, th, p, j);
 	jsonw_key_i64(j, "first_ns", p->start_ns - c->start_ns);
 	jsonw_key_i64(j, "last_ns", p->end_ns - c->start_ns);
 	jsonw_key_u64(j, "total_ns", p->ns);

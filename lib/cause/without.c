@@ -141,7 +141,8 @@ double without_step_share(struct cause *c, const struct tally_group *g)
 	struct lost l = lost_of(c, g);
 	const struct step_phase *p = l.ns ? loop_of(c, l.thread) : NULL;
 
-	return p && p->ns ? (double)l.step_ns / (double)p->ns : 0;
+	/* What is lost in steps is known between windows too. */
+	return p && p->ns ? (double)l.step_ns / (double)steps_span_ns(p) : 0;
 }
 
 void without_group(const struct finding *f, struct jsonw *j)
@@ -156,10 +157,11 @@ void without_group(const struct finding *f, struct jsonw *j)
 
 	jsonw_key_array(j, "counterfactual");
 	if (p && l.step_ns) {
-		double in_steps = seen > (double)l.step_sure_ns ? seen : (double)l.step_sure_ns;
+		double steps = (double)steps_estimate(p),
+		       in_steps = seen > (double)l.step_sure_ns ? seen : (double)l.step_sure_ns;
 
-		span(j, "step", NULL, (double)p->ns / (double)p->count,
-		     (double)l.step_ns / (double)p->count, in_steps * keep / (double)p->count);
+		span(j, "step", NULL, (double)p->ns / (double)p->count, (double)l.step_ns / steps,
+		     in_steps * keep / steps);
 		least += in_steps - (double)l.step_sure_ns;
 	}
 	tail(f, j);

@@ -107,6 +107,10 @@ bool by_text(struct buf *out, const struct world *w, const struct ops_summary *s
 	}
 	if (left)
 		cell_more(out, left);
+	if (s->by->key == BY_STEP && s->paused.n)
+		buf_puts(out,
+			 "  calls that were recorded in windows are counted as far as they were: "
+			 "a step outside them has none\n");
 	if (other)
 		buf_printf(out, "  other: whatever came after the first %s, counted together\n",
 			   human_count(BY_KEYS_MAX).s);

@@ -7,6 +7,7 @@
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_steps.h"
 #include "lib/event/part.h"
 
 #define REASONS_SHOWN 3
@@ -112,9 +113,10 @@ static void average(struct buf *out, struct json s, const struct states *mean)
 	double wall = report_number(s, "last_ns") - report_number(s, "first_ns");
 	char a[48], b[48], m[48];
 
-	buf_printf(out, "%s steps", human_count((uint64_t)report_number(s, "count")).s);
+	report_steps_count(out, s);
+	buf_puts(out, report_number(s, "windows") > 0 ? "" : " steps");
 	if (wall > 0)
-		buf_printf(out, ", %.1f a second", report_number(s, "count") / (wall / 1e9));
+		buf_printf(out, ", %.1f a second", report_steps_made(s) / (wall / 1e9));
 	buf_printf(out, ": median %s, p99 %s, longest %s\n",
 		   report_ns(a, sizeof(a), report_number(s, "p50_ns")),
 		   report_ns(b, sizeof(b), report_number(s, "p99_ns")),
@@ -185,6 +187,7 @@ void report_view_steps(struct buf *out, const struct report *r, bool color)
 			if (shown++)
 				buf_putc(out, '\n');
 			heading(out, s, color);
+			report_steps_unseen(out, s, "");
 			average(out, s, &mean);
 			sequence(out, s);
 			slow(out, r, s, &mean);

@@ -6,11 +6,38 @@
 
 #include "lib/base/human.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 #include "lib/event/part.h"
 
 #define THREADS_SHOWN 5
 #define SLOW_SHOWN    3
 #define CHAINS_SHOWN  3
+
+void report_steps_count(struct buf *out, struct json s)
+{
+	double windows = report_number(s, "windows");
+
+	if (windows > 0)
+		buf_printf(out, "~%s, ",
+			   human_count((uint64_t)report_number(s, "estimated_count")).s);
+	buf_puts(out, human_count((uint64_t)report_number(s, "count")).s);
+	if (windows > 0)
+		buf_printf(out, " of them recorded, in %s windows",
+			   human_count((uint64_t)windows).s);
+}
+
+bool report_steps_unseen(struct buf *out, struct json s, const char *before)
+{
+	double ns = report_number(s, "unseen_ns");
+	char a[48];
+
+	if (ns > 0)
+		buf_printf(out,
+			   "%snot known to be the program's main loop: for %s before and after, "
+			   "copies and waits were not all recorded\n",
+			   before, report_ns(a, sizeof(a), ns));
+	return ns > 0;
+}
 
 static void heading(struct buf *out, const struct report *r, struct json s, bool color)
 {
@@ -27,7 +54,7 @@ static void heading(struct buf *out, const struct report *r, struct json s, bool
 	report_on(out, r, s);
 	report_style(out, color, "0");
 	buf_puts(out, ": ");
-	buf_puts(out, human_count((uint64_t)report_number(s, "count")).s);
+	report_steps_count(out, s);
 	buf_printf(out, ", median %s, p99 %s, longest %s; ",
 		   report_ns(a, sizeof(a), report_number(s, "p50_ns")),
 		   report_ns(b, sizeof(b), report_number(s, "p99_ns")),
@@ -80,6 +107,13 @@ static double of_step(const struct chain *c, double steps, double steps_ns)
 	return ns;
 }
 
+double report_steps_made(struct json s)
+{
+	double all = report_number(s, "estimated_count");
+
+	return all > 0 ? all : report_number(s, "count");
+}
+
 /* What chains of the process cost a step of any of its threads; told with the first of them. */
 static void chains(struct buf *out, const struct report *r, struct json all, size_t at)
 {
@@ -100,8 +134,10 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 
 			first = count == 0 || from < first ? from : first;
 			last = count == 0 || until > last ? until : last;
-			count += report_number(s, "count");
-			all_ns += report_number(s, "total_ns");
+			count += report_steps_made(s);
+			all_ns += until - from > report_number(s, "total_ns")
+					  ? until - from
+					  : report_number(s, "total_ns");
 		}
 		before = is && i < at;
 		json_free(on);
@@ -114,7 +150,8 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 
 		if (step >= 1 && report_is_of(c, own) && in_steps(c, first, last)) {
 			buf_puts(out, shown++ ? ", " : "    on average a step loses ");
-			buf_printf(out, "%s to %s", report_ns(ns, sizeof(ns), step), c->kind.p);
+			buf_printf(out, "%s%s to %s", report_about(c),
+				   report_ns(ns, sizeof(ns), step), c->kind.p);
 		}
 	}
 	json_free(own);
@@ -174,7 +211,8 @@ void report_steps_text(struct buf *out, const struct report *r, bool color)
 		if (report_shows(r, s)) {
 			heading(out, r, s, color);
 			ends(out, s);
-			chains(out, r, all, i);
+			if (!report_steps_unseen(out, s, "    "))
+				chains(out, r, all, i);
 			slow(out, s);
 			shown++;
 		}

@@ -166,6 +166,7 @@ void steps_gone(struct steps *s, uint32_t thread, unsigned most)
 static void phase_over(struct steps_thread *th)
 {
 	struct step_phase *p = &th->current, drop = th->best;
+	bool copies_missing = th->broken && !(th->broken >> TIER_WAITS & 1);
 
 	if (p->ns > th->best.ns) {
 		th->best = *p;
@@ -174,10 +175,15 @@ static void phase_over(struct steps_thread *th)
 	sketch_free(&p->dur);
 	memset(p, 0, sizeof(*p));
 	memset(&th->ends, 0, sizeof(th->ends));
-	th->broken = false;
+	th->broken = 0;
+	th->resumed = false;
 	memset(th->run, 0, sizeof(th->run));
 	/* While the loop was known nobody looked at what stood before. */
 	memset(&th->before, 0, sizeof(th->before));
+	if (copies_missing) {
+		th->waits_only = true;
+		th->cut = th->seen;
+	}
 	for (unsigned i = 0; i < STEPS_SEQUENCE && i + 1 < th->seen - th->cut; i++) {
 		th->before.stack[i] = back(th, i + 2)->stack;
 		th->before.op[i] = back(th, i + 2)->op;
@@ -261,12 +267,15 @@ static bool step_ends(struct steps_thread *th, int64_t end_ns)
 
 	th->ended = th->seen;
 	if (th->broken) {
-		th->broken = false;
+		th->broken = 0;
+		th->resumed = p->count > 0;
 		*step = (struct step){ .start_ns = end_ns };
 		return true;
 	}
 	step->dur_ns = end_ns > step->start_ns ? (uint64_t)(end_ns - step->start_ns) : 0;
 	step->number = ++p->count;
+	p->gaps += th->resumed;
+	th->resumed = false;
 	if (p->count == 1)
 		p->start_ns = step->start_ns;
 	p->end_ns = end_ns;
@@ -366,18 +375,55 @@ static void remember(struct steps_thread *th, const struct step_call *call)
 	th->before.op[0] = call->op;
 }
 
-void steps_break(struct steps *s, uint32_t thread)
+void steps_break(struct steps *s, uint32_t thread, unsigned tiers)
 {
 	struct steps_thread *th = find(s, thread);
+	bool waits = tiers >> TIER_WAITS & 1;
 
-	if (!th)
+	if (!th || (th->waits_only && !waits))
 		return;
-	th->broken = th->ends.n > 0;
-	th->ended = th->cut = th->seen;
-	if (th->broken)
+	/* The call that ends a step was recorded: what else belongs to the step does not matter. */
+	if (th->ends.n && !(tiers >> op_tier((uint16_t)th->ends.op) & 1))
 		return;
+	th->cut = th->seen;
+	/* While copies are missing the waits tell whether the loop that one of them ends goes on. */
+	if (!th->ends.n || waits)
+		th->ended = th->seen;
+	if (th->ends.n) {
+		th->broken |= tiers;
+		return;
+	}
+	th->waits_only = !waits;
 	memset(th->run, 0, sizeof(th->run));
 	memset(&th->before, 0, sizeof(th->before));
+}
+
+void steps_check_pauses(struct steps *s, const struct paused *p, const struct line_piece *next)
+{
+	const struct steps_thread *th = p->lists.n ? find(s, next->thread) : NULL;
+	unsigned tiers;
+
+	if (!th || !th->seen)
+		return;
+	tiers = paused_tiers(p, next->node, steps_last_ns(th), next->end_ns) & STEPS_TIERS;
+	if (tiers)
+		steps_break(s, next->thread, tiers);
+}
+
+uint64_t steps_unseen_ns(const struct steps_thread *th, const struct step_phase *p,
+			 const struct paused *paused)
+{
+	uint64_t ns = paused_any_ns(paused, th->node, STEPS_TIERS, th->first_ns, p->start_ns) +
+		      paused_any_ns(paused, th->node, STEPS_TIERS, p->end_ns, th->last_ns);
+
+	return ns > (uint64_t)(p->end_ns - p->start_ns) ? ns : 0;
+}
+
+uint64_t steps_estimate(const struct step_phase *p)
+{
+	if (!p->gaps || !p->ns)
+		return p->count;
+	return (uint64_t)((double)p->count * (double)steps_span_ns(p) / (double)p->ns + 0.5);
 }
 
 bool steps_call(struct steps *s, const struct line_piece *p)
@@ -392,7 +438,9 @@ bool steps_call(struct steps *s, const struct line_piece *p)
 
 	if (!th)
 		return !nomem;
-	if (p->open)
+	th->first_ns = th->first_ns ? th->first_ns : p->end_ns;
+	th->last_ns = p->end_ns;
+	if (p->open || (th->waits_only && op_tier(p->ev->op) != TIER_WAITS))
 		return true;
 	/* Tensors that are copied one after the other are one call of the sequence. */
 	if (th->seen > th->cut && !call.waits && same(&call, back(th, 1))) {

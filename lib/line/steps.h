@@ -5,10 +5,15 @@
  * within one. A step ends with the call of the sequence that waits longest; from then on every such call ends
  * one, whatever stands between (an allocation now and then does not end the loop). When it stays away a new sequence
  * is looked for; of several phases the one that took longest is kept. Memory is bounded per thread.
+ *
+ * Where the probes of copies were detached for a part of the time (PAUSED records) the waits and graph launches, which were recorded
+ * throughout, go on to end steps, and a new sequence is looked for among them alone. Steps that a call ends whose own probes
+ * were detached are known in windows only: how many stretches of them there are is counted.
  */
 #ifndef INGERO_LINE_STEPS_H
 #define INGERO_LINE_STEPS_H
 
+#include "lib/event/paused.h"
 #include "lib/line/line.h"
 #include "lib/stat/sketch.h"
 
@@ -53,6 +58,7 @@ struct step_series {
 struct step_phase {
 	unsigned nsequence; /* of sequence, below */
 	uint64_t count, ns;
+	uint64_t gaps; /* times that steps may be missing between two of them */
 	int64_t start_ns, end_ns;
 	struct sketch dur;
 	uint64_t part_ns[PART_COUNT]; /* of all of them */
@@ -67,6 +73,7 @@ struct step_phase {
 struct steps_thread {
 	uint32_t thread, process, node;
 	unsigned phases;
+	int64_t first_ns, last_ns; /* ends of the first and the newest call, looked at or not */
 	/* finding: what every call touches stands together */
 	uint64_t seen;	/* calls; the newest is ring[(seen - 1) % ...] */
 	uint64_t ended; /* seen, when the newest step ended */
@@ -80,7 +87,9 @@ struct steps_thread {
 		uint32_t stack[STEPS_SEQUENCE], op[STEPS_SEQUENCE];
 	} before;
 	struct step open;
-	bool broken;		   /* calls are missing in the step that is open */
+	unsigned broken; /* tiers of which calls are missing in the step that is open */
+	bool resumed;	 /* steps may be missing before the one that is open */
+	bool waits_only; /* copies were missing while no loop was known: they are not looked at any more */
 	struct step_phase current; /* nsequence 0: none is known */
 	struct step_phase best;	   /* of those that are over */
 	struct step_call ring[STEPS_SEQUENCE * STEPS_PERIODS];
@@ -92,9 +101,25 @@ struct steps;
 struct steps *steps_new(void); /* NULL: out of memory */
 void steps_free(struct steps *s);
 
-/* Calls of the thread may be missing until now: the step that is open is not one, and what it repeats is looked for anew
- * where that was not known. */
-void steps_break(struct steps *s, uint32_t thread);
+/* The tiers of calls that are looked at. */
+#define STEPS_TIERS (1u << TIER_WAITS | 1u << TIER_SUBMITS)
+
+/* Calls of these tiers may be missing in the thread between the newest call and the next. */
+void steps_break(struct steps *s, uint32_t thread, unsigned tiers);
+/* The same as the recording's pauses have it, before this call is told. */
+void steps_check_pauses(struct steps *s, const struct paused *p, const struct line_piece *next);
+/* How many steps there were from the first to the last: those that are known, times the time over that of the known ones. */
+uint64_t steps_estimate(const struct step_phase *p);
+/* How long these took. */
+static inline uint64_t steps_span_ns(const struct step_phase *p)
+{
+	return p->gaps ? (uint64_t)(p->end_ns - p->start_ns) : p->ns;
+}
+
+/* How long probes that see steps were detached while the thread made calls, before the phase and after it; 0 where that is
+ * shorter than the phase, so that no longer loop can be missing. */
+uint64_t steps_unseen_ns(const struct steps_thread *th, const struct step_phase *p,
+			 const struct paused *paused);
 /* When its newest call ended; seen is not 0. */
 static inline int64_t steps_last_ns(const struct steps_thread *th)
 {

@@ -66,6 +66,29 @@ with tempfile.TemporaryDirectory() as d:
     tap.same(text.count("Partly: kernel launches were recorded 25.0% of the time"), 1, "explain: it is said once")
     tap.ok("up to ~" in text and "with calls that were not recorded" in text, "explain: estimates are marked")
 
+    # Steps: where copies are missing for a part of the time the waits still tell them; where all calls are, windows hold some of them.
+    copies, calls = (os.path.join(d, n + ".ige") for n in ("copies", "calls"))
+    subprocess.run([MAKE, "incident", copies, "4"], check=True)
+    subprocess.run([MAKE, "incident", calls, "5"], check=True)
+    text = out("explain", "--json", copies)
+    tap.none(schema.complaints(json.loads(text), json.load(open("formats/explain.schema.json"))), "explain of copies in windows: the schema holds")
+    steps = json.loads(text)["steps"][0]
+    made, chain = steps["count"], json.loads(text)["chains"][0]
+    shorter = lambda c: [s["from_ns"] - s["low_ns"] for s in c["counterfactual"] if s["what"] == "step"][0]
+    tap.ok(steps["last_ns"] - steps["first_ns"] > 7.5e9 and steps["total_ns"] > 7.5e9, "steps reach from the first second to the last", steps)
+    tap.ok("windows" not in steps and "estimated_count" not in steps, "and none is missing")
+    text = out("explain", "--json", calls)
+    tap.none(schema.complaints(json.loads(text), json.load(open("formats/explain.schema.json"))), "explain of calls in windows: the schema holds")
+    steps = json.loads(text)["steps"][0]
+    tap.same(steps["windows"], 6, "steps in windows: how many")
+    near(steps["estimated_count"], made, "and how many steps there were")
+    near(shorter(json.loads(text)["chains"][0]), shorter(chain), "a step would be as much shorter")
+    tap.ok(" of them recorded, in 6 windows, median" in out("explain", calls), "explain says so")
+    tap.ok(" of them recorded, in 6 windows, " in out("explain", "--steps", calls), "and its view of steps")
+    rows = [r for r in json.loads(out("stat", "--json", "--by", "step", "--top", "0", calls))["by"]["rows"] if r["kind"] == "known"]
+    tap.ok(rows and not any("estimated_count" in r for r in rows), "stat --by step: what was recorded in a step is not scaled")
+    tap.ok("a step outside them has none" in out("stat", "--by", "step", calls), "and it says what is missing")
+
     text = out("export", "-f", "chrome", "-o", "-", part)
     tap.same(text.count('"kernel launches not probed"'), 4, "a timeline has a slice for each pause")
     text = out("export", "-f", "prometheus", "-o", "-", part)

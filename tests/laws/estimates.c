@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts of calls that were recorded for a part of the time are estimates, and near what was there: by op, by process, by
- * kernel and by key; of a recording that is cut, of its part. What was recorded all of the time is as it was. With two
- * arguments it writes such a recording instead, for tests of programs.
+ * kernel and by key; of a recording that is cut, of its part. What was recorded all of the time is as it was. With a
+ * scenario and a file it writes such a recording instead, for tests of programs; a third argument is which of the windows.
  */
 #include "tests/tap.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/ask/by.h"
@@ -22,8 +23,12 @@ static const struct windows windows[] = {
 	{ "launches until 5 s", 1u << TIER_LAUNCHES, 1000000000, 200000000, 5000000000 },
 	{ "allocations and waits, 500 ms of 2 s", 1u << TIER_ALLOCATIONS | 1u << TIER_WAITS,
 	  2000000000, 500000000, INT64_MAX },
+	{ "launches and other submissions, 500 ms of 2 s", 1u << TIER_LAUNCHES | 1u << TIER_SUBMITS,
+	  2000000000, 500000000, INT64_MAX },
 	{ "all, 400 ms of 1.5 s", TIERS_ALL, 1500000000, 400000000, INT64_MAX },
 };
+
+#define WINDOWS (sizeof(windows) / sizeof(windows[0]))
 
 /* One way to count, kept apart for the whole recording and for the one with pauses. */
 struct counted {
@@ -194,8 +199,8 @@ static void write_item(void *ctx, const struct stream_item *it)
 		abort();
 }
 
-/* Launches in windows, to a file. */
-static int write_recording(const char *scenario, const char *path)
+/* With calls in such windows, to a file. */
+static int write_recording(const char *scenario, const char *path, const struct windows *w)
 {
 	struct ige_writer_options opt = { .clock_id = 1, .index = true };
 	const struct world_node *node;
@@ -210,7 +215,7 @@ static int write_recording(const char *scenario, const char *path)
 	memcpy(opt.node_uuid, node->uuid, sizeof(opt.node_uuid));
 	opt.boot = node->boot;
 	opt.real_minus_mono_ns = sim_real_minus_mono_ns();
-	pauses_make(&p, &windows[0], event_start(&l.ev.v[0]), DURATION_NS);
+	pauses_make(&p, w, event_start(&l.ev.v[0]), DURATION_NS);
 	ige_fd_sink_init(&sink, fd);
 	if (fd < 0 || ige_writer_new(&out, l.w, &sink.sink, &opt, NULL))
 		return 1;
@@ -233,13 +238,14 @@ int main(int argc, char **argv)
 			  { "gpu-steal", BY_PID },
 			  { "two-nodes", BY_NODE } };
 
-	if (argc == 3)
-		return write_recording(argv[1], argv[2]);
+	if (argc >= 3)
+		return write_recording(argv[1], argv[2],
+				       &windows[argc > 3 ? (unsigned)atoi(argv[3]) % WINDOWS : 0]);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		struct law l;
 
 		open_scenario(&l, scenarios[i].name);
-		for (size_t k = 0; k < sizeof(windows) / sizeof(windows[0]); k++)
+		for (size_t k = 0; k < WINDOWS; k++)
 			check(&l, scenarios[i].name, &windows[k], scenarios[i].key);
 		if (i == 0)
 			check_folded(&l);

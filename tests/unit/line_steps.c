@@ -117,6 +117,98 @@ static void phases(void)
 	steps_free(l.s);
 }
 
+/* Pauses of copies, of all that ends steps, and of nothing that is looked at. */
+static void pause(struct paused *p, unsigned tier, int64_t since_ns, int64_t until_ns)
+{
+	struct record r = { .kind = RECORD_PAUSED };
+
+	REC_SET(&r, PAUSED, since_ns, since_ns);
+	REC_SET(&r, PAUSED, until_ns, until_ns);
+	REC_SET(&r, PAUSED, tier, tier);
+	if (!paused_record(p, &r))
+		abort();
+}
+
+/* A loop of 1 ms steps, of which what is paused is left out: copies a and b, and a wait. */
+static void play(struct loop *l, const struct paused *p, const char *what, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++) {
+		int64_t next_ns = l->now_ns + 1000 * US;
+
+		for (const char *w = what; *w; w++) {
+			enum op_tier tier = *w == 'S' ? TIER_WAITS : TIER_SUBMITS;
+			struct line_piece at = { .thread = 1, .end_ns = l->now_ns + 30 * US };
+
+			if (paused_ns(p, 0, tier, l->now_ns, l->now_ns + 30 * US)) {
+				l->now_ns += 30 * US;
+				continue;
+			}
+			steps_check_pauses(l->s, p, &at);
+			call(l, *w, 30 * US);
+		}
+		l->now_ns = next_ns;
+	}
+}
+
+static void copies_paused(void)
+{
+	struct loop l = { steps_new(), 1000 * US };
+	struct paused p = { 0 };
+	const struct step_phase *ph;
+
+	/* Attached for the first 8 ms of each 200 ms, and never for as long as a loop takes to be found again. */
+	for (int i = 0; i < 10; i++)
+		pause(&p, TIER_SUBMITS, (i * 200 + 8) * 1000 * US, (i + 1) * 200 * 1000 * US);
+	play(&l, &p, "xS", 6);
+	play(&l, &p, "abcS", 1900);
+	ph = told(&l);
+	ok(ph && ph->count >= 1850,
+	   "copies in windows: the loop's steps are there throughout (%" PRIu64 ")",
+	   ph ? ph->count : 0);
+	is_u64(ph->gaps, 0, "without a gap");
+	ok(ph->end_ns - ph->start_ns > 1800 * 1000 * US, "from the first of them to the last");
+	is_u64(steps_unseen_ns(steps_thread(l.s, 0), ph, &p), 0,
+	       "and no longer loop can be missing");
+	steps_free(l.s);
+	paused_free(&p);
+}
+
+static void copies_end_steps(void)
+{
+	struct loop l = { steps_new(), 1000 * US };
+	struct paused p = { 0 };
+	const struct step_phase *ph;
+
+	for (int i = 0; i < 10; i++)
+		pause(&p, TIER_SUBMITS, (i * 200 + 50) * 1000 * US, (i + 1) * 200 * 1000 * US);
+	play(&l, &p, "ab", 2000);
+	ph = told(&l);
+	ok(ph && ph->count > 400 && ph->count < 500, "a loop of copies: steps in windows");
+	is_u64(ph->gaps, 9, "of which there are ten");
+	is_near((double)steps_estimate(ph), 1850, 20, "how many there were is estimated");
+	is_u64(steps_unseen_ns(steps_thread(l.s, 0), ph, &p), 0, "the gaps hide no longer loop");
+	steps_free(l.s);
+	paused_free(&p);
+}
+
+static void hidden(void)
+{
+	struct loop l = { steps_new(), 1000 * US };
+	struct paused p = { 0 };
+	const struct step_phase *ph;
+
+	pause(&p, TIER_SUBMITS, 100 * 1000 * US, 3000 * 1000 * US);
+	play(&l, &p, "xS", 50);
+	play(&l, &p, "ab", 2000);
+	play(&l, &p, "S", 1);
+	ph = told(&l);
+	ok(ph && ph->end_ns < 100 * 1000 * US, "a loop before a pause");
+	ok(steps_unseen_ns(steps_thread(l.s, 0), ph, &p) > 1900 * 1000 * US,
+	   "a longer one may be in the pause");
+	steps_free(l.s);
+	paused_free(&p);
+}
+
 int main(void)
 {
 	loop("a step", "a bS", 100, NULL, 99, "abS");
@@ -131,5 +223,8 @@ int main(void)
 	loop("nothing repeats", "abSbaDSaab", 3, NULL, 0, "");
 	slow();
 	phases();
+	copies_paused();
+	copies_end_steps();
+	hidden();
 	return tap_done();
 }

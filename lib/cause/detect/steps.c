@@ -13,17 +13,10 @@ static unsigned wants(const struct op_def *op)
 	return steps_hears(op) ? WATCH_OUTER : op->id == OP_SCHED_OFFCPU ? WATCH_OFFCPU : 0;
 }
 
-/* What ends a step is seen in these. */
-#define TIERS_OF_STEPS (1u << TIER_WAITS | 1u << TIER_SUBMITS)
-
 static bool piece(void *state, struct cause *c, const struct line_piece *p)
 {
-	const struct steps_thread *th = c->paused.lists.n ? steps_of(c->steps, p->thread) : NULL;
-
 	(void)state;
-	if (th && th->seen &&
-	    cause_paused(c, p->process, TIERS_OF_STEPS, steps_last_ns(th), p->end_ns))
-		steps_break(c->steps, p->thread);
+	steps_check_pauses(c->steps, &c->paused, p);
 	return steps_call(c->steps, p);
 }
 

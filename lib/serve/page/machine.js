@@ -17,7 +17,7 @@ function loop(st, words) {
 	const slow = st.slow || [];
 
 	return wide(`Steps of ${st.comm || "?"} (thread ${st.tid})`,
-		h("p", { class: "note" }, `${count(st.count)} steps, median ${ns(st.p50_ns)}, p99 ${ns(st.p99_ns)}, longest ${ns(st.max_ns)}; ${count(st.slow_count)} took half as much again as the median, or more`),
+		h("p", { class: "note" }, `${st.windows ? `~${count(st.estimated_count)}, ${count(st.count)} of them recorded in ${count(st.windows)} windows` : `${count(st.count)} steps`}, median ${ns(st.p50_ns)}, p99 ${ns(st.p99_ns)}, longest ${ns(st.max_ns)}; ${count(st.slow_count)} took half as much again as the median, or more`),
 		parts(st.parts, words),
 		slow.length > 0 && table(slow, [
 			{ name: "slow step", text: true, show: (x) => `number ${count(x.number)}` },
