@@ -146,6 +146,14 @@ static bool stand_apart(struct classes *c, uint32_t ctx, uint32_t process)
 	return true;
 }
 
+const struct cause_site *classes_find_site(const struct classes *c, uint32_t process, uint16_t op,
+					   uint32_t stack)
+{
+	uint64_t at;
+
+	return map_get(&c->by_site, site_hash(process, op, stack), &at) ? &c->sites.v[at] : NULL;
+}
+
 bool classes_site_look_up(struct classes *c, uint32_t process, const struct event *ev, uint16_t op,
 			  struct class_of *of)
 {

@@ -166,6 +166,10 @@ static inline bool classes_site(struct classes *c, uint32_t process, const struc
 	return classes_site_of(c, process, ev, ev->op, perhaps, of);
 }
 
+/* The site of such calls of the process; NULL: it has none of its own. */
+const struct cause_site *classes_find_site(const struct classes *c, uint32_t process, uint16_t op,
+					   uint32_t stack);
+
 /* Time outside calls of a process: a class without durations. */
 bool classes_outside(struct classes *c, uint32_t process, const struct event *ev,
 		     struct class_of *of);

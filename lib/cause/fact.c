@@ -237,6 +237,22 @@ static void list(struct jsonw *j, const char *key, const struct buf *elements)
 	buf_free(&all);
 }
 
+/* Durations of calls at the site, where the watch did not count them itself. */
+static struct where_place with_durations(const struct cause *c, const struct fact *f,
+					 struct where_place p)
+{
+	const struct cause_site *s =
+		p.op && !p.sum_ns ? classes_find_site(&c->classes, f->process, p.op, p.stack)
+				  : NULL;
+
+	if (s && s->n) {
+		p.count = s->n;
+		p.sum_ns = s->sum_ns;
+		p.max_ns = s->max_ns;
+	}
+	return p;
+}
+
 /* What was found in the time covered. */
 struct measured {
 	uint64_t lost_ns, count;
@@ -271,8 +287,11 @@ static void body(const struct cause *c, const struct fact *f, const struct measu
 	jsonw_key_array(j, "symptom");
 	jsonw_array_end(j);
 	jsonw_key_array(j, "sites");
-	for (unsigned i = 0; i < f->nsites; i++)
-		body_site(c, &f->sites[i], j);
+	for (unsigned i = 0; i < f->nsites; i++) {
+		struct where_place site = with_durations(c, f, f->sites[i]);
+
+		body_site(c, &site, j);
+	}
 	jsonw_array_end(j);
 	jsonw_key_array(j, "timeline");
 	if (c->ended)

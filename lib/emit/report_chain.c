@@ -170,7 +170,10 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 		for (unsigned k = 0; k < 2 && !bytes; k++) {
 			double v = report_number(s, k ? "max_ns" : "avg_ns");
 
-			table_cell(t, "%s", calls > 0 ? report_ns(ns, sizeof(ns), v) : "");
+			table_cell(t, "%s",
+				   calls > 0 && v > 0 ? report_ns(ns, sizeof(ns), v)
+				   : calls > 0	      ? "-"
+						      : "");
 		}
 		report_member(&text, s, "op", "");
 		table_cell(t, "%s", buf_text(&text));

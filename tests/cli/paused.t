@@ -61,6 +61,9 @@ with tempfile.TemporaryDirectory() as d:
     tap.none(schema.complaints(json.loads(text), json.load(open("formats/explain.schema.json"))), "explain: the schema holds")
     chain = json.loads(text)["chains"][0]
     tap.ok(chain["kind"] == "launch-bound" and chain["lost_ns"] > 2 * chain["measured_lost_ns"], "explain --json: what was lost is of all of the time")
+    site = chain["sites"][0]
+    row = next(r for r in json.loads(out("stat", "--json", part))["ops"] if r["op"] == site["op"])
+    tap.ok(0.3 * row["p50_ns"] < site["avg_ns"] < 3 * row["p99_ns"] and site["max_ns"] >= site["avg_ns"], "its call site has the measured mean", (site, row))
     tap.same(len(json.loads(text)["chains"]), 1, "explain: nothing else is found")
     text = out("explain", part)
     tap.same(text.count("Partly: kernel launches were recorded 25.0% of the time"), 1, "explain: it is said once")
