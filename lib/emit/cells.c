@@ -15,7 +15,7 @@ const char *cell_quantile(struct human_text *t, uint64_t ns, uint64_t count)
 
 	*t = human_ns(ns);
 	if (count < CELL_FEW) {
-		snprintf(few, sizeof(few), "~%.40s", t->s);
+		snprintf(few, sizeof(few), CELL_FEW_MARK "%.40s", t->s);
 		memcpy(t->s, few, sizeof(t->s));
 	}
 	return t->s;

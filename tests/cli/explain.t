@@ -57,7 +57,7 @@ path = lambda name: os.path.join(tmp.name, name)  # noqa: E731
 # ---- a call site has the durations of its calls, whichever detector told it
 
 for scenario in ("launch-bound", "sync-storm", "slow-down", "gpu-steal"):
-    subprocess.run([DEMO, scenario, "--duration", "6s", "-o", path(scenario)], check=True)
+    subprocess.run([DEMO, scenario, "--duration", "10s", "--seed", "5", "-o", path(scenario)], check=True)
     status, told, err = explain(path(scenario))
     sites = [s for c in told["chains"] for s in c["sites"] if s.get("calls")]
     tap.ok(sites and all(0 < s["avg_ns"] <= s["max_ns"] for s in sites), f"{scenario}: sites have their calls' mean and longest",
