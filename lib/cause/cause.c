@@ -247,6 +247,8 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 			c->session_ns = r->u.SESSION.start_ns;
 		c->earliest_ns = c->session_ns - BEFORE_NS;
 		c->has_session = true;
+		c->sampled |=
+			REC_HAS(r, SESSION, cpu_samples_hz) && r->u.SESSION.cpu_samples_hz > 0;
 		if (REC_HAS(r, SESSION, off_cpu))
 			c->off_cpu_known = true;
 		if (REC_HAS(r, SESSION, pid) &&

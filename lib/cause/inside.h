@@ -60,6 +60,7 @@ struct cause {
 	struct cause_nodes nodes;
 	struct cause_killed killed;
 	bool has_start, has_session, has_pane, off_cpu_known, off_cpu;
+	bool sampled;	     /* a session took CPU samples */
 	bool steal;	     /* a wait said what a hypervisor took of it */
 	int64_t start_ns;    /* of the recording */
 	int64_t session_ns;  /* the earliest that was said to begin */

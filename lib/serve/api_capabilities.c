@@ -47,7 +47,7 @@ static const struct capability {
 	{ "off_cpu", "Where threads wait", BY_OFFCPU, 0, NULL, "the scheduler's tracepoints", NULL,
 	  "Preempted by whom, blocked on what" },
 	{ "cpu_samples", "Where the CPU is used", BY_CPU_SAMPLES, 0, NULL, "perf_event",
-	  "ingero-record --cpu-samples", NULL },
+	  "ingero-record without -F 0", NULL },
 	{ "block_io", "Disks", BY_OP, 0, "block", "the block layer's tracepoints", NULL,
 	  "There is none when nothing was read or written" },
 	{ "files", "Files that calls wait for", BY_OP, 0, "file",

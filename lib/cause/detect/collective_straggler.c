@@ -12,6 +12,7 @@
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/fact.h"
 #include "lib/cause/names.h"
+#include "lib/cause/sampling.h"
 #include "lib/line/collectives.h"
 
 struct late_rank {
@@ -286,8 +287,7 @@ static int tell(struct cause *c, struct late_rank *l, double share, struct err *
 	fact_evidence(&f, "ranks of the communicator", l->comm->ranks, "");
 	fact_evidence(&f, "longest that the others waited for it", (double)l->worst.lost_ns, "ns");
 	if (most_more(c, l) == PART_SELF) {
-		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
-			   f.culprit.pid);
+		sampling_command(c, f.culprit.pid, &command);
 		fact_fix(&f,
 			 "Give this rank as much to compute as the others: look at what it "
 			 "computes that they do not",

@@ -6,16 +6,18 @@
 #include <string.h>
 
 #include "lib/cause/names.h"
+#include "lib/cause/sampling.h"
 
 #define MIN_TOLD 0.05 /* of the lost time */
 
-/* Said of a thread, and what is done about it; NULL: nothing that is not said of the wait itself. */
+/* Said of a thread, and what is done about it; NULL: nothing that is not said of the wait itself, or of the command the one
+ * that shows where it computes. */
 static const struct {
 	const char *was, *action, *command, *basis;
 } states[PART_COUNT] = {
 	[PART_SELF] = { "ran its own code",
 			"Give more workers to what it waits for, or let them work further ahead",
-			"sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
+			NULL,
 			"from nothing, if the work cannot be done ahead, to all of the wait; the "
 			"command shows where it computes" },
 	[PART_PREEMPTED] = { "was ready to run, but others had the CPU",
@@ -187,7 +189,10 @@ void gpu_behind_fix(const struct gpu_behind_item *x, const struct cause *c, stru
 
 	if (!states[x->part].action)
 		return;
-	buf_printf(&command, states[x->part].command, pid_of(x, c));
+	if (states[x->part].command)
+		buf_printf(&command, states[x->part].command, pid_of(x, c));
+	else
+		sampling_command(c, pid_of(x, c), &command);
 	fact_fix(f, states[x->part].action, buf_text(&command), 0, f->lost_ns,
 		 states[x->part].basis);
 	buf_free(&command);

@@ -8,6 +8,7 @@
 #include "lib/base/shell.h"
 #include "lib/cause/detect/gpu_work.h"
 #include "lib/cause/names.h"
+#include "lib/cause/sampling.h"
 
 #define MIN_SHARE_SELF 0.02 /* what a step has to do between two others is less */
 /* Gaps this short on average are those few lines, too, on a CPU whose caches others use: measured, 60 us then take 120 to 145.
@@ -187,7 +188,7 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 			"from nothing, if the device's work depends on it, to all of the gaps");
 		if (x->line)
 			break;
-		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s", pid);
+		sampling_command(c, pid, &command);
 		fact_fix(f, "See which lines they are: sample where it computes",
 			 buf_text(&command), 0, 0, "it only shows what to look at");
 		break;
@@ -225,8 +226,7 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 		if (!server)
 			break;
 		buf_reset(&command);
-		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
-			   server);
+		sampling_command_elsewhere(c, server, &command);
 		fact_fix(f, "See what the server does meanwhile", buf_text(&command), 0, 0,
 			 "it only shows what to look at");
 		break;
@@ -243,9 +243,7 @@ static void fixes(const struct cause *c, struct fact *f, const struct idle_cause
 			break;
 		}
 		if (worker)
-			buf_printf(&command,
-				   "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
-				   worker);
+			sampling_command(c, worker, &command);
 		else
 			buf_printf(&command, "sudo cat /proc/%" PRIu32 "/stack", pid);
 		fact_fix(f,

@@ -13,6 +13,7 @@
 
 #include "lib/base/human.h"
 #include "lib/cause/names.h"
+#include "lib/cause/sampling.h"
 
 static bool moves_on(const struct cause *c, const struct tally_group *g)
 {
@@ -124,8 +125,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 			   "Let %s work in a process of its own, or in code that lets go of the "
 			   "interpreter",
 			   f->culprit);
-		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
-			   f->victim_pid);
+		sampling_command(f->c, f->victim_pid, &command);
 		detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
 				 "from nothing, if the thread has to wait for its result, to all "
 				 "of the wait; the command shows the holder's lines");

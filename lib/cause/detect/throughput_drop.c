@@ -10,6 +10,7 @@
 #include "lib/base/human.h"
 #include "lib/cause/detect/watches.h"
 #include "lib/cause/names.h"
+#include "lib/cause/sampling.h"
 #include "lib/cause/fact.h"
 #include "lib/stat/period.h"
 
@@ -154,8 +155,7 @@ static int tell(struct cause *c, const struct steps_thread *th, const struct ste
 	if (device)
 		buf_puts(&command, "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE");
 	else
-		buf_printf(&command, "sudo ingero-record -F 99 -p %" PRIu32 " --duration 10s",
-			   v ? v->tgid : 0);
+		sampling_command(c, v ? v->tgid : 0, &command);
 	fact_fix(&f,
 		 device ? "Look at the device's clocks, temperature and other users at that moment"
 			: "Look at what the program began to do at that moment",

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a finding advises to see where a process computes: to ask the recording's own CPU samples, and only where it has none to
+ * record again with them.
+ */
+#include "lib/cause/sampling.h"
+
+#include "tests/tap.h"
+
+#include "tests/unit/kinds.h"
+
+#define STEP  (10 * MS)
+#define STEPS 500
+
+/* Steps of launches and a wait, and 2 ms of own code before the next: gpu-idle. */
+static void steps(struct stage *s, struct actor v)
+{
+	for (int64_t t = 0; t < STEPS * STEP; t += STEP) {
+		for (int64_t i = 0; i < 8; i++)
+			stage_set(stage_call(s, v, OP_CUDA_LAUNCH, 0, t + i * 10 * US,
+					     t + i * 10 * US + 5 * US),
+				  COL_STREAM, 7);
+		stage_offcpu(s, v, 1, t + 90 * US, t + 7 * MS, 0, 0);
+		stage_set(stage_call(s, v, OP_CUDA_STREAM_SYNC, 0, t + 80 * US, t + 8 * MS),
+			  COL_STREAM, 7);
+	}
+}
+
+static void advises_to(const char *name, int hz, const char *command)
+{
+	struct stage s = stage_new();
+	struct actor v = stage_actor(&s, 100, 100, 1, "train");
+	struct record *r = stage_record(&s, RECORD_SESSION);
+	struct kinds_run p;
+	bool found = false;
+
+	REC_SET(r, SESSION, start_ns, 0);
+	if (hz >= 0)
+		REC_SET(r, SESSION, cpu_samples_hz, (uint64_t)hz);
+	steps(&s, v);
+	analyze(&s, &p);
+	is_u64(p.list.v.n, 1, "%s: one finding", name);
+	for (size_t i = 0; i < p.list.v.n; i++) {
+		struct json all = json_get(p.list.v.v[i].body, "recommendations");
+
+		for (size_t k = 0; k < json_length(all); k++) {
+			struct json one = json_at(all, k), text = json_get(one, "command");
+
+			found |= bytes_equal(json_bytes(text), bytes_of(command));
+			json_free(text);
+			json_free(one);
+		}
+		json_free(all);
+	}
+	ok(found, "%s: \"%s\"", name, command);
+	chain_list_free(&p.list);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	advises_to("samples", 99, "ingero-stat -e sample --by line -p 100 run.ige");
+	advises_to("none, on purpose", 0, "sudo ingero-record -F 99 -p 100 --duration 10s");
+	advises_to("not said", -1, "sudo ingero-record -F 99 -p 100 --duration 10s");
+	return tap_done();
+}
