@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "lib/base/human.h"
+
 #define KEEP_MOST \
 	0.7 /* of the budget may be spent on what is not paused: the rest is for windows */
 #define WINDOW_LEAST_SHARE 0.2	/* of the budget is for windows, whatever else costs */
@@ -187,4 +189,26 @@ void probe_budget_look(struct probe_budget *b, int64_t now_ns, const double cost
 	}
 	for (unsigned t = 0; t < TIERS; t++)
 		paused[t] = b->shedding && !b->in_window && b->shed[t];
+}
+
+bool probe_budget_text(struct buf *out, const uint64_t paused_ns[TIERS], double wall_ns,
+		       double share)
+{
+	bool any = false;
+
+	for (unsigned t = 0; t < TIERS; t++) {
+		if (!paused_ns[t] || wall_ns <= 0)
+			continue;
+		buf_printf(out, "%s%s%s %s%s", any ? ", " : "", op_tier_name(t),
+			   any ? "" : " were recorded",
+			   human_percent(1 - (double)paused_ns[t] / wall_ns).s,
+			   any ? "" : " of the time");
+		any = true;
+	}
+	if (any)
+		buf_printf(out,
+			   ", to stay within %s (--budget): their counts in reports are estimates "
+			   "(~)",
+			   human_percent(share).s);
+	return any;
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/event/tier.h"
 
 /* A window is long enough for some steps of a training loop and a token of most models; windows come about every
@@ -42,5 +43,10 @@ void probe_budget_start(struct probe_budget *b, double share, int64_t now_ns);
  * it is to be paused from here on. */
 void probe_budget_look(struct probe_budget *b, int64_t now_ns, const double cost_ns[TIERS],
 		       double others, bool paused[TIERS]);
+
+/* "launches were recorded 36.0% of the time, queries 49.3%, to stay within 2.0% (--budget): ...": all tiers that were paused for
+ * some of wall_ns, in one line. False: none was. */
+bool probe_budget_text(struct buf *out, const uint64_t paused_ns[TIERS], double wall_ns,
+		       double share);
 
 #endif

@@ -298,16 +298,10 @@ struct recorder_slowdown probe_recorder_slowdown(const struct probe_recorder *r)
 
 void probe_recorder_tell_budget(struct probe_recorder *r)
 {
-	const struct recorder_budget *b = &r->budget;
-	double wall = (double)(r->cost_since - r->start_ns);
+	struct buf text = { 0 };
 
-	for (unsigned t = 0; t < TIERS; t++)
-		if (b->paused_ns[t] && wall > 0)
-			probe_recorder_tell(
-				r, PROBE_LINE,
-				"%s were recorded %s of the time, to stay within %s (--budget): "
-				"their counts in reports are estimates (~)",
-				op_tier_name(t),
-				human_percent(1 - (double)b->paused_ns[t] / wall).s,
-				human_percent(r->opt.budget).s);
+	if (probe_budget_text(&text, r->budget.paused_ns, (double)(r->cost_since - r->start_ns),
+			      r->opt.budget))
+		probe_recorder_tell(r, PROBE_LINE, "%s", buf_text(&text));
+	buf_free(&text);
 }

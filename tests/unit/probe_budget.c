@@ -94,6 +94,24 @@ static void check_budgets(void)
 		}
 }
 
+static void check_text(void)
+{
+	uint64_t paused[TIERS] = { 0 };
+	struct buf text = { 0 };
+
+	ok(!probe_budget_text(&text, paused, 1e9, 0.02) && text.n == 0,
+	   "nothing is said where nothing was paused");
+	paused[TIER_LAUNCHES] = 640000000;
+	paused[TIER_QUERIES] = 507000000;
+	paused[TIER_SUBMITS] = 624000000;
+	ok(probe_budget_text(&text, paused, 1e9, 0.02), "three tiers");
+	is_str(buf_text(&text),
+	       "launches were recorded 36.0% of the time, queries 49.3%, submits 37.6%, to stay "
+	       "within 2.0% (--budget): their counts in reports are estimates (~)",
+	       "are one line");
+	buf_free(&text);
+}
+
 int main(void)
 {
 	struct load l = begin(0.02);
@@ -101,6 +119,7 @@ int main(void)
 	int64_t attached;
 
 	check_budgets();
+	check_text();
 
 	run(&l, 60000, calm, 0.001);
 	is_int(l.changes, 0, "what is within the budget is recorded all the time");
