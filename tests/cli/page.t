@@ -173,6 +173,9 @@ const whole = { chains: [], coverage: { events: 5000, lost: 0, duration_ns: 2e9,
 const cases = {
 	"clean": {}, "cut": { coverage: { partial: true } }, "empty": { coverage: { events: 0 } }, "growing": { coverage: { events: 0 } },
 	"nothing read": { coverage: { events: 0, partial: true } }, "no thread": { breakdown: [] }, "no host": { coverage: { host_recorded: false } },
+	"windows": { coverage: { paused: [{ tier: "launches", covered: 0.3 }] } }, "blind": { coverage: { paused: [{ tier: "waits", covered: 0.01 }] } },
+	"paused": { breakdown: [{ pid: 7, comm: "train", calls: 0, parts: {} }], coverage: { paused: [{ tier: "waits", covered: 0.3 }] } },
+	"estimated": { chains: [{ kind: "launch-bound", severity: "HIGH", summary: "", lost_ns: 4e9, share_of_wall: 0.4, count: 868, counted: "bursts", covered: 0.25 }] },
 	"hangs": { breakdown: [{ pid: 7, comm: "train", calls: 0, parts: {} }], standing: [{ pid: 7, comm: "train", threads: 2, longest_ns: 1.4e9, part: "wakeup", frames: ["load_batch (train.py:6)", "main"] }] },
 };
 
@@ -197,8 +200,37 @@ export const put = (at, ...kids) => { shown.last = text(kids); };
     "verdict.js": None,
 })
 tap.ok("[GOOD Nothing stalled]" in told.get("clean", ""), "green where somebody looked and nothing was there", told)
-tap.none([k for k, v in told.items() if k != "clean" and ("GOOD" in v or "Nothing stalled" in v)], "and nowhere else")
+tap.none([k for k, v in told.items() if k not in ("clean", "windows") and ("GOOD" in v or "Nothing stalled" in v)], "and nowhere else")
 for name, part in (("cut", "could be read"), ("empty", "holds no events, so nothing can be said"), ("growing", "no events yet"), ("nothing read", "no event could be read"), ("no thread", "no thread's calls"),
+                   ("windows", "were recorded 30.0 %"), ("blind", "Not recorded whole"), ("paused", "whether any was made is not known"), ("estimated", "~4.00 s~40.0 % of wall time, ~868 bursts"),
                    ("no host", "was not recorded"), ("hangs", "none began, and none returned"), ("hangs", "2 threads, 1.40 s: waiting for another thread"), ("hangs", "load_batch (train.py:6) < main")):
     tap.ok(part in told.get(name, ""), f"{name}: {part}", told.get(name, told))
+
+# ---- calls that were recorded in windows: estimates are marked, and only they
+
+told = run("ops", """
+const { ops } = await import("./ops.js");
+const { shown } = await import("./dom.js");
+const row = { source: "cuda", layer: "runtime", errors: 0, p50_ns: 2000, p95_ns: 3000, p99_ns: 4000, max_ns: 9000, self_ns: 1e6, share: 0.1, lost_ns: 5e5 };
+
+ops({ ops: [{ ...row, op: "cudaLaunchKernel", count: 100, total_ns: 2e6, estimated_count: 400, estimated_total_ns: 8e6, covered: 0.25 }, { ...row, op: "cudaStreamSynchronize", count: 50, total_ns: 3e6 }] }, () => {});
+console.log(JSON.stringify(shown.rows));
+process.exit(0);
+""", {
+    "dom.js": """
+const text = (k) => (k === null || k === undefined || k === false ? "" : Array.isArray(k) ? k.map(text).join("") : String(k));
+export const shown = { rows: {} };
+export const byId = () => ({ querySelector: () => null });
+export const h = (tag, props, ...kids) => text(kids);
+export const none = () => "";
+export const put = () => {};
+export const table = (rows, columns) => { for (const r of rows) shown.rows[r.op] = Object.fromEntries(columns.map((c) => [c.name, text(c.show ? c.show(r) : c.of(r))])); return ""; };
+""",
+    "format.js": None,
+    "ops.js": None,
+})
+row = told.get("cudaLaunchKernel", {})
+tap.same([row.get(k) for k in ("calls", "p50", "total", "own", "wall", "lost")], ["~400", "2.00 µs", "~8.00 ms", "~4.00 ms", "~10.0 %", "~2.00 ms"], "operations: of all of the time, marked")
+row = told.get("cudaStreamSynchronize", {})
+tap.same([row.get(k) for k in ("calls", "total", "own")], ["50", "3.00 ms", "1.00 ms"], "operations: what was all recorded is as it was")
 tap.done_testing()

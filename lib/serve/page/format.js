@@ -37,6 +37,9 @@ export const percent = (x) => (x === null || x === undefined ? "–" : `${(x * 1
 export const small = (x) => (Number.isInteger(x) ? count(x) : Math.abs(x) >= 1000 ? count(x) : String(Number(x.toPrecision(3))));
 export const since = (x) => (x >= 60e9 ? `+${ns(x)}` : `+${(x / 1e9).toFixed(x < 10e9 ? 3 : 1)} s`);
 
+// An estimate of what was not all recorded, marked as the programs mark it.
+export const about = (estimate, text) => (estimate ? `~${text}` : text);
+
 // "1 thread", "2 threads".
 export const of = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

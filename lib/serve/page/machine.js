@@ -8,8 +8,8 @@ import { bytes, count, ns, of, percent, since, small } from "./format.js";
 const sorts = { steps: {}, graphs: {}, events: {}, comms: {}, host: {} };
 const who = (x) => `${x.comm || "?"} (pid ${x.pid ?? "?"})`;
 
-function process(p, words) {
-	return wide(who(p), h("p", { class: "note" }, `${p.command ? `${p.command} · ` : ""}${count(p.calls)} calls · ${of(p.calling_threads ?? p.threads, "thread that makes calls", "threads that make calls")}, of ${p.threads}${p.node ? ` · on ${p.node}` : ""}`),
+function process(p, words, partly) {
+	return wide(who(p), h("p", { class: "note" }, `${p.command ? `${p.command} · ` : ""}${count(p.calls)} calls${partly ? " recorded" : ""} · ${of(p.calling_threads ?? p.threads, "thread that makes calls", "threads that make calls")}, of ${p.threads}${p.node ? ` · on ${p.node}` : ""}`),
 		parts(p.calling_threads ? p.calling_parts : p.parts, words));
 }
 
@@ -27,11 +27,11 @@ function loop(st, words) {
 		]));
 }
 
-function memory(m, to) {
+function memory(m, to, partly) {
 	const hist = m.history, at = (hist?.most_bytes || []).map((_, i) => hist.first_ns + (i + 0.5) * hist.span_ns);
 
 	return card(`Device memory of ${who(m)}`,
-		h("p", { class: "note" }, `${bytes(m.peak_bytes)} at most, ${since(m.peak_ns)} after the start; ${bytes(m.live_bytes)} ${m.ended ? "when it ended" : "in the end"}; ${count(m.allocations)} allocations, ${count(m.frees)} frees${m.failed ? `, ${count(m.failed)} refused` : ""}`),
+		h("p", { class: "note" }, `${bytes(m.peak_bytes)} at most, ${since(m.peak_ns)} after the start; ${bytes(m.live_bytes)} ${m.ended ? "when it ended" : "in the end"}; ${count(m.allocations)} allocations, ${count(m.frees)} frees${m.failed ? `, ${count(m.failed)} refused` : ""}${partly ? ": as far as calls were recorded, in windows" : ""}`),
 		at.length > 0 && chart([{ name: "held at most", of: "c0", at, v: hist.most_bytes, area: true }], { from: 0, to: Math.max(to, at[at.length - 1]), show: bytes, bytes: true, height: 120, label: "Device memory held over time" }),
 		m.sites?.length > 0 && table(m.sites, [
 			{ name: "from", text: true, wrap: true, show: (x) => x.text || "no stack" },
@@ -43,9 +43,10 @@ function memory(m, to) {
 
 function processes(stat, report, words) {
 	const at = byId("processes").querySelector(".body"), list = report.breakdown || [], to = stat.coverage.duration_ns;
+	const paused = (stat.coverage.paused || []).map((p) => p.tier);
 	const loops = [...(report.steps || [])].sort((a, b) => b.slow_count - a.slow_count).slice(0, 4);
 
-	put(at, list.length || stat.processes.length ? h("div", { class: "grid" }, list.slice(0, 8).map((p) => process(p, words)), loops.map((l) => loop(l, words)), (report.memory || []).slice(0, 8).map((m) => memory(m, to))) : none("No process made a call."));
+	put(at, list.length || stat.processes.length ? h("div", { class: "grid" }, list.slice(0, 8).map((p) => process(p, words, paused.length > 0)), loops.map((l) => loop(l, words)), (report.memory || []).slice(0, 8).map((m) => memory(m, to, paused.includes("allocations")))) : none("No process made a call."));
 }
 
 function graphs(stat, metrics, events) {

@@ -3,7 +3,7 @@
 
 import { byId, h, none, put, severity, table } from "./dom.js";
 import { parts } from "./chart.js";
-import { callOf, capital, count, ns, percent, since, unit } from "./format.js";
+import { about, callOf, capital, count, ns, percent, since, unit } from "./format.js";
 import { fix, without } from "./verdict.js";
 
 const opened = new Set();
@@ -28,9 +28,9 @@ function evidence(c) {
 	add("Culprit", c.culprit?.text);
 	add("Culprit's cgroup", c.culprit?.cgroup);
 	if (c.lost_ns > 0)
-		add("Lost", `${ns(c.lost_ns)} in ${count(c.count)} ${c.counted || "times"}`);
+		add("Lost", `${about(c.covered, ns(c.lost_ns))} in ${about(c.covered, count(c.count))} ${c.counted || "times"}`);
 	if (c.lost_ms_per_s > 0)
-		add("Per second of wall time", `${c.lost_ms_per_s.toFixed(1)} ms`);
+		add("Per second of wall time", about(c.covered, `${c.lost_ms_per_s.toFixed(1)} ms`));
 	if (c.explained > 0)
 		add("Explains, of what the host took", percent(c.explained));
 	for (const e of c.evidence || [])
@@ -50,11 +50,11 @@ function evidence(c) {
 function chain(c, words, open) {
 	const sites = (c.sites || []).filter((x) => x.text || x.op), symptom = c.symptom || [];
 	const box = h("details", { class: "card chain", "data-id": c.id, open: opened.has(c.id) },
-		h("summary", { "data-key": `chain ${c.id}` }, severity(c.severity), h("span", { class: "what" }, c.summary), h("span", { class: "lost num" }, c.lost_ns > 0 ? ns(c.lost_ns) : "")));
+		h("summary", { "data-key": `chain ${c.id}` }, severity(c.severity), h("span", { class: "what" }, c.summary), h("span", { class: "lost num" }, c.lost_ns > 0 ? about(c.covered, ns(c.lost_ns)) : "")));
 	const more = h("div", { class: "more" },
 		h("div", {}, h("h3", {}, "Evidence"), evidence(c), Object.keys(c.lost || {}).length > 1 && [h("p", { class: "note" }, "What the loss is made of"), parts(c.lost, words)]),
 		h("div", {}, h("h3", {}, "What to do"), (c.recommendations || []).map((r, i) => fix(r, `fix ${c.id} ${i}`)), !c.recommendations?.length && none("No advice for this kind.")),
-		sites.length > 0 && h("div", { class: "wide" }, h("h3", {}, "Where in the program it was lost"), table(sites, [
+		sites.length > 0 && h("div", { class: "wide" }, h("h3", {}, `Where in the program it was lost${c.covered ? ", as far as it was recorded" : ""}`), table(sites, [
 			{ name: "call", text: true, of: (x) => x.op, show: (x) => x.op || "between calls" },
 			{ name: "from", text: true, wrap: true, show: (x) => x.text || "no stack" },
 			{ name: "lost", show: (x) => ns(x.lost_ns) },

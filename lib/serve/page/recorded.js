@@ -2,7 +2,7 @@
 // What this recording holds, and for what it does not hold the tool that has it.
 
 import { byId, h, none, put, table } from "./dom.js";
-import { count, ns } from "./format.js";
+import { count, ns, percent } from "./format.js";
 
 /* So begin layers that are none (formats/records.def). */
 const LOST = "lost ", lost = (x) => x.layer?.startsWith(LOST);
@@ -14,6 +14,12 @@ export function recorded(caps, stat) {
 	const losses = cover.losses || [], missing = (cover.layers || []).filter(lost), stood = (cover.layers || []).filter((x) => !lost(x));
 
 	put(at, h("p", { class: "note" }, `${count(cover.events)} events over ${ns(cover.duration_ns)}, ${cover.lost ? `${count(cover.lost)} lost` : "none lost"}${cover.start ? `, from ${cover.start.replace("T", " ").slice(0, 23)} UTC` : ""}${cover.growing ? "; it is still being written" : cover.complete ? "" : "; the recording did not end cleanly"}.`),
+		cover.paused?.length > 0 && table(cover.paused, [
+			{ name: "recorded in windows", text: true, show: (x) => x.tier + (x.node ? ` on ${x.node}` : "") },
+			{ name: "of the time", show: (x) => percent(x.covered) },
+			{ name: "why", text: true, show: (x) => (x.reason === "budget" ? "to stay within the budget" : x.reason || "") },
+			{ name: "so that", text: true, show: () => "their counts and totals are estimates (~)" },
+		]),
 		losses.length > 0 && table(losses, [{ name: "lost because", text: true, show: (x) => x.reason }, { name: "events", show: (x) => count(x.events ?? x.count) }]),
 		missing.length > 0 && table(missing, [
 			{ name: "lost beside events", text: true, show: (x) => x.layer.slice(LOST.length) + (x.node ? ` on ${x.node}` : "") },

@@ -3,7 +3,7 @@
 
 import { byId, command, h, put, severity } from "./dom.js";
 import { parts } from "./chart.js";
-import { count, kindName, ns, of, percent } from "./format.js";
+import { about, count, kindName, ns, of, percent } from "./format.js";
 
 const fact = (name, ...value) => [h("dt", {}, name), ...value];
 
@@ -32,7 +32,7 @@ function stalled(report, words) {
 	if (c.culprit?.text)
 		facts.push(h("div", {}, fact("Who did it", h("dd", {}, c.culprit.text))));
 	if (c.lost_ns > 0)
-		facts.push(h("div", {}, fact("Time lost", h("dd", { class: "big num" }, ns(c.lost_ns), h("small", {}, `${percent(c.share_of_wall)} of wall time, ${count(c.count)} ${c.counted || "times"}`)))));
+		facts.push(h("div", {}, fact("Time lost", h("dd", { class: "big num" }, about(c.covered, ns(c.lost_ns)), h("small", {}, `${about(c.covered, percent(c.share_of_wall))} of wall time, ${about(c.covered, count(c.count))} ${c.counted || "times"}`)))));
 	if (site)
 		facts.push(h("div", {}, fact("Where in the program", h("dd", {}, site.text.split(" < ")[0], h("small", {}, `in ${site.op}`)))));
 	if (better)
@@ -57,6 +57,10 @@ const uncovered = (cover) => (cover.uncovered || []).filter((x) => x.ns === null
 const missed = (rows) => h("ul", {}, rows.slice(0, 8).map((x) => h("li", {}, `Calls of ${x.ns === null ? "" : `${x.from_start ? "the first " : ""}${ns(x.ns)} of `}${x.comm || "?"} (pid ${x.pid}) were not recorded: `,
 	x.path ? `its ${x.path.split("/").pop()}: ` : "", x.reason)), rows.length > 8 && h("li", {}, `${count(rows.length - 8)} more`));
 
+// Tiers of calls that were recorded in windows; in so little of the time that nothing follows.
+const windows = (cover) => (cover.paused || []).map((p) => h("p", {}, `Of the time, calls of the tier "${p.tier}" were recorded ${percent(p.covered)}.`));
+const BLIND = 0.05;
+
 // That no cause was found means what ingero-explain says it does: green only where somebody looked, and nothing was there.
 function nothing(report, words, growing) {
 	const cover = report.coverage, list = report.breakdown || [], whose = list[0], stands = standing(report, words), gaps = uncovered(cover);
@@ -72,13 +76,15 @@ function nothing(report, words, growing) {
 		return plain("Nothing can be said: the recording holds no thread's calls or waits.", lost);
 	if (cover.host_recorded === false)
 		return plain("No cause was found, and of the host nothing can be said.", h("p", {}, "What the host did was not recorded (scheduling, disks, locks): a stall by it would not be seen."), lost);
-	if (!list.some((p) => p.calls) && gaps.length)
-		return plain(`No call is in the recording of ${ns(cover.duration_ns)}, and whether any was made is not known.`, missed(gaps), lost);
+	if (!list.some((p) => p.calls) && (gaps.length || cover.paused?.length))
+		return plain(`No call is in the recording of ${ns(cover.duration_ns)}, and whether any was made is not known.`, gaps.length > 0 && missed(gaps), windows(cover), lost);
 	if (!list.some((p) => p.calls))
 		return plain(`No call was made in ${ns(cover.duration_ns)}: none began, and none returned.`, h("p", {}, "The program hangs, or has nothing to do."),
 			stands.length > 0 && [h("h3", {}, "Where its threads stood in the end"), h("ul", {}, stands)], lost);
-	return h("div", { class: cover.partial || gaps.length ? "card" : "card GOOD" }, severity(cover.partial || gaps.length ? "LOW" : "GOOD", cover.partial ? "Not read whole" : gaps.length ? "Not recorded whole" : "Nothing stalled"),
-		h("h1", {}, `${cover.partial ? "Nothing in what could be read" : "Nothing"} took a noticeable part of ${ns(cover.duration_ns)}: ${count(cover.events)} events, and no cause worth telling.`), lost, gaps.length > 0 && missed(gaps),
+	const unsure = gaps.length || (cover.paused || []).some((p) => p.covered < BLIND);
+
+	return h("div", { class: cover.partial || unsure ? "card" : "card GOOD" }, severity(cover.partial || unsure ? "LOW" : "GOOD", cover.partial ? "Not read whole" : unsure ? "Not recorded whole" : "Nothing stalled"),
+		h("h1", {}, `${cover.partial ? "Nothing in what could be read" : "Nothing"} took a noticeable part of ${ns(cover.duration_ns)}: ${count(cover.events)} events, and no cause worth telling.`), lost, gaps.length > 0 && missed(gaps), windows(cover),
 		whose && [h("h3", {}, `Where the time of ${whose.comm || "the process"} (pid ${whose.pid}) went`), parts(whose.calling_threads ? whose.calling_parts : whose.parts, words, true)]);
 }
 
