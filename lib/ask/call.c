@@ -14,6 +14,7 @@
 #include "lib/base/buf.h"
 #include "lib/cause/names.h"
 #include "lib/event/open_calls.h"
+#include "lib/event/paused.h"
 #include "lib/line/line.h"
 #include "lib/select/select.h"
 
@@ -41,6 +42,7 @@ struct ask_call {
 	int64_t newest_ns;	  /* of the events so far */
 	struct arena texts;
 	struct open_calls open;
+	struct paused paused;
 	/* the call so far */
 	bool have, nomem;
 	enum found_as { AS_EVENT, AS_INTERVAL, AS_CALL } as;
@@ -260,6 +262,8 @@ int ask_call_item(struct ask_call *a, const struct stream_item *item, struct err
 	if (item->kind == STREAM_RECORD && item->record->kind == RECORD_OPEN &&
 	    !open_calls_add(&a->open, &item->record->u.OPEN))
 		a->nomem = true;
+	if (item->kind == STREAM_RECORD && !paused_record(&a->paused, item->record))
+		a->nomem = true;
 	return rc ? rc : a->nomem ? err_nomem(e) : 0;
 }
 
@@ -381,6 +385,9 @@ static int complete(struct ask_call *a, struct err *e)
 		   : (struct bytes){ 0 };
 	d->node = node ? world_text(a->w, node->name) : (struct bytes){ 0 };
 	d->pid = p ? p->tgid : 0;
+	d->paused = paused_tiers(&a->paused, ctx ? ctx->node : 0, d->start_ns, d->end_ns);
+	d->of_recorded = a->op && paused_first(&a->paused, ctx ? ctx->node : 0,
+					       op_tier((uint16_t)d->op->id)) != INT64_MAX;
 	d->error = d->ret ? event_error_name(d->op->source, d->ret) : NULL;
 	for (unsigned i = 0; i < PART_COUNT; i++)
 		d->part_ns[i] = parts_get(&a->parts, (enum part)i);
@@ -417,6 +424,7 @@ void ask_call_free(struct ask_call *a)
 	vec_free(&a->found.stack);
 	arena_free(&a->texts);
 	open_calls_free(&a->open);
+	paused_free(&a->paused);
 	line_free(a->line);
 	free(a);
 }

@@ -103,6 +103,11 @@ void fact_amount(const struct fact *f, struct buf *out)
 	buf_putc(out, ')');
 }
 
+void fact_number(const struct fact *f, uint64_t n, struct buf *out)
+{
+	buf_printf(out, "%s%s", is_estimate(f) ? "~" : "", human_count(whole(f, n)).s);
+}
+
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)
 {
 	uint32_t frame = name_site_frame(c->w, p->stack);

@@ -97,6 +97,9 @@ void fact_victim(const struct fact *f, const struct cause *c, struct buf *out);
 /* "1.51 s (14.8% of wall time, 312 gaps)" */
 void fact_amount(const struct fact *f, struct buf *out);
 
+/* "~208,800": so many of what was counted, for all of the time. */
+void fact_number(const struct fact *f, uint64_t n, struct buf *out);
+
 /* "in cudaMemcpy called from load (data.py:41)", or "" where the place has neither. */
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out);
 

@@ -10,6 +10,7 @@
 
 #include "lib/base/human.h"
 #include "lib/base/jsonw.h"
+#include "lib/event/tier.h"
 
 #define BAR_COLUMNS 64
 #define BAR_LEAST   24
@@ -107,6 +108,26 @@ static void inside(struct buf *out, const struct call_detail *d)
 		buf_printf(out, "    ... and %zu more\n", d->inner.n - INNER_SHOWN);
 }
 
+/* What its time holds that has no event. */
+static void paused(struct buf *out, const struct call_detail *d)
+{
+	bool any = false;
+
+	if (d->of_recorded)
+		buf_printf(
+			out,
+			"    It is the longest of those recorded: %s were recorded in windows.\n",
+			op_tier_text(op_tier(d->op->id)));
+	for (unsigned t = 0; t < TIERS; t++)
+		if (d->paused >> t & 1) {
+			buf_printf(out, "%s%s", any ? ", " : "    Not all recorded meanwhile: ",
+				   op_tier_text(t));
+			any = true;
+		}
+	if (any)
+		buf_puts(out, ". Those inside count as its own code.\n");
+}
+
 void call_text(struct buf *out, const struct call_detail *d, int64_t start_ns, unsigned columns,
 	       bool color)
 {
@@ -127,6 +148,7 @@ void call_text(struct buf *out, const struct call_detail *d, int64_t start_ns, u
 	states(out, d);
 	if (!d->sound)
 		buf_puts(out, "    What was inside it contradicts itself: its time is unknown.\n");
+	paused(out, d);
 	inside(out, d);
 	if (d->stack.n)
 		buf_puts(out, "\nCalled from\n");
@@ -195,6 +217,13 @@ void call_json(struct buf *out, const struct call_detail *d, int64_t start_ns)
 	jsonw_key_str(&j, "error", d->error);
 	jsonw_key_bool(&j, "open", d->open);
 	jsonw_key_bool(&j, "sound", d->sound);
+	if (d->paused) {
+		jsonw_key_array(&j, "paused");
+		for (unsigned t = 0; t < TIERS; t++)
+			if (d->paused >> t & 1)
+				jsonw_str(&j, op_tier_name(t));
+		jsonw_array_end(&j);
+	}
 	jsonw_key_object(&j, "parts");
 	for (unsigned i = 0; i < PART_COUNT; i++) {
 		if (d->part_ns[i])

@@ -84,7 +84,7 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 	buf_printf(out, "%s%s%s in %s", is_bound(c->body) ? "up to " : "", report_about(c),
 		   report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
 	human_counted(out, c->count, of);
-	buf_printf(out, ", %.1f ms per second of wall time",
+	buf_printf(out, ", %s%.1f ms per second of wall time", report_about(c),
 		   report_number(c->body, "lost_ms_per_s"));
 	if (json_length(parts) > 1) {
 		while (json_each(parts, &at, &key, &v)) {
@@ -184,7 +184,10 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 		json_free(s);
 	}
 	if (t) {
-		report_chain_title(out, r, color, "Call sites");
+		report_chain_title(out, r, color,
+				   report_has_paused(r)
+					   ? "Call sites (calls as recorded, in windows)"
+					   : "Call sites");
 		table_fold(out, t, 8, false, r->columns);
 	}
 	out->failed |= text.failed;
@@ -212,11 +215,15 @@ static void evidence(struct buf *out, const struct report *r, const struct chain
 		json_free(unit);
 		json_free(o);
 	}
+	if (json_length(all) && *report_about(c)) {
+		report_chain_heading(out, r, color, "");
+		buf_puts(out, "as recorded, in windows\n");
+	}
 	json_free(all);
 }
 
 /* How much a fix gives back, ns: a range where its ends read differently. */
-static void gain(struct buf *out, double low, double high)
+static void gain(struct buf *out, double low, double high, const char *about)
 {
 	char a[48], b[48];
 
@@ -224,8 +231,10 @@ static void gain(struct buf *out, double low, double high)
 		return;
 	report_ns(a, sizeof(a), low);
 	report_ns(b, sizeof(b), high);
-	buf_printf(out, strcmp(a, b) == 0 ? "expected gain %s: " : "expected gain %s to %s: ", a,
-		   b);
+	buf_printf(out, "expected gain %s%s", low > 0 ? about : "", a);
+	if (strcmp(a, b) != 0)
+		buf_printf(out, " to %s%s", about, b);
+	buf_puts(out, ": ");
 }
 
 static void fixes(struct buf *out, const struct report *r, const struct chain *c, bool color)
@@ -244,7 +253,8 @@ static void fixes(struct buf *out, const struct report *r, const struct chain *c
 		report_member(out, f, "command", "");
 		report_style(out, color, "0");
 		buf_puts(out, "\n                  ");
-		gain(out, report_number(f, "gain_low_ns"), report_number(f, "gain_high_ns"));
+		gain(out, report_number(f, "gain_low_ns"), report_number(f, "gain_high_ns"),
+		     report_about(c));
 		report_member(out, f, "basis", "");
 		buf_putc(out, '\n');
 		json_free(kind);
@@ -307,6 +317,7 @@ static void symptom_line(struct buf *out, const struct report *r, struct json sy
 	}
 	buf_printf(out, "; p50 %s over ", report_ns(a, sizeof(a), report_number(s, "p50_ns")));
 	buf_puts(out, human_count((uint64_t)report_number(s, "n")).s);
+	buf_puts(out, report_has_paused(r) ? " recorded" : "");
 	buf_puts(out, " calls\n");
 	json_free(s);
 }

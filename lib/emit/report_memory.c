@@ -7,6 +7,7 @@
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_recording.h"
 
 #define PROCESSES_SHOWN 5
 #define SITES_SHOWN	5
@@ -50,6 +51,8 @@ static void heading(struct buf *out, const struct report *r, struct json p, bool
 	if (beyond > 0)
 		buf_printf(out, "; %s allocations were too many to keep: bytes are a lower bound",
 			   human_count((uint64_t)beyond).s);
+	if (report_has_paused_tier(r, TIER_ALLOCATIONS))
+		buf_puts(out, " (calls as recorded, in windows)");
 	buf_putc(out, '\n');
 	json_free(ended);
 }

@@ -151,6 +151,22 @@ static unsigned tier_of(struct bytes name)
 	return tier;
 }
 
+bool report_has_paused_tier(const struct report *r, enum op_tier tier)
+{
+	struct json all = json_get(r->chains->analysis, "paused");
+	bool yes = false;
+
+	for (size_t i = 0; i < json_length(all) && !yes; i++) {
+		struct json p = json_at(all, i), name = json_get(p, "tier");
+
+		yes = tier_of(json_bytes(name)) == tier;
+		json_free(name);
+		json_free(p);
+	}
+	json_free(all);
+	return yes;
+}
+
 void report_paused_lines(struct buf *out, const struct report *r, const char *before)
 {
 	struct json all = json_get(r->chains->analysis, "paused");

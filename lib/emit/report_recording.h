@@ -8,6 +8,7 @@
 
 #include "lib/base/json.h"
 #include "lib/emit/report.h"
+#include "lib/event/tier.h"
 
 /* Whether calls of a process that is shown may be missing from the time recorded: then nothing
  * follows from that none is there. Not those of a process that was there before, and had its probes
@@ -25,6 +26,8 @@ const char *report_about(const struct chain *c);
 
 /* Whether calls of some tier were not recorded for a part of the time. */
 bool report_has_paused(const struct report *r);
+/* Whether calls of that one were not. */
+bool report_has_paused_tier(const struct report *r, enum op_tier tier);
 /* Whether so few calls of some tier were that what they would show was not looked for. */
 bool report_has_blind_tier(const struct report *r);
 /* A line for each such tier and machine: "kernel launches were recorded 24 % of the time ...". */

@@ -3,6 +3,7 @@
 #include "lib/emit/view_lines.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "lib/base/human.h"
 #include "lib/base/plot.h"
@@ -14,6 +15,24 @@ void view_heading(struct buf *out, const struct emit_style *st, const char *titl
 	buf_putc(out, '\n');
 	human_styled(out, st->color, HUMAN_CYAN, title);
 	buf_putc(out, '\n');
+}
+
+bool view_in_windows(const struct ops_summary *s, unsigned tiers)
+{
+	for (size_t i = 0; i < s->paused.n; i++)
+		if (tiers >> s->paused.v[i].tier & 1)
+			return true;
+	return false;
+}
+
+void view_heading_counted(struct buf *out, const struct emit_style *st, const char *title,
+			  const struct ops_summary *s, unsigned tiers)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s%s", title,
+		 view_in_windows(s, tiers) ? " (calls as recorded, in windows)" : "");
+	view_heading(out, st, text);
 }
 
 void view_bar(struct buf *out, const struct emit_style *st, const char *label, double fraction,

@@ -7,6 +7,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/emit/style.h"
+#include "lib/event/ops.h"
 #include "lib/event/record.h"
 #include "lib/event/view.h"
 #include "lib/stat/series.h"
@@ -16,6 +17,13 @@
 
 /* An empty line, and the title. */
 void view_heading(struct buf *out, const struct emit_style *st, const char *title);
+
+/* The same of figures that calls of these tiers (1 << enum op_tier, or-ed) are counted in as they were recorded: where they were
+ * in windows, it says so. */
+void view_heading_counted(struct buf *out, const struct emit_style *st, const char *title,
+			  const struct ops_summary *s, unsigned tiers);
+/* Whether calls of any of these tiers were recorded in windows. */
+bool view_in_windows(const struct ops_summary *s, unsigned tiers);
 
 /* "  label      [####------] ": fraction < 0: no bar. low, high: from where on it is yellow, red. The caller goes on with
  * the text, and ends the line with view_course. */

@@ -99,7 +99,8 @@ bool view_memory_text(struct buf *out, const struct world *w, const struct ops_s
 			continue;
 		}
 		if (shown++ == 0)
-			view_heading(out, st, "Memory of devices");
+			view_heading_counted(out, st, "Memory of devices", s,
+					     1u << TIER_ALLOCATIONS);
 		memory_line(out, w, m, st);
 		t = m->nsites ? table_new(headers) : NULL;
 		out->failed |= m->nsites && !t;
@@ -132,7 +133,7 @@ bool view_graphs_text(struct buf *out, const struct world *w, const struct ops_s
 	if (v->graphs.n == 0)
 		return false;
 	if (heading)
-		view_heading(out, st, "Graphs");
+		view_heading_counted(out, st, "Graphs", s, 1u << TIER_WAITS);
 	t = table_new(headers);
 	for (size_t i = 0; t && i < v->graphs.n && (st->top == 0 || i < GRAPHS_SHOWN); i++) {
 		const struct view_graph *g = &v->graphs.v[i];
@@ -163,7 +164,7 @@ bool view_comms_text(struct buf *out, const struct world *w, const struct ops_su
 	if (v->comms.n == 0)
 		return false;
 	if (heading)
-		view_heading(out, st, "NCCL");
+		view_heading_counted(out, st, "NCCL", s, 1u << TIER_WAITS);
 	t = table_new(headers);
 	for (size_t i = 0; t && i < v->comms.n && (st->top == 0 || i < COMMS_SHOWN); i++) {
 		const struct view_comm *c = &v->comms.v[i];

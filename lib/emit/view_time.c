@@ -69,7 +69,7 @@ static const char *self_text(const struct ops_summary *s)
 }
 
 static void process(struct buf *out, const struct world *w, const struct view_time *t,
-		    const char *self, const struct emit_style *st)
+		    const char *self, bool in_windows, const struct emit_style *st)
 {
 	struct share v[2 * PART_COUNT];
 	uint64_t calls = 0, rest = 0;
@@ -86,7 +86,8 @@ static void process(struct buf *out, const struct world *w, const struct view_ti
 	buf_printf(out, ": %s of %s thread%s that call%s", human_ns(t->ns).s,
 		   human_count(t->threads).s, t->threads == 1 ? "" : "s",
 		   t->threads == 1 ? "s" : "");
-	buf_printf(out, ", %s in calls\n", human_percent((double)calls / (double)t->ns).s);
+	buf_printf(out, ", %s in calls%s\n", human_percent((double)calls / (double)t->ns).s,
+		   in_windows ? " that were recorded" : "");
 	for (unsigned i = 0; i < 2 * PART_COUNT && v[i].ns; i++) {
 		double share = (double)v[i].ns / (double)t->ns;
 
@@ -94,8 +95,11 @@ static void process(struct buf *out, const struct world *w, const struct view_ti
 			rest += v[i].ns;
 			continue;
 		}
-		snprintf(what, sizeof(what), "%s, %s", v[i].call ? "in calls" : "outside",
-			 v[i].part == PART_SELF ? self : part_text(v[i].part));
+		snprintf(what, sizeof(what), "%s, %s%s", v[i].call ? "in calls" : "outside",
+			 v[i].part == PART_SELF ? self : part_text(v[i].part),
+			 in_windows && !v[i].call && v[i].part == PART_SELF
+				 ? ", with calls that were not recorded"
+				 : "");
 		share_line(out, st, share, view_part_style(v[i].part), what, v[i].ns);
 	}
 	if (rest)
@@ -117,7 +121,7 @@ bool view_time_text(struct buf *out, const struct world *w, const struct ops_sum
 		}
 		if (shown++ == 0)
 			view_heading(out, st, "Where the time went, calls inside calls folded");
-		process(out, w, &v->times.v[i], self_text(s), st);
+		process(out, w, &v->times.v[i], self_text(s), view_in_windows(s, TIERS_ALL), st);
 	}
 	if (left)
 		cell_more_of(out, left, "process", "es");
@@ -151,7 +155,7 @@ bool view_rates_text(struct buf *out, const struct ops_summary *s, const struct 
 		if (seconds <= 0 || events == 0)
 			continue;
 		if (!any)
-			view_heading(out, st, "Events per second, over time");
+			view_heading_counted(out, st, "Events per second, over time", s, TIERS_ALL);
 		any = true;
 		per_second(mean, sizeof(mean), (double)events / seconds);
 		per_second(most, sizeof(most), top);
@@ -225,8 +229,9 @@ bool view_latency_text(struct buf *out, const struct ops_summary *s, const struc
 		qsort(v, n, sizeof(*v), by_total);
 	shown = st->top == 0 || n < OPS_SHOWN ? n : OPS_SHOWN;
 	if (shown)
-		view_heading(out, st,
-			     "How long calls took, by powers of two: calls of most time first");
+		view_heading_counted(
+			out, st, "How long calls took, by powers of two: calls of most time first",
+			s, TIERS_ALL);
 	for (size_t i = 0; i < shown; i++) {
 		unsigned from = 0, to = OPS_POWERS - 1;
 		uint64_t most = 0;

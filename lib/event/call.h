@@ -42,8 +42,10 @@ struct call_detail {
 	bool open, sound;	      /* it had not returned; what was inside it fits */
 	VEC(struct call_taker) takers;
 	VEC(struct call_inner) inner; /* by start */
-	uint64_t inner_left_out;      /* there were more than are kept */
-	VEC(struct bytes) stack;      /* innermost first */
+	unsigned paused; /* tiers (1 << enum op_tier) of which calls were not all recorded meanwhile */
+	bool of_recorded;	 /* the longest of its op, which was recorded in windows */
+	uint64_t inner_left_out; /* there were more than are kept */
+	VEC(struct bytes) stack; /* innermost first */
 };
 
 #endif

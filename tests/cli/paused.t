@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,27 @@ with tempfile.TemporaryDirectory() as d:
     rows = [r for r in json.loads(out("stat", "--json", "--by", "step", "--top", "0", calls))["by"]["rows"] if r["kind"] == "known"]
     tap.ok(rows and not any("estimated_count" in r for r in rows), "stat --by step: what was recorded in a step is not scaled")
     tap.ok("a step outside them has none" in out("stat", "--by", "step", calls), "and it says what is missing")
+
+    # Every face says where its figures are of calls that were recorded in windows.
+    mark = "(calls as recorded, in windows)"
+    text = out("stat", part)
+    tap.ok(f"Events per second, over time {mark}" in text and f"calls of most time first {mark}" in text, "stat: rates and latencies", text)
+    tap.ok("outside, on CPU, own code, with calls that were not recorded: " in text and "% in calls that were recorded" in text, "stat: where the time went")
+    text = out("explain", part)
+    tap.ok(re.search(r" is limited by launching: ~[\d,]+ kernels, ", text), "explain: how many kernels there were is an estimate")
+    tap.ok(re.search(r" bursts, ~[\d.]+ ms per second of wall time\n", text) and "expected gain 0 ns to ~" in text, "explain: so are what a second loses, and the gain")
+    tap.ok(f"Call sites {mark}" in text and "as recorded, in windows\n" in text, "explain: call sites and evidence")
+    tap.ok(mark not in out("stat", whole) and "windows" not in out("explain", whole), "and nothing of it where all was recorded")
+    allocations = os.path.join(d, "allocations.ige")
+    subprocess.run([MAKE, "alloc-churn", allocations, "3"], check=True)
+    tap.ok(re.search(r"Memory of train .*\(calls as recorded, in windows\)", out("explain", allocations)), "explain: memory")
+    tap.ok(f"Memory of devices {mark}" in out("stat", allocations), "stat: memory")
+    tap.ok("longest of those recorded: kernel launches were recorded in windows" in out("explain", "--call", "cudaLaunchKernel", part), "explain --call: the longest of those recorded")
+    text = out("explain", "--call", "cudaStreamSynchronize", part)
+    paused = "Not all recorded meanwhile: kernel launches. Those inside count as its own code." in text
+    call = json.loads(out("explain", "--json", "--call", "cudaStreamSynchronize", part))
+    tap.ok(paused == (call.get("paused") == ["launches"]), "explain --call: what may be missing in a call", text)
+    tap.none(schema.complaints(call, json.load(open("formats/call.schema.json"))), "explain --call: the schema holds")
 
     text = out("export", "-f", "chrome", "-o", "-", part)
     tap.same(text.count('"kernel launches not probed"'), 4, "a timeline has a slice for each pause")

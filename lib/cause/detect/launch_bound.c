@@ -76,10 +76,10 @@ static int tell(struct gpu_work *g, struct issue_cause *x, struct cause *c, stru
 	fact_place(c, &f.sites[0], &place);
 	f.identity = f.culprit.text = buf_text(&place);
 	fact_victim(&f, c, &f.summary);
-	buf_printf(
-		&f.summary,
-		" is limited by launching: %s kernels, one each %s, all done when it waited, for ",
-		human_count(x->launches).s, human_ns((uint64_t)each).s);
+	buf_puts(&f.summary, " is limited by launching: ");
+	fact_number(&f, x->launches, &f.summary);
+	buf_printf(&f.summary, " kernels, one each %s, all done when it waited, for ",
+		   human_ns((uint64_t)each).s);
 	fact_amount(&f, &f.summary);
 	buf_printf(&f.summary, ", first %s", f.culprit.text);
 	fact_evidence(&f, "launches", (double)x->launches, "");
