@@ -10,8 +10,9 @@
 #include "lib/base/human.h"
 #include "lib/base/table.h"
 
-#define CELL_FEW      100 /* below this many a p99 is the largest of them: quantiles are marked */
-#define CELL_FEW_MARK "*" /* "~" marks estimates of calls that were not recorded, and nothing else */
+#define CELL_FEW 100 /* below this many a p99 is the largest of them: quantiles are marked */
+#define CELL_FEW_MARK \
+	"*" /* "~" marks estimates of calls that were not recorded, and nothing else */
 
 /* A quantile over count durations; in *t. */
 const char *cell_quantile(struct human_text *t, uint64_t ns, uint64_t count);

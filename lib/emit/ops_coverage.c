@@ -219,7 +219,8 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 	}
 	if (few)
 		buf_printf(out,
-			   CELL_FEW_MARK " a quantile over fewer than %d calls; share is of wall time, calls "
+			   CELL_FEW_MARK
+			   " a quantile over fewer than %d calls; share is of wall time, calls "
 			   "inside not counted again\n",
 			   CELL_FEW);
 }

@@ -239,8 +239,9 @@ int main(int argc, char **argv)
 			  { "two-nodes", BY_NODE } };
 
 	if (argc >= 3)
-		return write_recording(argv[1], argv[2],
-				       &windows[argc > 3 ? (unsigned)atoi(argv[3]) % WINDOWS : 0]);
+		return write_recording(
+			argv[1], argv[2],
+			&windows[argc > 3 ? strtoul(argv[3], NULL, 10) % WINDOWS : 0]);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		struct law l;
 
