@@ -57,6 +57,7 @@ static void counted(struct buf *out, const struct chain *c)
 	struct buf text = { 0 };
 
 	human_counted(&text, c->count, json_bytes(of).n ? json_bytes(of) : bytes_of("waits"));
+	buf_puts(out, report_about(c));
 	html_escape(out, buf_bytes(&text), TEXT_MOST);
 	out->failed |= text.failed;
 	buf_free(&text);
@@ -161,7 +162,8 @@ static void blame(struct buf *out, const struct report *r)
 			 level(c) == 3	 ? HUMAN_RED
 			 : level(c) == 2 ? HUMAN_YELLOW
 					 : HUMAN_BLUE);
-		buf_printf(out, "<span class=\"n\">%s</span></div>\n",
+		buf_printf(out, "<span class=\"n\">%s%s</span></div>\n",
+			   c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
 		json_free(who);
 	}

@@ -114,6 +114,11 @@ with tempfile.TemporaryDirectory() as d:
     tap.ok(paused == (call.get("paused") == ["launches"]), "explain --call: what may be missing in a call", text)
     tap.none(schema.complaints(call, json.load(open("formats/call.schema.json"))), "explain --call: the schema holds")
 
+    text = out("export", "-f", "html", "-o", "-", part)
+    tap.ok(re.search(r"<dt>Lost</dt><dd>~[^<]*<small>[^<]*, ~[\d,]+ bursts</small>", text), "a page: lost time and how often are estimates")
+    two = os.path.join(d, "two.ige")
+    subprocess.run([MAKE, "fragmentation", two, "5"], check=True)
+    tap.ok(re.search(r'<span class="n">~[\d.]+ m?s</span>', out("export", "-f", "html", "-o", "-", two)), "and so is the list of causes")
     text = out("export", "-f", "chrome", "-o", "-", part)
     tap.same(text.count('"kernel launches not probed"'), 4, "a timeline has a slice for each pause")
     text = out("export", "-f", "prometheus", "-o", "-", part)
