@@ -34,6 +34,11 @@ struct line_thread {
 	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by the next. */
 	uint64_t lock_object, lock_ns;
 	int64_t lock_start_ns, lock_end_ns;
+	int64_t lock_timed_ns; /* its end, even if the thread was kept from its CPU right behind it */
+	bool lock_over;	       /* it has waited for something else since */
+	/* Whose it was, and how much of it, where another thread has said so meanwhile; late: a culprit, 0 none. */
+	uint32_t late;
+	uint64_t late_ns;
 	/* The last wait that only the clock ended: it may be taken up again at once, and is one with the next then. */
 	int64_t timed_since_ns, timed_end_ns;
 	uint32_t timed_stack, timed_part; /* part 0: there is none */
