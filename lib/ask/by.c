@@ -290,6 +290,7 @@ static bool same(const struct named *x, const struct named *y)
 static void add_estimate(struct estimate *sum, const struct estimate *e)
 {
 	sum->is |= e->is;
+	sum->least |= e->least;
 	sum->count += e->count;
 	sum->errors += e->errors;
 	sum->total_ns += e->total_ns;

@@ -29,7 +29,7 @@ static struct covered_life *life_of(struct covered *c, uint32_t process)
 	while (c->lives.n <= process) {
 		struct covered_life fresh = { INT64_MAX, INT64_MAX };
 
-		if (c->lives.n <= c->before)
+		if (c->lives.n <= c->before || c->paused.lists.n == 0)
 			fresh.from_ns = INT64_MIN;
 		if (!vec_push(&c->lives, fresh))
 			return NULL;
@@ -80,6 +80,14 @@ static struct covered_part *part_of(struct covered_row *row, uint32_t process, u
 	return vec_push(&row->v, part) ? &row->v.v[row->v.n - 1] : NULL;
 }
 
+void covered_row_note(struct covered_row *row, uint32_t process, uint16_t op)
+{
+	row->several |= row->op && row->process != process;
+	row->process = process;
+	row->op = op;
+	row->tiers |= (uint8_t)(1u << op_tier(op));
+}
+
 bool covered_row_add(struct covered_row *row, uint32_t process, uint16_t op, bool failed,
 		     uint64_t dur_ns)
 {
@@ -107,22 +115,31 @@ static int64_t latest(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* How many calls one that was counted stands for. */
-static double scale_of(const struct covered *c, const struct world *w,
-		       const struct covered_part *part)
+int64_t covered_since(const struct covered *c)
 {
-	const struct world_process *p = world_get_process(w, part->process);
-	int64_t from_ns = latest(latest(c->from_ns, c->first_ns), c->event_ns), to_ns = c->to_ns;
-	double scale;
+	return latest(latest(c->from_ns, c->first_ns), c->event_ns);
+}
 
-	if (part->process && part->process < c->lives.n) {
-		const struct covered_life *life = &c->lives.v[part->process];
+/* How many calls one that was counted stands for; 0: nothing was recorded, and nothing is known. */
+static double scale_of(const struct covered *c, const struct world *w, uint32_t process,
+		       unsigned tier)
+{
+	const struct world_process *p = world_get_process(w, process);
+	int64_t from_ns = covered_since(c), to_ns = c->to_ns;
+
+	if (process && process < c->lives.n) {
+		const struct covered_life *life = &c->lives.v[process];
 
 		from_ns = life->from_ns == INT64_MAX ? from_ns : latest(from_ns, life->from_ns);
 		to_ns = life->to_ns < to_ns ? life->to_ns : to_ns;
 	}
-	scale = paused_scale(&c->paused, p ? p->node : 0, part->tier, from_ns, to_ns);
-	return scale < 1 ? 1 : scale;
+	return paused_scale(&c->paused, p ? p->node : 0, (enum op_tier)tier, from_ns, to_ns);
+}
+
+bool covered_unknown(const struct covered *c, const struct world *w, uint32_t process,
+		     unsigned tier)
+{
+	return tier != TIER_KEPT && c->paused.lists.n && scale_of(c, w, process, tier) == 0;
 }
 
 static uint64_t plus(uint64_t counted, double more)
@@ -136,10 +153,15 @@ struct estimate covered_estimate(const struct covered *c, const struct world *w,
 	struct estimate e = *counted;
 	double count = 0, errors = 0, ns = 0, times;
 
+	for (unsigned tier = 0; tier < TIERS; tier++)
+		e.least |= row->tiers >> tier & 1 &&
+			   covered_unknown(c, w, row->several ? 0 : row->process, tier);
 	for (size_t i = 0; i < row->v.n; i++) {
 		const struct covered_part *part = &row->v.v[i];
-		double more = scale_of(c, w, part) - 1;
+		double scale = scale_of(c, w, part->process, part->tier);
+		double more = scale > 1 ? scale - 1 : 0;
 
+		e.least |= scale == 0;
 		count += more * (double)part->count;
 		errors += more * (double)part->errors;
 		ns += more * (double)part->total_ns;

@@ -37,7 +37,7 @@ bool covered_event_seen(struct covered *c, const struct world *w, const struct e
 /* Every event in stream order: when processes begin and end. False: out of memory. */
 static inline bool covered_event(struct covered *c, const struct world *w, const struct event *ev)
 {
-	return c->paused.lists.n == 0 || covered_event_seen(c, w, ev);
+	return (c->paused.lists.n == 0 && ev->op != OP_PROC_EXIT) || covered_event_seen(c, w, ev);
 }
 void covered_free(struct covered *c);
 
@@ -51,7 +51,14 @@ struct covered_part {
 /* Zero-initialised is empty. */
 struct covered_row {
 	VEC(struct covered_part) v;
+	/* Of all of the time: tiers of its calls (1 << enum op_tier, or-ed), and whose they were; op: of the newest. */
+	uint32_t process;
+	uint16_t op;
+	bool several; /* processes */
+	uint8_t tiers;
 };
+
+void covered_row_note(struct covered_row *row, uint32_t process, uint16_t op);
 
 bool covered_row_add(struct covered_row *row, uint32_t process, uint16_t op, bool failed,
 		     uint64_t dur_ns);
@@ -59,12 +66,22 @@ bool covered_row_add(struct covered_row *row, uint32_t process, uint16_t op, boo
 static inline bool covered_count(const struct covered *c, struct covered_row *row, uint32_t process,
 				 uint16_t op, bool failed, int64_t end_ns, uint64_t dur_ns)
 {
+	if (row->op != op || row->process != process)
+		covered_row_note(row, process, op);
 	return c->paused.lists.n == 0 || end_ns <= c->first_ns ||
 	       covered_row_add(row, process, op, failed, dur_ns);
 }
 void covered_row_free(struct covered_row *row);
 
-/* What there was of what a row has counted; `is` is false where all of it was recorded. */
+/* From when on counts stand for more: the first pause, or the beginning of what is looked at. */
+int64_t covered_since(const struct covered *c);
+
+/* Whether no call of the tier was recorded from the first pause on, or from the begin of the process (0: any), to the end of it or
+ * of what is looked at: how many there were is not known. */
+bool covered_unknown(const struct covered *c, const struct world *w, uint32_t process,
+		     unsigned tier);
+
+/* What there was of what a row has counted; `is` and `least` are false where all of it was recorded. */
 struct estimate covered_estimate(const struct covered *c, const struct world *w,
 				 const struct covered_row *row, const struct estimate *counted);
 

@@ -193,6 +193,7 @@ static bool put_together(const struct ask_kernels *k, struct ops_kernel *v, size
 		if (i > from) {
 			v[from].errors += v[i].errors;
 			v[from].all.is |= v[i].all.is;
+			v[from].all.least |= v[i].all.least;
 			v[from].all.count += v[i].all.count;
 			v[from].all.errors += v[i].all.errors;
 			v[from].all.total_ns += v[i].all.total_ns;

@@ -7,6 +7,7 @@ static struct estimate estimate_brief(const struct covered *c, uint16_t op, stru
 {
 	double scale = paused_scale(&c->paused, 0, op_tier(op), c->from_ns, c->to_ns);
 
+	all.least = scale == 0;
 	if (scale <= 1)
 		return all;
 	all.is = true;
@@ -39,9 +40,13 @@ struct estimate ops_estimate_process(const struct covered *c, const struct world
 					  .total_ns = p->in_calls_ns,
 					  .lost_ns = p->lost_ns };
 	static const struct covered_row none;
+	struct estimate e = covered_estimate(
+		c, w, at < processes->covered.n ? &processes->covered.v[at] : &none, &counted);
 
-	return covered_estimate(c, w, at < processes->covered.n ? &processes->covered.v[at] : &none,
-				&counted);
+	/* Calls of a tier of which it had made none may have been made, too. */
+	for (unsigned tier = 0; tier < TIERS && p->calls; tier++)
+		e.least |= covered_unknown(c, w, p->process, tier);
+	return e;
 }
 
 bool ops_estimates_paused(struct ops_summary *a, const struct covered *c)
@@ -55,6 +60,8 @@ bool ops_estimates_paused(struct ops_summary *a, const struct covered *c)
 
 		p.ns = paused_ns(&c->paused, l->node, l->tier, c->from_ns, c->to_ns);
 		p.covered = all > 0 ? 1 - (double)p.ns / all : 1;
+		p.least =
+			paused_scale(&c->paused, l->node, l->tier, covered_since(c), c->to_ns) == 0;
 		if (p.ns && !vec_push(&a->paused, p))
 			return false;
 	}

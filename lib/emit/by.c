@@ -46,7 +46,7 @@ static double own_of_calls(const struct by_row *r)
 
 static void cells(struct table *t, struct buf *title, const struct by_row *r, double wall)
 {
-	const char *about = r->all.is ? "~" : "";
+	const char *about = estimate_mark(&r->all);
 
 	cell_title(t, title);
 	table_cell(t, "%s%s", about, human_count(r->all.count).s);

@@ -82,7 +82,7 @@ static void cells(struct table *t, struct buf *text, const struct compare *c,
 	for (unsigned i = 0; i < DIFF_SIDES; i++) {
 		const struct by_row *s = r->side[i];
 
-		table_cell(t, "%s%.1f", s && s->all.is ? "~" : "",
+		table_cell(t, "%s%.1f", s ? estimate_mark(&s->all) : "",
 			   s ? compare_per_s(c, i, s->all.count) : 0);
 		timed[i] = s ? s->timed : 0;
 		p50[i] = s ? s->p50_ns : 0;
@@ -91,7 +91,7 @@ static void cells(struct table *t, struct buf *text, const struct compare *c,
 	cell_pair(t, p50, timed);
 	cell_pair(t, p99, timed);
 	for (unsigned i = 0; i < DIFF_SIDES; i++)
-		table_cell(t, "%s%s", r->side[i] && r->side[i]->all.is ? "~" : "",
+		table_cell(t, "%s%s", r->side[i] ? estimate_mark(&r->side[i]->all) : "",
 			   human_ns(r->side[i] ? (uint64_t)compare_per_s(c, i,
 									 r->side[i]->all.total_ns)
 					       : 0)

@@ -122,12 +122,12 @@ static void calls(struct buf *out, const struct diff *d, unsigned top, unsigned 
 
 		table_cell(t, "%s", o->op->name);
 		for (unsigned k = 0; k < DIFF_SIDES; k++)
-			table_cell(t, "%s%.1f", o->all[k].is ? "~" : "",
+			table_cell(t, "%s%.1f", estimate_mark(&o->all[k]),
 				   diff_per_s(d, k, o->all[k].count));
 		cell_pair(t, o->p50_ns, o->count);
 		cell_pair(t, o->p99_ns, o->count);
 		for (unsigned k = 0; k < DIFF_SIDES; k++)
-			table_cell(t, "%s%s", o->all[k].is ? "~" : "",
+			table_cell(t, "%s%s", estimate_mark(&o->all[k]),
 				   human_ns((uint64_t)diff_per_s(d, k, o->all[k].lost_ns)).s);
 	}
 	if (t && d->ops.n) {

@@ -195,6 +195,8 @@ static void processes(struct jsonw *j, const struct world *w, const struct ops_s
 		jsonw_key_u64(j, "outer_calls", p->outer_calls);
 		jsonw_key_u64(j, "errors", p->errors);
 		jsonw_key_u64(j, "in_calls_ns", p->in_calls_ns);
+		if (p->all.least)
+			jsonw_key_bool(j, "at_least", true);
 		if (p->all.is) {
 			jsonw_key_u64(j, "estimated_calls", p->all.count);
 			jsonw_key_u64(j, "estimated_in_calls_ns", p->all.total_ns);
@@ -273,6 +275,8 @@ static void paused(struct jsonw *j, const struct world *w, const struct ops_summ
 		jsonw_key_str(j, "tier", op_tier_name(p->tier));
 		jsonw_key_u64(j, "ns", p->ns);
 		jsonw_key_double(j, "covered", p->covered);
+		if (p->least)
+			jsonw_key_bool(j, "at_least", true);
 		jsonw_key(j, "reason");
 		jsonw_bytes(j, bytes_of(p->reason));
 		jsonw_object_end(j);

@@ -34,7 +34,7 @@ static void flags_cell(struct table *t, unsigned flags)
 
 static void ops_cells(struct table *t, const struct ops_row *r, bool calls, bool brief, double wall)
 {
-	const char *about = r->all.is ? "~" : "";
+	const char *about = estimate_mark(&r->all);
 
 	table_cell(t, "%s", r->op->name);
 	table_cell(t, "%s%s", about, human_count(r->all.count).s);
@@ -221,11 +221,11 @@ bool ops_kernel_table(struct buf *out, const struct ops_summary *s, const struct
 		table_cell_long(t, world_text(w, k->name),
 				KERNEL_CHARS); /* templates have no end */
 		table_cell(t, "%s", k->op->name);
-		table_cell(t, "%s%s", k->all.is ? "~" : "", human_count(k->all.count).s);
+		table_cell(t, "%s%s", estimate_mark(&k->all), human_count(k->all.count).s);
 		table_cell(t, "%s", cell_quantile(&text, k->p50_ns, k->count));
 		table_cell(t, "%s", cell_quantile(&text, k->p99_ns, k->count));
 		table_cell(t, "%s", human_ns(k->max_ns).s);
-		table_cell(t, "%s%s", k->all.is ? "~" : "", human_ns(k->all.total_ns).s);
+		table_cell(t, "%s%s", estimate_mark(&k->all), human_ns(k->all.total_ns).s);
 	}
 	out->failed |= !t;
 	if (any) {

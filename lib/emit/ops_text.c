@@ -46,7 +46,7 @@ static bool process_lines(struct buf *out, const struct world *w, const struct o
 			buf_putc(out, ')');
 		}
 		view_on(out, w, id ? id->node : 0);
-		about = p->all.is ? "~" : "";
+		about = estimate_mark(&p->all);
 		calls = p->outer_calls ? p->outer_calls : p->calls;
 		if (p->all.is)
 			calls = (uint64_t)((double)calls * (double)p->all.count / (double)p->calls +

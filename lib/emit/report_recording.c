@@ -178,7 +178,8 @@ void report_paused_lines(struct buf *out, const struct report *r, const char *be
 
 		copy_member(p, "reason", reason, sizeof(reason));
 		buf_puts(out, before);
-		paused_text(out, tier_of(json_bytes(tier)), report_number(p, "covered"), reason);
+		paused_text(out, tier_of(json_bytes(tier)), report_number(p, "covered"), false,
+			    reason);
 		report_on_node(out, r, json_bytes(node));
 		buf_putc(out, '\n');
 		json_free(tier);

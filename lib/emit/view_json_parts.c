@@ -36,6 +36,8 @@ void view_json_grew(struct jsonw *j, const struct metric_def *def, double grew)
 
 void view_json_estimate(struct jsonw *j, uint64_t counted, const struct estimate *all)
 {
+	if (all->least)
+		jsonw_key_bool(j, "at_least", true);
 	if (!all->is)
 		return;
 	jsonw_key_u64(j, "estimated_count", all->count);

@@ -149,6 +149,7 @@ struct ops_paused {
 	uint32_t tier;
 	uint64_t ns;	/* of the time looked at */
 	double covered; /* share of it in which they were recorded */
+	bool least;	/* none of it since the first pause */
 	const char *reason;
 };
 

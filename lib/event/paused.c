@@ -219,7 +219,12 @@ uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, in
 	return sum;
 }
 
-void paused_text(struct buf *out, unsigned tier, double covered, const char *reason)
+const char *estimate_mark(const struct estimate *e)
+{
+	return e->least ? ">=" : e->is ? "~" : "";
+}
+
+void paused_text(struct buf *out, unsigned tier, double covered, bool least, const char *reason)
 {
 	buf_printf(out, "%s were recorded %s of the time", op_tier_text(tier),
 		   human_percent(covered).s);
@@ -230,7 +235,9 @@ void paused_text(struct buf *out, unsigned tier, double covered, const char *rea
 		human_safe(out, bytes_of(reason));
 		buf_putc(out, ')');
 	}
-	if (covered > 0)
+	if (covered > 0 && least)
+		buf_puts(out, ", and not since: there were at least as many as shown (>=)");
+	else if (covered > 0)
 		buf_puts(out, ": their counts and totals are estimates (~)");
 	else
 		buf_puts(out, ": how many there were is not known");

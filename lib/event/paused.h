@@ -30,9 +30,13 @@ struct paused_list {
 
 /* What there was of something that was counted while its probes were attached. */
 struct estimate {
-	bool is; /* false: all of it was recorded, and the figures are what was counted */
+	bool is;    /* false: nothing was added, and the figures are what was counted */
+	bool least; /* nothing was recorded since probes were detached: there was at least so much */
 	uint64_t count, errors, total_ns, self_ns, lost_ns;
 };
+
+/* What stands before a figure: ">=", "~" or "". */
+const char *estimate_mark(const struct estimate *e);
 
 /* Zero-initialised is empty. */
 struct paused {
@@ -64,7 +68,7 @@ uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, in
 int64_t paused_first(const struct paused *p, uint32_t node, enum op_tier tier);
 
 /* "kernel launches were recorded 24 % of the time (to stay within the budget): their counts are estimates (~)". covered: that
- * share, 0 to 1. */
-void paused_text(struct buf *out, unsigned tier, double covered, const char *reason);
+ * share, 0 to 1; least: none was recorded since the first pause. */
+void paused_text(struct buf *out, unsigned tier, double covered, bool least, const char *reason);
 
 #endif

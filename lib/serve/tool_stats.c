@@ -113,6 +113,8 @@ static int by_total(const void *x, const void *y)
 /* Where calls were recorded for a part of the time. */
 static void set_estimate(struct json *o, uint64_t counted, const struct estimate *all)
 {
+	if (all->least)
+		json_set(o, "at_least", json_bool(true));
 	if (!all->is)
 		return;
 	tool_set_number(o, "estimated_count", (double)all->count);

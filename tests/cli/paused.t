@@ -126,4 +126,16 @@ with tempfile.TemporaryDirectory() as d:
     both = json.loads(out("stat", "--compare", "--json", whole, part))
     tap.same([r["key"] for r in both["rows"] if r["worse"] and "total" in r["worse"]], [], "a comparison is of estimates")
 
+    # It ends before launches are recorded once more: what there is of them is the least.
+    subprocess.run([MAKE, "launch-bound", part, "end"], check=True)
+    text = out("stat", "--json", part)
+    tap.none(schema.complaints(json.loads(text), json.load(open("formats/stat.schema.json"))), "stat: the schema holds")
+    tap.same([r["op"] for r in json.loads(text)["ops"] if r.get("at_least")], ["cudaLaunchKernel"], "stat --json: at least so many launches")
+    tap.same([p["at_least"] for p in json.loads(text)["coverage"]["paused"]], [True], "and why")
+    text = out("stat", part)
+    row = next(line for line in text.splitlines() if line.split()[:1] == ["cudaLaunchKernel"])
+    tap.ok(row.split()[1].startswith(">="), "stat: marked, and no estimate", row)
+    tap.ok(not any(m in next(line for line in text.splitlines() if line.split()[:1] == ["cudaStreamSynchronize"]) for m in ("~", ">=")), "stat: others are as they were")
+    tap.same(text.count(", and not since: there were at least as many as shown (>=)"), 1, "stat: it is said once")
+
 tap.done_testing()

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts of calls that were recorded for a part of the time are estimates, and near what was there: by op, by process, by
- * kernel and by key; of a recording that is cut, of its part. What was recorded all of the time is as it was. With a
- * scenario and a file it writes such a recording instead, for tests of programs; a third argument is which of the windows.
+ * kernel and by key; of a recording that is cut, of its part. What was recorded all of the time is as it was. Where nothing was
+ * recorded since probes were detached first, counts are least ones. With a scenario and a file it writes such a recording
+ * instead, for tests of programs; a third argument is which of the windows, or "end": no launches after the first 1.5 s.
  */
 #include "tests/tap.h"
 
@@ -29,6 +30,8 @@ static const struct windows windows[] = {
 };
 
 #define WINDOWS (sizeof(windows) / sizeof(windows[0]))
+static const struct windows until_end = { "no launches after 1.5 s", 1u << TIER_LAUNCHES,
+					  INT64_MAX / 4, 1500000000, INT64_MAX };
 
 /* One way to count, kept apart for the whole recording and for the one with pauses. */
 struct counted {
@@ -183,6 +186,79 @@ static void check_folded(const struct law *l)
 	counted_free(&some);
 }
 
+static unsigned count_marks(const struct ops_summary *s, unsigned *wrong)
+{
+	unsigned least = 0;
+
+	*wrong = 0;
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct ops_row *r = &s->rows.v[i];
+
+		least += r->all.least;
+		*wrong += r->all.is || r->all.count != r->count ||
+			  r->all.least != (op_tier(r->op->id) == TIER_LAUNCHES);
+	}
+	for (size_t i = 0; i < s->kernels.n; i++)
+		*wrong += !s->kernels.v[i].all.least;
+	for (size_t i = 0; i < s->processes.n; i++)
+		*wrong += s->processes.v[i].all.least != (s->processes.v[i].calls > 0);
+	return least;
+}
+
+/* A process that has ended before has made all of its calls. */
+static void check_ended_before(void)
+{
+	struct world *w = world_new();
+	struct world_process process = { .tgid = 7 };
+	struct world_thread thread = { .tid = 7 };
+	struct world_ctx ctx = { 0 };
+	struct event ev = { .op = OP_PROC_EXIT, .end_ns = 50 };
+	struct record r = { .kind = RECORD_PAUSED };
+	struct covered c = { .from_ns = 0, .to_ns = 1000 };
+	struct covered_row row = { 0 };
+	struct estimate counted = { .count = 1 };
+
+	thread.process = world_process(w, &process);
+	ctx.thread = world_thread(w, &thread);
+	ev.ctx = world_ctx(w, &ctx);
+	REC_SET(&r, PAUSED, since_ns, 100);
+	REC_SET(&r, PAUSED, tier, TIER_LAUNCHES);
+	ok(covered_count(&c, &row, thread.process, OP_CUDA_LAUNCH, false, 10, 5) &&
+		   covered_record(&c, w, &r) && covered_estimate(&c, w, &row, &counted).least,
+	   "what a process launched before is the least of it");
+	paused_free(&c.paused);
+	memset(&c.paused, 0, sizeof(c.paused));
+	ok(covered_event(&c, w, &ev) && covered_record(&c, w, &r) &&
+		   !covered_estimate(&c, w, &row, &counted).least,
+	   "where it has ended it is all of it");
+	covered_free(&c);
+	covered_row_free(&row);
+	world_free(w);
+}
+
+/* The recording ends before the first window after the pause began. */
+static void check_least(const struct law *l, const char *scenario, enum by_key key)
+{
+	struct pauses p = { 0 };
+	struct counted some;
+	unsigned wrong, least, by = 0;
+
+	pauses_make(&p, &until_end, event_start(&l->ev.v[0]), DURATION_NS);
+	count(&some, l, &p, key, false);
+	least = count_marks(some.answer, &wrong);
+	for (size_t i = 0; i < some.answer->by->rows.n; i++)
+		by += some.answer->by->rows.v[i].all.least;
+	ok(least && !wrong, "%s, %s: launches are the least there was, others all", scenario,
+	   until_end.name);
+	ok(by > 0 && by <= some.answer->by->rows.n, "%s, %s: so are %u rows by %s", scenario,
+	   until_end.name, by, by_key_name(key));
+	ok(some.answer->paused.n && some.answer->paused.v[0].least &&
+		   some.answer->paused.v[0].covered > 0,
+	   "%s, %s: the tier is said to be so", scenario, until_end.name);
+	counted_free(&some);
+	vec_free(&p.v);
+}
+
 static void open_scenario(struct law *l, const char *name)
 {
 	struct sim_options o;
@@ -239,15 +315,19 @@ int main(int argc, char **argv)
 			  { "two-nodes", BY_NODE } };
 
 	if (argc >= 3)
-		return write_recording(
-			argv[1], argv[2],
-			&windows[argc > 3 ? strtoul(argv[3], NULL, 10) % WINDOWS : 0]);
+		return write_recording(argv[1], argv[2],
+				       argc == 3 ? &windows[0]
+				       : strcmp(argv[3], "end") == 0
+					       ? &until_end
+					       : &windows[strtoul(argv[3], NULL, 10) % WINDOWS]);
+	check_ended_before();
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		struct law l;
 
 		open_scenario(&l, scenarios[i].name);
 		for (size_t k = 0; k < WINDOWS; k++)
 			check(&l, scenarios[i].name, &windows[k], scenarios[i].key);
+		check_least(&l, scenarios[i].name, scenarios[i].key);
 		if (i == 0)
 			check_folded(&l);
 		law_close(&l);
