@@ -377,8 +377,6 @@ def lossy(run, *words):
 
 
 def gil(run):
-    # With launches in windows 10 to 30 % of these waits are not counted.
-    run.options += ["--budget", "none"]
     run.two_cpus()
     run.loop("--device-us", 0, "--step-us", 1000, plant="gil")
 
