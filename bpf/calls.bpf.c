@@ -138,7 +138,7 @@ static __always_inline bool folds_into(const struct call_open *outer, const stru
 	    outer->op >> 8 != SOURCE_CUDA)
 		return 0;
 	o = bpf_map_lookup_elem(&specs, &of);
-	if (!o || !(o->flags & SPEC_FOLDS))
+	if (!o || o->tier != spec->tier)
 		return 0;
 	p = bpf_map_lookup_elem(&passed, &number);
 	if (p)

@@ -60,7 +60,7 @@ enum spec_flag {
 		1 << 5, /* at most PLAIN_FIELDS columns, each a register argument or its low half */
 	SPEC_AT_ENTRY = 1 << 6, /* its return tells nothing more than its result */
 	SPEC_FOLDS =
-		1 << 7, /* a launch: the driver's inside the runtime's has no event of its own */
+		1 << 7, /* the driver's inside the runtime's of its tier has no event of its own */
 };
 #define PLAIN_FIELDS 3
 #define SPEC_NONE    65535

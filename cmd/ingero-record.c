@@ -102,7 +102,7 @@ static const struct cli_option options[] = {
 	  "... but not for longer than this", "Recording" },
 	{ "budget", 0, CLI_STRING, AT(budget), "PERCENT",
 	  "What probes may cost; more: windows (2%; none)", "Recording" },
-	{ "nested", 0, CLI_FLAG, AT(nested), NULL, "Events for launches inside launches, too",
+	{ "nested", 0, CLI_FLAG, AT(nested), NULL, "Events for calls inside calls, too",
 	  "Recording" },
 	{ "sample", 0, CLI_INT, AT(sample), "N", "Record one of N calls of each op, count the rest",
 	  "Recording", NULL, 1, 60000 },

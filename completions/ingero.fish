@@ -339,7 +339,7 @@ complete -c ingero-record -l no-probes -d 'Samples of machine and GPUs alone; ne
 complete -c ingero-record -l deadband -d 'Leave out system and GPU samples that moved less' -x
 complete -c ingero-record -l heartbeat -d '... but not for longer than this' -x
 complete -c ingero-record -l budget -d 'What probes may cost; more: windows (2%; none)' -x
-complete -c ingero-record -l nested -d 'Events for launches inside launches, too'
+complete -c ingero-record -l nested -d 'Events for calls inside calls, too'
 complete -c ingero-record -l sample -d 'Record one of N calls of each op, count the rest' -x
 complete -c ingero-record -s F -l cpu-samples -d 'Sample where CPU time goes so often (99; 0: never)' -x
 complete -c ingero-record -l mark -d 'Take lines as events: step 12, loss 0.4, ...' -x

@@ -124,11 +124,25 @@ static void paused_lines(struct buf *out, const struct world *w, const struct op
 		view_on(out, w, p->node);
 		buf_putc(out, '\n');
 	}
-	for (size_t i = 0; i < s->folded.n; i++)
-		buf_printf(out,
-			   "coverage: %s: %s more calls were made by the runtime's own, whose "
-			   "events stand for them\n",
-			   s->folded.v[i].op->name, human_count(s->folded.v[i].calls).s);
+}
+
+static void folded_line(struct buf *out, const struct ops_summary *s)
+{
+	const struct ops_folded *most = s->folded.v;
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < s->folded.n; i++) {
+		calls += s->folded.v[i].calls;
+		if (s->folded.v[i].calls > most->calls)
+			most = &s->folded.v[i];
+	}
+	if (!calls)
+		return;
+	buf_printf(
+		out,
+		"coverage: %s more driver calls were made by the runtime's own, whose events stand "
+		"for them: %s%s\n",
+		human_count(calls).s, s->folded.n > 1 ? "most of them " : "", most->op->name);
 }
 
 void ops_coverage_line(struct buf *out, const struct ops_summary *s, bool over)
@@ -162,6 +176,7 @@ void ops_coverage_lines(struct buf *out, const struct world *w, const struct ops
 	left_out_line(out, "given up", "to stay within the budget", s->given_up);
 	left_out_line(out, "not kept", "waits among them: its recorder keeps a part", s->not_kept);
 	paused_lines(out, w, s);
+	folded_line(out, s);
 	if (s->cpu_hz)
 		buf_printf(out,
 			   "coverage: each CPU sample stands for about %s of CPU time (%u a "

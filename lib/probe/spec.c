@@ -196,8 +196,8 @@ static void unfold(struct probe_spec *spec)
 			op->handle = special[i].handle;
 			op->text = special[i].text;
 		}
-	op->flags |= short_ways(op) | (def->flags & OP_LAUNCH ? SPEC_FOLDS : 0);
 	op->tier = (uint8_t)(op->flags & SPEC_NAMES ? TIER_KEPT : op_tier(op->op));
+	op->flags |= short_ways(op) | (op->tier == TIER_KEPT ? 0 : SPEC_FOLDS);
 }
 
 const struct probe_spec *probe_specs(size_t *n)

@@ -95,14 +95,13 @@ ige = rec.path("folded.ige")
 p = rec.run("--budget", "none", "-o", ige, "--", rec.work("calls"), "--count", 300, every=False, DOUBLE_LOG=rec.path("folded.log"))
 made, (got, lost) = rec.logged(rec.path("folded.log")), rec.counts(ige)
 folded = collections.Counter()
-for r in rec.dump(ige)[1]:
-    if r["record"] == "folded":
-        folded[r["op"]] += r["calls"]
-INNER = ("driver", "cuLaunchKernel")
-inside = sum(folded.values())
-tap.same((got.get(INNER, 0) + inside, lost), (made[INNER], 0), "each launch of the driver is an event or counted")
-tap.same(inside, made[LAUNCH], "those inside a launch of the runtime are counted")
-tap.same({k: n for k, n in got.items() if k != INNER}, {k: n for k, n in made.items() if k != INNER}, "and every other call is an event")
+for f in rec.stat(ige)["coverage"]["folded"]:
+    folded[f["source"], f["op"]] += f["calls"]
+tap.same((sum(n for (source, _), n in got.items() if source == "cuda"), lost),
+         (sum(n for (source, _), n in made.items() if source == "cuda"), 0), "each call of the runtime is an event")
+tap.same({op: got.get(op, 0) + folded[op] for op in made}, made, "and each of the driver's an event, or counted")
+tap.same([op for op in (("driver", "cuLaunchKernel"), ("driver", "cuStreamSynchronize"), ("driver", "cuMemcpyHtoDAsync"))
+          if folded[op] != made[op]], [], "those inside a launch, a wait or a copy of the runtime are counted")
 
 # ---- windows
 for what, options in (("one thread", ["--launches", 240, "--work-us", 4000]), ("phases", ["--launches", 240, "--work-us", 4000, "--busy-ms", 700, "--quiet-ms", 500])):
