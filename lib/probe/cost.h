@@ -2,7 +2,8 @@
 /*
  * What recording costs the recorded programs. Two parts of a call's cost are known in different ways: what the kernel's
  * traps cost is calibrated at the start, by a child that calls a probed function of ours; what the programs cost is measured
- * by the kernel, with the stacks that are really walked, in one second of ten (measuring costs something, too).
+ * by the kernel, with the stacks that are really walked, in one second of ten (measuring costs something, too). What a trap
+ * makes slower behind it is neither: see AFTERMATH_NS.
  */
 #ifndef INGERO_PROBE_COST_H
 #define INGERO_PROBE_COST_H
@@ -17,9 +18,10 @@
 struct probe_cost {
 	double call_ns,
 		program_ns; /* calibration: of one call, and the programs' part of it; program_ns 0: unknown */
-	double skipped_ns;		  /* of a call that is not recorded */
+	double skipped_ns;		  /* calibration: of a call that is not recorded */
 	struct probe_meter meter;	  /* on while the kernel measures */
 	bool measures;			  /* it can */
+	bool interpreted;		  /* the programs are Python's, see AFTERMATH_NS */
 	int64_t window_ns, next_ns;	  /* begin of this measurement, of the next */
 	uint64_t before[2], calls_before; /* run times (calls, others) and calls at its begin */
 	uint64_t measured_ns, ran_ns[2], measured_calls; /* sums over all measurements */
@@ -31,8 +33,10 @@ void probe_cost_start(struct probe_cost *c, struct probe_session *s);
 /* Once a second, and at the end: calls recorded so far. */
 void probe_cost_look(struct probe_cost *c, struct probe_session *s, int64_t now_ns, uint64_t calls,
 		     bool at_end);
-/* ns added to one call; 0 unknown. And by programs elsewhere, in each second; < 0 unknown. */
+/* ns added to one call, and to one that is folded or left out; 0 unknown. And by programs elsewhere, in each second; < 0
+ * unknown. */
 double probe_cost_call(const struct probe_cost *c);
+double probe_cost_skipped(const struct probe_cost *c);
 double probe_cost_host(const struct probe_cost *c);
 void probe_cost_stop(struct probe_cost *c);
 

@@ -11,12 +11,9 @@
 #include "lib/host/clock.h"
 #include "lib/probe/spec.h"
 
-/* A call of a real program costs so many times what a loop of nothing but calls shows: caches, translations and branch
- * predictors are not warm. Measured on PyTorch 2.14 and llama.cpp by alternation (tests/bench/real.sh); it holds until the
- * program's own progress says better. */
-#define REAL_FACTOR	  2.0
+/* The programs' own progress may say so many times what calls cost by calibration. */
 #define REAL_FACTOR_LEAST 0.5
-#define REAL_FACTOR_MOST  3.0
+#define REAL_FACTOR_MOST  2.0
 #define FACTOR_CERTAIN	  0.5 /* the interval may be so wide, as a share of the slowdown */
 #define BUSIEST_NS	  500000000
 
@@ -49,6 +46,17 @@ static uint32_t process_of(const struct probe_recorder *r, uint32_t ctx)
 	return t ? t->process : 0;
 }
 
+static bool has_python(const struct probe_recorder *r)
+{
+	size_t n;
+	struct probe_python_file *const *f = probe_pythons_files(r->pythons, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i]->python.kind != SYM_PYTHON_NONE)
+			return true;
+	return false;
+}
+
 /* The share of all calls since the last time that one process made. */
 static void find_busiest(struct probe_recorder *r)
 {
@@ -73,27 +81,26 @@ static void find_busiest(struct probe_recorder *r)
 		b->busiest = (double)most / (double)all;
 }
 
-/* True cost of a call over its calibrated cost. */
-static double real_factor(const struct recorder_budget *b)
+double recorder_budget_factor(const struct recorder_budget *b)
 {
 	struct progress_estimate p;
 
 	if (!probe_progress_estimate(&b->progress, &p) ||
 	    p.high - p.low > FACTOR_CERTAIN * p.slowdown)
-		return REAL_FACTOR;
+		return 1;
 	return p.factor < REAL_FACTOR_LEAST  ? REAL_FACTOR_LEAST
 	       : p.factor > REAL_FACTOR_MOST ? REAL_FACTOR_MOST
 					     : p.factor;
 }
 
-static uint64_t folded_calls(const struct probe_recorder *r)
+static void count_folded(const struct probe_recorder *r, uint64_t folded[TIERS])
 {
-	uint64_t n = 0;
+	memset(folded, 0, TIERS * sizeof(*folded));
+	for (size_t i = 0; i < r->sampled.n; i++) {
+		uint16_t op = r->sampled.v[i].op;
 
-	for (size_t i = 0; i < r->sampled.n; i++)
-		if (r->budget.tier_of[r->sampled.v[i].op % OPS_COUNTED] == TIER_LAUNCHES)
-			n += probe_session_folded(r->session, r->sampled.v[i].op);
-	return n;
+		folded[r->budget.tier_of[op % OPS_COUNTED]] += probe_session_folded(r->session, op);
+	}
 }
 
 /* What calls since the last look cost the busiest process, by tier and by calibration. */
@@ -101,14 +108,15 @@ static void take_costs(struct probe_recorder *r, double cost_ns[TIERS])
 {
 	struct recorder_budget *b = &r->budget;
 	double call_ns = probe_cost_call(&r->cost);
-	uint64_t folded = folded_calls(r);
+	uint64_t folded[TIERS];
 
+	count_folded(r, folded);
 	for (unsigned t = 0; t < TIERS; t++) {
-		cost_ns[t] = (double)(b->calls[t] - b->seen[t]) * call_ns;
+		cost_ns[t] = (double)(b->calls[t] - b->seen[t]) * call_ns +
+			     (double)(folded[t] - b->folded_seen[t]) * probe_cost_skipped(&r->cost);
 		b->seen[t] = b->calls[t];
+		b->folded_seen[t] = folded[t];
 	}
-	cost_ns[TIER_LAUNCHES] += (double)(folded - b->folded_seen) * r->cost.skipped_ns;
-	b->folded_seen = folded;
 	for (unsigned t = 0; t < TIERS; t++) {
 		cost_ns[t] *= b->busiest;
 		b->cost_ns += cost_ns[t];
@@ -159,6 +167,16 @@ static int resume_tier(struct probe_recorder *r, unsigned tier, struct err *e)
 	b->paused[tier] = false;
 	b->paused_ns[tier] += (uint64_t)(now - b->paused_since[tier]);
 	return say_pause(r, tier, now, "budget", e);
+}
+
+/* Share of the busiest process's time that programs elsewhere take, and the interrupts behind CPU samples, as of one that has a
+ * CPU all the time. */
+static double others_share(const struct probe_recorder *r)
+{
+	double host = probe_cost_host(&r->cost);
+
+	return (host > 0 ? host / 1e9 * r->budget.busiest : 0) +
+	       probe_session_cpu_hz(r->session) * r->tick_ns / 1e9;
 }
 
 /* Calls that are recorded with and without a window. */
@@ -224,13 +242,14 @@ int probe_recorder_keep_budget(struct probe_recorder *r, int64_t now, struct err
 {
 	struct recorder_budget *b = &r->budget;
 	bool was_shedding = b->plan.shedding, was_shed[TIERS], paused[TIERS], probed = true;
-	double cost_ns[TIERS], host = probe_cost_host(&r->cost), factor;
+	double cost_ns[TIERS], factor;
 
 	if (!r->session)
 		return 0;
 	if (now >= b->next_busiest_ns) {
 		b->next_busiest_ns = now + BUSIEST_NS;
 		find_busiest(r);
+		r->cost.interpreted = has_python(r);
 	}
 	if (r->opt.budget > 0 && b->plan.last_ns == 0) {
 		probe_budget_start(&b->plan, r->opt.budget, now);
@@ -239,13 +258,13 @@ int probe_recorder_keep_budget(struct probe_recorder *r, int64_t now, struct err
 	take_costs(r, cost_ns);
 	if (r->opt.budget <= 0)
 		return 0;
-	factor = real_factor(b);
+	factor = recorder_budget_factor(b);
 	for (unsigned t = 0; t < TIERS; t++) {
 		cost_ns[t] *= factor;
 		probed &= !b->paused[t];
 	}
 	memcpy(was_shed, b->plan.shed, sizeof(was_shed));
-	probe_budget_look(&b->plan, now, cost_ns, host > 0 ? host / 1e9 * b->busiest : 0, paused);
+	probe_budget_look(&b->plan, now, cost_ns, others_share(r), paused);
 	if (memcmp(paused, b->paused, sizeof(paused)) == 0)
 		return 0;
 	return follow_plan(r, paused, probed,
@@ -282,11 +301,10 @@ struct recorder_slowdown probe_recorder_slowdown(const struct probe_recorder *r)
 	const struct recorder_budget *b = &r->budget;
 	struct recorder_slowdown s = { 0 };
 	struct progress_estimate p;
-	double wall = (double)(r->cost_since - r->start_ns), host = probe_cost_host(&r->cost),
-	       spent = wall > 0 ? b->cost_ns / wall : 0,
-	       others = host > 0 ? host / 1e9 * b->busiest : 0;
+	double wall = (double)(r->cost_since - r->start_ns),
+	       spent = wall > 0 ? b->cost_ns / wall : 0, others = others_share(r);
 
-	s.share = spent * real_factor(b) + others;
+	s.share = spent * recorder_budget_factor(b) + others;
 	if (probe_progress_estimate(&b->progress, &p) && p.slowdown > 0) {
 		s.windows = p.windows;
 		s.share = spent * p.factor + others;

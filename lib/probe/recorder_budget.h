@@ -18,7 +18,7 @@ struct recorder_budget {
 	struct probe_progress progress;
 	uint8_t tier_of[OPS_COUNTED];	    /* by op */
 	uint64_t calls[TIERS], seen[TIERS]; /* recorded so far; at the last look */
-	uint64_t folded_seen;
+	uint64_t folded_seen[TIERS];
 	VEC(uint32_t) by_ctx;  /* calls of each ctx of the world since busiest was found out */
 	VEC(uint32_t) touched; /* those that are not 0 */
 	double busiest;	       /* share of all calls that the process with most calls makes */
@@ -43,6 +43,8 @@ struct recorder_slowdown {
 
 /* Counts an event's call. */
 void recorder_budget_count(struct recorder_budget *b, const struct event *ev);
+/* True cost of a call over its calibrated cost. */
+double recorder_budget_factor(const struct recorder_budget *b);
 void recorder_budget_free(struct recorder_budget *b);
 
 #endif

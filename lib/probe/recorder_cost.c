@@ -96,7 +96,8 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 {
 	struct record rec = { .kind = RECORD_COST };
 	double seconds = (double)(now - r->cost_since) / 1e9, cpu = probe_recorder_cpu(),
-	       call = probe_cost_call(&r->cost), host = probe_cost_host(&r->cost);
+	       factor = recorder_budget_factor(&r->budget),
+	       call = probe_cost_call(&r->cost) * factor, host = probe_cost_host(&r->cost);
 	uint64_t calls = r->calls - r->cost_calls, left_out = r->left_out, folded = r->folded;
 	struct probe_stops stops;
 	int rc = 0;
@@ -116,8 +117,9 @@ int probe_recorder_say_cost(struct probe_recorder *r, int64_t now, struct err *e
 	if (call > 0) {
 		REC_SET(&rec, COST, call_ns, call);
 		REC_SET(&rec, COST, calls_ns,
-			(uint64_t)((double)calls * call +
-				   (double)(left_out + folded) * r->cost.skipped_ns));
+			(uint64_t)((double)calls * call + (double)(left_out + folded) *
+								  probe_cost_skipped(&r->cost) *
+								  factor));
 		r->cost_ns += rec.u.COST.calls_ns;
 	}
 	if (host >= 0) {
@@ -153,9 +155,11 @@ static void tell_slowdown(struct probe_recorder *r)
 				    human_percent(s.high).s, s.windows);
 	else
 		probe_recorder_tell(r, PROBE_LINE,
-				    "recording slowed the programs by about %s: %.2f us a call "
+				    "recording took about %s of the programs' time: %.2f us a call "
 				    "(calibrated trap%s)",
-				    human_percent(s.share).s, probe_cost_call(&r->cost) / 1000,
+				    human_percent(s.share).s,
+				    probe_cost_call(&r->cost) * recorder_budget_factor(&r->budget) /
+					    1000,
 				    r->cost.measures ? " and measured programs" : "");
 }
 

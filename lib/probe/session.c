@@ -387,7 +387,9 @@ void probe_session_each(struct probe_session *s, void (*fn)(void *ctx, int fd, b
 {
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, s->bpf->obj) if (bpf_program__fd(p) >= 0)
+	bpf_object__for_each_program(p, s->bpf->obj) if (bpf_program__fd(p) >= 0 &&
+							 bpf_program__expected_attach_type(p) !=
+								 BPF_TRACE_ITER)
 		fn(ctx, bpf_program__fd(p), strncmp(bpf_program__name(p), "call_", 5) == 0);
 }
 
