@@ -77,6 +77,17 @@ bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t sta
 	return true;
 }
 
+bool occupancy_back(const struct occupancy *o, uint32_t node, uint32_t cpu, uint32_t i,
+		    struct occupancy_slice *slice)
+{
+	const struct occupancy_cpu *c = cpu_find(o, node, cpu);
+
+	if (!c || i == 0 || i > c->n)
+		return false;
+	*slice = c->v[(c->next - i) & (c->cap - 1)];
+	return true;
+}
+
 static void share_add(struct occupancy_answer *ans, uint32_t thread, uint64_t ns)
 {
 	ans->covered_ns += ns;

@@ -37,6 +37,10 @@ void occupancy_free(struct occupancy *o);
 bool occupancy_add(struct occupancy *o, uint32_t node, uint32_t cpu, int64_t start_ns,
 		   int64_t end_ns, uint32_t thread);
 
+/* The i-th slice of that CPU from the newest (1) back; false: no further one is kept. */
+bool occupancy_back(const struct occupancy *o, uint32_t node, uint32_t cpu, uint32_t i,
+		    struct occupancy_slice *slice);
+
 struct occupancy_share {
 	uint32_t thread;
 	uint64_t ns;

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folds old segments of a log into checkpoints, and cuts pieces out of them. Part k of a cut is the difference of two rounded
+ * running sums, so that no nanosecond is lost or told twice however a checkpoint is cut.
+ */
+#include "lib/path/mixes.h"
+
+#include <string.h>
+
+void mixes_free(struct mixes *m)
+{
+	for (size_t i = 0; i < m->v.n; i++)
+		vec_free(&m->v.v[i].parts);
+	vec_free(&m->v);
+}
+
+/* The number of an empty one; 0: out of memory. */
+static uint32_t mix_new(struct mixes *m)
+{
+	uint32_t number = m->free;
+
+	if (number) {
+		m->free = m->v.v[number - 1].next_free;
+		return number;
+	}
+	return vec_push(&m->v, (struct mix){ 0 }) ? (uint32_t)m->v.n : 0;
+}
+
+static void mix_release(struct mixes *m, uint32_t number)
+{
+	struct mix *mix = &m->v.v[number - 1];
+
+	m->parts -= mix->parts.n;
+	vec_free(&mix->parts);
+	mix->next_free = m->free;
+	m->free = number;
+}
+
+static bool mix_add(struct mixes *m, uint32_t number, const struct segment *s, uint64_t ns)
+{
+	struct mix *mix = &m->v.v[number - 1];
+
+	for (size_t i = 0; i < mix->parts.n; i++) {
+		if (segment_alike(&mix->parts.v[i].s, s)) {
+			mix->parts.v[i].ns += ns;
+			return true;
+		}
+	}
+	if (!vec_push(&mix->parts, (struct mix_part){ *s, ns }))
+		return false;
+	m->parts++;
+	return true;
+}
+
+static bool mix_add_segment(struct mixes *m, uint32_t number, const struct segment *s, uint64_t ns)
+{
+	if (s->state != SEGMENT_MIXED)
+		return mix_add(m, number, s, ns);
+	for (size_t i = 0; i < m->v.v[s->who - 1].parts.n; i++) {
+		struct mix_part part = m->v.v[s->who - 1].parts.v[i];
+
+		if (!mix_add(m, number, &part.s, part.ns))
+			return false;
+	}
+	return true;
+}
+
+/* Segments first to last of the log become one. Its number; 0: out of memory. */
+static uint32_t fold_run(struct mixes *m, const struct segment_log *log, int64_t start_ns,
+			 size_t first, size_t last)
+{
+	uint32_t number = mix_new(m);
+
+	for (size_t i = first; number && i <= last; i++) {
+		const struct segment *s = &log->v.v[i];
+
+		if (!mix_add_segment(m, number, s, (uint64_t)(s->end_ns - start_ns))) {
+			mix_release(m, number);
+			return 0;
+		}
+		start_ns = s->end_ns;
+	}
+	for (size_t i = first; number && i <= last; i++) {
+		if (log->v.v[i].state == SEGMENT_MIXED)
+			mix_release(m, log->v.v[i].who);
+	}
+	return number;
+}
+
+/* The last of those from first on that end in its cell, in time, and are short. */
+static size_t run_end(const struct segment_log *log, size_t first, int64_t until_ns,
+		      int64_t cell_ns)
+{
+	int64_t cell = (log->v.v[first].end_ns - 1) / cell_ns, start = log->v.v[first].end_ns;
+	size_t last = first;
+
+	while (last + 1 < log->v.n && log->v.v[last + 1].end_ns <= until_ns &&
+	       (log->v.v[last + 1].end_ns - 1) / cell_ns == cell &&
+	       log->v.v[last + 1].end_ns - start < cell_ns) {
+		last++;
+		start = log->v.v[last].end_ns;
+	}
+	return last;
+}
+
+bool mixes_fold(struct mixes *m, struct segment_log *log, int64_t until_ns, int64_t cell_ns)
+{
+	int64_t start = log->begin_ns;
+	size_t put = 0, i = 0;
+	bool done = true;
+
+	while (done && i < log->v.n && log->v.v[i].end_ns <= until_ns) {
+		struct segment s = log->v.v[i];
+		size_t last = s.end_ns - start < cell_ns ? run_end(log, i, until_ns, cell_ns) : i;
+
+		if (last > i) {
+			s = (struct segment){ .state = SEGMENT_MIXED,
+					      .end_ns = log->v.v[last].end_ns };
+			s.who = fold_run(m, log, start, i, last);
+			if (!s.who) {
+				done = false;
+				break;
+			}
+		}
+		start = s.end_ns;
+		log->v.v[put++] = s;
+		i = last + 1;
+	}
+	memmove(log->v.v + put, log->v.v + i, (log->v.n - i) * sizeof(log->v.v[0]));
+	log->v.n -= i - put;
+	return done;
+}
+
+void mixes_release(struct mixes *m, const struct segment_log *log)
+{
+	for (size_t i = 0; i < log->v.n; i++) {
+		if (log->v.v[i].state == SEGMENT_MIXED)
+			mix_release(m, log->v.v[i].who);
+	}
+}
+
+/* How much of the first sum ns lies before so much of all. */
+static int64_t before(uint64_t sum, int64_t at, int64_t all)
+{
+	return (int64_t)((unsigned __int128)sum * (uint64_t)at / (uint64_t)all);
+}
+
+void mixes_cut(const struct mixes *m, uint32_t number, int64_t start_ns, int64_t end_ns,
+	       int64_t from_ns, int64_t to_ns, mixes_each_fn *each, void *ctx)
+{
+	const struct mix *mix = &m->v.v[number - 1];
+	int64_t all = end_ns - start_ns, a = from_ns - start_ns, b = to_ns - start_ns;
+	int64_t done = 0, from = from_ns;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < mix->parts.n; i++) {
+		int64_t until;
+
+		sum += mix->parts.v[i].ns;
+		until = before(sum, b, all) - before(sum, a, all);
+		if (until > done)
+			each(ctx, from, from + until - done, &mix->parts.v[i].s);
+		if (until > done) {
+			from += until - done;
+			done = until;
+		}
+	}
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes an off-CPU interval apart: [start, ready) is blocked, on an object or until another thread acted; [ready, end) is
+ * runnable. The kernel says for how long of that the thread was throttled or its CPU stolen, not when: these come first.
+ */
+#include "lib/path/offcpu.h"
+
+#include "lib/line/blame.h"
+
+static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col,
+		       uint64_t absent)
+{
+	uint64_t v;
+
+	return event_get(ev, def, col, &v) ? v : absent;
+}
+
+static bool add(struct offcpu_segments *out, int64_t end_ns, enum segment_state state, uint32_t who)
+{
+	return vec_push(&out->v,
+			(struct segment){ .end_ns = end_ns, .state = (uint8_t)state, .who = who });
+}
+
+/* ---- blocked ---- */
+
+/* No thread of the job ends such waits. */
+static bool ends_by_itself(uint64_t object)
+{
+	return object == OBJECT_STOP || object == OBJECT_FREEZER || object == OBJECT_GPU ||
+	       object == OBJECT_DISK;
+}
+
+static uint8_t wait_flags(const struct event *ev, const struct op_def *def, uint64_t object)
+{
+	uint64_t op;
+
+	if (object == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op))
+		return SEGMENT_EXCLUSION;
+	return blame_blocked(ev, def) == PART_LOCK ? SEGMENT_EXCLUSION : 0;
+}
+
+static bool is_unended(const struct event *ev, const struct op_def *def)
+{
+	uint64_t cpu;
+
+	return event_get(ev, def, COL_CPU_OUT, &cpu) && !event_get(ev, def, COL_CPU_IN, &cpu) &&
+	       column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
+}
+
+static bool add_blocked(const struct path_thread *th, const struct event *ev,
+			const struct op_def *def, int64_t ready_ns, struct offcpu_segments *out)
+{
+	uint64_t object = column(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0;
+	bool by_task = column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
+	struct segment s = { .end_ns = ready_ns,
+			     .line = ev->stack,
+			     .state = SEGMENT_BLOCKED,
+			     .object = (uint8_t)object,
+			     .flags = wait_flags(ev, def, object) };
+
+	if (by_task)
+		s.who = (uint32_t)column(ev, def, COL_WAKER, 0);
+	if (object == OBJECT_DISK)
+		s.who = (uint32_t)column(ev, def, COL_OBJECT, 0);
+	if (is_unended(ev, def)) {
+		s.state = SEGMENT_UNENDED;
+	} else if (by_task && s.who && s.who != th->id && !ends_by_itself(object)) {
+		s.state = SEGMENT_WAITING;
+		if (!event_get(ev, def, COL_WAKING_NS, &waking))
+			s.flags |= SEGMENT_ACT_UNKNOWN;
+		else if (waking > (uint64_t)(ready_ns - event_start(ev)))
+			waking = (uint64_t)(ready_ns - event_start(ev));
+		s.end_ns = ready_ns - (int64_t)waking;
+	}
+	return vec_push(&out->v, s) && (!waking || add(out, ready_ns, SEGMENT_WAKE_UP, 0));
+}
+
+/* ---- runnable ---- */
+
+/* Moves lead from where the thread stopped to where it went on without a gap, or one was lost and its CPU is not known. */
+static bool moves_sound(const struct path_thread *th, int64_t start_ns, uint64_t cpu_out,
+			uint64_t cpu_in)
+{
+	uint64_t at = cpu_out;
+
+	if (th->nmoves > PATH_MOVES || cpu_out > UINT16_MAX || cpu_in > UINT16_MAX)
+		return false;
+	for (uint32_t i = 0; i < th->nmoves; i++) {
+		if (th->moves[i].time_ns < start_ns)
+			continue;
+		if (th->moves[i].from != at)
+			return false;
+		at = th->moves[i].to;
+	}
+	return at == cpu_in;
+}
+
+/* The idle task, or the thread itself when it was woken: nobody took the CPU. */
+static bool is_idle(const struct world *w, const struct path_thread *th, uint32_t occupant)
+{
+	const struct world_thread *t = world_get_thread(w, occupant);
+	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
+
+	return occupant == th->id || (p && p->tgid == 0);
+}
+
+/* [from, to) in the run queue of one CPU, newest slice first. */
+static bool add_slices(const struct world *w, const struct occupancy *o,
+		       const struct path_thread *th, uint32_t cpu, int64_t from, int64_t to,
+		       struct offcpu_segments *out)
+{
+	struct occupancy_slice slice;
+
+	for (uint32_t i = 1; from < to && occupancy_back(o, th->node, cpu, i, &slice); i++) {
+		int64_t a = slice.start_ns > from ? slice.start_ns : from,
+			b = slice.end_ns < to ? slice.end_ns : to;
+		bool idle = is_idle(w, th, slice.thread);
+
+		if (slice.end_ns <= from)
+			break;
+		if (b <= a)
+			continue;
+		if ((b < to && !add(out, to, SEGMENT_RUNNABLE, 0)) ||
+		    !add(out, b, idle ? SEGMENT_WAKE_UP : SEGMENT_RUNNABLE,
+			 idle ? 0 : slice.thread))
+			return false;
+		to = a;
+	}
+	return from >= to || add(out, to, SEGMENT_RUNNABLE, 0);
+}
+
+static void reverse(struct segment *v, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		struct segment s = v[i];
+
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = s;
+	}
+}
+
+static bool add_queued(const struct world *w, const struct occupancy *o,
+		       const struct path_thread *th, int64_t from, int64_t to, uint32_t cpu_in,
+		       struct offcpu_segments *out)
+{
+	size_t first = out->v.n;
+	uint32_t cpu = cpu_in;
+
+	for (uint32_t i = th->nmoves; i > 0 && to > from; i--) {
+		const struct path_move *m = &th->moves[i - 1];
+
+		if (m->time_ns <= from)
+			break;
+		if (m->time_ns < to) {
+			if (!add_slices(w, o, th, cpu, m->time_ns, to, out))
+				return false;
+			to = m->time_ns;
+		}
+		cpu = m->from;
+	}
+	if (!add_slices(w, o, th, cpu, from, to, out))
+		return false;
+	reverse(out->v.v + first, out->v.n - first);
+	return true;
+}
+
+static bool add_runnable(const struct world *w, const struct occupancy *o,
+			 const struct losses *losses, const struct path_thread *th,
+			 const struct event *ev, const struct op_def *def, int64_t ready_ns,
+			 struct offcpu_segments *out)
+{
+	uint64_t wait = (uint64_t)(ev->end_ns - ready_ns),
+		 throttled = column(ev, def, COL_THROTTLED_NS, 0),
+		 stolen = column(ev, def, COL_STOLEN_NS, 0);
+	uint64_t cpu_out = column(ev, def, COL_CPU_OUT, UINT32_MAX),
+		 cpu_in = column(ev, def, COL_CPU_IN, UINT32_MAX);
+	int64_t from = ready_ns;
+
+	throttled = throttled > wait ? wait : throttled;
+	stolen = stolen > wait - throttled ? wait - throttled : stolen;
+	from += (int64_t)throttled;
+	if (throttled && !add(out, from, SEGMENT_THROTTLED, 0))
+		return false;
+	from += (int64_t)stolen;
+	if (stolen && !add(out, from, SEGMENT_STOLEN, 0))
+		return false;
+	if (from == ev->end_ns)
+		return true;
+	/* Of an occupant whose slice was lost the CPU seems to be another's. */
+	if (!moves_sound(th, event_start(ev), cpu_out, cpu_in) ||
+	    losses_within(losses, ready_ns, ev->end_ns))
+		return add(out, ev->end_ns, SEGMENT_RUNNABLE, 0);
+	return add_queued(w, o, th, from, ev->end_ns, (uint32_t)cpu_in, out);
+}
+
+bool offcpu_segments(const struct world *w, const struct occupancy *o, const struct losses *losses,
+		     struct path_thread *th, const struct event *ev, const struct op_def *def,
+		     struct offcpu_segments *out)
+{
+	uint64_t wait = column(ev, def, COL_WAIT_NS, 0);
+	int64_t ready;
+	bool done;
+
+	out->v.n = 0;
+	ready = ev->end_ns - (int64_t)(wait > ev->dur_ns ? ev->dur_ns : wait);
+	done = (ready <= event_start(ev) || add_blocked(th, ev, def, ready, out)) &&
+	       (ready >= ev->end_ns || add_runnable(w, o, losses, th, ev, def, ready, out));
+	th->nmoves = 0;
+	return done;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The critical path of a recording: hands each event to the log of its thread, and lets anchors be walked when enough of their
+ * life is known. A call costs one lookup of its thread and two segments; only off-CPU intervals do more.
+ */
+#include "lib/path/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/rare.h"
+#include "lib/path/path_state.h"
+#include "lib/path/resolve.h"
+#include "lib/path/retain.h"
+
+#define WALK_SEGMENTS 64 /* so many more make it worth while to walk an anchor */
+
+struct path *path_new(const struct world *w, const struct path_options *o,
+		      struct path_listener *listener)
+{
+	struct path *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->w = w;
+	p->listener = listener;
+	if (o)
+		p->opt = *o;
+	if (!p->opt.segments_max)
+		p->opt.segments_max = PATH_SEGMENTS_MAX;
+	if (!p->opt.patience_ns)
+		p->opt.patience_ns = PATH_PATIENCE_NS;
+	p->now_ns = INT64_MIN / 2;
+	p->expire_ns = INT64_MIN;
+	return p;
+}
+
+void path_free(struct path *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		if (p->threads.v[i])
+			path_thread_free(p->threads.v[i]);
+		free(p->threads.v[i]);
+	}
+	vec_free(&p->threads);
+	vec_free(&p->by_ctx);
+	vec_free(&p->tracks);
+	vec_free(&p->submitters);
+	vec_free(&p->offcpu.v);
+	vec_free(&p->ready);
+	occupancy_free(&p->occupancy);
+	releases_free(&p->releases);
+	mixes_free(&p->mixes);
+	free(p);
+}
+
+void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events)
+{
+	losses_add(&p->losses, since_ns, until_ns, events);
+}
+
+/* ---- threads ---- */
+
+#define grow_to(vec, id)                                                                      \
+	((id) < (vec)->n ||                                                                   \
+	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                  \
+	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
+	   (vec)->n = (size_t)(id) + 1, true)))
+
+static void add_track(struct path *p, struct path_thread *th)
+{
+	if (th->track)
+		return;
+	if (!vec_push(&p->tracks, (struct path_track){ .thread = th->id }))
+		p->nomem = true;
+	else
+		th->track = (uint32_t)p->tracks.n;
+}
+
+/* NULL: the world has no such thread, or memory is exhausted (p->nomem). */
+static struct path_thread *thread_of(struct path *p, uint32_t id)
+{
+	struct path_thread *th = path_thread_known(p, id);
+	const struct world_thread *t = th ? NULL : world_get_thread(p->w, id);
+	const struct world_process *process = t ? world_get_process(p->w, t->process) : NULL;
+
+	if (th || !t)
+		return th;
+	th = grow_to(&p->threads, id) ? calloc(1, sizeof(*th)) : NULL;
+	if (!th) {
+		p->nomem = true;
+		return NULL;
+	}
+	th->id = id;
+	th->process = t->process;
+	th->node = process ? process->node : 0;
+	p->threads.v[id] = th;
+	return th;
+}
+
+/* The thread of an event's context; its process's main thread is an anchor from its first event on. */
+RARE static struct path_thread *thread_of_ctx(struct path *p, uint32_t ctx)
+{
+	const struct world_ctx *c = world_get_ctx(p->w, ctx);
+	struct path_thread *th = c ? thread_of(p, c->thread) : NULL;
+	const struct world_thread *t = th ? world_get_thread(p->w, th->id) : NULL;
+	const struct world_process *process = t ? world_get_process(p->w, t->process) : NULL;
+
+	if (!th || !grow_to(&p->by_ctx, ctx)) {
+		p->nomem |= th != NULL;
+		return NULL;
+	}
+	p->by_ctx.v[ctx] = th;
+	if (process && process->tgid == t->tid)
+		add_track(p, th);
+	return th;
+}
+
+static inline struct path_thread *thread_of_event(struct path *p, const struct event *ev)
+{
+	if (ev->ctx < p->by_ctx.n && p->by_ctx.v[ev->ctx])
+		return p->by_ctx.v[ev->ctx];
+	return thread_of_ctx(p, ev->ctx);
+}
+
+/* A thread that submits work is an anchor, too, if its process has not enough of them. */
+RARE static void submitter(struct path *p, struct path_thread *th)
+{
+	if (!grow_to(&p->submitters, th->process)) {
+		p->nomem = true;
+		return;
+	}
+	if (p->submitters.v[th->process] >= PATH_SUBMITTERS)
+		return;
+	p->submitters.v[th->process]++;
+	add_track(p, th);
+}
+
+/* ---- events ---- */
+
+RARE static const struct path_op *op_learn(struct path *p, uint16_t op)
+{
+	struct path_op *o = &p->ops[op];
+
+	o->def = world_op(p->w, op);
+	if (!o->def)
+		return o;
+	if (o->def->flags & OP_CALL)
+		o->kind = PATH_OP_CALL;
+	else if (op == OP_SCHED_OCCUPIED || op == OP_SCHED_OUTSIDE)
+		o->kind = PATH_OP_OTHER;
+	else
+		o->kind = PATH_OP_THREAD;
+	return o;
+}
+
+static void occupied(struct path *p, const struct event *ev, const struct op_def *def)
+{
+	const struct world_ctx *ctx = world_get_ctx(p->w, ev->ctx);
+	uint64_t cpu, occupant;
+
+	if (event_get(ev, def, COL_CPU, &cpu) && event_get(ev, def, COL_OCCUPANT, &occupant) &&
+	    !occupancy_add(&p->occupancy, ctx ? ctx->node : 0, (uint32_t)cpu, event_start(ev),
+			   ev->end_ns, (uint32_t)occupant))
+		p->nomem = true;
+}
+
+/* The thread that ended the wait is kept, whether or not it is recorded. */
+static void released(struct path *p, const struct path_thread *th, struct segment *wait)
+{
+	if (wait->state != SEGMENT_WAITING)
+		return;
+	if (!thread_of(p, wait->who)) {
+		wait->state = SEGMENT_BLOCKED;
+		wait->flags &= (uint8_t)~SEGMENT_ACT_UNKNOWN;
+	} else if (!releases_add(&p->releases, th->id, wait->who)) {
+		p->nomem = true;
+	}
+}
+
+static void offcpu(struct path *p, struct path_thread *th, const struct event *ev,
+		   const struct op_def *def)
+{
+	struct offcpu_segments *o = &p->offcpu;
+
+	if (!offcpu_segments(p->w, &p->occupancy, &p->losses, th, ev, def, o)) {
+		p->nomem = true;
+		return;
+	}
+	if (o->v.n)
+		released(p, th, &o->v.v[0]);
+	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
+		p->nomem = true;
+}
+
+/* An off-CPU interval of a thread that is of no recorded process. */
+static void outside(struct path *p, const struct event *ev, const struct op_def *def)
+{
+	uint64_t id;
+	struct path_thread *th =
+		event_get(ev, def, COL_RELEASER, &id) ? thread_of(p, (uint32_t)id) : NULL;
+
+	if (!th)
+		return;
+	th->outside = true;
+	offcpu(p, th, ev, def);
+	resolve_pending(p, th);
+}
+
+static void forked(struct path *p, const struct path_thread *th, const struct event *ev,
+		   const struct op_def *def)
+{
+	uint64_t id;
+	struct path_thread *child =
+		event_get(ev, def, COL_CHILD, &id) ? thread_of(p, (uint32_t)id) : NULL;
+
+	if (!child || child->log.begun || child == th)
+		return;
+	child->creator = th->id;
+	segment_log_begin(&child->log, ev->end_ns);
+}
+
+static void moved(struct path_thread *th, const struct event *ev, const struct op_def *def)
+{
+	uint64_t from, to;
+
+	if (!event_get(ev, def, COL_CPU_OUT, &from) || !event_get(ev, def, COL_CPU_IN, &to))
+		return;
+	if (th->nmoves < PATH_MOVES)
+		th->moves[th->nmoves] =
+			(struct path_move){ ev->end_ns, (uint32_t)from, (uint32_t)to };
+	if (th->nmoves <= PATH_MOVES)
+		th->nmoves++;
+}
+
+static bool section(struct path *p, struct path_thread *th, const struct event *ev)
+{
+	struct segment s = { .end_ns = ev->end_ns,
+			     .line = ev->stack,
+			     .state = ev->op == OP_MEM_RECLAIM	 ? SEGMENT_RECLAIM
+				      : ev->op == OP_MEM_COMPACT ? SEGMENT_COMPACT
+								 : SEGMENT_FAULT_IN };
+
+	return path_thread_section(th, &p->losses, ev->depth, event_start(ev),
+				   ev->end_ns - PATH_LAG_NS, &s);
+}
+
+static bool stolen(struct path *p, struct path_thread *th, const struct event *ev)
+{
+	const struct segment s = { .end_ns = ev->end_ns, .state = SEGMENT_STOLEN };
+
+	return path_thread_add(th, &p->losses, ev->depth, event_start(ev), &s, 1);
+}
+
+APART static void on_thread(struct path *p, struct path_thread *th, const struct event *ev,
+			    const struct op_def *def)
+{
+	bool done = true;
+
+	switch (ev->op) {
+	case OP_SCHED_OFFCPU:
+		offcpu(p, th, ev, def);
+		break;
+	case OP_SCHED_MIGRATE:
+		moved(th, ev, def);
+		break;
+	case OP_SCHED_STOLEN:
+		done = stolen(p, th, ev);
+		break;
+	case OP_CPU_SAMPLE:
+		if (ev->depth == 0 && ev->stack)
+			done = path_thread_sample(th, &p->losses, ev->end_ns, ev->stack);
+		break;
+	case OP_MEM_RECLAIM:
+	case OP_MEM_COMPACT:
+	case OP_MEM_FAULT:
+		done = section(p, th, ev);
+		break;
+	case OP_PROC_FORK:
+		forked(p, th, ev, def);
+		break;
+	case OP_PROC_EXIT:
+		done = path_thread_until(th, &p->losses, ev->end_ns);
+		th->exited = true;
+		break;
+	default:
+		break;
+	}
+	if (!done)
+		p->nomem = true;
+}
+
+static inline bool call(struct path *p, struct path_thread *th, const struct event *ev,
+			const struct op_def *def)
+{
+	const struct path_call c = { .depth = ev->depth,
+				     .start_ns = event_start(ev),
+				     .end_ns = ev->end_ns,
+				     .op = ev->op,
+				     .line = ev->stack,
+				     .sync = def->flags & OP_SYNC };
+
+	if (def->flags & (OP_SUBMIT | OP_SYNC) && !th->track)
+		submitter(p, th);
+	return path_thread_call(th, &p->losses, &c);
+}
+
+/* What is due now and then, counted in event time and in events. */
+APART static void look_after(struct path *p)
+{
+	if (p->now_ns >= p->expire_ns) {
+		p->expire_ns = p->now_ns + p->opt.patience_ns / 8;
+		resolve_expired(p);
+	}
+	if (p->events >= p->opt.segments_max / 8) {
+		p->events = 0;
+		retain_some(p);
+	}
+}
+
+int path_event(struct path *p, const struct event *ev, struct err *e)
+{
+	const struct path_op *o = &p->ops[ev->op];
+	struct path_thread *th;
+
+	if (ev->end_ns > p->now_ns)
+		p->now_ns = ev->end_ns;
+	if (o->kind == PATH_OP_NEW)
+		o = op_learn(p, ev->op);
+	if (o->kind == PATH_OP_NEW || p->finished)
+		return 0;
+	p->events++;
+	if (p->now_ns >= p->expire_ns || p->events >= p->opt.segments_max / 8)
+		look_after(p);
+	if (o->kind == PATH_OP_OTHER) {
+		if (ev->op == OP_SCHED_OCCUPIED)
+			occupied(p, ev, o->def);
+		else
+			outside(p, ev, o->def);
+		return p->nomem ? err_nomem(e) : 0;
+	}
+	th = thread_of_event(p, ev);
+	if (!th)
+		return p->nomem ? err_nomem(e) : 0;
+	if (o->kind == PATH_OP_THREAD)
+		on_thread(p, th, ev, o->def);
+	else if (!call(p, th, ev, o->def))
+		p->nomem = true;
+	if (th->pending.n)
+		resolve_pending(p, th);
+	if (th->track && th->log.v.n >= p->tracks.v[th->track - 1].walked + WALK_SEGMENTS)
+		resolve_track(p, &p->tracks.v[th->track - 1]);
+	return p->nomem ? err_nomem(e) : 0;
+}
+
+/* ---- the end ---- */
+
+int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
+	      uint32_t stack, int64_t end_ns, struct err *e)
+{
+	struct path_thread *th = path_thread_known(p, thread);
+	const struct path_op *o = op_learn(p, op);
+	struct event ev = { .end_ns = end_ns, .op = op, .depth = (uint16_t)depth, .stack = stack };
+
+	if (!th || th->exited || o->kind != PATH_OP_CALL || end_ns <= start_ns)
+		return 0;
+	ev.dur_ns = (uint64_t)(end_ns - start_ns);
+	return call(p, th, &ev, o->def) && !p->nomem ? 0 : err_nomem(e);
+}
+
+int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e)
+{
+	struct path_thread *th = thread_of(p, thread);
+
+	if (th && !th->exited && (!th->log.begun || segment_log_end(&th->log) <= event_start(ev)))
+		offcpu(p, th, ev, op_learn(p, ev->op)->def);
+	return p->nomem ? err_nomem(e) : 0;
+}
+
+int path_finish(struct path *p, int64_t end_ns, struct err *e)
+{
+	if (end_ns > p->now_ns)
+		p->now_ns = end_ns;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		struct path_thread *th = p->threads.v[i];
+
+		if (!th || th->exited || (!th->log.begun && !th->tail.n))
+			continue;
+		if (!path_thread_until(th, &p->losses, p->now_ns))
+			p->nomem = true;
+	}
+	p->finished = true;
+	for (size_t i = 0; i < p->tracks.n; i++)
+		resolve_track(p, &p->tracks.v[i]);
+	/* What waited for one thread may wait for none now: nothing more will be known. */
+	for (size_t i = 0; i < p->threads.n; i++) {
+		if (p->threads.v[i])
+			resolve_pending(p, p->threads.v[i]);
+	}
+	return p->nomem ? err_nomem(e) : 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The critical path as a partition: every instant of an anchor's life has exactly one reason, and the reasons sum to the life, to
+ * the nanosecond. An anchor is a thread along whose life its process is told. Where it was blocked until another thread acted,
+ * what that thread did meanwhile stands in its place; so it goes on through threads that waited themselves. Where a CPU was
+ * taken by a thread that the path needs, what that one did stands there, too.
+ * One pass over events in stream order; memory is bounded by threads and by PATH_SEGMENTS_MAX.
+ */
+#ifndef INGERO_PATH_PATH_H
+#define INGERO_PATH_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/err.h"
+#include "lib/event/event.h"
+#include "lib/path/segment.h"
+#include "lib/world/world.h"
+
+#define PATH_DEPTH  64	      /* threads followed that wait for each other */
+#define PATH_LAG_NS 100000000 /* of a memory section outside calls the last so much is told */
+#define PATH_PATIENCE_NS \
+	10000000000    /* so long a piece waits until what its releaser did then is known */
+#define PATH_PARTNER 3 /* releases that make a thread one that the path needs */
+/* A releaser that has been asleep for longer when its wake-up arrives did not act; of recordings without waking_ns. */
+#define PATH_IN_FLIGHT_NS 300000
+/* Calls of a process that submit work and are not its main thread's: so many threads are anchors besides that. */
+#define PATH_SUBMITTERS 4
+
+/* [from, to) of the anchor's life. s.end_ns means nothing here. */
+struct path_piece {
+	uint32_t anchor; /* world thread id */
+	uint32_t thread; /* whose state it is: the leaf */
+	int64_t from_ns, to_ns;
+	struct segment s;
+	uint32_t occupant; /* the anchor, or whom it waited for, was runnable, and this thread had the CPU: where it is no partner of
+			    * the anchor (path_is_partner), the CPU was taken by it and the rest is beside the point; 0: not so */
+	unsigned depth;	   /* threads between the anchor and the leaf */
+};
+
+/* Is given the pieces of an anchor: all of its life once, not in order of time. */
+struct path_listener {
+	void (*on_piece)(struct path_listener *l, const struct path_piece *p);
+};
+
+struct path;
+
+struct path_options {
+	size_t segments_max; /* held at once; 0: PATH_SEGMENTS_MAX */
+	int64_t patience_ns; /* 0: PATH_PATIENCE_NS */
+};
+#define PATH_SEGMENTS_MAX 2796202 /* 64 MiB */
+
+/* w and the listener stay the caller's and must outlive the path. NULL: out of memory. */
+struct path *path_new(const struct world *w, const struct path_options *o,
+		      struct path_listener *listener);
+void path_free(struct path *p);
+
+/* The next event in stream order. */
+int path_event(struct path *p, const struct event *ev, struct err *e);
+
+/* Events that ended between these times are missing. */
+void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events);
+
+/* A call that had not returned when the recording ended: after the last event, innermost first. */
+int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
+	      uint32_t stack, int64_t end_ns, struct err *e);
+
+/* An off-CPU interval that had not ended then, of a thread that may have had no event. */
+int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e);
+
+/* All events were given, and the recording ends there: the listener is given what it was not yet. */
+int path_finish(struct path *p, int64_t end_ns, struct err *e);
+
+/* Anchors so far, i runs 0..n-1, and the life of each as far as it is known. */
+struct path_anchor {
+	uint32_t thread;
+	int64_t begin_ns, end_ns;
+};
+size_t path_anchors(const struct path *p);
+struct path_anchor path_anchor(const struct path *p, size_t i);
+
+/* Whether this thread has released the anchor, or one of those that did so in turn, PATH_PARTNER times; fewer where
+ * releases may be missing. Final once the path is finished. */
+bool path_is_partner(struct path *p, uint32_t anchor, uint32_t thread);
+
+/* What is held now, for tests of the bound. */
+struct path_memory {
+	size_t threads, segments, pending, mixes;
+};
+void path_memory(const struct path *p, struct path_memory *m);
+
+#endif

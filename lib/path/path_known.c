@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of a path: its anchors, their partners, and what is held. Questions, which change nothing that is told.
+ */
+#include "lib/path/path_state.h"
+
+size_t path_anchors(const struct path *p)
+{
+	return p->tracks.n;
+}
+
+struct path_anchor path_anchor(const struct path *p, size_t i)
+{
+	const struct path_track *t = &p->tracks.v[i];
+
+	return (struct path_anchor){ t->thread, t->begun ? t->begin_ns : 0,
+				     t->begun ? t->resolved_ns : 0 };
+}
+
+bool path_is_partner(struct path *p, uint32_t anchor, uint32_t thread)
+{
+	uint64_t lost = p->losses.events, least = PATH_PARTNER;
+
+	least = lost < least ? least - lost : 1;
+	return releases_is_partner(&p->releases, anchor, thread, least, &p->nomem);
+}
+
+void path_memory(const struct path *p, struct path_memory *m)
+{
+	*m = (struct path_memory){ .pending = p->pending, .mixes = p->mixes.parts };
+	for (size_t i = 0; i < p->threads.n; i++) {
+		const struct path_thread *th = p->threads.v[i];
+
+		if (!th)
+			continue;
+		m->threads++;
+		m->segments += th->log.v.n + th->tail.n;
+	}
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a path keeps, for the files of this room alone.
+ */
+#ifndef INGERO_PATH_PATH_STATE_H
+#define INGERO_PATH_PATH_STATE_H
+
+#include "lib/line/losses.h"
+#include "lib/line/occupancy.h"
+#include "lib/path/mixes.h"
+#include "lib/path/offcpu.h"
+#include "lib/path/path.h"
+#include "lib/path/path_thread.h"
+#include "lib/path/releases.h"
+
+struct path_track {
+	uint32_t thread;
+	bool begun;
+	int64_t begin_ns;    /* of its life; valid when begun */
+	int64_t resolved_ns; /* up to here it was walked */
+	size_t walked;	     /* segments its log had then */
+};
+
+/* How an op concerns a path. */
+struct path_op {
+	const struct op_def *def;
+	enum {
+		PATH_OP_NEW, /* not looked up yet, or not known */
+		PATH_OP_CALL,
+		PATH_OP_THREAD, /* something else of a thread's own time */
+		PATH_OP_OTHER
+	} kind;
+};
+
+struct path {
+	const struct world *w;
+	struct path_listener *listener;
+	struct path_options opt;
+	VEC(struct path_thread *) threads; /* by world thread id */
+	VEC(struct path_thread *)
+	by_ctx; /* by world ctx id; NULL: not looked up yet, or no thread */
+	VEC(struct path_track) tracks;
+	VEC(uint8_t) submitters; /* by world process id: anchors besides the main thread */
+	struct occupancy occupancy;
+	struct losses losses;
+	struct releases releases;
+	struct mixes mixes;
+	struct offcpu_segments offcpu;	 /* scratch */
+	size_t pending;			 /* pieces that wait for a thread */
+	VEC(struct pending_piece) ready; /* scratch of resolve.c */
+	size_t events;			 /* since the segments were counted last */
+	int64_t now_ns;			 /* end of the newest event */
+	int64_t expire_ns;		 /* when it is looked for pieces that waited for too long */
+	bool finished;			 /* what is not known by now never will be */
+	bool nomem;
+	struct path_op ops[1 << 16];
+};
+
+static inline struct path_thread *path_thread_known(const struct path *p, uint32_t id)
+{
+	return id < p->threads.n ? p->threads.v[id] : NULL;
+}
+
+/* So far nothing that comes will change what is known of the thread. */
+static inline int64_t path_settled(const struct path *p, const struct path_thread *th)
+{
+	int64_t end;
+
+	if (p->finished)
+		return INT64_MAX;
+	if (!th->log.begun)
+		return INT64_MIN;
+	end = segment_log_end(&th->log);
+	if (th->exited)
+		end = INT64_MAX;
+	return end < p->now_ns - PATH_LAG_NS ? end : p->now_ns - PATH_LAG_NS;
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the log of a thread's segments from its events. What happens inside calls is kept aside until the outermost one
+ * returns; then all of it is known and moves to the log. What no event covers was spent on a CPU, unless events were lost
+ * there: then it is unknown from one certain boundary to the next.
+ */
+#include "lib/path/path_thread.h"
+
+#include <string.h>
+
+#define TAIL_MAX 1048576 /* of one call, before it counts as one that never returns: 32 MiB */
+
+void path_thread_free(struct path_thread *th)
+{
+	segment_log_free(&th->log);
+	vec_free(&th->tail);
+	vec_free(&th->pending);
+}
+
+/* What is on a CPU in [from, to): unknown where events were lost. */
+static struct segment on_cpu(const struct losses *losses, int64_t from_ns, int64_t to_ns,
+			     const struct segment *as)
+{
+	struct segment s = *as;
+
+	if (losses_within(losses, from_ns, to_ns))
+		s = (struct segment){ .state = SEGMENT_UNKNOWN };
+	s.end_ns = to_ns;
+	return s;
+}
+
+/* On the CPU from where the log ends to to_ns. */
+static bool push_on_cpu(struct path_thread *th, const struct losses *losses, int64_t to_ns,
+			const struct segment *as)
+{
+	int64_t from = segment_log_end(&th->log);
+	struct segment s;
+
+	if (from >= to_ns)
+		return true;
+	s = on_cpu(losses, from, to_ns, as);
+	return segment_log_push(&th->log, &s);
+}
+
+static struct segment own_code(const struct path_thread *th)
+{
+	struct segment s = { .state = SEGMENT_OWN };
+
+	if (th->sample) {
+		s.line = th->sample;
+		s.flags = SEGMENT_SAMPLED;
+	} else {
+		s.line = th->before_line;
+		s.op = th->before_op;
+	}
+	return s;
+}
+
+/* In its own code from where the log ends to to_ns. */
+static bool push_own(struct path_thread *th, const struct losses *losses, int64_t to_ns)
+{
+	struct segment own = own_code(th);
+
+	segment_log_begin(&th->log, to_ns);
+	th->sample = 0;
+	return push_on_cpu(th, losses, to_ns, &own);
+}
+
+/* The first n parts inside calls move to the log, with as between them. */
+static bool move_tail(struct path_thread *th, const struct losses *losses, size_t n,
+		      const struct segment *as)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tail_part *part = &th->tail.v[i];
+
+		if (!push_on_cpu(th, losses, part->start_ns, as) ||
+		    !segment_log_push(&th->log, &part->s))
+			return false;
+	}
+	th->tail.n -= n;
+	if (th->tail.n)
+		memmove(th->tail.v, th->tail.v + n, th->tail.n * sizeof(th->tail.v[0]));
+	return true;
+}
+
+/* Calls around the tail that never returned: what lies between its parts is own code as far as is known. */
+static bool move_orphans(struct path_thread *th, const struct losses *losses, int64_t before_ns)
+{
+	struct segment own = own_code(th);
+	size_t n = 0;
+
+	while (n < th->tail.n && th->tail.v[n].start_ns < before_ns)
+		n++;
+	if (n == 0)
+		return true;
+	segment_log_begin(&th->log, th->tail.v[0].start_ns);
+	return move_tail(th, losses, n, &own);
+}
+
+/* Where all that is known of the thread ends. */
+static int64_t tail_end(const struct path_thread *th)
+{
+	if (th->tail.n)
+		return th->tail.v[th->tail.n - 1].s.end_ns;
+	return th->log.begun ? segment_log_end(&th->log) : INT64_MIN;
+}
+
+static bool tail_add(struct path_thread *th, int64_t start_ns, const struct segment *s)
+{
+	int64_t from = tail_end(th);
+
+	if (from < start_ns)
+		from = start_ns;
+	if (s->end_ns <= from)
+		return true;
+	return vec_push(&th->tail, (struct tail_part){ from, *s });
+}
+
+bool path_thread_add(struct path_thread *th, const struct losses *losses, unsigned depth,
+		     int64_t start_ns, const struct segment *s, size_t n)
+{
+	if (depth == 0) {
+		if (!move_orphans(th, losses, start_ns) || !push_own(th, losses, start_ns))
+			return false;
+		for (size_t i = 0; i < n; i++) {
+			if (!segment_log_push(&th->log, &s[i]))
+				return false;
+		}
+		return true;
+	}
+	if (th->tail.n + n > TAIL_MAX && !move_orphans(th, losses, INT64_MAX))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!tail_add(th, start_ns, &s[i]))
+			return false;
+		start_ns = s[i].end_ns;
+	}
+	return true;
+}
+
+/* The time between parts of the tail in [start, end) becomes part of it, as `as`. */
+static bool tail_fill(struct path_thread *th, const struct losses *losses, int64_t start_ns,
+		      int64_t end_ns, const struct segment *as)
+{
+	size_t first = th->tail.n, old = th->tail.n, room, put;
+	struct tail_part *v;
+	int64_t end = end_ns;
+
+	while (first && th->tail.v[first - 1].s.end_ns > start_ns)
+		first--;
+	/* A gap before each of them, and behind the last: filled from the end, so that none is written over. */
+	room = old - first + 1;
+	if (!vec_reserve(&th->tail, room))
+		return false;
+	v = th->tail.v;
+	put = old + room;
+	for (size_t i = old; i > first; i--) {
+		struct tail_part part = v[i - 1];
+
+		if (part.s.end_ns < end)
+			v[--put] = (struct tail_part){ part.s.end_ns,
+						       on_cpu(losses, part.s.end_ns, end, as) };
+		v[--put] = part;
+		end = part.start_ns;
+	}
+	if (!first && th->log.begun && start_ns < segment_log_end(&th->log))
+		start_ns = segment_log_end(&th->log);
+	if (start_ns < end)
+		v[--put] = (struct tail_part){ start_ns, on_cpu(losses, start_ns, end, as) };
+	memmove(&v[first], &v[put], (old + room - put) * sizeof(*v));
+	th->tail.n = first + old + room - put;
+	return true;
+}
+
+static bool inner_call(struct path_thread *th, const struct losses *losses,
+		       const struct path_call *c)
+{
+	const struct segment sync = { .state = SEGMENT_SYNC, .flags = SEGMENT_IN_SYNC };
+
+	/* What is inside the outermost call counts as that, however deep. */
+	if (!c->sync)
+		return true;
+	if (th->tail.n >= TAIL_MAX)
+		return true;
+	for (size_t i = th->tail.n; i && th->tail.v[i - 1].s.end_ns > c->start_ns; i--)
+		th->tail.v[i - 1].s.flags |= SEGMENT_IN_SYNC;
+	return tail_fill(th, losses, c->start_ns, c->end_ns, &sync);
+}
+
+bool path_thread_call(struct path_thread *th, const struct losses *losses,
+		      const struct path_call *c)
+{
+	struct segment in = { .line = c->line, .op = c->op, .state = SEGMENT_CALL };
+
+	if (c->depth)
+		return inner_call(th, losses, c);
+	if (c->sync) {
+		in.state = SEGMENT_SYNC;
+		in.flags = SEGMENT_IN_SYNC;
+	}
+	if (!move_orphans(th, losses, c->start_ns) || !push_own(th, losses, c->start_ns))
+		return false;
+	for (size_t i = 0; i < th->tail.n; i++) {
+		struct segment *s = &th->tail.v[i].s;
+
+		s->op = c->op;
+		s->flags |= in.flags & SEGMENT_IN_SYNC;
+		if (s->state == SEGMENT_SYNC)
+			s->line = c->line;
+	}
+	if (th->tail.n && !move_tail(th, losses, th->tail.n, &in))
+		return false;
+	th->before_op = c->op;
+	th->before_line = c->line;
+	return push_on_cpu(th, losses, c->end_ns, &in);
+}
+
+bool path_thread_section(struct path_thread *th, const struct losses *losses, unsigned depth,
+			 int64_t start_ns, int64_t reach_ns, const struct segment *s)
+{
+	int64_t from = start_ns > reach_ns ? start_ns : reach_ns;
+
+	if (depth)
+		return tail_fill(th, losses, start_ns, s->end_ns, s);
+	if (!move_orphans(th, losses, s->end_ns) || !push_own(th, losses, start_ns))
+		return false;
+	if (from < segment_log_end(&th->log) && !segment_log_restate(&th->log, from, s->end_ns, s))
+		return false;
+	return push_on_cpu(th, losses, s->end_ns, s);
+}
+
+bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
+			uint32_t line)
+{
+	if (!move_orphans(th, losses, at_ns))
+		return false;
+	th->sample = line;
+	if (!push_own(th, losses, at_ns))
+		return false;
+	th->sample = line;
+	return true;
+}
+
+bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns)
+{
+	return move_orphans(th, losses, INT64_MAX) && push_own(th, losses, to_ns);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is kept of one thread: its log up to where everything is known of it, and behind that what happened inside calls that
+ * have not returned. A log ends at the end of the last event that lay in no call: events come in the order of their ends, so
+ * that nothing which comes later reaches back before it, but for a memory section (PATH_LAG_NS).
+ */
+#ifndef INGERO_PATH_THREAD_H
+#define INGERO_PATH_THREAD_H
+
+#include "lib/base/vec.h"
+#include "lib/line/losses.h"
+#include "lib/path/segment_log.h"
+
+#define PATH_MOVES 16
+
+/* Part of a thread's time inside a call that has not returned. */
+struct tail_part {
+	int64_t start_ns;
+	struct segment s;
+};
+
+/* A piece of a path that waits until more is known of a thread (resolve.h). */
+struct pending_piece {
+	struct segment s; /* of whom it waits for: WAITING or RUNNABLE */
+	int64_t start_ns; /* of s */
+	int64_t from_ns, to_ns;
+	int64_t need_ns;   /* so far the thread has to be known */
+	int64_t expire_ns; /* later it is told as it is known then */
+	uint32_t track, thread, occupant;
+	unsigned depth;
+};
+
+struct path_thread {
+	uint32_t id, process, node; /* world ids */
+	struct segment_log log;
+	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
+	uint16_t before_op;	    /* the last outermost call */
+	uint32_t before_line;
+	uint32_t sample; /* stack of the last CPU sample since the last other event outside calls; 0 none */
+	uint32_t track;	      /* number of its track, plus one; 0: it is no anchor */
+	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
+	bool exited, outside; /* outside: of no recorded process */
+	/* Moves between run queues since it last ran; more than PATH_MOVES: some were not kept. */
+	uint32_t nmoves;
+	struct path_move {
+		int64_t time_ns;
+		uint32_t from, to;
+	} moves[PATH_MOVES];
+	VEC(struct pending_piece) pending; /* that wait for this thread */
+	int64_t pending_ns;		   /* the least need_ns of them */
+};
+
+void path_thread_free(struct path_thread *th);
+
+/* An interval outside of calls, or in depth of them, made of n segments in order, the first from start_ns on. False: out of
+ * memory; so do the others return. */
+bool path_thread_add(struct path_thread *th, const struct losses *losses, unsigned depth,
+		     int64_t start_ns, const struct segment *s, size_t n);
+
+/* A call that returned, or that is open at the end of what there is. */
+struct path_call {
+	unsigned depth;
+	int64_t start_ns, end_ns;
+	uint16_t op;
+	uint32_t line;
+	bool sync; /* it waits for the device */
+};
+bool path_thread_call(struct path_thread *th, const struct losses *losses,
+		      const struct path_call *c);
+
+/* A memory section: what of it was on a CPU. Outside of calls no further back than reach_ns. */
+bool path_thread_section(struct path_thread *th, const struct losses *losses, unsigned depth,
+			 int64_t start_ns, int64_t reach_ns, const struct segment *s);
+
+/* A CPU sample outside of calls. */
+bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
+			uint32_t line);
+
+/* On its CPU until then, for all that is known: calls that were open have no end. */
+bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks logs: a segment of an anchor that waited for another thread is replaced by that thread's segments up to where it acted, and
+ * these in turn. A releaser is awake when it acts, so that each level's window is shorter or ends earlier.
+ */
+#include "lib/path/resolve.h"
+
+/* Where a walk stands: whose life, through how many threads, behind whose use of a CPU. */
+struct walk {
+	struct path *p;
+	uint32_t track, occupant;
+	unsigned depth;
+	bool late; /* what is not known now is told as it is known */
+};
+
+static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to);
+
+struct window;
+static void walk_life(const struct walk *w, struct path_thread *th, const struct window *win);
+
+static void emit(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
+		 const struct segment *s)
+{
+	struct path_piece piece = { .anchor = w->p->tracks.v[w->track].thread,
+				    .thread = th->id,
+				    .from_ns = from,
+				    .to_ns = to,
+				    .s = *s,
+				    .occupant = w->occupant,
+				    .depth = w->depth };
+
+	if (from < to)
+		w->p->listener->on_piece(w->p->listener, &piece);
+}
+
+static void emit_state(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
+		       enum segment_state state)
+{
+	struct segment s = { .state = (uint8_t)state };
+
+	emit(w, th, from, to, &s);
+}
+
+/* As blocked on its object: no more is known of who ended the wait than who it was. */
+static void emit_blocked(const struct walk *w, const struct path_thread *th, int64_t from,
+			 int64_t to, const struct segment *wait)
+{
+	struct segment s = *wait;
+
+	s.state = SEGMENT_BLOCKED;
+	s.flags &= (uint8_t)~SEGMENT_ACT_UNKNOWN;
+	emit(w, th, from, to, &s);
+}
+
+/* ---- pieces that wait for a thread ---- */
+
+/* [from, to) of a segment of th that began at start_ns. */
+struct window {
+	struct path_thread *th;
+	const struct segment *s;
+	int64_t start_ns, from_ns, to_ns;
+};
+
+/* Whether `on` is known up to need_ns, or never will be; else the window waits for that. */
+static bool known(const struct walk *w, struct path_thread *on, const struct window *win,
+		  int64_t need_ns)
+{
+	struct pending_piece piece = { .s = *win->s,
+				       .start_ns = win->start_ns,
+				       .from_ns = win->from_ns,
+				       .to_ns = win->to_ns,
+				       .need_ns = need_ns,
+				       .expire_ns = w->p->now_ns + w->p->opt.patience_ns,
+				       .track = w->track,
+				       .thread = win->th->id,
+				       .occupant = w->occupant,
+				       .depth = w->depth };
+
+	if (w->late || path_settled(w->p, on) >= need_ns)
+		return true;
+	if (!on->pending.n || need_ns < on->pending_ns)
+		on->pending_ns = need_ns;
+	if (!vec_push(&on->pending, piece)) {
+		w->p->nomem = true;
+		return true;
+	}
+	w->p->pending++;
+	return false;
+}
+
+/* ---- waits ---- */
+
+/* [win->from, win->to) lies before what is known of th. Where it did not exist yet, whoever made it is told in its place. */
+static void walk_before(const struct walk *w, const struct path_thread *th,
+			const struct window *win)
+{
+	struct path_thread *creator = path_thread_known(w->p, th->creator);
+
+	if (creator && creator != win->th && creator->log.begun && w->depth + 1 < PATH_DEPTH) {
+		if (known(w, creator, win, win->to_ns))
+			walk_life(w, creator, win);
+	} else if (losses_within(&w->p->losses, win->from_ns,
+				 th->log.begun ? th->log.begin_ns : w->p->now_ns)) {
+		emit_state(w, win->th, win->from_ns, win->to_ns, SEGMENT_UNKNOWN);
+	} else {
+		emit_blocked(w, win->th, win->from_ns, win->to_ns, win->s);
+	}
+}
+
+/* What th did in [win->from, win->to), one thread further from the anchor. */
+static void walk_life(const struct walk *w, struct path_thread *th, const struct window *win)
+{
+	struct walk deeper = *w;
+	struct window part = *win;
+
+	if (part.from_ns < th->log.begin_ns) {
+		part.to_ns = win->to_ns < th->log.begin_ns ? win->to_ns : th->log.begin_ns;
+		walk_before(w, th, &part);
+		part.from_ns = part.to_ns;
+	}
+	deeper.depth++;
+	if (part.from_ns < win->to_ns)
+		walk_thread(&deeper, th, part.from_ns, win->to_ns);
+}
+
+/* When the releaser acted, where the wake-up arrived later: INT64_MIN: it was asleep for long, and did not. */
+static int64_t acted(const struct path_thread *releaser, const struct window *win)
+{
+	int64_t arrived = win->s->end_ns, slept;
+	size_t i = segment_log_find(&releaser->log, arrived - 1);
+
+	if (!(win->s->flags & SEGMENT_ACT_UNKNOWN) || i == releaser->log.v.n ||
+	    !segment_blocked(&releaser->log.v.v[i]))
+		return arrived;
+	slept = segment_log_start(&releaser->log, i);
+	return arrived - slept <= PATH_IN_FLIGHT_NS && slept > win->start_ns ? slept : INT64_MIN;
+}
+
+static void walk_wait(const struct walk *w, const struct window *win)
+{
+	struct path_thread *releaser = path_thread_known(w->p, win->s->who);
+	struct window part = *win;
+	int64_t act;
+
+	if (!releaser) {
+		emit_blocked(w, win->th, win->from_ns, win->to_ns, win->s);
+		return;
+	}
+	if (w->depth + 1 >= PATH_DEPTH) {
+		emit_state(w, win->th, win->from_ns, win->to_ns, SEGMENT_TOO_DEEP);
+		return;
+	}
+	if (!known(w, releaser, win, win->s->end_ns))
+		return;
+	if (!releaser->log.begun) {
+		walk_before(w, releaser, win);
+		return;
+	}
+	act = acted(releaser, win);
+	if (act == INT64_MIN) {
+		emit_blocked(w, win->th, win->from_ns, win->to_ns, win->s);
+		return;
+	}
+	emit_state(w, win->th, win->from_ns > act ? win->from_ns : act, win->to_ns,
+		   SEGMENT_WAKE_UP);
+	if (act < part.to_ns)
+		part.to_ns = act;
+	if (part.from_ns < part.to_ns)
+		walk_life(w, releaser, &part);
+}
+
+/* ---- CPUs ---- */
+
+/* Runnable while another thread had the CPU. Of one that is recorded it is told what it did, under its name: whether the path
+ * needs it is known in the end. */
+static void walk_occupied(const struct walk *w, const struct window *win)
+{
+	struct path_thread *occupant = path_thread_known(w->p, win->s->who);
+	struct walk behind = *w;
+
+	if (!occupant || w->occupant || w->depth + 1 >= PATH_DEPTH) {
+		emit(w, win->th, win->from_ns, win->to_ns, win->s);
+		return;
+	}
+	if (!known(w, occupant, win, win->to_ns))
+		return;
+	if (!occupant->log.begun || occupant->log.begin_ns > win->from_ns || occupant->outside) {
+		emit(w, win->th, win->from_ns, win->to_ns, win->s);
+		return;
+	}
+	behind.occupant = occupant->id;
+	behind.depth++;
+	walk_thread(&behind, occupant, win->from_ns, win->to_ns);
+}
+
+/* ---- logs ---- */
+
+/* A part of a checkpoint: when it was is not known any more, so that nobody else's log is asked. */
+struct mixed {
+	const struct walk *w;
+	const struct path_thread *th;
+};
+
+static void emit_mixed(void *ctx, int64_t from, int64_t to, const struct segment *s)
+{
+	const struct mixed *m = ctx;
+	struct segment rough = *s;
+	struct walk behind = *m->w;
+
+	rough.flags |= SEGMENT_ROUGH;
+	if (s->state == SEGMENT_WAITING)
+		emit_blocked(m->w, m->th, from, to, &rough);
+	else if (s->state == SEGMENT_RUNNABLE && !behind.occupant &&
+		 path_thread_known(behind.p, s->who)) {
+		/* What it did is not told, but whether the path needs it holds. */
+		behind.occupant = s->who;
+		behind.depth++;
+		rough = (struct segment){ .state = SEGMENT_OWN, .flags = SEGMENT_ROUGH };
+		emit(&behind, path_thread_known(behind.p, s->who), from, to, &rough);
+	} else {
+		emit(m->w, m->th, from, to, &rough);
+	}
+}
+
+static void walk_segment(const struct walk *w, const struct window *win)
+{
+	struct mixed m = { w, win->th };
+
+	switch (win->s->state) {
+	case SEGMENT_WAITING:
+		walk_wait(w, win);
+		break;
+	case SEGMENT_RUNNABLE:
+		walk_occupied(w, win);
+		break;
+	case SEGMENT_MIXED:
+		mixes_cut(&w->p->mixes, win->s->who, win->start_ns, win->s->end_ns, win->from_ns,
+			  win->to_ns, emit_mixed, &m);
+		break;
+	default:
+		emit(w, win->th, win->from_ns, win->to_ns, win->s);
+	}
+}
+
+/* [from, to) of a thread whose log has begun by then. Behind its end the thread is on its CPU, as far as is known. */
+static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to)
+{
+	size_t i = segment_log_find(&th->log, from);
+
+	for (; i < th->log.v.n && from < to; i++) {
+		struct segment s = th->log.v.v[i];
+		struct window win = { .th = th,
+				      .s = &s,
+				      .start_ns = segment_log_start(&th->log, i),
+				      .from_ns = from,
+				      .to_ns = to < s.end_ns ? to : s.end_ns };
+
+		walk_segment(w, &win);
+		from = win.to_ns;
+	}
+	if (from < to)
+		emit_state(w, th, from, to,
+			   losses_within(&w->p->losses, from, to) ? SEGMENT_UNKNOWN : SEGMENT_OWN);
+}
+
+void resolve_track(struct path *p, struct path_track *track)
+{
+	struct path_thread *th = path_thread_known(p, track->thread);
+	struct walk w = { .p = p, .track = (uint32_t)(track - p->tracks.v), .late = p->finished };
+	int64_t to = th->log.begun ? segment_log_end(&th->log) : INT64_MIN, from;
+
+	if (to > path_settled(p, th))
+		to = path_settled(p, th);
+	track->walked = th->log.v.n;
+	if (!th->log.begun || to <= th->log.begin_ns)
+		return;
+	if (!track->begun) {
+		track->begun = true;
+		track->begin_ns = track->resolved_ns = th->log.begin_ns;
+	}
+	from = track->resolved_ns;
+	if (to <= from)
+		return;
+	track->resolved_ns = to;
+	walk_thread(&w, th, from, to);
+}
+
+/* What waited is asked once more. */
+static void resume(struct path *p, const struct pending_piece *piece, bool late)
+{
+	struct walk w = { .p = p,
+			  .track = piece->track,
+			  .occupant = piece->occupant,
+			  .depth = piece->depth,
+			  .late = late };
+	struct window win = { .th = path_thread_known(p, piece->thread),
+			      .s = &piece->s,
+			      .start_ns = piece->start_ns,
+			      .from_ns = piece->from_ns,
+			      .to_ns = piece->to_ns };
+
+	walk_segment(&w, &win);
+}
+
+/* Takes the pieces out of th that are known by now, or expired, and resumes them. */
+static void resume_some(struct path *p, struct path_thread *th, int64_t settled_ns, bool expired)
+{
+	size_t keep = 0, n = th->pending.n;
+	int64_t least = INT64_MAX;
+
+	p->ready.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct pending_piece piece = th->pending.v[i];
+
+		if (piece.need_ns <= settled_ns || (expired && piece.expire_ns <= p->now_ns)) {
+			if (!vec_push(&p->ready, piece))
+				p->nomem = true;
+			continue;
+		}
+		if (piece.need_ns < least)
+			least = piece.need_ns;
+		th->pending.v[keep++] = piece;
+	}
+	th->pending.n = keep;
+	th->pending_ns = least;
+	p->pending -= n - keep;
+	/* What is resumed may wait for another thread, never for this one's same time. */
+	for (size_t i = 0; i < p->ready.n; i++) {
+		struct pending_piece piece = p->ready.v[i];
+
+		resume(p, &piece, p->finished || piece.need_ns > settled_ns);
+	}
+}
+
+void resolve_pending(struct path *p, struct path_thread *th)
+{
+	int64_t settled = path_settled(p, th);
+
+	if (th->pending.n && th->pending_ns <= settled)
+		resume_some(p, th, settled, false);
+}
+
+void resolve_expired(struct path *p)
+{
+	for (size_t i = 0; i < p->threads.n && p->pending; i++) {
+		struct path_thread *th = p->threads.v[i];
+
+		if (th && th->pending.n)
+			resume_some(p, th, path_settled(p, th), true);
+	}
+}

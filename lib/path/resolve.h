@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Follows an anchor's segments through the threads it waited for, and gives the pieces to the listener. A piece that needs more than
+ * is known of a thread by now waits with that thread, and is told when it is known.
+ */
+#ifndef INGERO_PATH_RESOLVE_H
+#define INGERO_PATH_RESOLVE_H
+
+#include "lib/path/path_state.h"
+
+/* What is settled of the track's anchor and was not walked yet. */
+void resolve_track(struct path *p, struct path_track *track);
+
+/* Pieces that waited for this thread and need not any longer. */
+void resolve_pending(struct path *p, struct path_thread *th);
+
+/* Pieces that have waited for too long are told as it is known now. */
+void resolve_expired(struct path *p);
+
+#endif

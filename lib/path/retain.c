@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folds the segments of all threads that are older than a limit, which moves closer to now until few enough are held. Anchors are
+ * walked before, so that their own pieces are told in full.
+ */
+#include "lib/path/retain.h"
+
+#include "lib/path/resolve.h"
+
+/* Ages from which on checkpoints are that long. */
+static const struct {
+	int64_t age_ns, cell_ns;
+} cells[] = {
+	{ 1000000000000, 10000000000 },
+	{ 100000000000, 1000000000 },
+	{ 10000000000, 100000000 },
+	{ 0, 10000000 },
+};
+
+static size_t held(const struct path *p)
+{
+	struct path_memory m;
+
+	path_memory(p, &m);
+	return m.segments + m.mixes;
+}
+
+/* Everything older than age_ns, in cells by its age. */
+static void fold_older(struct path *p, int64_t age_ns)
+{
+	for (size_t i = 0; i < p->threads.n; i++) {
+		struct path_thread *th = p->threads.v[i];
+
+		for (size_t k = 0; th && k < sizeof(cells) / sizeof(cells[0]); k++) {
+			int64_t age = cells[k].age_ns > age_ns ? cells[k].age_ns : age_ns;
+
+			if (!mixes_fold(&p->mixes, &th->log, p->now_ns - age, cells[k].cell_ns))
+				p->nomem = true;
+		}
+	}
+}
+
+void retain_some(struct path *p)
+{
+	size_t limit = p->opt.segments_max / 4 * 3;
+
+	if (held(p) <= limit)
+		return;
+	for (size_t i = 0; i < p->tracks.n; i++)
+		resolve_track(p, &p->tracks.v[i]);
+	/* From as long as most waits are down to what is about to be walked. */
+	for (int64_t age = 64 * (int64_t)1000000000; age >= 2 * PATH_LAG_NS && held(p) > limit;
+	     age /= 2)
+		fold_older(p, age);
+	for (size_t i = 0; i < p->tracks.n; i++) {
+		const struct path_thread *th = path_thread_known(p, p->tracks.v[i].thread);
+
+		p->tracks.v[i].walked = th->log.v.n;
+	}
+}

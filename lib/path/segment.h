@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A segment: what one thread was doing over a stretch of its time. The segments of a thread tile its life in order, so
+ * that a segment holds its end alone. What another thread did is never copied: a wait that a thread ended is WAITING for it.
+ */
+#ifndef INGERO_PATH_SEGMENT_H
+#define INGERO_PATH_SEGMENT_H
+
+#include <stdint.h>
+
+enum segment_state {
+	SEGMENT_UNKNOWN, /* events were lost, or contradict each other */
+	/* On a CPU. */
+	SEGMENT_OWN,  /* in its own code */
+	SEGMENT_CALL, /* in a traced call that does not wait for the device */
+	SEGMENT_SYNC, /* in one that does: the device is waited for by spinning, or the call returns */
+	SEGMENT_RECLAIM, /* getting memory for itself */
+	SEGMENT_COMPACT,
+	SEGMENT_FAULT_IN, /* reading pages in */
+	SEGMENT_STOLEN,	  /* the hypervisor ran something else; also of a runnable thread */
+	/* Runnable. */
+	SEGMENT_THROTTLED, /* its cgroup's CPU quota was used up */
+	SEGMENT_WAKE_UP,   /* the CPU idled, or the wake-up was under way */
+	SEGMENT_RUNNABLE,  /* another thread had the CPU (who; 0: it is not known which) */
+	/* Blocked. */
+	SEGMENT_BLOCKED, /* by its object; who: the thread that woke it, where there is no more to tell of that one */
+	SEGMENT_WAITING, /* until another thread (who) acted */
+	SEGMENT_UNENDED, /* it never woke up again */
+	/* Made of others. */
+	SEGMENT_MIXED,	  /* a checkpoint: who numbers the sums (mixes.h) */
+	SEGMENT_TOO_DEEP, /* a chain of more than PATH_DEPTH threads that wait for each other */
+	SEGMENT_STATES
+};
+
+enum segment_flag {
+	SEGMENT_IN_SYNC = 1 << 0, /* inside a call that waits for the device */
+	SEGMENT_SAMPLED =
+		1
+		<< 1, /* OWN: line is where a CPU sample found it; else it is that of the call before, op */
+	SEGMENT_ACT_UNKNOWN =
+		1
+		<< 2, /* WAITING: the end is the wake-up; the other thread acted a little earlier */
+	SEGMENT_EXCLUSION =
+		1 << 3,		/* a wait for somebody to leave: a mutex, the interpreter's lock */
+	SEGMENT_ROUGH = 1 << 4, /* cut out of a checkpoint in proportion */
+};
+
+struct segment {
+	int64_t end_ns;
+	uint32_t line; /* world stack id: where the call, the sample or the wait was; 0 not known */
+	uint32_t who;  /* world thread id, see the states; BLOCKED on a disk: its device number */
+	uint16_t op;   /* of the outermost call around it (OWN: before it); 0 none */
+	uint8_t state; /* enum segment_state */
+	uint8_t object; /* enum event_object, of blocked ones */
+	uint8_t flags;	/* enum segment_flag, or-ed */
+};
+
+/* "own code", "in a call" ...: a few words for people. */
+const char *segment_state_text(enum segment_state state);
+
+static inline int segment_on_cpu(const struct segment *s)
+{
+	return s->state >= SEGMENT_OWN && s->state <= SEGMENT_FAULT_IN;
+}
+
+static inline int segment_blocked(const struct segment *s)
+{
+	return s->state >= SEGMENT_BLOCKED && s->state <= SEGMENT_UNENDED;
+}
+
+/* Everything but when it ends. */
+static inline int segment_alike(const struct segment *a, const struct segment *b)
+{
+	return a->state == b->state && a->object == b->object && a->flags == b->flags &&
+	       a->op == b->op && a->who == b->who && a->line == b->line;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log of a thread's segments: an array in order of time, searched by halving.
+ */
+#include "lib/path/segment_log.h"
+
+#include <string.h>
+
+bool segment_log_push(struct segment_log *l, const struct segment *s)
+{
+	struct segment *last = l->v.n ? &l->v.v[l->v.n - 1] : NULL;
+
+	if (s->end_ns <= segment_log_end(l))
+		return true;
+	/* Two waits in a row stay two: when each was ended counts. */
+	if (last && !segment_blocked(s) && segment_alike(last, s)) {
+		last->end_ns = s->end_ns;
+		return true;
+	}
+	return vec_push(&l->v, *s);
+}
+
+size_t segment_log_find(const struct segment_log *l, int64_t at_ns)
+{
+	size_t from = 0, n = l->v.n;
+
+	while (n) {
+		size_t half = n / 2;
+
+		if (l->v.v[from + half].end_ns > at_ns) {
+			n = half;
+		} else {
+			from += half + 1;
+			n -= half + 1;
+		}
+	}
+	return from;
+}
+
+/* A boundary between segments at that time, which lies within the log. False: out of memory. */
+static bool split_at(struct segment_log *l, int64_t at_ns)
+{
+	size_t i = segment_log_find(l, at_ns);
+
+	if (i == l->v.n || segment_log_start(l, i) >= at_ns)
+		return true;
+	if (!vec_reserve(&l->v, 1))
+		return false;
+	memmove(&l->v.v[i + 1], &l->v.v[i], (l->v.n - i) * sizeof(l->v.v[0]));
+	l->v.v[i].end_ns = at_ns;
+	l->v.n++;
+	return true;
+}
+
+bool segment_log_restate(struct segment_log *l, int64_t from_ns, int64_t to_ns,
+			 const struct segment *as)
+{
+	if (!split_at(l, from_ns) || !split_at(l, to_ns))
+		return false;
+	for (size_t i = segment_log_find(l, from_ns); i < l->v.n && segment_log_start(l, i) < to_ns;
+	     i++) {
+		int64_t end = l->v.v[i].end_ns;
+
+		if (l->v.v[i].state != SEGMENT_OWN)
+			continue;
+		l->v.v[i] = *as;
+		l->v.v[i].end_ns = end;
+	}
+	return true;
+}

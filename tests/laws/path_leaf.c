@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Laws of the critical path on generated streams: the pieces of every anchor tile its life, and at random instants each says what
+ * a second implementation says, which holds everything in memory and knows nothing but the definition.
+ */
+#include "tests/tap.h"
+
+#include "tests/laws/path_oracle.h"
+#include "tests/laws/path_run.h"
+
+#define INSTANTS 150 /* of each anchor */
+
+/* Whether two leaves say the same: what a state has no use for is not looked at. */
+static bool same(const struct path_piece *a, const struct path_piece *b)
+{
+	if (a->thread != b->thread || a->s.state != b->s.state || a->occupant != b->occupant ||
+	    a->depth != b->depth)
+		return false;
+	switch (a->s.state) {
+	case SEGMENT_OWN:
+	case SEGMENT_CALL:
+	case SEGMENT_SYNC:
+		return a->s.op == b->s.op && a->s.line == b->s.line &&
+		       (a->s.flags & SEGMENT_SAMPLED) == (b->s.flags & SEGMENT_SAMPLED);
+	case SEGMENT_RUNNABLE:
+		return a->s.who == b->s.who;
+	case SEGMENT_BLOCKED:
+	case SEGMENT_UNENDED:
+		return a->s.op == b->s.op && a->s.line == b->s.line && a->s.who == b->s.who &&
+		       a->s.object == b->s.object && a->s.flags == b->s.flags;
+	default:
+		return true;
+	}
+}
+
+static void print_leaf(const char *what, const struct path_piece *p)
+{
+	printf("#   %s: thread %u %s object %u who %u op %x line %u flags %x occupant %u depth "
+	       "%u\n",
+	       what, p->thread, segment_state_text((enum segment_state)p->s.state), p->s.object,
+	       p->s.who, p->s.op, p->s.line, p->s.flags, p->occupant, p->depth);
+}
+
+struct seen {
+	uint64_t state[SEGMENT_STATES], through, behind;
+};
+
+static uint64_t differences(const struct path_run *r, const struct oracle *o, struct path_stream *s,
+			    struct seen *seen)
+{
+	uint64_t wrong = 0;
+
+	for (size_t i = 0; i < path_anchors(r->path); i++) {
+		struct path_anchor a = path_anchor(r->path, i);
+		size_t n;
+		const struct path_piece *v = run_of(r, a.thread, &n);
+
+		for (unsigned k = 0; k < INSTANTS && n && a.end_ns > a.begin_ns; k++) {
+			int64_t x = a.begin_ns +
+				    (int64_t)stream_any(s, (uint64_t)(a.end_ns - a.begin_ns));
+			struct path_piece want = { .anchor = a.thread };
+			size_t at = 0;
+
+			while (at + 1 < n && v[at].to_ns <= x)
+				at++;
+			oracle_leaf(o, a.thread, x, &want);
+			seen->state[want.s.state]++;
+			seen->through += want.depth > 0;
+			seen->behind += want.occupant != 0;
+			if (same(&v[at], &want))
+				continue;
+			if (wrong++ < 3) {
+				printf("# anchor %u at %+" PRId64 " of %+" PRId64 "\n", a.thread,
+				       x - STREAM_BEGIN, a.end_ns - STREAM_BEGIN);
+				print_leaf("got", &v[at]);
+				print_leaf("want", &want);
+			}
+		}
+	}
+	return wrong;
+}
+
+int main(void)
+{
+	struct seen seen = { 0 };
+
+	for (unsigned seed = 1; seed <= 9; seed++) {
+		struct path_stream s;
+		struct path_run r;
+		struct oracle o;
+
+		path_stream_open(&s, seed, 500000000, seed % 3 == 0);
+		oracle_open(&o, &s);
+		run_open(&r, &s, NULL, NULL, NULL, false);
+		ok(path_anchors(r.path) >= 3 && r.before_end > r.v.n / 5,
+		   "stream %u: %zu events, %zu anchors, %zu pieces, %zu of them told on the way",
+		   seed, s.ev.n, path_anchors(r.path), r.v.n, r.before_end);
+		is_u64(run_untiled(&r), 0, "stream %u: the pieces of each anchor tile its life",
+		       seed);
+		is_u64(differences(&r, &o, &s, &seen), 0,
+		       "stream %u: every instant has the reason of the definition", seed);
+		run_close(&r);
+		oracle_close(&o);
+		path_stream_close(&s);
+	}
+	for (unsigned i = SEGMENT_OWN; i <= SEGMENT_UNENDED; i++) {
+		if (i != SEGMENT_WAITING)
+			ok(seen.state[i] > 0, "\"%s\" was met %" PRIu64 " times",
+			   segment_state_text((enum segment_state)i), seen.state[i]);
+	}
+	ok(seen.through > 1000 && seen.behind > 100,
+	   "of other threads %" PRIu64 ", behind the use of a CPU %" PRIu64, seen.through,
+	   seen.behind);
+	return tap_done();
+}
