@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MIX_LINES 32 /* parts; further ones are told without their lines */
+
 void mixes_free(struct mixes *m)
 {
 	for (size_t i = 0; i < m->v.n; i++)
@@ -39,12 +41,17 @@ static void mix_release(struct mixes *m, uint32_t number)
 static bool mix_add(struct mixes *m, uint32_t number, const struct segment *s, uint64_t ns)
 {
 	struct mix *mix = &m->v.v[number - 1];
+	struct segment plain = *s;
 
 	for (size_t i = 0; i < mix->parts.n; i++) {
 		if (segment_alike(&mix->parts.v[i].s, s)) {
 			mix->parts.v[i].ns += ns;
 			return true;
 		}
+	}
+	if (mix->parts.n >= MIX_LINES && (s->line || s->op)) {
+		plain.line = plain.op = 0;
+		return mix_add(m, number, &plain, ns);
 	}
 	if (!vec_push(&mix->parts, (struct mix_part){ *s, ns }))
 		return false;

@@ -17,6 +17,8 @@ static const struct {
 	{ 0, 10000000 },
 };
 
+#define OLD_NS (INT64_C(64) * 1000000000) /* what is older is folded first */
+
 static size_t held(const struct path *p)
 {
 	struct path_memory m;
@@ -25,8 +27,8 @@ static size_t held(const struct path *p)
 	return m.segments + m.mixes;
 }
 
-/* Everything older than age_ns, in cells by its age. */
-static void fold_older(struct path *p, int64_t age_ns)
+/* Everything older than age_ns, in cells by its age, so many times as long. */
+static void fold_older(struct path *p, int64_t age_ns, int64_t times)
 {
 	for (size_t i = 0; i < p->threads.n; i++) {
 		struct path_thread *th = p->threads.v[i];
@@ -34,7 +36,8 @@ static void fold_older(struct path *p, int64_t age_ns)
 		for (size_t k = 0; th && k < sizeof(cells) / sizeof(cells[0]); k++) {
 			int64_t age = cells[k].age_ns > age_ns ? cells[k].age_ns : age_ns;
 
-			if (!mixes_fold(&p->mixes, &th->log, p->now_ns - age, cells[k].cell_ns))
+			if (!mixes_fold(&p->mixes, &th->log, p->now_ns - age,
+					cells[k].cell_ns * times))
 				p->nomem = true;
 		}
 	}
@@ -48,10 +51,12 @@ void retain_some(struct path *p)
 		return;
 	for (size_t i = 0; i < p->tracks.n; i++)
 		resolve_track(p, &p->tracks.v[i]);
-	/* From as long as most waits are down to what is about to be walked. */
-	for (int64_t age = 64 * (int64_t)1000000000; age >= 2 * PATH_LAG_NS && held(p) > limit;
-	     age /= 2)
-		fold_older(p, age);
+	/* From as long as most waits are down to what is about to be walked; then in longer cells, where there is much
+	 * variety in short ones. */
+	for (int64_t times = 1; times <= 100 && held(p) > limit; times *= 10) {
+		for (int64_t age = OLD_NS; age >= 2 * PATH_LAG_NS && held(p) > limit; age /= 2)
+			fold_older(p, age, times);
+	}
 	for (size_t i = 0; i < p->tracks.n; i++) {
 		const struct path_thread *th = path_thread_known(p, p->tracks.v[i].thread);
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Identities of culprits, found by a hash of what they have in common.
+ */
+#include "lib/path/path_culprits.h"
+
+#include "lib/base/hash.h"
+
+void path_culprits_free(struct path_culprits *c)
+{
+	vec_free(&c->v);
+	map_free(&c->by_thread);
+	map_free(&c->by_key);
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	return hash_u64(a ^ hash_u64(b));
+}
+
+/* "loader-12" and "loader-3" are "loader-". */
+static uint64_t hash_name(const struct world *w, uint32_t name)
+{
+	struct bytes text = world_text(w, name);
+
+	while (text.n && text.p[text.n - 1] >= '0' && text.p[text.n - 1] <= '9')
+		text.n--;
+	return hash_bytes(text.p ? text.p : "", text.n, 0);
+}
+
+/* A process by its parent and its first command; where the parent is not known, by itself. */
+static uint64_t process_key(const struct world *w, uint32_t process, uint32_t comm)
+{
+	const struct world_process *p = world_get_process(w, process);
+
+	if (!p || !p->parent)
+		return mix(process, 1);
+	return mix(mix(p->parent, p->node), mix(hash_name(w, comm), 2));
+}
+
+static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(c->w, thread);
+	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+
+	if (!t || !p)
+		return mix(thread, 3);
+	if (p->tgid == t->tid)
+		return process_key(c->w, t->process, t->comm);
+	return mix(mix(t->process, 4), hash_name(c->w, t->comm));
+}
+
+uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)
+{
+	uint64_t key, id;
+	struct path_culprit *v;
+
+	if (map_get(&c->by_thread, thread, &id))
+		return (uint32_t)id;
+	key = thread_key(c, thread);
+	if (!map_get(&c->by_key, key, &id)) {
+		id = c->v.n + 1;
+		if (!vec_push(&c->v, (struct path_culprit){ 0 }))
+			return 0;
+		if (!map_put(&c->by_key, key, id)) {
+			c->v.n--;
+			return 0;
+		}
+	}
+	if (!map_put(&c->by_thread, thread, id))
+		return 0;
+	v = &c->v.v[id - 1];
+	if (v->nmembers < PATH_CULPRIT_MEMBERS)
+		v->members[v->nmembers] = thread;
+	v->nmembers++;
+	return (uint32_t)id;
+}
+
+const struct path_culprit *path_culprit_get(const struct path_culprits *c, uint32_t id)
+{
+	return id ? &c->v.v[id - 1] : NULL;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads what a stream's items mean for a path. Events that came too late to be sorted in count as lost: their place is
+ * taken.
+ */
+#include "lib/path/path_feed.h"
+
+#include <stdlib.h>
+
+#include "lib/event/asleep.h"
+
+void path_feed_free(struct path_feed *f)
+{
+	open_calls_free(&f->open);
+	vec_free(&f->asleep);
+	map_free(&f->asleep_by);
+}
+
+static void reaches(struct path_feed *f, int64_t ns)
+{
+	if (!f->begun || ns > f->end_ns)
+		f->end_ns = ns;
+	f->begun = true;
+}
+
+static int feed_events(struct path_feed *f, const struct stream_item *item, struct err *e)
+{
+	int64_t previous = f->has_events ? f->previous_ns : INT64_MIN;
+
+	if (item->lost)
+		path_lost(f->path, previous,
+			  item->n && !item->late ? item->events[0].end_ns : item->watermark_ns,
+			  item->lost);
+	for (size_t i = 0; i < item->n; i++) {
+		const struct event *ev = &item->events[i];
+		int rc;
+
+		if (item->late) {
+			path_lost(f->path, ev->end_ns, ev->end_ns, 1);
+			continue;
+		}
+		rc = path_event(f->path, ev, e);
+		if (rc)
+			return rc;
+		f->previous_ns = ev->end_ns;
+		f->has_events = true;
+		reaches(f, ev->end_ns);
+	}
+	return 0;
+}
+
+static bool feed_asleep(struct path_feed *f, const struct record *r)
+{
+	uint64_t at;
+
+	if (!map_get(&f->asleep_by, r->u.ASLEEP.thread, &at))
+		return vec_push(&f->asleep, *r) &&
+		       map_put(&f->asleep_by, r->u.ASLEEP.thread, f->asleep.n - 1);
+	if (r->u.ASLEEP.time_ns >= f->asleep.v[at].u.ASLEEP.time_ns)
+		f->asleep.v[at] = *r;
+	return true;
+}
+
+static int feed_record(struct path_feed *f, const struct record *r, struct err *e)
+{
+	switch (r->kind) {
+	case RECORD_CLOCK:
+		if (f->has_events)
+			reaches(f, r->u.CLOCK.mono_ns);
+		return 0;
+	case RECORD_LOSS:
+		path_lost(f->path, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
+			  REC_HAS(r, LOSS, until_ns) ? r->u.LOSS.until_ns : f->end_ns,
+			  r->u.LOSS.count);
+		return 0;
+	case RECORD_OPEN:
+		if (!r->u.OPEN.at_end)
+			return 0;
+		reaches(f, r->u.OPEN.time_ns);
+		return open_calls_add(&f->open, &r->u.OPEN) ? 0 : err_nomem(e);
+	case RECORD_ASLEEP:
+		return feed_asleep(f, r) ? 0 : err_nomem(e);
+	default:
+		return 0;
+	}
+}
+
+int path_feed_item(struct path_feed *f, const struct stream_item *item, struct err *e)
+{
+	if (item->kind == STREAM_EVENTS)
+		return feed_events(f, item, e);
+	return item->kind == STREAM_RECORD ? feed_record(f, item->record, e) : 0;
+}
+
+/* Innermost first. */
+static int compare_open(const void *a, const void *b)
+{
+	const struct rec_OPEN *x = a, *y = b;
+
+	return x->depth < y->depth ? 1 : x->depth > y->depth ? -1 : 0;
+}
+
+int path_feed_finish(struct path_feed *f, struct err *e)
+{
+	const struct op_def *offcpu = op_builtin(OP_SCHED_OFFCPU);
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < f->asleep.n; i++) {
+		struct record *r = &f->asleep.v[i];
+		struct event ev;
+
+		if (r->u.ASLEEP.time_ns < f->end_ns)
+			r->u.ASLEEP.time_ns = f->end_ns;
+		if (asleep_event(r, offcpu, &ev))
+			rc = path_asleep(f->path, r->u.ASLEEP.thread, &ev, e);
+	}
+	if (f->open.v.n)
+		qsort(f->open.v.v, f->open.v.n, sizeof(f->open.v.v[0]), compare_open);
+	for (size_t i = 0; !rc && i < f->open.v.n; i++) {
+		const struct rec_OPEN *c = &f->open.v.v[i];
+
+		if (c->op <= UINT16_MAX)
+			rc = path_open(f->path, c->thread, (uint16_t)c->op, c->start_ns, c->depth,
+				       c->stack, f->end_ns, e);
+	}
+	return rc ? rc : path_finish(f->path, f->begun ? f->end_ns : INT64_MIN, e);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pieces of paths as groups: how much of an anchor's life each (class, culprit, line) was. Sums of an anchor's groups are its life,
+ * to the nanosecond. Whether the path needs a thread that had the CPU is known in the end alone, so that pieces are kept
+ * apart by such a thread until the groups are asked for.
+ */
+#ifndef INGERO_PATH_PATH_GROUPS_H
+#define INGERO_PATH_PATH_GROUPS_H
+
+#include "lib/base/vec.h"
+#include "lib/path/path.h"
+#include "lib/path/path_culprits.h"
+#include "lib/world/site_frames.h"
+
+enum path_class {
+	PATH_UNKNOWN,
+	PATH_OWN,
+	PATH_CALL,
+	PATH_DEVICE,
+	PATH_RECLAIM,
+	PATH_COMPACT,
+	PATH_FAULT,
+	PATH_STOLEN,
+	PATH_THROTTLED,
+	PATH_WAKE_UP,
+	PATH_TAKEN,	/* another thread had the CPU, and the path does not need that one */
+	PATH_CPU_OTHER, /* it is not known which thread had the CPU */
+	PATH_LOCK,
+	PATH_SLEEP,
+	PATH_DISK,
+	PATH_CHILD,
+	PATH_STOPPED,
+	PATH_FROZEN,
+	PATH_OUTSIDE, /* a socket, or several descriptors */
+	PATH_BLOCKED,
+	PATH_UNENDED,
+	PATH_TOO_DEEP,
+	PATH_CLASSES
+};
+
+const char *path_class_text(enum path_class class);
+
+struct path_group {
+	uint32_t anchor; /* world thread id */
+	enum path_class class;
+	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or nobody to name */
+	uint32_t device;  /* PATH_DISK: device number */
+	uint32_t line;	  /* world frame id, 0 not known */
+	uint16_t op;	  /* of the call; OWN without a sample: of the call before; 0 none */
+	bool sampled;	  /* OWN: line is where CPU samples found it */
+	uint64_t ns, pieces;
+	uint64_t serialised_ns; /* of ns: the path stood behind this use of a CPU */
+	uint64_t rough_ns;	/* of ns: cut out of checkpoints in proportion */
+};
+
+/* More different sums than this are kept without their lines. */
+#define PATH_SUMS_MAX 262144
+
+struct path_sum {
+	uint64_t key[4];
+	uint64_t ns, pieces;
+};
+
+/* Zero-initialised but for w and path is empty. */
+struct path_groups {
+	struct path_listener listener; /* for path_new */
+	const struct world *w;
+	VEC(struct path_sum) sums;
+	uint32_t *slots; /* number of a sum, 0: free */
+	size_t nslots;
+	uint32_t last; /* the sum that was added to last */
+	struct path_culprits culprits;
+	struct site_frames frames;
+	bool nomem;
+};
+
+/* w stays the caller's. */
+void path_groups_init(struct path_groups *g, const struct world *w);
+void path_groups_free(struct path_groups *g);
+
+/* Adds a piece. On memory exhaustion nomem is set, and sums are no more what they should be. */
+void path_groups_add(struct path_groups *g, const struct path_piece *p);
+
+struct path_group_list {
+	VEC(struct path_group) v;
+};
+
+/* The groups of one anchor of p, most time first; out is emptied. False: out of memory. */
+bool path_groups_of(struct path_groups *g, struct path *p, uint32_t anchor,
+		    struct path_group_list *out);
+
+#endif

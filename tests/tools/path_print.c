@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints the critical path of recordings: path_print [-a TID] [-n ROWS] [FILE...]. For each anchor the groups of its life, most time
+ * first, and whether they sum to it: the error in ns. Exits with 1 where a sum is wrong.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lib/input/input.h"
+#include "lib/path/path_feed.h"
+#include "lib/path/path_groups.h"
+#include "lib/world/who.h"
+
+struct print {
+	struct world *w;
+	struct path_groups groups;
+	struct path *path;
+	uint32_t tid; /* 0: all anchors */
+	size_t rows;
+	struct buf text;
+};
+
+static void put_thread(struct print *p, uint32_t thread)
+{
+	who_print_thread(&p->text, p->w, thread, INT64_MAX);
+}
+
+static void put_culprit(struct print *p, const struct path_group *g)
+{
+	const struct path_culprit *c = path_culprit_get(&p->groups.culprits, g->culprit);
+
+	if (g->class == PATH_DISK && !c)
+		buf_printf(&p->text, "%u:%u", g->device >> 20, g->device & 0xfffff);
+	if (!c)
+		return;
+	put_thread(p, c->members[0]);
+	if (c->nmembers > 1)
+		buf_printf(&p->text, " and %u more", c->nmembers - 1);
+}
+
+static void put_line(struct print *p, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(p->w, frame);
+	const struct world_symbol *s = world_get_symbol(p->w, frame);
+	const struct world_module *m = f ? world_get_module(p->w, f->module) : NULL;
+
+	if (!f)
+		return;
+	if (f->kind == FRAME_PYTHON)
+		buf_printf(&p->text, "%s (%s:%" PRIu64 ")", world_text(p->w, f->name).p,
+			   world_text(p->w, f->file).p, f->offset);
+	else if (s)
+		buf_puts(&p->text, world_text(p->w, s->name).p);
+	else if (m)
+		buf_printf(&p->text, "%s+0x%" PRIx64, world_text(p->w, m->path).p, f->offset);
+	else
+		buf_printf(&p->text, "0x%" PRIx64, f->offset);
+}
+
+static void put_group(struct print *p, const struct path_group *g, uint64_t life)
+{
+	const struct op_def *op = g->op ? world_op(p->w, g->op) : NULL;
+
+	buf_printf(&p->text, "%11.3f ms %5.1f %% %8" PRIu64 "  %s | ", (double)g->ns / 1e6,
+		   100.0 * (double)g->ns / (double)life, g->pieces, path_class_text(g->class));
+	put_culprit(p, g);
+	buf_puts(&p->text, " | ");
+	if (op)
+		buf_printf(&p->text, "%s%s ", g->class == PATH_OWN ? "after " : "", op->name);
+	put_line(p, g->line);
+	if (g->serialised_ns)
+		buf_printf(&p->text, " [behind it on a CPU %.3f ms]",
+			   (double)g->serialised_ns / 1e6);
+	if (g->rough_ns)
+		buf_printf(&p->text, " [rough %.3f ms]", (double)g->rough_ns / 1e6);
+	buf_putc(&p->text, '\n');
+}
+
+/* Whether the groups sum to the life. */
+static bool put_anchor(struct print *p, const struct path_anchor *a)
+{
+	struct path_group_list list = { 0 };
+	uint64_t life = (uint64_t)(a->end_ns - a->begin_ns), sum = 0;
+
+	if (!path_groups_of(&p->groups, p->path, a->thread, &list))
+		return false;
+	for (size_t i = 0; i < list.v.n; i++)
+		sum += list.v.v[i].ns;
+	put_thread(p, a->thread);
+	buf_printf(&p->text, ": %.3f ms, %zu groups, error %" PRId64 " ns\n", (double)life / 1e6,
+		   list.v.n, (int64_t)(sum - life));
+	for (size_t i = 0; i < list.v.n && i < p->rows; i++)
+		put_group(p, &list.v.v[i], life);
+	vec_free(&list.v);
+	return sum == life;
+}
+
+static int read_all(struct print *p, const char *const *names, unsigned n, struct err *e)
+{
+	struct path_feed feed = { .path = p->path };
+	struct event_stream *s;
+	struct stream_item item;
+	struct input *in;
+	int rc = input_open(&in, p->w, names, n, e);
+
+	if (rc)
+		return rc;
+	s = input_stream(in);
+	while ((rc = s->next(s, &item, e)) > 0 && (rc = path_feed_item(&feed, &item, e)) == 0)
+		;
+	if (rc == 0)
+		rc = path_feed_finish(&feed, e);
+	path_feed_free(&feed);
+	input_free(in);
+	return rc;
+}
+
+static bool put_all(struct print *p)
+{
+	bool right = true;
+
+	for (size_t i = 0; i < path_anchors(p->path); i++) {
+		struct path_anchor a = path_anchor(p->path, i);
+		const struct world_thread *t = world_get_thread(p->w, a.thread);
+
+		if (a.end_ns > a.begin_ns && (!p->tid || (t && t->tid == p->tid)))
+			right &= put_anchor(p, &a);
+	}
+	fputs(buf_text(&p->text), stdout);
+	return right;
+}
+
+int main(int argc, char **argv)
+{
+	struct print p = { .w = world_new(), .rows = 20 };
+	struct err e = { 0 };
+	int option, rc = 1;
+
+	while ((option = getopt(argc, argv, "a:n:")) != -1) {
+		if (option == '?')
+			return 2;
+		if (option == 'a')
+			p.tid = (uint32_t)strtoul(optarg, NULL, 10);
+		else
+			p.rows = strtoul(optarg, NULL, 10);
+	}
+	path_groups_init(&p.groups, p.w);
+	p.path = path_new(p.w, NULL, &p.groups.listener);
+	if (!p.path ||
+	    read_all(&p, (const char *const *)argv + optind, (unsigned)(argc - optind), &e))
+		fprintf(stderr, "path_print: %s\n", e.text);
+	else
+		rc = !put_all(&p);
+	path_free(p.path);
+	path_groups_free(&p.groups);
+	buf_free(&p.text);
+	world_free(p.w);
+	return rc;
+}
