@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#define MIX_LINES 32 /* parts; further ones are told without their lines */
+#include "lib/base/hash.h"
+
+#define MIX_LINES 16 /* parts; further ones are told without their lines */
 
 void mixes_free(struct mixes *m)
 {
@@ -38,35 +40,52 @@ static void mix_release(struct mixes *m, uint32_t number)
 	m->free = number;
 }
 
-static bool mix_add(struct mixes *m, uint32_t number, const struct segment *s, uint64_t ns)
+/* Where the parts of one mix were found last: most segments are like one before. */
+struct recent {
+	uint16_t part[64];
+};
+
+static bool part_add(struct mixes *m, struct mix *mix, struct recent *recent,
+		     const struct segment *s, uint64_t ns)
 {
-	struct mix *mix = &m->v.v[number - 1];
+	uint16_t *at =
+		&recent->part[hash_u64((uint64_t)s->line << 32 | s->op << 8 | s->state) & 63];
 	struct segment plain = *s;
 
+	if (*at < mix->parts.n && segment_alike(&mix->parts.v[*at].s, s)) {
+		mix->parts.v[*at].ns += ns;
+		return true;
+	}
 	for (size_t i = 0; i < mix->parts.n; i++) {
 		if (segment_alike(&mix->parts.v[i].s, s)) {
 			mix->parts.v[i].ns += ns;
+			*at = (uint16_t)i;
 			return true;
 		}
 	}
 	if (mix->parts.n >= MIX_LINES && (s->line || s->op)) {
 		plain.line = plain.op = 0;
-		return mix_add(m, number, &plain, ns);
+		return part_add(m, mix, recent, &plain, ns);
 	}
 	if (!vec_push(&mix->parts, (struct mix_part){ *s, ns }))
 		return false;
+	*at = (uint16_t)(mix->parts.n - 1);
 	m->parts++;
 	return true;
 }
 
-static bool mix_add_segment(struct mixes *m, uint32_t number, const struct segment *s, uint64_t ns)
+/* Adds a segment, or all parts of the mix that it is. */
+static bool mix_add(struct mixes *m, uint32_t number, struct recent *recent,
+		    const struct segment *s, uint64_t ns)
 {
-	if (s->state != SEGMENT_MIXED)
-		return mix_add(m, number, s, ns);
-	for (size_t i = 0; i < m->v.v[s->who - 1].parts.n; i++) {
-		struct mix_part part = m->v.v[s->who - 1].parts.v[i];
+	struct mix *mix = &m->v.v[number - 1];
+	const struct mix *from;
 
-		if (!mix_add(m, number, &part.s, part.ns))
+	if (s->state != SEGMENT_MIXED)
+		return part_add(m, mix, recent, s, ns);
+	from = &m->v.v[s->who - 1];
+	for (size_t i = 0; i < from->parts.n; i++) {
+		if (!part_add(m, mix, recent, &from->parts.v[i].s, from->parts.v[i].ns))
 			return false;
 	}
 	return true;
@@ -77,11 +96,12 @@ static uint32_t fold_run(struct mixes *m, const struct segment_log *log, int64_t
 			 size_t first, size_t last)
 {
 	uint32_t number = mix_new(m);
+	struct recent recent = { { 0 } };
 
 	for (size_t i = first; number && i <= last; i++) {
 		const struct segment *s = &log->v.v[i];
 
-		if (!mix_add_segment(m, number, s, (uint64_t)(s->end_ns - start_ns))) {
+		if (!mix_add(m, number, &recent, s, (uint64_t)(s->end_ns - start_ns))) {
 			mix_release(m, number);
 			return 0;
 		}

@@ -62,17 +62,13 @@ void path_groups_free(struct path_groups *g)
 
 /* ---- sums ---- */
 
-static void key_of(const struct path_piece *p, bool lines, uint64_t key[4])
+static inline void key_of(const struct path_piece *p, uint64_t key[4])
 {
 	key[0] = (uint64_t)p->anchor << 32 | p->thread;
 	key[1] = (uint64_t)p->occupant << 32 | p->s.who;
-	key[2] = (uint64_t)p->s.state << 8 | p->s.object;
+	key[2] = (uint64_t)p->s.line << 32 | (uint64_t)p->s.op << 16 | (uint64_t)p->s.state << 8 |
+		 p->s.object;
 	key[3] = p->s.flags;
-	if (lines) {
-		key[2] |= (uint64_t)p->s.line << 32 | (uint64_t)p->s.op << 16;
-	} else {
-		key[3] &= ~(uint64_t)SEGMENT_SAMPLED;
-	}
 }
 
 static inline bool keys_equal(const uint64_t a[4], const uint64_t b[4])
@@ -80,18 +76,19 @@ static inline bool keys_equal(const uint64_t a[4], const uint64_t b[4])
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-static inline size_t slot_of(const struct path_groups *g, const uint64_t key[4])
+static inline uint64_t hash_key(const uint64_t key[4])
 {
-	uint64_t h = hash_u64(key[0] ^ hash_u64(key[1] ^ hash_u64(key[2] + key[3])));
+	uint64_t h = key[0] * 0x9e3779b97f4a7c15u ^ key[1] * 0xc2b2ae3d27d4eb4fu ^
+		     (key[2] + key[3]) * 0xd6e8feb86659fd93u;
 
-	return h & (g->nslots - 1);
+	return hash_u64(h);
 }
 
 /* Twice as many slots. */
 static bool slots_grow(struct path_groups *g)
 {
 	size_t n = g->nslots ? g->nslots * 2 : 1024;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	struct path_slot *slots = calloc(n, sizeof(*slots));
 
 	if (!slots)
 		return false;
@@ -99,68 +96,100 @@ static bool slots_grow(struct path_groups *g)
 	g->slots = slots;
 	g->nslots = n;
 	for (size_t i = 0; i < g->sums.n; i++) {
-		size_t at = slot_of(g, g->sums.v[i].key);
+		uint64_t hash = hash_key(g->sums.v[i].key);
+		size_t at = hash & (n - 1);
 
-		while (slots[at])
+		while (slots[at].number)
 			at = (at + 1) & (n - 1);
-		slots[at] = (uint32_t)i + 1;
+		slots[at] = (struct path_slot){ (uint32_t)(hash >> 32), (uint32_t)i + 1 };
 	}
 	return true;
 }
 
-static struct path_sum *sum_find(struct path_groups *g, const uint64_t key[4], bool *full)
+/* The sum of that key, made if there is none and there are fewer than max. NULL: *full, or out of memory. */
+static struct path_sum *sum_find(struct path_groups *g, const uint64_t key[4], uint64_t hash,
+				 size_t max, bool *full)
 {
+	const uint32_t tag = (uint32_t)(hash >> 32);
 	size_t at;
 
-	if (g->last && keys_equal(g->sums.v[g->last - 1].key, key))
-		return &g->sums.v[g->last - 1];
 	if (g->sums.n * 2 >= g->nslots && !slots_grow(g))
 		return NULL;
-	for (at = slot_of(g, key); g->slots[at]; at = (at + 1) & (g->nslots - 1)) {
-		g->last = g->slots[at];
-		if (keys_equal(g->sums.v[g->last - 1].key, key))
-			return &g->sums.v[g->last - 1];
+	for (at = hash & (g->nslots - 1); g->slots[at].number; at = (at + 1) & (g->nslots - 1)) {
+		struct path_sum *sum = &g->sums.v[g->slots[at].number - 1];
+
+		if (g->slots[at].hash == tag && keys_equal(sum->key, key))
+			return sum;
 	}
-	*full = g->sums.n >= PATH_SUMS_MAX;
+	*full = g->sums.n >= max;
 	if (*full || !vec_push(&g->sums, (struct path_sum){ { key[0], key[1], key[2], key[3] } }))
 		return NULL;
-	g->last = g->slots[at] = (uint32_t)g->sums.n;
+	g->slots[at] = (struct path_slot){ tag, (uint32_t)g->sums.n };
 	return &g->sums.v[g->sums.n - 1];
 }
 
-/* A sum without a line, though there are many: there are few of these. */
-static struct path_sum *sum_without_line(struct path_groups *g, const struct path_piece *p)
+/* The oldest piece of the ring is added to its sum. */
+static void add_oldest(struct path_groups *g)
 {
-	struct path_sum *sum;
-	uint64_t key[4];
+	struct path_ahead *a = &g->ahead[g->done++ % PATH_AHEAD];
 	bool full = false;
+	struct path_sum *sum = sum_find(g, a->key, a->hash, PATH_SUMS_MAX, &full);
 
-	key_of(p, false, key);
-	sum = sum_find(g, key, &full);
-	if (sum || !full)
-		return sum;
-	return vec_push(&g->sums, (struct path_sum){ { key[0], key[1], key[2], key[3] } }) &&
-			       slots_grow(g)
-		       ? &g->sums.v[g->sums.n - 1]
-		       : NULL;
-}
-
-void path_groups_add(struct path_groups *g, const struct path_piece *p)
-{
-	struct path_sum *sum;
-	uint64_t key[4];
-	bool full = false;
-
-	key_of(p, true, key);
-	sum = sum_find(g, key, &full);
-	if (!sum && full)
-		sum = sum_without_line(g, p);
+	if (!sum && full) {
+		/* There are few different ones without lines. */
+		a->key[2] &= UINT16_MAX;
+		a->key[3] &= ~(uint64_t)SEGMENT_SAMPLED;
+		sum = sum_find(g, a->key, hash_key(a->key), UINT32_MAX, &full);
+	}
 	if (!sum) {
 		g->nomem = true;
 		return;
 	}
-	sum->ns += (uint64_t)(p->to_ns - p->from_ns);
+	sum->ns += a->ns;
 	sum->pieces++;
+}
+
+static void add_all(struct path_groups *g)
+{
+	while (g->done < g->added)
+		add_oldest(g);
+}
+
+/* What the piece half way through the ring is added to is looked up ahead. */
+static inline void fetch_sum(const struct path_groups *g)
+{
+	const struct path_ahead *a = &g->ahead[(g->added - PATH_AHEAD / 2) % PATH_AHEAD];
+	uint32_t number = g->slots[a->hash & (g->nslots - 1)].number;
+
+	if (number)
+		__builtin_prefetch(&g->sums.v[number - 1], 1);
+}
+
+void path_groups_add(struct path_groups *g, const struct path_piece *p)
+{
+	struct path_ahead *a;
+
+	if (g->added - g->done == PATH_AHEAD)
+		add_oldest(g);
+	a = &g->ahead[g->added++ % PATH_AHEAD];
+	key_of(p, a->key);
+	a->ns = (uint64_t)(p->to_ns - p->from_ns);
+	a->hash = hash_key(a->key);
+	if (!g->nslots)
+		return;
+	__builtin_prefetch(&g->slots[a->hash & (g->nslots - 1)]);
+	if (g->added >= PATH_AHEAD / 2)
+		fetch_sum(g);
+}
+
+uint64_t path_groups_ns(struct path_groups *g)
+{
+	uint64_t ns = 0;
+
+	add_all(g);
+	for (size_t i = 0; i < g->sums.n; i++)
+		ns += g->sums.v[i].ns;
+	return ns;
 }
 
 /* ---- groups ---- */
@@ -322,6 +351,7 @@ static void merge_groups(struct path_group_list *l)
 bool path_groups_of(struct path_groups *g, struct path *p, uint32_t anchor,
 		    struct path_group_list *out)
 {
+	add_all(g);
 	out->v.n = 0;
 	for (size_t i = 0; i < g->sums.n; i++) {
 		struct path_group group;

@@ -59,6 +59,20 @@ struct path_group {
 struct path_sum {
 	uint64_t key[4];
 	uint64_t ns, pieces;
+	uint64_t pad[2]; /* a cache line each */
+};
+
+/* Where a sum stands in the table. */
+struct path_slot {
+	uint32_t hash;
+	uint32_t number; /* of the sum, 0: the slot is free */
+};
+
+/* Pieces wait for so many others, while what they are added to is fetched into the cache. */
+#define PATH_AHEAD 16
+
+struct path_ahead {
+	uint64_t key[4], ns, hash;
 };
 
 /* Zero-initialised but for w and path is empty. */
@@ -66,9 +80,10 @@ struct path_groups {
 	struct path_listener listener; /* for path_new */
 	const struct world *w;
 	VEC(struct path_sum) sums;
-	uint32_t *slots; /* number of a sum, 0: free */
+	struct path_slot *slots;
 	size_t nslots;
-	uint32_t last; /* the sum that was added to last */
+	struct path_ahead ahead[PATH_AHEAD]; /* a ring */
+	size_t added, done;		     /* pieces that came into it, and left it */
 	struct path_culprits culprits;
 	struct site_frames frames;
 	bool nomem;
@@ -77,6 +92,9 @@ struct path_groups {
 /* w stays the caller's. */
 void path_groups_init(struct path_groups *g, const struct world *w);
 void path_groups_free(struct path_groups *g);
+
+/* All pieces in all. */
+uint64_t path_groups_ns(struct path_groups *g);
 
 /* Adds a piece. On memory exhaustion nomem is set, and sums are no more what they should be. */
 void path_groups_add(struct path_groups *g, const struct path_piece *p);

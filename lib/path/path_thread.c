@@ -187,6 +187,24 @@ static bool inner_call(struct path_thread *th, const struct losses *losses,
 	return tail_fill(th, losses, c->start_ns, c->end_ns, &sync);
 }
 
+/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside it, and no event lost. */
+static inline bool push_plain_call(struct path_thread *th, const struct path_call *c,
+				   const struct segment *in)
+{
+	struct segment own = own_code(th);
+
+	if (c->start_ns > segment_log_end(&th->log)) {
+		own.end_ns = c->start_ns;
+		th->log.v.v[th->log.v.n++] = own;
+	}
+	th->sample = 0;
+	th->log.v.v[th->log.v.n] = *in;
+	th->log.v.v[th->log.v.n++].end_ns = c->end_ns;
+	th->before_op = c->op;
+	th->before_line = c->line;
+	return true;
+}
+
 bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		      const struct path_call *c)
 {
@@ -198,6 +216,9 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		in.state = SEGMENT_SYNC;
 		in.flags = SEGMENT_IN_SYNC;
 	}
+	if (!th->tail.n && th->log.begun && !losses->n && c->end_ns > c->start_ns &&
+	    c->start_ns >= segment_log_end(&th->log) && vec_reserve(&th->log.v, 2))
+		return push_plain_call(th, c, &in);
 	if (!move_orphans(th, losses, c->start_ns) || !push_own(th, losses, c->start_ns))
 		return false;
 	for (size_t i = 0; i < th->tail.n; i++) {

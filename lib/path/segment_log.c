@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log of a thread's segments: an array in order of time, searched by halving.
+ * The log of a thread's segments: an array in order of time, searched from its end.
  */
 #include "lib/path/segment_log.h"
 
@@ -20,19 +20,24 @@ bool segment_log_push(struct segment_log *l, const struct segment *s)
 	return vec_push(&l->v, *s);
 }
 
+/* Most are asked for near the end: steps back from there get longer until one is passed over. */
 size_t segment_log_find(const struct segment_log *l, int64_t at_ns)
 {
-	size_t from = 0, n = l->v.n;
+	size_t to = l->v.n, from = to, step = 1;
 
-	while (n) {
-		size_t half = n / 2;
+	while (from && l->v.v[from - 1].end_ns > at_ns) {
+		to = from - 1;
+		from = from > step ? from - step : 0;
+		step *= 2;
+	}
+	/* All before from end by then, and none from to on. */
+	while (from < to) {
+		size_t half = from + (to - from) / 2;
 
-		if (l->v.v[from + half].end_ns > at_ns) {
-			n = half;
-		} else {
-			from += half + 1;
-			n -= half + 1;
-		}
+		if (l->v.v[half].end_ns > at_ns)
+			to = half;
+		else
+			from = half + 1;
 	}
 	return from;
 }

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The critical path of small programs written by hand, whose reasons are known: what each rule of the partition says of one wait.
+ */
+#include "tests/tap.h"
+
+#include "lib/path/path.h"
+#include "lib/path/path_groups.h"
+#include "tests/unit/events.h"
+
+struct outcome {
+	struct path_groups groups;
+	struct path *path;
+	struct path_group_list list;
+};
+
+static struct outcome run(struct stage *s, uint32_t anchor, int64_t end)
+{
+	struct outcome t;
+
+	stage_sort(s);
+	path_groups_init(&t.groups, s->w);
+	t.path = path_new(s->w, NULL, &t.groups.listener);
+	for (size_t i = 0; i < s->ev.n; i++) {
+		if (path_event(t.path, &s->ev.v[i], NULL))
+			abort();
+	}
+	if (path_finish(t.path, end, NULL))
+		abort();
+	t.list = (struct path_group_list){ 0 };
+	if (!path_groups_of(&t.groups, t.path, anchor, &t.list))
+		abort();
+	return t;
+}
+
+static void outcome_free(struct outcome *t)
+{
+	vec_free(&t->list.v);
+	path_free(t->path);
+	path_groups_free(&t->groups);
+}
+
+/* ns of the class that this thread is the culprit of; 0: that nobody is. */
+static uint64_t ns_of(const struct outcome *t, enum path_class class, uint32_t thread)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < t->list.v.n; i++) {
+		const struct path_group *g = &t->list.v.v[i];
+		const struct path_culprit *c = path_culprit_get(&t->groups.culprits, g->culprit);
+
+		if (g->class == class && (c ? c->members[0] : 0) == thread)
+			ns += g->ns;
+	}
+	return ns;
+}
+
+static struct event *wait_for(struct stage *s, struct actor a, unsigned object, int64_t start,
+			      int64_t ready, int64_t end, struct actor waker)
+{
+	struct event *ev = stage_offcpu(s, a, 0, start, end, (uint64_t)(end - ready), 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+	stage_set(ev, COL_WAKER, waker.thread);
+	return ev;
+}
+
+static void sleep_for(struct stage *s, struct actor a, int64_t start, int64_t end)
+{
+	struct event *ev = stage_offcpu(s, a, 0, start, end, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_TIMER);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+}
+
+/* main waits for worker, which computes, sleeps for 30 ms and waits for a third thread itself. */
+static void chain(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work"),
+		     c = stage_actor(&s, 10, 12, 1, "io");
+	struct outcome t;
+
+	sleep_for(&s, c, 0, 1 * MS);
+	sleep_for(&s, b, 0, 5 * MS);
+	sleep_for(&s, a, 0, 1 * MS);
+	stage_set(wait_for(&s, a, OBJECT_FUTEX, 10 * MS, 90 * MS, 90 * MS, b), COL_WAKING_NS,
+		  2 * MS);
+	sleep_for(&s, b, 20 * MS, 50 * MS);
+	stage_set(wait_for(&s, b, OBJECT_FD, 60 * MS, 80 * MS, 80 * MS, c), COL_WAKING_NS, 0);
+	t = run(&s, a.thread, 100 * MS);
+	is_u64(ns_of(&t, PATH_SLEEP, b.thread), 30 * MS, "a sleep of the thread waited for");
+	is_u64(ns_of(&t, PATH_OWN, b.thread), 28 * MS, "what it computed: 10, 10 and 8 ms");
+	is_u64(ns_of(&t, PATH_OWN, c.thread), 20 * MS, "and the thread that it waited for");
+	is_u64(ns_of(&t, PATH_WAKE_UP, 0), 2 * MS, "from where it acted the wake-up was under way");
+	is_u64(ns_of(&t, PATH_OWN, 0), 19 * MS, "own code before and behind");
+	is_u64(ns_of(&t, PATH_SLEEP, 0), 1 * MS, "the path's own sleep");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* Without waking_ns: a waker that went to sleep less than 300 us before the wake-up arrived acted when it did; one that has been
+ * asleep for longer did not. */
+static void in_flight(int64_t before)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct outcome t;
+
+	sleep_for(&s, b, 0, 5 * MS);
+	sleep_for(&s, a, 0, 1 * MS);
+	wait_for(&s, a, OBJECT_FD, 10 * MS, 50 * MS, 50 * MS, b);
+	sleep_for(&s, b, 50 * MS - before, 90 * MS);
+	t = run(&s, a.thread, 100 * MS);
+	if (before < PATH_IN_FLIGHT_NS) {
+		is_u64(ns_of(&t, PATH_OWN, b.thread), (uint64_t)(40 * MS - before),
+		       "asleep for %d us: it acted before", (int)(before / US));
+		is_u64(ns_of(&t, PATH_WAKE_UP, 0), (uint64_t)before, "the rest is the way");
+	} else {
+		is_u64(ns_of(&t, PATH_BLOCKED, b.thread), 40 * MS,
+		       "asleep for %d us: it is named, and not asked what it did",
+		       (int)(before / US));
+	}
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* main runnable behind a thread that releases it three times, or fewer. */
+static void one_cpu(unsigned releases)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct outcome t;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	sleep_for(&s, b, 0, 1 * MS);
+	for (unsigned i = 0; i < releases; i++) {
+		int64_t at = (10 + 10 * (int64_t)i) * MS;
+
+		stage_set(wait_for(&s, a, OBJECT_FD, at, at + 5 * MS, at + 5 * MS, b),
+			  COL_WAKING_NS, 0);
+	}
+	stage_offcpu(&s, a, 0, 60 * MS, 80 * MS, 20 * MS, 0);
+	stage_occupied(&s, b, 0, 60 * MS, 80 * MS);
+	sleep_for(&s, b, 80 * MS, 95 * MS);
+	t = run(&s, a.thread, 100 * MS);
+	is_u64(ns_of(&t, PATH_TAKEN, b.thread), releases < 3 ? 20 * MS : 0,
+	       "released %u times: a competitor takes the CPU, a partner does not", releases);
+	is_u64(ns_of(&t, PATH_OWN, b.thread), (releases * 5 + (releases < 3 ? 0 : 20)) * MS,
+	       "what a partner did with it stands there");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* main waits for a child that is made by a third thread only half way through. */
+static void young(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "fork"),
+		     c = stage_actor(&s, 12, 12, 10, "child");
+	struct outcome t;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	sleep_for(&s, b, 0, 1 * MS);
+	stage_set(wait_for(&s, a, OBJECT_CHILD, 10 * MS, 90 * MS, 90 * MS, c), COL_WAKING_NS, 0);
+	stage_set(stage_event(&s, OP_PROC_FORK, b.ctx, 0, 40 * MS, 40 * MS), COL_CHILD, c.thread);
+	sleep_for(&s, c, 50 * MS, 70 * MS);
+	t = run(&s, a.thread, 100 * MS);
+	is_u64(ns_of(&t, PATH_OWN, b.thread), 30 * MS, "before there was the child, who made it");
+	is_u64(ns_of(&t, PATH_OWN, c.thread), 30 * MS, "then the child");
+	is_u64(ns_of(&t, PATH_SLEEP, c.thread), 20 * MS, "and its sleep");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* Waits that nobody in the recording ends. */
+static void by_object(void)
+{
+	static const struct {
+		unsigned object;
+		enum path_class class;
+	} all[] = { { OBJECT_TIMER, PATH_SLEEP },  { OBJECT_DISK, PATH_DISK },
+		    { OBJECT_FAULT, PATH_FAULT },  { OBJECT_GPU, PATH_DEVICE },
+		    { OBJECT_CHILD, PATH_CHILD },  { OBJECT_STOP, PATH_STOPPED },
+		    { OBJECT_POLL, PATH_OUTSIDE }, { OBJECT_SOCKET, PATH_OUTSIDE },
+		    { OBJECT_GIL, PATH_LOCK },	   { OBJECT_FREEZER, PATH_FROZEN },
+		    { OBJECT_FD, PATH_BLOCKED },   { OBJECT_NONE, PATH_BLOCKED } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct stage s = stage_new();
+		struct actor a = stage_actor(&s, 10, 10, 1, "main");
+		struct event *ev = stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0);
+		struct outcome t;
+
+		stage_set(ev, COL_OBJECT_KIND, all[i].object);
+		stage_set(ev, COL_WAKER_KIND, WAKER_SOFTIRQ);
+		t = run(&s, a.thread, 40 * MS);
+		is_u64(ns_of(&t, all[i].class, 0), 20 * MS, "object %u: %s", all[i].object,
+		       path_class_text(all[i].class));
+		outcome_free(&t);
+		stage_free(&s);
+	}
+}
+
+/* In a call that waits for the device a poll is the device; one that never ended is told as that, whatever it is of. */
+static void device_and_end(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main");
+	struct event *ev = stage_offcpu(&s, a, 1, 12 * MS, 30 * MS, 0, 0);
+	struct outcome t;
+
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_POLL);
+	stage_set(ev, COL_WAKER_KIND, WAKER_HARDIRQ);
+	stage_call(&s, a, OP_CUDA_STREAM_SYNC, 0, 10 * MS, 31 * MS);
+	ev = stage_offcpu(&s, a, 0, 50 * MS, 90 * MS, 0, 0);
+	stage_set(ev, COL_OBJECT_KIND, OBJECT_FUTEX);
+	ev->present &= ~(1u << op_column(op_builtin(OP_SCHED_OFFCPU), COL_CPU_IN));
+	t = run(&s, a.thread, 90 * MS);
+	is_u64(ns_of(&t, PATH_DEVICE, 0), 21 * MS, "asleep and awake in a call that waits");
+	is_u64(ns_of(&t, PATH_UNENDED, 0), 40 * MS, "a wait without an end");
+	is_u64(ns_of(&t, PATH_OWN, 0), 19 * MS, "own code between them");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+int main(void)
+{
+	chain();
+	in_flight(100 * US);
+	in_flight(400 * US);
+	one_cpu(2);
+	one_cpu(3);
+	young();
+	by_object();
+	device_and_end();
+	return tap_done();
+}
