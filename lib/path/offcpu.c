@@ -34,9 +34,15 @@ static uint8_t wait_flags(const struct event *ev, const struct op_def *def, uint
 {
 	uint64_t op;
 
-	if (object == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op))
-		return SEGMENT_EXCLUSION;
-	return blame_blocked(ev, def) == PART_LOCK ? SEGMENT_EXCLUSION : 0;
+	uint8_t flags = 0;
+
+	if ((object == OBJECT_FUTEX || object == OBJECT_GIL) &&
+	    column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
+		flags |= SEGMENT_TIMED;
+	if ((object == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op)) ||
+	    blame_blocked(ev, def) == PART_LOCK)
+		flags |= SEGMENT_EXCLUSION;
+	return flags;
 }
 
 static bool is_unended(const struct event *ev, const struct op_def *def)

@@ -180,17 +180,41 @@ static void released(struct path *p, const struct path_thread *th, struct segmen
 	}
 }
 
+/* What became of the thread's waits that ran into their time-out. */
+static void timed_ended(struct path_thread *th, enum timed_end end, int64_t since_ns, uint32_t who)
+{
+	if (end == TIMED_RELEASED)
+		path_thread_restate_timed(th, since_ns, SEGMENT_WAITING, who);
+	else if (end == TIMED_LOST)
+		path_thread_restate_timed(th, since_ns, SEGMENT_UNKNOWN, 0);
+}
+
+/* The thread is on its CPU at that time. */
+APART static void timed_ran(struct path *p, struct path_thread *th, int64_t at_ns)
+{
+	int64_t since = 0;
+	enum timed_end end = timed_waits_ran(&th->timed, &p->losses, at_ns, &since);
+
+	timed_ended(th, end, since, 0);
+}
+
 static void offcpu(struct path *p, struct path_thread *th, const struct event *ev,
 		   const struct op_def *def)
 {
 	struct offcpu_segments *o = &p->offcpu;
+	struct segment *wait;
+	enum timed_end end;
+	int64_t since = 0;
 
 	if (!offcpu_segments(p->w, &p->occupancy, &p->losses, th, ev, def, o)) {
 		p->nomem = true;
 		return;
 	}
-	if (o->v.n)
-		released(p, th, &o->v.v[0]);
+	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
+	if (wait)
+		released(p, th, wait);
+	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
+	timed_ended(th, end, since, wait ? wait->who : 0);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
 		p->nomem = true;
 }
@@ -344,6 +368,8 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 	th = thread_of_event(p, ev);
 	if (!th)
 		return p->nomem ? err_nomem(e) : 0;
+	if (th->timed.open && ev->op != OP_SCHED_OFFCPU && ev->op != OP_SCHED_MIGRATE)
+		timed_ran(p, th, ev->end_ns);
 	if (o->kind == PATH_OP_THREAD)
 		on_thread(p, th, ev, o->def);
 	else if (!call(p, th, ev, o->def))
@@ -388,6 +414,8 @@ int path_finish(struct path *p, int64_t end_ns, struct err *e)
 
 		if (!th || th->exited || (!th->log.begun && !th->tail.n))
 			continue;
+		/* Nobody ended them, unless that was lost. */
+		timed_ran(p, th, INT64_MAX);
 		if (!path_thread_until(th, &p->losses, p->now_ns))
 			p->nomem = true;
 	}

@@ -262,6 +262,23 @@ bool path_thread_sample(struct path_thread *th, const struct losses *losses, int
 	return true;
 }
 
+static void restate_timed(struct segment *s, enum segment_state state, uint32_t who)
+{
+	if (s->state != SEGMENT_BLOCKED || !(s->flags & SEGMENT_TIMED))
+		return;
+	s->state = (uint8_t)state;
+	s->who = who;
+}
+
+void path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
+			       uint32_t who)
+{
+	for (size_t i = th->log.v.n; i && segment_log_start(&th->log, i - 1) >= since_ns; i--)
+		restate_timed(&th->log.v.v[i - 1], state, who);
+	for (size_t i = th->tail.n; i && th->tail.v[i - 1].start_ns >= since_ns; i--)
+		restate_timed(&th->tail.v[i - 1].s, state, who);
+}
+
 bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns)
 {
 	return move_orphans(th, losses, INT64_MAX) && push_own(th, losses, to_ns);

@@ -10,6 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/line/losses.h"
 #include "lib/path/segment_log.h"
+#include "lib/path/timed_waits.h"
 
 #define PATH_MOVES 16
 
@@ -37,9 +38,10 @@ struct path_thread {
 	uint16_t before_op;	    /* the last outermost call */
 	uint32_t before_line;
 	uint32_t sample; /* stack of the last CPU sample since the last other event outside calls; 0 none */
-	uint32_t track;	      /* number of its track, plus one; 0: it is no anchor */
-	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
-	bool exited, outside; /* outside: of no recorded process */
+	uint32_t track;		  /* number of its track, plus one; 0: it is no anchor */
+	uint32_t creator;	  /* the thread that made it where its log begins; 0 not known */
+	bool exited, outside;	  /* outside: of no recorded process */
+	struct timed_waits timed; /* not known yet who ended them */
 	/* Moves between run queues since it last ran; more than PATH_MOVES: some were not kept. */
 	uint32_t nmoves;
 	struct path_move {
@@ -75,6 +77,10 @@ bool path_thread_section(struct path_thread *th, const struct losses *losses, un
 /* A CPU sample outside of calls. */
 bool path_thread_sample(struct path_thread *th, const struct losses *losses, int64_t at_ns,
 			uint32_t line);
+
+/* Waits since then that ran into their time-out are of this state, WAITING for who or UNKNOWN. */
+void path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
+			       uint32_t who);
 
 /* On its CPU until then, for all that is known: calls that were open have no end. */
 bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns);

@@ -42,6 +42,7 @@ enum segment_flag {
 		<< 2, /* WAITING: the end is the wake-up; the other thread acted a little earlier */
 	SEGMENT_EXCLUSION =
 		1 << 3,		/* a wait for somebody to leave: a mutex, the interpreter's lock */
+	SEGMENT_TIMED = 1 << 5, /* a wait for a futex that ran into its time-out */
 	SEGMENT_ROUGH = 1 << 4, /* cut out of a checkpoint in proportion */
 };
 

@@ -41,8 +41,16 @@ static void print_leaf(const char *what, const struct path_piece *p)
 	       p->s.who, p->s.op, p->s.line, p->s.flags, p->occupant, p->depth);
 }
 
+/* Whether the thread is in a wait that ran into its time-out and was for somebody. */
+static bool oracle_timed(const struct oracle *o, uint32_t thread, int64_t x)
+{
+	const struct event *off = oracle_off(o, thread, x);
+
+	return off && x < oracle_ready(off) && oracle_in_the_end(o, thread, off);
+}
+
 struct seen {
-	uint64_t state[SEGMENT_STATES], through, behind;
+	uint64_t state[SEGMENT_STATES], through, behind, timed;
 };
 
 static uint64_t differences(const struct path_run *r, const struct oracle *o, struct path_stream *s,
@@ -67,6 +75,7 @@ static uint64_t differences(const struct path_run *r, const struct oracle *o, st
 			seen->state[want.s.state]++;
 			seen->through += want.depth > 0;
 			seen->behind += want.occupant != 0;
+			seen->timed += oracle_timed(o, a.thread, x);
 			if (same(&v[at], &want))
 				continue;
 			if (wrong++ < 3) {
@@ -108,6 +117,10 @@ int main(void)
 			ok(seen.state[i] > 0, "\"%s\" was met %" PRIu64 " times",
 			   segment_state_text((enum segment_state)i), seen.state[i]);
 	}
+	ok(seen.state[SEGMENT_TOO_DEEP] < seen.through / 1000, "chains too deep: %" PRIu64,
+	   seen.state[SEGMENT_TOO_DEEP]);
+	ok(seen.timed > 50, "waits that ran into their time-out were met %" PRIu64 " times",
+	   seen.timed);
 	ok(seen.through > 1000 && seen.behind > 100,
 	   "of other threads %" PRIu64 ", behind the use of a CPU %" PRIu64, seen.through,
 	   seen.behind);

@@ -7,6 +7,7 @@
 #define INGERO_TESTS_LAWS_PATH_ORACLE_H
 
 #include "lib/path/path.h"
+#include "lib/path/timed_waits.h"
 #include "tests/laws/path_stream.h"
 
 struct oracle_thread {
@@ -164,11 +165,43 @@ static inline int64_t oracle_acted(const struct oracle *o, const struct event *w
 		       : INT64_MIN;
 }
 
+/* A wait that ran into its time-out: the thread that ended the last of those that follow it at once; 0: none did. */
+static inline uint32_t oracle_in_the_end(const struct oracle *o, uint32_t thread,
+					 const struct event *wait)
+{
+	bool gil = oracle_col(wait, COL_OBJECT_KIND, 0) == OBJECT_GIL;
+	int64_t again = gil ? TIMED_AGAIN_GIL_NS : TIMED_AGAIN_NS, end = wait->end_ns;
+
+	if (oracle_col(wait, COL_WAKER_KIND, 0) != WAKER_TIMER ||
+	    (!gil && oracle_col(wait, COL_OBJECT_KIND, 0) != OBJECT_FUTEX))
+		return 0;
+	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
+		const struct event *ev = o->t[thread].ev.v[i];
+
+		if (ev->op != OP_SCHED_OFFCPU || event_start(ev) < end)
+			continue;
+		if (event_start(ev) > end + again)
+			return 0;
+		end = ev->end_ns;
+		if (oracle_ready(ev) == event_start(ev))
+			continue;
+		if (gil ? oracle_col(ev, COL_OBJECT_KIND, 0) != OBJECT_GIL
+			: oracle_col(ev, COL_OBJECT_KIND, 0) != OBJECT_FUTEX ||
+				    oracle_col(ev, COL_OBJECT, 0) !=
+					    oracle_col(wait, COL_OBJECT, 0))
+			return 0;
+		if (oracle_col(ev, COL_WAKER_KIND, 0) != WAKER_TIMER)
+			return (uint32_t)oracle_col(ev, COL_WAKER, 0);
+	}
+	return 0;
+}
+
 static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const struct event *wait,
 				  int64_t x, struct path_piece *out)
 {
 	uint64_t object = oracle_col(wait, COL_OBJECT_KIND, 0), cpu;
-	uint32_t who = (uint32_t)oracle_col(wait, COL_WAKER, 0), releaser = who;
+	uint32_t who = (uint32_t)oracle_col(wait, COL_WAKER, 0), releaser = who,
+		 last = oracle_in_the_end(o, thread, wait);
 	const struct event *outer;
 	int64_t act;
 	bool sync;
@@ -179,17 +212,23 @@ static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const
 	out->s.object = (uint8_t)object;
 	out->s.line = wait->stack;
 	out->s.op = outer ? outer->op : 0;
-	out->s.flags =
-		(sync ? SEGMENT_IN_SYNC : 0) | (object == OBJECT_FUTEX ? SEGMENT_EXCLUSION : 0);
+	out->s.flags = sync ? SEGMENT_IN_SYNC : 0;
+	if (object == OBJECT_FUTEX || object == OBJECT_GIL) {
+		out->s.flags |= SEGMENT_EXCLUSION;
+		if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_TIMER)
+			out->s.flags |= SEGMENT_TIMED;
+	}
 	out->s.who = object == OBJECT_DISK ? (uint32_t)oracle_col(wait, COL_OBJECT, 0) : who;
 	if (oracle_col(wait, COL_WAKER_KIND, 0) == WAKER_NONE &&
 	    !event_get(wait, op_builtin(wait->op), COL_CPU_IN, &cpu)) {
 		out->s.state = SEGMENT_UNENDED;
 		return;
 	}
+	if (last)
+		releaser = out->s.who = last;
 	if (!releaser || object == OBJECT_DISK || object == OBJECT_GPU)
 		return;
-	act = oracle_acted(o, wait, releaser);
+	act = last ? oracle_ready(wait) : oracle_acted(o, wait, releaser);
 	if (act == INT64_MIN)
 		return;
 	if (x >= act) {
@@ -201,6 +240,10 @@ static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const
 		releaser = o->t[releaser].creator;
 	if (!o->t[releaser].known || x < o->t[releaser].begin_ns)
 		return;
+	if (out->depth + 1 >= PATH_DEPTH) {
+		out->s = (struct segment){ .state = SEGMENT_TOO_DEEP };
+		return;
+	}
 	out->depth++;
 	oracle_leaf(o, releaser, x, out);
 }

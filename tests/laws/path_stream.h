@@ -33,8 +33,9 @@ struct stream_thread {
 	int64_t off_ns, act_ns, ready_ns,
 		wake_ns; /* went off; was woken; that arrived; a timer wakes it (0: none) */
 	uint32_t waker;
-	unsigned waker_kind, object;
+	unsigned waker_kind, object, address;
 	int lock, pipe; /* waited for, -1 none */
+	int again;	/* a lock to be tried again, -1 none */
 	unsigned held;	/* mask of locks */
 	unsigned depth;
 	struct {
@@ -125,7 +126,7 @@ static inline int stream_thread_new(struct path_stream *s, uint32_t process, boo
 	t->thread = ctx.thread = world_thread(s->w, &th);
 	t->ctx = world_ctx(s->w, &ctx);
 	t->recorded = recorded;
-	t->lock = t->pipe = -1;
+	t->lock = t->pipe = t->again = -1;
 	t->state = STREAM_QUEUED;
 	t->off_ns = t->act_ns = t->ready_ns = t->mark_ns = s->now_ns;
 	t->cpu = t->cpu_out = (unsigned)stream_any(s, STREAM_CPUS);
@@ -178,6 +179,8 @@ static inline void stream_offcpu(struct path_stream *s, struct stream_thread *t,
 	if (ended)
 		stream_col(ev, COL_CPU_IN, t->cpu);
 	stream_col(ev, COL_OBJECT_KIND, t->object);
+	if (t->object == OBJECT_FUTEX || t->object == OBJECT_GIL)
+		stream_col(ev, COL_OBJECT, 0x1000 + t->address);
 	if (t->object == OBJECT_FUTEX) {
 		stream_col(ev, COL_FUTEX_OP, 0);
 		stream_col(ev, COL_FUTEX_VAL, 2);
@@ -286,7 +289,10 @@ static inline void stream_lock(struct path_stream *s, struct stream_thread *t, u
 		t->held |= 1u << lock;
 		return;
 	}
-	stream_block(s, t, OBJECT_FUTEX, 0);
+	/* The last is the interpreter's, which is asked for again and again; so are some of the others. */
+	stream_block(s, t, lock == STREAM_LOCKS - 1 ? OBJECT_GIL : OBJECT_FUTEX,
+		     lock == 0 || stream_any(s, 3) == 0 ? 0 : 1 + (int64_t)stream_any(s, 100000));
+	t->address = 16 * lock;
 	t->lock = (int)lock;
 }
 
@@ -395,7 +401,18 @@ static inline void stream_act(struct path_stream *s, struct stream_thread *t)
 	unsigned what = (unsigned)stream_any(s, 100);
 
 	t->run_ns = 1 + (int64_t)stream_any(s, 60000);
-	if (!t->recorded) {
+	/* Near the end some wait for what never comes. */
+	if (t->recorded && !t->held && s->now_ns > s->end_ns - (s->end_ns - STREAM_BEGIN) / 10 &&
+	    stream_any(s, 40) == 0) {
+		stream_block(s, t, OBJECT_FD, 0);
+		return;
+	}
+	if (t->again >= 0) {
+		unsigned lock = (unsigned)t->again;
+
+		t->again = -1;
+		stream_lock(s, t, lock);
+	} else if (!t->recorded) {
 		if (what < 50)
 			stream_block(s, t, OBJECT_TIMER, 1 + (int64_t)stream_any(s, 900000));
 		else if (what < 60)
@@ -476,9 +493,11 @@ static inline void stream_timers(struct path_stream *s)
 				s->cpus[t->cpu].busy_until_ns =
 					s->now_ns + (int64_t)stream_any(s, 3000);
 		} else if (t->state == STREAM_BLOCKED) {
+			bool timer = t->object == OBJECT_TIMER || t->lock >= 0;
+
 			t->wake_ns = 0;
-			stream_wake(s, t, t->object == OBJECT_TIMER ? WAKER_TIMER : WAKER_SOFTIRQ,
-				    NULL);
+			t->again = t->lock;
+			stream_wake(s, t, timer ? WAKER_TIMER : WAKER_SOFTIRQ, NULL);
 		}
 	}
 }

@@ -225,6 +225,37 @@ static void device_and_end(void)
 	stage_free(&s);
 }
 
+/* The interpreter's lock is asked for every 5 ms: all of it was a wait for who let it go in the end. */
+static void asked_again(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work");
+	struct outcome t;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	sleep_for(&s, b, 0, 1 * MS);
+	for (int64_t i = 0; i < 4; i++) {
+		struct event *ev = stage_offcpu(&s, a, 0, (10 + 5 * i) * MS + 50 * US,
+						(15 + 5 * i) * MS, 0, 0);
+
+		stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
+		stage_set(ev, COL_OBJECT, 0x1000 + 8 * (i % 2));
+		stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
+		if (i < 3)
+			continue;
+		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+		stage_set(ev, COL_WAKER, b.thread);
+		stage_set(ev, COL_WAKING_NS, 0);
+	}
+	sleep_for(&s, b, 50 * MS, 60 * MS);
+	t = run(&s, a.thread, 100 * MS);
+	is_u64(ns_of(&t, PATH_OWN, b.thread), 20 * MS - 200 * US,
+	       "four waits for one lock are waits for who had it");
+	is_u64(ns_of(&t, PATH_LOCK, 0), 0, "none of them is told without that one");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	chain();
@@ -235,5 +266,6 @@ int main(void)
 	young();
 	by_object();
 	device_and_end();
+	asked_again();
 	return tap_done();
 }

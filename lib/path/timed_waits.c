@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Follows a thread's waits that ran into their time-out, one after the other, until one is ended by a thread or it waits for
+ * something else.
+ */
+#include "lib/path/timed_waits.h"
+
+static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col)
+{
+	uint64_t v = 0;
+
+	event_get(ev, def, col, &v);
+	return v;
+}
+
+/* The interpreter's lock is one, whichever of its addresses is waited on. */
+static bool is_same_object(const struct timed_waits *w, const struct segment *wait, uint64_t object)
+{
+	if (w->gil)
+		return wait->object == OBJECT_GIL;
+	return wait->object == OBJECT_FUTEX && object == w->object;
+}
+
+static bool ran_out(const struct event *ev, const struct op_def *def, const struct segment *wait)
+{
+	return wait->state == SEGMENT_BLOCKED &&
+	       (wait->object == OBJECT_FUTEX || wait->object == OBJECT_GIL) &&
+	       column(ev, def, COL_WAKER_KIND) == WAKER_TIMER;
+}
+
+/* They are over, nobody having ended them, or a lost event. */
+static enum timed_end close_waits(struct timed_waits *w, const struct losses *losses, int64_t at_ns,
+				  int64_t *since_ns)
+{
+	bool lost = w->open && losses_within(losses, w->end_ns, at_ns);
+
+	w->open = false;
+	*since_ns = w->start_ns;
+	return lost ? TIMED_LOST : TIMED_OPEN;
+}
+
+enum timed_end timed_waits_ran(struct timed_waits *w, const struct losses *losses, int64_t at_ns,
+			       int64_t *since_ns)
+{
+	if (!w->open || at_ns <= w->end_ns + (w->gil ? TIMED_AGAIN_GIL_NS : TIMED_AGAIN_NS))
+		return TIMED_OPEN;
+	return close_waits(w, losses, at_ns, since_ns);
+}
+
+enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *losses,
+				const struct event *ev, const struct op_def *def,
+				const struct segment *wait, int64_t *since_ns)
+{
+	int64_t start = event_start(ev);
+	uint64_t object = column(ev, def, COL_OBJECT);
+	enum timed_end end = timed_waits_ran(w, losses, start, since_ns);
+	bool again;
+
+	/* It may have waited for something else between them. */
+	if (w->open && losses_within(losses, w->end_ns, start))
+		end = close_waits(w, losses, start, since_ns);
+	if (!wait) {
+		/* Preempted: it would have tried again at once. */
+		w->end_ns = ev->end_ns;
+		return end;
+	}
+	again = w->open && is_same_object(w, wait, object);
+	if (again && wait->state == SEGMENT_WAITING) {
+		*since_ns = w->start_ns;
+		w->open = false;
+		return TIMED_RELEASED;
+	}
+	if (!ran_out(ev, def, wait)) {
+		w->open = false;
+		return end;
+	}
+	if (!again || ev->end_ns - w->start_ns > TIMED_TOGETHER_NS) {
+		w->start_ns = start;
+		w->object = object;
+		w->gil = wait->object == OBJECT_GIL;
+	}
+	w->open = true;
+	w->end_ns = ev->end_ns;
+	return end;
+}
