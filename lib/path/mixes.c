@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folds old segments of a log into checkpoints, and cuts pieces out of them. Part k of a cut is the difference of two rounded
- * running sums, so that no nanosecond is lost or told twice however a checkpoint is cut.
+ * running sums, so that no nanosecond is lost or counted twice however a checkpoint is cut.
  */
 #include "lib/path/mixes.h"
 
@@ -9,7 +9,7 @@
 
 #include "lib/base/hash.h"
 
-#define MIX_LINES 16 /* parts; further ones are told without their lines */
+#define MIX_LINES 16 /* parts; further ones are kept without their lines */
 
 void mixes_free(struct mixes *m)
 {

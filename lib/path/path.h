@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The critical path as a partition: every instant of an anchor's life has exactly one reason, and the reasons sum to the life, to
- * the nanosecond. An anchor is a thread along whose life its process is told. Where it was blocked until another thread acted,
- * what that thread did meanwhile stands in its place; so it goes on through threads that waited themselves. Where a CPU was
- * taken by a thread that the path needs, what that one did stands there, too.
+ * the nanosecond. An anchor is the thread whose life stands for its process. Where it was blocked until another thread
+ * acted, the path goes through that thread, and on through those that it waited for itself. Where a thread that the path needs
+ * had the CPU, the path goes through that one, too.
  * One pass over events in stream order; memory is bounded by threads and by PATH_SEGMENTS_MAX.
  */
 #ifndef INGERO_PATH_PATH_H
@@ -17,10 +17,11 @@
 #include "lib/path/segment.h"
 #include "lib/world/world.h"
 
-#define PATH_DEPTH  64	      /* threads followed that wait for each other */
-#define PATH_LAG_NS 100000000 /* of a memory section outside calls the last so much is told */
+#define PATH_DEPTH 64 /* threads followed that wait for each other */
+#define PATH_LAG_NS \
+	100000000 /* a memory section outside calls relabels no more than this, its last part */
 #define PATH_PATIENCE_NS \
-	10000000000    /* so long a piece waits until what its releaser did then is known */
+	10000000000    /* how long a piece waits for what its releaser did to become known */
 #define PATH_PARTNER 3 /* releases that make a thread one that the path needs */
 /* A releaser that has been asleep for longer when its wake-up arrives did not act; of recordings without waking_ns. */
 #define PATH_IN_FLIGHT_NS 300000
@@ -33,12 +34,12 @@ struct path_piece {
 	uint32_t thread; /* whose state it is: the leaf */
 	int64_t from_ns, to_ns;
 	struct segment s;
-	uint32_t occupant; /* the anchor, or whom it waited for, was runnable, and this thread had the CPU: where it is no partner of
-			    * the anchor (path_is_partner), the CPU was taken by it and the rest is beside the point; 0: not so */
-	unsigned depth;	   /* threads between the anchor and the leaf */
+	uint32_t occupant; /* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the anchor
+			    * (path_is_partner), it took the CPU, and the rest does not count */
+	unsigned depth; /* threads between the anchor and the leaf */
 };
 
-/* Is given the pieces of an anchor: all of its life once, not in order of time. */
+/* Receives the pieces of all anchors: each life once and whole, not in order of time. */
 struct path_listener {
 	void (*on_piece)(struct path_listener *l, const struct path_piece *p);
 };
@@ -69,7 +70,7 @@ int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, un
 /* An off-CPU interval that had not ended then, of a thread that may have had no event. */
 int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e);
 
-/* All events were given, and the recording ends there: the listener is given what it was not yet. */
+/* All events were given, and the recording ends there: the listener receives all remaining pieces. */
 int path_finish(struct path *p, int64_t end_ns, struct err *e);
 
 /* Anchors so far, i runs 0..n-1, and the life of each as far as it is known. */

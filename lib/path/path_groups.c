@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums pieces by all that tells them apart, in a hash table; groups are made of the sums when they are asked for.
+ * Sums pieces by all their properties, in a hash table; groups are made of the sums when they are requested.
  */
 #include "lib/path/path_groups.h"
 
@@ -239,7 +239,7 @@ static enum path_class class_of(const struct path_piece *p)
 	return p->s.state < SEGMENT_STATES ? classes[p->s.state] : PATH_UNKNOWN;
 }
 
-/* The thread that a piece is told of; 0: the anchor, or nobody. */
+/* The thread that a piece is attributed to; 0: the anchor, or none. */
 static uint32_t culprit_thread(const struct path_piece *p, enum path_class class)
 {
 	switch (class) {

@@ -43,7 +43,7 @@ const char *path_class_text(enum path_class class);
 struct path_group {
 	uint32_t anchor; /* world thread id */
 	enum path_class class;
-	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or nobody to name */
+	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
 	uint32_t device;  /* PATH_DISK: device number */
 	uint32_t line;	  /* world frame id, 0 not known */
 	uint16_t op;	  /* of the call; OWN without a sample: of the call before; 0 none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of a path: its anchors, their partners, and what is held. Questions, which change nothing that is told.
+ * What is known of a path: its anchors, their partners, and what is held. Queries, which change nothing.
  */
 #include "lib/path/path_state.h"
 

@@ -26,7 +26,7 @@ struct pending_piece {
 	int64_t start_ns; /* of s */
 	int64_t from_ns, to_ns;
 	int64_t need_ns;   /* so far the thread has to be known */
-	int64_t expire_ns; /* later it is told as it is known then */
+	int64_t expire_ns; /* after this it is resolved with what is known by then */
 	uint32_t track, thread, occupant;
 	unsigned depth;
 };

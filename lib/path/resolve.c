@@ -10,7 +10,7 @@ struct walk {
 	struct path *p;
 	uint32_t track, occupant;
 	unsigned depth;
-	bool late; /* what is not known now is told as it is known */
+	bool late; /* resolve with what is known now: wait for no thread */
 };
 
 static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to);
@@ -90,7 +90,7 @@ static bool known(const struct walk *w, struct path_thread *on, const struct win
 
 /* ---- waits ---- */
 
-/* [win->from, win->to) lies before what is known of th. Where it did not exist yet, whoever made it is told in its place. */
+/* [win->from, win->to) lies before what is known of th. Where it did not exist yet, the path goes through its creator. */
 static void walk_before(const struct walk *w, const struct path_thread *th,
 			const struct window *win)
 {
@@ -171,8 +171,8 @@ static void walk_wait(const struct walk *w, const struct window *win)
 
 /* ---- CPUs ---- */
 
-/* Runnable while another thread had the CPU. Of one that is recorded it is told what it did, under its name: whether the path
- * needs it is known in the end. */
+/* Runnable while another thread had the CPU. If that one is recorded, the path goes through it, marked as its
+ * occupancy: whether the path needs it is known at the end only. */
 static void walk_occupied(const struct walk *w, const struct window *win)
 {
 	struct path_thread *occupant = path_thread_known(w->p, win->s->who);
@@ -195,7 +195,7 @@ static void walk_occupied(const struct walk *w, const struct window *win)
 
 /* ---- logs ---- */
 
-/* A part of a checkpoint: when it was is not known any more, so that nobody else's log is asked. */
+/* A part of a checkpoint: when it was is not known any more, so that no other log is consulted. */
 struct mixed {
 	const struct walk *w;
 	const struct path_thread *th;
@@ -212,7 +212,7 @@ static void emit_mixed(void *ctx, int64_t from, int64_t to, const struct segment
 		emit_blocked(m->w, m->th, from, to, &rough);
 	else if (s->state == SEGMENT_RUNNABLE && !behind.occupant &&
 		 path_thread_known(behind.p, s->who)) {
-		/* What it did is not told, but whether the path needs it holds. */
+		/* What it did is lost, but whether the path needs it still counts. */
 		behind.occupant = s->who;
 		behind.depth++;
 		rough = (struct segment){ .state = SEGMENT_OWN, .flags = SEGMENT_ROUGH };

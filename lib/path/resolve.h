@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows an anchor's segments through the threads it waited for, and gives the pieces to the listener. A piece that needs more than
- * is known of a thread by now waits with that thread, and is told when it is known.
+ * Follows an anchor's segments through the threads it waited for, and gives the pieces to the listener. A piece that depends on
+ * what is not known yet of a thread waits in that thread's list.
  */
 #ifndef INGERO_PATH_RESOLVE_H
 #define INGERO_PATH_RESOLVE_H
@@ -14,7 +14,7 @@ void resolve_track(struct path *p, struct path_track *track);
 /* Pieces that waited for this thread and need not any longer. */
 void resolve_pending(struct path *p, struct path_thread *th);
 
-/* Pieces that have waited for too long are told as it is known now. */
+/* Pieces that have waited for too long are resolved with what is known now. */
 void resolve_expired(struct path *p);
 
 #endif

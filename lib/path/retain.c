@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folds the segments of all threads that are older than a limit, which moves closer to now until few enough are held. Anchors are
- * walked before, so that their own pieces are told in full.
+ * walked before, so that their own pieces keep all detail.
  */
 #include "lib/path/retain.h"
 

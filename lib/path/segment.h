@@ -23,7 +23,7 @@ enum segment_state {
 	SEGMENT_WAKE_UP,   /* the CPU idled, or the wake-up was under way */
 	SEGMENT_RUNNABLE,  /* another thread had the CPU (who; 0: it is not known which) */
 	/* Blocked. */
-	SEGMENT_BLOCKED, /* by its object; who: the thread that woke it, where there is no more to tell of that one */
+	SEGMENT_BLOCKED, /* by its object; who: the thread that woke it, if it is not recorded */
 	SEGMENT_WAITING, /* until another thread (who) acted */
 	SEGMENT_UNENDED, /* it never woke up again */
 	/* Made of others. */

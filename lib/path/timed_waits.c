@@ -28,7 +28,7 @@ static bool ran_out(const struct event *ev, const struct op_def *def, const stru
 	       column(ev, def, COL_WAKER_KIND) == WAKER_TIMER;
 }
 
-/* They are over, nobody having ended them, or a lost event. */
+/* They are over: no thread ended them, or the event that says so was lost. */
 static enum timed_end close_waits(struct timed_waits *w, const struct losses *losses, int64_t at_ns,
 				  int64_t *since_ns)
 {

@@ -16,7 +16,7 @@
 /* Waits this close together are one: woken by the clock, tried again. As lib/line/locks.c has it. */
 #define TIMED_AGAIN_NS	   100000
 #define TIMED_AGAIN_GIL_NS 1000000
-/* Of longer ones the first part stays what it is: a pool that looks up now and then waits for nobody. */
+/* Of longer ones the first part stays what it is: a pool that polls now and then waits for no thread. */
 #define TIMED_TOGETHER_NS 10000000000
 
 /* Zero-initialised: there are none. */
@@ -28,9 +28,9 @@ struct timed_waits {
 
 /* What became of the waits in *w. */
 enum timed_end {
-	TIMED_OPEN,	/* nothing yet, or there are none, or nobody ended them */
+	TIMED_OPEN,	/* nothing yet, or there are none, or no thread ended them */
 	TIMED_RELEASED, /* who ended the wait that was given now ended them all */
-	TIMED_LOST,	/* events are missing behind them: nobody knows */
+	TIMED_LOST,	/* events are missing behind them: not known */
 };
 
 /* The thread's next off-CPU interval, and its wait (NULL: it was preempted). Unless TIMED_OPEN, the waits from *since_ns on are no

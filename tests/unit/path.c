@@ -4,6 +4,7 @@
  */
 #include "tests/tap.h"
 
+#include "lib/path/mixes.h"
 #include "lib/path/path.h"
 #include "lib/path/path_groups.h"
 #include "tests/unit/events.h"
@@ -225,7 +226,7 @@ static void device_and_end(void)
 	stage_free(&s);
 }
 
-/* The interpreter's lock is asked for every 5 ms: all of it was a wait for who let it go in the end. */
+/* The interpreter's lock is asked for every 5 ms, for half a second: all of it was a wait for who let it go in the end. */
 static void asked_again(void)
 {
 	struct stage s = stage_new();
@@ -234,26 +235,74 @@ static void asked_again(void)
 
 	sleep_for(&s, a, 0, 1 * MS);
 	sleep_for(&s, b, 0, 1 * MS);
-	for (int64_t i = 0; i < 4; i++) {
+	for (int64_t i = 0; i < 100; i++) {
 		struct event *ev = stage_offcpu(&s, a, 0, (10 + 5 * i) * MS + 50 * US,
 						(15 + 5 * i) * MS, 0, 0);
 
 		stage_set(ev, COL_OBJECT_KIND, OBJECT_GIL);
 		stage_set(ev, COL_OBJECT, 0x1000 + 8 * (i % 2));
-		stage_set(ev, COL_WAKER_KIND, WAKER_TIMER);
-		if (i < 3)
+		stage_set(ev, COL_WAKER_KIND, i < 99 ? WAKER_TIMER : WAKER_TASK);
+		if (i < 99)
 			continue;
-		stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
 		stage_set(ev, COL_WAKER, b.thread);
 		stage_set(ev, COL_WAKING_NS, 0);
 	}
-	sleep_for(&s, b, 50 * MS, 60 * MS);
-	t = run(&s, a.thread, 100 * MS);
-	is_u64(ns_of(&t, PATH_OWN, b.thread), 20 * MS - 200 * US,
-	       "four waits for one lock are waits for who had it");
+	sleep_for(&s, b, 550 * MS, 560 * MS);
+	t = run(&s, a.thread, 600 * MS);
+	is_u64(ns_of(&t, PATH_OWN, b.thread), 500 * MS - 100 * 50 * US,
+	       "a hundred waits for one lock are waits for who had it");
 	is_u64(ns_of(&t, PATH_LOCK, 0), 0, "none of them is told without that one");
 	outcome_free(&t);
 	stage_free(&s);
+}
+
+/* ---- checkpoints ---- */
+
+struct cut_sums {
+	uint64_t ns[3];
+	int64_t at_ns; /* where the last piece ended */
+	unsigned gaps;
+};
+
+static void add_cut(void *ctx, int64_t from, int64_t to, const struct segment *s)
+{
+	struct cut_sums *sums = ctx;
+
+	sums->gaps += from != sums->at_ns || to <= from;
+	sums->at_ns = to;
+	sums->ns[s->line] += (uint64_t)(to - from);
+}
+
+/* However a checkpoint is cut, its parts sum to what they were, and none is told twice. */
+static void cuts(void)
+{
+	struct segment_log log = { 0 };
+	struct mixes m = { 0 };
+	struct cut_sums sums = { .at_ns = 0 };
+	int64_t at = 0;
+
+	segment_log_begin(&log, 0);
+	for (uint32_t i = 0; i < 30; i++) {
+		struct segment s = { .state = SEGMENT_CALL, .line = i % 3 };
+
+		at += (int64_t)(i % 3 * 100 + 7);
+		s.end_ns = at;
+		if (!segment_log_push(&log, &s))
+			abort();
+	}
+	ok(mixes_fold(&m, &log, at, 1000000) && log.v.n == 1 && log.v.v[0].end_ns == at,
+	   "thirty segments become one");
+	for (int64_t from = 0; from < at; from += 13)
+		mixes_cut(&m, log.v.v[0].who, 0, at, from, from + 13 < at ? from + 13 : at, add_cut,
+			  &sums);
+	is_u64(sums.gaps, 0, "pieces of cuts leave no gap");
+	is_u64(sums.ns[0], 70, "first kind");
+	is_u64(sums.ns[1], 1070, "second");
+	is_u64(sums.ns[2], 2070, "third");
+	mixes_release(&m, &log);
+	is_u64(m.parts, 0, "nothing is held afterwards");
+	mixes_free(&m);
+	segment_log_free(&log);
 }
 
 int main(void)
@@ -267,5 +316,6 @@ int main(void)
 	by_object();
 	device_and_end();
 	asked_again();
+	cuts();
 	return tap_done();
 }
