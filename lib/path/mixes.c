@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folds old segments of a log into checkpoints, and cuts pieces out of them. Part k of a cut is the difference of two rounded
- * running sums, so that no nanosecond is lost or counted twice however a checkpoint is cut.
+ * Folds old segments of a log into checkpoints, and cuts pieces out of them. Part k of a cut is the
+ * difference of two rounded running sums, so that no nanosecond is lost or counted twice however a
+ * checkpoint is cut.
  */
 #include "lib/path/mixes.h"
 

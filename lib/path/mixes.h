@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints: what a thread did over a short stretch long ago, as sums by kind of segment. Sums of the stretch stay exact; a
- * part of it is cut out in proportion, so that the parts of any cuts still sum to it.
+ * Checkpoints: what a thread did over a short stretch long ago, as sums by kind of segment. Sums of
+ * the stretch stay exact; a part of it is cut out in proportion, so that the parts of any cuts
+ * still sum to it.
  */
 #ifndef INGERO_PATH_MIXES_H
 #define INGERO_PATH_MIXES_H
@@ -31,8 +32,9 @@ struct mixes {
 
 void mixes_free(struct mixes *m);
 
-/* Folds what of the log ended by until_ns: segments that end in one cell of cell_ns, and are shorter than that, become one. False:
- * out of memory, and the log is as it was but for cells that were folded. */
+/* Folds what of the log ended by until_ns: segments that end in one cell of cell_ns, and are
+ * shorter than that, become one. False: out of memory, and the log is as it was but for cells
+ * that were folded. */
 bool mixes_fold(struct mixes *m, struct segment_log *log, int64_t until_ns, int64_t cell_ns);
 
 /* Gives back what a log holds here. */

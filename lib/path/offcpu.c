@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes an off-CPU interval apart: [start, ready) is blocked, on an object or until another thread acted; [ready, end) is
- * runnable. The kernel says for how long of that the thread was throttled or its CPU stolen, not when: these come first.
+ * Takes an off-CPU interval apart: [start, ready) is blocked, on an object or until another thread
+ * acted; [ready, end) is runnable. The kernel says for how long of that the thread was throttled or
+ * its CPU stolen, not when: these come first.
  */
 #include "lib/path/offcpu.h"
 
@@ -83,7 +84,8 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 
 /* ---- runnable ---- */
 
-/* Moves lead from where the thread stopped to where it went on without a gap, or one was lost and its CPU is not known. */
+/* Moves lead from where the thread stopped to where it went on without a gap, or one was lost
+ * and its CPU is not known. */
 static bool moves_sound(const struct path_thread *th, int64_t start_ns, uint64_t cpu_out,
 			uint64_t cpu_in)
 {

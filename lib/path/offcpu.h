@@ -15,8 +15,8 @@ struct offcpu_segments {
 	VEC(struct segment) v;
 };
 
-/* The interval ev of th, def its definition, from event_start(ev) on. Forgets the moves of th between run queues. False: out of
- * memory. */
+/* The interval ev of th, def its definition, from event_start(ev) on. Forgets the moves of th
+ * between run queues. False: out of memory. */
 bool offcpu_segments(const struct world *w, const struct occupancy *o, const struct losses *losses,
 		     struct path_thread *th, const struct event *ev, const struct op_def *def,
 		     struct offcpu_segments *out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The critical path of a recording: hands each event to the log of its thread, and lets anchors be walked when enough of their
- * life is known. A call costs one lookup of its thread and two segments; only off-CPU intervals do more.
+ * The critical path of a recording: hands each event to the log of its thread, and lets anchors be
+ * walked when enough of their life is known. A call costs one lookup of its thread and two
+ * segments; only off-CPU intervals do more.
  */
 #include "lib/path/path.h"
 
@@ -100,7 +101,8 @@ static struct path_thread *thread_of(struct path *p, uint32_t id)
 	return th;
 }
 
-/* The thread of an event's context; its process's main thread is an anchor from its first event on. */
+/* The thread of an event's context; its process's main thread is an anchor from its first event
+ * on. */
 RARE static struct path_thread *thread_of_ctx(struct path *p, uint32_t ctx)
 {
 	const struct world_ctx *c = world_get_ctx(p->w, ctx);

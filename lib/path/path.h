@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The critical path as a partition: every instant of an anchor's life has exactly one reason, and the reasons sum to the life, to
- * the nanosecond. An anchor is the thread whose life stands for its process. Where it was blocked until another thread
- * acted, the path goes through that thread, and on through those that it waited for itself. Where a thread that the path needs
- * had the CPU, the path goes through that one, too.
- * One pass over events in stream order; memory is bounded by threads and by PATH_SEGMENTS_MAX.
+ * The critical path as a partition: every instant of an anchor's life has exactly one reason, and
+ * the reasons sum to the life, to the nanosecond. An anchor is the thread whose life stands for its
+ * process. Where it was blocked until another thread acted, the path goes through that thread, and
+ * on through those that it waited for itself. Where a thread that the path needs had the CPU, the
+ * path goes through that one, too. One pass over events in stream order; memory is bounded by
+ * threads and by PATH_SEGMENTS_MAX.
  */
 #ifndef INGERO_PATH_PATH_H
 #define INGERO_PATH_PATH_H
@@ -23,9 +24,11 @@
 #define PATH_PATIENCE_NS \
 	10000000000    /* how long a piece waits for what its releaser did to become known */
 #define PATH_PARTNER 3 /* releases that make a thread one that the path needs */
-/* A releaser that has been asleep for longer when its wake-up arrives did not act; of recordings without waking_ns. */
+/* A releaser that has been asleep for longer when its wake-up arrives did not act; of recordings
+ * without waking_ns. */
 #define PATH_IN_FLIGHT_NS 300000
-/* Calls of a process that submit work and are not its main thread's: so many threads are anchors besides that. */
+/* Calls of a process that submit work and are not its main thread's: so many threads are anchors
+ * besides that. */
 #define PATH_SUBMITTERS 4
 
 /* [from, to) of the anchor's life. s.end_ns means nothing here. */
@@ -34,8 +37,9 @@ struct path_piece {
 	uint32_t thread; /* whose state it is: the leaf */
 	int64_t from_ns, to_ns;
 	struct segment s;
-	uint32_t occupant; /* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the anchor
-			    * (path_is_partner), it took the CPU, and the rest does not count */
+	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the anchor
+	 * (path_is_partner), it took the CPU, and the rest does not count. */
+	uint32_t occupant;
 	unsigned depth; /* threads between the anchor and the leaf */
 };
 
@@ -70,7 +74,8 @@ int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, un
 /* An off-CPU interval that had not ended then, of a thread that may have had no event. */
 int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e);
 
-/* All events were given, and the recording ends there: the listener receives all remaining pieces. */
+/* All events were given, and the recording ends there: the listener receives all remaining
+ * pieces. */
 int path_finish(struct path *p, int64_t end_ns, struct err *e);
 
 /* Anchors so far, i runs 0..n-1, and the life of each as far as it is known. */
@@ -81,8 +86,8 @@ struct path_anchor {
 size_t path_anchors(const struct path *p);
 struct path_anchor path_anchor(const struct path *p, size_t i);
 
-/* Whether this thread has released the anchor, or one of those that did so in turn, PATH_PARTNER times; fewer where
- * releases may be missing. Final once the path is finished. */
+/* Whether this thread has released the anchor, or one of those that did so in turn, PATH_PARTNER
+ * times; fewer where releases may be missing. Final once the path is finished. */
 bool path_is_partner(struct path *p, uint32_t anchor, uint32_t thread);
 
 /* What is held now, for tests of the bound. */

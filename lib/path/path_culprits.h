@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who a thread is as a culprit: an identity, not a name. Processes that one parent started under one command are one culprit, and
- * so are threads of such processes whose names differ in a trailing number alone. Ids are dense, in order of first use.
+ * Who a thread is as a culprit: an identity, not a name. Processes that one parent started under
+ * one command are one culprit, and so are threads of such processes whose names differ in a
+ * trailing number alone. Ids are dense, in order of first use.
  */
 #ifndef INGERO_PATH_PATH_CULPRITS_H
 #define INGERO_PATH_PATH_CULPRITS_H

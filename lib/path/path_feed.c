@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads what a stream's items mean for a path. Events that came too late to be sorted in count as lost: their place is
- * taken.
+ * Reads what a stream's items mean for a path. Events that came too late to be sorted in count as
+ * lost: their place is taken.
  */
 #include "lib/path/path_feed.h"
 

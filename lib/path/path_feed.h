@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording's stream into a path: events, what was lost, and at the end the calls and sleeps that had not ended.
+ * A recording's stream into a path: events, what was lost, and at the end the calls and sleeps that
+ * had not ended.
  */
 #ifndef INGERO_PATH_PATH_FEED_H
 #define INGERO_PATH_PATH_FEED_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums pieces by all their properties, in a hash table; groups are made of the sums when they are requested.
+ * Sums pieces by all their properties, in a hash table; groups are made of the sums when they are
+ * requested.
  */
 #include "lib/path/path_groups.h"
 
@@ -106,7 +107,8 @@ static bool slots_grow(struct path_groups *g)
 	return true;
 }
 
-/* The sum of that key, made if there is none and there are fewer than max. NULL: *full, or out of memory. */
+/* The sum of that key, made if there is none and there are fewer than max. NULL: *full, or out
+ * of memory. */
 static struct path_sum *sum_find(struct path_groups *g, const uint64_t key[4], uint64_t hash,
 				 size_t max, bool *full)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces of paths as groups: how much of an anchor's life each (class, culprit, line) was. Sums of an anchor's groups are its life,
- * to the nanosecond. Whether the path needs a thread that had the CPU is known in the end alone, so that pieces are kept
- * apart by such a thread until the groups are asked for.
+ * Pieces of paths as groups: how much of an anchor's life each (class, culprit, line) was. Sums of
+ * an anchor's groups are its life, to the nanosecond. Whether the path needs a thread that had the
+ * CPU is known in the end alone, so that pieces are kept apart by such a thread until the groups
+ * are asked for.
  */
 #ifndef INGERO_PATH_PATH_GROUPS_H
 #define INGERO_PATH_PATH_GROUPS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of a path: its anchors, their partners, and what is held. Queries, which change nothing.
+ * What is known of a path: its anchors, their partners, and what is held. Queries, which change
+ * nothing.
  */
 #include "lib/path/path_state.h"
 

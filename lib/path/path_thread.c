@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the log of a thread's segments from its events. What happens inside calls is kept aside until the outermost one
- * returns; then all of it is known and moves to the log. What no event covers was spent on a CPU, unless events were lost
- * there: then it is unknown from one certain boundary to the next.
+ * Builds the log of a thread's segments from its events. What happens inside calls is kept aside
+ * until the outermost one returns; then all of it is known and moves to the log. What no event
+ * covers was spent on a CPU, unless events were lost there: then it is unknown from one certain
+ * boundary to the next.
  */
 #include "lib/path/path_thread.h"
 
@@ -83,7 +84,8 @@ static bool move_tail(struct path_thread *th, const struct losses *losses, size_
 	return true;
 }
 
-/* Calls around the tail that never returned: what lies between its parts is own code as far as is known. */
+/* Calls around the tail that never returned: what lies between its parts is own code as far as
+ * is known. */
 static bool move_orphans(struct path_thread *th, const struct losses *losses, int64_t before_ns)
 {
 	struct segment own = own_code(th);
@@ -148,7 +150,8 @@ static bool tail_fill(struct path_thread *th, const struct losses *losses, int64
 
 	while (first && th->tail.v[first - 1].s.end_ns > start_ns)
 		first--;
-	/* A gap before each of them, and behind the last: filled from the end, so that none is written over. */
+	/* A gap before each of them, and behind the last: filled from the end, so that none is
+	 * written over. */
 	room = old - first + 1;
 	if (!vec_reserve(&th->tail, room))
 		return false;
@@ -187,7 +190,8 @@ static bool inner_call(struct path_thread *th, const struct losses *losses,
 	return tail_fill(th, losses, c->start_ns, c->end_ns, &sync);
 }
 
-/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside it, and no event lost. */
+/* Most calls: an outermost one, behind all that is known of the thread, nothing of note inside
+ * it, and no event lost. */
 static inline bool push_plain_call(struct path_thread *th, const struct path_call *c,
 				   const struct segment *in)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of one thread: its log up to where everything is known of it, and behind that what happened inside calls that
- * have not returned. A log ends at the end of the last event that lay in no call: events come in the order of their ends, so
- * that nothing which comes later reaches back before it, but for a memory section (PATH_LAG_NS).
+ * What is kept of one thread: its log up to where everything is known of it, and behind that what
+ * happened inside calls that have not returned. A log ends at the end of the last event that lay in
+ * no call: events come in the order of their ends, so that nothing which comes later reaches back
+ * before it, but for a memory section (PATH_LAG_NS).
  */
 #ifndef INGERO_PATH_THREAD_H
 #define INGERO_PATH_THREAD_H
@@ -37,10 +38,10 @@ struct path_thread {
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	uint16_t before_op;	    /* the last outermost call */
 	uint32_t before_line;
-	uint32_t sample; /* stack of the last CPU sample since the last other event outside calls; 0 none */
-	uint32_t track;		  /* number of its track, plus one; 0: it is no anchor */
-	uint32_t creator;	  /* the thread that made it where its log begins; 0 not known */
-	bool exited, outside;	  /* outside: of no recorded process */
+	uint32_t sample;      /* stack of the last CPU sample since another event outside calls */
+	uint32_t track;	      /* number of its track, plus one; 0: it is no anchor */
+	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
+	bool exited, outside; /* outside: of no recorded process */
 	struct timed_waits timed; /* not known yet who ended them */
 	/* Moves between run queues since it last ran; more than PATH_MOVES: some were not kept. */
 	uint32_t nmoves;
@@ -54,8 +55,8 @@ struct path_thread {
 
 void path_thread_free(struct path_thread *th);
 
-/* An interval outside of calls, or in depth of them, made of n segments in order, the first from start_ns on. False: out of
- * memory; so do the others return. */
+/* An interval outside of calls, or in depth of them, made of n segments in order, the first from
+ * start_ns on. False: out of memory; so do the others return. */
 bool path_thread_add(struct path_thread *th, const struct losses *losses, unsigned depth,
 		     int64_t start_ns, const struct segment *s, size_t n);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts releases by pair of threads, and finds an anchor's partners by following the pairs from it until no new one is met.
+ * Counts releases by pair of threads, and finds an anchor's partners by following the pairs from it
+ * until no new one is met.
  */
 #include "lib/path/releases.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks logs: a segment of an anchor that waited for another thread is replaced by that thread's segments up to where it acted, and
- * these in turn. A releaser is awake when it acts, so that each level's window is shorter or ends earlier.
+ * Walks logs: a segment of an anchor that waited for another thread is replaced by that thread's
+ * segments up to where it acted, and these in turn. A releaser is awake when it acts, so that each
+ * level's window is shorter or ends earlier.
  */
 #include "lib/path/resolve.h"
 
@@ -90,7 +91,8 @@ static bool known(const struct walk *w, struct path_thread *on, const struct win
 
 /* ---- waits ---- */
 
-/* [win->from, win->to) lies before what is known of th. Where it did not exist yet, the path goes through its creator. */
+/* [win->from, win->to) lies before what is known of th. Where it did not exist yet, the path
+ * goes through its creator. */
 static void walk_before(const struct walk *w, const struct path_thread *th,
 			const struct window *win)
 {
@@ -123,7 +125,8 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 		walk_thread(&deeper, th, part.from_ns, win->to_ns);
 }
 
-/* When the releaser acted, where the wake-up arrived later: INT64_MIN: it was asleep for long, and did not. */
+/* When the releaser acted, where the wake-up arrived later: INT64_MIN: it was asleep for long,
+ * and did not. */
 static int64_t acted(const struct path_thread *releaser, const struct window *win)
 {
 	int64_t arrived = win->s->end_ns, slept;
@@ -171,8 +174,8 @@ static void walk_wait(const struct walk *w, const struct window *win)
 
 /* ---- CPUs ---- */
 
-/* Runnable while another thread had the CPU. If that one is recorded, the path goes through it, marked as its
- * occupancy: whether the path needs it is known at the end only. */
+/* Runnable while another thread had the CPU. If that one is recorded, the path goes through it,
+ * marked as its occupancy: whether the path needs it is known at the end only. */
 static void walk_occupied(const struct walk *w, const struct window *win)
 {
 	struct path_thread *occupant = path_thread_known(w->p, win->s->who);
@@ -242,7 +245,8 @@ static void walk_segment(const struct walk *w, const struct window *win)
 	}
 }
 
-/* [from, to) of a thread whose log has begun by then. Behind its end the thread is on its CPU, as far as is known. */
+/* [from, to) of a thread whose log has begun by then. Behind its end the thread is on its CPU,
+ * as far as is known. */
 static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to)
 {
 	size_t i = segment_log_find(&th->log, from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows an anchor's segments through the threads it waited for, and gives the pieces to the listener. A piece that depends on
- * what is not known yet of a thread waits in that thread's list.
+ * Follows an anchor's segments through the threads it waited for, and gives the pieces to the
+ * listener. A piece that depends on what is not known yet of a thread waits in that thread's list.
  */
 #ifndef INGERO_PATH_RESOLVE_H
 #define INGERO_PATH_RESOLVE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folds the segments of all threads that are older than a limit, which moves closer to now until few enough are held. Anchors are
- * walked before, so that their own pieces keep all detail.
+ * Folds the segments of all threads that are older than a limit, which moves closer to now until
+ * few enough are held. Anchors are walked before, so that their own pieces keep all detail.
  */
 #include "lib/path/retain.h"
 
@@ -51,8 +51,8 @@ void retain_some(struct path *p)
 		return;
 	for (size_t i = 0; i < p->tracks.n; i++)
 		resolve_track(p, &p->tracks.v[i]);
-	/* From as long as most waits are down to what is about to be walked; then in longer cells, where there is much
-	 * variety in short ones. */
+	/* From as long as most waits are down to what is about to be walked; then in longer
+	 * cells, where there is much variety in short ones. */
 	for (int64_t times = 1; times <= 100 && held(p) > limit; times *= 10) {
 		for (int64_t age = OLD_NS; age >= 2 * PATH_LAG_NS && held(p) > limit; age /= 2)
 			fold_older(p, age, times);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A segment: what one thread was doing over a stretch of its time. The segments of a thread tile its life in order, so
- * that a segment holds its end alone. What another thread did is never copied: a wait that a thread ended is WAITING for it.
+ * A segment: what one thread was doing over a stretch of its time. The segments of a thread tile
+ * its life in order, so that a segment holds its end alone. What another thread did is never
+ * copied: a wait that a thread ended is WAITING for it.
  */
 #ifndef INGERO_PATH_SEGMENT_H
 #define INGERO_PATH_SEGMENT_H
@@ -11,9 +12,9 @@
 enum segment_state {
 	SEGMENT_UNKNOWN, /* events were lost, or contradict each other */
 	/* On a CPU. */
-	SEGMENT_OWN,  /* in its own code */
-	SEGMENT_CALL, /* in a traced call that does not wait for the device */
-	SEGMENT_SYNC, /* in one that does: the device is waited for by spinning, or the call returns */
+	SEGMENT_OWN,	 /* in its own code */
+	SEGMENT_CALL,	 /* in a traced call that does not wait for the device */
+	SEGMENT_SYNC,	 /* in one that does: spinning for it, or on the way out */
 	SEGMENT_RECLAIM, /* getting memory for itself */
 	SEGMENT_COMPACT,
 	SEGMENT_FAULT_IN, /* reading pages in */
@@ -33,17 +34,18 @@ enum segment_state {
 };
 
 enum segment_flag {
-	SEGMENT_IN_SYNC = 1 << 0, /* inside a call that waits for the device */
-	SEGMENT_SAMPLED =
-		1
-		<< 1, /* OWN: line is where a CPU sample found it; else it is that of the call before, op */
-	SEGMENT_ACT_UNKNOWN =
-		1
-		<< 2, /* WAITING: the end is the wake-up; the other thread acted a little earlier */
-	SEGMENT_EXCLUSION =
-		1 << 3,		/* a wait for somebody to leave: a mutex, the interpreter's lock */
-	SEGMENT_TIMED = 1 << 5, /* a wait for a futex that ran into its time-out */
-	SEGMENT_ROUGH = 1 << 4, /* cut out of a checkpoint in proportion */
+	/* Inside a call that waits for the device. */
+	SEGMENT_IN_SYNC = 1 << 0,
+	/* OWN: line is where a CPU sample found it. Without: line and op are those of the call before. */
+	SEGMENT_SAMPLED = 1 << 1,
+	/* WAITING: the end is the wake-up; the other thread acted a little earlier. */
+	SEGMENT_ACT_UNKNOWN = 1 << 2,
+	/* A wait for somebody to leave: a mutex, the interpreter's lock. */
+	SEGMENT_EXCLUSION = 1 << 3,
+	/* Cut out of a checkpoint in proportion. */
+	SEGMENT_ROUGH = 1 << 4,
+	/* A wait for a futex that ran into its time-out. */
+	SEGMENT_TIMED = 1 << 5,
 };
 
 struct segment {

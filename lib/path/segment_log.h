@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log of one thread's segments, oldest first, each ending where the next begins. Old ones are folded into checkpoints
- * (mixes.h), so that the log tiles the thread's life from its first segment on however long it lives.
+ * The log of one thread's segments, oldest first, each ending where the next begins. Old ones are
+ * folded into checkpoints (mixes.h), so that the log tiles the thread's life from its first segment
+ * on however long it lives.
  */
 #ifndef INGERO_PATH_SEGMENT_LOG_H
 #define INGERO_PATH_SEGMENT_LOG_H
@@ -45,8 +46,8 @@ static inline int64_t segment_log_start(const struct segment_log *l, size_t i)
 	return i ? l->v.v[i - 1].end_ns : l->begin_ns;
 }
 
-/* The next one, from where the last one ended to s->end_ns, of a log that has begun; one that continues the last makes it longer,
- * and an empty one is ignored. False: out of memory. */
+/* The next one, from where the last one ended to s->end_ns, of a log that has begun; one that
+ * continues the last makes it longer, and an empty one is ignored. False: out of memory. */
 bool segment_log_push(struct segment_log *l, const struct segment *s);
 
 /* The first that ends after then; v.n: none. */

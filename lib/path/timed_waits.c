@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows a thread's waits that ran into their time-out, one after the other, until one is ended by a thread or it waits for
- * something else.
+ * Follows a thread's waits that ran into their time-out, one after the other, until one is ended by
+ * a thread or it waits for something else.
  */
 #include "lib/path/timed_waits.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The critical path over recordings in files, against plain reading of the same ones in the same process: events per second of CPU
- * time of both over the launch-heavy corpus, of 16 threads and of 2,000; and what an event of a machine with more threads
- * than CPUs costs, whose every second event is a switch. The goal: 10 M events a second, calls in less than 60 ns beside reading.
+ * The critical path over recordings in files, against plain reading of the same ones in the same
+ * process: events per second of CPU time of both over the launch-heavy corpus, of 16 threads and of
+ * 2,000; and what an event of a machine with more threads than CPUs costs, whose every second event
+ * is a switch. The goal: 10 M events a second, calls in less than 60 ns beside reading.
  */
 #include <fcntl.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Laws of the critical path when events are missing. An event that was lost, and is known to be, never adds a culprit. Calls
- * decide lines and operations alone: without any of them all states, culprits and their nanoseconds are as they were.
+ * Laws of the critical path when events are missing. An event that was lost, and is known to be,
+ * never adds a culprit. Calls decide lines and operations alone: without any of them all states,
+ * culprits and their nanoseconds are as they were.
  */
 #include "tests/tap.h"
 
@@ -115,7 +116,8 @@ static bool is_chosen(void *ctx, size_t i, const struct event *ev)
 				  : i == c->one;
 }
 
-/* The same without what is chosen: how much blame that adds; and whether it leaves time without a reason. */
+/* The same without what is chosen: how much blame that adds; and whether it leaves time without
+ * a reason. */
 static uint64_t lose(const struct path_stream *s, struct path_run *all, struct choice *c,
 		     uint64_t *untiled, uint64_t *left)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Laws of the critical path on generated streams: the pieces of every anchor tile its life, and at random instants each says what
- * a second implementation says, which holds everything in memory and knows nothing but the definition.
+ * Laws of the critical path on generated streams: the pieces of every anchor tile its life, and at
+ * random instants each says what a second implementation says, which holds everything in memory and
+ * knows nothing but the definition.
  */
 #include "tests/tap.h"
 

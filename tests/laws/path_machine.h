@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulated machine with fewer CPUs than threads, and the scheduler events that a recorder would have written of it: off-CPU
- * intervals, slices, moves and waking times, exact to the nanosecond. What its threads do is in path_stream.h.
+ * A simulated machine with fewer CPUs than threads, and the scheduler events that a recorder would
+ * have written of it: off-CPU intervals, slices, moves and waking times, exact to the nanosecond.
+ * What its threads do is in path_stream.h.
  */
 #ifndef INGERO_TESTS_LAWS_PATH_MACHINE_H
 #define INGERO_TESTS_LAWS_PATH_MACHINE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reason of one instant, straight from the definition: all events in memory, nothing remembered from one instant to the
- * next, every question answered by looking at all of a thread's events.
+ * The reason of one instant, straight from the definition: all events in memory, nothing remembered
+ * from one instant to the next, every question answered by looking at all of a thread's events.
  */
 #ifndef INGERO_TESTS_LAWS_PATH_ORACLE_H
 #define INGERO_TESTS_LAWS_PATH_ORACLE_H
@@ -165,7 +165,8 @@ static inline int64_t oracle_acted(const struct oracle *o, const struct event *w
 		       : INT64_MIN;
 }
 
-/* A wait that ran into its time-out: the thread that ended the last of those that follow it at once; 0: none did. */
+/* A wait that ran into its time-out: the thread that ended the last of those that follow it at
+ * once; 0: none did. */
 static inline uint32_t oracle_in_the_end(const struct oracle *o, uint32_t thread,
 					 const struct event *wait)
 {
@@ -291,8 +292,8 @@ static inline void oracle_runnable(const struct oracle *o, uint32_t thread,
 
 /* ---- on a CPU ---- */
 
-/* Own code at x: by the next sample before something else happens outside calls, else by the last since something did, else by
- * the call before. */
+/* Own code at x: by the next sample before something else happens outside calls, else by the
+ * last since something did, else by the call before. */
 static inline void oracle_own(const struct oracle *o, uint32_t thread, int64_t x,
 			      struct path_piece *out)
 {
@@ -369,7 +370,8 @@ static inline void oracle_on_cpu(const struct oracle *o, uint32_t thread, int64_
 	}
 }
 
-/* What the thread was at x, or whoever stands in its place. out begins zeroed but for the anchor. */
+/* What the thread was at x, or whoever stands in its place. out begins zeroed but for the
+ * anchor. */
 static inline void oracle_leaf(const struct oracle *o, uint32_t thread, int64_t x,
 			       struct path_piece *out)
 {

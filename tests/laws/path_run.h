@@ -32,7 +32,8 @@ static inline int run_order(const void *a, const void *b)
 	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
 }
 
-/* Without the events for which left_out is true (NULL: none are), each of which is told as lost if `lossy`. */
+/* Without the events for which left_out is true (NULL: none are), each of which is told as lost
+ * if `lossy`. */
 static inline void run_open(struct path_run *r, const struct path_stream *s,
 			    const struct path_options *o,
 			    bool (*left_out)(void *ctx, size_t i, const struct event *ev),
@@ -88,7 +89,8 @@ static inline const struct path_piece *run_of(const struct path_run *r, uint32_t
 	return r->v.v + i;
 }
 
-/* How far the pieces of all anchors are from tiling their lives: ns in gaps or overlaps, or missing at an end. */
+/* How far the pieces of all anchors are from tiling their lives: ns in gaps or overlaps, or
+ * missing at an end. */
 static inline uint64_t run_untiled(const struct path_run *r)
 {
 	uint64_t wrong = 0;

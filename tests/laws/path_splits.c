@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same recording has the same groups however it is cut: into items of any size, into blocks and segments of a file, into
- * windows of each anchor's life. And with hardly any memory the sums still are the life: only lines and culprits get rough.
+ * The same recording has the same groups however it is cut: into items of any size, into blocks and
+ * segments of a file, into windows of each anchor's life. And with hardly any memory the sums still
+ * are the life: only lines and culprits get rough.
  */
 #include "tests/tap.h"
 
@@ -222,7 +223,8 @@ static void add_window(struct path_groups *g, const struct path_run *r, int64_t 
 	}
 }
 
-/* The sum over seventeen windows is what it is over all: of each, the groups sum to the part of the life that lies in it. */
+/* The sum over seventeen windows is what it is over all: of each, the groups sum to the part of
+ * the life that lies in it. */
 static void windows(struct path_stream *s, unsigned seed)
 {
 	struct path_group_list list = { 0 };

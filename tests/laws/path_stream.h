@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs on a simulated machine (path_machine.h), as the stream of events that a recorder would have written: threads
- * that compute, call, take locks, hand tokens through pipes, sleep, wait for disk and device, fork and exit, beside a hog that
- * is not recorded.
+ * Random programs on a simulated machine (path_machine.h), as the stream of events that a recorder
+ * would have written: threads that compute, call, take locks, hand tokens through pipes, sleep,
+ * wait for disk and device, fork and exit, beside a hog that is not recorded.
  */
 #ifndef INGERO_TESTS_LAWS_PATH_STREAM_H
 #define INGERO_TESTS_LAWS_PATH_STREAM_H
@@ -54,7 +54,8 @@ static inline void stream_lock(struct path_stream *s, struct stream_thread *t, u
 		t->held |= 1u << lock;
 		return;
 	}
-	/* The last is the interpreter's, which is asked for again and again; so are some of the others. */
+	/* The last is the interpreter's, which is asked for again and again; so are some of the
+	 * others. */
 	stream_block(s, t, lock == STREAM_LOCKS - 1 ? OBJECT_GIL : OBJECT_FUTEX,
 		     lock == 0 || stream_any(s, 3) == 0 ? 0 : 1 + (int64_t)stream_any(s, 100000));
 	t->address = 16 * lock;

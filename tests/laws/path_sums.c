@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sum law on recordings that were not made for it: of every generated scenario, and of every sample file of the format, damaged
- * ones too, the groups of each anchor sum to its life to the nanosecond.
+ * The sum law on recordings that were not made for it: of every generated scenario, and of every
+ * sample file of the format, damaged ones too, the groups of each anchor sum to its life to the
+ * nanosecond.
  */
 #include "tests/tap.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the critical path of recordings: path_print [-a TID] [-n ROWS] [FILE...]. For each anchor the groups of its life, most time
- * first, and whether they sum to it: the error in ns. Exits with 1 where a sum is wrong.
+ * Prints the critical path of recordings: path_print [-a TID] [-n ROWS] [FILE...]. For each anchor
+ * the groups of its life, most time first, and whether they sum to it: the error in ns. Exits with
+ * 1 where a sum is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>

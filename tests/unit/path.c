@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The critical path of small programs written by hand, whose reasons are known: what each rule of the partition says of one wait.
+ * The critical path of small programs written by hand, whose reasons are known: what each rule of
+ * the partition says of one wait.
  */
 #include "tests/tap.h"
 
@@ -101,8 +102,8 @@ static void chain(void)
 	stage_free(&s);
 }
 
-/* Without waking_ns: a waker that went to sleep less than 300 us before the wake-up arrived acted when it did; one that has been
- * asleep for longer did not. */
+/* Without waking_ns: a waker that went to sleep less than 300 us before the wake-up arrived
+ * acted when it did; one that has been asleep for longer did not. */
 static void in_flight(int64_t before)
 {
 	struct stage s = stage_new();
@@ -204,7 +205,8 @@ static void by_object(void)
 	}
 }
 
-/* In a call that waits for the device a poll is the device; one that never ended is told as that, whatever it is of. */
+/* In a call that waits for the device a poll is the device; one that never ended is told as
+ * that, whatever it is of. */
 static void device_and_end(void)
 {
 	struct stage s = stage_new();
@@ -226,7 +228,8 @@ static void device_and_end(void)
 	stage_free(&s);
 }
 
-/* The interpreter's lock is asked for every 5 ms, for half a second: all of it was a wait for who let it go in the end. */
+/* The interpreter's lock is asked for every 5 ms, for half a second: all of it was a wait for
+ * who let it go in the end. */
 static void asked_again(void)
 {
 	struct stage s = stage_new();
