@@ -154,6 +154,8 @@ bool mixes_fold(struct mixes *m, struct segment_log *log, int64_t until_ns, int6
 		log->v.v[put++] = s;
 		i = last + 1;
 	}
+	if (put == i)
+		return done;
 	memmove(log->v.v + put, log->v.v + i, (log->v.n - i) * sizeof(log->v.v[0]));
 	log->v.n -= i - put;
 	return done;
@@ -168,7 +170,7 @@ void mixes_release(struct mixes *m, const struct segment_log *log)
 }
 
 /* How much of the first sum ns lies before so much of all. */
-static int64_t before(uint64_t sum, int64_t at, int64_t all)
+static int64_t share_before(uint64_t sum, int64_t at, int64_t all)
 {
 	return (int64_t)((unsigned __int128)sum * (uint64_t)at / (uint64_t)all);
 }
@@ -185,7 +187,7 @@ void mixes_cut(const struct mixes *m, uint32_t number, int64_t start_ns, int64_t
 		int64_t until;
 
 		sum += mix->parts.v[i].ns;
-		until = before(sum, b, all) - before(sum, a, all);
+		until = share_before(sum, b, all) - share_before(sum, a, all);
 		if (until > done)
 			each(ctx, from, from + until - done, &mix->parts.v[i].s);
 		if (until > done) {

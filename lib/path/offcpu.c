@@ -8,15 +8,16 @@
 
 #include "lib/line/blame.h"
 
-static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col,
-		       uint64_t absent)
+static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col,
+			   uint64_t absent)
 {
 	uint64_t v;
 
 	return event_get(ev, def, col, &v) ? v : absent;
 }
 
-static bool add(struct offcpu_segments *out, int64_t end_ns, enum segment_state state, uint32_t who)
+static bool add_segment(struct offcpu_segments *out, int64_t end_ns, enum segment_state state,
+			uint32_t who)
 {
 	return vec_push(&out->v,
 			(struct segment){ .end_ns = end_ns, .state = (uint8_t)state, .who = who });
@@ -38,7 +39,7 @@ static uint8_t wait_flags(const struct event *ev, const struct op_def *def, uint
 	uint8_t flags = 0;
 
 	if ((object == OBJECT_FUTEX || object == OBJECT_GIL) &&
-	    column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
+	    get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TIMER)
 		flags |= SEGMENT_TIMED;
 	if ((object == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op)) ||
 	    blame_blocked(ev, def) == PART_LOCK)
@@ -51,14 +52,14 @@ static bool is_unended(const struct event *ev, const struct op_def *def)
 	uint64_t cpu;
 
 	return event_get(ev, def, COL_CPU_OUT, &cpu) && !event_get(ev, def, COL_CPU_IN, &cpu) &&
-	       column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
+	       get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_NONE;
 }
 
 static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			const struct op_def *def, int64_t ready_ns, struct offcpu_segments *out)
 {
-	uint64_t object = column(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0;
-	bool by_task = column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
+	uint64_t object = get_column(ev, def, COL_OBJECT_KIND, OBJECT_NONE), waking = 0;
+	bool by_task = get_column(ev, def, COL_WAKER_KIND, WAKER_NONE) == WAKER_TASK;
 	struct segment s = { .end_ns = ready_ns,
 			     .line = ev->stack,
 			     .state = SEGMENT_BLOCKED,
@@ -66,9 +67,9 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			     .flags = wait_flags(ev, def, object) };
 
 	if (by_task)
-		s.who = (uint32_t)column(ev, def, COL_WAKER, 0);
+		s.who = (uint32_t)get_column(ev, def, COL_WAKER, 0);
 	if (object == OBJECT_DISK)
-		s.who = (uint32_t)column(ev, def, COL_OBJECT, 0);
+		s.who = (uint32_t)get_column(ev, def, COL_OBJECT, 0);
 	if (is_unended(ev, def)) {
 		s.state = SEGMENT_UNENDED;
 	} else if (by_task && s.who && s.who != th->id && !ends_by_itself(object)) {
@@ -79,7 +80,7 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 			waking = (uint64_t)(ready_ns - event_start(ev));
 		s.end_ns = ready_ns - (int64_t)waking;
 	}
-	return vec_push(&out->v, s) && (!waking || add(out, ready_ns, SEGMENT_WAKE_UP, 0));
+	return vec_push(&out->v, s) && (!waking || add_segment(out, ready_ns, SEGMENT_WAKE_UP, 0));
 }
 
 /* ---- runnable ---- */
@@ -128,16 +129,16 @@ static bool add_slices(const struct world *w, const struct occupancy *o,
 			break;
 		if (b <= a)
 			continue;
-		if ((b < to && !add(out, to, SEGMENT_RUNNABLE, 0)) ||
-		    !add(out, b, idle ? SEGMENT_WAKE_UP : SEGMENT_RUNNABLE,
-			 idle ? 0 : slice.thread))
+		if ((b < to && !add_segment(out, to, SEGMENT_RUNNABLE, 0)) ||
+		    !add_segment(out, b, idle ? SEGMENT_WAKE_UP : SEGMENT_RUNNABLE,
+				 idle ? 0 : slice.thread))
 			return false;
 		to = a;
 	}
-	return from >= to || add(out, to, SEGMENT_RUNNABLE, 0);
+	return from >= to || add_segment(out, to, SEGMENT_RUNNABLE, 0);
 }
 
-static void reverse(struct segment *v, size_t n)
+static void reverse_segments(struct segment *v, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {
 		struct segment s = v[i];
@@ -168,7 +169,7 @@ static bool add_queued(const struct world *w, const struct occupancy *o,
 	}
 	if (!add_slices(w, o, th, cpu, from, to, out))
 		return false;
-	reverse(out->v.v + first, out->v.n - first);
+	reverse_segments(out->v.v + first, out->v.n - first);
 	return true;
 }
 
@@ -178,26 +179,26 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 			 struct offcpu_segments *out)
 {
 	uint64_t wait = (uint64_t)(ev->end_ns - ready_ns),
-		 throttled = column(ev, def, COL_THROTTLED_NS, 0),
-		 stolen = column(ev, def, COL_STOLEN_NS, 0);
-	uint64_t cpu_out = column(ev, def, COL_CPU_OUT, UINT32_MAX),
-		 cpu_in = column(ev, def, COL_CPU_IN, UINT32_MAX);
+		 throttled = get_column(ev, def, COL_THROTTLED_NS, 0),
+		 stolen = get_column(ev, def, COL_STOLEN_NS, 0);
+	uint64_t cpu_out = get_column(ev, def, COL_CPU_OUT, UINT32_MAX),
+		 cpu_in = get_column(ev, def, COL_CPU_IN, UINT32_MAX);
 	int64_t from = ready_ns;
 
 	throttled = throttled > wait ? wait : throttled;
 	stolen = stolen > wait - throttled ? wait - throttled : stolen;
 	from += (int64_t)throttled;
-	if (throttled && !add(out, from, SEGMENT_THROTTLED, 0))
+	if (throttled && !add_segment(out, from, SEGMENT_THROTTLED, 0))
 		return false;
 	from += (int64_t)stolen;
-	if (stolen && !add(out, from, SEGMENT_STOLEN, 0))
+	if (stolen && !add_segment(out, from, SEGMENT_STOLEN, 0))
 		return false;
 	if (from == ev->end_ns)
 		return true;
 	/* Of an occupant whose slice was lost the CPU seems to be another's. */
 	if (!moves_sound(th, event_start(ev), cpu_out, cpu_in) ||
 	    losses_within(losses, ready_ns, ev->end_ns))
-		return add(out, ev->end_ns, SEGMENT_RUNNABLE, 0);
+		return add_segment(out, ev->end_ns, SEGMENT_RUNNABLE, 0);
 	return add_queued(w, o, th, from, ev->end_ns, (uint32_t)cpu_in, out);
 }
 
@@ -205,7 +206,7 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 		     struct path_thread *th, const struct event *ev, const struct op_def *def,
 		     struct offcpu_segments *out)
 {
-	uint64_t wait = column(ev, def, COL_WAIT_NS, 0);
+	uint64_t wait = get_column(ev, def, COL_WAIT_NS, 0);
 	int64_t ready;
 	bool done;
 

@@ -11,7 +11,7 @@
 
 #include "lib/base/rare.h"
 #include "lib/path/path_state.h"
-#include "lib/path/resolve.h"
+#include "lib/path/path_walk.h"
 #include "lib/path/retain.h"
 
 #define WALK_SEGMENTS 64 /* so many more make it worth while to walk an anchor */
@@ -128,7 +128,7 @@ static inline struct path_thread *thread_of_event(struct path *p, const struct e
 }
 
 /* A thread that submits work is an anchor, too, if its process has not enough of them. */
-RARE static void submitter(struct path *p, struct path_thread *th)
+RARE static void add_submitter(struct path *p, struct path_thread *th)
 {
 	if (!grow_to(&p->submitters, th->process)) {
 		p->nomem = true;
@@ -158,7 +158,7 @@ RARE static const struct path_op *op_learn(struct path *p, uint16_t op)
 	return o;
 }
 
-static void occupied(struct path *p, const struct event *ev, const struct op_def *def)
+static void on_occupied(struct path *p, const struct event *ev, const struct op_def *def)
 {
 	const struct world_ctx *ctx = world_get_ctx(p->w, ev->ctx);
 	uint64_t cpu, occupant;
@@ -170,7 +170,7 @@ static void occupied(struct path *p, const struct event *ev, const struct op_def
 }
 
 /* The thread that ended the wait is kept, whether or not it is recorded. */
-static void released(struct path *p, const struct path_thread *th, struct segment *wait)
+static void note_release(struct path *p, const struct path_thread *th, struct segment *wait)
 {
 	if (wait->state != SEGMENT_WAITING)
 		return;
@@ -200,8 +200,8 @@ APART static void timed_ran(struct path *p, struct path_thread *th, int64_t at_n
 	timed_ended(th, end, since, 0);
 }
 
-static void offcpu(struct path *p, struct path_thread *th, const struct event *ev,
-		   const struct op_def *def)
+static void on_offcpu(struct path *p, struct path_thread *th, const struct event *ev,
+		      const struct op_def *def)
 {
 	struct offcpu_segments *o = &p->offcpu;
 	struct segment *wait;
@@ -214,7 +214,7 @@ static void offcpu(struct path *p, struct path_thread *th, const struct event *e
 	}
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
 	if (wait)
-		released(p, th, wait);
+		note_release(p, th, wait);
 	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
 	timed_ended(th, end, since, wait ? wait->who : 0);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
@@ -222,7 +222,7 @@ static void offcpu(struct path *p, struct path_thread *th, const struct event *e
 }
 
 /* An off-CPU interval of a thread that is of no recorded process. */
-static void outside(struct path *p, const struct event *ev, const struct op_def *def)
+static void on_outside(struct path *p, const struct event *ev, const struct op_def *def)
 {
 	uint64_t id;
 	struct path_thread *th =
@@ -231,12 +231,12 @@ static void outside(struct path *p, const struct event *ev, const struct op_def 
 	if (!th)
 		return;
 	th->outside = true;
-	offcpu(p, th, ev, def);
-	resolve_pending(p, th);
+	on_offcpu(p, th, ev, def);
+	path_walk_pending(p, th);
 }
 
-static void forked(struct path *p, const struct path_thread *th, const struct event *ev,
-		   const struct op_def *def)
+static void on_fork(struct path *p, const struct path_thread *th, const struct event *ev,
+		    const struct op_def *def)
 {
 	uint64_t id;
 	struct path_thread *child =
@@ -248,7 +248,7 @@ static void forked(struct path *p, const struct path_thread *th, const struct ev
 	segment_log_begin(&child->log, ev->end_ns);
 }
 
-static void moved(struct path_thread *th, const struct event *ev, const struct op_def *def)
+static void on_migrate(struct path_thread *th, const struct event *ev, const struct op_def *def)
 {
 	uint64_t from, to;
 
@@ -261,7 +261,7 @@ static void moved(struct path_thread *th, const struct event *ev, const struct o
 		th->nmoves++;
 }
 
-static bool section(struct path *p, struct path_thread *th, const struct event *ev)
+static bool on_section(struct path *p, struct path_thread *th, const struct event *ev)
 {
 	struct segment s = { .end_ns = ev->end_ns,
 			     .line = ev->stack,
@@ -273,7 +273,7 @@ static bool section(struct path *p, struct path_thread *th, const struct event *
 				   ev->end_ns - PATH_LAG_NS, &s);
 }
 
-static bool stolen(struct path *p, struct path_thread *th, const struct event *ev)
+static bool on_stolen(struct path *p, struct path_thread *th, const struct event *ev)
 {
 	const struct segment s = { .end_ns = ev->end_ns, .state = SEGMENT_STOLEN };
 
@@ -287,13 +287,13 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 
 	switch (ev->op) {
 	case OP_SCHED_OFFCPU:
-		offcpu(p, th, ev, def);
+		on_offcpu(p, th, ev, def);
 		break;
 	case OP_SCHED_MIGRATE:
-		moved(th, ev, def);
+		on_migrate(th, ev, def);
 		break;
 	case OP_SCHED_STOLEN:
-		done = stolen(p, th, ev);
+		done = on_stolen(p, th, ev);
 		break;
 	case OP_CPU_SAMPLE:
 		if (ev->depth == 0 && ev->stack)
@@ -302,10 +302,10 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 	case OP_MEM_RECLAIM:
 	case OP_MEM_COMPACT:
 	case OP_MEM_FAULT:
-		done = section(p, th, ev);
+		done = on_section(p, th, ev);
 		break;
 	case OP_PROC_FORK:
-		forked(p, th, ev, def);
+		on_fork(p, th, ev, def);
 		break;
 	case OP_PROC_EXIT:
 		done = path_thread_until(th, &p->losses, ev->end_ns);
@@ -318,8 +318,8 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 		p->nomem = true;
 }
 
-static inline bool call(struct path *p, struct path_thread *th, const struct event *ev,
-			const struct op_def *def)
+static inline bool on_call(struct path *p, struct path_thread *th, const struct event *ev,
+			   const struct op_def *def)
 {
 	const struct path_call c = { .depth = ev->depth,
 				     .start_ns = event_start(ev),
@@ -329,7 +329,7 @@ static inline bool call(struct path *p, struct path_thread *th, const struct eve
 				     .sync = def->flags & OP_SYNC };
 
 	if (def->flags & (OP_SUBMIT | OP_SYNC) && !th->track)
-		submitter(p, th);
+		add_submitter(p, th);
 	return path_thread_call(th, &p->losses, &c);
 }
 
@@ -338,7 +338,7 @@ APART static void look_after(struct path *p)
 {
 	if (p->now_ns >= p->expire_ns) {
 		p->expire_ns = p->now_ns + p->opt.patience_ns / 8;
-		resolve_expired(p);
+		path_walk_expired(p);
 	}
 	if (p->events >= p->opt.segments_max / 8) {
 		p->events = 0;
@@ -362,9 +362,9 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 		look_after(p);
 	if (o->kind == PATH_OP_OTHER) {
 		if (ev->op == OP_SCHED_OCCUPIED)
-			occupied(p, ev, o->def);
+			on_occupied(p, ev, o->def);
 		else
-			outside(p, ev, o->def);
+			on_outside(p, ev, o->def);
 		return p->nomem ? err_nomem(e) : 0;
 	}
 	th = thread_of_event(p, ev);
@@ -374,12 +374,12 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 		timed_ran(p, th, ev->end_ns);
 	if (o->kind == PATH_OP_THREAD)
 		on_thread(p, th, ev, o->def);
-	else if (!call(p, th, ev, o->def))
+	else if (!on_call(p, th, ev, o->def))
 		p->nomem = true;
 	if (th->pending.n)
-		resolve_pending(p, th);
+		path_walk_pending(p, th);
 	if (th->track && th->log.v.n >= p->tracks.v[th->track - 1].walked + WALK_SEGMENTS)
-		resolve_track(p, &p->tracks.v[th->track - 1]);
+		path_walk_track(p, &p->tracks.v[th->track - 1]);
 	return p->nomem ? err_nomem(e) : 0;
 }
 
@@ -395,7 +395,7 @@ int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, un
 	if (!th || th->exited || o->kind != PATH_OP_CALL || end_ns <= start_ns)
 		return 0;
 	ev.dur_ns = (uint64_t)(end_ns - start_ns);
-	return call(p, th, &ev, o->def) && !p->nomem ? 0 : err_nomem(e);
+	return on_call(p, th, &ev, o->def) && !p->nomem ? 0 : err_nomem(e);
 }
 
 int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e)
@@ -403,7 +403,7 @@ int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct 
 	struct path_thread *th = thread_of(p, thread);
 
 	if (th && !th->exited && (!th->log.begun || segment_log_end(&th->log) <= event_start(ev)))
-		offcpu(p, th, ev, op_learn(p, ev->op)->def);
+		on_offcpu(p, th, ev, op_learn(p, ev->op)->def);
 	return p->nomem ? err_nomem(e) : 0;
 }
 
@@ -423,11 +423,11 @@ int path_finish(struct path *p, int64_t end_ns, struct err *e)
 	}
 	p->finished = true;
 	for (size_t i = 0; i < p->tracks.n; i++)
-		resolve_track(p, &p->tracks.v[i]);
+		path_walk_track(p, &p->tracks.v[i]);
 	/* What waited for one thread may wait for none now: nothing more will be known. */
 	for (size_t i = 0; i < p->threads.n; i++) {
 		if (p->threads.v[i])
-			resolve_pending(p, p->threads.v[i]);
+			path_walk_pending(p, p->threads.v[i]);
 	}
 	return p->nomem ? err_nomem(e) : 0;
 }

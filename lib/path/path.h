@@ -37,8 +37,8 @@ struct path_piece {
 	uint32_t thread; /* whose state it is: the leaf */
 	int64_t from_ns, to_ns;
 	struct segment s;
-	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the anchor
-	 * (path_is_partner), it took the CPU, and the rest does not count. */
+	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the
+	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;
 	unsigned depth; /* threads between the anchor and the leaf */
 };

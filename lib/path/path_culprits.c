@@ -13,7 +13,7 @@ void path_culprits_free(struct path_culprits *c)
 	map_free(&c->by_key);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_hash(uint64_t a, uint64_t b)
 {
 	return hash_u64(a ^ hash_u64(b));
 }
@@ -34,8 +34,8 @@ static uint64_t process_key(const struct world *w, uint32_t process, uint32_t co
 	const struct world_process *p = world_get_process(w, process);
 
 	if (!p || !p->parent)
-		return mix(process, 1);
-	return mix(mix(p->parent, p->node), mix(hash_name(w, comm), 2));
+		return mix_hash(process, 1);
+	return mix_hash(mix_hash(p->parent, p->node), mix_hash(hash_name(w, comm), 2));
 }
 
 static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
@@ -44,10 +44,10 @@ static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
 
 	if (!t || !p)
-		return mix(thread, 3);
+		return mix_hash(thread, 3);
 	if (p->tgid == t->tid)
 		return process_key(c->w, t->process, t->comm);
-	return mix(mix(t->process, 4), hash_name(c->w, t->comm));
+	return mix_hash(mix_hash(t->process, 4), hash_name(c->w, t->comm));
 }
 
 uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)

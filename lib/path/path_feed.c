@@ -16,7 +16,7 @@ void path_feed_free(struct path_feed *f)
 	map_free(&f->asleep_by);
 }
 
-static void reaches(struct path_feed *f, int64_t ns)
+static void extend_end(struct path_feed *f, int64_t ns)
 {
 	if (!f->begun || ns > f->end_ns)
 		f->end_ns = ns;
@@ -44,7 +44,7 @@ static int feed_events(struct path_feed *f, const struct stream_item *item, stru
 			return rc;
 		f->previous_ns = ev->end_ns;
 		f->has_events = true;
-		reaches(f, ev->end_ns);
+		extend_end(f, ev->end_ns);
 	}
 	return 0;
 }
@@ -66,7 +66,7 @@ static int feed_record(struct path_feed *f, const struct record *r, struct err *
 	switch (r->kind) {
 	case RECORD_CLOCK:
 		if (f->has_events)
-			reaches(f, r->u.CLOCK.mono_ns);
+			extend_end(f, r->u.CLOCK.mono_ns);
 		return 0;
 	case RECORD_LOSS:
 		path_lost(f->path, REC_HAS(r, LOSS, since_ns) ? r->u.LOSS.since_ns : INT64_MIN,
@@ -76,7 +76,7 @@ static int feed_record(struct path_feed *f, const struct record *r, struct err *
 	case RECORD_OPEN:
 		if (!r->u.OPEN.at_end)
 			return 0;
-		reaches(f, r->u.OPEN.time_ns);
+		extend_end(f, r->u.OPEN.time_ns);
 		return open_calls_add(&f->open, &r->u.OPEN) ? 0 : err_nomem(e);
 	case RECORD_ASLEEP:
 		return feed_asleep(f, r) ? 0 : err_nomem(e);

@@ -47,7 +47,7 @@ struct path {
 	struct mixes mixes;
 	struct offcpu_segments offcpu;	 /* scratch */
 	size_t pending;			 /* pieces that wait for a thread */
-	VEC(struct pending_piece) ready; /* scratch of resolve.c */
+	VEC(struct pending_piece) ready; /* scratch of path_walk.c */
 	size_t events;			 /* since the segments were counted last */
 	int64_t now_ns;			 /* end of the newest event */
 	int64_t expire_ns;		 /* when it is looked for pieces that waited for too long */

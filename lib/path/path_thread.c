@@ -19,8 +19,8 @@ void path_thread_free(struct path_thread *th)
 }
 
 /* What is on a CPU in [from, to): unknown where events were lost. */
-static struct segment on_cpu(const struct losses *losses, int64_t from_ns, int64_t to_ns,
-			     const struct segment *as)
+static struct segment make_on_cpu(const struct losses *losses, int64_t from_ns, int64_t to_ns,
+				  const struct segment *as)
 {
 	struct segment s = *as;
 
@@ -39,11 +39,11 @@ static bool push_on_cpu(struct path_thread *th, const struct losses *losses, int
 
 	if (from >= to_ns)
 		return true;
-	s = on_cpu(losses, from, to_ns, as);
+	s = make_on_cpu(losses, from, to_ns, as);
 	return segment_log_push(&th->log, &s);
 }
 
-static struct segment own_code(const struct path_thread *th)
+static struct segment make_own_code(const struct path_thread *th)
 {
 	struct segment s = { .state = SEGMENT_OWN };
 
@@ -60,7 +60,7 @@ static struct segment own_code(const struct path_thread *th)
 /* In its own code from where the log ends to to_ns. */
 static bool push_own(struct path_thread *th, const struct losses *losses, int64_t to_ns)
 {
-	struct segment own = own_code(th);
+	struct segment own = make_own_code(th);
 
 	segment_log_begin(&th->log, to_ns);
 	th->sample = 0;
@@ -88,7 +88,7 @@ static bool move_tail(struct path_thread *th, const struct losses *losses, size_
  * is known. */
 static bool move_orphans(struct path_thread *th, const struct losses *losses, int64_t before_ns)
 {
-	struct segment own = own_code(th);
+	struct segment own = make_own_code(th);
 	size_t n = 0;
 
 	while (n < th->tail.n && th->tail.v[n].start_ns < before_ns)
@@ -161,15 +161,16 @@ static bool tail_fill(struct path_thread *th, const struct losses *losses, int64
 		struct tail_part part = v[i - 1];
 
 		if (part.s.end_ns < end)
-			v[--put] = (struct tail_part){ part.s.end_ns,
-						       on_cpu(losses, part.s.end_ns, end, as) };
+			v[--put] =
+				(struct tail_part){ part.s.end_ns,
+						    make_on_cpu(losses, part.s.end_ns, end, as) };
 		v[--put] = part;
 		end = part.start_ns;
 	}
 	if (!first && th->log.begun && start_ns < segment_log_end(&th->log))
 		start_ns = segment_log_end(&th->log);
 	if (start_ns < end)
-		v[--put] = (struct tail_part){ start_ns, on_cpu(losses, start_ns, end, as) };
+		v[--put] = (struct tail_part){ start_ns, make_on_cpu(losses, start_ns, end, as) };
 	memmove(&v[first], &v[put], (old + room - put) * sizeof(*v));
 	th->tail.n = first + old + room - put;
 	return true;
@@ -195,7 +196,7 @@ static bool inner_call(struct path_thread *th, const struct losses *losses,
 static inline bool push_plain_call(struct path_thread *th, const struct path_call *c,
 				   const struct segment *in)
 {
-	struct segment own = own_code(th);
+	struct segment own = make_own_code(th);
 
 	if (c->start_ns > segment_log_end(&th->log)) {
 		own.end_ns = c->start_ns;

@@ -21,7 +21,7 @@ struct tail_part {
 	struct segment s;
 };
 
-/* A piece of a path that waits until more is known of a thread (resolve.h). */
+/* A piece of a path that waits until more is known of a thread (path_walk.h). */
 struct pending_piece {
 	struct segment s; /* of whom it waits for: WAITING or RUNNABLE */
 	int64_t start_ns; /* of s */

@@ -5,7 +5,7 @@
  */
 #include "lib/path/retain.h"
 
-#include "lib/path/resolve.h"
+#include "lib/path/path_walk.h"
 
 /* Ages from which on checkpoints are that long. */
 static const struct {
@@ -19,7 +19,7 @@ static const struct {
 
 #define OLD_NS (INT64_C(64) * 1000000000) /* what is older is folded first */
 
-static size_t held(const struct path *p)
+static size_t count_held(const struct path *p)
 {
 	struct path_memory m;
 
@@ -47,14 +47,15 @@ void retain_some(struct path *p)
 {
 	size_t limit = p->opt.segments_max / 4 * 3;
 
-	if (held(p) <= limit)
+	if (count_held(p) <= limit)
 		return;
 	for (size_t i = 0; i < p->tracks.n; i++)
-		resolve_track(p, &p->tracks.v[i]);
+		path_walk_track(p, &p->tracks.v[i]);
 	/* From as long as most waits are down to what is about to be walked; then in longer
 	 * cells, where there is much variety in short ones. */
-	for (int64_t times = 1; times <= 100 && held(p) > limit; times *= 10) {
-		for (int64_t age = OLD_NS; age >= 2 * PATH_LAG_NS && held(p) > limit; age /= 2)
+	for (int64_t times = 1; times <= 100 && count_held(p) > limit; times *= 10) {
+		for (int64_t age = OLD_NS; age >= 2 * PATH_LAG_NS && count_held(p) > limit;
+		     age /= 2)
 			fold_older(p, age, times);
 	}
 	for (size_t i = 0; i < p->tracks.n; i++) {

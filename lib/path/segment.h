@@ -36,7 +36,8 @@ enum segment_state {
 enum segment_flag {
 	/* Inside a call that waits for the device. */
 	SEGMENT_IN_SYNC = 1 << 0,
-	/* OWN: line is where a CPU sample found it. Without: line and op are those of the call before. */
+	/* OWN: line is where a CPU sample found it. Else line and op are those of the call
+	 * before. */
 	SEGMENT_SAMPLED = 1 << 1,
 	/* WAITING: the end is the wake-up; the other thread acted a little earlier. */
 	SEGMENT_ACT_UNKNOWN = 1 << 2,

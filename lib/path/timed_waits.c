@@ -5,7 +5,7 @@
  */
 #include "lib/path/timed_waits.h"
 
-static uint64_t column(const struct event *ev, const struct op_def *def, uint16_t col)
+static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col)
 {
 	uint64_t v = 0;
 
@@ -25,7 +25,7 @@ static bool ran_out(const struct event *ev, const struct op_def *def, const stru
 {
 	return wait->state == SEGMENT_BLOCKED &&
 	       (wait->object == OBJECT_FUTEX || wait->object == OBJECT_GIL) &&
-	       column(ev, def, COL_WAKER_KIND) == WAKER_TIMER;
+	       get_column(ev, def, COL_WAKER_KIND) == WAKER_TIMER;
 }
 
 /* They are over: no thread ended them, or the event that says so was lost. */
@@ -52,7 +52,7 @@ enum timed_end timed_waits_next(struct timed_waits *w, const struct losses *loss
 				const struct segment *wait, int64_t *since_ns)
 {
 	int64_t start = event_start(ev);
-	uint64_t object = column(ev, def, COL_OBJECT);
+	uint64_t object = get_column(ev, def, COL_OBJECT);
 	enum timed_end end = timed_waits_ran(w, losses, start, since_ns);
 	bool again;
 

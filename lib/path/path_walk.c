@@ -4,7 +4,7 @@
  * segments up to where it acted, and these in turn. A releaser is awake when it acts, so that each
  * level's window is shorter or ends earlier.
  */
-#include "lib/path/resolve.h"
+#include "lib/path/path_walk.h"
 
 /* Where a walk stands: whose life, through how many threads, behind whose use of a CPU. */
 struct walk {
@@ -19,8 +19,8 @@ static void walk_thread(const struct walk *w, struct path_thread *th, int64_t fr
 struct window;
 static void walk_life(const struct walk *w, struct path_thread *th, const struct window *win);
 
-static void emit(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
-		 const struct segment *s)
+static void emit_piece(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
+		       const struct segment *s)
 {
 	struct path_piece piece = { .anchor = w->p->tracks.v[w->track].thread,
 				    .thread = th->id,
@@ -39,7 +39,7 @@ static void emit_state(const struct walk *w, const struct path_thread *th, int64
 {
 	struct segment s = { .state = (uint8_t)state };
 
-	emit(w, th, from, to, &s);
+	emit_piece(w, th, from, to, &s);
 }
 
 /* As blocked on its object: no more is known of who ended the wait than who it was. */
@@ -50,7 +50,7 @@ static void emit_blocked(const struct walk *w, const struct path_thread *th, int
 
 	s.state = SEGMENT_BLOCKED;
 	s.flags &= (uint8_t)~SEGMENT_ACT_UNKNOWN;
-	emit(w, th, from, to, &s);
+	emit_piece(w, th, from, to, &s);
 }
 
 /* ---- pieces that wait for a thread ---- */
@@ -63,8 +63,8 @@ struct window {
 };
 
 /* Whether `on` is known up to need_ns, or never will be; else the window waits for that. */
-static bool known(const struct walk *w, struct path_thread *on, const struct window *win,
-		  int64_t need_ns)
+static bool wait_until_known(const struct walk *w, struct path_thread *on, const struct window *win,
+			     int64_t need_ns)
 {
 	struct pending_piece piece = { .s = *win->s,
 				       .start_ns = win->start_ns,
@@ -99,7 +99,7 @@ static void walk_before(const struct walk *w, const struct path_thread *th,
 	struct path_thread *creator = path_thread_known(w->p, th->creator);
 
 	if (creator && creator != win->th && creator->log.begun && w->depth + 1 < PATH_DEPTH) {
-		if (known(w, creator, win, win->to_ns))
+		if (wait_until_known(w, creator, win, win->to_ns))
 			walk_life(w, creator, win);
 	} else if (losses_within(&w->p->losses, win->from_ns,
 				 th->log.begun ? th->log.begin_ns : w->p->now_ns)) {
@@ -127,7 +127,7 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 
 /* When the releaser acted, where the wake-up arrived later: INT64_MIN: it was asleep for long,
  * and did not. */
-static int64_t acted(const struct path_thread *releaser, const struct window *win)
+static int64_t find_act(const struct path_thread *releaser, const struct window *win)
 {
 	int64_t arrived = win->s->end_ns, slept;
 	size_t i = segment_log_find(&releaser->log, arrived - 1);
@@ -153,13 +153,13 @@ static void walk_wait(const struct walk *w, const struct window *win)
 		emit_state(w, win->th, win->from_ns, win->to_ns, SEGMENT_TOO_DEEP);
 		return;
 	}
-	if (!known(w, releaser, win, win->s->end_ns))
+	if (!wait_until_known(w, releaser, win, win->s->end_ns))
 		return;
 	if (!releaser->log.begun) {
 		walk_before(w, releaser, win);
 		return;
 	}
-	act = acted(releaser, win);
+	act = find_act(releaser, win);
 	if (act == INT64_MIN) {
 		emit_blocked(w, win->th, win->from_ns, win->to_ns, win->s);
 		return;
@@ -182,13 +182,13 @@ static void walk_occupied(const struct walk *w, const struct window *win)
 	struct walk behind = *w;
 
 	if (!occupant || w->occupant || w->depth + 1 >= PATH_DEPTH) {
-		emit(w, win->th, win->from_ns, win->to_ns, win->s);
+		emit_piece(w, win->th, win->from_ns, win->to_ns, win->s);
 		return;
 	}
-	if (!known(w, occupant, win, win->to_ns))
+	if (!wait_until_known(w, occupant, win, win->to_ns))
 		return;
 	if (!occupant->log.begun || occupant->log.begin_ns > win->from_ns || occupant->outside) {
-		emit(w, win->th, win->from_ns, win->to_ns, win->s);
+		emit_piece(w, win->th, win->from_ns, win->to_ns, win->s);
 		return;
 	}
 	behind.occupant = occupant->id;
@@ -219,9 +219,9 @@ static void emit_mixed(void *ctx, int64_t from, int64_t to, const struct segment
 		behind.occupant = s->who;
 		behind.depth++;
 		rough = (struct segment){ .state = SEGMENT_OWN, .flags = SEGMENT_ROUGH };
-		emit(&behind, path_thread_known(behind.p, s->who), from, to, &rough);
+		emit_piece(&behind, path_thread_known(behind.p, s->who), from, to, &rough);
 	} else {
-		emit(m->w, m->th, from, to, &rough);
+		emit_piece(m->w, m->th, from, to, &rough);
 	}
 }
 
@@ -241,7 +241,7 @@ static void walk_segment(const struct walk *w, const struct window *win)
 			  win->to_ns, emit_mixed, &m);
 		break;
 	default:
-		emit(w, win->th, win->from_ns, win->to_ns, win->s);
+		emit_piece(w, win->th, win->from_ns, win->to_ns, win->s);
 	}
 }
 
@@ -267,7 +267,7 @@ static void walk_thread(const struct walk *w, struct path_thread *th, int64_t fr
 			   losses_within(&w->p->losses, from, to) ? SEGMENT_UNKNOWN : SEGMENT_OWN);
 }
 
-void resolve_track(struct path *p, struct path_track *track)
+void path_walk_track(struct path *p, struct path_track *track)
 {
 	struct path_thread *th = path_thread_known(p, track->thread);
 	struct walk w = { .p = p, .track = (uint32_t)(track - p->tracks.v), .late = p->finished };
@@ -290,7 +290,7 @@ void resolve_track(struct path *p, struct path_track *track)
 }
 
 /* What waited is asked once more. */
-static void resume(struct path *p, const struct pending_piece *piece, bool late)
+static void resume_piece(struct path *p, const struct pending_piece *piece, bool late)
 {
 	struct walk w = { .p = p,
 			  .track = piece->track,
@@ -332,11 +332,11 @@ static void resume_some(struct path *p, struct path_thread *th, int64_t settled_
 	for (size_t i = 0; i < p->ready.n; i++) {
 		struct pending_piece piece = p->ready.v[i];
 
-		resume(p, &piece, p->finished || piece.need_ns > settled_ns);
+		resume_piece(p, &piece, p->finished || piece.need_ns > settled_ns);
 	}
 }
 
-void resolve_pending(struct path *p, struct path_thread *th)
+void path_walk_pending(struct path *p, struct path_thread *th)
 {
 	int64_t settled = path_settled(p, th);
 
@@ -344,7 +344,7 @@ void resolve_pending(struct path *p, struct path_thread *th)
 		resume_some(p, th, settled, false);
 }
 
-void resolve_expired(struct path *p)
+void path_walk_expired(struct path *p)
 {
 	for (size_t i = 0; i < p->threads.n && p->pending; i++) {
 		struct path_thread *th = p->threads.v[i];
