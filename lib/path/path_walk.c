@@ -11,7 +11,8 @@ struct walk {
 	struct path *p;
 	uint32_t track, occupant;
 	unsigned depth;
-	bool late; /* resolve with what is known now: wait for no thread */
+	unsigned generations; /* creators gone through for the thread at hand */
+	bool late;	      /* resolve with what is known now: wait for no thread */
 };
 
 static void walk_thread(const struct walk *w, struct path_thread *th, int64_t from, int64_t to);
@@ -97,10 +98,14 @@ static void walk_before(const struct walk *w, const struct path_thread *th,
 			const struct window *win)
 {
 	struct path_thread *creator = path_thread_known(w->p, th->creator);
+	struct walk older = *w;
 
-	if (creator && creator != win->th && creator->log.begun && w->depth + 1 < PATH_DEPTH) {
+	older.generations++;
+	/* Who made it is older, whatever a damaged recording says. */
+	if (creator && creator != win->th && creator->log.begun &&
+	    creator->log.begin_ns < th->log.begin_ns && older.generations < PATH_DEPTH) {
 		if (wait_until_known(w, creator, win, win->to_ns))
-			walk_life(w, creator, win);
+			walk_life(&older, creator, win);
 	} else if (losses_within(&w->p->losses, win->from_ns,
 				 th->log.begun ? th->log.begin_ns : w->p->now_ns)) {
 		emit_state(w, win->th, win->from_ns, win->to_ns, SEGMENT_UNKNOWN);
@@ -121,6 +126,7 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 		part.from_ns = part.to_ns;
 	}
 	deeper.depth++;
+	deeper.generations = 0;
 	if (part.from_ns < win->to_ns)
 		walk_thread(&deeper, th, part.from_ns, win->to_ns);
 }

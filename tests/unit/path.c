@@ -176,6 +176,31 @@ static void young(void)
 	stage_free(&s);
 }
 
+/* A damaged recording in which two threads made each other, and wait for each other: there is an
+ * end to it. */
+static void in_circles(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 11, 11, 1, "one"),
+		     c = stage_actor(&s, 12, 12, 1, "two");
+	struct outcome t;
+	uint64_t sum = 0;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	wait_for(&s, a, OBJECT_FD, 10 * MS, 90 * MS, 90 * MS, b);
+	stage_set(stage_event(&s, OP_PROC_FORK, b.ctx, 0, 40 * MS, 40 * MS), COL_CHILD, c.thread);
+	stage_set(stage_event(&s, OP_PROC_FORK, c.ctx, 0, 50 * MS, 50 * MS), COL_CHILD, b.thread);
+	stage_set(wait_for(&s, b, OBJECT_FD, 55 * MS, 85 * MS, 85 * MS, c), COL_WAKING_NS, 0);
+	stage_set(wait_for(&s, c, OBJECT_FD, 52 * MS, 86 * MS, 86 * MS, b), COL_WAKING_NS, 0);
+	t = run(&s, a.thread, 100 * MS);
+	for (size_t i = 0; i < t.list.v.n; i++)
+		sum += t.list.v.v[i].ns;
+	is_u64(sum, 100 * MS, "threads that made and woke each other: the sum is the life");
+	ok(ns_of(&t, PATH_TOO_DEEP, 0) > 0, "a circle is a chain too deep");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
 /* Waits that nobody in the recording ends. */
 static void by_object(void)
 {
@@ -316,6 +341,7 @@ int main(void)
 	one_cpu(2);
 	one_cpu(3);
 	young();
+	in_circles();
 	by_object();
 	device_and_end();
 	asked_again();
