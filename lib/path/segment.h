@@ -59,9 +59,6 @@ struct segment {
 	uint8_t flags;	/* enum segment_flag, or-ed */
 };
 
-/* "own code", "in a call" ...: a few words for people. */
-const char *segment_state_text(enum segment_state state);
-
 static inline int segment_on_cpu(const struct segment *s)
 {
 	return s->state >= SEGMENT_OWN && s->state <= SEGMENT_FAULT_IN;

@@ -38,8 +38,8 @@ static void print_leaf(const char *what, const struct path_piece *p)
 {
 	printf("#   %s: thread %u %s object %u who %u op %x line %u flags %x occupant %u depth "
 	       "%u\n",
-	       what, p->thread, segment_state_text((enum segment_state)p->s.state), p->s.object,
-	       p->s.who, p->s.op, p->s.line, p->s.flags, p->occupant, p->depth);
+	       what, p->thread, run_state_text(p->s.state), p->s.object, p->s.who, p->s.op,
+	       p->s.line, p->s.flags, p->occupant, p->depth);
 }
 
 /* Whether the thread is in a wait that ran into its time-out and was for somebody. */
@@ -115,8 +115,8 @@ int main(void)
 	}
 	for (unsigned i = SEGMENT_OWN; i <= SEGMENT_UNENDED; i++) {
 		if (i != SEGMENT_WAITING)
-			ok(seen.state[i] > 0, "\"%s\" was met %" PRIu64 " times",
-			   segment_state_text((enum segment_state)i), seen.state[i]);
+			ok(seen.state[i] > 0, "\"%s\" was met %" PRIu64 " times", run_state_text(i),
+			   seen.state[i]);
 	}
 	ok(seen.state[SEGMENT_TOO_DEEP] < seen.through / 1000, "chains too deep: %" PRIu64,
 	   seen.state[SEGMENT_TOO_DEEP]);

@@ -8,6 +8,30 @@
 #include "lib/path/path.h"
 #include "tests/laws/path_stream.h"
 
+static inline const char *run_state_text(unsigned state)
+{
+	static const char *const texts[SEGMENT_STATES] = {
+		[SEGMENT_UNKNOWN] = "unknown",
+		[SEGMENT_OWN] = "own code",
+		[SEGMENT_CALL] = "in call",
+		[SEGMENT_SYNC] = "device (spin or return)",
+		[SEGMENT_RECLAIM] = "memory reclaim",
+		[SEGMENT_COMPACT] = "memory compaction",
+		[SEGMENT_FAULT_IN] = "page fault, on CPU",
+		[SEGMENT_STOLEN] = "stolen by the hypervisor",
+		[SEGMENT_THROTTLED] = "throttled",
+		[SEGMENT_WAKE_UP] = "wake-up latency",
+		[SEGMENT_RUNNABLE] = "CPU taken",
+		[SEGMENT_BLOCKED] = "blocked",
+		[SEGMENT_WAITING] = "waiting",
+		[SEGMENT_UNENDED] = "never ended",
+		[SEGMENT_MIXED] = "mixed",
+		[SEGMENT_TOO_DEEP] = "chain too deep",
+	};
+
+	return state < SEGMENT_STATES ? texts[state] : "?";
+}
+
 struct path_run {
 	struct path_listener listener;
 	struct path *path;
