@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A growing array of any type: `VEC(struct op_row) rows = { 0 };` then vec_push(&rows, row), and
- * rows.v[i] for i < rows.n. Zero-initialised is empty. vec_push and vec_reserve are false when
+ * rows.v[i] for i < rows.n. Zero-initialised is empty. vec_push, vec_reserve and vec_reach are false when
  * memory is exhausted, and the array is then as it was.
  */
 #ifndef INGERO_BASE_VEC_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VEC(T)                 \
 	struct {               \
@@ -23,6 +24,13 @@
 	 vec_grow_((void **)&(vec)->v, &(vec)->cap, (vec)->n, (more), sizeof(*(vec)->v)))
 
 #define vec_push(vec, ...) (vec_reserve((vec), 1) && ((vec)->v[(vec)->n++] = (__VA_ARGS__), true))
+
+/* Element i is there, new ones before it zero. */
+#define vec_reach(vec, i)                                                                    \
+	((i) < (vec)->n ||                                                                   \
+	 (vec_reserve((vec), (size_t)(i) + 1 - (vec)->n) &&                                  \
+	  (memset((vec)->v + (vec)->n, 0, ((size_t)(i) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
+	   (vec)->n = (size_t)(i) + 1, true)))
 
 #define vec_free(vec)                      \
 	do {                               \

@@ -11,12 +11,6 @@
 #include "lib/cause/hist.h"
 #include "lib/cause/tally_keys.h"
 
-#define grow_to(vec, id)                                                                      \
-	((id) < (vec)->n ||                                                                   \
-	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                  \
-	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
-	   (vec)->n = (size_t)(id) + 1, true)))
-
 void tally_free(struct tally *t)
 {
 	for (size_t i = 0; i < t->groups.n; i++)
@@ -66,7 +60,7 @@ struct tally_process *tally_process_new(struct tally *t, uint32_t process)
 {
 	struct tally_process *p;
 
-	if (!grow_to(&t->processes, process) || !vec_push(&t->order, process))
+	if (!vec_reach(&t->processes, process) || !vec_push(&t->order, process))
 		return NULL;
 	p = &t->processes.v[process];
 	p->seen = true;
@@ -79,7 +73,7 @@ struct tally_thread *tally_thread_new(struct tally *t, uint32_t process, uint32_
 	struct tally_process *p = tally_process(t, process);
 	struct tally_thread fresh = { .process = process, .seen = true };
 
-	if (!p || !grow_to(&t->threads, thread))
+	if (!p || !vec_reach(&t->threads, thread))
 		return NULL;
 	fresh.ns_by = calloc(PART_COUNT, sizeof(*fresh.ns_by));
 	if (!fresh.ns_by || !vec_push(&p->threads, thread)) {
@@ -168,7 +162,7 @@ void tally_worst_add(struct tally_group *g, const struct tally_worst *w)
 
 bool tally_wait_at(struct tally_group *g, unsigned cpu, uint64_t us)
 {
-	if (!grow_to(&g->cpu_us, cpu))
+	if (!vec_reach(&g->cpu_us, cpu))
 		return false;
 	us += g->cpu_us.v[cpu];
 	g->cpu_us.v[cpu] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;

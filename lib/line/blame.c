@@ -19,25 +19,7 @@ static uint64_t column(const struct event *ev, const struct op_def *def, uint16_
 	return event_get(ev, def, col, &v) ? v : absent;
 }
 
-/* Where a waiting thread was queued. Migrations must lead from where it stopped to where it went on without a
- * gap; otherwise one was lost and the CPUs are not known. */
-static bool moves_sound(const struct line_thread *th, int64_t start_ns, uint64_t cpu_out,
-			uint64_t cpu_in)
-{
-	uint64_t at = cpu_out;
-
-	if (th->nmoves > THREAD_MOVES)
-		return false;
-	for (uint32_t i = 0; i < th->nmoves; i++) {
-		if (th->moves[i].time_ns < start_ns)
-			continue;
-		if (th->moves[i].from != at)
-			return false;
-		at = th->moves[i].to;
-	}
-	return at == cpu_in;
-}
-
+/* Where a waiting thread was queued. */
 static void wait_occupants(const struct blame *b, const struct line_thread *th,
 			   const struct waker_interval *iv, uint32_t cpu_out,
 			   struct occupancy_answer *ans)
@@ -45,8 +27,8 @@ static void wait_occupants(const struct blame *b, const struct line_thread *th,
 	int64_t from = iv->ready_ns;
 	uint32_t cpu = cpu_out;
 
-	for (uint32_t i = 0; i < th->nmoves; i++) {
-		const struct thread_move *m = &th->moves[i];
+	for (uint32_t i = 0; i < th->moves.n; i++) {
+		const struct move *m = &th->moves.v[i];
 
 		if (m->time_ns < iv->start_ns)
 			continue;
@@ -329,12 +311,12 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	parts_add(&r->parts, PART_STOLEN, 0, stolen);
 	wait -= throttled + stolen;
 	if (cpu_out <= UINT16_MAX && cpu_in <= UINT16_MAX &&
-	    moves_sound(th, iv->start_ns, cpu_out, cpu_in)) {
+	    moves_sound(&th->moves, iv->start_ns, cpu_out, cpu_in)) {
 		struct occupancy_answer ans;
 		uint32_t moved = 0;
 
-		for (uint32_t i = 0; i < th->nmoves; i++)
-			moved += th->moves[i].time_ns > iv->ready_ns;
+		for (uint32_t i = 0; i < th->moves.n; i++)
+			moved += th->moves.v[i].time_ns > iv->ready_ns;
 		iv->placed = moved == 0;
 		occupancy_none(&ans);
 		if (wait)
@@ -344,5 +326,5 @@ void blame_offcpu(const struct blame *b, struct line_thread *th, const struct ev
 	} else {
 		parts_add(&r->parts, PART_WAIT_UNKNOWN, 0, wait);
 	}
-	th->nmoves = 0;
+	th->moves.n = 0;
 }

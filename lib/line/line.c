@@ -309,11 +309,7 @@ APART static void moved(struct line_thread *th, const struct event *ev, const st
 
 	if (!event_get(ev, op, COL_CPU_OUT, &from) || !event_get(ev, op, COL_CPU_IN, &to))
 		return;
-	if (th->nmoves < THREAD_MOVES)
-		th->moves[th->nmoves] =
-			(struct thread_move){ ev->end_ns, (uint32_t)from, (uint32_t)to };
-	if (th->nmoves <= THREAD_MOVES)
-		th->nmoves++;
+	moves_add(&th->moves, ev->end_ns, (uint32_t)from, (uint32_t)to);
 }
 
 static int occupied(struct line *l, const struct event *ev, const struct op_def *op, struct err *e)

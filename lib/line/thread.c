@@ -37,12 +37,6 @@ void threads_forget(struct threads *t, uint32_t id)
 	thread_free(th);
 }
 
-#define grow_to(vec, id)                                                                      \
-	((id) < (vec)->n ||                                                                   \
-	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                  \
-	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
-	   (vec)->n = (size_t)(id) + 1, true)))
-
 struct line_thread *threads_of(struct threads *t, uint32_t id, bool *nomem)
 {
 	const struct world_thread *v = world_get_thread(t->w, id);
@@ -51,7 +45,7 @@ struct line_thread *threads_of(struct threads *t, uint32_t id, bool *nomem)
 
 	if (!v || th)
 		return th;
-	th = grow_to(&t->by_id, id) ? calloc(1, sizeof(*th)) : NULL;
+	th = vec_reach(&t->by_id, id) ? calloc(1, sizeof(*th)) : NULL;
 	if (!th) {
 		*nomem = true;
 		return NULL;
@@ -70,7 +64,7 @@ struct line_thread *threads_of_ctx_slow(struct threads *t, uint32_t ctx, bool *n
 
 	if (!th)
 		return NULL;
-	if (!grow_to(&t->by_ctx, ctx) || !vec_push(&th->ctxs, ctx)) {
+	if (!vec_reach(&t->by_ctx, ctx) || !vec_push(&th->ctxs, ctx)) {
 		*nomem = true;
 		return NULL;
 	}

@@ -12,11 +12,10 @@
 
 #include "lib/base/vec.h"
 #include "lib/event/event.h"
+#include "lib/line/moves.h"
 #include "lib/line/nest.h"
 #include "lib/line/wakers.h"
 #include "lib/world/world.h"
-
-#define THREAD_MOVES 16
 
 struct line_thread {
 	uint32_t id, process, node, ctx; /* world ids; ctx: the first it was seen in */
@@ -25,12 +24,7 @@ struct line_thread {
 	struct nest nest;
 	VEC(uint32_t) ctxs; /* all it was seen in */
 	struct wakers wakers;
-	/* Moves between run queues since it last ran. */
-	struct thread_move {
-		int64_t time_ns;
-		uint32_t from, to;
-	} moves[THREAD_MOVES];
-	uint32_t nmoves; /* more than THREAD_MOVES: the rest was not kept */
+	struct moves moves;
 	/* The last wait for a mutex ended by the clock, not by a release: whose it is, is told by the next. */
 	uint64_t lock_object, lock_ns;
 	int64_t lock_start_ns, lock_end_ns;

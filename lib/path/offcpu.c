@@ -85,25 +85,6 @@ static bool add_blocked(const struct path_thread *th, const struct event *ev,
 
 /* ---- runnable ---- */
 
-/* Moves lead from where the thread stopped to where it went on without a gap, or one was lost
- * and its CPU is not known. */
-static bool moves_sound(const struct path_thread *th, int64_t start_ns, uint64_t cpu_out,
-			uint64_t cpu_in)
-{
-	uint64_t at = cpu_out;
-
-	if (th->nmoves > PATH_MOVES || cpu_out > UINT16_MAX || cpu_in > UINT16_MAX)
-		return false;
-	for (uint32_t i = 0; i < th->nmoves; i++) {
-		if (th->moves[i].time_ns < start_ns)
-			continue;
-		if (th->moves[i].from != at)
-			return false;
-		at = th->moves[i].to;
-	}
-	return at == cpu_in;
-}
-
 /* The idle task, or the thread itself when it was woken: nobody took the CPU. */
 static bool is_idle(const struct world *w, const struct path_thread *th, uint32_t occupant)
 {
@@ -155,8 +136,8 @@ static bool add_queued(const struct world *w, const struct occupancy *o,
 	size_t first = out->v.n;
 	uint32_t cpu = cpu_in;
 
-	for (uint32_t i = th->nmoves; i > 0 && to > from; i--) {
-		const struct path_move *m = &th->moves[i - 1];
+	for (uint32_t i = th->moves.n; i > 0 && to > from; i--) {
+		const struct move *m = &th->moves.v[i - 1];
 
 		if (m->time_ns <= from)
 			break;
@@ -196,7 +177,8 @@ static bool add_runnable(const struct world *w, const struct occupancy *o,
 	if (from == ev->end_ns)
 		return true;
 	/* Of an occupant whose slice was lost the CPU seems to be another's. */
-	if (!moves_sound(th, event_start(ev), cpu_out, cpu_in) ||
+	if (cpu_out > UINT16_MAX || cpu_in > UINT16_MAX ||
+	    !moves_sound(&th->moves, event_start(ev), cpu_out, cpu_in) ||
 	    losses_within(losses, ready_ns, ev->end_ns))
 		return add_segment(out, ev->end_ns, SEGMENT_RUNNABLE, 0);
 	return add_queued(w, o, th, from, ev->end_ns, (uint32_t)cpu_in, out);
@@ -214,6 +196,6 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 	ready = ev->end_ns - (int64_t)(wait > ev->dur_ns ? ev->dur_ns : wait);
 	done = (ready <= event_start(ev) || add_blocked(th, ev, def, ready, out)) &&
 	       (ready >= ev->end_ns || add_runnable(w, o, losses, th, ev, def, ready, out));
-	th->nmoves = 0;
+	th->moves.n = 0;
 	return done;
 }

@@ -64,12 +64,6 @@ void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t even
 
 /* ---- threads ---- */
 
-#define grow_to(vec, id)                                                                      \
-	((id) < (vec)->n ||                                                                   \
-	 (vec_reserve((vec), (size_t)(id) + 1 - (vec)->n) &&                                  \
-	  (memset((vec)->v + (vec)->n, 0, ((size_t)(id) + 1 - (vec)->n) * sizeof(*(vec)->v)), \
-	   (vec)->n = (size_t)(id) + 1, true)))
-
 static void add_track(struct path *p, struct path_thread *th)
 {
 	if (th->track)
@@ -89,7 +83,7 @@ static struct path_thread *thread_of(struct path *p, uint32_t id)
 
 	if (th || !t)
 		return th;
-	th = grow_to(&p->threads, id) ? calloc(1, sizeof(*th)) : NULL;
+	th = vec_reach(&p->threads, id) ? calloc(1, sizeof(*th)) : NULL;
 	if (!th) {
 		p->nomem = true;
 		return NULL;
@@ -110,7 +104,7 @@ RARE static struct path_thread *thread_of_ctx(struct path *p, uint32_t ctx)
 	const struct world_thread *t = th ? world_get_thread(p->w, th->id) : NULL;
 	const struct world_process *process = t ? world_get_process(p->w, t->process) : NULL;
 
-	if (!th || !grow_to(&p->by_ctx, ctx)) {
+	if (!th || !vec_reach(&p->by_ctx, ctx)) {
 		p->nomem |= th != NULL;
 		return NULL;
 	}
@@ -130,7 +124,7 @@ static inline struct path_thread *thread_of_event(struct path *p, const struct e
 /* A thread that submits work is an anchor, too, if its process has not enough of them. */
 RARE static void add_submitter(struct path *p, struct path_thread *th)
 {
-	if (!grow_to(&p->submitters, th->process)) {
+	if (!vec_reach(&p->submitters, th->process)) {
 		p->nomem = true;
 		return;
 	}
@@ -254,11 +248,7 @@ static void on_migrate(struct path_thread *th, const struct event *ev, const str
 
 	if (!event_get(ev, def, COL_CPU_OUT, &from) || !event_get(ev, def, COL_CPU_IN, &to))
 		return;
-	if (th->nmoves < PATH_MOVES)
-		th->moves[th->nmoves] =
-			(struct path_move){ ev->end_ns, (uint32_t)from, (uint32_t)to };
-	if (th->nmoves <= PATH_MOVES)
-		th->nmoves++;
+	moves_add(&th->moves, ev->end_ns, (uint32_t)from, (uint32_t)to);
 }
 
 static bool on_section(struct path *p, struct path_thread *th, const struct event *ev)

@@ -10,10 +10,9 @@
 
 #include "lib/base/vec.h"
 #include "lib/line/losses.h"
+#include "lib/line/moves.h"
 #include "lib/path/segment_log.h"
 #include "lib/path/timed_waits.h"
-
-#define PATH_MOVES 16
 
 /* Part of a thread's time inside a call that has not returned. */
 struct tail_part {
@@ -43,12 +42,7 @@ struct path_thread {
 	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
 	bool exited, outside; /* outside: of no recorded process */
 	struct timed_waits timed; /* not known yet who ended them */
-	/* Moves between run queues since it last ran; more than PATH_MOVES: some were not kept. */
-	uint32_t nmoves;
-	struct path_move {
-		int64_t time_ns;
-		uint32_t from, to;
-	} moves[PATH_MOVES];
+	struct moves moves;
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */
 };

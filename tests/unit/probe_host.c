@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "lib/probe/wire.h"
@@ -33,6 +34,16 @@ static void copy(char *to, size_t room, struct bytes text)
 	to[n] = 0;
 }
 
+static char kinds[100];
+
+static void add_kind(const struct record *r)
+{
+	size_t n = strlen(kinds);
+
+	snprintf(kinds + n, sizeof(kinds) - n, "%u %.*s%s ", r->u.READY.fd, (int)r->u.READY.kind.n,
+		 r->u.READY.kind.n ? r->u.READY.kind.p : "", r->u.READY.more ? "+" : "");
+}
+
 static void on_record(void *ctx, struct record *r)
 {
 	(void)ctx;
@@ -41,6 +52,8 @@ static void on_record(void *ctx, struct record *r)
 		copy(path, sizeof(path), r->u.FILE.path);
 	else if (r->kind == RECORD_SOCKET)
 		copy(remote, sizeof(remote), r->u.SOCKET.remote);
+	else if (r->kind == RECORD_READY)
+		add_kind(r);
 	records++;
 	peers += r->kind == RECORD_PEER && r->u.PEER.pid == 77 &&
 		 bytes_equal(r->u.PEER.comm, bytes_of("server"));
@@ -239,6 +252,48 @@ static void threads(struct probe_wire *wire)
 	ok(events == 1 && last.op == OP_IO_BLOCK && last.dur_ns == 1000, "a request");
 }
 
+/* Descriptors that were ready behind a wait for several. */
+static void ready(struct probe_wire *wire)
+{
+	struct wire_ready w = { .kind = WIRE_READY,
+				.n = 4,
+				.tid = 10,
+				.end_ns = 9000,
+				.fd = { { .fd = 3, .mode = S_IFSOCK, .number = 9 },
+					{ .fd = 4, .mode = S_IFIFO, .name = "12345" },
+					{ .fd = 5, .name = "[eventfd]" },
+					{ .fd = 6, .mode = S_IFCHR, .name = "tty1" } } };
+	size_t one = sizeof(w.fd[0]);
+	uint64_t refused = probe_wire_refused(wire);
+
+	probe_wire_record(wire, &w, sizeof(w));
+	is_str(kinds, "3 socket 4 pipe 5 eventfd 6 device ", "each of them is a record");
+	ok(REC_HAS(&said, READY, thread) && !REC_HAS(&said, READY, socket),
+	   "of the thread that waited");
+	kinds[0] = 0;
+	w.n = 1;
+	w.more = 1;
+	probe_wire_record(wire, &w, WIRE_READY_HEAD + one);
+	is_str(kinds, "3 socket+ ", "and whether there were more");
+	ok(REC_HAS(&said, READY, socket), "a socket that was told of is named");
+	kinds[0] = 0;
+	memset(w.fd[0].name, 'x', sizeof(w.fd[0].name));
+	w.fd[0].mode = 0;
+	w.more = 0;
+	probe_wire_record(wire, &w, WIRE_READY_HEAD + one);
+	is_str(kinds, "3 xxxxxxxxxxxxxxxxxxxxxx ", "a name without an end ends with its room");
+	kinds[0] = 0;
+	probe_wire_record(wire, &w, WIRE_READY_HEAD + one - 1);
+	probe_wire_record(wire, &w, WIRE_READY_HEAD - 1);
+	w.n = WIRE_READY_MAX + 1;
+	probe_wire_record(wire, &w, sizeof(w));
+	w.n = 1;
+	w.tid = 99;
+	probe_wire_record(wire, &w, sizeof(w));
+	is_u64(probe_wire_refused(wire), refused + 4, "cut off, too many and nobody's are refused");
+	is_str(kinds, "", "whole");
+}
+
 /* Seen on a CPU, and no target then: nothing is its own until it is announced as one. */
 static void occupants(struct probe_wire *wire, struct world *w)
 {
@@ -275,6 +330,7 @@ int main(void)
 	owners(wire, w);
 	far_ends(wire);
 	files(wire);
+	ready(wire);
 	threads(wire);
 	occupants(wire, w);
 	probe_wire_free(wire);
