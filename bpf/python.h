@@ -199,7 +199,8 @@ __weak int python_prints(struct python_process *p, struct python_walk *w)
 	return 0;
 }
 
-#define PY_AGE_SHIFT 8 /* nothing is believed by addresses for longer than 256 ticks: 0.3 to 2.6 s */
+#define PY_AGE_SHIFT \
+	8 /* nothing is believed by addresses for longer than 256 ticks: 0.3 to 2.6 s */
 
 /* The same, for who asked for the walk. Interrupted anywhere, the interpreter may have been putting its frames in order: all
  * of them or none. */

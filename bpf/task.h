@@ -96,7 +96,7 @@ enum walk_room {
 	ROOM_OF_CPU,
 };
 #define WALK_WINDOW 4096 /* one copy holds 40 frames of 100 bytes; its size matters little */
-#define WALK_KNOWN  256 /* a training step launches from 100 to 500 places */
+#define WALK_KNOWN  256	 /* a training step launches from 100 to 500 places */
 struct walk {
 	u64 limit; /* copies that reach over this address faulted before; 0 none did */
 	/* Where the walk stands. Here and not on the BPF stack: the verifier must not tell iterations apart. */
