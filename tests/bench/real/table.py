@@ -10,7 +10,7 @@ import pairs
 import tools
 
 WIDTHS = '.Bl -column "llama.cpp CUDA graph, 10 us" "10000 tokens/s" "-00.0 (00.0)" "-00.0 (00.0)" "-00.0 (00.0)" "-00.0"'
-HEADS = {"default": "Em default", "budget5": "Fl -budget 5", "none": "Fl -budget none", "bpftrace": "Xr bpftrace 8"}
+HEADS = {"default": "Em default", "budget5": "Fl -budget 5", "none": "Em all calls", "bpftrace": "Xr bpftrace 8"}
 
 
 def version():

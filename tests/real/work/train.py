@@ -62,7 +62,7 @@ class Text(Dataset):
         self.clock = clock
 
     def __len__(self):
-        return 1 << 20
+        return 1 << 40
 
     def __getitem__(self, index):
         if self.cost:
