@@ -146,6 +146,18 @@ static __always_inline bool folds_into(const struct call_open *outer, const stru
 	return 1;
 }
 
+/* Is its tier not to be heeded? */
+static __always_inline bool tier_dropped(const struct op_spec *spec)
+{
+	u32 tier = spec->tier & (SPEC_TIERS - 1);
+
+	if (!tier_off[tier])
+		return 0;
+	if (!tier_dropped_ns[tier])
+		tier_dropped_ns[tier] = bpf_ktime_get_ns();
+	return 1;
+}
+
 /* st: of the calling thread, NULL if it has none. 1: this call is not followed, its return need not be probed. */
 static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *task,
 				      struct uprobe_task *utask, struct task_state *st)
@@ -157,7 +169,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	u64 sp = REGS_SP(ctx), caller = CALLER_AT_ENTRY ? call_caller(ctx) : 0;
 	bool chained = 0;
 
-	if (!spec || tier_off[spec->tier & (SPEC_TIERS - 1)])
+	if (!spec || tier_dropped(spec))
 		return 1;
 	if (!st) {
 		st = caller_join(task, spec->op >> 8);

@@ -23,6 +23,9 @@ __weak const volatile __u64 config_wake = 0; /* wake the reader when this much i
 
 /* By tier: its probes are not to be heeded; how often they were told so. All epochs together, for what holds of links. */
 __weak __u32 tier_off[SPEC_TIERS] SEC(".bss");
+/* When the first call was not heeded since then; 0: none was. The recorder may lose its CPU between saying so and looking at a
+ * clock. */
+__weak __u64 tier_dropped_ns[SPEC_TIERS] SEC(".bss");
 __weak __u32 tier_epoch[SPEC_TIERS] SEC(".bss");
 __weak __u64 tiers_epoch SEC(".bss");
 

@@ -142,9 +142,8 @@ static int pause_tier(struct probe_recorder *r, unsigned tier, struct err *e)
 {
 	struct recorder_budget *b = &r->budget;
 
-	probe_tiers_pause(probe_copies_tiers(r->copies), tier);
+	b->paused_since[tier] = probe_tiers_pause(probe_copies_tiers(r->copies), tier);
 	b->paused[tier] = true;
-	b->paused_since[tier] = host_clock_mono();
 	b->pauses++;
 	return say_pause(r, tier, 0, "budget", e);
 }

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/host/clock.h"
 #include "lib/probe/btf.h"
 #include "lib/probe/trial.h"
 
@@ -337,15 +338,19 @@ int probe_session_wait(struct probe_session *s, int timeout_ms)
 	return n < 0 && errno != EINTR ? -1 : 0;
 }
 
-void probe_session_tier(struct probe_session *s, unsigned tier, bool on)
+int64_t probe_session_tier(struct probe_session *s, unsigned tier, bool on)
 {
-	if (tier >= SPEC_TIERS)
-		return;
+	int64_t now, dropped;
+
+	__atomic_store_n(&s->bpf->bss->tier_dropped_ns[tier], 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&s->bpf->bss->tier_off[tier], !on, __ATOMIC_SEQ_CST);
+	now = host_clock_mono();
 	if (on)
-		return;
+		return now;
 	__atomic_fetch_add(&s->bpf->bss->tier_epoch[tier], 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&s->bpf->bss->tiers_epoch, 1, __ATOMIC_SEQ_CST);
+	dropped = (int64_t)__atomic_load_n(&s->bpf->bss->tier_dropped_ns[tier], __ATOMIC_SEQ_CST);
+	return dropped && dropped < now ? dropped : now;
 }
 
 void probe_session_mute(struct probe_session *s)

@@ -95,8 +95,9 @@ uint64_t probe_session_left_out(const struct probe_session *s, uint16_t op);
 /* Launches of the driver that had no event because the runtime's around them has, so far, by op. */
 uint64_t probe_session_folded(const struct probe_session *s, uint16_t op);
 /* Entries of the tier are heeded from here on, or not any more: then those open calls of it whose return will not be
- * probed are forgotten. Its links are the caller's to attach before and to detach behind this. */
-void probe_session_tier(struct probe_session *s, unsigned tier, bool on);
+ * probed are forgotten. Its links are the caller's to attach before and to detach behind this. Returns
+ * since when it holds, CLOCK_MONOTONIC. */
+int64_t probe_session_tier(struct probe_session *s, unsigned tier, bool on);
 
 /* No entry is heeded any more, of all tiers at once; open calls stay open. */
 void probe_session_mute(struct probe_session *s);

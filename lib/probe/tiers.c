@@ -80,12 +80,14 @@ size_t probe_tiers_add(struct probe_tiers *t, int fd, const char *name,
 	return attached;
 }
 
-void probe_tiers_pause(struct probe_tiers *t, enum op_tier tier)
+int64_t probe_tiers_pause(struct probe_tiers *t, enum op_tier tier)
 {
+	int64_t since;
+
 	if (t->paused[tier])
-		return;
+		return 0;
 	t->paused[tier] = true;
-	probe_session_tier(t->session, tier, false);
+	since = probe_session_tier(t->session, tier, false);
 	for (size_t i = 0; i < t->files.n; i++) {
 		struct probe_fds *fds = &t->files.v[i].fds[tier];
 
@@ -96,6 +98,7 @@ void probe_tiers_pause(struct probe_tiers *t, enum op_tier tier)
 			probe_link_close_later(fds);
 		}
 	}
+	return since;
 }
 
 bool probe_tiers_resume(struct probe_tiers *t, enum op_tier tier, struct err *why)

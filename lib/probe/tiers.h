@@ -36,7 +36,8 @@ size_t probe_tiers_add(struct probe_tiers *t, int fd, const char *name,
 		       const struct probe_site *sites, size_t n, bool *failed, struct err *first);
 
 /* No call of the tier is recorded from here on; its traps are gone within some hundredths of a second (perf links: seconds). */
-void probe_tiers_pause(struct probe_tiers *t, enum op_tier tier);
+/* Returns since when, CLOCK_MONOTONIC; 0: it was paused already. */
+int64_t probe_tiers_pause(struct probe_tiers *t, enum op_tier tier);
 /* Its calls are recorded again. False: nothing of it could be attached, and it stays paused; why says so. */
 bool probe_tiers_resume(struct probe_tiers *t, enum op_tier tier, struct err *why);
 
