@@ -387,7 +387,7 @@ static int complete(struct ask_call *a, struct err *e)
 	d->pid = p ? p->tgid : 0;
 	d->paused = paused_tiers(&a->paused, ctx ? ctx->node : 0, d->start_ns, d->end_ns);
 	d->of_recorded = a->op && paused_first(&a->paused, ctx ? ctx->node : 0,
-					       op_tier((uint16_t)d->op->id)) != INT64_MAX;
+					       1u << op_tier((uint16_t)d->op->id)) != INT64_MAX;
 	d->error = d->ret ? event_error_name(d->op->source, d->ret) : NULL;
 	for (unsigned i = 0; i < PART_COUNT; i++)
 		d->part_ns[i] = parts_get(&a->parts, (enum part)i);

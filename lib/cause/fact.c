@@ -46,15 +46,24 @@ void fact_evidence_text(struct fact *f, const char *what, const char *text)
 	jsonw_object_end(&j);
 }
 
-/* It was found in a part of the time. */
-static bool is_estimate(const struct fact *f)
+static uint64_t whole_ns(const struct fact *f, uint64_t measured)
 {
-	return f->scale > 1;
+	return f->estimate.is ? (uint64_t)((double)measured * f->estimate.ns_factor + 0.5)
+			      : measured;
 }
 
-static uint64_t whole(const struct fact *f, uint64_t measured)
+static uint64_t whole_count(const struct fact *f, uint64_t measured)
 {
-	return is_estimate(f) ? (uint64_t)((double)measured * f->scale + 0.5) : measured;
+	return f->estimate.is ? (uint64_t)((double)measured * f->estimate.count_factor + 0.5)
+			      : measured;
+}
+
+/* "", "~", ">=" or, before a sentence's first figure, "at least ". */
+static const char *mark(const struct fact *f, bool in_words)
+{
+	if (!f->estimate.is)
+		return "";
+	return !f->estimate.least ? "~" : in_words ? "at least " : ">=";
 }
 
 static void fix(struct fact *f, const char *action, const char *kind, const char *command,
@@ -62,8 +71,8 @@ static void fix(struct fact *f, const char *action, const char *kind, const char
 {
 	struct jsonw j;
 
-	gain_low_ns = whole(f, gain_low_ns);
-	gain_high_ns = whole(f, gain_high_ns);
+	gain_low_ns = whole_ns(f, gain_low_ns);
+	gain_high_ns = whole_ns(f, gain_high_ns);
 	if (f->one_ns && f->one_ns < f->lost_ns) {
 		double one = (double)f->one_ns / (double)f->lost_ns;
 
@@ -95,17 +104,20 @@ void fact_victim(const struct fact *f, const struct cause *c, struct buf *out)
 
 void fact_amount(const struct fact *f, struct buf *out)
 {
-	const char *counted = f->counted ? f->counted : "times", *about = is_estimate(f) ? "~" : "";
+	const char *counted = f->counted ? f->counted : "times";
+	/* An upper bound of what was recorded, which is the least there was, bounds nothing. */
+	bool recorded = f->upper_bound && f->estimate.least;
 
-	buf_printf(out, "%s%s%s (%.1f%% of wall time, %s", f->upper_bound ? "up to " : "", about,
-		   human_ns(whole(f, f->lost_ns)).s, f->share * 100, about);
-	human_counted(out, whole(f, f->count), bytes_of(counted));
+	buf_printf(out, "%s%s%s%s (%.1f%% of wall time, %s", f->upper_bound ? "up to " : "",
+		   recorded ? "" : mark(f, true), human_ns(whole_ns(f, f->lost_ns)).s,
+		   recorded ? " in the time recorded" : "", f->share * 100, mark(f, false));
+	human_counted(out, whole_count(f, f->count), bytes_of(counted));
 	buf_putc(out, ')');
 }
 
 void fact_number(const struct fact *f, uint64_t n, struct buf *out)
 {
-	buf_printf(out, "%s%s", is_estimate(f) ? "~" : "", human_count(whole(f, n)).s);
+	buf_printf(out, "%s%s", mark(f, false), human_count(whole_count(f, n)).s);
 }
 
 void fact_place(const struct cause *c, const struct where_place *p, struct buf *out)
@@ -280,10 +292,12 @@ static void body(const struct cause *c, const struct fact *f, const struct measu
 	jsonw_key_double(j, "lost_ms_per_s",
 			 cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c)
 					  : 0);
-	if (is_estimate(f)) {
-		jsonw_key_double(j, "covered", 1 / f->scale);
+	if (f->estimate.is) {
+		jsonw_key_double(j, "covered", f->estimate.covered);
 		jsonw_key_u64(j, "measured_lost_ns", measured->lost_ns);
 		jsonw_key_u64(j, "measured_count", measured->count);
+		if (f->estimate.least)
+			jsonw_key_bool(j, "at_least", true);
 	}
 	share_json(j, "explained", f->explained);
 	share_json(j, "unexplained", f->unexplained);
@@ -333,8 +347,8 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	}
 	told->lost_ns = f->lost_ns;
 	told->count = f->count;
-	f->lost_ns = whole(f, f->lost_ns);
-	f->count = whole(f, f->count);
+	f->lost_ns = whole_ns(f, f->lost_ns);
+	f->count = whole_count(f, f->count);
 	ids(c, f, told, &is, &like);
 	snprintf(id, sizeof(id), "%016" PRIx64, is);
 	snprintf(match, sizeof(match), "%016" PRIx64, like);

@@ -8,6 +8,7 @@
 #define INGERO_CAUSE_FACT_H
 
 #include "lib/base/buf.h"
+#include "lib/cause/found.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/where.h"
 
@@ -63,12 +64,12 @@ struct fact {
 		FACT_GAIN_ALL,
 		FACT_GAIN_NOTHING /* there is no such thing */
 	} gain;
-	double share;	   /* of wall time; of steps where these are known */
-	double scale;	   /* what was measured stands for so many times as much; 0, 1: it is all */
-	uint32_t severity; /* 0: by the largest share (causal model, §5) */
-	double explained, unexplained; /* of the symptom's lost time; below 0: not a notion here */
-	const uint64_t *part_ns;       /* PART_COUNT of them; NULL: states do not matter */
-	uint16_t op;		       /* the traced call it is about; 0: between calls */
+	double share;			/* of wall time; of steps where these are known */
+	struct cause_estimate estimate; /* what lost_ns and count stand for; zero: for themselves */
+	uint32_t severity;		/* 0: by the largest share (causal model, §5) */
+	double explained, unexplained;	/* of the symptom's lost time; below 0: not a notion here */
+	const uint64_t *part_ns;	/* PART_COUNT of them; NULL: states do not matter */
+	uint16_t op;			/* the traced call it is about; 0: between calls */
 	struct where_place sites[FACT_SITES];
 	unsigned nsites;
 	struct fact_moment moments[FACT_MOMENTS]; /* in order of time */

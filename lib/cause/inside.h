@@ -175,31 +175,6 @@ static inline uint64_t cause_wall_ns(const struct cause *c)
 							   : 0;
 }
 
-/* Of the window that ends with a pane (INT64_MAX: of the recording), how much calls of these tiers were recorded on the
- * thread's node: what they take is a share of this. At least a twentieth of it: less says too little. */
-static inline uint64_t cause_window_ns(const struct cause *c, uint32_t thread, unsigned tiers,
-				       int64_t pane)
-{
-	uint64_t ns = pane == INT64_MAX ? cause_wall_ns(c) : (uint64_t)TALLY_PANES * TALLY_PANE_NS,
-		 paused;
-	int64_t end_ns = pane == INT64_MAX ? c->settled_ns : (pane + 1) * TALLY_PANE_NS;
-	const struct world_thread *t = c->paused.lists.n ? world_get_thread(c->w, thread) : NULL;
-	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
-
-	if (!p || ns > INT64_MAX)
-		return ns;
-	paused = paused_any_ns(&c->paused, p->node, tiers, end_ns - (int64_t)ns, end_ns);
-	return ns - paused > ns / 20 ? ns - paused : ns / 20;
-}
-
-/* What was found in so much of the recording stands for this many times as much in all of it. */
-static inline double cause_scale(const struct cause *c, uint64_t covered_ns)
-{
-	uint64_t wall = cause_wall_ns(c);
-
-	return covered_ns && covered_ns < wall ? (double)wall / (double)covered_ns : 1;
-}
-
 /* The analysis record's body. */
 void cause_analysis_body(struct cause *c, struct buf *out);
 

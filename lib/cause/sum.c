@@ -6,7 +6,7 @@
 
 #include "lib/cause/inside.h"
 
-void cause_sum_add(struct cause_sum *s, const struct sum_worst *w)
+void cause_sum_add(const struct cause *c, struct cause_sum *s, const struct sum_worst *w)
 {
 	int64_t start = w->end_ns - (int64_t)w->dur_ns;
 	unsigned at = SUM_WORST;
@@ -15,7 +15,8 @@ void cause_sum_add(struct cause_sum *s, const struct sum_worst *w)
 		s->first_ns = start;
 	s->last_ns = w->end_ns;
 	s->ns += w->lost_ns;
-	s->tiers |= w->tiers ? w->tiers : 1u << op_tier(w->op);
+	cause_found_add(&s->found, c, w->thread, w->tiers ? w->tiers : 1u << op_tier(w->op),
+			w->end_ns, w->lost_ns);
 	if (w->lost_ns > s->max_ns)
 		s->max_ns = w->lost_ns;
 	tally_pane_add(s->panes, w->end_ns / TALLY_PANE_NS, w->lost_ns, 1);
@@ -33,14 +34,22 @@ static double share_of(const struct cause_sum *s, uint64_t ns, uint64_t wall)
 	return wall ? (double)ns / (double)wall / (s->threads ? s->threads : 1) : 0;
 }
 
+struct cause_estimate cause_sum_estimate(const struct cause *c, const struct cause_sum *s)
+{
+	return cause_found_estimate(&s->found, c, s->ns, s->count);
+}
+
 bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, double min_share)
 {
-	uint64_t wall = cause_window_ns(c, s->worst[0].thread, s->tiers, pane), ns = s->ns,
-		 count = s->count;
+	uint64_t wall = cause_wall_ns(c), ns = s->ns, count = s->count;
 	double share;
 
-	if (pane != INT64_MAX)
+	if (pane == INT64_MAX) {
+		ns = (uint64_t)((double)ns * cause_sum_estimate(c, s).ns_factor);
+	} else {
+		wall = cause_found_window_ns(&s->found, c, pane);
 		ns = tally_window(s->panes, pane, &count);
+	}
 	share = share_of(s, ns, wall);
 	if (!fact_material(c, ns, count, wall) || share < min_share)
 		return pane == INT64_MAX && s->told.revision > 0;
@@ -54,14 +63,12 @@ bool cause_sum_due(const struct cause *c, struct cause_sum *s, int64_t pane, dou
 void cause_sum_fill(const struct cause *c, const struct cause_sum *s, struct fact *f,
 		    const char *moment)
 {
-	uint64_t wall = cause_window_ns(c, s->worst[0].thread, s->tiers, INT64_MAX);
-
-	f->scale = cause_scale(c, wall);
+	f->estimate = cause_sum_estimate(c, s);
 	f->first_ns = s->first_ns;
 	f->last_ns = s->last_ns;
 	f->lost_ns = s->ns;
 	f->count = s->count;
-	f->share = share_of(s, s->ns, wall);
+	f->share = share_of(s, (uint64_t)((double)s->ns * f->estimate.ns_factor), cause_wall_ns(c));
 	f->nmoments = 0;
 	for (unsigned i = 0; i < SUM_WORST && s->worst[i].lost_ns; i++) {
 		const struct sum_worst *w = &s->worst[i];

@@ -7,13 +7,14 @@
 #define INGERO_CAUSE_SUM_H
 
 #include "lib/cause/fact.h"
+#include "lib/cause/found.h"
 
 #define SUM_WORST 3
 
 struct cause_sum {
 	uint64_t ns, count, max_ns;
 	uint32_t threads; /* that lost side by side: shares are of one of them on average; 0 is 1 */
-	unsigned tiers;	  /* of the calls that it was found by */
+	struct cause_found found;
 	int64_t first_ns, last_ns;
 	struct tally_pane panes[TALLY_PANES];
 	struct sum_worst {
@@ -28,7 +29,10 @@ struct cause_sum {
 };
 
 /* One occurrence. w->lost_ns of the w->dur_ns that ended then. */
-void cause_sum_add(struct cause_sum *s, const struct sum_worst *w);
+void cause_sum_add(const struct cause *c, struct cause_sum *s, const struct sum_worst *w);
+
+/* What it stands for in all of the recording. */
+struct cause_estimate cause_sum_estimate(const struct cause *c, const struct cause_sum *s);
 
 /* Whether it must be told now: material in the window that ends with pane or, pane INT64_MAX, over the recording (min_share
  * of wall and what the options ask for), and due (fact_due). What was told before is told again at the end. */

@@ -39,8 +39,8 @@ static void worst_add(struct toll *t, const struct fact_moment *m)
 	t->worst[at] = *m;
 }
 
-bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, int64_t end_ns,
-	      uint64_t lost_ns)
+bool toll_add(const struct cause *c, struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns,
+	      int64_t end_ns, uint64_t lost_ns)
 {
 	struct fact_moment m = { .end_ns = end_ns,
 				 .dur_ns = (uint64_t)(end_ns - start_ns),
@@ -57,7 +57,7 @@ bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, in
 		t->last_ns = end_ns;
 	t->ns += lost_ns;
 	t->count++;
-	t->tiers |= 1u << op_tier(op);
+	cause_found_add(&t->found, c, thread, t->whole ? 0 : 1u << op_tier(op), end_ns, lost_ns);
 	th->ns += lost_ns;
 	t->worst_ns = th->ns > t->worst_ns ? th->ns : t->worst_ns;
 	if (end_ns / TALLY_PANE_NS > th->newest)
@@ -101,24 +101,24 @@ bool toll_settle(struct toll *t, int64_t pane)
 	return true;
 }
 
-/* Of the time that is looked at, how much its calls were recorded. */
-static uint64_t covered_ns(const struct cause *c, const struct toll *t, int64_t pane)
-{
-	return cause_window_ns(c, t->worst[0].thread, t->whole ? 0 : t->tiers, pane);
-}
-
 bool toll_due(const struct cause *c, const struct toll *t, int64_t pane, double *share)
 {
 	struct toll_lately sum = { t->ns, t->count, t->worst_ns };
-	uint64_t wall = covered_ns(c, t, c->ended ? INT64_MAX : pane);
+	double factor = 1;
+	uint64_t wall;
 
-	if (!c->ended)
+	if (c->ended) {
+		wall = cause_wall_ns(c);
+		factor = cause_found_estimate(&t->found, c, t->ns, t->count).ns_factor;
+	} else {
+		wall = cause_found_window_ns(&t->found, c, pane);
 		sum = toll_lately(t, pane);
-	*share = wall ? (double)sum.worst_ns / (double)wall : 0;
+	}
+	*share = wall ? (double)sum.worst_ns * factor / (double)wall : 0;
 	if (c->ended && t->told.revision)
 		return true;
-	return fact_material(c, sum.ns, sum.count, wall) && *share >= c->opt.min_share &&
-	       fact_due(c, &t->told, t->ns, *share);
+	return fact_material(c, (uint64_t)((double)sum.ns * factor), sum.count, wall) &&
+	       *share >= c->opt.min_share && fact_due(c, &t->told, t->ns, *share);
 }
 
 static int by_time(const void *a, const void *b)
@@ -130,7 +130,7 @@ static int by_time(const void *a, const void *b)
 
 void toll_fill(const struct cause *c, const struct toll *t, struct fact *f)
 {
-	f->scale = cause_scale(c, covered_ns(c, t, INT64_MAX));
+	f->estimate = cause_found_estimate(&t->found, c, t->ns, t->count);
 	f->first_ns = t->first_ns;
 	f->last_ns = t->last_ns;
 	f->lost_ns = t->ns;

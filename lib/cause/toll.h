@@ -10,6 +10,7 @@
 #include "lib/base/map.h"
 #include "lib/base/vec.h"
 #include "lib/cause/fact.h"
+#include "lib/cause/found.h"
 
 #define TOLL_WORST 3
 
@@ -23,8 +24,8 @@ struct toll_thread {
 /* Zero-initialised is empty. */
 struct toll {
 	uint64_t ns, count;
-	unsigned tiers; /* of the calls that it was found by */
-	bool whole;	/* it is all there, whichever calls were recorded */
+	struct cause_found found;
+	bool whole; /* it is all there, whichever calls were recorded */
 	int64_t first_ns, last_ns;
 	uint64_t worst_ns;		 /* most that one thread lost */
 	VEC(struct toll_thread) threads; /* that lost something lately */
@@ -36,8 +37,8 @@ struct toll {
 };
 
 /* Something of this thread from start to end lost lost_ns; op is what it was, 0 between calls. False: out of memory. */
-bool toll_add(struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns, int64_t end_ns,
-	      uint64_t lost_ns);
+bool toll_add(const struct cause *c, struct toll *t, uint32_t thread, uint16_t op, int64_t start_ns,
+	      int64_t end_ns, uint64_t lost_ns);
 
 /* Of the last TALLY_PANES seconds up to and including `pane`: what was lost, how often, and most by one thread. */
 struct toll_lately {

@@ -38,11 +38,11 @@ void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, 
 	return r;
 }
 
-bool tolls_add(struct tolls *t, struct toll_row *r, uint32_t thread, const struct event *ev,
-	       uint64_t lost_ns)
+bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint32_t thread,
+	       const struct event *ev, uint64_t lost_ns)
 {
 	return where_add(&t->where, r->at, ev->op, ev->stack, lost_ns, ev->dur_ns) &&
-	       toll_add(&r->toll, thread, ev->op, event_start(ev), ev->end_ns, lost_ns);
+	       toll_add(c, &r->toll, thread, ev->op, event_start(ev), ev->end_ns, lost_ns);
 }
 
 static int tell(struct tolls *t, struct cause *c, struct toll_row *r, double share, struct err *e)

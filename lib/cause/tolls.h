@@ -51,8 +51,8 @@ void *tolls_row(struct tolls *t, const struct tolls_def *def, uint32_t process, 
 		bool *nomem);
 
 /* This call or stretch lost lost_ns of its row's; it counts where it stands in the program, too. False: out of memory. */
-bool tolls_add(struct tolls *t, struct toll_row *r, uint32_t thread, const struct event *ev,
-	       uint64_t lost_ns);
+bool tolls_add(const struct cause *c, struct tolls *t, struct toll_row *r, uint32_t thread,
+	       const struct event *ev, uint64_t lost_ns);
 
 /* For struct watch_def: of a state that begins with a struct tolls. */
 int tolls_settle(void *state, struct cause *c, int64_t pane, struct err *e);

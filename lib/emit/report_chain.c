@@ -81,7 +81,8 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 		return;
 	}
 	report_chain_heading(out, r, color, "Lost");
-	buf_printf(out, "%s%s%s in %s", is_bound(c->body) ? "up to " : "", report_about(c),
+	buf_printf(out, "%s%s%s in %s",
+		   is_bound(c->body) && *report_about(c) != '>' ? "up to " : "", report_about(c),
 		   report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
 	human_counted(out, c->count, of);
 	buf_printf(out, ", %s%.1f ms per second of wall time", report_about(c),

@@ -30,7 +30,8 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 					    "counted",
 					    "evidence",
 					    "counterfactual" };
-	static const char *const estimates[] = { "covered", "measured_lost_ns", "measured_count" };
+	static const char *const estimates[] = { "covered", "measured_lost_ns", "measured_count",
+						 "at_least" };
 	struct json o = json_object();
 
 	json_set(&o, "id", json_string(c->id));

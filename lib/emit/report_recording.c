@@ -121,10 +121,11 @@ static bool least_covered(const struct report *r, double *least)
 
 const char *report_about(const struct chain *c)
 {
-	struct json v = json_get(c->body, "covered");
-	const char *about = v.is ? "~" : "";
+	struct json covered = json_get(c->body, "covered"), least = json_get(c->body, "at_least");
+	const char *about = least.is ? ">=" : covered.is ? "~" : "";
 
-	json_free(v);
+	json_free(covered);
+	json_free(least);
 	return about;
 }
 

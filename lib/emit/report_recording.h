@@ -21,7 +21,8 @@ bool report_is_uncovered(const struct report *r, struct json process);
 /* A line for each such process, indented; of many, some. */
 void report_uncovered_lines(struct buf *out, const struct report *r, const char *before);
 
-/* "~" where what a chain lost and counts is an estimate for all of the time, else "". */
+/* Before what a chain lost and counts: "~", an estimate for all of the time; ">=", a lower bound;
+ * else "". */
 const char *report_about(const struct chain *c);
 
 /* Whether calls of some tier were not recorded for a part of the time. */

@@ -175,14 +175,15 @@ unsigned paused_tiers(const struct paused *p, uint32_t node, int64_t from_ns, in
 	return tiers;
 }
 
-int64_t paused_first(const struct paused *p, uint32_t node, enum op_tier tier)
+int64_t paused_first(const struct paused *p, uint32_t node, unsigned tiers)
 {
 	int64_t first = INT64_MAX;
 
 	for (size_t i = 0; i < p->lists.n; i++) {
 		const struct paused_list *l = &p->lists.v[i];
 
-		if (l->tier == tier && list_holds(l, node) && l->v.n && l->v.v[0].since_ns < first)
+		if ((tiers >> l->tier & 1) && list_holds(l, node) && l->v.n &&
+		    l->v.v[0].since_ns < first)
 			first = l->v.v[0].since_ns;
 	}
 	return first;

@@ -64,8 +64,8 @@ unsigned paused_tiers(const struct paused *p, uint32_t node, int64_t from_ns, in
 uint64_t paused_any_ns(const struct paused *p, uint32_t node, unsigned tiers, int64_t from_ns,
 		       int64_t to_ns);
 
-/* When the tier was paused first; INT64_MAX: never. */
-int64_t paused_first(const struct paused *p, uint32_t node, enum op_tier tier);
+/* When any of these tiers (1 << enum op_tier, or-ed) was paused first; INT64_MAX: never. */
+int64_t paused_first(const struct paused *p, uint32_t node, unsigned tiers);
 
 /* "kernel launches were recorded 24 % of the time (to stay within the budget): their counts are estimates (~)". covered: that
  * share, 0 to 1; least: none was recorded since the first pause. */

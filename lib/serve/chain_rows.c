@@ -163,6 +163,7 @@ struct json chain_row(const struct chain *c, bool whole)
 	take(&o, "covered", c->body, "covered");
 	take(&o, "measured_lost_ns", c->body, "measured_lost_ns");
 	take(&o, "measured_count", c->body, "measured_count");
+	take(&o, "at_least", c->body, "at_least");
 	share = json_get(c->body, "share_of_wall");
 	if (json_type(share) == JSON_TYPE_NUMBER)
 		tool_set_percent(&o, "wall_percent", json_double(share, 0));

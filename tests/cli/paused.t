@@ -70,6 +70,16 @@ with tempfile.TemporaryDirectory() as d:
     tap.same(text.count("Partly: kernel launches were recorded 25.0% of the time"), 1, "explain: it is said once")
     tap.ok("up to ~" in text and "with calls that were not recorded" in text, "explain: estimates are marked")
 
+    # Nothing after the first pause: what was measured until then is the least there was.
+    end = os.path.join(d, "end.ige")
+    subprocess.run([MAKE, "launch-bound", end, "end"], check=True)
+    text = out("explain", "--json", end)
+    tap.none(schema.complaints(json.loads(text), json.load(open("formats/explain.schema.json"))), "explain of a recording without later windows: the schema holds")
+    chain = json.loads(text)["chains"][0]
+    tap.same((chain["kind"], chain.get("at_least"), chain["lost_ns"] - chain["measured_lost_ns"]), ("launch-bound", True, 0), "explain --json: lost time is a lower bound")
+    tap.ok(0.18 < chain["covered"] < 0.20, "and the share of the time with probes is of the whole", chain["covered"])
+    tap.ok(re.search(r"limited by launching: >=[\d,]+ kernels.* up to [\d.]+ ms in the time recorded \(", out("explain", end)), "explain: marked", out("explain", end))
+
     # Steps: where copies are missing for a part of the time the waits still tell them; where all calls are, windows hold some of them.
     copies, calls = (os.path.join(d, n + ".ige") for n in ("copies", "calls"))
     subprocess.run([MAKE, "incident", copies, "4"], check=True)

@@ -114,9 +114,9 @@ static void check_several(void)
 				sum += (any & tiers) != 0;
 			}
 	ok(same, "time in which any of some tiers was paused is what counting gives");
-	ok(paused_first(&p, 2, TIER_SUBMITS) == 20 &&
-		   paused_first(&p, 2, TIER_ALLOCATIONS) == INT64_MAX &&
-		   paused_first(&p, 1, TIER_SUBMITS) == INT64_MAX,
+	ok(paused_first(&p, 2, 1u << TIER_SUBMITS) == 20 &&
+		   paused_first(&p, 2, 1u << TIER_ALLOCATIONS) == INT64_MAX &&
+		   paused_first(&p, 1, 1u << TIER_SUBMITS) == INT64_MAX,
 	   "the first pause of a tier and node");
 	paused_free(&p);
 }

@@ -121,7 +121,8 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if (k->row.toll.count == 0 || ev->dur_ns < k->free_least_ns)
 		k->free_least_ns = ev->dur_ns;
 	return where_add(&s->tolls.where, k->row.at, site->op, site->stack, lost, lost) &&
-	       toll_add(&k->row.toll, t->call->thread, ev->op, event_start(ev), ev->end_ns, lost);
+	       toll_add(c, &k->row.toll, t->call->thread, ev->op, event_start(ev), ev->end_ns,
+			lost);
 }
 
 static void end(void *state)

@@ -189,12 +189,13 @@ static bool add_up(const struct cause *c, const struct beginning *b, struct star
 			continue;
 		}
 		warm = 0;
-		cause_sum_add(&s->sum, &(struct sum_worst){ .end_ns = call->end_ns,
-							    .dur_ns = call->dur_ns,
-							    .lost_ns = call->own_ns - expected,
-							    .thread = call->thread,
-							    .op = call->op,
-							    .tiers = 1u << TIER_KEPT });
+		cause_sum_add(c, &s->sum,
+			      &(struct sum_worst){ .end_ns = call->end_ns,
+						   .dur_ns = call->dur_ns,
+						   .lost_ns = call->own_ns - expected,
+						   .thread = call->thread,
+						   .op = call->op,
+						   .tiers = 1u << TIER_KEPT });
 		if (!cover(s, call->end_ns - (int64_t)call->dur_ns, call->end_ns) ||
 		    !where_add(&s->where, b->process, call->op, call->stack,
 			       call->own_ns - expected, call->dur_ns))

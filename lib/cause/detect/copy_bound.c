@@ -151,7 +151,7 @@ static bool copied(struct state *s, const struct cause *cause, struct per_proces
 	if (!place)
 		return false;
 	place->bytes += bytes;
-	return tolls_add(&s->tolls, &c->row, p->thread, p->ev, lost);
+	return tolls_add(cause, &s->tolls, &c->row, p->thread, p->ev, lost);
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)

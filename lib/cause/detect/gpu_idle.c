@@ -234,7 +234,7 @@ bool gpu_idle_gap(struct gpu_work *g, const struct cause *c, uint32_t wait, cons
 		share_add(&shares, at, ns);
 	}
 	for (unsigned i = 0; i < shares.n; i++)
-		cause_sum_add(&g->idle.v[shares.at[i]].sum,
+		cause_sum_add(c, &g->idle.v[shares.at[i]].sum,
 			      &(struct sum_worst){ .end_ns = gap->end_ns,
 						   .dur_ns =
 							   (uint64_t)(gap->end_ns - gap->start_ns),

@@ -52,7 +52,8 @@ static bool gather(const struct gpu_work *g, uint32_t device, struct several *s)
 		if (x->sum.last_ns > s->sum.last_ns)
 			s->sum.last_ns = x->sum.last_ns;
 		s->sum.ns += x->sum.ns;
-		s->sum.tiers |= x->sum.tiers;
+		cause_found_merge(&s->sum.found, &x->sum.found);
+		s->sum.count += x->sum.count;
 		s->sum.worst[0].thread = x->sum.worst[0].thread; /* of the device's node */
 		s->part_ns[x->part] += x->sum.ns;
 	}
@@ -63,10 +64,11 @@ static bool gather(const struct gpu_work *g, uint32_t device, struct several *s)
 
 static bool due(const struct several *s, const struct gpu_device *side, const struct cause *c)
 {
-	uint64_t wall = cause_window_ns(c, s->sum.worst[0].thread, s->sum.tiers, INT64_MAX);
+	uint64_t wall = cause_wall_ns(c);
+	double ns = (double)s->sum.ns * cause_sum_estimate(c, &s->sum).ns_factor;
 
-	return !s->told && s->v.n > 1 && fact_material(c, s->sum.ns, side->gaps[0], wall) &&
-	       (double)s->sum.ns >= SEVERAL_SHARE * (double)wall &&
+	return !s->told && s->v.n > 1 && fact_material(c, (uint64_t)ns, side->gaps[0], wall) &&
+	       ns >= SEVERAL_SHARE * (double)wall &&
 	       (double)s->sum.ns >= MIN_OF_IDLE * (double)side->idle_ns[0];
 }
 

@@ -84,7 +84,8 @@ static bool count_refused(struct state *s, const struct refusal *r, bool recover
 			 (uint64_t)(r->end_ns - r->start_ns));
 }
 
-static bool count_pieces(struct state *s, const struct refusal *r, int64_t end_ns, bool by_sample)
+static bool count_pieces(struct state *s, const struct cause *c, const struct refusal *r,
+			 int64_t end_ns, bool by_sample)
 {
 	struct victim *v = victim_of(s, r->process);
 	uint64_t lost = (uint64_t)(end_ns - r->start_ns);
@@ -96,7 +97,7 @@ static bool count_pieces(struct state *s, const struct refusal *r, int64_t end_n
 	v->wanted += r->bytes;
 	v->by_sample |= by_sample;
 	return where_add(&s->pieces, r->process, r->op, r->stack, lost, lost) &&
-	       toll_add(&v->pieces, r->thread, r->op, r->start_ns, end_ns, lost);
+	       toll_add(c, &v->pieces, r->thread, r->op, r->start_ns, end_ns, lost);
 }
 
 static void forget(struct state *s, size_t i)
@@ -106,13 +107,14 @@ static void forget(struct state *s, size_t i)
 }
 
 /* The thread asked again: it got so many bytes, or (0) was refused again, or it was too long ago. */
-static bool resolve(struct state *s, size_t i, uint64_t got, int64_t end_ns, bool unsettled)
+static bool resolve(struct state *s, const struct cause *c, size_t i, uint64_t got, int64_t end_ns,
+		    bool unsettled)
 {
 	struct refusal r = s->open.v[i];
 
 	forget(s, i);
 	if (got >= r.bytes && r.freed >= r.bytes && r.largest < r.bytes && r.pieces > 1)
-		return count_pieces(s, &r, end_ns, false);
+		return count_pieces(s, c, &r, end_ns, false);
 	return count_refused(s, &r, got >= r.bytes, unsettled);
 }
 
@@ -176,7 +178,7 @@ static bool refused(struct state *s, struct cause *c, const struct live_told *t)
 	v->last_ns = r.end_ns;
 	v->live = live_bytes(t->process);
 	if (enough_was_free(s, c, t, v))
-		return count_pieces(s, &r, r.end_ns, true);
+		return count_pieces(s, c, &r, r.end_ns, true);
 	return vec_push(&s->open, r);
 }
 
@@ -196,7 +198,7 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 			r->largest = t->bytes > r->largest ? t->bytes : r->largest;
 		}
 		if (asked && r->thread == t->call->thread) {
-			if (!resolve(s, i, t->what == LIVE_ALLOCATED ? t->bytes : 0,
+			if (!resolve(s, c, i, t->what == LIVE_ALLOCATED ? t->bytes : 0,
 				     t->call->ev.end_ns, false))
 				return false;
 			continue;
@@ -346,7 +348,7 @@ static int settle(void *state, struct cause *c, int64_t pane, struct err *e)
 
 	for (size_t i = 0; i < s->open.n;) {
 		if (c->ended || c->settled_ns - s->open.v[i].end_ns > GIVEN_UP_NS) {
-			if (!resolve(s, i, 0, s->open.v[i].end_ns,
+			if (!resolve(s, c, i, 0, s->open.v[i].end_ns,
 				     c->settled_ns - s->open.v[i].end_ns <= GIVEN_UP_NS))
 				return err_nomem(e);
 		} else {

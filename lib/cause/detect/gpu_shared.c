@@ -104,7 +104,7 @@ bool gpu_shared_wait(struct gpu_work *g, const struct gap_wait *w)
 		return true;
 	usual = (double)x->alone_ns / (double)x->alone;
 	if ((double)ns > usual)
-		cause_sum_add(&x->sum,
+		cause_sum_add(g->c, &x->sum,
 			      &(struct sum_worst){ .end_ns = w->end_ns,
 						   .dur_ns = (uint64_t)(w->end_ns - w->start_ns),
 						   .lost_ns = ns - (uint64_t)usual,
@@ -141,7 +141,8 @@ static int tell(struct gpu_work *g, struct shared_wait *x, const struct shared_o
 		beside > alone ? (uint64_t)((double)x->beside_ns - alone * (double)x->beside) : 0;
 	f.count = x->beside;
 	f.share = cause_wall_ns(c) && x->sum.threads
-			  ? (double)f.lost_ns * f.scale / (double)cause_wall_ns(c) / x->sum.threads
+			  ? (double)f.lost_ns * f.estimate.ns_factor / (double)cause_wall_ns(c) /
+				    x->sum.threads
 			  : 0;
 	f.one_ns = x->sum.threads ? f.lost_ns / x->sum.threads : 0;
 	f.sites[0] = (struct where_place){ .stack = x->stack,

@@ -69,7 +69,7 @@ static bool gap_told(struct gap_sink *sink, const struct gap *gap)
 	g->devices.v[gap->device].gaps[gap->unbounded]++;
 	if (wait == UINT32_MAX)
 		return too_many; /* no more than is told of the device itself */
-	return sync_storm_gap(&g->waits.v[wait], gap) && gpu_idle_gap(g, g->c, wait, gap);
+	return sync_storm_gap(g->c, &g->waits.v[wait], gap) && gpu_idle_gap(g, g->c, wait, gap);
 }
 
 static bool run_told(struct gap_sink *sink, const struct gap_run *run)

@@ -120,7 +120,7 @@ struct gpu_work {
 bool gpu_wait_storms(const struct gpu_wait *w);
 
 /* All return false when out of memory, settle as watches do. */
-bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap);
+bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap);
 int sync_storm_settle(struct gpu_work *g, struct cause *c, int64_t pane, struct err *e);
 /* Of the device's gaps: what has less is told with others, if at all. */
 #define MIN_OF_IDLE 0.20

@@ -95,7 +95,7 @@ static bool launched(struct state *s, const struct cause *c, const struct line_p
 		return true;
 	k->unfinished += s->waited_ns.v[p->process] < before &&
 			 !cause_paused(c, p->process, 1u << TIER_WAITS, before, p->start_ns);
-	return tolls_add(&s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
+	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, own - k->usual_ns);
 }
 
 static bool piece(void *state, struct cause *c, const struct line_piece *p)

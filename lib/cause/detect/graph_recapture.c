@@ -72,7 +72,7 @@ static bool graph(void *state, struct cause *c, const struct graph_told *t)
 		return true;
 	r = tolls_row(state, &remaking, c->graphs->sites.v[t->site].process, t->site, NULL);
 	return r &&
-	       toll_add(&r->toll, t->call->thread, t->call->ev.op,
+	       toll_add(c, &r->toll, t->call->thread, t->call->ev.op,
 			t->call->ev.end_ns - (int64_t)t->cost_ns, t->call->ev.end_ns, t->cost_ns);
 }
 

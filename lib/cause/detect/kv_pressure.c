@@ -30,7 +30,8 @@ struct pressure {
 	uint64_t refill;     /* bytes still to be got again */
 };
 
-static bool freed(struct tolls *s, struct pressure *k, const struct live_told *t)
+static bool freed(const struct cause *c, struct tolls *s, struct pressure *k,
+		  const struct live_told *t)
 {
 	const struct event *ev = &t->call->ev;
 	uint64_t held = live_bytes(t->process) + t->bytes, ns = ev->dur_ns;
@@ -60,7 +61,7 @@ static bool freed(struct tolls *s, struct pressure *k, const struct live_told *t
 	}
 	k->given += t->bytes;
 	k->refill += t->bytes;
-	return tolls_add(s, &k->row, t->call->thread, ev, ns);
+	return tolls_add(c, s, &k->row, t->call->thread, ev, ns);
 }
 
 static bool due(const struct cause *c, const struct toll_row *r, int64_t pane, double *share)
@@ -121,12 +122,12 @@ static bool memory(void *state, struct cause *c, const struct live_told *t)
 	if (!k)
 		return false;
 	if (t->what == LIVE_FREED)
-		return freed(s, k, t);
+		return freed(c, s, k, t);
 	k->frees = 0;
 	if (k->refill == 0)
 		return true;
 	k->refill -= t->bytes < k->refill ? t->bytes : k->refill;
-	return tolls_add(s, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
+	return tolls_add(c, s, &k->row, t->call->thread, &t->call->ev, t->call->ev.dur_ns);
 }
 
 const struct watch_def watch_kv_pressure = { .name = "kv-pressure",

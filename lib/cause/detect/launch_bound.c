@@ -40,13 +40,14 @@ bool launch_bound_run(struct gpu_work *g, const struct gap_run *run)
 	}
 	x = &g->issue.v[at];
 	x->launches += run->launches;
-	cause_sum_add(&x->sum, &(struct sum_worst){ .end_ns = run->wait_ns,
-						    .dur_ns = all,
-						    .lost_ns = issue,
-						    .thread = run->issuer,
-						    .op = run->op,
-						    .event_ns = run->issued_ns,
-						    .tiers = TIERS_ALL });
+	cause_sum_add(g->c, &x->sum,
+		      &(struct sum_worst){ .end_ns = run->wait_ns,
+					   .dur_ns = all,
+					   .lost_ns = issue,
+					   .thread = run->issuer,
+					   .op = run->op,
+					   .event_ns = run->issued_ns,
+					   .tiers = TIERS_ALL });
 	return true;
 }
 

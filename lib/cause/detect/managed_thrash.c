@@ -129,7 +129,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 		return true;
 	event_get(p->ev, p->op, COL_BYTES, &bytes);
 	k->bytes += bytes;
-	return tolls_add(&s->tolls, &k->row, p->thread, p->ev, own);
+	return tolls_add(c, &s->tolls, &k->row, p->thread, p->ev, own);
 }
 
 /* A page of it had to be brought to the host. */
@@ -149,7 +149,8 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 	k->faults++;
 	k->faults_ns += ev->dur_ns;
 	return where_add(&s->tolls.where, k->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
-	       toll_add(&k->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ev->dur_ns);
+	       toll_add(c, &k->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns,
+			ev->dur_ns);
 }
 
 static bool record(void *state, struct cause *c, const struct record *r)

@@ -153,7 +153,7 @@ static bool event(void *state, struct cause *c, const struct event *ev, const st
 		m->file_ns = ns;
 	}
 	return where_add(&s->tolls.where, m->row.at, 0, stack_of(spans, ev), ns, ev->dur_ns) &&
-	       toll_add(&m->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ns);
+	       toll_add(c, &m->row.toll, ctx->thread, ev->op, event_start(ev), ev->end_ns, ns);
 }
 
 static void grown(struct fact *f, const struct cause *c, enum metric_id metric, const char *what,

@@ -148,7 +148,7 @@ APART static bool over(struct state *s, struct cause *c, uint32_t thread, struct
 	m->copy_ns += device + was.async_then;
 	m->alloc_ns += was.alloc_then;
 	return where_add(&s->where, t->process, was.op, was.stack, all, all) &&
-	       toll_add(&m->toll, thread, 0, was.start_ns, was.last_ns, all);
+	       toll_add(c, &m->toll, thread, 0, was.start_ns, was.last_ns, all);
 }
 
 APART static void no_launch(struct loading *l, const struct cause *c, const struct line_piece *p)

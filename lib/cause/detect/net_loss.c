@@ -100,7 +100,7 @@ static bool waited(struct net_loss *s, struct cause *c, const struct connection 
 	}
 	return cause_lossy_add(&c->lossy, thread, start, ev->end_ns) &&
 	       where_add(&s->tolls.where, l->row.at, 0, ev->stack, ev->dur_ns, ev->dur_ns) &&
-	       toll_add(&l->row.toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
+	       toll_add(c, &l->row.toll, thread, ev->op, start, ev->end_ns, ev->dur_ns);
 }
 
 static bool event(void *state, struct cause *c, const struct event *ev, const struct op_def *op)

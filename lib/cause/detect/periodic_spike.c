@@ -120,7 +120,8 @@ RARE static bool spike(struct site *x, const struct cause *c, const struct line_
 			(struct site_gap){ (uint32_t)(n - x->last_n), p->end_ns - x->last_ns };
 	x->last_n = n;
 	x->last_ns = p->end_ns;
-	return toll_add(&slow->toll, p->thread, p->ev->op, p->start_ns, p->end_ns, own - x->median);
+	return toll_add(c, &slow->toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
+			own - x->median);
 }
 
 /* What is slow, as of now. */
@@ -193,7 +194,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 			  .op = x->op,
 			  .nsites = 1 };
 	struct slow *slow = x->slow;
-	uint64_t wall = cause_window_ns(c, slow->toll.worst[0].thread, slow->toll.tiers, INT64_MAX);
+	uint64_t wall = cause_wall_ns(c);
 	struct buf place = { 0 };
 	struct hist all = { 0 };
 	int rc;
@@ -207,7 +208,7 @@ static int tell(const struct site *x, struct cause *c, double chance, double cal
 					   .sum_ns = all.sum,
 					   .max_ns = all.max };
 	toll_fill(c, &slow->toll, &f);
-	f.share = wall ? (double)slow->toll.worst_ns / (double)wall : 0;
+	f.share = wall ? (double)slow->toll.worst_ns * f.estimate.ns_factor / (double)wall : 0;
 	for (unsigned i = 0; i < f.nmoments; i++)
 		f.moments[i].text = "a slow call";
 	fact_place(c, &f.sites[0], &place);

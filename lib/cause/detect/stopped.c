@@ -75,7 +75,7 @@ static bool piece(void *state, struct cause *c, const struct line_piece *p)
 	x->longest_ns = ns > x->longest_ns ? ns : x->longest_ns;
 	return where_add(&s->tolls.where, x->row.at, 0, p->ev->stack, (uint64_t)(until - from),
 			 ns) &&
-	       toll_add(&x->row.toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
+	       toll_add(c, &x->row.toll, p->thread, p->ev->op, p->start_ns, p->end_ns,
 			(uint64_t)(until - from));
 }
 

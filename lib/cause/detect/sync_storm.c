@@ -27,7 +27,7 @@ bool gpu_wait_storms(const struct gpu_wait *w)
 		2 * w->launches >= w->waits && (double)w->shorts >= MOST * (double)w->waits);
 }
 
-bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap)
+bool sync_storm_gap(const struct cause *c, struct gpu_wait *w, const struct gap *gap)
 {
 	uint64_t ns = (uint64_t)(gap->end_ns - gap->start_ns), other = gap->host_ns;
 
@@ -41,12 +41,13 @@ bool sync_storm_gap(struct gpu_wait *w, const struct gap *gap)
 	if (ns - other > SHORT_NS || ns - other == 0)
 		return true;
 	w->shorts++;
-	cause_sum_add(&w->sum, &(struct sum_worst){ .end_ns = gap->end_ns,
-						    .dur_ns = ns,
-						    .lost_ns = ns - other,
-						    .thread = gap->thread,
-						    .op = gap->until_op,
-						    .tiers = TIERS_ALL });
+	cause_sum_add(c, &w->sum,
+		      &(struct sum_worst){ .end_ns = gap->end_ns,
+					   .dur_ns = ns,
+					   .lost_ns = ns - other,
+					   .thread = gap->thread,
+					   .op = gap->until_op,
+					   .tiers = TIERS_ALL });
 	return true;
 }
 
