@@ -24,6 +24,7 @@ REAL = os.path.abspath(os.environ.get("REAL") or os.path.join(rec.BUILD, "real")
 LIBRARIES = support.DOUBLE_REAL
 PYTHON = os.path.join(REAL, "python", "bin", "python")
 TRAIN = os.path.join(WORK, "train.py")
+TROUBLES = os.path.join(WORK, "troubles.py")
 PATIENCE = 300  # seconds until a program that does not end is given up
 
 

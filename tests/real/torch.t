@@ -27,7 +27,7 @@ def at(op, text):
 
 tap.same(at("cudaStreamSynchronize", "value = loss.item()"), STEPS // 10, "loss.item() waits once in ten steps, at its line")
 tap.same(at("cudaMemcpyAsync", "value = loss.item()"), STEPS // 10, "and copies as often")
-tap.same(at("cudaMemcpyAsync", "batch = next(self.batches).to("), STEPS, "a batch is copied once a step, at the line that says .to()")
+tap.same(at("cudaMemcpyAsync", "batch = self.trouble.batch(self.batches).to("), STEPS, "a batch is copied once a step, at the line that says .to()")
 tap.same(at("cudaDeviceSynchronize", "torch.cuda.synchronize()"), 2, "the loop waits for the device at its ends, at that line")
 for text in ("weights = F.softmax(", "x = x + self.attend(", "return x + self.down("):
     count = at("cudaLaunchKernel", text)

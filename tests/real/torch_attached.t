@@ -20,7 +20,7 @@ printed = real.run_plain(command)  # its gate is open: standard input is at its 
 archive = real.attach("attached", command, printed=printed)
 found, elsewhere = archive.python_calls(archive.pid, real.TRAIN)
 for op, text, want in (("cudaStreamSynchronize", "value = loss.item()", (STEPS - WARM) // 10),
-                       ("cudaMemcpyAsync", "batch = next(self.batches).to(", STEPS - WARM),
+                       ("cudaMemcpyAsync", "batch = self.trouble.batch(self.batches).to(", STEPS - WARM),
                        ("cudaDeviceSynchronize", "torch.cuda.synchronize()", 1)):
     function, line = real.line_of(real.TRAIN, text)
     tap.same(found.get((op, function, line), 0), want, f"attached: {op} of {function}, as often as line {line} runs")

@@ -5,7 +5,6 @@ Standard output depends on the options alone, so a recorded run must print what 
 what the loop's own clocks say, as JSON: seconds of the loop and of the planted trouble, and of the CPU in both.
 """
 import argparse
-import gc
 import json
 import os
 import sys
@@ -15,9 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
+from troubles import TROUBLES, Clock
 
 WIDTH, LENGTH, BATCH, WORDS, HEADS, LAYERS = 128, 64, 8, 512, 4, 2
-TROUBLES = ("none", "getitem", "gc", "sleep", "logging", "checkpoint")
 
 
 def parse_options():
@@ -38,42 +37,18 @@ def parse_options():
     return parser.parse_args()
 
 
-class Clock:
-    """Adds up the seconds of what is planted, and of the CPU in it, by this process's own clocks."""
-
-    def __init__(self):
-        self.planted = self.planted_cpu = 0.0
-        self.times = 0
-
-    def __enter__(self):
-        self.began, self.began_cpu = time.perf_counter(), time.thread_time()
-
-    def __exit__(self, *_):
-        self.planted += time.perf_counter() - self.began
-        self.planted_cpu += time.thread_time() - self.began_cpu
-        self.times += 1
-
-
 class Text(Dataset):
-    """Random words; with the trouble "getitem" each costs CPU time, as decoding without a cache does."""
+    """Random words."""
 
-    def __init__(self, options, clock):
-        self.cost = options.trouble_ms / 1e3 / BATCH if options.trouble == "getitem" else 0
-        self.clock = clock
+    def __init__(self, trouble):
+        self.trouble = trouble
 
     def __len__(self):
         return 1 << 40
 
     def __getitem__(self, index):
-        if self.cost:
-            self.decode()
+        self.trouble.item()
         return torch.arange(index, index + LENGTH + 1) % WORDS
-
-    def decode(self):
-        with self.clock:
-            end = time.perf_counter() + self.cost
-            while time.perf_counter() < end:
-                pass
 
 
 class Block(nn.Module):
@@ -112,6 +87,7 @@ class Trainer:
     def __init__(self, options):
         self.options = options
         self.clock = Clock()
+        self.trouble = TROUBLES[options.trouble](options, self.clock)
         self.device = torch.device("cuda")
         self.model = Model().to(self.device)
         self.parameters = list(self.model.parameters())
@@ -120,12 +96,14 @@ class Trainer:
             self.model = nn.parallel.DistributedDataParallel(self.model, device_ids=[0])
         if options.compile:
             self.model = torch.compile(self.model)
-        self.batches = iter(DataLoader(Text(options, self.clock), batch_size=BATCH, num_workers=options.workers, pin_memory=True))
+        self.batches = self.load()
         self.side = torch.cuda.Stream() if options.streams else None
         self.graph = None
         self.history = torch.ones(8 << 20)  # of metrics, as long runs collect them
-        if options.trouble == "logging":
-            self.log_file = open(f"{options.truth}.log", "w", encoding="utf-8")
+
+    def load(self):
+        workers = self.options.workers or self.trouble.workers
+        return iter(DataLoader(Text(self.trouble), batch_size=BATCH, num_workers=workers, pin_memory=True))
 
     def compute(self, x, y):
         self.optimizer.zero_grad(set_to_none=not self.options.graph)
@@ -163,45 +141,13 @@ class Trainer:
         self.graph.replay()
         return self.loss
 
-    def plant(self, number):
-        """The trouble that is not in the data."""
-        trouble, seconds = self.options.trouble, self.options.trouble_ms / 1e3
-        if trouble == "gc" and number % 10 == 5:
-            with self.clock:
-                gc.collect()
-        elif trouble == "sleep":
-            with self.clock:
-                time.sleep(seconds)
-        elif trouble == "logging":
-            with self.clock:
-                self.log_weights()
-
-        elif trouble == "checkpoint" and number % 5 == 4:
-            with self.clock:
-                self.save_checkpoint()
-
-    def save_checkpoint(self):
-        """Writes everything that a run needs to go on, and waits until the disk has it."""
-        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "history": self.history}
-        with open(f"{self.options.truth}.checkpoint", "wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def log_weights(self):
-        """Writes a checksum of every parameter, each of which waits for the device, to a file that is synced."""
-        for number, parameter in enumerate(self.parameters):
-            self.log_file.write(f"{number} {parameter.sum().item()}\n")
-        self.log_file.flush()
-        os.fsync(self.log_file.fileno())
-
     def step(self, number):
-        batch = next(self.batches).to(self.device, non_blocking=True)
+        batch = self.trouble.batch(self.batches).to(self.device, non_blocking=True)
         x, y = batch[:, :-1], batch[:, 1:]
         if self.side:
             self.look_aside(x)
         loss = self.replay(x, y) if self.options.graph else self.compute(x, y)
-        self.plant(number)
+        self.trouble.step(self, number)
         if self.options.empty_cache:
             torch.cuda.empty_cache()
         if number % 10 == 9:
@@ -237,6 +183,7 @@ def main():
     began, began_cpu = time.perf_counter(), time.thread_time()
     trainer.run(warm, options.steps)
     seconds, cpu = time.perf_counter() - began, time.thread_time() - began_cpu
+    trainer.trouble.stop()
     if options.truth:
         with open(options.truth, "w", encoding="utf-8") as f:
             json.dump({"pid": os.getpid(), "trouble": options.trouble, "steps": options.steps - warm, "loop_s": seconds,
