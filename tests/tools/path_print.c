@@ -40,6 +40,14 @@ static void put_culprit(struct print *p, const struct path_group *g)
 		buf_printf(&p->text, " and %u more", c->nmembers - 1);
 }
 
+/* A damaged recording has texts that are not defined. */
+static const char *text_of(const struct world *w, uint32_t id)
+{
+	const char *text = world_text(w, id).p;
+
+	return text ? text : "?";
+}
+
 static void put_line(struct print *p, uint32_t frame)
 {
 	const struct world_frame *f = world_get_frame(p->w, frame);
@@ -49,12 +57,12 @@ static void put_line(struct print *p, uint32_t frame)
 	if (!f)
 		return;
 	if (f->kind == FRAME_PYTHON)
-		buf_printf(&p->text, "%s (%s:%" PRIu64 ")", world_text(p->w, f->name).p,
-			   world_text(p->w, f->file).p, f->offset);
+		buf_printf(&p->text, "%s (%s:%" PRIu64 ")", text_of(p->w, f->name),
+			   text_of(p->w, f->file), f->offset);
 	else if (s)
-		buf_puts(&p->text, world_text(p->w, s->name).p);
+		buf_puts(&p->text, text_of(p->w, s->name));
 	else if (m)
-		buf_printf(&p->text, "%s+0x%" PRIx64, world_text(p->w, m->path).p, f->offset);
+		buf_printf(&p->text, "%s+0x%" PRIx64, text_of(p->w, m->path), f->offset);
 	else
 		buf_printf(&p->text, "0x%" PRIx64, f->offset);
 }
