@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "lib/base/hash.h"
-
 #define MIX_LINES 16 /* parts; further ones are kept without their lines */
 
 void mixes_free(struct mixes *m)
@@ -17,6 +15,7 @@ void mixes_free(struct mixes *m)
 	for (size_t i = 0; i < m->v.n; i++)
 		vec_free(&m->v.v[i].parts);
 	vec_free(&m->v);
+	vec_free(&m->position);
 }
 
 /* The number of an empty one; 0: out of memory. */
@@ -41,34 +40,28 @@ static void mix_release(struct mixes *m, uint32_t number)
 	m->free = number;
 }
 
-/* Where the parts of one mix were found last: most segments are like one before. */
-struct recent {
-	uint16_t part[64];
-};
-
-static bool part_add(struct mixes *m, struct mix *mix, struct recent *recent,
-		     const struct segment *s, uint64_t ns)
+/* Adds so much of that key, a part of the mix if it has room for another. */
+static bool part_add(struct mixes *m, struct segment_keys *keys, struct mix *mix, uint32_t key,
+		     uint64_t ns)
 {
-	uint16_t *at =
-		&recent->part[hash_u64((uint64_t)s->line << 32 | s->op << 8 | s->state) & 63];
-	struct segment plain = *s;
+	const size_t index = key & ~SEGMENT_KEY_KIND;
+	uint16_t *at;
 
-	if (*at < mix->parts.n && segment_alike(&mix->parts.v[*at].s, s)) {
+	if (!vec_reach(&m->position, index))
+		return false;
+	/* What an earlier mix left there is of another key here. */
+	at = &m->position.v[index];
+	if (*at < mix->parts.n && mix->parts.v[*at].key == key) {
 		mix->parts.v[*at].ns += ns;
 		return true;
 	}
-	for (size_t i = 0; i < mix->parts.n; i++) {
-		if (segment_alike(&mix->parts.v[i].s, s)) {
-			mix->parts.v[i].ns += ns;
-			*at = (uint16_t)i;
-			return true;
-		}
+	if (mix->parts.n >= MIX_LINES) {
+		uint32_t bare = segment_key_bare(keys, key);
+
+		if (bare != key)
+			return bare && part_add(m, keys, mix, bare, ns);
 	}
-	if (mix->parts.n >= MIX_LINES && (s->line || s->op)) {
-		plain.line = plain.op = 0;
-		return part_add(m, mix, recent, &plain, ns);
-	}
-	if (!vec_push(&mix->parts, (struct mix_part){ *s, ns }))
+	if (mix->parts.n > UINT16_MAX || !vec_push(&mix->parts, (struct mix_part){ ns, key }))
 		return false;
 	*at = (uint16_t)(mix->parts.n - 1);
 	m->parts++;
@@ -76,17 +69,17 @@ static bool part_add(struct mixes *m, struct mix *mix, struct recent *recent,
 }
 
 /* Adds a segment, or all parts of the mix that it is. */
-static bool mix_add(struct mixes *m, uint32_t number, struct recent *recent,
-		    const struct segment *s, uint64_t ns)
+static bool mix_add(struct mixes *m, struct segment_keys *keys, uint32_t number, uint32_t key,
+		    uint64_t ns)
 {
 	struct mix *mix = &m->v.v[number - 1];
 	const struct mix *from;
 
-	if (s->state != SEGMENT_MIXED)
-		return part_add(m, mix, recent, s, ns);
-	from = &m->v.v[s->who - 1];
+	if (key < SEGMENT_KEY_MIXED)
+		return part_add(m, keys, mix, key, ns);
+	from = &m->v.v[(key & ~SEGMENT_KEY_KIND) - 1];
 	for (size_t i = 0; i < from->parts.n; i++) {
-		if (!part_add(m, mix, recent, &from->parts.v[i].s, from->parts.v[i].ns))
+		if (!part_add(m, keys, mix, from->parts.v[i].key, from->parts.v[i].ns))
 			return false;
 	}
 	return true;
@@ -97,20 +90,19 @@ static uint32_t fold_run(struct mixes *m, const struct segment_log *log, int64_t
 			 size_t first, size_t last)
 {
 	uint32_t number = mix_new(m);
-	struct recent recent = { { 0 } };
 
 	for (size_t i = first; number && i <= last; i++) {
-		const struct segment *s = &log->v.v[i];
+		const struct segment_entry *s = &log->v.v[i];
 
-		if (!mix_add(m, number, &recent, s, (uint64_t)(s->end_ns - start_ns))) {
+		if (!mix_add(m, log->keys, number, s->key, (uint64_t)(s->end_ns - start_ns))) {
 			mix_release(m, number);
 			return 0;
 		}
 		start_ns = s->end_ns;
 	}
 	for (size_t i = first; number && i <= last; i++) {
-		if (log->v.v[i].state == SEGMENT_MIXED)
-			mix_release(m, log->v.v[i].who);
+		if (segment_log_is_mix(log, i))
+			mix_release(m, log->v.v[i].key & ~SEGMENT_KEY_KIND);
 	}
 	return number;
 }
@@ -138,17 +130,18 @@ bool mixes_fold(struct mixes *m, struct segment_log *log, int64_t until_ns, int6
 	bool done = true;
 
 	while (done && i < log->v.n && log->v.v[i].end_ns <= until_ns) {
-		struct segment s = log->v.v[i];
+		struct segment_entry s = log->v.v[i];
 		size_t last = s.end_ns - start < cell_ns ? run_end(log, i, until_ns, cell_ns) : i;
 
 		if (last > i) {
-			s = (struct segment){ .state = SEGMENT_MIXED,
-					      .end_ns = log->v.v[last].end_ns };
-			s.who = fold_run(m, log, start, i, last);
-			if (!s.who) {
+			uint32_t number = fold_run(m, log, start, i, last);
+
+			if (!number) {
 				done = false;
 				break;
 			}
+			s.end_ns = log->v.v[last].end_ns;
+			s.key = SEGMENT_KEY_MIXED | number;
 		}
 		start = s.end_ns;
 		log->v.v[put++] = s;
@@ -164,8 +157,8 @@ bool mixes_fold(struct mixes *m, struct segment_log *log, int64_t until_ns, int6
 void mixes_release(struct mixes *m, const struct segment_log *log)
 {
 	for (size_t i = 0; i < log->v.n; i++) {
-		if (log->v.v[i].state == SEGMENT_MIXED)
-			mix_release(m, log->v.v[i].who);
+		if (segment_log_is_mix(log, i))
+			mix_release(m, log->v.v[i].key & ~SEGMENT_KEY_KIND);
 	}
 }
 
@@ -189,7 +182,7 @@ void mixes_cut(const struct mixes *m, uint32_t number, int64_t start_ns, int64_t
 		sum += mix->parts.v[i].ns;
 		until = share_before(sum, b, all) - share_before(sum, a, all);
 		if (until > done)
-			each(ctx, from, from + until - done, &mix->parts.v[i].s);
+			each(ctx, from, from + until - done, mix->parts.v[i].key);
 		if (until > done) {
 			from += until - done;
 			done = until;

@@ -14,8 +14,8 @@
 #include "lib/path/segment_log.h"
 
 struct mix_part {
-	struct segment s; /* but for its end */
 	uint64_t ns;
+	uint32_t key; /* segment_keys.h */
 };
 
 struct mix {
@@ -25,9 +25,10 @@ struct mix {
 
 /* Zero-initialised is empty. */
 struct mixes {
-	VEC(struct mix) v; /* number 1 is v[0] */
-	uint32_t free;	   /* number of the first that is not in use; 0: none */
-	size_t parts;	   /* held in all */
+	VEC(struct mix) v;	/* number 1 is v[0] */
+	VEC(uint16_t) position; /* by key: scratch */
+	uint32_t free;		/* number of the first that is not in use; 0: none */
+	size_t parts;		/* held in all */
 };
 
 void mixes_free(struct mixes *m);
@@ -41,7 +42,7 @@ bool mixes_fold(struct mixes *m, struct segment_log *log, int64_t until_ns, int6
 void mixes_release(struct mixes *m, const struct segment_log *log);
 
 /* Calls each for every part of [from, to) of the mix of this number, which is [start, end). */
-typedef void mixes_each_fn(void *ctx, int64_t from_ns, int64_t to_ns, const struct segment *s);
+typedef void mixes_each_fn(void *ctx, int64_t from_ns, int64_t to_ns, uint32_t key);
 void mixes_cut(const struct mixes *m, uint32_t number, int64_t start_ns, int64_t end_ns,
 	       int64_t from_ns, int64_t to_ns, mixes_each_fn *each, void *ctx);
 

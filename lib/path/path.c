@@ -14,8 +14,6 @@
 #include "lib/path/path_walk.h"
 #include "lib/path/retain.h"
 
-#define WALK_SEGMENTS 64 /* so many more make it worth while to walk an anchor */
-
 struct path *path_new(const struct world *w, const struct path_options *o,
 		      struct path_listener *listener)
 {
@@ -54,6 +52,7 @@ void path_free(struct path *p)
 	occupancy_free(&p->occupancy);
 	releases_free(&p->releases);
 	mixes_free(&p->mixes);
+	segment_keys_free(&p->keys);
 	free(p);
 }
 
@@ -88,7 +87,8 @@ static struct path_thread *thread_of(struct path *p, uint32_t id)
 		p->nomem = true;
 		return NULL;
 	}
-	th->id = id;
+	th->id = th->log.thread = id;
+	th->log.keys = &p->keys;
 	th->process = t->process;
 	th->node = process ? process->node : 0;
 	p->threads.v[id] = th;
@@ -177,12 +177,16 @@ static void note_release(struct path *p, const struct path_thread *th, struct se
 }
 
 /* What became of the thread's waits that ran into their time-out. */
-static void timed_ended(struct path_thread *th, enum timed_end end, int64_t since_ns, uint32_t who)
+static void timed_ended(struct path *p, struct path_thread *th, enum timed_end end,
+			int64_t since_ns, uint32_t who)
 {
+	bool done = true;
+
 	if (end == TIMED_RELEASED)
-		path_thread_restate_timed(th, since_ns, SEGMENT_WAITING, who);
+		done = path_thread_restate_timed(th, since_ns, SEGMENT_WAITING, who);
 	else if (end == TIMED_LOST)
-		path_thread_restate_timed(th, since_ns, SEGMENT_UNKNOWN, 0);
+		done = path_thread_restate_timed(th, since_ns, SEGMENT_UNKNOWN, 0);
+	p->nomem |= !done;
 }
 
 /* The thread is on its CPU at that time. */
@@ -191,7 +195,7 @@ APART static void timed_ran(struct path *p, struct path_thread *th, int64_t at_n
 	int64_t since = 0;
 	enum timed_end end = timed_waits_ran(&th->timed, &p->losses, at_ns, &since);
 
-	timed_ended(th, end, since, 0);
+	timed_ended(p, th, end, since, 0);
 }
 
 static void on_offcpu(struct path *p, struct path_thread *th, const struct event *ev,
@@ -210,7 +214,7 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 	if (wait)
 		note_release(p, th, wait);
 	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
-	timed_ended(th, end, since, wait ? wait->who : 0);
+	timed_ended(p, th, end, since, wait ? wait->who : 0);
 	if (!path_thread_add(th, &p->losses, ev->depth, event_start(ev), o->v.v, o->v.n))
 		p->nomem = true;
 }
@@ -316,6 +320,7 @@ static inline bool on_call(struct path *p, struct path_thread *th, const struct 
 				     .end_ns = ev->end_ns,
 				     .op = ev->op,
 				     .line = ev->stack,
+				     .site = ev->site,
 				     .sync = def->flags & OP_SYNC };
 
 	if (def->flags & (OP_SUBMIT | OP_SYNC) && !th->track)
@@ -334,6 +339,12 @@ APART static void look_after(struct path *p)
 		p->events = 0;
 		retain_some(p);
 	}
+}
+
+void path_event_ahead(const struct path *p, const struct event *ev)
+{
+	if (ev->depth == 0)
+		segment_call_ahead(&p->keys, ev->stack, ev->site);
 }
 
 int path_event(struct path *p, const struct event *ev, struct err *e)
@@ -368,7 +379,7 @@ int path_event(struct path *p, const struct event *ev, struct err *e)
 		p->nomem = true;
 	if (th->pending.n)
 		path_walk_pending(p, th);
-	if (th->track && th->log.v.n >= p->tracks.v[th->track - 1].walked + WALK_SEGMENTS)
+	if (th->track && th->log.v.n >= th->walk_at)
 		path_walk_track(p, &p->tracks.v[th->track - 1]);
 	return p->nomem ? err_nomem(e) : 0;
 }

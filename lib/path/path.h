@@ -15,7 +15,7 @@
 
 #include "lib/base/err.h"
 #include "lib/event/event.h"
-#include "lib/path/segment.h"
+#include "lib/path/segment_keys.h"
 #include "lib/world/world.h"
 
 #define PATH_DEPTH 64 /* threads followed that wait for each other */
@@ -31,16 +31,17 @@
  * besides that. */
 #define PATH_SUBMITTERS 4
 
-/* [from, to) of the anchor's life. s.end_ns means nothing here. */
+/* [from, to) of the anchor's life. */
 struct path_piece {
 	uint32_t anchor; /* world thread id */
 	uint32_t thread; /* whose state it is: the leaf */
 	int64_t from_ns, to_ns;
-	struct segment s;
+	const struct segment *s; /* while it is told; its end means nothing here */
 	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the
 	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;
 	unsigned depth; /* threads between the anchor and the leaf */
+	uint32_t key;	/* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
 
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
@@ -54,12 +55,16 @@ struct path_options {
 	size_t segments_max; /* held at once; 0: PATH_SEGMENTS_MAX */
 	int64_t patience_ns; /* 0: PATH_PATIENCE_NS */
 };
-#define PATH_SEGMENTS_MAX 2796202 /* 64 MiB */
+#define PATH_SEGMENTS_MAX 2796202 /* 32 MiB */
 
 /* w and the listener stay the caller's and must outlive the path. NULL: out of memory. */
 struct path *path_new(const struct world *w, const struct path_options *o,
 		      struct path_listener *listener);
 void path_free(struct path *p);
+
+/* An event comes soon, PATH_EVENTS_AHEAD later: what it needs is fetched into the cache. */
+#define PATH_EVENTS_AHEAD 8
+void path_event_ahead(const struct path *p, const struct event *ev);
 
 /* The next event in stream order. */
 int path_event(struct path *p, const struct event *ev, struct err *e);
@@ -85,6 +90,9 @@ struct path_anchor {
 };
 size_t path_anchors(const struct path *p);
 struct path_anchor path_anchor(const struct path *p, size_t i);
+
+/* The segment of a piece that has a number, while p lives. */
+const struct segment_key *path_segment_key(const struct path *p, uint32_t key);
 
 /* Whether this thread has released the anchor, or one of those that did so in turn, PATH_PARTNER
  * times; fewer where releases may be missing. Final once the path is finished. */

@@ -39,6 +39,8 @@ static int feed_events(struct path_feed *f, const struct stream_item *item, stru
 			path_lost(f->path, ev->end_ns, ev->end_ns, 1);
 			continue;
 		}
+		if (i + PATH_EVENTS_AHEAD < item->n)
+			path_event_ahead(f->path, &ev[PATH_EVENTS_AHEAD]);
 		rc = path_event(f->path, ev, e);
 		if (rc)
 			return rc;

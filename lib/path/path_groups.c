@@ -55,6 +55,8 @@ void path_groups_init(struct path_groups *g, const struct world *w)
 
 void path_groups_free(struct path_groups *g)
 {
+	vec_free(&g->own);
+	vec_free(&g->keys);
 	vec_free(&g->sums);
 	free(g->slots);
 	path_culprits_free(&g->culprits);
@@ -66,10 +68,10 @@ void path_groups_free(struct path_groups *g)
 static inline void key_of(const struct path_piece *p, uint64_t key[4])
 {
 	key[0] = (uint64_t)p->anchor << 32 | p->thread;
-	key[1] = (uint64_t)p->occupant << 32 | p->s.who;
-	key[2] = (uint64_t)p->s.line << 32 | (uint64_t)p->s.op << 16 | (uint64_t)p->s.state << 8 |
-		 p->s.object;
-	key[3] = p->s.flags;
+	key[1] = (uint64_t)p->occupant << 32 | p->s->who;
+	key[2] = (uint64_t)p->s->line << 32 | (uint64_t)p->s->op << 16 |
+		 (uint64_t)p->s->state << 8 | p->s->object;
+	key[3] = p->s->flags;
 }
 
 static inline bool keys_equal(const uint64_t a[4], const uint64_t b[4])
@@ -130,6 +132,16 @@ static struct path_sum *sum_find(struct path_groups *g, const uint64_t key[4], u
 	return &g->sums.v[g->sums.n - 1];
 }
 
+static inline void total_add(struct path_total *t, uint64_t ns, int64_t from_ns)
+{
+	t->ns += ns;
+	t->pieces++;
+	if (ns > t->longest_ns || (ns == t->longest_ns && from_ns < t->longest_from_ns)) {
+		t->longest_ns = ns;
+		t->longest_from_ns = from_ns;
+	}
+}
+
 /* The oldest piece of the ring is added to its sum. */
 static void add_oldest(struct path_groups *g)
 {
@@ -147,8 +159,7 @@ static void add_oldest(struct path_groups *g)
 		g->nomem = true;
 		return;
 	}
-	sum->ns += a->ns;
-	sum->pieces++;
+	total_add(&sum->total, a->ns, a->from_ns);
 }
 
 static void add_all(struct path_groups *g)
@@ -167,15 +178,35 @@ static inline void fetch_sum(const struct path_groups *g)
 		__builtin_prefetch(&g->sums.v[number - 1], 1);
 }
 
+/* Of the anchor itself: by the number of its segment. */
+static inline void add_to_own(struct path_groups *g, const struct path_piece *p)
+{
+	struct path_total *t;
+
+	if (!vec_reach(&g->own, p->key)) {
+		g->nomem = true;
+		return;
+	}
+	t = &g->own.v[p->key];
+	if (!t->pieces && !vec_push(&g->keys, p->key))
+		g->nomem = true;
+	total_add(t, (uint64_t)(p->to_ns - p->from_ns), p->from_ns);
+}
+
 void path_groups_add(struct path_groups *g, const struct path_piece *p)
 {
 	struct path_ahead *a;
 
+	if (p->key && !p->depth) {
+		add_to_own(g, p);
+		return;
+	}
 	if (g->added - g->done == PATH_AHEAD)
 		add_oldest(g);
 	a = &g->ahead[g->added++ % PATH_AHEAD];
 	key_of(p, a->key);
 	a->ns = (uint64_t)(p->to_ns - p->from_ns);
+	a->from_ns = p->from_ns;
 	a->hash = hash_key(a->key);
 	if (!g->nslots)
 		return;
@@ -190,19 +221,21 @@ uint64_t path_groups_ns(struct path_groups *g)
 
 	add_all(g);
 	for (size_t i = 0; i < g->sums.n; i++)
-		ns += g->sums.v[i].ns;
+		ns += g->sums.v[i].total.ns;
+	for (size_t i = 0; i < g->keys.n; i++)
+		ns += g->own.v[g->keys.v[i]].ns;
 	return ns;
 }
 
 /* ---- groups ---- */
 
-static enum path_class class_blocked(const struct path_piece *p)
+static enum path_class class_blocked(const struct segment *s)
 {
-	switch (p->s.object) {
+	switch (s->object) {
 	case OBJECT_GPU:
 		return PATH_DEVICE;
 	case OBJECT_TIMER:
-		return p->s.flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_SLEEP;
+		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_SLEEP;
 	case OBJECT_DISK:
 		return PATH_DISK;
 	case OBJECT_FAULT:
@@ -215,15 +248,15 @@ static enum path_class class_blocked(const struct path_piece *p)
 		return PATH_FROZEN;
 	case OBJECT_POLL:
 	case OBJECT_SOCKET:
-		return p->s.flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_OUTSIDE;
+		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_OUTSIDE;
 	default:
-		if (p->s.flags & SEGMENT_EXCLUSION)
+		if (s->flags & SEGMENT_EXCLUSION)
 			return PATH_LOCK;
-		return p->s.flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_BLOCKED;
+		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_BLOCKED;
 	}
 }
 
-static enum path_class class_of(const struct path_piece *p)
+static enum path_class class_of(const struct segment *s)
 {
 	static const enum path_class classes[SEGMENT_STATES] = {
 		[SEGMENT_UNKNOWN] = PATH_UNKNOWN,     [SEGMENT_OWN] = PATH_OWN,
@@ -234,15 +267,21 @@ static enum path_class class_of(const struct path_piece *p)
 		[SEGMENT_UNENDED] = PATH_UNENDED,     [SEGMENT_TOO_DEEP] = PATH_TOO_DEEP,
 	};
 
-	if (p->s.state == SEGMENT_RUNNABLE)
-		return p->s.who ? PATH_TAKEN : PATH_CPU_OTHER;
-	if (p->s.state == SEGMENT_BLOCKED)
-		return class_blocked(p);
-	return p->s.state < SEGMENT_STATES ? classes[p->s.state] : PATH_UNKNOWN;
+	if (s->state == SEGMENT_RUNNABLE)
+		return s->who ? PATH_TAKEN : PATH_CPU_OTHER;
+	if (s->state == SEGMENT_BLOCKED)
+		return class_blocked(s);
+	return s->state < SEGMENT_STATES ? classes[s->state] : PATH_UNKNOWN;
 }
 
-/* The thread that a piece is attributed to; 0: the anchor, or none. */
-static uint32_t culprit_thread(const struct path_piece *p, enum path_class class)
+/* Whose sum it is, and of what. */
+struct leaf {
+	uint32_t anchor, thread, occupant;
+	struct segment s;
+};
+
+/* The thread that a leaf is attributed to; 0: the anchor, or none. */
+static uint32_t culprit_thread(const struct leaf *l, enum path_class class)
 {
 	switch (class) {
 	case PATH_UNKNOWN:
@@ -252,17 +291,17 @@ static uint32_t culprit_thread(const struct path_piece *p, enum path_class class
 	case PATH_TOO_DEEP:
 		return 0;
 	case PATH_TAKEN:
-		return p->s.who;
+		return l->s.who;
 	default:
-		if (p->s.state == SEGMENT_BLOCKED && p->s.object != OBJECT_DISK && p->s.who)
-			return p->s.who;
-		return p->thread != p->anchor ? p->thread : 0;
+		if (l->s.state == SEGMENT_BLOCKED && l->s.object != OBJECT_DISK && l->s.who)
+			return l->s.who;
+		return l->thread != l->anchor ? l->thread : 0;
 	}
 }
 
-static struct path_piece piece_of(const struct path_sum *sum)
+static struct leaf leaf_of(const struct path_sum *sum)
 {
-	return (struct path_piece){
+	return (struct leaf){
 		.anchor = (uint32_t)(sum->key[0] >> 32),
 		.thread = (uint32_t)sum->key[0],
 		.occupant = (uint32_t)(sum->key[1] >> 32),
@@ -275,30 +314,33 @@ static struct path_piece piece_of(const struct path_sum *sum)
 	};
 }
 
-static bool group_of(struct path_groups *g, struct path *path, const struct path_sum *sum,
-		     struct path_group *out)
+static bool group_of(struct path_groups *g, struct path *path, struct leaf l,
+		     const struct path_total *total, struct path_group *out)
 {
-	struct path_piece p = piece_of(sum);
 	uint32_t thread;
 
-	*out = (struct path_group){ .anchor = p.anchor, .ns = sum->ns, .pieces = sum->pieces };
-	if (p.occupant && !path_is_partner(path, p.anchor, p.occupant)) {
-		p.s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = p.occupant };
-		p.occupant = 0;
+	*out = (struct path_group){ .anchor = l.anchor,
+				    .ns = total->ns,
+				    .pieces = total->pieces,
+				    .longest_ns = total->longest_ns,
+				    .longest_from_ns = total->longest_from_ns };
+	if (l.occupant && !path_is_partner(path, l.anchor, l.occupant)) {
+		l.s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = l.occupant };
+		l.occupant = 0;
 	}
-	out->class = class_of(&p);
-	out->rough_ns = p.s.flags & SEGMENT_ROUGH ? sum->ns : 0;
-	out->serialised_ns = p.occupant ? sum->ns : 0;
-	thread = culprit_thread(&p, out->class);
+	out->class = class_of(&l.s);
+	out->rough_ns = l.s.flags & SEGMENT_ROUGH ? total->ns : 0;
+	out->serialised_ns = l.occupant ? total->ns : 0;
+	thread = culprit_thread(&l, out->class);
 	out->culprit = thread ? path_culprit_of(&g->culprits, thread) : 0;
-	if (p.s.line) {
-		out->line = site_frames_get(&g->frames, g->w, p.s.line);
-		out->sampled = p.s.flags & SEGMENT_SAMPLED;
+	if (l.s.line) {
+		out->line = site_frames_get(&g->frames, g->w, l.s.line);
+		out->sampled = l.s.flags & SEGMENT_SAMPLED;
 	}
 	if (out->class == PATH_OWN || out->class == PATH_CALL || out->class == PATH_DEVICE)
-		out->op = p.s.op;
+		out->op = l.s.op;
 	if (out->class == PATH_DISK)
-		out->device = p.s.who;
+		out->device = l.s.who;
 	return !thread || out->culprit;
 }
 
@@ -343,6 +385,10 @@ static void merge_groups(struct path_group_list *l)
 		}
 		last->ns += next->ns;
 		last->pieces += next->pieces;
+		if (next->longest_ns > last->longest_ns) {
+			last->longest_ns = next->longest_ns;
+			last->longest_from_ns = next->longest_from_ns;
+		}
 		last->serialised_ns += next->serialised_ns;
 		last->rough_ns += next->rough_ns;
 	}
@@ -350,17 +396,38 @@ static void merge_groups(struct path_group_list *l)
 	qsort(l->v.v, l->v.n, sizeof(l->v.v[0]), compare_ns);
 }
 
+/* Groups of the anchor's own segments. False: out of memory. */
+static bool add_own(struct path_groups *g, struct path *p, uint32_t anchor,
+		    struct path_group_list *out)
+{
+	for (size_t i = 0; i < g->keys.n; i++) {
+		uint32_t key = g->keys.v[i];
+		const struct segment_key *of = path_segment_key(p, key);
+		struct leaf l = { anchor, anchor, 0, of->s };
+		struct path_group group;
+
+		if (of->thread != anchor)
+			continue;
+		if (!group_of(g, p, l, &g->own.v[key], &group) || !vec_push(&out->v, group))
+			return false;
+	}
+	return true;
+}
+
 bool path_groups_of(struct path_groups *g, struct path *p, uint32_t anchor,
 		    struct path_group_list *out)
 {
 	add_all(g);
 	out->v.n = 0;
+	if (!add_own(g, p, anchor, out))
+		return false;
 	for (size_t i = 0; i < g->sums.n; i++) {
+		const struct path_sum *sum = &g->sums.v[i];
 		struct path_group group;
 
-		if (g->sums.v[i].key[0] >> 32 != anchor)
+		if (sum->key[0] >> 32 != anchor)
 			continue;
-		if (!group_of(g, p, &g->sums.v[i], &group) || !vec_push(&out->v, group))
+		if (!group_of(g, p, leaf_of(sum), &sum->total, &group) || !vec_push(&out->v, group))
 			return false;
 	}
 	if (out->v.n)

@@ -50,17 +50,24 @@ struct path_group {
 	uint16_t op;	  /* of the call; OWN without a sample: of the call before; 0 none */
 	bool sampled;	  /* OWN: line is where CPU samples found it */
 	uint64_t ns, pieces;
-	uint64_t serialised_ns; /* of ns: the path stood behind this use of a CPU */
-	uint64_t rough_ns;	/* of ns: cut out of checkpoints in proportion */
+	uint64_t longest_ns;	 /* of one piece, the first of such a length */
+	int64_t longest_from_ns; /* when it began */
+	uint64_t serialised_ns;	 /* of ns: the path stood behind this use of a CPU */
+	uint64_t rough_ns;	 /* of ns: cut out of checkpoints in proportion */
 };
 
 /* More different sums than this are kept without their lines. */
 #define PATH_SUMS_MAX 262144
 
+struct path_total {
+	uint64_t ns, pieces, longest_ns;
+	int64_t longest_from_ns;
+};
+
+/* A cache line each. */
 struct path_sum {
 	uint64_t key[4];
-	uint64_t ns, pieces;
-	uint64_t pad[2]; /* a cache line each */
+	struct path_total total;
 };
 
 /* Where a sum stands in the table. */
@@ -74,12 +81,17 @@ struct path_slot {
 
 struct path_ahead {
 	uint64_t key[4], ns, hash;
+	int64_t from_ns;
 };
 
 /* Zero-initialised but for w and path is empty. */
 struct path_groups {
 	struct path_listener listener; /* for path_new */
 	const struct world *w;
+	/* An anchor's own segments, by their numbers, which are no other thread's. */
+	VEC(struct path_total) own;
+	VEC(uint32_t) keys; /* those of them that are not zero */
+	/* All others. */
 	VEC(struct path_sum) sums;
 	struct path_slot *slots;
 	size_t nslots;

@@ -18,6 +18,11 @@ struct path_anchor path_anchor(const struct path *p, size_t i)
 				     t->begun ? t->resolved_ns : 0 };
 }
 
+const struct segment_key *path_segment_key(const struct path *p, uint32_t key)
+{
+	return segment_key_get(&p->keys, key);
+}
+
 bool path_is_partner(struct path *p, uint32_t anchor, uint32_t thread)
 {
 	uint64_t lost = p->losses.events, least = PATH_PARTNER;

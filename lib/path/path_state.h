@@ -13,12 +13,14 @@
 #include "lib/path/path_thread.h"
 #include "lib/path/releases.h"
 
+/* So many more segments make it worth while to walk an anchor. */
+#define PATH_WALK_SEGMENTS 64
+
 struct path_track {
 	uint32_t thread;
 	bool begun;
 	int64_t begin_ns;    /* of its life; valid when begun */
 	int64_t resolved_ns; /* up to here it was walked */
-	size_t walked;	     /* segments its log had then */
 };
 
 /* How an op concerns a path. */
@@ -44,6 +46,7 @@ struct path {
 	struct occupancy occupancy;
 	struct losses losses;
 	struct releases releases;
+	struct segment_keys keys;
 	struct mixes mixes;
 	struct offcpu_segments offcpu;	 /* scratch */
 	size_t pending;			 /* pieces that wait for a thread */

@@ -50,9 +50,8 @@ static struct segment make_own_code(const struct path_thread *th)
 	if (th->sample) {
 		s.line = th->sample;
 		s.flags = SEGMENT_SAMPLED;
-	} else {
-		s.line = th->before_line;
-		s.op = th->before_op;
+	} else if (th->own) {
+		s = segment_key_get(th->log.keys, th->own)->s;
 	}
 	return s;
 }
@@ -196,17 +195,27 @@ static bool inner_call(struct path_thread *th, const struct losses *losses,
 static inline bool push_plain_call(struct path_thread *th, const struct path_call *c,
 				   const struct segment *in)
 {
-	struct segment own = make_own_code(th);
+	struct segment_entry *next = &th->log.v.v[th->log.v.n];
+	const struct segment_call *keys = segment_call(th->log.keys, th->id, in, c->site);
+	uint32_t own = th->own;
 
+	if (!keys)
+		return false;
 	if (c->start_ns > segment_log_end(&th->log)) {
-		own.end_ns = c->start_ns;
-		th->log.v.v[th->log.v.n++] = own;
+		if (th->sample || !own) {
+			const struct segment s = make_own_code(th);
+
+			own = segment_key(th->log.keys, th->id, &s);
+			if (!own)
+				return false;
+		}
+		*next++ = (struct segment_entry){ c->start_ns, own };
+		th->log.v.n++;
 	}
 	th->sample = 0;
-	th->log.v.v[th->log.v.n] = *in;
-	th->log.v.v[th->log.v.n++].end_ns = c->end_ns;
-	th->before_op = c->op;
-	th->before_line = c->line;
+	*next = (struct segment_entry){ c->end_ns, keys->call };
+	th->log.v.n++;
+	th->own = keys->after;
 	return true;
 }
 
@@ -214,6 +223,7 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		      const struct path_call *c)
 {
 	struct segment in = { .line = c->line, .op = c->op, .state = SEGMENT_CALL };
+	const struct segment_call *keys;
 
 	if (c->depth)
 		return inner_call(th, losses, c);
@@ -236,8 +246,10 @@ bool path_thread_call(struct path_thread *th, const struct losses *losses,
 	}
 	if (th->tail.n && !move_tail(th, losses, th->tail.n, &in))
 		return false;
-	th->before_op = c->op;
-	th->before_line = c->line;
+	keys = segment_call(th->log.keys, th->id, &in, c->site);
+	if (!keys)
+		return false;
+	th->own = keys->after;
 	return push_on_cpu(th, losses, c->end_ns, &in);
 }
 
@@ -267,21 +279,33 @@ bool path_thread_sample(struct path_thread *th, const struct losses *losses, int
 	return true;
 }
 
-static void restate_timed(struct segment *s, enum segment_state state, uint32_t who)
+static bool restate_timed(struct segment *s, enum segment_state state, uint32_t who)
 {
 	if (s->state != SEGMENT_BLOCKED || !(s->flags & SEGMENT_TIMED))
-		return;
+		return false;
 	s->state = (uint8_t)state;
 	s->who = who;
+	return true;
 }
 
-void path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
+bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
 			       uint32_t who)
 {
-	for (size_t i = th->log.v.n; i && segment_log_start(&th->log, i - 1) >= since_ns; i--)
-		restate_timed(&th->log.v.v[i - 1], state, who);
+	for (size_t i = th->log.v.n; i && segment_log_start(&th->log, i - 1) >= since_ns; i--) {
+		struct segment s;
+
+		if (segment_log_is_mix(&th->log, i - 1))
+			continue;
+		s = *segment_log_what(&th->log, i - 1);
+		if (!restate_timed(&s, state, who))
+			continue;
+		th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
+		if (!th->log.v.v[i - 1].key)
+			return false;
+	}
 	for (size_t i = th->tail.n; i && th->tail.v[i - 1].start_ns >= since_ns; i--)
 		restate_timed(&th->tail.v[i - 1].s, state, who);
+	return true;
 }
 
 bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns)

@@ -32,19 +32,21 @@ struct pending_piece {
 };
 
 struct path_thread {
-	uint32_t id, process, node; /* world ids */
+	/* What every call needs comes first. */
 	struct segment_log log;
+	uint32_t id;	 /* world thread id */
+	uint32_t own;	 /* key of own code behind the last outermost call; 0: there was none */
+	uint32_t sample; /* stack of the last CPU sample since another event outside calls */
+	uint32_t track;	 /* number of its track, plus one; 0: it is no anchor */
+	size_t walk_at;	 /* segments of the log that make it worth while to walk the track */
+	struct timed_waits timed;   /* not known yet who ended them */
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
-	uint16_t before_op;	    /* the last outermost call */
-	uint32_t before_line;
-	uint32_t sample;      /* stack of the last CPU sample since another event outside calls */
-	uint32_t track;	      /* number of its track, plus one; 0: it is no anchor */
-	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
-	bool exited, outside; /* outside: of no recorded process */
-	struct timed_waits timed; /* not known yet who ended them */
-	struct moves moves;
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */
+	uint32_t process, node;		   /* world ids */
+	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
+	bool exited, outside; /* outside: of no recorded process */
+	struct moves moves;
 };
 
 void path_thread_free(struct path_thread *th);
@@ -59,8 +61,8 @@ struct path_call {
 	unsigned depth;
 	int64_t start_ns, end_ns;
 	uint16_t op;
-	uint32_t line;
-	bool sync; /* it waits for the device */
+	uint32_t line, site; /* of the event */
+	bool sync;	     /* it waits for the device */
 };
 bool path_thread_call(struct path_thread *th, const struct losses *losses,
 		      const struct path_call *c);
@@ -74,7 +76,7 @@ bool path_thread_sample(struct path_thread *th, const struct losses *losses, int
 			uint32_t line);
 
 /* Waits since then that ran into their time-out are of this state, WAITING for who or UNKNOWN. */
-void path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
+bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
 			       uint32_t who);
 
 /* On its CPU until then, for all that is known: calls that were open have no end. */

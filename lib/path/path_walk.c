@@ -6,6 +6,8 @@
  */
 #include "lib/path/path_walk.h"
 
+#include "lib/base/rare.h"
+
 /* Where a walk stands: whose life, through how many threads, behind whose use of a CPU. */
 struct walk {
 	struct path *p;
@@ -27,12 +29,28 @@ static void emit_piece(const struct walk *w, const struct path_thread *th, int64
 				    .thread = th->id,
 				    .from_ns = from,
 				    .to_ns = to,
-				    .s = *s,
+				    .s = s,
 				    .occupant = w->occupant,
 				    .depth = w->depth };
 
 	if (from < to)
 		w->p->listener->on_piece(w->p->listener, &piece);
+}
+
+/* What the log of th says, where that is all there is to it. */
+static inline void emit_plain(const struct walk *w, const struct path_thread *th, int64_t from,
+			      int64_t to, uint32_t key)
+{
+	struct path_piece piece = { .anchor = w->p->tracks.v[w->track].thread,
+				    .thread = th->id,
+				    .from_ns = from,
+				    .to_ns = to,
+				    .s = &segment_key_get(&w->p->keys, key)->s,
+				    .occupant = w->occupant,
+				    .key = key,
+				    .depth = w->depth };
+
+	w->p->listener->on_piece(w->p->listener, &piece);
 }
 
 static void emit_state(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
@@ -139,7 +157,8 @@ static int64_t find_act(const struct path_thread *releaser, const struct window 
 	size_t i = segment_log_find(&releaser->log, arrived - 1);
 
 	if (!(win->s->flags & SEGMENT_ACT_UNKNOWN) || i == releaser->log.v.n ||
-	    !segment_blocked(&releaser->log.v.v[i]))
+	    segment_log_is_mix(&releaser->log, i) ||
+	    !segment_blocked(segment_log_what(&releaser->log, i)))
 		return arrived;
 	slept = segment_log_start(&releaser->log, i);
 	return arrived - slept <= PATH_IN_FLIGHT_NS && slept > win->start_ns ? slept : INT64_MIN;
@@ -210,9 +229,10 @@ struct mixed {
 	const struct path_thread *th;
 };
 
-static void emit_mixed(void *ctx, int64_t from, int64_t to, const struct segment *s)
+static void emit_mixed(void *ctx, int64_t from, int64_t to, uint32_t key)
 {
 	const struct mixed *m = ctx;
+	const struct segment *s = &segment_key_get(&m->w->p->keys, key)->s;
 	struct segment rough = *s;
 	struct walk behind = *m->w;
 
@@ -231,10 +251,18 @@ static void emit_mixed(void *ctx, int64_t from, int64_t to, const struct segment
 	}
 }
 
+static void walk_mixed(const struct walk *w, const struct path_thread *th, size_t i, int64_t from,
+		       int64_t to)
+{
+	struct mixed m = { w, th };
+	uint32_t number = th->log.v.v[i].key & ~SEGMENT_KEY_KIND;
+
+	mixes_cut(&w->p->mixes, number, segment_log_start(&th->log, i), th->log.v.v[i].end_ns, from,
+		  to, emit_mixed, &m);
+}
+
 static void walk_segment(const struct walk *w, const struct window *win)
 {
-	struct mixed m = { w, win->th };
-
 	switch (win->s->state) {
 	case SEGMENT_WAITING:
 		walk_wait(w, win);
@@ -242,13 +270,24 @@ static void walk_segment(const struct walk *w, const struct window *win)
 	case SEGMENT_RUNNABLE:
 		walk_occupied(w, win);
 		break;
-	case SEGMENT_MIXED:
-		mixes_cut(&w->p->mixes, win->s->who, win->start_ns, win->s->end_ns, win->from_ns,
-			  win->to_ns, emit_mixed, &m);
-		break;
 	default:
 		emit_piece(w, win->th, win->from_ns, win->to_ns, win->s);
 	}
+}
+
+/* Of the i-th segment of th, which needs another thread. */
+APART static void walk_other(const struct walk *w, struct path_thread *th, size_t i, int64_t from,
+			     int64_t to)
+{
+	struct segment s = *segment_log_what(&th->log, i);
+	struct window win = { .th = th,
+			      .s = &s,
+			      .start_ns = segment_log_start(&th->log, i),
+			      .from_ns = from,
+			      .to_ns = to };
+
+	s.end_ns = th->log.v.v[i].end_ns;
+	walk_segment(w, &win);
 }
 
 /* [from, to) of a thread whose log has begun by then. Behind its end the thread is on its CPU,
@@ -258,15 +297,16 @@ static void walk_thread(const struct walk *w, struct path_thread *th, int64_t fr
 	size_t i = segment_log_find(&th->log, from);
 
 	for (; i < th->log.v.n && from < to; i++) {
-		struct segment s = th->log.v.v[i];
-		struct window win = { .th = th,
-				      .s = &s,
-				      .start_ns = segment_log_start(&th->log, i),
-				      .from_ns = from,
-				      .to_ns = to < s.end_ns ? to : s.end_ns };
+		const struct segment_entry entry = th->log.v.v[i];
+		int64_t until = to < entry.end_ns ? to : entry.end_ns;
 
-		walk_segment(w, &win);
-		from = win.to_ns;
+		if (entry.key < SEGMENT_KEY_WAITING)
+			emit_plain(w, th, from, until, entry.key);
+		else if (entry.key < SEGMENT_KEY_MIXED)
+			walk_other(w, th, i, from, until);
+		else
+			walk_mixed(w, th, i, from, until);
+		from = until;
 	}
 	if (from < to)
 		emit_state(w, th, from, to,
@@ -279,9 +319,10 @@ void path_walk_track(struct path *p, struct path_track *track)
 	struct walk w = { .p = p, .track = (uint32_t)(track - p->tracks.v), .late = p->finished };
 	int64_t to = th->log.begun ? segment_log_end(&th->log) : INT64_MIN, from;
 
+	/* Whole segments, so that no piece is cut where the walk happened to stop. */
 	if (to > path_settled(p, th))
-		to = path_settled(p, th);
-	track->walked = th->log.v.n;
+		to = segment_log_start(&th->log, segment_log_find(&th->log, path_settled(p, th)));
+	th->walk_at = th->log.v.n + PATH_WALK_SEGMENTS;
 	if (!th->log.begun || to <= th->log.begin_ns)
 		return;
 	if (!track->begun) {

@@ -43,24 +43,39 @@ static void fold_older(struct path *p, int64_t age_ns, int64_t times)
 	}
 }
 
+/* How many segments of all threads are older. */
+static size_t count_older(const struct path *p, int64_t age_ns)
+{
+	size_t n = p->mixes.parts;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		n += p->threads.v[i] ? segment_log_find(&p->threads.v[i]->log, p->now_ns - age_ns)
+				     : 0;
+	return n;
+}
+
 void retain_some(struct path *p)
 {
-	size_t limit = p->opt.segments_max / 4 * 3;
+	size_t most = p->opt.segments_max / 4 * 3, least = p->opt.segments_max / 2,
+	       held = count_held(p);
 
-	if (count_held(p) <= limit)
+	if (held <= most)
 		return;
 	for (size_t i = 0; i < p->tracks.n; i++)
 		path_walk_track(p, &p->tracks.v[i]);
 	/* From as long as most waits are down to what is about to be walked; then in longer
 	 * cells, where there is much variety in short ones. */
-	for (int64_t times = 1; times <= 100 && count_held(p) > limit; times *= 10) {
-		for (int64_t age = OLD_NS; age >= 2 * PATH_LAG_NS && count_held(p) > limit;
-		     age /= 2)
+	for (int64_t times = 1; times <= 100 && held > least; times *= 10) {
+		for (int64_t age = OLD_NS; age >= 2 * PATH_LAG_NS && held > least; age /= 2) {
+			if (count_older(p, age) < held - least && age / 2 >= 2 * PATH_LAG_NS)
+				continue;
 			fold_older(p, age, times);
+			held = count_held(p);
+		}
 	}
 	for (size_t i = 0; i < p->tracks.n; i++) {
-		const struct path_thread *th = path_thread_known(p, p->tracks.v[i].thread);
+		struct path_thread *th = path_thread_known(p, p->tracks.v[i].thread);
 
-		p->tracks.v[i].walked = th->log.v.n;
+		th->walk_at = th->log.v.n + PATH_WALK_SEGMENTS;
 	}
 }

@@ -8,7 +8,7 @@
 
 #include "lib/path/path_state.h"
 
-/* Folds old segments until no more than three quarters of opt.segments_max are held, or nothing
+/* Folds old segments when more than three quarters of opt.segments_max are held, until half are, or nothing
  * is left to fold. */
 void retain_some(struct path *p);
 

@@ -28,7 +28,6 @@ enum segment_state {
 	SEGMENT_WAITING, /* until another thread (who) acted */
 	SEGMENT_UNENDED, /* it never woke up again */
 	/* Made of others. */
-	SEGMENT_MIXED,	  /* a checkpoint: who numbers the sums (mixes.h) */
 	SEGMENT_TOO_DEEP, /* a chain of more than PATH_DEPTH threads that wait for each other */
 	SEGMENT_STATES
 };

@@ -8,16 +8,18 @@
 
 bool segment_log_push(struct segment_log *l, const struct segment *s)
 {
-	struct segment *last = l->v.n ? &l->v.v[l->v.n - 1] : NULL;
+	struct segment_entry *last = l->v.n ? &l->v.v[l->v.n - 1] : NULL;
+	uint32_t key;
 
 	if (s->end_ns <= segment_log_end(l))
 		return true;
+	key = segment_key(l->keys, l->thread, s);
 	/* Two waits in a row stay two: when each was ended counts. */
-	if (last && !segment_blocked(s) && segment_alike(last, s)) {
+	if (last && !segment_blocked(s) && last->key == key) {
 		last->end_ns = s->end_ns;
 		return true;
 	}
-	return vec_push(&l->v, *s);
+	return key && vec_push(&l->v, (struct segment_entry){ s->end_ns, key });
 }
 
 /* Most are asked for near the end: steps back from there get longer until one is passed over. */
@@ -60,16 +62,14 @@ static bool split_at(struct segment_log *l, int64_t at_ns)
 bool segment_log_restate(struct segment_log *l, int64_t from_ns, int64_t to_ns,
 			 const struct segment *as)
 {
-	if (!split_at(l, from_ns) || !split_at(l, to_ns))
+	uint32_t key = segment_key(l->keys, l->thread, as);
+
+	if (!key || !split_at(l, from_ns) || !split_at(l, to_ns))
 		return false;
 	for (size_t i = segment_log_find(l, from_ns); i < l->v.n && segment_log_start(l, i) < to_ns;
 	     i++) {
-		int64_t end = l->v.v[i].end_ns;
-
-		if (l->v.v[i].state != SEGMENT_OWN)
-			continue;
-		l->v.v[i] = *as;
-		l->v.v[i].end_ns = end;
+		if (!segment_log_is_mix(l, i) && segment_log_what(l, i)->state == SEGMENT_OWN)
+			l->v.v[i].key = key;
 	}
 	return true;
 }

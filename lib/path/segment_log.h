@@ -11,12 +11,20 @@
 #include <stddef.h>
 
 #include "lib/base/vec.h"
-#include "lib/path/segment.h"
+#include "lib/path/segment_keys.h"
 
-/* Zero-initialised is empty. */
+/* Millions of them are held. */
+struct segment_entry {
+	int64_t end_ns;
+	uint32_t key;
+} __attribute__((packed, aligned(4)));
+
+/* Zero-initialised but for keys and thread is empty. */
 struct segment_log {
-	VEC(struct segment) v;
-	int64_t begin_ns; /* where the first one begins; valid when begun */
+	VEC(struct segment_entry) v;
+	struct segment_keys *keys; /* of all threads */
+	int64_t begin_ns;	   /* where the first one begins; valid when begun */
+	uint32_t thread;	   /* world thread id */
 	bool begun;
 };
 
@@ -44,6 +52,17 @@ static inline int64_t segment_log_end(const struct segment_log *l)
 static inline int64_t segment_log_start(const struct segment_log *l, size_t i)
 {
 	return i ? l->v.v[i - 1].end_ns : l->begin_ns;
+}
+
+/* What the i-th one is, but for its end; not of a mix. */
+static inline const struct segment *segment_log_what(const struct segment_log *l, size_t i)
+{
+	return &segment_key_get(l->keys, l->v.v[i].key)->s;
+}
+
+static inline bool segment_log_is_mix(const struct segment_log *l, size_t i)
+{
+	return l->v.v[i].key >= SEGMENT_KEY_MIXED;
 }
 
 /* The next one, from where the last one ended to s->end_ns, of a log that has begun; one that

@@ -11,7 +11,7 @@
 #include "tests/laws/path_run.h"
 
 /* The thread that a piece blames; 0: none, or the anchor itself. */
-static uint32_t culprit_of(struct path_run *r, const struct path_piece *p)
+static uint32_t culprit_of(struct path_run *r, const struct run_piece *p)
 {
 	if (p->occupant && !path_is_partner(r->path, p->anchor, p->occupant))
 		return p->occupant;
@@ -43,7 +43,7 @@ static bool is_anchor(const struct path_run *r, uint32_t thread)
 }
 
 /* Of both paths' pieces of one anchor, the first at or after i that ends after x. */
-static size_t piece_at(const struct path_piece *v, size_t n, size_t i, int64_t x)
+static size_t piece_at(const struct run_piece *v, size_t n, size_t i, int64_t x)
 {
 	while (i + 1 < n && v[i].to_ns <= x)
 		i++;
@@ -54,7 +54,7 @@ static size_t piece_at(const struct path_piece *v, size_t n, size_t i, int64_t x
 static uint64_t added_to(struct path_run *a, struct path_run *b, uint32_t anchor)
 {
 	size_t na, nb, i = 0;
-	const struct path_piece *va = run_of(a, anchor, &na), *vb = run_of(b, anchor, &nb);
+	const struct run_piece *va = run_of(a, anchor, &na), *vb = run_of(b, anchor, &nb);
 	uint64_t ns = 0;
 
 	for (size_t k = 0; k < nb; k++) {
@@ -171,7 +171,7 @@ static bool is_call(void *ctx, size_t i, const struct event *ev)
 }
 
 /* All of a piece that no call decides. */
-static uint64_t key_of(const struct path_piece *p)
+static uint64_t key_of(const struct run_piece *p)
 {
 	unsigned state = p->s.state;
 	uint64_t h = hash_u64((uint64_t)p->anchor << 32 | p->thread);
@@ -187,7 +187,7 @@ static struct map states(const struct path_run *r, const struct path_run *of)
 	struct map m = { 0 };
 
 	for (size_t i = 0; i < r->v.n; i++) {
-		const struct path_piece *p = &r->v.v[i];
+		const struct run_piece *p = &r->v.v[i];
 		uint64_t ns = 0;
 
 		if (!is_anchor(of, p->anchor))

@@ -12,7 +12,7 @@
 #define INSTANTS 150 /* of each anchor */
 
 /* Whether two leaves say the same: what a state has no use for is not looked at. */
-static bool same(const struct path_piece *a, const struct path_piece *b)
+static bool same(const struct run_piece *a, const struct run_piece *b)
 {
 	if (a->thread != b->thread || a->s.state != b->s.state || a->occupant != b->occupant ||
 	    a->depth != b->depth)
@@ -34,7 +34,7 @@ static bool same(const struct path_piece *a, const struct path_piece *b)
 	}
 }
 
-static void print_leaf(const char *what, const struct path_piece *p)
+static void print_leaf(const char *what, const struct run_piece *p)
 {
 	printf("#   %s: thread %u %s object %u who %u op %x line %u flags %x occupant %u depth "
 	       "%u\n",
@@ -62,12 +62,12 @@ static uint64_t differences(const struct path_run *r, const struct oracle *o, st
 	for (size_t i = 0; i < path_anchors(r->path); i++) {
 		struct path_anchor a = path_anchor(r->path, i);
 		size_t n;
-		const struct path_piece *v = run_of(r, a.thread, &n);
+		const struct run_piece *v = run_of(r, a.thread, &n);
 
 		for (unsigned k = 0; k < INSTANTS && n && a.end_ns > a.begin_ns; k++) {
 			int64_t x = a.begin_ns +
 				    (int64_t)stream_any(s, (uint64_t)(a.end_ns - a.begin_ns));
-			struct path_piece want = { .anchor = a.thread };
+			struct run_piece want = { .anchor = a.thread };
 			size_t at = 0;
 
 			while (at + 1 < n && v[at].to_ns <= x)

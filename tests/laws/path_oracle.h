@@ -8,6 +8,7 @@
 
 #include "lib/path/path.h"
 #include "lib/path/timed_waits.h"
+#include "tests/laws/path_piece.h"
 #include "tests/laws/path_stream.h"
 
 struct oracle_thread {
@@ -143,7 +144,7 @@ static inline const struct event *oracle_call(const struct oracle *o, uint32_t t
 }
 
 static inline void oracle_leaf(const struct oracle *o, uint32_t thread, int64_t x,
-			       struct path_piece *out);
+			       struct run_piece *out);
 
 /* ---- blocked ---- */
 
@@ -198,7 +199,7 @@ static inline uint32_t oracle_in_the_end(const struct oracle *o, uint32_t thread
 }
 
 static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const struct event *wait,
-				  int64_t x, struct path_piece *out)
+				  int64_t x, struct run_piece *out)
 {
 	uint64_t object = oracle_col(wait, COL_OBJECT_KIND, 0), cpu;
 	uint32_t who = (uint32_t)oracle_col(wait, COL_WAKER, 0), releaser = who,
@@ -252,7 +253,7 @@ static inline void oracle_blocked(const struct oracle *o, uint32_t thread, const
 /* ---- runnable ---- */
 
 static inline void oracle_runnable(const struct oracle *o, uint32_t thread,
-				   const struct event *wait, int64_t x, struct path_piece *out)
+				   const struct event *wait, int64_t x, struct run_piece *out)
 {
 	int64_t throttled = oracle_ready(wait) + (int64_t)oracle_col(wait, COL_THROTTLED_NS, 0),
 		stolen = throttled + (int64_t)oracle_col(wait, COL_STOLEN_NS, 0);
@@ -295,7 +296,7 @@ static inline void oracle_runnable(const struct oracle *o, uint32_t thread,
 /* Own code at x: by the next sample before something else happens outside calls, else by the
  * last since something did, else by the call before. */
 static inline void oracle_own(const struct oracle *o, uint32_t thread, int64_t x,
-			      struct path_piece *out)
+			      struct run_piece *out)
 {
 	const struct event *before = NULL, *last = NULL, *next = NULL;
 	int64_t since = INT64_MIN, until = INT64_MAX;
@@ -338,7 +339,7 @@ static inline void oracle_own(const struct oracle *o, uint32_t thread, int64_t x
 }
 
 static inline void oracle_on_cpu(const struct oracle *o, uint32_t thread, int64_t x,
-				 struct path_piece *out)
+				 struct run_piece *out)
 {
 	const struct event *outer, *section = NULL;
 	bool sync;
@@ -373,7 +374,7 @@ static inline void oracle_on_cpu(const struct oracle *o, uint32_t thread, int64_
 /* What the thread was at x, or whoever stands in its place. out begins zeroed but for the
  * anchor. */
 static inline void oracle_leaf(const struct oracle *o, uint32_t thread, int64_t x,
-			       struct path_piece *out)
+			       struct run_piece *out)
 {
 	const struct event *off = oracle_off(o, thread, x);
 	const struct oracle_thread *t = &o->t[thread];

@@ -6,6 +6,7 @@
 #define INGERO_TESTS_LAWS_PATH_RUN_H
 
 #include "lib/path/path.h"
+#include "tests/laws/path_piece.h"
 #include "tests/laws/path_stream.h"
 
 static inline const char *run_state_text(unsigned state)
@@ -25,7 +26,6 @@ static inline const char *run_state_text(unsigned state)
 		[SEGMENT_BLOCKED] = "blocked",
 		[SEGMENT_WAITING] = "waiting",
 		[SEGMENT_UNENDED] = "never ended",
-		[SEGMENT_MIXED] = "mixed",
 		[SEGMENT_TOO_DEEP] = "chain too deep",
 	};
 
@@ -35,21 +35,21 @@ static inline const char *run_state_text(unsigned state)
 struct path_run {
 	struct path_listener listener;
 	struct path *path;
-	VEC(struct path_piece) v;
+	VEC(struct run_piece) v;
 	size_t before_end; /* told before the last event */
 };
 
-static inline void run_piece(struct path_listener *l, const struct path_piece *p)
+static inline void run_add(struct path_listener *l, const struct path_piece *p)
 {
 	struct path_run *r = (struct path_run *)l;
 
-	if (!vec_push(&r->v, *p))
+	if (!vec_push(&r->v, run_piece_of(p)))
 		abort();
 }
 
 static inline int run_order(const void *a, const void *b)
 {
-	const struct path_piece *x = a, *y = b;
+	const struct run_piece *x = a, *y = b;
 
 	if (x->anchor != y->anchor)
 		return x->anchor < y->anchor ? -1 : 1;
@@ -66,7 +66,7 @@ static inline void run_open(struct path_run *r, const struct path_stream *s,
 	int64_t before = INT64_MIN;
 
 	memset(r, 0, sizeof(*r));
-	r->listener.on_piece = run_piece;
+	r->listener.on_piece = run_add;
 	r->path = path_new(s->w, o, &r->listener);
 	for (size_t i = 0; i < s->ev.n; i++) {
 		const struct event *ev = &s->ev.v[i];
@@ -101,7 +101,7 @@ static inline void run_close(struct path_run *r)
 }
 
 /* The pieces of one anchor: the first of *n. */
-static inline const struct path_piece *run_of(const struct path_run *r, uint32_t anchor, size_t *n)
+static inline const struct run_piece *run_of(const struct path_run *r, uint32_t anchor, size_t *n)
 {
 	size_t i = 0, k;
 
@@ -122,7 +122,7 @@ static inline uint64_t run_untiled(const struct path_run *r)
 	for (size_t i = 0; i < path_anchors(r->path); i++) {
 		struct path_anchor a = path_anchor(r->path, i);
 		size_t n;
-		const struct path_piece *v = run_of(r, a.thread, &n);
+		const struct run_piece *v = run_of(r, a.thread, &n);
 		int64_t at = a.begin_ns;
 
 		for (size_t k = 0; k < n; k++) {

@@ -214,12 +214,15 @@ static void is_same(const struct buf *a, const struct buf *b, unsigned seed, con
 static void add_window(struct path_groups *g, const struct path_run *r, int64_t from, int64_t to)
 {
 	for (size_t i = 0; i < r->v.n; i++) {
-		struct path_piece p = r->v.v[i];
+		struct run_piece p = r->v.v[i];
 
 		p.from_ns = p.from_ns > from ? p.from_ns : from;
 		p.to_ns = p.to_ns < to ? p.to_ns : to;
-		if (p.from_ns < p.to_ns)
-			path_groups_add(g, &p);
+		if (p.from_ns < p.to_ns) {
+			const struct path_piece piece = path_piece_of(&p);
+
+			path_groups_add(g, &piece);
+		}
 	}
 }
 

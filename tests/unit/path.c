@@ -288,13 +288,15 @@ static void asked_again(void)
 
 struct cut_sums {
 	uint64_t ns[3];
+	const struct segment_keys *keys;
 	int64_t at_ns; /* where the last piece ended */
 	unsigned gaps;
 };
 
-static void add_cut(void *ctx, int64_t from, int64_t to, const struct segment *s)
+static void add_cut(void *ctx, int64_t from, int64_t to, uint32_t key)
 {
 	struct cut_sums *sums = ctx;
+	const struct segment *s = &segment_key_get(sums->keys, key)->s;
 
 	sums->gaps += from != sums->at_ns || to <= from;
 	sums->at_ns = to;
@@ -304,9 +306,11 @@ static void add_cut(void *ctx, int64_t from, int64_t to, const struct segment *s
 /* However a checkpoint is cut, its parts sum to what they were, and none is told twice. */
 static void cuts(void)
 {
-	struct segment_log log = { 0 };
+	struct segment_keys keys = { 0 };
+	struct segment_log log = { .keys = &keys, .thread = 7 };
 	struct mixes m = { 0 };
-	struct cut_sums sums = { .at_ns = 0 };
+	struct cut_sums sums = { .keys = &keys };
+	uint32_t number;
 	int64_t at = 0;
 
 	segment_log_begin(&log, 0);
@@ -320,9 +324,9 @@ static void cuts(void)
 	}
 	ok(mixes_fold(&m, &log, at, 1000000) && log.v.n == 1 && log.v.v[0].end_ns == at,
 	   "thirty segments become one");
+	number = log.v.v[0].key & ~SEGMENT_KEY_KIND;
 	for (int64_t from = 0; from < at; from += 13)
-		mixes_cut(&m, log.v.v[0].who, 0, at, from, from + 13 < at ? from + 13 : at, add_cut,
-			  &sums);
+		mixes_cut(&m, number, 0, at, from, from + 13 < at ? from + 13 : at, add_cut, &sums);
 	is_u64(sums.gaps, 0, "pieces of cuts leave no gap");
 	is_u64(sums.ns[0], 70, "first kind");
 	is_u64(sums.ns[1], 1070, "second");
@@ -331,6 +335,7 @@ static void cuts(void)
 	is_u64(m.parts, 0, "nothing is held afterwards");
 	mixes_free(&m);
 	segment_log_free(&log);
+	segment_keys_free(&keys);
 }
 
 int main(void)
