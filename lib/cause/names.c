@@ -9,6 +9,7 @@
 
 #include "lib/base/shell.h"
 #include "lib/world/call_site.h"
+#include "lib/world/place.h"
 
 static uint32_t image_of(const struct tally *t, uint32_t process)
 {
@@ -295,39 +296,7 @@ bool name_python(const struct world *w, uint32_t stack)
 
 void name_frame(struct buf *out, const struct world *w, uint32_t frame)
 {
-	const struct world_frame *f = world_get_frame(w, frame);
-	const struct world_symbol *s = world_get_symbol(w, frame);
-	const struct world_module *m = f ? world_get_module(w, f->module) : NULL;
-	struct bytes module = m ? base_name(world_text(w, m->path)) : (struct bytes){ 0 }, name;
-
-	if (!f) {
-		buf_puts(out, "?");
-	} else if (f->kind == FRAME_PYTHON) {
-		struct bytes file = base_name(world_text(w, f->file));
-
-		name = world_text(w, f->name);
-		buf_add(out, name.p ? name.p : "?", name.p ? name.n : 1);
-		buf_printf(out, " (%.*s", (int)file.n, file.p ? file.p : "");
-		if (f->offset)
-			buf_printf(out, ":%" PRIu64, f->offset);
-		buf_putc(out, ')');
-	} else if (f->kind == FRAME_GAP) {
-		name = world_text(w, f->name);
-		buf_printf(out, "(%.*s)", (int)name.n, name.p ? name.p : "");
-	} else if (s) {
-		struct bytes file = base_name(world_text(w, s->file));
-
-		name = world_text(w, s->name);
-		buf_add(out, name.p ? name.p : "?", name.p ? name.n : 1);
-		if (file.n && s->line)
-			buf_printf(out, " (%.*s:%u)", (int)file.n, file.p, s->line);
-		else if (module.n)
-			buf_printf(out, "+0x%" PRIx64 " (%.*s)", s->delta, (int)module.n, module.p);
-	} else if (module.n) {
-		buf_printf(out, "%.*s+0x%" PRIx64, (int)module.n, module.p, f->offset);
-	} else {
-		buf_printf(out, "0x%" PRIx64, f->offset);
-	}
+	place_print_frame(out, w, frame);
 }
 
 void name_site_caller(struct buf *out, const struct world *w, uint32_t stack)

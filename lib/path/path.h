@@ -41,6 +41,7 @@ struct path_piece {
 	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;
 	unsigned depth; /* threads between the anchor and the leaf */
+	struct path_via via; /* with depth 0: zero, s is the anchor's own */
 	uint32_t key;	/* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
 

@@ -10,36 +10,6 @@
 
 #include "lib/base/hash.h"
 
-static const char *const texts[PATH_CLASSES] = {
-	[PATH_UNKNOWN] = "unknown",
-	[PATH_OWN] = "own code",
-	[PATH_CALL] = "in call",
-	[PATH_DEVICE] = "device",
-	[PATH_RECLAIM] = "memory reclaim",
-	[PATH_COMPACT] = "memory compaction",
-	[PATH_FAULT] = "page fault",
-	[PATH_STOLEN] = "stolen by the hypervisor",
-	[PATH_THROTTLED] = "throttled",
-	[PATH_WAKE_UP] = "wake-up latency",
-	[PATH_TAKEN] = "CPU taken",
-	[PATH_CPU_OTHER] = "runnable, occupant unknown",
-	[PATH_LOCK] = "lock",
-	[PATH_SLEEP] = "sleep",
-	[PATH_DISK] = "disk",
-	[PATH_CHILD] = "child process",
-	[PATH_STOPPED] = "stopped",
-	[PATH_FROZEN] = "frozen",
-	[PATH_OUTSIDE] = "outside (socket or poll)",
-	[PATH_BLOCKED] = "blocked",
-	[PATH_UNENDED] = "never ended",
-	[PATH_TOO_DEEP] = "chain too deep",
-};
-
-const char *path_class_text(enum path_class class)
-{
-	return class < PATH_CLASSES ? texts[class] : "?";
-}
-
 static void on_piece(struct path_listener *l, const struct path_piece *p)
 {
 	path_groups_add((struct path_groups *)l, p);
@@ -229,75 +199,11 @@ uint64_t path_groups_ns(struct path_groups *g)
 
 /* ---- groups ---- */
 
-static enum path_class class_blocked(const struct segment *s)
-{
-	switch (s->object) {
-	case OBJECT_GPU:
-		return PATH_DEVICE;
-	case OBJECT_TIMER:
-		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_SLEEP;
-	case OBJECT_DISK:
-		return PATH_DISK;
-	case OBJECT_FAULT:
-		return PATH_FAULT;
-	case OBJECT_CHILD:
-		return PATH_CHILD;
-	case OBJECT_STOP:
-		return PATH_STOPPED;
-	case OBJECT_FREEZER:
-		return PATH_FROZEN;
-	case OBJECT_POLL:
-	case OBJECT_SOCKET:
-		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_OUTSIDE;
-	default:
-		if (s->flags & SEGMENT_EXCLUSION)
-			return PATH_LOCK;
-		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_BLOCKED;
-	}
-}
-
-static enum path_class class_of(const struct segment *s)
-{
-	static const enum path_class classes[SEGMENT_STATES] = {
-		[SEGMENT_UNKNOWN] = PATH_UNKNOWN,     [SEGMENT_OWN] = PATH_OWN,
-		[SEGMENT_CALL] = PATH_CALL,	      [SEGMENT_SYNC] = PATH_DEVICE,
-		[SEGMENT_RECLAIM] = PATH_RECLAIM,     [SEGMENT_COMPACT] = PATH_COMPACT,
-		[SEGMENT_FAULT_IN] = PATH_FAULT,      [SEGMENT_STOLEN] = PATH_STOLEN,
-		[SEGMENT_THROTTLED] = PATH_THROTTLED, [SEGMENT_WAKE_UP] = PATH_WAKE_UP,
-		[SEGMENT_UNENDED] = PATH_UNENDED,     [SEGMENT_TOO_DEEP] = PATH_TOO_DEEP,
-	};
-
-	if (s->state == SEGMENT_RUNNABLE)
-		return s->who ? PATH_TAKEN : PATH_CPU_OTHER;
-	if (s->state == SEGMENT_BLOCKED)
-		return class_blocked(s);
-	return s->state < SEGMENT_STATES ? classes[s->state] : PATH_UNKNOWN;
-}
-
 /* Whose sum it is, and of what. */
 struct leaf {
 	uint32_t anchor, thread, occupant;
 	struct segment s;
 };
-
-/* The thread that a leaf is attributed to; 0: the anchor, or none. */
-static uint32_t culprit_thread(const struct leaf *l, enum path_class class)
-{
-	switch (class) {
-	case PATH_UNKNOWN:
-	case PATH_STOLEN:
-	case PATH_WAKE_UP:
-	case PATH_CPU_OTHER:
-	case PATH_TOO_DEEP:
-		return 0;
-	case PATH_TAKEN:
-		return l->s.who;
-	default:
-		if (l->s.state == SEGMENT_BLOCKED && l->s.object != OBJECT_DISK && l->s.who)
-			return l->s.who;
-		return l->thread != l->anchor ? l->thread : 0;
-	}
-}
 
 static struct leaf leaf_of(const struct path_sum *sum)
 {
@@ -328,10 +234,10 @@ static bool group_of(struct path_groups *g, struct path *path, struct leaf l,
 		l.s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = l.occupant };
 		l.occupant = 0;
 	}
-	out->class = class_of(&l.s);
+	out->class = path_class_of(&l.s);
 	out->rough_ns = l.s.flags & SEGMENT_ROUGH ? total->ns : 0;
 	out->serialised_ns = l.occupant ? total->ns : 0;
-	thread = culprit_thread(&l, out->class);
+	thread = path_class_culprit(out->class, &l.s, l.anchor, l.thread);
 	out->culprit = thread ? path_culprit_of(&g->culprits, thread) : 0;
 	if (l.s.line) {
 		out->line = site_frames_get(&g->frames, g->w, l.s.line);

@@ -10,36 +10,9 @@
 
 #include "lib/base/vec.h"
 #include "lib/path/path.h"
+#include "lib/path/path_class.h"
 #include "lib/path/path_culprits.h"
 #include "lib/world/site_frames.h"
-
-enum path_class {
-	PATH_UNKNOWN,
-	PATH_OWN,
-	PATH_CALL,
-	PATH_DEVICE,
-	PATH_RECLAIM,
-	PATH_COMPACT,
-	PATH_FAULT,
-	PATH_STOLEN,
-	PATH_THROTTLED,
-	PATH_WAKE_UP,
-	PATH_TAKEN,	/* another thread had the CPU, and the path does not need that one */
-	PATH_CPU_OTHER, /* it is not known which thread had the CPU */
-	PATH_LOCK,
-	PATH_SLEEP,
-	PATH_DISK,
-	PATH_CHILD,
-	PATH_STOPPED,
-	PATH_FROZEN,
-	PATH_OUTSIDE, /* a socket, or several descriptors */
-	PATH_BLOCKED,
-	PATH_UNENDED,
-	PATH_TOO_DEEP,
-	PATH_CLASSES
-};
-
-const char *path_class_text(enum path_class class);
 
 struct path_group {
 	uint32_t anchor; /* world thread id */

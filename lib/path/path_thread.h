@@ -11,6 +11,7 @@
 #include "lib/base/vec.h"
 #include "lib/line/losses.h"
 #include "lib/line/moves.h"
+#include "lib/path/segment.h"
 #include "lib/path/segment_log.h"
 #include "lib/path/timed_waits.h"
 
@@ -29,6 +30,7 @@ struct pending_piece {
 	int64_t expire_ns; /* after this it is resolved with what is known by then */
 	uint32_t track, thread, occupant;
 	unsigned depth;
+	struct path_via via;
 };
 
 struct path_thread {

@@ -13,6 +13,7 @@ struct walk {
 	struct path *p;
 	uint32_t track, occupant;
 	unsigned depth;
+	struct path_via via;
 	unsigned generations; /* creators gone through for the thread at hand */
 	bool late;	      /* resolve with what is known now: wait for no thread */
 };
@@ -31,7 +32,8 @@ static void emit_piece(const struct walk *w, const struct path_thread *th, int64
 				    .to_ns = to,
 				    .s = s,
 				    .occupant = w->occupant,
-				    .depth = w->depth };
+				    .depth = w->depth,
+				    .via = w->via };
 
 	if (from < to)
 		w->p->listener->on_piece(w->p->listener, &piece);
@@ -48,9 +50,18 @@ static inline void emit_plain(const struct walk *w, const struct path_thread *th
 				    .s = &segment_key_get(&w->p->keys, key)->s,
 				    .occupant = w->occupant,
 				    .key = key,
-				    .depth = w->depth };
+				    .depth = w->depth,
+				    .via = w->via };
 
 	w->p->listener->on_piece(w->p->listener, &piece);
+}
+
+/* Of a segment of the anchor itself. */
+static struct path_via via_of(const struct segment *s)
+{
+	return (struct path_via){
+		.line = s->line, .op = s->op, .object = s->object, .flags = s->flags
+	};
 }
 
 static void emit_state(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
@@ -94,7 +105,8 @@ static bool wait_until_known(const struct walk *w, struct path_thread *on, const
 				       .track = w->track,
 				       .thread = win->th->id,
 				       .occupant = w->occupant,
-				       .depth = w->depth };
+				       .depth = w->depth,
+				       .via = w->via };
 
 	if (w->late || path_settled(w->p, on) >= need_ns)
 		return true;
@@ -143,7 +155,8 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 		walk_before(w, th, &part);
 		part.from_ns = part.to_ns;
 	}
-	deeper.depth++;
+	if (!deeper.depth++)
+		deeper.via = via_of(win->s);
 	deeper.generations = 0;
 	if (part.from_ns < win->to_ns)
 		walk_thread(&deeper, th, part.from_ns, win->to_ns);
@@ -217,7 +230,8 @@ static void walk_occupied(const struct walk *w, const struct window *win)
 		return;
 	}
 	behind.occupant = occupant->id;
-	behind.depth++;
+	if (!behind.depth++)
+		behind.via = via_of(win->s);
 	walk_thread(&behind, occupant, win->from_ns, win->to_ns);
 }
 
@@ -243,7 +257,8 @@ static void emit_mixed(void *ctx, int64_t from, int64_t to, uint32_t key)
 		 path_thread_known(behind.p, s->who)) {
 		/* What it did is lost, but whether the path needs it still counts. */
 		behind.occupant = s->who;
-		behind.depth++;
+		if (!behind.depth++)
+			behind.via = via_of(s);
 		rough = (struct segment){ .state = SEGMENT_OWN, .flags = SEGMENT_ROUGH };
 		emit_piece(&behind, path_thread_known(behind.p, s->who), from, to, &rough);
 	} else {
@@ -343,6 +358,7 @@ static void resume_piece(struct path *p, const struct pending_piece *piece, bool
 			  .track = piece->track,
 			  .occupant = piece->occupant,
 			  .depth = piece->depth,
+			  .via = piece->via,
 			  .late = late };
 	struct window win = { .th = path_thread_known(p, piece->thread),
 			      .s = &piece->s,

@@ -58,6 +58,13 @@ struct segment {
 	uint8_t flags;	/* enum segment_flag, or-ed */
 };
 
+/* The wait of the anchor that leads to another thread: its own segment of that time. */
+struct path_via {
+	uint32_t line; /* world stack id, 0 not known */
+	uint16_t op;
+	uint8_t object, flags; /* as in struct segment */
+};
+
 static inline int segment_on_cpu(const struct segment *s)
 {
 	return s->state >= SEGMENT_OWN && s->state <= SEGMENT_FAULT_IN;

@@ -31,9 +31,18 @@ struct place place_of(const struct world *w, uint32_t frame)
 	return p;
 }
 
+static struct bytes base_name(struct bytes path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+
+	if (!slash)
+		return path;
+	return (struct bytes){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
+}
+
 void place_name(struct buf *out, const struct place *p)
 {
-	const char *slash;
+	struct bytes module;
 
 	if (p->kind == FRAME_GAP) {
 		buf_puts(out, "(frames are missing");
@@ -45,15 +54,35 @@ void place_name(struct buf *out, const struct place *p)
 	} else if (p->function.n) {
 		buf_add(out, p->function.p, p->function.n);
 	} else if (p->module.n) {
-		slash = memrchr(p->module.p, '/', p->module.n);
-		if (slash)
-			buf_add(out, slash + 1, (size_t)(p->module.p + p->module.n - slash - 1));
-		else
-			buf_add(out, p->module.p, p->module.n);
+		module = base_name(p->module);
+		buf_add(out, module.p, module.n);
 		buf_printf(out, "+0x%" PRIx64, p->address);
 	} else if (p->kind) {
 		buf_printf(out, "0x%" PRIx64, p->address);
 	} else {
 		buf_puts(out, "?");
+	}
+}
+
+void place_print_frame(struct buf *out, const struct world *w, uint32_t frame)
+{
+	const struct world_symbol *s = world_get_symbol(w, frame);
+	struct place p = place_of(w, frame);
+	struct bytes file = base_name(p.file), module = base_name(p.module);
+
+	if (p.kind == FRAME_GAP) {
+		buf_printf(out, "(%.*s)", (int)p.function.n, p.function.p ? p.function.p : "");
+	} else if (p.kind == FRAME_PYTHON) {
+		buf_add(out, p.function.n ? p.function.p : "?", p.function.n ? p.function.n : 1);
+		buf_printf(out, " (%.*s", (int)file.n, file.p ? file.p : "");
+		if (p.line)
+			buf_printf(out, ":%" PRIu64, p.line);
+		buf_putc(out, ')');
+	} else {
+		place_name(out, &p);
+		if (s && file.n && p.line)
+			buf_printf(out, " (%.*s:%" PRIu64 ")", (int)file.n, file.p, p.line);
+		else if (s && module.n)
+			buf_printf(out, "+0x%" PRIx64 " (%.*s)", s->delta, (int)module.n, module.p);
 	}
 }

@@ -24,4 +24,8 @@ struct place place_of(const struct world *w, uint32_t frame);
 /* A name for it whatever is known: "train_step", "libfoo.so+0x1c20", "0x7f12…", "(frames are missing: why)". */
 void place_name(struct buf *out, const struct place *p);
 
+/* Function and where it is: "train_step (train.py:41)", "launch+0x1c (libfoo.so)",
+ * "libfoo.so+0x1c20", "?" of no frame. */
+void place_print_frame(struct buf *out, const struct world *w, uint32_t frame);
+
 #endif

@@ -33,6 +33,7 @@ ROOMS = {
     "line": ["world", "stat"],
     # the critical path as a partition; nobody but tests uses it yet
     "path": ["line"],
+    "detect": ["path"],
     "cause": ["line"],
     "ask": ["input", "cause"],
     "emit": ["world", "stat"],

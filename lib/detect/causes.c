@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sorts the parts of a window by who did what, and adds up those that are equal; within each, those
+ * at equal lines.
+ */
+#include "lib/detect/causes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Severity follows effect, as of all findings. */
+#define HIGH_SHARE   0.10
+#define MEDIUM_SHARE 0.02
+
+/* A part with its anchor's place as a frame. */
+struct placed_part {
+	struct track_part p;
+	uint32_t at;
+};
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_causes(const struct track_part *a, const struct track_part *b)
+{
+	int by = compare_u64(a->class, b->class);
+
+	if (!by)
+		by = compare_u64(a->culprit, b->culprit);
+	if (!by)
+		by = compare_u64(a->device, b->device);
+	return by ? by : compare_u64(a->exclusion, b->exclusion);
+}
+
+static int compare_lines(const struct placed_part *a, const struct placed_part *b)
+{
+	int by = compare_u64(a->at, b->at);
+
+	if (!by)
+		by = compare_u64(a->p.line, b->p.line);
+	if (!by)
+		by = compare_u64(a->p.op, b->p.op);
+	return by ? by : compare_u64(a->p.sampled, b->p.sampled);
+}
+
+static int compare_parts(const void *x, const void *y)
+{
+	const struct placed_part *a = x, *b = y;
+	int by = compare_causes(&a->p, &b->p);
+
+	return by ? by : compare_lines(a, b);
+}
+
+static int compare_time(const void *x, const void *y)
+{
+	const struct path_cause *a = x, *b = y;
+
+	return compare_u64(b->ns, a->ns);
+}
+
+/* Kept if it is one of the largest. */
+static void add_line(struct path_cause *c, const struct path_cause_line *line)
+{
+	unsigned at = c->nlines;
+
+	while (at > 0 && line->ns > c->lines[at - 1].ns)
+		at--;
+	if (at == PATH_CAUSE_LINES)
+		return;
+	if (c->nlines < PATH_CAUSE_LINES)
+		c->nlines++;
+	for (unsigned k = c->nlines - 1; k > at; k--)
+		c->lines[k] = c->lines[k - 1];
+	c->lines[at] = *line;
+}
+
+static bool is_other_process(const struct track_names *names, uint32_t anchor, uint32_t culprit)
+{
+	const struct path_culprit *c = path_culprit_get(&names->culprits, culprit);
+	const struct world_thread *own = world_get_thread(names->w, anchor),
+				  *other = c ? world_get_thread(names->w, c->members[0]) : NULL;
+
+	return own && other && own->process != other->process;
+}
+
+static void add_part(struct path_cause *c, const struct track_part *p)
+{
+	c->ns += p->ns;
+	c->pieces += p->pieces;
+	if (p->longest_ns > c->longest_ns) {
+		c->longest_ns = p->longest_ns;
+		c->longest_from_ns = p->longest_from_ns;
+	}
+}
+
+/* The cause of the n parts, which are in order of their lines. */
+static struct path_cause cause_of(const struct placed_part *v, size_t n)
+{
+	struct path_cause c = { .class = v->p.class,
+				.culprit = v->p.culprit,
+				.device = v->p.device,
+				.exclusion = v->p.exclusion };
+
+	for (size_t i = 0, k; i < n; i = k) {
+		struct path_cause_line line = { .at = v[i].at,
+						.line = v[i].p.line,
+						.op = v[i].p.op,
+						.sampled = v[i].p.sampled };
+
+		for (k = i; k < n && compare_lines(&v[i], &v[k]) == 0; k++) {
+			line.ns += v[k].p.ns;
+			add_part(&c, &v[k].p);
+		}
+		add_line(&c, &line);
+	}
+	for (unsigned i = 0; i < c.nlines; i++)
+		c.lines_ns += c.lines[i].ns;
+	return c;
+}
+
+bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t anchor,
+		      const struct track_parts *parts)
+{
+	size_t n = parts->v.n;
+	struct placed_part *v = calloc(n ? n : 1, sizeof(*v));
+	bool ok = v != NULL;
+
+	c->v.n = 0;
+	c->ns = 0;
+	for (size_t i = 0; v && i < n; i++) {
+		v[i].p = parts->v.v[i];
+		if (v[i].p.stack)
+			v[i].at = site_frames_get(&names->frames, names->w, v[i].p.stack);
+		c->ns += v[i].p.ns;
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), compare_parts);
+	for (size_t i = 0, k; ok && i < n; i = k) {
+		struct path_cause one;
+
+		for (k = i; k < n && compare_causes(&v[i].p, &v[k].p) == 0;)
+			k++;
+		one = cause_of(v + i, k - i);
+		one.other_process = is_other_process(names, anchor, one.culprit);
+		ok = vec_push(&c->v, one);
+	}
+	if (c->v.n)
+		qsort(c->v.v, c->v.n, sizeof(c->v.v[0]), compare_time);
+	free(v);
+	return ok;
+}
+
+void path_causes_free(struct path_causes *c)
+{
+	vec_free(&c->v);
+}
+
+bool path_cause_is_work(const struct path_cause *c)
+{
+	switch (c->class) {
+	case PATH_DEVICE:
+		return true;
+	case PATH_OWN:
+	case PATH_CALL:
+		/* A thread that computes for the anchor is as good as the anchor; one that holds a
+		 * lock is not, and another process is somebody's to speed up. */
+		return !c->exclusion && !c->other_process;
+	default:
+		return false;
+	}
+}
+
+unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
+{
+	double share = window_ns ? (double)c->ns / (double)window_ns : 0;
+
+	switch (c->class) {
+	case PATH_UNENDED:
+		return 3;
+	case PATH_UNKNOWN:
+	case PATH_TOO_DEEP:
+	case PATH_OUTSIDE: /* whether it is demand or a reply is not known */
+		return 0;
+	default:
+		break;
+	}
+	if (path_cause_is_work(c))
+		return 0;
+	return share >= HIGH_SHARE ? 3 : share >= MEDIUM_SHARE ? 2 : 1;
+}

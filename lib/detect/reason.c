@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A phrase is what the anchor does, for whom, and what that one did meanwhile where it is another.
+ */
+#include "lib/detect/reason.h"
+
+#include <inttypes.h>
+
+#include "lib/world/place.h"
+#include "lib/world/who.h"
+
+/* Of the anchor, and of another thread that it waits for. */
+static const struct {
+	const char *own, *other;
+} phrases[PATH_CLASSES] = {
+	[PATH_UNKNOWN] = { "is unknown: events are missing", "is not known" },
+	[PATH_OWN] = { "on the CPU", "was on the CPU" },
+	[PATH_CALL] = { "on the CPU", "was on the CPU" },
+	[PATH_DEVICE] = { "waits for the device", "waited for the device" },
+	[PATH_RECLAIM] = { "frees memory for itself (reclaim)",
+			   "freed memory for itself (reclaim)" },
+	[PATH_COMPACT] = { "compacts memory for itself", "compacted memory for itself" },
+	[PATH_FAULT] = { "waits for pages of a file or of swap",
+			 "waited for pages of a file or of swap" },
+	[PATH_STOLEN] = { "waits for a CPU that the hypervisor took",
+			  "waited for a CPU that the hypervisor took" },
+	[PATH_THROTTLED] = { "waits for its cgroup's CPU quota",
+			     "waited for its cgroup's CPU quota" },
+	[PATH_WAKE_UP] = { "wakes up late", "woke up late" },
+	[PATH_TAKEN] = { "waits for a CPU", "waited for a CPU" },
+	[PATH_CPU_OTHER] = { "waits for a CPU; who had it is not known", "waited for a CPU" },
+	[PATH_LOCK] = { "waits for a lock; who held it is not known", "waited for a lock" },
+	[PATH_SLEEP] = { "sleeps", "slept" },
+	[PATH_DISK] = { "waits for", "waited for" },
+	[PATH_CHILD] = { "waits for a child process", "waited for a child process" },
+	[PATH_STOPPED] = { "is stopped by a signal", "was stopped by a signal" },
+	[PATH_FROZEN] = { "is frozen with its cgroup", "was frozen with its cgroup" },
+	[PATH_OUTSIDE] = { "waits for a socket or descriptors",
+			   "waited for a socket or descriptors" },
+	[PATH_BLOCKED] = { "waits", "waited" },
+	[PATH_UNENDED] = { "never wakes up again", "never woke up again" },
+	[PATH_TOO_DEEP] = { "waits through too many threads", "waited for too many others" },
+};
+
+void reason_print_culprit(struct buf *out, const struct track_names *names,
+			  const struct path_cause *c)
+{
+	const struct path_culprit *who = path_culprit_get(&names->culprits, c->culprit);
+
+	if (who) {
+		who_print_thread(out, names->w, who->members[0], INT64_MAX);
+		if (who->nmembers > 1)
+			buf_printf(out, " and %" PRIu32 " more like it", who->nmembers - 1);
+	} else if (c->class == PATH_DISK && c->device) {
+		buf_printf(out, "disk %u:%u", c->device >> 20, c->device & 0xfffff);
+	}
+}
+
+/* What it was in: the call, the line. */
+static void print_line(struct buf *out, const struct world *w, const struct path_cause *c,
+		       const struct path_cause_line *line)
+{
+	const struct op_def *op = line->op ? world_op(w, line->op) : NULL;
+
+	if (c->class == PATH_OWN && op && !line->sampled) {
+		buf_printf(out, line->line ? ", after %s in " : ", after %s", op->name);
+	} else if (op) {
+		buf_printf(out, line->line ? " in %s called from " : " in %s", op->name);
+	} else if (line->line) {
+		buf_puts(out, " in ");
+	}
+	if (line->line)
+		place_print_frame(out, w, line->line);
+}
+
+void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c,
+		  const struct path_cause_line *line)
+{
+	bool other = c->culprit != 0;
+
+	if (c->class == PATH_TAKEN) {
+		reason_print_culprit(out, names, c);
+		buf_puts(out, " had the CPU");
+		return;
+	}
+	if (other) {
+		buf_puts(out, c->exclusion ? "waits for a lock of " : "waits for ");
+		reason_print_culprit(out, names, c);
+		buf_puts(out, ", which ");
+	}
+	buf_puts(out, other ? phrases[c->class].other : phrases[c->class].own);
+	if (c->class == PATH_DISK) {
+		buf_putc(out, ' ');
+		reason_print_culprit(out, names, c);
+	}
+	if (line)
+		print_line(out, names->w, c, line);
+}

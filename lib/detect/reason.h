@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a cause is called in a sentence: "waits for loader (pid 4711), on the CPU in decode
+ * (data.py:41)". One verb phrase, of which the anchor is the subject.
+ */
+#ifndef INGERO_DETECT_REASON_H
+#define INGERO_DETECT_REASON_H
+
+#include "lib/base/buf.h"
+#include "lib/detect/causes.h"
+
+/* Appends the phrase for a cause, at one of its lines (NULL: without a line). */
+void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c,
+		  const struct path_cause_line *line);
+
+/* Appends who the culprit is: "loader (pid 4711) and 3 more", "disk 254:0"; nothing where it is the
+ * anchor itself. */
+void reason_print_culprit(struct buf *out, const struct track_names *names,
+			  const struct path_cause *c);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A part of a track: how much of an anchor's path, over some window, was of one kind while the
+ * anchor stood at one place. The parts of a window sum to it, to the nanosecond.
+ */
+#ifndef INGERO_DETECT_TRACK_PART_H
+#define INGERO_DETECT_TRACK_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/path/path_class.h"
+
+struct track_part {
+	uint32_t stack; /* world stack id: the anchor's own, of its call, wait or CPU sample; 0 not known */
+	enum path_class class;
+	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
+	uint32_t device;  /* PATH_DISK: device number */
+	uint32_t line; /* world frame id: where the culprit was, else where the anchor was; 0 not known */
+	bool exclusion; /* the anchor waited for a thread to leave: a lock, the interpreter's lock */
+	uint16_t op; /* of the call at that line; PATH_OWN without a sample: of the call before it */
+	bool sampled; /* PATH_OWN: line is where CPU samples found it */
+	uint64_t ns, pieces;
+	uint64_t longest_ns; /* of one piece */
+	int64_t longest_from_ns;
+};
+
+struct track_parts {
+	VEC(struct track_part) v;
+};
+
+#endif

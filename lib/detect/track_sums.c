@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table of keys with chains by hash. A few thousand different keys are met again and again.
+ */
+#include "lib/detect/track_sums.h"
+
+#include <string.h>
+
+#include "lib/base/hash.h"
+
+static struct track_key key_of(const struct path_piece *p)
+{
+	return (struct track_key){ .thread = p->thread,
+				   .occupant = p->occupant,
+				   .who = p->s->who,
+				   .line = p->s->line,
+				   .via_line = p->via.line,
+				   .op = p->s->op,
+				   .via_op = p->via.op,
+				   .state = p->s->state,
+				   .object = p->s->object,
+				   .flags = p->s->flags,
+				   .via_flags = p->via.flags };
+}
+
+/* The number of the key, made if there is none and there are fewer than max. 0: neither. */
+static uint32_t find_number(struct track_sums *s, const struct track_key *key, size_t max)
+{
+	struct track_sum fresh = { .key = *key };
+	uint64_t hash = hash_bytes(key, sizeof(*key), 0), first = 0;
+
+	map_get(&s->by_hash, hash, &first);
+	for (uint64_t at = first; at; at = s->v.v[at - 1].next)
+		if (memcmp(&s->v.v[at - 1].key, key, sizeof(*key)) == 0)
+			return (uint32_t)at;
+	fresh.next = (uint32_t)first;
+	if (s->v.n >= max || !vec_push(&s->v, fresh))
+		return 0;
+	if (map_put(&s->by_hash, hash, s->v.n))
+		return (uint32_t)s->v.n;
+	s->v.n--;
+	return 0;
+}
+
+uint32_t track_sums_number(struct track_sums *s, const struct path_piece *p)
+{
+	struct track_key key = key_of(p);
+	uint32_t number = find_number(s, &key, TRACK_SUMS_MAX);
+
+	if (number)
+		return number;
+	key.line = key.via_line = 0;
+	key.op = key.via_op = 0;
+	key.flags &= (uint8_t)~SEGMENT_SAMPLED;
+	return find_number(s, &key, UINT32_MAX);
+}
+
+void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
+		    int64_t from_ns, int64_t to_ns)
+{
+	struct track_total *t = &s->v.v[number - 1].total[window];
+	uint64_t ns = (uint64_t)(to_ns - from_ns);
+
+	t->ns += ns;
+	t->pieces++;
+	if (ns > t->longest_ns) {
+		t->longest_ns = ns;
+		t->longest_from_ns = from_ns;
+	}
+}
+
+/* A thread that had the CPU and that the path does not need took it. */
+static struct segment segment_of(const struct track_key *k, bool taken)
+{
+	if (taken)
+		return (struct segment){ .state = SEGMENT_RUNNABLE, .who = k->occupant };
+	return (struct segment){ .who = k->who,
+				 .line = k->line,
+				 .op = k->op,
+				 .state = k->state,
+				 .object = k->object,
+				 .flags = k->flags };
+}
+
+static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
+		    struct path *path, struct track_names *names, struct track_part *out)
+{
+	bool own = k->thread == anchor && !k->occupant,
+	     taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
+	struct segment s = segment_of(k, taken);
+	uint32_t thread;
+
+	*out = (struct track_part){ .class = path_class_of(&s),
+				    .stack = own ? k->line : k->via_line,
+				    .ns = t->ns,
+				    .pieces = t->pieces,
+				    .longest_ns = t->longest_ns,
+				    .longest_from_ns = t->longest_from_ns };
+	thread = path_class_culprit(out->class, &s, anchor, k->thread);
+	if (thread) {
+		out->culprit = path_culprit_of(&names->culprits, thread);
+		out->exclusion = k->via_flags & SEGMENT_EXCLUSION;
+	}
+	if (s.line)
+		out->line = site_frames_get(&names->frames, names->w, s.line);
+	out->sampled = s.flags & SEGMENT_SAMPLED;
+	out->op = s.op;
+	if (out->class == PATH_DISK)
+		out->device = s.who;
+	return !thread || out->culprit;
+}
+
+bool track_sums_parts(const struct track_sums *s, enum track_window window, uint32_t anchor,
+		      struct path *path, struct track_names *names, struct track_parts *out)
+{
+	out->v.n = 0;
+	for (size_t i = 0; i < s->v.n; i++) {
+		const struct track_sum *sum = &s->v.v[i];
+		struct track_part part;
+
+		if (!sum->total[window].ns)
+			continue;
+		if (!part_of(&sum->key, &sum->total[window], anchor, path, names, &part) ||
+		    !vec_push(&out->v, part))
+			return false;
+	}
+	return true;
+}
+
+void track_sums_free(struct track_sums *s)
+{
+	vec_free(&s->v);
+	map_free(&s->by_hash);
+}

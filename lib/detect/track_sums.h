@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time on an anchor's path, summed by all that makes a piece what it is, in each of a few windows.
+ * Whether the path needs a thread that had the CPU is known at the end only: until then such pieces
+ * are kept apart by that thread.
+ */
+#ifndef INGERO_DETECT_TRACK_SUMS_H
+#define INGERO_DETECT_TRACK_SUMS_H
+
+#include "lib/base/map.h"
+#include "lib/base/vec.h"
+#include "lib/detect/track_names.h"
+#include "lib/detect/track_part.h"
+#include "lib/path/path.h"
+
+/* Where a window lies in a track; WINDOW_STEPS is many stretches of time. */
+enum track_window { WINDOW_START, WINDOW_STEPS, WINDOW_BETWEEN, WINDOW_END, TRACK_WINDOWS };
+
+/* More different sums than this are kept without their lines. */
+#define TRACK_SUMS_MAX 65536
+
+struct track_key {
+	uint32_t thread, occupant, who, line;
+	uint32_t via_line;
+	uint16_t op, via_op;
+	uint8_t state, object, flags, via_flags;
+	uint32_t pad; /* 0 */
+};
+
+struct track_total {
+	uint64_t ns, pieces, longest_ns;
+	int64_t longest_from_ns;
+};
+
+struct track_sum {
+	struct track_key key;
+	uint32_t next; /* of the same hash: its number, 0 none */
+	struct track_total total[TRACK_WINDOWS];
+};
+
+/* Zero-initialised is empty. */
+struct track_sums {
+	VEC(struct track_sum) v; /* number 1 is v[0] */
+	struct map by_hash;	 /* hash of the key -> number of the first */
+};
+
+/* The number of what this piece is. 0: out of memory. */
+uint32_t track_sums_number(struct track_sums *s, const struct path_piece *p);
+void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
+		    int64_t from_ns, int64_t to_ns);
+
+/* The parts of a window, by what they are; out is emptied. path is finished. False: out of
+ * memory. */
+bool track_sums_parts(const struct track_sums *s, enum track_window window, uint32_t anchor,
+		      struct path *path, struct track_names *names, struct track_parts *out);
+void track_sums_free(struct track_sums *s);
+
+#endif

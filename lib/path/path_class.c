@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps the state of a segment, and the object of a blocked one, to its class. */
+#include "lib/path/path_class.h"
+
+#include "lib/event/event.h"
+
+static const char *const texts[PATH_CLASSES] = {
+	[PATH_UNKNOWN] = "unknown",
+	[PATH_OWN] = "own code",
+	[PATH_CALL] = "in call",
+	[PATH_DEVICE] = "device",
+	[PATH_RECLAIM] = "memory reclaim",
+	[PATH_COMPACT] = "memory compaction",
+	[PATH_FAULT] = "page fault",
+	[PATH_STOLEN] = "stolen by the hypervisor",
+	[PATH_THROTTLED] = "throttled",
+	[PATH_WAKE_UP] = "wake-up latency",
+	[PATH_TAKEN] = "CPU taken",
+	[PATH_CPU_OTHER] = "runnable, occupant unknown",
+	[PATH_LOCK] = "lock",
+	[PATH_SLEEP] = "sleep",
+	[PATH_DISK] = "disk",
+	[PATH_CHILD] = "child process",
+	[PATH_STOPPED] = "stopped",
+	[PATH_FROZEN] = "frozen",
+	[PATH_OUTSIDE] = "outside (socket or poll)",
+	[PATH_BLOCKED] = "blocked",
+	[PATH_UNENDED] = "never ended",
+	[PATH_TOO_DEEP] = "chain too deep",
+};
+
+const char *path_class_text(enum path_class class)
+{
+	return class < PATH_CLASSES ? texts[class] : "?";
+}
+
+static enum path_class class_blocked(const struct segment *s)
+{
+	switch (s->object) {
+	case OBJECT_GPU:
+		return PATH_DEVICE;
+	case OBJECT_TIMER:
+		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_SLEEP;
+	case OBJECT_DISK:
+		return PATH_DISK;
+	case OBJECT_FAULT:
+		return PATH_FAULT;
+	case OBJECT_CHILD:
+		return PATH_CHILD;
+	case OBJECT_STOP:
+		return PATH_STOPPED;
+	case OBJECT_FREEZER:
+		return PATH_FROZEN;
+	case OBJECT_POLL:
+	case OBJECT_SOCKET:
+		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_OUTSIDE;
+	default:
+		if (s->flags & SEGMENT_EXCLUSION)
+			return PATH_LOCK;
+		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_BLOCKED;
+	}
+}
+
+enum path_class path_class_of(const struct segment *s)
+{
+	static const enum path_class classes[SEGMENT_STATES] = {
+		[SEGMENT_UNKNOWN] = PATH_UNKNOWN,     [SEGMENT_OWN] = PATH_OWN,
+		[SEGMENT_CALL] = PATH_CALL,	      [SEGMENT_SYNC] = PATH_DEVICE,
+		[SEGMENT_RECLAIM] = PATH_RECLAIM,     [SEGMENT_COMPACT] = PATH_COMPACT,
+		[SEGMENT_FAULT_IN] = PATH_FAULT,      [SEGMENT_STOLEN] = PATH_STOLEN,
+		[SEGMENT_THROTTLED] = PATH_THROTTLED, [SEGMENT_WAKE_UP] = PATH_WAKE_UP,
+		[SEGMENT_UNENDED] = PATH_UNENDED,     [SEGMENT_TOO_DEEP] = PATH_TOO_DEEP,
+	};
+
+	if (s->state == SEGMENT_RUNNABLE)
+		return s->who ? PATH_TAKEN : PATH_CPU_OTHER;
+	if (s->state == SEGMENT_BLOCKED)
+		return class_blocked(s);
+	return s->state < SEGMENT_STATES ? classes[s->state] : PATH_UNKNOWN;
+}
+
+uint32_t path_class_culprit(enum path_class class, const struct segment *s, uint32_t anchor,
+			    uint32_t thread)
+{
+	switch (class) {
+	case PATH_UNKNOWN:
+	case PATH_STOLEN:
+	case PATH_WAKE_UP:
+	case PATH_CPU_OTHER:
+	case PATH_TOO_DEEP:
+		return 0;
+	case PATH_TAKEN:
+		return s->who;
+	default:
+		if (s->state == SEGMENT_BLOCKED && s->object != OBJECT_DISK && s->who)
+			return s->who;
+		return thread != anchor ? thread : 0;
+	}
+}

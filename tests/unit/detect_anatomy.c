@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Causes, the lines of a loop and their phrases, of a window of a training loop: rows sum to it,
+ * one cause has all lines of it, and the lead goes down to where the lines differ.
+ */
+#include "tests/tap.h"
+
+#include "lib/base/buf.h"
+#include "lib/detect/anatomy.h"
+#include "lib/detect/reason.h"
+
+static struct world *w;
+static struct track_names names;
+static struct track_parts parts;
+
+static uint32_t frame(const char *function, unsigned line)
+{
+	struct world_frame f = { .kind = FRAME_PYTHON,
+				 .offset = line,
+				 .name = world_string(w, bytes_of(function)),
+				 .file = world_string(w, bytes_of("/srv/train.py")) };
+
+	return world_frame(w, &f);
+}
+
+/* Of lines in run, step and a third function; 0: the stack ends before it. */
+static uint32_t stack(unsigned run, unsigned step, const char *inner, unsigned line)
+{
+	uint32_t frames[4];
+	unsigned n = 0;
+
+	if (inner)
+		frames[n++] = frame(inner, line);
+	if (step)
+		frames[n++] = frame("step", step);
+	frames[n++] = frame("run", run);
+	frames[n++] = frame("main", 3);
+	return world_stack(w, frames, n);
+}
+
+static uint32_t thread(uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct world_process p = { .node = 1, .tgid = pid };
+	struct world_thread t = { .tid = tid, .comm = world_string(w, bytes_of(comm)) };
+
+	t.process = world_process(w, &p);
+	return world_thread(w, &t);
+}
+
+static void add(enum path_class class, uint32_t stack_id, uint32_t culprit, uint32_t line,
+		uint64_t ns)
+{
+	struct track_part p = { .class = class,
+				.stack = stack_id,
+				.culprit = culprit,
+				.line = line,
+				.ns = ns,
+				.pieces = 1,
+				.longest_ns = ns,
+				.sampled = true };
+
+	if (!vec_push(&parts.v, p))
+		abort();
+}
+
+static void is_reason(const struct path_cause *c, const char *want)
+{
+	struct buf out = { 0 };
+
+	reason_print(&out, &names, c, c->nlines ? &c->lines[0] : NULL);
+	is_str(buf_text(&out), want, "%s", want);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	struct path_causes causes = { 0 };
+	struct anatomy a = { 0 };
+	struct anatomy_root root = { .depth = 1 };
+	uint32_t own, other, worker, decode;
+
+	w = world_new();
+	track_names_init(&names, w);
+	own = thread(7, 7, "python");
+	other = thread(8, 8, "pt_data_worker");
+	worker = path_culprit_of(&names.culprits, other);
+	decode = frame("decode", 75);
+	root.frame = frame("run", 20);
+
+	/* 1,000 ns: 600 waiting for the worker at two places, 250 own code, 100 device, 50 elsewhere. */
+	add(PATH_OWN, stack(21, 31, NULL, 0), worker, decode, 500);
+	add(PATH_OWN, stack(21, 31, "next", 41), worker, decode, 60);
+	add(PATH_OWN, stack(21, 32, NULL, 0), worker, decode, 40);
+	add(PATH_OWN, stack(21, 33, "compute", 51), 0, frame("compute", 51), 250);
+	add(PATH_DEVICE, stack(21, 34, NULL, 0), 0, frame("step", 34), 100);
+	add(PATH_SLEEP, 0, 0, 0, 30);
+	add(PATH_TAKEN, stack(21, 33, NULL, 0), worker, 0, 20);
+
+	ok(path_causes_make(&causes, &names, own, &parts) && causes.ns == 1000,
+	   "causes sum to the window");
+	is_int(causes.v.n, 5, "one for each class and culprit");
+	ok(causes.v.v[0].ns == 600 && causes.v.v[0].nlines == 3 &&
+		   causes.v.v[0].lines[0].ns == 500 && causes.v.v[0].other_process,
+	   "the largest first, with its lines");
+	is_int(path_cause_severity(&causes.v.v[0], 1000), 3,
+	       "waiting for another process is a loss");
+	is_int(path_cause_severity(&causes.v.v[1], 1000), 0, "own code is none");
+	is_int(path_cause_severity(&causes.v.v[3], 1000), 2, "a sleep of 3 %% is medium");
+	is_reason(&causes.v.v[0],
+		  "waits for pt_data_worker (pid 8), which was on the CPU in decode (train.py:75)");
+	is_reason(&causes.v.v[1], "on the CPU in compute (train.py:51)");
+	is_reason(&causes.v.v[2], "waits for the device in step (train.py:34)");
+	is_reason(&causes.v.v[3], "sleeps");
+	is_reason(&causes.v.v[4], "pt_data_worker (pid 8) had the CPU");
+
+	ok(anatomy_make(&a, &names, own, &root, &parts), "the lines of the loop");
+	ok(a.nlead == 1 && a.lead[0] == frame("run", 21),
+	   "one line of run has nearly all of it: lines of step are shown");
+	is_int(a.rows.n, 5, "each line is a row, and what has none");
+	ok(a.rows.v[0].frame == frame("step", 31) && a.rows.v[0].ns == 560, "the largest first");
+	ok(a.rows.v[1].frame == frame("step", 33) && a.rows.v[1].ns == 270 &&
+		   a.rows.v[1].why.v.n == 2,
+	   "a row has its own causes");
+	ok(a.rows.v[4].frame == 0 && a.rows.v[4].ns == 30, "without a line comes last");
+	anatomy_free(&a);
+
+	memset(&a, 0, sizeof(a));
+	root.frame = 0;
+	ok(anatomy_make(&a, &names, own, &root, &parts) && a.nlead == 0, "without a loop");
+	is_int(a.rows.n, 7, "without a loop the rows are call sites");
+	anatomy_free(&a);
+	path_causes_free(&causes);
+	vec_free(&parts.v);
+	track_names_free(&names);
+	world_free(w);
+	return done_testing();
+}
