@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/emit/clickhouse_found.h"
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 #include "lib/event/chain.h"
 #include "lib/event/part.h"
 

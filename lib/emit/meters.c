@@ -3,7 +3,7 @@
 #include "lib/emit/meters.h"
 
 #include "lib/base/hash.h"
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 #include "lib/event/chain.h"
 #include "lib/event/tier.h"
 #include "lib/event/direction.h"

@@ -12,7 +12,7 @@
 #include "lib/base/hash.h"
 #include "lib/emit/moved.h"
 #include "lib/emit/own_time.h"
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 

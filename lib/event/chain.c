@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 
 #define CHAINS_MAX 100000
 

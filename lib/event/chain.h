@@ -24,7 +24,7 @@ struct chain {
 	int64_t time_ns, first_ns, last_ns;
 	uint64_t count, lost_ns;
 	struct json body; /* JSON_NONE when the record's text was not JSON, or more than is taken */
-	size_t body_size; /* as lib/event/body.h counts */
+	size_t body_size; /* as lib/model/body.h counts */
 };
 
 /* Zero-initialised is empty. */
@@ -33,7 +33,7 @@ struct chain_list {
 	struct arena texts;
 	struct json analysis;	    /* body of the newest ANALYSIS record */
 	bool analyzed;		    /* there was one */
-	size_t analysis_size, size; /* of it, and of all bodies (lib/event/body.h) */
+	size_t analysis_size, size; /* of it, and of all bodies (lib/model/body.h) */
 };
 
 /* Takes CHAIN and ANALYSIS records, ignores others. JSON that is damaged, or more than is taken, is no error: the

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 
 uint32_t about_node(const struct world *w, const struct record *r)
 {

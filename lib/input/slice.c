@@ -2,7 +2,7 @@
 /* By kind, since what a time in a record means differs: a name holds from then on, a sample is of that moment. */
 #include "lib/input/slice.h"
 
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 
 static bool before_end(const struct select *sel, int64_t t)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 #include "lib/world/parts_json.h"
 
 /* Bodies are objects in text; what a damaged recording has there stays text. */

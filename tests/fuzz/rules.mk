@@ -3,7 +3,7 @@
 # Fuzzers, for who has clang: `make fuzz-NAME` builds $(BUILD)/fuzz/NAME of tests/fuzz/NAME.c and says
 # how to run it. They are not part of `make check`, which replays a corpus through the same code.
 
-fuzz_lib := $(wildcard lib/base/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
+fuzz_lib := $(wildcard lib/base/*.c lib/model/*.c lib/event/*.c lib/world/*.c lib/ige/*.c lib/sym/*.c lib/pack/*.c lib/stat/*.c lib/select/*.c \
 	lib/input/*.c) lib/probe/allowed.c lib/probe/codes.c \
 	$(addprefix lib/emit/,perfetto.c perfetto_packets.c chrome.c timeline.c tracks.c arrows.c notes.c comm_ids.c) \
 	lib/probe/wire.c lib/probe/wire_known.c lib/probe/wire_ended.c lib/probe/wire_unread.c lib/probe/host_wire.c lib/probe/sched_wire.c lib/probe/handles.c lib/probe/numbers.c lib/probe/devices.c lib/host/xid.c lib/host/pods.c \

@@ -16,7 +16,8 @@ import tap  # noqa: E402
 ROOMS = {
     "base": [],
     "cli": ["base"],
-    "event": ["base", "formats"],
+    "model": ["base", "formats"],
+    "event": ["model"],
     "world": ["event"],
     "stat": ["base"],
     "ige": ["world"],

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "lib/base/sanitized.h"
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 #include "lib/event/chain.h"
 #include "lib/world/record_json.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only place where text of recordings becomes values. */
-#include "lib/event/body.h"
+#include "lib/model/body.h"
 
 #include "lib/base/jsoncheck.h"
 

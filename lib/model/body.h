@@ -3,8 +3,8 @@
  * Bodies of chains and of analyses (formats/chain.schema.json, analysis.schema.json): JSON in a record, which anybody may have written.
  * Two bytes of it can take four hundred of memory, so it is looked over before it is taken apart.
  */
-#ifndef INGERO_EVENT_BODY_H
-#define INGERO_EVENT_BODY_H
+#ifndef INGERO_MODEL_BODY_H
+#define INGERO_MODEL_BODY_H
 
 #include <stdbool.h>
 #include <stddef.h>
