@@ -191,8 +191,15 @@ static bool number_text(struct jsonr *r, char text[NUMBER_MAX + 1], const char *
 bool jsonr_double(struct jsonr *r, double *out)
 {
 	char text[NUMBER_MAX + 1];
+	const char *past;
 
-	return number_text(r, text, &r->p) && (*out = strtod(text, NULL), true);
+	if (!number_text(r, text, &past))
+		return false;
+	*out = strtod(text, NULL);
+	if (!isfinite(*out))
+		return false;
+	r->p = past;
+	return true;
 }
 
 bool jsonr_u64(struct jsonr *r, uint64_t *out)

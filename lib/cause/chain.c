@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Identity, sentence and record of a chain. Ids are FNV-1a over what the thing is, so that they are
+ * Identity, sentence and record of a finding. Ids are FNV-1a over what the thing is, so that they are
  * the same in every file and every version that finds the same fact.
  */
 #include "lib/cause/chain.h"
@@ -9,9 +9,10 @@
 #include <stdio.h>
 
 #include "lib/base/timetext.h"
-#include "lib/cause/body.h"
 #include "lib/cause/group.h"
+#include "lib/cause/group_details.h"
 #include "lib/cause/names.h"
+#include "lib/model/finding_json.h"
 
 #define SITES_LOOKED_AT 32 /* for the call that lost most */
 #define FNV_PRIME	0x100000001b3u
@@ -34,7 +35,7 @@ uint64_t chain_hash_u64(uint64_t h, uint64_t v)
 	return chain_hash(h, b, sizeof(b));
 }
 
-static void chain_ids(const struct finding *f, const char *kind, char id[17], char match[17])
+static void chain_ids(const struct group_view *f, const char *kind, char id[17], char match[17])
 {
 	const struct cause *c = f->c;
 	const struct world_process *v = world_get_process(c->w, f->g->process);
@@ -157,23 +158,55 @@ static void without_victim(struct line_culprit *who, uint32_t victim_pid)
 	who->npids -= n - left;
 }
 
+int chain_emit(struct cause *c, const struct finding *f, struct err *e)
+{
+	struct record r = { .kind = RECORD_CHAIN };
+	struct buf body = { 0 };
+	struct jsonw j;
+	int rc;
+
+	jsonw_init(&j, &body, false);
+	finding_write_json(f, &j);
+	REC_SET(&r, CHAIN, time_ns, f->time_ns);
+	REC_SET(&r, CHAIN, id, f->id);
+	REC_SET(&r, CHAIN, match, f->match);
+	REC_SET(&r, CHAIN, revision, f->revision);
+	REC_SET(&r, CHAIN, kind, f->kind);
+	REC_SET(&r, CHAIN, severity, f->severity);
+	REC_SET(&r, CHAIN, first_ns, f->first_ns);
+	REC_SET(&r, CHAIN, last_ns, f->last_ns);
+	REC_SET(&r, CHAIN, count, f->count);
+	REC_SET(&r, CHAIN, lost_ns, f->lost_ns);
+	REC_SET(&r, CHAIN, summary, f->summary);
+	REC_SET(&r, CHAIN, body, buf_bytes(&body));
+	rc = f->failed || body.failed ? err_nomem(e) : c->sink->record(c->sink, &r, e);
+	buf_free(&body);
+	return rc;
+}
+
 int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
 	       int64_t time_ns, struct err *e)
 {
 	const struct world_process *v = world_get_process(c->w, g->process);
-	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 }, body = { 0 };
-	struct finding f = { .c = c,
-			     .g = g,
-			     .who = culprit_get(c->tally.culprits, g->culprit),
-			     .lost_ns = g->ns,
-			     .count = g->count,
-			     .share = share_of_wall(c, g),
-			     .others = others_rate(c, g),
-			     .victim_pid = v ? v->tgid : 0 };
-	struct record r = { .kind = RECORD_CHAIN };
+	struct buf victim = { 0 }, culprit = { 0 }, where = { 0 }, summary = { 0 };
+	struct group_view f = { .c = c,
+				.g = g,
+				.who = culprit_get(c->tally.culprits, g->culprit),
+				.lost_ns = g->ns,
+				.count = g->count,
+				.share = share_of_wall(c, g),
+				.others = others_rate(c, g),
+				.victim_pid = v ? v->tgid : 0 };
+	struct finding found = { .time_ns = time_ns,
+				 .revision = g->revision,
+				 .kind = bytes_of(d->kind),
+				 .severity = g->severity,
+				 .first_ns = g->first_ns,
+				 .last_ns = g->last_ns,
+				 .count = g->count,
+				 .lost_ns = g->ns };
 	struct line_culprit who;
 	char id[17], match[17];
-	struct jsonw j;
 	int rc;
 
 	if (f.who && f.who->kind == CULPRIT_CGROUP) {
@@ -197,30 +230,16 @@ int chain_tell(struct cause *c, const struct tally_group *g, const struct detect
 	f.where = buf_text(&where);
 	d->summary(&f, &summary);
 	chain_ids(&f, d->kind, id, match);
-	jsonw_init(&j, &body, false);
-	chain_body(&f, d, &j);
-	if (victim.failed || culprit.failed || where.failed || summary.failed || body.failed) {
-		rc = err_nomem(e);
-		goto out;
-	}
-	REC_SET(&r, CHAIN, time_ns, time_ns);
-	REC_SET(&r, CHAIN, id, bytes_of(id));
-	REC_SET(&r, CHAIN, match, bytes_of(match));
-	REC_SET(&r, CHAIN, revision, g->revision);
-	REC_SET(&r, CHAIN, kind, bytes_of(d->kind));
-	REC_SET(&r, CHAIN, severity, g->severity);
-	REC_SET(&r, CHAIN, first_ns, g->first_ns);
-	REC_SET(&r, CHAIN, last_ns, g->last_ns);
-	REC_SET(&r, CHAIN, count, g->count);
-	REC_SET(&r, CHAIN, lost_ns, g->ns);
-	REC_SET(&r, CHAIN, summary, buf_bytes(&summary));
-	REC_SET(&r, CHAIN, body, buf_bytes(&body));
-	rc = c->sink->record(c->sink, &r, e);
-out:
+	found.id = bytes_of(id);
+	found.match = bytes_of(match);
+	found.summary = buf_bytes(&summary);
+	group_fill_details(&f, d, &found);
+	found.failed |= victim.failed || culprit.failed || where.failed || summary.failed;
+	rc = chain_emit(c, &found, e);
+	finding_free(&found);
 	buf_free(&victim);
 	buf_free(&culprit);
 	buf_free(&where);
 	buf_free(&summary);
-	buf_free(&body);
 	return rc;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A finding as a CHAIN record: stable id, one sentence, and the evidence as JSON
- * (formats/chain.schema.json). Data first, prose last.
+ * Findings become CHAIN records: stable id, one sentence, and the evidence as JSON (lib/model/finding_json.h).
  */
 #ifndef INGERO_CAUSE_CHAIN_H
 #define INGERO_CAUSE_CHAIN_H
 
 #include "lib/cause/detect/detect.h"
 #include "lib/cause/inside.h"
+#include "lib/model/finding.h"
 
-/* Tell the sink about this group as it stands. */
+/* Gives the sink the record of a finding. */
+int chain_emit(struct cause *c, const struct finding *f, struct err *e);
+
+/* The same of this group as it stands. */
 int chain_tell(struct cause *c, const struct tally_group *g, const struct detector *d,
 	       int64_t time_ns, struct err *e);
 

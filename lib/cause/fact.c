@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a fact to its record. The body has the members of every chain's body, in the same order, and
- * besides the numbers that prove this one.
+ * From a fact to the finding that it is told as. It has what findings of lost time have, and besides the numbers that
+ * prove this one.
  */
 #include "lib/cause/fact.h"
 
@@ -10,40 +10,20 @@
 #include <string.h>
 
 #include "lib/base/human.h"
-#include "lib/base/jsonw.h"
-#include "lib/cause/body.h"
+#include "lib/cause/details.h"
 #include "lib/cause/chain.h"
 #include "lib/cause/names.h"
 #include "lib/cause/timeline.h"
 #include "lib/cause/without.h"
 
-static void element(struct buf *list, struct jsonw *j)
-{
-	if (list->n)
-		buf_putc(list, ',');
-	jsonw_init(j, list, false);
-	jsonw_object_begin(j);
-}
-
 void fact_evidence(struct fact *f, const char *what, double value, const char *unit)
 {
-	struct jsonw j;
-
-	element(&f->evidence, &j);
-	jsonw_key_str(&j, "what", what);
-	jsonw_key_double(&j, "value", value);
-	jsonw_key_str(&j, "unit", unit);
-	jsonw_object_end(&j);
+	details_add_number(&f->found, what, value, unit);
 }
 
 void fact_evidence_text(struct fact *f, const char *what, const char *text)
 {
-	struct jsonw j;
-
-	element(&f->evidence, &j);
-	jsonw_key_str(&j, "what", what);
-	jsonw_key_str(&j, "text", text);
-	jsonw_object_end(&j);
+	details_add_text(&f->found, what, text);
 }
 
 static uint64_t whole_ns(const struct fact *f, uint64_t measured)
@@ -69,8 +49,6 @@ static const char *mark(const struct fact *f, bool in_words)
 static void fix(struct fact *f, const char *action, const char *kind, const char *command,
 		uint64_t gain_low_ns, uint64_t gain_high_ns, const char *basis)
 {
-	struct jsonw j;
-
 	gain_low_ns = whole_ns(f, gain_low_ns);
 	gain_high_ns = whole_ns(f, gain_high_ns);
 	if (f->one_ns && f->one_ns < f->lost_ns) {
@@ -79,10 +57,9 @@ static void fix(struct fact *f, const char *action, const char *kind, const char
 		gain_low_ns = (uint64_t)((double)gain_low_ns * one + 0.5);
 		gain_high_ns = (uint64_t)((double)gain_high_ns * one + 0.5);
 	}
-	element(&f->fixes, &j);
-	body_fix(&j, action, kind, command, gain_low_ns < gain_high_ns ? gain_low_ns : gain_high_ns,
-		 gain_high_ns, basis);
-	jsonw_object_end(&j);
+	details_add_fix(&f->found, action, kind, command,
+			gain_low_ns < gain_high_ns ? gain_low_ns : gain_high_ns, gain_high_ns,
+			basis);
 }
 
 void fact_fix(struct fact *f, const char *action, const char *command, uint64_t gain_low_ns,
@@ -210,48 +187,20 @@ static bool number(struct cause *c, const struct fact *f, struct fact_told *told
 	return map_put(&c->told_ids, id, n + 1);
 }
 
-static void culprit_json(const struct fact *f, struct jsonw *j)
+static void fill_culprit(const struct fact *f, struct finding *to)
 {
-	jsonw_key_object(j, "culprit");
-	jsonw_key_str(j, "kind", f->culprit.kind ? f->culprit.kind : "none");
-	jsonw_key_str(j, "text", f->culprit.text ? f->culprit.text : "");
-	jsonw_key(j, "pid");
-	if (f->culprit.pid)
-		jsonw_u64(j, f->culprit.pid);
-	else
-		jsonw_null(j);
-	jsonw_key_str(j, "comm", f->culprit.comm);
-	jsonw_key_u64(j, "processes", f->culprit.pid ? 1 : 0);
-	jsonw_key_array(j, "pids");
-	if (f->culprit.pid)
-		jsonw_u64(j, f->culprit.pid);
-	jsonw_array_end(j);
-	jsonw_key_u64(j, "parent", 0);
-	jsonw_key_str(j, "cgroup", f->culprit.cgroup);
-	jsonw_key_str(j, "device", f->culprit.device);
-	jsonw_key_array(j, "via");
-	jsonw_array_end(j);
-	jsonw_object_end(j);
-}
+	struct finding_culprit *who = &to->culprit;
 
-static void share_json(struct jsonw *j, const char *key, double share)
-{
-	if (share < 0)
-		jsonw_key_null(j, key);
-	else
-		jsonw_key_double(j, key, share);
-}
-
-static void list(struct jsonw *j, const char *key, const struct buf *elements)
-{
-	struct buf all = { 0 };
-
-	buf_putc(&all, '[');
-	buf_add(&all, elements->p, elements->n);
-	buf_putc(&all, ']');
-	jsonw_key(j, key);
-	jsonw_raw(j, buf_bytes(&all));
-	buf_free(&all);
+	who->kind = bytes_of(f->culprit.kind ? f->culprit.kind : "none");
+	who->text = bytes_of(f->culprit.text ? f->culprit.text : "");
+	who->pid = f->culprit.pid;
+	who->comm = bytes_of(f->culprit.comm);
+	who->processes = f->culprit.pid ? 1 : 0;
+	to->failed |= !list_begin(&who->pids, 1, &to->memory);
+	if (f->culprit.pid && who->pids.v)
+		who->pids.v[who->pids.n++] = f->culprit.pid;
+	who->cgroup = bytes_of(f->culprit.cgroup);
+	who->device = bytes_of(f->culprit.device);
 }
 
 /* Durations of calls at the site, where the watch did not count them itself. */
@@ -275,67 +224,49 @@ struct measured {
 	uint64_t lost_ns, count;
 };
 
-static void body(const struct cause *c, const struct fact *f, const struct measured *measured,
-		 double worst, struct jsonw *j)
+/* Its texts may be those of the fact, which outlive it. */
+static void fill_finding(const struct cause *c, const struct fact *f,
+			 const struct measured *measured, struct finding *to)
 {
 	struct buf text = { 0 };
 
-	jsonw_object_begin(j);
-	jsonw_key_str(j, "schema", "ingero.chain/1");
-	body_victim(c, f->process, f->node, j);
+	to->known = true;
+	details_fill_victim(c, f->process, f->node, to);
 	name_op(&text, c->w, f->op);
-	name_key(j, "op", &text);
-	jsonw_key_i64(j, "first_ns", f->first_ns - c->start_ns);
-	jsonw_key_i64(j, "last_ns", f->last_ns - c->start_ns);
-	jsonw_key_double(j, "share_of_wall", f->share);
-	jsonw_key_double(j, "worst_window_share", worst);
-	jsonw_key_double(j, "lost_ms_per_s",
-			 cause_wall_ns(c) ? (double)f->lost_ns * 1e3 / (double)cause_wall_ns(c)
-					  : 0);
-	if (f->estimate.is) {
-		jsonw_key_double(j, "covered", f->estimate.covered);
-		jsonw_key_u64(j, "measured_lost_ns", measured->lost_ns);
-		jsonw_key_u64(j, "measured_count", measured->count);
-		if (f->estimate.least)
-			jsonw_key_bool(j, "at_least", true);
-	}
-	share_json(j, "explained", f->explained);
-	share_json(j, "unexplained", f->unexplained);
-	body_lost_parts(f->part_ns, j);
-	culprit_json(f, j);
-	jsonw_key_array(j, "symptom");
-	jsonw_array_end(j);
-	jsonw_key_array(j, "sites");
+	to->op = details_take(to, &text);
+	details_fill_times(c, to);
+	to->share = f->share;
+	to->estimate = f->estimate.is;
+	to->at_least = f->estimate.is && f->estimate.least;
+	to->covered = f->estimate.covered;
+	to->measured_lost_ns = measured->lost_ns;
+	to->measured_count = measured->count;
+	to->explained = f->explained;
+	to->unexplained = f->unexplained;
+	details_fill_parts(f->part_ns, to);
+	fill_culprit(f, to);
 	for (unsigned i = 0; i < f->nsites; i++) {
 		struct where_place site = with_durations(c, f, f->sites[i]);
 
-		body_site(c, &site, j);
+		details_add_site(c, &site, to);
 	}
-	jsonw_array_end(j);
-	jsonw_key_array(j, "timeline");
 	if (c->ended)
-		timeline_system(c, f->process, f->node, j);
+		timeline_add_system(c, f->process, f->node, to);
 	for (unsigned i = 0; i < f->nmoments; i++)
-		timeline_moment(c, &f->moments[i], j);
-	jsonw_array_end(j);
-	list(j, "recommendations", &f->fixes);
-	without_fact(c, f, j);
-	body_coverage(c, f->upper_bound, j);
-	jsonw_key_str(j, "counted", f->counted ? f->counted : "times");
-	list(j, "evidence", &f->evidence);
-	jsonw_object_end(j);
+		timeline_add_moment(c, &f->moments[i], to);
+	without_fill_fact(c, f, to);
+	details_fill_coverage(c, to);
+	to->coverage.upper_bound = f->upper_bound;
+	to->counted = bytes_of(f->counted ? f->counted : "times");
 	buf_free(&text);
 }
 
 int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct err *e)
 {
 	const struct measured measured = { f->lost_ns, f->count };
-	struct record r = { .kind = RECORD_CHAIN };
-	struct buf text = { 0 };
+	struct finding *to = &f->found;
 	char id[17], match[17];
 	uint64_t is, like;
-	struct jsonw j;
-	int rc;
 
 	if (f->share > told->worst_share)
 		told->worst_share = f->share;
@@ -352,35 +283,27 @@ int fact_tell(struct cause *c, struct fact *f, struct fact_told *told, struct er
 	ids(c, f, told, &is, &like);
 	snprintf(id, sizeof(id), "%016" PRIx64, is);
 	snprintf(match, sizeof(match), "%016" PRIx64, like);
-	jsonw_init(&j, &text, false);
-	body(c, f, &measured, told->worst_share, &j);
-	if (text.failed || f->summary.failed || f->evidence.failed || f->fixes.failed) {
-		rc = err_nomem(e);
-		goto out;
-	}
-	if (f->process < c->tally.processes.n)
+	to->time_ns = c->settled_ns;
+	to->id = bytes_of(id);
+	to->match = bytes_of(match);
+	to->revision = told->revision;
+	to->kind = bytes_of(f->kind);
+	to->severity = told->severity;
+	to->first_ns = f->first_ns;
+	to->last_ns = f->last_ns;
+	to->count = f->count;
+	to->lost_ns = f->lost_ns;
+	to->summary = buf_bytes(&f->summary);
+	to->worst_share = told->worst_share;
+	fill_finding(c, f, &measured, to);
+	to->failed |= f->summary.failed;
+	if (!to->failed && f->process < c->tally.processes.n)
 		c->tally.processes.v[f->process].told = true;
-	REC_SET(&r, CHAIN, time_ns, c->settled_ns);
-	REC_SET(&r, CHAIN, id, bytes_of(id));
-	REC_SET(&r, CHAIN, match, bytes_of(match));
-	REC_SET(&r, CHAIN, revision, told->revision);
-	REC_SET(&r, CHAIN, kind, bytes_of(f->kind));
-	REC_SET(&r, CHAIN, severity, told->severity);
-	REC_SET(&r, CHAIN, first_ns, f->first_ns);
-	REC_SET(&r, CHAIN, last_ns, f->last_ns);
-	REC_SET(&r, CHAIN, count, f->count);
-	REC_SET(&r, CHAIN, lost_ns, f->lost_ns);
-	REC_SET(&r, CHAIN, summary, buf_bytes(&f->summary));
-	REC_SET(&r, CHAIN, body, buf_bytes(&text));
-	rc = c->sink->record(c->sink, &r, e);
-out:
-	buf_free(&text);
-	return rc;
+	return chain_emit(c, to, e);
 }
 
 void fact_free(struct fact *f)
 {
 	buf_free(&f->summary);
-	buf_free(&f->evidence);
-	buf_free(&f->fixes);
+	finding_free(&f->found);
 }

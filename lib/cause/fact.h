@@ -11,6 +11,7 @@
 #include "lib/cause/found.h"
 #include "lib/cause/inside.h"
 #include "lib/cause/where.h"
+#include "lib/model/finding.h"
 
 /* Memory of the watch, zero-initialised: never told. */
 struct fact_told {
@@ -74,9 +75,9 @@ struct fact {
 	unsigned nsites;
 	struct fact_moment moments[FACT_MOMENTS]; /* in order of time */
 	unsigned nmoments;
-	struct buf summary;  /* one sentence without a full stop: who, how many ms, which line */
-	struct buf evidence; /* by fact_evidence */
-	struct buf fixes;    /* by fact_fix, fact_fix_code */
+	struct buf summary; /* one sentence without a full stop: who, how many ms, which line */
+	struct finding
+		found; /* by fact_evidence, fact_fix, fact_fix_code; the rest when it is told */
 };
 
 /* One number that proves it: "launches per synchronization", 3.2, "". Units: "ns", "B", "B/s", "%", "/s", "" */

@@ -5,10 +5,8 @@
  */
 #include "lib/cause/timeline.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "lib/base/timetext.h"
+#include "lib/cause/details.h"
 #include "lib/cause/names.h"
 
 static const char *layer_of(const struct op_def *op)
@@ -27,44 +25,44 @@ static const char *layer_of(const struct op_def *op)
 	}
 }
 
-void timeline_moment(const struct cause *c, const struct fact_moment *m, struct jsonw *j)
+/* "cudaFree took 1.2 ms, of which 0.8 ms lost" */
+static void moment_text(const struct fact_moment *m, const struct op_def *op, struct buf *out)
 {
+	char took[48], lost[48];
+
+	buf_printf(out, "%s took %s", op->name, duration_text(took, sizeof(took), m->dur_ns));
+	/* More than that: with what belongs to it, as an allocation to its freeing. */
+	if (m->lost_ns)
+		buf_printf(out,
+			   m->lost_ns > m->dur_ns ? "; lost with what belongs to it: %s"
+						  : ", of which %s lost",
+			   duration_text(lost, sizeof(lost), m->lost_ns));
+}
+
+void timeline_add_moment(const struct cause *c, const struct fact_moment *m, struct finding *to)
+{
+	struct finding_moment *at = finding_add(to, moments);
 	const struct op_def *op = m->op ? world_op(c->w, m->op) : NULL;
 	const struct world_thread *th = world_get_thread(c->w, m->thread);
 	struct buf text = { 0 };
-	char end[24], took[48], lost[48];
 
-	if (!m->text && op) {
-		buf_printf(&text, "%s took %s", op->name,
-			   duration_text(took, sizeof(took), m->dur_ns));
-		/* More than that: with what belongs to it, as an allocation to its freeing. */
-		if (m->lost_ns)
-			buf_printf(&text,
-				   m->lost_ns > m->dur_ns ? "; lost with what belongs to it: %s"
-							  : ", of which %s lost",
-				   duration_text(lost, sizeof(lost), m->lost_ns));
-	}
-	jsonw_object_begin(j);
-	jsonw_key_str(j, "layer", m->thread || m->op ? layer_of(op) : "SYSTEM");
-	jsonw_key_i64(j, "t_ns", m->end_ns - (int64_t)m->dur_ns - c->start_ns);
-	jsonw_key_u64(j, "dur_ns", m->dur_ns);
-	jsonw_key_u64(j, "lost_ns", m->lost_ns);
+	if (!at)
+		return;
 	if (m->text)
-		jsonw_key_str(j, "text", m->text);
-	else
-		name_key(j, "text", &text);
-	if (op && th && !m->unended) {
-		jsonw_key_object(j, "event");
-		jsonw_key_u64(j, "tid", th->tid);
-		jsonw_key(j, "end");
-		snprintf(end, sizeof(end), "%" PRId64, m->event_ns ? m->event_ns : m->end_ns);
-		jsonw_str(j, end);
-		jsonw_key_str(j, "op", op->name);
-		jsonw_object_end(j);
-	} else {
-		jsonw_key_null(j, "event");
-	}
-	jsonw_object_end(j);
+		buf_puts(&text, m->text);
+	else if (op)
+		moment_text(m, op, &text);
+	at->layer = bytes_of(m->thread || m->op ? layer_of(op) : "SYSTEM");
+	at->start_ns = m->end_ns - (int64_t)m->dur_ns - c->start_ns;
+	at->dur_ns = m->dur_ns;
+	at->lost_ns = m->lost_ns;
+	at->text = details_take(to, &text);
+	at->has_event = op && th && !m->unended;
+	if (at->has_event)
+		at->event = (struct finding_event){ .tid = th->tid,
+						    .has_end = true,
+						    .end_ns = m->event_ns ? m->event_ns : m->end_ns,
+						    .op = finding_copy(to, bytes_of(op->name)) };
 	buf_free(&text);
 }
 
@@ -74,7 +72,7 @@ struct moment {
 	uint32_t site_id;
 };
 
-static void timeline_entry(const struct finding *f, const struct moment *m, struct jsonw *j)
+static void timeline_entry(const struct group_view *f, const struct moment *m, struct finding *to)
 {
 	const struct cause *c = f->c;
 	const struct op_def *op = m->w.op ? world_op(c->w, m->w.op) : NULL;
@@ -94,18 +92,18 @@ static void timeline_entry(const struct finding *f, const struct moment *m, stru
 	} else {
 		buf_printf(&text, "%s for %s: %s", part_text((enum part)m->w.part), a, f->culprit);
 	}
-	timeline_moment(c,
-			&(struct fact_moment){ .end_ns = m->w.end_ns,
-					       .dur_ns = m->w.dur_ns,
-					       .lost_ns = m->w.lost_ns,
-					       .thread = m->w.thread,
-					       .op = m->w.op,
-					       .text = buf_text(&text) },
-			j);
+	timeline_add_moment(c,
+			    &(struct fact_moment){ .end_ns = m->w.end_ns,
+						   .dur_ns = m->w.dur_ns,
+						   .lost_ns = m->w.lost_ns,
+						   .thread = m->w.thread,
+						   .op = m->w.op,
+						   .text = buf_text(&text) },
+			    to);
 	buf_free(&text);
 }
 
-void timeline_system(const struct cause *c, uint32_t process, uint32_t node, struct jsonw *j)
+void timeline_add_system(const struct cause *c, uint32_t process, uint32_t node, struct finding *to)
 {
 	static const struct {
 		enum metric_id metric;
@@ -115,6 +113,7 @@ void timeline_system(const struct cause *c, uint32_t process, uint32_t node, str
 		      { METRIC_CPU_IOWAIT, "I/O wait %.0f %%" },
 		      { METRIC_CPU_STEAL, "stolen %.0f %%" } };
 	const struct world_process *p = world_get_process(c->w, process);
+	struct finding_moment *at;
 	struct buf text = { 0 };
 
 	if (!node && p)
@@ -129,20 +128,15 @@ void timeline_system(const struct cause *c, uint32_t process, uint32_t node, str
 		buf_printf(&text, shown[i].text, m->sum / (double)m->n);
 		buf_puts(&text, " on average");
 	}
-	if (text.n) {
-		jsonw_object_begin(j);
-		jsonw_key_str(j, "layer", "SYSTEM");
-		jsonw_key_u64(j, "t_ns", 0);
-		jsonw_key_u64(j, "dur_ns", cause_wall_ns(c));
-		jsonw_key_u64(j, "lost_ns", 0);
-		name_key(j, "text", &text);
-		jsonw_key_null(j, "event");
-		jsonw_object_end(j);
-	}
+	at = text.n ? finding_add(to, moments) : NULL;
+	if (at)
+		*at = (struct finding_moment){ .layer = bytes_of("SYSTEM"),
+					       .dur_ns = cause_wall_ns(c),
+					       .text = details_take(to, &text) };
 	buf_free(&text);
 }
 
-void cause_timeline(const struct finding *f, struct jsonw *j)
+void timeline_fill_group(const struct group_view *f, struct finding *to)
 {
 	struct moment v[2 * TALLY_WORST];
 	unsigned n = 0, calls = 0;
@@ -175,10 +169,8 @@ void cause_timeline(const struct finding *f, struct jsonw *j)
 			v[k] = v[k - 1];
 		v[k] = m;
 	}
-	jsonw_key_array(j, "timeline");
 	if (f->c->ended)
-		timeline_system(f->c, f->g->process, 0, j);
+		timeline_add_system(f->c, f->g->process, 0, to);
 	for (unsigned i = 0; i < n; i++)
-		timeline_entry(f, &v[i], j);
-	jsonw_array_end(j);
+		timeline_entry(f, &v[i], to);
 }

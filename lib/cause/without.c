@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/nomem.h"
+#include "lib/cause/details.h"
 #include "lib/cause/group.h"
 #include "lib/cause/names.h"
 
@@ -70,19 +71,21 @@ static double visible(const struct step_phase *p)
 	return longer < 0 ? 0 : longer > 1 ? VISIBLE : longer * VISIBLE;
 }
 
-static void span(struct jsonw *j, const char *what, struct buf *op, double from, double most,
-		 double least)
+/* op: of the calls whose tail it is; NULL: it is not about calls. */
+static void add_without(struct finding *to, const char *what, struct buf *op, double from,
+			double most, double least)
 {
+	struct finding_without *w = finding_add(to, without);
+
 	most = most > from ? from : most < 0 ? 0 : most;
 	least = least > most ? most : least < 0 ? 0 : least;
-	jsonw_object_begin(j);
-	jsonw_key_str(j, "what", what);
-	if (op)
-		name_key(j, "op", op);
-	jsonw_key_u64(j, "from_ns", (uint64_t)from);
-	jsonw_key_u64(j, "low_ns", (uint64_t)(from - most));
-	jsonw_key_u64(j, "high_ns", (uint64_t)(from - least));
-	jsonw_object_end(j);
+	if (w)
+		*w = (struct finding_without){ .what = bytes_of(what),
+					       .op = op ? details_take(to, op)
+							: (struct bytes){ 0 },
+					       .from_ns = (uint64_t)from,
+					       .low_ns = (uint64_t)(from - most),
+					       .high_ns = (uint64_t)(from - least) };
 }
 
 /* The class's durations with the group's calls as they would have been. */
@@ -102,7 +105,7 @@ static uint64_t tail_without(const struct cause *c, uint32_t group, uint32_t cla
 	return hist_quantile(h, 0.99);
 }
 
-static void tail(const struct finding *f, struct jsonw *j)
+static void tail(const struct group_view *f, struct finding *to)
 {
 	const struct cause *c = f->c;
 	uint32_t group = (uint32_t)(f->g - c->tally.groups.v);
@@ -128,8 +131,8 @@ static void tail(const struct finding *f, struct jsonw *j)
 			continue;
 		high = tail_without(c, group, top[i].id, 2, h);
 		name_op(&op, c->w, cl->key.op);
-		span(j, "p99", &op, (double)from, (double)(from - low),
-		     from > high ? (double)(from - high) : 0);
+		add_without(to, "p99", &op, (double)from, (double)(from - low),
+			    from > high ? (double)(from - high) : 0);
 		break;
 	}
 	buf_free(&op);
@@ -145,7 +148,7 @@ double without_step_share(struct cause *c, const struct tally_group *g)
 	return p && p->ns ? (double)l.step_ns / (double)steps_span_ns(p) : 0;
 }
 
-void without_group(const struct finding *f, struct jsonw *j)
+void without_fill_group(const struct group_view *f, struct finding *to)
 {
 	const struct cause *c = f->c;
 	struct lost l = lost_of(f->c, f->g);
@@ -155,29 +158,25 @@ void without_group(const struct finding *f, struct jsonw *j)
 					   : f->others),
 	       seen = p ? visible(p) * (double)l.step_ns : 0, least = (double)l.sure_ns;
 
-	jsonw_key_array(j, "counterfactual");
 	if (p && l.step_ns) {
 		double steps = (double)steps_estimate(p),
 		       in_steps = seen > (double)l.step_sure_ns ? seen : (double)l.step_sure_ns;
 
-		span(j, "step", NULL, (double)p->ns / (double)p->count, (double)l.step_ns / steps,
-		     in_steps * keep / steps);
+		add_without(to, "step", NULL, (double)p->ns / (double)p->count,
+			    (double)l.step_ns / steps, in_steps * keep / steps);
 		least += in_steps - (double)l.step_sure_ns;
 	}
-	tail(f, j);
+	tail(f, to);
 	if (l.ns && cause_wall_ns(c))
-		span(j, "wall", NULL, (double)cause_wall_ns(c), (double)l.ns, least * keep);
-	jsonw_array_end(j);
+		add_without(to, "wall", NULL, (double)cause_wall_ns(c), (double)l.ns, least * keep);
 }
 
-void without_fact(const struct cause *c, const struct fact *f, struct jsonw *j)
+void without_fill_fact(const struct cause *c, const struct fact *f, struct finding *to)
 {
 	double wall = (double)cause_wall_ns(c), most = f->share * wall;
 
 	if (most > (double)f->lost_ns)
 		most = (double)f->lost_ns;
-	jsonw_key_array(j, "counterfactual");
 	if (f->lost_ns && wall > 0 && f->gain != FACT_GAIN_NOTHING)
-		span(j, "wall", NULL, wall, most, f->gain == FACT_GAIN_ALL ? most : 0);
-	jsonw_array_end(j);
+		add_without(to, "wall", NULL, wall, most, f->gain == FACT_GAIN_ALL ? most : 0);
 }

@@ -11,10 +11,10 @@
 #include "lib/cause/detect/detect.h"
 #include "lib/cause/fact.h"
 
-/* The "counterfactual" member: an array with one element for each of wall time, an average step of the worst-hit thread
+/* What would have been without a finding: one element for each of wall time, an average step of the worst-hit thread
  * and the 99th percentile of the calls whose tail it moves, as far as they are known. */
-void without_group(const struct finding *f, struct jsonw *j);
-void without_fact(const struct cause *c, const struct fact *f, struct jsonw *j);
+void without_fill_group(const struct group_view *f, struct finding *to);
+void without_fill_fact(const struct cause *c, const struct fact *f, struct finding *to);
 
 /* Of the time of the steps of the worst-hit thread's loop, what the group took; 0: it is in none. */
 double without_step_share(struct cause *c, const struct tally_group *g);

@@ -137,6 +137,7 @@ struct finding {
 	bool estimate; /* found in a part of the time, for which the following holds */
 	double covered;
 	uint64_t measured_lost_ns, measured_count;
+	bool at_least; /* lost time and count are lower bounds, too little was covered to estimate */
 	double explained,
 		unexplained; /* shares of the symptom's lost time; below 0: not a notion here */
 	struct jsonmap_names parts; /* lost time by state */

@@ -174,6 +174,7 @@ static const struct jsonmap_member finding_members[] = {
 	MEMBER_IF(estimate, "covered", DOUBLE, LEFT_OUT, covered, NULL),
 	MEMBER_IF(estimate, "measured_lost_ns", U64, LEFT_OUT, measured_lost_ns, NULL),
 	MEMBER_IF(estimate, "measured_count", U64, LEFT_OUT, measured_count, NULL),
+	MEMBER("at_least", BOOL, LEFT_OUT, at_least),
 	MEMBER("explained", DOUBLE, NULL, explained),
 	MEMBER("unexplained", DOUBLE, NULL, unexplained),
 	MEMBER("lost", NAMED, AS_IS, parts),

@@ -12,7 +12,7 @@ static bool is(const struct cause *c, const struct tally_group *g)
 	return g->part_ns[PART_PREEMPTED] >= g->part_ns[PART_RUNQ];
 }
 
-static void summary(const struct finding *f, struct buf *out)
+static void summary(const struct group_view *f, struct buf *out)
 {
 	if (detect_own(f))
 		buf_printf(out, "other threads of %s took the CPU from it for ", f->victim);

@@ -16,14 +16,14 @@ static bool is(const struct cause *c, const struct tally_group *g)
 	return g->part_ns[PART_THROTTLED] > 0;
 }
 
-static void summary(const struct finding *f, struct buf *out)
+static void summary(const struct group_view *f, struct buf *out)
 {
 	buf_printf(out, "%s stopped %s for ", f->culprit, f->victim);
 	detect_amount(f, out);
 	detect_where(f, out);
 }
 
-static void recommend(const struct finding *f, struct jsonw *j)
+static void recommend(const struct group_view *f, struct finding *to)
 {
 	const struct world_cgroup *g =
 		f->who ? world_get_cgroup(f->c->w, (uint32_t)f->who->object) : NULL;
@@ -38,7 +38,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 	} else {
 		buf_printf(&command, "cat /proc/%" PRIu32 "/cgroup", f->victim_pid);
 	}
-	detect_recommend(f, j,
+	detect_recommend(f, to,
 			 "Raise or lift the CPU quota of the cgroup (in Kubernetes: limits.cpu)",
 			 buf_text(&command), 1,
 			 "without the quota the waits marked throttled do not happen");

@@ -9,10 +9,10 @@
 
 #include "lib/base/human.h"
 #include "lib/base/shell.h"
-#include "lib/cause/body.h"
+#include "lib/cause/details.h"
 #include "lib/cause/names.h"
 
-void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
+void detect_recommend(const struct group_view *f, struct finding *to, const char *action,
 		      const char *command, double keep, const char *basis)
 {
 	double others = f->others < 0 ? 0 : f->others > 1 ? 1 : f->others;
@@ -21,22 +21,20 @@ void detect_recommend(const struct finding *f, struct jsonw *j, const char *acti
 	uint64_t most = tally_group_worst_thread(&f->c->tally, f->g, INT64_MAX);
 
 	most = most && most < f->lost_ns ? most : f->lost_ns;
-	jsonw_object_begin(j);
-	body_fix(j, action, "shell", command, (uint64_t)((double)most * keep * (1 - others)), most,
-		 basis);
-	jsonw_object_end(j);
+	details_add_fix(to, action, "shell", command,
+			(uint64_t)((double)most * keep * (1 - others)), most, basis);
 }
 
 #define NEARLY_ALL	0.95 /* of the time: then it is told as one thread's */
 #define THREADS_COUNTED 1024 /* rows; counting them takes their square */
 
-bool detect_own(const struct finding *f)
+bool detect_own(const struct group_view *f)
 {
 	return f->who && f->who->kind == CULPRIT_OWN;
 }
 
 /* The time of one thread of those that it was taken from, in rows of its own. */
-static uint64_t thread_ns(const struct finding *f, uint32_t thread, size_t *first)
+static uint64_t thread_ns(const struct group_view *f, uint32_t thread, size_t *first)
 {
 	const struct tally *t = &f->c->tally;
 	uint64_t ns = 0;
@@ -54,7 +52,7 @@ static uint64_t thread_ns(const struct finding *f, uint32_t thread, size_t *firs
 }
 
 /* How many threads it was taken from; 1 where one has nearly all of it. */
-static unsigned threads_hit(const struct finding *f)
+static unsigned threads_hit(const struct group_view *f)
 {
 	unsigned n = 0;
 
@@ -70,7 +68,7 @@ static unsigned threads_hit(const struct finding *f)
 	return n;
 }
 
-void detect_amount(const struct finding *f, struct buf *out)
+void detect_amount(const struct group_view *f, struct buf *out)
 {
 	unsigned n = f->g->rows.n <= THREADS_COUNTED ? threads_hit(f) : 0;
 
@@ -86,7 +84,7 @@ void detect_amount(const struct finding *f, struct buf *out)
 	buf_printf(out, "%s time%s)", human_count(f->count).s, f->count == 1 ? "" : "s");
 }
 
-void detect_where(const struct finding *f, struct buf *out)
+void detect_where(const struct group_view *f, struct buf *out)
 {
 	if (f->where[0])
 		buf_printf(out, ", %s", f->where);
@@ -96,20 +94,20 @@ void detect_where(const struct finding *f, struct buf *out)
  * was moved there for a moment. */
 #define CPU_SHARE 0.05
 
-static bool waits_on(const struct finding *f, unsigned cpu)
+static bool waits_on(const struct group_view *f, unsigned cpu)
 {
 	return cpu < f->g->cpu_us.n &&
 	       (double)f->g->cpu_us.v[cpu] * 1000 > CPU_SHARE * (double)f->g->ns;
 }
 
-static uint32_t cpus_of(const struct finding *f)
+static uint32_t cpus_of(const struct group_view *f)
 {
 	const struct world_process *v = world_get_process(f->c->w, f->g->process);
 
 	return cause_nodes_cpus(&f->c->nodes, v ? v->node : 0);
 }
 
-void detect_other_cpus(const struct finding *f, struct buf *out)
+void detect_other_cpus(const struct group_view *f, struct buf *out)
 {
 	unsigned n = cpus_of(f) < TALLY_CPUS ? cpus_of(f) : TALLY_CPUS;
 
@@ -146,7 +144,7 @@ static void renice(int nice, const char *processes, struct buf *out)
 }
 
 /* "$(pgrep -x 'g\+\+')": all processes of that name, which pgrep takes as an expression, but the victim. */
-static void processes_named(const struct finding *f, struct bytes name, struct buf *out)
+static void processes_named(const struct group_view *f, struct bytes name, struct buf *out)
 {
 	struct buf pattern = { 0 };
 
@@ -165,14 +163,14 @@ static void processes_named(const struct finding *f, struct bytes name, struct b
 }
 
 /* Nobody is to be kept away alone. */
-static void more_weight(const struct finding *f, struct jsonw *j)
+static void more_weight(const struct group_view *f, struct finding *to)
 {
 	struct buf command = { 0 }, pid = { 0 };
 
 	buf_printf(&pid, "%" PRIu32, f->victim_pid);
 	renice(-10, buf_text(&pid), &command);
 	detect_recommend(
-		f, j,
+		f, to,
 		"Give the process more weight, or CPUs of its own: too many commands share "
 		"its CPUs",
 		buf_text(&command), 0,
@@ -182,18 +180,18 @@ static void more_weight(const struct finding *f, struct jsonw *j)
 	buf_free(&command);
 }
 
-void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
+void detect_recommend_cpu(const struct group_view *f, struct finding *to)
 {
 	struct buf command = { 0 }, action = { 0 }, cpus = { 0 }, who = { 0 };
 
 	if (!f->who) {
-		more_weight(f, j);
+		more_weight(f, to);
 		return;
 	}
 	if (f->who->related) {
 		buf_printf(&command, "ps -o pid,ppid,psr,pcpu,comm -p %u,", f->victim_pid);
 		pids(f->who, ",", &command);
-		detect_recommend(f, j,
+		detect_recommend(f, to,
 				 "Start fewer workers, or give the program more CPUs: its own "
 				 "processes take turns",
 				 buf_text(&command), 0,
@@ -203,14 +201,14 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 	}
 	detect_other_cpus(f, &cpus);
 	if (f->who->kind == CULPRIT_OWN) {
-		detect_recommend(f, j, "Run fewer busy threads than the process has CPUs",
+		detect_recommend(f, to, "Run fewer busy threads than the process has CPUs",
 				 "export OMP_NUM_THREADS=1", 0,
 				 "the threads that compete belong to the process itself: their "
 				 "work has to be done somewhere");
 		if (cpus.n) {
 			buf_printf(&command, "taskset -a -c -p 0-%u %u", cpus_of(f) - 1,
 				   f->victim_pid);
-			detect_recommend(f, j, "Let the process use more CPUs", buf_text(&command),
+			detect_recommend(f, to, "Let the process use more CPUs", buf_text(&command),
 					 1,
 					 "its threads no longer wait for each other, where the "
 					 "other CPUs are free");
@@ -228,7 +226,7 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 			buf_printf(&command, "; do taskset -a -c -p %s $p; done", buf_text(&cpus));
 		}
 		detect_recommend(
-			f, j, buf_text(&action), buf_text(&command), 1,
+			f, to, buf_text(&action), buf_text(&command), 1,
 			"the time regained meets the remaining causes at their present rate");
 	}
 	buf_reset(&action);
@@ -239,7 +237,7 @@ void detect_recommend_cpu(const struct finding *f, struct jsonw *j)
 	else
 		processes_named(f, world_text(f->c->w, f->who->name), &who);
 	renice(19, buf_text(&who), &command);
-	detect_recommend(f, j, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
+	detect_recommend(f, to, buf_text(&action), buf_text(&command), 1 - 2 * 15.0 / (1024 + 15),
 			 "nice 19 has weight 15 against 1024 in the kernel's scheduler");
 out:
 	buf_free(&command);

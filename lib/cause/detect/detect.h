@@ -8,11 +8,11 @@
 #define INGERO_CAUSE_DETECT_DETECT_H
 
 #include "lib/base/buf.h"
-#include "lib/base/jsonw.h"
+#include "lib/model/finding.h"
 #include "lib/cause/inside.h"
 
-/* One material cause, ready to be told. */
-struct finding {
+/* One material cause, ready to be told: what its detector sees of it. */
+struct group_view {
 	struct cause *c;
 	const struct tally_group *g;
 	const struct line_culprit *who; /* NULL: several, none of them alone */
@@ -31,32 +31,32 @@ struct detector {
 	enum cause_family family;
 	/* Whether this kind, and not another of its family, is what the group shows. */
 	bool (*is)(const struct cause *c, const struct tally_group *g);
-	void (*summary)(const struct finding *f, struct buf *out);
-	/* Elements of the recommendations array, by detect_recommend. */
-	void (*recommend)(const struct finding *f, struct jsonw *j);
-	/* Elements of the evidence array; NULL: the shares say it all. */
-	void (*evidence)(const struct finding *f, struct jsonw *j);
+	void (*summary)(const struct group_view *f, struct buf *out);
+	/* Adds its fixes, by detect_recommend. */
+	void (*recommend)(const struct group_view *f, struct finding *to);
+	/* Adds its evidence; NULL: the shares say it all. */
+	void (*evidence)(const struct group_view *f, struct finding *to);
 };
 
 /* One recommendation. Its gain lies between keep (0..1) of what the worst-hit thread lost, less what other causes take again, and
  * all of that. */
-void detect_recommend(const struct finding *f, struct jsonw *j, const char *action,
+void detect_recommend(const struct group_view *f, struct finding *to, const char *action,
 		      const char *command, double keep, const char *basis);
 
 /* Whether the culprit is the victim's own other threads. */
-bool detect_own(const struct finding *f);
+bool detect_own(const struct group_view *f);
 
 /* "1.51 s (14.8% of wall time, 312 times)"; where it is the sum of several threads' time,
  * "9.89 s in 9 threads (at most 22.0% of wall time in one, 312 times)" */
-void detect_amount(const struct finding *f, struct buf *out);
+void detect_amount(const struct group_view *f, struct buf *out);
 
 /* ", mostly in …", or nothing. */
-void detect_where(const struct finding *f, struct buf *out);
+void detect_where(const struct group_view *f, struct buf *out);
 
 /* CPUs of the node on which the victim did not wait for this culprit: "0-1,3"; nothing when there are none. */
-void detect_other_cpus(const struct finding *f, struct buf *out);
+void detect_other_cpus(const struct group_view *f, struct buf *out);
 
 /* What keeps tasks off each other's CPUs: shared by the two kinds about that. */
-void detect_recommend_cpu(const struct finding *f, struct jsonw *j);
+void detect_recommend_cpu(const struct group_view *f, struct finding *to);
 
 #endif

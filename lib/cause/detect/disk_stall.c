@@ -17,7 +17,7 @@ static bool is(const struct cause *c, const struct tally_group *g)
 }
 
 /* All block I/O of the victim on the culprit device (any device when that is not known). */
-static struct cause_disk io_of(const struct finding *f)
+static struct cause_disk io_of(const struct group_view *f)
 {
 	struct cause_disk sum = { 0 };
 
@@ -36,7 +36,7 @@ static struct cause_disk io_of(const struct finding *f)
 }
 
 /* "; slow reads of /mnt/nfs/x (nfs4, server:/export) took 1.51 s": the file that it waited for longest. */
-static void slowest(const struct finding *f, struct buf *out)
+static void slowest(const struct group_view *f, struct buf *out)
 {
 	static const char *const ways[CAUSE_FILE_WAYS] = { "reads", "writes", "syncs",
 							   "opens and lookups" };
@@ -60,7 +60,7 @@ static void moved(struct buf *out, uint64_t n, const char *what, uint64_t bytes)
 	buf_printf(out, " (%s)", human_bytes(bytes).s);
 }
 
-static void summary(const struct finding *f, struct buf *out)
+static void summary(const struct group_view *f, struct buf *out)
 {
 	struct cause_disk io = io_of(f);
 
@@ -77,7 +77,7 @@ static void summary(const struct finding *f, struct buf *out)
 }
 
 /* Most of it in threads that give the device no work, beside some that do: what one would move there is there. */
-static bool beside(const struct finding *f)
+static bool beside(const struct group_view *f)
 {
 	const struct tally *t = &f->c->tally;
 	uint64_t apart = 0, all = 0;
@@ -91,7 +91,7 @@ static bool beside(const struct finding *f)
 	return t->processes.v[f->g->process].calls && apart > all / 2;
 }
 
-static void recommend(const struct finding *f, struct jsonw *j)
+static void recommend(const struct group_view *f, struct finding *to)
 {
 	static const char *const actions[2][2] = {
 		{ "Read ahead in worker threads, keep the files in memory, or use a faster device",
@@ -105,7 +105,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 	};
 	struct cause_disk io = io_of(f);
 
-	detect_recommend(f, j, actions[beside(f)][io.write_bytes > io.read_bytes],
+	detect_recommend(f, to, actions[beside(f)][io.write_bytes > io.read_bytes],
 			 "lsblk -o NAME,MAJ:MIN,ROTA,MOUNTPOINT", 0,
 			 "from nothing, if the step must wait for the data, to all of the wait");
 }

@@ -331,7 +331,7 @@ static int tell(struct gpu_work *g, struct idle_cause *x, struct cause *c, struc
 	gpu_behind_evidence(&x->behind, c, &f);
 	if (behind)
 		gpu_behind_fix(behind, c, &f);
-	if (!f.fixes.n)
+	if (!f.found.fixes.n)
 		fixes(c, &f, x, p ? p->tgid : 0, worker ? worker->tgid : 0, peer, server);
 	if (g->left_out)
 		fact_evidence(&f, "share of the calls that was recorded", 100 * cause_recorded(c),

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "lib/base/human.h"
+#include "lib/cause/details.h"
 #include "lib/cause/names.h"
 #include "lib/cause/sampling.h"
 
@@ -45,7 +46,7 @@ struct held {
 	uint32_t process;
 };
 
-static struct held held_in(const struct finding *f)
+static struct held held_in(const struct group_view *f)
 {
 	struct held best = { 0 };
 
@@ -70,7 +71,7 @@ static struct held held_in(const struct finding *f)
 }
 
 /* "was in tokenize (data.py:31)", "slept in retry (store.py:12)" */
-static void held_text(const struct finding *f, const struct held *x, struct buf *out)
+static void held_text(const struct group_view *f, const struct held *x, struct buf *out)
 {
 	const char *was = x->part == PART_SELF ? "was" : gpu_behind_was(x->part);
 
@@ -83,7 +84,7 @@ static void held_text(const struct finding *f, const struct held *x, struct buf 
 	}
 }
 
-static void summary(const struct finding *f, struct buf *out)
+static void summary(const struct group_view *f, struct buf *out)
 {
 	bool gil = f->who && f->who->gil;
 	struct held at = held_in(f);
@@ -98,7 +99,7 @@ static void summary(const struct finding *f, struct buf *out)
 	}
 }
 
-static void evidence(const struct finding *f, struct jsonw *j)
+static void evidence(const struct group_view *f, struct finding *to)
 {
 	struct held at = held_in(f);
 	struct buf what = { 0 };
@@ -107,15 +108,11 @@ static void evidence(const struct finding *f, struct jsonw *j)
 		return;
 	buf_puts(&what, "of the waiting, as far as it was seen, the holder ");
 	held_text(f, &at, &what);
-	jsonw_object_begin(j);
-	name_key(j, "what", &what);
-	jsonw_key_u64(j, "value", at.ns);
-	jsonw_key_str(j, "unit", "ns");
-	jsonw_object_end(j);
+	details_add_number(to, buf_text(&what), (double)at.ns, "ns");
 	buf_free(&what);
 }
 
-static void recommend(const struct finding *f, struct jsonw *j)
+static void recommend(const struct group_view *f, struct finding *to)
 {
 	struct buf action = { 0 }, command = { 0 };
 	bool waits = held_in(f).part != PART_SELF;
@@ -126,7 +123,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 			   "interpreter",
 			   f->culprit);
 		sampling_command(f->c, f->victim_pid, &command);
-		detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
+		detect_recommend(f, to, buf_text(&action), buf_text(&command), 0,
 				 "from nothing, if the thread has to wait for its result, to all "
 				 "of the wait; the command shows the holder's lines");
 		goto out;
@@ -136,7 +133,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 		   f->culprit, waits ? "waiting" : "work");
 	buf_printf(&command, "sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 		   f->victim_pid);
-	detect_recommend(f, j, buf_text(&action), buf_text(&command), 0,
+	detect_recommend(f, to, buf_text(&action), buf_text(&command), 0,
 			 "from nothing, if the work must stay inside, to all of the wait; the "
 			 "command shows what the holder does");
 out:

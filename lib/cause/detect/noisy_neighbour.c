@@ -8,6 +8,7 @@
 #include "lib/cause/detect/kinds.h"
 
 #include "lib/base/human.h"
+#include "lib/cause/details.h"
 #include "lib/cause/names.h"
 
 #define COMMANDS_TOLD 4
@@ -26,7 +27,7 @@ static bool is(const struct cause *c, const struct tally_group *g)
 }
 
 /* The commands of it that took most, most first; at most n. */
-static unsigned commands(const struct finding *f, struct command *v, unsigned n)
+static unsigned commands(const struct group_view *f, struct command *v, unsigned n)
 {
 	struct command all[COMMANDS_MAX];
 	unsigned have = 0;
@@ -58,7 +59,7 @@ static unsigned commands(const struct finding *f, struct command *v, unsigned n)
 	return n < have ? n : have;
 }
 
-static void summary(const struct finding *f, struct buf *out)
+static void summary(const struct group_view *f, struct buf *out)
 {
 	struct command most;
 
@@ -71,7 +72,7 @@ static void summary(const struct finding *f, struct buf *out)
 	detect_where(f, out);
 }
 
-static void evidence(const struct finding *f, struct jsonw *j)
+static void evidence(const struct group_view *f, struct finding *to)
 {
 	struct command v[COMMANDS_TOLD];
 	unsigned n = commands(f, v, COMMANDS_TOLD);
@@ -80,11 +81,8 @@ static void evidence(const struct finding *f, struct jsonw *j)
 	for (unsigned i = 0; i < n; i++) {
 		buf_puts(&text, "taken by ");
 		name_culprit_full(&text, f->c->w, &f->c->tally, v[i].who);
-		jsonw_object_begin(j);
-		name_key(j, "what", &text);
-		jsonw_key_double(j, "value", (double)v[i].ns);
-		jsonw_key_str(j, "unit", "ns");
-		jsonw_object_end(j);
+		details_add_number(to, buf_text(&text), (double)v[i].ns, "ns");
+		buf_reset(&text);
 	}
 	buf_free(&text);
 }
@@ -94,7 +92,7 @@ static void evidence(const struct finding *f, struct jsonw *j)
 #define DEFAULT	   100.0
 #define DEFAULT_V1 1024
 
-static void recommend(const struct finding *f, struct jsonw *j)
+static void recommend(const struct group_view *f, struct finding *to)
 {
 	const struct world_cgroup *g = world_get_cgroup(f->c->w, (uint32_t)f->who->object);
 	struct bytes path = g ? world_text(f->c->w, g->path) : (struct bytes){ 0 };
@@ -106,7 +104,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 		buf_printf(&command, "echo %s | sudo tee ", buf_text(&cpus));
 		name_cgroup_file(&command, path, "cpuset.cpus");
 		detect_recommend(
-			f, j,
+			f, to,
 			"Keep the neighbour off the CPUs that it takes (in Kubernetes: the static "
 			"CPU manager policy and whole CPUs for the pod that lost)",
 			buf_text(&command), 1,
@@ -116,7 +114,7 @@ static void recommend(const struct finding *f, struct jsonw *j)
 	buf_printf(&command, "echo %d | sudo tee ",
 		   v1 ? (int)(DEFAULT_V1 * WEIGHT / DEFAULT) : WEIGHT);
 	name_cgroup_file(&command, path, v1 ? "cpu.shares" : "cpu.weight");
-	detect_recommend(f, j,
+	detect_recommend(f, to,
 			 "Give the neighbour less weight (in Kubernetes: resources.requests.cpu)",
 			 buf_text(&command), 1 - 2 * WEIGHT / (DEFAULT + WEIGHT),
 			 "a fifth of the usual weight leaves it a sixth of a CPU that both want, "
