@@ -154,9 +154,9 @@ static uint32_t fail_severity(void)
 {
 	if (!values.fail_on)
 		return UINT32_MAX;
-	return values.fail_on[0] == 'h'	  ? CHAIN_HIGH
-	       : values.fail_on[0] == 'm' ? CHAIN_MEDIUM
-					  : CHAIN_LOW;
+	return values.fail_on[0] == 'h'	  ? FINDING_HIGH
+	       : values.fail_on[0] == 'm' ? FINDING_MEDIUM
+					  : FINDING_LOW;
 }
 
 /* Whoever waits for the end of a pipe hears who waits for what meanwhile. */
@@ -390,8 +390,8 @@ static bool fails(struct json chains)
 	for (size_t i = 0; !is && i < json_length(chains); i++) {
 		struct json c = json_at(chains, i), s = json_get(c, "severity");
 
-		for (uint32_t k = fail_severity(); !is && k <= CHAIN_HIGH; k++)
-			is = bytes_equal(json_bytes(s), bytes_of(chain_severity_name(k)));
+		for (uint32_t k = fail_severity(); !is && k <= FINDING_HIGH; k++)
+			is = bytes_equal(json_bytes(s), bytes_of(finding_severity_name(k)));
 		is = is || (values.fail_on && bytes_equal(json_bytes(s), bytes_of("CRITICAL")));
 		json_free(s);
 		json_free(c);

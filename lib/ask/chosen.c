@@ -76,7 +76,7 @@ int ask_choose(const struct chain_list *list, const struct ask_chosen *by, struc
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < list->v.n; i++) {
-		struct chain *c = &list->v.v[i];
+		struct finding *c = &list->v.v[i];
 
 		c->hidden = !on_node(by, c->body) || !about(by, c->body);
 	}

@@ -150,7 +150,7 @@ void ask_diff_source_free(struct ask_diff_source *s)
 	free(s);
 }
 
-static struct diff_cause *cause_of(struct diff *d, const struct chain *c)
+static struct diff_cause *cause_of(struct diff *d, const struct finding *c)
 {
 	struct diff_cause fresh = { .match = c->match, .kind = c->kind };
 
@@ -165,7 +165,7 @@ static struct diff_cause *cause_of(struct diff *d, const struct chain *c)
 static bool causes(struct diff *d, unsigned at, const struct chain_list *list)
 {
 	for (size_t i = 0; i < list->v.n; i++) {
-		const struct chain *c = &list->v.v[i];
+		const struct finding *c = &list->v.v[i];
 		struct diff_cause *k = c->hidden ? NULL : cause_of(d, c);
 		struct diff_cause_side *s;
 

@@ -155,14 +155,16 @@ static void event_args(struct chrome *x, struct jsonw *j, const struct timeline_
 /* Colours that the viewer has for states of a page, by severity. */
 static const char *colour(uint32_t severity)
 {
-	return severity >= CHAIN_HIGH ? "terrible" : severity == CHAIN_MEDIUM ? "bad" : "yellow";
+	return severity >= FINDING_HIGH	    ? "terrible"
+	       : severity == FINDING_MEDIUM ? "bad"
+					    : "yellow";
 }
 
-static void chain_args(struct jsonw *j, const struct chain *c)
+static void chain_args(struct jsonw *j, const struct finding *c)
 {
 	jsonw_key_str(j, "cname", colour(c->severity));
 	jsonw_key_object(j, "args");
-	jsonw_key_str(j, "severity", chain_severity_name(c->severity));
+	jsonw_key_str(j, "severity", finding_severity_name(c->severity));
 	jsonw_key_bytes(j, "kind", c->kind);
 	jsonw_key_bytes(j, "id", c->id);
 	jsonw_key_u64(j, "count", c->count);
@@ -183,7 +185,7 @@ static void name(struct chrome *x, struct jsonw *j, const struct timeline_slice 
 {
 	buf_reset(&x->text);
 	if (s->chain)
-		buf_printf(&x->text, "%s: ", chain_severity_name(s->chain->severity));
+		buf_printf(&x->text, "%s: ", finding_severity_name(s->chain->severity));
 	if (s->chain)
 		notes_clean(&x->text, s->chain->summary);
 	else if (s->lost)

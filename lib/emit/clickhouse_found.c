@@ -77,7 +77,7 @@ void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
 	jsonw_key_bytes(&j, "id", r->id);
 	jsonw_key_u64(&j, "revision", r->revision);
 	jsonw_key_bytes(&j, "kind", r->kind);
-	jsonw_key_str(&j, "severity", chain_severity_name(r->severity));
+	jsonw_key_str(&j, "severity", finding_severity_name(r->severity));
 	jsonw_key_u64(&j, "count", r->count);
 	jsonw_key_u64(&j, "lost_ns", r->lost_ns);
 	jsonw_key_double(&j, "share", number(body, "share_of_wall"));

@@ -182,7 +182,7 @@ static void cause_json(struct jsonw *j, const struct diff_cause *c)
 			continue;
 		}
 		jsonw_key_object(j, cell_side_name(i));
-		jsonw_key_str(j, "severity", chain_severity_name(s->severity));
+		jsonw_key_str(j, "severity", finding_severity_name(s->severity));
 		jsonw_key_u64(j, "lost_ns", s->lost_ns);
 		jsonw_key_double(j, "lost_ns_per_s", s->lost_per_s);
 		jsonw_key_u64(j, "count", s->count);

@@ -203,7 +203,7 @@ static void box(struct buf *out, const char *class, double x, double to)
 }
 
 /* The intervals that show it best, told when one points at them. */
-static void moments(struct buf *out, const struct html_page *p, const struct chain *c)
+static void moments(struct buf *out, const struct html_page *p, const struct finding *c)
 {
 	struct json all = json_get(c->body, "timeline");
 
@@ -229,7 +229,7 @@ static void moments(struct buf *out, const struct html_page *p, const struct cha
 	"<svg viewBox=\"0 0 1000 12\" preserveAspectRatio=\"none\" aria-hidden=\"true\">" \
 	"<rect class=\"bg\" width=\"1000\" height=\"12\"/>"
 
-static void lane(struct buf *out, const struct html_page *p, const struct chain *c, unsigned at)
+static void lane(struct buf *out, const struct html_page *p, const struct finding *c, unsigned at)
 {
 	struct json who = json_get(c->body, "culprit"), text = json_get(who, "text");
 	char ns[48];
@@ -243,9 +243,9 @@ static void lane(struct buf *out, const struct html_page *p, const struct chain 
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns));
 	buf_puts(out, "</span>" LANE_SVG);
 	box(out,
-	    c->severity >= CHAIN_HIGH	  ? "v3"
-	    : c->severity == CHAIN_MEDIUM ? "v2"
-					  : "v1",
+	    c->severity >= FINDING_HIGH	    ? "v3"
+	    : c->severity == FINDING_MEDIUM ? "v2"
+					    : "v1",
 	    x_of(p, c->first_ns), x_of(p, c->last_ns));
 	buf_puts(out, "</rect>");
 	moments(out, p, c);

@@ -70,7 +70,7 @@ static void causes(struct buf *out, const struct report *r, struct buf *text)
 	for (size_t i = 0; i < r->chains->v.n; i++)
 		selected += report_selects(r, &r->chains->v.v[i]);
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 
 		if (!report_selects(r, c))
 			continue;

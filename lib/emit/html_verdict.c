@@ -14,15 +14,15 @@
 
 #define TEXT_MOST 400
 
-static unsigned level(const struct chain *c)
+static unsigned level(const struct finding *c)
 {
-	return c->severity >= CHAIN_HIGH ? 3 : c->severity == CHAIN_MEDIUM ? 2 : 1;
+	return c->severity >= FINDING_HIGH ? 3 : c->severity == FINDING_MEDIUM ? 2 : 1;
 }
 
 /* The worst that is to be shown; NULL: none. *n: how many there are. */
-static const struct chain *worst(const struct report *r, unsigned *n)
+static const struct finding *worst(const struct report *r, unsigned *n)
 {
-	const struct chain *first = NULL;
+	const struct finding *first = NULL;
 
 	*n = 0;
 	for (size_t i = 0; i < r->chains->v.n; i++) {
@@ -37,7 +37,7 @@ static const struct chain *worst(const struct report *r, unsigned *n)
 void html_title(struct buf *out, const struct html_page *p, size_t most)
 {
 	unsigned n;
-	const struct chain *c = worst(p->report, &n);
+	const struct finding *c = worst(p->report, &n);
 
 	html_escape(out, c ? c->summary : bytes_of("ingero: no cause found"), most);
 }
@@ -51,7 +51,7 @@ static void text_of(struct buf *out, struct json o, const char *key, const char 
 	json_free(v);
 }
 
-static void counted(struct buf *out, const struct chain *c)
+static void counted(struct buf *out, const struct finding *c)
 {
 	struct json of = json_get(c->body, "counted");
 	struct buf text = { 0 };
@@ -64,7 +64,7 @@ static void counted(struct buf *out, const struct chain *c)
 	json_free(of);
 }
 
-static void lost(struct buf *out, const struct chain *c)
+static void lost(struct buf *out, const struct finding *c)
 {
 	char ns[48];
 
@@ -82,7 +82,7 @@ static void lost(struct buf *out, const struct chain *c)
 	buf_puts(out, "</dd></div>");
 }
 
-static void facts(struct buf *out, const struct chain *c)
+static void facts(struct buf *out, const struct finding *c)
 {
 	struct json who = json_get(c->body, "culprit"), sites = json_get(c->body, "sites"),
 		    site = json_at(sites, 0), victim = json_get(c->body, "victim");
@@ -107,7 +107,7 @@ static void facts(struct buf *out, const struct chain *c)
 	json_free(who);
 }
 
-static void fix(struct buf *out, const struct chain *c)
+static void fix(struct buf *out, const struct finding *c)
 {
 	struct json all = json_get(c->body, "recommendations"), first = json_at(all, 0),
 		    kind = json_get(first, "kind"), command = json_get(first, "command");
@@ -143,7 +143,7 @@ static void blame(struct buf *out, const struct report *r)
 			most = (double)r->chains->v.v[i].lost_ns;
 	buf_puts(out, "<h3>Who took it</h3>\n");
 	for (size_t i = 0; i < r->chains->v.n && at < HTML_LANES; i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 		struct json who;
 
 		if (!report_selects(r, c))
@@ -152,7 +152,7 @@ static void blame(struct buf *out, const struct report *r)
 		buf_printf(out,
 			   "<div class=\"blame\"><span class=\"badge v%u\">%s</span><span><a "
 			   "href=\"#cause-%u\">",
-			   level(c), chain_severity_name(c->severity), at + 1);
+			   level(c), finding_severity_name(c->severity), at + 1);
 		at++;
 		html_escape(out, c->kind, TEXT_MOST);
 		buf_puts(out, "</a> ");
@@ -210,12 +210,12 @@ static void nothing(struct buf *out, struct bytes text, bool healthy)
 void html_verdict(struct buf *out, const struct html_page *p)
 {
 	unsigned n;
-	const struct chain *c = worst(p->report, &n);
+	const struct finding *c = worst(p->report, &n);
 	struct buf text = { 0 };
 
 	if (c) {
 		buf_printf(out, "<div class=\"verdict v%u\"><span class=\"badge v%u\">%s</span> ",
-			   level(c), level(c), chain_severity_name(c->severity));
+			   level(c), level(c), finding_severity_name(c->severity));
 		buf_puts(out, "<h1>");
 		html_escape(out, c->summary, 0);
 		buf_puts(out, "</h1>\n");
@@ -233,10 +233,10 @@ void html_verdict(struct buf *out, const struct html_page *p)
 	buf_free(&text);
 }
 
-void html_cause(struct buf *out, const struct chain *c, unsigned at)
+void html_cause(struct buf *out, const struct finding *c, unsigned at)
 {
 	buf_printf(out, "<section id=\"cause-%u\"><h2><span class=\"badge v%u\">%s</span> ", at,
-		   level(c), chain_severity_name(c->severity));
+		   level(c), finding_severity_name(c->severity));
 	html_escape(out, c->kind, TEXT_MOST);
 	buf_puts(out, "</h2>\n<p>");
 	html_escape(out, c->summary, 0);

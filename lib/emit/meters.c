@@ -315,7 +315,7 @@ bool meters_chains(struct meters *m, const struct chain_list *list)
 	m->told.n = 0;
 	map_free(&m->chains);
 	for (size_t i = 0; i < list->v.n; i++) {
-		const struct chain *c = &list->v.v[i];
+		const struct finding *c = &list->v.v[i];
 
 		if (!chain(m, c->id, c->kind, c->severity, chain_node(m, c->body), c->last_ns,
 			   c->lost_ns))
@@ -336,7 +336,7 @@ bool meters_settle(struct meters *m)
 		const struct meter_chain *c = &m->told.v[i];
 		struct meter_label labels[METER_LABELS] = {
 			{ "kind", c->kind },
-			{ "severity", text(m, chain_severity_name(c->severity)) }
+			{ "severity", text(m, finding_severity_name(c->severity)) }
 		};
 
 		gauge(m, CHAINS, c->node, labels, 1);

@@ -403,7 +403,7 @@ static void causes(struct jsonw *j, const struct ops_summary *s)
 
 		jsonw_object_begin(j);
 		jsonw_key_str(j, "id", f->id);
-		jsonw_key_str(j, "severity", chain_severity_name(f->severity));
+		jsonw_key_str(j, "severity", finding_severity_name(f->severity));
 		jsonw_key_u64(j, "lost_ns", f->lost_ns);
 		jsonw_key(j, "summary");
 		jsonw_bytes(j, bytes_of(f->summary));

@@ -101,7 +101,7 @@ static bool finding_lines(struct buf *out, const struct ops_summary *s)
 	for (size_t i = 0; i < n; i++) {
 		const struct ops_finding *f = &s->findings.v[i];
 
-		buf_printf(out, "found: %s ", chain_severity_name(f->severity));
+		buf_printf(out, "found: %s ", finding_severity_name(f->severity));
 		human_safe(out, bytes_of(f->summary));
 		buf_putc(out, '\n');
 	}

@@ -210,7 +210,7 @@ static bool told_chain(struct perfetto *x, const struct track *t, const struct t
 		       unsigned type)
 {
 	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
-	const char *severity = chain_severity_name(s->chain->severity);
+	const char *severity = finding_severity_name(s->chain->severity);
 	struct buf body = { 0 };
 
 	if (!q)

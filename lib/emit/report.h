@@ -41,7 +41,7 @@ struct report {
 };
 
 /* Whether this chain is to be shown at all (-p). */
-bool report_selects(const struct report *r, const struct chain *c);
+bool report_selects(const struct report *r, const struct finding *c);
 
 void report_text(struct buf *out, const struct report *r, bool color);
 void report_json(struct buf *out, const struct report *r);

@@ -17,7 +17,7 @@
 #include "lib/emit/report_parts.h"
 #include "lib/emit/report_recording.h"
 
-static void machine(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void machine(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct json node = json_get(c->body, "node");
 
@@ -29,7 +29,7 @@ static void machine(struct buf *out, const struct report *r, const struct chain 
 	json_free(node);
 }
 
-static void when(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void when(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	char a[64], b[64];
 	double first = report_number(c->body, "first_ns"), last = report_number(c->body, "last_ns");
@@ -62,7 +62,7 @@ static bool is_bound(struct json body)
 	return is;
 }
 
-static void lost(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void lost(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct json counted = json_get(c->body, "counted");
 	struct bytes of = json_bytes(counted).n ? json_bytes(counted) : bytes_of("waits");
@@ -110,7 +110,7 @@ static void lost(struct buf *out, const struct report *r, const struct chain *c,
 	json_free(counted);
 }
 
-static void culprit(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void culprit(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct json who = json_get(c->body, "culprit"), via = json_get(who, "via"), v;
 
@@ -143,7 +143,7 @@ static bool holds_bytes(struct json all)
 	return is;
 }
 
-static void sites(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void sites(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	static const char *const timed[] = { ">lost", ">affected", ">calls", ">avg",
 					     ">max",  ">call",	   "from",   NULL };
@@ -198,7 +198,7 @@ static void sites(struct buf *out, const struct report *r, const struct chain *c
 }
 
 /* "launches per synchronization 3.2", one number a line. */
-static void evidence(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void evidence(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct json all = json_get(c->body, "evidence");
 
@@ -238,7 +238,7 @@ static void gain(struct buf *out, double low, double high, const char *about)
 	buf_puts(out, ": ");
 }
 
-static void fixes(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void fixes(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct json all = json_get(c->body, "recommendations");
 
@@ -324,7 +324,7 @@ static void symptom_line(struct buf *out, const struct report *r, struct json sy
 }
 
 /* "a step would take 1.4 ms to 1.5 ms instead of 1.8 ms" */
-static void without(struct buf *out, const struct report *r, const struct chain *c, bool color)
+static void without(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	struct json all = json_get(c->body, "counterfactual");
 	char ns[48];
@@ -360,15 +360,15 @@ static void without(struct buf *out, const struct report *r, const struct chain 
 	json_free(all);
 }
 
-void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
+void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,
 		  bool color)
 {
 	buf_putc(out, '\n');
 	report_style(out, color,
-		     c->severity >= CHAIN_HIGH	   ? "1;31"
-		     : c->severity == CHAIN_MEDIUM ? "1;33"
-						   : "1");
-	buf_printf(out, "[%u] %s ", at, chain_severity_name(c->severity));
+		     c->severity >= FINDING_HIGH     ? "1;31"
+		     : c->severity == FINDING_MEDIUM ? "1;33"
+						     : "1");
+	buf_printf(out, "[%u] %s ", at, finding_severity_name(c->severity));
 	human_safe(out, c->kind);
 	report_style(out, color, "0");
 	buf_puts(out, "  ");
@@ -380,7 +380,8 @@ void report_chain(struct buf *out, const struct report *r, const struct chain *c
 	report_chain_facts(out, r, c, color);
 }
 
-void report_chain_facts(struct buf *out, const struct report *r, const struct chain *c, bool color)
+void report_chain_facts(struct buf *out, const struct report *r, const struct finding *c,
+			bool color)
 {
 	struct json symptom = json_get(c->body, "symptom");
 

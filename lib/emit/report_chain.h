@@ -8,10 +8,11 @@
 #include "lib/emit/report.h"
 
 /* One chain in full; at: its number in the report, from 1. */
-void report_chain(struct buf *out, const struct report *r, const struct chain *c, unsigned at,
+void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,
 		  bool color);
 
 /* The same without its first line. */
-void report_chain_facts(struct buf *out, const struct report *r, const struct chain *c, bool color);
+void report_chain_facts(struct buf *out, const struct report *r, const struct finding *c,
+			bool color);
 
 #endif

@@ -22,7 +22,7 @@ static bool shows(const struct report *r, const struct failure *f)
 }
 
 /* Whether a chain is about the process of that number, on its machine where both are known. */
-static bool same_process(const struct chain *c, const struct failure *f)
+static bool same_process(const struct finding *c, const struct failure *f)
 {
 	struct json who = json_get(c->body, "victim"), node = json_get(c->body, "node");
 	bool is = report_number(who, "pid") == f->pid &&
@@ -42,7 +42,7 @@ static bool told(const struct report *r, const struct failure *f)
 	bool is = false;
 
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top) && !is; i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 		struct json op, all;
 		bool same;
 

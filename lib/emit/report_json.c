@@ -8,7 +8,7 @@
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
 
-static struct json chain_json(const struct report *r, const struct chain *c)
+static struct json chain_json(const struct report *r, const struct finding *c)
 {
 	static const char *const body[] = { "node",
 					    "victim",
@@ -38,7 +38,7 @@ static struct json chain_json(const struct report *r, const struct chain *c)
 	json_set(&o, "match", json_string(c->match));
 	json_set(&o, "revision", json_number(c->revision));
 	json_set(&o, "kind", json_string(c->kind));
-	json_set(&o, "severity", json_text(chain_severity_name(c->severity)));
+	json_set(&o, "severity", json_text(finding_severity_name(c->severity)));
 	json_set(&o, "summary", json_string(c->summary));
 	json_set(&o, "count", json_number((double)c->count));
 	json_set(&o, "lost_ns", json_number((double)c->lost_ns));
@@ -104,7 +104,7 @@ void report_json(struct buf *out, const struct report *r)
 
 	json_set(&o, "schema", json_text("ingero.explain/1"));
 	for (size_t i = 0; i < r->chains->v.n; i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 
 		if (!report_selects(r, c))
 			continue;

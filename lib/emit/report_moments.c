@@ -33,7 +33,7 @@ static void moment_cells(struct table *t, struct json m, struct buf *text)
 	}
 }
 
-void report_moments(struct buf *out, const struct report *r, const struct chain *c, bool color)
+void report_moments(struct buf *out, const struct report *r, const struct finding *c, bool color)
 {
 	static const char *const headers[] = { ">after the start", "layer", "what", NULL };
 	struct json all = json_get(c->body, "timeline");

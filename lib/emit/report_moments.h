@@ -8,6 +8,6 @@
 #include "lib/emit/report.h"
 
 /* Nothing where the chain has none. */
-void report_moments(struct buf *out, const struct report *r, const struct chain *c, bool color);
+void report_moments(struct buf *out, const struct report *r, const struct finding *c, bool color);
 
 #endif

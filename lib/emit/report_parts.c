@@ -88,7 +88,7 @@ bool report_shows(const struct report *r, struct json process)
 	return report_is_pid(r, report_number(process, "pid"));
 }
 
-bool report_selects(const struct report *r, const struct chain *c)
+bool report_selects(const struct report *r, const struct finding *c)
 {
 	struct json victim = json_get(c->body, "victim"), pid = json_get(victim, "pid");
 	double number = json_double(pid, -1);
@@ -100,7 +100,7 @@ bool report_selects(const struct report *r, const struct chain *c)
 	return is;
 }
 
-bool report_is_of(const struct chain *c, struct json process)
+bool report_is_of(const struct finding *c, struct json process)
 {
 	struct json victim = json_get(c->body, "victim"), own = json_get(c->body, "node"),
 		    node = json_get(process, "node");

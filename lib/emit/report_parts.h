@@ -28,7 +28,7 @@ bool report_is_pid(const struct report *r, double pid);
 bool report_shows(const struct report *r, struct json process);
 
 /* Whether the victim of a chain is that process: its number, and its machine. */
-bool report_is_of(const struct chain *c, struct json process);
+bool report_is_of(const struct finding *c, struct json process);
 
 /* Whether a process or a cause is of another machine than that. */
 bool report_others(const struct report *r, struct bytes name);

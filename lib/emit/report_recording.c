@@ -119,7 +119,7 @@ static bool least_covered(const struct report *r, double *least)
 	return n > 0;
 }
 
-const char *report_about(const struct chain *c)
+const char *report_about(const struct finding *c)
 {
 	struct json covered = json_get(c->body, "covered"), least = json_get(c->body, "at_least");
 	const char *about = least.is ? ">=" : covered.is ? "~" : "";

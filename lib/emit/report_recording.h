@@ -23,7 +23,7 @@ void report_uncovered_lines(struct buf *out, const struct report *r, const char 
 
 /* Before what a chain lost and counts: "~", an estimate for all of the time; ">=", a lower bound;
  * else "". */
-const char *report_about(const struct chain *c);
+const char *report_about(const struct finding *c);
 
 /* Whether calls of some tier were not recorded for a part of the time. */
 bool report_has_paused(const struct report *r);

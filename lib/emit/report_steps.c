@@ -82,7 +82,7 @@ static void ends(struct buf *out, struct json s)
 }
 
 /* Some of it lies where the steps do: what came before the first of them, or after the last, cost them nothing. */
-static bool in_steps(const struct chain *c, double first_ns, double last_ns)
+static bool in_steps(const struct finding *c, double first_ns, double last_ns)
 {
 	return report_number(c->body, "first_ns") < last_ns &&
 	       report_number(c->body, "last_ns") > first_ns;
@@ -90,7 +90,7 @@ static bool in_steps(const struct chain *c, double first_ns, double last_ns)
 
 /* What a step of the thread that was hit worst would be shorter by. Where that is not known: what it took, spread over all
  * steps. Threads lose side by side, and then this can be more than all steps took: 0, nothing can be said. */
-static double of_step(const struct chain *c, double steps, double steps_ns)
+static double of_step(const struct finding *c, double steps, double steps_ns)
 {
 	struct json all = json_get(c->body, "counterfactual");
 	double ns = (double)c->lost_ns <= steps_ns ? (double)c->lost_ns / steps : 0;
@@ -145,7 +145,7 @@ static void chains(struct buf *out, const struct report *r, struct json all, siz
 	}
 	json_free(node);
 	for (size_t i = 0; i < r->chains->v.n && shown < CHAINS_SHOWN && !before; i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 		double step = count > 0 ? of_step(c, count, all_ns) : 0;
 
 		if (step >= 1 && report_is_of(c, own) && in_steps(c, first, last)) {

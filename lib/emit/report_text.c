@@ -42,7 +42,7 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		return;
 	}
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 
 		if (!report_selects(r, c))
 			continue;

@@ -23,7 +23,7 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 	(void)color;
 	out->failed |= !t;
 	for (size_t i = 0; t && i < r->chains->v.n; i++) {
-		const struct chain *c = &r->chains->v.v[i];
+		const struct finding *c = &r->chains->v.v[i];
 
 		if (!report_selects(r, c))
 			continue;
@@ -31,7 +31,7 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 		if (r->top && shown == r->top)
 			continue;
 		shown++;
-		table_cell(t, "%s", chain_severity_name(c->severity));
+		table_cell(t, "%s", finding_severity_name(c->severity));
 		table_cell(t, "%.*s", (int)c->kind.n, c->kind.p);
 		table_cell(t, "%s%s", c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
@@ -52,7 +52,7 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 	table_free(t);
 }
 
-static bool of_machine(const struct chain *c)
+static bool of_machine(const struct finding *c)
 {
 	struct json victim = json_get(c->body, "victim");
 	bool is = report_number(victim, "pid") == 0;

@@ -388,13 +388,13 @@ int timeline_item(struct timeline *tl, const struct stream_item *item, struct er
 
 static int by_start(const void *a, const void *b)
 {
-	const struct chain *x = a, *y = b;
+	const struct finding *x = a, *y = b;
 
 	return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
 }
 
 /* The machine a chain is about: by its name in the evidence, else the first. */
-static struct track *node_of(struct timeline *tl, const struct chain *c)
+static struct track *node_of(struct timeline *tl, const struct finding *c)
 {
 	struct json node = json_get(c->body, "node");
 	struct bytes name = json_bytes(node);
@@ -408,7 +408,7 @@ static struct track *node_of(struct timeline *tl, const struct chain *c)
 	return tracks_of_node(&tl->tracks, found ? found : 1);
 }
 
-static bool finding(struct timeline *tl, const struct chain *c)
+static bool finding(struct timeline *tl, const struct finding *c)
 {
 	int64_t from = c->first_ns > 0 ? c->first_ns : 0,
 		to = c->last_ns > from ? c->last_ns : from;

@@ -25,12 +25,12 @@
 /* A stretch of a line, or an instant (start == end). Borrowed. */
 struct timeline_slice {
 	int64_t start_ns, end_ns;
-	const struct event *event; /* NULL: a chain, or a call that is still open */
-	const struct op_def *op;   /* NULL: not known, or a chain */
-	const struct chain *chain; /* NULL: none */
-	const char *lost;	   /* NULL, or what is missing here: "lost 12 events: ring full" */
-	uint32_t name;		   /* world string that it is called by, 0: by its op */
-	uint32_t process;	   /* world id */
+	const struct event *event;   /* NULL: a chain, or a call that is still open */
+	const struct op_def *op;     /* NULL: not known, or a chain */
+	const struct finding *chain; /* NULL: none */
+	const char *lost; /* NULL, or what is missing here: "lost 12 events: ring full" */
+	uint32_t name;	  /* world string that it is called by, 0: by its op */
+	uint32_t process; /* world id */
 	uint32_t stack;
 	const struct arrows_of *arrows; /* NULL: none */
 };

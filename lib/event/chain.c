@@ -6,14 +6,11 @@
 
 #include <stdlib.h>
 
+#include "lib/base/jsoncheck.h"
 #include "lib/model/body.h"
+#include "lib/model/finding_json.h"
 
 #define CHAINS_MAX 100000
-
-const char *chain_severity_name(uint32_t severity)
-{
-	return severity >= CHAIN_HIGH ? "HIGH" : severity == CHAIN_MEDIUM ? "MEDIUM" : "LOW";
-}
 
 static int keep(struct chain_list *list, struct bytes *into, struct bytes text, struct err *e)
 {
@@ -31,9 +28,22 @@ static void take_body(struct chain_list *list, struct json *body, size_t *size, 
 	list->size += *size;
 }
 
+static int take_evidence(struct chain_list *list, struct finding *f, struct bytes json,
+			 struct err *e)
+{
+	struct err why;
+	int rc;
+
+	list->size -= f->memory.total / JSON_SIZE_BYTES;
+	rc = finding_read_json(f, json, BODIES_SIZE_MAX - list->size, &why);
+	list->size += f->memory.total / JSON_SIZE_BYTES;
+	return rc == ERR_NOMEM ? err_nomem(e) : 0;
+}
+
 static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct err *e)
 {
-	struct chain fresh = { 0 }, *c = NULL;
+	struct finding fresh = { 0 }, *c = NULL;
+	int rc;
 
 	for (size_t i = 0; i < list->v.n && !c; i++) {
 		if (bytes_equal(list->v.v[i].id, r->id))
@@ -61,8 +71,9 @@ static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct 
 	c->last_ns = r->last_ns;
 	c->count = r->count;
 	c->lost_ns = r->lost_ns;
+	rc = take_evidence(list, c, r->body, e);
 	take_body(list, &c->body, &c->body_size, r->body);
-	return 0;
+	return rc;
 }
 
 int chain_list_add(struct chain_list *list, const struct record *r, struct err *e)
@@ -78,7 +89,7 @@ int chain_list_add(struct chain_list *list, const struct record *r, struct err *
 
 static int by_severity(const void *a, const void *b)
 {
-	const struct chain *x = a, *y = b;
+	const struct finding *x = a, *y = b;
 
 	if (x->severity != y->severity)
 		return x->severity > y->severity ? -1 : 1;
@@ -96,7 +107,7 @@ void chain_list_sort(struct chain_list *list)
 void chain_list_free(struct chain_list *list)
 {
 	for (size_t i = 0; i < list->v.n; i++)
-		json_free(list->v.v[i].body);
+		json_free(list->v.v[i].body), finding_free(&list->v.v[i]);
 	vec_free(&list->v);
 	json_free(list->analysis);
 	arena_free(&list->texts);

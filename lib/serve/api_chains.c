@@ -88,7 +88,7 @@ static void symptom(struct jsonw *j, struct json body)
 	json_free(list);
 }
 
-void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct chain *c)
+void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct finding *c)
 {
 	struct json culprit = json_get(c->body, "culprit");
 	char iso[48];
@@ -97,7 +97,7 @@ void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct
 	jsonw_key(j, "detected_at");
 	jsonw_str(j, a->has_real ? time_iso(iso, sizeof(iso), c->time_ns + a->real_minus_mono_ns)
 				 : NULL);
-	jsonw_key_str(j, "severity", chain_severity_name(c->severity));
+	jsonw_key_str(j, "severity", finding_severity_name(c->severity));
 	jsonw_key_bytes(j, "summary", c->summary);
 	text_of(j, "root_cause", culprit, "text");
 	jsonw_key_bytes(j, "explanation", c->summary);
@@ -113,8 +113,8 @@ void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct chain *x = *(const struct chain *const *)a,
-			   *y = *(const struct chain *const *)b;
+	const struct finding *x = *(const struct finding *const *)a,
+			     *y = *(const struct finding *const *)b;
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? 1 : -1;
@@ -123,7 +123,7 @@ static int newest_first(const void *a, const void *b)
 
 static int use(void *ctx, const struct serve_chains *c, struct err *e)
 {
-	const struct chain **order = calloc(c->answer->list.v.n + 1, sizeof(*order));
+	const struct finding **order = calloc(c->answer->list.v.n + 1, sizeof(*order));
 	struct api_request *q = ctx;
 
 	if (!order)

@@ -53,8 +53,8 @@ void api_tally_free(struct api_tally *t);
 void api_system(struct jsonw *j, const struct serve_stat *st);
 
 /* A member of a chain's body as text; "" when there is none. Appended. */
-struct chain;
-void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct chain *c);
+struct finding;
+void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct finding *c);
 
 /* A file of the page; NULL: there is none of that path. */
 struct page_file {

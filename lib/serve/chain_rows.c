@@ -145,13 +145,13 @@ static struct json as_is(struct json v, bool whole)
 	return clean_json(v);
 }
 
-struct json chain_row(const struct chain *c, bool whole)
+struct json chain_row(const struct finding *c, bool whole)
 {
 	struct json o = json_object(), victim = json_get(c->body, "victim"),
 		    culprit = json_get(c->body, "culprit"), share;
 
 	tool_set_bytes(&o, "id", c->id);
-	tool_set_text(&o, "severity", chain_severity_name(c->severity));
+	tool_set_text(&o, "severity", finding_severity_name(c->severity));
 	tool_set_bytes(&o, "kind", c->kind);
 	json_set(&o, "summary", json_string(c->summary));
 	take(&o, "op", c->body, "op");
@@ -340,7 +340,7 @@ static struct json missing_of(const struct ask_chains *a)
 	return texts;
 }
 
-void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct chain *shown)
+void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct finding *shown)
 {
 	struct json r = json_object(), missing = missing_of(a);
 	double ns = a->has_start && a->end_ns > a->start_ns ? (double)(a->end_ns - a->start_ns) : 0;

@@ -11,7 +11,7 @@
 #include "lib/event/chain.h"
 
 /* A chain as an object. whole: with its timeline, its evidence and all stacks. */
-struct json chain_row(const struct chain *c, bool whole);
+struct json chain_row(const struct finding *c, bool whole);
 /* Its moments (t_s) stand so much later: those of a part are told from the recording's beginning, as others take them. */
 void chain_row_later(struct json *row, int64_t by_ns);
 /* The object as lines of text, numbered from 0. */
@@ -19,7 +19,7 @@ void chain_row_text(struct buf *out, struct json row, size_t at);
 
 /* Of all: "verdict", and what was read and what was not recorded, as "recording". shown: the first that is not hidden; NULL:
  * none is. */
-void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct chain *shown);
+void chain_rows_frame(struct json *o, const struct ask_chains *a, const struct finding *shown);
 /* The frame as text. */
 void chain_rows_head(struct buf *out, struct json answer);
 

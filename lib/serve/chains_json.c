@@ -26,7 +26,7 @@ static void put_value(struct jsonw *j, const char *key, struct json v)
 	buf_free(&text);
 }
 
-static void put_chain(struct jsonw *j, const struct chain *c)
+static void put_chain(struct jsonw *j, const struct finding *c)
 {
 	jsonw_object_begin(j);
 	jsonw_key_bytes(j, "id", c->id);

@@ -78,7 +78,7 @@ static int write_chains(void *ctx, const struct serve_chains *c, struct err *e)
 	struct wanted *want = ctx;
 
 	for (size_t i = 0; i < list->v.n; i++) {
-		const struct chain *chain = &list->v.v[i];
+		const struct finding *chain = &list->v.v[i];
 
 		if (want->id && !bytes_equal(chain->id, bytes_of(want->id)))
 			continue;

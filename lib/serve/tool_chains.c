@@ -132,7 +132,7 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 				       c->args.names.n };
 	struct chosen_pids pids = { 0 };
 	struct json o = json_object(), rows = json_array();
-	const struct chain *first = NULL;
+	const struct finding *first = NULL;
 	struct report r = { 0 };
 	int rc = ask_choose(&found->answer->list, &by, e);
 	size_t n = 0;
@@ -142,7 +142,7 @@ static int answer(void *ctx, const struct serve_chains *found, struct err *e)
 	r.pids = pids.v;
 	r.npids = pids.n;
 	for (size_t i = 0; i < found->answer->list.v.n && !rc; i++) {
-		const struct chain *chain = &found->answer->list.v.v[i];
+		const struct finding *chain = &found->answer->list.v.v[i];
 		struct json row;
 
 		if (!report_selects(&r, chain))

@@ -64,7 +64,7 @@ static const struct shape shape = { head, lists, NULL };
 
 /* ---- when ---- */
 
-static bool around_chain(struct moment *m, const struct chain *c, int64_t start_ns)
+static bool around_chain(struct moment *m, const struct finding *c, int64_t start_ns)
 {
 	struct json row = chain_row(c, true), moments = json_get(row, "timeline");
 	bool found = false;
@@ -119,7 +119,7 @@ static int find_moment(void *ctx, const struct serve_chains *c, struct err *e)
 	m->end_ns = a->end_ns;
 	m->zero_ns = start;
 	for (size_t i = 0; i < a->list.v.n && !m->found; i++) {
-		const struct chain *chain = &a->list.v.v[i];
+		const struct finding *chain = &a->list.v.v[i];
 
 		if (!m->at || bytes_equal(chain->id, bytes_of(m->at)))
 			m->found = around_chain(m, chain, start);

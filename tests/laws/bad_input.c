@@ -279,7 +279,7 @@ static bool of_host(struct bytes kind)
 }
 
 /* What a thread did is not known where nothing says when it was off its CPU. */
-static bool own_code(const struct chain *c)
+static bool own_code(const struct finding *c)
 {
 	return strstr(c->summary.p, "its own code") || strstr(c->summary.p, "on its CPU");
 }
@@ -319,7 +319,7 @@ static void check(const struct law *l, const struct verdict *whole, const char *
 	wrong->spoil(&w);
 	analyze(&w, &v);
 	for (size_t i = 0; i < v.list.v.n; i++) {
-		const struct chain *c = &v.list.v.v[i];
+		const struct finding *c = &v.list.v.v[i];
 		bool known = false;
 		uint64_t lost = lost_of(whole, c->kind, &known);
 

@@ -7,7 +7,7 @@
 
 #include "tests/laws/law.h"
 
-static bool names(const struct chain *c, const struct sim_truth *t)
+static bool names(const struct finding *c, const struct sim_truth *t)
 {
 	struct json who = json_get(c->body, "culprit"), v;
 	bool is = false;

@@ -96,7 +96,7 @@ int main(void)
 
 			analyze_lossy(&l, seed, &v, &dropped);
 			for (size_t k = 0; k < v.list.v.n; k++) {
-				const struct chain *c = &v.list.v.v[k];
+				const struct finding *c = &v.list.v.v[k];
 
 				if (all[i].kind && bytes_equal(c->kind, bytes_of(all[i].kind)))
 					continue;

@@ -283,7 +283,7 @@ static void all_told(uint64_t n)
 		abort();
 	is_u64(r.told.list.v.n, n, "%" PRIu64 " jobs that lost much: a chain of each", n);
 	for (size_t i = 0; i < r.told.list.v.n; i++) {
-		const struct chain *x = &r.told.list.v.v[i];
+		const struct finding *x = &r.told.list.v.v[i];
 
 		wrong += x->lost_ns != (uint64_t)LOST(LONG) || x->count != 3 * STEPS ||
 			 !strstr(x->summary.p, "hog");
@@ -321,7 +321,7 @@ static void sums_stay(uint64_t few, uint64_t many)
 static void after(const char *what, uint64_t n, bool ended, bool room)
 {
 	struct json symptom, first, op;
-	const struct chain *x;
+	const struct finding *x;
 	struct bytes text;
 	struct run r;
 

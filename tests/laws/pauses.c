@@ -21,7 +21,7 @@ static const struct windows all_windows[] = {
 	{ "everything after 3 s", ALL, INT64_MAX / 4, 3000000000, INT64_MAX },
 };
 
-static bool finds(const struct verdict *v, const struct chain *of)
+static bool finds(const struct verdict *v, const struct finding *of)
 {
 	for (size_t i = 0; i < v->list.v.n; i++)
 		if (bytes_equal(v->list.v.v[i].kind, of->kind))
@@ -51,7 +51,7 @@ static void check(const struct law *l, const char *scenario, const struct window
 	cause_finish(c, NULL);
 	cause_free(c);
 	for (size_t i = 0; i < v.list.v.n; i++) {
-		const struct chain *x = &v.list.v.v[i];
+		const struct finding *x = &v.list.v.v[i];
 
 		if (finds(whole, x))
 			continue;

@@ -17,7 +17,7 @@
 static const char *const kinds[] = { "cpu-preempted", "cpu-contended", "cpu-throttled", "lock-wait",
 				     "disk-stall" };
 
-static bool is_of_waits(const struct chain *c)
+static bool is_of_waits(const struct finding *c)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (bytes_equal(c->kind, bytes_of(kinds[i])))
@@ -25,7 +25,7 @@ static bool is_of_waits(const struct chain *c)
 	return false;
 }
 
-static struct bytes culprit_text(const struct chain *c)
+static struct bytes culprit_text(const struct finding *c)
 {
 	struct json who = json_get(c->body, "culprit"), text = json_get(who, "text");
 	struct bytes b = json_bytes(text);
@@ -35,7 +35,7 @@ static struct bytes culprit_text(const struct chain *c)
 	return b;
 }
 
-static const struct chain *same(const struct verdict *v, const struct chain *of)
+static const struct finding *same(const struct verdict *v, const struct finding *of)
 {
 	for (size_t i = 0; i < v->list.v.n; i++)
 		if (bytes_equal(v->list.v.v[i].id, of->id))
@@ -49,7 +49,7 @@ static unsigned differences(const struct verdict *a, const struct verdict *b)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < a->list.v.n; i++) {
-		const struct chain *x = &a->list.v.v[i], *y;
+		const struct finding *x = &a->list.v.v[i], *y;
 
 		if (!is_of_waits(x))
 			continue;
@@ -68,7 +68,7 @@ static unsigned differences(const struct verdict *a, const struct verdict *b)
 static void check_idle(const struct verdict *whole, const struct verdict *part, const char *name)
 {
 	for (size_t i = 0; i < whole->list.v.n; i++) {
-		const struct chain *x = &whole->list.v.v[i], *y;
+		const struct finding *x = &whole->list.v.v[i], *y;
 		struct json covered;
 
 		if (!bytes_equal(x->kind, bytes_of("gpu-idle")))

@@ -60,7 +60,7 @@ static void tells(struct stage *s, const char *kind, const char *says, uint64_t 
 	analyze(s, &p);
 	ok(p.list.v.n == 1, "%s: one chain", kind);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *c = &p.list.v.v[i];
+		const struct finding *c = &p.list.v.v[i];
 
 		is_str(c->kind.p, kind, "%s: its kind", kind);
 		like(c->summary.p, says, "%s: %s", kind, says);

@@ -47,7 +47,7 @@ static void idle(const char *text, unsigned n, uint64_t lost_ns, const char *nam
 
 	analyze(&s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *c = &p.list.v.v[i];
+		const struct finding *c = &p.list.v.v[i];
 
 		if (!bytes_equal(c->kind, bytes_of("gpu-idle")) || !strstr(c->summary.p, text))
 			continue;

@@ -102,7 +102,7 @@ static void returned(void)
 	cause_finish(c, NULL);
 	ok(p.list.v.n == 1, "one that returned: one chain");
 	if (p.list.v.n == 1) {
-		const struct chain *k = &p.list.v.v[0];
+		const struct finding *k = &p.list.v.v[0];
 
 		like(k->summary.p, "which returned in the end", "says so");
 		ok(k->first_ns == from, "since when it was open: %lld s",
@@ -136,7 +136,7 @@ static void killed(void)
 	give(c, &s);
 	cause_finish(c, NULL);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *k = &p.list.v.v[i];
+		const struct finding *k = &p.list.v.v[i];
 
 		like(k->summary.p, "train (pid 100) has not returned for ",
 		     "one whose process was killed in it has not returned");
@@ -212,7 +212,7 @@ static void rank_behind(void)
 		give(c, &s);
 		cause_finish(c, NULL);
 		for (size_t k = 0; k < p.list.v.n; k++) {
-			const struct chain *told = &p.list.v.v[k];
+			const struct finding *told = &p.list.v.v[k];
 
 			if (!bytes_equal(told->kind, bytes_of("collective-hang")))
 				continue;
@@ -259,7 +259,7 @@ static void rank_came(void)
 	give(c, &s);
 	cause_finish(c, NULL);
 	for (size_t k = 0; k < p.list.v.n; k++) {
-		const struct chain *told = &p.list.v.v[k];
+		const struct finding *told = &p.list.v.v[k];
 		struct json what = json_get(told->body, "counted");
 
 		if (bytes_equal(told->kind, bytes_of("collective-hang"))) {
@@ -400,7 +400,7 @@ static void rank_unseen(bool ends)
 	give(c, &s);
 	cause_finish(c, NULL);
 	for (size_t k = 0; k < p.list.v.n; k++) {
-		const struct chain *told = &p.list.v.v[k];
+		const struct finding *told = &p.list.v.v[k];
 
 		if (!bytes_equal(told->kind, bytes_of("collective-hang")))
 			continue;
@@ -440,7 +440,7 @@ static void ranks_wait(void)
 	give(c, &s);
 	cause_finish(c, NULL);
 	for (size_t k = 0; k < p.list.v.n; k++) {
-		const struct chain *told = &p.list.v.v[k];
+		const struct finding *told = &p.list.v.v[k];
 		struct json sites = json_get(told->body, "sites"), first = json_at(sites, 0),
 			    affected = json_get(first, "affected");
 

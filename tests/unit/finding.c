@@ -98,6 +98,7 @@ static void make_whole(struct finding *f)
 			       .estimate = true,
 			       .covered = 0.05,
 			       .measured_count = 9,
+			       .at_least = true,
 			       .explained = 0,
 			       .unexplained = -1 };
 	f->victim = (struct finding_victim){ true, 4821, copy(f, "python3"), { 0 }, 17 };
@@ -149,7 +150,7 @@ static void whole(void)
 		   bytes_equal(f.moments.v[1].text, made.moments.v[1].text),
 	   "moments");
 	ok(f.share == made.share && f.worst_share == 1e-300 && f.explained == 0 &&
-		   f.unexplained < 0,
+		   f.unexplained < 0 && f.at_least,
 	   "shares");
 	ok(f.evidence.n == 2 && f.evidence.v[0].is_number && f.evidence.v[0].value == 0.1 &&
 		   !f.evidence.v[1].is_number && f.fixes.n == 1 &&

@@ -65,7 +65,7 @@ static inline void tells_of_eight(struct stage *s, const char *kind, uint64_t le
 
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *k = &p.list.v.v[i];
+		const struct finding *k = &p.list.v.v[i];
 		struct json share = json_get(k->body, "share_of_wall"),
 			    worst = json_get(k->body, "worst_window_share");
 
@@ -93,7 +93,7 @@ static inline void tells(struct stage *s, const char *kind, const char *culprit,
 	for (size_t i = 0; i < p.list.v.n && p.list.v.n != 1; i++)
 		printf("# %s\n", p.list.v.v[i].summary.p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *c = &p.list.v.v[i];
+		const struct finding *c = &p.list.v.v[i];
 
 		is_str(c->kind.p, kind, "%s: its kind", kind);
 		like(c->summary.p, culprit, "%s: names the culprit", kind);
@@ -158,7 +158,7 @@ static inline void told_among(struct stage *s, const char *kind, const char *cul
 
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		const struct chain *c = &p.list.v.v[i];
+		const struct finding *c = &p.list.v.v[i];
 
 		if (!bytes_equal(c->kind, bytes_of(kind)))
 			continue;

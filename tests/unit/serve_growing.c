@@ -75,7 +75,7 @@ static int tell(void *ctx, const struct serve_chains *c, struct err *e)
 	buf_printf(out, "%" PRIu64 " events, %" PRIu64 " lost, %" PRIi64 " to %" PRIi64 "\n",
 		   a->events, a->lost, a->start_ns, a->end_ns);
 	for (size_t i = 0; i < a->list.v.n; i++) {
-		const struct chain *x = &a->list.v.v[i];
+		const struct finding *x = &a->list.v.v[i];
 
 		buf_printf(out, "%.*s %.*s %u %u %" PRIi64 " %" PRIu64 " %" PRIu64 " %.*s ",
 			   (int)x->id.n, x->id.p, (int)x->kind.n, x->kind.p, x->revision,

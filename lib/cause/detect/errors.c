@@ -308,7 +308,9 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	if (mismatch(k))
 		f->kind = "library-mismatch";
 	f->identity = name ? name : "unknown code";
-	f->severity = sticky(k) || stops ? CHAIN_HIGH : mismatch(k) ? CHAIN_MEDIUM : CHAIN_LOW;
+	f->severity = sticky(k) || stops ? FINDING_HIGH
+		      : mismatch(k)	 ? FINDING_MEDIUM
+					 : FINDING_LOW;
 	f->op = k->first_op;
 	fact_blame_site(c, f, &t->where, "a call");
 	f->moments[0] = k->moment[0];

@@ -242,12 +242,12 @@ static int tell(struct state *s, struct cause *c, struct leak *k, struct err *e)
 	f.op = f.nsites ? f.sites[0].op : 0;
 	python = f.nsites && name_python(c->w, f.sites[0].stack);
 	/* Work will stop when the device is full: how soon that is, or how much of what is held it is. */
-	f.severity = !k->is			       ? CHAIN_LOW
-		     : full > 0 && full < HOUR_NS      ? CHAIN_HIGH
-		     : full > 0 && full < 24 * HOUR_NS ? CHAIN_MEDIUM
-		     : full > 0			       ? CHAIN_LOW
-		     : 10 * (k->to - k->from) >= k->to ? CHAIN_MEDIUM
-						       : CHAIN_LOW;
+	f.severity = !k->is			       ? FINDING_LOW
+		     : full > 0 && full < HOUR_NS      ? FINDING_HIGH
+		     : full > 0 && full < 24 * HOUR_NS ? FINDING_MEDIUM
+		     : full > 0			       ? FINDING_LOW
+		     : 10 * (k->to - k->from) >= k->to ? FINDING_MEDIUM
+						       : FINDING_LOW;
 	fact_blame_site(c, &f, &where, "its own allocations");
 	fact_victim(&f, c, &f.summary);
 	buf_printf(&f.summary, " holds more and more device memory: %s more",

@@ -241,10 +241,10 @@ static int tell_oom(struct state *s, struct cause *c, struct victim *v, struct e
 			  .count = v->refused,
 			  .first_ns = v->moment[0].end_ns,
 			  .last_ns = v->moment[v->refused > 1].end_ns,
-			  .severity = stops ? CHAIN_HIGH
+			  .severity = stops ? FINDING_HIGH
 				      : v->recovered && v->recovered + v->unsettled == v->refused
-					      ? CHAIN_LOW
-					      : CHAIN_MEDIUM,
+					      ? FINDING_LOW
+					      : FINDING_MEDIUM,
 			  .explained = -1,
 			  .unexplained = -1 };
 	const struct live_process *p = live_of(c->live, v->process);

@@ -153,7 +153,7 @@ static void tell(void *state, const struct cause *c, struct toll_row *r, struct 
 	f->identity = name ? name : "unknown code";
 	f->first_ns = k->moment[0].end_ns - (int64_t)k->moment[0].dur_ns;
 	f->last_ns = k->moment[count > 1].end_ns;
-	f->severity = stops ? CHAIN_HIGH : CHAIN_LOW;
+	f->severity = stops ? FINDING_HIGH : FINDING_LOW;
 	if (f->nsites == FACT_SITES) /* room for where captures began */
 		f->nsites--;
 	broke = f->nsites ? event_error_name(world_op(c->w, f->sites[0].op)
