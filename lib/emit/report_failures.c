@@ -24,52 +24,46 @@ static bool shows(const struct report *r, const struct failure *f)
 /* Whether a chain is about the process of that number, on its machine where both are known. */
 static bool same_process(const struct finding *c, const struct failure *f)
 {
-	struct json who = json_get(c->body, "victim"), node = json_get(c->body, "node");
-	bool is = report_number(who, "pid") == f->pid &&
-		  (!json_bytes(node).n || !f->node.n || bytes_equal(json_bytes(node), f->node));
+	return c->victim.pid == f->pid &&
+	       (!c->node.n || !f->node.n || bytes_equal(c->node, f->node));
+}
 
-	json_free(node);
-	json_free(who);
-	return is;
+/* Whether the chain is about errors, of this code as it says itself. */
+static bool has_code(const struct finding *c, int32_t ret)
+{
+	static const char code[] = "return code"; /* or that of something more exactly */
+
+	for (size_t i = 0; i < c->evidence.n; i++) {
+		const struct finding_evidence *one = &c->evidence.v[i];
+
+		if (one->what.n >= strlen(code) && !memcmp(one->what.p, code, strlen(code)) &&
+		    one->value == ret)
+			return true;
+	}
+	return false;
 }
 
 /* Whether a chain that is shown tells of it already: the same process and code, from the same op or from inside
  * it; chains about errors tell of all ops that return one code. */
 static bool told(const struct report *r, const struct failure *f)
 {
-	static const char code[] = "return code"; /* or that of something more exactly */
 	unsigned shown = 0;
-	bool is = false;
 
-	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top) && !is; i++) {
+	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
 		const struct finding *c = &r->chains->v.v[i];
-		struct json op, all;
-		bool same;
 
 		if (!report_selects(r, c))
 			continue;
 		shown++;
-		op = json_get(c->body, "op");
-		all = json_get(c->body, "evidence");
-		same = same_process(c, f) &&
-		       (f->inside == f->count || bytes_equal(c->kind, bytes_of("errors")) ||
-			bytes_equal(c->kind, bytes_of("library-mismatch")) ||
-			bytes_equal(c->kind, bytes_of("graph-capture-failed")) ||
-			bytes_equal(json_bytes(op), bytes_of(f->op->name)));
-
-		for (size_t k = 0; k < json_length(all) && same && !is; k++) {
-			struct json one = json_at(all, k), what = json_get(one, "what");
-
-			is = json_bytes(what).n >= strlen(code) &&
-			     !memcmp(json_bytes(what).p, code, strlen(code)) &&
-			     report_number(one, "value") == f->ret;
-			json_free(what);
-			json_free(one);
-		}
-		json_free(all);
-		json_free(op);
+		if (same_process(c, f) &&
+		    (f->inside == f->count || bytes_equal(c->kind, bytes_of("errors")) ||
+		     bytes_equal(c->kind, bytes_of("library-mismatch")) ||
+		     bytes_equal(c->kind, bytes_of("graph-capture-failed")) ||
+		     bytes_equal(c->op, bytes_of(f->op->name))) &&
+		    has_code(c, f->ret))
+			return true;
 	}
-	return is;
+	return false;
 }
 
 /* What did not fit in has no process, and is told only when nobody asks for one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the text report reads are JSON bodies of chain and analysis records: a member that is missing
+ * What the text report reads beside findings is the JSON body of the analysis record: a member that is missing
  * reads as nothing, so that a body of another version is told as far as it goes.
  */
 #include "lib/emit/report_parts.h"
@@ -40,12 +40,16 @@ double report_number(struct json object, const char *key)
 	return x;
 }
 
+void report_put(struct buf *out, struct bytes text, const char *otherwise)
+{
+	human_safe(out, text.n ? text : bytes_of(otherwise));
+}
+
 void report_member(struct buf *out, struct json object, const char *key, const char *otherwise)
 {
 	struct json v = json_get(object, key);
-	struct bytes t = json_bytes(v);
 
-	human_safe(out, t.p && t.n ? t : bytes_of(otherwise));
+	report_put(out, json_bytes(v), otherwise);
 	json_free(v);
 }
 
@@ -90,38 +94,26 @@ bool report_shows(const struct report *r, struct json process)
 
 bool report_selects(const struct report *r, const struct finding *c)
 {
-	struct json victim = json_get(c->body, "victim"), pid = json_get(victim, "pid");
-	double number = json_double(pid, -1);
-	bool is = !c->hidden &&
-		  (number == 0 || report_is_pid(r, number)); /* 0: of the machine, so of all */
-
-	json_free(pid);
-	json_free(victim);
-	return is;
+	if (c->hidden)
+		return false;
+	/* 0: of the machine, so of all */
+	return c->victim.known ? !c->victim.pid || report_is_pid(r, c->victim.pid) : !r->npids;
 }
 
 bool report_is_of(const struct finding *c, struct json process)
 {
-	struct json victim = json_get(c->body, "victim"), own = json_get(c->body, "node"),
-		    node = json_get(process, "node");
-	bool is = report_number(victim, "pid") == report_number(process, "pid") &&
-		  bytes_equal(json_bytes(own), json_bytes(node));
+	struct json node = json_get(process, "node");
+	bool is = c->victim.pid == report_number(process, "pid") &&
+		  bytes_equal(c->node, json_bytes(node));
 
-	json_free(victim);
-	json_free(own);
 	json_free(node);
 	return is;
 }
 
-/* Whether an object says it is of a machine, and not of that one. */
-static bool of_another(struct json o, struct bytes name)
+/* Whether what says it is of that machine is not of the other one. */
+static bool of_another(struct bytes own, struct bytes name)
 {
-	struct json node = json_get(o, "node");
-	struct bytes own = json_bytes(node);
-	bool is = own.n && !bytes_equal(own, name);
-
-	json_free(node);
-	return is;
+	return own.n && !bytes_equal(own, name);
 }
 
 bool report_others(const struct report *r, struct bytes name)
@@ -130,13 +122,14 @@ bool report_others(const struct report *r, struct bytes name)
 	bool others = false;
 
 	for (size_t i = 0; i < json_length(all) && !others; i++) {
-		struct json p = json_at(all, i);
+		struct json p = json_at(all, i), node = json_get(p, "node");
 
-		others = of_another(p, name);
+		others = of_another(json_bytes(node), name);
+		json_free(node);
 		json_free(p);
 	}
 	for (size_t i = 0; i < r->chains->v.n && !others; i++)
-		others = of_another(r->chains->v.v[i].body, name);
+		others = of_another(r->chains->v.v[i].node, name);
 	json_free(all);
 	return others;
 }

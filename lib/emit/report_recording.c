@@ -121,12 +121,7 @@ static bool least_covered(const struct report *r, double *least)
 
 const char *report_about(const struct finding *c)
 {
-	struct json covered = json_get(c->body, "covered"), least = json_get(c->body, "at_least");
-	const char *about = least.is ? ">=" : covered.is ? "~" : "";
-
-	json_free(covered);
-	json_free(least);
-	return about;
+	return c->at_least ? ">=" : c->estimate ? "~" : "";
 }
 
 bool report_has_paused(const struct report *r)

@@ -147,15 +147,10 @@ static struct json place_json(const struct place *p)
 
 static bool is_culprit(const struct report *r, double pid)
 {
-	bool is = false;
-
-	for (size_t i = 0; i < r->chains->v.n && !is; i++) {
-		struct json culprit = json_get(r->chains->v.v[i].body, "culprit");
-
-		is = report_number(culprit, "pid") == pid;
-		json_free(culprit);
-	}
-	return is;
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		if (r->chains->v.v[i].culprit.pid == pid)
+			return true;
+	return false;
 }
 
 /* A launcher, a tracker of resources: it makes no calls, waits for others to end or to write, and nobody waits for it. */

@@ -84,26 +84,21 @@ static void ends(struct buf *out, struct json s)
 /* Some of it lies where the steps do: what came before the first of them, or after the last, cost them nothing. */
 static bool in_steps(const struct finding *c, double first_ns, double last_ns)
 {
-	return report_number(c->body, "first_ns") < last_ns &&
-	       report_number(c->body, "last_ns") > first_ns;
+	return (double)c->first_after_ns < last_ns && (double)c->last_after_ns > first_ns;
 }
 
 /* What a step of the thread that was hit worst would be shorter by. Where that is not known: what it took, spread over all
  * steps. Threads lose side by side, and then this can be more than all steps took: 0, nothing can be said. */
 static double of_step(const struct finding *c, double steps, double steps_ns)
 {
-	struct json all = json_get(c->body, "counterfactual");
 	double ns = (double)c->lost_ns <= steps_ns ? (double)c->lost_ns / steps : 0;
 
-	for (size_t i = 0; i < json_length(all); i++) {
-		struct json one = json_at(all, i), what = json_get(one, "what");
+	for (size_t i = 0; i < c->without.n; i++) {
+		const struct finding_without *one = &c->without.v[i];
 
-		if (bytes_equal(json_bytes(what), bytes_of("step")))
-			ns = report_number(one, "from_ns") - report_number(one, "low_ns");
-		json_free(what);
-		json_free(one);
+		if (bytes_equal(one->what, bytes_of("step")))
+			ns = (double)one->from_ns - (double)one->low_ns;
 	}
-	json_free(all);
 	return ns;
 }
 

@@ -35,9 +35,7 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 		table_cell(t, "%.*s", (int)c->kind.n, c->kind.p);
 		table_cell(t, "%s%s", c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
-		table_cell(t, "%s",
-			   c->lost_ns ? human_percent(report_number(c->body, "share_of_wall")).s
-				      : "");
+		table_cell(t, "%s", c->lost_ns ? human_percent(c->share).s : "");
 		table_cell(t, "%.*s", (int)c->id.n, c->id.p);
 		human_safe(&text, c->summary);
 		table_cell(t, "%s", buf_text(&text));
@@ -54,11 +52,7 @@ void report_view_chains(struct buf *out, const struct report *r, bool color)
 
 static bool of_machine(const struct finding *c)
 {
-	struct json victim = json_get(c->body, "victim");
-	bool is = report_number(victim, "pid") == 0;
-
-	json_free(victim);
-	return is;
+	return c->victim.pid == 0;
 }
 
 static void heading(struct buf *out, bool color, struct json p)
