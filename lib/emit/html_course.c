@@ -205,24 +205,17 @@ static void box(struct buf *out, const char *class, double x, double to)
 /* The intervals that show it best, told when one points at them. */
 static void moments(struct buf *out, const struct html_page *p, const struct finding *c)
 {
-	struct json all = json_get(c->body, "timeline");
+	for (size_t i = 0; i < c->moments.n && i < MOMENTS; i++) {
+		const struct finding_moment *m = &c->moments.v[i];
 
-	for (size_t i = 0; i < json_length(all) && i < MOMENTS; i++) {
-		struct json m = json_at(all, i), text = json_get(m, "text"),
-			    of = json_get(m, "layer");
-		double at = report_number(m, "t_ns"), ns = report_number(m, "dur_ns");
-
-		if (!bytes_equal(json_bytes(of), bytes_of("SYSTEM"))) {
-			box(out, "e", x_after(p, at), x_after(p, at + ns));
-			buf_puts(out, "<title>");
-			html_escape(out, json_bytes(text), 0);
-			buf_puts(out, "</title></rect>");
-		}
-		json_free(of);
-		json_free(text);
-		json_free(m);
+		if (bytes_equal(m->layer, bytes_of("SYSTEM")))
+			continue;
+		box(out, "e", x_after(p, (double)m->start_ns),
+		    x_after(p, (double)m->start_ns + (double)m->dur_ns));
+		buf_puts(out, "<title>");
+		html_escape(out, m->text, 0);
+		buf_puts(out, "</title></rect>");
 	}
-	json_free(all);
 }
 
 #define LANE_SVG                                                                          \
@@ -231,13 +224,12 @@ static void moments(struct buf *out, const struct html_page *p, const struct fin
 
 static void lane(struct buf *out, const struct html_page *p, const struct finding *c, unsigned at)
 {
-	struct json who = json_get(c->body, "culprit"), text = json_get(who, "text");
 	char ns[48];
 
 	buf_printf(out, "<div class=\"lane\"><a href=\"#cause-%u\">", at);
 	html_escape(out, c->kind, LABEL_MOST);
 	buf_puts(out, "</a> <span>");
-	html_escape(out, json_bytes(text), LABEL_MOST);
+	html_escape(out, c->culprit.text, LABEL_MOST);
 	if (c->lost_ns)
 		buf_printf(out, ", %s%s", report_about(c),
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns));
@@ -250,8 +242,6 @@ static void lane(struct buf *out, const struct html_page *p, const struct findin
 	buf_puts(out, "</rect>");
 	moments(out, p, c);
 	buf_puts(out, "</svg></div>\n");
-	json_free(text);
-	json_free(who);
 }
 
 static void gaps(struct buf *out, const struct html_page *p)

@@ -42,26 +42,20 @@ void html_title(struct buf *out, const struct html_page *p, size_t most)
 	html_escape(out, c ? c->summary : bytes_of("ingero: no cause found"), most);
 }
 
-static void text_of(struct buf *out, struct json o, const char *key, const char *otherwise)
+static void put_text(struct buf *out, struct bytes text, const char *otherwise)
 {
-	struct json v = json_get(o, key);
-	struct bytes text = json_bytes(v);
-
 	html_escape(out, text.n ? text : bytes_of(otherwise), TEXT_MOST);
-	json_free(v);
 }
 
 static void counted(struct buf *out, const struct finding *c)
 {
-	struct json of = json_get(c->body, "counted");
 	struct buf text = { 0 };
 
-	human_counted(&text, c->count, json_bytes(of).n ? json_bytes(of) : bytes_of("waits"));
+	human_counted(&text, c->count, finding_counted(c));
 	buf_puts(out, report_about(c));
 	html_escape(out, buf_bytes(&text), TEXT_MOST);
 	out->failed |= text.failed;
 	buf_free(&text);
-	json_free(of);
 }
 
 static void lost(struct buf *out, const struct finding *c)
@@ -75,7 +69,7 @@ static void lost(struct buf *out, const struct finding *c)
 	} else {
 		buf_printf(out, "Lost</dt><dd>%s%s <small>%s of wall time, ", report_about(c),
 			   report_ns(ns, sizeof(ns), (double)c->lost_ns),
-			   human_percent(report_number(c->body, "share_of_wall")).s);
+			   human_percent(c->share).s);
 		counted(out, c);
 		buf_puts(out, "</small>");
 	}
@@ -84,50 +78,37 @@ static void lost(struct buf *out, const struct finding *c)
 
 static void facts(struct buf *out, const struct finding *c)
 {
-	struct json who = json_get(c->body, "culprit"), sites = json_get(c->body, "sites"),
-		    site = json_at(sites, 0), victim = json_get(c->body, "victim");
-
 	buf_puts(out, "<dl class=\"key\">");
 	lost(out, c);
 	buf_puts(out, "<div><dt>Culprit</dt><dd>");
-	text_of(out, who, "text", "nobody to name");
+	put_text(out, c->culprit.text, "nobody to name");
 	buf_puts(out, "</dd></div><div><dt>Where</dt><dd>");
-	if (site.is) {
-		text_of(out, site, "text", "(no stack)");
+	if (c->sites.n) {
+		put_text(out, c->sites.v[0].text, "(no stack)");
 		buf_puts(out, " <small>");
-		text_of(out, site, "op", "");
+		put_text(out, c->sites.v[0].op, "");
 		buf_puts(out, "</small>");
 	} else {
-		text_of(out, victim, "comm", "the machine");
+		put_text(out, c->victim.comm, "the machine");
 	}
 	buf_puts(out, "</dd></div></dl>\n");
-	json_free(victim);
-	json_free(site);
-	json_free(sites);
-	json_free(who);
 }
 
 static void fix(struct buf *out, const struct finding *c)
 {
-	struct json all = json_get(c->body, "recommendations"), first = json_at(all, 0),
-		    kind = json_get(first, "kind"), command = json_get(first, "command");
+	const struct finding_fix *first = c->fixes.n ? &c->fixes.v[0] : NULL;
 
-	if (first.is) {
-		buf_puts(out, "<p><b>Fix:</b> ");
-		text_of(out, first, "action", "");
-		buf_puts(out, "</p>\n");
-	}
-	if (json_bytes(command).n) {
-		buf_puts(out, bytes_equal(json_bytes(kind), bytes_of("code"))
-				      ? "<pre><code>"
-				      : "<pre class=\"sh\"><code>");
-		html_escape(out, json_bytes(command), 0);
+	if (!first)
+		return;
+	buf_puts(out, "<p><b>Fix:</b> ");
+	put_text(out, first->action, "");
+	buf_puts(out, "</p>\n");
+	if (first->command.n) {
+		buf_puts(out,
+			 finding_fix_is_code(first) ? "<pre><code>" : "<pre class=\"sh\"><code>");
+		html_escape(out, first->command, 0);
 		buf_puts(out, "</code></pre>\n");
 	}
-	json_free(command);
-	json_free(kind);
-	json_free(first);
-	json_free(all);
 }
 
 /* Every cause a line: how bad, what, whose doing, what it took. Bars are of the largest. */
@@ -144,11 +125,9 @@ static void blame(struct buf *out, const struct report *r)
 	buf_puts(out, "<h3>Who took it</h3>\n");
 	for (size_t i = 0; i < r->chains->v.n && at < HTML_LANES; i++) {
 		const struct finding *c = &r->chains->v.v[i];
-		struct json who;
 
 		if (!report_selects(r, c))
 			continue;
-		who = json_get(c->body, "culprit");
 		buf_printf(out,
 			   "<div class=\"blame\"><span class=\"badge v%u\">%s</span><span><a "
 			   "href=\"#cause-%u\">",
@@ -156,7 +135,7 @@ static void blame(struct buf *out, const struct report *r)
 		at++;
 		html_escape(out, c->kind, TEXT_MOST);
 		buf_puts(out, "</a> ");
-		text_of(out, who, "text", "");
+		put_text(out, c->culprit.text, "");
 		buf_puts(out, "</span>");
 		html_bar(out, most > 0 ? (double)c->lost_ns / most : 0,
 			 level(c) == 3	 ? HUMAN_RED
@@ -165,7 +144,6 @@ static void blame(struct buf *out, const struct report *r)
 		buf_printf(out, "<span class=\"n\">%s%s</span></div>\n",
 			   c->lost_ns ? report_about(c) : "",
 			   c->lost_ns ? report_ns(ns, sizeof(ns), (double)c->lost_ns) : "");
-		json_free(who);
 	}
 }
 
