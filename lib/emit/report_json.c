@@ -7,7 +7,9 @@
 #include "lib/emit/report_failures.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/model/body.h"
 
+/* Its evidence passes as it is, with what a later version says besides. */
 static struct json chain_json(const struct report *r, const struct finding *c)
 {
 	static const char *const body[] = { "node",
@@ -32,7 +34,7 @@ static struct json chain_json(const struct report *r, const struct finding *c)
 					    "counterfactual" };
 	static const char *const estimates[] = { "covered", "measured_lost_ns", "measured_count",
 						 "at_least" };
-	struct json o = json_object();
+	struct json o = json_object(), evidence;
 
 	json_set(&o, "id", json_string(c->id));
 	json_set(&o, "match", json_string(c->match));
@@ -44,17 +46,19 @@ static struct json chain_json(const struct report *r, const struct finding *c)
 	json_set(&o, "lost_ns", json_number((double)c->lost_ns));
 	report_set_time(&o, "first", r, c->first_ns);
 	report_set_time(&o, "last", r, c->last_ns);
+	body_read(c->json, &evidence, BODY_SIZE_MAX, NULL);
 	for (unsigned i = 0; i < sizeof(body) / sizeof(body[0]); i++) {
-		struct json v = json_get(c->body, body[i]);
+		struct json v = json_get(evidence, body[i]);
 
 		json_set(&o, body[i], v.is ? v : json_null());
 	}
 	for (unsigned i = 0; i < sizeof(estimates) / sizeof(estimates[0]); i++) {
-		struct json v = json_get(c->body, estimates[i]);
+		struct json v = json_get(evidence, estimates[i]);
 
 		if (v.is)
 			json_set(&o, estimates[i], v);
 	}
+	json_free(evidence);
 	return o;
 }
 
