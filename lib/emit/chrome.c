@@ -14,6 +14,7 @@
 #include "lib/emit/format.h"
 #include "lib/emit/notes.h"
 #include "lib/emit/timeline.h"
+#include "lib/model/body.h"
 #include "lib/world/place.h"
 #include "lib/world/site_frames.h"
 
@@ -162,6 +163,8 @@ static const char *colour(uint32_t severity)
 
 static void chain_args(struct jsonw *j, const struct finding *c)
 {
+	struct json evidence;
+
 	jsonw_key_str(j, "cname", colour(c->severity));
 	jsonw_key_object(j, "args");
 	jsonw_key_str(j, "severity", finding_severity_name(c->severity));
@@ -169,15 +172,16 @@ static void chain_args(struct jsonw *j, const struct finding *c)
 	jsonw_key_bytes(j, "id", c->id);
 	jsonw_key_u64(j, "count", c->count);
 	jsonw_key_u64(j, "lost_ns", c->lost_ns);
-	if (c->body.is) {
+	if (body_read(c->json, &evidence, BODY_SIZE_MAX, NULL)) {
 		struct buf text = { 0 };
 
-		json_dump(&text, c->body, 0);
+		json_dump(&text, evidence, 0);
 		jsonw_key(j, "evidence");
 		jsonw_raw(j, buf_bytes(&text));
 		j->out->failed |= text.failed;
 		buf_free(&text);
 	}
+	json_free(evidence);
 	jsonw_object_end(j);
 }
 

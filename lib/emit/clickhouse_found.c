@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "lib/emit/clickhouse_found.h"
-#include "lib/model/body.h"
 #include "lib/event/chain.h"
 #include "lib/event/part.h"
+#include "lib/model/body.h"
+#include "lib/model/finding_json.h"
 
 #define LIST_MOST 100000 /* of processes, loops, slow steps of a body */
 
@@ -57,21 +58,22 @@ static void begin(struct jsonw *j, const struct clickhouse *c, const char *row, 
 	copy_text(j, of, "comm", "process");
 }
 
-void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
+static void put_text(struct jsonw *j, const char *key, struct bytes text)
 {
-	struct json body = JSON_NONE, node, victim, culprit, sites, site, fixes, fix;
+	if (text.n)
+		jsonw_key_bytes(j, key, text);
+}
+
+static void cause_row(const struct clickhouse *c, const struct rec_CHAIN *r,
+		      const struct finding *f)
+{
 	struct jsonw j;
 
-	if (!body_read(r->body, &body, BODY_SIZE_MAX, NULL))
-		return;
-	node = json_get(body, "node");
-	victim = json_get(body, "victim");
-	culprit = json_get(body, "culprit");
-	sites = json_get(body, "sites");
-	site = json_at(sites, 0);
-	fixes = json_get(body, "recommendations");
-	fix = json_at(fixes, 0);
-	begin(&j, c, "cause", victim, json_bytes(node));
+	clickhouse_begin(&j, c, "cause", f->node,
+			 placed_pid(&c->placed, c->em.w, f->node, f->victim.pid));
+	if (f->victim.pid)
+		jsonw_key_u64(&j, "pid", f->victim.pid);
+	put_text(&j, "process", f->victim.comm);
 	jsonw_key_i64(&j, "time_ns", clickhouse_time(c, r->first_ns));
 	jsonw_key_i64(&j, "until_ns", clickhouse_time(c, r->last_ns));
 	jsonw_key_bytes(&j, "id", r->id);
@@ -80,23 +82,25 @@ void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
 	jsonw_key_str(&j, "severity", finding_severity_name(r->severity));
 	jsonw_key_u64(&j, "count", r->count);
 	jsonw_key_u64(&j, "lost_ns", r->lost_ns);
-	jsonw_key_double(&j, "share", number(body, "share_of_wall"));
-	copy_text(&j, body, "op", "op");
-	copy_text(&j, culprit, "text", "culprit");
-	copy_text(&j, culprit, "kind", "culprit_kind");
-	copy_text(&j, site, "text", "site");
-	copy_text(&j, fix, "command", "fix");
+	jsonw_key_double(&j, "share", f->share);
+	put_text(&j, "op", f->op);
+	put_text(&j, "culprit", f->culprit.text);
+	put_text(&j, "culprit_kind", f->culprit.kind);
+	put_text(&j, "site", f->sites.n ? f->sites.v[0].text : (struct bytes){ 0 });
+	put_text(&j, "fix", f->fixes.n ? f->fixes.v[0].command : (struct bytes){ 0 });
 	jsonw_key_bytes(&j, "summary", r->summary);
 	jsonw_key_bytes(&j, "body", r->body);
 	clickhouse_end(&j);
-	json_free(fix);
-	json_free(fixes);
-	json_free(site);
-	json_free(sites);
-	json_free(culprit);
-	json_free(victim);
-	json_free(node);
-	json_free(body);
+}
+
+void clickhouse_cause(const struct clickhouse *c, const struct rec_CHAIN *r)
+{
+	struct finding f = { 0 };
+
+	finding_read_json(&f, r->body, BODY_SIZE_MAX, NULL);
+	if (f.known)
+		cause_row(c, r, &f);
+	finding_free(&f);
 }
 
 /* A row for each state its threads were in. */

@@ -4,6 +4,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/model/body.h"
+#include "lib/model/finding_json.h"
 #include "lib/event/chain.h"
 #include "lib/event/tier.h"
 #include "lib/event/direction.h"
@@ -173,16 +174,13 @@ static void event(struct meters *m, const struct event *ev)
 	}
 }
 
-/* The machine that a chain's body names. */
-static uint32_t chain_node(const struct meters *m, struct json body)
+/* The machine of that name. */
+static uint32_t finding_node(const struct meters *m, struct bytes name)
 {
-	struct json name = json_get(body, "node");
 	uint32_t id = world_count(m->em->w, WORLD_NODE);
 
-	while (id && !bytes_equal(world_text(m->em->w, world_get_node(m->em->w, id)->name),
-				  json_bytes(name)))
+	while (id && !bytes_equal(world_text(m->em->w, world_get_node(m->em->w, id)->name), name))
 		id--;
-	json_free(name);
 	return id;
 }
 
@@ -208,13 +206,16 @@ static bool chain(struct meters *m, struct bytes id, struct bytes kind, uint32_t
 
 static bool told_chain(struct meters *m, const struct rec_CHAIN *r)
 {
-	struct json body = JSON_NONE;
+	struct finding f = { 0 };
 	uint32_t node = 0;
+	bool good = true;
 
-	if (world_count(m->em->w, WORLD_NODE) > 1 && body_read(r->body, &body, BODY_SIZE_MAX, NULL))
-		node = chain_node(m, body);
-	json_free(body);
-	return chain(m, r->id, r->kind, r->severity, node, r->last_ns, r->lost_ns);
+	if (world_count(m->em->w, WORLD_NODE) > 1) {
+		good = finding_read_json(&f, r->body, BODY_SIZE_MAX, NULL) != ERR_NOMEM;
+		node = finding_node(m, f.node);
+		finding_free(&f);
+	}
+	return good && chain(m, r->id, r->kind, r->severity, node, r->last_ns, r->lost_ns);
 }
 
 /* It stays until it returns. */
@@ -317,7 +318,7 @@ bool meters_chains(struct meters *m, const struct chain_list *list)
 	for (size_t i = 0; i < list->v.n; i++) {
 		const struct finding *c = &list->v.v[i];
 
-		if (!chain(m, c->id, c->kind, c->severity, chain_node(m, c->body), c->last_ns,
+		if (!chain(m, c->id, c->kind, c->severity, finding_node(m, c->node), c->last_ns,
 			   c->lost_ns))
 			return false;
 	}

@@ -13,6 +13,7 @@
 #include "lib/emit/perfetto_form.h"
 #include "lib/emit/perfetto_packets.h"
 #include "lib/emit/timeline.h"
+#include "lib/model/body.h"
 #include "lib/world/call_site.h"
 #include "lib/world/place.h"
 
@@ -211,6 +212,7 @@ static bool told_chain(struct perfetto *x, const struct track *t, const struct t
 {
 	struct packet_sequence *q = packets_sequence(&x->packets, t->id, s->start_ns);
 	const char *severity = finding_severity_name(s->chain->severity);
+	struct json evidence;
 	struct buf body = { 0 };
 
 	if (!q)
@@ -227,11 +229,12 @@ static bool told_chain(struct perfetto *x, const struct track *t, const struct t
 	chain_note(x, &body, "id", NOTE_F_TEXT, s->chain->id, 0);
 	chain_note(x, &body, "count", NOTE_F_UINT, (struct bytes){ 0 }, s->chain->count);
 	chain_note(x, &body, "lost_ns", NOTE_F_UINT, (struct bytes){ 0 }, s->chain->lost_ns);
-	if (s->chain->body.is) {
+	if (body_read(s->chain->json, &evidence, BODY_SIZE_MAX, NULL)) {
 		buf_reset(&x->text);
-		json_dump(&x->text, s->chain->body, 0);
+		json_dump(&x->text, evidence, 0);
 		chain_note(x, &body, "evidence", NOTE_F_JSON, buf_bytes(&x->text), 0);
 	}
+	json_free(evidence);
 	x->em.out->failed |= body.failed;
 	packets_event(&x->packets, q, t->id, s->start_ns, buf_bytes(&body));
 	buf_free(&body);

@@ -13,6 +13,7 @@
 #include "lib/emit/moved.h"
 #include "lib/emit/own_time.h"
 #include "lib/model/body.h"
+#include "lib/model/finding_json.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 
@@ -340,73 +341,49 @@ static bool stack_of(struct profile_run *p, const struct row *r)
 }
 
 /* What a chain lost at one place: its stack, and inside it who took the time. */
-static bool lost_at(struct profile_run *p, struct json body, struct json site,
+static bool lost_at(struct profile_run *p, const struct finding *f, const struct finding_site *site,
 		    const struct chain_text *c, uint64_t lost_ns)
 {
-	struct json victim = json_get(body, "victim"), comm = json_get(victim, "comm"),
-		    pid = json_get(victim, "pid"), culprit = json_get(body, "culprit"),
-		    who = json_get(culprit, "text"), stack = json_get(site, "stack"),
-		    op = json_get(site, "op"), node = json_get(body, "node");
-	struct bytes name = json_bytes(comm), by = json_bytes(who), call = json_bytes(op),
-		     host = json_bytes(node);
+	struct bytes name = f->victim.comm, by = f->culprit.text;
+	size_t n = site ? site->stack.n : 0;
 	struct buf text = { 0 };
-	size_t n = json_length(stack);
 	bool kept;
 
 	p->path.n = 0;
-	if (host.n && world_count(p->em.w, WORLD_NODE) > 1)
-		buf_printf(&text, "%.*s: ", (int)host.n, host.p);
-	buf_printf(&text, "%.*s (pid %.0f)", name.n ? (int)name.n : 1, name.n ? name.p : "?",
-		   json_double(pid, 0));
+	if (f->node.n && world_count(p->em.w, WORLD_NODE) > 1)
+		buf_printf(&text, "%.*s: ", (int)f->node.n, f->node.p);
+	buf_printf(&text, "%.*s (pid %" PRIu32 ")", name.n ? (int)name.n : 1, name.n ? name.p : "?",
+		   f->victim.pid);
 	kept = push_text(p, buf_bytes(&text));
-	for (size_t i = n; kept && i-- > 0;) {
-		struct json frame = json_at(stack, i);
-
-		kept = push_text(p, json_bytes(frame));
-		json_free(frame);
-	}
-	if (kept && call.n && !n)
-		kept = push_text(p, call);
+	for (size_t i = n; kept && i-- > 0;)
+		kept = push_text(p, site->stack.v[i]);
+	if (kept && site && site->op.n && !n)
+		kept = push_text(p, site->op);
 	buf_reset(&text);
 	buf_printf(&text, "[%s] %.*s", c->kind, (int)by.n, by.n ? by.p : "");
 	kept = kept && !text.failed && push_text(p, buf_bytes(&text)) && keep(p, 1, lost_ns);
 	buf_free(&text);
-	json_free(victim);
-	json_free(comm);
-	json_free(pid);
-	json_free(culprit);
-	json_free(who);
-	json_free(stack);
-	json_free(op);
-	json_free(node);
 	return kept;
 }
 
 static bool chain_stacks(struct profile_run *p, const struct chain_text *c)
 {
-	struct json body = JSON_NONE, sites;
+	struct finding f = { 0 };
+	bool kept = finding_read_json(&f, bytes_of(c->body), BODY_SIZE_MAX, NULL) != ERR_NOMEM;
 	uint64_t told = 0;
-	bool kept = true;
 
-	if (!body_read(bytes_of(c->body), &body, BODY_SIZE_MAX, NULL))
-		return true;
-	sites = json_get(body, "sites");
-	for (size_t i = 0; kept && i < json_length(sites); i++) {
-		struct json site = json_at(sites, i), lost = json_get(site, "lost_ns");
-		double ns = json_double(lost, 0);
+	for (size_t i = 0; kept && i < f.sites.n; i++) {
+		uint64_t ns = f.sites.v[i].lost_ns;
 
-		if (ns > 0 && ns < 1e18) {
-			kept = lost_at(p, body, site, c, (uint64_t)ns);
-			told += (uint64_t)ns;
+		if (ns && ns < (uint64_t)1e18) {
+			kept = lost_at(p, &f, &f.sites.v[i], c, ns);
+			told += ns;
 		}
-		json_free(lost);
-		json_free(site);
 	}
 	/* What was lost at places that are not told, or nowhere in particular. */
-	if (kept && c->lost_ns > told)
-		kept = lost_at(p, body, JSON_NONE, c, c->lost_ns - told);
-	json_free(sites);
-	json_free(body);
+	if (kept && f.known && c->lost_ns > told)
+		kept = lost_at(p, &f, NULL, c, c->lost_ns - told);
+	finding_free(&f);
 	return kept;
 }
 

@@ -396,15 +396,12 @@ static int by_start(const void *a, const void *b)
 /* The machine a chain is about: by its name in the evidence, else the first. */
 static struct track *node_of(struct timeline *tl, const struct finding *c)
 {
-	struct json node = json_get(c->body, "node");
-	struct bytes name = json_bytes(node);
 	uint32_t found = 0;
 
 	for (uint32_t i = 1; i <= world_count(tl->tracks.w, WORLD_NODE) && !found; i++)
 		if (bytes_equal(world_text(tl->tracks.w, world_get_node(tl->tracks.w, i)->name),
-				name))
+				c->node))
 			found = i;
-	json_free(node);
 	return tracks_of_node(&tl->tracks, found ? found : 1);
 }
 
