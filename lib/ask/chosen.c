@@ -26,43 +26,25 @@ static bool op_matches(const struct ask_chosen *by, struct bytes source, struct 
 	return false;
 }
 
-static bool any_op(const struct ask_chosen *by, struct json body, const char *list)
+static bool is_on_node(const struct ask_chosen *by, const struct finding *f)
 {
-	struct json all = json_get(body, list);
-	bool is = false;
-
-	for (size_t i = 0; i < json_length(all) && !is; i++) {
-		struct json o = json_at(all, i), op = json_get(o, "op"),
-			    source = json_get(o, "source");
-
-		is = op_matches(by, json_bytes(source), json_bytes(op));
-		json_free(op);
-		json_free(source);
-		json_free(o);
-	}
-	json_free(all);
-	return is;
+	for (size_t i = 0; i < by->nnodes; i++)
+		if (bytes_equal(f->node, bytes_of(by->nodes[i])))
+			return true;
+	return by->nnodes == 0;
 }
 
-static bool on_node(const struct ask_chosen *by, struct json body)
+static bool is_about_op(const struct ask_chosen *by, const struct finding *f)
 {
-	struct json node = json_get(body, "node");
-	bool is = by->nnodes == 0;
-
-	for (size_t i = 0; i < by->nnodes && !is; i++)
-		is = bytes_equal(json_bytes(node), bytes_of(by->nodes[i]));
-	json_free(node);
-	return is;
-}
-
-static bool about(const struct ask_chosen *by, struct json body)
-{
-	struct json op = json_get(body, "op");
-	bool is = by->npatterns == 0 || op_matches(by, (struct bytes){ 0 }, json_bytes(op)) ||
-		  any_op(by, body, "symptom") || any_op(by, body, "sites");
-
-	json_free(op);
-	return is;
+	if (by->npatterns == 0 || op_matches(by, (struct bytes){ 0 }, f->op))
+		return true;
+	for (size_t i = 0; i < f->symptoms.n; i++)
+		if (op_matches(by, f->symptoms.v[i].source, f->symptoms.v[i].op))
+			return true;
+	for (size_t i = 0; i < f->sites.n; i++)
+		if (op_matches(by, f->sites.v[i].source, f->sites.v[i].op))
+			return true;
+	return false;
 }
 
 int ask_choose(const struct chain_list *list, const struct ask_chosen *by, struct err *e)
@@ -78,7 +60,7 @@ int ask_choose(const struct chain_list *list, const struct ask_chosen *by, struc
 	for (size_t i = 0; i < list->v.n; i++) {
 		struct finding *c = &list->v.v[i];
 
-		c->hidden = !on_node(by, c->body) || !about(by, c->body);
+		c->hidden = !is_on_node(by, c) || !is_about_op(by, c);
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/model/body.h"
+#include "lib/model/finding_json.h"
 
 uint32_t about_node(const struct world *w, const struct record *r)
 {
@@ -46,16 +47,13 @@ uint32_t about_node(const struct world *w, const struct record *r)
 bool about_chain_elsewhere(const struct world *w, const struct record *r, uint32_t node)
 {
 	const struct world_node *machine = world_get_node(w, node);
-	struct json body = JSON_NONE, name;
+	struct finding f = { 0 };
 	bool elsewhere;
 
-	if (r->kind != RECORD_CHAIN || !machine || !REC_HAS(r, CHAIN, body) ||
-	    !body_read(r->u.CHAIN.body, &body, BODY_SIZE_MAX, NULL))
+	if (r->kind != RECORD_CHAIN || !machine || !REC_HAS(r, CHAIN, body))
 		return false;
-	name = json_get(body, "node");
-	elsewhere =
-		json_bytes(name).p && !bytes_equal(json_bytes(name), world_text(w, machine->name));
-	json_free(name);
-	json_free(body);
+	finding_read_json(&f, r->u.CHAIN.body, BODY_SIZE_MAX, NULL);
+	elsewhere = f.node.p && !bytes_equal(f.node, world_text(w, machine->name));
+	finding_free(&f);
 	return elsewhere;
 }

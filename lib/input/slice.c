@@ -3,6 +3,7 @@
 #include "lib/input/slice.h"
 
 #include "lib/model/body.h"
+#include "lib/model/finding_json.h"
 
 static bool before_end(const struct select *sel, int64_t t)
 {
@@ -30,20 +31,17 @@ static bool thread_asked(const struct select *sel, const struct world *w, uint32
 /* A chain is about its victim. */
 static bool victim_asked(const struct select *sel, const struct record *r)
 {
-	struct json body = JSON_NONE, victim, pid;
+	struct finding f = { 0 };
 	bool yes = false;
 
 	if (!sel->pids.n)
 		return true;
-	if (!REC_HAS(r, CHAIN, body) || !body_read(r->u.CHAIN.body, &body, BODY_SIZE_MAX, NULL))
+	if (!REC_HAS(r, CHAIN, body))
 		return false;
-	victim = json_get(body, "victim");
-	pid = json_get(victim, "pid");
-	for (size_t i = 0; i < sel->pids.n; i++)
-		yes |= json_double(pid, 0) == (double)sel->pids.v[i];
-	json_free(pid);
-	json_free(victim);
-	json_free(body);
+	finding_read_json(&f, r->u.CHAIN.body, BODY_SIZE_MAX, NULL);
+	for (size_t i = 0; f.known && i < sel->pids.n; i++)
+		yes |= f.victim.pid == sel->pids.v[i];
+	finding_free(&f);
 	return yes;
 }
 
