@@ -7,90 +7,60 @@
 #include "lib/base/timetext.h"
 #include "lib/serve/api_state.h"
 
-static void text_of(struct jsonw *j, const char *key, struct json v, const char *member)
+static void put_text(struct jsonw *j, const char *key, struct bytes text)
 {
-	struct json x = json_get(v, member);
-
-	jsonw_key_bytes(j, key, json_type(x) == JSON_TYPE_STRING ? json_bytes(x) : bytes_of(""));
-	json_free(x);
+	jsonw_key_bytes(j, key, text.p ? text : bytes_of(""));
 }
 
-static double number_of(struct json v, const char *member)
+static void recommendations(struct jsonw *j, const struct finding *c)
 {
-	struct json x = json_get(v, member);
-	double d = json_double(x, 0);
-
-	json_free(x);
-	return d;
-}
-
-static void recommendations(struct jsonw *j, struct json body)
-{
-	struct json list = json_get(body, "recommendations");
-	size_t n = json_length(list);
-
-	if (n)
-		jsonw_key_array(j, "recommendations");
-	for (size_t i = 0; i < n; i++) {
-		struct json r = json_at(list, i), action = json_get(r, "action");
-		struct json command = json_get(r, "command");
+	if (!c->fixes.n)
+		return;
+	jsonw_key_array(j, "recommendations");
+	for (size_t i = 0; i < c->fixes.n; i++) {
+		const struct finding_fix *f = &c->fixes.v[i];
 		struct buf text = { 0 };
 
-		if (json_type(action) == JSON_TYPE_STRING)
-			buf_add(&text, json_bytes(action).p, json_bytes(action).n);
-		if (json_type(command) == JSON_TYPE_STRING)
-			buf_printf(&text, ": %.*s", (int)json_bytes(command).n,
-				   (const char *)json_bytes(command).p);
+		buf_add(&text, f->action.p, f->action.n);
+		if (f->command.p)
+			buf_printf(&text, ": %.*s", (int)f->command.n, f->command.p);
 		jsonw_bytes(j, buf_bytes(&text));
 		buf_free(&text);
-		json_free(command);
-		json_free(action);
-		json_free(r);
 	}
-	if (n)
-		jsonw_array_end(j);
-	json_free(list);
+	jsonw_array_end(j);
 }
 
-static void timeline(struct jsonw *j, struct json body)
+static void timeline(struct jsonw *j, const struct finding *c)
 {
-	struct json list = json_get(body, "timeline");
-	size_t n = json_length(list);
-
-	if (n)
-		jsonw_key_array(j, "timeline");
-	for (size_t i = 0; i < n; i++) {
-		struct json m = json_at(list, i);
+	if (!c->moments.n)
+		return;
+	jsonw_key_array(j, "timeline");
+	for (size_t i = 0; i < c->moments.n; i++) {
+		const struct finding_moment *m = &c->moments.v[i];
 
 		jsonw_object_begin(j);
-		text_of(j, "layer", m, "layer");
-		text_of(j, "detail", m, "text");
-		jsonw_key_double(j, "dur_us", number_of(m, "dur_ns") / 1e3);
-		jsonw_key_double(j, "t_ns", number_of(m, "t_ns"));
+		put_text(j, "layer", m->layer);
+		put_text(j, "detail", m->text);
+		jsonw_key_double(j, "dur_us", (double)m->dur_ns / 1e3);
+		jsonw_key_double(j, "t_ns", (double)m->start_ns);
 		jsonw_object_end(j);
-		json_free(m);
 	}
-	if (n)
-		jsonw_array_end(j);
-	json_free(list);
+	jsonw_array_end(j);
 }
 
-static void symptom(struct jsonw *j, struct json body)
+static void symptom(struct jsonw *j, const struct finding *c)
 {
-	struct json list = json_get(body, "symptom"), first = json_at(list, 0);
-	double p50 = number_of(first, "p50_ns"), p99 = number_of(first, "p99_ns");
+	double p50 = c->symptoms.n ? (double)c->symptoms.v[0].p50_ns : 0,
+	       p99 = c->symptoms.n ? (double)c->symptoms.v[0].p99_ns : 0;
 
-	text_of(j, "cuda_op", body, "op");
+	put_text(j, "cuda_op", c->op);
 	jsonw_key_double(j, "cuda_p99_us", p99 / 1e3);
 	jsonw_key_double(j, "cuda_p50_us", p50 / 1e3);
 	jsonw_key_double(j, "tail_ratio", p50 > 0 ? p99 / p50 : 0);
-	json_free(first);
-	json_free(list);
 }
 
 void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct finding *c)
 {
-	struct json culprit = json_get(c->body, "culprit");
 	char iso[48];
 
 	jsonw_key_bytes(j, "id", c->id);
@@ -99,16 +69,15 @@ void api_chain_members(struct jsonw *j, const struct ask_chains *a, const struct
 				 : NULL);
 	jsonw_key_str(j, "severity", finding_severity_name(c->severity));
 	jsonw_key_bytes(j, "summary", c->summary);
-	text_of(j, "root_cause", culprit, "text");
+	put_text(j, "root_cause", c->culprit.text);
 	jsonw_key_bytes(j, "explanation", c->summary);
-	recommendations(j, c->body);
-	symptom(j, c->body);
-	timeline(j, c->body);
-	text_of(j, "node", c->body, "node");
+	recommendations(j, c);
+	symptom(j, c);
+	timeline(j, c);
+	put_text(j, "node", c->node);
 	jsonw_key_bytes(j, "kind", c->kind);
 	jsonw_key_u64(j, "count", c->count);
 	jsonw_key_u64(j, "lost_ns", c->lost_ns);
-	json_free(culprit);
 }
 
 static int newest_first(const void *a, const void *b)

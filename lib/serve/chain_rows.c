@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of chains are JSON of another program, perhaps of another version: what is not there is left out.
+ * Causes as rows of a tool's answer, and as lines of text: texts that a finding does not have are left out.
  */
 #include "lib/serve/chain_rows.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/human.h"
 #include "lib/emit/report_recording.h"
+#include "lib/model/body.h"
 #include "lib/serve/clean.h"
 #include "lib/serve/tool.h"
 
@@ -26,160 +29,173 @@ static void take(struct json *to, const char *as, struct json from, const char *
 		json_free(v);
 }
 
-static void take_ms(struct json *to, const char *as, struct json from, const char *key)
+static void put_text(struct json *to, const char *as, struct bytes text)
 {
-	struct json v = json_get(from, key);
-
-	if (json_type(v) == JSON_TYPE_NUMBER)
-		tool_set_ms(to, as, json_double(v, 0));
-	json_free(v);
+	if (text.p)
+		json_set(to, as, json_string(text));
 }
 
-/* JSON_NONE: not this one. */
-typedef struct json of_one(struct json v, bool whole);
-
-static void take_list(struct json *to, const char *as, struct json from, const char *key,
-		      of_one *one, size_t most, bool whole)
+/* A list that holds something. */
+static void put_list(struct json *to, const char *as, struct json list)
 {
-	struct json list = json_get(from, key), made = json_array();
-
-	for (size_t i = 0; i < json_length(list) && (whole || json_length(made) < most); i++) {
-		struct json v = json_at(list, i), row = one(v, whole);
-
-		json_free(v);
-		if (row.is)
-			json_append(&made, row);
-	}
-	if (json_length(made))
-		json_set(to, as, made);
+	if (json_length(list))
+		json_set(to, as, list);
 	else
-		json_free(made);
-	json_free(list);
+		json_free(list);
 }
 
-static struct json site(struct json v, bool whole)
+static struct json sites_of(const struct finding *c, bool whole)
 {
-	struct json o = json_object();
+	struct json list = json_array();
 
-	take(&o, "op", v, "op");
-	take(&o, "at", v, "text");
-	take(&o, "file", v, "file");
-	take(&o, "line", v, "line");
-	take_ms(&o, "lost_ms", v, "lost_ns");
-	take(&o, "affected", v, "affected");
-	take(&o, "calls", v, "calls");
-	take_ms(&o, "max_ms", v, "max_ns");
-	if (whole)
-		take(&o, "stack", v, "stack");
-	return o;
+	for (size_t i = 0; i < c->sites.n && (whole || i < SITES); i++) {
+		const struct finding_site *s = &c->sites.v[i];
+		struct json o = json_object(), stack;
+
+		put_text(&o, "op", s->op);
+		put_text(&o, "at", s->text);
+		put_text(&o, "file", s->file);
+		tool_set_number(&o, "line", (double)s->line);
+		tool_set_ms(&o, "lost_ms", (double)s->lost_ns);
+		tool_set_number(&o, "affected", (double)s->affected);
+		if (s->timed) {
+			tool_set_number(&o, "calls", (double)s->calls);
+			tool_set_ms(&o, "max_ms", (double)s->max_ns);
+		}
+		if (whole) {
+			stack = json_array();
+			for (size_t k = 0; k < s->stack.n; k++)
+				json_append(&stack, json_string(s->stack.v[k]));
+			json_set(&o, "stack", stack);
+		}
+		json_append(&list, o);
+	}
+	return list;
 }
 
-static struct json fix(struct json v, bool whole)
+static struct json fixes_of(const struct finding *c, bool whole)
 {
-	struct json o = json_object();
+	struct json list = json_array();
 
-	take(&o, "action", v, "action");
-	take(&o, "kind", v, "kind");
-	take(&o, "command", v, "command");
-	take_ms(&o, "gain_low_ms", v, "gain_low_ns");
-	take_ms(&o, "gain_high_ms", v, "gain_high_ns");
-	take(&o, "basis", v, "basis");
-	return o;
+	for (size_t i = 0; i < c->fixes.n && (whole || i < FIXES); i++) {
+		const struct finding_fix *f = &c->fixes.v[i];
+		struct json o = json_object();
+
+		put_text(&o, "action", f->action);
+		put_text(&o, "kind", f->kind);
+		put_text(&o, "command", f->command);
+		tool_set_ms(&o, "gain_low_ms", (double)f->gain_low_ns);
+		tool_set_ms(&o, "gain_high_ms", (double)f->gain_high_ns);
+		put_text(&o, "basis", f->basis);
+		json_append(&list, o);
+	}
+	return list;
 }
 
-/* The call of a moment by the name that explain_call takes. */
-static void set_call(struct json *o, struct json event)
+bool chain_row_is_call(const struct finding_moment *m)
 {
-	struct json tid = json_get(event, "tid"), end = json_get(event, "end"),
-		    op = json_get(event, "op");
-	struct bytes b = json_bytes(end), name = json_bytes(op);
-	struct buf id = { 0 };
-
 	/* An interval off the CPU is no call. */
-	if (b.n && json_type(tid) == JSON_TYPE_NUMBER &&
-	    !(name.n == 6 && !memcmp(name.p, "offcpu", 6))) {
-		buf_printf(&id, "%.0f@%.*s", json_double(tid, 0), (int)b.n, b.p);
-		tool_set_bytes(o, "call", buf_bytes(&id));
-	}
-	buf_free(&id);
-	json_free(tid);
-	json_free(end);
-	json_free(op);
+	return m->has_event && m->event.has_end && !bytes_equal(m->event.op, bytes_of("offcpu"));
 }
 
-static struct json moment(struct json v, bool whole)
+/* In a list of causes only what can be asked about further. */
+static struct json moments_of(const struct finding *c, bool whole)
 {
-	struct json o = json_object(), event = json_get(v, "event"), t = json_get(v, "t_ns");
+	struct json list = json_array();
+	char call[40];
 
-	json_set(&o, "t_s", json_number(json_double(t, 0) / 1e9));
-	take_ms(&o, "ms", v, "dur_ns");
-	take(&o, "layer", v, "layer");
-	take(&o, "text", v, "text");
-	set_call(&o, event);
-	json_free(event);
-	json_free(t);
-	/* In a list of causes only what can be asked about further. */
-	v = json_get(o, "call");
-	if (!whole && !v.is) {
-		json_free(o);
-		return JSON_NONE;
+	for (size_t i = 0; i < c->moments.n && (whole || json_length(list) < MOMENTS); i++) {
+		const struct finding_moment *m = &c->moments.v[i];
+		struct json o;
+
+		if (!whole && !chain_row_is_call(m))
+			continue;
+		o = json_object();
+		json_set(&o, "t_s", json_number((double)m->start_ns / 1e9));
+		tool_set_ms(&o, "ms", (double)m->dur_ns);
+		put_text(&o, "layer", m->layer);
+		put_text(&o, "text", m->text);
+		if (chain_row_is_call(m)) {
+			/* By the name that explain_call takes. */
+			snprintf(call, sizeof(call), "%" PRIu32 "@%" PRId64, m->event.tid,
+				 m->event.end_ns);
+			tool_set_text(&o, "call", call);
+		}
+		json_append(&list, o);
 	}
+	return list;
+}
+
+static struct json without_of(const struct finding *c, bool whole)
+{
+	struct json list = json_array();
+
+	for (size_t i = 0; i < c->without.n && (whole || i < SITES); i++) {
+		const struct finding_without *w = &c->without.v[i];
+		struct json o = json_object();
+
+		put_text(&o, "what", w->what);
+		put_text(&o, "op", w->op);
+		tool_set_ms(&o, "from_ms", (double)w->from_ns);
+		tool_set_ms(&o, "low_ms", (double)w->low_ns);
+		tool_set_ms(&o, "high_ms", (double)w->high_ns);
+		json_append(&list, o);
+	}
+	return list;
+}
+
+static struct json clean_list(struct json from, const char *key)
+{
+	struct json v = json_get(from, key), copy = clean_json(v);
+
 	json_free(v);
-	return o;
+	return copy;
 }
 
-static struct json otherwise(struct json v, bool whole)
+/* As the evidence itself has it. */
+static void put_proofs(struct json *o, const struct finding *c)
 {
-	struct json o = json_object();
+	struct json body;
 
-	take(&o, "what", v, "what");
-	take(&o, "op", v, "op");
-	take_ms(&o, "from_ms", v, "from_ns");
-	take_ms(&o, "low_ms", v, "low_ns");
-	take_ms(&o, "high_ms", v, "high_ns");
-	return o;
-}
-
-static struct json as_is(struct json v, bool whole)
-{
-	return clean_json(v);
+	if (body_read(c->json, &body, BODY_SIZE_MAX, NULL)) {
+		put_list(o, "evidence", clean_list(body, "evidence"));
+		put_list(o, "symptom", clean_list(body, "symptom"));
+		take(o, "lost_ns_by_state", body, "lost");
+	}
+	json_free(body);
 }
 
 struct json chain_row(const struct finding *c, bool whole)
 {
-	struct json o = json_object(), victim = json_get(c->body, "victim"),
-		    culprit = json_get(c->body, "culprit"), share;
+	struct json o = json_object();
 
 	tool_set_bytes(&o, "id", c->id);
 	tool_set_text(&o, "severity", finding_severity_name(c->severity));
 	tool_set_bytes(&o, "kind", c->kind);
 	json_set(&o, "summary", json_string(c->summary));
-	take(&o, "op", c->body, "op");
-	take(&o, "pid", victim, "pid");
-	take(&o, "process", victim, "comm");
-	take(&o, "node", c->body, "node");
+	put_text(&o, "op", c->op);
+	if (c->victim.known)
+		tool_set_number(&o, "pid", c->victim.pid);
+	put_text(&o, "process", c->victim.comm);
+	put_text(&o, "node", c->node);
 	tool_set_ms(&o, "lost_ms", (double)c->lost_ns);
 	tool_set_number(&o, "count", (double)c->count);
-	take(&o, "covered", c->body, "covered");
-	take(&o, "measured_lost_ns", c->body, "measured_lost_ns");
-	take(&o, "measured_count", c->body, "measured_count");
-	take(&o, "at_least", c->body, "at_least");
-	share = json_get(c->body, "share_of_wall");
-	if (json_type(share) == JSON_TYPE_NUMBER)
-		tool_set_percent(&o, "wall_percent", json_double(share, 0));
-	json_free(share);
-	take(&o, "culprit", culprit, "text");
-	take_list(&o, "where", c->body, "sites", site, SITES, whole);
-	take_list(&o, "fix", c->body, "recommendations", fix, FIXES, whole);
-	take_list(&o, "timeline", c->body, "timeline", moment, MOMENTS, whole);
-	take_list(&o, "without", c->body, "counterfactual", otherwise, SITES, whole);
-	if (whole) {
-		take_list(&o, "evidence", c->body, "evidence", as_is, 0, true);
-		take_list(&o, "symptom", c->body, "symptom", as_is, 0, true);
-		take(&o, "lost_ns_by_state", c->body, "lost");
+	if (c->estimate) {
+		tool_set_number(&o, "covered", c->covered);
+		tool_set_number(&o, "measured_lost_ns", (double)c->measured_lost_ns);
+		tool_set_number(&o, "measured_count", (double)c->measured_count);
+		if (c->at_least)
+			json_set(&o, "at_least", json_bool(true));
 	}
-	json_free(victim);
-	json_free(culprit);
+	if (c->known)
+		tool_set_percent(&o, "wall_percent", c->share);
+	put_text(&o, "culprit", c->culprit.text);
+	put_list(&o, "where", sites_of(c, whole));
+	put_list(&o, "fix", fixes_of(c, whole));
+	put_list(&o, "timeline", moments_of(c, whole));
+	put_list(&o, "without", without_of(c, whole));
+	if (whole)
+		put_proofs(&o, c);
 	return o;
 }
 

@@ -12,6 +12,8 @@
 
 /* A chain as an object. whole: with its timeline, its evidence and all stacks. */
 struct json chain_row(const struct finding *c, bool whole);
+/* Whether a moment is a call, which explain_call takes. */
+bool chain_row_is_call(const struct finding_moment *m);
 /* Its moments (t_s) stand so much later: those of a part are told from the recording's beginning, as others take them. */
 void chain_row_later(struct json *row, int64_t by_ns);
 /* The object as lines of text, numbered from 0. */

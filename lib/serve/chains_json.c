@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/model/body.h"
+
 static void put_number(struct jsonw *j, const char *key, int64_t x)
 {
 	char text[24];
@@ -28,6 +30,8 @@ static void put_value(struct jsonw *j, const char *key, struct json v)
 
 static void put_chain(struct jsonw *j, const struct finding *c)
 {
+	struct json evidence;
+
 	jsonw_object_begin(j);
 	jsonw_key_bytes(j, "id", c->id);
 	jsonw_key_bytes(j, "match", c->match);
@@ -40,7 +44,9 @@ static void put_chain(struct jsonw *j, const struct finding *c)
 	put_number(j, "last_ns", c->last_ns);
 	put_number(j, "count", (int64_t)c->count);
 	put_number(j, "lost_ns", (int64_t)c->lost_ns);
-	put_value(j, "body", c->body);
+	body_read(c->json, &evidence, BODY_SIZE_MAX, NULL);
+	put_value(j, "body", evidence);
+	json_free(evidence);
 	jsonw_object_end(j);
 }
 

@@ -66,38 +66,25 @@ static const struct shape shape = { head, lists, NULL };
 
 static bool around_chain(struct moment *m, const struct finding *c, int64_t start_ns)
 {
-	struct json row = chain_row(c, true), moments = json_get(row, "timeline");
-	bool found = false;
-
 	/* The first that is a call; else the first that is no average of the whole. */
-	for (unsigned round = 0; round < 2 && !found; round++) {
-		for (size_t i = 0; i < json_length(moments) && !found; i++) {
-			struct json v = json_at(moments, i), call = json_get(v, "call"),
-				    t = json_get(v, "t_s"), ms = json_get(v, "ms");
-			double ns = json_double(ms, 0) * 1e6;
+	for (unsigned round = 0; round < 2; round++) {
+		for (size_t i = 0; i < c->moments.n; i++) {
+			const struct finding_moment *at = &c->moments.v[i];
+			int64_t from = (int64_t)((uint64_t)start_ns + (uint64_t)at->start_ns);
 
-			if (round ? json_double(t, 0) > 0 : call.is) {
-				int64_t from = start_ns + (int64_t)(json_double(t, 0) * 1e9);
-
-				found = true;
-				m->from_ns = from - (int64_t)(m->window_ns / 4);
-				m->to_ns = from + (int64_t)fmin(ns, 60e9) +
-					   (int64_t)(m->window_ns / 4);
-			}
-			json_free(call);
-			json_free(t);
-			json_free(ms);
-			json_free(v);
+			if (round ? at->start_ns <= 0 : !chain_row_is_call(at))
+				continue;
+			m->from_ns = from - (int64_t)(m->window_ns / 4);
+			m->to_ns = from + (int64_t)fmin((double)at->dur_ns, 60e9) +
+				   (int64_t)(m->window_ns / 4);
+			return true;
 		}
 	}
-	if (!found && c->first_ns) {
-		m->from_ns = c->first_ns; /* not since the start, as in bodies */
-		m->to_ns = m->from_ns + (int64_t)m->window_ns;
-		found = true;
-	}
-	json_free(moments);
-	json_free(row);
-	return found;
+	if (!c->first_ns)
+		return false;
+	m->from_ns = c->first_ns;
+	m->to_ns = m->from_ns + (int64_t)m->window_ns;
+	return true;
 }
 
 static bool around_time(struct moment *m, int64_t ns)
