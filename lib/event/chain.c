@@ -19,23 +19,27 @@ static int keep(struct chain_list *list, struct bytes *into, struct bytes text, 
 	return into->p ? 0 : err_nomem(e);
 }
 
-/* In place of what stood there. */
-static void take_body(struct chain_list *list, struct json *body, size_t *size, struct bytes text)
+static size_t room_left(const struct chain_list *list)
 {
-	json_free(*body);
-	list->size -= *size;
-	body_read(text, body, BODIES_SIZE_MAX - list->size, size);
-	list->size += *size;
+	return list->size < BODIES_SIZE_MAX ? BODIES_SIZE_MAX - list->size : 0;
+}
+
+/* In place of what stood there, as is evidence. */
+static void take_analysis(struct chain_list *list, struct bytes text)
+{
+	json_free(list->analysis);
+	list->size -= list->analysis_size;
+	body_read(text, &list->analysis, room_left(list), &list->analysis_size);
+	list->size += list->analysis_size;
 }
 
 static int take_evidence(struct chain_list *list, struct finding *f, struct bytes json,
 			 struct err *e)
 {
-	struct err why;
 	int rc;
 
 	list->size -= f->memory.total / JSON_SIZE_BYTES;
-	rc = finding_read_json(f, json, BODIES_SIZE_MAX - list->size, &why);
+	rc = finding_read_json(f, json, room_left(list), NULL);
 	list->size += f->memory.total / JSON_SIZE_BYTES;
 	return rc == ERR_NOMEM ? err_nomem(e) : 0;
 }
@@ -43,7 +47,6 @@ static int take_evidence(struct chain_list *list, struct finding *f, struct byte
 static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct err *e)
 {
 	struct finding fresh = { 0 }, *c = NULL;
-	int rc;
 
 	for (size_t i = 0; i < list->v.n && !c; i++) {
 		if (bytes_equal(list->v.v[i].id, r->id))
@@ -71,9 +74,7 @@ static int chain_add(struct chain_list *list, const struct rec_CHAIN *r, struct 
 	c->last_ns = r->last_ns;
 	c->count = r->count;
 	c->lost_ns = r->lost_ns;
-	rc = take_evidence(list, c, r->body, e);
-	take_body(list, &c->body, &c->body_size, r->body);
-	return rc;
+	return take_evidence(list, c, r->body, e);
 }
 
 int chain_list_add(struct chain_list *list, const struct record *r, struct err *e)
@@ -83,7 +84,7 @@ int chain_list_add(struct chain_list *list, const struct record *r, struct err *
 	if (r->kind != RECORD_ANALYSIS)
 		return 0;
 	list->analyzed = true;
-	take_body(list, &list->analysis, &list->analysis_size, r->u.ANALYSIS.body);
+	take_analysis(list, r->u.ANALYSIS.body);
 	return 0;
 }
 
@@ -107,7 +108,7 @@ void chain_list_sort(struct chain_list *list)
 void chain_list_free(struct chain_list *list)
 {
 	for (size_t i = 0; i < list->v.n; i++)
-		json_free(list->v.v[i].body), finding_free(&list->v.v[i]);
+		finding_free(&list->v.v[i]);
 	vec_free(&list->v);
 	json_free(list->analysis);
 	arena_free(&list->texts);

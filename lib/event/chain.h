@@ -22,7 +22,7 @@ struct chain_list {
 	struct arena texts;	    /* of the findings' own columns */
 	struct json analysis;	    /* body of the newest ANALYSIS record */
 	bool analyzed;		    /* there was one */
-	size_t analysis_size, size; /* of it, and of all bodies (lib/model/body.h) */
+	size_t analysis_size, size; /* of it, and of it and all evidence (lib/model/body.h) */
 };
 
 /* Takes CHAIN and ANALYSIS records, ignores others. JSON that is damaged, or more than is taken, is no error: the

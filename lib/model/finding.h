@@ -14,7 +14,6 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/bytes.h"
-#include "lib/base/json.h"
 #include "lib/base/jsonmap.h"
 #include "lib/base/list.h"
 
@@ -154,8 +153,6 @@ struct finding {
 
 	bool hidden;	   /* whoever asked did not ask for it */
 	struct bytes json; /* what it was read from; p NULL: made here, or not to be read */
-	struct json body;
-	size_t body_size;
 	struct arena memory;
 	bool failed; /* memory was exhausted: it is not whole */
 };

@@ -212,8 +212,6 @@ static void drop_evidence(struct finding *f)
 				   .count = f->count,
 				   .lost_ns = f->lost_ns,
 				   .hidden = f->hidden,
-				   .body = f->body,
-				   .body_size = f->body_size,
 				   .explained = -1,
 				   .unexplained = -1 };
 

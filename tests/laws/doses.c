@@ -5,11 +5,12 @@
  */
 #include "tests/tap.h"
 
+#include "tests/body.h"
 #include "tests/laws/law.h"
 
 static bool names(const struct finding *c, const struct sim_truth *t)
 {
-	struct json who = json_get(c->body, "culprit"), v;
+	struct json who = evidence_get(c, "culprit"), v;
 	bool is = false;
 
 	v = json_get(who, "kind");

@@ -14,6 +14,7 @@
 #include "lib/cause/cause.h"
 #include "lib/event/chain.h"
 #include "lib/select/select.h"
+#include "tests/body.h"
 #include "tests/laws/law.h"
 
 #define US    1000ll
@@ -338,7 +339,7 @@ static void after(const char *what, uint64_t n, bool ended, bool room)
 		return;
 	}
 	is_u64(x->lost_ns, LOST(10 * LONG), "%s: with all that it lost", what);
-	symptom = json_get(x->body, "symptom");
+	symptom = evidence_get(x, "symptom");
 	first = json_at(symptom, 1);
 	op = json_get(first, "op");
 	text = json_bytes(op);

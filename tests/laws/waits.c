@@ -3,6 +3,7 @@
  * What threads wait for is the same whether or not their launches were recorded: with all launches left out, and the recording
  * saying so, the same waits are told with the same culprits and the same time, to the nanosecond.
  */
+#include "tests/body.h"
 #include "tests/tap.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ static bool is_of_waits(const struct finding *c)
 
 static struct bytes culprit_text(const struct finding *c)
 {
-	struct json who = json_get(c->body, "culprit"), text = json_get(who, "text");
+	struct json who = evidence_get(c, "culprit"), text = json_get(who, "text");
 	struct bytes b = json_bytes(text);
 
 	json_free(text);
@@ -78,7 +79,7 @@ static void check_idle(const struct verdict *whole, const struct verdict *part, 
 			continue;
 		is_near((double)y->lost_ns, (double)x->lost_ns, 0.05 * (double)x->lost_ns,
 			"%s: as long as all the time", name);
-		covered = json_get(y->body, "covered");
+		covered = evidence_get(y, "covered");
 		ok(json_double(covered, 0) > 0 && bytes_equal(culprit_text(x), culprit_text(y)),
 		   "%s: an estimate, for the same reason", name);
 		json_free(covered);

@@ -19,7 +19,7 @@ static void proposes(struct stage *s, const char *kind, const char *command)
 
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = json_get(p.list.v.v[i].body, "recommendations");
+		struct json all = evidence_get(&p.list.v.v[i], "recommendations");
 
 		for (size_t k = 0; k < json_length(all); k++) {
 			struct json fix = json_at(all, k), text = json_get(fix, "command");
@@ -45,7 +45,7 @@ static void gains(struct stage *s, const char *kind, uint64_t lost_ns, uint64_t 
 	analyze(s, &p);
 	ok(p.list.v.n == 1, "%s: one chain", kind);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = json_get(p.list.v.v[i].body, "recommendations"),
+		struct json all = evidence_get(&p.list.v.v[i], "recommendations"),
 			    fix = json_at(all, 0), gain = json_get(fix, "gain_high_ns");
 
 		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);

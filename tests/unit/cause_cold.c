@@ -46,7 +46,7 @@ static void together(void)
 	}
 	analyze(&s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json part = json_get(p.list.v.v[i].body, "share_of_wall");
+		struct json part = evidence_get(&p.list.v.v[i], "share_of_wall");
 
 		if (bytes_equal(p.list.v.v[i].kind, bytes_of("cold-start")))
 			share = json_double(part, -1);

@@ -51,7 +51,7 @@ static void each_library_once(void)
 	returns(OP_CU_INIT, 0, MS, 803, 0);
 	analyze(&s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = json_get(p.list.v.v[i].body, "evidence");
+		struct json all = evidence_get(&p.list.v.v[i], "evidence");
 
 		for (size_t k = 0; k < json_length(all); k++) {
 			struct json one = json_at(all, k), what = json_get(one, "what"),

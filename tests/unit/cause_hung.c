@@ -260,7 +260,7 @@ static void rank_came(void)
 	cause_finish(c, NULL);
 	for (size_t k = 0; k < p.list.v.n; k++) {
 		const struct finding *told = &p.list.v.v[k];
-		struct json what = json_get(told->body, "counted");
+		struct json what = evidence_get(told, "counted");
 
 		if (bytes_equal(told->kind, bytes_of("collective-hang"))) {
 			hangs++;
@@ -328,7 +328,7 @@ static void too_many(void)
 	cause_finish(c, NULL);
 	is_u64(p.list.v.n, 1, "5000 threads hang: one chain");
 	if (p.list.v.n == 1) {
-		struct json all = json_get(p.list.v.v[0].body, "evidence"), more = json_at(all, 0),
+		struct json all = evidence_get(&p.list.v.v[0], "evidence"), more = json_at(all, 0),
 			    n = json_get(more, "value");
 
 		is_u64(p.list.v.v[0].count, 4096, "of so many");
@@ -441,7 +441,7 @@ static void ranks_wait(void)
 	cause_finish(c, NULL);
 	for (size_t k = 0; k < p.list.v.n; k++) {
 		const struct finding *told = &p.list.v.v[k];
-		struct json sites = json_get(told->body, "sites"), first = json_at(sites, 0),
+		struct json sites = evidence_get(told, "sites"), first = json_at(sites, 0),
 			    affected = json_get(first, "affected");
 
 		if (bytes_equal(told->kind, bytes_of("collective-hang"))) {

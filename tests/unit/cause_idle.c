@@ -189,7 +189,7 @@ static void writes(struct stage *s, struct actor v)
 		ok(p.list.v.n == 1, "call %u of %s: one chain", (unsigned)table[i].syscall,
 		   table[i].arch ? table[i].arch : "a machine that is not told");
 		if (p.list.v.n == 1) {
-			struct json all = json_get(p.list.v.v[0].body, "recommendations"),
+			struct json all = evidence_get(&p.list.v.v[0], "recommendations"),
 				    fix = json_at(all, 0), action = json_get(fix, "action");
 
 			like(p.list.v.v[0].summary.p, table[i].says, "%s", table[i].says);
@@ -331,7 +331,7 @@ static void copies_left_out(struct stage *s, struct actor v)
 	}
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json share = json_get(p.list.v.v[i].body, "explained");
+		struct json share = evidence_get(&p.list.v.v[i], "explained");
 
 		if (bytes_equal(p.list.v.v[i].kind, bytes_of("gpu-idle"))) {
 			n++;

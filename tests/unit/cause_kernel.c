@@ -41,7 +41,7 @@ static void check(struct stage *s, const char *want, const char *what)
 	analyze(s, &p);
 	if (!ok(p.list.v.n == 1, "%s: one chain", what))
 		return;
-	symptom = json_get(p.list.v.v[0].body, "symptom");
+	symptom = evidence_get(&p.list.v.v[0], "symptom");
 	first = json_at(symptom, 0);
 	kernel = json_get(first, "kernel");
 	ok(want ? bytes_equal(json_bytes(kernel), bytes_of(want))

@@ -70,7 +70,7 @@ int main(void)
 	ok(p.list.v.n == 1 && bytes_equal(p.list.v.v[0].kind, bytes_of("cpu-preempted")),
 	   "one finding");
 	for (size_t i = 0; i < p.list.v.n && i < 1; i++) {
-		struct json sites = json_get(p.list.v.v[i].body, "sites");
+		struct json sites = evidence_get(&p.list.v.v[i], "sites");
 
 		is_u64(json_length(sites), 2, "two rows, whatever lies inside of the line");
 		row(sites, 0, "launch (train.py:41) < forward", ROUNDS / 4 * 3, 3 * MS + 100 * US);

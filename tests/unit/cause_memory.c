@@ -113,7 +113,7 @@ static void never_writes(struct stage *at, const char *text)
 	for (size_t i = 0; i < p.list.v.n; i++) {
 		struct buf body = { 0 };
 
-		json_dump(&body, p.list.v.v[i].body, 0);
+		buf_add(&body, p.list.v.v[i].json.p, p.list.v.v[i].json.n);
 		n += strstr(buf_text(&body), text) != NULL;
 		buf_free(&body);
 	}
@@ -129,7 +129,7 @@ static void gains(uint64_t low_ns)
 	analyze(&s, &p);
 	ok(p.list.v.n == 1, "one chain");
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = json_get(p.list.v.v[i].body, "recommendations"),
+		struct json all = evidence_get(&p.list.v.v[i], "recommendations"),
 			    first = json_at(all, 0), gain = json_get(first, "gain_low_ns");
 
 		is_u64((uint64_t)json_double(gain, 0), low_ns, "it gains at least");

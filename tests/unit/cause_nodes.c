@@ -55,7 +55,7 @@ static void evidences(struct stage *s, const char *kind, const char *text)
 	for (size_t i = 0; i < p.list.v.n; i++) {
 		struct buf body = { 0 };
 
-		json_dump(&body, p.list.v.v[i].body, 0);
+		buf_add(&body, p.list.v.v[i].json.p, p.list.v.v[i].json.n);
 		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);
 		like(buf_text(&body), text, "%s: %s", kind, text);
 		buf_free(&body);

@@ -41,7 +41,7 @@ static void advises_to(const char *name, int hz, const char *command)
 	analyze(&s, &p);
 	is_u64(p.list.v.n, 1, "%s: one finding", name);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = json_get(p.list.v.v[i].body, "recommendations");
+		struct json all = evidence_get(&p.list.v.v[i], "recommendations");
 
 		for (size_t k = 0; k < json_length(all); k++) {
 			struct json one = json_at(all, k), text = json_get(one, "command");

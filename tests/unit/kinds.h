@@ -11,6 +11,7 @@
 
 #include "lib/base/json.h"
 #include "lib/event/chain.h"
+#include "tests/body.h"
 #include "tests/unit/events.h"
 
 struct kinds_run {
@@ -66,8 +67,8 @@ static inline void tells_of_eight(struct stage *s, const char *kind, uint64_t le
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
 		const struct finding *k = &p.list.v.v[i];
-		struct json share = json_get(k->body, "share_of_wall"),
-			    worst = json_get(k->body, "worst_window_share");
+		struct json share = evidence_get(k, "share_of_wall"),
+			    worst = evidence_get(k, "worst_window_share");
 
 		if (bytes_equal(k->kind, bytes_of(kind))) {
 			n++;
@@ -110,7 +111,7 @@ static inline void advises(struct stage *s, const char *kind, const char *action
 	analyze(s, &p);
 	ok(p.list.v.n == 1, "%s: one chain", kind);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = json_get(p.list.v.v[i].body, "recommendations");
+		struct json all = evidence_get(&p.list.v.v[i], "recommendations");
 		struct json first = json_at(all, 0), text = json_get(first, "action");
 
 		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);

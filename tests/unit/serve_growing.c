@@ -12,6 +12,7 @@
 #include "lib/emit/ops_json.h"
 #include "lib/event/view.h"
 #include "lib/ige/writer.h"
+#include "lib/model/body.h"
 #include "lib/serve/report.h"
 #include "lib/serve/source.h"
 #include "lib/sim/sim.h"
@@ -76,12 +77,15 @@ static int tell(void *ctx, const struct serve_chains *c, struct err *e)
 		   a->events, a->lost, a->start_ns, a->end_ns);
 	for (size_t i = 0; i < a->list.v.n; i++) {
 		const struct finding *x = &a->list.v.v[i];
+		struct json body;
 
 		buf_printf(out, "%.*s %.*s %u %u %" PRIi64 " %" PRIu64 " %" PRIu64 " %.*s ",
 			   (int)x->id.n, x->id.p, (int)x->kind.n, x->kind.p, x->revision,
 			   x->severity, x->last_ns, x->count, x->lost_ns, (int)x->summary.n,
 			   x->summary.p);
-		json_dump(out, x->body, JSON_DUMP_SORTED);
+		body_read(x->json, &body, BODY_SIZE_MAX, NULL);
+		json_dump(out, body, JSON_DUMP_SORTED);
+		json_free(body);
 		buf_putc(out, '\n');
 	}
 	json_dump(out, a->list.analysis, JSON_DUMP_SORTED);
