@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A place in a program that may be a loop: a function, reached through the same functions, in which
+ * a thread's line jumped back. Counts its jumps by where they come from and where they land, and
+ * tells which of them begin an iteration. A jump does not when it is that of an inner loop of the
+ * same function, or when it lands at the first line of a statement whose other lines were evaluated
+ * before it.
+ */
+#ifndef INGERO_PATH_LOOP_ROW_H
+#define INGERO_PATH_LOOP_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/path/loop_anchor.h"
+
+#define LOOP_JUMPS 16 /* kinds of jumps that are told apart; the rest are taken as samples are */
+
+/* Jumps between the same two lines. */
+struct loop_jump {
+	uint32_t from, to;
+	uint64_t n;
+	uint64_t skips; /* times that the next line was beyond from, and none between was visited */
+	uint64_t inner; /* times that a line beyond from came before the first line again */
+	uint32_t open;	/* jumps of which that is not known yet */
+};
+
+/* A possible beginning of an iteration. */
+struct loop_begin {
+	int64_t ns;
+	int64_t left_ns;     /* when the loop was left before; INT64_MAX: it was not */
+	uint64_t calls;	     /* of the thread until then */
+	uint64_t idle_ns;    /* LOOPS_IDLE_NS and longer without an event of it, until then */
+	uint32_t from, to;   /* lines; from 0: the loop was entered */
+	uint8_t loose;	     /* seen by a sample */
+	uint8_t anchored;    /* known by its anchor alone */
+	uint8_t interrupted; /* events may be missing between the beginning before and this */
+};
+
+struct loop_row {
+	uint64_t path;	 /* hash of the functions down to this one; 0: not in use */
+	uint64_t *above; /* such hashes of the functions around it, by depth */
+	uint32_t function, depth;
+	struct loop_jump jumps[LOOP_JUMPS];
+	unsigned njumps;
+	int last;	      /* the jump whose next line is not known yet; -1: none */
+	uint64_t total;	      /* jumps between calls */
+	uint32_t first;	      /* line at which iterations begin; 0: not known */
+	uint32_t beyond;      /* the last line from which a beginning came */
+	uint32_t loose_first; /* least line at which jumps seen by samples landed */
+	/* Beginnings that samples saw, by entering the function, and by the anchor. */
+	uint64_t loose, entries, anchored;
+	bool awaited;			  /* entered above its first line */
+	int64_t left_ns;		  /* when a stack did not contain it any more */
+	int64_t newest_ns;		  /* of the newest beginning */
+	uint64_t first_calls, last_calls; /* of the thread, at the first and newest beginning */
+	VEC(struct loop_begin) begins;
+	uint64_t dropped; /* beginnings that found no room */
+	struct loop_anchor anchor;
+	int loop; /* number of the loop that it was found to be; -1: none */
+};
+
+void loop_row_free(struct loop_row *r);
+
+/* The line went from there back to there. loose: one of both is where a sample was taken. */
+void loop_row_add_jump(struct loop_row *r, uint32_t from, uint32_t to, bool loose);
+/* It went on to that line. loose: a sample was taken there. */
+void loop_row_add_line(struct loop_row *r, uint32_t line, bool loose);
+
+/* Whether such a jump begins an iteration, for all that is known. */
+bool loop_row_begins(const struct loop_row *r, uint32_t from, uint32_t to, bool loose);
+
+/* Whether such a jump may be one of an inner loop, or within a statement. */
+bool loop_row_may_be_inner(const struct loop_row *r, uint32_t from, uint32_t to);
+
+/* Whether a function around it is that row's. */
+bool loop_row_is_inside(const struct loop_row *r, const struct loop_row *outer);
+
+/* Iterations that began, about; 0: none by a jump. */
+uint64_t loop_row_count(const struct loop_row *r);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of a thread: places in its program that jumped back, by the path of functions to them,
+ * and the beginnings of their iterations. Where events may be missing, an iteration also begins
+ * when the call that each makes once is made again.
+ */
+#include "lib/path/loops_state.h"
+
+int loops_find_row(const struct loops_thread *th, uint64_t path)
+{
+	for (unsigned i = path % LOOPS_SLOTS; th->slots[i]; i = (i + 1) % LOOPS_SLOTS) {
+		if (th->rows[th->slots[i] - 1].path == path)
+			return th->slots[i] - 1;
+	}
+	return -1;
+}
+
+static void fill_slots(struct loops_thread *th)
+{
+	memset(th->slots, 0, sizeof(th->slots));
+	for (unsigned k = 0; k < LOOPS_ROWS; k++) {
+		unsigned i = th->rows[k].path % LOOPS_SLOTS;
+
+		if (!th->rows[k].path)
+			continue;
+		while (th->slots[i])
+			i = (i + 1) % LOOPS_SLOTS;
+		th->slots[i] = (uint8_t)(k + 1);
+	}
+}
+
+static bool is_on_stack(const struct loops_thread *th, int row)
+{
+	for (unsigned i = 0; i < th->nlevels; i++) {
+		if (th->levels[i].row == row)
+			return true;
+	}
+	return false;
+}
+
+/* One that is not in use, or else the one of those not on the stack whose newest iteration began
+ * longest ago; loops go last. NULL: all are on the stack. */
+static struct loop_row *find_victim(struct loops_thread *th)
+{
+	struct loop_row *victim = NULL;
+
+	for (int k = 0; k < LOOPS_ROWS; k++) {
+		struct loop_row *r = &th->rows[k];
+		bool better =
+			!victim || (r->loop < 0 && victim->loop >= 0) ||
+			((r->loop < 0) == (victim->loop < 0) && r->newest_ns < victim->newest_ns);
+
+		if (!r->path)
+			return r;
+		if (k != th->current && better && !is_on_stack(th, k))
+			victim = r;
+	}
+	return victim;
+}
+
+struct loop_row *loops_need_row(struct loops *l, struct loops_thread *th, unsigned depth)
+{
+	const struct loop_level *level = &th->levels[depth];
+	struct loop_row *r = level->row >= 0 ? &th->rows[level->row] : find_victim(th);
+	uint64_t *above = level->row < 0 ? calloc(depth + 1, sizeof(*above)) : NULL;
+
+	if (level->row >= 0 || !r || !above) {
+		l->nomem |= level->row < 0 && !above;
+		free(above);
+		return level->row >= 0 ? r : NULL;
+	}
+	for (unsigned i = 0; i < depth; i++)
+		above[i] = th->levels[i].path;
+	loop_row_free(r);
+	*r = (struct loop_row){ .path = level->path,
+				.above = above,
+				.function = level->function,
+				.depth = depth,
+				.last = -1,
+				.left_ns = LOOPS_NEVER,
+				.newest_ns = LOOPS_NEVER,
+				.loop = -1 };
+	fill_slots(th);
+	return r;
+}
+
+/* Whether its beginnings are kept. Inside the current loop they are only counted. */
+static bool is_kept(const struct loops_thread *th, const struct loop_row *row)
+{
+	return row->begins.n < LOOPS_BEGINS &&
+	       (th->current < 0 || loops_left_ns(th) != LOOPS_NEVER ||
+		loop_row_is_inside(&th->rows[th->current], row));
+}
+
+static void keep_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
+		       const struct loop_begin *b)
+{
+	if (!is_kept(th, row))
+		row->dropped++;
+	else if (!vec_push(&row->begins, *b))
+		l->nomem = true;
+	if (row->loop >= 0 && th->current >= 0 && loops_left_ns(th) != LOOPS_NEVER)
+		loops_tell_end(l, th, loops_left_ns(th));
+	if (th->current >= 0)
+		loops_correct(l, th, row);
+	else if (row->loop >= 0)
+		loops_tell_row(l, th, row);
+	else if ((row->begins.n + row->dropped) % LOOPS_DECIDE == 0)
+		loops_choose(l, th, false);
+}
+
+void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
+		 struct loop_begin b)
+{
+	bool is_first = row->newest_ns == LOOPS_NEVER, now;
+
+	b.calls = th->calls;
+	b.idle_ns = th->idle_ns;
+	b.interrupted = is_first ? 0 : loops_missing(l, th, row->newest_ns, b.ns);
+	now = b.anchored || !b.from || loop_row_begins(row, b.from, b.to, b.loose);
+	row->entries += !b.anchored && !b.from && !is_first;
+	row->anchored += b.anchored;
+	if (is_first)
+		row->first_calls = th->calls;
+	if (now) {
+		if (is_first || b.left_ns != LOOPS_NEVER)
+			loop_anchor_skip(&row->anchor, b.ns);
+		else
+			loop_anchor_end(&row->anchor, b.interrupted, b.ns);
+		row->newest_ns = b.ns;
+		row->last_calls = th->calls;
+		if (b.from > row->beyond)
+			row->beyond = b.from;
+	}
+	if (th->current < 0 || row != &th->rows[th->current])
+		keep_begin(l, th, row, &b);
+	else if (now)
+		loops_tell(l, th, b);
+	else
+		th->hidden += !loop_row_may_be_inner(row, b.from, b.to);
+}
+
+/* The call makes an iteration begin if it is the anchor, was made in this iteration before, and
+ * others may be missing since. */
+static void check_anchor(struct loops *l, struct loops_thread *th, struct loop_row *row,
+			 uint64_t key, int64_t ns)
+{
+	struct loop_begin b = { .ns = ns, .left_ns = LOOPS_NEVER, .anchored = true };
+	unsigned index;
+	bool exact = false;
+	uint8_t missing;
+
+	if (!loop_anchor_times(&row->anchor, key, &index) ||
+	    loop_anchor_choose(&row->anchor, 0, &exact) < 0)
+		return;
+	missing = loops_missing(l, th, row->newest_ns, ns);
+	if (!missing || loop_anchor_choose(&row->anchor, missing, &exact) != (int)index)
+		return;
+	loops_begin(l, th, row, b);
+}
+
+void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns)
+{
+	const struct loop_level *leaf = &th->levels[th->nlevels - 1];
+	uint64_t key = (leaf->path ^ leaf->line) * 0x9e3779b97f4a7c15 + op;
+
+	for (unsigned i = 0; i < th->nwatched; i++) {
+		struct loop_row *row = &th->rows[th->watched[i]];
+
+		if (row->newest_ns == LOOPS_NEVER)
+			continue;
+		if (l->paused.lists.n)
+			check_anchor(l, th, row, key, ns);
+		loop_anchor_add(&row->anchor, key, op, ns);
+	}
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is kept of a thread while its loops are looked for; private to loops*.c. An event walks down
+ * the thread's levels (loops_walk.c), which begins iterations of rows (loops_begin.c); those of the
+ * loop that was chosen (loops_choose.c) are told as steps (loops_tell.c).
+ */
+#ifndef INGERO_PATH_LOOPS_STATE_H
+#define INGERO_PATH_LOOPS_STATE_H
+
+#include "lib/base/vec.h"
+#include "lib/event/paused.h"
+#include "lib/path/loop_row.h"
+#include "lib/path/loops.h"
+#include "lib/path/python_lines.h"
+
+#define LOOPS_VISITS 8
+#define LOOPS_SLOTS  64 /* a power of two, twice LOOPS_ROWS */
+#define LOOPS_NEVER  INT64_MAX
+/* Times without an event that may hide iterations of a loop that is not known yet. */
+#define LOOPS_IDLE_NS 1000000
+
+/* The lines of a function until it jumps back for the first time, over the times that it was entered. */
+struct loop_visit {
+	int64_t ns;
+	int64_t left_ns; /* it was entered here, and left before; LOOPS_NEVER: it went on to this line */
+	uint64_t calls;
+	uint32_t line;
+};
+
+/* A frame of the newest stack. */
+struct loop_level {
+	uint64_t path; /* hash of the functions down to here */
+	uint32_t function, line;
+	int row;	 /* -1: none */
+	bool loose;	 /* a sample was the first event at this line */
+	int64_t left_ns; /* of what is not on the stack any more */
+	unsigned nvisits;
+	struct loop_visit visits[LOOPS_VISITS];
+};
+
+struct loops_thread {
+	uint32_t id, node;
+	uint32_t stack; /* of the newest event, 0: none */
+	unsigned nlevels;
+	uint64_t calls;
+	uint64_t phase_calls; /* calls when the loop before was over */
+	int64_t first_ns, last_ns;
+	struct loop_level *levels;  /* LOOPS_DEPTH; NULL: the thread is over */
+	struct loop_row *rows;	    /* LOOPS_ROWS */
+	uint8_t slots[LOOPS_SLOTS]; /* of path: place in rows plus one, 0: none */
+	unsigned nwatched;
+	uint8_t watched[LOOPS_DEPTH]; /* rows on the stack that jumped before, outermost first */
+	int current;		      /* row of the loop whose steps are told; -1: none */
+	bool open;		      /* a step has begun */
+	struct loop_begin step;	      /* of the one that is open */
+	int64_t beyond_ns; /* the current loop's function went on to lines behind it; or never */
+	VEC(struct loop_phase) phases;
+	int64_t told_ns;    /* end of the last step */
+	int64_t free_ns;    /* end of the newest event */
+	uint64_t idle_ns;   /* see LOOPS_IDLE_NS */
+	uint64_t median_ns; /* of the current loop's steps, about; 0: not known */
+	uint64_t hidden; /* iterations since the open step's begin that had no event, if any are missing */
+	struct loop_other others[8];
+	size_t nothers;
+	bool nomem;
+};
+
+enum loops_kind {
+	LOOPS_UNSET,
+	LOOPS_IGNORED,
+	LOOPS_LAUNCH, /* calls that are detached first */
+	LOOPS_CALL,
+	LOOPS_SAMPLE, /* at any place: not in the order of the program's lines */
+	LOOPS_WAIT,
+	LOOPS_EXIT,
+};
+
+struct loops {
+	const struct world *w;
+	struct loop_listener *listener;
+	struct python_lines lines;
+	struct paused paused;
+	int64_t lost_since_ns, lost_until_ns; /* the newest; empty: none */
+	VEC(struct loop) v;
+	VEC(struct loops_thread *) threads;
+	VEC(struct loops_thread *) by_thread; /* world id */
+	size_t living;
+	uint32_t last_ctx;
+	struct loops_thread *last; /* of last_ctx */
+	uint8_t *kinds;		   /* enum loops_kind, by op */
+	bool nomem;
+};
+
+/* loops_walk.c: the thread's stack is this one at ns. sample: see LOOPS_SAMPLE. */
+void loops_walk(struct loops *l, struct loops_thread *th, const struct python_line *lines,
+		unsigned n, int64_t ns, bool sample);
+
+/* loops_begin.c. An iteration of that row may begin. */
+void loops_begin(struct loops *l, struct loops_thread *th, struct loop_row *row,
+		 struct loop_begin b);
+/* A call that is no launch, with the stack that was walked. */
+void loops_begin_anchored(struct loops *l, struct loops_thread *th, uint16_t op, int64_t ns);
+/* That of a level; NULL: there is no room. */
+struct loop_row *loops_need_row(struct loops *l, struct loops_thread *th, unsigned depth);
+int loops_find_row(const struct loops_thread *th, uint64_t path);
+/* Tiers of calls that may be missing between (1 << enum op_tier, or-ed); all bits: anything. */
+uint8_t loops_missing(const struct loops *l, const struct loops_thread *th, int64_t from_ns,
+		      int64_t to_ns);
+
+/* loops_choose.c: chooses a loop if it is time to; finish: with what there is. */
+void loops_choose(struct loops *l, struct loops_thread *th, bool finish);
+/* Whether a row around the current loop turns out to be the loop. */
+void loops_correct(struct loops *l, struct loops_thread *th, struct loop_row *row);
+
+/* loops_tell.c. The current loop's next iteration begins. */
+void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b);
+/* Steps of loops inside of that row are void: it is the loop. */
+void loops_void_inside(struct loops *l, struct loops_thread *th, const struct loop_row *row);
+/* The row is the thread's current loop from now on: what it began is told. */
+void loops_tell_row(struct loops *l, struct loops_thread *th, struct loop_row *row);
+/* When the current loop was left; LOOPS_NEVER: it was not. */
+int64_t loops_left_ns(const struct loops_thread *th);
+/* Whether the current loop has been left for long: it is over then. */
+void loops_check_left(struct loops *l, struct loops_thread *th, int64_t ns);
+/* The current loop is over, and its last step ended then. */
+void loops_tell_end(struct loops *l, struct loops_thread *th, int64_t ns);
+void loops_end_phases(struct loops *l, struct loops_thread *th);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of small programs whose loops are written down here: what their stacks are at each call,
+ * how many steps there are, and in which function.
+ */
+#include "tests/tap.h"
+
+#include "tests/unit/loops_play.h"
+
+static void plain(struct play *p)
+{
+	call(p, "main:2");
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:5 f:1");
+		call(p, "main:6");
+		call(p, "main:7 f:1");
+	}
+	call(p, "main:9");
+}
+
+static void nested(struct play *p)
+{
+	for (int epoch = 0; epoch < 3; epoch++) {
+		call(p, "main:3 train:10");
+		for (int i = 0; i < 100; i++) {
+			call(p, "main:3 train:12");
+			for (int layer = 0; layer < 12; layer++) {
+				call(p, "main:3 train:13 layer:20");
+				call(p, "main:3 train:13 layer:21");
+			}
+			call(p, "main:3 train:14");
+		}
+		call(p, "main:4");
+	}
+}
+
+/* More layers than a loop has iterations when it is decided, and a first step that is slow. */
+static void layers(struct play *p)
+{
+	for (int i = 0; i < 40; i++) {
+		p->step_ns = i ? 10 * US : 50 * MS;
+		call(p, "main:12");
+		for (int layer = 0; layer < 80; layer++) {
+			call(p, "main:13 layer:20");
+			call(p, "main:13 layer:21");
+		}
+		call(p, "main:14");
+	}
+	call(p, "main:15");
+}
+
+static void several_landings(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		if (i % 3)
+			call(p, "main:10");
+		call(p, "main:11");
+		call(p, "main:14");
+	}
+}
+
+static void inner_landing(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10");
+		for (int k = 0; k < 4; k++) {
+			call(p, "main:12");
+			call(p, "main:13");
+		}
+		call(p, "main:15");
+	}
+}
+
+/* model(                line 10
+ *     x.to(device),     line 11 */
+static void statement(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:11");
+		call(p, "main:10 model:30");
+		call(p, "main:20");
+	}
+}
+
+static void both_lines_of_statement(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10 to:1");
+		call(p, "main:11 to:1");
+		call(p, "main:10 model:30");
+		call(p, "main:20");
+	}
+}
+
+/* Leaving a with block is done at its first line. */
+static void with_block(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10");
+		call(p, "main:11 enter:1");
+		call(p, "main:12");
+		call(p, "main:13");
+		call(p, "main:11 exit:1");
+		call(p, "main:15");
+	}
+}
+
+static void log_every(struct play *p, int every)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10");
+		call(p, "main:11");
+		if (i % every == every - 1)
+			call(p, "main:14");
+	}
+}
+
+static void log_second(struct play *p)
+{
+	log_every(p, 2);
+}
+
+static void log_tenth(struct play *p)
+{
+	log_every(p, 10);
+}
+
+static void generator(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10 batches:50 load:70");
+		call(p, "main:10 batches:52");
+		call(p, "main:11 model:30");
+		call(p, "main:12 model:30");
+	}
+}
+
+static void comprehension(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 5; k++)
+			call(p, "main:10 <listcomp>:10 to:90");
+		call(p, "main:11");
+	}
+}
+
+static void called_again(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10 step:20");
+		call(p, "main:10 step:21");
+		call(p, "main:10 step:24");
+	}
+}
+
+static void recursion(struct play *p)
+{
+	for (int i = 0; i < 60; i++) {
+		call(p, "main:10 walk:20");
+		call(p, "main:10 walk:22 walk:20");
+		call(p, "main:10 walk:22 walk:22 walk:20");
+		call(p, "main:10 walk:22 walk:24");
+		call(p, "main:10 walk:24");
+	}
+}
+
+/* Requests come in waves, each of many steps of the engine. */
+static void waves(struct play *p)
+{
+	for (int wave = 0; wave < 12; wave++) {
+		call(p, "serve:5 receive:8");
+		for (int i = 0; i < 48; i++) {
+			call(p, "serve:6 engine:20");
+			call(p, "serve:6 engine:21 model:30");
+			call(p, "serve:6 engine:22");
+		}
+		call(p, "serve:7 answer:9");
+	}
+}
+
+static void attached(struct play *p)
+{
+	call(p, "main:12");
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10");
+		call(p, "main:12");
+	}
+}
+
+static void sampled(struct play *p)
+{
+	static const char *const lines[] = { "main:9",	"main:10 f:1", "main:11",    "main:12",
+					     "main:13", "main:14",     "main:15 f:2" };
+
+	for (int i = 0; i < 400; i++) {
+		call(p, "main:10 f:1");
+		if (i % 3 == 0)
+			add_event(p, p->a, OP_CPU_SAMPLE, lines[1 + i % 6]);
+		call(p, "main:15 f:1");
+		if (i % 7 == 0)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:15 f:2");
+		if (i % 5 == 0)
+			add_event(p, p->a, OP_CPU_SAMPLE, lines[0]);
+	}
+}
+
+static void gaps_in_stacks(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:3 step:10");
+		call(p, "? step:10 f:2");
+		call(p, "main:3 step:12");
+	}
+}
+
+/* The function is entered once for every forty of its steps. */
+static void entered_again(struct play *p)
+{
+	for (int epoch = 0; epoch < 20; epoch++) {
+		for (int i = 0; i < 40; i++) {
+			call(p, "main:3 train:12");
+			call(p, "main:3 train:13");
+		}
+		call(p, "main:4");
+	}
+}
+
+static void nothing_repeats(struct play *p)
+{
+	char text[64];
+
+	for (int i = 1; i < 300; i++) {
+		snprintf(text, sizeof(text), "main:%d f:1", i);
+		call(p, text);
+	}
+}
+
+static void eight(struct play *p)
+{
+	for (int i = 0; i < 8; i++) {
+		call(p, "main:10");
+		for (int k = 0; k < 5; k++) {
+			call(p, "main:12 f:3");
+			call(p, "main:12 f:5");
+		}
+		call(p, "main:15");
+	}
+}
+
+static const struct row {
+	const char *name;
+	void (*run)(struct play *p);
+	const char *want;
+} rows[] = {
+	{ "a loop", plain, "100 steps of main:5-7" },
+	{ "epochs, steps and layers", nested, "300 steps of train:12-14" },
+	{ "more layers than the decision takes", layers, "40 steps of main:12-14" },
+	{ "iterations that begin at two lines", several_landings, "100 steps of main:10-14" },
+	{ "an inner loop of the same function", inner_landing, "100 steps of main:10-15" },
+	{ "a statement whose arguments come first", statement, "100 steps of main:11-20" },
+	{ "a statement with work at both lines", both_lines_of_statement,
+	  "100 steps of main:10-20" },
+	{ "a with block", with_block, "100 steps of main:10-15" },
+	{ "a line at the end in every second iteration", log_second, "100 steps of main:10-14" },
+	{ "a line at the end in every tenth iteration", log_tenth, "100 steps of main:10-14" },
+	{ "a generator", generator, "100 steps of main:10-12" },
+	{ "a comprehension", comprehension, "100 steps of main:10-11" },
+	{ "a function that is called again", called_again, "100 steps of step:20-24" },
+	{ "recursion", recursion, "60 steps of walk:20-24" },
+	{ "waves of requests", waves, "576 steps of engine:20-22" },
+	{ "recorded from the middle of an iteration", attached, "101 steps of main:10-12" },
+	{ "with CPU samples in between", sampled, "400 steps of main:10-15" },
+	{ "stacks that are cut off", gaps_in_stacks, "100 steps of step:10-12" },
+	{ "a function entered for forty steps each", entered_again, "800 steps of train:12-13" },
+	{ "eight iterations", eight, "8 steps of main:10-15" },
+	{ "no loop", nothing_repeats, "" },
+};
+
+static void table(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct play p = play_new();
+		char text[200];
+
+		play_begin(&p);
+		rows[i].run(&p);
+		if (loops_finish(p.loops, NULL))
+			abort();
+		is_str(summary_of(&p, p.a.thread, text, sizeof(text)), rows[i].want, "%s",
+		       rows[i].name);
+		is_u64(p.disorder, 0, "%s: steps come in order, without overlap", rows[i].name);
+		play_free(&p);
+	}
+}
+
+int main(void)
+{
+	table();
+	return tap_done();
+}

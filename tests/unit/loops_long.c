@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of programs over time: phases, several threads, probes that are detached, events that are
+ * lost, and what is held of a program that never repeats itself.
+ */
+#include "tests/tap.h"
+
+#include "lib/event/tier.h"
+#include "tests/unit/loops_play.h"
+
+static const char *put_phases(struct play *p, uint32_t thread)
+{
+	size_t n;
+	const struct loop_phase *v = loops_phases(p->loops, thread, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct loop *loop =
+			v[i].loop >= 0 ? loops_get(p->loops, (size_t)v[i].loop) : NULL;
+
+		if (loop)
+			buf_printf(&p->phases, "[%s %" PRIu64 "]",
+				   world_text(p->s.w, world_get_frame(p->s.w, loop->frame)->name).p,
+				   v[i].steps);
+		else
+			buf_puts(&p->phases, "[]");
+	}
+	return buf_text(&p->phases);
+}
+
+static void train(struct play *p, int n)
+{
+	for (int i = 0; i < n; i++) {
+		call(p, "main:5 train:10");
+		call(p, "main:5 train:11");
+		call(p, "main:5 train:12");
+	}
+}
+
+/* Training, validation, training, and an end. */
+static void phases(void)
+{
+	struct play p = play_new();
+	char text[200];
+
+	play_begin(&p);
+	for (int i = 1; i < 200; i++)
+		call(&p, i % 2 ? "main:2" : "main:3");
+	train(&p, 300);
+	for (int i = 0; i < 300; i++) {
+		call(&p, "main:6 validate:20");
+		call(&p, "main:6 validate:21");
+	}
+	train(&p, 300);
+	for (int i = 8; i < 100; i++) {
+		snprintf(text, sizeof(text), "main:%d save:30", i);
+		call(&p, text);
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "600 steps of train:10-12",
+	       "the loop that took longest");
+	like(put_phases(&p, p.a.thread), "[train 300][validate 300][train 300][]",
+	     "phases in order, and an end without steps");
+	is_u64(p.disorder, 0, "steps come in order");
+	play_free(&p);
+}
+
+static void threads(void)
+{
+	struct play p = play_new();
+	char text[200];
+
+	play_begin(&p);
+	for (int i = 0; i < 300; i++) {
+		call(&p, "main:10");
+		add_event(&p, p.b, p.op, i % 2 ? "run:30 pull:2" : "run:31");
+		call(&p, "main:12");
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "300 steps of main:10-12",
+	       "one thread");
+	is_str(summary_of(&p, p.b.thread, text, sizeof(text)), "151 steps of run:30-31",
+	       "another one, at the same time");
+	play_free(&p);
+}
+
+static void pause_tier(struct play *p, enum op_tier tier, int64_t since, int64_t until)
+{
+	struct record r = { .kind = RECORD_PAUSED };
+
+	REC_SET(&r, PAUSED, since_ns, since);
+	if (until)
+		REC_SET(&r, PAUSED, until_ns, until);
+	REC_SET(&r, PAUSED, tier, tier);
+	REC_SET(&r, PAUSED, node, p->s.node);
+	if (loops_record(p->loops, &r, NULL))
+		abort();
+}
+
+/* Steps of 1 ms of a copy, six launches and, if so, a wait; a CPU sample every 10.1 ms. Launches are
+ * recorded for 23 ms in 211. */
+static void windowed(struct play *p, int steps, bool copies, bool waits)
+{
+	static const char *const launches[] = { "main:6 f:2", "main:7 f:2", "main:8 f:2",
+						"main:8 g:2", "main:9 f:2", "main:9 g:2" };
+	int64_t paused_ns = 0, sample_ns = 0;
+
+	p->step_ns = 100 * US;
+	for (int i = 0; i < steps; i++) {
+		bool paused = i > 40 && i % 211 >= 23;
+
+		if (paused && !paused_ns) {
+			paused_ns = p->now - 10 * US;
+			pause_tier(p, TIER_LAUNCHES, paused_ns, 0);
+		} else if (!paused && paused_ns) {
+			pause_tier(p, TIER_LAUNCHES, paused_ns, p->now - 10 * US);
+			paused_ns = 0;
+		}
+		if (copies)
+			add_event(p, p->a, OP_CUDA_MEMCPY_ASYNC, "main:5 to:1");
+		else
+			p->now += p->step_ns;
+		for (int k = 0; k < 6; k++) {
+			if (!paused)
+				call(p, launches[k]);
+			else
+				p->now += p->step_ns;
+			if (p->now < sample_ns)
+				continue;
+			sample_ns = p->now + 10100 * US;
+			add_event(p, p->a, OP_CPU_SAMPLE, launches[k]);
+			p->now -= p->step_ns;
+		}
+		if (waits && i % 10 == 9)
+			add_event(p, p->a, OP_CUDA_STREAM_SYNC, "main:9 item:4");
+		p->now += 3 * p->step_ns;
+	}
+	if (paused_ns)
+		pause_tier(p, TIER_LAUNCHES, paused_ns, p->now);
+}
+
+static void pauses(void)
+{
+	struct play p = play_new(), q = play_new();
+	const struct loop *loop;
+	char text[200];
+
+	play_begin(&p);
+	windowed(&p, 3000, true, true);
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_str(summary_of(&p, p.a.thread, text, sizeof(text)), "3000 steps of main:5-9",
+	       "launches recorded in windows: a copy counts the steps");
+	play_free(&p);
+
+	play_begin(&q);
+	windowed(&q, 3000, false, true);
+	if (loops_finish(q.loops, NULL))
+		abort();
+	loop = loops_get(q.loops, (size_t)loops_main(q.loops, q.a.thread));
+	ok(loop->uncertain >= 10, "no call in each step: they are not certain");
+	is_near((double)loop->estimate, 3000, 150, "and their number is estimated");
+	is_u64(loop->count, q.steps, "what was told is fewer");
+	play_free(&q);
+}
+
+static void losses(void)
+{
+	struct play p = play_new();
+
+	play_begin(&p);
+	train(&p, 300);
+	loops_lost(p.loops, p.now, p.now + 10 * MS);
+	p.now += 10 * MS;
+	train(&p, 300);
+	if (loops_finish(p.loops, NULL))
+		abort();
+	is_u64(p.steps, 600, "events were lost between");
+	is_u64(p.uncertain, 1, "one step is not certain");
+	is_near((double)loops_get(p.loops, 0)->estimate, 633, 3,
+		"and counts for as many as would fit");
+	play_free(&p);
+}
+
+/* A program that wanders through many functions. */
+static void bound(void)
+{
+	struct play p = play_new();
+	struct loops_memory m;
+	uint32_t x = 1;
+	char text[200];
+	size_t rows_most = 0, begins_most = 0;
+
+	play_begin(&p);
+	for (int i = 0; i < 300000; i++) {
+		x = x * 1664525 + 1013904223;
+		snprintf(text, sizeof(text), "main:%u f%u:%u g%u:%u", 5 + (x >> 30), x >> 24 & 15,
+			 x >> 12 & 15, x >> 8 & 15, x >> 20 & 15);
+		call(&p, text);
+		if (i % 1000)
+			continue;
+		loops_memory(p.loops, &m);
+		rows_most = m.rows > rows_most ? m.rows : rows_most;
+		begins_most = m.begins > begins_most ? m.begins : begins_most;
+	}
+	ok(rows_most > 1 && rows_most <= LOOPS_ROWS, "functions that may be loops: %zu", rows_most);
+	ok(begins_most <= LOOPS_ROWS * LOOPS_BEGINS, "beginnings held: %zu", begins_most);
+	if (loops_finish(p.loops, NULL))
+		abort();
+	loops_memory(p.loops, &m);
+	is_u64(m.rows + m.begins + m.threads, 0, "nothing is held of a thread that ended");
+	play_free(&p);
+}
+
+int main(void)
+{
+	phases();
+	threads();
+	pauses();
+	losses();
+	bound();
+	return tap_done();
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that is played to the search for loops: stacks written as text, a call each, and what was
+ * told of its steps.
+ */
+#ifndef INGERO_TESTS_LOOPS_PLAY_H
+#define INGERO_TESTS_LOOPS_PLAY_H
+
+#include "lib/path/loops.h"
+#include "tests/unit/events.h"
+
+struct play {
+	struct loop_listener listener;
+	struct stage s;
+	struct loops *loops;
+	struct actor a, b;
+	int64_t now, step_ns; /* of every event */
+	uint16_t op;
+	struct loop_step last;
+	uint64_t steps, uncertain, restarts, disorder;
+	struct buf phases;
+};
+
+static inline void on_step(struct loop_listener *l, const struct loop_step *s)
+{
+	struct play *p = (struct play *)l;
+
+	p->disorder += s->thread == p->last.thread && s->begin_ns < p->last.end_ns;
+	p->disorder += s->end_ns < s->begin_ns;
+	p->last = *s;
+	p->steps++;
+	p->uncertain += !s->certain;
+}
+
+static inline void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
+{
+	struct play *p = (struct play *)l;
+
+	(void)thread, (void)loop;
+	p->restarts++;
+	p->last = (struct loop_step){ 0 };
+}
+
+static inline struct play play_new(void)
+{
+	struct play p = {
+		{ on_step, on_restart }, .s = stage_new(), .step_ns = 100 * US, .op = OP_CUDA_LAUNCH
+	};
+
+	p.a = stage_actor(&p.s, 10, 10, 1, "main");
+	p.b = stage_actor(&p.s, 10, 11, 1, "other");
+	p.now = 1000 * MS;
+	return p;
+}
+
+/* "main:5 step:7": frames, outermost first; "?" is a place where frames are missing. */
+static inline uint32_t stack_of(struct world *w, const char *text)
+{
+	uint32_t frames[64];
+	unsigned n = 0;
+
+	for (const char *at = text; *at; at += *at == ' ') {
+		size_t length = strcspn(at, ": ");
+		struct world_frame f = { .kind = *at == '?' ? FRAME_GAP : FRAME_PYTHON };
+
+		f.name = world_string(w, (struct bytes){ at, length });
+		f.file = f.kind == FRAME_PYTHON ? world_string(w, bytes_of("loop.py")) : 0;
+		at += length;
+		if (*at == ':')
+			f.offset = (uint64_t)strtoul(at + 1, (char **)&at, 10);
+		frames[n++] = world_frame(w, &f);
+	}
+	for (unsigned i = 0; i < n / 2; i++) {
+		uint32_t f = frames[i];
+
+		frames[i] = frames[n - 1 - i];
+		frames[n - 1 - i] = f;
+	}
+	return world_stack(w, frames, n);
+}
+
+static inline void add_event(struct play *p, struct actor a, uint16_t op, const char *stack)
+{
+	struct event ev = { .end_ns = p->now + p->step_ns / 2,
+			    .dur_ns = (uint64_t)p->step_ns / 4,
+			    .op = op,
+			    .ctx = a.ctx,
+			    .stack = stack_of(p->s.w, stack) };
+
+	if (loops_event(p->loops, &ev, NULL))
+		abort();
+	p->now += p->step_ns;
+}
+
+static inline void call(struct play *p, const char *stack)
+{
+	add_event(p, p->a, p->op, stack);
+}
+
+static inline const char *summary_of(const struct play *p, uint32_t thread, char *text, size_t size)
+{
+	int at = loops_main(p->loops, thread);
+	const struct loop *loop = at >= 0 ? loops_get(p->loops, (size_t)at) : NULL;
+	const struct world_frame *f = loop ? world_get_frame(p->s.w, loop->frame) : NULL;
+
+	*text = '\0';
+	if (loop)
+		snprintf(text, size, "%s%" PRIu64 " steps of %s:%u-%u", loop->uncertain ? "~" : "",
+			 loop->estimate, world_text(p->s.w, f->name).p, loop->first_line,
+			 loop->last_line);
+	return text;
+}
+
+static inline void play_begin(struct play *p)
+{
+	p->loops = loops_new(p->s.w, &p->listener);
+	if (!p->loops)
+		abort();
+}
+
+static inline void play_free(struct play *p)
+{
+	loops_free(p->loops);
+	buf_free(&p->phases);
+	stage_free(&p->s);
+}
+
+#endif
