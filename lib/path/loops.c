@@ -249,7 +249,7 @@ int loops_event(struct loops *l, const struct event *ev, struct err *e)
 		kind = find_kind(l, ev->op);
 	if (kind == LOOPS_IGNORED || ev->depth || (!ev->stack && kind < LOOPS_WAIT))
 		return 0;
-	if (ev->ctx != l->last_ctx)
+	if (ev->ctx != l->last_ctx || (!th && ev->stack))
 		th = thread_of(l, ev->ctx, ev->stack != 0);
 	if (!th || !th->levels)
 		return l->nomem ? err_nomem(e) : 0;

@@ -70,24 +70,29 @@ static void enter_levels(struct loops *l, struct loops_thread *th, const struct 
 	}
 }
 
+/* Where the function was entered for the visit before that one; 0: earlier than is known. */
+static unsigned entered_at(const struct loop_level *level, unsigned before)
+{
+	while (before > 0 && level->visits[--before].left_ns == LOOPS_NEVER)
+		;
+	return before;
+}
+
 /* The earliest visit of a function that was entered again and again, and not left for longer than it
  * took. */
 static unsigned first_visit(const struct loop_level *level)
 {
-	unsigned first = level->nvisits, end = level->nvisits;
+	unsigned first = entered_at(level, level->nvisits);
 
-	for (unsigned i = level->nvisits; i-- > 0;) {
-		const struct loop_visit *v = &level->visits[i];
+	while (first > 0) {
+		const struct loop_visit *v = &level->visits[first];
+		unsigned previous = entered_at(level, first);
 
-		if (v->left_ns == LOOPS_NEVER)
-			continue;
-		first = i;
-		if (i == 0 || v->ns - v->left_ns > v->left_ns - level->visits[i - 1].ns)
+		if (v->ns - v->left_ns > v->left_ns - level->visits[previous].ns)
 			break;
-		end = i;
+		first = previous;
 	}
-	/* Nothing is known of how it was entered. */
-	return first == level->nvisits && end ? 0 : first;
+	return first;
 }
 
 /* The iterations before a function jumped back for the first time began where that jump lands, or

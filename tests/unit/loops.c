@@ -153,6 +153,26 @@ static void called_again(struct play *p)
 	}
 }
 
+/* A sample finds the caller between the first two iterations, the first of which has a short end. */
+static void left_at_first(struct play *p)
+{
+	for (int i = 0; i < 100; i++) {
+		call(p, "main:10 step:20");
+		p->now += i ? 0 : 10 * MS;
+		call(p, "main:10 step:24");
+		if (i == 0)
+			add_event(p, p->a, OP_CPU_SAMPLE, "main:10");
+		p->now += i ? 0 : 1 * MS;
+	}
+}
+
+/* The first that is known of a thread is a wait without a stack. */
+static void waited_at_first(struct play *p)
+{
+	add_event(p, p->a, OP_SCHED_OFFCPU, "");
+	plain(p);
+}
+
 static void recursion(struct play *p)
 {
 	for (int i = 0; i < 60; i++) {
@@ -266,6 +286,8 @@ static const struct row {
 	{ "a generator", generator, "100 steps of main:10-12" },
 	{ "a comprehension", comprehension, "100 steps of main:10-11" },
 	{ "a function that is called again", called_again, "100 steps of step:20-24" },
+	{ "a caller that is seen in between", left_at_first, "100 steps of step:20-24" },
+	{ "a wait without a stack", waited_at_first, "100 steps of main:5-7" },
 	{ "recursion", recursion, "60 steps of walk:20-24" },
 	{ "waves of requests", waves, "576 steps of engine:20-22" },
 	{ "recorded from the middle of an iteration", attached, "101 steps of main:10-12" },
