@@ -128,6 +128,9 @@ void loops_tell(struct loops *l, struct loops_thread *th, struct loop_begin b)
 	const struct loop *loop = &l->v.v[th->rows[th->current].loop];
 	int64_t left = b.left_ns < th->beyond_ns ? b.left_ns : th->beyond_ns;
 
+	/* Of events that overlap each other, the order is that of their ends. */
+	if (b.ns < th->told_ns || (th->open && b.ns < th->step.ns))
+		return;
 	if (th->open)
 		tell_step(l, th, &b,
 			  left != LOOPS_NEVER && b.ns - left > patience_of(loop) ? left : b.ns);

@@ -183,6 +183,34 @@ static void losses(void)
 	play_free(&p);
 }
 
+/* Events that are no program's: the order holds all the same. */
+static void contradictions(void)
+{
+	struct play p = play_new();
+	uint32_t x = 1;
+
+	play_begin(&p);
+	for (int i = 0; i < 20000; i++) {
+		struct event ev = { .op = OP_CUDA_LAUNCH, .ctx = p.a.ctx };
+
+		x = x * 1664525 + 1013904223;
+		p.now += x >> 16 & 0xfffff;
+		ev.end_ns = p.now;
+		ev.dur_ns = x >> 28 ? x >> 12 & 0xffff : x >> 2;
+		ev.stack = stack_of(p.s.w, i % 3 ? "main:3 f:0" : "main:2");
+		if (x >> 8 & 1)
+			ev.stack = x & 0x3ff;
+		ev.depth = x >> 20 & 15 ? 0 : 3;
+		if (loops_event(p.loops, &ev, NULL))
+			abort();
+	}
+	if (loops_finish(p.loops, NULL))
+		abort();
+	ok(p.steps > 0, "there are steps");
+	is_u64(p.disorder, 0, "they come in order, without overlap");
+	play_free(&p);
+}
+
 /* A program that wanders through many functions. */
 static void bound(void)
 {
@@ -219,6 +247,7 @@ int main(void)
 	threads();
 	pauses();
 	losses();
+	contradictions();
 	bound();
 	return tap_done();
 }
