@@ -198,6 +198,24 @@ APART static void timed_ran(struct path *p, struct path_thread *th, int64_t at_n
 	timed_ended(p, th, end, since, 0);
 }
 
+int64_t path_known_until(const struct path *p, uint32_t thread)
+{
+	const struct path_thread *th = path_thread_known(p, thread);
+
+	return th && th->log.begun ? segment_log_end(&th->log) : INT64_MIN;
+}
+
+/* Where a runnable thread stands: where it fell asleep or, if it did not, where it was last seen. */
+static void place_runnable(struct path_thread *th, const struct event *ev,
+			   struct offcpu_segments *o)
+{
+	uint32_t line = ev->stack ? ev->stack : path_thread_line(th);
+
+	for (size_t i = 0; i < o->v.n; i++)
+		if (!segment_blocked(&o->v.v[i]))
+			o->v.v[i].line = line;
+}
+
 static void on_offcpu(struct path *p, struct path_thread *th, const struct event *ev,
 		      const struct op_def *def)
 {
@@ -210,6 +228,7 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 		p->nomem = true;
 		return;
 	}
+	place_runnable(th, ev, o);
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
 	if (wait)
 		note_release(p, th, wait);

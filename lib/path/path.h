@@ -40,9 +40,9 @@ struct path_piece {
 	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the
 	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;
-	unsigned depth; /* threads between the anchor and the leaf */
+	unsigned depth;	     /* threads between the anchor and the leaf */
 	struct path_via via; /* with depth 0: zero, s is the anchor's own */
-	uint32_t key;	/* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
+	uint32_t key; /* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
 
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
@@ -76,6 +76,9 @@ void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t even
 /* A call that had not returned when the recording ended: after the last event, innermost first. */
 int path_open(struct path *p, uint32_t thread, uint16_t op, int64_t start_ns, unsigned depth,
 	      uint32_t stack, int64_t end_ns, struct err *e);
+
+/* Up to when calls and intervals outside of calls tell what the thread did; INT64_MIN: none does. */
+int64_t path_known_until(const struct path *p, uint32_t thread);
 
 /* An off-CPU interval that had not ended then, of a thread that may have had no event. */
 int path_asleep(struct path *p, uint32_t thread, const struct event *ev, struct err *e);

@@ -4,6 +4,8 @@
  */
 #include "lib/path/path_culprits.h"
 
+#include <string.h>
+
 #include "lib/base/hash.h"
 
 void path_culprits_free(struct path_culprits *c)
@@ -38,16 +40,29 @@ static uint64_t process_key(const struct world *w, uint32_t process, uint32_t co
 	return mix_hash(mix_hash(p->parent, p->node), mix_hash(hash_name(w, comm), 2));
 }
 
+/* A thread has its process's name until it takes one. */
+static bool has_own_name(const struct world *w, const struct world_thread *t, uint32_t name)
+{
+	struct bytes own = world_text(w, name),
+		     whole = world_text(w, world_process_name(w, t->process, 0, INT64_MAX));
+
+	return own.n && (own.n > whole.n || memcmp(own.p, whole.p, own.n) != 0);
+}
+
+/* Threads without a name of their own have nothing in common. */
 static uint64_t thread_key(const struct path_culprits *c, uint32_t thread)
 {
 	const struct world_thread *t = world_get_thread(c->w, thread);
 	const struct world_process *p = t ? world_get_process(c->w, t->process) : NULL;
+	uint32_t name = world_thread_name(c->w, thread, INT64_MAX);
 
 	if (!t || !p)
 		return mix_hash(thread, 3);
 	if (p->tgid == t->tid)
 		return process_key(c->w, t->process, t->comm);
-	return mix_hash(mix_hash(t->process, 4), hash_name(c->w, t->comm));
+	if (!has_own_name(c->w, t, name))
+		return mix_hash(thread, 5);
+	return mix_hash(mix_hash(t->process, 4), hash_name(c->w, name));
 }
 
 uint32_t path_culprit_of(struct path_culprits *c, uint32_t thread)

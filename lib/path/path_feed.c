@@ -121,6 +121,9 @@ int path_feed_finish(struct path_feed *f, struct err *e)
 	for (size_t i = 0; !rc && i < f->open.v.n; i++) {
 		const struct rec_OPEN *c = &f->open.v.v[i];
 
+		/* It returned in a later file of the same recording. */
+		if (c->time_ns < f->end_ns && path_known_until(f->path, c->thread) > c->time_ns)
+			continue;
 		if (c->op <= UINT16_MAX)
 			rc = path_open(f->path, c->thread, (uint16_t)c->op, c->start_ns, c->depth,
 				       c->stack, f->end_ns, e);

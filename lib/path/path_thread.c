@@ -117,9 +117,35 @@ static bool tail_add(struct path_thread *th, int64_t start_ns, const struct segm
 	return vec_push(&th->tail, (struct tail_part){ from, *s });
 }
 
+uint32_t path_thread_line(const struct path_thread *th)
+{
+	if (th->sample)
+		return th->sample;
+	return th->own ? segment_key_get(th->log.keys, th->own)->s.line : 0;
+}
+
+/* Behind a wait the thread goes on where it waited; behind what took its CPU where a sample found it. */
+static bool keep_place(struct path_thread *th, uint32_t sample, const struct segment *s, size_t n)
+{
+	struct segment own = { .line = sample, .state = SEGMENT_OWN, .flags = SEGMENT_SAMPLED };
+
+	for (size_t i = 0; i < n; i++) {
+		if (segment_blocked(&s[i]) && s[i].line) {
+			own.line = s[i].line;
+			own.flags = 0;
+		}
+	}
+	if (!own.line)
+		return true;
+	th->own = segment_key(th->log.keys, th->id, &own);
+	return th->own != 0;
+}
+
 bool path_thread_add(struct path_thread *th, const struct losses *losses, unsigned depth,
 		     int64_t start_ns, const struct segment *s, size_t n)
 {
+	uint32_t sample = th->sample;
+
 	if (depth == 0) {
 		if (!move_orphans(th, losses, start_ns) || !push_own(th, losses, start_ns))
 			return false;
@@ -127,7 +153,7 @@ bool path_thread_add(struct path_thread *th, const struct losses *losses, unsign
 			if (!segment_log_push(&th->log, &s[i]))
 				return false;
 		}
-		return true;
+		return keep_place(th, sample, s, n);
 	}
 	if (th->tail.n + n > TAIL_MAX && !move_orphans(th, losses, INT64_MAX))
 		return false;

@@ -29,13 +29,16 @@ void who_print_thread(struct buf *out, const struct world *w, uint32_t thread, i
 {
 	const struct world_thread *t = world_get_thread(w, thread);
 	const struct world_process *p = t ? world_get_process(w, t->process) : NULL;
-	struct bytes name = world_text(w, world_thread_name(w, thread, at_ns));
+	bool first = p && p->tgid == t->tid;
+	struct bytes name = world_text(w, first ? world_process_name(w, t->process, 0, at_ns) : 0);
 
+	if (!name.n)
+		name = world_text(w, world_thread_name(w, thread, at_ns));
 	if (name.n)
 		buf_add(out, name.p, name.n);
 	else
 		buf_putc(out, '?');
-	if (p && p->tgid == t->tid)
+	if (first)
 		buf_printf(out, " (pid %" PRIu32 ")", p->tgid);
 	else if (p)
 		buf_printf(out, " (tid %" PRIu32 " of pid %" PRIu32 ")", t->tid, p->tgid);

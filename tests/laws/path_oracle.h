@@ -293,30 +293,78 @@ static inline void oracle_runnable(const struct oracle *o, uint32_t thread,
 
 /* ---- on a CPU ---- */
 
+static inline bool oracle_happens(const struct event *ev)
+{
+	return !ev->depth && (oracle_is_call(ev) || oracle_is_section(ev) ||
+			      ev->op == OP_SCHED_OFFCPU || ev->op == OP_SCHED_STOLEN);
+}
+
+/* The newest sample before ns, with nothing outside calls between them. */
+static inline const struct event *oracle_sampled(const struct oracle *o, uint32_t thread,
+						 int64_t ns)
+{
+	const struct event *last = NULL;
+	int64_t since = INT64_MIN;
+
+	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
+		const struct event *ev = o->t[thread].ev.v[i];
+
+		if (oracle_happens(ev) && ev->end_ns <= ns && ev->end_ns > since)
+			since = ev->end_ns;
+	}
+	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
+		const struct event *ev = o->t[thread].ev.v[i];
+
+		if (ev->op == OP_CPU_SAMPLE && !ev->depth && ev->end_ns <= ns &&
+		    ev->end_ns >= since && (!last || ev->end_ns > last->end_ns))
+			last = ev;
+	}
+	return last;
+}
+
+/* Own code by what happened last: a call, a wait at some line, or what took the CPU from it where a
+ * sample had found it. */
+static inline void oracle_own_before(const struct oracle *o, uint32_t thread, int64_t x,
+				     struct run_piece *out)
+{
+	int64_t newest = INT64_MIN;
+
+	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
+		const struct event *ev = o->t[thread].ev.v[i], *sample = NULL;
+		bool waited = ev->op == OP_SCHED_OFFCPU && ev->stack &&
+			      oracle_ready(ev) > event_start(ev);
+
+		if (ev->depth || ev->end_ns > x || ev->end_ns <= newest)
+			continue;
+		if ((ev->op == OP_SCHED_OFFCPU && !waited) || ev->op == OP_SCHED_STOLEN)
+			sample = oracle_sampled(o, thread, event_start(ev));
+		if (!oracle_is_call(ev) && !waited && !sample)
+			continue;
+		newest = ev->end_ns;
+		out->s.op = oracle_is_call(ev) ? ev->op : 0;
+		out->s.line = sample ? sample->stack : ev->stack;
+		out->s.flags = sample ? SEGMENT_SAMPLED : 0;
+	}
+}
+
 /* Own code at x: by the next sample before something else happens outside calls, else by the
- * last since something did, else by the call before. */
+ * last since something did, else by what happened. */
 static inline void oracle_own(const struct oracle *o, uint32_t thread, int64_t x,
 			      struct run_piece *out)
 {
-	const struct event *before = NULL, *last = NULL, *next = NULL;
-	int64_t since = INT64_MIN, until = INT64_MAX;
+	const struct event *last = oracle_sampled(o, thread, x), *next = NULL;
+	int64_t until = INT64_MAX;
 
 	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
 		const struct event *ev = o->t[thread].ev.v[i];
 		bool section = oracle_is_section(ev);
 
-		if (ev->depth || (!oracle_is_call(ev) && !section && ev->op != OP_SCHED_OFFCPU &&
-				  ev->op != OP_SCHED_STOLEN))
+		if (!oracle_happens(ev))
 			continue;
-		if (ev->end_ns <= x && ev->end_ns > since)
-			since = ev->end_ns;
 		if (section && ev->end_ns > x && ev->end_ns < until)
 			until = ev->end_ns;
 		if (!section && event_start(ev) > x && event_start(ev) < until)
 			until = event_start(ev);
-		if (oracle_is_call(ev) && ev->end_ns <= x &&
-		    (!before || ev->end_ns > before->end_ns))
-			before = ev;
 	}
 	for (size_t i = 0; i < o->t[thread].ev.n; i++) {
 		const struct event *ev = o->t[thread].ev.v[i];
@@ -325,16 +373,13 @@ static inline void oracle_own(const struct oracle *o, uint32_t thread, int64_t x
 			continue;
 		if (ev->end_ns > x && ev->end_ns <= until && (!next || ev->end_ns < next->end_ns))
 			next = ev;
-		if (ev->end_ns <= x && ev->end_ns >= since && (!last || ev->end_ns > last->end_ns))
-			last = ev;
 	}
 	out->s.state = SEGMENT_OWN;
 	if (next || last) {
 		out->s.flags = SEGMENT_SAMPLED;
 		out->s.line = (next ? next : last)->stack;
-	} else if (before) {
-		out->s.op = before->op;
-		out->s.line = before->stack;
+	} else {
+		oracle_own_before(o, thread, x, out);
 	}
 }
 
