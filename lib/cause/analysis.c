@@ -12,6 +12,7 @@
 #include "lib/cause/names.h"
 #include "lib/cause/standing.h"
 #include "lib/cause/stepping.h"
+#include "lib/detect/track_json.h"
 
 #define PROCESSES_TOLD \
 	1024 /* those with the most time: a record of all that came and went in days would be no record */
@@ -259,5 +260,7 @@ void cause_analysis_body(struct cause *c, struct buf *out)
 	classes_json(c, &j);
 	cause_memory_json(c, &j);
 	cause_steps_json(c, &j);
+	if (!path_tracks_json(c->tracks, c->start_ns, &j))
+		out->failed = true;
 	jsonw_object_end(&j);
 }

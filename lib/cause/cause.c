@@ -34,7 +34,8 @@ struct cause *cause_new(struct world *w, const struct cause_options *opt, struct
 	c->live = live_new(w, watches_memory, c);
 	c->graphs = graphs_new(w, watches_graph, c);
 	c->steps = steps_new();
-	if (!c->line || !c->live || !c->graphs || !c->steps || !watches_start(&c->watches)) {
+	c->tracks = path_tracks_new(w);
+	if (!c->line || !c->live || !c->graphs || !c->steps || !c->tracks || !watches_start(&c->watches)) {
 		cause_free(c);
 		return NULL;
 	}
@@ -63,6 +64,7 @@ void cause_free(struct cause *c)
 	live_free(c->live);
 	graphs_free(c->graphs);
 	steps_free(c->steps);
+	path_tracks_free(c->tracks);
 	clocks_free(&c->clocks);
 	open_calls_free(&c->open);
 	uncovered_free(&c->uncovered);
@@ -338,6 +340,10 @@ static int record(struct cause *c, const struct record *r, struct err *e)
 
 int cause_item(struct cause *c, const struct stream_item *item, struct err *e)
 {
+	int rc = path_tracks_item(c->tracks, item, e);
+
+	if (rc)
+		return rc;
 	switch (item->kind) {
 	case STREAM_EVENTS:
 		return events(c, item, e);
@@ -428,6 +434,9 @@ int cause_finish(struct cause *c, struct err *e)
 	if (c->nomem)
 		return err_nomem(e);
 	rc = cause_settle(c, INT64_MAX, e);
+	if (rc < 0)
+		return rc;
+	rc = path_tracks_finish(c->tracks, e);
 	if (rc < 0)
 		return rc;
 	cause_analysis_body(c, &body);

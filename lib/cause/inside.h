@@ -21,6 +21,7 @@
 #include "lib/cause/tally.h"
 #include "lib/cause/watch.h"
 #include "lib/cause/where.h"
+#include "lib/detect/track.h"
 #include "lib/event/open_calls.h"
 #include "lib/event/paused.h"
 #include "lib/event/uncovered.h"
@@ -48,6 +49,7 @@ struct cause {
 	struct live *live;
 	struct graphs *graphs;
 	struct steps *steps;  /* lib/line/steps.h */
+	struct path_tracks *tracks;
 	struct clocks clocks; /* lib/line/clocks.h: of nodes, as collective-straggler learns them */
 	struct open_calls open; /* when the recording ended */
 	struct uncovered uncovered;

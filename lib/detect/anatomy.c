@@ -133,6 +133,30 @@ static bool has_row(const struct anatomy *a, uint32_t frame)
 	return false;
 }
 
+/* The call site of most of a row, where that is further in than the row's own line. */
+static uint32_t main_site(struct track_names *names, const struct track_parts *parts,
+			  const struct anatomy_row *row)
+{
+	uint32_t best = 0;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < parts->v.n; i++) {
+		uint32_t site = site_frames_get(&names->frames, names->w, parts->v.v[i].stack);
+		uint64_t ns = 0;
+
+		if (site == best)
+			continue;
+		for (size_t k = i; k < parts->v.n; k++)
+			if (site_frames_get(&names->frames, names->w, parts->v.v[k].stack) == site)
+				ns += parts->v.v[k].ns;
+		if (ns > most) {
+			most = ns;
+			best = site;
+		}
+	}
+	return (double)most >= ANATOMY_SITE * (double)row->ns && best != row->frame ? best : 0;
+}
+
 /* The parts of a row: those whose frame at that level is its own or, of the rest, no row's. */
 static bool fill_row(const struct work *k, struct anatomy *a, struct track_names *names,
 		     uint32_t anchor, struct anatomy_row *row)
@@ -149,6 +173,8 @@ static bool fill_row(const struct work *k, struct anatomy *a, struct track_names
 	}
 	ok = ok && path_causes_make(&row->why, names, anchor, &own);
 	row->ns = row->why.ns;
+	if (row->frame)
+		row->site = main_site(names, &own, row);
 	vec_free(&own.v);
 	return ok;
 }

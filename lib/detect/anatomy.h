@@ -11,12 +11,14 @@
 
 /* Where one line has so much of its function's time, the function that it calls tells more. */
 #define ANATOMY_DESCEND 0.8
+#define ANATOMY_SITE	0.6
 /* Lines below this share of the window are one row. */
 #define ANATOMY_MIN_SHARE 0.01
 #define ANATOMY_DEPTH	  64
 
 struct anatomy_row {
 	uint32_t frame; /* world id of the line; 0: all others, and where no line is known */
+	uint32_t site;	/* the call site below it that has ANATOMY_SITE of the row; 0: none */
 	uint64_t ns;
 	struct path_causes why;
 };

@@ -12,6 +12,8 @@
 #define HIGH_SHARE   0.10
 #define MEDIUM_SHARE 0.02
 
+#define SMALL_TAKER 0.25
+
 /* A part with its anchor's place as a frame. */
 struct placed_part {
 	struct track_part p;
@@ -56,8 +58,11 @@ static int compare_parts(const void *x, const void *y)
 static int compare_time(const void *x, const void *y)
 {
 	const struct path_cause *a = x, *b = y;
+	int by = compare_u64(b->ns, a->ns);
 
-	return compare_u64(b->ns, a->ns);
+	return by ? by
+		  : (a->longest_from_ns > b->longest_from_ns) -
+			       (a->longest_from_ns < b->longest_from_ns);
 }
 
 /* Kept if it is one of the largest. */
@@ -120,6 +125,69 @@ static struct path_cause cause_of(const struct placed_part *v, size_t n)
 	return c;
 }
 
+static void sort_causes(struct path_causes *c)
+{
+	if (c->v.n)
+		qsort(c->v.v, c->v.n, sizeof(c->v.v[0]), compare_time);
+}
+
+static void merge_lines(struct path_cause *into, const struct path_cause *from)
+{
+	for (unsigned i = 0; i < from->nlines; i++) {
+		struct path_cause_line line = from->lines[i];
+
+		for (unsigned k = 0; k < into->nlines; k++) {
+			if (into->lines[k].at != line.at || into->lines[k].line != line.line ||
+			    into->lines[k].op != line.op || into->lines[k].sampled != line.sampled)
+				continue;
+			line.ns += into->lines[k].ns;
+			for (into->nlines--; k < into->nlines; k++)
+				into->lines[k] = into->lines[k + 1];
+		}
+		add_line(into, &line);
+	}
+	into->lines_ns = 0;
+	for (unsigned i = 0; i < into->nlines; i++)
+		into->lines_ns += into->lines[i].ns;
+}
+
+static void merge_cause(struct path_cause *into, const struct path_cause *from)
+{
+	into->ns += from->ns;
+	into->pieces += from->pieces;
+	into->alike += 1 + from->alike;
+	if (from->longest_ns > into->longest_ns) {
+		into->longest_ns = from->longest_ns;
+		into->longest_from_ns = from->longest_from_ns;
+	}
+	merge_lines(into, from);
+}
+
+/* Of a machine full of small programs each takes next to nothing: those that took less than
+ * SMALL_TAKER of what all took are one cause. In order of time. */
+static void merge_takers(struct path_causes *c)
+{
+	struct path_cause *small = NULL;
+	uint64_t taken = 0;
+	size_t keep = 0;
+
+	for (size_t i = 0; i < c->v.n; i++)
+		taken += c->v.v[i].class == PATH_TAKEN ? c->v.v[i].ns : 0;
+	for (size_t i = 0; i < c->v.n; i++) {
+		const struct path_cause one = c->v.v[i];
+
+		if (small && one.class == PATH_TAKEN) {
+			merge_cause(small, &one);
+			continue;
+		}
+		c->v.v[keep] = one;
+		if (one.class == PATH_TAKEN && (double)one.ns < SMALL_TAKER * (double)taken)
+			small = &c->v.v[keep];
+		keep++;
+	}
+	c->v.n = keep;
+}
+
 bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t anchor,
 		      const struct track_parts *parts)
 {
@@ -146,8 +214,9 @@ bool path_causes_make(struct path_causes *c, struct track_names *names, uint32_t
 		one.other_process = is_other_process(names, anchor, one.culprit);
 		ok = vec_push(&c->v, one);
 	}
-	if (c->v.n)
-		qsort(c->v.v, c->v.n, sizeof(c->v.v[0]), compare_time);
+	sort_causes(c);
+	merge_takers(c);
+	sort_causes(c);
 	free(v);
 	return ok;
 }

@@ -26,6 +26,7 @@ struct path_cause {
 	uint32_t culprit, device; /* as in struct track_part */
 	bool exclusion;
 	bool other_process; /* the culprit is a thread of another process than the anchor's */
+	uint32_t alike;	    /* other culprits in it, each with less time than this one */
 	uint64_t ns, pieces, longest_ns;
 	int64_t longest_from_ns;
 	struct path_cause_line lines[PATH_CAUSE_LINES]; /* most time first */

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "lib/base/shorten.h"
 #include "lib/world/place.h"
 #include "lib/world/who.h"
 
@@ -49,11 +50,32 @@ void reason_print_culprit(struct buf *out, const struct track_names *names,
 
 	if (who) {
 		who_print_thread(out, names->w, who->members[0], INT64_MAX);
-		if (who->nmembers > 1)
+		if (c->alike)
+			buf_printf(out, " and %" PRIu32 " %s", who->nmembers - 1 + c->alike,
+				   who->nmembers - 1 + c->alike == 1 ? "other" : "others");
+		else if (who->nmembers > 1)
 			buf_printf(out, " and %" PRIu32 " more like it", who->nmembers - 1);
 	} else if (c->class == PATH_DISK && c->device) {
 		buf_printf(out, "disk %u:%u", c->device >> 20, c->device & 0xfffff);
 	}
+}
+
+/* So much of a cause has to have CPU samples for these to say where it was. */
+#define SAMPLED_SHARE 0.1
+/* A line with less of it is not the only one worth a look. */
+#define MAIN_SHARE 0.6
+
+/* A name of a C++ template may be as long as a page. */
+#define NAME_MAX_BYTES 96
+
+static void print_frame(struct buf *out, const struct world *w, uint32_t frame)
+{
+	struct buf text = { 0 };
+
+	place_print_frame(&text, w, frame);
+	shorten_one(out, buf_bytes(&text), NAME_MAX_BYTES);
+	out->failed |= text.failed;
+	buf_free(&text);
 }
 
 /* What it was in: the call, the line. */
@@ -70,13 +92,34 @@ static void print_line(struct buf *out, const struct world *w, const struct path
 		buf_puts(out, " in ");
 	}
 	if (line->line)
-		place_print_frame(out, w, line->line);
+		print_frame(out, w, line->line);
 }
 
-void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c,
-		  const struct path_cause_line *line)
+/* The line to name: of CPU samples the one with most of them, else the largest that is known.
+ * share: its part of those that could have been named. NULL: none is known. */
+static const struct path_cause_line *main_line(const struct path_cause *c, double *share)
+{
+	const struct path_cause_line *best = NULL;
+	uint64_t sampled = 0, of;
+
+	for (unsigned i = 0; i < c->nlines; i++)
+		sampled += c->lines[i].sampled && c->lines[i].line ? c->lines[i].ns : 0;
+	if ((double)sampled < SAMPLED_SHARE * (double)c->ns)
+		sampled = 0;
+	for (unsigned i = 0; i < c->nlines && !best; i++)
+		if (sampled ? c->lines[i].sampled && c->lines[i].line
+			    : c->lines[i].line || c->lines[i].op)
+			best = &c->lines[i];
+	of = sampled ? sampled : c->ns;
+	*share = best && of ? (double)best->ns / (double)of : 0;
+	return best;
+}
+
+void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c)
 {
 	bool other = c->culprit != 0;
+	const struct path_cause_line *line;
+	double share;
 
 	if (c->class == PATH_TAKEN) {
 		reason_print_culprit(out, names, c);
@@ -93,6 +136,10 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 		buf_putc(out, ' ');
 		reason_print_culprit(out, names, c);
 	}
-	if (line)
-		print_line(out, names->w, c, line);
+	line = main_line(c, &share);
+	if (!line)
+		return;
+	print_line(out, names->w, c, line);
+	if (share < MAIN_SHARE)
+		buf_printf(out, " (%.0f%%) and elsewhere", share * 100);
 }

@@ -9,9 +9,8 @@
 #include "lib/base/buf.h"
 #include "lib/detect/causes.h"
 
-/* Appends the phrase for a cause, at one of its lines (NULL: without a line). */
-void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c,
-		  const struct path_cause_line *line);
+/* Appends the phrase for a cause, with the line that has most of it. */
+void reason_print(struct buf *out, const struct track_names *names, const struct path_cause *c);
 
 /* Appends who the culprit is: "loader (pid 4711) and 3 more", "disk 254:0"; nothing where it is the
  * anchor itself. */

@@ -66,9 +66,8 @@ static void lost(struct buf *out, const struct report *r, const struct finding *
 		return;
 	}
 	report_chain_heading(out, r, color, "Lost");
-	buf_printf(out, "%s%s%s in %s",
-		   c->coverage.upper_bound && !c->at_least ? "up to " : "", report_about(c),
-		   report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
+	buf_printf(out, "%s%s%s in %s", c->coverage.upper_bound && !c->at_least ? "up to " : "",
+		   report_about(c), report_ns(t, sizeof(t), (double)c->lost_ns), report_about(c));
 	human_counted(out, c->count, of);
 	buf_printf(out, ", %s%.1f ms per second of wall time", report_about(c), c->lost_ms_per_s);
 	parts(out, c);
@@ -300,7 +299,7 @@ static void without(struct buf *out, const struct report *r, const struct findin
 }
 
 void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,
-		  bool color)
+		  bool summary, bool color)
 {
 	buf_putc(out, '\n');
 	report_style(out, color,
@@ -311,9 +310,9 @@ void report_chain(struct buf *out, const struct report *r, const struct finding 
 	human_safe(out, c->kind);
 	report_style(out, color, "0");
 	buf_puts(out, "  ");
-	if (at > 1)
+	if (summary)
 		human_safe(out, c->summary);
-	buf_puts(out, at > 1 ? "  (" : "(");
+	buf_puts(out, summary ? "  (" : "(");
 	human_safe(out, c->id);
 	buf_puts(out, ")\n");
 	report_chain_facts(out, r, c, color);

@@ -7,9 +7,10 @@
 
 #include "lib/emit/report.h"
 
-/* One chain in full; at: its number in the report, from 1. */
+/* One chain in full; at: its number in the report, from 1; summary: its sentence was not printed
+ * yet. */
 void report_chain(struct buf *out, const struct report *r, const struct finding *c, unsigned at,
-		  bool color);
+		  bool summary, bool color);
 
 /* The same without its first line. */
 void report_chain_facts(struct buf *out, const struct report *r, const struct finding *c,

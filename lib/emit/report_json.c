@@ -126,6 +126,7 @@ void report_json(struct buf *out, const struct report *r)
 	json_set(&o, "classes", v.is ? v : json_array());
 	json_set(&o, "memory", processes_json(r, "memory"));
 	json_set(&o, "steps", processes_json(r, "steps"));
+	json_set(&o, "paths", processes_json(r, "paths"));
 	json_set(&o, "errors", report_failures_json(r, &failed));
 	json_set(&o, "errors_found", json_number((double)failed));
 	json_set(&o, "on_cpu", report_oncpu_json(r));

@@ -11,6 +11,7 @@
 #include "lib/emit/report_memory.h"
 #include "lib/emit/report_oncpu.h"
 #include "lib/emit/report_parts.h"
+#include "lib/emit/report_path.h"
 #include "lib/emit/report_step_table.h"
 #include "lib/emit/report_steps.h"
 #include "lib/emit/report_verdict.h"
@@ -18,9 +19,62 @@
 
 #define PROCESSES_SHOWN 5
 
+/* The first line: of a program with steps where these go, else the first cause. */
+static void put_verdict(struct buf *out, const struct report *r, unsigned selected, bool steps,
+			bool color)
+{
+	size_t first = 0;
+
+	if (!steps && !selected)
+		return;
+	while (!steps && !report_selects(r, &r->chains->v.v[first]))
+		first++;
+	report_style(out, color, "1");
+	if (steps)
+		report_path_verdict(out, r);
+	else
+		human_safe(out, r->chains->v.v[first].summary);
+	report_style(out, color, "0");
+	buf_puts(out, ".\n");
+	if (!steps)
+		report_oncpu_sentence(out, r);
+}
+
+static unsigned count_outside(const struct report *r)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->chains->v.n; i++)
+		n += report_selects(r, &r->chains->v.v[i]) &&
+		     report_path_outside(r, &r->chains->v.v[i]);
+	return n;
+}
+
+/* What a start or an end took is no fault by itself: a line each. */
+static void put_outside(struct buf *out, const struct report *r, bool color)
+{
+	report_style(out, color, "1");
+	buf_puts(out, "\nBefore the first step or after the last\n");
+	report_style(out, color, "0");
+	for (size_t i = 0; i < r->chains->v.n; i++) {
+		const struct finding *c = &r->chains->v.v[i];
+
+		if (!report_selects(r, c) || !report_path_outside(r, c))
+			continue;
+		buf_puts(out, "    ");
+		human_safe(out, c->kind);
+		buf_puts(out, ": ");
+		human_safe(out, c->summary);
+		buf_puts(out, "  (");
+		human_safe(out, c->id);
+		buf_puts(out, ")\n");
+	}
+}
+
 void report_text(struct buf *out, const struct report *r, bool color)
 {
-	unsigned shown = 0, selected = 0;
+	unsigned shown = 0, selected = 0, outside;
+	bool steps;
 
 	for (size_t i = 0; i < r->chains->v.n; i++)
 		selected += report_selects(r, &r->chains->v.v[i]);
@@ -29,7 +83,8 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		report_coverage(out, r);
 		return;
 	}
-	if (selected == 0)
+	steps = !r->chains_only && !r->per_process && report_path_has_steps(r);
+	if (selected == 0 && !steps)
 		report_verdict_none(out, r);
 	if (r->chains_only) {
 		if (selected)
@@ -41,20 +96,21 @@ void report_text(struct buf *out, const struct report *r, bool color)
 		report_coverage(out, r);
 		return;
 	}
+	put_verdict(out, r, selected, steps, color);
+	if (steps)
+		report_path_text(out, r, color);
+	outside = steps ? count_outside(r) : 0;
 	for (size_t i = 0; i < r->chains->v.n && (r->top == 0 || shown < r->top); i++) {
 		const struct finding *c = &r->chains->v.v[i];
 
-		if (!report_selects(r, c))
+		if (!report_selects(r, c) || (outside && report_path_outside(r, c)))
 			continue;
-		if (shown++ == 0) {
-			report_style(out, color, "1");
-			human_safe(out, c->summary);
-			report_style(out, color, "0");
-			buf_puts(out, ".\n");
-			report_oncpu_sentence(out, r);
-		}
-		report_chain(out, r, c, shown, color);
+		shown++;
+		report_chain(out, r, c, shown, steps || shown > 1, color);
 	}
+	if (outside)
+		put_outside(out, r, color);
+	shown += outside;
 	if (selected > shown)
 		buf_printf(out, "\n%u more not shown (--top 0 shows all).\n", selected - shown);
 	if (selected)

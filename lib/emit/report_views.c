@@ -89,7 +89,8 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 				if (!r->chains->v.v[k].hidden &&
 				    report_is_of(&r->chains->v.v[k], p) &&
 				    (r->top == 0 || shown < r->top))
-					report_chain(out, r, &r->chains->v.v[k], ++shown, color);
+					report_chain(out, r, &r->chains->v.v[k], ++shown, true,
+						     color);
 			}
 			if (shown == 0)
 				buf_puts(out, "No cause found.\n");
@@ -102,7 +103,7 @@ void report_view_processes(struct buf *out, const struct report *r, bool color)
 			continue;
 		if (machine++ == 0)
 			buf_puts(out, "\n== The machine\n");
-		report_chain(out, r, &r->chains->v.v[k], machine, color);
+		report_chain(out, r, &r->chains->v.v[k], machine, true, color);
 	}
 	json_free(all);
 }

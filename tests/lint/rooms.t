@@ -35,7 +35,7 @@ ROOMS = {
     # the critical path as a partition; nobody but tests uses it yet
     "path": ["line"],
     "detect": ["path"],
-    "cause": ["line"],
+    "cause": ["detect"],
     "ask": ["input", "cause"],
     "emit": ["world", "stat"],
     "net": ["base"],

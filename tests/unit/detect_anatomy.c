@@ -67,7 +67,7 @@ static void is_reason(const struct path_cause *c, const char *want)
 {
 	struct buf out = { 0 };
 
-	reason_print(&out, &names, c, c->nlines ? &c->lines[0] : NULL);
+	reason_print(&out, &names, c);
 	is_str(buf_text(&out), want, "%s", want);
 	buf_free(&out);
 }

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cuts the pieces of paths at the first and last step of each run. Pieces are not told in order of
+ * time, and a step is known only when the next one begins: what may still become a part of one is
+ * held, 24 bytes a piece, and summed when enough has come.
+ */
+#include "lib/detect/track.h"
+
+#include <string.h>
+
+#include "lib/detect/step_runs.h"
+#include "lib/path/loops_feed.h"
+#include "lib/path/path_feed.h"
+
+/* So many more held pieces make it worth while to see which of them are known now. */
+#define SETTLE_PIECES 65536
+
+struct held_piece {
+	int64_t from_ns, to_ns;
+	uint32_t number; /* of its sum */
+};
+
+struct track_state {
+	uint32_t anchor, process;
+	struct track_sums sums;
+	VEC(struct held_piece) held;
+	size_t settle_at; /* held pieces */
+	struct track_phase phases[TRACK_WINDOWS];
+};
+
+struct path_tracks {
+	struct path_listener path_listener; /* first: listeners are cast back */
+	struct loop_listener loop_listener;
+	const struct world *w;
+	struct path *path;
+	struct path_feed path_feed;
+	struct loops *loops;
+	struct loops_feed loops_feed;
+	struct track_names names;
+	VEC(struct track_state) v;
+	struct map by_anchor;
+	struct track_state *newest; /* of the last piece; NULL: none since v changed */
+	VEC(uint32_t) by_key; /* key of an anchor's own segment -> number of its sum, 0 none */
+	VEC(struct step_runs) runs; /* by loop */
+	bool nomem;
+};
+
+static struct path_tracks *path_tracks_of_loops(struct loop_listener *l)
+{
+	return (struct path_tracks *)((char *)l - offsetof(struct path_tracks, loop_listener));
+}
+
+/* ---- steps ---- */
+
+static void on_step(struct loop_listener *l, const struct loop_step *s)
+{
+	struct path_tracks *t = path_tracks_of_loops(l);
+
+	while (t->runs.n <= s->loop)
+		if (!vec_push(&t->runs, (struct step_runs){ 0 })) {
+			t->nomem = true;
+			return;
+		}
+	t->runs.v[s->loop].thread = s->thread;
+	if (!step_runs_add(&t->runs.v[s->loop], s->begin_ns, s->end_ns))
+		t->nomem = true;
+}
+
+/* What was summed by then stays where it is: those steps were steps of something. */
+static void on_restart(struct loop_listener *l, uint32_t thread, uint32_t loop)
+{
+	struct path_tracks *t = path_tracks_of_loops(l);
+
+	(void)thread;
+	if (loop < t->runs.n) {
+		t->runs.v[loop].v.n = 0;
+		t->runs.v[loop].steps = 0;
+	}
+}
+
+static uint32_t process_of(const struct world *w, uint32_t thread)
+{
+	const struct world_thread *th = world_get_thread(w, thread);
+
+	return th ? th->process : 0;
+}
+
+/* The loop whose steps are the anchor's: its own, else the one of its process that took longest.
+ * -1: there is none. */
+static int loop_of(const struct path_tracks *t, const struct track_state *s)
+{
+	int best = loops_main(t->loops, s->anchor);
+
+	if (best >= 0 && (size_t)best < t->runs.n && t->runs.v[best].steps)
+		return best;
+	best = -1;
+	for (size_t i = 0; i < t->runs.n; i++) {
+		if (!t->runs.v[i].steps || process_of(t->w, t->runs.v[i].thread) != s->process)
+			continue;
+		if (best < 0 || loops_get(t->loops, i)->ns > loops_get(t->loops, (size_t)best)->ns)
+			best = (int)i;
+	}
+	return best;
+}
+
+/* ---- pieces ---- */
+
+static void phase_add(struct track_state *s, enum track_window window, uint32_t number,
+		      int64_t from_ns, int64_t to_ns)
+{
+	struct track_phase *p = &s->phases[window];
+
+	if (!p->ns || from_ns < p->from_ns)
+		p->from_ns = from_ns;
+	if (!p->ns || to_ns > p->to_ns)
+		p->to_ns = to_ns;
+	p->ns += (uint64_t)(to_ns - from_ns);
+	track_sums_add(&s->sums, number, window, from_ns, to_ns);
+}
+
+/* Where pieces lie: most lie where the one before does. */
+struct stretch {
+	int64_t from_ns, until_ns;
+	enum track_window window;
+};
+
+static struct stretch find_stretch(const struct step_runs *runs, int64_t ns)
+{
+	static const enum track_window windows[] = { [STEP_BEFORE] = WINDOW_START,
+						     [STEP_WITHIN] = WINDOW_STEPS,
+						     [STEP_BETWEEN] = WINDOW_BETWEEN,
+						     [STEP_BEHIND] = WINDOW_END };
+
+	struct stretch at = { .from_ns = ns };
+
+	at.window = windows[step_runs_find(runs, ns, &at.until_ns)];
+	return at;
+}
+
+static void sum_piece(struct track_state *s, const struct step_runs *runs, struct stretch *in,
+		      const struct held_piece *p)
+{
+	for (int64_t at = p->from_ns, until; at < p->to_ns; at = until) {
+		if (at < in->from_ns || at >= in->until_ns)
+			*in = find_stretch(runs, at);
+		until = in->until_ns < p->to_ns ? in->until_ns : p->to_ns;
+		phase_add(s, in->window, p->number, at, until);
+	}
+}
+
+/* Sums what lies before settled_ns, whose steps are known. */
+static void settle(struct path_tracks *t, struct track_state *s, int64_t settled_ns)
+{
+	static const struct step_runs none;
+	int loop = loop_of(t, s);
+	const struct step_runs *runs = loop < 0 ? &none : &t->runs.v[loop];
+	struct stretch in = { 0 };
+	size_t keep = 0;
+
+	for (size_t i = 0; i < s->held.n; i++) {
+		const struct held_piece p = s->held.v[i];
+
+		if (p.to_ns <= settled_ns)
+			sum_piece(s, runs, &in, &p);
+		else
+			s->held.v[keep++] = p;
+	}
+	s->held.n = keep;
+	s->settle_at = keep + SETTLE_PIECES;
+}
+
+/* Up to the end of the newest step; beyond TRACK_PIECES_MAX whatever is held. */
+static void settle_some(struct path_tracks *t, struct track_state *s)
+{
+	int loop = loop_of(t, s);
+	const struct step_runs *runs = loop < 0 ? NULL : &t->runs.v[loop];
+
+	if (runs && runs->v.n)
+		settle(t, s, runs->v.v[runs->v.n - 1].end_ns);
+	if (s->held.n >= TRACK_PIECES_MAX)
+		settle(t, s, INT64_MAX);
+	s->settle_at = s->held.n + SETTLE_PIECES;
+}
+
+static struct track_state *state_of(struct path_tracks *t, uint32_t anchor)
+{
+	struct track_state fresh = { .anchor = anchor,
+				     .process = process_of(t->w, anchor),
+				     .settle_at = SETTLE_PIECES };
+	uint64_t at = t->v.n;
+
+	if (t->newest && t->newest->anchor == anchor)
+		return t->newest;
+	if (map_get(&t->by_anchor, anchor, &at))
+		return t->newest = &t->v.v[at];
+	for (unsigned i = 0; i < TRACK_WINDOWS; i++)
+		fresh.phases[i].window = (enum track_window)i;
+	if (!vec_push(&t->v, fresh))
+		return NULL;
+	if (map_put(&t->by_anchor, anchor, at))
+		return t->newest = &t->v.v[at];
+	t->v.n--;
+	t->newest = NULL;
+	return NULL;
+}
+
+/* The number of a piece's sum; 0: out of memory. */
+static uint32_t number_of(struct path_tracks *t, struct track_state *s, const struct path_piece *p)
+{
+	bool own = p->key && p->depth == 0 && !p->occupant;
+	uint32_t number;
+
+	if (own && p->key < t->by_key.n && t->by_key.v[p->key])
+		return t->by_key.v[p->key];
+	number = track_sums_number(&s->sums, p);
+	if (own && number && vec_reach(&t->by_key, p->key))
+		t->by_key.v[p->key] = number;
+	return number;
+}
+
+static void on_piece(struct path_listener *l, const struct path_piece *p)
+{
+	struct path_tracks *t = (struct path_tracks *)l;
+	struct track_state *s = state_of(t, p->anchor);
+	struct held_piece held = { .from_ns = p->from_ns, .to_ns = p->to_ns };
+
+	if (s)
+		held.number = number_of(t, s, p);
+	if (!s || !held.number || !vec_push(&s->held, held))
+		t->nomem = true;
+	else if (s->held.n >= s->settle_at)
+		settle_some(t, s);
+}
+
+/* ---- the stream ---- */
+
+struct path_tracks *path_tracks_new(const struct world *w)
+{
+	struct path_tracks *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->w = w;
+	t->path_listener.on_piece = on_piece;
+	t->loop_listener.on_step = on_step;
+	t->loop_listener.on_restart = on_restart;
+	track_names_init(&t->names, w);
+	t->path = t->path_feed.path = path_new(w, NULL, &t->path_listener);
+	t->loops = t->loops_feed.loops = loops_new(w, &t->loop_listener);
+	if (t->path && t->loops)
+		return t;
+	path_tracks_free(t);
+	return NULL;
+}
+
+void path_tracks_free(struct path_tracks *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->v.n; i++) {
+		track_sums_free(&t->v.v[i].sums);
+		vec_free(&t->v.v[i].held);
+	}
+	for (size_t i = 0; i < t->runs.n; i++)
+		vec_free(&t->runs.v[i].v);
+	vec_free(&t->runs);
+	vec_free(&t->by_key);
+	vec_free(&t->v);
+	map_free(&t->by_anchor);
+	track_names_free(&t->names);
+	path_feed_free(&t->path_feed);
+	path_free(t->path);
+	loops_free(t->loops);
+	free(t);
+}
+
+int path_tracks_item(struct path_tracks *t, const struct stream_item *item, struct err *e)
+{
+	int rc = loops_feed_item(&t->loops_feed, item, e);
+
+	if (!rc)
+		rc = path_feed_item(&t->path_feed, item, e);
+	return rc ? rc : t->nomem ? err_nomem(e) : 0;
+}
+
+int path_tracks_finish(struct path_tracks *t, struct err *e)
+{
+	int rc = loops_finish(t->loops, e);
+
+	if (!rc)
+		rc = path_feed_finish(&t->path_feed, e);
+	for (size_t i = 0; i < t->v.n; i++)
+		settle(t, &t->v.v[i], INT64_MAX);
+	return rc ? rc : t->nomem ? err_nomem(e) : 0;
+}
+
+/* ---- answers ---- */
+
+size_t path_tracks_count(const struct path_tracks *t)
+{
+	return path_anchors(t->path);
+}
+
+struct track path_tracks_get(const struct path_tracks *t, size_t i)
+{
+	struct path_anchor a = path_anchor(t->path, i);
+	struct track track = { .anchor = a.thread, .begin_ns = a.begin_ns, .end_ns = a.end_ns };
+	uint64_t at;
+	int loop;
+
+	if (!map_get(&t->by_anchor, a.thread, &at))
+		return track;
+	loop = loop_of(t, &t->v.v[at]);
+	track.loop = loop < 0 ? NULL : loops_get(t->loops, (size_t)loop);
+	for (unsigned k = 0; k < TRACK_WINDOWS; k++)
+		if (t->v.v[at].phases[k].ns)
+			track.phases[track.nphases++] = t->v.v[at].phases[k];
+	return track;
+}
+
+bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
+		       struct track_parts *out)
+{
+	struct path_anchor a = path_anchor(t->path, i);
+	uint64_t at;
+
+	out->v.n = 0;
+	if (!map_get(&t->by_anchor, a.thread, &at))
+		return true;
+	return track_sums_parts(&t->v.v[at].sums, window, a.thread, t->path, &t->names, out);
+}
+
+struct track_names *path_tracks_names(struct path_tracks *t)
+{
+	return &t->names;
+}

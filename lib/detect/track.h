@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tracks: the life of each anchor's critical path in phases. What lies before the first step of the
+ * process's loop is its start, then come the steps and what is between them, then the end. Without
+ * a loop all of it is one phase. The phases sum to the life, to the nanosecond.
+ */
+#ifndef INGERO_DETECT_TRACK_H
+#define INGERO_DETECT_TRACK_H
+
+#include "lib/detect/anatomy.h"
+#include "lib/detect/track_sums.h"
+#include "lib/event/stream.h"
+#include "lib/path/loops.h"
+
+/* Pieces of one anchor that wait until it is known whether they lie in a step: 24 bytes each. */
+#define TRACK_PIECES_MAX 524288
+
+struct path_tracks;
+
+/* w stays the caller's. NULL: out of memory. */
+struct path_tracks *path_tracks_new(const struct world *w);
+void path_tracks_free(struct path_tracks *t);
+
+/* Every item of the stream. */
+int path_tracks_item(struct path_tracks *t, const struct stream_item *item, struct err *e);
+/* The stream is over; what follows answers from then on. */
+int path_tracks_finish(struct path_tracks *t, struct err *e);
+
+struct track_phase {
+	enum track_window window;
+	int64_t from_ns, to_ns; /* of the first and the last piece in it */
+	uint64_t ns;		/* of all pieces */
+};
+
+/* Borrowed from the tracks. */
+struct track {
+	uint32_t anchor; /* world thread id */
+	int64_t begin_ns, end_ns;
+	const struct loop *loop;		  /* whose steps they are; NULL: none is known */
+	struct track_phase phases[TRACK_WINDOWS]; /* in order, those that are not empty */
+	unsigned nphases;
+};
+
+size_t path_tracks_count(const struct path_tracks *t);
+struct track path_tracks_get(const struct path_tracks *t, size_t i);
+/* The parts of one phase; out is emptied. False: out of memory. */
+bool path_tracks_parts(struct path_tracks *t, size_t i, enum track_window window,
+		       struct track_parts *out);
+/* What the parts refer to. */
+struct track_names *path_tracks_names(struct path_tracks *t);
+
+#endif
