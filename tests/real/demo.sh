@@ -5,7 +5,7 @@
 # loop's own clock says of the trouble stands beside the report. PyTorch is installed into $REAL on the first run (530 MB of
 # downloads); its GPU is the double's, so kernels take their time and compute nothing.
 # Where BPF is not permitted, or PyTorch cannot be installed, it says so and ends with status 1. The recording and the report
-# stay in $BUILD/demo-torch. DEMO_TROUBLE is one of those of tests/real/work/train.py [checkpoint].
+# stay in $BUILD/demo-torch. DEMO_TROUBLE is one of those of tests/real/work/troubles.py [checkpoint].
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
@@ -35,15 +35,19 @@ fi
 why=$($sudo "$BIN/ingero-record" -q -o /dev/null -- true 2>&1) ||
 	give_up "BPF does not work here: ${why:-ingero-record failed}; ingero-demo shows the analysis on a generated recording"
 
-# What the trouble is in the loop, and the names by which a report that found it calls it.
-case $trouble in
-getitem) what="each __getitem__ of the data set computes on the main thread" names='Text\.(decode|__getitem__)' ;;
-gc) what="the garbage collector runs every ten steps" names='gc|Trainer\.plant' ;;
-sleep) what="each step sleeps" names='Trainer\.plant|sleep' ;;
-logging) what="each step writes a checksum of every weight to a log that is synced" names='Trainer\.log_weights' ;;
-checkpoint) what="every fifth step writes a checkpoint of 40 MB and waits for the disk" names='Trainer\.save_checkpoint' ;;
-*) give_up "DEMO_TROUBLE=$trouble: there are getitem, gc, sleep, logging, checkpoint" ;;
-esac
+# What the trouble is, and the class whose lines take the time, as tests/real/work/troubles.py says.
+IFS=$'\t' read -r class what < <(python3 - "$trouble" <<'PY'
+import ast, sys
+with open("tests/real/work/troubles.py") as f:
+    tree = ast.parse(f.read())
+table = next(n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "TROUBLES")
+classes = {k.value: v.id for k, v in zip(table.keys, table.values)}
+texts = {n.name: (ast.get_docstring(n) or n.name).split("\n")[0] for n in tree.body if isinstance(n, ast.ClassDef)}
+name = classes.get(sys.argv[1])
+print(name or "", texts[name] if name else ", ".join(classes), sep="\t")
+PY
+)
+[ -n "$class" ] || give_up "DEMO_TROUBLE=$trouble: there are $what"
 
 if [ ! -e "$REAL/torch.installed" ]; then
 	say "Installing PyTorch into $REAL (once; 530 MB, without NVIDIA's libraries)"
@@ -75,10 +79,12 @@ import json, sys
 with open(sys.argv[1]) as f:
     truth = json.load(f)
 print(f"By the loop's own clock, {truth['steps']} steps took {truth['loop_s']:.2f} s, of which {truth['planted_s']:.2f} s "
-      f"({truth['planted_s'] / truth['loop_s']:.0%}) were planted: {sys.argv[2]}.")
+      f"({truth['planted_s'] / truth['loop_s']:.0%}) were planted: {sys.argv[2]}")
 PY
-"$python" - "$names" 3< <("$BIN/ingero-explain" --json "$to/chains.ige") <<'PY' || give_up "the report has no finding about it"
-import json, os, re, sys
-found = json.load(os.fdopen(3))["chains"]
-sys.exit(not any(re.search(sys.argv[1], c["summary"]) for c in found))
+"$python" - "$class." 3< <("$BIN/ingero-explain" --json "$to/chains.ige") <<'PY' || give_up "the report does not name its line"
+import json, os, sys
+steps = [p for track in json.load(os.fdopen(3))["paths"] for p in track["phases"] if p["name"] == "steps"]
+largest = [row for phase in steps for row in phase["rows"][:2]]
+sys.exit(not any(sys.argv[1] in text or "compute (troubles.py" in text
+                 for row in largest for text in [row["site"] or ""] + [w["text"] for w in row["why"]]))
 PY

@@ -13,8 +13,9 @@ export REAL
 run tests/real/demo.sh
 is "$status" 0 "the demonstration succeeds" || diag "$err
 $(tail -20 "$TMP/.out")"
-line=$(grep -n 'os.fsync(file' tests/real/work/train.py | cut -d: -f1)
-like "$out" "Trainer.save_checkpoint \\(train.py:$line\\)" "the report names the line that waits for the disk"
+line=$(grep -n 'os.fsync(file' tests/real/work/troubles.py | cut -d: -f1)
+like "$out" "Checkpoint.save \\(troubles.py:$line\\)" "the report names the line that waits for the disk"
+like "$out" 'python train.py \(pid [0-9]+\): ~?[0-9]+ steps of Trainer.step \(train.py:[0-9]+-[0-9]+\)' "and says how long a step takes"
 like "$out" '(HIGH|MEDIUM) disk-stall' "as a stall by a disk"
 like "$out" 'Fix +Write checkpoints from another thread' "and says what to do"
 verdict=$(python3 - "$BUILD" <<'PY'
@@ -34,5 +35,5 @@ run setpriv --bounding-set=-bpf,-sys_admin,-perfmon tests/real/demo.sh
 is "$status" 1 "without the right to use BPF"
 like "$err" 'BPF does not work here: .*not permitted' "it says why"
 run env DEMO_TROUBLE=rain tests/real/demo.sh
-like "$err" 'DEMO_TROUBLE=rain: there are getitem' "a trouble that is not known"
+like "$err" 'DEMO_TROUBLE=rain: there are none, getitem' "a trouble that is not known"
 done_testing
