@@ -36,7 +36,7 @@ why=$($sudo "$BIN/ingero-record" -q -o /dev/null -- true 2>&1) ||
 	give_up "BPF does not work here: ${why:-ingero-record failed}; ingero-demo shows the analysis on a generated recording"
 
 # What the trouble is, and the class whose lines take the time, as tests/real/work/troubles.py says.
-IFS=$'\t' read -r class what < <(python3 - "$trouble" <<'PY'
+IFS='|' read -r class what < <(python3 - "$trouble" <<'PY'
 import ast, sys
 with open("tests/real/work/troubles.py") as f:
     tree = ast.parse(f.read())
@@ -44,7 +44,7 @@ table = next(n.value for n in tree.body if isinstance(n, ast.Assign) and n.targe
 classes = {k.value: v.id for k, v in zip(table.keys, table.values)}
 texts = {n.name: (ast.get_docstring(n) or n.name).split("\n")[0] for n in tree.body if isinstance(n, ast.ClassDef)}
 name = classes.get(sys.argv[1])
-print(name or "", texts[name] if name else ", ".join(classes), sep="\t")
+print(name or "", texts[name] if name else ", ".join(classes), sep="|")
 PY
 )
 [ -n "$class" ] || give_up "DEMO_TROUBLE=$trouble: there are $what"
