@@ -11,6 +11,7 @@
 
 #include "lib/base/map.h"
 #include "lib/world/call_site.h"
+#include "lib/world/python_code.h"
 
 /* Of one part: its frames at the levels below the root, the root's first. */
 struct descent {
@@ -39,13 +40,35 @@ static bool is_same_function(const struct world *w, uint32_t a, uint32_t b)
 	return x && y && x->kind == y->kind && x->name == y->name && x->file == y->file;
 }
 
+static struct python_code code_of(const struct world *w, uint32_t frame)
+{
+	const struct world_frame *f = world_get_frame(w, frame);
+
+	return python_code_of(f ? world_text(w, f->file) : (struct bytes){ 0 });
+}
+
+/* How far in the frames of a stack are shown: as far as a person's own code goes or, of a loop in an
+ * installed package, that package's. n: no further than the root. */
+static unsigned find_innermost(const struct world *w, const struct anatomy_root *root,
+			       const uint32_t *frames, unsigned n)
+{
+	struct python_code of = code_of(w, root->frame);
+
+	if (!of.package.n)
+		return call_site_find(w, frames, n);
+	for (unsigned i = 0; i < n; i++)
+		if (bytes_equal(code_of(w, frames[i]).package, of.package))
+			return i;
+	return n;
+}
+
 /* Frames are held innermost first. */
 static void descent_python(const struct world *w, const struct anatomy_root *root, uint32_t stack,
 			   struct descent *d)
 {
 	unsigned n, seen = 0;
 	const uint32_t *frames = world_get_stack(w, stack, &n);
-	unsigned site = frames ? call_site_find(w, frames, n) : 0;
+	unsigned site = frames ? find_innermost(w, root, frames, n) : 0;
 
 	for (unsigned i = frames ? n : 0; i-- > site && d->n < ANATOMY_DEPTH;) {
 		const struct world_frame *f = world_get_frame(w, frames[i]);

@@ -22,6 +22,7 @@
 struct step_track {
 	struct json track, steps, phase; /* phase: of the steps */
 	double count, ns;		 /* steps, and all their time */
+	bool least;			 /* there were at least so many */
 };
 
 static void step_track_free(struct step_track *t)
@@ -61,11 +62,16 @@ static struct json phase_of(struct json track, const char *name)
 static bool step_track_get(const struct report *r, struct json paths, size_t i,
 			   struct step_track *t)
 {
+	struct json least;
+
 	*t = (struct step_track){ .track = json_at(paths, i) };
 	t->steps = json_get(t->track, "steps");
 	t->phase = phase_of(t->track, "steps");
 	t->count = json_type(t->steps) == JSON_TYPE_OBJECT ? report_number(t->steps, "count") : 0;
 	t->ns = t->phase.is ? report_number(t->phase, "ns") : 0;
+	least = json_get(t->steps, "at_least");
+	t->least = json_is_true(least);
+	json_free(least);
 	if (report_shows(r, t->track) && t->count >= STEPS_LEAST && t->ns > 0)
 		return true;
 	step_track_free(t);
@@ -112,13 +118,17 @@ static void put_loop(struct buf *out, const struct step_track *t)
 
 static void put_count(struct buf *out, const struct step_track *t)
 {
-	struct json estimated = json_get(t->steps, "estimated"),
-		    least = json_get(t->steps, "at_least");
+	struct json estimated = json_get(t->steps, "estimated");
 
-	buf_puts(out, json_is_true(least) ? ">=" : json_is_true(estimated) ? "~" : "");
+	buf_puts(out, t->least ? ">=" : json_is_true(estimated) ? "~" : "");
 	buf_puts(out, human_count((uint64_t)t->count).s);
 	json_free(estimated);
-	json_free(least);
+}
+
+/* Of a step where their number is known, else of all of them. */
+static double per_step(const struct step_track *t, double ns)
+{
+	return t->least ? ns : ns / t->count;
 }
 
 /* "31.1 ms (55.0%)" of a step. */
@@ -126,7 +136,7 @@ static void put_per_step(struct buf *out, const struct step_track *t, double ns)
 {
 	char text[48];
 
-	buf_printf(out, "%s (%.1f%%)", report_ns(text, sizeof(text), ns / t->count),
+	buf_printf(out, "%s (%.1f%%)", report_ns(text, sizeof(text), per_step(t, ns)),
 		   ns / t->ns * 100);
 }
 
@@ -201,7 +211,7 @@ static void put_verdict(struct buf *out, const struct step_track *t)
 	put_count(out, t);
 	buf_puts(out, " steps of ");
 	put_loop(out, t);
-	buf_printf(out, ", %s each", report_ns(text, sizeof(text), t->ns / t->count));
+	buf_printf(out, ", %s each", report_ns(text, sizeof(text), per_step(t, t->ns)));
 	for (unsigned i = 0; i < VERDICT_PARTS; i++) {
 		if (best[i].text.is && best[i].ns >= VERDICT_SHARE * t->ns) {
 			buf_puts(out, n++ ? "; " : ": ");
@@ -288,7 +298,7 @@ static void put_row(struct buf *out, const struct step_track *t, struct json row
 	char text[48];
 
 	buf_printf(out, "    %5.1f%%  %9s  ", ns / t->ns * 100,
-		   report_ns(text, sizeof(text), ns / t->count));
+		   report_ns(text, sizeof(text), per_step(t, ns)));
 	report_member(out, row, "line", "elsewhere");
 	if (json_bytes(site).n) {
 		buf_puts(out, " > ");
@@ -302,7 +312,7 @@ static void put_row(struct buf *out, const struct step_track *t, struct json row
 
 		if (part >= WHY_SHARE * t->ns) {
 			buf_printf(out, "            %9s    ",
-				   report_ns(text, sizeof(text), part / t->count));
+				   report_ns(text, sizeof(text), per_step(t, part)));
 			report_member(out, c, "text", "?");
 			buf_putc(out, '\n');
 		}
@@ -330,7 +340,7 @@ static void put_rows(struct buf *out, const struct step_track *t)
 	}
 	if (rest > 0)
 		buf_printf(out, "    %5.1f%%  %9s  %zu more lines\n", rest / t->ns * 100,
-			   report_ns(text, sizeof(text), rest / t->count), n - ROWS_SHOWN);
+			   report_ns(text, sizeof(text), per_step(t, rest)), n - ROWS_SHOWN);
 	json_free(rows);
 }
 
@@ -377,7 +387,7 @@ static void put_track(struct buf *out, const struct step_track *t, bool color)
 	buf_puts(out, " of ");
 	put_loop(out, t);
 	buf_printf(out, " in %s", report_ns(text, sizeof(text), t->ns));
-	if (p50 > 0) {
+	if (p50 > 0 && !t->least) {
 		buf_printf(out, ", median %s", report_ns(text, sizeof(text), p50));
 		buf_printf(out, ", p99 %s",
 			   report_ns(text, sizeof(text), report_number(t->steps, "p99_ns")));
