@@ -250,6 +250,8 @@ unsigned path_cause_severity(const struct path_cause *c, uint64_t window_ns)
 		return 3;
 	case PATH_UNKNOWN:
 	case PATH_TOO_DEEP:
+	case PATH_RECORDER:
+	case PATH_DEMAND:
 	case PATH_OUTSIDE: /* whether it is demand or a reply is not known */
 		return 0;
 	default:

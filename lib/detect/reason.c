@@ -36,6 +36,10 @@ static const struct {
 	[PATH_CHILD] = { "waits for a child process", "waited for a child process" },
 	[PATH_STOPPED] = { "is stopped by a signal", "was stopped by a signal" },
 	[PATH_FROZEN] = { "is frozen with its cgroup", "was frozen with its cgroup" },
+	[PATH_DEMAND] = { "waits for somebody to ask", "waited for somebody to ask" },
+	[PATH_REPLY] = { "waits for an answer over a socket",
+			 "waited for an answer over a socket" },
+	[PATH_RECORDER] = { "is stopped by the recorder", "was stopped by the recorder" },
 	[PATH_OUTSIDE] = { "waits for a socket or descriptors",
 			   "waited for a socket or descriptors" },
 	[PATH_BLOCKED] = { "waits", "waited" },
@@ -121,6 +125,10 @@ void reason_print(struct buf *out, const struct track_names *names, const struct
 	const struct path_cause_line *line;
 	double share;
 
+	if (c->class == PATH_RECORDER) {
+		buf_puts(out, "ingero-record had the CPU, or stopped it to attach");
+		return;
+	}
 	if (c->class == PATH_TAKEN) {
 		reason_print_culprit(out, names, c);
 		buf_puts(out, " had the CPU");

@@ -212,7 +212,7 @@ static uint32_t number_of(struct path_tracks *t, struct track_state *s, const st
 
 	if (own && p->key < t->by_key.n && t->by_key.v[p->key])
 		return t->by_key.v[p->key];
-	number = track_sums_number(&s->sums, p);
+	number = track_sums_number(&s->sums, t->path, p);
 	if (own && number && vec_reach(&t->by_key, p->key))
 		t->by_key.v[p->key] = number;
 	return number;

@@ -7,20 +7,19 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/path/path_groups.h"
 
-static struct track_key key_of(const struct path_piece *p)
+static struct track_key key_of(const struct path *path, const struct path_piece *p)
 {
 	return (struct track_key){ .thread = p->thread,
 				   .occupant = p->occupant,
 				   .who = p->s->who,
 				   .line = p->s->line,
-				   .via_line = p->via.line,
+				   .via = path_via_key(path, p->via),
 				   .op = p->s->op,
-				   .via_op = p->via.op,
 				   .state = p->s->state,
 				   .object = p->s->object,
-				   .flags = p->s->flags,
-				   .via_flags = p->via.flags };
+				   .flags = p->s->flags };
 }
 
 /* The number of the key, made if there is none and there are fewer than max. 0: neither. */
@@ -42,15 +41,16 @@ static uint32_t find_number(struct track_sums *s, const struct track_key *key, s
 	return 0;
 }
 
-uint32_t track_sums_number(struct track_sums *s, const struct path_piece *p)
+uint32_t track_sums_number(struct track_sums *s, const struct path *path,
+			   const struct path_piece *p)
 {
-	struct track_key key = key_of(p);
+	struct track_key key = key_of(path, p);
 	uint32_t number = find_number(s, &key, TRACK_SUMS_MAX);
 
 	if (number)
 		return number;
-	key.line = key.via_line = 0;
-	key.op = key.via_op = 0;
+	key.line = key.via = 0;
+	key.op = 0;
 	key.flags &= (uint8_t)~SEGMENT_SAMPLED;
 	return find_number(s, &key, UINT32_MAX);
 }
@@ -85,13 +85,13 @@ static struct segment segment_of(const struct track_key *k, bool taken)
 static bool part_of(const struct track_key *k, const struct track_total *t, uint32_t anchor,
 		    struct path *path, struct track_names *names, struct track_part *out)
 {
-	bool own = k->thread == anchor && !k->occupant,
-	     taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
+	const struct segment *via = k->via ? &path_segment_key(path, k->via)->s : NULL;
+	bool taken = k->occupant && !path_is_partner(path, anchor, k->occupant);
 	struct segment s = segment_of(k, taken);
 	uint32_t thread;
 
 	*out = (struct track_part){ .class = path_class_of(&s),
-				    .stack = own ? k->line : k->via_line,
+				    .stack = via ? via->line : k->line,
 				    .ns = t->ns,
 				    .pieces = t->pieces,
 				    .longest_ns = t->longest_ns,
@@ -99,7 +99,9 @@ static bool part_of(const struct track_key *k, const struct track_total *t, uint
 	thread = path_class_culprit(out->class, &s, anchor, k->thread);
 	if (thread) {
 		out->culprit = path_culprit_of(&names->culprits, thread);
-		out->exclusion = k->via_flags & SEGMENT_EXCLUSION;
+		out->exclusion = via && via->flags & SEGMENT_EXCLUSION;
+		if (path_is_recorder(names->w, path, thread))
+			out->class = PATH_RECORDER;
 	}
 	if (s.line)
 		out->line = site_frames_get(&names->frames, names->w, s.line);

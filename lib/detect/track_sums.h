@@ -21,10 +21,10 @@ enum track_window { WINDOW_START, WINDOW_STEPS, WINDOW_BETWEEN, WINDOW_END, TRAC
 
 struct track_key {
 	uint32_t thread, occupant, who, line;
-	uint32_t via_line;
-	uint16_t op, via_op;
-	uint8_t state, object, flags, via_flags;
-	uint32_t pad; /* 0 */
+	uint32_t via; /* the anchor's own wait: key of its segment; 0: it is the anchor's own time */
+	uint16_t op;
+	uint8_t state, object, flags;
+	uint8_t pad[3]; /* 0 */
 };
 
 struct track_total {
@@ -45,7 +45,8 @@ struct track_sums {
 };
 
 /* The number of what this piece is. 0: out of memory. */
-uint32_t track_sums_number(struct track_sums *s, const struct path_piece *p);
+uint32_t track_sums_number(struct track_sums *s, const struct path *path,
+			   const struct path_piece *p);
 void track_sums_add(struct track_sums *s, uint32_t number, enum track_window window,
 		    int64_t from_ns, int64_t to_ns);
 

@@ -211,7 +211,8 @@ static void put_verdict(struct buf *out, const struct step_track *t)
 	put_count(out, t);
 	buf_puts(out, " steps of ");
 	put_loop(out, t);
-	buf_printf(out, ", %s each", report_ns(text, sizeof(text), per_step(t, t->ns)));
+	buf_printf(out, ", %s %s", report_ns(text, sizeof(text), per_step(t, t->ns)),
+		   t->least ? "in all" : "each");
 	for (unsigned i = 0; i < VERDICT_PARTS; i++) {
 		if (best[i].text.is && best[i].ns >= VERDICT_SHARE * t->ns) {
 			buf_puts(out, n++ ? "; " : ": ");

@@ -197,5 +197,10 @@ bool offcpu_segments(const struct world *w, const struct occupancy *o, const str
 	done = (ready <= event_start(ev) || add_blocked(th, ev, def, ready, out)) &&
 	       (ready >= ev->end_ns || add_runnable(w, o, losses, th, ev, def, ready, out));
 	th->moves.n = 0;
+	/* Where the CPU was taken from it. */
+	for (size_t i = 0; i < out->v.n; i++) {
+		if (out->v.v[i].state == SEGMENT_RUNNABLE || out->v.v[i].state == SEGMENT_THROTTLED)
+			out->v.v[i].line = ev->stack;
+	}
 	return done;
 }

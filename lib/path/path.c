@@ -53,6 +53,8 @@ void path_free(struct path *p)
 	releases_free(&p->releases);
 	mixes_free(&p->mixes);
 	segment_keys_free(&p->keys);
+	path_vias_free(&p->vias);
+	map_free(&p->sockets);
 	free(p);
 }
 
@@ -132,6 +134,40 @@ RARE static void add_submitter(struct path *p, struct path_thread *th)
 		return;
 	p->submitters.v[th->process]++;
 	add_track(p, th);
+}
+
+/* ---- sockets ---- */
+
+int path_socket(struct path *p, uint64_t id, bool demand, struct err *e)
+{
+	return map_put(&p->sockets, id, demand ? SEGMENT_DEMAND : SEGMENT_REPLY) ? 0 : err_nomem(e);
+}
+
+int path_ready(struct path *p, uint32_t thread, uint64_t socket, struct err *e)
+{
+	struct path_thread *th = path_thread_known(p, thread);
+	uint64_t flag;
+	bool done;
+
+	if (!th || !map_get(&p->sockets, socket, &flag))
+		return 0;
+	return path_thread_flag_wait(th, INT64_MIN, (uint8_t)flag, &done) ? 0 : err_nomem(e);
+}
+
+/* A wait for a socket: its interval comes before this, or behind it. */
+static bool on_socket(struct path *p, struct path_thread *th, const struct event *ev,
+		      const struct op_def *def)
+{
+	uint64_t id, flag;
+	bool done;
+
+	if (!event_get(ev, def, COL_SOCKET, &id) || !map_get(&p->sockets, id, &flag))
+		return true;
+	if (!path_thread_flag_wait(th, event_start(ev), (uint8_t)flag, &done))
+		return false;
+	th->socket_since_ns = event_start(ev);
+	th->socket_flag = done ? 0 : (uint8_t)flag;
+	return true;
 }
 
 /* ---- events ---- */
@@ -230,6 +266,8 @@ static void on_offcpu(struct path *p, struct path_thread *th, const struct event
 	}
 	place_runnable(th, ev, o);
 	wait = o->v.n && segment_blocked(&o->v.v[0]) ? &o->v.v[0] : NULL;
+	if (wait && th->socket_flag && th->socket_since_ns == event_start(ev))
+		wait->flags |= th->socket_flag;
 	if (wait)
 		note_release(p, th, wait);
 	end = timed_waits_next(&th->timed, &p->losses, ev, def, wait, &since);
@@ -317,12 +355,16 @@ APART static void on_thread(struct path *p, struct path_thread *th, const struct
 	case OP_MEM_FAULT:
 		done = on_section(p, th, ev);
 		break;
+	case OP_NET_SOCKET:
+		done = on_socket(p, th, ev, def);
+		break;
 	case OP_PROC_FORK:
 		on_fork(p, th, ev, def);
 		break;
 	case OP_PROC_EXIT:
 		done = path_thread_until(th, &p->losses, ev->end_ns);
 		th->exited = true;
+		th->walk_at = 0; /* all of it is known */
 		break;
 	default:
 		break;

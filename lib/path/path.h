@@ -40,9 +40,9 @@ struct path_piece {
 	/* 0, or the thread that had the CPU while the path was runnable. If it is no partner of the
 	 * anchor (path_is_partner), it took the CPU, and the rest does not count. */
 	uint32_t occupant;
-	unsigned depth;	     /* threads between the anchor and the leaf */
-	struct path_via via; /* with depth 0: zero, s is the anchor's own */
-	uint32_t key; /* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
+	unsigned depth; /* threads between the anchor and the leaf */
+	uint32_t via;	/* the waits through which it was reached: path_via; 0: none */
+	uint32_t key;	/* of s in the leaf's log (segment_keys.h); 0: it is made for this piece */
 };
 
 /* Receives the pieces of all anchors: each life once and whole, not in order of time. */
@@ -56,7 +56,7 @@ struct path_options {
 	size_t segments_max; /* held at once; 0: PATH_SEGMENTS_MAX */
 	int64_t patience_ns; /* 0: PATH_PATIENCE_NS */
 };
-#define PATH_SEGMENTS_MAX 2796202 /* 32 MiB */
+#define PATH_SEGMENTS_MAX 5592405 /* 64 MiB */
 
 /* w and the listener stay the caller's and must outlive the path. NULL: out of memory. */
 struct path *path_new(const struct world *w, const struct path_options *o,
@@ -69,6 +69,12 @@ void path_event_ahead(const struct path *p, const struct event *ev);
 
 /* The next event in stream order. */
 int path_event(struct path *p, const struct event *ev, struct err *e);
+
+/* What a socket is for, before or behind waits for it: somebody who asks, or else an answer. */
+int path_socket(struct path *p, uint64_t id, bool demand, struct err *e);
+
+/* This socket was ready when the thread's last wait, for several descriptors, ended. */
+int path_ready(struct path *p, uint32_t thread, uint64_t socket, struct err *e);
 
 /* Events that ended between these times are missing. */
 void path_lost(struct path *p, int64_t since_ns, int64_t until_ns, uint64_t events);
@@ -94,6 +100,33 @@ struct path_anchor {
 };
 size_t path_anchors(const struct path *p);
 struct path_anchor path_anchor(const struct path *p, size_t i);
+
+/* Whether anything of this thread's own time was in the stream. */
+bool path_is_recorded(const struct path *p, uint32_t thread);
+
+bool path_is_finished(const struct path *p);
+
+/* Up to here nothing of this anchor's life is waited for. */
+int64_t path_known_ns(const struct path *p, uint32_t anchor);
+
+/* Gives the pieces of [from, to) of an anchor's life to another listener once more, as far as they
+ * are known: what of it lies in its life and before path_known_ns. What was folded into checkpoints
+ * meanwhile is rough. */
+int path_window(struct path *p, uint32_t anchor, int64_t from_ns, int64_t to_ns,
+		struct path_listener *listener, struct err *e);
+
+/* A wait through which a piece was reached. */
+struct path_wait {
+	uint32_t thread; /* who waited */
+	const struct segment
+		*s; /* WAITING or RUNNABLE, for s->who; while p lives and is not changed */
+};
+
+/* How many waits make up a chain, and the first max of them: the anchor's own first. */
+unsigned path_via(const struct path *p, uint32_t via, struct path_wait *v, unsigned max);
+
+/* The key of the first of them, the anchor's own wait; 0: there is none. */
+uint32_t path_via_key(const struct path *p, uint32_t via);
 
 /* The segment of a piece that has a number, while p lives. */
 const struct segment_key *path_segment_key(const struct path *p, uint32_t key);

@@ -23,8 +23,11 @@ static const char *const texts[PATH_CLASSES] = {
 	[PATH_CHILD] = "child process",
 	[PATH_STOPPED] = "stopped",
 	[PATH_FROZEN] = "frozen",
+	[PATH_DEMAND] = "nothing asked",
+	[PATH_REPLY] = "waiting for a reply",
 	[PATH_OUTSIDE] = "outside (socket or poll)",
 	[PATH_BLOCKED] = "blocked",
+	[PATH_RECORDER] = "the recorder",
 	[PATH_UNENDED] = "never ended",
 	[PATH_TOO_DEEP] = "chain too deep",
 };
@@ -32,6 +35,20 @@ static const char *const texts[PATH_CLASSES] = {
 const char *path_class_text(enum path_class class)
 {
 	return class < PATH_CLASSES ? texts[class] : "?";
+}
+
+static enum path_class class_outside(const struct segment *s)
+{
+	if (s->flags & SEGMENT_IN_SYNC)
+		return PATH_DEVICE;
+	switch (s->flags & (SEGMENT_DEMAND | SEGMENT_REPLY)) {
+	case SEGMENT_DEMAND:
+		return PATH_DEMAND;
+	case SEGMENT_REPLY:
+		return PATH_REPLY;
+	default:
+		return PATH_OUTSIDE;
+	}
 }
 
 static enum path_class class_blocked(const struct segment *s)
@@ -53,8 +70,10 @@ static enum path_class class_blocked(const struct segment *s)
 		return PATH_FROZEN;
 	case OBJECT_POLL:
 	case OBJECT_SOCKET:
-		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_OUTSIDE;
+		return class_outside(s);
 	default:
+		if (s->flags & (SEGMENT_DEMAND | SEGMENT_REPLY))
+			return class_outside(s);
 		if (s->flags & SEGMENT_EXCLUSION)
 			return PATH_LOCK;
 		return s->flags & SEGMENT_IN_SYNC ? PATH_DEVICE : PATH_BLOCKED;

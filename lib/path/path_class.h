@@ -26,8 +26,11 @@ enum path_class {
 	PATH_CHILD,
 	PATH_STOPPED,
 	PATH_FROZEN,
-	PATH_OUTSIDE, /* a socket, or several descriptors */
+	PATH_DEMAND,  /* nobody asked: a socket that was accepted, or is listened on */
+	PATH_REPLY,   /* no answer came: a socket that was connected */
+	PATH_OUTSIDE, /* another socket, or several descriptors */
 	PATH_BLOCKED,
+	PATH_RECORDER, /* the recorder stopped it to attach, or had its CPU */
 	PATH_UNENDED,
 	PATH_TOO_DEEP,
 	PATH_CLASSES

@@ -6,6 +6,7 @@
 #include "lib/path/path_feed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/event/asleep.h"
 
@@ -42,6 +43,9 @@ static int feed_events(struct path_feed *f, const struct stream_item *item, stru
 		if (i + PATH_EVENTS_AHEAD < item->n)
 			path_event_ahead(f->path, &ev[PATH_EVENTS_AHEAD]);
 		rc = path_event(f->path, ev, e);
+		if (rc == 0 && f->unended && unended_wants(ev->op) &&
+		    !unended_event(f->unended, ev))
+			rc = err_nomem(e);
 		if (rc)
 			return rc;
 		f->previous_ns = ev->end_ns;
@@ -63,6 +67,24 @@ static bool feed_asleep(struct path_feed *f, const struct record *r)
 	return true;
 }
 
+static bool is_role(const struct record *r, const char *role)
+{
+	const struct bytes said = r->u.SOCKET.role;
+
+	return said.n == strlen(role) && memcmp(said.p, role, said.n) == 0;
+}
+
+static int feed_socket(struct path_feed *f, const struct record *r, struct err *e)
+{
+	bool demand, reply;
+
+	if (!REC_HAS(r, SOCKET, role))
+		return 0;
+	demand = is_role(r, "accepted") || is_role(r, "listening");
+	reply = is_role(r, "connected");
+	return demand || reply ? path_socket(f->path, r->u.SOCKET.id, demand, e) : 0;
+}
+
 static int feed_record(struct path_feed *f, const struct record *r, struct err *e)
 {
 	switch (r->kind) {
@@ -80,6 +102,12 @@ static int feed_record(struct path_feed *f, const struct record *r, struct err *
 			return 0;
 		extend_end(f, r->u.OPEN.time_ns);
 		return open_calls_add(&f->open, &r->u.OPEN) ? 0 : err_nomem(e);
+	case RECORD_SOCKET:
+		return feed_socket(f, r, e);
+	case RECORD_READY:
+		if (!REC_HAS(r, READY, socket))
+			return 0;
+		return path_ready(f->path, r->u.READY.thread, r->u.READY.socket, e);
 	case RECORD_ASLEEP:
 		return feed_asleep(f, r) ? 0 : err_nomem(e);
 	default:
@@ -91,7 +119,11 @@ int path_feed_item(struct path_feed *f, const struct stream_item *item, struct e
 {
 	if (item->kind == STREAM_EVENTS)
 		return feed_events(f, item, e);
-	return item->kind == STREAM_RECORD ? feed_record(f, item->record, e) : 0;
+	if (item->kind != STREAM_RECORD)
+		return 0;
+	if (f->unended && !unended_record(f->unended, item->record))
+		return err_nomem(e);
+	return feed_record(f, item->record, e);
 }
 
 /* Innermost first. */

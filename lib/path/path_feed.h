@@ -11,10 +11,12 @@
 #include "lib/event/open_calls.h"
 #include "lib/event/stream.h"
 #include "lib/path/path.h"
+#include "lib/path/path_unended.h"
 
 /* Zero-initialised but for path is ready for the first item. */
 struct path_feed {
 	struct path *path;
+	struct unended_facts *unended; /* NULL: not collected */
 	struct open_calls open;
 	VEC(struct record) asleep; /* the latest of each thread */
 	struct map asleep_by;	   /* thread -> position */

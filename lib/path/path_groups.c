@@ -10,6 +10,8 @@
 
 #include "lib/base/hash.h"
 
+#define RECORDER "ingero-record"
+
 static void on_piece(struct path_listener *l, const struct path_piece *p)
 {
 	path_groups_add((struct path_groups *)l, p);
@@ -21,6 +23,15 @@ void path_groups_init(struct path_groups *g, const struct world *w)
 	g->listener.on_piece = on_piece;
 	g->w = w;
 	g->culprits.w = w;
+}
+
+void path_groups_reset(struct path_groups *g)
+{
+	for (size_t i = 0; i < g->keys.n; i++)
+		g->own.v[g->keys.v[i]] = (struct path_total){ 0 };
+	g->keys.n = g->sums.n = g->added = g->done = 0;
+	if (g->nslots)
+		memset(g->slots, 0, g->nslots * sizeof(*g->slots));
 }
 
 void path_groups_free(struct path_groups *g)
@@ -41,7 +52,7 @@ static inline void key_of(const struct path_piece *p, uint64_t key[4])
 	key[1] = (uint64_t)p->occupant << 32 | p->s->who;
 	key[2] = (uint64_t)p->s->line << 32 | (uint64_t)p->s->op << 16 |
 		 (uint64_t)p->s->state << 8 | p->s->object;
-	key[3] = p->s->flags;
+	key[3] = (uint64_t)p->via << 32 | p->s->flags;
 }
 
 static inline bool keys_equal(const uint64_t a[4], const uint64_t b[4])
@@ -120,9 +131,9 @@ static void add_oldest(struct path_groups *g)
 	struct path_sum *sum = sum_find(g, a->key, a->hash, PATH_SUMS_MAX, &full);
 
 	if (!sum && full) {
-		/* There are few different ones without lines. */
+		/* There are few different ones without lines, reached in any way. */
 		a->key[2] &= UINT16_MAX;
-		a->key[3] &= ~(uint64_t)SEGMENT_SAMPLED;
+		a->key[3] &= UINT8_MAX & ~(unsigned)SEGMENT_SAMPLED;
 		sum = sum_find(g, a->key, hash_key(a->key), UINT32_MAX, &full);
 	}
 	if (!sum) {
@@ -201,7 +212,7 @@ uint64_t path_groups_ns(struct path_groups *g)
 
 /* Whose sum it is, and of what. */
 struct leaf {
-	uint32_t anchor, thread, occupant;
+	uint32_t anchor, thread, occupant, via;
 	struct segment s;
 };
 
@@ -211,6 +222,7 @@ static struct leaf leaf_of(const struct path_sum *sum)
 		.anchor = (uint32_t)(sum->key[0] >> 32),
 		.thread = (uint32_t)sum->key[0],
 		.occupant = (uint32_t)(sum->key[1] >> 32),
+		.via = (uint32_t)(sum->key[3] >> 32),
 		.s = { .who = (uint32_t)sum->key[1],
 		       .line = (uint32_t)(sum->key[2] >> 32),
 		       .op = (uint16_t)(sum->key[2] >> 16),
@@ -220,9 +232,41 @@ static struct leaf leaf_of(const struct path_sum *sum)
 	};
 }
 
+/* Whoever had the CPU took it: the leaf is the wait for that CPU. */
+static void end_at_taken(const struct path *path, struct leaf *l)
+{
+	struct path_wait v[PATH_DEPTH];
+	unsigned n = path_via(path, l->via, v, PATH_DEPTH);
+
+	l->s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = l->occupant };
+	for (unsigned i = 0; i < n && i < PATH_DEPTH; i++) {
+		if (v[i].s->state == SEGMENT_RUNNABLE && v[i].s->who == l->occupant) {
+			l->s.line = v[i].s->line;
+			break;
+		}
+	}
+	l->occupant = 0;
+}
+
+static uint32_t frame_of(struct path_groups *g, uint32_t stack)
+{
+	return site_frames_get(&g->frames, g->w, stack);
+}
+
+/* By its name. A program that it started had that name before it was executed, but is recorded. */
+bool path_is_recorder(const struct world *w, const struct path *p, uint32_t thread)
+{
+	const struct world_thread *t = world_get_thread(w, thread);
+	const struct bytes name = t ? world_text(w, t->comm) : (struct bytes){ 0 };
+
+	return !path_is_recorded(p, thread) && name.n == strlen(RECORDER) &&
+	       memcmp(name.p, RECORDER, name.n) == 0;
+}
+
 static bool group_of(struct path_groups *g, struct path *path, struct leaf l,
 		     const struct path_total *total, struct path_group *out)
 {
+	struct path_wait first = { 0 };
 	uint32_t thread;
 
 	*out = (struct path_group){ .anchor = l.anchor,
@@ -230,20 +274,23 @@ static bool group_of(struct path_groups *g, struct path *path, struct leaf l,
 				    .pieces = total->pieces,
 				    .longest_ns = total->longest_ns,
 				    .longest_from_ns = total->longest_from_ns };
-	if (l.occupant && !path_is_partner(path, l.anchor, l.occupant)) {
-		l.s = (struct segment){ .state = SEGMENT_RUNNABLE, .who = l.occupant };
-		l.occupant = 0;
-	}
+	out->via = l.via;
+	path_via(path, l.via, &first, 1);
+	if (l.occupant && !path_is_partner(path, l.anchor, l.occupant))
+		end_at_taken(path, &l);
 	out->class = path_class_of(&l.s);
 	out->rough_ns = l.s.flags & SEGMENT_ROUGH ? total->ns : 0;
 	out->serialised_ns = l.occupant ? total->ns : 0;
 	thread = path_class_culprit(out->class, &l.s, l.anchor, l.thread);
 	out->culprit = thread ? path_culprit_of(&g->culprits, thread) : 0;
-	if (l.s.line) {
-		out->line = site_frames_get(&g->frames, g->w, l.s.line);
-		out->sampled = l.s.flags & SEGMENT_SAMPLED;
-	}
-	if (out->class == PATH_OWN || out->class == PATH_CALL || out->class == PATH_DEVICE)
+	if (thread && path_is_recorder(g->w, path, thread))
+		out->class = PATH_RECORDER;
+	out->line = frame_of(g, l.s.line);
+	out->victim = first.s ? frame_of(g, first.s->line) : out->line;
+	out->sampled = l.s.line && l.s.flags & SEGMENT_SAMPLED;
+	/* Own code between calls is one, whichever calls of that line they are. */
+	if (out->class == PATH_CALL || out->class == PATH_DEVICE ||
+	    (out->class == PATH_OWN && !out->line))
 		out->op = l.s.op;
 	if (out->class == PATH_DISK)
 		out->device = l.s.who;
@@ -263,6 +310,8 @@ static int compare_groups(const void *x, const void *y)
 		return a->device < b->device ? -1 : 1;
 	if (a->line != b->line)
 		return a->line < b->line ? -1 : 1;
+	if (a->victim != b->victim)
+		return a->victim < b->victim ? -1 : 1;
 	if (a->op != b->op)
 		return a->op < b->op ? -1 : 1;
 	return (int)a->sampled - (int)b->sampled;
@@ -275,9 +324,28 @@ static int compare_ns(const void *x, const void *y)
 	return a->ns > b->ns ? -1 : a->ns < b->ns ? 1 : compare_groups(x, y);
 }
 
+static void merge_group(struct path_group *into, const struct path_group *from, uint64_t *via_ns)
+{
+	into->ns += from->ns;
+	into->pieces += from->pieces;
+	if (from->longest_ns > into->longest_ns ||
+	    (from->longest_ns == into->longest_ns &&
+	     from->longest_from_ns < into->longest_from_ns)) {
+		into->longest_ns = from->longest_ns;
+		into->longest_from_ns = from->longest_from_ns;
+	}
+	into->serialised_ns += from->serialised_ns;
+	into->rough_ns += from->rough_ns;
+	if (from->ns <= *via_ns)
+		return;
+	into->via = from->via;
+	*via_ns = from->ns;
+}
+
 /* Groups that are one become one. */
 static void merge_groups(struct path_group_list *l)
 {
+	uint64_t via_ns = 0; /* the sum that gave the group its via */
 	size_t put = 0;
 
 	qsort(l->v.v, l->v.n, sizeof(l->v.v[0]), compare_groups);
@@ -286,17 +354,11 @@ static void merge_groups(struct path_group_list *l)
 		const struct path_group *next = &l->v.v[i];
 
 		if (!last || compare_groups(last, next) != 0) {
+			via_ns = next->ns;
 			l->v.v[put++] = *next;
 			continue;
 		}
-		last->ns += next->ns;
-		last->pieces += next->pieces;
-		if (next->longest_ns > last->longest_ns) {
-			last->longest_ns = next->longest_ns;
-			last->longest_from_ns = next->longest_from_ns;
-		}
-		last->serialised_ns += next->serialised_ns;
-		last->rough_ns += next->rough_ns;
+		merge_group(last, next, &via_ns);
 	}
 	l->v.n = put;
 	qsort(l->v.v, l->v.n, sizeof(l->v.v[0]), compare_ns);
@@ -309,7 +371,7 @@ static bool add_own(struct path_groups *g, struct path *p, uint32_t anchor,
 	for (size_t i = 0; i < g->keys.n; i++) {
 		uint32_t key = g->keys.v[i];
 		const struct segment_key *of = path_segment_key(p, key);
-		struct leaf l = { anchor, anchor, 0, of->s };
+		struct leaf l = { .anchor = anchor, .thread = anchor, .s = of->s };
 		struct path_group group;
 
 		if (of->thread != anchor)

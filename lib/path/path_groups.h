@@ -14,16 +14,21 @@
 #include "lib/path/path_culprits.h"
 #include "lib/world/site_frames.h"
 
+/* Whether a thread is the recorder's, which is not recorded. */
+bool path_is_recorder(const struct world *w, const struct path *p, uint32_t thread);
+
 struct path_group {
 	uint32_t anchor; /* world thread id */
 	enum path_class class;
 	uint32_t culprit; /* path_culprits.h; 0: the anchor itself, or none */
 	uint32_t device;  /* PATH_DISK: device number */
-	uint32_t line;	  /* world frame id, 0 not known */
-	uint16_t op;	  /* of the call; OWN without a sample: of the call before; 0 none */
-	bool sampled;	  /* OWN: line is where CPU samples found it */
-	uint64_t ns, pieces;
-	uint64_t longest_ns;	 /* of one piece, the first of such a length */
+	uint32_t line;	  /* where the culprit, else the anchor was: world frame id, 0 not known */
+	uint32_t victim;  /* where the anchor was: its own wait that led there, else as line */
+	uint32_t via;	  /* path_via: of the longest time that is in it; 0: the anchor itself */
+	uint16_t op;	  /* of the call; 0 none */
+	bool sampled;	  /* OWN: line is where CPU samples found it, else of the call before */
+	uint64_t ns, pieces; /* pieces: how often, where a wait through others is one for each */
+	uint64_t longest_ns; /* of one piece, the first of such a length */
 	int64_t longest_from_ns; /* when it began */
 	uint64_t serialised_ns;	 /* of ns: the path stood behind this use of a CPU */
 	uint64_t rough_ns;	 /* of ns: cut out of checkpoints in proportion */
@@ -78,6 +83,9 @@ struct path_groups {
 /* w stays the caller's. */
 void path_groups_init(struct path_groups *g, const struct world *w);
 void path_groups_free(struct path_groups *g);
+
+/* As before the first piece; who is which culprit is kept. */
+void path_groups_reset(struct path_groups *g);
 
 /* All pieces in all. */
 uint64_t path_groups_ns(struct path_groups *g);

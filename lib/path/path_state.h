@@ -5,22 +5,25 @@
 #ifndef INGERO_PATH_PATH_STATE_H
 #define INGERO_PATH_PATH_STATE_H
 
+#include "lib/base/map.h"
 #include "lib/line/losses.h"
 #include "lib/line/occupancy.h"
 #include "lib/path/mixes.h"
 #include "lib/path/offcpu.h"
 #include "lib/path/path.h"
 #include "lib/path/path_thread.h"
+#include "lib/path/path_vias.h"
 #include "lib/path/releases.h"
 
 /* So many more segments make it worth while to walk an anchor. */
-#define PATH_WALK_SEGMENTS 64
+#define PATH_WALK_SEGMENTS 256
 
 struct path_track {
 	uint32_t thread;
 	bool begun;
 	int64_t begin_ns;    /* of its life; valid when begun */
 	int64_t resolved_ns; /* up to here it was walked */
+	size_t pending;	     /* pieces of it that wait for a thread */
 };
 
 /* How an op concerns a path. */
@@ -48,7 +51,9 @@ struct path {
 	struct releases releases;
 	struct segment_keys keys;
 	struct mixes mixes;
+	struct path_vias vias;
 	struct offcpu_segments offcpu;	 /* scratch */
+	struct map sockets;		 /* id -> flag of waits for it */
 	size_t pending;			 /* pieces that wait for a thread */
 	VEC(struct pending_piece) ready; /* scratch of path_walk.c */
 	size_t events;			 /* since the segments were counted last */

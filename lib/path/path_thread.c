@@ -124,7 +124,8 @@ uint32_t path_thread_line(const struct path_thread *th)
 	return th->own ? segment_key_get(th->log.keys, th->own)->s.line : 0;
 }
 
-/* Behind a wait the thread goes on where it waited; behind what took its CPU where a sample found it. */
+/* Behind a wait the thread goes on where it waited; behind what took its CPU where a sample found
+ * it. */
 static bool keep_place(struct path_thread *th, uint32_t sample, const struct segment *s, size_t n)
 {
 	struct segment own = { .line = sample, .state = SEGMENT_OWN, .flags = SEGMENT_SAMPLED };
@@ -227,6 +228,8 @@ static inline bool push_plain_call(struct path_thread *th, const struct path_cal
 
 	if (!keys)
 		return false;
+	/* Two lines on, which was not written to for long. */
+	__builtin_prefetch((const char *)next + 128, 1);
 	if (c->start_ns > segment_log_end(&th->log)) {
 		if (th->sample || !own) {
 			const struct segment s = make_own_code(th);
@@ -331,6 +334,45 @@ bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum se
 	}
 	for (size_t i = th->tail.n; i && th->tail.v[i - 1].start_ns >= since_ns; i--)
 		restate_timed(&th->tail.v[i - 1].s, state, who);
+	return true;
+}
+
+/* Waits are long past where so many segments are behind them. */
+#define FLAG_BACK 64
+
+/* Whether the segment is the wait that began then, or (since_ns INT64_MIN) one for several
+ * descriptors. */
+static bool is_wait(const struct segment *s, int64_t start_ns, int64_t since_ns)
+{
+	if (!segment_blocked(s))
+		return false;
+	return since_ns == INT64_MIN ? s->object == OBJECT_POLL : start_ns == since_ns;
+}
+
+bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint8_t flags, bool *done)
+{
+	*done = true;
+	for (size_t i = th->tail.n; i && th->tail.n - i < FLAG_BACK; i--) {
+		struct tail_part *part = &th->tail.v[i - 1];
+
+		if (is_wait(&part->s, part->start_ns, since_ns)) {
+			part->s.flags |= flags;
+			return true;
+		}
+	}
+	for (size_t i = th->log.v.n; i && th->log.v.n - i < FLAG_BACK; i--) {
+		struct segment s;
+
+		if (segment_log_is_mix(&th->log, i - 1))
+			break;
+		s = *segment_log_what(&th->log, i - 1);
+		if (!is_wait(&s, segment_log_start(&th->log, i - 1), since_ns))
+			continue;
+		s.flags |= flags;
+		th->log.v.v[i - 1].key = segment_key(th->log.keys, th->id, &s);
+		return th->log.v.v[i - 1].key != 0;
+	}
+	*done = false;
 	return true;
 }
 

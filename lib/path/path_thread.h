@@ -11,7 +11,6 @@
 #include "lib/base/vec.h"
 #include "lib/line/losses.h"
 #include "lib/line/moves.h"
-#include "lib/path/segment.h"
 #include "lib/path/segment_log.h"
 #include "lib/path/timed_waits.h"
 
@@ -28,9 +27,9 @@ struct pending_piece {
 	int64_t from_ns, to_ns;
 	int64_t need_ns;   /* so far the thread has to be known */
 	int64_t expire_ns; /* after this it is resolved with what is known by then */
-	uint32_t track, thread, occupant;
+	uint32_t key;	   /* of s */
+	uint32_t track, thread, occupant, via;
 	unsigned depth;
-	struct path_via via;
 };
 
 struct path_thread {
@@ -45,9 +44,11 @@ struct path_thread {
 	VEC(struct tail_part) tail; /* in order, without overlap, none before the log's end */
 	VEC(struct pending_piece) pending; /* that wait for this thread */
 	int64_t pending_ns;		   /* the least need_ns of them */
-	uint32_t process, node;		   /* world ids */
-	uint32_t creator;     /* the thread that made it where its log begins; 0 not known */
-	bool exited, outside; /* outside: of no recorded process */
+	int64_t socket_since_ns; /* a wait that begins then is for a socket: socket_flag */
+	uint8_t socket_flag;	 /* 0: there is none */
+	uint32_t process, node;	 /* world ids */
+	uint32_t creator;	 /* the thread that made it where its log begins; 0 not known */
+	bool exited, outside;	 /* outside: of no recorded process */
 	struct moves moves;
 };
 
@@ -83,6 +84,10 @@ bool path_thread_sample(struct path_thread *th, const struct losses *losses, int
 /* Waits since then that ran into their time-out are of this state, WAITING for who or UNKNOWN. */
 bool path_thread_restate_timed(struct path_thread *th, int64_t since_ns, enum segment_state state,
 			       uint32_t who);
+
+/* The wait that began then gets these flags; since_ns INT64_MIN: the last one for several
+ * descriptors. *done: there is one. */
+bool path_thread_flag_wait(struct path_thread *th, int64_t since_ns, uint8_t flags, bool *done);
 
 /* On its CPU until then, for all that is known: calls that were open have no end. */
 bool path_thread_until(struct path_thread *th, const struct losses *losses, int64_t to_ns);

@@ -11,9 +11,9 @@
 /* Where a walk stands: whose life, through how many threads, behind whose use of a CPU. */
 struct walk {
 	struct path *p;
-	uint32_t track, occupant;
+	struct path_listener *listener;
+	uint32_t track, occupant, via;
 	unsigned depth;
-	struct path_via via;
 	unsigned generations; /* creators gone through for the thread at hand */
 	bool late;	      /* resolve with what is known now: wait for no thread */
 };
@@ -36,7 +36,7 @@ static void emit_piece(const struct walk *w, const struct path_thread *th, int64
 				    .via = w->via };
 
 	if (from < to)
-		w->p->listener->on_piece(w->p->listener, &piece);
+		w->listener->on_piece(w->listener, &piece);
 }
 
 /* What the log of th says, where that is all there is to it. */
@@ -53,15 +53,7 @@ static inline void emit_plain(const struct walk *w, const struct path_thread *th
 				    .depth = w->depth,
 				    .via = w->via };
 
-	w->p->listener->on_piece(w->p->listener, &piece);
-}
-
-/* Of a segment of the anchor itself. */
-static struct path_via via_of(const struct segment *s)
-{
-	return (struct path_via){
-		.line = s->line, .op = s->op, .object = s->object, .flags = s->flags
-	};
+	w->listener->on_piece(w->listener, &piece);
 }
 
 static void emit_state(const struct walk *w, const struct path_thread *th, int64_t from, int64_t to,
@@ -89,14 +81,25 @@ static void emit_blocked(const struct walk *w, const struct path_thread *th, int
 struct window {
 	struct path_thread *th;
 	const struct segment *s;
+	uint32_t key; /* of s */
 	int64_t start_ns, from_ns, to_ns;
 };
+
+/* Through one wait more. */
+static uint32_t via_wait(const struct walk *w, uint32_t key)
+{
+	uint32_t via = path_vias_add(&w->p->vias, w->via, key);
+
+	w->p->nomem |= !via;
+	return via;
+}
 
 /* Whether `on` is known up to need_ns, or never will be; else the window waits for that. */
 static bool wait_until_known(const struct walk *w, struct path_thread *on, const struct window *win,
 			     int64_t need_ns)
 {
 	struct pending_piece piece = { .s = *win->s,
+				       .key = win->key,
 				       .start_ns = win->start_ns,
 				       .from_ns = win->from_ns,
 				       .to_ns = win->to_ns,
@@ -105,8 +108,8 @@ static bool wait_until_known(const struct walk *w, struct path_thread *on, const
 				       .track = w->track,
 				       .thread = win->th->id,
 				       .occupant = w->occupant,
-				       .depth = w->depth,
-				       .via = w->via };
+				       .via = w->via,
+				       .depth = w->depth };
 
 	if (w->late || path_settled(w->p, on) >= need_ns)
 		return true;
@@ -117,6 +120,7 @@ static bool wait_until_known(const struct walk *w, struct path_thread *on, const
 		return true;
 	}
 	w->p->pending++;
+	w->p->tracks.v[w->track].pending++;
 	return false;
 }
 
@@ -155,11 +159,12 @@ static void walk_life(const struct walk *w, struct path_thread *th, const struct
 		walk_before(w, th, &part);
 		part.from_ns = part.to_ns;
 	}
-	if (!deeper.depth++)
-		deeper.via = via_of(win->s);
+	if (part.from_ns >= win->to_ns)
+		return;
+	deeper.depth++;
 	deeper.generations = 0;
-	if (part.from_ns < win->to_ns)
-		walk_thread(&deeper, th, part.from_ns, win->to_ns);
+	deeper.via = via_wait(w, win->key);
+	walk_thread(&deeper, th, part.from_ns, win->to_ns);
 }
 
 /* When the releaser acted, where the wake-up arrived later: INT64_MIN: it was asleep for long,
@@ -230,8 +235,8 @@ static void walk_occupied(const struct walk *w, const struct window *win)
 		return;
 	}
 	behind.occupant = occupant->id;
-	if (!behind.depth++)
-		behind.via = via_of(win->s);
+	behind.depth++;
+	behind.via = via_wait(w, win->key);
 	walk_thread(&behind, occupant, win->from_ns, win->to_ns);
 }
 
@@ -257,8 +262,8 @@ static void emit_mixed(void *ctx, int64_t from, int64_t to, uint32_t key)
 		 path_thread_known(behind.p, s->who)) {
 		/* What it did is lost, but whether the path needs it still counts. */
 		behind.occupant = s->who;
-		if (!behind.depth++)
-			behind.via = via_of(s);
+		behind.depth++;
+		behind.via = via_wait(m->w, key);
 		rough = (struct segment){ .state = SEGMENT_OWN, .flags = SEGMENT_ROUGH };
 		emit_piece(&behind, path_thread_known(behind.p, s->who), from, to, &rough);
 	} else {
@@ -297,6 +302,7 @@ APART static void walk_other(const struct walk *w, struct path_thread *th, size_
 	struct segment s = *segment_log_what(&th->log, i);
 	struct window win = { .th = th,
 			      .s = &s,
+			      .key = th->log.v.v[i].key,
 			      .start_ns = segment_log_start(&th->log, i),
 			      .from_ns = from,
 			      .to_ns = to };
@@ -331,7 +337,10 @@ static void walk_thread(const struct walk *w, struct path_thread *th, int64_t fr
 void path_walk_track(struct path *p, struct path_track *track)
 {
 	struct path_thread *th = path_thread_known(p, track->thread);
-	struct walk w = { .p = p, .track = (uint32_t)(track - p->tracks.v), .late = p->finished };
+	struct walk w = { .p = p,
+			  .listener = p->listener,
+			  .track = (uint32_t)(track - p->tracks.v),
+			  .late = p->finished };
 	int64_t to = th->log.begun ? segment_log_end(&th->log) : INT64_MIN, from;
 
 	/* Whole segments, so that no piece is cut where the walk happened to stop. */
@@ -355,13 +364,15 @@ void path_walk_track(struct path *p, struct path_track *track)
 static void resume_piece(struct path *p, const struct pending_piece *piece, bool late)
 {
 	struct walk w = { .p = p,
+			  .listener = p->listener,
 			  .track = piece->track,
 			  .occupant = piece->occupant,
-			  .depth = piece->depth,
 			  .via = piece->via,
+			  .depth = piece->depth,
 			  .late = late };
 	struct window win = { .th = path_thread_known(p, piece->thread),
 			      .s = &piece->s,
+			      .key = piece->key,
 			      .start_ns = piece->start_ns,
 			      .from_ns = piece->from_ns,
 			      .to_ns = piece->to_ns };
@@ -380,6 +391,7 @@ static void resume_some(struct path *p, struct path_thread *th, int64_t settled_
 		const struct pending_piece piece = th->pending.v[i];
 
 		if (piece.need_ns <= settled_ns || (expired && piece.expire_ns <= p->now_ns)) {
+			p->tracks.v[piece.track].pending--;
 			if (!vec_push(&p->ready, piece))
 				p->nomem = true;
 			continue;
@@ -415,4 +427,55 @@ void path_walk_expired(struct path *p)
 		if (th && th->pending.n)
 			resume_some(p, th, path_settled(p, th), true);
 	}
+}
+
+/* The track of an anchor whose life has begun; NULL: there is none. */
+static const struct path_track *track_of(const struct path *p, uint32_t anchor)
+{
+	const struct path_thread *th = path_thread_known(p, anchor);
+	const struct path_track *track = th && th->track ? &p->tracks.v[th->track - 1] : NULL;
+
+	return track && track->begun ? track : NULL;
+}
+
+int64_t path_known_ns(const struct path *p, uint32_t anchor)
+{
+	const struct path_track *track = track_of(p, anchor);
+	const struct path_thread *own = path_thread_known(p, anchor);
+	int64_t known = track ? track->resolved_ns : INT64_MIN;
+
+	/* Behind its end there is nothing to come. */
+	if (track && own->exited && known == segment_log_end(&own->log))
+		known = INT64_MAX;
+	if (!track || !track->pending)
+		return known;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		const struct path_thread *th = p->threads.v[i];
+
+		for (size_t k = 0; th && k < th->pending.n; k++) {
+			const struct pending_piece *piece = &th->pending.v[k];
+
+			if (&p->tracks.v[piece->track] == track && piece->from_ns < known)
+				known = piece->from_ns;
+		}
+	}
+	return known;
+}
+
+int path_window(struct path *p, uint32_t anchor, int64_t from_ns, int64_t to_ns,
+		struct path_listener *listener, struct err *e)
+{
+	const struct path_track *track = track_of(p, anchor);
+	struct walk w = { .p = p, .listener = listener, .late = true };
+	int64_t known = path_known_ns(p, anchor);
+
+	if (!track)
+		return 0;
+	w.track = (uint32_t)(track - p->tracks.v);
+	from_ns = from_ns > track->begin_ns ? from_ns : track->begin_ns;
+	known = known < track->resolved_ns ? known : track->resolved_ns;
+	to_ns = to_ns < known ? to_ns : known;
+	if (from_ns < to_ns)
+		walk_thread(&w, path_thread_known(p, anchor), from_ns, to_ns);
+	return p->nomem ? err_nomem(e) : 0;
 }

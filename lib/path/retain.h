@@ -8,8 +8,8 @@
 
 #include "lib/path/path_state.h"
 
-/* Folds old segments when more than three quarters of opt.segments_max are held, until half are, or nothing
- * is left to fold. */
+/* Folds old segments when more than three quarters of opt.segments_max are held, until half are, or
+ * nothing is left to fold. */
 void retain_some(struct path *p);
 
 #endif

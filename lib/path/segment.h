@@ -46,6 +46,10 @@ enum segment_flag {
 	SEGMENT_ROUGH = 1 << 4,
 	/* A wait for a futex that ran into its time-out. */
 	SEGMENT_TIMED = 1 << 5,
+	/* Blocked: for somebody to ask (a socket that was accepted, or is listened on); for an
+	 * answer (one that was connected). Of several sockets it may be both. */
+	SEGMENT_DEMAND = 1 << 6,
+	SEGMENT_REPLY = 1 << 7,
 };
 
 struct segment {
@@ -56,13 +60,6 @@ struct segment {
 	uint8_t state; /* enum segment_state */
 	uint8_t object; /* enum event_object, of blocked ones */
 	uint8_t flags;	/* enum segment_flag, or-ed */
-};
-
-/* The wait of the anchor that leads to another thread: its own segment of that time. */
-struct path_via {
-	uint32_t line; /* world stack id, 0 not known */
-	uint16_t op;
-	uint8_t object, flags; /* as in struct segment */
 };
 
 static inline int segment_on_cpu(const struct segment *s)

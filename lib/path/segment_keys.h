@@ -13,8 +13,8 @@
 #include "lib/base/vec.h"
 #include "lib/path/segment.h"
 
-/* Once there are so many, segments that are new get keys without a line: 15 MiB. */
-#define SEGMENT_KEYS_MAX 262144
+/* Once there are so many, segments that are new get keys without a line: 26 MiB. */
+#define SEGMENT_KEYS_MAX 524288
 
 /* Calls whose keys are found at once: 24 B each. */
 #define SEGMENT_CALLS_MAX 262144

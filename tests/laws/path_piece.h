@@ -13,12 +13,19 @@ struct run_piece {
 	struct segment s;
 	uint32_t occupant;
 	unsigned depth;
+	uint32_t via;
 };
 
 static inline struct run_piece run_piece_of(const struct path_piece *p)
 {
-	return (struct run_piece){ p->anchor, p->thread,   p->from_ns, p->to_ns,
-				   *p->s,     p->occupant, p->depth };
+	return (struct run_piece){ .anchor = p->anchor,
+				   .thread = p->thread,
+				   .from_ns = p->from_ns,
+				   .to_ns = p->to_ns,
+				   .s = *p->s,
+				   .occupant = p->occupant,
+				   .depth = p->depth,
+				   .via = p->via };
 }
 
 /* As it was told, without the number of its segment. */
@@ -30,7 +37,8 @@ static inline struct path_piece path_piece_of(const struct run_piece *p)
 				    .to_ns = p->to_ns,
 				    .s = &p->s,
 				    .occupant = p->occupant,
-				    .depth = p->depth };
+				    .depth = p->depth,
+				    .via = p->via };
 }
 
 #endif

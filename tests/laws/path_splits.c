@@ -12,7 +12,7 @@
 #include "lib/ige/reader.h"
 #include "lib/ige/writer.h"
 #include "lib/path/path_feed.h"
-#include "lib/path/path_groups.h"
+#include "lib/path/path_windows.h"
 #include "tests/laws/path_run.h"
 
 /* A group by what it is, not by ids: those of two worlds differ. */
@@ -210,6 +210,137 @@ static void is_same(const struct buf *a, const struct buf *b, unsigned seed, con
 
 /* ---- windows ---- */
 
+/* All but who the culprit is: that depends on who was met first. */
+static void put_shape(struct buf *out, const struct path_group *g)
+{
+	buf_printf(out,
+		   "%s %d %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64
+		   "\n",
+		   path_class_text(g->class), g->culprit != 0, g->device, g->line, g->victim, g->op,
+		   g->ns, g->pieces, g->serialised_ns, g->longest_ns, g->longest_from_ns);
+}
+
+struct told {
+	struct path_windows ws;
+	struct buf *out;
+	unsigned n;
+	uint64_t wrong, rough;
+	struct path *path;
+};
+
+static void on_window(struct path_windows *ws, int64_t from, int64_t to,
+		      const struct path_group_list *groups)
+{
+	struct told *t = (struct told *)ws;
+	uint64_t ns = 0;
+	int64_t begin = INT64_MIN, end = INT64_MIN;
+
+	for (size_t i = 0; i < path_anchors(t->path); i++) {
+		struct path_anchor a = path_anchor(t->path, i);
+
+		if (a.thread != ws->anchor)
+			continue;
+		begin = a.begin_ns > from ? a.begin_ns : from;
+		end = a.end_ns < to ? a.end_ns : to;
+	}
+	for (size_t i = 0; i < groups->v.n; i++) {
+		ns += groups->v.v[i].ns;
+		t->rough += groups->v.v[i].rough_ns;
+		if (t->out)
+			put_shape(t->out, &groups->v.v[i]);
+	}
+	t->n++;
+	t->wrong += (uint64_t)llabs((int64_t)ns - (end > begin ? end - begin : 0));
+}
+
+static void told_open(struct told *t, const struct world *w, struct path *p, uint32_t anchor)
+{
+	*t = (struct told){ .path = p };
+	path_groups_init(&t->ws.groups, w);
+	t->ws.anchor = anchor;
+	t->ws.on_window = on_window;
+}
+
+/* Groups of the whole life as of one window, and of many: in each they sum to its length. Bounds
+ * are random, some of them before the life and behind it. */
+static void by_bounds(struct path_stream *s, struct path_run *r, const struct path_groups *all,
+		      unsigned seed)
+{
+	uint64_t wrong = 0, differ = 0;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < path_anchors(r->path); i++) {
+		uint32_t anchor = path_anchor(r->path, i).thread;
+		struct buf one = { 0 }, whole = { 0 };
+		struct path_group_list list = { 0 };
+		int64_t at = STREAM_BEGIN - 1000000;
+		struct told t;
+
+		told_open(&t, s->w, r->path, anchor);
+		t.out = &one;
+		if (!path_windows_bound(&t.ws, INT64_MIN) ||
+		    !path_windows_bound(&t.ws, INT64_MAX) ||
+		    path_windows_tell(&t.ws, r->path, NULL) ||
+		    !path_groups_of((struct path_groups *)all, r->path, anchor, &list))
+			abort();
+		for (size_t k = 0; k < list.v.n; k++)
+			put_shape(&whole, &list.v.v[k]);
+		sort_lines(&one);
+		sort_lines(&whole);
+		differ += !one.n || one.n != whole.n || memcmp(one.p, whole.p, one.n) != 0;
+		wrong += t.wrong;
+		path_windows_free(&t.ws);
+		told_open(&t, s->w, r->path, anchor);
+		while (at < s->end_ns + 2000000) {
+			if (!path_windows_bound(&t.ws, at))
+				abort();
+			at += 1 + (int64_t)stream_any(s, 2000000);
+		}
+		if (path_windows_tell(&t.ws, r->path, NULL))
+			abort();
+		n += t.n;
+		wrong += t.wrong;
+		path_windows_free(&t.ws);
+		vec_free(&list.v);
+		buf_free(&one);
+		buf_free(&whole);
+	}
+	is_u64(wrong, 0, "stream %u: the groups of %u windows sum to their lengths", seed, n);
+	is_u64(differ, 0, "stream %u: those of one window are those of the life", seed);
+}
+
+/* The same windows, told while the stream comes: nothing is told later, and nothing is lost. */
+static void by_and_by(const struct path_stream *s, uint32_t anchor, unsigned seed)
+{
+	/* Of a thread that is not recorded nothing will be known. */
+	const struct path_options o = { .patience_ns = 20000000 };
+	struct path_groups all;
+	struct path *p;
+	struct told t;
+	unsigned before_end;
+
+	path_groups_init(&all, s->w);
+	p = path_new(s->w, &o, &all.listener);
+	told_open(&t, s->w, p, anchor);
+	for (size_t i = 0; i < s->ev.n; i++) {
+		if (path_event(p, &s->ev.v[i], NULL))
+			abort();
+		if (i % 500 == 0 && (!path_windows_bound(&t.ws, s->ev.v[i].end_ns) ||
+				     path_windows_tell(&t.ws, p, NULL)))
+			abort();
+	}
+	before_end = t.n;
+	if (path_finish(p, s->end_ns, NULL) || !path_windows_bound(&t.ws, s->end_ns) ||
+	    path_windows_tell(&t.ws, p, NULL))
+		abort();
+	ok(before_end > 20 && t.n > before_end, "stream %u: %u windows, %u before the end", seed,
+	   t.n, before_end);
+	is_u64(t.wrong + t.rough, 0, "stream %u: each of them whole when it is told", seed);
+	path_windows_free(&t.ws);
+	path_free(p);
+	path_groups_free(&all);
+}
+
 /* Pieces of [from, to) alone, as groups of their own. */
 static void add_window(struct path_groups *g, const struct path_run *r, int64_t from, int64_t to)
 {
@@ -226,6 +357,19 @@ static void add_window(struct path_groups *g, const struct path_run *r, int64_t 
 	}
 }
 
+static uint32_t longest_lived(const struct path_run *r)
+{
+	struct path_anchor best = { 0 };
+
+	for (size_t i = 0; i < path_anchors(r->path); i++) {
+		struct path_anchor a = path_anchor(r->path, i);
+
+		if (a.end_ns - a.begin_ns > best.end_ns - best.begin_ns)
+			best = a;
+	}
+	return best.thread;
+}
+
 /* The sum over seventeen windows is what it is over all: of each, the groups sum to the part of
  * the life that lies in it. */
 static void windows(struct path_stream *s, unsigned seed)
@@ -233,9 +377,15 @@ static void windows(struct path_stream *s, unsigned seed)
 	struct path_group_list list = { 0 };
 	int64_t from = INT64_MIN;
 	uint64_t wrong = 0;
+	struct path_groups all;
 	struct path_run r;
 
 	run_open(&r, s, NULL, NULL, NULL, false);
+	path_groups_init(&all, s->w);
+	add_window(&all, &r, INT64_MIN, INT64_MAX);
+	by_bounds(s, &r, &all, seed);
+	path_groups_free(&all);
+	by_and_by(s, longest_lived(&r), seed);
 	for (unsigned k = 1; k <= 17; k++) {
 		int64_t to = k == 17 ? INT64_MAX
 				     : STREAM_BEGIN + (s->end_ns - STREAM_BEGIN) * k / 17 +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the critical path of recordings: path_print [-a TID] [-n ROWS] [FILE...]. For each anchor
- * the groups of its life, most time first, and whether they sum to it: the error in ns. Exits with
- * 1 where a sum is wrong.
+ * the groups of its life, most time first, whether they sum to it (the error in ns), and where its
+ * last wait did not end, why. Exits with 1 where a sum is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,12 +11,14 @@
 #include "lib/input/input.h"
 #include "lib/path/path_feed.h"
 #include "lib/path/path_groups.h"
+#include "lib/world/call_site.h"
 #include "lib/world/who.h"
 
 struct print {
 	struct world *w;
 	struct path_groups groups;
 	struct path *path;
+	struct unended_facts unended;
 	uint32_t tid; /* 0: all anchors */
 	size_t rows;
 	struct buf text;
@@ -77,13 +79,55 @@ static void put_group(struct print *p, const struct path_group *g, uint64_t life
 	buf_puts(&p->text, " | ");
 	if (op)
 		buf_printf(&p->text, "%s%s ", g->class == PATH_OWN ? "after " : "", op->name);
+	if (g->class == PATH_OWN && g->line && !g->sampled)
+		buf_puts(&p->text, "between calls at ");
 	put_line(p, g->line);
+	if (g->victim && g->victim != g->line) {
+		buf_puts(&p->text, " < ");
+		put_line(p, g->victim);
+	}
 	if (g->serialised_ns)
 		buf_printf(&p->text, " [behind it on a CPU %.3f ms]",
 			   (double)g->serialised_ns / 1e6);
 	if (g->rough_ns)
 		buf_printf(&p->text, " [rough %.3f ms]", (double)g->rough_ns / 1e6);
 	buf_putc(&p->text, '\n');
+}
+
+/* Why the anchor's last wait did not end. */
+static void put_unended(struct print *p, uint32_t anchor)
+{
+	static const char *const known[] = {
+		[PATH_PROVEN] = "", [PATH_LIKELY] = ", likely", [PATH_CANDIDATE] = ", perhaps"
+	};
+	struct path_unended u;
+
+	path_unended_of(&p->unended, anchor, &u);
+	for (unsigned i = 0; i < u.n; i++) {
+		const struct path_unended_step *s = &u.v[i];
+
+		buf_printf(&p->text, "  %s | ", i ? path_by_text(s->by) : "never ended");
+		if (s->thread)
+			put_thread(p, s->thread);
+		else
+			buf_printf(&p->text, "pid %u", s->pid);
+		buf_printf(&p->text, "%s | ", known[s->known]);
+		put_line(p, s->stack ? call_site_frame(p->w, s->stack) : 0);
+		buf_putc(&p->text, '\n');
+	}
+	buf_printf(&p->text, "  %s", path_ends_text(u.ends));
+	if (u.ends == PATH_ENDS_CYCLE)
+		put_thread(p, u.v[u.cycle].thread);
+	buf_putc(&p->text, '\n');
+}
+
+static bool is_unended(const struct path_group_list *list)
+{
+	for (size_t i = 0; i < list->v.n; i++) {
+		if (list->v.v[i].class == PATH_UNENDED && !list->v.v[i].culprit)
+			return true;
+	}
+	return false;
 }
 
 /* Whether the groups sum to the life. */
@@ -101,13 +145,15 @@ static bool put_anchor(struct print *p, const struct path_anchor *a)
 		   list.v.n, (int64_t)(sum - life));
 	for (size_t i = 0; i < list.v.n && i < p->rows; i++)
 		put_group(p, &list.v.v[i], life);
+	if (is_unended(&list))
+		put_unended(p, a->thread);
 	vec_free(&list.v);
 	return sum == life;
 }
 
 static int read_all(struct print *p, const char *const *names, unsigned n, struct err *e)
 {
-	struct path_feed feed = { .path = p->path };
+	struct path_feed feed = { .path = p->path, .unended = &p->unended };
 	struct event_stream *s;
 	struct stream_item item;
 	struct input *in;
@@ -154,6 +200,7 @@ int main(int argc, char **argv)
 		else
 			p.rows = strtoul(optarg, NULL, 10);
 	}
+	p.unended.w = p.w;
 	path_groups_init(&p.groups, p.w);
 	p.path = path_new(p.w, NULL, &p.groups.listener);
 	if (!p.path ||
@@ -163,6 +210,7 @@ int main(int argc, char **argv)
 		rc = !put_all(&p);
 	path_free(p.path);
 	path_groups_free(&p.groups);
+	unended_facts_free(&p.unended);
 	buf_free(&p.text);
 	world_free(p.w);
 	return rc;

@@ -284,6 +284,138 @@ static void asked_again(void)
 	stage_free(&s);
 }
 
+/* A stack of one frame, which is its call site. */
+static uint32_t stack_at(struct stage *s, uint64_t offset, uint32_t *frame)
+{
+	struct world_frame f = { .kind = FRAME_UNKNOWN, .offset = offset };
+
+	*frame = world_frame(s->w, &f);
+	return world_stack(s->w, frame, 1);
+}
+
+/* main waits twice for worker, which waits for a third thread that sleeps: the group of its sleep
+ * says where each of them was, how often, and when it was longest. */
+static void told_where(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"), b = stage_actor(&s, 10, 11, 1, "work"),
+		     c = stage_actor(&s, 10, 12, 1, "io");
+	uint32_t at_a, at_b, at_c, stack_a = stack_at(&s, 1, &at_a),
+				   stack_b = stack_at(&s, 2, &at_b),
+				   stack_c = stack_at(&s, 3, &at_c);
+	const struct path_group *g = NULL;
+	struct path_wait v[4];
+	struct outcome t;
+
+	sleep_for(&s, c, 0, 1 * MS);
+	sleep_for(&s, b, 0, 1 * MS);
+	sleep_for(&s, a, 0, 1 * MS);
+	for (int64_t at = 10 * MS; at <= 50 * MS; at += 40 * MS) {
+		struct event *ev = wait_for(&s, a, OBJECT_FD, at, at + 30 * MS, at + 30 * MS, b);
+
+		ev->stack = stack_a;
+		stage_set(ev, COL_WAKING_NS, 0);
+		ev = wait_for(&s, b, OBJECT_FD, at + 1 * MS, at + 29 * MS, at + 29 * MS, c);
+		ev->stack = stack_b;
+		stage_set(ev, COL_WAKING_NS, 0);
+		sleep_for(&s, c, at + 2 * MS, at + 10 * MS + at / 10);
+		s.ev.v[s.ev.n - 1].stack = stack_c;
+	}
+	t = run(&s, a.thread, 100 * MS);
+	for (size_t i = 0; i < t.list.v.n; i++) {
+		if (t.list.v.v[i].class == PATH_SLEEP && t.list.v.v[i].culprit)
+			g = &t.list.v.v[i];
+	}
+	if (!ok(g != NULL, "the sleep of the third thread is a group"))
+		return;
+	is_u64(g->ns, 22 * MS, "of both sleeps");
+	is_u64(g->pieces, 2, "how often");
+	is_u64(g->longest_ns, 13 * MS, "the longest");
+	is_u64((uint64_t)g->longest_from_ns, 52 * MS, "when that was");
+	is_u64(g->line, at_c, "where it slept");
+	is_u64(g->victim, at_a, "where main waited");
+	is_u64(path_via(t.path, g->via, v, 4), 2, "through two waits");
+	ok(v[0].thread == a.thread && v[0].s->who == b.thread && v[0].s->line == stack_a &&
+		   v[1].thread == b.thread && v[1].s->who == c.thread && v[1].s->line == stack_b,
+	   "main for worker, worker for the third, each at its line");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
+/* A wait for a socket is for somebody who asks, or for an answer: its event comes before the
+ * interval or behind it, or what was ready is said afterwards. */
+static void outside(void)
+{
+	static const enum path_class class[] = { PATH_DEMAND, PATH_REPLY, PATH_OUTSIDE };
+
+	for (unsigned how = 0; how < 9; how++) {
+		struct stage s = stage_new();
+		struct actor a = stage_actor(&s, 10, 10, 1, "main");
+		struct path_groups groups;
+		struct path_group_list list = { 0 };
+		struct path *p;
+		uint64_t ns = 0;
+
+		path_groups_init(&groups, s.w);
+		p = path_new(s.w, NULL, &groups.listener);
+		if (path_socket(p, 1, true, NULL) || path_socket(p, 2, false, NULL))
+			abort();
+		sleep_for(&s, a, 0, 1 * MS);
+		stage_set(stage_offcpu(&s, a, 0, 10 * MS, 30 * MS, 0, 0), COL_OBJECT_KIND,
+			  how / 3 == 2 ? OBJECT_POLL : OBJECT_SOCKET);
+		stage_set(stage_event(&s, OP_NET_SOCKET, a.ctx, 0, 10 * MS, 30 * MS), COL_SOCKET,
+			  1 + how % 3);
+		for (unsigned i = 0; i < (how / 3 == 2 ? 2 : 3); i++) {
+			unsigned at = i == 0 || how / 3 != 1 ? i : 3 - i;
+
+			if (path_event(p, &s.ev.v[at], NULL))
+				abort();
+		}
+		if ((how / 3 == 2 && path_ready(p, a.thread, 1 + how % 3, NULL)) ||
+		    path_finish(p, 100 * MS, NULL) || !path_groups_of(&groups, p, a.thread, &list))
+			abort();
+		for (size_t i = 0; i < list.v.n; i++)
+			ns += list.v.v[i].class == class[how % 3] ? list.v.v[i].ns : 0;
+		is_u64(ns, 20 * MS, "a socket, said %s: %s",
+		       how / 3 == 0   ? "behind"
+		       : how / 3 == 1 ? "before"
+				      : "as ready",
+		       path_class_text(class[how % 3]));
+		vec_free(&list.v);
+		path_free(p);
+		path_groups_free(&groups);
+		stage_free(&s);
+	}
+}
+
+/* What the recorder does to a program is told apart from what others do. */
+static void by_recorder(void)
+{
+	struct stage s = stage_new();
+	struct actor a = stage_actor(&s, 10, 10, 1, "main"),
+		     r = stage_actor(&s, 20, 20, 1, "ingero-record");
+	struct outcome t;
+
+	sleep_for(&s, a, 0, 1 * MS);
+	wait_for(&s, a, OBJECT_STOP, 10 * MS, 30 * MS, 30 * MS, r);
+	t = run(&s, a.thread, 100 * MS);
+	is_u64(ns_of(&t, PATH_RECORDER, r.thread), 20 * MS, "stopped by the recorder");
+	is_u64(ns_of(&t, PATH_STOPPED, r.thread), 0, "nobody else is blamed for that");
+	outcome_free(&t);
+	stage_free(&s);
+	s = stage_new();
+	a = stage_actor(&s, 10, 10, 1, "main");
+	r = stage_actor(&s, 20, 20, 1, "ingero-record");
+	sleep_for(&s, a, 0, 1 * MS);
+	sleep_for(&s, r, 0, 1 * MS);
+	stage_set(wait_for(&s, a, OBJECT_FD, 10 * MS, 30 * MS, 30 * MS, r), COL_WAKING_NS, 0);
+	t = run(&s, a.thread, 100 * MS);
+	is_u64(ns_of(&t, PATH_OWN, r.thread), 20 * MS,
+	       "a program that the recorder started had its name, and is not the recorder");
+	outcome_free(&t);
+	stage_free(&s);
+}
+
 /* ---- checkpoints ---- */
 
 struct cut_sums {
@@ -350,6 +482,9 @@ int main(void)
 	by_object();
 	device_and_end();
 	asked_again();
+	told_where();
+	outside();
+	by_recorder();
 	cuts();
 	return tap_done();
 }

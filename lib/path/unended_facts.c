@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collects from a stream what tells whom an unended wait is for: where each thread stands, who
+ * released which object last, and what the recorder read of locks, pipes and sockets.
+ */
+#include "lib/path/path_unended.h"
+
+#include "lib/base/hash.h"
+#include "lib/event/asleep.h"
+#include "lib/line/blame.h"
+#include "lib/path/unended_facts.h"
+
+#define PASS_NS 1000000 /* records of one pass over the machine are this close together */
+
+void unended_facts_free(struct unended_facts *f)
+{
+	vec_free(&f->threads);
+	vec_free(&f->processes);
+	map_free(&f->process_by);
+	map_free(&f->objects);
+	map_free(&f->lines);
+	map_free(&f->owners);
+	vec_free(&f->owner);
+	vec_free(&f->owner_present);
+	map_free(&f->pipes);
+	vec_free(&f->pipe);
+	map_free(&f->peers);
+}
+
+static uint64_t get_column(const struct event *ev, const struct op_def *def, uint16_t col,
+			   uint64_t absent)
+{
+	uint64_t v;
+
+	return event_get(ev, def, col, &v) ? v : absent;
+}
+
+uint64_t unended_object_key(uint32_t process, unsigned kind, uint64_t object)
+{
+	/* The interpreter's lock is one, whichever of its addresses is waited on. */
+	if (kind == OBJECT_GIL)
+		object = 0;
+	return hash_u64(hash_u64(object) ^ ((uint64_t)process << 8 | kind));
+}
+
+uint64_t unended_pipe_key(uint32_t process, uint32_t fd, unsigned write)
+{
+	return hash_u64((uint64_t)process << 32 | fd) ^ (write != 0);
+}
+
+/* ---- threads ---- */
+
+static bool add_process(struct unended_facts *f, uint32_t thread, const struct world_thread *t)
+{
+	const struct world_process *p = world_get_process(f->w, t->process);
+	uint64_t at;
+
+	if (!map_get(&f->process_by, t->process, &at)) {
+		at = f->processes.n;
+		if (!vec_push(&f->processes, (struct unended_process){ .id = t->process }) ||
+		    !map_put(&f->process_by, t->process, at))
+			return false;
+	}
+	f->processes.v[at].threads++;
+	if (p && p->tgid == t->tid)
+		f->processes.v[at].main = thread;
+	return true;
+}
+
+/* NULL: out of memory, or (*none) the world has no such thread. */
+static struct unended_thread *thread_of(struct unended_facts *f, uint32_t id, bool *none)
+{
+	const struct world_thread *t = world_get_thread(f->w, id);
+	struct unended_thread *th;
+
+	*none = !t;
+	if (!t || !vec_reach(&f->threads, id))
+		return NULL;
+	th = &f->threads.v[id];
+	if (!th->seen) {
+		th->seen = true;
+		th->process = t->process;
+		th->since_ns = INT64_MIN;
+		th->file_since_ns = th->socket_since_ns = INT64_MIN;
+		if (!add_process(f, id, t))
+			return NULL;
+	}
+	return th;
+}
+
+/* Newer facts are worth more than all of them. */
+static bool remember(struct map *m, uint64_t key, uint64_t value)
+{
+	if (m->n >= UNENDED_OBJECTS_MAX && !map_get(m, key, NULL))
+		map_clear(m);
+	return map_put(m, key, value);
+}
+
+/* A wait of th that a thread ended. */
+static bool add_release(struct unended_facts *f, uint32_t id, const struct unended_thread *th,
+			const struct event *ev, uint32_t waker, unsigned kind, uint64_t object)
+{
+	return remember(&f->objects, unended_object_key(th->process, kind, object),
+			(uint64_t)id << 32 | waker) &&
+	       (!ev->stack || remember(&f->lines, (uint64_t)id << 32 | ev->stack, waker));
+}
+
+static bool is_exclusion(const struct event *ev, const struct op_def *def, unsigned kind)
+{
+	uint64_t op;
+
+	return (kind == OBJECT_FUTEX && !event_get(ev, def, COL_FUTEX_OP, &op)) ||
+	       blame_blocked(ev, def) == PART_LOCK;
+}
+
+/* An off-CPU interval; one without an end is where the thread stands. */
+static bool add_offcpu(struct unended_facts *f, uint32_t id, struct unended_thread *th,
+		       const struct event *ev, const struct op_def *def)
+{
+	unsigned kind = (unsigned)get_column(ev, def, COL_OBJECT_KIND, OBJECT_NONE);
+	uint64_t object = get_column(ev, def, COL_OBJECT, 0), cpu,
+		 waker = get_column(ev, def, COL_WAKER_KIND, WAKER_NONE);
+
+	th->waits = th->runnable = false;
+	if (event_get(ev, def, COL_CPU_IN, &cpu)) {
+		th->since_ns = ev->end_ns;
+		if (waker == WAKER_TASK && kind != OBJECT_GIL && !is_exclusion(ev, def, kind))
+			th->released_by = (uint32_t)get_column(ev, def, COL_WAKER, 0);
+		if (waker != WAKER_TASK || get_column(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns)
+			return true;
+		return add_release(f, id, th, ev, (uint32_t)get_column(ev, def, COL_WAKER, 0), kind,
+				   object);
+	}
+	th->runnable = waker != WAKER_NONE || get_column(ev, def, COL_WAIT_NS, 0) >= ev->dur_ns;
+	th->waits = !th->runnable;
+	th->kind = (uint8_t)kind;
+	th->object = object;
+	th->since_ns = event_start(ev);
+	th->stack = ev->stack;
+	th->futex_val = (uint32_t)get_column(ev, def, COL_FUTEX_VAL, 0);
+	th->exclusion = is_exclusion(ev, def, kind);
+	return true;
+}
+
+/* What a wait is on comes before its interval or behind it. */
+static void add_target(struct unended_thread *th, const struct event *ev, const struct op_def *def)
+{
+	if (ev->op == OP_NET_SOCKET) {
+		th->socket_since_ns = event_start(ev);
+		th->newest_socket = get_column(ev, def, COL_SOCKET, 0);
+	} else {
+		th->file_since_ns = event_start(ev);
+		th->newest_write = (uint8_t)get_column(ev, def, COL_WRITE, UINT8_MAX);
+	}
+}
+
+bool unended_event(struct unended_facts *f, const struct event *ev)
+{
+	const struct op_def *def = op_builtin(ev->op);
+	const struct world_ctx *ctx = world_get_ctx(f->w, ev->ctx);
+	bool none = true;
+	struct unended_thread *th = ctx && def ? thread_of(f, ctx->thread, &none) : NULL;
+	uint64_t child;
+
+	if (!th)
+		return none;
+	switch (ev->op) {
+	case OP_SCHED_OFFCPU:
+		return add_offcpu(f, ctx->thread, th, ev, def);
+	case OP_PROC_EXIT:
+		th->exited = true;
+		th->waits = false;
+		return true;
+	case OP_CPU_SAMPLE:
+		th->sample = ev->stack;
+		return true;
+	case OP_PROC_FORK:
+		if (!event_get(ev, def, COL_CHILD, &child))
+			return true;
+		return thread_of(f, (uint32_t)child, &none) || none;
+	case OP_IO_FILE:
+	case OP_NET_SOCKET:
+		add_target(th, ev, def);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* ---- records ---- */
+
+static bool add_asleep(struct unended_facts *f, const struct record *r)
+{
+	uint32_t id = r->u.ASLEEP.thread;
+	bool none;
+	struct unended_thread *th = thread_of(f, id, &none);
+	struct event ev;
+
+	if (!th)
+		return none;
+	/* One that has ended meanwhile, or an older one, is not where it stands. */
+	if (th->exited || th->since_ns > r->u.ASLEEP.since_ns)
+		return true;
+	for (unsigned i = 0; i < ASLEEP_OPS; i++) {
+		const struct op_def *def = op_builtin(asleep_ops[i]);
+
+		if (!asleep_event(r, def, &ev))
+			continue;
+		if (ev.op == OP_SCHED_OFFCPU && !add_offcpu(f, id, th, &ev, def))
+			return false;
+		if (ev.op != OP_SCHED_OFFCPU)
+			add_target(th, &ev, def);
+	}
+	return true;
+}
+
+static bool add_owner(struct unended_facts *f, const struct record *r)
+{
+	uint64_t at;
+
+	if (map_get(&f->owners, r->u.OWNER.thread, &at)) {
+		f->owner.v[at] = r->u.OWNER;
+		f->owner_present.v[at] = r->present;
+		return true;
+	}
+	return vec_push(&f->owner, r->u.OWNER) && vec_push(&f->owner_present, r->present) &&
+	       map_put(&f->owners, r->u.OWNER.thread, f->owner.n - 1);
+}
+
+static bool add_pipe(struct unended_facts *f, const struct record *r)
+{
+	const struct rec_PIPE *said = &r->u.PIPE;
+	uint64_t key = unended_pipe_key(said->process, said->fd, said->write), at;
+	struct unended_pipe *pipe;
+
+	if (!map_get(&f->pipes, key, &at)) {
+		at = f->pipe.n;
+		if (!vec_push(&f->pipe, (struct unended_pipe){ .time_ns = said->time_ns }) ||
+		    !map_put(&f->pipes, key, at))
+			return false;
+	}
+	pipe = &f->pipe.v[at];
+	if (said->time_ns > pipe->time_ns + PASS_NS)
+		*pipe = (struct unended_pipe){ .time_ns = said->time_ns };
+	if (REC_HAS(r, PIPE, pid) && pipe->npids < sizeof(pipe->pids) / sizeof(pipe->pids[0]))
+		pipe->pids[pipe->npids++] = said->pid;
+	return true;
+}
+
+bool unended_record(struct unended_facts *f, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_ASLEEP:
+		return add_asleep(f, r);
+	case RECORD_OWNER:
+		return add_owner(f, r);
+	case RECORD_PIPE:
+		return add_pipe(f, r);
+	case RECORD_PEER:
+		return remember(&f->peers, r->u.PEER.socket, r->u.PEER.pid);
+	default:
+		return true;
+	}
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of waits that never ended, by hand: for each way to know whom a thread waits for, and each
+ * end of a chain.
+ */
+#include "tests/tap.h"
+
+#include "lib/path/path_unended.h"
+#include "tests/unit/events.h"
+
+struct cast {
+	struct stage s;
+	struct unended_facts f;
+	struct actor main, work, third, child, other;
+};
+
+static void open_cast(struct cast *c)
+{
+	*c = (struct cast){ .s = stage_new() };
+	c->f.w = c->s.w;
+	c->main = stage_actor(&c->s, 10, 10, 1, "main");
+	c->work = stage_actor(&c->s, 10, 11, 1, "work");
+	c->third = stage_actor(&c->s, 10, 12, 1, "third");
+	c->child = stage_actor(&c->s, 20, 20, 10, "child");
+	c->other = stage_actor(&c->s, 30, 30, 1, "other");
+}
+
+/* All are seen, then what was written down happens. */
+static void finish_cast(struct cast *c)
+{
+	const struct actor all[] = { c->main, c->work, c->third, c->child };
+
+	stage_sort(&c->s);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct event ev = { .op = OP_CPU_SAMPLE, .ctx = all[i].ctx, .stack = 5 };
+
+		if (!unended_event(&c->f, &ev))
+			abort();
+	}
+	for (size_t i = 0; i < c->s.ev.n; i++) {
+		if (unended_wants(c->s.ev.v[i].op) && !unended_event(&c->f, &c->s.ev.v[i]))
+			abort();
+	}
+	for (size_t i = 0; i < c->s.rec.n; i++) {
+		if (!unended_record(&c->f, &c->s.rec.v[i]))
+			abort();
+	}
+}
+
+static void close_cast(struct cast *c)
+{
+	unended_facts_free(&c->f);
+	stage_free(&c->s);
+}
+
+/* A wait for an object that goes on. */
+static struct event *hang(struct cast *c, struct actor a, unsigned object, uint64_t at)
+{
+	struct event *ev = stage_offcpu(&c->s, a, 0, 50 * MS, 100 * MS, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_OBJECT, at);
+	ev->present &= ~(1u << op_column(op_builtin(OP_SCHED_OFFCPU), COL_CPU_IN));
+	ev->stack = 7;
+	return ev;
+}
+
+/* One that another thread ended. */
+static void waited(struct cast *c, struct actor a, unsigned object, uint64_t at, struct actor by)
+{
+	struct event *ev = stage_offcpu(&c->s, a, 0, 10 * MS, 20 * MS, 0, 0);
+
+	stage_set(ev, COL_OBJECT_KIND, object);
+	stage_set(ev, COL_OBJECT, at);
+	stage_set(ev, COL_WAKER_KIND, WAKER_TASK);
+	stage_set(ev, COL_WAKER, by.thread);
+	ev->stack = 7;
+}
+
+static struct record *owner(struct cast *c, struct actor sleeper, uint64_t at, uint32_t tid)
+{
+	struct record *r = stage_record(&c->s, RECORD_OWNER);
+
+	REC_SET(r, OWNER, time_ns, 90 * MS);
+	REC_SET(r, OWNER, thread, sleeper.thread);
+	REC_SET(r, OWNER, since_ns, 50 * MS);
+	REC_SET(r, OWNER, object, at);
+	REC_SET(r, OWNER, tid, tid);
+	return r;
+}
+
+static void owned_by(struct cast *c, struct actor sleeper, uint64_t at, struct actor who,
+		     uint32_t pid)
+{
+	struct record *r = owner(c, sleeper, at, who.thread);
+
+	REC_SET(r, OWNER, owner, who.thread);
+	REC_SET(r, OWNER, pid, pid);
+}
+
+static void pipe_of(struct cast *c, struct actor waiter, uint32_t fd, int64_t at, uint32_t pid)
+{
+	struct record *r = stage_record(&c->s, RECORD_PIPE);
+
+	REC_SET(r, PIPE, time_ns, at);
+	REC_SET(r, PIPE, process, waiter.process);
+	REC_SET(r, PIPE, fd, fd);
+	REC_SET(r, PIPE, write, 0);
+	if (pid)
+		REC_SET(r, PIPE, pid, pid);
+}
+
+/* Who is waited for first, and how the chain ends. */
+static void is_chain(struct cast *c, unsigned n, uint32_t second, enum path_known known,
+		     enum path_by by, enum path_ends ends, const char *what)
+{
+	struct path_unended u;
+
+	finish_cast(c);
+	path_unended_of(&c->f, c->main.thread, &u);
+	if (!ok(u.n == n && u.ends == ends &&
+			(n < 2 ||
+			 (u.v[1].thread == second && u.v[1].known == known && u.v[1].by == by)),
+		"%s: %s", what, path_ends_text(ends)))
+		printf("# %u steps, then thread %u, known %u, \"%s\", \"%s\"\n", u.n, u.v[1].thread,
+		       u.v[1].known, path_by_text(u.v[1].by), path_ends_text(u.ends));
+	ok(u.v[0].thread == c->main.thread && u.v[0].waits && u.v[0].since_ns == 50 * MS &&
+		   u.v[0].stack == 7,
+	   "%s: where it waits itself", what);
+	close_cast(c);
+}
+
+static void locks(void)
+{
+	struct cast c;
+	struct record *r;
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	owned_by(&c, c.main, 0x100, c.work, 10);
+	is_chain(&c, 2, c.work.thread, PATH_PROVEN, PATH_BY_OWNER, PATH_ENDS_RUNS, "an owner");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	owned_by(&c, c.main, 0x200, c.work, 10);
+	is_chain(&c, 1, 0, 0, 0, PATH_ENDS_UNKNOWN, "an owner of another lock");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	hang(&c, c.work, OBJECT_FUTEX, 0x200);
+	owned_by(&c, c.main, 0x100, c.work, 10);
+	owned_by(&c, c.work, 0x200, c.main, 10);
+	is_chain(&c, 2, c.work.thread, PATH_PROVEN, PATH_BY_OWNER, PATH_ENDS_CYCLE, "a deadlock");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	owner(&c, c.main, 0x100, 77);
+	is_chain(&c, 1, 0, 0, 0, PATH_ENDS_GONE, "an owner that has ended");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	owned_by(&c, c.main, 0x100, c.child, 20);
+	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_OWNER, PATH_ENDS_FORKED,
+		 "a lock of before a fork");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	owned_by(&c, c.main, 0x100, c.child, 20);
+	r = &c.s.rec.v[0];
+	REC_SET(r, OWNER, shared, 1);
+	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_OWNER, PATH_ENDS_RUNS,
+		 "a lock of several processes");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	waited(&c, c.third, OBJECT_FUTEX, 0x100, c.work);
+	is_chain(&c, 2, c.third.thread, PATH_LIKELY, PATH_BY_TAKER, PATH_ENDS_RUNS,
+		 "who took the lock last");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_GIL, 0x100);
+	waited(&c, c.third, OBJECT_GIL, 0x180, c.work);
+	is_chain(&c, 2, c.third.thread, PATH_LIKELY, PATH_BY_TAKER, PATH_ENDS_RUNS,
+		 "the interpreter's lock, whichever address");
+}
+
+static void hand_offs(void)
+{
+	struct path_unended u;
+	struct cast c;
+	struct event *ev;
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	pipe_of(&c, c.main, 4, 90 * MS, 20);
+	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_PIPE, PATH_ENDS_RUNS, "a pipe");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	pipe_of(&c, c.main, 4, 70 * MS, 30);
+	pipe_of(&c, c.main, 4, 90 * MS, 20);
+	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_PIPE, PATH_ENDS_RUNS,
+		 "a later look at the pipe");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	pipe_of(&c, c.main, 4, 90 * MS, 10);
+	pipe_of(&c, c.main, 4, 90 * MS, 77);
+	is_chain(&c, 2, 0, PATH_PROVEN, PATH_BY_PIPE, PATH_ENDS_OUTSIDE,
+		 "a pipe of a process that is not recorded");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	pipe_of(&c, c.main, 4, 90 * MS, 0);
+	is_chain(&c, 1, 0, 0, 0, PATH_ENDS_NOBODY, "a pipe that nobody has");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_SOCKET, 4);
+	stage_set(stage_event(&c.s, OP_NET_SOCKET, c.main.ctx, 0, 50 * MS, 100 * MS), COL_SOCKET,
+		  99);
+	stage_peer(&c.s, 99, 20, "child");
+	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_PEER, PATH_ENDS_RUNS, "a socket");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_FD, 4);
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	stage_event(&c.s, OP_PROC_EXIT, c.work.ctx, 0, 30 * MS, 30 * MS);
+	is_chain(&c, 2, c.work.thread, PATH_LIKELY, PATH_BY_RELEASER, PATH_ENDS_EXITED,
+		 "a producer that has ended");
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_POLL, 2);
+	waited(&c, c.main, OBJECT_POLL, 2, c.work);
+	is_chain(&c, 2, c.work.thread, PATH_CANDIDATE, PATH_BY_RELEASER, PATH_ENDS_RUNS,
+		 "who ended a wait there once");
+
+	open_cast(&c);
+	ev = hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	stage_set(ev, COL_FUTEX_OP, 9);
+	ev->stack = 8;
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	hang(&c, c.work, OBJECT_STOP, 0);
+	finish_cast(&c);
+	path_unended_of(&c.f, c.main.thread, &u);
+	ok(u.n == 2 && u.v[1].thread == c.work.thread && u.v[1].known == PATH_CANDIDATE &&
+		   u.v[1].by == PATH_BY_LAST && u.ends == PATH_ENDS_STOPPED,
+	   "who ended its last wait, elsewhere");
+	close_cast(&c);
+
+	open_cast(&c);
+	hang(&c, c.main, OBJECT_CHILD, 0);
+	hang(&c, c.child, OBJECT_TIMER, 0);
+	is_chain(&c, 2, c.child.thread, PATH_PROVEN, PATH_BY_CHILD, PATH_ENDS_SLEEPS, "a child");
+
+	open_cast(&c);
+	ev = hang(&c, c.main, OBJECT_FUTEX, 0x100);
+	stage_set(ev, COL_FUTEX_OP, 9);
+	stage_set(ev, COL_FUTEX_VAL, 11);
+	ev = hang(&c, c.work, OBJECT_DISK, 0);
+	is_chain(&c, 2, c.work.thread, PATH_LIKELY, PATH_BY_JOIN, PATH_ENDS_DISK,
+		 "the end of a thread");
+}
+
+/* What the recorder says of a sleep that goes on holds until the thread runs again. */
+static void asleep(void)
+{
+	struct cast c;
+	struct record r = { .kind = RECORD_ASLEEP };
+	struct path_unended u;
+
+	open_cast(&c);
+	waited(&c, c.main, OBJECT_FD, 4, c.work);
+	finish_cast(&c);
+	REC_SET(&r, ASLEEP, time_ns, 15 * MS);
+	REC_SET(&r, ASLEEP, thread, c.main.thread);
+	REC_SET(&r, ASLEEP, since_ns, 10 * MS);
+	REC_SET(&r, ASLEEP, object_kind, OBJECT_FD);
+	REC_SET(&r, ASLEEP, object, 4);
+	REC_SET(&r, ASLEEP, cpu_out, 1);
+	ok(unended_record(&c.f, &r), "a record of a wait that is over");
+	path_unended_of(&c.f, c.main.thread, &u);
+	ok(u.n == 1 && u.ends == PATH_ENDS_RUNS, "it is over");
+	REC_SET(&r, ASLEEP, since_ns, 30 * MS);
+	REC_SET(&r, ASLEEP, time_ns, 90 * MS);
+	ok(unended_record(&c.f, &r), "a record of a wait that goes on");
+	path_unended_of(&c.f, c.main.thread, &u);
+	ok(u.n == 2 && u.v[1].thread == c.work.thread && u.v[0].since_ns == 30 * MS,
+	   "it waits for whoever ended the wait before");
+	close_cast(&c);
+}
+
+int main(void)
+{
+	locks();
+	hand_offs();
+	asleep();
+	return tap_done();
+}
