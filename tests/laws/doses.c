@@ -5,30 +5,20 @@
  */
 #include "tests/tap.h"
 
-#include "tests/body.h"
 #include "tests/laws/law.h"
 
 static bool names(const struct finding *c, const struct sim_truth *t)
 {
-	struct json who = evidence_get(c, "culprit"), v;
-	bool is = false;
+	const struct finding_culprit *who = &c->culprit;
+	struct bytes name = t->culprit_pid	      ? who->comm
+			    : strchr(t->culprit, '/') ? who->cgroup
+						      : who->device;
 
-	v = json_get(who, "kind");
-	is = bytes_equal(json_bytes(v), bytes_of("code"));
-	json_free(v);
-	if (is) { /* "cudaMemcpy called from stage_batch (train.cpp:38)" */
-		v = json_get(who, "text");
-		is = json_bytes(v).n >= strlen(t->culprit) &&
-		     !memcmp(json_bytes(v).p, t->culprit, strlen(t->culprit));
-	} else {
-		v = json_get(who, t->culprit_pid	    ? "comm"
-				  : strchr(t->culprit, '/') ? "cgroup"
-							    : "device");
-		is = bytes_equal(json_bytes(v), bytes_of(t->culprit));
-	}
-	json_free(v);
-	json_free(who);
-	return is;
+	if (bytes_equal(who->kind,
+			bytes_of("code"))) /* "cudaMemcpy called from stage_batch (train.cpp:38)" */
+		return who->text.n >= strlen(t->culprit) &&
+		       !memcmp(who->text.p, t->culprit, strlen(t->culprit));
+	return bytes_equal(name, bytes_of(t->culprit));
 }
 
 static void dose(const char *scenario, unsigned percent, uint64_t seed)

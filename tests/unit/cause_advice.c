@@ -19,19 +19,14 @@ static void proposes(struct stage *s, const char *kind, const char *command)
 
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = evidence_get(&p.list.v.v[i], "recommendations");
+		const struct finding *f = &p.list.v.v[i];
 
-		for (size_t k = 0; k < json_length(all); k++) {
-			struct json fix = json_at(all, k), text = json_get(fix, "command");
+		for (size_t k = 0; k < f->fixes.n && bytes_equal(f->kind, bytes_of(kind)); k++) {
+			struct bytes text = f->fixes.v[k].command;
 
-			if (bytes_equal(p.list.v.v[i].kind, bytes_of(kind))) {
-				found += bytes_equal(json_bytes(text), bytes_of(command));
-				printf("# %.*s\n", (int)json_bytes(text).n, json_bytes(text).p);
-			}
-			json_free(text);
-			json_free(fix);
+			found += bytes_equal(text, bytes_of(command));
+			printf("# %.*s\n", (int)text.n, text.p);
 		}
-		json_free(all);
 	}
 	is_u64(found, 1, "%s: %s", kind, command);
 	chain_list_free(&p.list);
@@ -45,15 +40,12 @@ static void gains(struct stage *s, const char *kind, uint64_t lost_ns, uint64_t 
 	analyze(s, &p);
 	ok(p.list.v.n == 1, "%s: one chain", kind);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = evidence_get(&p.list.v.v[i], "recommendations"),
-			    fix = json_at(all, 0), gain = json_get(fix, "gain_high_ns");
+		const struct finding *f = &p.list.v.v[i];
 
 		is_str(p.list.v.v[i].kind.p, kind, "%s: its kind", kind);
 		is_u64(p.list.v.v[i].lost_ns, lost_ns, "%s: lost in all threads", kind);
-		is_u64((uint64_t)json_double(gain, 0), high_ns, "%s: gained at most", kind);
-		json_free(gain);
-		json_free(fix);
-		json_free(all);
+		is_u64(f->fixes.n ? f->fixes.v[0].gain_high_ns : 0, high_ns, "%s: gained at most",
+		       kind);
 	}
 	chain_list_free(&p.list);
 }

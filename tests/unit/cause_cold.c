@@ -46,11 +46,8 @@ static void together(void)
 	}
 	analyze(&s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json part = evidence_get(&p.list.v.v[i], "share_of_wall");
-
 		if (bytes_equal(p.list.v.v[i].kind, bytes_of("cold-start")))
-			share = json_double(part, -1);
-		json_free(part);
+			share = p.list.v.v[i].share;
 	}
 	ok(share > 0.5 && share < 1, "threads side by side take no more than there is: %g", share);
 	chain_list_free(&p.list);

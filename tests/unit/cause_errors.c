@@ -51,22 +51,17 @@ static void each_library_once(void)
 	returns(OP_CU_INIT, 0, MS, 803, 0);
 	analyze(&s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = evidence_get(&p.list.v.v[i], "evidence");
+		const struct finding *f = &p.list.v.v[i];
 
-		for (size_t k = 0; k < json_length(all); k++) {
-			struct json one = json_at(all, k), what = json_get(one, "what"),
-				    text = json_get(one, "text");
+		for (size_t k = 0; k < f->evidence.n; k++) {
+			struct bytes text = f->evidence.v[k].text;
 
-			if (bytes_equal(json_bytes(what), bytes_of("library"))) {
-				n++;
-				like(json_bytes(text).p, n == 1 ? "86 of 120" : "87 of 120",
-				     "as the newest file has it");
-			}
-			json_free(text);
-			json_free(what);
-			json_free(one);
+			if (!bytes_equal(f->evidence.v[k].what, bytes_of("library")))
+				continue;
+			n++;
+			ok(memmem(text.p, text.n, n == 1 ? "86 of 120" : "87 of 120", 9),
+			   "as the newest file has it");
 		}
-		json_free(all);
 	}
 	is_u64(n, 2, "each library once");
 	chain_list_free(&p.list);

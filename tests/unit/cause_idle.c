@@ -189,14 +189,11 @@ static void writes(struct stage *s, struct actor v)
 		ok(p.list.v.n == 1, "call %u of %s: one chain", (unsigned)table[i].syscall,
 		   table[i].arch ? table[i].arch : "a machine that is not told");
 		if (p.list.v.n == 1) {
-			struct json all = evidence_get(&p.list.v.v[0], "recommendations"),
-				    fix = json_at(all, 0), action = json_get(fix, "action");
+			struct bytes action = p.list.v.v[0].fixes.v[0].action;
 
 			like(p.list.v.v[0].summary.p, table[i].says, "%s", table[i].says);
-			like(json_bytes(action).p, table[i].action, "%s", table[i].action);
-			json_free(action);
-			json_free(fix);
-			json_free(all);
+			ok(memmem(action.p, action.n, table[i].action, strlen(table[i].action)),
+			   "%s", table[i].action);
 		}
 		chain_list_free(&p.list);
 	}
@@ -331,14 +328,12 @@ static void copies_left_out(struct stage *s, struct actor v)
 	}
 	analyze(s, &p);
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json share = evidence_get(&p.list.v.v[i], "explained");
+		double share = p.list.v.v[i].explained;
 
 		if (bytes_equal(p.list.v.v[i].kind, bytes_of("gpu-idle"))) {
 			n++;
-			ok(json_double(share, 0) > 0.95, "between copies: %.0f%% is the sleep",
-			   json_double(share, 0) * 100);
+			ok(share > 0.95, "between copies: %.0f%% is the sleep", share * 100);
 		}
-		json_free(share);
 	}
 	is_u64(n, 1, "one chain of it");
 	chain_list_free(&p.list);

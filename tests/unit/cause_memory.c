@@ -129,13 +129,9 @@ static void gains(uint64_t low_ns)
 	analyze(&s, &p);
 	ok(p.list.v.n == 1, "one chain");
 	for (size_t i = 0; i < p.list.v.n; i++) {
-		struct json all = evidence_get(&p.list.v.v[i], "recommendations"),
-			    first = json_at(all, 0), gain = json_get(first, "gain_low_ns");
+		const struct finding *f = &p.list.v.v[i];
 
-		is_u64((uint64_t)json_double(gain, 0), low_ns, "it gains at least");
-		json_free(gain);
-		json_free(first);
-		json_free(all);
+		is_u64(f->fixes.n ? f->fixes.v[0].gain_low_ns : 0, low_ns, "it gains at least");
 	}
 	chain_list_free(&p.list);
 }
