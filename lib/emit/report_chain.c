@@ -87,7 +87,7 @@ static void culprit(struct buf *out, const struct report *r, const struct findin
 	const struct finding_culprit *who = &c->culprit;
 
 	report_chain_heading(out, r, color, "Culprit");
-	report_put(out, who->text, "?");
+	report_print_text(out, who->text, "?");
 	if (bytes_equal(who->kind, bytes_of("own")))
 		buf_puts(out, ": its own other threads");
 	if (who->parent > 1)
@@ -126,10 +126,10 @@ static void site_cells(struct table *t, const struct finding *c, const struct fi
 			   : s->calls	 ? "-"
 					 : "");
 	}
-	report_put(&text, s->op, "");
+	report_print_text(&text, s->op, "");
 	table_cell(t, "%s", buf_text(&text));
 	buf_reset(&text);
-	report_put(&text, s->text, "(no stack)");
+	report_print_text(&text, s->text, "(no stack)");
 	table_cell(t, "%s", buf_text(&text));
 	buf_free(&text);
 }
@@ -284,7 +284,7 @@ static void without(struct buf *out, const struct report *r, const struct findin
 			buf_puts(out, "an average step takes ");
 		} else if (bytes_equal(s->what, bytes_of("p99"))) {
 			buf_puts(out, "p99 of ");
-			report_put(out, s->op, "?");
+			report_print_text(out, s->op, "?");
 			buf_puts(out, " is ");
 		} else {
 			buf_puts(out, "all of it takes ");

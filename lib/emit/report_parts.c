@@ -40,7 +40,7 @@ double report_number(struct json object, const char *key)
 	return x;
 }
 
-void report_put(struct buf *out, struct bytes text, const char *otherwise)
+void report_print_text(struct buf *out, struct bytes text, const char *otherwise)
 {
 	human_safe(out, text.n ? text : bytes_of(otherwise));
 }
@@ -49,7 +49,7 @@ void report_member(struct buf *out, struct json object, const char *key, const c
 {
 	struct json v = json_get(object, key);
 
-	report_put(out, json_bytes(v), otherwise);
+	report_print_text(out, json_bytes(v), otherwise);
 	json_free(v);
 }
 

@@ -19,7 +19,7 @@ void report_style(struct buf *out, bool color, const char *code);
 const char *report_ns(char *out, size_t size, double ns);
 
 /* The text, made harmless, or another one where it is empty. */
-void report_put(struct buf *out, struct bytes text, const char *otherwise);
+void report_print_text(struct buf *out, struct bytes text, const char *otherwise);
 
 /* Members of an object: 0, or the text otherwise, when it is missing. The text is made harmless. */
 double report_number(struct json object, const char *key);
