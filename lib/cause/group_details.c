@@ -75,6 +75,7 @@ static void fill_culprit(const struct group_view *f, struct finding *to)
 	const struct line_culprit *who = f->who;
 	const struct cause *c = f->c;
 	const struct world_process *p = who ? world_get_process(c->w, who->process) : NULL;
+	struct bytes *as = &to->culprit.comm;
 	struct buf text = { 0 };
 
 	to->culprit.kind = bytes_of(who ? kinds[who->kind] : "several");
@@ -85,14 +86,15 @@ static void fill_culprit(const struct group_view *f, struct finding *to)
 	if (!who)
 		return;
 	to->culprit.parent = who->parent;
-	if (who->kind == CULPRIT_DEVICE)
+	if (who->kind == CULPRIT_DEVICE) {
+		as = &to->culprit.device;
 		name_device(&text, who->object);
-	else
+	} else {
+		if (who->kind == CULPRIT_CGROUP || who->kind == CULPRIT_NEIGHBOUR)
+			as = &to->culprit.cgroup;
 		name_culprit(&text, c->w, &c->tally, who);
-	*(who->kind == CULPRIT_DEVICE					  ? &to->culprit.device
-	  : who->kind == CULPRIT_CGROUP || who->kind == CULPRIT_NEIGHBOUR ? &to->culprit.cgroup
-									  : &to->culprit.comm) =
-		details_take(to, &text);
+	}
+	*as = details_take(to, &text);
 	buf_free(&text);
 }
 

@@ -13,10 +13,10 @@
 void finding_write_json(const struct finding *f, struct jsonw *j);
 
 /*
- * Reads evidence, which anybody may have written, into *f, whose own columns stay; any evidence it had is gone. Members of a later version
- * are ignored, what is not there has no value. ERR_DAMAGED: it is no JSON, and f has no evidence; or a member has not its type: the
- * first such is named, and f has the others (f->known). ERR_LIMIT: it takes more memory than size_max times JSON_SIZE_BYTES
- * (base/jsoncheck.h). ERR_NOMEM.
+ * Reads evidence, which anybody may have written, into *f. Its own columns stay (their texts must not be in its memory); any
+ * evidence it had is gone. Members of a later version are ignored, what is not there has no value. ERR_DAMAGED: it is no
+ * JSON, and f has no evidence; or a member has not its type: the first such is named, and f has the others (f->known).
+ * ERR_LIMIT: it takes more memory than size_max times JSON_SIZE_BYTES (base/jsoncheck.h). ERR_NOMEM.
  */
 int finding_read_json(struct finding *f, struct bytes json, size_t size_max, struct err *e);
 
